@@ -187,8 +187,8 @@ st_status st_tensor_wrap(void *data, size_t nbytes, st_dtype dtype, int ndim,
   st_storage *storage = NULL;
   ST_TRY(check_new(ST_DEVICE_CPU, dtype));
   ST_TRY(st__storage_wrap(data, nbytes, free_fn, ctx, &storage));
-  const st_status status =
-    st__tensor_new(storage, dtype, ndim, sizes, strides, offset, out);
+  const st_geometry g = {ndim, sizes, strides, offset};
+  const st_status status = st__tensor_new(storage, dtype, &g, out);
   if (status != ST_OK) storage->free_fn = keep_data;
   st__storage_release(&storage);
   return status;

@@ -166,10 +166,11 @@ static st_status run_observed(st_thread *self, const st_registration *k,
   return status;
 }
 
-static inline st_status run(st_thread *self, const st_table *t, st_key key,
-                            const char *kind, st_call *call,
-                            const st_value *args, st_value *rets) {
+static inline st_status run(const st_table *t, st_key key, const char *kind,
+                            st_call *call, const st_value *args,
+                            st_value *rets) {
   const st_registration *k = kernel_of(t, key, call);
+  st_thread *self = st__self();
   if (UNLIKELY(self->has_observers)) {
     return run_observed(self, k, kind, call, args, rets);
   }
@@ -186,8 +187,7 @@ static inline st_status call_as(const char *kind, const st_op *op,
   if (status == ST_OK) {
     const st_keyset seen = keys_of(t->schema->tensor_args, args);
     st_call call = {.op = op, .keys = effective(self, t, seen)};
-    status = run(self, t, st__highest_slot(call.keys), kind, &call, args,
-                 rets);
+    status = run(t, st__highest_slot(call.keys), kind, &call, args, rets);
   }
   return leave(self, op, status);
 }
@@ -201,7 +201,7 @@ static inline st_status redispatch_as(const char *kind, const st_op *op,
   st_status status = table_for(op, s, &t);
   if (status == ST_OK) {
     st_call call = {.op = op, .keys = keys};
-    status = run(self, t, st__highest_slot(keys), kind, &call, args, rets);
+    status = run(t, st__highest_slot(keys), kind, &call, args, rets);
   }
   return leave(self, op, status);
 }
@@ -248,7 +248,7 @@ st_status st__call_for_key(const st_op *op, const st_schema *s, st_key key,
   st_status status = table_for(op, s, &t);
   if (status == ST_OK) {
     st_call call = {.op = op, .keys = st__key_set(key)};
-    status = run(self, t, key, "callBoxedForDispatchKey", &call, args, rets);
+    status = run(t, key, "callBoxedForDispatchKey", &call, args, rets);
   }
   return leave(self, op, status);
 }

@@ -137,9 +137,8 @@ static st_status get_fake_tensor(fake_tensors *c, const st_tensor *t,
                     st__device_name(t->device));
   }
   ST_TRY(new_storage(c, t->storage, &storage));
-  const st_status status = st__tensor_new(storage, t->dtype,
-                                          t->ndim, t->sizes, t->strides,
-                                          t->offset, out);
+  const st_geometry g = st__geometry(t);
+  const st_status status = st__tensor_new(storage, t->dtype, &g, out);
   st__storage_release(&storage);
   if (status != ST_OK) return status;
   (*out)->flags |= t->flags & ST_FLAG_WRAPPED;

@@ -226,8 +226,8 @@ static st_status wrap(const import *in, st_storage_free_fn fn, void *ctx,
                       st_tensor **out) {
   st_storage *storage = NULL;
   ST_TRY(st__storage_wrap(in->data, in->nbytes, NULL, NULL, &storage));
-  const st_status status = st__tensor_new(storage, in->dtype, in->ndim,
-                                          in->sizes, in->strides, 0, out);
+  const st_geometry g = {in->ndim, in->sizes, in->strides, 0};
+  const st_status status = st__tensor_new(storage, in->dtype, &g, out);
   if (status == ST_OK) {
     storage->free_fn = fn;
     storage->free_ctx = ctx;

@@ -170,16 +170,15 @@ st_status st__view_as_real(const st_tensor *t, st_tensor **out) {
   st_view_spec g;
   load_halves(&g, t);
   st__view_spec_insert(&g, g.ndim, 2, 1);
-  return st__tensor_view_as(t, st__real_dtype(t->dtype), g.ndim,
-                            g.sizes, g.strides, g.offset, out);
+  return st__view_spec_apply_as(t, st__real_dtype(t->dtype), &g, out);
 }
 
 st_status st__view_imag(const st_tensor *t, st_tensor **out) {
   if (!st__is_complex(t->dtype)) return needs_complex(t);
   st_view_spec g;
   load_halves(&g, t);
-  return st__tensor_view_as(t, st__real_dtype(t->dtype), g.ndim,
-                            g.sizes, g.strides, g.offset + 1, out);
+  g.offset++;
+  return st__view_spec_apply_as(t, st__real_dtype(t->dtype), &g, out);
 }
 
 st_status st__view_as_complex(const st_tensor *t, st_tensor **out) {
@@ -205,8 +204,9 @@ st_status st__view_as_complex(const st_tensor *t, st_tensor **out) {
                     "the storage offset even; got strides %s, offset %" PRId64,
                     TEXT(t->ndim, t->strides), t->offset);
   }
-  return st__tensor_view_as(t, st__complex_dtype(dtype), last, g.sizes,
-                            g.strides, g.offset / 2, out);
+  g.ndim = last;
+  g.offset /= 2;
+  return st__view_spec_apply_as(t, st__complex_dtype(dtype), &g, out);
 }
 
 /* -- Another dtype -------------------------------------------------------- */
@@ -246,6 +246,5 @@ st_status st__view_dtype(const st_tensor *t, st_dtype dtype,
     }
     if (uneven) return cannot_regroup(t, dtype);
   }
-  return st__tensor_view_as(t, dtype, g.ndim, g.sizes, g.strides, g.offset,
-                            out);
+  return st__view_spec_apply_as(t, dtype, &g, out);
 }

@@ -71,19 +71,20 @@ static st_status check_alignment(const st_storage *s, size_t itemsize) {
 }
 
 static st_status check_geometry(const st_storage *s, size_t itemsize,
-                                int ndim, const int64_t *sizes,
-                                const int64_t *strides, int64_t offset,
-                                int64_t *numel) {
+                                const st_geometry *g, int64_t *numel) {
   size_t need = 0;
-  ST_TRY(st__numel_of(ndim, sizes, numel));
-  ST_TRY(check_strides(ndim, sizes, strides, offset, (int64_t)itemsize));
+  ST_TRY(st__numel_of(g->ndim, g->sizes, numel));
+  ST_TRY(check_strides(g->ndim, g->sizes, g->strides, g->offset,
+                       (int64_t)itemsize));
   ST_TRY(check_alignment(s, itemsize));
   if (*numel == 0) return ST_OK;
-  ST_TRY(st__nbytes_of(ndim, sizes, strides, offset, itemsize, &need));
+  ST_TRY(st__nbytes_of(g->ndim, g->sizes, g->strides, g->offset, itemsize,
+                       &need));
   if (need <= s->nbytes) return ST_OK;
   return st__fail(ST_BAD_INDEX, "shape %s with strides %s at offset %" PRId64
                   " needs a storage of %zu bytes, this one has %zu",
-                  TEXT(ndim, sizes), TEXT(ndim, strides), offset, need,
+                  TEXT(g->ndim, g->sizes), TEXT(g->ndim, g->strides), g->offset,
+                  need,
                   s->nbytes);
 }
 
@@ -111,21 +112,19 @@ static void free_dims(st_tensor *t, int64_t *buffer, int ndim) {
   }
 }
 
-/* Copies the geometry to `buffer`, from alloc_dims. sizes and strides may be
- * t's own. */
-static void set_geometry(st_tensor *t, int64_t *buffer, int ndim,
-                         const int64_t *sizes, const int64_t *strides,
-                         int64_t offset, int64_t numel) {
+/* Copies the geometry to `buffer`, from alloc_dims. g may be t's own. */
+static void set_geometry(st_tensor *t, int64_t *buffer, const st_geometry *g,
+                         int64_t numel) {
   int64_t *const old = has_heap_dims(t) ? t->sizes : NULL;
-  const int old_ndim = t->ndim;
+  const int old_ndim = t->ndim, ndim = g->ndim;
   t->sizes = buffer;
   t->strides = buffer + (buffer == t->dims ? ST_INLINE_DIMS : ndim);
   if (ndim) {
-    memmove(t->sizes, sizes, (size_t)ndim * sizeof *sizes);
-    memmove(t->strides, strides, (size_t)ndim * sizeof *strides);
+    memmove(t->sizes, g->sizes, (size_t)ndim * sizeof *g->sizes);
+    memmove(t->strides, g->strides, (size_t)ndim * sizeof *g->strides);
   }
   t->ndim = (uint8_t)ndim;
-  t->offset = offset;
+  t->offset = g->offset;
   t->numel = numel;
   t->flags = st__compute_flags(ndim, t->sizes, t->strides) |
              (ndim == 0 ? t->flags & ST_FLAG_WRAPPED : 0);
@@ -190,27 +189,26 @@ static st_tensor *new_view_tensor(st_dtype dtype, st_device device) {
   return &t->tensor;
 }
 
-st_status st__tensor_new(st_storage *storage, st_dtype dtype, int ndim,
-                         const int64_t *sizes, const int64_t *strides,
-                         int64_t offset, st_tensor **out) {
+st_status st__tensor_new(st_storage *storage, st_dtype dtype,
+                         const st_geometry *given, st_tensor **out) {
+  st_geometry g = *given;
   int64_t contiguous[ST_MAX_DIMS], numel;
-  ST_TRY(check_rank(ndim));
+  ST_TRY(check_rank(g.ndim));
   ST_TRY(check_dtype(dtype));
-  if (!strides) {
-    ST_TRY(st__numel_of(ndim, sizes, &numel));
-    st__contiguous_strides(ndim, sizes, contiguous);
-    strides = contiguous;
+  if (!g.strides) {
+    ST_TRY(st__numel_of(g.ndim, g.sizes, &numel));
+    st__contiguous_strides(g.ndim, g.sizes, contiguous);
+    g.strides = contiguous;
   }
-  ST_TRY(check_geometry(storage, st__itemsize(dtype), ndim, sizes, strides,
-                        offset, &numel));
+  ST_TRY(check_geometry(storage, st__itemsize(dtype), &g, &numel));
   st_tensor *t = new_view_tensor(dtype, storage->device);
   if (!t) return ST_NO_MEMORY;
-  int64_t *buffer = alloc_dims(t, ndim);
+  int64_t *buffer = alloc_dims(t, g.ndim);
   if (!buffer) {
     destroy(t);
     return ST_NO_MEMORY;
   }
-  set_geometry(t, buffer, ndim, sizes, strides, offset, numel);
+  set_geometry(t, buffer, &g, numel);
   st__storage_retain(storage);
   t->storage = storage;
   *out = t;
@@ -282,7 +280,7 @@ st_status st__tensor_empty_strided(st_device device, st_dtype dtype, int ndim,
     destroy(t);
     return ST_NO_MEMORY;
   }
-  set_geometry(t, buffer, ndim, sizes, strides, 0, numel);
+  set_geometry(t, buffer, &(st_geometry){ndim, sizes, strides, 0}, numel);
   *out = t;
   return ST_OK;
 }
@@ -332,18 +330,16 @@ st_status st__tensor_zero(st_device device, st_dtype dtype, int ndim,
   st__contiguous_strides(ndim, sizes, strides);
   ST_TRY(check_new(dtype, ndim, sizes, strides, &numel, &nbytes));
   ST_TRY(st__storage_new_bare(device, nbytes, &storage));
-  const st_status status =
-    st__tensor_new(storage, dtype, ndim, sizes, strides, 0, out);
+  const st_geometry g = {ndim, sizes, strides, 0};
+  const st_status status = st__tensor_new(storage, dtype, &g, out);
   st__storage_release(&storage);
   if (status == ST_OK) (*out)->keys |= ST_BIT(ST_FUNC_ZeroTensor);
   return status;
 }
 
-st_status st__tensor_view_as(const st_tensor *t, st_dtype dtype, int ndim,
-                             const int64_t *sizes, const int64_t *strides,
-                             int64_t offset, st_tensor **out) {
-  ST_TRY(st__tensor_new(t->storage, dtype, ndim, sizes, strides, offset,
-                        out));
+st_status st__tensor_view_as(const st_tensor *t, st_dtype dtype,
+                             const st_geometry *g, st_tensor **out) {
+  ST_TRY(st__tensor_new(t->storage, dtype, g, out));
   (*out)->keys = t->keys & ~ST_AUTOGRAD_BITS;
   return ST_OK;
 }
@@ -351,7 +347,8 @@ st_status st__tensor_view_as(const st_tensor *t, st_dtype dtype, int ndim,
 st_status st__tensor_view(const st_tensor *t, int ndim, const int64_t *sizes,
                           const int64_t *strides, int64_t offset,
                           st_tensor **out) {
-  return st__tensor_view_as(t, t->dtype, ndim, sizes, strides, offset, out);
+  return st__tensor_view_as(t, t->dtype,
+                            &(st_geometry){ndim, sizes, strides, offset}, out);
 }
 
 st_status st__tensor_from_scalar(st_scalar s, st_dtype dtype, bool wrapped,
@@ -367,13 +364,13 @@ st_status st__tensor_from_scalar(st_scalar s, st_dtype dtype, bool wrapped,
 
 st_status st__tensor_restride(st_tensor *t, int ndim, const int64_t *sizes,
                               const int64_t *strides, int64_t offset) {
+  const st_geometry g = {ndim, sizes, strides, offset};
   int64_t numel;
   ST_TRY(check_rank(ndim));
-  ST_TRY(check_geometry(t->storage, st__itemsize(t->dtype), ndim,
-                        sizes, strides, offset, &numel));
+  ST_TRY(check_geometry(t->storage, st__itemsize(t->dtype), &g, &numel));
   int64_t *buffer = alloc_dims(t, ndim);
   if (!buffer) return ST_NO_MEMORY;
-  set_geometry(t, buffer, ndim, sizes, strides, offset, numel);
+  set_geometry(t, buffer, &g, numel);
   return ST_OK;
 }
 
@@ -396,7 +393,8 @@ st_status st__tensor_resize(st_tensor *t, int ndim, const int64_t *sizes,
       return status;
     }
   }
-  set_geometry(t, buffer, ndim, sizes, strides, t->offset, numel);
+  set_geometry(t, buffer, &(st_geometry){ndim, sizes, strides, t->offset},
+               numel);
   return ST_OK;
 }
 

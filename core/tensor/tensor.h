@@ -215,13 +215,24 @@ static inline bool st__lacks_memory(const st_tensor *t) {
 }
 st_status st__refuse_memoryless(void);
 
+/* Where the elements of a tensor are in its storage; sizes, strides and offset
+ * are in elements. */
+typedef struct st_geometry {
+  int ndim;
+  const int64_t *sizes, *strides;
+  int64_t offset;
+} st_geometry;
+
+static inline st_geometry st__geometry(const st_tensor *t) {
+  return (st_geometry){t->ndim, t->sizes, t->strides, t->offset};
+}
+
 /* A new header over storage (retained). strides NULL means contiguous.
  * BAD_SHAPE for a wrong number of dimensions, negative sizes or strides and
  * overflow, BAD_INDEX if an element is outside the storage, BAD_VALUE if its
  * bytes are not aligned for the dtype. */
-st_status st__tensor_new(st_storage *storage, st_dtype dtype, int ndim,
-                         const int64_t *sizes, const int64_t *strides,
-                         int64_t offset, st_tensor **out);
+st_status st__tensor_new(st_storage *storage, st_dtype dtype,
+                         const st_geometry *g, st_tensor **out);
 
 /* A new tensor with its own, uninitialised storage of the size that it needs.
  * st__tensor_empty takes a memory format (not PRESERVE). */
@@ -246,9 +257,8 @@ st_status st__tensor_view(const st_tensor *t, int ndim, const int64_t *sizes,
                           st_tensor **out);
 
 /* The same bytes read as dtype: complex as real, float32 as int32. */
-st_status st__tensor_view_as(const st_tensor *t, st_dtype dtype, int ndim,
-                             const int64_t *sizes, const int64_t *strides,
-                             int64_t offset, st_tensor **out);
+st_status st__tensor_view_as(const st_tensor *t, st_dtype dtype,
+                             const st_geometry *g, st_tensor **out);
 
 /* A 0-dim tensor with the value of a scalar. wrapped: for type promotion it
  * counts as a scalar. */

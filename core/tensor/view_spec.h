@@ -30,6 +30,14 @@ static inline st_status st__view_spec_apply(const st_tensor *t,
   return st__tensor_view(t, g->ndim, g->sizes, g->strides, g->offset, out);
 }
 
+static inline st_status st__view_spec_apply_as(const st_tensor *t,
+                                               st_dtype dtype,
+                                               const st_view_spec *g,
+                                               st_tensor **out) {
+  return st__tensor_view_as(
+    t, dtype, &(st_geometry){g->ndim, g->sizes, g->strides, g->offset}, out);
+}
+
 static inline void st__view_spec_drop(st_view_spec *g, int d) {
   const size_t n = (size_t)(--g->ndim - d) * sizeof(int64_t);
   memmove(g->sizes + d, g->sizes + d + 1, n);

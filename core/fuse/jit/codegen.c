@@ -98,9 +98,8 @@ static const st_x64_operand k1 = {ST_X64_REG, 1, 0, 0};
 /* Turns lanes that are not zero into lanes of ones. */
 static void emit_masks(st_codegen *c, int reg) {
   if (is_avx512(c)) {
-    st__x64_evex(&c->x, by_width(c, VPTESTMD), 1, reg, in_reg(reg), NONE,
-                 false);
-    st__x64_evex(&c->x, by_width(c, VPMOVM2D), reg, 0, k1, NONE, false);
+    st__x64_evex(&c->x, by_width(c, VPTESTMD), 1, reg, in_reg(reg), NONE);
+    st__x64_evex(&c->x, by_width(c, VPMOVM2D), reg, 0, k1, NONE);
     c->in_k1 = NONE;
     return;
   }
@@ -134,9 +133,8 @@ static void emit_load(st_codegen *c, const st_vector_op *op, int reg) {
 static void emit_bytes(st_codegen *c, int reg) {
   const st_x64_operand low = in_reg(SCRATCH);
   if (is_avx512(c)) {
-    st__x64_evex(&c->x, by_width(c, VPMOVD2M), 1, 0, in_reg(reg), NONE,
-                 false);
-    st__x64_evex(&c->x, VPMOVM2B, SCRATCH, 0, k1, NONE, false);
+    st__x64_evex(&c->x, by_width(c, VPMOVD2M), 1, 0, in_reg(reg), NONE);
+    st__x64_evex(&c->x, VPMOVM2B, SCRATCH, 0, k1, NONE);
     c->in_k1 = NONE;
     return;
   }
@@ -241,10 +239,10 @@ static void emit_compare(st_codegen *c, int i, int left,
     st__x64_op(&c->x, code, reg, left, right, op->imm);
     return;
   }
-  st__x64_evex(&c->x, code, 1, left, right, op->imm, false);
+  st__x64_evex(&c->x, code, 1, left, right, op->imm);
   c->in_k1 = i;
   if (stays) return;
-  st__x64_evex(&c->x, by_width(c, VPMOVM2D), reg, 0, k1, NONE, false);
+  st__x64_evex(&c->x, by_width(c, VPMOVM2D), reg, 0, k1, NONE);
 }
 
 /* Emits reg = right where the mask is set, else left. */
@@ -255,11 +253,10 @@ static void emit_select(st_codegen *c, const st_vector_op *op, int reg,
     return;
   }
   if (c->in_k1 != op->c) {
-    st__x64_evex(&c->x, by_width(c, VPMOVD2M), 1, 0, in_reg(mask), NONE,
-                 false);
+    st__x64_evex(&c->x, by_width(c, VPMOVD2M), 1, 0, in_reg(mask), NONE);
     c->in_k1 = op->c;
   }
-  st__x64_evex(&c->x, by_width(c, VBLENDMPS), reg, left, right, NONE, true);
+  st__x64_evex_masked(&c->x, by_width(c, VBLENDMPS), reg, left, right);
 }
 
 static bool is_commutative(const st_vector_op *op) {

@@ -92,7 +92,7 @@ void st__x64_op(st_x64 *x, uint32_t op, int dst, int src,
                 st_x64_operand rm, int imm) {
   const int length = length_of(op);
   if (x->vector == 64 && length == ST_X64_WHOLE) {
-    st__x64_evex(x, op, dst, src, rm, imm, false);
+    st__x64_evex(x, op, dst, src, rm, imm);
     return;
   }
   put_vex(x, op, dst, src, rm, length == ST_X64_WHOLE ||
@@ -100,16 +100,27 @@ void st__x64_op(st_x64 *x, uint32_t op, int dst, int src,
   put_rest(x, op, dst, rm, imm);
 }
 
-void st__x64_evex(st_x64 *x, uint32_t op, int dst, int src,
-                  st_x64_operand rm, int imm, bool is_masked) {
-  const int length = length_of(op); /* disp8 is 0: its scale has no effect */
+/* disp8 is 0: its scale has no effect. */
+static void put_evex(st_x64 *x, uint32_t op, int dst, int src,
+                     st_x64_operand rm, bool is_masked) {
   st__x64_byte(x, 0x62);
   st__x64_byte(x, !(dst >> 3) << 7 | 1 << 6 | !high_of(rm) << 5 | 1 << 4 |
                   (int)(op >> 2 & 3));
   st__x64_byte(x, (int)(op & 0x80) | (~src & 15) << 3 | 1 << 2 |
                   (int)(op & 3));
-  st__x64_byte(x, length << 5 | 1 << 3 | is_masked);
+  st__x64_byte(x, length_of(op) << 5 | 1 << 3 | is_masked);
+}
+
+void st__x64_evex(st_x64 *x, uint32_t op, int dst, int src,
+                  st_x64_operand rm, int imm) {
+  put_evex(x, op, dst, src, rm, false);
   put_rest(x, op, dst, rm, imm);
+}
+
+void st__x64_evex_masked(st_x64 *x, uint32_t op, int dst, int src,
+                         st_x64_operand rm) {
+  put_evex(x, op, dst, src, rm, true);
+  put_rest(x, op, dst, rm, -1);
 }
 
 /* -- Scalar instructions -------------------------------------------------- */

@@ -53,10 +53,12 @@ void st__x64_bytes(st_x64 *x, const char *bytes, size_t n);
 /* dst and src are vector registers; imm is appended unless it is negative. */
 void st__x64_op(st_x64 *x, uint32_t op, int dst, int src,
                 st_x64_operand rm, int imm);
-/* The same with EVEX encoding for all operand sizes. A register may be k1; with
- * is_masked, k1 is the write mask. */
+/* The same with EVEX encoding for all operand sizes. A register may be k1. */
 void st__x64_evex(st_x64 *x, uint32_t op, int dst, int src,
-                  st_x64_operand rm, int imm, bool is_masked);
+                  st_x64_operand rm, int imm);
+/* The same without imm, with k1 as the write mask. */
+void st__x64_evex_masked(st_x64 *x, uint32_t op, int dst, int src,
+                         st_x64_operand rm);
 /* mov to, [from + 8 * slot] of general registers. */
 void st__x64_load_pointer(st_x64 *x, int to, int from, int slot);
 void st__x64_push(st_x64 *x, int reg);

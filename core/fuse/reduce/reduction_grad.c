@@ -233,10 +233,15 @@ fail:
 
 /* -- Backward ------------------------------------------------------------- */
 
-/* Computes the gradients of xs; NULL entries are skipped. */
+/* The tensors to differentiate by; NULL entries are skipped. */
+typedef struct targets {
+  int n;
+  st_tensor *const *xs;
+  bool create_graph;
+} targets;
+
 static st_status differentiate(const reduction *f, st_tensor *const *given,
-                               st_tensor *const *grads, int n,
-                               st_tensor *const *xs, bool create_graph,
+                               st_tensor *const *grads, targets by,
                                st_tensor **out) {
   const int nouts = f->r->final->graph->noutputs;
   st_tensor *outs[ST_GRAPH_OUTPUTS] = {NULL}, *leaves[ST_GRAPH_INPUTS];
@@ -244,8 +249,8 @@ static st_status differentiate(const reduction *f, st_tensor *const *given,
   st_tensor *dxs[ST_GRAPH_INPUTS] = {NULL};
   st_backward_pass pass = {.outputs = ys, .grad_outputs = dys,
                            .inputs = leaves, .allow_unused = true,
-                           .create_graph = create_graph,
-                           .retain_graph = create_graph};
+                           .create_graph = by.create_graph,
+                           .retain_graph = by.create_graph};
   st_status status;
   ST_TRY_FAIL(finish(f, given, grads, outs));
   for (int i = 0; i < nouts; i++) {
@@ -253,12 +258,12 @@ static st_status differentiate(const reduction *f, st_tensor *const *given,
     ys[pass.noutputs] = outs[i];
     dys[pass.noutputs++] = grads[i];
   }
-  for (int i = 0; i < n; i++) {
-    if (xs[i]) leaves[pass.ninputs++] = xs[i];
+  for (int i = 0; i < by.n; i++) {
+    if (by.xs[i]) leaves[pass.ninputs++] = by.xs[i];
   }
   if (pass.noutputs > 0) ST_TRY_FAIL(st__backward(&pass, dxs));
-  for (int i = 0, k = 0; i < n; i++) {
-    if (xs[i]) out[i] = dxs[k++];
+  for (int i = 0, k = 0; i < by.n; i++) {
+    if (by.xs[i]) out[i] = dxs[k++];
   }
 fail:
   release_all(nouts, outs);
@@ -285,7 +290,8 @@ static st_status backward_fused(const reduction *f, st_tensor *const *grads,
     ST_TRY_FAIL(st__set_requires_grad(values[j], true));
     leaves[j] = values[j];
   }
-  ST_TRY_FAIL(differentiate(f, values, grads, k, leaves, false, dvalues));
+  ST_TRY_FAIL(differentiate(f, values, grads,
+                            (targets){k, leaves, false}, dvalues));
   st__set_tls(old);
   for (int j = 0; j < k; j++) found |= dvalues[j] != NULL;
   if (!found) goto fail;
@@ -317,7 +323,8 @@ static st_status backward_recorded(const reduction *f, st_tensor *const *grads,
     xs[i] = own[i];
   }
   ST_TRY_FAIL(st__graph_run(g, own, f->c->params + 1, values, NULL, NULL));
-  ST_TRY_FAIL(differentiate(f, values, grads, g->ninputs, xs, true, out));
+  ST_TRY_FAIL(differentiate(f, values, grads,
+                            (targets){g->ninputs, xs, true}, out));
 fail:
   release_all(g->ninputs, own);
   release_all(f->r->naccs, values);

@@ -238,13 +238,17 @@ static st_status detached_input(st_tensor *t, bool is_wanted, bool create_graph,
   return st__set_requires_grad(*out, true);
 }
 
+typedef struct backward_args {
+  st_tensor *const *inputs;
+  const st_scalar *params;
+  st_tensor *const *grads;
+  const bool *wanted;      /* by input */
+} backward_args;
+
 /* Runs the graph again, operator by operator, and differentiates that: for
  * gradients with a history, and for those without a program. */
-static st_status replay(const st_compiled_graph *f, st_tensor *const *inputs,
-                        const st_scalar *params, st_tensor *const *grads,
-                        const bool *wanted, bool create_graph,
-                        st_tensor **out) {
-  const st_graph *g = f->graph;
+static st_status replay(const st_graph *g, const backward_args *a,
+                        bool create_graph, st_tensor **out) {
   st_tensor *own[ST_GRAPH_INPUTS] = {NULL}, *outs[ST_GRAPH_OUTPUTS] = {NULL};
   st_tensor *ys[ST_GRAPH_OUTPUTS], *dys[ST_GRAPH_OUTPUTS];
   st_tensor *xs[ST_GRAPH_INPUTS], *dxs[ST_GRAPH_INPUTS] = {NULL};
@@ -258,20 +262,20 @@ static st_status replay(const st_compiled_graph *f, st_tensor *const *inputs,
   tls.grad = true;
   st__set_tls(tls);
   for (int i = 0; i < g->ninputs; i++) {
-    ST_TRY_FAIL(detached_input(inputs[i], wanted[i], create_graph,
+    ST_TRY_FAIL(detached_input(a->inputs[i], a->wanted[i], create_graph,
                                &own[i]));
-    if (wanted[i]) xs[pass.ninputs++] = own[i];
+    if (a->wanted[i]) xs[pass.ninputs++] = own[i];
   }
-  ST_TRY_FAIL(st__graph_run(g, own, params, outs, NULL, NULL));
-  ST_TRY_FAIL(st__expand_to_grads(g->noutputs, outs, grads));
+  ST_TRY_FAIL(st__graph_run(g, own, a->params, outs, NULL, NULL));
+  ST_TRY_FAIL(st__expand_to_grads(g->noutputs, outs, a->grads));
   for (int i = 0; i < g->noutputs; i++) {
-    if (!grads[i] || !st__requires_grad(outs[i])) continue;
+    if (!a->grads[i] || !st__requires_grad(outs[i])) continue;
     ys[pass.noutputs] = outs[i];
-    dys[pass.noutputs++] = grads[i];
+    dys[pass.noutputs++] = a->grads[i];
   }
   if (pass.noutputs > 0) ST_TRY_FAIL(st__backward(&pass, dxs));
   for (int i = 0, k = 0; i < g->ninputs; i++) {
-    if (wanted[i]) out[i] = dxs[k++];
+    if (a->wanted[i]) out[i] = dxs[k++];
   }
 fail:
   st__set_tls(old);
@@ -307,13 +311,12 @@ st_status st__compiled_backward(st_compiled_graph *f, st_tensor *const *inputs,
   st_specialization key;
   st_program *p = NULL;
   uint32_t given = 0;
-  if (st__tls().grad) {
-    return replay(f, inputs, params, grads, wanted, true, out);
-  }
+  const backward_args args = {inputs, params, grads, wanted};
+  if (st__tls().grad) return replay(f->graph, &args, true, out);
   gradient_key(f, inputs, params, grads, wanted, &key);
   if (!key.wanted) return ST_OK;
   ST_TRY(find_or_compile(f, &key, &given, &p));
-  if (!p) return replay(f, inputs, params, grads, wanted, false, out);
+  if (!p) return replay(f->graph, &args, false, out);
   const st_status status = run_gradients(f, p, inputs, grads, given, out);
   st__program_release(&p);
   return status;

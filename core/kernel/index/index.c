@@ -343,14 +343,14 @@ NONZEROS(f8, ST_FLOAT64)
 NONZEROS(c4, ST_COMPLEX64)
 NONZEROS(c8, ST_COMPLEX128)
 
-static inline void pack_block(const char *p, int64_t ps, const char *m,
-                              int64_t ms, int64_t n, char **out,
-                              int64_t size) {
+/* s: the strides of the elements and of the mask. */
+static inline void pack_block(char *const *data, const int64_t *s, int64_t n,
+                              char **out, int64_t size) {
   char buffer[(BLOCK + 1) * 16];
   int64_t k = 0;
   for (int64_t i = 0; i < n; i++) {
-    memcpy(buffer + k * size, p + i * ps, (size_t)size);
-    k += m[i * ms] != 0;
+    memcpy(buffer + k * size, data[0] + i * s[0], (size_t)size);
+    k += data[1][i * s[1]] != 0;
   }
   memcpy(*out, buffer, (size_t)(k * size));
   *out += k * size;
@@ -360,10 +360,10 @@ static inline void pack(char **data, const int64_t *s, int64_t n0,
                         int64_t n1, const void *ctx, int64_t size) {
   char **out = ((const st_pack_ctx *)ctx)->out;
   for (int64_t j = 0; j < n1; j++) {
-    const char *p = data[0] + j * s[2], *m = data[1] + j * s[3];
     for (int64_t b = 0; b < n0; b += BLOCK) {
-      pack_block(p + b * s[0], s[0], m + b * s[1], s[1], block_of(b, n0),
-                 out, size);
+      char *const from[] = {data[0] + j * s[2] + b * s[0],
+                            data[1] + j * s[3] + b * s[1]};
+      pack_block(from, s, block_of(b, n0), out, size);
     }
   }
 }

@@ -25,9 +25,8 @@ ST_BOXED(st__box_efficientzerotensor) {
 static st_status on_meta(const st_tensor *t, st_tensor **out) {
   st_storage *s = NULL;
   ST_TRY(st__storage_new_bare(ST_DEVICE_META, t->storage->nbytes, &s));
-  const st_status status =
-    st__tensor_new(s, t->dtype, t->ndim, t->sizes, t->strides,
-                   t->offset, out);
+  const st_geometry g = st__geometry(t);
+  const st_status status = st__tensor_new(s, t->dtype, &g, out);
   st__storage_release(&s);
   if (status == ST_OK) (*out)->flags |= t->flags & ST_FLAG_WRAPPED;
   return status;

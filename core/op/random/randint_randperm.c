@@ -146,12 +146,22 @@ static st_status new_of(const st_value *size, const st_value *options,
                        out);
 }
 
-static st_status new_real(st_op_id id, const st_value *size, double a,
-                          double b, st_value generator,
-                          const st_value *options, st_value *ret) {
+/* A distribution: the operator that fills a tensor, and its parameters. */
+typedef struct distribution {
+  st_op_id id;
+  double a, b;
+} distribution;
+
+static const distribution uniform = {ST_OP_uniform_, 0, 1};
+static const distribution normal = {ST_OP_normal_, 0, 1};
+
+static st_status new_real(distribution d, const st_value *size,
+                          st_value generator, const st_value *options,
+                          st_value *ret) {
   st_tensor *t = NULL;
   ST_TRY(new_of(size, options, st__default_dtype(), &t));
-  return fill_by(id, t, st__of_float(a), st__of_float(b), generator, ret);
+  return fill_by(d.id, t, st__of_float(d.a), st__of_float(d.b), generator,
+                 ret);
 }
 
 static st_status new_integers(const st_value *size, int64_t low, int64_t high,
@@ -167,28 +177,29 @@ static st_status new_integers(const st_value *size, int64_t low, int64_t high,
 
 ST_BOXED(st__box_rand) {
   const st_value *size = st__next(&args);
-  return new_real(ST_OP_uniform_, size, 0, 1, st__none(), args, rets);
+  return new_real(uniform, size, st__none(), args, rets);
 }
 
 ST_BOXED(st__box_rand_generator) {
   const st_value *size = st__next(&args), *generator = st__next(&args);
-  return new_real(ST_OP_uniform_, size, 0, 1, *generator, args, rets);
+  return new_real(uniform, size, *generator, args, rets);
 }
 
 ST_BOXED(st__box_randn) {
   const st_value *size = st__next(&args);
-  return new_real(ST_OP_normal_, size, 0, 1, st__none(), args, rets);
+  return new_real(normal, size, st__none(), args, rets);
 }
 
 ST_BOXED(st__box_randn_generator) {
   const st_value *size = st__next(&args), *generator = st__next(&args);
-  return new_real(ST_OP_normal_, size, 0, 1, *generator, args, rets);
+  return new_real(normal, size, *generator, args, rets);
 }
 
 ST_BOXED(st__box_normal_float_float) {
   const double mean = st__next_float(&args), std = st__next_float(&args);
   const st_value *size = st__next(&args), *generator = st__next(&args);
-  return new_real(ST_OP_normal_, size, mean, std, *generator, args, rets);
+  return new_real((distribution){ST_OP_normal_, mean, std}, size, *generator,
+                  args, rets);
 }
 
 ST_BOXED(st__box_randint) {
