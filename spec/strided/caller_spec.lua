@@ -3,7 +3,9 @@
 -- axes: lua
 
 local st = require "strided"
+local tensors = require "spec.support.tensors"
 
+local raises, raises_here = tensors.raises, tensors.raises_here
 local unpack = unpack or table.unpack
 
 -- Functions that accept much of this, print, or change settings of the process.
@@ -146,23 +148,16 @@ describe("An unknown option is reported in one phrase, by", function()
   }
   for i, row in ipairs(rows) do
     it("row " .. i, function()
-      local ok, why = pcall(row[1])
-      assert.is_false(ok)
-      assert.truthy(why:find("caller_spec.lua:%d+: "), why)
-      assert.truthy(why:find(row[2], 1, true), why .. "\n" .. row[2])
+      raises_here(row[2], row[1])
     end)
   end
 end)
 
 describe("An optimizer", function()
   it("says what to pass of a module or a tensor", function()
-    local ok, why = pcall(st.optim.SGD, st.nn.Linear(1, 2))
-    assert.is_false(ok)
-    assert.truthy(why:find("SGD: a list of parameters is expected, got a " ..
-                           "module: pass module:parameters()", 1, true), why)
-    ok, why = pcall(st.optim.AdamW, st.ones(2))
-    assert.is_false(ok)
-    assert.truthy(why:find("AdamW: a list of parameters is expected, got a " ..
-                           "Tensor: pass {t}", 1, true), why)
+    raises("SGD: a list of parameters is expected, got a module: pass " ..
+           "module:parameters()", st.optim.SGD, st.nn.Linear(1, 2))
+    raises("AdamW: a list of parameters is expected, got a Tensor: pass {t}",
+           st.optim.AdamW, st.ones(2))
   end)
 end)

@@ -109,6 +109,14 @@ function M.raises(texts, f, ...)
   return why
 end
 
+--- Like raises, of an error at the line that made the call: a spec's, or the
+-- one above.
+function M.raises_here(texts, f, ...)
+  local why = M.raises(texts, f, ...)
+  assert.matches("^[^\n]*spec/[%w_/]+%.lua:%d+: ", why)
+  return why
+end
+
 --- The call never ends by itself: the engine stops it with this text. Lua 5.1,
 -- 5.3 and 5.4 have a limit for functions in C, which may come first.
 function M.nests_too_deep(text, f, ...)

@@ -9,7 +9,7 @@ local build = require "spec.support.build"
 local collect = require "spec.support.collect"
 local tensors = require "spec.support.tensors"
 
-local live, raises = tensors.live, tensors.raises
+local failure, live, raises = tensors.failure, tensors.live, tensors.raises
 
 local is_sanitized = os.getenv "STRIDED_SANITIZED" ~= nil
 
@@ -114,11 +114,9 @@ describe("A limit", function()
   it("turns into an error that says what is live", function()
     limit(8 * MB)
     local t = st.empty(MB)
-    local ok, message = pcall(st.empty, 2 * MB)
-    assert.is_false(ok)
-    assert.truthy(message:find(
-      "empty: out of memory: 8388608 bytes requested; %d+ are live, "
-      .. "%d+ were cached, the limit is %d+"), message)
+    assert.matches("empty: out of memory: 8388608 bytes requested; %d+ are "
+                   .. "live, %d+ were cached, the limit is %d+",
+                   failure(st.empty, 2 * MB))
     t:free()
     st.empty(2 * MB - 1000):free()
   end)
@@ -184,10 +182,11 @@ describe("A limit", function()
   it("is a number of bytes or nothing", function()
     assert.is_nil(memory.set_limit(10 * MB))
     assert.equal(10 * MB, memory.set_limit(nil))
-    for _, bad in ipairs {-1, 0.5, "many", {}} do
-      local ok, message = pcall(memory.set_limit, bad)
-      assert.is_false(ok)
-      assert.truthy(message:find "limit" or message:find "'bytes'", message)
+    raises("the limit must not be negative, got -1 bytes",
+           memory.set_limit, -1)
+    for _, bad in ipairs {0.5, "many", {}} do
+      raises("set_limit: argument 'bytes' must be an integer, got " ..
+             type(bad), memory.set_limit, bad)
     end
     assert.is_nil(memory.stats().limit)
   end)
@@ -213,9 +212,7 @@ describe("st.scope", function()
     assert.equal(n + 1, memory().tensors.count)
     assert.equal(4, kept[1])
     assert.equal("tensor(freed)", tostring(inside))
-    local ok, message = pcall(function() return inside + 1 end)
-    assert.is_false(ok)
-    assert.truthy(message:find "freed Tensor", message)
+    raises("freed Tensor", function() return inside + 1 end)
     raises("freed Tensor", function() return inside[1] end)
   end)
 
@@ -269,13 +266,11 @@ describe("st.scope", function()
 
   it("releases everything when its function fails", function()
     local n, inside = live(), nil
-    local failure = {}
-    local ok, message = pcall(st.scope, function()
+    local sign = {}
+    assert.equal(sign, failure(st.scope, function()
       inside = st.ones(3)
-      error(failure)
-    end)
-    assert.is_false(ok)
-    assert.equal(failure, message)
+      error(sign)
+    end))
     assert.equal(n, memory().tensors.count)
     assert.equal("tensor(freed)", tostring(inside))
     assert.equal(1, (st.ones(1))[1])
@@ -352,10 +347,7 @@ describe("st.scope", function()
   end)
 
   it("wants a function", function()
-    local ok, message = pcall(st.scope, 3)
-    assert.is_false(ok)
-    assert.truthy(message:find "scope: argument 'body' must be a function",
-                  message)
+    raises("scope: argument 'body' must be a function", st.scope, 3)
   end)
 end)
 

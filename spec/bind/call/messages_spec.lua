@@ -4,19 +4,11 @@
 
 local core = require "strided.core"
 local st = require "strided"
+local tensors = require "spec.support.tensors"
 
 local x = st.ones(2, 3)
 
-local function failure(f, ...)
-  local ok, why = pcall(f, ...)
-  assert.is_false(ok)
-  return why
-end
-
-local function says(text, f, ...)
-  local why = failure(f, ...)
-  assert.truthy(why:find(text, 1, true), why .. "\ndoes not say\n" .. text)
-end
+local failure, raises = tensors.failure, tensors.raises
 
 describe("A wrong argument", function()
   local lib
@@ -72,9 +64,9 @@ describe("A wrong argument", function()
         name, row[1]:match "^%S+", arg), function(t) return t end)
       local text = name .. ": argument '" .. arg .. "' must be " .. row[3]
       local op = st.ops.specmessages[name]
-      says(text, function() op(x, row[2]) end)
-      says("\n  for example st.ops.specmessages." .. name .. "(x, ", op, x,
-           row[2])
+      raises(text, function() op(x, row[2]) end)
+      raises("\n  for example st.ops.specmessages." .. name .. "(x, ", op, x,
+             row[2])
       local why = failure(op, x, row[2])
       for _, word in ipairs {"ScalarType", "Dim", "%[%]", "Tensor%?", "Scalar",
                              "MemoryFormat"} do
@@ -98,26 +90,26 @@ describe("A wrong argument", function()
         function() x:to(given) end,
         function() x:sum {dtype = given} end,
       } do
-        says(given .. "'; " .. text, f)
+        raises(given .. "'; " .. text, f)
       end
     end
-    says("'complex256'" .. list, st.zeros, 2, {dtype = "complex256"})
+    raises("'complex256'" .. list, st.zeros, 2, {dtype = "complex256"})
   end)
 
   it("is told the devices", function()
-    says("zeros: argument 'device' must be a device, got string 'cuda'\n  " ..
-         "the devices are cpu, meta\n  for example st.zeros({2, 3}, " ..
-         "{device = \"cpu\"})", st.zeros, 2, {device = "cuda"})
-    says("to: argument 1 must be a dtype, a device, a Tensor or nil, got " ..
-         "string 'cuda'\n  the dtypes are", function() x:to "cuda" end)
-    says("\n  the devices are cpu, meta\n", function() x:to "cuda" end)
+    raises("zeros: argument 'device' must be a device, got string 'cuda'\n  " ..
+           "the devices are cpu, meta\n  for example st.zeros({2, 3}, " ..
+           "{device = \"cpu\"})", st.zeros, 2, {device = "cuda"})
+    raises("to: argument 1 must be a dtype, a device, a Tensor or nil, got " ..
+           "string 'cuda'\n  the dtypes are", function() x:to "cuda" end)
+    raises("\n  the devices are cpu, meta\n", function() x:to "cuda" end)
   end)
 
   it("is told the memory formats", function()
-    says("\n  the memory formats are contiguous_format, preserve_format, " ..
-         "channels_last, channels_last_3d\n  for example x:clone(" ..
-         "{memory_format = \"contiguous_format\"})",
-         function() x:clone {memory_format = "nhwc"} end)
+    raises("\n  the memory formats are contiguous_format, preserve_format, " ..
+           "channels_last, channels_last_3d\n  for example x:clone(" ..
+           "{memory_format = \"contiguous_format\"})",
+           function() x:clone {memory_format = "nhwc"} end)
   end)
 
   -- call, what is said
@@ -165,7 +157,7 @@ describe("A wrong argument", function()
   }
   for i, row in ipairs(calls) do
     it("is told a call that fits, row " .. i,
-       function() says(row[2], row[1]) end)
+       function() raises(row[2], row[1]) end)
   end
 
   it("is never told the type of a schema, by any operator", function()
@@ -220,6 +212,6 @@ describe("An index out of range", function()
   }
   for i, row in ipairs(rows) do
     it("says from where one counts, row " .. i,
-       function() says(row[2], row[1]) end)
+       function() raises(row[2], row[1]) end)
   end
 end)

@@ -2,17 +2,12 @@
 -- (M1 to M7). The vectors of conformance_spec have many more layouts.
 -- axes: lua
 
+local failure = require("spec.support.tensors").failure
 local st = require "strided"
 
 local CL, CL3 = "channels_last", "channels_last_3d"
 
 local function strided(size, stride) return st.empty_strided(size, stride) end
-
-local function failure(fn, ...)
-  local ok, why = pcall(fn, ...)
-  assert.is_false(ok)
-  return tostring(why)
-end
 
 describe("A memory format", function()
   it("lays out a new tensor (M1)", function()

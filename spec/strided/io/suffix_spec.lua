@@ -4,14 +4,12 @@
 
 local files = require "spec.support.files"
 local st = require "strided"
+local tensors = require "spec.support.tensors"
+
+local failure, raises, raises_here = tensors.failure, tensors.raises,
+                                     tensors.raises_here
 
 local x = st.tensor {1, 2, 3}
-
-local function says(text, f, ...)
-  local ok, why = pcall(f, ...)
-  assert.is_false(ok)
-  assert.truthy(why:find(text, 1, true), why .. "\ndoes not say\n" .. text)
-end
 
 local function le16(n) return string.char(n % 256, math.floor(n / 256)) end
 
@@ -49,11 +47,8 @@ describe("st.save", function()
       it("refuses ." .. suffix, function()
         local path = base .. "." .. suffix
         for _, value in ipairs {x, {a = x}} do
-          says("suffix_spec.lua:", function() st.save(path, value) end)
-          says("save: '." .. suffix:lower() .. "' ", function()
-            st.save(path, value)
-          end)
-          says(row[2], st.save, path, value)
+          raises_here({"save: '." .. suffix:lower() .. "' ", row[2]},
+                      function() st.save(path, value) end)
         end
         assert.is_nil(io.open(path))
       end)
@@ -73,19 +68,18 @@ describe("st.save", function()
 
   it("adds no suffix, which st.load says", function()
     st.save(base, x)
-    says("there is '" .. base .. "', and st.save adds no suffix", st.load,
-         base .. ".npy")
+    raises("there is '" .. base .. "', and st.save adds no suffix", st.load,
+           base .. ".npy")
     os.remove(base)
-    local ok, why = pcall(st.load, base .. ".npy")
-    assert.is_false(ok)
+    local why = failure(st.load, base .. ".npy")
     assert.is_nil(why:find("adds no suffix", 1, true))
   end)
 
   it("says the order of its arguments", function()
-    says("save: the path must be a string, got Tensor; write st.save(path, t)",
-         function() st.save(x, base) end)
-    says("save: a .npz file takes a table of names and tensors, not a " ..
-         "Tensor: write {name = t}", st.save, base .. ".npz", x)
+    raises("save: the path must be a string, got Tensor; write " ..
+           "st.save(path, t)", function() st.save(x, base) end)
+    raises("save: a .npz file takes a table of names and tensors, not a " ..
+           "Tensor: write {name = t}", st.save, base .. ".npz", x)
   end)
 end)
 
@@ -124,8 +118,8 @@ describe("st.load", function()
     it("says what it found instead, row " .. i, function()
       path = base .. row[1]
       files.write(path, row[2])
-      says("load: cannot load '" .. path .. "': ", st.load, path)
-      says(row[3], st.load, path)
+      raises("load: cannot load '" .. path .. "': ", st.load, path)
+      raises(row[3], st.load, path)
     end)
   end
 
@@ -135,8 +129,8 @@ describe("st.load", function()
       st.save(path, x)
       os.rename(path, base .. suffix)
       path = base .. suffix
-      says("it is a .npy file, not what its name says: rename it, or write " ..
-           "st.load(path, {format = \"npy\"})", st.load, path)
+      raises("it is a .npy file, not what its name says: rename it, or " ..
+             "write st.load(path, {format = \"npy\"})", st.load, path)
       assert.is_true(st.load(path, {format = "npy"}):equal(x))
       os.remove(path)
     end
@@ -147,8 +141,8 @@ describe("st.load", function()
     st.save(path, {a = x})
     local bytes = files.read(path):gsub("a%.npy", "a.txt")
     files.write(path, bytes)
-    says("it is a zip without a .npy file; its first member is 'a.txt'",
-         st.load, path)
+    raises("it is a zip without a .npy file; its first member is 'a.txt'",
+           st.load, path)
   end)
 
   it("reads other names by their first bytes", function()

@@ -8,18 +8,9 @@ local optim = require "strided.optim"
 local collect = require "spec.support.collect"
 local tensors = require "spec.support.tensors"
 
-local live, near = tensors.live, tensors.near
+local live, near, raises_here = tensors.live, tensors.near, tensors.raises_here
 
 -- -- Help --------------------------------------------------------------------
-
---- The error of a call that must fail, which has the text and a line of this
--- file in front.
-local function assert_refused(text, f, ...)
-  local ok, e = pcall(f, ...)
-  assert.is_false(ok)
-  assert.truthy(tostring(e):find("^[^\n]*nn_spec%.lua:%d+: "), e)
-  assert.truthy(e:find(text, 1, true), e)
-end
 
 local function names_of(net)
   local names = {}
@@ -179,21 +170,21 @@ Block(
   end)
 
   it("is refused where it makes no sense, with the reason", function()
-    assert_refused("Lost has no method 'forward'", nn.Module:extend "Lost"(),
+    raises_here("Lost has no method 'forward'", nn.Module:extend "Lost"(),
                    st.ones(1))
-    assert_refused("extend: argument 'name' must be a string, got nil",
+    raises_here("extend: argument 'name' must be a string, got nil",
                    nn.Module.extend, nn.Module)
-    assert_refused("Parameter: argument 't' must be a Tensor, got number",
+    raises_here("Parameter: argument 't' must be a Tensor, got number",
                    nn.Parameter, 3)
-    assert_refused("floating", nn.Parameter, st.tensor {1, 2})
+    raises_here("floating", nn.Parameter, st.tensor {1, 2})
     local net = nn.Module()
     net["a.b"] = nn.Linear(1, 1)
-    assert_refused("cannot be named 'a.b'", net.parameters, net)
+    raises_here("cannot be named 'a.b'", net.parameters, net)
     local loop = nn.Module()
     loop.inner = nn.Module()
     loop.inner.outer = loop
-    assert_refused("'inner.outer' contains itself", loop.parameters, loop)
-    assert_refused("register_buffer: a name and a Tensor are expected, got "
+    raises_here("'inner.outer' contains itself", loop.parameters, loop)
+    raises_here("register_buffer: a name and a Tensor are expected, got "
                    .. "string and number", net.register_buffer, net, "n", 3)
   end)
 end)
@@ -228,15 +219,15 @@ describe("The state of a module", function()
     local start = net.weight:detach():clone()
     local good = st.zeros(2, 2)
     local function load(state) net:load_state_dict(state) end
-    assert_refused("the state lacks bias", load, {weight = good})
-    assert_refused("Linear has no extra, more", load,
+    raises_here("the state lacks bias", load, {weight = good})
+    raises_here("Linear has no extra, more", load,
                    {weight = good, bias = st.zeros(2), extra = good,
                     more = good})
-    assert_refused("'bias' has shape {2} here, but {2, 2} in the state", load,
+    raises_here("'bias' has shape {2} here, but {2, 2} in the state", load,
                    {weight = good, bias = good})
-    assert_refused("'bias' must be a Tensor, got number", load,
+    raises_here("'bias' must be a Tensor, got number", load,
                    {weight = good, bias = 3})
-    assert_refused("argument 'state' must be a table, got Tensor", load, good)
+    raises_here("argument 'state' must be a table, got Tensor", load, good)
     near(start, net.weight:detach(), 0)
   end)
 
@@ -293,13 +284,13 @@ describe("Linear", function()
   end)
 
   it("refuses sizes and options that are none", function()
-    assert_refused("Linear: argument 'outputs' must be a size, got nil",
+    raises_here("Linear: argument 'outputs' must be a size, got nil",
                    nn.Linear, 2)
-    assert_refused("Linear: argument 'inputs' must be a size, got 1.5",
+    raises_here("Linear: argument 'inputs' must be a size, got 1.5",
                    nn.Linear, 1.5, 2)
-    assert_refused("Linear: there is no option 'bais'", nn.Linear, 1, 2,
+    raises_here("Linear: there is no option 'bais'", nn.Linear, 1, 2,
                    {bais = false})
-    assert_refused("Linear: the options must be a table, got boolean",
+    raises_here("Linear: the options must be a table, got boolean",
                    nn.Linear, 1, 2, false)
   end)
 end)
@@ -320,7 +311,7 @@ describe("An activation", function()
     local x = st.linspace(-3, 3, 7)
     near(st.gelu(x, {approximate = "tanh"}),
          nn.GELU {approximate = "tanh"}(x), 0)
-    assert_refused("GELU: there is no option 'approx'", nn.GELU,
+    raises_here("GELU: there is no option 'approx'", nn.GELU,
                    {approx = "tanh"})
   end)
 end)
@@ -349,9 +340,9 @@ describe("LayerNorm", function()
   end)
 
   it("refuses shapes that are none", function()
-    assert_refused("'shape' must be a size, got string", nn.LayerNorm, "4")
+    raises_here("'shape' must be a size, got string", nn.LayerNorm, "4")
     for _, shape in ipairs {{}, false} do
-      assert_refused("'shape' must be a size or a list of sizes",
+      raises_here("'shape' must be a size or a list of sizes",
                      nn.LayerNorm, shape or nil)
     end
   end)
@@ -373,8 +364,8 @@ describe("Dropout", function()
     local x = st.ones(10)
     assert.equal(x, nn.Dropout(0)(x))
     assert.equal(0, nn.Dropout(1)(x):sum():item())
-    assert_refused("'p' must be a number from 0 to 1", nn.Dropout, 1.5)
-    assert_refused("'p' must be a number from 0 to 1", nn.Dropout, "half")
+    raises_here("'p' must be a number from 0 to 1", nn.Dropout, 1.5)
+    raises_here("'p' must be a number from 0 to 1", nn.Dropout, "half")
   end)
 end)
 
@@ -396,9 +387,9 @@ describe("Sequential", function()
   end)
 
   it("refuses what is no layer", function()
-    assert_refused("layer 2 must be a module or a function, got number",
+    raises_here("layer 2 must be a module or a function, got number",
                    nn.Sequential, {nn.ReLU(), 3})
-    assert_refused("layer 2 must be a module or a function, got nil",
+    raises_here("layer 2 must be a module or a function, got nil",
                    nn.Sequential, nn.ReLU(), nil, nn.ReLU())
   end)
 end)
@@ -485,9 +476,9 @@ describe("A loss", function()
   end)
 
   it("refuses options that it does not have", function()
-    assert_refused("MSELoss: there is no option 'weight'", nn.MSELoss,
+    raises_here("MSELoss: there is no option 'weight'", nn.MSELoss,
                    {weight = 1})
-    assert_refused("L1Loss: option 'reduction' must be \"mean\", \"sum\" or "
+    raises_here("L1Loss: option 'reduction' must be \"mean\", \"sum\" or "
                    .. "\"none\"", nn.L1Loss, {reduction = "average"})
   end)
 end)
