@@ -114,3 +114,172 @@ describe("randn_like", function()
 
   it("leaves nothing behind", function() assert.equal(before, live()) end)
 end)
+
+-- -- Other distributions ------------------------------------------------------
+
+--- The numbers from lo up to hi.
+local function uniform(lo, hi)
+  local width = hi - lo
+  return {lo = lo, hi = hi, mean = lo + width / 2, variance = width ^ 2 / 12,
+          fourth = width ^ 4 / 80,
+          below = {[lo + 0.01 * width] = 0.01, [lo + 0.5 * width] = 0.5,
+                   [lo + 0.9 * width] = 0.9}}
+end
+
+--- The fourth moment is 3 standard deviations to the power of 4; 0.975 of the
+-- numbers are less than 1.959964 standard deviations beyond the mean.
+local function normal(mu, deviation)
+  return {mean = mu, variance = deviation ^ 2, fourth = 3 * deviation ^ 4,
+          below = {[mu] = 0.5, [mu + 1.959964 * deviation] = 0.975,
+                   [mu - 1.959964 * deviation] = 0.025}}
+end
+
+local function empty(dtype) return st.empty({N}, {dtype = dtype}) end
+
+-- call, function of a dtype that draws N numbers, their distribution
+local CONTINUOUS = {
+  {"rand", function(dtype) return st.rand({N}, {dtype = dtype}) end,
+   uniform(0, 1)},
+  {"rand_like", function(dtype) return st.rand_like(empty(dtype)) end,
+   uniform(0, 1)},
+  {"uniform_", function(dtype) return empty(dtype):uniform_() end,
+   uniform(0, 1)},
+  {"uniform_ from -3 to 5", function(dtype)
+    return empty(dtype):uniform_(-3, 5)
+  end, uniform(-3, 5)},
+  {"randn", function(dtype) return st.randn({N}, {dtype = dtype}) end,
+   normal(0, 1)},
+  {"normal_", function(dtype) return empty(dtype):normal_() end,
+   normal(0, 1)},
+  {"normal_ with mean 10 and deviation 0.5", function(dtype)
+    return empty(dtype):normal_(10, 0.5)
+  end, normal(10, 0.5)},
+  {"normal with mean -2 and deviation 3", function(dtype)
+    return st.normal(-2, 3, {N}, {dtype = dtype})
+  end, normal(-2, 3)},
+}
+
+-- call, function that draws N integers, the least and the greatest one, which
+-- are as likely as each of those between
+local INTEGERS = {
+  {"randint(4)", function() return st.randint(4, {N}) end, 0, 3},
+  {"randint(-2, 5)", function() return st.randint(-2, 5, {N}) end, -2, 4},
+  {"randint_like(3)", function()
+    return st.randint_like(empty "int32", 3)
+  end, 0, 2},
+  {"randint_like(-1, 2)", function()
+    return st.randint_like(empty "float32", -1, 2)
+  end, -1, 1},
+  {"random_(6)", function() return empty "int16":random_(6) end, 0, 5},
+  {"random_(-7, -2)", function() return empty "int8":random_(-7, -2) end,
+   -7, -3},
+  {"random_() of int8", function() return empty "int8":random_() end, 0, 127},
+  {"random_() of bool", function() return empty "bool":random_() end, 0, 1},
+}
+
+describe("Random numbers:", function()
+  local before
+  setup(function()
+    before = live()
+    st.manual_seed(20)
+  end)
+
+  for _, row in ipairs(CONTINUOUS) do
+    for _, dtype in ipairs {"float32", "float64"} do
+      it(("the moments and quantiles of %s, %s"):format(row[1], dtype),
+         function()
+        local t, want = row[2](dtype), row[3]
+        assert.equal(dtype, tostring(t.dtype))
+        t = t:to "float64"
+        if want.lo then assert.is_true(t:ge(want.lo):all():item()) end
+        if want.hi then assert.is_true(t:lt(want.hi):all():item()) end
+        local deviation = sqrt(want.variance)
+        about(want.mean, mean(t), deviation)
+        about(want.variance, mean((t - want.mean):square()),
+              sqrt(want.fourth - want.variance ^ 2))
+        for x, p in pairs(want.below) do
+          about(p, mean(t:lt(x):to "float64"), sqrt(p * (1 - p)))
+        end
+        local centred = (t - want.mean) / deviation
+        local first = centred:narrow(1, 1, N - 1)
+        about(0, mean(first * centred:narrow(1, 2, N - 1)), 1)
+      end)
+    end
+  end
+
+  it("those below 1 do not round up to 1", function()
+    for _, dtype in ipairs {"float16", "bfloat16"} do
+      local t = st.rand({N}, {dtype = dtype})
+      assert.is_true(t:ge(0):all():item())
+      assert.is_true(t:lt(1):all():item())
+    end
+  end)
+
+  for _, row in ipairs(INTEGERS) do
+    it(row[1] .. " gives each integer as often", function()
+      local t, n = row[2]():to "int64", row[4] - row[3] + 1
+      local counts = (t - row[3]):bincount():totable()
+      assert.equal(n, #counts)
+      for _, count in ipairs(counts) do
+        about(1 / n, tonumber(count) / N, sqrt((1 - 1 / n) / n))
+      end
+    end)
+  end
+
+  it("bernoulli is 1 with the probability that it is told", function()
+    for _, p in ipairs {0, 0.125, 0.5, 1} do
+      for _, t in ipairs {empty "float32":bernoulli_(p),
+                          empty "int64":bernoulli_(p),
+                          st.full({N}, p, {dtype = "float32"}):bernoulli()} do
+        assert.is_true((t * (t - 1)):eq(0):all():item())
+        about(p, mean(t:to "float64"), sqrt(p * (1 - p)))
+      end
+    end
+  end)
+
+  it("bernoulli_ takes a probability for each element", function()
+    local p = st.tensor {0, 0.25, 0.75, 1}
+    local t = st.empty({N, 4}):bernoulli_(p:expand(N, 4))
+    for i, q in ipairs(p:totable()) do
+      about(q, mean(t:select(2, i)), sqrt(q * (1 - q)))
+    end
+  end)
+
+  it("randperm gives every permutation as often", function()
+    local counts, total, n = {}, 0, 6000
+    for _ = 1, n do
+      local order = table.concat(st.randperm(3):totable(), " ")
+      counts[order] = (counts[order] or 0) + 1
+    end
+    for _, order in ipairs {"1 2 3", "1 3 2", "2 1 3", "2 3 1", "3 1 2",
+                            "3 2 1"} do
+      assert.is_true(math.abs(counts[order] - n / 6) <=
+                     5 * sqrt(n * (1 / 6) * (5 / 6)), order)
+      total = total + counts[order]
+    end
+    assert.equal(n, total)
+    local long = st.randperm(1000)
+    assert.is_true(long:sort():equal(st.arange(1, 1001)))
+    assert.is_false(long:equal(st.arange(1, 1001)))
+  end)
+
+  for i, row in ipairs {
+    {function() st.empty(1):uniform_(2, 1) end, {"uniform_: ", "2 to 1"}},
+    {function() st.empty(1):normal_(0, -1) end, {"normal_: ", "std", "-1"}},
+    {function() st.empty(1):bernoulli_(2) end, {"bernoulli_: ", "p", "2"}},
+    {function() st.tensor({2.5}):bernoulli() end,
+     {"bernoulli: ", "probabilities must be between 0 and 1"}},
+    {function() tensors.i64 {1}:bernoulli() end, {"bernoulli: ", "int64"}},
+    {function() tensors.i64 {1}:uniform_() end, {"uniform_: ", "int64"}},
+    {function() tensors.i64 {1}:normal_() end, {"normal_: ", "int64"}},
+    {function() st.empty(1):random_(2, 1) end, {"random_: ", "[2, 1)"}},
+    {function() st.randint(0, {1}) end, {"randint: ", "[0, 0)"}},
+    {function() st.randperm(-1) end, {"randperm: ", "n", "-1"}},
+  } do
+    it("refuses what is no distribution: row " .. i, function()
+      raises(row[2], row[1])
+    end)
+  end
+
+  it("leaves nothing behind", function() assert.equal(before, live()) end)
+end)

@@ -97,6 +97,67 @@ local RESULTS = {
    function() return f64 {1}:new_full({}, 0.25) end, 0.25},
   {"new_ones is filled with one",
    function() return i64 {5}:new_ones(2, 2) end, {{1, 1}, {1, 1}}},
+  {"swapaxes exchanges two dimensions",
+   function() return st.arange(6):view(1, 2, 3):swapaxes(1, 3) end,
+   {{{0}, {3}}, {{1}, {4}}, {{2}, {5}}}},
+  {"swapaxes_ exchanges them in self",
+   function() return wide():swapaxes_(-1, 1) end, {{1, 4}, {2, 5}, {3, 6}}},
+  {"swapdims exchanges two dimensions",
+   function() return cube():swapdims(2, 3):select(1, 2) end,
+   {{8, 12}, {9, 13}, {10, 14}, {11, 15}}},
+  {"swapdims_ exchanges them in self",
+   function()
+     local t = wide()
+     t:swapdims_(1, 2)
+     return t
+   end, {{1, 4}, {2, 5}, {3, 6}}},
+  {"atleast_1d makes a vector of a number",
+   function() return i64(7):atleast_1d() end, {7}},
+  {"atleast_1d leaves a matrix as it is",
+   function() return wide():atleast_1d() end, {{1, 2, 3}, {4, 5, 6}}},
+  {"concat joins along the first dimension",
+   function() return st.concat {wide(), i64({{7, 8, 9}})} end,
+   {{1, 2, 3}, {4, 5, 6}, {7, 8, 9}}},
+  {"concat joins along another dimension",
+   function() return st.concat({wide(), i64({{7}, {8}})}, 2) end,
+   {{1, 2, 3, 7}, {4, 5, 6, 8}}},
+  {"concatenate joins along the first and the last dimension",
+   function()
+     local t = st.concatenate {wide(), i64({{7, 8, 9}})}
+     return st.concatenate({t, i64({{0}, {0}, {1}})}, -1)
+   end, {{1, 2, 3, 0}, {4, 5, 6, 0}, {7, 8, 9, 1}}},
+  {"row_stack puts vectors and matrices below each other",
+   function() return st.row_stack {i64 {7, 8, 9}, wide()} end,
+   {{7, 8, 9}, {1, 2, 3}, {4, 5, 6}}},
+  {"range includes its end",
+   function() return st.range(1, 4) end, {1, 2, 3, 4}},
+  {"range goes by a step, also of a fraction",
+   function() return st.range(-0.5, 0.5, 0.25) end,
+   {-0.5, -0.25, 0, 0.25, 0.5}},
+  {"range goes down, and not past its end",
+   function() return st.range(5, 2, -2) end, {5, 3}},
+  {"resize_as_ takes the shape of another tensor, and keeps elements",
+   function() return wide():resize_as_(st.zeros(2, 2)) end, {{1, 2}, {3, 4}}},
+  {"is_same_size compares shapes, not dtypes",
+   function()
+     return {wide():is_same_size(st.zeros(2, 3)),
+             wide():is_same_size(st.zeros(3, 2)),
+             wide():is_same_size(st.zeros(2, 3, 1)),
+             i64(1):is_same_size(st.zeros {})}
+   end, {true, false, false, true}},
+  {"view_as_complex pairs the last dimension: real parts",
+   function() return st.view_as_complex(f64({{1, 2}, {3, -4}})):real() end,
+   {1, 3}},
+  {"view_as_complex pairs the last dimension: imaginary parts",
+   function() return st.view_as_complex(f64({{1, 2}, {3, -4}})):imag() end,
+   {2, -4}},
+  {"new_empty has a shape",
+   function() return i64 {1}:new_empty(2, 3).shape end, {2, 3}},
+  {"new_empty_strided has strides",
+   function()
+     local t = i64 {1}:new_empty_strided({2, 3}, {1, 2})
+     return {t.shape, t:stride()}
+   end, {{2, 3}, {1, 2}}},
 }
 
 -- sentence, call, the dtype of what it gives
@@ -114,6 +175,22 @@ local DTYPES = {
     return i64 {1}:new_ones({1}, {dtype = "float16"})
   end, "float16"},
   {"diagflat", function() return i64 {1}:diagflat() end, "int64"},
+  {"new_empty", function() return f64 {1}:new_empty(1) end, "float64"},
+  {"new_empty with dtype=", function()
+    return f64 {1}:new_empty({1}, {dtype = "int8"})
+  end, "int8"},
+  {"new_empty_strided", function()
+    return i64 {1}:new_empty_strided({1}, {1})
+  end, "int64"},
+  {"concat of integers and floats", function()
+    return st.concat {i64 {1}, st.zeros(1)}
+  end, "float32"},
+  {"range of integers", function() return st.range(1, 3) end, "int64"},
+  {"range of a fraction", function() return st.range(1, 3, 0.5) end,
+   "float32"},
+  {"view_as_complex", function()
+    return st.view_as_complex(st.zeros(2))
+  end, "complex64"},
   {"argwhere", function() return f64 {1}:argwhere() end, "int64"},
 }
 
@@ -132,6 +209,16 @@ local WRONG = {
   {function() wide():dsplit(1) end, {"dsplit: ", "3 dimensions", "[2, 3]"}},
   {function() st.zeros(1, {dtype = "uint8"}):new_full({1}, 1000) end,
    {"new_full: ", "1000", "uint8"}},
+  {function() st.view_as_complex(st.zeros(3)) end,
+   {"view_as_complex: ", "[3]"}},
+  {function() st.view_as_complex(i64 {1, 2}) end,
+   {"view_as_complex: ", "int64"}},
+  {function() st.range(1, 4, 0) end, {"range: ", "step"}},
+  {function() st.range(4, 1) end, {"range: ", "4", "1", "step"}},
+  {function() wide():swapaxes(1, 3) end,
+   {"swapaxes: ", "dimension 3", "2 dimensions"}},
+  {function() st.row_stack {i64 {1, 2}, i64 {1, 2, 3}} end,
+   {"row_stack: ", "[1, 3]"}},
 }
 
 describe("What moves, picks and makes elements:", function()
@@ -153,6 +240,17 @@ describe("What moves, picks and makes elements:", function()
     assert.is_true(t:ravel():is_alias_of(t))
     assert.is_true(t:reshape_as(st.zeros(6)):is_alias_of(t))
     assert.is_false(t:t():ravel():is_alias_of(t))
+  end)
+
+  it("swapaxes, swapdims, atleast_1d and view_as_complex give views",
+     function()
+    local t = st.zeros(2, 2)
+    t:swapaxes(1, 2)[{1, 2}] = 1
+    t:swapdims(1, 2)[{2, 2}] = 2
+    t:atleast_1d()[{1, 1}] = 3
+    assert.same({{3, 0}, {1, 2}}, lists(t))
+    st.view_as_complex(t):mul_(2)
+    assert.same({{6, 0}, {2, 4}}, lists(t))
   end)
 
   it("moveaxis and dsplit give views", function()
