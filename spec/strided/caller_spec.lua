@@ -74,13 +74,16 @@ local function functions(module)
 end
 
 describe("A wrong argument is reported by name and line, of", function()
-  local before
+  local before, cached
 
   setup(function()
-    before = st.warnings(false)
+    before, cached = st.warnings(false), st.memory.stats().cache_limit
     for name in pairs(getmetatable(st).names) do local _ = st[name] end
   end)
-  teardown(function() st.warnings(before) end)
+  teardown(function()
+    st.warnings(before)
+    st.memory.set_cache_limit(cached)
+  end)
 
   for _, label in ipairs {"st", "nn", "optim", "autograd", "memory"} do
     it(label, function()

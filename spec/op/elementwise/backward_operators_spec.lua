@@ -1,5 +1,5 @@
---- The operators that gradients are made of: those of activations, of views
--- and of what selects elements.
+--- The operators that gradients are made of: those of activations, of views,
+-- of what selects elements, and of layers.
 -- axes: isa
 
 local st = require "strided"
@@ -314,6 +314,56 @@ describe("a part of a tensor", function()
   for i, row in ipairs(WRONG) do
     it("must fit, row " .. i, function()
       assert.error_matches(row[1], row[2])
+    end)
+  end
+
+  it("leaves nothing behind", function() assert.equal(before, live()) end)
+end)
+
+-- -- Layers ------------------------------------------------------------------
+
+-- sentence, call, what it gives
+local LAYERS = {
+  {"constant_pad_nd_backward cuts the borders off",
+   function()
+     return {st.constant_pad_nd_backward(f64 {1, 2, 3, 4, 5}, {1, 2}),
+             st.constant_pad_nd_backward(f64({{1, 2, 3}, {4, 5, 6}}),
+                                         {0, 1, 1, 0})}
+   end, {{2, 3}, {{4, 5}}}},
+  {"_cdist_backward goes along the difference",
+   function()
+     return st._cdist_backward(f64({{10}}), f64({{3, 4}}), f64({{0, 0}}), 2,
+                               f64({{5}}))
+   end, {{6, 8}}},
+  -- The normalised input is n = {-1, -1, 1, 1}. The gradient of the input is
+  -- g - mean(g) - n * mean(g * n), that of the weight g * n.
+  {"native_layer_norm_backward takes mean and slope out",
+   function()
+     return {st.native_layer_norm_backward(
+       f64 {4, 0, 0, 0}, f64 {1, 1, 3, 3}, {4}, f64 {2}, f64 {1},
+       f64 {1, 1, 1, 2}, f64 {0, 0, 0, 0})}
+   end, {{2, -2, 0, 0}, {-4, 0, 0, 0}, {4, 0, 0, 0}}},
+  {"im2col_backward adds up what is in several windows",
+   function()
+     return st.im2col_backward(f64({{{1, 2}, {3, 4}}}), {1, 1, 1, 3}, {1, 2},
+                               1, 0, 1)
+   end, {{{{1, 5, 4}}}}},
+  {"_window_sum sums each window",
+   function() return st._window_sum(f64({{{{1, 2, 4}}}}), {1, 2}, 1, 0, 1) end,
+   {{{{3, 6}}}}},
+  {"_window_sum_backward adds up what is in several windows",
+   function()
+     return st._window_sum_backward(f64({{{{1, 2}}}}), {1, 1, 1, 3}, {1, 2},
+                                    1, 0, 1)
+   end, {{{{1, 3, 2}}}}},
+}
+
+describe("the gradient of a layer", function()
+  local before = live()
+
+  for _, row in ipairs(LAYERS) do
+    it("is a function: " .. row[1], function()
+      assert.same(row[3], tensors.lists(row[2]()))
     end)
   end
 

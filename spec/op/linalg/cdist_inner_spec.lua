@@ -71,6 +71,7 @@ describe("Distances", function()
         end
       end
       near(want, st.pdist(t, p):totable())
+      near(want, st._pdist_forward(t, p):totable())
     end
     assert.same({0}, st.pdist(any(1, 3)):size())
     assert.same({0}, st.pdist(any(0, 3)):size())

@@ -222,6 +222,9 @@ describe("A loss over classes", function()
     near(sum(want) / 4, st.nll_loss(logs, y):item())
     near(sum(want) / 4, st.nll_loss_nd(logs, y):item())
     near(sum(want) / 4, st.nll_loss(logs, y - 1, {base = 0}):item())
+    -- an image of one row and two pixels
+    near((0.5 + 4) / 2, st.nll_loss2d(f64({{{{-0.5, -1}}, {{-2, -4}}}}),
+                                      i64({{{1, 2}}})):item())
   end)
 
   it("takes classes of any integer dtype", function()
