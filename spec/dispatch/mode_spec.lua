@@ -108,8 +108,10 @@ describe("The dispatcher", function()
       assert.matches("mode_spec.lua:%d+: why\nstack traceback:",
                      failure(st.dispatch_mode, function() error "why" end,
                              function() return x:abs() end))
-      raises("'fn' must be a function", st.dispatch_mode, 7, print)
-      raises("'body' must be a function", st.dispatch_mode, print, 7)
+      raises({"dispatch_mode: ", "'fn' must be a function"},
+             st.dispatch_mode, 7, print)
+      raises({"dispatch_mode: ", "'body' must be a function"},
+             st.dispatch_mode, print, 7)
     end)
 
     it("for any schema", function()
@@ -200,9 +202,11 @@ describe("The dispatcher", function()
       assert.matches("mine", e)
       assert.is_true(done)
       assert.equal(1, n)
-      raises("'before' must be a function", st.observe, {before = 7}, print)
-      raises("'body' must be a function", st.observe, {}, 7)
-      raises("must be a table, got function", st.observe, print, print)
+      raises({"observe: ", "'before' must be a function"},
+             st.observe, {before = 7}, print)
+      raises({"observe: ", "'body' must be a function"}, st.observe, {}, 7)
+      raises({"observe: ", "must be a table, got function"},
+             st.observe, print, print)
     end)
 
     it("that are told nothing wrong about an operator that changed",

@@ -101,7 +101,7 @@ describe("A schema", function()
     assert.same({"x::b", ""}, {st.schema("b() -> ()", "x").name,
                                st.schema("b() -> ()", "x").overload})
     assert.equal("x::b", st.schema("x::b() -> ()", "x").name)
-    raises("no namespace, at position 1", st.schema, "b() -> ()")
+    raises({"schema: ", "no namespace, at position 1"}, st.schema, "b() -> ()")
     for _, ns in ipairs {"", "a b", "a::b", "1", "if", "a\0b"} do
       assert.is_nil(parse("b() -> ()", ns))
     end

@@ -277,7 +277,7 @@ describe("An element of a tensor of a fused function", function()
       local ok = pcall(function() return x:sum():item() end)
       return ok and x or x * 2
     end)
-    raises("the elements of a tensor are not known", f, X)
+    raises("mul: the elements of a tensor are not known", f, X)
   end)
 
   it("does not matter to later calls", function()

@@ -80,10 +80,10 @@ describe("Abuse of gradients:", function()
       it("gives no gradient of another " .. what, function()
         local x = leaf(1, 2)
         local function make() return st.ones(unpack(other)) end
-        raises("a hook must not change the dtype", st.backward,
+        raises("backward: a hook must not change the dtype", st.backward,
               hooked(x, function() return {make()} end))
         assert.is_nil(x.grad)
-        raises("a hook must not change the dtype", function()
+        raises("backward: a hook must not change the dtype", function()
           local y = x * 1
           y:register_hook(make)
           y:sum():backward()
@@ -100,7 +100,7 @@ describe("Abuse of gradients:", function()
         end)
         parts[1]:sum():backward()
       end
-      raises("a hook returned a gradient", pass,
+      raises("backward: a hook returned a gradient", pass,
              st.ones(3, {dtype = "float64"}))
       pass(st.ones(2, {dtype = "float64"}) * 5)
       assert.same({1, 1, 5, 5}, x.grad:totable())
@@ -211,7 +211,8 @@ describe("Abuse of gradients:", function()
       st.no_grad(function()
         for _, name in ipairs(names) do y[name](y, 1) end
       end)
-      raises("the gradient has 4 dimensions", st.backward, (y * 2):sum())
+      raises({"backward: ", "the gradient has 4 dimensions"},
+             st.backward, (y * 2):sum())
     end
   end)
 
@@ -239,7 +240,7 @@ describe("Abuse of gradients:", function()
     end, function()
       assert.truthy(failure(function() return v.grad_fn end)
                     :find "did not record a gradient")
-      raises("did not record a gradient", st.backward, {v},
+      raises({"backward: ", "did not record a gradient"}, st.backward, {v},
             {grad_outputs = {v.data}})
     end)
     v:sum():backward()

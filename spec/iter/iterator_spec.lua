@@ -195,7 +195,7 @@ describe("the iterator", function()
       assert.equal(row[6], plan.num_reduce_dims)
       assert.is_true(plan:is_dim_reduced(1))
       assert.equal(#row[2] == 1, plan.is_trivial_1d)
-      raises("dimension 4", plan.is_dim_reduced, plan, 4)
+      raises("iterator: there is no dimension 4", plan.is_dim_reduced, plan, 4)
     end)
   end
 
@@ -206,7 +206,7 @@ describe("the iterator", function()
     assert.is_true(plan.operands[1].is_read_write)
     assert.is_false(plan:is_scalar(1))
     assert.is_true(plan:is_scalar(3))
-    raises("operand 4", plan.is_scalar, plan, 4)
+    raises("iterator: there is no operand 4", plan.is_scalar, plan, 4)
     assert.same({0, 24}, {plan.operands[1].low, plan.operands[1].high})
     plan = st.iterator {outputs = {false}, inputs = {x[{2}]}}
     assert.same({-12, 12}, {plan.operands[2].low, plan.operands[2].high})
@@ -245,12 +245,13 @@ describe("the iterator", function()
     local plan = nullary(st.empty(100))
     assert.same(plan:chunks(st.get_num_threads(), 1), plan:chunks(nil, 1))
     for _, bad in ipairs {0, -1, 257} do
-      raises("1 to 256 threads", plan.chunks, plan, bad)
+      raises({"iterator: ", "1 to 256 threads"}, plan.chunks, plan, bad)
     end
     for _, bad in ipairs {1.5, "two"} do
-      raises("'threads' must be an integer", plan.chunks, plan, bad)
+      raises({"chunks: ", "'threads' must be an integer"},
+             plan.chunks, plan, bad)
     end
-    raises("a grain of at least 1", plan.chunks, plan, 2, 0)
+    raises({"iterator: ", "a grain of at least 1"}, plan.chunks, plan, 2, 0)
   end)
 
   describe("runs loops of a script: ", function()
@@ -379,8 +380,9 @@ describe("the iterator", function()
       for _, operand in ipairs {0, -1, 3, 17, 2 ^ 40} do
         assert.matches("no operand", failure(plan.get, plan, operand, 0))
       end
-      raises("'offset' must be an integer", plan.get, plan, 1, 0.5)
-      raises("'offset' must be an integer", plan.get, plan, 1)
+      raises({"plan_get: ", "'offset' must be an integer"},
+             plan.get, plan, 1, 0.5)
+      raises({"plan_get: ", "'offset' must be an integer"}, plan.get, plan, 1)
     end)
 
     it("of outputs only, with values that fit", function()

@@ -6,7 +6,9 @@ local st = require "strided"
 local rows = require "bench.rows"
 local families = require "bench.cases"
 
-local live = require("spec.support.tensors").live
+local tensors = require "spec.support.tensors"
+
+local live, raises = tensors.live, tensors.raises
 
 local unpack = unpack or table.unpack
 
@@ -166,9 +168,9 @@ describe("The inputs of a case", function()
   end)
 
   it("are refused with what was not understood", function()
-    assert.error_matches(function() inputs.parse "a: f31 2" end, "f31")
-    assert.error_matches(function() inputs.parse "a: f32 2 warp=9" end,
-                         "warp=9")
+    raises("inputs are not understood: a: f31 2", inputs.parse, "a: f31 2")
+    raises("an input's word is not understood: warp=9",
+           inputs.parse, "a: f32 2 warp=9")
   end)
 end)
 

@@ -31,7 +31,8 @@ describe("a session", function()
       raises("threads must be 1 to 256", st.set_num_threads, bad)
     end
     for _, bad in ipairs {1.5, "many"} do
-      raises("'n' must be an integer", st.set_num_threads, bad)
+      raises({"set_num_threads: ", "'n' must be an integer"},
+             st.set_num_threads, bad)
     end
     assert.equal(1, st.get_num_threads())
     st.set_num_threads(n)
@@ -69,9 +70,12 @@ describe("a session", function()
     assert.equal("tensor([1.5, 2.2])", short)
     assert.equal("tensor([1.5000, 2.2500])", tostring(t))
     assert.equal(4, st.get_printoptions().precision)
-    raises("no option 'precison'", st.set_printoptions, {precison = 1})
-    raises("no profile 'x'", st.set_printoptions, {profile = "x"})
-    raises("'linewidth' must be", st.set_printoptions, {linewidth = -1})
+    raises({"set_printoptions: ", "no option 'precison'"},
+           st.set_printoptions, {precison = 1})
+    raises({"set_printoptions: ", "no profile 'x'"},
+           st.set_printoptions, {profile = "x"})
+    raises("set_printoptions: 'linewidth' must be",
+           st.set_printoptions, {linewidth = -1})
   end)
 
   it("prints shapes as tables", function()
@@ -88,7 +92,7 @@ describe("a session", function()
     assert.equal("CPU", set:remove("AutogradCPU"):highest())
     assert.equal("Undefined", st.keyset():highest())
     assert.is_true(st.keyset("CPU"):add("AutogradCPU") == set)
-    raises("no dispatch key 'CPUU'", st.keyset, "CPUU")
+    raises({"keyset: ", "no dispatch key 'CPUU'"}, st.keyset, "CPUU")
   end)
 
   it("helps with operators", function()
@@ -209,9 +213,9 @@ describe("a session", function()
     assert.same({12, 1, 0, 0, 0}, {unpack(plan:steps(0, 12)[1])})
     assert.same({12, 1}, plan:steps(0, 12)[1].size)
     assert.equal(st.float32, plan.common_dtype)
-    raises({"[0, 13)", "12 elements"}, plan.steps, plan, 0, 13)
-    raises({"[-1, 2)", "12 elements"}, plan.steps, plan, -1, 2)
-    raises("no option 'inputz'", st.iterator, {inputz = {x}})
+    raises({"iterator: ", "[0, 13)", "12 elements"}, plan.steps, plan, 0, 13)
+    raises({"iterator: ", "[-1, 2)", "12 elements"}, plan.steps, plan, -1, 2)
+    raises({"iterator: ", "no option 'inputz'"}, st.iterator, {inputz = {x}})
     raises({"'inputs'", "got string"}, st.iterator, {inputs = {"1"}})
     raises({"'inputs'", "got boolean"}, st.iterator, {inputs = {false}})
   end)

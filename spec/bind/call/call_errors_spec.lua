@@ -38,7 +38,7 @@ describe("an error", function()
 
     it("through our own Lua files", function()
       local at
-      local message = raises("call_errors_spec.lua:", function()
+      local message = raises({"iterator: ", "call_errors_spec.lua:"}, function()
         at = line() + 1
         local plan = st.iterator {outputs = {x}, inputs = {ints}}
         return plan
@@ -118,12 +118,12 @@ describe("an error", function()
       local t = st.zeros(3)
       t:free()
       t:free()
-      raises("freed Tensor", function() return t + 1 end)
-      raises("freed Tensor", function() return t.shape end)
+      raises({"add: ", "freed Tensor"}, function() return t + 1 end)
+      raises({"shape: ", "freed Tensor"}, function() return t.shape end)
       raises("freed Tensor", function() return t[1] end)
       raises("freed Tensor", function() t[1] = 2 end)
-      raises("freed Tensor", function() return x:add(t) end)
-      raises("element 1 is freed Tensor",
+      raises({"add: ", "freed Tensor"}, function() return x:add(t) end)
+      raises({"cat: ", "element 1 is freed Tensor"},
              function() return st.cat {t} end)
       assert.equal("tensor(freed)", tostring(t))
     end)
@@ -168,9 +168,11 @@ describe("an error", function()
       local m = st.empty({2, 2}, {device = "meta"})
       assert.same({2, 2}, m.shape)
       assert.equal("meta", m.device)
-      raises("meta", function() return m:totable() end)
-      raises("one element", function() return m:item() end)
-      raises("meta", function()
+      raises("totable: a tensor on the meta device has no data",
+             function() return m:totable() end)
+      raises("item: self must have exactly one element, its shape is",
+             function() return m:item() end)
+      raises("item: self is on the meta device", function()
         return st.empty({1}, {device = "meta"}):item()
       end)
       raises("has no data", function() return m[1][1] end)

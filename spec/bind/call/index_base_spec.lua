@@ -153,10 +153,12 @@ describe("A message counts from 1:", function()
   end)
 
   it("operands of an iterator", function()
-    raises("input 2 has dtype float64, expected float32", st.iterator, {
+    raises("iterator: input 2 has dtype float64, expected float32",
+           st.iterator, {
       outputs = {st.empty({2})}, inputs = {ones(2), ones(2):to "float64"},
     })
-    raises("output 1 has dtype float64, expected float32", st.iterator, {
+    raises("iterator: output 1 has dtype float64, expected float32",
+           st.iterator, {
       outputs = {st.empty({2}, {dtype = "float64"})}, inputs = {ones(2)},
     })
   end)

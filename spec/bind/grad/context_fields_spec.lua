@@ -43,8 +43,8 @@ describe("The context of a Function", function()
     for _, value in ipairs(fields()) do
       if type(value) == "userdata" then
         assert.equal("protected", getmetatable(value))
-        assert.is_false(pcall(function() return value.backward end))
-        assert.is_false(pcall(function() value.backward = 1 end))
+        raises("attempt to index", function() return value.backward end)
+        raises("attempt to index", function() value.backward = 1 end)
       elseif type(value) == "table" then
         assert.is_nil(value.backward)
       end

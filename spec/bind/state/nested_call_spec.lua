@@ -6,7 +6,8 @@ local st = require "strided"
 local collect = require "spec.support.collect"
 local tensors = require "spec.support.tensors"
 
-local live, nests_too_deep = tensors.live, tensors.nests_too_deep
+local failure, live, raises = tensors.failure, tensors.live, tensors.raises
+local nests_too_deep = tensors.nests_too_deep
 
 local TOO_DEEP = "too deep: functions call each other through strided more " ..
                  "than 200 times"
@@ -248,10 +249,10 @@ describe("A function that calls itself without end", function()
     local f = st.fuse(function() error "so it ends" end)
     local wrong = setmetatable({}, {__index = function() error "so, too" end})
     for _ = 1, 1000 do
-      assert.is_false(pcall(f))
-      assert.is_false(pcall(st.scope, error))
-      assert.is_false(pcall(st.observe, wrong, print))
-      assert.is_false(pcall(st.backward, leaf():sum(), wrong))
+      raises("so it ends", f)
+      assert.is_nil(failure(st.scope, error))
+      raises("so, too", st.observe, wrong, print)
+      raises("so, too", st.backward, leaf():sum(), wrong)
     end
     works()
   end)

@@ -3,6 +3,7 @@
 
 local build = require "spec.support.build"
 local collect = require "spec.support.collect"
+local raises = require("spec.support.tensors").raises
 local st = require "strided"
 
 local function said_by(body)
@@ -116,8 +117,10 @@ describe("A warning", function()
   end)
 
   it("is for a function or a boolean to take", function()
-    assert.error_matches(function() st.warnings(1) end, "handler")
-    assert.error_matches(function() st.warnings {} end, "handler")
+    raises("warnings: argument 'handler' must be a function, got number",
+           st.warnings, 1)
+    raises("warnings: argument 'handler' must be a function, got table",
+           st.warnings, {})
   end)
 end)
 

@@ -100,8 +100,8 @@ describe("conversion", function()
 
   it("refuses options that it does not know", function()
     raises("tensor: has no argument 'dtyp'", st.tensor, {1}, {dtyp = "int8"})
-    raises({"'dtype'", "'int9'"}, st.tensor, {1}, {dtype = "int9"})
-    raises("options must be a table", st.tensor, {1}, "int8")
+    raises({"tensor: ", "'dtype'", "'int9'"}, st.tensor, {1}, {dtype = "int9"})
+    raises("tensor: options must be a table", st.tensor, {1}, "int8")
   end)
 
   describe("of int64", function()
@@ -298,7 +298,8 @@ describe("conversion", function()
       assert.equal(st.int "9223372036854775807", info.max)
       assert.is_nil(st.dtype_info "bool".max)
       assert.equal(2^-23, st.finfo "float32".eps)
-      raises("there is no dtype 'float3'", st.dtype_info, "float3")
+      raises({"dtype_info: ", "there is no dtype 'float3'"},
+             st.dtype_info, "float3")
     end)
 
     it("truncates, wraps, and takes all but zero for true (Y6)", function()

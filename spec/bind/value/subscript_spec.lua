@@ -209,9 +209,9 @@ describe("a subscript", function()
     local t = grid()
     raises("3 dimensions are indexed, the tensor has 2",
            function() t[{1, {}, 1}] = 5 end)
-    raises("[4] and [5]", function() t[1] = st.zeros(5) end)
-    raises("a string", function() t[1] = "x" end)
-    raises("[2] has 1", function() t[1] = {{1, 2}, {3}} end)
+    raises({"copy_: ", "[4] and [5]"}, function() t[1] = st.zeros(5) end)
+    raises("index: cannot assign a string", function() t[1] = "x" end)
+    raises({"tensor: ", "[2] has 1"}, function() t[1] = {{1, 2}, {3}} end)
     assert.same(grid():totable(), t:totable())
   end)
 

@@ -61,7 +61,7 @@ describe("clamp", function()
     raises("clamp_min: min is 256, above every uint8", st.clamp_min, u, 256)
     raises("hardtanh: min_val is 300, above every int8", st.hardtanh, x, 300,
            400)
-    raises("does not fit in int64", st.hardtanh, x, nan, 3)
+    raises({"hardtanh: ", "does not fit in int64"}, st.hardtanh, x, nan, 3)
     raises("clamp: value 1e+39 does not fit in float32", st.clamp,
            of("float32", {1}), 1e39)
   end)
@@ -137,7 +137,7 @@ describe("ldexp", function()
   end)
 
   it("refuses to write floats to integers", function()
-    raises("ldexp", st.ldexp_, i64 {1}, i64 {1})
+    raises({"ldexp_: ", "ldexp"}, st.ldexp_, i64 {1}, i64 {1})
   end)
 
   it("leaves nothing behind", function()

@@ -108,10 +108,12 @@ describe("The bytes of a string", function()
 
   it("come from a string or an address, not from a number", function()
     for _, x in ipairs {0, 4096, true, {}, print, st.ones(1)} do
-      raises("'source' must be a string or an address", st.frombuffer, x,
+      raises({"frombuffer: ", "'source' must be a string or an address"},
+             st.frombuffer, x,
              {shape = {1}})
     end
-    raises("options must be a table", st.frombuffer, "abc", "uint8")
+    raises({"frombuffer: ", "options must be a table"},
+           st.frombuffer, "abc", "uint8")
   end)
 
   it("leave nothing behind", function() assert.equal(before, live()) end)
@@ -189,12 +191,12 @@ describe("An address", function()
   end)
 
   it("needs a size, which is held to", function()
-    raises("has no size", st.frombuffer, light(), {})
-    raises({"need 8 bytes", "has 4"}, st.frombuffer, light(),
+    raises({"frombuffer: ", "has no size"}, st.frombuffer, light(), {})
+    raises({"frombuffer: ", "need 8 bytes", "has 4"}, st.frombuffer, light(),
            {dtype = "int64", shape = {1}, nbytes = 4})
-    raises("no whole number", st.frombuffer, light(),
+    raises({"frombuffer: ", "no whole number"}, st.frombuffer, light(),
            {dtype = "int64", nbytes = 7})
-    raises("aligned", st.frombuffer, light(),
+    raises({"frombuffer: ", "aligned"}, st.frombuffer, light(),
            {dtype = "int64", nbytes = 64, offset = 3, count = 1})
   end)
 
@@ -223,7 +225,7 @@ describe("An address", function()
   it("lets go of the owner when the tensor cannot be made", function()
     local weak = setmetatable({}, {__mode = "v"})
     weak.owner = {}
-    raises("aligned", st.frombuffer, light(), {
+    raises({"frombuffer: ", "aligned"}, st.frombuffer, light(), {
       dtype = "int64", count = 1, offset = 1, owner = weak.owner})
     collect()
     assert.is_nil(weak.owner)
@@ -237,8 +239,8 @@ describe("An address", function()
     assert.same({{2, 2, 2}, {2, 2, 7}}, t:totable())
     assert.equal(2, a[0])
     assert.equal(6, st.frombuffer(a):numel())
-    raises("need 28 bytes", st.frombuffer, a, {count = 7})
-    raises("nbytes is 25", st.frombuffer, a, {nbytes = 25})
+    raises({"frombuffer: ", "need 28 bytes"}, st.frombuffer, a, {count = 7})
+    raises("frombuffer: nbytes is 25", st.frombuffer, a, {nbytes = 25})
     local b = ffi.new("uint8_t[?]", 5)
     assert.equal(5, st.frombuffer(b, {dtype = "uint8"}):numel())
     local s = ffi.new "struct { int32_t x, y; }"
@@ -277,9 +279,11 @@ describe("An address", function()
       local t = st.frombuffer(pointer, {dtype = "int64", count = 3,
                                         owner = a})
       assert.same({1, 2, 3}, t:totable())
-      raises("has no size", st.frombuffer, pointer, {dtype = "int64"})
+      raises({"frombuffer: ", "has no size"},
+             st.frombuffer, pointer, {dtype = "int64"})
     end
-    raises("NULL", st.frombuffer, ffi.cast("void *", nil), {count = 1})
+    raises({"frombuffer: ", "NULL"},
+           st.frombuffer, ffi.cast("void *", nil), {count = 1})
     local weak = setmetatable({}, {__mode = "v"})
     for i = 1, 10 do
       weak[i] = ffi.new "float[1]"
@@ -293,7 +297,8 @@ describe("An address", function()
     for _, x in ipairs {ffi.new("int64_t", 1), ffi.new("double", 1),
                         ffi.typeof "int", ffi.typeof "char[4]",
                         ffi.typeof "char *"} do
-      raises("neither a pointer nor an array", st.frombuffer, x,
+      raises({"frombuffer: ", "neither a pointer nor an array"},
+             st.frombuffer, x,
              {count = 1})
     end
   end)

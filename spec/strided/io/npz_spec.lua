@@ -201,7 +201,7 @@ describe("A .npz file", function()
       raises("'" .. path .. "': it has no member '" .. name .. "'",
              st.load, path, {names = {name}})
     end
-    raises("option 'names' must be a list of names",
+    raises({"load: ", "option 'names' must be a list of names"},
            st.load, path, {names = "a"})
   end)
 
@@ -306,7 +306,8 @@ describe("A .npz file", function()
   it("is not mapped, and takes no other options", function()
     write(archive {A})
     for _, options in ipairs {{mmap = "r"}, {lazy = true}} do
-      raises(".npz file: there is no option", st.load, path, options)
+      raises({"load: ", ".npz file: there is no option"},
+             st.load, path, options)
     end
   end)
 

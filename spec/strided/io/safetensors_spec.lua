@@ -122,9 +122,9 @@ describe("A .safetensors file", function()
            .. "got boolean", st.load, name, {format = true})
     -- 9 bytes of both formats
     files.write(name, "PK\3\4\0\0\0\0{")
-    raises("the file is truncated", st.load, name)
+    raises({"load: ", "the file is truncated"}, st.load, name)
     files.write(other, "PK\3\4\0\0\0\0{")
-    raises("it has no directory", st.load, other)
+    raises({"load: ", "it has no directory"}, st.load, other)
     os.remove(other)
   end)
 
@@ -162,7 +162,7 @@ describe("A .safetensors file", function()
     assert.same({}, t)
     assert.same({a = "b"}, metadata)
     write("short", name)
-    raises("truncated", st.load, name)
+    raises({"load: ", "truncated"}, st.load, name)
   end)
 
   it("is mapped, and written to only where asked", function()
@@ -186,14 +186,14 @@ describe("A .safetensors file", function()
     while #header % 8 == 0 do header = header .. " " end
     local bytes = file_of(header, "\0\0\0\0\0\0\240\63")
     assert.same({1}, load(bytes).a:totable())
-    raises("not aligned", load, bytes, {mmap = "r+"})
+    raises({"load: ", "not aligned"}, load, bytes, {mmap = "r+"})
   end)
 
   it("has only true and false where dtype is BOOL", function()
     local bytes = file_of(one("BOOL", "[3]", 0, 3), "\0\1\7")
     assert.equal("\0\1\1", load(bytes).a:tostring_bytes())
     assert.equal("\0\1\1", load(bytes, {mmap = false}).a:tostring_bytes())
-    raises("neither true nor false", load, bytes, {mmap = "r+"})
+    raises({"load: ", "neither true nor false"}, load, bytes, {mmap = "r+"})
   end)
 
   it("gives only the tensors that are asked for", function()
@@ -201,9 +201,9 @@ describe("A .safetensors file", function()
     local t = st.load(name, {names = {"b"}})
     assert.same({1}, t.b:totable())
     assert.is_nil(t.a)
-    raises("no tensor 'x'", st.load, name, {names = {"x"}})
-    raises("no tensor '1'", st.load, name, {names = {1}})
-    raises("'names' must be a list", st.load, name, {names = "a"})
+    raises({"load: ", "no tensor 'x'"}, st.load, name, {names = {"x"}})
+    raises({"load: ", "no tensor '1'"}, st.load, name, {names = {1}})
+    raises({"load: ", "'names' must be a list"}, st.load, name, {names = "a"})
   end)
 
   it("may have tensors of other dtypes beside those that are asked for",
@@ -213,7 +213,8 @@ describe("A .safetensors file", function()
       "\1\2\3\4")
     assert.same({3, 4}, load(bytes, {names = {"b"}}).b:totable())
     for _, options in ipairs {{}, {names = {"b", "a"}}} do
-      raises("'a': dtype U16 has no equivalent", load, bytes, options)
+      raises({"load: ", "'a': dtype U16 has no equivalent"},
+             load, bytes, options)
     end
   end)
 
