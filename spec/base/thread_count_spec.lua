@@ -4,6 +4,7 @@
 -- axes: isa threads
 
 local build = require "spec.support.build"
+local on_disk = require "spec.support.files"
 local raises = require("spec.support.tensors").raises
 
 -- The sanitizers need address space and threads of their own.
@@ -135,9 +136,7 @@ describe("The number of threads", function()
       local function write(path, content)
         path = root .. path
         os.execute(("mkdir -p '%s'"):format(path:match "^(.*)/"))
-        local file = assert(io.open(path, "w"))
-        file:write(content)
-        file:close()
+        on_disk.write(path, content)
       end
       write("/proc/self/cgroup", text)
       for name, content in pairs(files) do

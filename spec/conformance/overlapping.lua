@@ -3,26 +3,21 @@
 
 local api = require "spec.conformance.api"
 local core = require "strided.core"
+local generator = require "spec.support.random"
 local given = require "spec.conformance.arguments"
 local overlap = require "spec.conformance.overlap"
 local values = require "spec.conformance.values"
 
 local st = api.st
-local floor, max = math.floor, math.max
+local max = math.max
 
 local overlapping = {}
 
 -- -- Random numbers, the same in every Lua -----------------------------------
 
-local state = 1
+local random = generator(1)
 
-function overlapping.seed(n) state = n end
-
---- An integer from 1 to n.
-local function random(n)
-  state = (state * 16807) % 2147483647
-  return floor(state / 2147483647 * n) + 1
-end
+function overlapping.seed(n) random = generator(n) end
 
 local function pick(list) return list[random(#list)] end
 

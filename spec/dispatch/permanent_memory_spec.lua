@@ -13,11 +13,7 @@ end
 
 --- What a Lua script prints, one value per line.
 local function lines_of(script)
-  local path = os.tmpname()
-  require "spec.support.files".write(path, script)
-  local text = build.output(build.lua .. " " .. path)
-  os.remove(path)
-  return require "spec.support.files".lines_of(text)
+  return require "spec.support.files".lines_of(build.script(script))
 end
 
 describe("The registry of operators", function()

@@ -5,6 +5,7 @@
 local core = require "strided.core"
 local st = require "strided"
 local raises = require("spec.support.tensors").raises
+local random = require "spec.support.random"
 
 --- What the registry holds.
 local function registry()
@@ -300,15 +301,6 @@ describe("A malformed schema", function()
 end)
 
 -- -- Totality ----------------------------------------------------------------
-
---- A generator of its own, so that a run can be repeated.
-local function random(seed)
-  local state = seed
-  return function(n) -- 1 .. n
-    state = (state * 16807) % 2147483647
-    return state % n + 1
-  end
-end
 
 local PIECES = {
   "Tensor", "int", "int[2]", "Dim", "End", "Index[]", "str", "t", "Dict(",

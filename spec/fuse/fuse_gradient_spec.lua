@@ -5,6 +5,7 @@ local st = require "strided"
 
 local unpack = unpack or table.unpack
 local collect = require "spec.support.collect"
+local functions = require "spec.support.fused_functions"
 local tensors = require "spec.support.tensors"
 
 local ipairs, pcall, tostring = ipairs, pcall, tostring
@@ -13,17 +14,7 @@ st.manual_seed(7)
 local X, Y = st.randn(6, 8), st.randn(6, 8)
 local W, BIAS = st.randn(8, 8), st.randn(8)
 
-local function softmax(x)
-  local e = (x - x:amax(2, true)):exp()
-  return e / e:sum(2, true)
-end
-
---- A layer's normalisation.
-local function norm(x)
-  local centred = x - x:mean(2, true)
-  local variance = (centred * centred):mean(2, true)
-  return centred / (variance + 1e-5):sqrt() * BIAS + 1
-end
+local softmax, norm = functions.softmax, functions.normalisation(BIAS)
 
 -- -- Gradients ---------------------------------------------------------------
 

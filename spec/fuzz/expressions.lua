@@ -9,22 +9,17 @@
 -- of random dtypes, shapes that broadcast, and layouts. What one of them
 -- refuses the other one has to refuse, too.
 
+local random = require "spec.support.random"
 local st = require "strided"
 
-local floor, max, concat = math.floor, math.max, table.concat
+local max, concat = math.max, table.concat
 local unpack = unpack or table.unpack
 
 local M = {}
 
 -- -- Numbers -----------------------------------------------------------------
 
--- A generator of our own: the tensors' has to stay as it is.
-local state = 1
-
-local function draw(n)
-  state = (state * 16807) % 2147483647
-  return floor(state / 2147483647 * n) + 1
-end
+local draw = random(1)
 
 local function chance(p) return draw(1000) <= p * 1000 end
 local function pick(list) return list[draw(#list)] end
@@ -309,7 +304,7 @@ end
 
 --- n rounds; how many calls were computed, and a list of what differs.
 function M.run(n, seed)
-  state = seed
+  draw = random(seed)
   st.manual_seed(seed)
   local lib = st.library "fuzzed"
   local wrong, computed = {}, 0

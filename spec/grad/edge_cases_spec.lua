@@ -4,9 +4,10 @@
 -- axes: isa
 
 local gradients = require "spec.support.gradients"
+local elements_near = require("spec.support.tensors").elements_near
 local st = require "strided"
 
-local failure, leaf, list = gradients.failure, gradients.leaf, gradients.list
+local failure, leaf = gradients.failure, gradients.leaf
 
 local unpack = unpack or table.unpack
 
@@ -20,16 +21,7 @@ teardown(function() assert.is_true(gradients.live() <= at_start) end)
 -- -- Looking -----------------------------------------------------------------
 
 --- The same numbers, NaN for NaN.
-local function check(want, got)
-  got = list(got)
-  assert.equal(#want, #got)
-  for i, x in ipairs(want) do
-    local same = x ~= x and got[i] ~= got[i] or x == got[i] or
-                 math.abs(x - got[i]) <= 1e-12 * math.abs(x)
-    assert.is_true(same, ("element %d is %s, not %s"):format(
-                   i, tostring(got[i]), tostring(x)))
-  end
-end
+local function check(want, got) elements_near(got, want, 1e-12) end
 
 --- The gradient of f at x, all ones coming in; with a graph if asked.
 local function slope(f, x, create_graph)

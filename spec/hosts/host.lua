@@ -5,6 +5,7 @@
 -- outlives its time limit, should the suite itself be killed.
 
 local build = require "spec.support.build"
+local on_disk = require "spec.support.files"
 
 local host = {}
 
@@ -37,14 +38,7 @@ local function next_file(suffix)
   return ("%s/%d.%s"):format(host.scratch(), files, suffix)
 end
 
---- The text of a file, or nil.
-function host.read(path)
-  local file = io.open(path, "rb")
-  if not file then return nil end
-  local text = file:read "*a"
-  file:close()
-  return text
-end
+host.read = on_disk.read
 
 --- Writes text under a name in the scratch folder: its path.
 function host.write(name, text)

@@ -3,7 +3,9 @@
 -- axes: isa threads
 
 local st = require "strided"
-local raises = require("spec.support.tensors").raises
+local tensors = require "spec.support.tensors"
+
+local raises = tensors.raises
 
 local unpack = unpack or table.unpack
 
@@ -32,12 +34,7 @@ local function growth(fn)
   return grown
 end
 
-local function filled(shape, dtype)
-  local n = 1
-  for i = 1, #shape do n = n * shape[i] end
-  local t = st.arange(n):remainder(23):sub(11):view(shape)
-  return t:to(dtype)
-end
+local function filled(shape, dtype) return tensors.filled(shape, dtype, 23) end
 
 local SHAPE = {40, 50}
 

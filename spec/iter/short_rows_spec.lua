@@ -4,14 +4,11 @@
 -- axes: isa threads
 
 local st = require "strided"
+local tensors = require "spec.support.tensors"
 
 local unpack = unpack or table.unpack
 
-local function filled(shape, dtype)
-  local n = 1
-  for i = 1, #shape do n = n * shape[i] end
-  return st.arange(n):remainder(101):sub(50):view(shape):to(dtype)
-end
+local function filled(shape, dtype) return tensors.filled(shape, dtype, 101) end
 
 -- The shapes of two operands: rows from 1 to 33 elements, around the sizes of
 -- a block, ranks from 2 to 7.

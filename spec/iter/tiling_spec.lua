@@ -4,12 +4,9 @@
 -- axes: isa threads
 
 local st = require "strided"
+local tensors = require "spec.support.tensors"
 
-local function filled(...)
-  local n = 1
-  for i = 1, select("#", ...) do n = n * select(i, ...) end
-  return st.arange(n):remainder(1013):to "float32":view {...}
-end
+local function filled(...) return tensors.filled({...}, "float32", 1013) end
 
 -- what, a view, an operand of its shape
 local ROWS = {

@@ -2,15 +2,12 @@
 -- parentheses, has a row there, and the specs that rows name are there.
 -- axes: none
 
+local on_disk = require "spec.support.files"
+
 local HERE = debug.getinfo(1, "S").source:match "^@(.*)$"
 local ROOT = HERE:match "^(.*)/spec/" or "."
 
-local function read(name)
-  local file = assert(io.open(ROOT .. "/" .. name, "rb"))
-  local bytes = file:read "*a"
-  file:close()
-  return bytes
-end
+local function read(name) return assert(on_disk.read(ROOT .. "/" .. name)) end
 
 local function files(folders, pattern)
   local list = {}

@@ -1,5 +1,7 @@
 --- The build under test, for specs that start programs.
 
+local files = require "spec.support.files"
+
 local build = {}
 
 --- The root of the source tree.
@@ -49,6 +51,15 @@ end
 
 --- Runs a shell command; returns its output.
 function build.output(command) return (build.shell(command)) end
+
+--- Runs a script with the Lua that runs the specs; returns its output.
+function build.script(text)
+  local path = os.tmpname()
+  files.write(path, text)
+  local output = build.output(build.lua .. " " .. path)
+  os.remove(path)
+  return output
+end
 
 --- Like output, but without preloading the sanitizer library.
 function build.run(command)

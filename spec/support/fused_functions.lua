@@ -16,6 +16,20 @@ M.KINDS = {
    0x00800000, 0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000},
 }
 
+function M.softmax(x)
+  local e = (x - x:amax(2, true)):exp()
+  return e / e:sum(2, true)
+end
+
+--- A layer's normalisation.
+function M.normalisation(bias)
+  return function(x)
+    local centred = x - x:mean(2, true)
+    local variance = (centred * centred):mean(2, true)
+    return centred / (variance + 1e-5):sqrt() * bias + 1
+  end
+end
+
 --- Opens a library for defining functions of n tensors as operators.
 -- @treturn function fuse(n, body, results)
 -- @return the library

@@ -18,6 +18,13 @@ function M.matrix()
     :requires_grad_()
 end
 
+--- The gradient of f at x, ones coming in.
+function M.gradient(x, f)
+  local leaf = x:clone():requires_grad_()
+  f(leaf):sum():backward()
+  return leaf.grad
+end
+
 --- The elements as a flat list of numbers.
 function M.list(t)
   local out = {}

@@ -1,4 +1,4 @@
---- Interrupts of calls by the count hook.
+--- Interrupts of calls by the count hook and by Ctrl-C.
 
 local M = {}
 
@@ -15,5 +15,8 @@ function M.stopped(fn, failure)
   debug.sethook()
   return ok, message
 end
+
+--- Sends this process what Ctrl-C sends.
+function M.strike() io.popen("kill -INT $PPID"):close() end
 
 return M

@@ -16,10 +16,22 @@ local M = {}
 function M.f64(list) return st.tensor(list, {dtype = "float64"}) end
 function M.i64(list) return st.tensor(list, {dtype = "int64"}) end
 
+function M.of(dtype, list) return st.tensor(list, {dtype = dtype}) end
+
 --- Numbers of the normal distribution, of these sizes.
 function M.any(...) return st.randn({...}, {dtype = "float64"}) end
 
+--- Integers around 0, which repeat after `period`.
+function M.filled(shape, dtype, period)
+  local n = 1
+  for i = 1, #shape do n = n * shape[i] end
+  return st.arange(n):remainder(period):sub(math.floor(period / 2))
+    :to(dtype):view(shape)
+end
+
 -- -- Reading -----------------------------------------------------------------
+
+function M.dtype(t) return tostring(t.dtype) end
 
 --- A tensor, or a list of tensors and other results, as nested lists of plain
 -- numbers; NaN as the word.

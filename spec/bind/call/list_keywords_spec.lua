@@ -2,11 +2,11 @@
 -- axes: lua
 
 local st = require "strided"
-local raises = require("spec.support.tensors").raises
+local tensors = require "spec.support.tensors"
 
 local x = st.tensor {{1, 2, 3}, {4, 5, 6}}
 
-local function dtype(t) return tostring(t.dtype) end
+local dtype, raises = tensors.dtype, tensors.raises
 
 local function refuses(text, f) raises({text}, f) end
 

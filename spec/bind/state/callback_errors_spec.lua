@@ -5,22 +5,14 @@
 local build = require "spec.support.build"
 local collect = require "spec.support.collect"
 local core = require "strided.core"
+local send_interrupt = require("spec.support.interrupt").strike
 local st = require "strided"
 local live = require("spec.support.tensors").kinds
-
-local unpack = unpack or table.unpack
+local with_library = require "spec.support.with_library"
 
 -- -- Places ------------------------------------------------------------------
 
 -- Each runs act somewhere; close it or not, its registrations end with it.
-
-local function with_library(ns, kind, body)
-  local lib = st.library(ns, kind)
-  local result = {pcall(body, lib)}
-  lib:close()
-  if not result[1] then error(result[2], 0) end
-  return unpack(result, 2)
-end
 
 --- A kernel of an operator of its own, for a key.
 local function own_kernel(key)
@@ -334,12 +326,7 @@ io.stderr:write "as before\n"
 
 describe("In a warning handler", function()
   it("anything leaves the engine as it was", function()
-    local file = os.tmpname()
-    local f = assert(io.open(file, "w"))
-    f:write(WARNED)
-    f:close()
-    local text = build.output(build.lua .. " " .. file)
-    os.remove(file)
+    local text = build.script(WARNED)
     assert.matches("as before\n$", text)
     assert.equal(12, select(2, text:gsub("warning handler failed", "")))
   end)
@@ -348,7 +335,7 @@ end)
 describe("Ctrl-C", function()
   --- Sends this process the signal and waits for it.
   local function strike()
-    io.popen("kill -INT $PPID"):close()
+    send_interrupt()
     for _ = 1, 1e7 do end
   end
 

@@ -8,7 +8,7 @@ local st = require "strided"
 local PER_COROUTINE = not rawget(_G, "jit")
 
 -- Sends SIGINT to this process; $PPID is the parent of the shell.
-local function strike() io.popen("kill -INT $PPID"):close() end
+local strike = require("spec.support.interrupt").strike
 
 local function run(fn)
   return core.interruptible(PER_COROUTINE, fn, function(e) return e end)

@@ -5,6 +5,7 @@
 local st = require "strided"
 local collect = require "spec.support.collect"
 local tensors = require "spec.support.tensors"
+local with_library = require "spec.support.with_library"
 
 local failure, live, raises = tensors.failure, tensors.live, tensors.raises
 local nests_too_deep = tensors.nests_too_deep
@@ -83,16 +84,8 @@ WAYS["fuse without tensors"] = function()
   f()
 end
 
---- Runs a function with a library, which is closed in the end.
-local function with_library(fn)
-  local lib = st.library "specnested"
-  local ok, why = pcall(fn, lib)
-  lib:close()
-  if not ok then error(why, 0) end
-end
-
 function WAYS.elementwise()
-  with_library(function(lib)
+  with_library("specnested", nil, function(lib)
     local function body(x)
       lib:elementwise("f(Tensor x) -> Tensor", body)
       return x
@@ -102,7 +95,7 @@ function WAYS.elementwise()
 end
 
 function WAYS.reduction()
-  with_library(function(lib)
+  with_library("specnested", nil, function(lib)
     local function again(x)
       lib:reduction("r", {map = again,
                           combine = function(a, b) return a + b end})

@@ -127,13 +127,7 @@ end)
 -- -- On stderr ---------------------------------------------------------------
 
 local function stderr_of(script)
-  local file = os.tmpname()
-  local handle = assert(io.open(file, "w"))
-  handle:write("local st = require 'strided'\n", script)
-  handle:close()
-  local text = build.output(build.lua .. " " .. file)
-  os.remove(file)
-  return text
+  return build.script("local st = require 'strided'\n" .. script)
 end
 
 local RESIZE = "st.add(st.ones(3), 1, {out = st.zeros(2)})\n"

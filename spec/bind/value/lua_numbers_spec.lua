@@ -18,7 +18,7 @@ local function value(text, ...)
   if chunk then return chunk(st, ...) end
 end
 
-local function dtype(t) return tostring(t.dtype) end
+local dtype = tensors.dtype
 
 describe("A number without a fraction", function()
   -- expression, dtype beside integers, the same in every Lua

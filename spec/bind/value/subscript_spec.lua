@@ -77,7 +77,7 @@ describe("a subscript", function()
   end
 
   -- key, shape, elements in order; positions count from 1
-  local function longs(list) return st.tensor(list, {dtype = "int64"}) end
+  local longs = tensors.i64
   local copies = {
     {function() return longs {3, 1} end, {2, 4}, {8, 9, 10, 11, 0, 1, 2, 3}},
     {function() return {{}, longs {4, 4, 1}} end, {3, 3},

@@ -9,7 +9,7 @@ local nan, inf = 0 / 0, math.huge
 
 local live, near, raises = tensors.live, tensors.elements_near, tensors.raises
 
-local function of(dtype, list) return st.tensor(list, {dtype = dtype}) end
+local of = tensors.of
 
 --- The dtype and the elements of a result.
 local function is(dtype, want, t)

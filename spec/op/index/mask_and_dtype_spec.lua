@@ -7,7 +7,7 @@ local tensors = require "spec.support.tensors"
 
 local lists, live, raises = tensors.lists, tensors.live, tensors.raises
 
-local function of(dtype, list) return st.tensor(list, {dtype = dtype}) end
+local of = tensors.of
 local function i32(list) return of("int32", list) end
 
 describe("an int32 index", function()

@@ -2,6 +2,7 @@
 -- attention, each against its formula, number by number.
 -- axes: isa
 
+local gradient = require("spec.support.gradients").gradient
 local st = require "strided"
 local tensors = require "spec.support.tensors"
 
@@ -398,11 +399,6 @@ describe("The gradient of a layer", function()
   setup(function() before = live() end)
 
   --- The gradient of the sum of f(leaf) at x.
-  local function gradient(x, f)
-    local leaf = x:clone():requires_grad_()
-    f(leaf):sum():backward()
-    return leaf.grad
-  end
 
   it("goes to the rows that were looked up, as often as they were", function()
     local table, at = any(4, 2), i64 {2, 4, 2, 1}

@@ -2,6 +2,7 @@
 -- weights, what is ignored, what is refused.
 -- axes: isa
 
+local gradients = require "spec.support.gradients"
 local st = require "strided"
 local tensors = require "spec.support.tensors"
 
@@ -13,8 +14,7 @@ local inf = math.huge
 local f64, i64 = tensors.f64, tensors.i64
 local live, near, raises = tensors.live, tensors.near, tensors.raises
 
---- The elements of t in one list.
-local function flat(t) return t:reshape({-1}):totable() end
+local flat = gradients.list
 
 local function sum(list)
   local total = 0
@@ -341,11 +341,7 @@ end)
 -- -- Gradients ---------------------------------------------------------------
 
 --- The gradient of loss(leaf) at x.
-local function gradient(x, loss)
-  local leaf = x:clone():requires_grad_()
-  loss(leaf):backward()
-  return flat(leaf.grad)
-end
+local function gradient(x, loss) return flat(gradients.gradient(x, loss)) end
 
 describe("The gradient of a loss", function()
   local before

@@ -5,7 +5,7 @@
 local st = require "strided"
 local tensors = require "spec.support.tensors"
 
-local raises = tensors.raises
+local name_of, raises = tensors.dtype, tensors.raises
 
 st.warnings(false)
 
@@ -21,7 +21,6 @@ local function can_cast(from, to) return CATEGORY[from] <= CATEGORY[to] end
 
 local function is_inexact(dtype) return CATEGORY[dtype] >= 3 end
 
-local function name_of(t) return tostring(t.dtype) end
 
 local function make(dtype)
   return st.tensor({{1, 1, 0}, {1, 0, 1}, {1, 1, 1}}, {dtype = dtype})

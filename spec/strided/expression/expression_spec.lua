@@ -3,6 +3,7 @@
 
 local expression = require "strided.expression"
 local st = require "strided"
+local random = require "spec.support.random"
 local tensors = require "spec.support.tensors"
 
 local f64, i64, lists = tensors.f64, tensors.i64, tensors.lists
@@ -377,11 +378,7 @@ describe("an expression", function()
                    "-", "+", "*", "^", "~", "not", "or", "<", "?", ":", ".",
                    "::", "1", "2.5", "'s'", "\n", ";", "local", "return", "t",
                    "true", "&", "%", "@", "clamp", "min"}
-    local state, compiled = 1, 0
-    local function pick(n)
-      state = (state * 16807) % 2147483647
-      return state % n + 1
-    end
+    local pick, compiled = random(1), 0
     for _ = 1, 5000 do
       local text = {}
       for i = 1, pick(8) do text[i] = words[pick(#words)] end

@@ -3,6 +3,7 @@
 -- axes: lua
 
 local build = require "spec.support.build"
+local files = require "spec.support.files"
 local raises = require("spec.support.tensors").raises
 local core = require "strided.core"
 local st = require "strided"
@@ -19,9 +20,7 @@ local function others()
 end
 
 local function write(name, text)
-  local file = assert(io.open(folder .. "/" .. name, "w"))
-  file:write(text)
-  file:close()
+  files.write(folder .. "/" .. name, text)
 end
 
 --- Runs a script in another process, in the background if told so.

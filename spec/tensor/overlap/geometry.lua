@@ -1,16 +1,14 @@
 --- Geometries of views, and a look at every place they reach: what the exact
 -- answers are compared with.
 
-local floor = math.floor
+local generator = require "spec.support.random"
 
 local geometry = {}
 
 --- random(low, high) from a seed, the same numbers on every machine.
 function geometry.generator(seed)
-  return function(low, high)
-    seed = (seed * 16807) % 2147483647
-    return low + floor(seed / 2147483647 * (high - low + 1))
-  end
+  local draw = generator(seed)
+  return function(low, high) return low - 1 + draw(high - low + 1) end
 end
 
 --- A view to be: sizes, and strides and an offset in elements.
