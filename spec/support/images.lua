@@ -1,7 +1,8 @@
---- Helpers for specs of image operators: pseudo-random integers, nested lists,
--- and loops over indices.
+--- Helpers for specs of image operators: pseudo-random integers, lists, and
+-- loops over indices.
 
 local st = require "strided"
+local tensors = require "spec.support.tensors"
 
 local unpack = unpack or table.unpack
 
@@ -21,22 +22,9 @@ end
 --- The same as integers.
 function images.integers(...) return images.whole(...):to "int64" end
 
---- Nested lists of plain numbers.
-function images.lists(t)
-  local function plain(v)
-    if type(v) ~= "table" then
-      return type(v) == "userdata" and tonumber(tostring(v)) or v
-    end
-    local out = {}
-    for i, e in ipairs(v) do out[i] = plain(e) end
-    return out
-  end
-  return t:dim() == 0 and plain(t:item()) or plain(t:totable())
-end
-
 --- A list of a tensor's elements, and its sizes.
 function images.flat(t)
-  return images.lists(t:contiguous():view(-1)), {unpack(t.shape)}
+  return tensors.lists(t:contiguous():view(-1)), {unpack(t.shape)}
 end
 
 --- Iterates over all indices of a shape: calls body with the index (from 0) and

@@ -41,7 +41,7 @@ function M.lists(v)
   end
   if type(v) ~= "table" then
     if v ~= v then return "nan" end
-    return type(v) == "boolean" and v or tonumber(tostring(v)) or v
+    return type(v) == "userdata" and tonumber(tostring(v)) or v
   end
   local out = {}
   for i, e in ipairs(v) do out[i] = M.lists(e) end

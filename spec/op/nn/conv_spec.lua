@@ -6,7 +6,7 @@ local st = require "strided"
 local tensors = require "spec.support.tensors"
 
 local each, at, flat = images.each, images.at, images.flat
-local lists, whole = images.lists, images.whole
+local lists, whole = tensors.lists, images.whole
 local live = tensors.live
 local inf = math.huge
 

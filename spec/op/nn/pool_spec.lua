@@ -6,7 +6,7 @@ local st = require "strided"
 local tensors = require "spec.support.tensors"
 
 local each, at, flat = images.each, images.at, images.flat
-local lists, whole = images.lists, images.whole
+local lists, whole = tensors.lists, images.whole
 local f64, live = tensors.f64, tensors.live
 local nan, inf = 0 / 0, math.huge
 

@@ -5,7 +5,7 @@ local images = require "spec.support.images"
 local st = require "strided"
 local tensors = require "spec.support.tensors"
 
-local flat, lists, whole = images.flat, images.lists, images.whole
+local flat, lists, whole = images.flat, tensors.lists, images.whole
 local f64, live, near = tensors.f64, tensors.live, tensors.near
 
 -- -- Another size ------------------------------------------------------------
