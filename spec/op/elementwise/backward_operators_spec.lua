@@ -10,6 +10,7 @@ local unpack = unpack or table.unpack
 local nan, inf = 0 / 0, math.huge
 
 local f64, i64, live = tensors.f64, tensors.i64, tensors.live
+local raises = tensors.raises
 
 local function near(t, want, tolerance)
   tensors.elements_near(t, want, tolerance, 1)
@@ -269,22 +270,21 @@ local PARTS = {
 -- call, what the error says
 local WRONG = {
   {function() st.select_backward(f64 {1}, {2, 3}, 2, 1) end,
-   "select_backward: grad_output has shape %[1%], but the view has shape " ..
-   "%[2%]"},
+   "select_backward: grad_output has shape [1], but the view has shape [2]"},
   {function() st.slice_backward(f64 {1, 2, 3}, {5}, 1, 1, 2, 1) end,
    "slice_backward: grad_output"},
   {function() st.diagonal_backward(f64 {1}, {2, 2}, 0, 1, 2) end,
    "diagonal_backward: grad_output"},
   {function() st.unfold_backward(st.ones(3, 3), {6}, 1, 3, 1) end,
-   "unfold_backward: grad_in has shape %[3, 3%]"},
+   "unfold_backward: grad_in has shape [3, 3]"},
   {function() st.select_scatter(st.ones(2, 2), f64 {1}, 1, 1) end,
-   "select_scatter: src has shape %[1%]"},
+   "select_scatter: src has shape [1]"},
   {function() st.select_scatter(st.ones(2, 2), f64 {1, 2}, 1, 3) end,
-   "select_scatter: .*3"},
+   {"select_scatter: ", "3"}},
   {function() st.as_strided_scatter(st.ones(2), f64 {1}, {1}, {1}, 2) end,
    "as_strided_scatter: "},
   {function() st.ones(2, 3):sum_to_size(2) end,
-   "sum_to_size: size %[2%] does not expand to self's shape %[2, 3%]"},
+   "sum_to_size: size [2] does not expand to self's shape [2, 3]"},
   {function() st.ones(3):sum_to_size(2, 3) end, "sum_to_size: size"},
 }
 
@@ -313,7 +313,7 @@ describe("a part of a tensor", function()
 
   for i, row in ipairs(WRONG) do
     it("must fit, row " .. i, function()
-      assert.error_matches(row[1], row[2])
+      raises(row[2], row[1])
     end)
   end
 

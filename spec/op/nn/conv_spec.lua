@@ -8,6 +8,7 @@ local tensors = require "spec.support.tensors"
 local each, at, flat = images.each, images.at, images.flat
 local lists, whole = tensors.lists, images.whole
 local live = tensors.live
+local raises = tensors.raises
 local inf = math.huge
 
 -- -- By plain loops ----------------------------------------------------------
@@ -384,94 +385,95 @@ local w3, w4 = whole(3, 2, 3), whole(3, 2, 3, 3)
 
 local MISUSE = {
   {"an image of another rank", function() st.conv2d(x3[1], w4) end,
-   "conv2d.*input must have 3 dimensions, or 4"},
+   {"conv2d: ", "input must have 3 dimensions, or 4"}},
   {"a weight of another rank", function() st.conv2d(x4, w3) end,
-   "conv2d.*weight must have 4 dimensions"},
+   {"conv2d: ", "weight must have 4 dimensions"}},
   {"other channels", function() st.conv1d(x3, whole(3, 4, 3)) end,
-   "input of 4 channels.*%[1, 2, 5%]"},
+   {"conv1d: ", "input of 4 channels", "[1, 2, 5]"}},
   {"groups that do not fit", function() st.conv1d(x3, w3, {groups = 2}) end,
-   "groups, 2, must be positive and divide the 3 channels"},
+   "conv1d: groups, 2, must be positive and divide the 3 channels"},
   {"no group", function() st.conv1d(x3, w3, {groups = 0}) end,
-   "groups, 0, must be positive"},
+   "conv1d: groups, 0, must be positive"},
   {"a bias of another length", function() st.conv1d(x3, w3, whole(2)) end,
-   "bias must have an entry for each of 3 channels"},
+   "conv1d: bias must have an entry for each of 3 channels"},
   {"a weight of another dtype", function()
     st.conv1d(x3, w3:to "float32")
-  end, "input is float64, but weight is float32"},
+  end, "conv1d: input is float64, but weight is float32"},
   {"a bias of another dtype", function()
     st.conv1d(x3, w3, whole(3):to "int64")
-  end, "bias is int64"},
+  end, {"conv1d: ", "bias is int64"}},
   {"bool", function() st.conv1d(x3:to "bool", w3:to "bool") end,
-   "not implemented"},
+   "conv1d: not implemented"},
   {"a window larger than the image", function()
     st.conv1d(x3, w3, {dilation = 3})
-  end, "window of extent 7 does not fit"},
+  end, {"conv1d: ", "window of extent 7 does not fit"}},
   {"a stride of 0", function() st.conv1d(x3, w3, {stride = 0}) end,
-   "stride must be 1 or more"},
+   "conv1d: stride must be 1 or more"},
   {"negative padding", function() st.conv1d(x3, w3, {padding = -1}) end,
-   "padding must be 0 or more"},
+   "conv1d: padding must be 0 or more"},
   {"too many strides", function() st.conv1d(x3, w3, {stride = {1, 1}}) end,
-   "stride must have one entry"},
+   "conv1d: stride must have one entry"},
   {"same with a stride", function()
     st.conv1d(x3, w3, {padding = "same", stride = 2})
-  end, "needs a stride of 1"},
+  end, {"conv1d: ", "needs a stride of 1"}},
   {"a padding by another name", function()
     st.conv1d(x3, w3, {padding = "half"})
-  end, "not \"half\""},
+  end, {"conv1d: ", "not \"half\""}},
   {"a weight without elements", function()
     st.conv1d(x3, st.zeros(0, 2, 3):to "float64")
-  end, "no elements"},
+  end, {"conv1d: ", "no elements"}},
   {"more output_padding than stride or dilation", function()
     st.conv_transpose1d(x3, whole(2, 1, 3), {output_padding = 1})
-  end, "less than stride or dilation"},
+  end, {"conv_transpose1d: ", "less than stride or dilation"}},
   {"padding that leaves nothing", function()
     st.conv_transpose1d(x3, whole(2, 1, 1), {padding = 3})
-  end, "would have size %-1"},
+  end, {"conv_transpose1d: ", "would have size -1"}},
   {"huge windows", function()
     st.im2col(x4, 2147483647, 2147483647, 2147483647, 1)
-  end, "does not fit"},
+  end, {"im2col: ", "does not fit"}},
   {"numbers beyond 32 bits", function() st.im2col(x4, 2 ^ 40, 1, 0, 1) end,
-   "32 bits"},
+   {"im2col: ", "32 bits"}},
   {"columns of other windows", function()
     st.col2im(whole(5, 4), {3, 3}, 2, 1, 0, 1)
-  end, "columns for 4 elements of a window"},
+  end, {"col2im: ", "columns for 4 elements of a window"}},
   {"columns of another image", function()
     st.col2im(whole(4, 5), {3, 3}, 2, 1, 0, 1)
-  end, "4 windows"},
+  end, {"col2im: ", "4 windows"}},
   {"reflecting more than there is", function()
     st.pad(x3, {5, 0}, "reflect")
-  end, "at most 4 at each end"},
+  end, {"pad: ", "at most 4 at each end"}},
   {"wrapping around more than once", function()
     st.pad(x3, {0, 6}, "circular")
-  end, "at most 5 at each end"},
+  end, {"pad: ", "at most 5 at each end"}},
   {"cutting everything off", function() st.pad(x3, {-3, -3}) end,
    "cannot be padded"},
   {"an odd number of borders", function() st.pad(x3, {1}) end,
-   "two entries"},
+   {"pad: ", "two entries"}},
   {"borders of dimensions that are not there", function()
     st.pad(x3[1][1], {1, 1, 1, 1})
-  end, "two entries"},
+  end, {"pad: ", "two entries"}},
   {"a mode that is none", function() st.pad(x3, {1, 1}, "mirror") end,
-   "not \"mirror\""},
+   {"pad: ", "not \"mirror\""}},
   {"a value without use", function()
     st.pad(x3, {1, 1}, "reflect", 2)
-  end, "does not take a value"},
+  end, {"pad: ", "does not take a value"}},
   {"replicating nothing", function()
     st.pad(st.zeros(1, 0), {1, 1}, "replicate")
   end, "cannot be padded"},
   {"reflection_pad1d of an image", function()
     st.reflection_pad1d(x4, {1, 1})
-  end, "2 dimensions, or 3"},
+  end, {"reflection_pad1d: ", "2 dimensions, or 3"}},
   {"channels that are no squares", function() st.pixel_shuffle(x4, 2) end,
-   "multiple of the square"},
+   {"pixel_shuffle: ", "multiple of the square"}},
   {"images that are no multiples", function()
     st.pixel_unshuffle(x4, 2)
-  end, "multiples of downscale_factor"},
-  {"no factor", function() st.pixel_shuffle(x4, 0) end, "positive"},
+  end, {"pixel_unshuffle: ", "multiples of downscale_factor"}},
+  {"no factor", function() st.pixel_shuffle(x4, 0) end,
+   {"pixel_shuffle: ", "positive"}},
 }
 
 describe("Convolutions and borders refuse", function()
   for _, row in ipairs(MISUSE) do
-    it(row[1], function() assert.error_matches(row[2], row[3]) end)
+    it(row[1], function() raises(row[3], row[2]) end)
   end
 end)

@@ -9,6 +9,7 @@ local nan, inf = 0 / 0, math.huge
 
 local f64, i64 = tensors.f64, tensors.i64
 local lists, live, near = tensors.lists, tensors.live, tensors.near
+local raises = tensors.raises
 
 local SQUARES = {{1, 4, 9, 16}, {0, 2, 4, 6}}
 
@@ -183,18 +184,18 @@ local RESULTS = {
 -- call, what the error says
 local WRONG = {
   {function() st.gradient(f64 {1}) end,
-   "gradient.*: dimension 1 has size 1, but edge_order 1 needs more"},
+   "gradient: dimension 1 has size 1, but edge_order 1 needs more"},
   {function() st.gradient(f64 {1, 2, 3}, {edge_order = 3}) end,
-   "edge_order must be 1 or 2, it is 3"},
+   "gradient: edge_order must be 1 or 2, it is 3"},
   {function() st.gradient(f64 {1, 2}, {spacing = {1, 2}}) end,
-   "spacing has 2 entries for 1 dimensions"},
+   "gradient: spacing has 2 entries for 1 dimensions"},
   {function() st.gradient(f64 {1, 2}, {spacing = {f64 {1}}}) end,
-   "spacing for dimension 1 must be a vector of 2 coordinates, its shape"},
+   "gradient: spacing for dimension 1 must be a vector of 2 coordinates"},
   {function() st.gradient(st.zeros({3}, {dtype = "uint8"})) end,
-   "not implemented for dtype uint8"},
+   "gradient: not implemented for dtype uint8"},
   {function() st.cov(st.zeros(2, 2, 2)) end, "cov: self must be a matrix"},
   {function() st.cov(f64 {1, 2}, {fweights = i64 {1}}) end,
-   "cov: fweights of shape %[1%] for 2 observations"},
+   "cov: fweights of shape [1] for 2 observations"},
   {function() st.cov(f64 {1, 2}, {fweights = f64 {1, 2}}) end,
    "cov: fweights must not have dtype float64"},
   {function() st.cov(f64 {1, 2}, {aweights = i64 {1, 2}}) end,
@@ -202,7 +203,7 @@ local WRONG = {
   {function() st.cov(f64 {1, 2}, {aweights = f64 {1, -2}}) end,
    "cov: aweights must not be negative"},
   {function() st.cross(f64 {1, 2}, f64 {1, 2}) end,
-   "cross: self of shape %[2%] has no dimension of size 3"},
+   "cross: self of shape [2] has no dimension of size 3"},
   {function() st.linalg_cross(st.zeros(2, 3), st.zeros(3)) end,
    "linalg_cross: self and other must have the same number of dimensions"},
   {function() st.linalg_cross(st.zeros(2, 3), st.zeros(2, 2)) end,
@@ -220,11 +221,11 @@ local WRONG = {
   {function() st.combinations(st.ones(400), 200) end,
    "combinations: too many combinations of 200 of 400 elements"},
   {function() st.cartesian_prod {} end,
-   "cartesian_prod: tensors must be 1 to %d+ vectors, not 0"},
+   "cartesian_prod: tensors must be 1 to 64 vectors, not 0"},
   {function() st.cartesian_prod {st.ones(2), st.ones(2, 2)} end,
    "cartesian_prod: tensor number 2 must be a vector"},
   {function() st.meshgrid {} end,
-   "meshgrid: tensors must be 1 to %d+ vectors, not 0"},
+   "meshgrid: tensors must be 1 to 64 vectors, not 0"},
   {function() st.meshgrid {st.ones(2), st.ones(2, 2)} end,
    "meshgrid: tensor number 2 must be a vector"},
   {function() st.meshgrid {st.ones(2), i64(1)} end,
@@ -234,7 +235,7 @@ local WRONG = {
    "block_diag: tensor number 1 must have at most 2 dimensions"},
   {function() st.searchsorted(f64(1), f64 {1}) end, "searchsorted: "},
   {function() st.searchsorted(st.ones(2, 2), st.ones(3, 2)) end,
-   "searchsorted: self of shape %[3, 2%] and sorted_sequence"},
+   "searchsorted: self of shape [3, 2] and sorted_sequence"},
   {function() st.searchsorted(f64 {1}, f64 {1}, {side = "up"}) end,
    'searchsorted: side must be "left" or "right", not "up"'},
   {function()
@@ -243,9 +244,9 @@ local WRONG = {
   {function() st.searchsorted(f64 {1}, f64 {1}, {sorter = f64 {1}}) end,
    "searchsorted: sorter must have dtype int64, not float64"},
   {function() st.searchsorted(f64 {1}, f64 {1}, {sorter = i64 {1, 1}}) end,
-   "searchsorted: sorter has shape %[2%], sorted_sequence %[1%]"},
+   "searchsorted: sorter has shape [2], sorted_sequence [1]"},
   {function() st.searchsorted(f64 {1}, f64 {1}, {sorter = i64 {2}}) end,
-   "index 2 is out of range"},
+   "searchsorted: index 2 is out of range"},
   {function() f64 {1}:bucketize(st.ones(2, 2)) end,
    "bucketize: boundaries must be a vector"},
   {function()
@@ -326,7 +327,7 @@ describe("numerical work:", function()
 
   for i, row in ipairs(WRONG) do
     it("what does not fit is refused, row " .. i, function()
-      assert.error_matches(row[1], row[2])
+      raises(row[2], row[1])
     end)
   end
 
