@@ -179,20 +179,27 @@ describe("a subscript", function()
     {grid, {1, 5}, "index 5 is out of range for dimension 2 of size 4"},
     {grid, {1, {5}}, "index 5 is out of range for dimension 2 of size 4"},
     {grid, {1, 1, 1}, "3 dimensions are indexed, the tensor has 2"},
-    {grid, {{1, 2, 0}}, "step"}, {grid, {{1, 2, -1}}, "step"},
-    {grid, {{0, 2}}, "count from 1"}, {grid, {1.5}, "fraction"},
-    {grid, {"x"}, "string"}, {grid, {st.ellipsis, st.ellipsis}, "ellipsis"},
-    {grid, {{1, 2, 3, 4}}, "at most 3"}, {grid, {print}, "function"},
+    {grid, {{1, 2, 0}}, "the step of a range is 0, but"},
+    {grid, {{1, 2, -1}}, "the step of a range is %-1, but"},
+    {grid, {{0, 2}}, "a range starts at 0, but indices count from 1"},
+    {grid, {1.5}, "item 1 is a number with a fraction, not an index"},
+    {grid, {"x"}, "item 1 is a string, not an index"},
+    {grid, {st.ellipsis, st.ellipsis}, "more than one ellipsis"},
+    {grid, {{1, 2, 3, 4}}, "item 1 is a table of 4 values, .* at most 3"},
+    {grid, {print}, "item 1 is a function, not an index"},
     {grid, "1;2", "character 2"}, {grid, "1,", "character 3"},
     {grid, "1, x", "character 4"}, {grid, "1:2:", "character 5"},
     {grid, "", "character 1"}, {grid, "1 2", "character 3"},
     {grid, "1\0", "character 2"}, {grid, ("9"):rep(30), "smaller number"},
-    {function() return st.tensor(1) end, 1, "the tensor has 0"},
-    {grid, longs {4}, "out of range"}, {grid, st.tensor {true}, "mask"},
+    {function() return st.tensor(1) end, 1,
+     "1 dimensions are indexed, the tensor has 0"},
+    {grid, longs {4}, "index 4 is out of range for dimension 1 with size 3"},
+    {grid, st.tensor {true}, "a mask of shape %[1%] does not fit self of " ..
+     "shape %[3, 4%] at dimension 1"},
   }
   for i, row in ipairs(failures) do
     it(("fails with a reason: row %d"):format(i), function()
-      assert.matches(row[3], raises_here({}, read(row[2]), row[1]()))
+      assert.matches(row[3], raises_here("index", read(row[2]), row[1]()))
     end)
   end
 

@@ -272,20 +272,23 @@ local WRONG = {
   {function() st.select_backward(f64 {1}, {2, 3}, 2, 1) end,
    "select_backward: grad_output has shape [1], but the view has shape [2]"},
   {function() st.slice_backward(f64 {1, 2, 3}, {5}, 1, 1, 2, 1) end,
-   "slice_backward: grad_output"},
+   "slice_backward: grad_output has shape [3], but the view has shape [2]"},
   {function() st.diagonal_backward(f64 {1}, {2, 2}, 0, 1, 2) end,
-   "diagonal_backward: grad_output"},
+   "diagonal_backward: grad_output has shape [1], but the view has shape " ..
+   "[2]"},
   {function() st.unfold_backward(st.ones(3, 3), {6}, 1, 3, 1) end,
    "unfold_backward: grad_in has shape [3, 3]"},
   {function() st.select_scatter(st.ones(2, 2), f64 {1}, 1, 1) end,
    "select_scatter: src has shape [1]"},
   {function() st.select_scatter(st.ones(2, 2), f64 {1, 2}, 1, 3) end,
-   {"select_scatter: ", "3"}},
+   "select_scatter: index 3 is out of range for shape [2, 2] at dimension 1"},
   {function() st.as_strided_scatter(st.ones(2), f64 {1}, {1}, {1}, 2) end,
-   "as_strided_scatter: "},
+   {"as_strided_scatter: shape [1] with strides [1] at offset 2 ",
+    "needs a storage of 12 bytes, this one has 8"}},
   {function() st.ones(2, 3):sum_to_size(2) end,
    "sum_to_size: size [2] does not expand to self's shape [2, 3]"},
-  {function() st.ones(3):sum_to_size(2, 3) end, "sum_to_size: size"},
+  {function() st.ones(3):sum_to_size(2, 3) end,
+   "sum_to_size: size [2, 3] does not expand to self's shape [3]"},
 }
 
 describe("a part of a tensor", function()

@@ -174,8 +174,9 @@ local WRONG = {
   {{1, {1}, {1}, "add"},
    'scatter_reduce_: reduce must be "sum", "prod", "mean", "amax" or ' ..
    '"amin", not "add"'},
-  {{1, {4}, {1}, "sum"}, "index 4 is out of range"},
-  {{1, {1, 2}, {1}, "sum"}, "index of shape %[2%] does not fit within src"},
+  {{1, {4}, {1}, "sum"}, "scatter_reduce_: index 4 is out of range"},
+  {{1, {1, 2}, {1}, "sum"},
+   "scatter_reduce_: index of shape %[2%] does not fit within src"},
   {{2, {1}, {1}, "sum"}, "scatter_reduce_: dimension 2 is out of range"},
 }
 
@@ -201,7 +202,7 @@ describe("a reduction into places refuses", function()
   it("sources of another dtype", function()
     assert.error_matches(function()
       f64 {1}:index_reduce(1, i64 {1}, st.ones(1), "prod")
-    end, "source has dtype float32, self float64")
+    end, "index_reduce: source has dtype float32, self float64")
   end)
 
   it("to order complex numbers", function()

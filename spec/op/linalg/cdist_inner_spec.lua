@@ -269,10 +269,14 @@ local REFUSALS = {
    "batches of shapes [2, 2, 2] and [3, 2, 2] cannot be multiplied"},
   {"addr_", function() return f(2), f(3), f(2) end,
    "self has shape [2], but the result has shape [3, 2]"},
-  {"pairwise_distance", function() return f(2, 3), f(2, 4) end, ""},
-  {"cosine_similarity", function() return f(2, 3), f(2, 4) end, ""},
-  {"linalg_vecdot", function() return f(2, 3), f(2, 4) end, ""},
-  {"dist", function() return f(2, 3), f(2, 4) end, ""},
+  {"pairwise_distance", function() return f(2, 3), f(2, 4) end,
+   "shapes [2, 3] and [2, 4] do not broadcast"},
+  {"cosine_similarity", function() return f(2, 3), f(2, 4) end,
+   "shapes [2, 3] and [2, 4] do not broadcast"},
+  {"linalg_vecdot", function() return f(2, 3), f(2, 4) end,
+   "shapes [2, 3] and [2, 4] do not broadcast"},
+  {"dist", function() return f(2, 3), f(2, 4) end,
+   "shapes [2, 3] and [2, 4] do not broadcast"},
 }
 
 describe("A distance or product refuses", function()

@@ -250,13 +250,13 @@ local MISUSE = {
   end, {"upsample_nearest2d: ", "give size 0"}},
   {"a factor that is no number", function()
     vec(x4, {scale_factors = {0 / 0, 1}})
-  end, "upsample_nearest2d: scale_factors"},
+  end, "upsample_nearest2d: scale_factors would give size"},
   {"a grid of other dimensions", function()
     st.grid_sampler(x4, st.zeros(1, 2, 2, 3):to "float64", 0, 0, false)
-  end, {"grid_sampler: ", "grid"}},
+  end, {"grid_sampler: ", "grid (batch, points.., 2)", "[1, 2, 2, 3]"}},
   {"a grid for another batch", function()
     st.grid_sampler(x4, st.zeros(2, 2, 2, 2):to "float64", 0, 0, false)
-  end, {"grid_sampler: ", "grid"}},
+  end, {"grid_sampler: ", "grid (batch, points.., 2)", "[2, 2, 2, 2]"}},
   {"a grid of another dtype", function()
     st.grid_sampler(x4, st.zeros(1, 2, 2, 2), 0, 0, false)
   end, "grid_sampler: input is float64, but grid is float32"},
