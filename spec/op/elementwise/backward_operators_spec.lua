@@ -339,13 +339,13 @@ local LAYERS = {
                                f64({{5}}))
    end, {{6, 8}}},
   -- The normalised input is n = {-1, -1, 1, 1}. The gradient of the input is
-  -- g - mean(g) - n * mean(g * n), that of the weight g * n.
+  -- 2 * (g - mean(g) - n * mean(g * n)), that of the weight g * n.
   {"native_layer_norm_backward takes mean and slope out",
    function()
      return {st.native_layer_norm_backward(
-       f64 {4, 0, 0, 0}, f64 {1, 1, 3, 3}, {4}, f64 {2}, f64 {1},
+       f64 {4, 0, 0, 0}, f64 {1.5, 1.5, 2.5, 2.5}, {4}, f64 {2}, f64 {2},
        f64 {1, 1, 1, 2}, f64 {0, 0, 0, 0})}
-   end, {{2, -2, 0, 0}, {-4, 0, 0, 0}, {4, 0, 0, 0}}},
+   end, {{4, -4, 0, 0}, {-4, 0, 0, 0}, {4, 0, 0, 0}}},
   {"im2col_backward adds up what is in several windows",
    function()
      return st.im2col_backward(f64({{{1, 2}, {3, 4}}}), {1, 1, 1, 3}, {1, 2},
