@@ -40,60 +40,28 @@ enum {
 
 /* -- Dimensions ----------------------------------------------------------- */
 
+enum { DST, SRC }; /* strides of a dimension */
+
 void st__move_init(st_move *m, char *dst, st_dtype to, const char *src,
                    st_dtype from) {
   m->dst = dst;
   m->src = src;
   m->to = to;
   m->from = from;
-  m->ndim = 0;
+  st__axes_init(&m->axes, 2);
 }
 
 void st__move_dim(st_move *m, int64_t size, int64_t dst_stride,
                   int64_t src_stride) {
-  if (size == 1) return;
-  int at = m->ndim++;
-  for (; at > 0 && m->dst_stride[at - 1] > dst_stride; at--) {
-    m->shape[at] = m->shape[at - 1];
-    m->dst_stride[at] = m->dst_stride[at - 1];
-    m->src_stride[at] = m->src_stride[at - 1];
-  }
-  m->shape[at] = size;
-  m->dst_stride[at] = dst_stride;
-  m->src_stride[at] = src_stride;
+  st__axes_add(&m->axes, size, (int64_t[]){dst_stride, src_stride});
 }
 
-static void merge_dims(st_move *m) {
-  int n = 0;
-  for (int d = 1; d < m->ndim; d++) {
-    const int64_t size = m->shape[n];
-    if (m->dst_stride[d] == m->dst_stride[n] * size &&
-        m->src_stride[d] == m->src_stride[n] * size) {
-      m->shape[n] *= m->shape[d];
-    } else {
-      n++;
-      m->shape[n] = m->shape[d];
-      m->dst_stride[n] = m->dst_stride[d];
-      m->src_stride[n] = m->src_stride[d];
-    }
-  }
-  if (m->ndim > 0) m->ndim = n + 1;
-}
-
-static void drop_first(st_move *m) {
-  m->ndim--;
-  for (int d = 0; d < m->ndim; d++) {
-    m->shape[d] = m->shape[d + 1];
-    m->dst_stride[d] = m->dst_stride[d + 1];
-    m->src_stride[d] = m->src_stride[d + 1];
-  }
-}
-
-/* Adds dimensions of size 1 up to two dimensions. */
-static void pad_dims(st_move *m) {
-  for (; m->ndim < 2; m->ndim++) {
-    m->shape[m->ndim] = 1;
-    m->dst_stride[m->ndim] = m->src_stride[m->ndim] = 0;
+static void drop_first(st_axes *x) {
+  x->n--;
+  for (int d = 0; d < x->n; d++) {
+    x->size[d] = x->size[d + 1];
+    x->stride[d][DST] = x->stride[d + 1][DST];
+    x->stride[d][SRC] = x->stride[d + 1][SRC];
   }
 }
 
@@ -134,8 +102,9 @@ static bool is_element(int64_t bytes) {
 /* True if both sides are contiguous along the first dimension. */
 static bool has_runs(const plan *p) {
   const st_move *m = p->move;
-  return m->to == m->from && m->dst_stride[0] == p->size &&
-         m->src_stride[0] == p->size;
+  const st_axes *x = &m->axes;
+  return m->to == m->from && x->stride[0][DST] == p->size &&
+         x->stride[0][SRC] == p->size;
 }
 
 /* Chooses the size of an element and the loop that copies it. */
@@ -143,26 +112,26 @@ static void choose_elements(plan *p, st_move *m) {
   p->size = (int64_t)st__itemsize(m->to);
   p->load = st__copy_kernel(m->to, m->from);
   p->run.bytes = 0;
-  if (m->ndim < 2 || !has_runs(p)) return;
-  const int64_t bytes = m->shape[0] * p->size;
+  if (m->axes.n < 2 || !has_runs(p)) return;
+  const int64_t bytes = m->axes.size[0] * p->size;
   if (bytes >= LONG_RUN) return;
   p->size = bytes;
   p->run.bytes = (size_t)bytes;
   p->load = is_element(bytes) ? st__copy_kernel(st__bits_of(bytes),
                                                 st__bits_of(bytes))
                               : st__kernel(ST_K_runs, ST_UINT8);
-  drop_first(m);
+  drop_first(&m->axes);
 }
 
 /* -- The walk ------------------------------------------------------------- */
 
 /* The fastest dimension of src; 0 if it is ambiguous. */
-static int fastest_of_src(const st_move *m) {
+static int fastest_of_src(const st_axes *x) {
   int axis = 0;
-  if (m->src_stride[0] == 0) return 0;
-  for (int d = 1; d < m->ndim; d++) {
-    if (m->src_stride[d] != 0 &&
-        llabs(m->src_stride[d]) < llabs(m->src_stride[axis])) {
+  if (x->stride[0][SRC] == 0) return 0;
+  for (int d = 1; d < x->n; d++) {
+    if (x->stride[d][SRC] != 0 &&
+        llabs(x->stride[d][SRC]) < llabs(x->stride[axis][SRC])) {
       axis = d;
     }
   }
@@ -172,31 +141,32 @@ static int fastest_of_src(const st_move *m) {
 /* A transpose by tiles is faster from four elements on, or as many as a
  * register holds. */
 static bool can_transpose(const plan *p) {
-  const st_move *m = p->move;
+  const st_axes *x = &p->move->axes;
   const int64_t few = p->size < 4 ? 16 / p->size : 4;
-  return p->axis > 0 && is_element(p->size) && m->dst_stride[0] == p->size &&
-         m->shape[0] >= few && m->shape[p->axis] >= few;
+  return p->axis > 0 && is_element(p->size) && x->stride[0][DST] == p->size &&
+         x->size[0] >= few && x->size[p->axis] >= few;
 }
 
 /* The prefetcher does not predict accesses by tiles, so their lines are evicted
  * earlier: half of the cache counts. */
 static bool is_larger_than_cache(const plan *p) {
   int64_t bytes = 2 * p->size; /* src is about as large as dst */
-  for (int d = 0; d < p->move->ndim; d++) bytes *= p->move->shape[d];
+  for (int d = 0; d < p->move->axes.n; d++) bytes *= p->move->axes.size[d];
   return bytes >= (int64_t)st__cache_bytes() / (p->tiled ? 2 : 1);
 }
 
 static void choose_walk(plan *p) {
   const st_move *m = p->move;
-  p->axis = fastest_of_src(m);
+  const st_axes *x = &m->axes;
+  p->axis = fastest_of_src(x);
   p->tiled = p->axis > 0;
   p->transposes = can_transpose(p);
   p->stages = p->transposes &&
               (m->to != m->from ||
-               m->src_stride[p->axis] != p->size ||
-               m->src_stride[0] % ALIASED == 0);
-  p->streams = m->dst_stride[0] == p->size &&
-               m->shape[0] * p->size >= LONG_RUN && is_larger_than_cache(p);
+               x->stride[p->axis][SRC] != p->size ||
+               x->stride[0][SRC] % ALIASED == 0);
+  p->streams = x->stride[0][DST] == p->size &&
+               x->size[0] * p->size >= LONG_RUN && is_larger_than_cache(p);
   p->direct = p->streams && !p->tiled && has_runs(p);
   p->transpose = p->transposes ? st__kernel(ST_K_transpose,
                                             st__bits_of(p->size))
@@ -234,14 +204,14 @@ static void choose_tile(plan *p) {
 }
 
 static void choose_plane(plan *p) {
-  const st_move *m = p->move;
+  const st_axes *x = &p->move->axes;
   const int axis = p->tiled ? p->axis : 1;
-  p->shape[0] = m->shape[0];
-  p->shape[1] = m->shape[axis];
-  p->strides[0] = m->dst_stride[0];
-  p->strides[1] = m->src_stride[0];
-  p->strides[2] = m->dst_stride[axis];
-  p->strides[3] = m->src_stride[axis];
+  p->shape[0] = x->size[0];
+  p->shape[1] = x->size[axis];
+  p->strides[0] = x->stride[0][DST];
+  p->strides[1] = x->stride[0][SRC];
+  p->strides[2] = x->stride[axis][DST];
+  p->strides[3] = x->stride[axis][SRC];
   if (p->tiled) choose_small_tile(p);
   else choose_tile(p);
 }
@@ -265,15 +235,15 @@ static void add_tiles(plan *p, int d) {
 /* The order of tiles follows the rows of src, so that src is read sequentially;
  * without small tiles it follows the rows of dst. */
 static int64_t choose_grid(plan *p) {
-  const st_move *m = p->move;
+  const st_axes *x = &p->move->axes;
   const int axis = p->tiled ? p->axis : 1;
   int64_t n = 1;
   p->ndim = 0;
   add_tiles(p, p->tiled);
   add_tiles(p, !p->tiled);
-  for (int d = 1; d < m->ndim; d++) {
+  for (int d = 1; d < x->n; d++) {
     if (d == axis) continue;
-    add_counter(p, m->shape[d], m->dst_stride[d], m->src_stride[d]);
+    add_counter(p, x->size[d], x->stride[d][DST], x->stride[d][SRC]);
   }
   for (int d = 0; d < p->ndim; d++) n *= p->count[d];
   return n;
@@ -344,33 +314,27 @@ static void move_tiles(void *ctx, int64_t begin, int64_t end) {
   }
 }
 
-static bool is_empty(const st_move *m) {
-  for (int d = 0; d < m->ndim; d++) {
-    if (m->shape[d] == 0) return true;
-  }
-  return false;
-}
-
 static void choose(plan *p, st_move *m) {
   p->move = m;
-  merge_dims(m);
-  pad_dims(m);
+  st__axes_sort(&m->axes, DST, 1);
+  st__axes_merge(&m->axes);
+  st__axes_pad(&m->axes, 2);
   choose_elements(p, m);
-  pad_dims(m);
+  st__axes_pad(&m->axes, 2);
   choose_walk(p);
   choose_plane(p);
 }
 
 bool st__move_is_tiled(st_move *m) {
   plan p;
-  if (is_empty(m)) return false;
+  if (m->axes.total == 0) return false;
   choose(&p, m);
   return p.tiled;
 }
 
 st_status st__move_run(st_move *m) {
   plan p;
-  if (is_empty(m)) return ST_OK;
+  if (m->axes.total == 0) return ST_OK;
   choose(&p, m);
   const int64_t tiles = choose_grid(&p);
   const int64_t bytes = p.tile[0] * p.tile[1] * p.size;

@@ -4,15 +4,13 @@
 #ifndef ST_ITER_MOVE_H
 #define ST_ITER_MOVE_H
 
-#include "base/types.h"
+#include "tensor/axes.h"
 
 typedef struct st_move {
   char *dst;
   const char *src;
   st_dtype to, from;
-  int ndim;
-  int64_t shape[ST_MAX_DIMS]; /* fastest dimension of dst first */
-  int64_t dst_stride[ST_MAX_DIMS], src_stride[ST_MAX_DIMS]; /* in bytes */
+  st_axes axes; /* strides of dst and src, in bytes */
 } st_move;
 
 void st__move_init(st_move *m, char *dst, st_dtype to, const char *src,

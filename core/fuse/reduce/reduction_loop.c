@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
+#include "tensor/axes.h"
 
 enum {
   LINE = 64,
@@ -21,94 +22,21 @@ enum {
 
 /* -- Dimensions ----------------------------------------------------------- */
 
-/* Dimensions, the fastest first: sizes, and strides in bytes of the inputs, in
- * the order of map's operands, then of the outputs. */
-typedef struct axes {
-  int n;
-  int64_t total;
-  int64_t size[ST_MAX_DIMS];
-  int64_t step[ST_MAX_DIMS][ST_PROGRAM_OPERANDS];
-} axes;
-
-static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
-
-static bool can_merge(const axes *x, int i, int j) {
-  for (int k = 0; k < ST_PROGRAM_OPERANDS; k++) {
-    if (x->step[j][k] != x->step[i][k] * x->size[i]) return false;
-  }
-  return true;
-}
-
-static void put_dim(axes *x, int at, int64_t size, const int64_t *step) {
-  x->size[at] = size;
-  memcpy(x->step[at], step, sizeof *x->step);
-}
-
-static void add_dim(axes *x, int64_t size, const int64_t *step) {
-  x->total *= size;
-  if (size != 1) put_dim(x, x->n++, size, step);
-}
-
-static void swap_dims(axes *x, int i, int j) {
-  int64_t step[ST_PROGRAM_OPERANDS];
-  const int64_t size = x->size[i];
-  memcpy(step, x->step[i], sizeof step);
-  put_dim(x, i, x->size[j], x->step[j]);
-  put_dim(x, j, size, step);
-}
-
-/* Merges dimensions; pads to at least two with dimensions of size 1. */
-static void merge_dims(axes *x) {
-  static const int64_t none[ST_PROGRAM_OPERANDS] = {0};
-  int n = 0;
-  for (int i = 1; i < x->n; i++) {
-    if (can_merge(x, n, i)) x->size[n] *= x->size[i];
-    else if (++n != i) put_dim(x, n, x->size[i], x->step[i]);
-  }
-  if (x->n > 0) x->n = n + 1;
-  while (x->n < 2) put_dim(x, x->n++, 1, none);
-}
-
-/* True if dimension i has larger strides than j, by the first operand whose
- * strides differ. */
-static bool is_slower(const axes *x, int i, int j) {
-  for (int k = 0; k < ST_PROGRAM_OPERANDS; k++) {
-    const int64_t a = magnitude(x->step[i][k]), b = magnitude(x->step[j][k]);
-    if (a != b && a != 0 && b != 0) return a > b;
-  }
-  return false;
-}
-
-static void sort_dims(axes *x) {
-  for (int i = 1; i < x->n; i++) {
-    for (int j = i; j > 0 && is_slower(x, j - 1, j); j--) {
-      swap_dims(x, j, j - 1);
-    }
-  }
-}
-
-/* Tiles run along dimension 0: swaps in the longest one if dimension 0 has
- * fewer than 8 elements and the reduction is short. */
-static void longest_first(axes *outer, int64_t reduced) {
-  int longest = 0;
-  if (outer->size[0] >= 8 || reduced >= 1024) return;
-  for (int i = 1; i < outer->n; i++) {
-    if (outer->size[i] > outer->size[longest]) longest = i;
-  }
-  if (longest > 0) swap_dims(outer, 0, longest);
-}
-
 static int64_t input_step(const st_tensor *t, int d, int ndim) {
   const int at = d - (ndim - t->ndim);
   return at < 0 || t->sizes[at] == 1
     ? 0 : t->strides[at] * (int64_t)st__itemsize(t->dtype);
 }
 
-static void find_axes(const st_reduction_loop *s, axes *reduced, axes *outer) {
+/* The strides of a dimension are those of the inputs, in the order of map's
+ * operands, then those of the outputs, in bytes. Sums are added in the order of
+ * the reduced dimensions, so these are not sorted. */
+static void find_axes(const st_reduction_loop *s, st_axes *reduced,
+                      st_axes *outer) {
   const int nin = s->map->ninputs, nout = s->final->noutputs;
   int at = s->outs[0]->ndim;
-  reduced->n = outer->n = 0;
-  reduced->total = outer->total = 1;
+  st__axes_init(reduced, nin + nout);
+  st__axes_init(outer, nin + nout);
   for (int d = s->ndim - 1; d >= 0; d--) {
     const bool is_reduced = s->dims >> d & 1;
     int64_t step[ST_PROGRAM_OPERANDS] = {0};
@@ -121,12 +49,17 @@ static void find_axes(const st_reduction_loop *s, axes *reduced, axes *outer) {
       step[nin + i] = t->strides[at] *
                       (int64_t)st__itemsize(t->dtype);
     }
-    add_dim(is_reduced ? reduced : outer, s->sizes[d], step);
+    st__axes_add(is_reduced ? reduced : outer, s->sizes[d], step);
   }
-  merge_dims(reduced);
-  sort_dims(outer);
-  merge_dims(outer);
-  longest_first(outer, reduced->total);
+  st__axes_merge(reduced);
+  st__axes_pad(reduced, 2);
+  st__axes_sort(outer, 0, nin + nout);
+  st__axes_merge(outer);
+  st__axes_pad(outer, 2);
+  /* Tiles run along dimension 0. */
+  if (outer->size[0] < 8 && reduced->total < 1024) {
+    st__axes_longest_first(outer);
+  }
 }
 
 /* -- Plan ----------------------------------------------------------------- */
@@ -134,7 +67,7 @@ static void find_axes(const st_reduction_loop *s, axes *reduced, axes *outer) {
 typedef struct plan {
   const st_reduction_loop *s;
   st_tree tree;
-  axes reduced, outer;
+  st_axes reduced, outer;
   char *data[ST_PROGRAM_OPERANDS];
   bool by_columns;
   int64_t width, per_row, tiles;  /* outputs of a tile; number of tiles along
@@ -155,8 +88,8 @@ typedef struct plan {
 static bool are_columns(const plan *w) {
   int64_t columns = 0, rows = 0;
   for (int i = 0; i < w->s->map->ninputs; i++) {
-    const int64_t c = magnitude(w->outer.step[0][i]);
-    const int64_t r = magnitude(w->reduced.step[0][i]);
+    const int64_t c = st__magnitude(w->outer.stride[0][i]);
+    const int64_t r = st__magnitude(w->reduced.stride[0][i]);
     columns += c < LINE ? c : LINE;
     rows += r < LINE ? r : LINE;
   }
@@ -304,10 +237,10 @@ typedef struct tile {
   int64_t width, at;
 } tile;
 
-static void move(const plan *w, char **data, const axes *x, int dim,
+static void move(const plan *w, char **data, const st_axes *x, int dim,
                  int64_t by) {
   const int n = w->s->map->ninputs + w->s->final->noutputs;
-  for (int i = 0; i < n; i++) data[i] += by * x->step[dim][i];
+  for (int i = 0; i < n; i++) data[i] += by * x->stride[dim][i];
 }
 
 static tile find_tile(const plan *w, int64_t index) {
@@ -356,8 +289,8 @@ static void map_window(const plan *w, char *const *in, st_accs to,
 /* Maps the elements [from, from + n) of each output of the tile. */
 static void map_elements(const plan *w, const tile *t, int64_t from,
                          int64_t n, st_accs to) {
-  const axes *x = &w->reduced;
-  const int64_t *step = x->step[0], *outer = w->outer.step[0];
+  const st_axes *x = &w->reduced;
+  const int64_t *step = x->stride[0], *outer = w->outer.stride[0];
   const int64_t row = x->size[0];
   for (int64_t done = 0, more; done < n; done += more) {
     char *in[ST_PROGRAM_OPERANDS];
@@ -380,7 +313,7 @@ static void map_elements(const plan *w, const tile *t, int64_t from,
       const int64_t rows = min64((n - done) / row, x->size[1] - first);
       more = rows * row;
       map_window(w, in, st__accs_at(&w->tree, to, done), &(window){
-                 row, rows, step, x->step[1], 1, row});
+                 row, rows, step, x->stride[1], 1, row});
     }
   }
 }
@@ -500,7 +433,7 @@ static void store(const plan *w, const workspace *s, const tile *t) {
   int64_t strides[2 * ST_PROGRAM_OPERANDS] = {0};
   for (int i = 0; i < p->noutputs; i++) {
     data[i] = t->data[nin + i];
-    strides[i] = w->outer.step[0][nin + i];
+    strides[i] = w->outer.stride[0][nin + i];
   }
   for (int i = p->noutputs; i < n; i++) {
     const int j = p->order[i - p->noutputs];

@@ -4,6 +4,7 @@
 #define ST_OP_REDUCE_LINES_H
 
 #include "op/registry/op.h"
+#include "tensor/axes.h"
 
 enum { ST_LINE_OPERANDS = 3 };
 
@@ -13,9 +14,7 @@ typedef struct st_lines {
   st_tensor *t[ST_LINE_OPERANDS];            /* borrowed; outputs may be NULL */
   int dim;
   int64_t length, count;                     /* elements per line; lines */
-  int ndim;                                  /* other dimensions, */
-  int64_t sizes[ST_MAX_DIMS];                /* innermost first */
-  int64_t strides[ST_LINE_OPERANDS][ST_MAX_DIMS]; /* bytes */
+  st_axes axes;                              /* other dimensions; in bytes */
   int64_t along[ST_LINE_OPERANDS];
 } st_lines;
 

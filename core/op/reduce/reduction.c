@@ -10,6 +10,7 @@
 #include "base/threads.h"
 #include "iter/dry_run.h"
 #include "kernel/reduce/reduction.h"
+#include "tensor/axes.h"
 
 enum {
   TILE = 512,        /* outputs; their accumulators are on the stack */
@@ -21,103 +22,44 @@ enum {
   ACC_SIZE = 16      /* bytes of the largest accumulator */
 };
 
-/* -- Dimensions ----------------------------------------------------------- */
+/* -- Loop nests ----------------------------------------------------------- */
 
 /* The strides of a dimension. In bytes: the input, the two outputs. In
  * elements: the pivots, and the logical index among the reduced elements,
  * which is 0 for kept dimensions. */
 enum { IN, OUT0, OUT1, REF, INDEX, NSTRIDES };
 
-/* Loop dimensions, the innermost first. */
-typedef struct axes {
-  int n;
-  int64_t total; /* product of the sizes */
-  int64_t size[ST_MAX_DIMS], stride[NSTRIDES][ST_MAX_DIMS];
-} axes;
-
-static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
-
-static void add_dim(axes *d, int64_t size, const int64_t *stride) {
-  d->total *= size;
-  d->size[d->n] = size;
-  for (int k = 0; k < NSTRIDES; k++) d->stride[k][d->n] = stride[k];
-  d->n++;
-}
-
-static void swap(int64_t *a, int i, int j) {
-  const int64_t t = a[i];
-  a[i] = a[j];
-  a[j] = t;
-}
-
-static void swap_dims(axes *d, int i, int j) {
-  swap(d->size, i, j);
-  for (int k = 0; k < NSTRIDES; k++) swap(d->stride[k], i, j);
-}
-
-/* True if dimension i should be outside dimension j. Expanded dimensions are
- * outermost. */
-static bool is_slower(const axes *d, int by, int i, int j) {
-  const int64_t a = magnitude(d->stride[by][i]);
-  const int64_t b = magnitude(d->stride[by][j]);
-  return b != 0 && (a == 0 || a > b);
-}
-
-static void sort_dims(axes *d, int by) {
-  for (int i = 1; i < d->n; i++) {
-    for (int j = i; j > 0 && is_slower(d, by, j - 1, j); j--) {
-      swap_dims(d, j, j - 1);
-    }
-  }
-}
-
-static bool can_merge(const axes *d, int i, int j) {
-  for (int k = 0; k < NSTRIDES; k++) {
-    if (d->stride[k][j] != d->stride[k][i] * d->size[i]) return false;
-  }
-  return true;
-}
-
-/* Merges adjacent dimensions; leaves at least one. */
-static void merge_dims(axes *d) {
-  int n = 0;
-  if (d->n == 0) add_dim(d, 1, (int64_t[NSTRIDES]){0});
-  for (int i = 1; i < d->n; i++) {
-    if (can_merge(d, n, i)) d->size[n] *= d->size[i];
-    else swap_dims(d, ++n, i);
-  }
-  d->n = n + 1;
-}
-
-/* -- Loop nests ----------------------------------------------------------- */
-
 /* One pass over every output: a tile of outputs and a chunk of their elements
  * at a time. */
 typedef struct loop_nest {
   char *in;
-  axes reduced, kept;
+  st_axes reduced, kept;
   int64_t segments;         /* per output */
   bool partials;            /* the input is values of segments */
   int64_t chunk, chunks;    /* elements of a chunk; number of chunks */
   int64_t width, per_row, tiles;
 } loop_nest;
 
+/* Leaves at least one dimension of each. */
+static void merge(loop_nest *w) {
+  st__axes_merge(&w->reduced);
+  st__axes_merge(&w->kept);
+  st__axes_pad(&w->reduced, 1);
+  st__axes_pad(&w->kept, 1);
+}
+
 /* Outputs of a tile are adjacent along the first kept dimension, the one with
  * the least stride. If it is short, the longest one replaces it. */
 static void choose_tile_dim(loop_nest *w) {
-  int longest = 0;
   if (w->kept.size[0] >= 8 || w->reduced.total >= 64) return;
-  for (int i = 1; i < w->kept.n; i++) {
-    if (w->kept.size[i] > w->kept.size[longest]) longest = i;
-  }
-  swap_dims(&w->kept, 0, longest);
+  st__axes_longest_first(&w->kept);
 }
 
 static void split(loop_nest *w, int64_t itemsize) {
   const int64_t n = w->reduced.total, chunk = CHUNK_BYTES / itemsize;
   const bool by_columns =
-    n < 32 || magnitude(w->kept.stride[IN][0]) <
-              magnitude(w->reduced.stride[IN][0]);
+    n < 32 || st__magnitude(w->kept.stride[0][IN]) <
+              st__magnitude(w->reduced.stride[0][IN]);
   w->width = by_columns ? (n < 64 ? TILE : COLUMNS) : chunk / (n + 1);
   w->width = w->width < 1 ? 1 : w->width > TILE ? TILE : w->width;
   w->per_row = (w->kept.size[0] + w->width - 1) / w->width;
@@ -148,8 +90,8 @@ static void make_loop_nest(loop_nest *w, const st_reduction *r,
   w->in = st__data(in);
   w->partials = false;
   w->segments = 1;
-  w->reduced.n = w->kept.n = 0;
-  w->reduced.total = w->kept.total = 1;
+  st__axes_init(&w->reduced, NSTRIDES);
+  st__axes_init(&w->kept, NSTRIDES);
   for (int i = in->ndim - 1; i >= 0; i--) {
     const bool reduce = dims >> i & 1;
     const bool is_reduced = reduce && (all || w->reduced.total < SEGMENT);
@@ -162,17 +104,15 @@ static void make_loop_nest(loop_nest *w, const st_reduction *r,
       stride[INDEX] = index;
       index *= in->sizes[i];
     }
-    if (in->sizes[i] == 1) continue;
-    add_dim(is_reduced ? &w->reduced : &w->kept, in->sizes[i], stride);
+    st__axes_add(is_reduced ? &w->reduced : &w->kept, in->sizes[i], stride);
     if (reduce && !is_reduced) w->segments *= in->sizes[i];
   }
   if (all) {
-    for (int i = 0; i < w->reduced.n; i++) w->reduced.stride[INDEX][i] = 0;
-    sort_dims(&w->reduced, IN);
+    for (int i = 0; i < w->reduced.n; i++) w->reduced.stride[i][INDEX] = 0;
+    st__axes_sort(&w->reduced, IN, 1);
   }
-  merge_dims(&w->reduced);
-  sort_dims(&w->kept, IN);
-  merge_dims(&w->kept);
+  st__axes_sort(&w->kept, IN, 1);
+  merge(w);
   choose_tile_dim(w);
 }
 
@@ -181,21 +121,21 @@ static void make_loop_nest(loop_nest *w, const st_reduction *r,
 static void make_rest(loop_nest *rest, loop_nest *w, int64_t size) {
   int64_t pivots = 1;
   rest->partials = true;
-  rest->reduced.n = rest->kept.n = 0;
-  rest->reduced.total = rest->kept.total = 1;
+  st__axes_init(&rest->reduced, NSTRIDES);
+  st__axes_init(&rest->kept, NSTRIDES);
   for (int i = 0; i < w->kept.n; i++) {
-    const bool is_reduced = w->kept.stride[INDEX][i] != 0;
+    const bool is_reduced = w->kept.stride[i][INDEX] != 0;
     int64_t stride[NSTRIDES];
-    for (int k = 0; k < NSTRIDES; k++) stride[k] = w->kept.stride[k][i];
+    memcpy(stride, w->kept.stride[i], sizeof stride);
     stride[IN] = size;
-    stride[REF] = w->kept.stride[REF][i] = is_reduced ? 0 : pivots;
+    stride[REF] = w->kept.stride[i][REF] = is_reduced ? 0 : pivots;
     size *= w->kept.size[i];
     if (!is_reduced) pivots *= w->kept.size[i];
-    add_dim(is_reduced ? &rest->reduced : &rest->kept, w->kept.size[i], stride);
+    st__axes_add(is_reduced ? &rest->reduced : &rest->kept, w->kept.size[i],
+                 stride);
   }
-  sort_dims(&rest->reduced, INDEX);
-  merge_dims(&rest->reduced);
-  merge_dims(&rest->kept);
+  st__axes_sort(&rest->reduced, INDEX, 1);
+  merge(rest);
 }
 
 /* -- Tiles ---------------------------------------------------------------- */
@@ -226,11 +166,11 @@ static int64_t acc_size(const job *b, int pass) {
 
 static void move_tile(const job *b, const loop_nest *w, tile *t, int dim,
                       int64_t by) {
-  t->in += by * w->kept.stride[IN][dim];
-  if (b->out[0]) t->out[0] += by * w->kept.stride[OUT0][dim];
-  if (b->out[1]) t->out[1] += by * w->kept.stride[OUT1][dim];
-  t->ref += by * w->kept.stride[REF][dim];
-  t->index += by * w->kept.stride[INDEX][dim];
+  t->in += by * w->kept.stride[dim][IN];
+  if (b->out[0]) t->out[0] += by * w->kept.stride[dim][OUT0];
+  if (b->out[1]) t->out[1] += by * w->kept.stride[dim][OUT1];
+  t->ref += by * w->kept.stride[dim][REF];
+  t->index += by * w->kept.stride[dim][INDEX];
 }
 
 static tile find_tile(const job *b, const loop_nest *w, int64_t index) {
@@ -272,9 +212,13 @@ static void reduce_tile(const loop_nest *w, st_loop loop, const tile *t,
                         pivots ref, char *acc) {
   const int64_t from = t->chunk * w->chunk, left = w->reduced.total - from;
   const int64_t n = left < w->chunk ? left : w->chunk;
-  const int64_t s[6] = {[4] = w->kept.stride[IN][0], [5] = ref.stride};
+  const int64_t s[6] = {[4] = w->kept.stride[0][IN], [5] = ref.stride};
+  int64_t strides[ST_MAX_DIMS];
+  for (int i = 0; i < w->reduced.n; i++) {
+    strides[i] = w->reduced.stride[i][IN];
+  }
   const st_reduce_run run = {from, w->partials, w->reduced.n, w->reduced.size,
-                             w->reduced.stride[IN]};
+                             strides};
   char *data[3] = {acc, t->in, ref.p};
   loop(data, s, n, t->width, &run);
 }
@@ -314,7 +258,7 @@ static void pivot(const job *b, const char *first, char *ref, int64_t n) {
 static void store(const job *b, const loop_nest *w, const tile *t, int which,
                   char *acc) {
   const int pass = which && b->loop[1] ? 1 : 0;
-  const int64_t s[4] = {w->kept.stride[which ? OUT1 : OUT0][0],
+  const int64_t s[4] = {w->kept.stride[0][which ? OUT1 : OUT0],
                         acc_size(b, pass), 0, 0};
   char *data[2] = {t->out[which], acc};
   b->store[which](data, s, t->width, 1, NULL);
@@ -372,7 +316,7 @@ static pivots pivots_at(const job *b, int pass, const loop_nest *w,
   pivots all = pivots_of(b, pass, b->pivots);
   if (pass) {
     all.p += t->ref * all.stride;
-    all.stride *= w->kept.stride[REF][0];
+    all.stride *= w->kept.stride[0][REF];
   }
   return all;
 }
@@ -393,7 +337,7 @@ static bool has_extremum(const job *b, const tile *t, pivots ref) {
 }
 
 static void search(const job *b, const tile *t, pivots ref, char *acc) {
-  const int64_t stride = b->body.kept.stride[INDEX][0];
+  const int64_t stride = b->body.kept.stride[0][INDEX];
   int64_t *at = (int64_t *)(void *)acc;
   if (!has_extremum(b, t, ref)) {
     for (int64_t j = 0; j < t->width; j++) at[j] = ST_NO_INDEX;

@@ -1,0 +1,53 @@
+/* Loop dimensions: how operands of one shape are traversed, in few loops with
+ * small strides.
+ *
+ * Note [Loop dimensions]
+ * Reductions, loops over lines, copies and custom reductions plan their loops
+ * alike: dimensions of size 1 are dropped; the others are sorted by stride, the
+ * innermost first; neighbours merge where one stride continues the other in
+ * every operand. Sorting goes by the first operand of a range in which the
+ * strides of two dimensions differ and neither is 0; a dimension over which the
+ * first of these operands is expanded is outside of the others. So it is a
+ * matter of speed only: callers sort the dimensions whose order cannot change a
+ * result.
+ *
+ * The iterator has rules of its own (iter/build.c), since the order of its
+ * dimensions determines the strides of new outputs: there every operand
+ * counts, ambiguous pairs keep their place, and dimensions merge as in ATen.
+ */
+#ifndef ST_TENSOR_AXES_H
+#define ST_TENSOR_AXES_H
+
+#include "tensor/tensor.h"
+
+enum { ST_AXES_STRIDES = 16 };
+
+typedef struct st_axes {
+  int n;
+  int nstrides;                  /* of a dimension: one per operand */
+  int64_t total;                 /* product of the sizes */
+  int64_t size[ST_MAX_DIMS];
+  int64_t stride[ST_MAX_DIMS][ST_AXES_STRIDES];
+} st_axes;
+
+static inline void st__axes_init(st_axes *x, int nstrides) {
+  x->n = 0;
+  x->nstrides = nstrides;
+  x->total = 1;
+}
+/* Appends a dimension, which is outside of the others. */
+void st__axes_add(st_axes *x, int64_t size, const int64_t *stride);
+void st__axes_swap(st_axes *x, int i, int j);
+/* Sorts by the operands from `by` on, n of them: Note [Loop dimensions]. */
+void st__axes_sort(st_axes *x, int by, int n);
+/* Merges neighbours. */
+void st__axes_merge(st_axes *x);
+/* Appends dimensions of size 1 until there are n. */
+void st__axes_pad(st_axes *x, int n);
+/* Swaps the longest dimension with the first, for loops that would be short
+ * along the first. */
+void st__axes_longest_first(st_axes *x);
+/* |x|; the strides of a loop that runs backwards are negative. */
+static inline int64_t st__magnitude(int64_t x) { return x < 0 ? -x : x; }
+
+#endif
