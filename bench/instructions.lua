@@ -10,7 +10,9 @@
 -- that it causes, `binding` the rest: Lua itself and the conversion of
 -- arguments. `goal` is the most that a call should take.
 
-local format, io, max = string.format, io, math.max
+local peers = require "bench.peers"
+
+local format, max = string.format, math.max
 
 local FEW, MORE = 2000, 10000
 
@@ -34,20 +36,13 @@ end
 
 -- -- Counting ----------------------------------------------------------------
 
-local function output(command)
-  local pipe = assert(io.popen(command))
-  local text = pipe:read "*a"
-  pipe:close()
-  return text
-end
-
 --- Instructions of all, and inclusive ones by function.
 local function count(case, n)
   local file = os.tmpname()
-  output(format("STRIDED_ISA=avx2 OMP_NUM_THREADS=1 valgrind --tool=callgrind "
-                .. "--callgrind-out-file=%s luajit '%s' %d %d 2>/dev/null",
-                file, arg[0], case, n))
-  local text = output(format("callgrind_annotate --inclusive=yes "
+  peers.text(format("STRIDED_ISA=avx2 OMP_NUM_THREADS=1 valgrind "
+                    .. "--tool=callgrind --callgrind-out-file=%s luajit '%s' "
+                    .. "%d %d 2>/dev/null", file, arg[0], case, n))
+  local text = peers.text(format("callgrind_annotate --inclusive=yes "
                              .. "--threshold=100 %s 2>/dev/null", file))
   os.remove(file)
   local total = text:match "([%d,]+) %(100%.0%%%)  PROGRAM TOTALS"

@@ -9,6 +9,8 @@
 -- scheme was seen to need. The time of a call is compared with that of a loop
 -- that frees each result explicitly.
 
+local peers = require "bench.peers"
+
 local clock, format, io = os.clock, string.format, io
 
 local MB = 1024 * 1024
@@ -81,20 +83,13 @@ end
 
 -- -- The table ---------------------------------------------------------------
 
-local function output(command)
-  local pipe = assert(io.popen(command))
-  local text = pipe:read "*a"
-  pipe:close()
-  return text
-end
-
 local number = tonumber((...))
 if number then return work(WORKLOADS[number]) end
 
 print(format("%-24s %9s %9s %7s %10s %14s", "a + b, one thread", "peak MB",
              "goal MB", "ratio", "us a call", "freed by hand"))
 for i, row in ipairs(WORKLOADS) do
-  local text = output(format("luajit '%s' %d", arg[0], i))
+  local text = peers.text(format("luajit '%s' %d", arg[0], i))
   local peak, paced, freed = text:match "(%S+) (%S+) (%S+)"
   local goal = row.goal
   print(format("%-24s %9s %9s %7s %10s %14s", row.name, peak, goal or "-",

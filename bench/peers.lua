@@ -35,12 +35,17 @@ function peers.run(command)
   return code == 0 or code == true
 end
 
+--- What the command prints.
+function peers.text(command)
+  local pipe = popen(command)
+  local text = pipe:read "*a"
+  pipe:close()
+  return text
+end
+
 --- The first line that the command prints, "" for none.
 function peers.output(command)
-  local pipe = popen(command)
-  local text = pipe:read "*l"
-  pipe:close()
-  return text or ""
+  return peers.text(command):match "[^\n]*"
 end
 
 local say, line, run = peers.say, peers.line, peers.run
