@@ -48,15 +48,15 @@ void st__move_init(st_move *m, char *dst, st_dtype to, const char *src,
   m->src = src;
   m->to = to;
   m->from = from;
-  st__axes_init(&m->axes, 2);
+  st__loop_dims_init(&m->dims, 2);
 }
 
 void st__move_dim(st_move *m, int64_t size, int64_t dst_stride,
                   int64_t src_stride) {
-  st__axes_add(&m->axes, size, (int64_t[]){dst_stride, src_stride});
+  st__loop_dims_add(&m->dims, size, (int64_t[]){dst_stride, src_stride});
 }
 
-static void drop_first(st_axes *x) {
+static void drop_first(st_loop_dims *x) {
   x->n--;
   for (int d = 0; d < x->n; d++) {
     x->size[d] = x->size[d + 1];
@@ -102,7 +102,7 @@ static bool is_element(int64_t bytes) {
 /* True if both sides are contiguous along the first dimension. */
 static bool has_runs(const plan *p) {
   const st_move *m = p->move;
-  const st_axes *x = &m->axes;
+  const st_loop_dims *x = &m->dims;
   return m->to == m->from && x->stride[0][DST] == p->size &&
          x->stride[0][SRC] == p->size;
 }
@@ -112,21 +112,21 @@ static void choose_elements(plan *p, st_move *m) {
   p->size = (int64_t)st__itemsize(m->to);
   p->load = st__copy_kernel(m->to, m->from);
   p->run.bytes = 0;
-  if (m->axes.n < 2 || !has_runs(p)) return;
-  const int64_t bytes = m->axes.size[0] * p->size;
+  if (m->dims.n < 2 || !has_runs(p)) return;
+  const int64_t bytes = m->dims.size[0] * p->size;
   if (bytes >= LONG_RUN) return;
   p->size = bytes;
   p->run.bytes = (size_t)bytes;
   p->load = is_element(bytes) ? st__copy_kernel(st__bits_of(bytes),
                                                 st__bits_of(bytes))
                               : st__kernel(ST_K_runs, ST_UINT8);
-  drop_first(&m->axes);
+  drop_first(&m->dims);
 }
 
 /* -- The walk ------------------------------------------------------------- */
 
 /* The fastest dimension of src; 0 if it is ambiguous. */
-static int fastest_of_src(const st_axes *x) {
+static int fastest_of_src(const st_loop_dims *x) {
   int axis = 0;
   if (x->stride[0][SRC] == 0) return 0;
   for (int d = 1; d < x->n; d++) {
@@ -141,7 +141,7 @@ static int fastest_of_src(const st_axes *x) {
 /* A transpose by tiles is faster from four elements on, or as many as a
  * register holds. */
 static bool can_transpose(const plan *p) {
-  const st_axes *x = &p->move->axes;
+  const st_loop_dims *x = &p->move->dims;
   const int64_t few = p->size < 4 ? 16 / p->size : 4;
   return p->axis > 0 && is_element(p->size) && x->stride[0][DST] == p->size &&
          x->size[0] >= few && x->size[p->axis] >= few;
@@ -151,13 +151,13 @@ static bool can_transpose(const plan *p) {
  * earlier: half of the cache counts. */
 static bool is_larger_than_cache(const plan *p) {
   int64_t bytes = 2 * p->size; /* src is about as large as dst */
-  for (int d = 0; d < p->move->axes.n; d++) bytes *= p->move->axes.size[d];
+  for (int d = 0; d < p->move->dims.n; d++) bytes *= p->move->dims.size[d];
   return bytes >= (int64_t)st__cache_bytes() / (p->tiled ? 2 : 1);
 }
 
 static void choose_walk(plan *p) {
   const st_move *m = p->move;
-  const st_axes *x = &m->axes;
+  const st_loop_dims *x = &m->dims;
   p->axis = fastest_of_src(x);
   p->tiled = p->axis > 0;
   p->transposes = can_transpose(p);
@@ -204,7 +204,7 @@ static void choose_tile(plan *p) {
 }
 
 static void choose_plane(plan *p) {
-  const st_axes *x = &p->move->axes;
+  const st_loop_dims *x = &p->move->dims;
   const int axis = p->tiled ? p->axis : 1;
   p->shape[0] = x->size[0];
   p->shape[1] = x->size[axis];
@@ -235,7 +235,7 @@ static void add_tiles(plan *p, int d) {
 /* The order of tiles follows the rows of src, so that src is read sequentially;
  * without small tiles it follows the rows of dst. */
 static int64_t choose_grid(plan *p) {
-  const st_axes *x = &p->move->axes;
+  const st_loop_dims *x = &p->move->dims;
   const int axis = p->tiled ? p->axis : 1;
   int64_t n = 1;
   p->ndim = 0;
@@ -316,25 +316,25 @@ static void move_tiles(void *ctx, int64_t begin, int64_t end) {
 
 static void choose(plan *p, st_move *m) {
   p->move = m;
-  st__axes_sort(&m->axes, DST, 1);
-  st__axes_merge(&m->axes);
-  st__axes_pad(&m->axes, 2);
+  st__loop_dims_sort(&m->dims, DST, 1);
+  st__loop_dims_merge(&m->dims);
+  st__loop_dims_pad(&m->dims, 2);
   choose_elements(p, m);
-  st__axes_pad(&m->axes, 2);
+  st__loop_dims_pad(&m->dims, 2);
   choose_walk(p);
   choose_plane(p);
 }
 
 bool st__move_is_tiled(st_move *m) {
   plan p;
-  if (m->axes.total == 0) return false;
+  if (m->dims.total == 0) return false;
   choose(&p, m);
   return p.tiled;
 }
 
 st_status st__move_run(st_move *m) {
   plan p;
-  if (m->axes.total == 0) return ST_OK;
+  if (m->dims.total == 0) return ST_OK;
   choose(&p, m);
   const int64_t tiles = choose_grid(&p);
   const int64_t bytes = p.tile[0] * p.tile[1] * p.size;

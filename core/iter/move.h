@@ -4,13 +4,13 @@
 #ifndef ST_ITER_MOVE_H
 #define ST_ITER_MOVE_H
 
-#include "tensor/axes.h"
+#include "tensor/loop_dims.h"
 
 typedef struct st_move {
   char *dst;
   const char *src;
   st_dtype to, from;
-  st_axes axes; /* strides of dst and src, in bytes */
+  st_loop_dims dims; /* strides of dst and src, in bytes */
 } st_move;
 
 void st__move_init(st_move *m, char *dst, st_dtype to, const char *src,

@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
-#include "tensor/axes.h"
+#include "tensor/loop_dims.h"
 
 enum {
   LINE = 64,
@@ -31,12 +31,12 @@ static int64_t input_step(const st_tensor *t, int d, int ndim) {
 /* The strides of a dimension are those of the inputs, in the order of map's
  * operands, then those of the outputs, in bytes. Sums are added in the order of
  * the reduced dimensions, so these are not sorted. */
-static void find_axes(const st_reduction_loop *s, st_axes *reduced,
-                      st_axes *outer) {
+static void find_dims(const st_reduction_loop *s, st_loop_dims *reduced,
+                      st_loop_dims *outer) {
   const int nin = s->map->ninputs, nout = s->final->noutputs;
   int at = s->outs[0]->ndim;
-  st__axes_init(reduced, nin + nout);
-  st__axes_init(outer, nin + nout);
+  st__loop_dims_init(reduced, nin + nout);
+  st__loop_dims_init(outer, nin + nout);
   for (int d = s->ndim - 1; d >= 0; d--) {
     const bool is_reduced = s->dims >> d & 1;
     int64_t step[ST_PROGRAM_OPERANDS] = {0};
@@ -49,16 +49,16 @@ static void find_axes(const st_reduction_loop *s, st_axes *reduced,
       step[nin + i] = t->strides[at] *
                       (int64_t)st__itemsize(t->dtype);
     }
-    st__axes_add(is_reduced ? reduced : outer, s->sizes[d], step);
+    st__loop_dims_add(is_reduced ? reduced : outer, s->sizes[d], step);
   }
-  st__axes_merge(reduced);
-  st__axes_pad(reduced, 2);
-  st__axes_sort(outer, 0, nin + nout);
-  st__axes_merge(outer);
-  st__axes_pad(outer, 2);
+  st__loop_dims_merge(reduced);
+  st__loop_dims_pad(reduced, 2);
+  st__loop_dims_sort(outer, 0, nin + nout);
+  st__loop_dims_merge(outer);
+  st__loop_dims_pad(outer, 2);
   /* Tiles run along dimension 0. */
   if (outer->size[0] < 8 && reduced->total < 1024) {
-    st__axes_longest_first(outer);
+    st__loop_dims_longest_first(outer);
   }
 }
 
@@ -67,7 +67,7 @@ static void find_axes(const st_reduction_loop *s, st_axes *reduced,
 typedef struct plan {
   const st_reduction_loop *s;
   st_tree tree;
-  st_axes reduced, outer;
+  st_loop_dims reduced, outer;
   char *data[ST_PROGRAM_OPERANDS];
   bool by_columns;
   int64_t width, per_row, tiles;  /* outputs of a tile; number of tiles along
@@ -237,7 +237,7 @@ typedef struct tile {
   int64_t width, at;
 } tile;
 
-static void move(const plan *w, char **data, const st_axes *x, int dim,
+static void move(const plan *w, char **data, const st_loop_dims *x, int dim,
                  int64_t by) {
   const int n = w->s->map->ninputs + w->s->final->noutputs;
   for (int i = 0; i < n; i++) data[i] += by * x->stride[dim][i];
@@ -289,7 +289,7 @@ static void map_window(const plan *w, char *const *in, st_accs to,
 /* Maps the elements [from, from + n) of each output of the tile. */
 static void map_elements(const plan *w, const tile *t, int64_t from,
                          int64_t n, st_accs to) {
-  const st_axes *x = &w->reduced;
+  const st_loop_dims *x = &w->reduced;
   const int64_t *step = x->stride[0], *outer = w->outer.stride[0];
   const int64_t row = x->size[0];
   for (int64_t done = 0, more; done < n; done += more) {
@@ -491,7 +491,7 @@ st_status st__reduction_run(const st_reduction_loop *s) {
   size_t size;
   w.s = s;
   st__tree_init(&w.tree, s->combine, s->naccs, s->is_commutative);
-  find_axes(s, &w.reduced, &w.outer);
+  find_dims(s, &w.reduced, &w.outer);
   if (w.outer.total == 0) return ST_OK;
   plan_loop(&w);
   for (int i = 0; i < s->map->ninputs; i++) {

@@ -1,4 +1,5 @@
-/* softmax and log_softmax, and their gradients.
+/* softmax and log_softmax, and their gradients. The loops are in
+ * kernel/reduce/softmax.c; reduce/lines.c runs them along a dimension.
  */
 
 #include "op/reduce/cumsum.h"

@@ -50,28 +50,6 @@ st_status st__logcumsumexp_meta(st_run *r) {
   return set_like_self(r, 0, d);
 }
 
-st_status st__scan_impl(st_run *r) {
-  st_tensor *self = st__arg_tensor(r, 0), *in = NULL;
-  const st_dtype dtype = r->out[0]->dtype;
-  st_loop loop;
-  st_lines lines;
-  int dim;
-  ST_TRY(get_dim(r, &dim));
-  if (self->numel == 0) return ST_OK;
-  ST_TRY(st__find_kernel(r->row->kernel, dtype, &loop));
-  if (self->dtype == dtype) {
-    st__tensor_retain(self);
-    in = self;
-  } else {
-    ST_TRY(st__clone(self, dtype, ST_FORMAT_PRESERVE, &in));
-  }
-  st__lines_init(&lines, 2, (st_tensor *[]){r->out[0], in}, dim);
-  const st_status status = st__lines_run_all(&lines, loop, NULL,
-                                             r->row->kernel);
-  st__tensor_release(&in);
-  return status;
-}
-
 /* -- cummax, cummin ------------------------------------------------------- */
 
 st_status st__cummax_meta(st_run *r) {

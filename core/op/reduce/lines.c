@@ -5,6 +5,7 @@
 #include "op/reduce/lines.h"
 
 #include "base/threads.h"
+#include "iter/copy.h"
 #include "op/reduce/reduction.h"
 
 enum { BLOCK = 1 << 18 }; /* elements between two questions whether to stop */
@@ -18,22 +19,22 @@ void st__lines_init(st_lines *l, int n, st_tensor *const *t, int dim) {
     l->t[k] = t[k];
     l->along[k] = in->ndim ? st__stride_of(t[k], dim) : 0;
   }
-  st__axes_init(&l->axes, n);
+  st__loop_dims_init(&l->dims, n);
   for (int i = in->ndim - 1; i >= 0; i--) {
     int64_t stride[ST_LINE_OPERANDS];
     if (i == dim) continue;
     for (int k = 0; k < n; k++) stride[k] = st__stride_of(t[k], i);
-    st__axes_add(&l->axes, in->sizes[i], stride);
+    st__loop_dims_add(&l->dims, in->sizes[i], stride);
   }
-  l->count = l->axes.total;
-  st__axes_sort(&l->axes, n - 1, 1);
-  st__axes_merge(&l->axes);
-  st__axes_pad(&l->axes, 1);
+  l->count = l->dims.total;
+  st__loop_dims_sort(&l->dims, n - 1, 1);
+  st__loop_dims_merge(&l->dims);
+  st__loop_dims_pad(&l->dims, 1);
 }
 
 void st__lines_run(const st_lines *l, st_loop loop, const void *ctx,
                    int64_t begin, int64_t end) {
-  const st_axes *x = &l->axes;
+  const st_loop_dims *x = &l->dims;
   const int64_t most = BLOCK / (l->length + 1) + 1;
   for (int64_t at = begin, n1; at < end && !st__stops(); at += n1) {
     const int64_t left = x->size[0] - at % x->size[0];
@@ -71,4 +72,28 @@ st_status st__lines_run_all(const st_lines *l, st_loop loop, const void *ctx,
   const int64_t grain = st__kernel_grain(kernel) / (l->length + 1);
   job j = {l, loop, ctx};
   return st__parallel_try(0, l->count, grain + 1, run_some, &j);
+}
+
+/* The impl of softmax, cumsum and their kin: f(Tensor self, Dim dim, ...). */
+st_status st__lines_impl(st_run *r) {
+  const st_value *args = r->args;
+  st_tensor *self = st__next_tensor(&args), *in = NULL;
+  const st_dtype dtype = r->out[0]->dtype;
+  st_loop loop;
+  st_lines lines;
+  int dim;
+  ST_TRY(st__wrap_dim(st__next_int(&args), self->ndim, &dim));
+  if (self->numel == 0) return ST_OK;
+  ST_TRY(st__find_kernel(r->row->kernel, dtype, &loop));
+  if (self->dtype == dtype) {
+    st__tensor_retain(self);
+    in = self;
+  } else {
+    ST_TRY(st__clone(self, dtype, ST_FORMAT_PRESERVE, &in));
+  }
+  st__lines_init(&lines, 2, (st_tensor *[]){r->out[0], in}, dim);
+  const st_status status = st__lines_run_all(&lines, loop, NULL,
+                                             r->row->kernel);
+  st__tensor_release(&in);
+  return status;
 }

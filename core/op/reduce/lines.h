@@ -4,7 +4,7 @@
 #define ST_OP_REDUCE_LINES_H
 
 #include "op/registry/op.h"
-#include "tensor/axes.h"
+#include "tensor/loop_dims.h"
 
 enum { ST_LINE_OPERANDS = 3 };
 
@@ -14,7 +14,7 @@ typedef struct st_lines {
   st_tensor *t[ST_LINE_OPERANDS];            /* borrowed; outputs may be NULL */
   int dim;
   int64_t length, count;                     /* elements per line; lines */
-  st_axes axes;                              /* other dimensions; in bytes */
+  st_loop_dims dims;                         /* other dimensions; in bytes */
   int64_t along[ST_LINE_OPERANDS];
 } st_lines;
 

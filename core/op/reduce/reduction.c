@@ -10,7 +10,7 @@
 #include "base/threads.h"
 #include "iter/dry_run.h"
 #include "kernel/reduce/reduction.h"
-#include "tensor/axes.h"
+#include "tensor/loop_dims.h"
 
 enum {
   TILE = 512,        /* outputs; their accumulators are on the stack */
@@ -33,7 +33,7 @@ enum { IN, OUT0, OUT1, REF, INDEX, NSTRIDES };
  * at a time. */
 typedef struct loop_nest {
   char *in;
-  st_axes reduced, kept;
+  st_loop_dims reduced, kept;
   int64_t segments;         /* per output */
   bool partials;            /* the input is values of segments */
   int64_t chunk, chunks;    /* elements of a chunk; number of chunks */
@@ -42,17 +42,17 @@ typedef struct loop_nest {
 
 /* Leaves at least one dimension of each. */
 static void merge(loop_nest *w) {
-  st__axes_merge(&w->reduced);
-  st__axes_merge(&w->kept);
-  st__axes_pad(&w->reduced, 1);
-  st__axes_pad(&w->kept, 1);
+  st__loop_dims_merge(&w->reduced);
+  st__loop_dims_merge(&w->kept);
+  st__loop_dims_pad(&w->reduced, 1);
+  st__loop_dims_pad(&w->kept, 1);
 }
 
 /* Outputs of a tile are adjacent along the first kept dimension, the one with
  * the least stride. If it is short, the longest one replaces it. */
 static void choose_tile_dim(loop_nest *w) {
   if (w->kept.size[0] >= 8 || w->reduced.total >= 64) return;
-  st__axes_longest_first(&w->kept);
+  st__loop_dims_longest_first(&w->kept);
 }
 
 static void split(loop_nest *w, int64_t itemsize) {
@@ -90,8 +90,8 @@ static void make_loop_nest(loop_nest *w, const st_reduction *r,
   w->in = st__data(in);
   w->partials = false;
   w->segments = 1;
-  st__axes_init(&w->reduced, NSTRIDES);
-  st__axes_init(&w->kept, NSTRIDES);
+  st__loop_dims_init(&w->reduced, NSTRIDES);
+  st__loop_dims_init(&w->kept, NSTRIDES);
   for (int i = in->ndim - 1; i >= 0; i--) {
     const bool reduce = dims >> i & 1;
     const bool is_reduced = reduce && (all || w->reduced.total < SEGMENT);
@@ -104,14 +104,15 @@ static void make_loop_nest(loop_nest *w, const st_reduction *r,
       stride[INDEX] = index;
       index *= in->sizes[i];
     }
-    st__axes_add(is_reduced ? &w->reduced : &w->kept, in->sizes[i], stride);
+    st__loop_dims_add(is_reduced ? &w->reduced : &w->kept, in->sizes[i],
+                      stride);
     if (reduce && !is_reduced) w->segments *= in->sizes[i];
   }
   if (all) {
     for (int i = 0; i < w->reduced.n; i++) w->reduced.stride[i][INDEX] = 0;
-    st__axes_sort(&w->reduced, IN, 1);
+    st__loop_dims_sort(&w->reduced, IN, 1);
   }
-  st__axes_sort(&w->kept, IN, 1);
+  st__loop_dims_sort(&w->kept, IN, 1);
   merge(w);
   choose_tile_dim(w);
 }
@@ -121,8 +122,8 @@ static void make_loop_nest(loop_nest *w, const st_reduction *r,
 static void make_rest(loop_nest *rest, loop_nest *w, int64_t size) {
   int64_t pivots = 1;
   rest->partials = true;
-  st__axes_init(&rest->reduced, NSTRIDES);
-  st__axes_init(&rest->kept, NSTRIDES);
+  st__loop_dims_init(&rest->reduced, NSTRIDES);
+  st__loop_dims_init(&rest->kept, NSTRIDES);
   for (int i = 0; i < w->kept.n; i++) {
     const bool is_reduced = w->kept.stride[i][INDEX] != 0;
     int64_t stride[NSTRIDES];
@@ -131,10 +132,10 @@ static void make_rest(loop_nest *rest, loop_nest *w, int64_t size) {
     stride[REF] = w->kept.stride[i][REF] = is_reduced ? 0 : pivots;
     size *= w->kept.size[i];
     if (!is_reduced) pivots *= w->kept.size[i];
-    st__axes_add(is_reduced ? &rest->reduced : &rest->kept, w->kept.size[i],
-                 stride);
+    st__loop_dims_add(is_reduced ? &rest->reduced : &rest->kept,
+                      w->kept.size[i], stride);
   }
-  st__axes_sort(&rest->reduced, INDEX, 1);
+  st__loop_dims_sort(&rest->reduced, INDEX, 1);
   merge(rest);
 }
 

@@ -11,7 +11,7 @@
 #include "op/elementwise/pointwise.h"
 #include "op/lazy/lazy.h"
 #include "op/registry/composite.h"
-#include "op/registry/direct.h"
+#include "op/registry/direct_pointwise.h"
 
 /* -- The table ------------------------------------------------------------ */
 

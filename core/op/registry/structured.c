@@ -5,7 +5,7 @@
 #include "op/registry/op.h"
 
 #include "iter/dry_run.h"
-#include "op/registry/direct.h"
+#include "op/registry/direct_pointwise.h"
 #include "op/registry/register.h"
 
 /* -- Geometry of out= arguments ------------------------------------------- */

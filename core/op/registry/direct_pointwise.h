@@ -1,7 +1,7 @@
 /* Small pointwise calls without an iterator: Note [Direct calls].
  */
-#ifndef ST_OP_REGISTRY_DIRECT_H
-#define ST_OP_REGISTRY_DIRECT_H
+#ifndef ST_OP_REGISTRY_DIRECT_POINTWISE_H
+#define ST_OP_REGISTRY_DIRECT_POINTWISE_H
 
 #include "op/elementwise/pointwise.h"
 #include "op/registry/register.h"

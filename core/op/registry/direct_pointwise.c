@@ -14,7 +14,7 @@
  * calls, to compare them with the usual path.
  */
 
-#include "op/registry/direct.h"
+#include "op/registry/direct_pointwise.h"
 
 #include <stdlib.h>
 #include <string.h>

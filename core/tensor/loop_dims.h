@@ -15,38 +15,38 @@
  * dimensions determines the strides of new outputs: there every operand
  * counts, ambiguous pairs keep their place, and dimensions merge as in ATen.
  */
-#ifndef ST_TENSOR_AXES_H
-#define ST_TENSOR_AXES_H
+#ifndef ST_TENSOR_LOOP_DIMS_H
+#define ST_TENSOR_LOOP_DIMS_H
 
 #include "tensor/tensor.h"
 
-enum { ST_AXES_STRIDES = 16 };
+enum { ST_LOOP_STRIDES = 16 };
 
-typedef struct st_axes {
+typedef struct st_loop_dims {
   int n;
   int nstrides;                  /* of a dimension: one per operand */
   int64_t total;                 /* product of the sizes */
   int64_t size[ST_MAX_DIMS];
-  int64_t stride[ST_MAX_DIMS][ST_AXES_STRIDES];
-} st_axes;
+  int64_t stride[ST_MAX_DIMS][ST_LOOP_STRIDES];
+} st_loop_dims;
 
-static inline void st__axes_init(st_axes *x, int nstrides) {
+static inline void st__loop_dims_init(st_loop_dims *x, int nstrides) {
   x->n = 0;
   x->nstrides = nstrides;
   x->total = 1;
 }
 /* Appends a dimension, which is outside of the others. */
-void st__axes_add(st_axes *x, int64_t size, const int64_t *stride);
-void st__axes_swap(st_axes *x, int i, int j);
+void st__loop_dims_add(st_loop_dims *x, int64_t size, const int64_t *stride);
+void st__loop_dims_swap(st_loop_dims *x, int i, int j);
 /* Sorts by the operands from `by` on, n of them: Note [Loop dimensions]. */
-void st__axes_sort(st_axes *x, int by, int n);
+void st__loop_dims_sort(st_loop_dims *x, int by, int n);
 /* Merges neighbours. */
-void st__axes_merge(st_axes *x);
+void st__loop_dims_merge(st_loop_dims *x);
 /* Appends dimensions of size 1 until there are n. */
-void st__axes_pad(st_axes *x, int n);
+void st__loop_dims_pad(st_loop_dims *x, int n);
 /* Swaps the longest dimension with the first, for loops that would be short
  * along the first. */
-void st__axes_longest_first(st_axes *x);
+void st__loop_dims_longest_first(st_loop_dims *x);
 /* |x|; the strides of a loop that runs backwards are negative. */
 static inline int64_t st__magnitude(int64_t x) { return x < 0 ? -x : x; }
 
