@@ -66,17 +66,21 @@ static int check_width(walk *w, const st__item *items, int n) {
   return ndim - used;
 }
 
-/* Replaces the view by the result of op, which has `more` more dimensions. A
- * Lua kernel may return another number, for which w->dim would be wrong. */
+/* A Lua kernel may return a view of another number of dimensions. */
+static void check_ndim(st__state *h, lua_State *L, st_handle op,
+                       const st_tensor *view, int ndim) {
+  if (st_tensor_ndim(view) == ndim) return;
+  st__error(h, L, ST_BAD_STATE, "index: %s made a view of %d dimensions, "
+            "not %d", st_op_name(h->op[op]), st_tensor_ndim(view), ndim);
+}
+
+/* Replaces the view by the result of op, which has `more` more dimensions; for
+ * another number w->dim would be wrong. */
 static void apply(walk *w, st_handle op, int n, const st_value *args,
                   int more) {
   const int ndim = st_tensor_ndim(w->ud->t) + more;
   st__call_into(w->h, w->L, op, n, args, w->ud);
-  if (st_tensor_ndim(w->ud->t) != ndim) {
-    st__error(w->h, w->L, ST_BAD_STATE, "index: %s made a view of %d "
-              "dimensions, not %d", st_op_name(w->h->op[op]),
-              st_tensor_ndim(w->ud->t), ndim);
-  }
+  check_ndim(w->h, w->L, op, w->ud->t, ndim);
   w->is_same = false;
 }
 
@@ -258,8 +262,10 @@ static int return_view(st__state *h, lua_State *L, int slot,
 static int push_row(st__state *h, lua_State *L, st_tensor *t, int64_t i) {
   const st_value args[] = {st__tensor_arg(t), st__int_arg(0),
                            st__int_arg(i > 0 ? i - 1 : i)};
+  const int ndim = st_tensor_ndim(t) - 1;
   st__tensor_ud *ud = st__new_tensor_ud(h, L); /* [+1] */
   st__call_into(h, L, ST_HANDLE_SELECT, 3, args, ud);
+  check_ndim(h, L, ST_HANDLE_SELECT, ud->t, ndim);
   return return_view(h, L, lua_gettop(L), ud->t);
 }
 

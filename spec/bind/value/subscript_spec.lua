@@ -212,6 +212,18 @@ describe("a subscript", function()
     raises("property 'shape'", function() grid().shape = {1} end)
   end)
 
+  it("checks the dimensions of a view that a Lua kernel makes", function()
+    local t = grid()
+    local lib = st.library("aten", "IMPL")
+    lib:impl("select.int", "CPU", function(self) return self:clone() end)
+    local ok, one = pcall(read(2), t)
+    local _, several = pcall(read {2}, t)
+    lib:close()
+    assert.is_false(ok)
+    assert.matches("select made a view of 2 dimensions, not 1", one, 1, true)
+    assert.equal(one, several)
+  end)
+
   it("leaves the tensor alone when writing fails", function()
     local t = grid()
     raises("3 dimensions are indexed, the tensor has 2",
