@@ -30,6 +30,7 @@ void st__refresh(st__state *h, lua_State *L, packet *p) {
   free(p->ops);
   p->ops = ops;
   p->n = m < n ? m : n;
+  st__free_resolutions(p);
 }
 
 /* Pushes an empty packet. [+1] */

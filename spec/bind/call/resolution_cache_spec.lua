@@ -77,6 +77,15 @@ describe("A cached resolution", function()
     assert.same({1, 1}, {first(x, 1), first(x, 1)})
   end)
 
+  it("ends when the packet looks for overloads again", function()
+    lib = define {"f.a(Tensor x, Tensor y)"}
+    local f = st.ops.cachespec.f
+    assert.same({1, 1}, {f(x, 2), f(x, 2)}) -- 2 is wrapped
+    lib:def("f.bb(Tensor x, Scalar n) -> int", function() return 2 end)
+    raises({"f: argument 2"}, function() f(x, "s") end)
+    assert.same({2, 2}, {f(x, 2), f(x, 2)})
+  end)
+
   it("keeps out= and other keywords apart", function()
     local r, s = st.zeros(2), st.zeros(2)
     for _ = 1, 3 do
