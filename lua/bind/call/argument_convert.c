@@ -1,5 +1,6 @@
 /* Converts a Lua value to an argument of a schema. A mismatch does not raise,
  * since another overload may accept the value; its reason goes to f->why.
+ * The engine does not check what was converted (st_call_converted).
  */
 
 #include <stdarg.h>
@@ -201,8 +202,19 @@ static bool to_enum(st__frame *f, int i, const st_arg *a, int idx) {
   return ok || wrong_type(f, a, idx);
 }
 
+static bool to_generator(st__frame *f, int i, const st_arg *a, int idx) {
+  st_generator **g = st__testudata(f->h, f->L, idx, ST_UD_GENERATOR);
+  if (!g) return wrong_type(f, a, idx);
+  if (!*g) {
+    return st__error(f->h, f->L, ST_BAD_VALUE, "%s: argument '%s': the "
+                     "Generator has no data",
+                     st__short_name(st_op_name(f->op)), a->name);
+  }
+  f->args[i] = (st_value){.tag = ST_TAG_GENERATOR, .u.generator = *g};
+  return true;
+}
+
 static bool convert_one(st__frame *f, int i, const st_arg *a, int idx) {
-  st_generator **g;
   switch (a->type) {
     case ST_TYPE_TENSOR: return to_tensor(f, i, a, idx);
     case ST_TYPE_INT: case ST_TYPE_DIM: case ST_TYPE_INDEX: case ST_TYPE_END:
@@ -218,11 +230,7 @@ static bool convert_one(st__frame *f, int i, const st_arg *a, int idx) {
     case ST_TYPE_DTYPE: case ST_TYPE_LAYOUT: case ST_TYPE_FORMAT:
     case ST_TYPE_DEVICE:
       return to_enum(f, i, a, idx);
-    case ST_TYPE_GENERATOR:
-      g = st__testudata(f->h, f->L, idx, ST_UD_GENERATOR);
-      if (!g) return wrong_type(f, a, idx);
-      f->args[i] = (st_value){.tag = ST_TAG_GENERATOR, .u.generator = *g};
-      return true;
+    case ST_TYPE_GENERATOR: return to_generator(f, i, a, idx);
     default:
       return mismatch(f, a, "argument '%s' is a %s, which Lua cannot pass",
                       a->name, a->text);

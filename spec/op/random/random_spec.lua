@@ -112,6 +112,13 @@ describe("randn_like", function()
     raises({"randn_like: ", "int64"}, st.randn_like, tensors.i64 {1})
   end)
 
+  it("refuses a generator that was finalized", function()
+    local dead = st.Generator()
+    debug.getmetatable(dead).__gc(dead)
+    raises({"rand: ", "'generator': the Generator has no data"},
+           st.rand, 2, {generator = dead})
+  end)
+
   it("leaves nothing behind", function() assert.equal(before, live()) end)
 end)
 
