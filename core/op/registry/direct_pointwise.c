@@ -57,7 +57,8 @@ typedef struct operands {
   int number;             /* the index of the operand that is one, or -1 */
 } operands;
 
-static bool is_small(const st_tensor *t) {
+/* True if t's elements lie in the CPU's memory, contiguous. */
+static bool is_contiguous(const st_tensor *t) {
   return t->device == ST_DEVICE_CPU && t->flags & ST_FLAG_CONTIGUOUS &&
          !st__lacks_memory(t);
 }
@@ -75,7 +76,7 @@ static bool has_usual_strides(const st_tensor *t) {
 
 static bool is_like(const st_tensor *t, const st_tensor *like) {
   return t->dtype == like->dtype && t->numel == like->numel &&
-         t->ndim == like->ndim && is_small(t) &&
+         t->ndim == like->ndim && is_contiguous(t) &&
          st__same_dims(t->ndim, t->sizes, like->sizes) &&
          st__same_dims(t->ndim, t->strides, like->strides);
 }
@@ -103,9 +104,10 @@ static bool find_operands(const st_value *args, int n, operands *o) {
     const st_tensor *t = args[i].u.tensor;
     if (is_number(&args[i])) {
       if (o->number >= 0) return false;
+      if (args[i].tag == ST_TAG_TENSOR && !is_contiguous(t)) return false;
       o->number = i;
     } else if (!o->like) {
-      if (!is_small(t) || !has_usual_strides(t)) return false;
+      if (!is_contiguous(t) || !has_usual_strides(t)) return false;
       o->like = t;
     } else if (!is_like(t, o->like)) {
       return false;
@@ -139,7 +141,7 @@ static st_tensor *given_output(const st_structured_ctx *ctx,
                                st_dtype d) {
   const int at = ctx->variant == ST_INPLACE ? 0 : n + has_alpha(ctx->row);
   st_tensor *t = args[at].u.tensor;
-  return t->dtype == d && !(t->flags & ST_FLAG_WRAPPED) && is_small(t) &&
+  return t->dtype == d && !(t->flags & ST_FLAG_WRAPPED) && is_contiguous(t) &&
          st__has_sizes(t, o->like->ndim, o->like->sizes) &&
          is_safe(t, args, n, o) ? t : NULL;
 }
