@@ -7,9 +7,9 @@
  * index, other integers, and the rest. So a packet caches its last resolutions
  * by these types. A hit fills the frame without trying overloads; it gives what
  * st__resolve would give. An entry is valid until an operator is redefined or
- * removed anywhere. A resolution that passed over an undefined overload is not
- * cached, since defining that would change it. STRIDED_SHORTCUTS=0 in the
- * environment disables the cache.
+ * removed anywhere, or until the packet lists its overloads again. A resolution
+ * that passed over an undefined overload is not cached, since defining that
+ * would change it. STRIDED_SHORTCUTS=0 in the environment disables the cache.
  */
 
 #include <stdlib.h>
@@ -126,12 +126,10 @@ static bool fill_integers(st__frame *f, int i, const source *from,
 static bool fill_arg(st__frame *f, int i, const source *from,
                      const value *args) {
   const value *arg = &args[from->at];
-  int64_t n;
   switch ((source_kind)from->kind) {
     case FROM_TENSOR: f->args[i] = st__tensor_arg(arg->t); return true;
     case FROM_INTEGER:
-      n = arg->s.u.i;
-      f->args[i] = st__int_arg(n);
+      f->args[i] = st__int_arg(arg->s.u.i);
       return st__index_to_c(f->schema[i].type, &f->args[i].u.i);
     case FROM_SCALAR:
       f->scalar[i] = arg->s;
@@ -212,8 +210,9 @@ static bool trace_source(const st__frame *f, int i, int top, source *from) {
   }
 }
 
+/* A call with a wrapped number has passed over all other overloads. */
 static bool passed_undefined(const st__frame *f, const st__packet *p) {
-  for (int k = 0; k < p->n && p->ops[k] != f->op; k++) {
+  for (int k = 0; k < p->n && (f->allow_wrap || p->ops[k] != f->op); k++) {
     if (!st_op_schema(p->ops[k])) return true;
   }
   return false;

@@ -77,6 +77,20 @@ describe("A cached resolution", function()
     assert.same({1, 1}, {first(x, 1), first(x, 1)})
   end)
 
+  it("with a number as a tensor ends when any is defined again", function()
+    lib = define {"f.a(Tensor x, Tensor y)"}
+    local other = st.library("cachespec", "FRAGMENT")
+    other:def("f.bb(Tensor x, Scalar n) -> int", function() return 2 end)
+    local f = st.ops.cachespec.f
+    assert.same({2, 2}, {f(x, 2), f(x, 2)})
+    other:close()
+    assert.same({1, 1}, {f(x, 2), f(x, 2)})
+    other = st.library("cachespec", "FRAGMENT")
+    other:def("f.bb(Tensor x, Scalar n) -> int", function() return 2 end)
+    assert.same({2, 2}, {f(x, 2), f(x, 2)})
+    other:close()
+  end)
+
   it("ends when the packet looks for overloads again", function()
     lib = define {"f.a(Tensor x, Tensor y)"}
     local f = st.ops.cachespec.f
