@@ -295,27 +295,27 @@ st_status st__tensor_empty(st_device device, st_dtype dtype, int ndim,
   return st__tensor_empty_strided(device, dtype, ndim, sizes, strides, out);
 }
 
-/* t's geometry has been checked, for an itemsize that is not smaller. */
 st_status st__tensor_like(const st_tensor *t, st_dtype dtype,
                           st_tensor **out) {
   const int ndim = t->ndim;
   const size_t itemsize = st__itemsize(dtype);
   st_tensor *p;
-  if (ndim > ST_INLINE_DIMS || itemsize > st__itemsize(t->dtype)) {
-    return st__tensor_empty(t->device, dtype, ndim, t->sizes,
-                            ST_FORMAT_CONTIGUOUS, out);
+  ST_ASSERT(itemsize <= st__itemsize(t->dtype)); /* t's fits into memory */
+  if (ndim > ST_INLINE_DIMS) {
+    return st__tensor_empty_strided(t->device, dtype, ndim, t->sizes,
+                                    t->strides, out);
   }
   ST_TRY(new_inline(t->device, dtype, (size_t)t->numel * itemsize, &p));
   p->sizes = p->dims;
   p->strides = p->dims + ST_INLINE_DIMS;
-  for (int d = 0; d < ndim; d++) p->sizes[d] = t->sizes[d];
-  st__contiguous_strides(ndim, p->sizes, p->strides);
+  for (int d = 0; d < ndim; d++) {
+    p->sizes[d] = t->sizes[d];
+    p->strides[d] = t->strides[d];
+  }
   p->ndim = (uint8_t)ndim;
   p->offset = 0;
   p->numel = t->numel;
-  p->flags = st__same_dims(ndim, p->strides, t->strides)
-           ? t->flags & (uint8_t)~(ST_FLAG_WRAPPED | ST_FLAG_SYMBOL)
-           : st__compute_flags(ndim, p->sizes, p->strides);
+  p->flags = t->flags & (uint8_t)~(ST_FLAG_WRAPPED | ST_FLAG_SYMBOL);
   *out = p;
   return ST_OK;
 }

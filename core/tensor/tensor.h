@@ -243,7 +243,8 @@ st_status st__tensor_empty_strided(st_device device, st_dtype dtype, int ndim,
                                    const int64_t *sizes,
                                    const int64_t *strides, st_tensor **out);
 
-/* The same with the device and sizes of t, contiguous. */
+/* The same with the device, sizes and strides of t, which is contiguous and
+ * whose elements are not smaller. */
 st_status st__tensor_like(const st_tensor *t, st_dtype dtype, st_tensor **out);
 
 /* A zero tensor (Note [Lazy tensors]), contiguous. */
