@@ -107,14 +107,18 @@ static bool to_reduction(st__frame *f, const st_arg *a, int idx,
                   "got '%.40s'", lua_tostring(f->L, idx));
 }
 
+void st__fit_scalar(st_type type, st_scalar *s) {
+  if (type == ST_TYPE_FLOAT && s->kind == ST_SCALAR_INT) {
+    *s = (st_scalar){ST_SCALAR_FLOAT, {.f = (double)s->u.i}};
+  }
+}
+
 /* A symbolic scalar of a trace. The value's len is its index plus one. */
 static bool to_sym_scalar(st__frame *f, int i, const st_arg *a, int idx) {
   st_scalar *s = &f->scalar[i];
   int at;
   if (!st__to_sym_scalar(f->h, f->L, idx, &at, s)) return wrong_type(f, a, idx);
-  if (a->type == ST_TYPE_FLOAT && s->kind == ST_SCALAR_INT) {
-    *s = (st_scalar){ST_SCALAR_FLOAT, {.f = (double)s->u.i}};
-  }
+  st__fit_scalar(a->type, s);
   const bool fits = a->type == ST_TYPE_SCALAR ||
     (a->type == ST_TYPE_FLOAT && s->kind == ST_SCALAR_FLOAT) ||
     (a->type == ST_TYPE_INT && s->kind == ST_SCALAR_INT) ||
@@ -158,9 +162,7 @@ static bool to_number(st__frame *f, int i, const st_arg *a, int idx) {
   if (a->type == ST_TYPE_FLOAT && s->kind == ST_SCALAR_COMPLEX) {
     return wrong_type(f, a, idx);
   }
-  if (a->type == ST_TYPE_FLOAT && s->kind == ST_SCALAR_INT) {
-    *s = (st_scalar){ST_SCALAR_FLOAT, {.f = (double)s->u.i}};
-  }
+  st__fit_scalar(a->type, s);
   f->args[i] = st__scalar_arg(s);
   return true;
 }

@@ -133,9 +133,7 @@ static bool fill_arg(st__frame *f, int i, const source *from,
       return st__index_to_c(f->schema[i].type, &f->args[i].u.i);
     case FROM_SCALAR:
       f->scalar[i] = arg->s;
-      if (f->schema[i].type == ST_TYPE_FLOAT && arg->s.kind == ST_SCALAR_INT) {
-        f->scalar[i] = (st_scalar){ST_SCALAR_FLOAT, {.f = (double)arg->s.u.i}};
-      }
+      st__fit_scalar(f->schema[i].type, &f->scalar[i]);
       f->args[i] = st__scalar_arg(&f->scalar[i]);
       return true;
     case FROM_WRAPPED:
