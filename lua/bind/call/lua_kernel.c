@@ -131,7 +131,7 @@ static void take_result(run *r, lua_State *L, int i, int idx) {
     f.op = r->op;
     f.allow_wrap = f.needs_wrap = false;
     f.why = &why;
-    f.nslots = f.nwraps = f.ntensors = 0;
+    f.keywords = f.nslots = f.nwraps = f.ntensors = 0;
     why.text[0] = '\0';
     if (lua_isnil(L, idx) && a->optional) {
       f.args[0] = (st_value){.tag = ST_TAG_NONE};
