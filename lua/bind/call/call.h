@@ -77,6 +77,12 @@ struct st__frame {
   st__reason *why;   /* gets the reason of a failure; NULL: not needed */
 };
 
+/* Makes room on the Lua stack for a call, also for Lua functions that the
+ * engine calls: Lua 5.1 raises a memory error where the stack grows, which must
+ * not happen within the engine. */
+static inline void st__check_room(lua_State *L) {
+  luaL_checkstack(L, ST_FRAME_STACK * ST_MAX_ARGS + LUA_MINSTACK, NULL);
+}
 /* Converts the value at idx to argument i; on a mismatch returns false and,
  * sets the reason f->why. Lists may push values. */
 bool st__convert(st__frame *f, int i, const st_arg *a, int idx);

@@ -342,7 +342,7 @@ static void split_keywords(st__frame *f, const st__packet *p, int top) {
 void st__resolve_frame(st__state *h, lua_State *L, st__packet *p, int first,
                        st__frame *f) {
   const int top = lua_gettop(L);
-  luaL_checkstack(L, ST_FRAME_STACK * ST_MAX_ARGS + LUA_MINSTACK, NULL);
+  st__check_room(L);
   f->h = h;
   f->L = L;
   f->first = first;

@@ -250,6 +250,7 @@ void st__resolve_cached(st__state *h, lua_State *L, st__packet *p, int first,
   value args[MAX_POSITIONAL];
   const int top = lua_gettop(L);
   const uint64_t epoch = st_registry_epoch();
+  st__check_room(L);
   f->h = h;
   f->L = L;
   f->first = first;

@@ -262,6 +262,7 @@ static int return_view(st__state *h, lua_State *L, int slot,
 static int push_row(st__state *h, lua_State *L, st_tensor *t, int64_t i) {
   const st_value args[] = {st__tensor_arg(t), st__int_arg(0),
                            st__int_arg(i > 0 ? i - 1 : i)};
+  st__check_room(L);
   const int ndim = st_tensor_ndim(t) - 1;
   st__tensor_ud *ud = st__new_tensor_ud(h, L); /* [+1] */
   st__call_into(h, L, ST_HANDLE_SELECT, 3, args, ud);
