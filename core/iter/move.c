@@ -21,6 +21,7 @@
 #include "iter/move.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cpu.h"
 #include "base/status.h"
@@ -48,7 +49,7 @@ void st__move_init(st_move *m, char *dst, st_dtype to, const char *src,
   m->src = src;
   m->to = to;
   m->from = from;
-  st__loop_dims_init(&m->dims, 2);
+  st__loop_dims_init(&m->dims, 2, m->strides);
 }
 
 void st__move_dim(st_move *m, int64_t size, int64_t dst_stride,
@@ -56,13 +57,18 @@ void st__move_dim(st_move *m, int64_t size, int64_t dst_stride,
   st__loop_dims_add(&m->dims, size, (int64_t[]){dst_stride, src_stride});
 }
 
+static int64_t dst_stride(const st_loop_dims *x, int d) {
+  return st__loop_strides(x, d)[DST];
+}
+
+static int64_t src_stride(const st_loop_dims *x, int d) {
+  return st__loop_strides(x, d)[SRC];
+}
+
 static void drop_first(st_loop_dims *x) {
   x->n--;
-  for (int d = 0; d < x->n; d++) {
-    x->size[d] = x->size[d + 1];
-    x->stride[d][DST] = x->stride[d + 1][DST];
-    x->stride[d][SRC] = x->stride[d + 1][SRC];
-  }
+  x->strides += x->nstrides;
+  memmove(x->size, x->size + 1, (size_t)x->n * sizeof *x->size);
 }
 
 /* -- Elements ------------------------------------------------------------- */
@@ -103,8 +109,8 @@ static bool is_element(int64_t bytes) {
 static bool has_runs(const plan *p) {
   const st_move *m = p->move;
   const st_loop_dims *x = &m->dims;
-  return m->to == m->from && x->stride[0][DST] == p->size &&
-         x->stride[0][SRC] == p->size;
+  return m->to == m->from && dst_stride(x, 0) == p->size &&
+         src_stride(x, 0) == p->size;
 }
 
 /* Chooses the size of an element and the loop that copies it. */
@@ -128,10 +134,10 @@ static void choose_elements(plan *p, st_move *m) {
 /* The fastest dimension of src; 0 if it is ambiguous. */
 static int fastest_of_src(const st_loop_dims *x) {
   int axis = 0;
-  if (x->stride[0][SRC] == 0) return 0;
+  if (src_stride(x, 0) == 0) return 0;
   for (int d = 1; d < x->n; d++) {
-    if (x->stride[d][SRC] != 0 &&
-        llabs(x->stride[d][SRC]) < llabs(x->stride[axis][SRC])) {
+    if (src_stride(x, d) != 0 &&
+        llabs(src_stride(x, d)) < llabs(src_stride(x, axis))) {
       axis = d;
     }
   }
@@ -143,7 +149,7 @@ static int fastest_of_src(const st_loop_dims *x) {
 static bool can_transpose(const plan *p) {
   const st_loop_dims *x = &p->move->dims;
   const int64_t few = p->size < 4 ? 16 / p->size : 4;
-  return p->axis > 0 && is_element(p->size) && x->stride[0][DST] == p->size &&
+  return p->axis > 0 && is_element(p->size) && dst_stride(x, 0) == p->size &&
          x->size[0] >= few && x->size[p->axis] >= few;
 }
 
@@ -163,9 +169,9 @@ static void choose_walk(plan *p) {
   p->transposes = can_transpose(p);
   p->stages = p->transposes &&
               (m->to != m->from ||
-               x->stride[p->axis][SRC] != p->size ||
-               x->stride[0][SRC] % ALIASED == 0);
-  p->streams = x->stride[0][DST] == p->size &&
+               src_stride(x, p->axis) != p->size ||
+               src_stride(x, 0) % ALIASED == 0);
+  p->streams = dst_stride(x, 0) == p->size &&
                x->size[0] * p->size >= LONG_RUN && is_larger_than_cache(p);
   p->direct = p->streams && !p->tiled && has_runs(p);
   p->transpose = p->transposes ? st__kernel(ST_K_transpose,
@@ -208,10 +214,10 @@ static void choose_plane(plan *p) {
   const int axis = p->tiled ? p->axis : 1;
   p->shape[0] = x->size[0];
   p->shape[1] = x->size[axis];
-  p->strides[0] = x->stride[0][DST];
-  p->strides[1] = x->stride[0][SRC];
-  p->strides[2] = x->stride[axis][DST];
-  p->strides[3] = x->stride[axis][SRC];
+  p->strides[0] = dst_stride(x, 0);
+  p->strides[1] = src_stride(x, 0);
+  p->strides[2] = dst_stride(x, axis);
+  p->strides[3] = src_stride(x, axis);
   if (p->tiled) choose_small_tile(p);
   else choose_tile(p);
 }
@@ -243,7 +249,7 @@ static int64_t choose_grid(plan *p) {
   add_tiles(p, !p->tiled);
   for (int d = 1; d < x->n; d++) {
     if (d == axis) continue;
-    add_counter(p, x->size[d], x->stride[d][DST], x->stride[d][SRC]);
+    add_counter(p, x->size[d], dst_stride(x, d), src_stride(x, d));
   }
   for (int d = 0; d < p->ndim; d++) n *= p->count[d];
   return n;

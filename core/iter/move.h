@@ -11,6 +11,7 @@ typedef struct st_move {
   const char *src;
   st_dtype to, from;
   st_loop_dims dims; /* strides of dst and src, in bytes */
+  int64_t strides[2 * ST_MAX_DIMS];
 } st_move;
 
 void st__move_init(st_move *m, char *dst, st_dtype to, const char *src,

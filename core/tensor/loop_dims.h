@@ -20,20 +20,26 @@
 
 #include "tensor/tensor.h"
 
-enum { ST_LOOP_STRIDES = 16 };
-
 typedef struct st_loop_dims {
   int n;
   int nstrides;                  /* of a dimension: one per operand */
   int64_t total;                 /* product of the sizes */
   int64_t size[ST_MAX_DIMS];
-  int64_t stride[ST_MAX_DIMS][ST_LOOP_STRIDES];
+  int64_t *strides;              /* borrowed: nstrides per dimension */
 } st_loop_dims;
 
-static inline void st__loop_dims_init(st_loop_dims *x, int nstrides) {
+/* room: for the strides of ST_MAX_DIMS dimensions. A loop may run on a stack of
+ * 48 KB, so it is no larger than its operands need. */
+static inline void st__loop_dims_init(st_loop_dims *x, int nstrides,
+                                      int64_t *room) {
   x->n = 0;
   x->nstrides = nstrides;
   x->total = 1;
+  x->strides = room;
+}
+/* The strides of dimension d. */
+static inline int64_t *st__loop_strides(const st_loop_dims *x, int d) {
+  return x->strides + d * x->nstrides;
 }
 /* Appends a dimension, which is outside of the others. */
 void st__loop_dims_add(st_loop_dims *x, int64_t size, const int64_t *stride);

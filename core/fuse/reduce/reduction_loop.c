@@ -20,6 +20,28 @@ enum {
   SEGMENTS = 256     /* approximate number of all segments */
 };
 
+/* -- Plan ----------------------------------------------------------------- */
+
+typedef struct plan {
+  const st_reduction_loop *s;
+  st_tree tree;
+  st_loop_dims reduced, outer;
+  int64_t strides[2][ST_MAX_DIMS * ST_PROGRAM_OPERANDS]; /* theirs */
+  char *data[ST_PROGRAM_OPERANDS];
+  bool by_columns;
+  int64_t width, per_row, tiles;  /* outputs of a tile; number of tiles along
+                                     dimension 0, and of all */
+  int64_t lanes, items, rest;     /* of an output; elements after the items */
+  int64_t chunk;                  /* items of a chunk */
+  int64_t segment, segments;      /* items of a segment; segments */
+  int depth;                      /* of the stack */
+  st_accs init, values;           /* values: of segments, if several */
+  size_t room, fixed;             /* bytes of a workspace; of shared memory */
+  int nworkspaces;
+  atomic_flag *taken;
+  char *workspaces;
+} plan;
+
 /* -- Dimensions ----------------------------------------------------------- */
 
 static int64_t input_step(const st_tensor *t, int d, int ndim) {
@@ -31,12 +53,13 @@ static int64_t input_step(const st_tensor *t, int d, int ndim) {
 /* The strides of a dimension are those of the inputs, in the order of map's
  * operands, then those of the outputs, in bytes. Sums are added in the order of
  * the reduced dimensions, so these are not sorted. */
-static void find_dims(const st_reduction_loop *s, st_loop_dims *reduced,
-                      st_loop_dims *outer) {
+static void find_dims(plan *w) {
+  const st_reduction_loop *s = w->s;
+  st_loop_dims *reduced = &w->reduced, *outer = &w->outer;
   const int nin = s->map->ninputs, nout = s->final->noutputs;
   int at = s->outs[0]->ndim;
-  st__loop_dims_init(reduced, nin + nout);
-  st__loop_dims_init(outer, nin + nout);
+  st__loop_dims_init(reduced, nin + nout, w->strides[0]);
+  st__loop_dims_init(outer, nin + nout, w->strides[1]);
   for (int d = s->ndim - 1; d >= 0; d--) {
     const bool is_reduced = s->dims >> d & 1;
     int64_t step[ST_PROGRAM_OPERANDS] = {0};
@@ -62,34 +85,13 @@ static void find_dims(const st_reduction_loop *s, st_loop_dims *reduced,
   }
 }
 
-/* -- Plan ----------------------------------------------------------------- */
-
-typedef struct plan {
-  const st_reduction_loop *s;
-  st_tree tree;
-  st_loop_dims reduced, outer;
-  char *data[ST_PROGRAM_OPERANDS];
-  bool by_columns;
-  int64_t width, per_row, tiles;  /* outputs of a tile; number of tiles along
-                                     dimension 0, and of all */
-  int64_t lanes, items, rest;     /* of an output; elements after the items */
-  int64_t chunk;                  /* items of a chunk */
-  int64_t segment, segments;      /* items of a segment; segments */
-  int depth;                      /* of the stack */
-  st_accs init, values;           /* values: of segments, if several */
-  size_t room, fixed;             /* bytes of a workspace; of shared memory */
-  int nworkspaces;
-  atomic_flag *taken;
-  char *workspaces;
-} plan;
-
 /* True if stepping from output to output has smaller input strides than
  * stepping along the reduced dimension. */
 static bool are_columns(const plan *w) {
   int64_t columns = 0, rows = 0;
   for (int i = 0; i < w->s->map->ninputs; i++) {
-    const int64_t c = st__magnitude(w->outer.stride[0][i]);
-    const int64_t r = st__magnitude(w->reduced.stride[0][i]);
+    const int64_t c = st__magnitude(st__loop_strides(&w->outer, 0)[i]);
+    const int64_t r = st__magnitude(st__loop_strides(&w->reduced, 0)[i]);
     columns += c < LINE ? c : LINE;
     rows += r < LINE ? r : LINE;
   }
@@ -240,7 +242,7 @@ typedef struct tile {
 static void move(const plan *w, char **data, const st_loop_dims *x, int dim,
                  int64_t by) {
   const int n = w->s->map->ninputs + w->s->final->noutputs;
-  for (int i = 0; i < n; i++) data[i] += by * x->stride[dim][i];
+  for (int i = 0; i < n; i++) data[i] += by * st__loop_strides(x, dim)[i];
 }
 
 static tile find_tile(const plan *w, int64_t index) {
@@ -290,7 +292,8 @@ static void map_window(const plan *w, char *const *in, st_accs to,
 static void map_elements(const plan *w, const tile *t, int64_t from,
                          int64_t n, st_accs to) {
   const st_loop_dims *x = &w->reduced;
-  const int64_t *step = x->stride[0], *outer = w->outer.stride[0];
+  const int64_t *step = st__loop_strides(x, 0);
+  const int64_t *outer = st__loop_strides(&w->outer, 0);
   const int64_t row = x->size[0];
   for (int64_t done = 0, more; done < n; done += more) {
     char *in[ST_PROGRAM_OPERANDS];
@@ -313,7 +316,7 @@ static void map_elements(const plan *w, const tile *t, int64_t from,
       const int64_t rows = min64((n - done) / row, x->size[1] - first);
       more = rows * row;
       map_window(w, in, st__accs_at(&w->tree, to, done), &(window){
-                 row, rows, step, x->stride[1], 1, row});
+                 row, rows, step, st__loop_strides(x, 1), 1, row});
     }
   }
 }
@@ -433,7 +436,7 @@ static void store(const plan *w, const workspace *s, const tile *t) {
   int64_t strides[2 * ST_PROGRAM_OPERANDS] = {0};
   for (int i = 0; i < p->noutputs; i++) {
     data[i] = t->data[nin + i];
-    strides[i] = w->outer.stride[0][nin + i];
+    strides[i] = st__loop_strides(&w->outer, 0)[nin + i];
   }
   for (int i = p->noutputs; i < n; i++) {
     const int j = p->order[i - p->noutputs];
@@ -491,7 +494,7 @@ st_status st__reduction_run(const st_reduction_loop *s) {
   size_t size;
   w.s = s;
   st__tree_init(&w.tree, s->combine, s->naccs, s->is_commutative);
-  find_dims(s, &w.reduced, &w.outer);
+  find_dims(&w);
   if (w.outer.total == 0) return ST_OK;
   plan_loop(&w);
   for (int i = 0; i < s->map->ninputs; i++) {

@@ -19,7 +19,7 @@ void st__lines_init(st_lines *l, int n, st_tensor *const *t, int dim) {
     l->t[k] = t[k];
     l->along[k] = in->ndim ? st__stride_of(t[k], dim) : 0;
   }
-  st__loop_dims_init(&l->dims, n);
+  st__loop_dims_init(&l->dims, n, l->strides);
   for (int i = in->ndim - 1; i >= 0; i--) {
     int64_t stride[ST_LINE_OPERANDS];
     if (i == dim) continue;
@@ -46,9 +46,9 @@ void st__lines_run(const st_lines *l, st_loop loop, const void *ctx,
       int64_t rest = at;
       data[k] = l->t[k] ? st__data(l->t[k]) : NULL;
       s[k] = l->along[k];
-      s[l->n + k] = x->stride[0][k];
+      s[l->n + k] = st__loop_strides(x, 0)[k];
       for (int i = 0; data[k] && i < x->n; i++) {
-        data[k] += rest % x->size[i] * x->stride[i][k];
+        data[k] += rest % x->size[i] * st__loop_strides(x, i)[k];
         rest /= x->size[i];
       }
     }

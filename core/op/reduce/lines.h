@@ -15,6 +15,7 @@ typedef struct st_lines {
   int dim;
   int64_t length, count;                     /* elements per line; lines */
   st_loop_dims dims;                         /* other dimensions; in bytes */
+  int64_t strides[ST_LINE_OPERANDS * ST_MAX_DIMS]; /* theirs */
   int64_t along[ST_LINE_OPERANDS];
 } st_lines;
 

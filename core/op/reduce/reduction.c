@@ -9,7 +9,7 @@
 #include "base/stack.h"
 #include "base/threads.h"
 #include "iter/dry_run.h"
-#include "kernel/reduce/reduction.h"
+#include "kernel/reduce/pairwise_reduction.h"
 #include "tensor/loop_dims.h"
 
 enum {
@@ -34,11 +34,17 @@ enum { IN, OUT0, OUT1, REF, INDEX, NSTRIDES };
 typedef struct loop_nest {
   char *in;
   st_loop_dims reduced, kept;
+  int64_t strides[2][ST_MAX_DIMS * NSTRIDES];
   int64_t segments;         /* per output */
   bool partials;            /* the input is values of segments */
   int64_t chunk, chunks;    /* elements of a chunk; number of chunks */
   int64_t width, per_row, tiles;
 } loop_nest;
+
+static void init_dims(loop_nest *w) {
+  st__loop_dims_init(&w->reduced, NSTRIDES, w->strides[0]);
+  st__loop_dims_init(&w->kept, NSTRIDES, w->strides[1]);
+}
 
 /* Leaves at least one dimension of each. */
 static void merge(loop_nest *w) {
@@ -58,8 +64,8 @@ static void choose_tile_dim(loop_nest *w) {
 static void split(loop_nest *w, int64_t itemsize) {
   const int64_t n = w->reduced.total, chunk = CHUNK_BYTES / itemsize;
   const bool by_columns =
-    n < 32 || st__magnitude(w->kept.stride[0][IN]) <
-              st__magnitude(w->reduced.stride[0][IN]);
+    n < 32 || st__magnitude(st__loop_strides(&w->kept, 0)[IN]) <
+              st__magnitude(st__loop_strides(&w->reduced, 0)[IN]);
   w->width = by_columns ? (n < 64 ? TILE : COLUMNS) : chunk / (n + 1);
   w->width = w->width < 1 ? 1 : w->width > TILE ? TILE : w->width;
   w->per_row = (w->kept.size[0] + w->width - 1) / w->width;
@@ -90,8 +96,7 @@ static void make_loop_nest(loop_nest *w, const st_reduction *r,
   w->in = st__data(in);
   w->partials = false;
   w->segments = 1;
-  st__loop_dims_init(&w->reduced, NSTRIDES);
-  st__loop_dims_init(&w->kept, NSTRIDES);
+  init_dims(w);
   for (int i = in->ndim - 1; i >= 0; i--) {
     const bool reduce = dims >> i & 1;
     const bool is_reduced = reduce && (all || w->reduced.total < SEGMENT);
@@ -109,7 +114,9 @@ static void make_loop_nest(loop_nest *w, const st_reduction *r,
     if (reduce && !is_reduced) w->segments *= in->sizes[i];
   }
   if (all) {
-    for (int i = 0; i < w->reduced.n; i++) w->reduced.stride[i][INDEX] = 0;
+    for (int i = 0; i < w->reduced.n; i++) {
+      st__loop_strides(&w->reduced, i)[INDEX] = 0;
+    }
     st__loop_dims_sort(&w->reduced, IN, 1);
   }
   st__loop_dims_sort(&w->kept, IN, 1);
@@ -122,14 +129,13 @@ static void make_loop_nest(loop_nest *w, const st_reduction *r,
 static void make_rest(loop_nest *rest, loop_nest *w, int64_t size) {
   int64_t pivots = 1;
   rest->partials = true;
-  st__loop_dims_init(&rest->reduced, NSTRIDES);
-  st__loop_dims_init(&rest->kept, NSTRIDES);
+  init_dims(rest);
   for (int i = 0; i < w->kept.n; i++) {
-    const bool is_reduced = w->kept.stride[i][INDEX] != 0;
-    int64_t stride[NSTRIDES];
-    memcpy(stride, w->kept.stride[i], sizeof stride);
+    int64_t *kept = st__loop_strides(&w->kept, i), stride[NSTRIDES];
+    const bool is_reduced = kept[INDEX] != 0;
+    kept[REF] = is_reduced ? 0 : pivots;
+    memcpy(stride, kept, sizeof stride);
     stride[IN] = size;
-    stride[REF] = w->kept.stride[i][REF] = is_reduced ? 0 : pivots;
     size *= w->kept.size[i];
     if (!is_reduced) pivots *= w->kept.size[i];
     st__loop_dims_add(is_reduced ? &rest->reduced : &rest->kept,
@@ -167,11 +173,12 @@ static int64_t acc_size(const job *b, int pass) {
 
 static void move_tile(const job *b, const loop_nest *w, tile *t, int dim,
                       int64_t by) {
-  t->in += by * w->kept.stride[dim][IN];
-  if (b->out[0]) t->out[0] += by * w->kept.stride[dim][OUT0];
-  if (b->out[1]) t->out[1] += by * w->kept.stride[dim][OUT1];
-  t->ref += by * w->kept.stride[dim][REF];
-  t->index += by * w->kept.stride[dim][INDEX];
+  const int64_t *stride = st__loop_strides(&w->kept, dim);
+  t->in += by * stride[IN];
+  if (b->out[0]) t->out[0] += by * stride[OUT0];
+  if (b->out[1]) t->out[1] += by * stride[OUT1];
+  t->ref += by * stride[REF];
+  t->index += by * stride[INDEX];
 }
 
 static tile find_tile(const job *b, const loop_nest *w, int64_t index) {
@@ -213,10 +220,11 @@ static void reduce_tile(const loop_nest *w, st_loop loop, const tile *t,
                         pivots ref, char *acc) {
   const int64_t from = t->chunk * w->chunk, left = w->reduced.total - from;
   const int64_t n = left < w->chunk ? left : w->chunk;
-  const int64_t s[6] = {[4] = w->kept.stride[0][IN], [5] = ref.stride};
+  const int64_t s[6] = {[4] = st__loop_strides(&w->kept, 0)[IN],
+                        [5] = ref.stride};
   int64_t strides[ST_MAX_DIMS];
   for (int i = 0; i < w->reduced.n; i++) {
-    strides[i] = w->reduced.stride[i][IN];
+    strides[i] = st__loop_strides(&w->reduced, i)[IN];
   }
   const st_reduce_run run = {from, w->partials, w->reduced.n, w->reduced.size,
                              strides};
@@ -259,7 +267,7 @@ static void pivot(const job *b, const char *first, char *ref, int64_t n) {
 static void store(const job *b, const loop_nest *w, const tile *t, int which,
                   char *acc) {
   const int pass = which && b->loop[1] ? 1 : 0;
-  const int64_t s[4] = {w->kept.stride[0][which ? OUT1 : OUT0],
+  const int64_t s[4] = {st__loop_strides(&w->kept, 0)[which ? OUT1 : OUT0],
                         acc_size(b, pass), 0, 0};
   char *data[2] = {t->out[which], acc};
   b->store[which](data, s, t->width, 1, NULL);
@@ -317,7 +325,7 @@ static pivots pivots_at(const job *b, int pass, const loop_nest *w,
   pivots all = pivots_of(b, pass, b->pivots);
   if (pass) {
     all.p += t->ref * all.stride;
-    all.stride *= w->kept.stride[0][REF];
+    all.stride *= st__loop_strides(&w->kept, 0)[REF];
   }
   return all;
 }
@@ -338,7 +346,7 @@ static bool has_extremum(const job *b, const tile *t, pivots ref) {
 }
 
 static void search(const job *b, const tile *t, pivots ref, char *acc) {
-  const int64_t stride = b->body.kept.stride[0][INDEX];
+  const int64_t stride = st__loop_strides(&b->body.kept, 0)[INDEX];
   int64_t *at = (int64_t *)(void *)acc;
   if (!has_extremum(b, t, ref)) {
     for (int64_t j = 0; j < t->width; j++) at[j] = ST_NO_INDEX;
