@@ -9,7 +9,8 @@
  *
  * Note [Userdata]
  * A C object in Lua is a userdata with the metatable of its kind; the address
- * of the metatable identifies the kind. An empty userdata is created before
+ * of the metatable identifies the kind, and of a tensor its first word, which
+ * is faster to read (st__to_tensor). An empty userdata is created before
  * the engine is called, and the result is stored in it afterwards, so that
  * nothing leaks when Lua runs out of memory.
  *

@@ -27,7 +27,7 @@
  * are pairwise, and sums of floats are accumulated in float64.
  */
 
-#include "kernel/reduce/reduction.h"
+#include "kernel/reduce/pairwise_reduction.h"
 
 #include <string.h>
 

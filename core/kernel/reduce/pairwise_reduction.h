@@ -11,8 +11,8 @@
  * that find searches for. Other kernels do not read the pivots. The order of
  * the operations is fixed by Note [Pairwise reduction tree].
  */
-#ifndef ST_KERNEL_REDUCE_REDUCTION_H
-#define ST_KERNEL_REDUCE_REDUCTION_H
+#ifndef ST_KERNEL_REDUCE_PAIRWISE_REDUCTION_H
+#define ST_KERNEL_REDUCE_PAIRWISE_REDUCTION_H
 
 #include "kernel/kernel.h"
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "kernel/math/half_rows.h"
-#include "kernel/reduce/reduction.h"
+#include "kernel/reduce/pairwise_reduction.h"
 
 #include "kernel/math/complex.h" /* after it: defines a macro called complex */
 

@@ -193,7 +193,7 @@ static bool is_exact(const st_op_row *row, const st_value *args, int n,
 bool st__direct_call(const st_structured_ctx *ctx, const st_value *args,
                      st_value *rets, st_status *status) {
   const st_op_row *row = ctx->row;
-  const int n = ctx->direct;
+  const int n = ctx->direct_inputs;
   operands o;
   if (!find_operands(args, n, &o)) return false;
   const st_dtype d = o.like->dtype;

@@ -12,7 +12,7 @@ typedef struct st_structured_ctx {
   st_device device; /* of the kernel */
   int base;         /* index of the argument `int base`, or -1 */
   int snapshot_arg; /* index of the argument that is read twice, or -1 */
-  int direct;       /* inputs of a direct call, or 0: Note [Direct calls] */
+  int direct_inputs; /* inputs of a direct call, or 0: Note [Direct calls] */
   void *own;        /* st_structured's ctx, NULL for rows of ops.def */
 } st_structured_ctx;
 

@@ -416,7 +416,9 @@ st_status st__structured(const st_call *call, const st_value *args,
   const st_structured_ctx *ctx = call->ctx;
   st_run r;
   st_status status;
-  if (ctx->direct && st__direct_call(ctx, args, rets, &status)) return status;
+  if (ctx->direct_inputs && st__direct_call(ctx, args, rets, &status)) {
+    return status;
+  }
   init_run(&r, call, args);
   status = r.variant == ST_OUT ? run_out(&r, rets) : run(&r, rets);
   release(&r);
