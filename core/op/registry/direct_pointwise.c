@@ -1,4 +1,4 @@
-/* Small pointwise calls without an iterator.
+/* Small pointwise calls without an iterator (Z8).
  *
  * Note [Direct calls]
  * Most calls of a script have operands of one dtype and one shape, contiguous

@@ -1,4 +1,4 @@
-/* Cached overload resolutions, for the calls that scripts repeat.
+/* Cached overload resolutions, for the calls that scripts repeat (C16).
  *
  * Note [Cached resolutions]
  * Overload resolution depends on the types of the arguments alone while they
