@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "iter/build.h"
-#include "iter/move.h"
+#include "iter/strided_copy.h"
 
 enum {
   ROW = 128,       /* bytes of a contiguous row that a loop may read directly */

@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 #include "base/threads.h"
-#include "iter/move.h"
+#include "iter/strided_copy.h"
 #include "iter/dry_run.h"
 
 static void start(st_iter *it, uint32_t flags, const st_tensor *dst,

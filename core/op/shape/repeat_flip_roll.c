@@ -5,7 +5,7 @@
 #include <inttypes.h>
 
 #include "base/interrupt.h"
-#include "iter/move.h"
+#include "iter/strided_copy.h"
 #include "op/create/copy.h"
 #include "op/create/factory.h"
 #include "op/shape/cat_stack.h"

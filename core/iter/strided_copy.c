@@ -18,7 +18,7 @@
  * line that is only written need not be read first.
  */
 
-#include "iter/move.h"
+#include "iter/strided_copy.h"
 
 #include <stdlib.h>
 #include <string.h>

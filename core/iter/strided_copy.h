@@ -1,8 +1,8 @@
 /* Moves: strided copies planned by their geometry alone, for any ranks,
  * strides, element sizes and dtypes.
  */
-#ifndef ST_ITER_MOVE_H
-#define ST_ITER_MOVE_H
+#ifndef ST_ITER_STRIDED_COPY_H
+#define ST_ITER_STRIDED_COPY_H
 
 #include "tensor/loop_dims.h"
 
