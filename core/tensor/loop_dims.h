@@ -7,9 +7,10 @@
  * innermost first; neighbours merge where one stride continues the other in
  * every operand. Sorting goes by the first operand of a range in which the
  * strides of two dimensions differ and neither is 0; a dimension over which the
- * first of these operands is expanded is outside of the others. So it is a
- * matter of speed only: callers sort the dimensions whose order cannot change a
- * result.
+ * first of these operands is expanded is outside of the others. Sorting is a
+ * matter of speed where the order cannot change a result; a reduction whose
+ * elements are added in order leaves the reduced dimensions as they are, or
+ * sorts them by the logical index.
  *
  * The iterator has rules of its own (iter/build.c), since the order of its
  * dimensions determines the strides of new outputs: there every operand
