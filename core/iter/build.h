@@ -13,11 +13,19 @@ st_status st__iter_types(st_iter *it);
 st_status st__iter_copy_input(st_iter *it, st_iter_operand *op,
                               st_dtype dtype);
 
+/* Sorts the dimensions by the operands' strides, the fastest first. */
+void st__iter_reorder(st_iter *it);
 /* Merges adjacent dimensions that all operands can walk as one. */
 void st__iter_coalesce(st_iter *it);
 
 static inline bool st__iter_has(const st_iter *it, uint32_t flag) {
   return (it->flags & flag) != 0;
+}
+
+/* Strides of dimensions that are never walked can have any value, so their
+ * products may overflow; they must not be undefined behaviour. */
+static inline int64_t st__wrapping_mul(int64_t a, int64_t b) {
+  return (int64_t)((uint64_t)a * (uint64_t)b);
 }
 
 /* The dtype of the elements in memory; the loop sees op->target. */
