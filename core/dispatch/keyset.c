@@ -1,5 +1,5 @@
 /* Dispatch keys and key sets: names, slots, set operations and alias keys,
- * generated from the two lists of tensor/dispatch_key.h.
+ * generated from the two lists of base/dispatch_key_priority.h.
  */
 
 #include "dispatch/keyset.h"

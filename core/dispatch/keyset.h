@@ -6,7 +6,7 @@
 #ifndef ST_DISPATCH_KEYSET_H
 #define ST_DISPATCH_KEYSET_H
 
-#include "tensor/dispatch_key.h"
+#include "base/dispatch_key_priority.h"
 
 typedef int st_key;
 

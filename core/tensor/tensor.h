@@ -10,10 +10,10 @@
 #define ST_TENSOR_TENSOR_H
 
 #include "base/call_limits.h"
+#include "base/dispatch_key_priority.h"
 #include "base/refcount.h"
 #include "base/sizes.h"
 #include "base/status.h"
-#include "tensor/dispatch_key.h"
 
 enum { ST_INLINE_DIMS = 5 };
 

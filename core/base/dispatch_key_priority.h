@@ -1,5 +1,5 @@
-/* Dispatch keys: the bits of key sets and their names (K1 to K3). Operations
- * on key sets are in dispatch/keyset.h.
+/* Dispatch keys in their priority: the bits of key sets and their names (K1 to
+ * K3). Operations on key sets are in dispatch/keyset.h.
  *
  * Note [Functionality and backend]
  * A key set has two kinds of bits. The low 14 stand for backends, the bits
@@ -8,8 +8,8 @@
  * backend bit make a runtime key: Dense and CPU are "CPU", Autograd and CPU
  * are "AutogradCPU".
  */
-#ifndef ST_TENSOR_DISPATCH_KEY_H
-#define ST_TENSOR_DISPATCH_KEY_H
+#ifndef ST_BASE_DISPATCH_KEY_PRIORITY_H
+#define ST_BASE_DISPATCH_KEY_PRIORITY_H
 
 #include "base/types.h"
 
