@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "base/threads.h"
 #include "dispatch/dispatch.h"
-#include "op/create/copy.h"
+#include "op/create/copy_clone_to.h"
 #include "op/print/format_tensor.h"
 #include "grad/record/derivatives.h"
 #include "grad/graph/history.h"

@@ -8,7 +8,7 @@
 
 #include "base/threads.h"
 #include "iter/dry_run.h"
-#include "op/create/copy.h"
+#include "op/create/copy_clone_to.h"
 
 /* -- Plans ---------------------------------------------------------------- */
 

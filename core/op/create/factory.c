@@ -6,7 +6,7 @@
 
 #include <inttypes.h>
 
-#include "op/create/copy.h"
+#include "op/create/copy_clone_to.h"
 
 /* -- Options -------------------------------------------------------------- */
 

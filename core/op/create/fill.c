@@ -6,7 +6,7 @@
  * checks for overlap, because writing the same value twice is harmless.
  */
 
-#include "op/create/copy.h"
+#include "op/create/copy_clone_to.h"
 
 #include <inttypes.h>
 #include <stdio.h>

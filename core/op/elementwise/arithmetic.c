@@ -7,7 +7,7 @@
 #include <inttypes.h>
 
 #include "iter/dry_run.h"
-#include "op/create/copy.h"
+#include "op/create/copy_clone_to.h"
 
 /* -- Checks --------------------------------------------------------------- */
 

@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "iter/dry_run.h"
-#include "op/create/copy.h"
+#include "op/create/copy_clone_to.h"
 
 /* -- clamp ---------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
 
 #include "op/elementwise/pointwise.h"
 
-#include "op/create/copy.h"
+#include "op/create/copy_clone_to.h"
 #include "op/elementwise/result_layout.h"
 #include "tensor/memory_format.h"
 #include "tensor/view.h"

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 
 #include "op/create/factory.h"
-#include "op/create/copy.h"
+#include "op/create/copy_clone_to.h"
 #include "op/index/index.h"
 
 /* -- Shared checks -------------------------------------------------------- */

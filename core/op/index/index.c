@@ -6,7 +6,7 @@
 
 #include <inttypes.h>
 
-#include "op/create/copy.h"
+#include "op/create/copy_clone_to.h"
 #include "op/create/factory.h"
 #include "op/registry/composite.h"
 #include "tensor/view.h"

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "op/registry/composite.h"
-#include "op/create/copy.h"
+#include "op/create/copy_clone_to.h"
 #include "tensor/view.h"
 
 static const st_keyset conj_bit = ST_BIT(ST_FUNC_Conjugate);

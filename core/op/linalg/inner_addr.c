@@ -1,7 +1,7 @@
 /* Composite products: inner, linalg_vecdot, addr, addbmm.
  */
 
-#include "op/create/copy.h"
+#include "op/create/copy_clone_to.h"
 #include "op/elementwise/result_layout.h"
 #include "op/nn/spatial.h"
 #include "op/registry/composite.h"

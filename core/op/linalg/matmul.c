@@ -2,7 +2,7 @@
  * matmul, outer, linear.
  */
 
-#include "op/create/copy.h"
+#include "op/create/copy_clone_to.h"
 #include "op/linalg/gemm.h"
 #include "op/registry/assign_out.h"
 #include "op/registry/op.h"

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "op/create/copy.h"
+#include "op/create/copy_clone_to.h"
 #include "op/create/factory.h"
 #include "op/nn/spatial.h"
 #include "tensor/memory_format.h"

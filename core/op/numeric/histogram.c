@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/interrupt.h"
-#include "op/create/copy.h"
+#include "op/create/copy_clone_to.h"
 #include "op/reduce/reduction.h"
 #include "op/registry/composite.h"
 

@@ -14,7 +14,7 @@
 #include "base/dtype.h"
 #include "base/interrupt.h"
 #include "base/text.h"
-#include "op/create/copy.h"
+#include "op/create/copy_clone_to.h"
 #include "op/lazy/lazy.h"
 
 enum { NUMBER_SIZE = 512 }; /* fits the longest "%.*f" of a double */

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-#include "op/create/copy.h"
+#include "op/create/copy_clone_to.h"
 #include "op/registry/register.h"
 
 static const struct { const char *name, *arg; } listed[] = {

@@ -6,7 +6,7 @@
 
 #include "base/interrupt.h"
 #include "iter/strided_copy.h"
-#include "op/create/copy.h"
+#include "op/create/copy_clone_to.h"
 #include "op/create/factory.h"
 #include "op/shape/cat_stack.h"
 #include "tensor/view.h"

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 #include "base/interrupt.h"
-#include "op/create/copy.h"
+#include "op/create/copy_clone_to.h"
 #include "op/lazy/lazy.h"
 #include "op/registry/op.h"
 #include "tensor/view.h"

@@ -1,7 +1,7 @@
 /* Operators that copy, convert and resize tensors or read their elements.
  */
 
-#include "op/create/copy.h"
+#include "op/create/copy_clone_to.h"
 
 #include <inttypes.h>
 

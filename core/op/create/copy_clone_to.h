@@ -1,7 +1,7 @@
 /* Scalars that fit a dtype, filling, and copies on the CPU, for other families.
  */
-#ifndef ST_OP_CREATE_COPY_H
-#define ST_OP_CREATE_COPY_H
+#ifndef ST_OP_CREATE_COPY_CLONE_TO_H
+#define ST_OP_CREATE_COPY_CLONE_TO_H
 
 #include "op/registry/op.h"
 
