@@ -20,7 +20,6 @@
 
 #include "iter/strided_copy.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cpu.h"
@@ -137,7 +136,7 @@ static int fastest_of_src(const st_loop_dims *x) {
   if (src_stride(x, 0) == 0) return 0;
   for (int d = 1; d < x->n; d++) {
     if (src_stride(x, d) != 0 &&
-        llabs(src_stride(x, d)) < llabs(src_stride(x, axis))) {
+        st__magnitude(src_stride(x, d)) < st__magnitude(src_stride(x, axis))) {
       axis = d;
     }
   }

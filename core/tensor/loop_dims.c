@@ -76,3 +76,13 @@ void st__loop_dims_longest_first(st_loop_dims *x) {
   }
   if (longest > 0) st__loop_dims_swap(x, 0, longest);
 }
+
+void st__loop_dims_seek(const st_loop_dims *x, int64_t index, char **data) {
+  for (int d = 0; d < x->n; d++) {
+    const int64_t at = index % x->size[d], *stride = st__loop_strides(x, d);
+    index /= x->size[d];
+    for (int i = 0; i < x->nstrides; i++) {
+      if (data[i]) data[i] += at * stride[i];
+    }
+  }
+}

@@ -12,8 +12,8 @@
  * elements are added in order leaves the reduced dimensions as they are, or
  * sorts them by the logical index.
  *
- * The iterator has rules of its own (iter/build.c), since the order of its
- * dimensions determines the strides of new outputs: there every operand
+ * The iterator has rules of its own (iter/reorder_coalesce.c), since the order
+ * of its dimensions determines the strides of new outputs: there every operand
  * counts, ambiguous pairs keep their place, and dimensions merge as in ATen.
  */
 #ifndef ST_TENSOR_LOOP_DIMS_H
@@ -54,6 +54,9 @@ void st__loop_dims_pad(st_loop_dims *x, int n);
 /* Swaps the longest dimension with the first, for loops that would be short
  * along the first. */
 void st__loop_dims_longest_first(st_loop_dims *x);
+/* Moves a pointer per operand from element 0 to element `index`, counted with
+ * dimension 0 the fastest. NULL stays NULL. */
+void st__loop_dims_seek(const st_loop_dims *x, int64_t index, char **data);
 /* |x|; the strides of a loop that runs backwards are negative. */
 static inline int64_t st__magnitude(int64_t x) { return x < 0 ? -x : x; }
 

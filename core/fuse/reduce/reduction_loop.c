@@ -239,23 +239,13 @@ typedef struct tile {
   int64_t width, at;
 } tile;
 
-static void move(const plan *w, char **data, const st_loop_dims *x, int dim,
-                 int64_t by) {
-  const int n = w->s->map->ninputs + w->s->final->noutputs;
-  for (int i = 0; i < n; i++) data[i] += by * st__loop_strides(x, dim)[i];
-}
-
 static tile find_tile(const plan *w, int64_t index) {
   tile t = {.at = index};
-  int64_t row = index / w->per_row;
   const int64_t from = index % w->per_row * w->width;
+  const int64_t row = w->outer.size[0];
   memcpy(t.data, w->data, sizeof t.data);
-  t.width = min64(w->outer.size[0] - from, w->width);
-  move(w, t.data, &w->outer, 0, from);
-  for (int i = 1; i < w->outer.n; i++) {
-    move(w, t.data, &w->outer, i, row % w->outer.size[i]);
-    row /= w->outer.size[i];
-  }
+  t.width = min64(row - from, w->width);
+  st__loop_dims_seek(&w->outer, index / w->per_row * row + from, t.data);
   return t;
 }
 
@@ -297,12 +287,8 @@ static void map_elements(const plan *w, const tile *t, int64_t from,
   const int64_t row = x->size[0];
   for (int64_t done = 0, more; done < n; done += more) {
     char *in[ST_PROGRAM_OPERANDS];
-    int64_t left = from + done;
     memcpy(in, t->data, sizeof in);
-    for (int i = 0; i < x->n; i++) {
-      move(w, in, x, i, left % x->size[i]);
-      left /= x->size[i];
-    }
+    st__loop_dims_seek(x, from + done, in);
     const int64_t at = (from + done) % row;
     more = min64(row - at, n - done);
     if (t->width > 1 && w->by_columns) {

@@ -43,15 +43,11 @@ void st__lines_run(const st_lines *l, st_loop loop, const void *ctx,
     n1 = left < end - at ? left : end - at;
     if (n1 > most) n1 = most;
     for (int k = 0; k < l->n; k++) {
-      int64_t rest = at;
       data[k] = l->t[k] ? st__data(l->t[k]) : NULL;
       s[k] = l->along[k];
       s[l->n + k] = st__loop_strides(x, 0)[k];
-      for (int i = 0; data[k] && i < x->n; i++) {
-        data[k] += rest % x->size[i] * st__loop_strides(x, i)[k];
-        rest /= x->size[i];
-      }
     }
+    st__loop_dims_seek(x, at, data);
     loop(data, s, l->length, n1, ctx);
   }
 }
