@@ -4,7 +4,8 @@
  * The elements are divided into windows of at most one block: part of a row, or
  * several rows. An operand that is contiguous in a window is read or written in
  * place; any other is gathered into a buffer of the arena, or scattered from
- * one. A single element is repeated in its buffer once for all windows.
+ * one. A single element is repeated in its buffer once for all windows. See
+ * also Note [Three places that gather blocks].
  */
 
 #include "fuse/ir/program.h"
