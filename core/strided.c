@@ -299,7 +299,7 @@ st_status st_tensor_get(const st_tensor *t, int n, const int64_t *index,
   if (needs_operators(t)) {
     st_value v = st__none();
     ST_TRY(call_on_element(t, at, ST_OP_item, &v, &v));
-    *out = st__to_scalar(&v);
+    *out = st__scalar_of(&v);
     st__value_clear(&v);
     return ST_OK;
   }

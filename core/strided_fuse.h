@@ -50,8 +50,8 @@ ST_API st_status st_graph_arguments(const st_schema *s, int *ninputs,
  * for CPU and Meta, with a derivative. Arguments broadcast and promote as for
  * the operators in the graph; a result has the shape that all tensors broadcast
  * to. On success *g is consumed. BAD_SCHEMA when the schema does not match the
- * graph; the first call fails with BAD_STATE, naming the operator, when an
- * operator of the graph is not elementwise. */
+ * graph; BAD_STATE, naming the operator, when an operator of the graph is not
+ * elementwise. */
 ST_API st_status st_library_elementwise(st_library *lib, const char *schema,
                                         st_graph **g, const char *doc,
                                         const char *debug);

@@ -55,7 +55,7 @@ static inline bool st__next_bool_or(const st_value **args, bool otherwise) {
   return st__to_bool(st__next(args), otherwise);
 }
 static inline st_scalar st__next_scalar(const st_value **args) {
-  return st__to_scalar(st__next(args));
+  return st__scalar_of(st__next(args));
 }
 static inline st_dtype st__next_dtype_or(const st_value **args,
                                          st_dtype otherwise) {

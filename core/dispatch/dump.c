@@ -110,7 +110,7 @@ static st_status check_op(const st_op *op) {
     return st__fail(ST_BAD_STATE, "%s: the active schema is not that of the "
                     "newest definition", op->full);
   }
-  if (t) ST_TRY(st__check_table(op, t, &is_right));
+  if (t) ST_TRY(st__check_dispatch_table(op, t, &is_right));
   if (!is_right) {
     return st__fail(ST_BAD_STATE, "%s: the dispatch table does not match the "
                     "registrations", op->full);

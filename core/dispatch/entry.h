@@ -138,8 +138,8 @@ st_status st__build_table(const st_op *op, const st_table **out);
 void st__drop_table(st_op *op);
 /* Sets *is_right to whether the table equals a newly computed one. Under the
  * mutex. */
-st_status st__check_table(const st_op *op, const st_table *t,
-                          bool *is_right);
+st_status st__check_dispatch_table(const st_op *op, const st_table *t,
+                                   bool *is_right);
 
 /* -- Failures ------------------------------------------------------------- */
 

@@ -224,8 +224,8 @@ st_status st__build_table(const st_op *handle, const st_table **out) {
 
 /* Apart from `retired` a table is plain data in one block, so it can be
  * compared with memcmp. */
-st_status st__check_table(const st_op *op, const st_table *t,
-                          bool *is_right) {
+st_status st__check_dispatch_table(const st_op *op, const st_table *t,
+                                   bool *is_right) {
   const size_t kernels = offsetof(st_table, kernels);
   const st_schema *schema = st__op_schema(op);
   st_table *now = schema ? compute_table(op, schema) : NULL;

@@ -17,7 +17,7 @@ st_value st__of_scalar(const st_scalar *s) {
   }
 }
 
-st_scalar st__to_scalar(const st_value *v) {
+st_scalar st__scalar_of(const st_value *v) {
   switch (v->tag) {
     case ST_TAG_BOOL: return st__scalar_bool(v->u.i != 0);
     case ST_TAG_INT: return st__scalar_int(v->u.i);

@@ -34,7 +34,7 @@ static inline st_value st__of_tensors(st_tensor **p, int n) {
 /* s must outlive the value, which borrows a complex scalar from it. */
 st_value st__of_scalar(const st_scalar *s);
 /* v must be INT, FLOAT, BOOL or COMPLEX (asserted). */
-st_scalar st__to_scalar(const st_value *v);
+st_scalar st__scalar_of(const st_value *v);
 
 static inline bool st__is_none(const st_value *v) {
   return v->tag == ST_TAG_NONE;

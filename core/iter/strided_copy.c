@@ -33,7 +33,7 @@ enum {
   STAGE = 20 << 10,    /* bytes of a staging buffer */
   ALIASED = 1 << 10,   /* rows this far apart map to the same cache set */
   PIECE = 64 << 10,    /* bytes of a tile that is not transposed */
-  GRAIN = 128 << 10,   /* bytes worth a thread */
+  THREAD_BYTES = 128 << 10, /* worth a thread */
   PERIOD = 1 << 15,    /* elements between two questions whether to stop */
   LONG_RUN = 64        /* bytes: runs this long on both sides need no tiles */
 };
@@ -343,5 +343,5 @@ st_status st__move_run(st_move *m) {
   choose(&p, m);
   const int64_t tiles = choose_grid(&p);
   const int64_t bytes = p.tile[0] * p.tile[1] * p.size;
-  return st__parallel_try(0, tiles, GRAIN / bytes, move_tiles, &p);
+  return st__parallel_try(0, tiles, THREAD_BYTES / bytes, move_tiles, &p);
 }

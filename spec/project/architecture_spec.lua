@@ -250,6 +250,26 @@ describe("A kernel object", function()
   end)
 end)
 
+describe("A function", function()
+  it("has a name that no other one of engine and binding has", function()
+    local home, twice = {}, {}
+    for _, name in ipairs(files("core lua/bind", "%.c$")) do
+      for line in ("\n" .. read(name)):gmatch "\n(%l[^\n]*%)? *{?)" do
+        local f = line:match "%f[%w_](st__?[%w_]+)%("
+        if f and not line:find "^static " and not line:find "^return " and
+           not line:find ";$" then
+          if home[f] and home[f] ~= name then
+            twice[#twice + 1] = f .. ": " .. home[f] .. ", " .. name
+          end
+          home[f] = name
+        end
+      end
+    end
+    assert.truthy(home.st__call)
+    assert.same({}, twice)
+  end)
+end)
+
 describe("The libraries", function()
   it("export names that start with st_, and the module its opener", function()
     if SANITIZED then return end

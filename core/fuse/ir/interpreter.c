@@ -84,10 +84,10 @@ static void set_up_operands(interp *m, char **data, const int64_t *strides,
     o->data = data[i];
     o->buffer = m->at[o->slot];
     o->cached = NULL;
-    const bool is_single = i >= p->noutputs &&
-                           p->is_single[o->slot - p->noutputs];
-    o->s0 = is_single ? 0 : strides[i];
-    o->s1 = is_single || is_row ? 0 : strides[n + i];
+    const bool is_scalar = i >= p->noutputs &&
+                           p->is_scalar[o->slot - p->noutputs];
+    o->s0 = is_scalar ? 0 : strides[i];
+    o->s1 = is_scalar || is_row ? 0 : strides[n + i];
     o->size = (int64_t)st__itemsize(d);
     o->move = st__copy_kernel(d, d);
     o->is_aliased = false;
@@ -120,14 +120,14 @@ static bool is_dense(const st_program *p, const operand *o, window w) {
 static void gather(interp *m, operand *o, char *from, window w) {
   const int64_t strides[4] = {o->size, o->s0, w.m0 * o->size, o->s1};
   const int64_t n = w.m0 * w.m1;
-  const bool is_single = o->s0 == 0 && o->s1 == 0;
+  const bool repeats = o->s0 == 0 && o->s1 == 0;
   m->at[o->slot] = o->buffer;
   if (o->cached == from && o->ncached >= n) return;
-  const int64_t all = is_single ? m->p->block : w.m0;
-  o->move((char *[]){o->buffer, from}, strides, all, is_single ? 1 : w.m1,
+  const int64_t all = repeats ? m->p->block : w.m0;
+  o->move((char *[]){o->buffer, from}, strides, all, repeats ? 1 : w.m1,
           NULL);
   o->cached = from;
-  o->ncached = is_single ? all : n;
+  o->ncached = repeats ? all : n;
 }
 
 static void scatter(const operand *o, char *to, window w) {

@@ -245,10 +245,10 @@ typedef struct fakes {
 static st_status new_fake(builder *b, st_arg_spec c, st_tensor **out) {
   int value;
   ST_TRY(st__tensor_empty(ST_DEVICE_META, c.dtype,
-                          c.is_single ? 0 : 2, SHAPE, ST_FORMAT_CONTIGUOUS,
+                          c.is_scalar ? 0 : 2, SHAPE, ST_FORMAT_CONTIGUOUS,
                           out));
   if (c.is_wrapped) (*out)->flags |= ST_FLAG_WRAPPED;
-  ST_TRY(st__ir_input(b->code, c.dtype, c.is_single, &value));
+  ST_TRY(st__ir_input(b->code, c.dtype, c.is_scalar, &value));
   write_value(b, *out, value);
   return ST_OK;
 }

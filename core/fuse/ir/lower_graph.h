@@ -24,7 +24,7 @@
  * ST_DTYPE_NONE: there is no tensor. */
 typedef struct st_arg_spec {
   uint8_t dtype;
-  bool is_single;  /* 0-dim */
+  bool is_scalar;  /* 0-dim */
   bool is_wrapped; /* 0-dim, made of a plain number */
 } st_arg_spec;
 
@@ -39,7 +39,8 @@ static inline st_arg_spec st__arg_spec_of(const st_tensor *t) {
 st_status st__lower_graph(const st_graph *g, const st_arg_spec *inputs,
                           const st_scalar *params,
                           const uint8_t *out_dtypes, st_program **out);
-/* Whether that succeeds for float32 and scalars of 1. */
+/* Whether that succeeds for float32 and scalars of 1. It makes the program,
+ * since a graph may exceed the limits of programs. */
 st_status st__lower_for_float32(const st_graph *g);
 /* Whether a graph without scalar inputs can be lowered; makes no program. */
 st_status st__is_pointwise(const st_graph *g, const st_arg_spec *inputs,

@@ -75,7 +75,7 @@ typedef struct st_program {
   uint8_t order[ST_PROGRAM_OPERANDS]; /* of inputs: Note [Operand order
                                          decides the layout] */
   uint8_t in_dtype[ST_PROGRAM_OPERANDS], out_dtype[ST_PROGRAM_OPERANDS];
-  bool is_single[ST_PROGRAM_OPERANDS]; /* of inputs: one element */
+  bool is_scalar[ST_PROGRAM_OPERANDS]; /* of inputs: 0-dim */
   int64_t block, grain;
   size_t arena;            /* bytes used of the arena */
   char *consts;            /* owned; each constant is repeated for a block */
@@ -100,7 +100,7 @@ void st__program_retain(st_program *p);
 void st__program_release(st_program **p);
 
 /* Runs p over a built iterator, whose operands are the outputs, then the inputs
- * in p->order, each in its own dtype. Cannot fail. */
+ * in p->order, each in its own dtype. Fails only with INTERRUPTED. */
 __attribute__((warn_unused_result))
 st_status st__program_run(const st_program *p, st_iter *it);
 /* The same over n0 x n1 elements, as an st_loop. ctx is the program. */

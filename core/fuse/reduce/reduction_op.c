@@ -104,7 +104,7 @@ static void read_args(const st_schema *s, int nargs, const st_value *args,
     } else if (arg->type == ST_TYPE_FLOAT) {
       c->params[nparams++] = st__scalar_float(st__to_float(&args[i], 0));
     } else {
-      c->params[nparams++] = st__to_scalar(&args[i]);
+      c->params[nparams++] = st__scalar_of(&args[i]);
     }
   }
 }

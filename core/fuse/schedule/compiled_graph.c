@@ -159,7 +159,8 @@ enum {
           ST_ITER_SAME_DEVICE | ST_ITER_CPU_SCALARS | ST_ITER_BORROWED
 };
 
-/* The program casts, so the iterator does not. */
+/* The program casts, so the iterator does not: given any static dtype, it looks
+ * for no common one, and each output has its own. */
 st_status st__program_iter(st_iter *it, const st_program *p,
                            st_tensor *const *inputs, st_tensor *const *outs) {
   st__iter_init(it, FLAGS);

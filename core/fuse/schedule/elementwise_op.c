@@ -50,7 +50,7 @@ static st_scalar number_of(const st_arg *arg, const st_value *v) {
   if (arg->type == ST_TYPE_FLOAT) {
     return st__scalar_float(st__to_float(v, 0));
   }
-  return st__to_scalar(v);
+  return st__scalar_of(v);
 }
 
 void st__graph_args(const st_schema *s, int nargs, const st_value *args,
@@ -357,6 +357,7 @@ st_status st__library_elementwise(st_library *lib, const char *schema,
     .tags = ST_OPTAG_POINTWISE };
   f->schema = s;
   status = define_all(lib, s, &d, f);
+  /* After a failure g still belongs to the caller; f drops its reference. */
   if (status != ST_OK) st__graph_retain(g);
   s = NULL;
   st__compiled_release(f);

@@ -244,7 +244,7 @@ static st_status wrap_numbers(const st_graph_node *n, st_value *args,
         n->schema->args[i].type != ST_TYPE_TENSOR) {
       continue;
     }
-    const st_scalar s = st__to_scalar(&args[i]);
+    const st_scalar s = st__scalar_of(&args[i]);
     ST_TRY(st__tensor_from_scalar(s, scalar_dtype(s.kind), true, &wrapped[i]));
     args[i] = st__of_tensor(wrapped[i]);
   }

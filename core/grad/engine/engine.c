@@ -192,7 +192,7 @@ static st_status has_nan(st_tensor *t, bool *out) {
   if (st__scope_ok(&c)) {
     st_value v, arg = st__of_tensor(any);
     c.status = st__invoke(ST_OP_item, 1, &arg, &v);
-    if (st__scope_ok(&c)) s = st__to_scalar(&v);
+    if (st__scope_ok(&c)) s = st__scalar_of(&v);
   }
   *out = s.u.i != 0;
   return st__scope_end(&c, 0, NULL, NULL);

@@ -218,7 +218,7 @@ static st_status reversed(frame *f, int op, const st_value *number,
   }
   ST_TRY(call(f, ST_OP_reciprocal, 1, args, out));
   const st_value scaled[] = {out->value, *number};
-  const st_scalar s = st__to_scalar(number);
+  const st_scalar s = st__scalar_of(number);
   if (real_of(s) == 1 && imag_of(s) == 0) return ST_OK;
   return call(f, ST_OP_mul_Scalar, 2, scaled, out);
 }
@@ -253,8 +253,8 @@ static st_status binary(frame *f, const st_expr *t, st_helper_arg *out) {
   if (first && second) return call(f, tensor_overload(t->op), 2, args, out);
   if (first) return call(f, scalar_overload(t->op), 2, args, out);
   if (second) return reversed(f, t->op, &a.value, &b.value, out);
-  return keep_scalar(f, arithmetic(t->op, st__to_scalar(&a.value),
-                                   st__to_scalar(&b.value)), out);
+  return keep_scalar(f, arithmetic(t->op, st__scalar_of(&a.value),
+                                   st__scalar_of(&b.value)), out);
 }
 
 static st_status negative(frame *f, const st_expr *t, st_helper_arg *out) {
@@ -265,7 +265,7 @@ static st_status negative(frame *f, const st_expr *t, st_helper_arg *out) {
   }
   if (!is_number(&a.value)) return bad_operand(f);
   return keep_scalar(f, arithmetic('-', st__scalar_int(0),
-                                   st__to_scalar(&a.value)), out);
+                                   st__scalar_of(&a.value)), out);
 }
 
 static st_status choice(frame *f, const st_expr *t, st_helper_arg *out) {
@@ -275,7 +275,7 @@ static st_status choice(frame *f, const st_expr *t, st_helper_arg *out) {
   const bool is_none = c.value.tag == ST_TAG_NONE;
   if (!is_text && !is_none && !is_number(&c.value)) return bad_operand(f);
   const bool yes = is_text ||
-                   (!is_none && real_of(st__to_scalar(&c.value)) != 0);
+                   (!is_none && real_of(st__scalar_of(&c.value)) != 0);
   return evaluate(f, t->children[yes ? 1 : 2], out);
 }
 

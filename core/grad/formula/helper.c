@@ -80,7 +80,7 @@ static st_status imaginary(int n, const st_helper_arg *args, st_value *out) {
 
 static st_status ln(int n, const st_helper_arg *args, st_value *out) {
   const st_value *v = st__read_value(&args);
-  const st_scalar s = st__to_scalar(v);
+  const st_scalar s = st__scalar_of(v);
   (void)n;
   if (s.kind == ST_SCALAR_COMPLEX) {
     return return_scalar(st__scalar_complex(log(hypot(s.u.c[0], s.u.c[1])),
@@ -165,7 +165,7 @@ static st_status conjugate(int n, const st_helper_arg *args, st_value *out) {
 static st_status scale(int n, const st_helper_arg *args, st_value *out) {
   const st_value *grad = st__read_value(&args);
   const st_value *factor = st__read_value(&args);
-  const st_scalar s = st__to_scalar(factor);
+  const st_scalar s = st__scalar_of(factor);
   const st_scalar c = s.kind == ST_SCALAR_COMPLEX
                       ? st__scalar_complex(s.u.c[0], -s.u.c[1]) : s;
   (void)n;

@@ -101,7 +101,7 @@ static st_status make_sequence(sequence *q, st_options o, st_value *ret) {
                                               write_range, q);
     if (status != ST_OK) return st__tensor_release(&t), status;
   }
-  ST_TRY(st__to_device(&t, o.device, &out));
+  ST_TRY(st__copy_to_device(&t, o.device, &out));
   *ret = st__of_tensor(out);
   return ST_OK;
 }
@@ -295,7 +295,7 @@ static st_status make_eye(int64_t n, int64_t m, const st_value *options,
                        st__data(t) + i * (m + 1) * size);
     }
   }
-  ST_TRY(st__to_device(&t, o.device, &out));
+  ST_TRY(st__copy_to_device(&t, o.device, &out));
   *ret = st__of_tensor(out);
   return ST_OK;
 }

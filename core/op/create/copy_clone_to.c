@@ -276,7 +276,7 @@ ST_BOXED(st__box_is_nonzero) {
                     ST_SHAPE_TEXT(self->u.tensor));
   }
   ST_TRY(st__invoke(ST_OP_item, 1, self, &item));
-  const st_scalar s = st__to_scalar(&item);
+  const st_scalar s = st__scalar_of(&item);
   st__value_clear(&item);
   *rets = st__of_bool(is_nonzero(&s));
   return ST_OK;
@@ -325,7 +325,7 @@ static st_status operand(const st_value *v, st_tensor **out) {
     st__tensor_retain(*out);
     return ST_OK;
   }
-  const st_scalar s = st__to_scalar(v);
+  const st_scalar s = st__scalar_of(v);
   return st__tensor_from_scalar(s, st__scalar_dtype(s), true, out);
 }
 

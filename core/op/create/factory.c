@@ -136,7 +136,7 @@ st_status st__fill_new(st_tensor *t, st_scalar s) {
   return ST_OK;
 }
 
-st_status st__to_device(st_tensor **t, st_device device, st_tensor **out) {
+st_status st__copy_to_device(st_tensor **t, st_device device, st_tensor **out) {
   if (device == (st_device)(*t)->device) {
     *out = *t;
     *t = NULL;

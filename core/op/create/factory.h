@@ -36,7 +36,7 @@ st_status st__new_empty_like(const st_tensor *t, st_options o,
 /* Sets every element of t, a new dense tensor, to s. */
 st_status st__fill_new(st_tensor *t, st_scalar s);
 /* *out is *t on device: *t itself or a copy. Always consumes *t. */
-st_status st__to_device(st_tensor **t, st_device device, st_tensor **out);
+st_status st__copy_to_device(st_tensor **t, st_device device, st_tensor **out);
 
 /* OK for CPU and Meta tensors. NO_KERNEL for an extension device, which must
  * register its own kernel. BAD_STATE for a zero tensor that has no memory. */

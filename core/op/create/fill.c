@@ -90,7 +90,7 @@ st_status st__check_scalar_named(const char *name, st_scalar v,
 
 st_status st__check_scalar_arg(const st_run *r, int i, st_dtype dtype) {
   return st__check_scalar_named(r->call->schema->args[i].name,
-                                st__to_scalar(&r->args[i]), dtype);
+                                st__scalar_of(&r->args[i]), dtype);
 }
 
 /* -- Dense tensors -------------------------------------------------------- */

@@ -163,7 +163,7 @@ static st_status triangle_indices(const st_value *args, bool upper,
   }
   st__tensor_release(&t);
   ST_TRY(status);
-  ST_TRY(st__to_device(&cast, o.device, &out));
+  ST_TRY(st__copy_to_device(&cast, o.device, &out));
   *ret = st__of_tensor(out);
   return ST_OK;
 }

@@ -22,7 +22,7 @@ ST_BOXED(st__box_selu) {
 
 ST_BOXED(st__box_celu) {
   const st_value self = *st__next(&args), alpha = *st__next(&args);
-  const double slope = st__scalar_to_double(st__to_scalar(&alpha));
+  const double slope = st__scalar_to_double(st__scalar_of(&alpha));
   if (slope == 0) return st__fail(ST_BAD_VALUE, "alpha must not be 0");
   const st_value all[] = {self, alpha, st__of_float(1),
                           st__of_float(1 / slope)};

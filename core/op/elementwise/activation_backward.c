@@ -9,7 +9,7 @@
 /* The sign of self follows from the sign of the result only if the slope is
  * not negative. */
 static st_status check_slope(const st_run *r, int slope, int is_result) {
-  const double s = st__scalar_to_double(st__to_scalar(&r->args[slope]));
+  const double s = st__scalar_to_double(st__scalar_of(&r->args[slope]));
   if (!st__to_bool(&r->args[is_result], false) || s >= 0) return ST_OK;
   return st__fail(ST_BAD_VALUE, "%s is negative (%g), so the gradient cannot "
                   "be computed from the result",

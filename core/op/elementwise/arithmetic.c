@@ -76,7 +76,7 @@ static st_status check_divisor(const st_run *r) {
 
 /* alpha is the last argument. */
 static st_scalar get_alpha(const st_run *r) {
-  return st__to_scalar(&r->args[2]);
+  return st__scalar_of(&r->args[2]);
 }
 
 static st_status build_sum(st_run *r, st_inputs *in) {
@@ -206,11 +206,11 @@ static st_status power_impl(st_run *r, st_scalar exponent) {
 }
 
 st_status st__pow_scalar_meta(st_run *r) {
-  return power_meta(r, st__to_scalar(&r->args[1]));
+  return power_meta(r, st__scalar_of(&r->args[1]));
 }
 
 st_status st__pow_scalar_impl(st_run *r) {
-  return power_impl(r, st__to_scalar(&r->args[1]));
+  return power_impl(r, st__scalar_of(&r->args[1]));
 }
 
 st_status st__square_meta(st_run *r) {

@@ -22,7 +22,7 @@ static st_status clamp_dtype(const st_run *r, st_dtype *out) {
   st_scalar s[2];
   int n = 0;
   for (int i = 1; i <= clamp_bounds(r); i++) {
-    if (!st__is_none(&r->args[i])) s[n++] = st__to_scalar(&r->args[i]);
+    if (!st__is_none(&r->args[i])) s[n++] = st__scalar_of(&r->args[i]);
   }
   return st__dtype_among(r, s, n, out);
 }
@@ -44,7 +44,7 @@ static st_status check_bounds(const st_run *r, st_dtype d) {
   for (int i = 1; i <= clamp_bounds(r); i++) {
     if (st__is_none(&r->args[i])) continue;
     any = true;
-    ST_TRY(check_bound(st__to_scalar(&r->args[i]), d,
+    ST_TRY(check_bound(st__scalar_of(&r->args[i]), d,
                        r->call->schema->args[i].name));
   }
   if (any) return ST_OK;
@@ -167,7 +167,7 @@ static st_status masked_value(const st_run *r, st_tensor **out) {
                     "shape %s", ST_SHAPE_TEXT(t));
   }
   if (!t) {
-    v = st__to_scalar(&r->args[2]);
+    v = st__scalar_of(&r->args[2]);
   } else if (!st__is_meta(t)) {
     v = st__scalar_load(t->dtype, st__data(t));
   } else {
@@ -210,7 +210,7 @@ st_status st__masked_fill_meta(st_run *r) {
 
 /* lerp.Scalar: the weight must be representable in the common dtype. */
 st_status st__lerp_meta(st_run *r) {
-  const st_scalar weight = st__to_scalar(&r->args[2]);
+  const st_scalar weight = st__scalar_of(&r->args[2]);
   st_inputs in;
   ST_TRY(st__get_inputs(r, &in));
   ST_TRY(st__build_pointwise(r, ST_ITER_BINARY, &in, ST_DTYPE_NONE));

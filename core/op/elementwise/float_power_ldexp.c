@@ -17,7 +17,7 @@ static st_value factor(st_op_scope *c, const st_value *v, st_dtype d,
   if (v->tag == ST_TAG_TENSOR) {
     return st__of_tensor(st__apply_to(c, v->u.tensor, d));
   }
-  *s = st__to_scalar(v);
+  *s = st__scalar_of(v);
   if (s->kind != ST_SCALAR_COMPLEX) {
     *s = st__scalar_float(st__scalar_to_double(*s));
   }

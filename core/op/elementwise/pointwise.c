@@ -63,7 +63,7 @@ st_status st__get_inputs(const st_run *r, st_inputs *in) {
     if (t) {
       add_tensor(in, t);
     } else if (st__is_scalar_operand(&args[i])) {
-      const st_status status = st__add_scalar(in, st__to_scalar(&r->args[i]));
+      const st_status status = st__add_scalar(in, st__scalar_of(&r->args[i]));
       if (status != ST_OK) return st__release_inputs(in), status;
     }
   }
@@ -137,7 +137,7 @@ void st__get_scalars(const st_run *r, st_params *k) {
       continue;
     }
     ST_ASSERT(at < (int)(sizeof k->s / sizeof *k->s));
-    if (is_scalar(&r->args[i])) k->s[at] = st__to_scalar(&r->args[i]);
+    if (is_scalar(&r->args[i])) k->s[at] = st__scalar_of(&r->args[i]);
     at++;
   }
 }

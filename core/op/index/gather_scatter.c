@@ -223,13 +223,13 @@ st_status st__scatter_src_impl(st_run *r) {
 
 st_status st__scatter_value_meta(st_run *r) {
   const st_tensor *self = st__arg_tensor(r, 0);
-  const st_scalar value = st__to_scalar(&r->args[3]);
+  const st_scalar value = st__scalar_of(&r->args[3]);
   ST_TRY(st__check_scalar_fits(value, self->dtype));
   return st__scatter_check(r, NULL);
 }
 
 st_status st__scatter_value_impl(st_run *r) {
-  const st_scalar value = st__to_scalar(&r->args[3]);
+  const st_scalar value = st__scalar_of(&r->args[3]);
   st_tensor *src = NULL;
   ST_TRY(st__tensor_from_scalar(value, r->out[0]->dtype, false, &src));
   const st_status status = scatter_impl(r, src);
@@ -287,13 +287,13 @@ static st_status slices_impl(st_run *r, st_scalar alpha) {
 
 st_status st__index_add_meta(st_run *r) {
   const st_tensor *self = st__arg_tensor(r, 0);
-  const st_scalar alpha = st__to_scalar(&r->args[4]);
+  const st_scalar alpha = st__scalar_of(&r->args[4]);
   ST_TRY(st__check_scalar_fits(alpha, self->dtype));
   return st__slices_check(r);
 }
 
 st_status st__index_add_impl(st_run *r) {
-  const st_scalar alpha = st__to_scalar(&r->args[4]);
+  const st_scalar alpha = st__scalar_of(&r->args[4]);
   return slices_impl(r, alpha);
 }
 

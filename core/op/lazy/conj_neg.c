@@ -128,7 +128,7 @@ static st_status expand_zero(const st_tensor *t, st_tensor **out) {
   return status;
 }
 
-st_status st__resolve(const st_tensor *t, st_tensor **out) {
+st_status st__resolve_lazy(const st_tensor *t, st_tensor **out) {
   const st_value arg = st__of_tensor(t);
   if (st__is_zero(t)) return expand_zero(t, out);
   if (st__is_lazy(t)) return st__invoke1(ST_OP_clone, 1, &arg, out);
@@ -177,7 +177,7 @@ static st_status check_written(const resolved_args *l, int i) {
 static st_status replace(const resolved_args *l, st_tensor **slot) {
   st_tensor *plain = NULL;
   if (!has_bits(l, *slot)) return ST_OK;
-  ST_TRY(st__resolve(*slot, &plain));
+  ST_TRY(st__resolve_lazy(*slot, &plain));
   st__tensor_release(slot);
   *slot = plain;
   return ST_OK;

@@ -9,7 +9,7 @@
 
 /* t itself, retained, if it is not lazy, otherwise a materialized copy. *out is
  * read-only: for a zero tensor it is one zero, expanded. */
-st_status st__resolve(const st_tensor *t, st_tensor **out);
+st_status st__resolve_lazy(const st_tensor *t, st_tensor **out);
 
 /* The fallback of the keys Conjugate, Negative and ZeroTensor. */
 st_status st__run_resolved(const st_call *call, const st_value *args,

@@ -106,7 +106,7 @@ ST_BOXED(st__box_renorm) {
   const st_value *maxnorm = st__next(&args);
   st_op_scope c = {.n = 0};
   int at = 0;
-  ST_TRY(check_renorm(self, st__to_scalar(p), st__to_scalar(maxnorm)));
+  ST_TRY(check_renorm(self, st__scalar_of(p), st__scalar_of(maxnorm)));
   ST_TRY(st__wrap_dim(dim, self->ndim, &at));
   const st_tensor *norm = slice_norms(&c, self, *p, at);
   const st_tensor *larger = st__apply_with(&c, ST_OP_gt_Scalar, norm,

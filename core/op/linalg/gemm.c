@@ -17,8 +17,8 @@
 #include "op/linalg/blas.h"
 
 /* In multiplications. Below SMALL, a BLAS call does not pay. Above LARGE, BLAS
- * runs a product on all threads; in between, each thread takes part of the
- * batch. */
+ * runs a product on all threads; in between, each thread takes eight products
+ * of a batch or more, and BLAS decides about its own threads. */
 enum { SMALL = 4096, LARGE = 1 << 22 };
 /* Between two questions whether to stop: multiplications of float32, of about
  * 0.2 s on one core; and elements of a matrix times a vector. */

@@ -77,7 +77,7 @@ typedef struct addends {
 } addends;
 
 static bool scalar_equals(const st_value *v, double x) {
-  const st_scalar s = st__to_scalar(v);
+  const st_scalar s = st__scalar_of(v);
   return s.kind != ST_SCALAR_COMPLEX && st__scalar_to_double(s) == x;
 }
 
@@ -169,8 +169,8 @@ static st_tensor *addr_columns(st_op_scope *c, const addends *a) {
 /* BAD_VALUE unless the dtype of self can hold beta and alpha. */
 static st_status check_scalars(const addends *a) {
   const st_dtype d = a->self->dtype;
-  ST_TRY(st__check_scalar_named("beta", st__to_scalar(a->beta), d));
-  return st__check_scalar_named("alpha", st__to_scalar(a->alpha), d);
+  ST_TRY(st__check_scalar_named("beta", st__scalar_of(a->beta), d));
+  return st__check_scalar_named("alpha", st__scalar_of(a->alpha), d);
 }
 
 ST_BOXED(st__box_addr) {

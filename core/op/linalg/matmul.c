@@ -177,7 +177,7 @@ static st_status add_product(st_run *r, st_tensor *sum) {
   const st_tensor *self = st__next_tensor(&args);
   st_tensor *a = st__next_tensor(&args), *b = st__next_tensor(&args);
   const st_value *beta = st__next(&args);
-  const st_scalar alpha = st__next_scalar(&args), by = st__to_scalar(beta);
+  const st_scalar alpha = st__next_scalar(&args), by = st__scalar_of(beta);
   ST_TRY(st__copy(sum, self));
   if (a->numel > 0 || b->ndim > 1 || st__scalar_is_zero(by)) {
     return multiply(a, b, sum, alpha, by);

@@ -65,7 +65,7 @@ static st_status combination_indices(const st_tensor *self, int64_t r,
       (int64_t *)(void *)st__data(t), rows, r, n, repeats);
     if (status != ST_OK) return st__tensor_release(&t), status;
   }
-  return st__to_device(&t, self->device, out);
+  return st__copy_to_device(&t, self->device, out);
 }
 
 ST_BOXED(st__box_combinations) {

@@ -24,7 +24,7 @@ static bool is_negative(const st_tensor *t, st_status *status) {
   *status = st__invoke(ST_OP_item, 1, &least, &number);
   st__value_clear(&least);
   if (*status != ST_OK) return false;
-  return st__scalar_to_double(st__to_scalar(&number)) < 0;
+  return st__scalar_to_double(st__scalar_of(&number)) < 0;
 }
 
 static st_status check_weights(const st_tensor *t, const observations *o,

@@ -364,7 +364,7 @@ st_status st__tensor_text(const st_tensor *t, const st_print_options *options,
     const st_status status = st__to_cpu(t, &here);
     if (status != ST_OK && status != ST_NO_KERNEL) return status;
   } else if (st__is_lazy(t) && !st__is_meta(t)) {
-    ST_TRY(st__resolve(t, &here));
+    ST_TRY(st__resolve_lazy(t, &here));
   }
   const st_status status = write_text(here ? here : t, device, options, out);
   st__tensor_release(&here);

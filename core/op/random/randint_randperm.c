@@ -335,7 +335,7 @@ static st_status permutation(int64_t n, st_value generator,
     st__tensor_release(&t);
   }
   if (status != ST_OK) return st__tensor_release(&cast), status;
-  ST_TRY(st__to_device(&cast, o.device, &out));
+  ST_TRY(st__copy_to_device(&cast, o.device, &out));
   *ret = st__of_tensor(out);
   return ST_OK;
 }

@@ -317,7 +317,7 @@ st_status st__std_impl(st_run *r) { return reduce_var(r, true); }
 static double get_power(const st_run *r) {
   const st_value *p = st__named_arg(r, "ord");
   if (!p) p = st__named_arg(r, "p");
-  return p ? st__scalar_to_double(st__to_scalar(p)) : 2;
+  return p ? st__scalar_to_double(st__scalar_of(p)) : 2;
 }
 
 st_status st__norm_meta(st_run *r) {

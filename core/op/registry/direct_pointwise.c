@@ -94,7 +94,7 @@ static bool is_number(const st_value *v) {
 /* The dtype of a number before its conversion. */
 static st_dtype number_dtype(const st_value *v) {
   return v->tag == ST_TAG_TENSOR ? v->u.tensor->dtype
-                                 : st__widest_dtype(st__to_scalar(v).kind);
+                                 : st__widest_dtype(st__scalar_of(v).kind);
 }
 
 static bool find_operands(const st_value *args, int n, operands *o) {
@@ -153,7 +153,7 @@ static void convert(const st_value *v, st_dtype d, char *element) {
   char *from = wide;
   const st_dtype dtype = number_dtype(v);
   if (v->tag == ST_TAG_TENSOR) from = st__data(v->u.tensor);
-  else st__scalar_store(st__to_scalar(v), dtype, wide);
+  else st__scalar_store(st__scalar_of(v), dtype, wide);
   st__copy_kernel(d, dtype)((char *[]){element, from}, strides, 1, 1, NULL);
 }
 

@@ -224,7 +224,7 @@ ST_BOXED(st__box_tensor_split_indices) {
  * fallbacks of lazy keys have not resolved its arguments. */
 static st_status read_indices(const st_tensor *at, st_tensor **out) {
   st_tensor *plain = NULL;
-  ST_TRY(st__resolve(at, &plain));
+  ST_TRY(st__resolve_lazy(at, &plain));
   const st_status status = st__to_cpu(plain, out);
   st__tensor_release(&plain);
   return status;

@@ -56,7 +56,7 @@ static bool wrong_type(st__frame *f, const st_arg *a, int idx) {
 static bool wrong_element(st__frame *f, const st_arg *a, int k) {
   char want[128], got[96];
   if (f->why) {
-    st__describe_type(a, want, sizeof want);
+    st__arg_type_text(a, want, sizeof want);
     st__describe_value(f->h, f->L, -1, got, sizeof got);
     mismatch(f, a, "argument '%s' must be %s, element %d is %s", a->name, want,
              k, got);
@@ -365,7 +365,7 @@ static bool convert_single(st__frame *f, int i, const st_arg *a, int idx) {
 
 static bool other_keys(st__frame *f, const st_arg *a) {
   char want[128];
-  st__describe_type(a, want, sizeof want);
+  st__arg_type_text(a, want, sizeof want);
   return mismatch(f, a, "argument '%s' must be %s, got a table with other "
                   "keys; keywords go into the last argument", a->name, want);
 }

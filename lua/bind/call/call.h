@@ -113,10 +113,11 @@ typedef struct st__packet {
 
 /* Selects an overload and fills f; false when none fits. The caller has set h,
  * L, first, npos, keywords, nkeywords, is_method and is_complete. */
-bool st__resolve(st__frame *f, const st__packet *p);
+bool st__resolve_overload(st__frame *f, const st__packet *p);
 /* The same with one overload. */
 bool st__match_overload(st__frame *f, const st_op *op);
-/* Raises an error that says why st__resolve failed, with calls that fit. */
+/* Raises an error that says why st__resolve_overload failed, with calls that
+ * fit. */
 void st__raise_mismatch(st__frame *f, const st__packet *p);
 
 /* -- resolution_cache.c ---------------------------------------------------- */
@@ -136,7 +137,7 @@ void st__advise(const st__frame *f, const st__packet *p);
 /* -- describe_call.c, continued -------------------------------------------- */
 
 /* Writes what an argument takes, in the words of Lua: "a list of integers". */
-void st__describe_type(const st_arg *a, char *buf, size_t size);
+void st__arg_type_text(const st_arg *a, char *buf, size_t size);
 /* Writes what the value at idx is: "string 'a'", "number 2.5", "table". */
 void st__describe_value(st__state *h, lua_State *L, int idx, char *buf,
                         size_t size);
@@ -170,8 +171,8 @@ st_status st__run_frame(st__frame *f, st__request *req);
 int st__return_frame(st__frame *f, st__request *req);
 /* Resolves and calls an overload with the arguments from stack index first on;
  * returns the number of results pushed. */
-int st__call(st__state *h, lua_State *L, st__packet *p, int first,
-             bool is_method);
+int st__call_operator(st__state *h, lua_State *L, st__packet *p, int first,
+                      bool is_method);
 /* Pushes a result as a Lua value, which takes over what v owns. [+1] */
 void st__push_value(st__state *h, lua_State *L, const st_arg *a, st_value *v);
 /* Calls op and stores its one tensor result in ud, a userdata on the Lua

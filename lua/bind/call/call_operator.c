@@ -347,9 +347,9 @@ void st__resolve_frame(st__state *h, lua_State *L, st__packet *p, int first,
   f->L = L;
   f->first = first;
   split_keywords(f, p, top);
-  if (st__resolve(f, p)) return;
+  if (st__resolve_overload(f, p)) return;
   st__refresh(h, L, p);
-  if (st__resolve(f, p)) return;
+  if (st__resolve_overload(f, p)) return;
   st__advise(f, p);
   st__raise_mismatch(f, p);
 }
@@ -378,8 +378,8 @@ int st__return_frame(st__frame *f, st__request *req) {
   return n;
 }
 
-int st__call(st__state *h, lua_State *L, st__packet *p, int first,
-             bool is_method) {
+int st__call_operator(st__state *h, lua_State *L, st__packet *p, int first,
+                      bool is_method) {
   st__frame f;
   st__request req = {.kind = ST_REQUEST_CONVERTED};
   f.is_method = is_method;

@@ -72,7 +72,7 @@ static void describe(const st_arg *a, const char *either, char *buf,
   }
 }
 
-void st__describe_type(const st_arg *a, char *buf, size_t size) {
+void st__arg_type_text(const st_arg *a, char *buf, size_t size) {
   describe(a, " or ", buf, size);
 }
 
@@ -116,7 +116,7 @@ void st__set_reason(st__frame *f, const st_arg *a, int idx) {
   };
   snprintf(r->name, sizeof r->name, "%s", a->name);
   describe(a, "|", r->want, sizeof r->want);
-  st__describe_type(a, want, sizeof want);
+  st__arg_type_text(a, want, sizeof want);
   if (!idx) {
     snprintf(r->text, sizeof r->text, "argument '%s', %s, is missing",
              r->name, want);

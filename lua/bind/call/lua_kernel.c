@@ -101,7 +101,7 @@ static void fail_result(const run *r, const st__frame *f, int i, int idx) {
   char want[128], got[96];
   const char *element = lua_istable(f->L, idx)
                         ? strstr(f->why->text, "element ") : NULL;
-  st__describe_type(&r->results[i], want, sizeof want);
+  st__arg_type_text(&r->results[i], want, sizeof want);
   st__describe_value(f->h, f->L, idx, got, sizeof got);
   st__error(f->h, f->L, ST_BAD_TYPE, "%s: result %d of the Lua function from "
             "%s must be %s, %s %s", st__short_name(st_op_name(r->op)), i + 1,

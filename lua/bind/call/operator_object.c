@@ -89,18 +89,18 @@ static int packet_gc(lua_State *L) {
 
 /* Upvalues: binding state, packet. */
 static int call_function(lua_State *L) {
-  return st__call(st__state_of(L), L, lua_touserdata(L, lua_upvalueindex(2)),
-                  1, false);
+  return st__call_operator(st__state_of(L), L,
+                           lua_touserdata(L, lua_upvalueindex(2)), 1, false);
 }
 
 static int call_method(lua_State *L) {
-  return st__call(st__state_of(L), L, lua_touserdata(L, lua_upvalueindex(2)),
-                  1, true);
+  return st__call_operator(st__state_of(L), L,
+                           lua_touserdata(L, lua_upvalueindex(2)), 1, true);
 }
 
 static int packet_call(lua_State *L) {
   packet *p = check_packet(L);
-  return st__call(st__state_of(L), L, p, 2, false);
+  return st__call_operator(st__state_of(L), L, p, 2, false);
 }
 
 bool st__push_callable(st__state *h, lua_State *L, const char *name,

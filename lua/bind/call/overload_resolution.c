@@ -392,7 +392,7 @@ static bool try_both(st__frame *f, const st__packet *p, st__reason *why) {
   return f->needs_wrap && try_all(f, p, &best, why);
 }
 
-bool st__resolve(st__frame *f, const st__packet *p) {
+bool st__resolve_overload(st__frame *f, const st__packet *p) {
   f->why = NULL;
   f->is_packet = !p->is_overload;
   return try_both(f, p, NULL);

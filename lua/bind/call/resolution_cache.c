@@ -6,10 +6,11 @@
  * {out = tensor} behind them. Numbers count as three types: 0, which is no
  * index, other integers, and the rest. So a packet caches its last resolutions
  * by these types. A hit fills the frame without trying overloads; it gives what
- * st__resolve would give. An entry is valid until an operator is redefined or
- * removed anywhere, or until the packet lists its overloads again. A resolution
- * that passed over an undefined overload is not cached, since defining that
- * would change it. STRIDED_SHORTCUTS=0 in the environment disables the cache.
+ * st__resolve_overload would give. An entry is valid until an operator is
+ * redefined or removed anywhere, or until the packet lists its overloads again.
+ * A resolution that passed over an undefined overload is not cached, since
+ * defining that would change it. STRIDED_SHORTCUTS=0 in the environment
+ * disables the cache.
  */
 
 #include <stdlib.h>
