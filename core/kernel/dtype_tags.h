@@ -115,35 +115,57 @@ static inline T_b1 st_param_b1(const st_params *k, int i) {
  * for a dtype that uses vector maths, and M_HALF for a half type, which wraps
  * the float32 body in conversions. */
 #define ST_LIST_INT(M, ...)                                                  \
-  M##_LOOP(u1, __VA_ARGS__) M##_LOOP(i1, __VA_ARGS__)                        \
-  M##_LOOP(i2, __VA_ARGS__) M##_LOOP(i4, __VA_ARGS__)                        \
-  M##_LOOP(i8, __VA_ARGS__)
+  M##_LOOP(u1, __VA_ARGS__)                                                  \
+  M##_LOOP(i1, __VA_ARGS__) M##_LOOP(i2, __VA_ARGS__)                        \
+  M##_LOOP(i4, __VA_ARGS__) M##_LOOP(i8, __VA_ARGS__)
 #define ST_LIST_BOOL(M, ...) M##_LOOP(b1, __VA_ARGS__)
-#define ST_LIST_HALF(M, ...) M##_HALF(f2, __VA_ARGS__) M##_HALF(bf, __VA_ARGS__)
 #define ST_LIST_WIDE(M, ...)                                                 \
   M##_LOOP(f4, __VA_ARGS__) M##_LOOP(f8, __VA_ARGS__)
 #define ST_LIST_FLOAT(M, ...)                                                \
-  ST_LIST_WIDE(M, __VA_ARGS__) ST_LIST_HALF(M, __VA_ARGS__)
+  M##_LOOP(f4, __VA_ARGS__) M##_LOOP(f8, __VA_ARGS__)                        \
+  M##_HALF(f2, __VA_ARGS__) M##_HALF(bf, __VA_ARGS__)
 #define ST_LIST_VECTOR(M, ...)                                               \
   M##_VEC(f4, __VA_ARGS__) M##_VEC(f8, __VA_ARGS__)                          \
-  ST_LIST_HALF(M, __VA_ARGS__)
+  M##_HALF(f2, __VA_ARGS__) M##_HALF(bf, __VA_ARGS__)
 #define ST_LIST_COMPLEX(M, ...)                                              \
   M##_LOOP(c4, __VA_ARGS__) M##_LOOP(c8, __VA_ARGS__)
 #define ST_LIST_INT_BOOL(M, ...)                                             \
-  ST_LIST_INT(M, __VA_ARGS__) ST_LIST_BOOL(M, __VA_ARGS__)
+  M##_LOOP(u1, __VA_ARGS__)                                                  \
+  M##_LOOP(i1, __VA_ARGS__) M##_LOOP(i2, __VA_ARGS__)                        \
+  M##_LOOP(i4, __VA_ARGS__) M##_LOOP(i8, __VA_ARGS__)                        \
+  M##_LOOP(b1, __VA_ARGS__)
 #define ST_LIST_REAL(M, ...)                                                 \
-  ST_LIST_INT(M, __VA_ARGS__) ST_LIST_FLOAT(M, __VA_ARGS__)
+  M##_LOOP(u1, __VA_ARGS__)                                                  \
+  M##_LOOP(i1, __VA_ARGS__) M##_LOOP(i2, __VA_ARGS__)                        \
+  M##_LOOP(i4, __VA_ARGS__) M##_LOOP(i8, __VA_ARGS__)                        \
+  M##_LOOP(f4, __VA_ARGS__) M##_LOOP(f8, __VA_ARGS__)                        \
+  M##_HALF(f2, __VA_ARGS__) M##_HALF(bf, __VA_ARGS__)
 #define ST_LIST_REAL_BOOL(M, ...)                                            \
-  ST_LIST_REAL(M, __VA_ARGS__) ST_LIST_BOOL(M, __VA_ARGS__)
+  M##_LOOP(u1, __VA_ARGS__)                                                  \
+  M##_LOOP(i1, __VA_ARGS__) M##_LOOP(i2, __VA_ARGS__)                        \
+  M##_LOOP(i4, __VA_ARGS__) M##_LOOP(i8, __VA_ARGS__)                        \
+  M##_LOOP(f4, __VA_ARGS__) M##_LOOP(f8, __VA_ARGS__)                        \
+  M##_HALF(f2, __VA_ARGS__) M##_HALF(bf, __VA_ARGS__)                        \
+  M##_LOOP(b1, __VA_ARGS__)
 #define ST_LIST_NUMBER(M, ...)                                               \
-  ST_LIST_REAL(M, __VA_ARGS__) ST_LIST_COMPLEX(M, __VA_ARGS__)
+  M##_LOOP(u1, __VA_ARGS__)                                                  \
+  M##_LOOP(i1, __VA_ARGS__) M##_LOOP(i2, __VA_ARGS__)                        \
+  M##_LOOP(i4, __VA_ARGS__) M##_LOOP(i8, __VA_ARGS__)                        \
+  M##_LOOP(f4, __VA_ARGS__) M##_LOOP(f8, __VA_ARGS__)                        \
+  M##_HALF(f2, __VA_ARGS__) M##_HALF(bf, __VA_ARGS__)                        \
+  M##_LOOP(c4, __VA_ARGS__) M##_LOOP(c8, __VA_ARGS__)
 #define ST_LIST_ALL(M, ...)                                                  \
-  ST_LIST_NUMBER(M, __VA_ARGS__) ST_LIST_BOOL(M, __VA_ARGS__)
+  M##_LOOP(u1, __VA_ARGS__)                                                  \
+  M##_LOOP(i1, __VA_ARGS__) M##_LOOP(i2, __VA_ARGS__)                        \
+  M##_LOOP(i4, __VA_ARGS__) M##_LOOP(i8, __VA_ARGS__)                        \
+  M##_LOOP(f4, __VA_ARGS__) M##_LOOP(f8, __VA_ARGS__)                        \
+  M##_HALF(f2, __VA_ARGS__) M##_HALF(bf, __VA_ARGS__)                        \
+  M##_LOOP(c4, __VA_ARGS__) M##_LOOP(c8, __VA_ARGS__)                        \
+  M##_LOOP(b1, __VA_ARGS__)
 
-/* Initialiser of a table row: one loop per dtype of the list. */
+/* Loops of a table row, by dtype. */
 #define ST_SLOT_LOOP(tag, name, ...) [ST_DTYPE_##tag] = name##_##tag,
 #define ST_SLOT_VEC(tag, name, ...)  [ST_DTYPE_##tag] = name##_##tag,
 #define ST_SLOT_HALF(tag, name, ...) [ST_DTYPE_##tag] = name##_##tag,
-#define ST_ROW(list, ...) {ST_LIST_##list(ST_SLOT, __VA_ARGS__)}
 
 #endif

@@ -86,7 +86,7 @@ GELU_TANH_VEC(f8)
 
 static const st_kernel_row rows[] = {
 #define ST_LOOPS(name, grain, pattern, list, ...) \
-  {ST_K_##name, ST_ROW(list, name, __VA_ARGS__)},
+  {ST_K_##name, {ST_LIST_##list(ST_SLOT, name, __VA_ARGS__)}},
 #define ST_LOOPS_MORE ST_LOOPS
 #include "kernel/elementwise/backward.def"
 };

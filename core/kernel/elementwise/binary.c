@@ -79,7 +79,7 @@ static inline uint16_t next_half(uint16_t h, float a, float b) {
 
 static const st_kernel_row rows[] = {
 #define ST_BINARY(name, grain, list, ...) \
-  {ST_K_##name, ST_ROW(list, name, __VA_ARGS__)},
+  {ST_K_##name, {ST_LIST_##list(ST_SLOT, name, __VA_ARGS__)}},
 #define ST_BINARY_MORE ST_BINARY
 #define ST_COMPARE_MORE(name, ...)
 #include "kernel/elementwise/binary.def"

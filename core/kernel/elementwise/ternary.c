@@ -82,7 +82,7 @@ typedef uint64_t T_e8;
 
 static const st_kernel_row rows[] = {
 #define ST_LOOPS(name, grain, pattern, list, ...) \
-  {ST_K_##name, ST_ROW(list, name, __VA_ARGS__)},
+  {ST_K_##name, {ST_LIST_##list(ST_SLOT, name, __VA_ARGS__)}},
 #define ST_LOOPS_MORE ST_LOOPS
 #define ST_COPY(tag)
 #include "kernel/elementwise/ternary.def"

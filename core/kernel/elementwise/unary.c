@@ -26,7 +26,7 @@
 
 static const st_kernel_row rows[] = {
 #define ST_UNARY(name, grain, list, ...) \
-  {ST_K_##name, ST_ROW(list, name, __VA_ARGS__)},
+  {ST_K_##name, {ST_LIST_##list(ST_SLOT, name, __VA_ARGS__)}},
 #define ST_PREDICATE ST_UNARY
 #define ST_UNARY_MORE ST_UNARY
 #define ST_PREDICATE_MORE ST_UNARY
