@@ -108,111 +108,22 @@ static void copy_rows(char **data, const int64_t *strides, int64_t n1,
   }
 }
 
-/* Note [Constant strides]
- * If the step of a loop is a constant, the compiler turns a copy of every
- * second element, or of all elements in reverse order, into register loads
- * and shuffles. The same holds for interleaving two to four arrays, as when
- * colour planes become pixels. */
-#define STEP(k)                                                              \
-  case k:                                                                    \
-    ST_SIMD_FOR(i, n) to[i] = from[i * (k)];                                 \
-    return true;
-#define COPY_STEP(b)                                                         \
-  static bool copy_step##b(bits##b *to, const bits##b *from, int64_t n,      \
-                           int64_t step) {                                   \
-    switch (step) {                                                          \
-      STEP(-1) STEP(0) STEP(2) STEP(3) STEP(4)                               \
-      default: return false;                                                 \
-    }                                                                        \
-  }
-#define COPY_STEPS(b)                                                        \
-  static bool copy_steps##b(char **data, const int64_t *s, int64_t n0,       \
-                            int64_t n1) {                                    \
-    if (s[0] != b || s[1] % b != 0 || n0 < 8) return false;                  \
-    for (int64_t j = 0; j < n1; j++) {                                       \
-      if (!copy_step##b((bits##b *)(data[0] + j * s[2]),                     \
-                        (const bits##b *)(data[1] + j * s[3]), n0,           \
-                        s[1] / b)) {                                         \
-        return false;                                                        \
-      }                                                                      \
-    }                                                                        \
-    return true;                                                             \
-  }
-
-/* Writes rows of k elements; element i of a row comes from array f[i]. */
-#define COPY_INTERLEAVE(b)                                                   \
-  static void copy_interleave##b(bits##b *to, const bits##b *const *f,       \
-                                 int64_t n, int64_t k) {                     \
-    const bits##b *f0 = f[0], *f1 = f[1], *f2 = f[2], *f3 = f[3];            \
-    if (k == 2) {                                                            \
-      ST_SIMD_FOR(i, n) to[2 * i] = f0[i], to[2 * i + 1] = f1[i];            \
-    } else if (k == 3) {                                                     \
-      ST_SIMD_FOR(i, n) to[3 * i] = f0[i], to[3 * i + 1] = f1[i],            \
-                    to[3 * i + 2] = f2[i];                                   \
-    } else {                                                                 \
-      ST_SIMD_FOR(i, n) to[4 * i] = f0[i], to[4 * i + 1] = f1[i],            \
-                    to[4 * i + 2] = f2[i], to[4 * i + 3] = f3[i];            \
-    }                                                                        \
-  }
-#define COPY_INTERLEAVES(b)                                                  \
-  static void copy_interleaves##b(char **data, const int64_t *s, int64_t n0, \
-                                  int64_t n1) {                              \
-    const bits##b *f[4] = {NULL, NULL, NULL, NULL};                          \
-    for (int64_t c = 0; c < n0; c++) {                                       \
-      f[c] = (const bits##b *)(data[1] + c * s[1]);                          \
-    }                                                                        \
-    copy_interleave##b((bits##b *)data[0], f, n1, n0);                       \
-  }
-
-/* The inner loop runs down the columns if the rows are short. */
-#define COPY_WALK(b)                                                         \
-  static void copy_bits##b(char **data, st_tile to, st_tile from) {          \
-    const bool swap = to.m0 < to.m1 && to.m0 < 16;                           \
-    const int64_t n0 = swap ? to.m1 : to.m0, n1 = swap ? to.m0 : to.m1;      \
-    const int64_t t0 = swap ? to.s1 : to.s0, t1 = swap ? to.s0 : to.s1;      \
-    const int64_t f0 = swap ? from.s1 : from.s0;                             \
-    const int64_t f1 = swap ? from.s0 : from.s1;                             \
-    for (int64_t j = 0; j < n1; j++) {                                       \
-      char *t = data[0] + j * t1;                                            \
-      const char *f = data[1] + j * f1;                                      \
-      for (int64_t i = 0; i < n0; i++, t += t0, f += f0) {                   \
-        *(bits##b *)t = *(const bits##b *)f;                                 \
-      }                                                                      \
-    }                                                                        \
-  }
-
 static bool is_interleaved(const int64_t *s, int64_t n0, int64_t n1,
                            int64_t b) {
   return n0 >= 2 && n0 <= 4 && n1 >= 8 && s[0] == b && s[2] == n0 * b &&
          s[3] == b;
 }
 
-#define COPY_BITS(b)                                                         \
-  COPY_STEP(b)                                                               \
-  COPY_STEPS(b)                                                              \
-  COPY_INTERLEAVE(b)                                                         \
-  COPY_INTERLEAVES(b)                                                        \
-  COPY_WALK(b)                                                               \
-  static void same_##b(char **data, const int64_t *s, int64_t n0,            \
-                       int64_t n1, const void *ctx) {                        \
-    const st_tile to = {s[0], s[2], n0, n1}, from = {s[1], s[3], n0, n1};    \
-    (void)ctx;                                                               \
-    if (st_is_dense(to, b) && st_is_dense(from, b)) {                        \
-      copy_rows(data, s, 1, (size_t)(n0 * n1 * b));                          \
-    } else if (st_has_rows(to, b) && s[1] == b) {                            \
-      copy_rows(data, s, n1, (size_t)n0 * b);                                \
-    } else if (is_interleaved(s, n0, n1, b)) {                               \
-      copy_interleaves##b(data, s, n0, n1);                                  \
-    } else if (!copy_steps##b(data, s, n0, n1)) {                            \
-      copy_bits##b(data, to, from);                                          \
-    }                                                                        \
-  }
-
-COPY_BITS(1)
-COPY_BITS(2)
-COPY_BITS(4)
-COPY_BITS(8)
-COPY_BITS(16)
+#define NAME(f) f##1
+#include "kernel/copy/copy_template.h"
+#define NAME(f) f##2
+#include "kernel/copy/copy_template.h"
+#define NAME(f) f##4
+#include "kernel/copy/copy_template.h"
+#define NAME(f) f##8
+#include "kernel/copy/copy_template.h"
+#define NAME(f) f##16
+#include "kernel/copy/copy_template.h"
 
 /* -- Rows ----------------------------------------------------------------- */
 
