@@ -92,8 +92,7 @@ typedef __m256i pair1, pair2, pair4, pair8, pair16;
     }                                                                        \
   }
 
-#define TILE(reg, b, k, log)                                                 \
-  ZIP(reg, b, k, log)                                                        \
+#define TILE(reg, b, k)                                                      \
   INLINE void reg##_tile##b(char *dst, int64_t dst_row, const char *src,     \
                             int64_t src_row) {                               \
     reg##b row[k];                                                           \
@@ -107,11 +106,11 @@ typedef __m256i pair1, pair2, pair4, pair8, pair16;
   }
 
 #define TILES(reg)                                                           \
-  TILE(reg, 1, 16, 4)                                                        \
-  TILE(reg, 2, 8, 3)                                                         \
-  TILE(reg, 4, 4, 2)                                                         \
-  TILE(reg, 8, 2, 1)                                                         \
-  TILE(reg, 16, 1, 0)
+  ZIP(reg, 1, 16, 4) TILE(reg, 1, 16)                                        \
+  ZIP(reg, 2, 8, 3) TILE(reg, 2, 8)                                          \
+  ZIP(reg, 4, 4, 2) TILE(reg, 4, 4)                                          \
+  ZIP(reg, 8, 2, 1) TILE(reg, 8, 2)                                          \
+  ZIP(reg, 16, 1, 0) TILE(reg, 16, 1)
 
 TILES(lane)
 #if defined(__AVX2__)
