@@ -206,40 +206,33 @@ ADD_COMPLEX(c8, double)
       const A x = (A)LOAD(*d), y = (A)LOAD(*(const T *)(from + i * vs));    \
       *d = STORE(OP(x, y));                                                 \
     }                                                                       \
-  }                                                                         \
-  LOOP(what, name)
+  }
 
 #define MUL(x, y) ((x) * (y))
 /* x if it is NaN, because then no y is greater or less. */
 #define MAX_OF(x, y) ((y) > (x) || (y) != (y) ? (y) : (x))
 #define MIN_OF(x, y) ((y) < (x) || (y) != (y) ? (y) : (x))
 
-#define REDUCE_FLOATS(what, OP)                                             \
+/* Products of integers wrap: INT32 and INT64 are unsigned then. */
+#define REDUCE_DTYPES(what, INT32, INT64, OP)                               \
+  REDUCE_ROW(what, u1, uint8_t, uint8_t, SAME, (uint8_t), OP)               \
+  REDUCE_ROW(what, i1, int8_t, int8_t, SAME, (int8_t), OP)                  \
+  REDUCE_ROW(what, i2, int16_t, int16_t, SAME, (int16_t), OP)               \
+  REDUCE_ROW(what, i4, INT32, INT32, SAME, SAME, OP)                        \
+  REDUCE_ROW(what, i8, INT64, INT64, SAME, SAME, OP)                        \
+  REDUCE_ROW(what, b1, uint8_t, uint8_t, TO_BOOL, (uint8_t), OP)            \
   REDUCE_ROW(what, f2, uint16_t, float, st__half_to_float,                  \
              st__float_to_half, OP)                                         \
   REDUCE_ROW(what, bf, uint16_t, float, st__bf16_to_float,                  \
              st__float_to_bf16, OP)                                         \
   REDUCE_ROW(what, f4, float, float, SAME, SAME, OP)                        \
-  REDUCE_ROW(what, f8, double, double, SAME, SAME, OP)
+  REDUCE_ROW(what, f8, double, double, SAME, SAME, OP)                      \
+  LOOP(what, u1) LOOP(what, i1) LOOP(what, i2) LOOP(what, i4) LOOP(what, i8)\
+  LOOP(what, b1) LOOP(what, f2) LOOP(what, bf) LOOP(what, f4) LOOP(what, f8)
 
-#define REDUCE_INTS(what, OP)                                               \
-  REDUCE_ROW(what, u1, uint8_t, uint8_t, SAME, (uint8_t), OP)               \
-  REDUCE_ROW(what, i1, int8_t, int8_t, SAME, (int8_t), OP)                  \
-  REDUCE_ROW(what, i2, int16_t, int16_t, SAME, (int16_t), OP)               \
-  REDUCE_ROW(what, b1, uint8_t, uint8_t, TO_BOOL, (uint8_t), OP)
-
-REDUCE_INTS(mul, MUL)
-REDUCE_ROW(mul, i4, uint32_t, uint32_t, SAME, SAME, MUL)
-REDUCE_ROW(mul, i8, uint64_t, uint64_t, SAME, SAME, MUL)
-REDUCE_FLOATS(mul, MUL)
-REDUCE_INTS(max, MAX_OF)
-REDUCE_ROW(max, i4, int32_t, int32_t, SAME, SAME, MAX_OF)
-REDUCE_ROW(max, i8, int64_t, int64_t, SAME, SAME, MAX_OF)
-REDUCE_FLOATS(max, MAX_OF)
-REDUCE_INTS(min, MIN_OF)
-REDUCE_ROW(min, i4, int32_t, int32_t, SAME, SAME, MIN_OF)
-REDUCE_ROW(min, i8, int64_t, int64_t, SAME, SAME, MIN_OF)
-REDUCE_FLOATS(min, MIN_OF)
+REDUCE_DTYPES(mul, uint32_t, uint64_t, MUL)
+REDUCE_DTYPES(max, int32_t, int64_t, MAX_OF)
+REDUCE_DTYPES(min, int32_t, int64_t, MIN_OF)
 
 /* -- index_check ---------------------------------------------------------- */
 
