@@ -18,8 +18,6 @@ typedef double _Complex c128;
 
 enum { PART = 128, PERIOD = ST_PERIOD / PART };
 
-#define AT(T, p, offset) (*(T *)((p) + (offset)))
-
 /* -- Scalars -------------------------------------------------------------- */
 
 #define MUL(a, b) ((a) * (b))
@@ -45,13 +43,13 @@ static inline c128 scalar_complex(st_scalar s) {
     for (int64_t j = 0; j < n; j++) acc[j] = 0;                             \
     for (int64_t i = 0; i < k; i++, a += st[1], b += st[5]) {               \
       if (i % PERIOD == PERIOD - 1 && st__stops()) return;                  \
-      const A x = (A)AT(const T, a, 0);                                     \
+      const A x = (A)*(const T *)a;                                         \
       if (st[2] == sizeof(T)) {                                             \
         const T *y = (const T *)b;                                          \
         for (int64_t j = 0; j < n; j++) acc[j] += MULT(x, (A)y[j]);         \
       } else {                                                              \
         for (int64_t j = 0; j < n; j++)                                     \
-          acc[j] += MULT(x, (A)AT(const T, b, j * st[2])); } } }
+          acc[j] += MULT(x, (A)*(const T *)(b + j * st[2])); } } }
 
 #define PRODUCT(s, T, A, MULT, SCALAR)                                      \
   ROW_TIMES(s, T, A, MULT)                                                  \
@@ -70,8 +68,8 @@ static inline c128 scalar_complex(st_scalar s) {
         if (left < 0) left = 16 * PERIOD;                                   \
         for (int64_t j = 0; j < n; j++, c += st[0]) {                       \
           const A sum = alpha == 1 ? acc[j] : MULT(alpha, acc[j]);          \
-          AT(T, c, 0) =                                                     \
-            (T)(beta == 0 ? sum : sum + MULT(beta, (A)AT(T, c, 0))); } } } }
+          T *out = (T *)c;                                                  \
+          *out = (T)(beta == 0 ? sum : sum + MULT(beta, (A)*out)); } } } }
 
 PRODUCT(u8, uint8_t, uint32_t, MUL, scalar_int)
 PRODUCT(i8, int8_t, uint32_t, MUL, scalar_int)
