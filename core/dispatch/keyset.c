@@ -43,24 +43,24 @@ typedef struct key_info {
   int8_t backend;
 } key_info;
 
-#define DENSE_KEY(b)     {#b, ST_FUNC_Dense, ST_BACKEND_##b},
-#define QUANTIZED_KEY(b) {"Quantized" #b, ST_FUNC_Quantized, ST_BACKEND_##b},
-#define SPARSE_KEY(b)    {"Sparse" #b, ST_FUNC_Sparse, ST_BACKEND_##b},
-#define NESTED_KEY(b)    {"NestedTensor" #b, ST_FUNC_NestedTensor, \
-                          ST_BACKEND_##b},
-#define AUTOGRAD_KEY(b)  {"Autograd" #b, ST_FUNC_Autograd, ST_BACKEND_##b},
-#define KEYS_Dense        ST_BACKEND_MAP(DENSE_KEY)
-#define KEYS_Quantized    ST_BACKEND_MAP(QUANTIZED_KEY)
-#define KEYS_Sparse       ST_BACKEND_MAP(SPARSE_KEY)
-#define KEYS_NestedTensor ST_BACKEND_MAP(NESTED_KEY)
-#define KEYS_Autograd     ST_BACKEND_MAP(AUTOGRAD_KEY)
-#define KEYS_0(name) {#name, ST_FUNC_##name, -1},
-#define KEYS_1(name) KEYS_##name
-#define KEYS(name, per_backend) KEYS_##per_backend(name)
+#define BACKEND_KEYS(b)                                                    \
+  [FIRST_Dense + ST_BACKEND_##b] = {#b, ST_FUNC_Dense, ST_BACKEND_##b},    \
+  [FIRST_Quantized + ST_BACKEND_##b] =                                     \
+    {"Quantized" #b, ST_FUNC_Quantized, ST_BACKEND_##b},                   \
+  [FIRST_Sparse + ST_BACKEND_##b] =                                        \
+    {"Sparse" #b, ST_FUNC_Sparse, ST_BACKEND_##b},                         \
+  [FIRST_NestedTensor + ST_BACKEND_##b] =                                  \
+    {"NestedTensor" #b, ST_FUNC_NestedTensor, ST_BACKEND_##b},             \
+  [FIRST_Autograd + ST_BACKEND_##b] =                                      \
+    {"Autograd" #b, ST_FUNC_Autograd, ST_BACKEND_##b},
+#define KEY_0(name) [FIRST_##name] = {#name, ST_FUNC_##name, -1},
+#define KEY_1(name) /* BACKEND_KEYS */
+#define KEY(name, per_backend) KEY_##per_backend(name)
 
 static const key_info keys[ST_KEY_COUNT] = {
   {"Undefined", 0, -1},
-  ST_FUNCTIONALITY_MAP(KEYS)
+  ST_BACKEND_MAP(BACKEND_KEYS)
+  ST_FUNCTIONALITY_MAP(KEY)
   [ST_KEY_AUTOGRAD] = {"Autograd", 0, -1},
   [ST_KEY_COMPOSITE_IMPLICIT] = {"CompositeImplicitAutograd", 0, -1},
   [ST_KEY_COMPOSITE_IMPLICIT_NESTED] =
