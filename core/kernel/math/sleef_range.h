@@ -95,16 +95,17 @@ ST_VEC_REPLACE(f8)
 /* sin, cos, tan: SLEEF treats |v| up to 100 (f4) or 14 (f8) as small. */
 #define V_LARGE_ARG(fn, ulp, v)                                              \
   (ST_BY_VEC(v, st_within_f4, st_within_f8)(v, ST_BY_VEC(v, 100.f, 14.))     \
-   ? V(fn, ulp, v)                                                           \
+   ? ST_SLEEF(fn, ulp, v)(v)                                                 \
    : ST_BY_VEC(v, st_large_arg_f4, st_large_arg_f8)(                         \
        v, ST_BY_VEC(v, 100.f, 14.), ST_BY_VEC(v, 1e30f, 1e30),               \
-       ST_BY_VEC(v, ST_SLEEF_f4(fn, ulp), ST_SLEEF_f8(fn, ulp))))
+       ST_SLEEF(fn, ulp, v)))
 
 /* Calls the C library for |v| above a limit, f4 or f8 by the vector's type. */
 #define V_LIBM_ABOVE(fn, ulp, v, f4, f8)                                     \
   (ST_BY_VEC(v, st_within_f4, st_within_f8)(v, ST_BY_VEC(v, f4, f8))         \
-   ? V(fn, ulp, v)                                                           \
+   ? ST_SLEEF(fn, ulp, v)(v)                                                 \
    : ST_BY_VEC(v, st_replace_f4, st_replace_f8)(                             \
-       V(fn, ulp, v), v, ST_BY_VEC(v, f4, f8), ST_BY_VEC(v, fn##f, fn)))
+       ST_SLEEF(fn, ulp, v)(v), v, ST_BY_VEC(v, f4, f8),                     \
+       ST_BY_VEC(v, fn##f, fn)))
 
 #endif

@@ -16,25 +16,25 @@
 #include <immintrin.h>
 typedef __m512 V_f4;
 typedef __m512d V_f8;
-#define ST_SLEEF_f4(fn, ulp) Sleef_##fn##f16_##ulp##avx512f
-#define ST_SLEEF_f8(fn, ulp) Sleef_##fn##d8_##ulp##avx512f
+#define ST_SLEEF(fn, ulp, v) _Generic((v), \
+  V_f4: Sleef_##fn##f16_##ulp##avx512f, V_f8: Sleef_##fn##d8_##ulp##avx512f)
 #elif defined(__AVX2__)
 #include <immintrin.h>
 typedef __m256 V_f4;
 typedef __m256d V_f8;
-#define ST_SLEEF_f4(fn, ulp) Sleef_##fn##f8_##ulp##avx2
-#define ST_SLEEF_f8(fn, ulp) Sleef_##fn##d4_##ulp##avx2
+#define ST_SLEEF(fn, ulp, v) _Generic((v), \
+  V_f4: Sleef_##fn##f8_##ulp##avx2, V_f8: Sleef_##fn##d4_##ulp##avx2)
 #elif defined(__SSE2__)
 #include <emmintrin.h>
 typedef __m128 V_f4;
 typedef __m128d V_f8;
-#define ST_SLEEF_f4(fn, ulp) Sleef_##fn##f4_##ulp##sse2
-#define ST_SLEEF_f8(fn, ulp) Sleef_##fn##d2_##ulp##sse2
+#define ST_SLEEF(fn, ulp, v) _Generic((v), \
+  V_f4: Sleef_##fn##f4_##ulp##sse2, V_f8: Sleef_##fn##d2_##ulp##sse2)
 #else
 typedef float V_f4;
 typedef double V_f8;
-#define ST_SLEEF_f4(fn, ulp) Sleef_##fn##f_##ulp
-#define ST_SLEEF_f8(fn, ulp) Sleef_##fn##_##ulp
+#define ST_SLEEF(fn, ulp, v) _Generic((v), \
+  V_f4: Sleef_##fn##f_##ulp, V_f8: Sleef_##fn##_##ulp)
 #endif
 
 enum {
@@ -42,11 +42,9 @@ enum {
   ST_LANES_f8 = sizeof(V_f8) / sizeof(double)
 };
 
-/* SLEEF's fn with the error bound ulp, for a vector or scalar v. */
-#define V(fn, ulp, v) \
-  _Generic((v), V_f4: ST_SLEEF_f4(fn, ulp), V_f8: ST_SLEEF_f8(fn, ulp))(v)
-#define V2(fn, ulp, v, w) \
-  _Generic((v), V_f4: ST_SLEEF_f4(fn, ulp), V_f8: ST_SLEEF_f8(fn, ulp))(v, w)
+/* SLEEF's fn with the error bound ulp, for vectors or scalars v and w. */
+#define V(fn, ulp, v) ST_SLEEF(fn, ulp, v)(v)
+#define V2(fn, ulp, v, w) ST_SLEEF(fn, ulp, v)(v, w)
 
 /* Whole vectors are copied with a constant size. */
 #define ST_VEC_LOAD(tag)                                                     \
