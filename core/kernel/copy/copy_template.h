@@ -1,5 +1,5 @@
-/* Copies of elements of one size, without conversion. copy.c includes this
- * file once per size, after defining NAME(f): f with the size at its end.
+/* Copies of elements of one size, without conversion. dtype_conversion.c
+ * includes this file once per size, after defining NAME(f): f with the size at its end.
  */
 
 #define BITS NAME(bits)
