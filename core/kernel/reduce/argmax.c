@@ -2,7 +2,7 @@
  * argmax, argmin and the indices of max and min. A NaN equals a NaN.
  */
 
-#include "kernel/reduce/reduction_bodies.h"
+#include "kernel/reduce/reduction_kernels.h"
 
 /* -- Bodies --------------------------------------------------------------- */
 
@@ -12,7 +12,7 @@
 #define FIND_ROW(name, T, A, L)                                             \
   static void name##_row(const span *p) {                                   \
     const T *x = (const T *)p->in;                                          \
-    const A r = AT(A, p->pivot);                                            \
+    const A r = *(const A *)p->pivot;                                       \
     int64_t i = 0, n = p->n0;                                               \
     for (int hit = 0; i + 64 <= n; i += 64) {                               \
       for (int l = 0; l < 64; l++) hit |= SAME_AS(L(x[i + l]), r);          \

@@ -1,35 +1,32 @@
 /* Truth value kernels: any, all and count_nonzero, reductions of x != 0.
  */
 
-#include "kernel/reduce/reduction_bodies.h"
+#include "kernel/reduce/reduction_kernels.h"
 
-#define OR(a, b) ((a) | (b))
-#define AND(a, b) ((a) & (b))
+#define A u8
+#define OP OR
+#include "kernel/reduce/accumulator_template.h"
 
-ACCUMULATORS(or_u8, uint8_t, OR)
-ACCUMULATORS(and_u8, uint8_t, AND)
-ACCUMULATORS(add_u64, uint64_t, ADD)
+#define A u8
+#define OP AND
+#include "kernel/reduce/accumulator_template.h"
 
-/* int8, uint8 and bool share the loop u8, float16 and bfloat16 the loop h. */
-#define NONZERO_HALF(x) (((x) & 0x7fff) != 0)
+#define A u64
+#include "kernel/reduce/accumulator_template.h"
 
-#define TRUTH(name, accs, A, OP, s, T, L)                                   \
-  REDUCE(name##_##s, accs, T, A, char, L, NONZERO, OP, ANY_ORDER)
+#define FAMILY any
+#define A u8
+#define OP OR
+#include "kernel/reduce/nonzero_reductions.h"
 
-#define LOGICAL(s, T, L)                                                    \
-  TRUTH(any, or_u8, uint8_t, OR, s, T, L)                                   \
-  TRUTH(all, and_u8, uint8_t, AND, s, T, L)                                 \
-  TRUTH(count, add_u64, uint64_t, ADD, s, T, L)
+#define FAMILY all
+#define A u8
+#define OP AND
+#include "kernel/reduce/nonzero_reductions.h"
 
-LOGICAL(u8, uint8_t, SAME)
-LOGICAL(i16, int16_t, SAME)
-LOGICAL(i32, int32_t, SAME)
-LOGICAL(i64, int64_t, SAME)
-LOGICAL(h, uint16_t, NONZERO_HALF)
-LOGICAL(f32, float, SAME)
-LOGICAL(f64, double, SAME)
-LOGICAL(c64, c64, SAME)
-LOGICAL(c128, c128, SAME)
+#define FAMILY count
+#define A u64
+#include "kernel/reduce/nonzero_reductions.h"
 
 /* -- The table ------------------------------------------------------------ */
 

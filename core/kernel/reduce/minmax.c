@@ -1,54 +1,59 @@
 /* Extremum kernels: amax and amin.
  */
 
-#include "kernel/reduce/reduction_bodies.h"
+#include "kernel/reduce/reduction_kernels.h"
 
 /* -- Integers ------------------------------------------------------------- */
 
-#define INT_EXTREMUM(name, OP, s, T)                                        \
-  ACCUMULATORS(name##_##s, T, OP)                                           \
-  REDUCE(name##_##s, name##_##s, T, T, char, SAME, VALUE, OP, ANY_ORDER)
+#define FAMILY amax
+#define OP MAX
+#define OPTIONS ANY_ORDER
+#include "kernel/reduce/integer_reductions.h"
 
-INTS(INT_EXTREMUM, amax, MAX)
-INTS(INT_EXTREMUM, amin, MIN)
+#define FAMILY amin
+#define OP MIN
+#define OPTIONS ANY_ORDER
+#include "kernel/reduce/integer_reductions.h"
 
 /* -- Floats --------------------------------------------------------------- */
 
 /* True if any value is a zero or a NaN: all other values that compare equal
  * have the same bits, so the order of the reduction cannot matter. */
-#define ZERO_OR_NAN(s, T)                                                   \
-  static bool zero_or_nan_##s(const char *acc, int64_t n) {                 \
+#define ZERO_OR_NAN(T)                                                      \
+  static bool zero_or_nan_##T(const char *acc, int64_t n) {                 \
     const T *a = (const T *)acc;                                            \
     int found = 0;                                                          \
     for (int64_t j = 0; j < n; j++) found |= (a[j] == 0) | (a[j] != a[j]);  \
     return found; }
 
-ZERO_OR_NAN(f32, float)
-ZERO_OR_NAN(f64, double)
+ZERO_OR_NAN(f32)
+ZERO_OR_NAN(f64)
 
-#define EXTREMUM(name, OP, s, T)                                            \
-  ACCUMULATORS(name##_##s, T, OP)                                           \
-  REDUCE(name##_##s, name##_##s, T, T, char, SAME, VALUE, OP,               \
-         .may_differ = zero_or_nan_##s)
+#define FAMILY amax
+#define OP MAX
+#define OPTIONS .may_differ = JOIN(zero_or_nan, T)
+#include "kernel/reduce/float_reductions.h"
 
-#define FLOAT_EXTREMUM(name, OP)                                            \
-  EXTREMUM(name, OP, f32, float)                                            \
-  EXTREMUM(name, OP, f64, double)                                           \
-  HALVES(name, name##_f32, name##_f32, float, char,                         \
-         .may_differ = zero_or_nan_f32)
-
-FLOAT_EXTREMUM(amax, MAX)
-FLOAT_EXTREMUM(amin, MIN)
+#define FAMILY amin
+#define OP MIN
+#define OPTIONS .may_differ = JOIN(zero_or_nan, T)
+#include "kernel/reduce/float_reductions.h"
 
 /* -- Truth values --------------------------------------------------------- */
 
-#define OR(a, b) ((a) | (b))
-#define AND(a, b) ((a) & (b))
+#define NAME amax_b8
+#define T u8
+#define OP OR
+#define MAP NONZERO
+#define OPTIONS ANY_ORDER
+#include "kernel/reduce/reduction_template.h"
 
-ACCUMULATORS(or_u8, uint8_t, OR)
-ACCUMULATORS(and_u8, uint8_t, AND)
-REDUCE(amax_b8, or_u8, uint8_t, uint8_t, char, SAME, NONZERO, OR, ANY_ORDER)
-REDUCE(amin_b8, and_u8, uint8_t, uint8_t, char, SAME, NONZERO, AND, ANY_ORDER)
+#define NAME amin_b8
+#define T u8
+#define OP AND
+#define MAP NONZERO
+#define OPTIONS ANY_ORDER
+#include "kernel/reduce/reduction_template.h"
 
 /* -- The table ------------------------------------------------------------ */
 

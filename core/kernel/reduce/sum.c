@@ -2,109 +2,134 @@
  * (logsumexp).
  */
 
-#include "kernel/reduce/reduction_bodies.h"
+#include "kernel/reduce/reduction_kernels.h"
 
 #include "kernel/math/exp.h"
 
-ACCUMULATORS(add_u64, uint64_t, ADD)
-ACCUMULATORS(add_f64, double, ADD)
-ACCUMULATORS(add_c128, c128, ADD)
-ACCUMULATORS(mul_u64, uint64_t, MUL)
-ACCUMULATORS(mul_f64, double, MUL)
-ACCUMULATORS(mul_c64, c64, st_cmulf)
-ACCUMULATORS(mul_c128, c128, st_cmul)
+/* -- Accumulators --------------------------------------------------------- */
+
+#define A u64
+#include "kernel/reduce/accumulator_template.h"
+#define A u64
+#define OP MUL
+#include "kernel/reduce/accumulator_template.h"
+#define A f64
+#include "kernel/reduce/accumulator_template.h"
+#define A f64
+#define OP MUL
+#include "kernel/reduce/accumulator_template.h"
+#define A c128
+#include "kernel/reduce/accumulator_template.h"
 
 /* -- Sums ----------------------------------------------------------------- */
 
-#define INT_SUM(name, s, T)                                                 \
-  REDUCE(name##_##s, add_u64, T, uint64_t, char, WIDE, VALUE, ADD, ANY_ORDER)
+#define FAMILY sum
+#define A u64
+#define OPTIONS ANY_ORDER
+#include "kernel/reduce/integer_reductions.h"
 
-INTS(INT_SUM, sum)
+#define NAME sum_b8
+#define T u8
+#define A u64
+#define MAP NONZERO
+#define OPTIONS ANY_ORDER
+#include "kernel/reduce/reduction_template.h"
 
 /* Sums of 2 to 4 elements, in the order of Note [Pairwise reduction tree]. */
-#define FEW(s, T)                                                           \
-  static void few_##s(char *acc, const char *in, int64_t n0, int64_t n1) {  \
-    double *restrict a = (double *)acc;                                     \
+#define FEW(T)                                                              \
+  static void few_##T(char *acc, const char *in, int64_t n0, int64_t n1) {  \
+    f64 *restrict a = (f64 *)acc;                                           \
     const T *x = (const T *)in;                                             \
     if (n0 == 2) for (int64_t j = 0; j < n1; j++)                           \
-      a[j] = F64(x[2 * j]) + F64(x[2 * j + 1]);                             \
+      a[j] = (f64)x[2 * j] + x[2 * j + 1];                                  \
     else if (n0 == 3) for (int64_t j = 0; j < n1; j++)                      \
-      a[j] = F64(x[3 * j]) + F64(x[3 * j + 2]) + F64(x[3 * j + 1]);         \
+      a[j] = (f64)x[3 * j] + x[3 * j + 2] + x[3 * j + 1];                   \
     else for (int64_t j = 0; j < n1; j++)                                   \
-      a[j] = (F64(x[4 * j]) + F64(x[4 * j + 2])) +                          \
-             (F64(x[4 * j + 1]) + F64(x[4 * j + 3])); }
+      a[j] = ((f64)x[4 * j] + x[4 * j + 2]) +                               \
+             ((f64)x[4 * j + 1] + x[4 * j + 3]); }
 
-#define FLOAT_SUM(s, T)                                                     \
-  FEW(s, T)                                                                 \
-  REDUCE(sum_##s, add_f64, T, double, char, F64, VALUE, ADD, .few = few_##s)
+FEW(f32)
+FEW(f64)
 
-FLOAT_SUM(f32, float)
-FLOAT_SUM(f64, double)
-HALVES(sum, sum_f32, add_f64, double, char, IN_ORDER)
-REDUCE(sum_c64, add_c128, c64, c128, char, C128, VALUE, ADD, IN_ORDER)
-REDUCE(sum_c128, add_c128, c128, c128, char, C128, VALUE, ADD, IN_ORDER)
+#define FAMILY sum
+#define A f64
+#define OPTIONS .few = JOIN(few, T)
+#define T f32
+#include "kernel/reduce/reduction_template.h"
+#define T f64
+#define ENDS_FAMILY
+#include "kernel/reduce/reduction_template.h"
 
-#define NAN_TO_ZERO(x, r) ((x) != (x) ? 0 : (x))
+LOOP(sum_f16, load_half, 2, sum_f32, ADD_f64, IN_ORDER)
+LOOP(sum_bf16, load_bf16, 2, sum_f32, ADD_f64, IN_ORDER)
 
-#define NAN_SUM(s, T)                                                       \
-  REDUCE(nansum_##s, add_f64, T, double, char, F64, NAN_TO_ZERO, ADD,       \
-         IN_ORDER)
+#define FAMILY sum
+#define A c128
+#define T c64
+#include "kernel/reduce/reduction_template.h"
+#define T c128
+#define ENDS_FAMILY
+#include "kernel/reduce/reduction_template.h"
 
-NAN_SUM(f32, float)
-NAN_SUM(f64, double)
-HALVES(nansum, nansum_f32, add_f64, double, char, IN_ORDER)
-
-REDUCE(sum_b8, add_u64, uint8_t, uint64_t, char, SAME, NONZERO, ADD, ANY_ORDER)
+#define FAMILY nansum
+#define A f64
+#define MAP(x, r) ((x) != (x) ? 0 : (x))
+#include "kernel/reduce/float_reductions.h"
 
 /* -- Sums of exponentials ------------------------------------------------- */
 
 /* exp costs far more than a conversion, so all types are loaded as float64. */
-#define EXP_OF(x, r) st__exp((x) - (r))
+#define NAME sumexp_f64
+#define T f64
+#define A f64
+#define MAP(x, r) st__exp((x) - (r))
+#define R f64
+#include "kernel/reduce/reduction_template.h"
 
-LOAD_EACH(f32_f64, float, double, load_32, F64)
-LOAD_EACH(f16_f64, float, double, load_half, F64)
-LOAD_EACH(bf16_f64, float, double, load_bf16, F64)
+LOAD_EACH(f32_f64, f32, f64, load_32, SAME)
+LOAD_EACH(f16_f64, f32, f64, load_half, SAME)
+LOAD_EACH(bf16_f64, f32, f64, load_bf16, SAME)
 
-REDUCE(sumexp_f64, add_f64, double, double, double, SAME, EXP_OF, ADD,
-       IN_ORDER)
-
-#define EXP_SUM(s, size)                                                    \
-  REDUCE_LOOP(sumexp_##s, load_##s##_f64, size, sumexp_f64, add_f64,        \
-              double, double, double, IN_ORDER)
-
-EXP_SUM(f32, 4)
-EXP_SUM(f16, 2)
-EXP_SUM(bf16, 2)
+LOOP(sumexp_f32, load_f32_f64, 4, sumexp_f64, ADD_f64, IN_ORDER)
+LOOP(sumexp_f16, load_f16_f64, 2, sumexp_f64, ADD_f64, IN_ORDER)
+LOOP(sumexp_bf16, load_bf16_f64, 2, sumexp_f64, ADD_f64, IN_ORDER)
 
 /* -- Products ------------------------------------------------------------- */
 
 /* Integers are loaded as int64. */
-LOAD_EACH(u8_i64, uint8_t, uint64_t, load_8, WIDE)
-LOAD_EACH(i8_i64, int8_t, uint64_t, load_8, WIDE)
-LOAD_EACH(i16_i64, int16_t, uint64_t, load_16, WIDE)
-LOAD_EACH(i32_i64, int32_t, uint64_t, load_32, WIDE)
-LOAD_EACH(b8_i64, uint8_t, uint64_t, load_8, TRUTH_OF)
+#define NAME prod_i64
+#define T i64
+#define A u64
+#define OP MUL
+#define OPTIONS ANY_ORDER
+#include "kernel/reduce/reduction_template.h"
 
-REDUCE(prod_i64, mul_u64, int64_t, uint64_t, char, WIDE, VALUE, MUL, ANY_ORDER)
+LOAD_EACH(u8_i64, u8, u64, load_8, SAME)
+LOAD_EACH(i8_i64, i8, u64, load_8, SAME)
+LOAD_EACH(i16_i64, i16, u64, load_16, SAME)
+LOAD_EACH(i32_i64, i32, u64, load_32, SAME)
+LOAD_EACH(b8_i64, u8, u64, load_8, TRUTH_OF)
 
-#define INT_PRODUCT(s, size)                                                \
-  REDUCE_LOOP(prod_##s, load_##s##_i64, size, prod_i64, mul_u64, int64_t,   \
-              uint64_t, char, ANY_ORDER)
+LOOP(prod_u8, load_u8_i64, 1, prod_i64, MUL_u64, ANY_ORDER)
+LOOP(prod_i8, load_i8_i64, 1, prod_i64, MUL_u64, ANY_ORDER)
+LOOP(prod_i16, load_i16_i64, 2, prod_i64, MUL_u64, ANY_ORDER)
+LOOP(prod_i32, load_i32_i64, 4, prod_i64, MUL_u64, ANY_ORDER)
+LOOP(prod_b8, load_b8_i64, 1, prod_i64, MUL_u64, ANY_ORDER)
 
-INT_PRODUCT(u8, 1)
-INT_PRODUCT(i8, 1)
-INT_PRODUCT(i16, 2)
-INT_PRODUCT(i32, 4)
-INT_PRODUCT(b8, 1)
+#define FAMILY prod
+#define A f64
+#define OP MUL
+#include "kernel/reduce/float_reductions.h"
 
-REDUCE(prod_f32, mul_f64, float, double, char, F64, VALUE, MUL, IN_ORDER)
-REDUCE(prod_f64, mul_f64, double, double, char, F64, VALUE, MUL, IN_ORDER)
-HALVES(prod, prod_f32, mul_f64, double, char, IN_ORDER)
 /* complex64 products are rounded to complex64, and may overflow, at every
  * step, as in ATen. */
-REDUCE(prod_c64, mul_c64, c64, c64, char, SAME, VALUE, st_cmulf, IN_ORDER)
-REDUCE(prod_c128, mul_c128, c128, c128, char, SAME, VALUE, st_cmul,
-       IN_ORDER)
+#define FAMILY prod
+#define OP ST_CMUL
+#define T c64
+#include "kernel/reduce/reduction_template.h"
+#define T c128
+#define ENDS_FAMILY
+#include "kernel/reduce/reduction_template.h"
 
 /* -- The table ------------------------------------------------------------ */
 

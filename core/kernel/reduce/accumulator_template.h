@@ -1,0 +1,35 @@
+/* Accumulators of type A with the operation OP: how lanes and rows of them are
+ * combined. Reductions share them: included once per pair of A and OP, which
+ * are parameters (reduction_template.h). Their prefix is OP_A, as ADD_f64.
+ */
+
+#ifndef OP
+#define OP ADD
+#endif
+#define ACC JOIN(OP, A)
+
+/* Combines m lanes into one value. */
+static void JOIN(ACC, lanes)(char *to, A *v, int64_t m) {
+  enum { W = LANES(A) };
+  if (m < W) {
+    for (int w = W / 2; w; w /= 2)
+      for (int l = 0; l < w && l + w < m; l++) v[l] = OP(v[l], v[l + w]);
+  } else {
+    for (int w = W / 2; w; w /= 2)
+      for (int l = 0; l < w; l++) v[l] = OP(v[l], v[l + w]);
+  }
+  *(A *)to = v[0];
+}
+
+/* Combines two rows. */
+static void JOIN(ACC, join)(char *to, const char *with, int64_t n) {
+  A *restrict a = (A *)to;
+  const A *restrict b = (const A *)with;
+  for (int64_t j = 0; j < n; j++) a[j] = OP(a[j], b[j]);
+}
+
+#undef ACC
+#ifndef NAME /* else reduction_template.h goes on with them */
+#undef A
+#undef OP
+#endif

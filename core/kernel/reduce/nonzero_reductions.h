@@ -1,0 +1,31 @@
+/* The reductions FAMILY_u8 to FAMILY_c128 of x != 0, by the parameters A and
+ * OP. int8, uint8 and bool share u8, float16 and bfloat16 share h.
+ */
+
+#define LOAD SAME
+#define MAP NONZERO
+#define OPTIONS ANY_ORDER
+
+#define T u8
+#include "kernel/reduce/reduction_template.h"
+#define T i16
+#include "kernel/reduce/reduction_template.h"
+#define T i32
+#include "kernel/reduce/reduction_template.h"
+#define T i64
+#include "kernel/reduce/reduction_template.h"
+#define T f32
+#include "kernel/reduce/reduction_template.h"
+#define T f64
+#include "kernel/reduce/reduction_template.h"
+#define T c64
+#include "kernel/reduce/reduction_template.h"
+#define T c128
+#include "kernel/reduce/reduction_template.h"
+
+#undef LOAD
+#define LOAD(x) (((x) & 0x7fff) != 0)
+#define NAME JOIN(FAMILY, h)
+#define T uint16_t
+#define ENDS_FAMILY
+#include "kernel/reduce/reduction_template.h"
