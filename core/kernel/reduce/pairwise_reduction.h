@@ -1,5 +1,5 @@
 /* Reduction kernels: their ctx, the functions that define one, and the driver
- * that all of them share (reduction.c).
+ * that all of them share (pairwise_reduction.c).
  *
  * Operands: accumulators (output), input, pivots. A call reduces n0 elements
  * for each of n1 outputs. Outputs are s[4] bytes apart in the input and s[5]
