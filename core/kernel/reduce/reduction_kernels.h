@@ -126,8 +126,8 @@ LOAD_AS(bf16, uint16_t, float, load_16,
 
 #define ADD(a, b) ((a) + (b))
 #define MUL(a, b) ((a) * (b))
-#define MAX(a, b) (((b) > (a)) | ((b) != (b)) ? (b) : (a))
-#define MIN(a, b) (((b) < (a)) | ((b) != (b)) ? (b) : (a))
+#define MAX(a, b) ((((b) > (a)) | ((b) != (b))) ? (b) : (a))
+#define MIN(a, b) ((((b) < (a)) | ((b) != (b))) ? (b) : (a))
 #define OR(a, b) ((a) | (b))
 #define AND(a, b) ((a) & (b))
 
