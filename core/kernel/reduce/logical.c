@@ -6,11 +6,9 @@
 #define A u8
 #define OP OR
 #include "kernel/reduce/accumulator_template.h"
-
 #define A u8
 #define OP AND
 #include "kernel/reduce/accumulator_template.h"
-
 #define A u64
 #include "kernel/reduce/accumulator_template.h"
 
