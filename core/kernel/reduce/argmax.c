@@ -4,37 +4,7 @@
 
 #include "kernel/reduce/reduction_kernels.h"
 
-/* -- Bodies --------------------------------------------------------------- */
-
 #define SAME_AS(x, r) (((x) == (r)) | (((x) != (x)) & ((r) != (r))))
-
-/* Searches a row in blocks of 64 elements, which the compiler vectorises. */
-#define FIND_ROW(name, T, A, L)                                             \
-  static void name##_row(const span *p) {                                   \
-    const T *x = (const T *)p->in;                                          \
-    const A r = *(const A *)p->pivot;                                       \
-    int64_t i = 0, n = p->n0;                                               \
-    for (int hit = 0; i + 64 <= n; i += 64) {                               \
-      for (int l = 0; l < 64; l++) hit |= SAME_AS(L(x[i + l]), r);          \
-      if (hit) break; }                                                     \
-    while (i < n && !SAME_AS(L(x[i]), r)) i++;                              \
-    *(int64_t *)p->acc = i < n ? p->start + i : ST_NO_INDEX; }
-
-/* The first loop is vectorised; the second one only runs on a match. */
-#define FIND_NEXT(name, T, A, L)                                            \
-  static void name##_next(const span *p) {                                  \
-    int64_t *restrict a = (int64_t *)p->acc;                                \
-    const A *r = (const A *)p->pivot;                                       \
-    const T *x = (const T *)p->x[0];                                        \
-    const int64_t n = p->n1;                                                \
-    int hit = 0;                                                            \
-    for (int64_t j = 0; j < n; j++) hit |= SAME_AS(L(x[j]), r[j]);          \
-    for (int64_t j = 0; hit && j < n; j++)                                  \
-      if (SAME_AS(L(x[j]), r[j]) && a[j] == ST_NO_INDEX) a[j] = p->start; } \
-  static void name##_first(const span *p) {                                 \
-    for (int64_t j = 0; j < p->n1; j++)                                     \
-      ((int64_t *)p->acc)[j] = ST_NO_INDEX;                                 \
-    name##_next(p); }
 
 static void combine_first(char *to, const char *with, int64_t n) {
   int64_t *restrict a = (int64_t *)to;
@@ -42,30 +12,38 @@ static void combine_first(char *to, const char *with, int64_t n) {
   for (int64_t j = 0; j < n; j++) a[j] = b[j] < a[j] ? b[j] : a[j];
 }
 
-#define FIND_LOOP(loop, load_fn, in_size, name, T, A)                       \
+#define FIND_LOOP_(loop, load_fn, in_bytes, name, T)                        \
   static void loop(char **data, const int64_t *s, int64_t n0, int64_t n1,   \
                    const void *run) {                                       \
     static const st_reduce_ops k = {                                        \
       load_fn, name##_row, name##_first, name##_next, NULL, combine_first,  \
-      in_size, sizeof(T), 8, sizeof(A), 1, .stops_early = true,             \
+      in_bytes, sizeof(T), 8, sizeof(T), 1, .stops_early = true,            \
       .any_order = true};                                                   \
     st__run_reduction(&k, data, s, n0, n1, run); }
+#define FIND_LOOP(...) FIND_LOOP_(__VA_ARGS__)
 
-#define FIND(s, T, A, L)                                                    \
-  FIND_ROW(find_##s, T, A, L)                                               \
-  FIND_NEXT(find_##s, T, A, L)                                              \
-  FIND_LOOP(find_##s, LOAD_OF(T), sizeof(T), find_##s, T, A)
+#define T u8
+#include "kernel/reduce/find_template.h"
+#define T i8
+#include "kernel/reduce/find_template.h"
+#define T i16
+#include "kernel/reduce/find_template.h"
+#define T i32
+#include "kernel/reduce/find_template.h"
+#define T i64
+#include "kernel/reduce/find_template.h"
+#define T f32
+#include "kernel/reduce/find_template.h"
+#define T f64
+#include "kernel/reduce/find_template.h"
 
-FIND(u8, uint8_t, uint8_t, SAME)
-FIND(i8, int8_t, int8_t, SAME)
-FIND(i16, int16_t, int16_t, SAME)
-FIND(i32, int32_t, int32_t, SAME)
-FIND(i64, int64_t, int64_t, SAME)
-FIND(f32, float, float, SAME)
-FIND(f64, double, double, SAME)
-FIND(b8, uint8_t, uint8_t, TRUTH_OF)
-FIND_LOOP(find_f16, load_half, 2, find_f32, float, float)
-FIND_LOOP(find_bf16, load_bf16, 2, find_f32, float, float)
+#define NAME find_b8
+#define T u8
+#define LOAD TRUTH_OF
+#include "kernel/reduce/find_template.h"
+
+FIND_LOOP(find_f16, load_half, 2, find_f32, f32)
+FIND_LOOP(find_bf16, load_bf16, 2, find_f32, f32)
 
 /* -- The table ------------------------------------------------------------ */
 

@@ -1,0 +1,45 @@
+/* The kernel find for one dtype: its bodies, and its loop NAME. Included with
+ * the parameters T, the type; NAME, default: find_T; and LOAD(x), default: x.
+ */
+
+#ifndef NAME
+#define NAME JOIN(find, T)
+#endif
+#ifndef LOAD
+#define LOAD SAME
+#endif
+
+/* Searches a row in blocks of 64 elements, which the compiler vectorises. */
+static void JOIN(NAME, row)(const span *p) {
+  const T *x = (const T *)p->in;
+  const T r = *(const T *)p->pivot;
+  int64_t i = 0, n = p->n0;
+  for (int hit = 0; i + 64 <= n; i += 64) {
+    for (int l = 0; l < 64; l++) hit |= SAME_AS(LOAD(x[i + l]), r);
+    if (hit) break;
+  }
+  while (i < n && !SAME_AS(LOAD(x[i]), r)) i++;
+  *(int64_t *)p->acc = i < n ? p->start + i : ST_NO_INDEX;
+}
+
+/* The first loop is vectorised; the second one only runs on a match. */
+static void JOIN(NAME, next)(const span *p) {
+  int64_t *restrict a = (int64_t *)p->acc;
+  const T *r = (const T *)p->pivot, *x = (const T *)p->x[0];
+  const int64_t n = p->n1;
+  int hit = 0;
+  for (int64_t j = 0; j < n; j++) hit |= SAME_AS(LOAD(x[j]), r[j]);
+  for (int64_t j = 0; hit && j < n; j++)
+    if (SAME_AS(LOAD(x[j]), r[j]) && a[j] == ST_NO_INDEX) a[j] = p->start;
+}
+
+static void JOIN(NAME, first)(const span *p) {
+  for (int64_t j = 0; j < p->n1; j++) ((int64_t *)p->acc)[j] = ST_NO_INDEX;
+  JOIN(NAME, next)(p);
+}
+
+FIND_LOOP(NAME, LOAD_OF(T), sizeof(T), NAME, T)
+
+#undef NAME
+#undef T
+#undef LOAD
