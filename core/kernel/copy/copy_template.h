@@ -1,5 +1,6 @@
 /* Copies of elements of one size, without conversion. dtype_conversion.c
- * includes this file once per size, after defining NAME(f): f with the size at its end.
+ * includes this file once per size, after defining NAME(f): f with the size at
+ * its end.
  */
 
 #define BITS NAME(bits)
