@@ -136,5 +136,5 @@ st_status st_plan_call(const st_op *op, int n, const st_value *args,
 
 bool st_chunk(int64_t n, int64_t grain, int threads, int k, int64_t *begin,
               int64_t *end) {
-  return st__chunk(n, grain, threads, k, begin, end);
+  return st__share_of_thread(n, grain, threads, k, begin, end);
 }

@@ -300,13 +300,13 @@ static int count_shares(int64_t n, int64_t grain, int threads) {
   return n <= grain ? 1 : most < threads ? (int)most : threads;
 }
 
-int st__num_pieces(int64_t n, int64_t grain) {
+int st__num_shares(int64_t n, int64_t grain) {
   if (n <= grain || st__in_parallel() || thread_state.runs_alone) return 1;
   return count_shares(n, grain, st__num_threads());
 }
 
-bool st__chunk(int64_t n, int64_t grain, int threads, int k, int64_t *begin,
-               int64_t *end) {
+bool st__share_of_thread(int64_t n, int64_t grain, int threads, int k,
+                         int64_t *begin, int64_t *end) {
   if (threads < 1) threads = 1;
   const int shares = count_shares(n, grain < 1 ? 1 : grain, threads);
   const int64_t size = div_up(n, shares);
@@ -563,7 +563,7 @@ static st_status run_shares(const loop *l, int shares) {
 
 static void run_loop(void *arg) {
   loop *l = arg;
-  const int shares = st__num_pieces(l->end - l->begin, l->grain);
+  const int shares = st__num_shares(l->end - l->begin, l->grain);
   if (shares > 1) {
     l->status = run_shares(l, shares);
   } else if (l->may_stop) {

@@ -13,7 +13,7 @@
 enum { ST_GRAIN = 32768 }; /* least number of cheap elements per thread */
 
 /* Calls fn for disjoint ranges that cover [begin, end), possibly in parallel.
- * The ranges are pieces of the shares of st__chunk (Note [Work stealing]). */
+ * The ranges are pieces of the threads' shares: Note [Work stealing]. */
 void st__parallel_for(int64_t begin, int64_t end, int64_t grain,
                       st_range_fn fn, void *ctx);
 
@@ -47,10 +47,10 @@ static inline int64_t st__period_end(int64_t i, int64_t n) {
 
 /* The number of shares that a loop over n units would have if it started
  * now. */
-int st__num_pieces(int64_t n, int64_t grain);
+int st__num_shares(int64_t n, int64_t grain);
 /* Share k of n units for a team of `threads`; false if k is out of range. */
-bool st__chunk(int64_t n, int64_t grain, int threads, int k, int64_t *begin,
-               int64_t *end);
+bool st__share_of_thread(int64_t n, int64_t grain, int threads, int k,
+                         int64_t *begin, int64_t *end);
 
 /* The number of threads of a team: STRIDED_NUM_THREADS, else OMP_NUM_THREADS,
  * else the number of processors that the CPU affinity and the control groups'

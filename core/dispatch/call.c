@@ -140,7 +140,7 @@ static inline st_keyset keys_of(uint64_t tensor_args, const st_value *args) {
 
 static inline st_keyset effective(const st_thread *self, const st_table *t,
                                   st_keyset seen) {
-  const st_keyset ks = (seen | self->tls.included) & ~self->masked;
+  const st_keyset ks = (seen | self->tls.included) & ~self->removed;
   return ks & t->masks[t->mask_of[st__highest_backend(ks)]];
 }
 

@@ -101,12 +101,12 @@ static void add_others(st_text *t, const st_op *op, st_key key) {
 static void add_dispatch(st_text *t, const st_op *op, const st_table *table,
                          st_keyset seen) {
   const st_thread *self = &st__thread;
-  const st_keyset ks = (seen | self->tls.included) & ~self->masked;
+  const st_keyset ks = (seen | self->tls.included) & ~self->removed;
   const st_keyset mask = table->masks[table->mask_of[
     st__highest_backend(ks)]];
   const st_key key = st__highest_slot(ks & mask);
   add_set(t, "thread adds", self->tls.included);
-  add_set(t, "thread removes", (seen | self->tls.included) & self->masked);
+  add_set(t, "thread removes", (seen | self->tls.included) & self->removed);
   add_set(t, "falls through", ks & ~mask);
   add_head(t, "key");
   st__text_format(t, "%s, the highest of ", st__key_name(key));

@@ -15,7 +15,7 @@
    ST_BIT(ST_FUNC_AutocastCUDA))
 
 _Thread_local st_thread st__thread = {
-  .tls = {INCLUDED, EXCLUDED, true, false}, .masked = EXCLUDED
+  .tls = {INCLUDED, EXCLUDED, true, false}, .removed = EXCLUDED
 };
 
 st_tls st__first_tls(void) {
@@ -160,7 +160,7 @@ st_tls st__tls(void) { return st__thread.tls; }
 
 void st__set_tls(st_tls tls) {
   st__thread.tls = tls;
-  st__thread.masked = tls.excluded & ~ST_BACKEND_BITS;
+  st__thread.removed = tls.excluded & ~ST_BACKEND_BITS;
   st__untracked_keys = tls.inference ? VERSIONED : 0;
 }
 

@@ -64,7 +64,7 @@ void st__reclaim(void);
 
 typedef struct st_thread {
   st_tls tls;
-  st_keyset masked;   /* the functionality bits of tls.excluded */
+  st_keyset removed;   /* the functionality bits of tls.excluded */
   int depth;          /* number of nested calls */
   bool has_observers; /* a trace or an observer is set */
   bool in_observer;

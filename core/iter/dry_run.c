@@ -39,7 +39,7 @@ void st__capture_divisor(const st_iter *it, int i) {
 }
 
 void st__capture_data_read(const st_tensor *t) {
-  if (capture) capture->data_read(capture, t);
+  if (capture) capture->read(capture, t);
 }
 
 /* -- Plans ---------------------------------------------------------------- */
@@ -94,7 +94,7 @@ static void dry_run_reduce(const st_tensor *self, uint64_t dims) {
 
 void st__dry_run_reduce(const st_tensor *self, uint64_t dims,
                         const st_tensor *out, st_kernel_id kernel) {
-  if (capture) capture->fold(capture, out, self, kernel);
+  if (capture) capture->reduce(capture, out, self, kernel);
   if (current) dry_run_reduce(self, dims);
 }
 

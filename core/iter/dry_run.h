@@ -42,12 +42,12 @@ struct st_capture {
   void (*copy)(st_capture *c, const st_tensor *dst, const st_tensor *src);
   void (*fill)(st_capture *c, const st_tensor *dst, st_scalar value);
   /* a reduction by this kernel */
-  void (*fold)(st_capture *c, const st_tensor *out, const st_tensor *self,
-               st_kernel_id kernel);
+  void (*reduce)(st_capture *c, const st_tensor *out, const st_tensor *self,
+                 st_kernel_id kernel);
   /* input i of it must not contain zeros */
   void (*divide)(st_capture *c, const st_iter *it, int i);
   /* the call depends on elements of t */
-  void (*data_read)(st_capture *c, const st_tensor *t);
+  void (*read)(st_capture *c, const st_tensor *t);
 };
 
 /* Captures the calls of this thread; NULL ends the capture. Returns the

@@ -84,10 +84,10 @@ static void set_up_operands(interp *m, char **data, const int64_t *strides,
     o->data = data[i];
     o->buffer = m->at[o->slot];
     o->cached = NULL;
-    const bool is_scalar = i >= p->noutputs &&
-                           p->is_scalar[o->slot - p->noutputs];
-    o->s0 = is_scalar ? 0 : strides[i];
-    o->s1 = is_scalar || is_row ? 0 : strides[n + i];
+    const bool is_uniform = i >= p->noutputs &&
+                           p->is_uniform[o->slot - p->noutputs];
+    o->s0 = is_uniform ? 0 : strides[i];
+    o->s1 = is_uniform || is_row ? 0 : strides[n + i];
     o->size = (int64_t)st__itemsize(d);
     o->move = st__copy_kernel(d, d);
     o->is_aliased = false;

@@ -20,7 +20,7 @@ typedef enum st_ir_value_kind {
 
 typedef struct st_ir_value {
   uint8_t kind, dtype;
-  bool is_scalar;     /* one element for all blocks: 0-dim or a constant */
+  bool is_uniform;     /* one element for all blocks: 0-dim or a constant */
   int def;            /* of a result: the instruction that defines it */
   int last;           /* its last use, an instruction */
   char bytes[16];     /* of a constant: its element */
@@ -39,7 +39,7 @@ st_status st__ir_new(st_ir **out);
 void st__ir_free(st_ir **c);
 
 /* Each sets *out to the new value, or to an equal older one. */
-st_status st__ir_input(st_ir *c, st_dtype dtype, bool is_scalar,
+st_status st__ir_input(st_ir *c, st_dtype dtype, bool is_uniform,
                        int *out);
 st_status st__ir_const(st_ir *c, st_dtype dtype, const void *bytes,
                        int *out);

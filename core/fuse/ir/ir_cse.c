@@ -29,21 +29,21 @@ static st_status too_long(void) {
 }
 
 static st_status add_value(st_ir *c, st_ir_value_kind kind, st_dtype dtype,
-                           bool is_scalar, int *out) {
+                           bool is_uniform, int *out) {
   if (c->nvalues == ST_IR_VALUES) return too_long();
   st_ir_value *v = &c->values[c->nvalues];
   memset(v, 0, sizeof *v);
   v->kind = (uint8_t)kind;
   v->dtype = (uint8_t)dtype;
-  v->is_scalar = is_scalar;
+  v->is_uniform = is_uniform;
   *out = c->nvalues++;
   return ST_OK;
 }
 
-st_status st__ir_input(st_ir *c, st_dtype dtype, bool is_scalar,
+st_status st__ir_input(st_ir *c, st_dtype dtype, bool is_uniform,
                        int *out) {
   ST_ASSERT(c->ninputs == c->nvalues);
-  ST_TRY(add_value(c, ST_IR_INPUT, dtype, is_scalar, out));
+  ST_TRY(add_value(c, ST_IR_INPUT, dtype, is_uniform, out));
   c->ninputs++;
   return ST_OK;
 }
@@ -72,9 +72,9 @@ static bool all_const(const st_ir *c, int n, const int *in) {
   return true;
 }
 
-static bool all_scalar(const st_ir *c, int n, const int *in) {
+static bool all_uniform(const st_ir *c, int n, const int *in) {
   for (int i = 0; i < n; i++) {
-    if (!c->values[in[i]].is_scalar) return false;
+    if (!c->values[in[i]].is_uniform) return false;
   }
   return true;
 }
@@ -116,10 +116,10 @@ static const st_instr *find_common(const st_ir *c, const st_instr *x) {
 static st_status append(st_ir *c, st_instr *x, const int *in,
                         const st_dtype *dtypes, int *out) {
   const int nin = x->n - x->nout;
-  const bool is_scalar = all_scalar(c, nin, in);
+  const bool is_uniform = all_uniform(c, nin, in);
   if (c->ninstrs == ST_PROGRAM_INSTRS) return too_long();
   for (int i = 0; i < x->nout; i++) {
-    ST_TRY(add_value(c, ST_IR_RESULT, dtypes[i], is_scalar, &out[i]));
+    ST_TRY(add_value(c, ST_IR_RESULT, dtypes[i], is_uniform, &out[i]));
     c->values[out[i]].def = c->ninstrs;
     x->at[i] = (uint16_t)out[i];
   }

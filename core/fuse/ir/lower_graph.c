@@ -188,8 +188,9 @@ static void on_read(st_capture *c, const st_tensor *t) {
 static st_status new_builder(bool skips_sums, builder **out) {
   builder *b = st__alloc(ST_MEM_SCRATCH, sizeof *b);
   if (!b) return ST_NO_MEMORY;
-  b->capture = (st_capture){on_map, on_copy, on_fill, on_reduce, on_divide,
-                            on_read};
+  b->capture = (st_capture){
+    .map = on_map, .copy = on_copy, .fill = on_fill, .reduce = on_reduce,
+    .divide = on_divide, .read = on_read};
   b->status = ST_OK;
   b->skips_sums = skips_sums;
   b->at = 0;
@@ -245,10 +246,10 @@ typedef struct fakes {
 static st_status new_fake(builder *b, st_arg_spec c, st_tensor **out) {
   int value;
   ST_TRY(st__tensor_empty(ST_DEVICE_META, c.dtype,
-                          c.is_scalar ? 0 : 2, SHAPE, ST_FORMAT_CONTIGUOUS,
+                          c.is_0dim ? 0 : 2, SHAPE, ST_FORMAT_CONTIGUOUS,
                           out));
   if (c.is_wrapped) (*out)->flags |= ST_FLAG_WRAPPED;
-  ST_TRY(st__ir_input(b->code, c.dtype, c.is_scalar, &value));
+  ST_TRY(st__ir_input(b->code, c.dtype, c.is_0dim, &value));
   write_value(b, *out, value);
   return ST_OK;
 }

@@ -24,7 +24,7 @@
  * ST_DTYPE_NONE: there is no tensor. */
 typedef struct st_arg_spec {
   uint8_t dtype;
-  bool is_scalar;  /* 0-dim */
+  bool is_0dim;
   bool is_wrapped; /* 0-dim, made of a plain number */
 } st_arg_spec;
 

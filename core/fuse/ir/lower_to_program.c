@@ -41,7 +41,7 @@ static void mark_live(lowering *a) {
 }
 
 static bool runs_once(const lowering *a, const st_instr *x) {
-  return a->c->values[x->at[0]].is_scalar;
+  return a->c->values[x->at[0]].is_uniform;
 }
 
 /* Operands and results of the prologue stay live: every block may read them. */
@@ -51,7 +51,7 @@ static void extend_uniforms(lowering *a) {
     const st_instr *x = &c->instrs[k];
     for (int i = 0; i < x->n && a->live[k]; i++) {
       st_ir_value *v = &c->values[x->at[i]];
-      if (v->is_scalar && v->last != UNUSED) v->last = LIVE_OUT;
+      if (v->is_uniform && v->last != UNUSED) v->last = LIVE_OUT;
     }
   }
 }
@@ -167,7 +167,7 @@ static st_status alloc_operands(lowering *a) {
   }
   for (int i = 0; i < c->ninputs; i++) {
     a->p->in_dtype[i] = c->values[i].dtype;
-    a->p->is_scalar[i] = c->values[i].is_scalar;
+    a->p->is_uniform[i] = c->values[i].is_uniform;
     ST_TRY(new_slot(a, ST_SLOT_INPUT, c->values[i].dtype, i,
                     &a->slot[i]));
   }
@@ -298,7 +298,7 @@ static st_status copy_outputs(st_ir *c) {
   for (int i = 0; i < c->noutputs; i++) {
     const int v = c->outputs[i];
     const st_dtype d = c->values[v].dtype;
-    if (c->values[v].kind == ST_IR_RESULT && !c->values[v].is_scalar &&
+    if (c->values[v].kind == ST_IR_RESULT && !c->values[v].is_uniform &&
         output_of(c, v) == i) {
       continue;
     }

@@ -103,7 +103,7 @@ static int match_first(const peephole *w, const rule *p, const operation *s,
   const int v = s->in[i];
   const st_ir_value *between = &c->values[v];
   if (between->kind != ST_IR_RESULT || w->uses[v] != 1 ||
-      between->is_scalar != c->values[c->instrs[k].at[0]].is_scalar ||
+      between->is_uniform != c->values[c->instrs[k].at[0]].is_uniform ||
       (p->side == BOTH) != (s->in[0] == s->in[1])) {
     return UNUSED;
   }

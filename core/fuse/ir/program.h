@@ -75,7 +75,7 @@ typedef struct st_program {
   uint8_t order[ST_PROGRAM_OPERANDS]; /* of inputs: Note [Operand order
                                          decides the layout] */
   uint8_t in_dtype[ST_PROGRAM_OPERANDS], out_dtype[ST_PROGRAM_OPERANDS];
-  bool is_scalar[ST_PROGRAM_OPERANDS]; /* of inputs: 0-dim */
+  bool is_uniform[ST_PROGRAM_OPERANDS]; /* of inputs: 0-dim */
   int64_t block, grain;
   size_t arena;            /* bytes used of the arena */
   char *consts;            /* owned; each constant is repeated for a block */

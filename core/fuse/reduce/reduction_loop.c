@@ -1,4 +1,4 @@
-/* The loop of a custom reduction (Note [Tiles and chunks of a custom
+/* The loop of a custom reduction (Note [Tiles and blocks of a custom
  * reduction]).
  */
 
@@ -13,11 +13,11 @@
 
 enum {
   LINE = 64,
-  CHUNK_BYTES = 32768, /* approximate bytes of a chunk's values */
+  BLOCK_BYTES = 32768, /* approximate bytes of a block's values */
   COLUMNS = 128,     /* most outputs of a tile, interleaved */
   ROWS = 2048,       /* most outputs of a tile, one after the other */
-  MIN_TILES = 64,    /* with fewer tiles, outputs are divided into segments */
-  SEGMENTS = 256     /* approximate number of all segments */
+  MIN_TILES = 64,    /* with fewer tiles, outputs are divided into chunks */
+  CHUNKS = 256       /* approximate number of all chunks */
 };
 
 /* -- Plan ----------------------------------------------------------------- */
@@ -32,10 +32,10 @@ typedef struct plan {
   int64_t width, per_row, tiles;  /* outputs of a tile; number of tiles along
                                      dimension 0, and of all */
   int64_t lanes, items, rest;     /* of an output; elements after the items */
-  int64_t chunk;                  /* items of a chunk */
-  int64_t segment, segments;      /* items of a segment; segments */
+  int64_t block;                  /* items of a block */
+  int64_t chunk, chunks;          /* items of a chunk; chunks */
   int depth;                      /* of the stack */
-  st_accs init, values;           /* values: of segments, if several */
+  st_accs init, values;           /* values: of chunks, if several */
   size_t room, fixed;             /* bytes of a workspace; of shared memory */
   int nworkspaces;
   atomic_flag *taken;
@@ -119,19 +119,19 @@ static void plan_tiles(plan *w, int64_t room) {
   for (int i = 1; i < w->outer.n; i++) w->tiles *= w->outer.size[i];
 }
 
-static void plan_segments(plan *w, int64_t room) {
+static void plan_chunks(plan *w, int64_t room) {
   const int64_t fit = room / (w->width * w->lanes);
-  w->chunk = fit >= w->items ? w->items : floor_pow2(fit < 1 ? 1 : fit);
-  w->segment = w->items;
-  w->segments = 1;
-  if (w->tiles < MIN_TILES && w->items > w->chunk) {
-    const int64_t most = SEGMENTS / w->tiles;
-    w->segment = w->chunk;
-    while (w->items / w->segment > most) w->segment *= 2;
-    w->segments = (w->items + w->segment - 1) / w->segment;
+  w->block = fit >= w->items ? w->items : floor_pow2(fit < 1 ? 1 : fit);
+  w->chunk = w->items;
+  w->chunks = 1;
+  if (w->tiles < MIN_TILES && w->items > w->block) {
+    const int64_t most = CHUNKS / w->tiles;
+    w->chunk = w->block;
+    while (w->items / w->chunk > most) w->chunk *= 2;
+    w->chunks = (w->items + w->chunk - 1) / w->chunk;
   }
-  int64_t n = w->segments;
-  if (w->chunk > 0 && w->segment / w->chunk > n) n = w->segment / w->chunk;
+  int64_t n = w->chunks;
+  if (w->block > 0 && w->chunk / w->block > n) n = w->chunk / w->block;
   for (w->depth = 2; n > 0; n /= 2) w->depth++;
 }
 
@@ -142,8 +142,8 @@ static void plan_loop(plan *w) {
   w->items = w->reduced.total / w->lanes;
   w->rest = w->reduced.total % w->lanes;
   if (w->items == 0) w->lanes = 1; /* fewer elements than lanes */
-  plan_tiles(w, CHUNK_BYTES / bytes);
-  plan_segments(w, CHUNK_BYTES / bytes);
+  plan_tiles(w, BLOCK_BYTES / bytes);
+  plan_chunks(w, BLOCK_BYTES / bytes);
 }
 
 /* -- Memory --------------------------------------------------------------- */
@@ -173,9 +173,9 @@ static st_accs carve(const st_tree *t, char *base, size_t *at, int64_t n) {
 
 static size_t lay_out(const plan *w, char *base, workspace *s) {
   const int64_t item = w->lanes * w->width, rest = w->rest * w->width;
-  const int64_t chunk = w->chunk * item;
-  const int64_t most = chunk > rest ? chunk : rest;
-  const int64_t half = (w->chunk + 1) / 2 * item;
+  const int64_t block = w->block * item;
+  const int64_t most = block > rest ? block : rest;
+  const int64_t half = (w->block + 1) / 2 * item;
   size_t n = 0;
   s->mapped = carve(&w->tree, base, &n, most);
   s->room.a = carve(&w->tree, base, &n, half > rest ? half : rest);
@@ -186,13 +186,13 @@ static size_t lay_out(const plan *w, char *base, workspace *s) {
   return n;
 }
 
-/* Allocates the shared memory and all workspaces in one block. */
+/* Allocates the shared memory and all workspaces at once. */
 static st_status alloc_workspaces(plan *w, int nworkspaces, char **base,
                                   size_t *size) {
   workspace s;
   size_t at = 0;
-  const int64_t values = w->segments > 1
-    ? w->tiles * w->segments * w->width * w->lanes : 0;
+  const int64_t values = w->chunks > 1
+    ? w->tiles * w->chunks * w->width * w->lanes : 0;
   carve(&w->tree, NULL, &at, values);
   carve(&w->tree, NULL, &at, 1);
   w->fixed = at;
@@ -347,14 +347,14 @@ static void clear(workspace *s) {
   s->pushed = 0;
 }
 
-/* Reduces one segment; its value is then at the bottom of the stack. */
-static void reduce_segment(const plan *w, workspace *s, const tile *t,
+/* Reduces one chunk; its value is then at the bottom of the stack. */
+static void reduce_chunk(const plan *w, workspace *s, const tile *t,
                            int64_t at) {
-  const int64_t begin = at * w->segment;
-  const int64_t end = min64(begin + w->segment, w->items);
+  const int64_t begin = at * w->chunk;
+  const int64_t end = min64(begin + w->chunk, w->items);
   clear(s);
-  for (int64_t i = begin; i < end; i += w->chunk) {
-    const int64_t n = min64(w->chunk, end - i) * w->lanes;
+  for (int64_t i = begin; i < end; i += w->block) {
+    const int64_t n = min64(w->block, end - i) * w->lanes;
     map_elements(w, t, i * w->lanes, n, s->mapped);
     const st_items items = items_of(w, t, s->mapped, n, w->lanes);
     st__tree_reduce(&w->tree, &items, top_of(w, s, t), &s->room);
@@ -363,15 +363,15 @@ static void reduce_segment(const plan *w, workspace *s, const tile *t,
   while (s->height > 1) join_top(w, s, t);
 }
 
-static st_accs value_of(const plan *w, const tile *t, int64_t segment) {
+static st_accs value_of(const plan *w, const tile *t, int64_t chunk) {
   const int64_t item = w->lanes * w->width;
   return st__accs_at(&w->tree, w->values,
-                     (t->at * w->segments + segment) * item);
+                     (t->at * w->chunks + chunk) * item);
 }
 
-static void join_segments(const plan *w, workspace *s, const tile *t) {
+static void join_chunks(const plan *w, workspace *s, const tile *t) {
   clear(s);
-  for (int64_t k = 0; k < w->segments; k++) {
+  for (int64_t k = 0; k < w->chunks; k++) {
     st__tree_copy(&w->tree, top_of(w, s, t), value_of(w, t, k),
                   w->lanes * t->width);
     push(w, s, t);
@@ -449,21 +449,21 @@ static void run_tiles(void *ctx, int64_t begin, int64_t end) {
   const int mine = acquire_workspace(w, &s);
   for (int64_t i = begin; i < end; i++) {
     const tile t = find_tile(w, i);
-    if (w->segments > 1) join_segments(w, &s, &t);
-    else if (w->items > 0) reduce_segment(w, &s, &t, 0);
+    if (w->chunks > 1) join_chunks(w, &s, &t);
+    else if (w->items > 0) reduce_chunk(w, &s, &t, 0);
     finish_tile(w, &s, &t);
   }
   release_workspace(w, mine);
 }
 
-static void run_segments(void *ctx, int64_t begin, int64_t end) {
+static void run_chunks(void *ctx, int64_t begin, int64_t end) {
   const plan *w = ctx;
   workspace s;
   const int mine = acquire_workspace(w, &s);
   for (int64_t i = begin; i < end; i++) {
-    const tile t = find_tile(w, i / w->segments);
-    reduce_segment(w, &s, &t, i % w->segments);
-    st__tree_copy(&w->tree, value_of(w, &t, i % w->segments),
+    const tile t = find_tile(w, i / w->chunks);
+    reduce_chunk(w, &s, &t, i % w->chunks);
+    st__tree_copy(&w->tree, value_of(w, &t, i % w->chunks),
                   stacked(w, &s, &t, 0), w->lanes * t.width);
   }
   release_workspace(w, mine);
@@ -489,17 +489,17 @@ st_status st__reduction_run(const st_reduction_loop *s) {
   for (int i = 0; i < s->final->noutputs; i++) {
     w.data[s->map->ninputs + i] = st__data(s->outs[i]);
   }
-  const int64_t units = w.tiles * w.segments;
-  const int64_t elements = w.width * w.reduced.total / w.segments;
+  const int64_t units = w.tiles * w.chunks;
+  const int64_t elements = w.width * w.reduced.total / w.chunks;
   const int64_t grain = units_of_grain(&w, elements);
-  const int64_t last = w.segments > 1
-    ? units_of_grain(&w, w.segments * w.width * w.lanes) : grain;
-  const int pieces = st__num_pieces(units, grain);
-  const int others = st__num_pieces(w.tiles, last);
+  const int64_t last = w.chunks > 1
+    ? units_of_grain(&w, w.chunks * w.width * w.lanes) : grain;
+  const int pieces = st__num_shares(units, grain);
+  const int others = st__num_shares(w.tiles, last);
   ST_TRY(alloc_workspaces(&w, pieces > others ? pieces : others, &base, &size));
   st_status status = ST_OK;
-  if (w.segments > 1) {
-    status = st__parallel_try(0, units, grain, run_segments, &w);
+  if (w.chunks > 1) {
+    status = st__parallel_try(0, units, grain, run_chunks, &w);
   }
   if (status == ST_OK) {
     status = st__parallel_try(0, w.tiles, last, run_tiles, &w);

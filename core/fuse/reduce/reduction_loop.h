@@ -4,16 +4,16 @@
  * Stage reduce of Note [Stages of fusion]. In: the three programs and the
  * tensors of a call (reduction_op.h). Out: the elements of the results.
  *
- * Note [Tiles and chunks of a custom reduction]
+ * Note [Tiles and blocks of a custom reduction]
  * Outputs are computed in tiles of neighbours along one outer dimension, and
- * the elements of a tile in chunks: a chunk is mapped into a buffer that stays
- * in the cache, and is reduced there. A chunk has 2^k items, so the values of
- * chunks combine as the tree demands (Note [The pairwise tree of a custom
+ * the elements of a tile in blocks: a block is mapped into a buffer that stays
+ * in the cache, and is reduced there. A block has 2^k items, so the values of
+ * blocks combine as the tree demands (Note [The pairwise tree of a custom
  * reduction]), on a stack where each value stands for twice the items of the
  * one above it, or more. If elements of neighbouring outputs are closer in
  * memory than those of one output, the buffer interleaves the outputs
  * (columns); otherwise it has them one after the other (rows). If there are few
- * tiles, the elements of an output are divided into segments of several chunks,
+ * tiles, the elements of an output are divided into chunks of several blocks,
  * which different threads reduce.
  */
 #ifndef ST_FUSE_REDUCE_REDUCTION_LOOP_H

@@ -3,7 +3,7 @@
  *
  * Stage reduce of Note [Stages of fusion]. In: the program of combine, and
  * mapped elements in a buffer. Out: one value per output. reduction_loop.h
- * calls it for each chunk.
+ * calls it for each block.
  *
  * Note [The pairwise tree of a custom reduction]
  * The elements that are reduced into one result have a logical order: that of

@@ -9,8 +9,10 @@
  * Note [One program per specialization]
  * A program is made at the first call with a new specialization: the dtypes of
  * the arguments, which of them are 0-dim or plain numbers, and the values of
- * the scalars, which are constants of the program. It is valid for all shapes
- * and strides. A compiled graph keeps the newest ST_COMPILED_PROGRAMS programs.
+ * the scalars, which are constants of the program; also the default dtype, the
+ * JIT switch and the epoch of the registry, since a definition anywhere may
+ * change what the calls run. It is valid for all shapes and strides. A compiled
+ * graph keeps the newest ST_COMPILED_PROGRAMS programs.
  * A program contains the built-in kernels: kernels that a library registers
  * for CPU in front of them are not called.
  */
@@ -56,7 +58,7 @@ typedef struct st_compiled_graph {
 /* Owns the graph on success. */
 st_status st__compiled_new(st_graph *g, st_compiled_graph **out);
 void st__compiled_retain(st_compiled_graph *f);
-void st__compiled_release(void *fused);
+void st__compiled_release(void *compiled);
 
 /* Sets what does not depend on the arguments, and no output dtypes. */
 void st__specialization_init(st_specialization *key);

@@ -4,10 +4,11 @@
  *
  * Note [Pairwise reduction tree]
  * Reductions use pairwise summation in an order that the logical indices of
- * the elements determine. A block of ST_REDUCE_BLOCK elements is reduced in W
- * lanes: element i of the block goes into lane i mod W, each lane in order.
- * Then the upper half of the lanes is combined into the lower half until one
- * lane is left (lanes without an element are skipped). The values of the
+ * the elements determine. A block of ST_REDUCE_BLOCK (1024) elements is reduced
+ * in W lanes, which fill 256 bytes of accumulators (LANES): 32 of float64, 16
+ * of complex128. Element i of the block goes into lane i mod W, each lane in
+ * order. Then the upper half of the lanes is combined into the lower half until
+ * one lane is left (lanes without an element are skipped). The values of the
  * blocks are combined in neighbouring pairs, those results in pairs, and so
  * on. The order does not depend on the instruction set, because compilers may
  * not reassociate, nor on the layout, which only selects how the tree is

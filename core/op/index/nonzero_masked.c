@@ -35,7 +35,7 @@ static st_status chunked_loop_init(chunked_loop *w, const st_tensor *elements,
     st__iter_release(&w->it);
     return status;
   }
-  w->chunks = st__num_pieces(w->it.numel, ST_GRAIN);
+  w->chunks = st__num_shares(w->it.numel, ST_GRAIN);
   if (w->chunks > MAX_CHUNKS) w->chunks = MAX_CHUNKS;
   w->size = (w->it.numel + w->chunks - 1) / w->chunks;
   return ST_OK;

@@ -238,7 +238,7 @@ static st_tensor *convolve_parts(st_op_scope *c, const conv *v, int64_t each) {
 }
 
 /* The number of images to convolve at a time. */
-static int64_t images_at_once(const conv *v) {
+static int64_t images_per_product(const conv *v) {
   enum { CACHED = 1 << 20 }; /* elements of columns that fit the caches */
   const st_keyset keys = v->input->keys | v->weight->keys |
                          (v->bias ? v->bias->keys : 0);
@@ -294,7 +294,7 @@ ST_BOXED(st__box_convolution) {
   conv v = {.batch = 0};
   st_op_scope c = {.status = read_conv(args, &v)};
   if (!st__scope_ok(&c)) return c.status;
-  const int64_t each = images_at_once(&v);
+  const int64_t each = images_per_product(&v);
   st_tensor *out = v.transposed ? convolve_transposed(&c, &v)
                  : each < v.batch ? convolve_parts(&c, &v, each)
                  : convolve(&c, &v);

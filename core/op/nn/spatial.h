@@ -7,8 +7,8 @@
  * the derivative of the other. A convolution multiplies the weight with the
  * columns; a transposed convolution applies col2im to such a product. For
  * small windows pooling uses views instead: view k has element k of all
- * windows. Apart from these only constant_pad_nd has loops over elements; all
- * other operators are composed and so have derivatives.
+ * windows. im2col is a clone of a strided view, col2im adds views of one; of
+ * the spatial operators only constant_pad_nd has loops over elements.
  *
  * Note [Zero second derivatives]
  * The gradient of a mean does not depend on the image, nor that of a bias on

@@ -150,7 +150,8 @@ static void make_rest(loop_nest *rest, loop_nest *w, int64_t size) {
 typedef struct job {
   const st_reduction *r;
   loop_nest body, rest;
-  st_loop loop[2], combine[2], store[2]; /* by pass */
+  st_loop loop[2], combine[2];           /* by pass */
+  st_loop store[2];                      /* by output: out_first, out_last */
   char *out[2];
   char *values[2], *sums, *pivots;       /* scratch of staged runs */
   st_status status;                      /* of a staged run */

@@ -56,10 +56,10 @@ typedef enum st_op_kind {
   ST_KIND_STRUCTURED, /* meta + impl on CPU, meta on Meta */
   ST_KIND_POINTWISE,  /* structured, with the generic meta and impl */
   ST_KIND_VIEW,       /* CompositeExplicitAutograd: returns views */
-  ST_KIND_EXPLICIT,   /* CompositeExplicitAutograd: accesses no element */
+  ST_KIND_EXPLICIT,   /* CompositeExplicitAutograd: a kernel for all backends */
   ST_KIND_COMPOSITE,  /* CompositeImplicitAutograd: calls operators */
   ST_KIND_ALIAS,      /* the same: calls one operator */
-  ST_KIND_DATA,       /* CPU and Meta: accesses elements */
+  ST_KIND_DATA,       /* CPU and Meta, which check the devices of tensors */
   ST_KIND_NATIVE,     /* CPU only */
   ST_KIND_FACTORY     /* CPU and Meta, behind BackendSelect */
 } st_op_kind;

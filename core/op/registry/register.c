@@ -167,7 +167,7 @@ static st_status register_kernels(const st_op_row *row, const char *name,
   const st_kernel_fn structured = has_snapshot ? with_snapshot
                                 : is_based ? structured_with_base
                                 : st__structured;
-  const st_kernel_fn direct = has_snapshot ? with_snapshot : native;
+  const st_kernel_fn checked = has_snapshot ? with_snapshot : native;
   switch (row->kind) {
     case ST_KIND_STRUCTURED: case ST_KIND_POINTWISE:
       ST_TRY(implement(name, cpu, structured, &ctx[0]));
@@ -177,13 +177,13 @@ static st_status register_kernels(const st_op_row *row, const char *name,
     case ST_KIND_COMPOSITE: case ST_KIND_ALIAS:
       return implement(name, ST_KEY_COMPOSITE_IMPLICIT, composite, ctx);
     case ST_KIND_NATIVE:
-      return implement(name, cpu, direct, &ctx[0]);
+      return implement(name, cpu, checked, &ctx[0]);
     case ST_KIND_FACTORY:
       ST_TRY(implement(name, st__key_parse("BackendSelect"), select_backend,
                        ctx)); /* fall through */
     default:
-      ST_TRY(implement(name, cpu, direct, &ctx[0]));
-      return implement(name, meta, direct, &ctx[1]);
+      ST_TRY(implement(name, cpu, checked, &ctx[0]));
+      return implement(name, meta, checked, &ctx[1]);
   }
 }
 

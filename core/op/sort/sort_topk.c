@@ -45,7 +45,7 @@ static st_status run_lines(st_sort order, st_tensor *const t[3], int dim) {
                     "than can be sorted", (int)st__display_index(dim),
                     b.lines.length);
   }
-  b.chunks = st__num_pieces(b.lines.count, st__kernel_grain(ST_K_sort) /
+  b.chunks = st__num_shares(b.lines.count, st__kernel_grain(ST_K_sort) /
                                            b.lines.length + 1);
   b.scratch = st__sort_scratch(b.lines.length,
                                (int64_t)st__itemsize(dtype)) + 63;

@@ -83,8 +83,8 @@ struct st__frame {
 static inline void st__check_room(lua_State *L) {
   luaL_checkstack(L, ST_FRAME_STACK * ST_MAX_ARGS + LUA_MINSTACK, NULL);
 }
-/* Converts the value at idx to argument i; on a mismatch returns false and,
- * sets the reason f->why. Lists may push values. */
+/* Converts the value at idx to argument i. On a mismatch returns false and sets
+ * the reason, f->why. Lists may push values. */
 bool st__convert(st__frame *f, int i, const st_arg *a, int idx);
 /* Converts the numbers at idx .. idx + n - 1 to one list of integers. */
 bool st__convert_gathered(st__frame *f, int i, const st_arg *a, int idx,
@@ -255,12 +255,5 @@ void st__push_argument(st__state *h, lua_State *L, const st_arg *a,
 bool st__is_callable(lua_State *L, int idx);
 /* Raises otherwise, with the name of argument arg in the message. */
 void st__check_callable(st__state *h, lua_State *L, int idx, const char *arg);
-
-/* -- dispatch_keyset.c ----------------------------------------------------- */
-
-void st__push_keyset(st__state *h, lua_State *L, st_keyset ks); /* [+1] */
-/* The key set at idx, or that of the key whose name is at idx; raises for
- * anything else. */
-st_keyset st__check_keyset(st__state *h, lua_State *L, int idx);
 
 #endif

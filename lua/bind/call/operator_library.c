@@ -23,7 +23,7 @@ static library *check_library(lua_State *L) {
 }
 
 /* Ends a registration: raises a failure, or else notifies the listeners. */
-static void finish(lua_State *L, st_status status) {
+static void end_registration(lua_State *L, st_status status) {
   st__state *h = st__state_of(L);
   if (status != ST_OK) st__raise(h, L, status);
   st__lua_ref_sweep(h, L);
@@ -64,7 +64,7 @@ static int open_library(lua_State *L) {
                     (lua_toboolean(L, 4) ? ST_DEFER : 0);
   library *l = st__newudata(h, L, ST_UD_LIBRARY, sizeof *l + n + 1);
   memcpy(l->ns, ns, n + 1);                              /* [+1] */
-  finish(L, st_library_open(ns, kind, key, flags,
+  end_registration(L, st_library_open(ns, kind, key, flags,
                             st__where(h, L, where, sizeof where), &l->lib));
   return 1;
 }
@@ -191,7 +191,7 @@ static int library_def(lua_State *L) {
     : st_library_define(l->lib, schema, d.doc, d.tags,
                         st__where(h, L, where, sizeof where));
   if (status != ST_OK) st__drop_kernel(h, L, &kernel);
-  finish(L, status);
+  end_registration(L, status);
   lua_settop(L, 1);
   return 1;
 }
@@ -244,7 +244,7 @@ static int library_impl(lua_State *L) {
   make_kernel(L, at, c, where, sizeof where, &kernel);
   const st_status status = st_library_implement(l->lib, name, key, &kernel);
   if (status != ST_OK) st__drop_kernel(h, L, &kernel);
-  finish(L, status);
+  end_registration(L, status);
   lua_settop(L, 1);
   return 1;
 }
@@ -265,7 +265,7 @@ static int library_fallback(lua_State *L) {
   make_kernel(L, 3, ST_TAKES_OPERATOR, where, sizeof where, &kernel);
   const st_status status = st_library_fallback(l->lib, key, &kernel);
   if (status != ST_OK) st__drop_kernel(h, L, &kernel);
-  finish(L, status);
+  end_registration(L, status);
   lua_settop(L, 1);
   return 1;
 }
@@ -315,7 +315,7 @@ static int library_derivative(lua_State *L) {
                      "'%.80s' must be a function or a list of formulas, got "
                      "%s", name, st__type_name(h, L, 3));
   }
-  finish(L, status);
+  end_registration(L, status);
   lua_settop(L, 1);
   return 1;
 }
@@ -340,7 +340,7 @@ static int library_elementwise(lua_State *L) {
                              st__where(h, L, where, sizeof where))
     : st_fail(ST_BAD_STATE, "library '%s' is closed", l->ns);
   st_graph_release(&g);
-  finish(L, status);
+  end_registration(L, status);
   lua_settop(L, 1);
   return 1;
 }
@@ -365,7 +365,7 @@ static int library_reduction(lua_State *L) {
     ? st_library_reduction(l->lib, &f)
     : st_fail(ST_BAD_STATE, "library '%s' is closed", l->ns);
   st__end_reduction(L);                                  /* [-2] */
-  finish(L, status);
+  end_registration(L, status);
   lua_settop(L, 1);
   return 1;
 }

@@ -204,4 +204,11 @@ int st__failed(lua_State *L, const char *why);
 const char *st__poll_reason(lua_State *L);
 extern const char st__interrupted[];
 
+/* -- dispatch_keyset.c ----------------------------------------------------- */
+
+void st__push_keyset(st__state *h, lua_State *L, st_keyset ks); /* [+1] */
+/* The key set at idx, or that of the key whose name is at idx; raises for
+ * anything else. */
+st_keyset st__check_keyset(st__state *h, lua_State *L, int idx);
+
 #endif
