@@ -15,6 +15,7 @@ local SCENES = {
   ("storm: %d operators came and went, 10 threads called %%d+ times, "
    .. "met %%d+ and missed %%d+ of them"):format(OPERATORS),
   "replaced: 10 calls ended in the kernel they began in",
+  ("two registered: %d kernels each"):format(OPERATORS),
   ("coming and going: %d threads"):format(OPERATORS / 10 + 10),
   not TSAN and build.is_sanitized and "forks: none"
     or ("forks: %d children called and registered"):format(OPERATORS / 100),

@@ -32,6 +32,16 @@ local PROGRAMS = {
               "nothing left"}},
 }
 
+describe("The public header", function()
+  it("is C++ as well", function()
+    local command = "cd '%s' && echo '#include \"strided.h\"' | g++ "
+                    .. "-std=c++11 -Wall -Wextra -Werror -fsyntax-only -x c++ "
+                    .. "-I. -I'%s/include' -"
+    assert.same({"", 0}, {build.shell(command:format(build.root .. "/core",
+                                                     build.folder))})
+  end)
+end)
+
 for _, row in ipairs(PROGRAMS) do
   local source, topics = row[1], row[2]
   describe("The C program " .. source, function()

@@ -44,6 +44,8 @@ test  | lua-cjson              | reads the conformance vectors (specs only)
       | /usr/lib/*/lua/5.1/cjson.so
 test  | lua-readline           | line editing and completion in the session
       | /usr/share/lua/5.1/readline.lua
+test  | g++                    | compiles the public header as C++
+      | g++
 lint  | lua-check              | checks the Lua code
       | luacheck
 fuzz  | clang                  | compiles the fuzz targets
@@ -72,8 +74,6 @@ grind | valgrind               | checks memory accesses of the specs
       | valgrind
 bench | python3-venv           | an environment for PyTorch, to compare with
       | /usr/lib/python3*/ensurepip/__init__.py
-bench | g++                    | compiles the benchmarks of PyTorch
-      | g++
 '
 
 # present SIGN: succeeds if the command or file exists. Word-splitting expands a

@@ -171,6 +171,32 @@ static void replaced(void) {
   printf("replaced: %d calls ended in the kernel they began in\n", CALLERS);
 }
 
+/* -- Two threads that register -------------------------------------------- */
+
+/* Each kernel hides the other thread's, or is hidden by it. */
+static void *register_often(void *times) {
+  st_registration *kernel;
+  for (int i = 0; i < *(const int *)times; i++) {
+    register_kernel("storm::both", "CPU", 40, &kernel);
+    st_registration_release(&kernel);
+  }
+  return NULL;
+}
+
+static void two_register(int n) {
+  pthread_t other;
+  st_registration *schema;
+  const int64_t before = settled();
+  CHECK(st_define("storm", "both(Tensor a) -> int", NULL, "threads.c",
+                  &schema) == ST_OK);
+  CHECK(pthread_create(&other, NULL, register_often, &n) == 0);
+  register_often(&n);
+  CHECK(pthread_join(other, NULL) == 0);
+  st_registration_release(&schema);
+  CHECK(settled() >= before);
+  printf("two registered: %d kernels each\n", n);
+}
+
 /* -- While another thread registers --------------------------------------- */
 
 enum { MEANWHILE = 20000 }; /* operators, at most */
@@ -282,7 +308,8 @@ static void forks(int n) {
 /* A kernel on top of the one it replaces, which is what is meant here. */
 static void ignore(void *ctx, const char *warning) {
   (void)ctx;
-  CHECK(strstr(warning, "storm::steady") || strstr(warning, "storm::slow"));
+  CHECK(strstr(warning, "storm::steady") || strstr(warning, "storm::slow") ||
+        strstr(warning, "storm::both"));
 }
 
 int main(int argc, char **argv) {
@@ -290,13 +317,14 @@ int main(int argc, char **argv) {
   alarm(PATIENCE);
   CHECK(n > 0 && st_init() == ST_OK);
   st_set_warning_handler(ignore, NULL);
-  make_contexts(3 * (TEXTS + n + 2 * MEANWHILE) + 100);
+  make_contexts(3 * (TEXTS + n + 2 * MEANWHILE) + 2 * n + 100);
   const int64_t tensors = live("tensors"), values = live("values");
   st_library *owner; /* as early as an extension would have it */
   CHECK(st_library_open("storm", ST_LIBRARY_DEF, NULL, 0, "threads.c",
                         &owner) == ST_OK);
   storm(n);
   replaced();
+  two_register(n);
   threads_come_and_go(n / 10);
   forks(n / 100);
   st_library_close(&owner);

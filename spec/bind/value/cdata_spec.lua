@@ -116,6 +116,28 @@ describe("Where a host", function()
     ]]))
   end)
 
+  it("has the FFI, reading pointers leaves nothing", function()
+    if build.is_sanitized then return end -- it keeps what is freed for a while
+    assert.equal("done", run("", [[
+      local ffi = require "ffi"
+      local block = ffi.new "int32_t[4]"
+      local function resident()
+        local file = assert(io.open "/proc/self/statm")
+        local pages = file:read("*a"):match "^%d+ (%d+)"
+        file:close()
+        return tonumber(pages) * 4096
+      end
+      local function read(n)
+        for _ = 1, n do st.frombuffer(block, {dtype = "int32"}):free() end
+        collectgarbage() collectgarbage()
+        return resident()
+      end
+      local before = read(2e4)
+      local after = read(1e5)
+      assert(after - before < 1e6, after - before)
+    ]]))
+  end)
+
   it("has the FFI, what has a pointer's name is no pointer", function()
     assert.equal("done", run("", [[
       local ffi = require "ffi"
