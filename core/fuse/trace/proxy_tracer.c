@@ -38,6 +38,7 @@ static bool is_proxy(const st_tensor *t) {
   return t && (t->flags & ST_FLAG_SYMBOL);
 }
 
+/* A symbolic number has its index plus 1 in len, which is 0 in plain ones. */
 static bool is_number(const st_value *v) {
   return (v->tag == ST_TAG_FLOAT || v->tag == ST_TAG_INT ||
           v->tag == ST_TAG_BOOL) && v->len > 0;

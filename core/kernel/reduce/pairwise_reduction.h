@@ -23,7 +23,7 @@ enum { ST_REDUCE_BLOCK = 1024 }; /* elements, Note [Pairwise reduction tree] */
  * the linear index at + i in these dimensions, the fastest first. */
 typedef struct st_reduce_run {
   int64_t at;    /* a multiple of ST_REDUCE_BLOCK */
-  bool partials; /* the elements are accumulators of whole blocks */
+  bool partials; /* the elements are accumulators of blocks or segments */
   int ndim;      /* at least 1 */
   const int64_t *size, *stride; /* bytes */
 } st_reduce_run;

@@ -1,5 +1,6 @@
-/* A reduction: its bodies by rows and by columns, and its loop. Included once
- * per reduction, with these macros as parameters, which it undefines:
+/* A reduction: its bodies by rows and by columns, and its loop, which calls
+ * st__run_reduction with these bodies. Included once per reduction, with these
+ * macros as parameters, which it undefines:
  *
  *   NAME       the loop, and the prefix of the bodies; default: FAMILY_T
  *   T          the type of the elements

@@ -29,6 +29,9 @@ static st_status check_batch(const st_tensor *t, int n) {
 
 /* -- im2col --------------------------------------------------------------- */
 
+/* im2col and col2im are ST_DATA rows: kernels for CPU and Meta that have their
+ * own derivatives, although their bodies call operators. */
+
 /* The strides of a padded image between elements of a window and between
  * windows; 0 for a dimension of size 1. */
 static void window_strides(const st_tensor *image, const st_window *w,

@@ -409,6 +409,7 @@ static int64_t units_of_grain(const loop_nest *w, int64_t grain) {
   return grain / (w->reduced.total * w->kept.total / units + 1) + 1;
 }
 
+/* Reduces the segments to values in scratch memory, then these. */
 static st_status run_staged(job *b) {
   for (int pass = 0; pass < 2 && b->loop[pass]; pass++) {
     const int64_t grain = st__kernel_grain(pass_of(b, pass)->kernel);

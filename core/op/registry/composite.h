@@ -3,9 +3,9 @@
  * Note [Operator scopes]
  * A scope owns the results of the operators called in it until the scope
  * ends. After a failed call, further calls do nothing and return NULL, and
- * the end of the scope reports the failure. So a composite operator reads
- * like its formula: it checks st__scope_ok only before it reads a field of a
- * result.
+ * the end of the scope reports the failure. So a composite operator, or
+ * another kernel that calls operators, reads like its formula: it checks
+ * st__scope_ok only before it reads a field of a result.
  */
 #ifndef ST_OP_REGISTRY_COMPOSITE_H
 #define ST_OP_REGISTRY_COMPOSITE_H

@@ -76,7 +76,9 @@ static st_status implement(st_library *part, const st_structured *s,
   const st_kernel kernel = {.fn = st__structured, .ctx = c,
                             .free_ctx = drop_kernel, .debug = s->debug};
   if (!key) return ST_OK;
-  *c = (st_structured_ctx){&e->row, variant, ST_DEVICE_META, -1, -1, 0, s->ctx};
+  *c = (st_structured_ctx){
+    .row = &e->row, .variant = variant, .device = ST_DEVICE_META, .base = -1,
+    .snapshot_arg = -1, .own = s->ctx};
   if (backend < BACKENDS) ST_TRY(find_device(key, &c->device));
   atomic_fetch_add(&e->users, 1);
   const st_status status = st__library_implement(part, name, key, &kernel);

@@ -6,8 +6,9 @@
  * Meta and on the backends of extensions. It fills a st_run and calls the
  * row's meta, which checks the arguments and sets the outputs, either through
  * r->it or by st__set_output. Except on Meta it then calls the row's impl,
- * which selects a loop and runs it. A failure leaves the outputs unchanged,
- * so impl may fail only before it writes.
+ * which selects a loop and runs it; in a dry run it does so on Meta, too, and
+ * the loop is reported instead (Note [Captured loops]). A failure leaves the
+ * outputs unchanged, so impl may fail only before it writes.
  *
  * Note [The dtype of out=]
  * A result is written to an out= tensor of another dtype if its dtype can be
