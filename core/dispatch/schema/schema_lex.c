@@ -26,36 +26,36 @@ static size_t digits(const char *s) {
 
 /* -- Tokens --------------------------------------------------------------- */
 
-bool st__token_is(st_token t, const char *text) {
-  return t.n == strlen(text) && memcmp(t.s, text, t.n) == 0;
-}
-
-/* Python's keywords, which are not valid names, as in ATen. */
-static const struct { const char *text; int kind; } words[] = {
-  {"None", ST_TOK_NONE}, {"True", ST_TOK_TRUE}, {"False", ST_TOK_FALSE},
-  {"and", ST_TOK_KEYWORD}, {"as", ST_TOK_KEYWORD},
-  {"assert", ST_TOK_KEYWORD}, {"break", ST_TOK_KEYWORD},
-  {"class", ST_TOK_KEYWORD}, {"continue", ST_TOK_KEYWORD},
-  {"def", ST_TOK_KEYWORD}, {"del", ST_TOK_KEYWORD},
-  {"elif", ST_TOK_KEYWORD}, {"else", ST_TOK_KEYWORD},
-  {"for", ST_TOK_KEYWORD}, {"global", ST_TOK_KEYWORD},
-  {"if", ST_TOK_KEYWORD}, {"import", ST_TOK_KEYWORD},
-  {"in", ST_TOK_KEYWORD}, {"is", ST_TOK_KEYWORD}, {"not", ST_TOK_KEYWORD},
-  {"or", ST_TOK_KEYWORD}, {"pass", ST_TOK_KEYWORD},
-  {"raise", ST_TOK_KEYWORD}, {"return", ST_TOK_KEYWORD},
-  {"while", ST_TOK_KEYWORD}, {"with", ST_TOK_KEYWORD},
+/* Python's keywords, which are not valid names, as in ATen: by first letter,
+ * since a schema has many words and hardly any keyword. */
+static const char *const keywords['z' + 1] = {
+  ['F'] = "False", ['N'] = "None", ['T'] = "True", ['a'] = "and as assert",
+  ['b'] = "break", ['c'] = "class continue", ['d'] = "def del",
+  ['e'] = "elif else", ['f'] = "for", ['g'] = "global",
+  ['i'] = "if import in is", ['n'] = "not", ['o'] = "or", ['p'] = "pass", ['r'] = "raise return",
+  ['w'] = "while with",
 };
+
+static int kind_of_word(const char *s, size_t n) {
+  const char *word = keywords[(unsigned char)*s];
+  for (size_t size; word && *word; word += size + (word[size] == ' ')) {
+    for (size = 1; word[size] && word[size] != ' ';) size++;
+    if (size != n || memcmp(word, s, n) != 0) continue;
+    switch (*s) {
+      case 'N': return ST_TOK_NONE;
+      case 'T': return ST_TOK_TRUE;
+      case 'F': return ST_TOK_FALSE;
+      default: return ST_TOK_KEYWORD;
+    }
+  }
+  return ST_TOK_IDENT;
+}
 
 /* The name or keyword at s, at most n characters long. */
 static st_token word(const char *s, size_t n) {
-  st_token t = {ST_TOK_IDENT, s, 1};
-  while (t.n < n && is_ident(s[t.n])) t.n++;
-  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-    if (*s == *words[i].text && st__token_is(t, words[i].text)) {
-      t.kind = words[i].kind;
-    }
-  }
-  return t;
+  size_t size = 1;
+  while (size < n && is_ident(s[size])) size++;
+  return (st_token){kind_of_word(s, size), s, size};
 }
 
 bool st__is_name(const char *s, size_t n) {
@@ -93,9 +93,11 @@ static st_token scan(const char *s) {
   while (is_space(*s)) s++;
   if (!*s) return (st_token){ST_TOK_END, s, 0};
   if (is_ident_start(*s)) return word(s, SIZE_MAX);
-  if (strncmp(s, "...", 3) == 0) return (st_token){ST_TOK_DOTS, s, 3};
+  if (s[0] == '.' && s[1] == '.' && s[2] == '.') {
+    return (st_token){ST_TOK_DOTS, s, 3};
+  }
   if (is_number(s)) return number(s);
-  if (strncmp(s, "->", 2) == 0) return (st_token){ST_TOK_ARROW, s, 2};
+  if (s[0] == '-' && s[1] == '>') return (st_token){ST_TOK_ARROW, s, 2};
   if (*s == '"' || *s == '\'') return quoted(s);
   if (strchr("()[],:.=?!|*+-$", *s)) return (st_token){*s, s, 1};
   return (st_token){ST_TOK_BAD, s, 1};

@@ -9,6 +9,7 @@
 #define ST_DISPATCH_SCHEMA_SCHEMA_LEX_H
 
 #include <locale.h>
+#include <string.h>
 
 #include "base/status.h"
 #include "dispatch/schema/arena.h"
@@ -48,7 +49,9 @@ st_status st__lex_expect(st_parser *p, int kind, st_token *out);
 st_status st__lex_fail(const st_parser *p, st_token at, const char *why);
 /* Fails with BAD_SCHEMA, "expected `what` but found `token`". */
 st_status st__lex_unexpected(const st_parser *p, const char *what);
-bool st__token_is(st_token t, const char *text);
+static inline bool st__token_is(st_token t, const char *text) {
+  return t.n == strlen(text) && memcmp(t.s, text, t.n) == 0;
+}
 
 /* The C locale, so that numbers in schemas do not depend on the program's
  * locale. */
