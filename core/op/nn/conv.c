@@ -185,8 +185,8 @@ static bool is_pixelwise(const st_window *w) {
   return true;
 }
 
-/* The bias with these sizes. As in ATen, its gradient depends on the weight,
- * so this is a view of it: Note [Zero second derivatives]. */
+/* The bias with these sizes, as a view whose gradient depends on the weight, as
+ * in ATen: Note [Zero second derivatives]. */
 static st_tensor *bias_as(st_op_scope *c, const conv *v, int ndim,
                           const int64_t *sizes) {
   return st__apply_reshape(c, st__apply_attached(c, v->bias, v->weight), ndim,

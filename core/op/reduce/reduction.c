@@ -33,7 +33,7 @@ enum { IN, OUT0, OUT1, REF, INDEX, NSTRIDES };
  * at a time. */
 typedef struct loop_nest {
   char *in;
-  st_loop_dims reduced, kept;
+  st_loop_dims reduced, kept; /* kept: of outputs, and of segments */
   int64_t strides[2][ST_MAX_DIMS * NSTRIDES];
   int64_t segments;         /* per output */
   bool partials;            /* the input is values of segments */

@@ -32,7 +32,8 @@ static inline bool st__scope_goes_on_at(st_op_scope *c, int64_t step) {
   return step % 4096 == 4095 ? st__scope_goes_on(c) : st__scope_ok(c);
 }
 
-/* Calls operator id with n arguments. The result is borrowed from the scope. */
+/* Calls operator id with its first n arguments; the others have their defaults.
+ * The result is borrowed from the scope. */
 st_tensor *st__apply(st_op_scope *c, st_op_id id, int n, const st_value *args);
 /* The same for an operator that returns nrets tensors. */
 void st__apply_multi(st_op_scope *c, st_op_id id, int n, const st_value *args,

@@ -332,7 +332,7 @@ static int library_elementwise(lua_State *L) {
   const char *doc = st__opt_string(h, L, 4, "doc");
   lua_settop(L, 4);
   st__push_argument_names(h, L, schema, l->ns);          /* [+1] */
-  st__compile(L, h, 3);                                  /* [-1] */
+  st__compile_expression(L, h, 3);                       /* [-1] */
   st__check_callable(h, L, 3, "body");
   st_graph *g = st__trace_body(h, L, schema, l->ns, 3);
   const st_status status = l->lib

@@ -120,7 +120,7 @@ static int set_compiler(lua_State *L) {
   return 0;
 }
 
-void st__compile(lua_State *L, st__state *h, int idx) {
+void st__compile_expression(lua_State *L, st__state *h, int idx) {
   if (lua_type(L, idx) != LUA_TSTRING) {
     lua_pop(L, 1);                                       /* [-1] */
     return;

@@ -130,7 +130,7 @@ static st_graph *trace(st__state *h, lua_State *L, int idx, const char *key,
   st__get_field(h, L, idx, key);                         /* [+1] */
   if (!lua_isnil(L, -1)) {
     st__push_argument_names(h, L, lua_tostring(L, schema), ns); /* [+1] */
-    st__compile(L, h, schema + 1);                       /* [-1] */
+    st__compile_expression(L, h, schema + 1);            /* [-1] */
     st__check_callable(h, L, schema + 1, key);
     g = st__trace_body(h, L, lua_tostring(L, schema), ns, schema + 1);
   }

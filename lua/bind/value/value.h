@@ -147,8 +147,9 @@ void st__copy_bytes(st__state *h, lua_State *L, char *to, const char *from,
 bool st__to_sym_scalar(st__state *h, lua_State *L, int idx, int *at,
                        st_scalar *example);
 /* Replaces an expression in a string at idx by a compiled function; the list
- * of its arguments' names is at the top. Raises. [-1] */
-void st__compile(lua_State *L, st__state *h, int idx);
+ * of its arguments' names is at the top. Leaves a function as it is. Raises.
+ * [-1] */
+void st__compile_expression(lua_State *L, st__state *h, int idx);
 /* Pushes a list of the names of a schema's arguments; raises. [+1] */
 void st__push_argument_names(st__state *h, lua_State *L, const char *schema,
                              const char *ns);
