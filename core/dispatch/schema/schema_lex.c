@@ -32,8 +32,8 @@ static const char *const keywords['z' + 1] = {
   ['F'] = "False", ['N'] = "None", ['T'] = "True", ['a'] = "and as assert",
   ['b'] = "break", ['c'] = "class continue", ['d'] = "def del",
   ['e'] = "elif else", ['f'] = "for", ['g'] = "global",
-  ['i'] = "if import in is", ['n'] = "not", ['o'] = "or", ['p'] = "pass", ['r'] = "raise return",
-  ['w'] = "while with",
+  ['i'] = "if import in is", ['n'] = "not", ['o'] = "or", ['p'] = "pass",
+  ['r'] = "raise return", ['w'] = "while with",
 };
 
 static int kind_of_word(const char *s, size_t n) {
