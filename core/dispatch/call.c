@@ -230,12 +230,12 @@ st_status st__call_below(const st_call *call, int functionality,
                          st_keyset excluded, const st_value *args,
                          st_value *rets) {
   const st_keyset below = call->keys & (ST_BIT(functionality) - 1);
-  const st_tls old = st__tls();
-  st_tls tls = old;
-  tls.excluded |= excluded;
-  st__set_tls(tls);
-  const st_status status = st__redispatch_boxed(call->op, call->schema, below,
-                                                args, rets);
+  st_thread *self = st__self();
+  const st_tls old = self->tls;
+  self->tls.excluded |= excluded;
+  self->removed |= excluded & ~ST_BACKEND_BITS;
+  const st_status status = redispatch_as("redispatchBoxed", call->op,
+                                         call->schema, below, args, rets);
   st__set_tls(old);
   return status;
 }

@@ -77,6 +77,8 @@ void st__unregister(st_registration **r);
 st_status st__def(const st_definition *d, int flags, st_registration **out);
 st_status st__impl(const char *name, st_key key, const st_kernel *kernel,
                    st_registration **out);
+/* A permanent kernel of an operator that is known already. */
+st_status st__impl_op(const st_op *op, st_key key, const st_kernel *kernel);
 
 /* Registers a default fallback of a key; other fallbacks of the key take
  * precedence. st__dispatch_init registers those of the dispatcher; upper

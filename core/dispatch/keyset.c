@@ -76,7 +76,7 @@ const char *st__key_name(st_key key) {
 
 st_key st__key_parse(const char *name) {
   for (st_key k = 0; k < ST_KEY_COUNT; k++) {
-    if (strcmp(keys[k].name, name) == 0) return k;
+    if (*keys[k].name == *name && strcmp(keys[k].name, name) == 0) return k;
   }
   return ST_KEY_INVALID;
 }

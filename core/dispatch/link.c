@@ -462,6 +462,18 @@ st_status st__impl(const char *name, st_key key, const st_kernel *kernel,
   return link_prepared(r, out);
 }
 
+st_status st__impl_op(const st_op *op, st_key key, const st_kernel *kernel) {
+  st_registration *r = NULL;
+  st__lock();
+  const st_status status = prepare_code(ST_REGISTERED_KERNEL, key, kernel, 0,
+                                        &r);
+  st__unlock();
+  ST_TRY(status);
+  r->op = (st_op *)(uintptr_t)op;
+  r->free_ctx = kernel->free_ctx;
+  return link_prepared(r, NULL);
+}
+
 /* -- Initialization ------------------------------------------------------- */
 
 /* ATen's fallthroughs (R12), except those of the Autograd keys, where an

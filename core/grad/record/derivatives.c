@@ -123,7 +123,7 @@ static st_status implement(st_derived *d, const st_op *op, const row *r,
   d->formulas = r->kind == NOT_DERIVED ? zero_self : r->formulas;
   const st_kernel kernel = {.fn = st__record_call, .ctx = d,
                             .debug = "core/grad/derivatives.def"};
-  return st__impl(st__op_full_name(op), ST_KEY_AUTOGRAD, &kernel, NULL);
+  return st__impl_op(op, ST_KEY_AUTOGRAD, &kernel);
 }
 
 static bool is_inplace(const st_op *op) {

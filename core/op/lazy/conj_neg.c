@@ -388,9 +388,8 @@ static const struct { st_op_id id; int nkeys; } fallthroughs[] = {
 static st_status register_for(st_op_id id, int nkeys, st_kernel_fn fn,
                               const char *debug) {
   const st_kernel kernel = {.fn = fn, .debug = debug};
-  const char *name = st__op_full_name(st__op(id));
   for (int k = 0; k < nkeys; k++) {
-    ST_TRY(st__impl(name, st__key_parse(keys[k].key), &kernel, NULL));
+    ST_TRY(st__impl_op(st__op(id), st__key_parse(keys[k].key), &kernel));
   }
   return ST_OK;
 }

@@ -60,10 +60,10 @@ const st_op *st__op_variant(st_op_id id, st_variant variant) {
 
 /* -- Registration --------------------------------------------------------- */
 
-static st_status implement(const char *name, st_key key, st_kernel_fn fn,
+static st_status implement(const st_op *op, st_key key, st_kernel_fn fn,
                            st_structured_ctx *ctx) {
   const st_kernel kernel = {.fn = fn, .ctx = ctx, .debug = ctx->row->what};
-  return st__impl(name, key, &kernel, NULL);
+  return st__impl_op(op, key, &kernel);
 }
 
 /* Redispatches to the backend of the device argument. */
@@ -157,7 +157,7 @@ static int find_base(const st_op *op) {
 }
 
 /* ctx[0] is the context of CPU kernels, ctx[1] that of Meta kernels. */
-static st_status register_kernels(const st_op_row *row, const char *name,
+static st_status register_kernels(const st_op_row *row, const st_op *op,
                                   st_structured_ctx ctx[2]) {
   const st_key cpu = st__key_parse("CPU"), meta = st__key_parse("Meta");
   const bool is_based = ctx->base >= 0, has_snapshot = ctx->snapshot_arg >= 0;
@@ -170,20 +170,20 @@ static st_status register_kernels(const st_op_row *row, const char *name,
   const st_kernel_fn checked = has_snapshot ? with_snapshot : native;
   switch (row->kind) {
     case ST_KIND_STRUCTURED: case ST_KIND_POINTWISE:
-      ST_TRY(implement(name, cpu, structured, &ctx[0]));
-      return implement(name, meta, structured, &ctx[1]);
+      ST_TRY(implement(op, cpu, structured, &ctx[0]));
+      return implement(op, meta, structured, &ctx[1]);
     case ST_KIND_VIEW: case ST_KIND_EXPLICIT:
-      return implement(name, ST_KEY_COMPOSITE_EXPLICIT, composite, ctx);
+      return implement(op, ST_KEY_COMPOSITE_EXPLICIT, composite, ctx);
     case ST_KIND_COMPOSITE: case ST_KIND_ALIAS:
-      return implement(name, ST_KEY_COMPOSITE_IMPLICIT, composite, ctx);
+      return implement(op, ST_KEY_COMPOSITE_IMPLICIT, composite, ctx);
     case ST_KIND_NATIVE:
-      return implement(name, cpu, checked, &ctx[0]);
+      return implement(op, cpu, checked, &ctx[0]);
     case ST_KIND_FACTORY:
-      ST_TRY(implement(name, st__key_parse("BackendSelect"), select_backend,
+      ST_TRY(implement(op, st__key_parse("BackendSelect"), select_backend,
                        ctx)); /* fall through */
     default:
-      ST_TRY(implement(name, cpu, checked, &ctx[0]));
-      return implement(name, meta, checked, &ctx[1]);
+      ST_TRY(implement(op, cpu, checked, &ctx[0]));
+      return implement(op, meta, checked, &ctx[1]);
   }
 }
 
@@ -203,7 +203,7 @@ static st_status register_variant(int id, st_variant variant,
                                                  variant), NULL};
   ctx[1] = (st_structured_ctx){row, variant, ST_DEVICE_META, base, snapshot_arg,
                                0, NULL};
-  return register_kernels(row, st__op_full_name(op), ctx);
+  return register_kernels(row, op, ctx);
 }
 
 static st_status derive(int id, st_variant variant) {
