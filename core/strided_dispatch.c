@@ -90,6 +90,15 @@ st_status st_call_converted(const st_op *op, const char *declared,
   return st__call_converted(op, declared, args, rets);
 }
 
+void st_shortcut_find(const st_op *op, st_shortcut *out) {
+  st__shortcut_find(op, out);
+}
+
+bool st_shortcut_call(const st_shortcut *s, const st_value *args,
+                      st_value *rets, st_status *status) {
+  return st__shortcut_call(s, args, rets, status);
+}
+
 st_status st_redispatch(const st_op *op, st_keyset keys, const st_value *args,
                         st_value *rets) {
   return st_redispatch_declared(op, NULL, keys, args, rets);

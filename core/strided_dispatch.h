@@ -60,6 +60,16 @@ ST_API st_status st_call_declared(const st_op *op, const char *declared,
  * caller has converted to its types; they are not checked again. */
 ST_API st_status st_call_converted(const st_op *op, const char *declared,
                                    const st_value *args, st_value *rets);
+/* Like st_call_converted, for calls that repeat. st_shortcut_find prepares,
+ * once op has been called. st_shortcut_call needs no dispatch where the
+ * arguments are tensors in the CPU's memory without gradients, and the thread
+ * records and observes nothing. A number may stand for a Tensor. True with
+ * *status ST_OK or NO_MEMORY. False, with nothing done, for all other calls,
+ * for those that fail for another reason, and once a registration has replaced
+ * another: then call the operator. */
+ST_API void st_shortcut_find(const st_op *op, st_shortcut *out);
+ST_API bool st_shortcut_call(const st_shortcut *s, const st_value *args,
+                             st_value *rets, st_status *status);
 ST_API st_status st_redispatch_declared(const st_op *op,
                                         const char *declared,
                                         st_keyset keys, const st_value *args,

@@ -66,13 +66,17 @@ static inline st_keyset st__device_keys(st_device device) {
  * that track versions and views. */
 extern _Thread_local st_keyset st__untracked_keys;
 
+/* The keys of a new tensor outside of inference mode. */
+static inline st_keyset st__tracked_tensor_keys(st_device device) {
+  const st_keyset autocast = device == ST_DEVICE_CPU
+                             ? ST_BIT(ST_FUNC_AutocastCPU) : 0;
+  return st__device_keys(device) | ST_BIT(ST_FUNC_ADInplaceOrView) | autocast;
+}
+
 /* The keys of a new tensor of a device (K9). The Autograd key is not among
  * them: only tensors that require a gradient have it. */
 static inline st_keyset st__tensor_keys(st_device device) {
-  const st_keyset autocast = device == ST_DEVICE_CPU
-                             ? ST_BIT(ST_FUNC_AutocastCPU) : 0;
-  return (st__device_keys(device) | ST_BIT(ST_FUNC_ADInplaceOrView) |
-          autocast) & ~st__untracked_keys;
+  return st__tracked_tensor_keys(device) & ~st__untracked_keys;
 }
 
 /* The keys of lazy tensors: Note [Lazy tensors]. */

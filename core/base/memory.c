@@ -49,9 +49,7 @@ enum {
   SHARED_MIN_BLOCK = 4 << 10,  /* bytes; smaller blocks are not shared, they
                                   are not worth a lock */
   SHARED_MIN_BYTES = 32 << 20, /* least bound of the shared cache, in bytes */
-  HUGE_PAGE = 2 << 20,
-  FLUSH_BYTES = 1 << 20        /* bytes that a thread counts before it adds
-                                  them to the totals */
+  HUGE_PAGE = 2 << 20
 };
 
 static const size_t MAX_BLOCK_BYTES = (size_t)1 << 40;
@@ -74,8 +72,6 @@ static int class_of(size_t n, size_t *size) {
 
 /* -- Counters ------------------------------------------------------------- */
 
-typedef struct counters { _Atomic int64_t count, bytes; } counters;
-
 typedef struct block { struct block *next; } block;
 
 /* A thread's blocks and counters; no other thread writes them. */
@@ -84,7 +80,7 @@ struct cache {
   cache *next;              /* in caches; a cache is never freed */
   bool in_use;              /* by a live thread */
   _Atomic int64_t bytes;    /* of the cached blocks */
-  counters own[ST_MEM_COUNT];
+  st_mem_counter own[ST_MEM_COUNT];
   int n[SMALL_CLASSES];
   block *blocks[SMALL_CLASSES];
 };
@@ -105,6 +101,7 @@ static _Atomic int64_t limit = INT64_MAX;     /* of live and cached bytes */
 static _Atomic int64_t cache_limit;           /* set at the first use */
 
 static _Thread_local cache *own_cache;
+_Thread_local st_mem_counter *st__own_counters;
 static _Thread_local int64_t fail_countdown; /* st__memory_fail_at; 0: off */
 
 static int64_t get(_Atomic int64_t *x) {
@@ -118,7 +115,7 @@ static void counter_add(_Atomic int64_t *x, int64_t by) {
 
 /* Moves a thread's counts of a kind to the totals. Under the mutex. */
 static void flush_counters(cache *c, int kind) {
-  counters *f = &c->own[kind];
+  st_mem_counter *f = &c->own[kind];
   const int64_t count = get(&f->count), bytes = get(&f->bytes);
   counter_add(&f->count, -count);
   counter_add(&f->bytes, -bytes);
@@ -132,11 +129,11 @@ static void flush_counters(cache *c, int kind) {
 
 static void count_in(cache *c, st_mem_kind kind, int64_t count,
                      int64_t bytes) {
-  counters *f = &c->own[kind];
+  st_mem_counter *f = &c->own[kind];
   counter_add(&f->count, count);
   counter_add(&f->bytes, bytes);
   const int64_t own = get(&f->bytes);
-  if (own < FLUSH_BYTES && own > -FLUSH_BYTES) return;
+  if (own < ST_MEM_FLUSH_BYTES && own > -ST_MEM_FLUSH_BYTES) return;
   pthread_mutex_lock(&mutex);
   for (int k = 0; k < ST_MEM_COUNT; k++) flush_counters(c, k);
   if (get(&flushed_live) > peak) peak = get(&flushed_live);
@@ -170,6 +167,7 @@ static void release_cache(void *p) {
   c->in_use = false;
   pthread_mutex_unlock(&mutex);
   own_cache = NULL;
+  st__own_counters = NULL;
 }
 
 static void lock(void) { pthread_mutex_lock(&mutex); }
@@ -201,6 +199,7 @@ static cache *take_cache(void) {
   if (c) c->in_use = true;
   pthread_mutex_unlock(&mutex);
   if (c && has_exit_key) pthread_setspecific(exit_key, c);
+  st__own_counters = c ? c->own : NULL;
   return own_cache = c;
 }
 
@@ -364,7 +363,7 @@ static void *allocate(bool is_plain, size_t n) {
 
 /* A thread without a cache could not allocate even that, so it has no
  * allocations to count. */
-void st__count(st_mem_kind kind, int64_t count, int64_t bytes) {
+void st__count_slow(st_mem_kind kind, int64_t count, int64_t bytes) {
   cache *c = thread_cache();
   if (c) count_in(c, kind, count, bytes);
 }

@@ -4,6 +4,8 @@
 #ifndef ST_BASE_MEMORY_H
 #define ST_BASE_MEMORY_H
 
+#include <stdatomic.h>
+
 #include "base/types.h"
 
 /* ORDER MEM_KIND: names shown by strided.memory(). */
@@ -46,7 +48,34 @@ char *st__strndup(st_mem_kind kind, const char *s, size_t n);
  * counts each with st__count. */
 void *st__alloc_block(size_t n);
 void st__free_block(void *p, size_t n);
-void st__count(st_mem_kind kind, int64_t count, int64_t bytes);
+
+/* What a thread has counted since it last added its counts to the process
+ * totals; only that thread writes it. */
+typedef struct st_mem_counter { _Atomic int64_t count, bytes; } st_mem_counter;
+extern _Thread_local st_mem_counter *st__own_counters; /* NULL at first */
+enum { ST_MEM_FLUSH_BYTES = 1 << 20 }; /* bytes to count before adding them */
+/* Counts where there are no counters yet, or many bytes. */
+void st__count_slow(st_mem_kind kind, int64_t count, int64_t bytes);
+
+/* There is a single writer, so a load and a store are enough. */
+static inline void st__count(st_mem_kind kind, int64_t count, int64_t bytes) {
+  st_mem_counter *c = st__own_counters;
+  if (__builtin_expect(!c, 0)) {
+    st__count_slow(kind, count, bytes);
+    return;
+  }
+  c += kind;
+  const int64_t n = atomic_load_explicit(&c->count, memory_order_relaxed);
+  const int64_t all = bytes + atomic_load_explicit(&c->bytes,
+                                                   memory_order_relaxed);
+  if (__builtin_expect(all >= ST_MEM_FLUSH_BYTES ||
+                       all <= -ST_MEM_FLUSH_BYTES, 0)) {
+    st__count_slow(kind, count, bytes);
+    return;
+  }
+  atomic_store_explicit(&c->count, n + count, memory_order_relaxed);
+  atomic_store_explicit(&c->bytes, all, memory_order_relaxed);
+}
 
 st_mem_stats st__memory_stats(st_mem_kind kind);
 /* See strided_memory.h. */

@@ -19,6 +19,13 @@ static inline bool st__ref_drop(st_refcount *r) {
   return atomic_fetch_sub_explicit(&r->n, 1, memory_order_acq_rel) == 1;
 }
 
+/* The same for an object without weak references. Then nobody can take the
+ * only owner's reference, and it needs no atomic read-modify-write. */
+static inline bool st__ref_drop_strong(st_refcount *r) {
+  return atomic_load_explicit(&r->n, memory_order_acquire) == 1 ||
+         st__ref_drop(r);
+}
+
 static inline int st__ref_count(const st_refcount *r) {
   return (int)atomic_load_explicit(&((st_refcount *)(uintptr_t)r)->n,
                                    memory_order_relaxed);

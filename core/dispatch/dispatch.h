@@ -73,12 +73,37 @@ const st_op *st__registration_op(const st_registration *r);
 /* Unregisters and frees *r and sets it to NULL; *r may be NULL. */
 void st__unregister(st_registration **r);
 
+/* What a kernel does for common arguments: Note [Shortcuts]. True with *status
+ * ST_OK or NO_MEMORY; false, with nothing done, if the kernel must be called.
+ */
+typedef bool (*st_shortcut_fn)(const st_call *call, const st_value *args,
+                               st_value *rets, st_status *status);
+#define ST_SHORTCUT(name)                                            \
+  bool name(__attribute__((unused)) const st_call *call,            \
+            const st_value *args, st_value *rets, st_status *status)
+
+typedef struct st_shortcut_of {
+  st_shortcut_fn fn;         /* NULL: the kernel has none */
+  const st_op *const *calls; /* the operators that the kernel calls, up to NULL;
+                                NULL: none. Static */
+} st_shortcut_of;
+
+/* That of a kernel that redispatches calls without tensors to the CPU, unless
+ * an argument names another device, which the CPU's kernel must test. */
+ST_SHORTCUT(st__shortcut_to_cpu);
+
+/* That of a kernel that passes its arguments on to the one operator that it
+ * calls. */
+ST_SHORTCUT(st__shortcut_to_callee);
+
 /* Prepare and link one registration. If out is NULL, it is permanent. */
 st_status st__def(const st_definition *d, int flags, st_registration **out);
 st_status st__impl(const char *name, st_key key, const st_kernel *kernel,
                    st_registration **out);
-/* A permanent kernel of an operator that is known already. */
-st_status st__impl_op(const st_op *op, st_key key, const st_kernel *kernel);
+/* A permanent kernel of an operator that is known already, with its shortcut
+ * or NULL. */
+st_status st__impl_op(const st_op *op, st_key key, const st_kernel *kernel,
+                      const st_shortcut_of *shortcut);
 
 /* Registers a default fallback of a key; other fallbacks of the key take
  * precedence. st__dispatch_init registers those of the dispatcher; upper
@@ -89,9 +114,11 @@ st_status st__default_fallback(const char *key, st_kernel_fn fn,
 
 /* Sets two default kernels, for operators that register none of their own:
  * track for ADInplaceOrView, of operators that write an argument or return
- * views; refuse_out for the Autograd keys, of operators with out=. Must be
- * called before the first table is computed. */
-void st__set_autograd_kernels(st_kernel_fn track, st_kernel_fn refuse_out);
+ * views; refuse_out for the Autograd keys, of operators with out=. tracked is
+ * what track does after the call that it passes on. Must be called before the
+ * first table is computed. */
+void st__set_autograd_kernels(st_kernel_fn track, st_kernel_fn tracked,
+                              st_kernel_fn refuse_out);
 
 /* -- Libraries ------------------------------------------------------------ */
 
@@ -199,6 +226,17 @@ st_status st__route_reenter(const st_op *op, const char *signature,
 st_status st__route_run(st_route *r, const st_value *args, st_value *rets);
 st_status st__route_leave(st_route *r, st_status status);
 
+/* Shortcuts: Note [Shortcuts]. st__shortcut_find gives one with run NULL if
+ * there is none, and epoch 0 if there may be one after the next call of op.
+ * args of st__shortcut_call are all arguments of the schema, of its types, but
+ * a Tensor may be a number. True with the call's status, ST_OK or NO_MEMORY;
+ * false: nothing was done. */
+void st__shortcut_find(const st_op *op, st_shortcut *out);
+bool st__shortcut_call(const st_shortcut *s, const st_value *args,
+                       st_value *rets, st_status *status);
+/* False if the environment disables them. */
+bool st__has_shortcuts(void);
+
 /* Redispatches to the keys below bit `functionality`. Meanwhile the keys
  * `excluded` are excluded in the thread's state. */
 st_status st__call_below(const st_call *call, int functionality,
@@ -234,8 +272,12 @@ bool st__is_isolated(void);
 /* The registry's mutex: registration, retirement, computing of tables. */
 void st__lock(void);
 void st__unlock(void);
-/* A number that increases when a registration is replaced or removed. */
-uint64_t st__registry_epoch(void);
+/* A number that increases when a registration is replaced or removed, and when
+ * one is added that changes a dispatch table in use. */
+static inline uint64_t st__registry_epoch(void) {
+  extern _Atomic uint64_t st__epoch;
+  return atomic_load_explicit(&st__epoch, memory_order_acquire);
+}
 /* Nothing that was replaced is freed between st__pause_reclaim(true) and
  * st__pause_reclaim(false). */
 void st__pause_reclaim(bool pauses);

@@ -49,6 +49,7 @@ struct st_registration {
   const char *signature;   /* interned; NULL: matches any schema */
   void *ctx;
   void (*free_ctx)(void *);
+  st_shortcut_of shortcut; /* Note [Shortcuts] */
   const char *debug, *doc; /* interned */
   int tags;
   uint64_t order;          /* sequence number of a definition or listener */
@@ -127,6 +128,12 @@ size_t st__split_name(const char *full, const char **overload);
 
 /* The active fallback of each runtime key. */
 extern const st_registration *st__fallbacks[ST_KEY_RUNTIME_COUNT];
+
+/* True for the default kernel of ADInplaceOrView; st__run_tracked does what it
+ * does after the call that it passes on. */
+bool st__is_tracking(const st_registration *r);
+st_status st__run_tracked(const st_call *call, const st_value *args,
+                          st_value *rets);
 
 /* The registration that serves a runtime key (R7), or the newest kernel of an
  * alias key. Never NULL. Under the mutex. */

@@ -462,7 +462,8 @@ st_status st__impl(const char *name, st_key key, const st_kernel *kernel,
   return link_prepared(r, out);
 }
 
-st_status st__impl_op(const st_op *op, st_key key, const st_kernel *kernel) {
+st_status st__impl_op(const st_op *op, st_key key, const st_kernel *kernel,
+                      const st_shortcut_of *shortcut) {
   st_registration *r = NULL;
   st__lock();
   const st_status status = prepare_code(ST_REGISTERED_KERNEL, key, kernel, 0,
@@ -471,6 +472,7 @@ st_status st__impl_op(const st_op *op, st_key key, const st_kernel *kernel) {
   ST_TRY(status);
   r->op = (st_op *)(uintptr_t)op;
   r->free_ctx = kernel->free_ctx;
+  if (shortcut) r->shortcut = *shortcut;
   return link_prepared(r, NULL);
 }
 

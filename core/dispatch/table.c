@@ -84,13 +84,22 @@ static st_registration default_out_refusal = {
   .what = ST_REGISTERED_FALLBACK, .debug = "no gradients with out="
 };
 
-void st__set_autograd_kernels(st_kernel_fn track, st_kernel_fn refuse_out) {
+static st_kernel_fn run_tracked; /* see st__run_tracked */
+
+void st__set_autograd_kernels(st_kernel_fn track, st_kernel_fn tracked,
+                              st_kernel_fn refuse_out) {
   default_tracking.fn = track;
+  run_tracked = tracked;
   default_out_refusal.fn = refuse_out;
 }
 
-static bool returns_views(const st_schema *s) {
-  return s->nrets > 0 && s->rets[0].is_alias;
+bool st__is_tracking(const st_registration *r) {
+  return r == &default_tracking;
+}
+
+st_status st__run_tracked(const st_call *call, const st_value *args,
+                          st_value *rets) {
+  return run_tracked(call, args, rets);
 }
 
 static bool has_out(const st_schema *s) {
@@ -109,8 +118,8 @@ static const st_registration *select_tracking(const st_op *op,
   if (!s || !default_tracking.fn) return NULL;
   if (f == ST_FUNC_ADInplaceOrView) {
     const bool is_composite = n->of[ST_KEY_COMPOSITE_IMPLICIT] != NULL;
-    const bool tracks = (s->is_mutable || returns_views(s)) && !is_composite;
-    return tracks ? &default_tracking : NULL;
+    const bool has_effect = s->is_mutable || st__returns_views(s);
+    return has_effect && !is_composite ? &default_tracking : NULL;
   }
   if (f < 0 || !(ST_BIT(f) & ST_AUTOGRAD_BITS) || !has_out(s)) return NULL;
   return n->of[ST_KEY_AUTOGRAD] ? n->of[ST_KEY_AUTOGRAD] : &default_out_refusal;

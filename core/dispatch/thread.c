@@ -7,19 +7,13 @@
 
 #include "base/memory.h"
 
-/* The initial keys of a thread (C2). */
-#define INCLUDED \
-  (ST_BIT(ST_FUNC_BackendSelect) | ST_BIT(ST_FUNC_ADInplaceOrView))
-#define EXCLUDED                                               \
-  (ST_BIT(ST_FUNC_AutocastCPU) | ST_BIT(ST_FUNC_AutocastXPU) | \
-   ST_BIT(ST_FUNC_AutocastCUDA))
-
 _Thread_local st_thread st__thread = {
-  .tls = {INCLUDED, EXCLUDED, true, false}, .removed = EXCLUDED
+  .tls = {ST_INITIAL_INCLUDED, ST_INITIAL_EXCLUDED, true, false},
+  .removed = ST_INITIAL_EXCLUDED
 };
 
 st_tls st__first_tls(void) {
-  return (st_tls){INCLUDED, EXCLUDED, true, false};
+  return (st_tls){ST_INITIAL_INCLUDED, ST_INITIAL_EXCLUDED, true, false};
 }
 
 _Atomic uint64_t st__epoch = 1;
@@ -41,10 +35,6 @@ void st__retire(st_retired *r) {
   r->next = retired;
   retired = r;
   atomic_store_explicit(&st__has_retired, true, memory_order_relaxed);
-}
-
-uint64_t st__registry_epoch(void) {
-  return atomic_load_explicit(&st__epoch, memory_order_acquire);
 }
 
 void st__pause_reclaim(bool pauses) {
@@ -180,13 +170,7 @@ void st__end_isolation(const st_isolated *before) {
   self->has_observers = before->has_observers;
 }
 
-bool st__is_isolated(void) {
-  const st_thread *self = st__self();
-  const st_tls first = st__first_tls();
-  return !self->mode && !self->has_observers && !self->tls.inference &&
-         self->tls.included == first.included &&
-         self->tls.excluded == first.excluded;
-}
+bool st__is_isolated(void) { return st__is_isolated_thread(st__self()); }
 
 void st__mode_push(st_mode *m) {
   m->outer = st__thread.mode;

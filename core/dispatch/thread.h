@@ -93,8 +93,22 @@ static inline void st__set_mode(st_thread *self, st_mode *m) {
   else self->tls.included &= ~ST_BIT(ST_FUNC_Lua);
 }
 
+/* The initial keys of a thread (C2). */
+#define ST_INITIAL_INCLUDED \
+  (ST_BIT(ST_FUNC_BackendSelect) | ST_BIT(ST_FUNC_ADInplaceOrView))
+#define ST_INITIAL_EXCLUDED                                    \
+  (ST_BIT(ST_FUNC_AutocastCPU) | ST_BIT(ST_FUNC_AutocastXPU) | \
+   ST_BIT(ST_FUNC_AutocastCUDA))
+
 /* The initial dispatch state of a thread. */
 st_tls st__first_tls(void);
+
+/* See st__is_isolated. */
+static inline bool st__is_isolated_thread(const st_thread *self) {
+  return !self->mode && !self->has_observers && !self->tls.inference &&
+         self->tls.included == ST_INITIAL_INCLUDED &&
+         self->tls.excluded == ST_INITIAL_EXCLUDED;
+}
 
 /* True if STRIDED_SHOW_DISPATCH_TRACE is 1. */
 extern bool st__trace_prints;

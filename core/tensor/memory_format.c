@@ -94,10 +94,22 @@ static bool is_dense(int ndim, const int64_t *sizes, const int64_t *strides) {
   return true;
 }
 
+/* The same for two dimensions. */
+static uint8_t flags_of_matrix(const int64_t *n, const int64_t *s) {
+  if (n[0] == 0 || n[1] == 0 ||
+      ((n[1] == 1 || s[1] == 1) && (n[0] == 1 || s[0] == n[1]))) {
+    return ST_FLAG_CONTIGUOUS | ST_FLAG_DENSE;
+  }
+  const bool is_transposed = (n[0] == 1 || s[0] == 1) &&
+                             (n[1] == 1 || s[1] == n[0]);
+  return is_transposed ? ST_FLAG_DENSE : 0;
+}
+
 uint8_t st__compute_flags(int ndim, const int64_t *sizes,
                           const int64_t *strides) {
   bool empty = false;
   int flags = 0;
+  if (ndim == 2) return flags_of_matrix(sizes, strides);
   for (int d = 0; d < ndim; d++) empty |= sizes[d] == 0;
   if (empty || is_contiguous(ndim, sizes, strides)) {
     flags |= ST_FLAG_CONTIGUOUS;

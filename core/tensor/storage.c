@@ -282,7 +282,7 @@ void st__storage_retain(st_storage *s) { st__ref_take(&s->refs); }
 void st__storage_release(st_storage **s) {
   st_storage *p = *s;
   *s = NULL;
-  if (!p || !st__ref_drop(&p->refs)) return;
+  if (!p || !st__ref_drop_strong(&p->refs)) return;
   free_data(p);
   if (!p->inline_units) {
     st__free(ST_MEM_STORAGE, p, sizeof *p);

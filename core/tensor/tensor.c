@@ -119,9 +119,9 @@ static void set_geometry(st_tensor *t, int64_t *buffer, const st_geometry *g,
   const int old_ndim = t->ndim, ndim = g->ndim;
   t->sizes = buffer;
   t->strides = buffer + (buffer == t->dims ? ST_INLINE_DIMS : ndim);
-  if (ndim) {
-    memmove(t->sizes, g->sizes, (size_t)ndim * sizeof *g->sizes);
-    memmove(t->strides, g->strides, (size_t)ndim * sizeof *g->strides);
+  for (int d = 0; d < ndim; d++) { /* few: cheaper than memmove */
+    t->sizes[d] = g->sizes[d];
+    t->strides[d] = g->strides[d];
   }
   t->ndim = (uint8_t)ndim;
   t->offset = g->offset;
@@ -217,10 +217,16 @@ st_status st__tensor_new(st_storage *storage, st_dtype dtype,
 
 void st__tensor_retain(st_tensor *t) { st__ref_take(&t->refs); }
 
+/* A leaf, which has a history, may have a weak reference from its
+ * AccumulateGrad. */
+static bool drop(st_tensor *t) {
+  return t->history ? st__ref_drop(&t->refs) : st__ref_drop_strong(&t->refs);
+}
+
 void st__tensor_release(st_tensor **t) {
   st_tensor *p = *t;
   *t = NULL;
-  while (p && st__ref_drop(&p->refs)) p = destroy(p);
+  while (p && drop(p)) p = destroy(p);
 }
 
 /* -- Creation ------------------------------------------------------------- */
@@ -349,6 +355,25 @@ st_status st__tensor_view(const st_tensor *t, int ndim, const int64_t *sizes,
                           st_tensor **out) {
   return st__tensor_view_as(t, t->dtype,
                             &(st_geometry){ndim, sizes, strides, offset}, out);
+}
+
+st_status st__tensor_view_within(const st_tensor *t, const st_geometry *g,
+                                 st_tensor **out) {
+  uint64_t numel = 1; /* a size of 0 may follow large ones */
+  st_tensor *view = new_view_tensor((st_dtype)t->dtype, (st_device)t->device);
+  if (!view) return ST_NO_MEMORY;
+  int64_t *buffer = alloc_dims(view, g->ndim);
+  if (!buffer) {
+    destroy(view);
+    return ST_NO_MEMORY;
+  }
+  for (int d = 0; d < g->ndim; d++) numel *= (uint64_t)g->sizes[d];
+  set_geometry(view, buffer, g, (int64_t)numel);
+  st__storage_retain(t->storage);
+  view->storage = t->storage;
+  view->keys = t->keys & ~ST_AUTOGRAD_BITS;
+  *out = view;
+  return ST_OK;
 }
 
 st_status st__tensor_from_scalar(st_scalar s, st_dtype dtype, bool wrapped,

@@ -257,6 +257,11 @@ st_status st__tensor_view(const st_tensor *t, int ndim, const int64_t *sizes,
                           const int64_t *strides, int64_t offset,
                           st_tensor **out);
 
+/* The same without the checks, for a geometry whose elements are all elements
+ * of t, with at most ST_MAX_DIMS dimensions. */
+st_status st__tensor_view_within(const st_tensor *t, const st_geometry *g,
+                                 st_tensor **out);
+
 /* The same bytes read as dtype: complex as real, float32 as int32. */
 st_status st__tensor_view_as(const st_tensor *t, st_dtype dtype,
                              const st_geometry *g, st_tensor **out);

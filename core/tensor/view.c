@@ -1,7 +1,7 @@
 /* Views that permute, slice, remove, add or expand dimensions.
  *
  * Each copies the geometry to a view spec, edits it and makes a header of it,
- * which checks the bounds.
+ * which checks the bounds unless all its elements are elements of the tensor.
  */
 
 #include "tensor/view.h"
@@ -38,7 +38,7 @@ st_status st__view_transpose(const st_tensor *t, int64_t d0, int64_t d1,
     g.strides[a] = t->strides[b];
     g.strides[b] = t->strides[a];
   }
-  return st__view_spec_apply(t, &g, out);
+  return st__view_spec_apply_within(t, &g, out);
 }
 
 st_status st__view_permute(const st_tensor *t, int n, const int64_t *dims,
@@ -56,7 +56,7 @@ st_status st__view_permute(const st_tensor *t, int n, const int64_t *dims,
     g.sizes[i] = t->sizes[d];
     g.strides[i] = t->strides[d];
   }
-  return st__view_spec_apply(t, &g, out);
+  return st__view_spec_apply_within(t, &g, out);
 }
 
 st_status st__view_movedim_dims(int ndim, int n, const int64_t *from,
@@ -105,7 +105,7 @@ st_status st__view_select(const st_tensor *t, int64_t dim, int64_t index,
   st__view_spec_load(&g, t);
   g.offset += (index < 0 ? index + size : index) * t->strides[d];
   st__view_spec_drop(&g, d);
-  return st__view_spec_apply(t, &g, out);
+  return st__view_spec_apply_within(t, &g, out);
 }
 
 static int64_t clamp(int64_t i, int64_t low, int64_t high) {
@@ -130,7 +130,8 @@ st_status st__view_slice(const st_tensor *t, int64_t dim, int64_t start,
   if (!st__mul_sizes(t->strides[d], step, &g.strides[d])) {
     return st__fail(ST_BAD_VALUE, "step %" PRId64 " is too large", step);
   }
-  return st__view_spec_apply(t, &g, out);
+  return step == 1 ? st__view_spec_apply_within(t, &g, out)
+                   : st__view_spec_apply(t, &g, out);
 }
 
 st_status st__view_narrow_start(const st_tensor *t, int64_t dim,
@@ -225,7 +226,7 @@ st_status st__view_squeeze(const st_tensor *t, uint64_t dims,
   for (int d = t->ndim - 1; d >= 0; d--) {
     if (dims >> d & 1 && t->sizes[d] == 1) st__view_spec_drop(&g, d);
   }
-  return st__view_spec_apply(t, &g, out);
+  return st__view_spec_apply_within(t, &g, out);
 }
 
 st_status st__view_squeeze_all(const st_tensor *t, st_tensor **out) {

@@ -30,6 +30,14 @@ static inline st_status st__view_spec_apply(const st_tensor *t,
   return st__tensor_view(t, g->ndim, g->sizes, g->strides, g->offset, out);
 }
 
+/* The same for elements of t only: st__tensor_view_within. */
+static inline st_status st__view_spec_apply_within(const st_tensor *t,
+                                                   const st_view_spec *g,
+                                                   st_tensor **out) {
+  return st__tensor_view_within(
+    t, &(st_geometry){g->ndim, g->sizes, g->strides, g->offset}, out);
+}
+
 static inline st_status st__view_spec_apply_as(const st_tensor *t,
                                                st_dtype dtype,
                                                const st_view_spec *g,

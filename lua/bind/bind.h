@@ -181,6 +181,7 @@ typedef struct st__state {
   st__scope *scope;              /* innermost, or NULL: tensor_scope.c */
   st_print_options print;
   const st_op *op[ST_HANDLE_COUNT];
+  st_shortcut shortcut[ST_HANDLE_COUNT]; /* of the same operators */
   char home[256];                /* "@" and the folder of our Lua files */
   _Atomic(st__lua_ref *) unrefs; /* references to drop: st__lua_ref_sweep */
   struct st__state *next_closed; /* Note [Closed binding states] */

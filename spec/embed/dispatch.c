@@ -360,6 +360,61 @@ static void modes(void) {
   puts("modes");
 }
 
+static st_status return_first(const st_call *call, const st_value *args,
+                              st_value *rets) {
+  (void)call;
+  st_tensor_retain(args[0].u.tensor);
+  rets[0] = args[0];
+  return ST_OK;
+}
+
+static void ignore_warning(void *ctx, const char *text) {
+  (void)ctx;
+  (void)text;
+}
+
+static void shortcuts(void) {
+  const st_op *mul = st_op_find("aten::mul", "Tensor");
+  const st_op *sort = st_op_find("aten::sort", "");
+  const st_kernel kernel = {.fn = return_first, .debug = "dispatch.c"};
+  st_tensor *x = one_element(3);
+  const st_value args[] = {arg(x), arg(x)};
+  st_shortcut s, none;
+  st_value ret;
+  st_status status;
+  CHECK(st_call_op(mul, 2, args, &ret) == ST_OK);
+  st_value_clear(&ret);
+  st_shortcut_find(mul, &s);
+  CHECK(s.run && st_shortcut_call(&s, args, &ret, &status));
+  CHECK(status == ST_OK && item(ret.u.tensor) == 9);
+  st_value_clear(&ret);
+  st_shortcut_find(sort, &none);
+  CHECK(!none.run && !st_shortcut_call(&none, args, &ret, &status));
+  st_memory_fail_at(1);
+  CHECK(st_shortcut_call(&s, args, &ret, &status));
+  CHECK(st_memory_fail_at(0) == 0 && status == ST_NO_MEMORY && says("mul: "));
+  CHECK(st_tensor_set_requires_grad(x, true) == ST_OK);
+  CHECK(!st_shortcut_call(&s, args, &ret, &status));
+  CHECK(st_tensor_set_requires_grad(x, false) == ST_OK);
+  st_registration *r;
+  st_set_warning_handler(ignore_warning, NULL);
+  CHECK(st_implement("aten::mul.Tensor", "CPU", &kernel, &r) == ST_OK);
+  st_set_warning_handler(NULL, NULL);
+  CHECK(!st_shortcut_call(&s, args, &ret, &status));
+  CHECK(st_call_op(mul, 2, args, &ret) == ST_OK && ret.u.tensor == x);
+  st_value_clear(&ret);
+  st_shortcut_find(mul, &s);
+  CHECK(!s.run);
+  st_registration_release(&r);
+  CHECK(st_call_op(mul, 2, args, &ret) == ST_OK);
+  st_value_clear(&ret);
+  st_shortcut_find(mul, &s);
+  CHECK(st_shortcut_call(&s, args, &ret, &status) && status == ST_OK);
+  st_value_clear(&ret);
+  st_tensor_release(&x);
+  puts("shortcuts");
+}
+
 int main(void) {
   CHECK(st_init() == ST_OK);
   either_door();
@@ -370,6 +425,7 @@ int main(void) {
   guards();
   gradients();
   modes();
+  shortcuts();
   CHECK(st_check_registry() == ST_OK);
   nothing_left();
   return 0;

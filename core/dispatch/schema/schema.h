@@ -29,6 +29,9 @@ void st__schema_free(st_schema **s);
 size_t st__schema_size(const st_schema *s);
 /* True if s is a valid name of an operator, overload, argument or namespace. */
 bool st__is_name(const char *s, size_t n);
+static inline bool st__returns_views(const st_schema *s) {
+  return s->nrets > 0 && s->rets[0].is_alias;
+}
 /* The index of the argument called name, or -1. */
 int st__schema_arg(const st_schema *s, const char *name);
 /* Writes the signature of a schema to buf, truncated to size: Note

@@ -123,7 +123,7 @@ static st_status implement(st_derived *d, const st_op *op, const row *r,
   d->formulas = r->kind == NOT_DERIVED ? zero_self : r->formulas;
   const st_kernel kernel = {.fn = st__record_call, .ctx = d,
                             .debug = "core/grad/derivatives.def"};
-  return st__impl_op(op, ST_KEY_AUTOGRAD, &kernel);
+  return st__impl_op(op, ST_KEY_AUTOGRAD, &kernel, NULL);
 }
 
 static bool is_inplace(const st_op *op) {
@@ -168,7 +168,7 @@ static st_status register_inplace(int i) {
 
 st_status st__register_derivatives(void) {
   st__history_set_up();
-  st__set_autograd_kernels(st__track, st__refuse_out);
+  st__set_autograd_kernels(st__track, st__tracked, st__refuse_out);
   for (int i = 0; i < ROWS; i++) ST_TRY(register_row(i));
   for (int i = 0; i < ROWS; i++) ST_TRY(register_inplace(i));
   return ST_OK;

@@ -429,16 +429,12 @@ static st_status check_counts(const st_schema *s, const st_value *args) {
   return ST_OK;
 }
 
-st_status st__track(const st_call *call, const st_value *args,
-                    st_value *rets) {
+st_status st__tracked(const st_call *call, const st_value *args,
+                      st_value *rets) {
   const st_schema *s = call->schema;
   st_tensor *const self = s->nargs ? st__to_tensor(&args[0]) : NULL;
-  ST_TRY(check_counts(s, args));
-  st_status status = st__call_below(call, ST_FUNC_ADInplaceOrView,
-                                    ST_BIT(ST_FUNC_ADInplaceOrView), args,
-                                    rets);
-  if (status == ST_OK || may_have_written(status)) bump_written(s, args);
-  if (status != ST_OK) return status;
+  st_status status;
+  if (s->is_mutable) bump_written(s, args);
   if (s->is_mutable || !self) return ST_OK;
   if (call->op == st__op(ST_OP_detach)) {
     status = st__share_version(self, rets[0].u.tensor);
@@ -446,5 +442,17 @@ st_status st__track(const st_call *call, const st_value *args,
     status = track_views(self, &rets[0]);
   }
   if (status != ST_OK) st__value_clear(&rets[0]);
+  return status;
+}
+
+st_status st__track(const st_call *call, const st_value *args,
+                    st_value *rets) {
+  const st_schema *s = call->schema;
+  ST_TRY(check_counts(s, args));
+  const st_status status = st__call_below(call, ST_FUNC_ADInplaceOrView,
+                                          ST_BIT(ST_FUNC_ADInplaceOrView), args,
+                                          rets);
+  if (status == ST_OK) return st__tracked(call, args, rets);
+  if (may_have_written(status)) bump_written(s, args);
   return status;
 }

@@ -15,5 +15,7 @@ ST_BOXED(st__refuse_out);
 /* ADInplaceOrView: increments the versions of written tensors and records the
  * bases of views (A1). */
 ST_BOXED(st__track);
+/* What st__track does after the call that it passes on. */
+ST_BOXED(st__tracked);
 
 #endif

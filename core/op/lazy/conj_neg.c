@@ -389,7 +389,7 @@ static st_status register_for(st_op_id id, int nkeys, st_kernel_fn fn,
                               const char *debug) {
   const st_kernel kernel = {.fn = fn, .debug = debug};
   for (int k = 0; k < nkeys; k++) {
-    ST_TRY(st__impl_op(st__op(id), st__key_parse(keys[k].key), &kernel));
+    ST_TRY(st__impl_op(st__op(id), st__key_parse(keys[k].key), &kernel, NULL));
   }
   return ST_OK;
 }

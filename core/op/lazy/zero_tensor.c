@@ -150,7 +150,7 @@ st_status st__register_zero(void) {
   const st_key key = st__key_parse("ZeroTensor");
   for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
     const st_kernel kernel = {.fn = kernels[i].fn, .debug = kernels[i].debug};
-    ST_TRY(st__impl_op(st__op(kernels[i].id), key, &kernel));
+    ST_TRY(st__impl_op(st__op(kernels[i].id), key, &kernel, NULL));
   }
   return ST_OK;
 }

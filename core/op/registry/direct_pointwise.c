@@ -16,7 +16,6 @@
 
 #include "op/registry/direct_pointwise.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/stack.h"
@@ -30,14 +29,9 @@ static bool has_alpha(const st_op_row *row) {
   return row->meta == st__add_meta;
 }
 
-static bool is_disabled(void) {
-  const char *text = getenv("STRIDED_SHORTCUTS");
-  return text && strcmp(text, "0") == 0;
-}
-
 int st__direct_inputs(const st_op_row *row, const st_schema *s,
                       st_variant variant) {
-  if (is_disabled()) return 0;
+  if (!st__has_shortcuts()) return 0;
   const int nargs = s->nargs - (variant == ST_OUT) - has_alpha(row);
   if (row->kind != ST_KIND_POINTWISE && !has_alpha(row)) return 0;
   if (row->meta != st__pointwise_meta && !has_alpha(row)) return 0;

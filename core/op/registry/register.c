@@ -12,6 +12,7 @@
 #include "op/lazy/lazy.h"
 #include "op/registry/composite.h"
 #include "op/registry/direct_pointwise.h"
+#include "op/registry/row_shortcuts.h"
 
 /* -- The table ------------------------------------------------------------ */
 
@@ -63,7 +64,9 @@ const st_op *st__op_variant(st_op_id id, st_variant variant) {
 static st_status implement(const st_op *op, st_key key, st_kernel_fn fn,
                            st_structured_ctx *ctx) {
   const st_kernel kernel = {.fn = fn, .ctx = ctx, .debug = ctx->row->what};
-  return st__impl_op(op, key, &kernel);
+  const st_shortcut_of shortcut = st__row_shortcut(ctx, st__op_schema(op));
+  return st__impl_op(op, key, &kernel,
+                     ctx->device == ST_DEVICE_CPU ? &shortcut : NULL);
 }
 
 /* Redispatches to the backend of the device argument. */
@@ -77,6 +80,14 @@ static st_status select_backend(const st_call *call, const st_value *args,
   }
   return st__redispatch(call->op, st__device_keys((st_device)device), args,
                         rets);
+}
+
+static st_status implement_selection(const st_op *op,
+                                     st_structured_ctx *ctx) {
+  const st_kernel kernel = {.fn = select_backend, .ctx = ctx,
+                            .debug = ctx->row->what};
+  return st__impl_op(op, st__key_parse("BackendSelect"), &kernel,
+                     &(st_shortcut_of){st__shortcut_to_cpu, NULL});
 }
 
 /* The first index is 0 or 1. Any other base could make an index overflow. */
@@ -179,8 +190,7 @@ static st_status register_kernels(const st_op_row *row, const st_op *op,
     case ST_KIND_NATIVE:
       return implement(op, cpu, checked, &ctx[0]);
     case ST_KIND_FACTORY:
-      ST_TRY(implement(op, st__key_parse("BackendSelect"), select_backend,
-                       ctx)); /* fall through */
+      ST_TRY(implement_selection(op, ctx)); /* fall through */
     default:
       ST_TRY(implement(op, cpu, checked, &ctx[0]));
       return implement(op, meta, checked, &ctx[1]);
@@ -200,9 +210,9 @@ static st_status register_variant(int id, st_variant variant,
   const int base = find_base(op), snapshot_arg = st__snapshot_arg(op);
   ctx[0] = (st_structured_ctx){row, variant, ST_DEVICE_CPU, base, snapshot_arg,
                                st__direct_inputs(row, st__op_schema(op),
-                                                 variant), NULL};
+                                                 variant), {NULL}, NULL};
   ctx[1] = (st_structured_ctx){row, variant, ST_DEVICE_META, base, snapshot_arg,
-                               0, NULL};
+                               0, {NULL}, NULL};
   return register_kernels(row, op, ctx);
 }
 
@@ -225,6 +235,11 @@ static st_status register_row(int id) {
 
 st_status st__register_operators(void) {
   for (int id = 0; id < ST_OP_COUNT; id++) ST_TRY(register_row(id));
+  for (int id = 0; id < ST_OP_COUNT; id++) {
+    for (int v = 0; v < 3; v++) {
+      if (ops[id][v]) st__row_calls(contexts[id][v]);
+    }
+  }
   return st__register_lazy();
 }
 

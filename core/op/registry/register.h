@@ -13,6 +13,7 @@ typedef struct st_structured_ctx {
   int base;         /* index of the argument `int base`, or -1 */
   int snapshot_arg; /* index of the argument that is read twice, or -1 */
   int direct_inputs; /* inputs of a direct call, or 0: Note [Direct calls] */
+  const st_op *calls[2]; /* of the row's shortcut, up to NULL */
   void *own;        /* st_structured's ctx, NULL for rows of ops.def */
 } st_structured_ctx;
 

@@ -62,6 +62,8 @@ struct st__frame {
   int shift;         /* extra positional arguments gathered into a list */
   bool is_packet;    /* the call names no overload: Note [alpha is a keyword] */
   bool has_tensors;  /* the first argument is a list of gathered tensors */
+  int spare;         /* stack index of an empty tensor userdata for the result,
+                        or 0 */
   int nused;         /* keywords used */
   int ntensors;
   int nwraps;
@@ -122,10 +124,21 @@ void st__raise_mismatch(st__frame *f, const st__packet *p);
 
 /* -- resolution_cache.c ---------------------------------------------------- */
 
-/* Like st__resolve_frame, but uses and fills the packet's cache: Note [Cached
- * resolutions]. */
-void st__resolve_cached(st__state *h, lua_State *L, st__packet *p, int first,
-                        st__frame *f);
+/* True if no call of this state is in progress, recorded or traced, so that a
+ * shortcut may serve the next one. */
+static inline bool st__may_shortcut(const st__state *h) {
+  return h->has_shortcuts && !h->running && !h->fiber && !h->recorder &&
+         !h->tracing && !h->keepalive.has_returned && !h->has_deferred;
+}
+/* st_shortcut_call; raises if there is no memory. False if the usual path has
+ * to run the call. */
+bool st__run_shortcut(st__state *h, lua_State *L, const st_shortcut *s,
+                      const st_value *args, st_value *ret);
+/* Like st__resolve_frame, but uses and fills the packet's cache, and may call
+ * the operator: then it returns the number of results pushed, else -1. Note
+ * [Cached resolutions]. */
+int st__call_cached(st__state *h, lua_State *L, st__packet *p, int first,
+                    st__frame *f);
 void st__free_resolutions(st__packet *p);
 
 /* -- call_advice.c --------------------------------------------------------- */

@@ -262,12 +262,18 @@ static int call_general(st__frame *f, st__request *req) {
   return nrets;
 }
 
+/* [+1] */
+static st__tensor_ud *push_result(st__frame *f) {
+  if (!f->spare) return st__new_tensor_ud(f->h, f->L); /* [+1] */
+  lua_pushvalue(f->L, f->spare);                       /* [+1] */
+  return lua_touserdata(f->L, -1);
+}
+
 /* The common case of one tensor, stored directly in its userdata. */
 static int call_tensor(st__frame *f, st__request *req) {
   st_value v;
   int source = written_source(f, 0);
-  st__tensor_ud *ud =
-    source ? NULL : st__new_tensor_ud(f->h, f->L); /* [+0|1] */
+  st__tensor_ud *ud = source ? NULL : push_result(f); /* [+0|1] */
   const int64_t before = source ? written_bytes(f) : 0;
   req->rets = &v;
   const st_status status = st__run_frame(f, req);
@@ -384,12 +390,23 @@ int st__call_operator(st__state *h, lua_State *L, st__packet *p, int first,
   st__request req = {.kind = ST_REQUEST_CONVERTED};
   f.is_method = is_method;
   f.is_complete = false;
-  st__resolve_cached(h, L, p, first, &f);
-  return st__return_frame(&f, &req);
+  const int n = st__call_cached(h, L, p, first, &f);
+  return n < 0 ? st__return_frame(&f, &req) : n;
+}
+
+/* Calls the shortcut of op, if it serves these arguments. */
+static bool run_shortcut(st__state *h, lua_State *L, st_handle op, int n,
+                         const st_value *args, st_value *ret) {
+  st_shortcut *s = &h->shortcut[op];
+  if (!st__may_shortcut(h)) return false;
+  if (s->epoch != st_registry_epoch()) st_shortcut_find(h->op[op], s);
+  return s->run && n == st_op_nargs(h->op[op]) &&
+         st__run_shortcut(h, L, s, args, ret);
 }
 
 static st_status run_handle(st__state *h, lua_State *L, st_handle op, int n,
                             const st_value *args, st_value *ret) {
+  if (run_shortcut(h, L, op, n, args, ret)) return ST_OK;
   return st__run(h, L, &(st__request){.op = h->op[op], .n = n, .args = args,
                                       .rets = ret});
 }

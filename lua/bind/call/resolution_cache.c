@@ -1,4 +1,5 @@
-/* Cached overload resolutions, for the calls that scripts repeat (C16).
+/* Cached overload resolutions and shortcuts, for the calls that scripts repeat
+ * (C16).
  *
  * Note [Cached resolutions]
  * Overload resolution depends on the types of the arguments alone while they
@@ -11,6 +12,12 @@
  * A resolution that passed over an undefined overload is not cached, since
  * defining that would change it. STRIDED_SHORTCUTS=0 in the environment
  * disables the cache.
+ *
+ * An entry also has the operator's shortcut, if it has one: a function of the
+ * engine that serves plain tensors without dispatch (st_shortcut_call). It
+ * returns a number, a new tensor, or the tensor that it wrote. The call has no
+ * frame then, and does nothing else: no warning, no error, no Lua function. If
+ * the shortcut cannot serve a call, its userdata is left for the usual path.
  */
 
 #include <stdlib.h>
@@ -39,6 +46,11 @@ typedef struct source {
   uint8_t kind, at, n; /* at: index among the arguments of the call */
 } source;
 
+/* What a shortcut's result becomes. */
+typedef enum result_kind {
+  NOT_KNOWN_YET, NO_SHORTCUT, AS_NUMBER, AS_NEW_TENSOR, AS_VIEW, AS_WRITTEN
+} result_kind;
+
 typedef struct entry {
   uint32_t key;
   uint64_t epoch;
@@ -46,6 +58,11 @@ typedef struct entry {
   const char *text;
   const st_arg *schema, *rets;
   int nargs, nrets, ntensors;
+  int ngiven;
+  uint8_t given[MAX_SCHEMA]; /* the arguments without their default */
+  result_kind result;
+  uint8_t written; /* index of that argument of the call */
+  st_shortcut shortcut;
   source from[MAX_SCHEMA];
   st_value defaults[MAX_SCHEMA];
 } entry;
@@ -56,6 +73,24 @@ struct st__resolution_cache {
 };
 
 /* -- The arguments of a call ---------------------------------------------- */
+
+/* A call: its arguments, and what was read from them. */
+typedef struct call {
+  st__state *h;
+  lua_State *L;
+  st__packet *p;
+  int first, top;   /* stack indices of the arguments */
+  bool has_out;     /* the last one is {out = t}; t is at top + 1 */
+  uint32_t key;     /* of their types; 0: the resolution is not cached */
+  uint64_t epoch;
+  value args[MAX_POSITIONAL];
+} call;
+
+/* Stack index of what argument `at` of the call stands for. */
+static int index_of(const call *c, int at) {
+  const int idx = c->first + at;
+  return c->has_out && idx == c->top ? idx + 1 : idx;
+}
 
 /* The only value of the table at idx, if its key is "out" and it is a tensor;
  * the value is pushed. [+0|1] */
@@ -76,10 +111,9 @@ static st_tensor *push_only_out(st__state *h, lua_State *L, int idx) {
 }
 
 static kind kind_of(st__state *h, lua_State *L, int idx, value *arg) {
+  arg->t = st__to_tensor(h, L, idx);
+  if (arg->t) return TENSOR;
   switch (lua_type(L, idx)) {
-    case LUA_TUSERDATA:
-      arg->t = st__to_tensor(h, L, idx);
-      return arg->t ? TENSOR : OTHER;
     case LUA_TNUMBER:
       st__to_scalar(h, L, idx, &arg->s);
       return arg->s.kind != ST_SCALAR_INT ? NUMBER
@@ -91,63 +125,84 @@ static kind kind_of(st__state *h, lua_State *L, int idx, value *arg) {
   }
 }
 
-/* Reads the arguments and returns the key of their types; 0 for a call whose
- * resolution is not cached. */
-static uint32_t read_args(st__frame *f, int top, value *args) {
-  const int n = top - f->first + 1;
-  uint32_t key = f->is_method;
-  if (n < 1 || n > MAX_POSITIONAL) return 0;
+/* Reads the arguments and sets the key. */
+static void read_args(call *c, bool is_method) {
+  const int n = c->top - c->first + 1;
+  uint32_t key = is_method;
+  if (n < 1 || n > MAX_POSITIONAL) return;
   for (int i = 0; i < n; i++) {
-    const int idx = f->first + i;
-    kind k = kind_of(f->h, f->L, idx, &args[i]);
-    if (k == OTHER && i == n - 1 && lua_istable(f->L, idx)) {
-      args[i].t = push_only_out(f->h, f->L, idx);    /* [+0|1] */
-      k = args[i].t ? OUT : OTHER;
+    const int idx = c->first + i;
+    kind k = kind_of(c->h, c->L, idx, &c->args[i]);
+    if (k == OTHER && i == n - 1 && lua_istable(c->L, idx)) {
+      c->args[i].t = push_only_out(c->h, c->L, idx); /* [+0|1] */
+      c->has_out = c->args[i].t != NULL;
+      k = c->has_out ? OUT : OTHER;
     }
-    if (k == OTHER) return 0;
+    if (k == OTHER) return;
     key = key << 3 | (uint32_t)k;
   }
-  return key << 3 | (uint32_t)n;
+  c->key = key << 3 | (uint32_t)n;
 }
 
 /* -- Hits ----------------------------------------------------------------- */
 
-static bool fill_integers(st__frame *f, int i, const source *from,
-                          const value *args) {
-  int64_t *p = &f->slots[f->nslots].i;
-  f->nslots += from->n;
+/* The memory of converted arguments. */
+typedef struct memory {
+  st_scalar *scalars;  /* one per argument of the schema */
+  st__slot *slots;     /* of lists */
+  int nslots;
+} memory;
+
+static bool to_integers(st_type type, const source *from, const value *args,
+                        memory *m, st_value *out) {
+  int64_t *p = &m->slots[m->nslots].i;
+  m->nslots += from->n;
   for (int k = 0; k < from->n; k++) {
     p[k] = args[from->at + k].s.u.i;
-    if (!st__index_to_c(f->schema[i].type, &p[k])) return false;
+    if (!st__index_to_c(type, &p[k])) return false;
   }
-  f->args[i] = (st_value){.tag = ST_TAG_INTS, .len = from->n, .u.ints = p};
+  *out = (st_value){.tag = ST_TAG_INTS, .len = from->n, .u.ints = p};
   return true;
 }
 
-static bool fill_arg(st__frame *f, int i, const source *from,
-                     const value *args) {
+/* Converts argument i, which is no tensor; a number to wrap stays a number. */
+static bool convert_other(const entry *e, int i, const value *args, memory *m,
+                    st_value *out) {
+  const source *from = &e->from[i];
   const value *arg = &args[from->at];
+  const st_type type = e->schema[i].type;
   switch ((source_kind)from->kind) {
-    case FROM_TENSOR: f->args[i] = st__tensor_arg(arg->t); return true;
     case FROM_INTEGER:
-      f->args[i] = st__int_arg(arg->s.u.i);
-      return st__index_to_c(f->schema[i].type, &f->args[i].u.i);
-    case FROM_SCALAR:
-      f->scalar[i] = arg->s;
-      st__fit_scalar(f->schema[i].type, &f->scalar[i]);
-      f->args[i] = st__scalar_arg(&f->scalar[i]);
+      *out = st__int_arg(arg->s.u.i);
+      return st__index_to_c(type, &out->u.i);
+    case FROM_SCALAR: case FROM_WRAPPED:
+      m->scalars[i] = arg->s;
+      if (from->kind == FROM_SCALAR) st__fit_scalar(type, &m->scalars[i]);
+      *out = st__scalar_arg(&m->scalars[i]);
       return true;
-    case FROM_WRAPPED:
-      f->scalar[i] = arg->s;
-      f->wrap[f->nwraps++] = (uint8_t)i;
-      return true;
-    case FROM_INTEGERS: return fill_integers(f, i, from, args);
+    case FROM_INTEGERS: return to_integers(type, from, args, m, out);
     default: return false;
   }
 }
 
-static bool fill_frame(st__frame *f, const entry *e, int top,
-                       const value *args) {
+/* Sets all arguments of the schema. */
+static bool convert(const entry *e, const value *args, memory *m,
+                    st_value *out) {
+  memcpy(out, e->defaults, (size_t)e->nargs * sizeof *out);
+  for (int k = 0; k < e->ngiven; k++) {
+    const int i = e->given[k];
+    const source *from = &e->from[i];
+    if (from->kind == FROM_TENSOR) {
+      out[i] = st__tensor_arg(args[from->at].t);
+    } else if (!convert_other(e, i, args, m, &out[i])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool fill_frame(st__frame *f, const entry *e, const call *c) {
+  memory m = {f->scalar, f->slots, 0};
   f->op = e->op;
   f->text = e->text;
   f->schema = e->schema;
@@ -155,20 +210,95 @@ static bool fill_frame(st__frame *f, const entry *e, int top,
   f->nargs = e->nargs;
   f->nrets = e->nrets;
   f->ntensors = e->ntensors;
-  f->nwraps = f->nslots = 0;
+  f->nwraps = 0;
   f->requires_grad = f->has_tensors = false;
+  if (!convert(e, c->args, &m, f->args)) return false;
   for (int i = 0; i < e->nargs; i++) {
     const source *from = &e->from[i];
-    if (from->kind == FROM_DEFAULT) {
-      f->args[i] = e->defaults[i];
-      f->source[i] = 0;
-      continue;
-    }
-    if (!fill_arg(f, i, from, args)) return false;
-    const int idx = f->first + from->at;
-    f->source[i] = idx == top && lua_gettop(f->L) > top ? top + 1 : idx;
+    if (from->kind == FROM_WRAPPED) f->wrap[f->nwraps++] = (uint8_t)i;
+    f->source[i] = from->kind == FROM_DEFAULT ? 0 : index_of(c, from->at);
   }
+  f->nslots = m.nslots;
   return true;
+}
+
+/* -- Shortcuts ------------------------------------------------------------ */
+
+bool st__run_shortcut(st__state *h, lua_State *L, const st_shortcut *s,
+                      const st_value *args, st_value *ret) {
+  bool made = false;
+  st_status status;
+  if (!st_shortcut_call(s, args, ret, &status)) return false;
+  if (status == ST_OK) return true;
+  if (!st__gc_retry(h, L, &made)) st__raise(h, L, status);
+  return false;
+}
+
+/* Tracks the source of a view, as st__env_inherit does. */
+static void track_source(const call *c, const entry *e) {
+  const int idx = index_of(c, e->from[0].at);
+  const st__tensor_ud *ud = lua_touserdata(c->L, idx);
+  if (!ud->slot) st__track_ud(c->h, c->L, idx);
+}
+
+/* Finds the shortcut of e and what its result becomes. */
+static void find_shortcut(entry *e) {
+  const st_arg *ret = e->rets;
+  st_shortcut_find(e->op, &e->shortcut);
+  if (e->shortcut.epoch) e->result = NO_SHORTCUT;
+  if (!e->shortcut.run || e->nrets != 1 || ret->list || ret->optional) return;
+  if (ret->is_write) {
+    for (int i = 0; i < e->nargs; i++) {
+      if (!e->schema[i].is_write || e->from[i].kind != FROM_TENSOR) continue;
+      e->result = AS_WRITTEN;
+      e->written = e->from[i].at;
+    }
+  } else if (ret->type == ST_TYPE_TENSOR) {
+    if (ret->is_alias && e->from[0].kind != FROM_TENSOR) return;
+    e->result = ret->is_alias ? AS_VIEW : AS_NEW_TENSOR;
+  } else if (ret->type == ST_TYPE_SCALAR) {
+    e->result = AS_NUMBER;
+  }
+}
+
+/* A new userdata may run a finalizer that frees e, so that is copied. */
+static int push_tensor(const call *c, const entry *given, const st_value *args,
+                       int *spare) {
+  const st_shortcut shortcut = given->shortcut;
+  const bool is_view = given->result == AS_VIEW;
+  st_value v;
+  if (is_view) track_source(c, given);
+  st__tensor_ud *ud = st__new_tensor_ud(c->h, c->L);  /* [+1] */
+  if (!st__run_shortcut(c->h, c->L, &shortcut, args, &v)) {
+    *spare = lua_gettop(c->L);
+    return -1;
+  }
+  ud->t = v.u.tensor;
+  if (!is_view) st__gc_charge(c->h, c->L, ud, st__memory_of(ud->t));
+  return 1;
+}
+
+/* Calls the shortcut of e. Returns the number of results, or -1 if the usual
+ * path has to call the operator. */
+static int call_shortcut(const call *c, entry *e, int *spare) {
+  st_scalar scalars[MAX_SCHEMA];
+  st__slot slots[MAX_POSITIONAL];
+  st_value args[MAX_SCHEMA], v;
+  memory m = {scalars, slots, 0};
+  if (e->result == NOT_KNOWN_YET) find_shortcut(e);
+  if (e->result <= NO_SHORTCUT || !st__may_shortcut(c->h)) return -1;
+  if (!convert(e, c->args, &m, args)) return -1;
+  if (e->result == AS_NEW_TENSOR || e->result == AS_VIEW) {
+    return push_tensor(c, e, args, spare);              /* [+1] */
+  }
+  if (!st__run_shortcut(c->h, c->L, &e->shortcut, args, &v)) return -1;
+  if (e->result == AS_NUMBER) {
+    st__push_value(c->h, c->L, e->rets, &v);            /* [+1] */
+  } else {
+    st_value_clear(&v);
+    lua_pushvalue(c->L, index_of(c, e->written));       /* [+1] */
+  }
+  return 1;
 }
 
 /* -- Misses --------------------------------------------------------------- */
@@ -181,12 +311,13 @@ static bool is_wrapped(const st__frame *f, int i) {
 }
 
 /* Where argument i came from; false if that is not cached. */
-static bool trace_source(const st__frame *f, int i, int top, source *from) {
+static bool trace_source(const st__frame *f, int i, const call *c,
+                         source *from) {
   const st_value *v = &f->args[i];
   const int idx = f->source[i];
   *from = (source){FROM_DEFAULT, 0, 1};
   if (idx == 0) return true;
-  from->at = (uint8_t)((idx > top ? top : idx) - f->first);
+  from->at = (uint8_t)((idx > c->top ? c->top : idx) - c->first);
   if (is_wrapped(f, i)) {
     from->kind = FROM_WRAPPED;
     return true;
@@ -218,9 +349,9 @@ static bool passed_undefined(const st__frame *f, const st__packet *p) {
 }
 
 /* Nothing is cached without memory. */
-static void cache(st__frame *f, st__packet *p, uint32_t key, uint64_t epoch,
-                  int top) {
-  entry e = {.key = key, .epoch = epoch, .op = f->op, .text = f->text,
+static void cache(st__frame *f, const call *c) {
+  st__packet *p = c->p;
+  entry e = {.key = c->key, .epoch = c->epoch, .op = f->op, .text = f->text,
              .schema = f->schema, .rets = f->rets, .nargs = f->nargs,
              .nrets = f->nrets, .ntensors = f->ntensors};
   if (f->nargs > MAX_SCHEMA || f->requires_grad || f->has_tensors ||
@@ -228,8 +359,9 @@ static void cache(st__frame *f, st__packet *p, uint32_t key, uint64_t epoch,
     return;
   }
   for (int i = 0; i < f->nargs; i++) {
-    if (!trace_source(f, i, top, &e.from[i])) return;
+    if (!trace_source(f, i, c, &e.from[i])) return;
     if (e.from[i].kind == FROM_DEFAULT) e.defaults[i] = f->args[i];
+    else e.given[e.ngiven++] = (uint8_t)i;
   }
   if (!p->cache) p->cache = calloc(1, sizeof *p->cache);
   if (!p->cache) return;
@@ -238,30 +370,47 @@ static void cache(st__frame *f, st__packet *p, uint32_t key, uint64_t epoch,
 
 /* -- Calls ---------------------------------------------------------------- */
 
-static const entry *find(const st__packet *p, uint32_t key, uint64_t epoch) {
-  for (int k = 0; p->cache && k < ENTRIES; k++) {
-    const entry *e = &p->cache->entries[k];
-    if (e->key == key && e->epoch == epoch) return e;
+static entry *find(const call *c) {
+  const st__packet *p = c->p;
+  for (int k = 0; c->key && p->cache && k < ENTRIES; k++) {
+    entry *e = &p->cache->entries[k];
+    if (e->key == c->key && e->epoch == c->epoch) return e;
   }
   return NULL;
 }
 
-void st__resolve_cached(st__state *h, lua_State *L, st__packet *p, int first,
-                        st__frame *f) {
-  value args[MAX_POSITIONAL];
-  const int top = lua_gettop(L);
-  const uint64_t epoch = st_registry_epoch();
+static void resolve(call *c, st__frame *f) {
+  st__state *h = c->h;
+  lua_State *L = c->L;
   st__check_room(L);
   f->h = h;
   f->L = L;
-  f->first = first;
-  const uint32_t key = h->has_shortcuts ? read_args(f, top, args) : 0;
-                                                      /* [+0|1] */
-  const entry *e = key ? find(p, key, epoch) : NULL;
-  if (e && fill_frame(f, e, top, args)) return;
-  lua_settop(L, top);                                 /* [-0|1] */
-  st__resolve_frame(h, L, p, first, f);
-  if (key && epoch == st_registry_epoch()) cache(f, p, key, epoch, top);
+  f->first = c->first;
+  const entry *e = find(c);
+  if (e && fill_frame(f, e, c)) return;
+  lua_settop(L, c->top);                              /* [-0|1] */
+  f->spare = 0;
+  st__resolve_frame(h, L, c->p, c->first, f);
+  if (c->key && c->epoch == st_registry_epoch()) cache(f, c);
+}
+
+int st__call_cached(st__state *h, lua_State *L, st__packet *p, int first,
+                    st__frame *f) {
+  call c;
+  c.h = h;
+  c.L = L;
+  c.p = p;
+  c.first = first;
+  c.top = lua_gettop(L);
+  c.epoch = st_registry_epoch();
+  c.key = 0;
+  c.has_out = false;
+  f->spare = 0;
+  if (h->has_shortcuts) read_args(&c, f->is_method);  /* [+0|1] */
+  entry *e = find(&c);
+  const int n = e ? call_shortcut(&c, e, &f->spare) : -1;
+  if (n < 0) resolve(&c, f);
+  return n;
 }
 
 void st__free_resolutions(st__packet *p) {

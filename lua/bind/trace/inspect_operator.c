@@ -23,6 +23,7 @@ static int call_bypass(lua_State *L, st__request *req) {
   st__packet *p = st__checkudata(h, L, 1, ST_UD_OPERATOR, "self");
   f.is_method = false;
   f.is_complete = true;
+  f.spare = 0;
   st__resolve_frame(h, L, p, 3, &f);
   return st__return_frame(&f, req);
 }

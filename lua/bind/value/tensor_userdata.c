@@ -44,8 +44,10 @@ st_tensor *st__check_tensor(st__state *h, lua_State *L, int idx,
 
 /* A userdata that is in no scope. [+1] */
 static st__tensor_ud *new_tensor_ud(st__state *h, lua_State *L) {
-  st__tensor_ud *ud = st__newudata(h, L, ST_UD_TENSOR, sizeof *ud); /* [+1] */
-  ud->kind = &h->meta[ST_UD_TENSOR];
+  st__tensor_ud *ud = st__new_with_env(L, sizeof *ud); /* [+1] */
+  *ud = (st__tensor_ud){.kind = &h->meta[ST_UD_TENSOR]};
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->meta_ref[ST_UD_TENSOR]); /* [+1] */
+  lua_setmetatable(L, -2);                             /* [-1] */
   return ud;
 }
 

@@ -1,7 +1,7 @@
---- Calls pointwise operators with random small operands, twice each, and prints
--- what they return. The same seed makes the same calls:
+--- Calls operators that have shortcuts with random small operands, three times
+-- each, and prints what they return. The same seed makes the same calls:
 --
---     lua spec/support/pointwise_calls.lua SEED CALLS
+--     lua spec/support/shortcut_calls.lua SEED CALLS
 
 local st = require "strided"
 
@@ -60,13 +60,65 @@ local function operand(first, shape, dtype)
   return pick(NUMBERS)
 end
 
+-- -- Views, factories, elements ----------------------------------------------
+
+local function dim(n) return random(2 * n + 3) - n - 2 end
+
+--- Expressions of a tensor t: what scripts call most, with good and bad
+-- arguments.
+local OTHERS = {
+  function(t) return t:t() end,
+  function(t, n) return t:transpose(dim(n), dim(n)) end,
+  function(t, n) return t:permute(dim(n), dim(n)) end,
+  function(t, n) return t:select(dim(n), dim(4)) end,
+  function(t) return t[dim(4)] end,
+  function(t) return t[dim(4)][dim(3)] end,
+  function(t, n) return t:narrow(dim(n), dim(4), random(5) - 2) end,
+  function(t, n) return t:unsqueeze(dim(n + 1)) end,
+  function(t) return t:squeeze() end,
+  function(t, n) return t:squeeze(dim(n)) end,
+  function(t) return t:view(-1) end,
+  function(t) return t:view(random(4), -1) end,
+  function(t) return t:expand(random(3), -1, -1) end,
+  function(t, n) return t:diagonal(random(3) - 2, dim(n), dim(n)) end,
+  function(t, n) return t:unfold(dim(n), random(3), random(2)) end,
+  function(t) return t:detach() end,
+  function(t) return st.real(t) end,
+  function(t) return st.moveaxis(t, 1, -1) end,
+  function(t) return t:item() end,
+  function() return st.zeros(random(4), random(5) - 2) end,
+  function(_, _, d) return st.zeros({random(70)}, {dtype = d}) end,
+  function() return st.empty(random(4), random(4)):size() end,
+  function(_, _, d) return st.empty({random(9)}, {dtype = d}):size() end
+}
+
 -- -- Calls --------------------------------------------------------------------
 
 local function text(v)
   if type(v) == "table" then return text(v.out) .. text(v.alpha) end
   if not st.is_tensor(v) then return tostring(v) end
-  return ("%s [%s] (%s) %s"):format(v.dtype, table.concat(v.shape, ","),
-                                    table.concat(v:stride(), ","), tostring(v))
+  return ("%s [%s] (%s) +%d v%d %s"):format(
+    v.dtype, table.concat(v.shape, ","), table.concat(v:stride(), ","),
+    v:storage_offset(), v.version, tostring(v))
+end
+
+--- The same state of the generator for each repetition.
+local function others()
+  local shape, dtype = pick(SHAPES), pick(DTYPES)
+  local t = tensor(shape, dtype)
+  if #shape >= 2 and random(3) == 1 then t = t:transpose(1, 2) end
+  local fn, before = pick(OTHERS), state
+  local lines = {}
+  for _ = 1, 4 do
+    state = before
+    local _, result = pcall(fn, t, #shape, dtype)
+    lines[#lines + 1] = text(result)
+    if st.is_tensor(result) then
+      lines[#lines + 1] = tostring(result:is_alias_of(t))
+    end
+  end
+  lines[#lines + 1] = text(t)
+  print(table.concat(lines, " | "))
 end
 
 for _ = 1, tonumber(arg[2]) do
@@ -96,10 +148,11 @@ for _ = 1, tonumber(arg[2]) do
     args[#args + 1] = {alpha = pick(NUMBERS)}
   end
   local lines = {name}
-  for _ = 1, 2 do
+  for _ = 1, 3 do
     local _, result = pcall(fn, unpack(args))
     lines[#lines + 1] = text(result)
   end
   for _, v in ipairs(args) do lines[#lines + 1] = text(v) end
   print(table.concat(lines, " | "))
+  others()
 end

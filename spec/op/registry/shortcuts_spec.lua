@@ -1,5 +1,5 @@
---- Direct calls of pointwise operators, and cached overload resolutions, give
--- what the usual path gives.
+--- Shortcuts of calls, direct calls of pointwise operators and cached overload
+-- resolutions give what the usual path gives.
 -- axes: isa lua
 
 local build = require "spec.support.build"
@@ -7,7 +7,7 @@ local build = require "spec.support.build"
 local CALLS = 1500
 
 local function calls(seed, environment)
-  return build.output(("%s %s '%s/spec/support/pointwise_calls.lua' %d %d")
+  return build.output(("%s %s '%s/spec/support/shortcut_calls.lua' %d %d")
                       :format(environment, build.lua, build.root, seed, CALLS))
 end
 

@@ -1,0 +1,143 @@
+/* The shortcuts of rows: views, pointwise operators, aliases, and the functions
+ * that scripts call on single elements and small tensors.
+ */
+
+#include "op/registry/row_shortcuts.h"
+
+#include <string.h>
+
+#include "op/create/factory.h"
+#include "op/registry/direct_pointwise.h"
+#include "tensor/view.h"
+
+static bool is_served(st_status status) {
+  return status == ST_OK || status == ST_NO_MEMORY;
+}
+
+/* -- Whole kinds of rows -------------------------------------------------- */
+
+/* The kernels of views read their arguments only and call no operator. */
+static ST_SHORTCUT(make_view) {
+  const st_structured_ctx *ctx = call->ctx;
+  *status = ctx->row->fn(call, args, rets);
+  return is_served(*status);
+}
+
+static ST_SHORTCUT(run_pointwise) {
+  return st__direct_call(call->ctx, args, rets, status);
+}
+
+/* -- Single rows ---------------------------------------------------------- */
+
+static ST_SHORTCUT(read_element) {
+  const st_tensor *t = args[0].u.tensor;
+  if (t->numel != 1 || st__is_complex(t->dtype)) return false;
+  const st_scalar s = st__scalar_load(t->dtype, st__data(t));
+  rets[0] = st__of_scalar(&s);
+  *status = ST_OK;
+  return true;
+}
+
+static ST_SHORTCUT(narrow) {
+  const st_tensor *t = args[0].u.tensor;
+  const int64_t dim = args[1].u.i, length = args[3].u.i;
+  int64_t start = 0;
+  st_tensor *view = NULL;
+  *status = st__view_narrow_start(t, dim, args[2].u.i, length, &start);
+  if (*status == ST_OK) {
+    *status = st__view_slice(t, dim, start, start + length, 1, &view);
+  }
+  rets[0] = st__of_tensor(view);
+  return is_served(*status);
+}
+
+/* True if the options of a factory are a dtype, at most, and the CPU. */
+static bool has_usual_options(const st_value *options) {
+  return options[1].tag == ST_TAG_NONE && options[3].tag == ST_TAG_NONE &&
+         st__to_int(&options[2], ST_DEVICE_CPU) == ST_DEVICE_CPU;
+}
+
+/* A tensor of these sizes with usual options. */
+static st_status new_tensor(const st_value *sizes, const st_value *options,
+                            st_tensor **out) {
+  const int64_t dtype = st__to_int(&options[0], st__default_dtype());
+  if (dtype < 0 || dtype >= ST_DTYPE_COUNT) return ST_BAD_DTYPE;
+  return st__tensor_empty(ST_DEVICE_CPU, (st_dtype)dtype, (int)sizes->len,
+                          sizes->u.ints, ST_FORMAT_CONTIGUOUS, out);
+}
+
+static ST_SHORTCUT(make_empty) {
+  st_tensor *t = NULL;
+  if (!has_usual_options(args + 1) || args[5].tag != ST_TAG_NONE) return false;
+  *status = new_tensor(args, args + 1, &t);
+  rets[0] = st__of_tensor(t);
+  return is_served(*status);
+}
+
+enum { MOST_ZEROS = 4096 }; /* elements, cleared on one thread */
+
+static ST_SHORTCUT(make_zeros) {
+  st_tensor *t = NULL;
+  int64_t numel;
+  if (!has_usual_options(args + 1) ||
+      st__numel_of((int)args->len, args->u.ints, &numel) != ST_OK ||
+      numel > MOST_ZEROS) {
+    return false;
+  }
+  *status = new_tensor(args, args + 1, &t);
+  if (*status == ST_OK && numel) memset(st__data(t), 0, t->storage->nbytes);
+  rets[0] = st__of_tensor(t);
+  return is_served(*status);
+}
+
+enum { CALLS = sizeof ((st_structured_ctx *)0)->calls / sizeof(st_op *) - 1 };
+
+static const struct {
+  st_op_id id;
+  st_shortcut_fn fn;
+  int ncalls;
+  st_op_id calls[CALLS];
+} rows[] = {
+  {ST_OP_item, st__shortcut_to_callee, 1, {ST_OP__local_scalar_dense}},
+  {ST_OP__local_scalar_dense, read_element, 0, {0}},
+  {ST_OP_narrow, narrow, 1, {ST_OP_slice_Tensor}},
+  {ST_OP_empty_memory_format, make_empty, 0, {0}},
+  {ST_OP_zeros, make_zeros, 1, {ST_OP_empty_memory_format}}
+};
+
+/* -- Rows ----------------------------------------------------------------- */
+
+static int find(const st_structured_ctx *ctx) {
+  const int n = (int)(sizeof rows / sizeof *rows);
+  for (int i = 0; i < n && ctx->variant == ST_FUNCTIONAL; i++) {
+    if (ctx->row == &st__op_rows[rows[i].id]) return i;
+  }
+  return -1;
+}
+
+static st_shortcut_fn function_of(const st_structured_ctx *ctx,
+                                  const st_schema *s) {
+  const int i = find(ctx);
+  if (i >= 0) return rows[i].fn;
+  if (ctx->base >= 0 || ctx->snapshot_arg >= 0) return NULL;
+  if (ctx->row->kind == ST_KIND_ALIAS) return st__shortcut_to_callee;
+  if (ctx->row->kind == ST_KIND_VIEW && s->nrets == 1 && !s->rets->list) {
+    return make_view;
+  }
+  return ctx->direct_inputs > 0 ? run_pointwise : NULL;
+}
+
+st_shortcut_of st__row_shortcut(const st_structured_ctx *ctx,
+                                const st_schema *s) {
+  return (st_shortcut_of){function_of(ctx, s), ctx->calls};
+}
+
+void st__row_calls(st_structured_ctx *ctx) {
+  const int i = find(ctx);
+  if (ctx->row->kind == ST_KIND_ALIAS) {
+    ctx->calls[0] = st__op_variant(ctx->row->target, ctx->variant);
+  }
+  for (int k = 0; i >= 0 && k < rows[i].ncalls; k++) {
+    ctx->calls[k] = st__op(rows[i].calls[k]);
+  }
+}

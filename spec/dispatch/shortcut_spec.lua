@@ -1,0 +1,167 @@
+--- Shortcuts (Note [Shortcuts]) are taken only where the dispatcher would take
+-- the same way: kernels that scripts bring, modes, observers and gradients see
+-- every call.
+-- axes: lua
+
+local st = require "strided"
+
+local unpack = rawget(_G, "unpack") or table.unpack
+
+local m, x = st.arange(6):view(2, 3), st.tensor {1, 2}
+local one = st.tensor {7}
+
+--- Calls fn often enough for its shortcut to be known.
+local function often(fn)
+  local result
+  for _ = 1, 4 do result = fn() end
+  return result
+end
+
+--- Overrides a kernel while body runs; returns how often it was called.
+local function override(name, key, kernel, body)
+  local calls = 0
+  local lib = st.library("aten", "IMPL")
+  lib:impl(name, key, function(...)
+    calls = calls + 1
+    return kernel(...)
+  end)
+  local ok, why = pcall(body)
+  lib:close()
+  assert.is_true(ok, tostring(why))
+  return calls
+end
+
+--- A kernel, a call that reaches it, and what the call returns then.
+local CASES = {
+  {"add.Tensor", function(a) return a:mul(10) end,
+   function() return (x + x):totable() end, {10, 20}, {2, 4}},
+  {"t", function(a) return a:view(3, 2) end,
+   function() return m:t():totable() end, {{0, 1}, {2, 3}, {4, 5}},
+   {{0, 3}, {1, 4}, {2, 5}}},
+  {"select.int", function(a) return a:view(6) end,
+   function() return m[1]:totable() end, {0, 1, 2, 3, 4, 5}, {0, 1, 2}},
+  {"slice.Tensor", function(a) return a:view(6) end,
+   function() return m:narrow(1, 1, 1):totable() end, {0, 1, 2, 3, 4, 5},
+   {{0, 1, 2}}},
+  {"_local_scalar_dense", function() return 5 end,
+   function() return one:item() end, 5, 7},
+  {"empty.memory_format", function() return st.ones_like(x) end,
+   function() return st.empty(2):size() end, {2}, {2}}
+}
+
+describe("A shortcut", function()
+  for _, case in ipairs(CASES) do
+    local name, kernel, call, mine, usual = unpack(case, 1, 5)
+
+    it("gives way to a kernel of a script: " .. name, function()
+      for _ = 1, 2 do
+        assert.same(usual, often(call))
+        local calls = override(name, "CPU", kernel, function()
+          assert.same(mine, call())
+          assert.same(mine, often(call))
+        end)
+        assert.equal(5, calls)
+        assert.same(usual, often(call))
+      end
+    end)
+
+    it("gives way to a mode and a trace: " .. name, function()
+      local seen = 0
+      often(call)
+      local function count(op, keys, ...)
+        seen = seen + 1
+        return op:redispatch(keys, ...)
+      end
+      st.dispatch_mode(count, function() often(call) end)
+      assert.is_true(seen >= 4)
+      assert.is_true(#st.trace(function() often(call) end) >= 4)
+      assert.same(usual, often(call))
+    end)
+  end
+
+  it("gives way to a kernel for ADInplaceOrView", function()
+    local y = st.zeros(2)
+    local function call() return y:add_(x) end
+    often(call)
+    local calls = override("add_.Tensor", "ADInplaceOrView",
+                           function(a) return a end,
+                           function() often(call) end)
+    assert.equal(4, calls)
+    assert.same({4, 8}, y:totable())
+  end)
+
+  it("gives way to gradients", function()
+    local w = st.ones(2, 3):requires_grad_()
+    local function call(t) return t:t() + t:t() end
+    often(function() return call(m:to "float32") end)
+    local y = call(w)
+    assert.is_true(y.requires_grad)
+    y:sum():backward()
+    assert.same({{2, 2, 2}, {2, 2, 2}}, w.grad:totable())
+    st.no_grad(function() assert.is_false(call(w).requires_grad) end)
+  end)
+
+  it("records the base of a view that requires a gradient later", function()
+    local base = st.zeros(2, 3)
+    local row = often(function() return base[1] end)
+    base:mul_(st.ones(2, 3):requires_grad_())
+    assert.is_true(row.requires_grad)
+  end)
+
+  it("counts the versions of what it writes", function()
+    local y = st.zeros(2)
+    local before = y.version
+    local row = y:view(1, 2)[1]
+    often(function() return row:add_(x) end)
+    assert.equal(before + 4, y.version)
+    often(function() return st.add(x, x, {out = y}) end)
+    assert.equal(before + 8, row.version)
+  end)
+
+  it("refuses what inference mode made", function()
+    local function call(t) return t:add_(x) end
+    local y = st.zeros(2)
+    often(function() return call(y) end)
+    local frozen = st.inference_mode(function()
+      often(function() return call(y) end)
+      return st.zeros(2)
+    end)
+    assert.is_true(frozen:is_inference())
+    local ok, why = pcall(call, frozen)
+    assert.is_false(ok)
+    assert.truthy(tostring(why):find("inference tensor", 1, true))
+  end)
+
+  it("releases its results with the scope", function()
+    local kept
+    st.scope(function()
+      often(function() kept = x + x return kept end)
+      return nil
+    end)
+    assert.has_error(function() return kept:item() end)
+  end)
+
+  it("names the operator and the caller's line in errors", function()
+    often(function() return m[1] end)
+    local ok, why = pcall(function() return m:narrow(1, 2, 2) end)
+    assert.is_false(ok)
+    assert.truthy(tostring(why):find("shortcut_spec.lua:%d+: narrow: "), why)
+    ok, why = pcall(function() return m:item() end)
+    assert.is_false(ok)
+    assert.truthy(tostring(why):find("shortcut_spec.lua:%d+: item: "), why)
+  end)
+
+  it("leaves nothing behind", function()
+    local collect = require "spec.support.collect"
+    local function count()
+      collect()
+      local memory = st.memory()
+      return {memory.tensors.count, memory.data.count, memory.storages.count}
+    end
+    local before = count()
+    for _ = 1, 200 do
+      local _ = {m:t(), m[1], x + x, st.zeros(3), pcall(m.select, m, 1, 9)}
+    end
+    assert.same(before, count())
+  end)
+end)
