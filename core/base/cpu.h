@@ -22,4 +22,11 @@ const char *st__isa_name(st_isa_level isa);
  * socket that it shares. */
 size_t st__cache_bytes(void);
 
+/* Orders the non-temporal stores of kernels before all later stores. */
+static inline void st__fence_streams(void) {
+#if defined(__SSE2__)
+  __builtin_ia32_sfence();
+#endif
+}
+
 #endif

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/cpu.h"
 #include "iter/build.h"
 #include "iter/strided_copy.h"
 
@@ -74,15 +75,12 @@ bool st__pack_streams(const st_iter *it) {
   return it->numel >= HUGE / bytes;
 }
 
-/* The rows of a block, limited by the operands that do have buffers. */
+/* The rows of a block; one that streams holds whole lines of the output. */
 static int64_t count_rows(const st_pack *p) {
   const st_iter *it = p->job->it;
-  int64_t bytes = 0;
-  if (!p->job->streams) return st__pack_capacity(it) / p->inner;
-  for (int i = 0; i < it->noperands; i++) {
-    if (!is_direct(p, i)) bytes += size_of(&it->op[i]);
-  }
-  return ST_PACK_STREAMED / bytes / LINE * LINE;
+  const int64_t most = st__pack_capacity(it) / p->inner;
+  const int64_t streamed = ST_PACK_STREAMED / size_of(&it->op[0]);
+  return p->job->streams && streamed < most ? streamed : most;
 }
 
 void st__pack_init(st_pack *p, const st_iter_job *job, int k,
@@ -300,4 +298,5 @@ void st__pack_run(st_pack *p, char *const *data, int64_t rows) {
     for (int i = 0; i < n; i++) at[i] = data[i] + r * p->op[i].stride;
     run_block(p, at, rows - r < p->most ? rows - r : p->most);
   }
+  if (p->job->streams) st__fence_streams();
 }

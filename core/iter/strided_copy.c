@@ -289,9 +289,8 @@ static void move_tile(const plan *p, char *dst, char *src, const int64_t *n) {
   if (p->streams) stream_rows(p, dst, out, out_pitch, n);
 }
 
-/* Copies tiles [begin, end) of the grid. */
-static void move_tiles(void *ctx, int64_t begin, int64_t end) {
-  const plan *p = ctx;
+/* Moves tiles [begin, end) of the grid. */
+static void move_tiles(const plan *p, int64_t begin, int64_t end) {
   const int at[] = {p->tiled, !p->tiled}; /* counters of the plane */
   int64_t index[ST_MAX_DIMS], n[2], dst = 0, src = 0, rest = begin;
   for (int d = 0; d < p->ndim; d++) {
@@ -319,6 +318,12 @@ static void move_tiles(void *ctx, int64_t begin, int64_t end) {
   }
 }
 
+static void run_tiles(void *ctx, int64_t begin, int64_t end) {
+  const plan *p = ctx;
+  move_tiles(p, begin, end);
+  if (p->streams) st__fence_streams();
+}
+
 static void choose(plan *p, st_move *m) {
   p->move = m;
   st__loop_dims_sort(&m->dims, DST, 1);
@@ -343,5 +348,5 @@ st_status st__move_run(st_move *m) {
   choose(&p, m);
   const int64_t tiles = choose_grid(&p);
   const int64_t bytes = p.tile[0] * p.tile[1] * p.size;
-  return st__parallel_try(0, tiles, THREAD_BYTES / bytes, move_tiles, &p);
+  return st__parallel_try(0, tiles, THREAD_BYTES / bytes, run_tiles, &p);
 }

@@ -214,19 +214,22 @@ enum { LINE = 64 };
 
 #if defined(__SSE2__)
 /* Non-temporal stores that fill a cache line without a gap are combined into
- * one write, and the line is not read first. */
+ * one write, and the line is not read first. The loads are no wider than the
+ * stores that filled the buffer shortly before, for which they would wait. */
 INLINE void stream_line(char *to, const char *from) {
-#if defined(__AVX2__)
-  __m256i part[2];
-  memcpy(part, from, LINE);
-  for (int i = 0; i < 2; i++) {
-    _mm256_stream_si256((__m256i *)(void *)to + i, part[i]);
+#if defined(__AVX512F__)
+  _mm512_stream_si512((__m512i *)(void *)to, _mm512_loadu_si512(from));
+#elif defined(__AVX2__)
+  for (int i = 0; i < LINE; i += 32) {
+    _mm256_stream_si256((__m256i *)(void *)(to + i),
+                        _mm256_loadu_si256((const __m256i_u *)
+                                           (const void *)(from + i)));
   }
 #else
-  __m128i part[4];
-  memcpy(part, from, LINE);
-  for (int i = 0; i < 4; i++) {
-    _mm_stream_si128((__m128i *)(void *)to + i, part[i]);
+  for (int i = 0; i < LINE; i += 16) {
+    _mm_stream_si128((__m128i *)(void *)(to + i),
+                     _mm_loadu_si128((const __m128i_u *)
+                                     (const void *)(from + i)));
   }
 #endif
 }
@@ -251,16 +254,14 @@ static void stream_row(char *to, const char *from, size_t n) {
 }
 #endif
 
-/* Non-temporal stores are not ordered with other stores before the fence. */
+/* The caller orders the stores: st__fence_streams. A fence for each block would
+ * wait for its stores. */
 static void stream(char **data, const int64_t *s, int64_t n0, int64_t n1,
                    const void *ctx) {
   (void)ctx;
   for (int64_t j = 0; j < n1; j++) {
     stream_row(data[0] + j * s[2], data[1] + j * s[3], (size_t)n0);
   }
-#if defined(__SSE2__)
-  _mm_sfence();
-#endif
 }
 
 /* -- Rows ----------------------------------------------------------------- */
