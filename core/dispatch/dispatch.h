@@ -98,6 +98,11 @@ ST_SHORTCUT(st__shortcut_to_callee);
 
 /* Prepare and link one registration. If out is NULL, it is permanent. */
 st_status st__def(const st_definition *d, int flags, st_registration **out);
+/* A permanent definition by a static schema, with its signature and other
+ * static texts. */
+st_status st__def_static(st_schema *schema, const char *signature,
+                         const char *doc, const char *debug, int tags,
+                         const st_op **out);
 st_status st__impl(const char *name, st_key key, const st_kernel *kernel,
                    st_registration **out);
 /* A permanent kernel of an operator that is known already, with its shortcut

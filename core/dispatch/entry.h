@@ -44,19 +44,25 @@ struct st_registration {
   bool is_linked;          /* stays set after unregistering */
   st_op *op;               /* NULL for a fallback */
   st_registration *next;   /* older ones */
-  st_kernel_fn fn;         /* never NULL in a table */
-  st_unboxed_fn unboxed;
   const char *signature;   /* interned; NULL: matches any schema */
   void *ctx;
   void (*free_ctx)(void *);
-  st_shortcut_of shortcut; /* Note [Shortcuts] */
-  const char *debug, *doc; /* interned */
-  int tags;
+  const char *debug;       /* interned */
   uint64_t order;          /* sequence number of a definition or listener */
-  st_schema *schema;       /* of a definition; op owns it once linked */
-  st_listener listener;
+  union {
+    struct {               /* a kernel or fallback */
+      st_kernel_fn fn;     /* never NULL in a table */
+      st_unboxed_fn unboxed;
+      st_shortcut_of shortcut; /* Note [Shortcuts] */
+    };
+    struct {               /* a definition */
+      st_schema *schema;   /* op owns it once linked */
+      const char *doc;     /* interned */
+      int tags;
+    };
+    st_listener listener;
+  };
 };
-
 /* True if the kernel's signature matches the operator's schema. Under the
  * mutex. */
 bool st__is_compatible(const st_registration *r);

@@ -13,22 +13,50 @@
 static void free_registration(st_retired *self) {
   st_registration *r = (st_registration *)self;
   if (r->free_ctx) r->free_ctx(r->ctx);
-  if (!r->is_linked) st__schema_free(&r->schema);
+  if (r->what == ST_REGISTERED_SCHEMA && !r->is_linked) {
+    st__schema_free(&r->schema);
+  }
   st__free(ST_MEM_REGISTRY, r, sizeof *r);
+}
+
+/* Zeroed memory. Under the mutex. */
+static st_status init_registration(st_registration *r, st_registered what,
+                                   const char *debug, int flags) {
+  const char *kept;
+  ST_TRY(st__intern_debug(debug, &kept));
+  r->retired.free = free_registration;
+  r->what = what;
+  r->flags = flags;
+  r->debug = kept;
+  return ST_OK;
 }
 
 /* Under the mutex. */
 static st_status new_registration(st_registered what, const char *debug,
                                   int flags, st_registration **out) {
-  const char *kept;
-  ST_TRY(st__intern_debug(debug, &kept));
   st_registration *r = st__alloc_zero(ST_MEM_REGISTRY, sizeof *r);
   if (!r) return ST_NO_MEMORY;
-  r->retired.free = free_registration;
-  r->what = what;
-  r->flags = flags;
-  r->debug = kept;
-  *out = r;
+  const st_status status = init_registration(r, what, debug, flags);
+  if (status == ST_OK) *out = r;
+  else st__free(ST_MEM_REGISTRY, r, sizeof *r);
+  return status;
+}
+
+/* The same for one that is never released: several share a block. */
+static st_status new_permanent(st_registered what, const char *debug,
+                               st_registration **out) {
+  enum { BLOCK = 128 };
+  static st_registration *block;
+  static int used = BLOCK;
+  if (used == BLOCK) {
+    st_registration *more = st__alloc_zero(ST_MEM_REGISTRY,
+                                           BLOCK * sizeof *more);
+    if (!more) return ST_NO_MEMORY;
+    block = more;
+    used = 0;
+  }
+  ST_TRY(init_registration(&block[used], what, debug, 0));
+  *out = &block[used++];
   return ST_OK;
 }
 
@@ -85,24 +113,34 @@ static st_status check_key(st_key key) {
 }
 
 /* Under the mutex. */
-static st_status prepare_code(st_registered what, st_key key,
-                              const st_kernel *k, int flags,
-                              st_registration **out) {
-  const char *signature = NULL;
-  st_registration *r;
+static st_status check_code(st_key key, const st_kernel *k,
+                            const char **signature) {
+  *signature = NULL;
   ST_TRY(check_key(key));
   if (k->unboxed && !k->signature) {
     return st__fail(ST_BAD_VALUE, "an unboxed kernel needs a signature");
   }
-  if (k->signature) ST_TRY(st__intern(k->signature, &signature));
-  ST_TRY(new_registration(what, k->debug, flags, &r));
+  return k->signature ? st__intern(k->signature, signature) : ST_OK;
+}
+
+static void set_code(st_registration *r, st_key key, const st_kernel *k,
+                     const char *signature) {
   r->key = key;
   r->fn = k->fn ? k->fn : st__run_fallthrough;
   r->is_fallthrough = !k->fn;
   r->unboxed = k->unboxed;
   r->signature = signature;
   r->ctx = k->ctx;
-  *out = r;
+}
+
+/* Under the mutex. */
+static st_status prepare_code(st_registered what, st_key key,
+                              const st_kernel *k, int flags,
+                              st_registration **out) {
+  const char *signature;
+  ST_TRY(check_code(key, k, &signature));
+  ST_TRY(new_registration(what, k->debug, flags, out));
+  set_code(*out, key, k, signature);
   return ST_OK;
 }
 
@@ -455,6 +493,30 @@ st_status st__def(const st_definition *d, int flags, st_registration **out) {
   return link_prepared(r, out);
 }
 
+/* Under the mutex. */
+static st_status prepare_static(st_schema *schema, const char *signature,
+                                st_registration *r) {
+  r->schema = schema;
+  ST_TRY(st__intern(signature, &r->signature));
+  return st__name_op(schema->name, strlen(schema->name), schema->overload,
+                     &r->op);
+}
+
+st_status st__def_static(st_schema *schema, const char *signature,
+                         const char *doc, const char *debug, int tags,
+                         const st_op **out) {
+  st_registration *r = NULL;
+  st__lock();
+  st_status status = new_permanent(ST_REGISTERED_SCHEMA, debug, &r);
+  if (status == ST_OK) status = prepare_static(schema, signature, r);
+  st__unlock();
+  ST_TRY(status);
+  r->doc = doc;
+  r->tags = tags;
+  *out = r->op;
+  return st__link(&r, 1, NULL, 0);
+}
+
 st_status st__impl(const char *name, st_key key, const st_kernel *kernel,
                    st_registration **out) {
   st_registration *r;
@@ -462,18 +524,26 @@ st_status st__impl(const char *name, st_key key, const st_kernel *kernel,
   return link_prepared(r, out);
 }
 
+/* Under the mutex. */
+static st_status implement(st_op *op, st_key key, const st_kernel *kernel,
+                           st_registration **out) {
+  const char *signature;
+  ST_TRY(check_code(key, kernel, &signature));
+  ST_TRY(new_permanent(ST_REGISTERED_KERNEL, kernel->debug, out));
+  set_code(*out, key, kernel, signature);
+  (*out)->op = op;
+  return link_all(out, 1);
+}
+
 st_status st__impl_op(const st_op *op, st_key key, const st_kernel *kernel,
                       const st_shortcut_of *shortcut) {
   st_registration *r = NULL;
   st__lock();
-  const st_status status = prepare_code(ST_REGISTERED_KERNEL, key, kernel, 0,
-                                        &r);
+  const st_status status = implement((st_op *)(uintptr_t)op, key, kernel, &r);
+  if (status == ST_OK && shortcut) r->shortcut = *shortcut;
   st__unlock();
-  ST_TRY(status);
-  r->op = (st_op *)(uintptr_t)op;
-  r->free_ctx = kernel->free_ctx;
-  if (shortcut) r->shortcut = *shortcut;
-  return link_prepared(r, NULL);
+  if (status == ST_OK) warn_of_hidden(&r, 1);
+  return status;
 }
 
 /* -- Initialization ------------------------------------------------------- */

@@ -33,8 +33,15 @@
 #define PLAIN st__tracked_tensor_keys(ST_DEVICE_CPU)
 
 bool st__has_shortcuts(void) {
-  const char *text = getenv("STRIDED_SHORTCUTS");
-  return !text || strcmp(text, "0") != 0;
+  enum { UNKNOWN, NO, YES };
+  static atomic_int known;
+  int has = atomic_load_explicit(&known, memory_order_relaxed);
+  if (has == UNKNOWN) {
+    const char *text = getenv("STRIDED_SHORTCUTS");
+    has = text && strcmp(text, "0") == 0 ? NO : YES;
+    atomic_store_explicit(&known, has, memory_order_relaxed);
+  }
+  return has == YES;
 }
 
 /* -- Finding -------------------------------------------------------------- */

@@ -12,7 +12,7 @@ local PROGRAMS = {
                 "watching", "guards", "gradients", "modes", "shortcuts",
                 "nothing left"}},
   {"library", {"rules", "replacing", "listening", "inspection",
-               "out of memory", "nothing left"}},
+               "built-in schemas", "out of memory", "nothing left"}},
   {"structured", {"variants", "bad schemas", "refusals", "bad metas",
                   "out of memory", "devices", "nothing left"}},
   {"start", {"forks while it starts", "starts while it forks"}},

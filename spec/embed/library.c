@@ -136,6 +136,70 @@ static void inspection(void) {
   puts("inspection");
 }
 
+/* -- The built-in schemas -------------------------------------------------- */
+
+static bool same_text(const char *a, const char *b) {
+  return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static bool same_default(const st_value *a, const st_value *b) {
+  if (a->tag != b->tag || a->len != b->len) return false;
+  switch (a->tag) {
+    case ST_TAG_NONE: return true;
+    case ST_TAG_STRING: return same_text(a->u.string, b->u.string);
+    case ST_TAG_INTS:
+      return memcmp(a->u.ints, b->u.ints, a->len * sizeof *a->u.ints) == 0;
+    case ST_TAG_FLOATS:
+      return memcmp(a->u.floats, b->u.floats, a->len * sizeof(double)) == 0;
+    case ST_TAG_BOOLS:
+      return memcmp(a->u.bools, b->u.bools, a->len * sizeof(bool)) == 0;
+    case ST_TAG_COMPLEX:
+      return memcmp(a->u.pair, b->u.pair, 2 * sizeof(double)) == 0;
+    default: return a->u.i == b->u.i;
+  }
+}
+
+static bool same_arg(const st_arg *a, const st_arg *b) {
+  return same_text(a->name, b->name) && same_text(a->text, b->text) &&
+         same_text(a->alias, b->alias) && a->type == b->type &&
+         a->list == b->list && a->optional == b->optional &&
+         a->elem_optional == b->elem_optional &&
+         a->kwarg_only == b->kwarg_only && a->has_default == b->has_default &&
+         a->is_write == b->is_write && a->is_alias == b->is_alias &&
+         a->list_size == b->list_size &&
+         same_default(&a->default_value, &b->default_value);
+}
+
+/* Is the schema of op what its text means? */
+static bool means_its_text(void *ctx, const st_op *op) {
+  char signature[2048];
+  st_schema *s;
+  CHECK(st_schema_new(st_op_schema(op), NULL, &s) == ST_OK);
+  const int nargs = st_schema_nargs(s), nrets = st_schema_nrets(s);
+  CHECK(same_text(st_schema_text(s), st_op_schema(op)));
+  CHECK(same_text(st_schema_name(s), st_op_name(op)));
+  CHECK(same_text(st_schema_overload(s), st_op_overload_name(op)));
+  CHECK(nargs == st_op_nargs(op) && nrets == st_op_nrets(op));
+  for (int i = 0; i < nargs; i++) {
+    CHECK(same_arg(st_schema_arg(s, i), st_op_arg(op, i)));
+  }
+  for (int i = 0; i < nrets; i++) {
+    CHECK(same_arg(st_schema_ret(s, i), st_op_ret(op, i)));
+  }
+  CHECK(same_text(st_schema_signature(s, signature, sizeof signature),
+                  st_op_signature(op)));
+  st_schema_release(&s);
+  ++*(int *)ctx;
+  return true;
+}
+
+static void builtin_schemas(void) {
+  int n = 0;
+  st_op_each(means_its_text, &n);
+  CHECK(n > 1000);
+  puts("built-in schemas");
+}
+
 /* -- Out of memory -------------------------------------------------------- */
 
 static int64_t live_bytes(void) {
@@ -200,6 +264,7 @@ int main(void) {
   replacing();
   listening();
   inspection();
+  builtin_schemas();
   out_of_memory();
   CHECK(st_check_registry() == ST_OK);
   nothing_left();

@@ -7,16 +7,17 @@
 #include "base/status.h"
 
 struct st_schema {
-  char *name;       /* "aten::add" */
-  char *overload;   /* "Tensor", or "" */
-  char *text;       /* in ATen's canonical form */
+  const char *name;     /* "aten::add" */
+  const char *overload; /* "Tensor", or "" */
+  const char *text;     /* in ATen's canonical form */
   int nargs, nrets;
-  st_arg *args;     /* nargs of them, then nrets results */
-  st_arg *rets;
+  const st_arg *args;   /* nargs of them, then nrets results */
+  const st_arg *rets;
   bool is_mutable;  /* at least one argument is written (S4) */
   bool is_vararg, is_varret; /* "..." in the arguments, in the results */
   uint64_t tensor_args; /* bit i: argument i is a tensor or a list (C8) */
-  void *arena;      /* owns the struct and all its data */
+  void *arena;      /* owns the struct and all its data; NULL if they are
+                       static */
   struct st_schema *next; /* in the list of an operator's schemas */
 };
 

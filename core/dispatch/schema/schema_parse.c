@@ -185,26 +185,24 @@ static st_status keep_schema(st_parser *p, const st_schema_decl *s,
   out->nrets = s->nrets;
   out->is_vararg = s->is_vararg;
   out->is_varret = s->is_varret;
-  out->name = st__arena_alloc(&p->keep, s->ns_size + 2 + s->name.n + 1,
-                              p->chunk);
+  char *name = st__arena_alloc(&p->keep, s->ns_size + 2 + s->name.n + 1,
+                               p->chunk);
   out->overload = st__arena_text(&p->keep, s->overload.s, s->overload.n);
-  out->args = st__arena_alloc(&p->keep, n * sizeof(st_arg), p->chunk);
+  st_arg *args = st__arena_alloc(&p->keep, n * sizeof(st_arg), p->chunk);
   out->text = st__schema_text(p, s);
-  if (!out->name || !out->overload || !out->args || !out->text) {
-    return ST_NO_MEMORY;
-  }
-  memcpy(out->name, s->ns, s->ns_size);
-  memcpy(out->name + s->ns_size, "::", 2);
-  memcpy(out->name + s->ns_size + 2, s->name.s, s->name.n);
-  out->rets = out->args + s->nargs;
+  if (!name || !out->overload || !args || !out->text) return ST_NO_MEMORY;
+  memcpy(name, s->ns, s->ns_size);
+  memcpy(name + s->ns_size, "::", 2);
+  memcpy(name + s->ns_size + 2, s->name.s, s->name.n);
+  out->name = name;
+  out->args = args;
+  out->rets = args + s->nargs;
   for (int i = 0; i < s->nargs; i++) {
-    out->args[i] = s->args[i].arg;
-    out->is_mutable |= out->args[i].is_write;
-    if (out->args[i].type == ST_TYPE_TENSOR) {
-      out->tensor_args |= (uint64_t)1 << i;
-    }
+    args[i] = s->args[i].arg;
+    out->is_mutable |= args[i].is_write;
+    if (args[i].type == ST_TYPE_TENSOR) out->tensor_args |= (uint64_t)1 << i;
   }
-  for (int i = 0; i < s->nrets; i++) out->rets[i] = s->rets[i].arg;
+  for (int i = 0; i < s->nrets; i++) args[s->nargs + i] = s->rets[i].arg;
   return ST_OK;
 }
 

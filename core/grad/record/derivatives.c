@@ -133,11 +133,12 @@ static bool is_inplace(const st_op *op) {
 
 /* The operator of a row (mark "") or its in-place variant (mark "_"). */
 static const st_op *find_row(const row *r, const char *mark) {
-  char name[128];
-  const char *overload = strchr(r->name, '.');
-  const int n = overload ? (int)(overload - r->name) : (int)strlen(r->name);
-  snprintf(name, sizeof name, "aten::%.*s%s", n, r->name, mark);
-  return st__op_find(name, overload ? overload + 1 : "");
+  char name[128] = "aten::"; /* written by hand: snprintf is slow */
+  const size_t ns = strlen(name), n = strcspn(r->name, ".");
+  ST_ASSERT(ns + n + sizeof "_" <= sizeof name);
+  memcpy(name + ns, r->name, n);
+  strcpy(name + ns + n, mark);
+  return st__op_find(name, r->name[n] ? r->name + n + 1 : "");
 }
 
 static st_status register_row(int i) {

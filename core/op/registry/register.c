@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "op/elementwise/pointwise.h"
 #include "op/lazy/lazy.h"
+#include "op/registry/builtin_schemas.h"
 #include "op/registry/composite.h"
 #include "op/registry/direct_pointwise.h"
 #include "op/registry/row_shortcuts.h"
@@ -197,39 +198,28 @@ static st_status register_kernels(const st_op_row *row, const st_op *op,
   }
 }
 
-static st_status register_variant(int id, st_variant variant,
-                                  const char *schema) {
+static st_status register_variant(int id, st_variant variant) {
   const st_op_row *row = &st__op_rows[id];
-  const st_definition d = {.ns = "aten", .schema = schema, .doc = row->doc,
-                           .debug = "core/ops.def",
-                           .tags = st__row_tags(row, schema)};
-  st_registration *defined; /* never released */
-  ST_TRY(st__def(&d, 0, &defined));
-  const st_op *op = ops[id][variant] = st__registration_op(defined);
+  const st_builtin_schema *b = &st__builtin_schemas[id][variant];
+  const st_op *op;
+  ST_TRY(st__def_static(b->schema, b->signature, row->doc, "core/ops.def",
+                        b->tags, &op));
+  ops[id][variant] = op;
   st_structured_ctx *ctx = contexts[id][variant];
   const int base = find_base(op), snapshot_arg = st__snapshot_arg(op);
   ctx[0] = (st_structured_ctx){row, variant, ST_DEVICE_CPU, base, snapshot_arg,
-                               st__direct_inputs(row, st__op_schema(op),
-                                                 variant), {NULL}, NULL};
+                               st__direct_inputs(row, b->schema, variant),
+                               {NULL}, NULL};
   ctx[1] = (st_structured_ctx){row, variant, ST_DEVICE_META, base, snapshot_arg,
                                0, {NULL}, NULL};
   return register_kernels(row, op, ctx);
 }
 
-static st_status derive(int id, st_variant variant) {
-  char *schema;
-  ST_TRY(st__variant_schema(st__op_schema(ops[id][ST_FUNCTIONAL]), variant,
-                            st__op_rows[id].out_overload, &schema));
-  const st_status status = register_variant(id, variant, schema);
-  st__text_free(&schema);
-  return status;
-}
-
 static st_status register_row(int id) {
-  const st_op_row *row = &st__op_rows[id];
-  ST_TRY(register_variant(id, ST_FUNCTIONAL, row->schema));
-  if (row->variants & ST_FI) ST_TRY(derive(id, ST_INPLACE));
-  if (row->variants & ST_FO) ST_TRY(derive(id, ST_OUT));
+  for (int variant = 0; variant < 3; variant++) {
+    if (!st__builtin_schemas[id][variant].schema) continue;
+    ST_TRY(register_variant(id, (st_variant)variant));
+  }
   return ST_OK;
 }
 

@@ -42,7 +42,8 @@ int st__snapshot_arg(const st_op *op) {
   size_t n = strlen(name);
   if (n > 1 && name[n - 1] == '_') n--; /* in-place variant */
   for (size_t i = 0; i < sizeof listed / sizeof *listed; i++) {
-    if (strlen(listed[i].name) == n && !strncmp(name, listed[i].name, n)) {
+    if (*name == *listed[i].name && strlen(listed[i].name) == n &&
+        strncmp(name, listed[i].name, n) == 0) {
       const int at = st__schema_arg(st__op_schema(op), listed[i].arg);
       return at >= 0 && st__op_schema(op)->args[at].type == ST_TYPE_TENSOR
              ? at : -1;
