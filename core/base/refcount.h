@@ -19,11 +19,16 @@ static inline bool st__ref_drop(st_refcount *r) {
   return atomic_fetch_sub_explicit(&r->n, 1, memory_order_acq_rel) == 1;
 }
 
-/* The same for an object without weak references. Then nobody can take the
- * only owner's reference, and it needs no atomic read-modify-write. */
+/* True if the caller has the only reference to an object without weak
+ * references. Then nobody else can take one. */
+static inline bool st__ref_is_last(st_refcount *r) {
+  return atomic_load_explicit(&r->n, memory_order_acquire) == 1;
+}
+
+/* st__ref_drop for such an object. The only owner needs no atomic
+ * read-modify-write. */
 static inline bool st__ref_drop_strong(st_refcount *r) {
-  return atomic_load_explicit(&r->n, memory_order_acquire) == 1 ||
-         st__ref_drop(r);
+  return st__ref_is_last(r) || st__ref_drop(r);
 }
 
 static inline int st__ref_count(const st_refcount *r) {

@@ -134,9 +134,26 @@ static void set_geometry(st_tensor *t, int64_t *buffer, const st_geometry *g,
 }
 
 void st__inline_storage_drop(st_inline_storage *j) {
-  if (atomic_fetch_sub_explicit(&j->storage.parts, 1,
+  if (atomic_load_explicit(&j->storage.parts, memory_order_acquire) == 1 ||
+      atomic_fetch_sub_explicit(&j->storage.parts, 1,
                                 memory_order_acq_rel) == 1) {
     st__free_block(j, (size_t)j->storage.inline_units * ST_INLINE_UNIT);
+  }
+}
+
+/* Releases the storage of a header in one block with a storage, and the
+ * header's part of the block. */
+static void destroy_inline(st_tensor *t) {
+  st_inline_storage *j = (st_inline_storage *)(void *)t;
+  st_storage *s = t->storage;
+  st__count(ST_MEM_TENSOR, -1, -(int64_t)sizeof *t);
+  if (s == &j->storage && st__ref_is_last(&s->refs)) {
+    /* nobody else has a part of the block */
+    atomic_store_explicit(&j->storage.parts, 1, memory_order_relaxed);
+    st__storage_release(&s);
+  } else {
+    st__storage_release(&s);
+    st__inline_storage_drop(j);
   }
 }
 
@@ -147,16 +164,15 @@ static st_tensor *destroy(st_tensor *t) {
   if (has_heap_dims(t)) {
     st__free(ST_MEM_VALUE, t->sizes, heap_dims_size(t->ndim));
   }
-  st__storage_release(&t->storage);
-  if (!t->has_inline) {
-    st__limits_credit(((st_view_tensor *)(void *)t)->limits,
-                      sizeof(st_view_tensor));
-    st__free(ST_MEM_TENSOR, t, sizeof(st_view_tensor));
-    return base;
+  if (t->has_inline) {
+    destroy_inline(t);
+    return NULL;
   }
-  st__count(ST_MEM_TENSOR, -1, -(int64_t)sizeof *t);
-  st__inline_storage_drop((st_inline_storage *)(void *)t);
-  return NULL;
+  st__storage_release(&t->storage);
+  st__limits_credit(((st_view_tensor *)(void *)t)->limits,
+                    sizeof(st_view_tensor));
+  st__free(ST_MEM_TENSOR, t, sizeof(st_view_tensor));
+  return base;
 }
 
 /* Initialises a header, without geometry and storage. */
@@ -291,10 +307,45 @@ st_status st__tensor_empty_strided(st_device device, st_dtype dtype, int ndim,
   return ST_OK;
 }
 
+/* The number of elements of few and small sizes, whose products cannot
+ * overflow; -1 for others. */
+static int64_t small_numel(int ndim, const int64_t *sizes) {
+  enum { SMALL = 1 << 20 };
+  int64_t numel = 1;
+  if (ndim < 0 || ndim > ST_INLINE_DIMS) return -1;
+  for (int d = 0; d < ndim; d++) {
+    if (sizes[d] < 0 || sizes[d] > SMALL || numel > SMALL) return -1;
+    numel *= sizes[d];
+  }
+  return numel;
+}
+
+static st_status new_contiguous(st_device device, st_dtype dtype, int ndim,
+                                const int64_t *sizes, int64_t numel,
+                                st_tensor **out) {
+  st_tensor *t;
+  ST_TRY(new_inline(device, dtype, (size_t)numel * st__itemsize(dtype), &t));
+  t->sizes = t->dims;
+  t->strides = t->dims + ST_INLINE_DIMS;
+  for (int d = 0; d < ndim; d++) t->sizes[d] = sizes[d];
+  st__contiguous_strides(ndim, sizes, t->strides);
+  t->ndim = (uint8_t)ndim;
+  t->offset = 0;
+  t->numel = numel;
+  t->flags = ndim < 4 ? ST_FLAG_CONTIGUOUS | ST_FLAG_DENSE
+                      : st__compute_flags(ndim, t->sizes, t->strides);
+  *out = t;
+  return ST_OK;
+}
+
 st_status st__tensor_empty(st_device device, st_dtype dtype, int ndim,
                            const int64_t *sizes, st_format format,
                            st_tensor **out) {
-  int64_t strides[ST_MAX_DIMS], numel;
+  int64_t strides[ST_MAX_DIMS], numel = small_numel(ndim, sizes);
+  if (numel >= 0 && format == ST_FORMAT_CONTIGUOUS &&
+      check_dtype(dtype) == ST_OK) {
+    return new_contiguous(device, dtype, ndim, sizes, numel, out);
+  }
   ST_TRY(check_rank(ndim));
   ST_TRY(st__numel_of(ndim, sizes, &numel));
   ST_TRY(st__format_strides(ndim, sizes, format, strides));
