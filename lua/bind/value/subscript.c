@@ -287,6 +287,23 @@ static int push_subscript(lua_State *L) {
   return return_view(w.h, L, w.slot, w.ud->t);
 }
 
+/* The most frequent subscripts: t[i] of a number i that is a valid index.
+ * Returns the number of results, 0 for everything else. */
+static int push_at_number(st__state *h, lua_State *L) {
+  const double number = lua_tonumber(L, 2);
+  st_tensor *t = st__to_tensor(h, L, 1);
+  if (!t || h->recorder || st_tensor_is_symbol(t) || !(number < 0x1p53) ||
+      !(number > -0x1p53)) {
+    return 0;
+  }
+  const int ndim = st_tensor_ndim(t);
+  const int64_t i = (int64_t)number;
+  const int64_t size = ndim > 0 ? st_tensor_sizes(t)[0] : 0;
+  if ((double)i != number || i == 0 || i < -size || i > size) return 0;
+  return ndim == 1 ? push_element(h, L, t, i)
+                   : push_row(h, L, t, i);
+}
+
 /* True if the string at idx is an identifier, so not a subscript. */
 static bool is_name(lua_State *L, int idx) {
   const char *s = lua_tostring(L, idx);
@@ -299,8 +316,10 @@ static bool is_name(lua_State *L, int idx) {
 /* index(t, key): a method that is not cached yet, or a subscript */
 static int tensor_index(lua_State *L) {
   st__state *h = st__state_of(L);
-  lua_settop(L, 2);
   const int type = lua_type(L, 2);
+  const int n = type == LUA_TNUMBER ? push_at_number(h, L) : 0;
+  if (n) return n;
+  lua_settop(L, 2);
   if (type == LUA_TSTRING && is_name(L, 2)) {
     const char *name = lua_tostring(L, 2);
     if (st__push_named(h, L, name, true)) {         /* [+1] */
@@ -312,12 +331,9 @@ static int tensor_index(lua_State *L) {
   }
   int64_t i;
   st_tensor *t = st__check_tensor(h, L, 1, "self");
-  const int ndim = st_tensor_ndim(t);
-  if (ndim > 0 && type != LUA_TBOOLEAN && type != LUA_TTABLE &&
+  if (st_tensor_ndim(t) == 1 && type != LUA_TBOOLEAN && type != LUA_TTABLE &&
       type != LUA_TSTRING && st__to_int(h, L, 2, &i)) {
-    if (ndim == 1) return push_element(h, L, t, i);
-    const int64_t size = st_tensor_sizes(t)[0];
-    if (i != 0 && i >= -size && i <= size) return push_row(h, L, t, i);
+    return push_element(h, L, t, i);
   }
   return push_subscript(L);
 }
