@@ -102,6 +102,13 @@ typedef struct st__listener st__listener;     /* registration_listener.c */
 typedef struct st__pending_warning st__pending_warning; /* warning.c */
 typedef struct st__scope st__scope;           /* tensor_scope.c */
 typedef struct st__sandbox st__sandbox;       /* Note [Sandboxes] */
+
+/* The links of the userdata in scopes, in lists by index: tensor_scope.c. */
+typedef struct st__scope_link st__scope_link;
+typedef struct st__scope_links {
+  st__scope_link *at;          /* owned; link 0 is unused */
+  unsigned n, room, free;      /* in use or free; allocated; first free or 0 */
+} st__scope_links;
 typedef struct st__frame st__frame;           /* Note [Call frames] */
 
 typedef enum st__warnings {
@@ -179,6 +186,7 @@ typedef struct st__state {
   st__keepalive keepalive;       /* Note [Keeping gradient functions alive] */
   bool is_collecting;            /* gc_pacing.c is running the collector */
   st__scope *scope;              /* innermost, or NULL: tensor_scope.c */
+  st__scope_links scope_links;
   st_print_options print;
   const st_op *op[ST_HANDLE_COUNT];
   st_shortcut shortcut[ST_HANDLE_COUNT]; /* of the same operators */
@@ -187,13 +195,14 @@ typedef struct st__state {
   struct st__state *next_closed; /* Note [Closed binding states] */
 } st__state;
 
-/* The userdata of a tensor. */
+/* The userdata of a tensor. It is small, because the collector marks as many
+ * bytes of other objects as it frees. */
 typedef struct st__tensor_ud {
   const void *kind;            /* identifies it: st__to_tensor */
   st_tensor *t;                /* owned; NULL once freed */
-  struct st__tensor_ud *prev, *next; /* in the scope's list, or NULL */
-  int64_t charged;             /* bytes: Note [Pacing the collector] */
   int slot;                    /* in the list of tracked userdata, or 0 */
+  unsigned scoped;             /* in the list of scoped userdata, or 0 */
+  uint32_t charged;            /* KB: Note [Pacing the collector] */
   bool has_keepalive;          /* Note [Keeping gradient functions alive] */
 } st__tensor_ud;
 
@@ -342,11 +351,15 @@ int64_t st__memory_of(const st_tensor *t);
 /* Adds n new bytes to the debt and runs the collector when it is due. ud is
  * the userdata that owns them; NULL when several do. What foreign memory claims
  * to be does not overflow the debt. */
+static inline uint32_t st__more_kb(uint32_t kb, int64_t bytes) {
+  const int64_t sum = kb + bytes / 1024;
+  return sum < UINT32_MAX ? (uint32_t)sum : UINT32_MAX;
+}
 static inline void st__gc_charge(st__state *h, lua_State *L, st__tensor_ud *ud,
                                  int64_t n) {
   const int64_t most = (int64_t)1 << 40;
   if (n > most) n = most;
-  if (ud) ud->charged += n;
+  if (ud) ud->charged = st__more_kb(ud->charged, n);
   h->debt += n;
   if (h->debt > h->threshold) st__gc_pace(h, L);
 }
@@ -422,8 +435,10 @@ int st__error(st__state *h, lua_State *L, st_status code, const char *format,
 
 /* -- tensor_scope.c -------------------------------------------------------- */
 
-void st__scope_enter(st__scope *s, st__tensor_ud *ud);
-void st__scope_leave(st__tensor_ud *ud); /* no-op outside a scope */
+/* Raises if there is no memory. */
+void st__scope_enter(st__state *h, lua_State *L, st__scope *s,
+                     st__tensor_ud *ud);
+void st__scope_leave(st__state *h, st__tensor_ud *ud); /* no-op outside one */
 
 /* -- sandbox.c ------------------------------------------------------------- */
 

@@ -142,7 +142,8 @@ int64_t st__memory_of(const st_tensor *t) {
 void st__gc_credit(st__state *h, const st__tensor_ud *ud) {
   const st_tensor *t = ud->t;
   if (st_tensor_refcount(t) > 1 || st_tensor_storage_refcount(t) > 1) return;
-  h->debt -= ud->charged < h->debt ? ud->charged : h->debt;
+  const int64_t charged = (int64_t)ud->charged * 1024;
+  h->debt -= charged < h->debt ? charged : h->debt;
 }
 
 /* Runs protected: an error of a user's finalizer must not reach the engine. */

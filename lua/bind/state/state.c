@@ -352,6 +352,7 @@ void st__state_release(st__state *h) {
   st__free_listeners(h);
   st__sandbox_leave(h->sandbox);
   free(h->keepalive.free_slots);
+  free(h->scope_links.at);
   free(h);
 }
 

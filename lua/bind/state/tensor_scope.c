@@ -12,37 +12,84 @@
  * scope: it did not exist when that call began.
  */
 
+#include <stdlib.h>
+
 #include "bind.h"
 
 enum { DEPTH = 32 }; /* most levels of tables in results */
 
+/* The head of a scope's list is a link without userdata. */
 struct st__scope {
-  st__tensor_ud head; /* head of a circular list */
+  unsigned head;
   st__scope *outer;
+};
+
+struct st__scope_link {
+  st__tensor_ud *ud;    /* NULL: the head of a list, or free */
+  unsigned prev, next;
 };
 
 /* -- Lists ---------------------------------------------------------------- */
 
-void st__scope_enter(st__scope *s, st__tensor_ud *ud) {
-  ud->prev = &s->head;
-  ud->next = s->head.next;
-  ud->next->prev = ud;
-  s->head.next = ud;
+/* A link that is in no list; 0 without memory. */
+static unsigned take_link(st__scope_links *a) {
+  const unsigned i = a->free;
+  if (i) {
+    a->free = a->at[i].next;
+    return i;
+  }
+  if (a->n == a->room) {
+    const unsigned room = a->room ? 2 * a->room : 256;
+    st__scope_link *at = room > a->room ? realloc(a->at, room * sizeof *at)
+                                        : NULL;
+    if (!at) return 0;
+    a->at = at;
+    a->n += a->room == 0; /* link 0 */
+    a->room = room;
+  }
+  return a->n++;
 }
 
-void st__scope_leave(st__tensor_ud *ud) {
-  if (!ud->next) return;
-  ud->prev->next = ud->next;
-  ud->next->prev = ud->prev;
-  ud->prev = ud->next = NULL;
+static void give_back(st__scope_links *a, unsigned i) {
+  a->at[i] = (st__scope_link){.next = a->free};
+  a->free = i;
+}
+
+static void link_after(st__scope_links *a, unsigned head, unsigned i) {
+  const unsigned next = a->at[head].next;
+  a->at[i].prev = head;
+  a->at[i].next = next;
+  a->at[next].prev = a->at[head].next = i;
+}
+
+void st__scope_enter(st__state *h, lua_State *L, st__scope *s,
+                     st__tensor_ud *ud) {
+  const unsigned i = take_link(&h->scope_links);
+  if (!i) st__error(h, L, ST_NO_MEMORY, "out of memory");
+  h->scope_links.at[i].ud = ud;
+  link_after(&h->scope_links, s->head, i);
+  ud->scoped = i;
+}
+
+void st__scope_leave(st__state *h, st__tensor_ud *ud) {
+  st__scope_links *a = &h->scope_links;
+  const unsigned i = ud->scoped;
+  if (!i) return;
+  a->at[a->at[i].prev].next = a->at[i].next;
+  a->at[a->at[i].next].prev = a->at[i].prev;
+  give_back(a, i);
+  ud->scoped = 0;
 }
 
 static void release_all(st__state *h, st__scope *s) {
-  for (st__tensor_ud *ud; (ud = s->head.next) != &s->head;) {
-    st__scope_leave(ud);
+  const st__scope_links *a = &h->scope_links;
+  for (unsigned i; (i = a->at[s->head].next) != s->head;) {
+    st__tensor_ud *ud = a->at[i].ud;
+    st__scope_leave(h, ud);
     if (ud->t) st__gc_credit(h, ud);
     st_tensor_release(&ud->t);
   }
+  give_back(&h->scope_links, s->head);
 }
 
 /* -- Escaping results ----------------------------------------------------- */
@@ -70,9 +117,9 @@ static bool is_new(escape *k, lua_State *L, int idx) {
 /* Keeps the value at idx and, for a table, its keys and values. */
 static void keep(escape *k, lua_State *L, int idx, int depth) {
   st__tensor_ud *ud = st__testudata(k->h, L, idx, ST_UD_TENSOR);
-  if (ud && ud->next) {
-    st__scope_leave(ud);
-    if (k->to) st__scope_enter(k->to, ud);
+  if (ud && ud->scoped) {
+    st__scope_leave(k->h, ud);
+    if (k->to) st__scope_enter(k->h, L, k->to, ud);
   }
   if (!lua_istable(L, idx) || depth == DEPTH || !is_new(k, L, idx)) return;
   for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) { /* [+2, -1] */
@@ -117,8 +164,9 @@ static int scope(lua_State *L) {
                      "function, got %s", st__type_name(h, L, 1));
   }
   st__check_body(h, L, "scope");
-  st__scope s = {.outer = h->scope};
-  s.head.prev = s.head.next = &s.head;
+  st__scope s = {take_link(&h->scope_links), h->scope};
+  if (!s.head) return st__error(h, L, ST_NO_MEMORY, "scope: out of memory");
+  h->scope_links.at[s.head] = (st__scope_link){NULL, s.head, s.head};
   h->scope = &s;
   int status = st__run_body(h, L, lua_gettop(L) - 1, LUA_MULTRET);
   h->scope = s.outer;

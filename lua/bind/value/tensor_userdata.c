@@ -53,7 +53,7 @@ static st__tensor_ud *new_tensor_ud(st__state *h, lua_State *L) {
 
 st__tensor_ud *st__new_tensor_ud(st__state *h, lua_State *L) {
   st__tensor_ud *ud = new_tensor_ud(h, L);          /* [+1] */
-  if (h->scope && st__owns_fiber(h)) st__scope_enter(h->scope, ud);
+  if (h->scope && st__owns_fiber(h)) st__scope_enter(h, L, h->scope, ud);
   return ud;
 }
 
@@ -77,7 +77,7 @@ static int tensor_gc(lua_State *L) {
   st__state *h = st__state_of(L);
   st__tensor_ud *ud = to_tensor_ud(h, L, 1);
   if (!ud) return 0;
-  st__scope_leave(ud);
+  st__scope_leave(h, ud);
   st__untrack_ud(h, ud);
   release(h, L, ud);
   return 0;
