@@ -61,7 +61,7 @@ local function per_call(before, after) return (after - before) / MORE end
 
 -- -- The table ---------------------------------------------------------------
 
-local ENGINE = {"st_call_converted", "st_call_declared"}
+local ENGINE = {"st_call_converted", "st_call_declared", "st__shortcut_call"}
 
 local number, n = tonumber((...)), tonumber((select(2, ...)))
 if number then return work(CASES[number][2], n) end
@@ -76,7 +76,7 @@ for i, case in ipairs(CASES) do
   end
   local engine = 0
   for _, name in ipairs(ENGINE) do engine = engine + share(name) end
-  local userdata, together = share "st__newudata", per_call(few, all)
+  local userdata, together = share "st__new_tensor_ud", per_call(few, all)
   print(format("%-12s %8.0f %8.0f %9.0f %9.0f %7d %7.2f", case[1], engine,
                userdata, together - engine - userdata, together, case[3],
                together / case[3]))

@@ -20,6 +20,22 @@
  * the shortcut cannot serve a call, its userdata is left for the usual path.
  */
 
+/* Note [The budget of a call]
+ * Nanoseconds of a call on one element, and of a view of 10 x 10, from LuaJIT
+ * on an AMD EPYC with AVX-512, one thread.
+ *
+ *                                          a + b  add_  m:t()  item()
+ *   a loop that calls a C function            13    13     13      13
+ *   a userdata, its finalizer, collection     61     -     61       -
+ *   st_shortcut_call, its result released     48    37     52      12
+ *   arguments, cached entry, result           68    43     57      29
+ *   together                                 190    93    183      54
+ *   the same through the dispatcher          258   157    310     116
+ *   and without this cache                   464   386    302     149
+ *
+ * A new tensor takes 36 of the 48; a view takes 20 of its 52 for atomic counts
+ * of the storage and the base, which another thread may share. */
+
 #include <stdlib.h>
 #include <string.h>
 
