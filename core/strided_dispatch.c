@@ -90,6 +90,8 @@ st_status st_call_converted(const st_op *op, const char *declared,
   return st__call_converted(op, declared, args, rets);
 }
 
+bool st_has_shortcuts(void) { return st__has_shortcuts(); }
+
 void st_shortcut_find(const st_op *op, st_shortcut *out) {
   st__shortcut_find(op, out);
 }

@@ -18,8 +18,8 @@ ST_API const char *st_op_overload_name(const st_op *op);
 ST_API const char *st_op_schema(const st_op *op); /* canonical text */
 ST_API const char *st_op_doc(const st_op *op);
 /* A number that increases whenever a definition, kernel or fallback of any
- * operator is replaced or removed. Schemas read before are valid while it
- * stays the same. */
+ * operator is replaced or removed, or is added to operators that have been
+ * called. Schemas read before are valid while it stays the same. */
 ST_API uint64_t st_registry_epoch(void);
 ST_API int st_op_nargs(const st_op *op);
 ST_API int st_op_nrets(const st_op *op);
@@ -65,8 +65,10 @@ ST_API st_status st_call_converted(const st_op *op, const char *declared,
  * arguments are tensors in the CPU's memory without gradients, and the thread
  * records and observes nothing. A number may stand for a Tensor. True with
  * *status ST_OK or NO_MEMORY. False, with nothing done, for all other calls,
- * for those that fail for another reason, and once a registration has replaced
- * another: then call the operator. */
+ * for those that fail for another reason, and once st_registry_epoch has
+ * increased: then call the operator. */
+ST_API bool st_has_shortcuts(void); /* false if the environment has
+                                       STRIDED_SHORTCUTS=0 */
 ST_API void st_shortcut_find(const st_op *op, st_shortcut *out);
 ST_API bool st_shortcut_call(const st_shortcut *s, const st_value *args,
                              st_value *rets, st_status *status);

@@ -23,12 +23,13 @@ typedef st_status (*st_kernel_fn)(const st_call *call, const st_value *args,
                                   st_value *rets);
 
 /* A call of an operator whose kernel was found before: st_shortcut_find. */
+typedef bool (*st_shortcut_fn)(const st_call *call, const st_value *args,
+                               st_value *rets, st_status *status);
 typedef struct st_shortcut {
   uint64_t epoch;        /* of the registry when it was found; 0: never */
-  st_call call;
-  /* NULL: the operator has none. */
-  bool (*run)(const st_call *call, const st_value *args, st_value *rets,
-              st_status *status);
+  const st_op *op;
+  st_call call;          /* of op, or of the operator that it stands for */
+  st_shortcut_fn run;    /* NULL: there is none */
   bool is_tracked;       /* it writes an argument or returns a view */
 } st_shortcut;
 

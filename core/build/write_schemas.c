@@ -3,7 +3,8 @@
  *
  *     write_schemas > builtin_schemas.c
  *
- * It uses the engine's own parser and derives the variants as st_init did.
+ * It uses the engine's own parser, and derives the in-place and out= variants.
+ * Cross builds run it by CMAKE_CROSSCOMPILING_EMULATOR.
  */
 
 #include <inttypes.h>

@@ -75,9 +75,7 @@ void st__unregister(st_registration **r);
 
 /* What a kernel does for common arguments: Note [Shortcuts]. True with *status
  * ST_OK or NO_MEMORY; false, with nothing done, if the kernel must be called.
- */
-typedef bool (*st_shortcut_fn)(const st_call *call, const st_value *args,
-                               st_value *rets, st_status *status);
+ * A st_shortcut_fn. */
 #define ST_SHORTCUT(name)                                            \
   bool name(__attribute__((unused)) const st_call *call,            \
             const st_value *args, st_value *rets, st_status *status)

@@ -538,6 +538,7 @@ static st_status implement(st_op *op, st_key key, const st_kernel *kernel,
 st_status st__impl_op(const st_op *op, st_key key, const st_kernel *kernel,
                       const st_shortcut_of *shortcut) {
   st_registration *r = NULL;
+  ST_ASSERT(!kernel->free_ctx); /* it is permanent */
   st__lock();
   const st_status status = implement((st_op *)(uintptr_t)op, key, kernel, &r);
   if (status == ST_OK && shortcut) r->shortcut = *shortcut;

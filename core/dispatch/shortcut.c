@@ -19,8 +19,8 @@
  * A shortcut that cannot serve its arguments, or that would fail for another
  * reason than missing memory, does nothing. The caller then calls the operator,
  * whose kernel has the checks and the messages. The results are the same, bit
- * for bit. STRIDED_SHORTCUTS=0 in the
- * environment disables shortcuts, to compare them with the usual path.
+ * for bit. STRIDED_SHORTCUTS=0 in the environment disables shortcuts, to
+ * compare them with the usual path.
  */
 
 #include <stdlib.h>
@@ -81,10 +81,13 @@ static const st_registration *follow(const st_table *t, st_shortcut *s) {
 
 static st_shortcut find(const st_op *op, int depth);
 
-/* Sets *tracks to whether one of the operators tracks views or versions. */
-static bool all_have_one(const st_op *const *calls, int depth, bool *tracks) {
+/* Finds out whether each operator has a shortcut. Sets *epoch to 0 if that is
+ * not known yet, and *tracks if one tracks views or versions. */
+static bool all_have_one(const st_op *const *calls, int depth,
+                         uint64_t *epoch, bool *tracks) {
   for (; calls && *calls; calls++) {
     const st_shortcut s = find(*calls, depth + 1);
+    if (!s.epoch) *epoch = 0;
     if (!s.run) return false;
     *tracks |= s.is_tracked;
   }
@@ -105,20 +108,26 @@ static bool reach(const st_op *op, st_shortcut *s, st_registration *out) {
 }
 
 static st_shortcut find(const st_op *op, int depth) {
-  const st_shortcut none = {.epoch = st__registry_epoch()};
-  st_shortcut s = {.epoch = none.epoch, .call = {.op = op}};
+  st_shortcut none = {.epoch = st__registry_epoch()};
+  st_shortcut s = {.epoch = none.epoch, .op = op, .call = {.op = op}};
   st_registration k;
   bool tracks = false;
   if (!st__has_shortcuts() || depth > 2) return none;
   if (!reach(op, &s, &k)) return (st_shortcut){.epoch = 0};
   if (!k.shortcut.fn) return none;
   if (k.shortcut.fn == st__shortcut_to_callee) {
-    return find(*k.shortcut.calls, depth + 1);
+    const uint64_t epoch = s.epoch; /* the callee's may be newer */
+    s = find(*k.shortcut.calls, depth + 1);
+    s.op = op;
+    if (s.epoch) s.epoch = epoch;
+    return s;
   }
   s.run = k.shortcut.fn;
   s.call.ctx = k.ctx;
   s.call.unboxed = k.unboxed;
-  if (!all_have_one(k.shortcut.calls, depth, &tracks)) return none;
+  if (!all_have_one(k.shortcut.calls, depth, &none.epoch, &tracks)) {
+    return none;
+  }
   s.is_tracked |= tracks && st__returns_views(s.call.schema);
   return s;
 }
@@ -159,6 +168,6 @@ bool st__shortcut_call(const st_shortcut *s, const st_value *args,
   if (*status == ST_OK && s->is_tracked) {
     *status = st__run_tracked(&s->call, args, rets);
   }
-  if (*status != ST_OK) st__add_error_context(s->call.op, *status);
+  if (*status != ST_OK) st__add_error_context(s->op, *status);
   return true;
 }

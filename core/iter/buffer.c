@@ -79,8 +79,10 @@ bool st__pack_streams(const st_iter *it) {
 static int64_t count_rows(const st_pack *p) {
   const st_iter *it = p->job->it;
   const int64_t most = st__pack_capacity(it) / p->inner;
-  const int64_t streamed = ST_PACK_STREAMED / size_of(&it->op[0]);
-  return p->job->streams && streamed < most ? streamed : most;
+  const int64_t line = LINE / size_of(&it->op[0]);
+  const int64_t streamed = ST_PACK_STREAMED / LINE * line;
+  if (!p->job->streams) return most;
+  return streamed < most ? streamed : most / line * line;
 }
 
 void st__pack_init(st_pack *p, const st_iter_job *job, int k,

@@ -1,10 +1,10 @@
 /* Tensor headers: creation, release and changes of geometry.
  *
  * Note [Geometry that cannot overflow]
- * Every header passes check_geometry: strides are not negative, and the offset
- * plus the sum of sizes times strides, in bytes, fits in 63 bits, even if a
- * size of 0 or 1 makes a stride irrelevant. So other code need not check the
- * product of a size and a stride for overflow.
+ * Every header would pass check_geometry: strides are not negative, and the
+ * offset plus the sum of sizes times strides, in bytes, fits in 63 bits, even
+ * if a size of 0 or 1 makes a stride irrelevant. So other code need not check
+ * the product of a size and a stride for overflow.
  */
 
 #include "tensor/tensor.h"
@@ -234,7 +234,7 @@ st_status st__tensor_new(st_storage *storage, st_dtype dtype,
 void st__tensor_retain(st_tensor *t) { st__ref_take(&t->refs); }
 
 /* A leaf, which has a history, may have a weak reference from its
- * AccumulateGrad. */
+ * AccumulateGrad. A history is never added while another thread releases t. */
 static bool drop(st_tensor *t) {
   return t->history ? st__ref_drop(&t->refs) : st__ref_drop_strong(&t->refs);
 }

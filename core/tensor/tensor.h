@@ -251,14 +251,15 @@ st_status st__tensor_like(const st_tensor *t, st_dtype dtype, st_tensor **out);
 st_status st__tensor_zero(st_device device, st_dtype dtype, int ndim,
                           const int64_t *sizes, st_tensor **out);
 
-/* A new header with t's dtype over t's storage; all views are made by it.
- * Checks the geometry as st__tensor_new does. */
+/* A new header with t's dtype over t's storage. Checks the geometry as
+ * st__tensor_new does. */
 st_status st__tensor_view(const st_tensor *t, int ndim, const int64_t *sizes,
                           const int64_t *strides, int64_t offset,
                           st_tensor **out);
 
-/* The same without the checks, for a geometry whose elements are all elements
- * of t, with at most ST_MAX_DIMS dimensions. */
+/* The same without the checks, for a geometry that passes them because t's
+ * does: its elements are elements of t, and there is one or t has none. At most
+ * ST_MAX_DIMS dimensions. */
 st_status st__tensor_view_within(const st_tensor *t, const st_geometry *g,
                                  st_tensor **out);
 

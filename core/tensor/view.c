@@ -130,8 +130,8 @@ st_status st__view_slice(const st_tensor *t, int64_t dim, int64_t start,
   if (!st__mul_sizes(t->strides[d], step, &g.strides[d])) {
     return st__fail(ST_BAD_VALUE, "step %" PRId64 " is too large", step);
   }
-  return step == 1 ? st__view_spec_apply_within(t, &g, out)
-                   : st__view_spec_apply(t, &g, out);
+  return step == 1 && g.sizes[d] > 0 ? st__view_spec_apply_within(t, &g, out)
+                                     : st__view_spec_apply(t, &g, out);
 }
 
 st_status st__view_narrow_start(const st_tensor *t, int64_t dim,

@@ -151,6 +151,28 @@ describe("A shortcut", function()
     assert.truthy(tostring(why):find("shortcut_spec.lua:%d+: item: "), why)
   end)
 
+  it("refuses an empty view that the usual path refuses", function()
+    local wide = st.zeros(1):to("uint8"):as_strided({1}, {2 ^ 62})
+    often(function() return wide:narrow(1, 1, 1) end)
+    for _ = 1, 3 do
+      local ok, why = pcall(wide.narrow, wide, 1, 2, 0)
+      assert.is_false(ok)
+      assert.truthy(tostring(why):find("address space", 1, true))
+    end
+  end)
+
+  it("is known once the first call of what it calls has failed", function()
+    assert.is_false(pcall(m.narrow, m, 1, 9, 1))
+    local calls = override("slice.Tensor", "CPU",
+                           function(a) return a:view(6) end, function()
+      often(function() return m:narrow(1, 1, 1) end)
+    end)
+    assert.equal(4, calls)
+    assert.same({{0, 1, 2}}, often(function()
+      return m:narrow(1, 1, 1):totable()
+    end))
+  end)
+
   it("leaves nothing behind", function()
     local collect = require "spec.support.collect"
     local function count()

@@ -393,6 +393,17 @@ static void shortcuts(void) {
   st_memory_fail_at(1);
   CHECK(st_shortcut_call(&s, args, &ret, &status));
   CHECK(st_memory_fail_at(0) == 0 && status == ST_NO_MEMORY && says("mul: "));
+  const st_op *add_ = st_op_find("aten::add_", "Tensor");
+  const st_value five = {ST_TAG_INT, 0, {.i = 5}}, one = {ST_TAG_INT, 0, {1}};
+  const st_value odd[] = {five, arg(x), one}, even[] = {arg(x), five, one};
+  CHECK(st_call_op(add_, 3, even, &ret) == ST_BAD_TYPE);
+  CHECK(st_call_op(add_, 2, args, &ret) == ST_OK && item(x) == 6);
+  st_value_clear(&ret);
+  st_shortcut_find(add_, &none);
+  CHECK(none.run && !st_shortcut_call(&none, odd, &ret, &status));
+  CHECK(st_shortcut_call(&none, even, &ret, &status) && status == ST_OK);
+  CHECK(ret.u.tensor == x && item(x) == 11);
+  st_value_clear(&ret);
   CHECK(st_tensor_set_requires_grad(x, true) == ST_OK);
   CHECK(!st_shortcut_call(&s, args, &ret, &status));
   CHECK(st_tensor_set_requires_grad(x, false) == ST_OK);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "base/threads.h"
 #include "iter/dry_run.h"
 
@@ -114,6 +115,7 @@ static void fill_range(void *ctx, int64_t begin, int64_t end) {
     const size_t blocks = left / BLOCK;
     job->stream((char *[]){p, (char *)(uintptr_t)job->block}, strides, BLOCK,
                 (int64_t)blocks, NULL);
+    st__fence_streams();
     p += blocks * BLOCK;
     left -= blocks * BLOCK;
   } else if (job->is_bytes) {

@@ -135,6 +135,7 @@ static st_tensor *given_output(const st_structured_ctx *ctx,
                                st_dtype d) {
   const int at = ctx->variant == ST_INPLACE ? 0 : n + has_alpha(ctx->row);
   st_tensor *t = args[at].u.tensor;
+  if (args[at].tag != ST_TAG_TENSOR) return NULL;
   return t->dtype == d && !(t->flags & ST_FLAG_WRAPPED) && is_contiguous(t) &&
          st__has_sizes(t, o->like->ndim, o->like->sizes) &&
          is_safe(t, args, n, o) ? t : NULL;

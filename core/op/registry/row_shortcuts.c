@@ -19,6 +19,7 @@ static bool is_served(st_status status) {
 /* The kernels of views read their arguments only and call no operator. */
 static ST_SHORTCUT(make_view) {
   const st_structured_ctx *ctx = call->ctx;
+  if (args[0].tag != ST_TAG_TENSOR) return false;
   *status = ctx->row->fn(call, args, rets);
   return is_served(*status);
 }
@@ -39,15 +40,10 @@ static ST_SHORTCUT(read_element) {
 }
 
 static ST_SHORTCUT(narrow) {
-  const st_tensor *t = args[0].u.tensor;
-  const int64_t dim = args[1].u.i, length = args[3].u.i;
-  int64_t start = 0;
   st_tensor *view = NULL;
-  *status = st__view_narrow_start(t, dim, args[2].u.i, length, &start);
-  if (*status == ST_OK) {
-    *status = st__view_slice(t, dim, start, start + length, 1, &view);
-  }
-  rets[0] = st__of_tensor(view);
+  *status = st__view_narrow(args[0].u.tensor, args[1].u.i, args[2].u.i,
+                            args[3].u.i, &view);
+  if (*status == ST_OK) rets[0] = st__of_tensor(view);
   return is_served(*status);
 }
 
@@ -70,7 +66,7 @@ static ST_SHORTCUT(make_empty) {
   st_tensor *t = NULL;
   if (!has_usual_options(args + 1) || args[5].tag != ST_TAG_NONE) return false;
   *status = new_tensor(args, args + 1, &t);
-  rets[0] = st__of_tensor(t);
+  if (*status == ST_OK) rets[0] = st__of_tensor(t);
   return is_served(*status);
 }
 
@@ -85,9 +81,10 @@ static ST_SHORTCUT(make_zeros) {
     return false;
   }
   *status = new_tensor(args, args + 1, &t);
-  if (*status == ST_OK && numel) memset(st__data(t), 0, t->storage->nbytes);
+  if (*status != ST_OK) return is_served(*status);
+  if (numel) memset(st__data(t), 0, t->storage->nbytes);
   rets[0] = st__of_tensor(t);
-  return is_served(*status);
+  return true;
 }
 
 enum { CALLS = sizeof ((st_structured_ctx *)0)->calls / sizeof(st_op *) - 1 };

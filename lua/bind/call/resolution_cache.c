@@ -15,9 +15,10 @@
  *
  * An entry also has the operator's shortcut, if it has one: a function of the
  * engine that serves plain tensors without dispatch (st_shortcut_call). It
- * returns a number, a new tensor, or the tensor that it wrote. The call has no
- * frame then, and does nothing else: no warning, no error, no Lua function. If
- * the shortcut cannot serve a call, its userdata is left for the usual path.
+ * returns a number, a new tensor, a view, or the tensor that it wrote. The call
+ * needs no frame then: it does not warn, does not call Lua functions, and fails
+ * only without memory. If the shortcut cannot serve a call, the userdata made
+ * for its result is left for the usual path.
  */
 
 /* Note [The budget of a call]
@@ -183,7 +184,7 @@ static bool to_integers(st_type type, const source *from, const value *args,
 
 /* Converts argument i, which is no tensor; a number to wrap stays a number. */
 static bool convert_other(const entry *e, int i, const value *args, memory *m,
-                    st_value *out) {
+                          st_value *out) {
   const source *from = &e->from[i];
   const value *arg = &args[from->at];
   const st_type type = e->schema[i].type;
@@ -250,13 +251,6 @@ bool st__run_shortcut(st__state *h, lua_State *L, const st_shortcut *s,
   return false;
 }
 
-/* Tracks the source of a view, as st__env_inherit does. */
-static void track_source(const call *c, const entry *e) {
-  const int idx = index_of(c, e->from[0].at);
-  const st__tensor_ud *ud = lua_touserdata(c->L, idx);
-  if (!ud->slot) st__track_ud(c->h, c->L, idx);
-}
-
 /* Finds the shortcut of e and what its result becomes. */
 static void find_shortcut(entry *e) {
   const st_arg *ret = e->rets;
@@ -277,20 +271,28 @@ static void find_shortcut(entry *e) {
   }
 }
 
+/* Tracks the source of a view that may get a gradient, as st__env_inherit
+ * does. */
+static void track_source(const call *c, int idx, const st_tensor *view) {
+  const st__tensor_ud *ud = lua_touserdata(c->L, idx);
+  if (!ud->slot && st_tensor_base(view)) st__track_ud(c->h, c->L, idx);
+}
+
 /* A new userdata may run a finalizer that frees e, so that is copied. */
 static int push_tensor(const call *c, const entry *given, const st_value *args,
                        int *spare) {
   const st_shortcut shortcut = given->shortcut;
   const bool is_view = given->result == AS_VIEW;
+  const int first = index_of(c, given->from[0].at);
   st_value v;
-  if (is_view) track_source(c, given);
   st__tensor_ud *ud = st__new_tensor_ud(c->h, c->L);  /* [+1] */
   if (!st__run_shortcut(c->h, c->L, &shortcut, args, &v)) {
     *spare = lua_gettop(c->L);
     return -1;
   }
   ud->t = v.u.tensor;
-  if (!is_view) st__gc_charge(c->h, c->L, ud, st__memory_of(ud->t));
+  if (is_view) track_source(c, first, ud->t);
+  else st__gc_charge(c->h, c->L, ud, st__memory_of(ud->t));
   return 1;
 }
 

@@ -430,7 +430,6 @@ st__state *st__state_new(lua_State *L) {
   lua_setmetatable(L, -2);                          /* [-1] */
   luaL_ref(L, LUA_REGISTRYINDEX);                   /* [-1] */
   release_deferred_states();
-  const char *shortcuts = getenv("STRIDED_SHORTCUTS");
   st__state *h = calloc(1, sizeof *h);
   if (!h) luaL_error(L, "strided: out of memory");
   *ud = h;
@@ -438,7 +437,7 @@ st__state *st__state_new(lua_State *L) {
   if (!st__sandbox_join(h, L)) luaL_error(L, "strided: out of memory");
   h->has_retry = true;
   h->print = (st_print_options){4, 1000, 3, 80, -1};
-  h->has_shortcuts = !shortcuts || strcmp(shortcuts, "0") != 0;
+  h->has_shortcuts = st_has_shortcuts();
   reserve_metatables(h, L);
   lua_pushboolean(L, 0);                            /* [+1] */
   h->error_ref = luaL_ref(L, LUA_REGISTRYINDEX);    /* [-1] */
