@@ -79,6 +79,7 @@ typedef struct entry {
   uint8_t given[MAX_SCHEMA]; /* the arguments without their default */
   result_kind result;
   uint8_t written; /* index of that argument of the call */
+  uint8_t pause;   /* calls until the shortcut is tried again */
   st_shortcut shortcut;
   source from[MAX_SCHEMA];
   st_value defaults[MAX_SCHEMA];
@@ -296,15 +297,13 @@ static int push_tensor(const call *c, const entry *given, const st_value *args,
   return 1;
 }
 
-/* Calls the shortcut of e. Returns the number of results, or -1 if the usual
- * path has to call the operator. */
-static int call_shortcut(const call *c, entry *e, int *spare) {
+/* Returns the number of results, or -1 if the usual path has to call the
+ * operator. */
+static int try_shortcut(const call *c, const entry *e, int *spare) {
   st_scalar scalars[MAX_SCHEMA];
   st__slot slots[MAX_POSITIONAL];
   st_value args[MAX_SCHEMA], v;
   memory m = {scalars, slots, 0};
-  if (e->result == NOT_KNOWN_YET) find_shortcut(e);
-  if (e->result <= NO_SHORTCUT || !st__may_shortcut(c->h)) return -1;
   if (!convert(e, c->args, &m, args)) return -1;
   if (e->result == AS_NEW_TENSOR || e->result == AS_VIEW) {
     return push_tensor(c, e, args, spare);              /* [+1] */
@@ -317,6 +316,30 @@ static int call_shortcut(const call *c, entry *e, int *spare) {
     lua_pushvalue(c->L, index_of(c, e->written));       /* [+1] */
   }
   return 1;
+}
+
+static entry *find(const call *c) {
+  const st__packet *p = c->p;
+  for (int k = 0; c->key && p->cache && k < ENTRIES; k++) {
+    entry *e = &p->cache->entries[k];
+    if (e->key == c->key && e->epoch == c->epoch) return e;
+  }
+  return NULL;
+}
+
+/* Calls the shortcut of e, with the same result. One that cannot serve a call,
+ * as of tensors with gradients, often cannot serve the next. */
+static int call_shortcut(const call *c, entry *e, int *spare) {
+  enum { PAUSE = 3 };
+  if (e->result == NOT_KNOWN_YET) find_shortcut(e);
+  if (e->result <= NO_SHORTCUT || !st__may_shortcut(c->h)) return -1;
+  if (e->pause > 0) {
+    e->pause--;
+    return -1;
+  }
+  const int n = try_shortcut(c, e, spare);
+  if (n < 0 && (e = find(c))) e->pause = PAUSE; /* it may be another by now */
+  return n;
 }
 
 /* -- Misses --------------------------------------------------------------- */
@@ -387,15 +410,6 @@ static void cache(st__frame *f, const call *c) {
 }
 
 /* -- Calls ---------------------------------------------------------------- */
-
-static entry *find(const call *c) {
-  const st__packet *p = c->p;
-  for (int k = 0; c->key && p->cache && k < ENTRIES; k++) {
-    entry *e = &p->cache->entries[k];
-    if (e->key == c->key && e->epoch == c->epoch) return e;
-  }
-  return NULL;
-}
 
 static void resolve(call *c, st__frame *f) {
   st__state *h = c->h;
