@@ -96,13 +96,17 @@ st_status st__check_scalar_arg(const st_run *r, int i, st_dtype dtype) {
 
 /* -- Dense tensors -------------------------------------------------------- */
 
-enum { BLOCK = 4096, CHUNK = 1 << 18 }; /* bytes, multiples of every itemsize */
+enum {
+  BLOCK = 4096, CHUNK = 1 << 18, /* bytes, multiples of every itemsize */
+  STREAMED_CACHES = 4 /* writes alone gain from streaming later than maps */
+};
 
 typedef struct fill_job {
   char *data;
   size_t itemsize;
   bool is_bytes; /* all bytes of the value are equal */
   st_loop stream; /* non-temporal stores; NULL for ordinary stores */
+  st_loop fill;   /* a copy of one element to many */
   _Alignas(64) char block[BLOCK];
 } fill_job;
 
@@ -122,8 +126,9 @@ static void fill_range(void *ctx, int64_t begin, int64_t end) {
     memset(p, job->block[0], left);
     return;
   }
-  for (; left > BLOCK; left -= BLOCK, p += BLOCK) memcpy(p, job->block, BLOCK);
-  memcpy(p, job->block, left);
+  const int64_t strides[] = {(int64_t)job->itemsize, 0, 0, 0};
+  job->fill((char *[]){p, (char *)(uintptr_t)job->block}, strides,
+            (int64_t)(left / job->itemsize), 1, NULL);
 }
 
 static st_status fill_dense(st_tensor *t, const char *item) {
@@ -134,8 +139,9 @@ static st_status fill_dense(st_tensor *t, const char *item) {
   job.data = st__data(t);
   job.itemsize = size;
   job.is_bytes = true;
-  job.stream = job.itemsize * (size_t)t->numel < st__cache_bytes() ? NULL
+  job.stream = nbytes < STREAMED_CACHES * st__cache_bytes() ? NULL
              : st__kernel(ST_K_stream, ST_UINT8);
+  job.fill = st__copy_kernel((st_dtype)t->dtype, (st_dtype)t->dtype);
   for (size_t i = 1; i < size; i++) job.is_bytes &= item[i] == item[0];
   memcpy(job.block, item, size);
   for (size_t n = size; n < want; n *= 2) {
