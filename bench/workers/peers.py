@@ -21,7 +21,7 @@ ENGINE = sys.argv[1]
 SAMPLE_NS, LONG_NS = 20000, 5e7
 MIN_SAMPLES, MAX_SAMPLES = 1, 1000
 DIGESTED = 1000000
-REST_SECONDS = 0.01  # OpenMP's threads spin for some ms before they sleep
+REST_SECONDS = 0.04  # OpenMP's threads spin for some ms before they sleep
 WARM = 0.15  # part of the time that is for warming up
 
 IS_TORCH = ENGINE in ("torch", "compile")

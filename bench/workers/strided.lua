@@ -30,7 +30,7 @@ if ENGINE == "kernels" then st.set_jit_enabled(false) end
 local SAMPLE_NS, LONG_NS = 20000, 5e7
 local MIN_SAMPLES, MAX_SAMPLES = 1, 1000
 local DIGESTED = 1000000
-local REST_US = 10000  -- OpenMP's threads spin for some ms before they sleep
+local REST_US = 40000  -- OpenMP's threads spin for some ms before they sleep
 local WARM = 0.15  -- part of the time that is for warming up
 
 -- -- The clock ---------------------------------------------------------------

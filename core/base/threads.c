@@ -32,16 +32,6 @@
  * the same core. A share is processed in pieces. A member that has finished its
  * own share takes pieces of the others' shares, so a member that is slow or has
  * not started yet delays the region by one piece at most.
- *
- * Note [Backing off from a slow team]
- * An OpenMP region ends when all members have arrived, including those without
- * work. On a busy machine a member may wait some milliseconds for a processor,
- * a thousand times the run time of a small job. So the time of regions is
- * measured. If a region took longer than the caller would have needed alone,
- * callers work alone for a multiple of the time that was lost; a job that runs
- * for several times that loss still starts the team for the rest. The multiple
- * grows while the team stays late, which limits the cost of waiting to a few
- * percent. This changes which threads do the work and never the result.
  */
 
 #include "base/threads.h"
@@ -55,6 +45,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/backoff.h"
 #include "base/cgroup.h"
 #include "base/interrupt.h"
 #include "base/call_limits.h"
@@ -74,6 +65,7 @@ static int omp_get_max_threads(void) { return 1; }
 static int omp_get_num_procs(void) { return 1; }
 static int omp_get_thread_limit(void) { return 1; }
 static int omp_get_thread_num(void) { return 0; }
+static int omp_get_num_threads(void) { return 1; }
 static void omp_set_num_threads(int n) { (void)n; }
 static bool release_team(void) { return true; }
 #endif
@@ -83,7 +75,7 @@ enum {
   PIECES = 16, /* per share, at most */
   ALIGN = 64,  /* units, a cache line or more: where large pieces begin */
   BLOCK = 32,  /* grains between two questions whether to stop: about 1 ms */
-  YIELDS_NS = 5000000, PAUSE_NS = 200000 /* of a wait for other members */
+  YIELDS_NS = 100000, PAUSE_NS = 50000 /* of a wait for other members */
 };
 
 static _Atomic int num_threads; /* the setting; 0: not initialized */
@@ -354,7 +346,9 @@ typedef struct job {
   atomic_bool is_stopped;
   _Atomic int64_t cost; /* ns per piece, of the fastest member */
   _Atomic int64_t done; /* number of pieces that the team has processed */
-  _Atomic int others;   /* members at work, the caller not counted */
+  _Atomic int finished; /* members, the caller not counted */
+  _Atomic int64_t arrival; /* of the last member */
+  int caller_cpu;
   _Atomic int64_t next[MAX_THREADS]; /* next piece, for each share */
 } job;
 
@@ -374,7 +368,8 @@ static void init_shares(job *j, int shares, int64_t grain) {
   atomic_init(&j->is_stopped, false);
   atomic_init(&j->cost, INT64_MAX / (PIECES * MAX_THREADS));
   atomic_init(&j->done, 0);
-  atomic_init(&j->others, 0);
+  atomic_init(&j->finished, 0);
+  atomic_init(&j->arrival, 0);
   for (int s = 0; s < shares; s++) atomic_init(&j->next[s], 0);
 }
 
@@ -406,10 +401,13 @@ static void update_cost(job *j, int64_t cost) {
   while (cost < old && !atomic_compare_exchange_weak(&j->cost, &old, cost)) {}
 }
 
-/* The end of a region does not ask whether to stop, so the caller asks until
- * the others have finished: a piece may be long. */
-static void await_others(const job *j) {
-  for (const int64_t start = st__now(); j->others > 0 && !st__stops();) {
+/* The caller waits here because the end of a region does not ask whether to
+ * stop, and spins. A member that was woken on the caller's processor runs when
+ * the caller sleeps; otherwise at the scheduler's next tick, ms later. */
+static void await_members(const job *j) {
+  const int others = omp_get_num_threads() - 1;
+  for (const int64_t start = st__now(); j->finished < others;) {
+    if (j->may_stop && st__stops()) return;
     if (st__now() - start < YIELDS_NS) sched_yield();
     else nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
   }
@@ -421,7 +419,7 @@ static void work(job *j, int own) {
   int64_t n = 0, start = st__now(), at = start, slowest = 0;
   const stopping outer = begin_stopping(j->may_stop ? &j->is_stopped : NULL,
                                         own == 0);
-  if (own > 0) j->others++;
+  j->arrival = start;
   for (int k = 0; k < j->shares; k++) {
     const int s = (own + k) % j->shares;
     for (; run_piece(j, s); n++) {
@@ -431,11 +429,11 @@ static void work(job *j, int own) {
       if (j->may_stop) st__stops();
     }
   }
-  if (own > 0) j->others--;
-  else if (j->may_stop) await_others(j);
-  end_stopping(outer);
   if (n > 0) update_cost(j, n > 1 ? (at - start - slowest) / (n - 1) : slowest);
   j->done += n;
+  if (own > 0) j->finished++;
+  else await_members(j);
+  end_stopping(outer);
 }
 
 static bool has_work_left(const job *j) {
@@ -447,31 +445,6 @@ static bool has_work_left(const job *j) {
 
 /* -- The team ------------------------------------------------------------- */
 
-enum {
-  LATE_NS = 200000,    /* longer than waking an idle team takes */
-  BACKOFF_FACTOR = 4,  /* a job runs alone for this many last losses at most */
-  BACKOFF_RESET_NS = 1000000000, /* after this time the multiple is reset */
-  BACKOFF_MAX_NS = BACKOFF_RESET_NS
-};
-
-static _Atomic int64_t alone_until; /* ns */
-static _Atomic int64_t last_loss;   /* ns */
-static _Atomic int backoff_multiple; /* backoff time / last_loss */
-
-/* Starts or extends the backoff if the region took longer than the caller
- * alone would have needed. */
-static void update_backoff(const job *j, int64_t start, int64_t end) {
-  const int64_t lost = end - start - j->done * j->cost;
-  if (lost < LATE_NS) return;
-  const bool again = start - alone_until < BACKOFF_RESET_NS;
-  const int old = backoff_multiple;
-  const int times = !again ? 8 : old < 64 ? 2 * old : 128;
-  const int64_t rest = times * lost;
-  backoff_multiple = times;
-  last_loss = lost;
-  alone_until = end + (rest < BACKOFF_MAX_NS ? rest : BACKOFF_MAX_NS);
-}
-
 /* The other members do not exist in the child, so the region cannot end. */
 static void abort_forked_child(void) {
   fputs("strided: a child that was forked inside a parallel region must exit "
@@ -479,8 +452,31 @@ static void abort_forked_child(void) {
   abort();
 }
 
+/* A scheduler may wake a member on the caller's processor while others are
+ * idle, and correct that ms later. Such a member moves to another one. */
+#ifdef __linux__
+static void leave_caller(int caller_cpu) {
+  const int cpu = sched_getcpu();
+  cpu_set_t allowed, others;
+  if (cpu < 0 || cpu != caller_cpu ||
+      sched_getaffinity(0, sizeof allowed, &allowed)) {
+    return;
+  }
+  others = allowed;
+  CPU_CLR(cpu, &others);
+  if (CPU_COUNT(&others) == 0) return;
+  sched_setaffinity(0, sizeof others, &others);
+  sched_setaffinity(0, sizeof allowed, &allowed);
+}
+#else
+static int sched_getcpu(void) { return -1; }
+static void leave_caller(int caller_cpu) { (void)caller_cpu; }
+#endif
+
 static void run_member(job *j, int forks) {
-  work(j, omp_get_thread_num());
+  const int own = omp_get_thread_num();
+  if (own > 0) leave_caller(j->caller_cpu);
+  work(j, own);
   if (generation != forks) abort_forked_child();
 }
 
@@ -491,11 +487,14 @@ static void run_team(job *j) {
     work(j, 0);
     return;
   }
+  j->caller_cpu = sched_getcpu();
 #if ST_OPENMP
   #pragma omp parallel num_threads(members)
 #endif
   run_member(j, forks);
-  update_backoff(j, start, st__now());
+  st__region region = {start, j->arrival, st__now(), 0};
+  region.lost = region.end - start - j->done * j->cost;
+  st__region_ended(&region);
 }
 
 static void run_until(job *j, int64_t until) {
@@ -507,17 +506,17 @@ static void run_until(job *j, int64_t until) {
   }
 }
 
-/* Runs pieces during the backoff; false if pieces are left. Nested parallel
- * loops do not use the team either. */
+/* Runs pieces while the thread works alone; false if pieces are left. Nested
+ * parallel loops do not use the team either. */
 static bool run_alone(job *j) {
-  const int64_t start = st__now(), enough = start + BACKOFF_FACTOR * last_loss;
-  const int64_t until = enough < alone_until ? enough : alone_until;
+  const int64_t start = st__now(), until = st__alone_until(start);
   if (start >= until) return false;
   const stopping outer = begin_stopping(j->may_stop ? &j->is_stopped : NULL,
                                         true);
   thread_state.runs_alone = true;
   run_until(j, until);
   thread_state.runs_alone = false;
+  st__ran_alone(start, st__now());
   end_stopping(outer);
   return j->is_stopped || !has_work_left(j);
 }

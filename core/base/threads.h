@@ -3,7 +3,7 @@
  * A loop is split into contiguous shares of about `grain` units or more, at
  * most one per thread. It runs on the calling thread alone if there is one
  * share only, inside another parallel region, in a forked child, and while the
- * team is slow (Note [Backing off from a slow team]).
+ * team is slow (Note [Backing off from a slow team], backoff.c).
  */
 #ifndef ST_BASE_THREADS_H
 #define ST_BASE_THREADS_H

@@ -1,9 +1,11 @@
 /* Work given to the thread team by a program of its own: everything is done
  * once, whoever does it, and nobody waits for more than he must.
  */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE
 
+#include <dirent.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <time.h>
 
@@ -33,6 +35,7 @@ typedef struct scene {
   pthread_t caller;
   int slow;                  /* ms that another member sleeps; 0: the caller
                                 takes his time */
+  bool is_awake;             /* the caller has run a piece */
   _Atomic int64_t done;      /* units */
   _Atomic int64_t begun;     /* pieces of another member */
   _Atomic int64_t helped;    /* units of another member */
@@ -46,8 +49,9 @@ static void play(void *ctx, int64_t begin, int64_t end) {
     s->begun++;
     s->helped += end - begin;
   }
-  if (!s->slow && is_caller) sleep_ms(2);
-  if (s->slow && is_caller && !wait_for(&s->begun, 1)) s->failed = true;
+  if (is_caller && (!s->slow || !s->is_awake)) sleep_ms(2);
+  else if (is_caller && !wait_for(&s->begun, 1)) s->failed = true;
+  if (is_caller) s->is_awake = true;
   if (s->slow && !is_caller) {
     if (!wait_for(&s->done, UNITS - (end - begin))) s->failed = true;
     sleep_ms(s->slow);
@@ -63,7 +67,8 @@ static void show(scene *s, int slow) {
   CHECK(s->done == UNITS && !s->failed);
 }
 
-/* The first region of the process, so that nothing speaks against a team. */
+/* The first slow region, so that nothing speaks against a team. The caller's
+ * first piece takes longer than waking it. */
 static void slow_member(void) {
   scene s;
   CHECK(st_set_num_threads(2) == ST_OK);
@@ -77,6 +82,65 @@ static void slow_member(void) {
   show(&s, 1);
   CHECK(s.begun == 1);
   puts("a team in time");
+}
+
+/* -- Short loops --------------------------------------------------------- */
+
+enum { RARELY = 30, ROUNDS = 20 };
+
+static void run_short(void *ctx, int64_t begin, int64_t end) {
+  scene *s = ctx;
+  if (!pthread_equal(s->caller, pthread_self())) s->helped++;
+  s->done += end - begin;
+}
+
+static int count_threads(void) {
+  int n = 0;
+  DIR *dir = opendir("/proc/self/task");
+  CHECK(dir);
+  for (struct dirent *d; (d = readdir(dir));) n += d->d_name[0] != '.';
+  closedir(dir);
+  return n;
+}
+
+/* No thread starts for loops that are short and rare; many loops in a row have
+ * a team. The sanitizers may have threads of their own. */
+static void short_loops(void) {
+  scene s = {.caller = pthread_self()};
+  const int before = count_threads();
+  int64_t loops = 0;
+  CHECK(st_set_num_threads(2) == ST_OK);
+  for (int i = 0; i < ROUNDS; i++) {
+    sleep_ms(RARELY);
+    st_parallel_for(0, UNITS, 1, run_short, &s);
+  }
+  CHECK(s.done == ROUNDS * UNITS && count_threads() == before);
+  while (s.helped == 0 && loops++ < 10000000) {
+    st_parallel_for(0, UNITS, 1, run_short, &s);
+  }
+  CHECK(s.helped > 0);
+  puts("short loops");
+}
+
+/* -- Processors ----------------------------------------------------------- */
+
+/* Members may have moved to other processors; all stay allowed. */
+static void compare_affinity(void *ctx, int64_t begin, int64_t end) {
+  cpu_set_t own;
+  (void)begin, (void)end;
+  CHECK(sched_getaffinity(0, sizeof own, &own) == 0);
+  CHECK(CPU_EQUAL(&own, (cpu_set_t *)ctx));
+  sleep_ms(1);
+}
+
+static void affinity(void) {
+  cpu_set_t allowed;
+  CHECK(sched_getaffinity(0, sizeof allowed, &allowed) == 0);
+  for (int i = 0; i < ROUNDS; i++) {
+    st_parallel_for(0, 8, 1, compare_affinity, &allowed);
+    if (i % 2) sleep_ms(RARELY);
+  }
+  puts("affinity");
 }
 
 /* -- Cover ---------------------------------------------------------------- */
@@ -175,7 +239,7 @@ static void work_in_lonely_work(void) {
   scene s;
   CHECK(st_set_num_threads(2) == ST_OK);
   sleep_ms(FORGIVEN);
-  show(&s, 5);
+  show(&s, LATE);
   st_parallel_for(0, 2, 1, nest_slowly, &strays);
   CHECK(strays == 0);
   puts("work in lonely work");
@@ -193,7 +257,11 @@ static void shares(void) {
 
 int main(void) {
   CHECK(st_init() == ST_OK);
+  short_loops();
+  sleep_ms(RARELY);
   slow_member();
+  sleep_ms(FORGIVEN);
+  affinity();
   every_unit();
   small_work();
   work_in_work();
