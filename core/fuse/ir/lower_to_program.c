@@ -283,9 +283,23 @@ static st_status make_consts(lowering *a) {
   return ST_OK;
 }
 
+static bool is_compiled(const st_program *p, int k) {
+  for (int i = 0; i < p->nregions; i++) {
+    if (p->regions[i].from <= k && k < p->regions[i].to) return true;
+  }
+  return false;
+}
+
+/* The cost of a cheap kernel is that of its loads and stores: five sixths are
+ * saved in a region, which adds a third once. */
 static void choose_grain(st_program *p) {
-  double cost = 0;
-  for (int k = 0; k < p->ninstrs; k++) cost += (double)p->instrs[k].cost;
+  const double cheap = 1.0 / MAX_GRAIN;
+  double cost = p->nregions > 0 ? cheap / 3 : 0;
+  for (int k = 0; k < p->ninstrs; k++) {
+    const double of_kernel = (double)p->instrs[k].cost;
+    const double saved = (of_kernel < cheap ? of_kernel : cheap) * 5 / 6;
+    cost += is_compiled(p, k) ? of_kernel - saved : of_kernel;
+  }
   const double grain = cost > 0 ? 1 / cost : MAX_GRAIN;
   p->grain = grain < 512 ? 512 : (int64_t)grain;
 }
@@ -335,9 +349,10 @@ static st_status assemble(lowering *a) {
   if (!p->instrs) return ST_NO_MEMORY;
   p->capacity = a->c->ninstrs;
   ST_TRY(emit_all(a));
-  choose_grain(p);
   ST_TRY(make_consts(a));
-  return st__program_compile(p);
+  ST_TRY(st__program_compile(p));
+  choose_grain(p);
+  return ST_OK;
 }
 
 st_status st__ir_lower(st_ir *c, st_program **out) {
