@@ -96,6 +96,10 @@ void st_shortcut_find(const st_op *op, st_shortcut *out) {
   st__shortcut_find(op, out);
 }
 
+bool st_shortcut_serves(const st_shortcut *s, const st_value *args) {
+  return st__shortcut_serves(s, args);
+}
+
 bool st_shortcut_call(const st_shortcut *s, const st_value *args,
                       st_value *rets, st_status *status) {
   return st__shortcut_call(s, args, rets, status);

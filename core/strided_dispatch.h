@@ -72,6 +72,8 @@ ST_API bool st_has_shortcuts(void); /* false if the environment has
 ST_API void st_shortcut_find(const st_op *op, st_shortcut *out);
 ST_API bool st_shortcut_call(const st_shortcut *s, const st_value *args,
                              st_value *rets, st_status *status);
+/* True if s is valid, and plain arguments and thread need no dispatch. */
+ST_API bool st_shortcut_serves(const st_shortcut *s, const st_value *args);
 ST_API st_status st_redispatch_declared(const st_op *op,
                                         const char *declared,
                                         st_keyset keys, const st_value *args,

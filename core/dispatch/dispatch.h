@@ -235,6 +235,7 @@ st_status st__route_leave(st_route *r, st_status status);
  * a Tensor may be a number. True with the call's status, ST_OK or NO_MEMORY;
  * false: nothing was done. */
 void st__shortcut_find(const st_op *op, st_shortcut *out);
+bool st__shortcut_serves(const st_shortcut *s, const st_value *args);
 bool st__shortcut_call(const st_shortcut *s, const st_value *args,
                        st_value *rets, st_status *status);
 /* False if the environment disables them. */

@@ -156,15 +156,19 @@ static inline bool is_initial(const st_thread *self) {
   return self->reader && self->depth == 0 && st__is_isolated_thread(self);
 }
 
+static inline bool serves(const st_shortcut *s, const st_value *args) {
+  return s->run && s->epoch == st__registry_epoch() &&
+         is_initial(st__self()) && !st__may_have_limits() &&
+         are_plain(s->call.schema->tensor_args, args);
+}
+
+bool st__shortcut_serves(const st_shortcut *s, const st_value *args) {
+  return serves(s, args);
+}
+
 bool st__shortcut_call(const st_shortcut *s, const st_value *args,
                        st_value *rets, st_status *status) {
-  const st_schema *schema = s->call.schema;
-  if (!s->run || s->epoch != st__registry_epoch() ||
-      !is_initial(st__self()) || st__may_have_limits() ||
-      !are_plain(schema->tensor_args, args) ||
-      !s->run(&s->call, args, rets, status)) {
-    return false;
-  }
+  if (!serves(s, args) || !s->run(&s->call, args, rets, status)) return false;
   if (*status == ST_OK && s->is_tracked) {
     *status = st__run_tracked(&s->call, args, rets);
   }

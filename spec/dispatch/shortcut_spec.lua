@@ -45,6 +45,21 @@ local CASES = {
    {{0, 1, 2}}},
   {"_local_scalar_dense", function() return 5 end,
    function() return one:item() end, 5, 7},
+  {"select.int", function(a) return a:view(6) end,
+   function() return m[{2, {1, 2}}]:totable() end, {0, 1}, {3, 4}},
+  {"sum", function() return one:add(1) end,
+   function() return x:sum():item() end, 8, 3},
+  {"fill_.Scalar", function(a) return a:copy_(x) end,
+   function() return st.zeros(2):fill_(5):totable() end, {1, 2}, {5, 5}},
+  {"fill_.Scalar", function(a) return a end,
+   function()
+     local z = st.zeros(2, 2)
+     z[{1, 2}] = 3
+     return z:totable()
+   end, {{0, 0}, {0, 0}}, {{0, 3}, {0, 0}}},
+  {"view", function(a) return a:t() end,
+   function() return m:reshape(3, 2):totable() end, {{0, 3}, {1, 4}, {2, 5}},
+   {{0, 1}, {2, 3}, {4, 5}}},
   {"empty.memory_format", function() return st.ones_like(x) end,
    function() return st.empty(2):size() end, {2}, {2}}
 }

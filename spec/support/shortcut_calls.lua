@@ -64,6 +64,24 @@ end
 
 local function dim(n) return random(2 * n + 3) - n - 2 end
 
+--- A list of up to four indices and ranges, sometimes with other parts.
+local function subscript()
+  local items = {}
+  for k = 1, random(4) - 1 do
+    local kind = random(6)
+    items[k] = kind <= 3 and dim(3) or kind == 4 and {} or kind == 5 and
+               {dim(3), dim(3), random(6) == 1 and random(3) or nil} or
+               {dim(3)}
+  end
+  local odd = random(20)
+  if odd == 1 then items.x = 1 end
+  if odd == 2 then items[#items + 2] = 1 end
+  if odd == 3 then items[1] = 1.5 end
+  if odd == 4 then items[#items + 1] = st.newaxis end
+  if odd == 5 then items[#items + 1] = st.ellipsis end
+  return items
+end
+
 --- Expressions of a tensor t: what scripts call most, with good and bad
 -- arguments.
 local OTHERS = {
@@ -89,7 +107,32 @@ local OTHERS = {
   function() return st.zeros(random(4), random(5) - 2) end,
   function(_, _, d) return st.zeros({random(70)}, {dtype = d}) end,
   function() return st.empty(random(4), random(4)):size() end,
-  function(_, _, d) return st.empty({random(9)}, {dtype = d}):size() end
+  function(_, _, d) return st.empty({random(9)}, {dtype = d}):size() end,
+  function(t, n) return t:sum(random(2) == 1 and dim(n) or nil) end,
+  function(t, n) return t:mean(dim(n), random(2) == 1) end,
+  function(t, n) return t:amax({dim(n), dim(n)}) end,
+  function(t) return t:max() end,
+  function(t) return t:any() end,
+  function(t, n) return t:argmax(random(2) == 1 and dim(n) or nil) end,
+  function(t, n) return t:cumsum(dim(n)) end,
+  function(t, n) return t:softmax(dim(n)) end,
+  function(t) return t:abs() end,
+  function(t, _, d) return st.where(t:gt(0), t, tensor(pick(SHAPES), d)) end,
+  function(t) return t:matmul(tensor(pick(SHAPES), pick(DTYPES))) end,
+  function(t) return t:mm(t:transpose(-1, -2)) end,
+  function(t) return t:reshape(random(4), -1) end,
+  function(t) return t:clone() end,
+  function(t) return t:clone():copy_(operand(t, pick(SHAPES), "int32")) end,
+  function(t) return t:clone():fill_(pick(NUMBERS)) end,
+  function(t) return t:expand(3, -1, -1):fill_(pick(NUMBERS)) end,
+  function(t) return t:clone():zero_() end,
+  function(t) return t[subscript()] end,
+  function(t) return t[{dim(3), dim(3)}] end,
+  function(t)
+    t = t:clone()
+    t[subscript()] = random(5) == 1 and t or pick(NUMBERS)
+    return t
+  end
 }
 
 -- -- Calls --------------------------------------------------------------------

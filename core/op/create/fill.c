@@ -107,7 +107,7 @@ typedef struct fill_job {
   bool is_bytes; /* all bytes of the value are equal */
   st_loop stream; /* non-temporal stores; NULL for ordinary stores */
   st_loop fill;   /* a copy of one element to many */
-  _Alignas(64) char block[BLOCK];
+  _Alignas(64) char block[BLOCK]; /* of elements if it streams, else one */
 } fill_job;
 
 static void fill_range(void *ctx, int64_t begin, int64_t end) {
@@ -135,7 +135,6 @@ static st_status fill_dense(st_tensor *t, const char *item) {
   fill_job job;
   const size_t size = st__itemsize(t->dtype);
   const size_t nbytes = (size_t)t->numel * size;
-  const size_t want = nbytes < BLOCK ? nbytes : BLOCK;
   job.data = st__data(t);
   job.itemsize = size;
   job.is_bytes = true;
@@ -144,8 +143,8 @@ static st_status fill_dense(st_tensor *t, const char *item) {
   job.fill = st__copy_kernel((st_dtype)t->dtype, (st_dtype)t->dtype);
   for (size_t i = 1; i < size; i++) job.is_bytes &= item[i] == item[0];
   memcpy(job.block, item, size);
-  for (size_t n = size; n < want; n *= 2) {
-    memcpy(job.block + n, job.block, n < want - n ? n : want - n);
+  for (size_t n = size; job.stream && n < BLOCK; n *= 2) {
+    memcpy(job.block + n, job.block, n);
   }
   return st__parallel_try(0, t->numel, CHUNK / (int64_t)job.itemsize,
                           fill_range, &job);

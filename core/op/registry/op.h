@@ -189,6 +189,9 @@ st_status st__find_kernel(st_kernel_id id, st_dtype dtype, st_loop *out);
 /* The boxed kernel of structured rows; call->ctx is a st_structured_ctx. */
 st_status st__structured(const st_call *call, const st_value *args,
                          st_value *rets);
+/* The same without a direct call. */
+st_status st__run_structured(const st_call *call, const st_value *args,
+                             st_value *rets);
 
 /* Checks that each tensor argument of a kernel for device is on that device or
  * on an earlier one in the order of st_device: Note [Memory of extension

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "base/stack.h"
+#include "base/threads.h"
 #include "op/create/factory.h"
 #include "op/registry/direct_pointwise.h"
 #include "tensor/view.h"
@@ -24,8 +26,32 @@ static ST_SHORTCUT(make_view) {
   return is_served(*status);
 }
 
-static ST_SHORTCUT(run_pointwise) {
-  return st__direct_call(call->ctx, args, rets, status);
+/* False for a number in the place of a tensor, too. */
+static bool are_small(uint64_t tensor_args, const st_value *args) {
+  int64_t left = ST_GRAIN;
+  for (; tensor_args; tensor_args &= tensor_args - 1) {
+    const st_value *v = &args[__builtin_ctzll(tensor_args)];
+    if (v->tag == ST_TAG_NONE) continue;
+    if (v->tag != ST_TAG_TENSOR) return false;
+    if (v->u.tensor->numel > left) return false;
+    left -= v->u.tensor->numel;
+  }
+  return true;
+}
+
+/* A structured operator that fails has written nothing but its own results. It
+ * does not warn, and does not take long for small tensors. */
+static ST_SHORTCUT(run_structured) {
+  const st_structured_ctx *ctx = call->ctx;
+  if (ctx->direct_inputs && st__direct_call(ctx, args, rets, status)) {
+    return true;
+  }
+  if (ctx->variant != ST_FUNCTIONAL || !st__stack_is_large() ||
+      !are_small(call->schema->tensor_args, args)) {
+    return false;
+  }
+  *status = st__run_structured(call, args, rets);
+  return is_served(*status);
 }
 
 /* -- Single rows ---------------------------------------------------------- */
@@ -45,6 +71,33 @@ static ST_SHORTCUT(narrow) {
                             args[3].u.i, &view);
   if (*status == ST_OK) rets[0] = st__of_tensor(view);
   return is_served(*status);
+}
+
+static ST_SHORTCUT(reshape) {
+  const st_tensor *t = args[0].u.tensor;
+  st_tensor *view = NULL;
+  if (!(t->flags & ST_FLAG_CONTIGUOUS)) return false;
+  *status = st__view_view(t, (int)args[1].len, args[1].u.ints, &view);
+  if (*status == ST_OK) rets[0] = st__of_tensor(view);
+  return is_served(*status);
+}
+
+/* For kernels that check all arguments before they write, call no operator and
+ * do not warn. */
+static ST_SHORTCUT(run_kernel) {
+  const st_structured_ctx *ctx = call->ctx;
+  if (!st__stack_is_large() || !are_small(call->schema->tensor_args, args)) {
+    return false;
+  }
+  *status = ctx->row->fn(call, args, rets);
+  return is_served(*status);
+}
+
+/* A conversion of complex elements may warn. */
+static ST_SHORTCUT(copy) {
+  return args[1].tag == ST_TAG_TENSOR &&
+         !st__is_complex(args[1].u.tensor->dtype) &&
+         run_kernel(call, args, rets, status);
 }
 
 /* True if the options of a factory are a dtype, at most, and the CPU. */
@@ -98,6 +151,11 @@ static const struct {
   {ST_OP_item, st__shortcut_to_callee, 1, {ST_OP__local_scalar_dense}},
   {ST_OP__local_scalar_dense, read_element, 0, {0}},
   {ST_OP_narrow, narrow, 1, {ST_OP_slice_Tensor}},
+  {ST_OP_reshape, reshape, 1, {ST_OP_view}},
+  {ST_OP_copy_, copy, 0, {0}},
+  {ST_OP_fill__Scalar, run_kernel, 0, {0}},
+  {ST_OP_zero_, run_kernel, 0, {0}},
+  {ST_OP_clone, run_kernel, 0, {0}},
   {ST_OP_empty_memory_format, make_empty, 0, {0}},
   {ST_OP_zeros, make_zeros, 1, {ST_OP_empty_memory_format}}
 };
@@ -121,7 +179,11 @@ static st_shortcut_fn function_of(const st_structured_ctx *ctx,
   if (ctx->row->kind == ST_KIND_VIEW && s->nrets == 1 && !s->rets->list) {
     return make_view;
   }
-  return ctx->direct_inputs > 0 ? run_pointwise : NULL;
+  const bool is_structured = ctx->row->kind == ST_KIND_STRUCTURED ||
+                             ctx->row->kind == ST_KIND_POINTWISE;
+  return ctx->direct_inputs > 0 ||
+         (is_structured && ctx->variant == ST_FUNCTIONAL)
+         ? run_structured : NULL;
 }
 
 st_shortcut_of st__row_shortcut(const st_structured_ctx *ctx,

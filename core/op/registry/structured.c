@@ -411,18 +411,24 @@ static void release(st_run *r) {
   for (int i = 0; i < r->nouts; i++) st__tensor_release(&r->out[i]);
 }
 
+st_status st__run_structured(const st_call *call, const st_value *args,
+                             st_value *rets) {
+  st_run r;
+  init_run(&r, call, args);
+  const st_status status = r.variant == ST_OUT ? run_out(&r, rets)
+                                               : run(&r, rets);
+  release(&r);
+  return status;
+}
+
 st_status st__structured(const st_call *call, const st_value *args,
                          st_value *rets) {
   const st_structured_ctx *ctx = call->ctx;
-  st_run r;
   st_status status;
   if (ctx->direct_inputs && st__direct_call(ctx, args, rets, &status)) {
     return status;
   }
-  init_run(&r, call, args);
-  status = r.variant == ST_OUT ? run_out(&r, rets) : run(&r, rets);
-  release(&r);
-  return status;
+  return st__run_structured(call, args, rets);
 }
 
 void *st__run_ctx(const st_run *r) {

@@ -192,6 +192,8 @@ void st__push_value(st__state *h, lua_State *L, const st_arg *a, st_value *v);
  * stack; raises on failure. */
 void st__call_into(st__state *h, lua_State *L, st_handle op, int n,
                    const st_value *args, st__tensor_ud *ud);
+/* True if a call of op with all its arguments needs no dispatch. */
+bool st__is_shortcut(st__state *h, st_handle op, int n, const st_value *args);
 /* Calls op and releases its result; raises on failure. */
 void st__call_for(st__state *h, lua_State *L, st_handle op, int n,
                   const st_value *args);

@@ -394,14 +394,23 @@ int st__call_operator(st__state *h, lua_State *L, st__packet *p, int first,
   return n < 0 ? st__return_frame(&f, &req) : n;
 }
 
+static const st_shortcut *shortcut_of(st__state *h, st_handle op, int n) {
+  st_shortcut *s = &h->shortcut[op];
+  if (!st__may_shortcut(h)) return NULL;
+  if (s->epoch != st_registry_epoch()) st_shortcut_find(h->op[op], s);
+  return s->run && n == st_op_nargs(h->op[op]) ? s : NULL;
+}
+
+bool st__is_shortcut(st__state *h, st_handle op, int n, const st_value *args) {
+  const st_shortcut *s = shortcut_of(h, op, n);
+  return s && st_shortcut_serves(s, args);
+}
+
 /* Calls the shortcut of op, if it serves these arguments. */
 static bool run_shortcut(st__state *h, lua_State *L, st_handle op, int n,
                          const st_value *args, st_value *ret) {
-  st_shortcut *s = &h->shortcut[op];
-  if (!st__may_shortcut(h)) return false;
-  if (s->epoch != st_registry_epoch()) st_shortcut_find(h->op[op], s);
-  return s->run && n == st_op_nargs(h->op[op]) &&
-         st__run_shortcut(h, L, s, args, ret);
+  const st_shortcut *s = shortcut_of(h, op, n);
+  return s && st__run_shortcut(h, L, s, args, ret);
 }
 
 static st_status run_handle(st__state *h, lua_State *L, st_handle op, int n,

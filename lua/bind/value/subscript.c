@@ -174,11 +174,51 @@ static void apply_item(walk *w, const st__item *item, int rest) {
   }
 }
 
+static bool is_whole(const st__item *item) {
+  return item->kind == ST_ITEM_RANGE && item->a == 0 &&
+         item->b == INT64_MAX && item->step == 1;
+}
+
+/* The most frequent subscripts: a list of indices in range and of ranges.
+ * Returns false and does nothing for everything else. */
+static bool walk_plain(walk *w, st_tensor *t, int idx) {
+  st__item items[ST_MAX_DIMS];
+  int dim = 0, wholes = 0;
+  if (!w->h->has_shortcuts || !lua_istable(w->L, idx) || w->h->recorder ||
+      st_tensor_is_symbol(t)) {
+    return false;
+  }
+  st__check_room(w->L);
+  const int n = st__parse_plain(w->L, idx, t, items);
+  while (wholes < n && is_whole(&items[wholes])) wholes++;
+  if (wholes == n) return false;
+  w->ud = st__new_tensor_ud(w->h, w->L);              /* [+1] */
+  w->slot = lua_gettop(w->L);
+  for (int k = 0; k < n; k++) {
+    const st__item *item = &items[k];
+    const bool is_index = item->kind == ST_ITEM_INDEX;
+    const st_handle op = is_index ? ST_HANDLE_SELECT : ST_HANDLE_SLICE;
+    st_tensor *from = w->ud->t ? w->ud->t : t;
+    const int ndim = st_tensor_ndim(from) - is_index;
+    const st_value args[] = {
+      st__tensor_arg(from), st__int_arg(dim), st__int_arg(item->a),
+      st__int_arg(item->b), st__int_arg(item->step)};
+    dim += !is_index;
+    if (is_whole(item)) continue;
+    st__call_into(w->h, w->L, op, is_index ? 3 : 5, args, w->ud);
+    check_ndim(w->h, w->L, op, w->ud->t, ndim);
+  }
+  w->is_same = false;
+  return true;
+}
+
 /* Applies the subscript at idx to the tensor in argument 1. Pushes the view
  * and the userdata that own its index tensors. */
 static void walk_subscript(walk *w, int idx) {
   st__item items[ST_MAX_ITEMS];
   st_tensor *t = st__check_tensor(w->h, w->L, 1, "self");
+  if (walk_plain(w, t, idx)) return;
+  memset(w->index, 0, sizeof w->index);
   luaL_checkstack(w->L, 2 * ST_MAX_ITEMS + LUA_MINSTACK, NULL);
   w->ud = st__push_tensor(w->h, w->L, t);             /* [+1] */
   w->slot = lua_gettop(w->L);
@@ -190,10 +230,11 @@ static void walk_subscript(walk *w, int idx) {
   }
 }
 
+/* The rest is set when an item needs it. */
 static void begin(walk *w, lua_State *L) {
-  memset(w, 0, sizeof *w);
   w->h = st__state_of(L);
   w->L = L;
+  w->dim = w->origin = w->nindices = 0;
   w->is_same = true;
 }
 
@@ -361,17 +402,43 @@ static bool is_plain(const st_tensor *t) {
 
 static const int64_t EXACT = (int64_t)1 << 53; /* integers of a double */
 
-/* Fast path: stores a number in a 1-d tensor whose dtype represents it. False
- * if the general path is needed. */
-static bool set_at(st__state *h, lua_State *L, st_tensor *t) {
-  int64_t i;
-  st_scalar s;
-  if (st_tensor_ndim(t) != 1 || lua_type(L, 2) != LUA_TNUMBER ||
-      lua_type(L, 3) != LUA_TNUMBER) {
-    return false;
+/* Reads one valid index per dimension of t from argument 2. */
+static bool read_position(st__state *h, lua_State *L, const st_tensor *t,
+                          int64_t *at) {
+  const int ndim = st_tensor_ndim(t);
+  st__item items[ST_MAX_DIMS];
+  if (ndim == 1 && lua_type(L, 2) == LUA_TNUMBER) {
+    if (!st__to_int(h, L, 2, at) || !st__index_to_c(ST_TYPE_INDEX, at)) {
+      return false;
+    }
+  } else {
+    const st_value args[] = {st__tensor_arg((st_tensor *)(uintptr_t)t),
+                             st__int_arg(0)};
+    if (!lua_istable(L, 2) || !st__is_shortcut(h, ST_HANDLE_FILL, 2, args) ||
+        st__parse_plain(L, 2, t, items) != ndim) {
+      return false;
+    }
+    for (int d = 0; d < ndim; d++) {
+      if (items[d].kind != ST_ITEM_INDEX) return false;
+      at[d] = items[d].a;
+    }
   }
+  for (int d = 0; d < ndim; d++) {
+    const int64_t size = st_tensor_sizes(t)[d];
+    if (at[d] >= size || at[d] < -size) return false;
+    if (at[d] < 0) at[d] += size;
+  }
+  return true;
+}
+
+/* Fast path: stores a number in an element of a dtype that represents it.
+ * False if the general path is needed. */
+static bool set_at(st__state *h, lua_State *L, st_tensor *t) {
+  int64_t at[ST_MAX_DIMS];
+  st_scalar s;
+  const int ndim = st_tensor_ndim(t);
+  if (ndim == 0 || lua_type(L, 3) != LUA_TNUMBER) return false;
   const st_dtype d = st_tensor_dtype(t);
-  const int64_t size = st_tensor_sizes(t)[0];
   to_element(h, L, d, &s);
   if (d != ST_FLOAT32 && d != ST_FLOAT64 &&
       !(d == ST_INT64 && s.kind == ST_SCALAR_INT)) {
@@ -381,12 +448,8 @@ static bool set_at(st__state *h, lua_State *L, st_tensor *t) {
     if (s.u.i > EXACT || s.u.i < -EXACT) return false;
     s = (st_scalar){ST_SCALAR_FLOAT, {.f = (double)s.u.i}};
   }
-  if (!st__to_int(h, L, 2, &i) || !st__index_to_c(ST_TYPE_INDEX, &i) ||
-      i >= size || i < -size) {
-    return false;
-  }
-  if (i < 0) i += size;
-  return is_plain(t) && st_tensor_set(t, 1, &i, s) == ST_OK;
+  return is_plain(t) && read_position(h, L, t, at) &&
+         st_tensor_set(t, ndim, at, s) == ST_OK;
 }
 
 /* Pushes the value in argument 3 as a tensor for a target of dtype, without

@@ -205,6 +205,76 @@ static int read_text(st__state *h, lua_State *L, int idx, st__item *items) {
   }
 }
 
+/* -- Numbers and ranges --------------------------------------------------- */
+
+/* Reads the list of up to `most` integers at the top; returns their number, or
+ * -1 if it has other parts. Raises nothing. */
+static int read_integers(lua_State *L, int most, int64_t *out) {
+  const int idx = lua_gettop(L), n = (int)lua_objlen(L, idx);
+  int seen = 0;
+  if (n > most) return -1;
+  lua_pushnil(L);                                     /* [+1] */
+  while (lua_next(L, idx)) {                          /* [-1, +0|2] */
+    const double key = lua_tonumber(L, -2), value = lua_tonumber(L, -1);
+    if (lua_type(L, -2) != LUA_TNUMBER || lua_type(L, -1) != LUA_TNUMBER ||
+        !(key >= 1 && key <= n) || key != (int)key ||
+        !(value > -0x1p53 && value < 0x1p53) || value != (int64_t)value) {
+      lua_settop(L, idx);                             /* [-2] */
+      return -1;
+    }
+    out[(int)key - 1] = (int64_t)value;
+    seen++;
+    lua_pop(L, 1);                                    /* [-1] */
+  }
+  return seen == n ? n : -1;
+}
+
+static bool is_in_range(int64_t i, int64_t size) {
+  return i < size && i >= -size;
+}
+
+/* Reads the value at the top, for a dimension of that size. */
+static bool read_plain_item(lua_State *L, int64_t size, st__item *item) {
+  int64_t v[3] = {1, -1, 1};
+  if (lua_type(L, -1) == LUA_TNUMBER) {
+    const double i = lua_tonumber(L, -1);
+    if (!(i >= -size && i <= size) || i != (int64_t)i) return false;
+    item->kind = ST_ITEM_INDEX;
+    item->a = (int64_t)i;
+    return st__index_to_c(ST_TYPE_INDEX, &item->a);
+  }
+  if (!lua_istable(L, -1)) return false;
+  const int n = read_integers(L, 3, v);
+  if (n < 0 || v[2] < 1 || !st__index_to_c(ST_TYPE_INDEX, &v[0])) return false;
+  if (n == 1 && !is_in_range(v[0], size)) return false;
+  if (n == 1) v[1] = v[0] < 0 ? v[0] : v[0] + 1;
+  st__index_to_c(ST_TYPE_END, &v[1]);
+  *item = (st__item){.kind = ST_ITEM_RANGE, .a = v[0], .b = v[1],
+                     .step = v[2]};
+  return true;
+}
+
+int st__parse_plain(lua_State *L, int idx, const st_tensor *t,
+                    st__item *items) {
+  const int top = lua_gettop(L), n = (int)lua_objlen(L, idx);
+  int seen = 0;
+  if (n > st_tensor_ndim(t)) return 0;
+  lua_pushnil(L);                                     /* [+1] */
+  while (lua_next(L, idx)) {                          /* [-1, +0|2] */
+    const double key = lua_tonumber(L, -2);
+    if (lua_type(L, -2) != LUA_TNUMBER || !(key >= 1 && key <= n) ||
+        key != (int)key ||
+        !read_plain_item(L, st_tensor_sizes(t)[(int)key - 1],
+                         &items[(int)key - 1])) {
+      lua_settop(L, top);                             /* [-2] */
+      return 0;
+    }
+    seen++;
+    lua_pop(L, 1);                                    /* [-1] */
+  }
+  return seen == n ? n : 0;
+}
+
 /* -- Any subscript -------------------------------------------------------- */
 
 int st__parse_subscript(st__state *h, lua_State *L, int idx, st__item *items) {

@@ -96,6 +96,11 @@ enum { ST_MAX_ITEMS = 2 * ST_MAX_DIMS };
 /* Parses the subscript at idx (number, boolean, sentinel, tensor, table,
  * string); returns the number of items, or raises. [+number of tensors] */
 int st__parse_subscript(st__state *h, lua_State *L, int idx, st__item *items);
+/* Parses the table at the absolute index idx if it holds nothing but indices of
+ * t, which are in range, and ranges, one per dimension at most; otherwise
+ * returns 0, and st__parse_subscript has to. */
+int st__parse_plain(lua_State *L, int idx, const st_tensor *t,
+                    st__item *items);
 
 /* -- cdata.c: Note [The types of cdata] ------------------------------------ */
 
