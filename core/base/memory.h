@@ -48,6 +48,9 @@ char *st__strndup(st_mem_kind kind, const char *s, size_t n);
  * counts each with st__count. */
 void *st__alloc_block(size_t n);
 void st__free_block(void *p, size_t n);
+/* True if the last block that this thread allocated is new memory, all zero
+ * (Note [Mapped blocks]). */
+bool st__last_block_is_zero(void);
 
 /* What a thread has counted since it last added its counts to the process
  * totals; only that thread writes it. */

@@ -100,6 +100,34 @@ describe("st.memory", function()
     assert.equal(4 * MB, memory.set_cache_limit(old))
     assert.equal(old, memory.stats().cache_limit)
   end)
+
+  it("keeps the blocks of the last sizes rather than old ones", function()
+    if is_sanitized then return end
+    memory.trim()
+    local old = memory.set_cache_limit(16 * MB)
+    st.empty(3 * MB):free()
+    local small = {}
+    for k = 1, 4 do small[k] = st.empty(MB / 4) end
+    for k = 1, 4 do small[k]:free() end
+    st.empty(2 * MB):free()
+    local cached = memory.stats().cached
+    st.empty(2 * MB):free()
+    assert.equal(cached, memory.stats().cached)
+    assert.is_true(cached >= 12 * MB and cached < 13 * MB)
+    memory.set_cache_limit(old)
+  end)
+
+  it("has zeros in new blocks and in used ones", function()
+    for k = 1, 12 do
+      if k % 4 == 1 then memory.trim() end
+      for _, n in ipairs {MB / 2 - 1, MB / 2, MB + 17, 3 * MB} do
+        local t = st.zeros(n)
+        assert.is_false(t:any():item())
+        t:fill_(k)
+        t:free()
+      end
+    end
+  end)
 end)
 
 describe("A limit", function()

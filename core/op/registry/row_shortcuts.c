@@ -8,6 +8,7 @@
 
 #include "base/stack.h"
 #include "base/threads.h"
+#include "op/create/copy_clone_to.h"
 #include "op/create/factory.h"
 #include "op/registry/direct_pointwise.h"
 #include "tensor/view.h"
@@ -123,19 +124,24 @@ static ST_SHORTCUT(make_empty) {
   return is_served(*status);
 }
 
-enum { MOST_ZEROS = 4096 }; /* elements, cleared on one thread */
-
+/* Clears a few elements, or none of new memory. */
 static ST_SHORTCUT(make_zeros) {
+  enum { FEW = 4096 }; /* cleared on one thread */
   st_tensor *t = NULL;
   int64_t numel;
   if (!has_usual_options(args + 1) ||
-      st__numel_of((int)args->len, args->u.ints, &numel) != ST_OK ||
-      numel > MOST_ZEROS) {
+      st__numel_of((int)args->len, args->u.ints, &numel) != ST_OK) {
     return false;
   }
   *status = new_tensor(args, args + 1, &t);
   if (*status != ST_OK) return is_served(*status);
-  if (numel) memset(st__data(t), 0, t->storage->nbytes);
+  if (!st__last_block_is_zero()) {
+    if (numel > FEW && st__fill(t, st__scalar_int(0)) != ST_OK) {
+      st__tensor_release(&t);
+      return false;
+    }
+    if (numel > 0 && numel <= FEW) memset(st__data(t), 0, t->storage->nbytes);
+  }
   rets[0] = st__of_tensor(t);
   return true;
 }
