@@ -12,6 +12,7 @@
 #include "base/interrupt.h"
 #include "base/cpu.h"
 #include "base/memory.h"
+#include "base/mapped_memory.h"
 #include "base/text.h"
 #include "base/threads.h"
 #include "dispatch/dispatch.h"
@@ -33,9 +34,12 @@ static st_status start_status;
 static char start_message[512];
 
 static st_status start_all(void) {
-  ST_TRY(st__dispatch_init());
-  ST_TRY(st__register_operators());
-  return st__register_derivatives();
+  st__open_start();
+  st_status status = st__dispatch_init();
+  if (status == ST_OK) status = st__register_operators();
+  if (status == ST_OK) status = st__register_derivatives();
+  st__close_start();
+  return status;
 }
 
 /* Note [Forks during initialisation]

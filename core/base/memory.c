@@ -18,12 +18,6 @@
  * build for a memory checker caches nothing (ST_BLOCK_CACHE is 0), so that the
  * checker sees every allocation.
  *
- * Note [Mapped blocks]
- * A block of 2 MB or more is a mapping of its own, aligned for huge pages. The
- * C library's heap would give it pages that were in use before, which stay
- * small: with those, a sum of two tensors of 4 MB took 1.7 times as long. A
- * new mapping is zero, so st.zeros need not write it.
- *
  * Note [Memory statistics]
  * A thread counts in its own cache, without atomic read-modify-write, and adds
  * its counts to the process totals when they reach a megabyte. A reader sums
@@ -41,11 +35,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/cgroup.h"
 #include "base/call_limits.h"
+#include "base/mapped_memory.h"
 #include "base/status.h"
 
 enum {
@@ -56,8 +50,7 @@ enum {
   THREAD_BYTES = 4 << 20,      /* bytes in a thread's cache */
   SHARED_MIN_BLOCK = 4 << 10,  /* bytes; smaller blocks are not shared, they
                                   are not worth a lock */
-  SHARED_MIN_BYTES = 32 << 20, /* least bound of the shared cache, in bytes */
-  HUGE_PAGE = 2 << 20
+  SHARED_MIN_BYTES = 32 << 20 /* least bound of the shared cache, in bytes */
 };
 
 static const size_t MAX_BLOCK_BYTES = (size_t)1 << 40;
@@ -232,57 +225,17 @@ static inline cache *thread_cache(void) {
 /* -- Blocks --------------------------------------------------------------- */
 
 static bool is_mapped(size_t size) {
-  return ST_BLOCK_CACHE && size >= HUGE_PAGE;
-}
-
-static char *map(size_t size) {
-  void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return p == MAP_FAILED ? NULL : p;
-}
-
-static size_t round_up(size_t n, size_t unit) {
-  return (n + unit - 1) / unit * unit;
-}
-
-/* The bytes of the mapping of a block. */
-static size_t mapped_bytes(size_t size) {
-  return round_up(size, (size_t)sysconf(_SC_PAGESIZE));
-}
-
-/* Maps more than needed and unmaps what is before and behind. */
-static char *map_aligned(size_t size) {
-  char *p = map(size + HUGE_PAGE);
-  if (!p) return NULL;
-  char *at = (char *)round_up((uintptr_t)p, HUGE_PAGE);
-  if (at > p) munmap(p, (size_t)(at - p));
-  if (at < p + HUGE_PAGE) munmap(at + size, (size_t)(p + HUGE_PAGE - at));
-  return at;
-}
-
-/* The kernel may align large mappings itself. */
-static void *map_block(size_t size) {
-  const size_t bytes = mapped_bytes(size);
-  char *p = map(bytes);
-  if (p && (uintptr_t)p % HUGE_PAGE != 0) {
-    char *aligned = map_aligned(bytes);
-    if (aligned) {
-      munmap(p, bytes);
-      p = aligned;
-    }
-  }
-  if (p) madvise(p, bytes, MADV_HUGEPAGE);
-  return p;
+  return ST_BLOCK_CACHE && size >= ST_MAPPED_MIN;
 }
 
 static void *new_block(size_t size) {
   void *p = NULL;
-  if (is_mapped(size)) return map_block(size);
+  if (is_mapped(size)) return st__map_block(size);
   return posix_memalign(&p, ALIGNMENT, size) == 0 ? p : NULL;
 }
 
 static void return_block(void *p, size_t size) {
-  if (is_mapped(size)) munmap(p, mapped_bytes(size));
+  if (is_mapped(size)) st__unmap_block(p, size);
   else free(p);
 }
 
@@ -422,7 +375,10 @@ static void *find_block(cache *c, bool is_plain, size_t n) {
   size_t size;
   c->is_zero = false;
   if (n > MAX_BLOCK_BYTES || !is_allowed(c, n)) return NULL;
-  if (is_plain) return malloc(n ? n : 1);
+  if (is_plain) {
+    void *p = st__start_object(n);
+    return p ? p : malloc(n ? n : 1);
+  }
   const int k = class_of(n, &size);
   void *p = ST_BLOCK_CACHE ? take_block(c, k, size) : NULL;
   c->is_zero = !p && is_mapped(size);
@@ -498,8 +454,8 @@ void st__free(st_mem_kind kind, void *p, size_t n) {
   if (!p) return;
   st__count(kind, -1, -(int64_t)n);
   if (is_charged(kind)) st__limits_credit_scratch(n);
-  if (uses_malloc(kind)) free(p);
-  else st__free_block(p, n);
+  if (!uses_malloc(kind)) st__free_block(p, n);
+  else if (!st__is_of_start(p)) free(p);
 }
 
 char *st__strndup(st_mem_kind kind, const char *s, size_t n) {

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/mapped_memory.h"
 #include "base/text.h"
 #include "grad/record/record.h"
 
@@ -168,6 +169,7 @@ static st_status register_inplace(int i) {
 }
 
 st_status st__register_derivatives(void) {
+  st__populate(derived, sizeof derived);
   st__history_set_up();
   st__set_autograd_kernels(st__track, st__tracked, st__refuse_out);
   for (int i = 0; i < ROWS; i++) ST_TRY(register_row(i));

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/mapped_memory.h"
 #include "base/text.h"
 #include "op/elementwise/pointwise.h"
 #include "op/lazy/lazy.h"
@@ -224,6 +225,7 @@ static st_status register_row(int id) {
 }
 
 st_status st__register_operators(void) {
+  st__populate(contexts, sizeof contexts);
   for (int id = 0; id < ST_OP_COUNT; id++) ST_TRY(register_row(id));
   for (int id = 0; id < ST_OP_COUNT; id++) {
     for (int v = 0; v < 3; v++) {

@@ -1,0 +1,112 @@
+/* Memory that the kernel maps for the engine alone.
+ *
+ * Note [Mapped blocks]
+ * A block of 2 MB or more is a mapping of its own, aligned for huge pages. The
+ * C library's heap would give it pages that were in use before, which stay
+ * small. A new mapping is zero, so st.zeros need not write it.
+ *
+ * Note [Memory of the start]
+ * st_init makes some thousand small objects that live as long as the process.
+ * Each page of the C library's heap that they use for the first time would be
+ * a fault, which takes longer than what is done with the page. So they come
+ * from one mapping, whose pages the kernel provides in a single call.
+ */
+
+#include "base/mapped_memory.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* -- Blocks --------------------------------------------------------------- */
+
+static char *map(size_t size) {
+  void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return p == MAP_FAILED ? NULL : p;
+}
+
+static size_t round_up(size_t n, size_t unit) {
+  return (n + unit - 1) / unit * unit;
+}
+
+/* The bytes of the mapping of a block. */
+static size_t mapped_bytes(size_t size) {
+  return round_up(size, (size_t)sysconf(_SC_PAGESIZE));
+}
+
+/* Maps more than needed and unmaps what is before and behind. */
+static char *map_aligned(size_t size) {
+  char *p = map(size + ST_MAPPED_MIN);
+  if (!p) return NULL;
+  char *at = (char *)round_up((uintptr_t)p, ST_MAPPED_MIN);
+  if (at > p) munmap(p, (size_t)(at - p));
+  munmap(at + size, (size_t)(p + ST_MAPPED_MIN - at));
+  return at;
+}
+
+/* The kernel may align large mappings itself. */
+void *st__map_block(size_t size) {
+  const size_t bytes = mapped_bytes(size);
+  char *p = map(bytes);
+  if (p && (uintptr_t)p % ST_MAPPED_MIN != 0) {
+    char *aligned = map_aligned(bytes);
+    if (aligned) {
+      munmap(p, bytes);
+      p = aligned;
+    }
+  }
+  if (p) madvise(p, bytes, MADV_HUGEPAGE);
+  return p;
+}
+
+void st__unmap_block(void *p, size_t size) { munmap(p, mapped_bytes(size)); }
+
+/* -- The memory of the start ---------------------------------------------- */
+
+enum { START_BYTES = 704 << 10 };
+
+static struct {
+  char *memory, *end;
+  char *free;    /* the next object, or NULL: closed */
+} start;
+
+void st__populate(void *p, size_t n) {
+#ifdef MADV_POPULATE_WRITE
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  const uintptr_t from = round_up((uintptr_t)p, page);
+  const uintptr_t to = ((uintptr_t)p + n) / page * page;
+  if (from < to) madvise((void *)from, to - from, MADV_POPULATE_WRITE);
+#else
+  (void)p, (void)n;
+#endif
+}
+
+void st__open_start(void) {
+  if (!ST_BLOCK_CACHE || !(start.memory = map(START_BYTES))) return;
+  start.free = start.memory;
+  start.end = start.memory + START_BYTES;
+  st__populate(start.memory, START_BYTES);
+}
+
+/* Returns what is left. */
+void st__close_start(void) {
+  if (!start.free) return;
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  char *used = (char *)round_up((uintptr_t)start.free, page);
+  if (used < start.end) munmap(used, (size_t)(start.end - used));
+  start.end = used;
+  start.free = NULL;
+}
+
+void *st__start_object(size_t n) {
+  char *p = start.free;
+  const size_t size = round_up(n ? n : 1, 16);
+  if (!p || size > (size_t)(start.end - p)) return NULL;
+  start.free += size;
+  return p;
+}
+
+bool st__is_of_start(const void *p) {
+  return (uintptr_t)p - (uintptr_t)start.memory <
+         (uintptr_t)(start.end - start.memory);
+}
