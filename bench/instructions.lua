@@ -3,48 +3,57 @@
 --
 --     ./dev bench instructions
 --
--- A case is a process that makes 2,000 calls, and one that makes 10,000 more;
--- the table shows the difference per call, with one thread and avx2 kernels.
--- `engine` is what runs below the public header (dispatch, iterator,
--- allocation, kernel), `userdata` a new userdata with the garbage collection
--- that it causes, `binding` the rest: Lua itself and the conversion of
--- arguments. `goal` is the most that a call should take.
+-- A process makes the calls of all cases, with one thread and avx2 kernels, and
+-- callgrind writes the counts of each case when it sees a call of MARK. The
+-- loop around a call counts, too. `engine` is what runs below the public header
+-- (dispatch, iterator, allocation, kernel), `userdata` a new userdata with the
+-- garbage collection that it causes, `binding` the rest: Lua itself and the
+-- conversion of arguments. `goal` is the most that a call should take, `known`
+-- what it took when the row was last changed: a count that is a tenth higher is
+-- a fault, one that is a tenth lower needs a new row.
 
 local peers = require "bench.peers"
 
 local format, max = string.format, math.max
 
-local FEW, MORE = 2000, 10000
+local CALLS, WARM = 4000, 1000
+local MARK = "st_num_threads"
 
-local CASES = {
-  {"a + b", "a + b", 2200}, {"a:add_(b)", "a:add_(b)", 1500},
-  {"add, out=", "st.add(a, b, out)", 1800}, {"a * 2", "a * 2", 2400},
-  {"m[5]", "m[5]", 1500}, {"m:t()", "m:t()", 1300},
-  {"a:item()", "a:item()", 400}, {"m:sum()", "m:sum()", 2000},
-  {"empty(10)", "st.empty(10)", 1300},
+local CASES = { -- what, the call, goal, known
+  {"a + b", "a + b", 2200, 2890}, {"a:add_(b)", "a:add_(b)", 1500, 1550},
+  {"add, out=", "st.add(a, b, out)", 1800, 2140},
+  {"a * 2", "a * 2", 2400, 3080}, {"m[5]", "m[5]", 1500, 2850},
+  {"m:t()", "m:t()", 1300, 2640}, {"a:item()", "a:item()", 400, 915},
+  {"m:sum()", "m:sum()", 2000, 5010}, {"empty(10)", "st.empty(10)", 1300, 2480},
+  {"m[{5, 2}]", "m[{5, 2}]", 5000, 5520},
+  {"a:fill_(1)", "a:fill_(1)", 1500, 1850}
 }
 
--- -- A case ------------------------------------------------------------------
+-- -- The calls ---------------------------------------------------------------
 
-local function work(expression, n)
+local function work()
   local st = require "strided"
-  local body = assert(loadstring("local st, a, b, m, out, n = ... "
-    .. "for _ = 1, n do local _ = " .. expression .. " end"))
   local r = st.rand(1)
-  body(st, st.rand(1), st.rand(1), st.rand(10, 10), {out = r}, n)
+  local values = {st, st.rand(1), st.rand(1), st.rand(10, 10), {out = r}}
+  for _, case in ipairs(CASES) do
+    local body = assert(loadstring("local st, a, b, m, out, n = ... "
+      .. "for _ = 1, n do local _ = " .. case[2] .. " end"))
+    values[6] = WARM
+    body(unpack(values))
+    collectgarbage()
+    values[6] = CALLS
+    st.get_num_threads()
+    body(unpack(values))
+    st.get_num_threads()
+  end
 end
 
 -- -- Counting ----------------------------------------------------------------
 
---- Instructions of all, and inclusive ones by function.
-local function count(case, n)
-  local file = os.tmpname()
-  peers.text(format("STRIDED_ISA=avx2 OMP_NUM_THREADS=1 valgrind "
-                    .. "--tool=callgrind --callgrind-out-file=%s luajit '%s' "
-                    .. "%d %d 2>/dev/null", file, arg[0], case, n))
+--- Instructions of a file of callgrind, and inclusive ones by function.
+local function read(file)
   local text = peers.text(format("callgrind_annotate --inclusive=yes "
                              .. "--threshold=100 %s 2>/dev/null", file))
-  os.remove(file)
   local total = text:match "([%d,]+) %(100%.0%%%)  PROGRAM TOTALS"
   if not total then
     error("bench instructions needs valgrind, which ./dev deps installs", 0)
@@ -57,27 +66,45 @@ local function count(case, n)
   return tonumber((total:gsub(",", ""))), by_name
 end
 
-local function per_call(before, after) return (after - before) / MORE end
+--- The files of all cases: the counts before a mark are in file 2k - 1 and,
+-- between the two marks of case k, in file 2k.
+local function count()
+  local file = os.tmpname()
+  peers.text(format("STRIDED_ISA=avx2 STRIDED_NUM_THREADS=1 valgrind "
+                    .. "--tool=callgrind --dump-before=%s "
+                    .. "--callgrind-out-file=%s luajit '%s' work 2>/dev/null",
+                    MARK, file, arg[0]))
+  local counts = {}
+  for k = 1, #CASES do
+    local total, by_name = read(format("%s.%d", file, 2 * k))
+    counts[k] = {total = total / CALLS, by_name = by_name}
+  end
+  peers.run(format("rm -f %s %s.*", file, file))
+  return counts
+end
 
 -- -- The table ---------------------------------------------------------------
 
 local ENGINE = {"st_call_converted", "st_call_declared", "st__shortcut_call"}
 
-local number, n = tonumber((...)), tonumber((select(2, ...)))
-if number then return work(CASES[number][2], n) end
+if ... == "work" then return work() end
 
-print(format("%-12s %8s %8s %9s %9s %7s %7s", "instructions", "engine",
-             "userdata", "binding", "together", "goal", "ratio"))
-for i, case in ipairs(CASES) do
-  local few, few_by = count(i, FEW)
-  local all, all_by = count(i, FEW + MORE)
-  local function share(name)
-    return per_call(few_by[name] or 0, all_by[name] or few_by[name] or 0)
-  end
+print(format("%-12s %8s %8s %8s %9s %7s %6s %7s", "instructions", "engine",
+             "userdata", "binding", "together", "goal", "ratio", "known"))
+local faults = 0
+for k, counted in ipairs(count()) do
+  local what, goal, known = CASES[k][1], CASES[k][3], CASES[k][4]
+  local function share(name) return (counted.by_name[name] or 0) / CALLS end
   local engine = 0
   for _, name in ipairs(ENGINE) do engine = engine + share(name) end
-  local userdata, together = share "st__new_tensor_ud", per_call(few, all)
-  print(format("%-12s %8.0f %8.0f %9.0f %9.0f %7d %7.2f", case[1], engine,
-               userdata, together - engine - userdata, together, case[3],
-               together / case[3]))
+  local userdata, together = share "st__new_tensor_ud", counted.total
+  local change = together / known
+  local fault = change > 1.1 and " MORE" or change < 0.9 and " LESS" or ""
+  if fault ~= "" then faults = faults + 1 end
+  print(format("%-12s %8.0f %8.0f %8.0f %9.0f %7d %6.2f %7d%s", what, engine,
+               userdata, together - engine - userdata, together, goal,
+               together / goal, known, fault))
 end
+print(format("%d counts of %d differ by more than a tenth from the known",
+             faults, #CASES))
+if faults > 0 then os.exit(1) end

@@ -258,7 +258,6 @@ build_all() {
   need build test
   ! grep -q '^luacheck' $out/passes || need lint
   ! grep -q '^hosts' $out/passes || ready_hosts
-  ! grep -q '^[^ ]* build/grind' $out/passes || need grind
   if grep -q -E '^[^ ]* build(/guard)? ' $out/passes; then
     begin=$(date +%s%N)
     build_release all

@@ -44,6 +44,8 @@ test  | lua-cjson              | reads the conformance vectors (specs only)
       | /usr/lib/*/lua/5.1/cjson.so
 test  | lua-readline           | line editing and completion in the session
       | /usr/share/lua/5.1/readline.lua
+test  | valgrind               | counts instructions; checks memory accesses
+      | valgrind
 test  | g++                    | compiles the public header as C++
       | g++
 lint  | lua-check              | checks the Lua code
@@ -70,8 +72,6 @@ hosts | python3-numpy          | a host: exchanges arrays by DLPack
       | /usr/lib/python3/dist-packages/numpy/__init__.py
 hosts | python3-lupa           | a LuaJIT in Python, which exchanges them
       | /usr/lib/python3/dist-packages/lupa/__init__.py
-grind | valgrind               | checks memory accesses of the specs
-      | valgrind
 bench | python3-venv           | an environment for PyTorch, to compare with
       | /usr/lib/python3*/ensurepip/__init__.py
 '

@@ -1,0 +1,14 @@
+--- The instructions of calls from Lua, which ./dev bench instructions lists.
+-- axes: none
+
+local build = require "spec.support.build"
+
+local _it = build.is_sanitized and pending or it
+
+describe("The instructions of a call", function()
+  _it("are within a tenth of what is known", function()
+    local text = build.output(("cd '%s'; luajit bench/instructions.lua")
+                              :format(build.root))
+    assert.matches("\n0 counts of %d+ differ by more than a tenth", text)
+  end)
+end)
