@@ -5,8 +5,8 @@
  * integers is flipped, negative floats are inverted, -0 becomes 0, every NaN
  * becomes the greatest key, and keys are inverted for descending order. Pairs
  * of key and index are sorted; values are then gathered by index. Short lines
- * use merge sort, long ones radix sort from the least significant digit,
- * which skips digits that all keys share. A sort that is told to stop returns
+ * are sorted by rank, in n^2 vectorised comparisons, long ones by radix sort
+ * from the least significant digit. A sort that is told to stop returns
  * NULL, and its line stays unwritten or half written.
  */
 
@@ -15,63 +15,83 @@
 #include "base/threads.h"
 #include "kernel/kernel.h"
 
-enum { RUN = 16, MERGE = 1024, DIGIT = 11, BUCKETS = 1 << DIGIT, BLOCK = 64 };
+enum {
+  RANK_pair32 = 192, RANK_pair64 = 160, /* most pairs sorted by rank */
+  LANES = 16,
+  MANY_pair32 = 1 << 16, MANY_pair64 = 1 << 12, /* pairs, of long lines */
+  DIGIT = 11, BUCKETS = 1 << DIGIT,             /* whose digits are long */
+  BLOCK = 64
+};
 
 typedef struct pair32 { uint32_t key, at; } pair32;
 typedef struct pair64 { uint64_t key; int64_t at; } pair64;
 
 /* -- Sorting pairs -------------------------------------------------------- */
 
-#define SORT_RUNS(P)                                                        \
-  static void runs_##P(P *a, int64_t n) {                                   \
-    for (int64_t from = 0; from < n; from += RUN) {                         \
-      const int64_t to = from + RUN < n ? from + RUN : n;                   \
-      for (int64_t i = from + 1; i < to; i++) {                             \
-        const P p = a[i];                                                   \
-        int64_t j = i;                                                      \
-        for (; j > from && a[j - 1].key > p.key; j--) a[j] = a[j - 1];      \
-        a[j] = p; } } }
+/* Sorts few pairs: the number of smaller keys is a pair's place, behind those
+ * with an equal key before it. The inner loop is vectorised; its length is a
+ * multiple of LANES, and what it does to places behind the n-th is not read. */
+#define SORT_RANK(P, K)                                                     \
+  static void rank_##P(const P *a, P *b, int64_t n) {                       \
+    _Alignas(64) K key[RANK_##P + LANES], place[RANK_##P + LANES];          \
+    uint8_t before[RANK_##P] = {0};                                         \
+    const int64_t m = (n + LANES - 1) / LANES * LANES;                      \
+    for (int64_t i = 0; i < n; i++) key[i] = a[i].key;                      \
+    for (int64_t i = n; i < m; i++) key[i] = 0;                             \
+    memset(place, 0, (size_t)m * sizeof *place);                            \
+    for (int64_t j = 0; j < n; j++) {                                       \
+      const K k = key[j];                                                   \
+      for (int64_t i = 0; i < m; i += LANES)                                \
+        for (int64_t l = 0; l < LANES; l++)                                 \
+          place[i + l] += k < key[i + l]; }                                 \
+    for (int64_t i = 0; i < n; i++)                                         \
+      b[place[i] + before[place[i]]++] = a[i]; }
 
-#define SORT_MERGE(P)                                                       \
-  static P *merge_##P(P *a, P *b, int64_t n) {                              \
-    runs_##P(a, n);                                                         \
-    for (int64_t run = RUN; run < n; run *= 2) {                            \
-      for (int64_t from = 0; from < n; from += 2 * run) {                   \
-        const int64_t mid = from + run < n ? from + run : n;                \
-        const int64_t to = mid + run < n ? mid + run : n;                   \
-        for (int64_t i = from, j = mid, k = from; k < to; k++)              \
-          b[k] = i < mid && (j == to || a[i].key <= a[j].key) ? a[i++]      \
-                                                              : a[j++]; }   \
-      P *t = a; a = b; b = t; }                                             \
-    return a; }
-
-#define SORT_RADIX(P)                                                       \
+/* Radix sort. Digits that all keys share are skipped; keys in a small range,
+ * as those of integers, are sorted by their distance from the least. */
+#define SORT_RADIX(P, K)                                                    \
   static P *radix_##P(P *a, P *b, int64_t n) {                              \
-    for (int shift = 0; shift < 8 * (int)sizeof a->key; shift += DIGIT) {   \
-      int64_t at[BUCKETS] = {0}, sum = 0, i = 0;                            \
-      while (i < n && !st__stops_at(i))                                     \
-        for (const int64_t to = st__period_end(i, n); i < to; i++)          \
-          at[a[i].key >> shift & (BUCKETS - 1)]++;                          \
-      if (i < n) return NULL;                                               \
-      if (at[a[0].key >> shift & (BUCKETS - 1)] == n) continue;             \
-      for (int d = 0; d < BUCKETS; d++) {                                   \
-        const int64_t count = at[d]; at[d] = sum; sum += count; }           \
+    K all = 0, common = (K)-1, least = (K)-1, most = 0;                     \
+    int64_t i = 0;                                                          \
+    while (i < n && !st__stops_at(i))                                       \
+      for (const int64_t to = st__period_end(i, n); i < to; i++) {          \
+        const K k = a[i].key;                                               \
+        all |= k, common &= k;                                              \
+        least = k < least ? k : least, most = k > most ? k : most; }        \
+    if (i < n) return NULL;                                                 \
+    const bool is_narrow = most - least < (all & ~common) >> 8;             \
+    const K from = is_narrow ? least : 0;                                   \
+    const K differ = is_narrow ? (K)-1 : all & ~common;                     \
+    const int digit = n < MANY_##P ? 8 : DIGIT;                             \
+    const K mask = ((K)1 << digit) - 1;                                     \
+    for (int shift = 0; shift < 8 * (int)sizeof(K); shift += digit) {       \
+      if ((most - from) >> shift == 0) break;                               \
+      if (!(differ >> shift & mask)) continue;                              \
+      uint32_t at[BUCKETS], sum = 0;                                        \
+      memset(at, 0, (mask + 1) * sizeof *at);                               \
       for (i = 0; i < n && !st__stops_at(i);)                               \
         for (const int64_t to = st__period_end(i, n); i < to; i++)          \
-          b[at[a[i].key >> shift & (BUCKETS - 1)]++] = a[i];                \
+          at[(a[i].key - from) >> shift & mask]++;                          \
+      if (i < n) return NULL;                                               \
+      for (K d = 0; d <= mask; d++) {                                       \
+        const uint32_t count = at[d]; at[d] = sum; sum += count; }          \
+      for (i = 0; i < n && !st__stops_at(i);)                               \
+        for (const int64_t to = st__period_end(i, n); i < to; i++)          \
+          b[at[(a[i].key - from) >> shift & mask]++] = a[i];                \
       if (i < n) return NULL;                                               \
       P *t = a; a = b; b = t; }                                             \
     return a; }
 
-#define SORT_ORDER(P)                                                       \
-  SORT_RUNS(P)                                                              \
-  SORT_MERGE(P)                                                             \
-  SORT_RADIX(P)                                                             \
+#define SORT_ORDER(P, K)                                                    \
+  SORT_RANK(P, K)                                                           \
+  SORT_RADIX(P, K)                                                          \
   static __attribute__((noinline)) P *order_##P(P *a, P *b, int64_t n) {    \
-    return n <= MERGE ? merge_##P(a, b, n) : radix_##P(a, b, n); }
+    if (n > RANK_##P) return radix_##P(a, b, n);                            \
+    rank_##P(a, b, n);                                                      \
+    return b; }
 
-SORT_ORDER(pair32)
-SORT_ORDER(pair64)
+SORT_ORDER(pair32, uint32_t)
+SORT_ORDER(pair64, uint64_t)
 
 /* -- Keys ----------------------------------------------------------------- */
 
@@ -130,23 +150,6 @@ typedef struct line {
   const char *in;
   int64_t step[3], n, size;
 } line;
-
-static void copy_element(char *to, const char *from, int64_t size) {
-  switch (size) {
-    case 1: memcpy(to, from, 1); break;
-    case 2: memcpy(to, from, 2); break;
-    case 4: memcpy(to, from, 4); break;
-    default: memcpy(to, from, 8);
-  }
-}
-
-static void put(const line *w, int64_t i, int64_t at, int64_t base) {
-  if (w->values) {
-    copy_element(w->values + i * w->step[0], w->in + at * w->step[2],
-                 w->size);
-  }
-  if (w->indices) *(int64_t *)(w->indices + i * w->step[1]) = at + base;
-}
 
 /* Pairs of n keys with consecutive indices from `at` on. Like order_, which is
  * as rare, it is not inlined into the loop over a line's blocks, so that the
@@ -218,6 +221,33 @@ static void put(const line *w, int64_t i, int64_t at, int64_t base) {
       run = 0; }                                                            \
     return at; }
 
+#define PUT(P, T)                                                           \
+  static void put_##P##_##T(const line *w, const P *a, int64_t n) {         \
+    const T *in = (const T *)w->in;                                         \
+    if (w->step[0] == sizeof(T) && w->step[2] == sizeof(T)) {               \
+      T *to = (T *)w->values;                                               \
+      for (int64_t i = 0; i < n; i++) to[i] = in[a[i].at];                  \
+    } else {                                                                \
+      for (int64_t i = 0; i < n; i++)                                       \
+        *(T *)(w->values + i * w->step[0]) =                                \
+          *(const T *)(w->in + (int64_t)a[i].at * w->step[2]); } }
+
+/* Writes the elements of n pairs, and their indices. */
+#define PUT_PAIRS(P)                                                        \
+  PUT(P, uint8_t)                                                           \
+  PUT(P, uint16_t)                                                          \
+  PUT(P, uint32_t)                                                          \
+  PUT(P, uint64_t)                                                          \
+  static void put_##P(const line *w, const P *a, int64_t n, int64_t base) { \
+    if (w->values) {                                                        \
+      switch (w->size) {                                                    \
+        case 1: put_##P##_uint8_t(w, a, n); break;                          \
+        case 2: put_##P##_uint16_t(w, a, n); break;                         \
+        case 4: put_##P##_uint32_t(w, a, n); break;                         \
+        default: put_##P##_uint64_t(w, a, n); } }                           \
+    for (int64_t i = 0; w->indices && i < n; i++)                           \
+      *(int64_t *)(w->indices + i * w->step[1]) = (int64_t)a[i].at + base; }
+
 #define RUN_LINE(P, K)                                                      \
   static void line_##P(const line *w, keys_##P keys, bool has_nan,          \
                        const st_sort *o) {                                  \
@@ -231,9 +261,12 @@ static void put(const line *w, int64_t i, int64_t at, int64_t base) {
     const int64_t from =                                                    \
       o->median ? median_##P(a, w, has_nan, o->skip_nan)                    \
                 : o->mode ? mode_##P(a, w->n, has_nan) : o->first;          \
-    for (int64_t i = 0; i < o->k && !st__stops_at(i);)                      \
-      for (const int64_t to = st__period_end(i, o->k); i < to; i++)         \
-        put(w, i, (int64_t)a[from + i].at, o->base); }
+    line part = *w;                                                         \
+    for (int64_t i = 0, to; i < o->k && !st__stops_at(i); i = to) {         \
+      to = st__period_end(i, o->k);                                         \
+      put_##P(&part, a + from + i, to - i, o->base);                        \
+      part.values = w->values ? w->values + to * w->step[0] : NULL;         \
+      part.indices = w->indices ? w->indices + to * w->step[1] : NULL; } }
 
 #define LINES(P, K) \
   PAIRS(P, K)       \
@@ -241,6 +274,7 @@ static void put(const line *w, int64_t i, int64_t at, int64_t base) {
   FILTER(P, K)      \
   MEDIAN(P, K)      \
   MODE(P, K)        \
+  PUT_PAIRS(P)      \
   RUN_LINE(P, K)
 
 LINES(pair32, uint32_t)

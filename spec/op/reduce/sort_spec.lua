@@ -1,0 +1,104 @@
+--- Sorting of lines of every length, on both sides of where the algorithm
+-- changes: the elements in order, NaN last, equal ones as they were.
+-- axes: isa
+
+local st = require "strided"
+
+local LENGTHS = {1, 2, 3, 15, 16, 17, 63, 64, 65, 95, 97, 159, 160, 161, 191,
+                 192, 193, 255, 1000, 4095, 4096, 65535, 65537}
+local DTYPES = {"bool", "uint8", "int8", "int16", "int32", "int64", "float16",
+                "bfloat16", "float32", "float64"}
+local FLOATS = {float16 = true, bfloat16 = true, float32 = true,
+                float64 = true}
+
+local function random(n, low, high)
+  return st.empty(n, {dtype = "float64"}):uniform_(low, high)
+end
+
+--- Lines of float64 values that the dtypes represent or round.
+local PATTERNS = {
+  {"random numbers", function(n) return random(n, -100, 100) end},
+  {"few numbers", function(n) return random(n, -2, 3):floor() end},
+  {"one number", function(n) return st.full({n}, 7, {dtype = "float64"}) end},
+  {"a narrow range", function(n) return random(n, 90, 120):floor() end},
+  {"a sorted line", function(n)
+    return st.arange(n, {dtype = "float64"}):div(n / 50) end},
+  {"a line sorted backwards", function(n)
+    return st.arange(n, {dtype = "float64"}):div(-n / 50) end},
+  {"zeros of both signs, infinities and NaN", function(n)
+    local t = random(n, -3, 3):floor()
+    t[t:eq(2)], t[t:eq(-2)], t[t:eq(1)] = 0 / 0, math.huge, -math.huge
+    return t:mul(random(n, -1, 1):sign())
+  end, true}
+}
+
+--- How often a condition on neighbours of a sorted line is broken.
+local function count(t) return t:sum():item() end
+
+local function check(x, descending, what)
+  local n = x:numel()
+  local values, indices = x:sort(1, descending)
+  local at = st.zeros(n, {dtype = "int64"})
+  at:index_add_(1, indices, st.ones(n, {dtype = "int64"}))
+  assert.equal(n, count(at:eq(1)), what .. ": a permutation")
+  local taken = x:gather(1, indices)
+  local same = taken:eq(values):bitwise_or(taken:ne(taken)
+                                           :bitwise_and(values:ne(values)))
+  assert.equal(n, count(same), what .. ": the values")
+  if n == 1 then return end
+  local a, b = values:narrow(1, 1, n - 1), values:narrow(1, 2, n - 1)
+  local i, j = indices:narrow(1, 1, n - 1), indices:narrow(1, 2, n - 1)
+  local first, last = a, b
+  if descending then first, last = b, a end
+  local is_nan = last:ne(last)
+  assert.equal(n - 1, count(first:le(last):bitwise_or(is_nan)),
+               what .. ": the order")
+  local are_equal = a:eq(b):bitwise_or(a:ne(a):bitwise_and(b:ne(b)))
+  assert.equal(n - 1, count(i:lt(j):bitwise_or(are_equal:logical_not())),
+               what .. ": stable")
+end
+
+describe("A sorted line", function()
+  for _, pattern in ipairs(PATTERNS) do
+    it("of " .. pattern[1] .. " is in order, and stable", function()
+      for _, dtype in ipairs(DTYPES) do
+        for _, n in ipairs(LENGTHS) do
+          local is_short = n < 4000 or dtype == "float32" or dtype == "int64"
+          if is_short and (FLOATS[dtype] or not pattern[3]) then
+            local x = pattern[2](n):to(dtype)
+            local what = ("%d of %s"):format(n, dtype)
+            check(x, false, what)
+            check(x, true, what .. " descending")
+          end
+        end
+      end
+    end)
+  end
+
+  it("of integers far apart is in order, and stable", function()
+    for _, n in ipairs(LENGTHS) do
+      local high = random(n, -2^31, 2^31):floor():to "int64"
+      local x = high:mul(2 ^ 31):add(random(n, 0, 9):floor():to "int64")
+      check(x, false, n .. " far apart")
+      check(x:add(-high[1] * 2 ^ 31):abs(), true, n .. " far apart")
+    end
+  end)
+
+  it("of integers that differ in one bit is in order, and stable", function()
+    for k = 0, 62 do
+      local x = random(300, 0, 2):floor():to("int64"):mul(2 ^ k)
+      check(x, k % 2 == 1, "bit " .. k)
+      if k < 31 then check(x:to "int32", k % 2 == 0, "bit " .. k) end
+    end
+  end)
+
+  it("may have any stride", function()
+    local x = random(600, -9, 9):view(200, 3)
+    local values, indices = x:sort(1)
+    for k = 1, 3 do
+      local v, i = x:select(2, k):clone():sort(1)
+      assert.is_true(values:select(2, k):equal(v))
+      assert.is_true(indices:select(2, k):equal(i))
+    end
+  end)
+end)
