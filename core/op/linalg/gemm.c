@@ -321,6 +321,12 @@ static bool needs_transpose(const matrix *c) {
   return c->rows == 1 || (c->cols > 1 && c->col != 1 && c->row == 1);
 }
 
+/* True if the kernel finds contiguous rows in the transposed product only. */
+static bool is_better_transposed(const product *p) {
+  const bool is_good = p->c.cols == 1 || (p->c.col == 1 && p->b.col == 1);
+  return !is_good && (p->c.rows == 1 || (p->c.row == 1 && p->a.row == 1));
+}
+
 /* Gives OpenBLAS the engine's number of threads, and keeps a fork from
  * happening while it runs. */
 static st_status run_blas(product *p, int64_t grain) {
@@ -334,10 +340,11 @@ static st_status run_blas(product *p, int64_t grain) {
 }
 
 static st_status run(product *p) {
-  if (needs_transpose(&p->c)) transpose(p);
+  const bool blas = is_blas(p);
+  if (blas ? needs_transpose(&p->c) : is_better_transposed(p)) transpose(p);
   const int64_t each = volume(p) + 1;
   const int64_t grain = ST_GRAIN / each + 1;
-  if (is_blas(p)) {
+  if (blas) {
     return run_blas(p, each > LARGE ? p->batch : 8 * grain);
   }
   if (p->batch == 1) {
