@@ -8,15 +8,22 @@
 #endif
 #define ACC JOIN(OP, A)
 
+#define HALVE(w) \
+  for (int l = 0; W > (w) && l < (w); l++) v[l] = OP(v[l], v[l + (w)]);
+
 /* Combines m lanes into one value. */
 static void JOIN(ACC, lanes)(char *to, A *v, int64_t m) {
   enum { W = LANES(A) };
   if (m < W) {
     for (int w = W / 2; w; w /= 2)
       for (int l = 0; l < w && l + w < m; l++) v[l] = OP(v[l], v[l + w]);
-  } else {
-    for (int w = W / 2; w; w /= 2)
-      for (int l = 0; l < w; l++) v[l] = OP(v[l], v[l + w]);
+  } else { /* loops of known lengths, which are vectorised */
+    HALVE(32)
+    HALVE(16)
+    HALVE(8)
+    HALVE(4)
+    HALVE(2)
+    HALVE(1)
   }
   *(A *)to = v[0];
 }
@@ -28,6 +35,7 @@ static void JOIN(ACC, join)(char *to, const char *with, int64_t n) {
   for (int64_t j = 0; j < n; j++) a[j] = OP(a[j], b[j]);
 }
 
+#undef HALVE
 #undef ACC
 #ifndef NAME /* else reduction_template.h goes on with them */
 #undef A
