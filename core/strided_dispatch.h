@@ -64,9 +64,9 @@ ST_API st_status st_call_converted(const st_op *op, const char *declared,
  * once op has been called. st_shortcut_call needs no dispatch where the
  * arguments are tensors in the CPU's memory without gradients, and the thread
  * records and observes nothing. A number may stand for a Tensor. True with
- * *status ST_OK or NO_MEMORY. False, with nothing done, for all other calls,
- * for those that fail for another reason, and once st_registry_epoch has
- * increased: then call the operator. */
+ * *status ST_OK, NO_MEMORY or INTERRUPTED. False, with nothing done, for all
+ * other calls, for those that fail for another reason, and once
+ * st_registry_epoch has increased: then call the operator. */
 ST_API bool st_has_shortcuts(void); /* false if the environment has
                                        STRIDED_SHORTCUTS=0 */
 ST_API void st_shortcut_find(const st_op *op, st_shortcut *out);

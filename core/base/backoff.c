@@ -8,7 +8,9 @@
  * runs its loops alone until they have taken as long as waking took last time;
  * only then it wakes the team, whose members are there for the loops that
  * follow. A loop that comes alone never waits for sleepers, and a sequence of
- * loops takes at most twice its time in the beginning.
+ * loops takes at most twice its time in the beginning. The scheduler may wake a
+ * member on the caller's processor while others are idle, and correct that ms
+ * later; such a member moves to another one.
  *
  * On a busy machine a member may wait some milliseconds for a processor, a
  * thousand times the run time of a small job. The time that regions save,
@@ -21,7 +23,9 @@
 
 #include "base/backoff.h"
 
+#include <sched.h>
 #include <stdatomic.h>
+#include <string.h>
 
 enum {
   AWAKE_NS = 4000000,  /* after a region, members spin at least that long */
@@ -57,6 +61,32 @@ void st__ran_alone(int64_t start, int64_t end) {
   thread_loops.alone += end - start;
   thread_loops.last_loop = end;
 }
+
+#ifdef __linux__
+int st__processor(void) { return sched_getcpu(); }
+
+/* It excludes that processor for a moment; a change of its affinity from
+ * outside in that moment is lost. */
+void st__leave_processor(int processor) {
+  const int own = sched_getcpu();
+  cpu_set_t allowed, others;
+  if (own < 0 || own != processor ||
+      sched_getaffinity(0, sizeof allowed, &allowed)) {
+    return;
+  }
+  others = allowed;
+  CPU_CLR(own, &others);
+  if (CPU_COUNT(&others) == 0) return;
+  sched_setaffinity(0, sizeof others, &others);
+  if (sched_setaffinity(0, sizeof allowed, &allowed)) { /* no longer allowed */
+    memset(&allowed, 0xff, sizeof allowed);
+    sched_setaffinity(0, sizeof allowed, &allowed);
+  }
+}
+#else
+int st__processor(void) { return -1; }
+void st__leave_processor(int processor) { (void)processor; }
+#endif
 
 /* -- Members that wait for a processor ------------------------------------ */
 
@@ -98,7 +128,8 @@ void st__region_ended(const st__region *r) {
   const bool slept = is_asleep(r->start);
   const int64_t took = r->arrival - r->start;
   if (slept) waking = took < MOST_WAKING_NS ? took : MOST_WAKING_NS;
-  if (!balance(r->lost) && r->lost >= LATE_NS) extend_backoff(r);
+  const int64_t lost = r->lost - (slept ? waking : 0);
+  if (!balance(lost) && lost >= LATE_NS) extend_backoff(r);
   thread_loops.last_region = thread_loops.last_loop = r->end;
   thread_loops.alone = 0;
 }

@@ -18,4 +18,10 @@ typedef struct st__region { int64_t start, arrival, end, lost; } st__region;
 
 void st__region_ended(const st__region *r);
 
+/* The processor that the calling thread runs on, or -1. */
+int st__processor(void);
+/* Moves the calling thread to another processor if it runs on this one and may
+ * run on others. */
+void st__leave_processor(int processor);
+
 #endif

@@ -105,6 +105,7 @@ static struct {
 static int64_t peak;        /* of all kinds; under the mutex */
 static struct {
   block *blocks[CLASSES];
+  int64_t n[CLASSES];       /* of blocks */
   uint64_t used[CLASSES];   /* the time of the last use, in uses */
   uint64_t now;
   _Atomic int64_t bytes;
@@ -244,6 +245,7 @@ static void *take_shared(int k, size_t size) {
   block *b = shared.blocks[k];
   if (b) {
     shared.blocks[k] = b->next;
+    shared.n[k]--;
     shared.used[k] = ++shared.now;
     counter_add(&shared.bytes, -(int64_t)size);
   }
@@ -251,8 +253,7 @@ static void *take_shared(int k, size_t size) {
   return b;
 }
 
-/* The class with blocks that was not used for longest, or -1. Under the
- * mutex. */
+/* The class with blocks that was not used for longest. Under the mutex. */
 static int oldest_class(void) {
   int oldest = -1;
   for (int k = 0; k < CLASSES; k++) {
@@ -262,19 +263,29 @@ static int oldest_class(void) {
   return oldest;
 }
 
-/* Takes blocks of old classes out until `bytes` are cached at most, or only
- * class k is left. Under the mutex. */
+/* Takes blocks of a class out until `bytes` are cached at most, and puts them
+ * before the list. Under the mutex. */
+static block *evict_from(int class, int64_t bytes, block *list) {
+  const int64_t size = (int64_t)size_of_class(class);
+  while (shared.blocks[class] && get(&shared.bytes) > bytes) {
+    block *b = shared.blocks[class];
+    shared.blocks[class] = b->next;
+    shared.n[class]--;
+    counter_add(&shared.bytes, -size);
+    b->next = list;
+    b->class = class;
+    list = b;
+  }
+  return list;
+}
+
+/* Takes blocks of old classes out until `bytes` are cached at most; none if
+ * those of class k alone are more. Under the mutex. */
 static block *evict(int64_t bytes, int k) {
   block *list = NULL;
+  if (shared.n[k] * (int64_t)size_of_class(k) > bytes) return NULL;
   while (get(&shared.bytes) > bytes) {
-    const int oldest = oldest_class();
-    if (oldest < 0 || oldest == k) break;
-    block *b = shared.blocks[oldest];
-    shared.blocks[oldest] = b->next;
-    counter_add(&shared.bytes, -(int64_t)size_of_class(oldest));
-    b->next = list;
-    b->class = oldest;
-    list = b;
+    list = evict_from(oldest_class(), bytes, list);
   }
   return list;
 }
@@ -290,6 +301,7 @@ static bool keep_shared(int k, size_t size, block *b) {
   if (keeps) {
     b->next = shared.blocks[k];
     shared.blocks[k] = b;
+    shared.n[k]++;
     counter_add(&shared.bytes, (int64_t)size);
   }
   pthread_mutex_unlock(&mutex);
@@ -328,6 +340,7 @@ static void trim(void) {
   pthread_mutex_lock(&mutex);
   memcpy(lists, shared.blocks, sizeof lists);
   memset(shared.blocks, 0, sizeof shared.blocks);
+  memset(shared.n, 0, sizeof shared.n);
   counter_add(&shared.bytes, -get(&shared.bytes));
   pthread_mutex_unlock(&mutex);
   for (int k = 0; k < CLASSES; k++) {

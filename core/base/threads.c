@@ -349,6 +349,7 @@ typedef struct job {
   _Atomic int finished; /* members, the caller not counted */
   _Atomic int64_t arrival; /* of the last member */
   int caller_cpu;
+  int forks;               /* generation, when the region began */
   _Atomic int64_t next[MAX_THREADS]; /* next piece, for each share */
 } job;
 
@@ -401,12 +402,20 @@ static void update_cost(job *j, int64_t cost) {
   while (cost < old && !atomic_compare_exchange_weak(&j->cost, &old, cost)) {}
 }
 
+/* The other members do not exist in the child, so the region cannot end. */
+static void abort_forked_child(void) {
+  fputs("strided: a child that was forked inside a parallel region must exit "
+        "there\n", stderr);
+  abort();
+}
+
 /* The caller waits here because the end of a region does not ask whether to
  * stop, and spins. A member that was woken on the caller's processor runs when
  * the caller sleeps; otherwise at the scheduler's next tick, ms later. */
 static void await_members(const job *j) {
   const int others = omp_get_num_threads() - 1;
   for (const int64_t start = st__now(); j->finished < others;) {
+    if (generation != j->forks) abort_forked_child();
     if (j->may_stop && st__stops()) return;
     if (st__now() - start < YIELDS_NS) sched_yield();
     else nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
@@ -445,53 +454,26 @@ static bool has_work_left(const job *j) {
 
 /* -- The team ------------------------------------------------------------- */
 
-/* The other members do not exist in the child, so the region cannot end. */
-static void abort_forked_child(void) {
-  fputs("strided: a child that was forked inside a parallel region must exit "
-        "there\n", stderr);
-  abort();
-}
-
-/* A scheduler may wake a member on the caller's processor while others are
- * idle, and correct that ms later. Such a member moves to another one. */
-#ifdef __linux__
-static void leave_caller(int caller_cpu) {
-  const int cpu = sched_getcpu();
-  cpu_set_t allowed, others;
-  if (cpu < 0 || cpu != caller_cpu ||
-      sched_getaffinity(0, sizeof allowed, &allowed)) {
-    return;
-  }
-  others = allowed;
-  CPU_CLR(cpu, &others);
-  if (CPU_COUNT(&others) == 0) return;
-  sched_setaffinity(0, sizeof others, &others);
-  sched_setaffinity(0, sizeof allowed, &allowed);
-}
-#else
-static int sched_getcpu(void) { return -1; }
-static void leave_caller(int caller_cpu) { (void)caller_cpu; }
-#endif
-
-static void run_member(job *j, int forks) {
+static void run_member(job *j) {
   const int own = omp_get_thread_num();
-  if (own > 0) leave_caller(j->caller_cpu);
+  if (own > 0) st__leave_processor(j->caller_cpu);
   work(j, own);
-  if (generation != forks) abort_forked_child();
+  if (generation != j->forks) abort_forked_child();
 }
 
 static void run_team(job *j) {
   const int64_t start = st__now();
-  const int members = grow_team(j->shares), forks = generation;
+  const int members = grow_team(j->shares);
+  j->forks = generation;
   if (members == 1) {
     work(j, 0);
     return;
   }
-  j->caller_cpu = sched_getcpu();
+  j->caller_cpu = st__processor();
 #if ST_OPENMP
   #pragma omp parallel num_threads(members)
 #endif
-  run_member(j, forks);
+  run_member(j);
   st__region region = {start, j->arrival, st__now(), 0};
   region.lost = region.end - start - j->done * j->cost;
   st__region_ended(&region);

@@ -74,8 +74,8 @@ const st_op *st__registration_op(const st_registration *r);
 void st__unregister(st_registration **r);
 
 /* What a kernel does for common arguments: Note [Shortcuts]. True with *status
- * ST_OK or NO_MEMORY; false, with nothing done, if the kernel must be called.
- * A st_shortcut_fn. */
+ * ST_OK, NO_MEMORY or INTERRUPTED; false, with nothing done, if the kernel must
+ * be called. A st_shortcut_fn. */
 #define ST_SHORTCUT(name)                                            \
   bool name(__attribute__((unused)) const st_call *call,            \
             const st_value *args, st_value *rets, st_status *status)
@@ -232,8 +232,8 @@ st_status st__route_leave(st_route *r, st_status status);
 /* Shortcuts: Note [Shortcuts]. st__shortcut_find gives one with run NULL if
  * there is none, and epoch 0 if there may be one after the next call of op.
  * args of st__shortcut_call are all arguments of the schema, of its types, but
- * a Tensor may be a number. True with the call's status, ST_OK or NO_MEMORY;
- * false: nothing was done. */
+ * a Tensor may be a number. True with the call's status, ST_OK, NO_MEMORY or
+ * INTERRUPTED; false: nothing was done. */
 void st__shortcut_find(const st_op *op, st_shortcut *out);
 bool st__shortcut_serves(const st_shortcut *s, const st_value *args);
 bool st__shortcut_call(const st_shortcut *s, const st_value *args,

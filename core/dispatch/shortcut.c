@@ -17,10 +17,10 @@
  * register for those are called, too.
  *
  * A shortcut that cannot serve its arguments, or that would fail for another
- * reason than missing memory, does nothing. The caller then calls the operator,
- * whose kernel has the checks and the messages. The results are the same, bit
- * for bit. STRIDED_SHORTCUTS=0 in the environment disables shortcuts, to
- * compare them with the usual path.
+ * reason than missing memory or an interrupt, does nothing. The caller then
+ * calls the operator, whose kernel has the checks and the messages. The results
+ * are the same, bit for bit. STRIDED_SHORTCUTS=0 in the environment disables
+ * shortcuts, to compare them with the usual path.
  */
 
 #include <stdlib.h>

@@ -111,6 +111,7 @@ static void two_fork_at_once(void) {
 
 static meeting inside;
 static int children, well;
+static _Atomic int naps;
 static bool returns;
 
 static void compute_for_good_alone(void) {
@@ -121,11 +122,15 @@ static void compute_for_good_alone(void) {
   CHECK(is_well(compute_alone));
 }
 
-/* Once, and only where the team has come. */
+/* Once, and only where the team has come. A child returns while the other
+ * member is still at work in the parent. */
 static void fork_inside(void *unused, int64_t begin, int64_t end) {
   (void)unused;
   meet(&inside, begin, end);
-  if (!pthread_equal(inside.caller, pthread_self())) return;
+  if (!pthread_equal(inside.caller, pthread_self())) {
+    if (returns && naps++ == 0) usleep(200000);
+    return;
+  }
   if (inside.others == 0 || children++ > 0) return;
   if (!returns) {
     well += is_well(compute_for_good_alone);

@@ -62,9 +62,9 @@ static inline c128 scalar_complex(st_scalar s) {
 
 /* c = alpha x + beta c for L elements. */
 #define STORE_TILE(s, T, L)                                                 \
-  static inline void store_##s##_##L(char *c, v_##s##_##L x, T alpha,       \
-                                     T beta) {                              \
-    v_##s##_##L *out = (v_##s##_##L *)c;                                    \
+  static inline void store_##s##_##L(char *c, const v_##s##_##L *sum,       \
+                                     T alpha, T beta) {                     \
+    v_##s##_##L *out = (v_##s##_##L *)c, x = *sum;                          \
     if (alpha != 1) x *= alpha;                                             \
     if (beta != 0) x += beta * *out;                                        \
     *out = x; }
@@ -87,10 +87,10 @@ static inline c128 scalar_complex(st_scalar s) {
       x1 += *(const T *)(a1 + at) * y;                                      \
       x2 += *(const T *)(a2 + at) * y;                                      \
       x3 += *(const T *)(a3 + at) * y; }                                    \
-    store_##s##_##L(c, x, alpha, beta);                                     \
-    if (rows > 1) store_##s##_##L(c + st[3], x1, alpha, beta);              \
-    if (rows > 2) store_##s##_##L(c + 2 * st[3], x2, alpha, beta);          \
-    if (rows > 3) store_##s##_##L(c + 3 * st[3], x3, alpha, beta); }
+    store_##s##_##L(c, &x, alpha, beta);                                    \
+    if (rows > 1) store_##s##_##L(c + st[3], &x1, alpha, beta);             \
+    if (rows > 2) store_##s##_##L(c + 2 * st[3], &x2, alpha, beta);         \
+    if (rows > 3) store_##s##_##L(c + 3 * st[3], &x3, alpha, beta); }
 
 /* All rows of L columns. */
 #define TILES(s, T, L)                                                      \

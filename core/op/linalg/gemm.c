@@ -321,7 +321,9 @@ static bool needs_transpose(const matrix *c) {
   return c->rows == 1 || (c->cols > 1 && c->col != 1 && c->row == 1);
 }
 
-/* True if the kernel finds contiguous rows in the transposed product only. */
+/* True if the kernel finds contiguous rows in the transposed product only. For
+ * a small product: a large one of one row is shared among threads by rows of
+ * the transposed one. */
 static bool is_better_transposed(const product *p) {
   const bool is_good = p->c.cols == 1 || (p->c.col == 1 && p->b.col == 1);
   return !is_good && (p->c.rows == 1 || (p->c.row == 1 && p->a.row == 1));
@@ -341,7 +343,9 @@ static st_status run_blas(product *p, int64_t grain) {
 
 static st_status run(product *p) {
   const bool blas = is_blas(p);
-  if (blas ? needs_transpose(&p->c) : is_better_transposed(p)) transpose(p);
+  if (is_small(p) ? is_better_transposed(p) : needs_transpose(&p->c)) {
+    transpose(p);
+  }
   const int64_t each = volume(p) + 1;
   const int64_t grain = ST_GRAIN / each + 1;
   if (blas) {

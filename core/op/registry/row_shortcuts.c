@@ -14,7 +14,7 @@
 #include "tensor/view.h"
 
 static bool is_served(st_status status) {
-  return status == ST_OK || status == ST_NO_MEMORY;
+  return status == ST_OK || status == ST_NO_MEMORY || status == ST_INTERRUPTED;
 }
 
 /* -- Whole kinds of rows -------------------------------------------------- */
@@ -27,21 +27,26 @@ static ST_SHORTCUT(make_view) {
   return is_served(*status);
 }
 
-/* False for a number in the place of a tensor, too. */
+enum { MOST_STEPS = 1 << 20 }; /* of a call that cannot be interrupted */
+
+/* True if the tensors have up to ST_GRAIN elements each and the product of
+ * their numbers is small: it bounds the elements of broadcast operands, and the
+ * multiplications of a matrix product. False for a number in the place of a
+ * tensor, too. */
 static bool are_small(uint64_t tensor_args, const st_value *args) {
-  int64_t left = ST_GRAIN;
+  int64_t steps = 1;
   for (; tensor_args; tensor_args &= tensor_args - 1) {
     const st_value *v = &args[__builtin_ctzll(tensor_args)];
     if (v->tag == ST_TAG_NONE) continue;
-    if (v->tag != ST_TAG_TENSOR) return false;
-    if (v->u.tensor->numel > left) return false;
-    left -= v->u.tensor->numel;
+    if (v->tag != ST_TAG_TENSOR || v->u.tensor->numel > ST_GRAIN) return false;
+    steps *= v->u.tensor->numel > 0 ? v->u.tensor->numel : 1;
+    if (steps > MOST_STEPS) return false;
   }
   return true;
 }
 
-/* A structured operator that fails has written nothing but its own results. It
- * does not warn, and does not take long for small tensors. */
+/* A structured operator that fails has written nothing but its own results, and
+ * it does not warn. */
 static ST_SHORTCUT(run_structured) {
   const st_structured_ctx *ctx = call->ctx;
   if (ctx->direct_inputs && st__direct_call(ctx, args, rets, status)) {
@@ -136,11 +141,11 @@ static ST_SHORTCUT(make_zeros) {
   *status = new_tensor(args, args + 1, &t);
   if (*status != ST_OK) return is_served(*status);
   if (!st__last_block_is_zero()) {
-    if (numel > FEW && st__fill(t, st__scalar_int(0)) != ST_OK) {
+    if (numel > FEW) {
       st__tensor_release(&t);
       return false;
     }
-    if (numel > 0 && numel <= FEW) memset(st__data(t), 0, t->storage->nbytes);
+    if (numel > 0) memset(st__data(t), 0, t->storage->nbytes);
   }
   rets[0] = st__of_tensor(t);
   return true;
@@ -176,6 +181,16 @@ static int find(const st_structured_ctx *ctx) {
   return -1;
 }
 
+/* True if the work of a call depends on its tensors alone: no integer is the
+ * size of a result. Some that take a string call other operators. */
+static bool depends_on_tensors(const st_schema *s) {
+  for (int i = 0; i < s->nargs; i++) {
+    const st_type type = s->args[i].type;
+    if (type == ST_TYPE_INT || type == ST_TYPE_STRING) return false;
+  }
+  return true;
+}
+
 static st_shortcut_fn function_of(const st_structured_ctx *ctx,
                                   const st_schema *s) {
   const int i = find(ctx);
@@ -188,7 +203,8 @@ static st_shortcut_fn function_of(const st_structured_ctx *ctx,
   const bool is_structured = ctx->row->kind == ST_KIND_STRUCTURED ||
                              ctx->row->kind == ST_KIND_POINTWISE;
   return ctx->direct_inputs > 0 ||
-         (is_structured && ctx->variant == ST_FUNCTIONAL)
+         (is_structured && ctx->variant == ST_FUNCTIONAL &&
+          depends_on_tensors(s))
          ? run_structured : NULL;
 }
 

@@ -248,7 +248,9 @@ bool st__run_shortcut(st__state *h, lua_State *L, const st_shortcut *s,
   st_status status;
   if (!st_shortcut_call(s, args, ret, &status)) return false;
   if (status == ST_OK) return true;
-  if (!st__gc_retry(h, L, &made)) st__raise(h, L, status);
+  if (status != ST_NO_MEMORY || !st__gc_retry(h, L, &made)) {
+    st__raise(h, L, status);
+  }
   return false;
 }
 

@@ -239,8 +239,7 @@ static bool read_plain_item(lua_State *L, int64_t size, st__item *item) {
   if (lua_type(L, -1) == LUA_TNUMBER) {
     const double i = lua_tonumber(L, -1);
     if (!(i >= -size && i <= size) || i != (int64_t)i) return false;
-    item->kind = ST_ITEM_INDEX;
-    item->a = (int64_t)i;
+    *item = (st__item){.kind = ST_ITEM_INDEX, .a = (int64_t)i};
     return st__index_to_c(ST_TYPE_INDEX, &item->a);
   }
   if (!lua_istable(L, -1)) return false;
