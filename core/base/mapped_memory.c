@@ -3,7 +3,10 @@
  * Note [Mapped blocks]
  * A block of 2 MB or more is a mapping of its own, aligned for huge pages. The
  * C library's heap would give it pages that were in use before, which stay
- * small. A new mapping is zero, so st.zeros need not write it.
+ * small. A new mapping is zero, so st.zeros need not write it. The gap that
+ * alignment leaves between blocks matters: the operands of a map that are
+ * exactly 256 MB apart take turns in the same banks of memory, and 67M elements
+ * of a + b took 56 ms instead of 24.
  *
  * Note [Memory of the start]
  * st_init makes some thousand small objects that live as long as the process.
@@ -34,7 +37,7 @@ static size_t mapped_bytes(size_t size) {
   return round_up(size, (size_t)sysconf(_SC_PAGESIZE));
 }
 
-/* Maps more than needed and unmaps what is before and behind. */
+/* Maps a huge page more than needed and unmaps what is before and behind. */
 static char *map_aligned(size_t size) {
   char *p = map(size + ST_MAPPED_MIN);
   if (!p) return NULL;
@@ -44,17 +47,10 @@ static char *map_aligned(size_t size) {
   return at;
 }
 
-/* The kernel may align large mappings itself. */
 void *st__map_block(size_t size) {
   const size_t bytes = mapped_bytes(size);
-  char *p = map(bytes);
-  if (p && (uintptr_t)p % ST_MAPPED_MIN != 0) {
-    char *aligned = map_aligned(bytes);
-    if (aligned) {
-      munmap(p, bytes);
-      p = aligned;
-    }
-  }
+  char *p = map_aligned(bytes);
+  if (!p) p = map(bytes);
   if (p) madvise(p, bytes, MADV_HUGEPAGE);
   return p;
 }
