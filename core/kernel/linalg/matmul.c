@@ -103,51 +103,36 @@ static inline c128 scalar_complex(st_scalar s) {
                      data[2] + at * (int64_t)sizeof(T), st, rows - i, k,    \
                      alpha, beta); }
 
-TILES(f32, float, 16)
-TILES(f32, float, 8)
-TILES(f32, float, 4)
-TILES(f32, float, 2)
-TILES(f32, float, 1)
-TILES(f64, double, 8)
-TILES(f64, double, 4)
-TILES(f64, double, 2)
-TILES(f64, double, 1)
-
 #define RUN_TILES(s, T, L)                                                  \
   for (; n0 - at >= L && L * (int)sizeof(T) <= WIDE; at += L)               \
     tiles_##s##_##L(data, st, at, n1, k, alpha, beta);
 
-/* False if a tile cannot be used. The caller has few elements. */
-static bool tiles_f32(char **data, const int64_t *st, int64_t n0, int64_t n1,
-                      int64_t k, float alpha, float beta) {
-  int64_t at = 0;
-  const bool is_row = st[0] == sizeof(float) && st[2] == sizeof(float);
-  if (n0 > 1 && !is_row) return false;
-  RUN_TILES(f32, float, 16)
-  RUN_TILES(f32, float, 8)
-  RUN_TILES(f32, float, 4)
-  RUN_TILES(f32, float, 2)
-  RUN_TILES(f32, float, 1)
-  return true;
-}
+/* A whole product; false if its rows are not contiguous. */
+#define TILED(s, T)                                                         \
+  TILES(s, T, 16)                                                           \
+  TILES(s, T, 8)                                                            \
+  TILES(s, T, 4)                                                            \
+  TILES(s, T, 2)                                                            \
+  TILES(s, T, 1)                                                            \
+  static bool tiled_##s(char **data, const int64_t *st, int64_t n0,         \
+                        int64_t n1, int64_t k, T alpha, T beta) {           \
+    const bool is_row = st[0] == sizeof(T) && st[2] == sizeof(T);           \
+    int64_t at = 0;                                                         \
+    if (n0 > 1 && !is_row) return false;                                    \
+    RUN_TILES(s, T, 16)                                                     \
+    RUN_TILES(s, T, 8)                                                      \
+    RUN_TILES(s, T, 4)                                                      \
+    RUN_TILES(s, T, 2)                                                      \
+    RUN_TILES(s, T, 1)                                                      \
+    return true; }
 
-static bool tiles_f64(char **data, const int64_t *st, int64_t n0, int64_t n1,
-                      int64_t k, double alpha, double beta) {
-  int64_t at = 0;
-  const bool is_row = st[0] == sizeof(double) && st[2] == sizeof(double);
-  if (n0 > 1 && !is_row) return false;
-  RUN_TILES(f64, double, 8)
-  RUN_TILES(f64, double, 4)
-  RUN_TILES(f64, double, 2)
-  RUN_TILES(f64, double, 1)
-  return true;
-}
-
-#define NO_TILES(data, st, n0, n1, k, alpha, beta) false
+TILED(f32, float)
+TILED(f64, double)
+#define NOT_TILED(data, st, n0, n1, k, alpha, beta) false
 
 /* -- Products ------------------------------------------------------------- */
 
-#define PRODUCT(s, T, A, MULT, SCALAR, TILES)                               \
+#define PRODUCT(s, T, A, MULT, SCALAR, SMALL)                               \
   ROW_TIMES(s, T, A, MULT)                                                  \
   static void matmul_##s(char **data, const int64_t *st, int64_t n0,        \
                          int64_t n1, const void *ctx) {                     \
@@ -155,7 +140,7 @@ static bool tiles_f64(char **data, const int64_t *st, int64_t n0, int64_t n1,
     A acc[PART], alpha = (A)SCALAR(w->alpha), beta = (A)SCALAR(w->beta);    \
     int64_t left = 16 * PERIOD;                                             \
     if (n0 < FEW && n1 < FEW && w->k < FEW &&                               \
-        TILES(data, st, n0, n1, w->k, alpha, beta)) return;                 \
+        SMALL(data, st, n0, n1, w->k, alpha, beta)) return;                 \
     for (int64_t p = 0, n; p < n0; p += n) {                                \
       n = n0 - p < PART ? n0 - p : PART;                                    \
       for (int64_t i = 0; i < n1; i++) {                                    \
@@ -169,15 +154,15 @@ static bool tiles_f64(char **data, const int64_t *st, int64_t n0, int64_t n1,
           T *out = (T *)c;                                                  \
           *out = (T)(beta == 0 ? sum : sum + MULT(beta, (A)*out)); } } } }
 
-PRODUCT(u8, uint8_t, uint32_t, MUL, scalar_int, NO_TILES)
-PRODUCT(i8, int8_t, uint32_t, MUL, scalar_int, NO_TILES)
-PRODUCT(i16, int16_t, uint32_t, MUL, scalar_int, NO_TILES)
-PRODUCT(i32, int32_t, uint32_t, MUL, scalar_int, NO_TILES)
-PRODUCT(i64, int64_t, uint64_t, MUL, scalar_int, NO_TILES)
-PRODUCT(f32, float, float, MUL, scalar_real, tiles_f32)
-PRODUCT(f64, double, double, MUL, scalar_real, tiles_f64)
-PRODUCT(c64, c64, c64, st_cmulf, scalar_complex, NO_TILES)
-PRODUCT(c128, c128, c128, st_cmul, scalar_complex, NO_TILES)
+PRODUCT(u8, uint8_t, uint32_t, MUL, scalar_int, NOT_TILED)
+PRODUCT(i8, int8_t, uint32_t, MUL, scalar_int, NOT_TILED)
+PRODUCT(i16, int16_t, uint32_t, MUL, scalar_int, NOT_TILED)
+PRODUCT(i32, int32_t, uint32_t, MUL, scalar_int, NOT_TILED)
+PRODUCT(i64, int64_t, uint64_t, MUL, scalar_int, NOT_TILED)
+PRODUCT(f32, float, float, MUL, scalar_real, tiled_f32)
+PRODUCT(f64, double, double, MUL, scalar_real, tiled_f64)
+PRODUCT(c64, c64, c64, st_cmulf, scalar_complex, NOT_TILED)
+PRODUCT(c128, c128, c128, st_cmul, scalar_complex, NOT_TILED)
 
 /* -- The table ------------------------------------------------------------ */
 
