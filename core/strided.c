@@ -34,11 +34,11 @@ static st_status start_status;
 static char start_message[512];
 
 static st_status start_all(void) {
-  st__open_start();
+  st__open_startup_memory();
   st_status status = st__dispatch_init();
   if (status == ST_OK) status = st__register_operators();
   if (status == ST_OK) status = st__register_derivatives();
-  st__close_start();
+  st__close_startup_memory();
   return status;
 }
 

@@ -100,14 +100,15 @@ static int64_t backoff_until(int64_t now) {
   return enough < backoff_end ? enough : backoff_end;
 }
 
-/* False if there is less credit than the region has lost. */
-static bool balance(int64_t lost) {
+/* Pays a loss with credit, or adds what was saved (lost < 0) to it. False if
+ * there was too little. */
+static bool pay(int64_t lost) {
   const int64_t left = credit - lost;
   credit = left < 0 ? 0 : left < MOST_CREDIT_NS ? left : MOST_CREDIT_NS;
   return left >= 0;
 }
 
-static void extend_backoff(const st__region *r) {
+static void extend_backoff(const st_region *r) {
   const bool again = r->start - backoff_end < BACKOFF_RESET_NS;
   const int old = backoff_multiple;
   const int times = !again ? 8 : old < 64 ? 2 * old : 128;
@@ -124,12 +125,12 @@ int64_t st__alone_until(int64_t now) {
   return asleep > backoff ? asleep : backoff;
 }
 
-void st__region_ended(const st__region *r) {
+void st__region_ended(const st_region *r) {
   const bool slept = is_asleep(r->start);
   const int64_t took = r->arrival - r->start;
   if (slept) waking = took < MOST_WAKING_NS ? took : MOST_WAKING_NS;
   const int64_t lost = r->lost - (slept ? waking : 0);
-  if (!balance(lost) && lost >= LATE_NS) extend_backoff(r);
+  if (!pay(lost) && lost >= LATE_NS) extend_backoff(r);
   thread_loops.last_region = thread_loops.last_loop = r->end;
   thread_loops.alone = 0;
 }

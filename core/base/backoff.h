@@ -14,9 +14,9 @@ void st__ran_alone(int64_t start, int64_t end);
 /* The calling thread's team has run a loop, whose last member began at
  * `arrival`. lost: the time that it took in excess of what the caller alone
  * would have needed. */
-typedef struct st__region { int64_t start, arrival, end, lost; } st__region;
+typedef struct st_region { int64_t start, arrival, end, lost; } st_region;
 
-void st__region_ended(const st__region *r);
+void st__region_ended(const st_region *r);
 
 /* The processor that the calling thread runs on, or -1. */
 int st__processor(void);

@@ -8,7 +8,7 @@
  * exactly 256 MB apart take turns in the same banks of memory, and 67M elements
  * of a + b took 56 ms instead of 24.
  *
- * Note [Memory of the start]
+ * Note [Memory for start-up]
  * st_init makes some thousand small objects that live as long as the process.
  * Each page of the C library's heap that they use for the first time would be
  * a fault, which takes longer than what is done with the page. So they come
@@ -57,14 +57,14 @@ void *st__map_block(size_t size) {
 
 void st__unmap_block(void *p, size_t size) { munmap(p, mapped_bytes(size)); }
 
-/* -- The memory of the start ---------------------------------------------- */
+/* -- Memory for start-up -------------------------------------------------- */
 
 enum { START_BYTES = 704 << 10 };
 
 static struct {
   char *memory, *end;
   char *free;    /* the next object, or NULL: closed */
-} start;
+} startup;
 
 void st__populate(void *p, size_t n) {
 #ifdef MADV_POPULATE_WRITE
@@ -77,32 +77,32 @@ void st__populate(void *p, size_t n) {
 #endif
 }
 
-void st__open_start(void) {
-  if (!ST_BLOCK_CACHE || !(start.memory = map(START_BYTES))) return;
-  start.free = start.memory;
-  start.end = start.memory + START_BYTES;
-  st__populate(start.memory, START_BYTES);
+void st__open_startup_memory(void) {
+  if (!ST_BLOCK_CACHE || !(startup.memory = map(START_BYTES))) return;
+  startup.free = startup.memory;
+  startup.end = startup.memory + START_BYTES;
+  st__populate(startup.memory, START_BYTES);
 }
 
 /* Returns what is left. */
-void st__close_start(void) {
-  if (!start.free) return;
+void st__close_startup_memory(void) {
+  if (!startup.free) return;
   const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-  char *used = (char *)round_up((uintptr_t)start.free, page);
-  if (used < start.end) munmap(used, (size_t)(start.end - used));
-  start.end = used;
-  start.free = NULL;
+  char *used = (char *)round_up((uintptr_t)startup.free, page);
+  if (used < startup.end) munmap(used, (size_t)(startup.end - used));
+  startup.end = used;
+  startup.free = NULL;
 }
 
-void *st__start_object(size_t n) {
-  char *p = start.free;
+void *st__startup_alloc(size_t n) {
+  char *p = startup.free;
   const size_t size = round_up(n ? n : 1, 16);
-  if (!p || size > (size_t)(start.end - p)) return NULL;
-  start.free += size;
+  if (!p || size > (size_t)(startup.end - p)) return NULL;
+  startup.free += size;
   return p;
 }
 
-bool st__is_of_start(const void *p) {
-  return (uintptr_t)p - (uintptr_t)start.memory <
-         (uintptr_t)(start.end - start.memory);
+bool st__is_startup_memory(const void *p) {
+  return (uintptr_t)p - (uintptr_t)startup.memory <
+         (uintptr_t)(startup.end - startup.memory);
 }

@@ -1,5 +1,5 @@
 /* Memory that the kernel maps for the engine alone: large blocks (Note [Mapped
- * blocks]) and the objects of st_init (Note [Memory of the start]).
+ * blocks]) and the objects of st_init (Note [Memory for start-up]).
  */
 #ifndef ST_BASE_MAPPED_MEMORY_H
 #define ST_BASE_MAPPED_MEMORY_H
@@ -17,11 +17,12 @@ void st__unmap_block(void *p, size_t size);
  * by one as they are used. */
 void st__populate(void *p, size_t n);
 
-/* Between these two calls st__start_object returns memory, 16-byte aligned,
- * which is never freed; NULL once it is used up, before and behind. */
-void st__open_start(void);
-void st__close_start(void);
-void *st__start_object(size_t n);
-bool st__is_of_start(const void *p);
+/* Between these two calls st__startup_alloc returns memory, 16-byte aligned,
+ * which belongs to the process for ever and must not be freed. NULL when it is
+ * used up, before the first call and after the second. */
+void st__open_startup_memory(void);
+void st__close_startup_memory(void);
+void *st__startup_alloc(size_t n);
+bool st__is_startup_memory(const void *p);
 
 #endif

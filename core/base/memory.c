@@ -389,7 +389,7 @@ static void *find_block(cache *c, bool is_plain, size_t n) {
   c->is_zero = false;
   if (n > MAX_BLOCK_BYTES || !is_allowed(c, n)) return NULL;
   if (is_plain) {
-    void *p = st__start_object(n);
+    void *p = st__startup_alloc(n);
     return p ? p : malloc(n ? n : 1);
   }
   const int k = class_of(n, &size);
@@ -468,7 +468,7 @@ void st__free(st_mem_kind kind, void *p, size_t n) {
   st__count(kind, -1, -(int64_t)n);
   if (is_charged(kind)) st__limits_credit_scratch(n);
   if (!uses_malloc(kind)) st__free_block(p, n);
-  else if (!st__is_of_start(p)) free(p);
+  else if (!st__is_startup_memory(p)) free(p);
 }
 
 char *st__strndup(st_mem_kind kind, const char *s, size_t n) {

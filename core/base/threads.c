@@ -474,7 +474,7 @@ static void run_team(job *j) {
   #pragma omp parallel num_threads(members)
 #endif
   run_member(j);
-  st__region region = {start, j->arrival, st__now(), 0};
+  st_region region = {start, j->arrival, st__now(), 0};
   region.lost = region.end - start - j->done * j->cost;
   st__region_ended(&region);
 }
