@@ -1,6 +1,7 @@
 /* Kernels with two inputs.
  */
 
+#include "kernel/math/functions.h"
 #include "kernel/math/special.h"
 #include "kernel/math/vec.h"
 
@@ -64,7 +65,7 @@ static inline uint16_t next_half(uint16_t h, float a, float b) {
 /* log(base^a + base^b), from small = base^-|a - b|; scale is log_base(e). */
 #define LOG_ADD(a, b, small, scale) \
   ((a) == (b) && (a) - (a) != 0 ? (a) \
-   : LARGER(a, b) + log1p(small) * (T)(scale))
+   : LARGER(a, b) + F(log1p)(small) * (T)(scale))
 #define BITS(T) (8 * sizeof(T))
 
 /* -- Rows ----------------------------------------------------------------- */

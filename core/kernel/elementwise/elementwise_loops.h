@@ -125,6 +125,57 @@
                 ST_ELEM_##tag, ST_ELEM_##tag, ST_ELEM_##tag)
 #define ST_TERNARY_P_HALF ST_TERNARY_HALF
 
+/* -- Functions of math/functions.def -------------------------------------- */
+
+/* The end of a block that does not fill a vector is padded with zeros: for a
+ * few elements, a vector costs less than so many numbers. */
+enum { ST_PAD = 16 };
+
+#define ST_NO_PARAMS(tag) (void)ctx
+#define ST_MATH_LOOP(tag, name, ninputs, params, ...)                        \
+  static __attribute__((noinline)) void name##_##tag##_whole(                \
+    T_##tag *out, const T_##tag *pa, const T_##tag *pb, int64_t n,           \
+    const void *ctx) {                                                       \
+    ST_TYPES(tag);                                                           \
+    params(tag);                                                             \
+    ST_SIMD_FOR(i, n) {                                                      \
+      const T a = pa[i], b = pb[i];                                          \
+      out[i] = ((void)b, (T)(__VA_ARGS__));                                  \
+    }                                                                        \
+  }                                                                          \
+  ST_BODY(name, tag) {                                                       \
+    const int64_t whole = n - n % ST_PAD, rest = n - whole;                  \
+    T_##tag *out = (T_##tag *)p[0];                                          \
+    const T_##tag *a = (const T_##tag *)p[1];                                \
+    const T_##tag *b = (const T_##tag *)p[ninputs];                          \
+    T_##tag x[3][ST_PAD] = {{0}};                                            \
+    if (rest) {                                                              \
+      memcpy(x[0], a + whole, (size_t)rest * sizeof *a);                     \
+      memcpy(x[1], b + whole, (size_t)rest * sizeof *b);                     \
+    }                                                                        \
+    if (whole) name##_##tag##_whole(out, a, b, whole, ctx);                  \
+    if (rest) {                                                              \
+      name##_##tag##_whole(x[2], x[0], x[1], ST_PAD, ctx);                   \
+      memcpy(out + whole, x[2], (size_t)rest * sizeof *out);                 \
+    }                                                                        \
+  }
+#define ST_UNARY_MATH(tag, name, ...)                                        \
+  ST_MATH_LOOP(tag, name, 1, ST_NO_PARAMS, __VA_ARGS__)                      \
+  ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 2,                        \
+                ST_ELEM_##tag, ST_ELEM_##tag)
+#define ST_BINARY_MATH(tag, name, ...)                                       \
+  ST_MATH_LOOP(tag, name, 2, ST_NO_PARAMS, __VA_ARGS__)                      \
+  ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 3,                        \
+                ST_ELEM_##tag, ST_ELEM_##tag, ST_ELEM_##tag)
+#define ST_UNARY_P_MATH(tag, name, ...)                                      \
+  ST_MATH_LOOP(tag, name, 1, ST_PARAMS, __VA_ARGS__)                         \
+  ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 2,                        \
+                ST_ELEM_##tag, ST_ELEM_##tag)
+#define ST_BINARY_P_MATH(tag, name, ...)                                     \
+  ST_MATH_LOOP(tag, name, 2, ST_PARAMS, __VA_ARGS__)                         \
+  ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 3,                        \
+                ST_ELEM_##tag, ST_ELEM_##tag, ST_ELEM_##tag)
+
 /* -- Result of another dtype ---------------------------------------------- */
 
 /* A bool result. */

@@ -2,6 +2,7 @@
  */
 
 #include "kernel/elementwise/expression.h"
+#include "kernel/math/functions.h"
 #include "kernel/math/special.h"
 #include "kernel/math/vec.h"
 
@@ -30,7 +31,7 @@ CLAMP_FLOAT(f8)
 /* A negative eps means no clamping. */
 #define AWAY_FROM_ENDS(x, eps) \
   ((eps) < 0 ? (x) : (x) < (eps) ? (eps) : (x) > 1 - (eps) ? 1 - (eps) : (x))
-#define LOGIT(x) log((x) / (1 - (x)))
+#define ODDS(x) ((x) / (1 - (x)))
 #define CLERP(x, y, w) \
   (cabs(w) < 0.5f ? (x) + ST_CMUL(w, (y) - (x)) \
                   : (y) - ST_CMUL((y) - (x), (T)1 - (w)))

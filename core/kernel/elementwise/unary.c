@@ -1,6 +1,7 @@
 /* Kernels with one input.
  */
 
+#include "kernel/math/functions.h"
 #include "kernel/math/sleef_range.h"
 #include "kernel/math/special.h"
 

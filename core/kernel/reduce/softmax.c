@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "base/threads.h"
-#include "kernel/math/exp.h"
+#include "kernel/math/functions.h"
 #include "kernel/math/half_rows.h"
 #include "kernel/kernel.h"
 
@@ -67,10 +67,10 @@ static const half_type type_bf16 = {st_load_bf16, st_store_bf16};
 
 LINE_MAX(float)
 LINE_SUM(float)
-LINE_STEPS(float, st__expf)
+LINE_STEPS(float, st_exp_f4)
 LINE_MAX(double)
 LINE_SUM(double)
-LINE_STEPS(double, st__exp)
+LINE_STEPS(double, st_exp_f8)
 
 #define LOAD_LINE(s, T)                                                     \
   static inline void load_##s(line_##T *w, const char *p, int64_t step,     \
@@ -186,8 +186,8 @@ SOFTMAX(half, float)
   static void log_softmax_step_##W(back_##W *w, int64_t n, W sum) {         \
     for (int64_t i = 0; i < n; i++) w->g.x[i] -= EXP(w->y.x[i]) * sum; }
 
-BACK_LINES(float, st__expf)
-BACK_LINES(double, st__exp)
+BACK_LINES(float, st_exp_f4)
+BACK_LINES(double, st_exp_f8)
 
 #define BACK_LOAD(s, W)                                                     \
   static void load_back_##s(back_##W *w, char *const *p, const int64_t *st, \

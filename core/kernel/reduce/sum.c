@@ -4,7 +4,7 @@
 
 #include "kernel/reduce/reduction_kernels.h"
 
-#include "kernel/math/exp.h"
+#include "kernel/math/functions.h"
 
 /* -- Accumulators --------------------------------------------------------- */
 
@@ -82,7 +82,7 @@ LOOP(sum_bf16, load_bf16, 2, sum_f32, ADD_f64, IN_ORDER)
 #define NAME sumexp_f64
 #define T f64
 #define A f64
-#define MAP(x, r) st__exp((x) - (r))
+#define MAP(x, r) st_exp_f8((x) - (r))
 #define R f64
 #include "kernel/reduce/reduction_template.h"
 

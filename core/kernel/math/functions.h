@@ -1,0 +1,73 @@
+/* Elementary functions for loops that the compiler vectorises:
+ * st_<name>_f4 and st_<name>_f8 for each row of functions.def.
+ */
+#ifndef ST_KERNEL_MATH_FUNCTIONS_H
+#define ST_KERNEL_MATH_FUNCTIONS_H
+
+#include <stdint.h>
+#include <string.h>
+#include <tgmath.h>
+
+#include "kernel/math/fma.h"
+#include "kernel/math/polynomials.h"
+
+#define ST_BITS_OF(tag, real, bits)                                          \
+  static inline bits st_bits_##tag(real x) {                                 \
+    bits u;                                                                  \
+    memcpy(&u, &x, sizeof u);                                                \
+    return u;                                                                \
+  }                                                                          \
+  static inline real st_real_##tag(bits u) {                                 \
+    real x;                                                                  \
+    memcpy(&x, &u, sizeof x);                                                \
+    return x;                                                                \
+  }
+ST_BITS_OF(f4, float, uint32_t)
+ST_BITS_OF(f8, double, uint64_t)
+#undef ST_BITS_OF
+
+#define FMA(a, b, c) F(fma)(a, b, c)
+#define BITS_OF(x) F(bits)(x)
+#define FROM_BITS(u) F(real)(u)
+#define POLYNOMIAL(p, x, name) ST_POLYNOMIAL_TAG(p, x, name)
+/* Loops that call a function are not vectorised, so it is always inlined. */
+#define ST_FUNCTION(name, params, ...) \
+  ST_INLINE T F(name) params { __VA_ARGS__ }
+
+#define T float
+#define U uint32_t
+#define F(name) st_##name##_f4
+#define K(f4, f8) f4##f
+#define KU(f4, f8) f4##u
+#define ST_POLYNOMIAL_TAG(p, x, name) name##_f4(p, x)
+#include "kernel/math/functions.def"
+#undef T
+#undef U
+#undef F
+#undef K
+#undef KU
+#undef ST_POLYNOMIAL_TAG
+
+#define T double
+#define U uint64_t
+#define F(name) st_##name##_f8
+#define K(f4, f8) f8
+#define KU(f4, f8) f8##u
+#define ST_POLYNOMIAL_TAG(p, x, name) name##_f8(p, x)
+#include "kernel/math/functions.def"
+#undef T
+#undef U
+#undef F
+#undef K
+#undef KU
+#undef ST_POLYNOMIAL_TAG
+#undef ST_FUNCTION
+#undef POLYNOMIAL
+#undef FMA
+#undef BITS_OF
+#undef FROM_BITS
+
+/* The function of a row for the type T of a loop. */
+#define F(name) _Generic((T)0, float: st_##name##_f4, double: st_##name##_f8)
+
+#endif
