@@ -3,8 +3,11 @@
 
 #include "kernel/source.h"
 
+#include <string.h>
+
 #include "kernel/dtype_tags.h"
 #include "kernel/elementwise/expression.h"
+#include "kernel/math/polynomials.h"
 
 typedef struct source {
   uint16_t id, dtypes;      /* dtypes: a bit set */
@@ -24,7 +27,9 @@ typedef struct source {
 
 /* What CLAMP of ternary.c computes. */
 #define CLAMP(x, low, high) FIRST_NAN(x, low, AT_MOST(AT_LEAST(x, low), high))
-#undef INFINITY /* the parser knows the name */
+#undef INFINITY /* the parser knows these names */
+#undef NAN
+#define F(name) st_##name
 
 #define TEXT(...) #__VA_ARGS__
 #define ROW(name, list, ...) \
@@ -56,6 +61,40 @@ static const source sources[] = {
 #include "kernel/elementwise/fused_pairs.def"
 #undef ST_LOOPS
 };
+
+/* -- Functions ------------------------------------------------------------ */
+
+#define ST_FUNCTION(name, params, ...) \
+  {#name, WIDTH, #params, TEXT(__VA_ARGS__)},
+#define POLYNOMIAL(p, x, name) POLYNOMIAL_TAG(p, x, name)
+
+static const st_function_source functions[] = {
+#define WIDTH 4
+#define K(f4, f8) f4##f
+#define KU(f4, f8) f4##u
+#define POLYNOMIAL_TAG(p, x, name) name##_f4(p, x)
+#include "kernel/math/functions.def"
+#undef WIDTH
+#undef K
+#undef KU
+#undef POLYNOMIAL_TAG
+#define WIDTH 8
+#define K(f4, f8) f8
+#define KU(f4, f8) f8##u
+#define POLYNOMIAL_TAG(p, x, name) name##_f8(p, x)
+#include "kernel/math/functions.def"
+};
+
+const st_function_source *st__function_source(const char *name, int width) {
+  const int n = sizeof functions / sizeof *functions;
+  for (int i = 0; i < n; i++) {
+    const st_function_source *f = &functions[i];
+    if (f->width == width && strcmp(f->name, name) == 0) return f;
+  }
+  return NULL;
+}
+
+/* -- Kernels -------------------------------------------------------------- */
 
 enum { NSOURCES = sizeof sources / sizeof *sources };
 

@@ -12,4 +12,15 @@
  * p0, p1, p2. The value is converted to the output's dtype. */
 const char *st__kernel_source(st_kernel_key kernel);
 
+/* A row of math/functions.def as text. */
+typedef struct st_function_source {
+  const char *name;
+  int width;              /* bytes of T: 4 or 8 */
+  const char *parameters; /* as in C, with parentheses */
+  const char *body;
+} st_function_source;
+
+/* NULL if there is none. A call is written st_<name>(...) in all texts. */
+const st_function_source *st__function_source(const char *name, int width);
+
 #endif

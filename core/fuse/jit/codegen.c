@@ -49,6 +49,10 @@ static const uint32_t opcodes[ST_V_COUNT] = {
   [ST_V_XOR] = VXORPS
 };
 
+/* dst = dst * src + rm, and dst = src * rm + dst. */
+#define VFMADD213PS PI(2, 0xa8)
+#define VFMADD231PS PI(2, 0xb8)
+
 static bool is_double(const st_codegen *c) { return c->v->width == 8; }
 
 static bool is_avx512(const st_codegen *c) { return c->x.vector == 64; }
@@ -62,6 +66,10 @@ static uint32_t opcode_of(const st_codegen *c, const st_vector_op *op) {
       return is_double(c) ? ST_X64_OP(2, 1, 0xe6, 0, ST_X64_WHOLE)
                           : PS(0x5b);
     case ST_V_COPY: return VMOVUPS_LOAD;
+    case ST_V_INT_ADD: return is_double(c) ? PI(1, 0xd4) | WIDE : PI(1, 0xfe);
+    case ST_V_INT_SUB: return is_double(c) ? PI(1, 0xfb) | WIDE : PI(1, 0xfa);
+    case ST_V_SHIFT_LEFT: case ST_V_SHIFT_RIGHT:
+      return is_double(c) ? PI(1, 0x73) | WIDE : PI(1, 0x72);
     default: return opcodes[op->code] | (is_double(c) ? DOUBLE : 0);
   }
 }
@@ -259,13 +267,51 @@ static void emit_select(st_codegen *c, const st_vector_op *op, int reg,
   st__x64_evex_masked(&c->x, by_width(c, VBLENDMPS), reg, left, right);
 }
 
+/* The result takes the register of an operand that is not used again; if there
+ * is none, a is copied. */
+static void emit_fma(st_codegen *c, int i) {
+  const st_vector_op *op = &c->v->ops[i];
+  const int a = register_of(c, op->a, i), b = register_of(c, op->b, i);
+  const bool is_sum_last = c->last_use[op->c] == i && c->reg[op->c] != NONE &&
+                           op->c != op->a && op->c != op->b;
+  const st_x64_operand sum = is_sum_last ? in_reg(c->reg[op->c])
+                                         : operand_of(c, op->c, i);
+  const bool is_a_last = c->last_use[op->a] == i && op->a != op->c;
+  const bool is_b_last = c->last_use[op->b] == i && op->b != op->c;
+  int reg = is_sum_last ? sum.reg : is_a_last ? a : b;
+  if (!is_sum_last && !is_a_last && !is_b_last) {
+    reg = st__alloc_register(c, i);
+    st__x64_op(&c->x, VMOVUPS_LOAD, reg, 0, in_reg(a), NONE);
+  }
+  st__free_last_uses(c, op, i);
+  st__assign_register(c, reg, i);
+  if (is_sum_last) {
+    st__x64_op(&c->x, by_width(c, VFMADD231PS), reg, a, in_reg(b), NONE);
+  } else {
+    st__x64_op(&c->x, by_width(c, VFMADD213PS), reg, reg == b ? a : b, sum,
+               NONE);
+  }
+}
+
+static void emit_shift(st_codegen *c, const st_vector_op *op, int reg,
+                       int from) {
+  const int is_left = op->code == ST_V_SHIFT_LEFT;
+  st__x64_op(&c->x, opcode_of(c, op), is_left ? 6 : 2, reg, in_reg(from),
+             op->imm);
+}
+
 static bool is_commutative(const st_vector_op *op) {
   return op->code == ST_V_ADD || op->code == ST_V_MUL ||
+         op->code == ST_V_INT_ADD ||
          op->code == ST_V_AND || op->code == ST_V_OR || op->code == ST_V_XOR;
 }
 
 static void emit_op(st_codegen *c, int i) {
   const st_vector_op *op = &c->v->ops[i];
+  if (op->code == ST_V_FMA) {
+    emit_fma(c, i);
+    return;
+  }
   const bool is_unary = op->b < 0, is_select = op->code == ST_V_SELECT;
   int a = is_unary ? 0 : op->a, b = is_unary ? op->a : op->b;
   int left = 0, mask = 0;
@@ -281,7 +327,9 @@ static void emit_op(st_codegen *c, int i) {
     a = b, b = t;
   }
   if (!is_unary) left = register_of(c, a, i);
-  const bool in_register = op->code == ST_V_HALF || op->code == ST_V_FLOAT;
+  const bool in_register = op->code == ST_V_HALF || op->code == ST_V_FLOAT ||
+                           op->code == ST_V_SHIFT_LEFT ||
+                           op->code == ST_V_SHIFT_RIGHT;
   const st_x64_operand right = in_register ? in_reg(register_of(c, b, i))
                                            : operand_of(c, b, i);
   st__free_last_uses(c, op, i);
@@ -294,6 +342,9 @@ static void emit_op(st_codegen *c, int i) {
   switch (op->code) {
     case ST_V_HALF:    emit_half(c, reg, right.reg); break;
     case ST_V_SELECT:  emit_select(c, op, reg, left, right, mask); break;
+    case ST_V_SHIFT_LEFT: case ST_V_SHIFT_RIGHT:
+      emit_shift(c, op, reg, right.reg);
+      break;
     default:
       st__x64_op(&c->x, opcode_of(c, op), reg, left, right,
                  op->code == ST_V_ROUND ? op->imm : NONE);

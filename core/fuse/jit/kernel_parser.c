@@ -4,11 +4,13 @@
  * The expression of a kernel's row is compiled as C, and also kept as text for
  * this parser, with macros written out. The parser accepts the part of C for
  * which the processor has vector instructions: selections, comparisons,
- * arithmetic, casts to T and W, and a few functions. Everything else, such as
- * calls of vector maths, is refused, and the kernel is called instead.
+ * arithmetic, casts to T and W, and a few functions. A call of a function of
+ * kernel/math/functions.def becomes the operations of its body. Everything
+ * else, such as calls of SLEEF, is refused, and the kernel is called instead.
  * Constants have the dtype of the lanes; a double constant that would promote
  * float32 is refused, too.
  *
+ *   body    = {["T" | "U"] name "=" choice ";"} "return" choice ";"
  *   choice  = either ["?" choice ":" choice]
  *   either  = binary operators of C by LEVELS
  *   factor  = ("-" | "!" | "~" | "(T)" | "(W)") factor | primary
@@ -22,28 +24,41 @@
 #include <math.h>
 #include <string.h>
 
-/* A literal is kept as a number, and becomes lanes at its first use as such. */
+#include "kernel/source.h"
+
+/* A literal is kept as a number, and becomes lanes at its first use as such.
+ * BITS: lanes of unsigned integers; UINT: a literal of that type. */
 typedef enum term_kind {
-  TERM_LANES, TERM_MASK, TERM_INT, TERM_FLOAT, TERM_DOUBLE
+  TERM_LANES, TERM_MASK, TERM_BITS, TERM_UINT, TERM_INT, TERM_FLOAT,
+  TERM_DOUBLE
 } term_kind;
 
 typedef struct term {
   term_kind kind;
   int value;
   double number;
+  uint64_t bits;
 } term;
+
+enum { NESTING = 64, NAME = 24, ARGS = 5, DIGITS = 15, LOCALS = 24 };
+
+/* The variables of a function's body. */
+typedef struct frame {
+  int n;
+  char name[LOCALS][NAME];
+  term value[LOCALS];
+} frame;
 
 typedef struct parser {
   st_vector_ir *v;
   const st_kernel_env *names;
+  frame *locals;               /* NULL in the expression of a row */
   const char *at;
   int depth;
   bool failed;
 } parser;
 
-enum { NESTING = 64, NAME = 16, ARGS = 2, DIGITS = 15 };
-
-static const term NO_TERM = {TERM_INT, 0, 0};
+static const term NO_TERM = {TERM_INT, 0, 0, 0};
 
 static term fail(parser *r) { return r->failed = true, NO_TERM; }
 
@@ -53,18 +68,29 @@ static term parse_ternary(parser *r);
 
 static bool is_number(term t) { return t.kind >= TERM_INT; }
 
-static term lanes_of(int value) { return (term){TERM_LANES, value, 0}; }
+static term lanes_of(int value) { return (term){TERM_LANES, value, 0, 0}; }
 
-static term mask_of(int value) { return (term){TERM_MASK, value, 0}; }
+static term mask_of(int value) { return (term){TERM_MASK, value, 0, 0}; }
+
+static bool is_bits(term t) {
+  return t.kind == TERM_BITS || t.kind == TERM_UINT;
+}
 
 /* A double literal fails with float32 lanes unless it is cast. */
 static int to_lanes(parser *r, term t) {
-  if (t.kind == TERM_DOUBLE && r->v->width == 4) fail(r);
+  if ((t.kind == TERM_DOUBLE && r->v->width == 4) || is_bits(t)) fail(r);
   if (is_number(t)) return st__vector_float(r->v, t.number);
   return st__value_lanes(r->v, (st_vector_value){t.value, t.kind == TERM_MASK});
 }
 
+static int to_bits(parser *r, term t) {
+  if (t.kind == TERM_UINT) return st__vector_bits(r->v, t.bits);
+  if (t.kind != TERM_BITS) fail(r);
+  return t.value;
+}
+
 static int to_mask(parser *r, term t) {
+  if (is_bits(t)) fail(r);
   if (t.kind == TERM_MASK) return t.value;
   if (t.kind == TERM_LANES) {
     return st__vector_op(r->v, ST_V_COMPARE, ST_V_NE, t.value,
@@ -91,19 +117,19 @@ typedef struct operator {
   uint8_t code, imm;
 } operator;
 
-enum { LEVELS = 9 };
+enum { LEVELS = 10 };
 
 /* Operators of two characters come first. */
 static const operator operators[] = {
   {"||", 1, ST_V_OR, 0},          {"&&", 2, ST_V_AND, 0},
   {"==", 6, ST_V_COMPARE, ST_V_EQ}, {"!=", 6, ST_V_COMPARE, ST_V_NE},
   {"<=", 7, ST_V_COMPARE, ST_V_LE}, {">=", 7, ST_V_COMPARE, ST_V_GE},
-  {"<<", 0, 0, 0},                {">>", 0, 0, 0},
+  {"<<", 8, ST_V_SHIFT_LEFT, 0},  {">>", 8, ST_V_SHIFT_RIGHT, 0},
   {"|", 3, ST_V_OR, 0},           {"^", 4, ST_V_XOR, 0},
   {"&", 5, ST_V_AND, 0},          {"<", 7, ST_V_COMPARE, ST_V_LT},
-  {">", 7, ST_V_COMPARE, ST_V_GT}, {"+", 8, ST_V_ADD, 0},
-  {"-", 8, ST_V_SUB, 0},          {"*", 9, ST_V_MUL, 0},
-  {"/", 9, ST_V_DIV, 0}
+  {">", 7, ST_V_COMPARE, ST_V_GT}, {"+", 9, ST_V_ADD, 0},
+  {"-", 9, ST_V_SUB, 0},          {"*", 10, ST_V_MUL, 0},
+  {"/", 10, ST_V_DIV, 0}
 };
 
 static void skip(parser *r) { while (*r->at == ' ') r->at++; }
@@ -142,7 +168,54 @@ static bool is_like_mask(term t) {
          (t.kind == TERM_INT && (t.number == 0 || t.number == 1));
 }
 
+static term apply_to_literals(parser *r, const operator *o, term a, term b) {
+  switch (o->code) {
+    case ST_V_ADD: a.bits += b.bits; return a;
+    case ST_V_SUB: a.bits -= b.bits; return a;
+    case ST_V_MUL: a.bits *= b.bits; return a;
+    default: return fail(r);
+  }
+}
+
+/* An int is converted, as in C. */
+static term unsigned_of(term t) {
+  if (t.kind != TERM_INT) return t;
+  return (term){TERM_UINT, 0, 0, (uint64_t)t.number};
+}
+
+static term apply_to_bits(parser *r, const operator *o, term a, term b) {
+  int code = o->code;
+  a = unsigned_of(a), b = unsigned_of(b);
+  if (a.kind == TERM_UINT && b.kind == TERM_UINT) {
+    return apply_to_literals(r, o, a, b);
+  }
+  const int x = to_bits(r, a);
+  term t = {TERM_BITS, 0, 0, 0};
+  switch (code) {
+    case ST_V_SHIFT_LEFT: case ST_V_SHIFT_RIGHT:
+      if (b.kind != TERM_UINT || b.bits >= 8u * (unsigned)r->v->width) {
+        return fail(r);
+      }
+      t.value = st__vector_op(r->v, (st_vector_opcode)code, (int)b.bits, x, -1,
+                              -1);
+      return t;
+    case ST_V_ADD: code = ST_V_INT_ADD; break;
+    case ST_V_SUB: code = ST_V_INT_SUB; break;
+    case ST_V_AND: case ST_V_OR: case ST_V_XOR:
+      if (o->text[1]) return fail(r);
+      break;
+    default: return fail(r);
+  }
+  t.value = st__vector_op(r->v, (st_vector_opcode)code, 0, x, to_bits(r, b),
+                          -1);
+  return t;
+}
+
 static term apply(parser *r, const operator *o, term a, term b) {
+  if (is_bits(a) || is_bits(b)) return apply_to_bits(r, o, a, b);
+  if (o->code == ST_V_SHIFT_LEFT || o->code == ST_V_SHIFT_RIGHT) {
+    return fail(r);
+  }
   const bool is_logic = o->code == ST_V_AND || o->code == ST_V_OR ||
                         o->code == ST_V_XOR;
   const bool has_mask = a.kind == TERM_MASK || b.kind == TERM_MASK;
@@ -181,9 +254,23 @@ static int pick(parser *r, int a, int b, int mask) {
   return st__vector_op(r->v, ST_V_SELECT, 0, a, b, mask);
 }
 
+static term call_function(parser *r, const char *name, int n,
+                          const int *args);
+
 static term call(parser *r, const char *name, int n, const term *args) {
   int x[ARGS];
+  if (n == 1 && strcmp(name, "FROM_BITS") == 0) {
+    return lanes_of(to_bits(r, args[0]));
+  }
   for (int i = 0; i < n; i++) x[i] = to_lanes(r, args[i]);
+  if (r->failed) return NO_TERM;
+  if (n == 1 && strcmp(name, "BITS_OF") == 0) {
+    return (term){TERM_BITS, x[0], 0, 0};
+  }
+  if (n == 3 && strcmp(name, "FMA") == 0) {
+    return lanes_of(st__vector_op(r->v, ST_V_FMA, 0, x[0], x[1], x[2]));
+  }
+  if (strncmp(name, "st_", 3) == 0) return call_function(r, name + 3, n, x);
   if (n == 1 && strcmp(name, "fabs") == 0) {
     return lanes_of(st__vector_op(r->v, ST_V_AND_NOT, 0, sign_bits(r->v),
                                   x[0], -1));
@@ -218,10 +305,45 @@ static bool take(parser *r, const char *text) {
   return true;
 }
 
+static int digit_of(char c) {
+  return isdigit((unsigned char)c) ? c - '0'
+                                   : tolower((unsigned char)c) - 'a' + 10;
+}
+
+/* A hexadecimal literal: an unsigned integer, or a number with an exponent. */
+static term hex_number(parser *r) {
+  term t = {TERM_UINT, 0, 0, 0};
+  int exponent = 0, n = 0;
+  bool has_point = false;
+  r->at += 2;
+  for (; isxdigit((unsigned char)*r->at) || *r->at == '.'; r->at++) {
+    if (*r->at == '.') {
+      has_point = true;
+      continue;
+    }
+    if (++n > 16) return fail(r);
+    t.bits = t.bits << 4 | (uint64_t)digit_of(*r->at);
+    exponent -= has_point ? 4 : 0;
+  }
+  if (*r->at == 'u') return r->at++, t;
+  if (*r->at++ != 'p') return fail(r);
+  const bool is_negative = *r->at == '-';
+  int power = 0;
+  for (r->at += is_negative; isdigit((unsigned char)*r->at); r->at++) {
+    power = power * 10 + (*r->at - '0');
+    if (power > 4096) return fail(r);
+  }
+  t.kind = *r->at == 'f' ? TERM_FLOAT : TERM_DOUBLE;
+  r->at += *r->at == 'f';
+  t.number = ldexp((double)t.bits, exponent + (is_negative ? -power : power));
+  return t;
+}
+
 /* A decimal literal of at most DIGITS digits, which is exact before the
  * division by scale. strtod would depend on the locale. */
 static term number(parser *r) {
-  term t = {TERM_INT, 0, 0};
+  term t = {TERM_INT, 0, 0, 0};
+  if (r->at[0] == '0' && r->at[1] == 'x') return hex_number(r);
   double scale = 1;
   int n = 0;
   for (; isdigit((unsigned char)*r->at) || *r->at == '.'; r->at++) {
@@ -232,6 +354,10 @@ static term number(parser *r) {
     t.number = t.number * 10 + (*r->at - '0');
     if (t.kind == TERM_DOUBLE) scale *= 10;
     if (++n > DIGITS) return fail(r);
+  }
+  if (t.kind == TERM_INT && *r->at == 'u') {
+    r->at++;
+    return (term){TERM_UINT, 0, 0, (uint64_t)t.number};
   }
   t.number /= scale;
   if (*r->at == 'f') {
@@ -254,10 +380,22 @@ static term input(const st_vector_value *t) {
   return t->is_mask ? mask_of(t->value) : lanes_of(t->value);
 }
 
+static term *local(frame *f, const char *name) {
+  for (int i = 0; i < f->n; i++) {
+    if (strcmp(f->name[i], name) == 0) return &f->value[i];
+  }
+  return NULL;
+}
+
 static term named(parser *r, const char *name) {
   const st_kernel_env *s = r->names;
+  if (strcmp(name, "NAN") == 0) return (term){TERM_FLOAT, 0, NAN, 0};
+  if (strcmp(name, "INFINITY") == 0) return (term){TERM_FLOAT, 0, INFINITY, 0};
+  if (r->locals) {
+    const term *t = local(r->locals, name);
+    return t ? *t : fail(r);
+  }
   if (strcmp(name, "mask") == 0 && s->has_mask) return input(&s->mask);
-  if (strcmp(name, "INFINITY") == 0) return (term){TERM_FLOAT, 0, INFINITY};
   if (name[0] == 'p' && name[1] >= '0' && name[1] <= '2' && !name[2]) {
     return param(r, name[1] - '0');
   }
@@ -265,18 +403,24 @@ static term named(parser *r, const char *name) {
   return input(&s->inputs[name[0] - 'a']);
 }
 
+static bool take_name(parser *r, char *name) {
+  int n = 0;
+  skip(r);
+  for (; isalnum((unsigned char)*r->at) || *r->at == '_'; r->at++) {
+    if (n + 1 == NAME) break;
+    name[n++] = *r->at;
+  }
+  name[n] = 0;
+  if (n == 0 || n + 1 == NAME) fail(r);
+  return !r->failed;
+}
+
 static term parse_word(parser *r) {
   char name[NAME];
   term args[ARGS];
   int n = 0;
-  for (; isalnum((unsigned char)*r->at) || *r->at == '_'; r->at++) {
-    if (n + 1 == NAME) return fail(r);
-    name[n++] = *r->at;
-  }
-  name[n] = 0;
-  if (n == 0) return fail(r);
+  if (!take_name(r, name)) return NO_TERM;
   if (!take(r, "(")) return named(r, name);
-  n = 0;
   do {
     if (n == ARGS) return fail(r);
     args[n++] = parse_ternary(r);
@@ -291,7 +435,7 @@ static term cast(parser *r, term t) {
 }
 
 static term negative(parser *r, term t) {
-  if (is_number(t)) return (term){t.kind, 0, -t.number};
+  if (is_number(t)) return (term){t.kind, 0, -t.number, 0};
   return lanes_of(st__vector_op(r->v, ST_V_XOR, 0, to_lanes(r, t),
                                 sign_bits(r->v), -1));
 }
@@ -350,9 +494,75 @@ static term parse_ternary(parser *r) {
   return lanes_of(pick(r, to_lanes(r, a), to_lanes(r, b), mask));
 }
 
+/* -- Functions of kernel/math --------------------------------------------- */
+
+static void set_local(parser *r, const char *name, term t) {
+  frame *f = r->locals;
+  term *old = local(f, name);
+  if (old) {
+    *old = t;
+    return;
+  }
+  if (f->n == LOCALS) {
+    fail(r);
+    return;
+  }
+  strcpy(f->name[f->n], name);
+  f->value[f->n++] = t;
+}
+
+/* Parameters: "(T x, T y)". */
+static void set_parameters(parser *r, int n, const int *args) {
+  char name[NAME];
+  for (int i = 0; i < n && !r->failed; i++) {
+    if (!take(r, i ? "," : "(") || !take(r, "T ") || !take_name(r, name)) {
+      fail(r);
+      return;
+    }
+    set_local(r, name, lanes_of(args[i]));
+  }
+  if (!take(r, ")")) fail(r);
+}
+
+/* A declaration, an assignment or a return. True after a return. */
+static bool parse_statement(parser *r, term *result) {
+  char name[NAME];
+  const bool is_new_bits = take(r, "U ");
+  if (!is_new_bits) take(r, "T ");
+  if (!take_name(r, name)) return true;
+  const bool is_return = strcmp(name, "return") == 0;
+  if (!is_return && !take(r, "=")) return fail(r), true;
+  term t = parse_ternary(r);
+  if (r->failed || !take(r, ";")) return fail(r), true;
+  if (is_new_bits) t = (term){TERM_BITS, to_bits(r, t), 0, 0};
+  else t = lanes_of(to_lanes(r, t));
+  if (is_return) *result = t;
+  else set_local(r, name, t);
+  return is_return || r->failed;
+}
+
+static term call_function(parser *r, const char *name, int n,
+                          const int *args) {
+  const st_function_source *f = st__function_source(name, r->v->width);
+  const parser caller = *r;
+  frame locals;
+  term result = NO_TERM;
+  if (!f || ++r->depth > NESTING) return fail(r);
+  locals.n = 0;
+  r->locals = &locals;
+  r->at = f->parameters;
+  set_parameters(r, n, args);
+  r->at = f->body;
+  while (!r->failed && !parse_statement(r, &result)) continue;
+  r->locals = caller.locals;
+  r->at = caller.at;
+  r->depth = caller.depth;
+  return result;
+}
+
 bool st__parse_kernel(st_vector_ir *v, const char *text,
                       const st_kernel_env *names, st_vector_value *out) {
-  parser r = {v, names, text, 0, false};
+  parser r = {v, names, NULL, text, 0, false};
   const int before = v->n;
   const term t = parse_ternary(&r);
   skip(&r);

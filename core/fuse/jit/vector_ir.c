@@ -55,7 +55,9 @@ static const uint8_t latencies[ST_V_COUNT] = {
   [ST_V_ADD] = 4, [ST_V_SUB] = 4, [ST_V_MUL] = 4, [ST_V_DIV] = 12,
   [ST_V_MIN] = 4, [ST_V_MAX] = 4, [ST_V_SQRT] = 16, [ST_V_ROUND] = 8,
   [ST_V_COMPARE] = 4, [ST_V_AND] = 1, [ST_V_AND_NOT] = 1, [ST_V_OR] = 1,
-  [ST_V_XOR] = 1, [ST_V_SELECT] = 2, [ST_V_FLOAT] = 4, [ST_V_HALF] = 12
+  [ST_V_XOR] = 1, [ST_V_SELECT] = 2, [ST_V_FMA] = 4, [ST_V_INT_ADD] = 1,
+  [ST_V_INT_SUB] = 1, [ST_V_SHIFT_LEFT] = 1, [ST_V_SHIFT_RIGHT] = 1,
+  [ST_V_FLOAT] = 4, [ST_V_HALF] = 12
 };
 
 static int latency_of(const st_vector_ir *v, const st_vector_op *op) {

@@ -20,7 +20,7 @@
 
 enum { ST_VECTOR_OPS = 1024 };
 
-/* Operands a, b and c are earlier values; c is a mask. */
+/* Operands a, b and c are earlier values. */
 typedef enum st_vector_opcode {
   ST_V_LOAD,      /* the elements of a slot, as lanes */
   ST_V_STORE,     /* stores a to a slot, in its dtype; has no value */
@@ -34,7 +34,10 @@ typedef enum st_vector_opcode {
   ST_V_AND,
   ST_V_AND_NOT,   /* ~a & b */
   ST_V_OR, ST_V_XOR,
-  ST_V_SELECT,    /* c ? a : b */
+  ST_V_SELECT,    /* c ? a : b, by a mask */
+  ST_V_FMA,       /* a * b + c, rounded once */
+  ST_V_INT_ADD, ST_V_INT_SUB, /* of the bits of lanes */
+  ST_V_SHIFT_LEFT, ST_V_SHIFT_RIGHT, /* by imm; zeros move in */
   ST_V_FLOAT,     /* converts 32-bit integers */
   ST_V_COPY,      /* copies a load: Note [Loads are rematerialized] */
   ST_V_HALF,      /* rounds to float16 */

@@ -15,7 +15,7 @@
 
 enum { ST_RAX, ST_RCX, ST_RDX, ST_RBX, ST_RSP, ST_RBP, ST_RSI, ST_RDI,
        ST_R11 = 11 };
-enum { ST_X64_POOL = 128, ST_X64_FIXUPS = 2048 };
+enum { ST_X64_POOL = 256, ST_X64_FIXUPS = 2048 };
 
 /* The operand size of an instruction: 16 bytes, half a vector or a vector. */
 enum { ST_X64_XMM, ST_X64_HALF, ST_X64_WHOLE };

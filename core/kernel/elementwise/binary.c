@@ -1,6 +1,7 @@
 /* Kernels with two inputs.
  */
 
+#include "kernel/elementwise/expression.h"
 #include "kernel/math/functions.h"
 #include "kernel/math/special.h"
 #include "kernel/math/vec.h"
@@ -60,12 +61,6 @@ static inline uint16_t next_half(uint16_t h, float a, float b) {
   ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 3,                        \
                 ST_ELEM_##tag, ST_ELEM_##tag, ST_ELEM_##tag)
 
-#define LOG2_E 1.44269504088896340736
-#define LARGER(a, b) ((a) > (b) || (a) != (a) ? (a) : (b))
-/* log(base^a + base^b), from small = base^-|a - b|; scale is log_base(e). */
-#define LOG_ADD(a, b, small, scale) \
-  ((a) == (b) && (a) - (a) != 0 ? (a) \
-   : LARGER(a, b) + F(log1p)(small) * (T)(scale))
 #define BITS(T) (8 * sizeof(T))
 
 /* -- Rows ----------------------------------------------------------------- */

@@ -14,4 +14,45 @@
 #define LERP(x, y, w, size) \
   ((size) < (T)0.5 ? (x) + (w) * ((y) - (x)) : (y) - ((y) - (x)) * (1 - (w)))
 
+/* -- Activations and logarithms ------------------------------------------- */
+
+#define SQRT_HALF         0x1.6a09e667f3bcdp-1
+#define SQRT_2_OVER_PI    0x1.9884533d43651p-1
+#define ONE_OVER_SQRT_2PI 0x1.9884533d43651p-2
+#define LOG2_E            0x1.71547652b82fep0
+
+#define SIGMOID(x) (1 / (1 + F(exp)(-(x))))
+#define GELU_TANH(x) \
+  F(tanh)((T)SQRT_2_OVER_PI * ((x) + (x) * (x) * (x) * (T)0.044715))
+
+/* Derivatives; those of gelu are the normal distribution plus x times its
+ * density. s is the sigmoid of x, t a tanh, small exp(-|x|), which cannot
+ * overflow. */
+#define SILU_SLOPE(x, s) ((s) * (1 + (x) * (1 - (s))))
+#define MISH_SLOPE(x, s, t) ((t) + (x) * (s) * (1 - (t) * (t)))
+#define GELU_SLOPE(x) \
+  ((T)0.5 * (1 + F(erf)((x) * (T)SQRT_HALF)) + \
+   (x) * (F(exp)((T)-0.5 * (x) * (x)) * (T)ONE_OVER_SQRT_2PI))
+#define GELU_TANH_SLOPE(x, t) \
+  ((T)0.5 * (1 + (t)) + (T)0.5 * (x) * (1 - (t) * (t)) * \
+   ((T)SQRT_2_OVER_PI * (1 + (T)0.134145 * (x) * (x))))
+#define LOG_SIGMOID_PART(x, small) \
+  ((x) < 0 ? (small) / (1 + (small)) : -((small) / (1 + (small))))
+
+/* Rounded to float32 even for float64, as in ATen. */
+#define A_SIXTH (T)0x1.555556p-3f
+
+#define ODDS(x) ((x) / (1 - (x)))
+/* A negative eps means no clamping. */
+#define AWAY_FROM_ENDS(x, eps) \
+  ((eps) < 0 ? (x) : (x) < (eps) ? (eps) : (x) > 1 - (eps) ? 1 - (eps) : (x))
+/* True where x is clamped, so that logit has no gradient. */
+#define LOGIT_LACKS(x, eps) ((x) < (eps) || (x) > 1 - (eps))
+
+#define LARGER(a, b) ((a) > (b) || (a) != (a) ? (a) : (b))
+/* log(base^a + base^b), from small = base^-|a - b|; scale is log_base(e). */
+#define LOG_ADD(a, b, small, scale) \
+  ((a) == (b) && (a) - (a) != 0 ? (a) \
+   : LARGER(a, b) + F(log1p)(small) * (T)(scale))
+
 #endif

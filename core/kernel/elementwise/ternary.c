@@ -28,10 +28,6 @@ CLAMP_FLOAT(f8)
   _Generic((x), float: clamp_f4_, default: clamp_f8_)(x, low, high)
 #define NUMBER_FOR(x, nan, high, low) \
   ((x) != (x) ? (nan) : fabs(x) != INFINITY ? (x) : (x) > 0 ? (high) : (low))
-/* A negative eps means no clamping. */
-#define AWAY_FROM_ENDS(x, eps) \
-  ((eps) < 0 ? (x) : (x) < (eps) ? (eps) : (x) > 1 - (eps) ? 1 - (eps) : (x))
-#define ODDS(x) ((x) / (1 - (x)))
 #define CLERP(x, y, w) \
   (cabs(w) < 0.5f ? (x) + ST_CMUL(w, (y) - (x)) \
                   : (y) - ST_CMUL((y) - (x), (T)1 - (w)))

@@ -1,6 +1,7 @@
 /* Kernels with one input.
  */
 
+#include "kernel/elementwise/expression.h"
 #include "kernel/math/functions.h"
 #include "kernel/math/sleef_range.h"
 #include "kernel/math/special.h"
@@ -12,8 +13,6 @@
 #define PI    3.14159265358979323846
 #define LN_2  0.69314718055994530942
 #define LN_10 2.30258509299404568402
-#define SQRT_HALF 0.70710678118654752440
-#define SQRT_2_OVER_PI 0.79788456080286535588
 #define LARGER_PART(z) fmax(fabs(creal(z)), fabs(cimag(z)))
 
 #define ST_UNARY(name, grain, list, ...) \
