@@ -17,6 +17,7 @@ typedef struct source {
 #define BIT(tag, ...) | 1u << ST_DTYPE_##tag
 #define BIT_LOOP BIT
 #define BIT_MATH BIT
+#define BIT_ANGLE BIT
 #define BIT_VEC BIT
 #define BIT_HALF BIT
 /* Lists that are defined in single kernel sources. */

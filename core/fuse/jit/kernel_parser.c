@@ -40,7 +40,7 @@ typedef struct term {
   uint64_t bits;
 } term;
 
-enum { NESTING = 64, NAME = 24, ARGS = 5, DIGITS = 15, LOCALS = 24 };
+enum { NESTING = 64, NAME = 24, ARGS = 5, DIGITS = 15, LOCALS = 40 };
 
 /* The variables of a function's body. */
 typedef struct frame {

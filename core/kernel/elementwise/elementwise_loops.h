@@ -132,7 +132,7 @@
 enum { ST_PAD = 16 };
 
 #define ST_NO_PARAMS(tag) (void)ctx
-#define ST_MATH_LOOP(tag, name, ninputs, params, ...)                        \
+#define ST_MATH_WHOLE(tag, name, params, ...)                                \
   static __attribute__((noinline)) void name##_##tag##_whole(                \
     T_##tag *out, const T_##tag *pa, const T_##tag *pb, int64_t n,           \
     const void *ctx) {                                                       \
@@ -142,7 +142,8 @@ enum { ST_PAD = 16 };
       const T a = pa[i], b = pb[i];                                          \
       out[i] = ((void)b, (T)(__VA_ARGS__));                                  \
     }                                                                        \
-  }                                                                          \
+  }
+#define ST_MATH_BODY(tag, name, ninputs)                                     \
   ST_BODY(name, tag) {                                                       \
     const int64_t whole = n - n % ST_PAD, rest = n - whole;                  \
     T_##tag *out = (T_##tag *)p[0];                                          \
@@ -159,6 +160,9 @@ enum { ST_PAD = 16 };
       memcpy(out + whole, x[2], (size_t)rest * sizeof *out);                 \
     }                                                                        \
   }
+#define ST_MATH_LOOP(tag, name, ninputs, params, ...)                        \
+  ST_MATH_WHOLE(tag, name, params, __VA_ARGS__)                              \
+  ST_MATH_BODY(tag, name, ninputs)
 #define ST_UNARY_MATH(tag, name, ...)                                        \
   ST_MATH_LOOP(tag, name, 1, ST_NO_PARAMS, __VA_ARGS__)                      \
   ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 2,                        \
@@ -175,6 +179,34 @@ enum { ST_PAD = 16 };
   ST_MATH_LOOP(tag, name, 2, ST_PARAMS, __VA_ARGS__)                         \
   ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 3,                        \
                 ST_ELEM_##tag, ST_ELEM_##tag, ST_ELEM_##tag)
+
+/* Angles from which on math/functions.def has too few bits of pi: SLEEF has
+ * functions without fused multiply-add, with the same bits everywhere. */
+#define ST_FAR_f4 0x1p18f
+#define ST_FAR_f8 0x1p30
+#define ST_FAR_FN_f4(fn) Sleef_cinz_##fn##f1_u10purec
+#define ST_FAR_FN_f8(fn) Sleef_cinz_##fn##d1_u10purec
+
+#define ST_UNARY_ANGLE(tag, name, fn)                                        \
+  ST_MATH_WHOLE(tag, name##_near, ST_NO_PARAMS, F(fn)(a))                    \
+  static void name##_##tag##_whole(T_##tag *out, const T_##tag *pa,          \
+                                   const T_##tag *pb, int64_t n,             \
+                                   const void *ctx) {                        \
+    ST_TYPES(tag);                                                           \
+    int nfar = 0;                                                            \
+    for (int64_t i = 0; i < n; i++) nfar |= fabs(pa[i]) > ST_FAR_##tag;      \
+    if (!nfar) {                                                             \
+      name##_near_##tag##_whole(out, pa, pb, n, ctx);                        \
+      return;                                                                \
+    }                                                                        \
+    for (int64_t i = 0; i < n; i++) {                                        \
+      const T a = pa[i];                                                     \
+      out[i] = fabs(a) > ST_FAR_##tag ? ST_FAR_FN_##tag(fn)(a) : F(fn)(a);   \
+    }                                                                        \
+  }                                                                          \
+  ST_MATH_BODY(tag, name, 1)                                                 \
+  ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 2,                        \
+                ST_ELEM_##tag, ST_ELEM_##tag)
 
 /* -- Result of another dtype ---------------------------------------------- */
 

@@ -1,10 +1,10 @@
 /* Kernels with three inputs, or with scalar arguments.
  */
 
+#include "kernel/elementwise/elementwise_loops.h"
 #include "kernel/elementwise/expression.h"
 #include "kernel/math/functions.h"
 #include "kernel/math/special.h"
-#include "kernel/math/vec.h"
 
 #include <tgmath.h>
 

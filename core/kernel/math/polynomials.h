@@ -59,16 +59,17 @@
   ST_NEXT(p, x, 0x1.62e43p-1f)
 
 #define EXP2_f8(p, x) \
-  ST_FIRST(p, x, 0x1.ea04643633307p-32) \
-  ST_NEXT(p, x, 0x1.e606606d785dbp-28) \
-  ST_NEXT(p, x, 0x1.b524dca6c4c63p-24) \
-  ST_NEXT(p, x, 0x1.62bfd466e313ep-20) \
-  ST_NEXT(p, x, 0x1.ffcbfc74495edp-17) \
-  ST_NEXT(p, x, 0x1.430913097550fp-13) \
-  ST_NEXT(p, x, 0x1.5d87fe78a2ca8p-10) \
-  ST_NEXT(p, x, 0x1.3b2ab6fba1dc5p-7) \
-  ST_NEXT(p, x, 0x1.c6b08d704a0cbp-5) \
-  ST_NEXT(p, x, 0x1.ebfbdff82c598p-3) \
+  ST_FIRST(p, x, 0x1.c4c8eabb4001dp-36) \
+  ST_NEXT(p, x, 0x1.e9ec3e47413d3p-32) \
+  ST_NEXT(p, x, 0x1.e4cef682d04f3p-28) \
+  ST_NEXT(p, x, 0x1.b524ebc006b67p-24) \
+  ST_NEXT(p, x, 0x1.62c022494f63ap-20) \
+  ST_NEXT(p, x, 0x1.ffcbfc6dada44p-17) \
+  ST_NEXT(p, x, 0x1.430912f86a0cbp-13) \
+  ST_NEXT(p, x, 0x1.5d87fe78a3f8bp-10) \
+  ST_NEXT(p, x, 0x1.3b2ab6fba4e7dp-7) \
+  ST_NEXT(p, x, 0x1.c6b08d704a0c6p-5) \
+  ST_NEXT(p, x, 0x1.ebfbdff82c58fp-3) \
   ST_NEXT(p, x, 0x1.62e42fefa39efp-1)
 
 #define LOG_f4(p, x) \
@@ -226,17 +227,19 @@
   ST_NEXT(p, x, 0x1.5555555555384p-3)
 
 #define SIN_f4(p, x) \
-  ST_FIRST(p, x, -0x1.994b4p-13f) \
-  ST_NEXT(p, x, 0x1.110756p-7f) \
-  ST_NEXT(p, x, -0x1.555546p-3f)
+  ST_FIRST(p, x, 0x1.6cd5ecp-19f) \
+  ST_NEXT(p, x, -0x1.a00f94p-13f) \
+  ST_NEXT(p, x, 0x1.111108p-7f) \
+  ST_NEXT(p, x, -0x1.555556p-3f)
 
 #define SIN_f8(p, x) \
-  ST_FIRST(p, x, 0x1.5d915df316466p-33) \
-  ST_NEXT(p, x, -0x1.ae5e60c42114ap-26) \
-  ST_NEXT(p, x, 0x1.71de3570fcd8cp-19) \
-  ST_NEXT(p, x, -0x1.a01a019c0a281p-13) \
-  ST_NEXT(p, x, 0x1.111111110f842p-7) \
-  ST_NEXT(p, x, -0x1.5555555555549p-3)
+  ST_FIRST(p, x, -0x1.aaa38100c6a11p-41) \
+  ST_NEXT(p, x, 0x1.61208f3346d7cp-33) \
+  ST_NEXT(p, x, -0x1.ae645292e0056p-26) \
+  ST_NEXT(p, x, 0x1.71de3a5335624p-19) \
+  ST_NEXT(p, x, -0x1.a01a01a018ab3p-13) \
+  ST_NEXT(p, x, 0x1.111111111110bp-7) \
+  ST_NEXT(p, x, -0x1.5555555555555p-3)
 
 #define COS_f4(p, x) \
   ST_FIRST(p, x, 0x1.99ff4p-16f) \
@@ -250,6 +253,63 @@
   ST_NEXT(p, x, 0x1.a01a019cab73dp-16) \
   ST_NEXT(p, x, -0x1.6c16c16c1514p-10) \
   ST_NEXT(p, x, 0x1.555555555554cp-5)
+
+#define ASINH_f4(p, x) \
+  ST_FIRST(p, x, -0x1.b207c2p-7f) \
+  ST_NEXT(p, x, 0x1.cd9b08p-6f) \
+  ST_NEXT(p, x, -0x1.6b9b5ep-5f) \
+  ST_NEXT(p, x, 0x1.33252ap-4f) \
+  ST_NEXT(p, x, -0x1.555536p-3f)
+
+#define ASINH_f8(p, x) \
+  ST_FIRST(p, x, 0x1.c29783341d0c1p-10) \
+  ST_NEXT(p, x, -0x1.3736b1ec1dbb8p-8) \
+  ST_NEXT(p, x, 0x1.e9520e86d8c36p-8) \
+  ST_NEXT(p, x, -0x1.386cee0a13891p-7) \
+  ST_NEXT(p, x, 0x1.7942963237d31p-7) \
+  ST_NEXT(p, x, -0x1.c973068b1bf1bp-7) \
+  ST_NEXT(p, x, 0x1.1c4d3120e253p-6) \
+  ST_NEXT(p, x, -0x1.6e8b8cc0f6a77p-6) \
+  ST_NEXT(p, x, 0x1.f1c71baadb089p-6) \
+  ST_NEXT(p, x, -0x1.6db6db6baa25bp-5) \
+  ST_NEXT(p, x, 0x1.33333333307bep-4) \
+  ST_NEXT(p, x, -0x1.5555555555541p-3)
+
+#define ATANH_f4(p, x) \
+  ST_FIRST(p, x, 0x1.6b08c4p-3f) \
+  ST_NEXT(p, x, 0x1.a14dd8p-5f) \
+  ST_NEXT(p, x, 0x1.e4c3eep-4f) \
+  ST_NEXT(p, x, 0x1.2340e2p-3f) \
+  ST_NEXT(p, x, 0x1.99a734p-3f) \
+  ST_NEXT(p, x, 0x1.55553ep-2f)
+
+#define ATANH_f8(p, x) \
+  ST_FIRST(p, x, 0x1.ce28691b82195p-3) \
+  ST_NEXT(p, x, -0x1.3c0c4e705685ap-3) \
+  ST_NEXT(p, x, 0x1.2ae33261cfd08p-3) \
+  ST_NEXT(p, x, 0x1.cf884039a59ep-7) \
+  ST_NEXT(p, x, 0x1.eafe117dcb903p-5) \
+  ST_NEXT(p, x, 0x1.d8dfe159f2c3dp-5) \
+  ST_NEXT(p, x, 0x1.1189e6e05cd8bp-4) \
+  ST_NEXT(p, x, 0x1.3b0af3a2c3932p-4) \
+  ST_NEXT(p, x, 0x1.745d841e1b32ap-4) \
+  ST_NEXT(p, x, 0x1.c71c6e62d0a56p-4) \
+  ST_NEXT(p, x, 0x1.2492492c88e57p-3) \
+  ST_NEXT(p, x, 0x1.9999999986ca6p-3) \
+  ST_NEXT(p, x, 0x1.55555555555d2p-2)
+
+#define LOG_QUOTIENT_f4(p, x) \
+  ST_FIRST(p, x, 0x1.5b8c1p-2f) \
+  ST_NEXT(p, x, 0x1.b6d052p-2f) \
+  ST_NEXT(p, x, 0x1.333336p-1f)
+
+#define LOG_QUOTIENT_f8(p, x) \
+  ST_FIRST(p, x, 0x1.a7dcaa1463207p-3) \
+  ST_NEXT(p, x, 0x1.d864d847be42ap-3) \
+  ST_NEXT(p, x, 0x1.17460a49b91c3p-2) \
+  ST_NEXT(p, x, 0x1.555555195ab5ep-2) \
+  ST_NEXT(p, x, 0x1.b6db6db6fa79cp-2) \
+  ST_NEXT(p, x, 0x1.3333333333303p-1)
 
 #define LOG_ERFC_BASE K(0x1.06p-13, 0x1.860ap-27)
 #define LOG_ERFC_SLOPE K(-0x1.211756p0, -0x1.20dd77b10ef51p0)

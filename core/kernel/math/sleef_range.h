@@ -1,12 +1,4 @@
-/* Wrappers of SLEEF functions for large arguments, where a result would depend
- * on the other lanes, or overflow too early.
- *
- * Note [Lanes are independent]
- * SLEEF's sin, cos and tan use a more precise argument reduction for all lanes
- * if one lane is large, so a result would depend on the other lanes. Vectors
- * with a large lane are therefore computed twice: the small lanes with the
- * large ones set to zero, and the large lanes with the small ones set to a
- * huge value.
+/* Wrappers of SLEEF functions that overflow too early.
  */
 #ifndef ST_KERNEL_MATH_SLEEF_RANGE_H
 #define ST_KERNEL_MATH_SLEEF_RANGE_H
@@ -64,17 +56,6 @@ ST_VEC_SELECT(f4)
 ST_VEC_SELECT(f8)
 #undef ST_VEC_SELECT
 
-#define ST_VEC_LARGE_ARG(tag)                                                \
-  static V_##tag st_large_arg_##tag(V_##tag v, T_##tag limit, T_##tag huge,  \
-                                    V_##tag (*fn)(V_##tag)) {                \
-    const V_##tag zero = {0}, far = zero + huge;                             \
-    return st_select_##tag(v, limit, fn(st_select_##tag(v, limit, v, zero)), \
-                           fn(st_select_##tag(v, limit, far, v)));           \
-  }
-ST_VEC_LARGE_ARG(f4)
-ST_VEC_LARGE_ARG(f8)
-#undef ST_VEC_LARGE_ARG
-
 /* Per lane: y if |v| <= limit, else the C library's fn(v). */
 #define ST_VEC_REPLACE(tag)                                                  \
   static V_##tag st_replace_##tag(V_##tag y, V_##tag v, T_##tag limit,       \
@@ -91,14 +72,6 @@ ST_VEC_REPLACE(f8)
 #undef ST_VEC_REPLACE
 
 #define ST_BY_VEC(v, f4, f8) _Generic((v), V_f4: f4, V_f8: f8)
-
-/* sin, cos, tan: SLEEF treats |v| up to 100 (f4) or 14 (f8) as small. */
-#define V_LARGE_ARG(fn, ulp, v)                                              \
-  (ST_BY_VEC(v, st_within_f4, st_within_f8)(v, ST_BY_VEC(v, 100.f, 14.))     \
-   ? ST_SLEEF(fn, ulp, v)(v)                                                 \
-   : ST_BY_VEC(v, st_large_arg_f4, st_large_arg_f8)(                         \
-       v, ST_BY_VEC(v, 100.f, 14.), ST_BY_VEC(v, 1e30f, 1e30),               \
-       ST_SLEEF(fn, ulp, v)))
 
 /* Calls the C library for |v| above a limit, f4 or f8 by the vector's type. */
 #define V_LIBM_ABOVE(fn, ulp, v, f4, f8)                                     \

@@ -126,6 +126,12 @@ local ROWS = {
   logit = function(a) return a:logit(0.01) end,
   xlogy = function(a, b) return a:xlogy(b) end,
   logaddexp = function(a, b) return a:logaddexp(b) end,
+  asinh = function(a) return a:asinh() end,
+  acosh = function(a) return a:acosh() end,
+  atanh = function(a) return a:atanh() end,
+  pow = function(a, b) return a:pow(b) end,
+  pow_number = function(a) return a:pow(1.7) end,
+  atan2 = function(a, b) return a:atan2(b) end,
 }
 
 -- Of bools; a and b are bools, c is not.
