@@ -1,7 +1,4 @@
 /* Random distributions: uniform, normal, exponential, Bernoulli.
- *
- * Every fill runs on one thread, in the order in which the iterator visits the
- * tensor's memory: a seed gives the same numbers for every number of threads.
  */
 
 #include "op/random/random.h"
@@ -9,69 +6,13 @@
 #include <math.h>
 
 #include "base/interrupt.h"
+#include "kernel/random/random.h"
 #include "op/create/factory.h"
 #include "tensor/view.h"
-
-enum { BLOCK = 1 << 16 }; /* elements drawn between two questions whether to
-                             stop */
-
-/* -- Fills ---------------------------------------------------------------- */
-
-/* Draws one value of a distribution. */
-typedef struct fill fill;
-typedef st_scalar (*draw_fn)(const fill *f);
-
-struct fill {
-  st_generator *g;
-  st_dtype dtype;
-  draw_fn draw;
-  double a, b;      /* bounds; mean and std; a: rate or probability */
-  int64_t from;     /* integers in [from, from + range) */
-  uint64_t range;   /* 0: all 2^64 */
-};
-
-static void fill_loop(char **data, const int64_t *strides, int64_t n0,
-                      int64_t n1, const void *ctx) {
-  const fill *f = ctx;
-  for (int64_t j = 0; j < n1; j++) {
-    char *p = data[0] + j * strides[1];
-    for (int64_t i = 0; i < n0; i++) {
-      st__scalar_store(f->draw(f), f->dtype, p + i * strides[0]);
-    }
-  }
-}
 
 st_generator *st__generator_of(const st_value *v) {
   return v->tag == ST_TAG_GENERATOR ? v->u.generator
                                     : st__default_generator();
-}
-
-/* Runs a loop that draws. Others may draw, too, between two blocks. */
-static st_status draw_elements(const st_iter *it, st_generator *g,
-                               st_loop loop, const void *ctx) {
-  for (int64_t at = 0, end; at < it->numel; at = end) {
-    end = it->numel - at > BLOCK ? at + BLOCK : it->numel;
-    st__generator_lock(g);
-    st__iter_serial_range(it, loop, ctx, at, end);
-    st__generator_unlock(g);
-    ST_TRY(st__poll_interrupt());
-  }
-  return ST_OK;
-}
-
-st_status st__random_fill(st_tensor *t, st_generator *g, st_loop loop,
-                          const void *ctx) {
-  st_iter it;
-  st_status status;
-  st__iter_init(&it, ST_ITER_NULLARY);
-  st__iter_output(&it, t, ST_DTYPE_NONE);
-  ST_TRY_FAIL(st__iter_build(&it));
-  if (!st__is_meta(t) && it.numel > 0) {
-    status = draw_elements(&it, g, loop, ctx);
-  }
-fail:
-  st__iter_release(&it);
-  return status;
 }
 
 static st_status check_floating(const st_tensor *t) {
@@ -94,42 +35,19 @@ static int significand_bits(st_dtype dtype) {
   }
 }
 
-static inline float unit_float(st_generator *g, int bits) {
-  const uint32_t r = st__random32(g) & ((1u << bits) - 1u);
-  return (float)r / (float)(1u << bits);
-}
-
-static st_scalar draw_uniform(const fill *f) {
-  if (f->dtype == ST_FLOAT64) {
-    return st__scalar_float(fma(st__random_uniform(f->g), f->b - f->a, f->a));
-  }
-  const float a = (float)f->a, b = (float)f->b;
-  const float r = unit_float(f->g, significand_bits(f->dtype));
-  return st__scalar_float(fmaf(r, b - a, a));
-}
-
-/* The common case, [0, 1) in float32, without st_scalar. */
-static void unit_f4(char **data, const int64_t *strides, int64_t n0,
-                    int64_t n1, const void *ctx) {
-  const fill *f = ctx;
-  for (int64_t j = 0; j < n1; j++) {
-    char *p = data[0] + j * strides[1];
-    for (int64_t i = 0; i < n0; i++) {
-      *(float *)(void *)(p + i * strides[0]) = unit_float(f->g, 24);
-    }
-  }
-}
-
-static st_loop uniform_loop(const fill *f) {
-  return f->dtype == ST_FLOAT32 && f->a == 0 && f->b == 1 ? unit_f4
-                                                          : fill_loop;
+/* The draw of uniform numbers that *range describes, which it keeps. */
+static st_draw uniform_draw(st_generator *g, st_dtype dtype,
+                            const st_uniform_ctx *range) {
+  return (st_draw){.g = g, .make = st__kernel(ST_K_uniform_words, dtype),
+                   .ctx = range, .words = dtype == ST_FLOAT64 ? 2 : 1,
+                   .made = dtype, .dtype = dtype};
 }
 
 static st_status fill_uniform(st_tensor *t, double a, double b,
                               st_generator *g) {
-  const fill f = {.g = g, .dtype = t->dtype, .draw = draw_uniform,
-                  .a = a, .b = b};
-  return st__random_fill(t, f.g, uniform_loop(&f), &f);
+  const st_uniform_ctx range = {a, b, significand_bits(t->dtype)};
+  const st_draw d = uniform_draw(g, t->dtype, &range);
+  return st__random_draw(t, &d);
 }
 
 /* t itself (retained), or a real view of a complex tensor; owned. */
@@ -162,112 +80,81 @@ ST_BOXED(st__box_uniform_) {
 
 /* -- normal --------------------------------------------------------------- */
 
-static st_scalar draw_normal(const fill *f) {
-  return st__scalar_float(st__random_normal(f->g) * f->b + f->a);
+/* Mean and standard deviation, and the generator. */
+typedef struct one_by_one {
+  st_generator *g;
+  st_dtype dtype;
+  double mean, deviation;
+} one_by_one;
+
+static void normal_loop(char **data, const int64_t *strides, int64_t n0,
+                        int64_t n1, const void *ctx) {
+  const one_by_one *f = ctx;
+  for (int64_t j = 0; j < n1; j++) {
+    char *p = data[0] + j * strides[1];
+    for (int64_t i = 0; i < n0; i++) {
+      const double v = st__random_normal(f->g) * f->deviation + f->mean;
+      st__scalar_store(st__scalar_float(v), f->dtype, p + i * strides[0]);
+    }
+  }
 }
 
 /* Note [Normal numbers in blocks of 16]
  * A contiguous tensor of at least 16 elements is filled with uniform numbers
  * first. Then Box-Muller transforms each block of 16, pairing its halves. If
  * the size is not a multiple of 16, the last 16 elements are drawn again.
- * PyTorch uses this order, so the numbers are equal to PyTorch's. */
-enum { PAIRS = 8 };
+ * PyTorch uses this order, so the numbers are equal to PyTorch's. Here a piece
+ * of blocks is transformed while it is in L1. */
+enum { PIECE = 512 };
 
-static void box_muller_f8(double *d, double mean, double deviation) {
-  for (int j = 0; j < PAIRS; j++) {
-    const double radius = sqrt(-2 * log(1 - d[j]));
-    const double theta = 2.0 * 3.14159265358979323846 * d[j + PAIRS];
-    d[j] = radius * cos(theta) * deviation + mean;
-    d[j + PAIRS] = radius * sin(theta) * deviation + mean;
-  }
+/* Draws n elements; transforms them unless they are no whole blocks. */
+static void normal_piece(const st_draw *d, const st_normal_ctx *c, char *p,
+                         int64_t n) {
+  const int64_t strides[2] = {(int64_t)st__itemsize(d->dtype), 0};
+  st__random_draw_run(d, p, n);
+  if (n % ST_NORMAL_BLOCK) return;
+  st__kernel(ST_K_normal_blocks, d->dtype)(&p, strides, n, 1, c);
 }
 
-/* Rounds an intermediate result, as float16 and bfloat16 do after every
- * operation. */
-static float round_to(st_dtype dtype, float v) {
-  if (dtype == ST_FLOAT16) return st__half_to_float(st__float_to_half(v));
-  if (dtype == ST_BFLOAT16) return st__bf16_to_float(st__float_to_bf16(v));
-  return v;
-}
-
-static void box_muller_f4(float *d, float mean, float deviation,
-                          st_dtype dtype) {
-  for (int j = 0; j < PAIRS; j++) {
-    const float u1 = round_to(dtype, 1 - d[j]);
-    const float log_u1 = round_to(dtype, logf(u1));
-    const float radius = round_to(dtype, sqrtf(round_to(dtype, -2 * log_u1)));
-    const float theta = round_to(
-      dtype, (float)(2.0 * 3.14159265358979323846 * (double)d[j + PAIRS]));
-    const float x = round_to(dtype, radius * round_to(dtype, cosf(theta)));
-    const float y = round_to(dtype, radius * round_to(dtype, sinf(theta)));
-    d[j] = round_to(dtype, x * deviation) + mean;
-    d[j + PAIRS] = round_to(dtype, y * deviation) + mean;
-  }
-}
-
-static void normal_block(const fill *f, char *p) {
-  if (f->dtype == ST_FLOAT64) {
-    box_muller_f8((double *)(void *)p, f->a, f->b);
-    return;
-  }
-  if (f->dtype == ST_FLOAT32) {
-    box_muller_f4((float *)(void *)p, (float)f->a, (float)f->b, f->dtype);
-    return;
-  }
-  float block[2 * PAIRS];
-  for (int i = 0; i < 2 * PAIRS; i++) {
-    block[i] = (float)st__scalar_load(f->dtype, p + 2 * i).u.f;
-  }
-  box_muller_f4(block, (float)f->a, (float)f->b, f->dtype);
-  for (int i = 0; i < 2 * PAIRS; i++) {
-    st__scalar_store(st__scalar_float(block[i]), f->dtype, p + 2 * i);
-  }
-}
-
-static void uniform_run(const fill *f, char *p, int64_t n) {
-  const int64_t strides[2] = {(int64_t)st__itemsize(f->dtype), 0};
-  const fill unit = {.g = f->g, .dtype = f->dtype, .draw = draw_uniform,
-                     .b = 1};
-  uniform_loop(&unit)(&p, strides, n, 1, &unit);
-}
-
-/* uniform_run for all n elements; asks between blocks of them. */
-static st_status draw_uniforms(const fill *f, char *p, int64_t n) {
-  const int64_t size = (int64_t)st__itemsize(f->dtype);
-  for (int64_t i = 0; i < n; i += BLOCK) {
-    st__generator_lock(f->g);
-    uniform_run(f, p + i * size, n - i < BLOCK ? n - i : BLOCK);
-    st__generator_unlock(f->g);
+/* The same for all n elements; asks between blocks of them. */
+static st_status normal_pieces(const st_draw *d, const st_normal_ctx *c,
+                               char *p, int64_t n) {
+  const int64_t size = (int64_t)st__itemsize(d->dtype);
+  for (int64_t i = 0, end; i < n; i = end) {
+    end = n - i < ST_RANDOM_BLOCK ? n : i + ST_RANDOM_BLOCK;
+    st__generator_lock(d->g);
+    for (int64_t at = i; at < end; at += PIECE) {
+      normal_piece(d, c, p + at * size, end - at < PIECE ? end - at : PIECE);
+    }
+    st__generator_unlock(d->g);
     ST_TRY(st__poll_interrupt());
   }
   return ST_OK;
 }
 
-static st_status normal_blocks(const fill *f, char *p, int64_t n) {
-  const int64_t size = (int64_t)st__itemsize(f->dtype);
-  const int64_t block = 2 * PAIRS;
-  ST_TRY(draw_uniforms(f, p, n));
-  for (int64_t i = 0; i + block <= n; i += block) {
-    normal_block(f, p + i * size);
-    if (i % BLOCK == 0) ST_TRY(st__poll_interrupt());
-  }
-  if (n % block) {
-    char *last = p + (n - block) * size;
-    ST_TRY(draw_uniforms(f, last, block));
-    normal_block(f, last);
-  }
-  return ST_OK;
+static st_status normal_blocks(st_tensor *t, const st_draw *d,
+                               const st_normal_ctx *c) {
+  const int64_t size = (int64_t)st__itemsize(d->dtype), n = t->numel;
+  const int64_t rest = n % ST_NORMAL_BLOCK;
+  char *p = st__data(t);
+  ST_TRY(normal_pieces(d, c, p, n - rest));
+  if (rest == 0) return ST_OK;
+  ST_TRY(normal_pieces(d, c, p + (n - rest) * size, rest));
+  return normal_pieces(d, c, p + (n - ST_NORMAL_BLOCK) * size,
+                       ST_NORMAL_BLOCK);
 }
 
 static st_status fill_normal(st_tensor *t, double mean, double deviation,
                              st_generator *g) {
-  const fill f = {.g = g, .dtype = t->dtype, .draw = draw_normal,
-                  .a = mean, .b = deviation};
-  if (t->numel < 2 * PAIRS || !st__is_contiguous(t) || st__is_meta(t)) {
-    return st__random_fill(t, f.g, fill_loop, &f);
+  if (t->numel < ST_NORMAL_BLOCK || !st__is_contiguous(t) || st__is_meta(t)) {
+    const one_by_one f = {g, t->dtype, mean, deviation};
+    return st__random_fill(t, g, normal_loop, &f);
   }
   ST_TRY(st__check_internal_overlap(t));
-  return normal_blocks(&f, st__data(t), t->numel);
+  const st_uniform_ctx unit = {0, 1, significand_bits(t->dtype)};
+  const st_normal_ctx c = {mean, deviation};
+  const st_draw d = uniform_draw(g, t->dtype, &unit);
+  return normal_blocks(t, &d, &c);
 }
 
 static st_status normal(st_tensor *t, double mean, double deviation,
@@ -295,8 +182,19 @@ ST_BOXED(st__box_normal_) {
 
 /* -- exponential ---------------------------------------------------------- */
 
-static st_scalar draw_exponential(const fill *f) {
-  return st__scalar_float(-1 / f->a * log1p(-st__random_uniform(f->g)));
+/* A st_draw's make: float64 numbers of pairs of words. */
+static void exponential_loop(char **data, const int64_t *strides, int64_t n0,
+                             int64_t n1, const void *ctx) {
+  const double scale = -1 / *(const double *)ctx;
+  for (int64_t j = 0; j < n1; j++) {
+    char *p = data[0] + j * strides[2];
+    const char *words = data[1] + j * strides[3];
+    for (int64_t i = 0; i < n0; i++) {
+      const double u = st__unit_double((const uint32_t *)(const void *)words +
+                                       2 * i);
+      *(double *)(void *)(p + i * strides[0]) = scale * log1p(-u);
+    }
+  }
 }
 
 ST_BOXED(st__box_exponential_) {
@@ -310,17 +208,14 @@ ST_BOXED(st__box_exponential_) {
   if (!(lambd > 0)) {
     return st__fail(ST_BAD_VALUE, "lambd must be positive, it is %g", lambd);
   }
-  const fill f = {.g = st__generator_of(generator), .dtype = self->dtype,
-                  .draw = draw_exponential, .a = lambd};
-  ST_TRY(st__random_fill(self, f.g, fill_loop, &f));
+  const st_draw d = {.g = st__generator_of(generator),
+                     .make = exponential_loop, .ctx = &lambd, .words = 2,
+                     .made = ST_FLOAT64, .dtype = self->dtype};
+  ST_TRY(st__random_draw(self, &d));
   return st__return_tensor(self, rets);
 }
 
 /* -- bernoulli ------------------------------------------------------------ */
-
-static st_scalar draw_bernoulli(const fill *f) {
-  return st__scalar_int(st__random_uniform(f->g) < f->a);
-}
 
 static st_status check_probability(double p) {
   if (p >= 0 && p <= 1) return ST_OK;
@@ -330,56 +225,44 @@ static st_status check_probability(double p) {
 ST_BOXED(st__box_bernoulli__float) {
   st_tensor *self = st__next_tensor(&args);
   const double p = st__next_float(&args);
-  const fill f = {.g = st__generator_of(st__next(&args)),
-                  .dtype = self->dtype, .draw = draw_bernoulli, .a = p};
+  st_generator *g = st__generator_of(st__next(&args));
   ST_TRY(st__check_cpu_or_meta(self));
   ST_TRY(check_probability(p));
-  ST_TRY(st__random_fill(self, f.g, fill_loop, &f));
+  /* u * 2^-53 < p for an integer u if u < p * 2^53, rounded up. */
+  const st_bernoulli_ctx c = {(int64_t)ceil(p * 0x1p53)};
+  const st_draw d = {.g = g, .ctx = &c, .words = 2, .made = ST_BOOL,
+                     .make = st__kernel(ST_K_bernoulli_words, ST_BOOL),
+                     .dtype = self->dtype};
+  ST_TRY(st__random_draw(self, &d));
   return st__return_tensor(self, rets);
 }
 
-typedef struct bernoulli_job {
-  st_generator *g;
-  st_dtype dtype, p_dtype;
-  bool *bad;
-} bernoulli_job;
+typedef struct check { st_dtype dtype; bool *bad; } check;
 
 static void check_loop(char **data, const int64_t *strides, int64_t n0,
                        int64_t n1, const void *ctx) {
-  const bernoulli_job *c = ctx;
+  const check *c = ctx;
   for (int64_t j = 0; j < n1; j++) {
     for (int64_t i = 0; i < n0; i++) {
       const char *at = data[1] + j * strides[3] + i * strides[1];
-      const double p = st__scalar_load(c->p_dtype, at).u.f;
+      const double p = st__scalar_load(c->dtype, at).u.f;
       if (!(p >= 0 && p <= 1)) *c->bad = true;
     }
   }
 }
 
-/* For probabilities not in float64, draws 24 bits. */
-static void bernoulli_loop(char **data, const int64_t *strides, int64_t n0,
-                           int64_t n1, const void *ctx) {
-  const bernoulli_job *c = ctx;
-  for (int64_t j = 0; j < n1; j++) {
-    for (int64_t i = 0; i < n0; i++) {
-      const char *at = data[1] + j * strides[3] + i * strides[1];
-      const double p = st__scalar_load(c->p_dtype, at).u.f;
-      const double u = c->p_dtype == ST_FLOAT64 ? st__random_uniform(c->g)
-                                                : unit_float(c->g, 24);
-      st__scalar_store(st__scalar_int(u < p), c->dtype,
-                       data[0] + j * strides[2] + i * strides[0]);
-    }
-  }
-}
-
-/* Fills t with Bernoulli draws; p holds the probability of each element. */
+/* Fills t with Bernoulli draws; p holds the probability of each element. For
+ * probabilities not in float64, draws 24 bits. */
 static st_status bernoulli(st_tensor *t, const st_tensor *p, st_generator *g) {
   bool bad = false;
-  const bernoulli_job c = {g, t->dtype, p->dtype, &bad};
+  const check c = {p->dtype, &bad};
+  const st_draw d = {.g = g, .dtype = t->dtype, .made = ST_BOOL, .inputs = 1,
+                     .make = st__kernel(ST_K_bernoulli_p_words, p->dtype),
+                     .words = p->dtype == ST_FLOAT64 ? 2 : 1};
   st_iter it;
   st_status status;
   ST_TRY(st__check_cpu_or_meta(t));
-  if (!st__is_floating(c.p_dtype)) return st__no_kernel_for(c.p_dtype);
+  if (!st__is_floating(p->dtype)) return st__no_kernel_for(p->dtype);
   st__iter_init(&it, ST_ITER_CHECK_OVERLAP | ST_ITER_SAME_DEVICE);
   st__iter_output(&it, t, ST_DTYPE_NONE);
   st__iter_input(&it, p);
@@ -390,7 +273,7 @@ static st_status bernoulli(st_tensor *t, const st_tensor *p, st_generator *g) {
       status = st__fail(ST_BAD_VALUE, "probabilities must be between 0 and 1");
       goto fail;
     }
-    status = draw_elements(&it, g, bernoulli_loop, &c);
+    status = st__random_draw_iter(&it, &d);
   }
 fail:
   st__iter_release(&it);

@@ -1,62 +1,69 @@
 /* The Mersenne Twister MT19937 (Matsumoto and Nishimura, 1998), seeded and
- * read in the same order as PyTorch's CPU generator.
+ * read in the same order as PyTorch's CPU generator. A kernel renews the state.
  */
 
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
 
+#include "kernel/random/random.h"
 #include "op/random/random.h"
 
-enum { N = 624, M = 397 };
+enum { N = ST_MT19937_WORDS };
+
+/* What assigning one generator to another copies. */
+typedef struct mt19937 {
+  uint64_t seed;
+  uint32_t state[N];
+  uint32_t words[N];   /* that state gives */
+  int next_index;      /* into words; N: renew state first */
+  bool has_normal;     /* the second of a pair is in normal */
+  double normal;
+} mt19937;
 
 struct st_generator {
   st_refcount refs;
   pthread_mutex_t mutex;
   st_generator *next;  /* in the list of all generators */
   st_limits *limits;   /* that it is charged to, or NULL */
-  uint64_t seed;
-  uint32_t state[N];
-  int next_index;      /* into state; N: renew state first */
-  bool has_normal;     /* the second of a pair is in normal */
-  double normal;
+  mt19937 mt;
 };
 
 /* -- The Mersenne Twister ------------------------------------------------- */
 
 static void seed_state(st_generator *g, uint64_t seed) {
-  g->seed = seed;
-  g->state[0] = (uint32_t)seed;
+  uint32_t *state = g->mt.state;
+  g->mt.seed = seed;
+  state[0] = (uint32_t)seed;
   for (uint32_t i = 1; i < N; i++) {
-    const uint32_t last = g->state[i - 1];
-    g->state[i] = 1812433253u * (last ^ (last >> 30)) + i;
+    const uint32_t last = state[i - 1];
+    state[i] = 1812433253u * (last ^ (last >> 30)) + i;
   }
-  g->next_index = N;
-  g->has_normal = false;
+  g->mt.next_index = N;
+  g->mt.has_normal = false;
 }
 
-static inline uint32_t twist(uint32_t high, uint32_t low) {
-  const uint32_t y = (high & 0x80000000u) | (low & 0x7fffffffu);
-  return (y >> 1) ^ (0x9908b0dfu & (0u - (low & 1u)));
-}
-
-static void renew(st_generator *g) {
-  uint32_t *s = g->state;
-  for (int i = 0; i < N - M; i++) s[i] = s[i + M] ^ twist(s[i], s[i + 1]);
-  for (int i = N - M; i < N - 1; i++) {
-    s[i] = s[i + M - N] ^ twist(s[i], s[i + 1]);
-  }
-  s[N - 1] = s[M - 1] ^ twist(s[N - 1], s[0]);
-  g->next_index = 0;
+static void renew(mt19937 *mt) {
+  char *data[] = {(char *)mt->state, (char *)mt->words};
+  const int64_t strides[4] = {4, 4, 0, 0};
+  st__kernel(ST_K_mt19937, ST_INT32)(data, strides, N, 1, NULL);
+  mt->next_index = 0;
 }
 
 uint32_t st__random32(st_generator *g) {
-  if (g->next_index == N) renew(g);
-  uint32_t y = g->state[g->next_index++];
-  y ^= y >> 11;
-  y ^= (y << 7) & 0x9d2c5680u;
-  y ^= (y << 15) & 0xefc60000u;
-  return y ^ (y >> 18);
+  if (g->mt.next_index == N) renew(&g->mt);
+  return g->mt.words[g->mt.next_index++];
+}
+
+void st__random_words(st_generator *g, uint32_t *words, int64_t n) {
+  mt19937 *mt = &g->mt;
+  while (n > 0) {
+    if (mt->next_index == N) renew(mt);
+    const int64_t left = N - mt->next_index, take = n < left ? n : left;
+    memcpy(words, mt->words + mt->next_index, (size_t)take * sizeof *words);
+    mt->next_index += (int)take;
+    words += take, n -= take;
+  }
 }
 
 uint64_t st__random64(st_generator *g) {
@@ -69,16 +76,17 @@ double st__random_uniform(st_generator *g) {
 }
 
 double st__random_normal(st_generator *g) {
-  if (g->has_normal) {
-    g->has_normal = false;
-    return g->normal;
+  mt19937 *mt = &g->mt;
+  if (mt->has_normal) {
+    mt->has_normal = false;
+    return mt->normal;
   }
   const double u1 = st__random_uniform(g);
   const double u2 = st__random_uniform(g);
   const double radius = sqrt(-2.0 * log1p(-u2));
   const double theta = 2.0 * 3.14159265358979323846 * u1;
-  g->normal = radius * sin(theta);
-  g->has_normal = true;
+  mt->normal = radius * sin(theta);
+  mt->has_normal = true;
   return radius * cos(theta);
 }
 
@@ -165,25 +173,16 @@ void st__generator_seed(st_generator *g, uint64_t seed) {
 
 /* Copies through a local buffer, so that no thread holds two locks. */
 void st__generator_assign(st_generator *g, st_generator *from) {
-  uint32_t state[N];
   st__generator_lock(from);
-  const uint64_t seed = from->seed;
-  const int next_index = from->next_index;
-  const bool has_normal = from->has_normal;
-  const double normal = from->normal;
-  memcpy(state, from->state, sizeof state);
+  const mt19937 mt = from->mt;
   st__generator_unlock(from);
   st__generator_lock(g);
-  g->seed = seed;
-  g->next_index = next_index;
-  g->has_normal = has_normal;
-  g->normal = normal;
-  memcpy(g->state, state, sizeof state);
+  g->mt = mt;
   st__generator_unlock(g);
 }
 
 uint64_t st__generator_initial_seed(const st_generator *g) {
-  return g->seed;
+  return g->mt.seed;
 }
 
 /* -- The default generator ------------------------------------------------ */

@@ -4,38 +4,22 @@
 #include <inttypes.h>
 
 #include "base/interrupt.h"
+#include "kernel/random/random.h"
 #include "op/create/factory.h"
 #include "op/random/random.h"
 
 /* -- Integers in place ---------------------------------------------------- */
 
-typedef struct integers {
-  st_generator *g;
-  st_dtype dtype;
-  int64_t from;
-  uint64_t range;  /* 0: all 2^64 */
-  bool wide;       /* 64 bits per draw */
-} integers;
-
-static void integer_loop(char **data, const int64_t *strides, int64_t n0,
-                         int64_t n1, const void *ctx) {
-  const integers *f = ctx;
-  for (int64_t j = 0; j < n1; j++) {
-    for (int64_t i = 0; i < n0; i++) {
-      const uint64_t r = f->wide ? st__random64(f->g) : st__random32(f->g);
-      const uint64_t v = (f->range ? r % f->range : r) + (uint64_t)f->from;
-      st__scalar_store(st__scalar_int((int64_t)v), f->dtype,
-                       data[0] + j * strides[1] + i * strides[0]);
-    }
-  }
-}
-
-static st_status fill_integers(st_tensor *t, const integers *f) {
+/* Draws of integers in a range; wide: of 64 bits each. */
+static st_status fill_integers(st_tensor *t, st_integers_ctx range, bool wide,
+                               st_generator *g) {
+  const st_dtype bits = wide ? ST_INT64 : ST_INT32;
+  const st_draw d = {.g = g, .make = st__kernel(ST_K_integer_words, bits),
+                     .ctx = &range, .words = wide ? 2 : 1, .made = ST_INT64,
+                     .dtype = t->dtype};
   ST_TRY(st__check_cpu_or_meta(t));
-  if (st__is_complex(t->dtype)) {
-    return st__no_kernel_for(t->dtype);
-  }
-  return st__random_fill(t, f->g, integer_loop, f);
+  if (st__is_complex(t->dtype)) return st__no_kernel_for(t->dtype);
+  return st__random_draw(t, &d);
 }
 
 /* The largest n such that every integer from 0 to n is exact in dtype. */
@@ -62,10 +46,8 @@ static int64_t smallest(st_dtype dtype) {
 /* random_ without bounds: integers from 0 to the largest. */
 static st_status random_full(st_tensor *t, st_generator *g) {
   const st_dtype dtype = t->dtype;
-  const integers f = {.g = g, .dtype = dtype,
-                      .range = (uint64_t)largest(dtype) + 1,
-                      .wide = dtype == ST_INT64 || dtype == ST_FLOAT64};
-  return fill_integers(t, &f);
+  const st_integers_ctx range = {0, (uint64_t)largest(dtype) + 1};
+  return fill_integers(t, range, dtype == ST_INT64 || dtype == ST_FLOAT64, g);
 }
 
 /* Integers from first to last, inclusive. */
@@ -81,9 +63,8 @@ static st_status random_between(st_tensor *t, int64_t first, int64_t last,
                     "] are values of %s", first, last, st__dtype_name(dtype));
   }
   const uint64_t range = (uint64_t)last - (uint64_t)first + 1;
-  const integers f = {.g = g, .dtype = dtype, .from = first, .range = range,
-                      .wide = range == 0 || range >= UINT64_C(1) << 32};
-  return fill_integers(t, &f);
+  return fill_integers(t, (st_integers_ctx){first, range},
+                       range == 0 || range >= UINT64_C(1) << 32, g);
 }
 
 static st_status random_below(st_tensor *t, int64_t from, int64_t to,
@@ -269,28 +250,41 @@ ST_BOXED(st__box_randint_like_low_dtype) {
   return fill_by(ST_OP_random__from, t, *low, *high, st__none(), rets);
 }
 
-enum { BLOCK = 1 << 16 }; /* draws between two questions whether to stop */
-
 /* -- Permutations --------------------------------------------------------- */
+
+enum { SWAPS = 512 }; /* indices drawn at a time */
+
+/* Swaps n elements from p[i] on with random ones of the size - i elements not
+ * before them. */
+static void swap_some(int64_t *p, int64_t i, int64_t n, int64_t size,
+                      const uint32_t *words, bool wide) {
+  for (const int64_t end = i + n; i < end; i++, words += wide ? 2 : 1) {
+    const uint64_t left = (uint64_t)(size - i);
+    const uint64_t r = wide ? ((uint64_t)words[0] << 32 | words[1]) % left
+                            : words[0] % (uint32_t)left;
+    const int64_t j = i + (int64_t)r, t = p[i];
+    p[i] = p[j];
+    p[j] = t;
+  }
+}
 
 /* Fisher-Yates shuffle from the front. Below 2^32 / 20 elements it draws 32
  * bits per index, whose bias is small; above 64 bits. PyTorch does the same. */
 static st_status shuffle(int64_t *p, int64_t n, int64_t base,
                          st_generator *g) {
   const bool wide = n >= UINT32_MAX / 20;
+  uint32_t words[2 * SWAPS];
   for (int64_t i = 0; i < n; i++) p[i] = i + base;
   st__generator_lock(g);
-  for (int64_t i = 0; i < n - 1; i++) {
-    if (i % BLOCK == BLOCK - 1) { /* a check may seed the generator */
+  for (int64_t i = 0; i < n - 1; i += SWAPS) {
+    const int64_t some = n - 1 - i < SWAPS ? n - 1 - i : SWAPS;
+    if (i > 0 && i % ST_RANDOM_BLOCK == 0) { /* a check may seed g */
       st__generator_unlock(g);
       ST_TRY(st__poll_interrupt());
       st__generator_lock(g);
     }
-    const uint64_t r = wide ? st__random64(g) : st__random32(g);
-    const int64_t j = i + (int64_t)(r % (uint64_t)(n - i));
-    const int64_t t = p[i];
-    p[i] = p[j];
-    p[j] = t;
+    st__random_words(g, words, wide ? 2 * some : some);
+    swap_some(p, i, some, n, words, wide);
   }
   st__generator_unlock(g);
   return ST_OK;

@@ -1,0 +1,295 @@
+/* Kernels of random numbers: the Mersenne Twister MT19937 (Matsumoto and
+ * Nishimura, 1998), and distributions of the words that it gives.
+ *
+ * Note [Random numbers from words]
+ * Each distribution defines which bits of which words make a number, and
+ * which operations, so a seed gives the same numbers with every instruction
+ * set. Steps that are exact may be done in another way.
+ */
+
+#include <math.h>
+
+#include "kernel/elementwise/elementwise.h"
+#include "kernel/random/random.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* -- The Mersenne Twister ------------------------------------------------- */
+
+enum { N = ST_MT19937_WORDS, M = 397 };
+
+INLINE uint32_t twist(uint32_t high, uint32_t low) {
+  const uint32_t y = (high & 0x80000000u) | (low & 0x7fffffffu);
+  return (y >> 1) ^ (0x9908b0dfu & (0u - (low & 1u)));
+}
+
+INLINE uint32_t temper(uint32_t y) {
+  y ^= y >> 11;
+  y ^= (y << 7) & 0x9d2c5680u;
+  y ^= (y << 15) & 0xefc60000u;
+  return y ^ (y >> 18);
+}
+
+/* An element depends on those 227 or more before it, or not yet renewed. */
+static void mt19937(char **data, const int64_t *strides, int64_t n0,
+                    int64_t n1, const void *ctx) {
+  uint32_t *s = (uint32_t *)(void *)data[0];
+  uint32_t *words = (uint32_t *)(void *)data[1];
+  (void)strides, (void)n0, (void)n1, (void)ctx;
+  for (int i = 0; i < N - M; i++) s[i] = s[i + M] ^ twist(s[i], s[i + 1]);
+  for (int i = N - M; i < N - 1; i++) {
+    s[i] = s[i + M - N] ^ twist(s[i], s[i + 1]);
+  }
+  s[N - 1] = s[M - 1] ^ twist(s[N - 1], s[0]);
+  ST_SIMD_FOR(i, N) words[i] = temper(s[i]);
+}
+
+/* -- uniform -------------------------------------------------------------- */
+
+/* The low 53 bits of a pair. */
+INLINE int64_t low_53(const uint32_t *pair) {
+  return (int64_t)(pair[0] & 0x1fffffu) << 32 | pair[1];
+}
+
+INLINE float unit_float(uint32_t word, uint32_t mask, float scale) {
+  return (float)(int32_t)(word & mask) * scale;
+}
+
+static void uniform_f4_body(char *const *p, int64_t n, const void *ctx) {
+  const st_uniform_ctx *c = ctx;
+  float *out = (float *)p[0];
+  const uint32_t *words = (const uint32_t *)p[1];
+  const uint32_t mask = (1u << c->bits) - 1u;
+  const float scale = 1.0f / (float)(1u << c->bits);
+  const float from = (float)c->from, width = (float)c->to - from;
+  if (from == 0 && width == 1) {
+    ST_SIMD_FOR(i, n) out[i] = unit_float(words[i], mask, scale);
+  } else {
+    ST_SIMD_FOR(i, n) {
+      out[i] = fmaf(unit_float(words[i], mask, scale), width, from);
+    }
+  }
+}
+
+static void uniform_f8_body(char *const *p, int64_t n, const void *ctx) {
+  const st_uniform_ctx *c = ctx;
+  double *out = (double *)p[0];
+  const uint32_t *words = (const uint32_t *)p[1];
+  const double from = c->from, width = c->to - from;
+  if (from == 0 && width == 1) {
+    ST_SIMD_FOR(i, n) out[i] = st__unit_double(words + 2 * i);
+  } else {
+    ST_SIMD_FOR(i, n) out[i] = fma(st__unit_double(words + 2 * i), width, from);
+  }
+}
+
+ST_BLOCK_LOOP(uniform_f2, uniform_f4_body, 2, ST_ELEM_f2, ST_ELEM_4)
+ST_BLOCK_LOOP(uniform_bf, uniform_f4_body, 2, ST_ELEM_bf, ST_ELEM_4)
+ST_BLOCK_LOOP(uniform_f4, uniform_f4_body, 2, ST_ELEM_4, ST_ELEM_4)
+ST_BLOCK_LOOP(uniform_f8, uniform_f8_body, 2, ST_ELEM_8, ST_ELEM_8)
+
+/* -- normal --------------------------------------------------------------- */
+
+enum { PAIRS = ST_NORMAL_BLOCK / 2 };
+
+#define TWO_PI (2.0 * 3.14159265358979323846)
+
+/* Rounds intermediate results, as float16 and bfloat16 do after every
+ * operation. */
+INLINE void round_row(float *row, int elem) {
+  if (elem == ST_ELEM_4) return;
+  st_bits2 halves[PAIRS];
+  st_narrow(halves, row, PAIRS, elem == ST_ELEM_bf);
+  st_widen(row, halves, PAIRS, elem == ST_ELEM_bf);
+}
+
+/* Logarithms, sines and cosines are those of the C library. */
+INLINE void radii(float *radius, const float *u, int elem) {
+  for (int j = 0; j < PAIRS; j++) radius[j] = 1 - u[j];
+  round_row(radius, elem);
+  for (int j = 0; j < PAIRS; j++) radius[j] = logf(radius[j]);
+  round_row(radius, elem);
+  for (int j = 0; j < PAIRS; j++) radius[j] = -2 * radius[j];
+  round_row(radius, elem);
+  for (int j = 0; j < PAIRS; j++) radius[j] = sqrtf(radius[j]);
+  round_row(radius, elem);
+}
+
+INLINE void scale_row(float *d, float *x, const float *radius, float mean,
+                      float deviation, int elem) {
+  round_row(x, elem);
+  for (int j = 0; j < PAIRS; j++) x[j] = radius[j] * x[j];
+  round_row(x, elem);
+  for (int j = 0; j < PAIRS; j++) x[j] = x[j] * deviation;
+  round_row(x, elem);
+  for (int j = 0; j < PAIRS; j++) d[j] = x[j] + mean;
+}
+
+INLINE void box_muller_f4(float *d, const st_normal_ctx *c, int elem) {
+  const float mean = (float)c->mean, deviation = (float)c->deviation;
+  float radius[PAIRS], theta[PAIRS], x[PAIRS], y[PAIRS];
+  radii(radius, d, elem);
+  for (int j = 0; j < PAIRS; j++) {
+    theta[j] = (float)(TWO_PI * (double)d[j + PAIRS]);
+  }
+  round_row(theta, elem);
+  for (int j = 0; j < PAIRS; j++) {
+    x[j] = cosf(theta[j]);
+    y[j] = sinf(theta[j]);
+  }
+  scale_row(d, x, radius, mean, deviation, elem);
+  scale_row(d + PAIRS, y, radius, mean, deviation, elem);
+}
+
+INLINE void box_muller_f8(double *d, const st_normal_ctx *c) {
+  const double mean = c->mean, deviation = c->deviation;
+  double radius[PAIRS], x[PAIRS], y[PAIRS];
+  for (int j = 0; j < PAIRS; j++) radius[j] = log(1 - d[j]);
+  for (int j = 0; j < PAIRS; j++) radius[j] = sqrt(-2 * radius[j]);
+  for (int j = 0; j < PAIRS; j++) {
+    const double theta = TWO_PI * d[j + PAIRS];
+    x[j] = cos(theta);
+    y[j] = sin(theta);
+  }
+  for (int j = 0; j < PAIRS; j++) {
+    d[j] = radius[j] * x[j] * deviation + mean;
+    d[j + PAIRS] = radius[j] * y[j] * deviation + mean;
+  }
+}
+
+#define NORMAL_HALF(tag)                                                     \
+  static void normal_##tag(char **data, const int64_t *s, int64_t n0,        \
+                           int64_t n1, const void *ctx) {                    \
+    (void)s, (void)n1;                                                       \
+    for (int64_t i = 0; i < n0; i += ST_NORMAL_BLOCK) {                      \
+      st_bits2 *at = (st_bits2 *)(void *)data[0] + i;                        \
+      float block[ST_NORMAL_BLOCK];                                          \
+      st_widen(block, at, ST_NORMAL_BLOCK, ST_ELEM_##tag == ST_ELEM_bf);     \
+      box_muller_f4(block, ctx, ST_ELEM_##tag);                              \
+      st_narrow(at, block, ST_NORMAL_BLOCK, ST_ELEM_##tag == ST_ELEM_bf);    \
+    }                                                                        \
+  }
+NORMAL_HALF(f2)
+NORMAL_HALF(bf)
+
+static void normal_f4(char **data, const int64_t *s, int64_t n0, int64_t n1,
+                      const void *ctx) {
+  (void)s, (void)n1;
+  for (int64_t i = 0; i < n0; i += ST_NORMAL_BLOCK) {
+    box_muller_f4((float *)(void *)data[0] + i, ctx, ST_ELEM_4);
+  }
+}
+
+static void normal_f8(char **data, const int64_t *s, int64_t n0, int64_t n1,
+                      const void *ctx) {
+  (void)s, (void)n1;
+  for (int64_t i = 0; i < n0; i += ST_NORMAL_BLOCK) {
+    box_muller_f8((double *)(void *)data[0] + i, ctx);
+  }
+}
+
+/* -- bernoulli ------------------------------------------------------------ */
+
+static void bernoulli_body(char *const *p, int64_t n, const void *ctx) {
+  const int64_t below = ((const st_bernoulli_ctx *)ctx)->below;
+  uint8_t *out = (uint8_t *)p[0];
+  const uint32_t *words = (const uint32_t *)p[1];
+  ST_SIMD_FOR(i, n) out[i] = low_53(words + 2 * i) < below;
+}
+
+static void bernoulli_p_f4_body(char *const *p, int64_t n, const void *ctx) {
+  uint8_t *out = (uint8_t *)p[0];
+  const uint32_t *words = (const uint32_t *)p[1];
+  const float *probability = (const float *)p[2];
+  (void)ctx;
+  ST_SIMD_FOR(i, n) {
+    out[i] = unit_float(words[i], 0xffffff, 0x1p-24f) < probability[i];
+  }
+}
+
+static void bernoulli_p_f8_body(char *const *p, int64_t n, const void *ctx) {
+  uint8_t *out = (uint8_t *)p[0];
+  const uint32_t *words = (const uint32_t *)p[1];
+  const double *probability = (const double *)p[2];
+  (void)ctx;
+  ST_SIMD_FOR(i, n) out[i] = st__unit_double(words + 2 * i) < probability[i];
+}
+
+ST_BLOCK_LOOP(bernoulli, bernoulli_body, 2, ST_ELEM_1, ST_ELEM_8)
+ST_BLOCK_LOOP(bernoulli_p_f2, bernoulli_p_f4_body, 3, ST_ELEM_1, ST_ELEM_4,
+              ST_ELEM_f2)
+ST_BLOCK_LOOP(bernoulli_p_bf, bernoulli_p_f4_body, 3, ST_ELEM_1, ST_ELEM_4,
+              ST_ELEM_bf)
+ST_BLOCK_LOOP(bernoulli_p_f4, bernoulli_p_f4_body, 3, ST_ELEM_1, ST_ELEM_4,
+              ST_ELEM_4)
+ST_BLOCK_LOOP(bernoulli_p_f8, bernoulli_p_f8_body, 3, ST_ELEM_1, ST_ELEM_8,
+              ST_ELEM_8)
+
+/* -- Integers ------------------------------------------------------------- */
+
+/* Division by a constant d < 2^32 as a multiplication (Granlund and
+ * Montgomery, "Division by Invariant Integers using Multiplication"). */
+typedef struct divisor { uint32_t d, multiplier; int first, second; } divisor;
+
+static divisor divisor_of(uint32_t d) {
+  int log2_up = 0;
+  while (UINT64_C(1) << log2_up < d) log2_up++;
+  const uint64_t rest = (UINT64_C(1) << log2_up) - d;
+  return (divisor){d, (uint32_t)((rest << 32) / d + 1), log2_up > 0,
+                   log2_up > 0 ? log2_up - 1 : 0};
+}
+
+INLINE uint32_t remainder_of(uint32_t n, divisor by) {
+  const uint32_t high = (uint32_t)((uint64_t)n * by.multiplier >> 32);
+  const uint32_t quotient = (high + ((n - high) >> by.first)) >> by.second;
+  return n - quotient * by.d;
+}
+
+static void integer_i4_body(char *const *p, int64_t n, const void *ctx) {
+  const st_integers_ctx *c = ctx;
+  const uint64_t from = (uint64_t)c->from;
+  const divisor range = divisor_of((uint32_t)c->range);
+  uint64_t *out = (uint64_t *)p[0];
+  const uint32_t *words = (const uint32_t *)p[1];
+  ST_SIMD_FOR(i, n) out[i] = remainder_of(words[i], range) + from;
+}
+
+static void integer_i8_body(char *const *p, int64_t n, const void *ctx) {
+  const st_integers_ctx *c = ctx;
+  const uint64_t from = (uint64_t)c->from, range = c->range;
+  uint64_t *out = (uint64_t *)p[0];
+  const uint32_t *words = (const uint32_t *)p[1];
+  if (range & (range - 1)) {
+    for (int64_t i = 0; i < n; i++) {
+      const uint64_t r = (uint64_t)words[2 * i] << 32 | words[2 * i + 1];
+      out[i] = r % range + from;
+    }
+  } else { /* a power of two, of which 2^64 is 0 */
+    ST_SIMD_FOR(i, n) {
+      const uint64_t r = (uint64_t)words[2 * i] << 32 | words[2 * i + 1];
+      out[i] = (r & (range - 1)) + from;
+    }
+  }
+}
+
+ST_BLOCK_LOOP(integer_i4, integer_i4_body, 2, ST_ELEM_8, ST_ELEM_4)
+ST_BLOCK_LOOP(integer_i8, integer_i8_body, 2, ST_ELEM_8, ST_ELEM_8)
+
+/* -- Rows ----------------------------------------------------------------- */
+
+static const st_kernel_row rows[] = {
+  {ST_K_mt19937, {[ST_INT32] = mt19937}},
+  {ST_K_uniform_words,
+   {[ST_FLOAT16] = uniform_f2, [ST_BFLOAT16] = uniform_bf,
+    [ST_FLOAT32] = uniform_f4, [ST_FLOAT64] = uniform_f8}},
+  {ST_K_normal_blocks,
+   {[ST_FLOAT16] = normal_f2, [ST_BFLOAT16] = normal_bf,
+    [ST_FLOAT32] = normal_f4, [ST_FLOAT64] = normal_f8}},
+  {ST_K_bernoulli_words, {[ST_BOOL] = bernoulli}},
+  {ST_K_bernoulli_p_words,
+   {[ST_FLOAT16] = bernoulli_p_f2, [ST_BFLOAT16] = bernoulli_p_bf,
+    [ST_FLOAT32] = bernoulli_p_f4, [ST_FLOAT64] = bernoulli_p_f8}},
+  {ST_K_integer_words, {[ST_INT32] = integer_i4, [ST_INT64] = integer_i8}},
+};
+
+ST_EXPORT(st__random, rows)

@@ -1,0 +1,48 @@
+/* Operands and ctx of the loops of kernel/random/random.c. Words are 32 random
+ * bits, one per number or, if said so, a pair: the high and the low half of 64
+ * bits. A row of words is contiguous.
+ *
+ * mt19937 (int32): the state, the words; neither strides nor sizes are read.
+ * uniform_words (float dtypes): the numbers, words; of float64 pairs.
+ * normal_blocks (float dtypes): n0 numbers, contiguous and a multiple of
+ * ST_NORMAL_BLOCK, uniform in [0, 1) before and normal after.
+ * bernoulli_words (bool): bools, pairs.
+ * bernoulli_p_words (dtype of p): bools, words, p; pairs if p is float64.
+ * integer_words: int64, words (int32) or pairs (int64).
+ */
+#ifndef ST_KERNEL_RANDOM_RANDOM_H
+#define ST_KERNEL_RANDOM_RANDOM_H
+
+#include <stdint.h>
+
+enum {
+  ST_MT19937_WORDS = 624,
+  ST_NORMAL_BLOCK = 16  /* Note [Normal numbers in blocks of 16] */
+};
+
+/* uniform_words: numbers in [from, to), of so many random bits. */
+typedef struct st_uniform_ctx {
+  double from, to;
+  int bits;         /* float64 has always 53 */
+} st_uniform_ctx;
+
+typedef struct st_normal_ctx { double mean, deviation; } st_normal_ctx;
+
+/* bernoulli_words: 1 if the low 53 bits of the pair are less than this. */
+typedef struct st_bernoulli_ctx { int64_t below; } st_bernoulli_ctx;
+
+/* integer_words: integers in [from, from + range). */
+typedef struct st_integers_ctx {
+  int64_t from;
+  uint64_t range;   /* 0: all 2^64, of pairs; less than 2^32, of words */
+} st_integers_ctx;
+
+/* The low 53 bits of a pair times 2^-53: a number in [0, 1). A sum of exact
+ * parts, as few instruction sets convert 64 bits. */
+static inline double st__unit_double(const uint32_t *pair) {
+  const double high = (int32_t)(pair[0] & 0x1fffffu);
+  const double low = (double)(int32_t)(pair[1] ^ 0x80000000u) + 0x1p31;
+  return high * 0x1p-21 + low * 0x1p-53;
+}
+
+#endif
