@@ -1,8 +1,8 @@
 /* Factories whose elements are functions of their index: arange, range,
  * linspace, logspace, eye.
  *
- * A sequence is computed in blocks of int64, double or complex double, which
- * the kernels of copy_ convert to the dtype of the result.
+ * A sequence is computed in blocks. Those of a dtype that the sequence has no
+ * loop for are converted by the kernels of copy_.
  */
 
 #include <complex.h>
@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "base/threads.h"
+#include "kernel/create/arange.h"
 #include "op/create/factory.h"
 
 /* -- Sequences ------------------------------------------------------------ */
@@ -25,9 +26,8 @@ typedef struct sequence {
   double start_im, step_im, end_im;
   double base;              /* CURVE_LOG */
   int64_t count;
-  st_loop convert;
+  st_dtype made, dtype;     /* of a block, and of the result */
   char *data;
-  int64_t size;             /* of an element */
 } sequence;
 
 enum { BLOCK = 512 };
@@ -37,12 +37,6 @@ static double interpolate(double start, double step, double end, int64_t i,
                           int64_t count) {
   return i < count / 2 ? start + step * (double)i
                        : end - step * (double)(count - 1 - i);
-}
-
-static double value_at(const sequence *q, int64_t i) {
-  if (q->curve == CURVE_STEP) return q->start + q->step * (double)i;
-  const double v = interpolate(q->start, q->step, q->end, i, q->count);
-  return q->curve == CURVE_LOG ? pow(q->base, v) : v;
 }
 
 /* The real and the imaginary part of element i. */
@@ -57,32 +51,63 @@ static void complex_at(const sequence *q, int64_t i, double *parts) {
   memcpy(parts, &z, sizeof z);
 }
 
-static void write_block(const sequence *q, int64_t begin, int64_t n) {
-  int64_t ints[BLOCK];
-  double floats[2 * BLOCK];
-  char *data[2] = {q->data + begin * q->size, NULL};
-  const int64_t strides[4] = {q->size, q->is_complex ? 16 : 8, 0, 0};
-  if (q->curve == CURVE_INT) {
-    for (int64_t i = 0; i < n; i++) {
-      ints[i] = (int64_t)((uint64_t)q->first +
-                          (uint64_t)(begin + i) * (uint64_t)q->by);
-    }
-    data[1] = (char *)ints;
-  } else if (q->is_complex) {
-    for (int64_t i = 0; i < n; i++) complex_at(q, begin + i, floats + 2 * i);
-    data[1] = (char *)floats;
-  } else {
-    for (int64_t i = 0; i < n; i++) floats[i] = value_at(q, begin + i);
-    data[1] = (char *)floats;
-  }
-  q->convert(data, strides, n, 1, NULL);
+/* Elements from begin on. The second half of a linear sequence counts down
+ * from the end, as interpolate does. */
+static void arange(const sequence *q, char *p, int64_t begin, int64_t n) {
+  const int64_t strides[2] = {(int64_t)st__itemsize(q->made), 0};
+  const bool down = q->curve == CURVE_LINEAR && begin >= q->count / 2;
+  const st_arange_ctx c = {
+    .begin = down ? q->count - 1 - begin : begin, .down = down,
+    .start = down ? q->end : q->start, .step = down ? -q->step : q->step,
+    .first = q->first, .by = q->by};
+  st__kernel(ST_K_arange, q->made)(&p, strides, n, 1, &c);
 }
 
+static void make_block(const sequence *q, char *p, int64_t begin, int64_t n) {
+  double *values = (double *)(void *)p;
+  if (q->is_complex) {
+    for (int64_t i = 0; i < n; i++) complex_at(q, begin + i, values + 2 * i);
+  } else if (q->curve == CURVE_LOG) {
+    for (int64_t i = 0; i < n; i++) {
+      values[i] = pow(q->base, interpolate(q->start, q->step, q->end,
+                                           begin + i, q->count));
+    }
+  } else {
+    arange(q, p, begin, n);
+  }
+}
+
+static void write_block(const sequence *q, int64_t begin, int64_t n) {
+  double made[2 * BLOCK]; /* at most complex */
+  const int64_t size = (int64_t)st__itemsize(q->dtype);
+  const int64_t strides[4] = {size, (int64_t)st__itemsize(q->made), 0, 0};
+  char *data[2] = {q->data + begin * size, (char *)made};
+  if (q->made == q->dtype) {
+    make_block(q, data[0], begin, n);
+  } else {
+    make_block(q, data[1], begin, n);
+    st__copy_kernel(q->dtype, q->made)(data, strides, n, 1, NULL);
+  }
+}
+
+/* A block of a linear sequence does not cross its middle. */
 static void write_range(void *ctx, int64_t begin, int64_t end) {
   const sequence *q = ctx;
-  for (int64_t i = begin; i < end; i += BLOCK) {
-    write_block(q, i, end - i < BLOCK ? end - i : BLOCK);
+  const int64_t middle = q->count / 2;
+  for (int64_t i = begin, n; i < end; i += n) {
+    n = end - i < BLOCK ? end - i : BLOCK;
+    if (i < middle && i + n > middle) n = middle - i;
+    write_block(q, i, n);
   }
+}
+
+/* The dtype in which a sequence is computed. */
+static st_dtype made_dtype(const sequence *q, st_dtype dtype) {
+  if (q->is_complex) return ST_COMPLEX128;
+  if (q->curve == CURVE_INT) return dtype == ST_INT32 ? ST_INT32 : ST_INT64;
+  const bool narrow = dtype == ST_FLOAT32 || dtype == ST_FLOAT16 ||
+                      dtype == ST_BFLOAT16; /* those go through float32 */
+  return narrow && q->curve != CURVE_LOG ? ST_FLOAT32 : ST_FLOAT64;
 }
 
 /* A new 1-d tensor of q->count elements with the dtype and device of o. */
@@ -92,11 +117,9 @@ static st_status make_sequence(sequence *q, st_options o, st_value *ret) {
   const st_options here = {o.dtype, meta ? ST_DEVICE_META : ST_DEVICE_CPU};
   ST_TRY(st__new_empty(here, 1, &q->count, ST_FORMAT_CONTIGUOUS, &t));
   if (!meta && q->count > 0) {
-    q->convert = st__copy_kernel(o.dtype, q->curve == CURVE_INT ? ST_INT64
-                                        : q->is_complex ? ST_COMPLEX128
-                                                        : ST_FLOAT64);
+    q->made = made_dtype(q, o.dtype);
+    q->dtype = o.dtype;
     q->data = st__data(t);
-    q->size = (int64_t)st__itemsize(o.dtype);
     const st_status status = st__parallel_try(0, q->count, ST_GRAIN / 4,
                                               write_range, q);
     if (status != ST_OK) return st__tensor_release(&t), status;
