@@ -88,106 +88,6 @@ ST_BLOCK_LOOP(uniform_bf, uniform_f4_body, 2, ST_ELEM_bf, ST_ELEM_4)
 ST_BLOCK_LOOP(uniform_f4, uniform_f4_body, 2, ST_ELEM_4, ST_ELEM_4)
 ST_BLOCK_LOOP(uniform_f8, uniform_f8_body, 2, ST_ELEM_8, ST_ELEM_8)
 
-/* -- normal --------------------------------------------------------------- */
-
-enum { PAIRS = ST_NORMAL_BLOCK / 2 };
-
-#define TWO_PI (2.0 * 3.14159265358979323846)
-
-/* Rounds intermediate results, as float16 and bfloat16 do after every
- * operation. */
-INLINE void round_row(float *row, int elem) {
-  if (elem == ST_ELEM_4) return;
-  st_bits2 halves[PAIRS];
-  st_narrow(halves, row, PAIRS, elem == ST_ELEM_bf);
-  st_widen(row, halves, PAIRS, elem == ST_ELEM_bf);
-}
-
-/* Logarithms, sines and cosines are those of the C library. */
-INLINE void radii(float *radius, const float *u, int elem) {
-  for (int j = 0; j < PAIRS; j++) radius[j] = 1 - u[j];
-  round_row(radius, elem);
-  for (int j = 0; j < PAIRS; j++) radius[j] = logf(radius[j]);
-  round_row(radius, elem);
-  for (int j = 0; j < PAIRS; j++) radius[j] = -2 * radius[j];
-  round_row(radius, elem);
-  for (int j = 0; j < PAIRS; j++) radius[j] = sqrtf(radius[j]);
-  round_row(radius, elem);
-}
-
-INLINE void scale_row(float *d, float *x, const float *radius, float mean,
-                      float deviation, int elem) {
-  round_row(x, elem);
-  for (int j = 0; j < PAIRS; j++) x[j] = radius[j] * x[j];
-  round_row(x, elem);
-  for (int j = 0; j < PAIRS; j++) x[j] = x[j] * deviation;
-  round_row(x, elem);
-  for (int j = 0; j < PAIRS; j++) d[j] = x[j] + mean;
-}
-
-INLINE void box_muller_f4(float *d, const st_normal_ctx *c, int elem) {
-  const float mean = (float)c->mean, deviation = (float)c->deviation;
-  float radius[PAIRS], theta[PAIRS], x[PAIRS], y[PAIRS];
-  radii(radius, d, elem);
-  for (int j = 0; j < PAIRS; j++) {
-    theta[j] = (float)(TWO_PI * (double)d[j + PAIRS]);
-  }
-  round_row(theta, elem);
-  for (int j = 0; j < PAIRS; j++) {
-    x[j] = cosf(theta[j]);
-    y[j] = sinf(theta[j]);
-  }
-  scale_row(d, x, radius, mean, deviation, elem);
-  scale_row(d + PAIRS, y, radius, mean, deviation, elem);
-}
-
-INLINE void box_muller_f8(double *d, const st_normal_ctx *c) {
-  const double mean = c->mean, deviation = c->deviation;
-  double radius[PAIRS], x[PAIRS], y[PAIRS];
-  for (int j = 0; j < PAIRS; j++) radius[j] = log(1 - d[j]);
-  for (int j = 0; j < PAIRS; j++) radius[j] = sqrt(-2 * radius[j]);
-  for (int j = 0; j < PAIRS; j++) {
-    const double theta = TWO_PI * d[j + PAIRS];
-    x[j] = cos(theta);
-    y[j] = sin(theta);
-  }
-  for (int j = 0; j < PAIRS; j++) {
-    d[j] = radius[j] * x[j] * deviation + mean;
-    d[j + PAIRS] = radius[j] * y[j] * deviation + mean;
-  }
-}
-
-#define NORMAL_HALF(tag)                                                     \
-  static void normal_##tag(char **data, const int64_t *s, int64_t n0,        \
-                           int64_t n1, const void *ctx) {                    \
-    (void)s, (void)n1;                                                       \
-    for (int64_t i = 0; i < n0; i += ST_NORMAL_BLOCK) {                      \
-      st_bits2 *at = (st_bits2 *)(void *)data[0] + i;                        \
-      float block[ST_NORMAL_BLOCK];                                          \
-      st_widen(block, at, ST_NORMAL_BLOCK, ST_ELEM_##tag == ST_ELEM_bf);     \
-      box_muller_f4(block, ctx, ST_ELEM_##tag);                              \
-      st_narrow(at, block, ST_NORMAL_BLOCK, ST_ELEM_##tag == ST_ELEM_bf);    \
-    }                                                                        \
-  }
-NORMAL_HALF(f2)
-NORMAL_HALF(bf)
-
-static void normal_f4(char **data, const int64_t *s, int64_t n0, int64_t n1,
-                      const void *ctx) {
-  (void)s, (void)n1;
-  for (int64_t i = 0; i < n0; i += ST_NORMAL_BLOCK) {
-    box_muller_f4((float *)(void *)data[0] + i, ctx, ST_ELEM_4);
-  }
-}
-
-static void normal_f8(char **data, const int64_t *s, int64_t n0, int64_t n1,
-                      const void *ctx) {
-  (void)s, (void)n1;
-  for (int64_t i = 0; i < n0; i += ST_NORMAL_BLOCK) {
-    box_muller_f8((double *)(void *)data[0] + i, ctx);
-  }
-}
-
 /* -- bernoulli ------------------------------------------------------------ */
 
 static void bernoulli_body(char *const *p, int64_t n, const void *ctx) {
@@ -282,9 +182,6 @@ static const st_kernel_row rows[] = {
   {ST_K_uniform_words,
    {[ST_FLOAT16] = uniform_f2, [ST_BFLOAT16] = uniform_bf,
     [ST_FLOAT32] = uniform_f4, [ST_FLOAT64] = uniform_f8}},
-  {ST_K_normal_blocks,
-   {[ST_FLOAT16] = normal_f2, [ST_BFLOAT16] = normal_bf,
-    [ST_FLOAT32] = normal_f4, [ST_FLOAT64] = normal_f8}},
   {ST_K_bernoulli_words, {[ST_BOOL] = bernoulli}},
   {ST_K_bernoulli_p_words,
    {[ST_FLOAT16] = bernoulli_p_f2, [ST_BFLOAT16] = bernoulli_p_bf,

@@ -1,5 +1,5 @@
-/* Operands and ctx of the loops of kernel/random/random.c. Words are 32 random
- * bits, one per number or, if said so, a pair: the high and the low half of 64
+/* Operands and ctx of the loops of kernel/random. A number is made of one word
+ * of 32 random bits or, if said so, of a pair: the high and the low half of 64
  * bits. A row of words is contiguous.
  *
  * mt19937 (int32): the state, the words; neither strides nor sizes are read.

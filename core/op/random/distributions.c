@@ -10,6 +10,8 @@
 #include "op/create/factory.h"
 #include "tensor/view.h"
 
+enum { PIECE = 512 }; /* elements in L1 */
+
 st_generator *st__generator_of(const st_value *v) {
   return v->tag == ST_TAG_GENERATOR ? v->u.generator
                                     : st__default_generator();
@@ -80,7 +82,6 @@ ST_BOXED(st__box_uniform_) {
 
 /* -- normal --------------------------------------------------------------- */
 
-/* Mean and standard deviation, and the generator. */
 typedef struct one_by_one {
   st_generator *g;
   st_dtype dtype;
@@ -105,7 +106,6 @@ static void normal_loop(char **data, const int64_t *strides, int64_t n0,
  * the size is not a multiple of 16, the last 16 elements are drawn again.
  * PyTorch uses this order, so the numbers are equal to PyTorch's. Here a piece
  * of blocks is transformed while it is in L1. */
-enum { PIECE = 512 };
 
 /* Draws n elements; transforms them unless they are no whole blocks. */
 static void normal_piece(const st_draw *d, const st_normal_ctx *c, char *p,
@@ -239,14 +239,24 @@ ST_BOXED(st__box_bernoulli__float) {
 
 typedef struct check { st_dtype dtype; bool *bad; } check;
 
+/* Converts pieces of a row to float64. */
+static void check_row(const check *c, char *p, int64_t stride, int64_t n) {
+  double row[PIECE];
+  char *data[2] = {(char *)row, p};
+  const int64_t strides[4] = {sizeof *row, stride, 0, 0};
+  bool good = true;
+  st__copy_kernel(ST_FLOAT64, c->dtype)(data, strides, n, 1, NULL);
+  for (int64_t i = 0; i < n; i++) good &= row[i] >= 0 && row[i] <= 1;
+  if (!good) *c->bad = true;
+}
+
 static void check_loop(char **data, const int64_t *strides, int64_t n0,
                        int64_t n1, const void *ctx) {
-  const check *c = ctx;
   for (int64_t j = 0; j < n1; j++) {
-    for (int64_t i = 0; i < n0; i++) {
-      const char *at = data[1] + j * strides[3] + i * strides[1];
-      const double p = st__scalar_load(c->dtype, at).u.f;
-      if (!(p >= 0 && p <= 1)) *c->bad = true;
+    char *p = data[1] + j * strides[3];
+    for (int64_t i = 0; i < n0; i += PIECE) {
+      check_row(ctx, p + i * strides[1], strides[1],
+                n0 - i < PIECE ? n0 - i : PIECE);
     }
   }
 }

@@ -5,6 +5,8 @@
 local st = require "strided"
 local tensors = require "spec.support.tensors"
 
+local has_ffi, ffi = pcall(require, "ffi")
+
 local log, sqrt = math.log, math.sqrt
 
 local live, raises = tensors.live, tensors.raises
@@ -287,6 +289,92 @@ describe("Random numbers:", function()
       raises(row[2], row[1])
     end)
   end
+
+  it("leaves nothing behind", function() assert.equal(before, live()) end)
+end)
+
+-- -- From words to numbers ----------------------------------------------------
+
+describe("a seed", function()
+  local before
+  setup(function() before = live() end)
+
+  local function seeded() return {generator = st.Generator(11)} end
+  --- All words but 2^32 - 1, which would be 0.
+  local function words(n)
+    return st.empty({n}, {dtype = "int64"}):random_(0, 2 ^ 32 - 1, seeded())
+  end
+
+  it("gives the numbers of MT19937", function()
+    -- the first of the reference implementation with seed 5489, and the
+    -- 10000th, which the C++ standard requires
+    local t = st.empty({10000}, {dtype = "int64"})
+    t:random_(0, 2 ^ 32 - 1, {generator = st.Generator(5489)})
+    assert.equal(3499211612, t:select(1, 1):item())
+    assert.equal(4123659995, t:select(1, 10000):item())
+  end)
+
+  it("gives the same numbers in pieces", function()
+    local whole, g = st.empty(3000):uniform_(seeded()), seeded()
+    local at = 1
+    for _, n in ipairs {1, 622, 3, 624, 625, 1000, 125} do
+      local piece = st.empty(n):uniform_(g)
+      assert.is_true(piece:equal(whole:narrow(1, at, n)))
+      at = at + n
+    end
+    assert.equal(3001, at)
+  end)
+
+  it("gives the same numbers whatever the strides are", function()
+    for _, draw in ipairs {"uniform_", "bernoulli_", "exponential_",
+                           "random_"} do
+      local flat = st.empty({40, 700})
+      flat[draw](flat, seeded())
+      local wide = st.zeros({42, 1500}):narrow(1, 2, 40):narrow(2, 51, 1400)
+      local gaps = wide:view(40, 700, 2):select(3, 1)
+      gaps[draw](gaps, seeded())
+      assert.is_true(gaps:equal(flat), draw)
+    end
+  end)
+
+  it("gives the remainders of its words as integers", function()
+    local w = words(2000)
+    for _, n in ipairs {1, 2, 3, 7, 100, 641, 65537, 2 ^ 31 - 1, 2 ^ 31,
+                        2 ^ 31 + 1, 2 ^ 32 - 2, 2 ^ 32 - 1} do
+      local t = st.empty({2000}, {dtype = "int64"}):random_(0, n, seeded())
+      assert.is_true(t:equal(w:remainder(n)), "below " .. n)
+    end
+  end)
+
+  it("gives 1 where a uniform number is below the probability", function()
+    local u = st.empty({2000}, {dtype = "float64"}):uniform_(seeded())
+    local first = u:select(1, 1):item()
+    for _, p in ipairs {0, 1e-300, 0.3, first, first + 2 ^ -53, 1} do
+      local t = st.empty({2000}, {dtype = "bool"}):bernoulli_(p, seeded())
+      assert.is_true(t:equal(u:lt(p)), "p " .. p)
+    end
+  end)
+
+  -- the functions of other C libraries may be less exact
+  local glibc = has_ffi and ffi.os == "Linux"
+
+  it("gives normal numbers by the C library's functions", function()
+    if not glibc then return end
+    ffi.cdef "float logf(float); float cosf(float); float sinf(float);"
+    local function single(x) return tonumber(ffi.cast("float", x)) end
+    local u = st.empty(N):uniform_(seeded()):totable()
+    local t = st.empty(N):normal_(seeded()):totable()
+    for i = 1, N do
+      local j = (i - 1) % 16
+      local k = j < 8 and i or i - 8
+      local theta = single(2 * math.pi * u[k + 8])
+      local radius = single(sqrt(single(-2 * ffi.C.logf(1 - u[k]))))
+      local side = j < 8 and ffi.C.cosf(theta) or ffi.C.sinf(theta)
+      if t[i] ~= single(radius * side) then
+        assert.equal(single(radius * side), t[i], "number " .. i)
+      end
+    end
+  end)
 
   it("leaves nothing behind", function() assert.equal(before, live()) end)
 end)
