@@ -114,13 +114,14 @@ def resident(code):
                               check=True, capture_output=True).stdout)
 
 
-VALUES = {"np": np, "torch": torch, "mlp": mlp, "start": start,
+VALUES = {"np": np, "torch": torch, "F": torch and torch.nn.functional,
+          "rng": np.random.default_rng(0), "mlp": mlp, "start": start,
           "resident": resident}
 
 
 # -- Cases --------------------------------------------------------------------
 
-def digest(value):
+def digest(value, name):
     """As in strided.lua; of several results, of the first."""
     if isinstance(value, (tuple, list)):
         value = value[0]
@@ -129,6 +130,8 @@ def digest(value):
     shape = "x".join(str(n) for n in value.shape)
     x = value.reshape(-1)[::1 + math.prod(value.shape) // DIGESTED]
     x = x.to(torch.float64).numpy() if is_tensor else x.astype(np.float64)
+    if name:
+        x.tofile(name)
     finite = np.isfinite(x)
     terms = np.where(finite, x, 0) * (np.arange(x.size) % 251 + 1)
     return "\t".join([shape, str(int(x.size - finite.sum())),
@@ -158,7 +161,7 @@ def threads(n):
     return ""
 
 
-def case(text, expression, _base, is_recorded):
+def case(text, expression, _base, is_recorded, name):
     Case.timer = Case.passes = None
     Case.is_recorded = is_recorded == "true"
     if mlp:
@@ -168,7 +171,7 @@ def case(text, expression, _base, is_recorded):
         scope = VALUES | inputs(text)
         value = eval(expression, scope)
         # What returns nothing, like np.copyto, leaves its result in r.
-        result = digest(scope["r"] if value is None else value)
+        result = digest(scope["r"] if value is None else value, name)
     Case.timer = timeit.Timer(expression, timer=time.perf_counter_ns,
                               globals=scope)
     return result

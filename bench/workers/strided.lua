@@ -9,11 +9,12 @@
 -- begins with `ok` or `error`:
 --
 --     threads N                      sets the number of threads
---     case INPUTS EXPRESSION BASE RECORDED
+--     case INPUTS EXPRESSION BASE RECORDED FILE
 --                                    creates the inputs, evaluates once;
 --                                    answers with a digest of the result.
 --                                    Unless RECORDED is `true`, PyTorch is in
---                                    inference mode
+--                                    inference mode. The values are written to
+--                                    FILE as doubles, unless it is empty
 --     time MS PASSES                 measures for MS ms, in samples of at least
 --                                    PASSES passes; answers with the fastest
 --                                    and the median in ns, and the number of
@@ -60,7 +61,7 @@ local function command_of(code)
 end
 
 local VALUES = {
-  st = st, mlp = mlp,
+  st = st, F = st, mlp = mlp,
   fused = ENGINE == "eager" and expressions.eager or expressions.fused,
   start = function(code) return os.execute(command_of(code)) end,
   --- The peak of its resident memory, in KB.
@@ -90,9 +91,16 @@ local function compile(expression, values)
   ]]):format(table.concat(names, ", "), expression, expression)))(unpack(list))
 end
 
+local function write(t, name)
+  local file = assert(io.open(name, "wb"))
+  file:write(ffi.string(ffi.cast("char *", t:data_ptr()), t:numel() * 8))
+  file:close()
+end
+
 --- Shape, non-finite elements, and sums of the rest: of values weighted by
--- position, and of their magnitudes. A big tensor is sampled.
-local function digest(value, base)
+-- position, and of their magnitudes. A big tensor is sampled. The values are
+-- also written to a file if there is a name.
+local function digest(value, base, name)
   if type(value) == "number" then
     value = st.tensor(value, {dtype = "float64"})
   end
@@ -102,6 +110,7 @@ local function digest(value, base)
   local t = value:reshape(-1):slice(1, 1, n, 1 + math.floor(n / DIGESTED))
                  :to("float64", {copy = true,
                                  memory_format = "contiguous_format"})
+  if name ~= "" then write(t - base, name) end
   local odd = t:isfinite():logical_not()
   t:masked_fill_(odd, 0) -- a NaN must not come through the FFI
   local data, sum, size = ffi.cast("double *", t:data_ptr()), 0, 0
@@ -123,14 +132,14 @@ function commands.threads(n)
   return ""
 end
 
-function commands.case(text, expression, base)
+function commands.case(text, expression, base, _, name)
   loop, per_sample = nil, nil
   mlp.reset()
   collectgarbage()
   collectgarbage()
   local once
   loop, once = compile(expression, inputs.make(inputs.parse(text)))
-  return digest(once(), tonumber(base))
+  return digest(once(), tonumber(base), name)
 end
 
 local function sample(n)
