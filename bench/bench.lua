@@ -1,9 +1,11 @@
 --- Benchmarks strided against PyTorch and NumPy, case by case, in one run.
 --
 --     ./dev bench [FAMILY...] [OPTION VALUE]...
+--     ./dev bench --draw SEED N [FAMILY...] [OPTION VALUE]...
 --
 --     --threads 1,2    the numbers of threads, measured one after the other
 --                      (1,2)
+--     --draw SEED N    N cases that are drawn, instead of those of cases.lua
 --     --case PATTERN   only cases whose name or size matches the Lua pattern
 --     --rounds N       the number of turns of each engine at a case (5)
 --     --ms N           the duration of a turn in ms (20)
@@ -11,22 +13,28 @@
 --                      (bench/cases.jsonl in the folder of the build)
 --     --against FILE   the measurements of another build, to compare with
 --
+-- A draw is a number of cases that a generator chooses: operators, dtypes,
+-- sizes, layouts and threads (draw.lua). Its seed names it: the cases are the
+-- same everywhere. A summary has the geometric means, and lists the cases in
+-- which strided is slower than the faster peer.
+--
 -- STRIDED_BENCH_BUILD names the folder of an existing build, which is not
 -- rebuilt; peers.lua says where the peers are installed.
 --
 -- Families and cases are the rows of cases.lua; `overhead`, the cost of calls,
 -- `pacing`, the memory of loops, and `instructions`, those of a call, are
 -- separate programs. Each engine runs in a separate process: a new one per case
--- for strided, one for all cases for the peers, which take too long to start.
--- Each process creates a case's inputs, with the same values in all engines;
--- the results must agree before anything
--- is measured. Then the engines take turns, in another order each round, so
--- that disturbances of the machine affect all engines alike.
+-- for strided, one for all cases for the peers, which take too long to start,
+-- and of NumPy one for each number of threads. Each process creates a case's
+-- inputs, with the same values in all engines; an engine whose result differs
+-- is reported and not measured. Then the engines take turns, in another order
+-- each round, so that disturbances of the machine affect all engines alike.
 --
 -- Compare ratios of one run only: machines differ, and the speed of one machine
 -- varies with time. The fastest sample is the least disturbed one; it includes
 -- garbage collection for cases that return a new tensor.
 
+local draw_report = require "bench.draw_report"
 local engines = require "bench.engines"
 local measure = require "bench.measure"
 local peers = require "bench.peers"
@@ -49,6 +57,10 @@ local function parse(words)
   while words[i] do
     local key = words[i]:match "^%-%-(%l+)$"
     if not key then names[#names + 1] = words[i]
+    elseif key == "draw" and tonumber(words[i + 2]) then
+      options.seed, options.count = tonumber(words[i + 1]),
+                                    tonumber(words[i + 2])
+      i = i + 2
     elseif options[key] and words[i + 1] then
       options[key], i = words[i + 1], i + 1
     else error("not understood: " .. words[i], 0) end
@@ -57,23 +69,23 @@ local function parse(words)
   return names, options
 end
 
---- The cases of the families whose name or size matches the pattern.
-local function chosen(names, pattern)
-  local families, known, all = {}, {}, {}
-  for _, family in ipairs(require "bench.cases") do
-    all[#all + 1], known[family.family] = family.family, family
-    if #names == 0 then families[#families + 1] = family end
+--- The cases of the families, or of all, whose name or size matches the
+-- pattern. `all` are the families that there are.
+local function matching(list, names, all, pattern)
+  local is_wanted, is_known, cases = {}, {}, {}
+  for _, name in ipairs(all) do
+    is_known[name], is_wanted[name] = true, #names == 0
   end
   for _, name in ipairs(names) do
-    if not known[name] then
+    if not is_known[name] then
       error(("no family '%s'; there are %s, overhead, pacing, instructions")
             :format(name, table.concat(all, ", ")), 0)
     end
-    families[#families + 1] = known[name]
+    is_wanted[name] = true
   end
-  local cases = {}
-  for _, case in ipairs(rows.expand(families)) do
-    if (case.name .. " " .. case.size):find(pattern) then
+  for _, case in ipairs(list) do
+    if is_wanted[case.family] and
+       (case.name .. " " .. case.size):find(pattern) then
       cases[#cases + 1] = case
     end
   end
@@ -81,7 +93,43 @@ local function chosen(names, pattern)
   return cases
 end
 
+--- The numbers of threads.
+local function threads_of(options)
+  local list = {}
+  for n in options.threads:gmatch "%d+" do list[#list + 1] = tonumber(n) end
+  return list
+end
+
+--- The cases of the words: of the table, or drawn.
+local function chosen(names, options)
+  if options.seed then
+    local draw = require "bench.draw"
+    return matching(draw.cases(options.seed, options.count,
+                               threads_of(options)),
+                    names, draw.families(), options.case)
+  end
+  local families, all = require "bench.cases", {}
+  for i, family in ipairs(families) do all[i] = family.family end
+  return matching(rows.expand(families), names, all, options.case)
+end
+
 -- -- The run -----------------------------------------------------------------
+
+--- Writes the figures of a case as lines; prints its faults. Returns their
+-- number.
+local function record(file, figures)
+  local faults = 0
+  for _, name in ipairs(rows.engines) do
+    local entry = figures[name]
+    if entry then file:write(report.encode(entry), "\n") end
+    if entry and entry.fault then
+      faults = faults + 1
+      print("  FAULT " .. entry.fault)
+    end
+  end
+  io.stdout:flush()
+  return faults
+end
 
 --- Runs all cases with a number of threads.
 local function run_all(crew, cases, threads, options, file)
@@ -96,19 +144,25 @@ local function run_all(crew, cases, threads, options, file)
     all[i] = figures
     local g, m = report.print_case(case, figures, options.before)
     goals, missed = goals + g, missed + m
-    for _, name in ipairs(rows.engines) do
-      local entry = figures[name]
-      if entry then file:write(report.encode(entry), "\n") end
-      if entry and entry.fault then
-        faults = faults + 1
-        print("  FAULT " .. entry.fault)
-      end
-    end
-    io.stdout:flush()
+    faults = faults + record(file, figures)
   end
   local g, m = report.print_targets(cases, all)
   goals, missed = goals + g, missed + m
   print(("%d goals, %d missed, %d faults"):format(goals, missed, faults))
+end
+
+--- Runs drawn cases, each with its number of threads.
+local function run_draw(crew, cases, options, file)
+  local all = {}
+  draw_report.print_head(options.seed)
+  for i, case in ipairs(cases) do
+    local figures = measure.case(crew:ready(case.threads), case, case.threads,
+                                 options)
+    all[i] = figures
+    draw_report.print_case(case, figures)
+    record(file, figures)
+  end
+  draw_report.print_summary(cases, all)
 end
 
 local function main(words)
@@ -119,16 +173,19 @@ local function main(words)
       if #names == 0 then return end
     end
   end
-  local cases = chosen(names, options.case)
+  local cases = chosen(names, options)
   assert(run("mkdir -p " .. quote(OUT)))
   options.before = options.against ~= "" and report.load(options.against)
   local crew = engines.new(cases)
   local file = assert(io.open(options.json, "w"))
-  local about = engines.about(crew:ready(tonumber(options.threads:match "%d+")))
+  local about = engines.about(crew:ready(threads_of(options)[1]))
   print(about)
   file:write(('{"about": "%s"}\n'):format(about))
-  for threads in options.threads:gmatch "%d+" do
-    run_all(crew, cases, tonumber(threads), options, file)
+  if options.seed then run_draw(crew, cases, options, file)
+  else
+    for _, threads in ipairs(threads_of(options)) do
+      run_all(crew, cases, threads, options, file)
+    end
   end
   file:close()
   crew:stop()

@@ -4,10 +4,11 @@
 --
 -- A group names tensors, their dtype and sizes. Further words give the range of
 -- the values (0:1), and views, in this order: `perm=201` permutes the
--- dimensions (from 0), `step=2` takes every second element of the last one,
--- `expand=4x3` expands dimensions of size 1. `grad` requires a gradient. The
--- dtype `pos` stands for int64 indices from lo to below hi, in the engine's
--- index base.
+-- dimensions (from 0), `cut=2` leaves out the first two elements of the last
+-- one, `step=2` takes every second one, `expand=4x3` expands dimensions of
+-- size 1. `sorted` sorts along the last dimension, before a view; `grad`
+-- requires a gradient. The dtype `pos` stands for int64 indices from lo to
+-- below hi, in the engine's index base.
 --
 -- The values are a hash of the linear index, before the view, and repeat after
 -- a million; workers/peers.py computes the same values.
@@ -42,12 +43,13 @@ local function parse_word(group, word)
     group.lo, group.hi = tonumber(lo), tonumber(hi)
     return
   end
-  if word == "grad" then
-    group.needs_grad = true
+  if word == "grad" or word == "sorted" then
+    group[word] = true
     return
   end
   local key, value = word:match "^(%l+)=([%dx]+)$"
   if key == "perm" then group.perm = numbers(value, "%d")
+  elseif key == "cut" then group.cut = tonumber(value)
   elseif key == "step" then group.step = tonumber(value)
   elseif key == "expand" then group.expand = numbers(value, "%d+")
   else error("an input's word is not understood: " .. word, 0) end
@@ -114,17 +116,22 @@ local function make(group, stream)
   local t = st.empty(group.sizes, {dtype = direct and dtype or "float32"})
   fill(t, group, stream)
   if not direct then t = t:to(dtype) end
+  if group.sorted then t = t:sort() end
   if group.perm then
     local dims = {}
     for i, d in ipairs(group.perm) do dims[i] = d + 1 end
     t = t:permute(dims)
+  end
+  if group.cut then
+    local dims = t:dim()
+    t = t:slice(dims, 1 + group.cut, t:size(dims))
   end
   if group.step then
     local dims = t:dim()
     t = t:slice(dims, 1, t:size(dims), group.step)
   end
   if group.expand then t = t:expand(group.expand) end
-  return group.needs_grad and t:requires_grad_() or t
+  return group.grad and t:requires_grad_() or t
 end
 
 --- The tensors of the groups, by name.

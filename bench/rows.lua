@@ -21,13 +21,28 @@ local DIALECTS = {
 DIALECTS.eager, DIALECTS.kernels = DIALECTS.strided, DIALECTS.strided
 DIALECTS.compile, DIALECTS.numexpr = DIALECTS.torch, DIALECTS.numpy
 
+--- A list or a table of options in Python: (a, b,) or a=1, b=True.
+local function python_table(inner)
+  if not inner:find " = " then return "(" .. inner .. ",)" end
+  return (inner:gsub(" = ", "="):gsub("%f[%w]true", "True")
+               :gsub("%f[%w]false", "False"))
+end
+
 --- The expression of a row in an engine's language.
 local function translate(expression, engine)
   local dialect = DIALECTS[engine]
   expression = expression:gsub("@", dialect.module)
-                         :gsub("^(.*)%) %-> ([%w_]+)$", dialect.out)
-  if dialect.dot then expression = expression:gsub("([%w)]):(%l)", "%1.%2") end
-  return expression
+  if dialect.dot then
+    expression = expression:gsub("([%w)]):(%l)", "%1.%2")
+                           :gsub("%$(%d)", function(d) return d - 1 end)
+                           :gsub("{([^{}]*)}", python_table)
+                           :gsub("%f[%w]nil%f[%W]", "None")
+  else
+    expression = expression:gsub("%$(%d)", "%1")
+                           :gsub("( = [^{}]*)}%) %-> ([%w_]+)$",
+                                 "%1, out = %2})")
+  end
+  return (expression:gsub("^(.*)%) %-> ([%w_]+)$", dialect.out))
 end
 
 --- True if the result is written to an existing tensor.

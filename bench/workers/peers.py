@@ -66,6 +66,8 @@ def make(kind, sizes, words, stream):
         values = np.floor(values)
     values = values.astype(np.float32) if dtype is np.float16 else values
     t = np.resize(values.astype(dtype), sizes)
+    if "sorted" in words:
+        t.sort()
     if torch:
         t = torch.from_numpy(t)
         t = t.to(getattr(torch, becomes)) if becomes else t
@@ -74,6 +76,8 @@ def make(kind, sizes, words, stream):
     if "perm" in views:
         dims = [int(d) for d in views["perm"]]
         t = t.permute(dims) if torch else t.transpose(dims)
+    if "cut" in views:
+        t = t[..., int(views["cut"]):]
     if "step" in views:
         t = t[..., ::int(views["step"])]
     if "expand" in views:

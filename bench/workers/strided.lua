@@ -91,6 +91,7 @@ local function compile(expression, values)
   ]]):format(table.concat(names, ", "), expression, expression)))(unpack(list))
 end
 
+--- Writes the doubles of a tensor to a file.
 local function write(t, name)
   local file = assert(io.open(name, "wb"))
   file:write(ffi.string(ffi.cast("char *", t:data_ptr()), t:numel() * 8))
@@ -98,9 +99,11 @@ local function write(t, name)
 end
 
 --- Shape, non-finite elements, and sums of the rest: of values weighted by
--- position, and of their magnitudes. A big tensor is sampled. The values are
--- also written to a file if there is a name.
+-- position, and of their magnitudes. Of a list of tensors, those of the first.
+-- A big tensor is sampled. The values are also written to a file if it has a
+-- name.
 local function digest(value, base, name)
+  if type(value) == "table" then value = value[1] end
   if type(value) == "number" then
     value = st.tensor(value, {dtype = "float64"})
   end

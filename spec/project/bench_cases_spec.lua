@@ -1,8 +1,10 @@
 --- The cases of ./dev bench: every row is complete, and runs on our side, with
--- few elements.
--- axes: lua
+-- few elements; so do the cases that are drawn.
+-- axes: none
 
 local st = require "strided"
+local chance = require "bench.drawn.chance"
+local draw = require "bench.draw"
 local rows = require "bench.rows"
 local families = require "bench.cases"
 
@@ -127,6 +129,103 @@ describe("A case of the benchmark", function()
   end)
 end)
 
+-- -- Draws -------------------------------------------------------------------
+
+local DRAWN, THREADS = 300, {1, 2}
+
+--- What a case measures.
+local function content(case)
+  return table.concat({case.family, case.name, case.size, case.threads,
+                       case.inputs, case.strided, tostring(case.torch),
+                       tostring(case.numpy)}, " | ")
+end
+
+local function contents(seed, count, limit)
+  local list = draw.cases(seed, count, THREADS, limit)
+  for i, case in ipairs(list) do list[i] = content(case) end
+  return list
+end
+
+describe("A draw", function()
+  it("is named by its seed", function()
+    assert.same(contents(7, 50), contents(7, 50))
+    local apart, other = 0, contents(8, 50)
+    for i, text in ipairs(contents(7, 50)) do
+      if text ~= other[i] then apart = apart + 1 end
+    end
+    assert.is_true(apart > 40)
+  end)
+
+  it("begins like a longer one", function()
+    assert.same(content(draw.case(7, 20, THREADS)), contents(7, 50)[20])
+  end)
+
+  it("has numbers that are the same on every machine", function()
+    local g, numbers = chance.new(7, 1), {}
+    for i = 1, 6 do numbers[i] = g:int(1, 1000) end
+    assert.same({235, 289, 987, 627, 564, 465}, numbers)
+  end)
+
+  it("of 300 cases has every family, dtype and layout", function()
+    local seen, missing = {}, {}
+    for _, case in ipairs(draw.cases(1, DRAWN, THREADS)) do
+      seen[case.family] = true
+      for word in case.name:gmatch "[%w_]+" do seen[word] = true end
+      seen[case.threads] = true
+    end
+    local function want(names)
+      for _, name in ipairs(names) do
+        if not seen[name] then missing[#missing + 1] = name end
+      end
+    end
+    want(draw.families())
+    want {"float16", "bfloat16", "float32", "float64", "uint8", "int8",
+          "int16", "int32", "int64", "bool", "transposed", "permuted",
+          "sliced", "stepped", "expanded", "channels_last", "out", 1, 2}
+    assert.same({}, missing)
+  end)
+
+  it("leaves no placeholder, and no Lua in what Python evaluates", function()
+    local wrong = {}
+    for _, case in ipairs(draw.cases(2, DRAWN, THREADS)) do
+      for _, engine in ipairs(rows.engines) do
+        local code = case[engine] or ""
+        if code:find "[@$]" or code:find("->", 1, true) or
+           engine ~= "strided" and code:find "[{}]" then
+          wrong[#wrong + 1] = title(case) .. ": " .. code
+        end
+      end
+    end
+    assert.same({}, wrong)
+  end)
+
+  it("has cases of bounded size", function()
+    local wrong = {}
+    for _, case in ipairs(draw.cases(3, DRAWN, THREADS)) do
+      if case.elements > 16e6 then wrong[#wrong + 1] = title(case) end
+    end
+    assert.same({}, wrong)
+  end)
+
+  it("has cases that run", function()
+    if not rawget(_G, "jit") then return end
+    local inputs, broken = require "bench.inputs", {}
+    for _, case in ipairs(draw.cases(4, DRAWN, THREADS, 300)) do
+      local ok, failure = pcall(function()
+        local scope = inputs.make(inputs.parse(case.inputs))
+        scope.st, scope.F = st, st
+        return setfenv(assert(loadstring("return " .. case.strided)), scope)()
+      end)
+      if not ok then
+        broken[#broken + 1] = title(case) .. ": " .. tostring(failure)
+      end
+    end
+    assert.same({}, broken)
+  end)
+end)
+
+-- -- Inputs ------------------------------------------------------------------
+
 describe("The inputs of a case", function()
   if not rawget(_G, "jit") then return end
   local inputs = require "bench.inputs"
@@ -147,6 +246,12 @@ describe("The inputs of a case", function()
     assert.same({5, 6}, {made.i:min():item(), made.i:max():item()})
   end)
 
+  it("are sorted where a word says so", function()
+    local a = inputs.make(inputs.parse "a: f32 3x9 sorted").a
+    assert.is_true(a:equal((a:sort())))
+    assert.is_false(a:equal(inputs.make(inputs.parse "a: f32 3x9").a))
+  end)
+
   it("are positions from 1 where Python's are from 0", function()
     local made = inputs.make(inputs.parse "i: pos 1000 0:4")
     assert.same({1, 4}, {made.i:min():item(), made.i:max():item()})
@@ -158,6 +263,7 @@ describe("The inputs of a case", function()
     end
     assert.same({1, 12, 4}, strides "a: f32 2x3x4 perm=201")
     assert.same({6, 2}, strides "a: f32 3x6 step=2")
+    assert.same({6, 1}, strides "a: f32 3x6 cut=2")
     assert.same({1, 0}, strides "a: f32 3x1 expand=3x5")
   end)
 
