@@ -3,15 +3,17 @@
 --     ./dev bench [FAMILY...] [OPTION VALUE]...
 --     ./dev bench --draw SEED N [FAMILY...] [OPTION VALUE]...
 --
---     --threads 1,2    the numbers of threads, measured one after the other
---                      (1,2)
+--     --threads 1,2    the numbers of threads, measured one after the other, or
+--                      drawn (1,2)
 --     --draw SEED N    N cases that are drawn, instead of those of cases.lua
 --     --case PATTERN   only cases whose name or size matches the Lua pattern
---     --rounds N       the number of turns of each engine at a case (5)
+--     --rounds N       the number of turns of each engine at a case (5); 0
+--                      only compares results
 --     --ms N           the duration of a turn in ms (20)
 --     --json FILE      the file for the measurements, a line of JSON each
 --                      (bench/cases.jsonl in the folder of the build)
---     --against FILE   the measurements of another build, to compare with
+--     --against FILE   the measurements of another build, to compare with; not
+--                      of a draw
 --
 -- A draw is a number of cases that a generator chooses: operators, dtypes,
 -- sizes, layouts and threads (draw.lua). Its seed names it: the cases are the

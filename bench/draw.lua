@@ -37,6 +37,7 @@ add(require "bench.drawn.layouts", "contiguous", "move", "view")
 add(require "bench.drawn.reductions", "reduce", "scan", "sort")
 add(require "bench.drawn.products", "matmul")
 add(require "bench.drawn.indexing", "index", "create", "random")
+add(require "bench.drawn.numeric", "numeric")
 add(require "bench.drawn.layers", "convolution", "pool", "norm", "activation",
     "loss")
 

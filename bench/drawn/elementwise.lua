@@ -81,6 +81,10 @@ local UNARY = read([[
   i0           f   f  -5:5      -            3
   special_i0e  f   f  -5:5      -            3
   special_i1   f   f  -5:5      -            3
+  special_i1e  f   f  -5:5      -            3
+  special_erfcx d  f  -3:5      -            3
+  special_log_ndtr f f -3:3     -            3
+  special_ndtri f  f  0.1:0.9   -            3
   special_ndtr f   f  -3:3      -            3
   special_entr f   f  0.1:5     -            3
 ]], {"name", "kinds", "to", "range", "numpy", "cost"})

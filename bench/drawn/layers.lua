@@ -164,6 +164,7 @@ local ACTIVATIONS = {
   {"hardtanh", "F.hardtanh(a)"},
   {"relu6", "F.relu6(a)"},
   {"softshrink", "F.softshrink(a)"},
+  {"hardshrink", "F.hardshrink(a)"},
   {"log_sigmoid", "@.log_sigmoid(a)", "F.logsigmoid(a)"},
   {"glu", "F.glu(a)", pair = true},
   {"prelu", "F.prelu(a, w)", weight = true},
@@ -195,6 +196,8 @@ local LOSSES = {
   {"binary_cross_entropy", "F.binary_cross_entropy(a, b)", nil, "b"},
   {"bce with logits", "F.binary_cross_entropy_with_logits(a, b)", nil, "b"},
   {"kl_div", "F.kl_div(a, b, {reduction = 'sum'})", nil, "b"},
+  {"hinge_embedding_loss", "F.hinge_embedding_loss(a, b)", nil, "b"},
+  {"margin_ranking_loss", "F.margin_ranking_loss(a, b, b)", nil, "b"},
   {"cosine_similarity", "F.cosine_similarity(a, b, $2)", nil, "b"},
   {"pairwise_distance", "F.pairwise_distance(a, b)", nil, "b"},
 }
