@@ -71,7 +71,8 @@ ST_INLINE double st_fma_f8(double a, double b, double c) {
   const double p_lost = ((ah * bh - p) + ah * bl + al * bh) + al * bl;
   const double t = c + p_lost, t_lost = st_sum_lost(c, p_lost, t);
   const double s = p + t, s_lost = st_sum_lost(p, t, s);
-  return s + st_odd_sum(t_lost, s_lost);
+  const double rest = st_odd_sum(t_lost, s_lost);
+  return s - s == 0 ? s + rest : s; /* of infinities, nothing is lost */
 }
 
 #endif

@@ -1,0 +1,185 @@
+"""Prints core/kernel/math/polynomials.h: polynomials with the least largest
+error, by the Remez exchange algorithm, in 200 bits (mpmath from PyPI).
+
+    python3 bench/minimax.py > core/kernel/math/polynomials.h     (a minute)
+"""
+import mpmath as m
+from mpmath import mp, mpf
+
+mp.prec = 200
+BITS = {"f4": 24, "f8": 53}
+
+
+def cosines(lo, hi, n):
+    """n + 1 points of [lo, hi], dense at the ends."""
+    return [(lo + hi) / 2 - (hi - lo) / 2 * m.cos(m.pi * i / n)
+            for i in range(n + 1)]
+
+
+def extrema(points, errors):
+    """The largest error between two changes of its sign."""
+    found = []
+    for i, e in enumerate(errors):
+        if not found or (e > 0) != (errors[found[-1]] > 0):
+            found.append(i)
+        elif abs(e) > abs(errors[found[-1]]):
+            found[-1] = i
+    return found
+
+
+def fit(f, weight, first, n, lo, hi):
+    """Coefficients of x^first ... x^(n-1), and the largest weighted error."""
+    powers = range(first, n)
+    width = len(powers)
+    points = cosines(lo, hi, 40 * width)
+    nodes = [(lo + hi) / 2 - (hi - lo) / 2 *
+             m.cos(m.pi * (2 * i + 1) / (2 * width + 2))
+             for i in range(width + 1)]
+    for _ in range(15):
+        rows = m.matrix(width + 1, width + 1)
+        right = m.matrix(width + 1, 1)
+        for i, x in enumerate(nodes):
+            for j, p in enumerate(powers):
+                rows[i, j] = x ** p * weight(x)
+            rows[i, width] = (-1) ** i
+            right[i] = f(x) * weight(x)
+        solution = m.lu_solve(rows, right)
+        c = [solution[j] for j in range(width)]
+        errors = [(sum(k * x ** p for k, p in zip(c, powers)) - f(x)) *
+                  weight(x) for x in points]
+        at = extrema(points, errors)
+        while len(at) > width + 1:
+            at.pop(0 if abs(errors[at[0]]) < abs(errors[at[-1]]) else -1)
+        if len(at) < width + 1 or [points[i] for i in at] == nodes:
+            break
+        nodes = [points[i] for i in at]
+    return c, max(abs(e) for e in errors)
+
+
+def rounded(v, bits):
+    scale = mpf(2) ** (bits - 1 - int(m.floor(m.log(abs(v), 2))))
+    return m.nint(v * scale) / scale
+
+
+def text(v, bits):
+    """A hexadecimal literal of C."""
+    v = rounded(v, bits)
+    e = int(m.floor(m.log(abs(v), 2)))
+    digits = "%014x" % (int(abs(v) * mpf(2) ** (52 - e)) - (1 << 52) << 4)
+    digits = digits[:13].rstrip("0")
+    return "%s0x1%s%sp%d%s" % ("-" if v < 0 else "", "." if digits else "",
+                               digits, e, "f" if bits == 24 else "")
+
+
+def odd(fn, c3, c5):
+    """(fn(s) - s) / s^3 of z = s^2."""
+    def g(z):
+        s = m.sqrt(z)
+        return (fn(s) - s) / (s * z) if z > mpf(10) ** -15 else c3 + c5 * z
+    return g
+
+
+def exp_rest(x):
+    small = mpf(1) / 2 + x / 6 + x * x / 24
+    return (m.expm1(x) - x) / x ** 2 if abs(x) > mpf(10) ** -12 else small
+
+
+def log_rest(x):
+    small = mpf(1) / 3 - x / 4 + x * x / 5
+    return (m.log1p(x) - x + x * x / 2) / x ** 3 if abs(x) > 1e-9 else small
+
+
+def erf_share(z):
+    s = m.sqrt(z)
+    share = 2 / m.sqrt(m.pi)
+    return m.erf(s) / s - 1 if z > mpf(10) ** -15 else share - 1 - share * z / 3
+
+
+def cos_rest(z):
+    small = mpf(1) / 24 - z / 720
+    return (m.cos(m.sqrt(z)) - 1 + z / 2) / z ** 2 if z > 1e-12 else small
+
+
+def log_quotient(z):
+    s = m.sqrt(z)
+    if z < mpf(10) ** -14:
+        return mpf(3) / 5 + 3 * z / 7
+    rest = m.log((1 + s) / (1 - s)) - 2 * s - 2 * s ** 3 / 3
+    return rest / (2 * s ** 5 / 3)
+
+
+LN2, HALF = m.log(2), mpf(1) / 2
+EXP = LN2 / 2 * mpf("1.0001")
+LOG = (m.sqrt(HALF) - 1) * mpf("1.0001"), (m.sqrt(2) - 1) * mpf("1.0001")
+QUARTER = (m.pi / 4 * mpf("1.001")) ** 2
+QUOTIENT = ((m.sqrt(mpf(3) / 2) - 1) / (m.sqrt(mpf(3) / 2) + 1)) ** 2
+z1, z2, square = (lambda z: z), (lambda z: z * z), (lambda x: x * x + 1e-30)
+
+# name, function, weight of its error, degrees + 1 and ends of both types
+ROWS = [
+    ("EXP", exp_rest, square, (5, 10), (-EXP, EXP), None),
+    ("EXPM1", exp_rest, square, (6, 12), (-HALF, HALF), None),
+    ("EXP2", lambda x: m.expm1(x * LN2) / x if abs(x) > 1e-20 else LN2,
+     lambda x: HALF, (6, 12), (-mpf(".5001"), mpf(".5001")), None),
+    ("LOG", log_rest, z2, (9, 20), LOG, None),
+    ("TANH", odd(m.tanh, -mpf(1) / 3, mpf(2) / 15), z1, (4, 10),
+     (0, mpf(".25")), None),
+    ("SINH", odd(m.sinh, mpf(1) / 6, mpf(1) / 120), z1, (4, 7), (0, 1), None),
+    ("ERF", erf_share, lambda z: mpf(1), (6, 11), (0, mpf(".5625")), None),
+    ("LOG_ERFC", lambda x: m.log(m.erfc(x)), m.erfc, (8, 20),
+     (mpf(".75"), mpf(4)), (mpf(".75"), mpf(6))),
+    ("ATAN", odd(m.atan, -mpf(1) / 3, mpf(1) / 5), z1, (5, 11),
+     (0, mpf(".4376") ** 2), None),
+    ("ASIN", odd(m.asin, mpf(1) / 6, mpf(3) / 40), z1, (5, 12),
+     (0, mpf(".2501")), None),
+    ("SIN", odd(m.sin, -mpf(1) / 6, mpf(1) / 120), z1, (4, 7), (0, QUARTER),
+     None),
+    ("COS", cos_rest, z2, (3, 6), (0, QUARTER), None),
+    ("ASINH", odd(m.asinh, -mpf(1) / 6, mpf(3) / 40), z1, (5, 12),
+     (0, mpf(".2501")), None),
+    ("ATANH", odd(m.atanh, mpf(1) / 3, mpf(1) / 5), z1, (6, 13),
+     (0, mpf(".2501")), None),
+    ("LOG_QUOTIENT", log_quotient, z2, (3, 6), (0, QUOTIENT), None),
+]
+
+print("""\
+/* Polynomials of functions.def, as bench/minimax.py prints them, by the Remez
+ * exchange algorithm (E. Y. Remez, Sur la determination des polynomes
+ * d'approximation de degre donnee, 1934). A list has the coefficients from the
+ * highest degree on: POLYNOMIAL(p, x, NAME) declares p, their value at x.
+ */
+#ifndef ST_KERNEL_MATH_POLYNOMIALS_H
+#define ST_KERNEL_MATH_POLYNOMIALS_H
+
+#define ST_FIRST(p, x, c) T p = c;
+#define ST_NEXT(p, x, c) p = FMA(p, x, c);""")
+
+first_two = {}
+for name, f, weight, degrees, ends, ends8 in ROWS:
+    for tag, n in zip(("f4", "f8"), degrees):
+        lo, hi = ends8 if ends8 and tag == "f8" else ends
+        bits = BITS[tag]
+        c, worst = fit(f, weight, 0, n, mpf(lo), mpf(hi))
+        if name == "LOG_ERFC":
+            # The first one has few bits, so that a difference with it is
+            # exact; each is rounded before the next ones are fitted.
+            c = [rounded(c[0], bits // 3)]
+            while len(c) < n:
+                rest = lambda x: f(x) - sum(k * x ** i
+                                            for i, k in enumerate(c))
+                more, _ = fit(rest, weight, len(c), n, mpf(lo), mpf(hi))
+                c.append(rounded(more[0], bits))
+            first_two[tag] = [text(k, bits) for k in c[:2]]
+            c = c[2:]
+        print("\n/* error 2^%.1f */" % m.log(worst, 2))
+        print("#define %s_%s(p, x) \\" % (name, tag))
+        lines = ["  %s(p, x, %s)" % ("ST_NEXT" if i else "ST_FIRST",
+                                     text(k, bits))
+                 for i, k in enumerate(reversed(c))]
+        print(" \\\n".join(lines))
+
+print()
+for i, name in enumerate(("BASE", "SLOPE")):
+    print("#define LOG_ERFC_%s K(%s, %s)" %
+          (name, first_two["f4"][i].rstrip("f"), first_two["f8"][i]))
+print("\n#endif")

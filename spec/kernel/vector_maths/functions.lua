@@ -1,0 +1,42 @@
+--- The functions of vector maths, and arguments for them.
+
+local st = require "strided"
+
+local M = {}
+
+local function like(a) return a:flip(1) end
+
+--- Operators of one tensor, and of it and of itself in reverse.
+M.OPERATORS = {
+  exp = st.exp, exp2 = st.exp2, expm1 = st.expm1, log = st.log,
+  log2 = st.log2, log10 = st.log10, log1p = st.log1p, tanh = st.tanh,
+  sinh = st.sinh, cosh = st.cosh, asinh = st.asinh, acosh = st.acosh,
+  atanh = st.atanh, sin = st.sin, cos = st.cos, tan = st.tan,
+  asin = st.asin, acos = st.acos, atan = st.atan, erf = st.erf,
+  sigmoid = st.sigmoid, silu = st.silu, mish = st.mish, gelu = st.gelu,
+  softplus = st.softplus, elu = st.elu, log_sigmoid = st.log_sigmoid,
+  gelu_tanh = function(a) return a:gelu {approximate = "tanh"} end,
+  logit = function(a) return a:logit() end,
+  pow = function(a) return a:pow(like(a)) end,
+  pow_of_size = function(a) return a:abs():pow(like(a)) end,
+  pow_number = function(a) return a:abs():pow(1.7) end,
+  atan2 = function(a) return a:atan2(like(a)) end,
+  xlogy = function(a) return a:xlogy(like(a):abs()) end,
+  logaddexp = function(a) return a:logaddexp(like(a)) end,
+  softmax = function(a) return a:softmax(1) end,
+}
+
+local SPECIAL = {0, -0.0, 1, -1, 0.5, -0.5, 2, -2, 3, 1 / 0, -1 / 0, 0 / 0,
+                 1e-40, -1e-40, 2e-320, 1e-300, 3e38, -3e38, 1e308, 88.8, 709.9,
+                 -104, -745.3, 1e6, -1e10, 4194305, 16777217, 4503599627370497}
+
+--- n numbers of each of several sizes, and special ones.
+function M.arguments(n, dtype)
+  local parts = {st.tensor(SPECIAL, {dtype = "float64"})}
+  for i, size in ipairs {1e-30, 0.01, 1, 4, 30, 800, 1e5, 1e12} do
+    parts[i + 1] = (st.rand({n}, {dtype = "float64"}) * 2 - 1) * size
+  end
+  return st.cat(parts):to(dtype)
+end
+
+return M

@@ -1,0 +1,161 @@
+--- Vector maths of our own (core/kernel/math/functions.def): at most one unit
+-- in the last place, and the same bits on every processor.
+-- bench/functions.c tries all floats.
+-- axes: isa
+
+local build = require "spec.support.build"
+local functions = require "spec.kernel.vector_maths.functions"
+local st = require "strided"
+
+local HERE = build.root .. "/spec/kernel"
+local SEED = 20261123
+
+local function sinh(x) return (math.exp(x) - math.exp(-x)) / 2 end
+local function cosh(x) return (math.exp(x) + math.exp(-x)) / 2 end
+
+-- The C library's in double, exact enough for float32, on [from, to].
+local LIBRARY = {
+  exp = {math.exp, -100, 88}, log = {math.log, 1e-30, 1e30},
+  log10 = {math.log10 or function(x) return math.log(x, 10) end, 1.5, 1e30},
+  sin = {math.sin, -100, 100}, cos = {math.cos, -100, 100},
+  tan = {math.tan, -100, 100}, asin = {math.asin, -1, 1},
+  acos = {math.acos, -1, 1}, atan = {math.atan, -1e5, 1e5},
+  exp2 = {function(x) return 2 ^ x end, -125, 127},
+  sinh = {sinh, 1, 80}, cosh = {cosh, -80, 80},
+  tanh = {function(x) return sinh(x) / cosh(x) end, 1, 20},
+}
+
+-- Of float64, from an evaluation with 60 digits (mpmath).
+local EXACT = {
+  {"exp", 0.7, 2.0137527074704764322}, {"exp", -30.25, 7.2877240958196924e-14},
+  {"exp2", 0.3, 1.231144413344916275}, {"expm1", 0.3, 0.349858807576003089},
+  {"log", 1.3, 0.2623642644674910862}, {"log1p", 0.25, 0.22314355131420975577},
+  {"log2", 10, 3.3219280948873623479}, {"log10", 7, 0.84509804001425683071},
+  {"erf", 0.5, 0.52049987781304653768}, {"erf", 1.5, 0.96610514647531072707},
+  {"tanh", 0.75, 0.63514895238728731921}, {"sinh", 2, 3.6268604078470187677},
+  {"cosh", 1.5, 2.3524096152432473258}, {"asinh", 3, 1.8184464592320668235},
+  {"acosh", 3, 1.7627471740390860505}, {"atanh", 0.8, 1.0986122886681098148},
+  {"sin", 1e6, -0.34999350217129295212}, {"cos", 3, -0.98999249660044545727},
+  {"tan", 100, -0.58721391515692907668}, {"atan", 5, 1.3734007669450158609},
+  {"asin", 0.3, 0.30469265401539749633}, {"acos", -0.7, 2.3461938234056496208},
+}
+
+describe("Vector maths", function()
+  it("is within a unit of the last place", function()
+    for name, row in pairs(LIBRARY) do
+      local fn, from, to = row[1], row[2], row[3]
+      local x = (st.rand({3000}, {dtype = "float64"}) * (to - from) + from)
+        :to "float32"
+      local got = functions.OPERATORS[name](x)
+      for i = 1, x:numel() do
+        local want, is = fn(x[i]), got[i]
+        local _, exponent = math.frexp(want)
+        local unit = 2 ^ (math.max(exponent, -125) - 24)
+        if is ~= is or math.abs(is - want) > unit then
+          error(("%s(%.9g) is %.9g"):format(name, x[i], is))
+        end
+      end
+    end
+  end)
+
+  it("is as exact in float64", function()
+    for _, row in ipairs(EXACT) do
+      local name, x, want = row[1], row[2], row[3]
+      local got = functions.OPERATORS[name](st.tensor({x}, {dtype = "float64"}))
+      local _, exponent = math.frexp(want)
+      if got[1] ~= got[1] or math.abs(got[1] - want) > 2 ^ (exponent - 53) then
+        error(("%s(%.17g) is %.17g"):format(name, x, got[1]))
+      end
+    end
+  end)
+
+  it("keeps zeros, infinities and NaN", function()
+    local inf, nan = 1 / 0, 0 / 0
+    local rows = {
+      {"exp", -inf, 0}, {"exp", inf, inf}, {"exp2", -2000, 0},
+      {"expm1", -inf, -1},
+      {"log", 0, -inf}, {"log", -1, nan}, {"log", inf, inf},
+      {"log1p", -1, -inf},
+      {"log2", 8, 3}, {"log10", 1000, 3}, {"tanh", inf, 1},
+      {"sinh", -inf, -inf},
+      {"cosh", -inf, inf}, {"asinh", -inf, -inf}, {"acosh", 0.5, nan},
+      {"atanh", 1, inf}, {"atanh", 2, nan}, {"sin", inf, nan},
+      {"erf", -inf, -1},
+      {"asin", 2, nan}, {"acos", 1, 0},
+    }
+    for _, dtype in ipairs {"float32", "float64"} do
+      for _, row in ipairs(rows) do
+        local x = st.tensor({row[2], nan}, {dtype = dtype})
+        local got = functions.OPERATORS[row[1]](x)
+        local is, want = got[1], row[3]
+        assert.is_true(is == want or (is ~= is and want ~= want),
+                       ("%s(%g) is %g"):format(row[1], row[2], is))
+        assert.is_true(got[2] ~= got[2], row[1])
+      end
+      for _, name in ipairs {"expm1", "log1p", "tanh", "sinh", "asinh", "atanh",
+                             "sin", "tan", "asin", "atan", "erf"} do
+        local got = functions.OPERATORS[name](st.tensor({-0.0, 0},
+                                                        {dtype = dtype}))
+        assert.equal(-inf, 1 / got[1], name)
+        assert.equal(inf, 1 / got[2], name)
+      end
+    end
+  end)
+
+  it("knows the powers of C", function()
+    local inf, nan = 1 / 0, 0 / 0
+    local rows = {
+      {0, -3, inf}, {-0.0, -3, -inf}, {-0.0, -2, inf}, {-0.0, 3, -0.0},
+      {0, 2.5, 0},
+      {-1, inf, 1}, {-1, -inf, 1}, {1, nan, 1}, {nan, 0, 1}, {0.5, -inf, inf},
+      {0.5, inf, 0}, {-2, inf, inf}, {2, -inf, 0}, {-inf, -3, -0.0},
+      {-inf, 3, -inf}, {-inf, 2.5, inf}, {inf, -1, 0}, {-8, 1 / 3, nan},
+      {-2, 3, -8}, {-2, 4, 16}, {-1, 8388609, -1}, {-1, 16777218, 1},
+    }
+    for _, dtype in ipairs {"float32", "float64"} do
+      for _, row in ipairs(rows) do
+        local base = st.tensor({row[1]}, {dtype = dtype})
+        local is = base:pow(st.tensor({row[2]}, {dtype = dtype}))[1]
+        local want = row[3]
+        assert.is_true((is == want and 1 / is == 1 / want) or
+                       (is ~= is and want ~= want),
+                       ("%g ^ %g is %g"):format(row[1], row[2], is))
+      end
+    end
+  end)
+
+  it("gives the same for an element wherever it is", function()
+    for dtype, integers in pairs {float32 = "int32", float64 = "int64"} do
+      local x = functions.arguments(40, dtype)
+      for _, name in ipairs {"exp", "log", "sin", "erf", "tanh", "atan"} do
+        local operator = functions.OPERATORS[name]
+        local whole = operator(x):view(integers)
+        for _, n in ipairs {1, 5, 16, 17, 33} do
+          local part = operator(x:narrow(1, 100, n)):view(integers)
+          assert.is_true(part:equal(whole:narrow(1, 100, n)), name)
+          local apart = operator(x:slice(1, 1, nil, 7)):view(integers)
+          assert.is_true(apart:equal(whole:slice(1, 1, nil, 7)), name)
+        end
+      end
+    end
+  end)
+
+  -- Once is enough for all instruction sets.
+  if not os.getenv "STRIDED_ISA" and not build.is_sanitized then
+    it("gives the same bits with every instruction set", function()
+      local texts = {}
+      for _, name in ipairs {"base", "avx2", "avx512"} do
+        local text = build.run(("env STRIDED_ISA=%s %s " ..
+                                "'%s/vector_maths/digest.lua' %d"):format(
+                               name, build.lua, HERE, SEED))
+        -- a CPU that lacks an instruction set is said to
+        text = text:gsub("^strided: STRIDED_ISA=%w+: this CPU[^\n]*\n", "")
+        local numbers, used = text:match "^(.*\n)(%w+)\n$"
+        assert.is_truthy(used, text)
+        texts[used] = numbers
+      end
+      assert.is_truthy(texts.base)
+      for _, text in pairs(texts) do assert.equal(texts.base, text) end
+    end)
+  end
+end)
