@@ -12,7 +12,7 @@
 #include "kernel/math/half_rows.h"
 #include "kernel/kernel.h"
 
-enum { LINE = 2048, LANES = 32 };
+enum { LINE = 2048, LANES = 32, PAD = 16 }; /* LINE is a multiple of PAD */
 
 /* Conversions of a half type from and to float32. */
 typedef struct half_type {
@@ -40,6 +40,9 @@ static const half_type type_bf16 = {st_load_bf16, st_store_bf16};
   static W max_##W(const W *x, int64_t n, W max) {                          \
     W lane[LANES];                                                          \
     int64_t i = 0;                                                          \
+    if (n < LANES) {                                                        \
+      for (; i < n; i++) max = LARGER(max, x[i]);                           \
+      return max; }                                                         \
     for (int l = 0; l < LANES; l++) lane[l] = max;                          \
     for (; i + LANES <= n; i += LANES)                                      \
       for (int l = 0; l < LANES; l++) lane[l] = LARGER(lane[l], x[i + l]);  \
@@ -51,15 +54,21 @@ static const half_type type_bf16 = {st_load_bf16, st_store_bf16};
   static double sum_##W(const W *x, int64_t n) {                            \
     double lane[LANES] = {0}, sum = 0;                                      \
     int64_t i = 0;                                                          \
+    if (n < LANES) { /* the other lanes are 0 */                            \
+      for (; i < n; i++) sum += (double)x[i];                               \
+      return sum; }                                                         \
     for (; i + LANES <= n; i += LANES)                                      \
       for (int l = 0; l < LANES; l++) lane[l] += (double)x[i + l];          \
     for (int64_t l = 0; i + l < n; l++) lane[l] += (double)x[i + l];        \
     for (int l = 0; l < LANES; l++) sum += lane[l];                         \
     return sum; }
 
+/* Whole vectors cost less than the numbers of an end. */
 #define LINE_STEPS(W, EXP)                                                  \
   static void exp_##W(W *x, int64_t n, W max) {                             \
-    for (int64_t i = 0; i < n; i++) x[i] = EXP(x[i] - max); }               \
+    for (; n % PAD; n++) x[n] = max;                                        \
+    for (int64_t i = 0; i < n; i += PAD)                                    \
+      for (int l = 0; l < PAD; l++) x[i + l] = EXP(x[i + l] - max); }       \
   static void times_##W(W *x, int64_t n, W by) {                            \
     for (int64_t i = 0; i < n; i++) x[i] *= by; }                           \
   static void minus_##W(W *x, int64_t n, W by) {                            \
