@@ -26,9 +26,10 @@ M.OPERATORS = {
   softmax = function(a) return a:softmax(1) end,
 }
 
-local SPECIAL = {0, -0.0, 1, -1, 0.5, -0.5, 2, -2, 3, 1 / 0, -1 / 0, 0 / 0,
-                 1e-40, -1e-40, 2e-320, 1e-300, 3e38, -3e38, 1e308, 88.8, 709.9,
-                 -104, -745.3, 1e6, -1e10, 4194305, 16777217, 4503599627370497}
+local SPECIAL = {0, -1 / math.huge, 1, -1, 0.5, -0.5, 2, -2, 3, 1 / 0, -1 / 0,
+                 0 / 0, 1e-40, -1e-40, 2e-320, 1e-300, 3e38, -3e38, 1e308,
+                 88.8, 709.9, -104, -745.3, 1e6, -1e10, 4194305, 16777217,
+                 4503599627370497}
 
 --- n numbers of each of several sizes, and special ones.
 function M.arguments(n, dtype)
