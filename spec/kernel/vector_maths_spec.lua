@@ -113,6 +113,7 @@ describe("Vector maths", function()
       {0.5, inf, 0}, {-2, inf, inf}, {2, -inf, 0}, {-inf, -3, MINUS_ZERO},
       {-inf, 3, -inf}, {-inf, 2.5, inf}, {inf, -1, 0}, {-8, 1 / 3, nan},
       {-2, 3, -8}, {-2, 4, 16}, {-1, 8388609, -1}, {-1, 16777218, 1},
+      {-1, 3.4028234663852886e38, 1}, {-1, -1.7976931348623157e308, 1},
     }
     for _, dtype in ipairs {"float32", "float64"} do
       for _, row in ipairs(rows) do

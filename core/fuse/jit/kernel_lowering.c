@@ -149,7 +149,8 @@ static bool lower_copy(st_lowering *w, const st_instr *x,
 
 static bool lower_source(st_lowering *w, const st_instr *x,
                          st_vector_value *out) {
-  st_kernel_env names = {.params = x->has_params ? &x->params : NULL};
+  st_kernel_env names = {.params = x->has_params ? &x->params : NULL,
+                         .locals = &w->locals};
   int i = x->nout;
   names.has_mask = x->kernel.id == ST_K_where;
   if (names.has_mask) names.mask = value_at(w, x->at[i++]);

@@ -12,6 +12,7 @@ typedef struct st_lowering {
   st_vector_ir v;
   bool is_known[ST_PROGRAM_SLOTS];
   st_vector_value value[ST_PROGRAM_SLOTS];
+  st_kernel_locals locals;
 } st_lowering;
 
 /* Bytes of a lane for an instruction; 0 if any width fits, -1 if it cannot be

@@ -40,19 +40,12 @@ typedef struct term {
   uint64_t bits;
 } term;
 
-enum { NESTING = 64, NAME = 24, ARGS = 5, DIGITS = 15, LOCALS = 40 };
-
-/* The variables of a function's body. */
-typedef struct frame {
-  int n;
-  char name[LOCALS][NAME];
-  term value[LOCALS];
-} frame;
+enum { NESTING = 64, NAME = ST_KERNEL_NAME, ARGS = 5, DIGITS = 15 };
 
 typedef struct parser {
   st_vector_ir *v;
   const st_kernel_env *names;
-  frame *locals;               /* NULL in the expression of a row */
+  int base;                    /* of the body's variables, -1 in a row */
   const char *at;
   int depth;
   bool failed;
@@ -380,20 +373,24 @@ static term input(const st_vector_value *t) {
   return t->is_mask ? mask_of(t->value) : lanes_of(t->value);
 }
 
-static term *local(frame *f, const char *name) {
-  for (int i = 0; i < f->n; i++) {
-    if (strcmp(f->name[i], name) == 0) return &f->value[i];
+/* The variable of that name in the body, or -1. */
+static int local(const parser *r, const char *name) {
+  const st_kernel_locals *f = r->names->locals;
+  for (int i = r->base; i < f->n; i++) {
+    if (strcmp(f->at[i].name, name) == 0) return i;
   }
-  return NULL;
+  return -1;
 }
 
 static term named(parser *r, const char *name) {
   const st_kernel_env *s = r->names;
   if (strcmp(name, "NAN") == 0) return (term){TERM_FLOAT, 0, NAN, 0};
   if (strcmp(name, "INFINITY") == 0) return (term){TERM_FLOAT, 0, INFINITY, 0};
-  if (r->locals) {
-    const term *t = local(r->locals, name);
-    return t ? *t : fail(r);
+  if (r->base >= 0) {
+    const int i = local(r, name);
+    if (i < 0) return fail(r);
+    return (term){s->locals->at[i].is_bits ? TERM_BITS : TERM_LANES,
+                  s->locals->at[i].value, 0, 0};
   }
   if (strcmp(name, "mask") == 0 && s->has_mask) return input(&s->mask);
   if (name[0] == 'p' && name[1] >= '0' && name[1] <= '2' && !name[2]) {
@@ -497,18 +494,15 @@ static term parse_ternary(parser *r) {
 /* -- Functions of kernel/math --------------------------------------------- */
 
 static void set_local(parser *r, const char *name, term t) {
-  frame *f = r->locals;
-  term *old = local(f, name);
-  if (old) {
-    *old = t;
-    return;
-  }
-  if (f->n == LOCALS) {
+  st_kernel_locals *f = r->names->locals;
+  int i = local(r, name);
+  if (i < 0 && f->n == ST_KERNEL_LOCALS) {
     fail(r);
     return;
   }
-  strcpy(f->name[f->n], name);
-  f->value[f->n++] = t;
+  if (i < 0) strcpy(f->at[i = f->n++].name, name);
+  f->at[i].value = t.value;
+  f->at[i].is_bits = t.kind == TERM_BITS;
 }
 
 /* Parameters: "(T x, T y)". */
@@ -544,25 +538,26 @@ static bool parse_statement(parser *r, term *result) {
 static term call_function(parser *r, const char *name, int n,
                           const int *args) {
   const st_function_source *f = st__function_source(name, r->v->width);
-  const parser caller = *r;
-  frame locals;
+  const int depth = r->depth, base = r->base;
+  const char *at = r->at;
   term result = NO_TERM;
   if (!f || ++r->depth > NESTING) return fail(r);
-  locals.n = 0;
-  r->locals = &locals;
+  r->base = r->names->locals->n;
   r->at = f->parameters;
   set_parameters(r, n, args);
   r->at = f->body;
   while (!r->failed && !parse_statement(r, &result)) continue;
-  r->locals = caller.locals;
-  r->at = caller.at;
-  r->depth = caller.depth;
+  r->names->locals->n = r->base;
+  r->base = base;
+  r->at = at;
+  r->depth = depth;
   return result;
 }
 
 bool st__parse_kernel(st_vector_ir *v, const char *text,
                       const st_kernel_env *names, st_vector_value *out) {
-  parser r = {v, names, NULL, text, 0, false};
+  parser r = {v, names, -1, text, 0, false};
+  names->locals->n = 0;
   const int before = v->n;
   const term t = parse_ternary(&r);
   skip(&r);

@@ -175,6 +175,33 @@ enum { ST_PAD = 16 };
   ST_MATH_LOOP(tag, name, 1, ST_PARAMS, __VA_ARGS__)                         \
   ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 2,                        \
                 ST_ELEM_##tag, ST_ELEM_##tag)
+/* p0 is loaded from memory, as GCC does not vectorise a loop when it has moved
+ * selections by a number out of it. */
+enum { ST_COPIES = 16 * ST_PAD };
+#define ST_UNARY_NUMBER_MATH(tag, name, ...)                                 \
+  static __attribute__((noinline)) void name##_##tag##_of(                   \
+    T_##tag *out, const T_##tag *pa, const T_##tag *numbers, int64_t n) {    \
+    typedef T_##tag T;                                                       \
+    ST_SIMD_FOR(i, n) {                                                      \
+      const T a = pa[i], p0 = numbers[i];                                    \
+      out[i] = (T)(__VA_ARGS__);                                             \
+    }                                                                        \
+  }                                                                          \
+  static void name##_##tag##_whole(T_##tag *out, const T_##tag *pa,          \
+                                   const T_##tag *pb, int64_t n,             \
+                                   const void *ctx) {                        \
+    T_##tag numbers[ST_COPIES];                                              \
+    (void)pb;                                                                \
+    for (int i = 0; i < ST_COPIES; i++) numbers[i] = st_param_##tag(ctx, 0); \
+    for (int64_t i = 0; i < n; i += ST_COPIES) {                             \
+      name##_##tag##_of(out + i, pa + i, numbers,                            \
+                        n - i < ST_COPIES ? n - i : ST_COPIES);              \
+    }                                                                        \
+  }                                                                          \
+  ST_MATH_BODY(tag, name, 1)                                                 \
+  ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 2,                        \
+                ST_ELEM_##tag, ST_ELEM_##tag)
+#define ST_UNARY_NUMBER_HALF ST_UNARY_HALF
 #define ST_BINARY_P_MATH(tag, name, ...)                                     \
   ST_MATH_LOOP(tag, name, 2, ST_PARAMS, __VA_ARGS__)                         \
   ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 3,                        \
