@@ -4,8 +4,8 @@
  * the result, which is rounded to odd: such a number, rounded again to fewer
  * bits, gives what rounding once would have (S. Boldo and G. Melquiond,
  * Emulation of a FMA and Correctly Rounded Sums, IEEE Transactions on Computers
- * 57, 2008). Factors, products and their errors must be in the range of the type,
- * and factors of float64 below 2^1023.
+ * 57, 2008). Factors, products and their errors must be in the range of the
+ * type, and factors of float64 below 2^1023.
  */
 #ifndef ST_KERNEL_MATH_FMA_H
 #define ST_KERNEL_MATH_FMA_H
