@@ -146,19 +146,8 @@ describe("Vector maths", function()
   -- Once is enough for all instruction sets.
   if not os.getenv "STRIDED_ISA" and not build.is_sanitized then
     it("gives the same bits with every instruction set", function()
-      local texts = {}
-      for _, name in ipairs {"base", "avx2", "avx512"} do
-        local text = build.run(("env STRIDED_ISA=%s %s " ..
-                                "'%s/vector_maths/digest.lua' %d"):format(
-                               name, build.lua, HERE, SEED))
-        -- a CPU that lacks an instruction set is said to
-        text = text:gsub("^strided: STRIDED_ISA=%w+: this CPU[^\n]*\n", "")
-        local numbers, used = text:match "^(.*\n)(%w+)\n$"
-        assert.is_truthy(used, text)
-        texts[used] = numbers
-      end
-      assert.is_truthy(texts.base)
-      for _, text in pairs(texts) do assert.equal(texts.base, text) end
+      build.same_by_instruction_set(
+        ("%s '%s/vector_maths/digest.lua' %d"):format(build.lua, HERE, SEED))
     end)
   end
 end)

@@ -66,4 +66,22 @@ function build.run(command)
   return build.output("env -u LD_PRELOAD " .. command)
 end
 
+--- Runs a command once per instruction set, and fails unless what it prints
+-- before the name of the one that it ran on is always the same.
+function build.same_by_instruction_set(command)
+  local texts = {}
+  for _, isa in ipairs {"base", "avx2", "avx512"} do
+    local text = build.run(("env STRIDED_ISA=%s %s"):format(isa, command))
+    -- a CPU that lacks an instruction set is said to
+    text = text:gsub("^strided: STRIDED_ISA=%w+: this CPU[^\n]*\n", "")
+    local printed, used = text:match "^(.*\n)(%w+)\n$"
+    assert(used, text)
+    texts[used] = printed
+  end
+  for isa, text in pairs(texts) do
+    assert(text == texts.base, isa .. " prints\n" .. text .. "base prints\n" ..
+                               tostring(texts.base))
+  end
+end
+
 return build
