@@ -11,6 +11,7 @@
 
 #include "base/interrupt.h"
 #include "base/cpu.h"
+#include "base/machine.h"
 #include "base/memory.h"
 #include "base/mapped_memory.h"
 #include "base/text.h"
@@ -34,6 +35,7 @@ static st_status start_status;
 static char start_message[512];
 
 static st_status start_all(void) {
+  st__machine_detect();
   st__open_startup_memory();
   st_status status = st__dispatch_init();
   if (status == ST_OK) status = st__register_operators();
@@ -82,6 +84,9 @@ st_status st_init(void) {
 
 const char *st_version(void) { return STRIDED_VERSION; }
 const char *st_isa(void) { return st__isa_name(st__isa()); }
+const char *st_machine_choice(int i, int64_t *value) {
+  return st__machine_choice(i, value);
+}
 int st_num_threads(void) { return st__num_threads(); }
 st_status st_set_num_threads(int n) { return st__set_num_threads(n); }
 void st_parallel_for(int64_t begin, int64_t end, int64_t grain,

@@ -46,6 +46,10 @@ ST_API const char *st_version(void); /* of the library */
 /* The instruction set of the selected kernels: "base", "avx2" or "avx512". The
  * environment variable STRIDED_ISA lowers it. */
 ST_API const char *st_isa(void);
+/* The sizes and thresholds that loops use on this machine (cache sizes, tiles,
+ * elements worth a thread): the name and the value of number i, from 0; NULL
+ * after the last. No result depends on them. */
+ST_API const char *st_machine_choice(int i, int64_t *value);
 
 /* The number of threads that a large operation may use, 1 to 256. The setter
  * fails with BAD_VALUE outside that range. */

@@ -1,4 +1,4 @@
-/* Detects the instruction set and the cache size of the CPU. */
+/* Detects the instruction set of the CPU. */
 
 #include "base/cpu.h"
 
@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char *const isa_names[] = {"base", "avx2", "avx512"};
 
@@ -61,19 +60,4 @@ st_isa_level st__isa(void) {
     __atomic_store_n(&chosen, isa, __ATOMIC_RELAXED);
   }
   return (st_isa_level)isa;
-}
-
-size_t st__cache_bytes(void) {
-  enum { LEAST = 4 << 20, MOST = 32 << 20 };
-  static size_t known; /* a race is harmless: threads store one value */
-  size_t bytes = __atomic_load_n(&known, __ATOMIC_RELAXED);
-  if (bytes) return bytes;
-  bytes = MOST;
-#if defined(_SC_LEVEL3_CACHE_SIZE)
-  const long last = sysconf(_SC_LEVEL3_CACHE_SIZE);
-  if (last > 0) bytes = (size_t)last;
-#endif
-  bytes = bytes < LEAST ? LEAST : bytes > MOST ? MOST : bytes;
-  __atomic_store_n(&known, bytes, __ATOMIC_RELAXED);
-  return bytes;
 }

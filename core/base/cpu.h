@@ -1,8 +1,6 @@
-/* The instruction set of the kernels, chosen once, and the cache size. */
+/* The instruction set of the kernels, chosen once. */
 #ifndef ST_BASE_CPU_H
 #define ST_BASE_CPU_H
-
-#include <stddef.h>
 
 /* ORDER ISA: ascending; kernel tables are overlaid in this order. */
 typedef enum st_isa_level {
@@ -17,10 +15,6 @@ typedef enum st_isa_level {
 st_isa_level st__isa(void);
 st_isa_level st__isa_max(void);
 const char *st__isa_name(st_isa_level isa);
-/* Working-set size in bytes that stays in cache: the L3 size, at least 4 MB
- * and at most 32 MB, because a virtual machine may report the cache of a whole
- * socket that it shares. */
-size_t st__cache_bytes(void);
 
 /* Orders the non-temporal stores of kernels before all later stores. */
 static inline void st__fence_streams(void) {

@@ -4,9 +4,10 @@
 #ifndef ST_BASE_MAPPED_MEMORY_H
 #define ST_BASE_MAPPED_MEMORY_H
 
+#include "base/machine.h"
 #include "base/types.h"
 
-enum { ST_MAPPED_MIN = 2 << 20 }; /* bytes, a huge page */
+enum { ST_MAPPED_MIN = ST_FIXED_huge_page }; /* bytes */
 
 /* A new block of `size` bytes, all zero, which starts on a huge page if there
  * is address space; NULL without memory. */

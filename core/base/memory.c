@@ -47,10 +47,10 @@ enum {
   SMALL_CLASSES = 80,          /* up to 256 KB */
   CLASSES = 272,               /* up to 2^41 bytes */
   THREAD_BLOCKS = 16384,       /* blocks per class in a thread's cache */
-  THREAD_BYTES = 4 << 20,      /* bytes in a thread's cache */
+  THREAD_BYTES = ST_FIXED_thread_blocks,      /* bytes in a thread's cache */
   SHARED_MIN_BLOCK = 4 << 10,  /* bytes; smaller blocks are not shared, they
                                   are not worth a lock */
-  SHARED_MIN_BYTES = 32 << 20 /* least bound of the shared cache, in bytes */
+  SHARED_MIN_BYTES = ST_FIXED_shared_blocks /* of the shared cache */
 };
 
 static const size_t MAX_BLOCK_BYTES = (size_t)1 << 40;

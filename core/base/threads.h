@@ -8,9 +8,10 @@
 #ifndef ST_BASE_THREADS_H
 #define ST_BASE_THREADS_H
 
+#include "base/machine.h"
 #include "base/types.h"
 
-enum { ST_GRAIN = 32768 }; /* least number of cheap elements per thread */
+enum { ST_GRAIN = ST_FIXED_grain }; /* least cheap elements per thread */
 
 /* Calls fn for disjoint ranges that cover [begin, end), possibly in parallel.
  * The ranges are pieces of the threads' shares: Note [Work stealing]. */

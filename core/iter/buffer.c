@@ -4,13 +4,12 @@
 
 #include <string.h>
 
-#include "base/cpu.h"
+#include "base/machine.h"
 #include "iter/build.h"
 #include "iter/strided_copy.h"
 
 enum {
   ROW = 128,       /* bytes of a contiguous row that a loop may read directly */
-  HUGE = 32 << 20, /* bytes of all operands, larger than any cache */
   LINE = 64
 };
 
@@ -72,7 +71,7 @@ bool st__pack_streams(const st_iter *it) {
     if (i > 0 && it->op[i].data == out->data) return false;
     bytes += size_of(&it->op[i]);
   }
-  return it->numel >= HUGE / bytes;
+  return it->numel >= st__machine.map_streamed / bytes;
 }
 
 /* The rows of a block; one that streams holds whole lines of the output. */

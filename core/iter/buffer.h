@@ -32,6 +32,7 @@
 #ifndef ST_ITER_BUFFER_H
 #define ST_ITER_BUFFER_H
 
+#include "base/machine.h"
 #include "iter/iter.h"
 
 typedef struct st_iter_job {
@@ -48,7 +49,7 @@ typedef struct st_iter_job {
 
 enum {
   ST_PACK_BLOCK = 1024,    /* most elements of a block */
-  ST_PACK_ROOM = 32 << 10, /* bytes of all buffers of a block */
+  ST_PACK_ROOM = ST_FIXED_pack_bytes, /* bytes of all buffers of a block */
   ST_PACK_STREAMED = 768, /* bytes of the output of a block that streams: the
                              processor overlaps its stores with later loads */
   ST_PACK_SCRATCH = ST_PACK_BLOCK * 16, /* bytes of the buffer to spread from */

@@ -8,6 +8,7 @@
  */
 
 #include "base/interrupt.h"
+#include "base/machine.h"
 #include "base/stack.h"
 #include "base/threads.h"
 #include "iter/buffer.h"
@@ -88,7 +89,7 @@ static int64_t walk_offset(const walk *w, const int64_t *stride) {
  * shorter rows, too. */
 enum {
   WIDE = 256, TALL = 32, /* a tile; the prefetcher sees its rows as streams */
-  LINE = 64, CACHED = 96 << 10, ALIASED = 4096,
+  LINE = 64,
   MIN_TILED = 4096       /* fewest elements worth tiles */
 };
 
@@ -96,7 +97,8 @@ enum {
  * Otherwise whole rows are faster than tiles. Strides that are multiples of a
  * page map to few cache sets. */
 static bool row_evicts_itself(int64_t n, int64_t stride) {
-  return n * LINE > CACHED || (stride % ALIASED == 0 && n >= LINE);
+  return n * LINE > st__machine.row_cached ||
+         (stride % st__machine.l1_span == 0 && n >= LINE);
 }
 
 /* The dimension that would be the fastest for some operand, if not 0; 0 if

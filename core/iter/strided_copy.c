@@ -12,10 +12,12 @@
  * A transposed copy touches a new cache line for each element of one side. So
  * it runs tile by tile, and tiles are transposed in registers. Rows of src are
  * first loaded into a small staging buffer if they must be converted, if their
- * elements are not adjacent, or if their stride is a large power of two, which
- * would map them to one cache set. A destination too large for the caches is
- * written by non-temporal stores of whole lines from a second buffer, because a
- * line that is only written need not be read first.
+ * elements are not adjacent, or if their stride is about a power of two: then
+ * they map to so few sets of L1 that they evict each other. A destination too
+ * large for the caches is written by non-temporal stores of whole lines from a
+ * second buffer, because a line that is only written need not be read first. If
+ * rows of dst begin within a line, a row of a tile has more partial lines than
+ * whole ones, and ordinary stores are faster.
  */
 
 #include "iter/strided_copy.h"
@@ -23,6 +25,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
+#include "base/machine.h"
 #include "base/status.h"
 #include "base/threads.h"
 #include "kernel/kernel.h"
@@ -30,10 +33,9 @@
 
 enum {
   PAD = 16,            /* puts columns of a buffer into different cache sets */
-  STAGE = 20 << 10,    /* bytes of a staging buffer */
-  ALIASED = 1 << 10,   /* rows this far apart map to the same cache set */
-  PIECE = 64 << 10,    /* bytes of a tile that is not transposed */
-  THREAD_BYTES = 128 << 10, /* worth a thread */
+  STAGE = ST_FIXED_stage_bytes,
+  PIECE = ST_FIXED_piece_bytes,
+  LINE = 64,
   PERIOD = 1 << 15,    /* elements between two questions whether to stop */
   LONG_RUN = 64        /* bytes: runs this long on both sides need no tiles */
 };
@@ -128,6 +130,8 @@ static void choose_elements(plan *p, st_move *m) {
   drop_first(&m->dims);
 }
 
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
 /* -- The walk ------------------------------------------------------------- */
 
 /* The fastest dimension of src; 0 if it is ambiguous. */
@@ -152,12 +156,30 @@ static bool can_transpose(const plan *p) {
          x->size[0] >= few && x->size[p->axis] >= few;
 }
 
+/* True if the rows of a tile of src, or of dst in its turn, fall into so few
+ * sets of L1 that some set has no room for the lines of all. */
+static bool crowds_sets(const plan *p) {
+  const st_loop_dims *x = &p->move->dims;
+  const int64_t span = st__machine.l1_span;
+  const int64_t rows = least(x->size[0], 2 * LINE / p->size);
+  const int64_t width = least(x->size[p->axis] * p->size, 4 * LINE);
+  const int64_t step = st__magnitude(src_stride(x, 0)) % span;
+  int64_t at = 0, n = 0;
+  for (int64_t r = 0; r < rows; r++) {
+    n += (at < width) | (at > span - width);
+    at += step;
+    if (at >= span) at -= span;
+  }
+  return n >= st__machine.l1_ways;
+}
+
 /* The prefetcher does not predict accesses by tiles, so their lines are evicted
  * earlier: half of the cache counts. */
 static bool is_larger_than_cache(const plan *p) {
   int64_t bytes = 2 * p->size; /* src is about as large as dst */
   for (int d = 0; d < p->move->dims.n; d++) bytes *= p->move->dims.size[d];
-  return bytes >= (int64_t)st__cache_bytes() / (p->tiled ? 2 : 1);
+  return bytes >= (p->tiled ? st__machine.tiles_streamed
+                            : st__machine.copy_streamed);
 }
 
 static void choose_walk(plan *p) {
@@ -169,9 +191,10 @@ static void choose_walk(plan *p) {
   p->stages = p->transposes &&
               (m->to != m->from ||
                src_stride(x, p->axis) != p->size ||
-               src_stride(x, 0) % ALIASED == 0);
+               crowds_sets(p));
   p->streams = dst_stride(x, 0) == p->size &&
-               x->size[0] * p->size >= LONG_RUN && is_larger_than_cache(p);
+               x->size[0] * p->size >= LONG_RUN && is_larger_than_cache(p) &&
+               (!p->tiled || dst_stride(x, p->axis) % LINE == 0);
   p->direct = p->streams && !p->tiled && has_runs(p);
   p->transpose = p->transposes ? st__kernel(ST_K_transpose,
                                             st__bits_of(p->size))
@@ -189,11 +212,9 @@ static int64_t room(const plan *p, int64_t n) {
   return own < other ? own : other;
 }
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-
 /* Whole cache lines of both sides, if they fit the buffers. */
 static void choose_small_tile(plan *p) {
-  const int64_t line = 64 / p->size;
+  const int64_t line = LINE / p->size;
   const int64_t t0 = 2 * line, t1 = p->size == 1 ? 2 * line : 4 * line;
   const int64_t n0 = p->shape[0], n1 = p->shape[1];
   p->tile[0] = least(n0, n1 < t1 ? room(p, n1) / line * line : t0);
@@ -348,5 +369,5 @@ st_status st__move_run(st_move *m) {
   choose(&p, m);
   const int64_t tiles = choose_grid(&p);
   const int64_t bytes = p.tile[0] * p.tile[1] * p.size;
-  return st__parallel_try(0, tiles, THREAD_BYTES / bytes, run_tiles, &p);
+  return st__parallel_try(0, tiles, ST_FIXED_copy_grain / bytes, run_tiles, &p);
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
+#include "base/machine.h"
 #include "base/threads.h"
 #include "iter/dry_run.h"
 
@@ -96,10 +97,7 @@ st_status st__check_scalar_arg(const st_run *r, int i, st_dtype dtype) {
 
 /* -- Dense tensors -------------------------------------------------------- */
 
-enum {
-  BLOCK = 4096, CHUNK = 1 << 18, /* bytes, multiples of every itemsize */
-  STREAMED_CACHES = 4 /* writes alone gain from streaming later than maps */
-};
+enum { BLOCK = 4096, CHUNK = 1 << 18 }; /* bytes, multiples of itemsizes */
 
 typedef struct fill_job {
   char *data;
@@ -138,7 +136,7 @@ static st_status fill_dense(st_tensor *t, const char *item) {
   job.data = st__data(t);
   job.itemsize = size;
   job.is_bytes = true;
-  job.stream = nbytes < STREAMED_CACHES * st__cache_bytes() ? NULL
+  job.stream = nbytes < (size_t)st__machine.fill_streamed ? NULL
              : st__kernel(ST_K_stream, ST_UINT8);
   job.fill = st__copy_kernel((st_dtype)t->dtype, (st_dtype)t->dtype);
   for (size_t i = 1; i < size; i++) job.is_bytes &= item[i] == item[0];

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/machine.h"
 #include "op/nn/spatial.h"
 
 typedef struct conv {
@@ -239,7 +240,7 @@ static st_tensor *convolve_parts(st_op_scope *c, const conv *v, int64_t each) {
 
 /* The number of images to convolve at a time. */
 static int64_t images_per_product(const conv *v) {
-  enum { CACHED = 1 << 20 }; /* elements of columns that fit the caches */
+  enum { CACHED = ST_FIXED_conv_columns }; /* elements in cache */
   const st_keyset keys = v->input->keys | v->weight->keys |
                          (v->bias ? v->bias->keys : 0);
   const double each = (double)v->in * (double)v->taps *

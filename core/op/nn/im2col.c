@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "base/machine.h"
 #include "op/create/factory.h"
 #include "op/nn/spatial.h"
 
@@ -219,7 +220,7 @@ ST_BOXED(st__box_im2col_backward) {
 /* -- Sums of windows ------------------------------------------------------ */
 
 int64_t st__images_at_once(const st_tensor *images, int64_t pixels) {
-  enum { CACHED = 1 << 15 }; /* elements that fit the caches */
+  enum { CACHED = ST_FIXED_window_sums }; /* elements that fit the caches */
   const double each = (double)images->sizes[1] * (double)pixels;
   if (st__is_meta(images)) return INT64_MAX;
   return each < CACHED ? (int64_t)(CACHED / (each > 0 ? each : 1)) : 1;

@@ -56,7 +56,19 @@ static void push_kernels(lua_State *L) {
   lua_remove(L, -2);                                       /* [-1] */
 }
 
-/* config(): {version =, isa =, threads =, kernels = {operator = isa}} */
+static void push_machine(lua_State *L) {
+  int64_t value;
+  lua_newtable(L);                          /* [+1] */
+  for (int i = 0;; i++) {
+    const char *name = st_machine_choice(i, &value);
+    if (!name) break;
+    lua_pushnumber(L, (lua_Number)value);   /* [+1] */
+    lua_setfield(L, -2, name);              /* [-1] */
+  }
+}
+
+/* config(): {version =, isa =, threads =, machine = {choice = number},
+ * kernels = {operator = isa}} */
 static int config(lua_State *L) {
   lua_newtable(L);                 /* [+1] */
   lua_pushstring(L, st_version()); /* [+1] */
@@ -65,6 +77,8 @@ static int config(lua_State *L) {
   lua_setfield(L, -2, "isa");      /* [-1] */
   lua_pushinteger(L, st_num_threads()); /* [+1] */
   lua_setfield(L, -2, "threads");  /* [-1] */
+  push_machine(L);                 /* [+1] */
+  lua_setfield(L, -2, "machine");  /* [-1] */
   push_kernels(L);                 /* [+1] */
   lua_setfield(L, -2, "kernels");  /* [-1] */
   return 1;
