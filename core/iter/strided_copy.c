@@ -157,16 +157,17 @@ static bool can_transpose(const plan *p) {
 }
 
 /* True if the rows of a tile of src, or of dst in its turn, fall into so few
- * sets of L1 that some set has no room for the lines of all. */
+ * sets of L1 that a set, here that of the first row, has no room for all. */
 static bool crowds_sets(const plan *p) {
   const st_loop_dims *x = &p->move->dims;
   const int64_t span = st__machine.l1_span;
   const int64_t rows = least(x->size[0], 2 * LINE / p->size);
-  const int64_t width = least(x->size[p->axis] * p->size, 4 * LINE);
+  const int64_t width = least(x->size[p->axis] * p->size,
+                              (p->size == 1 ? 2 : 4) * LINE);
   const int64_t step = st__magnitude(src_stride(x, 0)) % span;
   int64_t at = 0, n = 0;
   for (int64_t r = 0; r < rows; r++) {
-    n += (at < width) | (at > span - width);
+    n += (at < LINE) | (at > span - width); /* rows that meet one line */
     at += step;
     if (at >= span) at -= span;
   }
