@@ -1,19 +1,18 @@
-/* Sorting kernels: stable sort of lines with indices, and binary search.
+/* Sorting kernels: stable sort of lines with indices.
  *
- * Note [Sorting keys]
- * Elements are mapped to unsigned keys of the same order: the sign bit of
- * integers is flipped, negative floats are inverted, -0 becomes 0, every NaN
- * becomes the greatest key, and keys are inverted for descending order. Pairs
- * of key and index are sorted; values are then gathered by index. Short lines
- * are sorted by rank, in n^2 vectorised comparisons, long ones by radix sort
- * from the least significant digit. A sort that is told to stop returns
- * NULL, and its line stays unwritten or half written.
+ * Pairs of key (Note [Sorting keys]) and index are sorted; values are then
+ * gathered by index. Several short lines are sorted together (Note [Sorting
+ * networks]), a single one by rank, in n^2 vectorised comparisons, long ones by
+ * radix sort from the least significant digit. A sort that is told to stop
+ * returns NULL, and its line stays unwritten or half written.
  */
 
 #include "kernel/sort/sort.h"
 
 #include "base/threads.h"
 #include "kernel/kernel.h"
+#include "kernel/sort/keys.h"
+#include "kernel/sort/sorting_network.h"
 
 enum {
   RANK_pair32 = 192, RANK_pair64 = 160, /* most pairs sorted by rank */
@@ -94,26 +93,6 @@ SORT_ORDER(pair32, uint32_t)
 SORT_ORDER(pair64, uint64_t)
 
 /* -- Keys ----------------------------------------------------------------- */
-
-#define UNSIGNED(x) (x)
-#define TRUTH(x) ((x) != 0)
-#define SIGNED32(x) ((uint32_t)(int32_t)(x) ^ 0x80000000u)
-#define SIGNED64(x) ((uint64_t)(x) ^ 0x8000000000000000u)
-
-static inline uint32_t float_key(float x) {
-  const uint32_t u = st__float_bits(x + 0.0f);
-  const uint32_t key = u ^ ((u >> 31) ? 0xffffffffu : 0x80000000u);
-  return x != x ? 0xffffffffu : key;
-}
-static inline uint64_t double_key(double x) {
-  uint64_t u;
-  x += 0.0;
-  memcpy(&u, &x, 8);
-  const uint64_t key = u ^ ((u >> 63) ? ~UINT64_C(0) : UINT64_C(1) << 63);
-  return x != x ? ~UINT64_C(0) : key;
-}
-#define HALF_KEY(x) float_key(st__half_to_float(x))
-#define BF16_KEY(x) float_key(st__bf16_to_float(x))
 
 /* Keys of n elements, step bytes apart; flip is all ones for descending
  * order, else 0. */
@@ -248,16 +227,10 @@ typedef struct line {
     for (int64_t i = 0; w->indices && i < n; i++)                           \
       *(int64_t *)(w->indices + i * w->step[1]) = (int64_t)a[i].at + base; }
 
-#define RUN_LINE(P, K)                                                      \
-  static void line_##P(const line *w, keys_##P keys, bool has_nan,          \
-                       const st_sort *o) {                                  \
-    const K flip = o->descending ? (K)-1 : 0;                               \
-    const int64_t few = o->first + o->k;                                    \
-    const bool all = o->median || o->mode || 4 * few + 4 * BLOCK > w->n;    \
-    P *a = (P *)o->scratch, *b = a + w->n;                                  \
-    a = all ? filter_##P(a, b, w, keys, flip, w->n)                         \
-            : filter_##P(a, b, w, keys, flip, few);                         \
-    if (!a) return;                                                         \
+/* Writes what is asked for of a sorted line. */
+#define FINISH(P)                                                           \
+  static void finish_##P(const line *w, const P *a, bool has_nan,           \
+                         const st_sort *o) {                                \
     const int64_t from =                                                    \
       o->median ? median_##P(a, w, has_nan, o->skip_nan)                    \
                 : o->mode ? mode_##P(a, w->n, has_nan) : o->first;          \
@@ -268,6 +241,149 @@ typedef struct line {
       part.values = w->values ? w->values + to * w->step[0] : NULL;         \
       part.indices = w->indices ? w->indices + to * w->step[1] : NULL; } }
 
+#define RUN_LINE(P, K)                                                      \
+  static void line_##P(const line *w, keys_##P keys, bool has_nan,          \
+                       const st_sort *o) {                                  \
+    const K flip = o->descending ? (K)-1 : 0;                               \
+    const int64_t few = o->first + o->k;                                    \
+    const bool all = o->median || o->mode || 4 * few + 4 * BLOCK > w->n;    \
+    P *a = (P *)o->scratch, *b = a + w->n;                                  \
+    a = all ? filter_##P(a, b, w, keys, flip, w->n)                         \
+            : filter_##P(a, b, w, keys, flip, few);                         \
+    if (a) finish_##P(w, a, has_nan, o); }
+
+/* -- Groups of short lines ------------------------------------------------ */
+
+/* Lines side by side, and their words (Note [Sorting networks]): key =
+ * (word >> shift) + least, at = index & mask. */
+typedef struct group {
+  line first;
+  int64_t across[3]; /* from line to line, of the three operands */
+  int64_t lines, lanes;
+  uint64_t *word, *index; /* index is word if it has the indices, too */
+  uint64_t least, mask;
+  int shift;
+} group;
+
+#define WORD_pair32(key, i) ((uint64_t)(key) << 32 | (uint64_t)(i))
+#define WORD_pair64(key, i) (key)
+
+/* Lanes without a line get a copy of the first. */
+#define LOAD_GROUP(P, K)                                                    \
+  static void load_##P(const group *g, keys_##P keys, K flip) {             \
+    const line *w = &g->first;                                              \
+    K key[ST_SHORT_LINE];                                                   \
+    if (w->n <= 8 || g->across[2] == w->size) {                             \
+      for (int64_t i = 0; i < w->n; i++) {                                  \
+        uint64_t *to = g->word + i * g->lanes;                              \
+        keys(key, w->in + i * w->step[2], g->across[2], g->lines, flip);    \
+        for (int64_t l = 0; l < g->lines; l++) to[l] = WORD_##P(key[l], i); \
+      }                                                                     \
+    } else {                                                                \
+      for (int64_t l = 0; l < g->lines; l++) {                              \
+        keys(key, w->in + l * g->across[2], w->step[2], w->n, flip);        \
+        for (int64_t i = 0; i < w->n; i++)                                  \
+          g->word[i * g->lanes + l] = WORD_##P(key[i], i); }                \
+    }                                                                       \
+    for (int64_t i = 0; g->lines < g->lanes && i < w->n; i++)               \
+      for (int64_t l = g->lines; l < g->lanes; l++)                         \
+        g->word[i * g->lanes + l] = g->word[i * g->lanes]; }
+
+LOAD_GROUP(pair32, uint32_t)
+LOAD_GROUP(pair64, uint64_t)
+
+static void index_words_pair32(group *g) {
+  g->index = g->word;
+  g->shift = 32;
+  g->mask = 0xffffffffu;
+}
+
+/* Keys in a small range leave room for the index, one of ST_SHORT_LINE. */
+static void index_words_pair64(group *g) {
+  const int64_t n = g->first.n * g->lanes;
+  uint64_t least = (uint64_t)-1, most = 0;
+  for (int64_t i = 0; i < n; i++) {
+    const uint64_t k = g->word[i];
+    least = k < least ? k : least;
+    most = k > most ? k : most;
+  }
+  if ((most - least) >> 56 == 0) {
+    for (int64_t i = 0; i < g->first.n; i++) {
+      uint64_t *word = g->word + i * g->lanes;
+      for (int64_t l = 0; l < g->lanes; l++) {
+        word[l] = (word[l] - least) << 8 | (uint64_t)i;
+      }
+    }
+    g->index = g->word;
+    g->least = least;
+    g->shift = 8;
+    g->mask = 0xff;
+    return;
+  }
+  g->index = g->word + n;
+  g->mask = (uint64_t)-1;
+  for (int64_t i = 0; i < g->first.n; i++) {
+    uint64_t *at = g->index + i * g->lanes;
+    for (int64_t l = 0; l < g->lanes; l++) at[l] = (uint64_t)i;
+  }
+}
+
+#define PUT_PLACE(T)                                                        \
+  static void put_place_##T(const group *g, char *to, const uint64_t *at) { \
+    const int64_t step = g->first.step[2];                                  \
+    for (int64_t l = 0; l < g->lines; l++)                                  \
+      *(T *)(to + l * g->across[0]) =                                       \
+        *(const T *)(g->first.in + l * g->across[2] +                       \
+                     (int64_t)(at[l] & g->mask) * step); }
+
+PUT_PLACE(uint8_t)
+PUT_PLACE(uint16_t)
+PUT_PLACE(uint32_t)
+PUT_PLACE(uint64_t)
+
+/* Writes o->k elements of all lines, and their indices. */
+static void put_group(const group *g, const st_sort *o) {
+  const line *w = &g->first;
+  for (int64_t i = 0; i < o->k; i++) {
+    const uint64_t *at = g->index + (o->first + i) * g->lanes;
+    char *to = w->values ? w->values + i * w->step[0] : NULL;
+    if (to) {
+      switch (w->size) {
+        case 1: put_place_uint8_t(g, to, at); break;
+        case 2: put_place_uint16_t(g, to, at); break;
+        case 4: put_place_uint32_t(g, to, at); break;
+        default: put_place_uint64_t(g, to, at);
+      }
+    }
+    to = w->indices ? w->indices + i * w->step[1] : NULL;
+    for (int64_t l = 0; to && l < g->lines; l++) {
+      *(int64_t *)(to + l * g->across[1]) =
+        (int64_t)(at[l] & g->mask) + o->base;
+    }
+  }
+}
+
+#define RUN_GROUP(P, K)                                                     \
+  static void group_##P(group *g, keys_##P keys, bool has_nan,              \
+                        const st_sort *o) {                                 \
+    line w = g->first;                                                      \
+    const bool one = o->median || o->mode;                                  \
+    load_##P(g, keys, o->descending ? (K)-1 : 0);                           \
+    index_words_##P(g);                                                     \
+    run_network(g->word, g->index == g->word ? NULL : g->index, w.n,        \
+                one ? w.n : o->first + o->k, g->lanes);                     \
+    if (!one) { put_group(g, o); return; }                                  \
+    P *a = (P *)(g->word + w.n * g->lanes * (int64_t)sizeof(K) / 4);        \
+    for (int64_t l = 0; l < g->lines; l++) {                                \
+      for (int64_t i = 0; i < w.n; i++) {                                   \
+        const int64_t at = i * g->lanes + l;                                \
+        a[i].key = (K)((g->word[at] >> g->shift) + g->least);               \
+        a[i].at = (__typeof__(a->at))(g->index[at] & g->mask); }            \
+      finish_##P(&w, a, has_nan, o);                                        \
+      w.values = w.values ? w.values + g->across[0] : NULL;                 \
+      w.indices = w.indices ? w.indices + g->across[1] : NULL;              \
+      w.in += g->across[2]; } }
+
 #define LINES(P, K) \
   PAIRS(P, K)       \
   ADMIT(P, K)       \
@@ -275,50 +391,41 @@ typedef struct line {
   MEDIAN(P, K)      \
   MODE(P, K)        \
   PUT_PAIRS(P)      \
-  RUN_LINE(P, K)
+  FINISH(P)         \
+  RUN_LINE(P, K)    \
+  RUN_GROUP(P, K)
 
 LINES(pair32, uint32_t)
 LINES(pair64, uint64_t)
 
-/* -- Searching ------------------------------------------------------------ */
-
-#define SEARCH(s, T, K, E)                                                  \
-  static void search_##s(char **data, const int64_t *st, int64_t n0,        \
-                         int64_t n1, const void *ctx) {                     \
-    const st_search *w = ctx;                                               \
-    for (int64_t j = 0; j < n1; j++)                                        \
-      for (int64_t i = 0; i < n0; i++) {                                    \
-        const K key = E(*(const T *)(data[1] + j * st[4] + i * st[1]));     \
-        const char *p = data[2] + j * st[5];                                \
-        int64_t low = 0, high = w->n;                                       \
-        while (low < high) {                                                \
-          const int64_t mid = low + (high - low) / 2;                       \
-          const K at = E(*(const T *)(p + mid * st[2]));                    \
-          if (at < key || (w->right && at == key)) low = mid + 1;           \
-          else high = mid; }                                                \
-        *(int64_t *)(data[0] + j * st[3] + i * st[0]) = low + w->base; } }
-
-SEARCH(u8, uint8_t, uint32_t, UNSIGNED)
-SEARCH(b8, uint8_t, uint32_t, TRUTH)
-SEARCH(i8, int8_t, uint32_t, SIGNED32)
-SEARCH(i16, int16_t, uint32_t, SIGNED32)
-SEARCH(i32, int32_t, uint32_t, SIGNED32)
-SEARCH(f16, uint16_t, uint32_t, HALF_KEY)
-SEARCH(bf16, uint16_t, uint32_t, BF16_KEY)
-SEARCH(f32, float, uint32_t, float_key)
-SEARCH(i64, int64_t, uint64_t, SIGNED64)
-SEARCH(f64, double, uint64_t, double_key)
-
 /* -- The table ------------------------------------------------------------ */
+
+/* The lines to sort together, of those left; 0: the next one is sorted alone.
+ * A network for few lines pays if they are very short, or for the few least.
+ * Integers often are in a small range, which radix sort takes advantage of. */
+static int64_t lines_together(int64_t n, int64_t left, bool exact,
+                              const st_sort *o) {
+  const int64_t few = o->median || o->mode ? n : o->first + o->k;
+  const int64_t lanes = st__sort_lanes(n, left);
+  if (n > ST_SHORT_LINE || (exact && n > RANK_pair64 && few > 4)) return 0;
+  if (left < 4 && 16 * left < n && few > 4) return 0;
+  return left < lanes ? left : lanes;
+}
 
 #define SORT(name, T, P, keys, has_nan)                                     \
   static void sort_##name(char **data, const int64_t *s, int64_t n0,        \
                           int64_t n1, const void *ctx) {                    \
-    for (int64_t j = 0; j < n1; j++) {                                      \
-      const line w = {data[0] + j * s[3], data[1] + j * s[4],               \
-                      data[2] + j * s[5], {s[0], s[1], s[2]}, n0,           \
-                      sizeof(T)};                                           \
-      line_##P(&w, keys, has_nan, ctx); } }
+    const st_sort *o = ctx;                                                 \
+    for (int64_t j = 0, n; j < n1; j += n) {                                \
+      const line w = {                                                      \
+        data[0] ? data[0] + j * s[3] : NULL,                                \
+        data[1] ? data[1] + j * s[4] : NULL,                                \
+        data[2] + j * s[5], {s[0], s[1], s[2]}, n0, sizeof(T)};             \
+      n = lines_together(n0, n1 - j, !has_nan, o);                          \
+      group g = {w, {s[3], s[4], s[5]}, n, st__sort_lanes(n0, n1 - j),      \
+                 (uint64_t *)o->scratch, NULL, 0, 0, 0};                    \
+      if (n) group_##P(&g, keys, has_nan, o);                               \
+      else line_##P(&w, keys, has_nan, o), n = 1; } }
 
 SORT(u8, uint8_t, pair32, keys_u8, false)
 SORT(b8, uint8_t, pair32, keys_b8, false)
@@ -338,6 +445,6 @@ SORT(f64, double, pair64, keys_f64, true)
   [ST_FLOAT32] = what##_f32, [ST_FLOAT64] = what##_f64}
 
 static const st_kernel_row rows[] = {
-  {ST_K_sort, BY_DTYPE(sort)}, {ST_K_search, BY_DTYPE(search)}};
+  {ST_K_sort, BY_DTYPE(sort)}};
 
 ST_EXPORT(st__sort, rows)

@@ -19,7 +19,7 @@ typedef struct st_sort {
                           and its last index; NaNs are not equal */
   int64_t first, k;    /* write sorted elements [first, first + k) */
   int64_t base;        /* added to indices */
-  char *scratch;       /* st__sort_scratch(n0, item size), aligned to 16 */
+  char *scratch;       /* st__sort_scratch bytes, aligned to 16 */
 } st_sort;
 
 /* search: counts the elements of a sorted line that are less than a value or,
@@ -31,9 +31,22 @@ typedef struct st_search {
   int64_t base; /* added to counts */
 } st_search;
 
-/* Bytes of scratch: two buffers of n pairs of key and index. */
-static inline int64_t st__sort_scratch(int64_t n, int64_t itemsize) {
-  return 2 * n * (itemsize <= 4 ? 8 : 16);
+/* Lines of at most this length are sorted many at a time. */
+enum { ST_SHORT_LINE = 256 };
+
+/* Lines of length n that are sorted together, a multiple of 8; lines: all. */
+static inline int64_t st__sort_lanes(int64_t n, int64_t lines) {
+  const int64_t most = n <= 16 ? 64 : n <= 64 ? 16 : 8;
+  return lines < most ? (lines + 7) / 8 * 8 : most;
+}
+
+/* Bytes of scratch: two buffers of n pairs of key and index, and for short
+ * lines keys and indices of those that are sorted together. */
+static inline int64_t st__sort_scratch(int64_t n, int64_t itemsize,
+                                       int64_t lines) {
+  const int64_t size = itemsize <= 4 ? 8 : 16;
+  const int64_t together = n <= ST_SHORT_LINE ? st__sort_lanes(n, lines) : 0;
+  return (2 + together) * n * size;
 }
 
 #endif

@@ -48,7 +48,8 @@ static st_status run_lines(st_sort order, st_tensor *const t[3], int dim) {
   b.chunks = st__num_shares(b.lines.count, st__kernel_grain(ST_K_sort) /
                                            b.lines.length + 1);
   b.scratch = st__sort_scratch(b.lines.length,
-                               (int64_t)st__itemsize(dtype)) + 63;
+                               (int64_t)st__itemsize(dtype),
+                               b.lines.count) + 63;
   b.scratch -= b.scratch % 64;
   const size_t bytes = (size_t)(b.chunks * b.scratch);
   b.order.scratch = st__alloc(ST_MEM_SCRATCH, bytes);

@@ -101,4 +101,51 @@ describe("A sorted line", function()
       assert.is_true(indices:select(2, k):equal(i))
     end
   end)
+
+  -- Short lines are sorted together, in groups whose size is one of these.
+  it("of many lines is that of each line alone", function()
+    for _, n in ipairs {2, 3, 7, 8, 9, 16, 17, 64, 65, 161, 256, 257} do
+      for _, lines in ipairs {3, 4, 8, 9, 17, 65} do
+        for _, d in ipairs {"uint8", "int64", "float32", "float64"} do
+          local x = st.stack({random(n * lines, 0, 9):floor(),
+                              random(n * lines, 0, 1e6)}, 1)
+          if FLOATS[d] then x[x:eq(3)] = 0 / 0 end
+          x = x:to(d):view(2, lines, n)[n % 2 + 1]
+          local t = lines % 2 == 0 and x:t():clone():t() or x
+          local v, i = t:sort(2, lines > 8)
+          local least, where = t:topk(2, 2, false)
+          for k = 1, lines do
+            local what = ("%s, line %d of %d, length %d"):format(d, k, lines, n)
+            local one, at = x[k]:clone():sort(1, lines > 8)
+            assert.is_true(at:equal(i[k]), what)
+            assert.is_true(st.allclose(one, v[k], {equal_nan = true}), what)
+            one, at = x[k]:clone():sort(1)
+            assert.is_true(at:narrow(1, 1, 2):equal(where[k]), what)
+            assert.is_true(st.allclose(one:narrow(1, 1, 2), least[k],
+                                       {equal_nan = true}), what)
+          end
+        end
+      end
+    end
+  end)
+
+  it("finds the place of values in lines of every length", function()
+    for _, n in ipairs {0, 1, 2, 7, 24, 25, 64, 65, 200, 1024, 1025, 3000} do
+      for _, d in ipairs(DTYPES) do
+        local line = random(n, 0, 100):to(d):sort(1)
+        local x = random(150, -1, 101):abs():to(d)
+        if n > 0 then x:narrow(1, 3, 1):copy_(line:narrow(1, n, 1)) end
+        for _, right in ipairs {false, true} do
+          local below = line:unsqueeze(1)[right and "le" or "lt"](
+            line:unsqueeze(1), x:unsqueeze(2))
+          local places = below:sum(2)
+          assert.is_true(places:equal(st.searchsorted(
+            line, x, {right = right, base = 0})), d .. " " .. n)
+          local few = st.searchsorted(line, x:narrow(1, 1, 3),
+                                      {right = right, base = 0})
+          assert.is_true(few:equal(places:narrow(1, 1, 3)), d .. " " .. n)
+        end
+      end
+    end
+  end)
 end)

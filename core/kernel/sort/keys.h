@@ -1,0 +1,35 @@
+/* Sorting keys: elements mapped to unsigned integers of the same order.
+ *
+ * Note [Sorting keys]
+ * The sign bit of integers is flipped, negative floats are inverted, -0 becomes
+ * 0, every NaN becomes the greatest key, and keys are inverted for descending
+ * order.
+ */
+#ifndef ST_KERNEL_SORT_KEYS_H
+#define ST_KERNEL_SORT_KEYS_H
+
+#include <string.h>
+
+#include "base/dtype.h"
+
+#define UNSIGNED(x) (x)
+#define TRUTH(x) ((x) != 0)
+#define SIGNED32(x) ((uint32_t)(int32_t)(x) ^ 0x80000000u)
+#define SIGNED64(x) ((uint64_t)(x) ^ 0x8000000000000000u)
+
+static inline uint32_t float_key(float x) {
+  const uint32_t u = st__float_bits(x + 0.0f);
+  const uint32_t key = u ^ ((u >> 31) ? 0xffffffffu : 0x80000000u);
+  return x != x ? 0xffffffffu : key;
+}
+static inline uint64_t double_key(double x) {
+  uint64_t u;
+  x += 0.0;
+  memcpy(&u, &x, 8);
+  const uint64_t key = u ^ ((u >> 63) ? ~UINT64_C(0) : UINT64_C(1) << 63);
+  return x != x ? ~UINT64_C(0) : key;
+}
+#define HALF_KEY(x) float_key(st__half_to_float(x))
+#define BF16_KEY(x) float_key(st__bf16_to_float(x))
+
+#endif
