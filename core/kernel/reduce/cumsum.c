@@ -94,13 +94,15 @@ static inline c128 clogaddexp(c128 sum, c128 term) {
     for (int64_t j = 0; j < n1; j++) {                                      \
       const char *p = data[2] + j * s[5];                                   \
       int64_t best = 0;                                                     \
+      T value = *(const T *)p;                                              \
       for (int64_t i = 0; i < n0 && !st__stops_at(i);)                      \
         for (const int64_t end = st__period_end(i, n0); i < end; i++) {     \
-          const A x = L(*(const T *)(p + i * s[2]));                        \
-          const A a = L(*(const T *)(p + best * s[2]));                     \
-          if (x != x || OP(x, a)) best = i;                                 \
-          *(T *)(data[0] + j * s[3] + i * s[0]) =                           \
-            *(const T *)(p + best * s[2]);                                  \
+          const T next = *(const T *)(p + i * s[2]);                        \
+          const A x = L(next), a = L(value);                                \
+          const bool wins = (x != x) | OP(x, a);                            \
+          best = wins ? i : best;                                           \
+          value = wins ? next : value;                                      \
+          *(T *)(data[0] + j * s[3] + i * s[0]) = value;                    \
           *(int64_t *)(data[1] + j * s[4] + i * s[1]) = best + base; } } }
 
 #define EXTREMES(s, T, A, L)                 \
