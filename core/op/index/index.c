@@ -235,12 +235,56 @@ st_status st__take_meta(st_run *r) {
   return status;
 }
 
+enum { FEW = 1 << 16 };
+
+/* True if taking from self by its strides costs less than a copy of self. */
+static bool is_few(const st_tensor *self, const st_tensor *index) {
+  bool fits = index->numel <= FEW && index->numel <= self->numel / 4;
+  for (int d = 0; d < self->ndim; d++) fits = fits && self->strides[d] >= 0;
+  return fits && !st__is_contiguous(self);
+}
+
+/* The places of self's elements at flat indices, in elements from the first
+ * one, as a tensor like index; owned. */
+static st_status places_of(const st_tensor *self, const st_tensor *index,
+                           int64_t base, st_tensor **out) {
+  st_tensor *dense = NULL;
+  ST_TRY(st__contiguous(index, ST_FORMAT_CONTIGUOUS, &dense));
+  const st_status status = st__tensor_empty(
+    ST_DEVICE_CPU, ST_INT64, index->ndim, index->sizes, ST_FORMAT_CONTIGUOUS,
+    out);
+  const int64_t *from = (const int64_t *)(const void *)st__data(dense);
+  for (int64_t i = 0; status == ST_OK && i < index->numel; i++) {
+    int64_t at = st__resolve_index(from[i], base, self->numel), place = 0;
+    for (int d = self->ndim - 1; d >= 0; d--) {
+      place += at % self->sizes[d] * self->strides[d];
+      at /= self->sizes[d];
+    }
+    ((int64_t *)(void *)st__data(*out))[i] = place;
+  }
+  st__tensor_release(&dense);
+  return status;
+}
+
+/* *line is owned: a contiguous self, or NULL. */
+static st_status open_take(const st_run *r, st_tensor **line,
+                           st_index_operands *p) {
+  st_tensor *self = st__arg_tensor(r, 0), *places = NULL;
+  const st_tensor *index = st__arg_tensor(r, 1);
+  if (!is_few(self, index)) {
+    ST_TRY(st__contiguous(self, ST_FORMAT_CONTIGUOUS, line));
+    return st__index_operands_flat(*line, index, st__arg_base(r), p);
+  }
+  ST_TRY(places_of(self, index, st__arg_base(r), &places));
+  const st_status status = st__index_operands_flat(self, places, 0, p);
+  st__tensor_release(&places);
+  return status;
+}
+
 st_status st__take_impl(st_run *r) {
   st_tensor *line = NULL;
   st_index_operands p;
-  ST_TRY(st__contiguous(st__arg_tensor(r, 0), ST_FORMAT_CONTIGUOUS, &line));
-  st_status status = st__index_operands_flat(line, st__arg_tensor(r, 1),
-                                             st__arg_base(r), &p);
+  st_status status = open_take(r, &line, &p);
   if (status == ST_OK) {
     status = st__index_operands_get(&p, r->out[0]);
     st__index_operands_release(&p);

@@ -147,4 +147,16 @@ describe("take_along_dim", function()
     st.take_along_dim(y, of("int64", {{4}, {-1}}), 2):sum():backward()
     assert.same({{1, 0, 0}, {0, 0, 1}}, lists(y.grad))
   end)
+
+  it("take reads few elements of a view that is not contiguous", function()
+    local wide = st.arange(60):view(3, 4, 5)
+    for _, x in ipairs {wide:transpose(1, 3), wide:narrow(3, 2, 3),
+                        wide:narrow(2, 1, 1):expand(3, 6, 5)} do
+      local n = x:numel()
+      local at = st.tensor {{1, n}, {-1, -n}, {7, 8}}
+      for _, index in ipairs {at, at:t()} do
+        assert.same(x:clone():take(index):tolist(), x:take(index):tolist())
+      end
+    end
+  end)
 end)
