@@ -84,15 +84,25 @@ def exp_rest(x):
     return (m.expm1(x) - x) / x ** 2 if abs(x) > mpf(10) ** -12 else small
 
 
-def log_rest(x):
-    small = mpf(1) / 3 - x / 4 + x * x / 5
-    return (m.log1p(x) - x + x * x / 2) / x ** 3 if abs(x) > 1e-9 else small
+def log_rest(z):
+    s = m.sqrt(z)
+    if z < mpf(10) ** -12:
+        return mpf(2) / 3 + 2 * z / 5 + 2 * z * z / 7
+    return (m.log((1 + s) / (1 - s)) - 2 * s) / (s * z)
 
 
 def erf_share(z):
     s = m.sqrt(z)
     share = 2 / m.sqrt(m.pi)
     return m.erf(s) / s - 1 if z > mpf(10) ** -15 else share - 1 - share * z / 3
+
+
+def scaled_erfc(c):
+    """(x + c) exp(x^2) erfc(x) of t = (x - c) / (x + c)."""
+    def g(t):
+        x = c * (1 + t) / (1 - t)
+        return (x + c) * m.exp(x * x) * m.erfc(x)
+    return g
 
 
 def cos_rest(z):
@@ -110,7 +120,7 @@ def log_quotient(z):
 
 LN2, HALF = m.log(2), mpf(1) / 2
 EXP = LN2 / 2 * mpf("1.0001")
-LOG = (m.sqrt(HALF) - 1) * mpf("1.0001"), (m.sqrt(2) - 1) * mpf("1.0001")
+LOG = ((m.sqrt(2) - 1) / (m.sqrt(2) + 1) * mpf("1.0001")) ** 2
 QUARTER = (m.pi / 4 * mpf("1.001")) ** 2
 QUOTIENT = ((m.sqrt(mpf(3) / 2) - 1) / (m.sqrt(mpf(3) / 2) + 1)) ** 2
 z1, z2, square = (lambda z: z), (lambda z: z * z), (lambda x: x * x + 1e-30)
@@ -121,13 +131,17 @@ ROWS = [
     ("EXPM1", exp_rest, square, (6, 12), (-HALF, HALF), None),
     ("EXP2", lambda x: m.expm1(x * LN2) / x if abs(x) > 1e-20 else LN2,
      lambda x: HALF, (6, 12), (-mpf(".5001"), mpf(".5001")), None),
-    ("LOG", log_rest, z2, (9, 20), LOG, None),
+    ("LOG", log_rest, z1, (3, 7), (0, LOG), None),
     ("TANH", odd(m.tanh, -mpf(1) / 3, mpf(2) / 15), z1, (4, 10),
      (0, mpf(".25")), None),
     ("SINH", odd(m.sinh, mpf(1) / 6, mpf(1) / 120), z1, (4, 7), (0, 1), None),
     ("ERF", erf_share, lambda z: mpf(1), (6, 11), (0, mpf(".5625")), None),
     ("LOG_ERFC", lambda x: m.log(m.erfc(x)), m.erfc, (8, 20),
      (mpf(".75"), mpf(4)), (mpf(".75"), mpf(6))),
+    ("ERFC_SLOPE", scaled_erfc(3), lambda t: 1 / scaled_erfc(3)(t), (10, 0),
+     (-1, mpf("7.2") / mpf("13.2")), None),
+    ("ERFC_SLOPE", scaled_erfc(4), lambda t: 1 / scaled_erfc(4)(t), (0, 23),
+     (-1, mpf("23.3") / mpf("31.3")), None),
     ("ATAN", odd(m.atan, -mpf(1) / 3, mpf(1) / 5), z1, (5, 11),
      (0, mpf(".4376") ** 2), None),
     ("ASIN", odd(m.asin, mpf(1) / 6, mpf(3) / 40), z1, (5, 12),
@@ -154,9 +168,11 @@ print("""\
 #define ST_FIRST(p, x, c) T p = c;
 #define ST_NEXT(p, x, c) p = FMA(p, x, c);""")
 
-first_two = {}
+first_two, erfc_base = {}, {}
 for name, f, weight, degrees, ends, ends8 in ROWS:
     for tag, n in zip(("f4", "f8"), degrees):
+        if not n:
+            continue
         lo, hi = ends8 if ends8 and tag == "f8" else ends
         bits = BITS[tag]
         c, worst = fit(f, weight, 0, n, mpf(lo), mpf(hi))
@@ -171,6 +187,8 @@ for name, f, weight, degrees, ends, ends8 in ROWS:
                 c.append(rounded(more[0], bits))
             first_two[tag] = [text(k, bits) for k in c[:2]]
             c = c[2:]
+        if name == "ERFC_SLOPE":
+            erfc_base[tag] = text(c.pop(0), bits)
         print("\n/* error 2^%.1f */" % m.log(worst, 2))
         print("#define %s_%s(p, x) \\" % (name, tag))
         lines = ["  %s(p, x, %s)" % ("ST_NEXT" if i else "ST_FIRST",
@@ -182,4 +200,6 @@ print()
 for i, name in enumerate(("BASE", "SLOPE")):
     print("#define LOG_ERFC_%s K(%s, %s)" %
           (name, first_two["f4"][i].rstrip("f"), first_two["f8"][i]))
+print("#define ERFC_BASE K(%s, %s)" %
+      (erfc_base["f4"].rstrip("f"), erfc_base["f8"]))
 print("\n#endif")

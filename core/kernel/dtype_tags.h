@@ -113,8 +113,8 @@ static inline T_b1 st_param_b1(const st_params *k, int i) {
 
 /* ST_LIST_<list>(M, ...) expands to M_LOOP(tag, ...) per dtype, except M_MATH
  * for a dtype that uses functions of math/functions.def, M_ANGLE for one of an
- * angle, M_VEC for one that uses SLEEF's, and M_HALF for a half type, which
- * wraps the float32 body in conversions. */
+ * angle, and M_HALF for a half type, which wraps the float32 body in
+ * conversions. */
 #define ST_LIST_INT(M, ...)                                                  \
   M##_LOOP(u1, __VA_ARGS__)                                                  \
   M##_LOOP(i1, __VA_ARGS__) M##_LOOP(i2, __VA_ARGS__)                        \
@@ -130,9 +130,6 @@ static inline T_b1 st_param_b1(const st_params *k, int i) {
   M##_HALF(f2, __VA_ARGS__) M##_HALF(bf, __VA_ARGS__)
 #define ST_LIST_ANGLE(M, ...)                                                \
   M##_ANGLE(f4, __VA_ARGS__) M##_ANGLE(f8, __VA_ARGS__)                      \
-  M##_HALF(f2, __VA_ARGS__) M##_HALF(bf, __VA_ARGS__)
-#define ST_LIST_VECTOR(M, ...)                                               \
-  M##_VEC(f4, __VA_ARGS__) M##_VEC(f8, __VA_ARGS__)                          \
   M##_HALF(f2, __VA_ARGS__) M##_HALF(bf, __VA_ARGS__)
 #define ST_LIST_COMPLEX(M, ...)                                              \
   M##_LOOP(c4, __VA_ARGS__) M##_LOOP(c8, __VA_ARGS__)
@@ -174,7 +171,6 @@ static inline T_b1 st_param_b1(const st_params *k, int i) {
 #define ST_SLOT_LOOP(tag, name, ...) [ST_DTYPE_##tag] = name##_##tag,
 #define ST_SLOT_MATH(tag, name, ...) [ST_DTYPE_##tag] = name##_##tag,
 #define ST_SLOT_ANGLE(tag, name, ...) [ST_DTYPE_##tag] = name##_##tag,
-#define ST_SLOT_VEC(tag, name, ...)  [ST_DTYPE_##tag] = name##_##tag,
 #define ST_SLOT_HALF(tag, name, ...) [ST_DTYPE_##tag] = name##_##tag,
 
 #endif

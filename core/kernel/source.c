@@ -18,7 +18,6 @@ typedef struct source {
 #define BIT_LOOP BIT
 #define BIT_MATH BIT
 #define BIT_ANGLE BIT
-#define BIT_VEC BIT
 #define BIT_HALF BIT
 /* Lists that are defined in single kernel sources. */
 #undef ST_LIST_TO_REAL

@@ -12,8 +12,6 @@ build | cmake                  | configures the build
       | cmake
 build | ninja-build            | runs the build on all cores
       | ninja
-build | libsleef-dev           | lgamma, erfc, hypot, and large angles
-      | /usr/include/*/sleef.h
 build | libopenblas-openmp-dev | matrix products on the same OpenMP threads
       | /usr/lib/*/openblas-openmp/libopenblas.so
 build | zlib1g-dev             | inflates, deflates and checks .npz files

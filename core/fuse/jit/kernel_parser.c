@@ -6,7 +6,7 @@
  * which the processor has vector instructions: selections, comparisons,
  * arithmetic, casts to T and W, and a few functions. A call of a function of
  * kernel/math/functions.def becomes the operations of its body. Everything
- * else, such as calls of SLEEF, is refused, and the kernel is called instead.
+ * else, such as calls of libm, is refused, and the kernel is called instead.
  * Constants have the dtype of the lanes; a double constant that would promote
  * float32 is refused, too.
  *

@@ -1,10 +1,10 @@
 /* Kernels with two inputs.
  */
 
+#include "kernel/elementwise/elementwise_loops.h"
 #include "kernel/elementwise/expression.h"
 #include "kernel/math/functions.h"
 #include "kernel/math/special.h"
-#include "kernel/math/vec.h"
 
 #include <tgmath.h>
 

@@ -207,13 +207,6 @@ enum { ST_COPIES = 16 * ST_PAD };
   ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 3,                        \
                 ST_ELEM_##tag, ST_ELEM_##tag, ST_ELEM_##tag)
 
-/* Angles from which on math/functions.def has too few bits of pi: SLEEF has
- * functions without fused multiply-add, with the same bits everywhere. */
-#define ST_FAR_f4 0x1p18f
-#define ST_FAR_f8 0x1p30
-#define ST_FAR_FN_f4(fn) Sleef_cinz_##fn##f1_u10purec
-#define ST_FAR_FN_f8(fn) Sleef_cinz_##fn##d1_u10purec
-
 #define ST_UNARY_ANGLE(tag, name, fn)                                        \
   ST_MATH_WHOLE(tag, name##_near, ST_NO_PARAMS, F(fn)(a))                    \
   static void name##_##tag##_whole(T_##tag *out, const T_##tag *pa,          \
@@ -228,7 +221,7 @@ enum { ST_COPIES = 16 * ST_PAD };
     }                                                                        \
     for (int64_t i = 0; i < n; i++) {                                        \
       const T a = pa[i];                                                     \
-      out[i] = fabs(a) > ST_FAR_##tag ? ST_FAR_FN_##tag(fn)(a) : F(fn)(a);   \
+      out[i] = fabs(a) > ST_FAR_##tag ? st_far_##fn##_##tag(a) : F(fn)(a);   \
     }                                                                        \
   }                                                                          \
   ST_MATH_BODY(tag, name, 1)                                                 \

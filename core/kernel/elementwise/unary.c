@@ -1,9 +1,10 @@
 /* Kernels with one input.
  */
 
+#include "kernel/elementwise/elementwise_loops.h"
 #include "kernel/elementwise/expression.h"
+#include "kernel/math/far_angle.h"
 #include "kernel/math/functions.h"
-#include "kernel/math/sleef_range.h"
 #include "kernel/math/special.h"
 
 #include <tgmath.h>
@@ -13,6 +14,9 @@
 #define PI    3.14159265358979323846
 #define LN_2  0.69314718055994530942
 #define LN_10 2.30258509299404568402
+/* lgamma writes the sign to a global variable. */
+#define LGAMMA(x) \
+  _Generic((x), float: lgammaf_r, default: lgamma_r)(x, &(int){0})
 #define LARGER_PART(z) fmax(fabs(creal(z)), fabs(cimag(z)))
 
 #define ST_UNARY(name, grain, list, ...) \

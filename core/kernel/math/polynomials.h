@@ -78,40 +78,21 @@
   ST_NEXT(p, x, 0x1.ebfbdff82c58fp-3) \
   ST_NEXT(p, x, 0x1.62e42fefa39efp-1)
 
-/* error 2^-30.4 */
+/* error 2^-29.2 */
 #define LOG_f4(p, x) \
-  ST_FIRST(p, x, 0x1.1b439p-4f) \
-  ST_NEXT(p, x, -0x1.e2ee72p-4f) \
-  ST_NEXT(p, x, 0x1.e652acp-4f) \
-  ST_NEXT(p, x, -0x1.fb428ap-4f) \
-  ST_NEXT(p, x, 0x1.233296p-3f) \
-  ST_NEXT(p, x, -0x1.5562e6p-3f) \
-  ST_NEXT(p, x, 0x1.99a548p-3f) \
-  ST_NEXT(p, x, -0x1.ffffeep-3f) \
-  ST_NEXT(p, x, 0x1.555546p-2f)
+  ST_FIRST(p, x, 0x1.31e38ap-2f) \
+  ST_NEXT(p, x, 0x1.995eb6p-2f) \
+  ST_NEXT(p, x, 0x1.55557ap-1f)
 
-/* error 2^-59.3 */
+/* error 2^-58.5 */
 #define LOG_f8(p, x) \
-  ST_FIRST(p, x, -0x1.9923181eb9328p-6) \
-  ST_NEXT(p, x, 0x1.da1e1d3207c73p-5) \
-  ST_NEXT(p, x, -0x1.017be054e03c9p-4) \
-  ST_NEXT(p, x, 0x1.b91f40651fd46p-5) \
-  ST_NEXT(p, x, -0x1.b3751df0fad96p-5) \
-  ST_NEXT(p, x, 0x1.dcec89dc84a62p-5) \
-  ST_NEXT(p, x, -0x1.00e769e20dad5p-4) \
-  ST_NEXT(p, x, 0x1.1167c073369ccp-4) \
-  ST_NEXT(p, x, -0x1.2486e883897f1p-4) \
-  ST_NEXT(p, x, 0x1.3b0d769d9ff03p-4) \
-  ST_NEXT(p, x, -0x1.555599e1a5205p-4) \
-  ST_NEXT(p, x, 0x1.745d5a8f17475p-4) \
-  ST_NEXT(p, x, -0x1.9999996f38401p-4) \
-  ST_NEXT(p, x, 0x1.c71c70185ed6bp-4) \
-  ST_NEXT(p, x, -0x1.fffffff9924d8p-4) \
-  ST_NEXT(p, x, 0x1.24924927988edp-3) \
-  ST_NEXT(p, x, -0x1.55555555639b6p-3) \
-  ST_NEXT(p, x, 0x1.99999999944cap-3) \
-  ST_NEXT(p, x, -0x1.ffffffffffeeep-3) \
-  ST_NEXT(p, x, 0x1.555555555556ep-2)
+  ST_FIRST(p, x, 0x1.2f070bf28d91cp-3) \
+  ST_NEXT(p, x, 0x1.39a192a45ab4cp-3) \
+  ST_NEXT(p, x, 0x1.7466406143781p-3) \
+  ST_NEXT(p, x, 0x1.c71c5202963fep-3) \
+  ST_NEXT(p, x, 0x1.24924941f9018p-2) \
+  ST_NEXT(p, x, 0x1.999999997fd31p-2) \
+  ST_NEXT(p, x, 0x1.5555555555592p-1)
 
 /* error 2^-26.1 */
 #define TANH_f4(p, x) \
@@ -202,6 +183,43 @@
   ST_NEXT(p, x, 0x1.399b91e619ddbp-6) \
   ST_NEXT(p, x, -0x1.a4f974d5f93dep-4) \
   ST_NEXT(p, x, -0x1.45f2e37aaaeefp-1)
+
+/* error 2^-28.8 */
+#define ERFC_SLOPE_f4(p, x) \
+  ST_FIRST(p, x, -0x1.5522d4p-12f) \
+  ST_NEXT(p, x, -0x1.faa548p-12f) \
+  ST_NEXT(p, x, 0x1.93beb2p-9f) \
+  ST_NEXT(p, x, -0x1.41806ep-10f) \
+  ST_NEXT(p, x, -0x1.b7be66p-6f) \
+  ST_NEXT(p, x, 0x1.e9975p-4f) \
+  ST_NEXT(p, x, -0x1.3deacep-2f) \
+  ST_NEXT(p, x, 0x1.2e3268p-1f) \
+  ST_NEXT(p, x, -0x1.c44c48p-1f)
+
+/* error 2^-58.1 */
+#define ERFC_SLOPE_f8(p, x) \
+  ST_FIRST(p, x, 0x1.17a141cc29405p-30) \
+  ST_NEXT(p, x, -0x1.a61e47a3040bdp-32) \
+  ST_NEXT(p, x, -0x1.087daaa4bfe58p-26) \
+  ST_NEXT(p, x, 0x1.66ecfd6791adap-29) \
+  ST_NEXT(p, x, 0x1.0a2d46e9c214bp-23) \
+  ST_NEXT(p, x, -0x1.4eea852bf44b4p-24) \
+  ST_NEXT(p, x, -0x1.c633cd28d873ep-21) \
+  ST_NEXT(p, x, 0x1.7ed05a4059176p-20) \
+  ST_NEXT(p, x, 0x1.3b0818ac82163p-18) \
+  ST_NEXT(p, x, -0x1.3c72bf63a07c5p-16) \
+  ST_NEXT(p, x, -0x1.e7e6dce59dc81p-19) \
+  ST_NEXT(p, x, 0x1.72cdcd9357b64p-13) \
+  ST_NEXT(p, x, -0x1.dd2846a1a82cdp-12) \
+  ST_NEXT(p, x, -0x1.269b55adf0fbbp-12) \
+  ST_NEXT(p, x, 0x1.908f472829459p-8) \
+  ST_NEXT(p, x, -0x1.b00c052a9fcffp-6) \
+  ST_NEXT(p, x, 0x1.38dbd2c8dc2d5p-4) \
+  ST_NEXT(p, x, -0x1.645fd8a4bf2e7p-3) \
+  ST_NEXT(p, x, 0x1.52cac23710289p-2) \
+  ST_NEXT(p, x, -0x1.14eacb1ad02e2p-1) \
+  ST_NEXT(p, x, 0x1.8be202d26c703p-1) \
+  ST_NEXT(p, x, -0x1.f3fe31ecb49cp-1)
 
 /* error 2^-29.6 */
 #define ATAN_f4(p, x) \
@@ -345,5 +363,6 @@
 
 #define LOG_ERFC_BASE K(0x1.06p-13, 0x1.8604p-27)
 #define LOG_ERFC_SLOPE K(-0x1.211756p0, -0x1.20dd77b163da3p0)
+#define ERFC_BASE K(0x1.12f21ep0, 0x1.18932bf08e154p0)
 
 #endif

@@ -1,4 +1,4 @@
-/* Special functions that SLEEF lacks, in double precision: inverse error
+/* Special functions in double precision: inverse error
  * function and normal quantile, erfcx and log_ndtr, digamma and its
  * derivatives, zeta, and the modified Bessel functions of orders 0 and 1.
  */

@@ -24,6 +24,14 @@ M.OPERATORS = {
   xlogy = function(a) return a:xlogy(like(a):abs()) end,
   logaddexp = function(a) return a:logaddexp(like(a)) end,
   softmax = function(a) return a:softmax(1) end,
+  erfc = st.erfc, lgamma = st.lgamma, digamma = st.digamma,
+  erfinv = st.erfinv, sinc = st.sinc, i0 = st.i0, rsqrt = st.rsqrt,
+  log_ndtr = st.special_log_ndtr, erfcx = st.special_erfcx,
+  ndtri = st.special_ndtri, i1 = st.special_i1, i0e = st.special_i0e,
+  i1e = st.special_i1e, entr = st.special_entr,
+  hypot = function(a) return a:hypot(like(a)) end,
+  xlog1py = function(a) return st.special_xlog1py(a, like(a):abs()) end,
+  logaddexp2 = function(a) return a:logaddexp2(like(a)) end,
 }
 
 local SPECIAL = {0, -1 / math.huge, 1, -1, 0.5, -0.5, 2, -2, 3, 1 / 0, -1 / 0,
@@ -35,7 +43,7 @@ local SPECIAL = {0, -1 / math.huge, 1, -1, 0.5, -0.5, 2, -2, 3, 1 / 0, -1 / 0,
 --- n numbers of each of several sizes, and special ones.
 function M.arguments(n, dtype)
   local parts = {st.tensor(SPECIAL, {dtype = "float64"})}
-  for i, size in ipairs {1e-30, 0.01, 1, 4, 30, 800, 1e5, 1e12} do
+  for i, size in ipairs {1e-30, 0.01, 1, 4, 30, 800, 1e5, 1e12, 1e30} do
     parts[i + 1] = (st.rand({n}, {dtype = "float64"}) * 2 - 1) * size
   end
   return st.cat(parts):to(dtype)
