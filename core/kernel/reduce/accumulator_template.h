@@ -28,6 +28,22 @@ static void JOIN(ACC, lanes)(char *to, A *v, int64_t m) {
   *(A *)to = v[0];
 }
 
+#define FOLD(h) \
+  for (int l = 0; w > (h) && l < (h); l++) \
+    v[l] = l + (h) < m ? OP(v[l], v[l + (h)]) : v[l];
+
+/* The same for the first m of w lanes, which may be read beyond m. */
+static ST_MAYBE ST_ALWAYS_INLINE void JOIN(ACC, fold)(char *to, A *v, int m,
+                                                      const int w) {
+  FOLD(32)
+  FOLD(16)
+  FOLD(8)
+  FOLD(4)
+  FOLD(2)
+  FOLD(1)
+  *(A *)to = v[0];
+}
+
 /* Combines two rows. */
 static void JOIN(ACC, join)(char *to, const char *with, int64_t n) {
   A *restrict a = (A *)to;
@@ -36,6 +52,7 @@ static void JOIN(ACC, join)(char *to, const char *with, int64_t n) {
 }
 
 #undef HALVE
+#undef FOLD
 #undef ACC
 #ifndef NAME /* else reduction_template.h goes on with them */
 #undef A

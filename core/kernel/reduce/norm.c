@@ -25,11 +25,13 @@
 
 #define FAMILY norm1
 #define A f64
+#define BY_ROWS
 #define MAP(x, r) fabs(x)
 #include "kernel/reduce/float_reductions.h"
 
 #define FAMILY norm2
 #define A f64
+#define BY_ROWS
 #define MAP(x, r) ((x) * (x))
 #include "kernel/reduce/float_reductions.h"
 
@@ -47,6 +49,7 @@
 
 #define FAMILY sqdev
 #define A f64
+#define BY_ROWS
 #define MAP(x, r) (((x) - (r)) * ((x) - (r)))
 #define R f64
 #include "kernel/reduce/float_reductions.h"

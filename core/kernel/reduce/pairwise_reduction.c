@@ -39,6 +39,7 @@ typedef st_reduce_ops reducer;
 
 enum {
   SHORT = 32,      /* shorter rows are reduced by columns */
+  SHORT_ROW = 512, /* elements that are worth a body for rows of one block */
   ROOM = 32768,    /* bytes of gathered elements */
   WIDTH = 2048,    /* bytes of accumulators of a row of outputs */
   FLAT = 32768,    /* bytes of accumulators of W such rows */
@@ -201,6 +202,73 @@ static void run_rows(const reducer *k, span p, const int64_t *s, int64_t n0,
     run_output(k, &p, in, n0, r, &c);
     memcpy(to + j * k->acc_size, c.values, (size_t)k->acc_size);
   }
+}
+
+/* -- Rows of one block ---------------------------------------------------- */
+
+/* Reduces rows that lie in memory as the bodies read them. The body reads
+ * beyond a row; the last rows are copied, so that it stays in the input. */
+static void reduce_short_rows(const reducer *k, span p, int64_t step) {
+  _Alignas(64) char copy[(SHORT_ROW + ST_REDUCE_MAX_LANES) * MAX_ACC];
+  const int64_t n1 = p.n1, row = p.n0 * k->size;
+  const int64_t over = ST_REDUCE_MAX_LANES * k->size;
+  const int64_t apart = step > 0 ? (over + step - 1) / step : n1;
+  const int64_t safe = n1 > apart ? n1 - apart : 0;
+  p.skip = step;
+  p.n1 = safe;
+  if (safe) k->rows(&p);
+  memset(copy + row, 0, (size_t)over);
+  p.acc += safe * k->acc_size;
+  if (p.more) p.pivot += safe * k->pivot_size;
+  p.n1 = 1;
+  for (int64_t j = safe; j < n1; j++) {
+    span q = p;
+    memcpy(copy, p.in + j * step, (size_t)row);
+    q.in = copy;
+    k->rows(&q);
+    p.acc += k->acc_size;
+    if (p.more) p.pivot += k->pivot_size;
+  }
+}
+
+/* The same for elements that are loaded, as many rows at a time as fit. */
+static void load_short_rows(const reducer *k, span p, int64_t step,
+                            char *buffer) {
+  const int64_t n1 = p.n1, row = p.n0 * k->size, most = ROOM / row;
+  const char *in = p.in;
+  for (int64_t j = 0; j < n1; j += p.n1) {
+    p.n1 = least(n1 - j, most);
+    p.in = buffer;
+    if (step == p.n0 * k->in_size) {
+      k->load(buffer, in + j * step, k->in_size, p.n0 * p.n1);
+    } else {
+      for (int64_t i = 0; i < p.n1; i++) {
+        k->load(buffer + i * row, in + (j + i) * step, k->in_size, p.n0);
+      }
+    }
+    reduce_short_rows(k, p, row);
+    p.acc += p.n1 * k->acc_size;
+    if (p.more) p.pivot += p.n1 * k->pivot_size;
+  }
+}
+
+/* True if the outputs are contiguous rows of one block. */
+static bool has_short_rows(const reducer *k, const int64_t *s, int64_t n0,
+                           int64_t n1, const st_reduce_run *r) {
+  return k->rows && n1 >= 2 && n0 > 4 && n0 <= SHORT_ROW &&
+         !r->partials && r->ndim == 1 && r->stride[0] == k->in_size &&
+         magnitude(s[4]) >= k->in_size;
+}
+
+static void run_short_rows(const reducer *k, span p, const int64_t *s,
+                           int64_t n0, int64_t n1, const st_reduce_run *r) {
+  _Alignas(64) char buffer[ROOM];
+  p.in += r->at * k->in_size;
+  p.n0 = n0;
+  p.n1 = n1;
+  p.more = s[5] != 0;
+  if (is_plain(k)) reduce_short_rows(k, p, s[4]);
+  else load_short_rows(k, p, s[4], buffer);
 }
 
 /* -- By columns ----------------------------------------------------------- */
@@ -371,6 +439,8 @@ void st__run_reduction(const reducer *k, char **data, const int64_t *s,
       is_plain(k) && r->stride[0] == k->size &&
       s[4] == n0 * k->size) {
     k->few(p.acc, p.in + r->at * k->size, n0, n1);
+  } else if (has_short_rows(k, s, n0, n1, r)) {
+    run_short_rows(k, p, s, n0, n1, r);
   } else if (n1 >= 2 && (outer < inner || (n0 < SHORT && n1 >= 4))) {
     run_columns(k, p, s, n0, n1, r);
   } else {

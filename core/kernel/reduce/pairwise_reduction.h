@@ -64,6 +64,10 @@ typedef struct st_reduce_ops {
   /* True if the bits of any of n accumulators may depend on the order of the
    * operations. NULL: they always may, unless any_order. */
   bool (*may_differ)(const char *acc, int64_t n);
+  /* Reduces n1 outputs of one block each, whose rows are `skip` bytes apart;
+   * more: there is a pivot per row, else one for all. Reads up to
+   * ST_REDUCE_MAX_LANES elements beyond the end of a row. May be NULL. */
+  void (*rows)(const st_reduce_span *p);
   /* Reduces n1 outputs of 2 to 4 contiguous elements each; may be NULL. */
   void (*few)(char *acc, const char *in, int64_t n0, int64_t n1);
 } st_reduce_ops;

@@ -12,6 +12,7 @@
 #include "kernel/math/complex.h" /* after it: defines a macro called complex */
 
 #define ST_MAYBE __attribute__((unused))
+#define ST_ALWAYS_INLINE inline __attribute__((always_inline))
 
 /* JOIN(sum, u8) is sum_u8, also where the arguments are macros. */
 #define JOIN_(a, b) a##_##b

@@ -12,6 +12,9 @@
  *   R          the type of the pivots; default: char, for MAP that ignores r
  *   OPTIONS    more fields of st_reduce_ops; default: IN_ORDER
  *   HALVES     the prefix of two more loops, f16 and bf16, which load floats
+ *   BY_ROWS    there is a body for several rows, which maps elements beyond
+ *              the end of a row, too. It suits sums and products of float64;
+ *              compilers make branches of the selections in extrema
  *
  * Reductions of a FAMILY differ in NAME, T and HALVES only. The other
  * parameters are undefined after the one that has the parameter ENDS_FAMILY.
@@ -62,6 +65,48 @@ static void JOIN(NAME, row)(const span *p) {
   JOIN(JOIN(OP, A), lanes)(p->acc, v, m);
 }
 
+#ifdef BY_ROWS
+/* A block of one output in the first w lanes, which are enough. It reads whole
+ * lanes, that is beyond the end of x, and selects. */
+static ST_ALWAYS_INLINE void JOIN(NAME, whole)(char *to, const T *x,
+                                               ST_MAYBE const R *pivot,
+                                               int n, const int w) {
+  enum { W = JOIN(NAME, lane_count) };
+  ST_MAYBE const R r = *pivot;
+  A v[W];
+  int i = w;
+  for (int l = 0; l < w; l++) v[l] = MAP(LOAD(x[l]), r);
+  for (; i + w <= n; i += w)
+    for (int l = 0; l < w; l++) v[l] = OP(v[l], MAP(LOAD(x[i + l]), r));
+  for (int l = 0, m = n - i; m > 0 && l < w; l++) {
+    const A y = OP(v[l], MAP(LOAD(x[i + l]), r));
+    v[l] = l < m ? y : v[l];
+  }
+  if (n >= w) JOIN(JOIN(OP, A), fold)(to, v, w, w);
+  else JOIN(JOIN(OP, A), fold)(to, v, n, w);
+}
+
+/* A block of each of n1 outputs. */
+static void JOIN(NAME, rows)(const span *p) {
+  enum { W = JOIN(NAME, lane_count), HALF = W > 16 ? W / 2 : W };
+  const R *r = (const R *)p->pivot;
+  char *to = p->acc;
+  const char *in = p->in;
+  const int n = (int)p->n0;
+  for (int64_t j = 0; j < p->n1; j++, in += p->skip, to += sizeof(A)) {
+    const T *x = (const T *)in;
+    if (n <= 8) JOIN(NAME, whole)(to, x, r, n, 8);
+    else if (n <= 16) JOIN(NAME, whole)(to, x, r, n, 16);
+    else if (n <= HALF) JOIN(NAME, whole)(to, x, r, n, HALF);
+    else JOIN(NAME, whole)(to, x, r, n, W);
+    r += p->more;
+  }
+}
+#define ROWS .rows = JOIN(NAME, rows)
+#else
+#define ROWS .rows = NULL
+#endif
+
 /* Initialises the accumulators with a row. */
 static void JOIN(NAME, first)(const span *p) {
   A *restrict a = (A *)p->acc;
@@ -96,16 +141,17 @@ static void JOIN(NAME, four)(const span *p) {
   }
 }
 
-LOOP(NAME, LOAD_OF(T), sizeof(T), NAME, JOIN(OP, A), OPTIONS)
+LOOP(NAME, LOAD_OF(T), sizeof(T), NAME, JOIN(OP, A), OPTIONS, ROWS)
 #ifdef HALVES
-LOOP(JOIN(HALVES, f16), load_half, 2, NAME, JOIN(OP, A), OPTIONS)
-LOOP(JOIN(HALVES, bf16), load_bf16, 2, NAME, JOIN(OP, A), OPTIONS)
+LOOP(JOIN(HALVES, f16), load_half, 2, NAME, JOIN(OP, A), OPTIONS, ROWS)
+LOOP(JOIN(HALVES, bf16), load_bf16, 2, NAME, JOIN(OP, A), OPTIONS, ROWS)
 #endif
 
 #ifdef OWN_ACCUMULATORS
 #undef OWN_ACCUMULATORS
 #undef A
 #endif
+#undef ROWS
 #undef NAME
 #undef T
 #undef HALVES
@@ -118,4 +164,5 @@ LOOP(JOIN(HALVES, bf16), load_bf16, 2, NAME, JOIN(OP, A), OPTIONS)
 #undef MAP
 #undef R
 #undef OPTIONS
+#undef BY_ROWS
 #endif

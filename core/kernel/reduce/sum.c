@@ -54,14 +54,15 @@ FEW(f64)
 #define FAMILY sum
 #define A f64
 #define OPTIONS .few = JOIN(few, T)
+#define BY_ROWS
 #define T f32
 #include "kernel/reduce/reduction_template.h"
 #define T f64
 #define ENDS_FAMILY
 #include "kernel/reduce/reduction_template.h"
 
-LOOP(sum_f16, load_half, 2, sum_f32, ADD_f64, IN_ORDER)
-LOOP(sum_bf16, load_bf16, 2, sum_f32, ADD_f64, IN_ORDER)
+LOOP(sum_f16, load_half, 2, sum_f32, ADD_f64, .rows = sum_f32_rows)
+LOOP(sum_bf16, load_bf16, 2, sum_f32, ADD_f64, .rows = sum_f32_rows)
 
 #define FAMILY sum
 #define A c128
@@ -74,6 +75,7 @@ LOOP(sum_bf16, load_bf16, 2, sum_f32, ADD_f64, IN_ORDER)
 #define FAMILY nansum
 #define A f64
 #define MAP(x, r) ((x) != (x) ? 0 : (x))
+#define BY_ROWS
 #include "kernel/reduce/float_reductions.h"
 
 /* -- Sums of exponentials ------------------------------------------------- */
@@ -119,6 +121,7 @@ LOOP(prod_b8, load_b8_i64, 1, prod_i64, MUL_u64, ANY_ORDER)
 #define FAMILY prod
 #define A f64
 #define OP MUL
+#define BY_ROWS
 #include "kernel/reduce/float_reductions.h"
 
 /* complex64 products are rounded to complex64, and may overflow, at every
