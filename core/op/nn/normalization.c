@@ -1,72 +1,13 @@
-/* Normalisation over the last dimensions, over groups of channels, and over a
- * batch; composed of operators, computed in float32 or wider.
+/* Normalisation over the last dimensions and over a batch; composed of
+ * operators, computed in float32 or wider.
  */
 
 #include <float.h>
 #include <inttypes.h>
 
-#include "op/nn/spatial.h"
-#include "op/registry/composite.h"
+#include "op/nn/normalization.h"
 
-/* -- Helpers -------------------------------------------------------------- */
-
-/* t in the dtype that it is computed in. */
-static st_tensor *precise(st_op_scope *c, st_tensor *t) {
-  return st__is_reduced_float(t->dtype) ? st__apply_to(c, t, ST_FLOAT32) : t;
-}
-
-/* The inverse of precise: t in the dtype of like. */
-static st_tensor *as_dtype_of(st_op_scope *c, st_tensor *t,
-                              const st_tensor *like) {
-  return st__scope_ok(c) && t->dtype != like->dtype
-       ? st__apply_to(c, t, like->dtype) : t;
-}
-
-static st_tensor *minus(st_op_scope *c, const st_tensor *a,
-                        const st_tensor *b) {
-  return st__apply2(c, ST_OP_sub_Tensor, a, b);
-}
-
-static st_tensor *times(st_op_scope *c, const st_tensor *a,
-                        const st_tensor *b) {
-  return st__apply2(c, ST_OP_mul_Tensor, a, b);
-}
-
-/* 1 / sqrt(t + eps) */
-static st_tensor *inverse_root(st_op_scope *c, const st_tensor *t, double eps) {
-  return st__apply1(c, ST_OP_rsqrt, st__apply_with(c, ST_OP_add_Scalar, t,
-                                                   st__of_float(eps)));
-}
-
-/* Mean and biased variance over dims, which keep size 1. */
-static void moments(st_op_scope *c, const st_tensor *x, st_value dims,
-                    st_tensor **mean, st_tensor **var) {
-  st_tensor *both[2];
-  st__apply_multi(c, ST_OP_var_mean_correction, 4,
-                  (st_value[]){st__of_tensor(x), dims, st__of_int(0),
-                               st__of_bool(true)}, 2, both);
-  *var = both[0];
-  *mean = both[1];
-}
-
-/* (x - mean) rstd */
-static st_tensor *standardised(st_op_scope *c, const st_tensor *x,
-                               const st_tensor *mean,
-                               const st_tensor *rstd) {
-  return times(c, minus(c, x, mean), rstd);
-}
-
-/* x weight + bias; either may be NULL. */
-static st_tensor *affine(st_op_scope *c, st_tensor *x, const st_tensor *weight,
-                         const st_tensor *bias) {
-  if (weight && bias) {
-    return st__apply(c, ST_OP_addcmul, 3,
-                     (st_value[]){st__of_tensor(bias), st__of_tensor(x),
-                                  st__of_tensor(weight)});
-  }
-  if (weight) return times(c, x, weight);
-  return bias ? st__apply2(c, ST_OP_add_Tensor, x, bias) : x;
-}
+/* -- Over the last dimensions --------------------------------------------- */
 
 /* x made contiguous if it has no elements: then it may have the strides of
  * bias. */
@@ -74,8 +15,6 @@ static st_tensor *dense(st_op_scope *c, st_tensor *x) {
   if (!st__scope_ok(c) || x->numel > 0) return x;
   return st__apply_with(c, ST_OP_clone, x, st__of_int(ST_FORMAT_CONTIGUOUS));
 }
-
-/* -- Over the last dimensions --------------------------------------------- */
 
 static st_status check_normalized_shape(const st_tensor *input,
                                         st_ints shape) {
@@ -91,15 +30,6 @@ static st_status check_normalized_shape(const st_tensor *input,
   return st__fail(ST_BAD_SHAPE, "input of shape %s does not end with "
                   "normalized_shape %s", ST_SHAPE_TEXT(input),
                   st__shape_text(n, shape.p, text, sizeof text));
-}
-
-static st_status check_parameter(const st_tensor *t, const char *name,
-                                 const int64_t *sizes, int n) {
-  char text[160];
-  if (!t || st__has_sizes(t, n, sizes)) return ST_OK;
-  return st__fail(ST_BAD_SHAPE, "%s must have shape %s, not %s", name,
-                  st__shape_text(n, sizes, text, sizeof text),
-                  ST_SHAPE_TEXT(t));
 }
 
 static st_status check_layer(const st_tensor *input, st_ints shape,
@@ -141,15 +71,6 @@ ST_BOXED(st__box_native_layer_norm) {
   st__apply_multi(&c, ST_OP__layer_norm, 5, args, 3, all);
   for (int i = 1; i < 3; i++) all[i] = st__apply1(&c, ST_OP_detach, all[i]);
   return st__scope_end(&c, 3, all, rets);
-}
-
-/* The first of the three results of operator id. */
-static st_status first_of(st_op_id id, int n, const st_value *args,
-                          st_value *rets) {
-  st_op_scope c = {.n = 0};
-  st_tensor *all[3];
-  st__apply_multi(&c, id, n, args, 3, all);
-  return st__scope_return(&c, all[0], rets);
 }
 
 ST_BOXED(st__box_layer_norm) {
@@ -331,84 +252,6 @@ ST_BOXED(st__box_layer_norm_double_backward) {
     gw = summed(&l, times(&c, grad, turned));
   }
   return st__scope_end(&c, 3, (st_tensor *[]){gg, gx, gw}, rets);
-}
-
-/* -- Over groups of channels ---------------------------------------------- */
-
-/* sizes: samples, channels, elements of a channel. */
-static st_status check_groups(const st_tensor *input, const int64_t *sizes,
-                              int64_t groups) {
-  const int64_t channels = sizes[1];
-  if (groups <= 0 || channels < 0 || channels % groups != 0) {
-    return st__fail(ST_BAD_VALUE, "%" PRId64 " channels cannot be divided into "
-                    "%" PRId64 " groups", channels, groups);
-  }
-  int64_t count;
-  ST_TRY(st__numel_of(3, sizes, &count));
-  if (count == input->numel) return ST_OK;
-  return st__fail(ST_BAD_SHAPE, "input of shape %s does not have %" PRId64 " x "
-                  "%" PRId64 " x %" PRId64 " elements", ST_SHAPE_TEXT(input),
-                  sizes[0], channels, sizes[2]);
-}
-
-/* t, which may be NULL, attached to parameter `to`, if both are recorded: Note
- * [Zero second derivatives]. */
-static st_tensor *attached(st_op_scope *c, st_tensor *t, const st_tensor *to) {
-  const bool both = t && to && st__is_recorded(t->keys & to->keys);
-  return both && st__scope_ok(c) ? st__apply_attached(c, t, to) : t;
-}
-
-/* A vector as (channels, 1), or NULL. */
-static st_tensor *column(st_op_scope *c, const st_tensor *v) {
-  static const int64_t sizes[] = {-1, 1};
-  return v ? st__apply_reshape(c, v, 2, sizes) : NULL;
-}
-
-ST_BOXED(st__box_native_group_norm) {
-  st_tensor *input = st__next_tensor(&args), *mean, *var;
-  const st_tensor *weight = st__next_tensor(&args);
-  const st_tensor *bias = st__next_tensor(&args);
-  const int64_t n = st__next_int(&args), channels = st__next_int(&args);
-  const int64_t size = st__next_int(&args), groups = st__next_int(&args);
-  const double eps = st__next_float(&args);
-  const int64_t separate[] = {n, channels, size};
-  ST_TRY(check_groups(input, separate, groups));
-  ST_TRY(check_parameter(weight, "weight", &channels, 1));
-  ST_TRY(check_parameter(bias, "bias", &channels, 1));
-  const int64_t grouped[] = {n, groups, channels / groups * size};
-  const int64_t stats[] = {n, groups}, last[] = {-1};
-  st_op_scope c = {.n = 0};
-  st_tensor *x = st__apply_reshape(&c, precise(&c, input), 3, grouped);
-  moments(&c, x, st__of_ints(last, 1), &mean, &var);
-  const st_tensor *rstd = inverse_root(&c, var, eps);
-  x = st__apply_reshape(&c, standardised(&c, x, mean, rstd), 3, separate);
-  x = attached(&c, x, bias);
-  st_tensor *factor = attached(&c, column(&c, weight), weight);
-  x = affine(&c, x, attached(&c, factor, bias), column(&c, bias));
-  x = st__apply_reshape(&c, x, input->ndim, input->sizes);
-  x = st__apply_with(&c, ST_OP_contiguous, x,
-                     st__of_int(st__suggest_format(input, false)));
-  st_tensor *const results[] = {
-    as_dtype_of(&c, x, input),
-    as_dtype_of(&c, st__apply_reshape(&c, mean, 2, stats), input),
-    as_dtype_of(&c, st__apply_reshape(&c, rstd, 2, stats), input)};
-  return st__scope_end(&c, 3, results, rets);
-}
-
-ST_BOXED(st__box_group_norm) {
-  const st_tensor *input = st__next_tensor(&args);
-  const st_value num_groups = *st__next(&args), weight = *st__next(&args);
-  const st_value bias = *st__next(&args), eps = *st__next(&args);
-  int64_t size = 1;
-  if (input->ndim < 2) {
-    return st__fail(ST_BAD_SHAPE, "input needs two dimensions, its shape is "
-                    "%s", ST_SHAPE_TEXT(input));
-  }
-  for (int d = 2; d < input->ndim; d++) size *= input->sizes[d];
-  const st_value native[] = {
-    st__of_tensor(input), weight, bias, st__of_int(input->sizes[0]),
-    st__of_int(input->sizes[1]), st__of_int(size), num_groups, eps};
-  return first_of(ST_OP_native_group_norm, 8, native, rets);
 }
 
 /* -- Over a batch --------------------------------------------------------- */

@@ -141,6 +141,21 @@ describe("Normalisation", function()
     end
   end)
 
+  it("over groups is the same when it is recorded", function()
+    local x, w, b = any(2, 6, 4, 3), any(6), any(6)
+    local last = x:contiguous {memory_format = "channels_last"}
+    for _, groups in ipairs {1, 3, 6} do
+      for _, p in ipairs {{}, {w}, {w, b}, {nil, b}} do
+        local want = st.group_norm(x:clone():requires_grad_(), groups, p[1],
+                                   p[2]):detach()
+        local got = st.group_norm(last, groups, p[1], p[2])
+        near(want, st.group_norm(x, groups, p[1], p[2]))
+        near(want, got)
+        assert.is_true(got:is_contiguous {memory_format = "channels_last"})
+      end
+    end
+  end)
+
   it("of half precision is computed in float32", function()
     local x, w = any(4, 6, 8):add(30), any(8)
     for _, dtype in ipairs {"float16", "bfloat16"} do

@@ -1,0 +1,170 @@
+/* Normalisation over groups of channels; composed of operators, computed in
+ * float32 or wider.
+ */
+
+#include <inttypes.h>
+
+#include "op/nn/normalization.h"
+
+/* sizes: samples, channels, elements of a channel. */
+static st_status check_groups(const st_tensor *input, const int64_t *sizes,
+                              int64_t groups) {
+  const int64_t channels = sizes[1];
+  if (groups <= 0 || channels < 0 || channels % groups != 0) {
+    return st__fail(ST_BAD_VALUE, "%" PRId64 " channels cannot be divided into "
+                    "%" PRId64 " groups", channels, groups);
+  }
+  int64_t count;
+  ST_TRY(st__numel_of(3, sizes, &count));
+  if (count == input->numel) return ST_OK;
+  return st__fail(ST_BAD_SHAPE, "input of shape %s does not have %" PRId64 " x "
+                  "%" PRId64 " x %" PRId64 " elements", ST_SHAPE_TEXT(input),
+                  sizes[0], channels, sizes[2]);
+}
+
+/* t, which may be NULL, attached to parameter `to`, if both are recorded: Note
+ * [Zero second derivatives]. */
+static st_tensor *attached(st_op_scope *c, st_tensor *t, const st_tensor *to) {
+  const bool both = t && to && st__is_recorded(t->keys & to->keys);
+  return both && st__scope_ok(c) ? st__apply_attached(c, t, to) : t;
+}
+
+/* A vector as (channels, 1), or NULL. */
+static st_tensor *column(st_op_scope *c, const st_tensor *v) {
+  static const int64_t sizes[] = {-1, 1};
+  return v ? st__apply_reshape(c, v, 2, sizes) : NULL;
+}
+
+/* The arguments of group_norm. */
+typedef struct grouping {
+  st_tensor *input;
+  const st_tensor *weight, *bias; /* one element per channel, or NULL */
+  int64_t n, channels, size, groups;
+  double eps;
+} grouping;
+
+/* Mean and biased variance of each group, as (n, groups, 1). If all channels of
+ * a channels_last input are one group, it is read as it lies: the sums round in
+ * another order. */
+static void group_moments(st_op_scope *c, const grouping *g,
+                          const st_tensor *x, st_tensor **mean,
+                          st_tensor **var) {
+  const int64_t grouped[] = {g->n, g->groups,
+                             g->channels / g->groups * g->size};
+  const int64_t last[] = {-1}, order[] = {0, 2, 3, 1};
+  if (!st__scope_ok(c)) return;
+  if (g->groups == 1 && x->ndim == 4 && x->sizes[0] == g->n &&
+      st__is_contiguous_in(x, ST_FORMAT_CHANNELS_LAST)) {
+    x = st__apply_with(c, ST_OP_permute, x, st__of_ints(order, 4));
+  }
+  x = st__apply_reshape(c, x, 3, grouped);
+  moments(c, x, st__of_ints(last, 1), mean, var);
+}
+
+/* The same operations in the order of the derivatives, for calls that are
+ * recorded. */
+static st_tensor *grouped_steps(st_op_scope *c, const grouping *g,
+                                const st_tensor *x, const st_tensor *mean,
+                                const st_tensor *rstd) {
+  const int64_t separate[] = {g->n, g->channels, g->size};
+  const int64_t grouped[] = {g->n, g->groups,
+                             g->channels / g->groups * g->size};
+  x = st__apply_reshape(c, x, 3, grouped);
+  st_tensor *y = standardised(c, x, mean, rstd);
+  y = attached(c, st__apply_reshape(c, y, 3, separate), g->bias);
+  st_tensor *factor = attached(c, column(c, g->weight), g->weight);
+  y = affine(c, y, attached(c, factor, g->bias), column(c, g->bias));
+  return st__apply_reshape(c, y, g->input->ndim, g->input->sizes);
+}
+
+/* t, (n, groups, 1) or channels, as (n, groups, channels of a group) or with n
+ * and groups for which it broadcasts. */
+static st_tensor *by_channel(st_op_scope *c, const grouping *g,
+                             const st_tensor *t) {
+  const int64_t sizes[] = {1, g->groups, g->channels / g->groups};
+  return t ? st__apply_reshape(c, t, 3, sizes) : NULL;
+}
+
+/* With scale = weight rstd the result is x scale + (bias - mean scale): one
+ * pass over x, in any layout; all else has one element per channel. */
+static st_tensor *grouped_once(st_op_scope *c, const grouping *g,
+                               st_tensor *x, const st_tensor *mean,
+                               const st_tensor *rstd) {
+  const st_tensor *weight = by_channel(c, g, g->weight);
+  const st_tensor *bias = by_channel(c, g, g->bias), *scale = rstd;
+  int64_t sizes[ST_MAX_DIMS] = {g->n, g->channels};
+  for (int d = 2; d < x->ndim; d++) sizes[d] = 1;
+  if (weight) scale = times(c, scale, weight);
+  const st_tensor *shift = times(c, mean, scale);
+  shift = bias ? minus(c, bias, shift) : st__apply1(c, ST_OP_neg, shift);
+  const st_tensor *both[] = {scale, shift};
+  for (int i = 0; i < 2; i++) {
+    const int64_t all[] = {g->n, g->groups, g->channels / g->groups};
+    both[i] = st__apply_with(c, ST_OP_expand, both[i], st__of_ints(all, 3));
+    both[i] = st__apply_reshape(c, both[i], x->ndim, sizes);
+  }
+  return affine(c, x, both[0], both[1]);
+}
+
+/* True if the input has the shape (n, channels, ...) and no gradient. */
+static bool is_one_pass(const grouping *g) {
+  const st_tensor *x = g->input;
+  uint64_t keys = x->keys;
+  if (g->weight) keys |= g->weight->keys;
+  if (g->bias) keys |= g->bias->keys;
+  return x->numel > 0 && x->ndim >= 2 && x->sizes[0] == g->n &&
+         x->sizes[1] == g->channels && !st__is_recorded(keys);
+}
+
+static st_status check_group(const grouping *g) {
+  const int64_t separate[] = {g->n, g->channels, g->size};
+  ST_TRY(check_groups(g->input, separate, g->groups));
+  ST_TRY(check_parameter(g->weight, "weight", &g->channels, 1));
+  return check_parameter(g->bias, "bias", &g->channels, 1);
+}
+
+ST_BOXED(st__box_native_group_norm) {
+  grouping g = {.input = st__next_tensor(&args)};
+  st_tensor *mean = NULL, *var = NULL;
+  g.weight = st__next_tensor(&args);
+  g.bias = st__next_tensor(&args);
+  g.n = st__next_int(&args);
+  g.channels = st__next_int(&args);
+  g.size = st__next_int(&args);
+  g.groups = st__next_int(&args);
+  g.eps = st__next_float(&args);
+  ST_TRY(check_group(&g));
+  const int64_t stats[] = {g.n, g.groups};
+  st_op_scope c = {.n = 0};
+  const st_tensor *input = g.input;
+  st_tensor *x = precise(&c, g.input);
+  group_moments(&c, &g, x, &mean, &var);
+  const st_tensor *rstd = inverse_root(&c, var, g.eps);
+  if (st__scope_ok(&c)) {
+    x = is_one_pass(&g) ? grouped_once(&c, &g, x, mean, rstd)
+                        : grouped_steps(&c, &g, x, mean, rstd);
+  }
+  x = st__apply_with(&c, ST_OP_contiguous, x,
+                     st__of_int(st__suggest_format(input, false)));
+  st_tensor *const results[] = {
+    as_dtype_of(&c, x, input),
+    as_dtype_of(&c, st__apply_reshape(&c, mean, 2, stats), input),
+    as_dtype_of(&c, st__apply_reshape(&c, rstd, 2, stats), input)};
+  return st__scope_end(&c, 3, results, rets);
+}
+
+ST_BOXED(st__box_group_norm) {
+  const st_tensor *input = st__next_tensor(&args);
+  const st_value num_groups = *st__next(&args), weight = *st__next(&args);
+  const st_value bias = *st__next(&args), eps = *st__next(&args);
+  int64_t size = 1;
+  if (input->ndim < 2) {
+    return st__fail(ST_BAD_SHAPE, "input needs two dimensions, its shape is "
+                    "%s", ST_SHAPE_TEXT(input));
+  }
+  for (int d = 2; d < input->ndim; d++) size *= input->sizes[d];
+  const st_value native[] = {
+    st__of_tensor(input), weight, bias, st__of_int(input->sizes[0]),
+    st__of_int(input->sizes[1]), st__of_int(size), num_groups, eps};
+  return first_of(ST_OP_native_group_norm, 8, native, rets);
+}

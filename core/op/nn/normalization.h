@@ -1,0 +1,87 @@
+/* What normalisations share: their steps as operators.
+ */
+#ifndef ST_OP_NN_NORMALIZATION_H
+#define ST_OP_NN_NORMALIZATION_H
+
+#include "op/nn/spatial.h"
+#include "op/registry/composite.h"
+
+/* t in the dtype that it is computed in. */
+static inline st_tensor *precise(st_op_scope *c, st_tensor *t) {
+  return st__is_reduced_float(t->dtype) ? st__apply_to(c, t, ST_FLOAT32) : t;
+}
+
+/* The inverse of precise: t in the dtype of like. */
+static inline st_tensor *as_dtype_of(st_op_scope *c, st_tensor *t,
+                                     const st_tensor *like) {
+  return st__scope_ok(c) && t->dtype != like->dtype
+       ? st__apply_to(c, t, like->dtype) : t;
+}
+
+static inline st_tensor *minus(st_op_scope *c, const st_tensor *a,
+                               const st_tensor *b) {
+  return st__apply2(c, ST_OP_sub_Tensor, a, b);
+}
+
+static inline st_tensor *times(st_op_scope *c, const st_tensor *a,
+                               const st_tensor *b) {
+  return st__apply2(c, ST_OP_mul_Tensor, a, b);
+}
+
+/* 1 / sqrt(t + eps) */
+static inline st_tensor *inverse_root(st_op_scope *c, const st_tensor *t,
+                                      double eps) {
+  return st__apply1(c, ST_OP_rsqrt, st__apply_with(c, ST_OP_add_Scalar, t,
+                                                   st__of_float(eps)));
+}
+
+/* Mean and biased variance over dims, which keep size 1. */
+static inline void moments(st_op_scope *c, const st_tensor *x, st_value dims,
+                           st_tensor **mean, st_tensor **var) {
+  st_tensor *both[2];
+  st__apply_multi(c, ST_OP_var_mean_correction, 4,
+                  (st_value[]){st__of_tensor(x), dims, st__of_int(0),
+                               st__of_bool(true)}, 2, both);
+  *var = both[0];
+  *mean = both[1];
+}
+
+/* (x - mean) rstd */
+static inline st_tensor *standardised(st_op_scope *c, const st_tensor *x,
+                                      const st_tensor *mean,
+                                      const st_tensor *rstd) {
+  return times(c, minus(c, x, mean), rstd);
+}
+
+/* x weight + bias; either may be NULL. */
+static inline st_tensor *affine(st_op_scope *c, st_tensor *x,
+                                const st_tensor *weight,
+                                const st_tensor *bias) {
+  if (weight && bias) {
+    return st__apply(c, ST_OP_addcmul, 3,
+                     (st_value[]){st__of_tensor(bias), st__of_tensor(x),
+                                  st__of_tensor(weight)});
+  }
+  if (weight) return times(c, x, weight);
+  return bias ? st__apply2(c, ST_OP_add_Tensor, x, bias) : x;
+}
+
+static inline st_status check_parameter(const st_tensor *t, const char *name,
+                                        const int64_t *sizes, int n) {
+  char text[160];
+  if (!t || st__has_sizes(t, n, sizes)) return ST_OK;
+  return st__fail(ST_BAD_SHAPE, "%s must have shape %s, not %s", name,
+                  st__shape_text(n, sizes, text, sizeof text),
+                  ST_SHAPE_TEXT(t));
+}
+
+/* The first of the three results of operator id. */
+static inline st_status first_of(st_op_id id, int n, const st_value *args,
+                                 st_value *rets) {
+  st_op_scope c = {.n = 0};
+  st_tensor *all[3];
+  st__apply_multi(&c, id, n, args, 3, all);
+  return st__scope_return(&c, all[0], rets);
+}
+
+#endif
