@@ -326,6 +326,18 @@ static st_tensor *window_sums(st_op_scope *c, const st_tensor *self,
   return st__apply_reshape(c, st__window_sums(c, all, &w), 2, sizes);
 }
 
+/* The means of a tensor whose gradient is not recorded. */
+static st_tensor *plain_means(st_op_scope *c, const mean *m) {
+  const st_pool *p = &m->p;
+  const st_window *w = &p->w;
+  return st__apply(c, ST_OP__avg_pool, 9, (st_value[]){
+    st__of_tensor(p->self), st__of_ints(p->adaptive ? w->out : w->kernel, w->n),
+    st__of_ints(w->stride, w->n), st__of_ints(w->padding, w->n),
+    st__of_ints(w->dilation, w->n), st__of_bool(p->ceil_mode),
+    st__of_bool(p->adaptive), st__of_bool(m->with_padding),
+    st__of_int(m->divisor)});
+}
+
 static st_status run_mean(st_op_scope *c, const mean *m, st_value *rets) {
   const st_pool *p = &m->p;
   const st_dtype dtype = p->self->dtype;
@@ -333,6 +345,9 @@ static st_status run_mean(st_op_scope *c, const mean *m, st_value *rets) {
     c->status = st__no_kernel_for(dtype);
   }
   if (!st__scope_ok(c)) return st__scope_end(c, 0, NULL, NULL);
+  if (!st__is_recorded(p->self->keys)) {
+    return st__scope_return(c, plain_means(c, m), rets);
+  }
   const st_tensor *self = m->is_plain
                         ? p->self : st__apply_attached(c, p->self, p->self);
   const st_tensor *sum = divided(c, window_sums(c, wide(c, self), p), m);

@@ -4,6 +4,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/threads.h"
+#include "kernel/kernel.h"
+#include "kernel/nn/pad.h"
 #include "op/create/copy_clone_to.h"
 #include "op/create/factory.h"
 #include "op/nn/spatial.h"
@@ -133,7 +136,8 @@ ST_BOXED(st__box_constant_pad_nd_backward) {
 
 /* -- Padding by mode ------------------------------------------------------ */
 
-/* How a padding mode maps index i, which may be outside [0, n), to the index of
+/* ORDER PAD (kernel/nn/pad.h)
+ * How a padding mode maps index i, which may be outside [0, n), to the index of
  * the element that it repeats. */
 typedef struct pad_mode {
   const char *name;
@@ -201,14 +205,111 @@ static st_tensor *pad_dim(st_op_scope *c, const st_tensor *t, int d,
                                 st__to_device_of(c, table, ST_INT64, t));
 }
 
+/* -- By the kernel -------------------------------------------------------- */
+
+typedef struct pad_run {
+  st_pad_loops loops;
+  st_loop loop;
+  char *to, *from;
+} pad_run;
+
+static void run_rows(void *ctx, int64_t begin, int64_t end) {
+  const pad_run *r = ctx;
+  char *data[] = {r->to, r->from};
+  r->loop(data, NULL, begin, end, &r->loops);
+}
+
+/* The last five dimensions; those that t does not have are 1. */
+static void set_dims(pad_run *r, const st_tensor *t, const st_tensor *out,
+                     const borders *b, const pad_mode *mode) {
+  st_pad_loops *l = &r->loops;
+  const int64_t size = (int64_t)st__itemsize(t->dtype);
+  const int lead = 5 - t->ndim;
+  const bool flat = lead == 1 && b->size[1] == t->sizes[1] && b->before[1] == 0;
+  for (int i = 0; i < 5; i++) {
+    const int d = !flat || i > 2 ? i - lead : i < 2 ? i : -1;
+    const bool has = d >= 0;
+    l->st[0][i] = has ? out->strides[d] * size : 0;
+    l->st[1][i] = has ? t->strides[d] * size : 0;
+    if (i < 2) continue;
+    l->dim[i - 2] = (st_pad_dim){1, 0, 1, 0};
+    if (!has) continue;
+    l->dim[i - 2] = (st_pad_dim){
+      .out = b->size[d], .before = b->before[d],
+      .size = repeated_size(t, d, b, mode), .cut = cut_before(b, d, mode)};
+  }
+  l->itemsize = size;
+  l->channels = flat ? out->sizes[1] : lead <= 1 ? out->sizes[1 - lead] : 1;
+  if (l->channels > 1 && l->st[0][1] == size && l->st[1][1] == size) {
+    l->itemsize = size * l->channels;
+    l->channels = 1;
+  }
+}
+
+static st_status run_pad(const st_tensor *t, const borders *b,
+                         const pad_mode *mode, st_tensor *out) {
+  pad_run r = {.loops.mode = (st_pad_mode)(mode - modes),
+               .loop = st__kernel(ST_K_pad_borders, ST_UINT8)};
+  if (out->numel == 0 || t->device != ST_DEVICE_CPU) return ST_OK;
+  set_dims(&r, t, out, b, mode);
+  r.to = st__data(out);
+  r.from = st__data(t);
+  const st_pad_loops *l = &r.loops;
+  const int64_t row = l->dim[2].out * l->itemsize;
+  const int64_t rows = out->numel * (int64_t)st__itemsize(t->dtype) / row;
+  return st__parallel_try(0, rows, ST_GRAIN / (row / 4 + 16) + 1, run_rows,
+                          &r);
+}
+
+static const pad_mode *find_mode(const char *name) {
+  for (int i = 0; i < NMODES; i++) {
+    if (strcmp(name, modes[i].name) == 0) return &modes[i];
+  }
+  return NULL;
+}
+
+static st_status read_pad(const st_tensor *t, st_ints pad,
+                          const pad_mode *mode, borders *b) {
+  ST_TRY(read_borders(t, pad, b));
+  for (int d = t->ndim - (int)pad.n / 2; d < t->ndim; d++) {
+    ST_TRY(check_reach(t, d, b, mode));
+  }
+  return ST_OK;
+}
+
+ST_BOXED(st__box_pad_borders) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_ints pad = st__next_ints(&args);
+  const pad_mode *mode = find_mode(st__next(&args)->u.string);
+  st_tensor *out = NULL;
+  borders b;
+  if (!mode || self->ndim > 5 || pad.n > 2 * ST_SPATIAL_MAX) {
+    return st__fail(ST_BAD_VALUE, "mode must be \"reflect\", \"replicate\" or "
+                    "\"circular\", for at most 3 of 5 dimensions");
+  }
+  ST_TRY(read_pad(self, pad, mode, &b));
+  ST_TRY(st__check_cpu_or_meta(self));
+  ST_TRY(st__new_empty((st_options){self->dtype, self->device}, b.ndim, b.size,
+                       st__suggest_format(self, false), &out));
+  const st_status status = run_pad(self, &b, mode, out);
+  if (status == ST_OK) rets[0] = st__of_tensor(out);
+  else st__tensor_release(&out);
+  return status;
+}
+
 static st_status pad_by_mode(st_tensor *t, st_ints pad, const pad_mode *mode,
                              st_value *rets) {
   const st_tensor *first;
   borders b;
-  st_op_scope c = {.status = read_borders(t, pad, &b)};
-  for (int d = t->ndim - (int)pad.n / 2; st__scope_ok(&c) && d < t->ndim;
-       d++) {
-    c.status = check_reach(t, d, &b, mode);
+  st_op_scope c = {.status = read_pad(t, pad, mode, &b)};
+  if (st__scope_ok(&c) && !st__is_recorded(t->keys) && t->ndim <= 5 &&
+      pad.n <= 2 * ST_SPATIAL_MAX) {
+    const st_value call[] = {
+      st__of_tensor(t), st__of_ints(pad.p, (int)pad.n),
+      {.tag = ST_TAG_STRING, .len = (uint32_t)strlen(mode->name),
+       .u.string = mode->name}};
+    return st__scope_return(&c, st__apply(&c, ST_OP__pad_borders, 3, call),
+                            rets);
   }
   if (mode != &modes[CIRCULAR]) t = st__apply_attached(&c, t, t);
   first = t;

@@ -1,0 +1,87 @@
+/* Average pooling of one dtype, included once per dtype: pool_template.h.
+ * DIVIDE(sum, n) is the mean.
+ */
+
+#include "kernel/nn/pool_template.h"
+
+/* Writes n means of windows with size elements each, step bytes apart. */
+static void F(write)(char *out, int64_t step, const A *sum, int64_t size,
+                     int64_t n) {
+#if HALF
+  A mean[ST_POOL_BLOCK];
+  for (int64_t i = 0; i < n; i++) mean[i] = DIVIDE(sum[i], size);
+  STORE(out, step, mean, n);
+#else
+  if (step == sizeof(T)) {
+    T *to = (T *)(void *)out;
+    for (int64_t i = 0; i < n; i++) to[i] = (T)DIVIDE(sum[i], size);
+    return;
+  }
+  for (int64_t i = 0; i < n; i++) {
+    *(T *)(void *)(out + i * step) = (T)DIVIDE(sum[i], size);
+  }
+#endif
+}
+
+static void F(means_of_row)(const st_tile *t) {
+  const st_pool_loops *p = t->p;
+  const int64_t step = p->st[0][ST_POOL_W];
+  char *out = t->out + t->first * step;
+  A sum[ST_POOL_BLOCK];
+  int64_t inner[2];
+  F(row_of_windows)(sum, t, t->first, t->n);
+  const int64_t rows = full_windows(t, inner);
+  for (int64_t i = 0, n; i < t->n; i += n) {
+    n = i >= inner[0] && i < inner[1] ? inner[1] - i : 1;
+    const int64_t size = p->divisor ? p->divisor
+                       : rows * st__pool_count(p, 2, t->first + i);
+    F(write)(out + i * step, step, sum + i, size, n);
+  }
+}
+
+static void F(means_of_channels)(const st_tile *t) {
+  const st_pool_loops *p = t->p;
+  const int64_t rows = st__pool_count(p, 0, t->o[0]) *
+                       st__pool_count(p, 1, t->o[1]);
+  A sum[ST_POOL_CHANNELS];
+  st_tile part = *t;
+  for (int64_t c = 0, n; c < p->channels; c += n) {
+    n = p->channels - c;
+    if (n > ST_POOL_CHANNELS) n = ST_POOL_CHANNELS;
+    part.image = t->image + c * (int64_t)sizeof(T);
+    for (int64_t o = t->first; o < t->first + t->n; o++) {
+      const int64_t size = p->divisor ? p->divisor
+                                      : rows * st__pool_count(p, 2, o);
+      F(channels)(sum, &part, o, n);
+      F(write)(t->out + o * p->st[0][ST_POOL_W] + c * (int64_t)sizeof(T),
+               sizeof(T), sum, size, n);
+    }
+  }
+}
+
+static void F(avg_pool)(char **data, const int64_t *strides, int64_t n0,
+                        int64_t n1, const void *ctx) {
+  const st_pool_loops *p = ctx;
+  char *const operands[] = {data[0], data[1], NULL};
+  st_units u;
+  st_tile t;
+  (void)strides;
+  st_units_begin(&u, p, n0);
+  for (int64_t i = n0; i < n1; i++, st_units_next(&u)) {
+    st_tile_of(&t, p, operands, &u);
+    if (p->channels_inner) F(means_of_channels)(&t);
+    else F(means_of_row)(&t);
+    if (st_units_stop(&u, &t)) return;
+  }
+}
+
+#undef T
+#undef A
+#undef F
+#undef NEUTRAL
+#undef IN
+#undef LOAD
+#undef STORE
+#undef HALF
+#undef IS_SAME
+#undef DIVIDE

@@ -1,0 +1,256 @@
+/* Max pooling of one dtype, included once per dtype: pool_template.h. I: the
+ * type of offsets in a buffer. HAS_NAN: 1 for floating dtypes.
+ */
+
+#if HAS_NAN
+#define IS_NAN(x) ((x) != (x))
+#else
+#define IS_NAN(x) 0
+#endif
+
+#include "kernel/nn/pool_template.h"
+
+/* Writes n results, step bytes apart. */
+static void F(write)(char *out, int64_t step, const A *from, int64_t n) {
+#if HALF
+  STORE(out, step, from, n);
+#else
+  if (step == sizeof(T)) {
+    memcpy(out, from, (size_t)n * sizeof(T));
+    return;
+  }
+  for (int64_t i = 0; i < n; i++) *(T *)(out + i * step) = (T)from[i];
+#endif
+}
+
+static void F(each_channel)(const st_tile *t) {
+  const st_pool_loops *p = t->p;
+  A to[ST_POOL_CHANNELS];
+  st_tile part = *t;
+  for (int64_t c = 0, n; c < p->channels; c += n) {
+    n = p->channels - c;
+    if (n > ST_POOL_CHANNELS) n = ST_POOL_CHANNELS;
+    part.image = t->image + c * (int64_t)sizeof(T);
+    for (int64_t o = t->first; o < t->first + t->n; o++) {
+      F(channels)(to, &part, o, n);
+      F(write)(t->out + o * p->st[0][ST_POOL_W] + c * (int64_t)sizeof(T),
+               sizeof(T), to, n);
+    }
+  }
+}
+
+static void F(max_pool)(char **data, const int64_t *strides, int64_t n0,
+                        int64_t n1, const void *ctx) {
+  const st_pool_loops *p = ctx;
+  char *const operands[] = {data[0], data[1], NULL};
+  const int64_t step = p->st[0][ST_POOL_W];
+  st_units u;
+  st_tile t;
+  A to[ST_POOL_BLOCK];
+  (void)strides;
+  st_units_begin(&u, p, n0);
+  for (int64_t i = n0; i < n1; i++, st_units_next(&u)) {
+    st_tile_of(&t, p, operands, &u);
+    if (!p->channels_inner) {
+      char *out = t.out + t.first * step;
+      const bool direct = !HALF && step == sizeof(T);
+      A *row = direct ? (A *)(void *)out : to;
+      F(row_of_windows)(row, &t, t.first, t.n);
+      if (!direct) F(write)(out, step, to, t.n);
+    } else {
+      F(each_channel)(&t);
+    }
+    if (st_units_stop(&u, &t)) return;
+  }
+}
+
+/* -- With indices --------------------------------------------------------- */
+
+/* best and elem are the results so far, to which x, code elements after the
+ * start of the window, is compared; s: from window to window. */
+static inline __attribute__((always_inline)) void F(compare)(
+    A *restrict best, I *restrict elem, const A *restrict x, int64_t s, I code,
+    int64_t n) {
+  for (int64_t o = 0; o < n; o++) {
+    const A a = x[o * s], b = best[o];
+    const int more = (a > b) | (IS_NAN(a) & !IS_NAN(b));
+    best[o] = more ? a : b;
+    elem[o] = more ? code : elem[o];
+  }
+}
+
+static void F(compare_all)(A *best, I *elem, const A *x, int64_t s, I code,
+                           int64_t n) {
+  if (s == 1) F(compare)(best, elem, x, 1, code, n);
+  else if (s == 2) F(compare)(best, elem, x, 2, code, n);
+  else if (s == 3) F(compare)(best, elem, x, 3, code, n);
+  else F(compare)(best, elem, x, s, code, n);
+}
+
+/* Sliding windows of a row of one channel; elem is an offset from the first
+ * column of a window, in the first row. */
+static void F(search_row)(A *best, I *elem, const st_tile *t, int64_t o,
+                          int64_t n) {
+  const st_pool_loops *p = t->p;
+  const int64_t first = st__pool_first(p, 2, o);
+  const int64_t last = st__pool_last(p, 2, o + n - 1);
+  A x[ST_POOL_ROW];
+  st_tile row = *t;
+  row.rows[0] = row.rows[1] = 1;
+  for (int64_t i = 0; i < n; i++) {
+    best[i] = NEUTRAL;
+    elem[i] = (I)(first_column(p, o + i) - st__pool_first(p, 2, o + i));
+  }
+  for (int64_t i = 0; i < t->rows[0]; i++) {
+    for (int64_t j = 0; j < t->rows[1]; j++) {
+      const int64_t down = i * p->dilation[0] * p->in[1] + j * p->dilation[1];
+      row.image = t->image + i * t->step[0] + j * t->step[1];
+      F(fill_row)(x, &row, first, last);
+      for (int64_t k = 0; k < p->kernel[2]; k++) {
+        const int64_t right = k * p->dilation[2];
+        F(compare_all)(best, elem, x + right, p->stride[2],
+                       (I)(down * p->in[2] + right), n);
+      }
+    }
+  }
+}
+
+/* The linear index of the first element of window o that equals best, or is
+ * NaN, too. */
+static int64_t F(find)(const st_tile *t, A best, int64_t o) {
+  const st_pool_loops *p = t->p;
+  const int64_t d = p->dilation[2];
+  const int64_t down = p->dilation[1];
+  const int64_t deep = p->dilation[0];
+  const int64_t first = first_column(p, o);
+  const int64_t last = st__pool_last(p, 2, o);
+  const int64_t end = last < p->in[2] ? last : p->in[2];
+  const int64_t step = d * p->st[1][ST_POOL_W];
+  A x[ST_POOL_ROW];
+  st_tile row = *t;
+  row.rows[0] = row.rows[1] = 1;
+  for (int64_t i = 0; i < t->rows[0]; i++) {
+    for (int64_t j = 0; j < t->rows[1]; j++) {
+      const int64_t at = linear(t, 0) + (i * deep * p->in[1] + j * down) *
+                                        p->in[2];
+      const char *image = t->image + i * t->step[0] + j * t->step[1];
+      for (int64_t k = first; k < end && !st__stops();) {
+        const int64_t all = (end - k - 1) / d + 1;
+        const int64_t n = all < ST_POOL_ROW ? all : ST_POOL_ROW;
+        F(batch) b = {.to = x, .step = step, .count = n};
+        unsigned found = 0;
+        F(columns)(&b, &row, image + k * (step / d));
+        for (int64_t m = 0; m < n; m++) {
+          found |= (x[m] == best) | (IS_NAN(x[m]) & IS_NAN(best));
+        }
+        for (int64_t m = 0; found && m < n; m++) {
+          if (x[m] == best || (IS_NAN(x[m]) && IS_NAN(best))) {
+            return at + k + m * d;
+          }
+        }
+        k += n * d;
+      }
+    }
+  }
+  return linear(t, first);
+}
+
+static void F(indices_of_row)(const st_tile *t) {
+  const st_pool_loops *p = t->p;
+  const int64_t to_step = p->st[0][ST_POOL_W], step = p->st[2][ST_POOL_W];
+  A best[ST_POOL_BLOCK];
+  I elem[ST_POOL_BLOCK];
+  char *index = t->index + t->first * step;
+  const int64_t longest = st__pool_last(p, 2, t->first + t->n - 1) -
+                          st__pool_first(p, 2, t->first);
+  const bool far = p->in[0] * p->in[1] > INT32_MAX / p->in[2];
+  if (p->adaptive || p->kernel[2] >= WIDE || longest > ST_POOL_ROW || far) {
+    F(row_of_windows)(best, t, t->first, t->n);
+    for (int64_t i = 0; i < t->n; i++) {
+      *(int64_t *)(index + i * step) =
+        F(find)(t, best[i], t->first + i) + p->base;
+    }
+  } else {
+    F(search_row)(best, elem, t, t->first, t->n);
+    const int64_t start = linear(t, st__pool_first(p, 2, t->first)) + p->base;
+    for (int64_t i = 0; i < t->n; i++) {
+      *(int64_t *)(index + i * step) = start + i * p->stride[2] + elem[i];
+    }
+  }
+  F(write)(t->out + t->first * to_step, to_step, best, t->n);
+}
+
+/* One window of n channels that lie side by side. */
+static void F(indices_of_channels)(A *best, int64_t *index, const st_tile *t,
+                                   int64_t o, int64_t n) {
+  const st_pool_loops *p = t->p;
+  const int64_t d = p->dilation[2];
+  const int64_t down = p->dilation[1];
+  const int64_t deep = p->dilation[0];
+  const int64_t first = first_column(p, o), last = st__pool_last(p, 2, o);
+  const int64_t end = last < p->in[2] ? last : p->in[2];
+  A x[ST_POOL_CHANNELS];
+  const int64_t start = linear(t, first);
+  I elem[ST_POOL_CHANNELS];
+  st_tile row = *t;
+  row.rows[0] = row.rows[1] = 1;
+  for (int64_t c = 0; c < n; c++) {
+    best[c] = NEUTRAL;
+    elem[c] = 0;
+  }
+  for (int64_t i = 0; i < t->rows[0]; i++) {
+    for (int64_t j = 0; j < t->rows[1]; j++) {
+      const char *image = t->image + i * t->step[0] + j * t->step[1];
+      const int64_t at = (i * deep * p->in[1] + j * down) * p->in[2] - first;
+      for (int64_t k = first; k < end; k += d) {
+        const char *from = image + k * p->st[1][ST_POOL_W];
+        F(batch) b = {.to = x, .step = sizeof(T), .count = n};
+        if (!IS_SAME) F(columns)(&b, &row, from);
+        F(compare)(best, elem, IS_SAME ? (const A *)(const void *)from : x, 1,
+                   (I)(at + k), n);
+      }
+    }
+  }
+  for (int64_t c = 0; c < n; c++) index[c] = start + elem[c] + p->base;
+}
+
+static void F(max_pool_indices)(char **data, const int64_t *strides,
+                                int64_t n0, int64_t n1, const void *ctx) {
+  const st_pool_loops *p = ctx;
+  st_units u;
+  st_tile t;
+  A best[ST_POOL_CHANNELS];
+  (void)strides;
+  st_units_begin(&u, p, n0);
+  for (int64_t i = n0; i < n1; i++, st_units_next(&u)) {
+    st_tile_of(&t, p, data, &u);
+    if (!p->channels_inner) F(indices_of_row)(&t);
+    for (int64_t o = 0; p->channels_inner && o < t.n; o++) {
+      char *out = t.out + (t.first + o) * p->st[0][ST_POOL_W];
+      int64_t *index = (int64_t *)(void *)(
+        t.index + (t.first + o) * p->st[2][ST_POOL_W]);
+      st_tile part = t;
+      for (int64_t c = 0, n; c < p->channels; c += n) {
+        n = p->channels - c;
+        if (n > ST_POOL_CHANNELS) n = ST_POOL_CHANNELS;
+        part.image = t.image + c * (int64_t)sizeof(T);
+        F(indices_of_channels)(best, index + c, &part, t.first + o, n);
+        F(write)(out + c * (int64_t)sizeof(T), sizeof(T), best, n);
+      }
+    }
+    if (st_units_stop(&u, &t)) return;
+  }
+}
+
+#undef IS_NAN
+#undef T
+#undef A
+#undef I
+#undef F
+#undef NEUTRAL
+#undef HAS_NAN
+#undef IN
+#undef LOAD
+#undef STORE
+#undef HALF
+#undef IS_SAME

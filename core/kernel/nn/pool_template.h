@@ -1,0 +1,279 @@
+/* Reduction of windows for one dtype, included once per dtype. T: the type in
+ * memory, A: the type of results in a buffer, OP(a, b): an associative
+ * operation, NEUTRAL: its neutral element, IN(x): an A from a T, F(name): a
+ * name per dtype. HALF: 1 where LOAD converts rows of a half type.
+ *
+ * Note [Order of pooling]
+ * An element of a column of a window is reduced first, from top to bottom; then
+ * the columns are, from left to right. From WIDE columns on there are LANES
+ * partial results, one for each column modulo LANES. So a row of windows reads
+ * each image row once, in vectors, and the order is the same in every layout.
+ */
+
+/* to[i] = OP(.. OP(OP(to[i], p[0][i]), p[1][i]) .., p[n - 1][i]); fresh:
+ * without to[i]. n is 1 to 4. */
+#if HALF
+static void F(combine)(A *restrict to, const char *const *p, int n, bool fresh,
+                       int64_t step, int64_t count) {
+  A x[ST_POOL_ROW];
+  for (int j = 0; j < n; j++) {
+    if (fresh && j == 0) {
+      LOAD(to, p[0], step, count);
+      continue;
+    }
+    LOAD(x, p[j], step, count);
+    for (int64_t i = 0; i < count; i++) to[i] = OP(to[i], x[i]);
+  }
+}
+#else
+static void F(combine)(A *restrict to, const char *const *p, int n, bool fresh,
+                       int64_t step, int64_t count) {
+  if (step != sizeof(T)) {
+    for (int j = 0; j < n; j++) {
+      const char *x = p[j];
+      if (fresh && j == 0) {
+        for (int64_t i = 0; i < count; i++) {
+          to[i] = IN(*(const T *)(x + i * step));
+        }
+        continue;
+      }
+      for (int64_t i = 0; i < count; i++) {
+        const A y = IN(*(const T *)(x + i * step));
+        to[i] = OP(to[i], y);
+      }
+    }
+    return;
+  }
+  const T *a = (const T *)p[0], *b = (const T *)p[1], *c = (const T *)p[2];
+  if (fresh && n == 1) {
+    for (int64_t i = 0; i < count; i++) to[i] = IN(a[i]);
+  } else if (fresh && n == 2) {
+    for (int64_t i = 0; i < count; i++) to[i] = OP(IN(a[i]), IN(b[i]));
+  } else if (fresh) {
+    for (int64_t i = 0; i < count; i++) {
+      const A x = OP(IN(a[i]), IN(b[i]));
+      to[i] = OP(x, IN(c[i]));
+    }
+    if (n == 4) F(combine)(to, p + 3, 1, false, step, count);
+  } else if (n == 1) {
+    for (int64_t i = 0; i < count; i++) to[i] = OP(to[i], IN(a[i]));
+  } else {
+    for (int64_t i = 0; i < count; i++) {
+      const A x = OP(to[i], IN(a[i]));
+      to[i] = OP(x, IN(b[i]));
+    }
+    if (n > 2) F(combine)(to, p + 2, n - 2, false, step, count);
+  }
+}
+#endif
+
+/* Pointers that wait for combine. */
+typedef struct F(batch) {
+  A *to;
+  const char *p[4];
+  int n;
+  bool fresh;
+  int64_t step, count;
+} F(batch);
+
+static inline void F(flush)(F(batch) *b) {
+  if (b->n == 0) return;
+  F(combine)(b->to, b->p, b->n, b->fresh, b->step, b->count);
+  b->fresh = false;
+  b->n = 0;
+}
+
+/* Reduces the rows of the windows of one row, from p on, to b->to. */
+static inline void F(columns)(F(batch) *b, const st_tile *t, const char *p) {
+  b->fresh = true;
+  b->n = 0;
+  for (int64_t i = 0; i < t->rows[0]; i++) {
+    for (int64_t j = 0; j < t->rows[1]; j++) {
+      if (b->n == 4) F(flush)(b);
+      b->p[b->n++] = p + i * t->step[0] + j * t->step[1];
+    }
+  }
+  F(flush)(b);
+  if (!b->fresh) return;
+  for (int64_t i = 0; i < b->count; i++) b->to[i] = NEUTRAL;
+}
+
+/* -- A row of windows of one channel -------------------------------------- */
+
+/* The columns [first, last) of a row of windows, NEUTRAL outside of the
+ * image. */
+static void F(fill_row)(A *to, const st_tile *t, int64_t first, int64_t last) {
+  const int64_t size = t->p->in[2], step = t->p->st[1][ST_POOL_W];
+  const int64_t end = last < size ? last : size;
+  int64_t i = first;
+  for (; i < 0 && i < last; i++) to[i - first] = NEUTRAL;
+  if (i < end) {
+    F(batch) b = {.to = to + (i - first), .step = step, .count = end - i};
+    F(columns)(&b, t, t->image + i * step);
+    i = end;
+  }
+  for (; i < last; i++) to[i - first] = NEUTRAL;
+}
+
+/* to[o] = OP of x[o s], x[o s + d], ..; taps is 1 to 3. */
+static inline __attribute__((always_inline)) void F(slide)(
+    A *restrict to, const A *restrict x, int64_t s, int64_t d, int taps,
+    int64_t n) {
+  if (taps == 1) {
+    for (int64_t o = 0; o < n; o++) to[o] = x[o * s];
+  } else if (taps == 2) {
+    for (int64_t o = 0; o < n; o++) to[o] = OP(x[o * s], x[o * s + d]);
+  } else {
+    for (int64_t o = 0; o < n; o++) {
+      const A y = OP(x[o * s], x[o * s + d]);
+      to[o] = OP(y, x[o * s + 2 * d]);
+    }
+  }
+}
+
+static inline __attribute__((always_inline)) void F(slide_on)(
+    A *restrict to, const A *restrict x, int64_t s, int64_t n) {
+  for (int64_t o = 0; o < n; o++) to[o] = OP(to[o], x[o * s]);
+}
+
+/* The windows of a row whose columns, d apart, start s apart. */
+static void F(slide_all)(A *restrict to, const A *restrict x, int64_t s,
+                         int64_t d, int64_t columns, int64_t n) {
+  const int taps = columns < 3 ? (int)columns : 3;
+  if (s == 1 && d == 1) F(slide)(to, x, 1, 1, taps, n);
+  else if (s == 2 && d == 1) F(slide)(to, x, 2, 1, taps, n);
+  else if (s == 3 && d == 1) F(slide)(to, x, 3, 1, taps, n);
+  else F(slide)(to, x, s, d, taps, n);
+  for (int64_t k = taps; k < columns; k++) {
+    if (s == 1) F(slide_on)(to, x + k * d, 1, n);
+    else if (s == 2) F(slide_on)(to, x + k * d, 2, n);
+    else if (s == 3) F(slide_on)(to, x + k * d, 3, n);
+    else F(slide_on)(to, x + k * d, s, n);
+  }
+}
+
+/* Adds n columns, d apart, to the lanes. */
+static inline void F(add_lanes)(A *restrict lane, const A *restrict x,
+                                int64_t d, int64_t n) {
+  int64_t k = 0;
+  if (d == 1) {
+    for (; k + LANES <= n; k += LANES) {
+      for (int j = 0; j < LANES; j++) lane[j] = OP(lane[j], x[k + j]);
+    }
+  }
+  for (; k < n; k++) lane[k % LANES] = OP(lane[k % LANES], x[k * d]);
+}
+
+static inline A F(join_lanes)(A *lane) {
+  for (int half = LANES / 2; half > 0; half /= 2) {
+    for (int j = 0; j < half; j++) lane[j] = OP(lane[j], lane[j + half]);
+  }
+  return lane[0];
+}
+
+/* One window of n columns, d apart. */
+static A F(one_window)(const A *x, int64_t d, int64_t n) {
+  if (n < WIDE) {
+    A sum = n > 0 ? x[0] : NEUTRAL;
+    for (int64_t k = 1; k < n; k++) sum = OP(sum, x[k * d]);
+    return sum;
+  }
+  A lane[LANES];
+  for (int j = 0; j < LANES; j++) lane[j] = NEUTRAL;
+  F(add_lanes)(lane, x, d, n);
+  return F(join_lanes)(lane);
+}
+
+/* One window that is longer than a buffer; its columns are d apart. */
+static A F(long_window)(const st_tile *t, int64_t first, int64_t d,
+                        int64_t n) {
+  const int64_t size = t->p->in[2], step = t->p->st[1][ST_POOL_W];
+  A x[ST_POOL_ROW], lane[LANES];
+  const int64_t skipped = first < 0 ? (d - 1 - first) / d : 0;
+  const int64_t inside = first < size ? (size - 1 - first) / d + 1 : 0;
+  const int64_t end = inside < n ? inside : n;
+  for (int j = 0; j < LANES; j++) lane[j] = NEUTRAL;
+  for (int64_t k = skipped - skipped % LANES; k < end && !st__stops();) {
+    const int64_t more = end - k < ST_POOL_ROW ? end - k : ST_POOL_ROW;
+    const int64_t skip = skipped > k ? skipped - k : 0;
+    for (int64_t i = 0; i < skip; i++) x[i] = NEUTRAL;
+    F(batch) b = {.to = x + skip, .step = d * step, .count = more - skip};
+    F(columns)(&b, t, t->image + (first + (k + skip) * d) * step);
+    F(add_lanes)(lane, x, 1, more);
+    k += more;
+  }
+  return F(join_lanes)(lane);
+}
+
+/* The windows [o, o + n) of a row. direct: a row of the image that holds all of
+ * their columns, or NULL. */
+static void F(row_of_windows)(A *to, const st_tile *t, int64_t o, int64_t n) {
+  const st_pool_loops *p = t->p;
+  const int64_t first = st__pool_first(p, 2, o);
+  const int64_t last = st__pool_last(p, 2, o + n - 1);
+  const int64_t d = p->dilation[2];
+  A buffer[ST_POOL_ROW];
+  const A *x = buffer;
+  if (last - first > ST_POOL_ROW) {
+    for (int64_t i = 0; i < n; i++) {
+      const int64_t at = st__pool_first(p, 2, o + i);
+      const int64_t columns = p->adaptive ? st__pool_last(p, 2, o + i) - at
+                                          : p->kernel[2];
+      to[i] = F(long_window)(t, at, d, columns);
+    }
+    return;
+  }
+  if (IS_SAME && first >= 0 && last <= p->in[2] &&
+      t->rows[0] * t->rows[1] == 1 && p->st[1][ST_POOL_W] == sizeof(T)) {
+    x = (const A *)(const void *)(t->image + first * (int64_t)sizeof(T));
+  } else {
+    F(fill_row)(buffer, t, first, last);
+  }
+  if (!p->adaptive && p->kernel[2] < WIDE) {
+    F(slide_all)(to, x, p->stride[2], d, p->kernel[2], n);
+    return;
+  }
+  for (int64_t i = 0; i < n; i++) {
+    const int64_t at = st__pool_first(p, 2, o + i);
+    const int64_t columns = p->adaptive ? st__pool_last(p, 2, o + i) - at
+                                        : p->kernel[2];
+    to[i] = F(one_window)(x + (at - first), d, columns);
+  }
+}
+
+/* -- A window of channels that lie side by side --------------------------- */
+
+static void F(channels)(A *restrict to, const st_tile *t, int64_t o,
+                        int64_t n) {
+  const st_pool_loops *p = t->p;
+  const int64_t step = p->st[1][ST_POOL_W];
+  const int64_t d = p->dilation[2];
+  const int64_t first = st__pool_first(p, 2, o);
+  const int64_t last = st__pool_last(p, 2, o);
+  const int64_t columns = (last - first - 1) / d + 1;
+  const int lanes = columns < WIDE ? 1 : LANES;
+  A x[ST_POOL_CHANNELS], lane[LANES * ST_POOL_CHANNELS];
+  bool fresh = true;
+  if (lanes > 1) {
+    for (int64_t i = 0; i < lanes * n; i++) lane[i] = NEUTRAL;
+  }
+  for (int64_t k = 0; k < columns; k++) {
+    const int64_t at = first + k * d;
+    if (at < 0 || at >= p->in[2]) continue;
+    F(batch) b = {.to = lanes == 1 && fresh ? to : x, .step = sizeof(T),
+                  .count = n};
+    F(columns)(&b, t, t->image + at * step);
+    A *sum = lanes == 1 ? to : lane + k % LANES * n;
+    if (b.to != to) {
+      for (int64_t i = 0; i < n; i++) sum[i] = OP(sum[i], x[i]);
+    }
+    fresh = false;
+  }
+  for (int half = lanes / 2; half > 0; half /= 2) {
+    for (int64_t i = 0; i < half * n; i++) {
+      lane[i] = OP(lane[i], lane[i + half * n]);
+    }
+  }
+  if (lanes > 1) for (int64_t i = 0; i < n; i++) to[i] = lane[i];
+  else if (fresh) for (int64_t i = 0; i < n; i++) to[i] = NEUTRAL;
+}

@@ -1,0 +1,96 @@
+/* The units of a pooling kernel: which rows of which image a row of windows
+ * covers.
+ */
+#ifndef ST_KERNEL_NN_POOL_UNITS_H
+#define ST_KERNEL_NN_POOL_UNITS_H
+
+#include "base/threads.h"
+#include "kernel/nn/pool.h"
+
+enum { ST_POOL_CHANNELS = 256, WIDE = 16, LANES = 8 };
+
+/* Windows of one row. A window covers rows[0] x rows[1] rows of the image, step
+ * bytes apart; image is the start of the first one. */
+typedef struct st_tile {
+  const st_pool_loops *p;
+  const char *image;
+  int64_t rows[2], step[2];
+  int64_t top[2];             /* the indices of the first row */
+  int64_t o[2];               /* the row of windows */
+  int64_t first, n;           /* the windows of this unit */
+  char *out, *index;          /* of window 0 of the row */
+} st_tile;
+
+/* The unit as counters of images, channels, rows, blocks. */
+typedef struct st_units {
+  int64_t at[5], size[5];
+  int64_t left; /* elements until it is time to ask whether to stop */
+} st_units;
+
+static inline void st_units_begin(st_units *u, const st_pool_loops *p,
+                                  int64_t unit) {
+  u->size[0] = INT64_MAX;
+  u->size[1] = p->channels_inner ? 1 : p->channels;
+  u->size[2] = p->out[0];
+  u->size[3] = p->out[1];
+  u->size[4] = (p->out[2] + p->block - 1) / p->block;
+  u->left = 16 * ST_PERIOD;
+  for (int i = 4; i >= 0; i--) {
+    u->at[i] = i ? unit % u->size[i] : unit;
+    if (i) unit /= u->size[i];
+  }
+}
+
+static inline void st_units_next(st_units *u) {
+  for (int i = 4; i >= 0; i--) {
+    if (++u->at[i] < u->size[i]) return;
+    u->at[i] = 0;
+  }
+}
+
+static inline int64_t st_tile_rows(st_tile *t, int d) {
+  const st_pool_loops *p = t->p;
+  const int64_t step = p->dilation[d];
+  int64_t first = st__pool_first(p, d, t->o[d]);
+  int64_t last = st__pool_last(p, d, t->o[d]);
+  if (first < 0) first += (step - 1 - first) / step * step;
+  if (last > p->in[d]) last = p->in[d];
+  t->top[d] = first;
+  t->step[d] = step * p->st[1][ST_POOL_D + d];
+  t->rows[d] = first < last ? (last - first - 1) / step + 1 : 0;
+  return first * p->st[1][ST_POOL_D + d];
+}
+
+static inline void st_tile_of(st_tile *t, const st_pool_loops *p,
+                              char *const *data, const st_units *u) {
+  t->p = p;
+  t->o[0] = u->at[2];
+  t->o[1] = u->at[3];
+  t->first = u->at[4] * p->block;
+  t->n = p->out[2] - t->first < p->block ? p->out[2] - t->first : p->block;
+  int64_t at[3] = {0, 0, 0};
+  for (int i = 0; i < 3; i++) {
+    const int64_t *st = p->st[i];
+    at[i] = u->at[0] * st[ST_POOL_N] + u->at[1] * st[ST_POOL_C];
+    if (i != 1) at[i] += t->o[0] * st[ST_POOL_D] + t->o[1] * st[ST_POOL_H];
+  }
+  at[1] += st_tile_rows(t, 0);
+  at[1] += st_tile_rows(t, 1);
+  t->out = data[0] + at[0];
+  t->image = data[1] + at[1];
+  t->index = data[2] ? data[2] + at[2] : NULL;
+}
+
+/* True if the loop stops: it asks after many elements. */
+static inline bool st_units_stop(st_units *u, const st_tile *t) {
+  const st_pool_loops *p = t->p;
+  const int64_t columns = p->adaptive ? p->in[2] / (p->out[2] ? p->out[2] : 1)
+                                      : p->kernel[2];
+  u->left -= (t->n + 16) * (t->rows[0] * t->rows[1] * columns + 1) *
+             (p->channels_inner ? p->channels : 1);
+  if (u->left > 0) return false;
+  u->left = 16 * ST_PERIOD;
+  return st__stops();
+}
+
+#endif
