@@ -1,6 +1,6 @@
 /* Kernels of average pooling: sums of windows (Note [Order of pooling]),
- * divided by the number of elements. Half types are computed in float32, integers in
- * int64.
+ * divided by numbers of elements. Half types are computed in float32, integers
+ * in int64.
  */
 
 #include "kernel/kernel.h"

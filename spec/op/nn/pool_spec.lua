@@ -153,6 +153,16 @@ describe("Pooling", function()
     end)
   end
 
+  it("keeps channels_last", function()
+    local format = {memory_format = "channels_last"}
+    local x = whole(2, 5, 9, 8):contiguous(format)
+    for _, name in ipairs {"max_pool2d", "avg_pool2d"} do
+      local y = st[name](x, 3, 2, 1)
+      assert.is_true(y:is_contiguous(format))
+      assert.is_true(y:equal(st[name](x:contiguous(), 3, 2, 1)))
+    end
+  end)
+
   it("counts positions from 1, and in C from 0", function()
     local x = f64({{{1, 9}, {3, 4}}})
     local y, i = st.max_pool2d_with_indices(x, 2)
