@@ -25,9 +25,13 @@
 --
 -- Families and cases are the rows of cases.lua; `overhead`, the cost of calls,
 -- `pacing`, the memory of loops, and `instructions`, those of a call, are
--- separate programs. Each engine runs in a separate process: a new one per case
--- for strided, one for all cases for the peers, which take too long to start,
--- and of NumPy one for each number of threads. Each process creates a case's
+-- separate programs. So are, with options of their own, `growth`, the time per
+-- element by size, `large`, tensors of more than 2^31 elements, and `chart` and
+-- `summary`, the families of files of measurements.
+--
+-- Each engine runs in a separate process: a new one per case for strided, one
+-- for all cases for the peers, which take too long to start, and of NumPy one
+-- for each number of threads. Each process creates a case's
 -- inputs, with the same values in all engines; an engine whose result differs
 -- is reported and not measured. Then the engines take turns, in another order
 -- each round, so that disturbances of the machine affect all engines alike.
@@ -49,6 +53,7 @@ local BUILD = peers.build()
 local OUT = BUILD .. "/bench"
 local HERE = arg[0]:match "^(.*)/[^/]*$"
 local PROGRAMS = {overhead = true, pacing = true, instructions = true}
+local COMMANDS = {growth = true, large = true, chart = true, summary = true}
 
 -- -- Options -----------------------------------------------------------------
 
@@ -168,6 +173,9 @@ local function run_draw(crew, cases, options, file)
 end
 
 local function main(words)
+  if COMMANDS[words[1]] then
+    return require("bench." .. table.remove(words, 1)).main(words)
+  end
   local names, options = parse(words)
   for i = #names, 1, -1 do
     if PROGRAMS[names[i]] then

@@ -433,6 +433,8 @@ return {
     {"length of (x, y, z)", "x, y, z: f32 N -1:1", "fused.length(x, y, z)",
      at = SIZES},
     {"silu", "x: f32 N -6:6", "fused.silu(x)", at = SIZES},
+    {"silu(x) y", "x: f32 N -6:6; y: f32 N -1:1", "fused.gated(x, y)",
+     at = SIZES},
     {"gelu with tanh", "x: f32 N -4:4", "fused.gelu(x)", at = SIZES},
     {"softplus", "x: f32 N -6:6", "fused.softplus(x)", at = SIZES},
     {"x < 0 ? x / 8 : b x + c", "x, b, c: f32 N -1:1",

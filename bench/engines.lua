@@ -29,12 +29,17 @@ end
 --- The processes of the engines that the cases need; none is started yet.
 function engines.new(cases)
   local self = setmetatable({names = {}, started = {}}, engines)
-  local is_used = {}
+  local is_used, needs_python, python, reason = {}, false, nil, nil
   for _, case in ipairs(cases) do
-    for _, name in ipairs(case.engines) do is_used[name] = true end
+    for _, name in ipairs(case.engines) do
+      is_used[name] = true
+      needs_python = needs_python or not IN_LUA[name]
+    end
   end
-  local python, reason = peers.python(is_used.numexpr)
-  if not python then print("no figures of PyTorch and NumPy: " .. reason) end
+  if needs_python then python, reason = peers.python(is_used.numexpr) end
+  if needs_python and not python then
+    print("no figures of PyTorch and NumPy: " .. reason)
+  end
   for _, name in ipairs(rows.engines) do
     if is_used[name] and (python or IN_LUA[name]) then
       self.names[#self.names + 1] = name

@@ -32,6 +32,9 @@ function eager.length(x, y, z) return (x * x + y * y + z * z):sqrt() end
 schemas.silu = "(Tensor x) -> Tensor"
 function eager.silu(x) return x / (1 + (-x):exp()) end
 
+schemas.gated = "(Tensor x, Tensor y) -> Tensor"
+function eager.gated(x, y) return x / (1 + (-x):exp()) * y end
+
 schemas.gelu = "(Tensor x) -> Tensor"
 function eager.gelu(x)
   local inner = 0.7978845608 * (x + 0.044715 * x * x * x)

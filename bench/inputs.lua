@@ -5,10 +5,10 @@
 -- A group names tensors, their dtype and sizes. Further words give the range of
 -- the values (0:1), and views, in this order: `perm=201` permutes the
 -- dimensions (from 0), `cut=2` leaves out the first two elements of the last
--- one, `step=2` takes every second one, `expand=4x3` expands dimensions of
--- size 1. `sorted` sorts along the last dimension, before a view; `grad`
--- requires a gradient. The dtype `pos` stands for int64 indices from lo to
--- below hi, in the engine's index base.
+-- one, `keep=3` all after the third, `step=2` takes every second one,
+-- `expand=4x3` expands dimensions of size 1. `sorted` sorts along the last
+-- dimension, before a view; `grad` requires a gradient. The dtype `pos` stands
+-- for int64 indices from lo to below hi, in the engine's index base.
 --
 -- The values are a hash of the linear index, before the view, and repeat after
 -- a million; workers/peers.py computes the same values.
@@ -50,6 +50,7 @@ local function parse_word(group, word)
   local key, value = word:match "^(%l+)=([%dx]+)$"
   if key == "perm" then group.perm = numbers(value, "%d")
   elseif key == "cut" then group.cut = tonumber(value)
+  elseif key == "keep" then group.keep = tonumber(value)
   elseif key == "step" then group.step = tonumber(value)
   elseif key == "expand" then group.expand = numbers(value, "%d+")
   else error("an input's word is not understood: " .. word, 0) end
@@ -126,6 +127,7 @@ local function make(group, stream)
     local dims = t:dim()
     t = t:slice(dims, 1 + group.cut, t:size(dims))
   end
+  if group.keep then t = t:slice(t:dim(), 1, group.keep) end
   if group.step then
     local dims = t:dim()
     t = t:slice(dims, 1, t:size(dims), group.step)

@@ -52,6 +52,10 @@ def silu(x):
     return x / (1 + m.exp(-x))
 
 
+def gated(x, y):
+    return silu(x) * y
+
+
 def gelu(x):
     return 0.5 * x * (1 + m.tanh(0.7978845608 * (x + 0.044715 * x * x * x)))
 
@@ -109,8 +113,8 @@ def softmax(x):
     return e / m.sum(e, 1, keepdims=True)
 
 
-BODIES = (muladd, square, saxpy, smoothstep, length, silu, gelu, softplus,
-          leaky, horner, black_scholes, mandelbrot, distance, peak, softmax)
+BODIES = (muladd, square, saxpy, smoothstep, length, silu, gated, gelu,
+          softplus, leaky, horner, black_scholes, mandelbrot, distance, peak, softmax)
 
 
 # -- numexpr ------------------------------------------------------------------
@@ -147,6 +151,7 @@ TEXTS = {
     "smoothstep": f"{STEP} * {STEP} * (3 - 2 * {STEP})",
     "length": "sqrt(x * x + y * y + z * z)",
     "silu": "x / (1 + exp(-x))",
+    "gated": "x / (1 + exp(-x)) * y",
     "gelu": "0.5 * x * (1 + tanh(0.7978845608 * (x + 0.044715 * x * x * x)))",
     "softplus": "log1p(exp(-abs(x))) + where(x < 0, 0, x)",
     "leaky": "where(x < 0, 0.125 * x, b * x + c)",

@@ -78,6 +78,8 @@ def make(kind, sizes, words, stream):
         t = t.permute(dims) if torch else t.transpose(dims)
     if "cut" in views:
         t = t[..., int(views["cut"]):]
+    if "keep" in views:
+        t = t[..., :int(views["keep"])]
     if "step" in views:
         t = t[..., ::int(views["step"])]
     if "expand" in views:

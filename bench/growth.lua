@@ -1,0 +1,220 @@
+--- Measures how the time per element grows with the size, next to powers of
+-- two, and with distances in memory; marks where it is above 1.5 times that of
+-- a neighbour, and which cache ends there.
+--
+--     ./dev bench growth [FAMILY...] [OPTION VALUE]...
+--
+--     --most N         the largest number of elements (1e7; 1e9 takes minutes)
+--     --memory N       the most memory of the tensors of a case in GiB (10)
+--     --threads 1,2    the numbers of threads (1)
+--     --case PATTERN   only rows whose name matches the Lua pattern
+--     --rounds N       the number of turns at a case (3)
+--     --ms N           the duration of a turn in ms (20)
+--
+-- The rows are in growth_cases.lua. Only strided is measured. A mark with a
+-- cache is expected: the working set fits into the cache at the size before,
+-- and does not at this one.
+
+local peers = require "bench.peers"
+
+local format, ipairs, print = string.format, ipairs, print
+
+local LIMIT = 1.5
+local GIB = 2 ^ 30
+local LINE = "%-12s %9s %10s %9s %9s  %s"
+
+local growth = {}
+
+-- -- Rows --------------------------------------------------------------------
+
+--- A text with a number in place of N.
+local function filled(text, n)
+  return (text:gsub("%f[%w]N", format("%d", n)):gsub("xN", format("x%d", n)))
+end
+
+--- The points of a row: cases of rows.lua with their numbers of elements,
+-- multiply-adds and bytes, in the order of the group.
+local function points_of(group, row, options)
+  local rows = require "bench.rows"
+  local points = {}
+  for _, n in ipairs(row.power == 2 and group.sides or group.at) do
+    local count = row.count or n ^ (row.power or 1)
+    local bytes = count * row.bytes
+    if n <= (row.most or n) and count <= options.most and
+       bytes <= options.memory * GIB then
+      local case = rows.expand {{family = row[1], engines = {"strided"},
+                                 {row[2], filled(row[3], n), row[4]}}}[1]
+      points[#points + 1] = {
+        n = n, case = case, bytes = bytes,
+        count = row.work_count or row.work and n ^ row.work or count,
+      }
+    end
+  end
+  return points
+end
+
+-- -- Marks -------------------------------------------------------------------
+
+--- The least time per element of points i to j.
+local function least(points, i, j)
+  local value
+  for k = i, j do
+    local point = points[k]
+    if point and point.ns and not (value and value < point.ns) then
+      value = point.ns
+    end
+  end
+  return value
+end
+
+-- what a point is compared with
+local RULES = {
+  step = function(points, i) return points[i - 1] and points[i - 1].ns end,
+  three = function(points, i)
+    local first = i - (i - 1) % 3
+    return least(points, first, first + 2)
+  end,
+  least = function(points) return least(points, 1, #points) end,
+}
+
+--- The cache that holds the working set of the first point and not that of the
+-- second.
+local function cache_end(caches, before, point)
+  for _, cache in ipairs(caches) do
+    if before.bytes <= cache.bytes and point.bytes > cache.bytes then
+      return cache.name
+    end
+  end
+end
+
+--- Sets the fields of points whose time per element, `ns`, is above the limit:
+-- `growth`, how many times, and with the rule "step" `cache`, which one ends.
+function growth.mark(points, rule, caches)
+  for i, point in ipairs(points) do
+    local other = RULES[rule](points, i)
+    local ratio = point.ns and other and point.ns / other
+    if ratio and ratio > LIMIT then
+      point.growth = ratio
+      point.cache = rule == "step" and
+                    cache_end(caches, points[i - 1], point) or nil
+    end
+  end
+  return points
+end
+
+-- -- The machine -------------------------------------------------------------
+
+local CACHE = "/sys/devices/system/cpu/cpu0/cache/index%d/%s"
+
+--- The caches of data, as {name =, bytes =}, from the first.
+function growth.caches()
+  local list = {}
+  for i = 0, 9 do
+    local function field(name)
+      local file = io.open(format(CACHE, i, name))
+      local text = file and file:read "*l" or ""
+      if file then file:close() end
+      return text
+    end
+    local size, unit = field "size":match "^(%d+)([KM])"
+    if size and field "type" ~= "Instruction" then
+      list[#list + 1] = {
+        name = "L" .. field "level",
+        bytes = tonumber(size) * (unit == "K" and 2 ^ 10 or 2 ^ 20),
+      }
+    end
+  end
+  return list
+end
+
+--- 1536 KB, 12 MB, ...
+local function memory(bytes)
+  if bytes < 2 ^ 20 then return format("%.0f KB", bytes / 2 ^ 10) end
+  return format("%.0f MB", bytes / 2 ^ 20)
+end
+
+-- -- The table ---------------------------------------------------------------
+
+local function print_point(point)
+  local mark = ""
+  if point.fault then mark = "FAULT " .. point.fault
+  elseif point.growth then
+    mark = format("%.2f times", point.growth) ..
+           (point.cache and ", " .. point.cache .. " ends" or "  GROWS")
+  end
+  local us = point.ns and point.ns * point.count / 1000
+  local text = LINE:format("", format("%.10g", point.n), memory(point.bytes),
+                           us and format("%.4g", us) or "-",
+                           point.ns and format("%.4f", point.ns) or "-", mark)
+  print((text:gsub("%s+$", "")))
+end
+
+--- Measures the points of a row and prints them; returns how many grow without
+-- the end of a cache.
+local function run_row(crew, group, row, threads, options)
+  local measure = require "bench.measure"
+  local points = points_of(group, row, options)
+  if #points == 0 then return 0 end
+  print(format("%s: %s, %d thread%s  %s", row[1], row[2], threads,
+               threads == 1 and "" or "s", row[4]))
+  for _, point in ipairs(points) do
+    local entry = measure.case(crew:ready(threads), point.case, threads,
+                               options).strided or {fault = "it died"}
+    point.ns = entry.fastest_ns and entry.fastest_ns / point.count
+    point.fault = entry.fault
+  end
+  local grown = 0
+  for _, point in ipairs(growth.mark(points, group.rule, options.caches)) do
+    print_point(point)
+    if point.growth and not point.cache then grown = grown + 1 end
+  end
+  io.stdout:flush()
+  return grown
+end
+
+local function parse(words)
+  local options = {most = "1e7", memory = "10", threads = "1", case = "",
+                   rounds = "3", ms = "20"}
+  local is_wanted, i = {}, 1
+  while words[i] do
+    local key = words[i]:match "^%-%-(%l+)$"
+    if key and options[key] and words[i + 1] then
+      options[key], i = words[i + 1], i + 1
+    elseif key then error("not understood: " .. words[i], 0)
+    else is_wanted[words[i]] = true end
+    i = i + 1
+  end
+  options.most, options.memory = tonumber(options.most),
+                                 tonumber(options.memory)
+  options.families = next(is_wanted) and is_wanted
+  options.caches = growth.caches()
+  return options
+end
+
+function growth.main(words)
+  local options = parse(words)
+  local crew = require "bench.engines".new {{engines = {"strided"}}}
+  local parts = {peers.processor()}
+  for _, cache in ipairs(options.caches) do
+    parts[#parts + 1] = cache.name .. " " .. memory(cache.bytes)
+  end
+  print(table.concat(parts, ", "))
+  local grown = 0
+  for _, group in ipairs(require "bench.growth_cases") do
+    print("\n" .. group.title)
+    print(LINE:format("", "N", "memory", "us", "ns each", ""))
+    for _, row in ipairs(group) do
+      if (not options.families or options.families[row[1]]) and
+         row[2]:find(options.case) then
+        for n in options.threads:gmatch "%d+" do
+          grown = grown + run_row(crew, group, row, tonumber(n), options)
+        end
+      end
+    end
+  end
+  crew:stop()
+  print(format("\n%d times above %.1f without the end of a cache", grown,
+               LIMIT))
+end
+
+return growth

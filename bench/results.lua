@@ -1,0 +1,111 @@
+--- Files of measurements, as `--json` writes them, by family: the time relative
+-- to the faster of PyTorch and NumPy.
+
+local report = require "bench.report"
+
+local exp, ipairs, log, min = math.exp, ipairs, math.log, math.min
+local pairs = pairs
+
+local results = {}
+
+results.SLOWER = 1.15 -- than the faster peer: the case is counted
+
+--- The figures of a group of ratios.
+local function summed(ratios)
+  local sum, worst, slower = 0, 0, 0
+  for _, ratio in ipairs(ratios) do
+    sum, worst = sum + log(ratio), ratio > worst and ratio or worst
+    if ratio > results.SLOWER then slower = slower + 1 end
+  end
+  return {count = #ratios, mean = exp(sum / #ratios), worst = worst,
+          slower = slower}
+end
+
+--- The entries of the lines, {strided =, torch =, numpy =} for each case, in
+-- order, and the lines' descriptions of machine and engines.
+local function cases_of(files)
+  local cases, by_key, abouts = {}, {}, {}
+  for i, lines in ipairs(files) do
+    for _, line in ipairs(lines) do
+      local entry = report.decode(line)
+      if entry.about then abouts[#abouts + 1] = entry.about end
+      if entry.engine and entry.fastest_ns then
+        local key = ("%d|%s|%s|%s|%s|%d"):format(i, entry.family, entry.case,
+          entry.size, entry.draw or "", entry.threads)
+        local case = by_key[key]
+        if not case then
+          case = {family = entry.family, threads = entry.threads}
+          by_key[key], cases[#cases + 1] = case, case
+        end
+        case[entry.engine] = entry.fastest_ns
+      end
+    end
+  end
+  return cases, abouts
+end
+
+--- The families of files, each a list of lines, in the order of their names:
+-- {name =, [1] =, [2] =, all =}, where [n] is about n threads, as {count =,
+-- mean =, worst =, slower =}; the same for all families; and the descriptions.
+function results.families(files)
+  local cases, abouts = cases_of(files)
+  local list, by_name, ratios = {}, {}, {}
+  local total = {name = "all"}
+  local function add(family, key, ratio)
+    ratios[family] = ratios[family] or {}
+    local of = ratios[family]
+    of[key] = of[key] or {}
+    of[key][#of[key] + 1] = ratio
+  end
+  for _, case in ipairs(cases) do
+    local best = case.torch and case.numpy and min(case.torch, case.numpy) or
+                 case.torch or case.numpy
+    if case.strided and best then
+      local family = by_name[case.family]
+      if not family then
+        family = {name = case.family}
+        by_name[case.family], list[#list + 1] = family, family
+      end
+      for _, of in ipairs {family, total} do
+        add(of, case.threads, case.strided / best)
+        add(of, "all", case.strided / best)
+      end
+    end
+  end
+  for of, groups in pairs(ratios) do
+    for key, group in pairs(groups) do of[key] = summed(group) end
+  end
+  table.sort(list, function(a, b) return a.name < b.name end)
+  return list, total, abouts
+end
+
+--- The lines of the files.
+function results.read(names)
+  local files = {}
+  for i, name in ipairs(names) do
+    local lines = {}
+    for line in io.lines(name) do lines[#lines + 1] = line end
+    files[i] = lines
+  end
+  return files
+end
+
+--- The options of a command line: names of files, and lists of those that
+-- follow --against; of others the word after them.
+function results.parse(words, options)
+  local names, against, i = {}, {}, 1
+  while words[i] do
+    local key = words[i]:match "^%-%-(%l+)$"
+    if key == "against" and words[i + 1] then
+      against[#against + 1], i = words[i + 1], i + 1
+    elseif key and options[key] and words[i + 1] then
+      options[key], i = words[i + 1], i + 1
+    elseif key then error("not understood: " .. words[i], 0)
+    else names[#names + 1] = words[i] end
+    i = i + 1
+  end
+  if #names == 0 then error("which files of measurements?", 0) end
+  return names, against, options
+end
+
+return results

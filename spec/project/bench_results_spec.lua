@@ -1,0 +1,121 @@
+--- What ./dev bench makes of its measurements: the families of files, their
+-- chart, and the marks of sizes at which the time per element grows.
+-- axes: none
+
+local chart = require "bench.chart"
+local growth = require "bench.growth"
+local report = require "bench.report"
+local results = require "bench.results"
+local summary = require "bench.summary"
+
+--- The lines of a file, {family, case, threads, strided, torch, numpy} each.
+local function lines_of(about, rows)
+  local lines = {'{"about": "' .. about .. '"}'}
+  for _, row in ipairs(rows) do
+    for i, engine in ipairs {"strided", "torch", "numpy"} do
+      lines[#lines + 1] = row[3 + i] and report.encode {
+        family = row[1], case = row[2], size = "1M", threads = row[3],
+        engine = engine, fastest_ns = row[3 + i]}
+    end
+  end
+  return lines
+end
+
+local FILE = lines_of("A & B", {
+  {"sort", "sort", 1, 200, 100, 400}, {"sort", "topk", 1, 200, 800, 400},
+  {"sort", "sort", 2, 50, 100, 400}, {"add", "add", 1, 100, 400},
+})
+
+describe("The families of measurements", function()
+  it("are geometric means relative to the faster peer", function()
+    local families, total, abouts = results.families {FILE}
+    assert.same({"add", "sort"}, {families[1].name, families[2].name})
+    assert.same({"A & B"}, abouts)
+    assert.is_true(math.abs(families[2][1].mean - 1) < 1e-12)
+    assert.is_true(math.abs(families[2][2].mean - 0.5) < 1e-12)
+    assert.same({2, 1, 2}, {families[2][1].count, families[2][1].slower,
+                            families[2][1].worst})
+    assert.same({4, 1}, {total.all.count, total.all.slower})
+  end)
+
+  it("count cases of several files apart", function()
+    local _, total = results.families {FILE, FILE}
+    assert.same({8, 2}, {total.all.count, total.all.slower})
+  end)
+
+  it("are listed, with another build beside them", function()
+    local text = table.concat(summary.lines({FILE}, {}), "\n")
+    assert.is_truthy(text:find("sort%s+3 +1.00 +0.50 +0.79 +1 +2.00\n"))
+    local old = lines_of("C", {{"sort", "sort", 1, 300, 100}})
+    text = table.concat(summary.lines({FILE}, {old}), "\n")
+    assert.is_truthy(text:find("sort%s+3 +1.00 +0.50 +0.79 +1 +2.00 +3.00\n"))
+    assert.is_truthy(text:find("add%s+1 +0.25 +%- +0.25 +0 +0.25 +%-\n"))
+  end)
+end)
+
+describe("The chart of measurements", function()
+  it("is well-formed, with the names of the families", function()
+    local svg = chart.svg({FILE}, {FILE})
+    local open = {}
+    for slash, name, rest in svg:gmatch "<(/?)(%w+)([^<>]*)>" do
+      if slash == "/" then assert.equal(table.remove(open), name)
+      elseif rest:sub(-1) ~= "/" then open[#open + 1] = name end
+    end
+    assert.same({}, open)
+    local bare = svg:gsub("<[^<>]*>", ""):gsub("&%a+;", "")
+    assert.is_nil(bare:find "[<>&]")
+    assert.is_truthy(svg:find(">add</text>", 1, true))
+    assert.is_truthy(svg:find(">sort</text>", 1, true))
+    assert.is_truthy(svg:find("A &amp; B", 1, true))
+  end)
+
+  it("is the same for the same files", function()
+    assert.equal(chart.svg({FILE}, {}), chart.svg({FILE}, {}))
+  end)
+
+  it("has a dot further right for a longer time", function()
+    local xs, dot = {}, 'class="t1" cx="([%d.]+)" cy="%d+" r="4"'
+    for x in chart.svg({FILE}, {}):gmatch(dot) do xs[#xs + 1] = tonumber(x) end
+    assert.is_true(#xs == 3 and xs[1] < xs[3] and xs[3] < xs[2])
+  end)
+end)
+
+describe("Growth of the time per element", function()
+  local CACHES = {{name = "L1", bytes = 100}, {name = "L2", bytes = 1000}}
+
+  --- The marks of points {bytes, ns}: the cache, "GROWS", or "".
+  local function marks(rule, ...)
+    local points = {}
+    for i, pair in ipairs {...} do
+      points[i] = {bytes = pair[1], ns = pair[2]}
+    end
+    for i, point in ipairs(growth.mark(points, rule, CACHES)) do
+      points[i] = point.growth and (point.cache or "GROWS") or ""
+    end
+    return points
+  end
+
+  it("is marked above 1.5 times the size before", function()
+    assert.same({"", "", "GROWS", ""},
+                marks("step", {10, 2}, {20, 3}, {30, 4.6}, {40, 1}))
+  end)
+
+  it("names the cache that ends", function()
+    assert.same({"", "L1", "L2", "GROWS"},
+                marks("step", {100, 1}, {101, 2}, {2000, 4}, {3000, 8}))
+  end)
+
+  it("is marked beside the least of three neighbours", function()
+    assert.same({"", "GROWS", "", "", "", "GROWS"},
+                marks("three", {1, 1}, {2, 2}, {3, 1.2}, {4, 5}, {5, 5},
+                      {6, 8}))
+  end)
+
+  it("is marked beside the least of a row", function()
+    assert.same({"GROWS", "", ""}, marks("least", {1, 2}, {1, 1}, {1, 1.5}))
+  end)
+
+  it("passes over what was not measured", function()
+    assert.same({"", "", ""}, marks("step", {1, 1}, {2, nil}, {3, 9}))
+  end)
+end)
