@@ -13,7 +13,7 @@ local M = {}
 --- Over how many dimensions an operator goes, nil if over no image.
 local function dimensions(name)
   if name:find "col" and name:find "im" or name:find "window" or
-     name == "convolution" or name == "grid_sampler" then
+     name:find "convolution" or name == "grid_sampler" then
     return 2
   end
   if name:find "conv" or name:find "pool" or name:find "_pad%d" or
@@ -27,9 +27,11 @@ function M.prepare(c, name)
   local n = dimensions(name)
   c.image = n and {
     n = n, groups = c:int(1, 2), has_size = c:chance(0.5),
-    transposed = name == "convolution" and c:chance(0.5) or
+    transposed = name:find "convolution$" and c:chance(0.5) or
                  name:find "transpose" ~= nil,
     is_border = name:find "_pad%d" ~= nil,
+    of_input = name == "_convolution_input_backward",
+    of_weight = name == "_convolution_weight_backward",
   }
   if not n or not c.tame then return end
   local o = c.image
@@ -79,6 +81,9 @@ function M.hints(fresh, others)
   end)
   hint("int[] self_sizes", function(c, o)
     if o.is_columns then return {3, 3} end
+    if o.of_weight and c.sizes[2] then
+      return {c.sizes[2], math.max(1, math.floor(c.sizes[2] / o.groups)), 1, 1}
+    end
     return {c.sizes[1], c.sizes[2], 4, 4}
   end)
   hint("float[] scale_factors", function(c, o)
@@ -101,7 +106,9 @@ function M.hints(fresh, others)
   hint("Tensor indices", function(c)
     return fresh(c, "int64", {unpack(c.sizes)}, 1, 3)
   end)
-  hint("bool transposed", function(_, o) return o.transposed end)
+  hint("bool transposed", function(_, o)
+    return o.transposed or o.of_input or o.of_weight
+  end)
   hints["int groups"] = function(c) return c.image and c.image.groups or 1 end
   hints["int interpolation_mode"] = function(c) return c:int(0, 1) end
   hints["int padding_mode"] = function(c) return c:int(0, 2) end

@@ -1,28 +1,16 @@
-/* Convolutions: matrix products of the weight and the columns of images (Note
- * [im2col]).
+/* Convolutions: of floats by a kernel (Note [Direct convolution]), otherwise
+ * matrix products of the weight and the columns of images (Note [im2col]).
  */
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/machine.h"
-#include "op/nn/spatial.h"
-
-typedef struct conv {
-  const st_tensor *input, *weight, *bias;
-  st_window w;        /* over the input; if transposed, over the result */
-  bool transposed;
-  int64_t batch, groups;
-  int64_t in, out;    /* numbers of channels */
-  int64_t taps;       /* elements of a window */
-  int64_t extra[ST_SPATIAL_MAX]; /* output_padding */
-  int64_t before[ST_SPATIAL_MAX], after[ST_SPATIAL_MAX]; /* of the result;
-                                                            negative: crop */
-} conv;
+#include "op/nn/conv.h"
 
 /* -- Arguments ------------------------------------------------------------ */
 
-static st_status check_dtypes(const conv *v) {
+static st_status check_dtypes(const st_conv *v) {
   const st_tensor *others[] = {v->weight, v->bias};
   for (int i = 0; i < 2; i++) {
     if (others[i] && others[i]->dtype != v->input->dtype) {
@@ -37,7 +25,7 @@ static st_status check_dtypes(const conv *v) {
 
 /* A weight is (out, in / groups, kernel..) or, transposed, (in, out / groups,
  * kernel..). */
-static st_status check_channels(const conv *v) {
+static st_status check_channels(const st_conv *v) {
   const int64_t *s = v->weight->sizes;
   const int64_t expected = v->transposed ? s[0] : s[1] * v->groups;
   if (v->in != expected) {
@@ -55,7 +43,7 @@ static st_status check_channels(const conv *v) {
   return ST_OK;
 }
 
-static st_status check_weight(const conv *v) {
+static st_status check_weight(const st_conv *v) {
   const st_tensor *t = v->weight;
   if (t->numel == 0) {
     return st__fail(ST_BAD_SHAPE, "weight has no elements, its shape is %s",
@@ -75,7 +63,7 @@ static st_status check_weight(const conv *v) {
   return ST_OK;
 }
 
-static st_status check_ranks(const conv *v) {
+static st_status check_ranks(const st_conv *v) {
   const int n = v->weight->ndim - 2;
   if (n < 1 || n > ST_SPATIAL_MAX) {
     return st__fail(ST_BAD_SHAPE, "weight must have 3 to %d dimensions, but "
@@ -92,7 +80,7 @@ static st_status check_ranks(const conv *v) {
 /* Computes w->in, the size of the image that all windows of a transposed
  * convolution cover: the image for which a convolution would have this input as
  * its result. Afterwards the padding is cropped and output_padding is added. */
-static st_status transposed_size(conv *v) {
+static st_status transposed_size(st_conv *v) {
   st_window *w = &v->w;
   for (int d = 0; d < w->n; d++) {
     const int64_t in = v->input->sizes[2 + d], more = v->extra[d];
@@ -121,8 +109,7 @@ static st_status transposed_size(conv *v) {
   return st__window_count(w);
 }
 
-/* Reads the arguments of convolution. */
-static st_status read_conv(const st_value *args, conv *v) {
+st_status st__read_conv(const st_value *args, st_conv *v) {
   st_window *w = &v->w;
   v->input = st__next_tensor(&args);
   v->weight = st__next_tensor(&args);
@@ -155,7 +142,7 @@ static st_status read_conv(const st_value *args, conv *v) {
 /* -- Products ------------------------------------------------------------- */
 
 /* Repeats t (groups, rows, cols) for each image of the batch. */
-static st_tensor *for_batch(st_op_scope *c, st_tensor *t, const conv *v) {
+static st_tensor *for_batch(st_op_scope *c, st_tensor *t, const st_conv *v) {
   if (!st__scope_ok(c) || v->batch == 1) return t;
   const int64_t rows = t->sizes[1], cols = t->sizes[2];
   const int64_t one[] = {1, v->groups, rows, cols};
@@ -170,7 +157,7 @@ static st_tensor *for_batch(st_op_scope *c, st_tensor *t, const conv *v) {
 }
 
 /* The weight as one matrix of rows x cols per group. */
-static st_tensor *weights(st_op_scope *c, const conv *v, int64_t rows,
+static st_tensor *weights(st_op_scope *c, const st_conv *v, int64_t rows,
                           int64_t cols) {
   const int64_t sizes[] = {v->groups, rows, cols};
   return st__apply_reshape(c, v->weight, 3, sizes);
@@ -188,13 +175,13 @@ static bool is_pixelwise(const st_window *w) {
 
 /* The bias with these sizes, as a view whose gradient depends on the weight, as
  * in ATen: Note [Zero second derivatives]. */
-static st_tensor *bias_as(st_op_scope *c, const conv *v, int ndim,
+static st_tensor *bias_as(st_op_scope *c, const st_conv *v, int ndim,
                           const int64_t *sizes) {
   return st__apply_reshape(c, st__apply_attached(c, v->bias, v->weight), ndim,
                            sizes);
 }
 
-static st_tensor *convolve(st_op_scope *c, const conv *v) {
+static st_tensor *convolve(st_op_scope *c, const st_conv *v) {
   const st_window *w = &v->w;
   const int64_t nwindows = st__product_of(w->n, w->out);
   const int64_t depth = v->in / v->groups * v->taps;
@@ -221,13 +208,14 @@ static st_tensor *convolve(st_op_scope *c, const conv *v) {
 
 /* Without a gradient to record, convolves a few images at a time: their columns
  * stay in the caches and take little memory. */
-static st_tensor *convolve_parts(st_op_scope *c, const conv *v, int64_t each) {
+static st_tensor *convolve_parts(st_op_scope *c, const st_conv *v,
+                                 int64_t each) {
   int64_t sizes[2 + ST_SPATIAL_MAX] = {v->batch, v->out};
   memcpy(sizes + 2, v->w.out, (size_t)v->w.n * sizeof *sizes);
   st_tensor *out = st__apply_with(c, ST_OP_new_empty, v->input,
                                   st__of_ints(sizes, 2 + v->w.n));
   for (int64_t i = 0; st__scope_goes_on(c) && i < v->batch; i += each) {
-    conv part = *v;
+    st_conv part = *v;
     st_op_scope round = {.n = 0};
     part.batch = each < v->batch - i ? each : v->batch - i;
     part.input = st__apply_narrow(&round, v->input, 0, i, part.batch);
@@ -239,7 +227,7 @@ static st_tensor *convolve_parts(st_op_scope *c, const conv *v, int64_t each) {
 }
 
 /* The number of images to convolve at a time. */
-static int64_t images_per_product(const conv *v) {
+static int64_t images_per_product(const st_conv *v) {
   enum { CACHED = ST_FIXED_conv_columns }; /* elements in cache */
   const st_keyset keys = v->input->keys | v->weight->keys |
                          (v->bias ? v->bias->keys : 0);
@@ -255,7 +243,7 @@ static int64_t images_per_product(const conv *v) {
 /* -- Transposed ----------------------------------------------------------- */
 
 static st_tensor *with_borders(st_op_scope *c, st_tensor *image,
-                               const conv *v) {
+                               const st_conv *v) {
   int64_t pad[2 * ST_SPATIAL_MAX];
   bool any = false;
   for (int d = 0; d < v->w.n; d++) {
@@ -269,7 +257,7 @@ static st_tensor *with_borders(st_op_scope *c, st_tensor *image,
                         st__of_ints(pad, 2 * v->w.n));
 }
 
-static st_tensor *convolve_transposed(st_op_scope *c, const conv *v) {
+static st_tensor *convolve_transposed(st_op_scope *c, const st_conv *v) {
   const st_window *w = &v->w;
   const int64_t nwindows = st__product_of(w->n, w->out);
   const int64_t depth = v->in / v->groups;
@@ -291,15 +279,47 @@ static st_tensor *convolve_transposed(st_op_scope *c, const conv *v) {
                     bias_as(c, v, 1 + w->n, along));
 }
 
+/* -- Choice --------------------------------------------------------------- */
+
+/* Windows, and channels. With few windows and many weights, to pack the weights
+ * costs more than to write the columns. */
+enum { FEW = 64 };
+
+/* True if the kernel of direct_convolution.c computes the convolution. */
+static bool is_direct(const st_conv *v) {
+  const double windows = (double)v->batch * (double)v->groups *
+                         (double)st__product_of(v->w.n, v->w.out);
+  if (windows < FEW && v->in > FEW && v->out > FEW) return false;
+  return (v->input->device == ST_DEVICE_CPU || st__is_meta(v->input)) &&
+         st__is_floating(v->input->dtype);
+}
+
+/* Calls _direct_convolution. float16 and bfloat16 are computed in float32. */
+static st_tensor *convolve_directly(st_op_scope *c, const st_conv *v,
+                                    const st_value *args) {
+  enum { TENSORS = 3, ALL = 9 };
+  const st_dtype dtype = v->input->dtype;
+  const st_dtype computed = st__itemsize(dtype) < 4 ? ST_FLOAT32 : dtype;
+  const st_tensor *t[TENSORS] = {v->input, v->weight, v->bias};
+  st_value all[ALL];
+  memcpy(all, args, sizeof all);
+  for (int i = 0; i < TENSORS; i++) {
+    if (t[i]) all[i] = st__of_tensor(st__apply_to(c, t[i], computed));
+  }
+  return st__apply_to(c, st__apply(c, ST_OP__direct_convolution, ALL, all),
+                      dtype);
+}
+
 ST_BOXED(st__box_convolution) {
-  conv v = {.batch = 0};
-  st_op_scope c = {.status = read_conv(args, &v)};
+  st_conv v = {.batch = 0};
+  st_op_scope c = {.status = st__read_conv(args, &v)};
   if (!st__scope_ok(&c)) return c.status;
   const int64_t each = images_per_product(&v);
-  st_tensor *out = v.transposed ? convolve_transposed(&c, &v)
+  st_tensor *out = is_direct(&v) ? convolve_directly(&c, &v, args)
+                 : v.transposed ? convolve_transposed(&c, &v)
                  : each < v.batch ? convolve_parts(&c, &v, each)
                  : convolve(&c, &v);
-  return st__scope_return(&c, out, rets);
+  return st__scope_return(&c, st__apply_format(&c, out, v.input), rets);
 }
 
 /* -- conv1d to conv_transpose3d ------------------------------------------- */

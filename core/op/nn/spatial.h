@@ -4,8 +4,9 @@
  * Note [im2col]
  * im2col lays out the windows of an image as the columns of a matrix; col2im,
  * its transpose, adds the columns to the pixels that they came from. Each is
- * the derivative of the other. A convolution multiplies the weight with the
- * columns; a transposed convolution applies col2im to such a product. For
+ * the derivative of the other. The gradient of a convolution's weight is a
+ * product with the columns. A convolution of integers or complex numbers is
+ * one, too; a transposed one applies col2im to a product. For
  * small windows pooling uses views instead: view k has element k of all
  * windows. im2col is a clone of a strided view, col2im adds views of one; of
  * the spatial operators only constant_pad_nd has loops over elements.

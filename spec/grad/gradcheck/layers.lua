@@ -135,11 +135,23 @@ layers["conv3d"] = {{A(1, 1, 2, 2, 3), A(1, 1, 1, 2, 2), A(1)}}
 layers["conv3d.padding"] =
   {{A(1, 1, 2, 2, 2), A(1, 1, 1, 2, 1), A(1), 1, "valid"}}
 layers["conv_transpose1d"] = {{A(1, 2, 3), A(2, 1, 2), A(1)},
-                              {A(1, 2, 3), A(2, 1, 2), none, 2, 1, 1}}
+                              {A(1, 2, 3), A(2, 1, 2), none, 2, 1, 1},
+                              {A(1, 2, 3), A(2, 1, 2), none, 1, 1, 2, 1, 3}}
 layers["conv_transpose2d.input"] =
   {{A(1, 1, 2, 2), A(1, 2, 2, 2), A(2), 2}}
 layers["conv_transpose3d.input"] =
   {{A(1, 1, 1, 2, 2), A(1, 1, 1, 2, 2), A(1)}}
+layers["_direct_convolution"] = {
+  {A(2, 2, 5), A(4, 1, 2), A(4), {2}, {1}, {1}, false, {0}, 2},
+  {A(1, 2, 3), A(2, 1, 2), none, {2}, {0}, {1}, true, {1}, 1},
+}
+layers["_convolution_input_backward"] = {
+  {A(1, 4, 3), {1, 2, 4}, A(4, 2, 2), {2}, {1}, {1}, false, {0}, 1},
+}
+layers["_convolution_weight_backward"] = {
+  {A(2, 4, 3), A(2, 2, 4), {4, 1, 2}, {2}, {1}, {1}, false, {0}, 2},
+  {A(1, 2, 4), A(1, 1, 2), {1, 2, 2}, {2}, {0}, {1}, true, {0}, 1},
+}
 layers["convolution"] = {
   {A(1, 2, 4), A(2, 2, 2), A(2), {1}, {1}, {1}, false, {0}, 1},
   {A(1, 2, 3), A(2, 1, 2), none, {2}, {0}, {1}, true, {0}, 1},

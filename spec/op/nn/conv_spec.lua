@@ -71,6 +71,11 @@ local GEOMETRIES = {
   {{3, 4, 5, 5}, {6, 2, 3, 2}, {2, 3}, {2, 1}, {2, 1}, 2},
   {{1, 2, 3, 4, 5}, {2, 2, 2, 2, 2}, {1, 2, 1}, {0, 1, 1}, {1, 1, 2}, 1},
   {{2, 2, 3, 3, 3}, {2, 1, 1, 3, 2}, {1, 1, 2}, {0, 1, 0}, {1, 1, 1}, 2},
+  {{1, 3, 1100}, {13, 3, 4}, {1}, {2}, {3}, 1}, -- bands of columns
+  {{1, 2, 40, 60}, {15, 2, 3, 3}, {1, 1}, {1, 1}, {1, 1}, 1}, -- of rows
+  {{2, 2, 13, 30}, {9, 2, 5, 4}, {3, 2}, {2, 3}, {1, 3}, 1},
+  {{2, 20, 6, 7}, {20, 1, 3, 3}, {1, 2}, {1, 1}, {1, 1}, 20}, -- depthwise
+  {{1, 66, 2, 3}, {65, 66, 2, 2}, {1, 1}, {1, 0}, {1, 1}, 1}, -- few pixels
 }
 
 local function described(row)
@@ -114,6 +119,17 @@ describe("A convolution", function()
       assert.is_true(conv(row, turned, wide):equal(want))
       assert.is_true(conv(row, x[1], w):equal(want[1]))
     end)
+
+    if #row[3] > 1 then
+      it(described(row) .. " keeps channels_last", function()
+        local format = #row[3] == 2 and "channels_last" or "channels_last_3d"
+        local o = {memory_format = format}
+        local x, w = whole(row[1]), whole(row[2])
+        local y = conv(row, x:to(o), w)
+        assert.is_true(y:is_contiguous(o))
+        assert.is_true(y:equal(conv(row, x, w)))
+      end)
+    end
 
     it(described(row) .. " transposed is its transpose", function()
       local x, w = whole(row[1]), whole(row[2])

@@ -1,0 +1,28 @@
+/* The arguments of convolution, for its kernel and its composites.
+ */
+#ifndef ST_OP_NN_CONV_H
+#define ST_OP_NN_CONV_H
+
+#include "op/nn/spatial.h"
+
+typedef struct st_conv {
+  const st_tensor *input, *weight, *bias;
+  st_window w;        /* over the input; if transposed, over the result */
+  bool transposed;
+  int64_t batch, groups;
+  int64_t in, out;    /* numbers of channels */
+  int64_t taps;       /* elements of a window */
+  int64_t extra[ST_SPATIAL_MAX]; /* output_padding */
+  int64_t before[ST_SPATIAL_MAX], after[ST_SPATIAL_MAX]; /* of the result;
+                                                            negative: crop */
+} st_conv;
+
+/* Reads and checks the arguments of convolution (conv.c). */
+st_status st__read_conv(const st_value *args, st_conv *v);
+
+/* The size of the result in spatial dimension d. */
+static inline int64_t st__conv_size(const st_conv *v, int d) {
+  return v->transposed ? v->w.in[d] + v->before[d] + v->after[d] : v->w.out[d];
+}
+
+#endif

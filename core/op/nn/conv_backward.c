@@ -1,0 +1,174 @@
+/* The gradients of convolutions.
+ *
+ * That of the input is the transposed convolution of the result's gradient,
+ * and the other way round. That of the weight is a product of the result's
+ * gradient and the columns of the input (Note [im2col]); for a transposed
+ * convolution, of the input and the columns of the result's gradient.
+ */
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "op/nn/conv.h"
+
+/* BAD_SHAPE unless all have n + 2 dimensions, n from 1 to 3. */
+static st_status check_ranks(int n, const st_tensor *a, const st_tensor *b,
+                             st_ints sizes) {
+  if (n >= 1 && n <= ST_SPATIAL_MAX && a->ndim == n + 2 && b->ndim == n + 2 &&
+      (int64_t)sizes.n == n + 2) {
+    return ST_OK;
+  }
+  return st__fail(ST_BAD_SHAPE, "the shapes %s and %s and a size of %" PRId64
+                  " dimensions are not those of a convolution",
+                  ST_SHAPE_TEXT(a), ST_SHAPE_TEXT(b), (int64_t)sizes.n);
+}
+
+/* -- The input ------------------------------------------------------------ */
+
+/* The size of x in its last dimensions, cut to that of `sizes`: with an
+ * output_padding of a stride or more, a result has more windows. */
+static st_tensor *cut_to(st_op_scope *c, st_tensor *x, st_ints sizes) {
+  for (int d = 2; st__scope_ok(c) && d < x->ndim; d++) {
+    if (x->sizes[d] > sizes.p[d]) x = st__apply_narrow(c, x, d, 0, sizes.p[d]);
+  }
+  return x;
+}
+
+ST_BOXED(st__box_convolution_input_backward) {
+  const st_tensor *grad = st__next_tensor(&args);
+  const st_ints sizes = st__next_ints(&args);
+  const st_tensor *weight = st__next_tensor(&args);
+  const st_ints stride = st__next_ints(&args), padding = st__next_ints(&args);
+  const st_ints dilation = st__next_ints(&args);
+  const bool transposed = st__next_bool(&args);
+  (void)st__next(&args); /* output_padding: the gradient has it already */
+  const st_value groups = *st__next(&args);
+  const int n = weight->ndim - 2;
+  int64_t s[ST_SPATIAL_MAX], p[ST_SPATIAL_MAX], each[ST_SPATIAL_MAX];
+  int64_t rest[ST_SPATIAL_MAX] = {0};
+  ST_TRY(check_ranks(n, grad, weight, sizes));
+  ST_TRY(st__read_sizes(stride, "stride", n, 1, s));
+  ST_TRY(st__read_sizes(padding, "padding", n, 0, p));
+  ST_TRY(st__read_sizes(dilation, "dilation", n, 1, each));
+  for (int d = 0; d < n && !transposed; d++) { /* what the stride cut off */
+    rest[d] = sizes.p[2 + d] - (grad->sizes[2 + d] - 1) * s[d] + 2 * p[d] -
+              each[d] * (weight->sizes[2 + d] - 1) - 1;
+  }
+  st_op_scope c = {.n = 0};
+  const st_value all[] = {
+    st__of_tensor(grad), st__of_tensor(weight), st__none(), st__of_ints(s, n),
+    st__of_ints(p, n), st__of_ints(each, n), st__of_bool(!transposed),
+    st__of_ints(rest, n), groups};
+  st_tensor *out = st__apply(&c, ST_OP_convolution, 9, all);
+  return st__scope_return(&c, cut_to(&c, out, sizes), rets);
+}
+
+/* -- The weight ----------------------------------------------------------- */
+
+/* A product per image and group: rows (batch, groups * m, windows), columns
+ * (batch, groups * k, windows). */
+typedef struct products {
+  const st_tensor *rows, *image;
+  st_window w; /* over the image */
+  int64_t batch, groups, m, k, windows;
+} products;
+
+/* The products of images [i, i + n), summed: (groups, m, k). */
+static st_tensor *sum_products(st_op_scope *c, const products *p, int64_t i,
+                               int64_t n) {
+  const int64_t flat[] = {n * p->groups, p->m, p->windows};
+  const int64_t wide[] = {n * p->groups, p->k, p->windows};
+  const st_value swap[] = {st__none(), st__of_int(1), st__of_int(2)};
+  st_value turn[3];
+  const st_tensor *rows = p->rows, *image = p->image;
+  if (n < p->batch) {
+    rows = st__apply_narrow(c, rows, 0, i, n);
+    image = st__apply_narrow(c, image, 0, i, n);
+  }
+  memcpy(turn, swap, sizeof turn);
+  turn[0] = st__of_tensor(
+    st__apply_reshape(c, st__apply_im2col(c, image, &p->w), 3, wide));
+  st_tensor *each = st__apply2(
+    c, ST_OP_bmm, st__apply_reshape(c, rows, 3, flat),
+    st__apply(c, ST_OP_transpose_int, 3, turn));
+  if (n == 1) return each;
+  const int64_t split[] = {n, p->groups, p->m, p->k}, first[] = {0};
+  return st__apply_with(c, ST_OP_sum_dim_IntList,
+                        st__apply_reshape(c, each, 4, split),
+                        st__of_ints(first, 1));
+}
+
+/* Zeros after the rows of windows that the image has, but rows does not. */
+static const st_tensor *padded_rows(st_op_scope *c, const products *p) {
+  int64_t pad[2 * ST_SPATIAL_MAX] = {0};
+  bool any = false;
+  for (int d = 0; d < p->w.n; d++) {
+    int64_t *after = &pad[2 * (p->w.n - 1 - d) + 1];
+    *after = p->w.out[d] - p->rows->sizes[2 + d];
+    any = any || *after;
+  }
+  if (!any) return p->rows;
+  return st__apply_with(c, ST_OP_constant_pad_nd, p->rows,
+                        st__of_ints(pad, 2 * p->w.n));
+}
+
+/* Without a gradient to record, one image at a time: its columns stay in the
+ * caches. */
+static st_tensor *sum_images(st_op_scope *c, const products *p) {
+  st_tensor *sum = NULL;
+  for (int64_t i = 0; st__scope_goes_on(c) && i < p->batch; i++) {
+    st_op_scope round = {.n = 0};
+    st_tensor *one = sum_products(&round, p, i, 1);
+    if (sum) {
+      st__apply_into(&round, ST_OP_add_Tensor, sum, one);
+      one = NULL;
+    }
+    one = st__scope_keep(c, &round, one);
+    if (!sum) sum = one;
+  }
+  return sum;
+}
+
+ST_BOXED(st__box_convolution_weight_backward) {
+  const st_tensor *grad = st__next_tensor(&args);
+  const st_tensor *input = st__next_tensor(&args);
+  const st_ints sizes = st__next_ints(&args);
+  const st_ints stride = st__next_ints(&args), padding = st__next_ints(&args);
+  const st_ints dilation = st__next_ints(&args);
+  const bool transposed = st__next_bool(&args);
+  (void)st__next(&args); /* output_padding: the gradient has it already */
+  products p = {.rows = transposed ? input : grad,
+                .image = transposed ? grad : input,
+                .groups = st__next_int(&args)};
+  const int n = (int)sizes.n - 2;
+  ST_TRY(check_ranks(n, grad, input, sizes));
+  if (p.groups < 1) {
+    return st__fail(ST_BAD_VALUE, "groups must be positive, not %" PRId64,
+                    p.groups);
+  }
+  for (int d = 0; d < n; d++) {
+    if (sizes.p[2 + d] < 1 || sizes.p[2 + d] > INT32_MAX) {
+      return st__fail(ST_BAD_SHAPE, "a weight has no size %" PRId64,
+                      sizes.p[2 + d]);
+    }
+  }
+  p.w.n = n;
+  ST_TRY(st__read_sizes(stride, "stride", n, 1, p.w.stride));
+  ST_TRY(st__read_sizes(padding, "padding", n, 0, p.w.padding));
+  ST_TRY(st__read_sizes(dilation, "dilation", n, 1, p.w.dilation));
+  memcpy(p.w.kernel, sizes.p + 2, (size_t)n * sizeof *sizes.p);
+  st__image_sizes(p.image, n, p.w.in);
+  ST_TRY(st__window_count(&p.w));
+  p.batch = grad->sizes[0];
+  p.windows = st__product_of(n, p.w.out);
+  p.m = p.rows->sizes[1] / p.groups;
+  p.k = p.image->sizes[1] / p.groups * st__product_of(n, p.w.kernel);
+  st_op_scope c = {.n = 0};
+  p.rows = padded_rows(&c, &p);
+  const bool whole = p.batch < 2 || st__is_meta(grad) ||
+                     st__is_recorded(grad->keys | input->keys);
+  st_tensor *sum = whole ? sum_products(&c, &p, 0, p.batch)
+                         : sum_images(&c, &p);
+  return st__scope_return(&c, st__apply_reshape(&c, sum, (int)sizes.n, sizes.p),
+                          rets);
+}
