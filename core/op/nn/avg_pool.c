@@ -345,7 +345,7 @@ static st_status run_mean(st_op_scope *c, const mean *m, st_value *rets) {
     c->status = st__no_kernel_for(dtype);
   }
   if (!st__scope_ok(c)) return st__scope_end(c, 0, NULL, NULL);
-  if (!st__is_recorded(p->self->keys)) {
+  if (!st__is_recorded(p->self->keys) && st__has_image_kernels(p->self)) {
     return st__scope_return(c, plain_means(c, m), rets);
   }
   const st_tensor *self = m->is_plain

@@ -290,7 +290,7 @@ static bool is_direct(const st_conv *v) {
   const double windows = (double)v->batch * (double)v->groups *
                          (double)st__product_of(v->w.n, v->w.out);
   if (windows < FEW && v->in > FEW && v->out > FEW) return false;
-  return (v->input->device == ST_DEVICE_CPU || st__is_meta(v->input)) &&
+  return st__has_image_kernels(v->input) &&
          st__is_floating(v->input->dtype);
 }
 

@@ -302,8 +302,8 @@ static st_status pad_by_mode(st_tensor *t, st_ints pad, const pad_mode *mode,
   const st_tensor *first;
   borders b;
   st_op_scope c = {.status = read_pad(t, pad, mode, &b)};
-  if (st__scope_ok(&c) && !st__is_recorded(t->keys) && t->ndim <= 5 &&
-      pad.n <= 2 * ST_SPATIAL_MAX) {
+  if (st__scope_ok(&c) && !st__is_recorded(t->keys) &&
+      st__has_image_kernels(t) && t->ndim <= 5 && pad.n <= 2 * ST_SPATIAL_MAX) {
     const st_value call[] = {
       st__of_tensor(t), st__of_ints(pad.p, (int)pad.n),
       {.tag = ST_TAG_STRING, .len = (uint32_t)strlen(mode->name),

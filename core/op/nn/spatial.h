@@ -44,6 +44,12 @@ static inline bool st__is_recorded(st_keyset keys) {
   return (keys & ST_AUTOGRAD_BITS) && st__tls().grad;
 }
 
+/* True if the kernels of images take t: the memory of an extension device is
+ * reached through its operators only. */
+static inline bool st__has_image_kernels(const st_tensor *t) {
+  return t->device == ST_DEVICE_CPU || t->device == ST_DEVICE_META;
+}
+
 /* -- Windows (spatial.c, im2col.c) ---------------------------------------- */
 
 /* Reads argument name as n numbers of at least least; one number stands for

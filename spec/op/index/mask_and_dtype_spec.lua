@@ -150,12 +150,13 @@ describe("take_along_dim", function()
 
   it("take reads few elements of a view that is not contiguous", function()
     local wide = st.arange(60):view(3, 4, 5)
-    for _, x in ipairs {wide:transpose(1, 3), wide:narrow(3, 2, 3),
-                        wide:narrow(2, 1, 1):expand(3, 6, 5)} do
-      local n = x:numel()
+    for _, view in ipairs {wide:transpose(1, 3), wide:narrow(3, 2, 3),
+                           wide:narrow(2, 1, 1):expand(3, 6, 5)} do
+      local n = view:numel()
       local at = st.tensor {{1, n}, {-1, -n}, {7, 8}}
       for _, index in ipairs {at, at:t()} do
-        assert.same(x:clone():take(index):tolist(), x:take(index):tolist())
+        assert.same(view:clone():take(index):tolist(),
+                    view:take(index):tolist())
       end
     end
   end)
