@@ -5,7 +5,11 @@
 #include <float.h>
 #include <inttypes.h>
 
+#include "base/threads.h"
+#include "kernel/kernel.h"
+#include "kernel/nn/standardise.h"
 #include "op/nn/normalization.h"
+#include "tensor/memory_format.h"
 
 /* -- Over the last dimensions --------------------------------------------- */
 
@@ -45,6 +49,48 @@ static st_value last_dims(int n, int64_t *dims) {
   return st__of_ints(dims, n);
 }
 
+/* True if a kernel may read t: NULL, or contiguous floats of dtype d. */
+static bool is_plain(const st_tensor *t, st_dtype d) {
+  return !t || (t->device == ST_DEVICE_CPU && t->dtype == d &&
+                st__is_contiguous_in(t, ST_FORMAT_CONTIGUOUS) &&
+                !st__is_neg(t) && !st__is_zero(t));
+}
+
+typedef struct row_run {
+  st_loop loop;
+  char *data[4];
+  int64_t strides[8], n;
+  st_standardise_ctx ctx;
+} row_run;
+
+static void standardise_some(void *ctx, int64_t begin, int64_t end) {
+  const row_run *r = ctx;
+  char *data[4];
+  for (int i = 0; i < 4; i++) data[i] = r->data[i] + begin * r->strides[4 + i];
+  r->loop(data, r->strides, r->n, end - begin, &r->ctx);
+}
+
+/* (x - mean) rstd weight + bias for all rows of n elements of x, in one
+ * pass. */
+static st_tensor *standardised_rows(st_op_scope *c, const st_tensor *x,
+                                    int64_t n, const st_tensor *const t[4]) {
+  const int64_t size = (int64_t)st__itemsize(x->dtype);
+  st_tensor *out = st__apply_with(c, ST_OP_new_empty, x,
+                                  st__of_ints(x->sizes, x->ndim));
+  if (!st__scope_ok(c)) return NULL;
+  row_run r = {
+    .data = {st__data(out), st__data(x), st__data(t[0]), st__data(t[1])},
+    .strides = {size, size, size, size, n * size, n * size, size, size},
+    .n = n, .ctx = {t[2] ? st__data(t[2]) : NULL,
+                    t[3] ? st__data(t[3]) : NULL}};
+  c->status = st__find_kernel(ST_K_standardise, x->dtype, &r.loop);
+  if (!st__scope_ok(c)) return NULL;
+  c->status = st__parallel_try(
+    0, x->numel / n, st__kernel_grain(ST_K_standardise) / n + 1,
+    standardise_some, &r);
+  return out;
+}
+
 ST_BOXED(st__box_layer_norm_forward) {
   st_tensor *input = st__next_tensor(&args), *mean, *var;
   const st_ints shape = st__next_ints(&args);
@@ -57,7 +103,13 @@ ST_BOXED(st__box_layer_norm_forward) {
   st_tensor *x = st__apply1(&c, ST_OP_contiguous, precise(&c, input));
   moments(&c, x, last_dims((int)shape.n, dims), &mean, &var);
   st_tensor *rstd = inverse_root(&c, var, eps);
-  x = affine(&c, standardised(&c, x, mean, rstd), weight, bias);
+  const st_tensor *const all[] = {mean, rstd, weight, bias};
+  bool plain = st__scope_ok(&c) && x->numel > 0 && st__is_floating(x->dtype) &&
+               is_plain(x, x->dtype);
+  for (int i = 0; i < 4; i++) plain = plain && is_plain(all[i], x->dtype);
+  x = plain ? standardised_rows(&c, x, st__product_of((int)shape.n, shape.p),
+                                all)
+            : affine(&c, standardised(&c, x, mean, rstd), weight, bias);
   st_tensor *const results[] = {dense(&c, as_dtype_of(&c, x, input)),
                                 as_dtype_of(&c, mean, input),
                                 as_dtype_of(&c, rstd, input)};
