@@ -48,7 +48,7 @@ ST_API const char *st_version(void); /* of the library */
 ST_API const char *st_isa(void);
 /* The sizes and thresholds that loops use on this machine (cache sizes, tiles,
  * elements worth a thread): the name and the value of number i, from 0; NULL
- * after the last. No result depends on them. */
+ * after the last. No result depends on them. After st_init. */
 ST_API const char *st_machine_choice(int i, int64_t *value);
 
 /* The number of threads that a large operation may use, 1 to 256. The setter

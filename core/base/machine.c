@@ -30,7 +30,8 @@ enum { L1_SIZE = -1, L1_ASSOC = -1, L2_SIZE = -1, L3_SIZE = -1 };
 void st__machine_detect(void) {
   enum { KB = 1 << 10, MB = 1 << 20 };
   const int64_t L1 = bound(known(L1_SIZE, 32 * KB), 16 * KB, 128 * KB);
-  const int64_t WAYS = bound(known(L1_ASSOC, 8), 1, 32);
+  int64_t WAYS = 1; /* a power of two divides the size into spans */
+  while (2 * WAYS <= bound(known(L1_ASSOC, 8), 1, 32)) WAYS *= 2;
   const int64_t L2 = bound(known(L2_SIZE, MB), 256 * KB, 4 * MB);
   const int64_t LAST = bound(known(L3_SIZE, 32 * MB), 4 * MB, 32 * MB);
   const int64_t CORES = known(_SC_NPROCESSORS_ONLN, 1);

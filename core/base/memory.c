@@ -50,7 +50,7 @@ enum {
   THREAD_BYTES = ST_FIXED_thread_blocks,      /* bytes in a thread's cache */
   SHARED_MIN_BLOCK = 4 << 10,  /* bytes; smaller blocks are not shared, they
                                   are not worth a lock */
-  SHARED_MIN_BYTES = ST_FIXED_shared_blocks /* of the shared cache */
+  SHARED_MIN_BYTES = ST_FIXED_shared_blocks /* the least bound, in bytes */
 };
 
 static const size_t MAX_BLOCK_BYTES = (size_t)1 << 40;

@@ -1,5 +1,6 @@
---- Vector maths of our own (core/kernel/math/functions.def): at most one unit
--- in the last place (erfc: two), and the same bits on every processor.
+--- Mathematical functions: the same bits with every instruction set. Those of
+-- core/kernel/math/functions.def err by at most one unit in the last place
+-- (erfc: two).
 -- bench/functions.c tries all floats.
 -- axes: isa
 

@@ -63,7 +63,7 @@ static inline st_far_angle st_reduce_far(double x) {
   if (is_negative) high = ~high, middle = ~middle, low = ~low;
   a.n += (uint32_t)is_negative;
   double unit = is_negative ? -0x1p-64 : 0x1p-64;
-  if (high >> 32 == 0) { /* 32 leading zeros, twice at most */
+  if (high >> 32 == 0) { /* at most 62 zeros lead: 32, then one by one */
     high = high << 32 | middle >> 32, middle = middle << 32 | low >> 32;
     low <<= 32, unit *= 0x1p-32;
   }

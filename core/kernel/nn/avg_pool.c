@@ -37,8 +37,9 @@ static inline int64_t divided(uint64_t sum, int64_t n) {
   return n == -1 ? (int64_t)(0 - sum) : (int64_t)sum / n;
 }
 
-#define BY(sum, n) ((sum) / (float)(n))
-#define BY_DOUBLE(sum, n) ((sum) / (double)(n))
+/* A sum starts with 0: it is never -0. */
+#define BY(sum, n) (((sum) + 0) / (float)(n))
+#define BY_DOUBLE(sum, n) (((sum) + 0) / (double)(n))
 
 #define T float
 #define A float

@@ -101,8 +101,12 @@ static void F(search_row)(A *best, I *elem, const st_tile *t, int64_t o,
     best[i] = NEUTRAL;
     elem[i] = (I)(first_column(p, o + i) - st__pool_first(p, 2, o + i));
   }
+  int64_t left = ST_PERIOD;
   for (int64_t i = 0; i < t->rows[0]; i++) {
     for (int64_t j = 0; j < t->rows[1]; j++) {
+      left -= (p->kernel[2] + 1) * n;
+      if (left < 0 && st__stops()) return;
+      if (left < 0) left = ST_PERIOD;
       const int64_t down = i * p->dilation[0] * p->in[1] + j * p->dilation[1];
       row.image = t->image + i * t->step[0] + j * t->step[1];
       F(fill_row)(x, &row, first, last);

@@ -16,8 +16,7 @@ typedef struct bytes16 { uint64_t half[2]; } bytes16;
   static void copy_##s(char *to, int64_t to_step, const char *from,         \
                        int64_t step, int64_t n) {                           \
     for (int64_t i = 0; i < n; i++) {                                       \
-      *(T *)(void *)(to + i * to_step) = *(const T *)(const void *)(        \
-        from + i * step); } }
+      memcpy(to + i * to_step, from + i * step, sizeof(T)); } }
 
 COPY(1, uint8_t)
 COPY(2, uint16_t)
@@ -34,7 +33,7 @@ static void copy_columns(const st_pad_loops *p, char *to, const char *from,
     memcpy(to, from, (size_t)(n * size));
     return;
   }
-  switch (p->channels > 0 ? size : 0) {
+  switch (size) {
     case 1: copy_1(to, to_step, from, step, n); break;
     case 2: copy_2(to, to_step, from, step, n); break;
     case 4: copy_4(to, to_step, from, step, n); break;
@@ -47,12 +46,11 @@ static void copy_columns(const st_pad_loops *p, char *to, const char *from,
   }
 }
 
-/* The columns [i, end) of a border. Those of a reflection run backwards; other
- * borders are copied one by one. */
+/* The columns [i, end) of a border, one by one. */
 static void copy_border(const st_pad_loops *p, char *to, const char *from,
                         int64_t i, int64_t end) {
   const int64_t to_step = p->st[0][4], step = p->st[1][4];
-  for (; i < end; i++) {
+  for (; i < end && !st__stops_at(i); i++) {
     const char *x = from + st__pad_source(p, 2, i) * step;
     char *y = to + i * to_step;
     switch (p->itemsize) {

@@ -85,10 +85,14 @@ static inline void F(flush)(F(batch) *b) {
 
 /* Reduces the rows of the windows of one row, from p on, to b->to. */
 static inline void F(columns)(F(batch) *b, const st_tile *t, const char *p) {
+  int64_t left = ST_PERIOD;
   b->fresh = true;
   b->n = 0;
   for (int64_t i = 0; i < t->rows[0]; i++) {
     for (int64_t j = 0; j < t->rows[1]; j++) {
+      left -= b->count + 1;
+      if (left < 0 && st__stops()) return;
+      if (left < 0) left = ST_PERIOD;
       if (b->n == 4) F(flush)(b);
       b->p[b->n++] = p + i * t->step[0] + j * t->step[1];
     }
@@ -205,8 +209,8 @@ static A F(long_window)(const st_tile *t, int64_t first, int64_t d,
   return F(join_lanes)(lane);
 }
 
-/* The windows [o, o + n) of a row. direct: a row of the image that holds all of
- * their columns, or NULL. */
+/* The windows [o, o + n) of a row, read from the image itself if it holds all
+ * of their columns. */
 static void F(row_of_windows)(A *to, const st_tile *t, int64_t o, int64_t n) {
   const st_pool_loops *p = t->p;
   const int64_t first = st__pool_first(p, 2, o);
@@ -257,9 +261,10 @@ static void F(channels)(A *restrict to, const st_tile *t, int64_t o,
   if (lanes > 1) {
     for (int64_t i = 0; i < lanes * n; i++) lane[i] = NEUTRAL;
   }
-  for (int64_t k = 0; k < columns; k++) {
+  const int64_t begin = first < 0 ? (-first + d - 1) / d : 0;
+  for (int64_t k = begin; k < columns && !st__stops_at(k); k++) {
     const int64_t at = first + k * d;
-    if (at < 0 || at >= p->in[2]) continue;
+    if (at >= p->in[2]) break;
     F(batch) b = {.to = lanes == 1 && fresh ? to : x, .step = sizeof(T),
                   .count = n};
     F(columns)(&b, t, t->image + at * step);

@@ -401,13 +401,14 @@ LINES(pair64, uint64_t)
 /* -- The table ------------------------------------------------------------ */
 
 /* The lines to sort together, of those left; 0: the next one is sorted alone.
- * A network for few lines pays if they are very short, or for the few least.
- * Integers often are in a small range, which radix sort takes advantage of. */
-static int64_t lines_together(int64_t n, int64_t left, bool exact,
+ * For fewer than four lines a network pays only if they are very short, or if
+ * only a few elements are wanted. Integers of more than `exact` elements often
+ * are in a small range, which radix sort takes advantage of. */
+static int64_t lines_together(int64_t n, int64_t left, int64_t exact,
                               const st_sort *o) {
   const int64_t few = o->median || o->mode ? n : o->first + o->k;
   const int64_t lanes = st__sort_lanes(n, left);
-  if (n > ST_SHORT_LINE || (exact && n > RANK_pair64 && few > 4)) return 0;
+  if (n > ST_SHORT_LINE || (n > exact && few > 4)) return 0;
   if (left < 4 && 16 * left < n && few > 4) return 0;
   return left < lanes ? left : lanes;
 }
@@ -421,7 +422,7 @@ static int64_t lines_together(int64_t n, int64_t left, bool exact,
         data[0] ? data[0] + j * s[3] : NULL,                                \
         data[1] ? data[1] + j * s[4] : NULL,                                \
         data[2] + j * s[5], {s[0], s[1], s[2]}, n0, sizeof(T)};             \
-      n = lines_together(n0, n1 - j, !has_nan, o);                          \
+      n = lines_together(n0, n1 - j, has_nan ? n0 : RANK_##P, o);           \
       group g = {w, {s[3], s[4], s[5]}, n, st__sort_lanes(n0, n1 - j),      \
                  (uint64_t *)o->scratch, NULL, 0, 0, 0};                    \
       if (n) group_##P(&g, keys, has_nan, o);                               \

@@ -46,7 +46,8 @@ st_status st__index_operands_along(const st_tensor *self, int dim,
 st_status st__index_operands_slices(const st_tensor *self, int dim,
                                     const st_tensor *index, int64_t base,
                                     st_index_operands *out);
-/* Indices into the flattened tensor (take); self is contiguous. */
+/* Indices into the flattened tensor (take). self is contiguous, or the indices
+ * are offsets in its storage that have been checked. */
 st_status st__index_operands_flat(const st_tensor *self, const st_tensor *index,
                                   int64_t base, st_index_operands *out);
 /* A list of index tensors and masks (index.Tensor). */

@@ -188,6 +188,11 @@ st_tensor *st__pool_result(st_op_scope *c, const st_tensor *t,
   return st__apply_reshape(c, t, p->self->ndim, sizes);
 }
 
+st_format st__pool_format(const st_pool *p, bool is_mean) {
+  const bool is_plain = p->w.n == 3 && (is_mean || p->adaptive);
+  return is_plain ? ST_FORMAT_CONTIGUOUS : st__suggest_format(p->self, false);
+}
+
 /* -- Indices -------------------------------------------------------------- */
 
 void st__unravel_index(int64_t i, int n, const int64_t *sizes, int64_t *at) {
@@ -351,8 +356,11 @@ static st_status run_mean(st_op_scope *c, const mean *m, st_value *rets) {
   const st_tensor *self = m->is_plain
                         ? p->self : st__apply_attached(c, p->self, p->self);
   const st_tensor *sum = divided(c, window_sums(c, wide(c, self), p), m);
-  return st__scope_return(
-    c, st__pool_result(c, st__apply_to(c, sum, dtype), p), rets);
+  st_tensor *out = st__pool_result(c, st__apply_to(c, sum, dtype), p);
+  if (st__pool_format(p, true) != ST_FORMAT_CONTIGUOUS) {
+    out = st__apply_format(c, out, p->self);
+  }
+  return st__scope_return(c, out, rets);
 }
 
 static st_status avg_pool(const st_value *args, int n, st_value *rets) {

@@ -257,7 +257,7 @@ static st_tensor *with_borders(st_op_scope *c, st_tensor *image,
                         st__of_ints(pad, 2 * v->w.n));
 }
 
-static st_tensor *convolve_transposed(st_op_scope *c, const st_conv *v) {
+st_tensor *st__convolve_transposed(st_op_scope *c, const st_conv *v) {
   const st_window *w = &v->w;
   const int64_t nwindows = st__product_of(w->n, w->out);
   const int64_t depth = v->in / v->groups;
@@ -316,10 +316,14 @@ ST_BOXED(st__box_convolution) {
   if (!st__scope_ok(&c)) return c.status;
   const int64_t each = images_per_product(&v);
   st_tensor *out = is_direct(&v) ? convolve_directly(&c, &v, args)
-                 : v.transposed ? convolve_transposed(&c, &v)
+                 : v.transposed ? st__convolve_transposed(&c, &v)
                  : each < v.batch ? convolve_parts(&c, &v, each)
                  : convolve(&c, &v);
-  return st__scope_return(&c, st__apply_format(&c, out, v.input), rets);
+  const st_format format = st__conv_format(&v);
+  if (format != ST_FORMAT_CONTIGUOUS && !is_direct(&v)) {
+    out = st__apply_with(&c, ST_OP_clone, out, st__of_int(format));
+  }
+  return st__scope_return(&c, out, rets);
 }
 
 /* -- conv1d to conv_transpose3d ------------------------------------------- */

@@ -4,6 +4,7 @@
 #define ST_OP_NN_CONV_H
 
 #include "op/nn/spatial.h"
+#include "tensor/memory_format.h"
 
 typedef struct st_conv {
   const st_tensor *input, *weight, *bias;
@@ -19,6 +20,17 @@ typedef struct st_conv {
 
 /* Reads and checks the arguments of convolution (conv.c). */
 st_status st__read_conv(const st_value *args, st_conv *v);
+
+/* A transposed convolution by col2im (conv.c). */
+st_tensor *st__convolve_transposed(st_op_scope *c, const st_conv *v);
+
+/* The format of the result: channels_last if the input or the weight is, as in
+ * ATen. */
+static inline st_format st__conv_format(const st_conv *v) {
+  const st_format format = st__suggest_format(v->input, false);
+  return format != ST_FORMAT_CONTIGUOUS ? format
+                                        : st__suggest_format(v->weight, false);
+}
 
 /* The size of the result in spatial dimension d. */
 static inline int64_t st__conv_size(const st_conv *v, int d) {

@@ -11,9 +11,16 @@
 
 #include "op/nn/conv.h"
 
-/* BAD_SHAPE unless all have n + 2 dimensions, n from 1 to 3. */
+/* BAD_SHAPE unless all have n + 2 dimensions, n from 1 to 3, and sizes of 0 to
+ * INT32_MAX. */
 static st_status check_ranks(int n, const st_tensor *a, const st_tensor *b,
                              st_ints sizes) {
+  for (uint32_t d = 0; d < sizes.n; d++) {
+    if (sizes.p[d] < 0 || sizes.p[d] > INT32_MAX) {
+      return st__fail(ST_BAD_SHAPE, "no dimension has size %" PRId64,
+                      sizes.p[d]);
+    }
+  }
   if (n >= 1 && n <= ST_SPATIAL_MAX && a->ndim == n + 2 && b->ndim == n + 2 &&
       (int64_t)sizes.n == n + 2) {
     return ST_OK;
@@ -142,14 +149,20 @@ ST_BOXED(st__box_convolution_weight_backward) {
                 .groups = st__next_int(&args)};
   const int n = (int)sizes.n - 2;
   ST_TRY(check_ranks(n, grad, input, sizes));
-  if (p.groups < 1) {
-    return st__fail(ST_BAD_VALUE, "groups must be positive, not %" PRId64,
-                    p.groups);
+  if (p.groups < 1 || grad->sizes[1] % p.groups != 0 ||
+      input->sizes[1] % p.groups != 0) {
+    return st__fail(ST_BAD_VALUE, "groups, %" PRId64 ", must be positive and "
+                    "divide the channels of %s and %s", p.groups,
+                    ST_SHAPE_TEXT(grad), ST_SHAPE_TEXT(input));
+  }
+  if (grad->sizes[0] != input->sizes[0]) {
+    return st__fail(ST_BAD_SHAPE, "grad_output of shape %s and input of shape "
+                    "%s have different numbers of images", ST_SHAPE_TEXT(grad),
+                    ST_SHAPE_TEXT(input));
   }
   for (int d = 0; d < n; d++) {
-    if (sizes.p[2 + d] < 1 || sizes.p[2 + d] > INT32_MAX) {
-      return st__fail(ST_BAD_SHAPE, "a weight has no size %" PRId64,
-                      sizes.p[2 + d]);
+    if (sizes.p[2 + d] < 1) {
+      return st__fail(ST_BAD_SHAPE, "a weight has no size 0");
     }
   }
   p.w.n = n;
@@ -162,7 +175,12 @@ ST_BOXED(st__box_convolution_weight_backward) {
   p.batch = grad->sizes[0];
   p.windows = st__product_of(n, p.w.out);
   p.m = p.rows->sizes[1] / p.groups;
-  p.k = p.image->sizes[1] / p.groups * st__product_of(n, p.w.kernel);
+  p.k = p.image->sizes[1] / p.groups;
+  for (int d = 0; d < n; d++) {
+    if (!st__mul_sizes(p.k, p.w.kernel[d], &p.k)) {
+      return st__fail(ST_BAD_SHAPE, "a weight of that size is too large");
+    }
+  }
   st_op_scope c = {.n = 0};
   p.rows = padded_rows(&c, &p);
   const bool whole = p.batch < 2 || st__is_meta(grad) ||

@@ -1,9 +1,9 @@
 /* Convolutions of floats without a matrix of columns.
  *
  * Note [Direct convolution]
- * A band of the image, some rows of all channels, is copied to a buffer with
- * its padding as zeros. In the buffer each element of a window is at a constant
- * distance from the first, for all windows. The kernel
+ * A band of the image, some rows and columns of the channels of a group, is
+ * copied to a buffer with its padding as zeros. In the buffer each element of a
+ * window is at a constant distance from the first, for all windows. The kernel
  * (kernel/nn/convolution.h) adds up as many shifted copies of the band as a
  * window has elements; it never sees padding, strides or layouts. Rows follow
  * each other without a gap, so that a vector of pixels may reach over the end
@@ -21,7 +21,7 @@
 #include "iter/strided_copy.h"
 #include "kernel/kernel.h"
 #include "kernel/nn/convolution.h"
-#include "op/nn/conv.h"
+#include "op/nn/conv_axis.h"
 #include "tensor/memory_format.h"
 
 /* In elements: of a band's buffer and of the sums of a tile of rows, which
@@ -29,94 +29,6 @@
 enum { BAND = 1 << 16, TILE = 1 << 15, COLUMNS = 512, SLACK = 64 };
 /* Multiplications worth a thread, and a band. */
 enum { GRAIN = 1 << 17 };
-
-/* -- Dimensions ----------------------------------------------------------- */
-
-/* A spatial dimension. Result i of `count` is at start + i * step of the
- * output. Tap t, element first + t * by of the window, reads the input at (i +
- * shift) * stride + rest, where shift and rest belong to the tap. Taps whose
- * numbers differ by `planes` have the same rest. */
-typedef struct axis {
-  int64_t in, count, start, step;
-  int64_t taps, first, by;
-  int64_t stride, planes;
-  int64_t origin, dilation; /* tap t: origin + t * dilation = shift, rest */
-  int64_t low, high;        /* of the shifts */
-} axis;
-
-static int64_t floor_div(int64_t a, int64_t b) {
-  return a / b - (a % b < 0);
-}
-
-static int64_t gcd(int64_t a, int64_t b) {
-  while (b) {
-    const int64_t r = a % b;
-    a = b;
-    b = r;
-  }
-  return a;
-}
-
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-static int64_t shift_of(const axis *x, int64_t tap) {
-  return floor_div(x->origin + tap * x->dilation, x->stride);
-}
-
-static int64_t rest_of(const axis *x, int64_t tap) {
-  return x->origin + tap * x->dilation - shift_of(x, tap) * x->stride;
-}
-
-/* The number of convolutions along d that a transposed one consists of. */
-static int64_t num_phases(const st_conv *v, int d) {
-  return v->transposed ? least(v->w.stride[d], st__conv_size(v, d)) : 1;
-}
-
-static void find_reach(axis *x) {
-  const int64_t last = x->taps > 0 ? x->taps - 1 : 0;
-  const int64_t a = shift_of(x, 0), b = shift_of(x, last);
-  x->low = least(a, b);
-  x->high = a + b - x->low;
-}
-
-/* Results phase, phase + s, ... of a transposed convolution of stride s: result
- * o sums input i times tap k where o + padding = i s + k dilation. */
-static void set_transposed(const st_conv *v, int d, int64_t phase, axis *x) {
-  const int64_t s = v->w.stride[d], dilation = v->w.dilation[d];
-  const int64_t by = s / gcd(s, dilation), at = phase - v->before[d];
-  x->start = phase;
-  x->step = s;
-  x->count = ceil_div(st__conv_size(v, d) - phase, s);
-  x->by = by;
-  for (x->first = 0; x->first < by; x->first++) {
-    if ((at - x->first * dilation) % s == 0) break;
-  }
-  x->taps = x->first < least(by, v->w.kernel[d])
-    ? ceil_div(v->w.kernel[d] - x->first, by) : 0;
-  x->stride = x->planes = 1;
-  x->origin = x->taps > 0 ? (at - x->first * dilation) / s : 0;
-  x->dilation = -(by * dilation / s);
-}
-
-static void set_axis(const st_conv *v, int d, int64_t phase, axis *x) {
-  const st_window *w = &v->w;
-  if (v->transposed) {
-    set_transposed(v, d, phase, x);
-  } else {
-    x->count = w->out[d];
-    x->step = 1;
-    x->taps = w->kernel[d];
-    x->by = 1;
-    x->stride = w->stride[d];
-    x->planes = least(x->taps, x->stride / gcd(x->stride, w->dilation[d]));
-    x->origin = -w->padding[d];
-    x->dilation = w->dilation[d];
-  }
-  x->in = v->input->sizes[2 + d];
-  find_reach(x);
-}
 
 /* -- A convolution -------------------------------------------------------- */
 
@@ -127,7 +39,7 @@ typedef struct direct {
   st_tensor *out;
   st_loop loop;
   st_conv_ctx ctx;
-  axis x[NAXES];
+  st_conv_axis x[NAXES];
   int64_t in_stride[NAXES], out_stride[NAXES]; /* in bytes */
   int64_t in_channel, out_channel, in_image, out_image;
   int64_t size;               /* of an element */
@@ -147,6 +59,7 @@ typedef struct direct {
   int64_t image, sums;        /* bytes of the buffers of a share */
   int64_t units;
   int shares;
+  bool has_infinite;          /* transposed: a weight is infinite or NaN */
 } direct;
 
 /* The output channels of a group up to the end of the last panel. */
@@ -166,24 +79,23 @@ static void set_strides(const st_tensor *t, int64_t size, int64_t *out) {
 }
 
 static void set_axes(direct *c, const int64_t *phase) {
-  static const axis none = {.in = 1, .count = 1, .step = 1, .taps = 1, .by = 1,
-                            .stride = 1, .planes = 1, .dilation = 1};
+  static const st_conv_axis none = {
+    .in = 1, .count = 1, .step = 1, .taps = 1, .by = 1, .stride = 1,
+    .planes = 1, .dilation = 1};
   for (int k = 0; k < NAXES; k++) {
     const int d = k - (NAXES - c->v->w.n);
     c->x[k] = none;
-    if (d >= 0) set_axis(c->v, d, phase[d], &c->x[k]);
+    if (d >= 0) st__conv_axis_set(c->v, d, phase[d], &c->x[k]);
   }
 }
-
-static int64_t reach(const axis *x) { return x->high - x->low; }
 
 static int64_t planes_of(const direct *c) {
   return c->x[DEPTH].taps * c->x[ROW].planes * c->x[COL].planes;
 }
 
 static int64_t buffer_of(const direct *c, int64_t rows, int64_t cols) {
-  return c->lanes * planes_of(c) * (rows + reach(&c->x[ROW])) *
-         (cols + reach(&c->x[COL]));
+  return c->lanes * planes_of(c) * (rows + st__conv_reach(&c->x[ROW])) *
+         (cols + st__conv_reach(&c->x[COL]));
 }
 
 /* Multiplications per pixel of the result. */
@@ -194,7 +106,7 @@ static int64_t products_of(const direct *c) {
 /* Cuts the results into bands whose buffers fit the cache, and that are enough
  * for all threads. */
 static void set_bands(direct *c) {
-  const axis *row = &c->x[ROW], *col = &c->x[COL];
+  const st_conv_axis *row = &c->x[ROW], *col = &c->x[COL];
   const int64_t wide = c->sum_lanes;
   int64_t cols = col->count;
   if (cols > COLUMNS) cols = ceil_div(cols, ceil_div(cols, COLUMNS));
@@ -202,8 +114,8 @@ static void set_bands(direct *c) {
          (buffer_of(c, 1, cols) > BAND || wide * cols > TILE)) {
     cols = ceil_div(cols, 2);
   }
-  const int64_t one = buffer_of(c, 1 - reach(row), cols);
-  int64_t rows = one > 0 ? BAND / one - reach(row) : row->count;
+  const int64_t one = buffer_of(c, 1 - st__conv_reach(row), cols);
+  int64_t rows = one > 0 ? BAND / one - st__conv_reach(row) : row->count;
   rows = least(rows < 4 ? 4 : rows, row->count);
   c->col_bands = ceil_div(col->count, cols);
   const int64_t others = c->v->batch * c->groups * c->x[DEPTH].count *
@@ -216,8 +128,8 @@ static void set_bands(direct *c) {
   c->row_bands = ceil_div(row->count, rows);
   c->rows = ceil_div(row->count, c->row_bands);
   c->cols = cols;
-  c->high = c->rows + reach(row);
-  c->pitch = cols + reach(col);
+  c->high = c->rows + st__conv_reach(row);
+  c->pitch = cols + st__conv_reach(col);
   const int64_t at_once = TILE / (wide * c->pitch);
   c->tile_rows = least(at_once < 1 ? 1 : at_once, c->rows);
   c->next = ceil_div((c->tile_rows - 1) * c->pitch + cols, ST_CONV_PIXELS) *
@@ -226,7 +138,7 @@ static void set_bands(direct *c) {
 }
 
 static void set_offsets(direct *c) {
-  const axis *x = c->x;
+  const st_conv_axis *x = c->x;
   int64_t *to = c->offsets;
   for (int64_t d = 0; d < x[DEPTH].taps; d++) {
     for (int64_t r = 0; r < x[ROW].taps; r++) {
@@ -234,8 +146,8 @@ static void set_offsets(direct *c) {
         const int64_t plane =
           (d * x[ROW].planes + r % x[ROW].planes) * x[COL].planes +
           k % x[COL].planes;
-        const int64_t row = shift_of(&x[ROW], r) - x[ROW].low;
-        const int64_t col = shift_of(&x[COL], k) - x[COL].low;
+        const int64_t row = st__conv_shift(&x[ROW], r) - x[ROW].low;
+        const int64_t col = st__conv_shift(&x[COL], k) - x[COL].low;
         *to++ = ((plane * c->high + row) * c->pitch + col) * c->pixel;
       }
     }
@@ -314,6 +226,22 @@ static st_status pack_weights(const direct *c) {
   return ST_OK;
 }
 
+/* True if one of n bytes of weights is infinite or NaN. In a transposed
+ * convolution such weights must not multiply the zeros around the input. */
+static bool has_infinite(const char *weights, int64_t n, st_dtype dtype) {
+  const uint64_t all = UINT64_C(0x7ff) << 52;
+  const uint32_t all32 = UINT32_C(0xff) << 23;
+  bool found = false;
+  if (dtype == ST_FLOAT64) {
+    const uint64_t *w = (const uint64_t *)(const void *)weights;
+    for (int64_t i = 0; i < n / 8; i++) found |= (w[i] & all) == all;
+  } else {
+    const uint32_t *w = (const uint32_t *)(const void *)weights;
+    for (int64_t i = 0; i < n / 4; i++) found |= (w[i] & all32) == all32;
+  }
+  return found;
+}
+
 static st_status pack_bias(const direct *c) {
   const st_tensor *t = c->v->bias;
   st_move m;
@@ -333,8 +261,8 @@ typedef struct band {
 
 /* The results 0 .. count of an axis that a plane has pixels for: *from to *to,
  * if the first of them is number `at` of the plane. */
-static void valid_range(const axis *x, int64_t at, int64_t rest, int64_t count,
-                        int64_t *from, int64_t *to) {
+static void valid_range(const st_conv_axis *x, int64_t at, int64_t rest,
+                        int64_t count, int64_t *from, int64_t *to) {
   const int64_t pixels = ceil_div(x->in - rest, x->stride);
   *from = at < 0 ? least(-at, count) : 0;
   *to = pixels - at < 0 ? 0 : least(pixels - at, count);
@@ -344,18 +272,19 @@ static void valid_range(const axis *x, int64_t at, int64_t rest, int64_t count,
 /* Copies one plane of all channels. */
 static st_status pack_plane(const direct *c, const band *b, const int64_t *tap,
                             char *to) {
-  const axis *x = c->x;
-  const int64_t begin[NAXES] = {b->depth + shift_of(&x[DEPTH], tap[DEPTH]),
+  const st_conv_axis *x = c->x;
+  const int64_t deep = st__conv_shift(&x[DEPTH], tap[DEPTH]);
+  const int64_t begin[NAXES] = {b->depth + deep,
                                 b->row + x[ROW].low, b->col + x[COL].low};
-  const int64_t count[NAXES] = {1, b->rows + reach(&x[ROW]),
-                                b->cols + reach(&x[COL])};
+  const int64_t count[NAXES] = {1, b->rows + st__conv_reach(&x[ROW]),
+                                b->cols + st__conv_reach(&x[COL])};
   const int64_t next[NAXES] = {0, c->pitch * c->pixel, c->pixel};
   const char *from = st__data(c->v->input);
   int64_t sizes[NAXES];
   st_move m;
   from += b->image * c->in_image + b->group * c->channels * c->in_channel;
   for (int k = 0; k < NAXES; k++) {
-    const int64_t rest = rest_of(&x[k], tap[k]);
+    const int64_t rest = st__conv_rest(&x[k], tap[k]);
     int64_t first, end;
     valid_range(&x[k], begin[k], rest, count[k], &first, &end);
     sizes[k] = end - first;
@@ -375,7 +304,7 @@ static bool is_padded(const direct *c, const band *b) {
   const int64_t first[NAXES] = {b->depth, b->row, b->col};
   const int64_t count[NAXES] = {1, b->rows, b->cols};
   for (int k = 0; k < NAXES; k++) {
-    const axis *x = &c->x[k];
+    const st_conv_axis *x = &c->x[k];
     const int64_t end = first[k] + count[k] - 1 + x->high;
     if (first[k] + x->low < 0 || (end + 1) * x->stride > x->in) return true;
   }
@@ -383,7 +312,7 @@ static bool is_padded(const direct *c, const band *b) {
 }
 
 static st_status pack_band(const direct *c, const band *b) {
-  const axis *x = c->x;
+  const st_conv_axis *x = c->x;
   const int64_t plane = c->high * c->pitch * c->pixel;
   char *to = b->buffer;
   if (is_padded(c, b) || c->channels < c->lanes) {
@@ -454,7 +383,8 @@ static void run_units(const direct *c, int share, int64_t begin, int64_t end) {
     b.image = unit;
     b.rows = least(c->rows, c->x[ROW].count - b.row);
     b.cols = least(c->cols, c->x[COL].count - b.col);
-    if (run_band(c, &b) != ST_OK) return; /* the loop around it stops */
+    /* only an interrupt fails: the loop around it stops, too */
+    if (run_band(c, &b) != ST_OK) return;
   }
 }
 
@@ -472,11 +402,11 @@ static int64_t line_end(int64_t bytes) {
   return ceil_div(bytes, 64) * 64;
 }
 
-/* False if a buffer's size would overflow. */
+/* False if a buffer's size would overflow: more than any machine has. */
 static bool fits_memory(const direct *c) {
   return (double)c->lanes * (double)planes_of(c) *
-         (double)(c->x[ROW].count + reach(&c->x[ROW])) *
-         (double)(c->x[COL].count + reach(&c->x[COL])) < 0x1p48;
+         (double)(c->x[ROW].count + st__conv_reach(&c->x[ROW])) *
+         (double)(c->x[COL].count + st__conv_reach(&c->x[COL])) < 0x1p48;
 }
 
 /* Runs one phase: a convolution of all of the input. */
@@ -505,7 +435,11 @@ static st_status run_phase(direct *c) {
   set_offsets(c);
   st_status status = pack_bias(c);
   if (status == ST_OK) status = pack_weights(c);
-  if (status == ST_OK) {
+  for (int64_t g = 0; g < c->groups && c->v->transposed; g++) {
+    c->has_infinite |= has_infinite(c->weights + g * c->panels,
+                                    products_of(c) * c->size, c->out->dtype);
+  }
+  if (status == ST_OK && !c->has_infinite) {
     status = st__parallel_try(0, c->shares, 1, run_shares, c);
   }
   st__free(ST_MEM_SCRATCH, at, (size_t)bytes);
@@ -536,7 +470,8 @@ static st_status set_lanes(direct *c) {
                          c->out->dtype, &c->loop);
 }
 
-static st_status run(const st_conv *v, st_tensor *out) {
+/* *done is false if the convolution must be computed in another way. */
+static st_status run(const st_conv *v, st_tensor *out, bool *done) {
   const int64_t size = (int64_t)st__itemsize(out->dtype);
   direct c = {.v = v, .out = out, .size = size};
   ST_TRY(set_lanes(&c));
@@ -547,23 +482,37 @@ static st_status run(const st_conv *v, st_tensor *out) {
   set_strides(v->input, size, c.in_stride);
   set_strides(out, size, c.out_stride);
   int64_t phases = 1;
-  for (int d = 0; d < v->w.n; d++) phases *= num_phases(v, d);
+  for (int d = 0; d < v->w.n; d++) phases *= st__conv_phases(v, d);
   for (int64_t i = 0; i < phases; i++) {
     int64_t phase[NAXES] = {0}, rest = i;
-    for (int d = 0; d < v->w.n; d++) phase[d] = take(&rest, num_phases(v, d));
+    for (int d = 0; d < v->w.n; d++) {
+      phase[d] = take(&rest, st__conv_phases(v, d));
+    }
     set_axes(&c, phase);
     if (c.x[DEPTH].count > 0 && c.x[ROW].count > 0 && c.x[COL].count > 0) {
       ST_TRY(run_phase(&c));
     }
+    *done = !c.has_infinite;
+    if (!*done) break;
   }
   return ST_OK;
 }
 
-/* channels_last if the input or the weight is, as in ATen. */
-static st_format format_of(const st_conv *v) {
-  const st_format format = st__suggest_format(v->input, false);
-  return format != ST_FORMAT_CONTIGUOUS ? format
-                                        : st__suggest_format(v->weight, false);
+/* True if a transposed convolution consists of many more convolutions than its
+ * window has elements: most of its results are the bias. */
+static bool is_sparse(const st_conv *v) {
+  double phases = 1;
+  for (int d = 0; d < v->w.n; d++) phases *= (double)st__conv_phases(v, d);
+  return phases > 4 * (double)v->taps;
+}
+
+/* A transposed convolution that the kernel does not suit. */
+static st_status by_columns(const st_conv *v, st_value *rets) {
+  st_op_scope c = {.n = 0};
+  const st_tensor *out = st__convolve_transposed(&c, v);
+  return st__scope_return(
+    &c, st__apply_with(&c, ST_OP_clone, out, st__of_int(st__conv_format(v))),
+    rets);
 }
 
 /* Meta if any of the tensors is there: the CPU's tensors are then read for
@@ -577,17 +526,22 @@ static st_device device_of(const st_conv *v) {
 ST_BOXED(st__box_direct_convolution) {
   st_conv v = {.batch = 0};
   st_tensor *out = NULL;
+  bool done = true;
   ST_TRY(st__read_conv(args, &v));
+  if (v.input->dtype != ST_FLOAT32 && v.input->dtype != ST_FLOAT64) {
+    return st__no_kernel_for(v.input->dtype);
+  }
+  if (is_sparse(&v)) return by_columns(&v, rets);
   int64_t sizes[2 + ST_SPATIAL_MAX] = {v.batch, v.out};
   for (int d = 0; d < v.w.n; d++) sizes[2 + d] = st__conv_size(&v, d);
   ST_TRY(st__tensor_empty(device_of(&v), v.input->dtype, 2 + v.w.n, sizes,
-                          format_of(&v), &out));
+                          st__conv_format(&v), &out));
   st_status status = ST_OK;
-  if (!st__is_meta(out) && out->numel > 0) status = run(&v, out);
-  if (status != ST_OK) {
-    st__tensor_release(&out);
-    return status;
+  if (!st__is_meta(out) && out->numel > 0) status = run(&v, out, &done);
+  if (status == ST_OK && done) {
+    rets[0] = st__of_tensor(out);
+    return ST_OK;
   }
-  rets[0] = st__of_tensor(out);
-  return ST_OK;
+  st__tensor_release(&out);
+  return status == ST_OK ? by_columns(&v, rets) : status;
 }

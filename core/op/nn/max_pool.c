@@ -59,7 +59,9 @@ static st_status run_max(st_op_scope *c, const st_pool *p, int64_t base,
     const int64_t sizes[] = {st__pool_images(p), p->nwindows};
     const st_tensor *at = st__apply_reshape(c, found.index, 2, sizes);
     results[0] = st__pool_result(c, gather_max(c, p, at), p);
-    results[0] = st__apply_format(c, results[0], p->self);
+    if (st__pool_format(p, false) != ST_FORMAT_CONTIGUOUS) {
+      results[0] = st__apply_format(c, results[0], p->self);
+    }
     if (base && nrets == 2) {
       results[1] = st__apply_with(c, ST_OP_add_Scalar, found.index,
                                   st__of_int(base));

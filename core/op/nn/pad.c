@@ -289,8 +289,11 @@ ST_BOXED(st__box_pad_borders) {
   }
   ST_TRY(read_pad(self, pad, mode, &b));
   ST_TRY(st__check_cpu_or_meta(self));
+  const st_format format = mode == &modes[CIRCULAR]
+                         ? ST_FORMAT_CONTIGUOUS
+                         : st__suggest_format(self, false);
   ST_TRY(st__new_empty((st_options){self->dtype, self->device}, b.ndim, b.size,
-                       st__suggest_format(self, false), &out));
+                       format, &out));
   const st_status status = run_pad(self, &b, mode, out);
   if (status == ST_OK) rets[0] = st__of_tensor(out);
   else st__tensor_release(&out);
@@ -299,7 +302,7 @@ ST_BOXED(st__box_pad_borders) {
 
 static st_status pad_by_mode(st_tensor *t, st_ints pad, const pad_mode *mode,
                              st_value *rets) {
-  const st_tensor *first;
+  const st_tensor *const self = t, *first;
   borders b;
   st_op_scope c = {.status = read_pad(t, pad, mode, &b)};
   if (st__scope_ok(&c) && !st__is_recorded(t->keys) &&
@@ -320,6 +323,7 @@ static st_status pad_by_mode(st_tensor *t, st_ints pad, const pad_mode *mode,
     st__scope_replace(&c, &round, &t);
   }
   if (t == first) t = st__apply1(&c, ST_OP_clone, t);
+  if (mode != &modes[CIRCULAR]) t = st__apply_format(&c, t, self);
   return st__scope_return(&c, t, rets);
 }
 

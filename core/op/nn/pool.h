@@ -5,6 +5,7 @@
 #define ST_OP_NN_POOL_H
 
 #include "op/nn/spatial.h"
+#include "tensor/memory_format.h"
 
 /* Windows of at most this many elements are reduced element by element; larger
  * ones become columns. */
@@ -55,5 +56,9 @@ st_tensor *st__pool_bin_columns(st_op_scope *c, const st_tensor *self,
 /* t (images, windows) in the shape of the result. */
 st_tensor *st__pool_result(st_op_scope *c, const st_tensor *t,
                            const st_pool *p);
+
+/* The format of a result: that of the image, but contiguous for means and bins
+ * over three dimensions, as in ATen (avg_pool.c). */
+st_format st__pool_format(const st_pool *p, bool is_mean);
 
 #endif

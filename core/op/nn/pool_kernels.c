@@ -2,6 +2,8 @@
  * scripts may call these operators, too.
  */
 
+#include <inttypes.h>
+
 #include "base/threads.h"
 #include "kernel/kernel.h"
 #include "kernel/nn/pool.h"
@@ -116,14 +118,14 @@ static st_status read_windows(const st_value **args, st_pool *p) {
 }
 
 static st_status new_result(const st_pool *p, st_dtype dtype,
-                            st_tensor **out) {
+                            st_format format, st_tensor **out) {
   const st_tensor *self = p->self;
   const int lead = self->ndim - p->w.n;
   int64_t sizes[2 + ST_SPATIAL_MAX];
   for (int d = 0; d < lead; d++) sizes[d] = self->sizes[d];
   for (int d = 0; d < p->w.n; d++) sizes[lead + d] = p->w.out[d];
   return st__new_empty((st_options){dtype, self->device}, self->ndim, sizes,
-                       st__suggest_format(self, false), out);
+                       format, out);
 }
 
 static st_status find_loop(const st_tensor *self, st_kernel_id id,
@@ -141,7 +143,7 @@ ST_BOXED(st__box_max_pool_values) {
   st_tensor *out = NULL;
   ST_TRY(read_windows(&args, &p));
   ST_TRY(find_loop(p.self, ST_K_max_pool, &r));
-  ST_TRY(new_result(&p, p.self->dtype, &out));
+  ST_TRY(new_result(&p, p.self->dtype, st__pool_format(&p, false), &out));
   const st_status status = run_pool(&r, &p, ST_K_max_pool, out, NULL);
   if (status == ST_OK) rets[0] = st__of_tensor(out);
   else st__tensor_release(&out);
@@ -156,8 +158,9 @@ ST_BOXED(st__box_max_pool_indices) {
   ST_TRY(read_windows(&args, &p));
   r.loops.base = st__next_int(&args);
   ST_TRY(find_loop(p.self, ST_K_max_pool_indices, &r));
-  ST_TRY_FAIL(new_result(&p, p.self->dtype, &out));
-  ST_TRY_FAIL(new_result(&p, ST_INT64, &index));
+  const st_format format = st__pool_format(&p, false);
+  ST_TRY_FAIL(new_result(&p, p.self->dtype, format, &out));
+  ST_TRY_FAIL(new_result(&p, ST_INT64, format, &index));
   status = run_pool(&r, &p, ST_K_max_pool_indices, out, index);
 fail:
   if (status == ST_OK) {
@@ -178,7 +181,13 @@ ST_BOXED(st__box_avg_pool_means) {
   r.loops.with_padding = st__next_bool(&args);
   r.loops.divisor = st__next_int(&args);
   ST_TRY(find_loop(p.self, ST_K_avg_pool, &r));
-  ST_TRY(new_result(&p, p.self->dtype, &out));
+  for (int d = 0; d < p.w.n && !p.adaptive; d++) {
+    if (p.w.dilation[d] != 1) {
+      return st__fail(ST_BAD_VALUE, "means have a dilation of 1, not %" PRId64,
+                      p.w.dilation[d]);
+    }
+  }
+  ST_TRY(new_result(&p, p.self->dtype, st__pool_format(&p, true), &out));
   const st_status status = run_pool(&r, &p, ST_K_avg_pool, out, NULL);
   if (status == ST_OK) rets[0] = st__of_tensor(out);
   else st__tensor_release(&out);

@@ -6,10 +6,9 @@
  * its transpose, adds the columns to the pixels that they came from. Each is
  * the derivative of the other. The gradient of a convolution's weight is a
  * product with the columns. A convolution of integers or complex numbers is
- * one, too; a transposed one applies col2im to a product. For
- * small windows pooling uses views instead: view k has element k of all
- * windows. im2col is a clone of a strided view, col2im adds views of one; of
- * the spatial operators only constant_pad_nd has loops over elements.
+ * one, too; a transposed one applies col2im to a product. For small windows
+ * means whose gradient is recorded use views instead: view k has element k of
+ * all windows. im2col is a clone of a strided view, col2im adds views of one.
  *
  * Note [Zero second derivatives]
  * The gradient of a mean does not depend on the image, nor that of a bias on

@@ -45,6 +45,13 @@ local CALLS = {
   {"a table of bins", function()
     return st.adaptive_avg_pool1d(small, N)
   end},
+  {"a window of many rows", function()
+    return st.max_pool2d(st.ones(1, 1, 1):expand(1, 64 * N, 4), {64 * N, 1})
+  end},
+  {"a border of one row", function()
+    return st.replication_pad1d(st.ones({1, 1, 1}, {dtype = "uint8"}),
+                                {64 * N, 0})
+  end},
   {"differences of differences", function()
     return random:narrow(1, 1, 20000):diff(19999)
   end},

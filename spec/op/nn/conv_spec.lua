@@ -159,6 +159,38 @@ describe("A convolution", function()
     end)
   end
 
+  it("multiplies infinite weights with what is there only", function()
+    local w = st.tensor({inf, 1, 1}):view(1, 1, 3)
+    assert.same({{{inf, inf, 2, 1}}},
+                lists(st.conv_transpose1d(st.ones(1, 1, 2), w)))
+    local x = st.ones(1, 1, 4):requires_grad_()
+    st.conv1d(x, w):sum():backward()
+    assert.same({{{inf, inf, 2, 1}}}, lists(x.grad))
+  end)
+
+  it("of a long stride is the bias but for a few places", function()
+    local y = st.conv_transpose2d(st.ones(1, 1, 2, 2), st.ones(1, 1, 1, 1),
+                                  {stride = 40, bias = st.ones(1) * 2})
+    assert.same({1, 1, 41, 41}, y:size())
+    assert.equal(2 * 41 * 41 + 4, y:sum():item())
+    assert.equal(3, y:select(3, 41):select(3, 1):item())
+  end)
+
+  it("of few pixels has the weight's format", function()
+    local o = {memory_format = "channels_last"}
+    local y = st.conv2d(st.ones(1, 70, 3, 3), st.ones(70, 70, 2, 2):to(o))
+    assert.is_true(y:is_contiguous(o))
+  end)
+
+  it("has a gradient of its weight for as many images only", function()
+    raises("have different numbers of images", st._convolution_weight_backward,
+           st.ones(2, 1, 2), st.ones(3, 1, 2), {1, 1, 1}, {1}, {0}, {1}, false,
+           {0}, 1)
+    raises("no dimension has size", st._convolution_input_backward,
+           st.ones(1, 1, 2), {1, 1, 2 ^ 40}, st.ones(1, 1, 1), {1}, {1}, {1},
+           false, {0}, 1)
+  end)
+
   it("multiplies complex numbers", function()
     local x = st.tensor({st.complex(1, 2), st.complex(0, 1)}):view(1, 1, 2)
     local w = st.tensor({st.complex(0, 1)}):view(1, 1, 1)

@@ -163,6 +163,33 @@ describe("Pooling", function()
     end
   end)
 
+  it("has the format of the image, recorded or not", function()
+    local format = {memory_format = "channels_last"}
+    local x = whole(2, 3, 4, 5):contiguous(format)
+    for _, y in ipairs {x, x:clone():requires_grad_()} do
+      for _, call in ipairs {
+        function() return st.max_pool2d(y, 2) end,
+        function() return st.avg_pool2d(y, 2) end,
+        function() return st.adaptive_avg_pool2d(y, {2, 2}) end,
+        function() return st.pad(y, {1, 1, 1, 1}, "reflect") end,
+      } do
+        assert.is_true(call():is_contiguous(format))
+      end
+      assert.is_true(st.pad(y, {1, 1}, "circular"):is_contiguous())
+      local v = y:unsqueeze(3):expand(2, 3, 2, 4, 5):contiguous {
+        memory_format = "channels_last_3d"}
+      assert.is_true(st.avg_pool3d(v, 1):is_contiguous())
+      assert.is_true(st.adaptive_max_pool3d(v, {1, 2, 2}):is_contiguous())
+    end
+  end)
+
+  it("of minus zeros is zero in every layout", function()
+    local x = -st.zeros(1, 2, 4, 4)
+    for _, y in ipairs {x, x:contiguous {memory_format = "channels_last"}} do
+      assert.is_false(st.avg_pool2d(y, 2, 2, 1):signbit():any():item())
+    end
+  end)
+
   it("counts positions from 1, and in C from 0", function()
     local x = f64({{{1, 9}, {3, 4}}})
     local y, i = st.max_pool2d_with_indices(x, 2)
