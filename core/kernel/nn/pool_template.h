@@ -8,6 +8,8 @@
  * the columns are, from left to right. From WIDE columns on there are LANES
  * partial results, one for each column modulo LANES. So a row of windows reads
  * each image row once, in vectors, and the order is the same in every layout.
+ * Zeros of either sign are equal: the sign of a maximum of zeros is that of one
+ * of them.
  */
 
 /* to[i] = OP(.. OP(OP(to[i], p[0][i]), p[1][i]) .., p[n - 1][i]); fresh:

@@ -16,6 +16,7 @@
  * dilation has a factor in common with the stride).
  */
 
+#include "base/machine.h"
 #include "base/memory.h"
 #include "base/threads.h"
 #include "iter/strided_copy.h"
@@ -24,9 +25,7 @@
 #include "op/nn/conv_axis.h"
 #include "tensor/memory_format.h"
 
-/* In elements: of a band's buffer and of the sums of a tile of rows, which
- * share the second-level cache; the columns of a band. */
-enum { BAND = 1 << 16, TILE = 1 << 15, COLUMNS = 512, SLACK = 64 };
+enum { COLUMNS = 512, SLACK = 64 }; /* of a band, at most; behind its end */
 /* Multiplications worth a thread, and a band. */
 enum { GRAIN = 1 << 17 };
 
@@ -111,11 +110,13 @@ static void set_bands(direct *c) {
   int64_t cols = col->count;
   if (cols > COLUMNS) cols = ceil_div(cols, ceil_div(cols, COLUMNS));
   while (cols > 2 * ST_CONV_PIXELS &&
-         (buffer_of(c, 1, cols) > BAND || wide * cols > TILE)) {
+         (buffer_of(c, 1, cols) > st__machine.conv_band ||
+          wide * cols > st__machine.conv_tile)) {
     cols = ceil_div(cols, 2);
   }
   const int64_t one = buffer_of(c, 1 - st__conv_reach(row), cols);
-  int64_t rows = one > 0 ? BAND / one - st__conv_reach(row) : row->count;
+  int64_t rows = row->count;
+  if (one > 0) rows = st__machine.conv_band / one - st__conv_reach(row);
   rows = least(rows < 4 ? 4 : rows, row->count);
   c->col_bands = ceil_div(col->count, cols);
   const int64_t others = c->v->batch * c->groups * c->x[DEPTH].count *
@@ -130,7 +131,7 @@ static void set_bands(direct *c) {
   c->cols = cols;
   c->high = c->rows + st__conv_reach(row);
   c->pitch = cols + st__conv_reach(col);
-  const int64_t at_once = TILE / (wide * c->pitch);
+  const int64_t at_once = st__machine.conv_tile / (wide * c->pitch);
   c->tile_rows = least(at_once < 1 ? 1 : at_once, c->rows);
   c->next = ceil_div((c->tile_rows - 1) * c->pitch + cols, ST_CONV_PIXELS) *
             ST_CONV_PIXELS;

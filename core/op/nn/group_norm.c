@@ -86,7 +86,8 @@ static st_tensor *by_channel(st_op_scope *c, const grouping *g,
 }
 
 /* With scale = weight rstd the result is x scale + (bias - mean scale): one
- * pass over x, in any layout; all else has one element per channel. */
+ * pass over x, in any layout; all else has one element per channel. As in ATen,
+ * digits cancel where the mean is far larger than the deviation. */
 static st_tensor *grouped_once(st_op_scope *c, const grouping *g,
                                st_tensor *x, const st_tensor *mean,
                                const st_tensor *rstd) {
