@@ -184,8 +184,11 @@ local function parse(words)
     else is_wanted[words[i]] = true end
     i = i + 1
   end
-  options.most, options.memory = tonumber(options.most),
-                                 tonumber(options.memory)
+  for _, key in ipairs {"most", "memory", "rounds", "ms"} do
+    options[key] = tonumber(options[key]) or
+                   error(format("--%s %s is not a number", key, options[key]),
+                         0)
+  end
   options.families = next(is_wanted) and is_wanted
   options.caches = growth.caches()
   return options

@@ -58,6 +58,10 @@ end
 function large.main(words)
   local st = require "strided"
   local n = tonumber(words[1] or 2 ^ 31 + 1021)
+  if not n or n < PERIOD then
+    error(format("not a number of elements, at least %d: %s", PERIOD,
+                 words[1]), 0)
+  end
   local t = st.empty(n, {dtype = "uint8"})
   local block = st.arange(0, PERIOD, {dtype = "uint8"})
   t:slice(1, 1, n - n % PERIOD):view(-1, PERIOD):copy_(block)

@@ -84,7 +84,10 @@ function results.read(names)
   local files = {}
   for i, name in ipairs(names) do
     local lines = {}
-    for line in io.lines(name) do lines[#lines + 1] = line end
+    local file, reason = io.open(name)
+    if not file then error(reason, 0) end
+    for line in file:lines() do lines[#lines + 1] = line end
+    file:close()
     files[i] = lines
   end
   return files

@@ -26,7 +26,7 @@ local function read(text, names)
 end
 
 -- The kinds of the result: = those of the input, f of a float, b bool, n bool
--- without out=.
+-- without out=. NumPy's sinc has no out=.
 -- What costs much takes fewer elements: see COSTS.
 local UNARY = read([[
   abs          fs  =  -9:9      abs          1
@@ -72,7 +72,7 @@ local UNARY = read([[
   atanh        f   f  -0.9:0.9  arctanh      2
   sigmoid      fi  f  -6:6      -            2
   logit        f   f  0.1:0.9   -            2
-  sinc         f   f  -3:3      sinc         2
+  sinc         f   f  -3:3      -            2
   erf          fi  f  -3:3      -            2
   erfc         f   f  -3:3      -            2
   erfinv       f   f  -0.9:0.9  -            3
