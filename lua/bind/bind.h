@@ -164,8 +164,7 @@ typedef struct st__state {
   int nlists;
   int objects_ref;               /* operator objects, a weak table */
   bool has_shortcuts;            /* Note [Cached resolutions] */
-  const char *out_key;           /* the string "out", which out_ref keeps */
-  int out_ref;
+  int names_ref;                 /* names of cached keywords, as keys */
   int operators_ref;             /* methods of operator objects */
   bool has_error, has_deferred, is_closed, has_retry;
   bool is_strict;                /* libraries may not replace registrations */

@@ -176,30 +176,33 @@ static bool to_text(st__frame *f, int i, const st_arg *a, int idx) {
   return true;
 }
 
-/* dtype, layout, format, device */
-static bool to_enum(st__frame *f, int i, const st_arg *a, int idx) {
-  int64_t n = 0;
+bool st__to_enum(lua_State *L, st_type type, int idx, int64_t *n) {
   st_dtype dtype;
   st_format format;
   st_device device;
-  bool ok;
-  switch (a->type) {
+  *n = 0;
+  switch (type) {
     case ST_TYPE_DTYPE:
-      ok = st__to_dtype(f->L, idx, &dtype);
-      if (ok) n = dtype;
-      break;
+      if (!st__to_dtype(L, idx, &dtype)) return false;
+      *n = dtype;
+      return true;
     case ST_TYPE_FORMAT:
-      ok = st__to_format(f->L, idx, &format);
-      if (ok) n = format;
-      break;
+      if (!st__to_format(L, idx, &format)) return false;
+      *n = format;
+      return true;
     case ST_TYPE_DEVICE:
-      ok = st__to_device(f->L, idx, &device);
-      if (ok) n = device;
-      break;
+      if (!st__to_device(L, idx, &device)) return false;
+      *n = device;
+      return true;
     default:
-      ok = lua_type(f->L, idx) == LUA_TSTRING &&
-           strcmp(lua_tostring(f->L, idx), "strided") == 0;
+      return lua_type(L, idx) == LUA_TSTRING &&
+             strcmp(lua_tostring(L, idx), "strided") == 0;
   }
+}
+
+static bool to_enum(st__frame *f, int i, const st_arg *a, int idx) {
+  int64_t n;
+  const bool ok = st__to_enum(f->L, a->type, idx, &n);
   f->args[i] = st__int_arg(n);
   return ok || wrong_type(f, a, idx);
 }

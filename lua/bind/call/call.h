@@ -93,6 +93,8 @@ bool st__convert_gathered(st__frame *f, int i, const st_arg *a, int idx,
                           int n);
 /* True if the value at idx can be an element of a list of integers. */
 bool st__is_number(st__frame *f, int idx);
+/* Reads a dtype, memory format, device or layout; false if idx has none. */
+bool st__to_enum(lua_State *L, st_type type, int idx, int64_t *n);
 /* Makes an integer a float for an argument of type float. */
 void st__fit_scalar(st_type type, st_scalar *s);
 /* Indices and dimensions of schemas, from 1-based to 0-based and back. False

@@ -382,9 +382,8 @@ static const luaL_Reg metamethods[] = {
 void st__open_operator(st__state *h, lua_State *L) {
   st__set_functions(h, L, functions);
   h->objects_ref = st__new_weak_table(L);
-  lua_pushliteral(L, "out");                   /* [+1] */
-  h->out_key = lua_tostring(L, -1);
-  h->out_ref = luaL_ref(L, LUA_REGISTRYINDEX); /* [-1] */
+  lua_newtable(L);                             /* [+1] */
+  h->names_ref = luaL_ref(L, LUA_REGISTRYINDEX); /* [-1] */
   st__push_meta(h, L, ST_UD_OPERATOR);         /* [+1] */
   st__set_functions(h, L, metamethods);
   lua_pushlightuserdata(L, h);                 /* [+1] */

@@ -2,13 +2,18 @@
  * (C16).
  *
  * Note [Cached resolutions]
- * Overload resolution depends on the types of the arguments alone while they
- * are tensors, numbers and booleans by position, with nothing else than
- * {out = tensor} behind them. Numbers count as three types: 0, which is no
- * index, other integers, and the rest. So a packet caches its last resolutions
- * by these types. A hit fills the frame without trying overloads; it gives what
- * st__resolve_overload would give. An entry is valid until an operator is
- * redefined or removed anywhere, or until the packet lists its overloads again.
+ * Overload resolution depends on the types of the arguments and on the names of
+ * the keywords alone while all of them are tensors, numbers, booleans and
+ * strings. Numbers count as three types: 0, which is no index, other integers,
+ * and the rest. So a packet caches its last resolutions by these types and
+ * names. A string is converted anew: if it is no dtype, for example, the usual
+ * path tries the other overloads. Where an overload takes any string and
+ * another one a dtype, the string decides, and nothing is cached. A hit fills
+ * the frame without trying overloads; it gives what st__resolve_overload would
+ * give. Names of keywords are compared by address: Lua interns strings, and the
+ * binding state keeps those that are cached. An entry is valid until an
+ * operator is redefined or removed anywhere, or until the packet lists its
+ * overloads again.
  * A resolution that passed over an undefined overload is not cached, since
  * defining that would change it. STRIDED_SHORTCUTS=0 in the environment
  * disables the cache.
@@ -42,10 +47,15 @@
 
 #include "bind.h"
 
-enum { MAX_POSITIONAL = 6, MAX_SCHEMA = 12, ENTRIES = 4 };
+enum {
+  MAX_POSITIONAL = 6, MAX_KEYWORDS = 3, MAX_SCHEMA = 12, ENTRIES = 4,
+  MAX_GIVEN = MAX_POSITIONAL + MAX_KEYWORDS /* 3 bits each, and 4, in a key */
+};
 
 /* The type of an argument, in 3 bits of a key. */
-typedef enum kind { OTHER, TENSOR, ZERO, INTEGER, NUMBER, BOOLEAN, OUT } kind;
+typedef enum kind {
+  OTHER, TENSOR, ZERO, INTEGER, NUMBER, BOOLEAN, STRING
+} kind;
 
 /* What was read from an argument of the call. */
 typedef struct value {
@@ -56,6 +66,7 @@ typedef struct value {
 /* How an argument of the schema gets its value. */
 typedef enum source_kind {
   FROM_DEFAULT, FROM_TENSOR, FROM_INTEGER, FROM_SCALAR, FROM_WRAPPED,
+  FROM_STRING,
   FROM_INTEGERS /* n numbers, as a list */
 } source_kind;
 
@@ -71,6 +82,8 @@ typedef enum result_kind {
 typedef struct entry {
   uint32_t key;
   uint64_t epoch;
+  int nkeywords;
+  const char *names[MAX_KEYWORDS];
   const st_op *op;
   const char *text;
   const st_arg *schema, *rets;
@@ -92,40 +105,23 @@ struct st__resolution_cache {
 
 /* -- The arguments of a call ---------------------------------------------- */
 
-/* A call: its arguments, and what was read from them. */
+/* A call: its arguments, and what was read from them: of npos by position, then
+ * of nkeywords, whose values are at top + 1 and above. */
 typedef struct call {
   st__state *h;
   lua_State *L;
   st__packet *p;
   int first, top;   /* stack indices of the arguments */
-  bool has_out;     /* the last one is {out = t}; t is at top + 1 */
+  int npos, nkeywords;
   uint32_t key;     /* of their types; 0: the resolution is not cached */
   uint64_t epoch;
-  value args[MAX_POSITIONAL];
+  const char *names[MAX_KEYWORDS];
+  value args[MAX_GIVEN];
 } call;
 
-/* Stack index of what argument `at` of the call stands for. */
+/* Stack index of argument `at` of the call. */
 static int index_of(const call *c, int at) {
-  const int idx = c->first + at;
-  return c->has_out && idx == c->top ? idx + 1 : idx;
-}
-
-/* The only value of the table at idx, if its key is "out" and it is a tensor;
- * the value is pushed. [+0|1] */
-static st_tensor *push_only_out(st__state *h, lua_State *L, int idx) {
-  lua_pushnil(L);                                    /* [+1] */
-  if (!lua_next(L, idx)) return NULL;                /* [-1, +0|2] */
-  st_tensor *t = NULL;
-  if (lua_type(L, -2) == LUA_TSTRING && lua_tostring(L, -2) == h->out_key) {
-    t = st__to_tensor(h, L, -1);
-  }
-  lua_insert(L, -2);                                 /* the key on top */
-  if (!lua_next(L, idx)) {                           /* [-1, +0|2] */
-    if (!t) lua_pop(L, 1);                           /* [-1] */
-    return t;
-  }
-  lua_pop(L, 3);                                     /* [-3] */
-  return NULL;
+  return at < c->npos ? c->first + at : c->top + 1 + at - c->npos;
 }
 
 static kind kind_of(st__state *h, lua_State *L, int idx, value *arg) {
@@ -139,8 +135,27 @@ static kind kind_of(st__state *h, lua_State *L, int idx, value *arg) {
     case LUA_TBOOLEAN:
       st__to_scalar(h, L, idx, &arg->s);
       return BOOLEAN;
+    case LUA_TSTRING: return STRING;
     default: return OTHER;
   }
+}
+
+/* Reads the table of keywords, the last argument, and pushes their values;
+ * false if it has another key, too many, or a value of another type. [+n] */
+static bool read_keywords(call *c, uint32_t *key) {
+  lua_State *L = c->L;
+  lua_pushnil(L);                                    /* [+1] */
+  while (lua_next(L, c->top)) {                      /* [-1, +0|2] */
+    const int n = c->nkeywords;
+    if (n == MAX_KEYWORDS || lua_type(L, -2) != LUA_TSTRING) return false;
+    const kind k = kind_of(c->h, L, lua_gettop(L), &c->args[c->npos + n]);
+    if (k == OTHER) return false;
+    c->names[n] = lua_tostring(L, -2);
+    c->nkeywords++;
+    *key = *key << 3 | (uint32_t)k;
+    lua_insert(L, -2);                               /* the key on top */
+  }
+  return c->nkeywords > 0;
 }
 
 /* Reads the arguments and sets the key. */
@@ -148,18 +163,14 @@ static void read_args(call *c, bool is_method) {
   const int n = c->top - c->first + 1;
   uint32_t key = is_method;
   if (n < 1 || n > MAX_POSITIONAL) return;
-  for (int i = 0; i < n; i++) {
-    const int idx = c->first + i;
-    kind k = kind_of(c->h, c->L, idx, &c->args[i]);
-    if (k == OTHER && i == n - 1 && lua_istable(c->L, idx)) {
-      c->args[i].t = push_only_out(c->h, c->L, idx); /* [+0|1] */
-      c->has_out = c->args[i].t != NULL;
-      k = c->has_out ? OUT : OTHER;
-    }
+  c->npos = n - lua_istable(c->L, c->top);
+  for (int i = 0; i < c->npos; i++) {
+    const kind k = kind_of(c->h, c->L, c->first + i, &c->args[i]);
     if (k == OTHER) return;
     key = key << 3 | (uint32_t)k;
   }
-  c->key = key << 3 | (uint32_t)n;
+  if (c->npos < n && !read_keywords(c, &key)) return; /* [+n] */
+  c->key = key << 3 | (uint32_t)c->npos;
 }
 
 /* -- Hits ----------------------------------------------------------------- */
@@ -183,11 +194,25 @@ static bool to_integers(st_type type, const source *from, const value *args,
   return true;
 }
 
+static bool to_string(st_type type, lua_State *L, int idx, st_value *out) {
+  size_t n;
+  int64_t i;
+  if (type == ST_TYPE_STRING) {
+    const char *text = lua_tolstring(L, idx, &n);
+    *out = (st_value){.tag = ST_TAG_STRING, .len = (uint32_t)n,
+                      .u.string = text};
+    return true;
+  }
+  if (!st__to_enum(L, type, idx, &i)) return false;
+  *out = st__int_arg(i);
+  return true;
+}
+
 /* Converts argument i, which is no tensor; a number to wrap stays a number. */
-static bool convert_other(const entry *e, int i, const value *args, memory *m,
+static bool convert_other(const entry *e, int i, const call *c, memory *m,
                           st_value *out) {
   const source *from = &e->from[i];
-  const value *arg = &args[from->at];
+  const value *arg = &c->args[from->at];
   const st_type type = e->schema[i].type;
   switch ((source_kind)from->kind) {
     case FROM_INTEGER:
@@ -198,21 +223,21 @@ static bool convert_other(const entry *e, int i, const value *args, memory *m,
       if (from->kind == FROM_SCALAR) st__fit_scalar(type, &m->scalars[i]);
       *out = st__scalar_arg(&m->scalars[i]);
       return true;
-    case FROM_INTEGERS: return to_integers(type, from, args, m, out);
+    case FROM_INTEGERS: return to_integers(type, from, c->args, m, out);
+    case FROM_STRING: return to_string(type, c->L, index_of(c, from->at), out);
     default: return false;
   }
 }
 
 /* Sets all arguments of the schema. */
-static bool convert(const entry *e, const value *args, memory *m,
-                    st_value *out) {
+static bool convert(const entry *e, const call *c, memory *m, st_value *out) {
   memcpy(out, e->defaults, (size_t)e->nargs * sizeof *out);
   for (int k = 0; k < e->ngiven; k++) {
     const int i = e->given[k];
     const source *from = &e->from[i];
     if (from->kind == FROM_TENSOR) {
-      out[i] = st__tensor_arg(args[from->at].t);
-    } else if (!convert_other(e, i, args, m, &out[i])) {
+      out[i] = st__tensor_arg(c->args[from->at].t);
+    } else if (!convert_other(e, i, c, m, &out[i])) {
       return false;
     }
   }
@@ -230,7 +255,7 @@ static bool fill_frame(st__frame *f, const entry *e, const call *c) {
   f->ntensors = e->ntensors;
   f->nwraps = 0;
   f->requires_grad = f->has_tensors = false;
-  if (!convert(e, c->args, &m, f->args)) return false;
+  if (!convert(e, c, &m, f->args)) return false;
   for (int i = 0; i < e->nargs; i++) {
     const source *from = &e->from[i];
     if (from->kind == FROM_WRAPPED) f->wrap[f->nwraps++] = (uint8_t)i;
@@ -303,10 +328,10 @@ static int push_tensor(const call *c, const entry *given, const st_value *args,
  * operator. */
 static int try_shortcut(const call *c, const entry *e, int *spare) {
   st_scalar scalars[MAX_SCHEMA];
-  st__slot slots[MAX_POSITIONAL];
+  st__slot slots[MAX_GIVEN];
   st_value args[MAX_SCHEMA], v;
   memory m = {scalars, slots, 0};
-  if (!convert(e, c->args, &m, args)) return -1;
+  if (!convert(e, c, &m, args)) return -1;
   if (e->result == AS_NEW_TENSOR || e->result == AS_VIEW) {
     return push_tensor(c, e, args, spare);              /* [+1] */
   }
@@ -320,11 +345,19 @@ static int try_shortcut(const call *c, const entry *e, int *spare) {
   return 1;
 }
 
+static inline bool has_names(const entry *e, const call *c) {
+  if (e->nkeywords != c->nkeywords) return false;
+  for (int k = 0; k < c->nkeywords; k++) {
+    if (e->names[k] != c->names[k]) return false;
+  }
+  return true;
+}
+
 static entry *find(const call *c) {
   const st__packet *p = c->p;
   for (int k = 0; c->key && p->cache && k < ENTRIES; k++) {
     entry *e = &p->cache->entries[k];
-    if (e->key == c->key && e->epoch == c->epoch) return e;
+    if (e->key == c->key && e->epoch == c->epoch && has_names(e, c)) return e;
   }
   return NULL;
 }
@@ -353,34 +386,78 @@ static bool is_wrapped(const st__frame *f, int i) {
   return false;
 }
 
-/* Where argument i came from; false if that is not cached. */
-static bool trace_source(const st__frame *f, int i, const call *c,
-                         source *from) {
+/* Index among the arguments of the call of the keyword for argument i; -1 if it
+ * has another name, such as a synonym. */
+static int find_keyword(const call *c, const st_arg *a) {
+  for (int k = 0; k < c->nkeywords; k++) {
+    if (strcmp(c->names[k], a->name) == 0 ||
+        (a->is_write && a->kwarg_only && strcmp(c->names[k], "out") == 0)) {
+      return c->npos + k;
+    }
+  }
+  return -1;
+}
+
+/* True if an overload takes a dtype or another name. */
+static bool takes_names(const st__packet *p) {
+  for (int k = 0; k < p->n; k++) {
+    const int nargs = st_op_schema(p->ops[k]) ? st_op_nargs(p->ops[k]) : 0;
+    for (int i = 0; i < nargs; i++) {
+      const st_type type = st_op_arg(p->ops[k], i)->type;
+      if (type == ST_TYPE_DTYPE || type == ST_TYPE_LAYOUT ||
+          type == ST_TYPE_FORMAT || type == ST_TYPE_DEVICE) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+/* How argument i, which is no tensor, gets its value from the one at idx; false
+ * if that is not cached. */
+static bool trace_other(const st__frame *f, int i, const call *c, int idx,
+                        source *from) {
   const st_value *v = &f->args[i];
-  const int idx = f->source[i];
-  *from = (source){FROM_DEFAULT, 0, 1};
-  if (idx == 0) return true;
-  from->at = (uint8_t)((idx > c->top ? c->top : idx) - c->first);
-  if (is_wrapped(f, i)) {
-    from->kind = FROM_WRAPPED;
-    return true;
+  const st_type type = f->schema[i].type;
+  if (lua_type(f->L, idx) == LUA_TSTRING) {
+    from->kind = FROM_STRING;
+    return !f->schema[i].list &&
+           !(type == ST_TYPE_STRING && c->p->n > 1 && takes_names(c->p));
   }
   switch ((st_tag)v->tag) {
-    case ST_TAG_TENSOR: from->kind = FROM_TENSOR; return true;
     case ST_TAG_INTS:
       if (!lua_isnumber(f->L, idx)) return false;
       from->kind = FROM_INTEGERS;
       from->n = (uint8_t)v->len;
       return true;
     case ST_TAG_INT: case ST_TAG_FLOAT: case ST_TAG_BOOL:
-      from->kind = f->schema[i].type == ST_TYPE_SCALAR ||
-                   f->schema[i].type == ST_TYPE_FLOAT ||
-                   f->schema[i].type == ST_TYPE_COMPLEX ||
-                   f->schema[i].type == ST_TYPE_BOOL
+      from->kind = type == ST_TYPE_SCALAR || type == ST_TYPE_FLOAT ||
+                   type == ST_TYPE_COMPLEX || type == ST_TYPE_BOOL
                    ? FROM_SCALAR : FROM_INTEGER;
       return true;
     default: return false;
   }
+}
+
+/* Where argument i came from; false if that is not cached. */
+static bool trace_source(const st__frame *f, int i, const call *c,
+                         source *from) {
+  const int idx = f->source[i];
+  *from = (source){FROM_DEFAULT, 0, 1};
+  if (idx == 0) return true;
+  const int at = idx > c->top ? find_keyword(c, &f->schema[i])
+                              : idx - c->first;
+  if (at < 0) return false;
+  from->at = (uint8_t)at;
+  if (is_wrapped(f, i)) {
+    from->kind = FROM_WRAPPED;
+    return true;
+  }
+  if (f->args[i].tag == ST_TAG_TENSOR) {
+    from->kind = FROM_TENSOR;
+    return true;
+  }
+  return trace_other(f, i, c, idx, from);
 }
 
 /* A call with a wrapped number has passed over all other overloads. */
@@ -391,12 +468,31 @@ static bool passed_undefined(const st__frame *f, const st__packet *p) {
   return false;
 }
 
-/* Nothing is cached without memory. */
+/* Keeps the names of the call's keywords for the life of the state; false if
+ * Lua does not intern one. */
+static bool keep_names(const call *c) {
+  lua_State *L = c->L;
+  lua_rawgeti(L, LUA_REGISTRYINDEX, c->h->names_ref); /* [+1] */
+  bool are_interned = true;
+  for (int k = 0; k < c->nkeywords; k++) {
+    lua_pushstring(L, c->names[k]);                   /* [+1] */
+    are_interned &= lua_tostring(L, -1) == c->names[k];
+    lua_pushboolean(L, true);                         /* [+1] */
+    lua_rawset(L, -3);                                /* [-2] */
+  }
+  lua_pop(L, 1);                                      /* [-1] */
+  return are_interned;
+}
+
+/* Nothing is cached without memory, or if a keyword is for no argument, as
+ * requires_grad. */
 static void cache(st__frame *f, const call *c) {
   st__packet *p = c->p;
   entry e = {.key = c->key, .epoch = c->epoch, .op = f->op, .text = f->text,
              .schema = f->schema, .rets = f->rets, .nargs = f->nargs,
-             .nrets = f->nrets, .ntensors = f->ntensors};
+             .nrets = f->nrets, .ntensors = f->ntensors,
+             .nkeywords = c->nkeywords};
+  int nused = 0;
   if (f->nargs > MAX_SCHEMA || f->requires_grad || f->has_tensors ||
       passed_undefined(f, p)) {
     return;
@@ -405,7 +501,10 @@ static void cache(st__frame *f, const call *c) {
     if (!trace_source(f, i, c, &e.from[i])) return;
     if (e.from[i].kind == FROM_DEFAULT) e.defaults[i] = f->args[i];
     else e.given[e.ngiven++] = (uint8_t)i;
+    nused += f->source[i] > c->top;
   }
+  if (nused != c->nkeywords || (nused > 0 && !keep_names(c))) return;
+  memcpy(e.names, c->names, (size_t)nused * sizeof *e.names);
   if (!p->cache) p->cache = calloc(1, sizeof *p->cache);
   if (!p->cache) return;
   p->cache->entries[p->cache->next++ % ENTRIES] = e;
@@ -422,7 +521,7 @@ static void resolve(call *c, st__frame *f) {
   f->first = c->first;
   const entry *e = find(c);
   if (e && fill_frame(f, e, c)) return;
-  lua_settop(L, c->top);                              /* [-0|1] */
+  lua_settop(L, c->top);                              /* [-n] */
   f->spare = 0;
   st__resolve_frame(h, L, c->p, c->first, f);
   if (c->key && c->epoch == st_registry_epoch()) cache(f, c);
@@ -438,9 +537,9 @@ int st__call_cached(st__state *h, lua_State *L, st__packet *p, int first,
   c.top = lua_gettop(L);
   c.epoch = st_registry_epoch();
   c.key = 0;
-  c.has_out = false;
+  c.npos = c.nkeywords = 0;
   f->spare = 0;
-  if (h->has_shortcuts) read_args(&c, f->is_method);  /* [+0|1] */
+  if (h->has_shortcuts) read_args(&c, f->is_method);  /* [+n] */
   entry *e = find(&c);
   const int n = e ? call_shortcut(&c, e, &f->spare) : -1;
   if (n < 0) resolve(&c, f);

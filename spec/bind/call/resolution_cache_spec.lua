@@ -7,11 +7,11 @@ local raises = require("spec.support.tensors").raises
 
 local x = st.tensor {1, 2}
 
---- A library whose operator f has overloads that return their names' lengths.
+--- A library whose operator has overloads that return their names' lengths.
 local function define(schemas)
   local lib = st.library "cachespec"
   for _, schema in ipairs(schemas) do
-    local overload = schema:match "^f%.(%w+)"
+    local overload = schema:match "^%w%.(%w+)"
     lib:def(schema .. " -> int", function() return #overload end)
   end
   return lib
@@ -133,6 +133,80 @@ describe("A cached resolution", function()
       assert.same({-1, 2}, rows[1][1](rows[1][2], x, -x):totable())
       assert.same({-1, 2}, x:where(x:gt(1), -x):totable())
       assert.same({1, -2}, (-x):where(x:gt(1), x):totable())
+    end
+  end)
+
+  it("tells keywords apart by name, in any number and order", function()
+    lib = define {"h.a(Tensor x, *, int n)", "h.bb(Tensor x, *, int m)",
+                  "h.ccc(Tensor x, *, int n, int m)",
+                  "h.dddd(Tensor x, int n, *, bool m)"}
+    local f = st.ops.cachespec.h
+    for i = 1, 5 do
+      assert.same({1, 2, 3, 4},
+                  {f(x, {n = i}), f(x, {m = i}), f(x, {n = i, m = i}),
+                   f(x, {n = i, m = true})})
+      assert.same({3, 4, 4}, {f(x, {m = i, n = 2}), f(x, {m = false, n = i}),
+                              f(x, i, {m = true})})
+      raises({"h: "}, function() f(x, {k = i}) end)
+      raises({"h: "}, function() f(x, {n = i, m = i, k = 1, l = 2}) end)
+    end
+  end)
+
+  it("gives keywords to their arguments, synonyms too", function()
+    local m = st.arange(6):view(2, 3)
+    for _ = 1, 4 do
+      assert.same({{3}, {12}}, m:sum(2, {keepdim = true}):totable())
+      assert.same({3, 12}, m:sum(2, {keepdim = false}):totable())
+      assert.same({{3, 5, 7}}, m:sum({dim = 1, keepdim = true}):totable())
+      assert.same({{3}, {12}}, m:sum({axis = 2, keepdims = true}):totable())
+      assert.same({1, 2}, x:add(x, {alpha = 0}):totable())
+      assert.same({5, 6}, st.add(x, 2, {alpha = 2}):totable())
+      raises({"count from 1"}, function() m:sum({dim = 0}) end)
+      raises({"given twice"}, function() m:sum(1, {dim = 1}) end)
+    end
+  end)
+
+  it("converts a string anew for each call", function()
+    for _ = 1, 4 do
+      assert.equal("int64", st.zeros(2, {dtype = "int64"}).dtype)
+      assert.equal("bool", st.zeros(2, {dtype = "bool"}).dtype)
+      assert.equal("meta", st.zeros(2, {device = "meta"}).device)
+      assert.equal("float64", x:to("float64").dtype)
+      assert.equal("meta", x:to("meta").device)
+      assert.same({0, 1}, x:div(2, {rounding_mode = "floor"}):totable())
+      assert.same({-1, -1},
+                  (-x):div(2, {rounding_mode = "floor"}):totable())
+      assert.same({0, -1},
+                  (-x):div(2, {rounding_mode = "trunc"}):totable())
+      raises({"dtype", "float33"}, function()
+        st.zeros(2, {dtype = "float33"})
+      end)
+      raises({"float33"}, function() x:to("float33") end)
+      raises({"up"}, function() x:div(2, {rounding_mode = "up"}) end)
+    end
+  end)
+
+  it("lets a string choose where overloads take any or a dtype", function()
+    lib = define {"g.a(Tensor x, ScalarType n)", "g.bb(Tensor x, str n)"}
+    local f = st.ops.cachespec.g
+    for _ = 1, 3 do
+      assert.same({2, 1, 2}, {f(x, "some"), f(x, "int8"), f(x, {n = "none"})})
+      assert.same({1, 2}, {f(x, {n = "int8"}), f(x, {n = "int9"})})
+    end
+  end)
+
+  it("needs every keyword for an argument", function()
+    for _ = 1, 3 do
+      assert.is_false(st.zeros(2, {requires_grad = false}).requires_grad)
+      assert.is_true(st.zeros(2, {requires_grad = true}).requires_grad)
+    end
+  end)
+
+  it("keeps no name that no argument has, and survives collections", function()
+    for i = 1, 40 do
+      assert.same({3}, x:sum(1, {["keep" .. "dim"] = true}):totable())
+      raises({"no" .. i}, function() x:sum(1, {["no" .. i] = true}) end)
+      collectgarbage()
     end
   end)
 
