@@ -142,18 +142,37 @@ static inline int64_t index_offset(const axis *a, const st_index_ctx *c,
   return a->index ? axis_offset(a, i) : offset_at(c, c->n, index, step, i);
 }
 
-/* Integers wrap, half types are added in float32, bool addition is "or". */
+/* dst[i] += alpha * value[i]. Adjacent elements are added in vectors. */
+#define ADD_RUN(name, T, A, LOAD, STORE)                                    \
+  static void add_line_##name(T *restrict d, const T *restrict v,           \
+                              int64_t n, A alpha) {                         \
+    for (int64_t i = 0; i < n; i++)                                         \
+      d[i] = STORE(LOAD(d[i]) + LOAD(v[i]) * alpha);                        \
+  }                                                                         \
+  static void add_run_##name(char *d, int64_t ds, const char *v,            \
+                             int64_t vs, int64_t n, A alpha) {              \
+    if (ds == sizeof(T) && vs == sizeof(T)) {                               \
+      add_line_##name((T *)d, (const T *)v, n, alpha); return; }            \
+    for (int64_t i = 0; i < n; i++, d += ds, v += vs)                       \
+      *(T *)d = STORE(LOAD(*(T *)d) + LOAD(*(const T *)v) * alpha);         \
+  }
+
+/* Integers wrap, half types are added in float32, bool addition is "or". One
+ * offset addresses a row whose indices are fixed. */
 #define ADD_ROW(name, T, A, LOAD, STORE, ALPHA)                             \
+  ADD_RUN(name, T, A, LOAD, STORE)                                          \
   static void row_add_##name(char **p, const int64_t *s, int64_t n,         \
                              const st_index_ctx *c) {                       \
     const A alpha = (A)ALPHA(c->alpha);                                     \
     const axis a = c->n == 1 ? single_axis(c, p + 2, s + 2) : (axis){0};    \
+    if (is_fixed(c, s)) {                                                   \
+      char *d = p[0] + offset_at(c, c->n, p + 2, s + 2, 0);                 \
+      add_run_##name(d, s[0], p[1], s[1], n, alpha); return; }              \
     const int64_t ds = s[0], vs = s[1];                                     \
     char *to = p[0], *from = p[1];                                          \
-    for (int64_t i = 0; i < n; i++) {                                       \
-      T *d = (T *)(to + i * ds + index_offset(&a, c, p + 2, s + 2, i));     \
-      *d = STORE(LOAD(*d) + LOAD(*(const T *)(from + i * vs)) * alpha);     \
-    }                                                                       \
+    for (int64_t i = 0; i < n; i++, to += ds, from += vs) {                 \
+      T *d = (T *)(to + index_offset(&a, c, p + 2, s + 2, i));              \
+      *d = STORE(LOAD(*d) + LOAD(*(const T *)from) * alpha); }              \
   }                                                                         \
   LOOP(add, name)
 

@@ -263,3 +263,48 @@ describe("the gradient of a reduction into places", function()
 
   it("leaves nothing behind", function() assert.equal(before, live()) end)
 end)
+
+describe("index_add of rows", function()
+  local before = live()
+  local index = {2, 3, 2, -1}
+  local ROWS, WIDTH = 3, 37
+
+  --- Small integers, so that every dtype holds the sums exactly.
+  local function made(rows, dtype)
+    return tensors.filled({rows, WIDTH}, "int64", 5):add(2):to(dtype)
+  end
+
+  --- The same elements, two apart.
+  local function stepped(t)
+    return st.stack({t, t}, 3):select(3, 1)
+  end
+
+  local function wanted(a, s, alpha)
+    local out, from = lists(a:to "int64"), lists(s:to "int64")
+    for k, at in ipairs(index) do
+      local row = out[at < 0 and ROWS + 1 + at or at]
+      for i = 1, WIDTH do row[i] = row[i] + alpha * from[k][i] end
+    end
+    return out
+  end
+
+  for _, dtype in ipairs {"uint8", "int8", "int16", "int32", "int64", "float16",
+                          "bfloat16", "float32", "float64"} do
+    it(dtype .. ", adjacent, stepped and of equal elements", function()
+      local a, s = made(ROWS, dtype), made(#index, dtype)
+      local one = s:narrow(2, 2, 1):expand(#index, WIDTH)
+      for _, to in ipairs {a, stepped(a)} do
+        for _, from in ipairs {s, stepped(s), one} do
+          local got = to:clone():index_add(1, i64(index), from, {alpha = 2})
+          assert.same(wanted(to, from, 2), lists(got:to "int64"))
+          got = stepped(to):index_add_(1, i64(index), from)
+          assert.same(wanted(to, from, 1), lists(got:to "int64"))
+        end
+      end
+    end)
+  end
+
+  it("leaves nothing behind", function()
+    assert.is_true(live() <= before)
+  end)
+end)
