@@ -409,13 +409,15 @@ static void run_columns(const reducer *k, span p, const int64_t *s, int64_t n0,
   const int64_t width = WIDTH / k->acc_size;
   const char *in = p.in, *pivot = p.pivot;
   char *to = p.acc;
+  /* Without pivots their size is 1; a search has pivots of any size. */
+  const bool copies = !s[5] && (k->pivot_size > 1 || k->stops_early);
   c.step = s[4];
   c.direct = c.step == k->in_size && is_plain(k);
   for (int64_t j = 0; j < n1; j += p.n1) {
     p.n1 = least(n1 - j, width);
     p.in = in + j * s[4];
     p.pivot = pivot + j * s[5];
-    for (int64_t i = 0; !s[5] && k->pivot_size > 1 && i < p.n1; i++) {
+    for (int64_t i = 0; copies && i < p.n1; i++) {
       memcpy(c.pivots + i * k->pivot_size, pivot, (size_t)k->pivot_size);
       p.pivot = c.pivots;
     }
