@@ -2,9 +2,47 @@
  * argmax, argmin and the indices of max and min. A NaN equals a NaN.
  */
 
+#include <math.h>
+
 #include "kernel/reduce/reduction_kernels.h"
 
 #define SAME_AS(x, r) (((x) == (r)) | (((x) != (x)) & ((r) != (r))))
+
+/* The first of 16 bytes that is not 0, or more than any index of a row. */
+static inline int64_t first_hit(const uint8_t *hit) {
+  uint64_t bits[2];
+  memcpy(bits, hit, sizeof bits);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+  bits[0] = __builtin_bswap64(bits[0]), bits[1] = __builtin_bswap64(bits[1]);
+#endif
+  if (bits[0]) return __builtin_ctzll(bits[0]) / 8;
+  return bits[1] ? 8 + __builtin_ctzll(bits[1]) / 8 : ST_REDUCE_BLOCK;
+}
+
+/* The bits of the elements equal to a pivot: those with u & mask in
+ * [least, least + span]. */
+#define RANGE(T, U)                                                         \
+  typedef U T##_bits;                                                       \
+  typedef struct T##_range { U mask, least, span; } T##_range;              \
+  static inline T##_range T##_range_of(T r) {                               \
+    const bool is_float = (T)0.5 != 0;                                      \
+    const T inf = (T)(is_float ? INFINITY : 0);                             \
+    const U plain = (U)((U)-1 >> 1);                                        \
+    T##_range to = {(U)-1, 0, 0};                                           \
+    memcpy(&to.least, &r, sizeof r);                                        \
+    if (is_float && r == 0) to.mask = plain, to.least = 0;                  \
+    if (r == r) return to;                                                  \
+    memcpy(&to.least, &inf, sizeof inf);                                    \
+    to.mask = plain, to.least++, to.span = plain - to.least;                \
+    return to; }
+
+RANGE(u8, bits8)
+RANGE(i8, bits8)
+RANGE(i16, bits16)
+RANGE(i32, bits32)
+RANGE(i64, bits64)
+RANGE(f32, bits32)
+RANGE(f64, bits64)
 
 static void combine_first(char *to, const char *with, int64_t n) {
   int64_t *restrict a = (int64_t *)to;
@@ -18,7 +56,7 @@ static void combine_first(char *to, const char *with, int64_t n) {
     static const st_reduce_ops k = {                                        \
       load_fn, name##_row, name##_first, name##_next, NULL, combine_first,  \
       in_bytes, sizeof(T), 8, sizeof(T), 1, .stops_early = true,            \
-      .any_order = true};                                                   \
+      .any_order = true, .rows = name##_rows};                              \
     st__run_reduction(&k, data, s, n0, n1, run); }
 #define FIND_LOOP(...) FIND_LOOP_(__VA_ARGS__)
 

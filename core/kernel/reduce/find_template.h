@@ -22,6 +22,30 @@ static void JOIN(NAME, row)(const span *p) {
   *(int64_t *)p->acc = i < n ? p->start + i : ST_NO_INDEX;
 }
 
+/* Searches short rows, 16 elements at a time. They are compared as integers,
+ * which compilers turn into vectors of bytes: an element matches if its bits
+ * are in a range, without the sign if the pivot is a zero or a NaN. Matches
+ * beyond the row do not count. */
+static void JOIN(NAME, rows)(const span *p) {
+  typedef JOIN(T, bits) bits;
+  const T *r = (const T *)p->pivot;
+  const int64_t n = p->n0;
+  for (int64_t j = 0; j < p->n1; j++, r += p->more) {
+    const bits *x = (const bits *)(p->in + j * p->skip);
+    const JOIN(T, range) to = JOIN(T, range_of)(*r);
+    int64_t at = n;
+    for (int64_t i = 0; i < n && at >= n; i += 16) {
+      uint8_t hit[16];
+      for (int l = 0; l < 16; l++) {
+        const bits u = LOAD(x[i + l]);
+        hit[l] = (bits)((bits)(u & to.mask) - to.least) <= to.span;
+      }
+      at = i + first_hit(hit);
+    }
+    ((int64_t *)p->acc)[j] = at < n ? p->start + at : ST_NO_INDEX;
+  }
+}
+
 /* The first loop is vectorised; the second one only runs on a match. */
 static void JOIN(NAME, next)(const span *p) {
   int64_t *restrict a = (int64_t *)p->acc;

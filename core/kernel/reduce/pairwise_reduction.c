@@ -264,6 +264,7 @@ static void run_short_rows(const reducer *k, span p, const int64_t *s,
                            int64_t n0, int64_t n1, const st_reduce_run *r) {
   _Alignas(64) char buffer[ROOM];
   p.in += r->at * k->in_size;
+  p.start = r->at;
   p.n0 = n0;
   p.n1 = n1;
   p.more = s[5] != 0;
