@@ -1,13 +1,19 @@
 /* grid_sampler: images sampled at arbitrary points. Coordinates in the grid go
  * from -1 to 1 across the image, and list the last image dimension first.
+ *
+ * A kernel samples float32 and float64 without gradients, but not cubically.
+ * Everything else is composed of operators; results are the same.
  */
-
-#include "op/nn/spatial.h"
 
 #include <inttypes.h>
 
+#include "base/threads.h"
+#include "kernel/kernel.h"
+#include "kernel/nn/grid_sample.h"
+#include "op/create/factory.h"
+#include "op/nn/spatial.h"
+
 typedef enum grid_mode { BILINEAR, NEAREST, BICUBIC } grid_mode;
-typedef enum grid_border { ZEROS, BORDER, REFLECTION } grid_border;
 
 enum { MOST_TAPS = 4 };
 
@@ -15,7 +21,7 @@ typedef struct sampler {
   const st_tensor *input, *grid;
   int n;               /* spatial dimensions */
   grid_mode mode;
-  grid_border border;
+  st_grid_border border;
   bool align_corners;
   int64_t points;      /* points per image */
 } sampler;
@@ -96,8 +102,8 @@ static st_tensor *reflected(st_op_scope *c, const sampler *s,
 static st_tensor *bordered(st_op_scope *c, const sampler *s, st_tensor *x,
                            int d) {
   const int64_t size = s->input->sizes[2 + d];
-  if (s->border == ZEROS) return x;
-  if (s->border == REFLECTION) x = reflected(c, s, x, size);
+  if (s->border == ST_GRID_ZEROS) return x;
+  if (s->border == ST_GRID_REFLECTION) x = reflected(c, s, x, size);
   return clipped(c, x, (double)(size - 1));
 }
 
@@ -299,23 +305,23 @@ static st_status check_modes(int64_t mode, int64_t border, int n) {
                     "(nearest) or, for 2-d images, 2 (bicubic), not %" PRId64,
                     mode);
   }
-  if (border < ZEROS || border > REFLECTION) {
+  if (border < ST_GRID_ZEROS || border > ST_GRID_REFLECTION) {
     return st__fail(ST_BAD_VALUE, "padding_mode must be 0 (zeros), 1 (border) "
                     "or 2 (reflection), not %" PRId64, border);
   }
   return ST_OK;
 }
 
-static st_status sample(const st_value *args, int n, st_value *rets) {
+static st_status read_sampler(const st_value *args, int n, sampler *s) {
   const st_tensor *input = st__next_tensor(&args);
   const st_tensor *grid = st__next_tensor(&args);
   const int64_t interpolation_mode = st__next_int(&args);
   const int64_t padding_mode = st__next_int(&args);
-  sampler s = {.input = input, .grid = grid, .n = n,
-               .mode = (grid_mode)interpolation_mode,
-               .border = (grid_border)padding_mode,
-               .align_corners = st__next_bool(&args)};
-  ST_TRY(check_shapes(&s));
+  *s = (sampler){.input = input, .grid = grid, .n = n,
+                 .mode = (grid_mode)interpolation_mode,
+                 .border = (st_grid_border)padding_mode,
+                 .align_corners = st__next_bool(&args)};
+  ST_TRY(check_shapes(s));
   ST_TRY(check_modes(interpolation_mode, padding_mode, n));
   if (!st__is_floating(input->dtype)) {
     return st__no_kernel_for(input->dtype);
@@ -325,7 +331,91 @@ static st_status sample(const st_value *args, int n, st_value *rets) {
                     st__dtype_name(input->dtype),
                     st__dtype_name(grid->dtype));
   }
-  s.points = st__product_of(n, grid->sizes + 1);
+  s->points = st__product_of(n, grid->sizes + 1);
+  return ST_OK;
+}
+
+/* -- By the kernel -------------------------------------------------------- */
+
+typedef struct grid_run {
+  st_grid_ctx ctx;
+  st_loop loop;
+  char *data[3];
+} grid_run;
+
+static void run_blocks(void *ctx, int64_t begin, int64_t end) {
+  const grid_run *r = ctx;
+  char *data[] = {r->data[0], r->data[1], r->data[2]};
+  r->loop(data, NULL, begin, end, &r->ctx);
+}
+
+/* The kernel keeps positions of pixels in 32 bits. */
+static bool fits_kernel(const sampler *s) {
+  int64_t pixels = 1;
+  for (int d = 0; d < s->n; d++) {
+    const int64_t size = s->input->sizes[2 + d];
+    if (size > INT32_MAX / pixels) return false;
+    pixels *= size;
+  }
+  return s->mode != BICUBIC && s->n <= ST_SPATIAL_MAX;
+}
+
+static st_status run_kernel(const sampler *s, const st_tensor *input,
+                            const st_tensor *grid, st_tensor *out) {
+  const int64_t channels = input->sizes[1];
+  grid_run r = {
+    .ctx = {.dims = s->n, .nearest = s->mode == NEAREST, .border = s->border,
+            .align_corners = s->align_corners, .channels = channels,
+            .points = s->points}};
+  ST_TRY(st__find_kernel(ST_K_grid_sample, input->dtype, &r.loop));
+  if (out->numel == 0 || input->device != ST_DEVICE_CPU) return ST_OK;
+  for (int d = 0; d < s->n; d++) r.ctx.size[d] = input->sizes[2 + d];
+  r.data[0] = st__data(out);
+  r.data[1] = st__data(input);
+  r.data[2] = st__data(grid);
+  const int64_t blocks = (s->points + ST_GRID_BLOCK - 1) / ST_GRID_BLOCK;
+  return st__parallel_try(
+    0, blocks * input->sizes[0],
+    st__kernel_grain(ST_K_grid_sample) / (ST_GRID_BLOCK * (channels + 4)) + 1,
+    run_blocks, &r);
+}
+
+ST_BOXED(st__box_grid_samples) {
+  const st_tensor *self = st__to_tensor(args), *input, *grid;
+  int64_t sizes[2 + ST_SPATIAL_MAX];
+  st_tensor *out = NULL;
+  st_op_scope c = {.n = 0};
+  sampler s;
+  ST_TRY(st__check_cpu_or_meta(self));
+  ST_TRY(read_sampler(args, self->ndim == 5 ? 3 : 2, &s));
+  if (!fits_kernel(&s)) {
+    return st__fail(ST_BAD_VALUE, "the kernel reads at most 2^31 - 1 pixels, "
+                    "and not cubically");
+  }
+  input = st__apply1(&c, ST_OP_contiguous, s.input);
+  grid = st__apply1(&c, ST_OP_contiguous, s.grid);
+  sizes[0] = self->sizes[0];
+  sizes[1] = self->sizes[1];
+  for (int d = 0; d < s.n; d++) sizes[2 + d] = s.grid->sizes[1 + d];
+  if (st__scope_ok(&c)) {
+    out = st__apply_with(&c, ST_OP_new_empty, input,
+                         st__of_ints(sizes, s.n + 2));
+  }
+  if (st__scope_ok(&c)) c.status = run_kernel(&s, input, grid, out);
+  return st__scope_return(&c, out, rets);
+}
+
+/* -- Operators ------------------------------------------------------------ */
+
+static st_status sample(const st_value *args, int n, st_value *rets) {
+  sampler s;
+  ST_TRY(read_sampler(args, n, &s));
+  const st_dtype dtype = s.input->dtype;
+  if ((dtype == ST_FLOAT32 || dtype == ST_FLOAT64) && fits_kernel(&s) &&
+      st__has_image_kernels(s.input) &&
+      !st__is_recorded(s.input->keys | s.grid->keys)) {
+    return st__invoke(ST_OP__grid_samples, 5, args, rets);
+  }
   return run_sampler(&s, rets);
 }
 
