@@ -306,4 +306,16 @@ describe("A flip", function()
       end
     end)
   end
+
+  it("reverses rows of every length", function()
+    for _, dtype in ipairs(SIZES) do
+      for length = 1, 140 do
+        local buffer = st.arange(3 * length):remainder(MODULUS):to(dtype)
+        local expected = reversed(numbers(buffer), {3, length}, {2})
+        local got = buffer:view(3, length):flip(2):view(-1)
+        assert.is_nil(first_difference(expected, numbers(got)),
+                      ("%s, length %d"):format(dtype, length))
+      end
+    end
+  end)
 end)

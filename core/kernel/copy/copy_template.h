@@ -14,7 +14,6 @@
 static bool NAME(copy_step)(BITS *to, const BITS *from, int64_t n,
                             int64_t step) {
   switch (step) {
-    case -1: ST_SIMD_FOR(i, n) to[i] = from[-i]; return true;
     case 0: ST_SIMD_FOR(i, n) to[i] = from[0]; return true;
     case 2: ST_SIMD_FOR(i, n) to[i] = from[2 * i]; return true;
     case 3: ST_SIMD_FOR(i, n) to[i] = from[3 * i]; return true;
@@ -23,8 +22,44 @@ static bool NAME(copy_step)(BITS *to, const BITS *from, int64_t n,
   }
 }
 
+/* Reverses rows by blocks of w elements, a constant. The last block overlaps
+ * the one before it, so a row of any length from w on has no rest. */
+static inline __attribute__((always_inline))
+void NAME(reverse_blocks)(char **data, const int64_t *s, int64_t n0,
+                          int64_t n1, int64_t w) {
+  for (int64_t j = 0; j < n1; j++) {
+    BITS *to = (BITS *)(data[0] + j * s[2]);
+    const BITS *from = (const BITS *)(data[1] + j * s[3]);
+    for (int64_t i = 0; i < n0; i += w) {
+      if (i > n0 - w) i = n0 - w;
+      ST_SIMD_FOR(k, w) to[i + k] = from[-i - k];
+    }
+  }
+}
+
+static void NAME(reverse_rows)(char **data, const int64_t *s, int64_t n0,
+                               int64_t n1) {
+  if (n0 * SIZE >= 64 && SIZE < 16) {
+    NAME(reverse_blocks)(data, s, n0, n1, 64 / SIZE);
+  } else if (n0 >= 32 && SIZE == 1) {
+    NAME(reverse_blocks)(data, s, n0, n1, 32);
+  } else if (n0 >= 16 && SIZE <= 2) {
+    NAME(reverse_blocks)(data, s, n0, n1, 16);
+  } else if (n0 >= 8 && SIZE <= 4) {
+    NAME(reverse_blocks)(data, s, n0, n1, 8);
+  } else if (n0 >= 4) {
+    NAME(reverse_blocks)(data, s, n0, n1, 4);
+  } else {
+    NAME(reverse_blocks)(data, s, n0, n1, 2);
+  }
+}
+
 static bool NAME(copy_steps)(char **data, const int64_t *s, int64_t n0,
                              int64_t n1) {
+  if (s[0] == SIZE && s[1] == -SIZE && n0 > 1) {
+    NAME(reverse_rows)(data, s, n0, n1);
+    return true;
+  }
   if (s[0] != SIZE || s[1] % SIZE != 0 || n0 < 8) return false;
   for (int64_t j = 0; j < n1; j++) {
     if (!NAME(copy_step)((BITS *)(data[0] + j * s[2]),

@@ -21,71 +21,103 @@ st_status st__triangle_meta(st_run *r) {
   return st__set_output(r, 0, self->ndim, self->sizes, NULL, self->dtype);
 }
 
+enum { LONG_ROW = 512 }; /* bytes */
+
 typedef struct triangle {
   const st_tensor *self;
   st_tensor *out;
   st_loop copy;
   int64_t size;
   int64_t diagonal;
-  bool upper, inplace;
+  bool upper;
+  bool copied; /* out has all elements of self: the others are cleared */
 } triangle;
 
-/* The byte offset of row `row`, counted across the batch of matrices. */
-static int64_t row_offset(const st_tensor *t, int64_t row, int64_t size) {
+/* The byte offset of matrix number i of a batch. */
+static int64_t matrix_offset(const st_tensor *t, int64_t i, int64_t size) {
   int64_t at = 0;
-  for (int d = t->ndim - 2; d >= 0 && row; d--) {
-    at += row % t->sizes[d] * t->strides[d];
-    row /= t->sizes[d];
+  for (int d = t->ndim - 3; d >= 0 && i; d--) {
+    at += i % t->sizes[d] * t->strides[d];
+    i /= t->sizes[d];
   }
   return at * size;
 }
 
-static void clear_row(char *p, int64_t step, int64_t n, int64_t size) {
-  if (step == size) {
-    memset(p, 0, (size_t)(n * size));
+static void clear_row(const triangle *t, char *p, int64_t step, int64_t n) {
+  static const char zero[16];
+  if (n == 0) return;
+  if (step == t->size) {
+    memset(p, 0, (size_t)(n * t->size));
     return;
   }
-  for (int64_t i = 0; i < n; i++) memset(p + i * step, 0, (size_t)size);
+  t->copy((char *[]){p, (char *)(uintptr_t)zero}, (int64_t[]){step, 0, 0, 0},
+          n, 1, NULL);
+}
+
+/* Rows [begin, end) of matrix number i. */
+static void matrix_rows(const triangle *t, int64_t i, int64_t begin,
+                        int64_t end) {
+  const int last = t->out->ndim - 1;
+  const int64_t *ds = t->out->strides + last, *ss = t->self->strides + last;
+  const int64_t n = t->out->sizes[last], step = ds[0] * t->size;
+  /* In row r columns from r + shift on are right of the diagonal, for triu
+   * those on it too. */
+  const int64_t shift = t->diagonal + !t->upper;
+  if (t->copied && t->upper) begin = begin > -shift ? begin : 1 - shift;
+  if (t->copied && !t->upper) end = end < n - shift ? end : n - shift;
+  char *out = st__data(t->out) + matrix_offset(t->out, i, t->size);
+  char *self = st__data(t->self) + matrix_offset(t->self, i, t->size);
+  for (int64_t row = begin; row < end; row++) {
+    const int64_t at = row + shift, cut = at < 0 ? 0 : at > n ? n : at;
+    const int64_t from = t->upper ? cut : 0, to = t->upper ? n : cut;
+    char *d = out + row * ds[-1] * t->size;
+    char *s = self + row * ss[-1] * t->size;
+    if (!t->copied && to > from) {
+      t->copy((char *[]){d + from * step, s + from * step},
+              (int64_t[]){step, step, 0, 0}, to - from, 1, NULL);
+    }
+    clear_row(t, d, step, from);
+    clear_row(t, d + to * step, step, n - to);
+  }
 }
 
 static void triangle_rows(void *ctx, int64_t begin, int64_t end) {
   const triangle *t = ctx;
-  const int last = t->out->ndim - 1;
-  const int64_t rows = t->out->sizes[last - 1], n = t->out->sizes[last];
-  const int64_t ds = t->out->strides[last] * t->size;
-  const int64_t ss = t->self->strides[last] * t->size;
-  for (int64_t row = begin; row < end; row++) {
-    /* The first column right of the diagonal, for triu the one on it. */
-    int64_t cut = row % rows + t->diagonal + !t->upper;
-    cut = cut < 0 ? 0 : cut > n ? n : cut;
-    const int64_t from = t->upper ? cut : 0, to = t->upper ? n : cut;
-    char *d = st__data(t->out) + row_offset(t->out, row, t->size);
-    char *s = st__data(t->self) + row_offset(t->self, row, t->size);
-    if (!t->inplace && to > from) {
-      char *data[2] = {d + from * ds, s + from * ss};
-      const int64_t strides[4] = {ds, ss, 0, 0};
-      t->copy(data, strides, to - from, 1, NULL);
-    }
-    clear_row(d, ds, from, t->size);
-    clear_row(d + to * ds, ds, n - to, t->size);
+  const int64_t rows = t->out->sizes[t->out->ndim - 2];
+  for (int64_t row = begin, n; row < end; row += n) {
+    const int64_t first = row % rows;
+    n = rows - first < end - row ? rows - first : end - row;
+    matrix_rows(t, row / rows, first, first + n);
   }
+}
+
+/* True if the rows of a triangle are copied one by one. Short rows, or rows of
+ * self in steps, take longer than a copy of the whole, which goes by tiles. */
+static bool copies_by_rows(const triangle *t) {
+  const int last = t->out->ndim - 1;
+  return t->self->strides[last] == 1 && t->out->strides[last] == 1 &&
+         t->out->sizes[last] * t->size >= LONG_ROW;
 }
 
 static st_status run_triangle(st_run *r, bool upper) {
   const st_value *args = r->args;
   const st_tensor *self = st__next_tensor(&args);
-  const int64_t n = self->sizes[self->ndim - 1];
   triangle t = {
     .self = self, .out = r->out[0], .upper = upper,
     .copy = st__copy_kernel(self->dtype, self->dtype),
     .size = (int64_t)st__itemsize(self->dtype),
     .diagonal = st__next_int(&args),
-    .inplace = st__data(self) == st__data(r->out[0])};
+    .copied = st__data(self) == st__data(r->out[0])};
   if (self->numel == 0) return ST_OK;
+  const int64_t n = self->sizes[self->ndim - 1];
   /* A diagonal outside the matrix is clamped, so that it cannot overflow. */
   const int64_t far = n + self->sizes[self->ndim - 2];
   if (t.diagonal > far) t.diagonal = far;
   if (t.diagonal < -far) t.diagonal = -far;
+  if (!t.copied && !copies_by_rows(&t)) {
+    ST_TRY(st__copy(t.out, self));
+    t.copied = true;
+  }
   return st__parallel_try(0, self->numel / n, ST_GRAIN / n + 1,
                           triangle_rows, &t);
 }
