@@ -105,6 +105,16 @@ def scaled_erfc(c):
     return g
 
 
+def erfc_bend(c):
+    """The derivative of scaled_erfc(c)."""
+    def g(t):
+        x = c * (1 + t) / (1 - t)
+        d = x + c
+        return d / (2 * c) * (scaled_erfc(c)(t) * (1 + 2 * x * d) -
+                              2 / m.sqrt(m.pi) * d * d)
+    return g
+
+
 def cos_rest(z):
     small = mpf(1) / 24 - z / 720
     return (m.cos(m.sqrt(z)) - 1 + z / 2) / z ** 2 if z > 1e-12 else small
@@ -123,6 +133,10 @@ EXP = LN2 / 2 * mpf("1.0001")
 LOG = ((m.sqrt(2) - 1) / (m.sqrt(2) + 1) * mpf("1.0001")) ** 2
 QUARTER = (m.pi / 4 * mpf("1.001")) ** 2
 QUOTIENT = ((m.sqrt(mpf(3) / 2) - 1) / (m.sqrt(mpf(3) / 2) + 1)) ** 2
+# Of erfc. C8 is such that rounding the first coefficients costs little.
+C4, C8 = mpf(3), mpf("4.078125")
+LAST4 = (mpf("10.2") - C4) / (mpf("10.2") + C4)
+LAST8 = (mpf("27.3") - C8) / (mpf("27.3") + C8)
 z1, z2, square = (lambda z: z), (lambda z: z * z), (lambda x: x * x + 1e-30)
 
 # name, function, weight of its error, degrees + 1 and ends of both types
@@ -138,10 +152,14 @@ ROWS = [
     ("ERF", erf_share, lambda z: mpf(1), (6, 11), (0, mpf(".5625")), None),
     ("LOG_ERFC", lambda x: m.log(m.erfc(x)), m.erfc, (8, 20),
      (mpf(".75"), mpf(4)), (mpf(".75"), mpf(6))),
-    ("ERFC_SLOPE", scaled_erfc(3), lambda t: 1 / scaled_erfc(3)(t), (10, 0),
-     (-1, mpf("7.2") / mpf("13.2")), None),
-    ("ERFC_SLOPE", scaled_erfc(4), lambda t: 1 / scaled_erfc(4)(t), (0, 23),
-     (-1, mpf("23.3") / mpf("31.3")), None),
+    ("ERFC", scaled_erfc(C4), lambda t: 1 / scaled_erfc(C4)(t), (10, 0),
+     (-1, LAST4), None),
+    ("ERFC", scaled_erfc(C8), lambda t: 1 / scaled_erfc(C8)(t), (0, 23),
+     (-1, LAST8), None),
+    ("ERFC_BEND", erfc_bend(C4), lambda t: 1 / scaled_erfc(C4)(t), (4, 0),
+     (-1, LAST4), None),
+    ("ERFC_BEND", erfc_bend(C8), lambda t: 1 / scaled_erfc(C8)(t), (0, 5),
+     (-1, LAST8), None),
     ("ATAN", odd(m.atan, -mpf(1) / 3, mpf(1) / 5), z1, (5, 11),
      (0, mpf(".4376") ** 2), None),
     ("ASIN", odd(m.asin, mpf(1) / 6, mpf(3) / 40), z1, (5, 12),
@@ -168,7 +186,7 @@ print("""\
 #define ST_FIRST(p, x, c) T p = c;
 #define ST_NEXT(p, x, c) p = FMA(p, x, c);""")
 
-first_two, erfc_base = {}, {}
+first_two, erfc_first = {}, {}
 for name, f, weight, degrees, ends, ends8 in ROWS:
     for tag, n in zip(("f4", "f8"), degrees):
         if not n:
@@ -187,8 +205,13 @@ for name, f, weight, degrees, ends, ends8 in ROWS:
                 c.append(rounded(more[0], bits))
             first_two[tag] = [text(k, bits) for k in c[:2]]
             c = c[2:]
-        if name == "ERFC_SLOPE":
-            erfc_base[tag] = text(c.pop(0), bits)
+        if name == "ERFC":
+            # Three have a bit less, so that their differences with partial
+            # sums are exact; what the first one has lost is added.
+            first = [rounded(k, bits - (i < 3)) for i, k in enumerate(c[:4])]
+            first.append(c[0] - first[0])
+            erfc_first[tag] = [text(k, bits) for k in first]
+            c = c[4:]
         print("\n/* error 2^%.1f */" % m.log(worst, 2))
         print("#define %s_%s(p, x) \\" % (name, tag))
         lines = ["  %s(p, x, %s)" % ("ST_NEXT" if i else "ST_FIRST",
@@ -200,6 +223,8 @@ print()
 for i, name in enumerate(("BASE", "SLOPE")):
     print("#define LOG_ERFC_%s K(%s, %s)" %
           (name, first_two["f4"][i].rstrip("f"), first_two["f8"][i]))
-print("#define ERFC_BASE K(%s, %s)" %
-      (erfc_base["f4"].rstrip("f"), erfc_base["f8"]))
+for i in range(5):
+    print("#define ERFC_%s K(%s, %s)" %
+          ("LOST" if i == 4 else i, erfc_first["f4"][i].rstrip("f"),
+           erfc_first["f8"][i]))
 print("\n#endif")
