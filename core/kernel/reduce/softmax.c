@@ -118,12 +118,58 @@ static void store_half(const line_float *w, char *p, int64_t step,
   w->half->store(p, step, w->x, n);
 }
 
+/* -- Several lines at once ------------------------------------------------ */
+
+/* A buffer of ROOM elements holds rows of at most COLUMNS lines. */
+enum { ROOM = 8192, COLUMNS = 64, FEWEST = 4 };
+
+typedef struct place {
+  char *data;
+  int64_t along, across; /* steps between elements, between lines */
+} place;
+
+static inline int64_t distance(int64_t step) { return step < 0 ? -step : step; }
+
+static inline bool closer(int64_t a, int64_t b) {
+  return distance(a) < distance(b);
+}
+
+/* Lines of up to ROOM / 16 elements stay in the buffer as a whole. */
+static inline int64_t columns_at_once(int64_t n) {
+  const int64_t fit = ROOM / n;
+  return fit < 16 || fit > COLUMNS ? COLUMNS : fit;
+}
+
+/* A part divides LINE, so that a long line asks whether to stop. */
+static inline int64_t rows_at_once(int64_t n, int64_t width) {
+  return n * width <= ROOM ? n : ROOM / COLUMNS;
+}
+
+/* Whether lines lie closer together than their elements. To transpose costs
+ * more than it saves. */
+static inline bool suits_columns(const int64_t *st, int64_t n1) {
+  return n1 >= FEWEST && closer(st[2], st[0]) && closer(st[3], st[1]);
+}
+
+#define W float
+#define EXP st_exp_f4
+#define COLUMN(name) name##_columns_f4
+#define HALVES
+#include "kernel/reduce/softmax_columns.h"
+
+#define W double
+#define EXP st_exp_f8
+#define COLUMN(name) name##_columns_f8
+#include "kernel/reduce/softmax_columns.h"
+
 /* -- softmax -------------------------------------------------------------- */
 
 /* Computes the maximum of a line and the sum of exp(x - max). s: f32, f64, or
- * half, for which ctx is the half_type. */
+ * half, for which ctx is the half_type. The exponentials of a line of more than
+ * one chunk are kept in `to` unless it is NULL. */
 #define SOFTMAX_REDUCE(s, W)                                                \
-  static void reduce_##s(line_##W *w, const char *p, int64_t step) {        \
+  static void reduce_##s(line_##W *w, const char *p, int64_t step, char *to, \
+                         int64_t to_step) {                                 \
     w->max = (W)-INFINITY;                                                  \
     w->sum = 0;                                                             \
     for (int64_t i = 0, n; i < w->n && !st__stops_at(i); i += n) {          \
@@ -134,49 +180,58 @@ static void store_half(const line_float *w, char *p, int64_t step,
       n = w->n - i < LINE ? w->n - i : LINE;                                \
       if (w->n > LINE) load_##s(w, p + i * step, step, n);                  \
       exp_##W(w->x, n, w->max);                                             \
-      w->sum += sum_##W(w->x, n); } }
+      w->sum += sum_##W(w->x, n);                                           \
+      if (to && w->n > LINE) store_##s(w, to + i * to_step, to_step, n); } }
 
 /* A line of one chunk still has its exponentials in the buffer. */
-#define SOFTMAX_LOOP(s, W)                                                  \
-  static void softmax_##s(char **data, const int64_t *st, int64_t n0,       \
-                          int64_t n1, const void *ctx) {                    \
+#define SOFTMAX_LINE(s, W)                                                  \
+  static void softmax_line_##s(line_##W *w, char *to, int64_t to_step,      \
+                               const char *p, int64_t step) {               \
+    const bool kept = !w->half;                                             \
+    reduce_##s(w, p, step, kept ? to : NULL, to_step);                      \
+    for (int64_t i = 0, n; i < w->n && !st__stops_at(i); i += n) {          \
+      n = w->n - i < LINE ? w->n - i : LINE;                                \
+      if (w->n > LINE && kept) load_##s(w, to + i * to_step, to_step, n);   \
+      if (w->n > LINE && !kept) {                                           \
+        load_##s(w, p + i * step, step, n);                                 \
+        exp_##W(w->x, n, w->max); }                                         \
+      times_##W(w->x, n, (W)(1 / w->sum));                                  \
+      store_##s(w, to + i * to_step, to_step, n); } }
+
+#define LOG_SOFTMAX_LINE(s, W)                                              \
+  static void log_softmax_line_##s(line_##W *w, char *to, int64_t to_step,  \
+                                   const char *p, int64_t step) {           \
+    reduce_##s(w, p, step, NULL, 0);                                        \
+    for (int64_t i = 0, n; i < w->n && !st__stops_at(i); i += n) {          \
+      n = w->n - i < LINE ? w->n - i : LINE;                                \
+      load_##s(w, p + i * step, step, n);                                   \
+      minus_##W(w->x, n, w->max);                                           \
+      minus_##W(w->x, n, (W)log(w->sum));                                   \
+      store_##s(w, to + i * to_step, to_step, n); } }
+
+/* v: the columns' suffix */
+#define LINES_LOOP(name, s, W, v)                                           \
+  static void name##_##s(char **data, const int64_t *st, int64_t n0,        \
+                         int64_t n1, const void *ctx) {                     \
+    if (run_columns_##v(name##_columns_##v, data, st,                       \
+                        (int64_t[]){n0, n1}, ctx)) return;                  \
     line_##W w; /* not cleared: it is large */                              \
     w.n = n0;                                                               \
     w.half = ctx;                                                           \
-    for (int64_t j = 0; j < n1; j++) {                                      \
-      char *to = data[0] + j * st[2], *p = data[1] + j * st[3];             \
-      reduce_##s(&w, p, st[1]);                                             \
-      for (int64_t i = 0, n; i < n0 && !st__stops_at(i); i += n) {          \
-        n = n0 - i < LINE ? n0 - i : LINE;                                  \
-        if (n0 > LINE) load_##s(&w, p + i * st[1], st[1], n);               \
-        if (n0 > LINE) exp_##W(w.x, n, w.max);                              \
-        times_##W(w.x, n, (W)(1 / w.sum));                                  \
-        store_##s(&w, to + i * st[0], st[0], n); } } }
+    for (int64_t j = 0; j < n1; j++)                                        \
+      name##_line_##s(&w, data[0] + j * st[2], st[0],                       \
+                      data[1] + j * st[3], st[1]); }
 
-#define LOG_SOFTMAX_LOOP(s, W)                                              \
-  static void log_softmax_##s(char **data, const int64_t *st, int64_t n0,   \
-                              int64_t n1, const void *ctx) {                \
-    line_##W w; /* not cleared: it is large */                              \
-    w.n = n0;                                                               \
-    w.half = ctx;                                                           \
-    for (int64_t j = 0; j < n1; j++) {                                      \
-      char *to = data[0] + j * st[2], *p = data[1] + j * st[3];             \
-      reduce_##s(&w, p, st[1]);                                             \
-      for (int64_t i = 0, n; i < n0 && !st__stops_at(i); i += n) {          \
-        n = n0 - i < LINE ? n0 - i : LINE;                                  \
-        load_##s(&w, p + i * st[1], st[1], n);                              \
-        minus_##W(w.x, n, w.max);                                           \
-        minus_##W(w.x, n, (W)log(w.sum));                                   \
-        store_##s(&w, to + i * st[0], st[0], n); } } }
+#define SOFTMAX(s, W, v)            \
+  SOFTMAX_REDUCE(s, W)              \
+  SOFTMAX_LINE(s, W)                \
+  LOG_SOFTMAX_LINE(s, W)            \
+  LINES_LOOP(softmax, s, W, v)      \
+  LINES_LOOP(log_softmax, s, W, v)
 
-#define SOFTMAX(s, W)     \
-  SOFTMAX_REDUCE(s, W)    \
-  SOFTMAX_LOOP(s, W)      \
-  LOG_SOFTMAX_LOOP(s, W)
-
-SOFTMAX(f32, float)
-SOFTMAX(f64, double)
-SOFTMAX(half, float)
+SOFTMAX(f32, float, f4)
+SOFTMAX(f64, double, f8)
+SOFTMAX(half, float, f4)
 
 /* -- The gradient of softmax ---------------------------------------------- */
 

@@ -8,7 +8,9 @@
 #include "iter/copy.h"
 #include "op/reduce/reduction.h"
 
-enum { BLOCK = 1 << 18 }; /* elements between two questions whether to stop */
+/* About BLOCK elements lie between two questions whether to stop, but a kernel
+ * gets up to AT_LEAST adjoining lines, which it may process at once. */
+enum { BLOCK = 1 << 18, AT_LEAST = 64, MANY = 1024, SHORT_RUN = 16 };
 
 void st__lines_init(st_lines *l, int n, st_tensor *const *t, int dim) {
   const st_tensor *in = t[n - 1];
@@ -32,10 +34,19 @@ void st__lines_init(st_lines *l, int n, st_tensor *const *t, int dim) {
   st__loop_dims_pad(&l->dims, 1);
 }
 
+/* Whether the lines lie closer together than their elements. Then some of them
+ * share cache lines, and go to one thread. */
+static bool lines_adjoin(const st_lines *l) {
+  const int64_t across = st__loop_strides(&l->dims, 0)[l->n - 1];
+  return l->dims.size[0] > 1 && l->length > 1 && across > 0 &&
+         across < l->along[l->n - 1];
+}
+
 void st__lines_run(const st_lines *l, st_loop loop, const void *ctx,
                    int64_t begin, int64_t end) {
   const st_loop_dims *x = &l->dims;
-  const int64_t most = BLOCK / (l->length + 1) + 1;
+  const int64_t most = BLOCK / (l->length + 1) +
+                       (lines_adjoin(l) ? AT_LEAST : 1);
   for (int64_t at = begin, n1; at < end && !st__stops(); at += n1) {
     const int64_t left = x->size[0] - at % x->size[0];
     int64_t s[2 * ST_LINE_OPERANDS];
@@ -56,18 +67,34 @@ typedef struct job {
   const st_lines *lines;
   st_loop loop;
   const void *ctx;
+  int64_t unit; /* lines */
 } job;
 
 static void run_some(void *ctx, int64_t begin, int64_t end) {
   const job *j = ctx;
-  st__lines_run(j->lines, j->loop, j->ctx, begin, end);
+  const int64_t count = j->lines->count;
+  end *= j->unit;
+  st__lines_run(j->lines, j->loop, j->ctx, begin * j->unit,
+                end < count ? end : count);
 }
 
 st_status st__lines_run_all(const st_lines *l, st_loop loop, const void *ctx,
                             st_kernel_id kernel) {
-  const int64_t grain = st__kernel_grain(kernel) / (l->length + 1);
-  job j = {l, loop, ctx};
-  return st__parallel_try(0, l->count, grain + 1, run_some, &j);
+  const int64_t unit = !lines_adjoin(l) ? 1 : l->count < MANY ? 16 : 64;
+  const int64_t grain = st__kernel_grain(kernel) / (l->length + 1) / unit;
+  job j = {l, loop, ctx, unit};
+  return st__parallel_try(0, (l->count + unit - 1) / unit, grain + 1, run_some,
+                          &j);
+}
+
+/* Whether lines adjoin, but in shorter runs than in a contiguous copy, as in a
+ * tensor with a step in its last dimension. */
+static bool has_short_runs(const st_lines *l) {
+  const st_tensor *in = l->t[l->n - 1];
+  int64_t run = 1; /* of a copy */
+  for (int i = l->dim + 1; i < in->ndim; i++) run *= in->sizes[i];
+  return lines_adjoin(l) && l->dims.size[0] < SHORT_RUN &&
+         run >= 2 * l->dims.size[0];
 }
 
 /* The impl of softmax, cumsum and their kin: f(Tensor self, Dim dim, ...). */
@@ -88,6 +115,11 @@ st_status st__lines_impl(st_run *r) {
     ST_TRY(st__clone(self, dtype, ST_FORMAT_PRESERVE, &in));
   }
   st__lines_init(&lines, 2, (st_tensor *[]){r->out[0], in}, dim);
+  if (in == self && has_short_runs(&lines)) {
+    st__tensor_release(&in);
+    ST_TRY(st__clone(self, dtype, ST_FORMAT_CONTIGUOUS, &in));
+    st__lines_init(&lines, 2, (st_tensor *[]){r->out[0], in}, dim);
+  }
   const st_status status = st__lines_run_all(&lines, loop, NULL,
                                              r->row->kernel);
   st__tensor_release(&in);

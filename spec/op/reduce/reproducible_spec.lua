@@ -44,6 +44,31 @@ describe("The bits of a reduction, seed " .. SEED, function()
       end)
     end)
 
+    -- several lines at once, in parts if they are long; a copy if few adjoin
+    it("of softmax are those of each line alone: " .. dtype, function()
+      if dtype == "complex128" then return end
+      for _, n in ipairs {1, 2, 31, 32, 33, 51, 513, 2048, 2049, 2090} do
+        for _, width in ipairs {3, 7, 21, 67} do
+          local all = (4 * st.randn(2, n, width)):to(dtype)
+          all[1]:select(2, 2):fill_(-math.huge)
+          all[1]:select(2, 3)[n] = 0 / 0
+          local stepped = st.zeros({2, n, 3 * width + 1}, {dtype = dtype})
+          stepped = stepped:slice(3, 1, 3 * width, 3)
+          stepped:copy_(all)
+          for _, name in ipairs {"softmax", "log_softmax"} do
+            local got, other = st[name](all, 2), st[name](stepped, 2)
+            assert(same_bits(got, other), name .. ", stepped, " .. n)
+            for j = 1, width do
+              local line = all:select(3, j):contiguous()
+              if not same_bits(st[name](line, 2), got:select(3, j)) then
+                error(("%s, %d of %d, %d"):format(name, j, width, n))
+              end
+            end
+          end
+        end
+      end
+    end)
+
     -- rows of one block share a body, which reads beyond their ends
     it("are those of each row alone: " .. dtype, function()
       if dtype == "complex128" then return end
