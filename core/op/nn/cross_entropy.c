@@ -141,6 +141,16 @@ static void name_bad_class(st_op_scope *c, const class_loss *k) {
                        k->base.u.i);
 }
 
+/* The loss from the logarithms at the targets. */
+static st_tensor *loss_of(st_op_scope *c, const class_loss *k,
+                          st_tensor *logs) {
+  name_bad_class(c, k);
+  const st_tensor *w = target_weights(c, k);
+  if (k->ignored) logs = masked(c, logs, k->ignored, st__of_int(0));
+  if (k->weight) logs = st__apply2(c, ST_OP_mul_Tensor, logs, w);
+  return st__apply1(c, ST_OP_neg, reduced(c, k, logs, w));
+}
+
 ST_BOXED(st__box_nll_loss) {
   class_loss k = {.self = st__next_tensor(&args)};
   k.target = st__next_tensor(&args);
@@ -153,13 +163,8 @@ ST_BOXED(st__box_nll_loss) {
   const st_tensor *self = st__apply_attached(&c, k.self, k.self);
   const st_value at[] = {st__of_tensor(self), k.dim, st__of_tensor(k.classes),
                          st__of_bool(false), k.base};
-  const st_tensor *logs = st__apply(&c, ST_OP_gather, 5, at);
-  name_bad_class(&c, &k);
-  const st_tensor *w = target_weights(&c, &k);
-  if (k.ignored) logs = masked(&c, logs, k.ignored, st__of_int(0));
-  if (k.weight) logs = st__apply2(&c, ST_OP_mul_Tensor, logs, w);
-  logs = reduced(&c, &k, logs, w);
-  return st__scope_return(&c, st__apply1(&c, ST_OP_neg, logs), rets);
+  st_tensor *logs = st__apply(&c, ST_OP_gather, 5, at);
+  return st__scope_return(&c, loss_of(&c, &k, logs), rets);
 }
 
 /* -- Cross entropy -------------------------------------------------------- */
@@ -249,6 +254,22 @@ static st_status check_smoothing(double smoothing) {
                   "to 1, it is %g", smoothing);
 }
 
+/* True if the loss needs log_softmax at the targets only. Its gradient needs
+ * all of it. */
+static bool is_hard(const class_loss *k, double smoothing) {
+  const st_dtype d = k->self->dtype;
+  return smoothing == 0 && (d == ST_FLOAT32 || d == ST_FLOAT64) &&
+         !st__is_recorded(k->self->keys) && st__has_image_kernels(k->self);
+}
+
+/* The loss in one pass over self, without the matrix of log_softmax. */
+static st_tensor *hard_loss(st_op_scope *c, class_loss *k) {
+  find_classes(c, k);
+  const st_value at[] = {st__of_tensor(k->self), st__of_tensor(k->classes),
+                         k->dim, k->base};
+  return loss_of(c, k, st__apply(c, ST_OP__log_softmax_at, 4, at));
+}
+
 ST_BOXED(st__box_cross_entropy_loss) {
   class_loss k = {.self = st__next_tensor(&args)};
   k.target = st__next_tensor(&args);
@@ -261,6 +282,9 @@ ST_BOXED(st__box_cross_entropy_loss) {
   if (st__scope_ok(&c)) c.status = check_smoothing(smoothing);
   const bool is_soft = k.self->ndim > 0 && st__same_sizes(k.self, k.target);
   if (st__scope_ok(&c) && !is_soft) c.status = check_classes(&k);
+  if (!is_soft && is_hard(&k, smoothing)) {
+    return st__scope_return(&c, hard_loss(&c, &k), rets);
+  }
   const st_tensor *logs = st__apply_with(&c, ST_OP_log_softmax_int, k.self,
                                          st__of_int(class_dim(k.self)));
   if (is_soft) return soft_targets(&c, &k, logs, smoothing, rets);

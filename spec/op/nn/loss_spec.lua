@@ -250,6 +250,29 @@ describe("A loss over classes", function()
     near(sum(flat(loss)), strided:item())
   end)
 
+  it("has the bits of log_softmax at the classes", function()
+    for _, dtype in ipairs {"float32", "float64"} do
+      for _, n in ipairs {1, 3, 16, 31, 32, 40, 2048, 2049, 5000} do
+        local x = st.randn({11, n}, {dtype = dtype}) * 9
+        local y = st.randint(1, n + 1, {11})
+        y[4] = -100
+        for _, rows in ipairs {x, x:t():contiguous():t()} do
+          local each = {reduction = "none"}
+          assert.same(st.nll_loss(rows:log_softmax(2), y, each):totable(),
+                      st.cross_entropy_loss(rows, y, each):totable())
+        end
+      end
+    end
+  end)
+
+  it("of NaN or infinity is NaN, as log_softmax is", function()
+    local y, each = i64 {1, 2}, {reduction = "none"}
+    for _, x in ipairs {0 / 0, inf} do
+      local loss = st.cross_entropy_loss(f64({{x, 1}, {1, 2}}), y, each)
+      assert.same({true, false}, loss:isnan():totable())
+    end
+  end)
+
   it("takes one example without a batch", function()
     near(surprise(ROWS[1], 3),
          st.cross_entropy_loss(f64(ROWS[1]), i64(3)):item())
