@@ -22,8 +22,9 @@ enum { LINE = 2048, LANES = 32, ROWS = 8, PAD = 16 };
 static int64_t padded(int64_t n) { return (n + PAD - 1) / PAD * PAD; }
 
 /* The lanes of ROWS lines are added side by side: in a single line each
- * addition would wait for the one before. A chunk ends with elements of
- * -infinity, which change neither the maximum nor the sum. */
+ * addition would wait for the one before. The last element
+ * fills the end of a chunk; its exponential is replaced by 0 there or not
+ * added. */
 #define LINES(W)                                                            \
   typedef struct lines_##W {                                                \
     W x[LINE];                                                              \
@@ -34,7 +35,7 @@ static int64_t padded(int64_t n) { return (n + PAD - 1) / PAD * PAD; }
       for (int64_t i = 0; i < n; i++) x[i] = ((const W *)p)[i];             \
     } else {                                                                \
       for (int64_t i = 0; i < n; i++, p += step) x[i] = *(const W *)p; }    \
-    for (; n % PAD; n++) x[n] = (W)-INFINITY;                               \
+    for (; n % PAD; n++) x[n] = x[n - 1];                                   \
     return n; }
 
 /* Four vectors at a time: each waits for the comparison before. */
@@ -59,11 +60,12 @@ static int64_t padded(int64_t n) { return (n + PAD - 1) / PAD * PAD; }
     for (int l = 0; l < n; l++) lane[l] = LARGER(lane[l], lane[l + n]); }
 
 #define LINE_SUM(W, EXP)                                                    \
-  static void exp_sum_##W(double *restrict lane, W *restrict x, int64_t n,  \
+  static void exp_sum_##W(double *restrict lane, W *restrict x, int64_t n0, \
                           W max) {                                          \
-    int64_t i = 0;                                                          \
+    int64_t i = 0, n = padded(n0);                                          \
     for (; i < n; i += PAD)                                                 \
       for (int l = 0; l < PAD; l++) x[i + l] = EXP(x[i + l] - max);         \
+    for (; n0 >= LANES && n0 < n; n0++) x[n0] = 0;                          \
     for (int l = 0; l < LANES; l++) lane[l] = 0;                            \
     for (i = 0; i + LANES <= n; i += LANES)                                 \
       for (int l = 0; l < LANES; l++) lane[l] += (double)x[i + l];          \
@@ -94,8 +96,8 @@ LINE_SUM(double, st_exp_f8)
       max = max_##W(w->x, load_##W(w->x, p + i * step, step, n), max); }    \
     for (int64_t i = 0; i < n0 && !st__stops_at(i); i += LINE) {            \
       const int64_t n = n0 - i < LINE ? n0 - i : LINE;                      \
-      exp_sum_##W(w->lane[0], w->x,                                         \
-                  load_##W(w->x, p + i * step, step, n), max);              \
+      load_##W(w->x, p + i * step, step, n);                                \
+      exp_sum_##W(w->lane[0], w->x, n, max);                                \
       add_lanes_##W(w, n);                                                  \
       total += w->sum[0]; }                                                 \
     w->sum[0] = total;                                                      \
@@ -112,7 +114,7 @@ LINE_SUM(double, st_exp_f8)
       load_##W(w->x + r * n, p + r * st[5], st[2], n0);                     \
     for (int64_t r = 0; r < rows; r++) {                                    \
       max[r] = max_##W(w->x + r * n, n, (W)-INFINITY);                      \
-      exp_sum_##W(w->lane[r], w->x + r * n, n, max[r]); }                   \
+      exp_sum_##W(w->lane[r], w->x + r * n, n0, max[r]); }                   \
     add_lanes_##W(w, n0); }
 
 /* How many of `left` lines of n elements are processed together. */
