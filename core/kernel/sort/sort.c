@@ -3,8 +3,9 @@
  * Pairs of key (Note [Sorting keys]) and index are sorted; values are then
  * gathered by index. Several short lines are sorted together (Note [Sorting
  * networks]), a single one by rank, in n^2 vectorised comparisons, long ones by
- * radix sort from the least significant digit. A sort that is told to stop
- * returns NULL, and its line stays unwritten or half written.
+ * radix sort from the least significant digit. One element of a long line is
+ * selected. A sort that is told to stop returns NULL, and its line stays
+ * unwritten or half written.
  */
 
 #include "kernel/sort/sort.h"
@@ -19,7 +20,8 @@ enum {
   LANES = 16,
   MANY_pair32 = 1 << 16, MANY_pair64 = 1 << 12, /* pairs, of long lines */
   DIGIT = 11, BUCKETS = 1 << DIGIT,             /* whose digits are long */
-  BLOCK = 64
+  BLOCK = 64,
+  MANY_SELECT = 1 << 15 /* elements that are worth a large sample */
 };
 
 typedef struct pair32 { uint32_t key, at; } pair32;
@@ -176,8 +178,14 @@ typedef struct line {
       limit = a[m - 1].key; }                                               \
     return a; }
 
-/* Sorted index of the lower median, or of the first NaN; NaNs have the
- * greatest key and are last. */
+/* Sorted index of the lower median of n elements, of which m are not NaN, or of
+ * the first NaN. */
+static int64_t median_rank(int64_t n, int64_t m, bool skip_nan) {
+  if (skip_nan) return m > 0 ? (m - 1) / 2 : 0;
+  return m < n ? m : (n - 1) / 2;
+}
+
+/* The same in a sorted line; NaNs have the greatest key and are last. */
 #define MEDIAN(P, K)                                                        \
   static int64_t median_##P(const P *a, const line *w, bool has_nan,        \
                             bool skip_nan) {                                \
@@ -185,8 +193,62 @@ typedef struct line {
     while (has_nan && i > 0 && a[i - 1].key == (K)-1) {                     \
       if (st__stops_at(i)) break;                                           \
       i--; }                                                                \
-    if (skip_nan) return i > 0 ? (i - 1) / 2 : 0;                           \
-    return i < w->n ? i : (w->n - 1) / 2; }
+    return median_rank(w->n, i, skip_nan); }
+
+/* The number of elements that are not NaN. */
+#define NUMBERS(P, K)                                                       \
+  static int64_t numbers_##P(const line *w, keys_##P keys) {                \
+    int64_t m = 0;                                                          \
+    K key[BLOCK];                                                           \
+    for (int64_t i = 0, n; i < w->n && !st__stops_at(i); i += n) {          \
+      n = w->n - i < BLOCK ? w->n - i : BLOCK;                              \
+      keys(key, w->in + i * w->step[2], w->step[2], n, 0);                  \
+      for (int64_t k = 0; k < n; k++) m += key[k] != (K)-1; }               \
+    return m; }
+
+/* Appends the pairs whose key is in [least, least + span] to the m pairs in a,
+ * adds the number of lesser keys to *below, and returns the new m. */
+#define BETWEEN(P, K)                                                       \
+  static int64_t between_##P(P *a, int64_t m, const K *key, int64_t at,     \
+                             int64_t n, const K bounds[2],                  \
+                             int64_t *below) {                              \
+    const K least = bounds[0], span = bounds[1] - bounds[0];                \
+    int less = 0;                                                           \
+    for (int64_t k = 0; k < n; k++) less += key[k] < least;                 \
+    *below += less;                                                         \
+    for (int64_t k = 0; k < n; k++) {                                       \
+      a[m].key = key[k];                                                    \
+      a[m].at = (__typeof__(a->at))(at + k);                                \
+      m += (K)(key[k] - least) <= span; }                                   \
+    return m; }
+
+/* The pair of this rank, or NULL if it is not among those that are sorted. A
+ * sorted sample tells between which keys it probably is; these are sorted. */
+#define SELECT(P, K)                                                        \
+  static const P *select_##P(P *a, P *b, const line *w, keys_##P keys,      \
+                             K flip, int64_t rank) {                        \
+    const bool is_long = w->n > MANY_SELECT;                                \
+    const int64_t s = is_long ? 1024 : 128, slack = is_long ? 48 : 16;      \
+    const int64_t apart = w->n / s, mid = rank / apart;                     \
+    const int64_t step = w->step[2];                                        \
+    int64_t below = 0, m = 0;                                               \
+    K key[BLOCK], bounds[2];                                                \
+    for (int64_t i = 0; i < s; i += BLOCK) {                                \
+      keys(key, w->in + i * apart * step, apart * step, BLOCK, flip);       \
+      pairs_##P(a + i, key, i, BLOCK); }                                    \
+    const P *found = order_##P(a, b, s);                                    \
+    if (!found) return NULL;                                                \
+    bounds[0] = mid < slack ? 0 : mid - slack < s                           \
+      ? found[mid - slack].key : found[s - 1].key;                          \
+    bounds[1] = mid + slack < s ? found[mid + slack].key : (K)-1;           \
+    for (int64_t i = 0, n; i < w->n; i += n) {                              \
+      if (st__stops_at(i)) return NULL;                                     \
+      n = w->n - i < BLOCK ? w->n - i : BLOCK;                              \
+      keys(key, w->in + i * step, step, n, flip);                           \
+      m = between_##P(a, m, key, i, n, bounds, &below); }                   \
+    if (rank < below || rank >= below + m) return NULL;                     \
+    found = bounds[0] == bounds[1] ? a : order_##P(a, b, m);                \
+    return found ? found + (rank - below) : NULL; }
 
 /* Sorted index of the last element of the longest run of equal keys. */
 #define MODE(P, K)                                                          \
@@ -241,6 +303,20 @@ typedef struct line {
       part.values = w->values ? w->values + to * w->step[0] : NULL;         \
       part.indices = w->indices ? w->indices + to * w->step[1] : NULL; } }
 
+/* Writes the one element that is asked for; false if it was not found. Short
+ * lines of integers, which often are in a small range, are sorted faster. */
+#define RUN_ONE(P, K)                                                       \
+  static bool one_##P(const line *w, keys_##P keys, bool has_nan,           \
+                      const st_sort *o) {                                   \
+    if (w->n <= (has_nan ? ST_SHORT_LINE : MANY_SELECT)) return false;      \
+    P *a = (P *)o->scratch;                                                 \
+    const int64_t rank = !o->median ? o->first : median_rank(               \
+      w->n, has_nan ? numbers_##P(w, keys) : w->n, o->skip_nan);            \
+    const P *found = select_##P(a, a + w->n, w, keys,                       \
+                                o->descending ? (K)-1 : 0, rank);           \
+    if (found) put_##P(w, found, 1, o->base);                               \
+    return found != NULL; }
+
 #define RUN_LINE(P, K)                                                      \
   static void line_##P(const line *w, keys_##P keys, bool has_nan,          \
                        const st_sort *o) {                                  \
@@ -248,6 +324,8 @@ typedef struct line {
     const int64_t few = o->first + o->k;                                    \
     const bool all = o->median || o->mode || 4 * few + 4 * BLOCK > w->n;    \
     P *a = (P *)o->scratch, *b = a + w->n;                                  \
+    if (all && o->k == 1 && !o->mode && one_##P(w, keys, has_nan, o))       \
+      return;                                                               \
     a = all ? filter_##P(a, b, w, keys, flip, w->n)                         \
             : filter_##P(a, b, w, keys, flip, few);                         \
     if (a) finish_##P(w, a, has_nan, o); }
@@ -389,9 +467,13 @@ static void put_group(const group *g, const st_sort *o) {
   ADMIT(P, K)       \
   FILTER(P, K)      \
   MEDIAN(P, K)      \
+  NUMBERS(P, K)     \
+  BETWEEN(P, K)     \
+  SELECT(P, K)      \
   MODE(P, K)        \
   PUT_PAIRS(P)      \
   FINISH(P)         \
+  RUN_ONE(P, K)     \
   RUN_LINE(P, K)    \
   RUN_GROUP(P, K)
 

@@ -129,6 +129,30 @@ describe("A sorted line", function()
     end
   end)
 
+  it("has the element of each rank, and the medians", function()
+    for _, pattern in ipairs(PATTERNS) do
+      for _, n in ipairs {300, 1000, 5000, 40000} do
+        for _, dtype in ipairs {"int32", "int64", "float32", "float64"} do
+          local is_float = FLOATS[dtype]
+          local x = (pattern[3] and not is_float and random(n, -9, 9)
+                     or pattern[2](n)):to(dtype)
+          local values, indices = x:sort()
+          local numbers = n - count(x:ne(x))
+          local function expect(k, value, index)
+            assert.equal(tostring(indices[k]), tostring(index:item()))
+            assert.equal(tostring(values[k]), tostring(value:item()))
+          end
+          for _, k in ipairs {1, math.floor(n / 3), n - 5, n} do
+            expect(k, x:kthvalue(k))
+          end
+          expect(numbers < n and numbers + 1 or math.floor((n + 1) / 2),
+                 x:median(1))
+          expect(math.floor((numbers + 1) / 2), x:nanmedian(1))
+        end
+      end
+    end
+  end)
+
   it("finds the place of values in lines of every length", function()
     for _, n in ipairs {0, 1, 2, 7, 24, 25, 64, 65, 200, 1024, 1025, 3000} do
       for _, d in ipairs(DTYPES) do
