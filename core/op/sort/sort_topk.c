@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
+#include "iter/copy.h"
 #include "kernel/sort/sort.h"
 #include "op/reduce/lines.h"
 #include "op/reduce/reduction.h"
@@ -69,6 +70,52 @@ static st_status with_dim(st_tensor *t, bool missing, int dim,
   return ST_OK;
 }
 
+/* The dimensions besides dim along which all lines of t are the same. */
+static uint64_t repeated_dims(const st_tensor *t, int dim) {
+  uint64_t set = 0;
+  for (int d = 0; d < t->ndim; d++) {
+    if (d != dim && t->strides[d] == 0 && t->sizes[d] > 1) {
+      set |= UINT64_C(1) << d;
+    }
+  }
+  return set;
+}
+
+/* t's first elements along the dimensions in set: a view, or with `fresh` a new
+ * tensor of that shape. NULL if t is; owned. */
+static st_status first_of(const st_tensor *t, uint64_t set, bool fresh,
+                          st_tensor **out) {
+  int64_t sizes[ST_MAX_DIMS];
+  if (!t) return ST_OK;
+  for (int d = 0; d < t->ndim; d++) sizes[d] = set >> d & 1 ? 1 : t->sizes[d];
+  if (!fresh) {
+    return st__tensor_view(t, t->ndim, sizes, t->strides, t->offset, out);
+  }
+  return st__tensor_empty(ST_DEVICE_CPU, t->dtype, t->ndim, sizes,
+                          ST_FORMAT_CONTIGUOUS, out);
+}
+
+/* Sorts one of several equal lines, and copies its result to all. */
+static st_status run_distinct(st_sort order, st_tensor *const t[3], int dim) {
+  const uint64_t set = repeated_dims(t[2], dim);
+  st_tensor *first[3] = {NULL, NULL, NULL}, *wide[2] = {NULL, NULL};
+  st_status status;
+  if (!set || t[2]->numel == 0) return run_lines(order, t, dim);
+  for (int i = 0; i < 3; i++) {
+    ST_TRY_FAIL(first_of(t[i], set, i < 2, &first[i]));
+    if (i == 2 || !t[i]) continue;
+    ST_TRY_FAIL(st__view_expand(first[i], t[i]->ndim, t[i]->sizes, &wide[i]));
+  }
+  status = run_lines(order, first, dim);
+  for (int i = 0; i < 2 && status == ST_OK; i++) {
+    if (wide[i]) status = st__copy_unchecked(t[i], wide[i]);
+  }
+fail:
+  for (int i = 0; i < 3; i++) st__tensor_release(&first[i]);
+  for (int i = 0; i < 2; i++) st__tensor_release(&wide[i]);
+  return status;
+}
+
 /* Sorts in along dim into the outputs, which lack that dimension unless they
  * have in's rank. An output may share memory with in. */
 static st_status sort_into(st_sort order, st_tensor *values,
@@ -87,7 +134,7 @@ static st_status sort_into(st_sort order, st_tensor *values,
   } else {
     ST_TRY_FAIL(with_dim(in, false, dim, &t[2]));
   }
-  status = run_lines(order, t, dim);
+  status = run_distinct(order, t, dim);
 fail:
   for (int i = 0; i < 3; i++) st__tensor_release(&t[i]);
   return status;

@@ -103,6 +103,27 @@ describe("A sorted line", function()
   end)
 
   -- Short lines are sorted together, in groups whose size is one of these.
+  it("of an expanded tensor is that of its copy", function()
+    local x = random(21, -3, 3):floor():view {1, 7, 1, 3}
+    local wide = x:expand {4, 7, 5, 3}
+    local copy = wide:contiguous()
+    local function same(name, ...)
+      local a, b = {st[name](wide, ...)}, {st[name](copy, ...)}
+      for i = 1, 2 do
+        assert.same(b[i]:size(), a[i]:size())
+        assert.equal(a[i]:numel(), count(a[i]:eq(b[i])), name)
+      end
+    end
+    for dim = 1, 4 do
+      same("sort", dim)
+      same("sort", dim, true)
+      same("topk", 2, dim)
+      same("kthvalue", 3, dim)
+      same("median", dim)
+      same("mode", dim)
+    end
+  end)
+
   it("of many lines is that of each line alone", function()
     for _, n in ipairs {2, 3, 7, 8, 9, 16, 17, 64, 65, 161, 256, 257} do
       for _, lines in ipairs {3, 4, 8, 9, 17, 65} do
