@@ -267,7 +267,7 @@ end)
 describe("index_add of rows", function()
   local before = live()
   local index = {2, 3, 2, -1}
-  local ROWS, WIDTH = 3, 37
+  local HEIGHT, WIDTH = 3, 37
 
   --- Small integers, so that every dtype holds the sums exactly.
   local function made(rows, dtype)
@@ -282,7 +282,7 @@ describe("index_add of rows", function()
   local function wanted(a, s, alpha)
     local out, from = lists(a:to "int64"), lists(s:to "int64")
     for k, at in ipairs(index) do
-      local row = out[at < 0 and ROWS + 1 + at or at]
+      local row = out[at < 0 and HEIGHT + 1 + at or at]
       for i = 1, WIDTH do row[i] = row[i] + alpha * from[k][i] end
     end
     return out
@@ -291,7 +291,7 @@ describe("index_add of rows", function()
   for _, dtype in ipairs {"uint8", "int8", "int16", "int32", "int64", "float16",
                           "bfloat16", "float32", "float64"} do
     it(dtype .. ", adjacent, stepped and of equal elements", function()
-      local a, s = made(ROWS, dtype), made(#index, dtype)
+      local a, s = made(HEIGHT, dtype), made(#index, dtype)
       local one = s:narrow(2, 2, 1):expand(#index, WIDTH)
       for _, to in ipairs {a, stepped(a)} do
         for _, from in ipairs {s, stepped(s), one} do
