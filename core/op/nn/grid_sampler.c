@@ -275,6 +275,7 @@ static st_status run_sampler(const sampler *s, st_value *rets) {
   sum.status = c.status;
   const st_tensor *total = sum_taps(&sum, s, images, axes);
   st_tensor *out = st__reshape_tail(&sum, total, 1, s->n, s->grid->sizes + 1);
+  out = st__apply1(&sum, ST_OP_contiguous, out);
   st__scope_end(&c, 0, NULL, NULL);
   return st__scope_return(&sum, out, rets);
 }

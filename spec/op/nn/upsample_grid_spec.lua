@@ -208,11 +208,10 @@ describe("grid_sampler", function()
     for _, sizes in ipairs {{{3, 4, 7, 9}, {3, 11, 13, 2}},
                             {{2, 3, 4, 1, 5}, {2, 3, 5, 7, 3}}} do
       local image = st.randn(sizes[1]):transpose(-1, -2)
-      local grid = st.randn(sizes[2])
-      local flat_grid = grid:view(-1)
-      flat_grid[1]:fill_(0 / 0)
-      flat_grid[5]:fill_(1 / 0)
-      flat_grid[9]:fill_(-1)
+      local grid = st.randn(sizes[2]):transpose(2, 3)
+      grid[1][1][1]:fill_(0 / 0)
+      grid[1][2][1]:fill_(1 / 0)
+      grid[1][3][1]:fill_(-1)
       for _, dtype in ipairs {"float32", "float64"} do
         local x, g = image:to(dtype), grid:to(dtype)
         for case = 0, 11 do
@@ -221,7 +220,8 @@ describe("grid_sampler", function()
           local z = st.grid_sampler(x:detach():requires_grad_(true), g, mode,
                                     border, case > 5):detach()
           assert.same(z:stride(), y:stride())
-          assert.is_true(st.equal(st.nan_to_num(z, 99), st.nan_to_num(y, 99)))
+          y, z = st.nan_to_num(y, 99), st.nan_to_num(z, 99)
+          assert.is_true(st.equal(z, y))
           assert.is_true(st.equal(z:signbit(), y:signbit()))
         end
       end
