@@ -3,6 +3,7 @@
 
 #include "kernel/elementwise/elementwise_loops.h"
 #include "kernel/elementwise/expression.h"
+#include "kernel/math/bessel.h"
 #include "kernel/math/far_angle.h"
 #include "kernel/math/functions.h"
 #include "kernel/math/special.h"
@@ -14,6 +15,11 @@
 #define PI    3.14159265358979323846
 #define LN_2  0.69314718055994530942
 #define LN_10 2.30258509299404568402
+#define BESSEL(x, order) \
+  _Generic((x), float: st_bessel_f4, default: st_bessel)(x, order)
+#define BESSEL_SCALED(x, order)                                    \
+  _Generic((x), float: st_bessel_scaled_f4,                        \
+           default: st_bessel_scaled)(x, order)
 /* lgamma writes the sign to a global variable. */
 #define LGAMMA(x) \
   _Generic((x), float: lgammaf_r, default: lgamma_r)(x, &(int){0})
