@@ -1,5 +1,6 @@
-/* Division and powers of integers. All integer types compute in int64_t. The
- * only overflow of a division, INT64_MIN / -1, wraps; division by zero gives 0.
+/* Division and powers of integers. Powers and the division of int64 compute in
+ * int64_t, narrower divisions by floats. The only overflow of a division, of
+ * the least number by -1, wraps; division by zero gives 0.
  */
 #ifndef ST_KERNEL_MATH_INTEGER_H
 #define ST_KERNEL_MATH_INTEGER_H
@@ -23,6 +24,57 @@ static inline int64_t int_remainder(int64_t a, int64_t b) {
   const int64_t r = int_mod(a, b);
   return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
+
+/* -- Division of narrow integers ------------------------------------------ */
+
+/* Truncated quotients of integers of up to 16 bits by float, of 32 bits by
+ * double, which processors divide by vectors.
+ *
+ * They are exact. Let p be the precision of the float in bits and |a| < 2^p, so
+ * that a and b are exact. If b divides a, the quotient is an integer below 2^p,
+ * and exact. Otherwise |a / b| is at least 1 / |b| below the next integer, and
+ * rounding changes it by at most |a / b| / 2^p < 1 / |b|. So the rounded
+ * quotient is below that integer, too, and not below the integer before, which
+ * is a float. */
+static inline int32_t int_div_16(int32_t a, int32_t b) {
+  const int32_t q = (int32_t)((float)a / (float)(b ? b : 1));
+  return b ? q : 0;
+}
+
+static inline int32_t int_div_32(int32_t a, int32_t b) {
+  const int32_t d = b == 0 || b == -1 ? 1 : b;
+  const int32_t q = (int32_t)((double)a / (double)d);
+  return b == -1 ? (int32_t)(0 - (uint32_t)a) : b ? q : 0;
+}
+
+/* The rest follows from the quotient q of a and b. */
+static inline int32_t int_rest(int32_t a, int32_t b, int32_t q) {
+  return b ? (int32_t)((uint32_t)a - (uint32_t)q * (uint32_t)b) : 0;
+}
+
+#define NARROW_DIVISION(bits)                                                \
+  static inline int32_t int_mod_##bits(int32_t a, int32_t b) {               \
+    return int_rest(a, b, int_div_##bits(a, b));                             \
+  }                                                                          \
+  static inline int32_t int_div_floor_##bits(int32_t a, int32_t b) {         \
+    const int32_t q = int_div_##bits(a, b), r = int_rest(a, b, q);           \
+    return q - ((r != 0) & ((a < 0) != (b < 0)));                            \
+  }                                                                          \
+  static inline int32_t int_remainder_##bits(int32_t a, int32_t b) {         \
+    const int32_t r = int_mod_##bits(a, b);                                  \
+    return (r != 0) & ((r < 0) != (b < 0)) ? r + b : r;                      \
+  }
+NARROW_DIVISION(16)
+NARROW_DIVISION(32)
+#undef NARROW_DIVISION
+
+/* The function for the type of x: INT_DIVISION(x, mod)(a, b). */
+#define INT_DIVISION(x, name)                                                \
+  _Generic((x), int64_t: int_##name, uint64_t: int_##name,                   \
+           uint32_t: int_##name, int32_t: int_##name##_32,                   \
+           default: int_##name##_16)
+
+/* -- Powers and divisors -------------------------------------------------- */
 
 /* By squaring, modulo 2^64. A negative power is 0, except of 1 and -1. */
 static inline int64_t int_pow(int64_t a, int64_t b) {

@@ -1,5 +1,5 @@
 --- Scalar arguments at the edge of a dtype: clamp, hardtanh, threshold, pow,
--- ldexp. Expected values are PyTorch 2.15's.
+-- ldexp; division of narrow integers. Expected values are PyTorch 2.15's.
 -- axes: isa
 
 local st = require "strided"
@@ -82,6 +82,33 @@ describe("scalar arguments of integer kernels", function()
            st.pow, x, 1000)
     is("int8", {9, 4}, x ^ 2)
     is("int8", {5, 5}, st.threshold(x, 100, 5))
+  end)
+end)
+
+-- Narrow integers are divided as floats, int64 is not.
+describe("the division of narrow integers", function()
+  local function agrees(dtype, a, b)
+    a, b = a:view(-1, 1), b:view(1, -1)
+    for _, name in ipairs {"remainder", "fmod", "floor_divide"} do
+      local wide = st[name](a:to "int64", b:to "int64"):to(dtype)
+      assert.is_true(st.equal(wide, st[name](a, b)), dtype .. " " .. name)
+    end
+  end
+
+  it("is that of int64, for all of 8 bits", function()
+    agrees("uint8", st.arange(0, 256):to "uint8", st.arange(1, 256):to "uint8")
+    local all = st.arange(-128, 128):to "int8"
+    agrees("int8", all, st.cat {all:narrow(1, 1, 128), all:narrow(1, 130, 127)})
+  end)
+
+  it("is that of int64, at the ends of a dtype", function()
+    for dtype, last in pairs {int16 = 32767, int32 = 2147483647} do
+      local ends = st.tensor({-last - 1, -last, 1 - last, -46341, -3, -2, -1, 1,
+                              2, 3, 181, 46341 % last, last - 1, last},
+                             {dtype = "int64"})
+      ends = ends:clamp(-last - 1, last):to(dtype)
+      agrees(dtype, ends, ends)
+    end
   end)
 end)
 
