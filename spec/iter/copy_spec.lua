@@ -319,3 +319,41 @@ describe("A flip", function()
     end
   end)
 end)
+
+-- -- Rows ---------------------------------------------------------------------
+
+describe("A copy of rows", function()
+  local ROWS = 3
+
+  local function list_of(t) return numbers(t:contiguous():view(-1)) end
+
+  it("with gaps gives rows of every length and alignment", function()
+    for length = 1, 200 do
+      local wide = st.arange(ROWS * (length + 7)):remainder(MODULUS)
+      local expected, got = {}, wide:to "uint8":view(ROWS, length + 7)
+      for i = 0, ROWS * length - 1 do
+        local row = math.floor(i / length)
+        expected[i + 1] = (i + row * 7 + 5) % MODULUS
+      end
+      got = list_of(got:narrow(2, 6, length))
+      assert.is_nil(first_difference(expected, got), "length " .. length)
+    end
+  end)
+
+  it("repeats a row, or the elements of a column", function()
+    for _, dtype in ipairs(SIZES) do
+      for length = 1, 140 do
+        local t = st.arange(length):remainder(MODULUS):to(dtype)
+        local rows = list_of(t:expand(ROWS, length))
+        local columns = list_of(t:narrow(1, 1, 1 + (length - 1) % ROWS)
+                                 :view(-1, 1):expand(-1, length))
+        for i = 0, ROWS * length - 1 do
+          assert.equal(i % length % MODULUS, rows[i + 1], dtype)
+        end
+        for i = 0, #columns - 1 do
+          assert.equal(math.floor(i / length), columns[i + 1], dtype)
+        end
+      end
+    end
+  end)
+end)

@@ -14,6 +14,7 @@
 static bool NAME(copy_step)(BITS *to, const BITS *from, int64_t n,
                             int64_t step) {
   switch (step) {
+    case -1: ST_SIMD_FOR(i, n) to[i] = from[-i]; return true;
     case 0: ST_SIMD_FOR(i, n) to[i] = from[0]; return true;
     case 2: ST_SIMD_FOR(i, n) to[i] = from[2 * i]; return true;
     case 3: ST_SIMD_FOR(i, n) to[i] = from[3 * i]; return true;
@@ -22,42 +23,57 @@ static bool NAME(copy_step)(BITS *to, const BITS *from, int64_t n,
   }
 }
 
-/* Reverses rows by blocks of w elements, a constant. The last block overlaps
- * the one before it, so a row of any length from w on has no rest. */
+/* Reverses rows (step -1) or repeats their first element (step 0) by blocks of
+ * w elements, a constant. The last block overlaps the one before it, so a row
+ * of any length from w on has no rest. */
 static inline __attribute__((always_inline))
-void NAME(reverse_blocks)(char **data, const int64_t *s, int64_t n0,
-                          int64_t n1, int64_t w) {
+void NAME(copy_blocks)(char **data, const int64_t *s, int64_t n0, int64_t n1,
+                       int64_t step, int64_t w) {
   for (int64_t j = 0; j < n1; j++) {
     BITS *to = (BITS *)(data[0] + j * s[2]);
-    const BITS *from = (const BITS *)(data[1] + j * s[3]);
+    const BITS *from = (const BITS *)(data[1] + j * s[3]), first = from[0];
     for (int64_t i = 0; i < n0; i += w) {
       if (i > n0 - w) i = n0 - w;
-      ST_SIMD_FOR(k, w) to[i + k] = from[-i - k];
+      if (step == 0) ST_SIMD_FOR(k, w) to[i + k] = first;
+      else ST_SIMD_FOR(k, w) to[i + k] = from[-i - k];
     }
   }
 }
 
-static void NAME(reverse_rows)(char **data, const int64_t *s, int64_t n0,
-                               int64_t n1) {
-  if (n0 * SIZE >= 64 && SIZE < 16) {
-    NAME(reverse_blocks)(data, s, n0, n1, 64 / SIZE);
+static inline __attribute__((always_inline))
+void NAME(copy_by_blocks)(char **data, const int64_t *s, int64_t n0,
+                          int64_t n1, int64_t step) {
+  if (n0 * SIZE >= 64) {
+    NAME(copy_blocks)(data, s, n0, n1, step, 64 / SIZE);
   } else if (n0 >= 32 && SIZE == 1) {
-    NAME(reverse_blocks)(data, s, n0, n1, 32);
+    NAME(copy_blocks)(data, s, n0, n1, step, 32);
   } else if (n0 >= 16 && SIZE <= 2) {
-    NAME(reverse_blocks)(data, s, n0, n1, 16);
+    NAME(copy_blocks)(data, s, n0, n1, step, 16);
   } else if (n0 >= 8 && SIZE <= 4) {
-    NAME(reverse_blocks)(data, s, n0, n1, 8);
-  } else if (n0 >= 4) {
-    NAME(reverse_blocks)(data, s, n0, n1, 4);
+    NAME(copy_blocks)(data, s, n0, n1, step, 8);
   } else {
-    NAME(reverse_blocks)(data, s, n0, n1, 2);
+    NAME(copy_blocks)(data, s, n0, n1, step, 4);
   }
+}
+
+/* Rows of two or three elements are walked down the columns. The rest of a
+ * long row does not count. An element of 16 bytes is not one store, and is
+ * written once. */
+static bool NAME(uses_blocks)(const int64_t *s, int64_t n0) {
+  return s[0] == SIZE && SIZE < 16 && n0 >= 4 &&
+         (s[1] == -SIZE || (s[1] == 0 && n0 * SIZE < 1024));
+}
+
+static void NAME(copy_rows_by_blocks)(char **data, const int64_t *s,
+                                      int64_t n0, int64_t n1) {
+  if (s[1] == 0) NAME(copy_by_blocks)(data, s, n0, n1, 0);
+  else NAME(copy_by_blocks)(data, s, n0, n1, -1);
 }
 
 static bool NAME(copy_steps)(char **data, const int64_t *s, int64_t n0,
                              int64_t n1) {
-  if (s[0] == SIZE && s[1] == -SIZE && n0 > 1) {
-    NAME(reverse_rows)(data, s, n0, n1);
+  if (NAME(uses_blocks)(s, n0)) {
+    NAME(copy_rows_by_blocks)(data, s, n0, n1);
     return true;
   }
   if (s[0] != SIZE || s[1] % SIZE != 0 || n0 < 8) return false;

@@ -101,10 +101,43 @@ typedef struct bits16 {
   uint64_t u[2];
 } __attribute__((may_alias, packed)) bits16;
 
+enum { LONG_ROW = 2048 }; /* bytes: rows that are repeated one by one */
+
+/* Copies n bytes, 64 or more, that do not overlap. The stores fill whole cache
+ * lines: of rows with gaps between them, which begin anywhere in a line,
+ * memmove takes up to half as long again. */
+static void copy_lines(char *to, const char *from, int64_t n) {
+  memcpy(to, from, 64);
+  for (int64_t i = 64 - (int64_t)((uintptr_t)to % 64); i <= n - 64; i += 64) {
+    memcpy(to + i, from + i, 64);
+  }
+  memcpy(to + n - 64, from + n - 64, 64);
+}
+
+/* Fills n bytes with the same row: a few copies, each of all rows before it. */
+static void repeat_row(char *to, const char *row, size_t bytes, size_t n) {
+  memcpy(to, row, bytes);
+  for (size_t done = bytes, k; done < n; done += k) {
+    k = done < n - done ? done : n - done;
+    memcpy(to + done, to, k);
+  }
+}
+
 static void copy_rows(char **data, const int64_t *strides, int64_t n1,
                       size_t bytes) {
+  const bool by_lines = bytes >= 64 && n1 > 1;
+  if (strides[3] == 0 && strides[2] == (int64_t)bytes && bytes < LONG_ROW &&
+      n1 > 1) {
+    repeat_row(data[0], data[1], bytes, (size_t)n1 * bytes);
+    return;
+  }
   for (int64_t j = 0; j < n1; j++) {
-    memmove(data[0] + j * strides[2], data[1] + j * strides[3], bytes);
+    char *to = data[0] + j * strides[2];
+    const char *from = data[1] + j * strides[3];
+    const uintptr_t apart = to < from ? (uintptr_t)from - (uintptr_t)to
+                                      : (uintptr_t)to - (uintptr_t)from;
+    if (by_lines && apart >= bytes) copy_lines(to, from, (int64_t)bytes);
+    else memmove(to, from, bytes);
   }
 }
 
