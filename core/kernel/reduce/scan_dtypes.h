@@ -10,6 +10,7 @@
  */
 
 #ifdef INT_OP
+#define ASSOCIATIVE
 /* Integers wrap, so the sign does not matter. */
 #define OP INT_OP
 #define NAME(f) SCAN(u8##f)
@@ -28,6 +29,7 @@
 #define T uint64_t
 #include "kernel/reduce/scan_template.h"
 #undef OP
+#undef ASSOCIATIVE
 
 #define OP BOOL_OP
 #define NAME(f) SCAN(b8##f)

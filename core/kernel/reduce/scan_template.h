@@ -5,6 +5,7 @@
  *   OP(a, b)             the operation on a running value and an element
  *   T, A                 types of an element and of a running value (else T)
  *   LOAD(x), STORE(a)    from T to A and back (else casts)
+ *   ASSOCIATIVE          if OP on T gives the same in any order
  *   LOAD_ROW, STORE_ROW  of half types: rows to float32 and back
  *
  * s: the strides along a line of the output and of the input, then those from
@@ -22,7 +23,36 @@
 #endif
 #define AT(T, p, offset) (*(T *)((p) + (offset)))
 
+#ifdef ASSOCIATIVE
+/* Four adjacent elements at a time: only one operation waits for those before
+ * them. The result is exact in any order. */
+static void NAME(_adjacent)(T *y, const T *x, int64_t n) {
+  T a = LOAD(x[0]);
+  int64_t i = 1;
+  y[0] = a;
+  while (i < n && !st__stops_at(i)) {
+    const int64_t end = st__period_end(i, n);
+    for (; i + 4 <= end; i += 4) {
+      const T x0 = LOAD(x[i]), x1 = OP(x0, LOAD(x[i + 1]));
+      const T x2 = LOAD(x[i + 2]), x3 = OP(x2, LOAD(x[i + 3]));
+      const T b = OP(a, x1);
+      y[i] = OP(a, x0);
+      y[i + 1] = b;
+      y[i + 2] = OP(b, x2);
+      y[i + 3] = a = OP(b, x3);
+    }
+    for (; i < end; i++) y[i] = a = OP(a, LOAD(x[i]));
+  }
+}
+#endif
+
 static void NAME(_line)(char *to, const char *p, const int64_t *s, int64_t n) {
+#ifdef ASSOCIATIVE
+  if (s[0] == sizeof(T) && s[1] == sizeof(T)) {
+    NAME(_adjacent)((T *)to, (const T *)p, n);
+    return;
+  }
+#endif
   A a = LOAD(AT(const T, p, 0));
   AT(T, to, 0) = STORE(a);
   for (int64_t i = 1; i < n && !st__stops_at(i);) {
