@@ -10,6 +10,7 @@
  *      -fopenmp -Icore bench/functions.c -lm -o build/functions &&
  *     build/functions [N [NAME...]]   (ten minutes for 10^8 of all)
  */
+#include "kernel/elementwise/expression.h"
 #include "kernel/math/far_angle.h"
 
 #include <stdio.h>
@@ -19,6 +20,13 @@
   M(exp) M(exp2) M(expm1) M(log) M(log2) M(log10) M(log1p) M(tanh) M(sinh) \
   M(cosh) M(asinh) M(acosh) M(atanh) M(sin) M(cos) M(tan) M(asin) M(acos) \
   M(atan) M(erf) M(erfc)
+/* Formulas of kernel rows, and what they are compared with. They err by more
+ * than one unit, so that the program fails; exp(-a) may overflow. */
+#define FORMULAS(M) \
+  M(rsqrt, 1 / sqrt(a), 1 / sqrt(a)) \
+  M(sigmoid, SIGMOID(a), 1 / (1 + exp(-a))) \
+  M(silu, a / (1 + F(exp)(-a)), a / (1 + exp(-a))) \
+  M(softplus, a > 20 ? a : F(log1p)(F(exp)(a)), a > 20 ? a : log1p(exp(a)))
 #define BINARY(M) M(pow) M(atan2) M(hypot)
 
 enum { CHUNK = 4096 };
@@ -44,10 +52,29 @@ typedef struct function {
 UNARY(LOOPS_1)
 BINARY(LOOPS_2)
 
+#define FORMULA_LOOP(name, tag, real, ...)                            \
+  static void name##_##tag(real *out, const real *x, const real *y) { \
+    typedef real T;                                                   \
+    (void)y;                                                          \
+    _Pragma("omp simd")                                               \
+    for (int i = 0; i < CHUNK; i++) {                                 \
+      const T a = x[i];                                               \
+      out[i] = __VA_ARGS__;                                           \
+    } }
+#define FORMULA_LOOPS(name, formula, want)                       \
+  FORMULA_LOOP(name, f4, float, formula)                         \
+  FORMULA_LOOP(name, f8, double, formula)                        \
+  static double name##_d(double a) { return want; }              \
+  static long double name##_l(long double a) { return want; }
+FORMULAS(FORMULA_LOOPS)
+
 /* The names without a following parenthesis are the C library's. */
 #define ROW_1(name) {#name, name##_f4, name##_f8, name, name##l, NULL, NULL},
 #define ROW_2(name) {#name, name##_f4, name##_f8, NULL, NULL, name, name##l},
-static const function functions[] = {UNARY(ROW_1) BINARY(ROW_2)};
+#define ROW_FORMULA(name, formula, want) \
+  {#name, name##_f4, name##_f8, name##_d, name##_l, NULL, NULL},
+static const function functions[] = {
+  UNARY(ROW_1) FORMULAS(ROW_FORMULA) BINARY(ROW_2)};
 
 typedef struct worst { double error, x, y; long nwrong; } worst;
 
