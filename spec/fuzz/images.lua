@@ -13,7 +13,8 @@ local M = {}
 --- Over how many dimensions an operator goes, nil if over no image.
 local function dimensions(name)
   if name:find "col" and name:find "im" or name:find "window" or
-     name:find "convolution" or name == "grid_sampler" then
+     name:find "convolution" or name == "grid_sampler" or
+     name == "_grid_samples" then
     return 2
   end
   if name:find "conv" or name:find "pool" or name:find "_pad%d" or

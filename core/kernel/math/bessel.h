@@ -2,8 +2,8 @@
  * loops that the compiler vectorises. They compute in double precision with a
  * relative error below 1e-13; special.h has those of doubles.
  *
- * With y = |x|, Chebyshev series give exp(-y) I0(y) and exp(-y) I1(y) / y for y
- * up to 8, and exp(-y) sqrt(y) I0(y) and I1(y) beyond, in 16 / y. They are sums
+ * With y = |x|, Chebyshev series give exp(-y) i0(y) and exp(-y) i1(y) / y for y
+ * up to 8, and exp(-y) sqrt(y) i0(y) and i1(y) beyond, in 16 / y. They are sums
  * and products rounded one by one, so that all instruction sets give the same
  * bits (Note [Vector maths]).
  */

@@ -9,8 +9,11 @@
 #include "op/reduce/reduction.h"
 
 /* About BLOCK elements lie between two questions whether to stop, but a kernel
- * gets up to AT_LEAST adjoining lines, which it may process at once. */
-enum { BLOCK = 1 << 18, AT_LEAST = 64, MANY = 1024, SHORT_RUN = 16 };
+ * gets up to AT_LEAST adjoining lines, which it may process at once, if they
+ * are not longer than LONG, and SHORT_RUN of longer ones. */
+enum {
+  BLOCK = 1 << 18, AT_LEAST = 64, LONG = 1 << 15, MANY = 1024, SHORT_RUN = 16
+};
 
 void st__lines_init(st_lines *l, int n, st_tensor *const *t, int dim) {
   const st_tensor *in = t[n - 1];
@@ -45,8 +48,9 @@ static bool lines_adjoin(const st_lines *l) {
 void st__lines_run(const st_lines *l, st_loop loop, const void *ctx,
                    int64_t begin, int64_t end) {
   const st_loop_dims *x = &l->dims;
-  const int64_t most = BLOCK / (l->length + 1) +
-                       (lines_adjoin(l) ? AT_LEAST : 1);
+  const int64_t least = !lines_adjoin(l) ? 1
+                      : l->length <= LONG ? AT_LEAST : SHORT_RUN;
+  const int64_t most = BLOCK / (l->length + 1) + least;
   for (int64_t at = begin, n1; at < end && !st__stops(); at += n1) {
     const int64_t left = x->size[0] - at % x->size[0];
     int64_t s[2 * ST_LINE_OPERANDS];
