@@ -347,12 +347,11 @@ describe("A copy of rows", function()
         local rows = list_of(t:expand(ROWS, length))
         local columns = list_of(t:narrow(1, 1, 1 + (length - 1) % ROWS)
                                  :view(-1, 1):expand(-1, length))
-        for i = 0, ROWS * length - 1 do
-          assert.equal(i % length % MODULUS, rows[i + 1], dtype)
-        end
-        for i = 0, #columns - 1 do
-          assert.equal(math.floor(i / length), columns[i + 1], dtype)
-        end
+        local row, column = {}, {}
+        for i = 0, ROWS * length - 1 do row[i + 1] = i % length % MODULUS end
+        for i = 0, #columns - 1 do column[i + 1] = math.floor(i / length) end
+        assert.is_nil(first_difference(row, rows), dtype)
+        assert.is_nil(first_difference(column, columns), dtype)
       end
     end
   end)
