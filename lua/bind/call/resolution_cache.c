@@ -3,17 +3,17 @@
  *
  * Note [Cached resolutions]
  * Overload resolution depends on the types of the arguments and on the names of
- * the keywords alone while all of them are tensors, numbers, booleans and
- * strings. Numbers count as three types: 0, which is no index, other integers,
- * and the rest. So a packet caches its last resolutions by these types and
- * names. A string is converted anew: if it is no dtype, for example, the usual
- * path tries the other overloads. Where an overload takes any string and
- * another one a dtype, the string decides, and nothing is cached. A hit fills
- * the frame without trying overloads; it gives what st__resolve_overload would
- * give. Names of keywords are compared by address: Lua interns strings, and the
- * binding state keeps those that are cached. An entry is valid until an
- * operator is redefined or removed anywhere, or until the packet lists its
- * overloads again.
+ * the keywords alone while all of them are tensors, numbers, booleans, strings
+ * and lists of integers. Numbers count as three types: 0, which is no index,
+ * other integers, and the rest. So a packet caches its last resolutions by
+ * these types and names. A string is converted anew: if it is no dtype, for
+ * example, the usual path tries the other overloads. Where an overload takes
+ * any string and another one a dtype, the string decides, and nothing is
+ * cached. A hit fills the frame without trying overloads; it gives what
+ * st__resolve_overload would give. Names of keywords are compared by address:
+ * Lua interns strings, and the binding state keeps those that are cached. An
+ * entry is valid until an operator is redefined or removed anywhere, or until
+ * the packet lists its overloads again.
  * A resolution that passed over an undefined overload is not cached, since
  * defining that would change it. STRIDED_SHORTCUTS=0 in the environment
  * disables the cache.
@@ -46,28 +46,18 @@
 #include <string.h>
 
 #include "bind.h"
+#include "call/argument_types.h"
 
-enum {
-  MAX_POSITIONAL = 6, MAX_KEYWORDS = 3, MAX_SCHEMA = 12, ENTRIES = 4,
-  MAX_GIVEN = MAX_POSITIONAL + MAX_KEYWORDS /* 3 bits each, and 4, in a key */
-};
+enum { MAX_SCHEMA = 12, ENTRIES = 4 };
 
-/* The type of an argument, in 3 bits of a key. */
-typedef enum kind {
-  OTHER, TENSOR, ZERO, INTEGER, NUMBER, BOOLEAN, STRING
-} kind;
-
-/* What was read from an argument of the call. */
-typedef struct value {
-  st_tensor *t;
-  st_scalar s;
-} value;
+typedef st__call_types call;
 
 /* How an argument of the schema gets its value. */
 typedef enum source_kind {
   FROM_DEFAULT, FROM_TENSOR, FROM_INTEGER, FROM_SCALAR, FROM_WRAPPED,
   FROM_STRING,
-  FROM_INTEGERS /* n numbers, as a list */
+  FROM_INTEGERS, /* n numbers, as a list */
+  FROM_LIST
 } source_kind;
 
 typedef struct source {
@@ -83,7 +73,7 @@ typedef struct entry {
   uint32_t key;
   uint64_t epoch;
   int nkeywords;
-  const char *names[MAX_KEYWORDS];
+  const char *names[ST_MAX_KEYWORDS];
   const st_op *op;
   const char *text;
   const st_arg *schema, *rets;
@@ -103,77 +93,9 @@ struct st__resolution_cache {
   entry entries[ENTRIES];
 };
 
-/* -- The arguments of a call ---------------------------------------------- */
-
-/* A call: its arguments, and what was read from them: of npos by position, then
- * of nkeywords, whose values are at top + 1 and above. */
-typedef struct call {
-  st__state *h;
-  lua_State *L;
-  st__packet *p;
-  int first, top;   /* stack indices of the arguments */
-  int npos, nkeywords;
-  uint32_t key;     /* of their types; 0: the resolution is not cached */
-  uint64_t epoch;
-  const char *names[MAX_KEYWORDS];
-  value args[MAX_GIVEN];
-} call;
-
-/* Stack index of argument `at` of the call. */
-static int index_of(const call *c, int at) {
-  return at < c->npos ? c->first + at : c->top + 1 + at - c->npos;
-}
-
-static kind kind_of(st__state *h, lua_State *L, int idx, value *arg) {
-  arg->t = st__to_tensor(h, L, idx);
-  if (arg->t) return TENSOR;
-  switch (lua_type(L, idx)) {
-    case LUA_TNUMBER:
-      st__to_scalar(h, L, idx, &arg->s);
-      return arg->s.kind != ST_SCALAR_INT ? NUMBER
-           : arg->s.u.i == 0 ? ZERO : INTEGER;
-    case LUA_TBOOLEAN:
-      st__to_scalar(h, L, idx, &arg->s);
-      return BOOLEAN;
-    case LUA_TSTRING: return STRING;
-    default: return OTHER;
-  }
-}
-
-/* Reads the table of keywords, the last argument, and pushes their values;
- * false if it has another key, too many, or a value of another type. [+n] */
-static bool read_keywords(call *c, uint32_t *key) {
-  lua_State *L = c->L;
-  lua_pushnil(L);                                    /* [+1] */
-  while (lua_next(L, c->top)) {                      /* [-1, +0|2] */
-    const int n = c->nkeywords;
-    if (n == MAX_KEYWORDS || lua_type(L, -2) != LUA_TSTRING) return false;
-    const kind k = kind_of(c->h, L, lua_gettop(L), &c->args[c->npos + n]);
-    if (k == OTHER) return false;
-    c->names[n] = lua_tostring(L, -2);
-    c->nkeywords++;
-    *key = *key << 3 | (uint32_t)k;
-    lua_insert(L, -2);                               /* the key on top */
-  }
-  return c->nkeywords > 0;
-}
-
-/* Reads the arguments and sets the key. */
-static void read_args(call *c, bool is_method) {
-  const int n = c->top - c->first + 1;
-  uint32_t key = is_method;
-  if (n < 1 || n > MAX_POSITIONAL) return;
-  c->npos = n - lua_istable(c->L, c->top);
-  for (int i = 0; i < c->npos; i++) {
-    const kind k = kind_of(c->h, c->L, c->first + i, &c->args[i]);
-    if (k == OTHER) return;
-    key = key << 3 | (uint32_t)k;
-  }
-  if (c->npos < n && !read_keywords(c, &key)) return; /* [+n] */
-  c->key = key << 3 | (uint32_t)c->npos;
-}
-
 /* -- Hits ----------------------------------------------------------------- */
+
+enum { MAX_SLOTS = ST_MAX_GIVEN + ST_MAX_ELEMENTS };
 
 /* The memory of converted arguments. */
 typedef struct memory {
@@ -182,15 +104,16 @@ typedef struct memory {
   int nslots;
 } memory;
 
-static bool to_integers(st_type type, const source *from, const value *args,
-                        memory *m, st_value *out) {
+/* n elements of a list, which are `elements` of the call. */
+static bool to_list(st_type type, const int64_t *elements, int n, memory *m,
+                    st_value *out) {
   int64_t *p = &m->slots[m->nslots].i;
-  m->nslots += from->n;
-  for (int k = 0; k < from->n; k++) {
-    p[k] = args[from->at + k].s.u.i;
+  m->nslots += n;
+  for (int k = 0; k < n; k++) {
+    p[k] = elements[k];
     if (!st__index_to_c(type, &p[k])) return false;
   }
-  *out = (st_value){.tag = ST_TAG_INTS, .len = from->n, .u.ints = p};
+  *out = (st_value){.tag = ST_TAG_INTS, .len = (uint32_t)n, .u.ints = p};
   return true;
 }
 
@@ -212,8 +135,9 @@ static bool to_string(st_type type, lua_State *L, int idx, st_value *out) {
 static bool convert_other(const entry *e, int i, const call *c, memory *m,
                           st_value *out) {
   const source *from = &e->from[i];
-  const value *arg = &c->args[from->at];
+  const st__argument *arg = &c->args[from->at];
   const st_type type = e->schema[i].type;
+  int64_t numbers[ST_MAX_GIVEN];
   switch ((source_kind)from->kind) {
     case FROM_INTEGER:
       *out = st__int_arg(arg->s.u.i);
@@ -223,8 +147,13 @@ static bool convert_other(const entry *e, int i, const call *c, memory *m,
       if (from->kind == FROM_SCALAR) st__fit_scalar(type, &m->scalars[i]);
       *out = st__scalar_arg(&m->scalars[i]);
       return true;
-    case FROM_INTEGERS: return to_integers(type, from, c->args, m, out);
-    case FROM_STRING: return to_string(type, c->L, index_of(c, from->at), out);
+    case FROM_INTEGERS:
+      for (int k = 0; k < from->n; k++) numbers[k] = arg[k].s.u.i;
+      return to_list(type, numbers, from->n, m, out);
+    case FROM_LIST:
+      return to_list(type, c->elements + arg->first, arg->n, m, out);
+    case FROM_STRING:
+      return to_string(type, c->L, st__argument_index(c, from->at), out);
     default: return false;
   }
 }
@@ -259,7 +188,8 @@ static bool fill_frame(st__frame *f, const entry *e, const call *c) {
   for (int i = 0; i < e->nargs; i++) {
     const source *from = &e->from[i];
     if (from->kind == FROM_WRAPPED) f->wrap[f->nwraps++] = (uint8_t)i;
-    f->source[i] = from->kind == FROM_DEFAULT ? 0 : index_of(c, from->at);
+    f->source[i] = from->kind == FROM_DEFAULT
+                   ? 0 : st__argument_index(c, from->at);
   }
   f->nslots = m.nslots;
   return true;
@@ -311,7 +241,7 @@ static int push_tensor(const call *c, const entry *given, const st_value *args,
                        int *spare) {
   const st_shortcut shortcut = given->shortcut;
   const bool is_view = given->result == AS_VIEW;
-  const int first = index_of(c, given->from[0].at);
+  const int first = st__argument_index(c, given->from[0].at);
   st_value v;
   st__tensor_ud *ud = st__new_tensor_ud(c->h, c->L);  /* [+1] */
   if (!st__run_shortcut(c->h, c->L, &shortcut, args, &v)) {
@@ -328,7 +258,7 @@ static int push_tensor(const call *c, const entry *given, const st_value *args,
  * operator. */
 static int try_shortcut(const call *c, const entry *e, int *spare) {
   st_scalar scalars[MAX_SCHEMA];
-  st__slot slots[MAX_GIVEN];
+  st__slot slots[MAX_SLOTS];
   st_value args[MAX_SCHEMA], v;
   memory m = {scalars, slots, 0};
   if (!convert(e, c, &m, args)) return -1;
@@ -340,7 +270,7 @@ static int try_shortcut(const call *c, const entry *e, int *spare) {
     st__push_value(c->h, c->L, e->rets, &v);            /* [+1] */
   } else {
     st_value_clear(&v);
-    lua_pushvalue(c->L, index_of(c, e->written));       /* [+1] */
+    lua_pushvalue(c->L, st__argument_index(c, e->written));       /* [+1] */
   }
   return 1;
 }
@@ -426,8 +356,7 @@ static bool trace_other(const st__frame *f, int i, const call *c, int idx,
   }
   switch ((st_tag)v->tag) {
     case ST_TAG_INTS:
-      if (!lua_isnumber(f->L, idx)) return false;
-      from->kind = FROM_INTEGERS;
+      from->kind = lua_istable(f->L, idx) ? FROM_LIST : FROM_INTEGERS;
       from->n = (uint8_t)v->len;
       return true;
     case ST_TAG_INT: case ST_TAG_FLOAT: case ST_TAG_BOOL:
@@ -537,9 +466,9 @@ int st__call_cached(st__state *h, lua_State *L, st__packet *p, int first,
   c.top = lua_gettop(L);
   c.epoch = st_registry_epoch();
   c.key = 0;
-  c.npos = c.nkeywords = 0;
+  c.npos = c.nkeywords = c.nelements = 0;
   f->spare = 0;
-  if (h->has_shortcuts) read_args(&c, f->is_method);  /* [+n] */
+  if (h->has_shortcuts) st__read_types(&c, f->is_method); /* [+n] */
   entry *e = find(&c);
   const int n = e ? call_shortcut(&c, e, &f->spare) : -1;
   if (n < 0) resolve(&c, f);

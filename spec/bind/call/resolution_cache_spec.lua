@@ -166,6 +166,42 @@ describe("A cached resolution", function()
     end
   end)
 
+  it("tells lists of integers from other lists and from numbers", function()
+    lib = define {"l.a(Tensor x, int[] n)", "l.bb(Tensor x, float[] n)",
+                  "l.ccc(Tensor x, Tensor[] n)", "l.dddd(Tensor x, bool n)"}
+    local f = st.ops.cachespec.l
+    for i = 1, 4 do
+      assert.same({1, 2, 3, 4}, {f(x, {i, 0}), f(x, {i, .5}), f(x, {x, x}),
+                                 f(x, true)})
+      assert.same({1, 1, 1, 2}, {f(x, {n = {i}}), f(x, {}), f(x, {1, 2, 3, i}),
+                                 f(x, {n = {1, .5}})})
+      raises({"l: "}, function() f(x, {1, "a"}) end)
+      assert.equal(1, f(x, {1, 2}))
+      raises({"l: "}, function() f(x, {1, k = 2}) end)
+      assert.equal(1, f(x, {1, 2}))
+      raises({"l: "}, function() f(x, {1, [3] = 2}) end)
+    end
+  end)
+
+  it("converts the indices of a list", function()
+    local m = st.arange(6):view(1, 2, 3)
+    local long = {}
+    for i = 1, 20 do long[i] = 1 end
+    for _ = 1, 4 do
+      assert.same({3, 1, 2}, m:permute({3, 1, 2}).shape)
+      assert.same({2, 3, 1}, m:permute({2, 3, 1}).shape)
+      assert.same({2, 3, 1}, m:permute {-2, -1, 1}.shape)
+      assert.same({1, 2, 3}, m:view(m.shape).shape)
+      assert.same({{{15}}}, m:sum({2, 3}, {keepdim = true}):totable())
+      assert.same({{{15}}}, m:sum {2, 3, keepdim = true}:totable())
+      assert.same({3, 12}, m:sum {dim = {1, 3}}:totable())
+      assert.equal(20, #st.zeros(long).shape)
+      assert.equal(3, #st.zeros({1, 1, 1}).shape)
+      raises({"count from 1"}, function() m:permute({0, 1, 2}) end)
+      raises({"permute"}, function() m:permute({1, 2}) end)
+    end
+  end)
+
   it("converts a string anew for each call", function()
     for _ = 1, 4 do
       assert.equal("int64", st.zeros(2, {dtype = "int64"}).dtype)
