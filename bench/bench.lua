@@ -26,8 +26,9 @@
 -- Families and cases are the rows of cases.lua; `overhead`, the cost of calls,
 -- `pacing`, the memory of loops, and `instructions`, those of a call, are
 -- separate programs. So are, with options of their own, `growth`, the time per
--- element by size, `large`, tensors of more than 2^31 elements, and `chart` and
--- `summary`, the families of files of measurements.
+-- element by size, `large`, tensors of more than 2^31 elements, `chart` and
+-- `summary`, the families of files of measurements, and `limits`, the slower
+-- cases of files with what limits them.
 --
 -- Each engine runs in a separate process: a new one per case for strided, one
 -- for all cases for the peers, which take too long to start, and of NumPy one
@@ -53,7 +54,8 @@ local BUILD = peers.build()
 local OUT = BUILD .. "/bench"
 local HERE = arg[0]:match "^(.*)/[^/]*$"
 local PROGRAMS = {overhead = true, pacing = true, instructions = true}
-local COMMANDS = {growth = true, large = true, chart = true, summary = true}
+local COMMANDS = {growth = true, large = true, chart = true, summary = true,
+                  limits = true}
 
 -- -- Options -----------------------------------------------------------------
 

@@ -4,7 +4,7 @@
 local report = require "bench.report"
 
 local exp, ipairs, log, min = math.exp, ipairs, math.log, math.min
-local pairs = pairs
+local pairs, tostring = pairs, tostring
 
 local results = {}
 
@@ -21,9 +21,10 @@ local function summed(ratios)
           slower = slower}
 end
 
---- The entries of the lines, {strided =, torch =, numpy =} for each case, in
--- order, and the lines' descriptions of machine and engines.
-local function cases_of(files)
+--- The cases of files, each a list of lines, in order: {family =, name =,
+-- size =, threads =, strided =, torch =, numpy =} in ns; and the lines'
+-- descriptions of machine and engines.
+function results.cases(files)
   local cases, by_key, abouts = {}, {}, {}
   for i, lines in ipairs(files) do
     for _, line in ipairs(lines) do
@@ -34,7 +35,8 @@ local function cases_of(files)
           entry.size, entry.draw or "", entry.threads)
         local case = by_key[key]
         if not case then
-          case = {family = entry.family, threads = entry.threads}
+          case = {family = entry.family, name = entry.case,
+                  size = tostring(entry.size), threads = entry.threads}
           by_key[key], cases[#cases + 1] = case, case
         end
         case[entry.engine] = entry.fastest_ns
@@ -44,11 +46,18 @@ local function cases_of(files)
   return cases, abouts
 end
 
+--- Strided's time relative to the faster peer's, or nil.
+function results.ratio(case)
+  local best = case.torch and case.numpy and min(case.torch, case.numpy) or
+               case.torch or case.numpy
+  return case.strided and best and case.strided / best
+end
+
 --- The families of files, each a list of lines, in the order of their names:
 -- {name =, [1] =, [2] =, all =}, where [n] is about n threads, as {count =,
 -- mean =, worst =, slower =}; the same for all families; and the descriptions.
 function results.families(files)
-  local cases, abouts = cases_of(files)
+  local cases, abouts = results.cases(files)
   local list, by_name, ratios = {}, {}, {}
   local total = {name = "all"}
   local function add(family, key, ratio)
@@ -58,17 +67,16 @@ function results.families(files)
     of[key][#of[key] + 1] = ratio
   end
   for _, case in ipairs(cases) do
-    local best = case.torch and case.numpy and min(case.torch, case.numpy) or
-                 case.torch or case.numpy
-    if case.strided and best then
+    local ratio = results.ratio(case)
+    if ratio then
       local family = by_name[case.family]
       if not family then
         family = {name = case.family}
         by_name[case.family], list[#list + 1] = family, family
       end
       for _, of in ipairs {family, total} do
-        add(of, case.threads, case.strided / best)
-        add(of, "all", case.strided / best)
+        add(of, case.threads, ratio)
+        add(of, "all", ratio)
       end
     end
   end

@@ -4,6 +4,7 @@
 
 local chart = require "bench.chart"
 local growth = require "bench.growth"
+local limits = require "bench.limits"
 local report = require "bench.report"
 local results = require "bench.results"
 local summary = require "bench.summary"
@@ -50,6 +51,30 @@ describe("The families of measurements", function()
     text = table.concat(summary.lines({FILE}, {old}), "\n")
     assert.is_truthy(text:find("sort%s+3 +1.00 +0.50 +0.79 +1 +2.00 +3.00\n"))
     assert.is_truthy(text:find("add%s+1 +0.25 +%- +0.25 +0 +0.25 +%-\n"))
+  end)
+end)
+
+describe("The limits of measurements", function()
+  local VIEWS = lines_of("D", {
+    {"view", "narrow", 1, 200, 100}, {"view", "narrow", 2, 110, 100},
+    {"view", "narrow of a giant", 1, 2e9, 1e9}, {"view", "select", 1, 90},
+  })
+
+  it("are the lines of the slower cases, and those without a line", function()
+    local groups, others = limits.grouped {VIEWS}
+    assert.equal(1, #groups)
+    assert.equal(1, #groups[1].cases)
+    assert.equal("narrow", groups[1].cases[1].name)
+    assert.equal(2, groups[1].cases[1].ratio)
+    assert.equal(1, #others)
+    assert.equal("narrow of a giant", others[1].name)
+  end)
+
+  it("say what limits and what was tried", function()
+    for _, line in ipairs(require "bench.limit_lines") do
+      assert.is_true(#line.name > 0 and #line.limit > 40 and #line.tried > 10,
+                     line.name)
+    end
   end)
 end)
 
