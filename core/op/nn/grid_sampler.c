@@ -350,12 +350,13 @@ static void run_blocks(void *ctx, int64_t begin, int64_t end) {
   r->loop(data, NULL, begin, end, &r->ctx);
 }
 
-/* The kernel keeps positions of pixels in 32 bits. */
+/* The kernel keeps positions of pixels in 32 bits, and the last one along a
+ * dimension in a float32 without rounding. */
 static bool fits_kernel(const sampler *s) {
   int64_t pixels = 1;
   for (int d = 0; d < s->n; d++) {
     const int64_t size = s->input->sizes[2 + d];
-    if (size > INT32_MAX / pixels) return false;
+    if (size > 1 << 24 || size > INT32_MAX / pixels) return false;
     pixels *= size;
   }
   return s->mode != BICUBIC && s->n <= ST_SPATIAL_MAX;
@@ -391,7 +392,7 @@ ST_BOXED(st__box_grid_samples) {
   ST_TRY(read_sampler(args, self->ndim == 5 ? 3 : 2, &s));
   if (!fits_kernel(&s)) {
     return st__fail(ST_BAD_VALUE, "the kernel reads at most 2^31 - 1 pixels, "
-                    "and not cubically");
+                    "2^24 along a dimension, and not cubically");
   }
   input = st__apply1(&c, ST_OP_contiguous, s.input);
   grid = st__apply1(&c, ST_OP_contiguous, s.grid);

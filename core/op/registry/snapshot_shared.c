@@ -17,6 +17,7 @@
 #include "op/registry/register.h"
 
 static const struct { const char *name, *arg; } listed[] = {
+  {"_log_softmax_at",   "index"},
   {"bincount",          "self"},
   {"gather",            "index"},
   {"index",             "indices"},
