@@ -182,6 +182,8 @@ typedef struct st__state {
   int compiler_ref;              /* compiles an expression to a function */
   st_recorder *recorder;         /* of fused_function.c, or NULL */
   int64_t debt, threshold, stepped; /* bytes: Note [Pacing the collector] */
+  int64_t freed;                 /* KB of the tensors that were collected */
+  bool collects_fully;           /* Note [A collection by one step] */
   st__keepalive keepalive;       /* Note [Keeping gradient functions alive] */
   bool is_collecting;            /* gc_pacing.c is running the collector */
   st__scope *scope;              /* innermost, or NULL: tensor_scope.c */

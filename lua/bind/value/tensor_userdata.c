@@ -77,6 +77,7 @@ static int tensor_gc(lua_State *L) {
   st__state *h = st__state_of(L);
   st__tensor_ud *ud = to_tensor_ud(h, L, 1);
   if (!ud) return 0;
+  h->freed += ud->charged;
   st__scope_leave(h, ud);
   st__untrack_ud(h, ud);
   release(h, L, ud);
