@@ -3,7 +3,7 @@
  */
 
 #include "op/reduce/cumsum.h"
-#include "op/reduce/lines.h"
+#include "op/reduce/line_tiles.h"
 #include "op/registry/op.h"
 
 /* -- softmax -------------------------------------------------------------- */
@@ -62,7 +62,8 @@ st_status st__softmax_backward_impl(st_run *r) {
     to = own;
   }
   st__lines_init(&lines, 3, (st_tensor *[]){to, grad, output}, dim);
-  st_status status = st__lines_run_all(&lines, loop, NULL, r->row->kernel);
+  st_status status = st__line_tiles_run_all(&lines, 1, 0, loop, NULL,
+                                            r->row->kernel);
   if (own && status == ST_OK) status = st__copy_unchecked(r->out[0], own);
   st__tensor_release(&own);
   return status;

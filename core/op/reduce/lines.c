@@ -6,6 +6,7 @@
 
 #include "base/threads.h"
 #include "iter/copy.h"
+#include "op/reduce/line_tiles.h"
 #include "op/reduce/reduction.h"
 
 /* About BLOCK elements lie between two questions whether to stop, but a kernel
@@ -101,6 +102,13 @@ static bool has_short_runs(const st_lines *l) {
          run >= 2 * l->dims.size[0];
 }
 
+/* Lines shorter than this are faster across, if they adjoin, than in tiles. A
+ * scan across lines reads and writes each element once. */
+static int64_t shortest_for_tiles(st_kernel_id kernel) {
+  return kernel == ST_K_softmax || kernel == ST_K_log_softmax ? 160
+                                                              : INT64_MAX;
+}
+
 /* The impl of softmax, cumsum and their kin: f(Tensor self, Dim dim, ...). */
 st_status st__lines_impl(st_run *r) {
   const st_value *args = r->args;
@@ -124,8 +132,9 @@ st_status st__lines_impl(st_run *r) {
     ST_TRY(st__clone(self, dtype, ST_FORMAT_CONTIGUOUS, &in));
     st__lines_init(&lines, 2, (st_tensor *[]){r->out[0], in}, dim);
   }
-  const st_status status = st__lines_run_all(&lines, loop, NULL,
-                                             r->row->kernel);
+  const st_status status = st__line_tiles_run_all(
+    &lines, 1, shortest_for_tiles(r->row->kernel), loop, NULL,
+    r->row->kernel);
   st__tensor_release(&in);
   return status;
 }

@@ -8,7 +8,7 @@
 #include "base/threads.h"
 #include "iter/copy.h"
 #include "kernel/sort/sort.h"
-#include "op/reduce/lines.h"
+#include "op/reduce/line_tiles.h"
 #include "op/reduce/reduction.h"
 #include "op/registry/op.h"
 #include "tensor/view.h"
@@ -19,16 +19,23 @@ typedef struct job {
   st_lines lines;
   st_loop loop;
   st_sort order;
+  st_line_tiles tiles;
+  bool copies; /* lines to tiles */
   int chunks;
-  int64_t scratch; /* bytes per chunk */
+  int64_t scratch, bytes; /* of a sort; of a chunk */
 } job;
 
 static void run_chunks(void *ctx, int64_t begin, int64_t end) {
   const job *b = ctx;
   for (int64_t i = begin; i < end; i++) {
     st_sort order = b->order;
-    order.scratch += i * b->scratch;
-    st__lines_run(&b->lines, b->loop, &order, b->lines.count * i / b->chunks,
+    st_line_tiles tiles = b->tiles;
+    order.scratch += i * b->bytes;
+    tiles.ctx = &order;
+    tiles.buffer = order.scratch + b->scratch;
+    st__lines_run(&b->lines, b->copies ? st__line_tiles_loop : b->loop,
+                  b->copies ? (const void *)&tiles : &order,
+                  b->lines.count * i / b->chunks,
                   b->lines.count * (i + 1) / b->chunks);
   }
 }
@@ -52,7 +59,11 @@ static st_status run_lines(st_sort order, st_tensor *const t[3], int dim) {
                                (int64_t)st__itemsize(dtype),
                                b.lines.count) + 63;
   b.scratch -= b.scratch % 64;
-  const size_t bytes = (size_t)(b.chunks * b.scratch);
+  b.copies = b.lines.length > ST_SHORT_LINE &&
+             st__line_tiles_init(&b.tiles, &b.lines, 2, order.k);
+  b.tiles.loop = b.loop;
+  b.bytes = b.scratch + b.tiles.bytes;
+  const size_t bytes = (size_t)(b.chunks * b.bytes);
   b.order.scratch = st__alloc(ST_MEM_SCRATCH, bytes);
   if (!b.order.scratch) return ST_NO_MEMORY;
   const st_status status = st__parallel_try(0, b.chunks, 1, run_chunks, &b);

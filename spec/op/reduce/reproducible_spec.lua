@@ -69,6 +69,40 @@ describe("The bits of a reduction, seed " .. SEED, function()
       end
     end)
 
+    -- lines that adjoin are copied by tiles where the kernel wants elements to
+    it("of adjoining lines are those of each line alone: " .. dtype, function()
+      if dtype == "complex128" then return end
+      for _, shape in ipairs {{128, 5}, {161, 33}, {257, 67}, {5000, 18}} do
+        local n, width = shape[1], shape[2]
+        local a = (4 * st.randn(n, width)):to(dtype)
+        local b = st.randn(n, width):to(dtype)
+        local as, bs = a:t():contiguous(), b:t():contiguous()
+        local function check(name, fn)
+          local expected = fn(as, bs, 2)
+          for _, got in ipairs {fn(a:t(), b:t(), 2), fn(a, b, 1):t(),
+                                fn(a:t(), bs, 2), fn(as, b:t(), 2)} do
+            assert(same_bits(expected, got), name .. ", " .. n)
+          end
+        end
+        for _, name in ipairs {"softmax", "log_softmax", "cumsum", "cumprod",
+                               "cummax", "cummin", "sort"} do
+          check(name, function(t, _, dim) return (st[name](t, dim)) end)
+        end
+        for _, name in ipairs {"cummax", "cummin", "argsort", "sort"} do
+          check(name, function(t, _, dim)
+            local first, second = st[name](t, dim)
+            return (second or first):to(dtype)
+          end)
+        end
+        for _, name in ipairs {"_softmax_backward_data",
+                               "_log_softmax_backward_data"} do
+          check(name, function(grad, y, dim)
+            return st[name](grad, y, dim, dtype)
+          end)
+        end
+      end
+    end)
+
     -- rows of one block share a body, which reads beyond their ends
     it("are those of each row alone: " .. dtype, function()
       if dtype == "complex128" then return end

@@ -150,6 +150,28 @@ describe("A sorted line", function()
     end
   end)
 
+  it("of lines copied by tiles is that of each line alone", function()
+    for _, shape in ipairs {{257, 3}, {300, 37}, {1030, 130}} do
+      for _, d in ipairs {"uint8", "bfloat16", "float32", "int64"} do
+        local x = random(shape[1] * shape[2], 0, 200):to(d):view(shape)
+        local lines = x:t():contiguous()
+        for name, run in pairs {
+          sort = function(t, dim) return t:sort(dim) end,
+          descending = function(t, dim) return t:sort(dim, true) end,
+          topk = function(t, dim) return t:topk(7, dim) end,
+          kthvalue = function(t, dim) return t:kthvalue(9, dim) end,
+          median = function(t, dim) return t:median(dim) end
+        } do
+          local a, b = {run(x, 1)}, {run(lines, 2)}
+          for i = 1, 2 do
+            local expected = b[i]:dim() == 2 and b[i]:t() or b[i]
+            assert.is_true(a[i]:equal(expected), name .. " of " .. d)
+          end
+        end
+      end
+    end
+  end)
+
   it("has the element of each rank, and the medians", function()
     for _, pattern in ipairs(PATTERNS) do
       for _, n in ipairs {300, 1000, 5000, 40000} do
