@@ -77,19 +77,45 @@ static st_tensor *masked(st_op_scope *c, const st_tensor *t,
                    (st_value[]){st__of_tensor(t), st__of_tensor(mask), with});
 }
 
+/* True if the elements of t, an int64 tensor, lie in order in memory. */
+static bool is_plain(const st_tensor *t) {
+  return t->device == ST_DEVICE_CPU && !st__is_lazy(t) &&
+         st__is_contiguous(t);
+}
+
+/* True if an element of at, which is plain, is value. Few targets are searched
+ * sooner than one operator is called. */
+static bool contains(st_op_scope *c, const st_tensor *at, int64_t value) {
+  enum { STEP = 4096 };
+  const int64_t *p = (const int64_t *)(const void *)st__data(at);
+  for (int64_t i = 0; i < at->numel; i += STEP) {
+    const int64_t end = at->numel - i < STEP ? at->numel : i + STEP;
+    int64_t found = 0;
+    if (i > 0 && !st__scope_goes_on(c)) return false;
+    for (int64_t j = i; j < end; j++) found |= p[j] == value;
+    if (found) return true;
+  }
+  return false;
+}
+
 static void find_classes(st_op_scope *c, class_loss *k) {
   if (st__scope_ok(c)) c->status = check_classes(k);
   if (!st__scope_ok(c)) return;
   k->dim = st__of_int(class_dim(k->self));
-  const st_tensor *at = st__apply_to(c, k->target, ST_INT64);
+  const st_tensor *at = k->target->dtype == ST_INT64
+                      ? k->target : st__apply_to(c, k->target, ST_INT64);
   at = st__apply_with(c, ST_OP_unsqueeze, at, k->dim);
+  k->classes = at;
+  if (st__scope_ok(c) && is_plain(at) &&
+      !contains(c, at, k->ignore_index.u.i)) {
+    return;
+  }
   const st_tensor *ignored = st__apply_with(c, ST_OP_eq_Scalar, at,
                                             k->ignore_index);
   if (any(c, ignored)) {
     k->ignored = ignored;
-    at = masked(c, at, ignored, k->base);
+    k->classes = masked(c, at, ignored, k->base);
   }
-  k->classes = at;
 }
 
 /* -- Negative log-likelihood ---------------------------------------------- */

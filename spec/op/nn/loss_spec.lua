@@ -306,6 +306,19 @@ describe("A loss over classes", function()
          st.cross_entropy_loss(x, y, f64(WEIGHTS)):item())
   end)
 
+  it("finds what is ignored anywhere in the targets", function()
+    local n, sums = 4098, {reduction = "sum"}
+    local x = st.full({n, 2}, -1)
+    for _, k in ipairs {1, 2, 4096, 4097, n} do
+      local y = st.ones({n}, {dtype = "int64"})
+      y[k] = -100
+      local apart = st.stack({y, y}, 2):select(2, 1)
+      assert.same({n - 1, n - 1, n - 1}, {
+        st.nll_loss(x, y, sums):item(), st.nll_loss(x, apart, sums):item(),
+        st.nll_loss(x, (-y):_neg_view(), sums):item()})
+    end
+  end)
+
   it("of targets that are all ignored has no mean", function()
     local x, y = f64(ROWS), i64 {-100, -100, -100, -100}
     local mean = st.cross_entropy_loss(x, y):item()
