@@ -290,25 +290,35 @@ static inline int64_t is_set(const char *p, st_dtype dtype) {
   }
 }
 
-static inline void count(char **data, const int64_t *s, int64_t n0,
-                         int64_t n1, const void *ctx, st_dtype dtype) {
-  const int64_t size = st__dtype_size[dtype];
-  int64_t n = 0;
-  for (int64_t j = 0; j < n1; j++) {
-    const char *p = data[0] + j * s[1];
-    if (s[0] == size) {
-      for (int64_t i = 0; i < n0; i++) n += is_set(p + i * size, dtype);
-    } else {
-      for (int64_t i = 0; i < n0; i++) n += is_set(p + i * s[0], dtype);
-    }
-  }
-  *((const st_count_ctx *)ctx)->count += n;
-}
-
 enum { BLOCK = 256 };
 
 static inline int64_t block_of(int64_t from, int64_t n) {
   return n - from < BLOCK ? n - from : BLOCK;
+}
+
+/* At most BLOCK - 1 elements, so that vectors of bytes can count them. */
+static inline int64_t count_run(const char *p, int64_t step, int64_t n,
+                                st_dtype dtype) {
+  uint8_t k = 0;
+  for (int64_t i = 0; i < n; i++) {
+    k = (uint8_t)(k + is_set(p + i * step, dtype));
+  }
+  return k;
+}
+
+static inline void count(char **data, const int64_t *s, int64_t n0,
+                         int64_t n1, const void *ctx, st_dtype dtype) {
+  const int64_t size = st__dtype_size[dtype], most = BLOCK - 1;
+  int64_t n = 0;
+  for (int64_t j = 0; j < n1; j++) {
+    const char *p = data[0] + j * s[1];
+    for (int64_t i = 0, m; i < n0; i += m, p += m * s[0]) {
+      m = n0 - i < most ? n0 - i : most;
+      n += s[0] == size ? count_run(p, size, m, dtype)
+                        : count_run(p, s[0], m, dtype);
+    }
+  }
+  *((const st_count_ctx *)ctx)->count += n;
 }
 
 /* Branch-free: every step writes an index, and k only advances for nonzero

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 #include "iter/dry_run.h"
+#include "kernel/index/index.h"
 #include "op/create/copy_clone_to.h"
 
 /* -- Checks --------------------------------------------------------------- */
@@ -43,32 +44,29 @@ static st_status check_no_bool(const st_inputs *in) {
 
 /* Note [Integer division by zero]
  * A kernel cannot fail, so the divisor is searched for zeros before the run.
- * The search is a loop with the signature of kernels. It reads only the second
+ * The search counts the elements that are not zero. It reads only the second
  * input, and reads each element once along dimensions of stride 0. */
-typedef struct zero_search { int64_t size; bool found; } zero_search;
+typedef struct zero_search { st_loop count; int64_t zeros; } zero_search;
 
-static void find_zero(char **data, const int64_t *strides, int64_t n0,
-                      int64_t n1, const void *ctx) {
-  static const char zero[8] = {0};
+static void find_zeros(char **data, const int64_t *strides, int64_t n0,
+                       int64_t n1, const void *ctx) {
   zero_search *z = (zero_search *)(uintptr_t)ctx;
-  const int64_t s0 = strides[2], s1 = strides[5];
-  if (s0 == 0) n0 = 1;
-  if (s1 == 0) n1 = 1;
-  for (int64_t j = 0; j < n1; j++) {
-    for (int64_t i = 0; i < n0; i++) {
-      z->found |= memcmp(data[2] + j * s1 + i * s0, zero,
-                         (size_t)z->size) == 0;
-    }
-  }
+  const int64_t s[] = {strides[2], strides[5]};
+  int64_t found = 0;
+  const st_count_ctx count = {&found};
+  if (s[0] == 0) n0 = 1;
+  if (s[1] == 0) n1 = 1;
+  z->count(data + 2, s, n0, n1, &count);
+  z->zeros += n0 * n1 - found;
 }
 
 static st_status check_divisor(const st_run *r) {
   const st_dtype d = r->it.common_dtype;
   if (st__is_integral(d) && r->is_meta) st__capture_divisor(&r->it, 2);
   if (!st__is_integral(d) || r->it.numel == 0) return ST_OK;
-  zero_search z = {(int64_t)st__itemsize(d), false};
-  ST_TRY(st__iter_read(&r->it, find_zero, &z));
-  if (!z.found) return ST_OK;
+  zero_search z = {st__kernel(ST_K_nonzero_count, d), 0};
+  ST_TRY(st__iter_read(&r->it, find_zeros, &z));
+  if (z.zeros == 0) return ST_OK;
   return st__fail(ST_BAD_VALUE, "division of %s by zero", st__dtype_name(d));
 }
 

@@ -112,6 +112,45 @@ describe("the division of narrow integers", function()
   end)
 end)
 
+describe("a divisor of zero", function()
+  --- The places among n divisors where a zero is found.
+  local function places_found(dtype, n, view)
+    local x, y = of(dtype, {7}), st.ones({n, 2}, {dtype = dtype})
+    local found = {}
+    y = view(y)
+    assert.is_true(pcall(st.remainder, x, y))
+    for _, i in ipairs {1, 2, 255, 256, 257, 511, n - 1, n} do
+      y:narrow(1, i, 1):fill_(0)
+      found[#found + 1] = not pcall(st.remainder, x, y) and i or nil
+      y:fill_(1)
+    end
+    return found
+  end
+
+  it("is found at any place", function()
+    local want = {1, 2, 255, 256, 257, 511, 699, 700}
+    for _, dtype in ipairs {"uint8", "int8", "int16", "int32", "int64"} do
+      for _, view in ipairs {
+        function(y) return y:reshape(-1):narrow(1, 1, 700) end,
+        function(y) return y:select(2, 1) end,
+        function(y) return y end} do
+        assert.same(want, places_found(dtype, 700, view))
+      end
+    end
+  end)
+
+  it("is found in what is broadcast", function()
+    local x = st.ones({700, 300}, {dtype = "int16"})
+    local row, column = st.ones({300}, {dtype = "int16"}),
+                        st.ones({700, 1}, {dtype = "int16"})
+    assert.is_true(pcall(st.fmod, x, row) and pcall(st.fmod, x, column))
+    row:narrow(1, 300, 1):fill_(0)
+    column:narrow(1, 700, 1):fill_(0)
+    raises("fmod: division of int16 by zero", st.fmod, x, row)
+    raises("fmod: division of int16 by zero", st.fmod, x, column)
+  end)
+end)
+
 describe("pow of bool", function()
   local x = st.tensor {true, false}
 
