@@ -20,7 +20,7 @@ enum {
   LANES = 16,
   MANY_pair32 = 1 << 16, MANY_pair64 = 1 << 12, /* pairs, of long lines */
   DIGIT = 11, BUCKETS = 1 << DIGIT,             /* whose digits are long */
-  BLOCK = 64,
+  BLOCK = 64, COUNTED = 512, /* elements at a time */
   MANY_SELECT = 1 << 15 /* elements that are worth a large sample */
 };
 
@@ -199,11 +199,13 @@ static int64_t median_rank(int64_t n, int64_t m, bool skip_nan) {
 #define NUMBERS(P, K)                                                       \
   static int64_t numbers_##P(const line *w, keys_##P keys) {                \
     int64_t m = 0;                                                          \
-    K key[BLOCK];                                                           \
+    K key[COUNTED];                                                         \
     for (int64_t i = 0, n; i < w->n && !st__stops_at(i); i += n) {          \
-      n = w->n - i < BLOCK ? w->n - i : BLOCK;                              \
+      n = w->n - i < COUNTED ? w->n - i : COUNTED;                          \
       keys(key, w->in + i * w->step[2], w->step[2], n, 0);                  \
-      for (int64_t k = 0; k < n; k++) m += key[k] != (K)-1; }               \
+      int numbers = 0;                                                      \
+      for (int64_t k = 0; k < n; k++) numbers += key[k] != (K)-1;           \
+      m += numbers; }                                                       \
     return m; }
 
 /* Appends the pairs whose key is in [least, least + span] to the m pairs in a,
@@ -222,8 +224,34 @@ static int64_t median_rank(int64_t n, int64_t m, bool skip_nan) {
       m += (K)(key[k] - least) <= span; }                                   \
     return m; }
 
+/* Adds the numbers of keys below and equal to `same`. */
+#define COMPARE_KEYS(P, K)                                                  \
+  static void compare_##P(const K *key, int64_t n, K same, int64_t *less,   \
+                          int64_t *equal) {                                 \
+    int below = 0, at = 0;                                                  \
+    for (int64_t k = 0; k < n; k++)                                         \
+      below += key[k] < same, at += key[k] == same;                         \
+    *less += below, *equal += at; }
+
+/* The same for a line, up to its element that has the key and `rank` equal ones
+ * before it. Returns the index of that element, or n. */
+#define FIND_EQUAL(P, K)                                                    \
+  static int64_t find_equal_##P(const line *w, keys_##P keys, K flip,       \
+                                K same, int64_t rank, int64_t found[2]) {   \
+    K key[COUNTED];                                                         \
+    for (int64_t i = 0, n; i < w->n && !st__stops_at(i); i += n) {          \
+      int64_t at = found[1];                                                \
+      n = w->n - i < COUNTED ? w->n - i : COUNTED;                          \
+      keys(key, w->in + i * w->step[2], w->step[2], n, flip);               \
+      compare_##P(key, n, same, &found[0], &found[1]);                      \
+      for (int64_t k = 0; found[1] > rank && k < n; k++)                    \
+        if (key[k] == same && at++ == rank) return i + k; }                 \
+    return w->n; }
+
 /* The pair of this rank, or NULL if it is not among those that are sorted. A
- * sorted sample tells between which keys it probably is; these are sorted. */
+ * sorted sample tells between which keys it probably is; these are sorted. If
+ * the sample has many keys equal to the one at that rank, they are counted
+ * first: the pair is the one of them that has this rank, or is on one side. */
 #define SELECT(P, K)                                                        \
   static const P *select_##P(P *a, P *b, const line *w, keys_##P keys,      \
                              K flip, int64_t rank) {                        \
@@ -241,13 +269,26 @@ static int64_t median_rank(int64_t n, int64_t m, bool skip_nan) {
     bounds[0] = mid < slack ? 0 : mid - slack < s                           \
       ? found[mid - slack].key : found[s - 1].key;                          \
     bounds[1] = mid + slack < s ? found[mid + slack].key : (K)-1;           \
+    const K same = found[mid < s ? mid : s - 1].key;                        \
+    if (same == bounds[0] || same == bounds[1]) {                           \
+      int64_t count[2] = {0, 0};                                            \
+      find_equal_##P(w, keys, flip, same, w->n, count);                     \
+      const int64_t nth = rank - count[0];                                  \
+      if (nth >= 0 && nth < count[1]) {                                     \
+        count[1] = 0;                                                       \
+        const int64_t at = find_equal_##P(w, keys, flip, same, nth, count); \
+        if (at == w->n) return NULL;                                        \
+        a->key = same, a->at = (__typeof__(a->at))at;                       \
+        return a; }                                                         \
+      bounds[nth < 0] = nth < 0 ? same - 1 : same + 1;                      \
+      if (bounds[0] > bounds[1]) return NULL; }                             \
     for (int64_t i = 0, n; i < w->n; i += n) {                              \
       if (st__stops_at(i)) return NULL;                                     \
       n = w->n - i < BLOCK ? w->n - i : BLOCK;                              \
       keys(key, w->in + i * step, step, n, flip);                           \
       m = between_##P(a, m, key, i, n, bounds, &below); }                   \
     if (rank < below || rank >= below + m) return NULL;                     \
-    found = bounds[0] == bounds[1] ? a : order_##P(a, b, m);                \
+    found = order_##P(a, b, m);                                             \
     return found ? found + (rank - below) : NULL; }
 
 /* Sorted index of the last element of the longest run of equal keys. */
@@ -462,19 +503,21 @@ static void put_group(const group *g, const st_sort *o) {
       w.indices = w.indices ? w.indices + g->across[1] : NULL;              \
       w.in += g->across[2]; } }
 
-#define LINES(P, K) \
-  PAIRS(P, K)       \
-  ADMIT(P, K)       \
-  FILTER(P, K)      \
-  MEDIAN(P, K)      \
-  NUMBERS(P, K)     \
-  BETWEEN(P, K)     \
-  SELECT(P, K)      \
-  MODE(P, K)        \
-  PUT_PAIRS(P)      \
-  FINISH(P)         \
-  RUN_ONE(P, K)     \
-  RUN_LINE(P, K)    \
+#define LINES(P, K)  \
+  PAIRS(P, K)        \
+  ADMIT(P, K)        \
+  FILTER(P, K)       \
+  MEDIAN(P, K)       \
+  NUMBERS(P, K)      \
+  BETWEEN(P, K)      \
+  COMPARE_KEYS(P, K) \
+  FIND_EQUAL(P, K)   \
+  SELECT(P, K)       \
+  MODE(P, K)         \
+  PUT_PAIRS(P)       \
+  FINISH(P)          \
+  RUN_ONE(P, K)      \
+  RUN_LINE(P, K)     \
   RUN_GROUP(P, K)
 
 LINES(pair32, uint32_t)

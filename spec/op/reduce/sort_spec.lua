@@ -20,6 +20,10 @@ local PATTERNS = {
   {"random numbers", function(n) return random(n, -100, 100) end},
   {"few numbers", function(n) return random(n, -2, 3):floor() end},
   {"one number", function(n) return st.full({n}, 7, {dtype = "float64"}) end},
+  {"many zeros below others", function(n)
+    return random(n, -100, 100):clamp {min = 0} end},
+  {"many zeros above others", function(n)
+    return random(n, -100, 100):clamp {max = 0} end},
   {"a narrow range", function(n) return random(n, 90, 120):floor() end},
   {"a sorted line", function(n)
     return st.arange(n, {dtype = "float64"}):div(n / 50) end},
