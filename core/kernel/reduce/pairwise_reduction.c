@@ -282,19 +282,20 @@ static void reduce_short_rows(const reducer *k, span p, int64_t step) {
   }
 }
 
-/* The same for elements that are loaded, as many rows at a time as fit. */
-static void load_short_rows(const reducer *k, span p, int64_t step,
-                            char *buffer) {
+/* The same for elements that are loaded, as many rows at a time as fit. They
+ * are `skip` bytes apart, rows `step` bytes. */
+static void load_short_rows(const reducer *k, span p, int64_t skip,
+                            int64_t step, char *buffer) {
   const int64_t n1 = p.n1, row = p.n0 * k->size, most = ROOM / row;
   const char *in = p.in;
   for (int64_t j = 0; j < n1; j += p.n1) {
     p.n1 = least(n1 - j, most);
     p.in = buffer;
-    if (step == p.n0 * k->in_size) {
-      k->load(buffer, in + j * step, k->in_size, p.n0 * p.n1);
+    if (step == p.n0 * skip) {
+      k->load(buffer, in + j * step, skip, p.n0 * p.n1);
     } else {
       for (int64_t i = 0; i < p.n1; i++) {
-        k->load(buffer + i * row, in + (j + i) * step, k->in_size, p.n0);
+        k->load(buffer + i * row, in + (j + i) * step, skip, p.n0);
       }
     }
     reduce_short_rows(k, p, row);
@@ -303,24 +304,27 @@ static void load_short_rows(const reducer *k, span p, int64_t step,
   }
 }
 
-/* True if the outputs are contiguous rows of one block. */
+/* True if the outputs are rows of one block whose elements are contiguous, or
+ * short rows whose elements are closer to each other than the rows. */
 static bool has_short_rows(const reducer *k, const int64_t *s, int64_t n0,
                            int64_t n1, const st_reduce_run *r) {
+  const int64_t outer = magnitude(s[4]), inner = magnitude(r->stride[0]);
   return k->rows && n1 >= 2 && n0 > 4 && n0 <= SHORT_ROW &&
-         !r->partials && r->ndim == 1 && r->stride[0] == k->in_size &&
-         magnitude(s[4]) >= k->in_size;
+         !r->partials && r->ndim == 1 &&
+         (r->stride[0] == k->in_size ? outer >= inner
+                                     : n0 < SHORT && inner && outer > inner);
 }
 
 static void run_short_rows(const reducer *k, span p, const int64_t *s,
                            int64_t n0, int64_t n1, const st_reduce_run *r) {
   _Alignas(64) char buffer[ROOM];
-  p.in += r->at * k->in_size;
+  p.in += r->at * r->stride[0];
   p.start = r->at;
   p.n0 = n0;
   p.n1 = n1;
   p.more = s[5] != 0;
-  if (is_plain(k)) reduce_short_rows(k, p, s[4]);
-  else load_short_rows(k, p, s[4], buffer);
+  if (is_plain(k) && r->stride[0] == k->size) reduce_short_rows(k, p, s[4]);
+  else load_short_rows(k, p, r->stride[0], s[4], buffer);
 }
 
 /* -- By columns ----------------------------------------------------------- */
