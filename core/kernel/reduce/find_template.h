@@ -46,15 +46,23 @@ static void JOIN(NAME, rows)(const span *p) {
   }
 }
 
-/* The first loop is vectorised; the second one only runs on a match. */
+/* Most blocks of outputs have no match. The others are vectorised, too. */
 static void JOIN(NAME, next)(const span *p) {
+  enum { WIDE = 32 };
   int64_t *restrict a = (int64_t *)p->acc;
   const T *r = (const T *)p->pivot, *x = (const T *)p->x[0];
-  const int64_t n = p->n1;
-  int hit = 0;
-  for (int64_t j = 0; j < n; j++) hit |= SAME_AS(LOAD(x[j]), r[j]);
-  for (int64_t j = 0; hit && j < n; j++)
-    if (SAME_AS(LOAD(x[j]), r[j]) && a[j] == ST_NO_INDEX) a[j] = p->start;
+  const int64_t n = p->n1, start = p->start;
+  int64_t j = 0;
+  for (int hit = 0; j + WIDE <= n; j += WIDE, hit = 0) {
+    for (int l = 0; l < WIDE; l++) hit |= SAME_AS(LOAD(x[j + l]), r[j + l]);
+    for (int l = 0; hit && l < WIDE; l++) {
+      const bool same = SAME_AS(LOAD(x[j + l]), r[j + l]);
+      const int64_t at = same ? start : ST_NO_INDEX;
+      a[j + l] = at < a[j + l] ? at : a[j + l];
+    }
+  }
+  for (; j < n; j++)
+    if (SAME_AS(LOAD(x[j]), r[j]) && a[j] == ST_NO_INDEX) a[j] = start;
 }
 
 static void JOIN(NAME, first)(const span *p) {

@@ -56,7 +56,11 @@ static void JOIN(NAME, row)(const span *p) {
   ST_MAYBE const R r = *(const R *)p->pivot;
   A v[W];
   int64_t i = 0, n = p->n0, m = n < W ? n : W;
-  for (; i < m; i++) v[i] = MAP(LOAD(x[i]), r);
+  if (n < W) { /* the other loop has a known length: it is vectorised */
+    for (; i < m; i++) v[i] = MAP(LOAD(x[i]), r);
+  } else {
+    for (; i < W; i++) v[i] = MAP(LOAD(x[i]), r);
+  }
   for (; i + W <= n; i += W) {
     __builtin_prefetch((const char *)(x + i) + 2048); /* bytes ahead of use */
     for (int l = 0; l < W; l++) v[l] = OP(v[l], MAP(LOAD(x[i + l]), r));

@@ -331,8 +331,10 @@ static pivots pivots_at(const job *b, int pass, const loop_nest *w,
   return all;
 }
 
-/* True if the extremum of any output comes from this tile and chunk. */
-static bool has_extremum(const job *b, const tile *t, pivots ref) {
+/* Sets *from and *to to the range of the tile's outputs whose extremum comes
+ * from this tile and chunk: from the first of them to after the last. */
+static void find_extrema(const job *b, const tile *t, pivots ref,
+                         int64_t *from, int64_t *to) {
   const int64_t size = acc_size(b, 0), one = 1;
   const int64_t s[6] = {[4] = size, [5] = ref.stride};
   const st_reduce_run run = {0, true, 1, &one, &size};
@@ -340,22 +342,24 @@ static bool has_extremum(const job *b, const tile *t, pivots ref) {
   char *data[3] = {(char *)hit, b->values[0] + size * (
                      t->chunk * b->body.kept.total + t->at), ref.p};
   st__kernel(ST_K_find, b->r->first.acc)(data, s, 1, t->width, &run);
-  for (int64_t j = 0; j < t->width; j++) {
-    if (hit[j] != ST_NO_INDEX) return true;
-  }
-  return false;
+  *from = 0, *to = t->width;
+  while (*from < *to && hit[*from] == ST_NO_INDEX) ++*from;
+  while (*from < *to && hit[*to - 1] == ST_NO_INDEX) --*to;
 }
 
 static void search(const job *b, const tile *t, pivots ref, char *acc) {
-  const int64_t stride = st__loop_strides(&b->body.kept, 0)[INDEX];
-  int64_t *at = (int64_t *)(void *)acc;
-  if (!has_extremum(b, t, ref)) {
-    for (int64_t j = 0; j < t->width; j++) at[j] = ST_NO_INDEX;
-    return;
-  }
-  reduce_tile(&b->body, b->loop[1], t, ref, acc);
-  for (int64_t j = 0; j < t->width; j++) {
-    if (at[j] != ST_NO_INDEX) at[j] += t->index + j * stride;
+  const int64_t *stride = st__loop_strides(&b->body.kept, 0);
+  int64_t *at = (int64_t *)(void *)acc, from, to;
+  tile part = *t;
+  find_extrema(b, t, ref, &from, &to);
+  for (int64_t j = 0; j < t->width; j++) at[j] = ST_NO_INDEX;
+  if (from == to) return;
+  part.in += from * stride[IN];
+  part.width = to - from;
+  ref.p += from * ref.stride;
+  reduce_tile(&b->body, b->loop[1], &part, ref, (char *)(at + from));
+  for (int64_t j = from; j < to; j++) {
+    if (at[j] != ST_NO_INDEX) at[j] += t->index + j * stride[INDEX];
   }
 }
 

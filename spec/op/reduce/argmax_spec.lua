@@ -48,6 +48,14 @@ describe("argmax and argmin", function()
       end
     end)
 
+    it("of short columns, " .. dtype, function()
+      st.manual_seed(3)
+      for _, width in ipairs {7, 31, 32, 33, 70} do
+        local t = st.randint(0, 100, {width, 60}):to(dtype)
+        check(t:t():contiguous():t(), tensors.lists(t:to "float64"))
+      end
+    end)
+
     it("of all elements, " .. dtype, function()
       st.manual_seed(2)
       for _ = 1, 5 do
@@ -60,6 +68,16 @@ describe("argmax and argmin", function()
       end
     end)
   end
+
+  it("find the only extremum in any row", function()
+    local t, want, found = st.zeros {33, 294}, {}, {}
+    for i = 1, 33 do
+      want[i] = (i - 1) * 294 + 8 * i
+      t:select(1, i):narrow(1, 8 * i, 3):fill_(i)
+      found[i] = tonumber(tostring(t:argmax():item()))
+    end
+    assert.same(want, found)
+  end)
 
   it("know zeros of both signs, infinities and NaN", function()
     for _, dtype in ipairs {"float16", "bfloat16", "float32", "float64"} do
