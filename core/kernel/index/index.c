@@ -274,18 +274,19 @@ static void check(char **data, const int64_t *strides, int64_t n0,
 
 #define LOAD(T, i) (((const T *)(const void *)p)[i])
 
-/* Every caller passes a constant dtype. */
+/* Every caller passes a constant dtype. The bits of floats are compared without
+ * their sign: compilers make branches of comparisons with NaN. */
 static inline int64_t is_set(const char *p, st_dtype dtype) {
   switch (dtype) {
     case ST_INT16: return LOAD(uint16_t, 0) != 0;
     case ST_FLOAT16: return (LOAD(uint16_t, 0) & 0x7fffu) != 0;
     case ST_INT32: return LOAD(uint32_t, 0) != 0;
     case ST_INT64: return LOAD(uint64_t, 0) != 0;
-    case ST_FLOAT32: return LOAD(float, 0) != 0;
-    case ST_FLOAT64: return LOAD(double, 0) != 0;
-    case ST_COMPLEX64: return LOAD(float, 0) != 0 || LOAD(float, 1) != 0;
+    case ST_FLOAT32: return LOAD(uint32_t, 0) << 1 != 0;
+    case ST_FLOAT64: return LOAD(uint64_t, 0) << 1 != 0;
+    case ST_COMPLEX64: return (LOAD(uint32_t, 0) | LOAD(uint32_t, 1)) << 1 != 0;
     case ST_COMPLEX128:
-      return LOAD(double, 0) != 0 || LOAD(double, 1) != 0;
+      return (LOAD(uint64_t, 0) | LOAD(uint64_t, 1)) << 1 != 0;
     default: return LOAD(uint8_t, 0) != 0;
   }
 }
@@ -325,9 +326,10 @@ static inline void count(char **data, const int64_t *s, int64_t n0,
  * elements, so the buffer needs room for one index more. */
 static inline void nonzero_block(const char *p, int64_t step, int64_t n,
                                  const st_nonzero_ctx *c, st_dtype dtype) {
+  const int64_t at = *c->position;
   int64_t buffer[BLOCK + 1], k = 0;
   for (int64_t i = 0; i < n; i++) {
-    buffer[k] = *c->position + i;
+    buffer[k] = at + i;
     k += is_set(p + i * step, dtype);
   }
   memcpy(*c->out, buffer, (size_t)k * sizeof *buffer);

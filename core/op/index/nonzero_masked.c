@@ -123,20 +123,32 @@ typedef struct unravel {
   int64_t base;
 } unravel;
 
-/* The last coordinate is written last, since flat may be stored in the same
- * column. */
+/* Carries what is beyond the size of the last dimension to those before it. */
+static void carry(const unravel *u, int64_t *at) {
+  const int64_t *size = u->self->sizes;
+  for (int d = u->self->ndim - 1; d > 0 && at[d] >= size[d]; d--) {
+    const int64_t over = at[d] / size[d];
+    at[d] -= over * size[d];
+    at[d - 1] += over;
+  }
+}
+
+/* Flat indices ascend, so each is found from the one before, mostly without a
+ * division. The last coordinate is written last, since flat may be stored in
+ * the same column. */
 static void unravel_range(void *ctx, int64_t begin, int64_t end) {
   const unravel *u = ctx;
-  const int ndim = u->self->ndim;
+  const int last = u->self->ndim - 1;
+  const int64_t row = u->out->strides[0], column = u->out->strides[1];
   int64_t *out = (int64_t *)(void *)st__data(u->out);
+  int64_t at[ST_MAX_DIMS] = {0}, before = 0;
   for (int64_t i = begin; i < end; i++) {
-    int64_t at[ST_MAX_DIMS], n = u->flat[i];
-    for (int d = ndim - 1; d >= 0; d--) {
-      at[d] = n % u->self->sizes[d];
-      n /= u->self->sizes[d];
-    }
-    for (int d = 0; d < ndim; d++) {
-      out[i * u->out->strides[0] + d * u->out->strides[1]] = at[d] + u->base;
+    const int64_t n = u->flat[i];
+    at[last] += n - before;
+    before = n;
+    if (at[last] >= u->self->sizes[last]) carry(u, at);
+    for (int d = 0; d <= last; d++) {
+      out[i * row + d * column] = at[d] + u->base;
     }
   }
 }

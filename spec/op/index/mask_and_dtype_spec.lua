@@ -161,3 +161,44 @@ describe("take_along_dim", function()
     end
   end)
 end)
+
+describe("nonzero", function()
+  --- The coordinates of the elements set among those of these sizes.
+  local function coordinates(set, sizes)
+    local rows = {}
+    for i, is_set in ipairs(set) do
+      local row, at = {}, i - 1
+      for d = #sizes, 1, -1 do
+        row[d] = at % sizes[d] + 1
+        at = math.floor(at / sizes[d])
+      end
+      if is_set then rows[#rows + 1] = row end
+    end
+    return rows
+  end
+
+  it("has the coordinates in order, however far apart", function()
+    for _, sizes in ipairs {{4, 3}, {1, 9, 1, 4}, {6, 1, 2, 3}, {2, 700},
+                            {700, 2}, {9, 9, 9}} do
+      for _, apart in ipairs {1, 2, 5, 40, 300} do
+        local x, set = st.zeros(sizes), {}
+        for i = 1, x:numel() do set[i] = i % apart == 0 end
+        x:view(-1):copy_(st.tensor(set))
+        assert.same(coordinates(set, sizes), lists(x:nonzero()))
+      end
+    end
+  end)
+
+  it("counts NaN and the least numbers, but no zero", function()
+    local nan, least = 0 / 0, {float16 = 2 ^ -24, bfloat16 = 2 ^ -133,
+                               float32 = 2 ^ -149, float64 = 2 ^ -1074}
+    for dtype, tiny in pairs(least) do
+      local x = of(dtype, {0, -0.0, nan, tiny, -tiny, 1, -0.0, -nan})
+      assert.same({{3}, {4}, {5}, {6}, {8}}, lists(x:nonzero()), dtype)
+    end
+    local x = st.view_as_complex(of("float32", {
+      {0, 0}, {1, 0}, {0, nan}, {-0.0, -0.0}, {0, -1}}))
+    assert.same({{2}, {3}, {5}}, lists(x:nonzero()))
+    assert.same({{2}, {3}, {5}}, lists(x:to "complex128":nonzero()))
+  end)
+end)
