@@ -3,25 +3,8 @@
  * its end.
  */
 
-#define BITS NAME(bits)
+#define BITS NAME(st_bits)
 #define SIZE ((int64_t)sizeof(BITS))
-
-/* Note [Constant strides]
- * If the step of a loop is a constant, the compiler turns a copy of every
- * second element, or of all elements in reverse order, into register loads
- * and shuffles. The same holds for interleaving two to four arrays, as when
- * colour planes become pixels. */
-static bool NAME(copy_step)(BITS *to, const BITS *from, int64_t n,
-                            int64_t step) {
-  switch (step) {
-    case -1: ST_SIMD_FOR(i, n) to[i] = from[-i]; return true;
-    case 0: ST_SIMD_FOR(i, n) to[i] = from[0]; return true;
-    case 2: ST_SIMD_FOR(i, n) to[i] = from[2 * i]; return true;
-    case 3: ST_SIMD_FOR(i, n) to[i] = from[3 * i]; return true;
-    case 4: ST_SIMD_FOR(i, n) to[i] = from[4 * i]; return true;
-    default: return false;
-  }
-}
 
 /* Reverses rows (step -1) or repeats their first element (step 0) by blocks of
  * w elements, a constant. The last block overlaps the one before it, so a row
@@ -78,15 +61,15 @@ static bool NAME(copy_steps)(char **data, const int64_t *s, int64_t n0,
   }
   if (s[0] != SIZE || s[1] % SIZE != 0 || n0 < 8) return false;
   for (int64_t j = 0; j < n1; j++) {
-    if (!NAME(copy_step)((BITS *)(data[0] + j * s[2]),
-                         (const BITS *)(data[1] + j * s[3]), n0, s[1] / SIZE)) {
-      return false;
-    }
+    BITS *to = (BITS *)(data[0] + j * s[2]);
+    const BITS *from = (const BITS *)(data[1] + j * s[3]);
+    if (!NAME(st_copy_step)(to, from, n0, s[1] / SIZE)) return false;
   }
   return true;
 }
 
-/* Writes rows of k elements; element i of a row comes from array f[i]. */
+/* Writes rows of k elements, as when colour planes become pixels; element i of
+ * a row comes from array f[i]. See Note [Constant strides]. */
 static void NAME(copy_interleave)(BITS *to, const BITS *const *f, int64_t n,
                                   int64_t k) {
   const BITS *f0 = f[0], *f1 = f[1], *f2 = f[2], *f3 = f[3];

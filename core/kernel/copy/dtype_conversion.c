@@ -91,16 +91,6 @@ CONVERT_HALVES(bf, bf)
 
 /* -- The same dtype: bits ------------------------------------------------- */
 
-/* Several small elements may be copied as one larger element, which is then
- * not aligned to its size. */
-typedef uint8_t __attribute__((may_alias)) bits1;
-typedef uint16_t __attribute__((may_alias, aligned(1))) bits2;
-typedef uint32_t __attribute__((may_alias, aligned(1))) bits4;
-typedef uint64_t __attribute__((may_alias, aligned(1))) bits8;
-typedef struct bits16 {
-  uint64_t u[2];
-} __attribute__((may_alias, packed)) bits16;
-
 enum { LONG_ROW = 2048 }; /* bytes: rows that are repeated one by one */
 
 /* Copies n bytes, 64 or more, that do not overlap. The stores fill whole cache

@@ -53,33 +53,63 @@ static const uint8_t st_block_size[] = {1, 2, 4, 8, 16, 4, 4};
 /* A tile of an operand: m0 x m1 elements with byte strides s0, s1. */
 typedef struct st_tile { int64_t s0, s1, m0, m1; } st_tile;
 
+/* Several small elements may be copied as one larger element, which is then
+ * not aligned to its size. */
 typedef uint8_t __attribute__((may_alias)) st_bits1;
-typedef uint16_t __attribute__((may_alias)) st_bits2;
-typedef uint32_t __attribute__((may_alias)) st_bits4;
-typedef uint64_t __attribute__((may_alias)) st_bits8;
+typedef uint16_t __attribute__((may_alias, aligned(1))) st_bits2;
+typedef uint32_t __attribute__((may_alias, aligned(1))) st_bits4;
+typedef uint64_t __attribute__((may_alias, aligned(1))) st_bits8;
 typedef struct st_bits16 {
   uint64_t u[2];
-} __attribute__((may_alias)) st_bits16;
+} __attribute__((may_alias, packed)) st_bits16;
+
+/* Note [Constant strides]
+ * If the step of a loop is a constant, the compiler turns a copy of every
+ * second element, or of all elements in reverse order, into register loads
+ * and shuffles. The result is true if there is a loop for the step. */
+#define ST_COPY_STEP(b)                                                      \
+  static bool st_copy_step##b(st_bits##b *to, const st_bits##b *from,        \
+                              int64_t n, int64_t step) {                     \
+    switch (step) {                                                          \
+      case -1: ST_SIMD_FOR(i, n) to[i] = from[-i]; return true;              \
+      case 0: ST_SIMD_FOR(i, n) to[i] = from[0]; return true;                \
+      case 2: ST_SIMD_FOR(i, n) to[i] = from[2 * i]; return true;            \
+      case 3: ST_SIMD_FOR(i, n) to[i] = from[3 * i]; return true;            \
+      case 4: ST_SIMD_FOR(i, n) to[i] = from[4 * i]; return true;            \
+      default: return false;                                                 \
+    }                                                                        \
+  }
+ST_COPY_STEP(1)
+ST_COPY_STEP(2)
+ST_COPY_STEP(4)
+ST_COPY_STEP(8)
+ST_COPY_STEP(16)
+#undef ST_COPY_STEP
 
 /* The inner loop runs down the columns if it is longer that way, or if the
  * stride along a column is the smaller one, so that a cache line is read
- * once. A row with stride 0 is filled with its one element. */
+ * once. */
+#define ST_GATHER_ROW(b)                                                     \
+  static inline void st_gather_row##b(st_bits##b *to, const char *p,         \
+                                      int64_t n, int64_t stride) {           \
+    if (n >= 8 && stride % b == 0 &&                                         \
+        st_copy_step##b(to, (const st_bits##b *)p, n, stride / b)) return;   \
+    for (int64_t i = 0; i < n; i++) {                                        \
+      to[i] = *(const st_bits##b *)(p + i * stride);                         \
+    }                                                                        \
+  }
 #define ST_GATHER(b)                                                         \
+  ST_GATHER_ROW(b)                                                           \
   static void st_gather##b(char *block, const char *p, st_tile w) {          \
     st_bits##b *to = (st_bits##b *)block;                                    \
-    for (int64_t j = 0; w.s0 == 0 && w.m0 >= 8 && j < w.m1; j++) {           \
-      const st_bits##b bits = *(const st_bits##b *)(p + j * w.s1);           \
-      ST_SIMD_FOR(i, w.m0) to[j * w.m0 + i] = bits;                          \
-    }                                                                        \
-    if (w.s0 == 0 && w.m0 >= 8) return;                                      \
     const bool down = w.s1 > 0 && w.s1 < w.s0 ? w.m1 > 1 : w.m0 < w.m1;      \
-    const int64_t n0 = down ? w.m1 : w.m0, n1 = down ? w.m0 : w.m1;          \
-    const int64_t s0 = down ? w.s1 : w.s0, s1 = down ? w.s0 : w.s1;          \
-    const int64_t d0 = down ? w.m0 : 1, d1 = down ? 1 : w.m0;                \
-    for (int64_t j = 0; j < n1; j++) {                                       \
-      for (int64_t i = 0; i < n0; i++) {                                     \
-        to[j * d1 + i * d0] = *(const st_bits##b *)(p + j * s1 + i * s0);    \
+    for (int64_t i = 0; down && w.s0 != 0 && i < w.m0; i++) {                \
+      for (int64_t j = 0; j < w.m1; j++) {                                   \
+        to[j * w.m0 + i] = *(const st_bits##b *)(p + j * w.s1 + i * w.s0);   \
       }                                                                      \
+    }                                                                        \
+    for (int64_t j = 0; (!down || w.s0 == 0) && j < w.m1; j++) {             \
+      st_gather_row##b(to + j * w.m0, p + j * w.s1, w.m0, w.s0);             \
     }                                                                        \
   }
 ST_GATHER(1)
@@ -88,6 +118,7 @@ ST_GATHER(4)
 ST_GATHER(8)
 ST_GATHER(16)
 #undef ST_GATHER
+#undef ST_GATHER_ROW
 
 #define ST_SCATTER(b)                                                        \
   static void st_scatter##b(char *p, const char *block, st_tile w) {         \
