@@ -113,8 +113,8 @@ static inline T_b1 st_param_b1(const st_params *k, int i) {
 
 /* ST_LIST_<list>(M, ...) expands to M_LOOP(tag, ...) per dtype, except M_MATH
  * for a dtype that uses functions of math/functions.def, M_ANGLE for one of an
- * angle, and M_HALF for a half type, which wraps the float32 body in
- * conversions. */
+ * angle, and M_QUICK or M_HALF for a half type: Note [Halves in registers].
+ * LIBM is FLOAT for an expression that compilers do not vectorise. */
 #define ST_LIST_INT(M, ...)                                                  \
   M##_LOOP(u1, __VA_ARGS__)                                                  \
   M##_LOOP(i1, __VA_ARGS__) M##_LOOP(i2, __VA_ARGS__)                        \
@@ -123,6 +123,9 @@ static inline T_b1 st_param_b1(const st_params *k, int i) {
 #define ST_LIST_WIDE(M, ...)                                                 \
   M##_LOOP(f4, __VA_ARGS__) M##_LOOP(f8, __VA_ARGS__)
 #define ST_LIST_FLOAT(M, ...)                                                \
+  M##_LOOP(f4, __VA_ARGS__) M##_LOOP(f8, __VA_ARGS__)                        \
+  M##_QUICK(f2, __VA_ARGS__) M##_QUICK(bf, __VA_ARGS__)
+#define ST_LIST_LIBM(M, ...)                                                 \
   M##_LOOP(f4, __VA_ARGS__) M##_LOOP(f8, __VA_ARGS__)                        \
   M##_HALF(f2, __VA_ARGS__) M##_HALF(bf, __VA_ARGS__)
 #define ST_LIST_MATH(M, ...)                                                 \
@@ -143,27 +146,27 @@ static inline T_b1 st_param_b1(const st_params *k, int i) {
   M##_LOOP(i1, __VA_ARGS__) M##_LOOP(i2, __VA_ARGS__)                        \
   M##_LOOP(i4, __VA_ARGS__) M##_LOOP(i8, __VA_ARGS__)                        \
   M##_LOOP(f4, __VA_ARGS__) M##_LOOP(f8, __VA_ARGS__)                        \
-  M##_HALF(f2, __VA_ARGS__) M##_HALF(bf, __VA_ARGS__)
+  M##_QUICK(f2, __VA_ARGS__) M##_QUICK(bf, __VA_ARGS__)
 #define ST_LIST_REAL_BOOL(M, ...)                                            \
   M##_LOOP(u1, __VA_ARGS__)                                                  \
   M##_LOOP(i1, __VA_ARGS__) M##_LOOP(i2, __VA_ARGS__)                        \
   M##_LOOP(i4, __VA_ARGS__) M##_LOOP(i8, __VA_ARGS__)                        \
   M##_LOOP(f4, __VA_ARGS__) M##_LOOP(f8, __VA_ARGS__)                        \
-  M##_HALF(f2, __VA_ARGS__) M##_HALF(bf, __VA_ARGS__)                        \
+  M##_QUICK(f2, __VA_ARGS__) M##_QUICK(bf, __VA_ARGS__)                      \
   M##_LOOP(b1, __VA_ARGS__)
 #define ST_LIST_NUMBER(M, ...)                                               \
   M##_LOOP(u1, __VA_ARGS__)                                                  \
   M##_LOOP(i1, __VA_ARGS__) M##_LOOP(i2, __VA_ARGS__)                        \
   M##_LOOP(i4, __VA_ARGS__) M##_LOOP(i8, __VA_ARGS__)                        \
   M##_LOOP(f4, __VA_ARGS__) M##_LOOP(f8, __VA_ARGS__)                        \
-  M##_HALF(f2, __VA_ARGS__) M##_HALF(bf, __VA_ARGS__)                        \
+  M##_QUICK(f2, __VA_ARGS__) M##_QUICK(bf, __VA_ARGS__)                      \
   M##_LOOP(c4, __VA_ARGS__) M##_LOOP(c8, __VA_ARGS__)
 #define ST_LIST_ALL(M, ...)                                                  \
   M##_LOOP(u1, __VA_ARGS__)                                                  \
   M##_LOOP(i1, __VA_ARGS__) M##_LOOP(i2, __VA_ARGS__)                        \
   M##_LOOP(i4, __VA_ARGS__) M##_LOOP(i8, __VA_ARGS__)                        \
   M##_LOOP(f4, __VA_ARGS__) M##_LOOP(f8, __VA_ARGS__)                        \
-  M##_HALF(f2, __VA_ARGS__) M##_HALF(bf, __VA_ARGS__)                        \
+  M##_QUICK(f2, __VA_ARGS__) M##_QUICK(bf, __VA_ARGS__)                      \
   M##_LOOP(c4, __VA_ARGS__) M##_LOOP(c8, __VA_ARGS__)                        \
   M##_LOOP(b1, __VA_ARGS__)
 
@@ -172,5 +175,6 @@ static inline T_b1 st_param_b1(const st_params *k, int i) {
 #define ST_SLOT_MATH(tag, name, ...) [ST_DTYPE_##tag] = name##_##tag,
 #define ST_SLOT_ANGLE(tag, name, ...) [ST_DTYPE_##tag] = name##_##tag,
 #define ST_SLOT_HALF(tag, name, ...) [ST_DTYPE_##tag] = name##_##tag,
+#define ST_SLOT_QUICK ST_SLOT_HALF
 
 #endif

@@ -19,6 +19,7 @@ typedef struct source {
 #define BIT_MATH BIT
 #define BIT_ANGLE BIT
 #define BIT_HALF BIT
+#define BIT_QUICK BIT
 /* Lists that are defined in single kernel sources. */
 #undef ST_LIST_TO_REAL
 #define ST_LIST_TO_REAL(M, ...)

@@ -81,3 +81,26 @@ describe("Subnormal results of float16", function()
                 sums:select(1, 1):totable())
   end)
 end)
+
+describe("An elementwise loop of half types", function()
+  local CALLS = {
+    function(x, y) return x + y end,
+    function(x) return 1.5 * x end,
+    function(x, y) return st.addcmul(y, x, y, {value = 0.5}) end,
+    function(x) return st.hardswish(x) end,
+    function(x) return -x end,
+  }
+
+  -- Contiguous halves are converted in registers, others in blocks.
+  it("gives every half the same result, contiguous or not", function()
+    for _, dtype in ipairs {"float16", "bfloat16"} do
+      local x = st.arange(-32768, 32767):to("int16"):view(dtype)
+      local y = st.arange(65535):remainder(7):sub(3):to(dtype)
+      local gaps = st.stack({x, x}, 2):select(2, 1)
+      for i, f in ipairs(CALLS) do
+        local a, b = f(x, y):view("int16"), f(gaps, y):view("int16")
+        assert.is_true(a:equal(b), dtype .. ", row " .. i)
+      end
+    end
+  end)
+end)

@@ -29,10 +29,16 @@ enum { ST_BLOCK_BYTES = 4096, ST_BLOCK_OPERANDS = 5 };
 /* p: one pointer per operand, output first, n elements each. */
 typedef void (*st_block)(char *const *p, int64_t n, const void *ctx);
 
+/* Note [Halves in registers]: p and the steps in bytes of the three inputs. */
+typedef void (*st_halves)(char *const *restrict p,
+                          const int64_t *restrict step, int64_t n,
+                          const void *ctx);
+
 typedef struct st_blocks {
   st_block body;
   uint8_t n;                       /* operands */
   uint8_t elem[ST_BLOCK_OPERANDS]; /* st_elem */
+  st_halves halves;                /* NULL, or for n % ST_HALVES_UNIT == 0 */
 } st_blocks;
 
 /* One instance per object file: the compiler must not inline or clone it. */
@@ -202,6 +208,50 @@ static void st_narrow(st_bits2 *to, const float *from, int64_t n, bool bf) {
   ST_SIMD_FOR(i, n - done) to[i] = st__float_to_half(from[i]);
 }
 
+/* Note [Halves in registers]
+ * For a quick expression, the conversion of blocks takes longer than the body.
+ * So a kernel of half types has a second loop, which converts a few elements,
+ * computes and converts the results without memory in between. It runs on
+ * contiguous operands and single elements of which there are not few; the
+ * rest goes through blocks. The conversions and the arithmetic, and so the
+ * results, are the same. */
+enum { ST_CHUNK_bf = 32, ST_HALVES_UNIT = 32, ST_FEW_HALVES = 512 };
+
+#if defined(__AVX512F__)
+enum { ST_CHUNK_f2 = 16 };
+static inline void st_load_f2(float *to, const char *p) {
+  const st_sixteen x = st_f16c_load_sixteen(p);
+  memcpy(to, &x, sizeof x);
+}
+static inline void st_store_f2(char *p, const float *from) {
+  st_sixteen x;
+  memcpy(&x, from, sizeof x);
+  st_f16c_store_sixteen(p, x);
+}
+#else
+enum { ST_CHUNK_f2 = 8 };
+static inline void st_load_f2(float *to, const char *p) {
+  const st_bits2 *from = (const st_bits2 *)p;
+  if (st_widen_eights(to, from, ST_CHUNK_f2)) return;
+  ST_SIMD_FOR(i, ST_CHUNK_f2) to[i] = st__half_to_float(from[i]);
+}
+static inline void st_store_f2(char *p, const float *from) {
+  st_bits2 *to = (st_bits2 *)p;
+  if (st_narrow_eights(to, from, ST_CHUNK_f2)) return;
+  ST_SIMD_FOR(i, ST_CHUNK_f2) to[i] = st__float_to_half(from[i]);
+}
+#endif
+
+static inline void st_load_bf(float *to, const char *p) {
+  const st_bits2 *from = (const st_bits2 *)p;
+  ST_SIMD_FOR(i, ST_CHUNK_bf) to[i] = st__bf16_to_float(from[i]);
+}
+
+static inline void st_store_bf(char *p, const float *from) {
+  st_bits2 *to = (st_bits2 *)p;
+  ST_SIMD_FOR(i, ST_CHUNK_bf) to[i] = st__float_to_bf16(from[i]);
+}
+
 /* -- One operand, one tile ------------------------------------------------ */
 
 static void st_gather(char *block, const char *p, st_tile w, int elem) {
@@ -338,6 +388,42 @@ static void st_run_strided(const st_blocks *k, char **data,
   st_run_tiles(k, &cut, data, s, ctx);
 }
 
+/* Runs the loop in registers, if it applies, on a multiple of ST_HALVES_UNIT
+ * elements; returns their number. */
+static int64_t st_run_halves(const st_blocks *k, char *const *data,
+                             const int64_t *strides, int64_t n0, int64_t n1,
+                             const void *ctx) {
+  uint16_t same[3][ST_HALVES_UNIT];
+  const int64_t whole = n0 * n1 - n0 * n1 % ST_HALVES_UNIT;
+  char *p[4] = {data[0], data[1], data[1], data[1]};
+  int64_t step[3] = {2, 2, 2};
+  if (!k->halves || whole < ST_FEW_HALVES) return 0;
+  for (int i = 0; i < k->n; i++) {
+    const st_tile w = {strides[i], strides[k->n + i], n0, n1};
+    p[i] = data[i];
+    if (st_is_dense(w, 2)) continue;
+    if (i == 0 || w.s0 != 0 || (w.s1 != 0 && n1 > 1)) return 0;
+    for (int j = 0; j < ST_HALVES_UNIT; j++) memcpy(&same[i - 1][j], p[i], 2);
+    p[i] = (char *)same[i - 1];
+    step[i - 1] = 0;
+  }
+  k->halves(p, step, whole, ctx);
+  return whole;
+}
+
+/* The last elements, in blocks: operands are contiguous or single elements. */
+static void st_run_rest(const st_blocks *k, char *const *data,
+                        const int64_t *strides, int64_t done, int64_t rest,
+                        const void *ctx) {
+  char *p[ST_BLOCK_OPERANDS];
+  int64_t step[2 * ST_BLOCK_OPERANDS] = {0};
+  for (int i = 0; i < k->n; i++) {
+    step[i] = strides[i] || strides[k->n + i] ? 2 : 0;
+    p[i] = data[i] + done * step[i];
+  }
+  if (rest) st_run_strided(k, p, step, rest, 1, ctx);
+}
+
 /* The driver: every st_loop that ST_BLOCK_LOOP defines calls it. */
 ST_SHARED static void st_run_blocks(const st_blocks *k, char **data,
                                     const int64_t *strides, int64_t n0,
@@ -351,7 +437,9 @@ ST_SHARED static void st_run_blocks(const st_blocks *k, char **data,
   if (direct) {
     k->body(data, n0 * n1, ctx);
   } else if (n0 > 0 && n1 > 0) {
-    st_run_strided(k, data, strides, n0, n1, ctx);
+    const int64_t done = st_run_halves(k, data, strides, n0, n1, ctx);
+    if (done == 0) st_run_strided(k, data, strides, n0, n1, ctx);
+    else st_run_rest(k, data, strides, done, n0 * n1 - done, ctx);
   }
 }
 
@@ -360,7 +448,7 @@ ST_SHARED static void st_run_blocks(const st_blocks *k, char **data,
 #define ST_BLOCK_LOOP(fn, body, n, ...)                                      \
   static void fn(char **data, const int64_t *strides, int64_t n0,            \
                  int64_t n1, const void *ctx) {                              \
-    static const st_blocks k = {body, n, {__VA_ARGS__}};                     \
+    static const st_blocks k = {body, n, {__VA_ARGS__}, NULL};               \
     st_run_blocks(&k, data, strides, n0, n1, ctx);                           \
   }
 

@@ -22,6 +22,48 @@
 #define ST_BODY(name, tag)                                                   \
   static void name##_##tag##_body(char *const *p, int64_t n, const void *ctx)
 
+/* Note [Halves in registers]. Inputs that an expression does not use are not
+ * loaded. */
+#define ST_LOAD_INPUTS(tag, x, i) \
+  for (int k = 0; k < 3; k++) st_load_##tag(x[k], p[k + 1] + step[k] * i)
+#define ST_HALVES(tag, name, params, ...)                                    \
+  static void name##_##tag##_halves(                                         \
+    char *const *restrict p, const int64_t *restrict step, int64_t n,        \
+    const void *ctx) {                                                       \
+    ST_TYPES(f4); params(f4);                                                \
+    for (int64_t i = 0; i < n; i += ST_CHUNK_##tag) {                        \
+      T x[3][ST_CHUNK_##tag], y[ST_CHUNK_##tag];                             \
+      ST_LOAD_INPUTS(tag, x, i);                                             \
+      ST_SIMD_FOR(k, ST_CHUNK_##tag) {                                       \
+        const T a = x[0][k], b = x[1][k], c = x[2][k];                       \
+        y[k] = ((void)a, (void)b, (void)c, (T)(__VA_ARGS__));                \
+      }                                                                      \
+      st_store_##tag(p[0] + 2 * i, y);                                       \
+    }                                                                        \
+  }
+#define ST_NO_PARAMS(tag) (void)ctx
+#define ST_QUICK(tag, name, n, params, ...)                                  \
+  ST_HALVES(tag, name, params, __VA_ARGS__)                                  \
+  static void name##_##tag(char **data, const int64_t *strides, int64_t n0,  \
+                           int64_t n1, const void *ctx) {                    \
+    static const st_blocks k = {                                             \
+      name##_f4_body, n, {ST_ELEM_##tag, ST_ELEM_##tag, ST_ELEM_##tag,       \
+                          ST_ELEM_##tag}, name##_##tag##_halves};            \
+    st_run_blocks(&k, data, strides, n0, n1, ctx);                           \
+  }
+#define ST_UNARY_QUICK(tag, name, ...) \
+  ST_QUICK(tag, name, 2, ST_NO_PARAMS, __VA_ARGS__)
+#define ST_BINARY_QUICK(tag, name, ...) \
+  ST_QUICK(tag, name, 3, ST_NO_PARAMS, __VA_ARGS__)
+#define ST_TERNARY_QUICK(tag, name, ...) \
+  ST_QUICK(tag, name, 4, ST_NO_PARAMS, __VA_ARGS__)
+#define ST_UNARY_P_QUICK(tag, name, ...) \
+  ST_QUICK(tag, name, 2, ST_PARAMS, __VA_ARGS__)
+#define ST_BINARY_P_QUICK(tag, name, ...) \
+  ST_QUICK(tag, name, 3, ST_PARAMS, __VA_ARGS__)
+#define ST_TERNARY_P_QUICK(tag, name, ...) \
+  ST_QUICK(tag, name, 4, ST_PARAMS, __VA_ARGS__)
+
 /* -- Result of the same dtype as the inputs ------------------------------- */
 
 #define ST_UNARY_LOOP(tag, name, ...)                                        \
@@ -131,7 +173,6 @@
  * few elements, a vector costs less than so many numbers. */
 enum { ST_PAD = 16 };
 
-#define ST_NO_PARAMS(tag) (void)ctx
 #define ST_MATH_WHOLE(tag, name, params, ...)                                \
   static __attribute__((noinline)) void name##_##tag##_whole(                \
     T_##tag *out, const T_##tag *pa, const T_##tag *pb, int64_t n,           \
@@ -245,6 +286,7 @@ enum { ST_COPIES = 16 * ST_PAD };
                 ST_ELEM_##tag)
 #define ST_PREDICATE_HALF(tag, name, ...)                                    \
   ST_BLOCK_LOOP(name##_##tag, name##_f4_body, 2, ST_ELEM_1, ST_ELEM_##tag)
+#define ST_PREDICATE_QUICK ST_PREDICATE_HALF
 
 #define ST_COMPARE_LOOP(tag, name, ...)                                      \
   ST_BODY(name, tag) {                                                       \
@@ -261,6 +303,7 @@ enum { ST_COPIES = 16 * ST_PAD };
 #define ST_COMPARE_HALF(tag, name, ...)                                      \
   ST_BLOCK_LOOP(name##_##tag, name##_f4_body, 3, ST_ELEM_1, ST_ELEM_##tag,   \
                 ST_ELEM_##tag)
+#define ST_COMPARE_QUICK ST_COMPARE_HALF
 
 /* A real result of a complex input; T is the real type. */
 #define ST_LIST_TO_REAL(M, ...)                                              \

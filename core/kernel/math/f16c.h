@@ -36,4 +36,28 @@ static inline st_eight st_f16c_plain_nan(st_eight x) {
 }
 #endif
 
+/* Sixteen at a time, with the default NaN in what is stored. */
+#if defined(__AVX512F__)
+typedef float st_sixteen __attribute__((vector_size(64)));
+typedef int32_t st_sixteen_bits __attribute__((vector_size(64)));
+typedef short st_sixteen_halves __attribute__((vector_size(32)));
+
+static inline st_sixteen st_f16c_load_sixteen(const void *halves) {
+  st_sixteen_halves h;
+  memcpy(&h, halves, sizeof h);
+  return (st_sixteen)__builtin_ia32_vcvtph2ps512_mask(h, (st_sixteen){0},
+                                                      (uint16_t)-1, 4);
+}
+
+static inline void st_f16c_store_sixteen(void *halves, st_sixteen x) {
+  const st_sixteen_bits bits = (st_sixteen_bits)x, is_nan = x != x;
+  const st_sixteen_bits nan = (bits & INT32_MIN) | 0x7fc00000;
+  const st_sixteen plain = (st_sixteen)((is_nan & nan) | (~is_nan & bits));
+  st_sixteen_halves h = (st_sixteen_halves)__builtin_ia32_vcvtps2ph512_mask(
+    plain, 0, (st_sixteen_halves){0}, (uint16_t)-1); /* to nearest */
+  __asm__("" : "+v"(h)); /* as in st_f16c_store */
+  memcpy(halves, &h, sizeof h);
+}
+#endif
+
 #endif
