@@ -17,6 +17,15 @@
 static int64_t full_windows(const st_tile *t, int64_t *inner) {
   const st_pool_loops *p = t->p;
   const int64_t pad = p->padding[2], s = p->stride[2];
+  const int64_t rows = st__pool_count(p, 0, t->o[0]) *
+                       st__pool_count(p, 1, t->o[1]);
+  const int64_t last = t->first + t->n - 1;
+  inner[0] = 0;
+  inner[1] = p->adaptive && !p->divisor ? 0 : t->n;
+  if (p->divisor || p->adaptive || (st__pool_first(p, 2, t->first) >= 0 &&
+                                    st__pool_last(p, 2, last) <= p->in[2])) {
+    return rows;
+  }
   const int64_t right = p->in[2] + (p->with_padding ? pad : 0) + pad -
                         p->kernel[2];
   inner[0] = p->with_padding ? 0 : (pad + s - 1) / s;
@@ -24,12 +33,7 @@ static int64_t full_windows(const st_tile *t, int64_t *inner) {
   for (int i = 0; i < 2; i++) inner[i] -= t->first;
   if (inner[0] < 0) inner[0] = 0;
   if (inner[1] > t->n) inner[1] = t->n;
-  if (p->adaptive) inner[1] = 0;
-  if (p->divisor) {
-    inner[0] = 0;
-    inner[1] = t->n;
-  }
-  return st__pool_count(p, 0, t->o[0]) * st__pool_count(p, 1, t->o[1]);
+  return rows;
 }
 
 /* Integers wrap around; they are divided towards 0. */

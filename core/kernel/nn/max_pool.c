@@ -27,6 +27,14 @@ static int64_t linear(const st_tile *t, int64_t column) {
   return (t->top[0] * in[1] + t->top[1]) * in[2] + column;
 }
 
+/* True if windows over the columns [first, last) are inside of the image, and
+ * so far apart that vectors of windows are slower than vectors of columns. */
+static bool lie_apart(const st_tile *t, int64_t first, int64_t last) {
+  const st_pool_loops *p = t->p;
+  return p->stride[2] > 3 && p->dilation[2] == 1 && first >= 0 &&
+         last <= p->in[2] && t->rows[0] * t->rows[1] > 0;
+}
+
 #define T float
 #define A float
 #define I int32_t

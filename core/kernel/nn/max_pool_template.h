@@ -109,13 +109,71 @@ static void F(search_row)(A *best, I *elem, const st_tile *t, int64_t o,
       if (left < 0) left = ST_PERIOD;
       const int64_t down = i * p->dilation[0] * p->in[1] + j * p->dilation[1];
       row.image = t->image + i * t->step[0] + j * t->step[1];
-      F(fill_row)(x, &row, first, last);
+      const A *from = F(row_of)(x, &row, first, last);
       for (int64_t k = 0; k < p->kernel[2]; k++) {
         const int64_t right = k * p->dilation[2];
-        F(compare_all)(best, elem, x + right, p->stride[2],
+        F(compare_all)(best, elem, from + right, p->stride[2],
                        (I)(down * p->in[2] + right), n);
       }
     }
+  }
+}
+
+/* The greatest elements of the columns [first, last) of a row of bins, and the
+ * rows of the first ones. */
+static void F(search_columns)(A *top, I *row_of_top, const st_tile *t,
+                              int64_t first, int64_t last) {
+  const int64_t n = last - first;
+  A x[ST_POOL_ROW];
+  st_tile row = *t;
+  int64_t left = ST_PERIOD;
+  row.rows[0] = row.rows[1] = 1;
+  for (int64_t i = 0; i < t->rows[0]; i++) {
+    for (int64_t j = 0; j < t->rows[1]; j++) {
+      left -= n + 1;
+      if (left < 0 && st__stops()) return;
+      if (left < 0) left = ST_PERIOD;
+      row.image = t->image + i * t->step[0] + j * t->step[1];
+      const A *from = F(row_of)(x, &row, first, last);
+      if (i + j > 0) {
+        F(compare)(top, row_of_top, from, 1, (I)(i * t->rows[1] + j), n);
+        continue;
+      }
+      for (int64_t k = 0; k < n; k++) top[k] = from[k];
+      for (int64_t k = 0; k < n; k++) row_of_top[k] = 0;
+    }
+  }
+}
+
+/* A row of bins or windows of few columns, side by side in the image. The index
+ * is the first one in the order of the image. So is the result of windows; that
+ * of bins is reduced as in Note [Order of pooling]. */
+static void F(search_bins)(A *best, char *index, const st_tile *t,
+                           st_spans s, int64_t last) {
+  const st_pool_loops *p = t->p;
+  const int64_t first = s.first, step = p->st[2][ST_POOL_W];
+  const int64_t start = linear(t, first) + p->base;
+  A top[ST_POOL_ROW];
+  I row[ST_POOL_ROW];
+  F(search_columns)(top, row, t, first, last);
+  for (int64_t o = 0; o < t->n; o++, st_spans_next(&s)) {
+    int64_t at = s.first - first;
+    A b = top[at];
+    I r = row[at];
+    for (int64_t k = at + 1; k < s.last - first; k++) {
+      const A a = top[k];
+      const int more = (a > b) | (IS_NAN(a) & !IS_NAN(b));
+      const int same = (a == b) | (IS_NAN(a) & IS_NAN(b));
+      const int moves = more | (same & (row[k] < r));
+      b = (p->adaptive ? more : moves) ? a : b;
+      r = moves ? row[k] : r;
+      at = moves ? k : at;
+    }
+    const int64_t i = r / t->rows[1] * p->dilation[0];
+    const int64_t j = r % t->rows[1] * p->dilation[1];
+    best[o] = b;
+    *(int64_t *)(void *)(index + o * step) =
+      start + (i * p->in[1] + j) * p->in[2] + at;
   }
 }
 
@@ -165,10 +223,14 @@ static void F(indices_of_row)(const st_tile *t) {
   A best[ST_POOL_BLOCK];
   I elem[ST_POOL_BLOCK];
   char *index = t->index + t->first * step;
-  const int64_t longest = st__pool_last(p, 2, t->first + t->n - 1) -
-                          st__pool_first(p, 2, t->first);
+  const st_spans spans = st_spans_from(p, t->first);
+  const int64_t last = st__pool_last(p, 2, t->first + t->n - 1);
+  const int64_t longest = last - spans.first;
   const bool far = p->in[0] * p->in[1] > INT32_MAX / p->in[2];
-  if (p->adaptive || p->kernel[2] >= WIDE || longest > ST_POOL_ROW || far) {
+  const bool is_short = p->kernel[2] < WIDE && longest <= ST_POOL_ROW && !far;
+  if (is_short && (p->adaptive || lie_apart(t, spans.first, last))) {
+    F(search_bins)(best, index, t, spans, last);
+  } else if (p->adaptive || !is_short) {
     F(row_of_windows)(best, t, t->first, t->n);
     for (int64_t i = 0; i < t->n; i++) {
       *(int64_t *)(index + i * step) =

@@ -33,12 +33,13 @@ typedef struct st_pool_loops {
 } st_pool_loops;
 
 static inline int64_t st__pool_first(const st_pool_loops *p, int d, int64_t o) {
-  return p->adaptive ? o * p->in[d] / p->out[d]
-                     : o * p->stride[d] - p->padding[d];
+  if (!p->adaptive) return o * p->stride[d] - p->padding[d];
+  return p->out[d] == 1 ? 0 : o * p->in[d] / p->out[d];
 }
 
 /* The index after the last element. */
 static inline int64_t st__pool_last(const st_pool_loops *p, int d, int64_t o) {
+  if (p->adaptive && p->out[d] == 1) return p->in[d];
   if (p->adaptive) return ((o + 1) * p->in[d] + p->out[d] - 1) / p->out[d];
   return o * p->stride[d] - p->padding[d] +
          (p->kernel[d] - 1) * p->dilation[d] + 1;

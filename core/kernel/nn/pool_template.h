@@ -211,39 +211,124 @@ static A F(long_window)(const st_tile *t, int64_t first, int64_t d,
   return F(join_lanes)(lane);
 }
 
-/* The windows [o, o + n) of a row, read from the image itself if it holds all
- * of their columns. */
-static void F(row_of_windows)(A *to, const st_tile *t, int64_t o, int64_t n) {
+/* The columns [first, last) of a row of windows: the image itself if it holds
+ * them, else to. */
+static const A *F(row_of)(A *to, const st_tile *t, int64_t first,
+                          int64_t last) {
   const st_pool_loops *p = t->p;
-  const int64_t first = st__pool_first(p, 2, o);
-  const int64_t last = st__pool_last(p, 2, o + n - 1);
-  const int64_t d = p->dilation[2];
-  A buffer[ST_POOL_ROW];
-  const A *x = buffer;
-  if (last - first > ST_POOL_ROW) {
-    for (int64_t i = 0; i < n; i++) {
-      const int64_t at = st__pool_first(p, 2, o + i);
-      const int64_t columns = p->adaptive ? st__pool_last(p, 2, o + i) - at
-                                          : p->kernel[2];
-      to[i] = F(long_window)(t, at, d, columns);
-    }
-    return;
-  }
   if (IS_SAME && first >= 0 && last <= p->in[2] &&
       t->rows[0] * t->rows[1] == 1 && p->st[1][ST_POOL_W] == sizeof(T)) {
-    x = (const A *)(const void *)(t->image + first * (int64_t)sizeof(T));
-  } else {
-    F(fill_row)(buffer, t, first, last);
+    return (const A *)(const void *)(t->image + first * (int64_t)sizeof(T));
   }
+  F(fill_row)(to, t, first, last);
+  return to;
+}
+
+#if !HALF
+/* The column of a window that starts at x, of rows[0] x rows[1] elements. */
+static inline A F(column)(const char *x, const st_tile *t) {
+  A sum = IN(*(const T *)x);
+  for (int64_t i = 0; i < t->rows[0]; i++) {
+    const char *y = x + i * t->step[0];
+    for (int64_t j = i == 0; j < t->rows[1]; j++) {
+      const A z = IN(*(const T *)(y + j * t->step[1]));
+      sum = OP(sum, z);
+    }
+  }
+  return sum;
+}
+
+/* A few windows of a row, from s on, one by one. */
+static void F(few_windows)(A *to, const st_tile *t, st_spans s, int64_t n) {
+  const st_pool_loops *p = t->p;
+  const int64_t step = p->st[1][ST_POOL_W], d = p->dilation[2];
+  for (int64_t o = 0; o < n; o++, st_spans_next(&s)) {
+    A sum = NEUTRAL;
+    bool fresh = true;
+    for (int64_t k = s.first; k < s.last && k < p->in[2]; k += d) {
+      if (k < 0) continue;
+      const A column = F(column)(t->image + k * step, t);
+      sum = fresh ? column : OP(sum, column);
+      fresh = false;
+    }
+    to[o] = sum;
+  }
+}
+
+/* The same for size x size windows inside the image, s bytes apart. */
+static inline __attribute__((always_inline)) void F(few_squares)(
+    A *to, const char *x, const st_tile *t, int size, int64_t n) {
+  const int64_t down = t->step[1], s = t->p->stride[2] * (int64_t)sizeof(T);
+  for (int64_t o = 0; o < n; o++, x += s) {
+    A sum = NEUTRAL;
+    for (int k = 0; k < size; k++) {
+      const T *y = (const T *)(const void *)x + k;
+      A column = IN(*y);
+      for (int j = 1; j < size; j++) {
+        const A z = IN(*(const T *)(const void *)((const char *)y + j * down));
+        column = OP(column, z);
+      }
+      sum = k == 0 ? column : OP(sum, column);
+    }
+    to[o] = sum;
+  }
+}
+
+/* The size of square windows of a row, if few_squares takes them, else 0. */
+static inline int F(square_size)(const st_tile *t, st_spans s, int64_t n) {
+  const st_pool_loops *p = t->p;
+  const int64_t size = p->kernel[2];
+  const bool fits = t->rows[0] == 1 && t->rows[1] == size && !p->adaptive &&
+                    p->dilation[2] == 1 && s.first >= 0 &&
+                    s.last + (n - 1) * s.step <= p->in[2] &&
+                    p->st[1][ST_POOL_W] == sizeof(T);
+  return fits && size < 4 ? (int)size : 0;
+}
+
+static void F(few)(A *to, const st_tile *t, st_spans s, int64_t n) {
+  const char *x = t->image + s.first * (int64_t)sizeof(T);
+  switch (F(square_size)(t, s, n)) {
+    case 2: F(few_squares)(to, x, t, 2, n); break;
+    case 3: F(few_squares)(to, x, t, 3, n); break;
+    default: F(few_windows)(to, t, s, n);
+  }
+}
+#endif
+
+/* Windows that are longer than a buffer, one by one. */
+static void F(long_windows)(A *to, const st_tile *t, st_spans s, int64_t n) {
+  const st_pool_loops *p = t->p;
+  for (int64_t o = 0; o < n; o++, st_spans_next(&s)) {
+    const int64_t columns = p->adaptive ? s.last - s.first : p->kernel[2];
+    to[o] = F(long_window)(t, s.first, p->dilation[2], columns);
+  }
+}
+
+/* The windows [o, o + n) of a row. */
+static void F(row_of_windows)(A *to, const st_tile *t, int64_t o, int64_t n) {
+  const st_pool_loops *p = t->p;
+  const int64_t rows = t->rows[0] * t->rows[1], d = p->dilation[2];
+  st_spans s = st_spans_from(p, o);
+#if !HALF
+  if (n <= FEW && p->kernel[2] < WIDE && rows > 0 && rows <= FEW_ROWS) {
+    F(few)(to, t, s, n);
+    return;
+  }
+#endif
+  const int64_t first = s.first, last = st__pool_last(p, 2, o + n - 1);
+  A buffer[ST_POOL_ROW];
+  if (last - first > ST_POOL_ROW) {
+    F(long_windows)(to, t, s, n);
+    return;
+  }
+  const A *x = F(row_of)(buffer, t, first, last);
   if (!p->adaptive && p->kernel[2] < WIDE) {
     F(slide_all)(to, x, p->stride[2], d, p->kernel[2], n);
     return;
   }
-  for (int64_t i = 0; i < n; i++) {
-    const int64_t at = st__pool_first(p, 2, o + i);
-    const int64_t columns = p->adaptive ? st__pool_last(p, 2, o + i) - at
-                                        : p->kernel[2];
-    to[i] = F(one_window)(x + (at - first), d, columns);
+  for (int64_t i = 0; i < n; i++, st_spans_next(&s)) {
+    const int64_t columns = p->adaptive ? s.last - s.first : p->kernel[2];
+    to[i] = F(one_window)(x + (s.first - first), d, columns);
   }
 }
 

@@ -7,7 +7,11 @@
 #include "base/threads.h"
 #include "kernel/nn/pool.h"
 
-enum { ST_POOL_CHANNELS = 256, WIDE = 16, LANES = 8 };
+enum {
+  ST_POOL_CHANNELS = 256, WIDE = 16, LANES = 8,
+  FEW = 6,       /* windows of a row that are not worth a buffer, */
+  FEW_ROWS = 16  /* if they do not have more rows */
+};
 
 /* Windows of one row. A window covers rows[0] x rows[1] rows of the image, step
  * bytes apart; image is the start of the first one. */
@@ -20,6 +24,45 @@ typedef struct st_tile {
   int64_t first, n;           /* the windows of this unit */
   char *out, *index;          /* of window 0 of the row */
 } st_tile;
+
+/* The columns [first, last) of the windows of a row, one after another: one
+ * division for a row, not for each bin. */
+typedef struct st_spans {
+  int64_t first, last;
+  int64_t next, rest; /* bins: where the next one starts, next + rest / out */
+  int64_t step, part, out;
+} st_spans;
+
+static inline void st_spans_next(st_spans *s) {
+  if (s->out == 0) {
+    s->first += s->step;
+    s->last += s->step;
+    return;
+  }
+  s->first = s->next;
+  s->next += s->step;
+  s->rest += s->part;
+  if (s->rest >= s->out) {
+    s->rest -= s->out;
+    s->next++;
+  }
+  s->last = s->next + (s->rest > 0);
+}
+
+/* From window o on. */
+static inline st_spans st_spans_from(const st_pool_loops *p, int64_t o) {
+  const int64_t in = p->in[2], out = p->out[2];
+  st_spans s = {.step = p->stride[2]};
+  if (!p->adaptive) {
+    s.first = st__pool_first(p, 2, o);
+    s.last = st__pool_last(p, 2, o);
+    return s;
+  }
+  s = (st_spans){.next = o * in / out, .rest = o * in % out, .step = in / out,
+                 .part = in % out, .out = out};
+  st_spans_next(&s);
+  return s;
+}
 
 /* The unit as counters of images, channels, rows, blocks. */
 typedef struct st_units {
@@ -57,7 +100,8 @@ static inline int64_t st_tile_rows(st_tile *t, int d) {
   if (last > p->in[d]) last = p->in[d];
   t->top[d] = first;
   t->step[d] = step * p->st[1][ST_POOL_D + d];
-  t->rows[d] = first < last ? (last - first - 1) / step + 1 : 0;
+  if (first >= last) t->rows[d] = 0;
+  else t->rows[d] = step == 1 ? last - first : (last - first - 1) / step + 1;
   return first * p->st[1][ST_POOL_D + d];
 }
 
