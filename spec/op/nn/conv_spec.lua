@@ -350,6 +350,21 @@ local LINES = {
   {"reflect", {0, 0}, {1, 2, 3, 4}},
 }
 
+-- The places of n that a padding repeats, in each mode.
+local REPEATED = {
+  reflect = function(i, n)
+    return i < 1 and 2 - i or i > n and 2 * n - i or i
+  end,
+  replicate = function(i, n) return math.max(1, math.min(i, n)) end,
+  circular = function(i, n) return (i - 1) % n + 1 end,
+}
+
+local function repeated(x, dim, before, after, mode)
+  local at, n = {}, x:size(dim)
+  for i = 1 - before, n + after do at[#at + 1] = REPEATED[mode](i, n) end
+  return x:index_select(dim, st.tensor(at))
+end
+
 describe("pad", function()
   for _, row in ipairs(LINES) do
     it(("puts %d and %d places around a line: %s"):format(
@@ -369,6 +384,29 @@ describe("pad", function()
                 lists(st.pad(x, {1, 0, 0, 2})))
     assert.same({{{4, 3, 4}, {2, 1, 2}, {4, 3, 4}, {2, 1, 2}}},
                 lists(st.pad(x:view(1, 2, 2), {1, 0, 1, 1}, "reflect")))
+  end)
+
+  it("repeats rows of any length, dtype and layout", function()
+    local wrong = {}
+    for _, dtype in ipairs {"uint8", "int16", "float32", "float64",
+                            "complex128"} do
+      for _, width in ipairs {5, 16, 17, 33, 64, 65, 129, 600} do
+        local x = st.arange(2 * 3 * 4 * width):remainder(251):to(dtype)
+        x = x:view(2, 3, 4, width)
+        for mode in pairs(REPEATED) do
+          local want = repeated(repeated(x, 3, 2, 1, mode), 4, 3, 2, mode)
+          for _, y in ipairs {
+            x, x:contiguous {memory_format = "channels_last"},
+            x:transpose(3, 4):contiguous():transpose(3, 4),
+          } do
+            if not st.pad(y, {3, 2, 2, 1}, mode):equal(want) then
+              wrong[#wrong + 1] = dtype .. " " .. mode .. " " .. width
+            end
+          end
+        end
+      end
+    end
+    assert.same({}, wrong)
   end)
 
   it("fills with a value of the dtype", function()
