@@ -10,7 +10,8 @@
 /* -- Inner products ------------------------------------------------------- */
 
 /* t as a matrix whose rows are its lines along the last dimension. */
-static st_tensor *as_rows(st_op_scope *c, const st_tensor *t) {
+static const st_tensor *as_rows(st_op_scope *c, const st_tensor *t) {
+  if (t->ndim == 2) return t;
   int64_t sizes[] = {1, t->sizes[t->ndim - 1]};
   for (int d = 0; d < t->ndim - 1; d++) sizes[0] *= t->sizes[d];
   return st__apply_with(c, ST_OP_reshape, t, st__of_ints(sizes, 2));
@@ -42,7 +43,9 @@ ST_BOXED(st__box_inner) {
   const st_tensor *rows = as_rows(&c, self);
   const st_tensor *columns = st__apply1(&c, ST_OP_t, as_rows(&c, other));
   st_tensor *out = st__apply2(&c, ST_OP_mm, rows, columns);
-  out = st__apply_with(&c, ST_OP_reshape, out, st__of_ints(sizes, n + m));
+  if (n != 1 || m != 1) {
+    out = st__apply_with(&c, ST_OP_reshape, out, st__of_ints(sizes, n + m));
+  }
   return st__scope_return(&c, out, rets);
 }
 
