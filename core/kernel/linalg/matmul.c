@@ -1,14 +1,17 @@
-/* Matrix product kernel, for dtypes without BLAS and for matrices so small that
- * the call of BLAS costs more than the product.
+/* Matrix product kernel, for dtypes without BLAS and for matrices so small or
+ * sums so short that BLAS does not pay.
  *
  * PART elements of a row of c are kept in accumulators. The rows of b, each
  * times an element of a, are added to them, so that the innermost loop runs
- * along contiguous rows of b. Where b and c have contiguous rows of floats, the
- * accumulators are registers: tiles of four rows and up to WIDE columns. Either
- * way an element of c is the sum of its products from the first to the last.
+ * along contiguous rows of b. Where b and c have contiguous rows of elements
+ * of 4 or 8 bytes, the accumulators are registers: tiles of four rows and up to
+ * WIDE bytes of columns. Either way an element of c is the sum of its products
+ * from the first to the last.
  */
 
 #include "kernel/linalg/matmul.h"
+
+#include <stdlib.h>
 
 #include "base/threads.h"
 #include "kernel/kernel.h"
@@ -18,7 +21,13 @@
 typedef float _Complex c64;
 typedef double _Complex c128;
 
-enum { PART = 128, PERIOD = ST_PERIOD / PART, FEW = 64 };
+enum {
+  PART = 128, PERIOD = ST_PERIOD / PART,
+  DEEP = 1 << 14, /* products in a sum: a tile does not ask whether to stop */
+  FAR = 1 << 18, /* bytes between the ends of a column: its pages are at hand */
+  BLOCK = 6144, /* elements of b that stay in the cache */
+  TURN = 16 * ST_PERIOD /* multiplications of a row between two questions */
+};
 #ifdef __AVX512F__
 enum { WIDE = 64 }; /* bytes of a vector */
 #else
@@ -28,6 +37,7 @@ enum { WIDE = 32 };
 /* -- Scalars -------------------------------------------------------------- */
 
 #define MUL(a, b) ((a) * (b))
+#define ALWAYS __attribute__((always_inline)) inline void
 
 static inline uint64_t scalar_int(st_scalar s) {
   return (uint64_t)st__scalar_to_int(s);
@@ -60,13 +70,28 @@ static inline c128 scalar_complex(st_scalar s) {
 
 /* -- Tiles ---------------------------------------------------------------- */
 
+/* The columns of a block of b with k rows: few enough for the first level of
+ * the cache, a multiple of a tile's. */
+static int64_t block_of(int64_t k) {
+  const int64_t n = BLOCK / (k + 1) / 64 * 64;
+  return n > 64 ? n : 64;
+}
+
+/* Subtracts what four rows take; now and then asks whether to stop. */
+static inline bool goes_on(int64_t *left, int64_t n) {
+  *left -= n;
+  if (*left >= 0) return true;
+  *left = TURN;
+  return !st__stops();
+}
+
 /* c = alpha x + beta c for L elements. */
 #define STORE_TILE(s, T, L)                                                 \
-  static inline void store_##s##_##L(char *c, const v_##s##_##L *sum,       \
-                                     T alpha, T beta) {                     \
-    v_##s##_##L *out = (v_##s##_##L *)c, x = *sum;                          \
-    if (alpha != 1) x *= alpha;                                             \
-    if (beta != 0) x += beta * *out;                                        \
+  static inline void store_##s##_##L(char *c, v_##s##_##L x, T alpha,       \
+                                     T beta, bool is_plain) {               \
+    v_##s##_##L *out = (v_##s##_##L *)c;                                    \
+    if (!is_plain && alpha != 1) x *= alpha;                                \
+    if (!is_plain && beta != 0) x += beta * *out;                           \
     *out = x; }
 
 /* Up to four rows of L columns; rows that are missing repeat the first. */
@@ -74,9 +99,9 @@ static inline c128 scalar_complex(st_scalar s) {
   typedef T v_##s##_##L __attribute__((vector_size(L * sizeof(T)),          \
                                        aligned(sizeof(T)), may_alias));     \
   STORE_TILE(s, T, L)                                                       \
-  static void tile_##s##_##L(char *c, const char *a, const char *b,         \
-                             const int64_t *st, int64_t rows, int64_t k,    \
-                             T alpha, T beta) {                             \
+  static ALWAYS tile_##s##_##L(char *c, const char *a, const char *b,       \
+                               const int64_t *st, int64_t rows, int64_t k,  \
+                               T alpha, T beta, bool is_plain) {            \
     const char *a1 = rows > 1 ? a + st[4] : a;                              \
     const char *a2 = rows > 2 ? a + 2 * st[4] : a;                          \
     const char *a3 = rows > 3 ? a + 3 * st[4] : a;                          \
@@ -87,60 +112,77 @@ static inline c128 scalar_complex(st_scalar s) {
       x1 += *(const T *)(a1 + at) * y;                                      \
       x2 += *(const T *)(a2 + at) * y;                                      \
       x3 += *(const T *)(a3 + at) * y; }                                    \
-    store_##s##_##L(c, &x, alpha, beta);                                    \
-    if (rows > 1) store_##s##_##L(c + st[3], &x1, alpha, beta);             \
-    if (rows > 2) store_##s##_##L(c + 2 * st[3], &x2, alpha, beta);         \
-    if (rows > 3) store_##s##_##L(c + 3 * st[3], &x3, alpha, beta); }
+    store_##s##_##L(c, x, alpha, beta, is_plain);                           \
+    if (rows > 1) store_##s##_##L(c + st[3], x1, alpha, beta, is_plain);    \
+    if (rows > 2) store_##s##_##L(c + 2 * st[3], x2, alpha, beta, is_plain);\
+    if (rows > 3) store_##s##_##L(c + 3 * st[3], x3, alpha, beta, is_plain);}
 
-/* All rows of L columns. */
-#define TILES(s, T, L)                                                      \
-  TILE(s, T, L)                                                             \
-  static void tiles_##s##_##L(char **data, const int64_t *st, int64_t at,   \
-                              int64_t rows, int64_t k, T alpha, T beta) {   \
-    for (int64_t i = 0; i < rows; i += 4)                                   \
-      tile_##s##_##L(data[0] + i * st[3] + at * (int64_t)sizeof(T),         \
-                     data[1] + i * st[4],                                   \
-                     data[2] + at * (int64_t)sizeof(T), st, rows - i, k,    \
-                     alpha, beta); }
-
+/* The next L columns of up to four rows, as often as they fit. The last ones
+ * again with the rest, if c is only written. */
 #define RUN_TILES(s, T, L)                                                  \
-  for (; n0 - at >= L && L * (int)sizeof(T) <= WIDE; at += L)               \
-    tiles_##s##_##L(data, st, at, n1, k, alpha, beta);
+  while (n - at >= L && L * (int)sizeof(T) <= WIDE) {                       \
+    tile_##s##_##L(c + at * (int)sizeof(T), a, b + at * (int)sizeof(T), st, \
+                   rows, k, alpha, beta, is_plain);                         \
+    at += L;                                                                \
+    if (is_plain && n - at > 0 && n - at < L) at = n - L; }
 
-/* A whole product; false if its rows are not contiguous. */
-#define TILED(s, T)                                                         \
-  TILES(s, T, 16)                                                           \
-  TILES(s, T, 8)                                                            \
-  TILES(s, T, 4)                                                            \
-  TILES(s, T, 2)                                                            \
-  TILES(s, T, 1)                                                            \
-  static bool tiled_##s(char **data, const int64_t *st, int64_t n0,         \
-                        int64_t n1, int64_t k, T alpha, T beta) {           \
-    const bool is_row = st[0] == sizeof(T) && st[2] == sizeof(T);           \
+#define TILES(s, T)                                                         \
+  TILE(s, T, 16)                                                            \
+  TILE(s, T, 8)                                                             \
+  TILE(s, T, 4)                                                             \
+  TILE(s, T, 2)                                                             \
+  TILE(s, T, 1)                                                             \
+  static ALWAYS tiles_##s(char *c, const char *a, const char *b,            \
+                          const int64_t *st, int64_t n, int64_t rows,       \
+                          int64_t k, T alpha, T beta, bool is_plain) {      \
     int64_t at = 0;                                                         \
-    if (n0 > 1 && !is_row) return false;                                    \
     RUN_TILES(s, T, 16)                                                     \
     RUN_TILES(s, T, 8)                                                      \
     RUN_TILES(s, T, 4)                                                      \
     RUN_TILES(s, T, 2)                                                      \
-    RUN_TILES(s, T, 1)                                                      \
+    RUN_TILES(s, T, 1) }                                                    \
+  static void tiles_full_##s(char *c, const char *a, const char *b,         \
+                             const int64_t *st, int64_t n, int64_t k) {     \
+    if (k == 1) tiles_##s(c, a, b, st, n, 4, 1, 1, 0, true);                \
+    else tiles_##s(c, a, b, st, n, 4, k, 1, 0, true); }
+
+/* A whole product, in blocks of columns whose part of b stays in a cache;
+ * false if its rows are not contiguous or the kernel for rows is better. */
+#define TILED(s, T)                                                         \
+  TILES(s, T)                                                               \
+  static bool tiled_##s(char **data, const int64_t *st, int64_t n0,         \
+                        int64_t n1, int64_t k, T alpha, T beta) {           \
+    const int64_t most = block_of(k), size = (int64_t)sizeof(T);            \
+    const bool is_plain = alpha == 1 && beta == 0;                          \
+    int64_t left = TURN;                                                    \
+    if (n0 > 1 && (st[0] != size || st[2] != size)) return false;           \
+    if (k > DEEP || (n0 > 1 && k > FAR / (llabs(st[5]) + 1))) return false; \
+    for (int64_t p = 0, n; p < n0; p += n) {                                \
+      n = n0 - p < most ? n0 - p : most;                                    \
+      for (int64_t i = 0; i < n1; i += 4) {                                 \
+        if (!goes_on(&left, (k + 1) * n)) return true;                      \
+        char *c = data[0] + i * st[3] + p * size;                           \
+        const char *a = data[1] + i * st[4], *b = data[2] + p * size;       \
+        if (is_plain && n1 - i >= 4) tiles_full_##s(c, a, b, st, n, k);     \
+        else tiles_##s(c, a, b, st, n, n1 - i, k, alpha, beta, false); } }  \
     return true; }
 
 TILED(f32, float)
 TILED(f64, double)
+TILED(i32, uint32_t)
+TILED(i64, uint64_t)
 #define NOT_TILED(data, st, n0, n1, k, alpha, beta) false
 
 /* -- Products ------------------------------------------------------------- */
 
-#define PRODUCT(s, T, A, MULT, SCALAR, SMALL)                               \
+#define PRODUCT(s, T, A, MULT, SCALAR, TILED)                               \
   ROW_TIMES(s, T, A, MULT)                                                  \
   static void matmul_##s(char **data, const int64_t *st, int64_t n0,        \
                          int64_t n1, const void *ctx) {                     \
     const st_matmul *w = ctx;                                               \
     A acc[PART], alpha = (A)SCALAR(w->alpha), beta = (A)SCALAR(w->beta);    \
     int64_t left = 16 * PERIOD;                                             \
-    if (n0 < FEW && n1 < FEW && w->k < FEW &&                               \
-        SMALL(data, st, n0, n1, w->k, alpha, beta)) return;                 \
+    if (TILED(data, st, n0, n1, w->k, alpha, beta)) return;                 \
     for (int64_t p = 0, n; p < n0; p += n) {                                \
       n = n0 - p < PART ? n0 - p : PART;                                    \
       for (int64_t i = 0; i < n1; i++) {                                    \
@@ -157,8 +199,8 @@ TILED(f64, double)
 PRODUCT(u8, uint8_t, uint32_t, MUL, scalar_int, NOT_TILED)
 PRODUCT(i8, int8_t, uint32_t, MUL, scalar_int, NOT_TILED)
 PRODUCT(i16, int16_t, uint32_t, MUL, scalar_int, NOT_TILED)
-PRODUCT(i32, int32_t, uint32_t, MUL, scalar_int, NOT_TILED)
-PRODUCT(i64, int64_t, uint64_t, MUL, scalar_int, NOT_TILED)
+PRODUCT(i32, int32_t, uint32_t, MUL, scalar_int, tiled_i32)
+PRODUCT(i64, int64_t, uint64_t, MUL, scalar_int, tiled_i64)
 PRODUCT(f32, float, float, MUL, scalar_real, tiled_f32)
 PRODUCT(f64, double, double, MUL, scalar_real, tiled_f64)
 PRODUCT(c64, c64, c64, st_cmulf, scalar_complex, NOT_TILED)

@@ -20,6 +20,9 @@
  * runs a product on all threads; in between, each thread takes eight products
  * of a batch or more, and BLAS decides about its own threads. */
 enum { SMALL = 4096, LARGE = 1 << 22 };
+/* Of a thin product: the most products in a sum, the fewest rows, and columns
+ * where c is written and where it is added to. */
+enum { THIN = 16, THIN_ROWS = 4, THIN_COLUMNS = 32, THIN_ADDED = 64 };
 /* Between two questions whether to stop: multiplications of float32, of about
  * 0.2 s on one core; and elements of a matrix times a vector. */
 static const int64_t PANEL = INT64_C(1) << 33, VECTOR_PANEL = 1 << 25;
@@ -183,20 +186,6 @@ static bool is_small(const product *p) {
          volume(p) <= SMALL;
 }
 
-/* True if BLAS computes the product. Its sizes and vector strides have 32
- * bits. */
-static bool is_blas(const product *p) {
-  return (p->dtype == ST_FLOAT32 || p->dtype == ST_FLOAT64 ||
-          st__is_complex(p->dtype)) &&
-         p->a.cols > 0 && !is_small(p) && p->c.rows <= INT_MAX &&
-         p->c.cols <= INT_MAX && p->a.cols <= INT_MAX;
-}
-
-static bool is_vector(const product *p) {
-  return p->c.cols == 1 && p->b.row > 0 && p->b.row <= INT_MAX &&
-         p->c.row > 0 && p->c.row <= INT_MAX;
-}
-
 /* (a b)' = b' a': turns a row into a column, and contiguous columns into
  * rows. */
 static void transpose(product *p) {
@@ -206,8 +195,49 @@ static void transpose(product *p) {
   p->c = (matrix){c.data, c.cols, c.rows, c.col, c.row, c.batch};
 }
 
+/* True if the kernel finds contiguous rows in the transposed product only. For
+ * a small product: a large one of one row is shared among threads by rows of
+ * the transposed one. */
+static bool is_better_transposed(const product *p) {
+  const bool is_good = p->c.cols == 1 || (p->c.col == 1 && p->b.col == 1);
+  return !is_good && (p->c.rows == 1 || (p->c.row == 1 && p->a.row == 1));
+}
+
+/* True if few products are summed up per element and the kernel finds
+ * contiguous rows: it packs nothing, and writes c once. */
+static bool is_thin(const product *p) {
+  product q = *p;
+  if ((p->dtype != ST_FLOAT32 && p->dtype != ST_FLOAT64) ||
+      p->a.cols > THIN) {
+    return false;
+  }
+  if (is_better_transposed(p)) transpose(&q);
+  const int64_t few = st__scalar_is_zero(p->beta) ? THIN_COLUMNS
+                                                  : THIN_ADDED;
+  return q.c.col == 1 && q.b.col == 1 && q.c.rows >= THIN_ROWS &&
+         q.c.cols >= few;
+}
+
+/* True if BLAS computes the product. Its sizes and vector strides have 32
+ * bits. */
+static bool is_blas(const product *p) {
+  return (p->dtype == ST_FLOAT32 || p->dtype == ST_FLOAT64 ||
+          st__is_complex(p->dtype)) &&
+         p->a.cols > 0 && !is_small(p) && !is_thin(p) &&
+         p->c.rows <= INT_MAX && p->c.cols <= INT_MAX && p->a.cols <= INT_MAX;
+}
+
+static bool is_vector(const product *p) {
+  return p->c.cols == 1 && p->b.row > 0 && p->b.row <= INT_MAX &&
+         p->c.row > 0 && p->c.row <= INT_MAX;
+}
+
 static void zero_column(const product *p, char *c) {
   const int64_t size = (int64_t)st__itemsize(p->dtype);
+  if (p->c.row == 1) {
+    memset(c, 0, (size_t)(p->c.rows * size));
+    return;
+  }
   for (int64_t i = 0; i < p->c.rows; i++) {
     memset(c + i * p->c.row * size, 0, (size_t)size);
   }
@@ -288,7 +318,7 @@ static void call_vector_panels(const product *p, char *a, char *b, char *c) {
 
 static void run_batches(void *ctx, int64_t begin, int64_t end) {
   const product *p = ctx;
-  const bool blas = is_blas(p), vector = is_vector(p);
+  const bool blas = p->blas != NULL, vector = is_vector(p);
   for (int64_t i = begin; i < end; i++) {
     char *a = at_batch(p, &p->a, i), *b = at_batch(p, &p->b, i);
     char *c = at_batch(p, &p->c, i);
@@ -321,14 +351,6 @@ static bool needs_transpose(const matrix *c) {
   return c->rows == 1 || (c->cols > 1 && c->col != 1 && c->row == 1);
 }
 
-/* True if the kernel finds contiguous rows in the transposed product only. For
- * a small product: a large one of one row is shared among threads by rows of
- * the transposed one. */
-static bool is_better_transposed(const product *p) {
-  const bool is_good = p->c.cols == 1 || (p->c.col == 1 && p->b.col == 1);
-  return !is_good && (p->c.rows == 1 || (p->c.row == 1 && p->a.row == 1));
-}
-
 /* Gives OpenBLAS the engine's number of threads, and keeps a fork from
  * happening while it runs. */
 static st_status run_blas(product *p, int64_t grain) {
@@ -342,13 +364,13 @@ static st_status run_blas(product *p, int64_t grain) {
 }
 
 static st_status run(product *p) {
-  const bool blas = is_blas(p);
-  if (is_small(p) ? is_better_transposed(p) : needs_transpose(&p->c)) {
+  if (is_small(p) || is_thin(p) ? is_better_transposed(p)
+                                : needs_transpose(&p->c)) {
     transpose(p);
   }
   const int64_t each = volume(p) + 1;
   const int64_t grain = ST_GRAIN / each + 1;
-  if (blas) {
+  if (p->blas) {
     return run_blas(p, each > LARGE ? p->batch : 8 * grain);
   }
   if (p->batch == 1) {

@@ -1,0 +1,89 @@
+--- Products of matrices of any layout that the engine's kernel computes in
+-- tiles: few products in a sum, or integers. The elements are small integers,
+-- so that every order of the sum gives the same floats.
+-- axes: isa threads
+
+local st = require "strided"
+
+local unpack = table.unpack or unpack
+
+--- A matrix of small integers in one of three layouts.
+local LAYOUTS = {
+  rows = function(m) return m end,
+  columns = function(m) return m:t():contiguous():t() end,
+  strided = function(m)
+    local wide = st.zeros({m:size(1), 2 * m:size(2)}, {dtype = m.dtype})
+    local view = wide:as_strided({m:size(1), m:size(2)},
+                                 {2 * m:size(2), 2})
+    return view:copy_(m)
+  end,
+}
+
+local function matrix(rows, cols, dtype)
+  local n = st.arange(rows * cols):mul(7):remainder(11) - 5
+  return n:view(rows, cols):to(dtype)
+end
+
+--- The product as a sum of outer products.
+local function expected(a, b)
+  local sum = st.zeros({a:size(1), b:size(2)}, {dtype = "int64"})
+  for k = 1, a:size(2) do
+    sum = sum + st.outer(a:select(2, k), b:select(1, k)):to "int64"
+  end
+  return sum
+end
+
+-- rows, inner size, columns: full tiles and their rests, one row, one column,
+-- more than one block of columns
+local SIZES = {{4, 1, 64}, {7, 2, 95}, {130, 16, 33}, {1, 3, 79}, {90, 9, 1},
+               {5, 40, 400}}
+
+local function check(dtype, m, k, n)
+  local a, b = matrix(m, k, dtype), matrix(k, n, dtype)
+  local want = expected(a, b)
+  local sum = want * 3 + matrix(m, n, "int64") * 2
+  for left, place in pairs(LAYOUTS) do
+    for right, lay in pairs(LAYOUTS) do
+      local x, y = place(a), lay(b)
+      local name = dtype .. " " .. left .. " " .. right
+      assert.is_true(x:mm(y):to "int64":equal(want), name)
+      local out = lay(matrix(m, n, dtype))
+      st.mm(x, y, {out = out})
+      assert.is_true(out:to "int64":equal(want), name .. " out")
+      local added = st.addmm(matrix(m, n, dtype), x, y, {beta = 2, alpha = 3})
+      assert.is_true(added:to "int64":equal(sum), name .. " added")
+    end
+  end
+end
+
+describe("A thin product", function()
+  for _, dtype in ipairs {"float32", "float64", "int32", "int64", "int16"} do
+    it("of " .. dtype, function()
+      for _, size in ipairs(SIZES) do check(dtype, unpack(size)) end
+    end)
+  end
+
+  it("of a batch", function()
+    local a, b = matrix(6 * 50, 3, "float32"), matrix(3, 70, "float32")
+    local got = st.matmul(a:view(6, 50, 3), b)
+    assert.is_true(got:view(300, 70):to "int64":equal(expected(a, b)))
+    got = st.bmm(a:view(6, 50, 3), b:expand(6, 3, 70))
+    assert.is_true(got:view(300, 70):to "int64":equal(expected(a, b)))
+  end)
+
+  it("does not read the NaN of its output", function()
+    for _, n in ipairs {1, 70} do
+      local out = st.full({300, n}, 0 / 0)
+      st.mm(st.ones {300, 20}, st.ones {20, n}, {out = out})
+      assert.are.equal(300 * n * 20, out:sum():item())
+      st.mm(out:fill_(0 / 0):new_ones {300, 8}, st.ones {8, n}, {out = out})
+      assert.are.equal(300 * n * 8, out:sum():item())
+    end
+    local wide = st.full({2, 300}, 0 / 0)
+    st.mv(st.ones {300, 40}, st.ones(40), {out = wide:t():select(2, 1)})
+    assert.are.equal(300 * 40, wide[1]:sum():item())
+    local every = wide:view(300, 2):select(2, 2):fill_(0 / 0)
+    st.mv(st.ones {300, 40}, st.ones(40), {out = every})
+    assert.are.equal(300 * 40, every:sum():item())
+  end)
+end)
