@@ -1,4 +1,4 @@
-/* Scan kernels: cumulative sums, products and extrema along one dimension.
+/* Scan kernels: cumulative sums and products along one dimension.
  *
  * A line is the elements along that dimension. The inner dimension of a loop
  * runs along a line, the outer one over the lines. Outputs come first.
@@ -8,6 +8,7 @@
 
 #include "base/threads.h"
 #include "kernel/kernel.h"
+#include "kernel/reduce/scan_across.h"
 
 /* after it: defines a macro called complex */
 #include "kernel/math/complex_exp_log.h"
@@ -15,18 +16,6 @@
 
 typedef float _Complex c64;
 typedef double _Complex c128;
-
-enum { WIDTH = 256 };
-
-static bool is_across_lines(int64_t inner, int64_t outer, int64_t n1) {
-  return n1 >= 4 && (outer < 0 ? -outer : outer) < (inner < 0 ? -inner
-                                                              : inner);
-}
-
-/* Asks whether to stop, before row i of up to WIDTH elements. */
-static bool stops_at_row(int64_t i) {
-  return i % (ST_PERIOD / WIDTH) == 0 && st__stops();
-}
 
 /* -- Running sums and products -------------------------------------------- */
 
@@ -80,54 +69,8 @@ static inline c128 clogaddexp(c128 sum, c128 term) {
 #define COMPLEX_LOAD log_term
 #include "kernel/reduce/scan_dtypes.h"
 
-/* -- Running extrema ------------------------------------------------------ */
-
-/* Of equal elements the last one counts. A NaN is an extremum, and after it
- * only another NaN changes the index. ctx: the int64 added to indices. */
-#define NOT_BELOW(x, a) ((x) >= (a))
-#define NOT_ABOVE(x, a) ((x) <= (a))
-
-#define EXTREME(name, T, A, L, OP)                                          \
-  static void name(char **data, const int64_t *s, int64_t n0, int64_t n1,   \
-                   const void *ctx) {                                       \
-    const int64_t base = *(const int64_t *)ctx;                             \
-    for (int64_t j = 0; j < n1; j++) {                                      \
-      const char *p = data[2] + j * s[5];                                   \
-      int64_t best = 0;                                                     \
-      T value = *(const T *)p;                                              \
-      for (int64_t i = 0; i < n0 && !st__stops_at(i);)                      \
-        for (const int64_t end = st__period_end(i, n0); i < end; i++) {     \
-          const T next = *(const T *)(p + i * s[2]);                        \
-          const A x = L(next), a = L(value);                                \
-          const bool wins = (x != x) | OP(x, a);                            \
-          best = wins ? i : best;                                           \
-          value = wins ? next : value;                                      \
-          *(T *)(data[0] + j * s[3] + i * s[0]) = value;                    \
-          *(int64_t *)(data[1] + j * s[4] + i * s[1]) = best + base; } } }
-
-#define EXTREMES(s, T, A, L)                 \
-  EXTREME(cummax_##s, T, A, L, NOT_BELOW)    \
-  EXTREME(cummin_##s, T, A, L, NOT_ABOVE)
-
-#define SAME(x) (x)
-#define TRUTH(x) ((uint8_t)((x) != 0))
-
-EXTREMES(u8, uint8_t, uint8_t, SAME)
-EXTREMES(i8, int8_t, int8_t, SAME)
-EXTREMES(i16, int16_t, int16_t, SAME)
-EXTREMES(i32, int32_t, int32_t, SAME)
-EXTREMES(i64, int64_t, int64_t, SAME)
-EXTREMES(b8, uint8_t, uint8_t, TRUTH)
-EXTREMES(f16, uint16_t, float, st__half_to_float)
-EXTREMES(bf16, uint16_t, float, st__bf16_to_float)
-EXTREMES(f32, float, float, SAME)
-EXTREMES(f64, double, double, SAME)
-
 /* -- The table ------------------------------------------------------------ */
 
-#define INT_LOOPS(name)                                                     \
-  [ST_UINT8] = name##_u8, [ST_INT8] = name##_i8, [ST_INT16] = name##_i16,   \
-  [ST_INT32] = name##_i32, [ST_INT64] = name##_i64, [ST_BOOL] = name##_b8
 #define WRAPPED_LOOPS(name)                                                 \
   [ST_UINT8] = name##_u8, [ST_INT8] = name##_u8, [ST_INT16] = name##_u16,   \
   [ST_INT32] = name##_u32, [ST_INT64] = name##_u64, [ST_BOOL] = name##_b8
@@ -139,12 +82,10 @@ EXTREMES(f64, double, double, SAME)
 
 #define NUMBER(name) \
   {ST_K_##name, {WRAPPED_LOOPS(name), FLOAT_LOOPS(name), COMPLEX_LOOPS(name)}}
-#define ORDERED(name) {ST_K_##name, {INT_LOOPS(name), FLOAT_LOOPS(name)}}
 #define INEXACT(name) \
   {ST_K_##name, {FLOAT_LOOPS(name), COMPLEX_LOOPS(name)}}
 
 static const st_kernel_row rows[] = {
-  NUMBER(cumsum), NUMBER(cumprod), INEXACT(logcumsumexp), ORDERED(cummax),
-  ORDERED(cummin)};
+  NUMBER(cumsum), NUMBER(cumprod), INEXACT(logcumsumexp)};
 
 ST_EXPORT(st__cumsum, rows)

@@ -3,7 +3,7 @@
 
 #include "op/reduce/cumsum.h"
 
-#include "op/reduce/lines.h"
+#include "op/reduce/line_tiles.h"
 #include "op/reduce/reduction.h"
 
 /* -- cumsum, cumprod ------------------------------------------------------- */
@@ -73,5 +73,6 @@ st_status st__cummax_impl(st_run *r) {
   ST_TRY(st__find_kernel(r->row->kernel, self->dtype, &loop));
   st__lines_init(&lines, 3, (st_tensor *[]){r->out[0], r->out[1], self},
                  dim);
-  return st__lines_run_all(&lines, loop, &from, r->row->kernel);
+  return st__line_tiles_run_all(&lines, 2, INT64_MAX, loop, &from,
+                                r->row->kernel);
 }

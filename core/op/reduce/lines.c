@@ -13,7 +13,8 @@
  * gets up to AT_LEAST adjoining lines, which it may process at once, if they
  * are not longer than LONG, and SHORT_RUN of longer ones. */
 enum {
-  BLOCK = 1 << 18, AT_LEAST = 64, LONG = 1 << 15, MANY = 1024, SHORT_RUN = 16
+  BLOCK = 1 << 18, AT_LEAST = 64, LONG = 1 << 15, FEW = 16, MANY = 256,
+  SHORT_RUN = 16
 };
 
 void st__lines_init(st_lines *l, int n, st_tensor *const *t, int dim) {
@@ -83,9 +84,18 @@ static void run_some(void *ctx, int64_t begin, int64_t end) {
                 end < count ? end : count);
 }
 
+/* The least number of adjoining lines for one call of a kernel, which is faster
+ * the more it gets, while all threads have some. */
+static int64_t lines_per_call(const st_lines *l) {
+  const int64_t threads = st__num_threads();
+  int64_t n = FEW;
+  while (n < MANY && l->count >= 4 * threads * n) n *= 2;
+  return n;
+}
+
 st_status st__lines_run_all(const st_lines *l, st_loop loop, const void *ctx,
                             st_kernel_id kernel) {
-  const int64_t unit = !lines_adjoin(l) ? 1 : l->count < MANY ? 16 : 64;
+  const int64_t unit = lines_adjoin(l) ? lines_per_call(l) : 1;
   const int64_t grain = st__kernel_grain(kernel) / (l->length + 1) / unit;
   job j = {l, loop, ctx, unit};
   return st__parallel_try(0, (l->count + unit - 1) / unit, grain + 1, run_some,
