@@ -66,10 +66,14 @@ static inline void copy_run(char *d, int64_t ds, const char *s, int64_t ss,
                             int64_t n, int64_t size) {
   if (ds == size && ss == size) {
     memcpy(d, s, (size_t)(n * size));
-    return;
-  }
-  for (int64_t i = 0; i < n; i++) {
-    memcpy(d + i * ds, s + i * ss, (size_t)size);
+  } else if (ds == size && ss == 0) {
+    char x[16];
+    memcpy(x, s, (size_t)size);
+    for (int64_t i = 0; i < n; i++) memcpy(d + i * size, x, (size_t)size);
+  } else {
+    for (int64_t i = 0; i < n; i++) {
+      memcpy(d + i * ds, s + i * ss, (size_t)size);
+    }
   }
 }
 

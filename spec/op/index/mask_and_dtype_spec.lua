@@ -202,3 +202,17 @@ describe("nonzero", function()
     assert.same({{2}, {3}, {5}}, lists(x:to "complex128":nonzero()))
   end)
 end)
+
+describe("indexing of what is broadcast", function()
+  it("repeats each element", function()
+    local at = st.tensor {3, 1, 3}
+    for _, dtype in ipairs {"uint8", "int16", "float32", "float64",
+                            "complex128"} do
+      local x = st.arange(1, 13):view(4, 3, 1):to(dtype):expand {4, 3, 5}
+      assert.same(lists(x:clone()[at]), lists(x[at]), dtype)
+      local y, z = st.zeros({4, 3, 5}, {dtype = dtype}), x:clone()
+      y:index_copy_(1, st.tensor {4, 2, 1, 3}, x)
+      assert.same(lists(y[st.tensor {4, 2, 1, 3}]), lists(z), dtype)
+    end
+  end)
+end)
