@@ -425,14 +425,19 @@ static st_status take_along(const st_tensor *self, const st_tensor *index,
   st_tensor *a = NULL, *b = NULL;
   st_op_scope c = {.n = 0};
   st_status status;
+  bool wraps;
   int at = 0;
   ST_TRY(check_ranks(self, index));
   ST_TRY(st__wrap_dim(dim, self->ndim, &at));
-  index = wrapped(&c, index, self->sizes[at], base);
-  ST_TRY_FAIL(c.status);
+  ST_TRY(st__has_bad_index(index, self->sizes[at], base, &wraps));
+  if (wraps || st__is_meta(index)) {
+    index = wrapped(&c, index, self->sizes[at], base);
+    base = 0;
+    ST_TRY_FAIL(c.status);
+  }
   ST_TRY_FAIL(broadcast_but(self, index, at, &a));
   ST_TRY_FAIL(broadcast_but(index, self, at, &b));
-  status = gather(a, b, at, 0, rets);
+  status = gather(a, b, at, base, rets);
 fail:
   st__tensor_release(&a);
   st__tensor_release(&b);

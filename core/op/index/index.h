@@ -23,6 +23,9 @@ st_status st__as_indices(const st_tensor *index, const st_tensor *self,
  * first one, the dimension and its size. Meta tensors are not checked. */
 st_status st__check_indices(const st_tensor *index, int dim, int64_t size,
                             int64_t base);
+/* Sets *found if there is such an index, which is no failure. */
+st_status st__has_bad_index(const st_tensor *index, int64_t size,
+                            int64_t base, bool *found);
 /* Finds the first such index, in logical order; index is an int64 tensor with
  * data. */
 bool st__find_bad_index(const st_tensor *index, int64_t size, int64_t base,

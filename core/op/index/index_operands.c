@@ -69,12 +69,13 @@ static st_status without_repeats(const st_tensor *index, st_tensor **out) {
                          index->offset, out);
 }
 
-st_status st__check_indices(const st_tensor *index, int dim, int64_t size,
-                            int64_t base) {
+st_status st__has_bad_index(const st_tensor *index, int64_t size,
+                            int64_t base, bool *found) {
   atomic_int bad = 0;
   const st_index_check_ctx ctx = {base, size, &bad};
   st_tensor *distinct = NULL;
   st_iter it;
+  *found = false;
   if (st__is_meta(index) || index->numel == 0) return ST_OK;
   ST_TRY(without_repeats(index, &distinct));
   /* The loop only reads the indices; an output operand keeps the iterator from
@@ -88,8 +89,15 @@ st_status st__check_indices(const st_tensor *index, int dim, int64_t size,
   }
   st__iter_release(&it);
   st__tensor_release(&distinct);
-  ST_TRY(status);
-  return bad ? fail_bad_index(index, dim, size, base) : ST_OK;
+  *found = bad;
+  return status;
+}
+
+st_status st__check_indices(const st_tensor *index, int dim, int64_t size,
+                            int64_t base) {
+  bool found;
+  ST_TRY(st__has_bad_index(index, size, base, &found));
+  return found ? fail_bad_index(index, dim, size, base) : ST_OK;
 }
 
 /* -- Operands ------------------------------------------------------------- */

@@ -137,6 +137,18 @@ describe("take_along_dim", function()
       of("int64", {{6}, {6}}), of("int64", {{9}, {-9}}), 2)))
   end)
 
+  it("takes positions of both bases, with gradients", function()
+    local at = of("int64", {{3, 1}, {-1, 2}})
+    assert.same({{3, 1}, {6, 5}}, lists(st.take_along_dim(x, at, 2)))
+    at = of("int64", {{2, 0}, {-1, 1}})
+    assert.same({{3, 1}, {6, 5}}, lists(st.take_along_dim(x, at, 2,
+                                                          {base = 0})))
+    assert.same({{2, 3}, {6, 4}}, lists(st.take_along_dim(x, at, 2)))
+    local y = x:to "float64":requires_grad_()
+    st.take_along_dim(y, of("int64", {{3, 3}, {-3, 2}}), 2):sum():backward()
+    assert.same({{0, 0, 2}, {1, 1, 0}}, lists(y.grad))
+  end)
+
   it("does not wrap in the flattened tensor", function()
     raises("take_along_dim: index 7 is out of range", st.take_along_dim, x,
            of("int64", {7}))
