@@ -1,5 +1,6 @@
 --- Scalar arguments at the edge of a dtype: clamp, hardtanh, threshold, pow,
--- ldexp; division of narrow integers. Expected values are PyTorch 2.15's.
+-- ldexp, frexp; division of narrow integers. Expected values are PyTorch
+-- 2.15's.
 -- axes: isa
 
 local st = require "strided"
@@ -208,5 +209,26 @@ describe("ldexp", function()
 
   it("leaves nothing behind", function()
     assert.is_true(live() <= before)
+  end)
+end)
+
+describe("frexp", function()
+  it("splits zeros, subnormals, the largest numbers, infinities", function()
+    local ends = {float16 = {-24, 16}, bfloat16 = {-133, 128},
+                  float32 = {-149, 128}, float64 = {-1074, 1024}}
+    for dtype, powers in pairs(ends) do
+      local least, most = powers[1], powers[2]
+      local list = {0, -0.0, 2 ^ least, -3 * 2 ^ least, 2 ^ (most - 1), 1, -6,
+                    0.75, inf, -inf}
+      local x = of(dtype, list)
+      local mantissa, exponent = st.frexp(x)
+      near(mantissa, {0, -0.0, 0.5, -0.75, 0.5, 0.5, -0.75, 0.75, inf, -inf}, 0)
+      near(exponent, {0, 0, least + 1, least + 2, most, 1, 3, 0, 0, 0}, 0)
+      local every = st.stack({x, x}, 2):select(2, 2)
+      assert.is_true(st.frexp(every):equal(mantissa))
+      mantissa, exponent = st.frexp(of(dtype, {nan}))
+      assert.is_true(mantissa:isnan():all():item())
+      assert.same(0, exponent:item())
+    end
   end)
 end)
