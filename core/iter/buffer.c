@@ -10,6 +10,8 @@
 
 enum {
   ROW = 128,       /* bytes of a contiguous row that a loop may read directly */
+  PART = 8,        /* columns that are transposed at a time: L1 has 8 ways */
+  FAR = 2048,      /* bytes from one to the next */
   LINE = 64
 };
 
@@ -74,9 +76,26 @@ bool st__pack_streams(const st_iter *it) {
   return it->numel >= st__machine.map_streamed / bytes;
 }
 
-/* The rows of a block; one that streams holds whole lines of the output. */
+/* The elements of a tile that fit the buffers it uses, and the scratch buffer
+ * where casts begin. */
+static int64_t tile_capacity(const st_pack *p) {
+  const st_iter *it = p->job->it;
+  int64_t bytes = 0, own = 2;
+  for (int i = 0; i < it->noperands; i++) {
+    const int64_t size = (int64_t)st__itemsize(st__iter_own_dtype(&it->op[i]));
+    if (!is_direct(p, i)) bytes += size_of(&it->op[i]);
+    if (it->op[i].casts && size > own) own = size;
+  }
+  const int64_t room = ST_PACK_ROOM / (bytes > 0 ? bytes : 1);
+  return room < ST_PACK_SCRATCH / own ? room : ST_PACK_SCRATCH / own;
+}
+
+/* The rows of a block; one that streams holds whole lines of the output. A tile
+ * has as many rows as fit: the more, the fewer times it meets a line of a
+ * transposed operand. */
 static int64_t count_rows(const st_pack *p) {
   const st_iter *it = p->job->it;
+  if (p->job->tiled) return tile_capacity(p) / p->inner;
   const int64_t most = st__pack_capacity(it) / p->inner;
   const int64_t line = LINE / size_of(&it->op[0]);
   const int64_t streamed = ST_PACK_STREAMED / LINE * line;
@@ -117,6 +136,36 @@ static bool is_transposed(const st_pack *p, int i) {
          op->stride[0] != size && op->stride[0] != 0;
 }
 
+/* The columns are so far apart that the processor predicts no access. */
+static void prefetch_columns(const char *at, int64_t stride, int64_t columns,
+                             int64_t bytes) {
+  for (int64_t j = 0; j < columns; j++) {
+    for (int64_t o = 0; o < bytes; o += LINE) {
+      __builtin_prefetch(at + j * stride + o);
+    }
+  }
+}
+
+/* Transposes a part of the columns at a time if they are far apart or begin at
+ * the same place in a line: then they meet in so few sets of L1 that more would
+ * evict each other. The last part overlaps the one before it. */
+static void transpose_columns(const st_pack *p, int64_t stride, int64_t size,
+                              char *to, char *at, int64_t rows) {
+  const st_loop transpose = st__kernel(ST_K_transpose, st__bits_of(size));
+  const int64_t turn[4] = {size, stride, p->inner * size, size};
+  const bool far = stride > FAR, meet = far || stride % LINE == 0;
+  const int64_t n = p->inner, some = size < 4 ? 4 * PART / size : PART;
+  const int64_t part = meet && some < n ? some : n;
+  for (int64_t j = 0; j < n; j += part) {
+    if (far && j + 2 * part <= n) {
+      prefetch_columns(at + (j + part) * stride, stride, part, rows * size);
+    }
+    if (j > n - part) j = n - part;
+    transpose((char *[]){to + j * size, at + j * stride}, turn, part, rows,
+              NULL);
+  }
+}
+
 /* Gathers `rows` rows of such an input by a transpose, in the input's own
  * dtype; an input that casts is converted afterwards. */
 static void gather_transposed(const st_pack *p, int i, char *packed, char *at,
@@ -124,11 +173,9 @@ static void gather_transposed(const st_pack *p, int i, char *packed, char *at,
   const st_iter_operand *op = &p->job->it->op[i];
   const st_dtype dtype = st__iter_own_dtype(op);
   const int64_t size = (int64_t)st__itemsize(dtype), to = size_of(op);
-  const int64_t turn[4] = {size, op->stride[0], p->inner * size, size};
   const int64_t convert[4] = {to, size, 0, 0};
   char *own = op->casts ? p->scratch : packed;
-  st__kernel(ST_K_transpose, st__bits_of(size))((char *[]){own, at}, turn,
-                                                p->inner, rows, NULL);
+  transpose_columns(p, op->stride[0], size, own, at, rows);
   if (!op->casts) return;
   st__copy_kernel(op->target, dtype)((char *[]){packed, own}, convert,
                                      p->inner * rows, 1, NULL);

@@ -88,9 +88,10 @@ static int64_t walk_offset(const walk *w, const int64_t *stride) {
  * fastest dimension is transposed into a buffer (buffer.h), which pays off for
  * shorter rows, too. */
 enum {
-  WIDE = 256, TALL = 32, /* a tile; the prefetcher sees its rows as streams */
   LINE = 64,
-  MIN_TILED = 4096       /* fewest elements worth tiles */
+  WIDE = 256,       /* of a tile; the prefetcher sees its rows as streams */
+  TALL = 2 * LINE,  /* bytes of its columns */
+  MIN_TILED = 4096  /* fewest elements worth tiles */
 };
 
 /* True if a row evicts its own cache lines before the next row uses them.
@@ -135,16 +136,27 @@ static void swap_dims(st_iter *it, int a, int b) {
   }
 }
 
+/* Columns are whole lines of the operand with the smallest elements, so that a
+ * tile next to this one need not read a line again; or 32 elements. */
+static int64_t tile_height(const st_iter *it) {
+  int64_t size = 4;
+  for (int i = 0; i < it->noperands; i++) {
+    const int64_t own = (int64_t)st__itemsize(st__iter_own_dtype(&it->op[i]));
+    if (own < size) size = own;
+  }
+  return TALL / size;
+}
+
 static void run_tiles(const st_iter_job *j, char *const *data,
                       const int64_t *strides, int64_t n0, int64_t n1) {
   const int n = j->it->noperands;
   const int64_t most = st__pack_capacity(j->it);
-  const int64_t wide = most < WIDE ? most : WIDE;
+  const int64_t wide = most < WIDE ? most : WIDE, tall = tile_height(j->it);
   char *at[ST_ITER_MAX_OPERANDS];
   int64_t width = 0;
   st_pack p;
-  for (int64_t r = 0; r < n1; r += TALL) {
-    const int64_t m1 = n1 - r < TALL ? n1 - r : TALL;
+  for (int64_t r = 0; r < n1; r += tall) {
+    const int64_t m1 = n1 - r < tall ? n1 - r : tall;
     for (int64_t q = 0; q < n0; q += wide) {
       const int64_t m0 = n0 - q < wide ? n0 - q : wide;
       for (int i = 0; i < n; i++) {
