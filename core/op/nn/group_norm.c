@@ -43,22 +43,31 @@ typedef struct grouping {
   double eps;
 } grouping;
 
-/* Mean and biased variance of each group, as (n, groups, 1). If all channels of
- * a channels_last input are one group, it is read as it lies: the sums round in
+/* The elements of each group as (n, groups, elements). If all channels of a
+ * channels_last input are one group, it is read as it lies: the sums round in
  * another order. */
-static void group_moments(st_op_scope *c, const grouping *g,
-                          const st_tensor *x, st_tensor **mean,
-                          st_tensor **var) {
+static st_tensor *group_rows(st_op_scope *c, const grouping *g,
+                             st_tensor *x) {
   const int64_t grouped[] = {g->n, g->groups,
                              g->channels / g->groups * g->size};
-  const int64_t last[] = {-1}, order[] = {0, 2, 3, 1};
-  if (!st__scope_ok(c)) return;
+  const int64_t order[] = {0, 2, 3, 1};
+  if (!st__scope_ok(c)) return NULL;
   if (g->groups == 1 && x->ndim == 4 && x->sizes[0] == g->n &&
       st__is_contiguous_in(x, ST_FORMAT_CHANNELS_LAST)) {
     x = st__apply_with(c, ST_OP_permute, x, st__of_ints(order, 4));
   }
-  x = st__apply_reshape(c, x, 3, grouped);
-  moments(c, x, st__of_ints(last, 1), mean, var);
+  return st__apply_reshape(c, x, 3, grouped);
+}
+
+/* x for the last step: the rows, if they are a copy of it that already has the
+ * layout of the result. */
+static st_tensor *laid_out(st_op_scope *c, const grouping *g, st_tensor *x,
+                           const st_tensor *rows) {
+  if (!st__scope_ok(c) || rows->storage == x->storage ||
+      st__suggest_format(g->input, false) != ST_FORMAT_CONTIGUOUS) {
+    return x;
+  }
+  return st__apply_reshape(c, rows, g->input->ndim, g->input->sizes);
 }
 
 /* The same operations in the order of the derivatives, for calls that are
@@ -94,7 +103,7 @@ static st_tensor *grouped_once(st_op_scope *c, const grouping *g,
   const st_tensor *weight = by_channel(c, g, g->weight);
   const st_tensor *bias = by_channel(c, g, g->bias), *scale = rstd;
   int64_t sizes[ST_MAX_DIMS] = {g->n, g->channels};
-  for (int d = 2; d < x->ndim; d++) sizes[d] = 1;
+  for (int d = 2; d < g->input->ndim; d++) sizes[d] = 1;
   if (weight) scale = times(c, scale, weight);
   const st_tensor *shift = times(c, mean, scale);
   shift = bias ? minus(c, bias, shift) : st__apply1(c, ST_OP_neg, shift);
@@ -102,7 +111,7 @@ static st_tensor *grouped_once(st_op_scope *c, const grouping *g,
   for (int i = 0; i < 2; i++) {
     const int64_t all[] = {g->n, g->groups, g->channels / g->groups};
     both[i] = st__apply_with(c, ST_OP_expand, both[i], st__of_ints(all, 3));
-    both[i] = st__apply_reshape(c, both[i], x->ndim, sizes);
+    both[i] = st__apply_reshape(c, both[i], g->input->ndim, sizes);
   }
   return affine(c, x, both[0], both[1]);
 }
@@ -135,15 +144,16 @@ ST_BOXED(st__box_native_group_norm) {
   g.groups = st__next_int(&args);
   g.eps = st__next_float(&args);
   ST_TRY(check_group(&g));
-  const int64_t stats[] = {g.n, g.groups};
+  const int64_t stats[] = {g.n, g.groups}, last[] = {-1};
   st_op_scope c = {.n = 0};
   const st_tensor *input = g.input;
-  st_tensor *x = precise(&c, g.input);
-  group_moments(&c, &g, x, &mean, &var);
+  st_tensor *x = precise(&c, g.input), *rows = group_rows(&c, &g, x);
+  moments(&c, rows, st__of_ints(last, 1), &mean, &var);
   const st_tensor *rstd = inverse_root(&c, var, g.eps);
   if (st__scope_ok(&c)) {
-    x = is_one_pass(&g) ? grouped_once(&c, &g, x, mean, rstd)
-                        : grouped_steps(&c, &g, x, mean, rstd);
+    x = is_one_pass(&g)
+      ? grouped_once(&c, &g, laid_out(&c, &g, x, rows), mean, rstd)
+      : grouped_steps(&c, &g, x, mean, rstd);
   }
   x = st__apply_with(&c, ST_OP_contiguous, x,
                      st__of_int(st__suggest_format(input, false)));
