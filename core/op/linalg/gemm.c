@@ -5,7 +5,8 @@
  * BLAS takes a matrix with contiguous rows or contiguous columns and any
  * leading dimension; the latter is the transpose of the former. So views,
  * transposed or not, are passed as they are; only a matrix strided in both
- * dimensions is copied first. float16 and bfloat16 are converted to float32.
+ * dimensions is copied first. float16 and bfloat16 are converted to float32,
+ * except that a kernel multiplies a matrix of them and a vector.
  */
 
 #include "op/linalg/gemm.h"
@@ -13,6 +14,7 @@
 #include <limits.h>
 
 #include "base/threads.h"
+#include "kernel/linalg/half_mv.h"
 #include "kernel/linalg/matmul.h"
 #include "op/linalg/blas.h"
 
@@ -427,10 +429,69 @@ fail:
   return status;
 }
 
+/* -- Halves --------------------------------------------------------------- */
+
+/* A matrix of halves, or a batch of them, times float32 vectors; strides in
+ * elements. */
+typedef struct half_product {
+  matrix a;
+  char *v, *c;
+  st_half_mv ctx;
+  st_loop loop;
+} half_product;
+
+/* Rows of all matrices of the batch, counted on. */
+static void run_half_rows(void *ctx, int64_t begin, int64_t end) {
+  const half_product *p = ctx;
+  const matrix *a = &p->a;
+  const int64_t s[6] = {0, 2 * a->col, 4, 4, 2 * a->row, 0};
+  for (int64_t n; begin < end && !st__stops(); begin += n) {
+    const int64_t i = begin / a->rows, row = begin % a->rows;
+    n = least(end - begin, a->rows - row);
+    char *data[3] = {p->c + 4 * begin,
+                     a->data + 2 * (i * a->batch + row * a->row),
+                     p->v + 4 * i * a->cols};
+    p->loop(data, s, a->cols, n, &p->ctx);
+  }
+}
+
+static bool is_half_vector(const st_tensor *a, const st_tensor *c) {
+  const matrix z = matrix_of(c);
+  return a->numel > 0 && (z.cols == 1 || z.rows == 1);
+}
+
+/* c is a column or a row; a row is the transposed matrix times a column. The
+ * vectors are converted to float32, the matrix is not. */
+static st_status multiply_half_vector(const st_tensor *a, const st_tensor *b,
+                                      st_tensor *c, const product *by) {
+  const bool is_column = matrix_of(c).cols == 1;
+  half_product p = {.a = matrix_of(is_column ? a : b)};
+  const matrix m = p.a;
+  st_tensor *v = NULL, *z = NULL;
+  st_status status;
+  if (!is_column) p.a = (matrix){m.data, m.cols, m.rows, m.col, m.row, m.batch};
+  p.ctx = (st_half_mv){(float)st__scalar_to_double(by->alpha),
+                       (float)st__scalar_to_double(by->beta)};
+  ST_TRY(st__find_kernel(ST_K_half_mv, c->dtype, &p.loop));
+  ST_TRY_FAIL(st__clone(is_column ? b : a, ST_FLOAT32, ST_FORMAT_CONTIGUOUS,
+                        &v));
+  ST_TRY_FAIL(st__clone(c, ST_FLOAT32, ST_FORMAT_CONTIGUOUS, &z));
+  p.v = st__data(v);
+  p.c = st__data(z);
+  const int64_t grain = ST_GRAIN / (p.a.cols + 1) + 1;
+  ST_TRY_FAIL(st__parallel_try(0, c->numel, grain, run_half_rows, &p));
+  status = st__copy_unchecked(c, z);
+fail:
+  st__tensor_release(&v);
+  st__tensor_release(&z);
+  return status;
+}
+
 static st_status multiply_halves(const st_tensor *a, const st_tensor *b,
                                  st_tensor *c, product *p) {
   st_tensor *x = NULL, *y = NULL, *z = NULL;
   st_status status;
+  if (is_half_vector(a, c)) return multiply_half_vector(a, b, c, p);
   p->dtype = ST_FLOAT32;
   ST_TRY_FAIL(st__find_kernel(ST_K_matmul, ST_FLOAT32, &p->loop));
   ST_TRY_FAIL(st__clone(a, ST_FLOAT32, ST_FORMAT_CONTIGUOUS, &x));

@@ -63,6 +63,20 @@ describe("A thin product", function()
     end)
   end
 
+  it("of float16 and a vector", function()
+    for _, size in ipairs {{90, 9, 1}, {1, 3, 79}, {150, 40, 1}} do
+      check("float16", unpack(size))
+    end
+  end)
+
+  it("of a batch of bfloat16 and vectors", function()
+    local a, b = matrix(6, 40, "bfloat16"), matrix(6 * 40, 150, "bfloat16")
+    local got = st.bmm(a:view(6, 1, 40), b:view(6, 40, 150))
+    local want = st.bmm(a:view(6, 1, 40):to "float32",
+                        b:view(6, 40, 150):to "float32")
+    assert.is_true(got:equal(want:to "bfloat16"))
+  end)
+
   it("of a batch", function()
     local a, b = matrix(6 * 50, 3, "float32"), matrix(3, 70, "float32")
     local got = st.matmul(a:view(6, 50, 3), b)
