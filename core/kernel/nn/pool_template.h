@@ -334,32 +334,60 @@ static void F(row_of_windows)(A *to, const st_tile *t, int64_t o, int64_t n) {
 
 /* -- A window of channels that lie side by side --------------------------- */
 
+/* Adds n channels of columns [k, k + columns) to their lanes; one lane starts
+ * with column 0. */
+static inline void F(add_columns)(A *restrict lane, const A *restrict x,
+                                  int lanes, int64_t k, int64_t columns,
+                                  int64_t n) {
+  for (int64_t j = 0; j < columns; j++, x += n) {
+    A *sum = lanes == 1 ? lane : lane + (k + j) % LANES * n;
+    if (lanes == 1 && k + j == 0) {
+      for (int64_t i = 0; i < n; i++) sum[i] = x[i];
+    } else {
+      for (int64_t i = 0; i < n; i++) sum[i] = OP(sum[i], x[i]);
+    }
+  }
+}
+
+/* How many columns of n channels F(channels) reads at once: as many as lie side
+ * by side, since memory is fast where it is read in order. */
+static inline int64_t F(columns_at_once)(const st_pool_loops *p, int64_t n) {
+  const bool joined = p->dilation[2] == 1 &&
+                      p->st[1][ST_POOL_W] == n * (int64_t)sizeof(T);
+  return joined ? ST_POOL_ROW / n : 1;
+}
+
 static void F(channels)(A *restrict to, const st_tile *t, int64_t o,
                         int64_t n) {
   const st_pool_loops *p = t->p;
-  const int64_t step = p->st[1][ST_POOL_W];
-  const int64_t d = p->dilation[2];
+  const int64_t step = p->st[1][ST_POOL_W], d = p->dilation[2];
   const int64_t first = st__pool_first(p, 2, o);
   const int64_t last = st__pool_last(p, 2, o);
-  const int64_t columns = (last - first - 1) / d + 1;
+  const int64_t columns = d == 1 ? last - first : (last - first - 1) / d + 1;
   const int lanes = columns < WIDE ? 1 : LANES;
-  A x[ST_POOL_CHANNELS], lane[LANES * ST_POOL_CHANNELS];
-  bool fresh = true;
+  A x[ST_POOL_ROW], lane[LANES * ST_POOL_CHANNELS];
+  const int64_t begin = first < 0 ? (-first + d - 1) / d : 0;
+  const int64_t room = first < p->in[2] ? p->in[2] - first : 0;
+  const int64_t inside = d == 1 ? room : (room + d - 1) / d;
+  const int64_t end = columns < inside ? columns : inside;
+  const bool is_small = columns < FEW && n > 64;
+  const int64_t most = is_small ? 1 : F(columns_at_once)(p, n);
+  int64_t left = ST_PERIOD;
   if (lanes > 1) {
     for (int64_t i = 0; i < lanes * n; i++) lane[i] = NEUTRAL;
   }
-  const int64_t begin = first < 0 ? (-first + d - 1) / d : 0;
-  for (int64_t k = begin; k < columns && !st__stops_at(k); k++) {
-    const int64_t at = first + k * d;
-    if (at >= p->in[2]) break;
-    F(batch) b = {.to = lanes == 1 && fresh ? to : x, .step = sizeof(T),
-                  .count = n};
-    F(columns)(&b, t, t->image + at * step);
-    A *sum = lanes == 1 ? to : lane + k % LANES * n;
+  for (int64_t k = begin, more; k < end; k += more) {
+    more = end - k < most ? end - k : most;
+    left -= more;
+    if (left < 0 && st__stops()) break;
+    if (left < 0) left = ST_PERIOD;
+    F(batch) b = {.to = lanes == 1 && k == begin && more == 1 ? to : x,
+                  .step = sizeof(T), .count = more * n};
+    F(columns)(&b, t, t->image + (first + k * d) * step);
     if (b.to != to) {
-      for (int64_t i = 0; i < n; i++) sum[i] = OP(sum[i], x[i]);
+      F(add_columns)(lanes == 1 ? to : lane, x, lanes,
+                     lanes == 1 ? k - begin : k, more, n);
     }
-    fresh = false;
   }
   for (int half = lanes / 2; half > 0; half /= 2) {
     for (int64_t i = 0; i < half * n; i++) {
@@ -367,5 +395,5 @@ static void F(channels)(A *restrict to, const st_tile *t, int64_t o,
     }
   }
   if (lanes > 1) for (int64_t i = 0; i < n; i++) to[i] = lane[i];
-  else if (fresh) for (int64_t i = 0; i < n; i++) to[i] = NEUTRAL;
+  else if (begin >= end) for (int64_t i = 0; i < n; i++) to[i] = NEUTRAL;
 }
