@@ -26,8 +26,8 @@
  * than one unit, so that the program fails; exp(-a) may overflow. */
 #define FORMULAS(M) \
   M(rsqrt, 1 / sqrt(a), 1 / sqrt(a)) \
-  M(sigmoid, SIGMOID(a), 1 / (1 + exp(-a))) \
-  M(silu, a / (1 + F(exp)(-a)), a / (1 + exp(-a))) \
+  M(sigmoid, F(sigmoid)(a), 1 / (1 + exp(-a))) \
+  M(silu, F(silu)(a), a / (1 + exp(-a))) \
   M(softplus, a > 20 ? a : F(log1p)(F(exp)(a)), a > 20 ? a : log1p(exp(a)))
 #define BINARY(M) M(pow) M(atan2) M(hypot)
 

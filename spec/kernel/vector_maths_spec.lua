@@ -13,6 +13,7 @@ local MINUS_ZERO = -1 / math.huge -- Lua 5.1 takes a literal -0 for 0
 
 local function sinh(x) return (math.exp(x) - math.exp(-x)) / 2 end
 local function cosh(x) return (math.exp(x) + math.exp(-x)) / 2 end
+local function sigmoid(x) return 1 / (1 + math.exp(-x)) end
 
 -- The C library's in double, exact enough for float32, on [from, to].
 local LIBRARY = {
@@ -24,6 +25,8 @@ local LIBRARY = {
   exp2 = {function(x) return 2 ^ x end, -125, 127},
   sinh = {sinh, 1, 80}, cosh = {cosh, -80, 80},
   tanh = {function(x) return sinh(x) / cosh(x) end, 1, 20},
+  sigmoid = {sigmoid, -104, 30},
+  silu = {function(x) return x * sigmoid(x) end, -108, 30},
 }
 
 -- Of float64, from an evaluation with 60 digits (mpmath).
@@ -44,6 +47,10 @@ local EXACT = {
   {"sin", 1e22, -0.8522008497671888018},
   {"cos", 1e300, -0.57538611195754904669},
   {"asin", 0.3, 0.30469265401539749633}, {"acos", -0.7, 2.3461938234056496208},
+  {"sigmoid", -740.3, 3.1030948248358890548e-322},
+  {"sigmoid", 0.3, 0.57444251681165898444},
+  {"silu", -2.7, -0.17002806135389050457},
+  {"silu", -745.5, -1.2761783977429615339e-321},
 }
 
 describe("Vector maths", function()
@@ -89,7 +96,8 @@ describe("Vector maths", function()
       {"atanh", 1, inf}, {"atanh", 2, nan}, {"sin", inf, nan},
       {"erf", -inf, -1}, {"erfc", -inf, 2}, {"erfc", inf, 0},
       {"sin", -inf, nan}, {"tan", inf, nan},
-      {"asin", 2, nan}, {"acos", 1, 0},
+      {"asin", 2, nan}, {"acos", 1, 0}, {"sigmoid", -inf, 0},
+      {"sigmoid", inf, 1}, {"silu", -inf, nan}, {"silu", inf, inf},
     }
     for _, dtype in ipairs {"float32", "float64"} do
       for _, row in ipairs(rows) do
@@ -101,7 +109,7 @@ describe("Vector maths", function()
         assert.is_true(got[2] ~= got[2], row[1])
       end
       for _, name in ipairs {"expm1", "log1p", "tanh", "sinh", "asinh", "atanh",
-                             "sin", "tan", "asin", "atan", "erf"} do
+                             "sin", "tan", "asin", "atan", "erf", "silu"} do
         local got = functions.OPERATORS[name](st.tensor({MINUS_ZERO, 0},
                                                         {dtype = dtype}))
         assert.equal(-inf, 1 / got[1], name)
