@@ -307,9 +307,10 @@ static void F(long_windows)(A *to, const st_tile *t, st_spans s, int64_t n) {
 /* The windows [o, o + n) of a row. */
 static void F(row_of_windows)(A *to, const st_tile *t, int64_t o, int64_t n) {
   const st_pool_loops *p = t->p;
-  const int64_t rows = t->rows[0] * t->rows[1], d = p->dilation[2];
+  const int64_t d = p->dilation[2];
   st_spans s = st_spans_from(p, o);
 #if !HALF
+  const int64_t rows = t->rows[0] * t->rows[1];
   if (n <= FEW && p->kernel[2] < WIDE && rows > 0 && rows <= FEW_ROWS) {
     F(few)(to, t, s, n);
     return;
