@@ -395,7 +395,7 @@ static int64_t st_run_halves(const st_blocks *k, char *const *data,
                              const void *ctx) {
   uint16_t same[3][ST_HALVES_UNIT];
   const int64_t whole = n0 * n1 - n0 * n1 % ST_HALVES_UNIT;
-  char *p[4] = {data[0], data[1], data[1], data[1]};
+  char *p[4];
   int64_t step[3] = {2, 2, 2};
   if (!k->halves || whole < ST_FEW_HALVES) return 0;
   for (int i = 0; i < k->n; i++) {
@@ -407,6 +407,8 @@ static int64_t st_run_halves(const st_blocks *k, char *const *data,
     p[i] = (char *)same[i - 1];
     step[i - 1] = 0;
   }
+  /* Without optimization, inputs that do not exist are loaded, too. */
+  for (int i = k->n; i < 4; i++) p[i] = p[1], step[i - 1] = step[0];
   k->halves(p, step, whole, ctx);
   return whole;
 }

@@ -23,7 +23,7 @@
   static void name##_##tag##_body(char *const *p, int64_t n, const void *ctx)
 
 /* Note [Halves in registers]. Inputs that an expression does not use are not
- * loaded. */
+ * loaded once compilers optimize. */
 #define ST_LOAD_INPUTS(tag, x, i) \
   for (int k = 0; k < 3; k++) st_load_##tag(x[k], p[k + 1] + step[k] * i)
 #define ST_HALVES(tag, name, params, ...)                                    \

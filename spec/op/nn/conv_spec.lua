@@ -360,9 +360,9 @@ local REPEATED = {
 }
 
 local function repeated(x, dim, before, after, mode)
-  local at, n = {}, x:size(dim)
-  for i = 1 - before, n + after do at[#at + 1] = REPEATED[mode](i, n) end
-  return x:index_select(dim, st.tensor(at))
+  local places, n = {}, x:size(dim)
+  for i = 1 - before, n + after do places[#places + 1] = REPEATED[mode](i, n) end
+  return x:index_select(dim, st.tensor(places))
 end
 
 describe("pad", function()
