@@ -28,7 +28,7 @@
   M(rsqrt, 1 / sqrt(a), 1 / sqrt(a)) \
   M(sigmoid, F(sigmoid)(a), 1 / (1 + exp(-a))) \
   M(silu, F(silu)(a), a / (1 + exp(-a))) \
-  M(softplus, a > 20 ? a : F(log1p)(F(exp)(a)), a > 20 ? a : log1p(exp(a)))
+  M(softplus, F(softplus)(a), a > 50 ? a : log1p(exp(a)))
 #define BINARY(M) M(pow) M(atan2) M(hypot)
 
 enum { CHUNK = 4096 };
