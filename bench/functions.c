@@ -22,10 +22,10 @@
   M(exp) M(exp2) M(expm1) M(log) M(log2) M(log10) M(log1p) M(tanh) M(sinh) \
   M(cosh) M(asinh) M(acosh) M(atanh) M(sin) M(cos) M(tan) M(asin) M(acos) \
   M(atan) M(erf) M(erfc)
-/* Formulas of kernel rows, and what they are compared with. They err by more
- * than one unit, so that the program fails; exp(-a) may overflow. */
+/* Functions that the C library lacks, and what they are compared with; exp(-a)
+ * may overflow. */
 #define FORMULAS(M) \
-  M(rsqrt, 1 / sqrt(a), 1 / sqrt(a)) \
+  M(rsqrt, F(rsqrt)(a), 1 / sqrt(a)) \
   M(sigmoid, F(sigmoid)(a), 1 / (1 + exp(-a))) \
   M(silu, F(silu)(a), a / (1 + exp(-a))) \
   M(softplus, F(softplus)(a), a > 50 ? a : log1p(exp(a)))

@@ -65,6 +65,7 @@ static const source sources[] = {
 
 /* -- Functions ------------------------------------------------------------ */
 
+#define EXACT_FMA FMA
 #define ST_FUNCTION(name, params, ...) \
   {#name, WIDTH, #params, TEXT(__VA_ARGS__)},
 #define POLYNOMIAL(p, x, name) POLYNOMIAL_TAG(p, x, name)

@@ -26,6 +26,7 @@ local LIBRARY = {
   sinh = {sinh, 1, 80}, cosh = {cosh, -80, 80},
   tanh = {function(x) return sinh(x) / cosh(x) end, 1, 20},
   sigmoid = {sigmoid, -104, 30},
+  rsqrt = {function(x) return 1 / math.sqrt(x) end, 1e-44, 1e-30},
   silu = {function(x) return x * sigmoid(x) end, -108, 30},
   softplus = {function(x) return math.log(1 + math.exp(x)) end, -12, 40},
 }
@@ -51,6 +52,8 @@ local EXACT = {
   {"sigmoid", -740.3, 3.1030948248358890548e-322},
   {"sigmoid", 0.3, 0.57444251681165898444},
   {"silu", -2.7, -0.17002806135389050457},
+  {"rsqrt", 1.7, 0.76696498884737041024},
+  {"rsqrt", 5e-324, 4.4989137945431963828e+161},
   {"softplus", -0.4375, 0.49813454751437535872},
   {"softplus", -36.5, 1.4068617124461466696e-16},
   {"silu", -745.5, -1.2761783977429615339e-321},
@@ -101,6 +104,8 @@ describe("Vector maths", function()
       {"sin", -inf, nan}, {"tan", inf, nan},
       {"asin", 2, nan}, {"acos", 1, 0}, {"sigmoid", -inf, 0},
       {"sigmoid", inf, 1}, {"silu", -inf, nan}, {"silu", inf, inf},
+      {"rsqrt", 0, inf}, {"rsqrt", MINUS_ZERO, -inf}, {"rsqrt", inf, 0},
+      {"rsqrt", -1, nan},
       {"softplus", -inf, 0}, {"softplus", inf, inf}, {"log_sigmoid", inf, 0},
     }
     for _, dtype in ipairs {"float32", "float64"} do

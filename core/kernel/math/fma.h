@@ -25,6 +25,14 @@ ST_INLINE double st_fma_f8(double a, double b, double c) {
   return __builtin_fma(a, b, c);
 }
 
+ST_INLINE float st_exact_fma_f4(float a, float b, float c) {
+  return st_fma_f4(a, b, c);
+}
+
+ST_INLINE double st_exact_fma_f8(double a, double b, double c) {
+  return st_fma_f8(a, b, c);
+}
+
 #else
 
 /* What the sum s = a + b has lost (D. E. Knuth, The Art of Computer
@@ -74,6 +82,19 @@ ST_INLINE double st_fma_f8(double a, double b, double c) {
   const double s = p + t, s_lost = st_sum_lost(p, t, s);
   const double rest = st_odd_sum(t_lost, s_lost);
   return s - s == 0 ? s + rest : s; /* of infinities, nothing is lost */
+}
+
+/* The same where the result is a number of the type and much smaller than c,
+ * so that every step is exact. */
+ST_INLINE float st_exact_fma_f4(float a, float b, float c) {
+  return (float)((double)a * b + c);
+}
+
+ST_INLINE double st_exact_fma_f8(double a, double b, double c) {
+  const double ah = st_upper_half(a), al = a - ah;
+  const double bh = st_upper_half(b), bl = b - bh;
+  const double p = a * b;
+  return (c + p) + (((ah * bh - p) + ah * bl + al * bh) + al * bl);
 }
 
 #endif

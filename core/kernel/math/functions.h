@@ -27,6 +27,7 @@ ST_BITS_OF(f8, double, uint64_t)
 #undef ST_BITS_OF
 
 #define FMA(a, b, c) F(fma)(a, b, c)
+#define EXACT_FMA(a, b, c) F(exact_fma)(a, b, c)
 #define BITS_OF(x) F(bits)(x)
 #define FROM_BITS(u) F(real)(u)
 #define POLYNOMIAL(p, x, name) ST_POLYNOMIAL_TAG(p, x, name)
@@ -64,6 +65,7 @@ ST_BITS_OF(f8, double, uint64_t)
 #undef ST_FUNCTION
 #undef POLYNOMIAL
 #undef FMA
+#undef EXACT_FMA
 #undef BITS_OF
 #undef FROM_BITS
 
