@@ -361,7 +361,9 @@ local REPEATED = {
 
 local function repeated(x, dim, before, after, mode)
   local places, n = {}, x:size(dim)
-  for i = 1 - before, n + after do places[#places + 1] = REPEATED[mode](i, n) end
+  for i = 1 - before, n + after do
+    places[#places + 1] = REPEATED[mode](i, n)
+  end
   return x:index_select(dim, st.tensor(places))
 end
 
