@@ -15,11 +15,13 @@
 #define FAMILY any
 #define A u8
 #define OP OR
+#define ENDS_AT 2 /* true */
 #include "kernel/reduce/nonzero_reductions.h"
 
 #define FAMILY all
 #define A u8
 #define OP AND
+#define ENDS_AT 1 /* false */
 #include "kernel/reduce/nonzero_reductions.h"
 
 #define FAMILY count

@@ -1,10 +1,15 @@
 /* The reductions FAMILY_u8 to FAMILY_c128 of x != 0, by the parameters A and
- * OP. int8, uint8 and bool share u8, float16 and bfloat16 share h.
+ * OP. int8, uint8 and bool share u8, float16 and bfloat16 share h. ENDS_AT is
+ * the field ends_at of st_reduce_ops; default: 0.
  */
+
+#ifndef ENDS_AT
+#define ENDS_AT 0
+#endif
 
 #define LOAD SAME
 #define MAP NONZERO
-#define OPTIONS ANY_ORDER
+#define OPTIONS ANY_ORDER, .ends_at = ENDS_AT
 
 #define T u8
 #include "kernel/reduce/reduction_template.h"
@@ -29,3 +34,4 @@
 #define T uint16_t
 #define ENDS_FAMILY
 #include "kernel/reduce/reduction_template.h"
+#undef ENDS_AT

@@ -224,6 +224,12 @@ static void combine_blocks(const reducer *k, const span *p, const char *in,
   memcpy(p->acc, c->buffer, (size_t)k->acc_size);
 }
 
+/* True if no further element changes the result, of which acc is a part. */
+static bool is_final(const reducer *k, const char *acc) {
+  if (k->stops_early) return *(const int64_t *)(const void *)acc != ST_NO_INDEX;
+  return k->ends_at && *acc == k->ends_at - 1;
+}
+
 /* Reduces one output into the first entry of the stack. */
 static void run_output(const reducer *k, span *p, const char *in, int64_t n0,
                        const st_reduce_run *r, row_buffers *c) {
@@ -235,8 +241,7 @@ static void run_output(const reducer *k, span *p, const char *in, int64_t n0,
     p->acc = top(&t);
     if (r->partials) combine_blocks(k, p, in, r, c);
     else reduce_block(k, p, in, r, c);
-    if (k->stops_early && *(int64_t *)(void *)p->acc != ST_NO_INDEX) i = n0;
-    if (stops(&left, p->n0)) i = n0;
+    if (is_final(k, p->acc) || stops(&left, p->n0)) i = n0;
     push(k, &t);
   }
   combine_all(k, &t);

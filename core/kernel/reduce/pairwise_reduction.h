@@ -60,6 +60,8 @@ typedef struct st_reduce_ops {
   int64_t acc_size, pivot_size, lanes;
   bool maps;        /* load changes values: it is called for every element */
   bool stops_early; /* the first match ends the search */
+  int ends_at;      /* 1 + the byte of an accumulator that no further element
+                       changes; 0: there is none */
   bool any_order;   /* the order does not change the bits: needs no lanes */
   /* True if the bits of any of n accumulators may depend on the order of the
    * operations. NULL: they always may, unless any_order. */
