@@ -25,6 +25,25 @@ describe("any and all", function()
     assert.is_true(st.any(st.tensor(3), {1}):item())
   end)
 
+  it("find the one element that decides, wherever it is", function()
+    for _, dtype in ipairs {"bool", "int16", "float16", "float64"} do
+      local ones, zeros = st.ones({2, 70000}, {dtype = dtype}),
+                          st.zeros({2, 70000}, {dtype = dtype})
+      assert.same({true, true}, ones:all(2):totable())
+      assert.same({false, false}, zeros:any(2):totable())
+      assert.is_false(zeros:all():item())
+      assert.is_true(ones:any():item())
+      for _, at in ipairs {1, 1024, 1025, 5000, 69999, 70000} do
+        ones[2][at], zeros[2][at] = 0, 1
+        assert.same({true, false}, ones:all(2):totable())
+        assert.same({false, true}, zeros:any(2):totable())
+        assert.is_false(ones:all():item())
+        assert.is_true(zeros:any():item())
+        ones[2][at], zeros[2][at] = 1, 0
+      end
+    end
+  end)
+
   it("reduce nothing over no dimension", function()
     local want = {{true, false, false}, {false, true, false},
                   {false, false, true}}
