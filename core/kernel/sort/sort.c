@@ -4,8 +4,8 @@
  * gathered by index. Several short lines are sorted together (Note [Sorting
  * networks]), a single one by rank, in n^2 vectorised comparisons, long ones by
  * radix sort from the least significant digit. One element of a long line is
- * selected. A sort that is told to stop returns NULL, and its line stays
- * unwritten or half written.
+ * selected, the least by its key alone. A sort that is told to stop returns
+ * NULL, and its line stays unwritten or half written.
  */
 
 #include "kernel/sort/sort.h"
@@ -176,6 +176,25 @@ typedef struct line {
       if (sorted == b) b = a, a = sorted;                                   \
       m = m < k ? m : k, full = m == k;                                     \
       limit = a[m - 1].key; }                                               \
+    return a; }
+
+/* The first pair with the least key: which block has it is found in vectors,
+ * then its place there. A line of greatest keys has it first. */
+#define LEAST(P, K)                                                         \
+  static P *least_##P(P *a, const line *w, keys_##P keys, K flip) {         \
+    int64_t from = 0, at = 0;                                               \
+    K key[BLOCK], least = (K)-1;                                            \
+    for (int64_t i = 0, n; i < w->n; i += n) {                              \
+      K low = least;                                                        \
+      if (st__stops_at(i)) return NULL;                                     \
+      n = w->n - i < BLOCK ? w->n - i : BLOCK;                              \
+      keys(key, w->in + i * w->step[2], w->step[2], n, flip);               \
+      for (int64_t k = 0; k < n; k++) low = key[k] < low ? key[k] : low;    \
+      if (low < least) from = i, least = low; }                             \
+    const int64_t n = w->n - from < BLOCK ? w->n - from : BLOCK;            \
+    keys(key, w->in + from * w->step[2], w->step[2], n, flip);              \
+    while (key[at] != least) at++;                                          \
+    pairs_##P(a, key + at, from + at, 1);                                   \
     return a; }
 
 /* Sorted index of the lower median of n elements, of which m are not NaN, or of
@@ -367,8 +386,9 @@ static int64_t median_rank(int64_t n, int64_t m, bool skip_nan) {
     P *a = (P *)o->scratch, *b = a + w->n;                                  \
     if (all && o->k == 1 && !o->mode && one_##P(w, keys, has_nan, o))       \
       return;                                                               \
-    a = all ? filter_##P(a, b, w, keys, flip, w->n)                         \
-            : filter_##P(a, b, w, keys, flip, few);                         \
+    if (all) a = filter_##P(a, b, w, keys, flip, w->n);                     \
+    else if (few == 1) a = least_##P(a, w, keys, flip);                     \
+    else a = filter_##P(a, b, w, keys, flip, few);                          \
     if (a) finish_##P(w, a, has_nan, o); }
 
 /* -- Groups of short lines ------------------------------------------------ */
@@ -507,6 +527,7 @@ static void put_group(const group *g, const st_sort *o) {
   PAIRS(P, K)        \
   ADMIT(P, K)        \
   FILTER(P, K)       \
+  LEAST(P, K)        \
   MEDIAN(P, K)       \
   NUMBERS(P, K)      \
   BETWEEN(P, K)      \

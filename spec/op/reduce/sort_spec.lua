@@ -176,6 +176,23 @@ describe("A sorted line", function()
     end
   end)
 
+  it("has first the first of the least elements, or of the greatest", function()
+    for _, pattern in ipairs(PATTERNS) do
+      for _, d in ipairs(DTYPES) do
+        for _, n in ipairs {260, 319, 321, 1000} do
+          local x = pattern[2](n):to(FLOATS[d] and d or "int64"):to(d)
+          for _, largest in ipairs {true, false} do
+            local v, i = x:sort(1, largest)
+            local one, at = x:topk(1, 1, largest)
+            local what = ("%s of %s, length %d"):format(pattern[1], d, n)
+            assert.equal(i[1], at:item(), what)
+            assert.equal(tostring(v[1]), tostring(one:item()), what)
+          end
+        end
+      end
+    end
+  end)
+
   it("has the element of each rank, and the medians", function()
     for _, pattern in ipairs(PATTERNS) do
       for _, n in ipairs {300, 1000, 5000, 40000} do
