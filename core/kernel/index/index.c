@@ -140,11 +140,9 @@ MOVES(16)
 
 /* -- index_add ------------------------------------------------------------ */
 
-static inline int64_t index_offset(const axis *a, const st_index_ctx *c,
-                                   char *const *index, const int64_t *step,
-                                   int64_t i) {
-  return a->index ? axis_offset(a, i) : offset_at(c, c->n, index, step, i);
-}
+/* A loop over a single index operand is a function of its own: inlined into
+ * the loops around it, it runs out of registers. */
+#define NOINLINE __attribute__((noinline))
 
 /* dst[i] += alpha * value[i]. Adjacent elements are added in vectors. */
 #define ADD_RUN(name, T, A, LOAD, STORE)                                    \
@@ -165,18 +163,25 @@ static inline int64_t index_offset(const axis *a, const st_index_ctx *c,
  * offset addresses a row whose indices are fixed. */
 #define ADD_ROW(name, T, A, LOAD, STORE, ALPHA)                             \
   ADD_RUN(name, T, A, LOAD, STORE)                                          \
+  static NOINLINE void add_at_##name(char *const *p, const int64_t *s,      \
+                                     int64_t n, axis a, A alpha) {          \
+    const int64_t ds = s[0], vs = s[1];                                     \
+    char *to = p[0], *from = p[1];                                          \
+    for (; n > 0; n--, to += ds, from += vs, a.index += a.step) {           \
+      T *d = (T *)(to + axis_offset(&a, 0));                                \
+      *d = STORE(LOAD(*d) + LOAD(*(const T *)from) * alpha); }              \
+  }                                                                         \
   static void row_add_##name(char **p, const int64_t *s, int64_t n,         \
                              const st_index_ctx *c) {                       \
     const A alpha = (A)ALPHA(c->alpha);                                     \
-    const axis a = c->n == 1 ? single_axis(c, p + 2, s + 2) : (axis){0};    \
     if (is_fixed(c, s)) {                                                   \
       char *d = p[0] + offset_at(c, c->n, p + 2, s + 2, 0);                 \
       add_run_##name(d, s[0], p[1], s[1], n, alpha); return; }              \
-    const int64_t ds = s[0], vs = s[1];                                     \
-    char *to = p[0], *from = p[1];                                          \
-    for (int64_t i = 0; i < n; i++, to += ds, from += vs) {                 \
-      T *d = (T *)(to + index_offset(&a, c, p + 2, s + 2, i));              \
-      *d = STORE(LOAD(*d) + LOAD(*(const T *)from) * alpha); }              \
+    if (c->n == 1) {                                                        \
+      add_at_##name(p, s, n, single_axis(c, p + 2, s + 2), alpha); return; }\
+    for (int64_t i = 0; i < n; i++) {                                       \
+      T *d = (T *)(p[0] + i * s[0] + offset_at(c, c->n, p + 2, s + 2, i));  \
+      *d = STORE(LOAD(*d) + LOAD(*(const T *)(p[1] + i * s[1])) * alpha); } \
   }                                                                         \
   LOOP(add, name)
 
@@ -219,16 +224,25 @@ ADD_COMPLEX(c8, double)
 /* -- index_mul, index_max, index_min -------------------------------------- */
 
 #define REDUCE_ROW(what, name, T, A, LOAD, STORE, OP)                       \
-  static void row_##what##_##name(char **p, const int64_t *s, int64_t n,    \
-                                  const st_index_ctx *c) {                  \
-    const axis a = c->n == 1 ? single_axis(c, p + 2, s + 2) : (axis){0};    \
+  static inline void what##_one_##name(T *d, const T *v) {                  \
+    const A x = (A)LOAD(*d), y = (A)LOAD(*v);                               \
+    *d = STORE(OP(x, y));                                                   \
+  }                                                                         \
+  static NOINLINE void what##_at_##name(char *const *p, const int64_t *s,   \
+                                        int64_t n, axis a) {                \
     const int64_t ds = s[0], vs = s[1];                                     \
     char *to = p[0], *from = p[1];                                          \
-    for (int64_t i = 0; i < n; i++) {                                       \
-      T *d = (T *)(to + i * ds + index_offset(&a, c, p + 2, s + 2, i));     \
-      const A x = (A)LOAD(*d), y = (A)LOAD(*(const T *)(from + i * vs));    \
-      *d = STORE(OP(x, y));                                                 \
-    }                                                                       \
+    for (; n > 0; n--, to += ds, from += vs, a.index += a.step)             \
+      what##_one_##name((T *)(to + axis_offset(&a, 0)), (const T *)from);   \
+  }                                                                         \
+  static void row_##what##_##name(char **p, const int64_t *s, int64_t n,    \
+                                  const st_index_ctx *c) {                  \
+    if (c->n == 1) {                                                        \
+      what##_at_##name(p, s, n, single_axis(c, p + 2, s + 2)); return; }    \
+    for (int64_t i = 0; i < n; i++)                                         \
+      what##_one_##name(                                                    \
+        (T *)(p[0] + i * s[0] + offset_at(c, c->n, p + 2, s + 2, i)),       \
+        (const T *)(p[1] + i * s[1]));                                      \
   }
 
 #define MUL(x, y) ((x) * (y))
