@@ -29,8 +29,11 @@ static st_tensor *run_starts(st_op_scope *c, const st_tensor *items,
 
 /* -- isin ----------------------------------------------------------------- */
 
-/* Up to this many test elements are compared with each element, as in ATen. */
-enum { FEW = 10 };
+enum {
+  FEW = 10,    /* test elements to compare each element with, as in ATen */
+  MANY = 1024, /* more elements than this are worth several passes */
+  BYTES = 256
+};
 
 static st_tensor *among_few(st_op_scope *c, const st_tensor *elements,
                             const st_tensor *test) {
@@ -41,36 +44,73 @@ static st_tensor *among_few(st_op_scope *c, const st_tensor *elements,
   return st__apply_with(c, ST_OP_any_dim, equal, st__of_int(-1));
 }
 
-/* Sorts both together, test elements in front of equal elements: an element is
- * in test if its run starts with a test element. */
-static st_tensor *among_many(st_op_scope *c, const st_tensor *elements,
+/* The same for a long line of elements: one test element at a time, in
+ * vectors. */
+static st_tensor *among_each(st_op_scope *c, const st_tensor *line,
                              const st_tensor *test) {
-  st_tensor *parts[] = {st__apply_flatten(c, test),
-                        st__apply_flatten(c, elements)};
-  st_tensor *sorted[2], *latest[2];
-  const int64_t m = test->numel, n = elements->numel;
-  const st_value both = st__of_tensors(parts, 2);
-  const st_value all = st__of_tensor(st__apply(c, ST_OP_cat, 1, &both));
-  st__apply_multi(c, ST_OP_sort, 1, &all, 2, sorted);
-  const st_tensor *starts = run_starts(c, sorted[0], m + n);
-  /* indices of the run starts, repeated along the runs */
-  const st_tensor *count = st__apply_with(
-    c, ST_OP_sub_Scalar,
-    st__apply_with(c, ST_OP_cumsum, st__apply1(c, ST_OP_ones_like, sorted[1]),
-                   st__of_int(0)), st__of_int(1));
+  const st_tensor *flat = st__apply_flatten(c, test);
+  st_tensor *found = NULL;
+  for (int64_t i = 0; i < test->numel; i++) {
+    st_tensor *equal = st__apply2(c, ST_OP_eq_Tensor, line,
+                                  st__apply_narrow(c, flat, 0, i, 1));
+    if (found) st__apply_into(c, ST_OP_bitwise_or_Tensor, found, equal);
+    else found = equal;
+  }
+  return found;
+}
+
+/* Bytes are found in a table; a negative one counts from its end. */
+static st_tensor *among_bytes(st_op_scope *c, const st_tensor *line,
+                              const st_tensor *test) {
+  const int64_t size[] = {BYTES};
+  const st_value none[] = {st__of_tensor(line), st__of_ints(size, 1),
+                           st__of_int(ST_BOOL)};
   const st_value marks[] = {
-    st__of_tensor(st__apply2(c, ST_OP_mul_Tensor, count, starts)),
-    st__of_int(0)};
-  st__apply_multi(c, ST_OP_cummax, 2, marks, 2, latest);
-  const st_tensor *first = st__apply_with(c, ST_OP_take, sorted[1],
-                                          st__of_tensor(latest[0]));
-  const st_tensor *found = st__apply_with(c, ST_OP_lt_Scalar, first,
-                                          st__of_int(m));
-  const st_value back[] = {st__of_tensor(found), st__of_int(0),
-                           st__of_tensor(sorted[1]), st__of_tensor(found)};
-  const st_tensor *in_place = st__apply(c, ST_OP_scatter_src, 4, back);
-  return st__apply_with(c, ST_OP_reshape,
-                        st__apply_narrow(c, in_place, 0, m, n),
+    st__of_tensor(st__apply(c, ST_OP_new_zeros, 3, none)), st__of_int(0),
+    st__of_tensor(st__apply_to(c, st__apply_flatten(c, test), ST_INT64)),
+    st__of_bool(true)};
+  const st_tensor *table = st__apply(c, ST_OP_scatter_value, 4, marks);
+  const st_tensor *at = st__apply_to(c, line, ST_INT64);
+  return st__apply_with(c, ST_OP_take, table, st__of_tensor(at));
+}
+
+/* Searches the sorted test elements: an element is in test if it is equal to
+ * the first that is not less, or to the last. NaN is equal to nothing. */
+static st_tensor *among_many(st_op_scope *c, const st_tensor *line,
+                             const st_tensor *test) {
+  const st_dtype d = st__promote(line->dtype, test->dtype);
+  const st_value all = st__of_tensor(
+    st__apply_to(c, st__apply_flatten(c, test), d));
+  st_tensor *sorted[2] = {NULL, NULL};
+  st__apply_multi(c, ST_OP_sort, 1, &all, 2, sorted);
+  line = st__apply_to(c, line, d);
+  const st_tensor *at = st__apply_with(
+    c, ST_OP_clamp_max,
+    st__apply2(c, ST_OP_searchsorted_Tensor, sorted[0], line),
+    st__of_int(test->numel - 1));
+  return st__apply2(c, ST_OP_eq_Tensor, line,
+                    st__apply_with(c, ST_OP_take, sorted[0],
+                                   st__of_tensor(at)));
+}
+
+static bool is_byte(const st_tensor *t) {
+  return t->dtype == ST_UINT8 || t->dtype == ST_INT8;
+}
+
+/* Which of the elements, which are contiguous, are in test? */
+static st_tensor *among(st_op_scope *c, const st_tensor *elements,
+                        const st_tensor *test) {
+  const bool few = test->numel <= FEW, many = elements->numel > MANY;
+  const bool bytes = is_byte(elements) && elements->dtype == test->dtype;
+  if (few && (!many || test->ndim == 0 || test->numel == 0)) {
+    return among_few(c, elements, test);
+  }
+  const st_tensor *line = st__apply_flatten(c, elements);
+  if (!st__scope_ok(c)) return NULL;
+  const st_tensor *found = many && bytes ? among_bytes(c, line, test)
+                         : few ? among_each(c, line, test)
+                         : among_many(c, line, test);
+  return st__apply_with(c, ST_OP_reshape, found,
                         st__of_ints(elements->sizes, elements->ndim));
 }
 
@@ -103,8 +143,7 @@ ST_BOXED(st__box_isin) {
   if (st__scope_ok(&c)) c.status = check_isin(test);
   elements = st__apply1(&c, ST_OP_contiguous, elements);
   if (!st__scope_ok(&c)) return st__scope_end(&c, 0, NULL, rets);
-  st_tensor *found = test->numel <= FEW ? among_few(&c, elements, test)
-                                        : among_many(&c, elements, test);
+  st_tensor *found = among(&c, elements, test);
   if (invert) found = st__apply1(&c, ST_OP_logical_not, found);
   return st__scope_return(&c, found, rets);
 }

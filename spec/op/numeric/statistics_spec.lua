@@ -244,6 +244,24 @@ describe("Statistics:", function()
            st.diag, i64 {1, 2}, {out = st.ones(1)})
   end)
 
+  it("isin of many elements compares, looks up or searches", function()
+    for _, d in ipairs {"uint8", "int8", "int16", "int64", "float16",
+                        "float64"} do
+      local x = st.arange(2400, {dtype = "int64"}):mul(37):remainder(101)
+      if d ~= "uint8" then x = x:sub(50) end
+      x = x:to(d):view(60, 40):t()
+      for _, n in ipairs {1, 4, 10, 11, 60} do
+        local test = x:narrow(2, 3, 20):flatten():narrow(1, 1, n)
+        if d:find "float" then test = st.cat {test, test:mul(0):div(0)} end
+        local expected = x:unsqueeze(-1):eq(test):any(-1)
+        local found = st.isin(x, test)
+        local what = ("%s in %d"):format(d, n)
+        assert.is_true(found:equal(expected), what)
+        assert.same({60, 1}, found:stride(), what)
+      end
+    end
+  end)
+
   it("of meta tensors have the shape where it is known", function()
     local m = st.empty({3, 15}, {device = "meta"})
     assert.same({3, 14}, m:diff():size())
