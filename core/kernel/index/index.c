@@ -410,16 +410,23 @@ static inline void pack(char **data, const int64_t *s, int64_t n0,
   }
 }
 
+/* An element that is not set is copied to itself: a branch would often be
+ * mispredicted. Nothing is read past the last value that is used. */
 static inline void unpack(char **data, const int64_t *s, int64_t n0,
                           int64_t n1, const void *ctx, int64_t size) {
-  char **from = ((const st_pack_ctx *)ctx)->out;
+  char **out = ((const st_pack_ctx *)ctx)->out;
+  const char *from = *out;
+  const int64_t ds = s[0], ms = s[1];
   for (int64_t j = 0; j < n1; j++) {
-    for (int64_t i = 0; i < n0; i++) {
-      if (!data[1][j * s[3] + i * s[1]]) continue;
-      memcpy(data[0] + j * s[2] + i * s[0], *from, (size_t)size);
-      *from += size;
+    char *d = data[0] + j * s[2];
+    const char *mask = data[1] + j * s[3];
+    for (int64_t i = 0; i < n0; i++, d += ds, mask += ms) {
+      const bool set = *mask != 0;
+      memmove(d, set ? from : d, (size_t)size);
+      from += set ? size : 0;
     }
   }
+  *out += from - *out;
 }
 
 #define PACKS(size)                                                         \
