@@ -228,3 +228,18 @@ describe("indexing of what is broadcast", function()
     end
   end)
 end)
+
+describe("masked_scatter", function()
+  it("writes what is set, in order, and nothing else", function()
+    for _, d in ipairs {"uint8", "int16", "float32", "int64", "complex128"} do
+      local x = st.arange(100, 130):view(5, 6):to(d)
+      local mask = st.arange(30):mul(7):remainder(5):lt(2):view(5, 6)
+      local values = st.arange(1, mask:sum():item() + 1):to(d)
+      local nth = mask:flatten():cumsum(1):view(5, 6):to(d)
+      local expected = st.where(mask, nth, x)
+      assert.same(lists(expected), lists(x:masked_scatter(mask, values)), d)
+      local y = x:t():contiguous():t()
+      assert.same(lists(expected), lists(y:masked_scatter_(mask, values)), d)
+    end
+  end)
+end)
