@@ -57,6 +57,12 @@ local FIRST = {
    {nan, 0}},
   {"a norm of order 1/2 where it is 0", {0, 0},
    function(x) return st.linalg_vector_norm(x, 0.5) end, {0, 0}},
+  {"prelu with an infinite weight", {-2, 3}, function(x)
+    return st.prelu(x, st.tensor({huge}, {dtype = "float64"}))
+  end, {huge, 1}},
+  {"prelu of infinity by its weight", {0.5}, function(w)
+    return st.prelu(st.tensor({huge, -2}, {dtype = "float64"}), w)
+  end, {-2}},
   {"special_xlog1py behind what was written over", {-3, 2}, function(x)
     return st.special_xlog1py(x, x):fill_(1)
   end, {0, 0}},

@@ -72,6 +72,7 @@ static int64_t integer(opcode op, st_dtype d, const int64_t *x,
     }
     case OP_CLAMP_MAX: return a < p[0] ? a : p[0];
     case OP_HEAVISIDE: return a == 0 ? b : a > 0;
+    case OP_PRELU: return a > 0 ? a : (int64_t)(ua * ub);
     case OP_AND: return a & b;
     case OP_OR: return a | b;
     case OP_XOR: return a ^ b;
@@ -188,6 +189,7 @@ static double more_floats(opcode op, bool single, const double *x,
     case OP_FMOD: return fmod(a, b);
     case OP_REMAINDER: return floor_rest(single, a, b);
     case OP_HEAVISIDE: return a == 0 ? b : a > 0;
+    case OP_PRELU: return a > 0 ? a : R(a * b);
     case OP_COPYSIGN: return copysign(a, b);
     case OP_ADDCMUL: return R(a + R(R(p[0] * b) * c));
     case OP_ADDCDIV: return R(a + R(R(p[0] * b) / c));

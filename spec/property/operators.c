@@ -41,6 +41,7 @@ const row rows[] = {
   {"fmin", "", NULL, "out", "tt", BINARY, OP_FMIN, I | F | B},
   {"heaviside", "", "", "out", "tt", BINARY, OP_HEAVISIDE, I | F | B},
   {"copysign", "Tensor", "Tensor", "out", "tt", FLOATS, OP_COPYSIGN, F},
+  {"_prelu_kernel", "", NULL, NULL, "tt", BINARY, OP_PRELU, I | F | B},
   {"bitwise_and", "Tensor", "Tensor", "Tensor_out", "tt", BINARY, OP_AND,
    I | B},
   {"bitwise_or", "Tensor", "Tensor", "Tensor_out", "tt", BINARY, OP_OR,

@@ -58,9 +58,6 @@ ST_BOXED(st__box_prelu) {
   const st_tensor *x = st__apply_attached(&c, self, self);
   weight = st__apply_reshape(&c, st__apply_attached(&c, weight, weight),
                              self->ndim, sizes);
-  const st_value choice[] = {
-    st__of_tensor(st__apply_with(&c, ST_OP_gt_Scalar, x, st__of_int(0))),
-    st__of_tensor(x),
-    st__of_tensor(st__apply2(&c, ST_OP_mul_Tensor, weight, x))};
-  return st__scope_return(&c, st__apply(&c, ST_OP_where_self, 3, choice), rets);
+  return st__scope_return(&c, st__apply2(&c, ST_OP__prelu_kernel, x, weight),
+                          rets);
 }

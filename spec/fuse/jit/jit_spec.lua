@@ -73,6 +73,7 @@ local ROWS = {
   fmin = function(a, b) return a:fmin(b) end,
   heaviside = function(a, b) return a:heaviside(b) end,
   copysign = function(a, b) return a:copysign(b) end,
+  prelu = function(a, b) return st.ops.aten._prelu_kernel(a, b) end,
   eq = function(a, b) return a:eq(b) end,
   ne = function(a, b) return a:ne(b) end,
   lt = function(a, b) return a:lt(b) end,

@@ -42,6 +42,7 @@ layers["threshold_backward"] = {{A(2, 3), A(2, 3), 0.3}}
 layers["elu_backward"] = {{A(2, 3), 1.5, 0.7, 0.9, false, A(2, 3)},
                           {A(2, 3), 1.5, 0.7, 0.9, true, U(2, 3)}}
 layers["leaky_relu_backward"] = {{A(2, 3), A(2, 3), 0.2, false}}
+layers["_prelu_kernel"] = {{A(2, 3), A(3)}, {A(2, 1), A(3)}, {A(3), A(2, 3)}}
 layers["hardtanh_backward"] = {{A(2, 3), A(2, 3), -0.7, 0.9}}
 layers["softplus_backward"] = {{A(2, 3), A(2, 3), 2, 3}}
 each("hardshrink_backward softshrink_backward", {{A(2, 3), A(2, 3), 0.6}})
