@@ -51,11 +51,12 @@ static void complex_at(const sequence *q, int64_t i, double *parts) {
   memcpy(parts, &z, sizeof z);
 }
 
-/* Elements from begin on. The second half of a linear sequence counts down
- * from the end, as interpolate does. */
+/* Elements from begin on, of CURVE_LOG the exponents. The second half between
+ * two ends counts down from the second, as interpolate does. */
 static void arange(const sequence *q, char *p, int64_t begin, int64_t n) {
   const int64_t strides[2] = {(int64_t)st__itemsize(q->made), 0};
-  const bool down = q->curve == CURVE_LINEAR && begin >= q->count / 2;
+  const bool ends = q->curve == CURVE_LINEAR || q->curve == CURVE_LOG;
+  const bool down = ends && begin >= q->count / 2;
   const st_arange_ctx c = {
     .begin = down ? q->count - 1 - begin : begin, .down = down,
     .start = down ? q->end : q->start, .step = down ? -q->step : q->step,
@@ -63,18 +64,22 @@ static void arange(const sequence *q, char *p, int64_t begin, int64_t n) {
   st__kernel(ST_K_arange, q->made)(&p, strides, n, 1, &c);
 }
 
+/* n exponents become the powers of the base. */
+static void raise_base(const sequence *q, char *p, int64_t n) {
+  static const int64_t strides[6] = {sizeof(double), 0, sizeof(double)};
+  double base = q->base;
+  char *data[3] = {p, (char *)&base, p};
+  st__kernel(ST_K_pow, ST_FLOAT64)(data, strides, n, 1, NULL);
+}
+
 static void make_block(const sequence *q, char *p, int64_t begin, int64_t n) {
   double *values = (double *)(void *)p;
   if (q->is_complex) {
     for (int64_t i = 0; i < n; i++) complex_at(q, begin + i, values + 2 * i);
-  } else if (q->curve == CURVE_LOG) {
-    for (int64_t i = 0; i < n; i++) {
-      values[i] = pow(q->base, interpolate(q->start, q->step, q->end,
-                                           begin + i, q->count));
-    }
-  } else {
-    arange(q, p, begin, n);
+    return;
   }
+  arange(q, p, begin, n);
+  if (q->curve == CURVE_LOG) raise_base(q, p, n);
 }
 
 static void write_block(const sequence *q, int64_t begin, int64_t n) {
@@ -90,7 +95,7 @@ static void write_block(const sequence *q, int64_t begin, int64_t n) {
   }
 }
 
-/* A block of a linear sequence does not cross its middle. */
+/* A block of a sequence between two ends does not cross its middle. */
 static void write_range(void *ctx, int64_t begin, int64_t end) {
   const sequence *q = ctx;
   const int64_t middle = q->count / 2;

@@ -1,6 +1,6 @@
 --- Scalar arguments at the edge of a dtype: clamp, hardtanh, threshold, pow,
--- ldexp, frexp; division of narrow integers. Expected values are PyTorch
--- 2.15's.
+-- logspace, ldexp, frexp; division of narrow integers. Expected values are
+-- PyTorch 2.15's.
 -- axes: isa
 
 local st = require "strided"
@@ -168,6 +168,25 @@ describe("pow of bool", function()
   end)
 end)
 
+describe("logspace", function()
+  local f64 = {dtype = "float64"}
+
+  it("is a number to the powers of linspace, bit for bit", function()
+    for _, base in ipairs {10, 0.3, 1, -2} do
+      local got = st.logspace(-3, 0.7, 2051, base, f64)
+      local want = st.pow(base, st.linspace(-3, 0.7, 2051, f64))
+      assert.is_true(st.equal(got:view "int64", want:view "int64"))
+    end
+  end)
+
+  it("has exact ends, and exact whole powers between", function()
+    is("float64", {1, 1e5, 1e10, 1e15, 1e20}, st.logspace(0, 20, 5, 10, f64))
+    is("int64", {1, 7, 49, 343, 2401},
+       st.logspace(0, 4, 5, 7, {dtype = "int64"}))
+    is("float64", {8}, st.logspace(3, 9, 1, 2, f64))
+  end)
+end)
+
 describe("ldexp", function()
   local before = live()
   local function i64(list) return of("int64", list) end
@@ -195,6 +214,18 @@ describe("ldexp", function()
        st.ldexp(of("float64", {3, 1, 1, 0}),
                 i64 {-1073, -2 ^ 40, 2 ^ 40, 2 ^ 40}))
     is("float32", {inf, 4}, of("float32", {1, 2}):ldexp_(i64 {200, 1}))
+  end)
+
+  it("rounds once at every exponent", function()
+    for _, x in ipairs {1 / 3, 2 ^ -60 / 3, 2 ^ 60 / 3, 2 ^ -1070 * 3, -7} do
+      local exponents, want = {}, {}
+      for e = -1074, 1023 do -- a product by an exact power is rounded once
+        exponents[#exponents + 1] = e
+        want[#want + 1] = x * 2 ^ e
+      end
+      assert.is_true(st.equal(st.ldexp(of("float64", {x}), i64(exponents)),
+                              of("float64", want)))
+    end
   end)
 
   it("has the gradient that scales as it does", function()
