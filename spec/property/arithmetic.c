@@ -168,7 +168,6 @@ static double one_float(opcode op, bool single, double a) {
     case OP_ROUND: return rint(a);
     case OP_FRAC: return R(a - trunc(a));
     case OP_SQRT: return R(sqrt(a));
-    case OP_RSQRT: return R(1 / R(sqrt(a)));
     case OP_RECIPROCAL: return R(1 / a);
     case OP_RELU: return a <= 0 ? 0 : a;
     default: return a;
