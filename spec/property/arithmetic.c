@@ -275,7 +275,6 @@ static number complex_number(opcode op, bool single, const number *x,
     case OP_DIV: return over(single, a, b);
     case OP_RECIPROCAL: return over(single, pair(1, 0), a);
     case OP_SQRT: return root(single, a);
-    case OP_RSQRT: return over(single, pair(1, 0), root(single, a));
     case OP_ADDCMUL:
       return plus(single, a, times(single, times(single, p[0], b), c));
     case OP_ADDCDIV:

@@ -98,8 +98,6 @@ const row rows[] = {
   {"bitwise_not", "", "", "out", "t", UNARY, OP_NOT, I | B},
   {"_conj_physical", "", NULL, NULL, "t", UNARY, OP_CONJ, C},
   {"sqrt", "", "", "out", "t", FLOATS, OP_SQRT, F | C},
-  /* of real numbers it is within a unit, not the quotient of a root */
-  {"rsqrt", "", "", "out", "t", FLOATS, OP_RSQRT, C},
   {"reciprocal", "", "", "out", "t", FLOATS, OP_RECIPROCAL, F | C},
   {"square", "", "", "out", "t", POWER, OP_SQUARE, NUMBER},
   {"clamp", "", "", "out", "tbb", BOUNDED, OP_CLAMP, I | F},
