@@ -179,7 +179,8 @@ typedef struct line {
     return a; }
 
 /* The first pair with the least key: which block has it is found in vectors,
- * then its place there. A line of greatest keys has it first. */
+ * then its place there; it may be gone if another thread writes the line. A
+ * line of greatest keys has it first. */
 #define LEAST(P, K)                                                         \
   static P *least_##P(P *a, const line *w, keys_##P keys, K flip) {         \
     int64_t from = 0, at = 0;                                               \
@@ -193,7 +194,7 @@ typedef struct line {
       if (low < least) from = i, least = low; }                             \
     const int64_t n = w->n - from < BLOCK ? w->n - from : BLOCK;            \
     keys(key, w->in + from * w->step[2], w->step[2], n, flip);              \
-    while (key[at] != least) at++;                                          \
+    while (at < n - 1 && key[at] != least) at++;                            \
     pairs_##P(a, key + at, from + at, 1);                                   \
     return a; }
 
