@@ -15,10 +15,12 @@
  * A save holds a lock (flock) on its temporary, and the kernel releases the
  * lock when the process ends; so a temporary that can be locked is stale.
  * Process ids are not compared, as another process may have the id by now or
- * live in another namespace. Temporaries of other hosts stay, because a network
- * file system may keep locks per host; so do all of them on a file system
- * without locks. A save that is between creating its temporary and locking it
- * may lose it to another save; it notices and takes the next name.
+ * live in another namespace. Stale temporaries are deleted before the new one
+ * is created, so that saves that are killed one after the other leave one.
+ * Temporaries of other hosts stay, because a network file system may keep locks
+ * per host; so do all of them on a file system without locks. A save that is
+ * between creating its temporary and locking it may lose it to another save; it
+ * notices and takes the next name.
  */
 
 #include <dirent.h>
@@ -180,8 +182,8 @@ static const char *start(saved_file *a, const char *path) {
   if (is_new && errno != ENOENT) return strerror(errno);
   if (!is_new && S_ISDIR(old.st_mode)) return strerror(EISDIR);
   if (!is_new && !S_ISREG(old.st_mode)) return "it is not a regular file";
+  delete_all_stale(a);
   why = make_temporary(a, is_new ? 0666 : old.st_mode & 0777);
-  if (!why) delete_all_stale(a);
   if (why || is_new) return why;
   /* Without privileges fchown fails; the new file keeps our owner. */
   const int is_owned = fchown(a->fd, old.st_uid, old.st_gid);
