@@ -28,8 +28,34 @@
   M(rsqrt, F(rsqrt)(a), 1 / sqrt(a)) \
   M(sigmoid, F(sigmoid)(a), 1 / (1 + exp(-a))) \
   M(silu, F(silu)(a), a / (1 + exp(-a))) \
-  M(softplus, F(softplus)(a), a > 50 ? a : log1p(exp(a)))
+  M(softplus, F(softplus)(a), a > 50 ? a : log1p(exp(a))) \
+  M(gelu, F(gelu)(a), a / 2 * NORMAL(-a)) \
+  M(gelu_tanh, F(gelu_tanh)(a), a / (1 + NEARLY_NORMAL(-a))) \
+  M(mish, F(mish)(a), \
+    a > 50 ? a : a * (exp(a) * (exp(a) + 2) / (exp(a) * (exp(a) + 2) + 2)))
 #define BINARY(M) M(pow) M(atan2) M(hypot)
+
+#define NORMAL(x) _Generic(x, double: normal_d, long double: normal_l)(x)
+#define NEARLY_NORMAL(x) \
+  _Generic(x, double: nearly_normal_d, long double: nearly_normal_l)(x)
+
+/* erfc(x / sqrt(2)), and exp(2 sqrt(2 / pi) (x + 0.044715 x^3)), whose rounding
+ * errors would be multiplied by the argument's square or size: the argument is
+ * y, which is rounded, and lost. */
+#define NORMALS(tag, real, wide)                                          \
+  static real normal_##tag(real x) {                                      \
+    const wide all = x * (wide)0.707106781186547524400844362104849039Q;   \
+    const real y = (real)all, lost = fabs(y) < 200 ? (real)(all - y) : 0; \
+    return erfc(y) - lost * (real)1.12837916709551257389L * exp(-y * y);  \
+  }                                                                       \
+  static real nearly_normal_##tag(real x) {                               \
+    const wide a = x, all = (wide)1.59576912160573071175978423973751905Q  \
+                            * (a + (wide)0.044715Q * a * a * a);          \
+    const real y = (real)all, lost = fabs(y) < 1e4 ? (real)(all - y) : 0; \
+    return exp(y) * (1 + lost);                                            \
+  }
+NORMALS(d, double, long double)
+NORMALS(l, long double, __float128)
 
 enum { CHUNK = 4096 };
 

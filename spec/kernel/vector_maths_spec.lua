@@ -14,6 +14,13 @@ local MINUS_ZERO = -1 / math.huge -- Lua 5.1 takes a literal -0 for 0
 local function sinh(x) return (math.exp(x) - math.exp(-x)) / 2 end
 local function cosh(x) return (math.exp(x) + math.exp(-x)) / 2 end
 local function sigmoid(x) return 1 / (1 + math.exp(-x)) end
+local function mish(x)
+  local e = math.exp(x)
+  return x * e * (e + 2) / (e * (e + 2) + 2)
+end
+local function gelu_tanh(x)
+  return x * sigmoid(math.sqrt(8 / math.pi) * (x + 0.044715 * x ^ 3))
+end
 
 -- The C library's in double, exact enough for float32, on [from, to].
 local LIBRARY = {
@@ -29,6 +36,7 @@ local LIBRARY = {
   rsqrt = {function(x) return 1 / math.sqrt(x) end, 1e-44, 1e-30},
   silu = {function(x) return x * sigmoid(x) end, -108, 30},
   softplus = {function(x) return math.log(1 + math.exp(x)) end, -12, 40},
+  mish = {mish, -107, 30}, gelu_tanh = {gelu_tanh, -10.5, 20},
 }
 
 -- Of float64, from an evaluation with 60 digits (mpmath).
@@ -57,6 +65,17 @@ local EXACT = {
   {"softplus", -0.4375, 0.49813454751437535872},
   {"softplus", -36.5, 1.4068617124461466696e-16},
   {"silu", -745.5, -1.2761783977429615339e-321},
+  {"gelu", 1.3, 1.1741593700387066169},
+  {"gelu", -3.7, -0.00039885901386633658663},
+  {"gelu", -12.5, -4.6657053735971417215e-35},
+  {"gelu", -38.25, -7.9547863022184754749e-319},
+  {"gelu_tanh", 0.8, 0.63043169143644813908},
+  {"gelu_tanh", -5.25, -3.9584638214958291984e-8},
+  {"gelu_tanh", -21.4, -6.2604105341173423222e-318},
+  {"mish", 2.7, 2.6786701114408405692},
+  {"mish", -0.3, -0.15113317713833456755},
+  {"mish", -36.7, -4.2272562839589274341e-15},
+  {"mish", -745.1, -1.9028129449300703413e-321},
 }
 
 describe("Vector maths", function()
@@ -107,6 +126,8 @@ describe("Vector maths", function()
       {"rsqrt", 0, inf}, {"rsqrt", MINUS_ZERO, -inf}, {"rsqrt", inf, 0},
       {"rsqrt", -1, nan},
       {"softplus", -inf, 0}, {"softplus", inf, inf}, {"log_sigmoid", inf, 0},
+      {"gelu", inf, inf}, {"gelu", -inf, nan}, {"gelu_tanh", inf, inf},
+      {"gelu_tanh", -inf, nan}, {"mish", inf, inf}, {"mish", -inf, nan},
     }
     for _, dtype in ipairs {"float32", "float64"} do
       for _, row in ipairs(rows) do
@@ -118,7 +139,8 @@ describe("Vector maths", function()
         assert.is_true(got[2] ~= got[2], row[1])
       end
       for _, name in ipairs {"expm1", "log1p", "tanh", "sinh", "asinh", "atanh",
-                             "sin", "tan", "asin", "atan", "erf", "silu"} do
+                             "sin", "tan", "asin", "atan", "erf", "silu",
+                             "gelu", "gelu_tanh", "mish"} do
         local got = functions.OPERATORS[name](st.tensor({MINUS_ZERO, 0},
                                                         {dtype = dtype}))
         assert.equal(-inf, 1 / got[1], name)

@@ -40,7 +40,7 @@ typedef struct term {
   uint64_t bits;
 } term;
 
-enum { NESTING = 64, NAME = ST_KERNEL_NAME, ARGS = 5, DIGITS = 15 };
+enum { NESTING = 64, NAME = ST_KERNEL_NAME, ARGS = 6, DIGITS = 15 };
 
 typedef struct parser {
   st_vector_ir *v;
