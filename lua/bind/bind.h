@@ -349,20 +349,20 @@ void st__get_field(st__state *h, lua_State *L, int idx, const char *name);
 void st__gc_pace(st__state *h, lua_State *L);
 /* Bytes of memory in t's storage: 0 on the meta device and for ZeroTensors. */
 int64_t st__memory_of(const st_tensor *t);
-/* Adds n new bytes to the debt and runs the collector when it is due. ud is
- * the userdata that owns them; NULL when several do. What foreign memory claims
- * to be does not overflow the debt. */
+static inline void st__gc_pace_if_due(st__state *h, lua_State *L) {
+  if (h->debt > h->threshold) st__gc_pace(h, L);
+}
+/* Adds n new bytes to the debt. ud is the userdata that owns them; NULL when
+ * several do. What foreign memory claims to be does not overflow the debt. */
 static inline uint32_t st__more_kb(uint32_t kb, int64_t bytes) {
   const int64_t sum = kb + bytes / 1024;
   return sum < UINT32_MAX ? (uint32_t)sum : UINT32_MAX;
 }
-static inline void st__gc_charge(st__state *h, lua_State *L, st__tensor_ud *ud,
-                                 int64_t n) {
+static inline void st__gc_charge(st__state *h, st__tensor_ud *ud, int64_t n) {
   const int64_t most = (int64_t)1 << 40;
   if (n > most) n = most;
   if (ud) ud->charged = st__more_kb(ud->charged, n);
   h->debt += n;
-  if (h->debt > h->threshold) st__gc_pace(h, L);
 }
 /* Subtracts from the debt what a userdata that is about to be freed without
  * the collector was charged. */

@@ -234,6 +234,7 @@ static int call_general(st__frame *f, st__request *req) {
   st__state *h = f->h;
   lua_State *L = f->L;
   const int nrets = f->nrets;
+  st__gc_pace_if_due(h, L);
   values *owner = st__newudata(h, L, ST_UD_VALUES,           /* [+1] */
                                sizeof *owner + (size_t)nrets *
                                sizeof *owner->v);
@@ -258,7 +259,7 @@ static int call_general(st__frame *f, st__request *req) {
   for (int r = 0; r < nrets; r++) st_value_clear(&owner->v[r]);
   owner->n = 0;
   if (inherits) st__env_inherit(f, lua_gettop(L) - nrets + 1);
-  st__gc_charge(h, L, NULL, bytes);
+  st__gc_charge(h, NULL, bytes);
   return nrets;
 }
 
@@ -285,12 +286,12 @@ static int call_tensor(st__frame *f, st__request *req) {
     st_value_clear(&v);
     lua_pushvalue(f->L, source);                             /* [+0|1] */
     if (inherits) st__env_inherit(f, lua_gettop(f->L));
-    st__gc_charge(f->h, f->L, lua_touserdata(f->L, -1), grown);
+    st__gc_charge(f->h, lua_touserdata(f->L, -1), grown);
     return 1;
   }
   ud->t = v.u.tensor;
   if (inherits) st__env_inherit(f, lua_gettop(f->L));
-  st__gc_charge(f->h, f->L, ud, new_bytes(f->rets, ud->t));
+  st__gc_charge(f->h, ud, new_bytes(f->rets, ud->t));
   return 1;
 }
 

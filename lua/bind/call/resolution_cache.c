@@ -250,7 +250,7 @@ static int push_tensor(const call *c, const entry *given, const st_value *args,
   }
   ud->t = v.u.tensor;
   if (is_view) track_source(c, first, ud->t);
-  else st__gc_charge(c->h, c->L, ud, st__memory_of(ud->t));
+  else st__gc_charge(c->h, ud, st__memory_of(ud->t));
   return 1;
 }
 

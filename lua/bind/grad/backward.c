@@ -58,7 +58,7 @@ static int grad(lua_State *L) {
   st_tensor_retain(g);
   ud->t = g;
   inherit_from_self(L, g);
-  st__gc_charge(st__state_of(L), L, lua_touserdata(L, -1), st__memory_of(g));
+  st__gc_charge(st__state_of(L), lua_touserdata(L, -1), st__memory_of(g));
   return 1;
 }
 
@@ -425,7 +425,7 @@ static int grad_of(lua_State *L) {
   }
   luaL_checkstack(L, n + LUA_MINSTACK, "inputs");
   run(&r, grads, uds);
-  st__gc_charge(h, L, NULL, weight_of(grads, n));
+  st__gc_charge(h, NULL, weight_of(grads, n));
   for (int i = 1; i <= n; i++) {
     if (grads[i - 1]) lua_rawgeti(L, uds, i);            /* [+1] */
     else lua_pushnil(L);                                 /* [+1] */

@@ -107,7 +107,7 @@ static int from_dlpack(lua_State *L) {
     return st__error(h, L, status, "from_dlpack: %s", st_message());
   }
   *c = (capsule){NULL, NULL};
-  st__gc_charge(h, L, ud, (int64_t)st_tensor_storage_nbytes(ud->t));
+  st__gc_charge(h, ud, (int64_t)st_tensor_storage_nbytes(ud->t));
   return 1;
 }
 

@@ -93,7 +93,7 @@ static void copy_text(st__state *h, lua_State *L, const char *p,
   char *data = st_tensor_data(ud->t);
   st__copy_bytes(h, L, data, p, layout->nbytes);
   if (layout->dtype == ST_BOOL) st__make_bools(h, L, data, layout->nbytes);
-  st__gc_charge(h, L, ud, (int64_t)layout->nbytes);
+  st__gc_charge(h, ud, (int64_t)layout->nbytes);
 }
 
 /* -- Addresses ------------------------------------------------------------ */

@@ -9,6 +9,10 @@
  * memory to a multiple of the heap. Live tensors do not count: collecting less
  * often because of them would only evict the temporaries from the caches.
  *
+ * The collector runs before an operator computes a result, so that the result
+ * is where a temporary of the last call was: a script that drops each result
+ * has one block of memory in its caches, as with reference counts.
+ *
  * A small heap is collected at once. For a large one that would be a pause of
  * many milliseconds, so steps in proportion to the new debt begin before the
  * bound. A cycle that was in progress before the first step may end early and

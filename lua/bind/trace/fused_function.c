@@ -416,7 +416,7 @@ static int run(const call *c, st_schedule *schedule) {
   }
   take_outputs(c, schedule, at, outs);
   if (needs_env) inherit_env(c, schedule, at);
-  st__gc_charge(c->h, L, NULL, bytes);
+  st__gc_charge(c->h, NULL, bytes);
   return n;
 }
 

@@ -226,7 +226,7 @@ static st__tensor_ud *push_empty(st__state *h, lua_State *L, const inferred *s,
     status = st_tensor_empty(device, dtype, s->ndim, s->sizes, NULL, &ud->t);
   } while (status == ST_NO_MEMORY && st__gc_retry(h, L, &room));
   if (status != ST_OK) st__raise(h, L, status);
-  st__gc_charge(h, L, ud, (int64_t)st_tensor_storage_nbytes(ud->t));
+  st__gc_charge(h, ud, (int64_t)st_tensor_storage_nbytes(ud->t));
   return ud;
 }
 

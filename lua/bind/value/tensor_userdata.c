@@ -52,6 +52,7 @@ static st__tensor_ud *new_tensor_ud(st__state *h, lua_State *L) {
 }
 
 st__tensor_ud *st__new_tensor_ud(st__state *h, lua_State *L) {
+  st__gc_pace_if_due(h, L);
   st__tensor_ud *ud = new_tensor_ud(h, L);          /* [+1] */
   if (h->scope && st__owns_fiber(h)) st__scope_enter(h, L, h->scope, ud);
   return ud;
