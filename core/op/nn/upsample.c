@@ -91,36 +91,16 @@ static void fill_taps(const resample *r, double x, int64_t in, int64_t out,
 
 /* -- One dimension -------------------------------------------------------- */
 
-/* Tap k of a table with `out` elements per tap. */
-static st_tensor *tap_of(st_op_scope *c, const st_tensor *table, int64_t out,
-                         int k) {
-  return st__apply_narrow(c, table, 0, k * out, out);
-}
+/* The taps of all elements along a dimension, `out` of them per tap. */
+typedef struct axis {
+  const st_tensor *indices, *weights;
+  int64_t out;
+  bool is_read;                   /* the image is now its slices at indices */
+} axis;
 
-/* The sum over taps k of slices of t along dim, times their weights. */
-static st_tensor *weighted_sum(st_op_scope *c, const st_tensor *t, int dim,
-                               const st_tensor *indices,
-                               const st_tensor *weights, const resample *r) {
-  int64_t sizes[ST_SPATIAL_MAX] = {r->size[dim - 2], 1, 1};
+static void find_taps(st_op_scope *c, const resample *r, int d, axis *a) {
   const int taps = tap_count(r->mode);
-  st_tensor *sum = NULL;
-  for (int k = 0; k < taps; k++) {
-    const st_tensor *x = st__apply_index_select(
-      c, t, dim, tap_of(c, indices, sizes[0], k));
-    const st_tensor *weight = st__apply_reshape(
-      c, tap_of(c, weights, sizes[0], k), r->n + 2 - dim, sizes);
-    const st_value add[] = {st__of_tensor(sum), st__of_tensor(x),
-                            st__of_tensor(weight)};
-    sum = k == 0 ? st__apply2(c, ST_OP_mul_Tensor, x, weight)
-                 : st__apply(c, ST_OP_addcmul, 3, add);
-  }
-  return sum;
-}
-
-static st_tensor *resample_dim(st_op_scope *c, const st_tensor *t, int d,
-                               const resample *r) {
-  const int dim = 2 + d, taps = tap_count(r->mode);
-  const int64_t in = t->sizes[dim], out = r->size[d];
+  const int64_t in = r->self->sizes[2 + d], out = r->size[d];
   const double step = step_size(r, d, in);
   int64_t *at;
   double *weight;
@@ -130,29 +110,86 @@ static st_tensor *resample_dim(st_op_scope *c, const st_tensor *t, int d,
   for (int64_t i = 0; st__scope_goes_on_at(c, i) && i < out; i++) {
     fill_taps(r, coordinate(r, step, i), in, out, at + i, weight + i);
   }
-  indices = st__to_device_of(c, indices, ST_INT64, r->self);
-  if (taps == 1) return st__apply_index_select(c, t, dim, indices);
-  weights = st__to_device_of(c, weights, r->self->dtype, r->self);
-  return weighted_sum(c, t, dim, indices, weights, r);
+  a->indices = st__to_device_of(c, indices, ST_INT64, r->self);
+  a->weights = taps == 1 ? NULL
+             : st__to_device_of(c, weights, r->self->dtype, r->self);
+  a->out = out;
+}
+
+/* The slices of t along dim at the indices of tap k. */
+static st_tensor *slices(st_op_scope *c, const st_tensor *t, int dim,
+                         const axis *a, int k) {
+  if (a->is_read) return st__apply_narrow(c, t, dim, k * a->out, a->out);
+  return st__apply_index_select(
+    c, t, dim, st__apply_narrow(c, a->indices, 0, k * a->out, a->out));
+}
+
+/* The sum over taps of slices of t along a dimension, times their weights. */
+static st_tensor *resample_dim(st_op_scope *c, const st_tensor *t, int d,
+                               const axis *a, const resample *r) {
+  int64_t sizes[ST_SPATIAL_MAX] = {a->out, 1, 1};
+  st_tensor *sum = slices(c, t, 2 + d, a, 0);
+  for (int k = 0; a->weights && k < tap_count(r->mode); k++) {
+    const st_tensor *x = k == 0 ? sum : slices(c, t, 2 + d, a, k);
+    const st_tensor *weight = st__apply_reshape(
+      c, st__apply_narrow(c, a->weights, 0, k * a->out, a->out), r->n - d,
+      sizes);
+    const st_value add[] = {st__of_tensor(sum), st__of_tensor(x),
+                            st__of_tensor(weight)};
+    sum = k == 0 ? st__apply2(c, ST_OP_mul_Tensor, x, weight)
+                 : st__apply(c, ST_OP_addcmul, 3, add);
+  }
+  return sum;
 }
 
 /* True if the dimension needs no resampling. */
-static bool is_kept(const resample *r, int d, int64_t in) {
+static bool is_kept(const resample *r, int d) {
+  const int64_t in = r->self->sizes[2 + d];
   return in == r->size[d] && (r->align_corners || r->factor[d] == 0 ||
                               r->factor[d] == 1);
 }
 
-static st_status run(st_op_scope *c, const resample *r, st_value *rets) {
+/* Where the taps along a dimension are fewer than the slices of the image, the
+ * dimensions after it are resampled in these only. A recorded gradient sums
+ * slices first. */
+static st_tensor *read_taps(st_op_scope *c, st_tensor *t, const resample *r,
+                            axis *axes) {
+  const int taps = tap_count(r->mode);
+  int last = r->n - 1;
+  while (last > 0 && is_kept(r, last)) last--;
+  for (int d = 0; !st__is_recorded(r->self->keys) && d < last; d++) {
+    if (!st__scope_ok(c)) break;
+    if (is_kept(r, d) || taps * r->size[d] >= t->sizes[2 + d]) continue;
+    t = st__apply_index_select(c, t, 2 + d, axes[d].indices);
+    axes[d].is_read = true;
+  }
+  return t;
+}
+
+static st_tensor *resample_dims(st_op_scope *c, const resample *r,
+                                axis *axes) {
   const st_tensor *first = r->self;
-  st_tensor *t = (st_tensor *)(uintptr_t)first;
+  st_tensor *t = read_taps(c, (st_tensor *)(uintptr_t)first, r, axes);
   for (int d = r->n - 1; st__scope_ok(c) && d >= 0; d--) {
-    if (is_kept(r, d, t->sizes[2 + d])) continue;
+    if (is_kept(r, d) || (axes[d].is_read && !axes[d].weights)) continue;
     st_op_scope round = {.n = 0};
-    t = resample_dim(&round, t, d, r);
+    t = resample_dim(&round, t, d, &axes[d], r);
     st__scope_replace(c, &round, &t);
   }
-  if (t == first) t = st__apply1(c, ST_OP_clone, t);
-  return st__scope_return(c, t, rets);
+  return t == first ? st__apply1(c, ST_OP_clone, t) : t;
+}
+
+static st_status run(const resample *r, st_value *rets) {
+  st_op_scope c = {.n = 0}, sum = {.n = 0};
+  axis axes[ST_SPATIAL_MAX] = {{NULL, NULL, 0, false}};
+  for (int d = 0; d < r->n; d++) {
+    if (!is_kept(r, d)) find_taps(&c, r, d, &axes[d]);
+  }
+  sum.status = c.status;
+  const st_status status = st__scope_return(
+    &sum, resample_dims(&sum, r, axes), rets);
+  st__scope_end(&c, 0, NULL, NULL);
+  return status;
 }
 
 /* -- Arguments ------------------------------------------------------------ */
@@ -185,8 +222,7 @@ static st_status by_size(const st_value *args, resample_mode mode, int n,
   for (int d = 0; d < n; d++) r.factor[d] = st__next_float_or(&args, 0);
   ST_TRY(check_images(&r, "self"));
   ST_TRY(st__read_sizes(output_size, "output_size", n, 1, r.size));
-  st_op_scope c = {.n = 0};
-  return run(&c, &r, rets);
+  return run(&r, rets);
 }
 
 static st_status read_factors(const st_value *v, resample *r) {
@@ -221,8 +257,7 @@ static st_status by_factors(const st_value *args, resample_mode mode, int n,
   }
   ST_TRY(has_size ? st__read_sizes(output_size, "output_size", n, 1, r.size)
                   : read_factors(scale_factors, &r));
-  st_op_scope c = {.n = 0};
-  return run(&c, &r, rets);
+  return run(&r, rets);
 }
 
 /* -- Operators ------------------------------------------------------------ */

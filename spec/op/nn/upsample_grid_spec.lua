@@ -97,6 +97,22 @@ describe("Resampling", function()
     end
   end
 
+  it("of fewer rows than there are gives the bits of more", function()
+    local x = whole(2, 3, 40, 7)
+    for _, dtype in ipairs {"float64", "float32", "float16"} do
+      for _, name in ipairs {"upsample_bilinear2d", "upsample_bicubic2d"} do
+        local t = (x / 7):to(dtype)
+        local want = st[name](t, {40, 9}, false)
+        want = st[name](want, {4, 9}, false)
+        assert.is_true(st[name](t, {4, 9}, false):equal(want))
+      end
+      local near = st.upsample_nearest2d(x:to(dtype), {4, 14})
+      assert.is_true(near:equal(x:to(dtype):index_select(
+        3, st.arange(4, {dtype = st.int64}) * 10 + 1)
+        :repeat_interleave(2, 4)))
+    end
+  end)
+
   it("to the same size is a copy", function()
     local x = whole(1, 2, 3, 3)
     for _, name in ipairs {"upsample_bilinear2d", "upsample_bicubic2d"} do
