@@ -24,6 +24,7 @@ typedef struct source {
 #undef ST_LIST_TO_REAL
 #define ST_LIST_TO_REAL(M, ...)
 #define ST_LIST_AS_HALF(M, ...)
+#define ST_LIST_MODULO(M, ...)
 #define ST_LIST_BITS ST_LIST_ALL
 
 /* What CLAMP of ternary.c computes. */

@@ -14,27 +14,96 @@
 /* -- Floats --------------------------------------------------------------- */
 
 /* Division as in Python: the quotient is rounded down exactly, the remainder
- * has the sign of the divisor. */
+ * has the sign of the divisor. r is fmod(a, b). */
 #define FLOAT_DIVISION(tag)                                                  \
-  static inline T_##tag remainder_##tag##_(T_##tag a, T_##tag b) {           \
-    const T_##tag r = fmod(a, b);                                            \
+  static inline T_##tag remainder_##tag##_(T_##tag b, T_##tag r) {           \
     return r != 0 && (r < 0) != (b < 0) ? r + b : r;                         \
   }                                                                          \
-  static inline T_##tag div_floor_##tag##_(T_##tag a, T_##tag b) {           \
-    if (b == 0) return a / b;                                                \
-    const T_##tag r = fmod(a, b);                                            \
+  static inline T_##tag div_floor_##tag##_(T_##tag a, T_##tag b,             \
+                                           T_##tag r) {                      \
     const T_##tag q = (a - r) / b - (r != 0 && (b < 0) != (r < 0));          \
     const T_##tag f = floor(q);                                              \
-    return q == 0 ? copysign((T_##tag)0, a / b) : q - f > 0.5f ? f + 1 : f;  \
+    const T_##tag whole = q - f > 0.5f ? f + 1 : f;                          \
+    const T_##tag zero = copysign((T_##tag)0, a / b);                        \
+    return b == 0 ? a / b : q == 0 ? zero : whole;                           \
   }
 FLOAT_DIVISION(f4)
 FLOAT_DIVISION(f8)
 #undef FLOAT_DIVISION
 
-#define REMAINDER(a, b) \
-  _Generic((a), float: remainder_f4_, default: remainder_f8_)(a, b)
-#define DIV_FLOOR(a, b) \
-  _Generic((a), float: div_floor_f4_, default: div_floor_f8_)(a, b)
+#define REMAINDER(b, r) \
+  _Generic((b), float: remainder_f4_, default: remainder_f8_)(b, r)
+#define DIV_FLOOR(a, b, r) \
+  _Generic((a), float: div_floor_f4_, default: div_floor_f8_)(a, b, r)
+
+/* Note [Exact remainders]
+ * The quotient a / b, rounded and then truncated, is that of the exact one, or
+ * larger by one if it was rounded up to an integer. So a minus the quotient
+ * times b is the remainder or has the wrong sign. It is a multiple of the last
+ * place of b and not beyond b, so that it is exact if computed with a fused
+ * multiply-add, and correcting it is exact. This needs a quotient that has its
+ * units, and operands for which fma.h is exact; a remainder of others is that
+ * of the C library. The results are the same. */
+#define MODULO(tag, quotients, least, most)                                  \
+  static inline bool is_near_##tag(T_##tag a, T_##tag b) {                   \
+    const T_##tag x = fabs(a), y = fabs(b);                                  \
+    return (x < y * quotients) & (x <= most) & (y >= least) & (y <= most);   \
+  }                                                                          \
+  static inline T_##tag near_fmod_##tag(T_##tag a, T_##tag b) {              \
+    const T_##tag x = fabs(a), y = fabs(b);                                  \
+    const T_##tag r = st_exact_fma_##tag(-trunc(x / y), y, x);               \
+    return copysign(r < 0 ? r + y : r, a);                                   \
+  }
+MODULO(f4, 0x1p22f, 0x1p-100f, 0x1p100f)
+MODULO(f8, 0x1p51, 0x1p-900, 0x1p900)
+#undef MODULO
+
+/* Computes a block for near operands; then the rest, if there are others. */
+enum { MODULO_BLOCK = 256 };
+#define ST_LIST_MODULO(M, ...)                                               \
+  M##_MODULO(f4, __VA_ARGS__) M##_MODULO(f8, __VA_ARGS__)                    \
+  M##_HALF(f2, __VA_ARGS__) M##_HALF(bf, __VA_ARGS__)
+#define ST_SLOT_MODULO ST_SLOT_LOOP
+#define MODULO_NEAR(tag, name, ...)                                          \
+  static int name##_##tag##_near(T_##tag *restrict out, const T_##tag *pa,   \
+                                 const T_##tag *pb, int64_t n) {             \
+    int is_far = 0;                                                          \
+    _Pragma("omp simd reduction(|:is_far)")                                  \
+    for (int64_t i = 0; i < n; i++) {                                        \
+      const T_##tag a = pa[i], b = pb[i], r = near_fmod_##tag(a, b);         \
+      is_far |= !is_near_##tag(a, b);                                        \
+      out[i] = ((void)b, __VA_ARGS__);                                       \
+    }                                                                        \
+    return is_far;                                                           \
+  }
+#define MODULO_FAR(tag, name, ...)                                           \
+  static void name##_##tag##_far(T_##tag *out, const T_##tag *pa,            \
+                                 const T_##tag *pb, int64_t n) {             \
+    for (int64_t i = 0; i < n; i++) {                                        \
+      const T_##tag a = pa[i], b = pb[i];                                    \
+      if (is_near_##tag(a, b)) continue;                                     \
+      const T_##tag r = fmod(a, b);                                          \
+      out[i] = __VA_ARGS__;                                                  \
+    }                                                                        \
+  }
+#define ST_BINARY_MODULO(tag, name, ...)                                     \
+  MODULO_NEAR(tag, name, __VA_ARGS__)                                        \
+  MODULO_FAR(tag, name, __VA_ARGS__)                                         \
+  ST_BODY(name, tag) {                                                       \
+    const T_##tag *pa = (const T_##tag *)p[1], *pb = (const T_##tag *)p[2];  \
+    T_##tag y[MODULO_BLOCK];                                                 \
+    (void)ctx;                                                               \
+    for (int64_t k = 0; k < n; k += MODULO_BLOCK) {                          \
+      const int64_t m = n - k < MODULO_BLOCK ? n - k : MODULO_BLOCK;         \
+      if (name##_##tag##_near(y, pa + k, pb + k, m)) {                       \
+        name##_##tag##_far(y, pa + k, pb + k, m);                            \
+      }                                                                      \
+      memcpy((T_##tag *)p[0] + k, y, (size_t)m * sizeof *y);                 \
+    }                                                                        \
+  }                                                                          \
+  ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 3,                        \
+                ST_ELEM_##tag, ST_ELEM_##tag, ST_ELEM_##tag)
+
 /* The half next to h towards b; a is the value of h. The bits of consecutive
  * halves are consecutive integers. */
 static inline uint16_t next_half(uint16_t h, float a, float b) {
