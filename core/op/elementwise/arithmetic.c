@@ -181,12 +181,20 @@ static st_status power_meta(st_run *r, st_scalar exponent) {
                              ST_DTYPE_NONE);
 }
 
-static st_kernel_id power_kernel(st_scalar exponent) {
+/* A copy keeps a NaN of a half type and a bool that is not 0 or 1, which powers
+ * change. */
+static bool is_first_power(st_scalar exponent, st_dtype d) {
+  return st__scalar_to_double(exponent) == 1 && d < ST_DTYPE_COUNT &&
+         d != ST_BOOL && d != ST_FLOAT16 && d != ST_BFLOAT16;
+}
+
+static st_kernel_id power_kernel(st_scalar exponent, st_dtype d) {
   static const struct { double exponent; st_kernel_id kernel; } cheap[] = {
     {2, ST_K_square}, {3, ST_K_cube}, {0.5, ST_K_sqrt}, {-0.5, ST_K_rsqrt},
     {-1, ST_K_reciprocal}, {-2, ST_K_reciprocal_square},
   };
   if (exponent.kind == ST_SCALAR_COMPLEX) return ST_K_pow_number;
+  if (is_first_power(exponent, d)) return st__copy_key(d, d).id;
   for (size_t i = 0; i < sizeof cheap / sizeof *cheap; i++) {
     if (st__scalar_to_double(exponent) == cheap[i].exponent) {
       return cheap[i].kernel;
@@ -197,7 +205,7 @@ static st_kernel_id power_kernel(st_scalar exponent) {
 
 static st_status power_impl(st_run *r, st_scalar exponent) {
   const st_params k = {.s = {exponent}};
-  const st_kernel_id id = power_kernel(exponent);
+  const st_kernel_id id = power_kernel(exponent, r->it.common_dtype);
   const bool has_kernel = r->it.common_dtype < ST_DTYPE_COUNT &&
                           st__kernel(id, r->it.common_dtype) != NULL;
   return st__run_kernel(r, has_kernel ? id : ST_K_pow_number, &k);

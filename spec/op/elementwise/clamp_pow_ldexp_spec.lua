@@ -152,6 +152,23 @@ describe("a divisor of zero", function()
   end)
 end)
 
+describe("pow", function()
+  it("with exponent 1 is the same numbers", function()
+    for _, dtype in ipairs {"float64", "float32", "float16", "int64", "int8"} do
+      local x = of(dtype, {0, 1, -3, 100, -7, 5}):view(2, 3)
+      for _, t in ipairs {x, x:t(), x:select(1, 2)} do
+        assert.is_true(st.pow(t, 1):equal(t))
+        assert.is_true(st.pow(t, 1.0):equal(t))
+        local out = st.empty(t:size(), {dtype = "float64"})
+        assert.is_true(st.pow(t, 1, {out = out}):equal(t:to "float64"))
+      end
+      assert.is_true(x:clone():t():pow_(1):equal(x:t()))
+    end
+    is("float32", {nan, inf, -inf}, st.pow(of("float32", {nan, inf, -inf}), 1))
+    assert.equal(-inf, 1 / st.pow(of("float64", {-0.0}), 1):item())
+  end)
+end)
+
 describe("pow of bool", function()
   local x = st.tensor {true, false}
 
