@@ -202,4 +202,30 @@ describe("Mixed dtypes", function()
     raises({"remainder_: ", "by zero"}, a.remainder_, a, b)
     assert.is_true(a:equal(before))
   end)
+
+  it("truncate float64 as the instruction does, in vectors and alone",
+  function()
+    local least = -2147483648
+    -- what is converted, as int32, int16, int8
+    local rows = {
+      {0 / 0, least, 0, 0}, {math.huge, least, 0, 0},
+      {-math.huge, least, 0, 0}, {2147483648, least, 0, 0},
+      {2147483647.9, 2147483647, -1, -1}, {-2147483648.9, least, 0, 0},
+      {-2147483649, least, 0, 0}, {1e300, least, 0, 0}, {-0.9, 0, 0, 0},
+      {-1.5, -1, -1, -1}, {300.7, 300, 300, 44}, {-70000.2, -70000, -4464, -112},
+      {127.99, 127, 127, 127},
+    }
+    local list = {}
+    for i = 1, 300 do list[i] = rows[1 + i % #rows] end
+    for k, dtype in ipairs {"int32", "int16", "int8"} do
+      local values, want = {}, {}
+      for i, row in ipairs(list) do values[i], want[i] = row[1], row[1 + k] end
+      local x = st.tensor(values, {dtype = "float64"})
+      assert.same(want, x:to(dtype):totable())
+      assert.same(want, st.stack({x, x}, 2):select(2, 1):to(dtype):totable())
+      for i = 1, #rows do
+        assert.equal(want[i], x:narrow(1, i, 1):to(dtype):item())
+      end
+    end
+  end)
 end)

@@ -8,6 +8,7 @@
  * true if the element is not zero, half types go through float32.
  */
 
+#include "kernel/copy/truncate.h"
 #include "kernel/elementwise/elementwise_loops.h"
 
 /* -- One element ---------------------------------------------------------- */
@@ -89,6 +90,33 @@ CONVERT_HALVES(f2, f2)
 CONVERT_HALVES(bf, f2)
 CONVERT_HALVES(bf, bf)
 
+/* -- From float64 to int32 and by way of it ------------------------------- */
+
+enum { TRUNCATED = 256 }; /* elements at a time */
+
+#define BY_INT32(dst)                                                        \
+  static void dst##_by_int32_body(char *const *p, int64_t n,                 \
+                                  const void *ctx) {                         \
+    (void)ctx;                                                               \
+    int32_t whole[TRUNCATED];                                                \
+    for (int64_t k = 0; k < n; k += TRUNCATED) {                             \
+      const int64_t m = n - k < TRUNCATED ? n - k : TRUNCATED;               \
+      T_##dst *out = (T_##dst *)p[0] + k;                                    \
+      st_truncate(whole, (const double *)p[1] + k, m);                       \
+      ST_SIMD_FOR(i, m) out[i] = (T_##dst)whole[i];                          \
+    }                                                                        \
+  }                                                                          \
+  ST_BLOCK_LOOP(dst##_by_int32, dst##_by_int32_body, 2, ST_ELEM_##dst,       \
+                ST_ELEM_f8)
+BY_INT32(i1)
+BY_INT32(i2)
+
+static void i4_by_int32_body(char *const *p, int64_t n, const void *ctx) {
+  (void)ctx;
+  st_truncate((int32_t *)p[0], (const double *)p[1], n);
+}
+ST_BLOCK_LOOP(i4_by_int32, i4_by_int32_body, 2, ST_ELEM_i4, ST_ELEM_f8)
+
 /* -- The same dtype: bits ------------------------------------------------- */
 
 enum { LONG_ROW = 2048 }; /* bytes: rows that are repeated one by one */
@@ -151,14 +179,16 @@ static bool is_interleaved(const int64_t *s, int64_t n0, int64_t n1,
 /* -- Rows ----------------------------------------------------------------- */
 
 #define SLOT(dst, src) [ST_DTYPE_##src] = dst##_##src,
+#define TRUNCATING(dst) {ST_K_copy_##dst, {[ST_DTYPE_f8] = dst##_by_int32}},
 #define SAME(tag, b) {ST_K_copy_##tag, {[ST_DTYPE_##tag] = same_##b}},
 
-/* The second row of a dtype replaces its conversion to itself. */
+/* Further rows of a dtype replace conversions. */
 static const st_kernel_row rows[] = {
 #define ST_LOOPS(name, ...)
 #define ST_COPY(dst) \
   {ST_K_copy_##dst, {EACH(SLOT, dst) SLOT(dst, f2) SLOT(dst, bf)}},
 #include "kernel/elementwise/ternary.def"
+  TRUNCATING(i1) TRUNCATING(i2) TRUNCATING(i4)
   SAME(u1, 1) SAME(i1, 1) SAME(i2, 2) SAME(i4, 4) SAME(i8, 8) SAME(f2, 2)
   SAME(f4, 4) SAME(f8, 8) SAME(c4, 8) SAME(c8, 16) SAME(b1, 1) SAME(bf, 2)
 };
