@@ -106,8 +106,8 @@ describe("Resampling", function()
         want = st[name](want, {4, 9}, false)
         assert.is_true(st[name](t, {4, 9}, false):equal(want))
       end
-      local near = st.upsample_nearest2d(x:to(dtype), {4, 14})
-      assert.is_true(near:equal(x:to(dtype):index_select(
+      local doubled = st.upsample_nearest2d(x:to(dtype), {4, 14})
+      assert.is_true(doubled:equal(x:to(dtype):index_select(
         3, st.arange(4, {dtype = st.int64}) * 10 + 1)
         :repeat_interleave(2, 4)))
     end
