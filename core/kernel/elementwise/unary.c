@@ -34,6 +34,45 @@
 #include "kernel/elementwise/unary.def"
 #undef ST_UNARY
 
+/* -- Bessel functions of floats ------------------------------------------- */
+
+/* A block without large arguments needs only one series. */
+enum { BESSEL_BLOCK = 64 };
+
+static bool has_far(const float *a, int64_t n) {
+  int is_far = 0;
+  for (int64_t i = 0; i < n; i++) is_far |= st_bessel_is_far(a[i]);
+  return is_far;
+}
+
+#define BY_RANGE(name, fn, order)                                            \
+  static void name##_near(float *out, const float *pa, int64_t n) {          \
+    ST_SIMD_FOR(i, n) out[i] = fn(pa[i], order);                             \
+  }                                                                          \
+  static void name##_by_range(char *const *p, int64_t n, const void *ctx) {  \
+    for (int64_t k = 0; k < n; k += BESSEL_BLOCK) {                          \
+      const int64_t m = n - k < BESSEL_BLOCK ? n - k : BESSEL_BLOCK;         \
+      float *out = (float *)p[0] + k, *a = (float *)p[1] + k;                \
+      char *const part[] = {(char *)out, (char *)a};                         \
+      if (has_far(a, m)) name##_f4_body(part, m, ctx);                       \
+      else name##_near(out, a, m);                                           \
+    }                                                                        \
+  }                                                                          \
+  ST_BLOCK_LOOP(name##_range_f4, name##_by_range, 2, ST_ELEM_4, ST_ELEM_4)   \
+  ST_BLOCK_LOOP(name##_range_f2, name##_by_range, 2, ST_ELEM_f2, ST_ELEM_f2) \
+  ST_BLOCK_LOOP(name##_range_bf, name##_by_range, 2, ST_ELEM_bf, ST_ELEM_bf)
+BY_RANGE(i0, st_bessel_near_f4, 0)
+BY_RANGE(i0e, st_bessel_scaled_near_f4, 0)
+BY_RANGE(i1, st_bessel_near_f4, 1)
+BY_RANGE(i1e, st_bessel_scaled_near_f4, 1)
+#define RANGE_ROW(name)                                                      \
+  {ST_K_##name, {[ST_FLOAT32] = name##_range_f4,                             \
+                 [ST_FLOAT16] = name##_range_f2,                             \
+                 [ST_BFLOAT16] = name##_range_bf}},
+
+/* -- Rows ----------------------------------------------------------------- */
+
+/* Further rows of a kernel replace its loops. */
 static const st_kernel_row rows[] = {
 #define ST_UNARY(name, grain, list, ...) \
   {ST_K_##name, {ST_LIST_##list(ST_SLOT, name, __VA_ARGS__)}},
@@ -41,6 +80,7 @@ static const st_kernel_row rows[] = {
 #define ST_UNARY_MORE ST_UNARY
 #define ST_PREDICATE_MORE ST_UNARY
 #include "kernel/elementwise/unary.def"
+  RANGE_ROW(i0) RANGE_ROW(i0e) RANGE_ROW(i1) RANGE_ROW(i1e)
 };
 
 ST_EXPORT(st__unary, rows)

@@ -82,6 +82,14 @@ ST_INLINE double st_bessel_series(double x, const int order) {
   return y > 8 ? (x < 0 ? -b : b) : (y < 0x1p-60 ? 0.5 : a) * x;
 }
 
+/* The same for |x| up to 8. */
+ST_INLINE double st_bessel_near(double x, const int order) {
+  const double y = fabs(x);
+  const double a = st_chebyshev(order ? st_i1_near : st_i0_near, 26,
+                                y * 0.5 - 2);
+  return order ? (y < 0x1p-60 ? 0.5 : a) * x : a;
+}
+
 /* exp(x) for x from 0 to 100, with a relative error below 1e-14: 2^k exp(r),
  * |r| <= ln 2 / 2, by the power series. There is no fused multiply-add, which
  * old processors compute slowly. */
@@ -105,6 +113,19 @@ ST_INLINE float st_bessel_scaled_f4(float x, const int order) {
 ST_INLINE float st_bessel_f4(float x, const int order) {
   const double limit = 100, z = x > limit ? limit : x < -limit ? -limit : x;
   return (float)(st_bessel_exp(fabs(z)) * st_bessel_series(z, order));
+}
+
+/* The same for |x| up to 8, where one of the series suffices. A NaN is far: its
+ * sign depends on the order of factors, which the compiler chooses. */
+ST_INLINE int st_bessel_is_far(float x) { return !(fabsf(x) <= 8); }
+
+ST_INLINE float st_bessel_scaled_near_f4(float x, const int order) {
+  return (float)st_bessel_near(x, order);
+}
+
+ST_INLINE float st_bessel_near_f4(float x, const int order) {
+  const double z = x;
+  return (float)(st_bessel_exp(fabs(z)) * st_bessel_near(z, order));
 }
 
 #undef ST_BESSEL_UNROLL
