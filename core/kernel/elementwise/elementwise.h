@@ -372,6 +372,47 @@ static void st_run_tiles(const st_blocks *k, const st_tiling *cut,
   }
 }
 
+/* Note [Pieces of rows]
+ * If an input has one element per row, as in an outer product, copies of it
+ * for a whole row are as many stores as the results. A body that runs on
+ * pieces of the row needs copies for one piece. */
+enum { ST_PIECE = 128 };
+
+/* True if the output and its inputs have contiguous rows, except inputs of one
+ * element per row, of which at least one differs from row to row. */
+static bool st_has_pieces(const st_blocks *k, const st_tiling *cut,
+                          const int64_t *strides) {
+  bool has_pieces = false;
+  for (int i = 0; i < k->n; i++) {
+    if (cut->direct[i]) continue;
+    if (i == 0 || strides[i] != 0) return false;
+    has_pieces |= strides[k->n + i] != 0;
+  }
+  return has_pieces && cut->n1 > 1 && cut->n0 > ST_PIECE;
+}
+
+static void st_run_pieces(const st_blocks *k, const st_tiling *cut,
+                          char *const *data, const int64_t *strides,
+                          const void *ctx) {
+  _Alignas(64) char copies[ST_BLOCK_OPERANDS][16 * ST_PIECE];
+  const st_tile piece = {0, 0, ST_PIECE, 1};
+  char *p[ST_BLOCK_OPERANDS];
+  for (int64_t r = 0; r < cut->n1; r++) {
+    for (int i = 0; i < k->n; i++) {
+      p[i] = data[i] + r * strides[k->n + i];
+      if (cut->direct[i]) continue;
+      if (r == 0 || strides[k->n + i] != 0) {
+        st_gather(copies[i], p[i], piece, k->elem[i]);
+      }
+      p[i] = copies[i];
+    }
+    for (int64_t q = 0; q < cut->n0; q += ST_PIECE) {
+      k->body(p, cut->n0 - q < ST_PIECE ? cut->n0 - q : ST_PIECE, ctx);
+      for (int i = 0; i < k->n; i++) p[i] += ST_PIECE * strides[i];
+    }
+  }
+}
+
 /* Runs operands that are not all contiguous. Rows of one element are treated
  * as one row. */
 static void st_run_strided(const st_blocks *k, char **data,
@@ -385,7 +426,8 @@ static void st_run_strided(const st_blocks *k, char **data,
   }
   st_tiling cut = {.n0 = swap ? n1 : n0, .n1 = swap ? 1 : n1};
   st_plan_tiling(&cut, k, s);
-  st_run_tiles(k, &cut, data, s, ctx);
+  if (st_has_pieces(k, &cut, s)) st_run_pieces(k, &cut, data, s, ctx);
+  else st_run_tiles(k, &cut, data, s, ctx);
 }
 
 /* Runs the loop in registers, if it applies, on a multiple of ST_HALVES_UNIT
