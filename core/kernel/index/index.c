@@ -129,7 +129,6 @@ static inline void put_row(char **p, const int64_t *s, int64_t n,
                              const st_index_ctx *c) {                       \
     put_row(p, s, n, c, size);                                              \
   }                                                                         \
-  LOOP(get, size)                                                           \
   LOOP(put, size)
 
 MOVES(1)
@@ -137,6 +136,57 @@ MOVES(2)
 MOVES(4)
 MOVES(8)
 MOVES(16)
+
+/* Note [Short rows]
+ * The call for a row of few elements takes longer than their copies. If one
+ * offset addresses the row and an element has its size, each row is copied as
+ * one element. If an index selects a column instead, the loop runs down the
+ * columns: an output does not overlap itself, so the order of the copies does
+ * not matter. */
+enum { SHORT_ROW = 8 };
+
+/* The function that copies rows of n contiguous elements, or NULL. */
+static inline row_fn whole_rows(const st_index_ctx *c, const int64_t *s,
+                                int64_t n, int64_t size) {
+  if (n < 2 || s[0] != size || s[1] != size || !is_fixed(c, s)) return NULL;
+  switch (n * size) {
+    case 2: return row_get_2;
+    case 4: return row_get_4;
+    case 8: return row_get_8;
+    case 16: return row_get_16;
+    default: return NULL;
+  }
+}
+
+static inline void each_get(char **data, const int64_t *s, int64_t n0,
+                            int64_t n1, const st_index_ctx *c, int64_t size,
+                            row_fn row) {
+  const int64_t operands = c->n + 2;
+  const int64_t *const outer = s + operands;
+  const bool is_tall = n1 >= 2 * n0 && n0 > 0;
+  const row_fn whole = is_tall ? whole_rows(c, s, n0, size) : NULL;
+  if (whole) {
+    whole(data, outer, n1, c);
+  } else if (is_tall && n0 <= SHORT_ROW && is_fixed(c, outer)) {
+    int64_t columns[2 * (ST_INDEX_MAX + 2)];
+    memcpy(columns, outer, (size_t)operands * sizeof *s);
+    memcpy(columns + operands, s, (size_t)operands * sizeof *s);
+    each_row(data, columns, n1, n0, c, row);
+  } else {
+    each_row(data, s, n0, n1, c, row);
+  }
+}
+
+#define GET(size)                                                           \
+  static void get_##size(char **data, const int64_t *strides, int64_t n0,   \
+                         int64_t n1, const void *ctx) {                     \
+    each_get(data, strides, n0, n1, ctx, size, row_get_##size);             \
+  }
+GET(1)
+GET(2)
+GET(4)
+GET(8)
+GET(16)
 
 /* -- index_add ------------------------------------------------------------ */
 

@@ -1,5 +1,6 @@
---- Indices of dtype int32, masks without dimensions, one value for a mask, and
--- take_along_dim beyond the size. Expected values are PyTorch 2.15's.
+--- Indices of dtype int32, masks without dimensions, one value for a mask,
+-- take_along_dim beyond the size, rows of index_select. Expected values are
+-- PyTorch 2.15's.
 -- axes: lua
 
 local st = require "strided"
@@ -240,6 +241,34 @@ describe("masked_scatter", function()
       assert.same(lists(expected), lists(x:masked_scatter(mask, values)), d)
       local y = x:t():contiguous():t()
       assert.same(lists(expected), lists(y:masked_scatter_(mask, values)), d)
+    end
+  end)
+end)
+
+--- index_select along `dim` by one narrow() per index.
+local function selected(x, dim, indices)
+  local parts = {}
+  for k, at in ipairs(indices) do parts[k] = x:narrow(dim, at, 1) end
+  return st.cat(parts, dim)
+end
+
+describe("index_select", function()
+  it("copies short rows and single columns of any dtype and layout", function()
+    local at = {3, 1, 3}
+    for _, d in ipairs {"uint8", "int16", "float32", "int64", "complex128"} do
+      for width = 1, 17 do
+        local x = st.arange(40 * (width + 2)):view(40, width + 2):to(d)
+        for _, v in ipairs {x, x:narrow(2, 2, width), x:t():contiguous():t(),
+                            x:narrow(2, 1, width):contiguous()} do
+          for dim = 1, 2 do
+            local rows = dim == 1 and {40, 2, 2, 7, 1, 9, 33, 5, 12} or at
+            if v:size(dim) >= 3 then
+              local y = v:index_select(dim, st.tensor(rows))
+              assert.same(lists(selected(v, dim, rows)), lists(y), d)
+            end
+          end
+        end
+      end
     end
   end)
 end)
