@@ -206,11 +206,17 @@ typedef struct row_buffers {
   _Alignas(64) char buffer[ROOM];
   _Alignas(64) char values[LEVELS * MAX_ACC];
   bool direct; /* the bodies read the input in place */
+  bool stored; /* that for elements that have not been loaded does */
 } row_buffers;
 
 /* Reduces a block of one output; `in` is the address of element 0. */
 static void reduce_block(const reducer *k, span *p, const char *in,
                          const st_reduce_run *r, row_buffers *c) {
+  if (c->stored && p->n0 >= k->lanes) {
+    p->in = in + p->start * k->in_size;
+    k->stored(p);
+    return;
+  }
   p->in = c->direct ? in + p->start * k->size : c->buffer;
   if (!c->direct) load_elements(k, c->buffer, in, r, p->start, p->n0);
   k->row(p);
@@ -254,6 +260,7 @@ static void run_rows(const reducer *k, span p, const int64_t *s, int64_t n0,
   const char *in = p.in;
   char *to = p.acc;
   c.direct = r->ndim == 1 && r->stride[0] == k->size && is_plain(k);
+  c.stored = k->stored && r->ndim == 1 && r->stride[0] == k->in_size;
   for (int64_t j = 0; j < n1; j++, in += s[4], p.pivot += s[5]) {
     run_output(k, &p, in, n0, r, &c);
     memcpy(to + j * k->acc_size, c.values, (size_t)k->acc_size);

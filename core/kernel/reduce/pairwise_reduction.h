@@ -72,6 +72,9 @@ typedef struct st_reduce_ops {
   void (*rows)(const st_reduce_span *p);
   /* Reduces n1 outputs of 2 to 4 contiguous elements each; may be NULL. */
   void (*few)(char *acc, const char *in, int64_t n0, int64_t n1);
+  /* A block of one output of at least `lanes` contiguous elements that have
+   * not been loaded; may be NULL. */
+  void (*stored)(const st_reduce_span *p);
 } st_reduce_ops;
 
 enum { ST_REDUCE_MAX_LANES = 64, ST_REDUCE_MAX_ACC = 16 };

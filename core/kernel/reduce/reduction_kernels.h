@@ -101,6 +101,17 @@ LOAD_AS(half, uint16_t, float, load_16,
 LOAD_AS(bf16, uint16_t, float, load_16,
         st_load_bf16(out, (const char *)x, 2, m);)
 
+/* Two adjacent bfloat16, the first of which has the lower address. */
+typedef uint32_t __attribute__((may_alias, aligned(2))) st_bf16_pair;
+
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define st_first_bf16(w) st__bits_float((w) & 0xffff0000u)
+#define st_second_bf16(w) st__bits_float((w) << 16)
+#else
+#define st_first_bf16(w) st__bits_float((w) << 16)
+#define st_second_bf16(w) st__bits_float((w) & 0xffff0000u)
+#endif
+
 /* -- Loops ---------------------------------------------------------------- */
 
 /* Defines the st_loop `loop`: the reduction `name`, of elements of in_bytes

@@ -147,8 +147,13 @@ static void JOIN(NAME, four)(const span *p) {
 
 LOOP(NAME, LOAD_OF(T), sizeof(T), NAME, JOIN(OP, A), OPTIONS, ROWS)
 #ifdef HALVES
-LOOP(JOIN(HALVES, f16), load_half, 2, NAME, JOIN(OP, A), OPTIONS, ROWS)
-LOOP(JOIN(HALVES, bf16), load_bf16, 2, NAME, JOIN(OP, A), OPTIONS, ROWS)
+#include "kernel/reduce/stored_halves_template.h"
+LOOP(JOIN(HALVES, f16), load_half, 2, NAME, JOIN(OP, A), OPTIONS, ROWS,
+     STORED_F16)
+LOOP(JOIN(HALVES, bf16), load_bf16, 2, NAME, JOIN(OP, A), OPTIONS, ROWS,
+     STORED_BF16)
+#undef STORED_F16
+#undef STORED_BF16
 #endif
 
 #ifdef OWN_ACCUMULATORS

@@ -13,7 +13,7 @@ local HERE = build.root .. "/spec/op/reduce"
 
 -- The walks are the same for all dtypes, and a sanitizer makes them slow.
 local DTYPES = build.is_sanitized and {"float64"}
-  or {"bfloat16", "float32", "float64", "complex128"}
+  or {"float16", "bfloat16", "float32", "float64", "complex128"}
 
 local function same_bits(expected, got)
   return cases.bits(expected):equal(cases.bits(got))
