@@ -179,17 +179,38 @@ static bool is_whole(const st__item *item) {
          item->b == INT64_MAX && item->step == 1;
 }
 
-/* The most frequent subscripts: a list of indices in range and of ranges.
- * Returns false and does nothing for everything else. */
+/* True if the items of a string are indices in range and ranges. */
+static bool are_plain(const st_tensor *t, const st__item *items, int n) {
+  if (n > st_tensor_ndim(t)) return false;
+  for (int k = 0; k < n; k++) {
+    const int64_t size = st_tensor_sizes(t)[k], a = items[k].a;
+    const bool is_range = items[k].kind == ST_ITEM_RANGE;
+    if (!is_range && items[k].kind != ST_ITEM_INDEX) return false;
+    if ((!is_range || items[k].is_exact) && (a >= size || a < -size)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* Reads items that need no tensor; returns their number, 0 for others. */
+static int read_plain(walk *w, const st_tensor *t, int idx, st__item *items) {
+  if (lua_istable(w->L, idx)) return st__parse_plain(w->L, idx, t, items);
+  if (lua_type(w->L, idx) != LUA_TSTRING) return 0;
+  const int n = st__parse_subscript(w->h, w->L, idx, items);
+  return are_plain(t, items, n) ? n : 0;
+}
+
+/* The most frequent subscripts: a list or a string of indices in range and of
+ * ranges. Returns false and does nothing for everything else. */
 static bool walk_plain(walk *w, st_tensor *t, int idx) {
-  st__item items[ST_MAX_DIMS];
+  st__item items[ST_MAX_ITEMS];
   int dim = 0, wholes = 0;
-  if (!w->h->has_shortcuts || !lua_istable(w->L, idx) || w->h->recorder ||
-      st_tensor_is_symbol(t)) {
+  if (!w->h->has_shortcuts || w->h->recorder || st_tensor_is_symbol(t)) {
     return false;
   }
   st__check_room(w->L);
-  const int n = st__parse_plain(w->L, idx, t, items);
+  const int n = read_plain(w, t, idx, items);
   while (wholes < n && is_whole(&items[wholes])) wholes++;
   if (wholes == n) return false;
   w->ud = st__new_tensor_ud(w->h, w->L);              /* [+1] */

@@ -138,6 +138,7 @@ static void bad_text(st__state *h, lua_State *L, const text *t,
 }
 
 static bool take(text *t, const char *word) {
+  if (*t->at != *word) return false;
   const size_t n = strlen(word);
   if (strncmp(t->at, word, n) != 0) return false;
   if (isalpha((unsigned char)*word) && isalnum((unsigned char)t->at[n])) {
