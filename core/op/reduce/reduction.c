@@ -3,12 +3,9 @@
 
 #include "op/reduce/reduction.h"
 
-#include <math.h>
-
 #include "base/memory.h"
 #include "base/stack.h"
 #include "base/threads.h"
-#include "iter/dry_run.h"
 #include "kernel/reduce/pairwise_reduction.h"
 #include "tensor/loop_dims.h"
 
@@ -85,12 +82,37 @@ static bool is_any_order(const st_reduction *r) {
   return !r->ordered && (acc == ST_BOOL || st__is_integral(acc));
 }
 
+/* Note [Extrema in memory order]
+ * The order of an extremum of floats shows in zeros and NaNs alone. So where
+ * the reduced dimensions are not in memory order, all are reduced at once in
+ * that order, dimensions that repeat elements once; if a result is a zero or a
+ * NaN, the reduction runs again in its own order. */
+static bool may_ignore_order(const st_reduction *r, const st_tensor *in,
+                             uint64_t dims) {
+  const st_reduce_pass *f = &r->first;
+  int64_t last = INT64_MAX;
+  if ((f->kernel != ST_K_amax && f->kernel != ST_K_amin) || r->finish ||
+      (f->acc != ST_FLOAT32 && f->acc != ST_FLOAT64) || r->out_first ||
+      r->out_last->storage == in->storage || in->numel == 0) {
+    return false;
+  }
+  for (int i = 0; i < in->ndim; i++) {
+    if (!(dims >> i & 1) || in->sizes[i] == 1) continue;
+    const int64_t stride = st__magnitude(in->strides[i]);
+    if (stride == 0 || stride > last) return true;
+    last = stride;
+  }
+  return false;
+}
+
 /* Reduces the innermost reduced dimensions until they have SEGMENT elements.
  * The others are kept, with a stride of the logical index. If the order does
- * not matter, reduces all at once in memory order. */
+ * not matter, reduces all at once in memory order; with `once` each element
+ * that is repeated once. */
 static void make_loop_nest(loop_nest *w, const st_reduction *r,
-                           const st_tensor *in, uint64_t dims, bool keepdim) {
-  const bool all = in->numel == 0 || is_any_order(r);
+                           const st_tensor *in, uint64_t dims, bool keepdim,
+                           bool once) {
+  const bool all = in->numel == 0 || once || is_any_order(r);
   int out_dim = (r->out_first ? r->out_first : r->out_last)->ndim;
   int64_t index = 1;
   w->in = st__data(in);
@@ -109,7 +131,8 @@ static void make_loop_nest(loop_nest *w, const st_reduction *r,
       stride[INDEX] = index;
       index *= in->sizes[i];
     }
-    st__loop_dims_add(is_reduced ? &w->reduced : &w->kept, in->sizes[i],
+    st__loop_dims_add(is_reduced ? &w->reduced : &w->kept,
+                      reduce && once && stride[IN] == 0 ? 1 : in->sizes[i],
                       stride);
     if (reduce && !is_reduced) w->segments *= in->sizes[i];
   }
@@ -155,6 +178,7 @@ typedef struct job {
   char *out[2];
   char *values[2], *sums, *pivots;       /* scratch of staged runs */
   st_status status;                      /* of a staged run */
+  atomic_bool *differs;                  /* set if the order shows, or NULL */
 } job;
 
 /* Up to `width` adjacent outputs, and the chunk of their elements. */
@@ -280,8 +304,21 @@ static void first_done(const job *b, const loop_nest *w, const tile *t,
   if (b->r->out_first) store(b, w, t, 0, acc);
 }
 
+static bool zero_or_nan(st_dtype acc, const void *values, int64_t n) {
+  const float *f = values;
+  const double *d = values;
+  bool found = false;
+  for (int64_t i = 0; i < n; i++) {
+    const double x = acc == ST_FLOAT32 ? f[i] : d[i];
+    found |= x == 0 || x != x;
+  }
+  return found;
+}
+
 static void last_done(const job *b, const loop_nest *w, const tile *t,
                       char *acc, const char *ref) {
+  const st_dtype type = b->r->first.acc;
+  if (b->differs && zero_or_nan(type, acc, t->width)) *b->differs = true;
   if (b->r->finish) b->r->finish(b->r, acc, ref, t->width);
   if (b->r->out_last) store(b, w, t, 1, acc);
 }
@@ -468,91 +505,32 @@ static st_status run_with_scratch(job *b) {
   return b->status;
 }
 
+static st_status run(job *b, st_reduction *r, const st_tensor *in,
+                     uint64_t dims, bool keepdim) {
+  make_loop_nest(&b->body, r, in, dims, keepdim, b->differs != NULL);
+  if (b->body.kept.total == 0) return ST_OK;
+  split(&b->body, (int64_t)st__itemsize(in->dtype));
+  r->count = b->body.reduced.total * b->body.segments;
+  b->out[0] = r->out_first ? st__data(r->out_first) : NULL;
+  b->out[1] = r->out_last ? st__data(r->out_last) : NULL;
+  b->store[0] = find_store(b, r->out_first, 0);
+  b->store[1] = find_store(b, r->out_last, b->loop[1] ? 1 : 0);
+  if (b->body.chunks > 1 || b->body.segments > 1) return run_with_scratch(b);
+  const st_kernel_id kernel = pass_of(b, b->loop[1] ? 1 : 0)->kernel;
+  return st__parallel_try(0, b->body.tiles,
+                          units_of_grain(&b->body, st__kernel_grain(kernel)),
+                          run_tiles, b);
+}
+
 st_status st__reduce(st_reduction *r, const st_tensor *in, uint64_t dims,
                      bool keepdim) {
+  atomic_bool differs = false;
   job b;
   b.r = r;
+  b.differs = may_ignore_order(r, in, dims) ? &differs : NULL;
   ST_TRY(find_loops(&b, in->dtype));
-  make_loop_nest(&b.body, r, in, dims, keepdim);
-  if (b.body.kept.total == 0) return ST_OK;
-  split(&b.body, (int64_t)st__itemsize(in->dtype));
-  r->count = b.body.reduced.total * b.body.segments;
-  b.out[0] = r->out_first ? st__data(r->out_first) : NULL;
-  b.out[1] = r->out_last ? st__data(r->out_last) : NULL;
-  b.store[0] = find_store(&b, r->out_first, 0);
-  b.store[1] = find_store(&b, r->out_last, b.loop[1] ? 1 : 0);
-  if (b.body.chunks > 1 || b.body.segments > 1) return run_with_scratch(&b);
-  const st_kernel_id kernel = pass_of(&b, b.loop[1] ? 1 : 0)->kernel;
-  return st__parallel_try(0, b.body.tiles,
-                          units_of_grain(&b.body, st__kernel_grain(kernel)),
-                          run_tiles, &b);
-}
-
-/* -- For meta functions --------------------------------------------------- */
-
-st_scalar st__lowest(st_dtype d) {
-  switch (d) {
-    case ST_BOOL: case ST_UINT8: return st__scalar_int(0);
-    case ST_INT8: return st__scalar_int(INT8_MIN);
-    case ST_INT16: return st__scalar_int(INT16_MIN);
-    case ST_INT32: return st__scalar_int(INT32_MIN);
-    case ST_INT64: return st__scalar_int(INT64_MIN);
-    default: return st__scalar_float(-INFINITY);
-  }
-}
-
-st_scalar st__highest(st_dtype d) {
-  switch (d) {
-    case ST_BOOL: return st__scalar_int(1);
-    case ST_UINT8: return st__scalar_int(UINT8_MAX);
-    case ST_INT8: return st__scalar_int(INT8_MAX);
-    case ST_INT16: return st__scalar_int(INT16_MAX);
-    case ST_INT32: return st__scalar_int(INT32_MAX);
-    case ST_INT64: return st__scalar_int(INT64_MAX);
-    default: return st__scalar_float(INFINITY);
-  }
-}
-
-const st_value *st__named_arg(const st_run *r, const char *name) {
-  const int i = st__schema_arg(r->call->schema, name);
-  return i < 0 || st__is_none(&r->args[i]) ? NULL : &r->args[i];
-}
-
-st_status st__get_dims(const st_run *r, st_dims *d) {
-  const st_value *dim = st__named_arg(r, "dim");
-  const st_value *keepdim = st__named_arg(r, "keepdim");
-  d->self = st__arg_tensor(r, 0);
-  d->keepdim = keepdim && keepdim->u.i;
-  if (dim && dim->tag == ST_TAG_INT) {
-    return st__wrap_dims(&dim->u.i, 1, d->self->ndim, &d->set);
-  }
-  return st__wrap_dims(dim ? dim->u.ints : NULL, dim ? (int)dim->len : 0,
-                       d->self->ndim, &d->set);
-}
-
-st_status st__check_not_empty(const st_dims *d) {
-  for (int i = 0; i < d->self->ndim; i++) {
-    if (d->self->sizes[i] == 0 && d->set >> i & 1) {
-      return st__fail(ST_BAD_SHAPE, "dimension %d of self, shape %s, has no "
-                      "elements to choose from", (int)st__display_index(i),
-                      ST_SHAPE_TEXT(d->self));
-    }
-  }
-  return ST_OK;
-}
-
-st_status st__set_reduced(st_run *r, int i, const st_dims *d,
-                          st_dtype dtype) {
-  int64_t sizes[ST_MAX_DIMS];
-  int n = 0;
-  for (int k = 0; k < d->self->ndim; k++) {
-    const bool reduce = d->set >> k & 1;
-    if (!reduce) sizes[n++] = d->self->sizes[k];
-    else if (d->keepdim) sizes[n++] = 1;
-  }
-  ST_TRY(st__set_output(r, i, n, sizes, NULL, dtype));
-  if (r->is_meta && i == 0) {
-    st__dry_run_reduce(d->self, d->set, r->out[i], r->row->kernel);
-  }
-  return ST_OK;
+  ST_TRY(run(&b, r, in, dims, keepdim));
+  if (!differs) return ST_OK;
+  b.differs = NULL;
+  return run(&b, r, in, dims, keepdim);
 }

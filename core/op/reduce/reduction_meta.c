@@ -1,0 +1,74 @@
+/* Shapes and arguments of reductions, for their meta functions.
+ */
+#include "op/reduce/reduction.h"
+
+#include <math.h>
+
+#include "iter/dry_run.h"
+
+st_scalar st__lowest(st_dtype d) {
+  switch (d) {
+    case ST_BOOL: case ST_UINT8: return st__scalar_int(0);
+    case ST_INT8: return st__scalar_int(INT8_MIN);
+    case ST_INT16: return st__scalar_int(INT16_MIN);
+    case ST_INT32: return st__scalar_int(INT32_MIN);
+    case ST_INT64: return st__scalar_int(INT64_MIN);
+    default: return st__scalar_float(-INFINITY);
+  }
+}
+
+st_scalar st__highest(st_dtype d) {
+  switch (d) {
+    case ST_BOOL: return st__scalar_int(1);
+    case ST_UINT8: return st__scalar_int(UINT8_MAX);
+    case ST_INT8: return st__scalar_int(INT8_MAX);
+    case ST_INT16: return st__scalar_int(INT16_MAX);
+    case ST_INT32: return st__scalar_int(INT32_MAX);
+    case ST_INT64: return st__scalar_int(INT64_MAX);
+    default: return st__scalar_float(INFINITY);
+  }
+}
+
+const st_value *st__named_arg(const st_run *r, const char *name) {
+  const int i = st__schema_arg(r->call->schema, name);
+  return i < 0 || st__is_none(&r->args[i]) ? NULL : &r->args[i];
+}
+
+st_status st__get_dims(const st_run *r, st_dims *d) {
+  const st_value *dim = st__named_arg(r, "dim");
+  const st_value *keepdim = st__named_arg(r, "keepdim");
+  d->self = st__arg_tensor(r, 0);
+  d->keepdim = keepdim && keepdim->u.i;
+  if (dim && dim->tag == ST_TAG_INT) {
+    return st__wrap_dims(&dim->u.i, 1, d->self->ndim, &d->set);
+  }
+  return st__wrap_dims(dim ? dim->u.ints : NULL, dim ? (int)dim->len : 0,
+                       d->self->ndim, &d->set);
+}
+
+st_status st__check_not_empty(const st_dims *d) {
+  for (int i = 0; i < d->self->ndim; i++) {
+    if (d->self->sizes[i] == 0 && d->set >> i & 1) {
+      return st__fail(ST_BAD_SHAPE, "dimension %d of self, shape %s, has no "
+                      "elements to choose from", (int)st__display_index(i),
+                      ST_SHAPE_TEXT(d->self));
+    }
+  }
+  return ST_OK;
+}
+
+st_status st__set_reduced(st_run *r, int i, const st_dims *d,
+                          st_dtype dtype) {
+  int64_t sizes[ST_MAX_DIMS];
+  int n = 0;
+  for (int k = 0; k < d->self->ndim; k++) {
+    const bool reduce = d->set >> k & 1;
+    if (!reduce) sizes[n++] = d->self->sizes[k];
+    else if (d->keepdim) sizes[n++] = 1;
+  }
+  ST_TRY(st__set_output(r, i, n, sizes, NULL, dtype));
+  if (r->is_meta && i == 0) {
+    st__dry_run_reduce(d->self, d->set, r->out[i], r->row->kernel);
+  }
+  return ST_OK;
+}
