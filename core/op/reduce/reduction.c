@@ -107,12 +107,12 @@ static bool may_ignore_order(const st_reduction *r, const st_tensor *in,
 
 /* Reduces the innermost reduced dimensions until they have SEGMENT elements.
  * The others are kept, with a stride of the logical index. If the order does
- * not matter, reduces all at once in memory order; with `once` each element
- * that is repeated once. */
+ * not matter, reduces all at once in memory order. ignores_order is set for an
+ * extremum, which then also reads a repeated element once. */
 static void make_loop_nest(loop_nest *w, const st_reduction *r,
                            const st_tensor *in, uint64_t dims, bool keepdim,
-                           bool once) {
-  const bool all = in->numel == 0 || once || is_any_order(r);
+                           bool ignores_order) {
+  const bool all = in->numel == 0 || ignores_order || is_any_order(r);
   int out_dim = (r->out_first ? r->out_first : r->out_last)->ndim;
   int64_t index = 1;
   w->in = st__data(in);
@@ -131,9 +131,9 @@ static void make_loop_nest(loop_nest *w, const st_reduction *r,
       stride[INDEX] = index;
       index *= in->sizes[i];
     }
+    const bool repeats = reduce && ignores_order && stride[IN] == 0;
     st__loop_dims_add(is_reduced ? &w->reduced : &w->kept,
-                      reduce && once && stride[IN] == 0 ? 1 : in->sizes[i],
-                      stride);
+                      repeats ? 1 : in->sizes[i], stride);
     if (reduce && !is_reduced) w->segments *= in->sizes[i];
   }
   if (all) {
