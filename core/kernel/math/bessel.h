@@ -115,8 +115,8 @@ ST_INLINE float st_bessel_f4(float x, const int order) {
   return (float)(st_bessel_exp(fabs(z)) * st_bessel_series(z, order));
 }
 
-/* True beyond st_bessel_near, and for NaN: its sign would depend on the order of
- * factors, which the compiler chooses. */
+/* True beyond st_bessel_near, and for NaN: its sign would depend on the order
+ * of factors, which the compiler chooses. */
 ST_INLINE int st_bessel_is_far(float x) { return !(fabsf(x) <= 8); }
 
 ST_INLINE float st_bessel_scaled_near_f4(float x, const int order) {
