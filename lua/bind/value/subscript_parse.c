@@ -137,8 +137,14 @@ static void bad_text(st__state *h, lua_State *L, const text *t,
             "%d", t->start, want, (int)(t->at - t->start) + 1);
 }
 
-static bool take(text *t, const char *word) {
-  if (*t->at != *word) return false;
+static bool take_char(text *t, char c) {
+  if (*t->at != c) return false;
+  t->at++;
+  skip_blanks(t);
+  return true;
+}
+
+static bool take_word(text *t, const char *word) {
   const size_t n = strlen(word);
   if (strncmp(t->at, word, n) != 0) return false;
   if (isalpha((unsigned char)*word) && isalnum((unsigned char)t->at[n])) {
@@ -149,14 +155,18 @@ static bool take(text *t, const char *word) {
   return true;
 }
 
+static bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
 /* Parses an integer such as "-12"; false when there is none here. */
 static bool take_number(st__state *h, lua_State *L, text *t, int64_t *out) {
   const char *p = t->at;
   const bool is_negative = *p == '-';
   int64_t n = 0;
   p += is_negative;
-  if (!isdigit((unsigned char)*p)) return false;
-  for (; isdigit((unsigned char)*p); p++) {
+  if (!is_digit(*p)) return false;
+  for (; is_digit(*p); p++) {
     if (n > (INT64_MAX - 9) / 10) bad_text(h, L, t, "a smaller number");
     n = n * 10 + (*p - '0');
   }
@@ -170,23 +180,21 @@ static bool take_number(st__state *h, lua_State *L, text *t, int64_t *out) {
 static void read_text_item(st__state *h, lua_State *L, text *t,
                            st__item *item) {
   int64_t a = 1, b = -1, step = 1;
-  *item = all_items;
-  if (take(t, "...")) {
-    item->kind = ST_ITEM_ELLIPSIS;
-    return;
-  }
-  if (take(t, "newaxis") || take(t, "None")) {
-    item->kind = ST_ITEM_NEWAXIS;
-    return;
-  }
   const bool has_first = take_number(h, L, t, &a);
-  if (!take(t, ":")) {
-    if (!has_first) bad_text(h, L, t, "an index or a range");
-    set_index(h, L, item, a);
+  if (!take_char(t, ':')) {
+    if (has_first) {
+      set_index(h, L, item, a);
+    } else if (take_word(t, "...")) {
+      *item = (st__item){.kind = ST_ITEM_ELLIPSIS};
+    } else if (take_word(t, "newaxis") || take_word(t, "None")) {
+      *item = (st__item){.kind = ST_ITEM_NEWAXIS};
+    } else {
+      bad_text(h, L, t, "an index or a range");
+    }
     return;
   }
   take_number(h, L, t, &b);
-  if (take(t, ":") && !take_number(h, L, t, &step)) {
+  if (take_char(t, ':') && !take_number(h, L, t, &step)) {
     bad_text(h, L, t, "a step");
   }
   set_range(h, L, item, a, b, step);
@@ -202,7 +210,7 @@ static int read_text(st__state *h, lua_State *L, int idx, st__item *items) {
     if (n == ST_MAX_ITEMS) bad_text(h, L, &t, "the end (too many items)");
     read_text_item(h, L, &t, &items[n++]);
     if (t.at == t.start + size) return n;
-    if (!take(&t, ",")) bad_text(h, L, &t, "',' or the end");
+    if (!take_char(&t, ',')) bad_text(h, L, &t, "',' or the end");
   }
 }
 
