@@ -12,6 +12,7 @@ enum {
   ROW = 128,       /* bytes of a contiguous row that a loop may read directly */
   PART = 8,        /* columns that are transposed at a time: L1 has 8 ways */
   FAR = 2048,      /* bytes from one to the next */
+  AHEAD = 2,       /* blocks */
   LINE = 64
 };
 
@@ -137,7 +138,8 @@ static bool is_transposed(const st_pack *p, int i) {
 }
 
 /* The columns are so far apart that the processor predicts no access. */
-static void prefetch_columns(const char *at, int64_t stride, int64_t columns,
+static inline __attribute__((always_inline))
+void prefetch_columns(const char *at, int64_t stride, int64_t columns,
                              int64_t bytes) {
   for (int64_t j = 0; j < columns; j++) {
     for (int64_t o = 0; o < bytes; o += LINE) {
@@ -307,6 +309,19 @@ static void gather(st_pack *p, int i, char *at, int64_t rows) {
 
 /* -- Blocks --------------------------------------------------------------- */
 
+/* Requests the inputs of a block ahead: stores past the caches hold the lines
+ * that loads need, so that the processor looks ahead less, and a function that
+ * takes long waits for each line. Inlined, as GCC removes calls of functions
+ * that do nothing else. */
+static inline __attribute__((always_inline))
+void prefetch_inputs(const st_pack *p, char *const *at) {
+  for (int i = 1; i < p->job->it->noperands; i++) {
+    const int64_t bytes = p->most * p->op[i].stride;
+    const char *from = at[i] + AHEAD * bytes;
+    for (int64_t o = 0; o < bytes; o += LINE) __builtin_prefetch(from + o);
+  }
+}
+
 static void stream_block(const st_pack *p, char *at, int64_t n) {
   static const int64_t strides[4] = {1, 1, 0, 0};
   char *data[] = {at, p->op[0].buffer};
@@ -344,6 +359,7 @@ void st__pack_run(st_pack *p, char *const *data, int64_t rows) {
   char *at[ST_ITER_MAX_OPERANDS];
   for (int64_t r = 0; r < rows; r += p->most) {
     for (int i = 0; i < n; i++) at[i] = data[i] + r * p->op[i].stride;
+    if (p->job->streams) prefetch_inputs(p, at);
     run_block(p, at, rows - r < p->most ? rows - r : p->most);
   }
   if (p->job->streams) st__fence_streams();

@@ -50,7 +50,7 @@ typedef struct st_iter_job {
 enum {
   ST_PACK_BLOCK = 1024,    /* most elements of a block */
   ST_PACK_ROOM = ST_FIXED_pack_bytes, /* bytes of all buffers of a block */
-  ST_PACK_STREAMED = 768, /* bytes of the output of a block that streams: the
+  ST_PACK_STREAMED = 1536, /* bytes of the output of a block that streams: the
                              processor overlaps its stores with later loads */
   ST_PACK_SCRATCH = ST_PACK_BLOCK * 16, /* bytes of the buffer to spread from */
   ST_PACK_SLACK = 128 /* bytes after each: alignment, whole stores */
