@@ -263,6 +263,12 @@ static term call(parser *r, const char *name, int n, const term *args) {
   if (n == 3 && strcmp(name, "FMA") == 0) {
     return lanes_of(st__vector_op(r->v, ST_V_FMA, 0, x[0], x[1], x[2]));
   }
+  if (n == 2 && strcmp(name, "LESSER") == 0) {
+    return lanes_of(st__vector_op(r->v, ST_V_MIN, 0, x[0], x[1], -1));
+  }
+  if (n == 2 && strcmp(name, "GREATER") == 0) {
+    return lanes_of(st__vector_op(r->v, ST_V_MAX, 0, x[0], x[1], -1));
+  }
   if (strncmp(name, "st_", 3) == 0) return call_function(r, name + 3, n, x);
   if (n == 1 && strcmp(name, "fabs") == 0) {
     return lanes_of(st__vector_op(r->v, ST_V_AND_NOT, 0, sign_bits(r->v),

@@ -11,7 +11,10 @@
 #include "kernel/math/fma.h"
 #include "kernel/math/polynomials.h"
 
-#define ST_BITS_OF(tag, real, bits)                                          \
+/* The smaller and the larger one of two numbers, one of which is positive: the
+ * order of their bits. A comparison of floats would take several instructions
+ * with AVX-512. If one is NaN, it may be either. */
+#define ST_BITS_OF(tag, real, bits, integer)                                 \
   static inline bits st_bits_##tag(real x) {                                 \
     bits u;                                                                  \
     memcpy(&u, &x, sizeof u);                                                \
@@ -21,15 +24,27 @@
     real x;                                                                  \
     memcpy(&x, &u, sizeof x);                                                \
     return x;                                                                \
+  }                                                                          \
+  static inline real st_lesser_##tag(real a, real b) {                      \
+    const integer i = (integer)st_bits_##tag(a);                             \
+    const integer j = (integer)st_bits_##tag(b);                             \
+    return st_real_##tag((bits)(i < j ? i : j));                             \
+  }                                                                          \
+  static inline real st_greater_##tag(real a, real b) {                       \
+    const integer i = (integer)st_bits_##tag(a);                             \
+    const integer j = (integer)st_bits_##tag(b);                             \
+    return st_real_##tag((bits)(i > j ? i : j));                             \
   }
-ST_BITS_OF(f4, float, uint32_t)
-ST_BITS_OF(f8, double, uint64_t)
+ST_BITS_OF(f4, float, uint32_t, int32_t)
+ST_BITS_OF(f8, double, uint64_t, int64_t)
 #undef ST_BITS_OF
 
 #define FMA(a, b, c) F(fma)(a, b, c)
 #define EXACT_FMA(a, b, c) F(exact_fma)(a, b, c)
 #define BITS_OF(x) F(bits)(x)
 #define FROM_BITS(u) F(real)(u)
+#define LESSER(a, b) F(lesser)(a, b)
+#define GREATER(a, b) F(greater)(a, b)
 #define POLYNOMIAL(p, x, name) ST_POLYNOMIAL_TAG(p, x, name)
 /* Loops that call a function are not vectorised, so it is always inlined. */
 #define ST_FUNCTION(name, params, ...) \
@@ -68,6 +83,8 @@ ST_BITS_OF(f8, double, uint64_t)
 #undef EXACT_FMA
 #undef BITS_OF
 #undef FROM_BITS
+#undef LESSER
+#undef GREATER
 
 /* The function of a row for the type T of a loop. */
 #define F(name) _Generic((T)0, float: st_##name##_f4, double: st_##name##_f8)
