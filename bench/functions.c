@@ -21,7 +21,7 @@
 #define UNARY(M) \
   M(exp) M(exp2) M(expm1) M(log) M(log2) M(log10) M(log1p) M(tanh) M(sinh) \
   M(cosh) M(asinh) M(acosh) M(atanh) M(sin) M(cos) M(tan) M(asin) M(acos) \
-  M(atan) M(erf) M(erfc)
+  M(atan) M(erf) M(erfc) M(cbrt)
 /* Functions that the C library lacks, and what they are compared with; exp(-a)
  * may overflow. */
 #define FORMULAS(M) \

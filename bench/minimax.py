@@ -171,6 +171,9 @@ ROWS = [
      (0, mpf(".2501")), None),
     ("ATANH", odd(m.atanh, mpf(1) / 3, mpf(1) / 5), z1, (6, 13),
      (0, mpf(".2501")), None),
+    ("CBRT", lambda f: (1 + f) ** (-mpf(1) / 3),
+     lambda f: (1 + f) ** (mpf(1) / 3), (6, 11),
+     (m.sqrt(HALF) - 1, m.sqrt(2) - 1), None),
     ("LOG_QUOTIENT", log_quotient, z2, (3, 6), (0, QUOTIENT), None),
 ]
 

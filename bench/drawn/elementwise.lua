@@ -52,6 +52,7 @@ local UNARY = read([[
   logical_not  fib b  -2:2      logical_not  1
   bitwise_not  ib  =  -99:99    bitwise_not  1
   exp          fi  f  -3:5      exp          2
+  cbrt         fi  f  -9:9      cbrt         2
   exp2         fi  f  -3:5      exp2         2
   expm1        fi  f  -3:3      expm1        2
   log          fi  f  1:99      log          2

@@ -154,7 +154,6 @@ names.advice = {
   shuffle = "write t[st.randperm(#t)]",
   seed = "write st.manual_seed(n)",
   rollaxis = "write t:movedim(source, destination)",
-  cbrt = "write t:sign() * t:abs():pow(1 / 3)",
   ptp = "write t:max() - t:min()",
   digitize = "write st.bucketize(t, boundaries, {right = true or false})",
   from_numpy = "write st.frombuffer(...), st.from_dlpack(...) or st.load(path)",

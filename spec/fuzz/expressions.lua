@@ -31,7 +31,8 @@ local UNARY = {
   "sigmoid", "relu", "floor", "ceil", "round", "trunc", "sign", "reciprocal",
   "rsqrt", "erf", "log1p", "expm1", "silu", "gelu", "softplus", "isnan",
   "logical_not", "bitwise_not", "positive", "frac", "hardtanh", "atan",
-  "cosh", "exp2", "mish", "signbit", "isfinite", "elu", "logit", "nan_to_num",
+  "cosh", "exp2", "cbrt", "mish", "signbit", "isfinite", "elu", "logit",
+  "nan_to_num",
 }
 local BINARY = {
   "add", "sub", "mul", "div", "maximum", "minimum", "pow", "atan2", "fmod",

@@ -33,6 +33,7 @@ local LIBRARY = {
   sinh = {sinh, 1, 80}, cosh = {cosh, -80, 80},
   tanh = {function(x) return sinh(x) / cosh(x) end, 1, 20},
   sigmoid = {sigmoid, -104, 30},
+  cbrt = {function(x) return x ^ (1 / 3) end, 1e-45, 1e30},
   rsqrt = {function(x) return 1 / math.sqrt(x) end, 1e-44, 1e-30},
   silu = {function(x) return x * sigmoid(x) end, -108, 30},
   softplus = {function(x) return math.log(1 + math.exp(x)) end, -12, 40},
@@ -61,6 +62,8 @@ local EXACT = {
   {"sigmoid", 0.3, 0.57444251681165898444},
   {"silu", -2.7, -0.17002806135389050457},
   {"rsqrt", 1.7, 0.76696498884737041024},
+  {"cbrt", -1.7, -1.1934831919273369327},
+  {"cbrt", 5e-324, 1.7031839360032602880e-108},
   {"rsqrt", 5e-324, 4.4989137945431963828e+161},
   {"softplus", -0.4375, 0.49813454751437535872},
   {"softplus", -36.5, 1.4068617124461466696e-16},
@@ -124,7 +127,8 @@ describe("Vector maths", function()
       {"asin", 2, nan}, {"acos", 1, 0}, {"sigmoid", -inf, 0},
       {"sigmoid", inf, 1}, {"silu", -inf, nan}, {"silu", inf, inf},
       {"rsqrt", 0, inf}, {"rsqrt", MINUS_ZERO, -inf}, {"rsqrt", inf, 0},
-      {"rsqrt", -1, nan},
+      {"rsqrt", -1, nan}, {"cbrt", inf, inf}, {"cbrt", -inf, -inf},
+      {"cbrt", -27, -3}, {"cbrt", 2 ^ -147, 2 ^ -49},
       {"softplus", -inf, 0}, {"softplus", inf, inf}, {"log_sigmoid", inf, 0},
       {"gelu", inf, inf}, {"gelu", -inf, nan}, {"gelu_tanh", inf, inf},
       {"gelu_tanh", -inf, nan}, {"mish", inf, inf}, {"mish", -inf, nan},
@@ -140,7 +144,7 @@ describe("Vector maths", function()
       end
       for _, name in ipairs {"expm1", "log1p", "tanh", "sinh", "asinh", "atanh",
                              "sin", "tan", "asin", "atan", "erf", "silu",
-                             "gelu", "gelu_tanh", "mish"} do
+                             "gelu", "gelu_tanh", "mish", "cbrt"} do
         local got = functions.OPERATORS[name](st.tensor({MINUS_ZERO, 0},
                                                         {dtype = dtype}))
         assert.equal(-inf, 1 / got[1], name)

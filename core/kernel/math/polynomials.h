@@ -355,6 +355,29 @@
   ST_NEXT(p, x, 0x1.9999999986c9fp-3) \
   ST_NEXT(p, x, 0x1.55555555555d2p-2)
 
+/* error 2^-17.4 */
+#define CBRT_f4(p, x) \
+  ST_FIRST(p, x, -0x1.ba9ebap-4f) \
+  ST_NEXT(p, x, 0x1.4888b2p-3f) \
+  ST_NEXT(p, x, -0x1.6813d2p-3f) \
+  ST_NEXT(p, x, 0x1.c5d8e6p-3f) \
+  ST_NEXT(p, x, -0x1.55425cp-2f) \
+  ST_NEXT(p, x, 0x1.00004p0f)
+
+/* error 2^-30.7 */
+#define CBRT_f8(p, x) \
+  ST_FIRST(p, x, 0x1.e6b27626e6e9ap-5) \
+  ST_NEXT(p, x, -0x1.9e2c8010233e5p-4) \
+  ST_NEXT(p, x, 0x1.9658cff8eb5a6p-4) \
+  ST_NEXT(p, x, -0x1.973150c114264p-4) \
+  ST_NEXT(p, x, 0x1.c3d08cbf00c86p-4) \
+  ST_NEXT(p, x, -0x1.ff5e371db1216p-4) \
+  ST_NEXT(p, x, 0x1.2706deffd1e61p-3) \
+  ST_NEXT(p, x, -0x1.61f9b9fee45a1p-3) \
+  ST_NEXT(p, x, 0x1.c71c4b44cb1acp-3) \
+  ST_NEXT(p, x, -0x1.555555349c6c6p-2) \
+  ST_NEXT(p, x, 0x1.0000000275b3cp0)
+
 /* error 2^-42.9 */
 #define LOG_QUOTIENT_f4(p, x) \
   ST_FIRST(p, x, 0x1.5b8bdp-2f) \

@@ -103,6 +103,7 @@ local ROWS = {
   softshrink = function(a) return a:softshrink(0.5) end,
   to_bool = function(a) return a:to "bool" end,
   exp = function(a) return a:exp() end,
+  cbrt = function(a) return a:cbrt() end,
   exp2 = function(a) return a:exp2() end,
   expm1 = function(a) return a:expm1() end,
   log = function(a) return a:log() end,

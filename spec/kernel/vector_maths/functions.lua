@@ -26,6 +26,7 @@ M.OPERATORS = {
   softmax = function(a) return a:softmax(1) end,
   erfc = st.erfc, lgamma = st.lgamma, digamma = st.digamma,
   erfinv = st.erfinv, sinc = st.sinc, i0 = st.i0, rsqrt = st.rsqrt,
+  cbrt = st.cbrt,
   log_ndtr = st.special_log_ndtr, erfcx = st.special_erfcx,
   ndtri = st.special_ndtri, i1 = st.special_i1, i0e = st.special_i0e,
   i1e = st.special_i1e, entr = st.special_entr,
