@@ -56,6 +56,20 @@ def fit(f, weight, first, n, lo, hi):
     return c, max(abs(e) for e in errors)
 
 
+def least_squares(f, weight, first, n, lo, hi):
+    """The same with the least sum of squares: near 0 there may be no powers
+    that alternate."""
+    points = cosines(lo, hi, 8 * n)
+    rows = m.matrix(len(points), n - first)
+    right = m.matrix(len(points), 1)
+    for i, x in enumerate(points):
+        for j in range(first, n):
+            rows[i, j - first] = x ** j * weight(x)
+        right[i] = f(x) * weight(x)
+    solution = m.lu_solve(rows, right)
+    return list(solution), max(abs(e) for e in rows * solution - right)
+
+
 def rounded(v, bits):
     scale = mpf(2) ** (bits - 1 - int(m.floor(m.log(abs(v), 2))))
     return m.nint(v * scale) / scale
@@ -106,12 +120,11 @@ def scaled_erfc(c):
 
 
 def erfc_bend(c):
-    """The derivative of scaled_erfc(c)."""
+    """How much faster than 1 / (x + c) does exp(x^2) erfc(x) change?"""
     def g(t):
         x = c * (1 + t) / (1 - t)
-        d = x + c
-        return d / (2 * c) * (scaled_erfc(c)(t) * (1 + 2 * x * d) -
-                              2 / m.sqrt(m.pi) * d * d)
+        share = m.exp(x * x) * m.erfc(x)
+        return (x + c) * (2 / m.sqrt(m.pi) / share - 2 * x)
     return g
 
 
@@ -133,10 +146,9 @@ EXP = LN2 / 2 * mpf("1.0001")
 LOG = ((m.sqrt(2) - 1) / (m.sqrt(2) + 1) * mpf("1.0001")) ** 2
 QUARTER = (m.pi / 4 * mpf("1.001")) ** 2
 QUOTIENT = ((m.sqrt(mpf(3) / 2) - 1) / (m.sqrt(mpf(3) / 2) + 1)) ** 2
-# Of erfc. C8 is such that rounding the first coefficients costs little.
-C4, C8 = mpf(3), mpf("4.078125")
-LAST4 = (mpf("10.2") - C4) / (mpf("10.2") + C4)
-LAST8 = (mpf("27.3") - C8) / (mpf("27.3") + C8)
+C = mpf(4)  # of erfc
+LAST4 = (mpf("10.2") - C) / (mpf("10.2") + C)
+LAST8 = (mpf("27.3") - C) / (mpf("27.3") + C)
 z1, z2, square = (lambda z: z), (lambda z: z * z), (lambda x: x * x + 1e-30)
 
 # name, function, weight of its error, degrees + 1 and ends of both types
@@ -152,14 +164,10 @@ ROWS = [
     ("ERF", erf_share, lambda z: mpf(1), (6, 11), (0, mpf(".5625")), None),
     ("LOG_ERFC", lambda x: m.log(m.erfc(x)), m.erfc, (8, 20),
      (mpf(".75"), mpf(4)), (mpf(".75"), mpf(6))),
-    ("ERFC", scaled_erfc(C4), lambda t: 1 / scaled_erfc(C4)(t), (10, 0),
-     (-1, LAST4), None),
-    ("ERFC", scaled_erfc(C8), lambda t: 1 / scaled_erfc(C8)(t), (0, 23),
-     (-1, LAST8), None),
-    ("ERFC_BEND", erfc_bend(C4), lambda t: 1 / scaled_erfc(C4)(t), (4, 0),
-     (-1, LAST4), None),
-    ("ERFC_BEND", erfc_bend(C8), lambda t: 1 / scaled_erfc(C8)(t), (0, 5),
-     (-1, LAST8), None),
+    ("ERFC", scaled_erfc(C), lambda t: 1 / scaled_erfc(C)(t), (11, 23),
+     (-1, LAST4), (-1, LAST8)),
+    ("ERFC_BEND", erfc_bend(C), lambda t: 1 / erfc_bend(C)(t), (3, 3),
+     (-1, LAST4), (-1, LAST8)),
     ("ATAN", odd(m.atan, -mpf(1) / 3, mpf(1) / 5), z1, (5, 11),
      (0, mpf(".4376") ** 2), None),
     ("ASIN", odd(m.asin, mpf(1) / 6, mpf(3) / 40), z1, (5, 12),
@@ -210,8 +218,17 @@ for name, f, weight, degrees, ends, ends8 in ROWS:
             c = c[2:]
         if name == "ERFC":
             # Three have a bit less, so that their differences with partial
-            # sums are exact; what the first one has lost is added.
-            first = [rounded(k, bits - (i < 3)) for i, k in enumerate(c[:4])]
+            # sums are exact; what the first one has lost is added. Each is
+            # rounded before the next ones are fitted.
+            first, fixed = [], c[:1]
+            for i in range(4):
+                first.append(rounded(c[i], bits - (i < 3)))
+                fixed = c[:1] + first[1:]
+                rest = lambda x: f(x) - sum(k * x ** i
+                                            for i, k in enumerate(fixed))
+                more, worst = least_squares(rest, weight, i + 1, n, mpf(lo),
+                                            mpf(hi))
+                c = fixed + more
             first.append(c[0] - first[0])
             erfc_first[tag] = [text(k, bits) for k in first]
             c = c[4:]

@@ -184,51 +184,49 @@
   ST_NEXT(p, x, -0x1.a4f974d5f93dep-4) \
   ST_NEXT(p, x, -0x1.45f2e37aaaeefp-1)
 
-/* error 2^-28.8 */
+/* error 2^-27.9 */
 #define ERFC_f4(p, x) \
-  ST_FIRST(p, x, -0x1.5522d4p-12f) \
-  ST_NEXT(p, x, -0x1.faa548p-12f) \
-  ST_NEXT(p, x, 0x1.93beb2p-9f) \
-  ST_NEXT(p, x, -0x1.41806ep-10f) \
-  ST_NEXT(p, x, -0x1.b7be66p-6f) \
-  ST_NEXT(p, x, 0x1.e9975p-4f)
+  ST_FIRST(p, x, -0x1.8c297ap-11f) \
+  ST_NEXT(p, x, -0x1.898d2ep-12f) \
+  ST_NEXT(p, x, 0x1.996a54p-8f) \
+  ST_NEXT(p, x, -0x1.ae91dap-6f) \
+  ST_NEXT(p, x, 0x1.38c986p-4f) \
+  ST_NEXT(p, x, -0x1.646b06p-3f) \
+  ST_NEXT(p, x, 0x1.52cad6p-2f)
 
-/* error 2^-59.4 */
+/* error 2^-57.9 */
 #define ERFC_f8(p, x) \
-  ST_FIRST(p, x, 0x1.a42072181e741p-30) \
-  ST_NEXT(p, x, 0x1.80fcb4338450ap-29) \
-  ST_NEXT(p, x, -0x1.09180c57b0a29p-26) \
-  ST_NEXT(p, x, -0x1.a45c115d4ed47p-26) \
-  ST_NEXT(p, x, 0x1.0b5e36c46ceb1p-23) \
-  ST_NEXT(p, x, 0x1.ae35476b61f71p-24) \
-  ST_NEXT(p, x, -0x1.0d535d3b12d32p-20) \
-  ST_NEXT(p, x, 0x1.bab4f52332decp-22) \
-  ST_NEXT(p, x, 0x1.ea5527a1736d6p-18) \
-  ST_NEXT(p, x, -0x1.0fcf6c4ece662p-16) \
-  ST_NEXT(p, x, -0x1.eb1ab9fe7eec6p-16) \
-  ST_NEXT(p, x, 0x1.d1649efd6891bp-13) \
-  ST_NEXT(p, x, -0x1.8e14ad0774335p-12) \
-  ST_NEXT(p, x, -0x1.f4d2ffa3d1544p-11) \
-  ST_NEXT(p, x, 0x1.12323ede17ae2p-7) \
-  ST_NEXT(p, x, -0x1.02aa4a864a239p-5) \
-  ST_NEXT(p, x, 0x1.5efe58ae06588p-4) \
-  ST_NEXT(p, x, -0x1.7fdf925ef814ap-3) \
-  ST_NEXT(p, x, 0x1.62eafbd6719a3p-2)
+  ST_FIRST(p, x, 0x1.1ca49f267ec3bp-30) \
+  ST_NEXT(p, x, -0x1.707e42a9e37a9p-32) \
+  ST_NEXT(p, x, -0x1.08b6caa9e4c5cp-26) \
+  ST_NEXT(p, x, 0x1.54cac8fb57db4p-29) \
+  ST_NEXT(p, x, 0x1.0a134ab5a52a3p-23) \
+  ST_NEXT(p, x, -0x1.4e44e8d74a1fep-24) \
+  ST_NEXT(p, x, -0x1.c62757e4f3bd1p-21) \
+  ST_NEXT(p, x, 0x1.7ec9e0159270ap-20) \
+  ST_NEXT(p, x, 0x1.3b06dcd74de65p-18) \
+  ST_NEXT(p, x, -0x1.3c7298c7f27e5p-16) \
+  ST_NEXT(p, x, -0x1.e7e5c5bde5af8p-19) \
+  ST_NEXT(p, x, 0x1.72cdcc7dbb098p-13) \
+  ST_NEXT(p, x, -0x1.dd284734f333dp-12) \
+  ST_NEXT(p, x, -0x1.269b559bfabcap-12) \
+  ST_NEXT(p, x, 0x1.908f47299a729p-8) \
+  ST_NEXT(p, x, -0x1.b00c052aa44c4p-6) \
+  ST_NEXT(p, x, 0x1.38dbd2c8da291p-4) \
+  ST_NEXT(p, x, -0x1.645fd8a4bf2ddp-3) \
+  ST_NEXT(p, x, 0x1.52cac237102dfp-2)
 
-/* error 2^-8.3 */
+/* error 2^-7.1 */
 #define ERFC_BEND_f4(p, x) \
-  ST_FIRST(p, x, 0x1.10b87cp-1f) \
-  ST_NEXT(p, x, -0x1.f84c4ap-1f) \
-  ST_NEXT(p, x, 0x1.2b983cp0f) \
-  ST_NEXT(p, x, -0x1.c2a718p-1f)
+  ST_FIRST(p, x, 0x1.031838p0f) \
+  ST_NEXT(p, x, -0x1.953202p0f) \
+  ST_NEXT(p, x, 0x1.e32c3ep0f)
 
-/* error 2^-6.0 */
+/* error 2^-5.8 */
 #define ERFC_BEND_f8(p, x) \
-  ST_FIRST(p, x, -0x1.681a9b823a212p0) \
-  ST_NEXT(p, x, 0x1.e7886b059794dp0) \
-  ST_NEXT(p, x, -0x1.83f4e445890cbp0) \
-  ST_NEXT(p, x, 0x1.77f75fae3d3fcp0) \
-  ST_NEXT(p, x, -0x1.f89232f93a8cbp-1)
+  ST_FIRST(p, x, 0x1.c12b958815fd2p-1) \
+  ST_NEXT(p, x, -0x1.a5e3b6108287ap0) \
+  ST_NEXT(p, x, 0x1.e80961d3b3fadp0)
 
 /* error 2^-29.6 */
 #define ATAN_f4(p, x) \
@@ -395,10 +393,10 @@
 
 #define LOG_ERFC_BASE K(0x1.06p-13, 0x1.8604p-27)
 #define LOG_ERFC_SLOPE K(-0x1.211756p0, -0x1.20dd77b163da3p0)
-#define ERFC_0 K(0x1.12f21cp0, 0x1.18dda545b46cp0)
-#define ERFC_1 K(-0x1.c44c48p-1, -0x1.f68fa10c53b9ap-1)
-#define ERFC_2 K(0x1.2e3268p-1, 0x1.914a1f8f1b0cap-1)
-#define ERFC_3 K(-0x1.3deacep-2, -0x1.1c7ced9494ec3p-1)
-#define ERFC_LOST K(0x1.e08a84p-24, 0x1.b1c93440894edp-53)
+#define ERFC_0 K(0x1.18932cp0, 0x1.18932bf08e154p0)
+#define ERFC_1 K(-0x1.f3fe34p-1, -0x1.f3fe31ecb49cp-1)
+#define ERFC_2 K(0x1.8be204p-1, 0x1.8be202d26c702p-1)
+#define ERFC_3 K(-0x1.14ea88p-1, -0x1.14eacb1ad02e1p-1)
+#define ERFC_LOST K(-0x1.f623p-29, 0x1.0e7831ae8e474p-54)
 
 #endif
