@@ -182,6 +182,7 @@ typedef struct st__state {
   int compiler_ref;              /* compiles an expression to a function */
   st_recorder *recorder;         /* of fused_function.c, or NULL */
   int64_t debt, threshold, stepped; /* bytes: Note [Pacing the collector] */
+  int64_t large, small_bound;    /* bytes of large results in debt, a bound */
   int64_t freed;                 /* KB of the tensors that were collected */
   bool collects_fully;           /* Note [A collection by one step] */
   st__keepalive keepalive;       /* Note [Keeping gradient functions alive] */
@@ -345,6 +346,8 @@ void st__get_field(st__state *h, lua_State *L, int idx, const char *name);
 
 /* -- gc_pacing.c ----------------------------------------------------------- */
 
+/* Chooses a bound by the caches. */
+void st__gc_init(st__state *h);
 /* Runs the collector as far as the debt requires. */
 void st__gc_pace(st__state *h, lua_State *L);
 /* Bytes of memory in t's storage: 0 on the meta device and for ZeroTensors. */
@@ -359,10 +362,12 @@ static inline uint32_t st__more_kb(uint32_t kb, int64_t bytes) {
   return sum < UINT32_MAX ? (uint32_t)sum : UINT32_MAX;
 }
 static inline void st__gc_charge(st__state *h, st__tensor_ud *ud, int64_t n) {
+  enum { LARGE = 160 << 10 };
   const int64_t most = (int64_t)1 << 40;
   if (n > most) n = most;
   if (ud) ud->charged = st__more_kb(ud->charged, n);
   h->debt += n;
+  if (n > LARGE) h->large += n;
 }
 /* Subtracts from the debt what a userdata that is about to be freed without
  * the collector was charged. */

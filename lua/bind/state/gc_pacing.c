@@ -9,6 +9,11 @@
  * memory to a multiple of the heap. Live tensors do not count: collecting less
  * often because of them would only evict the temporaries from the caches.
  *
+ * Results of at most LARGE bytes are cheap to make where L2 holds the memory of
+ * all of them, and dear where it does not. So with a small heap they wait for a
+ * collection only until they fill half of a large L2. Of a larger result a
+ * collection takes longer than what its misses cost.
+ *
  * The collector runs before an operator computes a result, so that the result
  * is where a temporary of the last call was: a script that drops each result
  * has one block of memory in its caches, as with reference counts.
@@ -30,8 +35,11 @@
 
 #include "bind.h"
 
+#include <string.h>
+
 enum {
-  MIN_BOUND = 4 << 20, /* bytes: the smallest bound */
+  MIN_BOUND = 4 << 20, /* bytes: the smallest bound of large results */
+  LARGE_L2 = 2 << 20,  /* bytes */
   MID_BOUND = 64 << 20, /* bound: 8 heaps up to here, then 3 heaps */
   FULL_GC_HEAP = 2 << 20, /* bytes of heap: collected in < 1 ms */
   STEPS = 32,         /* per cycle */
@@ -39,11 +47,21 @@ enum {
   CALLS = 4           /* nested calls that a finalizer may need */
 };
 
-static int64_t bound_of(int64_t heap) {
+void st__gc_init(st__state *h) {
+  const char *name;
+  int64_t l2 = 0, value;
+  for (int i = 0; (name = st_machine_choice(i, &value)); i++) {
+    if (strcmp(name, "l2_bytes") == 0) l2 = value;
+  }
+  h->small_bound = l2 < LARGE_L2 ? MIN_BOUND : l2 / 2;
+}
+
+static int64_t bound_of(const st__state *h, int64_t heap) {
   const int64_t wanted = 8 * heap < MID_BOUND ? 8 * heap : MID_BOUND;
   const int64_t needed = 3 * heap;
   const int64_t bound = wanted > needed ? wanted : needed;
-  return bound > MIN_BOUND ? bound : MIN_BOUND;
+  const int64_t least = h->large > h->debt / 2 ? MIN_BOUND : h->small_bound;
+  return bound > least ? bound : least;
 }
 
 static int64_t heap_of(lua_State *L) {
@@ -76,8 +94,12 @@ static int64_t take_freed(st__state *h) {
   return bytes;
 }
 
+static void pay_debt(st__state *h) {
+  h->debt = h->large = h->threshold = h->stepped = 0;
+}
+
 static void collect_all(st__state *h, lua_State *L) {
-  h->debt = h->threshold = h->stepped = 0;
+  pay_debt(h);
   run_gc(h, L, LUA_GCCOLLECT, 0);
 }
 
@@ -92,7 +114,7 @@ static void collect(st__state *h, lua_State *L) {
   const int64_t enough = h->debt / 2;
   take_freed(h);
   if (!h->collects_fully) {
-    h->debt = h->threshold = h->stepped = 0;
+    pay_debt(h);
     if (run_gc(h, L, LUA_GCSTEP, WHOLE_CYCLE) == 1 &&
         take_freed(h) >= enough) {
       return;
@@ -147,14 +169,14 @@ static void step(st__state *h, lua_State *L, int64_t heap, int64_t start,
   const int kb = (int)(heap / 1024 * part / span) + 1;
   if (run_gc(h, L, LUA_GCSTEP, kb) == 1 && h->stepped - start > span / 4) {
     h->debt -= h->debt < start ? h->debt : start;
-    h->threshold = h->stepped = 0;
+    h->large = h->threshold = h->stepped = 0;
   } else if (h->debt > bound + span) {
     collect(h, L);
   }
 }
 
 void st__gc_pace(st__state *h, lua_State *L) {
-  const int64_t heap = heap_of(L), bound = bound_of(heap);
+  const int64_t heap = heap_of(L), bound = bound_of(h, heap);
   const int64_t start = heap < FULL_GC_HEAP ? bound : bound / 4 * 3;
   if (h->debt <= start) {
     h->threshold = start;
@@ -177,6 +199,7 @@ void st__gc_credit(st__state *h, const st__tensor_ud *ud) {
   if (st_tensor_refcount(t) > 1 || st_tensor_storage_refcount(t) > 1) return;
   const int64_t charged = (int64_t)ud->charged * 1024;
   h->debt -= charged < h->debt ? charged : h->debt;
+  if (h->large > h->debt) h->large = h->debt;
 }
 
 /* Runs protected: an error of a user's finalizer must not reach the engine. */

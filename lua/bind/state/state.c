@@ -436,6 +436,7 @@ st__state *st__state_new(lua_State *L) {
   atomic_init(&h->refs, 1);
   if (!st__sandbox_join(h, L)) luaL_error(L, "strided: out of memory");
   h->has_retry = true;
+  st__gc_init(h);
   h->print = (st_print_options){4, 1000, 3, 80, -1};
   h->has_shortcuts = st_has_shortcuts();
   reserve_metatables(h, L);
