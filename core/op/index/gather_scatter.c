@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 
+#include "iter/strided_copy.h"
 #include "op/create/factory.h"
 #include "op/create/copy_clone_to.h"
 #include "op/index/index.h"
@@ -83,10 +84,77 @@ st_status st__slices_open(const st_run *r, const st_tensor *t,
   return status;
 }
 
+/* Slices that follow one another in order, each of them `times` times, as
+ * repeat_interleave asks for. */
+typedef struct slice_range { int64_t first, count, times; } slice_range;
+
+static bool is_range(const st_tensor *index, int64_t base, int64_t size,
+                     slice_range *x) {
+  const int64_t n = index->numel, step = index->ndim ? index->strides[0] : 1;
+  const int64_t *at = (const int64_t *)(const void *)st__data(index);
+  x->first = at[0] - base;
+  for (x->times = 1; x->times < n && at[x->times * step] == at[0];) x->times++;
+  x->count = n / x->times;
+  if (n % x->times != 0 || x->first < 0 || x->count > size - x->first) {
+    return false;
+  }
+  for (int64_t i = 0; i < x->count; i++) {
+    for (int64_t k = 0; k < x->times; k++, at += step) {
+      if (*at != x->first + base + i) return false;
+    }
+  }
+  return true;
+}
+
+static st_status move_range(const st_tensor *out, const st_tensor *self,
+                            int dim, const slice_range *x) {
+  const int64_t to = (int64_t)st__itemsize(out->dtype);
+  const int64_t from = (int64_t)st__itemsize(self->dtype);
+  st_move m;
+  st__move_init(&m, st__data(out), out->dtype,
+                st__data(self) + x->first * self->strides[dim] * from,
+                self->dtype);
+  for (int d = self->ndim - 1; d >= 0; d--) {
+    const int64_t step = out->strides[d] * to, times = d == dim ? x->times : 1;
+    st__move_dim(&m, times, step, 0);
+    st__move_dim(&m, d == dim ? x->count : self->sizes[d], step * times,
+                 self->strides[d] * from);
+  }
+  return st__move_run(&m);
+}
+
+/* Long slices that are repeated are faster one by one. */
+static bool is_worth_a_move(const st_tensor *self, int dim,
+                            const slice_range *x) {
+  enum { LONG = 256 };
+  return x->times == 1 ||
+         self->strides[dim] * (int64_t)st__itemsize(self->dtype) < LONG;
+}
+
+/* True if the indices are a range, whose slices were then moved, or the move
+ * has failed. */
+static bool try_range(const st_run *r, st_status *status) {
+  const st_tensor *self = st__arg_tensor(r, 0), *out = r->out[0];
+  st_tensor *index = NULL;
+  slice_range x;
+  int dim;
+  if (out->numel == 0 || self->ndim == ST_MAX_DIMS || st__is_meta(out) ||
+      st__lacks_memory(self) || read_slices(r, &dim, &index) != ST_OK) {
+    return false;
+  }
+  const bool moves = is_range(index, st__arg_base(r), self->sizes[dim], &x) &&
+                     is_worth_a_move(self, dim, &x);
+  st__tensor_release(&index);
+  if (moves) *status = move_range(out, self, dim, &x);
+  return moves;
+}
+
 st_status st__index_select_impl(st_run *r) {
   const st_tensor *self = st__arg_tensor(r, 0);
   st_index_operands p;
+  st_status moved;
   if (self->ndim == 0) return st__copy(r->out[0], self);
+  if (try_range(r, &moved)) return moved;
   ST_TRY(st__slices_open(r, self, &p));
   const st_status status = st__index_operands_get(&p, r->out[0]);
   st__index_operands_release(&p);

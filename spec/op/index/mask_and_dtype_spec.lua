@@ -271,4 +271,24 @@ describe("index_select", function()
       end
     end
   end)
+
+  it("moves slices that follow one another, however often repeated", function()
+    local ranges = {{4, 5, 6}, {3, 3, 4, 4, 5, 5}, {7}, {2, 2, 2, 2, 2},
+                    {1, 1, 2, 2, 3}, {5, 6, 8}, {9, 9, 10, 10, 10, 10}}
+    for _, d in ipairs {"uint8", "bfloat16", "float32", "complex128"} do
+      local x = st.arange(10 * 11 * 10):view(10, 11, 10):to(d)
+      for _, v in ipairs {x, x:transpose(1, 3), x:slice(2, 1, 11, 3)} do
+        for _, rows in ipairs(ranges) do
+          for _, dim in ipairs {1, 3} do
+            local index = st.tensor(rows)
+            local expected = lists(selected(v, dim, rows))
+            local out = st.empty(0, {dtype = d})
+            assert.same(expected, lists(v:index_select(dim, index)), d)
+            st.index_select(v, dim, index, {out = out})
+            assert.same(expected, lists(out), d)
+          end
+        end
+      end
+    end
+  end)
 end)
