@@ -35,6 +35,10 @@ local LOOPS = {
   {"results of 1 MB, 50 of them kept", 64, results(MB, 50)},
   {"results of 1 MB beside 100,000 objects", 90, results(MB), 100000},
   {"results of 64 KB beside 100,000 objects", 90, results(MB / 16), 100000},
+  {"conversions of small tensors", 6, function()
+    local t = one:slice(1, 1, 8192)
+    for _ = 1, 4000 do local _ = t:to "int32" end
+  end},
   {"what out= makes", 8, repeated(function()
     st.add(one, one, {out = st.empty(0)})
   end)},

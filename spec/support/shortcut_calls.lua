@@ -122,6 +122,7 @@ local OTHERS = {
   function(t) return t:mm(t:transpose(-1, -2)) end,
   function(t) return t:reshape(random(4), -1) end,
   function(t) return t:clone() end,
+  function(t) return t:to(pick(DTYPES)) end,
   function(t) return t:clone():copy_(operand(t, pick(SHAPES), "int32")) end,
   function(t) return t:clone():fill_(pick(NUMBERS)) end,
   function(t) return t:expand(3, -1, -1):fill_(pick(NUMBERS)) end,

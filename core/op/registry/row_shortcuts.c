@@ -106,6 +106,32 @@ static ST_SHORTCUT(copy) {
          run_kernel(call, args, rets, status);
 }
 
+/* A small tensor that is converted to another dtype. */
+static bool convert(const st_tensor *t, const st_value *dtype, st_value *rets,
+                    st_status *status) {
+  const int64_t to = st__to_int(dtype, t->dtype);
+  st_tensor *out = NULL;
+  if (to < 0 || to >= ST_DTYPE_COUNT || to == (int64_t)t->dtype ||
+      st__is_complex(t->dtype) || t->numel > ST_GRAIN ||
+      !st__stack_is_large()) {
+    return false;
+  }
+  *status = st__clone(t, (st_dtype)to, ST_FORMAT_PRESERVE, &out);
+  if (*status == ST_OK) rets[0] = st__of_tensor(out);
+  return is_served(*status);
+}
+
+static ST_SHORTCUT(to_dtype) {
+  return args[4].tag == ST_TAG_NONE &&
+         convert(args[0].u.tensor, &args[1], rets, status);
+}
+
+static ST_SHORTCUT(to_copy) {
+  return args[2].tag == ST_TAG_NONE && args[6].tag == ST_TAG_NONE &&
+         st__to_int(&args[3], ST_DEVICE_CPU) == ST_DEVICE_CPU &&
+         convert(args[0].u.tensor, &args[1], rets, status);
+}
+
 /* True if the options of a factory are a dtype, at most, and the CPU. */
 static bool has_usual_options(const st_value *options) {
   return options[1].tag == ST_TAG_NONE && options[3].tag == ST_TAG_NONE &&
@@ -167,6 +193,8 @@ static const struct {
   {ST_OP_fill__Scalar, run_kernel, 0, {0}},
   {ST_OP_zero_, run_kernel, 0, {0}},
   {ST_OP_clone, run_kernel, 0, {0}},
+  {ST_OP__to_copy, to_copy, 0, {0}},
+  {ST_OP_to_dtype, to_dtype, 1, {ST_OP__to_copy}},
   {ST_OP_empty_memory_format, make_empty, 0, {0}},
   {ST_OP_zeros, make_zeros, 1, {ST_OP_empty_memory_format}}
 };

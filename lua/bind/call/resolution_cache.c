@@ -250,7 +250,9 @@ static int push_tensor(const call *c, const entry *given, const st_value *args,
   }
   ud->t = v.u.tensor;
   if (is_view) track_source(c, first, ud->t);
-  else st__gc_charge(c->h, ud, st__memory_of(ud->t));
+  if (!is_view || st_tensor_storage_refcount(ud->t) == 1) { /* as t:to(dtype) */
+    st__gc_charge(c->h, ud, st__memory_of(ud->t));
+  }
   return 1;
 }
 
