@@ -59,6 +59,42 @@ static void F(means_of_channels)(const st_tile *t) {
   }
 }
 
+#if !HALF
+/* The rows [y, y + n) of windows of an image plane: a few squares in each. */
+static inline __attribute__((always_inline)) void F(plane_of_squares)(
+    const st_tile *t, int size, int64_t y, int64_t n) {
+  const st_pool_loops *p = t->p;
+  const int64_t step = p->st[0][ST_POOL_W];
+  const int64_t divisor = p->divisor ? p->divisor : size * size;
+  const int64_t down = p->stride[1] * p->st[1][ST_POOL_H];
+  A sum[FEW];
+  for (int64_t k = y; k < y + n; k++) {
+    char *out = t->out + k * p->st[0][ST_POOL_H];
+    F(few_squares)(sum, t->image + k * down, t, size, p->out[2]);
+    for (int64_t o = 0; o < p->out[2]; o++) {
+      *(T *)(void *)(out + o * step) = (T)DIVIDE(sum[o], divisor);
+    }
+  }
+}
+
+/* Units of a few squares, by planes: a tile for each row of windows takes
+ * longer than its means. */
+static void F(planes_of_squares)(char **data, const st_pool_loops *p,
+                                 int64_t n0, int64_t n1) {
+  st_tile t = {.p = p, .step = {0, p->st[1][ST_POOL_H]}};
+  st_units u;
+  st_units_begin(&u, p, n0);
+  for (int64_t i = n0, n; i < n1; i += n) {
+    n = st_units_rows(&u, n1 - i);
+    t.out = data[0] + st_units_plane(&u, p, 0, 1);
+    t.image = data[1] + st_units_plane(&u, p, 1, p->stride[0]);
+    if (p->kernel[2] == 2) F(plane_of_squares)(&t, 2, u.at[3], n);
+    else F(plane_of_squares)(&t, 3, u.at[3], n);
+    if (st_units_skip(&u, n, p->out[2] * p->kernel[2] * p->kernel[2])) return;
+  }
+}
+#endif
+
 static void F(avg_pool)(char **data, const int64_t *strides, int64_t n0,
                         int64_t n1, const void *ctx) {
   const st_pool_loops *p = ctx;
@@ -66,6 +102,12 @@ static void F(avg_pool)(char **data, const int64_t *strides, int64_t n0,
   st_units u;
   st_tile t;
   (void)strides;
+#if !HALF
+  if (st__pool_has_squares(p, sizeof(T))) {
+    F(planes_of_squares)(data, p, n0, n1);
+    return;
+  }
+#endif
   st_units_begin(&u, p, n0);
   for (int64_t i = n0; i < n1; i++, st_units_next(&u)) {
     st_tile_of(&t, p, operands, &u);

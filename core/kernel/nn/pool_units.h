@@ -91,6 +91,50 @@ static inline void st_units_next(st_units *u) {
   }
 }
 
+/* -- Whole planes --------------------------------------------------------- */
+
+/* True if the windows of each row are a few small squares inside the image,
+ * whose columns lie side by side. */
+static inline bool st__pool_has_squares(const st_pool_loops *p,
+                                        int64_t itemsize) {
+  const int64_t size = p->kernel[2];
+  bool fits = !p->adaptive && !p->channels_inner && p->out[2] <= FEW &&
+              p->out[2] <= p->block && p->kernel[0] == 1 &&
+              p->kernel[1] == size && size > 1 && size < 4 &&
+              p->st[1][ST_POOL_W] == itemsize;
+  for (int d = 0; d < 3; d++) {
+    fits = fits && p->padding[d] == 0 && p->dilation[d] == 1 &&
+           st__pool_last(p, d, p->out[d] - 1) <= p->in[d];
+  }
+  return fits;
+}
+
+/* The units, `most` at most, from this one to the end of its plane. */
+static inline int64_t st_units_rows(const st_units *u, int64_t most) {
+  const int64_t rows = u->size[3] - u->at[3];
+  return rows < most ? rows : most;
+}
+
+/* Where the plane of an operand begins; stride is that of its depth. */
+static inline int64_t st_units_plane(const st_units *u, const st_pool_loops *p,
+                                     int i, int64_t stride) {
+  const int64_t *st = p->st[i];
+  return u->at[0] * st[ST_POOL_N] + u->at[1] * st[ST_POOL_C] +
+         u->at[2] * stride * st[ST_POOL_D];
+}
+
+/* Goes on by n units of a plane, of `elements` each; true if the loop stops. */
+static inline bool st_units_skip(st_units *u, int64_t n, int64_t elements) {
+  u->at[3] += n - 1;
+  st_units_next(u);
+  u->left -= n * (elements + 16);
+  if (u->left > 0) return false;
+  u->left = 16 * ST_PERIOD;
+  return st__stops();
+}
+
+/* -- Tiles ---------------------------------------------------------------- */
+
 static inline int64_t st_tile_rows(st_tile *t, int d) {
   const st_pool_loops *p = t->p;
   const int64_t step = p->dilation[d];
