@@ -222,10 +222,12 @@ static void choose_small_tile(plan *p) {
   p->tile[1] = least(n1, n0 < t0 ? room(p, n0) / line * line : t1);
 }
 
-/* As much of a row as fits, then as many rows as fit. */
+/* As much of a row as fits, then as many rows as fit. A part of a row is whole
+ * lines, so that the next part begins with a line if this one does. */
 static void choose_tile(plan *p) {
   const int64_t bytes = p->streams && !p->direct ? STAGE : PIECE;
-  const int64_t t0 = least(p->shape[0], (bytes - PAD) / p->size);
+  const int64_t part = (bytes - PAD) / p->size / LINE * LINE;
+  const int64_t t0 = least(p->shape[0], part);
   p->tile[0] = t0;
   p->tile[1] = least(p->shape[1], bytes / (t0 * p->size + PAD));
 }
