@@ -81,12 +81,15 @@ static const st_registration *follow(const st_table *t, st_shortcut *s) {
 
 static st_shortcut find(const st_op *op, int depth);
 
-/* Finds out whether each operator has a shortcut. Sets *epoch to 0 if that is
- * not known yet, and *tracks if one tracks views or versions. */
+/* Finds out whether each operator has a shortcut, also of one that was not
+ * called yet. Sets *epoch to 0 if that is not known yet, and *tracks if one tracks views or versions. */
 static bool all_have_one(const st_op *const *calls, int depth,
                          uint64_t *epoch, bool *tracks) {
   for (; calls && *calls; calls++) {
-    const st_shortcut s = find(*calls, depth + 1);
+    const st_table *unused;
+    const st_status built = st__build_table(*calls, &unused);
+    const st_shortcut s = built == ST_OK ? find(*calls, depth + 1)
+                                         : (st_shortcut){.epoch = 0};
     if (!s.epoch) *epoch = 0;
     if (!s.run) return false;
     *tracks |= s.is_tracked;

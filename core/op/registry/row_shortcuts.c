@@ -106,30 +106,49 @@ static ST_SHORTCUT(copy) {
          run_kernel(call, args, rets, status);
 }
 
-/* A small tensor that is converted to another dtype. */
-static bool convert(const st_tensor *t, const st_value *dtype, st_value *rets,
-                    st_status *status) {
-  const int64_t to = st__to_int(dtype, t->dtype);
+/* A copy of a small tensor. A conversion of complex elements may warn. */
+static bool clone(const st_tensor *t, int64_t dtype, st_format format,
+                  st_value *rets, st_status *status) {
   st_tensor *out = NULL;
-  if (to < 0 || to >= ST_DTYPE_COUNT || to == (int64_t)t->dtype ||
-      st__is_complex(t->dtype) || t->numel > ST_GRAIN ||
+  if (dtype < 0 || dtype >= ST_DTYPE_COUNT || t->numel > ST_GRAIN ||
+      (dtype != (int64_t)t->dtype && st__is_complex(t->dtype)) ||
       !st__stack_is_large()) {
     return false;
   }
-  *status = st__clone(t, (st_dtype)to, ST_FORMAT_PRESERVE, &out);
+  *status = st__clone(t, (st_dtype)dtype, format, &out);
   if (*status == ST_OK) rets[0] = st__of_tensor(out);
   return is_served(*status);
 }
 
+static ST_SHORTCUT(contiguous) {
+  const st_tensor *t = args[0].u.tensor;
+  const int64_t format = st__to_int(&args[1], ST_FORMAT_CONTIGUOUS);
+  if (format != ST_FORMAT_CONTIGUOUS) return false;
+  if (!st__is_contiguous(t)) {
+    return clone(t, t->dtype, ST_FORMAT_CONTIGUOUS, rets, status);
+  }
+  *status = st__return_tensor(t, rets);
+  return true;
+}
+
 static ST_SHORTCUT(to_dtype) {
-  return args[4].tag == ST_TAG_NONE &&
-         convert(args[0].u.tensor, &args[1], rets, status);
+  const st_tensor *t = args[0].u.tensor;
+  const int64_t dtype = st__to_int(&args[1], t->dtype);
+  const bool copies = st__to_bool(&args[3], false);
+  if (args[4].tag != ST_TAG_NONE) return false;
+  if (copies || dtype != (int64_t)t->dtype) {
+    return clone(t, dtype, ST_FORMAT_PRESERVE, rets, status);
+  }
+  *status = st__return_tensor(t, rets);
+  return true;
 }
 
 static ST_SHORTCUT(to_copy) {
   return args[2].tag == ST_TAG_NONE && args[6].tag == ST_TAG_NONE &&
          st__to_int(&args[3], ST_DEVICE_CPU) == ST_DEVICE_CPU &&
-         convert(args[0].u.tensor, &args[1], rets, status);
+         clone(args[0].u.tensor,
+               st__to_int(&args[1], args[0].u.tensor->dtype),
+               ST_FORMAT_PRESERVE, rets, status);
 }
 
 /* True if the options of a factory are a dtype, at most, and the CPU. */
@@ -193,6 +212,7 @@ static const struct {
   {ST_OP_fill__Scalar, run_kernel, 0, {0}},
   {ST_OP_zero_, run_kernel, 0, {0}},
   {ST_OP_clone, run_kernel, 0, {0}},
+  {ST_OP_contiguous, contiguous, 1, {ST_OP_clone}},
   {ST_OP__to_copy, to_copy, 0, {0}},
   {ST_OP_to_dtype, to_dtype, 1, {ST_OP__to_copy}},
   {ST_OP_empty_memory_format, make_empty, 0, {0}},

@@ -248,6 +248,11 @@ static int push_tensor(const call *c, const entry *given, const st_value *args,
     *spare = lua_gettop(c->L);
     return -1;
   }
+  if (is_view && v.u.tensor == args[0].u.tensor) { /* as t:contiguous() */
+    st_value_clear(&v);
+    lua_pushvalue(c->L, first);                       /* [+1] */
+    return 1;
+  }
   ud->t = v.u.tensor;
   if (is_view) track_source(c, first, ud->t);
   if (!is_view || st_tensor_storage_refcount(ud->t) == 1) { /* as t:to(dtype) */
