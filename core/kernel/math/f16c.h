@@ -49,6 +49,13 @@ static inline st_sixteen st_f16c_load_sixteen(const void *halves) {
                                                       (uint16_t)-1, 4);
 }
 
+/* Replaces a NaN that has been loaded, which is quiet, by the default NaN of
+ * the same sign. */
+static inline st_sixteen st_f16c_loaded_nan_sixteen(st_sixteen x) {
+  const st_sixteen_bits is_nan = x != x;
+  return (st_sixteen)((st_sixteen_bits)x & ~(is_nan & 0x3fffff));
+}
+
 static inline void st_f16c_store_sixteen(void *halves, st_sixteen x) {
   const st_sixteen_bits bits = (st_sixteen_bits)x, is_nan = x != x;
   const st_sixteen_bits nan = (bits & INT32_MIN) | 0x7fc00000;
