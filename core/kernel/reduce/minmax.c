@@ -32,11 +32,13 @@ ZERO_OR_NAN(f64)
 #define FAMILY amax
 #define OP MAX
 #define OPTIONS .may_differ = JOIN(zero_or_nan, T)
+#define BY_COLUMNS
 #include "kernel/reduce/float_reductions.h"
 
 #define FAMILY amin
 #define OP MIN
 #define OPTIONS .may_differ = JOIN(zero_or_nan, T)
+#define BY_COLUMNS
 #include "kernel/reduce/float_reductions.h"
 
 /* -- Truth values --------------------------------------------------------- */

@@ -38,12 +38,14 @@
 #define FAMILY norm_inf
 #define A f64
 #define OP MAX
+#define BY_COLUMNS
 #define MAP(x, r) fabs(x)
 #include "kernel/reduce/float_reductions.h"
 
 #define FAMILY norm_neginf
 #define A f64
 #define OP MIN
+#define BY_COLUMNS
 #define MAP(x, r) fabs(x)
 #include "kernel/reduce/float_reductions.h"
 

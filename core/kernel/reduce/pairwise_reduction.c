@@ -362,12 +362,16 @@ typedef struct column_buffers {
   bool direct; /* the bodies read the input in place */
 } column_buffers;
 
-/* Loads the rows of a span, as many at a time as fit into the buffer, and
- * reduces them in order. */
-static void reduce_loaded_rows(const reducer *k, span p, column_buffers *c) {
+/* Reduces the rows of a span in order; loads them, as many at a time as fit
+ * into the buffer, if the bodies cannot read them in place. */
+static void load_and_reduce_rows(const reducer *k, span p, column_buffers *c) {
   const int64_t row = p.n1 * k->size, most = ROOM / row, n = p.n0;
   const int64_t *off = p.off, skip = p.skip;
   const char *in = p.in;
+  if (c->direct) {
+    reduce_rows(k, p);
+    return;
+  }
   p.in = c->buffer;
   p.off = c->dense;
   p.skip = 1;
@@ -391,8 +395,7 @@ static void reduce_lanes(const reducer *k, const span *p, column_buffers *c,
   q.n0 = (p->n0 - l + step - 1) / step;
   if (k->any_order || p->as_rows || step == k->lanes ||
       (p->n0 <= k->lanes && q.n0 <= 2)) {
-    if (c->direct) reduce_rows(k, q);
-    else reduce_loaded_rows(k, q, c);
+    load_and_reduce_rows(k, q, c);
     return;
   }
   reduce_lanes(k, p, c, spare, l, 2 * step);
@@ -405,7 +408,8 @@ static void reduce_lanes(const reducer *k, const span *p, column_buffers *c,
 
 /* The same for contiguous rows: `lanes` of them are treated as one row, whose
  * accumulators are the lanes of all outputs. */
-static void reduce_lanes_flat(const reducer *k, const span *p) {
+static void reduce_lanes_flat(const reducer *k, const span *p,
+                              column_buffers *c) {
   _Alignas(64) char acc[FLAT], pivots[MAX_ACC * FLAT / 8];
   int64_t off[ST_REDUCE_BLOCK];
   const int64_t w = k->lanes, wide = w * p->n1, rest = p->n0 % w;
@@ -415,19 +419,19 @@ static void reduce_lanes_flat(const reducer *k, const span *p) {
   q.n1 = wide;
   q.off = off;
   q.skip = 1;
-  for (int64_t i = 0; i <= q.n0; i++) off[i] = i * wide * k->size;
+  for (int64_t i = 0; i <= q.n0; i++) off[i] = i * wide * k->in_size;
   for (int64_t i = 0; i < w && k->pivot_size > 1; i++) {
     memcpy(pivots + i * p->n1 * k->pivot_size, p->pivot,
            (size_t)(p->n1 * k->pivot_size));
     q.pivot = pivots;
   }
-  reduce_rows(k, q);
+  load_and_reduce_rows(k, q, c);
   if (rest) {
     q.off += q.n0;
     q.n0 = 1;
     q.n1 = rest * p->n1;
     q.more = true;
-    reduce_rows(k, q);
+    load_and_reduce_rows(k, q, c);
   }
   for (int64_t h = w / 2 * p->n1; h >= p->n1; h /= 2) {
     k->combine(acc, acc + h * k->acc_size, h);
@@ -438,12 +442,12 @@ static void reduce_lanes_flat(const reducer *k, const span *p) {
 /* Reduces a block of p.n1 outputs; p.in is the address of element 0. */
 static void reduce_columns(const reducer *k, span p, const st_reduce_run *r,
                            column_buffers *c) {
-  const bool dense = c->direct && r->ndim == 1 &&
-                     r->stride[0] == p.n1 * k->size;
+  const bool dense = c->step == k->in_size && r->ndim == 1 &&
+                     r->stride[0] == p.n1 * k->in_size;
   if (dense && p.n0 >= k->lanes && !k->stops_early &&
       k->lanes * p.n1 * k->acc_size <= FLAT) {
     p.in += p.start * r->stride[0];
-    reduce_lanes_flat(k, &p);
+    reduce_lanes_flat(k, &p, c);
   } else {
     fill_offsets(c->off, r, p.start, p.n0);
     p.off = c->off;
@@ -499,6 +503,40 @@ static void run_columns(const reducer *k, span p, const int64_t *s, int64_t n0,
   }
 }
 
+/* -- Columns of few rows -------------------------------------------------- */
+
+static bool has_few_rows(const reducer *k, const int64_t *s, int64_t n0,
+                         const st_reduce_run *r) {
+  return k->columns && n0 >= 2 && n0 <= k->lanes && !r->partials &&
+         r->ndim == 1 && (s[5] || k->pivot_size == 1);
+}
+
+/* Each row is a lane. Elements are loaded, as many columns at a time as fit,
+ * unless they lie in memory as the body reads them. */
+static void run_few_rows(const reducer *k, span p, const int64_t *s,
+                         int64_t n0, int64_t n1, const st_reduce_run *r) {
+  _Alignas(64) char buffer[ROOM];
+  const bool direct = s[4] == k->in_size && is_plain(k);
+  const int64_t most = direct ? n1 : ROOM / (n0 * k->size);
+  const char *in = p.in + r->at * r->stride[0];
+  p.n0 = n0;
+  for (int64_t j = 0; j < n1; j += p.n1, in += p.n1 * s[4]) {
+    p.n1 = least(n1 - j, most);
+    p.in = direct ? in : buffer;
+    p.skip = direct ? r->stride[0] : p.n1 * k->size;
+    if (!direct && r->stride[0] == p.n1 * s[4]) {
+      k->load(buffer, in, s[4], n0 * p.n1);
+    } else if (!direct) {
+      for (int64_t i = 0; i < n0; i++) {
+        k->load(buffer + i * p.skip, in + i * r->stride[0], s[4], p.n1);
+      }
+    }
+    k->columns(&p);
+    p.acc += p.n1 * k->acc_size;
+    p.pivot += p.n1 * s[5];
+  }
+}
+
 /* -- The driver ----------------------------------------------------------- */
 
 void st__run_reduction(const reducer *k, char **data, const int64_t *s,
@@ -512,7 +550,8 @@ void st__run_reduction(const reducer *k, char **data, const int64_t *s,
   } else if (has_short_rows(k, s, n0, n1, r)) {
     run_short_rows(k, p, s, n0, n1, r);
   } else if (n1 >= 2 && (outer < inner || (n0 < SHORT && n1 >= 4))) {
-    run_columns(k, p, s, n0, n1, r);
+    if (has_few_rows(k, s, n0, r)) run_few_rows(k, p, s, n0, n1, r);
+    else run_columns(k, p, s, n0, n1, r);
   } else {
     run_rows(k, p, s, n0, n1, r);
   }

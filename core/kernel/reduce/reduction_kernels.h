@@ -34,6 +34,9 @@ typedef st_reduce_span span;
 /* Four vectors of 64 bytes, which hide the latency of an addition. */
 #define LANES(A) (sizeof(A) < 4 ? ST_REDUCE_MAX_LANES : 256 / sizeof(A))
 
+/* Outputs that a body for columns reduces at a time. */
+#define COLUMNS_OF(A) (128 / (int)sizeof(A))
+
 /* -- Loads ---------------------------------------------------------------- */
 
 /* Constant steps let the compiler deinterleave in registers. */

@@ -12,9 +12,11 @@
  *   R          the type of the pivots; default: char, for MAP that ignores r
  *   OPTIONS    more fields of st_reduce_ops; default: IN_ORDER
  *   HALVES     the prefix of two more loops, f16 and bf16, which load floats
- *   BY_ROWS    there is a body for several rows, which maps elements beyond
- *              the end of a row, too. It suits sums and products of float64;
- *              compilers make branches of the selections in extrema
+ *   BY_ROWS    there are bodies for columns of few rows, and for several rows,
+ *              which map elements beyond the end of a row, too. They suit sums
+ *              and products of float64; compilers make branches of the
+ *              selections of extrema in rows
+ *   BY_COLUMNS only those for columns
  *
  * Reductions of a FAMILY differ in NAME, T and HALVES only. The other
  * parameters are undefined after the one that has the parameter ENDS_FAMILY.
@@ -106,9 +108,57 @@ static void JOIN(NAME, rows)(const span *p) {
     r += p->more;
   }
 }
-#define ROWS .rows = JOIN(NAME, rows)
+#endif
+
+#if defined BY_ROWS || defined BY_COLUMNS
+/* Columns from j on, c of them, of n0 rows, each of which is a lane. */
+static ST_ALWAYS_INLINE void JOIN(NAME, lanes_of)(const span *p, int64_t j,
+                                                  const int c) {
+  enum { W = JOIN(NAME, lane_count), C = COLUMNS_OF(A) };
+  ST_MAYBE const R *r = (const R *)p->pivot + j;
+  const int n = (int)p->n0;
+  A v[W][C];
+  int w = 1;
+  while (2 * w < n) w *= 2;
+  for (int l = 0; l < w; l++) {
+    const T *x = (const T *)(p->in + l * p->skip) + j;
+    const T *y = (const T *)(p->in + (l + w) * p->skip) + j;
+    if (l + w < n) {
+#pragma omp simd
+      for (int q = 0; q < c; q++)
+        v[l][q] = OP(MAP(LOAD(x[q]), r[q]), MAP(LOAD(y[q]), r[q]));
+    } else {
+#pragma omp simd
+      for (int q = 0; q < c; q++) v[l][q] = MAP(LOAD(x[q]), r[q]);
+    }
+  }
+  for (w /= 2; w; w /= 2)
+    for (int l = 0; l < w; l++)
+#pragma omp simd
+      for (int q = 0; q < c; q++) v[l][q] = OP(v[l][q], v[l + w][q]);
+  memcpy((A *)p->acc + j, v[0], (size_t)c * sizeof(A));
+}
+
+/* n1 columns of 2 to W rows. The last ones overlap those before. */
+static void JOIN(NAME, columns)(const span *p) {
+  enum { C = COLUMNS_OF(A) };
+  const int64_t n = p->n1;
+  const int c = n >= C ? C : n >= C / 2 ? C / 2 : n >= C / 4 ? C / 4 : 1;
+  for (int64_t j = 0; j < n; j += c) {
+    const int64_t at = j + c <= n ? j : n - c;
+    if (c == C) JOIN(NAME, lanes_of)(p, at, C);
+    else if (c == C / 2) JOIN(NAME, lanes_of)(p, at, C / 2);
+    else if (c == C / 4) JOIN(NAME, lanes_of)(p, at, C / 4);
+    else JOIN(NAME, lanes_of)(p, at, 1);
+  }
+}
+#endif
+#ifdef BY_ROWS
+#define BODIES .rows = JOIN(NAME, rows), .columns = JOIN(NAME, columns)
+#elif defined BY_COLUMNS
+#define BODIES .columns = JOIN(NAME, columns)
 #else
-#define ROWS .rows = NULL
+#define BODIES .columns = NULL
 #endif
 
 /* Initialises the accumulators with a row. */
@@ -145,12 +195,12 @@ static void JOIN(NAME, four)(const span *p) {
   }
 }
 
-LOOP(NAME, LOAD_OF(T), sizeof(T), NAME, JOIN(OP, A), OPTIONS, ROWS)
+LOOP(NAME, LOAD_OF(T), sizeof(T), NAME, JOIN(OP, A), OPTIONS, BODIES)
 #ifdef HALVES
 #include "kernel/reduce/stored_halves_template.h"
-LOOP(JOIN(HALVES, f16), load_half, 2, NAME, JOIN(OP, A), OPTIONS, ROWS,
+LOOP(JOIN(HALVES, f16), load_half, 2, NAME, JOIN(OP, A), OPTIONS, BODIES,
      STORED_F16)
-LOOP(JOIN(HALVES, bf16), load_bf16, 2, NAME, JOIN(OP, A), OPTIONS, ROWS,
+LOOP(JOIN(HALVES, bf16), load_bf16, 2, NAME, JOIN(OP, A), OPTIONS, BODIES,
      STORED_BF16)
 #undef STORED_F16
 #undef STORED_BF16
@@ -160,7 +210,7 @@ LOOP(JOIN(HALVES, bf16), load_bf16, 2, NAME, JOIN(OP, A), OPTIONS, ROWS,
 #undef OWN_ACCUMULATORS
 #undef A
 #endif
-#undef ROWS
+#undef BODIES
 #undef NAME
 #undef T
 #undef HALVES
@@ -174,4 +224,5 @@ LOOP(JOIN(HALVES, bf16), load_bf16, 2, NAME, JOIN(OP, A), OPTIONS, ROWS,
 #undef R
 #undef OPTIONS
 #undef BY_ROWS
+#undef BY_COLUMNS
 #endif
