@@ -539,10 +539,27 @@ static void run_few_rows(const reducer *k, span p, const int64_t *s,
 
 /* -- The driver ----------------------------------------------------------- */
 
+/* True if all outputs have the same elements and pivots. */
+static bool repeats(const reducer *k, const char *pivot, const int64_t *s,
+                    int64_t n1) {
+  const int64_t size = k->pivot_size;
+  return n1 >= 2 && s[4] == 0 &&
+         (s[5] == 0 ||
+          (s[5] == size &&
+           memcmp(pivot, pivot + size, (size_t)((n1 - 1) * size)) == 0));
+}
+
 void st__run_reduction(const reducer *k, char **data, const int64_t *s,
                        int64_t n0, int64_t n1, const st_reduce_run *r) {
   const int64_t outer = magnitude(s[4]), inner = magnitude(r->stride[0]);
   const span p = {.acc = data[0], .in = data[1], .pivot = data[2]};
+  if (repeats(k, p.pivot, s, n1)) {
+    run_rows(k, p, s, n0, 1, r);
+    for (int64_t j = 1; j < n1; j++) {
+      memcpy(p.acc + j * k->acc_size, p.acc, (size_t)k->acc_size);
+    }
+    return;
+  }
   if (k->few && n0 >= 2 && n0 <= 4 && n1 >= 4 && !r->partials && r->ndim == 1 &&
       is_plain(k) && r->stride[0] == k->size &&
       s[4] == n0 * k->size) {
