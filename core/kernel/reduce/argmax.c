@@ -6,7 +6,8 @@
 
 #include "kernel/reduce/reduction_kernels.h"
 
-#define SAME_AS(x, r) (((x) == (r)) | (((x) != (x)) & ((r) != (r))))
+#define IS_NAN(x) ((x) != (x))
+#define SAME_AS(x, r) (((x) == (r)) | (IS_NAN(x) & IS_NAN(r)))
 
 /* The first of 16 bytes that is not 0, or more than any index of a row. */
 static inline int64_t first_hit(const uint8_t *hit) {

@@ -9,15 +9,27 @@
 #define LOAD SAME
 #endif
 
-/* Searches a row in blocks of 64 elements, which the compiler vectorises. */
+/* True if one of w elements matches; the compiler vectorises it. */
+static ST_ALWAYS_INLINE bool JOIN(NAME, among)(const T *x, T r, const int w) {
+  int hit = 0;
+  if (IS_NAN(r)) {
+#pragma omp simd reduction(|:hit)
+    for (int l = 0; l < w; l++) hit |= IS_NAN(LOAD(x[l]));
+  } else {
+#pragma omp simd reduction(|:hit)
+    for (int l = 0; l < w; l++) hit |= LOAD(x[l]) == r;
+  }
+  return hit;
+}
+
+/* Searches a row in blocks of 256 elements, then of 64 and 16. */
 static void JOIN(NAME, row)(const span *p) {
   const T *x = (const T *)p->in;
   const T r = *(const T *)p->pivot;
   int64_t i = 0, n = p->n0;
-  for (int hit = 0; i + 64 <= n; i += 64) {
-    for (int l = 0; l < 64; l++) hit |= SAME_AS(LOAD(x[i + l]), r);
-    if (hit) break;
-  }
+  while (i + 256 <= n && !JOIN(NAME, among)(x + i, r, 256)) i += 256;
+  while (i + 64 <= n && !JOIN(NAME, among)(x + i, r, 64)) i += 64;
+  while (i + 16 <= n && !JOIN(NAME, among)(x + i, r, 16)) i += 16;
   while (i < n && !SAME_AS(LOAD(x[i]), r)) i++;
   *(int64_t *)p->acc = i < n ? p->start + i : ST_NO_INDEX;
 }
