@@ -1,17 +1,23 @@
 /* Extremum kernels: amax and amin.
  */
 
+#include <math.h>
+
 #include "kernel/reduce/reduction_kernels.h"
 
 /* -- Integers ------------------------------------------------------------- */
 
+#define FIRST(x) ((x)[0])
+
 #define FAMILY amax
 #define OP MAX
+#define PAD FIRST
 #define OPTIONS ANY_ORDER
 #include "kernel/reduce/integer_reductions.h"
 
 #define FAMILY amin
 #define OP MIN
+#define PAD FIRST
 #define OPTIONS ANY_ORDER
 #include "kernel/reduce/integer_reductions.h"
 
@@ -29,14 +35,19 @@
 ZERO_OR_NAN(f32)
 ZERO_OR_NAN(f64)
 
+#define LEAST(x) (-INFINITY)
+#define GREATEST(x) INFINITY
+
 #define FAMILY amax
 #define OP MAX
+#define PAD LEAST
 #define OPTIONS .may_differ = JOIN(zero_or_nan, T)
 #define BY_COLUMNS
 #include "kernel/reduce/float_reductions.h"
 
 #define FAMILY amin
 #define OP MIN
+#define PAD GREATEST
 #define OPTIONS .may_differ = JOIN(zero_or_nan, T)
 #define BY_COLUMNS
 #include "kernel/reduce/float_reductions.h"

@@ -16,6 +16,7 @@
  *              which map elements beyond the end of a row, too. They suit sums
  *              and products of float64; compilers make branches of the
  *              selections of extrema in rows
+ *   PAD(x)     an element that does not change the accumulators of elements x
  *   BY_COLUMNS only those for columns
  *
  * Reductions of a FAMILY differ in NAME, T and HALVES only. The other
@@ -57,7 +58,16 @@ static void JOIN(NAME, row)(const span *p) {
   const T *x = (const T *)p->in;
   ST_MAYBE const R r = *(const R *)p->pivot;
   A v[W];
-  int64_t i = 0, n = p->n0, m = n < W ? n : W;
+  int64_t i = 0, n = p->n0;
+#ifdef PAD
+  T padded[W];
+  if (n < W) {
+    for (int l = 0; l < W; l++) padded[l] = PAD(x);
+    x = memcpy(padded, x, (size_t)n * sizeof(T));
+    n = W;
+  }
+#endif
+  const int64_t m = n < W ? n : W;
   if (n < W) { /* the other loop has a known length: it is vectorised */
     for (; i < m; i++) v[i] = MAP(LOAD(x[i]), r);
   } else {
@@ -225,4 +235,5 @@ LOOP(JOIN(HALVES, bf16), load_bf16, 2, NAME, JOIN(OP, A), OPTIONS, BODIES,
 #undef OPTIONS
 #undef BY_ROWS
 #undef BY_COLUMNS
+#undef PAD
 #endif
