@@ -5,7 +5,12 @@
  *   T                a signed or unsigned integer type for an element's bits
  *   KEY(x, least)    a T that is greater for a greater element, or with `least`
  *                    for a lesser one, and greatest for NaN
+ *   VECTORS          a pragma for the loop over a block's keys; default: none
  */
+
+#ifndef VECTORS
+#define VECTORS
+#endif
 
 typedef struct NAME(best) { T key, value; int64_t at; } NAME(best);
 
@@ -17,7 +22,8 @@ INLINE void NAME(block)(const extrema *w, int64_t i, int64_t n,
   const char *x = w->in + i * w->step[2];
   char *y = w->values + i * w->step[0], *at = w->indices + i * w->step[1];
   T key[BLOCK];
-  bool is_new = false;
+  T is_new = 0;
+  VECTORS
   for (int64_t k = 0; k < n; k++) {
     key[k] = KEY(*(const T *)(x + k * w->step[2]), least);
     is_new |= key[k] >= b.key;
@@ -132,3 +138,4 @@ static void NAME(cummin)(char **data, const int64_t *s, int64_t n0, int64_t n1,
 #undef NAME
 #undef T
 #undef KEY
+#undef VECTORS
