@@ -129,6 +129,18 @@ describe("The bits of a reduction, seed " .. SEED, function()
       end
     end)
 
+    -- equal outputs are reduced once
+    it("of a repeated row are those of the row: " .. dtype, function()
+      for _, n in ipairs {2, 9, 40, 1100} do
+        local row = st.randn(1, n):to(dtype)
+        for _, name in ipairs {"sum", "mean", "var", "prod"} do
+          local want = st[name](row, 2)
+          local got = st[name](row:expand(5, n), 2)
+          assert(same_bits(want:expand(5):clone(), got), name .. ", " .. n)
+        end
+      end
+    end)
+
     it("do not depend on the number of threads: " .. dtype, function()
       cases.each(dtype, function(name, t, dims, operator)
         if t:numel() < 32768 then return end

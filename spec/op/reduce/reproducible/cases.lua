@@ -105,7 +105,7 @@ end
 -- sizes around those of lanes, blocks, segments and chunks
 cases.SHAPES = {
   {7}, {40}, {1025}, {300, 7}, {7, 300}, {17000, 2}, {6, 41, 23},
-  {270, 3, 5}, {20, 30, 8}, {2, 3, 20, 17}, {110, 310},
+  {270, 3, 5}, {20, 30, 8}, {2, 3, 20, 17}, {110, 310}, {44, 9},
 }
 
 local function along(f)
