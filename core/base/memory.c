@@ -93,6 +93,7 @@ struct cache {
   _Atomic int64_t bytes;    /* of the cached blocks */
   st_mem_counter own[ST_MEM_COUNT];
   bool is_zero;             /* the thread's last new block */
+  bool wants_zero;          /* st__want_zero_blocks */
   int n[SMALL_CLASSES];
   block *blocks[SMALL_CLASSES];
 };
@@ -393,7 +394,8 @@ static void *find_block(cache *c, bool is_plain, size_t n) {
     return p ? p : malloc(n ? n : 1);
   }
   const int k = class_of(n, &size);
-  void *p = ST_BLOCK_CACHE ? take_block(c, k, size) : NULL;
+  const bool is_new = c->wants_zero && size >= ST_FIXED_new_zeros;
+  void *p = ST_BLOCK_CACHE && !is_new ? take_block(c, k, size) : NULL;
   c->is_zero = !p && is_mapped(size);
   return p ? p : new_block(ST_BLOCK_CACHE ? size : n);
 }
@@ -440,6 +442,11 @@ void st__free_block(void *p, size_t n) {
   const int k = class_of(n, &size);
   if (ST_BLOCK_CACHE && c && keep_block(c, k, size, p)) return;
   return_block(p, size);
+}
+
+void st__want_zero_blocks(bool want) {
+  cache *c = thread_cache();
+  if (c) c->wants_zero = want;
 }
 
 bool st__last_block_is_zero(void) { return own_cache && own_cache->is_zero; }

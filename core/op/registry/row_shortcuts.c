@@ -183,7 +183,9 @@ static ST_SHORTCUT(make_zeros) {
       st__numel_of((int)args->len, args->u.ints, &numel) != ST_OK) {
     return false;
   }
+  st__want_zero_blocks(true);
   *status = new_tensor(args, args + 1, &t);
+  st__want_zero_blocks(false);
   if (*status != ST_OK) return is_served(*status);
   if (!st__last_block_is_zero()) {
     if (numel > FEW) {
