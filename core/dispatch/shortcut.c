@@ -82,7 +82,8 @@ static const st_registration *follow(const st_table *t, st_shortcut *s) {
 static st_shortcut find(const st_op *op, int depth);
 
 /* Finds out whether each operator has a shortcut, also of one that was not
- * called yet. Sets *epoch to 0 if that is not known yet, and *tracks if one tracks views or versions. */
+ * called yet. Sets *epoch to 0 if that is not known yet, and *tracks if one
+ * tracks views or versions. */
 static bool all_have_one(const st_op *const *calls, int depth,
                          uint64_t *epoch, bool *tracks) {
   for (; calls && *calls; calls++) {

@@ -131,17 +131,19 @@ static bool is_worth_a_move(const st_tensor *self, int dim,
          self->strides[dim] * (int64_t)st__itemsize(self->dtype) < LONG;
 }
 
-/* True if the indices are a range, whose slices were then moved, or the move
- * has failed. */
+/* True if the indices are a range, whose slices were then moved, or if that has
+ * failed. */
 static bool try_range(const st_run *r, st_status *status) {
   const st_tensor *self = st__arg_tensor(r, 0), *out = r->out[0];
   st_tensor *index = NULL;
   slice_range x;
   int dim;
   if (out->numel == 0 || self->ndim == ST_MAX_DIMS || st__is_meta(out) ||
-      st__lacks_memory(self) || read_slices(r, &dim, &index) != ST_OK) {
+      st__lacks_memory(self)) {
     return false;
   }
+  *status = read_slices(r, &dim, &index);
+  if (*status != ST_OK) return true;
   const bool moves = is_range(index, st__arg_base(r), self->sizes[dim], &x) &&
                      is_worth_a_move(self, dim, &x);
   st__tensor_release(&index);
