@@ -321,6 +321,8 @@ static void call_vector_panels(const product *p, char *a, char *b, char *c) {
 static void run_batches(void *ctx, int64_t begin, int64_t end) {
   const product *p = ctx;
   const bool blas = p->blas != NULL, vector = is_vector(p);
+  const int64_t each = volume(p) + 1;
+  int64_t left = ST_PERIOD; /* multiplications until the next question */
   for (int64_t i = begin; i < end; i++) {
     char *a = at_batch(p, &p->a, i), *b = at_batch(p, &p->b, i);
     char *c = at_batch(p, &p->c, i);
@@ -333,7 +335,10 @@ static void run_batches(void *ctx, int64_t begin, int64_t end) {
     } else {
       call_panels(p, a, b, c);
     }
+    left -= each;
+    if (left > 0) continue;
     if (st__stops()) return;
+    left = ST_PERIOD;
   }
 }
 
