@@ -51,7 +51,8 @@ void st__free_block(void *p, size_t n);
 /* True if the last block that this thread allocated is new memory, all zero
  * (Note [Mapped blocks]). */
 bool st__last_block_is_zero(void);
-/* Makes large blocks of this thread new memory, or no longer. */
+/* While wanted, a block of ST_FIXED_new_zeros bytes or more that this thread
+ * allocates is new memory. */
 void st__want_zero_blocks(bool want);
 
 /* What a thread has counted since it last added its counts to the process

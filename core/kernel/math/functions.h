@@ -11,10 +11,7 @@
 #include "kernel/math/fma.h"
 #include "kernel/math/polynomials.h"
 
-/* The smaller and the larger one of two numbers, one of which is positive: the
- * order of their bits. A comparison of floats would take several instructions
- * with AVX-512. If one is NaN, it may be either. */
-#define ST_BITS_OF(tag, real, bits, integer)                                 \
+#define ST_BITS_OF(tag, real, bits)                                          \
   static inline bits st_bits_##tag(real x) {                                 \
     bits u;                                                                  \
     memcpy(&u, &x, sizeof u);                                                \
@@ -24,20 +21,25 @@
     real x;                                                                  \
     memcpy(&x, &u, sizeof x);                                                \
     return x;                                                                \
-  }                                                                          \
-  static inline real st_lesser_##tag(real a, real b) {                      \
-    const integer i = (integer)st_bits_##tag(a);                             \
-    const integer j = (integer)st_bits_##tag(b);                             \
-    return st_real_##tag((bits)(i < j ? i : j));                             \
-  }                                                                          \
-  static inline real st_greater_##tag(real a, real b) {                       \
-    const integer i = (integer)st_bits_##tag(a);                             \
-    const integer j = (integer)st_bits_##tag(b);                             \
-    return st_real_##tag((bits)(i > j ? i : j));                             \
   }
-ST_BITS_OF(f4, float, uint32_t, int32_t)
-ST_BITS_OF(f8, double, uint64_t, int64_t)
+ST_BITS_OF(f4, float, uint32_t)
+ST_BITS_OF(f8, double, uint64_t)
 #undef ST_BITS_OF
+
+/* The lesser and the greater of two numbers, one of which is positive: the
+ * order of their bits. A comparison of floats would take several instructions
+ * with AVX-512. If one is NaN, it may be either. */
+#define ST_ORDER_BITS(name, tag, real, bits, integer, sign)                  \
+  static inline real st_##name##_##tag(real a, real b) {                     \
+    const integer i = (integer)st_bits_##tag(a);                             \
+    const integer j = (integer)st_bits_##tag(b);                             \
+    return st_real_##tag((bits)(i sign j ? i : j));                          \
+  }
+ST_ORDER_BITS(lesser, f4, float, uint32_t, int32_t, <)
+ST_ORDER_BITS(greater, f4, float, uint32_t, int32_t, >)
+ST_ORDER_BITS(lesser, f8, double, uint64_t, int64_t, <)
+ST_ORDER_BITS(greater, f8, double, uint64_t, int64_t, >)
+#undef ST_ORDER_BITS
 
 #define FMA(a, b, c) F(fma)(a, b, c)
 #define EXACT_FMA(a, b, c) F(exact_fma)(a, b, c)

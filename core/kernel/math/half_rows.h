@@ -10,7 +10,7 @@
 
 #define ST_HALF_ROWS static __attribute__((noinline, unused))
 
-/* -- Eight or 16 at a time; both return the number converted -------------- */
+/* -- Eight at a time, or 16 to floats; both return the number converted ---- */
 
 #if defined(__F16C__)
 static inline int64_t st_widen_f16(float *to, const char *p, int64_t n) {

@@ -85,7 +85,7 @@ static void F(planes_of_squares)(char **data, const st_pool_loops *p,
   st_units u;
   st_units_begin(&u, p, n0);
   for (int64_t i = n0, n; i < n1; i += n) {
-    n = st_units_rows(&u, n1 - i);
+    n = st_units_rows(&u, n1 - i < ST_PERIOD ? n1 - i : ST_PERIOD);
     t.out = data[0] + st_units_plane(&u, p, 0, 1);
     t.image = data[1] + st_units_plane(&u, p, 1, p->stride[0]);
     if (p->kernel[2] == 2) F(plane_of_squares)(&t, 2, u.at[3], n);

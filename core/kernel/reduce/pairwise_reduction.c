@@ -18,9 +18,10 @@
  *               lanes
  *   by columns  the outputs are contiguous: one lane after the other, for all
  *               outputs at once, in the order in which lanes are combined
- *               (reduce_lanes)
- *   as one row  few outputs, and the input is contiguous: W rows are treated
- *               as one long row (reduce_lanes_flat)
+ *               (reduce_lanes); each of a few rows is a lane, and all are
+ *               combined in registers
+ *   as one row  few outputs, and their rows adjoin: W rows are treated as one
+ *               long row (reduce_lanes_flat)
  *
  * Other layouts are gathered first. Each aligned group of 2^k blocks is a
  * subtree, so threads may reduce such groups separately. Rounding error: a
@@ -444,8 +445,9 @@ static void reduce_columns(const reducer *k, span p, const st_reduce_run *r,
                            column_buffers *c) {
   const bool dense = c->step == k->in_size && r->ndim == 1 &&
                      r->stride[0] == p.n1 * k->in_size;
+  const int64_t wide = k->lanes * p.n1;
   if (dense && p.n0 >= k->lanes && !k->stops_early &&
-      k->lanes * p.n1 * k->acc_size <= FLAT) {
+      wide * k->acc_size <= FLAT && (c->direct || wide * k->size <= ROOM)) {
     p.in += p.start * r->stride[0];
     reduce_lanes_flat(k, &p, c);
   } else {

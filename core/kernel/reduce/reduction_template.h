@@ -16,8 +16,8 @@
  *              which map elements beyond the end of a row, too. They suit sums
  *              and products of float64; compilers make branches of the
  *              selections of extrema in rows
- *   PAD(x)     an element that does not change the accumulators of elements x
  *   BY_COLUMNS only those for columns
+ *   PAD(x)     an element that, added to a row of x, does not change its result
  *
  * Reductions of a FAMILY differ in NAME, T and HALVES only. The other
  * parameters are undefined after the one that has the parameter ENDS_FAMILY.
