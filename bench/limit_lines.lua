@@ -113,6 +113,11 @@ return {
    tried = "widening in registers: nansum 47 to 25 us, sum 25 to 24; doubles "
         .. "by bits: 15.4 to 11.2 us in a loop apart, but it fails for NaN and "
         .. "infinities"},
+  {name = "any, all", family = "reduce", case = {"^any", "^all"},
+   limit = "1,048,576 bools that end at once take 2.7 us, 65,536 take .50, "
+        .. "1,024 take .27: a block of the tree ends early, but each of the "
+        .. "other blocks is begun",
+   tried = "an early end within a block; the walk over blocks does not ask"},
   {name = "argmax, argmin", case = {"^argm", "^aminmax"},
    limit = "a pass for the largest element and a search for its place; of "
         .. "transposed elements 64 % is the copy into their order, which the "
