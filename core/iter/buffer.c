@@ -309,15 +309,16 @@ static void gather(st_pack *p, int i, char *at, int64_t rows) {
 
 /* -- Blocks --------------------------------------------------------------- */
 
-/* Requests the inputs of a block ahead: stores past the caches hold the lines
- * that loads need, so that the processor looks ahead less, and a function that
- * takes long waits for each line. Inlined, as GCC removes calls of functions
- * that do nothing else. */
+/* Requests the contiguous inputs of a block ahead. Next to stores past the
+ * caches the processor requests few lines itself, and a function that takes
+ * long would wait for each. Inlined, as GCC removes calls of functions that do
+ * nothing else. */
 static inline __attribute__((always_inline))
 void prefetch_inputs(const st_pack *p, char *const *at) {
   for (int i = 1; i < p->job->it->noperands; i++) {
     const int64_t bytes = p->most * p->op[i].stride;
     const char *from = at[i] + AHEAD * bytes;
+    if (p->op[i].buffer) continue;
     for (int64_t o = 0; o < bytes; o += LINE) __builtin_prefetch(from + o);
   }
 }
