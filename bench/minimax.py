@@ -105,6 +105,10 @@ def log_rest(z):
     return (m.log((1 + s) / (1 - s)) - 2 * s) / (s * z)
 
 
+def log_series(f):
+    return (m.log1p(f) - f) / f ** 2 if abs(f) > 1e-20 else f / 3 - HALF
+
+
 def erf_share(z):
     s = m.sqrt(z)
     share = 2 / m.sqrt(m.pi)
@@ -158,8 +162,10 @@ ROWS = [
     ("EXP2", lambda x: m.expm1(x * LN2) / x if abs(x) > 1e-20 else LN2,
      lambda x: HALF, (6, 12), (-mpf(".5001"), mpf(".5001")), None),
     ("LOG", log_rest, z1, (3, 7), (0, LOG), None),
-    ("TANH", odd(m.tanh, -mpf(1) / 3, mpf(2) / 15), z1, (4, 10),
-     (0, mpf(".25")), None),
+    ("LOG_SERIES", log_series, lambda f: abs(f) + 1e-30, (9, 0),
+     (m.sqrt(HALF) - 1, m.sqrt(2) - 1), None),
+    ("TANH", odd(m.tanh, -mpf(1) / 3, mpf(2) / 15), z1, (7, 10),
+     (0, 1), (0, mpf(".25"))),
     ("SINH", odd(m.sinh, mpf(1) / 6, mpf(1) / 120), z1, (4, 7), (0, 1), None),
     ("ERF", erf_share, lambda z: mpf(1), (6, 11), (0, mpf(".5625")), None),
     ("LOG_ERFC", lambda x: m.log(m.erfc(x)), m.erfc, (8, 20),

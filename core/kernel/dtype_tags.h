@@ -112,8 +112,9 @@ static inline T_b1 st_param_b1(const st_params *k, int i) {
 /* -- Lists of dtypes ------------------------------------------------------ */
 
 /* ST_LIST_<list>(M, ...) expands to M_LOOP(tag, ...) per dtype, except M_MATH
- * for a dtype that uses functions of math/functions.def, M_ANGLE for one of an
- * angle, and M_QUICK or M_HALF for a half type: Note [Halves in registers].
+ * for a dtype that uses functions of math/functions.def, M_PLAIN for one of
+ * plain arguments, M_ANGLE for one of an angle, and M_QUICK or M_HALF for a
+ * half type: Note [Halves in registers].
  * LIBM is FLOAT for an expression that compilers do not vectorise. */
 #define ST_LIST_INT(M, ...)                                                  \
   M##_LOOP(u1, __VA_ARGS__)                                                  \
@@ -130,6 +131,9 @@ static inline T_b1 st_param_b1(const st_params *k, int i) {
   M##_HALF(f2, __VA_ARGS__) M##_HALF(bf, __VA_ARGS__)
 #define ST_LIST_MATH(M, ...)                                                 \
   M##_MATH(f4, __VA_ARGS__) M##_MATH(f8, __VA_ARGS__)                        \
+  M##_HALF(f2, __VA_ARGS__) M##_HALF(bf, __VA_ARGS__)
+#define ST_LIST_PLAIN(M, ...)                                                \
+  M##_PLAIN(f4, __VA_ARGS__) M##_PLAIN(f8, __VA_ARGS__)                      \
   M##_HALF(f2, __VA_ARGS__) M##_HALF(bf, __VA_ARGS__)
 #define ST_LIST_ANGLE(M, ...)                                                \
   M##_ANGLE(f4, __VA_ARGS__) M##_ANGLE(f8, __VA_ARGS__)                      \
@@ -173,6 +177,7 @@ static inline T_b1 st_param_b1(const st_params *k, int i) {
 /* Loops of a table row, by dtype. */
 #define ST_SLOT_LOOP(tag, name, ...) [ST_DTYPE_##tag] = name##_##tag,
 #define ST_SLOT_MATH(tag, name, ...) [ST_DTYPE_##tag] = name##_##tag,
+#define ST_SLOT_PLAIN(tag, name, ...) [ST_DTYPE_##tag] = name##_##tag,
 #define ST_SLOT_ANGLE(tag, name, ...) [ST_DTYPE_##tag] = name##_##tag,
 #define ST_SLOT_HALF(tag, name, ...) [ST_DTYPE_##tag] = name##_##tag,
 #define ST_SLOT_QUICK ST_SLOT_HALF

@@ -17,6 +17,7 @@ typedef struct source {
 #define BIT(tag, ...) | 1u << ST_DTYPE_##tag
 #define BIT_LOOP BIT
 #define BIT_MATH BIT
+#define BIT_PLAIN BIT
 #define BIT_ANGLE BIT
 #define BIT_HALF BIT
 #define BIT_QUICK BIT
@@ -32,6 +33,7 @@ typedef struct source {
 #undef INFINITY /* the parser knows these names */
 #undef NAN
 #define F(name) st_##name
+#define PLAIN(name) st_##name
 
 #define TEXT(...) #__VA_ARGS__
 #define ROW(name, list, ...) \

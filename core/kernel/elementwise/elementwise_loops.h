@@ -173,10 +173,11 @@
  * few elements, a vector costs less than so many numbers. */
 enum { ST_PAD = 16 };
 
-#define ST_MATH_WHOLE(tag, name, params, ...)                                \
-  static __attribute__((noinline)) void name##_##tag##_whole(                \
+#define ST_MATH_WHOLE(tag, fn, row, params, ...)                             \
+  static __attribute__((noinline)) void fn(                                  \
     T_##tag *out, const T_##tag *pa, const T_##tag *pb, int64_t n,           \
     const void *ctx) {                                                       \
+    enum { ST_WHICH = row };                                                 \
     ST_TYPES(tag);                                                           \
     params(tag);                                                             \
     ST_SIMD_FOR(i, n) {                                                      \
@@ -202,7 +203,7 @@ enum { ST_PAD = 16 };
     }                                                                        \
   }
 #define ST_MATH_LOOP(tag, name, ninputs, params, ...)                        \
-  ST_MATH_WHOLE(tag, name, params, __VA_ARGS__)                              \
+  ST_MATH_WHOLE(tag, name##_##tag##_whole, ST_ANY_ROW, params, __VA_ARGS__)  \
   ST_MATH_BODY(tag, name, ninputs)
 #define ST_UNARY_MATH(tag, name, ...)                                        \
   ST_MATH_LOOP(tag, name, 1, ST_NO_PARAMS, __VA_ARGS__)                      \
@@ -219,26 +220,28 @@ enum { ST_PAD = 16 };
 /* p0 is loaded from memory, as GCC does not vectorise a loop when it has moved
  * selections by a number out of it. */
 enum { ST_COPIES = 16 * ST_PAD };
-#define ST_UNARY_NUMBER_MATH(tag, name, ...)                                 \
-  static __attribute__((noinline)) void name##_##tag##_of(                   \
+#define ST_NUMBER_WHOLE(tag, fn, ...)                                        \
+  static __attribute__((noinline)) void fn##_of(                             \
     T_##tag *out, const T_##tag *pa, const T_##tag *numbers, int64_t n) {    \
+    enum { ST_WHICH = ST_ANY_ROW };                                          \
     typedef T_##tag T;                                                       \
     ST_SIMD_FOR(i, n) {                                                      \
       const T a = pa[i], p0 = numbers[i];                                    \
       out[i] = (T)(__VA_ARGS__);                                             \
     }                                                                        \
   }                                                                          \
-  static void name##_##tag##_whole(T_##tag *out, const T_##tag *pa,          \
-                                   const T_##tag *pb, int64_t n,             \
-                                   const void *ctx) {                        \
+  static void fn(T_##tag *out, const T_##tag *pa, const T_##tag *pb,         \
+                 int64_t n, const void *ctx) {                               \
     T_##tag numbers[ST_COPIES];                                              \
     (void)pb;                                                                \
     for (int i = 0; i < ST_COPIES; i++) numbers[i] = st_param_##tag(ctx, 0); \
     for (int64_t i = 0; i < n; i += ST_COPIES) {                             \
-      name##_##tag##_of(out + i, pa + i, numbers,                            \
-                        n - i < ST_COPIES ? n - i : ST_COPIES);              \
+      fn##_of(out + i, pa + i, numbers,                                      \
+              n - i < ST_COPIES ? n - i : ST_COPIES);                        \
     }                                                                        \
-  }                                                                          \
+  }
+#define ST_UNARY_NUMBER_MATH(tag, name, ...)                                 \
+  ST_NUMBER_WHOLE(tag, name##_##tag##_whole, __VA_ARGS__)                    \
   ST_MATH_BODY(tag, name, 1)                                                 \
   ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 2,                        \
                 ST_ELEM_##tag, ST_ELEM_##tag)
@@ -248,24 +251,83 @@ enum { ST_COPIES = 16 * ST_PAD };
   ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 3,                        \
                 ST_ELEM_##tag, ST_ELEM_##tag, ST_ELEM_##tag)
 
-#define ST_UNARY_ANGLE(tag, name, fn)                                        \
-  ST_MATH_WHOLE(tag, name##_near, ST_NO_PARAMS, F(fn)(a))                    \
+/* -- Blocks of plain arguments -------------------------------------------- */
+
+/* Note [Plain arguments]. A block is in L1 when it is read again. */
+enum { ST_PLAIN_BLOCK = 512 };
+
+#define ST_BY_BLOCK(tag, name, ninputs)                                      \
   static void name##_##tag##_whole(T_##tag *out, const T_##tag *pa,          \
                                    const T_##tag *pb, int64_t n,             \
                                    const void *ctx) {                        \
-    ST_TYPES(tag);                                                           \
-    int nfar = 0;                                                            \
-    for (int64_t i = 0; i < n; i++) nfar |= fabs(pa[i]) > ST_FAR_##tag;      \
-    if (!nfar) {                                                             \
-      name##_near_##tag##_whole(out, pa, pb, n, ctx);                        \
-      return;                                                                \
+    for (int64_t i = 0; i < n; i += ST_PLAIN_BLOCK) {                        \
+      const int64_t m = n - i < ST_PLAIN_BLOCK ? n - i : ST_PLAIN_BLOCK;     \
+      if (name##_##tag##_is_beyond(pa + i, pb + i, m, ctx)) {                \
+        name##_##tag##_any(out + i, pa + i, pb + i, m, ctx);                 \
+      } else {                                                               \
+        name##_##tag##_plain(out + i, pa + i, pb + i, m, ctx);               \
+      }                                                                      \
     }                                                                        \
+  }                                                                          \
+  ST_MATH_BODY(tag, name, ninputs)
+
+#define ST_IS_BEYOND(tag, name, params, ...)                                 \
+  static bool name##_##tag##_is_beyond(const T_##tag *pa, const T_##tag *pb, \
+                                       int64_t n, const void *ctx) {         \
+    enum { ST_WHICH = ST_BEYOND_ROW };                                       \
+    ST_TYPES(tag);                                                           \
+    params(tag);                                                             \
+    ST_BITS_##tag all = 0;                                                   \
+    for (int64_t i = 0; i < n; i++) {                                        \
+      const T a = pa[i], b = pb[i];                                          \
+      all |= st_bits_##tag(((void)b, __VA_ARGS__));                          \
+    }                                                                        \
+    return all >> (8 * sizeof all - 1);                                      \
+  }
+#define ST_PLAIN_BLOCKS(tag, name, ninputs, params, ...)                     \
+  ST_MATH_WHOLE(tag, name##_##tag##_plain, ST_PLAIN_ROW, params, __VA_ARGS__)\
+  ST_IS_BEYOND(tag, name, params, __VA_ARGS__)                               \
+  ST_BY_BLOCK(tag, name, ninputs)
+#define ST_PLAIN_LOOP(tag, name, ninputs, params, ...)                       \
+  ST_MATH_WHOLE(tag, name##_##tag##_any, ST_ANY_ROW, params, __VA_ARGS__)    \
+  ST_PLAIN_BLOCKS(tag, name, ninputs, params, __VA_ARGS__)
+
+#define ST_UNARY_PLAIN(tag, name, ...)                                       \
+  ST_PLAIN_LOOP(tag, name, 1, ST_NO_PARAMS, __VA_ARGS__)                     \
+  ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 2,                        \
+                ST_ELEM_##tag, ST_ELEM_##tag)
+#define ST_BINARY_PLAIN(tag, name, ...)                                      \
+  ST_PLAIN_LOOP(tag, name, 2, ST_NO_PARAMS, __VA_ARGS__)                     \
+  ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 3,                        \
+                ST_ELEM_##tag, ST_ELEM_##tag, ST_ELEM_##tag)
+
+#define ST_UNARY_NUMBER_PLAIN(tag, name, ...)                                \
+  ST_NUMBER_WHOLE(tag, name##_##tag##_any, __VA_ARGS__)                      \
+  ST_PLAIN_BLOCKS(tag, name, 1, ST_PARAMS, __VA_ARGS__)                      \
+  ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 2,                        \
+                ST_ELEM_##tag, ST_ELEM_##tag)
+
+#define ST_UNARY_ANGLE(tag, name, fn)                                        \
+  ST_MATH_WHOLE(tag, name##_##tag##_plain, ST_ANY_ROW, ST_NO_PARAMS,         \
+                F(fn)(a))                                                    \
+  static void name##_##tag##_any(T_##tag *out, const T_##tag *pa,            \
+                                 const T_##tag *pb, int64_t n,               \
+                                 const void *ctx) {                          \
+    ST_TYPES(tag);                                                           \
+    (void)pb;                                                                \
     for (int64_t i = 0; i < n; i++) {                                        \
       const T a = pa[i];                                                     \
       out[i] = fabs(a) > ST_FAR_##tag ? st_far_##fn##_##tag(a) : F(fn)(a);   \
     }                                                                        \
   }                                                                          \
-  ST_MATH_BODY(tag, name, 1)                                                 \
+  static bool name##_##tag##_is_beyond(const T_##tag *pa, const T_##tag *pb, \
+                                       int64_t n, const void *ctx) {         \
+    int nfar = 0;                                                            \
+    (void)pb, (void)ctx;                                                     \
+    for (int64_t i = 0; i < n; i++) nfar |= fabs(pa[i]) > ST_FAR_##tag;      \
+    return nfar;                                                             \
+  }                                                                          \
+  ST_BY_BLOCK(tag, name, 1)                                                  \
   ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 2,                        \
                 ST_ELEM_##tag, ST_ELEM_##tag)
 

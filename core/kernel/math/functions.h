@@ -12,6 +12,7 @@
 #include "kernel/math/polynomials.h"
 
 #define ST_BITS_OF(tag, real, bits)                                          \
+  typedef bits ST_BITS_##tag;                                                \
   static inline bits st_bits_##tag(real x) {                                 \
     bits u;                                                                  \
     memcpy(&u, &x, sizeof u);                                                \
@@ -52,6 +53,7 @@ ST_ORDER_BITS(greater, f8, double, uint64_t, int64_t, >)
 #define ST_FUNCTION(name, params, ...) \
   ST_INLINE T F(name) params { __VA_ARGS__ }
 
+#define WIDTH 4
 #define T float
 #define U uint32_t
 #define F(name) st_##name##_f4
@@ -59,6 +61,7 @@ ST_ORDER_BITS(greater, f8, double, uint64_t, int64_t, >)
 #define KU(f4, f8) f4##u
 #define ST_POLYNOMIAL_TAG(p, x, name) name##_f4(p, x)
 #include "kernel/math/functions.def"
+#undef WIDTH
 #undef T
 #undef U
 #undef F
@@ -66,6 +69,7 @@ ST_ORDER_BITS(greater, f8, double, uint64_t, int64_t, >)
 #undef KU
 #undef ST_POLYNOMIAL_TAG
 
+#define WIDTH 8
 #define T double
 #define U uint64_t
 #define F(name) st_##name##_f8
@@ -73,6 +77,7 @@ ST_ORDER_BITS(greater, f8, double, uint64_t, int64_t, >)
 #define KU(f4, f8) f8##u
 #define ST_POLYNOMIAL_TAG(p, x, name) name##_f8(p, x)
 #include "kernel/math/functions.def"
+#undef WIDTH
 #undef T
 #undef U
 #undef F
@@ -90,5 +95,17 @@ ST_ORDER_BITS(greater, f8, double, uint64_t, int64_t, >)
 
 /* The function of a row for the type T of a loop. */
 #define F(name) _Generic((T)0, float: st_##name##_f4, double: st_##name##_f8)
+
+/* The same, or its row name_plain, or its row name_beyond, as the constant
+ * ST_WHICH of a loop says: Note [Plain arguments]. */
+#define ST_ANY_ROW    0
+#define ST_PLAIN_ROW  1
+#define ST_BEYOND_ROW 2
+#define ST_PICK_ROW(name, tag)                                               \
+  (ST_WHICH == ST_ANY_ROW ? st_##name##_##tag                                \
+   : ST_WHICH == ST_PLAIN_ROW ? st_##name##_plain_##tag                      \
+                              : st_##name##_beyond_##tag)
+#define PLAIN(name)                                                          \
+  _Generic((T)0, float: ST_PICK_ROW(name, f4), double: ST_PICK_ROW(name, f8))
 
 #endif

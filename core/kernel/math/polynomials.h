@@ -94,12 +94,27 @@
   ST_NEXT(p, x, 0x1.999999997fd31p-2) \
   ST_NEXT(p, x, 0x1.5555555555592p-1)
 
-/* error 2^-26.1 */
+/* error 2^-27.8 */
+#define LOG_SERIES_f4(p, x) \
+  ST_FIRST(p, x, -0x1.407188p-4f) \
+  ST_NEXT(p, x, 0x1.0a56cap-3f) \
+  ST_NEXT(p, x, -0x1.0e8442p-3f) \
+  ST_NEXT(p, x, 0x1.22116p-3f) \
+  ST_NEXT(p, x, -0x1.54324p-3f) \
+  ST_NEXT(p, x, 0x1.99a968p-3f) \
+  ST_NEXT(p, x, -0x1.0003fep-2f) \
+  ST_NEXT(p, x, 0x1.555544p-2f) \
+  ST_NEXT(p, x, -0x1.fffff8p-2f)
+
+/* error 2^-27.9 */
 #define TANH_f4(p, x) \
-  ST_FIRST(p, x, 0x1.1abcd4p-6f) \
-  ST_NEXT(p, x, -0x1.b29c0cp-5f) \
-  ST_NEXT(p, x, 0x1.10ea8cp-3f) \
-  ST_NEXT(p, x, -0x1.5554dap-2f)
+  ST_FIRST(p, x, -0x1.7c21a8p-12f) \
+  ST_NEXT(p, x, 0x1.2f7dfep-9f) \
+  ST_NEXT(p, x, -0x1.050102p-7f) \
+  ST_NEXT(p, x, 0x1.603f02p-6f) \
+  ST_NEXT(p, x, -0x1.b96b28p-5f) \
+  ST_NEXT(p, x, 0x1.110c3cp-3f) \
+  ST_NEXT(p, x, -0x1.55553ep-2f)
 
 /* error 2^-58.4 */
 #define TANH_f8(p, x) \

@@ -6,6 +6,9 @@ local M = {}
 
 local function like(a) return a:flip(1) end
 
+--- Arguments as in Note [Plain arguments] of core/kernel/math/functions.def.
+function M.plain(a) return a:abs():nan_to_num(1):clamp(0.25, 60) end
+
 --- Operators of one tensor, and of it and of itself in reverse.
 M.OPERATORS = {
   exp = st.exp, exp2 = st.exp2, expm1 = st.expm1, log = st.log,
@@ -33,6 +36,10 @@ M.OPERATORS = {
   hypot = function(a) return a:hypot(like(a)) end,
   xlog1py = function(a) return st.special_xlog1py(a, like(a):abs()) end,
   logaddexp2 = function(a) return a:logaddexp2(like(a)) end,
+  exp_plain = function(a) return M.plain(a):exp() end,
+  log_plain = function(a) return M.plain(a):log() end,
+  pow_plain = function(a) return M.plain(a):pow(M.plain(like(a)) / 20) end,
+  pow_number_plain = function(a) return M.plain(a):pow(-1.7) end,
 }
 
 local SPECIAL = {0, -1 / math.huge, 1, -1, 0.5, -0.5, 2, -2, 3, 1 / 0, -1 / 0,
