@@ -162,7 +162,7 @@ ROWS = [
     ("EXP2", lambda x: m.expm1(x * LN2) / x if abs(x) > 1e-20 else LN2,
      lambda x: HALF, (6, 12), (-mpf(".5001"), mpf(".5001")), None),
     ("LOG", log_rest, z1, (3, 7), (0, LOG), None),
-    ("LOG_SERIES", log_series, lambda f: abs(f) + 1e-30, (9, 0),
+    ("LOG_SERIES", log_series, lambda f: abs(f) + 1e-30, (10, 0),
      (m.sqrt(HALF) - 1, m.sqrt(2) - 1), None),
     ("TANH", odd(m.tanh, -mpf(1) / 3, mpf(2) / 15), z1, (7, 10),
      (0, 1), (0, mpf(".25"))),

@@ -198,7 +198,9 @@ describe("Vector maths", function()
       local x = functions.plain(functions.arguments(400, dtype))
       local mixed = st.stack({x, x:new_full(x:size(), 0 / 0)}, 2):flatten()
       for name, fn in pairs {
-        exp = function(a) return (a - 30):exp() end, log = st.log,
+        exp = function(a) return (a - 30):exp() end, exp2 = st.exp2,
+        sinh = st.sinh, cosh = st.cosh,
+        log = st.log, log2 = st.log2, log10 = st.log10,
         pow_number = function(a) return a:pow(-1.7) end,
         pow = function(a) return a:pow(a / 20) end, sin = st.sin,
       } do

@@ -94,17 +94,18 @@
   ST_NEXT(p, x, 0x1.999999997fd31p-2) \
   ST_NEXT(p, x, 0x1.5555555555592p-1)
 
-/* error 2^-27.8 */
+/* error 2^-30.4 */
 #define LOG_SERIES_f4(p, x) \
-  ST_FIRST(p, x, -0x1.407188p-4f) \
-  ST_NEXT(p, x, 0x1.0a56cap-3f) \
-  ST_NEXT(p, x, -0x1.0e8442p-3f) \
-  ST_NEXT(p, x, 0x1.22116p-3f) \
-  ST_NEXT(p, x, -0x1.54324p-3f) \
-  ST_NEXT(p, x, 0x1.99a968p-3f) \
-  ST_NEXT(p, x, -0x1.0003fep-2f) \
-  ST_NEXT(p, x, 0x1.555544p-2f) \
-  ST_NEXT(p, x, -0x1.fffff8p-2f)
+  ST_FIRST(p, x, 0x1.1b415p-4f) \
+  ST_NEXT(p, x, -0x1.e2e922p-4f) \
+  ST_NEXT(p, x, 0x1.e651p-4f) \
+  ST_NEXT(p, x, -0x1.fb4348p-4f) \
+  ST_NEXT(p, x, 0x1.2332bap-3f) \
+  ST_NEXT(p, x, -0x1.5562e2p-3f) \
+  ST_NEXT(p, x, 0x1.99a546p-3f) \
+  ST_NEXT(p, x, -0x1.ffffeep-3f) \
+  ST_NEXT(p, x, 0x1.555546p-2f) \
+  ST_NEXT(p, x, -0x1p-1f)
 
 /* error 2^-27.9 */
 #define TANH_f4(p, x) \

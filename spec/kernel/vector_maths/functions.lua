@@ -37,7 +37,12 @@ M.OPERATORS = {
   xlog1py = function(a) return st.special_xlog1py(a, like(a):abs()) end,
   logaddexp2 = function(a) return a:logaddexp2(like(a)) end,
   exp_plain = function(a) return M.plain(a):exp() end,
+  exp2_plain = function(a) return M.plain(a):exp2() end,
+  sinh_plain = function(a) return M.plain(a):sinh() end,
+  cosh_plain = function(a) return M.plain(a):cosh() end,
   log_plain = function(a) return M.plain(a):log() end,
+  log2_plain = function(a) return M.plain(a):log2() end,
+  log10_plain = function(a) return M.plain(a):log10() end,
   pow_plain = function(a) return M.plain(a):pow(M.plain(like(a)) / 20) end,
   pow_number_plain = function(a) return M.plain(a):pow(-1.7) end,
 }
