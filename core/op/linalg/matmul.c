@@ -4,6 +4,7 @@
 
 #include "op/create/copy_clone_to.h"
 #include "op/linalg/gemm.h"
+#include "op/nn/spatial.h"
 #include "op/registry/assign_out.h"
 #include "op/registry/op.h"
 #include "tensor/view.h"
@@ -294,12 +295,30 @@ fail:
   return status;
 }
 
+/* True if the rows of all matrices of the batch are equally far apart, so that
+ * folding copies nothing. */
+static bool folds(const st_tensor *a) {
+  int64_t rows = a->sizes[a->ndim - 2];
+  for (int d = a->ndim - 3; d >= 0; d--) {
+    const bool fits = a->strides[d] == rows * a->strides[a->ndim - 2];
+    if (a->sizes[d] != 1 && !fits) return false;
+    rows *= a->sizes[d];
+  }
+  return true;
+}
+
+/* A batch that does not fold is multiplied as it is, unless the gradient of b
+ * would need a matrix for each matrix of the batch. */
+static bool is_folded(const st_tensor *a, const st_tensor *b) {
+  return b->ndim == 1 || st__is_recorded(b->keys) || folds(a);
+}
+
 /* At least one has three dimensions. A vector a becomes a one-row matrix. */
 static st_status multiply_any(const st_tensor *a, const st_tensor *b,
                               st_tensor **out) {
   st_tensor *row = NULL, *product = NULL;
   st_status status;
-  if (b->ndim <= 2) return fold_batch(a, b, out);
+  if (b->ndim <= 2 && is_folded(a, b)) return fold_batch(a, b, out);
   if (a->ndim > 1) return multiply_batches(a, b, out);
   ST_TRY_FAIL(with_dim(ST_OP_unsqueeze, a, 0, &row));
   ST_TRY_FAIL(multiply_batches(row, b, &product));
