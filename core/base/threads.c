@@ -15,8 +15,8 @@
  * taken in the child for ever; and at exit OpenBLAS frees buffers that other
  * threads may still use. So forks and exits wait until calls of such a library
  * have returned, and such calls wait until a fork or an exit has ended. A call
- * uses as many threads as the engine: OpenMP's setting for this thread is
- * changed for the call and restored after it.
+ * uses as many threads as the engine allows it: OpenMP's setting for this
+ * thread is changed for the call and restored after it.
  *
  * Note [Probing for threads]
  * libgomp terminates the process if it cannot create a thread (RLIMIT_NPROC,
@@ -267,10 +267,11 @@ static void register_atfork_atexit(void) {
   atexit(at_exit);
 }
 
-int st__external_parallel_begin(void) {
+int st__external_parallel_begin(int threads) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, register_atfork_atexit);
-  const int before = omp_get_max_threads(), n = st__num_threads();
+  const int before = omp_get_max_threads();
+  const int n = smaller(threads, st__num_threads());
   if (!is_exiting_thread()) pthread_rwlock_rdlock(&external_lock);
   thread_state.externals++;
   if (!omp_in_parallel()) omp_set_num_threads(grow_team(n));

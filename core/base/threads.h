@@ -63,12 +63,12 @@ int st__num_threads(void);
 st_status st__set_num_threads(int n);
 bool st__in_parallel(void);
 
-/* Bracket calls of a library that runs its own parallel regions. They use as
- * many threads as the engine's, and fork and exit wait until the call has
- * returned (Note [External parallel regions]). The calls must not take a lock
- * of the engine. The library must be loaded before the first one. `before` is
- * the result of st__external_parallel_begin. */
-int st__external_parallel_begin(void);
+/* Bracket calls of a library that runs its own parallel regions, of at most
+ * `threads` threads and no more than the engine's. Fork and exit wait until
+ * the call has returned (Note [External parallel regions]). The calls must not
+ * take a lock of the engine. The library must be loaded before the first one.
+ * `before` is the result of st__external_parallel_begin. */
+int st__external_parallel_begin(int threads);
 void st__external_parallel_end(int before);
 
 #endif

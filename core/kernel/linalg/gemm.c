@@ -1,0 +1,80 @@
+/* Matrix products of moderate size in float32 and float64.
+ *
+ * A tile of c, ROWS rows of two vectors, stays in registers. Each step along
+ * the inner size loads two vectors of b and multiplies them with one element of
+ * each row of a: two loads serve ROWS rows. A panel of b, DEPTH rows of two
+ * vectors, is packed on the stack and serves all rows of a; where few rows
+ * follow, or b is packed already, it is read in place. a is read in place.
+ *
+ * An element of c is a sum of sums of DEPTH products, each from the first to
+ * the last, so the layout and the number of threads do not matter. The
+ * multiply-add is fused: the last bit may differ from that of a product which
+ * another kernel or BLAS computes.
+ */
+
+#include "kernel/linalg/gemm.h"
+
+#include <string.h>
+
+#include "base/threads.h"
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+
+#define INLINE static inline __attribute__((always_inline))
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+
+/* ROWS rows of two vectors, two vectors of b and an element of a fit the
+ * registers. */
+#if defined(__AVX512F__)
+enum { ROWS = 12, BYTES = 64 };
+#else
+enum { ROWS = 6, BYTES = 32 };
+#endif
+enum { WIDTH = 2 * BYTES, DEPTH = 256, PACKED = 24 };
+
+/* A tile's parts of a and b, and their byte strides. */
+typedef struct operands {
+  const char *a, *b;
+  int64_t row, col, next; /* of a; of b, from row to row */
+  int64_t k;
+} operands;
+
+typedef float v_f4 __attribute__((vector_size(BYTES), aligned(4), may_alias));
+typedef double v_f8 __attribute__((vector_size(BYTES), aligned(8), may_alias));
+
+#if defined(__AVX512F__)
+#define FMA_f4(a, b, c) (v_f4)_mm512_fmadd_ps((__m512)(a), (__m512)(b), \
+                                              (__m512)(c))
+#define FMA_f8(a, b, c) (v_f8)_mm512_fmadd_pd((__m512d)(a), (__m512d)(b), \
+                                              (__m512d)(c))
+#else
+#define FMA_f4(a, b, c) (v_f4)_mm256_fmadd_ps((__m256)(a), (__m256)(b), \
+                                              (__m256)(c))
+#define FMA_f8(a, b, c) (v_f8)_mm256_fmadd_pd((__m256d)(a), (__m256d)(b), \
+                                              (__m256d)(c))
+#endif
+
+#define T float
+#define TAG f4
+#define V v_f4
+#define FMA FMA_f4
+#include "kernel/linalg/gemm_template.h"
+
+#define T double
+#define TAG f8
+#define V v_f8
+#define FMA FMA_f8
+#include "kernel/linalg/gemm_template.h"
+
+static const st_kernel_row rows[] = {
+  {ST_K_gemm, {[ST_FLOAT32] = gemm_f4, [ST_FLOAT64] = gemm_f8}}};
+#else
+static const st_kernel_row rows[] = {{ST_K_gemm, {NULL}}};
+#endif
+
+ST_EXPORT(st__gemm, rows)

@@ -1,0 +1,205 @@
+/* Matrix products of one dtype; included once for each.
+ *
+ * T: the element type. TAG: its suffix. V: a vector of it. FMA: a b + c of
+ * vectors.
+ */
+
+#define NAME_(name, tag) name##_##tag
+#define NAME2(name, tag) NAME_(name, tag)
+#define NAME(name) NAME2(name, TAG)
+#define SIZE ((int64_t)sizeof(T))
+
+/* How a sum x is stored: c = alpha x + beta c. */
+typedef struct NAME(scale) {
+  T alpha, beta;
+  bool is_plain; /* alpha = 1, beta = 0 */
+} NAME(scale);
+
+INLINE void NAME(store)(char *c, V x, const NAME(scale) *s) {
+  V *out = (V *)(void *)c;
+  if (!s->is_plain) {
+    x *= s->alpha;
+    if (s->beta != 0) x += s->beta * *out;
+  }
+  *out = x;
+}
+
+/* -- Tiles ---------------------------------------------------------------- */
+
+INLINE void NAME(tile)(char *c, int64_t next, const operands *o,
+                       const NAME(scale) *s, const int rows,
+                       const int vectors) {
+  V sum[ROWS][2] = {{{0}}};
+  const int64_t row = o->row, col = o->col, step = o->next;
+  const char *b = o->b, *a[ROWS / 3];
+  UNROLL for (int r = 0; r < rows; r += 3) a[r / 3] = o->a + r * row;
+  UNROLL for (int r = 0; r < rows; r++) {
+    UNROLL for (int v = 0; v < vectors; v++) {
+      __builtin_prefetch(c + r * next + v * BYTES, 1);
+    }
+  }
+  for (int64_t i = 0; i < o->k; i++, b += step) {
+    V x[2];
+    if (rows == ROWS) {
+      __builtin_prefetch(a[0] + (ROWS + i % (64 / SIZE)) * row);
+    }
+    UNROLL for (int v = 0; v < vectors; v++) {
+      x[v] = *(const V *)(const void *)(b + v * BYTES);
+    }
+    UNROLL for (int r = 0; r < rows; r++) {
+      const char *at = a[r / 3] + r % 3 * row;
+      const V w = *(const T *)(const void *)at - (V){0};
+      UNROLL for (int v = 0; v < vectors; v++) {
+        sum[r][v] = FMA(w, x[v], sum[r][v]);
+      }
+    }
+    UNROLL for (int r = 0; r < rows; r += 3) a[r / 3] += col;
+  }
+  UNROLL for (int r = 0; r < rows; r++) {
+    UNROLL for (int v = 0; v < vectors; v++) {
+      NAME(store)(c + r * next + v * BYTES, sum[r][v], s);
+    }
+  }
+}
+
+#define TILE(rows, vectors)                                                  \
+  static void NAME(tile_##rows##_##vectors)(                                 \
+    char *c, int64_t next, const operands *o, const NAME(scale) *s) {        \
+    NAME(tile)(c, next, o, s, rows, vectors);                                \
+  }
+#define TILES(rows) TILE(rows, 1) TILE(rows, 2)
+
+#if defined(__AVX512F__)
+TILES(12)
+TILES(8)
+#else
+TILES(6)
+#endif
+TILES(4)
+TILES(2)
+TILES(1)
+
+#define ROW(n) {n, {NAME(tile_##n##_1), NAME(tile_##n##_2)}}
+static const struct {
+  int rows;
+  void (*run[2])(char *, int64_t, const operands *, const NAME(scale) *);
+} NAME(tiles)[] = {
+#if defined(__AVX512F__)
+  ROW(12), ROW(8),
+#else
+  ROW(6),
+#endif
+  ROW(4), ROW(2), ROW(1)};
+#undef ROW
+
+/* c = alpha x + beta c for rows of n elements of a tile that is wider. */
+static void NAME(store_part)(char *c, int64_t next, const char *x, int rows,
+                             int64_t n, const NAME(scale) *s) {
+  for (int r = 0; r < rows; r++, c += next, x += WIDTH) {
+    const T *from = (const T *)(const void *)x;
+    T *to = (T *)(void *)c;
+    if (s->is_plain) {
+      memcpy(to, from, (size_t)(n * SIZE));
+    } else if (s->beta == 0) {
+      for (int64_t i = 0; i < n; i++) to[i] = s->alpha * from[i];
+    } else {
+      for (int64_t i = 0; i < n; i++) {
+        to[i] = s->alpha * from[i] + s->beta * to[i];
+      }
+    }
+  }
+}
+
+/* m rows of n elements, at most WIDTH bytes; b has room for WIDTH. */
+static void NAME(rows)(char *c, int64_t next, operands o, int64_t m, int64_t n,
+                       const NAME(scale) *s) {
+  static const NAME(scale) plain = {1, 0, true};
+  _Alignas(64) char part[ROWS * WIDTH];
+  const int wide = n * SIZE > BYTES;
+  const bool is_full = n * SIZE == (wide ? WIDTH : BYTES);
+  for (int t = 0; m > 0; t++) {
+    const int rows = NAME(tiles)[t].rows;
+    for (; m >= rows; m -= rows, c += rows * next, o.a += rows * o.row) {
+      if (is_full) {
+        NAME(tiles)[t].run[wide](c, next, &o, s);
+      } else {
+        NAME(tiles)[t].run[wide](part, WIDTH, &o, &plain);
+        NAME(store_part)(c, next, part, rows, n, s);
+      }
+    }
+  }
+}
+
+/* -- Panels --------------------------------------------------------------- */
+
+/* k rows of n elements of b, WIDTH bytes apart; zeros fill them up. */
+static void NAME(pack)(char *to, const char *b, const int64_t *st, int64_t n,
+                       int64_t k, st_loop transpose) {
+  const size_t bytes = (size_t)(n * SIZE);
+  if (st[2] == SIZE && bytes == WIDTH) {
+    for (int64_t i = 0; i < k; i++) {
+      memcpy(to + i * WIDTH, b + i * st[5], WIDTH);
+    }
+    return;
+  }
+  if (bytes < WIDTH) memset(to, 0, (size_t)(k * WIDTH));
+  if (st[2] == SIZE) {
+    for (int64_t i = 0; i < k; i++) {
+      memcpy(to + i * WIDTH, b + i * st[5], bytes);
+    }
+  } else if (st[5] == SIZE) {
+    char *data[2] = {to, (char *)(uintptr_t)b};
+    transpose(data, (int64_t[]){SIZE, st[2], WIDTH, SIZE}, n, k, NULL);
+  } else {
+    for (int64_t i = 0; i < k; i++) {
+      for (int64_t j = 0; j < n; j++) {
+        ((T *)(void *)(to + i * WIDTH))[j] =
+          *(const T *)(const void *)(b + i * st[5] + j * st[2]);
+      }
+    }
+  }
+}
+
+/* The product with a panel of b, all rows of n elements, at most WIDTH bytes.
+ * In blocks of the inner size: c is added to from the second one on. */
+static void NAME(panel)(char *c, const char *a, const char *b,
+                        const int64_t *st, int64_t m, int64_t n,
+                        const st_gemm_ctx *w) {
+  _Alignas(64) char packed[DEPTH * WIDTH];
+  NAME(scale) s = {(T)st__scalar_to_double(w->alpha),
+                   (T)st__scalar_to_double(w->beta), false};
+  const bool in_place = st[2] == SIZE && n * SIZE == WIDTH && m < PACKED;
+  for (int64_t i = 0; i < w->k && (i == 0 || !st__stops()); i += DEPTH) {
+    operands o = {a + i * st[1], b + i * st[5], st[4], st[1], st[5], DEPTH};
+    if (w->k - i < DEPTH) o.k = w->k - i;
+    if (!in_place) {
+      NAME(pack)(packed, o.b, st, n, o.k, w->transpose);
+      o.b = packed;
+      o.next = WIDTH;
+    }
+    if (i > 0) s.beta = 1;
+    s.is_plain = s.alpha == 1 && s.beta == 0;
+    NAME(rows)(c, st[3], o, m, n, &s);
+  }
+}
+
+static void NAME(gemm)(char **data, const int64_t *st, int64_t n0, int64_t n1,
+                       const void *ctx) {
+  const int64_t most = WIDTH / SIZE;
+  for (int64_t j = 0, n; j < n0 && (j == 0 || !st__stops()); j += n) {
+    n = n0 - j < most ? n0 - j : most;
+    NAME(panel)(data[0] + j * SIZE, data[1], data[2] + j * st[2], st, n1, n,
+                ctx);
+  }
+}
+
+#undef TILES
+#undef TILE
+#undef SIZE
+#undef NAME
+#undef NAME2
+#undef NAME_
+#undef FMA
+#undef V
+#undef TAG
+#undef T

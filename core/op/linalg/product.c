@@ -1,0 +1,71 @@
+/* Parts of matrix products for the threads of the engine.
+ */
+
+#include "op/linalg/product.h"
+
+#include "base/threads.h"
+
+/* Rows and columns of a part are multiples of what a kernel takes at once. */
+enum { ROWS = 48, COLUMNS = 64 };
+
+st_matrix st__matrix_of(const st_tensor *t) {
+  const int64_t *size = t->sizes + t->ndim - 2;
+  const int64_t *stride = t->strides + t->ndim - 2;
+  return (st_matrix){st__data(t), size[0], size[1], stride[0], stride[1],
+                     t->ndim == 3 ? t->strides[0] : 0};
+}
+
+int64_t st__product_volume(const st_product *p) {
+  const int64_t most = INT64_C(1) << 62;
+  int64_t n;
+  if (!st__mul_sizes(p->c.rows, p->c.cols, &n) ||
+      !st__mul_sizes(n, p->a.cols, &n)) {
+    return most;
+  }
+  return n < most ? n : most;
+}
+
+void st__transpose_product(st_product *p) {
+  const st_matrix a = p->a, b = p->b, c = p->c;
+  p->a = (st_matrix){b.data, b.cols, b.rows, b.col, b.row, b.batch};
+  p->b = (st_matrix){a.data, a.cols, a.rows, a.col, a.row, a.batch};
+  p->c = (st_matrix){c.data, c.cols, c.rows, c.col, c.row, c.batch};
+}
+
+static int64_t div_up(int64_t n, int64_t by) { return n / by + (n % by != 0); }
+
+void st__split_product(st_product *p, int each, int64_t volume) {
+  const int64_t threads = st__in_parallel() ? 1 : st__num_threads();
+  const int64_t most = st__product_volume(p) / volume;
+  int64_t parts = threads > 1 ? div_up(each * threads, p->batch) : 1;
+  if (parts > most) parts = most > 1 ? most : 1;
+  p->by_rows = p->c.rows > p->c.cols;
+  const int64_t side = p->by_rows ? p->c.rows : p->c.cols;
+  p->parts = 1;
+  if (parts == 1) return;
+  const int64_t step = p->by_rows ? ROWS : COLUMNS;
+  p->part = div_up(div_up(side, parts), step) * step;
+  p->parts = div_up(side, p->part);
+}
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+void st__part_of_product(const st_product *p, int64_t i, st_product *part) {
+  const int64_t size = (int64_t)st__itemsize(p->dtype);
+  const int64_t batch = p->parts == 1 ? i : i / p->parts;
+  const int64_t at = (i - batch * p->parts) * p->part;
+  *part = *p;
+  part->a.data += batch * p->a.batch * size;
+  part->b.data += batch * p->b.batch * size;
+  part->c.data += batch * p->c.batch * size;
+  if (p->parts == 1) return;
+  if (p->by_rows) {
+    part->a.rows = part->c.rows = least(p->c.rows - at, p->part);
+    part->a.data += at * p->a.row * size;
+    part->c.data += at * p->c.row * size;
+  } else {
+    part->b.cols = part->c.cols = least(p->c.cols - at, p->part);
+    part->b.data += at * p->b.col * size;
+    part->c.data += at * p->c.col * size;
+  }
+}

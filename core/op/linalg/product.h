@@ -1,0 +1,45 @@
+/* Batches of matrix products, as pointers and strides, and their parts.
+ */
+#ifndef ST_OP_LINALG_PRODUCT_H
+#define ST_OP_LINALG_PRODUCT_H
+
+#include "op/linalg/blas.h"
+#include "op/registry/op.h"
+
+/* A batch of matrices; strides in elements. */
+typedef struct st_matrix {
+  char *data;
+  int64_t rows, cols, row, col, batch; /* two sizes, three strides */
+} st_matrix;
+
+/* c <- alpha a b + beta c. Each product of the batch has parts: `part` rows or
+ * columns of c, the last one fewer. */
+typedef struct st_product {
+  st_dtype dtype;
+  st_matrix a, b, c;
+  int64_t batch, parts, part;
+  bool by_rows;
+  st_scalar alpha, beta;
+  st_loop loop;
+  const st_blas *blas; /* NULL unless BLAS is used */
+} st_product;
+
+st_matrix st__matrix_of(const st_tensor *t);
+/* The multiplications of one product of the batch; at most 2^62. */
+int64_t st__product_volume(const st_product *p);
+/* (a b)' = b' a': turns a row into a column, and contiguous columns into
+ * rows. */
+void st__transpose_product(st_product *p);
+
+/* Splits the products into `each` parts per thread, none of much less than
+ * `volume` multiplications; into one if the batch is large enough. */
+void st__split_product(st_product *p, int each, int64_t volume);
+/* Part i of all products, counted on, as a batch of one. */
+void st__part_of_product(const st_product *p, int64_t i, st_product *part);
+
+/* True if BLAS takes the matrix: rows or columns are contiguous. */
+bool st__fits_blas(const st_matrix *m);
+/* Runs the products on OpenBLAS, which is p->blas. */
+st_status st__blas_product(st_product *p);
+
+#endif
