@@ -4,9 +4,9 @@
  * PART elements of a row of c are kept in accumulators. The rows of b, each
  * times an element of a, are added to them, so that the innermost loop runs
  * along contiguous rows of b. Where b and c have contiguous rows of elements
- * of 4 or 8 bytes, the accumulators are registers: tiles of four rows and up to
- * WIDE bytes of columns. Either way an element of c is the sum of its products
- * from the first to the last.
+ * of 4 or 8 bytes, the accumulators are registers: tiles of four or eight rows
+ * and up to WIDE bytes of columns. Either way an element of c is the sum of its
+ * products from the first to the last.
  */
 
 #include "kernel/linalg/matmul.h"
@@ -26,6 +26,8 @@ enum {
   DEEP = 1 << 14, /* products in a sum: a tile does not ask whether to stop */
   FAR = 1 << 18, /* bytes between the ends of a column: its pages are at hand */
   BLOCK = 6144, /* elements of b that stay in the cache */
+  LEAST = 64, /* columns of a block, at least */
+  FEW = 4, TALL = 8, /* rows of a tile */
   TURN = 16 * ST_PERIOD /* multiplications of a row between two questions */
 };
 #ifdef __AVX512F__
@@ -37,6 +39,11 @@ enum { WIDE = 32 };
 /* -- Scalars -------------------------------------------------------------- */
 
 #define MUL(a, b) ((a) * (b))
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 8")
+#endif
 #define ALWAYS __attribute__((always_inline)) inline void
 
 static inline uint64_t scalar_int(st_scalar s) {
@@ -73,11 +80,16 @@ static inline c128 scalar_complex(st_scalar s) {
 /* The columns of a block of b with k rows: few enough for the first level of
  * the cache, a multiple of a tile's. */
 static int64_t block_of(int64_t k) {
-  const int64_t n = BLOCK / (k + 1) / 64 * 64;
-  return n > 64 ? n : 64;
+  const int64_t n = BLOCK / (k + 1) / LEAST * LEAST;
+  return n > LEAST ? n : LEAST;
 }
 
-/* Subtracts what four rows take; now and then asks whether to stop. */
+/* True if a column of k rows, at most DEEP, reaches over too many pages. */
+static inline bool is_far(int64_t step, int64_t k) {
+  return llabs(step) > FAR || k * llabs(step) > FAR;
+}
+
+/* Subtracts what the rows of a tile take; now and then asks whether to stop. */
 static inline bool goes_on(int64_t *left, int64_t n) {
   *left -= n;
   if (*left >= 0) return true;
@@ -94,37 +106,41 @@ static inline bool goes_on(int64_t *left, int64_t n) {
     if (!is_plain && beta != 0) x += beta * *out;                           \
     *out = x; }
 
-/* Up to four rows of L columns; rows that are missing repeat the first. */
+/* `most` rows of L columns, of which the first `rows` are written; rows that
+ * are missing repeat the first. */
 #define TILE(s, T, L)                                                       \
   typedef T v_##s##_##L __attribute__((vector_size(L * sizeof(T)),          \
                                        aligned(sizeof(T)), may_alias));     \
   STORE_TILE(s, T, L)                                                       \
   static ALWAYS tile_##s##_##L(char *c, const char *a, const char *b,       \
                                const int64_t *st, int64_t rows, int64_t k,  \
-                               T alpha, T beta, bool is_plain) {            \
-    const char *a1 = rows > 1 ? a + st[4] : a;                              \
-    const char *a2 = rows > 2 ? a + 2 * st[4] : a;                          \
-    const char *a3 = rows > 3 ? a + 3 * st[4] : a;                          \
-    v_##s##_##L x = {0}, x1 = {0}, x2 = {0}, x3 = {0};                      \
+                               T alpha, T beta, bool is_plain, int most) {  \
+    v_##s##_##L x[TALL] = {{0}};                                            \
+    const char *p[TALL];                                                    \
+    UNROLL for (int r = 0; r < most; r++) p[r] = a + (r < rows) * r * st[4];\
     for (int64_t i = 0, at = 0; i < k; i++, at += st[1], b += st[5]) {      \
       const v_##s##_##L y = *(const v_##s##_##L *)b;                        \
-      x += *(const T *)(a + at) * y;                                        \
-      x1 += *(const T *)(a1 + at) * y;                                      \
-      x2 += *(const T *)(a2 + at) * y;                                      \
-      x3 += *(const T *)(a3 + at) * y; }                                    \
-    store_##s##_##L(c, x, alpha, beta, is_plain);                           \
-    if (rows > 1) store_##s##_##L(c + st[3], x1, alpha, beta, is_plain);    \
-    if (rows > 2) store_##s##_##L(c + 2 * st[3], x2, alpha, beta, is_plain);\
-    if (rows > 3) store_##s##_##L(c + 3 * st[3], x3, alpha, beta, is_plain);}
+      UNROLL for (int r = 0; r < most; r++)                                 \
+        x[r] += *(const T *)(p[r] + at) * y; }                              \
+    UNROLL for (int r = 0; r < most; r++)                                   \
+      if (r < rows) store_##s##_##L(c + r * st[3], x[r], alpha, beta,       \
+                                    is_plain); }
 
-/* The next L columns of up to four rows, as often as they fit. The last ones
+/* The next L columns of the rows, as often as they fit. The last ones
  * again with the rest, if c is only written. */
 #define RUN_TILES(s, T, L)                                                  \
   while (n - at >= L && L * (int)sizeof(T) <= WIDE) {                       \
     tile_##s##_##L(c + at * (int)sizeof(T), a, b + at * (int)sizeof(T), st, \
-                   rows, k, alpha, beta, is_plain);                         \
+                   rows, k, alpha, beta, is_plain, most);                   \
     at += L;                                                                \
     if (is_plain && n - at > 0 && n - at < L) at = n - L; }
+
+/* n columns of `rows` rows of c, which is only written. */
+#define FULL_TILES(s, rows)                                                 \
+  static void full_##s##_##rows(char *c, const char *a, const char *b,      \
+                                const int64_t *st, int64_t n, int64_t k) {  \
+    if (k == 1) tiles_##s(c, a, b, st, n, rows, 1, 1, 0, true, rows);       \
+    else tiles_##s(c, a, b, st, n, rows, k, 1, 0, true, rows); }
 
 #define TILES(s, T)                                                         \
   TILE(s, T, 16)                                                            \
@@ -134,37 +150,39 @@ static inline bool goes_on(int64_t *left, int64_t n) {
   TILE(s, T, 1)                                                             \
   static ALWAYS tiles_##s(char *c, const char *a, const char *b,            \
                           const int64_t *st, int64_t n, int64_t rows,       \
-                          int64_t k, T alpha, T beta, bool is_plain) {      \
+                          int64_t k, T alpha, T beta, bool is_plain,        \
+                          int most) {                                       \
     int64_t at = 0;                                                         \
     RUN_TILES(s, T, 16)                                                     \
     RUN_TILES(s, T, 8)                                                      \
     RUN_TILES(s, T, 4)                                                      \
     RUN_TILES(s, T, 2)                                                      \
     RUN_TILES(s, T, 1) }                                                    \
-  static void tiles_full_##s(char *c, const char *a, const char *b,         \
-                             const int64_t *st, int64_t n, int64_t k) {     \
-    if (k == 1) tiles_##s(c, a, b, st, n, 4, 1, 1, 0, true);                \
-    else tiles_##s(c, a, b, st, n, 4, k, 1, 0, true); }
+  FULL_TILES(s, FEW)                                                        \
+  FULL_TILES(s, TALL)
 
 /* A whole product, in blocks of columns whose part of b stays in a cache;
  * false if its rows are not contiguous or the kernel for rows is better. */
 #define TILED(s, T)                                                         \
   TILES(s, T)                                                               \
-  static bool tiled_##s(char **data, const int64_t *st, int64_t n0,         \
+  static bool tiled_##s(char *const *data, const int64_t *st, int64_t n0,   \
                         int64_t n1, int64_t k, T alpha, T beta) {           \
-    const int64_t most = block_of(k), size = (int64_t)sizeof(T);            \
+    const int64_t size = (int64_t)sizeof(T);                                \
     const bool is_plain = alpha == 1 && beta == 0;                          \
     int64_t left = TURN;                                                    \
     if (n0 > 1 && (st[0] != size || st[2] != size)) return false;           \
-    if (k > DEEP || (n0 > 1 && k > FAR / (llabs(st[5]) + 1))) return false; \
+    if (k > DEEP || (n0 > 1 && is_far(st[5], k))) return false;             \
+    const int64_t most = n0 <= LEAST ? n0 : block_of(k);                    \
     for (int64_t p = 0, n; p < n0; p += n) {                                \
       n = n0 - p < most ? n0 - p : most;                                    \
-      for (int64_t i = 0; i < n1; i += 4) {                                 \
+      for (int64_t i = 0, m; i < n1; i += m) {                              \
+        m = is_plain && n1 - i >= TALL ? TALL : n1 - i < FEW ? n1 - i : FEW;\
         if (!goes_on(&left, (k + 1) * n)) return true;                      \
         char *c = data[0] + i * st[3] + p * size;                           \
         const char *a = data[1] + i * st[4], *b = data[2] + p * size;       \
-        if (is_plain && n1 - i >= 4) tiles_full_##s(c, a, b, st, n, k);     \
-        else tiles_##s(c, a, b, st, n, n1 - i, k, alpha, beta, false); } }  \
+        if (m == TALL) full_##s##_TALL(c, a, b, st, n, k);                  \
+        else if (is_plain && m == FEW) full_##s##_FEW(c, a, b, st, n, k);   \
+        else tiles_##s(c, a, b, st, n, m, k, alpha, beta, false, FEW); } }  \
     return true; }
 
 TILED(f32, float)
@@ -175,26 +193,36 @@ TILED(i64, uint64_t)
 
 /* -- Products ------------------------------------------------------------- */
 
-#define PRODUCT(s, T, A, MULT, SCALAR, TILED)                               \
-  ROW_TIMES(s, T, A, MULT)                                                  \
-  static void matmul_##s(char **data, const int64_t *st, int64_t n0,        \
-                         int64_t n1, const void *ctx) {                     \
-    const st_matmul *w = ctx;                                               \
-    A acc[PART], alpha = (A)SCALAR(w->alpha), beta = (A)SCALAR(w->beta);    \
+/* One product, of any strides. */
+#define BY_ROWS(s, T, A, MULT)                                              \
+  static void by_rows_##s(char *const *data, const int64_t *st, int64_t n0, \
+                          int64_t n1, int64_t k, A alpha, A beta) {         \
+    A acc[PART];                                                            \
     int64_t left = 16 * PERIOD;                                             \
-    if (TILED(data, st, n0, n1, w->k, alpha, beta)) return;                 \
     for (int64_t p = 0, n; p < n0; p += n) {                                \
       n = n0 - p < PART ? n0 - p : PART;                                    \
       for (int64_t i = 0; i < n1; i++) {                                    \
         char *c = data[0] + i * st[3] + p * st[0];                          \
-        row_##s(acc, data[1] + i * st[4], data[2] + p * st[2], st, n, w->k); \
-        left -= w->k + 1;                                                   \
+        row_##s(acc, data[1] + i * st[4], data[2] + p * st[2], st, n, k);   \
+        left -= k + 1;                                                      \
         if (left < 0 && st__stops()) return;                                \
         if (left < 0) left = 16 * PERIOD;                                   \
         for (int64_t j = 0; j < n; j++, c += st[0]) {                       \
           const A sum = alpha == 1 ? acc[j] : MULT(alpha, acc[j]);          \
           T *out = (T *)c;                                                  \
           *out = (T)(beta == 0 ? sum : sum + MULT(beta, (A)*out)); } } } }
+
+#define PRODUCT(s, T, A, MULT, SCALAR, TILED)                               \
+  ROW_TIMES(s, T, A, MULT)                                                  \
+  BY_ROWS(s, T, A, MULT)                                                    \
+  static void matmul_##s(char **data, const int64_t *st, int64_t n0,        \
+                         int64_t n1, const void *ctx) {                     \
+    const st_matmul *w = ctx;                                               \
+    const A alpha = (A)SCALAR(w->alpha), beta = (A)SCALAR(w->beta);         \
+    for (int64_t i = 0; i < w->batch; i++) {                                \
+      if (!TILED(data, st, n0, n1, w->k, alpha, beta))                      \
+        by_rows_##s(data, st, n0, n1, w->k, alpha, beta);                   \
+      for (int d = 0; d < 3; d++) data[d] += w->next[d]; } }
 
 PRODUCT(u8, uint8_t, uint32_t, MUL, scalar_int, NOT_TILED)
 PRODUCT(i8, int8_t, uint32_t, MUL, scalar_int, NOT_TILED)

@@ -51,9 +51,13 @@ static char *at_batch(const st_product *p, const st_matrix *m, int64_t i) {
 
 /* -- One product ---------------------------------------------------------- */
 
-static void call_kernel(const st_product *p, char *a, char *b, char *c) {
+/* n products, beginning with those at a, b and c. */
+static void call_kernel(const st_product *p, char *a, char *b, char *c,
+                        int64_t n) {
   const int64_t size = (int64_t)st__itemsize(p->dtype);
-  const st_matmul ctx = {p->a.cols, p->alpha, p->beta};
+  const st_matmul ctx = {
+    p->a.cols, p->alpha, p->beta, n,
+    {p->c.batch * size, p->a.batch * size, p->b.batch * size}};
   const int64_t s[6] = {p->c.col * size, p->a.col * size, p->b.col * size,
                         p->c.row * size, p->a.row * size, p->b.row * size};
   char *data[3] = {c, a, b};
@@ -167,17 +171,14 @@ static st_status run_moderate(st_product *p) {
 
 /* -- Small and thin products ---------------------------------------------- */
 
+/* Asks between calls of the kernel whether to stop. */
 static void run_batches(void *ctx, int64_t begin, int64_t end) {
   const st_product *p = ctx;
-  const int64_t each = st__product_volume(p) + 1;
-  int64_t left = ST_PERIOD; /* multiplications until the next question */
-  for (int64_t i = begin; i < end; i++) {
+  const int64_t most = ST_PERIOD / (st__product_volume(p) + 1) + 1;
+  for (int64_t i = begin, n; i < end && (i == begin || !st__stops()); i += n) {
+    n = end - i < most ? end - i : most;
     call_kernel(p, at_batch(p, &p->a, i), at_batch(p, &p->b, i),
-                at_batch(p, &p->c, i));
-    left -= each;
-    if (left > 0) continue;
-    if (st__stops()) return;
-    left = ST_PERIOD;
+                at_batch(p, &p->c, i), n);
   }
 }
 
@@ -187,7 +188,7 @@ static void run_rows(void *ctx, int64_t begin, int64_t end) {
   p.c.data += begin * p.c.row * size;
   p.a.data += begin * p.a.row * size;
   p.c.rows = end - begin;
-  call_kernel(&p, p.a.data, p.b.data, p.c.data);
+  call_kernel(&p, p.a.data, p.b.data, p.c.data, 1);
 }
 
 /* A kernel that takes any strides. */
@@ -309,7 +310,9 @@ static st_status multiply_half_vector(const st_tensor *a, const st_tensor *b,
   const st_matrix m = p.a;
   st_tensor *v = NULL, *z = NULL;
   st_status status;
-  if (!is_column) p.a = (st_matrix){m.data, m.cols, m.rows, m.col, m.row, m.batch};
+  if (!is_column) {
+    p.a = (st_matrix){m.data, m.cols, m.rows, m.col, m.row, m.batch};
+  }
   p.ctx = (st_half_mv){(float)st__scalar_to_double(by->alpha),
                        (float)st__scalar_to_double(by->beta)};
   ST_TRY(st__find_kernel(ST_K_half_mv, c->dtype, &p.loop));
