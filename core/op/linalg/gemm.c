@@ -25,8 +25,9 @@
  * packs b is for products from MODERATE to LARGE, or less if b must be
  * transposed; a thread computes TILES of them or more. */
 enum { SMALL = 4096, MODERATE = 1000000, LARGE = 1 << 25, TILES = 1 << 18 };
-/* The least rows and columns of such a product, and where b is transposed. */
-enum { ROWS = 12, COLUMNS = 8, TURNED = 24 };
+/* The least rows, columns and products in a sum of such a product, and the
+ * least rows and columns if b is transposed. */
+enum { ROWS = 12, COLUMNS = 8, INNER = 13, TURNED = 24 };
 /* Of a thin product: the most products in a sum, the fewest rows, and columns
  * where c is written and where it is added to. */
 enum { THIN = 16, THIN_ROWS = 4, THIN_COLUMNS = 32, THIN_ADDED = 64 };
@@ -96,7 +97,7 @@ static bool is_thin(const st_product *p) {
  * it packs nothing itself, and in large products. */
 static bool is_moderate(const st_product *p) {
   st_product q = *p;
-  if (!st__kernel(ST_K_gemm, p->dtype)) return false;
+  if (!st__kernel(ST_K_gemm, p->dtype) || p->a.cols < INNER) return false;
   if (p->c.col != 1) st__transpose_product(&q);
   if (q.c.col != 1 || q.c.rows < ROWS || q.c.cols < COLUMNS) return false;
   const int64_t n = st__product_volume(p);
@@ -254,8 +255,9 @@ static st_status multiply(const st_tensor *a, const st_tensor *b,
                           st_tensor *c, st_product *p) {
   set_operands(p, a, b, c);
   if (is_dot(p)) return run_dot(p);
-  if (is_small(p) || is_thin(p)) return run_tiles(p);
+  if (is_small(p)) return run_tiles(p);
   if (is_moderate(p)) return run_moderate(p);
+  if (is_thin(p)) return run_tiles(p);
   return is_for_blas(p) ? multiply_by_blas(a, b, c, p) : run_tiles(p);
 }
 
