@@ -15,6 +15,10 @@
 #include "kernel/kernel.h"
 #include "kernel/math/half_rows.h"
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 enum { PART = 128, EIGHT = 8, PERIOD = ST_PERIOD / PART };
 
 typedef float f32x8 __attribute__((vector_size(32)));
@@ -38,7 +42,11 @@ static inline void load_f16(f32x8 *x, const char *p) {
 static inline void load_bf16(f32x8 *x, const char *p) {
   u16x8 h;
   memcpy(&h, p, sizeof h);
+#if defined(__AVX2__)
+  *x = (f32x8)_mm256_slli_epi32(_mm256_cvtepu16_epi32((__m128i)h), 16);
+#else
   *x = (f32x8)(__builtin_convertvector(h, u32x8) << 16);
+#endif
 }
 
 /* -- Rows ----------------------------------------------------------------- */

@@ -22,11 +22,11 @@
 #include "op/linalg/product.h"
 
 /* In multiplications. Up to SMALL, a tile kernel is fastest. The kernel that
- * packs b is for products from MODERATE to LARGE, or less if b must be
- * transposed; a thread computes TILES of them or more. */
+ * packs b is for products from MODERATE to LARGE, or less if BLAS transposes or
+ * the engine copies b; a thread computes TILES of them or more. */
 enum { SMALL = 4096, MODERATE = 1000000, LARGE = 1 << 25, TILES = 1 << 18 };
-/* The least rows, columns and products in a sum of such a product, and the
- * least rows and columns if b is transposed. */
+/* The least rows and columns of such a product, and if b is transposed; the
+ * least products in a sum, where another kernel is as good. */
 enum { ROWS = 12, COLUMNS = 8, INNER = 13, TURNED = 24 };
 /* Of a thin product: the most products in a sum, the fewest rows, and columns
  * where c is written and where it is added to. */
@@ -94,18 +94,20 @@ static bool is_thin(const st_product *p) {
 }
 
 /* True if the kernel that packs b computes the product. BLAS is as fast while
- * it packs nothing itself, and in large products. */
+ * neither it nor the engine copies b, and in large products. */
 static bool is_moderate(const st_product *p) {
-  st_product q = *p;
-  if (!st__kernel(ST_K_gemm, p->dtype) || p->a.cols < INNER) return false;
-  if (p->c.col != 1) st__transpose_product(&q);
-  if (q.c.col != 1 || q.c.rows < ROWS || q.c.cols < COLUMNS) return false;
   const int64_t n = st__product_volume(p);
-  if (q.a.col == 1 && q.b.row == 1 && q.c.rows >= TURNED &&
-      q.c.cols >= TURNED) {
-    return n <= LARGE;
+  st_product q = *p;
+  if (p->c.col != 1) st__transpose_product(&q);
+  if (!st__kernel(ST_K_gemm, p->dtype) || n > LARGE || q.c.col != 1 ||
+      q.c.rows < ROWS || q.c.cols < COLUMNS ||
+      (p->a.cols < INNER && is_thin(p))) {
+    return false;
   }
-  return n >= MODERATE && n <= LARGE;
+  const bool turns = q.a.col == 1 && q.b.row == 1 && q.c.rows >= TURNED &&
+                     q.c.cols >= TURNED;
+  return n >= MODERATE || turns || !st__fits_blas(&p->a) ||
+         !st__fits_blas(&p->b);
 }
 
 /* True if BLAS supports the product. Its sizes and vector strides have 32
