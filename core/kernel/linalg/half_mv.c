@@ -19,40 +19,54 @@
 #include <immintrin.h>
 #endif
 
-enum { PART = 128, EIGHT = 8, PERIOD = ST_PERIOD / PART };
+#if defined(__AVX512F__)
+enum { LANES = 16 };
+#else
+enum { LANES = 8 };
+#endif
+enum { PART = 128, SUMS = 32 / LANES, PERIOD = ST_PERIOD / PART };
 
 typedef float f32x8 __attribute__((vector_size(32)));
-typedef uint32_t u32x8 __attribute__((vector_size(32)));
-typedef uint16_t u16x8 __attribute__((vector_size(16)));
+typedef float floats __attribute__((vector_size(4 * LANES)));
+typedef uint32_t words __attribute__((vector_size(4 * LANES)));
+typedef uint16_t halves __attribute__((vector_size(2 * LANES)));
 
-/* -- Eight elements ------------------------------------------------------- */
+/* -- LANES elements ------------------------------------------------------- */
 
-static inline void load_f32(f32x8 *x, const char *p) { memcpy(x, p, 32); }
+static inline void load_f32(floats *x, const char *p) {
+  memcpy(x, p, sizeof *x);
+}
 
-static inline void load_f16(f32x8 *x, const char *p) {
-#if defined(__F16C__)
-  *x = st_f16c_load(p); /* a sum with a NaN is NaN, whatever its bits */
+static inline void load_f16(floats *x, const char *p) {
+#if defined(__AVX512F__)
+  *x = st_f16c_load_sixteen(p); /* a sum with a NaN is NaN, whatever its bits */
+#elif defined(__F16C__)
+  *x = st_f16c_load(p);
 #else
-  for (int i = 0; i < EIGHT; i++) {
+  for (int i = 0; i < LANES; i++) {
     (*x)[i] = st__half_to_float(((const uint16_t *)p)[i]);
   }
 #endif
 }
 
-static inline void load_bf16(f32x8 *x, const char *p) {
-  u16x8 h;
+static inline void load_bf16(floats *x, const char *p) {
+  halves h;
   memcpy(&h, p, sizeof h);
-#if defined(__AVX2__)
-  *x = (f32x8)_mm256_slli_epi32(_mm256_cvtepu16_epi32((__m128i)h), 16);
+#if defined(__AVX512F__)
+  *x = (floats)_mm512_slli_epi32(_mm512_cvtepu16_epi32((__m256i)h), 16);
+#elif defined(__AVX2__)
+  *x = (floats)_mm256_slli_epi32(_mm256_cvtepu16_epi32((__m128i)h), 16);
 #else
-  *x = (f32x8)(__builtin_convertvector(h, u32x8) << 16);
+  *x = (floats)(__builtin_convertvector(h, words) << 16);
 #endif
 }
 
 /* -- Rows ----------------------------------------------------------------- */
 
 /* The sum of the 32 parts of a row. */
-static float total(const f32x8 *x) {
+static float total(const floats *parts) {
+  f32x8 x[4];
+  memcpy(x, parts, sizeof x);
   const f32x8 sum = (x[0] + x[1]) + (x[2] + x[3]);
   return ((sum[0] + sum[4]) + (sum[1] + sum[5])) +
          ((sum[2] + sum[6]) + (sum[3] + sum[7]));
@@ -61,14 +75,14 @@ static float total(const f32x8 *x) {
 /* A contiguous row times v. */
 #define DOT(s, CONVERT)                                                     \
   static float dot_##s(const char *a, const float *v, int64_t n) {          \
-    f32x8 x[4] = {{0}}, y, z;                                               \
+    floats x[SUMS] = {{0}}, y, z;                                           \
     float rest = 0;                                                         \
     int64_t i = 0;                                                          \
     while (i + 32 <= n && !st__stops_at(i))                                 \
       for (const int64_t to = st__period_end(i, n); i + 32 <= to; i += 32)  \
-        for (int j = 0; j < 4; j++) {                                       \
-          load_##s(&y, a + 2 * (i + EIGHT * j));                            \
-          load_f32(&z, (const char *)(v + i + EIGHT * j));                  \
+        for (int j = 0; j < SUMS; j++) {                                    \
+          load_##s(&y, a + 2 * (i + LANES * j));                            \
+          load_f32(&z, (const char *)(v + i + LANES * j));                  \
           x[j] += y * z; }                                                  \
     for (; i < n; i++)                                                      \
       rest += CONVERT(((const uint16_t *)a)[i]) * v[i];                     \
