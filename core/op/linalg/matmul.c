@@ -97,6 +97,7 @@ static st_status multiply(st_tensor *a, st_tensor *b, st_tensor *c,
                           st_scalar alpha, st_scalar beta) {
   st_tensor *x = NULL, *y = NULL, *z = NULL;
   st_status status;
+  if (a->ndim > 1 && b->ndim > 1) return st__gemm(a, b, c, alpha, beta);
   ST_TRY_FAIL(as_matrix(a, 0, &x));
   ST_TRY_FAIL(as_matrix(b, 1, &y));
   ST_TRY_FAIL(as_matrix(c, 1, &z));
