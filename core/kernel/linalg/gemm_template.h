@@ -1,7 +1,7 @@
 /* Matrix products of one dtype; included once for each.
  *
  * T: the element type. TAG: its suffix. V: a vector of it. FMA: a b + c of
- * vectors.
+ * vectors. MASK, GET, PUT: of a part of a vector.
  */
 
 #define NAME_(name, tag) name##_##tag
@@ -92,21 +92,19 @@ static const struct {
   ROW(4), ROW(2), ROW(1)};
 #undef ROW
 
-/* c = alpha x + beta c for rows of n elements of a tile that is wider. */
+/* c = alpha x + beta c for n elements of each row of a tile, whose last vector
+ * is not full. */
 static void NAME(store_part)(char *c, int64_t next, const char *x, int rows,
                              int64_t n, const NAME(scale) *s) {
+  const int64_t first = n * SIZE > BYTES ? BYTES : 0;
+  const NAME(mask) mask = MASK(n - first / SIZE);
   for (int r = 0; r < rows; r++, c += next, x += WIDTH) {
-    const T *from = (const T *)(const void *)x;
-    T *to = (T *)(void *)c;
-    if (s->is_plain) {
-      memcpy(to, from, (size_t)(n * SIZE));
-    } else if (s->beta == 0) {
-      for (int64_t i = 0; i < n; i++) to[i] = s->alpha * from[i];
-    } else {
-      for (int64_t i = 0; i < n; i++) {
-        to[i] = s->alpha * from[i] + s->beta * to[i];
-      }
-    }
+    T *to = (T *)(void *)(c + first);
+    V y = *(const V *)(const void *)(x + first);
+    if (first) NAME(store)(c, *(const V *)(const void *)x, s);
+    if (!s->is_plain) y *= s->alpha;
+    if (s->beta != 0) y += s->beta * GET(to, mask);
+    PUT(to, mask, y);
   }
 }
 
@@ -200,6 +198,9 @@ static void NAME(gemm)(char **data, const int64_t *st, int64_t n0, int64_t n1,
 #undef NAME2
 #undef NAME_
 #undef FMA
+#undef MASK
+#undef GET
+#undef PUT
 #undef V
 #undef TAG
 #undef T

@@ -97,16 +97,17 @@ static bool is_thin(const st_product *p) {
  * neither it nor the engine copies b, and in large products. */
 static bool is_moderate(const st_product *p) {
   const int64_t n = st__product_volume(p);
-  st_product q = *p;
-  if (p->c.col != 1) st__transpose_product(&q);
-  if (!st__kernel(ST_K_gemm, p->dtype) || n > LARGE || q.c.col != 1 ||
-      q.c.rows < ROWS || q.c.cols < COLUMNS ||
+  const bool is_turned = p->c.col != 1; /* as run_moderate does */
+  const int64_t rows = is_turned ? p->c.cols : p->c.rows;
+  const int64_t cols = is_turned ? p->c.rows : p->c.cols;
+  if (!st__kernel(ST_K_gemm, p->dtype) || n > LARGE || rows < ROWS ||
+      cols < COLUMNS || (is_turned && p->c.row != 1) ||
       (p->a.cols < INNER && is_thin(p))) {
     return false;
   }
-  const bool turns = q.a.col == 1 && q.b.row == 1 && q.c.rows >= TURNED &&
-                     q.c.cols >= TURNED;
-  return n >= MODERATE || turns || !st__fits_blas(&p->a) ||
+  const bool turns_b = p->a.col == 1 && p->b.row == 1 && rows >= TURNED &&
+                       cols >= TURNED;
+  return n >= MODERATE || turns_b || !st__fits_blas(&p->a) ||
          !st__fits_blas(&p->b);
 }
 
@@ -339,9 +340,11 @@ static st_status multiply_halves(const st_tensor *a, const st_tensor *b,
   st_tensor *x = NULL, *y = NULL, *z = NULL;
   st_status status;
   if (is_half_vector(a, c)) return multiply_half_vector(a, b, c, p);
+  const st_format format = a->sizes[a->ndim - 1] > THIN
+                         ? ST_FORMAT_PRESERVE : ST_FORMAT_CONTIGUOUS;
   p->dtype = ST_FLOAT32;
-  ST_TRY_FAIL(st__clone(a, ST_FLOAT32, ST_FORMAT_PRESERVE, &x));
-  ST_TRY_FAIL(st__clone(b, ST_FLOAT32, ST_FORMAT_PRESERVE, &y));
+  ST_TRY_FAIL(st__clone(a, ST_FLOAT32, format, &x));
+  ST_TRY_FAIL(st__clone(b, ST_FLOAT32, format, &y));
   ST_TRY_FAIL(float_result(c, p->beta, &z));
   ST_TRY_FAIL(multiply(x, y, z, p));
   status = st__copy_unchecked(c, z);
@@ -352,9 +355,8 @@ fail:
   return status;
 }
 
-/* The engine's kernel takes any strides, but is faster with contiguous rows of
- * b. */
-static st_status multiply_integers(const st_tensor *a, const st_tensor *b,
+/* The tile kernel takes any strides, but is faster with contiguous rows of b. */
+static st_status multiply_by_tiles(const st_tensor *a, const st_tensor *b,
                                    st_tensor *c, st_product *p) {
   st_tensor *rows = NULL;
   if (has_contiguous_rows(st__matrix_of(b)) ||
@@ -371,7 +373,11 @@ st_status st__gemm(const st_tensor *a, const st_tensor *b, st_tensor *c,
                    st_scalar alpha, st_scalar beta) {
   st_product p = {.dtype = c->dtype, .alpha = alpha, .beta = beta};
   if (c->numel == 0) return ST_OK;
+  const bool is_short = a->sizes[a->ndim - 1] <= THIN &&
+                        !st__is_complex(p.dtype);
   if (st__is_reduced_float(p.dtype)) return multiply_halves(a, b, c, &p);
-  if (st__is_integral(p.dtype)) return multiply_integers(a, b, c, &p);
+  if (st__is_integral(p.dtype) || is_short) {
+    return multiply_by_tiles(a, b, c, &p);
+  }
   return multiply(a, b, c, &p);
 }
