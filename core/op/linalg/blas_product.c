@@ -203,16 +203,16 @@ static void run_parts(void *ctx, int64_t begin, int64_t end) {
   const st_product *all = ctx;
   int64_t left = ST_PERIOD; /* multiplications until the next question */
   for (int64_t i = begin; i < end; i++) {
-    st_product p;
-    st__part_of_product(all, i, &p);
-    if (is_vector(&p)) {
+    st_product part;
+    const st_product *p = st__part_of_product(all, i, &part);
+    if (is_vector(p)) {
       /* with beta = 0, gemv keeps NaN in c */
-      if (st__scalar_is_zero(p.beta)) zero_column(&p, p.c.data);
-      call_vector_panels(&p, p.a.data, p.b.data, p.c.data);
+      if (st__scalar_is_zero(p->beta)) zero_column(p, p->c.data);
+      call_vector_panels(p, p->a.data, p->b.data, p->c.data);
     } else {
-      call_panels(&p, p.a.data, p.b.data, p.c.data);
+      call_panels(p, p->a.data, p->b.data, p->c.data);
     }
-    left -= st__product_volume(&p) + 1;
+    left -= st__product_volume(p) + 1;
     if (left > 0) continue;
     if (st__stops()) return;
     left = ST_PERIOD;

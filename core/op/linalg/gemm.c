@@ -157,10 +157,10 @@ static void run_parts(void *ctx, int64_t begin, int64_t end) {
                          st__kernel(ST_K_transpose,
                                     st__bits_of(size))};
   for (int64_t i = begin; i < end && (i == begin || !st__stops()); i++) {
-    st_product p;
-    st__part_of_product(all, i, &p);
-    char *data[3] = {p.c.data, p.a.data, p.b.data};
-    all->loop(data, s, p.c.cols, p.c.rows, &w);
+    st_product part;
+    const st_product *p = st__part_of_product(all, i, &part);
+    char *data[3] = {p->c.data, p->a.data, p->b.data};
+    all->loop(data, s, p->c.cols, p->c.rows, &w);
   }
 }
 
@@ -234,11 +234,10 @@ static st_status for_blas(const st_tensor *t, st_tensor **out) {
 }
 
 /* Copies operands that BLAS does not support, multiplies, and copies c back. */
-static st_status multiply_by_blas(const st_tensor *a, const st_tensor *b,
-                                  st_tensor *c, st_product *p) {
+static st_status multiply_copies(const st_tensor *a, const st_tensor *b,
+                                 st_tensor *c, st_product *p) {
   st_tensor *x = NULL, *y = NULL, *z = NULL;
   st_status status;
-  ST_TRY(st__blas_enter(st__num_threads(), &p->blas));
   ST_TRY_FAIL(for_blas(a, &x));
   ST_TRY_FAIL(for_blas(b, &y));
   ST_TRY_FAIL(for_blas(c, &z));
@@ -246,10 +245,20 @@ static st_status multiply_by_blas(const st_tensor *a, const st_tensor *b,
   ST_TRY_FAIL(st__blas_product(p));
   if (z != c) status = st__copy_unchecked(c, z);
 fail:
-  st__blas_leave();
   st__tensor_release(&x);
   st__tensor_release(&y);
   st__tensor_release(&z);
+  return status;
+}
+
+static st_status multiply_by_blas(const st_tensor *a, const st_tensor *b,
+                                  st_tensor *c, st_product *p) {
+  const bool fits = st__fits_blas(&p->a) && st__fits_blas(&p->b) &&
+                    st__fits_blas(&p->c);
+  ST_TRY(st__blas_enter(st__num_threads(), &p->blas));
+  const st_status status = fits ? st__blas_product(p)
+                                : multiply_copies(a, b, c, p);
+  st__blas_leave();
   return status;
 }
 

@@ -50,7 +50,9 @@ void st__split_product(st_product *p, int each, int64_t volume) {
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-void st__part_of_product(const st_product *p, int64_t i, st_product *part) {
+const st_product *st__part_of_product(const st_product *p, int64_t i,
+                                      st_product *part) {
+  if (p->batch == 1 && p->parts == 1) return p;
   const int64_t size = (int64_t)st__itemsize(p->dtype);
   const int64_t batch = p->parts == 1 ? i : i / p->parts;
   const int64_t at = (i - batch * p->parts) * p->part;
@@ -58,7 +60,7 @@ void st__part_of_product(const st_product *p, int64_t i, st_product *part) {
   part->a.data += batch * p->a.batch * size;
   part->b.data += batch * p->b.batch * size;
   part->c.data += batch * p->c.batch * size;
-  if (p->parts == 1) return;
+  if (p->parts == 1) return part;
   if (p->by_rows) {
     part->a.rows = part->c.rows = least(p->c.rows - at, p->part);
     part->a.data += at * p->a.row * size;
@@ -68,4 +70,5 @@ void st__part_of_product(const st_product *p, int64_t i, st_product *part) {
     part->b.data += at * p->b.col * size;
     part->c.data += at * p->c.col * size;
   }
+  return part;
 }

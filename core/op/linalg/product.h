@@ -34,8 +34,10 @@ void st__transpose_product(st_product *p);
 /* Splits the products into `each` parts per thread, none of much less than
  * `volume` multiplications; into one if the batch is large enough. */
 void st__split_product(st_product *p, int each, int64_t volume);
-/* Part i of all products, counted on, as a batch of one. */
-void st__part_of_product(const st_product *p, int64_t i, st_product *part);
+/* Part i of all products, counted on, as one product in `part`; p itself if it
+ * is that. */
+const st_product *st__part_of_product(const st_product *p, int64_t i,
+                                      st_product *part);
 
 /* True if BLAS takes the matrix: rows or columns are contiguous. */
 bool st__fits_blas(const st_matrix *m);
