@@ -1,5 +1,6 @@
-/* Matrix products: BLAS for the dtypes it supports, a kernel of the engine for
- * integers and small matrices.
+/* Matrix products: BLAS for the dtypes it supports, kernels of the engine for
+ * integers, small matrices, sums of few products, matrices that BLAS packs
+ * slowly and single sums.
  *
  * Note [Matrices for BLAS]
  * BLAS takes a matrix with contiguous rows or contiguous columns and any
@@ -364,7 +365,7 @@ fail:
   return status;
 }
 
-/* The tile kernel takes any strides, but is faster with contiguous rows of b. */
+/* The tile kernel takes any strides; it is faster with contiguous rows of b. */
 static st_status multiply_by_tiles(const st_tensor *a, const st_tensor *b,
                                    st_tensor *c, st_product *p) {
   st_tensor *rows = NULL;
