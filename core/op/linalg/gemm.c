@@ -379,14 +379,19 @@ static st_status multiply_by_tiles(const st_tensor *a, const st_tensor *b,
   return status;
 }
 
+/* True if a copy of b makes a product thin: it has few rows, contiguous
+ * columns. */
+static bool is_thin_but_for(const st_tensor *b, const st_product *p) {
+  const st_matrix m = st__matrix_of(b);
+  return !st__is_complex(p->dtype) && m.rows <= THIN && m.row == 1;
+}
+
 st_status st__gemm(const st_tensor *a, const st_tensor *b, st_tensor *c,
                    st_scalar alpha, st_scalar beta) {
   st_product p = {.dtype = c->dtype, .alpha = alpha, .beta = beta};
   if (c->numel == 0) return ST_OK;
-  const bool is_short = a->sizes[a->ndim - 1] <= THIN &&
-                        !st__is_complex(p.dtype);
   if (st__is_reduced_float(p.dtype)) return multiply_halves(a, b, c, &p);
-  if (st__is_integral(p.dtype) || is_short) {
+  if (st__is_integral(p.dtype) || is_thin_but_for(b, &p)) {
     return multiply_by_tiles(a, b, c, &p);
   }
   return multiply(a, b, c, &p);

@@ -308,10 +308,12 @@ static bool folds(const st_tensor *a) {
   return true;
 }
 
-/* A batch that does not fold is multiplied as it is, unless the gradient of b
- * would need a matrix for each matrix of the batch. */
+/* A batch of large matrices that does not fold is multiplied as it is, unless
+ * the gradient of b would need a matrix for each matrix of the batch. */
 static bool is_folded(const st_tensor *a, const st_tensor *b) {
-  return b->ndim == 1 || st__is_recorded(b->keys) || folds(a);
+  enum { LARGE = 1 << 18 }; /* multiplications per matrix, or a copy is cheap */
+  if (b->ndim == 1 || st__is_recorded(b->keys) || folds(a)) return true;
+  return (double)a->sizes[a->ndim - 2] * (double)b->numel < LARGE;
 }
 
 /* At least one has three dimensions. A vector a becomes a one-row matrix. */
