@@ -41,7 +41,10 @@ st_status st__view_infer_size(int64_t numel, int ndim, const int64_t *sizes,
   }
   if (overflow) return does_not_fit(numel, ndim, sizes);
   if (empty) known = 0;
-  memmove(out, sizes, (size_t)ndim * sizeof *sizes);
+  for (int d = 0; d < ndim; d++) {
+    out[d] = sizes[d];
+    ST_KEEP_LOOP(out);
+  }
   if (inferred < 0) {
     return known == numel ? ST_OK : does_not_fit(numel, ndim, sizes);
   }
@@ -100,7 +103,8 @@ st_status st__view_view(const st_tensor *t, int ndim, const int64_t *sizes,
                     ST_SHAPE_TEXT(t), TEXT(t->ndim, t->strides),
                     TEXT(ndim, full));
   }
-  return st__tensor_view(t, ndim, full, strides, t->offset, out);
+  return st__tensor_view_inside(
+    t, &(st_geometry){ndim, full, strides, t->offset}, out);
 }
 
 /* -- flatten, unflatten --------------------------------------------------- */

@@ -176,7 +176,7 @@ static st_tensor *destroy(st_tensor *t) {
 }
 
 /* Initialises a header, without geometry and storage. */
-static void init(st_tensor *t, st_dtype dtype, st_device device) {
+static inline void init(st_tensor *t, st_dtype dtype, st_device device) {
   st__ref_init(&t->refs);
   t->dtype = (uint8_t)dtype;
   t->device = (unsigned)device & 127;
@@ -189,7 +189,7 @@ static void init(st_tensor *t, st_dtype dtype, st_device device) {
   t->has_inline = false;
 }
 
-static st_tensor *new_view_tensor(st_dtype dtype, st_device device) {
+static inline st_tensor *new_view_tensor(st_dtype dtype, st_device device) {
   st_limits *owner;
   if (st__limits_charge(sizeof(st_view_tensor), &owner) != ST_OK) return NULL;
   st_view_tensor *t = st__alloc(ST_MEM_TENSOR, sizeof *t);
@@ -411,20 +411,53 @@ st_status st__tensor_view(const st_tensor *t, int ndim, const int64_t *sizes,
 st_status st__tensor_view_within(const st_tensor *t, const st_geometry *g,
                                  st_tensor **out) {
   uint64_t numel = 1; /* a size of 0 may follow large ones */
+  const int ndim = g->ndim;
   st_tensor *view = new_view_tensor((st_dtype)t->dtype, (st_device)t->device);
   if (!view) return ST_NO_MEMORY;
-  int64_t *buffer = alloc_dims(view, g->ndim);
-  if (!buffer) {
+  int64_t *sizes = alloc_dims(view, ndim);
+  if (!sizes) {
     destroy(view);
     return ST_NO_MEMORY;
   }
-  for (int d = 0; d < g->ndim; d++) numel *= (uint64_t)g->sizes[d];
-  set_geometry(view, buffer, g, (int64_t)numel);
-  st__storage_retain(t->storage);
+  int64_t *strides = sizes + (ndim > ST_INLINE_DIMS ? ndim : ST_INLINE_DIMS);
+  view->sizes = sizes;
+  view->strides = strides;
+  for (int d = 0; d < ndim; d++) {
+    sizes[d] = g->sizes[d];
+    strides[d] = g->strides[d];
+    numel *= (uint64_t)g->sizes[d];
+    ST_KEEP_LOOP(sizes);
+  }
+  view->ndim = (uint8_t)ndim;
+  view->offset = g->offset;
+  view->numel = (int64_t)numel;
+  view->flags = st__compute_flags(ndim, sizes, strides);
+  st__ref_take(&t->storage->refs);
   view->storage = t->storage;
   view->keys = t->keys & ~ST_AUTOGRAD_BITS;
   *out = view;
   return ST_OK;
+}
+
+/* True if no sum of products of sizes and strides, in bytes, can overflow, nor
+ * the number of elements. */
+static bool is_modest(const st_geometry *g) {
+  enum { MOST = 1 << 20 };
+  const int64_t most_stride = (int64_t)1 << 32;
+  int64_t numel = 1;
+  if (g->ndim > ST_INLINE_DIMS || g->offset > most_stride) return false;
+  for (int d = 0; d < g->ndim; d++) {
+    if (g->sizes[d] > MOST || g->strides[d] > most_stride) return false;
+    numel *= g->sizes[d];
+    if (numel > MOST) return false;
+  }
+  return true;
+}
+
+st_status st__tensor_view_inside(const st_tensor *t, const st_geometry *g,
+                                 st_tensor **out) {
+  return is_modest(g) ? st__tensor_view_within(t, g, out)
+                      : st__tensor_view_as(t, (st_dtype)t->dtype, g, out);
 }
 
 st_status st__tensor_from_scalar(st_scalar s, st_dtype dtype, bool wrapped,

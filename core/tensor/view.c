@@ -102,9 +102,12 @@ st_status st__view_select(const st_tensor *t, int64_t dim, int64_t index,
                     ST_SHAPE_TEXT(t), (int)st__display_index(d));
   }
   st_view_spec g;
-  st__view_spec_load(&g, t);
-  g.offset += (index < 0 ? index + size : index) * t->strides[d];
-  st__view_spec_drop(&g, d);
+  g.ndim = t->ndim - 1;
+  g.offset = t->offset + (index < 0 ? index + size : index) * t->strides[d];
+  st__copy_dims(g.sizes, t->sizes, d);
+  st__copy_dims(g.strides, t->strides, d);
+  st__copy_dims(g.sizes + d, t->sizes + d + 1, g.ndim - d);
+  st__copy_dims(g.strides + d, t->strides + d + 1, g.ndim - d);
   return st__view_spec_apply_within(t, &g, out);
 }
 
@@ -130,8 +133,9 @@ st_status st__view_slice(const st_tensor *t, int64_t dim, int64_t start,
   if (!st__mul_sizes(t->strides[d], step, &g.strides[d])) {
     return st__fail(ST_BAD_VALUE, "step %" PRId64 " is too large", step);
   }
-  return step == 1 && g.sizes[d] > 0 ? st__view_spec_apply_within(t, &g, out)
-                                     : st__view_spec_apply(t, &g, out);
+  return step == 1 && g.sizes[d] > 0
+         ? st__view_spec_apply_within(t, &g, out)
+         : st__view_spec_apply_inside(t, &g, out);
 }
 
 st_status st__view_narrow_start(const st_tensor *t, int64_t dim,
@@ -188,7 +192,7 @@ st_status st__view_diagonal(const st_tensor *t, int64_t offset, int64_t dim1,
   st__view_spec_drop(&g, a > b ? a : b);
   st__view_spec_drop(&g, a > b ? b : a);
   st__view_spec_insert(&g, g.ndim, size > 0 ? size : 0, stride);
-  return st__view_spec_apply(t, &g, out);
+  return st__view_spec_apply_inside(t, &g, out);
 }
 
 st_status st__view_unfold(const st_tensor *t, int64_t dim, int64_t size,
@@ -214,7 +218,7 @@ st_status st__view_unfold(const st_tensor *t, int64_t dim, int64_t size,
     }
   }
   st__view_spec_insert(&g, g.ndim, size, t->ndim ? t->strides[d] : 1);
-  return st__view_spec_apply(t, &g, out);
+  return st__view_spec_apply_inside(t, &g, out);
 }
 
 /* -- Squeezing and expanding ---------------------------------------------- */
@@ -241,7 +245,7 @@ st_status st__view_unsqueeze(const st_tensor *t, int64_t dim,
   st__view_spec_load(&g, t);
   st__view_spec_insert(&g, d, 1,
                        d < t->ndim ? t->sizes[d] * t->strides[d] : 1);
-  return st__view_spec_apply(t, &g, out);
+  return st__view_spec_apply_inside(t, &g, out);
 }
 
 static st_status cannot_expand(const st_tensor *t, int ndim,
@@ -271,5 +275,5 @@ st_status st__view_expand(const st_tensor *t, int ndim, const int64_t *sizes,
                  : d >= 0 ? t->strides[d]
                           : g.sizes[i + 1] * g.strides[i + 1];
   }
-  return st__view_spec_apply(t, &g, out);
+  return st__view_spec_apply_inside(t, &g, out);
 }

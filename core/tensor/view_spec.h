@@ -4,8 +4,6 @@
 #ifndef ST_TENSOR_VIEW_SPEC_H
 #define ST_TENSOR_VIEW_SPEC_H
 
-#include <string.h>
-
 #include "tensor/tensor.h"
 
 /* There is room for one dimension more than a tensor can have: a view may add
@@ -17,11 +15,19 @@ typedef struct st_view_spec {
   int64_t strides[ST_MAX_DIMS + 1];
 } st_view_spec;
 
+/* Note [Copies of a few dimensions] */
+static inline void st__copy_dims(int64_t *to, const int64_t *from, int n) {
+  for (int d = 0; d < n; d++) {
+    to[d] = from[d];
+    ST_KEEP_LOOP(to);
+  }
+}
+
 static inline void st__view_spec_load(st_view_spec *g, const st_tensor *t) {
   g->ndim = t->ndim;
   g->offset = t->offset;
-  memcpy(g->sizes, t->sizes, t->ndim * sizeof *t->sizes);
-  memcpy(g->strides, t->strides, t->ndim * sizeof *t->strides);
+  st__copy_dims(g->sizes, t->sizes, t->ndim);
+  st__copy_dims(g->strides, t->strides, t->ndim);
 }
 
 static inline st_status st__view_spec_apply(const st_tensor *t,
@@ -38,6 +44,14 @@ static inline st_status st__view_spec_apply_within(const st_tensor *t,
     t, &(st_geometry){g->ndim, g->sizes, g->strides, g->offset}, out);
 }
 
+/* The same for elements of t, or none: st__tensor_view_inside. */
+static inline st_status st__view_spec_apply_inside(const st_tensor *t,
+                                                   const st_view_spec *g,
+                                                   st_tensor **out) {
+  return st__tensor_view_inside(
+    t, &(st_geometry){g->ndim, g->sizes, g->strides, g->offset}, out);
+}
+
 static inline st_status st__view_spec_apply_as(const st_tensor *t,
                                                st_dtype dtype,
                                                const st_view_spec *g,
@@ -47,16 +61,22 @@ static inline st_status st__view_spec_apply_as(const st_tensor *t,
 }
 
 static inline void st__view_spec_drop(st_view_spec *g, int d) {
-  const size_t n = (size_t)(--g->ndim - d) * sizeof(int64_t);
-  memmove(g->sizes + d, g->sizes + d + 1, n);
-  memmove(g->strides + d, g->strides + d + 1, n);
+  int64_t *sizes = g->sizes, *strides = g->strides;
+  for (g->ndim--; d < g->ndim; d++) {
+    sizes[d] = sizes[d + 1];
+    strides[d] = strides[d + 1];
+    ST_KEEP_LOOP(sizes);
+  }
 }
 
 static inline void st__view_spec_insert(st_view_spec *g, int d, int64_t size,
                                         int64_t stride) {
-  const size_t n = (size_t)(g->ndim++ - d) * sizeof(int64_t);
-  memmove(g->sizes + d + 1, g->sizes + d, n);
-  memmove(g->strides + d + 1, g->strides + d, n);
+  int64_t *sizes = g->sizes, *strides = g->strides;
+  for (int k = g->ndim++; k > d; k--) {
+    sizes[k] = sizes[k - 1];
+    strides[k] = strides[k - 1];
+    ST_KEEP_LOOP(sizes);
+  }
   g->sizes[d] = size;
   g->strides[d] = stride;
 }
