@@ -44,6 +44,7 @@
 
 enum {
   ALIGNMENT = 64,
+  SMALL_BYTES = 1024,          /* up to here each multiple is a class */
   SMALL_CLASSES = 80,          /* up to 256 KB */
   CLASSES = 272,               /* up to 2^41 bytes */
   THREAD_BLOCKS = 16384,       /* blocks per class in a thread's cache */
@@ -322,7 +323,7 @@ static void *take_block(cache *c, int k, size_t size) {
   return b;
 }
 
-static bool keep_block(cache *c, int k, size_t size, block *b) {
+static inline bool keep_block(cache *c, int k, size_t size, block *b) {
   const int64_t bytes = get(&c->bytes) + (int64_t)size;
   if (k >= SMALL_CLASSES || c->n[k] >= THREAD_BLOCKS ||
       bytes > THREAD_BYTES || bytes > get(&cache_limit)) {
@@ -411,6 +412,24 @@ static void *fail(cache *c, size_t n, int64_t cached) {
   return NULL;
 }
 
+/* The block of a small class that this thread freed last, if neither a limit
+ * nor a countdown has to be looked at; NULL: the usual path has to find one. */
+static inline void *take_small(size_t n) {
+  cache *c = own_cache;
+  if (!ST_BLOCK_CACHE || n - 1 >= SMALL_BYTES || !c || fail_countdown > 0 ||
+      get(&limit) != INT64_MAX) {
+    return NULL;
+  }
+  const size_t k = (n - 1) / ALIGNMENT;
+  block *b = c->blocks[k];
+  if (!b) return NULL;
+  c->blocks[k] = b->next;
+  c->n[k]--;
+  counter_add(&c->bytes, -(int64_t)(k + 1) * ALIGNMENT);
+  c->is_zero = false;
+  return b;
+}
+
 static void *allocate(bool is_plain, size_t n) {
   if (fail_countdown > 0 && --fail_countdown == 0) {
     st__fail(ST_NO_MEMORY, "out of memory: %zu bytes requested (a test)", n);
@@ -434,10 +453,22 @@ void st__count_slow(st_mem_kind kind, int64_t count, int64_t bytes) {
   if (c) count_in(c, kind, count, bytes);
 }
 
-void *st__alloc_block(size_t n) { return allocate(false, n); }
+void *st__alloc_block(size_t n) {
+  void *p = take_small(n);
+  return p ? p : allocate(false, n);
+}
+
+/* The inverse of take_small; false if the cache is full. */
+static inline bool keep_small(void *p, size_t n) {
+  cache *c = own_cache;
+  if (!ST_BLOCK_CACHE || n - 1 >= SMALL_BYTES || !c) return false;
+  const size_t k = (n - 1) / ALIGNMENT;
+  return keep_block(c, (int)k, (k + 1) * ALIGNMENT, p);
+}
 
 void st__free_block(void *p, size_t n) {
   size_t size;
+  if (keep_small(p, n)) return;
   cache *c = thread_cache();
   const int k = class_of(n, &size);
   if (ST_BLOCK_CACHE && c && keep_block(c, k, size, p)) return;
@@ -458,7 +489,8 @@ static bool is_charged(st_mem_kind kind) {
 
 void *st__alloc(st_mem_kind kind, size_t n) {
   if (is_charged(kind) && !st__limits_charge_scratch(n)) return NULL;
-  void *p = allocate(uses_malloc(kind), n);
+  void *p = uses_malloc(kind) ? NULL : take_small(n);
+  if (!p) p = allocate(uses_malloc(kind), n);
   if (p) st__count(kind, 1, (int64_t)n);
   else if (is_charged(kind)) st__limits_credit_scratch(n);
   return p;
