@@ -214,10 +214,12 @@ typedef struct st__tensor_ud {
  * arguments on the stack]. */
 void st__track_thread(st__state *h, lua_State *L);
 
-static inline st__state *st__state_of(lua_State *L) {
-  st__state *h = lua_touserdata(L, lua_upvalueindex(1));
+static inline st__state *st__on_thread(st__state *h, lua_State *L) {
   if (h->thread != L) st__track_thread(h, L);
   return h;
+}
+static inline st__state *st__state_of(lua_State *L) {
+  return st__on_thread(lua_touserdata(L, lua_upvalueindex(1)), L);
 }
 /* The binding state whose call into the engine runs on this thread, or NULL. */
 st__state *st__current_state(void);

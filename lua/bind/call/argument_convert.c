@@ -11,20 +11,6 @@
 
 /* -- Indices -------------------------------------------------------------- */
 
-bool st__index_to_c(st_type type, int64_t *i) {
-  switch (type) {
-    case ST_TYPE_DIM: case ST_TYPE_INDEX:
-      if (*i > 0) --*i;
-      else if (*i == 0) return false;
-      return true;
-    case ST_TYPE_END:
-      if (*i == -1) *i = INT64_MAX;
-      else if (*i < 0) ++*i;
-      return true;
-    default: return true;
-  }
-}
-
 int64_t st__index_to_lua(st_type type, int64_t i) {
   switch (type) {
     case ST_TYPE_DIM: case ST_TYPE_INDEX: return i >= 0 ? i + 1 : i;

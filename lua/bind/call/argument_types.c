@@ -2,18 +2,22 @@
 
 #include "call/argument_types.h"
 
-/* The type of an argument, in 3 bits of a key. */
+/* The type of an argument, in 3 bits of a key. No key has EMPTY: a table
+ * without a list, which holds keywords if it is the last argument. */
 typedef enum kind {
-  OTHER, TENSOR, ZERO, INTEGER, NUMBER, BOOLEAN, STRING, LIST
+  OTHER, TENSOR, ZERO, INTEGER, NUMBER, BOOLEAN, STRING, LIST, EMPTY
 } kind;
 
 /* Reads the list at idx; OTHER if it has other keys or elements than integers,
- * or too many. */
+ * or too many; EMPTY if it has no elements. Not inlined: numbers need no such
+ * frame. */
+__attribute__((noinline))
 static kind read_list(st__call_types *c, int idx, st__argument *arg) {
   lua_State *L = c->L;
   const size_t n = lua_objlen(L, idx);
   size_t count = 0;
-  if (n == 0 || n > (size_t)(ST_MAX_ELEMENTS - c->nelements)) return OTHER;
+  if (n == 0) return EMPTY;
+  if (n > (size_t)(ST_MAX_ELEMENTS - c->nelements)) return OTHER;
   arg->first = c->nelements;
   arg->n = (int)n;
   for (int k = 0; k < arg->n; k++) {
@@ -34,13 +38,25 @@ static kind read_list(st__call_types *c, int idx, st__argument *arg) {
   return LIST;
 }
 
-static kind kind_of(st__call_types *c, int idx, st__argument *arg) {
+/* Reads argument `at` of the call, whose value is at idx: above the top for a
+ * keyword. What was a tensor in the last call most often is one again, so its
+ * type is not asked for first. */
+static kind kind_of(st__call_types *c, int at, int idx) {
   lua_State *L = c->L;
-  arg->t = st__to_tensor(c->h, L, idx);
-  if (arg->t) return TENSOR;
+  st__argument *arg = &c->args[at];
+  const unsigned bit = idx <= c->top ? 1u << at : 1u << (at + ST_MAX_GIVEN);
+  if (c->p->tensors & bit) {
+    if ((arg->ud = st__to_tensor_ud(c->h, L, idx))) return TENSOR;
+    c->p->tensors &= ~bit;
+  }
   switch (lua_type(L, idx)) {
+    case LUA_TUSERDATA:
+      arg->ud = st__to_tensor_ud(c->h, L, idx);
+      if (!arg->ud) return OTHER;
+      c->p->tensors |= bit;
+      return TENSOR;
     case LUA_TNUMBER:
-      st__to_scalar(c->h, L, idx, &arg->s);
+      st__number_to_scalar(L, idx, &arg->s);
       return arg->s.kind != ST_SCALAR_INT ? NUMBER
            : arg->s.u.i == 0 ? ZERO : INTEGER;
     case LUA_TBOOLEAN:
@@ -60,8 +76,8 @@ static bool read_keywords(st__call_types *c, uint32_t *key) {
   while (lua_next(L, c->top)) {                      /* [-1, +0|2] */
     const int n = c->nkeywords;
     if (n == ST_MAX_KEYWORDS || lua_type(L, -2) != LUA_TSTRING) return false;
-    const kind k = kind_of(c, lua_gettop(L), &c->args[c->npos + n]);
-    if (k == OTHER) return false;
+    const kind k = kind_of(c, c->npos + n, lua_gettop(L));
+    if (k == OTHER || k == EMPTY) return false;
     c->names[n] = lua_tostring(L, -2);
     c->nkeywords++;
     *key = *key << 3 | (uint32_t)k;
@@ -73,13 +89,16 @@ static bool read_keywords(st__call_types *c, uint32_t *key) {
 void st__read_types(st__call_types *c, bool is_method) {
   const int n = c->top - c->first + 1;
   uint32_t key = is_method;
+  kind k = OTHER;
   if (n < 1 || n > ST_MAX_POSITIONAL) return;
-  c->npos = n - (lua_istable(c->L, c->top) && lua_objlen(c->L, c->top) == 0);
-  for (int i = 0; i < c->npos; i++) {
-    const kind k = kind_of(c, c->first + i, &c->args[i]);
-    if (k == OTHER) return;
+  for (c->npos = 0; c->npos < n; c->npos++) {
+    k = kind_of(c, c->npos, c->first + c->npos);
+    if (k == OTHER || k == EMPTY) break;
     key = key << 3 | (uint32_t)k;
   }
-  if (c->npos < n && !read_keywords(c, &key)) return; /* [+n] */
+  if (c->npos < n && (k == OTHER || c->npos < n - 1 ||
+                      !read_keywords(c, &key))) {              /* [+n] */
+    return;
+  }
   c->key = key << 3 | (uint32_t)c->npos;
 }

@@ -12,7 +12,7 @@ enum {
 
 /* What was read from an argument of the call. */
 typedef struct st__argument {
-  st_tensor *t;
+  st__tensor_ud *ud; /* of a tensor */
   st_scalar s;
   int first, n; /* of a list: its elements */
 } st__argument;

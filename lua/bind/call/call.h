@@ -99,7 +99,19 @@ bool st__to_enum(lua_State *L, st_type type, int idx, int64_t *n);
 void st__fit_scalar(st_type type, st_scalar *s);
 /* Indices and dimensions of schemas, from 1-based to 0-based and back. False
  * for a 1-based 0. */
-bool st__index_to_c(st_type type, int64_t *i);
+static inline bool st__index_to_c(st_type type, int64_t *i) {
+  switch (type) {
+    case ST_TYPE_DIM: case ST_TYPE_INDEX:
+      if (*i > 0) --*i;
+      else if (*i == 0) return false;
+      return true;
+    case ST_TYPE_END:
+      if (*i == -1) *i = INT64_MAX;
+      else if (*i < 0) ++*i;
+      return true;
+    default: return true;
+  }
+}
 int64_t st__index_to_lua(st_type type, int64_t i);
 
 /* -- overload_resolution.c ------------------------------------------------- */
@@ -107,11 +119,14 @@ int64_t st__index_to_lua(st_type type, int64_t i);
 /* Overload packet: the overloads of a name. A finalizer that runs while
  * arguments are converted may refresh it, so callers must not keep ops. */
 typedef struct st__packet {
+  st__state *h;
   int n;
   bool is_overload;     /* a single overload, not a packet */
   const st_op **ops;    /* owned; &only for a single overload */
   const st_op *only;
   struct st__resolution_cache *cache; /* owned; NULL: empty */
+  unsigned tensors;     /* bits of the arguments that were tensors lately, and
+                           of the keywords */
   char name[];          /* "aten::add", with an overload "aten::add.Tensor" */
 } st__packet;
 

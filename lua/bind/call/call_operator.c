@@ -417,6 +417,7 @@ static bool run_shortcut(st__state *h, lua_State *L, st_handle op, int n,
 static st_status run_handle(st__state *h, lua_State *L, st_handle op, int n,
                             const st_value *args, st_value *ret) {
   if (run_shortcut(h, L, op, n, args, ret)) return ST_OK;
+  st__check_room(L);
   return st__run(h, L, &(st__request){.op = h->op[op], .n = n, .args = args,
                                       .rets = ret});
 }
@@ -426,7 +427,7 @@ void st__call_into(st__state *h, lua_State *L, st_handle op, int n,
   st_value v;
   const st_status status = run_handle(h, L, op, n, args, &v);
   if (status != ST_OK) st__raise(h, L, status);
-  st_tensor_release(&ud->t);
+  if (ud->t) st_tensor_release(&ud->t);
   ud->t = v.u.tensor;
 }
 

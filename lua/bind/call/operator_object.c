@@ -38,6 +38,7 @@ static packet *push_packet(st__state *h, lua_State *L, const char *name,
                            const char *overload) {
   const size_t a = strlen(name), b = strlen(overload);
   packet *p = st__newudata(h, L, ST_UD_OPERATOR, sizeof *p + a + b + 2);
+  p->h = h;
   memcpy(p->name, name, a + 1);
   if (b) {
     p->name[a] = '.';
@@ -89,13 +90,13 @@ static int packet_gc(lua_State *L) {
 
 /* Upvalues: binding state, packet. */
 static int call_function(lua_State *L) {
-  return st__call_operator(st__state_of(L), L,
-                           lua_touserdata(L, lua_upvalueindex(2)), 1, false);
+  packet *p = lua_touserdata(L, lua_upvalueindex(2));
+  return st__call_operator(st__on_thread(p->h, L), L, p, 1, false);
 }
 
 static int call_method(lua_State *L) {
-  return st__call_operator(st__state_of(L), L,
-                           lua_touserdata(L, lua_upvalueindex(2)), 1, true);
+  packet *p = lua_touserdata(L, lua_upvalueindex(2));
+  return st__call_operator(st__on_thread(p->h, L), L, p, 1, true);
 }
 
 static int packet_call(lua_State *L) {

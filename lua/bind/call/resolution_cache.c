@@ -139,9 +139,6 @@ static bool convert_other(const entry *e, int i, const call *c, memory *m,
   const st_type type = e->schema[i].type;
   int64_t numbers[ST_MAX_GIVEN];
   switch ((source_kind)from->kind) {
-    case FROM_INTEGER:
-      *out = st__int_arg(arg->s.u.i);
-      return st__index_to_c(type, &out->u.i);
     case FROM_SCALAR: case FROM_WRAPPED:
       m->scalars[i] = arg->s;
       if (from->kind == FROM_SCALAR) st__fit_scalar(type, &m->scalars[i]);
@@ -160,12 +157,17 @@ static bool convert_other(const entry *e, int i, const call *c, memory *m,
 
 /* Sets all arguments of the schema. */
 static bool convert(const entry *e, const call *c, memory *m, st_value *out) {
-  memcpy(out, e->defaults, (size_t)e->nargs * sizeof *out);
+  if (e->ngiven < e->nargs) {
+    for (int i = 0; i < e->nargs; i++) out[i] = e->defaults[i];
+  }
   for (int k = 0; k < e->ngiven; k++) {
     const int i = e->given[k];
     const source *from = &e->from[i];
     if (from->kind == FROM_TENSOR) {
-      out[i] = st__tensor_arg(c->args[from->at].t);
+      out[i] = st__tensor_arg(c->args[from->at].ud->t);
+    } else if (from->kind == FROM_INTEGER) {
+      out[i] = st__int_arg(c->args[from->at].s.u.i);
+      if (!st__index_to_c(e->schema[i].type, &out[i].u.i)) return false;
     } else if (!convert_other(e, i, c, m, &out[i])) {
       return false;
     }
@@ -231,9 +233,9 @@ static void find_shortcut(entry *e) {
 
 /* Tracks the source of a view that may get a gradient, as st__env_inherit
  * does. */
-static void track_source(const call *c, int idx, const st_tensor *view) {
-  const st__tensor_ud *ud = lua_touserdata(c->L, idx);
-  if (!ud->slot && st_tensor_base(view)) st__track_ud(c->h, c->L, idx);
+static void track_source(const call *c, int at, const st_tensor *view) {
+  if (c->args[at].ud->slot || !st_tensor_base(view)) return;
+  st__track_ud(c->h, c->L, st__argument_index(c, at));
 }
 
 /* A new userdata may run a finalizer that frees e, so that is copied. */
@@ -241,7 +243,7 @@ static int push_tensor(const call *c, const entry *given, const st_value *args,
                        int *spare) {
   const st_shortcut shortcut = given->shortcut;
   const bool is_view = given->result == AS_VIEW;
-  const int first = st__argument_index(c, given->from[0].at);
+  const int first = given->from[0].at;
   st_value v;
   st__tensor_ud *ud = st__new_tensor_ud(c->h, c->L);  /* [+1] */
   if (!st__run_shortcut(c->h, c->L, &shortcut, args, &v)) {
@@ -250,7 +252,7 @@ static int push_tensor(const call *c, const entry *given, const st_value *args,
   }
   if (is_view && v.u.tensor == args[0].u.tensor) { /* as t:contiguous() */
     st_value_clear(&v);
-    lua_pushvalue(c->L, first);                       /* [+1] */
+    lua_pushvalue(c->L, st__argument_index(c, first)); /* [+1] */
     return 1;
   }
   ud->t = v.u.tensor;

@@ -36,25 +36,10 @@ static int absolute(lua_State *L, int idx) {
 
 /* -- Reading -------------------------------------------------------------- */
 
-static void from_number(lua_State *L, int idx, st_scalar *out) {
-#if LUA_VERSION_NUM >= 503
-  if (lua_isinteger(L, idx)) {
-    *out = (st_scalar){ST_SCALAR_INT, {.i = lua_tointeger(L, idx)}};
-    return;
-  }
-#endif
-  const double d = lua_tonumber(L, idx);
-  if (d >= -0x1p63 && d < 0x1p63 && d == (double)(int64_t)d) {
-    *out = (st_scalar){ST_SCALAR_INT, {.i = (int64_t)d}};
-  } else {
-    *out = (st_scalar){ST_SCALAR_FLOAT, {.f = d}};
-  }
-}
-
 bool st__to_scalar(st__state *h, lua_State *L, int idx, st_scalar *out) {
   const st_scalar *ud;
   switch (lua_type(L, idx)) {
-    case LUA_TNUMBER: from_number(L, idx, out); return true;
+    case LUA_TNUMBER: st__number_to_scalar(L, idx, out); return true;
     case LUA_TBOOLEAN:
       *out = (st_scalar){ST_SCALAR_BOOL, {.i = lua_toboolean(L, idx)}};
       return true;

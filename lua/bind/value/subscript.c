@@ -308,28 +308,26 @@ static int push_element(st__state *h, lua_State *L, const st_tensor *t,
   return 1;
 }
 
-/* Gives the view at stack index `slot` the keepalive environment of self. */
-static int return_view(st__state *h, lua_State *L, int slot,
-                       const st_tensor *view) {
-  const st__tensor_ud *self = lua_touserdata(L, 1);
+/* Gives the view at stack index `slot` the keepalive environment of self, which
+ * is argument 1. */
+static void inherit(st__state *h, lua_State *L, int slot,
+                    const st__tensor_ud *self, const st_tensor *view) {
   if (!self->slot || st_tensor_requires_grad(view)) {
     st__env_inherit_from(h, L, slot, 1, false);
   }
-  lua_pushvalue(L, slot);                      /* [+1] */
-  return 1;
 }
 
 /* The common case t[i] of a valid index i: one view, along the first
  * dimension. */
-static int push_row(st__state *h, lua_State *L, st_tensor *t, int64_t i) {
-  const st_value args[] = {st__tensor_arg(t), st__int_arg(0),
+static int push_row(st__state *h, lua_State *L, const st__tensor_ud *self,
+                    int64_t i, int ndim) {
+  const st_value args[] = {st__tensor_arg(self->t), st__int_arg(0),
                            st__int_arg(i > 0 ? i - 1 : i)};
-  st__check_room(L);
-  const int ndim = st_tensor_ndim(t) - 1;
   st__tensor_ud *ud = st__new_tensor_ud(h, L); /* [+1] */
   st__call_into(h, L, ST_HANDLE_SELECT, 3, args, ud);
-  check_ndim(h, L, ST_HANDLE_SELECT, ud->t, ndim);
-  return return_view(h, L, lua_gettop(L), ud->t);
+  check_ndim(h, L, ST_HANDLE_SELECT, ud->t, ndim - 1);
+  inherit(h, L, lua_gettop(L), self, ud->t);
+  return 1;
 }
 
 static int push_subscript(lua_State *L) {
@@ -346,14 +344,17 @@ static int push_subscript(lua_State *L) {
     args[0] = st__tensor_arg(w.ud->t);
     apply(&w, ST_HANDLE_ALIAS, 1, args, 0);
   }
-  return return_view(w.h, L, w.slot, w.ud->t);
+  inherit(w.h, L, w.slot, lua_touserdata(L, 1), w.ud->t);
+  lua_pushvalue(L, w.slot);                    /* [+1] */
+  return 1;
 }
 
 /* The most frequent subscripts: t[i] of a number i that is a valid index.
  * Returns the number of results, 0 for everything else. */
 static int push_at_number(st__state *h, lua_State *L) {
   const double number = lua_tonumber(L, 2);
-  st_tensor *t = st__to_tensor(h, L, 1);
+  const st__tensor_ud *self = st__to_tensor_ud(h, L, 1);
+  const st_tensor *t = self ? self->t : NULL;
   if (!t || h->recorder || st_tensor_is_symbol(t) || !(number < 0x1p53) ||
       !(number > -0x1p53)) {
     return 0;
@@ -363,7 +364,7 @@ static int push_at_number(st__state *h, lua_State *L) {
   const int64_t size = ndim > 0 ? st_tensor_sizes(t)[0] : 0;
   if ((double)i != number || i == 0 || i < -size || i > size) return 0;
   return ndim == 1 ? push_element(h, L, t, i)
-                   : push_row(h, L, t, i);
+                   : push_row(h, L, self, i, ndim);
 }
 
 /* True if the string at idx is an identifier, so not a subscript. */

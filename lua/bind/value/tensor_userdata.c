@@ -13,7 +13,8 @@
 /* Called for each argument of each call, so it does not look at the metatable.
  * Only a full userdata has a length, and no other userdata of this size begins
  * with this address. */
-static st__tensor_ud *to_tensor_ud(st__state *h, lua_State *L, int idx) {
+static inline st__tensor_ud *to_tensor_ud(st__state *h, lua_State *L,
+                                          int idx) {
   st__tensor_ud *ud = lua_touserdata(L, idx);
   return ud && lua_objlen(L, idx) == sizeof *ud &&
          ud->kind == &h->meta[ST_UD_TENSOR] ? ud : NULL;
@@ -22,6 +23,11 @@ static st__tensor_ud *to_tensor_ud(st__state *h, lua_State *L, int idx) {
 st_tensor *st__to_tensor(st__state *h, lua_State *L, int idx) {
   const st__tensor_ud *ud = to_tensor_ud(h, L, idx);
   return ud ? ud->t : NULL;
+}
+
+st__tensor_ud *st__to_tensor_ud(st__state *h, lua_State *L, int idx) {
+  st__tensor_ud *ud = to_tensor_ud(h, L, idx);
+  return ud && ud->t ? ud : NULL;
 }
 
 st_tensor *st__check_tensor(st__state *h, lua_State *L, int idx,

@@ -8,6 +8,21 @@
 /* Converts a number, boolean, int64_t cdata or scalar userdata; false for any
  * other value. */
 bool st__to_scalar(st__state *h, lua_State *L, int idx, st_scalar *out);
+/* The same for a number. */
+static inline void st__number_to_scalar(lua_State *L, int idx, st_scalar *out) {
+#if LUA_VERSION_NUM >= 503
+  if (lua_isinteger(L, idx)) {
+    *out = (st_scalar){ST_SCALAR_INT, {.i = lua_tointeger(L, idx)}};
+    return;
+  }
+#endif
+  const double d = lua_tonumber(L, idx);
+  if (d >= -0x1p63 && d < 0x1p63 && d == (double)(int64_t)d) {
+    *out = (st_scalar){ST_SCALAR_INT, {.i = (int64_t)d}};
+  } else {
+    *out = (st_scalar){ST_SCALAR_FLOAT, {.f = d}};
+  }
+}
 /* Converts an integral number that int64_t can represent; no boolean. */
 bool st__to_int(st__state *h, lua_State *L, int idx, int64_t *out);
 bool st__to_double(st__state *h, lua_State *L, int idx, double *out);
@@ -30,6 +45,8 @@ bool st__is_sentinel(st__state *h, lua_State *L, int idx, st_sentinel which);
 
 /* The tensor at idx, borrowed; NULL for a freed one and any other value. */
 st_tensor *st__to_tensor(st__state *h, lua_State *L, int idx);
+/* Its userdata, or NULL. */
+st__tensor_ud *st__to_tensor_ud(st__state *h, lua_State *L, int idx);
 st_tensor *st__check_tensor(st__state *h, lua_State *L, int idx,
                             const char *arg);
 st__tensor_ud *st__new_tensor_ud(st__state *h, lua_State *L);     /* [+1] */
