@@ -94,7 +94,7 @@ st_status st__nbytes_of(int ndim, const int64_t *sizes,
 
 /* -- Dimensions ----------------------------------------------------------- */
 
-st_status st__wrap_dim(int64_t dim, int ndim, int *out) {
+st_status st__wrap_other_dim(int64_t dim, int ndim, int *out) {
   const int64_t n = ndim ? ndim : 1;
   if (dim < -n || dim >= n) {
     return st__fail(ST_BAD_DIM, "dimension %" PRId64 " is out of range for "

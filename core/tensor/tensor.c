@@ -176,20 +176,22 @@ static st_tensor *destroy(st_tensor *t) {
 }
 
 /* Initialises a header, without geometry and storage. */
-static inline void init(st_tensor *t, st_dtype dtype, st_device device) {
+static inline void init(st_tensor *t, st_dtype dtype, st_device device,
+                        st_keyset keys) {
   st__ref_init(&t->refs);
   t->dtype = (uint8_t)dtype;
-  t->device = (unsigned)device & 127;
   t->flags = 0;
   t->ndim = 0;
-  t->keys = st__tensor_keys(device);
+  t->device = (unsigned)device & 127;
+  t->has_inline = false;
+  t->keys = keys;
   t->sizes = NULL;
   t->storage = NULL;
   t->history = NULL;
-  t->has_inline = false;
 }
 
-static inline st_tensor *new_view_tensor(st_dtype dtype, st_device device) {
+static inline st_tensor *new_view_tensor(st_dtype dtype, st_device device,
+                                         st_keyset keys) {
   st_limits *owner;
   if (st__limits_charge(sizeof(st_view_tensor), &owner) != ST_OK) return NULL;
   st_view_tensor *t = st__alloc(ST_MEM_TENSOR, sizeof *t);
@@ -198,7 +200,7 @@ static inline st_tensor *new_view_tensor(st_dtype dtype, st_device device) {
     return NULL;
   }
   t->limits = owner;
-  init(&t->tensor, dtype, device);
+  init(&t->tensor, dtype, device, keys);
   t->base = NULL;
   t->creation = ST_CREATION_DEFAULT;
   t->version = 0;
@@ -217,7 +219,8 @@ st_status st__tensor_new(st_storage *storage, st_dtype dtype,
     g.strides = contiguous;
   }
   ST_TRY(check_geometry(storage, st__itemsize(dtype), &g, &numel));
-  st_tensor *t = new_view_tensor(dtype, storage->device);
+  st_tensor *t = new_view_tensor(dtype, storage->device,
+                                 st__tensor_keys(storage->device));
   if (!t) return ST_NO_MEMORY;
   int64_t *buffer = alloc_dims(t, g.ndim);
   if (!buffer) {
@@ -281,7 +284,7 @@ static st_status new_inline(st_device device, st_dtype dtype, size_t nbytes,
   }
   st__count(ST_MEM_STORAGE, 1, sizeof j->storage);
   st__count(ST_MEM_TENSOR, 1, sizeof j->tensor);
-  init(&j->tensor, dtype, device);
+  init(&j->tensor, dtype, device, st__tensor_keys(device));
   j->tensor.has_inline = true;
   atomic_init(&j->storage.parts, 2);
   j->tensor.storage = &j->storage;
@@ -412,7 +415,8 @@ st_status st__tensor_view_within(const st_tensor *t, const st_geometry *g,
                                  st_tensor **out) {
   uint64_t numel = 1; /* a size of 0 may follow large ones */
   const int ndim = g->ndim;
-  st_tensor *view = new_view_tensor((st_dtype)t->dtype, (st_device)t->device);
+  st_tensor *view = new_view_tensor((st_dtype)t->dtype, (st_device)t->device,
+                                    t->keys & ~ST_AUTOGRAD_BITS);
   if (!view) return ST_NO_MEMORY;
   int64_t *sizes = alloc_dims(view, ndim);
   if (!sizes) {
@@ -434,7 +438,6 @@ st_status st__tensor_view_within(const st_tensor *t, const st_geometry *g,
   view->flags = st__compute_flags(ndim, sizes, strides);
   st__ref_take(&t->storage->refs);
   view->storage = t->storage;
-  view->keys = t->keys & ~ST_AUTOGRAD_BITS;
   *out = view;
   return ST_OK;
 }

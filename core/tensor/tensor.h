@@ -327,7 +327,12 @@ st_status st__nbytes_of(int ndim, const int64_t *sizes,
                         size_t itemsize, size_t *out);
 /* Wraps dim from [-ndim, ndim) to [0, ndim); a 0-dim tensor counts as 1-dim.
  * BAD_DIM, with the range, if dim is outside it. */
-st_status st__wrap_dim(int64_t dim, int ndim, int *out);
+st_status st__wrap_other_dim(int64_t dim, int ndim, int *out);
+static inline st_status st__wrap_dim(int64_t dim, int ndim, int *out) {
+  if (dim < 0 || dim >= ndim) return st__wrap_other_dim(dim, ndim, out);
+  *out = (int)dim;
+  return ST_OK;
+}
 /* A list of dimensions (NULL or n = 0: all) as a bit set; BAD_DIM for
  * duplicates (E1). */
 st_status st__wrap_dims(const int64_t *dims, int n, int ndim, uint64_t *set);

@@ -20,7 +20,8 @@ st_status st__view_as_strided(const st_tensor *t, int ndim,
 }
 
 st_status st__view_alias(const st_tensor *t, st_tensor **out) {
-  return st__tensor_view(t, t->ndim, t->sizes, t->strides, t->offset, out);
+  const st_geometry g = st__geometry(t);
+  return st__tensor_view_within(t, &g, out);
 }
 
 /* -- Permutations --------------------------------------------------------- */
