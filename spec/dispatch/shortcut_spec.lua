@@ -60,6 +60,15 @@ local CASES = {
   {"view", function(a) return a:t() end,
    function() return m:reshape(3, 2):totable() end, {{0, 3}, {1, 4}, {2, 5}},
    {{0, 1}, {2, 3}, {4, 5}}},
+  {"view", function(a) return a:t() end,
+   function() return m:flatten():totable() end, {{0, 3}, {1, 4}, {2, 5}},
+   {0, 1, 2, 3, 4, 5}},
+  {"permute", function(a) return a:view(6) end,
+   function() return m:movedim(1, 2):totable() end, {0, 1, 2, 3, 4, 5},
+   {{0, 3}, {1, 4}, {2, 5}}},
+  {"transpose.int", function(a) return a:view(6) end,
+   function() return m:swapaxes(1, 2):totable() end, {0, 1, 2, 3, 4, 5},
+   {{0, 3}, {1, 4}, {2, 5}}},
   {"empty.memory_format", function() return st.ones_like(x) end,
    function() return st.empty(2):size() end, {2}, {2}}
 }
@@ -118,9 +127,18 @@ describe("A shortcut", function()
 
   it("records the base of a view that requires a gradient later", function()
     local base = st.zeros(2, 3)
-    local row = often(function() return base[1] end)
+    local views = {often(function() return base[1] end),
+                   often(function() return base:flatten() end),
+                   often(function() return base:movedim(1, 2) end),
+                   often(function() return base:swapaxes(1, 2) end)}
     base:mul_(st.ones(2, 3):requires_grad_())
-    assert.is_true(row.requires_grad)
+    for _, view in ipairs(views) do assert.is_true(view.requires_grad) end
+  end)
+
+  it("returns the tensor itself if there is nothing to flatten", function()
+    local y = st.arange(6)
+    often(function() return m:flatten() end)
+    assert.equal(y, often(function() return y:flatten() end))
   end)
 
   it("counts the versions of what it writes", function()
@@ -174,6 +192,20 @@ describe("A shortcut", function()
       assert.is_false(ok)
       assert.truthy(tostring(why):find("address space", 1, true))
     end
+  end)
+
+  it("refuses a view whose strides overflow", function()
+    local wide = st.zeros(1):to("uint8"):as_strided({1}, {2 ^ 62})
+    for _, view in ipairs {
+      function(t) return t:view(1, 1) end,
+      function(t) return t:unsqueeze(1) end,
+      function(t) return t:unfold(1, 1, 1) end
+    } do
+      often(function() return view(x:narrow(1, 1, 1)) end)
+      assert.is_false(pcall(view, wide))
+    end
+    local k = 2 ^ 31
+    assert.is_false(pcall(function() return one:expand {k, k, k} end))
   end)
 
   it("is known once the first call of what it calls has failed", function()

@@ -88,6 +88,35 @@ static ST_SHORTCUT(reshape) {
   return is_served(*status);
 }
 
+/* self itself, if there is nothing to flatten, is no view to be tracked. */
+static ST_SHORTCUT(flatten) {
+  const st_tensor *t = args[0].u.tensor;
+  int64_t sizes[ST_MAX_DIMS + 1];
+  int n = 0;
+  st_tensor *view = NULL;
+  if (!st__is_contiguous(t) ||
+      st__view_flatten_shape(t, args[1].u.i, args[2].u.i, sizes, &n) != ST_OK ||
+      n == t->ndim) {
+    return false;
+  }
+  *status = st__view_view(t, n, sizes, &view);
+  if (*status == ST_OK) rets[0] = st__of_tensor(view);
+  return is_served(*status);
+}
+
+static ST_SHORTCUT(movedim) {
+  const st_tensor *t = args[0].u.tensor;
+  int64_t dims[ST_MAX_DIMS];
+  st_tensor *view = NULL;
+  if (st__view_movedim_dims(t->ndim, 1, &args[1].u.i, &args[2].u.i, dims) !=
+      ST_OK) {
+    return false;
+  }
+  *status = st__view_permute(t, t->ndim, dims, &view);
+  if (*status == ST_OK) rets[0] = st__of_tensor(view);
+  return is_served(*status);
+}
+
 /* For kernels that check all arguments before they write, call no operator and
  * do not warn. */
 static ST_SHORTCUT(run_kernel) {
@@ -210,6 +239,9 @@ static const struct {
   {ST_OP__local_scalar_dense, read_element, 0, {0}},
   {ST_OP_narrow, narrow, 1, {ST_OP_slice_Tensor}},
   {ST_OP_reshape, reshape, 1, {ST_OP_view}},
+  {ST_OP_flatten_using_ints, flatten, 1, {ST_OP_view}},
+  {ST_OP_movedim_int, movedim, 1, {ST_OP_permute}},
+  {ST_OP_swapaxes, st__shortcut_to_callee, 1, {ST_OP_transpose_int}},
   {ST_OP_copy_, copy, 0, {0}},
   {ST_OP_fill__Scalar, run_kernel, 0, {0}},
   {ST_OP_zero_, run_kernel, 0, {0}},
