@@ -21,11 +21,12 @@ static kind read_list(st__call_types *c, int idx, st__argument *arg) {
   arg->first = c->nelements;
   arg->n = (int)n;
   for (int k = 0; k < arg->n; k++) {
+    st_scalar s = {.kind = ST_SCALAR_FLOAT};
     lua_rawgeti(L, idx, k + 1);                      /* [+1] */
-    const bool is_integer = lua_type(L, -1) == LUA_TNUMBER &&
-      st__to_int(c->h, L, -1, &c->elements[c->nelements++]);
+    if (lua_type(L, -1) == LUA_TNUMBER) st__number_to_scalar(L, -1, &s);
     lua_pop(L, 1);                                   /* [-1] */
-    if (!is_integer) return OTHER;
+    if (s.kind != ST_SCALAR_INT) return OTHER;
+    c->elements[c->nelements++] = s.u.i;
   }
   lua_pushnil(L);                                    /* [+1] */
   while (lua_next(L, idx)) {                         /* [-1, +0|2] */
