@@ -195,8 +195,9 @@ static bool are_plain(const st_tensor *t, const st__item *items, int n) {
 
 /* Reads items that need no tensor; returns their number, 0 for others. */
 static int read_plain(walk *w, const st_tensor *t, int idx, st__item *items) {
-  if (lua_istable(w->L, idx)) return st__parse_plain(w->L, idx, t, items);
-  if (lua_type(w->L, idx) != LUA_TSTRING) return 0;
+  const int type = lua_type(w->L, idx);
+  if (type == LUA_TTABLE) return st__parse_plain(w->L, idx, t, items);
+  if (type != LUA_TSTRING) return 0;
   const int n = st__parse_subscript(w->h, w->L, idx, items);
   return are_plain(t, items, n) ? n : 0;
 }
@@ -233,11 +234,10 @@ static bool walk_plain(walk *w, st_tensor *t, int idx) {
   return true;
 }
 
-/* Applies the subscript at idx to the tensor in argument 1. Pushes the view
+/* Applies the subscript at idx to t, the tensor in argument 1. Pushes the view
  * and the userdata that own its index tensors. */
-static void walk_subscript(walk *w, int idx) {
+static void walk_subscript(walk *w, st_tensor *t, int idx) {
   st__item items[ST_MAX_ITEMS];
-  st_tensor *t = st__check_tensor(w->h, w->L, 1, "self");
   if (walk_plain(w, t, idx)) return;
   memset(w->index, 0, sizeof w->index);
   luaL_checkstack(w->L, 2 * ST_MAX_ITEMS + LUA_MINSTACK, NULL);
@@ -252,8 +252,8 @@ static void walk_subscript(walk *w, int idx) {
 }
 
 /* The rest is set when an item needs it. */
-static void begin(walk *w, lua_State *L) {
-  w->h = st__state_of(L);
+static void begin(walk *w, st__state *h, lua_State *L) {
+  w->h = h;
   w->L = L;
   w->dim = w->origin = w->nindices = 0;
   w->is_same = true;
@@ -330,11 +330,11 @@ static int push_row(st__state *h, lua_State *L, const st__tensor_ud *self,
   return 1;
 }
 
-static int push_subscript(lua_State *L) {
+static int push_subscript(st__state *h, lua_State *L, st_tensor *t) {
   walk w;
   st_value args[ST_MAX_ARGS], ret;
-  begin(&w, L);
-  walk_subscript(&w, 2);                       /* [+n] */
+  begin(&w, h, L);
+  walk_subscript(&w, t, 2);                    /* [+n] */
   if (w.nindices) {
     const st_status status = run_indexed(&w, ST_HANDLE_INDEX, 2, args, &ret);
     if (status != ST_OK) return st__raise(w.h, L, status);
@@ -370,8 +370,8 @@ static int push_at_number(st__state *h, lua_State *L) {
 /* True if the string at idx is an identifier, so not a subscript. */
 static bool is_name(lua_State *L, int idx) {
   const char *s = lua_tostring(L, idx);
-  if (strcmp(s, "newaxis") == 0 || strcmp(s, "None") == 0) return false;
   if (!isalpha((unsigned char)*s) && *s != '_') return false;
+  if (strcmp(s, "newaxis") == 0 || strcmp(s, "None") == 0) return false;
   while (isalnum((unsigned char)*s) || *s == '_') s++;
   return !*s;
 }
@@ -398,7 +398,7 @@ static int tensor_index(lua_State *L) {
       type != LUA_TSTRING && st__to_int(h, L, 2, &i)) {
     return push_element(h, L, t, i);
   }
-  return push_subscript(L);
+  return push_subscript(h, L, t);
 }
 
 /* -- Writing -------------------------------------------------------------- */
@@ -541,7 +541,7 @@ static int tensor_newindex(lua_State *L) {
   walk w;
   st_scalar s;
   st_value args[2];
-  begin(&w, L);
+  begin(&w, st__state_of(L), L);
   lua_settop(L, 3);
   st_tensor *t = st__check_tensor(w.h, L, 1, "self");
   if (set_at(w.h, L, t)) return 0;
@@ -549,7 +549,7 @@ static int tensor_newindex(lua_State *L) {
     if (st__set_property(w.h, L, lua_tostring(L, 2))) return 0;
     return refuse_field(w.h, L, lua_tostring(L, 2));
   }
-  walk_subscript(&w, 2);                              /* [+n] */
+  walk_subscript(&w, t, 2);                           /* [+n] */
   if (w.nindices) return assign_indexed(&w);
   args[0] = st__tensor_arg(w.ud->t);
   if (to_element(w.h, L, st_tensor_dtype(w.ud->t), &s)) {
