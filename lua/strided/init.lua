@@ -147,9 +147,14 @@ end
 
 local methods, properties, index = core.methods, core.properties, core.index
 
+-- A trace of LuaJIT knows the type of a key; elsewhere the test is a call,
+-- which takes longer than to look a number up in vain.
+local knows_types = rawget(_G, "jit") ~= nil
+
 local function look_up(t, key)
   local method = methods[key]
   if method ~= nil then return method end
+  if knows_types and type(key) == "number" then return index(t, key) end
   local property = properties[key]
   if property then return property(t) end
   local value = index(t, key)
