@@ -388,11 +388,12 @@ int st__return_frame(st__frame *f, st__request *req) {
 int st__call_operator(st__state *h, lua_State *L, st__packet *p, int first,
                       bool is_method) {
   st__frame f;
-  st__request req = {.kind = ST_REQUEST_CONVERTED};
   f.is_method = is_method;
   f.is_complete = false;
   const int n = st__call_cached(h, L, p, first, &f);
-  return n < 0 ? st__return_frame(&f, &req) : n;
+  if (n >= 0) return n;
+  st__request req = {.kind = ST_REQUEST_CONVERTED}; /* 5 ns */
+  return st__return_frame(&f, &req);
 }
 
 static const st_shortcut *shortcut_of(st__state *h, st_handle op, int n) {
