@@ -30,8 +30,10 @@ enum { L1_SIZE = -1, L1_ASSOC = -1, L2_SIZE = -1, L3_SIZE = -1 };
 void st__machine_detect(void) {
   enum { KB = 1 << 10, MB = 1 << 20 };
   const int64_t L1 = bound(known(L1_SIZE, 32 * KB), 16 * KB, 128 * KB);
-  int64_t WAYS = 1; /* a power of two divides the size into spans */
-  while (2 * WAYS <= bound(known(L1_ASSOC, 8), 1, 32)) WAYS *= 2;
+  const int64_t assoc = bound(known(L1_ASSOC, 8), 1, 32);
+  int64_t span = 64; /* bytes, a power of two, as the number of sets is one */
+  while (2 * span * assoc <= L1) span *= 2;
+  const int64_t WAYS = L1 / span;
   const int64_t L2 = bound(known(L2_SIZE, MB), 256 * KB, 4 * MB);
   const int64_t LAST = bound(known(L3_SIZE, 32 * MB), 4 * MB, 32 * MB);
   const int64_t CORES = known(_SC_NPROCESSORS_ONLN, 1);

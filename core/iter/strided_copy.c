@@ -171,7 +171,7 @@ static bool crowds_sets(const plan *p) {
     at += step;
     if (at >= span) at -= span;
   }
-  return n >= st__machine.l1_ways;
+  return n >= st__machine.crowded_rows;
 }
 
 /* The prefetcher does not predict accesses by tiles, so their lines are evicted
