@@ -13,11 +13,17 @@
  * it runs tile by tile, and tiles are transposed in registers. Rows of src are
  * first loaded into a small staging buffer if they must be converted, if their
  * elements are not adjacent, or if their stride is about a power of two: then
- * they map to so few sets of L1 that they evict each other. A destination too
- * large for the caches is written by non-temporal stores of whole lines from a
- * second buffer, because a line that is only written need not be read first. If
- * rows of dst begin within a line, a row of a tile has more partial lines than
- * whole ones, and ordinary stores are faster.
+ * they map to so few sets of L1 that they evict each other.
+ *
+ * Note [Streamed tiles]
+ * A destination too large for the caches is written by non-temporal stores of
+ * whole lines from a second buffer, because a line that is only written need
+ * not be read first. Where rows of dst begin within a line, the border of two
+ * tiles is, in each row, the last line that begins at or before it. So a tile
+ * transposes up to a line of dst before its own share, too, and only the ends
+ * of a whole row are partial lines. Short rows without gaps are one row of the
+ * buffer. The buffer is filled in strips of a line: the few rows of src that
+ * a strip needs do not evict each other.
  */
 
 #include "iter/strided_copy.h"
@@ -36,6 +42,7 @@ enum {
   STAGE = ST_FIXED_stage_bytes,
   PIECE = ST_FIXED_piece_bytes,
   LINE = 64,
+  FEW_ROWS = 16,       /* of src, requested ahead by the processor */
   PERIOD = 1 << 15,    /* elements between two questions whether to stop */
   LONG_RUN = 64        /* bytes: runs this long on both sides need no tiles */
 };
@@ -83,6 +90,9 @@ typedef struct plan {
   bool stages;            /* rows of src are loaded into a buffer first */
   bool streams;           /* rows of dst are written by non-temporal stores */
   bool direct;            /* the same, directly from src */
+  bool aligned;           /* tiles of dst begin with a line in every row */
+  bool joins;             /* streamed rows are short and have no gaps */
+  int64_t before;         /* elements of dst before a tile that it needs, too */
   st_loop load;           /* converts between dtypes or copies bits */
   st_loop transpose, stream;
   st_runs_ctx run;        /* ctx of load if runs are moved */
@@ -161,7 +171,7 @@ static bool can_transpose(const plan *p) {
 static bool crowds_sets(const plan *p) {
   const st_loop_dims *x = &p->move->dims;
   const int64_t span = st__machine.l1_span;
-  const int64_t rows = least(x->size[0], 2 * LINE / p->size);
+  const int64_t rows = least(x->size[0], (p->streams ? 1 : 2) * LINE / p->size);
   const int64_t width = least(x->size[p->axis] * p->size,
                               (p->size == 1 ? 2 : 4) * LINE);
   const int64_t step = st__magnitude(src_stride(x, 0)) % span;
@@ -183,20 +193,40 @@ static bool is_larger_than_cache(const plan *p) {
                             : st__machine.copy_streamed);
 }
 
+/* True if rows of dst, and tiles of whole lines, begin with a line. */
+static bool is_aligned(const plan *p) {
+  const st_loop_dims *x = &p->move->dims;
+  int64_t bits = (int64_t)(uintptr_t)p->move->dst | LINE / p->size * p->size;
+  for (int d = 1; d < x->n; d++) bits |= dst_stride(x, d);
+  return bits % LINE == 0;
+}
+
+/* True if it pays off to write dst line by line. Rows that do not begin with a
+ * line are long, or have no gaps, and are not of bytes from short rows, whose
+ * transpose takes longer than ordinary stores. */
+static bool has_streams(const plan *p) {
+  const st_loop_dims *x = &p->move->dims;
+  const int64_t row = x->size[0] * p->size;
+  if (dst_stride(x, 0) != p->size || !is_larger_than_cache(p)) return false;
+  if (!p->tiled || p->aligned) return row >= LONG_RUN;
+  if (p->size == 1 && x->size[p->axis] < 2 * LINE) return false;
+  return row > 4 * LINE ||
+         (row >= LINE / 2 && row == dst_stride(x, p->axis));
+}
+
 static void choose_walk(plan *p) {
   const st_move *m = p->move;
   const st_loop_dims *x = &m->dims;
   p->axis = fastest_of_src(x);
   p->tiled = p->axis > 0;
+  p->aligned = is_aligned(p);
+  p->streams = has_streams(p);
+  p->direct = p->streams && !p->tiled && has_runs(p);
   p->transposes = can_transpose(p);
   p->stages = p->transposes &&
               (m->to != m->from ||
                src_stride(x, p->axis) != p->size ||
                crowds_sets(p));
-  p->streams = dst_stride(x, 0) == p->size &&
-               x->size[0] * p->size >= LONG_RUN && is_larger_than_cache(p) &&
-               (!p->tiled || dst_stride(x, p->axis) % LINE == 0);
-  p->direct = p->streams && !p->tiled && has_runs(p);
   p->transpose = p->transposes ? st__kernel(ST_K_transpose,
                                             st__bits_of(p->size))
                                : NULL;
@@ -205,21 +235,35 @@ static void choose_walk(plan *p) {
 
 /* -- Tiles ---------------------------------------------------------------- */
 
+/* True if the second buffer has the room of the first, too. */
+static bool has_both(const plan *p) {
+  return p->streams && !p->stages && !p->aligned;
+}
+
 /* The number of rows that fit a buffer, whichever side they belong to, if the
  * other side has n. */
 static int64_t room(const plan *p, int64_t n) {
-  const int64_t own = STAGE / (n * p->size + PAD);
-  const int64_t other = (STAGE / n - PAD) / p->size;
+  const int64_t bytes = has_both(p) ? 2 * STAGE : STAGE;
+  const int64_t own = bytes / (n * p->size + PAD);
+  const int64_t other = (bytes / n - PAD) / p->size;
   return own < other ? own : other;
 }
 
 /* Whole cache lines of both sides, if they fit the buffers. */
 static void choose_small_tile(plan *p) {
   const int64_t line = LINE / p->size;
-  const int64_t t0 = 2 * line, t1 = p->size == 1 ? 2 * line : 4 * line;
   const int64_t n0 = p->shape[0], n1 = p->shape[1];
-  p->tile[0] = least(n0, n1 < t1 ? room(p, n1) / line * line : t0);
-  p->tile[1] = least(n1, n0 < t0 ? room(p, n0) / line * line : t1);
+  int64_t t0 = 2 * line, t1 = p->size == 1 ? 2 * line : 4 * line;
+  if (p->streams && !p->aligned) {
+    p->joins = p->strides[2] == n0 * p->size && n0 <= 8 * line &&
+               room(p, n0) >= line;
+    p->before = p->joins ? 0 : (LINE - 1) / p->size + 1;
+    t0 = p->joins ? n0 : 4 * line - p->before;
+    t1 = least(t1, room(p, 4 * line) / line * line);
+  }
+  p->tile[1] = least(n1, n0 < t0 || p->joins ? room(p, n0) / line * line : t1);
+  if (n1 < t1 && !p->joins) t0 = room(p, n1) / line * line - p->before;
+  p->tile[0] = least(n0, t0);
 }
 
 /* As much of a row as fits, then as many rows as fit. A part of a row is whole
@@ -235,6 +279,8 @@ static void choose_tile(plan *p) {
 static void choose_plane(plan *p) {
   const st_loop_dims *x = &p->move->dims;
   const int axis = p->tiled ? p->axis : 1;
+  p->joins = false;
+  p->before = 0;
   p->shape[0] = x->size[0];
   p->shape[1] = x->size[axis];
   p->strides[0] = dst_stride(x, 0);
@@ -286,16 +332,71 @@ static void stream_rows(const plan *p, char *dst, char *src, int64_t pitch,
   p->stream((char *[]){dst, src}, strides, n[0] * p->size, n[1], NULL);
 }
 
-/* Copies n[0] x n[1] elements. */
-static void move_tile(const plan *p, char *dst, char *src, const int64_t *n) {
-  _Alignas(64) char in[STAGE], out[STAGE];
+typedef struct tile {
+  int64_t n[2];
+  bool begins, ends; /* with the rows of dst */
+} tile;
+
+/* Writes a tile whose rows have borders of their own: Note [Streamed tiles]. */
+static void stream_tile(const plan *p, const tile *t, char *dst, char *src,
+                        int64_t pitch) {
+  static const int64_t strides[4] = {1, 1, 0, 0};
+  const int64_t bytes = t->n[0] * p->size;
+  for (int64_t j = 0; j < t->n[1]; j++) {
+    const int64_t off = (int64_t)((uintptr_t)dst % LINE);
+    const int64_t head = t->begins ? 0 : off;
+    const int64_t tail = t->ends ? 0 : (off + bytes) % LINE;
+    p->stream((char *[]){dst - head, src - head}, strides,
+              bytes + head - tail, 1, NULL);
+    dst += p->strides[2];
+    src += pitch;
+  }
+}
+
+/* Requests the src rows of the next tile, which have room in L2 whatever their
+ * stride; a few rows the processor requests itself. Inlined, as GCC removes
+ * calls of functions that do nothing else. */
+static inline __attribute__((always_inline))
+void prefetch_rows(const char *src, const int64_t *s, const int64_t *n) {
+  const int64_t bytes = n[1] * s[3];
+  if (n[0] <= FEW_ROWS || s[3] > LINE) return;
+  for (int64_t i = 0; i < n[0]; i++, src += s[1]) {
+    for (int64_t o = 0; o < bytes; o += LINE) {
+      __builtin_prefetch(src + bytes + o, 0, 2);
+    }
+  }
+}
+
+/* The transpose of a tile into a buffer, strip by strip. The last strip may
+ * overlap the one before it. */
+static void transpose_strips(const plan *p, char *const *data,
+                             const int64_t *s, const int64_t *n) {
+  const int64_t strip = n[1] * p->size <= LINE ? n[0]
+                      : least(n[0], LINE / p->size);
+  for (int64_t i = 0; i < n[0]; i += strip) {
+    const int64_t at = least(i, n[0] - strip);
+    p->transpose((char *[]){data[0] + at * s[0], data[1] + at * s[1]}, s,
+                 strip, n[1], NULL);
+  }
+}
+
+/* Copies a tile. */
+static void move_tile(const plan *p, const tile *t, char *dst, char *src) {
+  _Alignas(64) char in[2 * STAGE];
+  char *const out = has_both(p) ? in : in + STAGE;
+  const int64_t before = t->begins ? 0 : p->before;
+  const int64_t n[] = {t->n[0] + before, t->n[1]};
   const int64_t in_pitch = n[1] * p->size + PAD;
-  const int64_t out_pitch = n[0] * p->size + PAD;
+  const int64_t out_pitch = n[0] * p->size + (p->joins ? 0 : PAD);
   int64_t s[] = {p->strides[0], p->strides[1], p->strides[2], p->strides[3]};
+  src -= before * s[1];
   char *data[] = {dst, src};
   if (p->direct) {
     stream_rows(p, dst, src, s[3], n);
     return;
+  }
+  if (p->streams && p->transposes && n[1] < p->shape[1]) {
+    prefetch_rows(src, s, n);
   }
   if (p->stages) {
     const int64_t strides[] = {p->size, s[3], in_pitch, s[1]};
@@ -309,14 +410,21 @@ static void move_tile(const plan *p, char *dst, char *src, const int64_t *n) {
     s[0] = p->size;
     s[2] = out_pitch;
   }
-  (p->transposes ? p->transpose : p->load)(data, s, n[0], n[1], &p->run);
-  if (p->streams) stream_rows(p, dst, out, out_pitch, n);
+  if (p->streams && p->transposes) transpose_strips(p, data, s, n);
+  else (p->transposes ? p->transpose : p->load)(data, s, n[0], n[1], &p->run);
+  if (p->joins) {
+    stream_rows(p, dst, out, 0, (int64_t[]){n[0] * n[1], 1});
+  } else if (p->before) {
+    stream_tile(p, t, dst, out + before * p->size, out_pitch);
+  } else if (p->streams) {
+    stream_rows(p, dst, out, out_pitch, n);
+  }
 }
 
 /* Moves tiles [begin, end) of the grid. */
 static void move_tiles(const plan *p, int64_t begin, int64_t end) {
   const int at[] = {p->tiled, !p->tiled}; /* counters of the plane */
-  int64_t index[ST_MAX_DIMS], n[2], dst = 0, src = 0, rest = begin;
+  int64_t index[ST_MAX_DIMS], dst = 0, src = 0, rest = begin;
   for (int d = 0; d < p->ndim; d++) {
     index[d] = rest % p->count[d];
     rest /= p->count[d];
@@ -326,11 +434,13 @@ static void move_tiles(const plan *p, int64_t begin, int64_t end) {
   const int64_t period = PERIOD / (p->tile[0] * p->tile[1]) + 1;
   for (int64_t k = begin; k < end; k++) {
     if (k % period == period - 1 && st__stops()) return;
+    tile t = {.begins = index[at[0]] == 0,
+              .ends = index[at[0]] == p->count[at[0]] - 1};
     for (int d = 0; d < 2; d++) {
-      n[d] = least(p->tile[d], p->shape[d] - index[at[d]] * p->tile[d]);
+      t.n[d] = least(p->tile[d], p->shape[d] - index[at[d]] * p->tile[d]);
     }
-    move_tile(p, p->move->dst + dst,
-              (char *)(uintptr_t)p->move->src + src, n);
+    move_tile(p, &t, p->move->dst + dst,
+              (char *)(uintptr_t)p->move->src + src);
     for (int d = 0; d < p->ndim; d++) {
       dst += p->dst_step[d];
       src += p->src_step[d];

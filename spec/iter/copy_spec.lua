@@ -254,6 +254,49 @@ describe("A copy", function()
     end)
   end
 
+  -- what, dtypes, sizes, order of src, gap and offset of dst
+  local BORDERS = {
+    {"odd rows", "float32", "float32", {2101, 1203}, {2, 1}, 3, 5},
+    {"whole lines from within a line", "float32", "float32", {1600, 1408},
+     {2, 1}, 0, 3},
+    {"lines with gaps of lines", "int16", "int16", {2400, 2048}, {2, 1}, 64,
+     0},
+    {"bytes", "uint8", "uint8", {3001, 3203}, {2, 1}, 0, 1},
+    {"halves", "float16", "float16", {2901, 2003}, {2, 1}, 1, 0},
+    {"doubles", "float64", "float64", {1301, 1103}, {2, 1}, 0, 7},
+    {"complex doubles", "complex128", "complex128", {701, 803}, {2, 1}, 0, 1},
+    {"short rows", "float32", "float32", {110003, 21}, {2, 1}, 0, 3},
+    {"rows of five lines", "float32", "float32", {31013, 77}, {2, 1}, 0, 3},
+    {"few rows", "float32", "float32", {21, 110003}, {2, 1}, 0, 3},
+    {"runs", "float32", "float32", {901, 903, 3}, {2, 1, 3}, 0, 1},
+    {"three dimensions", "float32", "float32", {31, 401, 203}, {3, 1, 2}, 0,
+     1},
+    {"other dtypes", "float32", "int64", {1901, 1203}, {2, 1}, 0, 1},
+    {"powers of two", "uint8", "uint8", {4095, 4096}, {2, 1}, 0, 0},
+  }
+  for _, row in ipairs(BORDERS) do
+    it("streams rows that begin within lines: " .. row[1], function()
+      local sizes, order = row[4], {}
+      for d = 1, #sizes do order[d] = d end
+      local dst = layout(sizes, order, row[2], 1, row[6], row[7])
+      local src = layout(sizes, row[5], row[3])
+      local from = view(st.arange(src.room):remainder(MODULUS):to(src.dtype),
+                        sizes, src)
+      local function filled()
+        return st.full({dst.room + 64}, FILL, {dtype = dst.dtype})
+      end
+      local to, expected = filled(), filled()
+      view(to, sizes, dst):copy_(from)
+      -- pieces that are not streamed
+      local rows = math.ceil(sizes[1] / 16)
+      for i = 1, sizes[1], rows do
+        local n = math.min(rows, sizes[1] - i + 1)
+        view(expected, sizes, dst):narrow(1, i, n):copy_(from:narrow(1, i, n))
+      end
+      assert.is_true(to:equal(expected))
+    end)
+  end
+
   it("fills what is large", function()
     local a = st.empty(17000001):narrow(1, 2, 17000000)
     a:fill_(1.5)
