@@ -1,6 +1,6 @@
 --- Measures how the time per element grows with the size, next to powers of
 -- two, and with distances in memory; marks where it is above 1.5 times that of
--- a neighbour, and which cache ends there.
+-- a neighbour.
 --
 --     ./dev bench growth [FAMILY...] [OPTION VALUE]...
 --
@@ -11,15 +11,21 @@
 --     --rounds N       the number of turns at a case (3)
 --     --ms N           the duration of a turn in ms (20)
 --
--- The rows are in growth_cases.lua. Only strided is measured. A mark with a
--- cache is expected: the working set fits into the cache at the size before,
--- and does not at this one.
+-- The rows are in growth_cases.lua. Only strided is measured. Beside a mark
+-- from one size to the next is the growth of the machine itself, of a plain
+-- copy or read of as many bytes: where a cache ends, or the share of it that a
+-- virtual machine has, both grow. What grows by more than 1.5 times as much as
+-- the machine is measured again, both of them, and marked GROWS if it still
+-- does.
 
+local curve = require "bench.machine_curve"
 local peers = require "bench.peers"
 
 local format, ipairs, print = string.format, ipairs, print
+local huge, max, min = math.huge, math.max, math.min
 
 local LIMIT = 1.5
+local AGAIN = 2 -- times that what grows is measured again
 local GIB = 2 ^ 30
 local LINE = "%-12s %9s %10s %9s %9s  %s"
 
@@ -46,6 +52,7 @@ local function points_of(group, row, options)
                                  {row[2], filled(row[3], n), row[4]}}}[1]
       points[#points + 1] = {
         n = n, case = case, bytes = bytes,
+        touch = group.rule == "step" and (row.touch or "copy") or nil,
         count = row.work_count or row.work and n ^ row.work or count,
       }
     end
@@ -77,27 +84,18 @@ local RULES = {
   least = function(points) return least(points, 1, #points) end,
 }
 
---- The cache that holds the working set of the first point and not that of the
--- second.
-local function cache_end(caches, before, point)
-  for _, cache in ipairs(caches) do
-    if before.bytes <= cache.bytes and point.bytes > cache.bytes then
-      return cache.name
-    end
-  end
-end
-
 --- Sets the fields of points whose time per element, `ns`, is above the limit:
--- `growth`, how many times, and with the rule "step" `cache`, which one ends.
-function growth.mark(points, rule, caches)
+-- `growth`, how many times; with the rule "step" `machine`, how many times as
+-- long the machine takes for a byte, by the points' `own`; and `grows`, if the
+-- machine does not explain it.
+function growth.mark(points, rule)
   for i, point in ipairs(points) do
     local other = RULES[rule](points, i)
-    local ratio = point.ns and other and point.ns / other
-    if ratio and ratio > LIMIT then
-      point.growth = ratio
-      point.cache = rule == "step" and
-                    cache_end(caches, points[i - 1], point) or nil
-    end
+    local ratio = point.ns and other and point.ns / other or 0
+    local machine = rule == "step" and i > 1 and point.own / points[i - 1].own
+    point.growth = ratio > LIMIT and ratio or nil
+    point.machine = point.growth and machine or nil
+    point.grows = ratio > LIMIT * max(1, machine or 1)
   end
   return points
 end
@@ -107,7 +105,7 @@ end
 local CACHE = "/sys/devices/system/cpu/cpu0/cache/index%d/%s"
 
 --- The caches of data, as {name =, bytes =}, from the first.
-function growth.caches()
+local function caches()
   local list = {}
   for i = 0, 9 do
     local function field(name)
@@ -140,7 +138,9 @@ local function print_point(point)
   if point.fault then mark = "FAULT " .. point.fault
   elseif point.growth then
     mark = format("%.2f times", point.growth) ..
-           (point.cache and ", " .. point.cache .. " ends" or "  GROWS")
+           (point.machine and format(", a %s %.2f", point.touch,
+                                     point.machine) or "") ..
+           (point.grows and "  GROWS" or "")
   end
   local us = point.ns and point.ns * point.count / 1000
   local text = LINE:format("", format("%.10g", point.n), memory(point.bytes),
@@ -149,24 +149,42 @@ local function print_point(point)
   print((text:gsub("%s+$", "")))
 end
 
---- Measures the points of a row and prints them; returns how many grow without
--- the end of a cache.
+--- Measures a point, and the machine; keeps the least times.
+local function measure_point(crew, point, threads, options)
+  local entry = require "bench.measure".case(crew:ready(threads), point.case,
+                                             threads, options).strided or
+                {fault = "it died"}
+  local ns = entry.fastest_ns and entry.fastest_ns / point.count
+  point.ns = ns and min(ns, point.ns or ns)
+  point.fault = entry.fault
+  point.own = point.touch and
+              min(curve.at(point.touch, point.bytes, options.ms),
+                  point.own or huge)
+end
+
+--- Measures the points of a row and prints them; returns how many grow more
+-- than the machine explains.
 local function run_row(crew, group, row, threads, options)
-  local measure = require "bench.measure"
   local points = points_of(group, row, options)
   if #points == 0 then return 0 end
   print(format("%s: %s, %d thread%s  %s", row[1], row[2], threads,
                threads == 1 and "" or "s", row[4]))
   for _, point in ipairs(points) do
-    local entry = measure.case(crew:ready(threads), point.case, threads,
-                               options).strided or {fault = "it died"}
-    point.ns = entry.fastest_ns and entry.fastest_ns / point.count
-    point.fault = entry.fault
+    measure_point(crew, point, threads, options)
+  end
+  for _ = 1, AGAIN do
+    for i, point in ipairs(growth.mark(points, group.rule)) do
+      if point.grows then
+        for k = max(1, i - 1), i do
+          measure_point(crew, points[k], threads, options)
+        end
+      end
+    end
   end
   local grown = 0
-  for _, point in ipairs(growth.mark(points, group.rule, options.caches)) do
+  for _, point in ipairs(growth.mark(points, group.rule)) do
     print_point(point)
-    if point.growth and not point.cache then grown = grown + 1 end
+    if point.grows then grown = grown + 1 end
   end
   io.stdout:flush()
   return grown
@@ -190,7 +208,6 @@ local function parse(words)
                          0)
   end
   options.families = next(is_wanted) and is_wanted
-  options.caches = growth.caches()
   return options
 end
 
@@ -198,7 +215,7 @@ function growth.main(words)
   local options = parse(words)
   local crew = require "bench.engines".new {{engines = {"strided"}}}
   local parts = {peers.processor()}
-  for _, cache in ipairs(options.caches) do
+  for _, cache in ipairs(caches()) do
     parts[#parts + 1] = cache.name .. " " .. memory(cache.bytes)
   end
   print(table.concat(parts, ", "))
@@ -216,7 +233,7 @@ function growth.main(words)
     end
   end
   crew:stop()
-  print(format("\n%d times above %.1f without the end of a cache", grown,
+  print(format("\n%d times above %.1f that the machine does not explain", grown,
                LIMIT))
 end
 

@@ -9,7 +9,8 @@
 -- N ^ power of them (1), or `count`. A row with the power 2 takes the numbers
 -- of `sides`. `work` is the power for multiply-adds, `work_count` their number,
 -- if the time is shown per one of those. `bytes` is the memory per element that
--- a call reads and writes, to compare with the caches. `most` is the largest N.
+-- a call reads and writes, and `touch` ("copy") what the machine itself does
+-- with as many, to compare with. `most` is the largest N.
 --
 -- `rule` says with what a time is compared: with the one before it ("step"),
 -- with the least of its three neighbours ("three"), or with the least of the
@@ -56,28 +57,30 @@ return {
      "@.add(a, b) -> r", bytes = 8, power = 2},
     {"broadcast", "row of 3", "a, r: f32 Nx3; b: f32 3", "@.add(a, b) -> r",
      bytes = 24, most = 3e8},
-    {"reduction", "sum", "a: f32 N", "a:sum()", bytes = 4},
+    {"reduction", "sum", "a: f32 N", "a:sum()", bytes = 4, touch = "read"},
     {"reduction", "sum over the first", "a: f32 NxN", "a:sum(1)", bytes = 4,
-     power = 2},
+     power = 2, touch = "read"},
     {"reduction", "sum over the last", "a: f32 NxN", "a:sum(2)", bytes = 4,
-     power = 2},
+     power = 2, touch = "read"},
     {"reduction", "cumsum", "a, r: f32 N", "@.cumsum(a, 1) -> r", bytes = 8},
-    {"reduction", "argmax", "a: f32 N", "a:argmax()", bytes = 4},
+    {"reduction", "argmax", "a: f32 N", "a:argmax()", bytes = 4,
+     touch = "read"},
     {"index", "gather", "a, r: f32 N; i: pos N 0:N", "@.gather(a, 1, i) -> r",
-     bytes = 16},
+     bytes = 16, touch = "jump"},
     {"index", "masked_select", "a: f32 N; m: bool N", "a:masked_select(m)",
      bytes = 7},
     {"index", "sort", "a: f32 N", "a:sort()", bytes = 16, most = 1e8},
     {"matmul", "matmul", "a, b, r: f32 NxN -1:1", "@.matmul(a, b) -> r",
      bytes = 12, power = 2, work = 3, most = 3162},
     {"matmul", "matrix times vector", "a: f32 NxN -1:1; b: f32 N",
-     "@.mv(a, b)", bytes = 4, power = 2},
-    {"memory", "fill_", "a: f32 N", "a:fill_(3)", bytes = 4},
+     "@.mv(a, b)", bytes = 4, power = 2, touch = "read"},
+    {"memory", "fill_", "a: f32 N", "a:fill_(3)", bytes = 4, touch = "write"},
     {"chain", "2 (a b + c) - a, fresh", "a, b, c: f32 N",
      "(a * b + c) * 2 - a", bytes = 16},
     {"fused", "Black-Scholes", "s: f32 N 50:150; k: f32 N 80:120; "
      .. "t: f32 N 0.1:2", "fused.black_scholes(s, k, t)", bytes = 16},
-    {"random", "uniform_", "a: f32 N", "a:uniform_()", bytes = 4},
+    {"random", "uniform_", "a: f32 N", "a:uniform_()", bytes = 4,
+     touch = "write"},
   },
 
   {title = "neighbours of powers of two", at = POWERS, sides = WIDE_SIDES,
@@ -145,7 +148,7 @@ return {
     {"math", "exp", "a: f32 4096xN keep=1; r: f32 4096x1", "@.exp(a) -> r",
      bytes = 8, count = 4096},
     {"reduction", "sum", "a: f32 4096xN keep=1", "a:sum()", bytes = 4,
-     count = 4096},
+     count = 4096, touch = "read"},
     {"convert", "float32 to uint8", "a: f32 4096xN 0:200 keep=1; "
      .. "r: u8 4096x1", "r:copy_(a)", bytes = 5, count = 4096},
   },

@@ -106,41 +106,41 @@ describe("The chart of measurements", function()
 end)
 
 describe("Growth of the time per element", function()
-  local CACHES = {{name = "L1", bytes = 100}, {name = "L2", bytes = 1000}}
-
-  --- The marks of points {bytes, ns}: the cache, "GROWS", or "".
+  --- The marks of points {ns, ns of the machine}: "GROWS", what the machine
+  -- explains, or "".
   local function marks(rule, ...)
     local points = {}
     for i, pair in ipairs {...} do
-      points[i] = {bytes = pair[1], ns = pair[2]}
+      points[i] = {ns = pair[1], own = pair[2]}
     end
-    for i, point in ipairs(growth.mark(points, rule, CACHES)) do
-      points[i] = point.growth and (point.cache or "GROWS") or ""
+    for i, point in ipairs(growth.mark(points, rule)) do
+      points[i] = point.grows and "GROWS" or
+                  point.growth and ("%.1f"):format(point.machine) or ""
     end
     return points
   end
 
   it("is marked above 1.5 times the size before", function()
     assert.same({"", "", "GROWS", ""},
-                marks("step", {10, 2}, {20, 3}, {30, 4.6}, {40, 1}))
+                marks("step", {2, 1}, {3, 1}, {4.6, 1}, {1, 1}))
   end)
 
-  it("names the cache that ends", function()
-    assert.same({"", "L1", "L2", "GROWS"},
-                marks("step", {100, 1}, {101, 2}, {2000, 4}, {3000, 8}))
+  it("is explained by as much growth of the machine, up to 1.5 times",
+     function()
+    assert.same({"", "1.4", "3.0", "GROWS", "GROWS"},
+                marks("step", {1, 1}, {2, 1.4}, {6, 4.2}, {15, 4.6}, {27, 2}))
   end)
 
   it("is marked beside the least of three neighbours", function()
     assert.same({"", "GROWS", "", "", "", "GROWS"},
-                marks("three", {1, 1}, {2, 2}, {3, 1.2}, {4, 5}, {5, 5},
-                      {6, 8}))
+                marks("three", {1}, {2}, {1.2}, {5}, {5}, {8}))
   end)
 
   it("is marked beside the least of a row", function()
-    assert.same({"GROWS", "", ""}, marks("least", {1, 2}, {1, 1}, {1, 1.5}))
+    assert.same({"GROWS", "", ""}, marks("least", {2}, {1}, {1.5}))
   end)
 
   it("passes over what was not measured", function()
-    assert.same({"", "", ""}, marks("step", {1, 1}, {2, nil}, {3, 9}))
+    assert.same({"", "", ""}, marks("step", {1, 1}, {nil, 1}, {9, 1}))
   end)
 end)
