@@ -13,6 +13,7 @@ enum {
   PART = 8,        /* columns that are transposed at a time: L1 has 8 ways */
   FAR = 2048,      /* bytes from one to the next */
   AHEAD = 2,       /* blocks */
+  LONG_ROW = 4096, /* bytes of an output that streams row by row */
   LINE = 64
 };
 
@@ -65,15 +66,20 @@ static int count_repeating(const st_pack *p, int i) {
 
 bool st__pack_streams(const st_iter *it) {
   const st_iter_operand *out = &it->op[0];
+  const bool has_rows = it->ndim > 1;
   int64_t bytes = 0;
-  if (it->noutputs != 1 || it->ncasts > 0 || it->ndim != 1 ||
-      out->stride[0] != size_of(out)) {
+  if (it->noutputs != 1 || it->ncasts > 0 || it->ndim == 0 ||
+      out->stride[0] != size_of(out) ||
+      (has_rows && it->shape[0] * size_of(out) < LONG_ROW)) {
     return false;
   }
   for (int i = 0; i < it->noperands; i++) {
+    const int64_t size = size_of(&it->op[i]), stride = it->op[i].stride[0];
     if (i > 0 && it->op[i].data == out->data) return false;
-    bytes += size_of(&it->op[i]);
+    if (has_rows && stride != size && stride != 0) return false;
+    bytes += size;
   }
+  if (has_rows) return it->numel >= st__machine.rows_streamed / size_of(out);
   return it->numel >= st__machine.map_streamed / bytes;
 }
 
@@ -358,10 +364,14 @@ static void run_block(st_pack *p, char *const *at, int64_t rows) {
 void st__pack_run(st_pack *p, char *const *data, int64_t rows) {
   const int n = p->job->it->noperands;
   char *at[ST_ITER_MAX_OPERANDS];
-  for (int64_t r = 0; r < rows; r += p->most) {
+  for (int64_t r = 0, step; r < rows; r += step) {
     for (int i = 0; i < n; i++) at[i] = data[i] + r * p->op[i].stride;
-    if (p->job->streams) prefetch_inputs(p, at);
-    run_block(p, at, rows - r < p->most ? rows - r : p->most);
+    step = p->most;
+    if (p->job->streams) {
+      prefetch_inputs(p, at);
+      step -= (int64_t)((uintptr_t)at[0] % LINE) / size_of(&p->job->it->op[0]);
+    }
+    run_block(p, at, rows - r < step ? rows - r : step);
   }
   if (p->job->streams) st__fence_streams();
 }

@@ -80,8 +80,8 @@ int64_t st__pack_capacity(const st_iter *it);
 /* The number of dimensions that a block of the iterator holds in full; *unit is
  * their number of elements. */
 int st__pack_dims(const st_iter *it, int64_t *unit);
-/* True if the only output is one contiguous row that is too large for the
- * caches. */
+/* True if the only output is too large for the caches, and contiguous or of
+ * long rows that the inputs follow or repeat. */
 bool st__pack_streams(const st_iter *it);
 /* The product of the first k sizes of shape must fit a block. */
 void st__pack_init(st_pack *p, const st_iter_job *job, int k,

@@ -53,6 +53,27 @@ describe("A map larger than the caches", function()
     end)
   end
 
+  it("has the values of a small one, row by row", function()
+    local m, n = 3001, 2903
+    local a = numbers(m * n, "float32", 1):view(m, n)
+    local wide = numbers(m * (n + 3), "float32", 5):view(m, n + 3)
+    local others = {numbers(n, "float32", 9),
+                    numbers(m, "float32", 9):view(m, 1),
+                    wide:narrow(2, 3, n)}
+    for i, b in ipairs(others) do
+      local memory = st.full({m, n + 5}, 99, {dtype = "float32"})
+      local expected = st.full({m, n + 5}, 99, {dtype = "float32"})
+      st.sub(a, b, {out = memory:narrow(2, i + 1, n)})
+      for row = 1, m, 100 do
+        local count = math.min(100, m - row + 1)
+        local part = b:dim() > 1 and b:narrow(1, row, count) or b
+        st.sub(a:narrow(1, row, count), part,
+               {out = expected:narrow(1, row, count):narrow(2, i + 1, n)})
+      end
+      assert.is_true(memory:equal(expected), i)
+    end
+  end)
+
   it("compares into booleans", function()
     local n = 4000001
     local a, b = numbers(n, "float32", 1), numbers(n, "float32", 50)
