@@ -18,7 +18,6 @@
 -- the machine is measured again, both of them, and marked GROWS if it still
 -- does.
 
-local curve = require "bench.machine_curve"
 local peers = require "bench.peers"
 
 local format, ipairs, print = string.format, ipairs, print
@@ -157,9 +156,10 @@ local function measure_point(crew, point, threads, options)
   local ns = entry.fastest_ns and entry.fastest_ns / point.count
   point.ns = ns and min(ns, point.ns or ns)
   point.fault = entry.fault
-  point.own = point.touch and
-              min(curve.at(point.touch, point.bytes, options.ms),
-                  point.own or huge)
+  if not point.touch then return end
+  local own = require "bench.machine_curve".at(point.touch, point.bytes,
+                                               options.ms)
+  point.own = min(own, point.own or huge)
 end
 
 --- Measures the points of a row and prints them; returns how many grow more

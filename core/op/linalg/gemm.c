@@ -102,7 +102,7 @@ static bool is_moderate(const st_product *p) {
   const int64_t rows = is_turned ? p->c.cols : p->c.rows;
   const int64_t cols = is_turned ? p->c.rows : p->c.cols;
   if (!st__kernel(ST_K_gemm, p->dtype) || n > LARGE || rows < ROWS ||
-      cols < COLUMNS || (is_turned && p->c.row != 1) ||
+      cols < COLUMNS || p->a.cols == 0 || (is_turned && p->c.row != 1) ||
       (p->a.cols < INNER && is_thin(p))) {
     return false;
   }

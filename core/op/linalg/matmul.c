@@ -308,11 +308,18 @@ static bool folds(const st_tensor *a) {
   return true;
 }
 
+/* True if a product with b copies it first; of a batch, once for each. */
+static bool is_copied(const st_tensor *b) {
+  return st__is_reduced_float(b->dtype) || st__is_integral(b->dtype) ||
+         b->strides[1] != 1 || b->strides[0] < b->sizes[1];
+}
+
 /* A batch of large matrices that does not fold is multiplied as it is, unless
- * the gradient of b would need a matrix for each matrix of the batch. */
+ * b, or its gradient, would need a matrix for each matrix of the batch. */
 static bool is_folded(const st_tensor *a, const st_tensor *b) {
   enum { LARGE = 1 << 18 }; /* multiplications per matrix, or a copy is cheap */
   if (b->ndim == 1 || st__is_recorded(b->keys) || folds(a)) return true;
+  if (is_copied(b)) return true;
   return (double)a->sizes[a->ndim - 2] * (double)b->numel < LARGE;
 }
 

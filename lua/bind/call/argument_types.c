@@ -39,6 +39,12 @@ static kind read_list(st__call_types *c, int idx, st__argument *arg) {
   return LIST;
 }
 
+static inline bool read_tensor(st__call_types *c, int idx, st__argument *arg) {
+  arg->ud = st__to_tensor_ud(c->h, c->L, idx);
+  if (arg->ud) arg->t = arg->ud->t;
+  return arg->ud != NULL;
+}
+
 /* Reads argument `at` of the call, whose value is at idx: above the top for a
  * keyword. What was a tensor in the last call most often is one again, so its
  * type is not asked for first. */
@@ -47,13 +53,12 @@ static kind kind_of(st__call_types *c, int at, int idx) {
   st__argument *arg = &c->args[at];
   const unsigned bit = idx <= c->top ? 1u << at : 1u << (at + ST_MAX_GIVEN);
   if (c->p->tensors & bit) {
-    if ((arg->ud = st__to_tensor_ud(c->h, L, idx))) return TENSOR;
+    if (read_tensor(c, idx, arg)) return TENSOR;
     c->p->tensors &= ~bit;
   }
   switch (lua_type(L, idx)) {
     case LUA_TUSERDATA:
-      arg->ud = st__to_tensor_ud(c->h, L, idx);
-      if (!arg->ud) return OTHER;
+      if (!read_tensor(c, idx, arg)) return OTHER;
       c->p->tensors |= bit;
       return TENSOR;
     case LUA_TNUMBER:

@@ -13,6 +13,7 @@ enum {
 /* What was read from an argument of the call. */
 typedef struct st__argument {
   st__tensor_ud *ud; /* of a tensor */
+  st_tensor *t;      /* borrowed: a finalizer may empty ud */
   st_scalar s;
   int first, n; /* of a list: its elements */
 } st__argument;

@@ -167,7 +167,7 @@ static inline bool convert(const entry *e, const call *c, memory *m,
     const int i = e->given[k];
     const source *from = &e->from[i];
     if (from->kind == FROM_TENSOR) {
-      out[i] = st__tensor_arg(c->args[from->at].ud->t);
+      out[i] = st__tensor_arg(c->args[from->at].t);
     } else if (from->kind == FROM_INTEGER) {
       out[i] = st__int_arg(c->args[from->at].s.u.i);
       if (!st__index_to_c(e->schema[i].type, &out[i].u.i)) return false;

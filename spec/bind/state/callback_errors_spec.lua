@@ -332,6 +332,32 @@ describe("In a warning handler", function()
   end)
 end)
 
+-- A call of a leaf allocates before the dispatcher is asked; in a new process
+-- many of these allocations collect.
+local FREED = [[
+local st = require "strided"
+local nfreed = 0
+for _ = 1, 10000 do
+  local x = st.ones(3):requires_grad_()
+  local function free() x:free() end
+  if newproxy then getmetatable(newproxy(true)).__gc = free
+  else setmetatable({}, {__gc = free}) end
+  for _ = 1, 50 do
+    if not pcall(x.add, x, x) then
+      nfreed = nfreed + 1
+      break
+    end
+  end
+end
+print(nfreed > 0)
+]]
+
+describe("In a finalizer", function()
+  it("an argument of the call that collects may be freed", function()
+    assert.matches("^true\n$", build.script(FREED))
+  end)
+end)
+
 describe("Ctrl-C", function()
   --- Sends this process the signal and waits for it.
   local function strike()

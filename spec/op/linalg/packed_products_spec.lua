@@ -53,6 +53,22 @@ describe("A product of moderate size", function()
     end)
   end
 
+  it("of no terms is zero, or the addend", function()
+    for _, dtype in ipairs {"float32", "float64", "float16", "complex64"} do
+      local like = {dtype = dtype}
+      local turned = st.zeros({24, 0}, like):t()
+      local stepped = st.empty({400}, like):as_strided({100, 0}, {2, 200})
+      for a, b in pairs {[st.zeros({100, 0}, like)] = turned,
+                         [stepped] = st.zeros({0, 24}, like)} do
+        local out = st.full({100, 24}, 7, like)
+        st.mm(a, b, {out = out})
+        assert.is_true(out:equal(st.zeros({100, 24}, like)), dtype)
+        local ones = st.ones({100, 24}, like)
+        assert.is_true(st.addmm(ones, a, b, {beta = 2}):equal(ones * 2), dtype)
+      end
+    end
+  end)
+
   it("of a batch and a matrix, whatever the order of the dimensions", function()
     local a, b = matrix(5 * 70, 90, "float32"), matrix(90, 33, "float32")
     local want = a:to "int64":mm(b:to "int64"):view(5, 70, 33)
