@@ -160,10 +160,10 @@ static st_status write_triangle(triangle_span s, int64_t cols, int64_t offset,
                                 bool upper, int64_t base, int64_t *p) {
   for (int64_t i = s.first, from, to; i < s.last && s.n > 0; i++) {
     row_span(i, cols, offset, upper, &from, &to);
-    for (int64_t j = from; j < to; j++, p++) {
-      p[0] = i + base;
-      p[s.n] = j + base;
-    }
+    const int64_t n = to - from;
+    for (int64_t j = 0; j < n; j++) p[j] = i + base;
+    for (int64_t j = 0; j < n; j++) p[s.n + j] = from + j + base;
+    p += n;
     if (i % 256 == 0 || to - from > 4096) ST_TRY(st__poll_interrupt());
   }
   return ST_OK;
@@ -190,7 +190,10 @@ static st_status triangle_indices(const st_value *args, bool upper,
                           ST_FORMAT_CONTIGUOUS, &t));
   st_status status = write_triangle(span, cols, offset, upper, base,
                                     (int64_t *)(void *)st__data(t));
-  if (status == ST_OK) {
+  if (status == ST_OK && o.dtype == ST_INT64) {
+    cast = t;
+    t = NULL;
+  } else if (status == ST_OK) {
     status = st__clone(t, o.dtype, ST_FORMAT_CONTIGUOUS, &cast);
   }
   st__tensor_release(&t);
