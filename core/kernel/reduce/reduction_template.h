@@ -74,7 +74,8 @@ static void JOIN(NAME, row)(const span *p) {
     for (; i < W; i++) v[i] = MAP(LOAD(x[i]), r);
   }
   for (; i + W <= n; i += W) {
-    __builtin_prefetch((const char *)(x + i) + 2048); /* bytes ahead of use */
+    for (int o = 0; o < W * (int)sizeof(T); o += 64) /* a line each */
+      __builtin_prefetch((const char *)(x + i) + 4096 + o);
     for (int l = 0; l < W; l++) v[l] = OP(v[l], MAP(LOAD(x[i + l]), r));
   }
   for (int64_t l = 0; i + l < n; l++) v[l] = OP(v[l], MAP(LOAD(x[i + l]), r));
