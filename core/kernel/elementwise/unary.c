@@ -70,6 +70,41 @@ BY_RANGE(i1e, st_bessel_scaled_near_f4, 1)
                  [ST_FLOAT16] = name##_range_f2,                             \
                  [ST_BFLOAT16] = name##_range_bf}},
 
+/* -- exp with AVX-512 ----------------------------------------------------- */
+
+#if defined(__AVX512F__)
+#include "kernel/math/exp_512.h"
+
+#define EXP_BODY(tag, ps, mask)                                              \
+  ST_BODY(exp_512, tag) {                                                    \
+    T_##tag *out = (T_##tag *)p[0];                                          \
+    const T_##tag *a = (const T_##tag *)p[1];                                \
+    enum { LANES = 64 / sizeof *a };                                         \
+    int64_t i = 0;                                                           \
+    (void)ctx;                                                               \
+    for (; i + LANES <= n; i += LANES) {                                     \
+      _mm512_storeu_##ps(out + i,                                            \
+                         st_exp_512_##tag(_mm512_loadu_##ps(a + i)));        \
+    }                                                                        \
+    if (i < n) {                                                             \
+      const mask m = (mask)((1u << (n - i)) - 1);                            \
+      _mm512_mask_storeu_##ps(                                               \
+        out + i, m, st_exp_512_##tag(_mm512_maskz_loadu_##ps(m, a + i)));    \
+    }                                                                        \
+  }
+EXP_BODY(f4, ps, __mmask16)
+EXP_BODY(f8, pd, __mmask8)
+ST_BLOCK_LOOP(exp_512_f4, exp_512_f4_body, 2, ST_ELEM_4, ST_ELEM_4)
+ST_BLOCK_LOOP(exp_512_f8, exp_512_f8_body, 2, ST_ELEM_8, ST_ELEM_8)
+ST_BLOCK_LOOP(exp_512_f2, exp_512_f4_body, 2, ST_ELEM_f2, ST_ELEM_f2)
+ST_BLOCK_LOOP(exp_512_bf, exp_512_f4_body, 2, ST_ELEM_bf, ST_ELEM_bf)
+#define EXP_ROW                                                              \
+  {ST_K_exp, {[ST_FLOAT32] = exp_512_f4, [ST_FLOAT64] = exp_512_f8,          \
+              [ST_FLOAT16] = exp_512_f2, [ST_BFLOAT16] = exp_512_bf}},
+#else
+#define EXP_ROW
+#endif
+
 /* -- Rows ----------------------------------------------------------------- */
 
 /* Further rows of a kernel replace its loops. */
@@ -80,7 +115,7 @@ static const st_kernel_row rows[] = {
 #define ST_UNARY_MORE ST_UNARY
 #define ST_PREDICATE_MORE ST_UNARY
 #include "kernel/elementwise/unary.def"
-  RANGE_ROW(i0) RANGE_ROW(i0e) RANGE_ROW(i1) RANGE_ROW(i1e)
+  RANGE_ROW(i0) RANGE_ROW(i0e) RANGE_ROW(i1) RANGE_ROW(i1e) EXP_ROW
 };
 
 ST_EXPORT(st__unary, rows)
