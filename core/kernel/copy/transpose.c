@@ -15,16 +15,10 @@
 #include <string.h>
 
 #include "kernel/kernel.h"
+#include "kernel/unroll.h"
 
 #if defined(__SSE2__)
 #include <immintrin.h>
-#endif
-
-#define INLINE static inline __attribute__((always_inline))
-#if defined(__clang__)
-#define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define UNROLL _Pragma("GCC unroll 16")
 #endif
 
 /* -- Registers of 16 bytes ------------------------------------------------ */

@@ -9,6 +9,7 @@
 
 #include "base/threads.h"
 #include "kernel/kernel.h"
+#include "kernel/unroll.h"
 
 #if defined(__AVX512F__)
 enum { BYTES = 64 };
@@ -18,13 +19,6 @@ enum { BYTES = 32 };
 enum { BYTES = 16 };
 #endif
 enum { WIDTH = 256, SUMS = WIDTH / BYTES };
-
-#define INLINE static inline __attribute__((always_inline))
-#if defined(__clang__)
-#define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define UNROLL _Pragma("GCC unroll 16")
-#endif
 
 /* Adds the products of WIDTH bytes. */
 #define ADD(s, T)                                                           \

@@ -17,16 +17,10 @@
 #include <string.h>
 
 #include "base/threads.h"
+#include "kernel/unroll.h"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
-
-#define INLINE static inline __attribute__((always_inline))
-#if defined(__clang__)
-#define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define UNROLL _Pragma("GCC unroll 16")
-#endif
 
 /* ROWS rows of two vectors, two vectors of b and an element of a fit the
  * registers. */
