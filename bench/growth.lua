@@ -12,11 +12,12 @@
 --     --ms N           the duration of a turn in ms (20)
 --
 -- The rows are in growth_cases.lua. Only strided is measured. Beside a mark
--- from one size to the next is the growth of the machine itself, of a plain
--- copy or read of as many bytes: where a cache ends, or the share of it that a
--- virtual machine has, both grow. What grows by more than 1.5 times as much as
--- the machine is measured again, both of them, and marked GROWS if it still
--- does.
+-- from one size to the next, or of a distance, is the growth of the machine
+-- itself, of a plain copy or read of as many bytes, or of rows so far apart:
+-- where a cache ends, or the share of it that a virtual machine has, or the
+-- sets of a cache that a distance leaves, both grow. What grows by more than
+-- 1.5 times as much as the machine is measured again, both of them, and marked
+-- GROWS if it still does.
 
 local peers = require "bench.peers"
 
@@ -51,7 +52,8 @@ local function points_of(group, row, options)
                                  {row[2], filled(row[3], n), row[4]}}}[1]
       points[#points + 1] = {
         n = n, case = case, bytes = bytes,
-        touch = group.rule == "step" and (row.touch or "copy") or nil,
+        touch = group.rule ~= "three" and (row.touch or "copy") or nil,
+        rows = group.rows and group.rows(n), operands = row.operands or 1,
         count = row.work_count or row.work and n ^ row.work or count,
       }
     end
@@ -61,21 +63,21 @@ end
 
 -- -- Marks -------------------------------------------------------------------
 
---- The least time per element of points i to j.
+--- The point of the least time per element of points i to j.
 local function least(points, i, j)
-  local value
+  local found
   for k = i, j do
     local point = points[k]
-    if point and point.ns and not (value and value < point.ns) then
-      value = point.ns
+    if point and point.ns and not (found and found.ns < point.ns) then
+      found = point
     end
   end
-  return value
+  return found
 end
 
 -- what a point is compared with
 local RULES = {
-  step = function(points, i) return points[i - 1] and points[i - 1].ns end,
+  step = function(points, i) return points[i - 1] end,
   three = function(points, i)
     local first = i - (i - 1) % 3
     return least(points, first, first + 2)
@@ -84,14 +86,14 @@ local RULES = {
 }
 
 --- Sets the fields of points whose time per element, `ns`, is above the limit:
--- `growth`, how many times; with the rule "step" `machine`, how many times as
--- long the machine takes for a byte, by the points' `own`; and `grows`, if the
--- machine does not explain it.
+-- `growth`, how many times; with `own`, what the machine itself takes, also
+-- `machine`, how many times as long that is; and `grows`, if the machine does
+-- not explain it.
 function growth.mark(points, rule)
   for i, point in ipairs(points) do
     local other = RULES[rule](points, i)
-    local ratio = point.ns and other and point.ns / other or 0
-    local machine = rule == "step" and i > 1 and point.own / points[i - 1].own
+    local ratio = point.ns and other and other.ns and point.ns / other.ns or 0
+    local machine = point.own and other and point.own / other.own
     point.growth = ratio > LIMIT and ratio or nil
     point.machine = point.growth and machine or nil
     point.grows = ratio > LIMIT * max(1, machine or 1)
@@ -148,6 +150,15 @@ local function print_point(point)
   print((text:gsub("%s+$", "")))
 end
 
+--- What the machine itself takes for a byte or a row of a point.
+local function own_time(point, ms)
+  local curve = require "bench.machine_curve"
+  local rows = point.rows
+  if not rows then return curve.at(point.touch, point.bytes, ms) end
+  return curve.rows(point.touch, rows.n, rows.bytes, rows.distance,
+                    point.operands, ms)
+end
+
 --- Measures a point, and the machine; keeps the least times.
 local function measure_point(crew, point, threads, options)
   local entry = require "bench.measure".case(crew:ready(threads), point.case,
@@ -157,9 +168,7 @@ local function measure_point(crew, point, threads, options)
   point.ns = ns and min(ns, point.ns or ns)
   point.fault = entry.fault
   if not point.touch then return end
-  local own = require "bench.machine_curve".at(point.touch, point.bytes,
-                                               options.ms)
-  point.own = min(own, point.own or huge)
+  point.own = min(own_time(point, options.ms), point.own or huge)
 end
 
 --- Measures the points of a row and prints them; returns how many grow more

@@ -14,7 +14,9 @@
 --
 -- `rule` says with what a time is compared: with the one before it ("step"),
 -- with the least of its three neighbours ("three"), or with the least of the
--- row ("least").
+-- row ("least"). `rows` of a group are what the machine touches in place of
+-- `bytes`: n rows of so many bytes, at a distance in bytes, in each of the
+-- `operands` (1) that have them.
 
 local DECADES = {1e2, 3e2, 1e3, 3e3, 1e4, 3e4, 1e5, 3e5, 1e6, 3e6, 1e7, 3e7,
                  1e8, 3e8, 1e9}
@@ -75,8 +77,9 @@ return {
     {"matmul", "matrix times vector", "a: f32 NxN -1:1; b: f32 N",
      "@.mv(a, b)", bytes = 4, power = 2, touch = "read"},
     {"memory", "fill_", "a: f32 N", "a:fill_(3)", bytes = 4, touch = "write"},
+    -- with the four results, which the collector frees later
     {"chain", "2 (a b + c) - a, fresh", "a, b, c: f32 N",
-     "(a * b + c) * 2 - a", bytes = 16},
+     "(a * b + c) * 2 - a", bytes = 28},
     {"fused", "Black-Scholes", "s: f32 N 50:150; k: f32 N 80:120; "
      .. "t: f32 N 0.1:2", "fused.black_scholes(s, k, t)", bytes = 16},
     {"random", "uniform_", "a: f32 N", "a:uniform_()", bytes = 4,
@@ -121,6 +124,7 @@ return {
 
   -- Rows of 500 elements, N from the beginning of one to that of the next.
   {title = "distances of rows", at = LINES, rule = "least",
+    rows = function(n) return {n = 500, bytes = 2000, distance = 4 * n} end,
     {"layout", "copy", "a: f32 500xN keep=500; r: f32 500x500", "r:copy_(a)",
      bytes = 8, count = 25e4},
     {"layout", "transpose", "a: f32 500xN keep=500; r: f32 500x500",
@@ -128,23 +132,25 @@ return {
     {"layout", "a:t() + b", "a: f32 500xN keep=500; b, r: f32 500x500",
      "@.add(a:t(), b) -> r", bytes = 12, count = 25e4},
     {"reduction", "sum over the first", "a: f32 500xN keep=500", "a:sum(1)",
-     bytes = 4, count = 25e4},
+     bytes = 4, count = 25e4, touch = "read"},
     {"reduction", "sum over the last", "a: f32 500xN keep=500", "a:sum(2)",
-     bytes = 4, count = 25e4},
+     bytes = 4, count = 25e4, touch = "read"},
     {"reduction", "cumsum over the first", "a: f32 500xN keep=500; "
      .. "r: f32 500x500", "@.cumsum(a, 1) -> r", bytes = 8, count = 25e4},
     {"index", "sort over the first", "a: f32 500xN keep=500", "a:sort(1)",
      bytes = 16, count = 25e4},
     {"matmul", "matmul", "a, b: f32 500xN keep=500 -1:1; r: f32 500x500",
-     "@.matmul(a, b) -> r", bytes = 12, count = 25e4, work_count = 125e6},
+     "@.matmul(a, b) -> r", bytes = 12, count = 25e4, work_count = 125e6,
+     operands = 2},
   },
 
   -- 4096 elements, N from one to the next: 1 MB at most.
   {title = "steps", at = STEPS, rule = "step",
+    rows = function(n) return {n = 4096, bytes = 4, distance = 4 * n} end,
     {"layout", "copy", "a: f32 4096xN keep=1; r: f32 4096x1", "r:copy_(a)",
      bytes = 8, count = 4096},
     {"pointwise", "add", "a, b: f32 4096xN keep=1; r: f32 4096x1",
-     "@.add(a, b) -> r", bytes = 12, count = 4096},
+     "@.add(a, b) -> r", bytes = 12, count = 4096, operands = 2},
     {"math", "exp", "a: f32 4096xN keep=1; r: f32 4096x1", "@.exp(a) -> r",
      bytes = 8, count = 4096},
     {"reduction", "sum", "a: f32 4096xN keep=1", "a:sum()", bytes = 4,

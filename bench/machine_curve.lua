@@ -1,10 +1,13 @@
---- What the machine itself takes for a working set of a number of bytes, on one
--- thread: to copy, read or write it by functions of the C library, or to load a
--- line of it after the other, each in another page.
+--- What the machine itself takes on one thread: to copy, read or write a
+-- working set of a number of bytes by functions of the C library, or to load a
+-- line of it after the other, each in another page; and to copy or read rows at
+-- a distance from each other.
 
 local ffi = require "ffi"
 
-local band = require "bit".band
+local bit = require "bit"
+
+local band, bor = bit.band, bit.bor
 local max, min, floor = math.max, math.min, math.floor
 
 ffi.cdef [[
@@ -16,14 +19,15 @@ ffi.cdef [[
   void *memchr(const void *text, int value, size_t n);
 ]]
 
-local MONOTONIC, HUGE_PAGES = 1, 14
+local MONOTONIC, HUGE_PAGES, SMALL_PAGES = 1, 14, 15
 local HUGE_PAGE = 2 ^ 21
 local MOST = 2 ^ 29   -- bytes; the curve is flat behind the last cache
+local LINE = 64
 local SAMPLE = 2 ^ 20 -- bytes that a sample touches at least
-local JUMP = 16411 * 64 -- bytes, an odd number of lines
+local JUMP = 16411 * LINE -- bytes, an odd number of lines
 
 local curve = {}
-local room -- the memory, from the first use on
+local rooms = {} -- the memory, from the first use on
 local now = ffi.new "struct bench_curve_time"
 
 local function clock()
@@ -31,17 +35,18 @@ local function clock()
   return tonumber(now.s) * 1e9 + tonumber(now.ns)
 end
 
---- MOST bytes on huge pages, as the engine's large blocks are.
-local function memory()
-  if room then return room end
+--- So many bytes on huge pages, as the engine's large blocks are, or on small
+-- ones.
+local function memory(bytes, pages)
+  if rooms[pages] then return rooms[pages] end
   local block = ffi.new "void *[1]"
-  if ffi.C.posix_memalign(block, HUGE_PAGE, MOST) ~= 0 then
+  if ffi.C.posix_memalign(block, HUGE_PAGE, bytes) ~= 0 then
     error("no memory for the machine's own curve", 0)
   end
-  ffi.C.madvise(block[0], MOST, HUGE_PAGES)
-  ffi.C.memset(block[0], 1, MOST)
-  room = ffi.cast("char *", block[0]) -- until the process ends
-  return room
+  ffi.C.madvise(block[0], bytes, pages)
+  ffi.C.memset(block[0], 1, bytes)
+  rooms[pages] = ffi.cast("char *", block[0]) -- until the process ends
+  return rooms[pages]
 end
 
 local KINDS = {
@@ -52,9 +57,9 @@ local KINDS = {
   write = function(at, bytes) ffi.fill(at, bytes, 1) end,
   --- As many loads as there are lines, in the largest power of two that fits.
   jump = function(at, bytes)
-    local set, sum, place = 64, 0, 0
+    local set, sum, place = LINE, 0, 0
     while 2 * set <= bytes do set = 2 * set end
-    for _ = 1, bytes / 64 do
+    for _ = 1, bytes / LINE do
       place = band(place + JUMP, set - 1)
       sum = sum + at[place]
     end
@@ -62,19 +67,63 @@ local KINDS = {
   end,
 }
 
---- The least ns per byte of a kind ("copy", "read", "write", "jump"), at a
--- working set of so many bytes, within ms.
-function curve.at(kind, bytes, ms)
-  local run, at = KINDS[kind], memory()
-  bytes = max(64, floor(min(bytes, MOST) / 64) * 64)
+--- The least ns of a call of `run`, of many within ms. `bytes` are those that a
+-- call touches.
+local function least_of(run, bytes, ms)
   local passes = max(1, floor(SAMPLE / bytes))
   local least, start = math.huge, clock()
   repeat
     local before = clock()
-    for _ = 1, passes do run(at, bytes) end
+    for _ = 1, passes do run() end
     least = min(least, clock() - before)
   until clock() - start > ms * 1e6
-  return least / passes / bytes
+  return least / passes
+end
+
+--- The least ns per byte of a kind ("copy", "read", "write", "jump"), at a
+-- working set of so many bytes, within ms.
+function curve.at(kind, bytes, ms)
+  local run, at = KINDS[kind], memory(MOST, HUGE_PAGES)
+  bytes = max(LINE, floor(min(bytes, MOST) / LINE) * LINE)
+  return least_of(function() run(at, bytes) end, bytes, ms) / bytes
+end
+
+--- Reads n rows of so many bytes: their lines, each once.
+local function read_rows(at, n, bytes, distance)
+  if distance <= LINE then return KINDS.read(at, n * distance) end
+  if bytes > LINE then
+    for i = 0, n - 1 do KINDS.read(at + i * distance, bytes) end
+    return
+  end
+  local all = 0
+  for i = 0, n - 1 do all = bor(all, at[i * distance]) end
+  return all
+end
+
+local function copy_rows(to, at, n, bytes, distance)
+  if bytes > LINE then
+    for i = 0, n - 1 do ffi.copy(to + i * bytes, at + i * distance, bytes) end
+  else
+    read_rows(at, n, bytes, distance)
+    ffi.fill(to, n * bytes, 1)
+  end
+end
+
+--- The least ns per row to read ("read") n rows of so many bytes, in each of
+-- so many operands, or to copy ("copy") those of the last one to rows without
+-- gaps.
+function curve.rows(kind, n, bytes, distance, operands, ms)
+  local span = n * distance
+  local at = memory(MOST, span < HUGE_PAGE and SMALL_PAGES or HUGE_PAGES)
+  local to = at + operands * span
+  return least_of(function()
+    for k = 1, operands - (kind == "copy" and 1 or 0) do
+      read_rows(at + k * span - span, n, bytes, distance)
+    end
+    if kind == "copy" then
+      copy_rows(to, to - span, n, bytes, distance)
+    end
+  end, n * bytes, ms) / n
 end
 
 return curve
