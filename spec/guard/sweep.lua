@@ -62,6 +62,11 @@ local LAYOUTS = {
   {"strided", FEW, function(n, d)
     return numbers(n == 0 and 0 or 2 * n - 1, d):as_strided({n}, {2}, 0)
   end},
+  {"long steps", {129, 145, 161}, function(n, d)
+    local k = 5 + n % 7
+    return numbers(n == 0 and 0 or k * (n - 1) + 1, d)
+      :as_strided({n}, {k}, 0)
+  end},
   {"rows", FEW, function(n, d) return numbers(3 * n, d):view(3, n) end},
   {"columns", FEW, function(n, d) return numbers(3 * n, d):view(n, 3) end},
   {"transposed", FEW, function(n, d)

@@ -202,6 +202,19 @@ describe("A copy", function()
     end)
   end
 
+  it("takes every k-th element of long and short rows", function()
+    for _, t in ipairs(SIZES) do
+      for step = 2, 18 do
+        for _, n in ipairs {127, 128, 129, 144, 145, 160, 161, 1025} do
+          local wrong = check({n}, plain({n}, t),
+                              {strides = {step}, offset = 1, dtype = t,
+                               room = (n - 1) * step + 2})
+          assert.is_nil(wrong, ("%d in steps of %d, %s"):format(n, step, t))
+        end
+      end
+    end
+  end)
+
   -- sizes, strides of src: broadcast, and windows that overlap
   local REPEATED = {
     {{40, 50}, {0, 1}}, {{40, 50}, {1, 0}}, {{40, 50}, {0, 0}},

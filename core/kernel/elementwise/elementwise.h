@@ -22,6 +22,7 @@
 #define ST_KERNEL_ELEMENTWISE_ELEMENTWISE_H
 
 #include "kernel/dtype_tags.h"
+#include "kernel/elementwise/steps.h"
 #include "kernel/math/f16c.h"
 
 enum { ST_BLOCK_BYTES = 4096, ST_BLOCK_OPERANDS = 5 };
@@ -48,9 +49,6 @@ typedef struct st_blocks {
 #define ST_SHARED __attribute__((noinline, noclone))
 #endif
 
-#define ST_SIMD_FOR(i, n) \
-  _Pragma("omp simd") for (int64_t i = 0; i < (n); i++)
-
 static const uint8_t st_memory_size[] = {1, 2, 4, 8, 16, 2, 2};
 static const uint8_t st_block_size[] = {1, 2, 4, 8, 16, 4, 4};
 
@@ -58,39 +56,6 @@ static const uint8_t st_block_size[] = {1, 2, 4, 8, 16, 4, 4};
 
 /* A tile of an operand: m0 x m1 elements with byte strides s0, s1. */
 typedef struct st_tile { int64_t s0, s1, m0, m1; } st_tile;
-
-/* Several small elements may be copied as one larger element, which is then
- * not aligned to its size. */
-typedef uint8_t __attribute__((may_alias)) st_bits1;
-typedef uint16_t __attribute__((may_alias, aligned(1))) st_bits2;
-typedef uint32_t __attribute__((may_alias, aligned(1))) st_bits4;
-typedef uint64_t __attribute__((may_alias, aligned(1))) st_bits8;
-typedef struct st_bits16 {
-  uint64_t u[2];
-} __attribute__((may_alias, packed)) st_bits16;
-
-/* Note [Constant strides]
- * If the step of a loop is a constant, the compiler turns a copy of every
- * second element, or of all elements in reverse order, into register loads
- * and shuffles. The result is true if there is a loop for the step. */
-#define ST_COPY_STEP(b)                                                      \
-  static bool st_copy_step##b(st_bits##b *to, const st_bits##b *from,        \
-                              int64_t n, int64_t step) {                     \
-    switch (step) {                                                          \
-      case -1: ST_SIMD_FOR(i, n) to[i] = from[-i]; return true;              \
-      case 0: ST_SIMD_FOR(i, n) to[i] = from[0]; return true;                \
-      case 2: ST_SIMD_FOR(i, n) to[i] = from[2 * i]; return true;            \
-      case 3: ST_SIMD_FOR(i, n) to[i] = from[3 * i]; return true;            \
-      case 4: ST_SIMD_FOR(i, n) to[i] = from[4 * i]; return true;            \
-      default: return false;                                                 \
-    }                                                                        \
-  }
-ST_COPY_STEP(1)
-ST_COPY_STEP(2)
-ST_COPY_STEP(4)
-ST_COPY_STEP(8)
-ST_COPY_STEP(16)
-#undef ST_COPY_STEP
 
 /* The inner loop runs down the columns if it is longer that way, or if the
  * stride along a column is the smaller one, so that a cache line is read

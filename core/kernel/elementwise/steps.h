@@ -1,0 +1,151 @@
+/* Copies of every k-th element, for a constant or a small k.
+ *
+ * Note [Constant strides]
+ * If the step of a loop is a constant, the compiler turns a copy of every
+ * second element, or of all elements in reverse order, into register loads
+ * and shuffles.
+ *
+ * Note [Steps by permutation]
+ * A register's worth of elements with a step of k lies in k registers of
+ * memory. Each of these is permuted, so that its elements get to their places
+ * in the result: k loads and one store, whatever the number of elements. A loop
+ * of single elements has a store for each. The indices of the permutations are
+ * computed for a row.
+ */
+#ifndef ST_KERNEL_ELEMENTWISE_STEPS_H
+#define ST_KERNEL_ELEMENTWISE_STEPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#define ST_SIMD_FOR(i, n) \
+  _Pragma("omp simd") for (int64_t i = 0; i < (n); i++)
+
+/* Several small elements may be copied as one larger element, which is then
+ * not aligned to its size. */
+typedef uint8_t __attribute__((may_alias)) st_bits1;
+typedef uint16_t __attribute__((may_alias, aligned(1))) st_bits2;
+typedef uint32_t __attribute__((may_alias, aligned(1))) st_bits4;
+typedef uint64_t __attribute__((may_alias, aligned(1))) st_bits8;
+typedef struct st_bits16 {
+  uint64_t u[2];
+} __attribute__((may_alias, packed)) st_bits16;
+
+/* -- Permutations --------------------------------------------------------- */
+
+enum { ST_FIRST_STEP = 5, ST_LONG_ROW = 128 };
+
+/* An index is `there` for element i of a register of memory, or `keep`, which
+ * leaves element e of the result. No register may begin behind the last
+ * element, so it is copied alone; the last block overlaps the one before it.
+ * False if the step is above `most`, or the row is short. */
+#define ST_PERMUTED_STEPS(b, lanes, most, vector, load, store, place, there, \
+                          keep)                                              \
+  static inline bool st_copy_permuted##b(st_bits##b *to,                     \
+                                         const st_bits##b *from, int64_t n,  \
+                                         int64_t step) {                     \
+    _Alignas(64) st_bits##b at[most][lanes];                                 \
+    if (n < ST_LONG_ROW || step < ST_FIRST_STEP || step > most) return false;\
+    for (int64_t j = 0; j < step; j++) {                                     \
+      ST_SIMD_FOR(e, lanes) {                                                \
+        const int64_t i = e * step - j * lanes;                              \
+        at[j][e] = (st_bits##b)(i >= 0 && i < lanes ? there : keep);         \
+      }                                                                      \
+    }                                                                        \
+    for (int64_t i = 0; i < n - 1; i += lanes) {                             \
+      vector sum = {0};                                                      \
+      if (i > n - 1 - lanes) i = n - 1 - lanes;                              \
+      for (int64_t j = 0; j < step; j++) {                                   \
+        sum = place(sum, load(at[j]), load(from + i * step + j * lanes));    \
+      }                                                                      \
+      store(to + i, sum);                                                    \
+    }                                                                        \
+    to[n - 1] = from[(n - 1) * step];                                        \
+    return true;                                                             \
+  }
+
+#define ST_NO_PERMUTED_STEPS(b)                                              \
+  static inline bool st_copy_permuted##b(st_bits##b *to,                     \
+                                         const st_bits##b *from, int64_t n,  \
+                                         int64_t step) {                     \
+    return (void)to, (void)from, (void)n, (void)step, false;                 \
+  }
+
+#define ST_LOAD(p) _mm_loadu_si128((const __m128i_u *)(const void *)(p))
+#define ST_STORE(p, x) _mm_storeu_si128((__m128i_u *)(void *)(p), x)
+#define ST_PLACE(sum, at, x) _mm_or_si128(sum, _mm_shuffle_epi8(x, at))
+#define ST_PERMUTED_128(b, lanes, most, there, keep)                         \
+  ST_PERMUTED_STEPS(b, lanes, most, __m128i, ST_LOAD, ST_STORE, ST_PLACE,    \
+                    there, keep)
+#define ST_PLACE_2(sum, at, x) _mm512_permutex2var_epi16(sum, at, x)
+#define ST_PLACE_4(sum, at, x) _mm512_permutex2var_epi32(sum, at, x)
+#define ST_PERMUTED_512(b, lanes, most)                                      \
+  ST_PERMUTED_STEPS(b, lanes, most, __m512i, _mm512_loadu_si512,             \
+                    _mm512_storeu_si512, ST_PLACE_##b, lanes + i, e)
+
+#if defined(__AVX2__)
+ST_PERMUTED_128(1, 16, 16, i, 0x80)
+#else
+ST_NO_PERMUTED_STEPS(1)
+#endif
+#if defined(__AVX512BW__)
+ST_PERMUTED_512(2, 32, 12)
+ST_PERMUTED_512(4, 16, 8)
+#else
+#if defined(__AVX2__)
+ST_PERMUTED_128(2, 8, 8, 0x202 * i + 0x100, 0x8080)
+#else
+ST_NO_PERMUTED_STEPS(2)
+#endif
+ST_NO_PERMUTED_STEPS(4)
+#endif
+ST_NO_PERMUTED_STEPS(8)
+ST_NO_PERMUTED_STEPS(16)
+
+/* -- Steps ---------------------------------------------------------------- */
+
+/* SSE2 has no shuffle for a step of 3, which then takes longer than single
+ * elements. */
+#if defined(__AVX2__)
+enum { ST_HAS_STEP_3 = 1 };
+#else
+enum { ST_HAS_STEP_3 = 0 };
+#endif
+
+/* The result is true if there is a loop for the step. */
+#define ST_COPY_STEP(b)                                                      \
+  static bool st_copy_step##b(st_bits##b *to, const st_bits##b *from,        \
+                              int64_t n, int64_t step) {                     \
+    switch (step) {                                                          \
+      case -1: ST_SIMD_FOR(i, n) to[i] = from[-i]; return true;              \
+      case 0: ST_SIMD_FOR(i, n) to[i] = from[0]; return true;                \
+      case 2: ST_SIMD_FOR(i, n) to[i] = from[2 * i]; return true;            \
+      case 3:                                                                \
+        if (!ST_HAS_STEP_3) return false;                                    \
+        ST_SIMD_FOR(i, n) to[i] = from[3 * i]; return true;                  \
+      case 4: ST_SIMD_FOR(i, n) to[i] = from[4 * i]; return true;            \
+      default: return st_copy_permuted##b(to, from, n, step);                \
+    }                                                                        \
+  }
+ST_COPY_STEP(1)
+ST_COPY_STEP(2)
+ST_COPY_STEP(4)
+ST_COPY_STEP(8)
+ST_COPY_STEP(16)
+
+#undef ST_LOAD
+#undef ST_STORE
+#undef ST_PLACE
+#undef ST_PLACE_2
+#undef ST_PLACE_4
+#undef ST_PERMUTED_128
+#undef ST_PERMUTED_512
+#undef ST_PERMUTED_STEPS
+#undef ST_NO_PERMUTED_STEPS
+#undef ST_COPY_STEP
+
+#endif
