@@ -43,6 +43,7 @@ enum {
   PIECE = ST_FIXED_piece_bytes,
   LINE = 64,
   FEW_ROWS = 16,       /* of src, requested ahead by the processor */
+  TALL = 256, WIDE = 32, /* elements of a tile without a buffer */
   PERIOD = 1 << 15,    /* elements between two questions whether to stop */
   LONG_RUN = 64        /* bytes: runs this long on both sides need no tiles */
 };
@@ -93,6 +94,7 @@ typedef struct plan {
   bool aligned;           /* tiles of dst begin with a line in every row */
   bool joins;             /* streamed rows are short and have no gaps */
   int64_t before;         /* elements of dst before a tile that it needs, too */
+  int64_t spare;          /* by which the last tile of a row may be longer */
   st_loop load;           /* converts between dtypes or copies bits */
   st_loop transpose, stream;
   st_runs_ctx run;        /* ctx of load if runs are moved */
@@ -249,7 +251,25 @@ static int64_t room(const plan *p, int64_t n) {
   return own < other ? own : other;
 }
 
-/* Whole cache lines of both sides, if they fit the buffers. */
+/* The rows of src that a tall tile may read side by side, at most TALL: their
+ * lines fill three quarters of the sets of L1 that they fall into. */
+static int64_t tall_rows(const plan *p) {
+  const int64_t span = st__machine.l1_span;
+  int64_t g = span, rest = st__magnitude(p->strides[1]) % span, rows = TALL;
+  while (rest) { /* Euclid's algorithm: the distance of two sets */
+    const int64_t next = g % rest;
+    g = rest;
+    rest = next;
+  }
+  const int64_t sets = span / (g > LINE ? g : LINE);
+  while (4 * rows > 3 * sets * st__machine.l1_ways) rows /= 2;
+  return rows;
+}
+
+/* Whole cache lines of both sides, if they fit the buffers. Without a buffer, a
+ * tile of many rows of src: a load waits for an unfinished store to an address
+ * that differs by a multiple of 4 KB, and in a row of dst the loads run ahead
+ * of the stores. */
 static void choose_small_tile(plan *p) {
   const int64_t line = LINE / p->size;
   const int64_t n0 = p->shape[0], n1 = p->shape[1];
@@ -261,9 +281,20 @@ static void choose_small_tile(plan *p) {
     t0 = p->joins ? n0 : 4 * line - p->before;
     t1 = least(t1, room(p, 4 * line) / line * line);
   }
+  if (!p->streams && !p->stages && n1 >= WIDE && tall_rows(p) > t0) {
+    t0 = tall_rows(p);
+    t1 = WIDE;
+  }
   p->tile[1] = least(n1, n0 < t0 || p->joins ? room(p, n0) / line * line : t1);
   if (n1 < t1 && !p->joins) t0 = room(p, n1) / line * line - p->before;
   p->tile[0] = least(n0, t0);
+}
+
+/* A last tile of a few elements would take nearly as long as a whole one. */
+static int64_t spare_of(const plan *p) {
+  const int64_t spare = 32 / p->size - 1, t0 = p->tile[0] + spare;
+  const int64_t bytes = t0 * ((p->tile[1] + spare) * p->size + PAD);
+  return p->streams || spare < 0 || (p->stages && bytes > STAGE) ? 0 : spare;
 }
 
 /* As much of a row as fits, then as many rows as fit. A part of a row is whole
@@ -280,15 +311,19 @@ static void choose_plane(plan *p) {
   const st_loop_dims *x = &p->move->dims;
   const int axis = p->tiled ? p->axis : 1;
   p->joins = false;
-  p->before = 0;
+  p->before = p->spare = 0;
   p->shape[0] = x->size[0];
   p->shape[1] = x->size[axis];
   p->strides[0] = dst_stride(x, 0);
   p->strides[1] = src_stride(x, 0);
   p->strides[2] = dst_stride(x, axis);
   p->strides[3] = src_stride(x, axis);
-  if (p->tiled) choose_small_tile(p);
-  else choose_tile(p);
+  if (p->tiled) {
+    choose_small_tile(p);
+    p->spare = spare_of(p);
+  } else {
+    choose_tile(p);
+  }
 }
 
 /* -- The grid ------------------------------------------------------------- */
@@ -302,8 +337,9 @@ static void add_counter(plan *p, int64_t count, int64_t dst_step,
 
 /* Adds the counter of tiles along dimension d of the plane. */
 static void add_tiles(plan *p, int d) {
-  const int64_t tile = p->tile[d];
-  add_counter(p, (p->shape[d] + tile - 1) / tile, tile * p->strides[2 * d],
+  const int64_t tile = p->tile[d], n = p->shape[d];
+  const int64_t count = n > p->spare ? (n - p->spare + tile - 1) / tile : 1;
+  add_counter(p, count, tile * p->strides[2 * d],
               tile * p->strides[2 * d + 1]);
 }
 
@@ -437,7 +473,8 @@ static void move_tiles(const plan *p, int64_t begin, int64_t end) {
     tile t = {.begins = index[at[0]] == 0,
               .ends = index[at[0]] == p->count[at[0]] - 1};
     for (int d = 0; d < 2; d++) {
-      t.n[d] = least(p->tile[d], p->shape[d] - index[at[d]] * p->tile[d]);
+      const int64_t i = index[at[d]], left = p->shape[d] - i * p->tile[d];
+      t.n[d] = i < p->count[at[d]] - 1 ? p->tile[d] : left;
     }
     move_tile(p, &t, p->move->dst + dst,
               (char *)(uintptr_t)p->move->src + src);

@@ -6,8 +6,9 @@
  * row r with row r + K/2 into rows 2r and 2r + 1, so every round and every
  * element size uses the same shuffle. K elements fill a 16-byte register. With
  * 32-byte registers the upper half holds K more rows: a tile is 2K rows high
- * and its columns are 32 bytes long. At an edge the last tile overlaps the
- * one before it and copies some elements a second time.
+ * and its columns are 32 bytes long; with 64-byte registers, it is 4K rows high
+ * and its columns are whole lines, if those of dst are. At an edge the last
+ * tile overlaps the one before it and copies some elements a second time.
  */
 
 #include "kernel/copy/transpose.h"
@@ -20,6 +21,8 @@
 #if defined(__SSE2__)
 #include <immintrin.h>
 #endif
+
+enum { LINE = 64 };
 
 /* -- Registers of 16 bytes ------------------------------------------------ */
 
@@ -71,9 +74,33 @@ typedef __m256i pair1, pair2, pair4, pair8, pair16;
     _mm_loadu_si128((const __m128i *)(const void *)((p) + (next))), 1)
 #endif
 
+/* -- Registers of 64 bytes ------------------------------------------------ */
+
+#if defined(__AVX512BW__)
+typedef __m512i quad1, quad2, quad4, quad8, quad16;
+
+#define quad_low1   _mm512_unpacklo_epi8
+#define quad_high1  _mm512_unpackhi_epi8
+#define quad_low2   _mm512_unpacklo_epi16
+#define quad_high2  _mm512_unpackhi_epi16
+#define quad_low4   _mm512_unpacklo_epi32
+#define quad_high4  _mm512_unpackhi_epi32
+#define quad_low8   _mm512_unpacklo_epi64
+#define quad_high8  _mm512_unpackhi_epi64
+#define quad_low16  lane_low16
+#define quad_high16 lane_high16
+#define quad_load(to, p, next)                                               \
+  do {                                                                       \
+    __m256i low, high;                                                       \
+    pair_load(low, p, next);                                                 \
+    pair_load(high, (p) + 2 * (next), next);                                 \
+    (to) = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);         \
+  } while (0)
+#endif
+
 /* -- Tiles ---------------------------------------------------------------- */
 
-/* `reg` is lane or pair, b the element size, k = 16 / b, log = log2 k. */
+/* `reg` is lane, pair or quad, b the element size, k = 16 / b, log = log2 k. */
 #define ZIP(reg, b, k, log)                                                  \
   INLINE void reg##_zip##b(reg##b *row) {                                    \
     UNROLL for (int round = 0; round < log; round++) {                       \
@@ -118,6 +145,17 @@ enum { PAIR = 2 };
 #define pair_tile16 lane_tile16
 enum { PAIR = 1 };
 #endif
+#if defined(__AVX512BW__)
+TILES(quad)
+enum { QUAD = 4 };
+#else
+#define quad_tile1 lane_tile1
+#define quad_tile2 lane_tile2
+#define quad_tile4 lane_tile4
+#define quad_tile8 lane_tile8
+#define quad_tile16 lane_tile16
+enum { QUAD = 0 };
+#endif
 
 /* -- Transposing ---------------------------------------------------------- */
 
@@ -139,6 +177,11 @@ INLINE void transpose_few(char *const *data, const int64_t *s, int64_t n0,
   }
 }
 
+/* True if the rows of dst begin with a line. */
+static inline bool has_lines(char *const *data, const int64_t *s) {
+  return ((int64_t)(uintptr_t)data[0] | s[2]) % LINE == 0;
+}
+
 /* Writes as many rows of dst as a tile has columns. */
 #define COLUMNS(reg, b, tall)                                                \
   INLINE void reg##_columns##b(char *to, int64_t dst_row, const char *from,  \
@@ -151,14 +194,17 @@ INLINE void transpose_few(char *const *data, const int64_t *s, int64_t n0,
 #define TRANSPOSE(b, k)                                                      \
   COLUMNS(lane, b, k)                                                        \
   COLUMNS(pair, b, PAIR * k)                                                 \
+  COLUMNS(quad, b, QUAD ? QUAD * k : k)                                      \
   static void transpose##b(char **data, const int64_t *s, int64_t n0,        \
                            int64_t n1, const void *ctx) {                    \
+    const bool is_quad = QUAD && n0 >= QUAD * k && has_lines(data, s);       \
     (void)ctx;                                                               \
     if (n0 < k || n1 < k) transpose_few(data, s, n0, n1, b);                 \
     else for (int64_t j = 0; j < n1; j = next_tile(j, k, n1)) {              \
       char *to = data[0] + j * s[2];                                         \
       const char *from = data[1] + j * b;                                    \
-      if (n0 >= PAIR * k) pair_columns##b(to, s[2], from, s[1], n0);         \
+      if (is_quad) quad_columns##b(to, s[2], from, s[1], n0);                \
+      else if (n0 >= PAIR * k) pair_columns##b(to, s[2], from, s[1], n0);    \
       else lane_columns##b(to, s[2], from, s[1], n0);                        \
     }                                                                        \
   }
@@ -203,8 +249,6 @@ static void runs(char **data, const int64_t *s, int64_t n0, int64_t n1,
 }
 
 /* -- Streaming ------------------------------------------------------------ */
-
-enum { LINE = 64 };
 
 #if defined(__SSE2__)
 /* Non-temporal stores that fill a cache line without a gap are combined into
