@@ -251,11 +251,11 @@ static int64_t room(const plan *p, int64_t n) {
   return own < other ? own : other;
 }
 
-/* The rows of src that a tall tile may read side by side, at most TALL: their
+/* The rows at a distance that a tile may touch side by side, at most TALL: their
  * lines fill three quarters of the sets of L1 that they fall into. */
-static int64_t tall_rows(const plan *p) {
+static int64_t rows_in_sets(int64_t distance) {
   const int64_t span = st__machine.l1_span;
-  int64_t g = span, rest = st__magnitude(p->strides[1]) % span, rows = TALL;
+  int64_t g = span, rest = st__magnitude(distance) % span, rows = TALL;
   while (rest) { /* Euclid's algorithm: the distance of two sets */
     const int64_t next = g % rest;
     g = rest;
@@ -269,7 +269,7 @@ static int64_t tall_rows(const plan *p) {
 /* Whole cache lines of both sides, if they fit the buffers. Without a buffer, a
  * tile of many rows of src: a load waits for an unfinished store to an address
  * that differs by a multiple of 4 KB, and in a row of dst the loads run ahead
- * of the stores. */
+ * of the stores. Where L1 has no room for many rows of src, of dst. */
 static void choose_small_tile(plan *p) {
   const int64_t line = LINE / p->size;
   const int64_t n0 = p->shape[0], n1 = p->shape[1];
@@ -281,9 +281,15 @@ static void choose_small_tile(plan *p) {
     t0 = p->joins ? n0 : 4 * line - p->before;
     t1 = least(t1, room(p, 4 * line) / line * line);
   }
-  if (!p->streams && !p->stages && n1 >= WIDE && tall_rows(p) > t0) {
-    t0 = tall_rows(p);
-    t1 = WIDE;
+  if (!p->streams && !p->stages && n1 >= WIDE) {
+    const int64_t rows = rows_in_sets(p->strides[1]);
+    if (rows > t0) {
+      t0 = rows;
+      t1 = WIDE;
+    } else if (rows <= line && rows_in_sets(p->strides[2]) == TALL) {
+      t0 = line;
+      t1 = TALL;
+    }
   }
   p->tile[1] = least(n1, n0 < t0 || p->joins ? room(p, n0) / line * line : t1);
   if (n1 < t1 && !p->joins) t0 = room(p, n1) / line * line - p->before;
