@@ -100,6 +100,15 @@ local function read_rows(at, n, bytes, distance)
   return all
 end
 
+--- The same, a line of each row after the other.
+local function read_columns(at, n, bytes, distance)
+  local all = 0
+  for line = 0, bytes - 1, LINE do
+    for i = 0, n - 1 do all = bor(all, at[i * distance + line]) end
+  end
+  return all
+end
+
 local function copy_rows(to, at, n, bytes, distance)
   if bytes > LINE then
     for i = 0, n - 1 do ffi.copy(to + i * bytes, at + i * distance, bytes) end
@@ -109,16 +118,17 @@ local function copy_rows(to, at, n, bytes, distance)
   end
 end
 
---- The least ns per row to read ("read") n rows of so many bytes, in each of
--- so many operands, or to copy ("copy") those of the last one to rows without
--- gaps.
+--- The least ns per row to read n rows of so many bytes, in each of so many
+-- operands, row by row ("read") or column by column ("columns"), or to copy
+-- ("copy") those of the last one to rows without gaps.
 function curve.rows(kind, n, bytes, distance, operands, ms)
   local span = n * distance
   local at = memory(MOST, span < HUGE_PAGE and SMALL_PAGES or HUGE_PAGES)
   local to = at + operands * span
+  local read = kind == "columns" and read_columns or read_rows
   return least_of(function()
     for k = 1, operands - (kind == "copy" and 1 or 0) do
-      read_rows(at + k * span - span, n, bytes, distance)
+      read(at + k * span - span, n, bytes, distance)
     end
     if kind == "copy" then
       copy_rows(to, to - span, n, bytes, distance)
