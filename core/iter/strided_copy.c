@@ -251,8 +251,8 @@ static int64_t room(const plan *p, int64_t n) {
   return own < other ? own : other;
 }
 
-/* The rows at a distance that a tile may touch side by side, at most TALL: their
- * lines fill three quarters of the sets of L1 that they fall into. */
+/* The rows at a distance that a tile may touch side by side, at most TALL:
+ * their lines fill three quarters of the sets of L1 that they fall into. */
 static int64_t rows_in_sets(int64_t distance) {
   const int64_t span = st__machine.l1_span;
   int64_t g = span, rest = st__magnitude(distance) % span, rows = TALL;
