@@ -144,7 +144,7 @@ local VIEWS = {
   {"view with -1", "a:view(6, -1)", nil, "a.reshape(6, -1)"},
   {"flatten", "a:flatten()", nil, "a.reshape(-1)"},
   {"transpose", "a:transpose($1, $2)", nil, "a.swapaxes(0, 1)"},
-  {"permute", "a:permute({$3, $1, $2})", nil, "a.transpose(2, 0, 1)"},
+  {"permute", "a:permute($3, $1, $2)", nil, "a.transpose(2, 0, 1)"},
   {"movedim", "a:movedim($1, $3)", nil, "@.moveaxis(a, 0, 2)"},
   {"select", "a:select($2, $3)", nil, "a[:, 2]"},
   {"narrow", "a:narrow($3, $2, 5)", nil, "a[:, :, 1:6]"},
