@@ -44,7 +44,8 @@ return {
   {title = "sizes", at = DECADES, sides = SIDES, rule = "step",
     {"pointwise", "add", "a, b, r: f32 N -1:1", "@.add(a, b) -> r",
      bytes = 12},
-    {"pointwise", "add, fresh", "a, b: f32 N -1:1", "a + b", bytes = 12},
+    -- with results that wait for the collector
+    {"pointwise", "add, fresh", "a, b: f32 N -1:1", "a + b", bytes = 20},
     {"math", "exp", "a, r: f32 N -3:3", "@.exp(a) -> r", bytes = 8},
     {"dtype", "float32 + float64", "a: f32 N; b, r: f64 N",
      "@.add(a, b) -> r", bytes = 20},

@@ -273,13 +273,14 @@ static int64_t rows_in_sets(int64_t distance) {
 static void choose_small_tile(plan *p) {
   const int64_t line = LINE / p->size;
   const int64_t n0 = p->shape[0], n1 = p->shape[1];
+  const int64_t row = p->size == 1 ? 8 * line : 4 * line; /* with `before` */
   int64_t t0 = 2 * line, t1 = p->size == 1 ? 2 * line : 4 * line;
   if (p->streams && !p->aligned) {
     p->joins = p->strides[2] == n0 * p->size && n0 <= 8 * line &&
                room(p, n0) >= line;
     p->before = p->joins ? 0 : (LINE - 1) / p->size + 1;
-    t0 = p->joins ? n0 : 4 * line - p->before;
-    t1 = least(t1, room(p, 4 * line) / line * line);
+    t0 = p->joins ? n0 : row - p->before;
+    t1 = least(t1, room(p, row) / line * line);
   }
   if (!p->streams && !p->stages && n1 >= WIDE) {
     const int64_t rows = rows_in_sets(p->strides[1]);
