@@ -273,7 +273,7 @@ static int64_t rows_in_sets(int64_t distance) {
 static void choose_small_tile(plan *p) {
   const int64_t line = LINE / p->size;
   const int64_t n0 = p->shape[0], n1 = p->shape[1];
-  const int64_t row = p->size == 1 ? 8 * line : 4 * line; /* with `before` */
+  const int64_t row = p->size > 1 || p->stages ? 4 * line : 8 * line;
   int64_t t0 = 2 * line, t1 = p->size == 1 ? 2 * line : 4 * line;
   if (p->streams && !p->aligned) {
     p->joins = p->strides[2] == n0 * p->size && n0 <= 8 * line &&

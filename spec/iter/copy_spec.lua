@@ -286,6 +286,7 @@ describe("A copy", function()
      1},
     {"other dtypes", "float32", "int64", {1901, 1203}, {2, 1}, 0, 1},
     {"powers of two", "uint8", "uint8", {4095, 4096}, {2, 1}, 0, 0},
+    {"bytes of another dtype", "uint8", "int32", {3001, 3203}, {2, 1}, 0, 1},
   }
   for _, row in ipairs(BORDERS) do
     it("streams rows that begin within lines: " .. row[1], function()
