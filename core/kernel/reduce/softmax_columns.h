@@ -1,140 +1,83 @@
 /* softmax and log_softmax of several lines at once, for lines that lie closer
- * together than their elements. Included by softmax.c with W, the type in which
- * is computed, EXP, its exponential, and COLUMN(name), which adds a suffix.
+ * together than their elements. Included by softmax.c after softmax_steps.h.
  *
- * A column is a line; a row has one element of each column. The operations of a
- * column are those of a line in softmax.c, in the same order, so the results
- * have the same bits.
+ * A column is a line; a row has one element of each column, and padding. The
+ * operations of a column are those of a line in softmax_lines.h, in the same
+ * order, so the results have the same bits.
  */
 
-typedef struct COLUMN(columns) {
-  W x[ROOM], max[COLUMNS], factor[COLUMNS];
+typedef struct NAME(columns) {
+  _Alignas(64) W x[ROOM / sizeof(W)];
+  W max[COLUMNS], factor[COLUMNS];
   double lane[LANES][COLUMNS], sum[COLUMNS];
-  int64_t width, n; /* columns; rows */
+  int64_t n, width, pitch; /* rows; columns, without and with the padding */
   const half_type *half;
-} COLUMN(columns);
+} NAME(columns);
 
-/* -- Rows in memory ------------------------------------------------------- */
-
-static void COLUMN(load_row)(const half_type *half, W *restrict x,
-                             const char *p, int64_t step, int64_t n) {
-#ifdef HALVES
-  if (half) {
-    half->load(x, p, step, n);
-    return;
-  }
-#else
-  (void)half;
-#endif
-  if (step == sizeof(W)) {
-    for (int64_t i = 0; i < n; i++) x[i] = ((const W *)p)[i];
-  } else {
-    for (int64_t i = 0; i < n; i++) x[i] = *(const W *)(p + i * step);
-  }
+static int64_t NAME(most_rows)(const NAME(columns) *c) {
+  return rows_at_once(c->n, c->pitch, sizeof(W));
 }
 
-static void COLUMN(store_row)(const half_type *half, char *p, int64_t step,
-                              const W *restrict x, int64_t n) {
-#ifdef HALVES
-  if (half) {
-    half->store(p, step, x, n);
-    return;
-  }
-#else
-  (void)half;
-#endif
-  if (step == sizeof(W)) {
-    for (int64_t i = 0; i < n; i++) ((W *)p)[i] = x[i];
-  } else {
-    for (int64_t i = 0; i < n; i++) *(W *)(p + i * step) = x[i];
-  }
-}
-
-static void COLUMN(load)(COLUMN(columns) *c, place p, int64_t at,
-                         int64_t rows) {
+/* Loads rows [at, at + rows). */
+static void NAME(load_rows)(NAME(columns) *c, place p, int64_t at,
+                            int64_t rows) {
   for (int64_t i = 0; i < rows; i++) {
-    COLUMN(load_row)(c->half, c->x + i * c->width, p.data + (at + i) * p.along,
-                     p.across, c->width);
+    NAME(load)(c->half, c->x + i * c->pitch, p.data + (at + i) * p.along,
+               p.across, c->width);
   }
 }
 
-static void COLUMN(store)(const COLUMN(columns) *c, place p, int64_t at,
-                          int64_t rows) {
+static void NAME(raise_max)(NAME(columns) *c, int64_t rows) {
   for (int64_t i = 0; i < rows; i++) {
-    COLUMN(store_row)(c->half, p.data + (at + i) * p.along, p.across,
-                      c->x + i * c->width, c->width);
+    const W *restrict x = c->x + i * c->pitch;
+    W *restrict max = c->max;
+    for (int64_t j = 0; j < c->pitch; j += PAD, max += PAD, x += PAD) {
+      for (int l = 0; l < PAD; l++) max[l] = LARGER(max[l], x[l]);
+    }
   }
 }
 
-/* -- Steps ---------------------------------------------------------------- */
-
-static void COLUMN(raise_max)(COLUMN(columns) *c, int64_t rows) {
-  const int64_t width = c->width;
-  W *restrict max = c->max;
-  for (int64_t i = 0; i < rows; i++) {
-    const W *restrict x = c->x + i * width;
-    for (int64_t j = 0; j < width; j++) max[j] = LARGER(max[j], x[j]);
-  }
-}
-
-static void COLUMN(minus)(COLUMN(columns) *c, const W *restrict by,
-                          int64_t rows) {
-  const int64_t width = c->width;
-  for (int64_t i = 0; i < rows; i++) {
-    W *restrict x = c->x + i * width;
-    for (int64_t j = 0; j < width; j++) x[j] -= by[j];
-  }
-}
-
-static void COLUMN(times)(COLUMN(columns) *c, int64_t rows) {
-  const int64_t width = c->width;
-  const W *restrict by = c->factor;
-  for (int64_t i = 0; i < rows; i++) {
-    W *restrict x = c->x + i * width;
-    for (int64_t j = 0; j < width; j++) x[j] *= by[j];
-  }
-}
-
-static void COLUMN(exp)(COLUMN(columns) *c, int64_t rows) {
-  W *x = c->x;
-  int64_t n = rows * c->width;
-  COLUMN(minus)(c, c->max, rows);
-  for (; n % PAD; n++) x[n] = 0;
-  for (int64_t i = 0; i < n; i += PAD) {
-    for (int l = 0; l < PAD; l++) x[i + l] = EXP(x[i + l]);
+static void NAME(exp_row)(const NAME(columns) *c, W *x) {
+  for (int64_t j = 0; j < c->pitch; j += PAD) {
+    NAME(exp_minus)(x + j, c->max + j);
   }
 }
 
 /* Adds the first `used` lanes to the sums and clears them. */
-static void COLUMN(combine)(COLUMN(columns) *c, int64_t used) {
-  for (int64_t j = 0; j < c->width; j++) {
-    double sum = 0;
-    for (int64_t l = 0; l < used; l++) {
-      sum += c->lane[l][j];
-      c->lane[l][j] = 0;
+static void NAME(combine)(NAME(columns) *c, int64_t used) {
+  for (int64_t j = 0; j < c->pitch; j += PAD) {
+    double sum[PAD] = {0};
+    for (int64_t i = 0; i < used; i++) {
+      double *restrict lane = c->lane[i] + j;
+      for (int l = 0; l < PAD; l++) sum[l] += lane[l], lane[l] = 0;
     }
-    c->sum[j] += sum;
+    for (int l = 0; l < PAD; l++) c->sum[j + l] += sum[l];
   }
 }
 
-/* Adds rows [at, at + rows). The lanes are those of the sum of a line: LANES in
- * each LINE elements, or one if fewer elements than LANES are left. */
-static void COLUMN(add)(COLUMN(columns) *c, int64_t at, int64_t rows) {
-  const int64_t width = c->width;
+/* Computes the exponentials of rows [at, at + rows) and adds them. The lanes
+ * are those of the sum of a line: LANES in each LINE elements, or one if fewer
+ * elements than LANES are left. */
+static void NAME(exp_rows)(NAME(columns) *c, int64_t at, int64_t rows) {
   for (int64_t i = 0; i < rows; i++) {
-    const W *restrict x = c->x + i * width;
-    const int64_t k = (at + i) % LINE, left = c->n - (at + i - k);
-    const int64_t length = left < LINE ? left : LINE;
+    W *restrict x = c->x + i * c->pitch;
+    const int64_t k = (at + i) % LINE, length = chunk(c->n - (at + i - k));
     const int64_t used = length < LANES ? 1 : LANES;
     double *restrict lane = c->lane[used == 1 ? 0 : k % LANES];
-    for (int64_t j = 0; j < width; j++) lane[j] += (double)x[j];
-    if (k + 1 == length) COLUMN(combine)(c, used);
+    NAME(exp_row)(c, x);
+    for (int64_t j = 0; j < c->pitch; j += PAD, lane += PAD, x += PAD) {
+      for (int l = 0; l < PAD; l++) lane[l] += (double)x[l];
+    }
+    if (k + 1 == length) NAME(combine)(c, used);
   }
 }
 
-/* -- softmax and log_softmax ---------------------------------------------- */
+static void NAME(store_row)(const NAME(columns) *c, place p, int64_t i,
+                            const W *x) {
+  NAME(store)(c->half, p.data + i * p.along, p.across, x, c->width);
+}
 
-static void COLUMN(clear)(COLUMN(columns) *c) {
+static void NAME(clear)(NAME(columns) *c) {
   for (int j = 0; j < COLUMNS; j++) c->max[j] = (W)-INFINITY, c->sum[j] = 0;
   for (int l = 0; l < LANES; l++) {
     for (int j = 0; j < COLUMNS; j++) c->lane[l][j] = 0;
@@ -143,71 +86,78 @@ static void COLUMN(clear)(COLUMN(columns) *c) {
 
 /* Computes c->max and c->sum. Leaves the exponentials in c->x if all rows fit,
  * and in `keep` unless that is NULL. */
-static void COLUMN(reduce)(COLUMN(columns) *c, place from, const place *keep) {
-  const int64_t most = rows_at_once(c->n, c->width);
-  COLUMN(clear)(c);
+static void NAME(reduce_columns)(NAME(columns) *c, place from,
+                                 const place *keep) {
+  const int64_t most = NAME(most_rows)(c);
+  NAME(clear)(c);
   for (int64_t i = 0, m; i < c->n && !st__stops_at(i); i += m) {
     m = c->n - i < most ? c->n - i : most;
-    COLUMN(load)(c, from, i, m);
-    COLUMN(raise_max)(c, m);
+    NAME(load_rows)(c, from, i, m);
+    NAME(raise_max)(c, m);
   }
   for (int64_t i = 0, m; i < c->n && !st__stops_at(i); i += m) {
     m = c->n - i < most ? c->n - i : most;
-    if (c->n > most) COLUMN(load)(c, from, i, m);
-    COLUMN(exp)(c, m);
-    COLUMN(add)(c, i, m);
-    if (keep && c->n > most) COLUMN(store)(c, *keep, i, m);
-  }
-}
-
-static void COLUMN(softmax)(COLUMN(columns) *c, place to, place from) {
-  const int64_t most = rows_at_once(c->n, c->width);
-  COLUMN(reduce)(c, from, c->half ? NULL : &to);
-  for (int64_t j = 0; j < c->width; j++) c->factor[j] = (W)(1 / c->sum[j]);
-  for (int64_t i = 0, m; i < c->n && !st__stops_at(i); i += m) {
-    m = c->n - i < most ? c->n - i : most;
-    if (c->n > most) {
-      COLUMN(load)(c, c->half ? from : to, i, m);
-      if (c->half) COLUMN(exp)(c, m);
+    if (c->n > most) NAME(load_rows)(c, from, i, m);
+    NAME(exp_rows)(c, i, m);
+    for (int64_t k = 0; keep && c->n > most && k < m; k++) {
+      NAME(store_row)(c, *keep, i + k, c->x + k * c->pitch);
     }
-    COLUMN(times)(c, m);
-    COLUMN(store)(c, to, i, m);
   }
 }
 
-static void COLUMN(log_softmax)(COLUMN(columns) *c, place to, place from) {
-  const int64_t most = rows_at_once(c->n, c->width);
-  COLUMN(reduce)(c, from, NULL);
-  for (int64_t j = 0; j < c->width; j++) c->factor[j] = (W)log(c->sum[j]);
+static void NAME(softmax_columns)(NAME(columns) *c, place to, place from) {
+  const int64_t most = NAME(most_rows)(c);
+  NAME(reduce_columns)(c, from, c->half ? NULL : &to);
+  for (int64_t j = 0; j < c->pitch; j++) c->factor[j] = (W)(1 / c->sum[j]);
   for (int64_t i = 0, m; i < c->n && !st__stops_at(i); i += m) {
     m = c->n - i < most ? c->n - i : most;
-    COLUMN(load)(c, from, i, m);
-    COLUMN(minus)(c, c->max, m);
-    COLUMN(minus)(c, c->factor, m);
-    COLUMN(store)(c, to, i, m);
+    if (c->n > most) NAME(load_rows)(c, c->half ? from : to, i, m);
+    for (int64_t k = 0; k < m; k++) {
+      W *x = c->x + k * c->pitch;
+      if (c->n > most && c->half) NAME(exp_row)(c, x);
+      for (int64_t j = 0; j < c->pitch; j += PAD) {
+        for (int l = 0; l < PAD; l++) x[j + l] *= c->factor[j + l];
+      }
+      NAME(store_row)(c, to, i + k, x);
+    }
   }
 }
 
-typedef void COLUMN(columns_loop)(COLUMN(columns) *c, place to, place from);
+static void NAME(log_softmax_columns)(NAME(columns) *c, place to, place from) {
+  const int64_t most = NAME(most_rows)(c);
+  NAME(reduce_columns)(c, from, NULL);
+  for (int64_t j = 0; j < c->pitch; j++) c->factor[j] = (W)log(c->sum[j]);
+  for (int64_t i = 0, m; i < c->n && !st__stops_at(i); i += m) {
+    m = c->n - i < most ? c->n - i : most;
+    NAME(load_rows)(c, from, i, m);
+    for (int64_t k = 0; k < m; k++) {
+      W *x = c->x + k * c->pitch;
+      for (int64_t j = 0; j < c->pitch; j += PAD) {
+        for (int l = 0; l < PAD; l++) {
+          x[j + l] = x[j + l] - c->max[j + l] - c->factor[j + l];
+        }
+      }
+      NAME(store_row)(c, to, i + k, x);
+    }
+  }
+}
+
+typedef void NAME(columns_loop)(NAME(columns) *c, place to, place from);
 
 /* False if the lines are to be run one by one. */
-static bool COLUMN(run)(COLUMN(columns_loop) *loop, char **data,
-                        const int64_t *st, const int64_t *n,
-                        const half_type *half) {
-  if (!suits_columns(st, n[1])) return false;
-  COLUMN(columns) c; /* not cleared: it is large */
-  const int64_t most = columns_at_once(n[0]);
-  c.n = n[0];
+static bool NAME(run_columns)(NAME(columns_loop) *loop, char **data,
+                              const int64_t *st, int64_t n0, int64_t n1,
+                              const half_type *half) {
+  if (!suits_columns(st, n1)) return false;
+  NAME(columns) c; /* not cleared: it is large */
+  const int64_t most = columns_at_once(n0, sizeof(W));
+  c.n = n0;
   c.half = half;
-  for (int64_t j = 0; j < n[1]; j += c.width) {
-    c.width = n[1] - j < most ? n[1] - j : most;
+  for (int64_t j = 0; j < n1; j += c.width) {
+    c.width = n1 - j < most ? n1 - j : most;
+    c.pitch = padded(c.width);
     loop(&c, (place){data[0] + j * st[2], st[0], st[2]},
          (place){data[1] + j * st[3], st[1], st[3]});
   }
   return true;
 }
-
-#undef W
-#undef EXP
-#undef COLUMN
-#undef HALVES

@@ -114,9 +114,9 @@ static bool has_short_runs(const st_lines *l) {
 
 /* Lines shorter than this are faster across, if they adjoin, than in tiles. A
  * scan across lines reads and writes each element once. */
-static int64_t shortest_for_tiles(st_kernel_id kernel) {
-  return kernel == ST_K_softmax || kernel == ST_K_log_softmax ? 160
-                                                              : INT64_MAX;
+static int64_t shortest_for_tiles(st_kernel_id kernel, st_dtype dtype) {
+  const bool tiles = kernel == ST_K_softmax || kernel == ST_K_log_softmax;
+  return tiles && dtype != ST_FLOAT64 ? 513 : INT64_MAX;
 }
 
 /* The impl of softmax, cumsum and their kin: f(Tensor self, Dim dim, ...). */
@@ -143,7 +143,7 @@ st_status st__lines_impl(st_run *r) {
     st__lines_init(&lines, 2, (st_tensor *[]){r->out[0], in}, dim);
   }
   const st_status status = st__line_tiles_run_all(
-    &lines, 1, shortest_for_tiles(r->row->kernel), loop, NULL,
+    &lines, 1, shortest_for_tiles(r->row->kernel, dtype), loop, NULL,
     r->row->kernel);
   st__tensor_release(&in);
   return status;
