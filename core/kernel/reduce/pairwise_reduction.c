@@ -18,8 +18,8 @@
  *               lanes
  *   by columns  the outputs are contiguous: one lane after the other, for all
  *               outputs at once, in the order in which lanes are combined
- *               (reduce_lanes); each of a few rows is a lane, and all are
- *               combined in registers
+ *               (reduce_lanes); those of one block may be reduced in registers,
+ *               some outputs at a time
  *   as one row  few outputs, and their rows adjoin: W rows are treated as one
  *               long row (reduce_lanes_flat)
  *
@@ -47,6 +47,7 @@ enum {
   WIDTH = 2048,    /* bytes of accumulators of a row of outputs */
   FLAT = 32768,    /* bytes of accumulators of W such rows */
   LEVELS = 48,     /* of the tree of blocks */
+  NEAR = 1 << 19,  /* bytes of rows that a cache holds */
   PERIOD = 1 << 18, /* elements between two questions whether to stop */
   MAX_ACC = ST_REDUCE_MAX_ACC
 };
@@ -407,13 +408,23 @@ static void reduce_lanes(const reducer *k, const span *p, column_buffers *c,
   k->combine(p->acc, spare, p->n1);
 }
 
-/* The same for contiguous rows: `lanes` of them are treated as one row, whose
+/* The number of contiguous rows that are treated as one row. In any order, as
+ * many as fill some vectors are enough. */
+static int64_t flat_rows(const reducer *k, const span *p) {
+  const int64_t fill = WIDTH / least(k->acc_size, 4);
+  const bool any = k->any_order || p->as_rows;
+  int64_t w = k->lanes;
+  while (any && w > 1 && w / 2 * p->n1 >= fill) w /= 2;
+  return w;
+}
+
+/* The same for contiguous rows: w of them are treated as one row, whose
  * accumulators are the lanes of all outputs. */
-static void reduce_lanes_flat(const reducer *k, const span *p,
+static void reduce_lanes_flat(const reducer *k, const span *p, int64_t w,
                               column_buffers *c) {
   _Alignas(64) char acc[FLAT], pivots[MAX_ACC * FLAT / 8];
   int64_t off[ST_REDUCE_BLOCK];
-  const int64_t w = k->lanes, wide = w * p->n1, rest = p->n0 % w;
+  const int64_t wide = w * p->n1, rest = p->n0 % w;
   span q = *p;
   q.acc = acc;
   q.n0 = p->n0 / w;
@@ -445,11 +456,11 @@ static void reduce_columns(const reducer *k, span p, const st_reduce_run *r,
                            column_buffers *c) {
   const bool dense = c->step == k->in_size && r->ndim == 1 &&
                      r->stride[0] == p.n1 * k->in_size;
-  const int64_t wide = k->lanes * p.n1;
-  if (dense && p.n0 >= k->lanes && !k->stops_early &&
+  const int64_t w = flat_rows(k, &p), wide = w * p.n1;
+  if (dense && p.n0 >= w && w > 1 && !k->stops_early &&
       wide * k->acc_size <= FLAT && (c->direct || wide * k->size <= ROOM)) {
     p.in += p.start * r->stride[0];
-    reduce_lanes_flat(k, &p, c);
+    reduce_lanes_flat(k, &p, w, c);
   } else {
     fill_offsets(c->off, r, p.start, p.n0);
     p.off = c->off;
@@ -505,17 +516,28 @@ static void run_columns(const reducer *k, span p, const int64_t *s, int64_t n0,
   }
 }
 
-/* -- Columns of few rows -------------------------------------------------- */
+/* -- Columns of one block ------------------------------------------------- */
 
-static bool has_few_rows(const reducer *k, const int64_t *s, int64_t n0,
-                         const st_reduce_run *r) {
-  return k->columns && n0 >= 2 && n0 <= k->lanes && !r->partials &&
-         r->ndim == 1 && (s[5] || k->pivot_size == 1);
+/* True if the bodies read n0 rows, which are near, in place, and there are more
+ * columns than reduce_lanes_flat can reduce. */
+static bool are_near(const reducer *k, const int64_t *s, int64_t n0,
+                     int64_t n1, const st_reduce_run *r) {
+  return n0 <= ST_REDUCE_BLOCK && s[4] == k->in_size && is_plain(k) &&
+         n0 * magnitude(r->stride[0]) <= NEAR &&
+         k->lanes * n1 * k->acc_size > FLAT;
 }
 
-/* Each row is a lane. Elements are loaded, as many columns at a time as fit,
- * unless they lie in memory as the body reads them. */
-static void run_few_rows(const reducer *k, span p, const int64_t *s,
+/* In any order, several rows at a time are faster than lanes. */
+static bool has_columns(const reducer *k, const int64_t *s, int64_t n0,
+                        int64_t n1, const st_reduce_run *r) {
+  return k->columns && n0 >= 2 && !r->partials && r->ndim == 1 &&
+         (s[5] || k->pivot_size == 1) &&
+         (n0 <= k->lanes || (!k->may_differ && are_near(k, s, n0, n1, r)));
+}
+
+/* Elements are loaded, as many columns at a time as fit, unless they lie in
+ * memory as the body reads them. */
+static void run_one_block(const reducer *k, span p, const int64_t *s,
                          int64_t n0, int64_t n1, const st_reduce_run *r) {
   _Alignas(64) char buffer[ROOM];
   const bool direct = s[4] == k->in_size && is_plain(k);
@@ -569,7 +591,7 @@ void st__run_reduction(const reducer *k, char **data, const int64_t *s,
   } else if (has_short_rows(k, s, n0, n1, r)) {
     run_short_rows(k, p, s, n0, n1, r);
   } else if (n1 >= 2 && (outer < inner || (n0 < SHORT && n1 >= 4))) {
-    if (has_few_rows(k, s, n0, r)) run_few_rows(k, p, s, n0, n1, r);
+    if (has_columns(k, s, n0, n1, r)) run_one_block(k, p, s, n0, n1, r);
     else run_columns(k, p, s, n0, n1, r);
   } else {
     run_rows(k, p, s, n0, n1, r);

@@ -35,7 +35,7 @@ typedef st_reduce_span span;
 #define LANES(A) (sizeof(A) < 4 ? ST_REDUCE_MAX_LANES : 256 / sizeof(A))
 
 /* Outputs that a body for columns reduces at a time. */
-#define COLUMNS_OF(A) (128 / (int)sizeof(A))
+#define COLUMNS_OF(A) (256 / (int)sizeof(A))
 
 /* -- Loads ---------------------------------------------------------------- */
 

@@ -12,7 +12,7 @@
  *   R          the type of the pivots; default: char, for MAP that ignores r
  *   OPTIONS    more fields of st_reduce_ops; default: IN_ORDER
  *   HALVES     the prefix of two more loops, f16 and bf16, which load floats
- *   BY_ROWS    there are bodies for columns of few rows, and for several rows,
+ *   BY_ROWS    there are bodies for columns of one block, and for several rows,
  *              which map elements beyond the end of a row, too. They suit sums
  *              and products of float64; compilers make branches of the
  *              selections of extrema in rows
@@ -122,18 +122,39 @@ static void JOIN(NAME, rows)(const span *p) {
 #endif
 
 #if defined BY_ROWS || defined BY_COLUMNS
-/* Columns from j on, c of them, of n0 rows, each of which is a lane. */
+/* Reduces n rows, step bytes apart, of c columns in order. */
+static ST_ALWAYS_INLINE void JOIN(NAME, lane)(A *restrict to, const char *in,
+                                              int64_t step, int n,
+                                              ST_MAYBE const R *r,
+                                              const int c) {
+  const T *x = (const T *)in;
+  A a[COLUMNS_OF(A)];
+  for (int q = 0; q < c; q++) a[q] = MAP(LOAD(x[q]), r[q]);
+  for (int i = 1; i < n; i++) {
+    x = (const T *)(in += step);
+    for (int q = 0; q < c; q++) a[q] = OP(a[q], MAP(LOAD(x[q]), r[q]));
+  }
+  memcpy(to, a, (size_t)c * sizeof(A));
+}
+
+/* Columns from j on, c of them, of n0 rows. */
 static ST_ALWAYS_INLINE void JOIN(NAME, lanes_of)(const span *p, int64_t j,
                                                   const int c) {
   enum { W = JOIN(NAME, lane_count), C = COLUMNS_OF(A) };
   ST_MAYBE const R *r = (const R *)p->pivot + j;
+  const char *in = p->in + j * (int64_t)sizeof(T);
   const int n = (int)p->n0;
   A v[W][C];
   int w = 1;
-  while (2 * w < n) w *= 2;
-  for (int l = 0; l < w; l++) {
-    const T *x = (const T *)(p->in + l * p->skip) + j;
-    const T *y = (const T *)(p->in + (l + w) * p->skip) + j;
+  while (2 * w < n && w < W) w *= 2;
+  if (w == W) {
+    for (int l = 0; l < W; l++)
+      JOIN(NAME, lane)(v[l], in + l * p->skip, W * p->skip,
+                       (n - l + W - 1) / W, r, c);
+  }
+  for (int l = 0; w < W && l < w; l++) {
+    const T *x = (const T *)(in + l * p->skip);
+    const T *y = (const T *)(in + (l + w) * p->skip);
     if (l + w < n) {
 #pragma omp simd
       for (int q = 0; q < c; q++)
@@ -150,12 +171,14 @@ static ST_ALWAYS_INLINE void JOIN(NAME, lanes_of)(const span *p, int64_t j,
   memcpy((A *)p->acc + j, v[0], (size_t)c * sizeof(A));
 }
 
-/* n1 columns of 2 to W rows. The last ones overlap those before. */
+/* n1 columns of at least 2 rows. The last ones overlap those before. */
 static void JOIN(NAME, columns)(const span *p) {
   enum { C = COLUMNS_OF(A) };
   const int64_t n = p->n1;
-  const int c = n >= C ? C : n >= C / 2 ? C / 2 : n >= C / 4 ? C / 4 : 1;
-  for (int64_t j = 0; j < n; j += c) {
+  for (int64_t j = 0, c; j < n; j += c) {
+    const int64_t left = n - j;
+    c = left > C / 2 ? C : left > C / 4 ? C / 2 : C / 4;
+    while (c > n) c = c > C / 4 ? c / 2 : 1;
     const int64_t at = j + c <= n ? j : n - c;
     if (c == C) JOIN(NAME, lanes_of)(p, at, C);
     else if (c == C / 2) JOIN(NAME, lanes_of)(p, at, C / 2);
