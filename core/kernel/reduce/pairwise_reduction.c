@@ -34,16 +34,14 @@
 #include <string.h>
 
 #include "base/threads.h"
+#include "kernel/reduce/reduction_elements.h"
 
 typedef st_reduce_span span;
 typedef st_reduce_ops reducer;
 
 enum {
-  SHORT = 32,      /* shorter rows are reduced by columns */
-  FEW = 10,        /* elements of a run that are not worth a load */
   SHORT_ROW = 512, /* elements that are worth a body for rows of one block */
   ROOM = 32768,    /* bytes of gathered elements */
-  RUNS = 8192,     /* the same for short runs */
   WIDTH = 2048,    /* bytes of accumulators of a row of outputs */
   FLAT = 32768,    /* bytes of accumulators of W such rows */
   LEVELS = 48,     /* of the tree of blocks */
@@ -53,9 +51,6 @@ enum {
 };
 
 /* -- Elements ------------------------------------------------------------- */
-
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
 
 /* Counts n elements; every PERIOD elements, true if the loop around this
  * reduction stops. Then the result does not matter. */
@@ -69,92 +64,6 @@ static bool stops(int64_t *left, int64_t n) {
 /* True if the bodies can read the elements without loading them. */
 static bool is_plain(const reducer *k) {
   return k->in_size == k->size && !k->maps;
-}
-
-/* Byte offset of element `at` of a run. *more is the number of elements from
- * there to the end of the first dimension. */
-static int64_t offset_of(const st_reduce_run *r, int64_t at, int64_t *more) {
-  int64_t offset = 0;
-  if (r->ndim == 1) {
-    *more = r->size[0] - at;
-    return at * r->stride[0];
-  }
-  *more = r->size[0] - at % r->size[0];
-  for (int i = 0; i < r->ndim; i++) {
-    offset += at % r->size[i] * r->stride[i];
-    at /= r->size[i];
-  }
-  return offset;
-}
-
-#define INTERLEAVE(T)                                                       \
-  static void interleave_##T(void *to, const void *from, int64_t n0,        \
-                             int64_t n1) {                                  \
-    T *x = to;                                                              \
-    const T *y = from;                                                      \
-    for (int64_t j = 0; j < n1; j++)                                        \
-      for (int64_t i = 0; i < n0; i++) x[j * n0 + i] = y[i * n1 + j]; }
-INTERLEAVE(uint32_t)
-INTERLEAVE(uint64_t)
-
-/* Loads n1 runs of the first dimension, which is short: along the second one,
- * then element by element into the order of the runs. */
-static void load_runs(const reducer *k, char *to, const char *in,
-                      const st_reduce_run *r, int64_t n1) {
-  _Alignas(64) char columns[RUNS];
-  const int64_t n0 = r->size[0], most = RUNS / (n0 * k->size);
-  for (int64_t j = 0, m; j < n1; j += m) {
-    m = least(n1 - j, most);
-    const char *from = in + j * r->stride[1];
-    for (int64_t i = 0; i < n0; i++) {
-      k->load(columns + i * m * k->size, from + i * r->stride[0],
-              r->stride[1], m);
-    }
-    if (k->size == 4) interleave_uint32_t(to, columns, n0, m);
-    else interleave_uint64_t(to, columns, n0, m);
-    to += m * n0 * k->size;
-  }
-}
-
-/* The number of whole runs of the first dimension among n elements from `at`
- * that load_runs loads; 0 if to load them one by one is as fast. */
-static int64_t whole_runs(const reducer *k, const st_reduce_run *r,
-                          int64_t at, int64_t n) {
-  const int64_t n0 = r->size[0];
-  if (r->ndim < 2 || n0 >= SHORT || at % n0 != 0 ||
-      (k->size != 4 && k->size != 8) ||
-      (n0 > FEW && magnitude(r->stride[0]) < magnitude(r->stride[1]))) {
-    return 0;
-  }
-  const int64_t runs = least(n / n0, r->size[1] - at / n0 % r->size[1]);
-  return runs < 4 ? 0 : runs;
-}
-
-/* Loads elements at .. at + n - 1 into a contiguous buffer. */
-static void load_elements(const reducer *k, char *to, const char *in,
-                          const st_reduce_run *r, int64_t at, int64_t n) {
-  for (int64_t m; n > 0; n -= m, at += m, to += m * k->size) {
-    const int64_t offset = offset_of(r, at, &m);
-    const int64_t runs = whole_runs(k, r, at, n);
-    if (runs) {
-      load_runs(k, to, in + offset, r, runs);
-      m = runs * r->size[0];
-    } else {
-      m = least(m, n);
-      k->load(to, in + offset, r->stride[0], m);
-    }
-  }
-}
-
-/* Byte offsets of elements at .. at + n - 1. */
-static void fill_offsets(int64_t *off, const st_reduce_run *r, int64_t at,
-                         int64_t n) {
-  for (int64_t m; n > 0; n -= m, at += m, off += m) {
-    const int64_t step = r->stride[0];
-    int64_t offset = offset_of(r, at, &m);
-    m = least(m, n);
-    for (int64_t i = 0; i < m; i++, offset += step) off[i] = offset;
-  }
 }
 
 /* -- Pairs ---------------------------------------------------------------- */
@@ -259,13 +168,21 @@ static void run_output(const reducer *k, span *p, const char *in, int64_t n0,
 static void run_rows(const reducer *k, span p, const int64_t *s, int64_t n0,
                      int64_t n1, const st_reduce_run *r) {
   row_buffers c;
+  const bool one_block = n0 <= ST_REDUCE_BLOCK && !r->partials;
   const char *in = p.in;
   char *to = p.acc;
+  p.n0 = n0;
+  p.start = r->at;
   c.direct = r->ndim == 1 && r->stride[0] == k->size && is_plain(k);
   c.stored = k->stored && r->ndim == 1 && r->stride[0] == k->in_size;
   for (int64_t j = 0; j < n1; j++, in += s[4], p.pivot += s[5]) {
-    run_output(k, &p, in, n0, r, &c);
-    memcpy(to + j * k->acc_size, c.values, (size_t)k->acc_size);
+    if (one_block) {
+      p.acc = to + j * k->acc_size;
+      reduce_block(k, &p, in, r, &c);
+    } else {
+      run_output(k, &p, in, n0, r, &c);
+      memcpy(to + j * k->acc_size, c.values, (size_t)k->acc_size);
+    }
   }
 }
 
@@ -274,7 +191,7 @@ static void run_rows(const reducer *k, span p, const int64_t *s, int64_t n0,
 /* Reduces rows that lie in memory as the bodies read them. The body reads
  * beyond a row; the last rows are copied, so that it stays in the input. */
 static void reduce_short_rows(const reducer *k, span p, int64_t step) {
-  _Alignas(64) char copy[(SHORT_ROW + ST_REDUCE_MAX_LANES) * MAX_ACC];
+  _Alignas(64) char copy[(ST_REDUCE_BLOCK + ST_REDUCE_MAX_LANES) * MAX_ACC];
   const int64_t n1 = p.n1, row = p.n0 * k->size;
   const int64_t over = ST_REDUCE_MAX_LANES * k->size;
   const int64_t apart = step > 0 ? (over + step - 1) / step : n1;
@@ -318,12 +235,18 @@ static void load_short_rows(const reducer *k, span p, int64_t skip,
   }
 }
 
+/* A search, and small elements, take less time than a call per row. */
+static int64_t longest_row(const reducer *k) {
+  return k->stops_early || k->size < 4 ? ST_REDUCE_BLOCK : SHORT_ROW;
+}
+
 /* True if the outputs are rows of one block whose elements are contiguous, or
  * short rows whose elements are closer to each other than the rows. */
 static bool has_short_rows(const reducer *k, const int64_t *s, int64_t n0,
                            int64_t n1, const st_reduce_run *r) {
   const int64_t outer = magnitude(s[4]), inner = magnitude(r->stride[0]);
-  return k->rows && n1 >= 2 && n0 > 4 && n0 <= SHORT_ROW &&
+  return k->rows && n1 >= 2 && n0 <= longest_row(k) &&
+         n0 > (k->long_rows ? SHORT - 1 : 4) &&
          !r->partials && r->ndim == 1 &&
          (r->stride[0] == k->in_size ? outer >= inner
                                      : n0 < SHORT && inner && outer > inner);

@@ -70,6 +70,7 @@ typedef struct st_reduce_ops {
    * more: there is a pivot per row, else one for all. Reads up to
    * ST_REDUCE_MAX_LANES elements beyond the end of a row. May be NULL. */
   void (*rows)(const st_reduce_span *p);
+  bool long_rows; /* other bodies are faster for very short ones */
   /* Reduces n1 contiguous columns of 2 rows to a block, which are `skip` bytes
    * apart, with a pivot per column. May be NULL. */
   void (*columns)(const st_reduce_span *p);

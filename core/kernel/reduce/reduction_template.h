@@ -14,8 +14,7 @@
  *   HALVES     the prefix of two more loops, f16 and bf16, which load floats
  *   BY_ROWS    there are bodies for columns of one block, and for several rows,
  *              which map elements beyond the end of a row, too. They suit sums
- *              and products of float64; compilers make branches of the
- *              selections of extrema in rows
+ *              and products of float64
  *   BY_COLUMNS only those for columns
  *   PAD(x)     an element that, added to a row of x, does not change its result
  *
@@ -45,6 +44,13 @@
 #endif
 #ifndef OPTIONS
 #define OPTIONS IN_ORDER
+#endif
+
+/* There is a body for several rows. Without these instruction sets compilers
+ * make branches of its selections. */
+#if defined PAD && (defined __AVX512F__ || \
+                    (defined __AVX2__ && defined BY_COLUMNS))
+#define PADDED_ROWS
 #endif
 
 typedef T JOIN(NAME, element);
@@ -119,6 +125,33 @@ static void JOIN(NAME, rows)(const span *p) {
     r += p->more;
   }
 }
+#elif defined PADDED_ROWS
+/* A block of each of n1 outputs. It reads whole lanes, that is beyond the end
+ * of x, and selects. */
+static void JOIN(NAME, rows)(const span *p) {
+  enum { W = JOIN(NAME, lane_count) };
+  const R *r = (const R *)p->pivot;
+  char *to = p->acc;
+  const char *in = p->in;
+  const int n = (int)p->n0;
+  for (int64_t j = 0; j < p->n1; j++, in += p->skip, to += sizeof(A)) {
+    const T *x = (const T *)in;
+    const T pad = PAD(x);
+    A v[W];
+    int i = W;
+    for (int l = 0; l < W; l++) v[l] = MAP(LOAD(l < n ? x[l] : pad), *r);
+    for (; i + W <= n; i += W)
+      for (int l = 0; l < W; l++) v[l] = OP(v[l], MAP(LOAD(x[i + l]), *r));
+    if (i < n) {
+      T last[W];
+      x += i;
+      for (int l = 0; l < W; l++) last[l] = l < n - i ? x[l] : pad;
+      for (int l = 0; l < W; l++) v[l] = OP(v[l], MAP(LOAD(last[l]), *r));
+    }
+    JOIN(JOIN(OP, A), lanes)(to, v, W);
+    r += p->more;
+  }
+}
 #endif
 
 #if defined BY_ROWS || defined BY_COLUMNS
@@ -189,6 +222,11 @@ static void JOIN(NAME, columns)(const span *p) {
 #endif
 #ifdef BY_ROWS
 #define BODIES .rows = JOIN(NAME, rows), .columns = JOIN(NAME, columns)
+#elif defined PADDED_ROWS && defined BY_COLUMNS
+#define BODIES .rows = JOIN(NAME, rows), .columns = JOIN(NAME, columns), \
+               .long_rows = true
+#elif defined PADDED_ROWS
+#define BODIES .rows = JOIN(NAME, rows), .long_rows = true
 #elif defined BY_COLUMNS
 #define BODIES .columns = JOIN(NAME, columns)
 #else
@@ -245,6 +283,7 @@ LOOP(JOIN(HALVES, bf16), load_bf16, 2, NAME, JOIN(OP, A), OPTIONS, BODIES,
 #undef A
 #endif
 #undef BODIES
+#undef PADDED_ROWS
 #undef NAME
 #undef T
 #undef HALVES
