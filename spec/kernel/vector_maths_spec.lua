@@ -200,6 +200,8 @@ describe("Vector maths", function()
       for name, fn in pairs {
         exp = function(a) return (a - 30):exp() end, exp2 = st.exp2,
         sinh = st.sinh, cosh = st.cosh,
+        sigmoid = function(a) return (a / 2 - 15):sigmoid() end,
+        silu = function(a) return (a / 2 - 15):silu() end,
         log = st.log, log2 = st.log2, log10 = st.log10,
         pow_number = function(a) return a:pow(-1.7) end,
         pow = function(a) return a:pow(a / 20) end, sin = st.sin,
