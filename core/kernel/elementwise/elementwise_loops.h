@@ -185,23 +185,25 @@ enum { ST_PAD = 16 };
       out[i] = ((void)b, (T)(__VA_ARGS__));                                  \
     }                                                                        \
   }
-#define ST_MATH_BODY(tag, name, ninputs)                                     \
+#define ST_PADDED_BODY(tag, name, ninputs, pad)                              \
   ST_BODY(name, tag) {                                                       \
-    const int64_t whole = n - n % ST_PAD, rest = n - whole;                  \
+    const int64_t whole = n - n % pad, rest = n - whole;                     \
     T_##tag *out = (T_##tag *)p[0];                                          \
     const T_##tag *a = (const T_##tag *)p[1];                                \
     const T_##tag *b = (const T_##tag *)p[ninputs];                          \
-    T_##tag x[3][ST_PAD] = {{0}};                                            \
+    T_##tag x[3][pad] = {{0}};                                               \
     if (rest) {                                                              \
       memcpy(x[0], a + whole, (size_t)rest * sizeof *a);                     \
       memcpy(x[1], b + whole, (size_t)rest * sizeof *b);                     \
     }                                                                        \
     if (whole) name##_##tag##_whole(out, a, b, whole, ctx);                  \
     if (rest) {                                                              \
-      name##_##tag##_whole(x[2], x[0], x[1], ST_PAD, ctx);                   \
+      name##_##tag##_whole(x[2], x[0], x[1], pad, ctx);                      \
       memcpy(out + whole, x[2], (size_t)rest * sizeof *out);                 \
     }                                                                        \
   }
+#define ST_MATH_BODY(tag, name, ninputs)                                     \
+  ST_PADDED_BODY(tag, name, ninputs, ST_PAD)
 #define ST_MATH_LOOP(tag, name, ninputs, params, ...)                        \
   ST_MATH_WHOLE(tag, name##_##tag##_whole, ST_ANY_ROW, params, __VA_ARGS__)  \
   ST_MATH_BODY(tag, name, ninputs)

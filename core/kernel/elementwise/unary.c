@@ -70,39 +70,67 @@ BY_RANGE(i1e, st_bessel_scaled_near_f4, 1)
                  [ST_FLOAT16] = name##_range_f2,                             \
                  [ST_BFLOAT16] = name##_range_bf}},
 
-/* -- exp with AVX-512 ----------------------------------------------------- */
+/* -- Whole vectors with AVX-512 ------------------------------------------- */
 
 #if defined(__AVX512F__)
-#include "kernel/math/exp_512.h"
+#include "kernel/math/vectors_512.h"
 
-#define EXP_BODY(tag, ps, mask)                                              \
-  ST_BODY(exp_512, tag) {                                                    \
-    T_##tag *out = (T_##tag *)p[0];                                          \
-    const T_##tag *a = (const T_##tag *)p[1];                                \
+/* The steps return how many numbers came before some for which is_beyond is
+ * true. Those are left to `any`. */
+#define WHOLE_512(name, tag, vector, ps, is_beyond, any)                     \
+  enum { name##_##tag##_STEP = ST_NVECTORS * 64 / sizeof(T_##tag) };         \
+  static __attribute__((noinline)) int64_t name##_512_##tag##_steps(         \
+    T_##tag *out, const T_##tag *a, int64_t n) {                             \
     enum { LANES = 64 / sizeof *a };                                         \
-    int64_t i = 0;                                                           \
-    (void)ctx;                                                               \
-    for (; i + LANES <= n; i += LANES) {                                     \
-      _mm512_storeu_##ps(out + i,                                            \
-                         st_exp_512_##tag(_mm512_loadu_##ps(a + i)));        \
+    for (int64_t i = 0; i < n; i += name##_##tag##_STEP) {                   \
+      vector x[ST_NVECTORS];                                                 \
+      EACH x[j] = _mm512_loadu_##ps(a + i + j * LANES);                      \
+      if (is_beyond(x)) return i;                                            \
+      st_##name##_512_##tag(x);                                              \
+      EACH _mm512_storeu_##ps(out + i + j * LANES, x[j]);                    \
     }                                                                        \
-    if (i < n) {                                                             \
-      const mask m = (mask)((1u << (n - i)) - 1);                            \
-      _mm512_mask_storeu_##ps(                                               \
-        out + i, m, st_exp_512_##tag(_mm512_maskz_loadu_##ps(m, a + i)));    \
+    return n;                                                                \
+  }                                                                          \
+  static void name##_512_##tag##_whole(                                      \
+    T_##tag *out, const T_##tag *pa, const T_##tag *pb, int64_t n,           \
+    const void *ctx) {                                                       \
+    enum { STEP = name##_##tag##_STEP };                                     \
+    for (int64_t i = 0; i < n; i += STEP) {                                  \
+      i += name##_512_##tag##_steps(out + i, pa + i, n - i);                 \
+      if (i < n) any(out + i, pa + i, pb + i, STEP, ctx);                    \
     }                                                                        \
-  }
-EXP_BODY(f4, ps, __mmask16)
-EXP_BODY(f8, pd, __mmask8)
-ST_BLOCK_LOOP(exp_512_f4, exp_512_f4_body, 2, ST_ELEM_4, ST_ELEM_4)
-ST_BLOCK_LOOP(exp_512_f8, exp_512_f8_body, 2, ST_ELEM_8, ST_ELEM_8)
-ST_BLOCK_LOOP(exp_512_f2, exp_512_f4_body, 2, ST_ELEM_f2, ST_ELEM_f2)
-ST_BLOCK_LOOP(exp_512_bf, exp_512_f4_body, 2, ST_ELEM_bf, ST_ELEM_bf)
-#define EXP_ROW                                                              \
-  {ST_K_exp, {[ST_FLOAT32] = exp_512_f4, [ST_FLOAT64] = exp_512_f8,          \
-              [ST_FLOAT16] = exp_512_f2, [ST_BFLOAT16] = exp_512_bf}},
+  }                                                                          \
+  ST_PADDED_BODY(tag, name##_512, 1, name##_##tag##_STEP)                    \
+  ST_BLOCK_LOOP(name##_512_##tag, name##_512_##tag##_body, 2,                \
+                ST_ELEM_##tag, ST_ELEM_##tag)
+#define HALVES_512(name)                                                     \
+  ST_BLOCK_LOOP(name##_512_f2, name##_512_f4_body, 2, ST_ELEM_f2, ST_ELEM_f2)\
+  ST_BLOCK_LOOP(name##_512_bf, name##_512_f4_body, 2, ST_ELEM_bf, ST_ELEM_bf)
+#define NEVER(x) false
+
+#define FLOATS_512(name, any)                                                \
+  WHOLE_512(name, f4, __m512, ps, NEVER, any) HALVES_512(name)
+#define ANGLE_512(name)                                                      \
+  WHOLE_512(name, f4, __m512, ps, st_has_far_512_f4, name##_f4_any)          \
+  WHOLE_512(name, f8, __m512d, pd, st_has_far_512_f8, name##_f8_any)         \
+  HALVES_512(name)
+FLOATS_512(exp, exp_f4_any)
+WHOLE_512(exp, f8, __m512d, pd, NEVER, exp_f8_any)
+FLOATS_512(tanh, tanh_f4_whole)
+FLOATS_512(log, log_f4_any)
+ANGLE_512(sin)
+ANGLE_512(cos)
+
+#define FLOATS_512_ROW(name)                                                 \
+  {ST_K_##name, {[ST_FLOAT32] = name##_512_f4, [ST_FLOAT16] = name##_512_f2, \
+                 [ST_BFLOAT16] = name##_512_bf}},
+#define ROW_512(name)                                                        \
+  FLOATS_512_ROW(name) {ST_K_##name, {[ST_FLOAT64] = name##_512_f8}},
+#define ROWS_512                                                             \
+  ROW_512(exp) FLOATS_512_ROW(tanh) FLOATS_512_ROW(log)                      \
+  ROW_512(sin) ROW_512(cos)
 #else
-#define EXP_ROW
+#define ROWS_512
 #endif
 
 /* -- Rows ----------------------------------------------------------------- */
@@ -115,7 +143,8 @@ static const st_kernel_row rows[] = {
 #define ST_UNARY_MORE ST_UNARY
 #define ST_PREDICATE_MORE ST_UNARY
 #include "kernel/elementwise/unary.def"
-  RANGE_ROW(i0) RANGE_ROW(i0e) RANGE_ROW(i1) RANGE_ROW(i1e) EXP_ROW
+  RANGE_ROW(i0) RANGE_ROW(i0e) RANGE_ROW(i1) RANGE_ROW(i1e)
+  ROWS_512
 };
 
 ST_EXPORT(st__unary, rows)

@@ -79,20 +79,24 @@ static inline bool suits_columns(const int64_t *st, int64_t n1) {
 
 /* x = exp(x - by), of PAD elements */
 #if defined(__AVX512F__)
-#include "kernel/math/exp_512.h"
-#define EXP_MINUS(tag, W, ps)                                               \
+#define ST_NVECTORS 1
+#include "kernel/math/vectors_512.h"
+#define EXP_MINUS(tag, W, V, ps)                                            \
   static inline void exp_minus_##tag(W *x, const W *by) {                   \
-    for (int l = 0; l < PAD; l += 64 / (int)sizeof *x)                      \
-      _mm512_storeu_##ps(x + l, st_exp_512_##tag(_mm512_sub_##ps(           \
-        _mm512_loadu_##ps(x + l), _mm512_loadu_##ps(by + l)))); }
+    for (int l = 0; l < PAD; l += 64 / (int)sizeof *x) {                    \
+      V v[] = {_mm512_loadu_##ps(x + l) - _mm512_loadu_##ps(by + l)};       \
+      st_exp_512_##tag(v);                                                  \
+      _mm512_storeu_##ps(x + l, v[0]);                                      \
+    }                                                                       \
+  }
 #else
-#define EXP_MINUS(tag, W, ps)                                               \
+#define EXP_MINUS(tag, W, V, ps)                                            \
   static inline void exp_minus_##tag(W *x, const W *by) {                   \
     for (int l = 0; l < PAD; l++) x[l] = st_exp_##tag(x[l] - by[l]); }
 #endif
 
-EXP_MINUS(f4, float, ps)
-EXP_MINUS(f8, double, pd)
+EXP_MINUS(f4, float, __m512, ps)
+EXP_MINUS(f8, double, __m512d, pd)
 
 /* -- Loops ---------------------------------------------------------------- */
 
