@@ -340,6 +340,7 @@ static int push_subscript(st__state *h, lua_State *L, st_tensor *t) {
     if (status != ST_OK) return st__raise(w.h, L, status);
     st_tensor_release(&w.ud->t);
     w.ud->t = ret.u.tensor;
+    st__gc_charge(h, w.ud, st__memory_of(ret.u.tensor));
   } else if (w.is_same) {
     args[0] = st__tensor_arg(w.ud->t);
     apply(&w, ST_HANDLE_ALIAS, 1, args, 0);

@@ -234,5 +234,14 @@ describe("a subscript", function()
     assert.same(grid():totable(), t:totable())
   end)
 
+  it("by a tensor makes results that are collected in time", function()
+    local t, rows = st.rand(512, 512), st.arange(1, 513)
+    collectgarbage()
+    st.memory.reset_peak()
+    local start = st.memory().data.bytes
+    for _ = 1, 200 do local _ = t[rows] end -- 1 MB each
+    assert.is_true(st.memory().data.peak < start + 100 * 2 ^ 20)
+  end)
+
   it("leaves no tensor behind", function() assert.equal(before, live()) end)
 end)
