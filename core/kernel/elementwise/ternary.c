@@ -22,6 +22,8 @@ CLAMP_FLOAT(f4)
 CLAMP_FLOAT(f8)
 #undef CLAMP_FLOAT
 
+#define HUBER(d, delta) \
+  ((d) < (delta) ? (d) * (d) / 2 : (delta) * ((d) - (delta) / 2))
 #define INT_MAX_OF(x, y) ((x) > (y) ? (x) : (y))
 #define INT_MIN_OF(x, y) ((x) < (y) ? (x) : (y))
 #define CLAMP(x, low, high) \

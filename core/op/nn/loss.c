@@ -8,6 +8,8 @@
 #include <math.h>
 #include <stdatomic.h>
 
+#include "op/elementwise/pointwise.h"
+
 /* -- Reduction ------------------------------------------------------------ */
 
 st_op_scope st__loss_begin(int64_t reduction) {
@@ -125,17 +127,20 @@ ST_BOXED(st__box_l1_loss) {
   return l1_loss("l1_loss", self, target, st__next_int(&args), rets);
 }
 
-/* d^2 / 2 for |d| <= delta, then linear with the slope at delta. With m =
- * min(|d|, delta) it is m (|d| - m / 2), which needs no `where` and has the
- * right derivatives on both sides and at delta. */
+/* Integers give floating point results. */
+st_status st__huber_meta(st_run *r) {
+  st_inputs in;
+  ST_TRY(st__get_inputs(r, &in));
+  return st__build_pointwise(r, ST_ITER_BINARY_FLOAT, &in, ST_DTYPE_NONE);
+}
+
+/* d^2 / 2 for d = |self - target| < delta, then linear with the slope at
+ * delta. */
 static st_tensor *huber(st_op_scope *c, const st_tensor *self,
                         const st_tensor *target, double delta) {
-  const st_tensor *d = st__apply1(c, ST_OP_abs, difference(c, self, target));
-  const st_tensor *m = st__apply_with(c, ST_OP_clamp_max, d,
-                                      st__of_float(delta));
-  const st_tensor *rest = st__apply2(c, ST_OP_sub_Tensor, d,
-                                     times(c, m, 0.5));
-  return product(c, m, rest);
+  return st__apply(c, ST_OP__huber, 3,
+                   (st_value[]){st__of_tensor(self), st__of_tensor(target),
+                                st__of_float(delta)});
 }
 
 ST_BOXED(st__box_huber_loss) {
