@@ -19,6 +19,7 @@ enum {
   LINE = 2048, LANES = 32, PAD = 16, /* each a multiple of the next */
   GROUP = 8, /* lines that are processed together by rows */
   COLUMNS = 64, FEWEST = 4, /* the same by columns */
+  FEWEST_SHORT = 8,
   ROOM = 1 << 16 /* bytes of rows of columns */
 };
 
@@ -69,10 +70,11 @@ static inline bool closer(int64_t a, int64_t b) {
   return distance(a) < distance(b);
 }
 
-/* Whether lines lie closer together than their elements. To transpose costs
- * more than it saves. */
-static inline bool suits_columns(const int64_t *st, int64_t n1) {
-  return n1 >= FEWEST && closer(st[2], st[0]) && closer(st[3], st[1]);
+/* Whether lines lie closer together than their elements, or are so short that
+ * the steps of a line take longer than a transpose. */
+static inline bool suits_columns(const int64_t *st, int64_t n0, int64_t n1) {
+  return (n0 < LANES && n1 >= FEWEST_SHORT) ||
+         (n1 >= FEWEST && closer(st[2], st[0]) && closer(st[3], st[1]));
 }
 
 /* -- Exponentials --------------------------------------------------------- */

@@ -148,7 +148,7 @@ typedef void NAME(columns_loop)(NAME(columns) *c, place to, place from);
 static bool NAME(run_columns)(NAME(columns_loop) *loop, char **data,
                               const int64_t *st, int64_t n0, int64_t n1,
                               const half_type *half) {
-  if (!suits_columns(st, n1)) return false;
+  if (!suits_columns(st, n0, n1)) return false;
   NAME(columns) c; /* not cleared: it is large */
   const int64_t most = columns_at_once(n0, sizeof(W));
   c.n = n0;
