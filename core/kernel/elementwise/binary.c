@@ -142,12 +142,27 @@ static inline uint16_t next_half(uint16_t h, float a, float b) {
 #include "kernel/elementwise/binary.def"
 #undef ST_BINARY
 
+#if defined(__AVX512F__)
+#include "kernel/elementwise/vector_loops_512.h"
+ST_FLOAT_512(pow_512, 2, pow_f4_any, ST_PLAIN_BLOCK, ST_NO_PARAMS,
+             st_pow_at_512_f4(x, b))
+ST_DOUBLE_512(pow_512, 2, pow_f8_any, ST_PLAIN_BLOCK, ST_NO_PARAMS,
+              st_pow_at_512_f8(x, b))
+ST_FLOAT_LOOPS_512(ST_BINARY_512, pow_512)
+ST_BINARY_512(pow_512, f8, pow_512_f8_body)
+#define ROWS_512 ST_FLOAT_ROW_512(pow, pow_512) ST_DOUBLE_ROW_512(pow, pow_512)
+#else
+#define ROWS_512
+#endif
+
+/* Further rows of a kernel replace its loops. */
 static const st_kernel_row rows[] = {
 #define ST_BINARY(name, grain, list, ...) \
   {ST_K_##name, {ST_LIST_##list(ST_SLOT, name, __VA_ARGS__)}},
 #define ST_BINARY_MORE ST_BINARY
 #define ST_COMPARE_MORE(name, ...)
 #include "kernel/elementwise/binary.def"
+  ROWS_512
 };
 
 ST_EXPORT(st__binary, rows)

@@ -169,7 +169,8 @@
 
 /* -- Functions of math/functions.def -------------------------------------- */
 
-/* The end of a block that does not fill a vector is padded with zeros: for a
+/* The end of a block that does not fill a vector is computed first, with the
+ * elements before it, or padded with its first one if there are too few: for a
  * few elements, a vector costs less than so many numbers. */
 enum { ST_PAD = 16 };
 
@@ -187,20 +188,21 @@ enum { ST_PAD = 16 };
   }
 #define ST_PADDED_BODY(tag, name, ninputs, pad)                              \
   ST_BODY(name, tag) {                                                       \
-    const int64_t whole = n - n % pad, rest = n - whole;                     \
+    const int64_t rest = n % pad, whole = n - rest;                          \
     T_##tag *out = (T_##tag *)p[0];                                          \
     const T_##tag *a = (const T_##tag *)p[1];                                \
     const T_##tag *b = (const T_##tag *)p[ninputs];                          \
-    T_##tag x[3][pad] = {{0}};                                               \
-    if (rest) {                                                              \
-      memcpy(x[0], a + whole, (size_t)rest * sizeof *a);                     \
-      memcpy(x[1], b + whole, (size_t)rest * sizeof *b);                     \
+    T_##tag x[3][pad];                                                       \
+    if (rest && whole) {                                                     \
+      name##_##tag##_whole(x[2], a + n - pad, b + n - pad, pad, ctx);        \
+    } else if (rest) {                                                       \
+      for (int i = 0; i < pad; i++) x[0][i] = a[0], x[1][i] = b[0];          \
+      memcpy(x[0] + pad - rest, a, (size_t)rest * sizeof *a);                \
+      memcpy(x[1] + pad - rest, b, (size_t)rest * sizeof *b);                \
+      name##_##tag##_whole(x[2], x[0], x[1], pad, ctx);                      \
     }                                                                        \
     if (whole) name##_##tag##_whole(out, a, b, whole, ctx);                  \
-    if (rest) {                                                              \
-      name##_##tag##_whole(x[2], x[0], x[1], pad, ctx);                      \
-      memcpy(out + whole, x[2], (size_t)rest * sizeof *out);                 \
-    }                                                                        \
+    memcpy(out + whole, x[2] + pad - rest, (size_t)rest * sizeof *out);      \
   }
 #define ST_MATH_BODY(tag, name, ninputs)                                     \
   ST_PADDED_BODY(tag, name, ninputs, ST_PAD)

@@ -79,12 +79,29 @@ typedef uint64_t T_e8;
 #include "kernel/elementwise/ternary.def"
 #undef ST_LOOPS
 
+#if defined(__AVX512F__)
+#include "kernel/elementwise/vector_loops_512.h"
+ST_FLOAT_512(pow_number_512, 1, pow_number_f4_any, ST_PLAIN_BLOCK, ST_PARAMS,
+             st_pow_number_512_f4(x, p0))
+ST_DOUBLE_512(pow_number_512, 1, pow_number_f8_any, ST_PLAIN_BLOCK, ST_PARAMS,
+              st_pow_number_512_f8(x, p0))
+ST_FLOAT_LOOPS_512(ST_UNARY_512, pow_number_512)
+ST_UNARY_512(pow_number_512, f8, pow_number_512_f8_body)
+#define ROWS_512                                                             \
+  ST_FLOAT_ROW_512(pow_number, pow_number_512)                               \
+  ST_DOUBLE_ROW_512(pow_number, pow_number_512)
+#else
+#define ROWS_512
+#endif
+
+/* Further rows of a kernel replace its loops. */
 static const st_kernel_row rows[] = {
 #define ST_LOOPS(name, grain, pattern, list, ...) \
   {ST_K_##name, {ST_LIST_##list(ST_SLOT, name, __VA_ARGS__)}},
 #define ST_LOOPS_MORE ST_LOOPS
 #define ST_COPY(tag)
 #include "kernel/elementwise/ternary.def"
+  ROWS_512
 };
 
 ST_EXPORT(st__ternary, rows)

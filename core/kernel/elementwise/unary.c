@@ -73,62 +73,30 @@ BY_RANGE(i1e, st_bessel_scaled_near_f4, 1)
 /* -- Whole vectors with AVX-512 ------------------------------------------- */
 
 #if defined(__AVX512F__)
-#include "kernel/math/vectors_512.h"
+#include "kernel/elementwise/vector_loops_512.h"
 
-/* The steps return how many numbers came before some for which is_beyond is
- * true. Those are left to `any`. */
-#define WHOLE_512(name, tag, vector, ps, is_beyond, any)                     \
-  enum { name##_##tag##_STEP = ST_NVECTORS * 64 / sizeof(T_##tag) };         \
-  static __attribute__((noinline)) int64_t name##_512_##tag##_steps(         \
-    T_##tag *out, const T_##tag *a, int64_t n) {                             \
-    enum { LANES = 64 / sizeof *a };                                         \
-    for (int64_t i = 0; i < n; i += name##_##tag##_STEP) {                   \
-      vector x[ST_NVECTORS];                                                 \
-      EACH x[j] = _mm512_loadu_##ps(a + i + j * LANES);                      \
-      if (is_beyond(x)) return i;                                            \
-      st_##name##_512_##tag(x);                                              \
-      EACH _mm512_storeu_##ps(out + i + j * LANES, x[j]);                    \
-    }                                                                        \
-    return n;                                                                \
-  }                                                                          \
-  static void name##_512_##tag##_whole(                                      \
-    T_##tag *out, const T_##tag *pa, const T_##tag *pb, int64_t n,           \
-    const void *ctx) {                                                       \
-    enum { STEP = name##_##tag##_STEP };                                     \
-    for (int64_t i = 0; i < n; i += STEP) {                                  \
-      i += name##_512_##tag##_steps(out + i, pa + i, n - i);                 \
-      if (i < n) any(out + i, pa + i, pb + i, STEP, ctx);                    \
-    }                                                                        \
-  }                                                                          \
-  ST_PADDED_BODY(tag, name##_512, 1, name##_##tag##_STEP)                    \
-  ST_BLOCK_LOOP(name##_512_##tag, name##_512_##tag##_body, 2,                \
-                ST_ELEM_##tag, ST_ELEM_##tag)
-#define HALVES_512(name)                                                     \
-  ST_BLOCK_LOOP(name##_512_f2, name##_512_f4_body, 2, ST_ELEM_f2, ST_ELEM_f2)\
-  ST_BLOCK_LOOP(name##_512_bf, name##_512_f4_body, 2, ST_ELEM_bf, ST_ELEM_bf)
-#define NEVER(x) false
+#define FLOAT_512(fn, any)                                                   \
+  ST_FLOAT_512(fn##_512, 1, any, ST_STEP_f4, ST_NO_PARAMS,                   \
+               st_##fn##_512_f4(x))                                          \
+  ST_FLOAT_LOOPS_512(ST_UNARY_512, fn##_512)
+#define DOUBLE_512(fn, any)                                                  \
+  ST_DOUBLE_512(fn##_512, 1, any, ST_STEP_f8, ST_NO_PARAMS,                  \
+                st_##fn##_512_f8(x))                                         \
+  ST_UNARY_512(fn##_512, f8, fn##_512_f8_body)
+FLOAT_512(exp, exp_f4_any)
+DOUBLE_512(exp, exp_f8_any)
+FLOAT_512(tanh, tanh_f4_whole)
+FLOAT_512(log, log_f4_any)
+FLOAT_512(sin, sin_f4_any)
+DOUBLE_512(sin, sin_f8_any)
+FLOAT_512(cos, cos_f4_any)
+DOUBLE_512(cos, cos_f8_any)
 
-#define FLOATS_512(name, any)                                                \
-  WHOLE_512(name, f4, __m512, ps, NEVER, any) HALVES_512(name)
-#define ANGLE_512(name)                                                      \
-  WHOLE_512(name, f4, __m512, ps, st_has_far_512_f4, name##_f4_any)          \
-  WHOLE_512(name, f8, __m512d, pd, st_has_far_512_f8, name##_f8_any)         \
-  HALVES_512(name)
-FLOATS_512(exp, exp_f4_any)
-WHOLE_512(exp, f8, __m512d, pd, NEVER, exp_f8_any)
-FLOATS_512(tanh, tanh_f4_whole)
-FLOATS_512(log, log_f4_any)
-ANGLE_512(sin)
-ANGLE_512(cos)
-
-#define FLOATS_512_ROW(name)                                                 \
-  {ST_K_##name, {[ST_FLOAT32] = name##_512_f4, [ST_FLOAT16] = name##_512_f2, \
-                 [ST_BFLOAT16] = name##_512_bf}},
-#define ROW_512(name)                                                        \
-  FLOATS_512_ROW(name) {ST_K_##name, {[ST_FLOAT64] = name##_512_f8}},
+#define FLOAT_ROW(fn) ST_FLOAT_ROW_512(fn, fn##_512)
+#define DOUBLE_ROW(fn) ST_DOUBLE_ROW_512(fn, fn##_512)
 #define ROWS_512                                                             \
-  ROW_512(exp) FLOATS_512_ROW(tanh) FLOATS_512_ROW(log)                      \
-  ROW_512(sin) ROW_512(cos)
+  FLOAT_ROW(exp) DOUBLE_ROW(exp) FLOAT_ROW(tanh) FLOAT_ROW(log)              \
+  FLOAT_ROW(sin) DOUBLE_ROW(sin) FLOAT_ROW(cos) DOUBLE_ROW(cos)
 #else
 #define ROWS_512
 #endif

@@ -1,9 +1,9 @@
 /* Functions of whole vectors with AVX-512: st_<name>_512_f4 and
  * st_<name>_512_f8 for the rows of vectors_512.def.
  *
- * A function replaces an array of ST_NVECTORS vectors. EACH step is made for
- * one after the other, so that a processor has work while a result is not
- * ready.
+ * A function replaces an array of ST_NVECTORS vectors, or returns false: Note
+ * [Plain arguments]. EACH step is made for one vector after the other, so that
+ * a processor has work while a result is not ready.
  */
 #ifndef ST_KERNEL_MATH_VECTORS_512_H
 #define ST_KERNEL_MATH_VECTORS_512_H
@@ -30,8 +30,10 @@
  * sign. */
 #define NEAREST 10
 #define FARTHEST 11
+#define NOT_POSITIVE_NORMAL 0xff /* of AS_MASK(fpclass) */
 
 #define WIDTH 4
+#define T float
 #define V __m512
 #define ROW(name) st_##name##_512_f4
 #define K(f4, f8) f4##f
@@ -39,7 +41,7 @@
 #define SET(c) _mm512_set1_ps(c)
 #define OP(name) _mm512_##name##_ps
 #define AS_MASK(name) _mm512_##name##_ps_mask
-#define BITS(name) _mm512_##name##_epi32
+#define BITS_OP(name) _mm512_##name##_epi32
 #define TEST(a, b) _mm512_test_epi32_mask(a, b)
 #define BITS_OF(x) _mm512_castps_si512(x)
 #define FROM_BITS(u) _mm512_castsi512_ps(u)
@@ -47,6 +49,7 @@
 #define MASK __mmask16
 #include "kernel/math/vectors_512.def"
 #undef WIDTH
+#undef T
 #undef V
 #undef ROW
 #undef K
@@ -54,7 +57,7 @@
 #undef SET
 #undef OP
 #undef AS_MASK
-#undef BITS
+#undef BITS_OP
 #undef TEST
 #undef BITS_OF
 #undef FROM_BITS
@@ -62,6 +65,7 @@
 #undef MASK
 
 #define WIDTH 8
+#define T double
 #define V __m512d
 #define ROW(name) st_##name##_512_f8
 #define K(f4, f8) f8
@@ -69,7 +73,7 @@
 #define SET(c) _mm512_set1_pd(c)
 #define OP(name) _mm512_##name##_pd
 #define AS_MASK(name) _mm512_##name##_pd_mask
-#define BITS(name) _mm512_##name##_epi64
+#define BITS_OP(name) _mm512_##name##_epi64
 #define TEST(a, b) _mm512_test_epi64_mask(a, b)
 #define BITS_OF(x) _mm512_castpd_si512(x)
 #define FROM_BITS(u) _mm512_castsi512_pd(u)
@@ -77,6 +81,7 @@
 #define MASK __mmask8
 #include "kernel/math/vectors_512.def"
 #undef WIDTH
+#undef T
 #undef V
 #undef ROW
 #undef K
@@ -84,7 +89,7 @@
 #undef SET
 #undef OP
 #undef AS_MASK
-#undef BITS
+#undef BITS_OP
 #undef TEST
 #undef BITS_OF
 #undef FROM_BITS
@@ -93,5 +98,6 @@
 #undef FMA
 #undef NEAREST
 #undef FARTHEST
+#undef NOT_POSITIVE_NORMAL
 
 #endif
