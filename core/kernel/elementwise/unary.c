@@ -75,28 +75,31 @@ BY_RANGE(i1e, st_bessel_scaled_near_f4, 1)
 #if defined(__AVX512F__)
 #include "kernel/elementwise/vector_loops_512.h"
 
-#define FLOAT_512(fn, any)                                                   \
-  ST_FLOAT_512(fn##_512, 1, any, ST_STEP_f4, ST_NO_PARAMS,                   \
-               st_##fn##_512_f4(x))                                          \
+#define FLOAT_512(fn, any, block)                                            \
+  ST_FLOAT_512(fn##_512, 1, any, block, ST_NO_PARAMS, st_##fn##_512_f4(x))   \
   ST_FLOAT_LOOPS_512(ST_UNARY_512, fn##_512)
-#define DOUBLE_512(fn, any)                                                  \
-  ST_DOUBLE_512(fn##_512, 1, any, ST_STEP_f8, ST_NO_PARAMS,                  \
-                st_##fn##_512_f8(x))                                         \
+#define DOUBLE_512(fn, any, block)                                           \
+  ST_DOUBLE_512(fn##_512, 1, any, block, ST_NO_PARAMS, st_##fn##_512_f8(x))  \
   ST_UNARY_512(fn##_512, f8, fn##_512_f8_body)
-FLOAT_512(exp, exp_f4_any)
-DOUBLE_512(exp, exp_f8_any)
-FLOAT_512(tanh, tanh_f4_whole)
-FLOAT_512(log, log_f4_any)
-FLOAT_512(sin, sin_f4_any)
-DOUBLE_512(sin, sin_f8_any)
-FLOAT_512(cos, cos_f4_any)
-DOUBLE_512(cos, cos_f8_any)
+FLOAT_512(exp, exp_f4_any, ST_STEP_f4)
+DOUBLE_512(exp, exp_f8_any, ST_STEP_f8)
+FLOAT_512(tanh, tanh_f4_whole, ST_STEP_f4)
+FLOAT_512(log, log_f4_any, ST_STEP_f4)
+FLOAT_512(sigmoid, sigmoid_f4_any, ST_PLAIN_BLOCK)
+DOUBLE_512(sigmoid, sigmoid_f8_any, ST_PLAIN_BLOCK)
+FLOAT_512(silu, silu_f4_any, ST_PLAIN_BLOCK)
+DOUBLE_512(silu, silu_f8_any, ST_PLAIN_BLOCK)
+FLOAT_512(sin, sin_f4_any, ST_STEP_f4)
+DOUBLE_512(sin, sin_f8_any, ST_STEP_f8)
+FLOAT_512(cos, cos_f4_any, ST_STEP_f4)
+DOUBLE_512(cos, cos_f8_any, ST_STEP_f8)
 
 #define FLOAT_ROW(fn) ST_FLOAT_ROW_512(fn, fn##_512)
 #define DOUBLE_ROW(fn) ST_DOUBLE_ROW_512(fn, fn##_512)
 #define ROWS_512                                                             \
   FLOAT_ROW(exp) DOUBLE_ROW(exp) FLOAT_ROW(tanh) FLOAT_ROW(log)              \
-  FLOAT_ROW(sin) DOUBLE_ROW(sin) FLOAT_ROW(cos) DOUBLE_ROW(cos)
+  FLOAT_ROW(sin) DOUBLE_ROW(sin) FLOAT_ROW(cos) DOUBLE_ROW(cos)              \
+  FLOAT_ROW(sigmoid) DOUBLE_ROW(sigmoid) FLOAT_ROW(silu) DOUBLE_ROW(silu)
 #else
 #define ROWS_512
 #endif
