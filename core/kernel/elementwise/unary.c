@@ -85,6 +85,8 @@ FLOAT_512(exp, exp_f4_any, ST_STEP_f4)
 DOUBLE_512(exp, exp_f8_any, ST_STEP_f8)
 FLOAT_512(tanh, tanh_f4_whole, ST_STEP_f4)
 FLOAT_512(log, log_f4_any, ST_STEP_f4)
+FLOAT_512(log2, log2_f4_any, ST_STEP_f4)
+FLOAT_512(log10, log10_f4_any, ST_STEP_f4)
 FLOAT_512(sigmoid, sigmoid_f4_any, ST_PLAIN_BLOCK)
 DOUBLE_512(sigmoid, sigmoid_f8_any, ST_PLAIN_BLOCK)
 FLOAT_512(silu, silu_f4_any, ST_PLAIN_BLOCK)
@@ -97,7 +99,8 @@ DOUBLE_512(cos, cos_f8_any, ST_STEP_f8)
 #define FLOAT_ROW(fn) ST_FLOAT_ROW_512(fn, fn##_512)
 #define DOUBLE_ROW(fn) ST_DOUBLE_ROW_512(fn, fn##_512)
 #define ROWS_512                                                             \
-  FLOAT_ROW(exp) DOUBLE_ROW(exp) FLOAT_ROW(tanh) FLOAT_ROW(log)              \
+  FLOAT_ROW(exp) DOUBLE_ROW(exp) FLOAT_ROW(tanh)                             \
+  FLOAT_ROW(log) FLOAT_ROW(log2) FLOAT_ROW(log10)                            \
   FLOAT_ROW(sin) DOUBLE_ROW(sin) FLOAT_ROW(cos) DOUBLE_ROW(cos)              \
   FLOAT_ROW(sigmoid) DOUBLE_ROW(sigmoid) FLOAT_ROW(silu) DOUBLE_ROW(silu)
 #else
