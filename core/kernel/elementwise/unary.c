@@ -95,6 +95,8 @@ FLOAT_512(sin, sin_f4_any, ST_STEP_f4)
 DOUBLE_512(sin, sin_f8_any, ST_STEP_f8)
 FLOAT_512(cos, cos_f4_any, ST_STEP_f4)
 DOUBLE_512(cos, cos_f8_any, ST_STEP_f8)
+FLOAT_512(tan, tan_f4_any, ST_STEP_f4)
+DOUBLE_512(tan, tan_f8_any, ST_STEP_f8)
 
 #define FLOAT_ROW(fn) ST_FLOAT_ROW_512(fn, fn##_512)
 #define DOUBLE_ROW(fn) ST_DOUBLE_ROW_512(fn, fn##_512)
@@ -102,6 +104,7 @@ DOUBLE_512(cos, cos_f8_any, ST_STEP_f8)
   FLOAT_ROW(exp) DOUBLE_ROW(exp) FLOAT_ROW(tanh)                             \
   FLOAT_ROW(log) FLOAT_ROW(log2) FLOAT_ROW(log10)                            \
   FLOAT_ROW(sin) DOUBLE_ROW(sin) FLOAT_ROW(cos) DOUBLE_ROW(cos)              \
+  FLOAT_ROW(tan) DOUBLE_ROW(tan)                                             \
   FLOAT_ROW(sigmoid) DOUBLE_ROW(sigmoid) FLOAT_ROW(silu) DOUBLE_ROW(silu)
 #else
 #define ROWS_512
