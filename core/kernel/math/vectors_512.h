@@ -31,6 +31,7 @@
 #define NEAREST 10
 #define FARTHEST 11
 #define NOT_POSITIVE_NORMAL 0xff /* of AS_MASK(fpclass) */
+#define SUBNORMAL 0x20
 #define ROUND_UP (_MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC)
 
 #define WIDTH 4
@@ -100,6 +101,7 @@
 #undef NEAREST
 #undef FARTHEST
 #undef NOT_POSITIVE_NORMAL
+#undef SUBNORMAL
 #undef ROUND_UP
 
 #endif
