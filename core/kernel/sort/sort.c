@@ -3,9 +3,9 @@
  * Pairs of key (Note [Sorting keys]) and index are sorted; values are then
  * gathered by index. Several short lines are sorted together (Note [Sorting
  * networks]), a single one by rank, in n^2 vectorised comparisons, long ones by
- * radix sort from the least significant digit. One element of a long line is
- * selected, the least by its key alone. A sort that is told to stop returns
- * NULL, and its line stays unwritten or half written.
+ * radix sort. One element of a long line is selected, the least by its key
+ * alone. A sort that is told to stop returns NULL, and its line stays unwritten
+ * or half written.
  */
 
 #include "kernel/sort/sort.h"
@@ -15,11 +15,26 @@
 #include "kernel/sort/keys.h"
 #include "kernel/sort/sorting_network.h"
 
+/* Most pairs that are sorted by rank, and most in each of several lines that
+ * are sorted by a network. */
+#if defined(__AVX512F__)
+enum { RANK_pair32 = 144, RANK_pair64 = 128 };
+enum { NETWORK_pair32 = ST_SHORT_LINE, NETWORK_pair64 = 256 };
+#elif defined(__AVX2__)
+enum { RANK_pair32 = 128, RANK_pair64 = 80 };
+enum { NETWORK_pair32 = 192, NETWORK_pair64 = 80 };
+#else
+enum { RANK_pair32 = 80, RANK_pair64 = 32 };
+enum { NETWORK_pair32 = 32, NETWORK_pair64 = 32 };
+#endif
+
 enum {
-  RANK_pair32 = 192, RANK_pair64 = 160, /* most pairs sorted by rank */
+  EXACT_pair32 = 192, EXACT_pair64 = 160, /* integers sorted by a network */
   LANES = 16,
-  MANY_pair32 = 1 << 16, MANY_pair64 = 1 << 12, /* pairs, of long lines */
-  DIGIT = 11, BUCKETS = 1 << DIGIT,             /* whose digits are long */
+  SELECTED = 256, /* in lines of which only some are wanted */
+  DIGIT = 11, BUCKETS = 1 << DIGIT, /* digits of long lines */
+  SPARE = 12, /* bits more than n has, in which few of n keys are equal */
+  SAMPLE = 16, /* pairs of keys */
   BLOCK = 64, COUNTED = 512, /* elements at a time */
   MANY_SELECT = 1 << 15 /* elements that are worth a large sample */
 };
@@ -29,70 +44,19 @@ typedef struct pair64 { uint64_t key; int64_t at; } pair64;
 
 /* -- Sorting pairs -------------------------------------------------------- */
 
-/* Sorts few pairs: the number of smaller keys is a pair's place, behind those
- * with an equal key before it. The inner loop is vectorised; its length is a
- * multiple of LANES, and what it does to places behind the n-th is not read. */
-#define SORT_RANK(P, K)                                                     \
-  static void rank_##P(const P *a, P *b, int64_t n) {                       \
-    _Alignas(64) K key[RANK_##P + LANES], place[RANK_##P + LANES];          \
-    uint8_t before[RANK_##P] = {0};                                         \
-    const int64_t m = (n + LANES - 1) / LANES * LANES;                      \
-    for (int64_t i = 0; i < n; i++) key[i] = a[i].key;                      \
-    for (int64_t i = n; i < m; i++) key[i] = 0;                             \
-    memset(place, 0, (size_t)m * sizeof *place);                            \
-    for (int64_t j = 0; j < n; j++) {                                       \
-      const K k = key[j];                                                   \
-      for (int64_t i = 0; i < m; i += LANES)                                \
-        for (int64_t l = 0; l < LANES; l++)                                 \
-          place[i + l] += k < key[i + l]; }                                 \
-    for (int64_t i = 0; i < n; i++)                                         \
-      b[place[i] + before[place[i]]++] = a[i]; }
+#define NAME(f) f##_pair32
+#define P pair32
+#define K uint32_t
+#define RANK RANK_pair32
+#define MANY (1 << 16)
+#include "kernel/sort/sort_pairs.h"
 
-/* Radix sort. Digits that all keys share are skipped; keys in a small range,
- * as those of integers, are sorted by their distance from the least. */
-#define SORT_RADIX(P, K)                                                    \
-  static P *radix_##P(P *a, P *b, int64_t n) {                              \
-    K all = 0, common = (K)-1, least = (K)-1, most = 0;                     \
-    int64_t i = 0;                                                          \
-    while (i < n && !st__stops_at(i))                                       \
-      for (const int64_t to = st__period_end(i, n); i < to; i++) {          \
-        const K k = a[i].key;                                               \
-        all |= k, common &= k;                                              \
-        least = k < least ? k : least, most = k > most ? k : most; }        \
-    if (i < n) return NULL;                                                 \
-    const bool is_narrow = most - least < (all & ~common) >> 8;             \
-    const K from = is_narrow ? least : 0;                                   \
-    const K differ = is_narrow ? (K)-1 : all & ~common;                     \
-    const int digit = n < MANY_##P ? 8 : DIGIT;                             \
-    const K mask = ((K)1 << digit) - 1;                                     \
-    for (int shift = 0; shift < 8 * (int)sizeof(K); shift += digit) {       \
-      if ((most - from) >> shift == 0) break;                               \
-      if (!(differ >> shift & mask)) continue;                              \
-      uint32_t at[BUCKETS], sum = 0;                                        \
-      memset(at, 0, (mask + 1) * sizeof *at);                               \
-      for (i = 0; i < n && !st__stops_at(i);)                               \
-        for (const int64_t to = st__period_end(i, n); i < to; i++)          \
-          at[(a[i].key - from) >> shift & mask]++;                          \
-      if (i < n) return NULL;                                               \
-      for (K d = 0; d <= mask; d++) {                                       \
-        const uint32_t count = at[d]; at[d] = sum; sum += count; }          \
-      for (i = 0; i < n && !st__stops_at(i);)                               \
-        for (const int64_t to = st__period_end(i, n); i < to; i++)          \
-          b[at[(a[i].key - from) >> shift & mask]++] = a[i];                \
-      if (i < n) return NULL;                                               \
-      P *t = a; a = b; b = t; }                                             \
-    return a; }
-
-#define SORT_ORDER(P, K)                                                    \
-  SORT_RANK(P, K)                                                           \
-  SORT_RADIX(P, K)                                                          \
-  static __attribute__((noinline)) P *order_##P(P *a, P *b, int64_t n) {    \
-    if (n > RANK_##P) return radix_##P(a, b, n);                            \
-    rank_##P(a, b, n);                                                      \
-    return b; }
-
-SORT_ORDER(pair32, uint32_t)
-SORT_ORDER(pair64, uint64_t)
+#define NAME(f) f##_pair64
+#define P pair64
+#define K uint64_t
+#define RANK RANK_pair64
+#define MANY (1 << 12)
+#include "kernel/sort/sort_pairs.h"
 
 /* -- Keys ----------------------------------------------------------------- */
 
@@ -369,7 +333,7 @@ static int64_t median_rank(int64_t n, int64_t m, bool skip_nan) {
 #define RUN_ONE(P, K)                                                       \
   static bool one_##P(const line *w, keys_##P keys, bool has_nan,           \
                       const st_sort *o) {                                   \
-    if (w->n <= (has_nan ? ST_SHORT_LINE : MANY_SELECT)) return false;      \
+    if (w->n <= (has_nan ? SELECTED : MANY_SELECT)) return false;           \
     P *a = (P *)o->scratch;                                                 \
     const int64_t rank = !o->median ? o->first : median_rank(               \
       w->n, has_nan ? numbers_##P(w, keys) : w->n, o->skip_nan);            \
@@ -394,135 +358,7 @@ static int64_t median_rank(int64_t n, int64_t m, bool skip_nan) {
 
 /* -- Groups of short lines ------------------------------------------------ */
 
-/* Lines side by side, and their words (Note [Sorting networks]): key =
- * (word >> shift) + least, at = index & mask. */
-typedef struct group {
-  line first;
-  int64_t across[3]; /* from line to line, of the three operands */
-  int64_t lines, lanes;
-  uint64_t *word, *index; /* index is word if it has the indices, too */
-  uint64_t least, mask;
-  int shift;
-} group;
-
-#define WORD_pair32(key, i) ((uint64_t)(key) << 32 | (uint64_t)(i))
-#define WORD_pair64(key, i) (key)
-
-/* Lanes without a line get a copy of the first. */
-#define LOAD_GROUP(P, K)                                                    \
-  static void load_##P(const group *g, keys_##P keys, K flip) {             \
-    const line *w = &g->first;                                              \
-    K key[ST_SHORT_LINE];                                                   \
-    if (w->n <= 8 || g->across[2] == w->size) {                             \
-      for (int64_t i = 0; i < w->n; i++) {                                  \
-        uint64_t *to = g->word + i * g->lanes;                              \
-        keys(key, w->in + i * w->step[2], g->across[2], g->lines, flip);    \
-        for (int64_t l = 0; l < g->lines; l++) to[l] = WORD_##P(key[l], i); \
-      }                                                                     \
-    } else {                                                                \
-      for (int64_t l = 0; l < g->lines; l++) {                              \
-        keys(key, w->in + l * g->across[2], w->step[2], w->n, flip);        \
-        for (int64_t i = 0; i < w->n; i++)                                  \
-          g->word[i * g->lanes + l] = WORD_##P(key[i], i); }                \
-    }                                                                       \
-    for (int64_t i = 0; g->lines < g->lanes && i < w->n; i++)               \
-      for (int64_t l = g->lines; l < g->lanes; l++)                         \
-        g->word[i * g->lanes + l] = g->word[i * g->lanes]; }
-
-LOAD_GROUP(pair32, uint32_t)
-LOAD_GROUP(pair64, uint64_t)
-
-static void index_words_pair32(group *g) {
-  g->index = g->word;
-  g->shift = 32;
-  g->mask = 0xffffffffu;
-}
-
-/* Keys in a small range leave room for the index, one of ST_SHORT_LINE. */
-static void index_words_pair64(group *g) {
-  const int64_t n = g->first.n * g->lanes;
-  uint64_t least = (uint64_t)-1, most = 0;
-  for (int64_t i = 0; i < n; i++) {
-    const uint64_t k = g->word[i];
-    least = k < least ? k : least;
-    most = k > most ? k : most;
-  }
-  if ((most - least) >> 56 == 0) {
-    for (int64_t i = 0; i < g->first.n; i++) {
-      uint64_t *word = g->word + i * g->lanes;
-      for (int64_t l = 0; l < g->lanes; l++) {
-        word[l] = (word[l] - least) << 8 | (uint64_t)i;
-      }
-    }
-    g->index = g->word;
-    g->least = least;
-    g->shift = 8;
-    g->mask = 0xff;
-    return;
-  }
-  g->index = g->word + n;
-  g->mask = (uint64_t)-1;
-  for (int64_t i = 0; i < g->first.n; i++) {
-    uint64_t *at = g->index + i * g->lanes;
-    for (int64_t l = 0; l < g->lanes; l++) at[l] = (uint64_t)i;
-  }
-}
-
-#define PUT_PLACE(T)                                                        \
-  static void put_place_##T(const group *g, char *to, const uint64_t *at) { \
-    const int64_t step = g->first.step[2];                                  \
-    for (int64_t l = 0; l < g->lines; l++)                                  \
-      *(T *)(to + l * g->across[0]) =                                       \
-        *(const T *)(g->first.in + l * g->across[2] +                       \
-                     (int64_t)(at[l] & g->mask) * step); }
-
-PUT_PLACE(uint8_t)
-PUT_PLACE(uint16_t)
-PUT_PLACE(uint32_t)
-PUT_PLACE(uint64_t)
-
-/* Writes o->k elements of all lines, and their indices. */
-static void put_group(const group *g, const st_sort *o) {
-  const line *w = &g->first;
-  for (int64_t i = 0; i < o->k; i++) {
-    const uint64_t *at = g->index + (o->first + i) * g->lanes;
-    char *to = w->values ? w->values + i * w->step[0] : NULL;
-    if (to) {
-      switch (w->size) {
-        case 1: put_place_uint8_t(g, to, at); break;
-        case 2: put_place_uint16_t(g, to, at); break;
-        case 4: put_place_uint32_t(g, to, at); break;
-        default: put_place_uint64_t(g, to, at);
-      }
-    }
-    to = w->indices ? w->indices + i * w->step[1] : NULL;
-    for (int64_t l = 0; to && l < g->lines; l++) {
-      *(int64_t *)(to + l * g->across[1]) =
-        (int64_t)(at[l] & g->mask) + o->base;
-    }
-  }
-}
-
-#define RUN_GROUP(P, K)                                                     \
-  static void group_##P(group *g, keys_##P keys, bool has_nan,              \
-                        const st_sort *o) {                                 \
-    line w = g->first;                                                      \
-    const bool one = o->median || o->mode;                                  \
-    load_##P(g, keys, o->descending ? (K)-1 : 0);                           \
-    index_words_##P(g);                                                     \
-    run_network(g->word, g->index == g->word ? NULL : g->index, w.n,        \
-                one ? w.n : o->first + o->k, g->lanes);                     \
-    if (!one) { put_group(g, o); return; }                                  \
-    P *a = (P *)(g->word + w.n * g->lanes * (int64_t)sizeof(K) / 4);        \
-    for (int64_t l = 0; l < g->lines; l++) {                                \
-      for (int64_t i = 0; i < w.n; i++) {                                   \
-        const int64_t at = i * g->lanes + l;                                \
-        a[i].key = (K)((g->word[at] >> g->shift) + g->least);               \
-        a[i].at = (__typeof__(a->at))(g->index[at] & g->mask); }            \
-      finish_##P(&w, a, has_nan, o);                                        \
-      w.values = w.values ? w.values + g->across[0] : NULL;                 \
-      w.indices = w.indices ? w.indices + g->across[1] : NULL;              \
-      w.in += g->across[2]; } }
+#include "kernel/sort/sort_groups.h"
 
 #define LINES(P, K)  \
   PAIRS(P, K)        \
@@ -551,11 +387,14 @@ LINES(pair64, uint64_t)
  * For fewer than four lines a network pays only if they are very short, or if
  * only a few elements are wanted. Integers of more than `exact` elements often
  * are in a small range, which radix sort takes advantage of. */
-static int64_t lines_together(int64_t n, int64_t left, int64_t exact,
-                              const st_sort *o) {
-  const int64_t few = o->median || o->mode ? n : o->first + o->k;
+static int64_t lines_together(int64_t n, int64_t left, int64_t network,
+                              int64_t exact, const st_sort *o) {
+  const bool one = o->median || o->mode;
+  const int64_t few = one ? n : o->first + o->k;
   const int64_t lanes = st__sort_lanes(n, left);
-  if (n > ST_SHORT_LINE || (n > exact && few > 4)) return 0;
+  const int64_t most = few > 4 && (!one || network < SELECTED) ? network
+                                                               : SELECTED;
+  if (n > most || (n > exact && few > 4)) return 0;
   if (left < 4 && 16 * left < n && few > 4) return 0;
   return left < lanes ? left : lanes;
 }
@@ -569,7 +408,8 @@ static int64_t lines_together(int64_t n, int64_t left, int64_t exact,
         data[0] ? data[0] + j * s[3] : NULL,                                \
         data[1] ? data[1] + j * s[4] : NULL,                                \
         data[2] + j * s[5], {s[0], s[1], s[2]}, n0, sizeof(T)};             \
-      n = lines_together(n0, n1 - j, has_nan ? n0 : RANK_##P, o);           \
+      n = lines_together(n0, n1 - j, NETWORK_##P,                           \
+                         has_nan ? n0 : EXACT_##P, o);                      \
       group g = {w, {s[3], s[4], s[5]}, n, st__sort_lanes(n0, n1 - j),      \
                  (uint64_t *)o->scratch, NULL, 0, 0, 0};                    \
       if (n) group_##P(&g, keys, has_nan, o);                               \

@@ -31,8 +31,9 @@ typedef struct st_search {
   int64_t base; /* added to counts */
 } st_search;
 
-/* Lines of at most this length are sorted many at a time. */
-enum { ST_SHORT_LINE = 256 };
+/* Lines of at most this length may be sorted many at a time; up to the other
+ * one it does not matter much how far their elements are apart. */
+enum { ST_SHORT_LINE = 512, ST_DIRECT_LINE = 192 };
 
 /* Lines of length n that are sorted together, a multiple of 8; lines: all. */
 static inline int64_t st__sort_lanes(int64_t n, int64_t lines) {

@@ -59,7 +59,7 @@ static st_status run_lines(st_sort order, st_tensor *const t[3], int dim) {
                                (int64_t)st__itemsize(dtype),
                                b.lines.count) + 63;
   b.scratch -= b.scratch % 64;
-  b.copies = b.lines.length > ST_SHORT_LINE &&
+  b.copies = b.lines.length > ST_DIRECT_LINE &&
              st__line_tiles_init(&b.tiles, &b.lines, 2, order.k);
   b.tiles.loop = b.loop;
   b.bytes = b.scratch + b.tiles.bytes;

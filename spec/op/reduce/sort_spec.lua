@@ -4,8 +4,9 @@
 
 local st = require "strided"
 
-local LENGTHS = {1, 2, 3, 15, 16, 17, 63, 64, 65, 95, 97, 159, 160, 161, 191,
-                 192, 193, 255, 1000, 4095, 4096, 65535, 65537}
+local LENGTHS = {1, 2, 3, 15, 16, 17, 31, 32, 33, 63, 64, 65, 79, 80, 81, 95,
+                 127, 128, 129, 143, 144, 145, 161, 191, 255, 256, 257, 511,
+                 512, 513, 1000, 4095, 4096, 65535, 65537}
 local DTYPES = {"bool", "uint8", "int8", "int16", "int32", "int64", "float16",
                 "bfloat16", "float32", "float64"}
 local FLOATS = {float16 = true, bfloat16 = true, float32 = true,
@@ -29,6 +30,11 @@ local PATTERNS = {
     return st.arange(n, {dtype = "float64"}):div(n / 50) end},
   {"a line sorted backwards", function(n)
     return st.arange(n, {dtype = "float64"}):div(-n / 50) end},
+  {"numbers close together, and one far away", function(n)
+    local t = random(n, 1, 1 + 1e-9)
+    t[n] = -1e4
+    return t
+  end},
   {"zeros of both signs, infinities and NaN", function(n)
     local t = random(n, -3, 3):floor()
     t[t:eq(2)], t[t:eq(-2)], t[t:eq(1)] = 0 / 0, math.huge, -math.huge
