@@ -241,7 +241,7 @@ static int64_t median_rank(int64_t n, int64_t m, bool skip_nan) {
                              K flip, int64_t rank) {                        \
     const bool is_long = w->n > MANY_SELECT;                                \
     const int64_t s = is_long ? 1024 : 128, slack = is_long ? 48 : 16;      \
-    const int64_t apart = w->n / s, mid = rank / apart;                     \
+    const int64_t apart = w->n / s, mid = rank * s / w->n;                  \
     const int64_t step = w->step[2];                                        \
     int64_t below = 0, m = 0;                                               \
     K key[BLOCK], bounds[2];                                                \
@@ -250,10 +250,9 @@ static int64_t median_rank(int64_t n, int64_t m, bool skip_nan) {
       pairs_##P(a + i, key, i, BLOCK); }                                    \
     const P *found = order_##P(a, b, s);                                    \
     if (!found) return NULL;                                                \
-    bounds[0] = mid < slack ? 0 : mid - slack < s                           \
-      ? found[mid - slack].key : found[s - 1].key;                          \
+    bounds[0] = mid < slack ? 0 : found[mid - slack].key;                   \
     bounds[1] = mid + slack < s ? found[mid + slack].key : (K)-1;           \
-    const K same = found[mid < s ? mid : s - 1].key;                        \
+    const K same = found[mid].key;                                          \
     if (same == bounds[0] || same == bounds[1]) {                           \
       int64_t count[2] = {0, 0};                                            \
       find_equal_##P(w, keys, flip, same, w->n, count);                     \
