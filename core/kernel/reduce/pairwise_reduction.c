@@ -331,13 +331,13 @@ static void reduce_lanes(const reducer *k, const span *p, column_buffers *c,
   k->combine(p->acc, spare, p->n1);
 }
 
-/* The number of contiguous rows that are treated as one row. In any order, as
- * many as fill some vectors are enough. */
+/* The number of contiguous rows that are treated as one row. In any order it
+ * need not be that of lanes: as many as fill some vectors are enough. */
 static int64_t flat_rows(const reducer *k, const span *p) {
   const int64_t fill = WIDTH / least(k->acc_size, 4);
   const bool any = k->any_order || p->as_rows;
   int64_t w = k->lanes;
-  while (any && w > 1 && w / 2 * p->n1 >= fill) w /= 2;
+  while (any && w > 1 && (w > p->n0 || w / 2 * p->n1 >= fill)) w /= 2;
   return w;
 }
 
