@@ -11,7 +11,7 @@
 #include "base/threads.h"
 #include "kernel/index/index.h"
 #include "kernel/kernel.h"
-#include "kernel/math/functions.h"
+#include "kernel/math/masked_exp.h"
 
 /* LINE and LANES are those of softmax.c: its sums have one partial sum per
  * lane, and chunks of LINE elements, which are added in order. A block has one
@@ -248,8 +248,8 @@ static int64_t block_of(int64_t left, int64_t n) {
   SHORT_EXP(W, normal, NORMAL) ADD_LANE(W) SHORT_LINES(W)                   \
   FINISH(W) LOG_SOFTMAX_AT(s, W)
 
-DTYPE(f32, float, int32_t, st_exp_f4, st_exp_normal_f4, -87)
-DTYPE(f64, double, int64_t, st_exp_f8, st_exp_normal_f8, -708)
+DTYPE(f32, float, int32_t, st_masked_exp_f4, st_exp_normal_f4, -87)
+DTYPE(f64, double, int64_t, st_masked_exp_f8, st_exp_normal_f8, -708)
 
 static const st_kernel_row rows[] = {
   {ST_K_log_softmax_at, {[ST_FLOAT32] = log_softmax_at_f32,

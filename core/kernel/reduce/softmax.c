@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/threads.h"
-#include "kernel/math/functions.h"
 #include "kernel/math/half_rows.h"
+#include "kernel/math/masked_exp.h"
 #include "kernel/kernel.h"
 
 enum {
@@ -94,7 +94,8 @@ static inline bool suits_columns(const int64_t *st, int64_t n0, int64_t n1) {
 #else
 #define EXP_MINUS(tag, W, V, ps)                                            \
   static inline void exp_minus_##tag(W *x, const W *by) {                   \
-    for (int l = 0; l < PAD; l++) x[l] = st_exp_##tag(x[l] - by[l]); }
+    for (int l = 0; l < PAD; l++)                                           \
+      x[l] = st_masked_exp_##tag(x[l] - by[l]); }
 #endif
 
 EXP_MINUS(f4, float, __m512, ps)

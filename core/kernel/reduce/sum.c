@@ -4,7 +4,7 @@
 
 #include "kernel/reduce/reduction_kernels.h"
 
-#include "kernel/math/functions.h"
+#include "kernel/math/masked_exp.h"
 
 /* -- Accumulators --------------------------------------------------------- */
 
@@ -85,7 +85,7 @@ static inline f64 number_f64(f64 x) { return x != x ? 0 : x; }
 #define NAME sumexp_f64
 #define T f64
 #define A f64
-#define MAP(x, r) st_exp_f8((x) - (r))
+#define MAP(x, r) st_masked_exp_f8((x) - (r))
 #define R f64
 #include "kernel/reduce/reduction_template.h"
 
