@@ -442,12 +442,14 @@ static void run_columns(const reducer *k, span p, const int64_t *s, int64_t n0,
 /* -- Columns of one block ------------------------------------------------- */
 
 /* True if the bodies read n0 rows, which are near, in place, and there are more
- * columns than reduce_lanes_flat can reduce. */
+ * columns than reduce_lanes_flat can reduce, or some with pivots, of which it
+ * makes copies. */
 static bool are_near(const reducer *k, const int64_t *s, int64_t n0,
                      int64_t n1, const st_reduce_run *r) {
   return n0 <= ST_REDUCE_BLOCK && s[4] == k->in_size && is_plain(k) &&
          n0 * magnitude(r->stride[0]) <= NEAR &&
-         k->lanes * n1 * k->acc_size > FLAT;
+         (k->lanes * n1 * k->acc_size > FLAT ||
+          (k->pivot_size > 1 && n1 >= 16));
 }
 
 /* In any order, several rows at a time are faster than lanes. */
