@@ -86,6 +86,10 @@ DOUBLE_512(exp, exp_f8_any, ST_STEP_f8)
 FLOAT_512(tanh, tanh_f4_whole, ST_STEP_f4)
 FLOAT_512(erf, erf_f4_whole, ST_STEP_f4)
 DOUBLE_512(erf, erf_f8_whole, ST_STEP_f8)
+FLOAT_512(erfc, erfc_f4_whole, ST_STEP_f4)
+DOUBLE_512(erfc, erfc_f8_whole, ST_STEP_f8)
+FLOAT_512(gelu, gelu_f4_whole, ST_STEP_f4)
+DOUBLE_512(gelu, gelu_f8_whole, ST_STEP_f8)
 FLOAT_512(rsqrt, rsqrt_f4_whole, ST_STEP_f4)
 DOUBLE_512(rsqrt, rsqrt_f8_whole, ST_STEP_f8)
 FLOAT_512(log, log_f4_any, ST_STEP_f4)
@@ -106,7 +110,8 @@ DOUBLE_512(tan, tan_f8_any, ST_STEP_f8)
 #define DOUBLE_ROW(fn) ST_DOUBLE_ROW_512(fn, fn##_512)
 #define ROWS_512                                                             \
   FLOAT_ROW(exp) DOUBLE_ROW(exp) FLOAT_ROW(tanh)                             \
-  FLOAT_ROW(erf) DOUBLE_ROW(erf) FLOAT_ROW(rsqrt) DOUBLE_ROW(rsqrt)          \
+  FLOAT_ROW(erf) DOUBLE_ROW(erf) FLOAT_ROW(erfc) DOUBLE_ROW(erfc)            \
+  FLOAT_ROW(gelu) DOUBLE_ROW(gelu) FLOAT_ROW(rsqrt) DOUBLE_ROW(rsqrt)        \
   FLOAT_ROW(log) FLOAT_ROW(log2) FLOAT_ROW(log10)                            \
   FLOAT_ROW(sin) DOUBLE_ROW(sin) FLOAT_ROW(cos) DOUBLE_ROW(cos)              \
   FLOAT_ROW(tan) DOUBLE_ROW(tan)                                             \
