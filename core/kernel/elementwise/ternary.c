@@ -23,7 +23,9 @@ CLAMP_FLOAT(f8)
 #undef CLAMP_FLOAT
 
 #define HUBER(d, delta) \
-  ((d) < (delta) ? (d) * (d) / 2 : (delta) * ((d) - (delta) / 2))
+  ((d) < (delta) ? (d) * ((d) / 2) : (delta) * ((d) - (delta) / 2))
+#define SMOOTH_L1(d, beta) \
+  ((d) < (beta) ? (d) / (beta) * ((d) / 2) : (d) - (beta) / 2)
 #define INT_MAX_OF(x, y) ((x) > (y) ? (x) : (y))
 #define INT_MIN_OF(x, y) ((x) < (y) ? (x) : (y))
 #define CLAMP(x, low, high) \

@@ -134,13 +134,12 @@ st_status st__huber_meta(st_run *r) {
   return st__build_pointwise(r, ST_ITER_BINARY_FLOAT, &in, ST_DTYPE_NONE);
 }
 
-/* d^2 / 2 for d = |self - target| < delta, then linear with the slope at
- * delta. */
-static st_tensor *huber(st_op_scope *c, const st_tensor *self,
-                        const st_tensor *target, double delta) {
-  return st__apply(c, ST_OP__huber, 3,
+/* op is _huber or _smooth_l1, which have one pass and a derivative. */
+static st_tensor *distance(st_op_scope *c, st_op_id op, const st_tensor *self,
+                           const st_tensor *target, double bound) {
+  return st__apply(c, op, 3,
                    (st_value[]){st__of_tensor(self), st__of_tensor(target),
-                                st__of_float(delta)});
+                                st__of_float(bound)});
 }
 
 ST_BOXED(st__box_huber_loss) {
@@ -153,7 +152,7 @@ ST_BOXED(st__box_huber_loss) {
     c.status = st__fail(ST_BAD_VALUE, "delta must be positive, it is %g",
                         delta);
   }
-  st_tensor *loss = huber(&c, self, target, delta);
+  st_tensor *loss = distance(&c, ST_OP__huber, self, target, delta);
   warn_of_broadcast(&c, "huber_loss", self, target);
   return st__loss_end(&c, loss, reduction, rets);
 }
@@ -171,9 +170,8 @@ ST_BOXED(st__box_smooth_l1_loss) {
     c.status = st__fail(ST_BAD_VALUE, "beta must not be negative, it is %g",
                         beta);
   }
-  st_tensor *loss = huber(&c, self, target, beta);
+  st_tensor *loss = distance(&c, ST_OP__smooth_l1, self, target, beta);
   warn_of_broadcast(&c, "smooth_l1_loss", self, target);
-  if (beta != 1) loss = times(&c, loss, 1 / beta);
   return st__loss_end(&c, loss, reduction, rets);
 }
 

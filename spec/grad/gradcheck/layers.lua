@@ -86,7 +86,7 @@ layers["cross_entropy_loss"] = {
   {A(2, 3), CLASSES, {label_smoothing = 0.2}},
 }
 layers["nll_loss2d"] = {{A(1, 3, 2, 1), K("int64", {{{2}, {3}}})}}
-layers["_huber"] = {{A(2, 3), A(2, 3), 0.5}}
+each("_huber _smooth_l1", {{A(2, 3), A(2, 3), 0.5}})
 layers["_binary_cross_entropy"] = {{between(0.1, 0.9, 2, 3),
                                     between(0.1, 0.9, 2, 3)}}
 layers["binary_cross_entropy"] = {

@@ -184,6 +184,28 @@ describe("A loss between numbers", function()
     assert.equal(inf, st.huber_loss(f64 {inf}, f64 {0}):item())
   end)
 
+  it("squares a distance without overflow", function()
+    local function f32(x) return st.tensor(x, {dtype = "float32"}) end
+    near(2e38, st.huber_loss(f32 {2e19}, f32 {0}, {delta = 1e30}):item(),
+         1e32)
+    near(2e-44, st.huber_loss(f32 {2e-22}, f32 {0}):item(), 1e-45)
+    local t = st.tensor({1, 0.5, 1000}, {dtype = "float16"})
+    assert.same({1, 0.5, 1000}, flat(st.smooth_l1_loss(
+      t, t * 0, {beta = 1e-5, reduction = "none"})))
+    assert.same({800}, flat(st.smooth_l1_loss(
+      t:narrow(1, 3, 1), t:narrow(1, 1, 1) * 0,
+      {beta = 400, reduction = "none"})))
+  end)
+
+  it("of integers is a float, without wrapping", function()
+    local function u8(x) return st.tensor(x, {dtype = "uint8"}) end
+    for _, name in ipairs {"huber_loss", "smooth_l1_loss"} do
+      local loss = st[name](u8 {1, 5}, u8 {3, 5}, {reduction = "none"})
+      assert.equal("float32", tostring(loss.dtype))
+      assert.same({1.5, 0}, flat(loss))
+    end
+  end)
+
   it("drops its temporaries", function()
     assert.is_true(live() <= before)
   end)
