@@ -15,9 +15,10 @@
 -- from one size to the next, or of a distance, is the growth of the machine
 -- itself, of a plain copy or read of as many bytes, or of rows so far apart:
 -- where a cache ends, or the share of it that a virtual machine has, or the
--- sets of a cache that a distance leaves, both grow. What grows by more than
--- 1.5 times as much as the machine is measured again, both of them, and marked
--- GROWS if it still does.
+-- sets of a cache that a distance leaves, both grow. A time may be 1.5 times
+-- the sum of the other one and what the machine takes more, on one thread. What
+-- is above that is measured again, both of them, and marked GROWS if it still
+-- is.
 
 local peers = require "bench.peers"
 
@@ -25,6 +26,7 @@ local format, ipairs, print = string.format, ipairs, print
 local huge, max, min = math.huge, math.max, math.min
 
 local LIMIT = 1.5
+local LINE_BYTES = 64 -- a jump to each element
 local AGAIN = 2 -- times that what grows is measured again
 local GIB = 2 ^ 30
 local LINE = "%-12s %9s %10s %9s %9s  %s"
@@ -45,13 +47,13 @@ local function points_of(group, row, options)
   local points = {}
   for _, n in ipairs(row.power == 2 and group.sides or group.at) do
     local count = row.count or n ^ (row.power or 1)
-    local bytes = count * row.bytes
+    local bytes = count * (row.bytes + (row.held or 0))
     if n <= (row.most or n) and count <= options.most and
        bytes <= options.memory * GIB then
       local case = rows.expand {{family = row[1], engines = {"strided"},
                                  {row[2], filled(row[3], n), row[4]}}}[1]
       points[#points + 1] = {
-        n = n, case = case, bytes = bytes,
+        n = n, case = case, bytes = bytes, each = bytes / count,
         touch = group.rule ~= "three" and (row.touch or "copy") or nil,
         rows = group.rows and group.rows(n), operands = row.operands or 1,
         count = row.work_count or row.work and n ^ row.work or count,
@@ -88,15 +90,15 @@ local RULES = {
 --- Sets the fields of points whose time per element, `ns`, is above the limit:
 -- `growth`, how many times; with `own`, what the machine itself takes, also
 -- `machine`, how many times as long that is; and `grows`, if the machine does
--- not explain it.
+-- not explain it. `own` is in ns per element, as `ns` is.
 function growth.mark(points, rule)
   for i, point in ipairs(points) do
     local other = RULES[rule](points, i)
     local ratio = point.ns and other and other.ns and point.ns / other.ns or 0
-    local machine = point.own and other and point.own / other.own
+    local more = point.own and other and max(0, point.own - other.own) or 0
     point.growth = ratio > LIMIT and ratio or nil
-    point.machine = point.growth and machine or nil
-    point.grows = ratio > LIMIT * max(1, machine or 1)
+    point.machine = point.growth and point.own and point.own / other.own
+    point.grows = point.growth and point.ns > LIMIT * (other.ns + more)
   end
   return points
 end
@@ -139,7 +141,7 @@ local function print_point(point)
   if point.fault then mark = "FAULT " .. point.fault
   elseif point.growth then
     mark = format("%.2f times", point.growth) ..
-           (point.machine and format(", a %s %.2f", point.touch,
+           (point.machine and format(", %s %.2f", point.touch,
                                      point.machine) or "") ..
            (point.grows and "  GROWS" or "")
   end
@@ -150,13 +152,16 @@ local function print_point(point)
   print((text:gsub("%s+$", "")))
 end
 
---- What the machine itself takes for a byte or a row of a point.
+--- The ns that the machine itself takes for an element of a point.
 local function own_time(point, ms)
   local curve = require "bench.machine_curve"
   local rows = point.rows
-  if not rows then return curve.at(point.touch, point.bytes, ms) end
-  return curve.rows(point.touch, rows.n, rows.bytes, rows.distance,
-                    point.operands, ms)
+  if rows then
+    return curve.rows(point.touch, rows.n, rows.bytes, rows.distance,
+                      point.operands, ms) / (rows.bytes / 4)
+  end
+  local each = point.touch == "jump" and LINE_BYTES or point.each
+  return curve.at(point.touch, point.bytes, ms) * each
 end
 
 --- Measures a point, and the machine; keeps the least times.
@@ -184,9 +189,8 @@ local function run_row(crew, group, row, threads, options)
   for _ = 1, AGAIN do
     for i, point in ipairs(growth.mark(points, group.rule)) do
       if point.grows then
-        for k = max(1, i - 1), i do
-          measure_point(crew, points[k], threads, options)
-        end
+        measure_point(crew, RULES[group.rule](points, i), threads, options)
+        measure_point(crew, point, threads, options)
       end
     end
   end

@@ -9,7 +9,8 @@
 -- N ^ power of them (1), or `count`. A row with the power 2 takes the numbers
 -- of `sides`. `work` is the power for multiply-adds, `work_count` their number,
 -- if the time is shown per one of those. `bytes` is the memory per element that
--- a call reads and writes, and `touch` ("copy") what the machine itself does
+-- a call reads and writes, `held` that of a few results which wait for the
+-- collector, and `touch` ("copy") what the machine itself does
 -- with as many, to compare with. `most` is the largest N.
 --
 -- `rule` says with what a time is compared: with the one before it ("step"),
@@ -44,8 +45,8 @@ return {
   {title = "sizes", at = DECADES, sides = SIDES, rule = "step",
     {"pointwise", "add", "a, b, r: f32 N -1:1", "@.add(a, b) -> r",
      bytes = 12},
-    -- with results that wait for the collector
-    {"pointwise", "add, fresh", "a, b: f32 N -1:1", "a + b", bytes = 20},
+    {"pointwise", "add, fresh", "a, b: f32 N -1:1", "a + b", bytes = 12,
+     held = 8},
     {"math", "exp", "a, r: f32 N -3:3", "@.exp(a) -> r", bytes = 8},
     {"dtype", "float32 + float64", "a: f32 N; b, r: f64 N",
      "@.add(a, b) -> r", bytes = 20},
@@ -78,9 +79,8 @@ return {
     {"matmul", "matrix times vector", "a: f32 NxN -1:1; b: f32 N",
      "@.mv(a, b)", bytes = 4, power = 2, touch = "read"},
     {"memory", "fill_", "a: f32 N", "a:fill_(3)", bytes = 4, touch = "write"},
-    -- with the four results, which the collector frees later
     {"chain", "2 (a b + c) - a, fresh", "a, b, c: f32 N",
-     "(a * b + c) * 2 - a", bytes = 28},
+     "(a * b + c) * 2 - a", bytes = 16, held = 12},
     {"fused", "Black-Scholes", "s: f32 N 50:150; k: f32 N 80:120; "
      .. "t: f32 N 0.1:2", "fused.black_scholes(s, k, t)", bytes = 16},
     {"random", "uniform_", "a: f32 N", "a:uniform_()", bytes = 4,

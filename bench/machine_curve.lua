@@ -35,16 +35,16 @@ local function clock()
   return tonumber(now.s) * 1e9 + tonumber(now.ns)
 end
 
---- So many bytes on huge pages, as the engine's large blocks are, or on small
+--- MOST bytes on huge pages, as the engine's large blocks are, or on small
 -- ones.
-local function memory(bytes, pages)
+local function memory(pages)
   if rooms[pages] then return rooms[pages] end
   local block = ffi.new "void *[1]"
-  if ffi.C.posix_memalign(block, HUGE_PAGE, bytes) ~= 0 then
+  if ffi.C.posix_memalign(block, HUGE_PAGE, MOST) ~= 0 then
     error("no memory for the machine's own curve", 0)
   end
-  ffi.C.madvise(block[0], bytes, pages)
-  ffi.C.memset(block[0], 1, bytes)
+  ffi.C.madvise(block[0], MOST, pages)
+  ffi.C.memset(block[0], 1, MOST)
   rooms[pages] = ffi.cast("char *", block[0]) -- until the process ends
   return rooms[pages]
 end
@@ -83,7 +83,7 @@ end
 --- The least ns per byte of a kind ("copy", "read", "write", "jump"), at a
 -- working set of so many bytes, within ms.
 function curve.at(kind, bytes, ms)
-  local run, at = KINDS[kind], memory(MOST, HUGE_PAGES)
+  local run, at = KINDS[kind], memory(HUGE_PAGES)
   bytes = max(LINE, floor(min(bytes, MOST) / LINE) * LINE)
   return least_of(function() run(at, bytes) end, bytes, ms) / bytes
 end
@@ -123,7 +123,7 @@ end
 -- ("copy") those of the last one to rows without gaps.
 function curve.rows(kind, n, bytes, distance, operands, ms)
   local span = n * distance
-  local at = memory(MOST, span < HUGE_PAGE and SMALL_PAGES or HUGE_PAGES)
+  local at = memory(span < HUGE_PAGE and SMALL_PAGES or HUGE_PAGES)
   local to = at + operands * span
   local read = kind == "columns" and read_columns or read_rows
   return least_of(function()
