@@ -87,15 +87,19 @@ static inline f64 number_f64(f64 x) { return x != x ? 0 : x; }
 #define A f64
 #define MAP(x, r) st_masked_exp_f8((x) - (r))
 #define R f64
+#define BY_COLUMNS
 #include "kernel/reduce/reduction_template.h"
 
 LOAD_EACH(f32_f64, f32, f64, load_32, SAME)
 LOAD_EACH(f16_f64, f32, f64, load_half, SAME)
 LOAD_EACH(bf16_f64, f32, f64, load_bf16, SAME)
 
-LOOP(sumexp_f32, load_f32_f64, 4, sumexp_f64, ADD_f64, IN_ORDER)
-LOOP(sumexp_f16, load_f16_f64, 2, sumexp_f64, ADD_f64, IN_ORDER)
-LOOP(sumexp_bf16, load_bf16_f64, 2, sumexp_f64, ADD_f64, IN_ORDER)
+LOOP(sumexp_f32, load_f32_f64, 4, sumexp_f64, ADD_f64,
+     .columns = sumexp_f64_columns)
+LOOP(sumexp_f16, load_f16_f64, 2, sumexp_f64, ADD_f64,
+     .columns = sumexp_f64_columns)
+LOOP(sumexp_bf16, load_bf16_f64, 2, sumexp_f64, ADD_f64,
+     .columns = sumexp_f64_columns)
 
 /* -- Products ------------------------------------------------------------- */
 
