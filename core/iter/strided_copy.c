@@ -269,10 +269,12 @@ static int64_t rows_in_sets(int64_t distance) {
 /* Whole cache lines of both sides, if they fit the buffers. Without a buffer, a
  * tile of many rows of src: a load waits for an unfinished store to an address
  * that differs by a multiple of 4 KB, and in a row of dst the loads run ahead
- * of the stores. Where L1 has no room for many rows of src, of dst. */
+ * of the stores. A tile has many rows of dst instead where L1 has no room for
+ * those of src. */
 static void choose_small_tile(plan *p) {
   const int64_t line = LINE / p->size;
   const int64_t n0 = p->shape[0], n1 = p->shape[1];
+  /* of a streamed tile, with what comes before it */
   const int64_t row = p->size > 1 || p->stages ? 4 * line : 8 * line;
   int64_t t0 = 2 * line, t1 = p->size == 1 ? 2 * line : 4 * line;
   if (p->streams && !p->aligned) {

@@ -37,6 +37,7 @@ typedef struct st_bits16 {
 
 /* -- Permutations --------------------------------------------------------- */
 
+/* ST_LONG_ROW: elements that are worth the indices of the permutations */
 enum { ST_FIRST_STEP = 5, ST_LONG_ROW = 128 };
 
 /* An index is `there` for element i of a register of memory, or `keep`, which

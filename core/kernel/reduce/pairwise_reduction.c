@@ -235,7 +235,8 @@ static void load_short_rows(const reducer *k, span p, int64_t skip,
   }
 }
 
-/* A search, and small elements, take less time than a call per row. */
+/* The elements of a row that one call for all rows reduces faster than a call
+ * for each. */
 static int64_t longest_row(const reducer *k) {
   return k->stops_early || k->size < 4 ? ST_REDUCE_BLOCK : SHORT_ROW;
 }
@@ -452,7 +453,8 @@ static bool are_near(const reducer *k, const int64_t *s, int64_t n0,
           (k->pivot_size > 1 && n1 >= 16));
 }
 
-/* In any order, several rows at a time are faster than lanes. */
+/* Extrema, which may be taken in any order, are faster by several rows at a
+ * time, unless the rows are few. */
 static bool has_columns(const reducer *k, const int64_t *s, int64_t n0,
                         int64_t n1, const st_reduce_run *r) {
   return k->columns && n0 >= 2 && !r->partials && r->ndim == 1 &&

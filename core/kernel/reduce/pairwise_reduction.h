@@ -71,7 +71,7 @@ typedef struct st_reduce_ops {
    * ST_REDUCE_MAX_LANES elements beyond the end of a row. May be NULL. */
   void (*rows)(const st_reduce_span *p);
   bool long_rows; /* other bodies are faster for very short ones */
-  /* Reduces n1 contiguous columns of 2 rows to a block, which are `skip` bytes
+  /* Reduces n1 contiguous columns of 2 to ST_REDUCE_BLOCK rows, `skip` bytes
    * apart, with a pivot per column. May be NULL. */
   void (*columns)(const st_reduce_span *p);
   /* Reduces n1 outputs of 2 to 4 contiguous elements each; may be NULL. */

@@ -19,7 +19,7 @@ enum {
   LINE = 2048, LANES = 32, PAD = 16, /* each a multiple of the next */
   GROUP = 8, /* lines that are processed together by rows */
   COLUMNS = 64, FEWEST = 4, /* the same by columns */
-  FEWEST_SHORT = 8,
+  FEWEST_SHORT = 8, /* lines of fewer than LANES elements */
   ROOM = 1 << 16 /* bytes of rows of columns */
 };
 

@@ -1,5 +1,6 @@
-/* softmax and log_softmax of several lines at once, for lines that lie closer
- * together than their elements. Included by softmax.c after softmax_steps.h.
+/* softmax and log_softmax of several lines at once, for lines that are short or
+ * lie closer together than their elements. Included by softmax.c after
+ * softmax_steps.h.
  *
  * A column is a line; a row has one element of each column, and padding. The
  * operations of a column are those of a line in softmax_lines.h, in the same

@@ -1,6 +1,5 @@
-/* softmax and log_softmax of lines whose elements lie closer together than the
- * lines, the gradients, and the loops. Included by softmax.c after
- * softmax_columns.h.
+/* softmax and log_softmax of lines that do not suit columns, and the loops.
+ * Included by softmax.c after softmax_columns.h.
  *
  * A line is processed in chunks of LINE elements. Lines of one chunk stay in
  * the buffer from the first step to the last. Each step is done for several of
