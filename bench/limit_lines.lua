@@ -41,16 +41,15 @@ return {
    case = {"^exp", "^log", "^tanh", "^sigmoid", "^sin", "^cos", "^tan", "^pow",
            "^a?sinh", "^a?cosh", "^atan", "^asin", "^acos", "^sin%(a%)",
            "^silu"},
-   limit = "AVX-512: 89 % in the loop, which both vector units fill: 35 "
-        .. "instructions a vector of tanh, 40 of sigmoid, 90 of pow. Each "
-        .. "function errs by less than a unit, with the same bits in all "
-        .. "instruction sets, so without tables: AVX2 cannot look up 32 "
-        .. "polynomials in registers, as NumPy's tanh does with AVX-512. A "
-        .. "quotient takes .27 ns a float, .85 a double",
-   tried = "shorter functions for plain arguments: pow 1.47 to 1.04 ns, exp "
-        .. ".195 to .161; polynomials instead of quotients: log .30 to .22, "
-        .. "tanh .41 to .31; two vectors in turns 7 %, unrolled and scheduled "
-        .. "loops none"},
+   limit = "AVX-512: 89 % in the loop, which both vector units fill: 29 "
+        .. "instructions a vector of tanh, 30 of sigmoid. Each function errs "
+        .. "by less than a unit, with the same bits in all instruction sets, "
+        .. "so without tables: AVX2 cannot look up 32 polynomials in "
+        .. "registers, as NumPy's tanh does with AVX-512",
+   tried = "shorter functions for plain arguments: pow 1.47 to 1.04 ns; two "
+        .. "vectors at a time: sin .36 to .29, pow to .76, sigmoid .40 to .30; "
+        .. "Newton steps instead of the quotient of tanh: none; three or four "
+        .. "vectors: exp 4 %, sin 8 % slower"},
   {name = "sqrt", case = {"^sqrt"},
    limit = "AVX-512: 89 % in the loop, which waits for the processor's square "
         .. "root, .21 ns a float; PyTorch corrects an estimate, .13 ns",
@@ -107,11 +106,11 @@ return {
   {name = "Losses of several operators", family = "loss",
    limit = "each operator is a pass over memory: cosine_similarity is 27 % in "
         .. "norms, 19 % in quotients, 15 % in products, 10 % in sums; "
-        .. "smooth_l1_loss 24 % in the difference, 19 % in the product, 12 % "
-        .. "in the bound; attention 31 % in OpenBLAS's product, 9 % in its "
-        .. "copies, 28 % in softmax",
-   tried = "cross_entropy without its matrix; the sums of the losses in one "
-        .. "pass need an order that is the same for every layout"},
+        .. "attention 31 % in OpenBLAS's product, 9 % in its copies, 28 % in "
+        .. "softmax",
+   tried = "cross_entropy without its matrix, huber and smooth_l1 in one pass: "
+        .. "290 us to 42; the sums of the losses in one pass need an order "
+        .. "that is the same for every layout"},
   {name = "cross, addr, interpolation, block_diag",
    case = {"^cross", "^addr", "upsample", "interpolate", "block_diag",
            "trapezoid"},
@@ -251,9 +250,11 @@ return {
    family = "contiguous create convert activation unary binary move ternary "
          .. "numeric pointwise chain broadcast layout fused",
    limit = "memory: 66 to 87 % in a loop of loads and stores, and with a fresh "
-        .. "result 15 to 24 us of collection every 4 MB; two or three blocks "
-        .. "take turns, while a peer frees each and writes the same one again",
+        .. "result 13 to 24 us of collection every 1 to 4 MB; two or three "
+        .. "blocks take turns, while a peer frees each and writes the same one "
+        .. "again",
    tried = "collecting before a result instead of after it: 4 MB 335 to 192 "
-        .. "us, 167 with y:free(); bounds of 8, 16 and 24 MB instead of 4: 44 "
-        .. "us, 45, 54 and 75 for 400,000 elements"},
+        .. "us, 167 with y:free(); a bound of 1 MB instead of 4 for results of "
+        .. "up to 1 MB: zeros of 512 KB 22 to 16 us; bounds of 8, 16 and 24 "
+        .. "MB: 45, 54 and 75 us for 400,000 elements, with 4 MB 44"},
 }
