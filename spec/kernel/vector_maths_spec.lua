@@ -153,6 +153,17 @@ describe("Vector maths", function()
     end
   end)
 
+  it("gives NaNs without a sign", function()
+    for _, dtype in ipairs {"float32", "float64"} do
+      for _, row in ipairs {{"log", -1}, {"log2", -2}, {"log10", -math.huge},
+                            {"gelu", -math.huge}} do
+        local y = st[row[1]](st.full({40}, row[2], {dtype = dtype}))
+        assert.is_true(y:isnan():all():item(), row[1])
+        assert.is_false(st.signbit(y):any():item(), row[1] .. dtype)
+      end
+    end
+  end)
+
   it("knows the powers of C", function()
     local inf, nan = 1 / 0, 0 / 0
     local rows = {

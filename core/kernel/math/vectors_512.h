@@ -18,6 +18,7 @@
 #ifndef ST_NVECTORS
 #define ST_NVECTORS 2
 #endif
+_Static_assert(ST_NVECTORS <= 2, "see is_beyond");
 #define EACH UNROLL for (int j = 0; j < ST_NVECTORS; j++)
 
 #undef ST_FIRST

@@ -332,8 +332,9 @@ static void reduce_lanes(const reducer *k, const span *p, column_buffers *c,
   k->combine(p->acc, spare, p->n1);
 }
 
-/* The number of contiguous rows that are treated as one row. In any order it
- * need not be that of lanes: as many as fill some vectors are enough. */
+/* The number of contiguous rows that are treated as one row: that of lanes, or
+ * in any order fewer, if they fill some vectors, and never more than there
+ * are. */
 static int64_t flat_rows(const reducer *k, const span *p) {
   const int64_t fill = WIDTH / least(k->acc_size, 4);
   const bool any = k->any_order || p->as_rows;

@@ -39,6 +39,12 @@ enum {
   MANY_SELECT = 1 << 15 /* elements that are worth a large sample */
 };
 
+_Static_assert(RANK_pair32 <= 256 && RANK_pair64 <= 256 &&
+                 RANK_pair32 % LANES == 0 && RANK_pair64 % LANES == 0,
+               "a rank has 8 bits, and lanes compare whole vectors");
+_Static_assert(NETWORK_pair64 <= 256 && EXACT_pair64 <= 256 && SELECTED <= 256,
+               "an index packed with a key of 64 bits has 8 bits");
+
 typedef struct pair32 { uint32_t key, at; } pair32;
 typedef struct pair64 { uint64_t key; int64_t at; } pair64;
 

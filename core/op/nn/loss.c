@@ -128,7 +128,7 @@ ST_BOXED(st__box_l1_loss) {
 }
 
 /* Integers give floating point results. */
-st_status st__huber_meta(st_run *r) {
+st_status st__distance_meta(st_run *r) {
   st_inputs in;
   ST_TRY(st__get_inputs(r, &in));
   return st__build_pointwise(r, ST_ITER_BINARY_FLOAT, &in, ST_DTYPE_NONE);
