@@ -364,7 +364,7 @@ static inline uint32_t st__more_kb(uint32_t kb, int64_t bytes) {
   return sum < UINT32_MAX ? (uint32_t)sum : UINT32_MAX;
 }
 static inline void st__gc_charge(st__state *h, st__tensor_ud *ud, int64_t n) {
-  enum { LARGE = 1 << 20 };
+  enum { LARGE = 160 << 10 };
   const int64_t most = (int64_t)1 << 40;
   if (n > most) n = most;
   if (ud) ud->charged = st__more_kb(ud->charged, n);

@@ -12,7 +12,8 @@
  * Results of at most LARGE bytes are cheap to make where L2 holds the memory of
  * all of them, and dear where it does not. So with a small heap they wait for a
  * collection only until they fill half of a large L2. Of a larger result a
- * collection takes longer than what its misses cost.
+ * collection takes longer than what its misses cost, unless the heap is little
+ * more than the library's own.
  *
  * The collector runs before an operator computes a result, so that the result
  * is where a temporary of the last call was: a script that drops each result
@@ -60,7 +61,8 @@ static int64_t bound_of(const st__state *h, int64_t heap) {
   const int64_t wanted = 8 * heap < MID_BOUND ? 8 * heap : MID_BOUND;
   const int64_t needed = 3 * heap;
   const int64_t bound = wanted > needed ? wanted : needed;
-  const int64_t least = h->large > h->debt / 2 ? MIN_BOUND : h->small_bound;
+  const bool is_dear = h->large > h->debt / 2 && 8 * heap > h->small_bound;
+  const int64_t least = is_dear ? MIN_BOUND : h->small_bound;
   return bound > least ? bound : least;
 }
 
