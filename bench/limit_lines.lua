@@ -227,6 +227,17 @@ return {
         .. "transpose of 8 bytes, in cache lines of which one element is used "
         .. "at a time",
    tried = "tiles of L1, non-temporal stores only for whole lines"},
+  {name = "diff", case = {"^diff"},
+   limit = "one subtraction of two views: 62 % in its loop, whose rows of 255 "
+        .. "begin within lines, the rest in the call and the collection of a "
+        .. "fresh result, which PyTorch frees at once",
+   tried = "the views are subtracted in place, without copies of them"},
+  {name = "Layers of a network, thin products", family = "mlp",
+   limit = "57 % in the tiles of 12 rows, of which 10 outputs fill half a "
+        .. "vector, 7 % in relu, 11 % in waiting for the other thread, 5 % in "
+        .. "copies of rows, 5 % in the packing of weights",
+   tried = "a packed kernel of 12 x 32 for moderate products; batches in one "
+        .. "call"},
   {name = "Patterns of numbers", case = {"^eye", "tril_indices",
                                          "triu_indices"},
    limit = "67 % in memset of a block that is not in the caches; of indices "
@@ -248,7 +259,7 @@ return {
    tried = "one cycle by a step instead of two sweeps: 23 to 15 us each"},
   {name = "A map of 64 KB to 8 MB", from = 1.6, to = 7000,
    family = "contiguous create convert activation unary binary move ternary "
-         .. "numeric pointwise chain broadcast layout fused",
+         .. "numeric pointwise chain broadcast layout fused memory",
    limit = "memory: 66 to 87 % in a loop of loads and stores, and with a fresh "
         .. "result 13 to 24 us of collection every 1 to 4 MB; two or three "
         .. "blocks take turns, while a peer frees each and writes the same one "
