@@ -3,7 +3,8 @@
  * Note [Sorting keys]
  * The sign bit of integers is flipped, negative floats are inverted, -0 becomes
  * 0, every NaN becomes the greatest key, and keys are inverted for descending
- * order.
+ * order. An element can be told from its key, but for the sign of a zero and
+ * the bits of a NaN.
  */
 #ifndef ST_KERNEL_SORT_KEYS_H
 #define ST_KERNEL_SORT_KEYS_H
@@ -15,7 +16,10 @@
 #define UNSIGNED(x) (x)
 #define TRUTH(x) ((x) != 0)
 #define SIGNED32(x) ((uint32_t)(int32_t)(x) ^ 0x80000000u)
+#define SIGNED32_OF(key) ((int32_t)((key) ^ 0x80000000u))
 #define SIGNED64(x) ((uint64_t)(x) ^ 0x8000000000000000u)
+#define SIGNED64_OF(key) ((int64_t)((key) ^ 0x8000000000000000u))
+#define NEVER_LOST(key) 0
 
 static inline uint32_t float_key(float x) {
   const uint32_t u = st__float_bits(x + 0.0f);
@@ -29,6 +33,21 @@ static inline uint64_t double_key(double x) {
   const uint64_t key = u ^ ((u >> 63) ? ~UINT64_C(0) : UINT64_C(1) << 63);
   return x != x ? ~UINT64_C(0) : key;
 }
+
+static inline float float_of_key(uint32_t key) {
+  return st__bits_float(key ^ ((key >> 31) ? 0x80000000u : 0xffffffffu));
+}
+static inline double double_of_key(uint64_t key) {
+  double x;
+  key ^= (key >> 63) ? UINT64_C(1) << 63 : ~UINT64_C(0);
+  memcpy(&x, &key, 8);
+  return x;
+}
+/* Whether the key is one of several floats. */
+#define FLOAT_LOST(key) ((key) == 0x80000000u || (key) == 0xffffffffu)
+#define DOUBLE_LOST(key) \
+  ((key) == UINT64_C(1) << 63 || (key) == ~UINT64_C(0))
+
 #define HALF_KEY(x) float_key(st__half_to_float(x))
 #define BF16_KEY(x) float_key(st__bf16_to_float(x))
 

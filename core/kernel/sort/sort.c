@@ -303,35 +303,76 @@ static int64_t median_rank(int64_t n, int64_t m, bool skip_nan) {
         *(T *)(w->values + i * w->step[0]) =                                \
           *(const T *)(w->in + (int64_t)a[i].at * w->step[2]); } }
 
-/* Writes the elements of n pairs, and their indices. */
+/* Writes the elements of n pairs, and their indices, which may be in the same
+ * place as the pairs. */
 #define PUT_PAIRS(P)                                                        \
   PUT(P, uint8_t)                                                           \
   PUT(P, uint16_t)                                                          \
   PUT(P, uint32_t)                                                          \
   PUT(P, uint64_t)                                                          \
-  static void put_##P(const line *w, const P *a, int64_t n, int64_t base) { \
-    if (w->values) {                                                        \
-      switch (w->size) {                                                    \
-        case 1: put_##P##_uint8_t(w, a, n); break;                          \
-        case 2: put_##P##_uint16_t(w, a, n); break;                         \
-        case 4: put_##P##_uint32_t(w, a, n); break;                         \
-        default: put_##P##_uint64_t(w, a, n); } }                           \
-    for (int64_t i = 0; w->indices && i < n; i++)                           \
-      *(int64_t *)(w->indices + i * w->step[1]) = (int64_t)a[i].at + base; }
+  static void put_values_##P(const line *w, const P *a, int64_t n) {        \
+    switch (w->size) {                                                      \
+      case 1: put_##P##_uint8_t(w, a, n); break;                            \
+      case 2: put_##P##_uint16_t(w, a, n); break;                           \
+      case 4: put_##P##_uint32_t(w, a, n); break;                           \
+      default: put_##P##_uint64_t(w, a, n); } }                             \
+  static void put_indices_##P(const line *w, const P *a, int64_t n,         \
+                              int64_t base) {                               \
+    int64_t at[BLOCK];                                                      \
+    for (int64_t i = 0, m; i < n; i += m) {                                 \
+      m = n - i < BLOCK ? n - i : BLOCK;                                    \
+      for (int64_t k = 0; k < m; k++) at[k] = (int64_t)a[i + k].at + base;  \
+      if (w->step[1] == sizeof *at) {                                       \
+        memcpy(w->indices + i * w->step[1], at, (size_t)m * sizeof *at);    \
+        continue; }                                                         \
+      for (int64_t k = 0; k < m; k++)                                       \
+        *(int64_t *)(w->indices + (i + k) * w->step[1]) = at[k]; } }
 
-/* Writes what is asked for of a sorted line. */
-#define FINISH(P)                                                           \
+/* Writes n sorted elements without a gap from their keys, or from the line
+ * where a key is one of several elements. In a long line they are far apart. */
+#define VALUES(s, T, P, K, VALUE, LOST)                                     \
+  static void values_##s(const line *w, const P *a, int64_t n, K flip) {    \
+    T *to = (T *)w->values;                                                 \
+    for (int64_t i = 0, m; i < n; i += m) {                                 \
+      int lost = 0;                                                         \
+      m = n - i < BLOCK ? n - i : BLOCK;                                    \
+      for (int64_t k = i; k < i + m; k++) {                                 \
+        const K key = a[k].key ^ flip;                                      \
+        to[k] = VALUE(key);                                                 \
+        lost |= LOST(key); }                                                \
+      for (int64_t k = i; lost && k < i + m; k++)                           \
+        to[k] = *(const T *)(w->in + (int64_t)a[k].at * w->step[2]); } }
+
+VALUES(i32, int32_t, pair32, uint32_t, SIGNED32_OF, NEVER_LOST)
+VALUES(f32, float, pair32, uint32_t, float_of_key, FLOAT_LOST)
+VALUES(i64, int64_t, pair64, uint64_t, SIGNED64_OF, NEVER_LOST)
+VALUES(f64, double, pair64, uint64_t, double_of_key, DOUBLE_LOST)
+
+typedef void (*values_pair32)(const line *w, const pair32 *a, int64_t n,
+                              uint32_t flip);
+typedef void (*values_pair64)(const line *w, const pair64 *a, int64_t n,
+                              uint64_t flip);
+
+/* Writes what is asked for of a sorted line. `values` is NULL or writes the
+ * elements that have no gap between them. */
+#define FINISH(P, K)                                                        \
   static void finish_##P(const line *w, const P *a, bool has_nan,           \
-                         const st_sort *o) {                                \
+                         values_##P values, const st_sort *o) {             \
+    const bool from_keys = values && w->step[0] == w->size;                 \
     const int64_t from =                                                    \
       o->median ? median_##P(a, w, has_nan, o->skip_nan)                    \
                 : o->mode ? mode_##P(a, w->n, has_nan) : o->first;          \
     line part = *w;                                                         \
     for (int64_t i = 0, to; i < o->k && !st__stops_at(i); i = to) {         \
+      const P *p = a + from + i;                                            \
       to = st__period_end(i, o->k);                                         \
-      put_##P(&part, a + from + i, to - i, o->base);                        \
-      part.values = w->values ? w->values + to * w->step[0] : NULL;         \
-      part.indices = w->indices ? w->indices + to * w->step[1] : NULL; } }
+      if (w->values) {                                                      \
+        part.values = w->values + i * w->step[0];                           \
+        if (from_keys) values(&part, p, to - i, o->descending ? (K)-1 : 0); \
+        else put_values_##P(&part, p, to - i); }                            \
+      if (w->indices) {                                                     \
+        part.indices = w->indices + i * w->step[1];                         \
+        put_indices_##P(&part, p, to - i, o->base); } } }
 
 /* Writes the one element that is asked for; false if it was not found. Short
  * lines of integers, which often are in a small range, are sorted faster. */
@@ -344,22 +385,24 @@ static int64_t median_rank(int64_t n, int64_t m, bool skip_nan) {
       w->n, has_nan ? numbers_##P(w, keys) : w->n, o->skip_nan);            \
     const P *found = select_##P(a, a + w->n, w, keys,                       \
                                 o->descending ? (K)-1 : 0, rank);           \
-    if (found) put_##P(w, found, 1, o->base);                               \
+    if (found && w->values) put_values_##P(w, found, 1);                    \
+    if (found && w->indices) put_indices_##P(w, found, 1, o->base);         \
     return found != NULL; }
 
 #define RUN_LINE(P, K)                                                      \
-  static void line_##P(const line *w, keys_##P keys, bool has_nan,          \
-                       const st_sort *o) {                                  \
+  static void line_##P(const line *w, keys_##P keys, values_##P values,     \
+                       bool has_nan, const st_sort *o) {                    \
     const K flip = o->descending ? (K)-1 : 0;                               \
     const int64_t few = o->first + o->k;                                    \
     const bool all = o->median || o->mode || 4 * few + 4 * BLOCK > w->n;    \
-    P *a = (P *)o->scratch, *b = a + w->n;                                  \
+    P *a = (P *)o->scratch;                                                 \
+    P *b = o->in_indices ? (P *)(void *)w->indices : a + w->n;              \
     if (all && o->k == 1 && !o->mode && one_##P(w, keys, has_nan, o))       \
       return;                                                               \
     if (all) a = filter_##P(a, b, w, keys, flip, w->n);                     \
     else if (few == 1) a = least_##P(a, w, keys, flip);                     \
     else a = filter_##P(a, b, w, keys, flip, few);                          \
-    if (a) finish_##P(w, a, has_nan, o); }
+    if (a) finish_##P(w, a, has_nan, values, o); }
 
 /* -- Groups of short lines ------------------------------------------------ */
 
@@ -378,7 +421,7 @@ static int64_t median_rank(int64_t n, int64_t m, bool skip_nan) {
   SELECT(P, K)       \
   MODE(P, K)         \
   PUT_PAIRS(P)       \
-  FINISH(P)          \
+  FINISH(P, K)       \
   RUN_ONE(P, K)      \
   RUN_LINE(P, K)     \
   RUN_GROUP(P, K)
@@ -404,7 +447,7 @@ static int64_t lines_together(int64_t n, int64_t left, int64_t network,
   return left < lanes ? left : lanes;
 }
 
-#define SORT(name, T, P, keys, has_nan)                                     \
+#define SORT(name, T, P, keys, values, has_nan)                             \
   static void sort_##name(char **data, const int64_t *s, int64_t n0,        \
                           int64_t n1, const void *ctx) {                    \
     const st_sort *o = ctx;                                                 \
@@ -418,18 +461,18 @@ static int64_t lines_together(int64_t n, int64_t left, int64_t network,
       group g = {w, {s[3], s[4], s[5]}, n, st__sort_lanes(n0, n1 - j),      \
                  (uint64_t *)o->scratch, NULL, 0, 0, 0};                    \
       if (n) group_##P(&g, keys, has_nan, o);                               \
-      else line_##P(&w, keys, has_nan, o), n = 1; } }
+      else line_##P(&w, keys, values, has_nan, o), n = 1; } }
 
-SORT(u8, uint8_t, pair32, keys_u8, false)
-SORT(b8, uint8_t, pair32, keys_b8, false)
-SORT(i8, int8_t, pair32, keys_i8, false)
-SORT(i16, int16_t, pair32, keys_i16, false)
-SORT(i32, int32_t, pair32, keys_i32, false)
-SORT(f16, uint16_t, pair32, keys_f16, true)
-SORT(bf16, uint16_t, pair32, keys_bf16, true)
-SORT(f32, float, pair32, keys_f32, true)
-SORT(i64, int64_t, pair64, keys_i64, false)
-SORT(f64, double, pair64, keys_f64, true)
+SORT(u8, uint8_t, pair32, keys_u8, NULL, false)
+SORT(b8, uint8_t, pair32, keys_b8, NULL, false)
+SORT(i8, int8_t, pair32, keys_i8, NULL, false)
+SORT(i16, int16_t, pair32, keys_i16, NULL, false)
+SORT(i32, int32_t, pair32, keys_i32, values_i32, false)
+SORT(f16, uint16_t, pair32, keys_f16, NULL, true)
+SORT(bf16, uint16_t, pair32, keys_bf16, NULL, true)
+SORT(f32, float, pair32, keys_f32, values_f32, true)
+SORT(i64, int64_t, pair64, keys_i64, values_i64, false)
+SORT(f64, double, pair64, keys_f64, values_f64, true)
 
 #define BY_DTYPE(what) {                                                    \
   [ST_UINT8] = what##_u8, [ST_INT8] = what##_i8, [ST_INT16] = what##_i16,   \

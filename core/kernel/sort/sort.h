@@ -19,6 +19,8 @@ typedef struct st_sort {
                           and its last index; NaNs are not equal */
   int64_t first, k;    /* write sorted elements [first, first + k) */
   int64_t base;        /* added to indices */
+  bool in_indices;     /* pairs use the indices' memory, which has no gaps and
+                          which no other thread knows */
   char *scratch;       /* st__sort_scratch bytes, aligned to 16 */
 } st_sort;
 
@@ -41,13 +43,17 @@ static inline int64_t st__sort_lanes(int64_t n, int64_t lines) {
   return lines < most ? (lines + 7) / 8 * 8 : most;
 }
 
-/* Bytes of scratch: two buffers of n pairs of key and index, and for short
- * lines keys and indices of those that are sorted together. */
+/* Bytes of a pair of key and index. */
+static inline int64_t st__sort_pair(int64_t itemsize) {
+  return itemsize <= 4 ? 8 : 16;
+}
+
+/* Bytes of scratch: so many buffers of n pairs, and for short lines keys and
+ * indices of those that are sorted together. */
 static inline int64_t st__sort_scratch(int64_t n, int64_t itemsize,
-                                       int64_t lines) {
-  const int64_t size = itemsize <= 4 ? 8 : 16;
+                                       int64_t lines, int buffers) {
   const int64_t together = n <= ST_SHORT_LINE ? st__sort_lanes(n, lines) : 0;
-  return (2 + together) * n * size;
+  return (buffers + together) * n * st__sort_pair(itemsize);
 }
 
 #endif

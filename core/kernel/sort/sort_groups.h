@@ -127,7 +127,7 @@ static void put_group(const group *g, const st_sort *o) {
         const int64_t at = i * g->lanes + l;                                \
         a[i].key = (K)((g->word[at] >> g->shift) + g->least);               \
         a[i].at = (__typeof__(a->at))(g->index[at] & g->mask); }            \
-      finish_##P(&w, a, has_nan, o);                                        \
+      finish_##P(&w, a, has_nan, NULL, o);                                  \
       w.values = w.values ? w.values + g->across[0] : NULL;                 \
       w.indices = w.indices ? w.indices + g->across[1] : NULL;              \
       w.in += g->across[2]; } }

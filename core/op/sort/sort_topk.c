@@ -44,6 +44,7 @@ static void run_chunks(void *ctx, int64_t begin, int64_t end) {
  * NULL. */
 static st_status run_lines(st_sort order, st_tensor *const t[3], int dim) {
   const st_dtype dtype = t[2]->dtype;
+  const int64_t itemsize = (int64_t)st__itemsize(dtype);
   job b = {.order = order};
   ST_TRY(st__find_kernel(ST_K_sort, dtype, &b.loop));
   st__lines_init(&b.lines, 3, t, dim);
@@ -55,12 +56,15 @@ static st_status run_lines(st_sort order, st_tensor *const t[3], int dim) {
   }
   b.chunks = st__num_shares(b.lines.count, st__kernel_grain(ST_K_sort) /
                                            b.lines.length + 1);
-  b.scratch = st__sort_scratch(b.lines.length,
-                               (int64_t)st__itemsize(dtype),
-                               b.lines.count) + 63;
-  b.scratch -= b.scratch % 64;
   b.copies = b.lines.length > ST_DIRECT_LINE &&
              st__line_tiles_init(&b.tiles, &b.lines, 2, order.k);
+  b.order.in_indices = order.in_indices && !b.copies &&
+                       b.lines.length > ST_SHORT_LINE &&
+                       b.lines.along[1] == sizeof(int64_t) &&
+                       st__sort_pair(itemsize) == sizeof(int64_t);
+  b.scratch = st__sort_scratch(b.lines.length, itemsize, b.lines.count,
+                               b.order.in_indices ? 1 : 2) + 63;
+  b.scratch -= b.scratch % 64;
   b.tiles.loop = b.loop;
   b.bytes = b.scratch + b.tiles.bytes;
   const size_t bytes = (size_t)(b.chunks * b.bytes);
@@ -213,7 +217,8 @@ static st_status sort_all(st_run *r, st_tensor *values, st_tensor *indices,
   st_tensor *self = st__arg_tensor(r, 0);
   const st_sort order = {.descending = int_arg(r, "descending", 0),
                          .k = length_of(self, dim),
-                         .base = int_arg(r, "base", 0)};
+                         .base = int_arg(r, "base", 0),
+                         .in_indices = indices && r->variant == ST_FUNCTIONAL};
   return sort_into(order, values, indices, self, dim);
 }
 
