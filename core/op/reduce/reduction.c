@@ -374,7 +374,7 @@ static void find_extrema(const job *b, const tile *t, pivots ref,
                          int64_t *from, int64_t *to) {
   const int64_t size = acc_size(b, 0), one = 1;
   const int64_t s[6] = {[4] = size, [5] = ref.stride};
-  const st_reduce_run run = {0, true, 1, &one, &size};
+  const st_reduce_run run = {0, false, 1, &one, &size};
   int64_t hit[TILE];
   char *data[3] = {(char *)hit, b->values[0] + size * (
                      t->chunk * b->body.kept.total + t->at), ref.p};
