@@ -33,6 +33,7 @@
 
 #include <string.h>
 
+#include "base/machine.h"
 #include "base/threads.h"
 #include "kernel/reduce/reduction_elements.h"
 
@@ -42,6 +43,7 @@ typedef st_reduce_ops reducer;
 enum {
   SHORT_ROW = 512, /* elements that are worth a body for rows of one block */
   ROOM = 32768,    /* bytes of gathered elements */
+  AHEAD = 8,       /* rows, requested before they are used */
   WIDTH = 2048,    /* bytes of accumulators of a row of outputs */
   FLAT = 32768,    /* bytes of accumulators of W such rows */
   LEVELS = 48,     /* of the tree of blocks */
@@ -267,10 +269,20 @@ static void run_short_rows(const reducer *k, span p, const int64_t *s,
 
 /* -- By columns ----------------------------------------------------------- */
 
+/* Requests the lines of four rows, from row i on. */
+static void prefetch_rows(const reducer *k, const span *p, int64_t i) {
+  const int64_t bytes = p->n1 * k->size;
+  for (int64_t q = i; q < i + 4; q++) {
+    const char *row = p->in + p->off[q * p->skip];
+    for (int64_t o = 0; o < bytes; o += 64) __builtin_prefetch(row + o);
+  }
+}
+
 /* Reduces the rows of a span in order. */
 static void reduce_rows(const reducer *k, span p) {
   for (int64_t i = 0, m; i < p.n0; i += m, p.start += m, p.more = true) {
     m = k->four && p.n0 - i >= 4 ? 4 : 1;
+    if (p.far && i + AHEAD + 4 <= p.n0) prefetch_rows(k, &p, i + AHEAD);
     for (int64_t q = 0; q < m; q++) p.x[q] = p.in + p.off[(i + q) * p.skip];
     if (m == 4) k->four(&p);
     else if (p.more) k->next(&p);
@@ -419,6 +431,7 @@ static void run_columns(const reducer *k, span p, const int64_t *s, int64_t n0,
   const int64_t width = WIDTH / k->acc_size;
   const char *in = p.in, *pivot = p.pivot;
   char *to = p.acc;
+  p.far = n0 * magnitude(r->stride[0]) > st__machine.far_rows;
   /* Without pivots their size is 1; a search has pivots of any size. */
   const bool copies = !s[5] && (k->pivot_size > 1 || k->stops_early);
   c.step = s[4];
