@@ -15,10 +15,12 @@
 -- from one size to the next, or of a distance, is the growth of the machine
 -- itself, of a plain copy or read of as many bytes, or of rows so far apart:
 -- where a cache ends, or the share of it that a virtual machine has, or the
--- sets of a cache that a distance leaves, both grow. A time may be 1.5 times
--- the sum of the other one and what the machine takes more, on one thread. What
--- is above that is measured again, both of them, and marked GROWS if it still
--- is.
+-- sets of a cache that a distance leaves, both grow. A cache may end for one
+-- order of access at half the bytes at which it ends for another: the machine's
+-- growth is the largest between half the smaller size and twice the larger one.
+-- A time may be 1.5 times the sum of the other one and what the machine takes
+-- more, on one thread. What is above that is measured again, both of them, and
+-- marked GROWS if it still is.
 
 local peers = require "bench.peers"
 
@@ -44,7 +46,7 @@ end
 -- multiply-adds and bytes, in the order of the group.
 local function points_of(group, row, options)
   local rows = require "bench.rows"
-  local points = {}
+  local points, rows_of = {}, row.rows or group.rows
   for _, n in ipairs(row.power == 2 and group.sides or group.at) do
     local count = row.count or n ^ (row.power or 1)
     local bytes = count * (row.bytes + (row.held or 0))
@@ -55,7 +57,7 @@ local function points_of(group, row, options)
       points[#points + 1] = {
         n = n, case = case, bytes = bytes, each = bytes / count,
         touch = group.rule ~= "three" and (row.touch or "copy") or nil,
-        rows = group.rows and group.rows(n), operands = row.operands or 1,
+        rows = rows_of and rows_of(n), operands = row.operands or 1,
         count = row.work_count or row.work and n ^ row.work or count,
       }
     end
@@ -90,14 +92,16 @@ local RULES = {
 --- Sets the fields of points whose time per element, `ns`, is above the limit:
 -- `growth`, how many times; with `own`, what the machine itself takes, also
 -- `machine`, how many times as long that is; and `grows`, if the machine does
--- not explain it. `own` is in ns per element, as `ns` is.
+-- not explain it. `own` and, for the smaller size, `before` are in ns per
+-- element, as `ns` is.
 function growth.mark(points, rule)
   for i, point in ipairs(points) do
     local other = RULES[rule](points, i)
     local ratio = point.ns and other and other.ns and point.ns / other.ns or 0
-    local more = point.own and other and max(0, point.own - other.own) or 0
+    local less = other and (other.before or other.own)
+    local more = point.own and less and max(0, point.own - less) or 0
     point.growth = ratio > LIMIT and ratio or nil
-    point.machine = point.growth and point.own and point.own / other.own
+    point.machine = point.growth and point.own and point.own / less
     point.grows = point.growth and point.ns > LIMIT * (other.ns + more)
   end
   return points
@@ -152,16 +156,25 @@ local function print_point(point)
   print((text:gsub("%s+$", "")))
 end
 
---- The ns that the machine itself takes for an element of a point.
-local function own_time(point, ms)
+--- Measures what the machine itself takes for an element of a point: the least
+-- times of its own size, of half of it and of twice as much.
+local function measure_machine(point, ms)
   local curve = require "bench.machine_curve"
   local rows = point.rows
   if rows then
-    return curve.rows(point.touch, rows.n, rows.bytes, rows.distance,
-                      point.operands, ms) / (rows.bytes / 4)
+    local ns = curve.rows(point.touch, rows.n, rows.bytes, rows.distance,
+                          point.operands, ms) / (rows.bytes / 4)
+    point.own = min(ns, point.own or huge)
+    return
   end
   local each = point.touch == "jump" and LINE_BYTES or point.each
-  return curve.at(point.touch, point.bytes, ms) * each
+  local times = point.curve or {huge, huge, huge}
+  for i, share in ipairs {0.5, 1, 2} do
+    local ns = curve.at(point.touch, share * point.bytes, ms) * each
+    times[i] = min(ns, times[i])
+  end
+  point.curve = times
+  point.before, point.own = min(times[1], times[2]), max(times[2], times[3])
 end
 
 --- Measures a point, and the machine; keeps the least times.
@@ -172,8 +185,7 @@ local function measure_point(crew, point, threads, options)
   local ns = entry.fastest_ns and entry.fastest_ns / point.count
   point.ns = ns and min(ns, point.ns or ns)
   point.fault = entry.fault
-  if not point.touch then return end
-  point.own = min(own_time(point, options.ms), point.own or huge)
+  if point.touch then measure_machine(point, options.ms) end
 end
 
 --- Measures the points of a row and prints them; returns how many grow more

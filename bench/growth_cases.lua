@@ -15,9 +15,9 @@
 --
 -- `rule` says with what a time is compared: with the one before it ("step"),
 -- with the least of its three neighbours ("three"), or with the least of the
--- row ("least"). `rows` of a group are what the machine touches in place of
--- `bytes`: n rows of so many bytes, at a distance in bytes, in each of the
--- `operands` (1) that have them.
+-- row ("least"). `rows` of a group or of a row are what the machine touches in
+-- place of `bytes`: n rows of so many bytes, at a distance in bytes, in each of
+-- the `operands` (1) that have them.
 
 local DECADES = {1e2, 3e2, 1e3, 3e3, 1e4, 3e4, 1e5, 3e5, 1e6, 3e6, 1e7, 3e7,
                  1e8, 3e8, 1e9}
@@ -41,6 +41,9 @@ local LINES = {1000, 1001, 1008, 1016, 1023, 1024, 1025, 1040, 1280, 1536,
                2047, 2048, 2049, 4095, 4096, 4097}
 local STEPS = {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 31, 32, 33, 64}
 
+--- The rows of a square matrix of float32.
+local function matrix(n) return {n = n, bytes = 4 * n, distance = 4 * n} end
+
 return {
   {title = "sizes", at = DECADES, sides = SIDES, rule = "step",
     {"pointwise", "add", "a, b, r: f32 N -1:1", "@.add(a, b) -> r",
@@ -53,7 +56,7 @@ return {
     {"convert", "float32 to uint8", "a: f32 N 0:200; r: u8 N", "r:copy_(a)",
      bytes = 5},
     {"layout", "transpose", "a: f32 NxN perm=10; r: f32 NxN", "r:copy_(a)",
-     bytes = 8, power = 2},
+     bytes = 8, power = 2, touch = "columns", rows = matrix},
     {"layout", "step 2", "a: f32 Nx2 step=2; r: f32 Nx1", "r:copy_(a)",
      bytes = 12},
     {"layout", "cat, fresh", "a, b: f32 N", "@.cat({a, b})", bytes = 16},

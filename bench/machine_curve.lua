@@ -7,13 +7,14 @@ local ffi = require "ffi"
 
 local bit = require "bit"
 
-local band, bor = bit.band, bit.bor
+local bor = bit.bor
 local max, min, floor = math.max, math.min, math.floor
 
 ffi.cdef [[
   struct bench_curve_time { long s, ns; };
   int clock_gettime(int clock, struct bench_curve_time *now);
   int posix_memalign(void **block, size_t alignment, size_t size);
+  void free(void *block);
   int madvise(void *address, size_t length, int advice);
   void *memset(void *to, int value, size_t n);
   void *memchr(const void *text, int value, size_t n);
@@ -21,7 +22,7 @@ ffi.cdef [[
 
 local MONOTONIC, HUGE_PAGES, SMALL_PAGES = 1, 14, 15
 local HUGE_PAGE = 2 ^ 21
-local MOST = 2 ^ 29   -- bytes; the curve is flat behind the last cache
+local LEAST, MOST = 2 ^ 26, 2 ^ 32 -- bytes of memory
 local LINE = 64
 local SAMPLE = 2 ^ 20 -- bytes that a sample touches at least
 local JUMP = 16411 * LINE -- bytes, an odd number of lines
@@ -35,18 +36,22 @@ local function clock()
   return tonumber(now.s) * 1e9 + tonumber(now.ns)
 end
 
---- MOST bytes on huge pages, as the engine's large blocks are, or on small
--- ones.
-local function memory(pages)
-  if rooms[pages] then return rooms[pages] end
+--- Memory for a working set of so many bytes, on huge pages, as the engine's
+-- large blocks are, or on small ones.
+local function memory(pages, bytes)
+  local room = rooms[pages]
+  if room and room.bytes >= bytes then return room.at end
+  local size = LEAST
+  while size < bytes do size = 2 * size end
+  if room then ffi.C.free(room.at) end
   local block = ffi.new "void *[1]"
-  if ffi.C.posix_memalign(block, HUGE_PAGE, MOST) ~= 0 then
+  if ffi.C.posix_memalign(block, HUGE_PAGE, size) ~= 0 then
     error("no memory for the machine's own curve", 0)
   end
-  ffi.C.madvise(block[0], MOST, pages)
-  ffi.C.memset(block[0], 1, MOST)
-  rooms[pages] = ffi.cast("char *", block[0]) -- until the process ends
-  return rooms[pages]
+  ffi.C.madvise(block[0], size, pages)
+  ffi.C.memset(block[0], 1, size)
+  rooms[pages] = {at = ffi.cast("char *", block[0]), bytes = size}
+  return rooms[pages].at
 end
 
 local KINDS = {
@@ -59,8 +64,10 @@ local KINDS = {
   jump = function(at, bytes)
     local set, sum, place = LINE, 0, 0
     while 2 * set <= bytes do set = 2 * set end
+    local step = JUMP % set
     for _ = 1, bytes / LINE do
-      place = band(place + JUMP, set - 1)
+      place = place + step
+      if place >= set then place = place - set end
       sum = sum + at[place]
     end
     return sum
@@ -83,8 +90,8 @@ end
 --- The least ns per byte of a kind ("copy", "read", "write", "jump"), at a
 -- working set of so many bytes, within ms.
 function curve.at(kind, bytes, ms)
-  local run, at = KINDS[kind], memory(HUGE_PAGES)
   bytes = max(LINE, floor(min(bytes, MOST) / LINE) * LINE)
+  local run, at = KINDS[kind], memory(HUGE_PAGES, bytes)
   return least_of(function() run(at, bytes) end, bytes, ms) / bytes
 end
 
@@ -123,7 +130,8 @@ end
 -- ("copy") those of the last one to rows without gaps.
 function curve.rows(kind, n, bytes, distance, operands, ms)
   local span = n * distance
-  local at = memory(span < HUGE_PAGE and SMALL_PAGES or HUGE_PAGES)
+  local at = memory(span < HUGE_PAGE and SMALL_PAGES or HUGE_PAGES,
+                    operands * span + n * bytes)
   local to = at + operands * span
   local read = kind == "columns" and read_columns or read_rows
   return least_of(function()

@@ -106,12 +106,13 @@ describe("The chart of measurements", function()
 end)
 
 describe("Growth of the time per element", function()
-  --- The marks of points {ns, ns of the machine}: "GROWS", what the machine
-  -- explains, or "".
+  --- The marks of points {ns, ns of the machine, if another the ns with which
+  -- that of the next point is compared}: "GROWS", what the machine explains, or
+  -- "".
   local function marks(rule, ...)
     local points = {}
     for i, pair in ipairs {...} do
-      points[i] = {ns = pair[1], own = pair[2]}
+      points[i] = {ns = pair[1], own = pair[2], before = pair[3]}
     end
     for i, point in ipairs(growth.mark(points, rule)) do
       points[i] = point.grows and "GROWS" or
@@ -129,6 +130,12 @@ describe("Growth of the time per element", function()
      function()
     assert.same({"", "1.4", "3.0", "GROWS", "GROWS"},
                 marks("step", {1, 1}, {2, 1.4}, {6, 4.2}, {15, 4.6}, {27, 2}))
+  end)
+
+  it("is explained by what the machine took for half the smaller size",
+     function()
+    assert.same({"", "3.0", "", "GROWS"},
+                marks("step", {2, 2, 1}, {4, 3, 3}, {4, 3, 3}, {7, 3, 1}))
   end)
 
   it("is marked beside the least of three neighbours", function()
