@@ -16,13 +16,14 @@
 #include <string.h>
 
 #include "kernel/kernel.h"
+#include "kernel/stream_line.h"
 #include "kernel/unroll.h"
 
 #if defined(__SSE2__)
 #include <immintrin.h>
 #endif
 
-enum { LINE = 64 };
+enum { LINE = ST_LINE };
 
 /* -- Registers of 16 bytes ------------------------------------------------ */
 
@@ -250,28 +251,6 @@ static void runs(char **data, const int64_t *s, int64_t n0, int64_t n1,
 
 /* -- Streaming ------------------------------------------------------------ */
 
-#if defined(__SSE2__)
-/* Non-temporal stores that fill a cache line without a gap are combined into
- * one write, and the line is not read first. The loads are no wider than the
- * stores that filled the buffer shortly before, for which they would wait. */
-INLINE void stream_line(char *to, const char *from) {
-#if defined(__AVX512F__)
-  _mm512_stream_si512((__m512i *)(void *)to, _mm512_loadu_si512(from));
-#elif defined(__AVX2__)
-  for (int i = 0; i < LINE; i += 32) {
-    _mm256_stream_si256((__m256i *)(void *)(to + i),
-                        _mm256_loadu_si256((const __m256i_u *)
-                                           (const void *)(from + i)));
-  }
-#else
-  for (int i = 0; i < LINE; i += 16) {
-    _mm_stream_si128((__m128i *)(void *)(to + i),
-                     _mm_loadu_si128((const __m128i_u *)
-                                     (const void *)(from + i)));
-  }
-#endif
-}
-
 static void stream_row(char *to, const char *from, size_t n) {
   const size_t off = (uintptr_t)to % LINE;
   const size_t head = off && n >= LINE ? LINE - off : 0;
@@ -282,15 +261,10 @@ static void stream_row(char *to, const char *from, size_t n) {
     return;
   }
   for (; n >= LINE; n -= LINE, to += LINE, from += LINE) {
-    stream_line(to, from);
+    st__stream_line(to, from);
   }
   if (n) memcpy(to, from, n);
 }
-#else
-static void stream_row(char *to, const char *from, size_t n) {
-  memcpy(to, from, n);
-}
-#endif
 
 /* The caller orders the stores: st__fence_streams. A fence for each block would
  * wait for its stores. */

@@ -1,19 +1,23 @@
 /* Sorting kernels: stable sort of lines with indices.
  *
- * Pairs of key (Note [Sorting keys]) and index are sorted; values are then
- * gathered by index. Several short lines are sorted together (Note [Sorting
- * networks]), a single one by rank, in n^2 vectorised comparisons, long ones by
- * radix sort. One element of a long line is selected, the least by its key
- * alone. A sort that is told to stop returns NULL, and its line stays unwritten
- * or half written.
+ * Pairs of key (Note [Sorting keys]) and index are sorted; the values are then
+ * written by key or gathered by index. Several short lines are sorted together
+ * (Note [Sorting networks]), a single one by rank, in n^2 vectorised
+ * comparisons, long ones by radix sort, those that the caches do not hold by
+ * parts. One element of a long line is selected, the least by its key alone. A
+ * sort that is told to stop returns NULL, and its line stays unwritten or half
+ * written.
  */
 
 #include "kernel/sort/sort.h"
 
+#include "base/cpu.h"
+#include "base/machine.h"
 #include "base/threads.h"
 #include "kernel/kernel.h"
 #include "kernel/sort/keys.h"
 #include "kernel/sort/sorting_network.h"
+#include "kernel/stream_line.h"
 
 /* Most pairs that are sorted by rank, and most in each of several lines that
  * are sorted by a network. */
@@ -32,13 +36,15 @@ enum {
   EXACT_pair32 = 192, EXACT_pair64 = 160, /* integers sorted by a network */
   LANES = 16,
   SELECTED = 256, /* in lines of which only some are wanted */
-  DIGIT = 11, BUCKETS = 1 << DIGIT, /* digits of long lines */
+  DIGIT = 11, BUCKETS = ST_SORT_BUCKETS, /* digits of long lines */
+  FEW = 512, /* pairs that are not worth long digits */
   SPARE = 12, /* bits more than n has, in which few of n keys are equal */
   SAMPLE = 16, /* pairs of keys */
   BLOCK = 64, COUNTED = 512, /* elements at a time */
   MANY_SELECT = 1 << 15 /* elements that are worth a large sample */
 };
 
+_Static_assert(BUCKETS == 1 << DIGIT, "a bucket for each digit");
 _Static_assert(RANK_pair32 <= 256 && RANK_pair64 <= 256 &&
                  RANK_pair32 % LANES == 0 && RANK_pair64 % LANES == 0,
                "a rank has 8 bits, and lanes compare whole vectors");
@@ -130,7 +136,7 @@ typedef struct line {
  * have room for 2k + 2 BLOCK pairs. With k = n the whole line is sorted. */
 #define FILTER(P, K)                                                        \
   static P *filter_##P(P *a, P *b, const line *w, keys_##P keys, K flip,    \
-                       int64_t k) {                                         \
+                       int64_t k, st_sort_room *room) {                     \
     int64_t m = 0;                                                          \
     K key[BLOCK], limit = 0;                                                \
     for (int64_t i = 0, n, full = 0; i < w->n; i += n) {                    \
@@ -141,7 +147,8 @@ typedef struct line {
       else if (full) m = admit_##P(a, m, key, i, n, limit);                 \
       else pairs_##P(a + m, key, i, n), m += n;                             \
       if (m < 2 * k + BLOCK && i + n < w->n) continue;                      \
-      P *sorted = order_##P(a, b, m);                                       \
+      P *sorted = !room ? order_##P(a, b, m)                                \
+                        : parts_##P(a, b, m, false, room) ? a : NULL;       \
       if (!sorted) return NULL;                                             \
       if (sorted == b) b = a, a = sorted;                                   \
       m = m < k ? m : k, full = m == k;                                     \
@@ -395,13 +402,14 @@ typedef void (*values_pair64)(const line *w, const pair64 *a, int64_t n,
     const K flip = o->descending ? (K)-1 : 0;                               \
     const int64_t few = o->first + o->k;                                    \
     const bool all = o->median || o->mode || 4 * few + 4 * BLOCK > w->n;    \
-    P *a = (P *)o->scratch;                                                 \
+    st_sort_room *room = o->by_parts ? (void *)o->scratch : NULL;           \
+    P *a = (P *)(o->scratch + (room ? sizeof *room : 0));                   \
     P *b = o->in_indices ? (P *)(void *)w->indices : a + w->n;              \
     if (all && o->k == 1 && !o->mode && one_##P(w, keys, has_nan, o))       \
       return;                                                               \
-    if (all) a = filter_##P(a, b, w, keys, flip, w->n);                     \
+    if (all) a = filter_##P(a, b, w, keys, flip, w->n, room);               \
     else if (few == 1) a = least_##P(a, w, keys, flip);                     \
-    else a = filter_##P(a, b, w, keys, flip, few);                          \
+    else a = filter_##P(a, b, w, keys, flip, few, NULL);                    \
     if (a) finish_##P(w, a, has_nan, values, o); }
 
 /* -- Groups of short lines ------------------------------------------------ */

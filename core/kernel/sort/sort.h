@@ -21,8 +21,18 @@ typedef struct st_sort {
   int64_t base;        /* added to indices */
   bool in_indices;     /* pairs use the indices' memory, which has no gaps and
                           which no other thread knows */
-  char *scratch;       /* st__sort_scratch bytes, aligned to 16 */
+  bool by_parts;       /* there is an st_sort_room in front of the pairs */
+  char *scratch;       /* st__sort_scratch bytes, aligned to ST_SORT_ALIGN */
 } st_sort;
+
+enum { ST_SORT_ALIGN = 64, ST_SORT_BUCKETS = 1 << 11 };
+
+/* For each bucket of pairs: the line of it that is being filled, the place
+ * after its last pair, and its first place. */
+typedef struct st_sort_room {
+  _Alignas(ST_SORT_ALIGN) char line[ST_SORT_BUCKETS][64];
+  uint32_t end[ST_SORT_BUCKETS], first[ST_SORT_BUCKETS];
+} st_sort_room;
 
 /* search: counts the elements of a sorted line that are less than a value or,
  * with right, not greater. Operands: counts (output, int64), values, the line,
@@ -48,12 +58,16 @@ static inline int64_t st__sort_pair(int64_t itemsize) {
   return itemsize <= 4 ? 8 : 16;
 }
 
-/* Bytes of scratch: so many buffers of n pairs, and for short lines keys and
- * indices of those that are sorted together. */
-static inline int64_t st__sort_scratch(int64_t n, int64_t itemsize,
-                                       int64_t lines, int buffers) {
+/* Bytes of scratch, a multiple of ST_SORT_ALIGN: two buffers of n pairs, or one
+ * with in_indices; and for short lines keys and indices of those that are
+ * sorted together. */
+static inline int64_t st__sort_scratch(const st_sort *o, int64_t n,
+                                       int64_t itemsize, int64_t lines) {
   const int64_t together = n <= ST_SHORT_LINE ? st__sort_lanes(n, lines) : 0;
-  return (buffers + together) * n * st__sort_pair(itemsize);
+  const int64_t pairs = ((o->in_indices ? 1 : 2) + together) * n;
+  const int64_t bytes = pairs * st__sort_pair(itemsize) + ST_SORT_ALIGN - 1;
+  return bytes - bytes % ST_SORT_ALIGN +
+         (o->by_parts ? (int64_t)sizeof(st_sort_room) : 0);
 }
 
 #endif

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "base/machine.h"
 #include "base/memory.h"
 #include "base/threads.h"
 #include "iter/copy.h"
@@ -62,9 +63,10 @@ static st_status run_lines(st_sort order, st_tensor *const t[3], int dim) {
                        b.lines.length > ST_SHORT_LINE &&
                        b.lines.along[1] == sizeof(int64_t) &&
                        st__sort_pair(itemsize) == sizeof(int64_t);
-  b.scratch = st__sort_scratch(b.lines.length, itemsize, b.lines.count,
-                               b.order.in_indices ? 1 : 2) + 63;
-  b.scratch -= b.scratch % 64;
+  b.order.by_parts = order.by_parts && b.lines.length * st__sort_pair(itemsize)
+                                       > st__machine.sorted_by_parts;
+  b.scratch = st__sort_scratch(&b.order, b.lines.length, itemsize,
+                               b.lines.count);
   b.tiles.loop = b.loop;
   b.bytes = b.scratch + b.tiles.bytes;
   const size_t bytes = (size_t)(b.chunks * b.bytes);
@@ -218,6 +220,7 @@ static st_status sort_all(st_run *r, st_tensor *values, st_tensor *indices,
   const st_sort order = {.descending = int_arg(r, "descending", 0),
                          .k = length_of(self, dim),
                          .base = int_arg(r, "base", 0),
+                         .by_parts = true,
                          .in_indices = indices && r->variant == ST_FUNCTIONAL};
   return sort_into(order, values, indices, self, dim);
 }

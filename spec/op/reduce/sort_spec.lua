@@ -85,6 +85,29 @@ describe("A sorted line", function()
     end)
   end
 
+  -- more pairs of key and index than the largest cache that is made use of
+  for dtype, n in pairs {float32 = 2 ^ 21 + 1, float64 = 2 ^ 20 + 1} do
+    it("of many " .. dtype .. " is in order, and stable", function()
+      for _, pattern in ipairs {"random numbers", "one number",
+                                "numbers close together, and one far away",
+                                "zeros of both signs, infinities and NaN"} do
+        for _, row in ipairs(PATTERNS) do
+          if row[1] == pattern then
+            local x = row[2](n):to(dtype)
+            check(x, dtype == "float64", n .. ": " .. pattern)
+            local values, indices = x:sort()
+            assert.is_true(x:argsort():equal(indices))
+            local out = {st.empty({0}, {dtype = dtype}),
+                         st.empty({0}, {dtype = "int64"})}
+            st.sort(x, {out = out})
+            assert.is_true(out[2]:equal(indices))
+            assert.is_true(out[1]:view("uint8"):equal(values:view "uint8"))
+          end
+        end
+      end
+    end)
+  end
+
   it("of integers far apart is in order, and stable", function()
     for _, n in ipairs(LENGTHS) do
       local high = random(n, -2^31, 2^31):floor():to "int64"
