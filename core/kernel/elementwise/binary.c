@@ -104,6 +104,68 @@ enum { MODULO_BLOCK = 256 };
   ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 3,                        \
                 ST_ELEM_##tag, ST_ELEM_##tag, ST_ELEM_##tag)
 
+/* Divisions of int64 in vectors (Note [Near integers]), which SSE2 would take
+ * longer for than the instruction of a division. */
+#if defined(__AVX2__)
+#define LONG_DIVISION(name)                                                  \
+  static int near_##name##_block(T_i8 *restrict out, const T_i8 *a,          \
+                                 const T_i8 *b, int64_t n) {                 \
+    int is_far = 0;                                                          \
+    _Pragma("omp simd reduction(|:is_far)")                                  \
+    for (int64_t i = 0; i < n; i++) {                                        \
+      is_far |= !int_is_near(a[i], b[i]);                                    \
+      out[i] = near_##name(a[i], b[i]);                                      \
+    }                                                                        \
+    return is_far;                                                           \
+  }                                                                          \
+  ST_BODY(long_##name, i8) {                                                 \
+    const T_i8 *a = (const T_i8 *)p[1], *b = (const T_i8 *)p[2];             \
+    T_i8 y[MODULO_BLOCK];                                                    \
+    (void)ctx;                                                               \
+    for (int64_t k = 0; k < n; k += MODULO_BLOCK, a += MODULO_BLOCK,         \
+                 b += MODULO_BLOCK) {                                        \
+      const int64_t m = n - k < MODULO_BLOCK ? n - k : MODULO_BLOCK;         \
+      if (near_##name##_block(y, a, b, m)) {                                 \
+        for (int64_t i = 0; i < m; i++) y[i] = int_##name(a[i], b[i]);       \
+      }                                                                      \
+      memcpy((T_i8 *)p[0] + k, y, (size_t)m * sizeof *y);                    \
+    }                                                                        \
+  }                                                                          \
+  ST_BLOCK_LOOP(long_##name, long_##name##_i8_body, 3,                       \
+                ST_ELEM_i8, ST_ELEM_i8, ST_ELEM_i8)
+LONG_DIVISION(div)
+LONG_DIVISION(div_floor)
+LONG_DIVISION(mod)
+LONG_DIVISION(remainder)
+#undef LONG_DIVISION
+#define LONG_ROWS                                  \
+  {ST_K_div_trunc, {[ST_INT64] = long_div}},       \
+  {ST_K_div_floor, {[ST_INT64] = long_div_floor}}, \
+  {ST_K_fmod, {[ST_INT64] = long_mod}},            \
+  {ST_K_remainder, {[ST_INT64] = long_remainder}},
+#else
+#define LONG_ROWS
+#endif
+
+/* The number next to a towards b. The bits of consecutive numbers are
+ * consecutive integers, but for their sign. */
+#define NEXT(tag, U)                                                         \
+  static inline T_##tag next_##tag(T_##tag a, T_##tag b) {                   \
+    const U sign = (U)1 << (8 * sizeof(U) - 1);                              \
+    U u, v;                                                                  \
+    T_##tag next;                                                            \
+    memcpy(&u, &a, sizeof u), memcpy(&v, &b, sizeof v);                      \
+    const U step = (a < b) != (u >= sign) ? 1 : (U)-1;                       \
+    const U bits = u & (sign - 1) ? u + step : (v & sign) + 1;               \
+    memcpy(&next, &bits, sizeof next);                                       \
+    return (a != a) | (b != b) ? a + b : a == b ? b : next;                  \
+  }
+NEXT(f4, uint32_t)
+NEXT(f8, uint64_t)
+#undef NEXT
+#define NEXT_AFTER(a, b) \
+  _Generic((a), float: next_f4, default: next_f8)(a, b)
+
 /* The half next to h towards b; a is the value of h. The bits of consecutive
  * halves are consecutive integers. */
 static inline uint16_t next_half(uint16_t h, float a, float b) {
@@ -162,6 +224,7 @@ static const st_kernel_row rows[] = {
 #define ST_BINARY_MORE ST_BINARY
 #define ST_COMPARE_MORE(name, ...)
 #include "kernel/elementwise/binary.def"
+  LONG_ROWS
   ROWS_512
 };
 

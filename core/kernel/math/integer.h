@@ -1,11 +1,14 @@
 /* Division and powers of integers. Powers and the division of int64 compute in
- * int64_t, narrower divisions by floats. The only overflow of a division, of
- * the least number by -1, wraps; division by zero gives 0.
+ * int64_t, narrower divisions, and those of small numbers, by floats. The only
+ * overflow of a division, of the least number by -1, wraps; division by zero
+ * gives 0.
  */
 #ifndef ST_KERNEL_MATH_INTEGER_H
 #define ST_KERNEL_MATH_INTEGER_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 static inline int64_t int_div(int64_t a, int64_t b) {
   if (b == -1) return (int64_t)(0 - (uint64_t)a);
@@ -67,6 +70,70 @@ static inline int32_t int_rest(int32_t a, int32_t b, int32_t q) {
 NARROW_DIVISION(16)
 NARROW_DIVISION(32)
 #undef NARROW_DIVISION
+
+/* -- Division of int64 by double ------------------------------------------ */
+
+/* Note [Near integers]
+ * Numbers of at most 2^50 are exact as doubles, and the sum with NEAR_ROUND has
+ * them in its last bits: conversions without an instruction for them. Let q be
+ * the quotient of a and b, rounded to double and then to an integer, which is
+ * at most .57 from a / b: the first rounding changes a quotient that has a
+ * fraction by less than 2^50 / 3 / 2^53. So the rest r = a - q b, an integer
+ * that is exact in double, lies between -b and b, and its sign tells whether q
+ * is the integer below a / b or the one above. */
+#define NEAR_MOST (INT64_C(1) << 50)
+#define NEAR_ROUND 0x1.8p52
+#define NEAR_BITS UINT64_C(0x4338000000000000)
+
+static inline bool int_is_near(int64_t a, int64_t b) {
+  const uint64_t x = (uint64_t)a + NEAR_MOST, y = (uint64_t)b + NEAR_MOST;
+  return (x <= 2 * (uint64_t)NEAR_MOST) & (y <= 2 * (uint64_t)NEAR_MOST) &
+         (b != 0);
+}
+
+static inline double near_double(int64_t x) {
+  const uint64_t bits = (uint64_t)x + NEAR_BITS;
+  double sum;
+  memcpy(&sum, &bits, sizeof sum);
+  return sum - NEAR_ROUND;
+}
+
+static inline int64_t near_int(double x) {
+  const double sum = x + NEAR_ROUND;
+  uint64_t bits;
+  memcpy(&bits, &sum, sizeof bits);
+  return (int64_t)(bits - NEAR_BITS);
+}
+
+static inline double near_quotient(double a, double b) {
+  return a / b + NEAR_ROUND - NEAR_ROUND;
+}
+
+static inline int64_t near_div_floor(int64_t a, int64_t b) {
+  const double x = near_double(a), y = near_double(b);
+  const double q = near_quotient(x, y), r = x - q * y;
+  return near_int(q - ((r != 0) & ((r < 0) != (y < 0)) ? 1 : 0));
+}
+
+static inline int64_t near_remainder(int64_t a, int64_t b) {
+  const double x = near_double(a), y = near_double(b);
+  const double r = x - near_quotient(x, y) * y;
+  return near_int(r + ((r != 0) & ((r < 0) != (y < 0)) ? y : 0));
+}
+
+static inline int64_t near_div(int64_t a, int64_t b) {
+  const double x = near_double(a), y = near_double(b);
+  const double q = near_quotient(x, y), r = x - q * y;
+  const double one = (x < 0) == (y < 0) ? 1 : -1;
+  return near_int(q - ((r != 0) & ((r < 0) != (x < 0)) ? one : 0));
+}
+
+static inline int64_t near_mod(int64_t a, int64_t b) {
+  const double x = near_double(a), y = near_double(b);
+  const double r = x - near_quotient(x, y) * y;
+  const double like_x = (x < 0) == (y < 0) ? y : -y;
+  return near_int(r + ((r != 0) & ((r < 0) != (x < 0)) ? like_x : 0));
+}
 
 /* The function for the type of x: INT_DIVISION(x, mod)(a, b). */
 #define INT_DIVISION(x, name)                                                \
