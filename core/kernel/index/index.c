@@ -77,7 +77,36 @@ static inline void copy_run(char *d, int64_t ds, const char *s, int64_t ss,
   }
 }
 
-/* Every caller of these two passes a constant size. */
+/* True if there is no gap between indices, between the elements they are for,
+ * `step` bytes apart, and between those they select, as along the last
+ * dimension. */
+static inline bool is_dense(const axis *a, int64_t step, int64_t selected,
+                            int64_t size) {
+  return step == size && selected == 0 && a->step == 8 && a->stride == size;
+}
+
+/* Byte offset of a dense index. */
+static inline int64_t dense_offset(const axis *a, int64_t i, int64_t size) {
+  const int64_t at = ((const int64_t *)(const void *)a->index)[i] * size;
+  return at + (at < 0 ? a->size * size : -a->base * size);
+}
+
+/* Every caller of these passes a constant size. */
+static inline void get_dense(char *restrict d, const char *v, axis a,
+                             int64_t n, int64_t size) {
+  for (int64_t i = 0; i < n; i++) {
+    memcpy(d + i * size, v + dense_offset(&a, i, size), (size_t)size);
+  }
+}
+
+static inline void put_dense(char *restrict d, const char *v, axis a,
+                             int64_t n, int64_t size) {
+  for (int64_t i = 0; i < n; i++) {
+    memcpy(d + dense_offset(&a, i, size), v + i * size, (size_t)size);
+  }
+}
+
+
 static inline void get_row(char **p, const int64_t *s, int64_t n,
                            const st_index_ctx *c, int64_t size) {
   if (is_fixed(c, s)) {
@@ -88,6 +117,10 @@ static inline void get_row(char **p, const int64_t *s, int64_t n,
     char *d = p[0];
     const char *v = p[1];
     const int64_t ds = s[0], vs = s[1];
+    if (is_dense(&a, ds, vs, size)) {
+      get_dense(d, v, a, n, size);
+      return;
+    }
     for (int64_t i = 0; i < n; i++) {
       memcpy(d + i * ds, v + i * vs + axis_offset(&a, i), (size_t)size);
     }
@@ -109,6 +142,10 @@ static inline void put_row(char **p, const int64_t *s, int64_t n,
     char *d = p[0];
     const char *v = p[1];
     const int64_t ds = s[0], vs = s[1];
+    if (is_dense(&a, vs, ds, size)) {
+      put_dense(d, v, a, n, size);
+      return;
+    }
     for (int64_t i = 0; i < n; i++) {
       memcpy(d + i * ds + axis_offset(&a, i), v + i * vs, (size_t)size);
     }
