@@ -255,7 +255,6 @@ plan() {
 
 # Makes the builds that the passes need: build/ now, the others as first jobs.
 build_all() {
-  need build test
   ! grep -q '^luacheck' $out/passes || need lint
   ! grep -q '^hosts' $out/passes || ready_hosts
   if grep -q -E '^[^ ]* build(/guard)? ' $out/passes; then
@@ -315,6 +314,8 @@ main() {
   mkdir -p $out
   : >$out/passes; : >$out/queue; : >$out/alone; : >$out/results
   rows $what >$out/rows
+  need build test
+  luajit -e 'require "busted"' || die "busted does not run under luajit"
   plan "$chosen" <$out/rows
   build_all
   lanes=${LANES:-$(nproc)}
