@@ -156,8 +156,9 @@ local function print_point(point)
   print((text:gsub("%s+$", "")))
 end
 
---- Measures what the machine itself takes for an element of a point: the least
--- times of its own size, of half of it and of twice as much.
+--- Measures what the machine itself takes for an element of a point: `own` is
+-- the longer one of the least times of its size and of twice as much, `before`
+-- the shorter one of those of its size and of half of it.
 local function measure_machine(point, ms)
   local curve = require "bench.machine_curve"
   local rows = point.rows

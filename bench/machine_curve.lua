@@ -22,7 +22,8 @@ ffi.cdef [[
 
 local MONOTONIC, HUGE_PAGES, SMALL_PAGES = 1, 14, 15
 local HUGE_PAGE = 2 ^ 21
-local LEAST, MOST = 2 ^ 26, 2 ^ 32 -- bytes of memory
+local LEAST = 2 ^ 26 -- bytes of memory
+local MOST = 2 ^ 32  -- bytes of a working set
 local LINE = 64
 local SAMPLE = 2 ^ 20 -- bytes that a sample touches at least
 local JUMP = 16411 * LINE -- bytes, an odd number of lines
@@ -44,6 +45,7 @@ local function memory(pages, bytes)
   local size = LEAST
   while size < bytes do size = 2 * size end
   if room then ffi.C.free(room.at) end
+  rooms[pages] = nil
   local block = ffi.new "void *[1]"
   if ffi.C.posix_memalign(block, HUGE_PAGE, size) ~= 0 then
     error("no memory for the machine's own curve", 0)

@@ -107,16 +107,17 @@ enum { MODULO_BLOCK = 256 };
 /* Divisions of int64 in vectors (Note [Near integers]), which SSE2 would take
  * longer for than the instruction of a division. */
 #if defined(__AVX2__)
+static bool are_near(const T_i8 *a, const T_i8 *b, int64_t n) {
+  int is_far = 0;
+#pragma omp simd reduction(|:is_far)
+  for (int64_t i = 0; i < n; i++) is_far |= !int_is_near(a[i], b[i]);
+  return !is_far;
+}
+
 #define LONG_DIVISION(name)                                                  \
-  static int near_##name##_block(T_i8 *restrict out, const T_i8 *a,          \
-                                 const T_i8 *b, int64_t n) {                 \
-    int is_far = 0;                                                          \
-    _Pragma("omp simd reduction(|:is_far)")                                  \
-    for (int64_t i = 0; i < n; i++) {                                        \
-      is_far |= !int_is_near(a[i], b[i]);                                    \
-      out[i] = near_##name(a[i], b[i]);                                      \
-    }                                                                        \
-    return is_far;                                                           \
+  static void near_##name##_block(T_i8 *restrict out, const T_i8 *a,         \
+                                  const T_i8 *b, int64_t n) {                \
+    for (int64_t i = 0; i < n; i++) out[i] = near_##name(a[i], b[i]);        \
   }                                                                          \
   ST_BODY(long_##name, i8) {                                                 \
     const T_i8 *a = (const T_i8 *)p[1], *b = (const T_i8 *)p[2];             \
@@ -125,9 +126,8 @@ enum { MODULO_BLOCK = 256 };
     for (int64_t k = 0; k < n; k += MODULO_BLOCK, a += MODULO_BLOCK,         \
                  b += MODULO_BLOCK) {                                        \
       const int64_t m = n - k < MODULO_BLOCK ? n - k : MODULO_BLOCK;         \
-      if (near_##name##_block(y, a, b, m)) {                                 \
-        for (int64_t i = 0; i < m; i++) y[i] = int_##name(a[i], b[i]);       \
-      }                                                                      \
+      if (are_near(a, b, m)) near_##name##_block(y, a, b, m);                \
+      else for (int64_t i = 0; i < m; i++) y[i] = int_##name(a[i], b[i]);    \
       memcpy((T_i8 *)p[0] + k, y, (size_t)m * sizeof *y);                    \
     }                                                                        \
   }                                                                          \

@@ -77,12 +77,12 @@ static inline void copy_run(char *d, int64_t ds, const char *s, int64_t ss,
   }
 }
 
-/* True if there is no gap between indices, between the elements they are for,
- * `step` bytes apart, and between those they select, as along the last
- * dimension. */
-static inline bool is_dense(const axis *a, int64_t step, int64_t selected,
+/* True if there is no gap between indices, between the elements they are for
+ * (their step is `step`), and between those they select from, as along the last
+ * dimension. `moves` is the step of the operand that is indexed. */
+static inline bool is_dense(const axis *a, int64_t step, int64_t moves,
                             int64_t size) {
-  return step == size && selected == 0 && a->step == 8 && a->stride == size;
+  return step == size && moves == 0 && a->step == 8 && a->stride == size;
 }
 
 /* Byte offset of a dense index. */
@@ -105,7 +105,6 @@ static inline void put_dense(char *restrict d, const char *v, axis a,
     memcpy(d + dense_offset(&a, i, size), v + i * size, (size_t)size);
   }
 }
-
 
 static inline void get_row(char **p, const int64_t *s, int64_t n,
                            const st_index_ctx *c, int64_t size) {

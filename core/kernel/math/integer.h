@@ -77,7 +77,7 @@ NARROW_DIVISION(32)
  * Numbers of at most 2^50 are exact as doubles, and the sum with NEAR_ROUND has
  * them in its last bits: conversions without an instruction for them. Let q be
  * the quotient of a and b, rounded to double and then to an integer, which is
- * at most .57 from a / b: the first rounding changes a quotient that has a
+ * at most .55 from a / b: the first rounding changes a quotient that has a
  * fraction by less than 2^50 / 3 / 2^53. So the rest r = a - q b, an integer
  * that is exact in double, lies between -b and b, and its sign tells whether q
  * is the integer below a / b or the one above. */

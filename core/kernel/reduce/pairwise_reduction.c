@@ -269,10 +269,11 @@ static void run_short_rows(const reducer *k, span p, const int64_t *s,
 
 /* -- By columns ----------------------------------------------------------- */
 
-/* Requests the lines of four rows, from row i on. */
-static void prefetch_rows(const reducer *k, const span *p, int64_t i) {
+/* Requests the lines of m rows, from row i on. */
+static void prefetch_rows(const reducer *k, const span *p, int64_t i,
+                          int64_t m) {
   const int64_t bytes = p->n1 * k->size;
-  for (int64_t q = i; q < i + 4; q++) {
+  for (int64_t q = i; q < i + m; q++) {
     const char *row = p->in + p->off[q * p->skip];
     for (int64_t o = 0; o < bytes; o += 64) __builtin_prefetch(row + o);
   }
@@ -282,7 +283,7 @@ static void prefetch_rows(const reducer *k, const span *p, int64_t i) {
 static void reduce_rows(const reducer *k, span p) {
   for (int64_t i = 0, m; i < p.n0; i += m, p.start += m, p.more = true) {
     m = k->four && p.n0 - i >= 4 ? 4 : 1;
-    if (p.far && i + AHEAD + 4 <= p.n0) prefetch_rows(k, &p, i + AHEAD);
+    if (p.far && i + AHEAD + m <= p.n0) prefetch_rows(k, &p, i + AHEAD, m);
     for (int64_t q = 0; q < m; q++) p.x[q] = p.in + p.off[(i + q) * p.skip];
     if (m == 4) k->four(&p);
     else if (p.more) k->next(&p);
@@ -431,11 +432,11 @@ static void run_columns(const reducer *k, span p, const int64_t *s, int64_t n0,
   const int64_t width = WIDTH / k->acc_size;
   const char *in = p.in, *pivot = p.pivot;
   char *to = p.acc;
-  p.far = n0 * magnitude(r->stride[0]) > st__machine.far_rows;
   /* Without pivots their size is 1; a search has pivots of any size. */
   const bool copies = !s[5] && (k->pivot_size > 1 || k->stops_early);
   c.step = s[4];
   c.direct = c.step == k->in_size && is_plain(k);
+  p.far = c.direct && n0 * magnitude(r->stride[0]) > st__machine.far_rows;
   for (int64_t j = 0; j < n1; j += p.n1) {
     p.n1 = least(n1 - j, width);
     p.in = in + j * s[4];

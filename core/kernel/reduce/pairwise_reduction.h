@@ -41,7 +41,7 @@ typedef struct st_reduce_span {
   int64_t skip;
   int64_t start;      /* index of the first element */
   bool more;          /* acc holds a value: continue with it */
-  bool far;           /* rows are far apart, and not in the caches */
+  bool far;           /* request rows before they are used */
   bool as_rows;       /* reduce the rows in order, without lanes */
 } st_reduce_span;
 

@@ -106,6 +106,7 @@ typedef struct line {
   char *values, *indices;
   const char *in;
   int64_t step[3], n, size;
+  st_sort_room *room; /* to sort it by parts, or NULL */
 } line;
 
 /* Pairs of n keys with consecutive indices from `at` on. Like order_, which is
@@ -136,7 +137,7 @@ typedef struct line {
  * have room for 2k + 2 BLOCK pairs. With k = n the whole line is sorted. */
 #define FILTER(P, K)                                                        \
   static P *filter_##P(P *a, P *b, const line *w, keys_##P keys, K flip,    \
-                       int64_t k, st_sort_room *room) {                     \
+                       int64_t k) {                                         \
     int64_t m = 0;                                                          \
     K key[BLOCK], limit = 0;                                                \
     for (int64_t i = 0, n, full = 0; i < w->n; i += n) {                    \
@@ -147,8 +148,8 @@ typedef struct line {
       else if (full) m = admit_##P(a, m, key, i, n, limit);                 \
       else pairs_##P(a + m, key, i, n), m += n;                             \
       if (m < 2 * k + BLOCK && i + n < w->n) continue;                      \
-      P *sorted = !room ? order_##P(a, b, m)                                \
-                        : parts_##P(a, b, m, false, room) ? a : NULL;       \
+      P *sorted = !w->room ? order_##P(a, b, m)                             \
+                           : parts_##P(a, b, m, false, w->room) ? a : NULL; \
       if (!sorted) return NULL;                                             \
       if (sorted == b) b = a, a = sorted;                                   \
       m = m < k ? m : k, full = m == k;                                     \
@@ -402,14 +403,13 @@ typedef void (*values_pair64)(const line *w, const pair64 *a, int64_t n,
     const K flip = o->descending ? (K)-1 : 0;                               \
     const int64_t few = o->first + o->k;                                    \
     const bool all = o->median || o->mode || 4 * few + 4 * BLOCK > w->n;    \
-    st_sort_room *room = o->by_parts ? (void *)o->scratch : NULL;           \
-    P *a = (P *)(o->scratch + (room ? sizeof *room : 0));                   \
+    P *a = (P *)(o->scratch + (w->room ? sizeof *w->room : 0));             \
     P *b = o->in_indices ? (P *)(void *)w->indices : a + w->n;              \
     if (all && o->k == 1 && !o->mode && one_##P(w, keys, has_nan, o))       \
       return;                                                               \
-    if (all) a = filter_##P(a, b, w, keys, flip, w->n, room);               \
+    if (all) a = filter_##P(a, b, w, keys, flip, w->n);                     \
     else if (few == 1) a = least_##P(a, w, keys, flip);                     \
-    else a = filter_##P(a, b, w, keys, flip, few, NULL);                    \
+    else a = filter_##P(a, b, w, keys, flip, few);                          \
     if (a) finish_##P(w, a, has_nan, values, o); }
 
 /* -- Groups of short lines ------------------------------------------------ */
@@ -463,7 +463,8 @@ static int64_t lines_together(int64_t n, int64_t left, int64_t network,
       const line w = {                                                      \
         data[0] ? data[0] + j * s[3] : NULL,                                \
         data[1] ? data[1] + j * s[4] : NULL,                                \
-        data[2] + j * s[5], {s[0], s[1], s[2]}, n0, sizeof(T)};             \
+        data[2] + j * s[5], {s[0], s[1], s[2]}, n0, sizeof(T),              \
+        o->by_parts ? (void *)o->scratch : NULL};                           \
       n = lines_together(n0, n1 - j, NETWORK_##P,                           \
                          has_nan ? n0 : EXACT_##P, o);                      \
       group g = {w, {s[3], s[4], s[5]}, n, st__sort_lanes(n0, n1 - j),      \

@@ -232,13 +232,21 @@ static bool NAME(parts)(P *a, P *b, int64_t n, bool into_b,
     return sorted != NULL;
   }
   if (!NAME(find_range)(a, n, &r)) return false;
+  if (r.most == r.least) {
+    if (into_b) memcpy(b, a, bytes);
+    return true;
+  }
   const int width = NAME(width)(r.most - r.least);
   const int shift = width > DIGIT ? width - DIGIT : 0;
   if (!NAME(scatter)(a, b, n, r.least, shift, room)) return false;
   if (shift == 0 && !into_b) memcpy(a, b, bytes);
-  for (int64_t i = 0, m; shift > 0 && i < n; i += m) {
+  for (int64_t i = 0, m, unasked = 0; shift > 0 && i < n; i += m) {
     m = NAME(end_of)(b + i, n - i, r.least, shift);
     if (!NAME(parts)(b + i, a + i, m, !into_b, room)) return false;
+    unasked += m;
+    if (unasked < ST_PERIOD) continue;
+    if (st__stops()) return false;
+    unasked = 0;
   }
   return true;
 }
