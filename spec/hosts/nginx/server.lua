@@ -17,10 +17,15 @@ function server.lacks()
   return why
 end
 
+--- The folders of the unpacked libraries; some packages have /lib.
 local function library_path()
-  local text = host.run(("dirname '%s'/usr/lib/*/libluajit-5.1.so.2")
-                        :format(MODULE))
-  return text:match "[^\n]+"
+  local folders = {}
+  local text = host.run(("ls -d '%s'/usr/lib/*-linux-* '%s'/lib/*-linux-*")
+                        :format(MODULE, MODULE))
+  for line in text:gmatch "[^\n]+" do
+    if line:find("/", 1, true) == 1 then folders[#folders + 1] = line end
+  end
+  return table.concat(folders, ":")
 end
 
 --- Starts it on the vectors in the scratch folder, and waits until its port
