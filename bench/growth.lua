@@ -19,8 +19,8 @@
 -- order of access at half the bytes at which it ends for another: the machine's
 -- growth is the largest between half the smaller size and twice the larger one.
 -- A time may be 1.5 times the sum of the other one and what the machine takes
--- more, on one thread. What is above that is measured again, both of them, and
--- marked GROWS if it still is.
+-- more, on one thread, or 1.5 times all that the machine takes. What is above
+-- that is measured again, both of them, and marked GROWS if it still is.
 
 local peers = require "bench.peers"
 
@@ -102,7 +102,8 @@ function growth.mark(points, rule)
     local more = point.own and less and max(0, point.own - less) or 0
     point.growth = ratio > LIMIT and ratio or nil
     point.machine = point.growth and point.own and point.own / less
-    point.grows = point.growth and point.ns > LIMIT * (other.ns + more)
+    point.grows = point.growth and point.ns > LIMIT * (other.ns + more) and
+                  point.ns > LIMIT * (point.own or 0)
   end
   return points
 end

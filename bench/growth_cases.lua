@@ -56,7 +56,7 @@ return {
     {"convert", "float32 to uint8", "a: f32 N 0:200; r: u8 N", "r:copy_(a)",
      bytes = 5},
     {"layout", "transpose", "a: f32 NxN perm=10; r: f32 NxN", "r:copy_(a)",
-     bytes = 8, power = 2, touch = "columns", rows = matrix},
+     bytes = 8, power = 2, touch = "transpose", rows = matrix},
     {"layout", "step 2", "a: f32 Nx2 step=2; r: f32 Nx1", "r:copy_(a)",
      bytes = 12},
     {"layout", "cat, fresh", "a, b: f32 N", "@.cat({a, b})", bytes = 16},

@@ -129,19 +129,23 @@ end
 
 --- The least ns per row to read n rows of so many bytes, in each of so many
 -- operands, row by row ("read") or column by column ("columns"), or to copy
--- ("copy") those of the last one to rows without gaps.
+-- ("copy") those of the last one to rows without gaps, or to read by columns
+-- and write rows without gaps ("transpose").
 function curve.rows(kind, n, bytes, distance, operands, ms)
   local span = n * distance
   local at = memory(span < HUGE_PAGE and SMALL_PAGES or HUGE_PAGES,
                     operands * span + n * bytes)
   local to = at + operands * span
-  local read = kind == "columns" and read_columns or read_rows
+  local by_columns = kind == "columns" or kind == "transpose"
+  local read = by_columns and read_columns or read_rows
   return least_of(function()
     for k = 1, operands - (kind == "copy" and 1 or 0) do
       read(at + k * span - span, n, bytes, distance)
     end
     if kind == "copy" then
       copy_rows(to, to - span, n, bytes, distance)
+    elseif kind == "transpose" then
+      ffi.fill(to, n * bytes, 1)
     end
   end, n * bytes, ms) / n
 end

@@ -138,6 +138,12 @@ describe("Growth of the time per element", function()
                 marks("step", {2, 2, 1}, {4, 3, 3}, {4, 3, 3}, {7, 3, 1}))
   end)
 
+  it("is explained by what the machine takes in all, up to 1.5 times",
+     function()
+    assert.same({"", "1.0", "GROWS"},
+                marks("step", {2, 3}, {4.4, 3}, {8, 3}))
+  end)
+
   it("is marked beside the least of three neighbours", function()
     assert.same({"", "GROWS", "", "", "", "GROWS"},
                 marks("three", {1}, {2}, {1.2}, {5}, {5}, {8}))
