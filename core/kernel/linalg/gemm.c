@@ -3,8 +3,9 @@
  * A tile of c, ROWS rows of two vectors, stays in registers. Each step along
  * the inner size loads two vectors of b and multiplies them with one element of
  * each row of a: two loads serve ROWS rows. A panel of b, DEPTH rows of two
- * vectors, is packed on the stack and serves all rows of a; where few rows
- * follow, or b is packed already, it is read in place. a is read in place.
+ * vectors, is packed on the stack and serves a block of rows of a; where few
+ * rows follow, it is read in place. a is read in place; a block of it, DEPTH
+ * elements of each row, stays in L2 while the panels of b pass.
  *
  * An element of c is a sum of sums of DEPTH products, each from the first to
  * the last, so the layout and the number of threads do not matter. The

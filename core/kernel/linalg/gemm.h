@@ -11,6 +11,7 @@
 
 typedef struct st_gemm_ctx {
   int64_t k;
+  int64_t block; /* bytes of a that stay in the cache: a multiple of 4 KB */
   st_scalar alpha, beta;
   st_loop transpose; /* ST_K_transpose for this dtype */
 } st_gemm_ctx;

@@ -158,36 +158,47 @@ static void NAME(pack)(char *to, const char *b, const int64_t *st, int64_t n,
   }
 }
 
-/* The product with a panel of b, all rows of n elements, at most WIDTH bytes.
- * In blocks of the inner size: c is added to from the second one on. */
-static void NAME(panel)(char *c, const char *a, const char *b,
-                        const int64_t *st, int64_t m, int64_t n,
-                        const st_gemm_ctx *w) {
+/* The product of a block of a, m rows of k elements, and k rows of b, by panels
+ * of WIDTH bytes. */
+static void NAME(block)(char **data, const int64_t *st, int64_t n0, int64_t m,
+                        int64_t k, const NAME(scale) *s, st_loop transpose) {
   _Alignas(64) char packed[DEPTH * WIDTH];
+  const int64_t most = WIDTH / SIZE;
+  operands o = {data[1], data[2], st[4], st[1], st[5], k};
+  for (int64_t j = 0, n; j < n0 && (j == 0 || !st__stops()); j += n) {
+    n = n0 - j < most ? n0 - j : most;
+    const bool in_place = st[2] == SIZE && n == most && m < PACKED;
+    o.b = in_place ? data[2] + j * SIZE : packed;
+    o.next = in_place ? st[5] : WIDTH;
+    if (!in_place) {
+      NAME(pack)(packed, data[2] + j * st[2], st, n, k, transpose);
+    }
+    NAME(rows)(data[0] + j * SIZE, st[3], o, m, n, s);
+  }
+}
+
+/* m rows of c, which are added to from the second block of the inner size
+ * on. */
+static void NAME(block_row)(char **data, const int64_t *st, int64_t n0,
+                            int64_t m, const st_gemm_ctx *w) {
   NAME(scale) s = {(T)st__scalar_to_double(w->alpha),
                    (T)st__scalar_to_double(w->beta), false};
-  const bool in_place = st[2] == SIZE && n * SIZE == WIDTH && m < PACKED;
   for (int64_t i = 0; i < w->k && (i == 0 || !st__stops()); i += DEPTH) {
-    operands o = {a + i * st[1], b + i * st[5], st[4], st[1], st[5], DEPTH};
-    if (w->k - i < DEPTH) o.k = w->k - i;
-    if (!in_place) {
-      NAME(pack)(packed, o.b, st, n, o.k, w->transpose);
-      o.b = packed;
-      o.next = WIDTH;
-    }
+    char *at[3] = {data[0], data[1] + i * st[1], data[2] + i * st[5]};
     if (i > 0) s.beta = 1;
     s.is_plain = s.alpha == 1 && s.beta == 0;
-    NAME(rows)(c, st[3], o, m, n, &s);
+    NAME(block)(at, st, n0, m, w->k - i < DEPTH ? w->k - i : DEPTH, &s,
+                w->transpose);
   }
 }
 
 static void NAME(gemm)(char **data, const int64_t *st, int64_t n0, int64_t n1,
                        const void *ctx) {
-  const int64_t most = WIDTH / SIZE;
-  for (int64_t j = 0, n; j < n0 && (j == 0 || !st__stops()); j += n) {
-    n = n0 - j < most ? n0 - j : most;
-    NAME(panel)(data[0] + j * SIZE, data[1], data[2] + j * st[2], st, n1, n,
-                ctx);
+  const st_gemm_ctx *w = ctx;
+  const int64_t most = w->block / (DEPTH * SIZE);
+  for (int64_t r = 0; r < n1 && (r == 0 || !st__stops()); r += most) {
+    char *at[3] = {data[0] + r * st[3], data[1] + r * st[4], data[2]};
+    NAME(block_row)(at, st, n0, n1 - r < most ? n1 - r : most, w);
   }
 }
 

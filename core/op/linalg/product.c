@@ -6,7 +6,7 @@
 #include "base/threads.h"
 
 /* Rows and columns of a part are multiples of what a kernel takes at once. */
-enum { ROWS = 48, COLUMNS = 64 };
+enum { ROWS = 24, COLUMNS = 32 };
 
 st_matrix st__matrix_of(const st_tensor *t) {
   const int64_t *size = t->sizes + t->ndim - 2;
@@ -34,18 +34,26 @@ void st__transpose_product(st_product *p) {
 
 static int64_t div_up(int64_t n, int64_t by) { return n / by + (n % by != 0); }
 
+/* Of the counts of parts up to `each` per thread, the least one that leaves the
+ * busiest thread the least. */
 void st__split_product(st_product *p, int each, int64_t volume) {
   const int64_t threads = st__in_parallel() ? 1 : st__num_threads();
   const int64_t most = st__product_volume(p) / volume;
-  int64_t parts = threads > 1 ? div_up(each * threads, p->batch) : 1;
-  if (parts > most) parts = most > 1 ? most : 1;
+  const int64_t wanted = threads > 1 ? div_up(each * threads, p->batch) : 1;
   p->by_rows = p->c.rows > p->c.cols;
   const int64_t side = p->by_rows ? p->c.rows : p->c.cols;
-  p->parts = 1;
-  if (parts == 1) return;
   const int64_t step = p->by_rows ? ROWS : COLUMNS;
-  p->part = div_up(div_up(side, parts), step) * step;
-  p->parts = div_up(side, p->part);
+  int64_t least = div_up(p->batch, threads) * side;
+  p->parts = 1;
+  for (int64_t n = 2; n <= wanted && n <= most; n++) {
+    const int64_t part = div_up(div_up(side, n), step) * step;
+    const int64_t parts = div_up(side, part);
+    const int64_t busiest = div_up(p->batch * parts, threads) * part;
+    if (busiest >= least) continue;
+    least = busiest;
+    p->part = part;
+    p->parts = parts;
+  }
 }
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }

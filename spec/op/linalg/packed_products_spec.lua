@@ -24,9 +24,9 @@ local LAYOUTS = {
 }
 
 -- rows, inner size, columns: all heights of a tile and parts of a panel, more
--- than one block of the inner size, several parts for the threads
+-- than one block of the inner size and of rows, several parts for the threads
 local SIZES = {{55, 700, 41}, {75, 256, 64}, {300, 300, 130}, {24, 40, 24},
-               {29, 3600, 10}}
+               {29, 3600, 10}, {2100, 300, 11}}
 
 describe("A product of moderate size", function()
   for _, dtype in ipairs {"float32", "float64"} do
