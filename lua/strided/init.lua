@@ -247,7 +247,8 @@ local LAZY = {
   set_printoptions = "printing", get_printoptions = "printing",
   autograd = "autograd", gradcheck = "autograd", gradgradcheck = "autograd",
   checkpoint = "autograd", detect_anomaly = "autograd", nn = "nn",
-  optim = "optim", fuse = "fuse", sandbox = "sandbox",
+  optim = "optim", fuse = "fuse", sandbox = "sandbox", linalg = "families",
+  special = "families",
 }
 
 local lookups = {

@@ -135,13 +135,18 @@ static int count_gathered(st__frame *f, int i, int p) {
   return n > 1 && i + 1 < f->nargs && takes_number(&f->schema[i + 1]) ? 1 : n;
 }
 
-/* Number of tensors from p on that form the list of tensors i, which is the
- * first argument; 0 if it is another, or if tensors may follow it. */
+/* Number of tensors from p on that form the list of tensors i; 0 if a tensor or
+ * a number may precede or follow it. */
 static int count_tensors(const st__frame *f, int i, int p) {
   int n = 0;
   const st_arg *a = &f->schema[i];
-  if (i > 0 || f->is_complete) return 0;
-  if (f->nargs > 1 && a[1].type == ST_TYPE_TENSOR && !a[1].kwarg_only) return 0;
+  if (f->is_complete) return 0;
+  for (int j = 0; j < i; j++) {
+    if (f->schema[j].type != ST_TYPE_STRING) return 0;
+  }
+  if (i + 1 < f->nargs && a[1].type == ST_TYPE_TENSOR && !a[1].kwarg_only) {
+    return 0;
+  }
   while (p + n < f->npos && st__to_tensor(f->h, f->L, f->first + p + n)) n++;
   return n;
 }
@@ -210,8 +215,9 @@ static bool fill_positional(st__frame *f, int i, const st_arg *a, int p) {
     return true;
   }
   f->source[i] = idx;
-  if (a->list && a->type == ST_TYPE_TENSOR && count_tensors(f, i, p) > 1) {
-    return convert_tensors(f, i, a, idx, count_tensors(f, i, p));
+  if (a->list && a->type == ST_TYPE_TENSOR) {
+    const int n = count_tensors(f, i, p);
+    if (n > (i == 0)) return convert_tensors(f, i, a, idx, n);
   }
   const int n = count_gathered(f, i, p);
   f->shift += n > 1 ? n - 1 : 0;

@@ -65,6 +65,14 @@ local function namespace_of(value)
   return found
 end
 
+--- True for a family of operators, such as st.linalg.
+local function is_family(value)
+  for _, family in next, require "strided.families" do
+    if family == value then return true end
+  end
+  return false
+end
+
 local function add_overloads(set, packet)
   for _, full in ipairs(packet:overloads()) do
     set[full:match "%.([^.]*)$" or "default"] = true
@@ -94,6 +102,8 @@ local function members(value, separator)
   if value == st then
     add_keys(set, debug.getmetatable(st).names or {})
     each_operator(function(_, name) set[name] = true end)
+  elseif is_family(value) then
+    add_keys(set, debug.getmetatable(value).names())
   elseif value == st.ops then
     each_operator(function(ns) set[ns] = true end)
   elseif type(value) == "table" then
@@ -112,7 +122,7 @@ end
 --- value[name], without calling metamethods other than strided's.
 local function get(value, name)
   if value == st or value == st.ops or core.is_tensor(value)
-    or is_operator(value)
+    or is_operator(value) or is_family(value)
     or type(value) == "table" and namespace_of(value) then
     local ok, result = pcall(function() return value[name] end)
     return ok and result or nil

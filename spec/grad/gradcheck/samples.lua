@@ -333,6 +333,21 @@ samples["mm"] = {{A(2, 3), A(3, 2)}, {Z(2, 2), Z(2, 1)}}
 samples["bmm"] = {{A(2, 2, 3), A(2, 3, 1)}}
 samples["mv"] = {{A(2, 3), A(3)}, {Z(2, 2), Z(2)}}
 samples["dot"] = {{A(3), A(3)}, {Z(2), Z(2)}}
+samples["einsum"] = {
+  {"ij,jk->ik", {A(2, 3), A(3, 2)}}, {"ii->i", {A(3, 3)}},
+  {"bij,bkj->b", {A(2, 2, 3), A(2, 2, 3)}}, {"ij->", {A(2, 3)}},
+  {"i,ij,j", {A(2), A(2, 3), A(3)}}, {"...i,i", {Z(2, 2), Z(2)}}}
+samples["tensordot"] = {{A(2, 3, 2), A(3, 2), {2, 3}, {1, 2}},
+                        {Z(2, 2), Z(2, 2), {1}, {2}}, {A(2), A(3), {}, {}}}
+samples["tensordot.int"] = {{A(2, 3), A(3, 2), 1}, {Z(2, 2), Z(2, 2)}}
+samples["kron"] = {{A(2, 2), A(1, 3)}, {Z(2), Z(2)}}
+samples["vdot"] = {{A(3), A(3)}, {Z(2), Z(2)}}
+samples["linalg_multi_dot"] = {{{A(2), A(2, 3), A(3, 2)}},
+                               {{Z(2, 2), Z(2, 1)}}}
+samples["chain_matmul"] = {{{A(2, 3), A(3, 2), A(2, 1)}}, {{A(2, 2)}}}
+each("linalg_matrix_power matrix_power",
+     {{A(2, 2), 0}, {A(2, 2), 1}, {A(2, 2), 5}, {Z(2, 2), 2}})
+samples["linalg_matmul"] = {{A(2, 3), A(3, 2)}}
 samples["linalg_vecdot"] = {{A(2, 3), A(3)}, {Z(2), Z(2)}}
 samples["inner"] = {{A(2, 3), A(2, 3)}, {A(3), A(3)}}
 samples["outer"] = {{A(2), A(3)}}

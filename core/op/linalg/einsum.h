@@ -1,0 +1,30 @@
+/* The order in which einsum multiplies its operands: Note [Einsum].
+ */
+#ifndef ST_OP_LINALG_EINSUM_H
+#define ST_OP_LINALG_EINSUM_H
+
+#include <stdint.h>
+
+#include "base/types.h"
+
+enum { ST_LABELS = 52, ST_OPERANDS = 64 };
+
+/* What the order depends on. Sets of operands and of dimensions are bits. */
+typedef struct st_einsum {
+  int n;                         /* operands */
+  uint64_t out;                  /* the dimensions of the result */
+  uint64_t has[ST_OPERANDS];     /* those of an operand; not of size 1 */
+  double size[ST_MAX_DIMS];
+} st_einsum;
+
+/* The dimensions of the product of `members` that are not summed yet, since the
+ * result or another operand has them; others may be among them. */
+uint64_t st__einsum_open(const st_einsum *e, uint64_t members);
+
+/* Writes n - 1 pairs of positions in the list of factors, which begins with the
+ * operands; a pair is removed, and its product becomes the last one. The fewest
+ * multiplications for up to 8 operands; beyond, each pair is the one whose
+ * product has the fewest elements more than its factors. */
+void st__einsum_path(const st_einsum *e, int64_t *path);
+
+#endif

@@ -1,0 +1,47 @@
+--- Operators by family, as PyTorch and the Array API keep them in modules:
+-- `st.linalg.multi_dot` is the operator `linalg_multi_dot`, and
+-- `st.special.expit` is `special_expit`. Some have no prefix: `st.linalg.outer`
+-- is `outer`.
+--
+-- @module strided.families
+
+local core = require "strided.core"
+
+local error, ipairs, next, require, setmetatable, type = error, ipairs, next,
+  require, setmetatable, type
+
+-- Operators of a family whose names have no prefix.
+local PLAIN = {
+  linalg = {"outer", "tensordot", "trace"},
+  special = {},
+}
+
+local function names_of(prefix, plain)
+  local set = {}
+  for _, full in ipairs((core.operators())) do
+    local name = full:match("^aten::" .. prefix .. "(.*)$")
+    if name then set[name] = true end
+  end
+  for name in next, plain do set[name] = true end
+  return set
+end
+
+local function family(label)
+  local prefix, plain = label .. "_", {}
+  for _, name in ipairs(PLAIN[label]) do plain[name] = true end
+  return setmetatable({}, {
+    names = function() return names_of(prefix, plain) end, -- for completion
+    __index = function(self, name)
+      if type(name) ~= "string" then return nil end
+      local full = plain[name] and name or prefix .. name
+      if core.named(full, false) ~= nil then return require "strided"[full] end
+      return require "strided.unknown_name".missing(
+        "st." .. label, name, names_of(prefix, plain))
+    end,
+    __newindex = function(_, name)
+      error(("st.%s is read-only: cannot set '%s'"):format(label, name), 2)
+    end,
+  })
+end
+
+return {linalg = family "linalg", special = family "special"}
