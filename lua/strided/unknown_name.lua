@@ -139,7 +139,6 @@ names.advice = {
   isStorage = "a tensor has its elements: st.is_tensor(value)",
   resize = "torch7 changes the tensor; write t:resize_(2, 3), or "
     .. "t:reshape(3, 2) for another shape of the same elements",
-  multinomial = "write st.searchsorted(p:cumsum(1), st.rand(n))",
   itemsize = "write t:element_size(), or st.dtype_info(t.dtype).itemsize",
   numpy = "t:totable() gives a table, t:to_dlpack() shares the memory",
   copy = "t:clone() copies a tensor, t:copy_(source) writes to t",

@@ -15,7 +15,8 @@ registry.INNER = {
 --- Composite operators whose results have no gradient.
 registry.WITHOUT = {}
 for name in ([[isclose isin.Tensor_Tensor isin.Tensor_Scalar isin.Scalar_Tensor
-               argwhere nonzero_numpy where one_hot]]):gmatch "%S+" do
+               argwhere nonzero_numpy where one_hot
+               multinomial]]):gmatch "%S+" do
   registry.WITHOUT[name] = "not differentiable"
 end
 

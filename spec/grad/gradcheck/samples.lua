@@ -205,6 +205,10 @@ samples["meshgrid.indexing"] = {{{A(2), A(3)}, {indexing = "xy"}}}
 each("meshgrid cartesian_prod", {{{A(2), A(3)}}})
 samples["block_diag"] = {{{A(2, 1), A(1, 2)}}}
 samples["bernoulli"] = {{values.between(0.2, 0.8, 2, 3), seeded = true}}
+samples["poisson"] = {{values.between(1, 5, 2, 3), seeded = true}}
+samples["binomial"] = {{values.between(5, 9, 2, 3), values.between(0.2, 0.4, 3),
+                        seeded = true}}
+samples["multinomial"] = {{P(2, 3), 2}}
 samples["combinations"] = {{A(4), 2}}
 samples["constant_pad_nd"] = {{A(2, 3), {1, 2}, 0.5}, {A(2, 3), {-1, 1, 1, 0}}}
 samples["pad"] = {{A(2, 3), {1, 2}}, {A(1, 2, 3), {1, 1}, {mode = "reflect"}},

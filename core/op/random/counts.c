@@ -1,0 +1,309 @@
+/* Random counts: Poisson, binomial, multinomial.
+ *
+ * Sources: W. Hoermann, "The transformed rejection method for generating
+ * Poisson random variables", Insurance: Mathematics and Economics 12, 1993
+ * (PTRS); W. Hoermann, "The generation of binomial random variates", Journal
+ * of Statistical Computation and Simulation 46, 1993 (BTRS, and the correction
+ * of Stirling's formula); D. E. Knuth, "The Art of Computer Programming",
+ * volume 2, 3.4.1 (small rates); L. Devroye, "Non-Uniform Random Variate
+ * Generation", 1986, X.4 (the second waiting time method, for few successes).
+ */
+
+#include <math.h>
+
+#include "base/interrupt.h"
+#include "op/create/factory.h"
+#include "op/random/random.h"
+#include "op/registry/composite.h"
+
+/* -- Poisson -------------------------------------------------------------- */
+
+/* The number of uniform numbers whose product stays above exp(-rate). */
+static double small_poisson(st_generator *g, double rate) {
+  const double least = exp(-rate);
+  double count = 0;
+  for (double p = st__random_uniform(g); p > least; count++) {
+    p *= st__random_uniform(g);
+  }
+  return count;
+}
+
+/* PTRS, for rates from 10 on. */
+static double large_poisson(st_generator *g, double rate) {
+  const double root = sqrt(rate), log_rate = log(rate);
+  const double b = 0.931 + 2.53 * root, a = -0.059 + 0.02483 * b;
+  const double inverse_alpha = 1.1239 + 1.1328 / (b - 3.4);
+  const double box = 0.9277 - 3.6224 / (b - 2);
+  for (;;) {
+    const double u = st__random_uniform(g) - 0.5, v = st__random_uniform(g);
+    const double us = 0.5 - fabs(u);
+    const double k = floor((2 * a / us + b) * u + rate + 0.43);
+    if (us >= 0.07 && v <= box) return k;
+    if (k < 0 || (us < 0.013 && v > us)) continue;
+    const double ratio = log(v) + log(inverse_alpha) -
+                         log(a / (us * us) + b);
+    if (ratio <= -rate + k * log_rate - lgamma(k + 1)) return k;
+  }
+}
+
+static double poisson(st_generator *g, double rate,
+                      __attribute__((unused)) double none) {
+  if (rate == 0) return 0;
+  return rate >= 10 ? large_poisson(g, rate) : small_poisson(g, rate);
+}
+
+/* -- Binomial ------------------------------------------------------------- */
+
+/* log(k!) minus Stirling's formula for it. */
+static double stirling_tail(double k) {
+  static const double few[] = {
+    0.0810614667953272, 0.0413406959554092, 0.0276779256849983,
+    0.02079067210376509, 0.0166446911898211, 0.0138761288230707,
+    0.0118967099458917, 0.0104112652619720, 0.00925546218271273,
+    0.00833056343336287};
+  if (k <= 9) return few[(int)k];
+  const double n = k + 1, square = n * n;
+  return (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / square) / square) / n;
+}
+
+/* Waiting times until the sum exceeds n, for n p < 10. */
+static double few_successes(st_generator *g, double n, double p) {
+  const double scale = 1 / log1p(-p);
+  double successes = 0;
+  for (double sum = 0;; successes++) {
+    sum += ceil(log(st__random_uniform(g)) * scale);
+    if (sum > n) return successes;
+  }
+}
+
+/* BTRS, for n p >= 10 and p <= 1/2. */
+static double many_successes(st_generator *g, double n, double p) {
+  const double deviation = sqrt(n * p * (1 - p));
+  const double b = 1.15 + 2.53 * deviation, a = -0.0873 + 0.0248 * b + 0.01 * p;
+  const double c = n * p + 0.5, box = 0.92 - 4.2 / b, odds = p / (1 - p);
+  const double alpha = (2.83 + 5.1 / b) * deviation;
+  const double mode = floor((n + 1) * p);
+  for (;;) {
+    const double u = st__random_uniform(g) - 0.5, v = st__random_uniform(g);
+    const double us = 0.5 - fabs(u), k = floor((2 * a / us + b) * u + c);
+    if (k < 0 || k > n) continue;
+    if (us >= 0.07 && v <= box) return k;
+    const double ratio = log(v * alpha / (a / (us * us) + b));
+    const double bound =
+      (mode + 0.5) * log((mode + 1) / (odds * (n - mode + 1))) +
+      (n + 1) * log((n - mode + 1) / (n - k + 1)) +
+      (k + 0.5) * log(odds * (n - k + 1) / (k + 1)) + stirling_tail(mode) +
+      stirling_tail(n - mode) - stirling_tail(k) - stirling_tail(n - k);
+    if (ratio <= bound) return k;
+  }
+}
+
+static double successes(st_generator *g, double n, double p) {
+  return n * p >= 10 ? many_successes(g, n, p) : few_successes(g, n, p);
+}
+
+static double binomial(st_generator *g, double n, double p) {
+  if (n == 0 || p == 0) return 0;
+  if (p == 1) return n;
+  return p <= 0.5 ? successes(g, n, p) : n - successes(g, n, 1 - p);
+}
+
+/* -- An element for each parameter ---------------------------------------- */
+
+typedef double (*sampler)(st_generator *g, double a, double b);
+
+static double *doubles_of(const st_tensor *t) {
+  return (double *)(void *)st__data(t);
+}
+
+/* b may be a. All are contiguous and float64. */
+static st_status sample(const st_tensor *out, const st_tensor *a,
+                        const st_tensor *b, st_generator *g, sampler fn) {
+  double *to = doubles_of(out);
+  const double *x = doubles_of(a), *y = doubles_of(b);
+  for (int64_t i = 0, end; i < out->numel; i = end) {
+    end = out->numel - i > ST_RANDOM_BLOCK ? i + ST_RANDOM_BLOCK : out->numel;
+    st__generator_lock(g);
+    for (; i < end; i++) to[i] = fn(g, x[i], y[i]);
+    st__generator_unlock(g);
+    ST_TRY(st__poll_interrupt());
+  }
+  return ST_OK;
+}
+
+/* t as contiguous float64 with these sizes. */
+static const st_tensor *doubles(st_op_scope *c, const st_tensor *t,
+                                st_value sizes) {
+  t = st__apply_to(c, st__apply_with(c, ST_OP_expand, t, sizes), ST_FLOAT64);
+  return st__apply1(c, ST_OP_contiguous, t);
+}
+
+/* Fails unless every element is from 0 to `most`. */
+static st_status check_range(const st_tensor *t, double most, const char *name,
+                             const char *range) {
+  const double *x = doubles_of(t);
+  for (int64_t i = 0; i < t->numel; i++) {
+    if (x[i] >= 0 && x[i] <= most) continue;
+    return st__fail(ST_BAD_VALUE, "%s must be %s, an element is %g", name,
+                    range, x[i]);
+  }
+  return ST_OK;
+}
+
+#define FINITE 1.7976931348623157e308
+
+ST_BOXED(st__box_poisson) {
+  const st_tensor *self = st__next_tensor(&args);
+  st_generator *g = st__generator_of(st__next(&args));
+  st_op_scope c = {.n = 0};
+  ST_TRY(st__check_cpu_or_meta(self));
+  if (!st__is_floating(self->dtype)) return st__no_kernel_for(self->dtype);
+  const st_tensor *rate = doubles(&c, self, st__of_ints(self->sizes,
+                                                        self->ndim));
+  st_tensor *out = st__apply1(&c, ST_OP_empty_like, rate);
+  if (st__scope_ok(&c) && !st__is_meta(self)) {
+    c.status = check_range(rate, FINITE, "self", "finite and not negative");
+    if (st__scope_ok(&c)) c.status = sample(out, rate, rate, g, poisson);
+  }
+  return st__scope_return(&c, st__apply_to(&c, out, self->dtype), rets);
+}
+
+ST_BOXED(st__box_binomial) {
+  const st_tensor *count = st__next_tensor(&args);
+  const st_tensor *prob = st__next_tensor(&args);
+  st_generator *g = st__generator_of(st__next(&args));
+  int64_t sizes[ST_MAX_DIMS];
+  int ndim = 0;
+  st_op_scope c = {.n = 0};
+  ST_TRY(st__check_cpu_or_meta(count));
+  ST_TRY(st__check_cpu_or_meta(prob));
+  if (!st__is_floating(count->dtype)) return st__no_kernel_for(count->dtype);
+  if (count->dtype != prob->dtype) {
+    return st__fail(ST_BAD_DTYPE, "count is %s, but prob is %s: convert one of "
+                    "them", st__dtype_name(count->dtype),
+                    st__dtype_name(prob->dtype));
+  }
+  ST_TRY(st__broadcast_shape(count->ndim, count->sizes, prob->ndim,
+                             prob->sizes, sizes, &ndim));
+  const st_tensor *n = doubles(&c, count, st__of_ints(sizes, ndim));
+  const st_tensor *p = doubles(&c, prob, st__of_ints(sizes, ndim));
+  st_tensor *out = st__apply1(&c, ST_OP_empty_like, n);
+  if (st__scope_ok(&c) && !st__is_meta(out)) {
+    c.status = check_range(n, FINITE, "count", "finite and not negative");
+    if (st__scope_ok(&c)) c.status = check_range(p, 1, "prob", "from 0 to 1");
+    if (st__scope_ok(&c)) c.status = sample(out, n, p, g, binomial);
+  }
+  return st__scope_return(&c, st__apply_to(&c, out, count->dtype), rets);
+}
+
+/* -- Multinomial ---------------------------------------------------------- */
+
+enum { CATEGORIES = 1 << 24 };
+
+typedef struct draws {
+  const st_tensor *self;
+  int64_t n, base;
+  bool with_replacement;
+  st_value generator;
+} draws;
+
+static st_status check_draws(const draws *d) {
+  const st_tensor *t = d->self;
+  const int64_t categories = t->ndim > 0 ? t->sizes[t->ndim - 1] : 0;
+  if (t->ndim != 1 && t->ndim != 2) {
+    return st__fail(ST_BAD_SHAPE, "self must have 1 or 2 dimensions, its shape "
+                    "is %s", ST_SHAPE_TEXT(t));
+  }
+  if (!st__is_floating(t->dtype)) return st__no_kernel_for(t->dtype);
+  if (d->n <= 0 || (!d->with_replacement && d->n > categories)) {
+    return st__fail(ST_BAD_VALUE, "num_samples must be positive%s; it is %lld, "
+                    "for %lld categories", d->with_replacement ? ""
+                    : ", and at most the number of categories without "
+                    "replacement", (long long)d->n, (long long)categories);
+  }
+  if (categories <= CATEGORIES) return ST_OK;
+  return st__fail(ST_BAD_VALUE, "self has %lld categories, the most are %d",
+                  (long long)categories, CATEGORIES);
+}
+
+/* Fails unless all elements of a bool tensor are true. */
+static void require(st_op_scope *c, const st_tensor *flags, const char *what) {
+  const st_tensor *all = st__apply1(c, ST_OP_all, flags);
+  if (!st__scope_ok(c) || st__is_meta(all)) return;
+  const bool *is_true = (const bool *)(const void *)st__data(all);
+  if (!*is_true) c->status = st__fail(ST_BAD_VALUE, "%s", what);
+}
+
+/* Sums over the last dimension, which keeps size 1. */
+static st_tensor *row_sums(st_op_scope *c, const st_tensor *t) {
+  const int64_t last = -1;
+  const st_value args[] = {st__of_tensor(t), st__of_ints(&last, 1),
+                           st__of_bool(true)};
+  return st__apply(c, ST_OP_sum_dim_IntList, 3, args);
+}
+
+static void check_weights(st_op_scope *c, const st_tensor *t) {
+  const st_tensor *least = st__apply_with(c, ST_OP_ge_Scalar, t, st__of_int(0));
+  const st_tensor *finite = st__apply1(c, ST_OP_isfinite, t);
+  require(c, st__apply2(c, ST_OP_logical_and, least, finite),
+          "the elements of self must be finite and not negative");
+  require(c, st__apply_with(c, ST_OP_gt_Scalar, row_sums(c, t), st__of_int(0)),
+          "the sum of a row of self is 0");
+}
+
+/* The greatest of the weights divided by exponential numbers: each is first
+ * with its probability (Efraimidis, Spirakis, "Weighted random sampling with a
+ * reservoir", Information Processing Letters 97, 2006). */
+static st_tensor *draw_apart(st_op_scope *c, const draws *d) {
+  st_tensor *keys[2] = {NULL};
+  const st_tensor *q = st__apply1(c, ST_OP_empty_like, d->self);
+  const st_value fill[] = {st__of_tensor(q), st__of_float(1), d->generator};
+  st__apply(c, ST_OP_exponential_, 3, fill);
+  q = st__apply2(c, ST_OP_div_Tensor, d->self, q);
+  if (d->n == 1) {
+    const st_value most[] = {st__of_tensor(q), st__of_int(-1),
+                             st__of_bool(true), st__of_int(d->base)};
+    return st__apply(c, ST_OP_argmax, 4, most);
+  }
+  const st_value top[] = {st__of_tensor(q), st__of_int(d->n), st__of_int(-1),
+                          st__of_bool(true), st__of_bool(true),
+                          st__of_int(d->base)};
+  st__apply_multi(c, ST_OP_topk, 6, top, 2, keys);
+  return keys[1];
+}
+
+/* The first cumulative weight above a uniform share of all of them. */
+static st_tensor *draw_again(st_op_scope *c, const draws *d) {
+  const st_tensor *t = d->self;
+  const int64_t last = t->sizes[t->ndim - 1] - 1;
+  const int64_t sizes[] = {t->sizes[0], d->n};
+  const st_tensor *sums = st__apply_with(
+    c, ST_OP_cumsum, st__apply_to(c, t, ST_FLOAT64), st__of_int(-1));
+  const st_value size = st__of_ints(t->ndim == 1 ? &d->n : sizes, t->ndim);
+  const st_value make[] = {st__of_tensor(sums), size};
+  const st_tensor *u = st__apply(c, ST_OP_new_empty, 2, make);
+  const st_value fill[] = {st__of_tensor(u), st__of_float(0), st__of_float(1),
+                           d->generator};
+  st__apply(c, ST_OP_uniform_, 4, fill);
+  const st_tensor *share = st__apply2(c, ST_OP_mul_Tensor, u,
+                                      st__apply_narrow(c, sums, -1, last, 1));
+  const st_value search[] = {
+    st__of_tensor(sums), st__of_tensor(share), st__of_bool(false),
+    st__of_bool(true), st__none(), st__none(), st__of_int(d->base)};
+  const st_tensor *at = st__apply(c, ST_OP_searchsorted_Tensor, 7, search);
+  return st__apply_with(c, ST_OP_clamp_max, at, st__of_int(last + d->base));
+}
+
+ST_BOXED(st__box_multinomial) {
+  draws d = {.self = st__next_tensor(&args)};
+  d.n = st__next_int(&args);
+  d.with_replacement = st__next_bool(&args);
+  d.generator = *st__next(&args);
+  d.base = st__next_int(&args);
+  st_op_scope c = {.n = 0};
+  ST_TRY(check_draws(&d));
+  check_weights(&c, d.self);
+  st_tensor *out = d.with_replacement && d.n > 1 ? draw_again(&c, &d)
+                                                 : draw_apart(&c, &d);
+  return st__scope_return(&c, out, rets);
+}
