@@ -148,6 +148,8 @@ describe("Resampling", function()
     assert.equal("meta", tostring(y.device))
     local grid = st.empty({2, 6, 7, 2}, {device = "meta"})
     assert.same({2, 3, 6, 7}, st.grid_sampler(x, grid, 0, 2, false):size())
+    y = st.grid_sampler(st.ones(2, 3, 4, 5), grid, 0, 0, false)
+    assert.equal("meta", tostring(y.device))
   end)
 
   it("leaves nothing behind", function()
