@@ -25,9 +25,12 @@ local function chance(percent) return random(100) <= percent end
 
 -- -- Operators ---------------------------------------------------------------
 
--- They change the tensor itself, or read nothing of the other one.
+-- They change the tensor itself, read nothing of the other one, or write
+-- another dtype than they read, which no case has.
 local LEFT_OUT = {}
 for name in ([[set_.source_Tensor resize_as_ resize_as_sparse_ record_stream
+               view_copy.dtype_out view_as_real_copy.out
+               view_as_complex_copy.out
                ]]):gmatch "%S+" do
   LEFT_OUT["aten::" .. name] = true
 end

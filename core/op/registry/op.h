@@ -60,6 +60,7 @@ typedef enum st_op_kind {
   ST_KIND_EXPLICIT,   /* CompositeExplicitAutograd: a kernel for all backends */
   ST_KIND_COMPOSITE,  /* CompositeImplicitAutograd: calls operators */
   ST_KIND_ALIAS,      /* the same: calls one operator */
+  ST_KIND_VIEW_COPY,  /* the same: copies what a view operator returns */
   ST_KIND_DATA,       /* CPU and Meta, which check the devices of tensors */
   ST_KIND_NATIVE,     /* CPU only */
   ST_KIND_FACTORY     /* CPU and Meta, behind BackendSelect */
@@ -82,7 +83,8 @@ struct st_op_row {
   uint32_t iter_flags;       /* pointwise: the iterator preset */
   st_kernel_id kernel;       /* pointwise and reductions */
   st_kernel_fn fn;           /* the other kinds */
-  int target;                /* ST_ALIAS, ST_MAKE_OUT: a st_op_id */
+  int target;                /* ST_ALIAS, ST_MAKE_OUT, ST_VIEW_COPY: a
+                                st_op_id */
   const char *doc;
   const char *what;          /* describes the kernel in dumps */
 };
@@ -100,6 +102,7 @@ typedef enum st_op_id {
 #define ST_COMPOSED(id, ...)   ST_OP_##id,
 #define ST_ALIAS(id, ...)      ST_OP_##id,
 #define ST_MAKE_OUT(id, ...)   ST_OP_##id,
+#define ST_VIEW_COPY(id, ...)  ST_OP_##id,
 #define ST_DATA(id, ...)       ST_OP_##id,
 #define ST_NATIVE(id, ...)     ST_OP_##id,
 #define ST_FACTORY(id, ...)    ST_OP_##id,
@@ -118,6 +121,7 @@ typedef enum st_op_id {
 #define ST_COMPOSED(id, schema, variants, out, fn, doc) ST_BOXED(fn);
 #define ST_ALIAS(id, ...)
 #define ST_MAKE_OUT(id, ...)
+#define ST_VIEW_COPY(id, ...)
 #define ST_DATA(id, schema, fn, doc)      ST_BOXED(fn);
 #define ST_NATIVE(id, schema, fn, doc)    ST_BOXED(fn);
 #define ST_FACTORY(id, schema, fn, doc)   ST_BOXED(fn);

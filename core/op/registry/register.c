@@ -41,6 +41,9 @@
 #define ST_MAKE_OUT(id, schema, factory, doc) \
   ROW(EXPLICIT, "explicit", schema, ST_F, NULL, st__make_out, \
       ST_OP_##factory, doc)
+#define ST_VIEW_COPY(id, schema, variants, out, view, doc) \
+  ROW(VIEW_COPY, "composite", schema, variants, out, st__view_copy, \
+      ST_OP_##view, doc)
 #define ST_DATA(id, schema, fn, doc) \
   ROW(DATA, "data", schema, ST_F, NULL, fn, 0, doc)
 #define ST_NATIVE(id, schema, fn, doc) \
@@ -149,7 +152,8 @@ static st_status native(const st_call *call, const st_value *args,
 
 static bool is_composite(st_op_kind kind) {
   return kind == ST_KIND_VIEW || kind == ST_KIND_EXPLICIT ||
-         kind == ST_KIND_COMPOSITE || kind == ST_KIND_ALIAS;
+         kind == ST_KIND_COMPOSITE || kind == ST_KIND_ALIAS ||
+         kind == ST_KIND_VIEW_COPY;
 }
 
 /* Calls the row's kernel with a snapshot of the argument that it reads twice:
@@ -187,7 +191,7 @@ static st_status register_kernels(const st_op_row *row, const st_op *op,
       return implement(op, meta, structured, &ctx[1]);
     case ST_KIND_VIEW: case ST_KIND_EXPLICIT:
       return implement(op, ST_KEY_COMPOSITE_EXPLICIT, composite, ctx);
-    case ST_KIND_COMPOSITE: case ST_KIND_ALIAS:
+    case ST_KIND_COMPOSITE: case ST_KIND_ALIAS: case ST_KIND_VIEW_COPY:
       return implement(op, ST_KEY_COMPOSITE_IMPLICIT, composite, ctx);
     case ST_KIND_NATIVE:
       return implement(op, cpu, checked, &ctx[0]);

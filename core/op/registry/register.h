@@ -40,6 +40,8 @@ st_status st__snapshot_shared(const st_call *call, const st_value *args,
 
 /* The boxed kernel of ST_MAKE_OUT rows (factory_out.c). */
 ST_BOXED(st__make_out);
+/* The boxed kernel of ST_VIEW_COPY rows (view_copy.c). */
+ST_BOXED(st__view_copy);
 
 /* The ST_OPTAG_ bits of the row's operator with this schema. */
 int st__row_tags(const st_op_row *row, const char *schema);

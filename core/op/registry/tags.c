@@ -36,13 +36,17 @@ static const struct { const char *name; int tags; } listed[] = {
   {"squeeze",                        ST_OPTAG_SHAPE_BY_ONES},
   {"squeeze.dim",                    ST_OPTAG_SHAPE_BY_ONES},
   {"squeeze.dims",                   ST_OPTAG_SHAPE_BY_ONES},
+  {"squeeze_copy",                   ST_OPTAG_SHAPE_BY_ONES},
+  {"squeeze_copy.dim",               ST_OPTAG_SHAPE_BY_ONES},
+  {"squeeze_copy.dims",              ST_OPTAG_SHAPE_BY_ONES},
   {"atleast_1d",                     ST_OPTAG_SHAPE_BY_ONES},
   {"atleast_2d",                     ST_OPTAG_SHAPE_BY_ONES},
   {"atleast_3d",                     ST_OPTAG_SHAPE_BY_ONES},
 };
 
 int st__row_tags(const st_op_row *row, const char *schema) {
-  int tags = row->kind == ST_KIND_POINTWISE ? ST_OPTAG_POINTWISE : 0;
+  int tags = row->kind == ST_KIND_POINTWISE ? ST_OPTAG_POINTWISE
+           : row->kind == ST_KIND_VIEW_COPY ? ST_OPTAG_VIEW_COPY : 0;
   const size_t n = strcspn(schema, "(");
   if (strstr(schema, "Generator") || strncmp(schema, "rand", 4) == 0) {
     tags |= ST_OPTAG_NONDETERMINISTIC_SEEDED;

@@ -1,5 +1,5 @@
 /* Repetition and reordering: repeat, tile, repeat_interleave, flip, roll,
- * rot90, meshgrid.
+ * rot90, meshgrid, fftshift.
  */
 
 #include <inttypes.h>
@@ -358,6 +358,36 @@ ST_BOXED(st__box_roll) {
   rets[0] = last;
   return ST_OK;
 }
+
+/* -- fftshift ------------------------------------------------------------- */
+
+/* Rolls dimensions, all of them by default, by half their size, rounded up if
+ * up is 1. */
+static st_status shift_by_half(const st_value *args, int64_t up,
+                               st_value *rets) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_value *dim = st__next(&args);
+  const bool is_all = dim->tag == ST_TAG_NONE;
+  int64_t shifts[ST_MAX_DIMS], dims[ST_MAX_DIMS];
+  uint64_t set = 0;
+  int n = 0;
+  if (is_all || dim->len > 0) {
+    ST_TRY(st__wrap_dims(is_all ? NULL : dim->u.ints,
+                         is_all ? 0 : (int)dim->len, self->ndim, &set));
+  }
+  for (int d = 0; d < self->ndim; d++) {
+    if (!(set >> d & 1)) continue;
+    dims[n] = d;
+    shifts[n++] = (self->sizes[d] + up) / 2;
+  }
+  if (n == 0) return clone_of(self, ST_FORMAT_PRESERVE, rets);
+  const st_value roll[] = {st__of_tensor(self), st__of_ints(shifts, n),
+                           st__of_ints(dims, n)};
+  return st__invoke(ST_OP_roll, 3, roll, rets);
+}
+
+ST_BOXED(st__box_fft_fftshift) { return shift_by_half(args, 0, rets); }
+ST_BOXED(st__box_fft_ifftshift) { return shift_by_half(args, 1, rets); }
 
 /* -- rot90 ---------------------------------------------------------------- */
 

@@ -16,7 +16,7 @@ registry.INNER = {
 registry.WITHOUT = {}
 for name in ([[isclose isin.Tensor_Tensor isin.Tensor_Scalar isin.Scalar_Tensor
                argwhere nonzero_numpy where one_hot
-               multinomial]]):gmatch "%S+" do
+               detach_copy view_copy.dtype multinomial]]):gmatch "%S+" do
   registry.WITHOUT[name] = "not differentiable"
 end
 

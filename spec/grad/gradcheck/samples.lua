@@ -75,6 +75,25 @@ each("hsplit.array vsplit.array", {{A(2, 2), {1}}})
 samples["dsplit.int"] = {{A(1, 2, 2), 2}}
 samples["dsplit.array"] = {{A(1, 2, 2), {1}}}
 
+-- -- Copies of views ---------------------------------------------------------
+
+for name in ([[alias detach t permute squeeze unsqueeze expand diagonal unfold
+               view_as_real view_as_complex view as_strided narrow
+               split_with_sizes]]):gmatch "%S+" do
+  samples[name .. "_copy"] = samples[name]
+end
+for name, overload in ([[transpose.int select.int slice.Tensor squeeze.dim
+                         squeeze.dims split.Tensor unbind.int]])
+    :gmatch "(%w+)%.(%w+)" do
+  samples[name .. "_copy." .. overload] = samples[name .. "." .. overload]
+end
+samples["detach_copy"] = {{A(2, 3)}}
+samples["view_copy.dtype"] = {{A(2, 3), "int64", dense = true}}
+samples["unsafe_split.Tensor"] = samples["split.Tensor"]
+samples["unsafe_split_with_sizes"] = samples["split_with_sizes"]
+samples["unsafe_chunk"] = samples["chunk"]
+samples["linalg_diagonal"] = {{A(3, 3)}, {A(2, 3, 2), {dim1 = 2, dim2 = 3}}}
+
 -- -- Copies ------------------------------------------------------------------
 
 samples["_to_copy"] = {{A(2, 3)}, {A(2, 3), {dtype = "complex128"}}}
@@ -200,6 +219,7 @@ samples["repeat_interleave.self_Tensor"] = {{A(2, 3), K("int64", {2, 1}), 1}}
 samples["flip"] = {{A(2, 3), {1, 2}}}
 each("fliplr flipud", {{A(2, 3)}})
 samples["roll"] = {{A(2, 3), 1, 2}, {A(2, 3), {1, 2}, {1, 2}}, {A(2, 3), 2}}
+each("fft_fftshift fft_ifftshift", {{A(2, 3)}, {A(3), 1}, {Z(2, 3), {2}}})
 samples["rot90"] = {{A(2, 3), 1, {1, 2}}}
 samples["meshgrid.indexing"] = {{{A(2), A(3)}, {indexing = "xy"}}}
 each("meshgrid cartesian_prod", {{{A(2), A(3)}}})
