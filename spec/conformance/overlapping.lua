@@ -29,7 +29,7 @@ local function chance(percent) return random(100) <= percent end
 -- another dtype than they read, which no case has.
 local LEFT_OUT = {}
 for name in ([[set_.source_Tensor resize_as_ resize_as_sparse_ record_stream
-               view_copy.dtype_out view_as_real_copy.out
+               complex.out polar.out view_copy.dtype_out view_as_real_copy.out
                view_as_complex_copy.out
                ]]):gmatch "%S+" do
   LEFT_OUT["aten::" .. name] = true

@@ -326,7 +326,11 @@ local function product(sizes, first)
 end
 
 -- What an argument of this name and type wants.
+local function real_part(c) return fresh(c, "float32", c.sizes) end
+
 local HINTS = {
+  ["Tensor real"] = real_part, ["Tensor imag"] = real_part,
+  ["Tensor abs"] = real_part, ["Tensor angle"] = real_part,
   ["Tensor weight"] = per_channel, ["Tensor bias"] = per_channel,
   ["Tensor running_mean"] = per_channel, ["Tensor running_var"] = per_channel,
   ["Tensor target"] = function(c)
@@ -386,6 +390,9 @@ local RANKS = {
   diagonal_scatter = 2,
 }
 
+-- Operators of some dtypes only.
+local DTYPES = {complex = "complex64", polar = "complex64"}
+
 -- Operators whose result grows with a power of the vectors' sizes.
 local FEW = {combinations = true, cartesian_prod = true}
 
@@ -402,6 +409,7 @@ function M.prepare(c, name)
   images.prepare(c, name)
   c.is_diagonal = name:find "^diagonal_" ~= nil
   c.is_few = FEW[name]
+  c.dtype = DTYPES[name] or c.dtype
   if c.is_few then c.sizes = random_sizes(c) end
   if not c.tame or not RANKS[name] then return end
   c.sizes = {}

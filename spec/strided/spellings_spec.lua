@@ -35,7 +35,6 @@ local REFUSED = {
   {"st.grad_fn", "write t.grad_fn"},
   {"st.sum {1, 2}", "got table; st.tensor(list) makes one"},
   {"st.dot(x, x)", "mm and matmul multiply matrices"},
-  {"st.complex(x, x)", "write re + im * st.complex(0, 1)"},
   {"st.enumerate(v)", "write for row, i in t:iter() do"},
   {"st.no_grad()", "write function() ... end around the statements"},
   {"st.set_grad_enabled(false)", "write function() ... end around"},

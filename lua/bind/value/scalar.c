@@ -124,16 +124,20 @@ void st__push_scalar(st__state *h, lua_State *L, st_scalar s) {
 
 /* -- Constructors --------------------------------------------------------- */
 
-/* complex(re [, im]) */
+/* complex(re [, im]); of tensors the operator. */
 static int new_complex(lua_State *L) {
   st__state *h = st__state_of(L);
   st_scalar s = {ST_SCALAR_COMPLEX, {.c = {0, 0}}};
+  if (st__to_tensor(h, L, 1) &&
+      st__push_callable(h, L, "aten::complex", false)) { /* [+1] */
+    lua_insert(L, 1);
+    st__call_c(L, lua_gettop(L) - 1, 1); /* [-n, +1] */
+    return 1;
+  }
   if (!st__to_double(h, L, 1, &s.u.c[0]) ||
       (!lua_isnoneornil(L, 2) && !st__to_double(h, L, 2, &s.u.c[1]))) {
-    const bool is_tensor = st__to_tensor(h, L, 1) != NULL;
-    return st__error(h, L, ST_BAD_TYPE, "complex: re and im must be numbers%s",
-                     is_tensor ? "; of tensors write re + im * st.complex(0, 1)"
-                               : "");
+    return st__error(h, L, ST_BAD_TYPE, "complex: re and im must be numbers, "
+                     "or both be tensors");
   }
   push_scalar_ud(h, L, s); /* [+1] */
   return 1;

@@ -106,6 +106,7 @@ samples["type_as"] = {{A(2), K("float64", {1, 2})}}
 samples["fill.Scalar"] = {{A(2, 3), 2}}
 samples["fill.Tensor"] = {{A(2, 3), A()}}
 samples["zero"] = {{A(2, 3)}}
+each("complex polar", {TWO, {A(2, 1), A(3)}, {P(2), A()}})
 
 -- -- Arithmetic --------------------------------------------------------------
 

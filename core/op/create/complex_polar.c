@@ -1,0 +1,46 @@
+/* Complex numbers made of two real tensors: complex and polar.
+ */
+
+#include "op/registry/composite.h"
+
+static st_status check_parts(const st_tensor *a, const char *a_name,
+                             const st_tensor *b, const char *b_name) {
+  const st_dtype d = a->dtype;
+  if (d == b->dtype && (d == ST_FLOAT32 || d == ST_FLOAT64)) return ST_OK;
+  return st__fail(ST_BAD_DTYPE, "%s and %s must both be float32 or both be "
+                  "float64, not %s and %s", a_name, b_name, st__dtype_name(d),
+                  st__dtype_name(b->dtype));
+}
+
+static st_tensor *join(st_op_scope *c, const st_tensor *real,
+                       const st_tensor *imag) {
+  int64_t sizes[ST_MAX_DIMS];
+  int n = 0;
+  if (!st__scope_ok(c)) return NULL;
+  c->status = st__broadcast_shape(real->ndim, real->sizes, imag->ndim,
+                                  imag->sizes, sizes, &n);
+  const st_value shape = st__of_ints(sizes, n);
+  st_tensor *parts[] = {st__apply_with(c, ST_OP_expand, real, shape),
+                        st__apply_with(c, ST_OP_expand, imag, shape)};
+  const st_value pairs[] = {st__of_tensors(parts, 2), st__of_int(-1)};
+  return st__apply1(c, ST_OP_view_as_complex,
+                    st__apply(c, ST_OP_stack, 2, pairs));
+}
+
+ST_BOXED(st__box_complex) {
+  const st_tensor *real = st__next_tensor(&args);
+  const st_tensor *imag = st__next_tensor(&args);
+  st_op_scope c = {.status = check_parts(real, "real", imag, "imag")};
+  return st__scope_return(&c, join(&c, real, imag), rets);
+}
+
+ST_BOXED(st__box_polar) {
+  const st_tensor *abs = st__next_tensor(&args);
+  const st_tensor *angle = st__next_tensor(&args);
+  st_op_scope c = {.status = check_parts(abs, "abs", angle, "angle")};
+  const st_tensor *cos = st__apply1(&c, ST_OP_cos, angle);
+  const st_tensor *sin = st__apply1(&c, ST_OP_sin, angle);
+  const st_tensor *real = st__apply2(&c, ST_OP_mul_Tensor, abs, cos);
+  const st_tensor *imag = st__apply2(&c, ST_OP_mul_Tensor, abs, sin);
+  return st__scope_return(&c, join(&c, real, imag), rets);
+}
