@@ -326,11 +326,26 @@ local function product(sizes, first)
 end
 
 -- What an argument of this name and type wants.
+--- Points of a histogram have as many coordinates as the last dimension.
+local function of_points(make)
+  return function(c)
+    return c.points and c:list(c.points, make, c) or nil
+  end
+end
+
 local function real_part(c) return fresh(c, "float32", c.sizes) end
 
 local HINTS = {
   ["Tensor real"] = real_part, ["Tensor imag"] = real_part,
   ["Tensor abs"] = real_part, ["Tensor angle"] = real_part,
+  ["Tensor self"] = function(c)
+    return c.points and fresh(c, "float64", c.sizes, 0, 9) or M.tensor(c)
+  end,
+  ["int[] bins"] = of_points(function(c) return c.points > 4 and 1 or
+                                                c:int(1, 3) end),
+  ["Tensor[] bins"] = of_points(function(c)
+    return fresh(c, "float64", {c.points > 4 and 2 or c:int(1, 4)}, 0, 9)
+  end),
   ["Tensor weight"] = per_channel, ["Tensor bias"] = per_channel,
   ["Tensor running_mean"] = per_channel, ["Tensor running_var"] = per_channel,
   ["Tensor target"] = function(c)
@@ -387,11 +402,12 @@ local RANKS = {
   addr = 2, addr_ = 2, addbmm = 2, addbmm_ = 2, embedding = 2, batch_norm = 3,
   instance_norm = 3, native_group_norm = 3, nll_loss = 2, nll_loss_nd = 3,
   nll_loss2d = 3, scaled_dot_product_attention = 3, diagonal_backward = 1,
-  diagonal_scatter = 2,
+  diagonal_scatter = 2, histogramdd = 2,
 }
 
 -- Operators of some dtypes only.
-local DTYPES = {complex = "complex64", polar = "complex64"}
+local DTYPES = {complex = "complex64", polar = "complex64",
+                histogram = "float64", histogramdd = "float64"}
 
 -- Operators whose result grows with a power of the vectors' sizes.
 local FEW = {combinations = true, cartesian_prod = true}
@@ -410,6 +426,7 @@ function M.prepare(c, name)
   c.is_diagonal = name:find "^diagonal_" ~= nil
   c.is_few = FEW[name]
   c.dtype = DTYPES[name] or c.dtype
+  c.points = name == "histogramdd" and c.square or nil
   if c.is_few then c.sizes = random_sizes(c) end
   if not c.tame or not RANKS[name] then return end
   c.sizes = {}

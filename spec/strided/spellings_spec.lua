@@ -96,7 +96,6 @@ local REFUSED = {
   {"st.nan", "write 0 / 0"},
   {"st.percentile(v, 50)", "write t:quantile(percent / 100)"},
   {"st.unique(v)", "write t:sort():unique_consecutive()"},
-  {"st.histogram(v, 3)", "write t:histc(bins, min, max)"},
   {"st.linalg.inv(x)", "there are no decompositions of matrices"},
   {"st.inv(x)", "there are no decompositions of matrices"},
   {"st.genfromtxt 'a.csv'", "read the numbers with Lua's io library"},
