@@ -6,6 +6,7 @@ local autograd = require "spec.conformance.autograd"
 local changes = require "spec.conformance.changes"
 local compare = require "spec.conformance.compare"
 local deviations = require "spec.conformance.deviations"
+local functional = require "spec.conformance.functional"
 local given = require "spec.conformance.arguments"
 local overlap = require "spec.conformance.overlap"
 local reader = require "spec.conformance.reader"
@@ -245,6 +246,13 @@ local function operator(case)
     return seen, function() return api.call(case.op, list, keywords) end,
            written, read
   end)
+end
+
+--- A function of torch that is no operator.
+local function of_torch(case)
+  local arguments, args, kwargs = decode_all(case)
+  arguments.tensors = {} -- the vectors do not say what shares memory
+  return finish(case, arguments, pcall(functional[case.op], args, kwargs))
 end
 
 -- -- Subscripts --------------------------------------------------------------
@@ -520,7 +528,8 @@ ops.autograd = autograd.check
 
 --- Checks one case; what raises is a mismatch with that text.
 function ops.check(case)
-  local checker = case.op:find("^aten::") and operator or ops[case.op]
+  local checker = case.op:find "^aten::" and operator or
+                  functional[case.op] and of_torch or ops[case.op]
   if not checker or case.op == "check" then return nil, case.op end
   local ok, result, why, is_meant = pcall(checker, case)
   if not ok then return false, "raised: " .. tostring(result) end

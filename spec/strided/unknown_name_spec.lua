@@ -41,7 +41,7 @@ end)
 describe("An unknown name", function()
   local ROWS = {
     {st, "svdd", "st has no 'svdd'"},
-    {st, "softmx", "st has no 'softmx': did you mean softmax?"},
+    {st, "softmx", "st has no 'softmx': did you mean softmax, softmin?"},
     {st, "zeross", "did you mean zeros"},
     {st, "linspcae", "did you mean linspace"},
     {st, "laod", "did you mean load"},

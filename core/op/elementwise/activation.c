@@ -1,10 +1,10 @@
-/* Composite activations: relu6, selu, celu, prelu.
+/* Composite activations: relu6, selu, celu, prelu, softsign, tanhshrink.
  */
 
 #include <inttypes.h>
 
 #include "op/nn/spatial.h"
-#include "op/registry/op.h"
+#include "op/registry/composite.h"
 
 ST_BOXED(st__box_relu6) {
   const st_value self = *st__next(&args);
@@ -59,5 +59,22 @@ ST_BOXED(st__box_prelu) {
   weight = st__apply_reshape(&c, st__apply_attached(&c, weight, weight),
                              self->ndim, sizes);
   return st__scope_return(&c, st__apply2(&c, ST_OP__prelu_kernel, x, weight),
+                          rets);
+}
+
+ST_BOXED(st__box_softsign) {
+  const st_tensor *self = st__next_tensor(&args);
+  st_op_scope c = {.n = 0};
+  const st_tensor *size = st__apply1(&c, ST_OP_abs, self);
+  size = st__apply_with(&c, ST_OP_add_Scalar, size, st__of_int(1));
+  return st__scope_return(&c, st__apply2(&c, ST_OP_div_Tensor, self, size),
+                          rets);
+}
+
+ST_BOXED(st__box_tanhshrink) {
+  const st_tensor *self = st__next_tensor(&args);
+  st_op_scope c = {.n = 0};
+  const st_tensor *tanh = st__apply1(&c, ST_OP_tanh, self);
+  return st__scope_return(&c, st__apply2(&c, ST_OP_sub_Tensor, self, tanh),
                           rets);
 }

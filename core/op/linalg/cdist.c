@@ -1,5 +1,5 @@
-/* Distances between vectors, as norms of their differences. The gradient at
- * distance 0 is therefore 0.
+/* Distances between vectors, as norms of their differences: the gradient at
+ * distance 0 is therefore 0. Vectors divided by their norms, and cosines.
  */
 
 #include <inttypes.h>
@@ -40,16 +40,24 @@ ST_BOXED(st__box_pairwise_distance) {
   return st__scope_return(&c, norm(&c, d, *p, keepdim), rets);
 }
 
-/* t divided by its norms along dim, which are at least eps. */
-static st_tensor *directions(st_op_scope *c, const st_tensor *t, int64_t dim,
-                             st_value eps) {
+/* t divided by its norms of order ord along dim, which are at least eps. */
+static st_tensor *normalized(st_op_scope *c, const st_tensor *t, st_value ord,
+                             int64_t dim, st_value eps) {
   const int64_t dims[] = {dim};
   const st_tensor *size = st__apply(
     c, ST_OP_linalg_vector_norm, 4,
-    (st_value[]){st__of_tensor(t), st__of_int(2), st__of_ints(dims, 1),
+    (st_value[]){st__of_tensor(t), ord, st__of_ints(dims, 1),
                  st__of_bool(true)});
   return st__apply2(c, ST_OP_div_Tensor, t,
                     st__apply_with(c, ST_OP_clamp_min, size, eps));
+}
+
+ST_BOXED(st__box_normalize) {
+  const st_tensor *input = st__next_tensor(&args);
+  const st_value *p = st__next(&args);
+  const int64_t dim = st__next_int(&args);
+  st_op_scope c = {.n = 0};
+  return st__scope_return(&c, normalized(&c, input, *p, dim, *args), rets);
 }
 
 /* Broadcasts x1 and x2 first: a dimension of only one of them counts for
@@ -59,11 +67,12 @@ ST_BOXED(st__box_cosine_similarity) {
   const int64_t dim = st__next_int(&args);
   const st_value *eps = st__next(&args);
   const st_value list = st__of_tensors((st_tensor *[]){x1, x2}, 2);
+  const st_value two = st__of_int(2);
   st_op_scope c = {.n = 0};
   st_value both;
   ST_TRY(st__invoke(ST_OP_broadcast_tensors, 1, &list, &both));
-  const st_tensor *a = directions(&c, both.u.tensors[0], dim, *eps);
-  const st_tensor *b = directions(&c, both.u.tensors[1], dim, *eps);
+  const st_tensor *a = normalized(&c, both.u.tensors[0], two, dim, *eps);
+  const st_tensor *b = normalized(&c, both.u.tensors[1], two, dim, *eps);
   const st_tensor *each = st__apply2(&c, ST_OP_mul_Tensor, a, b);
   st_tensor *sum = st__apply_with(&c, ST_OP_sum_dim_IntList, each,
                                   st__of_ints(&dim, 1));

@@ -153,24 +153,24 @@ static st_tensor *reduced(st_op_scope *c, const class_loss *k,
   }
 }
 
-/* Says of a failed lookup of the targets which class is out of range. */
-static void name_bad_class(st_op_scope *c, const class_loss *k) {
+static void name_bad_class(st_op_scope *c, const st_tensor *classes, int64_t n,
+                           int64_t base) {
   int64_t bad = 0;
-  if (c->status != ST_BAD_INDEX || !k->classes) return;
-  const int64_t n = k->self->sizes[k->dim.u.i];
-  if (k->classes->device != ST_DEVICE_CPU ||
-      !st__find_bad_index(k->classes, n, k->base.u.i, &bad)) {
+  if (c->status != ST_BAD_INDEX || classes->device != ST_DEVICE_CPU ||
+      !st__find_bad_index(classes, n, base, &bad)) {
     return;
   }
   c->status = st__fail(ST_BAD_INDEX, "class %" PRId64 " is out of range for %"
                        PRId64 " classes; classes count from %" PRId64, bad, n,
-                       k->base.u.i);
+                       base);
 }
 
 /* The loss from the logarithms at the targets. */
 static st_tensor *loss_of(st_op_scope *c, const class_loss *k,
                           st_tensor *logs) {
-  name_bad_class(c, k);
+  if (k->classes) {
+    name_bad_class(c, k->classes, k->self->sizes[k->dim.u.i], k->base.u.i);
+  }
   const st_tensor *w = target_weights(c, k);
   if (k->ignored) logs = masked(c, logs, k->ignored, st__of_int(0));
   if (k->weight) logs = st__apply2(c, ST_OP_mul_Tensor, logs, w);
@@ -413,4 +413,146 @@ ST_BOXED(st__box_binary_cross_entropy_with_logits) {
   st_tensor *loss = st__apply2(
     &c, ST_OP_sub_Tensor, st__apply2(&c, ST_OP_mul_Tensor, other, self), log);
   return st__loss_end(&c, weighted(&c, loss, weight), reduction, rets);
+}
+
+/* -- Margins between classes ---------------------------------------------- */
+
+/* The arguments of a margin loss, as samples (N, C) and their classes. */
+typedef struct margins {
+  const st_tensor *self, *target;
+  int64_t n, c, base;
+} margins;
+
+static st_status check_samples(const st_tensor *self, margins *m) {
+  m->self = self;
+  m->n = self->ndim > 1 ? self->sizes[0] : 1;
+  m->c = self->ndim > 0 ? self->sizes[self->ndim - 1] : 1;
+  if (self->ndim <= 2 && m->c > 0) return ST_OK;
+  return st__fail(ST_BAD_SHAPE, "self must have at most 2 dimensions and at "
+                  "least 1 class, its shape is %s", ST_SHAPE_TEXT(self));
+}
+
+static st_status check_target(const margins *m, const st_tensor *target,
+                              bool fits) {
+  if (!st__is_integral(target->dtype)) {
+    return st__fail(ST_BAD_DTYPE, "target must hold classes of an integer "
+                    "dtype, not %s", st__dtype_name(target->dtype));
+  }
+  if (fits) return ST_OK;
+  return st__fail(ST_BAD_SHAPE, "target has shape %s, which does not match "
+                  "self of shape %s", ST_SHAPE_TEXT(target),
+                  ST_SHAPE_TEXT(m->self));
+}
+
+/* self and target as matrices of n rows. */
+static void lay_out(st_op_scope *c, margins *m, const st_tensor *target,
+                    int64_t width) {
+  const int64_t sizes[] = {m->n, m->c}, at[] = {m->n, width};
+  m->self = st__apply_with(c, ST_OP_reshape, m->self, st__of_ints(sizes, 2));
+  m->target = st__apply_to(c, target, ST_INT64);
+  m->target = st__apply_with(c, ST_OP_reshape, m->target, st__of_ints(at, 2));
+}
+
+/* The elements of self at the classes in `at`. */
+static st_tensor *own_elements(st_op_scope *c, const margins *m,
+                               const st_tensor *at) {
+  const st_value args[] = {st__of_tensor(m->self), st__of_int(1),
+                           st__of_tensor(at), st__of_bool(false),
+                           st__of_int(m->base)};
+  st_tensor *own = st__apply(c, ST_OP_gather, 5, args);
+  if (at) name_bad_class(c, at, m->c, m->base);
+  return own;
+}
+
+/* max(0, margin + x - own) */
+static st_tensor *excess(st_op_scope *c, const st_tensor *x,
+                         const st_tensor *own, st_value margin) {
+  const st_tensor *lead = st__apply2(c, ST_OP_sub_Tensor, x, own);
+  return st__apply_with(c, ST_OP_clamp_min,
+                        st__apply_with(c, ST_OP_add_Scalar, lead, margin),
+                        st__of_int(0));
+}
+
+ST_BOXED(st__box_multi_margin_loss) {
+  margins m;
+  ST_TRY(check_samples(st__next_tensor(&args), &m));
+  const st_tensor *target = st__next_tensor(&args);
+  const double p = st__scalar_to_double(st__next_scalar(&args));
+  const st_value margin = *st__next(&args);
+  const st_tensor *weight = st__next_tensor(&args);
+  const int64_t reduction = st__next_int(&args);
+  m.base = st__next_int(&args);
+  ST_TRY(check_target(&m, target, target->ndim <= 1 && target->numel == m.n));
+  ST_TRY(check_weight(weight, m.c));
+  if (p != 1 && p != 2) {
+    return st__fail(ST_BAD_VALUE, "p must be 1 or 2, it is %g", p);
+  }
+  st_op_scope c = st__loss_begin(reduction);
+  lay_out(&c, &m, target, 1);
+  st_tensor *loss = excess(&c, m.self, own_elements(&c, &m, m.target), margin);
+  if (p == 2) loss = st__apply1(&c, ST_OP_square, loss);
+  loss = st__apply(&c, ST_OP_scatter_value, 5,
+                   (st_value[]){st__of_tensor(loss), st__of_int(1),
+                                st__of_tensor(m.target), st__of_int(0),
+                                st__of_int(m.base)});
+  if (weight) {
+    const st_value at[] = {st__of_tensor(weight), st__of_tensor(m.target),
+                           st__of_int(m.base)};
+    loss = st__apply2(&c, ST_OP_mul_Tensor, loss,
+                      st__apply(&c, ST_OP_take, 3, at));
+  }
+  loss = times(&c, sum_of_classes(&c, loss, 1, false), 1 / (double)m.c);
+  if (target->ndim == 0) loss = st__apply1(&c, ST_OP_squeeze, loss);
+  return st__loss_end(&c, loss, reduction, rets);
+}
+
+/* Sets *at to the classes of each row up to the first one below base, then
+ * base, and returns where these are. */
+static st_tensor *listed_classes(st_op_scope *c, const margins *m,
+                                 const st_tensor **at) {
+  const st_tensor *end = st__apply_with(c, ST_OP_lt_Scalar, m->target,
+                                        st__of_int(m->base));
+  const st_tensor *ends = st__apply_with(c, ST_OP_cumsum, end, st__of_int(1));
+  *at = masked(c, m->target,
+               st__apply_with(c, ST_OP_ne_Scalar, ends, st__of_int(0)),
+               st__of_int(m->base));
+  return st__apply_with(c, ST_OP_eq_Scalar, ends, st__of_int(0));
+}
+
+/* Every pair of a listed class and one that is not listed, (N, C, C). */
+ST_BOXED(st__box_multilabel_margin_loss) {
+  margins m;
+  ST_TRY(check_samples(st__next_tensor(&args), &m));
+  const st_tensor *target = st__next_tensor(&args), *at;
+  const int64_t reduction = st__next_int(&args);
+  m.base = st__next_int(&args);
+  const bool fits = m.self->ndim > 1 ? st__same_sizes(m.self, target)
+                                     : target->ndim <= 1 &&
+                                       target->numel == m.c;
+  ST_TRY(check_target(&m, target, fits));
+  const int64_t pairs[] = {1, 2};
+  st_op_scope c = st__loss_begin(reduction);
+  lay_out(&c, &m, target, m.c);
+  const st_tensor *listed = listed_classes(&c, &m, &at);
+  const st_tensor *own = own_elements(&c, &m, at);
+  const st_tensor *count = st__apply_to(&c, listed, ST_INT64);
+  count = st__apply(&c, ST_OP_scatter_add, 5,
+                    (st_value[]){st__of_tensor(st__apply1(&c, ST_OP_zeros_like,
+                                                          m.target)),
+                                 st__of_int(1), st__of_tensor(at),
+                                 st__of_tensor(count), st__of_int(m.base)});
+  const st_tensor *other = st__apply_with(&c, ST_OP_eq_Scalar, count,
+                                          st__of_int(0));
+  const st_value one = st__of_int(1), two = st__of_int(2);
+  const st_tensor *both = st__apply2(
+    &c, ST_OP_logical_and, st__apply_with(&c, ST_OP_unsqueeze, listed, two),
+    st__apply_with(&c, ST_OP_unsqueeze, other, one));
+  st_tensor *loss = excess(&c, st__apply_with(&c, ST_OP_unsqueeze, m.self, one),
+                           st__apply_with(&c, ST_OP_unsqueeze, own, two), one);
+  loss = masked(&c, loss, st__apply1(&c, ST_OP_logical_not, both),
+                st__of_int(0));
+  loss = st__apply_with(&c, ST_OP_sum_dim_IntList, loss, st__of_ints(pairs, 2));
+  loss = times(&c, loss, 1 / (double)m.c);
+  if (target->ndim <= 1) loss = st__apply1(&c, ST_OP_squeeze, loss);
+  return st__loss_end(&c, loss, reduction, rets);
 }

@@ -177,6 +177,8 @@ ST_BOXED(st__box_smooth_l1_loss) {
 
 /* -- Distributions -------------------------------------------------------- */
 
+static const double pi = 3.14159265358979323846;
+
 ST_BOXED(st__box_kl_div) {
   const st_tensor *self = st__next_tensor(&args);
   const st_tensor *target = st__next_tensor(&args);
@@ -197,7 +199,6 @@ ST_BOXED(st__box_kl_div) {
 
 /* log(n!) by Stirling's formula for n > 1, else 0. */
 static st_tensor *log_factorial(st_op_scope *c, const st_tensor *n) {
-  static const double pi = 3.14159265358979323846;
   const st_tensor *log_n = st__apply1(c, ST_OP_log, n);
   const st_tensor *sum = st__apply2(
     c, ST_OP_add_Tensor,
@@ -227,6 +228,49 @@ ST_BOXED(st__box_poisson_nll_loss) {
   return st__loss_end(&c, loss, reduction, rets);
 }
 
+/* var as it broadcasts with self: it may lack the last dimension, or have
+ * size 1 there. */
+static st_tensor *variances(st_op_scope *c, const st_tensor *self,
+                            st_tensor *var) {
+  const int n = self->ndim;
+  if (!st__scope_ok(c) || st__same_sizes(var, self)) return var;
+  if (n > 0 && st__has_sizes(var, n - 1, self->sizes)) {
+    return st__apply_with(c, ST_OP_unsqueeze, var, st__of_int(-1));
+  }
+  if (n > 0 && var->ndim == n && var->sizes[n - 1] == 1 &&
+      st__same_dims(n - 1, var->sizes, self->sizes)) {
+    return var;
+  }
+  c->status = st__fail(ST_BAD_SHAPE, "var has shape %s, which does not match "
+                       "input of shape %s", ST_SHAPE_TEXT(var),
+                       ST_SHAPE_TEXT(self));
+  return NULL;
+}
+
+/* The gradient of var is that of the value used, also where that is eps. */
+ST_BOXED(st__box_gaussian_nll_loss) {
+  const st_tensor *input = st__next_tensor(&args);
+  const st_tensor *target = st__next_tensor(&args);
+  st_tensor *var = st__next_tensor(&args);
+  const bool full = st__next_bool(&args);
+  const st_value eps = *st__next(&args);
+  const int64_t reduction = st__next_int(&args);
+  st_op_scope c = st__loss_begin(reduction);
+  var = variances(&c, input, var);
+  const st_tensor *fixed = st__apply1(&c, ST_OP_detach, var);
+  const st_tensor *more = difference(
+    &c, st__apply_with(&c, ST_OP_clamp_min, fixed, eps), fixed);
+  var = st__apply2(&c, ST_OP_add_Tensor, var, more);
+  const st_tensor *d = difference(&c, input, target);
+  const st_tensor *share = st__apply2(&c, ST_OP_div_Tensor,
+                                      st__apply1(&c, ST_OP_square, d), var);
+  st_tensor *loss = st__apply2(&c, ST_OP_add_Tensor,
+                               st__apply1(&c, ST_OP_log, var), share);
+  loss = times(&c, loss, 0.5);
+  if (full) loss = plus(&c, loss, 0.5 * log(2 * pi));
+  return st__loss_end(&c, loss, reduction, rets);
+}
+
 /* -- Margins -------------------------------------------------------------- */
 
 ST_BOXED(st__box_soft_margin_loss) {
@@ -237,6 +281,20 @@ ST_BOXED(st__box_soft_margin_loss) {
   const st_tensor *margin = product(&c, self, target);
   const st_tensor *log = st__apply1(&c, ST_OP_log_sigmoid, margin);
   return st__loss_end(&c, st__apply1(&c, ST_OP_neg, log), reduction, rets);
+}
+
+ST_BOXED(st__box_multilabel_soft_margin_loss) {
+  const st_value input = *st__next(&args), target = *st__next(&args);
+  const st_value weight = *st__next(&args);
+  const int64_t reduction = st__next_int(&args), last[] = {-1};
+  const st_value each[] = {input, target, weight, st__none(),
+                           st__of_int(ST_REDUCE_NONE)};
+  st_op_scope c = st__loss_begin(reduction);
+  const st_tensor *labels = st__apply(
+    &c, ST_OP_binary_cross_entropy_with_logits, 5, each);
+  st_tensor *loss = st__apply_with(&c, ST_OP_mean_dim, labels,
+                                   st__of_ints(last, 1));
+  return st__loss_end(&c, loss, reduction, rets);
 }
 
 ST_BOXED(st__box_hinge_embedding_loss) {

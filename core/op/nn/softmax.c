@@ -1,4 +1,4 @@
-/* softmax and log_softmax, and their gradients. The loops are in
+/* softmax, log_softmax and softmin, and their gradients. The loops are in
  * kernel/reduce/softmax.c; reduce/lines.c runs them along a dimension.
  */
 
@@ -19,6 +19,15 @@ st_status st__softmax_meta(st_run *r) {
     return st__no_kernel_for(dtype);
   }
   return st__set_output(r, 0, self->ndim, self->sizes, NULL, dtype);
+}
+
+ST_BOXED(st__box_softmin) {
+  st_tensor *negative = NULL;
+  ST_TRY(st__invoke1(ST_OP_neg, 1, args, &negative));
+  const st_value softmax[] = {st__of_tensor(negative), args[1], args[2]};
+  const st_status status = st__invoke(ST_OP_softmax_int, 3, softmax, rets);
+  st__tensor_release(&negative);
+  return status;
 }
 
 /* -- Gradients of softmax ------------------------------------------------- */

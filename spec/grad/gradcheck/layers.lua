@@ -71,6 +71,13 @@ each("mse_loss l1_loss smooth_l1_loss huber_loss", {
 layers["kl_div"] = {{A(2, 3), P(2, 3)},
                     {A(2, 3), A(2, 3), 2, {log_target = true}}}
 layers["poisson_nll_loss"] = {{A(2, 3), P(2, 3)}, {P(2, 3), P(2, 3), false}}
+layers["gaussian_nll_loss"] = {
+  {A(2, 3), A(2, 3), P(2, 3)}, {A(2, 3), A(2, 3), P(2), {reduction = "sum"}},
+  {A(2, 3), A(2, 3), P(2, 1), true, 1e-6, 0},
+}
+layers["multilabel_soft_margin_loss"] = {
+  {A(2, 3), U(2, 3)}, {A(2, 3), U(2, 3), P(3), {reduction = "none"}},
+}
 local SIGNS = K("float64", {1, -1})
 layers["soft_margin_loss"] = {{A(2), SIGNS}}
 layers["hinge_embedding_loss"] = {{A(2), SIGNS, 1.5}}
@@ -80,6 +87,13 @@ layers["triplet_margin_loss"] = {{A(2, 3), A(2, 3), A(2, 3)},
                                  {A(2, 3), A(2, 3), A(2, 3), 2, {swap = true}}}
 local CLASSES = K("int64", {2, 3})
 local WEIGHTED = {A(2, 3), CLASSES, K("float64", {1, 2, 3}), 2}
+layers["multi_margin_loss"] = {
+  {A(2, 3), CLASSES}, {A(2, 3), CLASSES, 2, 0.7, P(3), 0},
+  {A(3), K("int64", 2), 1, 0.3},
+}
+layers["multilabel_margin_loss"] = {
+  {A(2, 3), K("int64", {{3, 1, 0}, {2, 0, 3}})}, {A(3), K("int64", {2, 3, 0})},
+}
 each("nll_loss nll_loss_nd", {{A(2, 3), CLASSES}, WEIGHTED})
 layers["cross_entropy_loss"] = {
   {A(2, 3), CLASSES}, WEIGHTED, {A(2, 3), P(2, 3)},

@@ -179,6 +179,7 @@ samples["threshold"] = {{A(2, 3), 0.3, 2}}
 samples["hardtanh"] = {{A(2, 3), -0.7, 0.9}}
 each("hardshrink softshrink", {{A(2, 3), 0.6}})
 samples["prelu"] = {{A(2, 3), A(3)}, {A(2, 3), A(1)}}
+each("softsign tanhshrink", {{A(2, 3)}, {Z(2)}})
 samples["glu"] = {{A(2, 4), 2}}
 
 -- -- Functions of two --------------------------------------------------------
@@ -335,6 +336,7 @@ each("trapezoid.x cumulative_trapezoid.x trapz.x", {{A(2, 3), A(3)}})
 each("trapezoid.dx cumulative_trapezoid.dx trapz.dx", {{A(2, 3), {dx = 2}}})
 samples["trapz.dx"] = {{A(2, 3), {dx = 2}}}
 each("softmax.int log_softmax.int", {{A(2, 3), 2}, {A(2, 3), 1}, {A(3), 1}})
+samples["softmin"] = samples["softmax.int"]
 each("quantile nanquantile", {{A(2, 3), K("float64", {0.3, 0.8}), 2}})
 each("quantile.scalar nanquantile.scalar", {{A(2, 3), 0.3, 1}, {A(5), 0.7}})
 samples["gradient.scalarint"] = {{A(4, 3), {dim = 1, spacing = 2}}}
@@ -395,6 +397,7 @@ samples["cross"] = {{A(2, 3), A(2, 3), 2}}
 samples["dist"] = {{A(2, 3), A(2, 3)}, {A(2, 3), A(3), 3}, {A(3), A(3), 1}}
 samples["pairwise_distance"] = {{A(2, 3), A(2, 3)}, {A(2, 3), A(2, 3), 3}}
 samples["cosine_similarity"] = {{A(2, 3), A(2, 3)}, {A(2, 3), A(3), 2}}
+samples["normalize"] = {{A(2, 3)}, {P(2, 3), 3, 1}, {Z(2, 2)}}
 samples["cdist"] = {{A(2, 3), A(3, 3)}, {A(2, 2), A(2, 2), 3},
                     {A(2, 2), A(2, 2), 1}}
 samples["_cdist_forward"] = {{A(2, 3), A(3, 3), 2, values.none},
