@@ -160,7 +160,7 @@ describe("Abuse of gradients:", function()
       ["that is too deep"] = {
         "in the derivative", "self: " .. ("("):rep(1e5)},
       ["that calls what only our own may"] = {
-        "there is no such operator", "self: inverse([9, 9, 9])"},
+        "there is no such operator", "self: inverted([9, 9, 9])"},
       ["with a helper of ours that takes no tensor"] = {
         "there is no such operator", "self: spread(1, 2, 3, 4)"},
       ["that writes what it is given"] = {

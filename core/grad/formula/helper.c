@@ -111,7 +111,7 @@ static st_status negated(int n, const st_helper_arg *args, st_value *out) {
   return ST_OK;
 }
 
-static st_status inverse(int n, const st_helper_arg *args, st_value *out) {
+static st_status inverted(int n, const st_helper_arg *args, st_value *out) {
   const st_value *v = st__read_value(&args);
   (void)n;
   ST_TRY(st__value_copy(v, out));
@@ -208,7 +208,7 @@ static const st_helper helpers[] = {
   {"ln", 1, 1, false, false, ln},
   {"count", 2, 2, false, false, count},
   {"negated", 1, 1, false, false, negated},
-  {"inverse", 1, 1, false, false, inverse},
+  {"inverted", 1, 1, false, false, inverted},
   {"broadcast", 2, 2, false, false, broadcast},
   {"conj", 1, 1, false, true, conjugate},
   {"scale", 2, 2, false, false, scale},
