@@ -138,6 +138,8 @@ names.advice = {
   isStorage = "a tensor has its elements: st.is_tensor(value)",
   resize = "torch7 changes the tensor; write t:resize_(2, 3), or "
     .. "t:reshape(3, 2) for another shape of the same elements",
+  inv = "write t:inverse()", gesv = "write st.linalg_solve(A, B)",
+  potrf = "write t:cholesky()",
   itemsize = "write t:element_size(), or st.dtype_info(t.dtype).itemsize",
   numpy = "t:totable() gives a table, t:to_dlpack() shares the memory",
   copy = "t:clone() copies a tensor, t:copy_(source) writes to t",
@@ -214,9 +216,8 @@ for _, name in next, {"RNN", "LSTM", "GRU", "RNNCell", "LSTMCell", "GRUCell",
                       "MultiheadAttention", "Transformer"} do
   names.advice[name] = NO_CELL
 end
-for _, name in next, {"svd", "inv", "inverse", "gesv", "gels", "symeig", "eig",
-                      "qr", "potrf", "cholesky", "det", "pinverse"} do
-  names.advice[name] = "there are no decompositions of matrices"
+for _, name in next, {"svd", "gels", "symeig", "eig", "qr", "pinverse"} do
+  names.advice[name] = "there is no such decomposition of matrices"
 end
 for torch7, name in next, read [[
   cmul=mul cdiv=div csub=sub cpow=pow cinv=reciprocal indexFill=index_fill

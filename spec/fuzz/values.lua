@@ -372,6 +372,12 @@ local HINTS = {
   ["Tensor mask"] = mask, ["Tensor condition"] = mask,
   ["Tensor vec"] = ranked(1), ["Tensor vec1"] = ranked(1),
   ["Tensor vec2"] = ranked(1),
+  ["Tensor A"] = ranked(2), ["Tensor LU"] = ranked(2),
+  ["Tensor B"] = ranked(2),
+  ["Tensor pivots"] = function(c)
+    return st.ones({c.square}, {dtype = "int32"})
+  end,
+  ["Tensor info"] = function() return st.zeros({}, {dtype = "int32"}) end,
   ["Tensor mat"] = ranked(2), ["Tensor mat1"] = ranked(2),
   ["Tensor mat2"] = ranked(2), ["Tensor batch1"] = ranked(3),
   ["Tensor batch2"] = ranked(3),
@@ -402,7 +408,9 @@ local RANKS = {
   addr = 2, addr_ = 2, addbmm = 2, addbmm_ = 2, embedding = 2, batch_norm = 3,
   instance_norm = 3, native_group_norm = 3, nll_loss = 2, nll_loss_nd = 3,
   nll_loss2d = 3, scaled_dot_product_attention = 3, diagonal_backward = 1,
-  diagonal_scatter = 2, histogramdd = 2,
+  diagonal_scatter = 2, histogramdd = 2, linalg_cholesky_ex = 2, linalg_cholesky = 2,
+  cholesky = 2, linalg_solve_triangular = 2, _solve_triangular_backward = 2,
+  _linalg_solve_backward = 2, inverse = 2, det = 2, slogdet = 2, logdet = 2,
 }
 
 -- Operators of some dtypes only.

@@ -27,7 +27,9 @@ local function function_of(operator, call, args, leaves)
   end
   return function(...)
     if call.seeded then st.manual_seed(1) end
-    return operator(unpack(put(args, {...})))
+    local given = put(args, {...})
+    if call.prepare then given[1] = call.prepare(given[1]) end
+    return operator(unpack(given))
   end
 end
 

@@ -3,9 +3,9 @@
  * Note [Loading OpenBLAS]
  * Loading OpenBLAS and the Fortran libraries it needs takes more time and
  * memory than the rest of the engine, and most scripts do not use it. It is
- * opened at the first matrix product that is not small: the library found at
- * build time or, if that is missing, the one that the dynamic linker finds
- * under the same name. It stays open.
+ * opened at the first matrix product that is not small and at the first call of
+ * LAPACK: the library found at build time or, if that is missing, the one that
+ * the dynamic linker finds under the same name. It stays open.
  *
  * Note [OpenBLAS buffers]
  * OpenBLAS maps a large buffer for each caller and each thread of its team,
@@ -34,6 +34,7 @@ static const char *const names[] = {
 enum { COUNT = sizeof names / sizeof *names };
 
 static st_blas blas;
+static void *library;
 static bool is_loaded;
 static char failure[256];
 
@@ -41,8 +42,7 @@ _Static_assert(sizeof blas == COUNT * sizeof(void *), "a name per function");
 
 static void load(void) {
   void *functions[COUNT];
-  void *library = dlopen(ST_OPENBLAS_FOLDER "/" ST_OPENBLAS,
-                         RTLD_NOW | RTLD_LOCAL);
+  library = dlopen(ST_OPENBLAS_FOLDER "/" ST_OPENBLAS, RTLD_NOW | RTLD_LOCAL);
   if (!library) library = dlopen(ST_OPENBLAS, RTLD_NOW | RTLD_LOCAL);
   is_loaded = library != NULL;
   for (int i = 0; i < COUNT && is_loaded; i++) {
@@ -84,16 +84,18 @@ static st_status reserve_buffers(int buffers) {
   return ST_OK;
 }
 
-/* -- Products ------------------------------------------------------------- */
+/* -- Calls ---------------------------------------------------------------- */
 
 static st_status find(const st_blas **out) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, load);
   *out = &blas;
   if (is_loaded) return ST_OK;
-  return st__fail(ST_BAD_STATE, "matrix products need OpenBLAS, which cannot "
-                  "be loaded: %s", failure);
+  return st__fail(ST_BAD_STATE, "matrix products and decompositions need "
+                  "OpenBLAS, which cannot be loaded: %s", failure);
 }
+
+void *st__blas_function(const char *name) { return dlsym(library, name); }
 
 void st__blas_leave(void) { atomic_fetch_sub(&running, 1); }
 

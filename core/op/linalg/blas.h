@@ -20,10 +20,13 @@ typedef struct st_blas {
   __typeof__(&openblas_set_num_threads) set_num_threads;
 } st_blas;
 
-/* Starts one product on `threads` threads; st__blas_leave ends it. BAD_STATE,
+/* Starts one call on `threads` threads; st__blas_leave ends it. BAD_STATE,
  * with the dynamic linker's message, if the library cannot be loaded;
  * NO_MEMORY if there is no memory for its buffers. */
 st_status st__blas_enter(int threads, const st_blas **out);
 void st__blas_leave(void);
+/* Another function of the library, between these two; NULL if it has none of
+ * that name. */
+void *st__blas_function(const char *name);
 
 #endif

@@ -180,6 +180,9 @@ st_status st__set_output_strided(st_run *r, int i, int ndim,
  * i, which must be set: makes impl write to a proxy if they share any memory,
  * also as the same elements in the same order. in may be NULL. */
 st_status st__forbid_alias(st_run *r, int i, const st_tensor *in);
+/* For an impl that may fail after it has written output i, which must be set:
+ * makes it write to a proxy with the same strides. */
+st_status st__write_apart(st_run *r, int i);
 /* Initializes r->it with the given outputs (NULL in a functional call) and
  * dtype for the new ones. The caller adds inputs and builds. */
 void st__run_iter(st_run *r, uint32_t flags, st_dtype dtype);

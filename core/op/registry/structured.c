@@ -246,6 +246,11 @@ st_status st__forbid_alias(st_run *r, int i, const st_tensor *in) {
   return make_proxy(r, i, NULL, r->out[i]->dtype);
 }
 
+st_status st__write_apart(st_run *r, int i) {
+  if (!r->given[i] || r->proxied[i]) return ST_OK;
+  return make_proxy(r, i, r->out[i]->strides, r->out[i]->dtype);
+}
+
 st_status st__set_output_strided(st_run *r, int i, int ndim,
                                  const int64_t *sizes,
                                  const int64_t *strides, st_dtype dtype) {

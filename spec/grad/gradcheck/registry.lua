@@ -10,6 +10,8 @@ registry.INNER = {
   _layer_norm = "native_layer_norm",
   native_layer_norm_backward = "native_layer_norm",
   _layer_norm_double_backward = "native_layer_norm",
+  _linalg_solve_backward = "linalg_solve",
+  _solve_triangular_backward = "linalg_solve_triangular",
 }
 
 --- Composite operators whose results have no gradient.

@@ -3,7 +3,8 @@
 --
 -- Tensors are described here and made by values.lua: A, P, U and Z have random
 -- elements, of which gradients are wanted; K has those listed. Positions and
--- dimensions count from 1. A call with `dense` is for contiguous inputs only.
+-- dimensions count from 1. A call with `dense` is for contiguous inputs only;
+-- `prepare` changes the first argument before the call.
 
 local values = require "spec.grad.gradcheck.values"
 
@@ -12,8 +13,10 @@ local A, K, P, U, Z = values.any, values.constant, values.positive,
 
 local samples = {}
 
-for name, calls in pairs(require "spec.grad.gradcheck.layers") do
-  samples[name] = calls
+for _, family in ipairs {"factors", "layers"} do
+  for name, calls in pairs(require("spec.grad.gradcheck." .. family)) do
+    samples[name] = calls
+  end
 end
 
 --- The same calls for several overloads.

@@ -1,0 +1,170 @@
+/* Helpers for the derivatives of matrix factors and determinants.
+ */
+
+#include "grad/formula/helpers.h"
+
+/* -- Cholesky factors ----------------------------------------------------- */
+
+static st_tensor *solve_triangular(st_op_scope *c, const st_tensor *A,
+                                   const st_tensor *B, bool upper, bool left) {
+  return st__apply(c, ST_OP_linalg_solve_triangular, 4, (st_value[]){
+    st__of_tensor(A), st__of_tensor(B), st__of_bool(upper),
+    st__of_bool(left)});
+}
+
+/* cholesky_back(grad, L, upper). The gradient is Hermitian:
+ * L'^-1 (P + P')/2 L^-1, where P is the lower triangle of L' grad with half its
+ * diagonal. */
+st_status st__help_cholesky_back(int n, const st_helper_arg *args,
+                                 st_value *out) {
+  const st_tensor *grad = st__read_tensor(&args), *L = st__read_tensor(&args);
+  st_op_scope c = {.status = ST_OK};
+  (void)n;
+  if (st__read_bool(&args)) {
+    grad = st__apply1(&c, ST_OP_mH, grad);
+    L = st__apply1(&c, ST_OP_mH, L);
+  }
+  const st_tensor *adjoint = st__apply1(&c, ST_OP_mH, L);
+  const st_tensor *full = st__apply2(&c, ST_OP_matmul, adjoint, grad);
+  const st_tensor *twice = st__apply2(&c, ST_OP_add_Tensor,
+    st__apply1(&c, ST_OP_tril, full),
+    st__apply_with(&c, ST_OP_tril, full, st__of_int(-1)));
+  const st_tensor *both = st__apply2(&c, ST_OP_add_Tensor, twice,
+                                     st__apply1(&c, ST_OP_mH, twice));
+  st_tensor *inner = st__apply_with(&c, ST_OP_mul_Scalar, both,
+                                    st__of_float(0.25));
+  inner = solve_triangular(&c, adjoint, inner, true, true);
+  return st__scope_return(&c, solve_triangular(&c, L, inner, false, false),
+                          out);
+}
+
+/* -- Determinants --------------------------------------------------------- */
+
+static st_tensor *diagonal(st_op_scope *c, const st_tensor *t) {
+  return st__apply(c, ST_OP_diagonal, 4, (st_value[]){
+    st__of_tensor(t), st__of_int(0), st__of_int(-2), st__of_int(-1)});
+}
+
+/* Matrices of the size of A whose diagonals hold an element of t each. */
+static st_tensor *scaled_identity(st_op_scope *c, const st_tensor *t,
+                                  const st_tensor *A) {
+  int64_t sizes[ST_MAX_DIMS];
+  for (int d = 0; d < A->ndim - 1; d++) sizes[d] = A->sizes[d];
+  const st_tensor *wide = st__apply_with(
+    c, ST_OP_expand, st__apply_with(c, ST_OP_unsqueeze, t, st__of_int(-1)),
+    st__of_ints(sizes, A->ndim - 1));
+  return st__apply1(c, ST_OP_diag_embed, wide);
+}
+
+static st_tensor *conjugate(st_op_scope *c, const st_tensor *t) {
+  return st__apply1(c, ST_OP_conj, t);
+}
+
+/* det(A) by the diagonal of U and the pivots, which count from 1. */
+static st_tensor *det_of(st_op_scope *c, const st_tensor *diagonal_of_U,
+                         const st_tensor *pivots) {
+  if (!st__scope_ok(c)) return NULL;
+  const int64_t n = pivots->sizes[pivots->ndim - 1], last[] = {-1};
+  const st_value count[] = {st__of_int(1), st__of_int(n + 1)};
+  const st_tensor *moved = st__apply2(c, ST_OP_ne_Tensor, pivots,
+                                      st__apply(c, ST_OP_arange_start, 2,
+                                                count));
+  const st_tensor *times = st__apply_with(c, ST_OP_sum_dim_IntList, moved,
+                                          st__of_ints(last, 1));
+  const st_tensor *odd = st__apply_with(c, ST_OP_remainder_Scalar, times,
+                                        st__of_int(2));
+  const st_tensor *sign = st__apply_with(
+    c, ST_OP_add_Scalar, st__apply_with(c, ST_OP_mul_Scalar, odd,
+                                        st__of_int(-2)), st__of_int(1));
+  return st__apply2(c, ST_OP_mul_Tensor,
+                    st__apply_with(c, ST_OP_prod_dim_int, diagonal_of_U,
+                                   st__of_int(-1)), sign);
+}
+
+/* The diagonal of U with something small in place of each zero. */
+static st_tensor *without_zeros(st_op_scope *c, const st_tensor *u,
+                                st_dtype dtype) {
+  const bool is_single = dtype == ST_FLOAT32 || dtype == ST_COMPLEX64;
+  const int64_t last[] = {-1};
+  const st_tensor *most = st__apply(c, ST_OP_amax, 3, (st_value[]){
+    st__of_tensor(st__apply1(c, ST_OP_abs, u)), st__of_ints(last, 1),
+    st__of_bool(true)});
+  const st_tensor *one = st__apply(c, ST_OP_masked_fill_Scalar, 3, (st_value[]){
+    st__of_tensor(most),
+    st__of_tensor(st__apply_with(c, ST_OP_eq_Scalar, most, st__of_int(0))),
+    st__of_int(1)});
+  const st_tensor *small = st__apply_with(
+    c, ST_OP_mul_Scalar, one, st__of_float(is_single ? 0x1p-23 : 0x1p-52));
+  return st__apply(c, ST_OP_where_self, 3, (st_value[]){
+    st__of_tensor(st__apply_with(c, ST_OP_eq_Scalar, u, st__of_int(0))),
+    st__of_tensor(small), st__of_tensor(u)});
+}
+
+/* grad times the conjugate of A's adjugate, transposed: by the factors of A,
+ * also where A is singular. */
+static st_tensor *adjugate(st_op_scope *c, const st_tensor *grad,
+                           const st_tensor *A) {
+  const st_value matrix = st__of_tensor(A);
+  st_tensor *f[3];
+  st__apply_multi(c, ST_OP_linalg_lu_factor_ex, 1, &matrix, 3, f);
+  const st_tensor *u = diagonal(c, f[0]);
+  const st_tensor *changed = without_zeros(c, u, A->dtype);
+  const st_tensor *LU = st__apply2(c, ST_OP_add_Tensor, f[0],
+    st__apply1(c, ST_OP_diag_embed,
+               st__apply2(c, ST_OP_sub_Tensor, changed, u)));
+  const st_tensor *scale = st__apply2(
+    c, ST_OP_mul_Tensor, grad, conjugate(c, det_of(c, changed, f[1])));
+  return st__apply(c, ST_OP_linalg_lu_solve, 5, (st_value[]){
+    st__of_tensor(LU), st__of_tensor(f[1]),
+    st__of_tensor(scaled_identity(c, scale, A)), st__of_bool(true),
+    st__of_bool(true)});
+}
+
+/* det_back(grad, A, det): grad conj(det) A'^-1. Its own derivative needs an A
+ * that is not singular. */
+st_status st__help_det_back(int n, const st_helper_arg *args, st_value *out) {
+  const st_tensor *grad = st__read_tensor(&args), *A = st__read_tensor(&args);
+  const st_tensor *det = st__read_tensor(&args);
+  st_op_scope c = {.status = ST_OK};
+  (void)n;
+  if (A->numel == 0) {
+    return st__scope_return(&c, st__apply1(&c, ST_OP_zeros_like, A), out);
+  }
+  if (!st__tls().grad) {
+    return st__scope_return(&c, adjugate(&c, grad, A), out);
+  }
+  const st_tensor *scale = st__apply2(&c, ST_OP_mul_Tensor, grad,
+                                      conjugate(&c, det));
+  return st__scope_return(&c, st__apply2(
+    &c, ST_OP_linalg_solve, st__apply1(&c, ST_OP_mH, A),
+    scaled_identity(&c, scale, A)), out);
+}
+
+/* slogdet_back(grad_sign, grad_log, A, sign): (grad_log - i Im(conj(grad_sign)
+ * sign)) A'^-1. */
+st_status st__help_slogdet_back(int n, const st_helper_arg *args,
+                                st_value *out) {
+  const st_tensor *grad_sign = st__read_tensor(&args);
+  const st_tensor *grad = st__read_tensor(&args), *A = st__read_tensor(&args);
+  const st_tensor *sign = st__read_tensor(&args);
+  st_op_scope c = {.status = ST_OK};
+  st_tensor *solved[2];
+  (void)n;
+  if (A->numel == 0) {
+    return st__scope_return(&c, st__apply1(&c, ST_OP_zeros_like, A), out);
+  }
+  if (st__is_complex(A->dtype)) {
+    const st_scalar minus_i = st__scalar_complex(0, -1);
+    const st_tensor *turned = st__apply2(&c, ST_OP_mul_Tensor,
+                                         conjugate(&c, grad_sign), sign);
+    const st_tensor *angle = st__apply_with(
+      &c, ST_OP_mul_Scalar, st__apply1(&c, ST_OP_imag, turned),
+      st__of_scalar(&minus_i));
+    grad = st__apply2(&c, ST_OP_add_Tensor, angle, grad);
+  }
+  const st_value solve[] = {
+    st__of_tensor(st__apply1(&c, ST_OP_mH, A)),
+    st__of_tensor(scaled_identity(&c, grad, A))};
+  st__apply_multi(&c, ST_OP_linalg_solve_ex, 2, solve, 2, solved);
+  return st__scope_return(&c, solved[0], out);
+}

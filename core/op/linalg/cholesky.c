@@ -1,0 +1,68 @@
+/* Cholesky factors: linalg_cholesky_ex, linalg_cholesky.
+ */
+
+#include <string.h>
+
+#include "op/linalg/lapack.h"
+#include "op/registry/composite.h"
+
+/* -- linalg_cholesky_ex --------------------------------------------------- */
+
+typedef struct factors {
+  st_tensor *L, *info;
+  bool upper;
+} factors;
+
+/* Zeros the triangle without the factor, as potrf leaves it alone. */
+static void zero_triangle(char *a, int64_t n, int64_t size, bool lower) {
+  for (int64_t j = 0; j < n; j++) {
+    const int64_t first = lower ? j + 1 : 0, last = lower ? n : j;
+    memset(a + (j * n + first) * size, 0, (size_t)((last - first) * size));
+  }
+}
+
+static void factor(const st_lapack_job *j, int64_t i, char *scratch) {
+  const factors *c = j->ctx;
+  const blasint n = (blasint)st__cols(c->L), lda = st__leading(c->L);
+  char *const a = st__matrix_at(c->L, i);
+  (void)scratch;
+  zero_triangle(a, n, (int64_t)st__itemsize(j->dtype), c->upper);
+  j->f->potrf(c->upper ? "U" : "L", &n, a, &lda,
+              (blasint *)(void *)st__data(c->info) + i, 1);
+}
+
+st_status st__linalg_cholesky_ex_meta(st_run *r) {
+  const st_tensor *self = st__arg_tensor(r, 0);
+  const bool check_errors = st__to_bool(&r->args[2], false);
+  ST_TRY(st__check_square(self, "self"));
+  ST_TRY(st__set_columns(r, 0, self->ndim, self->sizes, self->dtype));
+  ST_TRY(st__set_rows(r, 1, self->ndim - 2, self->sizes, ST_INT32));
+  if (!check_errors) return ST_OK;
+  ST_TRY(st__write_apart(r, 0));
+  return st__write_apart(r, 1);
+}
+
+st_status st__linalg_cholesky_ex_impl(st_run *r) {
+  const st_tensor *self = st__arg_tensor(r, 0);
+  const bool check_errors = st__to_bool(&r->args[2], false);
+  const factors c = {r->out[0], r->out[1], st__to_bool(&r->args[1], false)};
+  const double n = (double)st__cols(self);
+  st_lapack_job j = {.fn = factor, .ctx = &c, .dtype = self->dtype,
+                     .count = st__batch_count(self), .cost = n * n * n / 6};
+  ST_TRY(st__lapack_begin(&j));
+  st_status status = st__copy_unchecked(c.L, self);
+  if (status == ST_OK) status = st__lapack_run(&j);
+  st__lapack_end(&j);
+  ST_TRY(status);
+  return check_errors ? st__check_info(c.info, "self", ST_INDEFINITE) : ST_OK;
+}
+
+/* -- linalg_cholesky ------------------------------------------------------ */
+
+ST_BOXED(st__box_linalg_cholesky) {
+  const st_value ex[] = {args[0], args[1], st__of_bool(true)};
+  st_op_scope c = {.status = ST_OK};
+  st_tensor *out[2];
+  st__apply_multi(&c, ST_OP_linalg_cholesky_ex, 3, ex, 2, out);
+  return st__scope_return(&c, out[0], rets);
+}

@@ -1,0 +1,122 @@
+/* Determinants: linalg_det, linalg_slogdet, logdet.
+ */
+
+#include <math.h>
+
+#include "op/linalg/lu.h"
+#include "op/registry/composite.h"
+
+/* -- The diagonal of U ---------------------------------------------------- */
+
+static void load(st_dtype dtype, const char *p, double out[2]) {
+  st__scalar_to_complex(st__scalar_load(dtype, p), out);
+}
+
+/* Element i at p. */
+static void store(st_dtype dtype, char *p, int64_t i, const double v[2]) {
+  st__scalar_store(st__is_complex(dtype) ? st__scalar_complex(v[0], v[1])
+                                         : st__scalar_float(v[0]), dtype,
+                   p + i * (int64_t)st__itemsize(dtype));
+}
+
+/* -1 if the pivots of matrix i exchange an odd number of rows, else 1. */
+static double parity(const st_lu *f, int64_t i) {
+  const int64_t n = st__cols(f->LU);
+  const int32_t *p = (const int32_t *)(const void *)st__data(f->pivots);
+  int odd = 0;
+  for (int64_t k = 0; k < n; k++) odd ^= p[i * n + k] != k + 1;
+  return odd ? -1 : 1;
+}
+
+/* Divides u by its absolute value, unless that is 0, and returns that. */
+static double divide_by_abs(double u[2], bool is_complex) {
+  const double abs = hypot(u[0], u[1]);
+  if (!is_complex && u[0] == u[0]) u[0] = (u[0] > 0) - (u[0] < 0);
+  if (is_complex && abs > 0) {
+    u[0] /= abs;
+    u[1] /= abs;
+  }
+  return abs;
+}
+
+/* The product of the diagonal; its sign, and in *log_abs the logarithm of its
+ * absolute value, if log_abs is not NULL. Real if the matrix is. */
+static void product(const st_lu *f, int64_t i, double all[2],
+                    double *log_abs) {
+  const st_dtype dtype = f->LU->dtype;
+  const int64_t n = st__cols(f->LU), size = (int64_t)st__itemsize(dtype);
+  const char *const p = st__matrix_at(f->LU, i);
+  const bool is_complex = st__is_complex(dtype);
+  double sum = 0;
+  all[0] = parity(f, i);
+  all[1] = 0;
+  for (int64_t k = 0; k < n; k++) {
+    double u[2];
+    load(dtype, p + k * (n + 1) * size, u);
+    if (log_abs) sum += log(divide_by_abs(u, is_complex));
+    const double real = all[0];
+    if (!is_complex) {
+      all[0] = real * u[0];
+    } else {
+      all[0] = real * u[0] - all[1] * u[1];
+      all[1] = real * u[1] + all[1] * u[0];
+    }
+  }
+  if (log_abs) *log_abs = sum;
+}
+
+/* -- linalg_det, linalg_slogdet ------------------------------------------- */
+
+st_status st__linalg_det_meta(st_run *r) {
+  const st_tensor *A = st__arg_tensor(r, 0);
+  ST_TRY(st__check_square(A, "A"));
+  return st__set_rows(r, 0, A->ndim - 2, A->sizes, A->dtype);
+}
+
+st_status st__linalg_slogdet_meta(st_run *r) {
+  const st_tensor *A = st__arg_tensor(r, 0);
+  ST_TRY(st__check_square(A, "A"));
+  ST_TRY(st__set_rows(r, 0, A->ndim - 2, A->sizes, A->dtype));
+  return st__set_rows(r, 1, A->ndim - 2, A->sizes,
+                      st__real_dtype(A->dtype));
+}
+
+/* Of both: linalg_det has one output. */
+st_status st__linalg_det_impl(st_run *r) {
+  const st_tensor *A = st__arg_tensor(r, 0);
+  const int64_t count = st__batch_count(A);
+  st_lu f = {NULL, NULL, NULL, false};
+  ST_TRY(st__lu_factor_new(A, &f));
+  char *const out = st__data(r->out[0]);
+  for (int64_t i = 0; i < count; i++) {
+    double all[2], log_abs[2] = {0, 0};
+    product(&f, i, all, r->nouts > 1 ? log_abs : NULL);
+    store(A->dtype, out, i, all);
+    if (r->nouts == 1) continue;
+    store(r->out[1]->dtype, st__data(r->out[1]), i, log_abs);
+  }
+  st__lu_release(&f);
+  return ST_OK;
+}
+
+/* -- logdet --------------------------------------------------------------- */
+
+/* NaN for a negative determinant, unless A is complex. */
+ST_BOXED(st__box_logdet) {
+  const st_tensor *self = st__next_tensor(&args);
+  st_op_scope c = {.status = st__check_square(self, "self")};
+  const st_value matrix = st__of_tensor(self);
+  st_tensor *out[2];
+  st__apply_multi(&c, ST_OP_linalg_slogdet, 1, &matrix, 2, out);
+  if (st__is_complex(self->dtype)) {
+    const st_tensor *angle = st__apply1(&c, ST_OP_log, out[0]);
+    return st__scope_return(&c, st__apply2(&c, ST_OP_add_Tensor, angle,
+                                           out[1]), rets);
+  }
+  const st_value choice[] = {
+    st__of_tensor(st__apply_with(&c, ST_OP_eq_Scalar, out[0],
+                                 st__of_int(-1))),
+    st__of_float(NAN), st__of_tensor(out[1])};
+  return st__scope_return(&c, st__apply(&c, ST_OP_where_ScalarSelf, 3, choice),
+                          rets);
+}

@@ -1,0 +1,265 @@
+/* LAPACK: its functions by dtype, calls for batches, layouts and failures.
+ */
+
+#include "op/linalg/lapack.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/threads.h"
+#include "tensor/view.h"
+
+_Static_assert(sizeof(blasint) == sizeof(int32_t), "pivots are int32");
+
+/* -- Functions ------------------------------------------------------------ */
+
+/* ORDER LAPACK: names without the letter of the dtype and the underscore. */
+static const char *const names[] = {"potrf", "getrf", "getrs", "trsm"};
+enum { COUNT = sizeof names / sizeof *names, DTYPES = 4 };
+
+static const struct { st_dtype dtype; char letter; } dtypes[DTYPES] = {
+  {ST_FLOAT32, 's'}, {ST_FLOAT64, 'd'}, {ST_COMPLEX64, 'c'},
+  {ST_COMPLEX128, 'z'},
+};
+
+static st_lapack tables[DTYPES];
+static char missing[16]; /* the first function that the library lacks */
+
+_Static_assert(sizeof *tables == COUNT * sizeof(void *), "a name per function");
+
+static void find_functions(void) {
+  for (int d = 0; d < DTYPES; d++) {
+    void *functions[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+      char name[sizeof missing];
+      snprintf(name, sizeof name, "%c%s_", dtypes[d].letter, names[i]);
+      functions[i] = st__blas_function(name);
+      if (!functions[i] && !*missing) memcpy(missing, name, sizeof name);
+    }
+    memcpy(&tables[d], functions, sizeof *tables);
+  }
+}
+
+/* The library is loaded. */
+static st_status functions_of(st_dtype dtype, const st_lapack **out) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, find_functions);
+  if (*missing) {
+    return st__fail(ST_BAD_STATE, "the OpenBLAS library has no LAPACK: it "
+                    "lacks %s", missing);
+  }
+  int d = 0;
+  while (dtypes[d].dtype != dtype) d++;
+  *out = &tables[d];
+  return ST_OK;
+}
+
+/* -- Calls ---------------------------------------------------------------- */
+
+enum { GRAIN = 8 * ST_GRAIN }; /* least multiplications of a thread */
+
+static int64_t grain_of(const st_lapack_job *j) {
+  return j->cost < GRAIN ? (int64_t)(GRAIN / (j->cost + 1)) + 1 : 1;
+}
+
+st_status st__lapack_begin(st_lapack_job *j) {
+  j->scratch = NULL;
+  j->chunks = st__num_shares(j->count, grain_of(j));
+  ST_TRY(st__blas_enter(st__num_threads(), &j->blas));
+  st_status status = functions_of(j->dtype, &j->f);
+  if (status == ST_OK && j->bytes > 0) {
+    j->scratch = st__alloc(ST_MEM_SCRATCH, (size_t)(j->chunks * j->bytes));
+    if (!j->scratch) status = ST_NO_MEMORY;
+  }
+  if (status != ST_OK) st__blas_leave();
+  return status;
+}
+
+void st__lapack_end(st_lapack_job *j) {
+  st__free(ST_MEM_SCRATCH, j->scratch, (size_t)(j->chunks * j->bytes));
+  st__blas_leave();
+}
+
+static void run_chunks(void *ctx, int64_t begin, int64_t end) {
+  const st_lapack_job *j = ctx;
+  double left = ST_PERIOD; /* multiplications until the next question */
+  for (int64_t k = begin; k < end; k++) {
+    char *const scratch = j->scratch ? j->scratch + k * j->bytes : NULL;
+    const int64_t last = j->count * (k + 1) / j->chunks;
+    for (int64_t i = j->count * k / j->chunks; i < last; i++) {
+      j->fn(j, i, scratch);
+      left -= j->cost + 1;
+      if (left > 0) continue;
+      if (st__stops()) return;
+      left = ST_PERIOD;
+    }
+  }
+}
+
+st_status st__lapack_run(st_lapack_job *j) {
+  const int before = st__external_parallel_begin(1);
+  if (!st__in_parallel() && j->blas->get_num_threads() != 1) {
+    j->blas->set_num_threads(1);
+  }
+  const st_status status = st__parallel_try(0, j->chunks, 1, run_chunks, j);
+  st__external_parallel_end(before);
+  return status;
+}
+
+/* -- Arguments ------------------------------------------------------------ */
+
+static bool is_lapack_dtype(st_dtype dtype) {
+  return dtype == ST_FLOAT32 || dtype == ST_FLOAT64 ||
+         dtype == ST_COMPLEX64 || dtype == ST_COMPLEX128;
+}
+
+st_status st__check_matrices(const st_tensor *t, const char *name) {
+  if (t->ndim < 2) {
+    return st__fail(ST_BAD_SHAPE, "%s must have at least 2 dimensions, its "
+                    "shape is %s", name, ST_SHAPE_TEXT(t));
+  }
+  if (!is_lapack_dtype(t->dtype)) {
+    return st__fail(ST_BAD_DTYPE, "%s must be float32, float64, complex64 or "
+                    "complex128, not %s", name, st__dtype_name(t->dtype));
+  }
+  if (st__rows(t) <= INT_MAX && st__cols(t) <= INT_MAX) return ST_OK;
+  return st__fail(ST_BAD_SHAPE, "%s has too large matrices, its shape is %s",
+                  name, ST_SHAPE_TEXT(t));
+}
+
+st_status st__check_square(const st_tensor *t, const char *name) {
+  ST_TRY(st__check_matrices(t, name));
+  if (st__rows(t) == st__cols(t)) return ST_OK;
+  return st__fail(ST_BAD_SHAPE, "%s must be a square matrix or a batch of "
+                  "them, its shape is %s", name, ST_SHAPE_TEXT(t));
+}
+
+st_status st__check_equal_dtypes(const st_tensor *a, const char *x,
+                                 const st_tensor *b, const char *y) {
+  if (a->dtype == b->dtype) return ST_OK;
+  return st__fail(ST_BAD_DTYPE, "%s is %s, but %s is %s: convert one of them",
+                  x, st__dtype_name(a->dtype), y, st__dtype_name(b->dtype));
+}
+
+/* -- Layouts -------------------------------------------------------------- */
+
+void st__column_strides(int ndim, const int64_t *sizes, int64_t *strides) {
+  st__contiguous_strides(ndim, sizes, strides);
+  if (ndim < 2) return;
+  strides[ndim - 1] = sizes[ndim - 2] > 1 ? sizes[ndim - 2] : 1;
+  strides[ndim - 2] = 1;
+}
+
+st_status st__new_columns(st_dtype dtype, int ndim, const int64_t *sizes,
+                          st_tensor **out) {
+  int64_t strides[ST_MAX_DIMS];
+  st__column_strides(ndim, sizes, strides);
+  return st__tensor_empty_strided(ST_DEVICE_CPU, dtype, ndim, sizes, strides,
+                                  out);
+}
+
+/* Makes impl write output i to a proxy if it shares memory with an input. */
+static st_status forbid_inputs(st_run *r, int i) {
+  const int n = r->call->schema->nargs;
+  for (int k = 0; r->given[i] && k < n - r->nouts; k++) {
+    const st_tensor *in = st__to_tensor(&r->args[k]);
+    if (in && st__overlap(r->given[i], in) != ST_OVERLAP_NO) {
+      return st__write_apart(r, i);
+    }
+  }
+  return ST_OK;
+}
+
+st_status st__set_columns(st_run *r, int i, int ndim, const int64_t *sizes,
+                          st_dtype dtype) {
+  int64_t strides[ST_MAX_DIMS];
+  st__column_strides(ndim, sizes, strides);
+  ST_TRY(st__set_output_strided(r, i, ndim, sizes, strides, dtype));
+  return forbid_inputs(r, i);
+}
+
+st_status st__set_rows(st_run *r, int i, int ndim, const int64_t *sizes,
+                       st_dtype dtype) {
+  ST_TRY(st__set_output_strided(r, i, ndim, sizes, NULL, dtype));
+  return forbid_inputs(r, i);
+}
+
+void st__batch_sizes(const st_tensor *t, const st_tensor *like,
+                     int64_t *sizes) {
+  for (int d = 0; d < like->ndim - 2; d++) sizes[d] = like->sizes[d];
+  sizes[like->ndim - 2] = st__rows(t);
+  sizes[like->ndim - 1] = st__cols(t);
+}
+
+char *st__matrix_at(const st_tensor *t, int64_t i) {
+  const int64_t each = st__rows(t) * st__cols(t);
+  if (t->numel == each) i = 0;
+  return st__data(t) + i * each * (int64_t)st__itemsize(t->dtype);
+}
+
+st_status st__as_columns(const st_tensor *t, int ndim, const int64_t *sizes,
+                         st_tensor **out) {
+  const bool is_one = t->numel == st__rows(t) * st__cols(t);
+  int64_t strides[ST_MAX_DIMS];
+  st_tensor *wide = NULL, *made = NULL;
+  st_status status = ST_OK;
+  if (is_one) {
+    ndim = t->ndim;
+    sizes = t->sizes;
+  }
+  st__column_strides(ndim, sizes, strides);
+  if (st__has_sizes(t, ndim, sizes) &&
+      st__same_dims(ndim, t->strides, strides)) {
+    *out = (st_tensor *)(uintptr_t)t;
+    st__tensor_retain(*out);
+    return ST_OK;
+  }
+  ST_TRY_FAIL(st__view_expand(t, ndim, sizes, &wide));
+  ST_TRY_FAIL(st__new_columns(t->dtype, ndim, sizes, &made));
+  ST_TRY_FAIL(st__copy_unchecked(made, wide));
+  *out = made;
+  made = NULL;
+fail:
+  st__tensor_release(&wide);
+  st__tensor_release(&made);
+  return status;
+}
+
+/* -- Failures ------------------------------------------------------------- */
+
+/* "A is", or "A: the matrix at [2, 1] of the batch is". */
+static void name_matrix(const st_tensor *info, int64_t i, const char *name,
+                        char *buf, size_t size) {
+  int64_t at[ST_MAX_DIMS];
+  if (info->ndim == 0) {
+    snprintf(buf, size, "%s is", name);
+    return;
+  }
+  for (int d = info->ndim - 1; d >= 0; d--) {
+    at[d] = st__display_index(i % info->sizes[d]);
+    i /= info->sizes[d];
+  }
+  snprintf(buf, size, "%s: the matrix at %s of the batch is", name,
+           st__shape_text(info->ndim, at, (char[160]){0}, 160));
+}
+
+st_status st__check_info(const st_tensor *info, const char *name,
+                         st_defect defect) {
+  const int32_t *p = (const int32_t *)(const void *)st__data(info);
+  char which[240];
+  int64_t i = 0;
+  while (i < info->numel && p[i] <= 0) i++;
+  if (i == info->numel) return ST_OK;
+  name_matrix(info, i, name, which, sizeof which);
+  const int at = (int)st__display_index(p[i] - 1);
+  switch (defect) {
+    case ST_SINGULAR:
+      return st__fail(ST_BAD_VALUE, "%s singular: U(%d, %d) is zero", which,
+                      at, at);
+    default:
+      return st__fail(ST_BAD_VALUE, "%s not positive definite: its leading "
+                      "minor of order %d is not positive", which, (int)p[i]);
+  }
+}

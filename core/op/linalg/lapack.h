@@ -1,0 +1,122 @@
+/* LAPACK, which the OpenBLAS library contains, for batches of matrices.
+ *
+ * Note [Matrices for LAPACK]
+ * LAPACK reads and overwrites matrices whose columns are contiguous. So the
+ * outputs of its operators have this layout, as in ATen: an input is copied to
+ * an output, or to a temporary, and LAPACK works there. The matrices of a batch
+ * follow each other without gaps.
+ */
+#ifndef ST_OP_LINALG_LAPACK_H
+#define ST_OP_LINALG_LAPACK_H
+
+#include "op/linalg/blas.h"
+#include "op/registry/op.h"
+
+/* The functions for one dtype. Pointers to elements are void; the lengths of
+ * the texts come last, as Fortran compilers pass them.
+ * ORDER LAPACK: the names in lapack.c. */
+typedef struct st_lapack {
+  void (*potrf)(const char *uplo, const blasint *n, void *a,
+                const blasint *lda, blasint *info, size_t);
+  void (*getrf)(const blasint *m, const blasint *n, void *a,
+                const blasint *lda, blasint *pivots, blasint *info);
+  void (*getrs)(const char *trans, const blasint *n, const blasint *columns,
+                const void *a, const blasint *lda, const blasint *pivots,
+                void *b, const blasint *ldb, blasint *info, size_t);
+  void (*trsm)(const char *side, const char *uplo, const char *trans,
+               const char *diag, const blasint *m, const blasint *n,
+               const void *alpha, const void *a, const blasint *lda, void *b,
+               const blasint *ldb, size_t, size_t, size_t, size_t);
+} st_lapack;
+
+/* -- Calls ---------------------------------------------------------------- */
+
+typedef struct st_lapack_job st_lapack_job;
+
+/* A call for each matrix of a batch. The matrices are shared among the engine's
+ * threads; each call runs on one. */
+struct st_lapack_job {
+  void (*fn)(const st_lapack_job *j, int64_t i, char *scratch);
+  const void *ctx;
+  st_dtype dtype;
+  int64_t count;        /* matrices */
+  double cost;          /* multiplications for one */
+  int64_t bytes;        /* of scratch that a call needs */
+  const st_lapack *f;   /* set by st__lapack_begin, as what follows */
+  const st_blas *blas;
+  int chunks;
+  char *scratch;
+};
+
+/* Everything that can fail before the first call: loads the library, allocates
+ * the scratch. st__lapack_end must follow if it succeeds. */
+st_status st__lapack_begin(st_lapack_job *j);
+/* INTERRUPTED if some matrices were not computed. */
+st_status st__lapack_run(st_lapack_job *j);
+void st__lapack_end(st_lapack_job *j);
+
+/* -- Arguments ------------------------------------------------------------ */
+
+/* BAD_SHAPE or BAD_DTYPE unless t is a batch of matrices of floats. */
+st_status st__check_matrices(const st_tensor *t, const char *name);
+/* The same for square ones. */
+st_status st__check_square(const st_tensor *t, const char *name);
+/* BAD_DTYPE unless the dtypes are the same. */
+st_status st__check_equal_dtypes(const st_tensor *a, const char *x,
+                                 const st_tensor *b, const char *y);
+
+static inline int64_t st__rows(const st_tensor *t) {
+  return t->sizes[t->ndim - 2];
+}
+static inline int64_t st__cols(const st_tensor *t) {
+  return t->sizes[t->ndim - 1];
+}
+/* The matrices of a batch. */
+static inline int64_t st__batch_count(const st_tensor *t) {
+  int64_t n = 1;
+  for (int d = 0; d < t->ndim - 2; d++) n *= t->sizes[d];
+  return n;
+}
+
+/* -- Layouts -------------------------------------------------------------- */
+
+/* The strides of Note [Matrices for LAPACK]; those of a contiguous tensor for
+ * less than two dimensions. */
+void st__column_strides(int ndim, const int64_t *sizes, int64_t *strides);
+/* A new tensor with these strides. */
+st_status st__new_columns(st_dtype dtype, int ndim, const int64_t *sizes,
+                          st_tensor **out);
+/* Output i with these strides, or contiguous; it never shares memory with an
+ * input. */
+st_status st__set_columns(st_run *r, int i, int ndim, const int64_t *sizes,
+                          st_dtype dtype);
+st_status st__set_rows(st_run *r, int i, int ndim, const int64_t *sizes,
+                       st_dtype dtype);
+
+/* The leading dimension of a batch with contiguous columns. */
+static inline blasint st__leading(const st_tensor *t) {
+  return (blasint)(st__rows(t) > 0 ? st__rows(t) : 1);
+}
+/* Matrix i of such a batch, or the only one. */
+char *st__matrix_at(const st_tensor *t, int64_t i);
+/* t itself, retained, if it has contiguous columns and is one matrix or has
+ * these sizes; else a copy, with these batch sizes unless t is one matrix.
+ * ndim and sizes are those of t after broadcasting. */
+st_status st__as_columns(const st_tensor *t, int ndim, const int64_t *sizes,
+                         st_tensor **out);
+
+/* t, broadcast to the batch of like, for st__as_columns: its sizes. */
+void st__batch_sizes(const st_tensor *t, const st_tensor *like,
+                     int64_t *sizes);
+
+/* -- Failures ------------------------------------------------------------- */
+
+/* What a positive element of info says of a matrix. */
+typedef enum st_defect { ST_SINGULAR, ST_INDEFINITE } st_defect;
+
+/* BAD_VALUE if an element of info, int32 and contiguous, is positive; names the
+ * argument and the first such matrix of the batch. */
+st_status st__check_info(const st_tensor *info, const char *name,
+                         st_defect defect);
+
+#endif

@@ -1,0 +1,284 @@
+/* LU factors: linalg_lu_factor_ex, linalg_lu_factor, linalg_lu_solve.
+ */
+
+#include "op/linalg/lu.h"
+
+#include <inttypes.h>
+
+#include "op/linalg/equations.h"
+#include "tensor/view.h"
+
+/* -- Factors -------------------------------------------------------------- */
+
+static int64_t pivots_of(const st_tensor *LU) {
+  return st__rows(LU) < st__cols(LU) ? st__rows(LU) : st__cols(LU);
+}
+
+/* The pivots of matrix i, or of the only one. */
+static blasint *pivots_at(const st_tensor *pivots, int64_t i) {
+  const int64_t each = pivots->sizes[pivots->ndim - 1];
+  return (blasint *)(void *)st__data(pivots) +
+         (pivots->numel == each ? 0 : i * each);
+}
+
+static void factor(const st_lapack_job *j, int64_t i, char *scratch) {
+  const st_lu *f = j->ctx;
+  const blasint m = (blasint)st__rows(f->LU), n = (blasint)st__cols(f->LU);
+  const blasint lda = st__leading(f->LU);
+  (void)scratch;
+  j->f->getrf(&m, &n, st__matrix_at(f->LU, i), &lda, pivots_at(f->pivots, i),
+              (blasint *)(void *)st__data(f->info) + i);
+}
+
+st_status st__lu_factor(const st_tensor *A, const st_lu *f) {
+  const double k = (double)pivots_of(A);
+  st_lapack_job j = {.fn = factor, .ctx = f, .dtype = A->dtype,
+                     .count = st__batch_count(A),
+                     .cost = k * (double)(st__rows(A) * st__cols(A)) / 2};
+  ST_TRY(st__lapack_begin(&j));
+  st_status status = st__copy_unchecked(f->LU, A);
+  if (status == ST_OK) status = st__lapack_run(&j);
+  st__lapack_end(&j);
+  return status;
+}
+
+st_status st__lu_factor_new(const st_tensor *A, st_lu *f) {
+  st_tensor *turned = NULL, *info = NULL;
+  st_status status;
+  st_lu all = *f;
+  f->LU = f->pivots = NULL;
+  f->is_turned = st__is_contiguous(A);
+  if (f->is_turned) ST_TRY_FAIL(st__view_transpose(A, -2, -1, &turned));
+  const st_tensor *a = turned ? turned : A;
+  if (!all.info) {
+    ST_TRY_FAIL(st__tensor_empty(ST_DEVICE_CPU, ST_INT32, A->ndim - 2,
+                                 A->sizes, ST_FORMAT_CONTIGUOUS, &info));
+    all.info = info;
+  }
+  ST_TRY_FAIL(st__new_columns(A->dtype, a->ndim, a->sizes, &f->LU));
+  ST_TRY_FAIL(st__tensor_empty(ST_DEVICE_CPU, ST_INT32, A->ndim - 1, A->sizes,
+                               ST_FORMAT_CONTIGUOUS, &f->pivots));
+  all.LU = f->LU;
+  all.pivots = f->pivots;
+  status = st__lu_factor(a, &all);
+fail:
+  st__tensor_release(&turned);
+  st__tensor_release(&info);
+  if (status != ST_OK) st__lu_release(f);
+  return status;
+}
+
+void st__lu_release(st_lu *f) {
+  st__tensor_release(&f->LU);
+  st__tensor_release(&f->pivots);
+}
+
+/* -- linalg_lu_factor_ex, linalg_lu_factor -------------------------------- */
+
+static bool wants_errors(const st_run *r) {
+  return r->nouts == 2 || st__to_bool(&r->args[2], false);
+}
+
+/* Of linalg_lu_factor, too, which has no info. */
+st_status st__linalg_lu_factor_meta(st_run *r) {
+  const st_tensor *A = st__arg_tensor(r, 0);
+  int64_t sizes[ST_MAX_DIMS];
+  ST_TRY(st__check_matrices(A, "A"));
+  if (!st__to_bool(&r->args[1], true)) {
+    return st__fail(ST_BAD_VALUE, "pivot must be true: there are no factors "
+                    "without pivots on the CPU");
+  }
+  memcpy(sizes, A->sizes, (size_t)A->ndim * sizeof *sizes);
+  sizes[A->ndim - 2] = pivots_of(A);
+  ST_TRY(st__set_columns(r, 0, A->ndim, A->sizes, A->dtype));
+  ST_TRY(st__set_rows(r, 1, A->ndim - 1, sizes, ST_INT32));
+  if (r->nouts == 3) ST_TRY(st__set_rows(r, 2, A->ndim - 2, sizes, ST_INT32));
+  for (int i = 0; wants_errors(r) && i < r->nouts; i++) {
+    ST_TRY(st__write_apart(r, i));
+  }
+  return ST_OK;
+}
+
+st_status st__linalg_lu_factor_impl(st_run *r) {
+  const st_tensor *A = st__arg_tensor(r, 0);
+  st_lu f = {.LU = r->out[0], .pivots = r->out[1]};
+  st_tensor *own = NULL;
+  st_status status = ST_OK;
+  if (r->nouts < 3) {
+    ST_TRY(st__tensor_empty(ST_DEVICE_CPU, ST_INT32, A->ndim - 2, A->sizes,
+                            ST_FORMAT_CONTIGUOUS, &own));
+  }
+  f.info = own ? own : r->out[2];
+  ST_TRY_FAIL(st__lu_factor(A, &f));
+  if (wants_errors(r)) status = st__check_info(f.info, "A", ST_SINGULAR);
+fail:
+  st__tensor_release(&own);
+  return status;
+}
+
+/* -- Equations ------------------------------------------------------------ */
+
+/* What a call of getrs gets: op(LU) Y = Y. */
+typedef struct lu_system {
+  const st_tensor *LU, *pivots;
+  st_tensor *Y;
+  const char *trans;
+  bool conjugates; /* Y before and after */
+} lu_system;
+
+static void conjugate(st_dtype dtype, char *at, int64_t n) {
+  const bool is_double = dtype == ST_COMPLEX128;
+  float *const f = (float *)(void *)at;
+  double *const d = (double *)(void *)at;
+  for (int64_t i = 0; i < n; i++) {
+    if (is_double) d[2 * i + 1] = -d[2 * i + 1];
+    else f[2 * i + 1] = -f[2 * i + 1];
+  }
+}
+
+static void solve(const st_lapack_job *j, int64_t i, char *scratch) {
+  const lu_system *s = j->ctx;
+  const blasint n = (blasint)st__rows(s->Y), columns = (blasint)st__cols(s->Y);
+  const blasint lda = st__leading(s->LU), ldb = st__leading(s->Y);
+  char *const y = st__matrix_at(s->Y, i);
+  const int64_t numel = st__rows(s->Y) * st__cols(s->Y);
+  blasint info;
+  (void)scratch;
+  if (s->conjugates) conjugate(j->dtype, y, numel);
+  j->f->getrs(s->trans, &n, &columns, st__matrix_at(s->LU, i), &lda,
+              pivots_at(s->pivots, i), y, &ldb, &info, 1);
+  if (s->conjugates) conjugate(j->dtype, y, numel);
+}
+
+/* X' is solved for instead, with the transposed matrix, unless left. */
+static const char *trans_of(const st_lu_equation *e) {
+  if (e->adjoint) return e->left ? "C" : "N";
+  return e->left == e->f->is_turned ? "T" : "N";
+}
+
+static st_status run_system(lu_system *s, const st_tensor *B) {
+  const double n = (double)st__rows(s->Y);
+  st_lapack_job j = {.fn = solve, .ctx = s, .dtype = s->Y->dtype,
+                     .count = st__batch_count(s->Y),
+                     .cost = n * n * (double)st__cols(s->Y)};
+  ST_TRY(st__lapack_begin(&j));
+  st_status status = st__copy_unchecked(s->Y, B);
+  if (status == ST_OK) status = st__lapack_run(&j);
+  st__lapack_end(&j);
+  return status;
+}
+
+/* The pivots, contiguous, with the batch of X unless there is one matrix. */
+static st_status spread_pivots(const st_tensor *pivots, const st_tensor *X,
+                               st_tensor **out) {
+  const int64_t n = pivots->sizes[pivots->ndim - 1];
+  int64_t sizes[ST_MAX_DIMS];
+  st_tensor *wide = NULL;
+  if (pivots->numel == n) {
+    return st__contiguous(pivots, ST_FORMAT_CONTIGUOUS, out);
+  }
+  for (int d = 0; d < X->ndim - 2; d++) sizes[d] = X->sizes[d];
+  sizes[X->ndim - 2] = n;
+  ST_TRY(st__view_expand(pivots, X->ndim - 1, sizes, &wide));
+  const st_status status = st__contiguous(wide, ST_FORMAT_CONTIGUOUS, out);
+  st__tensor_release(&wide);
+  return status;
+}
+
+/* t, retained, or transposed; owned. */
+static st_status turn(st_tensor *t, bool turns, st_tensor **out) {
+  if (turns) return st__view_transpose(t, -2, -1, out);
+  st__tensor_retain(t);
+  *out = t;
+  return ST_OK;
+}
+
+st_status st__lu_solve(const st_lu_equation *e, const st_tensor *B,
+                       st_tensor *X) {
+  lu_system s = {.trans = trans_of(e),
+              .conjugates = e->adjoint && !e->left &&
+                            st__is_complex(X->dtype)};
+  st_tensor *wide = NULL, *b = NULL, *x = NULL, *LU = NULL, *pivots = NULL;
+  int64_t sizes[ST_MAX_DIMS], strides[ST_MAX_DIMS];
+  st_status status;
+  if (X->numel == 0) return ST_OK;
+  ST_TRY_FAIL(st__view_expand(B, X->ndim, X->sizes, &wide));
+  ST_TRY_FAIL(turn(wide, !e->left, &b));
+  ST_TRY_FAIL(turn(X, !e->left, &x));
+  st__batch_sizes(e->f->LU, X, sizes);
+  ST_TRY_FAIL(st__as_columns(e->f->LU, X->ndim, sizes, &LU));
+  ST_TRY_FAIL(spread_pivots(e->f->pivots, X, &pivots));
+  st__column_strides(x->ndim, x->sizes, strides);
+  if (st__same_dims(x->ndim, x->strides, strides)) {
+    ST_TRY_FAIL(turn(x, false, &s.Y));
+  } else {
+    ST_TRY_FAIL(st__new_columns(x->dtype, x->ndim, x->sizes, &s.Y));
+  }
+  s.LU = LU;
+  s.pivots = pivots;
+  ST_TRY_FAIL(run_system(&s, b));
+  if (s.Y != x) status = st__copy_unchecked(x, s.Y);
+fail:
+  st__tensor_release(&wide);
+  st__tensor_release(&b);
+  st__tensor_release(&x);
+  st__tensor_release(&LU);
+  st__tensor_release(&pivots);
+  st__tensor_release(&s.Y);
+  return status;
+}
+
+/* -- linalg_lu_solve ------------------------------------------------------ */
+
+static st_status check_pivots(const st_tensor *LU, const st_tensor *pivots) {
+  if (pivots->dtype != ST_INT32) {
+    return st__fail(ST_BAD_DTYPE, "pivots must be int32, not %s",
+                    st__dtype_name(pivots->dtype));
+  }
+  if (st__has_sizes(pivots, LU->ndim - 1, LU->sizes)) return ST_OK;
+  return st__fail(ST_BAD_SHAPE, "pivots must have a number for each row of LU, "
+                  "their shapes are %s and %s", ST_SHAPE_TEXT(pivots),
+                  ST_SHAPE_TEXT(LU));
+}
+
+st_status st__linalg_lu_solve_meta(st_run *r) {
+  const st_tensor *LU = st__arg_tensor(r, 0), *B = st__arg_tensor(r, 2);
+  const bool left = st__to_bool(&r->args[3], true);
+  int64_t sizes[ST_MAX_DIMS];
+  int ndim;
+  ST_TRY(st__check_square(LU, "LU"));
+  ST_TRY(st__check_matrices(B, "B"));
+  ST_TRY(st__check_equal_dtypes(LU, "LU", B, "B"));
+  ST_TRY(check_pivots(LU, st__arg_tensor(r, 1)));
+  ST_TRY(st__equation_sizes(LU, "LU", B, left, sizes, &ndim));
+  return left ? st__set_columns(r, 0, ndim, sizes, B->dtype)
+              : st__set_rows(r, 0, ndim, sizes, B->dtype);
+}
+
+/* LAPACK exchanges the rows that the pivots name. */
+static st_status check_pivot_range(const st_tensor *pivots) {
+  const int32_t *p = (const int32_t *)(const void *)st__data(pivots);
+  const int64_t n = pivots->sizes[pivots->ndim - 1];
+  for (int64_t i = 0; i < pivots->numel; i++) {
+    if (p[i] < 1 || p[i] > n) {
+      return st__fail(ST_BAD_INDEX, "pivots must be from 1 to %" PRId64
+                      ", one is %d", n, (int)p[i]);
+    }
+  }
+  return ST_OK;
+}
+
+/* Shared pivots may change after they were checked, so they are copied. */
+st_status st__linalg_lu_solve_impl(st_run *r) {
+  st_lu f = {.LU = st__arg_tensor(r, 0)};
+  const st_lu_equation e = {&f, st__to_bool(&r->args[3], true),
+                            st__to_bool(&r->args[4], false)};
+  ST_TRY(st__clone(st__arg_tensor(r, 1), ST_INT32, ST_FORMAT_CONTIGUOUS,
+                   &f.pivots));
+  st_status status = check_pivot_range(f.pivots);
+  if (status == ST_OK) {
+    status = st__lu_solve(&e, st__arg_tensor(r, 2), r->out[0]);
+  }
+  st__tensor_release(&f.pivots);
+  return status;
+}

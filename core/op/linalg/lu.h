@@ -1,0 +1,34 @@
+/* LU factors of batches of matrices, and equations solved by them.
+ */
+#ifndef ST_OP_LINALG_LU_H
+#define ST_OP_LINALG_LU_H
+
+#include "op/linalg/lapack.h"
+
+/* P L U = A, or A transposed if is_turned; L and U in one matrix, as LAPACK
+ * stores them. Tensors owned by the caller, info and pivots contiguous. */
+typedef struct st_lu {
+  st_tensor *LU, *pivots, *info;
+  bool is_turned;
+} st_lu;
+
+/* Factorizes A into the tensors of f. */
+st_status st__lu_factor(const st_tensor *A, const st_lu *f);
+/* The same into new tensors; info, if it is not NULL, is given. Where that
+ * saves transposing A, the factors are of A transposed. */
+st_status st__lu_factor_new(const st_tensor *A, st_lu *f);
+/* Releases LU and pivots. */
+void st__lu_release(st_lu *f);
+
+/* Sets X to the solution of op(A) X = B, or of X op(A) = B unless left, where
+ * op(A) is A or its adjoint. The batches of A and B broadcast to that of X; the
+ * pivots are from 1 to n. */
+typedef struct st_lu_equation {
+  const st_lu *f;
+  bool left, adjoint;
+} st_lu_equation;
+
+st_status st__lu_solve(const st_lu_equation *e, const st_tensor *B,
+                       st_tensor *X);
+
+#endif

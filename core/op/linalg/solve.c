@@ -1,0 +1,156 @@
+/* Equations and inverses: linalg_solve_ex, linalg_inv_ex and what calls them.
+ */
+
+#include "op/linalg/equations.h"
+#include "op/linalg/lu.h"
+#include "tensor/view.h"
+
+/* -- linalg_solve_ex ------------------------------------------------------ */
+
+/* True if B is a batch of vectors, as NumPy defines it. */
+static bool is_vectors(const st_tensor *A, const st_tensor *B) {
+  return B->ndim == 1 || st__has_sizes(B, A->ndim - 1, A->sizes);
+}
+
+/* t, retained, or with columns of its last dimension; owned. */
+static st_status as_matrices(st_tensor *t, bool vectors, st_tensor **out) {
+  if (vectors) return st__view_unsqueeze(t, -1, out);
+  st__tensor_retain(t);
+  *out = t;
+  return ST_OK;
+}
+
+static st_status result_sizes(const st_tensor *A, st_tensor *B, bool left,
+                              int64_t *sizes, int *ndim) {
+  const bool vectors = is_vectors(A, B);
+  st_tensor *b = NULL;
+  st_status status;
+  if (vectors && !left) {
+    return st__fail(ST_BAD_SHAPE, "B of shape %s holds vectors, which have no "
+                    "matrix on their right", ST_SHAPE_TEXT(B));
+  }
+  ST_TRY(as_matrices(B, vectors, &b));
+  status = st__check_matrices(b, "B");
+  if (status == ST_OK) {
+    status = st__equation_sizes(A, "A", b, left, sizes, ndim);
+  }
+  st__tensor_release(&b);
+  if (vectors) --*ndim;
+  return status;
+}
+
+st_status st__linalg_solve_ex_meta(st_run *r) {
+  st_tensor *A = st__arg_tensor(r, 0), *B = st__arg_tensor(r, 1);
+  const bool left = st__to_bool(&r->args[2], true);
+  int64_t sizes[ST_MAX_DIMS];
+  int ndim = 0;
+  ST_TRY(st__check_square(A, "A"));
+  ST_TRY(st__check_equal_dtypes(A, "A", B, "B"));
+  ST_TRY(result_sizes(A, B, left, sizes, &ndim));
+  ST_TRY(left ? st__set_columns(r, 0, ndim, sizes, B->dtype)
+              : st__set_rows(r, 0, ndim, sizes, B->dtype));
+  ST_TRY(st__set_rows(r, 1, A->ndim - 2, A->sizes, ST_INT32));
+  return st__to_bool(&r->args[3], false) ? st__write_apart(r, 1) : ST_OK;
+}
+
+st_status st__linalg_solve_ex_impl(st_run *r) {
+  st_tensor *A = st__arg_tensor(r, 0), *B = st__arg_tensor(r, 1);
+  const bool vectors = is_vectors(A, B);
+  st_lu f = {.info = r->out[1]};
+  const st_lu_equation e = {&f, st__to_bool(&r->args[2], true), false};
+  st_tensor *b = NULL, *x = NULL;
+  st_status status;
+  ST_TRY_FAIL(as_matrices(B, vectors, &b));
+  ST_TRY_FAIL(as_matrices(r->out[0], vectors, &x));
+  ST_TRY_FAIL(st__lu_factor_new(A, &f));
+  if (st__to_bool(&r->args[3], false)) {
+    ST_TRY_FAIL(st__check_info(f.info, "A", ST_SINGULAR));
+  }
+  status = st__lu_solve(&e, b, x);
+fail:
+  st__tensor_release(&b);
+  st__tensor_release(&x);
+  st__lu_release(&f);
+  return status;
+}
+
+/* The gradients of A and B. */
+ST_BOXED(st__box_linalg_solve_backward) {
+  const st_tensor *grad = st__next_tensor(&args);
+  const st_tensor *A = st__next_tensor(&args), *X = st__next_tensor(&args);
+  const bool left = st__next_bool(&args);
+  const bool vectors = X->ndim < A->ndim;
+  st_op_scope c = {.status = ST_OK};
+  st_tensor *out[2], *solved[2];
+  if (vectors) {
+    grad = st__apply_with(&c, ST_OP_unsqueeze, grad, st__of_int(-1));
+    X = st__apply_with(&c, ST_OP_unsqueeze, X, st__of_int(-1));
+  }
+  const st_value solve[] = {st__of_tensor(st__apply1(&c, ST_OP_mH, A)),
+                            st__of_tensor(grad), st__of_bool(left)};
+  st__apply_multi(&c, ST_OP_linalg_solve_ex, 3, solve, 2, solved);
+  out[0] = st__matrix_gradient(&c, solved[0], X, left);
+  out[1] = !vectors ? solved[0]
+    : st__apply_with(&c, ST_OP_squeeze_dim, solved[0], st__of_int(-1));
+  return st__scope_end(&c, 2, out, rets);
+}
+
+/* -- linalg_inv_ex -------------------------------------------------------- */
+
+st_status st__linalg_inv_ex_meta(st_run *r) {
+  const st_tensor *A = st__arg_tensor(r, 0);
+  ST_TRY(st__check_square(A, "A"));
+  ST_TRY(st__set_columns(r, 0, A->ndim, A->sizes, A->dtype));
+  ST_TRY(st__set_rows(r, 1, A->ndim - 2, A->sizes, ST_INT32));
+  return st__to_bool(&r->args[1], false) ? st__write_apart(r, 1) : ST_OK;
+}
+
+/* The identity matrix of the size and dtype of A; owned. */
+static st_status identity(const st_tensor *A, st_tensor **out) {
+  const int64_t n = st__cols(A), sizes[] = {n, n};
+  const int64_t size = (int64_t)st__itemsize(A->dtype);
+  ST_TRY(st__tensor_empty(ST_DEVICE_CPU, A->dtype, 2, sizes,
+                          ST_FORMAT_CONTIGUOUS, out));
+  char *const p = st__data(*out);
+  memset(p, 0, (size_t)(n * n * size));
+  for (int64_t i = 0; i < n; i++) {
+    st__scalar_store(st__scalar_int(1), A->dtype, p + i * (n + 1) * size);
+  }
+  return ST_OK;
+}
+
+st_status st__linalg_inv_ex_impl(st_run *r) {
+  const st_tensor *A = st__arg_tensor(r, 0);
+  st_lu f = {.info = r->out[1]};
+  const st_lu_equation e = {&f, true, false};
+  st_tensor *eye = NULL;
+  st_status status;
+  ST_TRY_FAIL(identity(A, &eye));
+  ST_TRY_FAIL(st__lu_factor_new(A, &f));
+  if (st__to_bool(&r->args[1], false)) {
+    ST_TRY_FAIL(st__check_info(f.info, "A", ST_SINGULAR));
+  }
+  status = st__lu_solve(&e, eye, r->out[0]);
+fail:
+  st__tensor_release(&eye);
+  st__lu_release(&f);
+  return status;
+}
+
+/* -- Without info --------------------------------------------------------- */
+
+ST_BOXED(st__box_linalg_solve) {
+  const st_value ex[] = {args[0], args[1], args[2], st__of_bool(true)};
+  st_op_scope c = {.status = ST_OK};
+  st_tensor *out[2];
+  st__apply_multi(&c, ST_OP_linalg_solve_ex, 4, ex, 2, out);
+  return st__scope_return(&c, out[0], rets);
+}
+
+ST_BOXED(st__box_linalg_inv) {
+  const st_value ex[] = {args[0], st__of_bool(true)};
+  st_op_scope c = {.status = ST_OK};
+  st_tensor *out[2];
+  st__apply_multi(&c, ST_OP_linalg_inv_ex, 2, ex, 2, out);
+  return st__scope_return(&c, out[0], rets);
+}

@@ -1,0 +1,107 @@
+/* Equations with triangular matrices: linalg_solve_triangular.
+ */
+
+#include "op/linalg/equations.h"
+#include "op/linalg/lapack.h"
+#include "tensor/view.h"
+
+/* -- linalg_solve_triangular ---------------------------------------------- */
+
+/* op(A) X = B, or X op(A) = B unless left; X holds B. */
+typedef struct triangular_system {
+  const st_tensor *A;
+  st_tensor *X;
+  bool left, upper, is_unit, is_transposed;
+} triangular_system;
+
+static void solve(const st_lapack_job *j, int64_t i, char *scratch) {
+  const triangular_system *s = j->ctx;
+  const blasint m = (blasint)st__rows(s->X), n = (blasint)st__cols(s->X);
+  const blasint lda = st__leading(s->A), ldb = st__leading(s->X);
+  const st_scalar one = st__scalar_int(1);
+  union { float f[2]; double d[2]; } alpha;
+  (void)scratch;
+  st__scalar_store(one, j->dtype, &alpha);
+  j->f->trsm(s->left ? "L" : "R", s->upper ? "U" : "L",
+             s->is_transposed ? "T" : "N", s->is_unit ? "U" : "N", &m, &n,
+             &alpha, st__matrix_at(s->A, i), &lda, st__matrix_at(s->X, i),
+             &ldb, 1, 1, 1, 1);
+}
+
+st_status st__linalg_solve_triangular_meta(st_run *r) {
+  const st_tensor *self = st__arg_tensor(r, 0), *B = st__arg_tensor(r, 1);
+  int64_t sizes[ST_MAX_DIMS];
+  int ndim;
+  ST_TRY(st__check_square(self, "self"));
+  ST_TRY(st__check_matrices(B, "B"));
+  ST_TRY(st__check_equal_dtypes(self, "self", B, "B"));
+  ST_TRY(st__equation_sizes(self, "self", B, st__to_bool(&r->args[3], true),
+                            sizes, &ndim));
+  return st__set_columns(r, 0, ndim, sizes, B->dtype);
+}
+
+/* A transposed view, whose rows are contiguous, is passed as the transpose of
+ * the triangle on the other side. */
+static st_status columns_of(const st_tensor *self, const st_tensor *X,
+                            triangular_system *s, st_tensor **A) {
+  int64_t sizes[ST_MAX_DIMS];
+  st_tensor *turned = NULL;
+  st_status status = ST_OK;
+  s->is_transposed = st__is_contiguous(self);
+  if (s->is_transposed) {
+    ST_TRY_FAIL(st__view_transpose(self, -2, -1, &turned));
+    s->upper = !s->upper;
+  }
+  st__batch_sizes(turned ? turned : self, X, sizes);
+  status = st__as_columns(turned ? turned : self, X->ndim, sizes, A);
+fail:
+  st__tensor_release(&turned);
+  return status;
+}
+
+st_status st__linalg_solve_triangular_impl(st_run *r) {
+  const st_tensor *self = st__arg_tensor(r, 0), *B = st__arg_tensor(r, 1);
+  triangular_system s = {
+    .X = r->out[0], .upper = st__to_bool(&r->args[2], false),
+    .left = st__to_bool(&r->args[3], true),
+    .is_unit = st__to_bool(&r->args[4], false)};
+  const double n = (double)st__cols(self);
+  st_lapack_job j = {.fn = solve, .ctx = &s, .dtype = B->dtype,
+                     .count = st__batch_count(s.X)};
+  st_tensor *A = NULL, *wide = NULL;
+  st_status status;
+  if (s.X->numel == 0) return ST_OK;
+  j.cost = n * (double)(st__rows(s.X) * st__cols(s.X)) / 2;
+  ST_TRY_FAIL(columns_of(self, s.X, &s, &A));
+  ST_TRY_FAIL(st__view_expand(B, s.X->ndim, s.X->sizes, &wide));
+  s.A = A;
+  ST_TRY_FAIL(st__lapack_begin(&j));
+  status = st__copy_unchecked(s.X, wide);
+  if (status == ST_OK) status = st__lapack_run(&j);
+  st__lapack_end(&j);
+fail:
+  st__tensor_release(&A);
+  st__tensor_release(&wide);
+  return status;
+}
+
+/* -- The gradient --------------------------------------------------------- */
+
+/* Both gradients: of self, in its triangle, and of B. */
+ST_BOXED(st__box_solve_triangular_backward) {
+  const st_tensor *grad = st__next_tensor(&args);
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *X = st__next_tensor(&args);
+  const bool upper = st__next_bool(&args), left = st__next_bool(&args);
+  const bool is_unit = st__next_bool(&args);
+  st_op_scope c = {.status = ST_OK};
+  st_tensor *out[2];
+  const st_value solve_adjoint[] = {
+    st__of_tensor(st__apply1(&c, ST_OP_mH, self)), st__of_tensor(grad),
+    st__of_bool(!upper), st__of_bool(left), st__of_bool(is_unit)};
+  out[1] = st__apply(&c, ST_OP_linalg_solve_triangular, 5, solve_adjoint);
+  out[0] = st__matrix_gradient(&c, out[1], X, left);
+  out[0] = st__apply_with(&c, upper ? ST_OP_triu : ST_OP_tril, out[0],
+                          st__of_int(!is_unit ? 0 : upper ? 1 : -1));
+  return st__scope_end(&c, 2, out, rets);
+}

@@ -1,0 +1,65 @@
+--- The calls of gradcheck/samples.lua for factors of matrices, equations and
+-- determinants.
+--
+-- `prepare` makes the first argument out of the leaf: a matrix that is far from
+-- singular.
+
+local st = require "strided"
+local values = require "spec.grad.gradcheck.values"
+
+local A, K, Z = values.any, values.constant, values.complex
+
+local function identity(t)
+  return st.eye(t.shape[#t.shape], {dtype = t.dtype})
+end
+
+--- Elements of up to 2 in no more than 3 columns.
+local function dominant(t) return t + 7 * identity(t) end
+
+local function definite(t) return t:matmul(t:mH()) + identity(t) end
+
+local function each(samples, names, calls)
+  for name in names:gmatch "%S+" do samples[name] = calls end
+end
+
+local samples = {}
+
+each(samples, [[linalg_inv linalg_inv_ex inverse linalg_det det linalg_slogdet
+                slogdet logdet]], {
+  {A(3, 3), prepare = dominant}, {A(2, 1, 2, 2), prepare = dominant},
+  {Z(2, 2), prepare = dominant},
+})
+each(samples, "linalg_cholesky linalg_cholesky_ex", {
+  {A(3, 3), prepare = definite}, {Z(2, 2), prepare = definite},
+  {A(2, 2, 2), {upper = true}, prepare = definite},
+  {Z(2, 2), {upper = true}, prepare = definite},
+})
+samples["cholesky"] = {
+  {A(3, 3), prepare = definite}, {Z(2, 2), true, prepare = definite},
+}
+each(samples, "linalg_solve linalg_solve_ex", {
+  {A(3, 3), A(3, 2), prepare = dominant},
+  {A(3, 3), A(2, 3), {left = false}, prepare = dominant},
+  {A(3, 3), A(3), prepare = dominant},
+  {A(2, 2, 2), A(2, 2), prepare = dominant},
+  {A(2, 1, 2, 2), A(3, 2, 1), prepare = dominant},
+  {Z(2, 2), Z(2, 1), prepare = dominant},
+  {Z(2, 2), Z(1, 2), {left = false}, prepare = dominant},
+})
+samples["linalg_solve_triangular"] = {
+  {A(3, 3), A(3, 2), {upper = true}, prepare = dominant},
+  {A(3, 3), A(2, 3), {upper = false, left = false}, prepare = dominant},
+  {A(2, 2, 2), A(2, 1), {upper = true, unitriangular = true}},
+  {A(2, 2), A(3, 2, 1), {upper = false, unitriangular = true}},
+  {Z(2, 2), Z(2, 1), {upper = false}, prepare = dominant},
+}
+
+local LU, PIVOTS = K("float64", {{4, 1}, {0.25, 3}}), K("int32", {2, 2})
+samples["linalg_lu_solve"] = {
+  {LU, PIVOTS, A(2, 3)}, {LU, PIVOTS, A(3, 2), {left = false}},
+  {LU, PIVOTS, A(2, 2, 1), {adjoint = true}},
+  {K("complex128", {{st.complex(4, 1), 1}, {0.25, 3}}), PIVOTS, Z(1, 2),
+   {left = false, adjoint = true}},
+}
+
+return samples
