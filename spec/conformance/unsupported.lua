@@ -25,7 +25,6 @@ return {
   ["aten::linalg_householder_product"] = 20,
   ["aten::linalg_matrix_sqrth"] = 11,
   ["aten::linalg_polar"] = 21,
-  ["aten::linalg_svdvals"] = 15,
   ["aten::linalg_tensorinv"] = 8,
   ["aten::lu_solve"] = 12,
   ["aten::matrix_exp"] = 8,

@@ -115,7 +115,8 @@ function M.hints(fresh, others)
   hints["int padding_mode"] = function(c) return c:int(0, 2) end
   hints["str padding"] = function(c) return c:pick {"same", "valid"} end
   hints["str mode"] = function(c)
-    return c:pick {"constant", "reflect", "replicate", "circular"}
+    return c:pick(c.is_qr and {"reduced", "complete", "r"}
+                  or {"constant", "reflect", "replicate", "circular"})
   end
   hints["int[] pad"] = function(c) return c:list(2, c.int, 0, 1) end
   return hints

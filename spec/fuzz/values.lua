@@ -391,7 +391,7 @@ local HINTS = {
   ["str indexing"] = texts("ij", "xy"),
   ["str approximate"] = texts("none", "tanh"),
   ["str reduce"] = texts("sum", "prod", "mean", "amax", "amin"),
-  ["str side"] = texts("left", "right"),
+  ["str side"] = texts("left", "right"), ["str UPLO"] = texts("L", "U"),
   ["int offset"] = function(c) return c.is_diagonal and 0 or M.integer(c) end,
   ["int[] input_sizes"] = function(c)
     return c.is_diagonal and {c.square, c.square} or int_list(c)
@@ -411,6 +411,7 @@ local RANKS = {
   diagonal_scatter = 2, histogramdd = 2, linalg_cholesky_ex = 2, linalg_cholesky = 2,
   cholesky = 2, linalg_solve_triangular = 2, _solve_triangular_backward = 2,
   _linalg_solve_backward = 2, inverse = 2, det = 2, slogdet = 2, logdet = 2,
+  linalg_eigh = 2, linalg_eigvalsh = 2,
 }
 
 -- Operators of some dtypes only.
@@ -431,6 +432,7 @@ function M.prepare(c, name)
   c.has_channels = CHANNELS[name]
   c.has_classes = name:find "^nll_loss" ~= nil
   images.prepare(c, name)
+  c.is_qr = name == "linalg_qr"
   c.is_diagonal = name:find "^diagonal_" ~= nil
   c.is_few = FEW[name]
   c.dtype = DTYPES[name] or c.dtype

@@ -15,8 +15,13 @@ _Static_assert(sizeof(blasint) == sizeof(int32_t), "pivots are int32");
 
 /* -- Functions ------------------------------------------------------------ */
 
-/* ORDER LAPACK: names without the letter of the dtype and the underscore. */
-static const char *const names[] = {"potrf", "getrf", "getrs", "trsm"};
+/* ORDER LAPACK: names for real and for complex dtypes, without the letter of
+ * the dtype and the underscore. */
+static const char *const names[][2] = {
+  {"potrf", "potrf"}, {"getrf", "getrf"}, {"getrs", "getrs"},
+  {"trsm", "trsm"}, {"geqrf", "geqrf"}, {"orgqr", "ungqr"}, {"syevd", NULL},
+  {NULL, "heevd"}, {"gesdd", NULL}, {NULL, "gesdd"},
+};
 enum { COUNT = sizeof names / sizeof *names, DTYPES = 4 };
 
 static const struct { st_dtype dtype; char letter; } dtypes[DTYPES] = {
@@ -33,8 +38,11 @@ static void find_functions(void) {
   for (int d = 0; d < DTYPES; d++) {
     void *functions[COUNT];
     for (int i = 0; i < COUNT; i++) {
+      const char *const stem = names[i][st__is_complex(dtypes[d].dtype)];
       char name[sizeof missing];
-      snprintf(name, sizeof name, "%c%s_", dtypes[d].letter, names[i]);
+      functions[i] = NULL;
+      if (!stem) continue;
+      snprintf(name, sizeof name, "%c%s_", dtypes[d].letter, stem);
       functions[i] = st__blas_function(name);
       if (!functions[i] && !*missing) memcpy(missing, name, sizeof name);
     }
@@ -227,21 +235,47 @@ fail:
   return status;
 }
 
+void st__set_identities(st_tensor *t) {
+  const int64_t n = st__cols(t), size = (int64_t)st__itemsize(t->dtype);
+  const int64_t count = st__batch_count(t);
+  if (t->numel == 0) return;
+  memset(st__data(t), 0, (size_t)(t->numel * size));
+  for (int64_t i = 0; i < count; i++) {
+    char *const p = st__matrix_at(t, i);
+    for (int64_t d = 0; d < n; d++) {
+      st__scalar_store(st__scalar_int(1), t->dtype, p + d * (n + 1) * size);
+    }
+  }
+}
+
+bool st__all_finite(st_dtype dtype, const char *p, int64_t n) {
+  const float *const f = (const float *)(const void *)p;
+  const double *const d = (const double *)(const void *)p;
+  bool all = true;
+  if (st__is_complex(dtype)) n *= 2;
+  if (st__real_dtype(dtype) == ST_FLOAT32) {
+    for (int64_t i = 0; i < n; i++) all &= f[i] - f[i] == 0;
+  } else {
+    for (int64_t i = 0; i < n; i++) all &= d[i] - d[i] == 0;
+  }
+  return all;
+}
+
 /* -- Failures ------------------------------------------------------------- */
 
-/* "A is", or "A: the matrix at [2, 1] of the batch is". */
+/* "A", or "A: the matrix at [2, 1] of the batch". */
 static void name_matrix(const st_tensor *info, int64_t i, const char *name,
                         char *buf, size_t size) {
   int64_t at[ST_MAX_DIMS];
   if (info->ndim == 0) {
-    snprintf(buf, size, "%s is", name);
+    snprintf(buf, size, "%s", name);
     return;
   }
   for (int d = info->ndim - 1; d >= 0; d--) {
     at[d] = st__display_index(i % info->sizes[d]);
     i /= info->sizes[d];
   }
-  snprintf(buf, size, "%s: the matrix at %s of the batch is", name,
+  snprintf(buf, size, "%s: the matrix at %s of the batch", name,
            st__shape_text(info->ndim, at, (char[160]){0}, 160));
 }
 
@@ -250,16 +284,19 @@ st_status st__check_info(const st_tensor *info, const char *name,
   const int32_t *p = (const int32_t *)(const void *)st__data(info);
   char which[240];
   int64_t i = 0;
-  while (i < info->numel && p[i] <= 0) i++;
+  while (i < info->numel && p[i] == 0) i++;
   if (i == info->numel) return ST_OK;
   name_matrix(info, i, name, which, sizeof which);
   const int at = (int)st__display_index(p[i] - 1);
   switch (defect) {
     case ST_SINGULAR:
-      return st__fail(ST_BAD_VALUE, "%s singular: U(%d, %d) is zero", which,
-                      at, at);
-    default:
-      return st__fail(ST_BAD_VALUE, "%s not positive definite: its leading "
+      return st__fail(ST_BAD_VALUE, "%s is singular: U(%d, %d) is zero",
+                      which, at, at);
+    case ST_INDEFINITE:
+      return st__fail(ST_BAD_VALUE, "%s is not positive definite: its leading "
                       "minor of order %d is not positive", which, (int)p[i]);
+    default:
+      return st__fail(ST_BAD_VALUE, "%s is not finite, or LAPACK's iteration "
+                      "does not converge for it", which);
   }
 }

@@ -5,6 +5,12 @@
  * outputs of its operators have this layout, as in ATen: an input is copied to
  * an output, or to a temporary, and LAPACK works there. The matrices of a batch
  * follow each other without gaps.
+ *
+ * Note [Reads behind a matrix]
+ * OpenBLAS 0.3.21 multiplies complex matrices by a vector and reads an element
+ * behind the vector, which may be a row of a matrix (cgemv_n for AVX-512). So
+ * the decompositions that call it work in scratch memory, where a few columns
+ * are left free behind each matrix.
  */
 #ifndef ST_OP_LINALG_LAPACK_H
 #define ST_OP_LINALG_LAPACK_H
@@ -27,6 +33,31 @@ typedef struct st_lapack {
                const char *diag, const blasint *m, const blasint *n,
                const void *alpha, const void *a, const blasint *lda, void *b,
                const blasint *ldb, size_t, size_t, size_t, size_t);
+  void (*geqrf)(const blasint *m, const blasint *n, void *a,
+                const blasint *lda, void *tau, void *work,
+                const blasint *lwork, blasint *info);
+  void (*orgqr)(const blasint *m, const blasint *n, const blasint *k, void *a,
+                const blasint *lda, const void *tau, void *work,
+                const blasint *lwork, blasint *info); /* ungqr if complex */
+  void (*syevd)(const char *job, const char *uplo, const blasint *n, void *a,
+                const blasint *lda, void *values, void *work,
+                const blasint *lwork, blasint *integers,
+                const blasint *liwork, blasint *info, size_t, size_t);
+  void (*heevd)(const char *job, const char *uplo, const blasint *n, void *a,
+                const blasint *lda, void *values, void *work,
+                const blasint *lwork, void *reals, const blasint *lrwork,
+                blasint *integers, const blasint *liwork, blasint *info,
+                size_t, size_t);
+  void (*gesdd)(const char *job, const blasint *m, const blasint *n, void *a,
+                const blasint *lda, void *s, void *u, const blasint *ldu,
+                void *vt, const blasint *ldvt, void *work,
+                const blasint *lwork, blasint *integers, blasint *info,
+                size_t);
+  void (*complex_gesdd)(const char *job, const blasint *m, const blasint *n,
+                        void *a, const blasint *lda, void *s, void *u,
+                        const blasint *ldu, void *vt, const blasint *ldvt,
+                        void *work, const blasint *lwork, void *reals,
+                        blasint *integers, blasint *info, size_t);
 } st_lapack;
 
 /* -- Calls ---------------------------------------------------------------- */
@@ -109,12 +140,26 @@ st_status st__as_columns(const st_tensor *t, int ndim, const int64_t *sizes,
 void st__batch_sizes(const st_tensor *t, const st_tensor *like,
                      int64_t *sizes);
 
+/* Makes a batch of square matrices without gaps one of identity matrices. */
+void st__set_identities(st_tensor *t);
+
+/* Elements of scratch for a matrix: Note [Reads behind a matrix]. */
+static inline int64_t st__padded(int64_t rows, int64_t cols) {
+  return rows * (cols + 4);
+}
+
+/* True if n elements, one after the other, are finite. LAPACK's iterations
+ * complain about others on stderr. */
+bool st__all_finite(st_dtype dtype, const char *p, int64_t n);
+
 /* -- Failures ------------------------------------------------------------- */
 
-/* What a positive element of info says of a matrix. */
-typedef enum st_defect { ST_SINGULAR, ST_INDEFINITE } st_defect;
+/* What an element of info that is not 0 says of a matrix. */
+typedef enum st_defect {
+  ST_SINGULAR, ST_INDEFINITE, ST_DIVERGENT
+} st_defect;
 
-/* BAD_VALUE if an element of info, int32 and contiguous, is positive; names the
+/* BAD_VALUE if an element of info, int32 and contiguous, is not 0; names the
  * argument and the first such matrix of the batch. */
 st_status st__check_info(const st_tensor *info, const char *name,
                          st_defect defect);

@@ -108,14 +108,9 @@ st_status st__linalg_inv_ex_meta(st_run *r) {
 /* The identity matrix of the size and dtype of A; owned. */
 static st_status identity(const st_tensor *A, st_tensor **out) {
   const int64_t n = st__cols(A), sizes[] = {n, n};
-  const int64_t size = (int64_t)st__itemsize(A->dtype);
   ST_TRY(st__tensor_empty(ST_DEVICE_CPU, A->dtype, 2, sizes,
                           ST_FORMAT_CONTIGUOUS, out));
-  char *const p = st__data(*out);
-  memset(p, 0, (size_t)(n * n * size));
-  for (int64_t i = 0; i < n; i++) {
-    st__scalar_store(st__scalar_int(1), A->dtype, p + i * (n + 1) * size);
-  }
+  st__set_identities(*out);
   return ST_OK;
 }
 

@@ -62,4 +62,21 @@ samples["linalg_lu_solve"] = {
    {left = false, adjoint = true}},
 }
 
+-- The vectors of complex matrices are defined up to a phase.
+samples["linalg_qr"] = {
+  {A(3, 3), prepare = dominant}, {A(2, 3, 2)}, {A(2, 3)},
+  {A(2, 3), "complete"}, {Z(2, 2), prepare = dominant}, {Z(3, 2)},
+  {Z(2, 3), "complete"},
+}
+samples["linalg_eigh"] = {
+  {A(3, 3), prepare = definite}, {A(2, 2, 2), "U", prepare = definite},
+}
+samples["linalg_eigvalsh"] = {
+  {A(3, 3), prepare = definite}, {Z(2, 2), "U", prepare = definite},
+}
+samples["linalg_svd"] = {
+  {A(2, 2)}, {A(2, 3, 2), false}, {A(2, 3), false},
+}
+samples["linalg_svdvals"] = {{A(3, 2)}, {A(2, 2, 3)}, {Z(2, 2)}}
+
 return samples

@@ -1,8 +1,9 @@
 --- Factors, equations, inverses and determinants, against products of what they
 -- give.
--- axes: threads
+-- axes: isa threads
 
 local gradients = require "spec.support.gradients"
+local matrices = require "spec.support.matrices"
 local st = require "strided"
 local tensors = require "spec.support.tensors"
 
@@ -12,58 +13,11 @@ local any, f64, kinds, near = tensors.any, tensors.f64, tensors.kinds,
   tensors.near
 local raises = tensors.raises
 
-local DTYPES = {float32 = 2e-3, float64 = 1e-9, complex64 = 2e-3,
-                complex128 = 1e-9}
+local DTYPES, definite, random, same = matrices.DTYPES, matrices.definite,
+  matrices.random, matrices.same
+local has_columns, layouts = matrices.has_columns, matrices.layouts
 
 -- -- Making ------------------------------------------------------------------
-
---- Random elements of any dtype, with `n` on the diagonals.
-local function matrices(dtype, shape, n)
-  local t = any((unpack or table.unpack)(shape))
-  if dtype:find "complex" then
-    t = st.view_as_complex(st.stack({t, t:flip {1}:mul(0.5)}, -1))
-  end
-  local cols = shape[#shape]
-  if n then t = t + st.eye(cols, {dtype = "float64"}) * n end
-  return t:to(dtype)
-end
-
-local function definite(dtype, shape)
-  local a = matrices(dtype, shape)
-  return a:matmul(a:mH()) + st.eye(shape[#shape], {dtype = dtype})
-end
-
---- The same elements in another layout, by name.
-local function layouts(t)
-  local out = {
-    dense = t:contiguous(), columns = t:mT():contiguous():mT(),
-    gaps = st.stack({t, t}, -1):select(-1, 1),
-  }
-  if t.dtype == "complex64" or t.dtype == "complex128" then
-    out.conjugate = t:conj():resolve_conj():conj()
-  else
-    out.negative = st._neg_view(t:neg())
-  end
-  return out
-end
-
---- Real and imaginary parts as one list.
-local function list(t)
-  if t.dtype:find "complex" then t = st.view_as_real(t:resolve_conj()) end
-  return t:to "float64":reshape(-1):totable()
-end
-
-local function same(want, got, tolerance)
-  assert.same(want:size(), got:size())
-  assert.equal(want.dtype, got.dtype)
-  near(list(want), list(got), tolerance)
-end
-
---- Columns are contiguous, and the matrices follow each other.
-local function has_columns(t)
-  local n = t:dim()
-  assert.is_true(t:mT():is_contiguous(), "columns of " .. n .. " dimensions")
-end
 
 local function unpack_lu(LU, pivots)
   local m, n = LU.shape[1], LU.shape[2]
@@ -123,7 +77,7 @@ for dtype, tolerance in pairs(DTYPES) do
 
     it("LU factors multiply to the matrix", function()
       for _, shape in ipairs {{4, 4}, {5, 3}, {3, 5}, {1, 1}} do
-        local a = matrices(dtype, {2, shape[1], shape[2]})
+        local a = random(dtype, {2, shape[1], shape[2]})
         for _, t in pairs(layouts(a)) do
           local LU, pivots, info = st.linalg_lu_factor_ex(t)
           has_columns(LU)
@@ -140,8 +94,8 @@ for dtype, tolerance in pairs(DTYPES) do
     end)
 
     it("factors solve equations on either side", function()
-      local a = matrices(dtype, {3, 4, 4}, 5)
-      local b, c = matrices(dtype, {2, 1, 4, 2}), matrices(dtype, {3, 2, 4})
+      local a = random(dtype, {3, 4, 4}, 5)
+      local b, c = random(dtype, {2, 1, 4, 2}), random(dtype, {3, 2, 4})
       local LU, pivots = st.linalg_lu_factor(a)
       for _, f in pairs(layouts(LU)) do
         for _, x in pairs(layouts(b)) do
@@ -164,8 +118,8 @@ for dtype, tolerance in pairs(DTYPES) do
     end)
 
     it("equations have solutions", function()
-      local a = matrices(dtype, {3, 4, 4}, 5)
-      local b, c = matrices(dtype, {2, 1, 4, 2}), matrices(dtype, {3, 2, 4})
+      local a = random(dtype, {3, 4, 4}, 5)
+      local b, c = random(dtype, {2, 1, 4, 2}), random(dtype, {3, 2, 4})
       for _, t in pairs(layouts(a)) do
         for _, x in pairs(layouts(b)) do
           local X, info = st.linalg_solve_ex(t, x)
@@ -180,7 +134,7 @@ for dtype, tolerance in pairs(DTYPES) do
           assert.is_true(X:is_contiguous())
         end
       end
-      local v, w = matrices(dtype, {4}), matrices(dtype, {3, 4})
+      local v, w = random(dtype, {4}), random(dtype, {3, 4})
       local X = st.linalg_solve(a, v)
       same(v:expand(3, 4), a:matmul(X:unsqueeze(-1)):squeeze(-1), tolerance)
       X = st.linalg_solve(a, w)
@@ -190,8 +144,8 @@ for dtype, tolerance in pairs(DTYPES) do
     end)
 
     it("triangular equations have solutions", function()
-      local a = matrices(dtype, {3, 4, 4}, 5)
-      local b, c = matrices(dtype, {2, 1, 4, 2}), matrices(dtype, {3, 2, 4})
+      local a = random(dtype, {3, 4, 4}, 5)
+      local b, c = random(dtype, {2, 1, 4, 2}), random(dtype, {3, 2, 4})
       for _, upper in ipairs {true, false} do
         for _, unit in ipairs {true, false} do
           local m = upper and a:triu(unit and 1 or 0)
@@ -212,7 +166,7 @@ for dtype, tolerance in pairs(DTYPES) do
     end)
 
     it("an inverse times the matrix is the identity", function()
-      local a = matrices(dtype, {2, 3, 4, 4}, 5)
+      local a = random(dtype, {2, 3, 4, 4}, 5)
       local eye = st.eye(4, {dtype = dtype}):expand(2, 3, 4, 4)
       for _, t in pairs(layouts(a)) do
         local inverse, info = st.linalg_inv_ex(t)
@@ -225,7 +179,7 @@ for dtype, tolerance in pairs(DTYPES) do
     end)
 
     it("determinants are those of two rows", function()
-      local a = matrices(dtype, {5, 2, 2})
+      local a = random(dtype, {5, 2, 2})
       local function at(i, k) return a:select(2, i):select(2, k) end
       local want = at(1, 1) * at(2, 2) - at(1, 2) * at(2, 1)
       for _, t in pairs(layouts(a)) do
@@ -262,7 +216,7 @@ for dtype, tolerance in pairs(DTYPES) do
       local sign, log = none:slogdet()
       same(st.ones({2}, {dtype = dtype}), sign, 0)
       assert.same({0, 0}, log:totable())
-      assert.same({3, 0}, st.linalg_solve(matrices(dtype, {3, 3}),
+      assert.same({3, 0}, st.linalg_solve(random(dtype, {3, 3}),
                                           empty(3, 0)):size())
       local _, narrow = st.linalg_lu_factor(empty(3, 0))
       assert.same({0}, narrow:size())
@@ -446,24 +400,7 @@ describe("Factors of many matrices", function()
 
   it("fail cleanly at every allocation", function()
     for _, row in ipairs(CALLS) do
-      local args = row[2]()
-      local holding = {}
-      for i, t in ipairs(args) do holding[i] = t:clone() end
-      call(row, args) -- what is made once and kept is made here
-      local before = kinds()
-      local k, done = 0, false
-      while not done do
-        k = k + 1
-        st.memory_fail_at(k)
-        local ok, why = pcall(call, row, args)
-        local left = st.memory_fail_at(0)
-        done = ok
-        assert.is_true(not ok or left > 0, "a failure was swallowed")
-        assert.is_true(ok or tostring(why):find "out of memory" ~= nil, why)
-        for i, t in ipairs(args) do assert.is_true(t:equal(holding[i])) end
-      end
-      assert.is_true(k > 1)
-      assert.same(before, kinds())
+      matrices.fails_cleanly(st[row[1]], row[2]())
     end
   end)
 end)

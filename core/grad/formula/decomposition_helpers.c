@@ -1,0 +1,203 @@
+/* Helpers for the derivatives of QR, eigenvalues and singular values.
+ */
+
+#include "grad/formula/helpers.h"
+
+static st_tensor *mH(st_op_scope *c, const st_tensor *t) {
+  return st__apply1(c, ST_OP_mH, t);
+}
+static st_tensor *times(st_op_scope *c, const st_tensor *a,
+                        const st_tensor *b) {
+  return st__apply2(c, ST_OP_matmul, a, b);
+}
+static st_tensor *plus(st_op_scope *c, const st_tensor *a,
+                       const st_tensor *b) {
+  return st__apply2(c, ST_OP_add_Tensor, a, b);
+}
+static st_tensor *minus(st_op_scope *c, const st_tensor *a,
+                        const st_tensor *b) {
+  return st__apply2(c, ST_OP_sub_Tensor, a, b);
+}
+/* A row, or a column, of the elements of t for each matrix. */
+static st_tensor *row(st_op_scope *c, const st_tensor *t) {
+  return st__apply_with(c, ST_OP_unsqueeze, t, st__of_int(-2));
+}
+static st_tensor *column(st_op_scope *c, const st_tensor *t) {
+  return st__apply_with(c, ST_OP_unsqueeze, t, st__of_int(-1));
+}
+
+/* -- Eigenvalues ---------------------------------------------------------- */
+
+/* x[j] - x[i] at row i and column j, 1 on the diagonal. */
+static st_tensor *gaps(st_op_scope *c, const st_tensor *x) {
+  const st_tensor *all = minus(c, row(c, x), column(c, x));
+  const st_tensor *ones = st__apply1(c, ST_OP_ones_like, x);
+  return plus(c, all, st__apply1(c, ST_OP_diag_embed, ones));
+}
+
+/* t with zeros on the diagonal. */
+static st_tensor *strict(st_op_scope *c, const st_tensor *t) {
+  return plus(c, st__apply_with(c, ST_OP_tril, t, st__of_int(-1)),
+              st__apply_with(c, ST_OP_triu, t, st__of_int(1)));
+}
+
+/* eigh_back(grad_values, grad_vectors, values, V):
+ * V (diag(grad_values) + (V' grad_vectors) / gaps, without its diagonal) V'. */
+st_status st__help_eigh_back(int n, const st_helper_arg *args,
+                             st_value *out) {
+  const st_tensor *grad = st__read_tensor(&args);
+  const st_tensor *grad_V = st__read_tensor(&args);
+  const st_tensor *values = st__read_tensor(&args);
+  const st_tensor *V = st__read_tensor(&args);
+  st_op_scope c = {.status = ST_OK};
+  (void)n;
+  const st_tensor *turned = st__apply2(&c, ST_OP_div_Tensor,
+                                       times(&c, mH(&c, V), grad_V),
+                                       gaps(&c, values));
+  const st_tensor *inner = plus(&c, strict(&c, turned),
+                                st__apply1(&c, ST_OP_diag_embed, grad));
+  return st__scope_return(&c, times(&c, V, times(&c, inner, mH(&c, V))), out);
+}
+
+/* eigvalsh_back(grad, self, UPLO): V diag(grad) V'. */
+st_status st__help_eigvalsh_back(int n, const st_helper_arg *args,
+                                 st_value *out) {
+  const st_tensor *grad = st__read_tensor(&args);
+  const st_value matrix[] = {args[0].value, args[1].value};
+  st_op_scope c = {.status = ST_OK};
+  st_tensor *f[2];
+  (void)n;
+  st__apply_multi(&c, ST_OP_linalg_eigh, 2, matrix, 2, f);
+  const st_tensor *scaled_V = st__apply2(&c, ST_OP_mul_Tensor, f[1],
+                                         row(&c, grad));
+  return st__scope_return(&c, times(&c, scaled_V, mH(&c, f[1])), out);
+}
+
+/* -- Singular values ------------------------------------------------------ */
+
+/* svdvals_back(grad, A): U diag(grad) Vh. */
+st_status st__help_svdvals_back(int n, const st_helper_arg *args,
+                                st_value *out) {
+  const st_tensor *grad = st__read_tensor(&args);
+  const st_value matrix[] = {args[0].value, st__of_bool(false)};
+  st_op_scope c = {.status = ST_OK};
+  st_tensor *f[3];
+  (void)n;
+  st__apply_multi(&c, ST_OP_linalg_svd, 2, matrix, 3, f);
+  const st_tensor *scaled_U = st__apply2(&c, ST_OP_mul_Tensor, f[0],
+                                         row(&c, grad));
+  return st__scope_return(&c, times(&c, scaled_U, f[2]), out);
+}
+
+/* (x - x') / gaps of the squared singular values. */
+static st_tensor *skew_over(st_op_scope *c, const st_tensor *x,
+                            const st_tensor *gap) {
+  return st__apply2(c, ST_OP_div_Tensor, minus(c, x, mH(c, x)), gap);
+}
+
+/* What is left of x in the columns of U: x - U U' x. */
+static st_tensor *rest(st_op_scope *c, const st_tensor *U,
+                       const st_tensor *x) {
+  return minus(c, x, times(c, U, times(c, mH(c, U), x)));
+}
+
+/* i Im(diagonal) / S; none for real matrices. */
+static st_tensor *phases(st_op_scope *c, const st_tensor *of_U,
+                         const st_tensor *S) {
+  if (!st__scope_ok(c)) return NULL;
+  if (!st__is_complex(of_U->dtype)) return st__apply1(c, ST_OP_zeros_like, S);
+  const st_scalar i = st__scalar_complex(0, 1);
+  const st_tensor *all = st__apply(c, ST_OP_diagonal, 4, (st_value[]){
+    st__of_tensor(of_U), st__of_int(0), st__of_int(-2), st__of_int(-1)});
+  return st__apply_with(c, ST_OP_mul_Scalar,
+                        st__apply2(c, ST_OP_div_Tensor,
+                                   st__apply1(c, ST_OP_imag, all), S),
+                        st__of_scalar(&i));
+}
+
+/* svd_back(grad_U, grad_S, grad_Vh, U, S, Vh), of the singular vectors that
+ * belong to singular values. */
+st_status st__help_svd_back(int n, const st_helper_arg *args, st_value *out) {
+  const st_tensor *gU = st__read_tensor(&args), *gS = st__read_tensor(&args);
+  const st_tensor *gVh = st__read_tensor(&args), *U = st__read_tensor(&args);
+  const st_tensor *S = st__read_tensor(&args), *Vh = st__read_tensor(&args);
+  st_op_scope c = {.status = ST_OK};
+  const int64_t k = S->sizes[S->ndim - 1];
+  (void)n;
+  gU = st__apply_narrow(&c, gU, -1, 0, k);
+  U = st__apply_narrow(&c, U, -1, 0, k);
+  gVh = st__apply_narrow(&c, gVh, -2, 0, k);
+  Vh = st__apply_narrow(&c, Vh, -2, 0, k);
+  const st_tensor *V = mH(&c, Vh), *gV = mH(&c, gVh);
+  const st_tensor *gap = gaps(&c, st__apply1(&c, ST_OP_square, S));
+  const st_tensor *of_U = times(&c, mH(&c, U), gU);
+  const st_tensor *inner = plus(
+    &c, st__apply2(&c, ST_OP_mul_Tensor, skew_over(&c, of_U, gap),
+                   row(&c, S)),
+    st__apply2(&c, ST_OP_mul_Tensor, column(&c, S),
+               skew_over(&c, times(&c, Vh, gV), gap)));
+  inner = plus(&c, strict(&c, inner), st__apply1(
+    &c, ST_OP_diag_embed, plus(&c, gS, phases(&c, of_U, S))));
+  const st_tensor *left = plus(&c, times(&c, U, inner), rest(&c, U,
+    st__apply2(&c, ST_OP_div_Tensor, gU, row(&c, S))));
+  const st_tensor *right = rest(&c, V, st__apply2(&c, ST_OP_div_Tensor, gV,
+                                                  row(&c, S)));
+  return st__scope_return(&c, plus(&c, times(&c, left, Vh),
+                                   times(&c, U, mH(&c, right))), out);
+}
+
+/* -- QR ------------------------------------------------------------------- */
+
+/* For a square R: (Q (X + X' - Re diag X) + grad_Q) R'^-1, where X is the upper
+ * triangle of grad_R R' - Q' grad_Q. */
+static st_tensor *qr_gradient(st_op_scope *c, const st_tensor *gQ,
+                              const st_tensor *gR, const st_tensor *Q,
+                              const st_tensor *R) {
+  const st_tensor *adjoint = mH(c, R);
+  const st_tensor *X = st__apply1(c, ST_OP_triu, minus(
+    c, times(c, gR, adjoint), times(c, mH(c, Q), gQ)));
+  const st_tensor *diagonal = st__apply(c, ST_OP_diagonal, 4, (st_value[]){
+    st__of_tensor(X), st__of_int(0), st__of_int(-2), st__of_int(-1)});
+  const st_tensor *sum = minus(c, plus(c, X, mH(c, X)), st__apply1(
+    c, ST_OP_diag_embed, st__apply1(c, ST_OP_real, diagonal)));
+  return st__apply(c, ST_OP_linalg_solve_triangular, 4, (st_value[]){
+    st__of_tensor(adjoint), st__of_tensor(plus(c, times(c, Q, sum), gQ)),
+    st__of_bool(false), st__of_bool(false)});
+}
+
+/* A wide A is [A1 A2] = Q [R1 R2]. As R2 = Q' A2, grad_Q gets A2 grad_R2'. */
+static st_tensor *wide_qr_gradient(st_op_scope *c, const st_tensor *gQ,
+                                   const st_tensor *gR, const st_tensor *Q,
+                                   const st_tensor *R) {
+  const int64_t m = R->sizes[R->ndim - 2], more = R->sizes[R->ndim - 1] - m;
+  const st_tensor *gR2 = st__apply_narrow(c, gR, -1, m, more);
+  const st_tensor *A2 = times(c, Q, st__apply_narrow(c, R, -1, m, more));
+  gQ = plus(c, gQ, times(c, A2, mH(c, gR2)));
+  st_tensor *parts[] = {
+    qr_gradient(c, gQ, st__apply_narrow(c, gR, -1, 0, m), Q,
+                st__apply_narrow(c, R, -1, 0, m)),
+    times(c, Q, gR2)};
+  if (!st__scope_ok(c)) return NULL;
+  return st__apply(c, ST_OP_cat, 2, (st_value[]){st__of_tensors(parts, 2),
+                                                 st__of_int(-1)});
+}
+
+/* qr_back(grad_Q, grad_R, Q, R). */
+st_status st__help_qr_back(int n, const st_helper_arg *args, st_value *out) {
+  const st_tensor *gQ = st__read_tensor(&args), *gR = st__read_tensor(&args);
+  const st_tensor *Q = st__read_tensor(&args), *R = st__read_tensor(&args);
+  st_op_scope c = {.status = ST_OK};
+  (void)n;
+  const int64_t rows = R->sizes[R->ndim - 2], cols = R->sizes[R->ndim - 1];
+  if (Q->ndim < 2) {
+    return st__fail(ST_BAD_STATE, "the derivative of linalg_qr needs Q: mode "
+                    "must not be 'r'");
+  }
+  if (rows > cols) {
+    return st__fail(ST_BAD_STATE, "linalg_qr has no derivative in mode "
+                    "'complete' for more rows than columns");
+  }
+  st_tensor *grad = rows < cols ? wide_qr_gradient(&c, gQ, gR, Q, R)
+                                : qr_gradient(&c, gQ, gR, Q, R);
+  return st__scope_return(&c, grad, out);
+}

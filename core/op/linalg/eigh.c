@@ -1,0 +1,145 @@
+/* Eigenvalues of Hermitian matrices: linalg_eigh, linalg_eigvalsh.
+ */
+
+#include "op/linalg/lapack.h"
+
+#include <limits.h>
+#include <string.h>
+
+/* -- LAPACK --------------------------------------------------------------- */
+
+typedef struct spectrum {
+  st_tensor *vectors; /* the matrices at first */
+  st_tensor *values, *info;
+  const char *uplo, *job;
+} spectrum;
+
+/* What a call works in: elements, real numbers, integers. */
+typedef struct work_sizes { int64_t elements, reals, integers; } work_sizes;
+
+/* The least that LAPACK asks for, and a block of columns more. */
+static work_sizes work_of(int64_t n, bool is_complex, bool vectors) {
+  enum { BLOCK = 32 };
+  if (!is_complex) {
+    return vectors ? (work_sizes){1 + (6 + BLOCK) * n + 2 * n * n, 0, 3 + 5 * n}
+                   : (work_sizes){1 + (2 + BLOCK) * n, 0, 1};
+  }
+  return vectors ? (work_sizes){(2 + BLOCK) * n + n * n,
+                                1 + 5 * n + 2 * n * n, 3 + 5 * n}
+                 : (work_sizes){1 + (1 + BLOCK) * n, 1 + n, 1};
+}
+
+/* True if the triangle that LAPACK reads is finite. */
+static bool is_finite(const st_lapack_job *j, const char *a, int64_t n) {
+  const spectrum *s = j->ctx;
+  const int64_t size = (int64_t)st__itemsize(j->dtype);
+  const bool lower = *s->uplo == 'L';
+  bool all = true;
+  for (int64_t c = 0; c < n && all; c++) {
+    const int64_t first = lower ? c : 0, last = lower ? n : c + 1;
+    all = st__all_finite(j->dtype, a + (c * n + first) * size, last - first);
+  }
+  return all;
+}
+
+static void decompose(const st_lapack_job *j, int64_t i, char *scratch) {
+  const spectrum *s = j->ctx;
+  const blasint n = (blasint)st__cols(s->vectors);
+  const blasint lda = st__leading(s->vectors);
+  const bool is_complex = st__is_complex(j->dtype);
+  const int64_t real = (int64_t)st__itemsize(s->values->dtype);
+  const work_sizes w = work_of(n, is_complex, *s->job == 'V');
+  const int64_t size = (int64_t)st__itemsize(j->dtype);
+  const size_t bytes = (size_t)(st__rows(s->vectors) * n * size);
+  char *const a = scratch, *const work = a + st__padded(n, n) * size;
+  char *const reals = work + w.elements * size;
+  blasint *const integers = (blasint *)(void *)(reals + w.reals * real);
+  const blasint lwork = (blasint)w.elements, lrwork = (blasint)w.reals;
+  const blasint liwork = (blasint)w.integers;
+  blasint *const info = (blasint *)(void *)st__data(s->info) + i;
+  char *const matrix = st__matrix_at(s->vectors, i);
+  char *const values = st__data(s->values) + i * n * real;
+  *info = -1;
+  if (!is_finite(j, matrix, n)) return;
+  memcpy(a, matrix, bytes);
+  if (is_complex) {
+    j->f->heevd(s->job, s->uplo, &n, a, &lda, values, work, &lwork, reals,
+                &lrwork, integers, &liwork, info, 1, 1);
+  } else {
+    j->f->syevd(s->job, s->uplo, &n, a, &lda, values, work, &lwork, integers,
+                &liwork, info, 1, 1);
+  }
+  if (*s->job == 'V') memcpy(matrix, a, bytes);
+}
+
+/* -- linalg_eigh, linalg_eigvalsh ----------------------------------------- */
+
+static st_status read_uplo(const st_value *v, const char **out) {
+  const char c = v->u.string[0];
+  if (c == 0 || v->u.string[1] || !strchr("LlUu", c)) {
+    return st__fail(ST_BAD_VALUE, "UPLO must be 'L' or 'U', not '%s'",
+                    v->u.string);
+  }
+  *out = c == 'L' || c == 'l' ? "L" : "U";
+  return ST_OK;
+}
+
+/* Of both: linalg_eigvalsh has one output. */
+st_status st__linalg_eigh_meta(st_run *r) {
+  const st_tensor *self = st__arg_tensor(r, 0);
+  const char *uplo;
+  ST_TRY(st__check_square(self, "self"));
+  ST_TRY(read_uplo(&r->args[1], &uplo));
+  ST_TRY(st__set_rows(r, 0, self->ndim - 1, self->sizes,
+                      st__real_dtype(self->dtype)));
+  if (r->nouts > 1) {
+    ST_TRY(st__set_columns(r, 1, self->ndim, self->sizes, self->dtype));
+  }
+  for (int i = 0; i < r->nouts; i++) ST_TRY(st__write_apart(r, i));
+  return ST_OK;
+}
+
+static st_status prepare(const st_tensor *self, bool vectors,
+                         st_lapack_job *j) {
+  const int64_t n = st__cols(self), size = (int64_t)st__itemsize(self->dtype);
+  const work_sizes w = work_of(n, st__is_complex(self->dtype), vectors);
+  const int64_t real = (int64_t)st__itemsize(st__real_dtype(self->dtype));
+  if (w.elements > INT_MAX || w.reals > INT_MAX) {
+    return st__fail(ST_BAD_SHAPE, "self of shape %s has matrices too large for "
+                    "LAPACK", ST_SHAPE_TEXT(self));
+  }
+  j->dtype = self->dtype;
+  j->count = st__batch_count(self);
+  j->cost = (vectors ? 4.0 : 1.0) * (double)n * (double)n * (double)n;
+  j->bytes = (st__padded(n, n) + w.elements) * size + w.reals * real +
+             w.integers * (int64_t)sizeof(blasint);
+  j->bytes = (j->bytes + 63) / 64 * 64; /* the next thread's is aligned */
+  return ST_OK;
+}
+
+st_status st__linalg_eigh_impl(st_run *r) {
+  const st_tensor *self = st__arg_tensor(r, 0);
+  const bool vectors = r->nouts > 1;
+  spectrum s = {.values = r->out[0], .job = vectors ? "V" : "N"};
+  st_lapack_job j = {.fn = decompose, .ctx = &s};
+  st_tensor *own = NULL;
+  st_status status;
+  if (self->numel == 0) return ST_OK;
+  ST_TRY(read_uplo(&r->args[1], &s.uplo));
+  ST_TRY(prepare(self, vectors, &j));
+  ST_TRY_FAIL(st__tensor_empty(ST_DEVICE_CPU, ST_INT32, self->ndim - 2,
+                               self->sizes, ST_FORMAT_CONTIGUOUS, &s.info));
+  if (!vectors) {
+    ST_TRY_FAIL(st__new_columns(self->dtype, self->ndim, self->sizes, &own));
+  }
+  s.vectors = vectors ? r->out[1] : own;
+  ST_TRY_FAIL(st__lapack_begin(&j));
+  status = st__copy_unchecked(s.vectors, self);
+  if (status == ST_OK) status = st__lapack_run(&j);
+  st__lapack_end(&j);
+  if (status == ST_OK) status = st__check_info(s.info, "self", ST_DIVERGENT);
+fail:
+  st__tensor_release(&s.info);
+  st__tensor_release(&own);
+  return status;
+}

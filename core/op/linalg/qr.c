@@ -1,0 +1,103 @@
+/* QR factors: linalg_qr.
+ */
+
+#include "op/linalg/lapack.h"
+
+#include <string.h>
+
+/* The block that LAPACK works with takes this many columns. */
+enum { BLOCK = 32 };
+
+typedef enum qr_mode { REDUCED, COMPLETE, ONLY_R } qr_mode;
+
+static st_status read_mode(const st_value *v, qr_mode *out) {
+  static const char *const words[] = {"reduced", "complete", "r"};
+  for (int i = 0; i < 3; i++) {
+    if (strcmp(v->u.string, words[i])) continue;
+    *out = (qr_mode)i;
+    return ST_OK;
+  }
+  return st__fail(ST_BAD_VALUE, "mode must be 'reduced', 'complete' or 'r', "
+                  "not '%s'", v->u.string);
+}
+
+/* The columns of Q, which are the rows of R. */
+static int64_t inner_size(const st_tensor *A, qr_mode mode) {
+  const int64_t m = st__rows(A), n = st__cols(A);
+  return mode == COMPLETE || m < n ? m : n;
+}
+
+st_status st__linalg_qr_meta(st_run *r) {
+  const st_tensor *A = st__arg_tensor(r, 0);
+  int64_t sizes[ST_MAX_DIMS];
+  qr_mode mode = REDUCED;
+  ST_TRY(st__check_matrices(A, "A"));
+  ST_TRY(read_mode(&r->args[1], &mode));
+  memcpy(sizes, A->sizes, (size_t)A->ndim * sizeof *sizes);
+  sizes[A->ndim - 1] = inner_size(A, mode);
+  if (mode == ONLY_R) {
+    ST_TRY(st__set_rows(r, 0, 1, (int64_t[]){0}, A->dtype));
+  } else {
+    ST_TRY(st__set_columns(r, 0, A->ndim, sizes, A->dtype));
+  }
+  sizes[A->ndim - 2] = inner_size(A, mode);
+  sizes[A->ndim - 1] = st__cols(A);
+  return st__set_columns(r, 1, A->ndim, sizes, A->dtype);
+}
+
+typedef struct factors {
+  st_tensor *QR, *Q, *R; /* Q is NULL if it is not wanted */
+} factors;
+
+/* The scratch: k factors of the reflections, then the work of LAPACK. */
+static void factor(const st_lapack_job *j, int64_t i, char *scratch) {
+  const factors *f = j->ctx;
+  const int64_t size = (int64_t)st__itemsize(j->dtype);
+  const blasint m = (blasint)st__rows(f->QR), n = (blasint)st__cols(f->QR);
+  const blasint k = m < n ? m : n, lda = st__leading(f->QR);
+  const blasint rows = (blasint)st__rows(f->R);
+  char *const a = st__matrix_at(f->QR, i), *const r = st__matrix_at(f->R, i);
+  char *const tau = scratch, *const work = scratch + k * size;
+  const blasint length = (blasint)((j->bytes - k * size) / size);
+  blasint info;
+  j->f->geqrf(&m, &n, a, &lda, tau, work, &length, &info);
+  for (int64_t c = 0; c < n; c++) {
+    const int64_t upper = c + 1 < rows ? c + 1 : rows;
+    char *const column = r + c * rows * size;
+    memcpy(column, a + c * m * size, (size_t)(upper * size));
+    memset(column + upper * size, 0, (size_t)((rows - upper) * size));
+  }
+  if (!f->Q) return;
+  char *const q = st__matrix_at(f->Q, i);
+  const blasint columns = (blasint)st__cols(f->Q);
+  memcpy(q, a, (size_t)(k * m * size));
+  j->f->orgqr(&m, &columns, &k, q, &lda, tau, work, &length, &info);
+}
+
+st_status st__linalg_qr_impl(st_run *r) {
+  const st_tensor *A = st__arg_tensor(r, 0);
+  const int64_t m = st__rows(A), n = st__cols(A), k = m < n ? m : n;
+  factors f = {.Q = r->out[0], .R = r->out[1]};
+  qr_mode mode = REDUCED;
+  ST_TRY(read_mode(&r->args[1], &mode));
+  if (mode == ONLY_R) f.Q = NULL;
+  if (k == 0) {
+    if (f.Q) st__set_identities(f.Q); /* a product of no reflections */
+    return ST_OK;
+  }
+  const int64_t columns = f.Q && st__cols(f.Q) > n ? st__cols(f.Q) : n;
+  st_lapack_job j = {.fn = factor, .ctx = &f, .dtype = A->dtype,
+                     .count = st__batch_count(A),
+                     .cost = 2.0 * (double)(k * columns) * (double)m,
+                     .bytes = (k + BLOCK * columns) *
+                              (int64_t)st__itemsize(A->dtype)};
+  ST_TRY(st__new_columns(A->dtype, A->ndim, A->sizes, &f.QR));
+  st_status status = st__lapack_begin(&j);
+  if (status == ST_OK) {
+    status = st__copy_unchecked(f.QR, A);
+    if (status == ST_OK) status = st__lapack_run(&j);
+    st__lapack_end(&j);
+  }
+  st__tensor_release(&f.QR);
+  return status;
+}

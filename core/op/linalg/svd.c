@@ -1,0 +1,170 @@
+/* Singular values: linalg_svd, linalg_svdvals.
+ */
+
+#include "op/linalg/lapack.h"
+
+#include <limits.h>
+#include <string.h>
+
+/* -- LAPACK --------------------------------------------------------------- */
+
+typedef struct singular {
+  st_tensor *A;
+  st_tensor *U, *Vh;  /* NULL if they are not wanted */
+  st_tensor *S, *info;
+  const char *job;    /* "A": all of U and Vh, "S": some, "N": none */
+} singular;
+
+/* What a call works in: elements for A, U, Vh and LAPACK, real numbers,
+ * integers. */
+typedef struct work_sizes {
+  int64_t A, U, Vh, elements, reals, integers;
+} work_sizes;
+
+/* The least that LAPACK asks for, and a block of columns more. */
+static work_sizes work_of(const singular *s) {
+  enum { BLOCK = 32 };
+  const int64_t m = st__rows(s->A), n = st__cols(s->A);
+  const int64_t k = m < n ? m : n, l = m < n ? n : m;
+  const bool vectors = s->U != NULL;
+  work_sizes w = {.A = st__padded(m, n), .elements = BLOCK * (m + n) + l,
+                  .integers = 8 * k};
+  if (vectors) {
+    w.U = st__padded(m, st__cols(s->U));
+    w.Vh = st__padded(st__rows(s->Vh), n);
+  }
+  if (!st__is_complex(s->A->dtype)) {
+    w.elements += vectors ? 4 * k * k + 7 * k : 11 * k;
+  } else {
+    w.elements += vectors ? k * k + 3 * k : 2 * k;
+    w.reals = vectors ? 7 * k * k + 5 * k + 2 * l * k : 7 * k;
+  }
+  return w;
+}
+
+/* Matrix i of t, if there is one, and p, which is in the scratch. */
+static void from_scratch(const st_tensor *t, int64_t i, const char *p) {
+  if (!t) return;
+  const int64_t numel = st__rows(t) * st__cols(t);
+  memcpy(st__matrix_at(t, i), p, (size_t)numel * st__itemsize(t->dtype));
+}
+
+static void to_scratch(const st_tensor *t, int64_t i, char *p) {
+  const int64_t numel = st__rows(t) * st__cols(t);
+  memcpy(p, st__matrix_at(t, i), (size_t)numel * st__itemsize(t->dtype));
+}
+
+static void decompose(const st_lapack_job *j, int64_t i, char *scratch) {
+  const singular *s = j->ctx;
+  const work_sizes w = work_of(s);
+  const int64_t size = (int64_t)st__itemsize(j->dtype);
+  const int64_t real = (int64_t)st__itemsize(s->S->dtype);
+  const blasint m = (blasint)st__rows(s->A), n = (blasint)st__cols(s->A);
+  const blasint ldvt = s->Vh ? st__leading(s->Vh) : 1;
+  const blasint lwork = (blasint)w.elements;
+  char *const a = scratch, *const u = a + w.A * size;
+  char *const vh = u + w.U * size, *const work = vh + w.Vh * size;
+  char *const reals = work + w.elements * size;
+  blasint *const integers = (blasint *)(void *)(reals + w.reals * real);
+  blasint *const info = (blasint *)(void *)st__data(s->info) + i;
+  char *const values = st__data(s->S) + i * (m < n ? m : n) * real;
+  *info = -1;
+  to_scratch(s->A, i, a);
+  if (!st__all_finite(j->dtype, a, st__rows(s->A) * n)) return;
+  if (st__is_complex(j->dtype)) {
+    j->f->complex_gesdd(s->job, &m, &n, a, &m, values, u, &m, vh, &ldvt, work,
+                        &lwork, reals, integers, info, 1);
+  } else {
+    j->f->gesdd(s->job, &m, &n, a, &m, values, u, &m, vh, &ldvt, work, &lwork,
+                integers, info, 1);
+  }
+  from_scratch(s->U, i, u);
+  from_scratch(s->Vh, i, vh);
+}
+
+/* -- linalg_svd, linalg_svdvals ------------------------------------------- */
+
+static st_status check_driver(const st_value *v) {
+  if (st__is_none(v)) return ST_OK;
+  return st__fail(ST_BAD_VALUE, "driver must be none on the CPU, not '%s'",
+                  v->u.string);
+}
+
+/* Of both: linalg_svdvals has one output. */
+st_status st__linalg_svd_meta(st_run *r) {
+  const st_tensor *A = st__arg_tensor(r, 0);
+  const bool vectors = r->nouts > 1;
+  const bool full = vectors && st__to_bool(&r->args[1], true);
+  int64_t sizes[ST_MAX_DIMS];
+  ST_TRY(st__check_matrices(A, "A"));
+  ST_TRY(check_driver(&r->args[vectors ? 2 : 1]));
+  const int64_t m = st__rows(A), n = st__cols(A), k = m < n ? m : n;
+  const int ndim = A->ndim;
+  memcpy(sizes, A->sizes, (size_t)ndim * sizeof *sizes);
+  if (vectors) {
+    sizes[ndim - 1] = full ? m : k;
+    ST_TRY(st__set_columns(r, 0, ndim, sizes, A->dtype));
+    sizes[ndim - 2] = full ? n : k;
+    sizes[ndim - 1] = n;
+    ST_TRY(st__set_columns(r, 2, ndim, sizes, A->dtype));
+  }
+  sizes[ndim - 2] = k;
+  ST_TRY(st__set_rows(r, vectors ? 1 : 0, ndim - 1, sizes,
+                      st__real_dtype(A->dtype)));
+  for (int i = 0; i < r->nouts; i++) ST_TRY(st__write_apart(r, i));
+  return ST_OK;
+}
+
+static st_status prepare(const singular *s, st_lapack_job *j) {
+  const double m = (double)st__rows(s->A), n = (double)st__cols(s->A);
+  const int64_t size = (int64_t)st__itemsize(s->A->dtype);
+  const int64_t real = (int64_t)st__itemsize(s->S->dtype);
+  const work_sizes w = work_of(s);
+  if (w.elements > INT_MAX) {
+    return st__fail(ST_BAD_SHAPE, "A of shape %s has matrices too large for "
+                    "LAPACK", ST_SHAPE_TEXT(s->A));
+  }
+  j->dtype = s->A->dtype;
+  j->count = st__batch_count(s->A);
+  j->cost = (s->U ? 10.0 : 3.0) * m * n * (m < n ? m : n);
+  j->bytes = (w.A + w.U + w.Vh + w.elements) * size + w.reals * real +
+             w.integers * (int64_t)sizeof(blasint);
+  j->bytes = (j->bytes + 63) / 64 * 64; /* the next thread's is aligned */
+  return ST_OK;
+}
+
+static st_status run(const st_tensor *A, singular *s) {
+  st_lapack_job j = {.fn = decompose, .ctx = s};
+  st_status status;
+  ST_TRY_FAIL(st__tensor_empty(ST_DEVICE_CPU, ST_INT32, A->ndim - 2, A->sizes,
+                               ST_FORMAT_CONTIGUOUS, &s->info));
+  ST_TRY_FAIL(st__new_columns(A->dtype, A->ndim, A->sizes, &s->A));
+  ST_TRY_FAIL(prepare(s, &j));
+  ST_TRY_FAIL(st__lapack_begin(&j));
+  status = st__copy_unchecked(s->A, A);
+  if (status == ST_OK) status = st__lapack_run(&j);
+  st__lapack_end(&j);
+  if (status == ST_OK) status = st__check_info(s->info, "A", ST_DIVERGENT);
+fail:
+  st__tensor_release(&s->info);
+  st__tensor_release(&s->A);
+  return status;
+}
+
+st_status st__linalg_svd_impl(st_run *r) {
+  const st_tensor *A = st__arg_tensor(r, 0);
+  const bool vectors = r->nouts > 1;
+  const bool full = vectors && st__to_bool(&r->args[1], true);
+  singular s = {.S = r->out[vectors ? 1 : 0],
+                .job = !vectors ? "N" : full ? "A" : "S"};
+  if (vectors) {
+    s.U = r->out[0];
+    s.Vh = r->out[2];
+  }
+  if (A->numel > 0) return run(A, &s);
+  if (vectors) {
+    st__set_identities(s.U);
+    st__set_identities(s.Vh);
+  }
+  return ST_OK;
+}
