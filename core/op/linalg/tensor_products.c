@@ -358,13 +358,12 @@ ST_BOXED(st__box_linalg_matrix_power) {
     return st__fail(ST_BAD_SHAPE, "self must have square matrices in its last "
                     "2 dimensions, its shape is %s", ST_SHAPE_TEXT(self));
   }
-  if (n < 0) {
-    return st__fail(ST_BAD_VALUE, "n must not be negative, it is %lld",
-                    (long long)n);
-  }
   if (n == 0) return st__scope_return(&c, identities(&c, self), rets);
   if (n == 1) {
     return st__scope_return(&c, st__apply1(&c, ST_OP_clone, self), rets);
   }
-  return power(self, (uint64_t)n, rets);
+  if (n > 0) return power(self, (uint64_t)n, rets);
+  const st_tensor *inverse = st__apply1(&c, ST_OP_linalg_inv, self);
+  if (st__scope_ok(&c)) c.status = power(inverse, -(uint64_t)n, rets);
+  return st__scope_end(&c, 0, NULL, NULL);
 }
