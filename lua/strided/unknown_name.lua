@@ -217,7 +217,7 @@ for _, name in next, {"RNN", "LSTM", "GRU", "RNNCell", "LSTMCell", "GRUCell",
                       "MultiheadAttention", "Transformer"} do
   names.advice[name] = NO_CELL
 end
-for _, name in next, {"gels", "eig", "pinverse"} do
+for _, name in next, {"gels", "eig"} do
   names.advice[name] = "there is no such decomposition of matrices"
 end
 for torch7, name in next, read [[

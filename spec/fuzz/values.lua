@@ -392,6 +392,7 @@ local HINTS = {
   ["str approximate"] = texts("none", "tanh"),
   ["str reduce"] = texts("sum", "prod", "mean", "amax", "amin"),
   ["str side"] = texts("left", "right"), ["str UPLO"] = texts("L", "U"),
+  ["str ord"] = texts("fro", "nuc"), ["str p"] = texts("fro", "nuc"),
   ["int offset"] = function(c) return c.is_diagonal and 0 or M.integer(c) end,
   ["int[] input_sizes"] = function(c)
     return c.is_diagonal and {c.square, c.square} or int_list(c)

@@ -163,7 +163,9 @@ end
 
 --- Lets each allocation fail: nil or what is wrong, and how many there were.
 local function starve(entry)
-  local args, leaves = values.make(samples[entry.name][1], "dense")
+  local call = samples[entry.name][1]
+  local args, leaves = values.make(call, "dense")
+  if call.prepare then args[1] = call.prepare(args[1]) end
   differentiate(entry.call, args, leaves)
   for k = 1, MOST do
     st.memory_fail_at(k)

@@ -15,7 +15,6 @@ local REFUSED = {
   {"x:numpy()", "t:totable() gives a table"},
   {"x.is_cuda", 'write t.device == "cuda"'},
   {"st.device 'cpu'", "a device is its name"},
-  {"st.einsum('ij,jk', x, x)", "write matmul, bmm, or a product and a sum"},
   {"st.tensor(x)", "is a Tensor already; write t:clone() for a copy"},
   {"st.tensor {v, v}", "write st.stack(list) to join tensors"},
   {"st.tensor 'abc'", "tensor: the value is a string"},

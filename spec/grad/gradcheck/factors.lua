@@ -77,6 +77,24 @@ samples["linalg_eigvalsh"] = {
 samples["linalg_svd"] = {
   {A(2, 2)}, {A(2, 3, 2), false}, {A(2, 3), false},
 }
+samples["linalg_matrix_norm"] = {
+  {A(3, 2), 2}, {A(2, 2, 3), -2, {1, 3}}, {A(3, 2), 1},
+  {A(2, 3), math.huge, {keepdim = true}}, {Z(2, 2), 2}}
+each(samples, "linalg_matrix_norm.str_ord linalg_norm.ord_str", {
+  {A(3, 2), "fro"}, {A(2, 3, 2), "nuc", {1, 2}}, {Z(2, 2), "nuc"}})
+samples["linalg_norm"] = {{A(2, 3)}, {A(3, 2), 2}, {A(4), 3}, {Z(2, 2), 1}}
+samples["linalg_cond"] = {
+  {A(2, 2), prepare = dominant}, {A(3, 2), -2},
+  {A(2, 2), 1, prepare = dominant}}
+samples["linalg_cond.p_str"] = {{A(2, 2), "fro", prepare = dominant},
+                                {A(2, 2), "nuc", prepare = dominant}}
+samples["linalg_pinv.atol_rtol_float"] = {
+  {A(3, 2)}, {A(2, 2, 3)}, {Z(2, 2)},
+  {A(3, 3), {hermitian = true}, prepare = definite}}
+samples["linalg_matrix_rank"] = {{A(3, 2), 1e-3}}
+samples["linalg_matrix_rank.atol_rtol_float"] = {{A(3, 2)}}
+each(samples, "linalg_pinv pinverse", {{A(3, 2), 1e-10}, {A(2, 3), 1e-10}})
+samples["_linalg_pinv"] = {{A(3, 2), 0, 1e-10, false}}
 samples["linalg_svdvals"] = {{A(3, 2)}, {A(2, 2, 3)}, {Z(2, 2)}}
 
 return samples

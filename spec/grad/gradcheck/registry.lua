@@ -18,7 +18,8 @@ registry.INNER = {
 registry.WITHOUT = {}
 for name in ([[isclose isin.Tensor_Tensor isin.Tensor_Scalar isin.Scalar_Tensor
                argwhere nonzero_numpy where one_hot
-               detach_copy view_copy.dtype multinomial]]):gmatch "%S+" do
+               detach_copy view_copy.dtype multinomial linalg_matrix_rank
+               linalg_matrix_rank.atol_rtol_float]]):gmatch "%S+" do
   registry.WITHOUT[name] = "not differentiable"
 end
 

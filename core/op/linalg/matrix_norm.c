@@ -1,0 +1,369 @@
+/* Norms of matrices, and what singular values say of a matrix:
+ * linalg_matrix_norm, linalg_norm, linalg_cond, linalg_matrix_rank,
+ * linalg_pinv.
+ */
+
+#include <math.h>
+#include <string.h>
+
+#include "op/registry/composite.h"
+
+/* -- Norms ---------------------------------------------------------------- */
+
+typedef enum norm_kind { FRO, NUC, TWO, ONE, INF } norm_kind;
+
+typedef struct norm {
+  norm_kind kind;
+  bool is_least; /* of the values of which the norm is the greatest */
+  int rows, cols; /* the dimensions */
+  bool keepdim;
+} norm;
+
+static st_status read_number(const st_value *v, norm *n) {
+  const st_scalar s = st__scalar_of(v);
+  const double ord = s.kind == ST_SCALAR_COMPLEX ? 0 : st__scalar_to_double(s);
+  n->is_least = ord < 0;
+  n->kind = fabs(ord) == 1 ? ONE : fabs(ord) == 2 ? TWO : INF;
+  if (n->kind != INF || isinf(ord)) return ST_OK;
+  return st__fail(ST_BAD_VALUE, "ord of a matrix must be 1, -1, 2, -2, inf, "
+                  "-inf, 'fro' or 'nuc', not %g", ord);
+}
+
+static st_status read_name(const char *ord, norm *n) {
+  n->kind = strcmp(ord, "nuc") == 0 ? NUC : FRO;
+  if (n->kind == NUC || strcmp(ord, "fro") == 0) return ST_OK;
+  return st__fail(ST_BAD_VALUE, "ord must be 'fro' or 'nuc', not '%.40s'", ord);
+}
+
+static st_status read_ord(const st_value *v, norm *n) {
+  return v->tag == ST_TAG_STRING ? read_name(v->u.string, n)
+                                 : read_number(v, n);
+}
+
+static st_status read_dims(const st_tensor *t, st_ints dims, norm *n) {
+  uint64_t set;
+  if (t->ndim < 2) {
+    return st__fail(ST_BAD_SHAPE, "self must have at least 2 dimensions, its "
+                    "shape is %s", ST_SHAPE_TEXT(t));
+  }
+  if (dims.n != 2) {
+    return st__fail(ST_BAD_DIM, "dim must list 2 dimensions, not %u", dims.n);
+  }
+  ST_TRY(st__wrap_dims(dims.p, 2, t->ndim, &set));
+  ST_TRY(st__wrap_dim(dims.p[0], t->ndim, &n->rows));
+  return st__wrap_dim(dims.p[1], t->ndim, &n->cols);
+}
+
+static st_status check_floats(const st_tensor *t) {
+  const st_dtype d = t->dtype;
+  return st__is_floating(d) || st__is_complex(d) ? ST_OK
+                                                 : st__no_kernel_for(d);
+}
+
+/* The greatest, or least, values along dims. */
+static st_tensor *extreme(st_op_scope *c, const st_tensor *t, bool is_least,
+                          const int64_t *dims, int n, bool keepdim) {
+  const st_value args[] = {st__of_tensor(t), st__of_ints(dims, n),
+                           st__of_bool(keepdim)};
+  return st__apply(c, is_least ? ST_OP_amin : ST_OP_amax, 3, args);
+}
+
+static st_tensor *sum_over(st_op_scope *c, const st_tensor *t, int64_t dim,
+                           bool keepdim) {
+  const st_value args[] = {st__of_tensor(t), st__of_ints(&dim, 1),
+                           st__of_bool(keepdim)};
+  return st__apply(c, ST_OP_sum_dim_IntList, 3, args);
+}
+
+/* Sums of absolute values along one dimension, of which the extreme one. */
+static st_tensor *sum_norm(st_op_scope *c, const st_tensor *t, const norm *n) {
+  const int64_t dims[] = {n->rows, n->cols};
+  const st_tensor *sums = sum_over(c, st__apply1(c, ST_OP_abs, t),
+                                   n->kind == ONE ? n->rows : n->cols, true);
+  return extreme(c, sums, n->is_least, dims, 2, n->keepdim);
+}
+
+/* Singular values of the matrices in two dimensions. */
+static st_tensor *singular_values(st_op_scope *c, const st_tensor *t,
+                                  const norm *n) {
+  const int64_t from[] = {n->rows, n->cols}, to[] = {-2, -1};
+  const st_value move[] = {st__of_tensor(t), st__of_ints(from, 2),
+                           st__of_ints(to, 2)};
+  return st__apply1(c, ST_OP_linalg_svdvals,
+                    st__apply(c, ST_OP_movedim_intlist, 3, move));
+}
+
+static st_tensor *value_norm(st_op_scope *c, const st_tensor *t,
+                             const norm *n) {
+  const int first = n->rows < n->cols ? n->rows : n->cols;
+  const int second = n->rows < n->cols ? n->cols : n->rows;
+  const int64_t last = -1;
+  const st_tensor *s = singular_values(c, t, n);
+  st_tensor *out = n->kind == NUC ? sum_over(c, s, last, false)
+                                  : extreme(c, s, n->is_least, &last, 1, false);
+  if (!n->keepdim) return out;
+  out = st__apply_with(c, ST_OP_unsqueeze, out, st__of_int(first));
+  return st__apply_with(c, ST_OP_unsqueeze, out, st__of_int(second));
+}
+
+static st_tensor *matrix_norm(st_op_scope *c, const st_tensor *t,
+                              const norm *n) {
+  const int64_t dims[] = {n->rows, n->cols};
+  if (n->kind == NUC || n->kind == TWO) return value_norm(c, t, n);
+  if (n->kind != FRO) return sum_norm(c, t, n);
+  const st_value args[] = {st__of_tensor(t), st__of_int(2),
+                           st__of_ints(dims, 2), st__of_bool(n->keepdim)};
+  return st__apply(c, ST_OP_linalg_vector_norm, 4, args);
+}
+
+/* The arguments behind self and ord. */
+static st_status run_norm(const st_tensor *self, const st_value *ord,
+                          st_ints dims, bool keepdim, const st_value *dtype,
+                          st_value *rets) {
+  norm n = {.keepdim = keepdim};
+  st_op_scope c = {.n = 0};
+  ST_TRY(read_ord(ord, &n));
+  ST_TRY(read_dims(self, dims, &n));
+  if (!st__is_none(dtype)) {
+    self = st__apply_to(&c, self, (st_dtype)dtype->u.i);
+  }
+  if (st__scope_ok(&c)) c.status = check_floats(self);
+  st_tensor *out = st__scope_ok(&c) ? matrix_norm(&c, self, &n) : NULL;
+  return st__scope_return(&c, out, rets);
+}
+
+/* ord is a number or a name. */
+ST_BOXED(st__box_linalg_matrix_norm) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_value *ord = st__next(&args);
+  const st_ints dims = st__next_ints(&args);
+  const bool keepdim = st__next_bool(&args);
+  return run_norm(self, ord, dims, keepdim, st__next(&args), rets);
+}
+
+static st_status check_rank(const st_tensor *t, const st_value *ord,
+                            const st_value *dim) {
+  if (!st__is_none(dim)) {
+    if (st__is_none(ord) || dim->len == 1 || dim->len == 2) return ST_OK;
+    return st__fail(ST_BAD_DIM, "dim must list 1 or 2 dimensions, not %u",
+                    dim->len);
+  }
+  if (st__is_none(ord) || t->ndim == 1 || t->ndim == 2) return ST_OK;
+  return st__fail(ST_BAD_SHAPE, "without dim, self must have 1 or 2 "
+                  "dimensions, its shape is %s", ST_SHAPE_TEXT(t));
+}
+
+ST_BOXED(st__box_linalg_norm) {
+  static const int64_t both[] = {0, 1};
+  const st_tensor *self = st__next_tensor(&args);
+  const st_value *ord = st__next(&args), *dim = st__next(&args);
+  const st_value *keepdim = st__next(&args), *dtype = st__next(&args);
+  ST_TRY(check_rank(self, ord, dim));
+  const bool is_matrix = st__is_none(dim) ? self->ndim == 2 : dim->len == 2;
+  if (ord->tag == ST_TAG_STRING || (is_matrix && !st__is_none(ord))) {
+    const st_ints dims = st__is_none(dim) ? (st_ints){both, 2}
+                                          : (st_ints){dim->u.ints, dim->len};
+    return run_norm(self, ord, dims, st__to_bool(keepdim, false), dtype, rets);
+  }
+  const st_value vector[] = {
+    st__of_tensor(self), st__is_none(ord) ? st__of_int(2) : *ord, *dim,
+    *keepdim, *dtype};
+  return st__invoke(ST_OP_linalg_vector_norm, 5, vector, rets);
+}
+
+/* -- Condition numbers ---------------------------------------------------- */
+
+/* The greatest singular value divided by the least, or the inverse of that. */
+static st_tensor *value_cond(st_op_scope *c, const st_tensor *t,
+                             bool is_least) {
+  const int64_t last = -1;
+  const st_tensor *s = st__apply1(c, ST_OP_linalg_svdvals, t);
+  const st_tensor *most = extreme(c, s, is_least, &last, 1, false);
+  return st__apply2(c, ST_OP_div_Tensor, most,
+                    extreme(c, s, !is_least, &last, 1, false));
+}
+
+/* t, or `value` in the matrices, or elements, where mask is true. */
+static st_tensor *masked(st_op_scope *c, const st_tensor *t,
+                         const st_tensor *mask, double value) {
+  const st_value args[] = {st__of_tensor(t), st__of_tensor(mask),
+                           st__of_float(value)};
+  return st__apply(c, ST_OP_masked_fill_Scalar, 3, args);
+}
+
+/* The norm times that of the inverse; inf for a singular matrix. */
+static st_tensor *norm_cond(st_op_scope *c, const st_tensor *t,
+                            const norm *n) {
+  st_tensor *inverse[2] = {NULL};
+  const st_value arg = st__of_tensor(t), last = st__of_int(-1);
+  st__apply_multi(c, ST_OP_linalg_inv_ex, 1, &arg, 2, inverse);
+  const st_tensor *singular = st__apply_with(c, ST_OP_ne_Scalar, inverse[1],
+                                             st__of_int(0));
+  const st_tensor *wide = st__apply_with(
+    c, ST_OP_unsqueeze, st__apply_with(c, ST_OP_unsqueeze, singular, last),
+    last);
+  const st_tensor *other = matrix_norm(c, masked(c, inverse[0], wide, 0), n);
+  const st_tensor *product = st__apply2(c, ST_OP_mul_Tensor,
+                                        matrix_norm(c, t, n), other);
+  return masked(c, product, singular, INFINITY);
+}
+
+/* p is a number, a name or none. */
+ST_BOXED(st__box_linalg_cond) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_value *p = st__next(&args);
+  static const int64_t last[] = {-2, -1};
+  norm n = {.kind = TWO};
+  st_op_scope c = {.n = 0};
+  ST_TRY(check_floats(self));
+  ST_TRY(read_dims(self, (st_ints){last, 2}, &n));
+  if (!st__is_none(p)) ST_TRY(read_ord(p, &n));
+  return st__scope_return(&c, n.kind == TWO ? value_cond(&c, self, n.is_least)
+                                            : norm_cond(&c, self, &n), rets);
+}
+
+/* -- Ranks and pseudoinverses --------------------------------------------- */
+
+/* Values below the larger of atol and rtol times the greatest one count as
+ * zero. */
+typedef struct tolerance { double atol, rtol; } tolerance;
+
+static double epsilon_of(st_dtype d) {
+  return d == ST_FLOAT64 || d == ST_COMPLEX128 ? 0x1p-52 : 0x1p-23;
+}
+
+/* rtol is, unless given, 0 if atol is given and positive, else the dtype's
+ * epsilon times the larger size. */
+static tolerance read_tolerance(const st_tensor *t, const st_value *atol,
+                                const st_value *rtol) {
+  const int64_t m = t->sizes[t->ndim - 2], n = t->sizes[t->ndim - 1];
+  tolerance out = {st__to_float(atol, 0), 0};
+  if (out.atol <= 0) out.rtol = epsilon_of(t->dtype) * (double)(m > n ? m : n);
+  out.rtol = st__to_float(rtol, out.rtol);
+  return out;
+}
+
+/* Which of the values, not negative, count. */
+static st_tensor *counted(st_op_scope *c, const st_tensor *s, tolerance tol) {
+  const int64_t last = -1;
+  const st_tensor *most = extreme(c, s, false, &last, 1, true);
+  const st_tensor *least = st__apply_with(
+    c, ST_OP_clamp_min, st__apply_with(c, ST_OP_mul_Scalar, most,
+                                       st__of_float(tol.rtol)),
+    st__of_float(tol.atol));
+  return st__apply2(c, ST_OP_gt_Tensor, s, least);
+}
+
+static st_status check_matrices(const st_tensor *t) {
+  norm n;
+  ST_TRY(check_floats(t));
+  return read_dims(t, (st_ints){(const int64_t[]){-2, -1}, 2}, &n);
+}
+
+static st_status rank(const st_tensor *t, tolerance tol, bool hermitian,
+                      st_value *rets) {
+  st_op_scope c = {.n = 0};
+  const bool is_empty = t->sizes[t->ndim - 1] == 0 ||
+                        t->sizes[t->ndim - 2] == 0;
+  if (is_empty) {
+    const st_value none[] = {st__of_tensor(t),
+                             st__of_ints(t->sizes, t->ndim - 2),
+                             st__of_int(ST_INT64)};
+    return st__scope_return(&c, st__apply(&c, ST_OP_new_zeros, 3, none), rets);
+  }
+  const st_tensor *s = hermitian
+    ? st__apply1(&c, ST_OP_abs, st__apply1(&c, ST_OP_linalg_eigvalsh, t))
+    : st__apply1(&c, ST_OP_linalg_svdvals, t);
+  return st__scope_return(&c, sum_over(&c, counted(&c, s, tol), -1, false),
+                          rets);
+}
+
+ST_BOXED(st__box_linalg_matrix_rank) {
+  const st_tensor *self = st__next_tensor(&args);
+  const double tol = st__next_float(&args);
+  ST_TRY(check_matrices(self));
+  return rank(self, (tolerance){tol, 0}, st__next_bool(&args), rets);
+}
+
+ST_BOXED(st__box_linalg_matrix_rank_float) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_value *atol = st__next(&args), *rtol = st__next(&args);
+  ST_TRY(check_matrices(self));
+  return rank(self, read_tolerance(self, atol, rtol), st__next_bool(&args),
+              rets);
+}
+
+/* 1 / s where it counts, else 0, as a row. */
+static st_tensor *inverted(st_op_scope *c, const st_tensor *s,
+                           const st_tensor *counts) {
+  const st_value choice[] = {
+    st__of_tensor(counts), st__of_tensor(st__apply1(c, ST_OP_reciprocal, s)),
+    st__of_int(0)};
+  return st__apply_with(c, ST_OP_unsqueeze,
+                        st__apply(c, ST_OP_where_ScalarOther, 3, choice),
+                        st__of_int(-2));
+}
+
+/* The implementation of linalg_pinv: V diag(1 / S) U'. */
+ST_BOXED(st__box_linalg_pinv_implementation) {
+  const st_tensor *self = st__next_tensor(&args);
+  tolerance tol;
+  tol.atol = st__next_float(&args);
+  tol.rtol = st__next_float(&args);
+  const bool hermitian = st__next_bool(&args);
+  st_op_scope c = {.n = 0};
+  st_tensor *f[3] = {NULL};
+  if (self->numel == 0) {
+    const st_value turned = st__of_tensor(st__apply1(&c, ST_OP_mT, self));
+    return st__scope_return(&c, st__apply(&c, ST_OP_zeros_like, 1, &turned),
+                            rets);
+  }
+  const st_value arg[] = {st__of_tensor(self), st__of_bool(false)};
+  const st_tensor *s, *left, *right;
+  if (hermitian) {
+    st__apply_multi(&c, ST_OP_linalg_eigh, 1, arg, 2, f);
+    s = f[0];
+    left = right = f[1];
+  } else {
+    st__apply_multi(&c, ST_OP_linalg_svd, 2, arg, 3, f);
+    s = f[1];
+    right = f[0];
+    left = st__apply1(&c, ST_OP_mH, f[2]);
+  }
+  const st_tensor *counts = counted(&c, hermitian ? st__apply1(&c, ST_OP_abs, s)
+                                                  : s, tol);
+  const st_tensor *scaled = st__apply2(&c, ST_OP_mul_Tensor, left,
+                                       inverted(&c, s, counts));
+  return st__scope_return(&c, st__apply2(&c, ST_OP_matmul, scaled,
+                                         st__apply1(&c, ST_OP_mH, right)),
+                          rets);
+}
+
+static st_status pinv(const st_tensor *self, tolerance tol, bool hermitian,
+                      st_value *rets) {
+  const st_value all[] = {st__of_tensor(self), st__of_float(tol.atol),
+                          st__of_float(tol.rtol), st__of_bool(hermitian)};
+  return st__invoke(ST_OP__linalg_pinv, 4, all, rets);
+}
+
+ST_BOXED(st__box_linalg_pinv) {
+  const st_tensor *self = st__next_tensor(&args);
+  const double rcond = st__next_float(&args);
+  ST_TRY(check_matrices(self));
+  return pinv(self, (tolerance){0, rcond}, st__next_bool(&args), rets);
+}
+
+ST_BOXED(st__box_linalg_pinv_float) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_value *atol = st__next(&args), *rtol = st__next(&args);
+  ST_TRY(check_matrices(self));
+  return pinv(self, read_tolerance(self, atol, rtol), st__next_bool(&args),
+              rets);
+}
+
+ST_BOXED(st__box_pinverse) {
+  const st_tensor *self = st__next_tensor(&args);
+  const double rcond = st__next_float(&args);
+  ST_TRY(check_matrices(self));
+  return pinv(self, (tolerance){0, rcond}, false, rets);
+}
