@@ -377,6 +377,9 @@ local HINTS = {
   ["Tensor pivots"] = function(c)
     return st.ones({c.square}, {dtype = "int32"})
   end,
+  ["Tensor LU_data"] = ranked(2), ["Tensor LU_pivots"] = function(c)
+    return st.ones({c.square}, {dtype = "int32"})
+  end,
   ["Tensor info"] = function() return st.zeros({}, {dtype = "int32"}) end,
   ["Tensor mat"] = ranked(2), ["Tensor mat1"] = ranked(2),
   ["Tensor mat2"] = ranked(2), ["Tensor batch1"] = ranked(3),
@@ -412,8 +415,8 @@ local RANKS = {
   diagonal_scatter = 2, histogramdd = 2, linalg_cholesky_ex = 2,
   linalg_cholesky = 2,
   cholesky = 2, linalg_solve_triangular = 2, _solve_triangular_backward = 2,
-  _linalg_solve_backward = 2, inverse = 2, det = 2, slogdet = 2, logdet = 2,
-  linalg_eigh = 2, linalg_eigvalsh = 2,
+  _linalg_solve_backward = 2, _linalg_lu_solve_backward = 2, inverse = 2,
+  det = 2, slogdet = 2, logdet = 2, linalg_eigh = 2, linalg_eigvalsh = 2,
 }
 
 -- Operators of some dtypes only.

@@ -38,6 +38,98 @@ st_status st__help_cholesky_back(int n, const st_helper_arg *args,
                           out);
 }
 
+/* -- LU factors ----------------------------------------------------------- */
+
+/* The factors L and U, or their gradients. */
+typedef struct lu_pair { const st_tensor *L, *U; } lu_pair;
+
+/* X where L' X = B. */
+static st_tensor *solve_by_L(st_op_scope *c, const st_tensor *L,
+                             const st_tensor *B) {
+  return st__apply(c, ST_OP_linalg_solve_triangular, 5, (st_value[]){
+    st__of_tensor(st__apply1(c, ST_OP_mH, L)), st__of_tensor(B),
+    st__of_bool(true), st__of_bool(true), st__of_bool(true)});
+}
+
+/* X where X U' = B. */
+static st_tensor *solve_by_U(st_op_scope *c, const st_tensor *U,
+                             const st_tensor *B) {
+  return solve_triangular(c, st__apply1(c, ST_OP_mH, U), B, false, false);
+}
+
+static st_tensor *minus_product(st_op_scope *c, const st_tensor *from,
+                                const st_tensor *a, const st_tensor *b) {
+  return st__apply2(c, ST_OP_sub_Tensor, from,
+                    st__apply2(c, ST_OP_matmul, a, b));
+}
+
+/* Square factors: L'^-1 (what is below the diagonal of L' grad_L, and the rest
+ * of grad_U U') U'^-1. */
+static st_tensor *square_lu_back(st_op_scope *c, lu_pair grad, lu_pair f) {
+  const st_tensor *lower = st__apply_with(
+    c, ST_OP_tril, st__apply2(c, ST_OP_matmul, st__apply1(c, ST_OP_mH, f.L),
+                              grad.L), st__of_int(-1));
+  const st_tensor *upper = st__apply1(
+    c, ST_OP_triu, st__apply2(c, ST_OP_matmul, grad.U,
+                              st__apply1(c, ST_OP_mH, f.U)));
+  const st_tensor *both = st__apply2(c, ST_OP_add_Tensor, lower, upper);
+  return solve_by_L(c, f.L, solve_by_U(c, f.U, both));
+}
+
+static st_tensor *join(st_op_scope *c, st_tensor *a, st_tensor *b, int dim) {
+  st_tensor *parts[] = {a, b};
+  if (!st__scope_ok(c)) return NULL;
+  return st__apply(c, ST_OP_cat, 2, (st_value[]){st__of_tensors(parts, 2),
+                                                 st__of_int(dim)});
+}
+
+/* [A1 A2] = L [U1 U2]: as U2 = L^-1 A2, grad_L gets -grad_A2 U2'. */
+static st_tensor *wide_lu_back(st_op_scope *c, lu_pair grad, lu_pair f,
+                               int64_t m, int64_t more) {
+  const lu_pair first = {f.L, st__apply_narrow(c, f.U, -1, 0, m)};
+  const st_tensor *U2 = st__apply_narrow(c, f.U, -1, m, more);
+  st_tensor *of_A2 = solve_by_L(c, f.L,
+                                st__apply_narrow(c, grad.U, -1, m, more));
+  grad.L = minus_product(c, grad.L, of_A2, st__apply1(c, ST_OP_mH, U2));
+  grad.U = st__apply_narrow(c, grad.U, -1, 0, m);
+  return join(c, square_lu_back(c, grad, first), of_A2, -1);
+}
+
+/* The same for rows: L2 = A2 U^-1, and grad_U gets -L2' grad_A2. */
+static st_tensor *tall_lu_back(st_op_scope *c, lu_pair grad, lu_pair f,
+                               int64_t n, int64_t more) {
+  const lu_pair first = {st__apply_narrow(c, f.L, -2, 0, n), f.U};
+  const st_tensor *L2 = st__apply_narrow(c, f.L, -2, n, more);
+  st_tensor *of_A2 = solve_by_U(c, f.U,
+                                st__apply_narrow(c, grad.L, -2, n, more));
+  grad.U = minus_product(c, grad.U, st__apply1(c, ST_OP_mH, L2), of_A2);
+  grad.L = st__apply_narrow(c, grad.L, -2, 0, n);
+  return join(c, square_lu_back(c, grad, first), of_A2, -2);
+}
+
+/* lu_back(grad, LU, pivots) */
+st_status st__help_lu_back(int n, const st_helper_arg *args, st_value *out) {
+  const st_tensor *grad = st__read_tensor(&args);
+  const st_tensor *LU = st__read_tensor(&args);
+  const st_value packed[] = {st__of_tensor(LU), *st__read_value(&args)};
+  const int64_t rows = LU->sizes[LU->ndim - 2], cols = LU->sizes[LU->ndim - 1];
+  const int64_t k = rows < cols ? rows : cols;
+  st_op_scope c = {.status = ST_OK};
+  st_tensor *f[3];
+  (void)n;
+  st__apply_multi(&c, ST_OP_lu_unpack, 2, packed, 3, f);
+  const lu_pair grads = {
+    st__apply_narrow(&c, st__apply_with(&c, ST_OP_tril, grad, st__of_int(-1)),
+                     -1, 0, k),
+    st__apply_narrow(&c, st__apply1(&c, ST_OP_triu, grad), -2, 0, k)};
+  const lu_pair factors = {f[1], f[2]};
+  const st_tensor *of_A =
+    rows < cols ? wide_lu_back(&c, grads, factors, rows, cols - rows)
+    : rows > cols ? tall_lu_back(&c, grads, factors, cols, rows - cols)
+    : square_lu_back(&c, grads, factors);
+  return st__scope_return(&c, st__apply2(&c, ST_OP_matmul, f[0], of_A), out);
+}
+
 /* -- Determinants --------------------------------------------------------- */
 
 static st_tensor *diagonal(st_op_scope *c, const st_tensor *t) {

@@ -230,15 +230,20 @@ fail:
 
 /* -- linalg_lu_solve ------------------------------------------------------ */
 
-static st_status check_pivots(const st_tensor *LU, const st_tensor *pivots) {
+st_status st__check_pivots(const st_tensor *LU, const char *name,
+                           const st_tensor *pivots, const char *pivots_name) {
   if (pivots->dtype != ST_INT32) {
-    return st__fail(ST_BAD_DTYPE, "pivots must be int32, not %s",
+    return st__fail(ST_BAD_DTYPE, "%s must be int32, not %s", pivots_name,
                     st__dtype_name(pivots->dtype));
   }
-  if (st__has_sizes(pivots, LU->ndim - 1, LU->sizes)) return ST_OK;
-  return st__fail(ST_BAD_SHAPE, "pivots must have a number for each row of LU, "
-                  "their shapes are %s and %s", ST_SHAPE_TEXT(pivots),
-                  ST_SHAPE_TEXT(LU));
+  if (pivots->ndim == LU->ndim - 1 &&
+      st__same_dims(LU->ndim - 2, pivots->sizes, LU->sizes) &&
+      pivots->sizes[pivots->ndim - 1] == pivots_of(LU)) {
+    return ST_OK;
+  }
+  return st__fail(ST_BAD_SHAPE, "%s must have a number for each element of the "
+                  "diagonal of %s, their shapes are %s and %s", pivots_name,
+                  name, ST_SHAPE_TEXT(pivots), ST_SHAPE_TEXT(LU));
 }
 
 st_status st__linalg_lu_solve_meta(st_run *r) {
@@ -249,36 +254,33 @@ st_status st__linalg_lu_solve_meta(st_run *r) {
   ST_TRY(st__check_square(LU, "LU"));
   ST_TRY(st__check_matrices(B, "B"));
   ST_TRY(st__check_equal_dtypes(LU, "LU", B, "B"));
-  ST_TRY(check_pivots(LU, st__arg_tensor(r, 1)));
+  ST_TRY(st__check_pivots(LU, "LU", st__arg_tensor(r, 1), "pivots"));
   ST_TRY(st__equation_sizes(LU, "LU", B, left, sizes, &ndim));
   return left ? st__set_columns(r, 0, ndim, sizes, B->dtype)
               : st__set_rows(r, 0, ndim, sizes, B->dtype);
 }
 
-/* LAPACK exchanges the rows that the pivots name. */
-static st_status check_pivot_range(const st_tensor *pivots) {
-  const int32_t *p = (const int32_t *)(const void *)st__data(pivots);
-  const int64_t n = pivots->sizes[pivots->ndim - 1];
+st_status st__copy_pivots(const st_tensor *pivots, int64_t rows,
+                          st_tensor **out) {
+  ST_TRY(st__clone(pivots, ST_INT32, ST_FORMAT_CONTIGUOUS, out));
+  const int32_t *p = (const int32_t *)(const void *)st__data(*out);
   for (int64_t i = 0; i < pivots->numel; i++) {
-    if (p[i] < 1 || p[i] > n) {
-      return st__fail(ST_BAD_INDEX, "pivots must be from 1 to %" PRId64
-                      ", one is %d", n, (int)p[i]);
-    }
+    if (p[i] >= 1 && p[i] <= rows) continue;
+    const st_status status = st__fail(ST_BAD_INDEX, "pivots must be from 1 to "
+                                      "%" PRId64 ", one is %d", rows,
+                                      (int)p[i]);
+    st__tensor_release(out);
+    return status;
   }
   return ST_OK;
 }
 
-/* Shared pivots may change after they were checked, so they are copied. */
 st_status st__linalg_lu_solve_impl(st_run *r) {
   st_lu f = {.LU = st__arg_tensor(r, 0)};
   const st_lu_equation e = {&f, st__to_bool(&r->args[3], true),
                             st__to_bool(&r->args[4], false)};
-  ST_TRY(st__clone(st__arg_tensor(r, 1), ST_INT32, ST_FORMAT_CONTIGUOUS,
-                   &f.pivots));
-  st_status status = check_pivot_range(f.pivots);
-  if (status == ST_OK) {
-    status = st__lu_solve(&e, st__arg_tensor(r, 2), r->out[0]);
-  }
+  ST_TRY(st__copy_pivots(st__arg_tensor(r, 1), st__cols(f.LU), &f.pivots));
+  const st_status status = st__lu_solve(&e, st__arg_tensor(r, 2), r->out[0]);
   st__tensor_release(&f.pivots);
   return status;
 }

@@ -20,6 +20,18 @@ st_status st__lu_factor_new(const st_tensor *A, st_lu *f);
 /* Releases LU and pivots. */
 void st__lu_release(st_lu *f);
 
+/* -- Arguments ------------------------------------------------------------ */
+
+/* BAD_DTYPE or BAD_SHAPE unless the pivots are int32 and as many as LU has. */
+st_status st__check_pivots(const st_tensor *LU, const char *name,
+                           const st_tensor *pivots, const char *pivots_name);
+/* A contiguous copy, which no other thread changes; BAD_INDEX unless each is
+ * from 1 to rows. Owned. */
+st_status st__copy_pivots(const st_tensor *pivots, int64_t rows,
+                          st_tensor **out);
+
+/* -- Equations ------------------------------------------------------------ */
+
 /* Sets X to the solution of op(A) X = B, or of X op(A) = B unless left, where
  * op(A) is A or its adjoint. The batches of A and B broadcast to that of X; the
  * pivots are from 1 to n. */

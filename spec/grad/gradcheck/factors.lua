@@ -54,12 +54,24 @@ samples["linalg_solve_triangular"] = {
   {Z(2, 2), Z(2, 1), {upper = false}, prepare = dominant},
 }
 
-local LU, PIVOTS = K("float64", {{4, 1}, {0.25, 3}}), K("int32", {2, 2})
+each(samples, "linalg_lu_factor linalg_lu_factor_ex", {
+  {A(3, 3), prepare = dominant}, {A(2, 3, 2)}, {A(2, 3)}, {Z(2, 2)},
+})
+samples["lu_unpack"] = {
+  {A(2, 3, 3), K("int32", {{2, 3, 3}, {1, 2, 3}})},
+  {A(2, 3), K("int32", {2, 2})}, {A(3, 2), K("int32", {3, 2})},
+  {Z(2, 2), K("int32", {2, 2})},
+}
+
+local PIVOTS = K("int32", {2, 2})
 samples["linalg_lu_solve"] = {
-  {LU, PIVOTS, A(2, 3)}, {LU, PIVOTS, A(3, 2), {left = false}},
-  {LU, PIVOTS, A(2, 2, 1), {adjoint = true}},
-  {K("complex128", {{st.complex(4, 1), 1}, {0.25, 3}}), PIVOTS, Z(1, 2),
-   {left = false, adjoint = true}},
+  {A(2, 2), PIVOTS, A(2, 3), prepare = dominant},
+  {A(2, 2), PIVOTS, A(3, 2), {left = false}, prepare = dominant},
+  {A(2, 2), PIVOTS, A(2, 2, 1), {adjoint = true}, prepare = dominant},
+  {Z(2, 2), PIVOTS, Z(2, 2), prepare = dominant},
+  {Z(2, 2), PIVOTS, Z(1, 2), {left = false, adjoint = true},
+   prepare = dominant},
+  {Z(2, 2), PIVOTS, Z(2, 1), {adjoint = true}, prepare = dominant},
 }
 
 -- The vectors of complex matrices are defined up to a phase.

@@ -1,0 +1,134 @@
+/* The matrices that LU factors and pivots stand for: lu_unpack; and gradients
+ * that need them.
+ */
+
+#include <inttypes.h>
+
+#include "base/memory.h"
+#include "op/linalg/equations.h"
+#include "op/linalg/lu.h"
+
+/* -- lu_unpack ------------------------------------------------------------ */
+
+/* Sizes of the batch of t with matrices of these; none if they are not
+ * wanted. */
+static st_status set_matrices(st_run *r, int i, const st_tensor *t,
+                              int64_t rows, int64_t cols, bool wanted) {
+  int64_t sizes[ST_MAX_DIMS] = {0};
+  if (!wanted) return st__set_rows(r, i, 1, sizes, t->dtype);
+  memcpy(sizes, t->sizes, (size_t)t->ndim * sizeof *sizes);
+  sizes[t->ndim - 2] = rows;
+  sizes[t->ndim - 1] = cols;
+  return st__set_rows(r, i, t->ndim, sizes, t->dtype);
+}
+
+st_status st__lu_unpack_meta(st_run *r) {
+  const st_tensor *LU = st__arg_tensor(r, 0);
+  const bool data = st__to_bool(&r->args[2], true);
+  const bool pivots = st__to_bool(&r->args[3], true);
+  ST_TRY(st__check_matrices(LU, "LU_data"));
+  ST_TRY(st__check_pivots(LU, "LU_data", st__arg_tensor(r, 1), "LU_pivots"));
+  const int64_t m = st__rows(LU), n = st__cols(LU), k = m < n ? m : n;
+  ST_TRY(set_matrices(r, 0, LU, m, m, pivots));
+  ST_TRY(set_matrices(r, 1, LU, m, k, data));
+  return set_matrices(r, 2, LU, k, n, data);
+}
+
+static void store_one(const st_tensor *t, int64_t matrix, int64_t row,
+                      int64_t col) {
+  const int64_t size = (int64_t)st__itemsize(t->dtype);
+  st__scalar_store(st__scalar_int(1), t->dtype, st__matrix_at(t, matrix) +
+                   (row * st__cols(t) + col) * size);
+}
+
+/* Sets P of matrix i, whose other elements are 0. rows: scratch. */
+static void unpack_pivots(const st_tensor *pivots, int64_t i, st_tensor *P,
+                          int64_t *rows) {
+  const int64_t m = st__cols(P), k = pivots->sizes[pivots->ndim - 1];
+  const int32_t *p = (const int32_t *)(const void *)st__data(pivots) + i * k;
+  for (int64_t row = 0; row < m; row++) rows[row] = row;
+  for (int64_t row = 0; row < k; row++) {
+    const int64_t other = rows[p[row] - 1];
+    rows[p[row] - 1] = rows[row];
+    rows[row] = other;
+  }
+  for (int64_t row = 0; row < m; row++) store_one(P, i, rows[row], row);
+}
+
+/* Copies one triangle of matrix i of LU to L, the other to U; both are 0 and
+ * have rows, as LU has. */
+static void unpack_data(const st_tensor *LU, int64_t i, st_tensor *L,
+                        st_tensor *U) {
+  const int64_t m = st__rows(LU), n = st__cols(LU), k = st__cols(L);
+  const int64_t size = (int64_t)st__itemsize(LU->dtype);
+  for (int64_t row = 0; row < m; row++) {
+    const char *const from = st__matrix_at(LU, i) + row * n * size;
+    const int64_t lower = row < k ? row : k;
+    memcpy(st__matrix_at(L, i) + row * k * size, from, (size_t)(lower * size));
+    if (row >= k) continue;
+    store_one(L, i, row, row);
+    memcpy(st__matrix_at(U, i) + (row * n + row) * size, from + row * size,
+           (size_t)((n - row) * size));
+  }
+}
+
+static void zero(const st_tensor *t) {
+  if (t->numel == 0) return;
+  memset(st__data(t), 0, (size_t)t->numel * st__itemsize(t->dtype));
+}
+
+st_status st__lu_unpack_impl(st_run *r) {
+  const st_tensor *arg = st__arg_tensor(r, 0);
+  const bool data = st__to_bool(&r->args[2], true);
+  const bool pivots = st__to_bool(&r->args[3], true);
+  const int64_t count = st__batch_count(arg);
+  const size_t bytes = (size_t)st__rows(arg) * sizeof(int64_t);
+  st_tensor *LU = NULL, *p = NULL;
+  int64_t *rows = NULL;
+  st_status status;
+  ST_TRY_FAIL(st__contiguous(arg, ST_FORMAT_CONTIGUOUS, &LU));
+  ST_TRY_FAIL(st__copy_pivots(st__arg_tensor(r, 1), st__rows(arg), &p));
+  rows = st__alloc(ST_MEM_SCRATCH, bytes);
+  if (!rows) ST_TRY_FAIL(ST_NO_MEMORY);
+  for (int i = 0; i < 3; i++) zero(r->out[i]);
+  for (int64_t i = 0; i < count && arg->numel > 0; i++) {
+    if (pivots) unpack_pivots(p, i, r->out[0], rows);
+    if (data) unpack_data(LU, i, r->out[1], r->out[2]);
+  }
+  if (pivots && arg->numel == 0) st__set_identities(r->out[0]);
+fail:
+  st__free(ST_MEM_SCRATCH, rows, bytes);
+  st__tensor_release(&LU);
+  st__tensor_release(&p);
+  return status;
+}
+
+/* -- Gradients ------------------------------------------------------------ */
+
+/* Both gradients of linalg_lu_solve: of LU and of B. With A = P L U and its
+ * gradient G, that of L is P' G U', and that of U is L' P' G. */
+ST_BOXED(st__box_linalg_lu_solve_backward) {
+  const st_value *grad = st__next(&args), *LU = st__next(&args);
+  const st_value *pivots = st__next(&args);
+  const st_tensor *X = st__next_tensor(&args);
+  const bool left = st__next_bool(&args), adjoint = st__next_bool(&args);
+  st_op_scope c = {.status = ST_OK};
+  st_tensor *out[2], *f[3];
+  const st_value solve[] = {*LU, *pivots, *grad, st__of_bool(left),
+                            st__of_bool(!adjoint)};
+  out[1] = st__apply(&c, ST_OP_linalg_lu_solve, 5, solve);
+  const st_tensor *G = st__matrix_gradient(&c, out[1], X, left);
+  if (adjoint) G = st__apply1(&c, ST_OP_mH, G);
+  const st_value packed[] = {*LU, *pivots};
+  st__apply_multi(&c, ST_OP_lu_unpack, 2, packed, 3, f);
+  G = st__apply2(&c, ST_OP_matmul, st__apply1(&c, ST_OP_mT, f[0]), G);
+  const st_tensor *of_L = st__apply_with(
+    &c, ST_OP_tril, st__apply2(&c, ST_OP_matmul, G,
+                               st__apply1(&c, ST_OP_mH, f[2])),
+    st__of_int(-1));
+  const st_tensor *of_U = st__apply1(
+    &c, ST_OP_triu, st__apply2(&c, ST_OP_matmul,
+                               st__apply1(&c, ST_OP_mH, f[1]), G));
+  out[0] = st__apply2(&c, ST_OP_add_Tensor, of_L, of_U);
+  return st__scope_end(&c, 2, out, rets);
+}
