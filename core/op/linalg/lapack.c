@@ -19,8 +19,9 @@ _Static_assert(sizeof(blasint) == sizeof(int32_t), "pivots are int32");
  * the dtype and the underscore. */
 static const char *const names[][2] = {
   {"potrf", "potrf"}, {"getrf", "getrf"}, {"getrs", "getrs"},
-  {"trsm", "trsm"}, {"geqrf", "geqrf"}, {"orgqr", "ungqr"}, {"syevd", NULL},
-  {NULL, "heevd"}, {"gesdd", NULL}, {NULL, "gesdd"},
+  {"getri", "getri"}, {"trsm", "trsm"}, {"geqrf", "geqrf"},
+  {"orgqr", "ungqr"}, {"syevd", NULL}, {NULL, "heevd"}, {"gesdd", NULL},
+  {NULL, "gesdd"},
 };
 enum { COUNT = sizeof names / sizeof *names, DTYPES = 4 };
 

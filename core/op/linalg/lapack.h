@@ -29,6 +29,9 @@ typedef struct st_lapack {
   void (*getrs)(const char *trans, const blasint *n, const blasint *columns,
                 const void *a, const blasint *lda, const blasint *pivots,
                 void *b, const blasint *ldb, blasint *info, size_t);
+  void (*getri)(const blasint *n, void *a, const blasint *lda,
+                const blasint *pivots, void *work, const blasint *lwork,
+                blasint *info);
   void (*trsm)(const char *side, const char *uplo, const char *trans,
                const char *diag, const blasint *m, const blasint *n,
                const void *alpha, const void *a, const blasint *lda, void *b,

@@ -1,4 +1,4 @@
-/* Equations and inverses: linalg_solve_ex, linalg_inv_ex and what calls them.
+/* Equations: linalg_solve_ex, linalg_solve.
  */
 
 #include "op/linalg/equations.h"
@@ -95,57 +95,12 @@ ST_BOXED(st__box_linalg_solve_backward) {
   return st__scope_end(&c, 2, out, rets);
 }
 
-/* -- linalg_inv_ex -------------------------------------------------------- */
-
-st_status st__linalg_inv_ex_meta(st_run *r) {
-  const st_tensor *A = st__arg_tensor(r, 0);
-  ST_TRY(st__check_square(A, "A"));
-  ST_TRY(st__set_columns(r, 0, A->ndim, A->sizes, A->dtype));
-  ST_TRY(st__set_rows(r, 1, A->ndim - 2, A->sizes, ST_INT32));
-  return st__to_bool(&r->args[1], false) ? st__write_apart(r, 1) : ST_OK;
-}
-
-/* The identity matrix of the size and dtype of A; owned. */
-static st_status identity(const st_tensor *A, st_tensor **out) {
-  const int64_t n = st__cols(A), sizes[] = {n, n};
-  ST_TRY(st__tensor_empty(ST_DEVICE_CPU, A->dtype, 2, sizes,
-                          ST_FORMAT_CONTIGUOUS, out));
-  st__set_identities(*out);
-  return ST_OK;
-}
-
-st_status st__linalg_inv_ex_impl(st_run *r) {
-  const st_tensor *A = st__arg_tensor(r, 0);
-  st_lu f = {.info = r->out[1]};
-  const st_lu_equation e = {&f, true, false};
-  st_tensor *eye = NULL;
-  st_status status;
-  ST_TRY_FAIL(identity(A, &eye));
-  ST_TRY_FAIL(st__lu_factor_new(A, &f));
-  if (st__to_bool(&r->args[1], false)) {
-    ST_TRY_FAIL(st__check_info(f.info, "A", ST_SINGULAR));
-  }
-  status = st__lu_solve(&e, eye, r->out[0]);
-fail:
-  st__tensor_release(&eye);
-  st__lu_release(&f);
-  return status;
-}
-
-/* -- Without info --------------------------------------------------------- */
+/* -- linalg_solve --------------------------------------------------------- */
 
 ST_BOXED(st__box_linalg_solve) {
   const st_value ex[] = {args[0], args[1], args[2], st__of_bool(true)};
   st_op_scope c = {.status = ST_OK};
   st_tensor *out[2];
   st__apply_multi(&c, ST_OP_linalg_solve_ex, 4, ex, 2, out);
-  return st__scope_return(&c, out[0], rets);
-}
-
-ST_BOXED(st__box_linalg_inv) {
-  const st_value ex[] = {args[0], st__of_bool(true)};
-  st_op_scope c = {.status = ST_OK};
-  st_tensor *out[2];
-  st__apply_multi(&c, ST_OP_linalg_inv_ex, 2, ex, 2, out);
   return st__scope_return(&c, out[0], rets);
 }
