@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/threads.h"
 #include "op/linalg/lu.h"
 #include "op/registry/composite.h"
 
@@ -81,22 +82,33 @@ st_status st__linalg_slogdet_meta(st_run *r) {
                       st__real_dtype(A->dtype));
 }
 
+typedef struct determinants {
+  const st_lu *f;
+  st_tensor *det, *log_abs; /* log_abs is NULL if it is not wanted */
+} determinants;
+
+static void run_products(void *ctx, int64_t begin, int64_t end) {
+  const determinants *d = ctx;
+  for (int64_t i = begin; i < end; i++) {
+    double all[2], log_abs[2] = {0, 0};
+    product(d->f, i, all, d->log_abs ? log_abs : NULL);
+    store(d->det->dtype, st__data(d->det), i, all);
+    if (!d->log_abs) continue;
+    store(d->log_abs->dtype, st__data(d->log_abs), i, log_abs);
+  }
+}
+
 /* Of both: linalg_det has one output. */
 st_status st__linalg_det_impl(st_run *r) {
   const st_tensor *A = st__arg_tensor(r, 0);
-  const int64_t count = st__batch_count(A);
   st_lu f = {NULL, NULL, NULL, false};
+  determinants d = {&f, r->out[0], r->nouts > 1 ? r->out[1] : NULL};
   ST_TRY(st__lu_factor_new(A, &f));
-  char *const out = st__data(r->out[0]);
-  for (int64_t i = 0; i < count; i++) {
-    double all[2], log_abs[2] = {0, 0};
-    product(&f, i, all, r->nouts > 1 ? log_abs : NULL);
-    store(A->dtype, out, i, all);
-    if (r->nouts == 1) continue;
-    store(r->out[1]->dtype, st__data(r->out[1]), i, log_abs);
-  }
+  const int64_t grain = ST_GRAIN / (16 * (st__cols(A) + 1)) + 1;
+  const st_status status = st__parallel_try(0, st__batch_count(A), grain,
+                                            run_products, &d);
   st__lu_release(&f);
-  return ST_OK;
+  return status;
 }
 
 /* -- logdet --------------------------------------------------------------- */

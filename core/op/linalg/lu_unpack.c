@@ -2,9 +2,9 @@
  * that need them.
  */
 
-#include <inttypes.h>
+#include <string.h>
 
-#include "base/memory.h"
+#include "base/threads.h"
 #include "op/linalg/equations.h"
 #include "op/linalg/lu.h"
 
@@ -41,24 +41,34 @@ static void store_one(const st_tensor *t, int64_t matrix, int64_t row,
                    (row * st__cols(t) + col) * size);
 }
 
-/* Sets P of matrix i, whose other elements are 0. rows: scratch. */
-static void unpack_pivots(const st_tensor *pivots, int64_t i, st_tensor *P,
-                          int64_t *rows) {
-  const int64_t m = st__cols(P), k = pivots->sizes[pivots->ndim - 1];
-  const int32_t *p = (const int32_t *)(const void *)st__data(pivots) + i * k;
-  for (int64_t row = 0; row < m; row++) rows[row] = row;
-  for (int64_t row = 0; row < k; row++) {
-    const int64_t other = rows[p[row] - 1];
-    rows[p[row] - 1] = rows[row];
-    rows[row] = other;
+static void swap_bytes(char *a, char *b, int64_t n) {
+  for (int64_t i = 0; i < n; i++) {
+    const char kept = a[i];
+    a[i] = b[i];
+    b[i] = kept;
   }
-  for (int64_t row = 0; row < m; row++) store_one(P, i, rows[row], row);
+}
+
+/* Sets P of matrix i, whose elements are 0: the identity, whose rows are
+ * exchanged in the order opposite to LAPACK's. */
+static void unpack_pivots(const st_tensor *pivots, int64_t i,
+                          const st_tensor *P) {
+  const int64_t m = st__cols(P), k = pivots->sizes[pivots->ndim - 1];
+  const int64_t bytes = m * (int64_t)st__itemsize(P->dtype);
+  const int32_t *p = (const int32_t *)(const void *)st__data(pivots) + i * k;
+  char *const at = st__matrix_at(P, i);
+  for (int64_t row = 0; row < m; row++) store_one(P, i, row, row);
+  for (int64_t row = k - 1; row >= 0; row--) {
+    const int64_t other = p[row] - 1;
+    if (other == row) continue;
+    swap_bytes(at + row * bytes, at + other * bytes, bytes);
+  }
 }
 
 /* Copies one triangle of matrix i of LU to L, the other to U; both are 0 and
  * have rows, as LU has. */
-static void unpack_data(const st_tensor *LU, int64_t i, st_tensor *L,
-                        st_tensor *U) {
+static void unpack_data(const st_tensor *LU, int64_t i, const st_tensor *L,
+                        const st_tensor *U) {
   const int64_t m = st__rows(LU), n = st__cols(LU), k = st__cols(L);
   const int64_t size = (int64_t)st__itemsize(LU->dtype);
   for (int64_t row = 0; row < m; row++) {
@@ -77,29 +87,36 @@ static void zero(const st_tensor *t) {
   memset(st__data(t), 0, (size_t)t->numel * st__itemsize(t->dtype));
 }
 
+/* Arguments, contiguous, and results, NULL if they are not wanted. */
+typedef struct unpacking {
+  st_tensor *LU, *pivots;
+  const st_tensor *P, *L, *U;
+} unpacking;
+
+static void unpack(void *ctx, int64_t begin, int64_t end) {
+  const unpacking *u = ctx;
+  for (int64_t i = begin; i < end && (i == begin || !st__stops()); i++) {
+    if (u->P) unpack_pivots(u->pivots, i, u->P);
+    if (u->L) unpack_data(u->LU, i, u->L, u->U);
+  }
+}
+
 st_status st__lu_unpack_impl(st_run *r) {
-  const st_tensor *arg = st__arg_tensor(r, 0);
+  const st_tensor *LU = st__arg_tensor(r, 0);
   const bool data = st__to_bool(&r->args[2], true);
   const bool pivots = st__to_bool(&r->args[3], true);
-  const int64_t count = st__batch_count(arg);
-  const size_t bytes = (size_t)st__rows(arg) * sizeof(int64_t);
-  st_tensor *LU = NULL, *p = NULL;
-  int64_t *rows = NULL;
+  unpacking u = {NULL, NULL, pivots ? r->out[0] : NULL,
+                 data ? r->out[1] : NULL, data ? r->out[2] : NULL};
+  const int64_t each = st__rows(LU) * (st__rows(LU) + st__cols(LU)) + 1;
   st_status status;
-  ST_TRY_FAIL(st__contiguous(arg, ST_FORMAT_CONTIGUOUS, &LU));
-  ST_TRY_FAIL(st__copy_pivots(st__arg_tensor(r, 1), st__rows(arg), &p));
-  rows = st__alloc(ST_MEM_SCRATCH, bytes);
-  if (!rows) ST_TRY_FAIL(ST_NO_MEMORY);
+  ST_TRY_FAIL(st__contiguous(LU, ST_FORMAT_CONTIGUOUS, &u.LU));
+  ST_TRY_FAIL(st__copy_pivots(st__arg_tensor(r, 1), st__rows(LU), &u.pivots));
   for (int i = 0; i < 3; i++) zero(r->out[i]);
-  for (int64_t i = 0; i < count && arg->numel > 0; i++) {
-    if (pivots) unpack_pivots(p, i, r->out[0], rows);
-    if (data) unpack_data(LU, i, r->out[1], r->out[2]);
-  }
-  if (pivots && arg->numel == 0) st__set_identities(r->out[0]);
+  status = st__parallel_try(0, st__batch_count(LU), ST_GRAIN / each + 1, unpack,
+                            &u);
 fail:
-  st__free(ST_MEM_SCRATCH, rows, bytes);
-  st__tensor_release(&LU);
-  st__tensor_release(&p);
+  st__tensor_release(&u.LU);
+  st__tensor_release(&u.pivots);
   return status;
 }
 
