@@ -19,7 +19,6 @@ return {
   ["aten::fft_irfftn"] = 13,
   ["aten::fft_rfft2"] = 4,
   ["aten::fft_rfftn"] = 7,
-  ["aten::igamma"] = 26,
   ["aten::istft"] = 3,
   ["aten::linalg_householder_product"] = 20,
   ["aten::linalg_matrix_sqrth"] = 11,

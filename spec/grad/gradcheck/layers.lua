@@ -29,6 +29,8 @@ each("special_xlogy.self_scalar special_xlog1py.self_scalar " ..
 each("special_xlogy.other_scalar special_xlog1py.other_scalar", {{A(2, 3), 2}})
 -- by its second argument alone
 layers["special_zeta"] = {{K("float64", {2.5, 3}), P(2)}}
+each("igamma igammac special_gammainc special_gammaincc",
+     {{K("float64", {2.5, 0.7}), P(2)}, {K("float64", {{3}, {1}}), P(2)}})
 
 -- -- Backward passes as operators --------------------------------------------
 

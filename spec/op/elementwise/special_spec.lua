@@ -58,6 +58,23 @@ local ZETAS = {
   {1e5, 2, 0}, {inf, 2, 0}, {2, inf, 0}, {nan, 1, nan},
 }
 
+-- a, x, the lower and the upper incomplete gamma function (mpmath)
+local GAMMAS = {
+  {0.5, 0.2, 0.47291074313446193, 0.52708925686553807},
+  {1e-10, 0.3, 0.99999999990943233, 9.056766516920478e-11},
+  {0.3, 1, 0.91567415624110877, 0.084325843758891234},
+  {2.5, 3, 0.6937810815867216, 0.3062189184132784},
+  {3, 0.01, 1.6542165280748769e-7, 0.99999983457834719},
+  {40, 0.001, 1.2244222982349101e-168, 1},
+  {100, 130, 0.99724959163269347, 0.0027504083673065263},
+  {100, 20, 3.4888786696896532e-37, 1},
+  {1e5, 1e5, 0.50042052211036518, 0.49957947788963482},
+  {1e5, 1.02e5, 0.99999999983493939, 1.6506061359362834e-10},
+  {0, 1, 1, 0}, {0, 0, nan, nan}, {2, 0, 0, 1}, {2, inf, 1, 0},
+  {inf, 2, 0, 1}, {inf, inf, nan, nan}, {-1, 1, nan, nan}, {1, -1, nan, nan},
+  {nan, 1, nan, nan}, {1, nan, nan, nan},
+}
+
 describe("a special function", function()
   local before = live()
 
@@ -93,6 +110,18 @@ describe("a special function", function()
       near(st.special_zeta(f64 {row[1]}, row[2]), {row[3]}, 2e-14)
       near(st.special_zeta(row[1], f64 {row[2]}), {row[3]}, 2e-14)
     end
+  end)
+
+  it("is right: igamma and igammac", function()
+    for _, row in ipairs(GAMMAS) do
+      local a, x = f64 {row[1]}, f64 {row[2]}
+      near(st.igamma(a, x), {row[3]}, 2e-13)
+      near(st.igammac(a, x), {row[4]}, 2e-13)
+    end
+    assert.is_true(st.special_gammainc(f64 {2}, f64 {3}):equal(
+                   st.igamma(f64 {2}, f64 {3})))
+    local y = f64 {2}
+    assert.is_true(y:igammac_(f64 {3}):equal(st.igammac(f64 {2}, f64 {3})))
   end)
 
   it("is right: xlog1py", function()
