@@ -52,6 +52,14 @@ functional["torch.cfloat"] = function(args, kwargs)
   return api.call("aten::to.dtype", {args[1], "complex64"}, kwargs)
 end
 
+functional["torch.tensordot"] = function(args, kwargs)
+  local dims = kwargs.dims
+  if type(dims) ~= "table" then
+    return call("tensordot.int", args[1], args[2], dims)
+  end
+  return call("tensordot", args[1], args[2], dims[1], dims[2])
+end
+
 local MODES = {use_mm_for_euclid_dist = 1, donot_use_mm_for_euclid_dist = 2}
 
 functional["torch.cdist"] = function(args)

@@ -25,12 +25,16 @@ local function chance(percent) return random(100) <= percent end
 
 -- -- Operators ---------------------------------------------------------------
 
--- They change the tensor itself, read nothing of the other one, or write
--- another dtype than they read, which no case has.
+-- They change the tensor itself, read nothing of the other one, write another
+-- dtype than they read, which no case has, or write two tensors of one dtype,
+-- which may not share memory but would in a case.
 local LEFT_OUT = {}
 for name in ([[set_.source_Tensor resize_as_ resize_as_sparse_ record_stream
                complex.out polar.out view_copy.dtype_out view_as_real_copy.out
-               view_as_complex_copy.out
+               view_as_complex_copy.out linalg_inv_ex.inverse
+               linalg_solve_ex.out linalg_lu_factor.out linalg_lu_factor_ex.out
+               linalg_lu_solve.out lu_unpack.out multinomial.out
+               linalg_svd.U linalg_qr.out linalg_slogdet.out slogdet.out
                ]]):gmatch "%S+" do
   LEFT_OUT["aten::" .. name] = true
 end
@@ -123,6 +127,7 @@ local WORDS = {
   reduce = {"sum", "prod", "amax", "amin", "mean"},
   rounding_mode = {"floor", "trunc"}, indexing = {"ij"}, side = {"left"},
   approximate = {"none", "tanh"}, padding_mode = {"zeros"},
+  ord = {"fro", "nuc"}, p = {"fro", "nuc"},
 }
 
 local NUMBERS = {{float = 0.5}, 1, 2, {float = 2}, -1}

@@ -8,7 +8,7 @@ local overlap = require "spec.conformance.overlap"
 
 -- All in `./dev test all`, a sample of them otherwise.
 local WHOLE = os.getenv "STRIDED_WHOLE" ~= nil
-local CASES = WHOLE and 10000 or 2000
+local CASES = WHOLE and 16000 or 2000
 
 describe("An input that shares memory with an output", function()
   local before

@@ -47,5 +47,4 @@ return {
   ["aten::special_shifted_chebyshev_polynomial_w"] = 39,
   ["aten::special_spherical_bessel_j0"] = 19,
   ["aten::triangular_solve"] = 8,
-  ["torch.tensordot"] = 20,
 }
