@@ -107,7 +107,6 @@ names.advice = {
   nan = "write 0 / 0",
   totable = "write t:totable()",
   percentile = "write t:quantile(percent / 100)",
-  unique = "write t:sort():unique_consecutive()",
   apply = NO_LOOP, map = NO_LOOP, map2 = NO_LOOP, vectorize = NO_LOOP,
   fromfunction = NO_LOOP,
   set = "t:copy_(source) copies elements, t:view(...) shares them",

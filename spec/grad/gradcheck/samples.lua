@@ -312,7 +312,8 @@ samples["topk"] = {{A(2, 3), 2, 2}}
 samples["sort"] = {{A(2, 3), 2, true}}
 samples["sort.stable"] = {{A(2, 3), {stable = true, dim = 1}}}
 samples["msort"] = {{A(3, 2)}}
-each("unique_consecutive _unique2", {{A(4)}})
+each([[unique_consecutive _unique2 unique unique_all unique_counts
+       unique_inverse unique_values]], {{A(4)}})
 samples["unique_dim"] = {{A(2, 3), 2}}
 each("var std var_mean std_mean", {{A(2, 3)}, {A(2, 3), false}, {Z(3)}})
 each("var.dim std.dim var_mean.dim std_mean.dim", {

@@ -57,6 +57,25 @@ local RESULTS = {
   {"_unique2 sorts",
    function() return i64 {3, 1, 3}:_unique2(true, true, true) end,
    {{1, 3}, {2, 1, 2}, {1, 2}}},
+  {"unique gives what is asked for, of elements or slices",
+   function() return i64 {3, 1, 3}:unique() end, {{1, 3}, {}, {}}},
+  {"unique along a dimension",
+   function()
+     return i64 {{2, 5}, {1, 1}, {2, 5}}:unique {
+       return_inverse = true, return_counts = true, dim = 1}
+   end, {{{1, 1}, {2, 5}}, {2, 1, 2}, {1, 2}}},
+  {"unique_all has the first position of each element, of NaN, too",
+   function() return f64 {nan, 3, 1, 3, nan, 1}:unique_all() end,
+   {{1, 3, "nan", "nan"}, {3, 2, 1, 5}, {3, 2, 1, 2, 4, 1}, {2, 2, 1, 1}}},
+  {"unique_counts, unique_inverse and unique_values are parts of that",
+   function()
+     local t = i64 {{7, 5}, {7, 7}}
+     local values, counts = t:unique_counts()
+     local same, inverse = t:unique_inverse()
+     return values, counts, same, inverse, t:unique_values()
+   end, {{5, 7}, {1, 3}, {5, 7}, {{2, 1}, {2, 2}}, {5, 7}}},
+  {"unique_all of nothing is nothing",
+   function() return i64 {}:unique_all() end, {{}, {}, {}, {}}},
   {"bincount counts, and adds up weights",
    function()
      return i64 {1, 3, 1}:bincount(),

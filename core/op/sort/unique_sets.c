@@ -1,0 +1,83 @@
+/* unique, by whichever operator finds the distinct elements, and its forms in
+ * the Array API standard: unique_all, unique_counts, unique_inverse,
+ * unique_values.
+ */
+
+#include "op/registry/composite.h"
+
+/* With dim the distinct slices along it. */
+ST_BOXED(st__box_unique) {
+  const st_value self = *st__next(&args), sorted = *st__next(&args);
+  const st_value inverse = *st__next(&args), counts = *st__next(&args);
+  const st_value dim = *st__next(&args), base = *st__next(&args);
+  if (st__is_none(&dim) || self.u.tensor->ndim == 0) {
+    const st_value all[] = {self, sorted, inverse, counts, base};
+    return st__invoke(ST_OP__unique2, 5, all, rets);
+  }
+  const st_value all[] = {self, dim, sorted, inverse, counts, base};
+  return st__invoke(ST_OP_unique_dim, 6, all, rets);
+}
+
+/* The distinct elements, and what was asked for of the others. */
+static void find_unique(st_op_scope *c, const st_tensor *self, bool inverse,
+                        bool counts, int64_t base, st_tensor *out[3]) {
+  const st_value all[] = {st__of_tensor(self), st__of_bool(true),
+                          st__of_bool(inverse), st__of_bool(counts),
+                          st__of_int(base)};
+  st__apply_multi(c, ST_OP__unique2, 5, all, 3, out);
+}
+
+/* The first position of each distinct element in the flattened tensor. */
+static st_tensor *first_positions(st_op_scope *c, const st_tensor *values,
+                                  const st_tensor *inverse, int64_t base) {
+  if (!st__scope_ok(c)) return NULL;
+  const int64_t n = inverse->numel;
+  const st_value size[] = {st__of_tensor(inverse),
+                           st__of_ints(values->sizes, 1), st__of_int(n)};
+  const st_value range[] = {st__of_int(0), st__of_int(n)};
+  const st_value least[] = {
+    st__of_tensor(st__apply(c, ST_OP_new_full, 3, size)), st__of_int(0),
+    st__of_tensor(st__apply_flatten(c, inverse)),
+    st__of_tensor(st__apply(c, ST_OP_arange_start, 2, range)),
+    (st_value){.tag = ST_TAG_STRING, .u.string = "amin"},
+    st__of_bool(true), st__of_int(base)};
+  st_tensor *first = st__apply(c, ST_OP_scatter_reduce_two, 7, least);
+  return base == 0 ? first
+                   : st__apply_with(c, ST_OP_add_Scalar, first,
+                                    st__of_int(base));
+}
+
+ST_BOXED(st__box_unique_values) {
+  const st_tensor *self = st__next_tensor(&args);
+  st_op_scope c = {.n = 0};
+  st_tensor *out[3];
+  find_unique(&c, self, false, false, 0, out);
+  return st__scope_return(&c, out[0], rets);
+}
+
+ST_BOXED(st__box_unique_counts) {
+  const st_tensor *self = st__next_tensor(&args);
+  st_op_scope c = {.n = 0};
+  st_tensor *out[3];
+  find_unique(&c, self, false, true, 0, out);
+  return st__scope_end(&c, 2, (st_tensor *[]){out[0], out[2]}, rets);
+}
+
+ST_BOXED(st__box_unique_inverse) {
+  const st_tensor *self = st__next_tensor(&args);
+  st_op_scope c = {.n = 0};
+  st_tensor *out[3];
+  find_unique(&c, self, true, false, st__next_int(&args), out);
+  return st__scope_end(&c, 2, out, rets);
+}
+
+ST_BOXED(st__box_unique_all) {
+  const st_tensor *self = st__next_tensor(&args);
+  const int64_t base = st__next_int(&args);
+  st_op_scope c = {.n = 0};
+  st_tensor *out[3];
+  find_unique(&c, self, true, true, base, out);
+  st_tensor *first = first_positions(&c, out[0], out[1], base);
+  return st__scope_end(&c, 4, (st_tensor *[]){out[0], first, out[1], out[2]},
+                       rets);
+}
