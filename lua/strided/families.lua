@@ -12,7 +12,8 @@ local error, ipairs, next, require, setmetatable, type = error, ipairs, next,
 
 -- Operators of a family whose names have no prefix.
 local PLAIN = {
-  linalg = {"outer", "tensordot", "trace"},
+  linalg = {outer = "outer", tensordot = "tensordot", trace = "trace",
+            matrix_transpose = "mT"},
   special = {},
 }
 
@@ -27,13 +28,12 @@ local function names_of(prefix, plain)
 end
 
 local function family(label)
-  local prefix, plain = label .. "_", {}
-  for _, name in ipairs(PLAIN[label]) do plain[name] = true end
+  local prefix, plain = label .. "_", PLAIN[label]
   return setmetatable({}, {
     names = function() return names_of(prefix, plain) end, -- for completion
     __index = function(self, name)
       if type(name) ~= "string" then return nil end
-      local full = plain[name] and name or prefix .. name
+      local full = plain[name] or prefix .. name
       if core.named(full, false) ~= nil then return require "strided"[full] end
       return require "strided.unknown_name".missing(
         "st." .. label, name, names_of(prefix, plain))

@@ -37,7 +37,8 @@ names.synonyms = read [[
   gammaln=lgamma psi=digamma ger=outer product=prod average=mean sometrue=any
   alltrue=all cumulative_sum=cumsum cumulative_prod=cumprod
   expand_dims=unsqueeze permute_dims=permute array_equal=equal in1d=isin
-  astype=to
+  astype=to broadcast_arrays=broadcast_tensors matrix_transpose=mT
+  take_along_axis=take_along_dim unstack=unbind vecdot=linalg_vecdot
 
   expandAs=expand_as indexSelect=index_select isContiguous=is_contiguous
   isSameSizeAs=is_same_size maskedSelect=masked_select nDimension=dim
