@@ -14,7 +14,7 @@ local error, ipairs, next, require, setmetatable, type = error, ipairs, next,
 local PLAIN = {
   linalg = {outer = "outer", tensordot = "tensordot", trace = "trace",
             matrix_transpose = "mT"},
-  special = {},
+  fft = {}, special = {},
 }
 
 local function names_of(prefix, plain)
@@ -31,7 +31,7 @@ local function family(label)
   local prefix, plain = label .. "_", PLAIN[label]
   return setmetatable({}, {
     names = function() return names_of(prefix, plain) end, -- for completion
-    __index = function(self, name)
+    __index = function(_, name)
       if type(name) ~= "string" then return nil end
       local full = plain[name] or prefix .. name
       if core.named(full, false) ~= nil then return require "strided"[full] end
@@ -44,4 +44,6 @@ local function family(label)
   })
 end
 
-return {linalg = family "linalg", special = family "special"}
+return {
+  linalg = family "linalg", fft = family "fft", special = family "special",
+}
