@@ -165,18 +165,18 @@ static st_tensor *qr_gradient(st_op_scope *c, const st_tensor *gQ,
     st__of_bool(false), st__of_bool(false)});
 }
 
-/* A wide A is [A1 A2] = Q [R1 R2]. As R2 = Q' A2, grad_Q gets A2 grad_R2'. */
+/* A wide A is [B C] = Q [R S]. As S = Q' C, grad_Q gets C grad_S'. */
 static st_tensor *wide_qr_gradient(st_op_scope *c, const st_tensor *gQ,
                                    const st_tensor *gR, const st_tensor *Q,
                                    const st_tensor *R) {
   const int64_t m = R->sizes[R->ndim - 2], more = R->sizes[R->ndim - 1] - m;
-  const st_tensor *gR2 = st__apply_narrow(c, gR, -1, m, more);
-  const st_tensor *A2 = times(c, Q, st__apply_narrow(c, R, -1, m, more));
-  gQ = plus(c, gQ, times(c, A2, mH(c, gR2)));
+  const st_tensor *gS = st__apply_narrow(c, gR, -1, m, more);
+  const st_tensor *C = times(c, Q, st__apply_narrow(c, R, -1, m, more));
+  gQ = plus(c, gQ, times(c, C, mH(c, gS)));
   st_tensor *parts[] = {
     qr_gradient(c, gQ, st__apply_narrow(c, gR, -1, 0, m), Q,
                 st__apply_narrow(c, R, -1, 0, m)),
-    times(c, Q, gR2)};
+    times(c, Q, gS)};
   if (!st__scope_ok(c)) return NULL;
   return st__apply(c, ST_OP_cat, 2, (st_value[]){st__of_tensors(parts, 2),
                                                  st__of_int(-1)});
