@@ -24,7 +24,6 @@ return {
   ["aten::linalg_matrix_sqrth"] = 11,
   ["aten::linalg_polar"] = 21,
   ["aten::linalg_tensorinv"] = 8,
-  ["aten::lu_solve"] = 12,
   ["aten::matrix_exp"] = 8,
   ["aten::special_airy_ai"] = 19,
   ["aten::special_bessel_j0"] = 21,

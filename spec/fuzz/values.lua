@@ -414,7 +414,8 @@ local RANKS = {
   nll_loss2d = 3, scaled_dot_product_attention = 3, diagonal_backward = 1,
   diagonal_scatter = 2, histogramdd = 2, linalg_cholesky_ex = 2,
   linalg_cholesky = 2,
-  cholesky = 2, linalg_solve_triangular = 2, _solve_triangular_backward = 2,
+  cholesky = 2, cholesky_solve = 2, lu_solve = 2, linalg_solve_triangular = 2,
+  _solve_triangular_backward = 2,
   _linalg_solve_backward = 2, _linalg_lu_solve_backward = 2, inverse = 2,
   det = 2, slogdet = 2, logdet = 2, linalg_eigh = 2, linalg_eigvalsh = 2,
 }

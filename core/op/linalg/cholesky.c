@@ -1,4 +1,4 @@
-/* Cholesky factors: linalg_cholesky_ex, linalg_cholesky.
+/* Cholesky factors: linalg_cholesky_ex, linalg_cholesky, cholesky_solve.
  */
 
 #include <string.h>
@@ -65,4 +65,26 @@ ST_BOXED(st__box_linalg_cholesky) {
   st_tensor *out[2];
   st__apply_multi(&c, ST_OP_linalg_cholesky_ex, 3, ex, 2, out);
   return st__scope_return(&c, out[0], rets);
+}
+
+/* -- cholesky_solve ------------------------------------------------------- */
+
+/* The X of F F' X = B, or of F' F X = B if F is upper. */
+static st_tensor *solve(st_op_scope *c, const st_tensor *F, const st_tensor *B,
+                        bool upper) {
+  const st_tensor *adjoint = st__apply1(c, ST_OP_mH, F);
+  const st_value first[] = {st__of_tensor(upper ? adjoint : F),
+                            st__of_tensor(B), st__of_bool(false)};
+  const st_tensor *Y = st__apply(c, ST_OP_linalg_solve_triangular, 3, first);
+  const st_value second[] = {st__of_tensor(upper ? F : adjoint),
+                             st__of_tensor(Y), st__of_bool(true)};
+  return st__apply(c, ST_OP_linalg_solve_triangular, 3, second);
+}
+
+ST_BOXED(st__box_cholesky_solve) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *factor = st__next_tensor(&args);
+  st_op_scope c = {.status = st__check_square(factor, "input2")};
+  return st__scope_return(&c, solve(&c, factor, self, st__next_bool(&args)),
+                          rets);
 }

@@ -1,4 +1,4 @@
-/* LU factors: linalg_lu_factor_ex, linalg_lu_factor, linalg_lu_solve.
+/* LU factors: linalg_lu_factor_ex, linalg_lu_factor, linalg_lu_solve, lu_solve.
  */
 
 #include "op/linalg/lu.h"
@@ -283,4 +283,10 @@ st_status st__linalg_lu_solve_impl(st_run *r) {
   const st_status status = st__lu_solve(&e, st__arg_tensor(r, 2), r->out[0]);
   st__tensor_release(&f.pivots);
   return status;
+}
+
+/* The same, with B as self. */
+ST_BOXED(st__box_lu_solve) {
+  const st_value solve[] = {args[1], args[2], args[0]};
+  return st__invoke(ST_OP_linalg_lu_solve, 3, solve, rets);
 }

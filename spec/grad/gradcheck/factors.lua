@@ -74,6 +74,14 @@ samples["linalg_lu_solve"] = {
   {Z(2, 2), PIVOTS, Z(2, 1), {adjoint = true}, prepare = dominant},
 }
 
+samples["lu_solve"] = {
+  {A(2, 3), K("float64", {{4, 1}, {0.25, 3}}), PIVOTS},
+}
+samples["cholesky_solve"] = {
+  {A(3, 2), K("float64", {{4, 9, 9}, {1, 3, 9}, {-1, 1, 2}}, true)},
+  {Z(2, 1), K("complex128", {{4, 1}, {9, 3}}, true), true},
+}
+
 -- The vectors of complex matrices are defined up to a phase.
 samples["linalg_qr"] = {
   {A(3, 3), prepare = dominant}, {A(2, 3, 2)}, {A(2, 3)},

@@ -66,6 +66,18 @@ for dtype, tolerance in pairs(DTYPES) do
       end
     end)
 
+    it("Cholesky factors solve equations", function()
+      local a, b = definite(dtype, {2, 4, 4}), random(dtype, {3, 1, 4, 2})
+      for _, upper in ipairs {false, true} do
+        local F = a:cholesky(upper)
+        local X = st.cholesky_solve(b, F, upper)
+        same(b:expand(3, 2, 4, 2), a:matmul(X), tolerance * 10)
+        has_columns(X)
+      end
+      local LU, pivots = st.linalg_lu_factor(a)
+      same(st.linalg_lu_solve(LU, pivots, b), st.lu_solve(b, LU, pivots), 0)
+    end)
+
     it("a Cholesky factor reads one triangle", function()
       local a = definite(dtype, {4, 4})
       local nan = st.full({4, 4}, 0 / 0, {dtype = dtype})
@@ -456,6 +468,8 @@ local REFUSALS = {
    "self must have at least 2 dimensions, its shape is [3]"},
   {"linalg_cholesky_ex", function() return f(2, 3) end,
    "self must be a square matrix or a batch of them, its shape is [2, 3]"},
+  {"cholesky_solve", function() return f(3, 2), f(3, 2) end,
+   "input2 must be a square matrix or a batch of them, its shape is [3, 2]"},
   {"linalg_inv_ex", function() return st.ones({2, 2}, {dtype = "int64"}) end,
    "A must be float32, float64, complex64 or complex128, not int64"},
   {"linalg_det", function() return st.ones({2, 2}, {dtype = "float16"}) end,
