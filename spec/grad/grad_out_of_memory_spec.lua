@@ -152,9 +152,10 @@ local function wanting(found, ...)
   return found
 end
 
---- The gradients of an operator at its first sample, recorded themselves.
-local function differentiate(operator, args, leaves)
-  local results, ones = wanting({}, operator(unpack(args))), {}
+--- The gradients of an operator at a sample, recorded themselves.
+local function differentiate(operator, call, args, leaves)
+  local given = values.prepared(call, args)
+  local results, ones = wanting({}, operator(unpack(given))), {}
   for i, y in ipairs(results) do ones[i] = st.ones_like(y) end
   if #results == 0 then return end
   st.grad(results, leaves, {grad_outputs = ones, allow_unused = true,
@@ -165,11 +166,10 @@ end
 local function starve(entry)
   local call = samples[entry.name][1]
   local args, leaves = values.make(call, "dense")
-  if call.prepare then args[1] = call.prepare(args[1]) end
-  differentiate(entry.call, args, leaves)
+  differentiate(entry.call, call, args, leaves)
   for k = 1, MOST do
     st.memory_fail_at(k)
-    local ok, why = pcall(differentiate, entry.call, args, leaves)
+    local ok, why = pcall(differentiate, entry.call, call, args, leaves)
     local left = st.memory_fail_at(0)
     if ok then return left == 0 and "a failure was swallowed" or nil, k - 1 end
     if not tostring(why):find "out of memory" then return why, k end

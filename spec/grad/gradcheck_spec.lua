@@ -27,9 +27,7 @@ local function function_of(operator, call, args, leaves)
   end
   return function(...)
     if call.seeded then st.manual_seed(1) end
-    local given = put(args, {...})
-    if call.prepare then given[1] = call.prepare(given[1]) end
-    return operator(unpack(given))
+    return operator(unpack(values.prepared(call, put(args, {...}))))
   end
 end
 

@@ -105,4 +105,13 @@ function values.make(call, layout)
   return args, maker.leaves
 end
 
+--- The arguments as the operator gets them: the first one prepared.
+function values.prepared(call, args)
+  if not call.prepare then return args end
+  local out = {}
+  for i, x in ipairs(args) do out[i] = x end
+  out[1] = call.prepare(args[1])
+  return out
+end
+
 return values
