@@ -54,6 +54,9 @@ local CALLS = {
     local t = expanded(2048, 512, 512)
     return t:bmm(t)
   end},
+  {"singular values", function()
+    return st.linalg_svdvals(st.rand(48, 48):expand(2 ^ 14, 48, 48))
+  end},
   {"a sort of rows", function() return expanded(2 ^ 20, 64):sort() end},
   {"random numbers", function() return st.rand(2 ^ 26):normal_() end},
   {"a permutation", function() return st.randperm(2 ^ 26) end},
