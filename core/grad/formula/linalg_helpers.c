@@ -83,28 +83,28 @@ static st_tensor *join(st_op_scope *c, st_tensor *a, st_tensor *b, int dim) {
                                                  st__of_int(dim)});
 }
 
-/* [A1 A2] = L [U1 U2]: as U2 = L^-1 A2, grad_L gets -grad_A2 U2'. */
+/* [B C] = L [U V]: as V = L^-1 C, grad_L gets -grad_C V'. */
 static st_tensor *wide_lu_back(st_op_scope *c, lu_pair grad, lu_pair f,
                                int64_t m, int64_t more) {
   const lu_pair first = {f.L, st__apply_narrow(c, f.U, -1, 0, m)};
-  const st_tensor *U2 = st__apply_narrow(c, f.U, -1, m, more);
-  st_tensor *of_A2 = solve_by_L(c, f.L,
-                                st__apply_narrow(c, grad.U, -1, m, more));
-  grad.L = minus_product(c, grad.L, of_A2, st__apply1(c, ST_OP_mH, U2));
+  const st_tensor *V = st__apply_narrow(c, f.U, -1, m, more);
+  st_tensor *of_C = solve_by_L(c, f.L,
+                               st__apply_narrow(c, grad.U, -1, m, more));
+  grad.L = minus_product(c, grad.L, of_C, st__apply1(c, ST_OP_mH, V));
   grad.U = st__apply_narrow(c, grad.U, -1, 0, m);
-  return join(c, square_lu_back(c, grad, first), of_A2, -1);
+  return join(c, square_lu_back(c, grad, first), of_C, -1);
 }
 
-/* The same for rows: L2 = A2 U^-1, and grad_U gets -L2' grad_A2. */
+/* The same for rows: M = C U^-1, and grad_U gets -M' grad_C. */
 static st_tensor *tall_lu_back(st_op_scope *c, lu_pair grad, lu_pair f,
                                int64_t n, int64_t more) {
   const lu_pair first = {st__apply_narrow(c, f.L, -2, 0, n), f.U};
-  const st_tensor *L2 = st__apply_narrow(c, f.L, -2, n, more);
-  st_tensor *of_A2 = solve_by_U(c, f.U,
-                                st__apply_narrow(c, grad.L, -2, n, more));
-  grad.U = minus_product(c, grad.U, st__apply1(c, ST_OP_mH, L2), of_A2);
+  const st_tensor *M = st__apply_narrow(c, f.L, -2, n, more);
+  st_tensor *of_C = solve_by_U(c, f.U,
+                               st__apply_narrow(c, grad.L, -2, n, more));
+  grad.U = minus_product(c, grad.U, st__apply1(c, ST_OP_mH, M), of_C);
   grad.L = st__apply_narrow(c, grad.L, -2, 0, n);
-  return join(c, square_lu_back(c, grad, first), of_A2, -2);
+  return join(c, square_lu_back(c, grad, first), of_C, -2);
 }
 
 /* lu_back(grad, LU, pivots) */
