@@ -1,11 +1,16 @@
 /* Matrix products by OpenBLAS. The engine divides them among its own threads;
  * each calls OpenBLAS, which then starts none.
+ *
+ * Note [Reads behind a vector]
+ * The gemv of OpenBLAS 0.3.21 for complex numbers and AVX-512 reads an element
+ * behind the vector, which may be the last one of a buffer. So it gets a copy.
  */
 
 #include "op/linalg/product.h"
 
 #include <limits.h>
 
+#include "base/memory.h"
 #include "base/threads.h"
 #include "op/linalg/gemm.h"
 
@@ -224,9 +229,37 @@ static bool needs_transpose(const st_matrix *c) {
   return c->rows == 1 || (c->cols > 1 && c->col != 1 && c->row == 1);
 }
 
+/* Copies the vectors of a batch, each with a gap behind it: Note [Reads behind a
+ * vector]. *out is owned and has *bytes. */
+static st_status copy_vectors(st_product *p, char **out, size_t *bytes) {
+  enum { GAP = 4 };
+  const int64_t size = (int64_t)st__itemsize(p->dtype), n = p->b.rows;
+  const int64_t line = (n + GAP) * size;
+  *bytes = (size_t)(p->batch * line);
+  *out = st__alloc(ST_MEM_SCRATCH, *bytes);
+  if (!*out) return ST_NO_MEMORY;
+  for (int64_t i = 0; i < p->batch; i++) {
+    const char *from = p->b.data + i * p->b.batch * size;
+    for (int64_t k = 0; k < n; k++) {
+      memcpy(*out + i * line + k * size, from + k * p->b.row * size,
+             (size_t)size);
+    }
+    memset(*out + i * line + n * size, 0, (size_t)(GAP * size));
+  }
+  p->b.data = *out;
+  p->b.row = 1;
+  p->b.batch = n + GAP;
+  return ST_OK;
+}
+
 st_status st__blas_product(st_product *p) {
+  char *copied = NULL;
+  size_t bytes = 0;
   if (needs_transpose(&p->c)) st__transpose_product(p);
   const bool vector = is_vector(p);
+  if (vector && st__is_complex(p->dtype)) {
+    ST_TRY(copy_vectors(p, &copied, &bytes));
+  }
   st__split_product(p, 1, vector ? VECTOR_PART : PART);
   const int64_t each = st__product_volume(p) / p->parts + 1;
   const int64_t grain = p->parts > 1 ? 1 : GRAIN / each + 1;
@@ -237,5 +270,6 @@ st_status st__blas_product(st_product *p) {
   const st_status status = st__parallel_try(0, p->batch * p->parts, grain,
                                             run_parts, p);
   st__external_parallel_end(before);
+  st__free(ST_MEM_SCRATCH, copied, bytes);
   return status;
 }
