@@ -4,6 +4,7 @@
 #include "kernel/elementwise/elementwise_loops.h"
 #include "kernel/elementwise/expression.h"
 #include "kernel/math/functions.h"
+#include "kernel/math/orthogonal.h"
 #include "kernel/math/special.h"
 
 #include <tgmath.h>
@@ -193,6 +194,10 @@ static inline uint16_t next_half(uint16_t h, float a, float b) {
                 ST_ELEM_##tag, ST_ELEM_##tag, ST_ELEM_##tag)
 
 #define BITS(T) (8 * sizeof(T))
+#define ORTHOGONAL(kind, x, n) \
+  st_orthogonal(ST_##kind, x, n, sizeof(x) == 8 ? 512 : 128)
+/* on [0, 1] in place of [-1, 1] */
+#define SHIFTED(kind, x, n) st_orthogonal(ST_##kind, 2 * (double)(x) - 1, n, 0)
 
 /* -- Rows ----------------------------------------------------------------- */
 

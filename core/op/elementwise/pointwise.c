@@ -17,9 +17,12 @@ static int count_args(const st_run *r) {
 }
 
 bool st__is_scalar_operand(const st_arg *arg) {
-  return arg->type == ST_TYPE_SCALAR &&
-         (strcmp(arg->name, "other") == 0 || strcmp(arg->name, "self") == 0 ||
-          strcmp(arg->name, "exponent") == 0);
+  static const char *const names[] = {"other", "self", "exponent", "x", "n"};
+  if (arg->type != ST_TYPE_SCALAR) return false;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (strcmp(arg->name, names[i]) == 0) return true;
+  }
+  return false;
 }
 
 st_dtype st__widest_dtype(st_scalar_kind kind) {

@@ -3,9 +3,9 @@
  *
  * Note [Tensor and scalar operands]
  * The tensor arguments of a row are the iterator's inputs, in schema order. A
- * Scalar argument named self, other or exponent is an operand too: it becomes
- * a wrapped 0-dim tensor. Every other Scalar argument is a parameter of the
- * kernel.
+ * Scalar argument named self, other, exponent, x or n is an operand too: it
+ * becomes a wrapped 0-dim tensor. Every other Scalar argument is a parameter of
+ * the kernel.
  */
 #ifndef ST_OP_ELEMENTWISE_POINTWISE_H
 #define ST_OP_ELEMENTWISE_POINTWISE_H
