@@ -220,6 +220,7 @@ end
 local function check_change(case, why)
   local reason, new, is_same = changes.of_call(case)
   if not reason then reason, new = deviations.of_poles(case) end
+  if not reason then reason, new = deviations.of_bessel(case) end
   if not reason then return nil end
   local ok, how
   if type(new) == "string" then -- the dtype without arithmetic

@@ -19,6 +19,10 @@ each([[special_expm1 special_exp2 special_sinc special_erf special_erfc
        special_log_ndtr special_round]], {{A(2, 3)}})
 each("special_log1p special_digamma special_psi special_entr", {{P(2, 3)}})
 each("special_erfinv special_logit", {{between(0.1, 0.8, 2, 3)}})
+each([[special_bessel_j0 special_bessel_j1 special_modified_bessel_i0
+       special_modified_bessel_i1]], {{A(2, 3)}})
+each([[special_bessel_y0 special_bessel_y1 special_modified_bessel_k0
+       special_modified_bessel_k1]], {{P(2, 3)}})
 layers["special_polygamma"] = {{1, P(2, 3)}}
 layers["special_multigammaln"] = {{values.above(2, 2, 3), 2}}
 layers["special_logsumexp"] = {{A(2, 3), 2}}
