@@ -2,7 +2,8 @@
  * each begins with 1 and a linear polynomial.
  *
  * As in ATen the degree is truncated, a negative one or one that is no number
- * gives 0, and a recurrence that overflows gives NaN.
+ * gives 0, and a recurrence that overflows gives NaN. So does one of more than
+ * 2^20 steps, which would not end.
  */
 #ifndef ST_KERNEL_MATH_ORTHOGONAL_H
 #define ST_KERNEL_MATH_ORTHOGONAL_H
@@ -84,6 +85,7 @@ static inline double st_orthogonal(st_polynomials kind, double x, double n,
   if (kind <= ST_CHEBYSHEV_W && degree > 8 && fabs(x) < 1) {
     return st_chebyshev_inside(kind, x, degree);
   }
+  if (degree > 0x1p20) return NAN;
   double p = 1, q = st_linear(kind, x);
   for (double k = 1; k < degree && !isnan(q); k++) {
     const double next = st_next_degree(kind, x, k, q, p);

@@ -206,11 +206,12 @@ static void call_vector_panels(const st_product *p, char *a, char *b, char *c) {
 
 static void run_parts(void *ctx, int64_t begin, int64_t end) {
   const st_product *all = ctx;
+  const bool vector = is_vector(all); /* a part of one column is none */
   int64_t left = ST_PERIOD; /* multiplications until the next question */
   for (int64_t i = begin; i < end; i++) {
     st_product part;
     const st_product *p = st__part_of_product(all, i, &part);
-    if (is_vector(p)) {
+    if (vector) {
       /* with beta = 0, gemv keeps NaN in c */
       if (st__scalar_is_zero(p->beta)) zero_column(p, p->c.data);
       call_vector_panels(p, p->a.data, p->b.data, p->c.data);
@@ -229,8 +230,8 @@ static bool needs_transpose(const st_matrix *c) {
   return c->rows == 1 || (c->cols > 1 && c->col != 1 && c->row == 1);
 }
 
-/* Copies the vectors of a batch, each with a gap behind it: Note [Reads behind a
- * vector]. *out is owned and has *bytes. */
+/* Copies the vectors of a batch, each with a gap behind it: Note [Reads behind
+ * a vector]. *out is owned and has *bytes. */
 static st_status copy_vectors(st_product *p, char **out, size_t *bytes) {
   enum { GAP = 4 };
   const int64_t size = (int64_t)st__itemsize(p->dtype), n = p->b.rows;

@@ -16,6 +16,7 @@
 #include "op/registry/composite.h"
 
 enum { DOTS = ST_LABELS }; /* the code of an ellipsis */
+enum { REPEATS = 28 };     /* of labels of one tensor: a scope owns the views */
 
 /* -- The equation --------------------------------------------------------- */
 
@@ -218,7 +219,7 @@ static const st_tensor *places_of(st_op_scope *c, const equation *e,
                                   int *place) {
   const subscripts *s = &e->in[k];
   const int own = t->ndim - (s->n - 1); /* dimensions of its ellipsis */
-  int n = 0, at[ST_LABELS];
+  int n = 0, repeats = 0, at[ST_LABELS];
   for (int code = 0; code < ST_LABELS; code++) at[code] = -1;
   for (int i = 0; i < s->n; i++) {
     const int code = s->code[i];
@@ -230,6 +231,10 @@ static const st_tensor *places_of(st_op_scope *c, const equation *e,
       at[code] = n;
       place[n++] = f->place[code];
     } else {
+      if (++repeats > REPEATS && st__scope_ok(c)) {
+        c->status = st__fail(ST_BAD_VALUE, "more than %d subscripts of tensor "
+                             "%d are repeated", REPEATS, k + 1);
+      }
       t = join(c, t, at[code], n, code, k);
     }
   }
@@ -373,8 +378,8 @@ static st_tensor *contract(st_op_scope *c, const st_tensor *x,
 /* Views that are left to multiply, owned, and the operands in each. */
 typedef struct factors {
   int n;
-  st_tensor *t[ST_OPERANDS];
-  uint64_t members[ST_OPERANDS];
+  st_tensor *t[ST_OPERANDS + 1]; /* a product is added before its factors go */
+  uint64_t members[ST_OPERANDS + 1];
 } factors;
 
 static void release_factors(factors *s) {

@@ -19,25 +19,26 @@ typedef struct norm {
   bool keepdim;
 } norm;
 
-static st_status read_number(const st_value *v, norm *n) {
+static st_status read_number(const st_value *v, const char *name, norm *n) {
   const st_scalar s = st__scalar_of(v);
   const double ord = s.kind == ST_SCALAR_COMPLEX ? 0 : st__scalar_to_double(s);
   n->is_least = ord < 0;
   n->kind = fabs(ord) == 1 ? ONE : fabs(ord) == 2 ? TWO : INF;
   if (n->kind != INF || isinf(ord)) return ST_OK;
-  return st__fail(ST_BAD_VALUE, "ord of a matrix must be 1, -1, 2, -2, inf, "
-                  "-inf, 'fro' or 'nuc', not %g", ord);
+  return st__fail(ST_BAD_VALUE, "%s of a matrix must be 1, -1, 2, -2, inf, "
+                  "-inf, 'fro' or 'nuc', not %g", name, ord);
 }
 
-static st_status read_name(const char *ord, norm *n) {
+static st_status read_name(const char *ord, const char *name, norm *n) {
   n->kind = strcmp(ord, "nuc") == 0 ? NUC : FRO;
   if (n->kind == NUC || strcmp(ord, "fro") == 0) return ST_OK;
-  return st__fail(ST_BAD_VALUE, "ord must be 'fro' or 'nuc', not '%.40s'", ord);
+  return st__fail(ST_BAD_VALUE, "%s must be 'fro' or 'nuc', not '%.40s'", name,
+                  ord);
 }
 
-static st_status read_ord(const st_value *v, norm *n) {
-  return v->tag == ST_TAG_STRING ? read_name(v->u.string, n)
-                                 : read_number(v, n);
+static st_status read_ord(const st_value *v, const char *name, norm *n) {
+  return v->tag == ST_TAG_STRING ? read_name(v->u.string, name, n)
+                                 : read_number(v, name, n);
 }
 
 static st_status read_dims(const st_tensor *t, st_ints dims, norm *n) {
@@ -122,10 +123,16 @@ static st_status run_norm(const st_tensor *self, const st_value *ord,
                           st_value *rets) {
   norm n = {.keepdim = keepdim};
   st_op_scope c = {.n = 0};
-  ST_TRY(read_ord(ord, &n));
+  ST_TRY(read_ord(ord, "ord", &n));
   ST_TRY(read_dims(self, dims, &n));
   if (!st__is_none(dtype)) {
-    self = st__apply_to(&c, self, (st_dtype)dtype->u.i);
+    const st_dtype d = (st_dtype)dtype->u.i;
+    if (st__is_complex(d) != st__is_complex(self->dtype) ||
+        st__promote(d, self->dtype) != d) {
+      return st__fail(ST_BAD_DTYPE, "dtype %s does not fit self, which is %s",
+                      st__dtype_name(d), st__dtype_name(self->dtype));
+    }
+    self = st__apply_to(&c, self, d);
   }
   if (st__scope_ok(&c)) c.status = check_floats(self);
   st_tensor *out = st__scope_ok(&c) ? matrix_norm(&c, self, &n) : NULL;
@@ -208,6 +215,13 @@ static st_tensor *norm_cond(st_op_scope *c, const st_tensor *t,
   return masked(c, product, singular, INFINITY);
 }
 
+/* Condition numbers of matrices without elements: 0. */
+static st_tensor *no_cond(st_op_scope *c, const st_tensor *t) {
+  const st_value args[] = {st__of_tensor(t), st__of_ints(t->sizes, t->ndim - 2),
+                           st__of_int(st__real_dtype(t->dtype))};
+  return st__apply(c, ST_OP_new_zeros, 3, args);
+}
+
 /* p is a number, a name or none. */
 ST_BOXED(st__box_linalg_cond) {
   const st_tensor *self = st__next_tensor(&args);
@@ -217,7 +231,8 @@ ST_BOXED(st__box_linalg_cond) {
   st_op_scope c = {.n = 0};
   ST_TRY(check_floats(self));
   ST_TRY(read_dims(self, (st_ints){last, 2}, &n));
-  if (!st__is_none(p)) ST_TRY(read_ord(p, &n));
+  if (!st__is_none(p)) ST_TRY(read_ord(p, "p", &n));
+  if (self->numel == 0) return st__scope_return(&c, no_cond(&c, self), rets);
   return st__scope_return(&c, n.kind == TWO ? value_cond(&c, self, n.is_least)
                                             : norm_cond(&c, self, &n), rets);
 }

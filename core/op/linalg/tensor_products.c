@@ -20,6 +20,10 @@ typedef struct contracted {
 static st_status read_dims(const st_tensor *t, st_ints dims, contracted *out) {
   *out = (contracted){.t = t, .n = (int)dims.n};
   if (dims.n == 0) return ST_OK;
+  if ((int)dims.n > t->ndim) {
+    return st__fail(ST_BAD_DIM, "%u dimensions of a tensor of shape %s cannot "
+                    "be contracted", dims.n, ST_SHAPE_TEXT(t));
+  }
   ST_TRY(st__wrap_dims(dims.p, out->n, t->ndim, &out->set));
   for (int i = 0; i < out->n; i++) {
     ST_TRY(st__wrap_dim(dims.p[i], t->ndim, &out->dims[i]));

@@ -42,7 +42,8 @@ static double large_poisson(st_generator *g, double rate) {
     if (k < 0 || (us < 0.013 && v > us)) continue;
     const double ratio = log(v) + log(inverse_alpha) -
                          log(a / (us * us) + b);
-    if (ratio <= -rate + k * log_rate - lgamma(k + 1)) return k;
+    int sign;
+    if (ratio <= -rate + k * log_rate - lgamma_r(k + 1, &sign)) return k;
   }
 }
 
@@ -187,8 +188,9 @@ ST_BOXED(st__box_binomial) {
                              prob->sizes, sizes, &ndim));
   const st_tensor *n = doubles(&c, count, st__of_ints(sizes, ndim));
   const st_tensor *p = doubles(&c, prob, st__of_ints(sizes, ndim));
-  st_tensor *out = st__apply1(&c, ST_OP_empty_like, n);
-  if (st__scope_ok(&c) && !st__is_meta(out)) {
+  st_tensor *out = st__apply1(&c, ST_OP_empty_like,
+                              st__is_meta(prob) ? p : n);
+  if (st__scope_ok(&c) && !st__is_meta(count) && !st__is_meta(prob)) {
     c.status = check_range(n, FINITE, "count", "finite and not negative");
     if (st__scope_ok(&c)) c.status = check_range(p, 1, "prob", "from 0 to 1");
     if (st__scope_ok(&c)) c.status = sample(out, n, p, g, binomial);
@@ -209,6 +211,7 @@ typedef struct draws {
 
 static st_status check_draws(const draws *d) {
   const st_tensor *t = d->self;
+  ST_TRY(st__check_cpu_or_meta(t));
   const int64_t categories = t->ndim > 0 ? t->sizes[t->ndim - 1] : 0;
   if (t->ndim != 1 && t->ndim != 2) {
     return st__fail(ST_BAD_SHAPE, "self must have 1 or 2 dimensions, its shape "
@@ -256,10 +259,13 @@ static void check_weights(st_op_scope *c, const st_tensor *t) {
  * reservoir", Information Processing Letters 97, 2006). */
 static st_tensor *draw_apart(st_op_scope *c, const draws *d) {
   st_tensor *keys[2] = {NULL};
-  const st_tensor *q = st__apply1(c, ST_OP_empty_like, d->self);
+  const st_tensor *t = st__is_reduced_float(d->self->dtype)
+                     ? st__apply_to(c, d->self, ST_FLOAT32) : d->self;
+  const st_tensor *q = st__apply1(c, ST_OP_empty_like, t);
   const st_value fill[] = {st__of_tensor(q), st__of_float(1), d->generator};
   st__apply(c, ST_OP_exponential_, 3, fill);
-  q = st__apply2(c, ST_OP_div_Tensor, d->self, q);
+  q = st__apply2(c, ST_OP_div_Tensor, t, q);
+  q = st__apply1(c, ST_OP_nan_to_num, q); /* 0 / 0 */
   if (d->n == 1) {
     const st_value most[] = {st__of_tensor(q), st__of_int(-1),
                              st__of_bool(true), st__of_int(d->base)};

@@ -10,6 +10,10 @@ ST_BOXED(st__box_unique) {
   const st_value self = *st__next(&args), sorted = *st__next(&args);
   const st_value inverse = *st__next(&args), counts = *st__next(&args);
   const st_value dim = *st__next(&args), base = *st__next(&args);
+  int at;
+  if (!st__is_none(&dim)) {
+    ST_TRY(st__wrap_dim(dim.u.i, self.u.tensor->ndim, &at));
+  }
   if (st__is_none(&dim) || self.u.tensor->ndim == 0) {
     const st_value all[] = {self, sorted, inverse, counts, base};
     return st__invoke(ST_OP__unique2, 5, all, rets);

@@ -256,7 +256,9 @@ static bool is_name_of(const st_arg *a, const char *key) {
 /* True if the keyword was used for argument i. */
 static bool is_used(st__frame *f, int i, const char *key) {
   const st_arg *a = &f->schema[i];
-  if (f->source[i] <= f->keywords || (i == 0 && f->has_tensors)) return false;
+  const bool is_gathered = f->has_tensors && a->list &&
+                           a->type == ST_TYPE_TENSOR;
+  if (f->source[i] <= f->keywords || is_gathered) return false;
   if (is_output(a) && same_text(key, "out")) return true;
   if (!is_name_of(a, key)) return false;
   lua_pushstring(f->L, key);                           /* [+1] */

@@ -149,6 +149,20 @@ describe("einsum", function()
     assert.is_true(st.einsum("i...j->j...i", a):equal(a:transpose(1, 4)))
   end)
 
+  it("takes 64 operands, and up to 28 repeated subscripts", function()
+    local ones, i = {}, {}
+    for k = 1, 64 do ones[k], i[k] = f64 {1, 2}, "i" end
+    local got = st.einsum(table.concat(i, ",") .. "->i", ones)
+    assert.same({1, 2 ^ 64}, got:totable())
+    local sizes = {}
+    for k = 1, 40 do sizes[k] = 1 end
+    local ok, why = pcall(st.einsum, ("a"):rep(40), st.ones(sizes))
+    assert.is_false(ok)
+    assert.truthy(tostring(why):find "more than 28 subscripts")
+    sizes = {unpack(sizes, 1, 29)}
+    assert.equal(1, st.einsum(("a"):rep(29), st.ones(sizes)):item())
+  end)
+
   it("broadcasts labels of size 1", function()
     local a, b = integers(2, 1), integers(3, 4)
     local want = (a:sum {2, keepdim = true} * b:sum {1, keepdim = true})
@@ -294,6 +308,8 @@ end)
 local function f(...) return st.ones {...} end
 
 local REFUSALS = {
+  {"tensordot", function() return f(), f(), {1}, {1} end,
+   "1 dimensions of a tensor of shape [] cannot be contracted"},
   {"linalg_matrix_power", function() return f(2, 2), -1 end,
    "A is singular: U(2, 2) is zero"},
   {"tensordot", function() return f(2, 3), f(3, 2), {1}, {1, 2} end,
