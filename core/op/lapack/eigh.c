@@ -1,7 +1,7 @@
 /* Eigenvalues of Hermitian matrices: linalg_eigh, linalg_eigvalsh.
  */
 
-#include "op/linalg/lapack.h"
+#include "op/lapack/lapack.h"
 
 #include <limits.h>
 #include <string.h>

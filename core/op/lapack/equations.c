@@ -1,9 +1,9 @@
 /* Shapes and gradients of the operators that solve equations.
  */
 
-#include "op/linalg/equations.h"
+#include "op/lapack/equations.h"
 
-#include "op/linalg/lapack.h"
+#include "op/lapack/lapack.h"
 
 st_status st__equation_sizes(const st_tensor *A, const char *name,
                              const st_tensor *B, bool left, int64_t *sizes,

@@ -3,7 +3,7 @@
 #ifndef ST_OP_LINALG_LU_H
 #define ST_OP_LINALG_LU_H
 
-#include "op/linalg/lapack.h"
+#include "op/lapack/lapack.h"
 
 /* P L U = A, or A transposed if is_turned; L and U in one matrix, as LAPACK
  * stores them. Tensors owned by the caller, info and pivots contiguous. */

@@ -1,7 +1,7 @@
 /* LAPACK: its functions by dtype, calls for batches, layouts and failures.
  */
 
-#include "op/linalg/lapack.h"
+#include "op/lapack/lapack.h"
 
 #include <limits.h>
 #include <pthread.h>

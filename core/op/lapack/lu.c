@@ -1,11 +1,11 @@
 /* LU factors: linalg_lu_factor_ex, linalg_lu_factor, linalg_lu_solve, lu_solve.
  */
 
-#include "op/linalg/lu.h"
+#include "op/lapack/lu.h"
 
 #include <inttypes.h>
 
-#include "op/linalg/equations.h"
+#include "op/lapack/equations.h"
 #include "tensor/view.h"
 
 /* -- Factors -------------------------------------------------------------- */

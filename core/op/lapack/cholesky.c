@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "op/linalg/lapack.h"
+#include "op/lapack/lapack.h"
 #include "op/registry/composite.h"
 
 /* -- linalg_cholesky_ex --------------------------------------------------- */

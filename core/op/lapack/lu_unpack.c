@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/threads.h"
-#include "op/linalg/equations.h"
-#include "op/linalg/lu.h"
+#include "op/lapack/equations.h"
+#include "op/lapack/lu.h"
 
 /* -- lu_unpack ------------------------------------------------------------ */
 

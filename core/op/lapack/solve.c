@@ -1,8 +1,8 @@
 /* Equations: linalg_solve_ex, linalg_solve.
  */
 
-#include "op/linalg/equations.h"
-#include "op/linalg/lu.h"
+#include "op/lapack/equations.h"
+#include "op/lapack/lu.h"
 #include "tensor/view.h"
 
 /* -- linalg_solve_ex ------------------------------------------------------ */

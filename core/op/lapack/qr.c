@@ -1,7 +1,7 @@
 /* QR factors: linalg_qr.
  */
 
-#include "op/linalg/lapack.h"
+#include "op/lapack/lapack.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* Equations with triangular matrices: linalg_solve_triangular.
  */
 
-#include "op/linalg/equations.h"
-#include "op/linalg/lapack.h"
+#include "op/lapack/equations.h"
+#include "op/lapack/lapack.h"
 #include "tensor/view.h"
 
 /* -- linalg_solve_triangular ---------------------------------------------- */

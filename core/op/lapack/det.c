@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/threads.h"
-#include "op/linalg/lu.h"
+#include "op/lapack/lu.h"
 #include "op/registry/composite.h"
 
 /* -- The diagonal of U ---------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* Singular values: linalg_svd, linalg_svdvals.
  */
 
-#include "op/linalg/lapack.h"
+#include "op/lapack/lapack.h"
 
 #include <limits.h>
 #include <string.h>
