@@ -25,6 +25,7 @@
 
 local SIZES = {1e3, 1e4, 1e5, 1e6, 1e7}
 local BATCHES = {1, 32, 1024}
+local SMALL, LARGE = {2, 3, 4, 8}, {32, 100, 500}
 
 local CHEAP_FRESH = {{1e4, "0.60 0.90"}, {4e6, "1.05 0.60"},
                      {1e99, "0.25 0.50"}}
@@ -377,6 +378,39 @@ return {
     {"dot", "a, b: f32 N", "@.dot(a, b)", at = {1e6}, goal = "0.60 0.60"},
     {"matrix times vector", "a: f32 4096x4096 -1:1; b: f32 4096",
      "@.mv(a, b)", nil, "@.matmul(a, b)", goal = "1.10 0.80"},
+  },
+
+  -- Decompositions: one small matrix, many of them, larger ones.
+  {family = "linalg",
+    {"solve", "a: f64 NxN diagonal=4; b: f64 N",
+     "@.linalg.solve(a, b)", at = SMALL},
+    {"inv", "a: f64 NxN diagonal=4", "@.linalg.inv(a)", at = SMALL},
+    {"det", "a: f64 NxN -1:1", "@.linalg.det(a)", at = SMALL},
+    {"cholesky", "a: f64 NxN diagonal=8", "@.linalg.cholesky(a)", at = SMALL},
+    {"qr", "a: f64 NxN -1:1", "@.linalg.qr(a)", any = true, at = SMALL},
+    {"eigh", "a: f64 NxN -1:1", "@.linalg.eigh(a)", at = SMALL},
+    {"svd", "a: f64 NxN -1:1", "@.linalg.svd(a)", any = true, at = SMALL},
+    {"solve, 1000", "a: f32 1000xNxN diagonal=4; b: f32 1000xNx1",
+     "@.linalg.solve(a, b)", at = SMALL},
+    {"inv, 1000", "a: f32 1000xNxN diagonal=4", "@.linalg.inv(a)",
+     at = SMALL},
+    {"det, 1000", "a: f32 1000xNxN -1:1", "@.linalg.det(a)", at = SMALL},
+    {"cholesky, 1000", "a: f32 1000xNxN diagonal=8", "@.linalg.cholesky(a)",
+     at = SMALL},
+    {"qr, 1000", "a: f32 1000xNxN -1:1", "@.linalg.qr(a)", any = true,
+     at = SMALL},
+    {"eigh, 1000", "a: f32 1000xNxN -1:1", "@.linalg.eigh(a)", at = SMALL},
+    {"svd, 1000", "a: f32 1000xNxN -1:1", "@.linalg.svd(a)", any = true,
+     at = SMALL},
+    {"solve", "a: f64 NxN diagonal=8; b: f64 N", "@.linalg.solve(a, b)",
+     at = LARGE},
+    {"inv", "a: f64 NxN diagonal=8", "@.linalg.inv(a)", at = LARGE},
+    {"det", "a: f64 NxN diagonal=8", "@.linalg.det(a)", at = LARGE},
+    {"cholesky", "a: f64 NxN diagonal=1000", "@.linalg.cholesky(a)",
+     at = LARGE},
+    {"qr", "a: f64 NxN -1:1", "@.linalg.qr(a)", any = true, at = LARGE},
+    {"eigh", "a: f64 NxN -1:1", "@.linalg.eigh(a)", at = LARGE},
+    {"svd", "a: f64 NxN -1:1", "@.linalg.svd(a)", any = true, at = LARGE},
   },
 
   {family = "memory",

@@ -7,7 +7,8 @@
 -- dimensions (from 0), `cut=2` leaves out the first two elements of the last
 -- one, `keep=3` all after the third, `step=2` takes every second one,
 -- `expand=4x3` expands dimensions of size 1. `sorted` sorts along the last
--- dimension, before a view; `grad` requires a gradient. The dtype `pos` stands
+-- dimension, and `diagonal=8` adds 8 to the diagonals of matrices, before a
+-- view; `grad` requires a gradient. The dtype `pos` stands
 -- for int64 indices from lo to below hi, in the engine's index base.
 --
 -- The values are a hash of the linear index, before the view, and repeat after
@@ -52,6 +53,7 @@ local function parse_word(group, word)
   elseif key == "cut" then group.cut = tonumber(value)
   elseif key == "keep" then group.keep = tonumber(value)
   elseif key == "step" then group.step = tonumber(value)
+  elseif key == "diagonal" then group.diagonal = tonumber(value)
   elseif key == "expand" then group.expand = numbers(value, "%d+")
   else error("an input's word is not understood: " .. word, 0) end
 end
@@ -118,6 +120,7 @@ local function make(group, stream)
   fill(t, group, stream)
   if not direct then t = t:to(dtype) end
   if group.sorted then t = t:sort() end
+  if group.diagonal then t:diagonal(0, -2, -1):add_(group.diagonal) end
   if group.perm then
     local dims = {}
     for i, d in ipairs(group.perm) do dims[i] = d + 1 end

@@ -87,7 +87,9 @@ end
 -- row leaves them open, and the expression of each engine by its name.
 local function case_of(family, row, n)
   local function filled(text)
-    return n and text:gsub("%f[%w]N%f[%Wx]", ("%d"):format(n)) or text
+    return n and text:gsub("%f[%w][%dxN]*N[%dxN]*%f[%W]", function(word)
+      return (word:gsub("N", ("%d"):format(n)))
+    end) or text
   end
   local case = {
     family = family.family, name = row[1], inputs = filled(row[2]),

@@ -69,6 +69,9 @@ def make(kind, sizes, words, stream):
     t = np.resize(values.astype(dtype), sizes)
     if "sorted" in words:
         t.sort()
+    if "diagonal" in views:
+        rows = np.arange(sizes[-1])
+        t[..., rows, rows] += dtype(views["diagonal"])
     if torch:
         t = torch.from_numpy(t)
         t = t.to(getattr(torch, becomes)) if becomes else t
