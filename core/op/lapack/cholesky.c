@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "op/lapack/lapack.h"
+#include "op/lapack/small.h"
 #include "op/registry/composite.h"
 
 /* -- linalg_cholesky_ex --------------------------------------------------- */
@@ -42,19 +42,34 @@ st_status st__linalg_cholesky_ex_meta(st_run *r) {
   return st__write_apart(r, 1);
 }
 
-st_status st__linalg_cholesky_ex_impl(st_run *r) {
-  const st_tensor *self = st__arg_tensor(r, 0);
-  const bool check_errors = st__to_bool(&r->args[2], false);
-  const factors c = {r->out[0], r->out[1], st__to_bool(&r->args[1], false)};
+/* An upper factor is the transposed lower one of the upper triangle. */
+static st_status factor_small(const st_tensor *self, const factors *f) {
+  st_small_call c = st__small_call(ST_K_small_cholesky, self, 0);
+  st__small_output(&c, 0, f->L, f->upper);
+  st__small_values(&c, 1, f->info, 0);
+  st_status status = st__small_input(&c, 2, self, f->upper);
+  if (status == ST_OK) status = st__small_run(&c);
+  st__small_end(&c);
+  return status;
+}
+
+static st_status factor_all(const st_tensor *self, const factors *f) {
   const double n = (double)st__cols(self);
-  st_lapack_job j = {.fn = factor, .ctx = &c, .dtype = self->dtype,
+  st_lapack_job j = {.fn = factor, .ctx = f, .dtype = self->dtype,
                      .count = st__batch_count(self), .cost = n * n * n / 6};
   ST_TRY(st__lapack_begin(&j));
-  st_status status = st__copy_unchecked(c.L, self);
+  st_status status = st__copy_unchecked(f->L, self);
   if (status == ST_OK) status = st__lapack_run(&j);
   st__lapack_end(&j);
-  ST_TRY(status);
-  return check_errors ? st__check_info(c.info, "self", ST_INDEFINITE) : ST_OK;
+  return status;
+}
+
+st_status st__linalg_cholesky_ex_impl(st_run *r) {
+  const st_tensor *self = st__arg_tensor(r, 0);
+  const factors f = {r->out[0], r->out[1], st__to_bool(&r->args[1], false)};
+  ST_TRY(st__is_small(self) ? factor_small(self, &f) : factor_all(self, &f));
+  if (!st__to_bool(&r->args[2], false)) return ST_OK;
+  return st__check_info(f.info, "self", ST_INDEFINITE);
 }
 
 /* -- linalg_cholesky ------------------------------------------------------ */

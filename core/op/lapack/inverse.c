@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "op/lapack/lapack.h"
+#include "op/lapack/small.h"
 #include "op/registry/composite.h"
 
 /* -- linalg_inv_ex -------------------------------------------------------- */
@@ -49,22 +49,36 @@ st_status st__linalg_inv_ex_meta(st_run *r) {
   return st__write_apart(r, 1);
 }
 
-st_status st__linalg_inv_ex_impl(st_run *r) {
-  const st_tensor *A = st__arg_tensor(r, 0);
-  const bool check_errors = st__to_bool(&r->args[1], false);
-  const inverses v = {r->out[0], r->out[1]};
+static st_status invert_small(const st_tensor *A, const inverses *v) {
+  st_small_call c = st__small_call(ST_K_small_inverse, A, st__cols(A));
+  st__small_output(&c, 0, v->A, false);
+  st__small_values(&c, 1, v->info, 0);
+  st_status status = st__small_input(&c, 2, A, false);
+  if (status == ST_OK) status = st__small_run(&c);
+  st__small_end(&c);
+  return status;
+}
+
+static st_status invert_all(const st_tensor *A, const inverses *v) {
   const int64_t n = st__cols(A);
-  st_lapack_job j = {.fn = invert, .ctx = &v, .dtype = A->dtype,
+  st_lapack_job j = {.fn = invert, .ctx = v, .dtype = A->dtype,
                      .count = st__batch_count(A),
                      .cost = (double)n * (double)n * (double)n,
                      .bytes = pivot_bytes(n) + BLOCK * n *
                               (int64_t)st__itemsize(A->dtype)};
   ST_TRY(st__lapack_begin(&j));
-  st_status status = st__copy_unchecked(v.A, A);
+  st_status status = st__copy_unchecked(v->A, A);
   if (status == ST_OK) status = st__lapack_run(&j);
   st__lapack_end(&j);
-  ST_TRY(status);
-  return check_errors ? st__check_info(v.info, "A", ST_SINGULAR) : ST_OK;
+  return status;
+}
+
+st_status st__linalg_inv_ex_impl(st_run *r) {
+  const st_tensor *A = st__arg_tensor(r, 0);
+  const inverses v = {r->out[0], r->out[1]};
+  ST_TRY(st__is_small(A) ? invert_small(A, &v) : invert_all(A, &v));
+  if (!st__to_bool(&r->args[1], false)) return ST_OK;
+  return st__check_info(v.info, "A", ST_SINGULAR);
 }
 
 /* -- linalg_inv ----------------------------------------------------------- */

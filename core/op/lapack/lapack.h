@@ -12,8 +12,8 @@
  * the decompositions that call it work in scratch memory, where a few columns
  * are left free behind each matrix.
  */
-#ifndef ST_OP_LINALG_LAPACK_H
-#define ST_OP_LINALG_LAPACK_H
+#ifndef ST_OP_LAPACK_LAPACK_H
+#define ST_OP_LAPACK_LAPACK_H
 
 #include "op/linalg/blas.h"
 #include "op/registry/op.h"

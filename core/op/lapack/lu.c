@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "op/lapack/equations.h"
+#include "op/lapack/small.h"
 #include "tensor/view.h"
 
 /* -- Factors -------------------------------------------------------------- */
@@ -30,7 +31,19 @@ static void factor(const st_lapack_job *j, int64_t i, char *scratch) {
               (blasint *)(void *)st__data(f->info) + i);
 }
 
+static st_status factor_small(const st_tensor *A, const st_lu *f) {
+  st_small_call c = st__small_call(ST_K_small_lu, A, 0);
+  st__small_output(&c, 0, f->LU, false);
+  st__small_values(&c, 1, f->pivots, 1);
+  st__small_values(&c, 2, f->info, 0);
+  st_status status = st__small_input(&c, 3, A, false);
+  if (status == ST_OK) status = st__small_run(&c);
+  st__small_end(&c);
+  return status;
+}
+
 st_status st__lu_factor(const st_tensor *A, const st_lu *f) {
+  if (st__is_small(A)) return factor_small(A, f);
   const double k = (double)pivots_of(A);
   st_lapack_job j = {.fn = factor, .ctx = f, .dtype = A->dtype,
                      .count = st__batch_count(A),

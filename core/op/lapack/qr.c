@@ -1,7 +1,7 @@
 /* QR factors: linalg_qr.
  */
 
-#include "op/lapack/lapack.h"
+#include "op/lapack/small.h"
 
 #include <string.h>
 
@@ -74,6 +74,17 @@ static void factor(const st_lapack_job *j, int64_t i, char *scratch) {
   j->f->orgqr(&m, &columns, &k, q, &lda, tau, work, &length, &info);
 }
 
+static st_status factor_small(const st_tensor *A, const factors *f) {
+  const int64_t k = st__rows(f->R);
+  st_small_call c = st__small_call(ST_K_small_qr, A, k);
+  if (f->Q) st__small_output(&c, 0, f->Q, false);
+  st__small_output(&c, 1, f->R, false);
+  st_status status = st__small_input(&c, 2, A, false);
+  if (status == ST_OK) status = st__small_run(&c);
+  st__small_end(&c);
+  return status;
+}
+
 st_status st__linalg_qr_impl(st_run *r) {
   const st_tensor *A = st__arg_tensor(r, 0);
   const int64_t m = st__rows(A), n = st__cols(A), k = m < n ? m : n;
@@ -85,6 +96,7 @@ st_status st__linalg_qr_impl(st_run *r) {
     if (f.Q) st__set_identities(f.Q); /* a product of no reflections */
     return ST_OK;
   }
+  if (st__is_small(A)) return factor_small(A, &f);
   const int64_t columns = f.Q && st__cols(f.Q) > n ? st__cols(f.Q) : n;
   st_lapack_job j = {.fn = factor, .ctx = &f, .dtype = A->dtype,
                      .count = st__batch_count(A),

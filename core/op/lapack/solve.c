@@ -3,6 +3,7 @@
 
 #include "op/lapack/equations.h"
 #include "op/lapack/lu.h"
+#include "op/lapack/small.h"
 #include "tensor/view.h"
 
 /* -- linalg_solve_ex ------------------------------------------------------ */
@@ -53,24 +54,62 @@ st_status st__linalg_solve_ex_meta(st_run *r) {
   return st__to_bool(&r->args[3], false) ? st__write_apart(r, 1) : ST_OK;
 }
 
+/* True if each of A's matrices has an X, and the kernel can solve for it. The
+ * vectors of a batch lie in the columns of an X of two dimensions. */
+static bool is_small(const st_tensor *A, const st_tensor *X) {
+  return st__is_small(A) && X->numel > 0 &&
+         st__batch_count(A) == st__batch_count(X) && st__is_spaced(X);
+}
+
+/* X A = B: the transposed matrices are in A' X' = B'. B has X's sizes. */
+static st_status solve_small(const st_tensor *A, const st_tensor *B, bool left,
+                             st_tensor *X, st_tensor *info) {
+  const int64_t columns = left ? st__cols(X) : st__rows(X);
+  st_small_call c = st__small_call(ST_K_small_solve, A, columns);
+  st_status status;
+  st__small_output(&c, 0, X, !left);
+  st__small_values(&c, 1, info, 0);
+  ST_TRY_FAIL(st__small_input(&c, 2, A, !left));
+  ST_TRY_FAIL(st__small_input(&c, 3, B, !left));
+  status = st__small_run(&c);
+fail:
+  st__small_end(&c);
+  return status;
+}
+
+static st_status solve_all(const st_tensor *A, const st_tensor *B, bool left,
+                           bool check_errors, st_tensor *X, st_tensor *info) {
+  st_lu f = {.info = info};
+  const st_lu_equation e = {&f, left, false};
+  st_status status;
+  ST_TRY_FAIL(st__lu_factor_new(A, &f));
+  if (check_errors) ST_TRY_FAIL(st__check_info(info, "A", ST_SINGULAR));
+  status = st__lu_solve(&e, B, X);
+fail:
+  st__lu_release(&f);
+  return status;
+}
+
 st_status st__linalg_solve_ex_impl(st_run *r) {
   st_tensor *A = st__arg_tensor(r, 0), *B = st__arg_tensor(r, 1);
-  const bool vectors = is_vectors(A, B);
-  st_lu f = {.info = r->out[1]};
-  const st_lu_equation e = {&f, st__to_bool(&r->args[2], true), false};
-  st_tensor *b = NULL, *x = NULL;
+  const bool vectors = is_vectors(A, B), left = st__to_bool(&r->args[2], true);
+  const bool check_errors = st__to_bool(&r->args[3], false);
+  st_tensor *const info = r->out[1];
+  st_tensor *b = NULL, *x = NULL, *wide = NULL;
   st_status status;
   ST_TRY_FAIL(as_matrices(B, vectors, &b));
   ST_TRY_FAIL(as_matrices(r->out[0], vectors, &x));
-  ST_TRY_FAIL(st__lu_factor_new(A, &f));
-  if (st__to_bool(&r->args[3], false)) {
-    ST_TRY_FAIL(st__check_info(f.info, "A", ST_SINGULAR));
+  if (is_small(A, x)) {
+    ST_TRY_FAIL(st__view_expand(b, x->ndim, x->sizes, &wide));
+    ST_TRY_FAIL(solve_small(A, wide, left, x, info));
+    if (check_errors) status = st__check_info(info, "A", ST_SINGULAR);
+  } else {
+    status = solve_all(A, b, left, check_errors, x, info);
   }
-  status = st__lu_solve(&e, b, x);
 fail:
   st__tensor_release(&b);
   st__tensor_release(&x);
-  st__lu_release(&f);
+  st__tensor_release(&wide);
   return status;
 }
 
