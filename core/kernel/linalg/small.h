@@ -19,7 +19,7 @@
  *     small_lu        LU, pivots, info, A       A is m x n
  *     small_det       det, A                    A is n x n
  *     small_solve     X, info, A, B             A is n x n, B n x k
- *     small_inverse   X, info, A                A is n x n; NaN if it is singular
+ *     small_inverse   X, info, A                A is n x n; NaN if singular
  *     small_cholesky  L, info, A                reads A's lower triangle
  *     small_qr        Q, R, A                   A is m x n, Q has k columns and
  *                                               R k rows; k is m if Q is NULL

@@ -9,7 +9,7 @@
 #define NAME_(name, tag) name##_##tag
 #define NAME2(name, tag) NAME_(name, tag)
 #define NAME(name) NAME2(name, TAG)
-#define EACH for (int l = 0; l < LANES; l++)
+#define EACH _Pragma("omp simd") for (int l = 0; l < LANES; l++)
 
 typedef T NAME(lanes)[LANES];
 typedef I NAME(ints)[LANES];

@@ -52,7 +52,10 @@ INLINE void NAME(find_pivot)(NAME(lanes) *a, int k, int m, int n, I *p) {
 INLINE void NAME(eliminate)(NAME(lanes) *a, int k, int i, int n) {
   const T *const pivot = a[k * n + k];
   T *const first = a[i * n + k];
-  EACH first[l] = pivot[l] != 0 ? first[l] / pivot[l] : first[l];
+  EACH {
+    const T divisor = pivot[l] != 0 ? pivot[l] : 1;
+    first[l] /= divisor;
+  }
   for (int j = k + 1; j < n; j++) {
     T *const x = a[i * n + j];
     const T *const y = a[k * n + j];
@@ -189,7 +192,10 @@ INLINE void NAME(cholesky_factor)(NAME(lanes) *a, int n, I *info) {
         const T *const y = a[i * n + k], *const z = a[j * n + k];
         EACH x[l] = info[l] == 0 ? x[l] - y[l] * z[l] : x[l];
       }
-      EACH x[l] = info[l] == 0 ? x[l] / d[l] : x[l];
+      EACH {
+        const T divisor = info[l] == 0 ? d[l] : 1;
+        x[l] /= divisor;
+      }
     }
   }
 }

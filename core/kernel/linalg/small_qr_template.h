@@ -44,7 +44,8 @@ INLINE void NAME(reflect_column)(NAME(lanes) *a, int k, int m, int n,
   EACH {
     const T beta = alpha[l] >= 0 ? -norm[l] : norm[l];
     const bool is_zero = below[l] == 0;
-    tau[l] = is_zero ? 0 : (beta - alpha[l]) / beta;
+    const T whole = is_zero ? 1 : beta;
+    tau[l] = is_zero ? 0 : (beta - alpha[l]) / whole;
     divisor[l] = is_zero ? 1 : alpha[l] - beta;
     alpha[l] = is_zero ? alpha[l] : beta;
   }
