@@ -3,21 +3,6 @@
 
 #include "grad/formula/helpers.h"
 
-static st_tensor *mH(st_op_scope *c, const st_tensor *t) {
-  return st__apply1(c, ST_OP_mH, t);
-}
-static st_tensor *times(st_op_scope *c, const st_tensor *a,
-                        const st_tensor *b) {
-  return st__apply2(c, ST_OP_matmul, a, b);
-}
-static st_tensor *plus(st_op_scope *c, const st_tensor *a,
-                       const st_tensor *b) {
-  return st__apply2(c, ST_OP_add_Tensor, a, b);
-}
-static st_tensor *minus(st_op_scope *c, const st_tensor *a,
-                        const st_tensor *b) {
-  return st__apply2(c, ST_OP_sub_Tensor, a, b);
-}
 /* A row, or a column, of the elements of t for each matrix. */
 static st_tensor *row(st_op_scope *c, const st_tensor *t) {
   return st__apply_with(c, ST_OP_unsqueeze, t, st__of_int(-2));
@@ -30,14 +15,14 @@ static st_tensor *column(st_op_scope *c, const st_tensor *t) {
 
 /* x[j] - x[i] at row i and column j, 1 on the diagonal. */
 static st_tensor *gaps(st_op_scope *c, const st_tensor *x) {
-  const st_tensor *all = minus(c, row(c, x), column(c, x));
+  const st_tensor *all = st__minus(c, row(c, x), column(c, x));
   const st_tensor *ones = st__apply1(c, ST_OP_ones_like, x);
-  return plus(c, all, st__apply1(c, ST_OP_diag_embed, ones));
+  return st__plus(c, all, st__apply1(c, ST_OP_diag_embed, ones));
 }
 
 /* t with zeros on the diagonal. */
 static st_tensor *strict(st_op_scope *c, const st_tensor *t) {
-  return plus(c, st__apply_with(c, ST_OP_tril, t, st__of_int(-1)),
+  return st__plus(c, st__apply_with(c, ST_OP_tril, t, st__of_int(-1)),
               st__apply_with(c, ST_OP_triu, t, st__of_int(1)));
 }
 
@@ -51,12 +36,14 @@ st_status st__help_eigh_back(int n, const st_helper_arg *args,
   const st_tensor *V = st__read_tensor(&args);
   st_op_scope c = {.status = ST_OK};
   (void)n;
+  const st_tensor *adjoint = st__adjoint(&c, V);
   const st_tensor *turned = st__apply2(&c, ST_OP_div_Tensor,
-                                       times(&c, mH(&c, V), grad_V),
+                                       st__times(&c, adjoint, grad_V),
                                        gaps(&c, values));
-  const st_tensor *inner = plus(&c, strict(&c, turned),
+  const st_tensor *inner = st__plus(&c, strict(&c, turned),
                                 st__apply1(&c, ST_OP_diag_embed, grad));
-  return st__scope_return(&c, times(&c, V, times(&c, inner, mH(&c, V))), out);
+  return st__scope_return(&c, st__times(&c, V, st__times(&c, inner, adjoint)),
+                          out);
 }
 
 /* eigvalsh_back(grad, self, UPLO): V diag(grad) V'. */
@@ -70,7 +57,8 @@ st_status st__help_eigvalsh_back(int n, const st_helper_arg *args,
   st__apply_multi(&c, ST_OP_linalg_eigh, 2, matrix, 2, f);
   const st_tensor *scaled_V = st__apply2(&c, ST_OP_mul_Tensor, f[1],
                                          row(&c, grad));
-  return st__scope_return(&c, times(&c, scaled_V, mH(&c, f[1])), out);
+  return st__scope_return(&c, st__times(&c, scaled_V, st__adjoint(&c, f[1])),
+                          out);
 }
 
 /* -- Singular values ------------------------------------------------------ */
@@ -86,19 +74,20 @@ st_status st__help_svdvals_back(int n, const st_helper_arg *args,
   st__apply_multi(&c, ST_OP_linalg_svd, 2, matrix, 3, f);
   const st_tensor *scaled_U = st__apply2(&c, ST_OP_mul_Tensor, f[0],
                                          row(&c, grad));
-  return st__scope_return(&c, times(&c, scaled_U, f[2]), out);
+  return st__scope_return(&c, st__times(&c, scaled_U, f[2]), out);
 }
 
 /* (x - x') / gaps of the squared singular values. */
 static st_tensor *skew_over(st_op_scope *c, const st_tensor *x,
                             const st_tensor *gap) {
-  return st__apply2(c, ST_OP_div_Tensor, minus(c, x, mH(c, x)), gap);
+  return st__apply2(c, ST_OP_div_Tensor,
+                    st__minus(c, x, st__adjoint(c, x)), gap);
 }
 
 /* What is left of x in the columns of U: x - U U' x. */
 static st_tensor *rest(st_op_scope *c, const st_tensor *U,
                        const st_tensor *x) {
-  return minus(c, x, times(c, U, times(c, mH(c, U), x)));
+  return st__minus(c, x, st__times(c, U, st__times(c, st__adjoint(c, U), x)));
 }
 
 /* i Im(diagonal) / S; none for real matrices. */
@@ -128,22 +117,23 @@ st_status st__help_svd_back(int n, const st_helper_arg *args, st_value *out) {
   U = st__apply_narrow(&c, U, -1, 0, k);
   gVh = st__apply_narrow(&c, gVh, -2, 0, k);
   Vh = st__apply_narrow(&c, Vh, -2, 0, k);
-  const st_tensor *V = mH(&c, Vh), *gV = mH(&c, gVh);
+  const st_tensor *V = st__adjoint(&c, Vh), *gV = st__adjoint(&c, gVh);
   const st_tensor *gap = gaps(&c, st__apply1(&c, ST_OP_square, S));
-  const st_tensor *of_U = times(&c, mH(&c, U), gU);
-  const st_tensor *inner = plus(
+  const st_tensor *of_U = st__times(&c, st__adjoint(&c, U), gU);
+  const st_tensor *inner = st__plus(
     &c, st__apply2(&c, ST_OP_mul_Tensor, skew_over(&c, of_U, gap),
                    row(&c, S)),
     st__apply2(&c, ST_OP_mul_Tensor, column(&c, S),
-               skew_over(&c, times(&c, Vh, gV), gap)));
-  inner = plus(&c, strict(&c, inner), st__apply1(
-    &c, ST_OP_diag_embed, plus(&c, gS, phases(&c, of_U, S))));
-  const st_tensor *left = plus(&c, times(&c, U, inner), rest(&c, U,
+               skew_over(&c, st__times(&c, Vh, gV), gap)));
+  inner = st__plus(&c, strict(&c, inner), st__apply1(
+    &c, ST_OP_diag_embed, st__plus(&c, gS, phases(&c, of_U, S))));
+  const st_tensor *left = st__plus(&c, st__times(&c, U, inner), rest(&c, U,
     st__apply2(&c, ST_OP_div_Tensor, gU, row(&c, S))));
   const st_tensor *right = rest(&c, V, st__apply2(&c, ST_OP_div_Tensor, gV,
                                                   row(&c, S)));
-  return st__scope_return(&c, plus(&c, times(&c, left, Vh),
-                                   times(&c, U, mH(&c, right))), out);
+  return st__scope_return(&c, st__plus(
+    &c, st__times(&c, left, Vh),
+    st__times(&c, U, st__adjoint(&c, right))), out);
 }
 
 /* -- QR ------------------------------------------------------------------- */
@@ -153,16 +143,18 @@ st_status st__help_svd_back(int n, const st_helper_arg *args, st_value *out) {
 static st_tensor *qr_gradient(st_op_scope *c, const st_tensor *gQ,
                               const st_tensor *gR, const st_tensor *Q,
                               const st_tensor *R) {
-  const st_tensor *adjoint = mH(c, R);
-  const st_tensor *X = st__apply1(c, ST_OP_triu, minus(
-    c, times(c, gR, adjoint), times(c, mH(c, Q), gQ)));
+  const st_tensor *adjoint = st__adjoint(c, R);
+  const st_tensor *X = st__apply1(c, ST_OP_triu, st__minus(
+    c, st__times(c, gR, adjoint), st__times(c, st__adjoint(c, Q), gQ)));
   const st_tensor *diagonal = st__apply(c, ST_OP_diagonal, 4, (st_value[]){
     st__of_tensor(X), st__of_int(0), st__of_int(-2), st__of_int(-1)});
-  const st_tensor *sum = minus(c, plus(c, X, mH(c, X)), st__apply1(
-    c, ST_OP_diag_embed, st__apply1(c, ST_OP_real, diagonal)));
+  const st_tensor *sum = st__minus(
+    c, st__plus(c, X, st__adjoint(c, X)),
+    st__apply1(c, ST_OP_diag_embed, st__apply1(c, ST_OP_real, diagonal)));
+  const st_tensor *left = st__plus(c, st__times(c, Q, sum), gQ);
   return st__apply(c, ST_OP_linalg_solve_triangular, 4, (st_value[]){
-    st__of_tensor(adjoint), st__of_tensor(plus(c, times(c, Q, sum), gQ)),
-    st__of_bool(false), st__of_bool(false)});
+    st__of_tensor(adjoint), st__of_tensor(left), st__of_bool(false),
+    st__of_bool(false)});
 }
 
 /* A wide A is [B C] = Q [R S]. As S = Q' C, grad_Q gets C grad_S'. */
@@ -171,12 +163,12 @@ static st_tensor *wide_qr_gradient(st_op_scope *c, const st_tensor *gQ,
                                    const st_tensor *R) {
   const int64_t m = R->sizes[R->ndim - 2], more = R->sizes[R->ndim - 1] - m;
   const st_tensor *gS = st__apply_narrow(c, gR, -1, m, more);
-  const st_tensor *C = times(c, Q, st__apply_narrow(c, R, -1, m, more));
-  gQ = plus(c, gQ, times(c, C, mH(c, gS)));
+  const st_tensor *C = st__times(c, Q, st__apply_narrow(c, R, -1, m, more));
+  gQ = st__plus(c, gQ, st__times(c, C, st__adjoint(c, gS)));
   st_tensor *parts[] = {
     qr_gradient(c, gQ, st__apply_narrow(c, gR, -1, 0, m), Q,
                 st__apply_narrow(c, R, -1, 0, m)),
-    times(c, Q, gS)};
+    st__times(c, Q, gS)};
   if (!st__scope_ok(c)) return NULL;
   return st__apply(c, ST_OP_cat, 2, (st_value[]){st__of_tensors(parts, 2),
                                                  st__of_int(-1)});

@@ -238,14 +238,6 @@ static st_tensor *mul(st_op_scope *c, const st_tensor *a, const st_tensor *b) {
   return st__apply2(c, ST_OP_mul_Tensor, a, b);
 }
 
-static st_tensor *times(st_op_scope *c, const st_tensor *a, double s) {
-  return st__apply_with(c, ST_OP_mul_Scalar, a, st__of_float(s));
-}
-
-static st_tensor *plus(st_op_scope *c, const st_tensor *a, double s) {
-  return st__apply_with(c, ST_OP_add_Scalar, a, st__of_float(s));
-}
-
 static st_tensor *square(st_op_scope *c, const st_tensor *a) {
   return st__apply1(c, ST_OP_square, a);
 }
@@ -260,20 +252,21 @@ st_status st__help_mish_curvature(int n, const st_helper_arg *args,
   const st_tensor *s = st__apply1(&c, ST_OP_sigmoid, x);
   const st_tensor *t = st__apply1(&c, ST_OP_tanh,
                                   st__apply1(&c, ST_OP_softplus, x));
-  const st_tensor *slope = mul(&c, s, plus(&c, times(&c, square(&c, t), -1),
-                                           1));
-  const st_tensor *bend = st__apply2(&c, ST_OP_sub_Tensor,
-    plus(&c, times(&c, s, -1), 1), times(&c, mul(&c, t, s), 2));
+  const st_tensor *slope = mul(
+    &c, s, st__shifted(&c, st__scaled(&c, square(&c, t), -1), 1));
+  const st_tensor *bend = st__minus(
+    &c, st__shifted(&c, st__scaled(&c, s, -1), 1),
+    st__scaled(&c, mul(&c, t, s), 2));
   return st__scope_return(&c, mul(&c, slope,
-                          plus(&c, mul(&c, x, bend), 2)), out);
+                          st__shifted(&c, mul(&c, x, bend), 2)), out);
 }
 
 /* y = x Phi(x): y'' = phi(x) (2 - x^2). */
 static st_tensor *exact_gelu(st_op_scope *c, const st_tensor *x) {
   const st_tensor *xx = square(c, x);
-  const st_tensor *phi = times(c, st__apply1(c, ST_OP_exp,
-                               times(c, xx, -0.5)), 0.3989422804014327);
-  return mul(c, phi, plus(c, times(c, xx, -1), 2));
+  const st_tensor *phi = st__scaled(
+    c, st__apply1(c, ST_OP_exp, st__scaled(c, xx, -0.5)), 0.3989422804014327);
+  return mul(c, phi, st__shifted(c, st__scaled(c, xx, -1), 2));
 }
 
 /* y = x (1 + t) / 2, t = tanh(u), u = k (x + a x^3):
@@ -281,14 +274,14 @@ static st_tensor *exact_gelu(st_op_scope *c, const st_tensor *x) {
 static st_tensor *tanh_gelu(st_op_scope *c, const st_tensor *x) {
   const double k = 0.7978845608028654, a = 0.044715;
   const st_tensor *xx = square(c, x);
-  const st_tensor *u = mul(c, x, plus(c, times(c, xx, k * a), k));
+  const st_tensor *u = mul(c, x, st__shifted(c, st__scaled(c, xx, k * a), k));
   const st_tensor *t = st__apply1(c, ST_OP_tanh, u);
-  const st_tensor *du = plus(c, times(c, xx, 3 * a * k), k);
-  const st_tensor *bend = st__apply2(c, ST_OP_sub_Tensor,
-    times(c, x, 6 * k * a), times(c, mul(c, t, square(c, du)), 2));
-  const st_tensor *sum = st__apply2(c, ST_OP_add_Tensor, du,
-                                    times(c, mul(c, x, bend), 0.5));
-  return mul(c, plus(c, times(c, square(c, t), -1), 1), sum);
+  const st_tensor *du = st__shifted(c, st__scaled(c, xx, 3 * a * k), k);
+  const st_tensor *bend = st__minus(
+    c, st__scaled(c, x, 6 * k * a),
+    st__scaled(c, mul(c, t, square(c, du)), 2));
+  const st_tensor *sum = st__plus(c, du, st__scaled(c, mul(c, x, bend), 0.5));
+  return mul(c, st__shifted(c, st__scaled(c, square(c, t), -1), 1), sum);
 }
 
 /* gelu_curvature(self, approximate) */

@@ -195,10 +195,6 @@ ST_BOXED(st__box_nll_loss) {
 
 /* -- Cross entropy -------------------------------------------------------- */
 
-static st_tensor *times(st_op_scope *c, const st_tensor *a, double x) {
-  return st__apply_with(c, ST_OP_mul_Scalar, a, st__of_float(x));
-}
-
 /* Reshapes weight to broadcast along the class dimension of self. */
 static st_tensor *weight_along(st_op_scope *c, const st_tensor *weight,
                                const st_tensor *self) {
@@ -237,7 +233,7 @@ static st_status soft_targets(st_op_scope *c, const class_loss *k,
   const int64_t n = self->sizes[dim];
   if (smoothing > 0) {
     target = st__apply_with(c, ST_OP_add_Scalar,
-                            times(c, target, 1 - smoothing),
+                            st__scaled(c, target, 1 - smoothing),
                             st__of_float(smoothing / (double)n));
   }
   logs = st__apply2(c, ST_OP_mul_Tensor, logs, target);
@@ -319,8 +315,8 @@ ST_BOXED(st__box_cross_entropy_loss) {
     st__of_int(k.reduction), k.ignore_index, k.base};
   st_tensor *loss = st__apply(&c, ST_OP_nll_loss, 6, likely);
   if (smoothing > 0) {
-    loss = st__apply2(&c, ST_OP_add_Tensor, times(&c, loss, 1 - smoothing),
-                      times(&c, smooth_loss(&c, k, logs), smoothing));
+    loss = st__apply2(&c, ST_OP_add_Tensor, st__scaled(&c, loss, 1 - smoothing),
+                      st__scaled(&c, smooth_loss(&c, k, logs), smoothing));
   }
   return st__scope_return(&c, loss, rets);
 }
@@ -501,7 +497,7 @@ ST_BOXED(st__box_multi_margin_loss) {
     loss = st__apply2(&c, ST_OP_mul_Tensor, loss,
                       st__apply(&c, ST_OP_take, 3, at));
   }
-  loss = times(&c, sum_of_classes(&c, loss, 1, false), 1 / (double)m.c);
+  loss = st__scaled(&c, sum_of_classes(&c, loss, 1, false), 1 / (double)m.c);
   if (target->ndim == 0) loss = st__apply1(&c, ST_OP_squeeze, loss);
   return st__loss_end(&c, loss, reduction, rets);
 }
@@ -552,7 +548,7 @@ ST_BOXED(st__box_multilabel_margin_loss) {
   loss = masked(&c, loss, st__apply1(&c, ST_OP_logical_not, both),
                 st__of_int(0));
   loss = st__apply_with(&c, ST_OP_sum_dim_IntList, loss, st__of_ints(pairs, 2));
-  loss = times(&c, loss, 1 / (double)m.c);
+  loss = st__scaled(&c, loss, 1 / (double)m.c);
   if (target->ndim <= 1) loss = st__apply1(&c, ST_OP_squeeze, loss);
   return st__loss_end(&c, loss, reduction, rets);
 }

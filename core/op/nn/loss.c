@@ -33,14 +33,6 @@ st_status st__loss_end(st_op_scope *c, st_tensor *loss, int64_t reduction,
 
 /* -- Calls of operators --------------------------------------------------- */
 
-static st_tensor *times(st_op_scope *c, const st_tensor *a, double x) {
-  return st__apply_with(c, ST_OP_mul_Scalar, a, st__of_float(x));
-}
-
-static st_tensor *plus(st_op_scope *c, const st_tensor *a, double x) {
-  return st__apply_with(c, ST_OP_add_Scalar, a, st__of_float(x));
-}
-
 static st_tensor *at_least_0(st_op_scope *c, const st_tensor *a) {
   return st__apply_with(c, ST_OP_clamp_min, a, st__of_int(0));
 }
@@ -203,7 +195,7 @@ static st_tensor *log_factorial(st_op_scope *c, const st_tensor *n) {
   const st_tensor *sum = st__apply2(
     c, ST_OP_add_Tensor,
     st__apply2(c, ST_OP_sub_Tensor, product(c, n, log_n), n),
-    plus(c, times(c, log_n, 0.5), 0.5 * log(2 * pi)));
+    st__shifted(c, st__scaled(c, log_n, 0.5), 0.5 * log(2 * pi)));
   return only(c, st__apply_with(c, ST_OP_gt_Scalar, n, st__of_int(1)), sum);
 }
 
@@ -219,7 +211,8 @@ ST_BOXED(st__box_poisson_nll_loss) {
     loss = st__apply2(&c, ST_OP_sub_Tensor, st__apply1(&c, ST_OP_exp, input),
                       product(&c, target, input));
   } else {
-    const st_tensor *rate = st__apply1(&c, ST_OP_log, plus(&c, input, eps));
+    const st_tensor *rate = st__apply1(&c, ST_OP_log,
+                                       st__shifted(&c, input, eps));
     loss = st__apply2(&c, ST_OP_sub_Tensor, input, product(&c, target, rate));
   }
   if (full) {
@@ -266,8 +259,8 @@ ST_BOXED(st__box_gaussian_nll_loss) {
                                       st__apply1(&c, ST_OP_square, d), var);
   st_tensor *loss = st__apply2(&c, ST_OP_add_Tensor,
                                st__apply1(&c, ST_OP_log, var), share);
-  loss = times(&c, loss, 0.5);
-  if (full) loss = plus(&c, loss, 0.5 * log(2 * pi));
+  loss = st__scaled(&c, loss, 0.5);
+  if (full) loss = st__shifted(&c, loss, 0.5 * log(2 * pi));
   return st__loss_end(&c, loss, reduction, rets);
 }
 
@@ -346,8 +339,8 @@ static st_tensor *cosines(st_op_scope *c, const st_tensor *a,
                                        product(c, a, a), dims);
   const st_tensor *bb = st__apply_with(c, ST_OP_sum_dim_IntList,
                                        product(c, b, b), dims);
-  const st_tensor *squares = product(c, plus(c, aa, 1e-12),
-                                     plus(c, bb, 1e-12));
+  const st_tensor *squares = product(c, st__shifted(c, aa, 1e-12),
+                                     st__shifted(c, bb, 1e-12));
   return st__apply2(c, ST_OP_div_Tensor, ab,
                     st__apply1(c, ST_OP_sqrt, squares));
 }
@@ -368,7 +361,7 @@ ST_BOXED(st__box_cosine_embedding_loss) {
                                           st__of_int(-1));
   st_tensor *loss = st__apply2(
     &c, ST_OP_add_Tensor, only(&c, same, from(&c, 1, cosine)),
-    only(&c, apart, at_least_0(&c, plus(&c, cosine, -margin))));
+    only(&c, apart, at_least_0(&c, st__shifted(&c, cosine, -margin))));
   return st__loss_end(&c, loss, reduction, rets);
 }
 
@@ -390,6 +383,6 @@ ST_BOXED(st__box_triplet_margin_loss) {
                      st__apply(&c, ST_OP_pairwise_distance, 4, across));
   }
   const st_tensor *lead = st__apply2(&c, ST_OP_sub_Tensor, near, far);
-  return st__loss_end(&c, at_least_0(&c, plus(&c, lead, margin)), reduction,
-                      rets);
+  return st__loss_end(&c, at_least_0(&c, st__shifted(&c, lead, margin)),
+                      reduction, rets);
 }

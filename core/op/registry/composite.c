@@ -44,6 +44,30 @@ st_tensor *st__apply_with(st_op_scope *c, st_op_id id, const st_tensor *a,
   return st__apply(c, id, 2, (st_value[]){st__of_tensor(a), v});
 }
 
+st_tensor *st__adjoint(st_op_scope *c, const st_tensor *a) {
+  return st__apply1(c, ST_OP_mH, a);
+}
+
+st_tensor *st__times(st_op_scope *c, const st_tensor *a, const st_tensor *b) {
+  return st__apply2(c, ST_OP_matmul, a, b);
+}
+
+st_tensor *st__plus(st_op_scope *c, const st_tensor *a, const st_tensor *b) {
+  return st__apply2(c, ST_OP_add_Tensor, a, b);
+}
+
+st_tensor *st__minus(st_op_scope *c, const st_tensor *a, const st_tensor *b) {
+  return st__apply2(c, ST_OP_sub_Tensor, a, b);
+}
+
+st_tensor *st__scaled(st_op_scope *c, const st_tensor *a, double x) {
+  return st__apply_with(c, ST_OP_mul_Scalar, a, st__of_float(x));
+}
+
+st_tensor *st__shifted(st_op_scope *c, const st_tensor *a, double x) {
+  return st__apply_with(c, ST_OP_add_Scalar, a, st__of_float(x));
+}
+
 void st__apply_into(st_op_scope *c, st_op_id id, const st_tensor *a,
                     const st_tensor *b) {
   const st_value args[] = {st__of_tensor(a), st__of_tensor(b)};

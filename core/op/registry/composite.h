@@ -44,6 +44,14 @@ st_tensor *st__apply2(st_op_scope *c, st_op_id id, const st_tensor *a,
                       const st_tensor *b);
 st_tensor *st__apply_with(st_op_scope *c, st_op_id id, const st_tensor *a,
                           st_value v);
+/* The algebra of formulas: the adjoint of a; the product of matrices, a + b and
+ * a - b; x a and a + x for a number x. */
+st_tensor *st__adjoint(st_op_scope *c, const st_tensor *a);
+st_tensor *st__times(st_op_scope *c, const st_tensor *a, const st_tensor *b);
+st_tensor *st__plus(st_op_scope *c, const st_tensor *a, const st_tensor *b);
+st_tensor *st__minus(st_op_scope *c, const st_tensor *a, const st_tensor *b);
+st_tensor *st__scaled(st_op_scope *c, const st_tensor *a, double x);
+st_tensor *st__shifted(st_op_scope *c, const st_tensor *a, double x);
 /* Calls the in-place variant: a = op(a, b). a is a result of this scope. */
 void st__apply_into(st_op_scope *c, st_op_id id, const st_tensor *a,
                     const st_tensor *b);
