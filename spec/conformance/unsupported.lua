@@ -20,7 +20,6 @@ return {
   ["aten::fft_rfft2"] = 4,
   ["aten::fft_rfftn"] = 7,
   ["aten::istft"] = 3,
-  ["aten::linalg_householder_product"] = 20,
   ["aten::linalg_matrix_sqrth"] = 11,
   ["aten::linalg_polar"] = 21,
   ["aten::linalg_tensorinv"] = 8,

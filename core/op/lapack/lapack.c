@@ -21,7 +21,10 @@ static const char *const names[][2] = {
   {"potrf", "potrf"}, {"getrf", "getrf"}, {"getrs", "getrs"},
   {"getri", "getri"}, {"trsm", "trsm"}, {"geqrf", "geqrf"},
   {"orgqr", "ungqr"}, {"syevd", NULL}, {NULL, "heevd"}, {"gesdd", NULL},
-  {NULL, "gesdd"},
+  {NULL, "gesdd"}, {"geev", NULL}, {NULL, "geev"}, {"ormqr", "unmqr"},
+  {"sytrf", "sytrf"}, {NULL, "hetrf"}, {"sytrs", "sytrs"}, {NULL, "hetrs"},
+  {"gels", "gels"}, {"gelsy", NULL}, {NULL, "gelsy"}, {"gelsd", NULL},
+  {NULL, "gelsd"}, {"gelss", NULL}, {NULL, "gelss"},
 };
 enum { COUNT = sizeof names / sizeof *names, DTYPES = 4 };
 
@@ -296,6 +299,12 @@ st_status st__check_info(const st_tensor *info, const char *name,
     case ST_INDEFINITE:
       return st__fail(ST_BAD_VALUE, "%s is not positive definite: its leading "
                       "minor of order %d is not positive", which, (int)p[i]);
+    case ST_NO_DIAGONAL:
+      return st__fail(ST_BAD_VALUE, "%s is singular: D(%d, %d) is zero",
+                      which, at, at);
+    case ST_RANK_DEFICIENT:
+      return st__fail(ST_BAD_VALUE, "%s does not have full rank: driver 'gels' "
+                      "needs that", which);
     default:
       return st__fail(ST_BAD_VALUE, "%s is not finite, or LAPACK's iteration "
                       "does not converge for it", which);

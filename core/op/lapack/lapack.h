@@ -61,6 +61,64 @@ typedef struct st_lapack {
                         const blasint *ldu, void *vt, const blasint *ldvt,
                         void *work, const blasint *lwork, void *reals,
                         blasint *integers, blasint *info, size_t);
+  void (*geev)(const char *left, const char *right, const blasint *n, void *a,
+               const blasint *lda, void *reals, void *imaginaries, void *vl,
+               const blasint *ldvl, void *vr, const blasint *ldvr, void *work,
+               const blasint *lwork, blasint *info, size_t, size_t);
+  void (*complex_geev)(const char *left, const char *right, const blasint *n,
+                       void *a, const blasint *lda, void *values, void *vl,
+                       const blasint *ldvl, void *vr, const blasint *ldvr,
+                       void *work, const blasint *lwork, void *reals,
+                       blasint *info, size_t, size_t);
+  void (*ormqr)(const char *side, const char *trans, const blasint *m,
+                const blasint *n, const blasint *k, void *a,
+                const blasint *lda, const void *tau, void *c,
+                const blasint *ldc, void *work, const blasint *lwork,
+                blasint *info, size_t, size_t); /* unmqr if complex */
+  void (*sytrf)(const char *uplo, const blasint *n, void *a,
+                const blasint *lda, blasint *pivots, void *work,
+                const blasint *lwork, blasint *info, size_t);
+  void (*hetrf)(const char *uplo, const blasint *n, void *a,
+                const blasint *lda, blasint *pivots, void *work,
+                const blasint *lwork, blasint *info, size_t);
+  void (*sytrs)(const char *uplo, const blasint *n, const blasint *columns,
+                const void *a, const blasint *lda, const blasint *pivots,
+                void *b, const blasint *ldb, blasint *info, size_t);
+  void (*hetrs)(const char *uplo, const blasint *n, const blasint *columns,
+                const void *a, const blasint *lda, const blasint *pivots,
+                void *b, const blasint *ldb, blasint *info, size_t);
+  void (*gels)(const char *trans, const blasint *m, const blasint *n,
+               const blasint *columns, void *a, const blasint *lda, void *b,
+               const blasint *ldb, void *work, const blasint *lwork,
+               blasint *info, size_t);
+  void (*gelsy)(const blasint *m, const blasint *n, const blasint *columns,
+                void *a, const blasint *lda, void *b, const blasint *ldb,
+                blasint *pivots, const void *rcond, blasint *rank, void *work,
+                const blasint *lwork, blasint *info);
+  void (*complex_gelsy)(const blasint *m, const blasint *n,
+                        const blasint *columns, void *a, const blasint *lda,
+                        void *b, const blasint *ldb, blasint *pivots,
+                        const void *rcond, blasint *rank, void *work,
+                        const blasint *lwork, void *reals, blasint *info);
+  void (*gelsd)(const blasint *m, const blasint *n, const blasint *columns,
+                void *a, const blasint *lda, void *b, const blasint *ldb,
+                void *s, const void *rcond, blasint *rank, void *work,
+                const blasint *lwork, blasint *integers, blasint *info);
+  void (*complex_gelsd)(const blasint *m, const blasint *n,
+                        const blasint *columns, void *a, const blasint *lda,
+                        void *b, const blasint *ldb, void *s,
+                        const void *rcond, blasint *rank, void *work,
+                        const blasint *lwork, void *reals, blasint *integers,
+                        blasint *info);
+  void (*gelss)(const blasint *m, const blasint *n, const blasint *columns,
+                void *a, const blasint *lda, void *b, const blasint *ldb,
+                void *s, const void *rcond, blasint *rank, void *work,
+                const blasint *lwork, blasint *info);
+  void (*complex_gelss)(const blasint *m, const blasint *n,
+                        const blasint *columns, void *a, const blasint *lda,
+                        void *b, const blasint *ldb, void *s,
+                        const void *rcond, blasint *rank, void *work,
+                        const blasint *lwork, void *reals, blasint *info);
 } st_lapack;
 
 /* -- Calls ---------------------------------------------------------------- */
@@ -159,7 +217,7 @@ bool st__all_finite(st_dtype dtype, const char *p, int64_t n);
 
 /* What an element of info that is not 0 says of a matrix. */
 typedef enum st_defect {
-  ST_SINGULAR, ST_INDEFINITE, ST_DIVERGENT
+  ST_SINGULAR, ST_INDEFINITE, ST_DIVERGENT, ST_NO_DIAGONAL, ST_RANK_DEFICIENT
 } st_defect;
 
 /* BAD_VALUE if an element of info, int32 and contiguous, is not 0; names the

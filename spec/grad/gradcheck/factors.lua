@@ -88,6 +88,14 @@ samples["linalg_qr"] = {
   {A(2, 3), "complete"}, {Z(2, 2), prepare = dominant}, {Z(3, 2)},
   {Z(2, 3), "complete"},
 }
+each(samples, "linalg_householder_product orgqr", {
+  {A(3, 3), A(3)}, {A(2, 4, 3), A(2, 2)}, {Z(3, 2), Z(2)}, {A(3, 2), A(0)},
+})
+samples["ormqr"] = {
+  {A(3, 2), A(2), A(3, 2)}, {A(2, 3, 2), A(2, 2), A(2, 2, 3), false},
+  {A(2, 3), A(2), A(2, 1), true, true}, {Z(2, 2), Z(2), Z(2, 1), true, true},
+  {Z(3, 2), Z(2), Z(1, 3), false, true}, {Z(2, 1), Z(1), Z(2, 2)},
+}
 samples["linalg_eigh"] = {
   {A(3, 3), prepare = definite}, {A(2, 2, 2), "U", prepare = definite},
 }

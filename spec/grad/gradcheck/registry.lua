@@ -10,6 +10,7 @@ registry.INNER = {
   _layer_norm = "native_layer_norm",
   native_layer_norm_backward = "native_layer_norm",
   _layer_norm_double_backward = "native_layer_norm",
+  _householder_backward = "linalg_householder_product",
   _linalg_lu_solve_backward = "linalg_lu_solve",
   _linalg_solve_backward = "linalg_solve",
   _solve_triangular_backward = "linalg_solve_triangular",
