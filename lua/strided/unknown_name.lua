@@ -139,8 +139,11 @@ names.advice = {
   resize = "torch7 changes the tensor; write t:resize_(2, 3), or "
     .. "t:reshape(3, 2) for another shape of the same elements",
   inv = "write t:inverse()", gesv = "write st.linalg_solve(A, B)",
+  gels = "write st.linalg_lstsq(A, B)", eig = "write st.linalg_eig(t)",
+  lstsq = "write st.linalg_lstsq(A, B)", lu = "write st.linalg_lu(t), or "
+    .. "st.linalg_lu_factor(t)",
   potrf = "write t:cholesky()", symeig = "write st.linalg_eigh(t)",
-  svd = "write st.linalg_svd(t, full_matrices)", qr = "write st.linalg_qr(t)",
+  qr = "write st.linalg_qr(t)",
   itemsize = "write t:element_size(), or st.dtype_info(t.dtype).itemsize",
   numpy = "t:totable() gives a table, t:to_dlpack() shares the memory",
   copy = "t:clone() copies a tensor, t:copy_(source) writes to t",
@@ -216,9 +219,6 @@ end
 for _, name in next, {"RNN", "LSTM", "GRU", "RNNCell", "LSTMCell", "GRUCell",
                       "MultiheadAttention", "Transformer"} do
   names.advice[name] = NO_CELL
-end
-for _, name in next, {"gels", "eig"} do
-  names.advice[name] = "there is no such decomposition of matrices"
 end
 for torch7, name in next, read [[
   cmul=mul cdiv=div csub=sub cpow=pow cinv=reciprocal indexFill=index_fill

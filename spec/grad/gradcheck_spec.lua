@@ -27,7 +27,8 @@ local function function_of(operator, call, args, leaves)
   end
   return function(...)
     if call.seeded then st.manual_seed(1) end
-    return operator(unpack(values.prepared(call, put(args, {...}))))
+    local after = call.after or function(...) return ... end
+    return after(operator(unpack(values.prepared(call, put(args, {...})))))
   end
 end
 

@@ -1,4 +1,9 @@
 /* Helpers for the derivatives of QR, eigenvalues and singular values.
+ *
+ * Note [Phases of complex vectors]
+ * LAPACK returns complex eigenvectors and singular vectors with some phase out
+ * of many. A loss that depends on it has no gradient, and the imaginary part of
+ * the diagonal of V' grad_V shows that it does.
  */
 
 #include "grad/formula/helpers.h"
@@ -20,6 +25,43 @@ static st_tensor *gaps(st_op_scope *c, const st_tensor *x) {
   return st__plus(c, all, st__apply1(c, ST_OP_diag_embed, ones));
 }
 
+/* x / gap; 0 where both are 0, as where no gradient comes from vectors. */
+static st_tensor *over_gaps(st_op_scope *c, const st_tensor *x,
+                            const st_tensor *gap) {
+  const st_tensor *both = st__apply2(
+    c, ST_OP_logical_and, st__apply_with(c, ST_OP_eq_Scalar, x, st__of_int(0)),
+    st__apply_with(c, ST_OP_eq_Scalar, gap, st__of_int(0)));
+  const st_tensor *safe = st__apply(c, ST_OP_masked_fill_Scalar, 3,
+    (st_value[]){st__of_tensor(gap), st__of_tensor(both), st__of_int(1)});
+  return st__apply2(c, ST_OP_div_Tensor, x, safe);
+}
+
+static st_tensor *diagonal(st_op_scope *c, const st_tensor *t) {
+  return st__apply(c, ST_OP_diagonal, 4, (st_value[]){
+    st__of_tensor(t), st__of_int(0), st__of_int(-2), st__of_int(-1)});
+}
+
+/* BAD_STATE if an imaginary part of the numbers t is not near 0: Note [Phases
+ * of complex vectors]. */
+static void check_phases(st_op_scope *c, const st_tensor *t,
+                         const char *name) {
+  if (!st__scope_ok(c) || !st__is_complex(t->dtype) ||
+      t->device != ST_DEVICE_CPU) {
+    return;
+  }
+  const st_tensor *imag = st__apply1(c, ST_OP_imag, t);
+  const st_value args[] = {
+    st__of_tensor(imag), st__of_tensor(st__apply1(c, ST_OP_zeros_like, imag)),
+    st__of_float(1e-2), st__of_float(1e-2)};
+  st_value is_close;
+  if (!st__scope_ok(c)) return;
+  c->status = st__invoke(ST_OP_allclose, 4, args, &is_close);
+  if (!st__scope_ok(c) || st__to_bool(&is_close, true)) return;
+  c->status = st__fail(ST_BAD_STATE, "the derivative of %s: the vectors are "
+                       "given up to a factor of absolute value 1, on which the "
+                       "loss depends", name);
+}
+
 /* t with zeros on the diagonal. */
 static st_tensor *strict(st_op_scope *c, const st_tensor *t) {
   return st__plus(c, st__apply_with(c, ST_OP_tril, t, st__of_int(-1)),
@@ -37,9 +79,9 @@ st_status st__help_eigh_back(int n, const st_helper_arg *args,
   st_op_scope c = {.status = ST_OK};
   (void)n;
   const st_tensor *adjoint = st__adjoint(&c, V);
-  const st_tensor *turned = st__apply2(&c, ST_OP_div_Tensor,
-                                       st__times(&c, adjoint, grad_V),
-                                       gaps(&c, values));
+  const st_tensor *of_V = st__times(&c, adjoint, grad_V);
+  const st_tensor *turned = over_gaps(&c, of_V, gaps(&c, values));
+  check_phases(&c, diagonal(&c, of_V), "linalg_eigh");
   const st_tensor *inner = st__plus(&c, strict(&c, turned),
                                 st__apply1(&c, ST_OP_diag_embed, grad));
   return st__scope_return(&c, st__times(&c, V, st__times(&c, inner, adjoint)),
@@ -61,6 +103,45 @@ st_status st__help_eigvalsh_back(int n, const st_helper_arg *args,
                           out);
 }
 
+/* eig_back(grad_values, grad_vectors, values, V):
+ * V'^-1 (diag(grad_values) + (D - V' V Re diag(D)) / conj(gaps), without its
+ * diagonal) V', where D = V' grad_V. */
+st_status st__help_eig_back(int n, const st_helper_arg *args, st_value *out) {
+  const st_tensor *grad = st__read_tensor(&args);
+  const st_tensor *grad_V = st__read_tensor(&args);
+  const st_tensor *values = st__read_tensor(&args);
+  const st_tensor *V = st__read_tensor(&args);
+  st_op_scope c = {.status = ST_OK};
+  (void)n;
+  const st_tensor *adjoint = st__adjoint(&c, V);
+  const st_tensor *of_V = st__times(&c, adjoint, grad_V);
+  const st_tensor *lengths = diagonal(&c, of_V);
+  check_phases(&c, lengths, "linalg_eig");
+  const st_tensor *scaled_V = st__apply2(
+    &c, ST_OP_mul_Tensor, V, row(&c, st__apply1(&c, ST_OP_real, lengths)));
+  const st_tensor *turned = over_gaps(
+    &c, st__minus(&c, of_V, st__times(&c, adjoint, scaled_V)),
+    st__apply1(&c, ST_OP_conj, gaps(&c, values)));
+  const st_tensor *inner = st__plus(&c, strict(&c, turned),
+                                    st__apply1(&c, ST_OP_diag_embed, grad));
+  return st__scope_return(&c, st__apply2(&c, ST_OP_linalg_solve, adjoint,
+                                         st__times(&c, inner, adjoint)), out);
+}
+
+/* eigvals_back(grad, self): V'^-1 diag(grad) V'. */
+st_status st__help_eigvals_back(int n, const st_helper_arg *args,
+                                st_value *out) {
+  const st_tensor *grad = st__read_tensor(&args);
+  st_op_scope c = {.status = ST_OK};
+  st_tensor *f[2];
+  (void)n;
+  st__apply_multi(&c, ST_OP_linalg_eig, 1, &args[0].value, 2, f);
+  const st_tensor *adjoint = st__adjoint(&c, f[1]);
+  return st__scope_return(&c, st__apply2(
+    &c, ST_OP_linalg_solve, adjoint,
+    st__apply2(&c, ST_OP_mul_Tensor, column(&c, grad), adjoint)), out);
+}
+
 /* -- Singular values ------------------------------------------------------ */
 
 /* svdvals_back(grad, A): U diag(grad) Vh. */
@@ -80,8 +161,7 @@ st_status st__help_svdvals_back(int n, const st_helper_arg *args,
 /* (x - x') / gaps of the squared singular values. */
 static st_tensor *skew_over(st_op_scope *c, const st_tensor *x,
                             const st_tensor *gap) {
-  return st__apply2(c, ST_OP_div_Tensor,
-                    st__minus(c, x, st__adjoint(c, x)), gap);
+  return over_gaps(c, st__minus(c, x, st__adjoint(c, x)), gap);
 }
 
 /* What is left of x in the columns of U: x - U U' x. */
@@ -96,11 +176,9 @@ static st_tensor *phases(st_op_scope *c, const st_tensor *of_U,
   if (!st__scope_ok(c)) return NULL;
   if (!st__is_complex(of_U->dtype)) return st__apply1(c, ST_OP_zeros_like, S);
   const st_scalar i = st__scalar_complex(0, 1);
-  const st_tensor *all = st__apply(c, ST_OP_diagonal, 4, (st_value[]){
-    st__of_tensor(of_U), st__of_int(0), st__of_int(-2), st__of_int(-1)});
+  const st_tensor *parts = st__apply1(c, ST_OP_imag, diagonal(c, of_U));
   return st__apply_with(c, ST_OP_mul_Scalar,
-                        st__apply2(c, ST_OP_div_Tensor,
-                                   st__apply1(c, ST_OP_imag, all), S),
+                        st__apply2(c, ST_OP_div_Tensor, parts, S),
                         st__of_scalar(&i));
 }
 
@@ -120,11 +198,13 @@ st_status st__help_svd_back(int n, const st_helper_arg *args, st_value *out) {
   const st_tensor *V = st__adjoint(&c, Vh), *gV = st__adjoint(&c, gVh);
   const st_tensor *gap = gaps(&c, st__apply1(&c, ST_OP_square, S));
   const st_tensor *of_U = st__times(&c, st__adjoint(&c, U), gU);
+  const st_tensor *of_V = st__times(&c, Vh, gV);
+  check_phases(&c, diagonal(&c, st__plus(&c, of_U, of_V)), "linalg_svd");
   const st_tensor *inner = st__plus(
     &c, st__apply2(&c, ST_OP_mul_Tensor, skew_over(&c, of_U, gap),
                    row(&c, S)),
     st__apply2(&c, ST_OP_mul_Tensor, column(&c, S),
-               skew_over(&c, st__times(&c, Vh, gV), gap)));
+               skew_over(&c, of_V, gap)));
   inner = st__plus(&c, strict(&c, inner), st__apply1(
     &c, ST_OP_diag_embed, st__plus(&c, gS, phases(&c, of_U, S))));
   const st_tensor *left = st__plus(&c, st__times(&c, U, inner), rest(&c, U,
@@ -146,11 +226,10 @@ static st_tensor *qr_gradient(st_op_scope *c, const st_tensor *gQ,
   const st_tensor *adjoint = st__adjoint(c, R);
   const st_tensor *X = st__apply1(c, ST_OP_triu, st__minus(
     c, st__times(c, gR, adjoint), st__times(c, st__adjoint(c, Q), gQ)));
-  const st_tensor *diagonal = st__apply(c, ST_OP_diagonal, 4, (st_value[]){
-    st__of_tensor(X), st__of_int(0), st__of_int(-2), st__of_int(-1)});
+  const st_tensor *real = st__apply1(c, ST_OP_real, diagonal(c, X));
   const st_tensor *sum = st__minus(
     c, st__plus(c, X, st__adjoint(c, X)),
-    st__apply1(c, ST_OP_diag_embed, st__apply1(c, ST_OP_real, diagonal)));
+    st__apply1(c, ST_OP_diag_embed, real));
   const st_tensor *left = st__plus(c, st__times(c, Q, sum), gQ);
   return st__apply(c, ST_OP_linalg_solve_triangular, 4, (st_value[]){
     st__of_tensor(adjoint), st__of_tensor(left), st__of_bool(false),

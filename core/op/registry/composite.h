@@ -12,7 +12,7 @@
 
 #include "op/registry/op.h"
 
-enum { ST_OP_SCOPE_MAX = 64 };
+enum { ST_OP_SCOPE_MAX = 96 };
 
 typedef struct st_op_scope {
   st_status status;

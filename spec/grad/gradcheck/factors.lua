@@ -2,7 +2,7 @@
 -- determinants.
 --
 -- `prepare` makes the first argument out of the leaf: a matrix that is far from
--- singular.
+-- singular. `after` makes results that do not depend on the phases of vectors.
 
 local st = require "strided"
 local values = require "spec.grad.gradcheck.values"
@@ -102,6 +102,15 @@ samples["linalg_eigh"] = {
 samples["linalg_eigvalsh"] = {
   {A(3, 3), prepare = definite}, {Z(2, 2), "U", prepare = definite},
 }
+local function without_phases(values, V)
+  return values, st.real(V):square() + st.imag(V):square()
+end
+
+samples["linalg_eig"] = {
+  {A(3, 3), after = without_phases}, {A(2, 2, 2), after = without_phases},
+  {Z(3, 3), after = without_phases},
+}
+samples["linalg_eigvals"] = {{A(3, 3)}, {A(2, 2, 2)}, {Z(3, 3)}}
 samples["linalg_svd"] = {
   {A(2, 2)}, {A(2, 3, 2), false}, {A(2, 3), false},
 }
