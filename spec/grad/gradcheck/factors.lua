@@ -111,6 +111,11 @@ samples["linalg_eig"] = {
   {Z(3, 3), after = without_phases},
 }
 samples["linalg_eigvals"] = {{A(3, 3)}, {A(2, 2, 2)}, {Z(3, 3)}}
+samples["linalg_lstsq"] = {
+  {A(4, 2), A(4, 3)}, {A(2, 3), A(2)}, {A(2, 4, 2), A(1, 4), {driver = "gels"}},
+  {A(5, 2), A(5, 1), {driver = "gelsd"}}, {A(2, 2, 3), A(2, 2, 1)},
+  {Z(3, 2), Z(3), {driver = "gelss"}}, {Z(2, 3), Z(2, 2), {driver = "gelsd"}},
+}
 samples["linalg_svd"] = {
   {A(2, 2)}, {A(2, 3, 2), false}, {A(2, 3), false},
 }
