@@ -425,7 +425,8 @@ static bool is_deficient(const st_tensor *rank, int64_t n) {
   return false;
 }
 
-/* There are no residuals unless all matrices have full rank, as in ATen. */
+/* There are no residuals unless all matrices have full rank, and no gradient
+ * of the singular values, as in ATen. */
 ST_BOXED(st__box_linalg_lstsq) {
   static const char text[] = "gelsy";
   const st_value usual = {.tag = ST_TAG_STRING, .len = sizeof text - 1,
@@ -439,6 +440,7 @@ ST_BOXED(st__box_linalg_lstsq) {
     st__is_none(&args[2]) ? st__of_float(default_rcond(A)) : args[2],
     st__is_none(&args[3]) ? usual : args[3]};
   st__apply_multi(&c, ST_OP__linalg_lstsq, 4, given, 4, out);
+  out[3] = st__apply1(&c, ST_OP_detach, out[3]);
   if (st__scope_ok(&c) && out[1]->numel > 0 &&
       is_deficient(out[2], st__cols(A))) {
     const int64_t none[] = {0};

@@ -15,19 +15,13 @@ static int64_t pivots_of(const st_tensor *LU) {
   return st__rows(LU) < st__cols(LU) ? st__rows(LU) : st__cols(LU);
 }
 
-/* The pivots of matrix i, or of the only one. */
-static blasint *pivots_at(const st_tensor *pivots, int64_t i) {
-  const int64_t each = pivots->sizes[pivots->ndim - 1];
-  return (blasint *)(void *)st__data(pivots) +
-         (pivots->numel == each ? 0 : i * each);
-}
-
 static void factor(const st_lapack_job *j, int64_t i, char *scratch) {
   const st_lu *f = j->ctx;
   const blasint m = (blasint)st__rows(f->LU), n = (blasint)st__cols(f->LU);
   const blasint lda = st__leading(f->LU);
   (void)scratch;
-  j->f->getrf(&m, &n, st__matrix_at(f->LU, i), &lda, pivots_at(f->pivots, i),
+  j->f->getrf(&m, &n, st__matrix_at(f->LU, i), &lda,
+              st__pivots_at(f->pivots, i),
               (blasint *)(void *)st__data(f->info) + i);
 }
 
@@ -159,7 +153,7 @@ static void solve(const st_lapack_job *j, int64_t i, char *scratch) {
   (void)scratch;
   if (s->conjugates) conjugate(j->dtype, y, numel);
   j->f->getrs(s->trans, &n, &columns, st__matrix_at(s->LU, i), &lda,
-              pivots_at(s->pivots, i), y, &ldb, &info, 1);
+              st__pivots_at(s->pivots, i), y, &ldb, &info, 1);
   if (s->conjugates) conjugate(j->dtype, y, numel);
 }
 
@@ -178,23 +172,6 @@ static st_status run_system(lu_system *s, const st_tensor *B) {
   st_status status = st__copy_unchecked(s->Y, B);
   if (status == ST_OK) status = st__lapack_run(&j);
   st__lapack_end(&j);
-  return status;
-}
-
-/* The pivots, contiguous, with the batch of X unless there is one matrix. */
-static st_status spread_pivots(const st_tensor *pivots, const st_tensor *X,
-                               st_tensor **out) {
-  const int64_t n = pivots->sizes[pivots->ndim - 1];
-  int64_t sizes[ST_MAX_DIMS];
-  st_tensor *wide = NULL;
-  if (pivots->numel == n) {
-    return st__contiguous(pivots, ST_FORMAT_CONTIGUOUS, out);
-  }
-  for (int d = 0; d < X->ndim - 2; d++) sizes[d] = X->sizes[d];
-  sizes[X->ndim - 2] = n;
-  ST_TRY(st__view_expand(pivots, X->ndim - 1, sizes, &wide));
-  const st_status status = st__contiguous(wide, ST_FORMAT_CONTIGUOUS, out);
-  st__tensor_release(&wide);
   return status;
 }
 
@@ -220,7 +197,7 @@ st_status st__lu_solve(const st_lu_equation *e, const st_tensor *B,
   ST_TRY_FAIL(turn(X, !e->left, &x));
   st__batch_sizes(e->f->LU, X, sizes);
   ST_TRY_FAIL(st__as_columns(e->f->LU, X->ndim, sizes, &LU));
-  ST_TRY_FAIL(spread_pivots(e->f->pivots, X, &pivots));
+  ST_TRY_FAIL(st__spread_pivots(e->f->pivots, X, &pivots));
   st__column_strides(x->ndim, x->sizes, strides);
   if (st__same_dims(x->ndim, x->strides, strides)) {
     ST_TRY_FAIL(turn(x, false, &s.Y));
@@ -286,6 +263,22 @@ st_status st__copy_pivots(const st_tensor *pivots, int64_t rows,
     return status;
   }
   return ST_OK;
+}
+
+st_status st__spread_pivots(const st_tensor *pivots, const st_tensor *X,
+                            st_tensor **out) {
+  const int64_t n = pivots->sizes[pivots->ndim - 1];
+  int64_t sizes[ST_MAX_DIMS];
+  st_tensor *wide = NULL;
+  if (pivots->numel == n) {
+    return st__contiguous(pivots, ST_FORMAT_CONTIGUOUS, out);
+  }
+  for (int d = 0; d < X->ndim - 2; d++) sizes[d] = X->sizes[d];
+  sizes[X->ndim - 2] = n;
+  ST_TRY(st__view_expand(pivots, X->ndim - 1, sizes, &wide));
+  const st_status status = st__contiguous(wide, ST_FORMAT_CONTIGUOUS, out);
+  st__tensor_release(&wide);
+  return status;
 }
 
 st_status st__linalg_lu_solve_impl(st_run *r) {

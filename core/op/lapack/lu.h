@@ -30,6 +30,16 @@ st_status st__check_pivots(const st_tensor *LU, const char *name,
 st_status st__copy_pivots(const st_tensor *pivots, int64_t rows,
                           st_tensor **out);
 
+/* The pivots, contiguous, with the batch of X unless there is one matrix. */
+st_status st__spread_pivots(const st_tensor *pivots, const st_tensor *X,
+                            st_tensor **out);
+/* Those of matrix i, or of the only one. */
+static inline blasint *st__pivots_at(const st_tensor *pivots, int64_t i) {
+  const int64_t each = pivots->sizes[pivots->ndim - 1];
+  return (blasint *)(void *)st__data(pivots) +
+         (pivots->numel == each ? 0 : i * each);
+}
+
 /* -- Equations ------------------------------------------------------------ */
 
 /* Sets X to the solution of op(A) X = B, or of X op(A) = B unless left, where

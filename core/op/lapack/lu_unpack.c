@@ -1,5 +1,5 @@
-/* The matrices that LU factors and pivots stand for: lu_unpack; and gradients
- * that need them.
+/* The matrices that LU factors and pivots stand for: lu_unpack, linalg_lu; and
+ * gradients that need them.
  */
 
 #include <string.h>
@@ -118,6 +118,17 @@ fail:
   st__tensor_release(&u.LU);
   st__tensor_release(&u.pivots);
   return status;
+}
+
+/* -- linalg_lu ------------------------------------------------------------ */
+
+ST_BOXED(st__box_linalg_lu) {
+  st_op_scope c = {.status = ST_OK};
+  st_tensor *f[3], *out[3];
+  st__apply_multi(&c, ST_OP_linalg_lu_factor_ex, 2, args, 3, f);
+  const st_value packed[] = {st__of_tensor(f[0]), st__of_tensor(f[1])};
+  st__apply_multi(&c, ST_OP_lu_unpack, 2, packed, 3, out);
+  return st__scope_end(&c, 3, out, rets);
 }
 
 /* -- Gradients ------------------------------------------------------------ */

@@ -57,6 +57,9 @@ samples["linalg_solve_triangular"] = {
 each(samples, "linalg_lu_factor linalg_lu_factor_ex", {
   {A(3, 3), prepare = dominant}, {A(2, 3, 2)}, {A(2, 3)}, {Z(2, 2)},
 })
+samples["linalg_lu"] = {
+  {A(3, 3), prepare = dominant}, {A(2, 3, 2)}, {A(2, 3)}, {Z(2, 2)},
+}
 samples["lu_unpack"] = {
   {A(2, 3, 3), K("int32", {{2, 3, 3}, {1, 2, 3}})},
   {A(2, 3), K("int32", {2, 2})}, {A(3, 2), K("int32", {3, 2})},
