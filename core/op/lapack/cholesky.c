@@ -32,14 +32,8 @@ static void factor(const st_lapack_job *j, int64_t i, char *scratch) {
 }
 
 st_status st__linalg_cholesky_ex_meta(st_run *r) {
-  const st_tensor *self = st__arg_tensor(r, 0);
-  const bool check_errors = st__to_bool(&r->args[2], false);
-  ST_TRY(st__check_square(self, "self"));
-  ST_TRY(st__set_columns(r, 0, self->ndim, self->sizes, self->dtype));
-  ST_TRY(st__set_rows(r, 1, self->ndim - 2, self->sizes, ST_INT32));
-  if (!check_errors) return ST_OK;
-  ST_TRY(st__write_apart(r, 0));
-  return st__write_apart(r, 1);
+  return st__set_matrices_and_info(r, "self",
+                                   st__to_bool(&r->args[2], false));
 }
 
 /* An upper factor is the transposed lower one of the upper triangle. */

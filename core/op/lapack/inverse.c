@@ -40,13 +40,7 @@ static void invert(const st_lapack_job *j, int64_t i, char *scratch) {
 }
 
 st_status st__linalg_inv_ex_meta(st_run *r) {
-  const st_tensor *A = st__arg_tensor(r, 0);
-  ST_TRY(st__check_square(A, "A"));
-  ST_TRY(st__set_columns(r, 0, A->ndim, A->sizes, A->dtype));
-  ST_TRY(st__set_rows(r, 1, A->ndim - 2, A->sizes, ST_INT32));
-  if (!st__to_bool(&r->args[1], false)) return ST_OK;
-  ST_TRY(st__write_apart(r, 0));
-  return st__write_apart(r, 1);
+  return st__set_matrices_and_info(r, "A", st__to_bool(&r->args[1], false));
 }
 
 static st_status invert_small(const st_tensor *A, const inverses *v) {

@@ -198,6 +198,17 @@ st_status st__set_rows(st_run *r, int i, int ndim, const int64_t *sizes,
   return forbid_inputs(r, i);
 }
 
+st_status st__set_matrices_and_info(st_run *r, const char *name,
+                                    bool check_errors) {
+  const st_tensor *A = st__arg_tensor(r, 0);
+  ST_TRY(st__check_square(A, name));
+  ST_TRY(st__set_columns(r, 0, A->ndim, A->sizes, A->dtype));
+  ST_TRY(st__set_rows(r, 1, A->ndim - 2, A->sizes, ST_INT32));
+  if (!check_errors) return ST_OK;
+  ST_TRY(st__write_apart(r, 0));
+  return st__write_apart(r, 1);
+}
+
 void st__batch_sizes(const st_tensor *t, const st_tensor *like,
                      int64_t *sizes) {
   for (int d = 0; d < like->ndim - 2; d++) sizes[d] = like->sizes[d];

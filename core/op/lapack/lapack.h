@@ -185,6 +185,12 @@ st_status st__set_columns(st_run *r, int i, int ndim, const int64_t *sizes,
 st_status st__set_rows(st_run *r, int i, int ndim, const int64_t *sizes,
                        st_dtype dtype);
 
+/* The outputs of an operator that makes a matrix of each square one of argument
+ * 0, which is called `name`, and info. They are written at the end if info may
+ * be an error. */
+st_status st__set_matrices_and_info(st_run *r, const char *name,
+                                    bool check_errors);
+
 /* The leading dimension of a batch with contiguous columns. */
 static inline blasint st__leading(const st_tensor *t) {
   return (blasint)(st__rows(t) > 0 ? st__rows(t) : 1);

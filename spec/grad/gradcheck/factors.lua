@@ -114,6 +114,13 @@ samples["linalg_eig"] = {
   {Z(3, 3), after = without_phases},
 }
 samples["linalg_eigvals"] = {{A(3, 3)}, {A(2, 2, 2)}, {Z(3, 3)}}
+samples["svd"] = {{A(2, 2)}, {A(2, 3, 2)}, {A(2, 3)}}
+samples["svd_lowrank"] = {
+  {A(3, 2), 2, seeded = true}, {A(2, 2, 3), 2, 1, seeded = true},
+  {A(2, 3), 2, 1, A(3), seeded = true},
+}
+samples["pca_lowrank"] = {{A(4, 2), seeded = true},
+                          {A(4, 2), 2, false, seeded = true}}
 samples["linalg_lstsq"] = {
   {A(4, 2), A(4, 3)}, {A(2, 3), A(2)}, {A(2, 4, 2), A(1, 4), {driver = "gels"}},
   {A(5, 2), A(5, 1), {driver = "gelsd"}}, {A(2, 2, 3), A(2, 2, 1)},
