@@ -41,6 +41,11 @@ static st_status assign(st_tensor *out, const st_tensor *value) {
   return st__is_meta(out) ? ST_OK : st__copy_unchecked(out, value);
 }
 
+st_status st__check_assignable(const st_tensor *out, const st_tensor *value) {
+  ST_TRY(check_out(out, value));
+  return st__same_sizes(out, value) ? st__check_internal_overlap(out) : ST_OK;
+}
+
 st_status st__assign_out(st_tensor *out, const st_tensor *value) {
   ST_TRY(check_out(out, value));
   return assign(out, value);

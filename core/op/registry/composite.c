@@ -171,6 +171,21 @@ st_status st__compose_out(st_op_id id, int n, const st_value *args,
   return write_out(id, n, args, st__assign_out, rets);
 }
 
+st_status st__compose_outs(st_op_id id, int n, int nouts, const st_value *args,
+                           st_value *rets) {
+  st_op_scope c = {.status = ST_OK};
+  st_tensor *values[ST_MAX_OUTS], *outs[ST_MAX_OUTS];
+  st__apply_multi(&c, id, n, args, nouts, values);
+  for (int i = 0; i < nouts && st__scope_ok(&c); i++) {
+    outs[i] = args[n + i].u.tensor;
+    c.status = st__check_assignable(outs[i], values[i]);
+  }
+  for (int i = 0; i < nouts && st__scope_ok(&c); i++) {
+    c.status = st__assign_out(outs[i], values[i]);
+  }
+  return st__scope_end(&c, nouts, outs, rets);
+}
+
 st_status st__compose_cast(st_op_id id, int n, const st_value *args,
                            st_value *rets) {
   return write_out(id, n, args, st__cast_out, rets);

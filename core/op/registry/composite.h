@@ -83,7 +83,11 @@ st_status st__compose_self(st_op_id id, int n, const st_value *args,
  * followed by out. */
 st_status st__compose_out(st_op_id id, int n, const st_value *args,
                           st_value *rets);
-/* The same, but out may have any dtype that the result can be cast to. */
+/* The same for an operator with nouts results, followed by as many outs. */
+st_status st__compose_outs(st_op_id id, int n, int nouts, const st_value *args,
+                           st_value *rets);
+/* As st__compose_out, but out may have any dtype that the result can be cast
+ * to. */
 st_status st__compose_cast(st_op_id id, int n, const st_value *args,
                            st_value *rets);
 

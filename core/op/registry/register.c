@@ -116,7 +116,9 @@ static st_status call_composed(const st_call *call, const st_value *args,
   const st_structured_ctx *ctx = call->ctx;
   const st_op_id id = (st_op_id)(ctx->row - st__op_rows);
   const int n = call->schema->nargs;
+  const int nouts = call->schema->nrets;
   if (ctx->variant == ST_INPLACE) return st__compose_self(id, n, args, rets);
+  if (nouts > 1) return st__compose_outs(id, n - nouts, nouts, args, rets);
   return ctx->row->variants & ST_CAST_OUT
          ? st__compose_cast(id, n - 1, args, rets)
          : st__compose_out(id, n - 1, args, rets);
