@@ -366,9 +366,9 @@ fail:
   return status;
 }
 
-/* The gradients of self and of b. With the pseudoinverse P of A, R = B - A X and
- * Y = P' G that of A is R (P Y)' + P' X (G - A' Y)' - Y X', that of B is Y. The
- * squared length of a column of R has the gradients -2 R X' and 2 R. */
+/* The gradients of self and of b. With the pseudoinverse P of A, R = B - A X
+ * and Y = P' G that of A is R (P Y)' + P' X (G - A' Y)' - Y X', that of B is Y.
+ * The squared length of a column of R has the gradients -2 R X' and 2 R. */
 ST_BOXED(st__box_linalg_lstsq_backward) {
   const st_tensor *G = st__next_tensor(&args);
   const st_tensor *of_squares = st__next_tensor(&args);

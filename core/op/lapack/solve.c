@@ -1,4 +1,10 @@
 /* Equations: linalg_solve_ex, linalg_solve.
+ *
+ * Note [Factors of an equation]
+ * _linalg_solve_ex returns the LU factors, too, with which the gradient solves
+ * the adjoint equation. They are those of A transposed where that saves
+ * transposing A: where A is contiguous. There are none where a kernel for small
+ * matrices solves the equation.
  */
 
 #include "op/lapack/equations.h"
@@ -6,7 +12,7 @@
 #include "op/lapack/small.h"
 #include "tensor/view.h"
 
-/* -- linalg_solve_ex ------------------------------------------------------ */
+/* -- _linalg_solve_ex ----------------------------------------------------- */
 
 /* True if B is a batch of vectors, as NumPy defines it. */
 static bool is_vectors(const st_tensor *A, const st_tensor *B) {
@@ -40,9 +46,17 @@ static st_status result_sizes(const st_tensor *A, st_tensor *B, bool left,
   return status;
 }
 
+/* True if each of A's matrices has an X, and the kernel can solve for it. */
+static bool is_small(const st_tensor *A, int batch, const int64_t *sizes) {
+  int64_t count = 1;
+  for (int d = 0; d < batch; d++) count *= sizes[d];
+  return st__is_small(A) && st__batch_count(A) == count;
+}
+
 st_status st__linalg_solve_ex_meta(st_run *r) {
   st_tensor *A = st__arg_tensor(r, 0), *B = st__arg_tensor(r, 1);
   const bool left = st__to_bool(&r->args[2], true);
+  const int64_t none[] = {0};
   int64_t sizes[ST_MAX_DIMS];
   int ndim = 0;
   ST_TRY(st__check_square(A, "A"));
@@ -50,15 +64,19 @@ st_status st__linalg_solve_ex_meta(st_run *r) {
   ST_TRY(result_sizes(A, B, left, sizes, &ndim));
   ST_TRY(left ? st__set_columns(r, 0, ndim, sizes, B->dtype)
               : st__set_rows(r, 0, ndim, sizes, B->dtype));
-  ST_TRY(st__set_rows(r, 1, A->ndim - 2, A->sizes, ST_INT32));
-  return st__to_bool(&r->args[3], false) ? st__write_apart(r, 1) : ST_OK;
+  if (is_small(A, is_vectors(A, B) ? ndim - 1 : ndim - 2, sizes)) {
+    ST_TRY(st__set_rows(r, 1, 1, none, A->dtype));
+    ST_TRY(st__set_rows(r, 2, 1, none, ST_INT32));
+  } else {
+    ST_TRY(st__set_columns(r, 1, A->ndim, A->sizes, A->dtype));
+    ST_TRY(st__set_rows(r, 2, A->ndim - 1, A->sizes, ST_INT32));
+  }
+  return st__set_rows(r, 3, A->ndim - 2, A->sizes, ST_INT32);
 }
 
-/* True if each of A's matrices has an X, and the kernel can solve for it. The
- * vectors of a batch lie in the columns of an X of two dimensions. */
-static bool is_small(const st_tensor *A, const st_tensor *X) {
-  return st__is_small(A) && X->numel > 0 &&
-         st__batch_count(A) == st__batch_count(X) && st__is_spaced(X);
+/* False for what is_small is true for. */
+static bool has_factors(const st_tensor *LU, const st_tensor *A) {
+  return LU->ndim == A->ndim;
 }
 
 /* X A = B: the transposed matrices are in A' X' = B'. B has X's sizes. */
@@ -78,15 +96,16 @@ fail:
 }
 
 static st_status solve_all(const st_tensor *A, const st_tensor *B, bool left,
-                           bool check_errors, st_tensor *X, st_tensor *info) {
-  st_lu f = {.info = info};
-  const st_lu_equation e = {&f, left, false};
+                           bool check_errors, const st_lu *f, st_tensor *X) {
+  const st_lu_equation e = {f, left, false};
+  st_tensor *turned = NULL;
   st_status status;
-  ST_TRY_FAIL(st__lu_factor_new(A, &f));
-  if (check_errors) ST_TRY_FAIL(st__check_info(info, "A", ST_SINGULAR));
+  if (f->is_turned) ST_TRY_FAIL(st__view_transpose(A, -2, -1, &turned));
+  ST_TRY_FAIL(st__lu_factor(turned ? turned : A, f));
+  if (check_errors) ST_TRY_FAIL(st__check_info(f->info, "A", ST_SINGULAR));
   status = st__lu_solve(&e, B, X);
 fail:
-  st__lu_release(&f);
+  st__tensor_release(&turned);
   return status;
 }
 
@@ -94,17 +113,17 @@ st_status st__linalg_solve_ex_impl(st_run *r) {
   st_tensor *A = st__arg_tensor(r, 0), *B = st__arg_tensor(r, 1);
   const bool vectors = is_vectors(A, B), left = st__to_bool(&r->args[2], true);
   const bool check_errors = st__to_bool(&r->args[3], false);
-  st_tensor *const info = r->out[1];
+  const st_lu f = {r->out[1], r->out[2], r->out[3], st__is_contiguous(A)};
   st_tensor *b = NULL, *x = NULL, *wide = NULL;
   st_status status;
   ST_TRY_FAIL(as_matrices(B, vectors, &b));
   ST_TRY_FAIL(as_matrices(r->out[0], vectors, &x));
-  if (is_small(A, x)) {
-    ST_TRY_FAIL(st__view_expand(b, x->ndim, x->sizes, &wide));
-    ST_TRY_FAIL(solve_small(A, wide, left, x, info));
-    if (check_errors) status = st__check_info(info, "A", ST_SINGULAR);
+  if (has_factors(f.LU, A)) {
+    status = solve_all(A, b, left, check_errors, &f, x);
   } else {
-    status = solve_all(A, b, left, check_errors, x, info);
+    ST_TRY_FAIL(st__view_expand(b, x->ndim, x->sizes, &wide));
+    ST_TRY_FAIL(solve_small(A, wide, left, x, f.info));
+    if (check_errors) status = st__check_info(f.info, "A", ST_SINGULAR);
   }
 fail:
   st__tensor_release(&b);
@@ -113,33 +132,67 @@ fail:
   return status;
 }
 
-/* The gradients of A and B. */
+/* X of A' X = G, or X A' = G, by the factors: Note [Factors of an
+ * equation]. */
+static st_tensor *solve_adjoint(st_op_scope *c, const st_tensor *G,
+                                const st_lu_equation *e) {
+  const bool turned = e->f->is_turned;
+  if (turned) G = st__apply1(c, ST_OP_conj, G);
+  const st_value solve[] = {st__of_tensor(e->f->LU),
+                            st__of_tensor(e->f->pivots), st__of_tensor(G),
+                            st__of_bool(e->left), st__of_bool(!turned)};
+  st_tensor *X = st__apply(c, ST_OP_linalg_lu_solve, 5, solve);
+  return turned ? st__apply1(c, ST_OP_conj, X) : X;
+}
+
+/* The same by A. */
+static st_tensor *solve_again(st_op_scope *c, const st_tensor *G,
+                              const st_tensor *A, bool left) {
+  const st_value solve[] = {st__of_tensor(st__adjoint(c, A)), st__of_tensor(G),
+                            st__of_bool(left)};
+  st_tensor *out[4];
+  st__apply_multi(c, ST_OP__linalg_solve_ex, 3, solve, 4, out);
+  return out[0];
+}
+
+/* The gradients of A and B. solve_again has a derivative. The factors of a lazy
+ * A are those of a copy, which may be contiguous where A is not. */
 ST_BOXED(st__box_linalg_solve_backward) {
-  const st_tensor *grad = st__next_tensor(&args);
-  const st_tensor *A = st__next_tensor(&args), *X = st__next_tensor(&args);
-  const bool left = st__next_bool(&args);
+  const st_tensor *G = st__next_tensor(&args), *A = st__next_tensor(&args);
+  const st_tensor *X = st__next_tensor(&args);
+  st_lu f = {.is_turned = st__is_contiguous(A)};
+  f.LU = st__next_tensor(&args);
+  f.pivots = st__next_tensor(&args);
+  const st_lu_equation e = {&f, st__next_bool(&args), false};
   const bool vectors = X->ndim < A->ndim;
+  const bool again = st__tls().grad || st__is_lazy(A) || !has_factors(f.LU, A);
   st_op_scope c = {.status = ST_OK};
-  st_tensor *out[2], *solved[2];
+  st_tensor *out[2];
   if (vectors) {
-    grad = st__apply_with(&c, ST_OP_unsqueeze, grad, st__of_int(-1));
+    G = st__apply_with(&c, ST_OP_unsqueeze, G, st__of_int(-1));
     X = st__apply_with(&c, ST_OP_unsqueeze, X, st__of_int(-1));
   }
-  const st_value solve[] = {st__of_tensor(st__apply1(&c, ST_OP_mH, A)),
-                            st__of_tensor(grad), st__of_bool(left)};
-  st__apply_multi(&c, ST_OP_linalg_solve_ex, 3, solve, 2, solved);
-  out[0] = st__matrix_gradient(&c, solved[0], X, left);
-  out[1] = !vectors ? solved[0]
-    : st__apply_with(&c, ST_OP_squeeze_dim, solved[0], st__of_int(-1));
+  out[1] = again ? solve_again(&c, G, A, e.left) : solve_adjoint(&c, G, &e);
+  out[0] = st__matrix_gradient(&c, out[1], X, e.left);
+  if (vectors) {
+    out[1] = st__apply_with(&c, ST_OP_squeeze_dim, out[1], st__of_int(-1));
+  }
   return st__scope_end(&c, 2, out, rets);
 }
 
-/* -- linalg_solve --------------------------------------------------------- */
+/* -- linalg_solve_ex, linalg_solve ---------------------------------------- */
+
+ST_BOXED(st__box_linalg_solve_ex) {
+  st_op_scope c = {.status = ST_OK};
+  st_tensor *out[4];
+  st__apply_multi(&c, ST_OP__linalg_solve_ex, 4, args, 4, out);
+  return st__scope_end(&c, 2, (st_tensor *[]){out[0], out[3]}, rets);
+}
 
 ST_BOXED(st__box_linalg_solve) {
   const st_value ex[] = {args[0], args[1], args[2], st__of_bool(true)};
   st_op_scope c = {.status = ST_OK};
-  st_tensor *out[2];
-  st__apply_multi(&c, ST_OP_linalg_solve_ex, 4, ex, 2, out);
+  st_tensor *out[4];
+  st__apply_multi(&c, ST_OP__linalg_solve_ex, 4, ex, 4, out);
   return st__scope_return(&c, out[0], rets);
 }

@@ -16,6 +16,8 @@ end
 --- Elements of up to 2 in no more than 3 columns.
 local function dominant(t) return t + 7 * identity(t) end
 
+local function larger_dominant(t) return t + 30 * identity(t) end
+
 local function definite(t) return t:matmul(t:mH()) + identity(t) end
 
 local function each(samples, names, calls)
@@ -45,6 +47,8 @@ each(samples, "linalg_solve linalg_solve_ex", {
   {A(2, 1, 2, 2), A(3, 2, 1), prepare = dominant},
   {Z(2, 2), Z(2, 1), prepare = dominant},
   {Z(2, 2), Z(1, 2), {left = false}, prepare = dominant},
+  {A(9, 9), A(9, 2), prepare = larger_dominant},
+  {A(9, 9), A(2, 9), {left = false}, prepare = larger_dominant},
 })
 samples["linalg_solve_triangular"] = {
   {A(3, 3), A(3, 2), {upper = true}, prepare = dominant},

@@ -13,7 +13,7 @@ registry.INNER = {
   _householder_backward = "linalg_householder_product",
   _linalg_lstsq = "linalg_lstsq", _linalg_lstsq_backward = "linalg_lstsq",
   _linalg_lu_solve_backward = "linalg_lu_solve",
-  _linalg_solve_backward = "linalg_solve",
+  _linalg_solve_ex = "linalg_solve", _linalg_solve_backward = "linalg_solve",
   _solve_triangular_backward = "linalg_solve_triangular",
 }
 
