@@ -196,6 +196,7 @@ st_status st__help_svd_back(int n, const st_helper_arg *args, st_value *out) {
   gVh = st__apply_narrow(&c, gVh, -2, 0, k);
   Vh = st__apply_narrow(&c, Vh, -2, 0, k);
   const st_tensor *V = st__adjoint(&c, Vh), *gV = st__adjoint(&c, gVh);
+  if (!st__scope_ok(&c)) return st__scope_end(&c, 0, NULL, out);
   const st_tensor *gap = gaps(&c, st__apply1(&c, ST_OP_square, S));
   const st_tensor *of_U = st__times(&c, st__adjoint(&c, U), gU);
   const st_tensor *of_V = st__times(&c, Vh, gV);
@@ -207,13 +208,18 @@ st_status st__help_svd_back(int n, const st_helper_arg *args, st_value *out) {
                skew_over(&c, of_V, gap)));
   inner = st__plus(&c, strict(&c, inner), st__apply1(
     &c, ST_OP_diag_embed, st__plus(&c, gS, phases(&c, of_U, S))));
-  const st_tensor *left = st__plus(&c, st__times(&c, U, inner), rest(&c, U,
-    st__apply2(&c, ST_OP_div_Tensor, gU, row(&c, S))));
-  const st_tensor *right = rest(&c, V, st__apply2(&c, ST_OP_div_Tensor, gV,
-                                                  row(&c, S)));
-  return st__scope_return(&c, st__plus(
-    &c, st__times(&c, left, Vh),
-    st__times(&c, U, st__adjoint(&c, right))), out);
+  st_tensor *sum = st__times(&c, st__times(&c, U, inner), Vh);
+  if (U->sizes[U->ndim - 2] > k) {
+    const st_tensor *left = rest(&c, U, st__apply2(&c, ST_OP_div_Tensor, gU,
+                                                   row(&c, S)));
+    sum = st__plus(&c, sum, st__times(&c, left, Vh));
+  }
+  if (V->sizes[V->ndim - 2] > k) {
+    const st_tensor *right = rest(&c, V, st__apply2(&c, ST_OP_div_Tensor, gV,
+                                                    row(&c, S)));
+    sum = st__plus(&c, sum, st__times(&c, U, st__adjoint(&c, right)));
+  }
+  return st__scope_return(&c, sum, out);
 }
 
 /* -- QR ------------------------------------------------------------------- */

@@ -212,8 +212,44 @@ static st_tensor *adjugate(st_op_scope *c, const st_tensor *grad,
     st__of_bool(true)});
 }
 
-/* det_back(grad, A, det): grad conj(det) A'^-1. Its own derivative needs an A
- * that is not singular. */
+static bool has_zero(st_op_scope *c, const st_tensor *t) {
+  if (!st__scope_ok(c) || t->device != ST_DEVICE_CPU) return false;
+  const st_tensor *any = st__apply1(
+    c, ST_OP_any, st__apply_with(c, ST_OP_eq_Scalar, t, st__of_int(0)));
+  return st__scope_ok(c) && *st__data(any) != 0;
+}
+
+/* The product of the other elements of each row, for every element. */
+static st_tensor *products_of_others(st_op_scope *c, const st_tensor *S) {
+  const st_tensor *rows = st__apply_with(c, ST_OP_unsqueeze, S, st__of_int(-2));
+  const st_tensor *rest = st__apply1(
+    c, ST_OP_diag_embed, st__shifted(c, st__apply1(c, ST_OP_neg, S), 1));
+  return st__apply_with(c, ST_OP_prod_dim_int, st__plus(c, rows, rest),
+                        st__of_int(-1));
+}
+
+/* The same adjugate by A = U diag(S) Vh, which has a derivative. */
+static st_tensor *adjugate_by_svd(st_op_scope *c, const st_tensor *grad,
+                                  const st_tensor *A) {
+  const st_value matrix = st__of_tensor(A);
+  st_tensor *f[3];
+  st__apply_multi(c, ST_OP_linalg_svd, 1, &matrix, 3, f);
+  const st_tensor *phase = st__apply2(
+    c, ST_OP_mul_Tensor, st__apply1(c, ST_OP_linalg_det, f[0]),
+    st__apply1(c, ST_OP_linalg_det, f[2]));
+  const st_tensor *scale = st__apply_with(
+    c, ST_OP_unsqueeze, st__apply2(c, ST_OP_mul_Tensor, grad,
+                                   conjugate(c, phase)), st__of_int(-1));
+  const st_tensor *weights = st__apply_with(
+    c, ST_OP_unsqueeze, st__apply2(c, ST_OP_mul_Tensor, scale,
+                                   products_of_others(c, f[1])),
+    st__of_int(-2));
+  return st__times(c, st__apply2(c, ST_OP_mul_Tensor, f[0], weights), f[2]);
+}
+
+/* det_back(grad, A, det): grad conj(det) A'^-1, where A has an inverse. Its own
+ * derivative needs one if A is complex: the vectors of the singular value 0 have
+ * phases that do not cancel. */
 st_status st__help_det_back(int n, const st_helper_arg *args, st_value *out) {
   const st_tensor *grad = st__read_tensor(&args), *A = st__read_tensor(&args);
   const st_tensor *det = st__read_tensor(&args);
@@ -224,6 +260,9 @@ st_status st__help_det_back(int n, const st_helper_arg *args, st_value *out) {
   }
   if (!st__tls().grad) {
     return st__scope_return(&c, adjugate(&c, grad, A), out);
+  }
+  if (!st__is_complex(A->dtype) && has_zero(&c, det)) {
+    return st__scope_return(&c, adjugate_by_svd(&c, grad, A), out);
   }
   const st_tensor *scale = st__apply2(&c, ST_OP_mul_Tensor, grad,
                                       conjugate(&c, det));

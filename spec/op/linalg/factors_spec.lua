@@ -424,6 +424,15 @@ describe("A singular matrix", function()
     assert.same({{1}}, gradients.gradient(f64 {{0}}, st.det):totable())
   end)
 
+  it("has a second derivative of its determinant", function()
+    local a = f64 {{1, 2}, {2, 4}}:requires_grad_()
+    local first = st.grad({st.det(a)}, {a}, {create_graph = true})
+    local weights = f64 {{1, 10}, {100, 1000}}
+    -- the gradient is {{d, -c}, {-b, a}}
+    near({{1000, -100}, {-10, 1}},
+         st.grad({(first * weights):sum()}, {a}):totable(), 1e-9)
+  end)
+
   it("with a negative determinant has no logarithm of it", function()
     local log = st.logdet(f64 {{0, 1}, {1, 0}}):item()
     assert.is_true(log ~= log)
