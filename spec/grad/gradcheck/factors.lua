@@ -109,8 +109,8 @@ samples["linalg_eigh"] = {
 samples["linalg_eigvalsh"] = {
   {A(3, 3), prepare = definite}, {Z(2, 2), "U", prepare = definite},
 }
-local function without_phases(values, V)
-  return values, st.real(V):square() + st.imag(V):square()
+local function without_phases(L, V)
+  return L, st.real(V):square() + st.imag(V):square()
 end
 
 samples["linalg_eig"] = {

@@ -1,6 +1,6 @@
 --- geqrf and products of its reflections, eigenvalues of any matrices, least
--- squares, LDL factors: shapes, layouts, out=, failures, gradients. Their errors
--- are in decomposition_quality_spec.lua.
+-- squares, LDL factors: shapes, layouts, out=, failures, gradients. Their
+-- errors are in decomposition_quality_spec.lua.
 -- axes: isa threads
 
 local gradients = require "spec.support.gradients"
@@ -33,7 +33,7 @@ describe("Of known matrices,", function()
   end)
 
   it("a line is fitted as Gauss does", function()
-    -- NumPy's example: y = m x + c through (0, -1), (1, 0.2), (2, 0.9), (3, 2.1)
+    -- NumPy's example: y = m x + c
     local A = f64 {{0, 1}, {1, 1}, {2, 1}, {3, 1}}
     local y = f64 {-1, 0.2, 0.9, 2.1}
     for _, driver in ipairs {"gelsy", "gels", "gelsd", "gelss"} do
@@ -307,7 +307,7 @@ end)
 -- -- Gradients ---------------------------------------------------------------
 
 describe("A gradient", function()
-  it("by phases of vectors, which are any, is refused", function()
+  it("by phases of vectors is refused", function()
     st.manual_seed(23)
     local z = random("complex128", {3, 3})
     local h = (z + z:mH()):detach()
@@ -315,8 +315,10 @@ describe("A gradient", function()
       local leaf = t:clone():requires_grad_()
       local results = {st[name](leaf)}
       local vectors = results[name == "linalg_svd" and 1 or 2]
-      gradients.raises("the derivative of " .. name .. ": the vectors are given",
-                       function() st.real(vectors):sum():backward() end)
+      local message = "the derivative of " .. name .. ": the vectors are given"
+      gradients.raises(message, function()
+        st.real(vectors):sum():backward()
+      end)
     end
   end)
 
