@@ -3,6 +3,7 @@
 -- "LAPACK Working Note 41: Installation Guide for LAPACK", 1999: ratios such
 -- as ||A - Q R|| / (n ||A|| eps) and ||I - Q' Q|| / (n eps), in the 1-norm, are
 -- below the thresholds of the files dtest.in, dlintest and dsvd.in.
+-- axes: isa
 
 local matrices = require "spec.support.matrices"
 local st = require "strided"
