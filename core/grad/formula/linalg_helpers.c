@@ -248,8 +248,8 @@ static st_tensor *adjugate_by_svd(st_op_scope *c, const st_tensor *grad,
 }
 
 /* det_back(grad, A, det): grad conj(det) A'^-1, where A has an inverse. Its own
- * derivative needs one if A is complex: the vectors of the singular value 0 have
- * phases that do not cancel. */
+ * derivative needs one if A is complex: the vectors of the singular value 0
+ * have phases that do not cancel. */
 st_status st__help_det_back(int n, const st_helper_arg *args, st_value *out) {
   const st_tensor *grad = st__read_tensor(&args), *A = st__read_tensor(&args);
   const st_tensor *det = st__read_tensor(&args);
