@@ -35,6 +35,7 @@ for name in ([[set_.source_Tensor resize_as_ resize_as_sparse_ record_stream
                linalg_solve_ex.out linalg_lu_factor.out linalg_lu_factor_ex.out
                linalg_lu_solve.out lu_unpack.out multinomial.out
                linalg_svd.U linalg_qr.out linalg_slogdet.out slogdet.out
+               linalg_polar.out triangular_solve.X
                ]]):gmatch "%S+" do
   LEFT_OUT["aten::" .. name] = true
 end

@@ -119,7 +119,8 @@ M.look_at = look_at
 
 -- Operators that update running_mean and running_var, which their schemas do
 -- not say, as in ATen.
-local UPDATES = {batch_norm = true, instance_norm = true}
+local UPDATES = {batch_norm = true, instance_norm = true,
+                 native_batch_norm = true}
 
 --- One call of one overload, as a round: {text, tensors, writes, run}.
 function M.round(c, all)

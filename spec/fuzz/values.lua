@@ -410,7 +410,10 @@ local RANKS = {
   mm = 2, addmm = 2, addmm_ = 2, bmm = 3, baddbmm = 3, baddbmm_ = 3, mv = 2,
   addmv = 1, addmv_ = 1, dot = 1, vdot = 1, ger = 1, outer = 1, inner = 1,
   addr = 2, addr_ = 2, addbmm = 2, addbmm_ = 2, embedding = 2, batch_norm = 3,
-  instance_norm = 3, native_group_norm = 3, nll_loss = 2, nll_loss_nd = 3,
+  instance_norm = 3, native_batch_norm = 3, _native_batch_norm_legit = 3,
+  _native_batch_norm_legit_no_training = 3, _batch_norm_with_update = 3,
+  _batch_norm_with_update_functional = 3, _batch_norm_no_update = 3,
+  native_group_norm = 3, nll_loss = 2, nll_loss_nd = 3,
   nll_loss2d = 3, scaled_dot_product_attention = 3, diagonal_backward = 1,
   diagonal_scatter = 2, histogramdd = 2, linalg_cholesky_ex = 2,
   linalg_cholesky = 2,
@@ -418,6 +421,9 @@ local RANKS = {
   _solve_triangular_backward = 2,
   _linalg_solve_backward = 2, _linalg_lu_solve_backward = 2, inverse = 2,
   det = 2, slogdet = 2, logdet = 2, linalg_eigh = 2, linalg_eigvalsh = 2,
+  linalg_matrix_exp = 2, matrix_exp = 2, matrix_exp_backward = 2,
+  linalg_matrix_sqrth = 2, _linalg_lyapunov = 2, linalg_polar = 2,
+  cholesky_inverse = 2, triangular_solve = 2, linalg_tensorsolve = 2,
 }
 
 -- Operators of some dtypes only.
@@ -435,7 +441,7 @@ local CHANNELS = {
 --- Makes the case fit an operator.
 function M.prepare(c, name)
   c.square = c:pick {0, 1, 2, 3, 4, 5, 8, 33}
-  c.has_channels = CHANNELS[name]
+  c.has_channels = CHANNELS[name] or name:find "_batch_norm" ~= nil
   c.has_classes = name:find "^nll_loss" ~= nil
   images.prepare(c, name)
   c.is_qr = name == "linalg_qr"

@@ -1,4 +1,5 @@
-/* Cholesky factors: linalg_cholesky_ex, linalg_cholesky, cholesky_solve.
+/* Cholesky factors: linalg_cholesky_ex, linalg_cholesky, cholesky_solve,
+ * cholesky_inverse.
  */
 
 #include <string.h>
@@ -96,4 +97,61 @@ ST_BOXED(st__box_cholesky_solve) {
   st_op_scope c = {.status = st__check_square(factor, "input2")};
   return st__scope_return(&c, solve(&c, factor, self, st__next_bool(&args)),
                           rets);
+}
+
+/* -- cholesky_inverse ----------------------------------------------------- */
+
+/* Copies the triangle that potri fills, and its conjugates, to the other. */
+static void mirror(st_dtype dtype, char *a, int64_t n, bool upper) {
+  const int64_t size = (int64_t)st__itemsize(dtype);
+  for (int64_t col = 0; col < n; col++) {
+    for (int64_t row = col + 1; row < n; row++) {
+      char *const below = a + (col * n + row) * size;
+      char *const above = a + (row * n + col) * size;
+      char *const to = upper ? below : above;
+      memcpy(to, upper ? above : below, (size_t)size);
+      if (dtype == ST_COMPLEX64) {
+        ((float *)(void *)to)[1] = -((float *)(void *)to)[1];
+      } else if (dtype == ST_COMPLEX128) {
+        ((double *)(void *)to)[1] = -((double *)(void *)to)[1];
+      }
+    }
+  }
+}
+
+static void invert(const st_lapack_job *j, int64_t i, char *scratch) {
+  const factors *c = j->ctx;
+  const blasint n = (blasint)st__cols(c->L), lda = st__leading(c->L);
+  char *const a = st__matrix_at(c->L, i);
+  (void)scratch;
+  j->f->potri(c->upper ? "U" : "L", &n, a, &lda,
+              (blasint *)(void *)st__data(c->info) + i, 1);
+  mirror(j->dtype, a, n, c->upper);
+}
+
+st_status st__cholesky_inverse_meta(st_run *r) {
+  const st_tensor *self = st__arg_tensor(r, 0);
+  ST_TRY(st__check_square(self, "self"));
+  ST_TRY(st__set_columns(r, 0, self->ndim, self->sizes, self->dtype));
+  return st__write_apart(r, 0);
+}
+
+st_status st__cholesky_inverse_impl(st_run *r) {
+  const st_tensor *self = st__arg_tensor(r, 0);
+  factors c = {.L = r->out[0], .upper = st__to_bool(&r->args[1], false)};
+  const double n = (double)st__cols(self);
+  st_lapack_job j = {.fn = invert, .ctx = &c, .dtype = self->dtype,
+                     .count = st__batch_count(self), .cost = n * n * n / 3};
+  st_status status;
+  if (self->numel == 0) return ST_OK;
+  ST_TRY(st__tensor_empty(ST_DEVICE_CPU, ST_INT32, self->ndim - 2, self->sizes,
+                          ST_FORMAT_CONTIGUOUS, &c.info));
+  ST_TRY_FAIL(st__lapack_begin(&j));
+  status = st__copy_unchecked(c.L, self);
+  if (status == ST_OK) status = st__lapack_run(&j);
+  st__lapack_end(&j);
+  if (status == ST_OK) status = st__check_info(c.info, "self", ST_SINGULAR);
+fail:
+  st__tensor_release(&c.info);
+  return status;
 }

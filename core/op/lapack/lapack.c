@@ -18,13 +18,14 @@ _Static_assert(sizeof(blasint) == sizeof(int32_t), "pivots are int32");
 /* ORDER LAPACK: names for real and for complex dtypes, without the letter of
  * the dtype and the underscore. */
 static const char *const names[][2] = {
-  {"potrf", "potrf"}, {"getrf", "getrf"}, {"getrs", "getrs"},
-  {"getri", "getri"}, {"trsm", "trsm"}, {"geqrf", "geqrf"},
-  {"orgqr", "ungqr"}, {"syevd", NULL}, {NULL, "heevd"}, {"gesdd", NULL},
-  {NULL, "gesdd"}, {"geev", NULL}, {NULL, "geev"}, {"ormqr", "unmqr"},
-  {"sytrf", "sytrf"}, {NULL, "hetrf"}, {"sytrs", "sytrs"}, {NULL, "hetrs"},
-  {"gels", "gels"}, {"gelsy", NULL}, {NULL, "gelsy"}, {"gelsd", NULL},
-  {NULL, "gelsd"}, {"gelss", NULL}, {NULL, "gelss"},
+  {"potrf", "potrf"}, {"potri", "potri"}, {"getrf", "getrf"},
+  {"getrs", "getrs"}, {"getri", "getri"}, {"trsm", "trsm"},
+  {"geqrf", "geqrf"}, {"orgqr", "ungqr"}, {"syevd", NULL}, {NULL, "heevd"},
+  {"gesdd", NULL}, {NULL, "gesdd"}, {"geev", NULL}, {NULL, "geev"},
+  {"ormqr", "unmqr"}, {"sytrf", "sytrf"}, {NULL, "hetrf"},
+  {"sytrs", "sytrs"}, {NULL, "hetrs"}, {"gels", "gels"}, {"gelsy", NULL},
+  {NULL, "gelsy"}, {"gelsd", NULL}, {NULL, "gelsd"}, {"gelss", NULL},
+  {NULL, "gelss"},
 };
 enum { COUNT = sizeof names / sizeof *names, DTYPES = 4 };
 
@@ -127,11 +128,14 @@ static bool is_lapack_dtype(st_dtype dtype) {
          dtype == ST_COMPLEX64 || dtype == ST_COMPLEX128;
 }
 
+static st_status check_ndim(const st_tensor *t, const char *name) {
+  if (t->ndim >= 2) return ST_OK;
+  return st__fail(ST_BAD_SHAPE, "%s must have at least 2 dimensions, its shape "
+                  "is %s", name, ST_SHAPE_TEXT(t));
+}
+
 st_status st__check_matrices(const st_tensor *t, const char *name) {
-  if (t->ndim < 2) {
-    return st__fail(ST_BAD_SHAPE, "%s must have at least 2 dimensions, its "
-                    "shape is %s", name, ST_SHAPE_TEXT(t));
-  }
+  ST_TRY(check_ndim(t, name));
   if (!is_lapack_dtype(t->dtype)) {
     return st__fail(ST_BAD_DTYPE, "%s must be float32, float64, complex64 or "
                     "complex128, not %s", name, st__dtype_name(t->dtype));
@@ -141,11 +145,16 @@ st_status st__check_matrices(const st_tensor *t, const char *name) {
                   name, ST_SHAPE_TEXT(t));
 }
 
-st_status st__check_square(const st_tensor *t, const char *name) {
-  ST_TRY(st__check_matrices(t, name));
+st_status st__check_square_sizes(const st_tensor *t, const char *name) {
+  ST_TRY(check_ndim(t, name));
   if (st__rows(t) == st__cols(t)) return ST_OK;
   return st__fail(ST_BAD_SHAPE, "%s must be a square matrix or a batch of "
                   "them, its shape is %s", name, ST_SHAPE_TEXT(t));
+}
+
+st_status st__check_square(const st_tensor *t, const char *name) {
+  ST_TRY(st__check_matrices(t, name));
+  return st__check_square_sizes(t, name);
 }
 
 st_status st__check_equal_dtypes(const st_tensor *a, const char *x,

@@ -24,6 +24,8 @@
 typedef struct st_lapack {
   void (*potrf)(const char *uplo, const blasint *n, void *a,
                 const blasint *lda, blasint *info, size_t);
+  void (*potri)(const char *uplo, const blasint *n, void *a,
+                const blasint *lda, blasint *info, size_t);
   void (*getrf)(const blasint *m, const blasint *n, void *a,
                 const blasint *lda, blasint *pivots, blasint *info);
   void (*getrs)(const char *trans, const blasint *n, const blasint *columns,
@@ -151,7 +153,9 @@ void st__lapack_end(st_lapack_job *j);
 
 /* BAD_SHAPE or BAD_DTYPE unless t is a batch of matrices of floats. */
 st_status st__check_matrices(const st_tensor *t, const char *name);
-/* The same for square ones. */
+/* BAD_SHAPE unless t, of any dtype, is a batch of square matrices. */
+st_status st__check_square_sizes(const st_tensor *t, const char *name);
+/* Both. */
 st_status st__check_square(const st_tensor *t, const char *name);
 /* BAD_DTYPE unless the dtypes are the same. */
 st_status st__check_equal_dtypes(const st_tensor *a, const char *x,

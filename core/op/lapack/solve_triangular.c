@@ -1,4 +1,5 @@
-/* Equations with triangular matrices: linalg_solve_triangular.
+/* Equations with triangular matrices: linalg_solve_triangular,
+ * triangular_solve.
  */
 
 #include "op/lapack/equations.h"
@@ -103,5 +104,35 @@ ST_BOXED(st__box_solve_triangular_backward) {
   out[0] = st__matrix_gradient(&c, out[1], X, left);
   out[0] = st__apply_with(&c, upper ? ST_OP_triu : ST_OP_tril, out[0],
                           st__of_int(!is_unit ? 0 : upper ? 1 : -1));
+  return st__scope_end(&c, 2, out, rets);
+}
+
+/* -- triangular_solve ----------------------------------------------------- */
+
+/* A copy of A with the batch of X, in columns. */
+static st_tensor *clone_wide(st_op_scope *c, const st_tensor *A,
+                             const st_tensor *X) {
+  int64_t sizes[ST_MAX_DIMS];
+  if (!st__scope_ok(c)) return NULL;
+  st__batch_sizes(A, X, sizes);
+  const st_tensor *wide = st__apply_with(c, ST_OP_expand, A,
+                                         st__of_ints(sizes, X->ndim));
+  const st_tensor *turned = st__apply1(c, ST_OP_mT, wide);
+  return st__apply1(c, ST_OP_mT, st__apply_with(
+    c, ST_OP_clone, turned, st__of_int(ST_FORMAT_CONTIGUOUS)));
+}
+
+ST_BOXED(st__box_triangular_solve) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *A = st__next_tensor(&args);
+  const bool upper = st__next_bool(&args), transpose = st__next_bool(&args);
+  st_op_scope c = {.status = st__check_square(A, "A")};
+  st_tensor *out[2];
+  const st_value solve[] = {
+    st__of_tensor(transpose ? st__apply1(&c, ST_OP_mT, A) : A),
+    st__of_tensor(self), st__of_bool(upper != transpose), st__of_bool(true),
+    *st__next(&args)};
+  out[0] = st__apply(&c, ST_OP_linalg_solve_triangular, 5, solve);
+  out[1] = clone_wide(&c, A, out[0]);
   return st__scope_end(&c, 2, out, rets);
 }

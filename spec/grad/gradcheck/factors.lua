@@ -153,4 +153,47 @@ each(samples, "linalg_pinv pinverse", {{A(3, 2), 1e-10}, {A(2, 3), 1e-10}})
 samples["_linalg_pinv"] = {{A(3, 2), 0, 1e-10, false}}
 samples["linalg_svdvals"] = {{A(3, 2)}, {A(2, 2, 3)}, {Z(2, 2)}}
 
+-- -- Functions of matrices ----------------------------------------------------
+
+local function half(t) return t / 2 end
+
+each(samples, "linalg_matrix_exp matrix_exp", {
+  {A(3, 3)}, {A(2, 2, 2), prepare = half}, {Z(2, 2)},
+})
+samples["matrix_exp_backward"] = {{A(2, 2), A(2, 2)}, {Z(2, 2), Z(2, 2)}}
+each(samples, "linalg_matrix_sqrth _linalg_matrix_sqrth", {
+  {A(3, 3), prepare = definite}, {A(2, 2, 2), prepare = definite},
+  {Z(2, 2), prepare = definite}, {A(2, 2), prepare = identity},
+})
+samples["_linalg_lyapunov"] = {
+  {A(3, 3), A(3, 3), prepare = definite}, {A(2, 2, 2), A(2, 2),
+                                           prepare = definite},
+  {Z(2, 2), Z(2, 2), prepare = definite},
+}
+each(samples, "linalg_polar _linalg_polar", {
+  {A(3, 3), prepare = dominant}, {A(2, 3, 2)}, {Z(3, 2)}, {Z(2, 2)},
+})
+
+-- The diagonals of factors are real.
+local function lower(t) return st.linalg_cholesky(definite(t)) end
+local function upper(t) return lower(t):mH() end
+
+samples["cholesky_inverse"] = {
+  {A(3, 3), prepare = lower}, {A(2, 2, 2), true, prepare = upper},
+  {Z(2, 2), prepare = lower}, {Z(2, 2), true, prepare = upper},
+}
+samples["triangular_solve"] = {
+  {A(3, 2), K("float64", {{4, 1, 2}, {9, 3, 1}, {9, 9, 2}}, true)},
+  {A(2, 2, 1), K("float64", {{4, 9}, {1, 3}}, true), false, true},
+  {Z(2, 1), K("complex128", {{4, 1}, {9, 3}}, true), true, true},
+}
+samples["linalg_tensorinv"] = {
+  {A(3, 3), 1, prepare = dominant},
+}
+samples["linalg_vander"] = {{A(3), {N = 3}}, {A(2, 2)}, {Z(2), {N = 4}}}
+samples["vander"] = {{A(3)}, {A(2), 3, true}, {A(2), 0}}
+samples["linalg_tensorsolve"] = {
+  {A(3, 3), A(3), prepare = dominant},
+}
+
 return samples

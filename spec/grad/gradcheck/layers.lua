@@ -132,6 +132,17 @@ layers["batch_norm"] = {
   {A(3, 2), A(2), A(2), none, none, true},
   {A(3, 2), A(2), A(2), K("float64", {1, 2}), K("float64", {1, 2}), false},
 }
+layers["native_batch_norm"] = {
+  {A(3, 2), A(2), A(2), none, none, true, 0.1, 1e-5},
+  {A(3, 2), A(2), A(2), K("float64", {1, 2}), K("float64", {1, 2}), false, 0.1,
+   1e-5},
+}
+each("_batch_norm_with_update_functional", {
+  {A(3, 2), A(2), A(2), K("float64", {1, 2}), K("float64", {1, 2}), 0.1, 1e-5},
+})
+each("_batch_norm_no_update _native_batch_norm_legit_no_training", {
+  {A(3, 2), A(2), A(2), K("float64", {1, 2}), K("float64", {1, 2}), 0.1, 1e-5},
+})
 layers["instance_norm"] = {{A(2, 2, 3), A(2), A(2)}}
 layers["scaled_dot_product_attention"] = {
   {A(1, 2, 3), A(1, 2, 3), A(1, 2, 2)},

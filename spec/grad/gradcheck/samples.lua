@@ -254,6 +254,15 @@ samples["index_put"] = {
   {A(3, 2), {K("int64", {3, 1})}, A(2, 2)}, {A(3), {ROWS}, A(3), true},
   {A(2, 3), {MASK}, A()},
 }
+samples["_unsafe_masked_index"] = {
+  {A(3, 2), K("bool", {true, false}), {K("int64", {3, 9}), K("int64", {1, 1})},
+   0.5},
+}
+samples["_unsafe_masked_index_put_accumulate"] = {
+  {A(3, 2), K("bool", {true, false, true}),
+   {K("int64", {3, 9, 3}), K("int64", {1, 1, 1})}, A(3)},
+}
+samples["_chunk_cat"] = {{{A(3, 2), A(2, 1)}, 1, 2}}
 samples["index_select"] = {{A(3, 2), 1, ROWS}, {A(2, 3), 2, ROWS}}
 samples["gather"] = {{A(2, 3), 1, PLACES}, {A(2, 3), 2, PLACES}}
 samples["take"] = {{A(2, 3), K("int64", {6, 1, 1})}}

@@ -1,0 +1,279 @@
+/* Normalization over a batch: batch_norm, instance_norm and ATen's forms of
+ * batch_norm that return what they measure.
+ */
+
+#include "op/nn/normalization.h"
+
+/* The common arguments. */
+typedef struct batch {
+  st_tensor *input;
+  const st_tensor *weight, *bias; /* one element per channel, or NULL */
+  st_tensor *mean, *var;          /* running statistics, or NULL */
+  bool is_measured;               /* use the mean and variance of the input */
+  double momentum, eps;
+  int first;                      /* 0: per batch; 2: per sample */
+} batch;
+
+/* Either both running statistics are updated or none, so both are checked
+ * first. */
+static st_status check_updated(const st_tensor *t, const char *name) {
+  if (!t) return ST_OK;
+  if (!st__is_floating(t->dtype)) {
+    return st__fail(ST_BAD_DTYPE, "%s must have a floating point dtype, not "
+                    "%s", name, st__dtype_name(t->dtype));
+  }
+  if (st__tls().grad && (t->keys & ST_AUTOGRAD_BITS)) {
+    return st__fail(ST_BAD_STATE, "%s must not require a gradient, because "
+                    "training writes it", name);
+  }
+  return ST_OK;
+}
+
+static st_status check_running(const batch *b, int64_t count) {
+  if (b->is_measured) {
+    ST_TRY(check_updated(b->mean, "running_mean"));
+    ST_TRY(check_updated(b->var, "running_var"));
+  }
+  if (!b->is_measured && !(b->mean && b->var)) {
+    return st__fail(ST_BAD_VALUE, "running_mean and running_var are required "
+                    "when not training");
+  }
+  if (b->is_measured && count == 1) {
+    return st__fail(ST_BAD_SHAPE, "input of shape %s has one value per "
+                    "channel, which has no variance", ST_SHAPE_TEXT(b->input));
+  }
+  return ST_OK;
+}
+
+/* The number of values that each mean is computed from. */
+static int64_t values_per_mean(const batch *b) {
+  int64_t n = b->first == 0 ? b->input->sizes[0] : 1;
+  for (int d = 2; d < b->input->ndim; d++) n *= b->input->sizes[d];
+  return n;
+}
+
+static st_status check_batch(const batch *b) {
+  const int64_t *channels = &b->input->sizes[1];
+  const int least = b->first == 0 ? 2 : 3;
+  if (b->input->ndim < least) {
+    return st__fail(ST_BAD_SHAPE, "input needs %d dimensions, its shape is "
+                    "%s", least, ST_SHAPE_TEXT(b->input));
+  }
+  ST_TRY(check_parameter(b->weight, "weight", channels, 1));
+  ST_TRY(check_parameter(b->bias, "bias", channels, 1));
+  ST_TRY(check_parameter(b->mean, "running_mean", channels, 1));
+  ST_TRY(check_parameter(b->var, "running_var", channels, 1));
+  return check_running(b, values_per_mean(b));
+}
+
+/* t, with one element per channel, reshaped to broadcast with the input. */
+static st_tensor *along(st_op_scope *c, const batch *b, const st_tensor *t) {
+  int64_t sizes[ST_MAX_DIMS];
+  for (int d = 0; d < b->input->ndim; d++) sizes[d] = 1;
+  sizes[1] = -1;
+  return t ? st__apply_reshape(c, t, b->input->ndim, sizes) : NULL;
+}
+
+/* The statistics for running += momentum (next - running): measured, averaged
+ * over samples, scaled, without a gradient. */
+static st_tensor *next_running(st_op_scope *c, const batch *b,
+                               const st_tensor *running,
+                               const st_tensor *measured, double scale) {
+  const int64_t first[] = {0}, rows[] = {-1, b->input->sizes[1]};
+  const st_tensor *t = st__apply1(c, ST_OP_detach, measured);
+  t = st__apply_reshape(c, t, 2, rows);
+  t = st__apply_with(c, ST_OP_mean_dim, t, st__of_ints(first, 1));
+  if (scale != 1) {
+    t = st__apply_with(c, ST_OP_mul_Scalar, t, st__of_float(scale));
+  }
+  return st__apply_to(c, t, running->dtype);
+}
+
+static void lerp_running(st_op_scope *c, st_tensor *running,
+                         const st_tensor *next, double momentum) {
+  const st_value args[] = {st__of_tensor(running), st__of_tensor(next),
+                           st__of_float(momentum)};
+  st_value same;
+  if (!st__scope_ok(c)) return;
+  c->status = st__call(st__op_variant(ST_OP_lerp_Scalar, ST_INPLACE), args,
+                       &same);
+  if (st__scope_ok(c)) st__value_clear(&same);
+}
+
+/* Updates the running statistics. The running variance is the unbiased one: the
+ * sum of squares is divided by the count less 1. */
+static void update_running_var(st_op_scope *c, const batch *b,
+                               const st_tensor *mean, const st_tensor *var) {
+  const double n = (double)values_per_mean(b);
+  const st_tensor *next_mean = NULL, *next_var = NULL;
+  if (b->input->numel == 0) return;
+  if (b->mean) next_mean = next_running(c, b, b->mean, mean, 1);
+  if (b->var) next_var = next_running(c, b, b->var, var, n / (n - 1));
+  if (b->mean) lerp_running(c, b->mean, next_mean, b->momentum);
+  if (b->var) lerp_running(c, b->var, next_var, b->momentum);
+}
+
+/* The mean and variance to normalise by. */
+static void batch_stats(st_op_scope *c, const batch *b, const st_tensor *x,
+                        st_tensor **mean, st_tensor **var) {
+  int64_t dims[ST_MAX_DIMS];
+  int n = 0;
+  if (!b->is_measured) {
+    *mean = along(c, b, b->mean);
+    *var = along(c, b, b->var);
+    return;
+  }
+  for (int d = b->first; d < b->input->ndim; d++) if (d != 1) dims[n++] = d;
+  moments(c, x, st__of_ints(dims, n), mean, var);
+}
+
+/* What the input is normalized by. */
+typedef struct statistics { st_tensor *mean, *var, *rstd; } statistics;
+
+/* With scale = weight rstd the result is x scale + (bias - mean scale): two
+ * passes over x; all else has one element per channel. */
+static st_tensor *normalized(st_op_scope *c, const batch *b, statistics *m) {
+  c->status = check_batch(b);
+  if (!st__scope_ok(c)) return NULL;
+  st_tensor *x = precise(c, b->input);
+  batch_stats(c, b, x, &m->mean, &m->var);
+  m->rstd = inverse_root(c, m->var, b->eps);
+  const st_tensor *weight = along(c, b, b->weight);
+  const st_tensor *bias = !b->bias ? NULL
+    : along(c, b, st__apply_attached(c, b->bias,
+                                     b->weight ? b->weight : b->input));
+  const st_tensor *scale = weight ? times(c, m->rstd, weight) : m->rstd;
+  const st_tensor *shift = times(c, m->mean, scale);
+  shift = bias ? minus(c, bias, shift) : st__apply1(c, ST_OP_neg, shift);
+  return as_dtype_of(c, affine(c, x, scale, shift), b->input);
+}
+
+/* The last step, as nothing else may fail after it. */
+static void update_running(st_op_scope *c, const batch *b,
+                           const statistics *m) {
+  if (!st__scope_ok(c) || !b->is_measured) return;
+  update_running_var(c, b, m->mean, m->var);
+}
+
+static st_status run_batch(const batch *b, st_value *rets) {
+  st_op_scope c = {.status = ST_OK};
+  statistics m;
+  st_tensor *x = normalized(&c, b, &m);
+  update_running(&c, b, &m);
+  return st__scope_return(&c, x, rets);
+}
+
+static batch read_batch(const st_value *args, int first) {
+  batch b = {.input = st__next_tensor(&args), .first = first};
+  b.weight = st__next_tensor(&args);
+  b.bias = st__next_tensor(&args);
+  b.mean = st__next_tensor(&args);
+  b.var = st__next_tensor(&args);
+  b.is_measured = st__next_bool(&args);
+  b.momentum = st__next_float(&args);
+  b.eps = st__next_float(&args);
+  return b;
+}
+
+/* Without a dimension of channels, an empty input is its own result, scaled
+ * and shifted by the first weight and bias. */
+static st_status copy_empty(const batch *b, st_value *rets) {
+  st_op_scope c = {.n = 0};
+  const st_tensor *factors[] = {b->weight, b->bias};
+  const st_op_id ops[] = {ST_OP_mul_Tensor, ST_OP_add_Tensor};
+  st_tensor *x = st__apply_with(&c, ST_OP_clone, b->input,
+                                st__of_int(ST_FORMAT_PRESERVE));
+  for (int i = 0; i < 2; i++) {
+    if (!factors[i]) continue;
+    const st_value first[] = {st__of_tensor(factors[i]), st__of_int(0),
+                              st__of_int(0)};
+    x = st__apply2(&c, ops[i], x, st__apply(&c, ST_OP_select_int, 3, first));
+  }
+  return st__scope_return(&c, x, rets);
+}
+
+/* -- Operators ------------------------------------------------------------ */
+
+ST_BOXED(st__box_batch_norm) {
+  const batch b = read_batch(args, 0);
+  if (b.input->numel == 0 && b.input->ndim < 2) return copy_empty(&b, rets);
+  return run_batch(&b, rets);
+}
+
+ST_BOXED(st__box_instance_norm) {
+  const batch b = read_batch(args, 2);
+  return run_batch(&b, rets);
+}
+
+/* t with one element per channel. */
+static st_tensor *by_channel(st_op_scope *c, const batch *b,
+                             const st_tensor *t) {
+  const int64_t sizes[] = {b->input->sizes[1]};
+  return st__apply_reshape(c, t, 1, sizes);
+}
+
+/* The results, of which there are n: the normalized input; the means and 1 /
+ * the standard deviations, which are empty without training; what cuDNN keeps
+ * for the backward pass, nothing. */
+static void run_native(st_op_scope *c, const batch *b, int n,
+                       st_tensor **out) {
+  const int64_t none[] = {0};
+  statistics m;
+  out[0] = normalized(c, b, &m);
+  if (!st__scope_ok(c)) return;
+  const st_tensor *of[] = {m.mean, m.rstd};
+  for (int i = 0; i < 2; i++) {
+    out[i + 1] = b->is_measured ? by_channel(c, b, of[i])
+      : st__apply_with(c, ST_OP_new_zeros, of[i], st__of_ints(none, 1));
+  }
+  if (n > 3) {
+    out[3] = st__apply(c, ST_OP_new_empty, 3, (st_value[]){
+      st__of_tensor(b->input), st__of_ints(none, 1), st__of_int(ST_UINT8)});
+  }
+  update_running(c, b, &m);
+}
+
+static st_status return_native(const batch *b, int n, st_value *rets) {
+  st_op_scope c = {.status = ST_OK};
+  st_tensor *out[4];
+  run_native(&c, b, n, out);
+  return st__scope_end(&c, n, out, rets);
+}
+
+ST_BOXED(st__box_native_batch_norm) {
+  const batch b = read_batch(args, 0);
+  return return_native(&b, 3, rets);
+}
+
+/* The arguments without `training`. */
+static batch read_batch_as(const st_value *args, bool is_measured) {
+  const st_value all[] = {args[0], args[1], args[2], args[3], args[4],
+                          st__of_bool(is_measured), args[5], args[6]};
+  return read_batch(all, 0);
+}
+
+ST_BOXED(st__box_native_batch_norm_legit_no_training) {
+  const batch b = read_batch_as(args, false);
+  return return_native(&b, 3, rets);
+}
+
+ST_BOXED(st__box_batch_norm_no_update) {
+  const batch b = read_batch_as(args, false);
+  return return_native(&b, 4, rets);
+}
+
+ST_BOXED(st__box_batch_norm_with_update) {
+  const batch b = read_batch_as(args, true);
+  return return_native(&b, 4, rets);
+}
+
+/* The same for copies of the running statistics, which it returns. */
+ST_BOXED(st__box_batch_norm_with_update_functional) {
+  batch b = read_batch_as(args, true);
+  st_op_scope c = {.status = ST_OK};
+  st_tensor *out[6];
+  out[4] = b.mean = st__apply1(&c, ST_OP_clone, b.mean);
+  out[5] = b.var = st__apply1(&c, ST_OP_clone, b.var);
+  if (st__scope_ok(&c)) run_native(&c, &b, 4, out);
+  return st__scope_end(&c, 6, out, rets);
+}
