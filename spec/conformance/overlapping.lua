@@ -36,6 +36,10 @@ for name in ([[set_.source_Tensor resize_as_ resize_as_sparse_ record_stream
                linalg_lu_solve.out lu_unpack.out multinomial.out
                linalg_svd.U linalg_qr.out linalg_slogdet.out slogdet.out
                linalg_polar.out triangular_solve.X
+               _fft_r2c.out _fft_c2r.out fft_rfft.out fft_rfft2.out
+               fft_rfftn.out fft_irfft.out fft_irfft2.out fft_irfftn.out
+               fft_hfft.out fft_hfft2.out fft_hfftn.out fft_ihfft.out
+               fft_ihfft2.out fft_ihfftn.out
                ]]):gmatch "%S+" do
   LEFT_OUT["aten::" .. name] = true
 end
@@ -129,6 +133,7 @@ local WORDS = {
   rounding_mode = {"floor", "trunc"}, indexing = {"ij"}, side = {"left"},
   approximate = {"none", "tanh"}, padding_mode = {"zeros"},
   ord = {"fro", "nuc"}, p = {"fro", "nuc"},
+  norm = {"backward", "ortho", "forward"},
 }
 
 local NUMBERS = {{float = 0.5}, 1, 2, {float = 2}, -1}

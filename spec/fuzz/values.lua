@@ -396,6 +396,9 @@ local HINTS = {
   ["str reduce"] = texts("sum", "prod", "mean", "amax", "amin"),
   ["str side"] = texts("left", "right"), ["str UPLO"] = texts("L", "U"),
   ["str ord"] = texts("fro", "nuc"), ["str p"] = texts("fro", "nuc"),
+  ["str norm"] = texts("backward", "ortho", "forward"),
+  ["int normalization"] = function(c) return c:int(0, 2) end,
+  ["int last_dim_size"] = function(c) return 2 * c.square - c:int(1, 2) end,
   ["int offset"] = function(c) return c.is_diagonal and 0 or M.integer(c) end,
   ["int[] input_sizes"] = function(c)
     return c.is_diagonal and {c.square, c.square} or int_list(c)
@@ -424,11 +427,13 @@ local RANKS = {
   linalg_matrix_exp = 2, matrix_exp = 2, matrix_exp_backward = 2,
   linalg_matrix_sqrth = 2, _linalg_lyapunov = 2, linalg_polar = 2,
   cholesky_inverse = 2, triangular_solve = 2, linalg_tensorsolve = 2,
+  _fft_c2r = 1,
 }
 
 -- Operators of some dtypes only.
 local DTYPES = {complex = "complex64", polar = "complex64",
-                histogram = "float64", histogramdd = "float64"}
+                _fft_c2r = "complex64", histogram = "float64",
+                histogramdd = "float64"}
 
 -- Operators whose result grows with a power of the vectors' sizes.
 local FEW = {combinations = true, cartesian_prod = true}

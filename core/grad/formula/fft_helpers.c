@@ -1,0 +1,71 @@
+/* Helpers for the derivatives of transforms between real and complex numbers.
+ *
+ * A half transform gives the first n / 2 + 1 of n numbers; its inverse takes
+ * each of the others for the conjugate of one of these. So the inverse counts
+ * those twice that have a mirror image.
+ */
+
+#include "grad/formula/helpers.h"
+
+/* t, whose dimension dim has the first half of n numbers, times `by` where the
+ * other half has a mirror image. */
+static st_tensor *scale_mirrored(st_op_scope *c, const st_tensor *t,
+                                 int64_t dim, int64_t n, double by) {
+  if (!st__scope_ok(c) || n < 3) return (st_tensor *)(uintptr_t)t;
+  int64_t sizes[ST_MAX_DIMS];
+  int at = 0;
+  c->status = st__wrap_dim(dim, t->ndim, &at);
+  if (!st__scope_ok(c)) return NULL;
+  for (int d = 0; d < t->ndim; d++) sizes[d] = d == at ? t->sizes[d] : 1;
+  const st_value ones[] = {st__of_tensor(t), st__of_ints(sizes, t->ndim),
+                           st__of_int(st__real_dtype((st_dtype)t->dtype))};
+  const st_tensor *weights = st__apply(c, ST_OP_new_ones, 3, ones);
+  const st_tensor *mirrored = st__apply_narrow(c, weights, at, 1,
+                                               (n - 1) / 2);
+  const st_value fill[] = {st__of_tensor(mirrored), st__of_float(by)};
+  if (st__scope_ok(c)) st__apply(c, ST_OP_fill__Scalar, 2, fill);
+  return st__apply2(c, ST_OP_mul_Tensor, t, weights);
+}
+
+/* fft_r2c_back(self, grad, dim, normalization, onesided), for both: the real
+ * part of the inverse transform of grad. If grad is a half, it is that of a
+ * signal whose other half is the conjugate of the first, both divided by 2. */
+st_status st__help_fft_r2c_back(int n, const st_helper_arg *args,
+                                st_value *out) {
+  const st_saved_geometry *self = st__read_geometry(&args);
+  const st_tensor *grad = st__read_tensor(&args);
+  const st_value *dim = st__read_value(&args);
+  const st_value *normalization = st__read_value(&args);
+  const bool onesided = st__to_bool(st__read_value(&args), true);
+  st_op_scope c = {.status = ST_OK};
+  (void)n;
+  if (!onesided) {
+    const st_value back[] = {st__of_tensor(grad), *dim, *normalization,
+                             st__of_bool(false)};
+    const st_tensor *full = st__apply(&c, ST_OP__fft_c2c, 4, back);
+    return st__scope_return(&c, st__apply1(&c, ST_OP_real, full), out);
+  }
+  const int64_t last = dim->u.ints[dim->len - 1];
+  const int64_t size = self->dims[last < 0 ? last + self->ndim : last];
+  const st_tensor *half = scale_mirrored(&c, grad, last, size, 0.5);
+  const st_value back[] = {st__of_tensor(half), *dim, *normalization,
+                           st__of_int(size)};
+  return st__scope_return(&c, st__apply(&c, ST_OP__fft_c2r, 4, back), out);
+}
+
+/* fft_c2r_back(grad, dim, normalization) */
+st_status st__help_fft_c2r_back(int n, const st_helper_arg *args,
+                                st_value *out) {
+  const st_tensor *grad = st__read_tensor(&args);
+  const st_value *dim = st__read_value(&args);
+  const st_value *normalization = st__read_value(&args);
+  st_op_scope c = {.status = ST_OK};
+  (void)n;
+  const st_value half[] = {st__of_tensor(grad), *dim, *normalization,
+                           st__of_bool(true)};
+  const st_tensor *sums = st__apply(&c, ST_OP__fft_r2c, 4, half);
+  const int64_t last = dim->u.ints[dim->len - 1];
+  const int64_t at = last < 0 ? last + grad->ndim : last;
+  return st__scope_return(&c, scale_mirrored(&c, sums, last, grad->sizes[at],
+                                             2), out);
+}

@@ -1,0 +1,311 @@
+/* Transforms of lines: tiles of neighbours, shared among the threads.
+ */
+
+#include "op/fft/lines.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/dtype.h"
+#include "base/memory.h"
+#include "base/threads.h"
+
+enum {
+  TILE = 128 << 10,    /* bytes of a tile, about */
+  MOST = 8 << 20,      /* bytes of one whose lines fill cache lines */
+  LINE = 64,           /* bytes of a cache line */
+  GRAIN = 8 * ST_GRAIN /* least multiplications of a thread */
+};
+
+/* A side of the transforms; distances are in bytes. */
+typedef struct side {
+  char *data;
+  int64_t size;   /* of an element */
+  int64_t count;  /* elements of a line */
+  int64_t step;   /* between the elements of a line */
+  int64_t pitch;  /* between the lines of a tile in scratch memory */
+  int64_t offset; /* of the tile in the scratch memory of a thread */
+  bool is_direct; /* lines are contiguous: no scratch memory */
+} side;
+
+typedef struct batch_dim { int64_t size, in, out; } batch_dim;
+
+typedef struct transform {
+  st_fft_plan *plan;
+  side in, out;
+  int ndim;                     /* at least 1; the innermost is the first */
+  batch_dim dims[ST_MAX_DIMS];
+  int64_t width;                /* lines of a tile */
+  int64_t tiles;                /* of the innermost dimension */
+  int64_t count;                /* tiles in all */
+  double cost;                  /* multiplications for a tile */
+  int64_t reals;                /* a result's, to be scaled; a mirror image is
+                                   made of scaled ones */
+  int64_t mirror;               /* length of lines that are completed, or 0 */
+  double scale;
+  bool is_double;
+  int chunks;
+  char *scratch;
+  int64_t bytes;                /* of scratch memory for a chunk */
+} transform;
+
+/* -- Gathering and scattering --------------------------------------------- */
+
+/* Copies `lines` lines of n elements of a constant size e. */
+#define COPY_LINES(e)                                                       \
+  for (int64_t first = 0; first < n; first += 8) {                          \
+    const int64_t last = n - first < 8 ? n : first + 8;                     \
+    for (int64_t k = 0; k < lines; k++) {                                   \
+      for (int64_t i = first; i < last; i++) {                              \
+        memcpy(to + k * to_pitch + i * to_step,                             \
+               from + k * from_pitch + i * from_step, (e));                 \
+      }                                                                     \
+    }                                                                       \
+  }
+
+static void gather(const side *s, char *to, const char *from,
+                   int64_t from_pitch, int64_t lines) {
+  const int64_t n = s->count, from_step = s->step, to_pitch = s->pitch;
+  if (from_step == s->size) {
+    for (int64_t k = 0; k < lines; k++) {
+      memcpy(to + k * to_pitch, from + k * from_pitch, (size_t)(n * s->size));
+    }
+  } else if (s->size == 4) {
+    enum { to_step = 4 };
+    COPY_LINES(4)
+  } else if (s->size == 8) {
+    enum { to_step = 8 };
+    COPY_LINES(8)
+  } else {
+    enum { to_step = 16 };
+    COPY_LINES(16)
+  }
+}
+
+static void scatter(const side *s, char *to, const char *from,
+                    int64_t to_pitch, int64_t lines) {
+  const int64_t n = s->count, to_step = s->step, from_pitch = s->pitch;
+  if (to_step == s->size) {
+    for (int64_t k = 0; k < lines; k++) {
+      memcpy(to + k * to_pitch, from + k * from_pitch, (size_t)(n * s->size));
+    }
+  } else if (s->size == 4) {
+    enum { from_step = 4 };
+    COPY_LINES(4)
+  } else if (s->size == 8) {
+    enum { from_step = 8 };
+    COPY_LINES(8)
+  } else {
+    enum { from_step = 16 };
+    COPY_LINES(16)
+  }
+}
+
+/* -- Results -------------------------------------------------------------- */
+
+static void scale_line(const transform *t, char *line) {
+  if (t->is_double) {
+    double *const p = (double *)(void *)line;
+    for (int64_t i = 0; i < t->reals; i++) p[i] *= t->scale;
+  } else {
+    float *const p = (float *)(void *)line;
+    const float by = (float)t->scale;
+    for (int64_t i = 0; i < t->reals; i++) p[i] *= by;
+  }
+}
+
+/* Element n - i is the conjugate of element i. */
+static void mirror_line(const transform *t, char *line) {
+  const int64_t n = t->mirror;
+  if (t->is_double) {
+    double *const p = (double *)(void *)line;
+    for (int64_t i = 1; i < n - i; i++) {
+      p[2 * (n - i)] = p[2 * i];
+      p[2 * (n - i) + 1] = -p[2 * i + 1];
+    }
+  } else {
+    float *const p = (float *)(void *)line;
+    for (int64_t i = 1; i < n - i; i++) {
+      p[2 * (n - i)] = p[2 * i];
+      p[2 * (n - i) + 1] = -p[2 * i + 1];
+    }
+  }
+}
+
+/* -- Tiles ---------------------------------------------------------------- */
+
+static void run_tile(const transform *t, int64_t index, char *scratch) {
+  const batch_dim *const inner = t->dims;
+  const int64_t first = index % t->tiles * t->width;
+  const int64_t left = inner->size - first;
+  const int64_t lines = left < t->width ? left : t->width;
+  char *in = t->in.data + first * inner->in;
+  char *out = t->out.data + first * inner->out;
+  index /= t->tiles;
+  for (int d = 1; d < t->ndim; d++) {
+    const int64_t at = index % t->dims[d].size;
+    in += at * t->dims[d].in;
+    out += at * t->dims[d].out;
+    index /= t->dims[d].size;
+  }
+  char *from = in, *to = out;
+  int64_t from_pitch = inner->in, to_pitch = inner->out;
+  if (!t->in.is_direct) {
+    from = scratch + t->in.offset;
+    from_pitch = t->in.pitch;
+    gather(&t->in, from, in, inner->in, lines);
+  }
+  if (!t->out.is_direct) {
+    to = scratch + t->out.offset;
+    to_pitch = t->out.pitch;
+  }
+  for (int64_t k = 0; k < lines; k++) {
+    char *const line = to + k * to_pitch;
+    t->plan->execute(t->plan->plan, from + k * from_pitch, line);
+    if (t->scale != 1) scale_line(t, line);
+    if (t->mirror > 0) mirror_line(t, line);
+  }
+  if (!t->out.is_direct) scatter(&t->out, out, to, inner->out, lines);
+}
+
+static void run_chunks(void *ctx, int64_t begin, int64_t end) {
+  const transform *t = ctx;
+  double left = ST_PERIOD; /* multiplications until the next question */
+  for (int64_t k = begin; k < end; k++) {
+    char *const scratch = t->scratch ? t->scratch + k * t->bytes : NULL;
+    const int64_t last = t->count * (k + 1) / t->chunks;
+    for (int64_t i = t->count * k / t->chunks; i < last; i++) {
+      run_tile(t, i, scratch);
+      left -= t->cost;
+      if (left > 0) continue;
+      if (st__stops()) return;
+      left = ST_PERIOD;
+    }
+  }
+}
+
+/* -- Preparation ---------------------------------------------------------- */
+
+static int64_t distance(int64_t a) { return a < 0 ? -a : a; }
+
+/* Which of two dimensions is further inside: that of the side whose lines are
+ * not contiguous, first that of the results. */
+static bool is_inside(const transform *t, const batch_dim *a,
+                      const batch_dim *b) {
+  const bool by_in = t->out.step == t->out.size;
+  const int64_t x = distance(by_in ? a->in : a->out);
+  const int64_t y = distance(by_in ? b->in : b->out);
+  return x < y;
+}
+
+/* The dimensions without the lines' own, sorted and coalesced. */
+static void set_batch(transform *t, const st_lines *l) {
+  t->ndim = 0;
+  for (int d = 0; d < l->in->ndim; d++) {
+    if (d == l->dim || l->in->sizes[d] == 1) continue;
+    const batch_dim dim = {l->in->sizes[d], l->in->strides[d] * t->in.size,
+                           l->out->strides[d] * t->out.size};
+    int at = t->ndim++;
+    for (; at > 0 && !is_inside(t, &t->dims[at - 1], &dim); at--) {
+      t->dims[at] = t->dims[at - 1];
+    }
+    t->dims[at] = dim;
+  }
+  int n = t->ndim > 0;
+  if (n == 0) t->dims[n++] = (batch_dim){1, 0, 0};
+  for (int d = 1; d < t->ndim; d++) {
+    batch_dim *const last = &t->dims[n - 1], *const dim = &t->dims[d];
+    if (dim->in == last->in * last->size &&
+        dim->out == last->out * last->size) {
+      last->size *= dim->size;
+    } else {
+      t->dims[n++] = *dim;
+    }
+  }
+  t->ndim = n;
+}
+
+static bool is_aligned(const transform *t, const side *s, bool is_in) {
+  uintptr_t bits = (uintptr_t)s->data;
+  for (int d = 0; d < t->ndim; d++) {
+    bits |= (uintptr_t)(is_in ? t->dims[d].in : t->dims[d].out);
+  }
+  return bits % 16 == 0;
+}
+
+static int64_t padded(int64_t bytes) {
+  return (bytes + 2 * LINE - 1) / LINE * LINE;
+}
+
+/* Tiles are as wide as fits, a cache line at least unless the lines are very
+ * long. */
+static void set_width(transform *t, int64_t n) {
+  const int64_t bytes = padded(n * (t->is_double ? 16 : 8));
+  const int64_t least = LINE / (t->is_double ? 8 : 4);
+  t->width = TILE / bytes / least * least;
+  if (t->width == 0) t->width = MOST / bytes >= least ? least : 1;
+  if (t->width > 4 * least) t->width = 4 * least;
+  if (t->width > t->dims->size) t->width = t->dims->size;
+  t->tiles = (t->dims->size + t->width - 1) / t->width;
+  t->count = t->tiles;
+  for (int d = 1; d < t->ndim; d++) t->count *= t->dims[d].size;
+  t->cost = (double)t->width * (double)n * (2 + log2((double)n));
+}
+
+static void set_scratch(transform *t) {
+  side *const sides[] = {&t->in, &t->out};
+  t->bytes = 0;
+  for (int i = 0; i < 2; i++) {
+    side *const s = sides[i];
+    s->pitch = padded(s->count * s->size);
+    s->offset = t->bytes;
+    if (!s->is_direct) t->bytes += s->pitch * t->width;
+  }
+}
+
+static side side_of(const st_tensor *x, int dim) {
+  const int64_t size = (int64_t)st__itemsize(x->dtype);
+  return (side){.data = st__data(x), .size = size, .count = x->sizes[dim],
+                .step = x->sizes[dim] > 1 ? x->strides[dim] * size : size};
+}
+
+static void prepare(transform *t, const st_lines *l) {
+  t->in = side_of(l->in, l->dim);
+  t->out = side_of(l->out, l->dim);
+  t->scale = l->scale;
+  t->mirror = l->is_full ? l->n : 0;
+  const int64_t results = l->is_full ? l->n / 2 + 1 : t->out.count;
+  t->reals = l->kind == ST_FFT_C2R ? results : 2 * results;
+  set_batch(t, l);
+  t->in.is_direct = t->in.step == t->in.size && l->kind != ST_FFT_C2R &&
+                    is_aligned(t, &t->in, true);
+  t->out.is_direct = t->out.step == t->out.size && l->in != l->out &&
+                     is_aligned(t, &t->out, false);
+  set_width(t, l->n);
+  set_scratch(t);
+}
+
+static st_status run(transform *t) {
+  const int64_t grain = t->cost < GRAIN ? (int64_t)(GRAIN / t->cost) + 1 : 1;
+  t->chunks = st__num_shares(t->count, grain);
+  ST_TRY(st__fft_reserve(t->plan, t->chunks));
+  t->scratch = NULL;
+  const size_t bytes = (size_t)(t->bytes * t->chunks);
+  if (bytes > 0) {
+    t->scratch = st__alloc(ST_MEM_SCRATCH, bytes);
+    if (!t->scratch) return ST_NO_MEMORY;
+  }
+  const st_status status = st__parallel_try(0, t->chunks, 1, run_chunks, t);
+  st__free(ST_MEM_SCRATCH, t->scratch, bytes);
+  return status;
+}
+
+st_status st__transform_lines(const st_lines *l) {
+  transform t;
+  t.is_double = l->in->dtype == ST_FLOAT64 || l->in->dtype == ST_COMPLEX128;
+  ST_TRY(st__fft_plan(l->kind, t.is_double, l->n, &t.plan));
+  prepare(&t, l);
+  const st_status status = run(&t);
+  st__fft_done(t.plan);
+  return status;
+}

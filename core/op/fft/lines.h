@@ -1,0 +1,32 @@
+/* Transforms of all lines along one dimension of a tensor.
+ *
+ * Note [A line at a time]
+ * Every line of a tensor is transformed by the same plan, from contiguous
+ * memory to contiguous memory. Lines that are not contiguous are gathered in
+ * scratch memory, several neighbours at once, so that each cache line is read
+ * once, and their results are scattered from there. So a line has the same bits
+ * in every layout, at every place of a batch and for every number of threads,
+ * which share the lines. The bits depend on the instruction sets that FFTW
+ * finds in the CPU.
+ */
+#ifndef ST_OP_FFT_LINES_H
+#define ST_OP_FFT_LINES_H
+
+#include "op/fft/fftw.h"
+#include "tensor/tensor.h"
+
+typedef struct st_lines {
+  st_fft_kind kind;
+  const st_tensor *in;
+  const st_tensor *out; /* may be `in` for complex numbers; otherwise they
+                           share no memory */
+  int dim;
+  int64_t n;            /* length of a transform */
+  double scale;         /* of the results */
+  bool is_full;         /* R2C writes n numbers: a half and its mirror image */
+} st_lines;
+
+/* Results are written if it fails by INTERRUPTED only. */
+st_status st__transform_lines(const st_lines *l);
+
+#endif
