@@ -1,7 +1,7 @@
 --- Operators by family, as PyTorch and the Array API keep them in modules:
 -- `st.linalg.multi_dot` is the operator `linalg_multi_dot`, and
 -- `st.special.expit` is `special_expit`. Some have no prefix: `st.linalg.outer`
--- is `outer`.
+-- is `outer`. `st.signal.windows.hann` is `signal_windows_hann`.
 --
 -- @module strided.families
 
@@ -14,7 +14,6 @@ local error, ipairs, next, require, setmetatable, type = error, ipairs, next,
 local PLAIN = {
   linalg = {outer = "outer", tensordot = "tensordot", trace = "trace",
             matrix_transpose = "mT"},
-  fft = {}, special = {},
 }
 
 local function names_of(prefix, plain)
@@ -28,7 +27,7 @@ local function names_of(prefix, plain)
 end
 
 local function family(label)
-  local prefix, plain = label .. "_", PLAIN[label]
+  local prefix, plain = label:gsub("%.", "_") .. "_", PLAIN[label] or {}
   return setmetatable({}, {
     names = function() return names_of(prefix, plain) end, -- for completion
     __index = function(_, name)
@@ -46,4 +45,5 @@ end
 
 return {
   linalg = family "linalg", fft = family "fft", special = family "special",
+  signal = {windows = family "signal.windows"},
 }

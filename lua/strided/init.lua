@@ -248,7 +248,7 @@ local LAZY = {
   autograd = "autograd", gradcheck = "autograd", gradgradcheck = "autograd",
   checkpoint = "autograd", detect_anomaly = "autograd", nn = "nn",
   optim = "optim", fuse = "fuse", sandbox = "sandbox", linalg = "families",
-  fft = "families", special = "families",
+  fft = "families", special = "families", signal = "families",
 }
 
 local lookups = {

@@ -397,8 +397,14 @@ local HINTS = {
   ["str side"] = texts("left", "right"), ["str UPLO"] = texts("L", "U"),
   ["str ord"] = texts("fro", "nuc"), ["str p"] = texts("fro", "nuc"),
   ["str norm"] = texts("backward", "ortho", "forward"),
+  ["str pad_mode"] = texts("reflect", "constant", "replicate", "circular"),
   ["int normalization"] = function(c) return c:int(0, 2) end,
-  ["int last_dim_size"] = function(c) return 2 * c.square - c:int(1, 2) end,
+  ["int n_fft"] = function(c)
+    return c.is_istft and 2 * c.square - c:int(1, 2) or M.integer(c)
+  end,
+  ["int last_dim_size"] = function(c)
+    return c.square and 2 * c.square - c:int(1, 2) or M.integer(c)
+  end,
   ["int offset"] = function(c) return c.is_diagonal and 0 or M.integer(c) end,
   ["int[] input_sizes"] = function(c)
     return c.is_diagonal and {c.square, c.square} or int_list(c)
@@ -428,12 +434,13 @@ local RANKS = {
   linalg_matrix_sqrth = 2, _linalg_lyapunov = 2, linalg_polar = 2,
   cholesky_inverse = 2, triangular_solve = 2, linalg_tensorsolve = 2,
   _fft_c2r = 1,
+  _fft_c2r = 1, istft = 2,
 }
 
 -- Operators of some dtypes only.
 local DTYPES = {complex = "complex64", polar = "complex64",
-                _fft_c2r = "complex64", histogram = "float64",
-                histogramdd = "float64"}
+                _fft_c2r = "complex64", istft = "complex64",
+                histogram = "float64", histogramdd = "float64"}
 
 -- Operators whose result grows with a power of the vectors' sizes.
 local FEW = {combinations = true, cartesian_prod = true}
@@ -449,6 +456,7 @@ function M.prepare(c, name)
   c.has_channels = CHANNELS[name] or name:find "_batch_norm" ~= nil
   c.has_classes = name:find "^nll_loss" ~= nil
   images.prepare(c, name)
+  c.is_istft = name == "istft"
   c.is_qr = name == "linalg_qr"
   c.is_diagonal = name:find "^diagonal_" ~= nil
   c.is_few = FEW[name]

@@ -68,7 +68,9 @@ end
 --- True for a family of operators, such as st.linalg.
 local function is_family(value)
   for _, family in next, (require "strided.families") do
-    if family == value then return true end
+    if value == family or value == rawget(family, "windows") then
+      return true
+    end
   end
   return false
 end

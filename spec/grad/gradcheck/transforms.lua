@@ -2,7 +2,7 @@
 
 local values = require "spec.grad.gradcheck.values"
 
-local A, Z = values.any, values.complex
+local A, P, Z = values.any, values.positive, values.complex
 
 local samples = {}
 
@@ -33,5 +33,13 @@ each("fft_rfftn fft_ihfftn fft_rfft2 fft_ihfft2",
      {{A(2, 3)}, {A(3, 2), {2, 4}, {norm = "ortho"}}})
 each("fft_irfftn fft_hfftn fft_irfft2 fft_hfft2",
      {{Z(2, 3)}, {Z(3, 2), {2, 3}, {norm = "ortho"}}})
+
+samples["stft"] = {{A(7), 4, values.none, values.none, P(4),
+                    {return_complex = true}},
+                   {Z(6), 4, 2, 3, A(3)}}
+samples["stft.center"] = {{A(7), 4, {return_complex = true}},
+                          {A(2, 6), 4, 2, 3, A(3), {return_complex = true}}}
+samples["istft"] = {{Z(3, 4), 4, values.none, values.none, P(4)},
+                    {Z(2, 4, 3), 4, 2, 3, P(3), {return_complex = true}}}
 
 return samples
