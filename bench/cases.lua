@@ -27,6 +27,8 @@ local SIZES = {1e3, 1e4, 1e5, 1e6, 1e7}
 local BATCHES = {1, 32, 1024}
 local SMALL, LARGE = {2, 3, 4, 8}, {32, 100, 500}
 
+local TRANSFORMS = {64, 105, 1000, 1009, 1024, 16384, 100000, 1e6, 2 ^ 20}
+
 local CHEAP_FRESH = {{1e4, "0.60 0.90"}, {4e6, "1.05 0.60"},
                      {1e99, "0.25 0.50"}}
 local CHEAP = {{1e4, "0.60 0.90"}, {4e6, "1.05 0.60"}, {1e99, "0.80 0.60"}}
@@ -411,6 +413,27 @@ return {
     {"qr", "a: f64 NxN -1:1", "@.linalg.qr(a)", any = true, at = LARGE},
     {"eigh", "a: f64 NxN -1:1", "@.linalg.eigh(a)", at = LARGE},
     {"svd", "a: f64 NxN -1:1", "@.linalg.svd(a)", any = true, at = LARGE},
+  },
+
+  -- Fourier transforms: small and large ones, a batch, planes, strided lines.
+  {family = "fft", engines = {"strided", "torch", "numpy", "scipy"},
+    {"fft, complex64", "a: c64 N", "@.fft.fft(a)", at = TRANSFORMS},
+    {"fft, complex128", "a: c128 N", "@.fft.fft(a)", at = TRANSFORMS},
+    {"ifft, complex64", "a: c64 N", "@.fft.ifft(a)", at = {1000, 65536}},
+    {"rfft, float32", "a: f32 N", "@.fft.rfft(a)", at = TRANSFORMS},
+    {"rfft, float64", "a: f64 N", "@.fft.rfft(a)", at = TRANSFORMS},
+    {"irfft, complex64", "a: c64 N", "@.fft.irfft(a)", at = {33, 513, 32769}},
+    {"fft, 256 of them, complex64", "a: c64 256x1024", "@.fft.fft(a)"},
+    {"fft, 256 of them, complex128", "a: c128 256x1024", "@.fft.fft(a)"},
+    {"rfft, 256 of them, float32", "a: f32 256x1024", "@.fft.rfft(a)"},
+    {"rfft, 256 of them, float64", "a: f64 256x1024", "@.fft.rfft(a)"},
+    {"irfft, 256 of them, complex64", "a: c64 256x513", "@.fft.irfft(a)"},
+    {"fft of columns, complex64", "a: c64 1024x256", "@.fft.fft(a, nil, $1)"},
+    {"fft of columns, complex128", "a: c128 1024x256", "@.fft.fft(a, nil, $1)"},
+    {"fft of columns, complex64", "a: c64 512x512", "@.fft.fft(a, nil, $1)"},
+    {"fft2, complex64", "a: c64 512x512", "@.fft.fft2(a)"},
+    {"fft2, complex128", "a: c128 512x512", "@.fft.fft2(a)"},
+    {"rfft2, float32", "a: f32 512x512", "@.fft.rfft2(a)"},
   },
 
   {family = "memory",

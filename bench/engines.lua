@@ -11,7 +11,7 @@ local setmetatable = setmetatable
 local WORKERS = assert(package.searchpath("bench.engines", package.path))
                 :match "^(.*)/[^/]*$" .. "/workers/"
 local IN_LUA = {strided = true, eager = true, kernels = true}
-local IN_NUMPY = {numpy = true, numexpr = true}
+local IN_NUMPY = {numpy = true, numexpr = true, scipy = true}
 
 local BLAS_THREADS = "env OPENBLAS_NUM_THREADS=%d MKL_NUM_THREADS=%d "
 
@@ -36,7 +36,7 @@ function engines.new(cases)
       needs_python = needs_python or not IN_LUA[name]
     end
   end
-  if needs_python then python, reason = peers.python(is_used.numexpr) end
+  if needs_python then python, reason = peers.python(is_used) end
   if needs_python and not python then
     print("no figures of PyTorch and NumPy: " .. reason)
   end

@@ -29,7 +29,7 @@ local inputs = {}
 local DTYPES = {
   f16 = "float16", bf16 = "bfloat16", f32 = "float32", f64 = "float64",
   u8 = "uint8", i8 = "int8", i16 = "int16", i32 = "int32", i64 = "int64",
-  bool = "bool", pos = "int64",
+  c64 = "complex64", c128 = "complex128", bool = "bool", pos = "int64",
 }
 
 local function numbers(text, pattern)

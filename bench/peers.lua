@@ -1,5 +1,5 @@
 --- Helpers of benchmarks: shell commands, the folder of the build, and a Python
--- with PyTorch, NumPy and, if it can be installed, numexpr.
+-- with PyTorch, NumPy and, if they can be installed, numexpr and SciPy.
 --
 -- The Python is in a virtual environment outside of the source tree, which is
 -- created if it does not exist. An environment variable:
@@ -78,16 +78,16 @@ local function install_torch(venv)
      run(pip(venv) .. " torch numpy >&2"))
 end
 
-local function want_numexpr(venv)
-  if run(line({venv .. "/bin/python", "-c", "import numexpr"},
+local function want(venv, module)
+  if run(line({venv .. "/bin/python", "-c", "import " .. module},
               ">/dev/null 2>&1")) then return end
-  say("installing numexpr into ", venv)
-  run(pip(venv) .. " --retries 0 --timeout 15 numexpr >&2")
+  say("installing ", module, " into ", venv)
+  run(pip(venv) .. " --retries 0 --timeout 15 " .. module .. " >&2")
 end
 
---- A Python that has PyTorch and NumPy, and numexpr if it is wanted and pip
--- can install it; nil and the reason.
-function peers.python(with_numexpr)
+--- A Python that has PyTorch and NumPy, and numexpr and SciPy if the set
+-- `wanted` has them and pip can install them; nil and the reason.
+function peers.python(wanted)
   local venv = getenv "STRIDED_BENCH_VENV"
   if venv == "" then return nil, "STRIDED_BENCH_VENV is empty" end
   if not venv then
@@ -107,7 +107,9 @@ function peers.python(with_numexpr)
     if not install_torch(venv) then return nil, "pip could not install it" end
     if not run(has_torch) then return nil, "it cannot be imported" end
   end
-  if with_numexpr then want_numexpr(venv) end
+  for _, module in ipairs {"numexpr", "scipy"} do
+    if wanted and wanted[module] then want(venv, module) end
+  end
   return python
 end
 

@@ -61,7 +61,7 @@ local FURTHER = " %9s %7s"
 local NAMES = {eager = {"eager", "/eager"},
                kernels = {"kernels", "/kernel"}, torch = {"PyTorch", "/PyTch"},
                compile = {"compiled", "/compld"}, numpy = {"NumPy", "/NumPy"},
-               numexpr = {"numexpr", "/numexp"}}
+               numexpr = {"numexpr", "/numexp"}, scipy = {"SciPy", "/SciPy"}}
 
 --- Microseconds, three digits.
 local function us(ns)

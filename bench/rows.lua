@@ -7,7 +7,7 @@ local rows = {}
 -- -- Expressions -------------------------------------------------------------
 
 local ENGINES = {"strided", "eager", "kernels", "torch", "compile", "numpy",
-                 "numexpr"}
+                 "numexpr", "scipy"}
 
 -- what rows are about, unless their family says otherwise
 local USUAL = {"strided", "torch", "numpy"}
@@ -17,6 +17,7 @@ local DIALECTS = {
   strided = {module = "st", out = "%1, {out = %2})"},
   torch = {module = "torch", out = "%1, out=%2)", dot = true},
   numpy = {module = "np", out = "%1, out=%2)", dot = true},
+  scipy = {module = "scipy", out = "%1, out=%2)", dot = true},
 }
 DIALECTS.eager, DIALECTS.kernels = DIALECTS.strided, DIALECTS.strided
 DIALECTS.compile, DIALECTS.numexpr = DIALECTS.torch, DIALECTS.numpy

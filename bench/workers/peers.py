@@ -1,6 +1,6 @@
 """The side of PyTorch or of NumPy: what strided.lua does, word for word.
 
-    peers.py torch|compile|numpy|numexpr
+    peers.py torch|compile|numpy|numexpr|scipy
 
 `compile` and `numexpr` are these with what fused.py has compiled.
 """
@@ -25,6 +25,9 @@ DIGESTED = 1000000
 REST_SECONDS, RESTS = 0.01, 50
 WARM = 0.15  # part of the time that is for warming up
 
+scipy = importlib.import_module("scipy") if ENGINE == "scipy" else None
+if scipy:
+    importlib.import_module("scipy.fft")
 IS_TORCH = ENGINE in ("torch", "compile")
 torch = importlib.import_module("torch") if IS_TORCH else None
 mlp = importlib.import_module("mlp") if IS_TORCH else None
@@ -39,6 +42,7 @@ KINDS = {
     "u8": (np.uint8, None, 0, 100), "i8": (np.int8, None, 0, 100),
     "i16": (np.int16, None, 0, 100), "i32": (np.int32, None, 0, 100),
     "i64": (np.int64, None, 0, 100), "bool": (np.bool_, None, 0, 2),
+    "c64": (np.complex64, None, 0, 1), "c128": (np.complex128, None, 0, 1),
     "pos": (np.int64, None, 0, 1),
 }
 K1, K2, LOW = (np.uint64(k) for k in (0x9E3779B9, 0x85EBCA77, 0xFFFFFFFF))
@@ -63,7 +67,7 @@ def make(kind, sizes, words, stream):
             lo, hi = (float(end) for end in word.split(":"))
     n = math.prod(sizes)
     values = lo + uniform(min(n, PERIOD), stream) * (hi - lo)
-    if not np.issubdtype(dtype, np.floating):
+    if not np.issubdtype(dtype, np.inexact):
         values = np.floor(values)
     values = values.astype(np.float32) if dtype is np.float16 else values
     t = np.resize(values.astype(dtype), sizes)
@@ -124,7 +128,8 @@ def resident(code):
                               check=True, capture_output=True).stdout)
 
 
-VALUES = {"np": np, "torch": torch, "F": torch and torch.nn.functional,
+VALUES = {"np": np, "torch": torch, "scipy": scipy,
+          "F": torch and torch.nn.functional,
           "rng": np.random.default_rng(0), "mlp": mlp, "start": start,
           "resident": resident}
 
@@ -137,6 +142,10 @@ def digest(value, name):
         value = value[0]
     is_tensor = torch and isinstance(value, torch.Tensor)
     value = value.detach() if is_tensor else np.asarray(value)
+    if is_tensor and value.is_complex():
+        value = torch.view_as_real(value.resolve_conj())
+    elif not is_tensor and np.iscomplexobj(value):
+        value = np.stack([value.real, value.imag], -1)
     shape = "x".join(str(n) for n in value.shape)
     x = value.reshape(-1)[::1 + math.prod(value.shape) // DIGESTED]
     x = x.to(torch.float64).numpy() if is_tensor else x.astype(np.float64)
@@ -221,7 +230,8 @@ def measure_in_mode(ms, least):
 
 COMMANDS = {"threads": threads, "case": case, "time": measure_in_mode}
 NAMES = {"torch": ("PyTorch", "torch"), "compile": ("torch.compile", "torch"),
-         "numpy": ("NumPy", "numpy"), "numexpr": ("numexpr", "numexpr")}
+         "numpy": ("NumPy", "numpy"), "numexpr": ("numexpr", "numexpr"),
+         "scipy": ("SciPy", "scipy")}
 
 
 def begin():

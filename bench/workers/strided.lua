@@ -109,6 +109,7 @@ local function digest(value, base, name)
     value = st.tensor(value, {dtype = "float64"})
   end
   value = value:detach()
+  if value:is_complex() then value = st.view_as_real(value:resolve_conj()) end
   local n, shape = value:numel(), {}
   for d = 1, value:dim() do shape[d] = ("%d"):format(value:size(d)) end
   local t = value:reshape(-1):slice(1, 1, n, 1 + math.floor(n / DIGESTED))

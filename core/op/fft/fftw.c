@@ -15,7 +15,11 @@
  * for a length of 1000 to 10,000 and seconds for a million, and two processes
  * may choose differently, so that the last bits of a result would depend on the
  * moment. FFTW_ESTIMATE takes 0.02 to 2 ms, always makes the same choice on one
- * machine, and its plans take 1.0 to 1.6 times as long as measured ones.
+ * machine, and its plans take 1.0 to 1.6 times as long as measured ones. On one
+ * thread, transforms of up to 65,536 numbers take 0.1 to 0.7 times as long as
+ * PyTorch's. MKL is faster for complex numbers from 10^6 on (2.7 to 3.3 times
+ * in complex64, 1.6 to 1.7 in complex128), for batches of real lines of 1024
+ * float32 (3 times) and for planes of 512 x 512 (1.3 to 2.1 times).
  *
  * Note [Memory of FFTW]
  * FFTW ends the process if malloc returns NULL. So the memory that it may need
