@@ -433,7 +433,6 @@ local RANKS = {
   linalg_matrix_exp = 2, matrix_exp = 2, matrix_exp_backward = 2,
   linalg_matrix_sqrth = 2, _linalg_lyapunov = 2, linalg_polar = 2,
   cholesky_inverse = 2, triangular_solve = 2, linalg_tensorsolve = 2,
-  _fft_c2r = 1,
   _fft_c2r = 1, istft = 2,
 }
 

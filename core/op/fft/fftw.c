@@ -134,9 +134,10 @@ st_status st__fft_reserve(const st_fft_plan *p, int executions) {
   return n == 0 || can_map(n) ? ST_OK : no_memory(n);
 }
 
-/* Twiddle factors of all levels, and the planner's tables. */
+/* The planner takes up to 16 bytes a number for small prime factors, 68 by
+ * Bluestein's algorithm, and its tables. */
 static st_status reserve_plan(int64_t n) {
-  const size_t bytes = 256 * (size_t)n + ((size_t)8 << 20);
+  const size_t bytes = 96 * (size_t)n + ((size_t)8 << 20);
   return can_map(bytes) ? ST_OK : no_memory(bytes);
 }
 
