@@ -385,7 +385,14 @@ st_status st_value_of_scalar(st_scalar s, st_value *out) {
 /* -- Random numbers ------------------------------------------------------- */
 
 st_status st_generator_new(uint64_t seed, st_generator **out) {
-  return st__generator_new(seed, out);
+  return st__generator_new(ST_MERSENNE, seed, out);
+}
+st_status st_generator_new_of(st_algorithm algorithm, uint64_t seed,
+                              st_generator **out) {
+  return st__generator_new(algorithm, seed, out);
+}
+st_algorithm st_generator_algorithm(const st_generator *g) {
+  return st__generator_algorithm(g);
 }
 void st_generator_retain(st_generator *g) { st__generator_retain(g); }
 void st_generator_release(st_generator **g) { st__generator_release(g); }
@@ -397,5 +404,18 @@ uint64_t st_generator_initial_seed(const st_generator *g) {
 }
 void st_generator_assign(st_generator *g, st_generator *from) {
   st__generator_assign(g, from);
+}
+st_status st_generator_split(st_generator *g, st_generator **out) {
+  return st__generator_split(g, out);
+}
+st_status st_generator_jump(st_generator *g, uint64_t n) {
+  return st__generator_jump(g, n);
+}
+void st_generator_get_state(st_generator *g, void *bytes) {
+  st__generator_get_state(g, bytes);
+}
+st_status st_generator_set_state(st_generator *g, const void *bytes,
+                                 size_t n) {
+  return st__generator_set_state(g, bytes, n);
 }
 st_generator *st_default_generator(void) { return st__default_generator(); }

@@ -245,13 +245,29 @@ ST_API st_status st_value_of_scalar(st_scalar s, st_value *out);
 /* A Mersenne Twister; a seed gives the same numbers as in PyTorch.
  * NO_MEMORY. */
 ST_API st_status st_generator_new(uint64_t seed, st_generator **out);
+/* ST_PHILOX: Philox 4x32-10, whose key is the seed. Threads share its draws,
+ * and their number does not change them. */
+ST_API st_status st_generator_new_of(st_algorithm algorithm, uint64_t seed,
+                                     st_generator **out);
+ST_API st_algorithm st_generator_algorithm(const st_generator *g);
 ST_API void st_generator_retain(st_generator *g);
 ST_API void st_generator_release(st_generator **g);
 /* Sets the state by a seed. */
 ST_API void st_generator_seed(st_generator *g, uint64_t seed);
 ST_API uint64_t st_generator_initial_seed(const st_generator *g);
-/* Copies the state of from to g. */
+/* Copies the algorithm and state of from to g. */
 ST_API void st_generator_assign(st_generator *g, st_generator *from);
+/* A new generator, independent of g and of all others split off: the n-th
+ * split of equal generators gives equal ones. BAD_STATE unless g is Philox. */
+ST_API st_status st_generator_split(st_generator *g, st_generator **out);
+/* Skips n words of 32 bits. BAD_STATE unless g is Philox. */
+ST_API st_status st_generator_jump(st_generator *g, uint64_t n);
+/* The state in bytes: of a Mersenne Twister ST_MERSENNE_STATE, which are those
+ * of torch.Generator.get_state; of Philox ST_PHILOX_STATE. Setting fails with
+ * BAD_VALUE for what is no state of g's algorithm. */
+ST_API void st_generator_get_state(st_generator *g, void *bytes);
+ST_API st_status st_generator_set_state(st_generator *g, const void *bytes,
+                                        size_t n);
 /* The generator that operators use when none is passed. Borrowed. */
 ST_API st_generator *st_default_generator(void);
 

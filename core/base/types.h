@@ -87,6 +87,11 @@ typedef enum st_format {
   ST_FORMAT_COUNT
 } st_format;
 
+/* Of random generators. */
+typedef enum st_algorithm { ST_MERSENNE, ST_PHILOX } st_algorithm;
+
+enum { ST_PHILOX_STATE = 40, ST_MERSENNE_STATE = 5056 }; /* bytes */
+
 typedef enum st_device {
   ST_DEVICE_CPU,
   ST_DEVICE_META,         /* shapes and strides, no data */

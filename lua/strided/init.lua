@@ -143,6 +143,25 @@ end
 -- @tparam string dtype
 -- @treturn table
 
+--- A random generator: `st.Generator(seed)`, or `st.Generator {algorithm =
+-- "philox", seed = seed}`. Operators that draw take it as `generator`, as in
+-- `st.rand({3}, {generator = g})`.
+--
+-- The algorithm "mt19937" is a Mersenne Twister, which gives PyTorch's numbers
+-- for a seed, on one thread. "philox" is Philox 4x32-10, whose draws the
+-- threads share: their number does not change a result.
+--
+-- Methods: `manual_seed(seed)`, `initial_seed()`, `algorithm()`, `clone()`,
+-- `get_state()` (a tensor of bytes; those of a Mersenne Twister are PyTorch's)
+-- and `set_state(t)`. Of Philox only: `split(n)` returns n generators (2 if n
+-- is nil) that are independent of this one and of each other; the same splits
+-- of equal generators give the same ones. `jump(n)` skips n words of 32 bits.
+--
+-- The generator of operators that are given none becomes Philox by
+-- `st.set_rng_state(st.Generator {algorithm = "philox"})`.
+-- @function Generator
+-- @param[opt] seed an integer, or a table with `algorithm` and `seed`
+
 -- -- Tensors -----------------------------------------------------------------
 
 local methods, properties, index = core.methods, core.properties, core.index

@@ -5,6 +5,7 @@
 #include "kernel/elementwise/expression.h"
 #include "kernel/math/functions.h"
 #include "kernel/math/orthogonal.h"
+#include "kernel/math/reparameterized.h"
 #include "kernel/math/special.h"
 
 #include <tgmath.h>

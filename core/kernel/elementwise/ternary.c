@@ -4,6 +4,7 @@
 #include "kernel/elementwise/elementwise_loops.h"
 #include "kernel/elementwise/expression.h"
 #include "kernel/math/functions.h"
+#include "kernel/math/reparameterized.h"
 #include "kernel/math/special.h"
 
 #include <tgmath.h>

@@ -3,6 +3,7 @@
  * bits. A row of words is contiguous.
  *
  * mt19937 (int32): the state, the words; neither strides nor sizes are read.
+ * philox (int32): the words of n0 blocks from ctx on.
  * uniform_words (float dtypes): the numbers, words; of float64 pairs.
  * normal_blocks (float dtypes): n0 numbers, contiguous and a multiple of
  * ST_NORMAL_BLOCK, uniform in [0, 1) before and normal after.
@@ -17,8 +18,26 @@
 
 enum {
   ST_MT19937_WORDS = 624,
+  ST_PHILOX_WORDS = 4, /* of a block */
   ST_NORMAL_BLOCK = 16  /* Note [Normal numbers in blocks of 16] */
 };
+
+/* philox: the key, and the counter's low and high half. */
+typedef struct st_philox_ctx { uint64_t key, block, stream; } st_philox_ctx;
+
+/* A block of Philox 4x32-10. */
+static inline void st__philox_block(const st_philox_ctx *at, uint32_t *words) {
+  uint32_t a = (uint32_t)at->block, b = (uint32_t)(at->block >> 32);
+  uint32_t c = (uint32_t)at->stream, d = (uint32_t)(at->stream >> 32);
+  uint32_t k0 = (uint32_t)at->key, k1 = (uint32_t)(at->key >> 32);
+  for (int round = 0; round < 10; round++) {
+    const uint64_t x = (uint64_t)a * 0xd2511f53u, y = (uint64_t)c * 0xcd9e8d57u;
+    a = (uint32_t)(y >> 32) ^ b ^ k0, b = (uint32_t)y;
+    c = (uint32_t)(x >> 32) ^ d ^ k1, d = (uint32_t)x;
+    k0 += 0x9e3779b9u, k1 += 0xbb67ae85u;
+  }
+  words[0] = a, words[1] = b, words[2] = c, words[3] = d;
+}
 
 /* uniform_words: numbers in [from, to), of so many random bits. */
 typedef struct st_uniform_ctx {

@@ -11,7 +11,6 @@
 
 #include <math.h>
 
-#include "base/interrupt.h"
 #include "op/create/factory.h"
 #include "op/random/random.h"
 #include "op/registry/composite.h"
@@ -19,23 +18,23 @@
 /* -- Poisson -------------------------------------------------------------- */
 
 /* The number of uniform numbers whose product stays above exp(-rate). */
-static double small_poisson(st_generator *g, double rate) {
+static double small_poisson(st_source *s, double rate) {
   const double least = exp(-rate);
   double count = 0;
-  for (double p = st__random_uniform(g); p > least; count++) {
-    p *= st__random_uniform(g);
+  for (double p = st__random_uniform(s); p > least; count++) {
+    p *= st__random_uniform(s);
   }
   return count;
 }
 
 /* PTRS, for rates from 10 on. */
-static double large_poisson(st_generator *g, double rate) {
+static double large_poisson(st_source *s, double rate) {
   const double root = sqrt(rate), log_rate = log(rate);
   const double b = 0.931 + 2.53 * root, a = -0.059 + 0.02483 * b;
   const double inverse_alpha = 1.1239 + 1.1328 / (b - 3.4);
   const double box = 0.9277 - 3.6224 / (b - 2);
   for (;;) {
-    const double u = st__random_uniform(g) - 0.5, v = st__random_uniform(g);
+    const double u = st__random_uniform(s) - 0.5, v = st__random_uniform(s);
     const double us = 0.5 - fabs(u);
     const double k = floor((2 * a / us + b) * u + rate + 0.43);
     if (us >= 0.07 && v <= box) return k;
@@ -47,10 +46,10 @@ static double large_poisson(st_generator *g, double rate) {
   }
 }
 
-static double poisson(st_generator *g, double rate,
+static double poisson(st_source *s, double rate,
                       __attribute__((unused)) double none) {
   if (rate == 0) return 0;
-  return rate >= 10 ? large_poisson(g, rate) : small_poisson(g, rate);
+  return rate >= 10 ? large_poisson(s, rate) : small_poisson(s, rate);
 }
 
 /* -- Binomial ------------------------------------------------------------- */
@@ -68,24 +67,24 @@ static double stirling_tail(double k) {
 }
 
 /* Waiting times until the sum exceeds n, for n p < 10. */
-static double few_successes(st_generator *g, double n, double p) {
+static double few_successes(st_source *s, double n, double p) {
   const double scale = 1 / log1p(-p);
   double successes = 0;
   for (double sum = 0;; successes++) {
-    sum += ceil(log(st__random_uniform(g)) * scale);
+    sum += ceil(log(st__random_uniform(s)) * scale);
     if (sum > n) return successes;
   }
 }
 
 /* BTRS, for n p >= 10 and p <= 1/2. */
-static double many_successes(st_generator *g, double n, double p) {
+static double many_successes(st_source *s, double n, double p) {
   const double deviation = sqrt(n * p * (1 - p));
   const double b = 1.15 + 2.53 * deviation, a = -0.0873 + 0.0248 * b + 0.01 * p;
   const double c = n * p + 0.5, box = 0.92 - 4.2 / b, odds = p / (1 - p);
   const double alpha = (2.83 + 5.1 / b) * deviation;
   const double mode = floor((n + 1) * p);
   for (;;) {
-    const double u = st__random_uniform(g) - 0.5, v = st__random_uniform(g);
+    const double u = st__random_uniform(s) - 0.5, v = st__random_uniform(s);
     const double us = 0.5 - fabs(u), k = floor((2 * a / us + b) * u + c);
     if (k < 0 || k > n) continue;
     if (us >= 0.07 && v <= box) return k;
@@ -99,37 +98,20 @@ static double many_successes(st_generator *g, double n, double p) {
   }
 }
 
-static double successes(st_generator *g, double n, double p) {
-  return n * p >= 10 ? many_successes(g, n, p) : few_successes(g, n, p);
+static double successes(st_source *s, double n, double p) {
+  return n * p >= 10 ? many_successes(s, n, p) : few_successes(s, n, p);
 }
 
-static double binomial(st_generator *g, double n, double p) {
+static double binomial(st_source *s, double n, double p) {
   if (n == 0 || p == 0) return 0;
   if (p == 1) return n;
-  return p <= 0.5 ? successes(g, n, p) : n - successes(g, n, 1 - p);
+  return p <= 0.5 ? successes(s, n, p) : n - successes(s, n, 1 - p);
 }
 
 /* -- An element for each parameter ---------------------------------------- */
 
-typedef double (*sampler)(st_generator *g, double a, double b);
-
 static double *doubles_of(const st_tensor *t) {
   return (double *)(void *)st__data(t);
-}
-
-/* b may be a. All are contiguous and float64. */
-static st_status sample(const st_tensor *out, const st_tensor *a,
-                        const st_tensor *b, st_generator *g, sampler fn) {
-  double *to = doubles_of(out);
-  const double *x = doubles_of(a), *y = doubles_of(b);
-  for (int64_t i = 0, end; i < out->numel; i = end) {
-    end = out->numel - i > ST_RANDOM_BLOCK ? i + ST_RANDOM_BLOCK : out->numel;
-    st__generator_lock(g);
-    for (; i < end; i++) to[i] = fn(g, x[i], y[i]);
-    st__generator_unlock(g);
-    ST_TRY(st__poll_interrupt());
-  }
-  return ST_OK;
 }
 
 /* t as contiguous float64 with these sizes. */
@@ -164,7 +146,9 @@ ST_BOXED(st__box_poisson) {
   st_tensor *out = st__apply1(&c, ST_OP_empty_like, rate);
   if (st__scope_ok(&c) && !st__is_meta(self)) {
     c.status = check_range(rate, FINITE, "self", "finite and not negative");
-    if (st__scope_ok(&c)) c.status = sample(out, rate, rate, g, poisson);
+    if (st__scope_ok(&c)) {
+      c.status = st__random_sample(out, rate, rate, poisson, g);
+    }
   }
   return st__scope_return(&c, st__apply_to(&c, out, self->dtype), rets);
 }
@@ -193,7 +177,7 @@ ST_BOXED(st__box_binomial) {
   if (st__scope_ok(&c) && !st__is_meta(count) && !st__is_meta(prob)) {
     c.status = check_range(n, FINITE, "count", "finite and not negative");
     if (st__scope_ok(&c)) c.status = check_range(p, 1, "prob", "from 0 to 1");
-    if (st__scope_ok(&c)) c.status = sample(out, n, p, g, binomial);
+    if (st__scope_ok(&c)) c.status = st__random_sample(out, n, p, binomial, g);
   }
   return st__scope_return(&c, st__apply_to(&c, out, count->dtype), rets);
 }

@@ -5,17 +5,13 @@
 
 #include <math.h>
 
-#include "base/interrupt.h"
-#include "kernel/random/random.h"
 #include "op/create/factory.h"
 #include "tensor/view.h"
 
-enum { PIECE = 512 }; /* elements in L1 */
-
-st_generator *st__generator_of(const st_value *v) {
-  return v->tag == ST_TAG_GENERATOR ? v->u.generator
-                                    : st__default_generator();
-}
+enum {
+  PIECE = 512,          /* elements in L1 */
+  NORMAL_GRAIN = 4096   /* of a thread */
+};
 
 static st_status check_floating(const st_tensor *t) {
   const st_dtype dtype = t->dtype;
@@ -38,18 +34,17 @@ static int significand_bits(st_dtype dtype) {
 }
 
 /* The draw of uniform numbers that *range describes, which it keeps. */
-static st_draw uniform_draw(st_generator *g, st_dtype dtype,
-                            const st_uniform_ctx *range) {
-  return (st_draw){.g = g, .make = st__kernel(ST_K_uniform_words, dtype),
-                   .ctx = range, .words = dtype == ST_FLOAT64 ? 2 : 1,
+static st_draw uniform_draw(st_dtype dtype, const st_uniform_ctx *range) {
+  return (st_draw){.make = st__kernel(ST_K_uniform_words, dtype), .ctx = range,
+                   .words = dtype == ST_FLOAT64 ? 2 : 1,
                    .made = dtype, .dtype = dtype};
 }
 
 static st_status fill_uniform(st_tensor *t, double a, double b,
                               st_generator *g) {
   const st_uniform_ctx range = {a, b, significand_bits(t->dtype)};
-  const st_draw d = uniform_draw(g, t->dtype, &range);
-  return st__random_draw(t, &d);
+  const st_draw d = uniform_draw(t->dtype, &range);
+  return st__random_draw(t, &d, g);
 }
 
 /* t itself (retained), or a real view of a complex tensor; owned. */
@@ -82,24 +77,6 @@ ST_BOXED(st__box_uniform_) {
 
 /* -- normal --------------------------------------------------------------- */
 
-typedef struct one_by_one {
-  st_generator *g;
-  st_dtype dtype;
-  double mean, deviation;
-} one_by_one;
-
-static void normal_loop(char **data, const int64_t *strides, int64_t n0,
-                        int64_t n1, const void *ctx) {
-  const one_by_one *f = ctx;
-  for (int64_t j = 0; j < n1; j++) {
-    char *p = data[0] + j * strides[1];
-    for (int64_t i = 0; i < n0; i++) {
-      const double v = st__random_normal(f->g) * f->deviation + f->mean;
-      st__scalar_store(st__scalar_float(v), f->dtype, p + i * strides[0]);
-    }
-  }
-}
-
 /* Note [Normal numbers in blocks of 16]
  * A contiguous tensor of at least 16 elements is filled with uniform numbers
  * first. Then Box-Muller transforms each block of 16, pairing its halves. If
@@ -107,54 +84,66 @@ static void normal_loop(char **data, const int64_t *strides, int64_t n0,
  * PyTorch uses this order, so the numbers are equal to PyTorch's. Here a piece
  * of blocks is transformed while it is in L1. */
 
+typedef struct normal_run {
+  const st_draw *d;
+  const st_normal_ctx *c;
+  char *p;               /* of element 0 */
+} normal_run;
+
 /* Draws n elements; transforms them unless they are no whole blocks. */
-static void normal_piece(const st_draw *d, const st_normal_ctx *c, char *p,
+static void normal_piece(const normal_run *f, st_source *s, char *p,
                          int64_t n) {
-  const int64_t strides[2] = {(int64_t)st__itemsize(d->dtype), 0};
-  st__random_draw_run(d, p, n);
+  const int64_t strides[2] = {(int64_t)st__itemsize(f->d->dtype), 0};
+  st__random_draw_run(f->d, s, p, n);
   if (n % ST_NORMAL_BLOCK) return;
-  st__kernel(ST_K_normal_blocks, d->dtype)(&p, strides, n, 1, c);
+  st__kernel(ST_K_normal_blocks, f->d->dtype)(&p, strides, n, 1, f->c);
 }
 
-/* The same for all n elements; asks between blocks of them. */
-static st_status normal_pieces(const st_draw *d, const st_normal_ctx *c,
-                               char *p, int64_t n) {
-  const int64_t size = (int64_t)st__itemsize(d->dtype);
-  for (int64_t i = 0, end; i < n; i = end) {
-    end = n - i < ST_RANDOM_BLOCK ? n : i + ST_RANDOM_BLOCK;
-    st__generator_lock(d->g);
-    for (int64_t at = i; at < end; at += PIECE) {
-      normal_piece(d, c, p + at * size, end - at < PIECE ? end - at : PIECE);
-    }
-    st__generator_unlock(d->g);
-    ST_TRY(st__poll_interrupt());
+/* The blocks that start in [begin, end). */
+static void normal_range(const void *ctx, st_source *s, int64_t begin,
+                         int64_t end) {
+  const normal_run *f = ctx;
+  const int64_t size = (int64_t)st__itemsize(f->d->dtype);
+  st__random_seek(s, (uint64_t)begin * (uint64_t)(ST_NORMAL_BLOCK *
+                                                  f->d->words));
+  end *= ST_NORMAL_BLOCK;
+  for (int64_t at = begin * ST_NORMAL_BLOCK; at < end; at += PIECE) {
+    normal_piece(f, s, f->p + at * size, end - at < PIECE ? end - at : PIECE);
   }
-  return ST_OK;
+}
+
+/* Fewer than a block, which another draw replaces. */
+static void rest_range(const void *ctx, st_source *s, int64_t begin,
+                       int64_t end) {
+  const normal_run *f = ctx;
+  normal_piece(f, s, f->p, end - begin);
 }
 
 static st_status normal_blocks(st_tensor *t, const st_draw *d,
-                               const st_normal_ctx *c) {
+                               const st_normal_ctx *c, st_generator *g) {
   const int64_t size = (int64_t)st__itemsize(d->dtype), n = t->numel;
   const int64_t rest = n % ST_NORMAL_BLOCK;
-  char *p = st__data(t);
-  ST_TRY(normal_pieces(d, c, p, n - rest));
+  normal_run f = {d, c, st__data(t)};
+  char *end = f.p + n * size;
+  ST_TRY(st__random_run(g, n / ST_NORMAL_BLOCK, ST_NORMAL_BLOCK * d->words,
+                        NORMAL_GRAIN / ST_NORMAL_BLOCK, normal_range, &f));
   if (rest == 0) return ST_OK;
-  ST_TRY(normal_pieces(d, c, p + (n - rest) * size, rest));
-  return normal_pieces(d, c, p + (n - ST_NORMAL_BLOCK) * size,
-                       ST_NORMAL_BLOCK);
+  f.p = end - rest * size;
+  ST_TRY(st__random_run(g, rest, d->words, NORMAL_GRAIN, rest_range, &f));
+  f.p = end - ST_NORMAL_BLOCK * size;
+  return st__random_run(g, 1, ST_NORMAL_BLOCK * d->words, 1, normal_range, &f);
 }
 
 static st_status fill_normal(st_tensor *t, double mean, double deviation,
                              st_generator *g) {
   if (t->numel < ST_NORMAL_BLOCK || !st__is_contiguous(t) || st__is_meta(t)) {
-    const one_by_one f = {g, t->dtype, mean, deviation};
-    return st__random_fill(t, g, normal_loop, &f);
+    return st__random_draw_normal(t, mean, deviation, NULL, g);
   }
   ST_TRY(st__check_internal_overlap(t));
   const st_uniform_ctx unit = {0, 1, significand_bits(t->dtype)};
   const st_normal_ctx c = {mean, deviation};
-  const st_draw d = uniform_draw(g, t->dtype, &unit);
-  return normal_blocks(t, &d, &c);
+  const st_draw d = uniform_draw(t->dtype, &unit);
+  return normal_blocks(t, &d, &c, g);
 }
 
 static st_status normal(st_tensor *t, double mean, double deviation,
@@ -208,10 +197,9 @@ ST_BOXED(st__box_exponential_) {
   if (!(lambd > 0)) {
     return st__fail(ST_BAD_VALUE, "lambd must be positive, it is %g", lambd);
   }
-  const st_draw d = {.g = st__generator_of(generator),
-                     .make = exponential_loop, .ctx = &lambd, .words = 2,
+  const st_draw d = {.make = exponential_loop, .ctx = &lambd, .words = 2,
                      .made = ST_FLOAT64, .dtype = self->dtype};
-  ST_TRY(st__random_draw(self, &d));
+  ST_TRY(st__random_draw(self, &d, st__generator_of(generator)));
   return st__return_tensor(self, rets);
 }
 
@@ -230,10 +218,10 @@ ST_BOXED(st__box_bernoulli__float) {
   ST_TRY(check_probability(p));
   /* u * 2^-53 < p for an integer u if u < p * 2^53, rounded up. */
   const st_bernoulli_ctx c = {(int64_t)ceil(p * 0x1p53)};
-  const st_draw d = {.g = g, .ctx = &c, .words = 2, .made = ST_BOOL,
+  const st_draw d = {.ctx = &c, .words = 2, .made = ST_BOOL,
                      .make = st__kernel(ST_K_bernoulli_words, ST_BOOL),
                      .dtype = self->dtype};
-  ST_TRY(st__random_draw(self, &d));
+  ST_TRY(st__random_draw(self, &d, g));
   return st__return_tensor(self, rets);
 }
 
@@ -266,7 +254,7 @@ static void check_loop(char **data, const int64_t *strides, int64_t n0,
 static st_status bernoulli(st_tensor *t, const st_tensor *p, st_generator *g) {
   bool bad = false;
   const check c = {p->dtype, &bad};
-  const st_draw d = {.g = g, .dtype = t->dtype, .made = ST_BOOL, .inputs = 1,
+  const st_draw d = {.dtype = t->dtype, .made = ST_BOOL, .inputs = 1,
                      .make = st__kernel(ST_K_bernoulli_p_words, p->dtype),
                      .words = p->dtype == ST_FLOAT64 ? 2 : 1};
   st_iter it;
@@ -283,7 +271,7 @@ static st_status bernoulli(st_tensor *t, const st_tensor *p, st_generator *g) {
       status = st__fail(ST_BAD_VALUE, "probabilities must be between 0 and 1");
       goto fail;
     }
-    status = st__random_draw_iter(&it, &d);
+    status = st__random_draw_iter(&it, &d, g);
   }
 fail:
   st__iter_release(&it);

@@ -1,25 +1,32 @@
-/* Draws whole tensors: words of the generator in blocks, which kernels turn
- * into numbers.
- *
- * Every draw runs on one thread, in the order in which the iterator visits the
- * tensor's memory: a seed gives the same numbers for every number of threads.
+/* Draws whole tensors: words of a source in blocks, which kernels turn into
+ * numbers, in the order in which the iterator visits the tensor's memory.
  */
 
-#include "base/interrupt.h"
+#include <math.h>
+
 #include "op/random/random.h"
 
 enum {
-  TILE = 512,       /* numbers made at a time, in L1 */
-  MAX_SIZE = 8      /* of a number before it is converted */
+  TILE = 512,            /* numbers made at a time, in L1 */
+  MAX_SIZE = 8,          /* of a number before it is converted */
+  DRAW_GRAIN = 32768,    /* elements of a thread: made of words */
+  NORMAL_GRAIN = 4096,   /* one after another */
+  SAMPLE_GRAIN = 512
 };
 
-/* -- Loops ---------------------------------------------------------------- */
+/* -- Numbers of words ----------------------------------------------------- */
+
+typedef struct drawing {
+  const st_draw *d;
+  st_source *source;
+} drawing;
 
 /* Draws m0 x m1 numbers. s: the strides of the iterator's operands. */
-static void draw_tile(const st_draw *d, char *const *data, const int64_t *s,
+static void draw_tile(const drawing *f, char *const *data, const int64_t *s,
                       int64_t m0, int64_t m1) {
   uint32_t words[2 * TILE];
   _Alignas(64) char made[MAX_SIZE * TILE];
+  const st_draw *d = f->d;
   const bool direct = d->made == d->dtype;
   const int n = 1 + d->inputs;
   const int64_t size = (int64_t)st__itemsize(d->made);
@@ -32,7 +39,7 @@ static void draw_tile(const st_draw *d, char *const *data, const int64_t *s,
     memcpy(strides, three, sizeof strides);
     to[2] = data[1];
   }
-  st__random_words(d->g, words, m0 * m1 * d->words);
+  st__random_words(f->source, words, m0 * m1 * d->words);
   d->make(to, strides, m0, m1, d->ctx);
   if (direct) return;
   char *converted[2] = {data[0], made};
@@ -42,59 +49,137 @@ static void draw_tile(const st_draw *d, char *const *data, const int64_t *s,
 
 static void draw_loop(char **data, const int64_t *s, int64_t n0, int64_t n1,
                       const void *ctx) {
-  const st_draw *d = ctx;
-  const int n = 1 + d->inputs;
+  const drawing *f = ctx;
+  const int n = 1 + f->d->inputs;
   const int64_t m0 = n0 < TILE ? n0 : TILE, m1 = TILE / m0;
   for (int64_t j = 0; j < n1; j += m1) {
     for (int64_t i = 0; i < n0; i += m0) {
       char *at[2] = {data[0] + j * s[n] + i * s[0], NULL};
-      if (d->inputs) at[1] = data[1] + j * s[n + 1] + i * s[1];
-      draw_tile(d, at, s, n0 - i < m0 ? n0 - i : m0,
+      if (f->d->inputs) at[1] = data[1] + j * s[n + 1] + i * s[1];
+      draw_tile(f, at, s, n0 - i < m0 ? n0 - i : m0,
                 n1 - j < m1 ? n1 - j : m1);
     }
   }
 }
 
-/* Runs a loop that draws. Others may draw, too, between two blocks. */
-static st_status draw_blocks(const st_iter *it, st_generator *g, st_loop loop,
-                             const void *ctx) {
-  for (int64_t at = 0, end; at < it->numel; at = end) {
-    end = it->numel - at > ST_RANDOM_BLOCK ? at + ST_RANDOM_BLOCK : it->numel;
-    st__generator_lock(g);
-    st__iter_serial_range(it, loop, ctx, at, end);
-    st__generator_unlock(g);
-    ST_TRY(st__poll_interrupt());
+typedef struct iter_draw {
+  const st_iter *it;
+  const void *ctx;
+} iter_draw;
+
+static void draw_range(const void *ctx, st_source *s, int64_t begin,
+                       int64_t end) {
+  const iter_draw *job = ctx;
+  const drawing f = {job->ctx, s};
+  st__random_seek(s, (uint64_t)begin * (uint64_t)f.d->words);
+  st__iter_serial_range(job->it, draw_loop, &f, begin, end);
+}
+
+st_status st__random_draw_iter(const st_iter *it, const st_draw *d,
+                               st_generator *g) {
+  const iter_draw job = {it, d};
+  return st__random_run(g, it->numel, d->words, DRAW_GRAIN, draw_range, &job);
+}
+
+void st__random_draw_run(const st_draw *d, st_source *s, char *p, int64_t n) {
+  const drawing f = {d, s};
+  const int64_t size = (int64_t)st__itemsize(d->dtype);
+  const int64_t strides[2] = {size, n * size};
+  draw_loop(&p, strides, n, 1, &f);
+}
+
+/* -- Normal numbers, one after another ------------------------------------ */
+
+typedef struct one_by_one {
+  st_dtype dtype;
+  double mean, std;
+  double (*fn)(double);  /* or NULL */
+} one_by_one;
+
+typedef struct normals {
+  const one_by_one *f;
+  st_source *source;
+} normals;
+
+static void normal_loop(char **data, const int64_t *strides, int64_t n0,
+                        int64_t n1, const void *ctx) {
+  const one_by_one *f = ((const normals *)ctx)->f;
+  st_source *s = ((const normals *)ctx)->source;
+  for (int64_t j = 0; j < n1; j++) {
+    char *p = data[0] + j * strides[1];
+    for (int64_t i = 0; i < n0; i++) {
+      const double v = st__random_normal(s) * f->std + f->mean;
+      st__scalar_store(st__scalar_float(f->fn ? f->fn(v) : v), f->dtype,
+                       p + i * strides[0]);
+    }
   }
-  return ST_OK;
+}
+
+/* Each pair of numbers takes a block of Philox; a range may begin with the
+ * second of a pair. */
+static void normal_range(const void *ctx, st_source *s, int64_t begin,
+                         int64_t end) {
+  const iter_draw *job = ctx;
+  const normals f = {job->ctx, s};
+  if (!s->mt) {
+    st__random_seek(s, (uint64_t)(begin / 2) * ST_PHILOX_WORDS);
+    if (begin % 2) (void)st__random_normal(s);
+  }
+  st__iter_serial_range(job->it, normal_loop, &f, begin, end);
 }
 
 /* -- Tensors -------------------------------------------------------------- */
 
-st_status st__random_fill(st_tensor *t, st_generator *g, st_loop loop,
-                          const void *ctx) {
+static st_status fill(st_tensor *t, int words, int64_t grain, st_draw_fn fn,
+                      const void *ctx, st_generator *g) {
   st_iter it;
   st_status status;
   st__iter_init(&it, ST_ITER_NULLARY);
   st__iter_output(&it, t, ST_DTYPE_NONE);
   ST_TRY_FAIL(st__iter_build(&it));
-  if (!st__is_meta(t) && it.numel > 0) {
-    status = draw_blocks(&it, g, loop, ctx);
+  if (!st__is_meta(t)) {
+    const iter_draw job = {&it, ctx};
+    status = st__random_run(g, it.numel, words, grain, fn, &job);
   }
 fail:
   st__iter_release(&it);
   return status;
 }
 
-st_status st__random_draw(st_tensor *t, const st_draw *d) {
-  return st__random_fill(t, d->g, draw_loop, d);
+st_status st__random_draw(st_tensor *t, const st_draw *d, st_generator *g) {
+  return fill(t, d->words, DRAW_GRAIN, draw_range, d, g);
 }
 
-st_status st__random_draw_iter(const st_iter *it, const st_draw *d) {
-  return draw_blocks(it, d->g, draw_loop, d);
+st_status st__random_draw_normal(st_tensor *t, double mean, double std,
+                                 double (*fn)(double), st_generator *g) {
+  const one_by_one f = {t->dtype, mean, std, fn};
+  return fill(t, 2, NORMAL_GRAIN, normal_range, &f, g);
 }
 
-void st__random_draw_run(const st_draw *d, char *p, int64_t n) {
-  const int64_t size = (int64_t)st__itemsize(d->dtype);
-  const int64_t strides[2] = {size, n * size};
-  draw_loop(&p, strides, n, 1, d);
+/* -- An element for each parameter ---------------------------------------- */
+
+typedef struct sample {
+  double *out;
+  const double *a, *b;
+  st_sampler fn;
+} sample;
+
+static void sample_range(const void *ctx, st_source *s, int64_t begin,
+                         int64_t end) {
+  const sample *f = ctx;
+  for (int64_t i = begin; i < end; i++) {
+    st__random_stream(s, i);
+    f->out[i] = f->fn(s, f->a[i], f->b[i]);
+  }
+}
+
+static double *doubles_of(const st_tensor *t) {
+  return (double *)(void *)st__data(t);
+}
+
+st_status st__random_sample(const st_tensor *out, const st_tensor *a,
+                            const st_tensor *b, st_sampler fn,
+                            st_generator *g) {
+  const sample f = {doubles_of(out), doubles_of(a), doubles_of(b), fn};
+  return st__random_run(g, out->numel, 0, SAMPLE_GRAIN, sample_range, &f);
 }

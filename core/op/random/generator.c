@@ -1,93 +1,52 @@
-/* The Mersenne Twister MT19937 (Matsumoto and Nishimura, 1998), seeded and
- * read in the same order as PyTorch's CPU generator. A kernel renews the state.
+/* Generators: a source of random words that is locked, counted and seeded. The
+ * Mersenne Twister is seeded and read in the same order as PyTorch's CPU
+ * generator.
  */
 
-#include <math.h>
 #include <pthread.h>
 #include <string.h>
 
-#include "kernel/random/random.h"
+#include "base/interrupt.h"
+#include "base/threads.h"
 #include "op/random/random.h"
 
 enum { N = ST_MT19937_WORDS };
 
 /* What assigning one generator to another copies. */
-typedef struct mt19937 {
+typedef struct state {
   uint64_t seed;
-  uint32_t state[N];
-  uint32_t words[N];   /* that state gives */
-  int next_index;      /* into words; N: renew state first */
-  bool has_normal;     /* the second of a pair is in normal */
-  double normal;
-} mt19937;
+  uint64_t children;   /* split off so far */
+  st_source source;    /* its mt is NULL or the generator's */
+  st_mt19937 mt;
+} state;
 
 struct st_generator {
   st_refcount refs;
   pthread_mutex_t mutex;
   st_generator *next;  /* in the list of all generators */
   st_limits *limits;   /* that it is charged to, or NULL */
-  mt19937 mt;
+  state now;
 };
 
-/* -- The Mersenne Twister ------------------------------------------------- */
+/* -- Seeds ---------------------------------------------------------------- */
+
+static void seed_mersenne(st_mt19937 *mt, uint64_t seed) {
+  uint32_t *words = mt->state;
+  words[0] = (uint32_t)seed;
+  for (uint32_t i = 1; i < N; i++) {
+    const uint32_t last = words[i - 1];
+    words[i] = 1812433253u * (last ^ (last >> 30)) + i;
+  }
+  mt->next = N;
+}
 
 static void seed_state(st_generator *g, uint64_t seed) {
-  uint32_t *state = g->mt.state;
-  g->mt.seed = seed;
-  state[0] = (uint32_t)seed;
-  for (uint32_t i = 1; i < N; i++) {
-    const uint32_t last = state[i - 1];
-    state[i] = 1812433253u * (last ^ (last >> 30)) + i;
-  }
-  g->mt.next_index = N;
-  g->mt.has_normal = false;
-}
-
-static void renew(mt19937 *mt) {
-  char *data[] = {(char *)mt->state, (char *)mt->words};
-  const int64_t strides[4] = {4, 4, 0, 0};
-  st__kernel(ST_K_mt19937, ST_INT32)(data, strides, N, 1, NULL);
-  mt->next_index = 0;
-}
-
-uint32_t st__random32(st_generator *g) {
-  if (g->mt.next_index == N) renew(&g->mt);
-  return g->mt.words[g->mt.next_index++];
-}
-
-void st__random_words(st_generator *g, uint32_t *words, int64_t n) {
-  mt19937 *mt = &g->mt;
-  while (n > 0) {
-    if (mt->next_index == N) renew(mt);
-    const int64_t left = N - mt->next_index, take = n < left ? n : left;
-    memcpy(words, mt->words + mt->next_index, (size_t)take * sizeof *words);
-    mt->next_index += (int)take;
-    words += take, n -= take;
-  }
-}
-
-uint64_t st__random64(st_generator *g) {
-  const uint64_t high = st__random32(g);
-  return high << 32 | st__random32(g);
-}
-
-double st__random_uniform(st_generator *g) {
-  return (double)(st__random64(g) & ((UINT64_C(1) << 53) - 1)) * 0x1p-53;
-}
-
-double st__random_normal(st_generator *g) {
-  mt19937 *mt = &g->mt;
-  if (mt->has_normal) {
-    mt->has_normal = false;
-    return mt->normal;
-  }
-  const double u1 = st__random_uniform(g);
-  const double u2 = st__random_uniform(g);
-  const double radius = sqrt(-2.0 * log1p(-u2));
-  const double theta = 2.0 * 3.14159265358979323846 * u1;
-  mt->normal = radius * sin(theta);
-  mt->has_normal = true;
-  return radius * cos(theta);
+  state *s = &g->now;
+  st_mt19937 *mt = s->source.mt;
+  s->seed = seed;
+  s->children = 0;
+  s->source = (st_source){.mt = mt, .at = {.key = seed}};
+  if (mt) seed_mersenne(mt, seed);
 }
 
 /* -- Generators ----------------------------------------------------------- */
@@ -131,7 +90,8 @@ static void delist(const st_generator *g) {
   pthread_mutex_unlock(&list_mutex);
 }
 
-st_status st__generator_new(uint64_t seed, st_generator **out) {
+/* A new generator whose state the caller sets. */
+static st_status new_generator(st_generator **out) {
   st_limits *owner;
   ST_TRY(st__limits_charge(sizeof(st_generator), &owner));
   st_generator *g = st__alloc(ST_MEM_GENERATOR, sizeof *g);
@@ -142,8 +102,15 @@ st_status st__generator_new(uint64_t seed, st_generator **out) {
   g->limits = owner;
   st__ref_init(&g->refs);
   enlist(g);
-  seed_state(g, seed);
   *out = g;
+  return ST_OK;
+}
+
+st_status st__generator_new(st_algorithm algorithm, uint64_t seed,
+                            st_generator **out) {
+  ST_TRY(new_generator(out));
+  (*out)->now.source.mt = algorithm == ST_PHILOX ? NULL : &(*out)->now.mt;
+  seed_state(*out, seed);
   return ST_OK;
 }
 
@@ -159,30 +126,210 @@ void st__generator_release(st_generator **g) {
   *g = NULL;
 }
 
-void st__generator_lock(st_generator *g) { pthread_mutex_lock(&g->mutex); }
+static void lock(st_generator *g) { pthread_mutex_lock(&g->mutex); }
+static void unlock(st_generator *g) { pthread_mutex_unlock(&g->mutex); }
 
-void st__generator_unlock(st_generator *g) {
-  pthread_mutex_unlock(&g->mutex);
+st_algorithm st__generator_algorithm(const st_generator *g) {
+  return g->now.source.mt ? ST_MERSENNE : ST_PHILOX;
 }
 
 void st__generator_seed(st_generator *g, uint64_t seed) {
-  st__generator_lock(g);
+  lock(g);
   seed_state(g, seed);
-  st__generator_unlock(g);
+  unlock(g);
 }
 
 /* Copies through a local buffer, so that no thread holds two locks. */
 void st__generator_assign(st_generator *g, st_generator *from) {
-  st__generator_lock(from);
-  const mt19937 mt = from->mt;
-  st__generator_unlock(from);
-  st__generator_lock(g);
-  g->mt = mt;
-  st__generator_unlock(g);
+  lock(from);
+  const state now = from->now;
+  unlock(from);
+  lock(g);
+  g->now = now;
+  if (now.source.mt) g->now.source.mt = &g->now.mt;
+  unlock(g);
 }
 
 uint64_t st__generator_initial_seed(const st_generator *g) {
-  return g->mt.seed;
+  return g->now.seed;
+}
+
+/* -- Children and jumps --------------------------------------------------- */
+
+static st_status check_philox(const st_generator *g, const char *what) {
+  if (!g->now.source.mt) return ST_OK;
+  return st__fail(ST_BAD_STATE, "a Mersenne Twister cannot %s; a generator of "
+                  "the algorithm \"philox\" can", what);
+}
+
+static st_source next_child(st_generator *g) {
+  return st__random_child(&g->now.source, g->now.children++);
+}
+
+st_status st__generator_split(st_generator *g, st_generator **out) {
+  ST_TRY(check_philox(g, "be split"));
+  ST_TRY(new_generator(out));
+  lock(g);
+  const st_source source = next_child(g);
+  unlock(g);
+  (*out)->now.source = source;
+  (*out)->now.seed = source.at.key;
+  (*out)->now.children = 0;
+  return ST_OK;
+}
+
+st_status st__generator_jump(st_generator *g, uint64_t n) {
+  ST_TRY(check_philox(g, "jump"));
+  lock(g);
+  st__random_seek(&g->now.source, n);
+  unlock(g);
+  return ST_OK;
+}
+
+/* -- States --------------------------------------------------------------- */
+
+/* What torch.Generator.get_state returns. */
+typedef struct torch_state {
+  uint64_t seed;
+  int32_t left, seeded;
+  uint64_t next, words[N];
+  double unused_x, normal, unused_rho;
+  int32_t has_normal, unused[3];
+} torch_state;
+
+_Static_assert(sizeof(torch_state) == ST_MERSENNE_STATE, "torch_state");
+
+static void to_torch(const state *s, torch_state *t) {
+  memset(t, 0, sizeof *t);
+  t->seed = s->seed;
+  t->next = (uint64_t)s->mt.next;
+  t->left = N + 1 - s->mt.next;
+  t->seeded = 1;
+  for (int i = 0; i < N; i++) t->words[i] = s->mt.state[i];
+  t->has_normal = s->source.has_normal;
+  t->normal = s->source.has_normal ? s->source.normal : 0;
+}
+
+/* left is 1 before the first word, where next is 0, and after the last. The
+ * words come from the state that follows, so all but `next` are skipped. */
+static st_status from_torch(state *s, const torch_state *t) {
+  const bool renew = t->left == 1;
+  if (t->seeded != 1 || t->left < 1 || t->left > N || t->next > N ||
+      (!renew && t->next != (uint64_t)(N + 1 - t->left))) {
+    return st__fail(ST_BAD_VALUE, "the bytes are no state of a Mersenne "
+                    "Twister");
+  }
+  s->seed = t->seed;
+  for (int i = 0; i < N; i++) s->mt.state[i] = (uint32_t)t->words[i];
+  s->mt.next = renew ? N : (int)t->next;
+  st__mersenne_temper(&s->mt);
+  s->source.has_normal = t->has_normal != 0;
+  s->source.normal = t->normal;
+  return ST_OK;
+}
+
+/* Five numbers of 64 bits. */
+static void to_numbers(const state *s, uint64_t *n) {
+  n[0] = s->source.at.key;
+  n[1] = s->source.at.stream;
+  n[2] = s->source.at.block;
+  n[3] = (uint64_t)s->source.lane;
+  n[4] = s->children;
+}
+
+static st_status from_numbers(state *s, const uint64_t *n) {
+  if (n[3] >= ST_PHILOX_WORDS) {
+    return st__fail(ST_BAD_VALUE, "the bytes are no state of Philox");
+  }
+  const st_philox_ctx at = {.key = n[0], .stream = n[1], .block = n[2]};
+  s->source = (st_source){.at = at};
+  st__random_seek(&s->source, n[3]);
+  s->seed = n[0];
+  s->children = n[4];
+  return ST_OK;
+}
+
+size_t st__generator_state_size(const st_generator *g) {
+  return g->now.source.mt ? ST_MERSENNE_STATE : ST_PHILOX_STATE;
+}
+
+void st__generator_get_state(st_generator *g, void *bytes) {
+  torch_state t;
+  uint64_t numbers[ST_PHILOX_STATE / 8];
+  const size_t size = st__generator_state_size(g);
+  lock(g);
+  if (g->now.source.mt) to_torch(&g->now, &t);
+  else to_numbers(&g->now, numbers);
+  unlock(g);
+  memcpy(bytes, size == sizeof t ? (void *)&t : numbers, size);
+}
+
+st_status st__generator_set_state(st_generator *g, const void *bytes,
+                                  size_t n) {
+  torch_state t;
+  uint64_t numbers[ST_PHILOX_STATE / 8];
+  const size_t size = st__generator_state_size(g);
+  if (n != size) {
+    return st__fail(ST_BAD_VALUE, "a state of this generator has %zu bytes, "
+                    "not %zu", size, n);
+  }
+  memcpy(size == sizeof t ? (void *)&t : numbers, bytes, size);
+  lock(g);
+  const st_status status = g->now.source.mt ? from_torch(&g->now, &t)
+                                            : from_numbers(&g->now, numbers);
+  unlock(g);
+  return status;
+}
+
+/* -- Draws ---------------------------------------------------------------- */
+
+static st_status run_in_order(st_generator *g, int64_t n, st_draw_fn fn,
+                              const void *ctx) {
+  for (int64_t at = 0, end; at < n; at = end) {
+    end = n - at > ST_RANDOM_BLOCK ? at + ST_RANDOM_BLOCK : n;
+    lock(g);
+    fn(ctx, &g->now.source, at, end);
+    unlock(g);
+    ST_TRY(st__poll_interrupt());
+  }
+  return ST_OK;
+}
+
+typedef struct draw {
+  st_draw_fn fn;
+  const void *ctx;
+  st_source start;
+} draw;
+
+static void run_range(void *ctx, int64_t begin, int64_t end) {
+  const draw *d = ctx;
+  st_source source = d->start;
+  d->fn(d->ctx, &source, begin, end);
+}
+
+/* The source at the start of a draw of so many words (0: not known), which g
+ * skips. */
+static st_source start_draw(st_generator *g, uint64_t words) {
+  st_source start;
+  lock(g);
+  if (words == 0) {
+    start = next_child(g);
+  } else {
+    start = g->now.source;
+    const uint64_t behind = (start.lane + words) % ST_PHILOX_WORDS;
+    st__random_seek(&g->now.source,
+                    words + (behind ? ST_PHILOX_WORDS - behind : 0));
+  }
+  unlock(g);
+  return start;
+}
+
+st_status st__random_run(st_generator *g, int64_t n, int words, int64_t grain,
+                         st_draw_fn fn, const void *ctx) {
+  if (n == 0) return ST_OK;
+  if (g->now.source.mt) return run_in_order(g, n, fn, ctx);
+  draw d = {fn, ctx, start_draw(g, (uint64_t)n * (uint64_t)words)};
+  return st__parallel_try(0, n, grain, run_range, &d);
 }
 
 /* -- The default generator ------------------------------------------------ */
@@ -194,6 +341,7 @@ static st_generator default_generator;
 static void make_default(void) {
   st__ref_init(&default_generator.refs);
   enlist(&default_generator);
+  default_generator.now.source.mt = &default_generator.now.mt;
   seed_state(&default_generator, UINT64_C(67280421310721));
 }
 
@@ -201,4 +349,9 @@ st_generator *st__default_generator(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, make_default);
   return &default_generator;
+}
+
+st_generator *st__generator_of(const st_value *v) {
+  return v->tag == ST_TAG_GENERATOR ? v->u.generator
+                                    : st__default_generator();
 }

@@ -3,8 +3,6 @@
 
 #include <inttypes.h>
 
-#include "base/interrupt.h"
-#include "kernel/random/random.h"
 #include "op/create/factory.h"
 #include "op/random/random.h"
 
@@ -14,12 +12,12 @@
 static st_status fill_integers(st_tensor *t, st_integers_ctx range, bool wide,
                                st_generator *g) {
   const st_dtype bits = wide ? ST_INT64 : ST_INT32;
-  const st_draw d = {.g = g, .make = st__kernel(ST_K_integer_words, bits),
+  const st_draw d = {.make = st__kernel(ST_K_integer_words, bits),
                      .ctx = &range, .words = wide ? 2 : 1, .made = ST_INT64,
                      .dtype = t->dtype};
   ST_TRY(st__check_cpu_or_meta(t));
   if (st__is_complex(t->dtype)) return st__no_kernel_for(t->dtype);
-  return st__random_draw(t, &d);
+  return st__random_draw(t, &d, g);
 }
 
 /* The largest n such that every integer from 0 to n is exact in dtype. */
@@ -270,24 +268,32 @@ static void swap_some(int64_t *p, int64_t i, int64_t n, int64_t size,
 
 /* Fisher-Yates shuffle from the front. Below 2^32 / 20 elements it draws 32
  * bits per index, whose bias is small; above 64 bits. PyTorch does the same. */
+typedef struct permuted {
+  int64_t *p, n;
+  bool wide;
+} permuted;
+
+static void shuffle_range(const void *ctx, st_source *s, int64_t begin,
+                          int64_t end) {
+  const permuted *f = ctx;
+  const int words = f->wide ? 2 : 1;
+  uint32_t drawn[2 * SWAPS];
+  st__random_seek(s, (uint64_t)begin * (uint64_t)words);
+  for (int64_t i = begin; i < end; i += SWAPS) {
+    const int64_t some = end - i < SWAPS ? end - i : SWAPS;
+    st__random_words(s, drawn, words * some);
+    swap_some(f->p, i, some, f->n, drawn, f->wide);
+  }
+}
+
+/* On one thread: each swap depends on those before it. */
 static st_status shuffle(int64_t *p, int64_t n, int64_t base,
                          st_generator *g) {
-  const bool wide = n >= UINT32_MAX / 20;
-  uint32_t words[2 * SWAPS];
+  const permuted f = {p, n, n >= UINT32_MAX / 20};
   for (int64_t i = 0; i < n; i++) p[i] = i + base;
-  st__generator_lock(g);
-  for (int64_t i = 0; i < n - 1; i += SWAPS) {
-    const int64_t some = n - 1 - i < SWAPS ? n - 1 - i : SWAPS;
-    if (i > 0 && i % ST_RANDOM_BLOCK == 0) { /* a check may seed g */
-      st__generator_unlock(g);
-      ST_TRY(st__poll_interrupt());
-      st__generator_lock(g);
-    }
-    st__random_words(g, words, wide ? 2 * some : some);
-    swap_some(p, i, some, n, words, wide);
-  }
-  st__generator_unlock(g);
-  return ST_OK;
+  if (n < 2) return ST_OK;
+  return st__random_run(g, n - 1, f.wide ? 2 : 1, INT64_MAX, shuffle_range,
+                        &f);
 }
 
 /* base follows the options. */

@@ -8,7 +8,6 @@
 
 #include <math.h>
 
-#include "kernel/random/random.h"
 #include "op/create/factory.h"
 #include "op/random/random.h"
 
@@ -48,10 +47,9 @@ static void transform_loop(char **data, const int64_t *strides, int64_t n0,
 
 static st_status fill_transformed(st_tensor *t, const st_value *generator,
                                   const transform *f) {
-  const st_draw d = {.g = st__generator_of(generator), .make = transform_loop,
-                     .ctx = f, .words = 2, .made = ST_FLOAT64,
-                     .dtype = t->dtype};
-  return st__random_draw(t, &d);
+  const st_draw d = {.make = transform_loop, .ctx = f, .words = 2,
+                     .made = ST_FLOAT64, .dtype = t->dtype};
+  return st__random_draw(t, &d, st__generator_of(generator));
 }
 
 static st_status check_floating(const st_tensor *t) {
@@ -89,34 +87,14 @@ ST_BOXED(st__box_geometric_) {
 
 /* -- Of a normal number --------------------------------------------------- */
 
-typedef struct log_normal {
-  st_generator *g;
-  st_dtype dtype;
-  double mean, std;
-} log_normal;
-
-static void log_normal_loop(char **data, const int64_t *strides, int64_t n0,
-                            int64_t n1, const void *ctx) {
-  const log_normal *f = ctx;
-  for (int64_t j = 0; j < n1; j++) {
-    char *p = data[0] + j * strides[1];
-    for (int64_t i = 0; i < n0; i++) {
-      const double v = exp(st__random_normal(f->g) * f->std + f->mean);
-      st__scalar_store(st__scalar_float(v), f->dtype, p + i * strides[0]);
-    }
-  }
-}
-
 ST_BOXED(st__box_log_normal_) {
   st_tensor *self = st__next_tensor(&args);
-  log_normal f = {.dtype = self->dtype};
-  f.mean = st__next_float(&args);
-  f.std = st__next_float(&args);
-  f.g = st__generator_of(st__next(&args));
+  const double mean = st__next_float(&args), std = st__next_float(&args);
+  st_generator *g = st__generator_of(st__next(&args));
   ST_TRY(check_floating(self));
-  if (!(f.std > 0)) {
-    return st__fail(ST_BAD_VALUE, "std must be positive, it is %g", f.std);
+  if (!(std > 0)) {
+    return st__fail(ST_BAD_VALUE, "std must be positive, it is %g", std);
   }
-  ST_TRY(st__random_fill(self, f.g, log_normal_loop, &f));
+  ST_TRY(st__random_draw_normal(self, mean, std, exp, g));
   return st__return_tensor(self, rets);
 }

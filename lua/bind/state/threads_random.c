@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "bind.h"
@@ -109,13 +110,43 @@ static int manual_seed(lua_State *L) {
   return 0;
 }
 
-/* Generator([seed]): returns a new generator */
+static const char *algorithm_name(const st_generator *g) {
+  return st_generator_algorithm(g) == ST_PHILOX ? "philox" : "mt19937";
+}
+
+/* The field `algorithm` of the table at 1, and its field `seed` in place of
+ * it. */
+static st_algorithm read_options(st__state *h, lua_State *L) {
+  lua_pushnil(L);                               /* [+1] */
+  while (lua_next(L, 1)) {                      /* [-1, +2] */
+    const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
+    if (strcmp(key, "algorithm") != 0 && strcmp(key, "seed") != 0) {
+      st__error(h, L, ST_BAD_VALUE, "unknown option '%s' of Generator: it has "
+                "algorithm and seed", key);
+    }
+    lua_pop(L, 1);                              /* [-1] */
+  }
+  st__get_field(h, L, 1, "algorithm");          /* [+1] */
+  const char *name = lua_isnil(L, -1) ? "mt19937" : lua_tostring(L, -1);
+  const bool philox = name && strcmp(name, "philox") == 0;
+  if (!name || (!philox && strcmp(name, "mt19937") != 0)) {
+    st__error(h, L, ST_BAD_VALUE, "algorithm must be \"mt19937\" or "
+              "\"philox\"");
+  }
+  st__get_field(h, L, 1, "seed");               /* [+1] */
+  lua_replace(L, 1);                            /* [-1] */
+  return philox ? ST_PHILOX : ST_MERSENNE;
+}
+
+/* Generator([seed]), Generator{algorithm =, seed =}: a new generator */
 static int new_generator(lua_State *L) {
   st__state *h = st__state_of(L);
+  const st_algorithm algorithm = lua_istable(L, 1) ? read_options(h, L)
+                                                   : ST_MERSENNE;
   const int64_t seed = lua_isnoneornil(L, 1)
                        ? 67280421310721 : st__check_int(h, L, 1, "seed");
   st_generator **g = st__newudata(h, L, ST_UD_GENERATOR, sizeof *g);
-  const st_status status = st_generator_new((uint64_t)seed, g);
+  const st_status status = st_generator_new_of(algorithm, (uint64_t)seed, g);
   return status == ST_OK ? 1 : st__raise(h, L, status);
 }
 
@@ -146,11 +177,17 @@ static int generator_gc(lua_State *L) {
   return 0;
 }
 
+/* The generator at 1, which is not finalized. */
+static st_generator *live_generator(st__state *h, lua_State *L) {
+  st_generator *g = check_generator(L);
+  if (!g) st__error(h, L, ST_BAD_STATE, "the generator was finalized");
+  return g;
+}
+
 /* generator:manual_seed(seed): returns the generator */
 static int generator_seed(lua_State *L) {
   st__state *h = st__state_of(L);
-  st_generator *g = check_generator(L);
-  if (!g) return st__error(h, L, ST_BAD_STATE, "the generator was finalized");
+  st_generator *g = live_generator(h, L);
   st_generator_seed(g, (uint64_t)st__check_int(h, L, 2, "seed"));
   lua_settop(L, 1);
   return 1;
@@ -158,9 +195,103 @@ static int generator_seed(lua_State *L) {
 
 static int generator_initial_seed(lua_State *L) {
   st__state *h = st__state_of(L);
-  const st_generator *g = check_generator(L);
-  if (!g) return st__error(h, L, ST_BAD_STATE, "the generator was finalized");
+  const st_generator *g = live_generator(h, L);
   st__push_int(h, L, (int64_t)st_generator_initial_seed(g)); /* [+1] */
+  return 1;
+}
+
+static int generator_algorithm(lua_State *L) {
+  const st_generator *g = live_generator(st__state_of(L), L);
+  lua_pushstring(L, algorithm_name(g)); /* [+1] */
+  return 1;
+}
+
+static int generator_clone(lua_State *L) {
+  st__state *h = st__state_of(L);
+  st_generator *g = live_generator(h, L);
+  st_generator **out = st__newudata(h, L, ST_UD_GENERATOR, sizeof *out);
+  const st_status status = st_generator_new(0, out);
+  if (status != ST_OK) return st__raise(h, L, status);
+  st_generator_assign(*out, g);
+  return 1;
+}
+
+/* generator:split([n]): n new generators */
+static int generator_split(lua_State *L) {
+  st__state *h = st__state_of(L);
+  st_generator *g = live_generator(h, L);
+  const int64_t n = lua_isnoneornil(L, 2) ? 2 : st__check_int(h, L, 2, "n");
+  if (n < 1 || n > 200) {
+    return st__error(h, L, ST_BAD_VALUE, "n must be 1 to 200, it is %" PRId64,
+                     n);
+  }
+  luaL_checkstack(L, (int)n + 4, "generators");
+  for (int64_t i = 0; i < n; i++) {
+    st_generator **out = st__newudata(h, L, ST_UD_GENERATOR, sizeof *out);
+    const st_status status = st_generator_split(g, out);
+    if (status != ST_OK) return st__raise(h, L, status);
+  }
+  return (int)n;
+}
+
+/* generator:jump(n): skips n words; returns the generator */
+static int generator_jump(lua_State *L) {
+  st__state *h = st__state_of(L);
+  st_generator *g = live_generator(h, L);
+  const int64_t n = st__check_int(h, L, 2, "n");
+  if (n < 0) {
+    return st__error(h, L, ST_BAD_VALUE, "n must not be negative, it is %"
+                     PRId64, n);
+  }
+  const st_status status = st_generator_jump(g, (uint64_t)n);
+  if (status != ST_OK) return st__raise(h, L, status);
+  lua_settop(L, 1);
+  return 1;
+}
+
+/* generator:get_state(): a uint8 tensor */
+static int generator_get_state(lua_State *L) {
+  st__state *h = st__state_of(L);
+  st_generator *g = live_generator(h, L);
+  const bool philox = st_generator_algorithm(g) == ST_PHILOX;
+  const int64_t size = philox ? ST_PHILOX_STATE : ST_MERSENNE_STATE;
+  st__tensor_ud *ud = st__new_tensor_ud(h, L); /* [+1] */
+  const st_status status = st_tensor_empty(ST_DEVICE_CPU, ST_UINT8, 1, &size,
+                                           NULL, &ud->t);
+  if (status != ST_OK) return st__raise(h, L, status);
+  st_generator_get_state(g, st_tensor_data(ud->t));
+  return 1;
+}
+
+/* generator:set_state(t): returns the generator */
+static int generator_set_state(lua_State *L) {
+  st__state *h = st__state_of(L);
+  st_generator *g = live_generator(h, L);
+  st_tensor *t = st__check_tensor(h, L, 2, "state");
+  st__check_not_fake(h, L, t);
+  if (st_tensor_dtype(t) != ST_UINT8 || st_tensor_ndim(t) != 1 ||
+      st_tensor_device(t) != ST_DEVICE_CPU ||
+      !st_tensor_is_contiguous(t, ST_FORMAT_CONTIGUOUS)) {
+    return st__error(h, L, ST_BAD_VALUE, "a state is a contiguous tensor of "
+                     "bytes, as get_state() returns");
+  }
+  const st_status status = st_generator_set_state(
+    g, st_tensor_data(t), (size_t)st_tensor_numel(t));
+  if (status != ST_OK) return st__raise(h, L, status);
+  lua_settop(L, 1);
+  return 1;
+}
+
+static int generator_text(lua_State *L) {
+  st_generator *g = check_generator(L);
+  if (!g) {
+    lua_pushliteral(L, "Generator (finalized)"); /* [+1] */
+    return 1;
+  }
+  char text[80];
+  snprintf(text, sizeof text, "Generator {algorithm = \"%s\", seed = %" PRIu64
+           "}", algorithm_name(g), st_generator_initial_seed(g));
+  lua_pushstring(L, text); /* [+1] */
   return 1;
 }
 
@@ -168,11 +299,15 @@ static int generator_initial_seed(lua_State *L) {
 
 void st__meta_generator(st__state *h, lua_State *L) {
   static const luaL_Reg metamethods[] = {
-    {"__gc", generator_gc}, {NULL, NULL}
+    {"__gc", generator_gc}, {"__tostring", generator_text}, {NULL, NULL}
   };
   static const luaL_Reg methods[] = {
     {"manual_seed", generator_seed},
-    {"initial_seed", generator_initial_seed}, {NULL, NULL}
+    {"initial_seed", generator_initial_seed},
+    {"algorithm", generator_algorithm}, {"clone", generator_clone},
+    {"split", generator_split}, {"jump", generator_jump},
+    {"get_state", generator_get_state}, {"set_state", generator_set_state},
+    {NULL, NULL}
   };
   st__set_functions(h, L, metamethods);
   lua_newtable(L);                       /* [+1] */

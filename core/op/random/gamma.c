@@ -1,0 +1,127 @@
+/* Random numbers of gamma and Dirichlet distributions.
+ *
+ * Source: G. Marsaglia, W. W. Tsang, "A Simple Method for Generating Gamma
+ * Variables", ACM Transactions on Mathematical Software 26, 2000. A seed gives
+ * PyTorch's numbers, so its constants in float32 are kept.
+ */
+
+#include <float.h>
+#include <math.h>
+
+#include "op/create/factory.h"
+#include "op/random/random.h"
+#include "op/registry/composite.h"
+
+/* -- One number ----------------------------------------------------------- */
+
+/* For shapes from 1 on; d is the shape less 1/3. */
+static double squeeze(st_source *s, double d) {
+  const double c = 1 / sqrt(9 * d);
+  for (;;) {
+    double x, y;
+    do {
+      x = st__random_normal(s);
+      y = 1 + c * x;
+    } while (y <= 0);
+    const double v = y * y * y, u = 1 - st__random_uniform(s), xx = x * x;
+    if (u < 1 - 0.0331f * xx * xx) return d * v;
+    if (log(u) < 0.5 * xx + d * (1 - v + log(v))) return d * v;
+  }
+}
+
+static double gamma_f8(st_source *s, double shape,
+                       __attribute__((unused)) double none) {
+  if (shape >= 1) return squeeze(s, shape - 1.0f / 3.0f);
+  if (shape == 0) return 0;
+  const double scale = pow(1 - st__random_uniform(s), 1 / shape);
+  return scale * squeeze(s, shape + 1 - 1.0f / 3.0f);
+}
+
+/* The same of a shape in float32, in which PyTorch changes it. */
+static double gamma_f4(st_source *s, double wide,
+                       __attribute__((unused)) double none) {
+  float shape = (float)wide;
+  if (shape >= 1) return squeeze(s, shape - 1.0f / 3.0f);
+  if (shape == 0) return 0;
+  const double scale = pow(1 - st__random_uniform(s), 1 / shape);
+  shape += 1;
+  return scale * squeeze(s, shape - 1.0f / 3.0f);
+}
+
+/* -- Tensors -------------------------------------------------------------- */
+
+static st_status check_shapes(const st_tensor *shape) {
+  const double *a = (const double *)(const void *)st__data(shape);
+  for (int64_t i = 0; i < shape->numel; i++) {
+    if (a[i] >= 0 && isfinite(a[i])) continue;
+    return st__fail(ST_BAD_VALUE, "self must be finite and not negative, an "
+                    "element is %g", a[i]);
+  }
+  return ST_OK;
+}
+
+/* Gamma numbers in float64 with the shapes in self. */
+static st_tensor *gammas(st_op_scope *c, const st_tensor *self,
+                         const st_value *generator, st_sampler fn) {
+  const st_tensor *shape = st__apply1(c, ST_OP_contiguous,
+                                      st__apply_to(c, self, ST_FLOAT64));
+  st_tensor *out = st__apply1(c, ST_OP_empty_like, shape);
+  if (!st__scope_ok(c) || st__is_meta(self)) return out;
+  c->status = check_shapes(shape);
+  if (st__scope_ok(c)) {
+    c->status = st__random_sample(out, shape, shape, fn,
+                                  st__generator_of(generator));
+  }
+  return out;
+}
+
+static st_status check_floats(const st_tensor *self) {
+  ST_TRY(st__check_cpu_or_meta(self));
+  return st__is_floating(self->dtype) ? ST_OK : st__no_kernel_for(self->dtype);
+}
+
+static double tiny(st_dtype dtype) {
+  switch (dtype) {
+    case ST_FLOAT64: return DBL_MIN;
+    case ST_FLOAT16: return 0x1p-14;
+    default: return FLT_MIN;
+  }
+}
+
+/* The number before 1. */
+static double almost_one(st_dtype dtype) {
+  switch (dtype) {
+    case ST_FLOAT64: return 1 - 0x1p-53;
+    case ST_FLOAT32: return 1 - 0x1p-24;
+    case ST_FLOAT16: return 1 - 0x1p-11;
+    default: return 1 - 0x1p-8;
+  }
+}
+
+ST_BOXED(st__box__standard_gamma) {
+  const st_tensor *self = st__next_tensor(&args);
+  st_op_scope c = {.n = 0};
+  ST_TRY(check_floats(self));
+  st_tensor *out = gammas(&c, self, st__next(&args),
+                          self->dtype == ST_FLOAT64 ? gamma_f8 : gamma_f4);
+  out = st__apply_to(&c, out, self->dtype);
+  out = st__apply_with(&c, ST_OP_clamp_min, out,
+                       st__of_float(tiny(self->dtype)));
+  return st__scope_return(&c, out, rets);
+}
+
+ST_BOXED(st__box__sample_dirichlet) {
+  const st_tensor *self = st__next_tensor(&args);
+  const int64_t last = -1;
+  st_op_scope c = {.n = 0};
+  ST_TRY(check_floats(self));
+  const st_tensor *x = gammas(&c, self, st__next(&args), gamma_f8);
+  const st_value sum[] = {st__of_tensor(x), st__of_ints(&last, 1),
+                          st__of_bool(true)};
+  st_tensor *out = st__apply2(&c, ST_OP_div_Tensor, x,
+                              st__apply(&c, ST_OP_sum_dim_IntList, 3, sum));
+  const st_value clamp[] = {
+    st__of_tensor(st__apply_to(&c, out, self->dtype)),
+    st__of_float(tiny(self->dtype)), st__of_float(almost_one(self->dtype))};
+  return st__scope_return(&c, st__apply(&c, ST_OP_clamp, 3, clamp), rets);
+}
