@@ -268,6 +268,7 @@ local LAZY = {
   checkpoint = "autograd", detect_anomaly = "autograd", nn = "nn",
   optim = "optim", fuse = "fuse", sandbox = "sandbox", linalg = "families",
   fft = "families", special = "families", signal = "families",
+  distributions = "distributions",
 }
 
 local lookups = {
