@@ -25,8 +25,8 @@
 
 local SIZES = {1e3, 1e4, 1e5, 1e6, 1e7}
 local BATCHES = {1, 32, 1024}
+local RANDOM = {1e4, 1e6}
 local SMALL, LARGE = {2, 3, 4, 8}, {32, 100, 500}
-
 local TRANSFORMS = {64, 105, 1000, 1009, 1024, 16384, 100000, 1e6, 2 ^ 20}
 
 local CHEAP_FRESH = {{1e4, "0.60 0.90"}, {4e6, "1.05 0.60"},
@@ -434,6 +434,39 @@ return {
     {"fft2, complex64", "a: c64 512x512", "@.fft.fft2(a)"},
     {"fft2, complex128", "a: c128 512x512", "@.fft.fft2(a)"},
     {"rfft2, float32", "a: f32 512x512", "@.fft.rfft2(a)"},
+  },
+
+  -- Random numbers of both generators; NumPy's are PCG64 and Philox.
+  {family = "random",
+    {"uniform_", "a: f32 N", "a:uniform_()", nil,
+     "rng.random(out=a, dtype=@.float32)", any = true, at = RANDOM},
+    {"uniform_, Philox", "a: f32 N", "a:uniform_({generator = philox})",
+     "a.uniform_()", "philox.random(out=a, dtype=@.float32)", any = true,
+     at = RANDOM},
+    {"normal_", "a: f32 N", "a:normal_()", nil,
+     "rng.standard_normal(out=a, dtype=@.float32)", any = true, at = RANDOM},
+    {"normal_, Philox", "a: f32 N", "a:normal_({generator = philox})",
+     "a.normal_()", "philox.standard_normal(out=a, dtype=@.float32)",
+     any = true, at = RANDOM},
+    {"exponential_", "a: f32 N", "a:exponential_()", nil,
+     "rng.standard_exponential(out=a, dtype=@.float32)", any = true,
+     at = RANDOM},
+    {"exponential_, Philox", "a: f32 N",
+     "a:exponential_({generator = philox})", "a.exponential_()",
+     "philox.standard_exponential(out=a, dtype=@.float32)", any = true,
+     at = RANDOM},
+    {"gamma", "a: f32 N 1:5", "@._standard_gamma(a)", nil,
+     "rng.standard_gamma(a, dtype=@.float32)", any = true, at = RANDOM},
+    {"gamma, Philox", "a: f32 N 1:5",
+     "@._standard_gamma(a, {generator = philox})", "@._standard_gamma(a)",
+     "philox.standard_gamma(a, dtype=@.float32)", any = true, at = RANDOM},
+    {"poisson", "a: f32 N 1:9", "@.poisson(a)", nil, "rng.poisson(a)",
+     any = true, at = RANDOM},
+    {"poisson, Philox", "a: f32 N 1:9",
+     "@.poisson(a, {generator = philox})", "@.poisson(a)",
+     "philox.poisson(a)", any = true, at = RANDOM},
+    {"randperm", "a: f32 1", "@.randperm(N)", nil, "rng.permutation(N)",
+     any = true, at = RANDOM},
   },
 
   {family = "memory",

@@ -131,6 +131,7 @@ def resident(code):
 VALUES = {"np": np, "torch": torch, "scipy": scipy,
           "F": torch and torch.nn.functional,
           "rng": np.random.default_rng(0), "mlp": mlp, "start": start,
+          "philox": np.random.Generator(np.random.Philox(0)),
           "resident": resident}
 
 

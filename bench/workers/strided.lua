@@ -62,7 +62,7 @@ local function command_of(code)
 end
 
 local VALUES = {
-  st = st, F = st, mlp = mlp,
+  st = st, F = st, mlp = mlp, philox = st.Generator {algorithm = "philox"},
   fused = ENGINE == "eager" and expressions.eager or expressions.fused,
   start = function(code) return os.execute(command_of(code)) end,
   --- The peak of its resident memory, in KB.

@@ -15,7 +15,8 @@
 --     st.save("net.safetensors", net:state_dict())
 --
 -- `nn.Module` is the base class of custom modules (strided.nn.module). The
--- layers are in strided.nn.layer, the losses in strided.nn.loss.
+-- layers are in strided.nn.layer, the losses in strided.nn.loss, initial values
+-- in strided.nn.init.
 --
 -- @module strided.nn
 
@@ -23,7 +24,7 @@ local pairs, require = pairs, require
 
 local nn = {}
 
-for _, name in pairs {"module", "layer", "loss"} do
+for _, name in pairs {"module", "layer", "loss", "init"} do
   for key, value in pairs(require("strided.nn." .. name)) do nn[key] = value end
 end
 

@@ -115,6 +115,7 @@ describe("A case of the benchmark", function()
                        shrunk(case.inputs) -- its layers have fixed sizes
           local scope = inputs.make(inputs.parse(text))
           scope.st, scope.mlp, scope.fused = st, mlp, fused
+          scope.philox = st.Generator {algorithm = "philox"}
           return setfenv(code, scope)()
         end)
         if not ok then

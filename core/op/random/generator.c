@@ -158,7 +158,7 @@ uint64_t st__generator_initial_seed(const st_generator *g) {
 
 static st_status check_philox(const st_generator *g, const char *what) {
   if (!g->now.source.mt) return ST_OK;
-  return st__fail(ST_BAD_STATE, "a Mersenne Twister cannot %s; a generator of "
+  return st__fail(ST_BAD_STATE, "%s: a Mersenne Twister cannot; a generator of "
                   "the algorithm \"philox\" can", what);
 }
 
@@ -167,7 +167,7 @@ static st_source next_child(st_generator *g) {
 }
 
 st_status st__generator_split(st_generator *g, st_generator **out) {
-  ST_TRY(check_philox(g, "be split"));
+  ST_TRY(check_philox(g, "split"));
   ST_TRY(new_generator(out));
   lock(g);
   const st_source source = next_child(g);
@@ -216,8 +216,8 @@ static st_status from_torch(state *s, const torch_state *t) {
   const bool renew = t->left == 1;
   if (t->seeded != 1 || t->left < 1 || t->left > N || t->next > N ||
       (!renew && t->next != (uint64_t)(N + 1 - t->left))) {
-    return st__fail(ST_BAD_VALUE, "the bytes are no state of a Mersenne "
-                    "Twister");
+    return st__fail(ST_BAD_VALUE, "set_state: the bytes are no state of a "
+                    "Mersenne Twister");
   }
   s->seed = t->seed;
   for (int i = 0; i < N; i++) s->mt.state[i] = (uint32_t)t->words[i];
@@ -239,7 +239,8 @@ static void to_numbers(const state *s, uint64_t *n) {
 
 static st_status from_numbers(state *s, const uint64_t *n) {
   if (n[3] >= ST_PHILOX_WORDS) {
-    return st__fail(ST_BAD_VALUE, "the bytes are no state of Philox");
+    return st__fail(ST_BAD_VALUE, "set_state: the bytes are no state of "
+                    "Philox");
   }
   const st_philox_ctx at = {.key = n[0], .stream = n[1], .block = n[2]};
   s->source = (st_source){.at = at};
@@ -270,8 +271,8 @@ st_status st__generator_set_state(st_generator *g, const void *bytes,
   uint64_t numbers[ST_PHILOX_STATE / 8];
   const size_t size = st__generator_state_size(g);
   if (n != size) {
-    return st__fail(ST_BAD_VALUE, "a state of this generator has %zu bytes, "
-                    "not %zu", size, n);
+    return st__fail(ST_BAD_VALUE, "set_state: a state of this generator has "
+                    "%zu bytes, not %zu", size, n);
   }
   memcpy(size == sizeof t ? (void *)&t : numbers, bytes, size);
   lock(g);

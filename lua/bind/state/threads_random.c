@@ -121,8 +121,8 @@ static st_algorithm read_options(st__state *h, lua_State *L) {
   while (lua_next(L, 1)) {                      /* [-1, +2] */
     const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
     if (strcmp(key, "algorithm") != 0 && strcmp(key, "seed") != 0) {
-      st__error(h, L, ST_BAD_VALUE, "unknown option '%s' of Generator: it has "
-                "algorithm and seed", key);
+      st__error(h, L, ST_BAD_VALUE, "Generator: unknown option '%s': it "
+                "has algorithm and seed", key);
     }
     lua_pop(L, 1);                              /* [-1] */
   }
@@ -130,8 +130,8 @@ static st_algorithm read_options(st__state *h, lua_State *L) {
   const char *name = lua_isnil(L, -1) ? "mt19937" : lua_tostring(L, -1);
   const bool philox = name && strcmp(name, "philox") == 0;
   if (!name || (!philox && strcmp(name, "mt19937") != 0)) {
-    st__error(h, L, ST_BAD_VALUE, "algorithm must be \"mt19937\" or "
-              "\"philox\"");
+    st__error(h, L, ST_BAD_VALUE, "Generator: algorithm must be "
+              "\"mt19937\" or \"philox\"");
   }
   st__get_field(h, L, 1, "seed");               /* [+1] */
   lua_replace(L, 1);                            /* [-1] */
@@ -222,8 +222,8 @@ static int generator_split(lua_State *L) {
   st_generator *g = live_generator(h, L);
   const int64_t n = lua_isnoneornil(L, 2) ? 2 : st__check_int(h, L, 2, "n");
   if (n < 1 || n > 200) {
-    return st__error(h, L, ST_BAD_VALUE, "n must be 1 to 200, it is %" PRId64,
-                     n);
+    return st__error(h, L, ST_BAD_VALUE, "split: n must be 1 to 200, it is %"
+                     PRId64, n);
   }
   luaL_checkstack(L, (int)n + 4, "generators");
   for (int64_t i = 0; i < n; i++) {
@@ -240,7 +240,7 @@ static int generator_jump(lua_State *L) {
   st_generator *g = live_generator(h, L);
   const int64_t n = st__check_int(h, L, 2, "n");
   if (n < 0) {
-    return st__error(h, L, ST_BAD_VALUE, "n must not be negative, it is %"
+    return st__error(h, L, ST_BAD_VALUE, "jump: n must not be negative, it is %"
                      PRId64, n);
   }
   const st_status status = st_generator_jump(g, (uint64_t)n);
@@ -272,8 +272,8 @@ static int generator_set_state(lua_State *L) {
   if (st_tensor_dtype(t) != ST_UINT8 || st_tensor_ndim(t) != 1 ||
       st_tensor_device(t) != ST_DEVICE_CPU ||
       !st_tensor_is_contiguous(t, ST_FORMAT_CONTIGUOUS)) {
-    return st__error(h, L, ST_BAD_VALUE, "a state is a contiguous tensor of "
-                     "bytes, as get_state() returns");
+    return st__error(h, L, ST_BAD_VALUE, "set_state: a state is a contiguous "
+                     "tensor of bytes, as get_state() returns");
   }
   const st_status status = st_generator_set_state(
     g, st_tensor_data(t), (size_t)st_tensor_numel(t));

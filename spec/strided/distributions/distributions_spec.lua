@@ -1,5 +1,6 @@
 --- Distributions against PyTorch's values and samples, and against their own
 -- samples.
+-- axes: lua
 
 local st = require "strided"
 local samples = require "spec.support.samples"
