@@ -411,8 +411,11 @@ st_status st_generator_split(st_generator *g, st_generator **out) {
 st_status st_generator_jump(st_generator *g, uint64_t n) {
   return st__generator_jump(g, n);
 }
-void st_generator_get_state(st_generator *g, void *bytes) {
-  st__generator_get_state(g, bytes);
+size_t st_generator_state_size(st_generator *g) {
+  return st__generator_state_size(g);
+}
+st_status st_generator_get_state(st_generator *g, void *bytes, size_t n) {
+  return st__generator_get_state(g, bytes, n);
 }
 st_status st_generator_set_state(st_generator *g, const void *bytes,
                                  size_t n) {

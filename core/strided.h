@@ -263,9 +263,11 @@ ST_API st_status st_generator_split(st_generator *g, st_generator **out);
 /* Skips n words of 32 bits. BAD_STATE unless g is Philox. */
 ST_API st_status st_generator_jump(st_generator *g, uint64_t n);
 /* The state in bytes: of a Mersenne Twister ST_MERSENNE_STATE, which are those
- * of torch.Generator.get_state; of Philox ST_PHILOX_STATE. Setting fails with
- * BAD_VALUE for what is no state of g's algorithm. */
-ST_API void st_generator_get_state(st_generator *g, void *bytes);
+ * of torch.Generator.get_state; of Philox ST_PHILOX_STATE. BAD_VALUE for what
+ * is no state of g's algorithm, or another size. */
+ST_API size_t st_generator_state_size(st_generator *g);
+ST_API st_status st_generator_get_state(st_generator *g, void *bytes,
+                                        size_t n);
 ST_API st_status st_generator_set_state(st_generator *g, const void *bytes,
                                         size_t n);
 /* The generator that operators use when none is passed. Borrowed. */

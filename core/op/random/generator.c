@@ -167,11 +167,13 @@ static st_source next_child(st_generator *g) {
 }
 
 st_status st__generator_split(st_generator *g, st_generator **out) {
-  ST_TRY(check_philox(g, "split"));
-  ST_TRY(new_generator(out));
+  st_source source = {.mt = NULL};
   lock(g);
-  const st_source source = next_child(g);
+  const st_status status = check_philox(g, "split");
+  if (status == ST_OK) source = next_child(g);
   unlock(g);
+  ST_TRY(status);
+  ST_TRY(new_generator(out));
   (*out)->now.source = source;
   (*out)->now.seed = source.at.key;
   (*out)->now.children = 0;
@@ -179,11 +181,11 @@ st_status st__generator_split(st_generator *g, st_generator **out) {
 }
 
 st_status st__generator_jump(st_generator *g, uint64_t n) {
-  ST_TRY(check_philox(g, "jump"));
   lock(g);
-  st__random_seek(&g->now.source, n);
+  const st_status status = check_philox(g, "jump");
+  if (status == ST_OK) st__random_seek(&g->now.source, n);
   unlock(g);
-  return ST_OK;
+  return status;
 }
 
 /* -- States --------------------------------------------------------------- */
@@ -250,34 +252,52 @@ static st_status from_numbers(state *s, const uint64_t *n) {
   return ST_OK;
 }
 
-size_t st__generator_state_size(const st_generator *g) {
-  return g->now.source.mt ? ST_MERSENNE_STATE : ST_PHILOX_STATE;
+static size_t state_size(const state *s) {
+  return s->source.mt ? ST_MERSENNE_STATE : ST_PHILOX_STATE;
 }
 
-void st__generator_get_state(st_generator *g, void *bytes) {
+static st_status check_size(const state *s, size_t n) {
+  if (n == state_size(s)) return ST_OK;
+  return st__fail(ST_BAD_VALUE, "set_state: a state of this generator has %zu "
+                  "bytes, not %zu", state_size(s), n);
+}
+
+size_t st__generator_state_size(st_generator *g) {
+  lock(g);
+  const size_t size = state_size(&g->now);
+  unlock(g);
+  return size;
+}
+
+static st_status write_state(const state *s, void *bytes, size_t n) {
   torch_state t;
   uint64_t numbers[ST_PHILOX_STATE / 8];
-  const size_t size = st__generator_state_size(g);
+  ST_TRY(check_size(s, n));
+  if (s->source.mt) to_torch(s, &t);
+  else to_numbers(s, numbers);
+  memcpy(bytes, s->source.mt ? (void *)&t : numbers, n);
+  return ST_OK;
+}
+
+static st_status read_state(state *s, const void *bytes, size_t n) {
+  torch_state t;
+  uint64_t numbers[ST_PHILOX_STATE / 8];
+  ST_TRY(check_size(s, n));
+  memcpy(s->source.mt ? (void *)&t : numbers, bytes, n);
+  return s->source.mt ? from_torch(s, &t) : from_numbers(s, numbers);
+}
+
+st_status st__generator_get_state(st_generator *g, void *bytes, size_t n) {
   lock(g);
-  if (g->now.source.mt) to_torch(&g->now, &t);
-  else to_numbers(&g->now, numbers);
+  const st_status status = write_state(&g->now, bytes, n);
   unlock(g);
-  memcpy(bytes, size == sizeof t ? (void *)&t : numbers, size);
+  return status;
 }
 
 st_status st__generator_set_state(st_generator *g, const void *bytes,
                                   size_t n) {
-  torch_state t;
-  uint64_t numbers[ST_PHILOX_STATE / 8];
-  const size_t size = st__generator_state_size(g);
-  if (n != size) {
-    return st__fail(ST_BAD_VALUE, "set_state: a state of this generator has "
-                    "%zu bytes, not %zu", size, n);
-  }
-  memcpy(size == sizeof t ? (void *)&t : numbers, bytes, size);
   lock(g);
-  const st_status status = g->now.source.mt ? from_torch(&g->now, &t)
-                                            : from_numbers(&g->now, numbers);
+  const st_status status = read_state(&g->now, bytes, n);
   unlock(g);
   return status;
 }
@@ -308,28 +328,31 @@ static void run_range(void *ctx, int64_t begin, int64_t end) {
   d->fn(d->ctx, &source, begin, end);
 }
 
-/* The source at the start of a draw of so many words (0: not known), which g
- * skips. */
-static st_source start_draw(st_generator *g, uint64_t words) {
-  st_source start;
+/* False for a Mersenne Twister. *start: the source at the start of a draw of so
+ * many words (0: not known), which g skips. Another thread may assign to g, so
+ * only the lock holder knows its algorithm. */
+static bool start_draw(st_generator *g, uint64_t words, st_source *start) {
   lock(g);
-  if (words == 0) {
-    start = next_child(g);
-  } else {
-    start = g->now.source;
-    const uint64_t behind = (start.lane + words) % ST_PHILOX_WORDS;
+  const bool philox = !g->now.source.mt;
+  if (philox && words == 0) {
+    *start = next_child(g);
+  } else if (philox) {
+    *start = g->now.source;
+    const uint64_t behind = ((uint64_t)start->lane + words) % ST_PHILOX_WORDS;
     st__random_seek(&g->now.source,
                     words + (behind ? ST_PHILOX_WORDS - behind : 0));
   }
   unlock(g);
-  return start;
+  return philox;
 }
 
 st_status st__random_run(st_generator *g, int64_t n, int words, int64_t grain,
                          st_draw_fn fn, const void *ctx) {
+  draw d = {.fn = fn, .ctx = ctx};
   if (n == 0) return ST_OK;
-  if (g->now.source.mt) return run_in_order(g, n, fn, ctx);
-  draw d = {fn, ctx, start_draw(g, (uint64_t)n * (uint64_t)words)};
+  if (!start_draw(g, (uint64_t)n * (uint64_t)words, &d.start)) {
+    return run_in_order(g, n, fn, ctx);
+  }
   return st__parallel_try(0, n, grain, run_range, &d);
 }
 

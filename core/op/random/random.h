@@ -70,10 +70,10 @@ void st__generator_assign(st_generator *g, st_generator *from);
 st_status st__generator_split(st_generator *g, st_generator **out);
 /* Skips n words. BAD_STATE unless g is Philox. */
 st_status st__generator_jump(st_generator *g, uint64_t n);
-/* The state as bytes: those of PyTorch's generator, or ST_PHILOX_STATE. */
-size_t st__generator_state_size(const st_generator *g);
-void st__generator_get_state(st_generator *g, void *bytes);
-/* BAD_VALUE: not a state of g's algorithm. */
+/* The state as bytes: those of PyTorch's generator, or ST_PHILOX_STATE.
+ * BAD_VALUE: not a state, or the size, of g's algorithm. */
+size_t st__generator_state_size(st_generator *g);
+st_status st__generator_get_state(st_generator *g, void *bytes, size_t n);
 st_status st__generator_set_state(st_generator *g, const void *bytes,
                                   size_t n);
 /* The generator of operators that are given none. Borrowed. */

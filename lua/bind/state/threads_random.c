@@ -253,13 +253,14 @@ static int generator_jump(lua_State *L) {
 static int generator_get_state(lua_State *L) {
   st__state *h = st__state_of(L);
   st_generator *g = live_generator(h, L);
-  const bool philox = st_generator_algorithm(g) == ST_PHILOX;
-  const int64_t size = philox ? ST_PHILOX_STATE : ST_MERSENNE_STATE;
+  const int64_t size = (int64_t)st_generator_state_size(g);
   st__tensor_ud *ud = st__new_tensor_ud(h, L); /* [+1] */
-  const st_status status = st_tensor_empty(ST_DEVICE_CPU, ST_UINT8, 1, &size,
-                                           NULL, &ud->t);
+  st_status status = st_tensor_empty(ST_DEVICE_CPU, ST_UINT8, 1, &size, NULL,
+                                     &ud->t);
+  if (status == ST_OK) {
+    status = st_generator_get_state(g, st_tensor_data(ud->t), (size_t)size);
+  }
   if (status != ST_OK) return st__raise(h, L, status);
-  st_generator_get_state(g, st_tensor_data(ud->t));
   return 1;
 }
 
