@@ -107,7 +107,6 @@ names.advice = {
   pi = "write math.pi", e = "write math.exp(1)", inf = "write math.huge",
   nan = "write 0 / 0",
   totable = "write t:totable()",
-  percentile = "write t:quantile(percent / 100)",
   apply = NO_LOOP, map = NO_LOOP, map2 = NO_LOOP, vectorize = NO_LOOP,
   fromfunction = NO_LOOP,
   set = "t:copy_(source) copies elements, t:view(...) shares them",

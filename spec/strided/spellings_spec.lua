@@ -93,7 +93,6 @@ local REFUSED = {
   {"x.flat", "write t:flatten(), or t:view(-1)"},
   {"st.pi", "write math.pi"}, {"st.inf", "write math.huge"},
   {"st.nan", "write 0 / 0"},
-  {"st.percentile(v, 50)", "write t:quantile(percent / 100)"},
   {"st.inv(x)", "write t:inverse()"},
   {"st.genfromtxt 'a.csv'", "read the numbers with Lua's io library"},
   {"st.fromfunction(print, {2, 2})", "write operators on whole tensors"},

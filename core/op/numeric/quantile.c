@@ -1,4 +1,4 @@
-/* quantile and nanquantile.
+/* quantile and nanquantile, percentile and nanpercentile.
  */
 
 #include <math.h>
@@ -10,6 +10,7 @@ enum { LINEAR, LOWER, HIGHER, MIDPOINT, NEAREST, NMODES };
 
 typedef struct quantile {
   const st_tensor *self, *q;
+  int whole; /* the q of the greatest element: 1 or 100 */
   bool ignore_nan, keepdim, flat;
   int dim, mode;
 } quantile;
@@ -24,16 +25,17 @@ static st_status read_mode(const char *name, int *mode) {
                   "\"higher\", \"midpoint\" or \"nearest\", not \"%s\"", name);
 }
 
-/* BAD_VALUE unless every q is in [0, 1]. Meta tensors are not checked. */
-static void check_range(st_op_scope *c, const st_tensor *q) {
+/* BAD_VALUE unless every q is in [0, whole]. Meta tensors are not checked. */
+static void check_range(st_op_scope *c, const st_tensor *q, int whole) {
   if (!st__scope_ok(c) || q->device != ST_DEVICE_CPU) return;
   const st_tensor *inside = st__apply2(
     c, ST_OP_logical_and,
     st__apply_with(c, ST_OP_ge_Scalar, q, st__of_int(0)),
-    st__apply_with(c, ST_OP_le_Scalar, q, st__of_int(1)));
+    st__apply_with(c, ST_OP_le_Scalar, q, st__of_int(whole)));
   const st_tensor *all = st__apply1(c, ST_OP_all, inside);
   if (st__scope_ok(c) && !*st__data(all)) {
-    c->status = st__fail(ST_BAD_VALUE, "q must be in the range from 0 to 1");
+    c->status = st__fail(ST_BAD_VALUE, "q must be in the range from 0 to %d",
+                         whole);
   }
 }
 
@@ -75,7 +77,9 @@ static void read_quantile(st_op_scope *c, const st_value *args, quantile *k) {
     const st_value full[] = {st__of_tensor(k->self), st__of_ints(NULL, 0), *q};
     k->q = st__apply(c, ST_OP_new_full, 3, full);
   }
-  check_range(c, k->q);
+  check_range(c, k->q, k->whole);
+  if (k->whole == 1) return;
+  k->q = st__apply_with(c, ST_OP_div_Scalar, k->q, st__of_int(k->whole));
 }
 
 /* Sorts along a new last dimension; dim stays with size 1. When flattened, the
@@ -155,9 +159,9 @@ static st_tensor *interpolated(st_op_scope *c, const quantile *k,
   return st__apply(c, ST_OP_lerp_Tensor, 3, lerp);
 }
 
-static st_status run_quantile(const st_value *args, bool ignore_nan,
-                              st_value *rets) {
-  quantile k = {.ignore_nan = ignore_nan};
+static st_status run_quantile(const st_value *args, int whole,
+                              bool ignore_nan, st_value *rets) {
+  quantile k = {.whole = whole, .ignore_nan = ignore_nan};
   st_op_scope c = {.n = 0};
   read_quantile(&c, args, &k);
   if (!st__scope_ok(&c)) return st__scope_end(&c, 0, NULL, rets);
@@ -175,8 +179,13 @@ static st_status run_quantile(const st_value *args, bool ignore_nan,
   return st__scope_return(&c, out, rets);
 }
 
-ST_BOXED(st__box_quantile) { return run_quantile(args, false, rets); }
-ST_BOXED(st__box_nanquantile) { return run_quantile(args, true, rets); }
+ST_BOXED(st__box_quantile) { return run_quantile(args, 1, false, rets); }
+ST_BOXED(st__box_nanquantile) { return run_quantile(args, 1, true, rets); }
+ST_BOXED(st__box_percentile) { return run_quantile(args, 100, false, rets); }
+ST_BOXED(st__box_nanpercentile) {
+  return run_quantile(args, 100, true, rets);
+}
+
 /* q is a tensor or a number. */
 static bool has_tensor_q(const st_value *args) {
   st__next(&args);

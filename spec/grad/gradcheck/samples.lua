@@ -309,9 +309,11 @@ samples["prod"] = {{A(2, 3)}, {Z(3)}, {K("float64", {2, 0, 3}, true)}}
 each("sum.dim_IntList mean.dim", {
   {A(2, 3), 1}, {A(2, 3, 2), {1, 3}, true}, {Z(2, 2), 2},
 })
-each("nansum nanmean", {{A(2, 3), 2}, {A(2, 3)}})
+each("nansum nanmean nanvar nanstd nanprod", {{A(2, 3), 2}, {A(2, 3)}})
 each("prod.dim_int", {{A(2, 3), 2}, {A(2, 3), 1, true}})
-each("amax amin", {{A(2, 3)}, {A(2, 3), 2, true}, {A(2, 2, 2), {1, 3}}})
+each("amax amin nanmax nanmin", {
+  {A(2, 3)}, {A(2, 3), 2, true}, {A(2, 2, 2), {1, 3}}})
+each("nanargmax nanargmin", {{A(2, 3), 2}})
 samples["aminmax"] = {{A(2, 3)}, {A(2, 3), {dim = 2}}}
 each("max.dim min.dim median.dim nanmedian.dim mode cummax cummin", {
   {A(2, 3), 2}, {A(3, 2), 1},
@@ -341,7 +343,7 @@ samples["linalg_vector_norm"] = {
   {A(2, 3), 0.5, 2},
 }
 samples["logsumexp"] = {{A(2, 3), 2}, {A(2, 3), {1, 2}, true}}
-each("cumsum logcumsumexp", {{A(2, 3), 2}, {A(3), 1}})
+each("cumsum logcumsumexp nancumsum nancumprod", {{A(2, 3), 2}, {A(3), 1}})
 samples["cumprod"] = {{A(2, 3), 2}, {Z(3), 1},
                       {K("float64", {2, 0, 3, 0}, true), 1}}
 samples["diff"] = {{A(2, 4)}, {A(2, 3), 2, 2, A(2, 1), A(2, 1)}}
@@ -351,6 +353,8 @@ samples["trapz.dx"] = {{A(2, 3), {dx = 2}}}
 each("softmax.int log_softmax.int", {{A(2, 3), 2}, {A(2, 3), 1}, {A(3), 1}})
 samples["softmin"] = samples["softmax.int"]
 each("quantile nanquantile", {{A(2, 3), K("float64", {0.3, 0.8}), 2}})
+each("percentile nanpercentile", {{A(2, 3), K("float64", {30, 80}), 2}})
+each("percentile.scalar nanpercentile.scalar", {{A(2, 3), 30, 1}})
 each("quantile.scalar nanquantile.scalar", {{A(2, 3), 0.3, 1}, {A(5), 0.7}})
 samples["gradient.scalarint"] = {{A(4, 3), {dim = 1, spacing = 2}}}
 samples["gradient.scalararray"] = {{A(4, 3), {dim = {1, 2}, spacing = 2}}}

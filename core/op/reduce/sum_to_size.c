@@ -1,34 +1,7 @@
-/* Composite reductions: nanmean and sum_to_size.
+/* sum_to_size, the sum that undoes a broadcast.
  */
 
 #include "op/registry/composite.h"
-
-/* -- nanmean -------------------------------------------------------------- */
-
-ST_BOXED(st__box_nanmean) {
-  const st_value *all = args;
-  const st_tensor *self = st__next_tensor(&args);
-  const st_value *dim = st__next(&args), *keepdim = st__next(&args);
-  const st_dtype d = self->dtype, asked = st__next_dtype_or(&args, d);
-  st_op_scope c = {.n = 0};
-  if (!st__is_floating(d) && !st__is_complex(d)) {
-    return st__fail(ST_BAD_DTYPE, "self must have a floating point dtype, not "
-                    "%s", st__dtype_name(d));
-  }
-  if (!st__is_floating(asked) && !st__is_complex(asked)) {
-    return st__fail(ST_BAD_DTYPE, "the mean needs a floating point or complex "
-                    "dtype, not %s", st__dtype_name(asked));
-  }
-  const st_tensor *is_number = st__apply1(&c, ST_OP_logical_not,
-                                          st__apply1(&c, ST_OP_isnan, self));
-  const st_value counted[] = {st__of_tensor(is_number), *dim, *keepdim};
-  const st_tensor *count = st__apply(&c, ST_OP_sum_dim_IntList, 3, counted);
-  const st_tensor *sum = st__apply(&c, ST_OP_nansum, 4, all);
-  return st__scope_return(&c, st__apply2(&c, ST_OP_div_Tensor, sum, count),
-                          rets);
-}
-
-/* -- sum_to_size ----------------------------------------------------------- */
 
 /* The dimensions of self to sum over; BAD_SHAPE if size does not expand to
  * self's sizes. */

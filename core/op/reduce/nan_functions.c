@@ -1,0 +1,216 @@
+/* Reductions and cumulative sums that pass over NaN: composites of those that
+ * do not.
+ *
+ * A NaN is replaced by the value that does not change the result. Where a slice
+ * holds nothing but NaN, extrema, means and variances are NaN, sums 0 and
+ * products 1; nanargmax and nanargmin fail. Dtypes without NaN take the same
+ * path as without these functions.
+ */
+
+#include "op/registry/composite.h"
+
+#include <math.h>
+
+static bool has_nan(st_dtype d) {
+  return st__is_floating(d) || st__is_complex(d);
+}
+
+static st_status check_float(const st_tensor *self) {
+  if (has_nan(self->dtype)) return ST_OK;
+  return st__fail(ST_BAD_DTYPE, "self must have a floating point dtype, not %s",
+                  st__dtype_name(self->dtype));
+}
+
+/* self, with value where it is NaN; self itself if its dtype has no NaN. */
+static const st_tensor *replaced(st_op_scope *c, const st_tensor *self,
+                                 double value) {
+  if (!has_nan(self->dtype)) return self;
+  const st_value where[] = {st__of_tensor(st__apply1(c, ST_OP_isnan, self)),
+                            st__of_float(value), st__of_tensor(self)};
+  return st__apply(c, ST_OP_where_ScalarSelf, 3, where);
+}
+
+/* The number of elements of each slice that are not NaN. */
+static st_tensor *count_numbers(st_op_scope *c, const st_tensor *self,
+                                st_value dim, st_value keepdim) {
+  const st_value sum[] = {
+    st__of_tensor(st__apply1(c, ST_OP_logical_not,
+                             st__apply1(c, ST_OP_isnan, self))),
+    dim, keepdim};
+  return st__apply(c, ST_OP_sum_dim_IntList, 3, sum);
+}
+
+/* -- Means and variances -------------------------------------------------- */
+
+ST_BOXED(st__box_nanmean) {
+  const st_value *all = args;
+  const st_tensor *self = st__next_tensor(&args);
+  const st_value *dim = st__next(&args), *keepdim = st__next(&args);
+  const st_dtype asked = st__next_dtype_or(&args, self->dtype);
+  st_op_scope c = {.status = check_float(self)};
+  if (st__scope_ok(&c) && !has_nan(asked)) {
+    c.status = st__fail(ST_BAD_DTYPE, "the mean needs a floating point or "
+                        "complex dtype, not %s", st__dtype_name(asked));
+  }
+  const st_tensor *count = st__scope_ok(&c)
+    ? count_numbers(&c, self, *dim, *keepdim) : NULL;
+  const st_tensor *sum = st__apply(&c, ST_OP_nansum, 4, all);
+  return st__scope_return(&c, st__apply2(&c, ST_OP_div_Tensor, sum, count),
+                          rets);
+}
+
+/* The squared distances from the means, 0 for NaN. */
+static const st_tensor *squares(st_op_scope *c, const st_tensor *self,
+                                st_value dim) {
+  const st_value keep = st__of_bool(true);
+  const st_value sum[] = {st__of_tensor(replaced(c, self, 0)), dim, keep};
+  const st_tensor *mean = st__apply2(
+    c, ST_OP_div_Tensor, st__apply(c, ST_OP_sum_dim_IntList, 3, sum),
+    count_numbers(c, self, dim, keep));
+  const st_tensor *rest = st__apply2(c, ST_OP_sub_Tensor, self, mean);
+  if (!st__scope_ok(c)) return NULL;
+  rest = replaced(c, rest, 0);
+  if (!st__is_complex(self->dtype)) {
+    return st__apply1(c, ST_OP_square, rest);
+  }
+  const st_tensor *conj = st__apply1(c, ST_OP_conj, rest);
+  return st__apply1(c, ST_OP_real, st__apply2(c, ST_OP_mul_Tensor, rest, conj));
+}
+
+static st_tensor *nanvar(st_op_scope *c, const st_value *args) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_value dim = *st__next(&args), correction = *st__next(&args);
+  const st_value keepdim = *st__next(&args);
+  if (st__scope_ok(c)) c->status = check_float(self);
+  if (!st__scope_ok(c)) return NULL;
+  const st_value sum[] = {st__of_tensor(squares(c, self, dim)), dim, keepdim};
+  const st_tensor *total = st__apply(c, ST_OP_sum_dim_IntList, 3, sum);
+  const st_tensor *count = count_numbers(c, self, dim, keepdim);
+  const st_value less = st__is_none(&correction) ? st__of_int(1) : correction;
+  const st_tensor *freedom = st__apply_with(c, ST_OP_sub_Scalar, count, less);
+  freedom = st__apply_with(c, ST_OP_clamp_min, freedom, st__of_int(0));
+  const st_value none[] = {
+    st__of_tensor(st__apply_with(c, ST_OP_eq_Scalar, count, st__of_int(0))),
+    st__of_float(NAN),
+    st__of_tensor(st__apply2(c, ST_OP_div_Tensor, total, freedom))};
+  return st__apply(c, ST_OP_where_ScalarSelf, 3, none);
+}
+
+ST_BOXED(st__box_nanvar) {
+  st_op_scope c = {.n = 0};
+  return st__scope_return(&c, nanvar(&c, args), rets);
+}
+
+ST_BOXED(st__box_nanstd) {
+  st_op_scope c = {.n = 0};
+  return st__scope_return(&c, st__apply1(&c, ST_OP_sqrt, nanvar(&c, args)),
+                          rets);
+}
+
+/* -- Extrema -------------------------------------------------------------- */
+
+/* NaN where every element of a slice is one, otherwise values. */
+static st_tensor *or_nan(st_op_scope *c, const st_tensor *self, st_value dim,
+                         st_value keepdim, st_tensor *values) {
+  if (!st__scope_ok(c) || !has_nan(self->dtype)) return values;
+  const st_value all[] = {st__of_tensor(st__apply1(c, ST_OP_isnan, self)),
+                          dim.len > 0 ? dim : st__none(), keepdim};
+  const st_value where[] = {
+    st__of_tensor(st__apply(c, ST_OP_all_dims, 3, all)), st__of_float(NAN),
+    st__of_tensor(values)};
+  return st__apply(c, ST_OP_where_ScalarSelf, 3, where);
+}
+
+static st_status extremum(st_op_id id, const st_value *args, double least,
+                          st_value *rets) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_value dim = *st__next(&args), keepdim = *st__next(&args);
+  st_op_scope c = {.n = 0};
+  const st_value all[] = {st__of_tensor(replaced(&c, self, least)), dim,
+                          keepdim};
+  st_tensor *values = st__apply(&c, id, 3, all);
+  return st__scope_return(&c, or_nan(&c, self, dim, keepdim, values), rets);
+}
+
+ST_BOXED(st__box_nanmax) {
+  return extremum(ST_OP_amax, args, -INFINITY, rets);
+}
+
+ST_BOXED(st__box_nanmin) {
+  return extremum(ST_OP_amin, args, INFINITY, rets);
+}
+
+/* Which elements are the extremum of their slice, as bytes. */
+static st_tensor *is_extreme(st_op_scope *c, st_op_id id,
+                             const st_tensor *self, const st_value *dim) {
+  const int64_t along[] = {st__to_int(dim, 0)};
+  const st_value all[] = {st__of_tensor(self),
+                          st__of_ints(along, st__is_none(dim) ? 0 : 1),
+                          st__of_bool(true)};
+  const st_tensor *extreme = st__apply(c, id, 3, all);
+  if (!st__scope_ok(c)) return NULL;
+  const st_tensor *any = st__apply1(c, ST_OP_any,
+                                    st__apply1(c, ST_OP_isnan, extreme));
+  if (st__scope_ok(c) && !st__is_meta(any) && *st__data(any)) {
+    c->status = st__fail(ST_BAD_VALUE, "a slice of self has only NaN");
+  }
+  return st__apply_to(c, st__apply2(c, ST_OP_eq_Tensor, self, extreme),
+                      ST_UINT8);
+}
+
+static st_status position(st_op_id plain, st_op_id extreme,
+                          const st_value *args, st_value *rets) {
+  const st_tensor *self = st__to_tensor(args);
+  st_op_scope c = {.n = 0};
+  if (!has_nan(self->dtype) || self->numel == 0) {
+    return st__invoke(plain, 4, args, rets);
+  }
+  const st_value all[] = {
+    st__of_tensor(is_extreme(&c, extreme, self, &args[1])), args[1], args[2],
+    args[3]};
+  return st__scope_return(&c, st__apply(&c, ST_OP_argmax, 4, all), rets);
+}
+
+ST_BOXED(st__box_nanargmax) {
+  return position(ST_OP_argmax, ST_OP_nanmax, args, rets);
+}
+
+ST_BOXED(st__box_nanargmin) {
+  return position(ST_OP_argmin, ST_OP_nanmin, args, rets);
+}
+
+/* -- Products and cumulative sums ----------------------------------------- */
+
+ST_BOXED(st__box_nanprod) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_value dim = *st__next(&args), keepdim = *st__next(&args);
+  const st_value dtype = *st__next(&args);
+  int64_t ones[ST_MAX_DIMS];
+  st_op_scope c = {.n = 0};
+  const st_value numbers = st__of_tensor(replaced(&c, self, 1));
+  if (!st__is_none(&dim)) {
+    const st_value along[] = {numbers, dim, keepdim, dtype};
+    return st__scope_return(&c, st__apply(&c, ST_OP_prod_dim_int, 4, along),
+                            rets);
+  }
+  st_tensor *product = st__apply(&c, ST_OP_prod, 2,
+                                 (st_value[]){numbers, dtype});
+  if (st__to_bool(&keepdim, false)) {
+    for (int d = 0; d < self->ndim; d++) ones[d] = 1;
+    product = st__apply_with(&c, ST_OP_reshape, product,
+                             st__of_ints(ones, self->ndim));
+  }
+  return st__scope_return(&c, product, rets);
+}
+
+static st_status scan(st_op_id id, const st_value *args, double neutral,
+                      st_value *rets) {
+  st_op_scope c = {.n = 0};
+  const st_value all[] = {
+    st__of_tensor(replaced(&c, st__to_tensor(args), neutral)), args[1],
+    args[2]};
+  return st__scope_return(&c, st__apply(&c, id, 3, all), rets);
+}
+
+ST_BOXED(st__box_nancumsum) { return scan(ST_OP_cumsum, args, 0, rets); }
+ST_BOXED(st__box_nancumprod) { return scan(ST_OP_cumprod, args, 1, rets); }
