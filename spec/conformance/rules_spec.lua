@@ -144,6 +144,39 @@ describe("The rule for overlap", function()
   end)
 end)
 
+describe("The rule for Bessel and Airy functions", function()
+  local function of(op, steps)
+    return {op = op, args = {}, kwargs = {steps = steps}, tol = {1e-9, 1e-9}}
+  end
+
+  for _, op in ipairs {"special_bessel_j0", "special_bessel_y1",
+                       "special_airy_ai"} do
+    it("allows " .. op .. " PyTorch's error", function()
+      local c = of("aten::" .. op)
+      local reason, new = deviations.of_bessel(c)
+      assert.is_string(reason)
+      assert.same({1e-5, 1e-6}, new.tol)
+      assert.same({1e-9, 1e-9}, c.tol)
+      new.tol = c.tol
+      assert.same(c, new)
+    end)
+  end
+
+  it("looks at every step of a program", function()
+    assert.is_string((deviations.of_bessel(of("program", {
+      {op = "aten::sum"}, {op = "aten::special_bessel_j1"}}))))
+    assert.is_nil((deviations.of_bessel(of("program", {
+      {op = "aten::sum"}}))))
+  end)
+
+  it("is for no other function", function()
+    for _, op in ipairs {"special_modified_bessel_i0", "special_bessel_j0_out",
+                         "special_spherical_bessel_j0", "special_i0"} do
+      assert.is_nil((deviations.of_bessel(of("aten::" .. op))))
+    end
+  end)
+end)
+
 describe("The rule for schemas", function()
   local refused = {
     ["foo(Tensor x, *, *, int y) -> Tensor"] = "there is one '*'",

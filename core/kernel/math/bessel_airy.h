@@ -12,6 +12,8 @@
 
 #include <math.h>
 
+#include "kernel/math/bessel.h"
+
 /* -- Coefficients, the highest first --------------------------------------- */
 
 /* In x^2 / 32 - 1: j0(x), j1(x) / x, and the rests of y0(x) and y1(x) / x. */
@@ -161,19 +163,9 @@ static const double st_airy_q[22] = {
 
 /* -- Functions ------------------------------------------------------------- */
 
-/* Clenshaw's sum of n terms at t, from -1 to 1. */
-static inline double st_clenshaw(const double *c, int n, double t) {
-  double b0 = c[0], b1 = 0, b2 = 0;
-  for (int i = 1; i < n; i++) {
-    b2 = b1;
-    b1 = b0;
-    b0 = (t + t) * b1 - b2 + c[i];
-  }
-  return 0.5 * (b0 - b2);
-}
-
+/* The sum of a series at t, from -1 to 1. */
 #define ST_SUM(table, t) \
-  st_clenshaw(table, (int)(sizeof table / sizeof *table), t)
+  st_chebyshev(table, (int)(sizeof table / sizeof *table), (t) + (t))
 
 /* sqrt(pi x) times the function of order 0 or 1 of the first or the second
  * kind, for x > 8: p and q are those of DLMF 10.17.3 and 10.17.4, with the

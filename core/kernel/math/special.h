@@ -1,7 +1,7 @@
-/* Special functions in double precision: inverse error
- * function and normal quantile, erfcx and log_ndtr, digamma and its
- * derivatives, zeta, the modified Bessel functions of orders 0 and 1, and the
- * incomplete gamma functions.
+/* Special functions in double precision: inverse error function and normal
+ * quantile, erfcx and log_ndtr, sin(pi x), digamma and its derivatives, zeta,
+ * the modified Bessel functions of orders 0 and 1, and the incomplete gamma
+ * functions.
  */
 #ifndef ST_KERNEL_MATH_SPECIAL_H
 #define ST_KERNEL_MATH_SPECIAL_H
@@ -93,10 +93,24 @@ static inline double st_erfcx(double x) {
   return one_over_sqrt_pi / x * sum;
 }
 
-/* The logarithm of the normal distribution function. */
+/* The logarithm of the normal distribution function. What x / sqrt(2) has lost
+ * by rounding changes erfc by its derivative. */
 static inline double st_log_ndtr(double x) {
-  const double t = x * 0.70710678118654752440;
-  return x < -1 ? log(0.5 * st_erfcx(-t)) - t * t : log1p(-0.5 * erfc(t));
+  const double hi = 0.70710678118654752440, lo = -4.833646656726458e-17;
+  const double t = x * hi;
+  if (x < -1) return log(0.5 * st_erfcx(-t)) - 0.5 * x * x;
+  if (x > 40) return 0;
+  const double lost = fma(x, hi, -t) + x * lo;
+  const double slope = 1.12837916709551257390 * exp(-t * t);
+  return log1p(-0.5 * (erfc(t) - slope * lost));
+}
+
+/* -- Sine ------------------------------------------------------------------ */
+
+/* sin(pi x), 0 for every integer. */
+static inline double st_sin_pi(double x) {
+  const double n = round(x), y = sin(3.14159265358979323846 * (x - n));
+  return n == 2 * round(n / 2) ? y : -y;
 }
 
 /* -- Gamma and zeta ------------------------------------------------------- */
@@ -111,7 +125,7 @@ static inline double st_digamma(double x) {
   double y = 0;
   if (x == 0) return copysign(INFINITY, -x);
   if (x < 0) {
-    const double part = x - trunc(x);
+    const double part = x - round(x);
     if (part == 0) return NAN;
     y = -pi / tan(pi * part);
     x = 1 - x;
@@ -230,42 +244,53 @@ static inline double st_lgamma1p(double a) {
   return sum;
 }
 
-/* x^a exp(-x) / gamma(a + 1) */
+/* x^a exp(-x) / gamma(a + 1). From 10 on by Stirling's series, where
+ * (x / a)^a exp(a - x) is a product, corrected by what x / a and a - x have
+ * lost, unless a factor overflows: a logarithm times a is less accurate. */
 static inline double st_gamma_density(double a, double x) {
-  if (a < 10) {
-    return (x < 700 ? pow(x, a) * exp(-x) : exp(a * log(x) - x)) /
-           tgamma(a + 1);
-  }
   static const double c[] = { /* B_2j / (2j (2j - 1)), j = 1, 2, ... */
     1.0 / 12, -1.0 / 360, 1.0 / 1260, -1.0 / 1680, 1.0 / 1188,
     -691.0 / 360360, 1.0 / 156};
+  if (a < 10) {
+    const double half = exp(-x / 2);
+    return x > 2000 ? 0 : pow(x, a) * half * half / tgamma(a + 1);
+  }
   const double more = st_polynomial(c, 7, 1 / (a * a)) / a;
-  return exp(a * st_log_less(a, x) - more) /
-         sqrt(2 * 3.14159265358979323846 * a);
+  const double scale = sqrt(2 * 3.14159265358979323846 * a);
+  const double q = x / a, power = pow(q, a / 2), less = a - x;
+  if (!(power > 1e-290 && power < 1e290 && fabs(less) < 1300)) {
+    return exp(a * st_log_less(a, x) - more) / scale;
+  }
+  const double root = power * exp(less / 2), q_lost = fma(-q, a, x) / x * a;
+  const double less_lost = a > x ? (a - less) - x : a - (x + less);
+  return root * root * (1 + q_lost + less_lost) * exp(-more) / scale;
 }
 
-/* P(a, x), for x of at most about a. */
+/* P(a, x), for x of at most about a. The terms are found by size and added from
+ * the last one on, so that few rounding errors of each remain. */
 static inline double st_gamma_series(double a, double x) {
-  double term = 1, sum = 1;
-  for (double k = a + 1; term > sum * 1e-17; k += 1) {
-    term *= x / k;
-    sum += term;
+  int n = 0;
+  for (double term = 1, rest = 1; term > rest * 1e-17; n++) {
+    term *= x / (a + (n + 1));
+    rest += term;
   }
+  double sum = 1;
+  for (int k = n; k >= 1; k--) sum = 1 + x / (a + k) * sum;
   return st_gamma_density(a, x) * sum;
 }
 
-/* Q(a, x) by Lentz's continued fraction, for x > a. */
+/* Q(a, x) by a continued fraction, for x > a: Steed's algorithm, which adds the
+ * differences of its convergents. */
 static inline double st_gamma_fraction(double a, double x) {
   const double density = st_gamma_density(a, x);
-  double b = x + 1 - a, c = 1e300, d = 1 / b, h = d;
+  double b = x + 1 - a, d = 1 / b, term = d, h = d;
   if (density == 0) return 0;
-  for (double k = 1; k < 1e6; k++) {
-    const double over = k * (a - k);
+  for (double k = 1; k < 1e6 && fabs(term) > h * 1e-17; k++) {
+    const double over = k * (a - k), last = d;
     b += 2;
-    d = 1 / (over * d + b);
-    c = b + over / c;
-    h *= d * c;
-    if (fabs(d * c - 1) < 1e-16) break;
+    d = 1 / (over * last + b);
+    term *= -over * last * d;
+    h += term;
   }
   return density * a * h;
 }

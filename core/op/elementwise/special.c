@@ -68,16 +68,3 @@ ST_BOXED(st__box_mvlgamma) {
   return st__scope_return(
     &c, st__apply_with(&c, ST_OP_add_Scalar, sum, st__of_float(share)), rets);
 }
-
-/* -- ndtr ----------------------------------------------------------------- */
-
-ST_BOXED(st__box_special_ndtr) {
-  const st_tensor *self = st__next_tensor(&args);
-  const double sqrt_half = 0.70710678118654752440;
-  st_op_scope c = {.n = 0};
-  const st_tensor *t = st__apply_with(&c, ST_OP_mul_Scalar, self,
-                                      st__of_float(-sqrt_half));
-  return st__scope_return(
-    &c, st__apply_with(&c, ST_OP_mul_Scalar, st__apply1(&c, ST_OP_erfc, t),
-                       st__of_float(0.5)), rets);
-}

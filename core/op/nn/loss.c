@@ -240,6 +240,16 @@ static st_tensor *variances(st_op_scope *c, const st_tensor *self,
   return NULL;
 }
 
+/* BAD_VALUE if an element of var is negative. Meta tensors are not checked. */
+static void check_variances(st_op_scope *c, const st_tensor *var) {
+  const st_tensor *below = st__apply_with(c, ST_OP_lt_Scalar, var,
+                                          st__of_int(0));
+  const st_tensor *any = st__apply1(c, ST_OP_any, below);
+  if (st__scope_ok(c) && any->device == ST_DEVICE_CPU && *st__data(any)) {
+    c->status = st__fail(ST_BAD_VALUE, "var must not be negative");
+  }
+}
+
 /* The gradient of var is that of the value used, also where that is eps. */
 ST_BOXED(st__box_gaussian_nll_loss) {
   const st_tensor *input = st__next_tensor(&args);
@@ -250,6 +260,7 @@ ST_BOXED(st__box_gaussian_nll_loss) {
   const int64_t reduction = st__next_int(&args);
   st_op_scope c = st__loss_begin(reduction);
   var = variances(&c, input, var);
+  if (st__scope_ok(&c)) check_variances(&c, var);
   const st_tensor *fixed = st__apply1(&c, ST_OP_detach, var);
   const st_tensor *more = difference(
     &c, st__apply_with(&c, ST_OP_clamp_min, fixed, eps), fixed);

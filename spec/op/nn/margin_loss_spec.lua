@@ -128,6 +128,9 @@ local REFUSALS = {
    "class 5 is out of range for 3 classes; classes count from 1"},
   {"gaussian_nll_loss", function() return f64(ROWS), f64(ROWS), f64 {1} end,
    "var has shape [1], which does not match input of shape [2, 3]"},
+  {"gaussian_nll_loss",
+   function() return f64 {1, 2}, f64 {1, 2}, f64 {1, -1e-9} end,
+   "var must not be negative"},
 }
 
 describe("A loss of margins refuses", function()
