@@ -1,7 +1,8 @@
 --- Operators by family, as PyTorch and the Array API keep them in modules:
 -- `st.linalg.multi_dot` is the operator `linalg_multi_dot`, and
 -- `st.special.expit` is `special_expit`. Some have no prefix: `st.linalg.outer`
--- is `outer`. `st.signal.windows.hann` is `signal_windows_hann`.
+-- is `outer`; `st.linalg.trace` is the standard's, of batches.
+-- `st.signal.windows.hann` is `signal_windows_hann`.
 --
 -- @module strided.families
 
@@ -12,8 +13,8 @@ local error, ipairs, next, require, setmetatable, type = error, ipairs, next,
 
 -- Operators of a family whose names have no prefix.
 local PLAIN = {
-  linalg = {outer = "outer", tensordot = "tensordot", trace = "trace",
-            matrix_transpose = "mT"},
+  linalg = {outer = "outer", tensordot = "tensordot",
+            trace = "linalg_trace", matrix_transpose = "mT"},
 }
 
 local function names_of(prefix, plain)
@@ -33,6 +34,9 @@ local function family(label)
     __index = function(_, name)
       if type(name) ~= "string" then return nil end
       local full = plain[name] or prefix .. name
+      if full == "linalg_trace" then
+        return require "strided.array_api".linalg_trace
+      end
       if core.named(full, false) ~= nil then return require "strided"[full] end
       return require "strided.unknown_name".missing(
         "st." .. label, name, names_of(prefix, plain))

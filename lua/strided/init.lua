@@ -198,6 +198,7 @@ local shown = {
     end
     local keep
     method, keep = core.named(name, true)
+    if method == nil then method = require "strided.tensor_methods"[name] end
     if keep then methods[name] = method end
     return method
   end,
@@ -210,12 +211,13 @@ core.set_index(look_up, setmetatable({}, shown))
 
 require "strided.comparison"
 
-for _, name in pairs {"is_floating_point", "is_complex", "is_signed"} do
-  st[name] = methods[name]
-end
-
 function methods.to_dlpack(t, options)
   return require "strided.io.buffer".to_dlpack(t, options)
+end
+
+for _, name in pairs {"is_floating_point", "is_complex", "is_signed",
+                      "is_inference", "numel", "detach_", "to_dlpack"} do
+  st[name] = methods[name]
 end
 
 -- aten's operators of these names return a new tensor.
@@ -269,6 +271,15 @@ local LAZY = {
   optim = "optim", fuse = "fuse", sandbox = "sandbox", linalg = "families",
   fft = "families", special = "families", signal = "families",
   distributions = "distributions",
+  e = "array_api", pi = "array_api", inf = "array_api", nan = "array_api",
+  __array_api_version__ = "array_api", __array_namespace_info__ = "array_api",
+  finfo = "array_api", iinfo = "array_api", isdtype = "array_api",
+  result_type = "array_api", broadcast_shapes = "array_api",
+  asarray = "array_api", as_tensor = "array_api", astype = "array_api",
+  cumulative_sum = "array_api", cumulative_prod = "array_api",
+  seed = "array_api", initial_seed = "array_api",
+  use_deterministic_algorithms = "array_api",
+  are_deterministic_algorithms_enabled = "array_api",
 }
 
 local lookups = {

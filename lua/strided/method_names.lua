@@ -11,6 +11,7 @@ local ipairs, next = ipairs, next
 local function names()
   local set = {}
   for name in next, core.methods do set[name] = true end
+  for name in next, (require "strided.tensor_methods") do set[name] = true end
   local list, is_method = core.operators()
   for i, full in ipairs(list) do
     local name = is_method[i] and full:match "^aten::(%a[%w_]*)$"

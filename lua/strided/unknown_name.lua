@@ -35,10 +35,10 @@ names.synonyms = read [[
   left_shift=bitwise_left_shift right_shift=bitwise_right_shift
   degrees=rad2deg radians=deg2rad expit=sigmoid logistic=sigmoid signum=sign
   gammaln=lgamma psi=digamma ger=outer product=prod average=mean sometrue=any
-  alltrue=all cumulative_sum=cumsum cumulative_prod=cumprod
-  expand_dims=unsqueeze permute_dims=permute array_equal=equal in1d=isin
-  astype=to broadcast_arrays=broadcast_tensors matrix_transpose=mT
+  alltrue=all expand_dims=unsqueeze permute_dims=permute array_equal=equal
+  in1d=isin broadcast_arrays=broadcast_tensors matrix_transpose=mT
   take_along_axis=take_along_dim unstack=unbind vecdot=linalg_vecdot
+  T=numpy_T H=matrix_H to_device=to ndimension=dim
 
   expandAs=expand_as indexSelect=index_select isContiguous=is_contiguous
   isSameSizeAs=is_same_size maskedSelect=masked_select nDimension=dim
@@ -48,8 +48,7 @@ names.synonyms = read [[
 
 --- Functions of the module.
 names.functions = read [[
-  array=tensor asarray=tensor as_tensor=tensor identity=eye permutation=randperm
-  finfo=dtype_info iinfo=dtype_info
+  array=tensor identity=eye permutation=randperm
   cross_entropy=cross_entropy_loss
   isTensor=is_tensor manualSeed=manual_seed getNumThreads=get_num_threads
   setNumThreads=set_num_threads getnumthreads=get_num_threads
@@ -89,8 +88,6 @@ local NO_LOOP = "write operators on whole tensors; st.fuse makes one loop of "
 
 --- What to write for names that stand for something else.
 names.advice = {
-  T = "write t:t() for a matrix, t:mT() for the last two dimensions, or "
-    .. "t:permute(...)",
   type = "t.dtype is the name of the dtype, t:to(dtype) converts, "
     .. "st.is_tensor(value) tests for a tensor",
   dtype = "a dtype is its name, as in t.dtype == \"float32\"; "
@@ -104,8 +101,6 @@ names.advice = {
   flat = "write t:flatten(), or t:view(-1) for a view",
   isTypeOf = "write t.dtype == \"float32\"",
   typename = "write t.dtype, or st.is_tensor(value)",
-  pi = "write math.pi", e = "write math.exp(1)", inf = "write math.huge",
-  nan = "write 0 / 0",
   totable = "write t:totable()",
   apply = NO_LOOP, map = NO_LOOP, map2 = NO_LOOP, vectorize = NO_LOOP,
   fromfunction = NO_LOOP,
@@ -143,16 +138,13 @@ names.advice = {
     .. "st.linalg_lu_factor(t)",
   potrf = "write t:cholesky()", symeig = "write st.linalg_eigh(t)",
   qr = "write st.linalg_qr(t)",
-  itemsize = "write t:element_size(), or st.dtype_info(t.dtype).itemsize",
   numpy = "t:totable() gives a table, t:to_dlpack() shares the memory",
   copy = "t:clone() copies a tensor, t:copy_(source) writes to t",
   cuda = "there is no such device; st.ops and libraries may bring others",
-  cpu = "write t:to(\"cpu\")",
   random = "st.rand, st.randn and st.randint make tensors, t:random_() fills "
     .. "t, st.manual_seed(n) seeds",
   uniform = "st.rand(...) makes a tensor, t:uniform_(from, to) fills t",
   shuffle = "write t[st.randperm(#t)]",
-  seed = "write st.manual_seed(n)",
   rollaxis = "write t:movedim(source, destination)",
   ptp = "write t:max() - t:min()",
   digitize = "write st.bucketize(t, boundaries, {right = true or false})",
@@ -175,7 +167,6 @@ names.advice = {
   __version__ = "write st.config().version",
   get_device = "write t.device", print = "write print(t)",
   class = "write nn.Module:extend \"Name\"",
-  nbytes = "write t:numel() * t:element_size()",
   set_default_device = "write t:to(device), or {device = name} for new tensors",
   enumerate = NO_COUNTER, zip = NO_COUNTER, len = "write #t, the first size",
   values = PAIR, indices = PAIR,
@@ -332,6 +323,8 @@ end
 function names.find_method(t, name)
   local target = names.synonyms[name]
   if target then return t[target] end
+  local method = require "strided.tensor_methods"[name]
+  if method then return method end
   local dtype = names.casts[name]
   if dtype then
     return function(self)

@@ -10,8 +10,7 @@ local compile = loadstring or load
 -- code, what an error says, or the value
 local REFUSED = {
   -- PyTorch
-  {"x:type()", "t.dtype is the name of the dtype"},
-  {"x.T", "write t:t() for a matrix"},
+  {"st.type(x)", "t.dtype is the name of the dtype"},
   {"x:numpy()", "t:totable() gives a table"},
   {"x.is_cuda", 'write t.device == "cuda"'},
   {"st.device 'cpu'", "a device is its name"},
@@ -29,8 +28,7 @@ local REFUSED = {
   {"x:chunk(2, 2)()", "write for _, part in ipairs(list) do"},
   {"x:chunk(2, 2):sum()", "write list[1], or local a, b = unpack(list)"},
   {"x:max(2).values", "write local values, indices = t:max(dim)"},
-  {"x.nbytes", "write t:numel() * t:element_size()"},
-  {"st.numel(x)", "a method: write t:numel()"},
+  {"st.stride(x)", "a method: write t:stride()"},
   {"st.grad_fn", "write t.grad_fn"},
   {"st.sum {1, 2}", "got table; st.tensor(list) makes one"},
   {"st.dot(x, x)", "mm and matmul multiply matrices"},
@@ -89,10 +87,7 @@ local REFUSED = {
   {"st.array(1, 2, 3)", "write st.tensor {1, 2, 3} for elements"},
   {"st.shape(x)", "write t.shape"}, {"st.ndim(x)", "write t.ndim"},
   {"st.size(x)", "write t.shape, or t:numel()"},
-  {"x.itemsize", "write t:element_size()"},
   {"x.flat", "write t:flatten(), or t:view(-1)"},
-  {"st.pi", "write math.pi"}, {"st.inf", "write math.huge"},
-  {"st.nan", "write 0 / 0"},
   {"st.inv(x)", "write t:inverse()"},
   {"st.genfromtxt 'a.csv'", "read the numbers with Lua's io library"},
   {"st.fromfunction(print, {2, 2})", "write operators on whole tensors"},

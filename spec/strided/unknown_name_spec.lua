@@ -48,7 +48,6 @@ describe("An unknown name", function()
     {st, "qqqqqqqqqqqqqq", "st.help() lists all names"},
     {x, "shap", "a tensor has no 'shap': did you mean shape?"},
     {x, "requires_gard", "did you mean requires_grad"},
-    {x, "T", "a tensor has no 'T': write t:t() for a matrix"},
     {x, "numpy", "t:totable()"},
     {x, "cmul", "torch7 changes the tensor; write t:mul_(...), or t:mul(...)"},
     {st, "FloatTensor", 'write st.empty(2, 3, {dtype = "float32"})'},

@@ -288,6 +288,18 @@ ST_BOXED(st__box_is_same_size) {
   return ST_OK;
 }
 
+ST_BOXED(st__box_is_set_to) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *other = st__next_tensor(&args);
+  bool same = self->storage == other->storage &&
+              self->offset == other->offset && st__same_sizes(self, other);
+  for (int d = 0; same && d < self->ndim; d++) {
+    same = self->strides[d] == other->strides[d];
+  }
+  *rets = st__of_bool(same);
+  return ST_OK;
+}
+
 ST_BOXED(st__box_equal) {
   const st_tensor *self = st__next_tensor(&args);
   const st_tensor *other = st__next_tensor(&args);

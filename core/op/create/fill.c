@@ -16,6 +16,7 @@
 #include "base/machine.h"
 #include "base/threads.h"
 #include "iter/dry_run.h"
+#include "op/registry/composite.h"
 
 /* -- Range checks --------------------------------------------------------- */
 
@@ -250,4 +251,51 @@ ST_BOXED(st__box_zero_) {
 
 ST_BOXED(st__box_zero) {
   return new_filled(st__next_tensor(&args), st__scalar_int(0), rets);
+}
+
+/* -- fill_diagonal_ ------------------------------------------------------- */
+
+static st_status check_square(const st_tensor *self) {
+  if (self->ndim < 2) {
+    return st__fail(ST_BAD_SHAPE, "self must have at least 2 dimensions, has "
+                    "%d", self->ndim);
+  }
+  for (int d = 1; self->ndim > 2 && d < self->ndim; d++) {
+    if (self->sizes[d] != self->sizes[0]) {
+      return st__fail(ST_BAD_SHAPE, "all dimensions of self must have one "
+                      "size, as it has more than 2");
+    }
+  }
+  return ST_OK;
+}
+
+/* Fills n elements of self, step apart, from `start` behind its first one. */
+static void fill_spaced(st_op_scope *c, const st_tensor *self, int64_t n,
+                        int64_t step, int64_t start, st_value value) {
+  const st_value line[] = {st__of_tensor(self), st__of_ints(&n, 1),
+                           st__of_ints(&step, 1),
+                           st__of_int(self->offset + start)};
+  const st_tensor *view = st__apply(c, ST_OP_as_strided, 4, line);
+  st__apply_with(c, ST_OP_fill__Scalar, view, value);
+}
+
+ST_BOXED(st__box_fill_diagonal_) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_value value = *st__next(&args);
+  const bool wrap = st__next_bool(&args);
+  ST_TRY(check_square(self));
+  int64_t step = 0, n = self->sizes[0];
+  for (int d = 0; d < self->ndim; d++) {
+    step += self->strides[d];
+    if (self->sizes[d] < n) n = self->sizes[d];
+  }
+  st_op_scope c = {0};
+  fill_spaced(&c, self, n, step, 0, value);
+  const int64_t rows = self->sizes[0], below = self->sizes[1] + 1;
+  if (wrap && self->ndim == 2 && rows > below) {
+    const int64_t all = (self->numel + below - 1) / below;
+    fill_spaced(&c, self, all - n, step, self->strides[0] * below, value);
+  }
+  ST_TRY(st__scope_end(&c, 0, NULL, rets));
+  return st__return_tensor(self, rets);
 }

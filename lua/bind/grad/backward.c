@@ -467,8 +467,9 @@ static int detect_anomaly(lua_State *L) {
 void st__open_grad(st__state *h, lua_State *L) {
   static const luaL_Reg properties[] = {
     {"requires_grad", requires_grad}, {"is_leaf", is_leaf},
-    {"retains_grad", retains_grad}, {"version", version}, {"grad", grad},
-    {"grad_fn", grad_fn}, {"base", base}, {"data", data}, {NULL, NULL}
+    {"retains_grad", retains_grad}, {"version", version},
+    {"_version", version}, {"grad", grad}, {"grad_fn", grad_fn},
+    {"base", base}, {"data", data}, {NULL, NULL}
   };
   static const luaL_Reg methods[] = {
     {"requires_grad_", tensor_requires_grad}, {"retain_grad", retain_grad},

@@ -179,6 +179,20 @@ static int tensor_numel(lua_State *L) {
   return 1;
 }
 
+static int tensor_nbytes(lua_State *L) {
+  const st_tensor *t = self(L);
+  st__push_int(st__state_of(L), L, st_tensor_numel(t) * (int64_t)
+               st_dtype_size(st_tensor_dtype(t))); /* [+1] */
+  return 1;
+}
+
+/* There is one layout. */
+static int tensor_layout(lua_State *L) {
+  self(L);
+  lua_pushliteral(L, "strided"); /* [+1] */
+  return 1;
+}
+
 static int tensor_len(lua_State *L) {
   const st_tensor *t = self(L);
   st__state *h = st__state_of(L);
@@ -376,7 +390,9 @@ static const luaL_Reg methods[] = {
 };
 static const luaL_Reg properties[] = {
   {"shape", tensor_shape}, {"dtype", tensor_dtype},
-  {"device", tensor_device}, {"ndim", tensor_dim}, {NULL, NULL}
+  {"device", tensor_device}, {"ndim", tensor_dim},
+  {"itemsize", tensor_element_size}, {"nbytes", tensor_nbytes},
+  {"layout", tensor_layout}, {NULL, NULL}
 };
 static const luaL_Reg metamethods[] = {
   {"__gc", tensor_gc}, {"__close", tensor_free}, {"__len", tensor_len},

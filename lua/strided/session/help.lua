@@ -3,18 +3,20 @@
 -- @module strided.session.help
 
 local core = require "strided.core"
+local functions = require "strided.session.functions"
 local raise = require "strided.caller_error"
 
 local concat, sort = table.concat, table.sort
-local format, ipairs, min, pcall, rawget, require, tostring, type =
-  string.format, ipairs, math.min, pcall, rawget, require, tostring, type
+local format, ipairs, min, next, pcall, rawget, require, tostring, type =
+  string.format, ipairs, math.min, next, pcall, rawget, require, tostring, type
 
 local WIDTH = 78
 local MAX_KEYS = 6  -- listed before "and 43 more"
 
 -- -- All names ----------------------------------------------------------------
 
---- The names of all operators; those of aten without the namespace.
+--- The names of all operators, those of aten without the namespace, and of
+-- functions in Lua.
 local function all_names()
   local seen, list = {}, {}
   for _, full in ipairs((core.operators())) do
@@ -23,6 +25,9 @@ local function all_names()
       seen[name] = true
       list[#list + 1] = name
     end
+  end
+  for name in next, functions do
+    if not seen[name] and name:sub(1, 1) ~= "_" then list[#list + 1] = name end
   end
   sort(list)
   return list
@@ -203,6 +208,29 @@ local function describe(packet)
   return concat(lines, "\n")
 end
 
+--- The name of a function in Lua: "masked.sum" for st.masked.sum.
+local function key_of(value)
+  for key in next, functions do
+    if core.methods[key] == value then return key end
+    local found = core.fields or require "strided"
+    for part in key:gmatch "[^.]+" do
+      found = functions[key].signature:find "^st" and found[part]
+    end
+    if found == value then return key end
+  end
+end
+
+--- Describes a function in Lua.
+local function describe_function(name)
+  local f = functions[name]
+  return concat({
+    name .. ": " .. f.line, fold(f.signature), "for example",
+    indent(f.example .. "\n--> " .. f.result:gsub("\n", "\n    ")),
+  }, "\n")
+end
+
+local help
+
 -- -- Public functions ---------------------------------------------------------
 
 --- The operator that a value stands for: an object of `st.ops`, or a function
@@ -228,9 +256,11 @@ end
 -- @tparam[opt] string|operator name `"add"`, `"geo::hypot2"`, an object of
 -- `st.ops`, or `st.add`
 -- @treturn string
-local function help(name)
+function help(name)
   if name == nil then return wrap(all_names()) end
   if type(name) ~= "string" then
+    local key = key_of(name)
+    if key then return help(key) end
     local packet = operator_of(name)
     if packet then return describe(packet) end
     raise("help: the operator must be its name or an object of st.ops")
@@ -239,8 +269,11 @@ local function help(name)
   if not full:find("::", 1, true) then full = "aten::" .. full end
   local packet = core.packet(full)
   if packet and overload ~= "" then packet = packet[overload] end
-  if type(packet) == "userdata" then return describe(packet) end
-  return "there is no operator '" .. name .. "'"
+  local text = functions[name] and describe_function(name)
+  if type(packet) == "userdata" then
+    return (text and text .. "\n" or "") .. describe(packet)
+  end
+  return text or "there is no operator '" .. name .. "'"
 end
 
 return {help = help, signature = signature, operator_of = operator_of}

@@ -1,0 +1,111 @@
+--- What st.help says about functions and methods in Lua: the signature, one
+-- line, and an example with its result, which a spec runs; `t` is the tensor
+-- {{1, 2}, {3, 4}}.
+--
+-- @module strided.session.functions
+
+local functions = {}
+
+local function add(name, signature, line, example, result)
+  functions[name] = {signature = signature, line = line, example = example,
+                     result = result}
+end
+
+-- -- Functions of st ----------------------------------------------------------
+
+add("finfo", "st.finfo(dtype: dtype? = nil) -> table",
+    "The limits of a floating-point dtype: bits, min, max, eps, tiny, "
+    .. "smallest_normal, resolution.",
+    'st.finfo("float64").eps == 2 ^ -52', "true")
+add("iinfo", "st.iinfo(dtype: dtype) -> table",
+    "The limits of an integer dtype: bits, min, max.",
+    'st.iinfo("int8").max', "127")
+add("isdtype", "st.isdtype(dtype: dtype, kind: string | {string}) -> boolean",
+    'True if a dtype is of a kind: a dtype, "bool", "signed integer", '
+    .. '"unsigned integer", "integral", "real floating", "complex floating", '
+    .. '"numeric", or a list of these.',
+    'st.isdtype("int8", {"bool", "integral"})', "true")
+add("result_type", "st.result_type(Tensor | dtype | number, ...) -> dtype",
+    "The dtype of an operation on any number of tensors, dtypes and numbers.",
+    'st.result_type("uint8", "int8", 1.5)', "float32")
+add("broadcast_shapes", "st.broadcast_shapes(shape, ...) -> Size",
+    "The shape that shapes broadcast to.",
+    "st.broadcast_shapes({2, 1}, {3})", "{2, 3}")
+add("asarray", "st.asarray(value, {dtype: dtype? = nil, device: device? = nil, "
+    .. "copy: boolean? = nil, requires_grad: boolean? = nil}) -> Tensor",
+    "A tensor itself, converted if need be, or a tensor of a table, a number "
+    .. "or what DLPack exports.",
+    "st.asarray({1, 2}, {dtype = \"float64\"})",
+    "tensor([1., 2.], dtype=float64)")
+add("as_tensor", "st.as_tensor(value, {dtype: dtype? = nil, device: device? "
+    .. "= nil}) -> Tensor",
+    "A tensor itself, converted if need be, or one of a table or a number.",
+    "st.as_tensor(t):is_set_to(t)", "true")
+add("astype", "st.astype(self: Tensor, dtype: dtype, {copy: boolean = true, "
+    .. "device: device? = nil}) -> Tensor",
+    "A tensor of another dtype; a copy also where the dtype is the same.",
+    't:astype("float32")', "tensor([[1., 2.],\n        [3., 4.]])")
+add("cumulative_sum", "st.cumulative_sum(self: Tensor, dim: dim? = nil, "
+    .. "{dtype: dtype? = nil, include_initial: boolean = false}) -> Tensor",
+    "The running sums along a dimension; include_initial begins with 0.",
+    "t:cumulative_sum(1, {include_initial = true})",
+    "tensor([[0, 0],\n        [1, 2],\n        [4, 6]])")
+add("cumulative_prod", "st.cumulative_prod(self: Tensor, dim: dim? = nil, "
+    .. "{dtype: dtype? = nil, include_initial: boolean = false}) -> Tensor",
+    "The running products along a dimension; include_initial begins with 1.",
+    "t:cumulative_prod(2)", "tensor([[ 1,  2],\n        [ 3, 12]])")
+add("__array_namespace_info__", "st.__array_namespace_info__() -> table",
+    "What the Array API standard asks: capabilities, default_device, "
+    .. "default_dtypes, dtypes, devices, as methods.",
+    "st.__array_namespace_info__():default_device()", "cpu")
+add("linalg.trace", "st.linalg.trace(self: Tensor, {offset: integer = 0, "
+    .. "dtype: dtype? = nil}) -> Tensor",
+    "The sums of the diagonals of the matrices of a batch.",
+    "st.linalg.trace(t, {offset = 1})", "tensor(2)")
+add("seed", "st.seed() -> integer",
+    "Seeds the default generator from the system; returns the seed.",
+    "st.seed() == st.initial_seed()", "true")
+add("initial_seed", "st.initial_seed() -> integer",
+    "The seed of the default generator.",
+    "(st.manual_seed(7) or st).initial_seed()", "7")
+add("use_deterministic_algorithms",
+    "st.use_deterministic_algorithms(flag: boolean)",
+    "Does nothing: the same call has the same result.",
+    "st.use_deterministic_algorithms(true)", "nil")
+add("are_deterministic_algorithms_enabled",
+    "st.are_deterministic_algorithms_enabled() -> boolean",
+    "True: the same call has the same result.",
+    "st.are_deterministic_algorithms_enabled()", "true")
+
+-- -- Methods ------------------------------------------------------------------
+
+add("new_tensor", "t:new_tensor(value, {dtype: dtype? = nil, device: device? "
+    .. "= nil, requires_grad: boolean = false}) -> Tensor",
+    "A tensor of a table, a number or a tensor, with self's dtype and device.",
+    "t:new_tensor {5, 6}", "tensor([5, 6])")
+add("cpu", "t:cpu() -> Tensor",
+    "The tensor itself on the CPU, or a copy of it there.",
+    "t:cpu():is_set_to(t)", "true")
+add("type", "t:type(dtype: dtype? = nil) -> dtype, or Tensor",
+    "The name of the dtype; with a dtype, the tensor converted to it.",
+    "t:type()", "int64")
+add("dim_order", "t:dim_order() -> table",
+    "The dimensions in the order of their strides, the largest first.",
+    "st.Size(t:mT():dim_order())", "{2, 1}")
+add("__array_namespace__", "t:__array_namespace__() -> table",
+    "The module, whose functions are those of the Array API standard.",
+    "t:__array_namespace__() == st", "true")
+add("apply_", "t:apply_(fn: function) -> Tensor",
+    "Sets each element to fn(element), by Lua.",
+    "t:clone():apply_(function(a) return 10 * a end)",
+    "tensor([[10, 20],\n        [30, 40]])")
+add("map_", "t:map_(other: Tensor, fn: function) -> Tensor",
+    "Sets each element to fn(element, that of other), by Lua.",
+    "t:clone():map_(t, function(a, b) return a * b end)",
+    "tensor([[ 1,  4],\n        [ 9, 16]])")
+add("map2_", "t:map2_(x: Tensor, y: Tensor, fn: function) -> Tensor",
+    "Sets each element to fn(element, that of x, that of y), by Lua.",
+    "t:clone():map2_(t, t, function(a, b, c) return a + b + c end)",
+    "tensor([[ 3,  6],\n        [ 9, 12]])")
+
+return functions

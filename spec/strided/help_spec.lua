@@ -1,0 +1,39 @@
+--- What st.help says about functions in Lua is true.
+-- axes: lua
+
+local st = require "strided"
+local functions = require "strided.session.functions"
+
+local compile = loadstring or load
+
+describe("st.help", function()
+  for name, f in pairs(functions) do
+    it("gives an example that holds: " .. name, function()
+      local run = assert(compile("local st, t = ...\nreturn " .. f.example))
+      local t = st.tensor {{1, 2}, {3, 4}}
+      assert.equal(f.result, tostring((run(st, t))))
+    end)
+
+    it("describes what is there: " .. name, function()
+      local text = st.help(name)
+      local function has(words)
+        assert.truthy(text:find(words, 1, true), text)
+      end
+      has(name .. ": " .. f.line)
+      has(f.example)
+      assert.truthy(f.signature:find("^st%.([%w_.]*)" .. name .. "%(") or
+                    f.signature:find("^t:" .. name .. "%("))
+      local owner = f.signature:match "^st%." and st or st.ones(2)
+      for part in name:gmatch "[^.]+" do owner = owner[part] end
+      assert.is_function(owner)
+      assert.equal(text:match "^[^\n]*", st.help(owner):match "^[^\n]*")
+    end)
+  end
+
+  it("lists them with the operators", function()
+    local text = " " .. st.help():gsub("\n", " ") .. " "
+    for _, name in ipairs {"add", "asarray", "new_tensor"} do
+      assert.truthy(text:find(" " .. name .. " ", 1, true), name)
+    end
+  end)
+end)
