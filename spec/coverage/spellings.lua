@@ -148,11 +148,14 @@ spellings.written = {
 -- means is written.
 spellings.meaning = {
   ["Array API"] = read [[
+    all           = st.all(t:bool())
+    any           = st.any(t:bool())
     argsort       = st.argsort(t, {stable = true, descending = false})
     arange        = st.arange(0, 10, 2)
     can_cast      = st.promote_types("int8", "int16") == "int16"
     concat        = st.concat({t, u}, 1)
     count_nonzero = st.sum(t:ne(0), {dim = 1, keepdim = true})
+    equal         = st.eq(t, u)
     eye           = st.eye(2, 3)
     flip          = st.flip(t, {1, 2})
     linspace      = st.linspace(0, 1, 5)
@@ -160,11 +163,15 @@ spellings.meaning = {
     meshgrid      = st.meshgrid({t, u}, {indexing = "xy"})
     min           = st.amin(t, {1}, true)
     nonzero       = st.nonzero_numpy(t)
+    prod          = st.prod(t:flatten(1, 2), 1)
     repeat        = st.repeat_interleave(t, 2, 1)
+    round         = st.view_as_complex(st.round(st.view_as_real(t)))
+    sign          = st.sgn(t)
     sort          = (st.sort(t, {stable = true, descending = false}))
     std           = st.std(t, {dim = 1, correction = 0})
     take          = st.index_select(t, 1, u)
-    var           = st.var(t, {dim = 1, correction = 0})]],
+    var           = st.var(t, {dim = 1, correction = 0})
+    vecdot        = st.sum(t * u, -1)]],
 }
 
 -- -- Out of scope ------------------------------------------------------------

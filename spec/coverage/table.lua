@@ -45,10 +45,7 @@ coverage.families = {
     local ok, windows = pcall(function() return st.signal.windows end)
     return ok and field(windows)(name)
   end},
-  {"torch.masked", "st.masked.", function(name)
-    local ok, masked = pcall(function() return st.masked end)
-    return ok and field(masked)(name)
-  end},
+  {"torch.masked", "st.masked.", field(st.masked)},
   {"torch.distributions", "st.distributions.", function(name)
     local ok, distributions = pcall(function() return st.distributions end)
     return ok and field(distributions)(name)

@@ -4,6 +4,8 @@
 --
 -- @module strided.session.functions
 
+local ipairs = ipairs
+
 local functions = {}
 
 local function add(name, signature, line, example, result)
@@ -76,6 +78,61 @@ add("are_deterministic_algorithms_enabled",
     "st.are_deterministic_algorithms_enabled() -> boolean",
     "True: the same call has the same result.",
     "st.are_deterministic_algorithms_enabled()", "true")
+
+-- -- Functions of st.masked ---------------------------------------------------
+
+-- name, line, result, further options
+for _, row in ipairs {
+  {"sum", "The sum of the elements that count.", "tensor(4)"},
+  {"prod", "The product of the elements that count.", "tensor(3)"},
+  {"amax", "The greatest element that counts.", "tensor(3)"},
+  {"amin", "The least element that counts.", "tensor(1)"},
+  {"mean", "The mean of the elements that count.", "tensor(2.)",
+   "dtype = \"float32\""},
+  {"var", "The variance of the elements that count.", "tensor(2.)"},
+  {"std", "The standard deviation of the elements that count.",
+   "tensor(1.)", "correction = 0"},
+  {"norm", "The norm of the vector of the elements that count.",
+   "tensor(4.)", "ord = 1, dtype = \"float32\""},
+  {"median", "The lower median of the elements that count.",
+   "tensor([1., 3.])", "dtype = \"float32\""},
+  {"logsumexp", "log(sum(exp)) of the elements that count.",
+   "tensor([1., 3.])", "dim = 2, dtype = \"float32\""},
+  {"argmax", "The position of the greatest element that counts.",
+   "tensor(3)"},
+  {"argmin", "The position of the least element that counts.",
+   "tensor(1)"},
+  {"cumsum", "The running sums of the elements that count.",
+   "tensor([[1, 1],\n        [3, 3]])", "dim = 2"},
+  {"cumprod", "The running products of the elements that count.",
+   "tensor([[1, 1],\n        [3, 3]])", "dim = 2"},
+  {"softmax", "softmax of the elements that count, 0 elsewhere.",
+   "tensor([[1., 0.],\n        [1., 0.]])", "dim = 2, dtype = \"float32\""},
+  {"softmin", "softmin of the elements that count, 0 elsewhere.",
+   "tensor([[1., 0.],\n        [1., 0.]])", "dim = 2, dtype = \"float32\""},
+  {"log_softmax", "log_softmax of the elements that count, -inf "
+   .. "elsewhere.", "tensor([[0., -inf],\n        [0., -inf]])",
+   "dim = 2, dtype = \"float32\""},
+} do
+  local name = "masked." .. row[1]
+  add(name, ("st.%s(input: Tensor, %s%s, {mask: Tensor? = nil, dtype: dtype? "
+             .. "= nil, ...}) -> Tensor"):format(
+               name, row[1] == "norm" and "ord: number = 2, " or "",
+               "dim: dim? = nil"), row[2],
+      ("st.%s(t, {mask = st.tensor {true, false}%s})"):format(
+        name, row[4] and ", " .. row[4] or ""), row[3])
+end
+add("masked.normalize", "st.masked.normalize(input: Tensor, ord: number, dim: "
+    .. "dim, {mask: Tensor? = nil, eps: number = 1e-12}) -> Tensor",
+    "The input divided by its norm along a dimension; 0 where the mask is "
+    .. "false.",
+    "st.masked.normalize(t:float(), 1, 2, {mask = st.tensor {true, false}})",
+    "tensor([[1., 0.],\n        [1., 0.]])")
+add("masked.logaddexp", "st.masked.logaddexp(input: Tensor, other: Tensor, "
+    .. "{input_mask: Tensor? = nil, other_mask: Tensor? = nil}) -> Tensor",
+    "log(exp(input) + exp(other)), where what does not count adds nothing.",
+    "st.masked.logaddexp(t:float(), t:float(), {input_mask = t:lt(0)})",
+    "tensor([[1., 2.],\n        [3., 4.]])")
 
 -- -- Methods ------------------------------------------------------------------
 
