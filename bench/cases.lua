@@ -25,9 +25,6 @@
 
 local SIZES = {1e3, 1e4, 1e5, 1e6, 1e7}
 local BATCHES = {1, 32, 1024}
-local RANDOM = {1e4, 1e6}
-local SMALL, LARGE = {2, 3, 4, 8}, {32, 100, 500}
-local TRANSFORMS = {64, 105, 1000, 1009, 1024, 16384, 100000, 1e6, 2 ^ 20}
 
 local CHEAP_FRESH = {{1e4, "0.60 0.90"}, {4e6, "1.05 0.60"},
                      {1e99, "0.25 0.50"}}
@@ -44,7 +41,7 @@ local ALL = {"strided", "eager", "kernels", "torch", "compile", "numpy",
 local NOT_SLOWER = {{engine = "eager", least = 1},
                     {engine = "numexpr", least = 1}}
 
-return {
+local families = {
   -- -- Elements, one after the other -----------------------------------------
 
   {family = "pointwise",
@@ -382,93 +379,6 @@ return {
      "@.mv(a, b)", nil, "@.matmul(a, b)", goal = "1.10 0.80"},
   },
 
-  -- Decompositions: one small matrix, many of them, larger ones.
-  {family = "linalg",
-    {"solve", "a: f64 NxN diagonal=4; b: f64 N",
-     "@.linalg.solve(a, b)", at = SMALL},
-    {"inv", "a: f64 NxN diagonal=4", "@.linalg.inv(a)", at = SMALL},
-    {"det", "a: f64 NxN -1:1", "@.linalg.det(a)", at = SMALL},
-    {"cholesky", "a: f64 NxN diagonal=8", "@.linalg.cholesky(a)", at = SMALL},
-    {"qr", "a: f64 NxN -1:1", "@.linalg.qr(a)", any = true, at = SMALL},
-    {"eigh", "a: f64 NxN -1:1", "@.linalg.eigh(a)", at = SMALL},
-    {"svd", "a: f64 NxN -1:1", "@.linalg.svd(a)", any = true, at = SMALL},
-    {"solve, 1000", "a: f32 1000xNxN diagonal=4; b: f32 1000xNx1",
-     "@.linalg.solve(a, b)", at = SMALL},
-    {"inv, 1000", "a: f32 1000xNxN diagonal=4", "@.linalg.inv(a)",
-     at = SMALL},
-    {"det, 1000", "a: f32 1000xNxN -1:1", "@.linalg.det(a)", at = SMALL},
-    {"cholesky, 1000", "a: f32 1000xNxN diagonal=8", "@.linalg.cholesky(a)",
-     at = SMALL},
-    {"qr, 1000", "a: f32 1000xNxN -1:1", "@.linalg.qr(a)", any = true,
-     at = SMALL},
-    {"eigh, 1000", "a: f32 1000xNxN -1:1", "@.linalg.eigh(a)", at = SMALL},
-    {"svd, 1000", "a: f32 1000xNxN -1:1", "@.linalg.svd(a)", any = true,
-     at = SMALL},
-    {"solve", "a: f64 NxN diagonal=8; b: f64 N", "@.linalg.solve(a, b)",
-     at = LARGE},
-    {"inv", "a: f64 NxN diagonal=8", "@.linalg.inv(a)", at = LARGE},
-    {"det", "a: f64 NxN diagonal=8", "@.linalg.det(a)", at = LARGE},
-    {"cholesky", "a: f64 NxN diagonal=1000", "@.linalg.cholesky(a)",
-     at = LARGE},
-    {"qr", "a: f64 NxN -1:1", "@.linalg.qr(a)", any = true, at = LARGE},
-    {"eigh", "a: f64 NxN -1:1", "@.linalg.eigh(a)", at = LARGE},
-    {"svd", "a: f64 NxN -1:1", "@.linalg.svd(a)", any = true, at = LARGE},
-  },
-
-  -- Fourier transforms: small and large ones, a batch, planes, strided lines.
-  {family = "fft", engines = {"strided", "torch", "numpy", "scipy"},
-    {"fft, complex64", "a: c64 N", "@.fft.fft(a)", at = TRANSFORMS},
-    {"fft, complex128", "a: c128 N", "@.fft.fft(a)", at = TRANSFORMS},
-    {"ifft, complex64", "a: c64 N", "@.fft.ifft(a)", at = {1000, 65536}},
-    {"rfft, float32", "a: f32 N", "@.fft.rfft(a)", at = TRANSFORMS},
-    {"rfft, float64", "a: f64 N", "@.fft.rfft(a)", at = TRANSFORMS},
-    {"irfft, complex64", "a: c64 N", "@.fft.irfft(a)", at = {33, 513, 32769}},
-    {"fft, 256 of them, complex64", "a: c64 256x1024", "@.fft.fft(a)"},
-    {"fft, 256 of them, complex128", "a: c128 256x1024", "@.fft.fft(a)"},
-    {"rfft, 256 of them, float32", "a: f32 256x1024", "@.fft.rfft(a)"},
-    {"rfft, 256 of them, float64", "a: f64 256x1024", "@.fft.rfft(a)"},
-    {"irfft, 256 of them, complex64", "a: c64 256x513", "@.fft.irfft(a)"},
-    {"fft of columns, complex64", "a: c64 1024x256", "@.fft.fft(a, nil, $1)"},
-    {"fft of columns, complex128", "a: c128 1024x256", "@.fft.fft(a, nil, $1)"},
-    {"fft of columns, complex64", "a: c64 512x512", "@.fft.fft(a, nil, $1)"},
-    {"fft2, complex64", "a: c64 512x512", "@.fft.fft2(a)"},
-    {"fft2, complex128", "a: c128 512x512", "@.fft.fft2(a)"},
-    {"rfft2, float32", "a: f32 512x512", "@.fft.rfft2(a)"},
-  },
-
-  -- Random numbers of both generators; NumPy's are PCG64 and Philox.
-  {family = "random",
-    {"uniform_", "a: f32 N", "a:uniform_()", nil,
-     "rng.random(out=a, dtype=@.float32)", any = true, at = RANDOM},
-    {"uniform_, Philox", "a: f32 N", "a:uniform_({generator = philox})",
-     "a.uniform_()", "philox.random(out=a, dtype=@.float32)", any = true,
-     at = RANDOM},
-    {"normal_", "a: f32 N", "a:normal_()", nil,
-     "rng.standard_normal(out=a, dtype=@.float32)", any = true, at = RANDOM},
-    {"normal_, Philox", "a: f32 N", "a:normal_({generator = philox})",
-     "a.normal_()", "philox.standard_normal(out=a, dtype=@.float32)",
-     any = true, at = RANDOM},
-    {"exponential_", "a: f32 N", "a:exponential_()", nil,
-     "rng.standard_exponential(out=a, dtype=@.float32)", any = true,
-     at = RANDOM},
-    {"exponential_, Philox", "a: f32 N",
-     "a:exponential_({generator = philox})", "a.exponential_()",
-     "philox.standard_exponential(out=a, dtype=@.float32)", any = true,
-     at = RANDOM},
-    {"gamma", "a: f32 N 1:5", "@._standard_gamma(a)", nil,
-     "rng.standard_gamma(a, dtype=@.float32)", any = true, at = RANDOM},
-    {"gamma, Philox", "a: f32 N 1:5",
-     "@._standard_gamma(a, {generator = philox})", "@._standard_gamma(a)",
-     "philox.standard_gamma(a, dtype=@.float32)", any = true, at = RANDOM},
-    {"poisson", "a: f32 N 1:9", "@.poisson(a)", nil, "rng.poisson(a)",
-     any = true, at = RANDOM},
-    {"poisson, Philox", "a: f32 N 1:9",
-     "@.poisson(a, {generator = philox})", "@.poisson(a)",
-     "philox.poisson(a)", any = true, at = RANDOM},
-    {"randperm", "a: f32 1", "@.randperm(N)", nil, "rng.permutation(N)",
-     any = true, at = RANDOM},
-  },
-
   {family = "memory",
     {"empty", "a: f32 1", "@.empty(10)", any = true, goal = "0.25 1.20"},
     {"zeros", "a: f32 1", "@.zeros(N)", nil, "@.zeros(N, np.float32)",
@@ -602,3 +512,9 @@ return {
      goal = "0.05 0.30"},
   },
 }
+
+for _, family in ipairs(require "bench.library_cases") do
+  families[#families + 1] = family
+end
+
+return families

@@ -373,7 +373,11 @@ local HINTS = {
   ["Tensor vec"] = ranked(1), ["Tensor vec1"] = ranked(1),
   ["Tensor vec2"] = ranked(1),
   ["Tensor A"] = ranked(2), ["Tensor LU"] = ranked(2),
-  ["Tensor B"] = ranked(2),
+  ["Tensor B"] = ranked(2), ["Tensor LD"] = ranked(2),
+  ["Tensor tau"] = ranked(1), ["Tensor grad_residuals"] = ranked(1),
+  ["Tensor input2"] = function(c)
+    return c.reflects and ranked(1)(c) or M.tensor(c)
+  end,
   ["Tensor pivots"] = function(c)
     return st.ones({c.square}, {dtype = "int32"})
   end,
@@ -397,6 +401,7 @@ local HINTS = {
   ["str side"] = texts("left", "right"), ["str UPLO"] = texts("L", "U"),
   ["str ord"] = texts("fro", "nuc"), ["str p"] = texts("fro", "nuc"),
   ["str norm"] = texts("backward", "ortho", "forward"),
+  ["str driver"] = texts("gels", "gelsy", "gelsd", "gelss"),
   ["str pad_mode"] = texts("reflect", "constant", "replicate", "circular"),
   ["int normalization"] = function(c) return c:int(0, 2) end,
   ["int n_fft"] = function(c)
@@ -433,13 +438,18 @@ local RANKS = {
   linalg_matrix_exp = 2, matrix_exp = 2, matrix_exp_backward = 2,
   linalg_matrix_sqrth = 2, _linalg_lyapunov = 2, linalg_polar = 2,
   cholesky_inverse = 2, triangular_solve = 2, linalg_tensorsolve = 2,
-  _fft_c2r = 1, istft = 2,
+  _fft_c2r = 1, istft = 2, linalg_householder_product = 2, orgqr = 2, ormqr = 2,
+  linalg_lstsq = 2, _linalg_lstsq = 2, _linalg_lstsq_backward = 2,
 }
 
 -- Operators of some dtypes only.
 local DTYPES = {complex = "complex64", polar = "complex64",
                 _fft_c2r = "complex64", istft = "complex64",
-                histogram = "float64", histogramdd = "float64"}
+                histogram = "float64", histogramdd = "float64",
+                linalg_householder_product = "float64", orgqr = "float64",
+                ormqr = "float64", linalg_ldl_solve = "float64",
+                linalg_lstsq = "float64", _linalg_lstsq = "float64",
+                _linalg_lstsq_backward = "float64"}
 
 -- Operators whose result grows with a power of the vectors' sizes.
 local FEW = {combinations = true, cartesian_prod = true}
@@ -455,6 +465,7 @@ function M.prepare(c, name)
   c.has_channels = CHANNELS[name] or name:find "_batch_norm" ~= nil
   c.has_classes = name:find "^nll_loss" ~= nil
   images.prepare(c, name)
+  c.reflects = name == "orgqr" or name == "ormqr"
   c.is_istft = name == "istft"
   c.is_qr = name == "linalg_qr"
   c.is_diagonal = name:find "^diagonal_" ~= nil
