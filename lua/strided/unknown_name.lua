@@ -38,6 +38,9 @@ names.synonyms = read [[
   alltrue=all expand_dims=unsqueeze permute_dims=permute array_equal=equal
   in1d=isin broadcast_arrays=broadcast_tensors matrix_transpose=mT
   take_along_axis=take_along_dim unstack=unbind vecdot=linalg_vecdot
+  absolute_=abs_ arccos_=acos_ arccosh_=acosh_ arcsin_=asin_ arcsinh_=asinh_
+  arctan_=atan_ arctanh_=atanh_ arctan2_=atan2_ fix_=trunc_ greater_=gt_
+  greater_equal_=ge_ less_=lt_ less_equal_=le_ not_equal_=ne_
   T=numpy_T H=matrix_H to_device=to ndimension=dim
 
   expandAs=expand_as indexSelect=index_select isContiguous=is_contiguous

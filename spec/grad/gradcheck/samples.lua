@@ -347,6 +347,11 @@ each("cumsum logcumsumexp nancumsum nancumprod", {{A(2, 3), 2}, {A(3), 1}})
 samples["cumprod"] = {{A(2, 3), 2}, {Z(3), 1},
                       {K("float64", {2, 0, 3, 0}, true), 1}}
 samples["diff"] = {{A(2, 4)}, {A(2, 3), 2, 2, A(2, 1), A(2, 1)}}
+each("polyval convolve", {{A(3), A(4)}})
+samples["unwrap"] = {{A(2, 3)}, {A(4), {period = 0.5}}}
+samples["interp"] = {{K("float64", {0.2, 1.3, 3.1, 9}),
+                      K("float64", {1, 2, 4}), A(3)}}
+samples["polyfit"] = {{K("float64", {0, 1, 3, 4}), A(4), 2}}
 each("trapezoid.x cumulative_trapezoid.x trapz.x", {{A(2, 3), A(3)}})
 each("trapezoid.dx cumulative_trapezoid.dx trapz.dx", {{A(2, 3), {dx = 2}}})
 samples["trapz.dx"] = {{A(2, 3), {dx = 2}}}
