@@ -486,24 +486,43 @@ st_status st__tensor_restride(st_tensor *t, int ndim, const int64_t *sizes,
   return ST_OK;
 }
 
-st_status st__tensor_resize(st_tensor *t, int ndim, const int64_t *sizes,
-                            st_format format) {
+/* The strides of a format and the bytes of the storage that they need. */
+static st_status resized_layout(const st_tensor *t, int ndim,
+                                const int64_t *sizes, st_format format,
+                                int64_t *strides, int64_t *numel,
+                                size_t *nbytes) {
   const size_t itemsize = st__itemsize(t->dtype);
-  int64_t strides[ST_MAX_DIMS], numel;
-  size_t nbytes;
   ST_TRY(check_rank(ndim));
-  ST_TRY(st__numel_of(ndim, sizes, &numel));
+  ST_TRY(st__numel_of(ndim, sizes, numel));
   ST_TRY(st__format_strides(ndim, sizes, format, strides));
   ST_TRY(check_strides(ndim, sizes, strides, t->offset, (int64_t)itemsize));
-  ST_TRY(st__nbytes_of(ndim, sizes, strides, t->offset, itemsize, &nbytes));
+  return st__nbytes_of(ndim, sizes, strides, t->offset, itemsize, nbytes);
+}
+
+static st_status grow_storage(st_tensor *t, size_t nbytes) {
+  if (nbytes <= t->storage->nbytes) return ST_OK;
+  return st__storage_resize(t->storage, nbytes);
+}
+
+st_status st__tensor_reserve(st_tensor *t, int ndim, const int64_t *sizes,
+                             st_format format) {
+  int64_t strides[ST_MAX_DIMS], numel;
+  size_t nbytes;
+  ST_TRY(resized_layout(t, ndim, sizes, format, strides, &numel, &nbytes));
+  return grow_storage(t, nbytes);
+}
+
+st_status st__tensor_resize(st_tensor *t, int ndim, const int64_t *sizes,
+                            st_format format) {
+  int64_t strides[ST_MAX_DIMS], numel;
+  size_t nbytes;
+  ST_TRY(resized_layout(t, ndim, sizes, format, strides, &numel, &nbytes));
   int64_t *buffer = alloc_dims(t, ndim);
   if (!buffer) return ST_NO_MEMORY;
-  if (nbytes > t->storage->nbytes) {
-    const st_status status = st__storage_resize(t->storage, nbytes);
-    if (status != ST_OK) {
-      free_dims(t, buffer, ndim);
-      return status;
-    }
+  const st_status status = grow_storage(t, nbytes);
+  if (status != ST_OK) {
+    free_dims(t, buffer, ndim);
+    return status;
   }
   set_geometry(t, buffer, &(st_geometry){ndim, sizes, strides, t->offset},
                numel);

@@ -284,6 +284,9 @@ void st__tensor_release(st_tensor **t); /* nulls *t; NULL is fine */
  * if necessary and never shrinks (M7). */
 st_status st__tensor_resize(st_tensor *t, int ndim, const int64_t *sizes,
                             st_format format);
+/* Grows the storage to what st__tensor_resize needs; t does not change. */
+st_status st__tensor_reserve(st_tensor *t, int ndim, const int64_t *sizes,
+                             st_format format);
 /* As st__tensor_resize, for an out= tensor: warns if it had elements. */
 st_status st__tensor_resize_out(st_tensor *t, int ndim, const int64_t *sizes,
                                 st_format format);

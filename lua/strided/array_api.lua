@@ -220,7 +220,8 @@ function api.asarray(value, given)
   local opt = options("asarray", given, {dtype = true, device = true,
                                          copy = true, requires_grad = true})
   if not is_tensor(value) and type(value) == "userdata" then
-    value = st().from_dlpack(value)
+    local is_number, number = pcall(st().tensor, value) -- a complex one
+    value = is_number and number or st().from_dlpack(value)
   end
   if not is_tensor(value) then
     if opt.copy == false then

@@ -9,8 +9,8 @@ local core = require "strided.core"
 local options = require "strided.options"
 local raise = require "strided.caller_error"
 
-local ipairs, pairs, require, sort, type = ipairs, pairs, require, table.sort,
-  type
+local concat, ipairs, pairs, pcall, require, sort, type = table.concat, ipairs,
+  pairs, pcall, require, table.sort, type
 
 local masked = {}
 
@@ -47,15 +47,35 @@ local function arguments(name, input, dim, given, more)
     raise("%s: option 'mask' must be a Tensor of dtype bool, got %s", name,
           is_tensor(opt.mask) and opt.mask.dtype or type(opt.mask))
   end
+  if opt.mask then
+    local fits, mask = pcall(st().expand, opt.mask, input.shape)
+    if not fits then
+      raise("%s: option 'mask' of shape {%s} does not broadcast to the input, "
+            .. "shape {%s}", name, concat(opt.mask.shape, ", "),
+            concat(input.shape, ", "))
+    end
+    opt.mask = mask
+  end
   opt.name, opt.dim = name, dim
   return opt
 end
 
 --- The dimensions to reduce, all of them where none is given.
 local function dims_of(opt, input)
-  if type(opt.dim) == "table" then return opt.dim end
-  if opt.dim ~= nil then return {opt.dim} end
-  local all = {}
+  local list = type(opt.dim) == "table" and opt.dim or {opt.dim}
+  local all, seen = {}, {}
+  for _, d in ipairs(list) do
+    if type(d) ~= "number" then
+      raise("%s: argument 'dim' must be a dimension or a list of them, got %s",
+            opt.name, type(d))
+    end
+    local place = d < 0 and d + input.ndim + 1 or d
+    if seen[place] then
+      raise("%s: dimension %d appears twice in argument 'dim'", opt.name, d)
+    end
+    seen[place] = true
+  end
+  if #list > 0 then return list end
   for d = 1, input.ndim do all[d] = d end
   return all
 end
@@ -102,7 +122,9 @@ function masked.prod(input, dim, given)
     list[i] = d < 0 and d + input.ndim + 1 or d
   end
   sort(list, function(a, b) return a > b end)
-  if #list == 0 then return st().prod(out, {dtype = opt.dtype}) end
+  if #list == 0 then
+    return st().prod(opt.dtype and out:to(opt.dtype) or out)
+  end
   for _, d in ipairs(list) do
     out = st().prod(out, {dim = d, keepdim = opt.keepdim or false,
                           dtype = opt.dtype})
@@ -155,7 +177,8 @@ local function variance(name, input, dim, given)
   local info = core.dtype_info(opt.dtype or input.dtype)
   local dtype = (info.is_floating_point or info.is_complex) and info.dtype
                 or "float32"
-  local distance = st().sub(input, mean_of(opt, input, dtype)):abs()
+  local distance = st().sub(fill(opt, input, 0),
+                            mean_of(opt, input, dtype)):abs()
   local total = st().sum(fill(opt, st().square(distance), 0), {
     dim = dims_of(opt, input), keepdim = true})
   local correction = opt.correction

@@ -35,7 +35,9 @@ for name in ([[set_.source_Tensor resize_as_ resize_as_sparse_ record_stream
                linalg_solve_ex.out linalg_lu_factor.out linalg_lu_factor_ex.out
                linalg_lu_solve.out lu_unpack.out multinomial.out
                linalg_svd.U linalg_qr.out linalg_slogdet.out slogdet.out
-               linalg_polar.out triangular_solve.X
+               linalg_polar.out triangular_solve.X svd.U linalg_lu.out
+               linalg_lstsq.out geqrf.a linalg_eig.out linalg_ldl_factor.out
+               linalg_ldl_factor_ex.out
                _fft_r2c.out _fft_c2r.out fft_rfft.out fft_rfft2.out
                fft_rfftn.out fft_irfft.out fft_irfft2.out fft_irfftn.out
                fft_hfft.out fft_hfft2.out fft_hfftn.out fft_ihfft.out

@@ -116,6 +116,7 @@ function M.hints(fresh, others)
   hints["str padding"] = function(c) return c:pick {"same", "valid"} end
   hints["str mode"] = function(c)
     return c:pick(c.is_qr and {"reduced", "complete", "r"}
+                  or c.is_convolve and {"full", "same", "valid"}
                   or {"constant", "reflect", "replicate", "circular"})
   end
   hints["int[] pad"] = function(c) return c:list(2, c.int, 0, 1) end

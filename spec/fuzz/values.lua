@@ -439,7 +439,7 @@ local RANKS = {
   linalg_matrix_sqrth = 2, _linalg_lyapunov = 2, linalg_polar = 2,
   cholesky_inverse = 2, triangular_solve = 2, linalg_tensorsolve = 2,
   _fft_c2r = 1, istft = 2, linalg_householder_product = 2, orgqr = 2, ormqr = 2,
-  linalg_lstsq = 2, _linalg_lstsq = 2, _linalg_lstsq_backward = 2,
+  linalg_lstsq = 2, _linalg_lstsq = 2, _linalg_lstsq_backward = 2, convolve = 1,
 }
 
 -- Operators of some dtypes only.
@@ -448,6 +448,7 @@ local DTYPES = {complex = "complex64", polar = "complex64",
                 histogram = "float64", histogramdd = "float64",
                 linalg_householder_product = "float64", orgqr = "float64",
                 ormqr = "float64", linalg_ldl_solve = "float64",
+                convolve = "float64",
                 linalg_lstsq = "float64", _linalg_lstsq = "float64",
                 _linalg_lstsq_backward = "float64"}
 
@@ -467,7 +468,7 @@ function M.prepare(c, name)
   images.prepare(c, name)
   c.reflects = name == "orgqr" or name == "ormqr"
   c.is_istft = name == "istft"
-  c.is_qr = name == "linalg_qr"
+  c.is_qr, c.is_convolve = name == "linalg_qr", name == "convolve"
   c.is_diagonal = name:find "^diagonal_" ~= nil
   c.is_few = FEW[name]
   c.dtype = DTYPES[name] or c.dtype

@@ -155,7 +155,9 @@ end
 --- The gradients of an operator at a sample, recorded themselves.
 local function differentiate(operator, call, args, leaves)
   local given = values.prepared(call, args)
-  local results, ones = wanting({}, operator(unpack(given))), {}
+  if call.seeded then st.manual_seed(1) end
+  local after = call.after or function(...) return ... end
+  local results, ones = wanting({}, after(operator(unpack(given)))), {}
   for i, y in ipairs(results) do ones[i] = st.ones_like(y) end
   if #results == 0 then return end
   st.grad(results, leaves, {grad_outputs = ones, allow_unused = true,

@@ -122,6 +122,10 @@ describe("A masked reduction", function()
            masked.softmax, x)
     raises({"masked.prod: there is no option 'maks': did you mean mask?"},
            masked.prod, x, {maks = m})
-    raises({"masked_fill: "}, masked.sum, x, {mask = st.tensor {true, false}})
+    raises({"masked.sum: option 'mask' of shape {2} does not broadcast to the "
+            .. "input, shape {3, 4}"}, masked.sum, x,
+           {mask = st.tensor {true, false}})
+    raises({"masked.prod: dimension 1 appears twice in argument 'dim'"},
+           masked.prod, x, {1, 1})
   end)
 end)

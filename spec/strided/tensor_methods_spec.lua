@@ -108,6 +108,14 @@ describe("fill_diagonal_", function()
     assert.equal(0, st.zeros(5, 0):fill_diagonal_(1, true):numel())
   end)
 
+  it("stays in a view", function()
+    local y = st.zeros(7, 5)
+    y:narrow(2, 2, 2):fill_diagonal_(1, true)
+    assert.same({0, 3, 2, 0, 0}, lists(y:sum(1)))
+    assert.same({{1, 0}, {0, 1}, {0, 0}, {1, 0}, {0, 1}, {0, 0}, {1, 0}},
+                lists(st.zeros(2, 7):mT():fill_diagonal_(1, true)))
+  end)
+
   it("has a derivative of zero there", function()
     local w = st.ones(2, 2):requires_grad_()
     local y = w * 3

@@ -22,7 +22,7 @@
  *     small_inverse   X, info, A                A is n x n; NaN if singular
  *     small_cholesky  L, info, A                reads A's lower triangle
  *     small_qr        Q, R, A                   A is m x n, Q has k columns and
- *                                               R k rows; k is m if Q is NULL
+ *                                               R k rows
  *
  * The pivots (from 1) and info (0 or a position from 1) are int32, as LAPACK
  * returns them.

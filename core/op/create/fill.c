@@ -292,9 +292,13 @@ ST_BOXED(st__box_fill_diagonal_) {
   st_op_scope c = {0};
   fill_spaced(&c, self, n, step, 0, value);
   const int64_t rows = self->sizes[0], below = self->sizes[1] + 1;
-  if (wrap && self->ndim == 2 && rows > below) {
-    const int64_t all = (self->numel + below - 1) / below;
-    fill_spaced(&c, self, all - n, step, self->strides[0] * below, value);
+  const int64_t turns = wrap && self->ndim == 2 ? rows : 0;
+  for (int64_t r = below; r < turns && st__scope_goes_on(&c); r += below) {
+    st_op_scope turn = {0};
+    const int64_t left = rows - r;
+    fill_spaced(&turn, self, left < n ? left : n, step, self->strides[0] * r,
+                value);
+    c.status = st__scope_end(&turn, 0, NULL, NULL);
   }
   ST_TRY(st__scope_end(&c, 0, NULL, rets));
   return st__return_tensor(self, rets);

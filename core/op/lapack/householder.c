@@ -46,7 +46,8 @@ st_status st__geqrf_meta(st_run *r) {
 static void factor(const st_lapack_job *j, int64_t i, char *scratch) {
   const reflections *f = j->ctx;
   const blasint m = (blasint)st__rows(f->A), n = (blasint)st__cols(f->A);
-  const blasint lda = st__leading(f->A), length = BLOCK * n;
+  const blasint lda = st__leading(f->A);
+  const blasint length = st__work_length((int64_t)BLOCK * n);
   blasint info;
   j->f->geqrf(&m, &n, st__matrix_at(f->A, i), &lda, tau_at(f->tau, i), scratch,
               &length, &info);
@@ -97,7 +98,8 @@ static void multiply(const st_lapack_job *j, int64_t i, char *scratch) {
   const reflections *f = j->ctx;
   const blasint m = (blasint)st__rows(f->A), n = (blasint)st__cols(f->A);
   const blasint k = (blasint)f->tau->sizes[f->tau->ndim - 1];
-  const blasint lda = st__leading(f->A), length = BLOCK * n;
+  const blasint lda = st__leading(f->A);
+  const blasint length = st__work_length((int64_t)BLOCK * n);
   blasint info;
   j->f->orgqr(&m, &n, &k, st__matrix_at(f->A, i), &lda, tau_at(f->tau, i),
               scratch, &length, &info);
@@ -160,7 +162,8 @@ static void apply(const st_lapack_job *j, int64_t i, char *scratch) {
   const blasint m = (blasint)st__rows(p->C), n = (blasint)st__cols(p->C);
   const blasint k = (blasint)p->q.tau->sizes[p->q.tau->ndim - 1];
   const blasint lda = st__leading(p->q.A), ldc = st__leading(p->C);
-  const blasint length = BLOCK * (p->left ? n : m) + TABLE;
+  const blasint length = st__work_length(
+    (int64_t)BLOCK * (p->left ? n : m) + TABLE);
   const char *const trans =
     !p->adjoint ? "N" : st__is_complex(j->dtype) ? "C" : "T";
   char *const work = scratch + st__padded(lda, k) * size;

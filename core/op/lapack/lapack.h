@@ -219,6 +219,11 @@ static inline int64_t st__padded(int64_t rows, int64_t cols) {
   return rows * (cols + 4);
 }
 
+/* A length of scratch as LAPACK takes it, which then uses less of it. */
+static inline blasint st__work_length(int64_t elements) {
+  return (blasint)(elements < INT32_MAX ? elements : INT32_MAX);
+}
+
 /* True if n elements, one after the other, are finite. LAPACK's iterations
  * complain about others on stderr. */
 bool st__all_finite(st_dtype dtype, const char *p, int64_t n);

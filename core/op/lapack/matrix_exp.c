@@ -16,6 +16,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/threads.h"
 #include "op/lapack/lapack.h"
 #include "op/registry/composite.h"
 
@@ -239,7 +240,7 @@ static void exponentiate(const matrices *w, double norm, char *out) {
     if (s > 0) combine(w, &scaled, powers, w->m[A]);
     degree_18(w, out);
   }
-  for (int i = 0; i < s; i++) {
+  for (int i = 0; i < s && !st__stops(); i++) {
     multiply(w, 1, out, out, 0, w->m[X]);
     memcpy(out, w->m[X], (size_t)w->bytes);
   }

@@ -58,7 +58,7 @@ static void factor(const st_lapack_job *j, int64_t i, char *scratch) {
   const blasint rows = (blasint)st__rows(f->R);
   char *const a = st__matrix_at(f->QR, i), *const r = st__matrix_at(f->R, i);
   char *const tau = scratch, *const work = scratch + k * size;
-  const blasint length = (blasint)((j->bytes - k * size) / size);
+  const blasint length = st__work_length((j->bytes - k * size) / size);
   blasint info;
   j->f->geqrf(&m, &n, a, &lda, tau, work, &length, &info);
   for (int64_t c = 0; c < n; c++) {

@@ -77,14 +77,12 @@ void st__small_values(st_small_call *c, int i, const st_tensor *t,
 
 /* -- Calls ---------------------------------------------------------------- */
 
-/* Matrices between two questions whether to stop. */
-enum { BLOCK = 4096 };
-
 static void run_range(void *ctx, int64_t begin, int64_t end) {
   const st_small_call *c = ctx;
   const st_loop loop = st__kernel(c->kernel, c->dtype);
+  const int64_t block = (int64_t)(ST_PERIOD / (c->cost + 8)) + 64;
   while (begin < end) {
-    const int64_t n = end - begin < BLOCK ? end - begin : BLOCK;
+    const int64_t n = end - begin < block ? end - begin : block;
     char *data[ST_SMALL_OPERANDS];
     for (int i = 0; i < ST_SMALL_OPERANDS; i++) {
       data[i] = c->data[i] ? c->data[i] + begin * c->next[i] : NULL;

@@ -46,11 +46,20 @@ static st_status result_sizes(const st_tensor *A, st_tensor *B, bool left,
   return status;
 }
 
-/* True if each of A's matrices has an X, and the kernel can solve for it. */
-static bool is_small(const st_tensor *A, int batch, const int64_t *sizes) {
+enum { MOST_COLUMNS = 1024 }; /* of B, that the kernel takes at once */
+
+/* True if each of A's matrices has an X, and the kernel can solve for it. X has
+ * `ndim` sizes. The layout of X is that of matrices also where it has vectors,
+ * which then are not at equal distances in a batch of two dimensions. */
+static bool is_small(const st_tensor *A, bool vectors, int ndim,
+                     const int64_t *sizes) {
+  const int batch = vectors ? ndim - 1 : ndim - 2;
   int64_t count = 1;
   for (int d = 0; d < batch; d++) count *= sizes[d];
-  return st__is_small(A) && st__batch_count(A) == count;
+  const bool is_wide = !vectors && (sizes[batch] > MOST_COLUMNS ||
+                                    sizes[batch + 1] > MOST_COLUMNS);
+  return st__is_small(A) && st__batch_count(A) == count && !is_wide &&
+         !(vectors && batch > 1);
 }
 
 st_status st__linalg_solve_ex_meta(st_run *r) {
@@ -64,7 +73,7 @@ st_status st__linalg_solve_ex_meta(st_run *r) {
   ST_TRY(result_sizes(A, B, left, sizes, &ndim));
   ST_TRY(left ? st__set_columns(r, 0, ndim, sizes, B->dtype)
               : st__set_rows(r, 0, ndim, sizes, B->dtype));
-  if (is_small(A, is_vectors(A, B) ? ndim - 1 : ndim - 2, sizes)) {
+  if (is_small(A, is_vectors(A, B), ndim, sizes)) {
     ST_TRY(st__set_rows(r, 1, 1, none, A->dtype));
     ST_TRY(st__set_rows(r, 2, 1, none, ST_INT32));
   } else {

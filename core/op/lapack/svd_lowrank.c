@@ -116,14 +116,17 @@ static st_status lowrank(const st_tensor *A, const st_tensor *M, int64_t q,
   return status;
 }
 
+/* So that a wrong number does not compute for hours: some rounds suffice. */
+enum { MOST_ROUNDS = 10000 };
+
 static st_status check_counts(int64_t q, int64_t most, int64_t rounds) {
   if (q < 0 || q > most) {
     return st__fail(ST_BAD_VALUE, "q must be from 0 to %" PRId64 ", it is %"
                     PRId64, most, q);
   }
-  if (rounds >= 0) return ST_OK;
-  return st__fail(ST_BAD_VALUE, "niter must not be negative, it is %" PRId64,
-                  rounds);
+  if (rounds >= 0 && rounds <= MOST_ROUNDS) return ST_OK;
+  return st__fail(ST_BAD_VALUE, "niter must be from 0 to %d, it is %" PRId64,
+                  MOST_ROUNDS, rounds);
 }
 
 static int64_t or_default(const st_value *v, int64_t usual) {

@@ -116,6 +116,7 @@ ST_BOXED(st__box__sample_dirichlet) {
   st_op_scope c = {.n = 0};
   ST_TRY(check_floats(self));
   const st_tensor *x = gammas(&c, self, st__next(&args), gamma_f8);
+  x = st__apply_with(&c, ST_OP_clamp_min, x, st__of_float(DBL_MIN));
   const st_value sum[] = {st__of_tensor(x), st__of_ints(&last, 1),
                           st__of_bool(true)};
   st_tensor *out = st__apply2(&c, ST_OP_div_Tensor, x,

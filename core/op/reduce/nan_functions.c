@@ -69,7 +69,10 @@ static const st_tensor *squares(st_op_scope *c, const st_tensor *self,
     count_numbers(c, self, dim, keep));
   const st_tensor *rest = st__apply2(c, ST_OP_sub_Tensor, self, mean);
   if (!st__scope_ok(c)) return NULL;
-  rest = replaced(c, rest, 0);
+  const st_value numbers[] = {
+    st__of_tensor(st__apply1(c, ST_OP_isnan, self)), st__of_float(0),
+    st__of_tensor(rest)};
+  rest = st__apply(c, ST_OP_where_ScalarSelf, 3, numbers);
   if (!st__is_complex(self->dtype)) {
     return st__apply1(c, ST_OP_square, rest);
   }

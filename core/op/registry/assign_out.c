@@ -31,6 +31,14 @@ static st_status copy_on_device(st_tensor *out, const st_tensor *value) {
 }
 
 static st_status assign(st_tensor *out, const st_tensor *value) {
+  if (value->storage == out->storage && !st__is_meta(out) &&
+      st__overlap(out, value) == ST_OVERLAP_SOME) {
+    st_tensor *copy;
+    ST_TRY(st__clone(value, value->dtype, ST_FORMAT_PRESERVE, &copy));
+    const st_status status = assign(out, copy);
+    st__tensor_release(&copy);
+    return status;
+  }
   if (st__same_sizes(out, value)) {
     ST_TRY(st__check_internal_overlap(out));
   } else {
@@ -41,9 +49,12 @@ static st_status assign(st_tensor *out, const st_tensor *value) {
   return st__is_meta(out) ? ST_OK : st__copy_unchecked(out, value);
 }
 
-st_status st__check_assignable(const st_tensor *out, const st_tensor *value) {
+st_status st__prepare_out(st_tensor *out, const st_tensor *value) {
   ST_TRY(check_out(out, value));
-  return st__same_sizes(out, value) ? st__check_internal_overlap(out) : ST_OK;
+  return st__same_sizes(out, value)
+    ? st__check_internal_overlap(out)
+    : st__tensor_reserve(out, value->ndim, value->sizes,
+                         ST_FORMAT_CONTIGUOUS);
 }
 
 st_status st__assign_out(st_tensor *out, const st_tensor *value) {

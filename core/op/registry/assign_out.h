@@ -9,8 +9,8 @@
  * and is resized otherwise. BAD_DTYPE or BAD_VALUE when dtypes or devices
  * differ. A failure leaves out unchanged. */
 st_status st__assign_out(st_tensor *out, const st_tensor *value);
-/* The failures that can be known before: BAD_DTYPE, BAD_VALUE, OVERLAP. */
-st_status st__check_assignable(const st_tensor *out, const st_tensor *value);
+/* What can fail in that: checks, and the memory for out. */
+st_status st__prepare_out(st_tensor *out, const st_tensor *value);
 /* As st__assign_out, but out may have any dtype that value can be cast to. */
 st_status st__cast_out(st_tensor *out, const st_tensor *value);
 

@@ -178,7 +178,7 @@ st_status st__compose_outs(st_op_id id, int n, int nouts, const st_value *args,
   st__apply_multi(&c, id, n, args, nouts, values);
   for (int i = 0; i < nouts && st__scope_ok(&c); i++) {
     outs[i] = args[n + i].u.tensor;
-    c.status = st__check_assignable(outs[i], values[i]);
+    c.status = st__prepare_out(outs[i], values[i]);
   }
   for (int i = 0; i < nouts && st__scope_ok(&c); i++) {
     c.status = st__assign_out(outs[i], values[i]);

@@ -86,5 +86,9 @@ ST_BOXED(st__box_chunk_cat) {
   }
   ST_TRY(st__wrap_dim(given, list.p[0]->ndim, &dim));
   ST_TRY(check_tensors(list, dim));
+  if (dim + 2 > ST_MAX_DIMS) {
+    return st__fail(ST_BAD_SHAPE, "the result would have %d dimensions, the "
+                    "most are %d", dim + 2, ST_MAX_DIMS);
+  }
   return join_rows(list, dim, n, rets);
 }

@@ -10,8 +10,8 @@ local continuous = require "strided.distributions.continuous"
 local raise = require "strided.caller_error"
 local transforms = require "strided.distributions.transform"
 
-local format, ipairs, max, setmetatable, tostring = string.format, ipairs,
-  math.max, setmetatable, tostring
+local format, ipairs, max, setmetatable, tostring, type = string.format, ipairs,
+  math.max, setmetatable, tostring, type
 
 local M = {}
 
@@ -51,7 +51,8 @@ M.Independent = Independent
 function Independent:init(a)
   local d, n = a.base_dist, a.n
   check_distribution("Independent", "base_dist", d)
-  if type(n) ~= "number" or n < 0 or n > #d.batch then
+  if type(n) ~= "number" or not (n >= 0 and n <= #d.batch) or
+     n % 1 ~= 0 then
     raise("Independent: n must be from 0 to %d, the batch dimensions of "
           .. "base_dist", #d.batch)
   end
@@ -111,6 +112,10 @@ M.TransformedDistribution = Transformed
 
 local function check_transforms(list)
   if transforms.is_transform(list) then list = {list} end
+  if type(list) ~= "table" then
+    raise("TransformedDistribution: transforms must be a transform or a list "
+          .. "of them")
+  end
   for _, t in ipairs(list) do
     if not transforms.is_transform(t) then
       raise("TransformedDistribution: transforms must be transforms, as in "
@@ -178,6 +183,8 @@ local function by_sign(self, p)
     end
     sign = sign * t.sign
   end
+  if sign == 1 then return p end -- the formula would round a small p
+  if sign == -1 then return 1 - p end
   return sign * (p - 0.5) + 0.5
 end
 

@@ -516,6 +516,7 @@ end
 
 function VonMises:draw(shape, o)
   local loc, k = self.loc:to "float64", self.concentration:to "float64"
+  k = k:clamp_max(1e14) -- beyond it r is rounded to 1
   local r, x = proposal(k), st.zeros(shape, {dtype = "float64"})
   local done = st.zeros(shape, {dtype = "bool"})
   local three = base.join({3}, shape)

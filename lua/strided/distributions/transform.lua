@@ -17,9 +17,9 @@ local base = require "strided.distributions.base"
 local constraints = require "strided.distributions.constraint"
 local raise = require "strided.caller_error"
 
-local format, ipairs, log, max, next, rawequal, setmetatable, tostring, type =
-  string.format, ipairs, math.log, math.max, next, rawequal, setmetatable,
-  tostring, type
+local format, ipairs, log, max, next, rawequal, select, setmetatable, tostring,
+  type = string.format, ipairs, math.log, math.max, next, rawequal, select,
+  setmetatable, tostring, type
 
 local M = {}
 
@@ -106,6 +106,25 @@ local function equal(a, b)
   return a:equal(base.as_tensor(b, a))
 end
 
+--- The shape of x and of parameters, broadcast.
+local function with_sizes(shape, ...)
+  local list = {st.empty(shape, {device = "meta"})}
+  for i = 1, select("#", ...) do
+    local v = select(i, ...)
+    if st.is_tensor(v) then
+      list[#list + 1] = st.empty(v.shape, {device = "meta"})
+    end
+  end
+  return base.join(st.broadcast_tensors(list)[1].shape)
+end
+
+--- A parameter: a number or a tensor.
+local function parameter(label, name, v)
+  if type(v) == "number" or st.is_tensor(v) then return v end
+  if type(v) == "table" then return base.as_tensor(v) end
+  raise("%s: %s must be a number or a tensor", label, name)
+end
+
 --- y = exp(x).
 -- @function Exp
 local Exp = class("Exp", {codomain = "positive", sign = 1})
@@ -118,8 +137,11 @@ function Exp.jacobian(_, x) return x end
 -- @param exponent
 local Power = class("Power", {domain = "positive", codomain = "positive"},
                     function(self, exponent)
-  self.exponent, self.sign = exponent, sign_of(exponent)
+  self.exponent = parameter("Power", "exponent", exponent)
+  self.sign = sign_of(self.exponent)
 end)
+function Power:forward_shape(shape) return with_sizes(shape, self.exponent) end
+Power.inverse_shape = Power.forward_shape
 function Power:forward(x) return x:pow(self.exponent) end
 function Power:backward(y) return y:pow(1 / self.exponent) end
 function Power:jacobian(x, y) return (self.exponent * y / x):abs():log() end
@@ -165,11 +187,17 @@ function Abs.backward(_, y) return y end
 -- @param scale
 -- @param[opt=0] event_dim the dimensions of an event
 local Affine = class("Affine", {}, function(self, loc, scale, event_dim)
-  self.loc, self.scale, self.event_dim = loc, scale, event_dim or 0
-  self.sign = sign_of(scale)
+  self.loc = parameter("Affine", "loc", loc)
+  self.scale = parameter("Affine", "scale", scale)
+  self.event_dim = event_dim or 0
+  self.sign = sign_of(self.scale)
   self.domain = constraints.independent(constraints.real, self.event_dim)
   self.codomain = self.domain
 end)
+function Affine:forward_shape(shape)
+  return with_sizes(shape, self.loc, self.scale)
+end
+Affine.inverse_shape = Affine.forward_shape
 function Affine:forward(x) return x * self.scale + self.loc end
 function Affine:backward(y) return (y - self.loc) / self.scale end
 function Affine:jacobian(x)

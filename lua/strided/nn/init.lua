@@ -6,7 +6,8 @@ local st = require "strided"
 local options = require "strided.options"
 local raise = require "strided.caller_error"
 
-local max, min, no_grad = math.max, math.min, st.no_grad
+local ipairs, max, min, no_grad, type = ipairs, math.max, math.min, st.no_grad,
+  type
 
 local init = {}
 
@@ -60,9 +61,15 @@ function init.trunc_normal_(t, o)
   end
   o = options("trunc_normal_", o, KNOWN)
   local mean, std, a, b = o.mean or 0, o.std or 1, o.a or -2, o.b or 2
-  if std <= 0 or a >= b then
+  for _, v in ipairs {mean, std, a, b} do
+    if type(v) ~= "number" then
+      raise("trunc_normal_: mean, std, a and b must be numbers")
+    end
+  end
+  if not (std > 0 and a < b) then
     raise("trunc_normal_: std must be positive, and a less than b")
   end
+  if t.device == "meta" then return t end
   local share = below((b - mean) / std) - below((a - mean) / std)
   local fill = share > 0.3 and reject_outside or reject_by_density
   local from = o.generator and {generator = o.generator} or nil

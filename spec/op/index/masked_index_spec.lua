@@ -45,6 +45,10 @@ describe("Masked indices and pieces:", function()
                  {{4, 5, 3}, {6, 7, 4}, {0, 0, 5}}},
                 lists(st._chunk_cat({st.arange(8):reshape(2, 4),
                                      st.arange(6):reshape(2, 3)}, -1, 3)))
+    local ones = {}
+    for d = 1, 64 do ones[d] = 1 end
+    raises({"_chunk_cat", "65 dimensions"}, st._chunk_cat, {st.ones(ones)},
+           64, 1)
     raises({"_chunk_cat", "empty"}, st._chunk_cat, {}, 1, 2)
     raises({"_chunk_cat", "positive"}, st._chunk_cat, {a}, 1, 0)
     raises({"_chunk_cat", "number 2", "dtype"}, st._chunk_cat,

@@ -166,6 +166,10 @@ for dtype, tolerance in pairs(DTYPES) do
           assert.is_true(X:is_contiguous())
         end
       end
+      local m = random(dtype, {2, 3, 4, 4}, 5)
+      local n = random(dtype, {2, 3, 4})
+      same(n, m:matmul(st.linalg_solve(m, n):unsqueeze(-1)):squeeze(-1),
+           tolerance)
       local v, w = random(dtype, {4}), random(dtype, {3, 4})
       local X = st.linalg_solve(a, v)
       same(v:expand(3, 4), a:matmul(X:unsqueeze(-1)):squeeze(-1), tolerance)

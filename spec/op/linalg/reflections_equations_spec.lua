@@ -395,7 +395,7 @@ local REFUSALS = {
   {"pca_lowrank", function() return f(3, 2), 3 end,
    "q must be from 0 to 2, it is 3"},
   {"svd_lowrank", function() return f(3, 2), 2, -1 end,
-   "niter must not be negative, it is -1"},
+   "niter must be from 0 to 10000, it is -1"},
 }
 
 describe("A decomposition refuses", function()

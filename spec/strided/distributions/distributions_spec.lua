@@ -358,3 +358,42 @@ describe("Distributions", function()
                 :totable())
   end)
 end)
+
+describe("Corners of distributions", function()
+  it("parameters of a transform are part of the batch", function()
+    local d = D.TransformedDistribution(
+      D.Normal(st.zeros {2, 1}, 1), T.Affine(st.zeros {3}, st.ones {3}))
+    assert.same({2, 3}, d.batch_shape)
+    assert.same({4, 2, 3}, d:sample({4}).shape)
+    local x = D.TransformedDistribution(D.Exponential(1),
+                                        T.Power(st.ones {50})):sample()
+    assert.is_true(x:std():item() > 0.1) -- independent numbers
+  end)
+
+  it("small gamma numbers do not become NaN", function()
+    st.manual_seed(0) -- PyTorch's numbers
+    near({0.5, 1, 1, 1.1755e-38, 1, 1.1625e-22, 1.1755e-38, 0.5},
+         D.Beta(1e-3, 1e-3):sample({8}):totable(), 1e-4)
+    local x = D.Dirichlet({1e-3, 1e-3, 1e-3}):sample({2000})
+    assert.is_false(x:isnan():any():item())
+  end)
+
+  it("the lower tail of a transformed distribution is kept", function()
+    local d = D.TransformedDistribution(D.Exponential(1), T.Affine(0, 1))
+    assert.is_true(math.abs(d:icdf(1e-9):item() - 1e-9) < 1e-15)
+  end)
+
+  it("arguments are checked by name", function()
+    raises("Independent: n must be from 0 to 1, the batch dimensions of "
+           .. "base_dist", D.Independent, D.Normal(st.zeros {3}, 1), 0.5)
+    raises("TransformedDistribution: transforms must be a transform or a list "
+           .. "of them", D.TransformedDistribution, D.Normal(0, 1), 3)
+    raises("Affine: loc must be a number or a tensor", T.Affine)
+    raises("trunc_normal_: mean, std, a and b must be numbers",
+           st.nn.trunc_normal_, st.zeros(3), {std = "a"})
+  end)
+
+  it("a concentration beyond what doubles resolve ends", function()
+    assert.is_true(D.VonMises(0, 1e30):sample():abs():item() < 1e-5)
+  end)
+end)
