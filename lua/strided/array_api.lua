@@ -27,6 +27,20 @@ local function check_tensor(name, value)
   raise("%s: argument 'self' must be a Tensor, got %s", name, type(value))
 end
 
+--- What f(...) returns; its error names `name` instead.
+local function as(name, f, ...)
+  local ok, result = pcall(f, ...)
+  if ok then return result end
+  local why = tostring(result)
+  raise("%s: %s", name, why:match "^.-:%d+: [%w_]+: (.*)$" or
+        why:match "^[%w_]+: (.*)$" or why)
+end
+
+--- What core.dtype_info returns, for `name`.
+local function info_of(name, dtype)
+  return as(name, core.dtype_info, dtype)
+end
+
 -- -- Dtypes ------------------------------------------------------------------
 
 --- The dtype of a tensor, or of a name of a dtype.
@@ -46,7 +60,7 @@ local DIGITS = {float16 = 3, bfloat16 = 2, float32 = 6, float64 = 15}
 -- `smallest_normal`, `resolution`
 function api.finfo(dtype)
   if dtype == nil then dtype = core.get_default_dtype() end
-  local info = core.dtype_info(dtype_of(dtype))
+  local info = info_of("finfo", dtype_of(dtype))
   if info.is_complex then info = core.dtype_info(PART[info.dtype]) end
   if not info.is_floating_point then
     raise("finfo: argument 'dtype' must be floating-point, got %s; write "
@@ -64,7 +78,7 @@ end
 -- @param dtype a dtype or a tensor
 -- @treturn table `dtype`, `bits`, `min`, `max`
 function api.iinfo(dtype)
-  local info = core.dtype_info(dtype_of(dtype))
+  local info = info_of("iinfo", dtype_of(dtype))
   if info.dtype == "bool" or info.is_complex or info.is_floating_point then
     raise("iinfo: argument 'dtype' must be an integer dtype, got %s; write "
           .. "st.finfo(dtype)", info.dtype)
@@ -118,7 +132,7 @@ end
 -- these
 -- @treturn boolean
 function api.isdtype(dtype, kind)
-  return is_kind("isdtype", core.dtype_info(dtype), kind)
+  return is_kind("isdtype", info_of("isdtype", dtype), kind)
 end
 
 -- Numbers of a category, by the dtype that they have alone; others are floats.
@@ -144,7 +158,7 @@ function api.result_type(...)
     if type(value) == "string" or is_tensor(value) and value.ndim > 0 then
       local dtype = dtype_of(value)
       array = array and aten.promote_types(array, dtype)
-              or core.dtype_info(dtype).dtype
+              or info_of("result_type", dtype).dtype
     elseif is_tensor(value) then
       single = single and aten.promote_types(single, value.dtype)
                or value.dtype
@@ -208,6 +222,32 @@ end
 
 -- -- Conversions -------------------------------------------------------------
 
+--- The tensor of a value, for `name`.
+local function convert(name, value, opt)
+  if not is_tensor(value) and type(value) == "userdata" then
+    local is_number, number = pcall(st().tensor, value) -- a complex one
+    value = is_number and number or as(name, st().from_dlpack, value)
+  end
+  if not is_tensor(value) then
+    if opt.copy == false then
+      raise("%s: a %s can only be copied; leave out copy = false", name,
+            type(value))
+    end
+    return as(name, st().tensor, value, {
+      dtype = opt.dtype, device = opt.device,
+      requires_grad = opt.requires_grad})
+  end
+  local out = as(name, value.to, value, {
+    dtype = opt.dtype, device = opt.device, copy = opt.copy == true})
+  if opt.copy == false and not out:is_alias_of(value) then
+    raise("%s: a tensor of dtype %s on %s can only be copied to dtype %s "
+          .. "on %s; leave out copy = false", name, value.dtype, value.device,
+          out.dtype, out.device)
+  end
+  if opt.requires_grad == nil then return out end
+  return out:detach():requires_grad_(opt.requires_grad)
+end
+
 --- A tensor of a value: a tensor itself, converted if it has another dtype or
 -- is on another device; a table, a number or a boolean is read; what another
 -- library exports by DLPack shares its memory.
@@ -217,36 +257,15 @@ end
 -- for a copy, false for an error where one would be needed
 -- @treturn Tensor
 function api.asarray(value, given)
-  local opt = options("asarray", given, {dtype = true, device = true,
-                                         copy = true, requires_grad = true})
-  if not is_tensor(value) and type(value) == "userdata" then
-    local is_number, number = pcall(st().tensor, value) -- a complex one
-    value = is_number and number or st().from_dlpack(value)
-  end
-  if not is_tensor(value) then
-    if opt.copy == false then
-      raise("asarray: a %s can only be copied; leave out copy = false",
-            type(value))
-    end
-    return st().tensor(value, {dtype = opt.dtype, device = opt.device,
-                               requires_grad = opt.requires_grad})
-  end
-  local out = value:to {dtype = opt.dtype, device = opt.device,
-                        copy = opt.copy == true}
-  if opt.copy == false and not out:is_alias_of(value) then
-    raise("asarray: a tensor of dtype %s on %s can only be copied to dtype %s "
-          .. "on %s; leave out copy = false", value.dtype, value.device,
-          out.dtype, out.device)
-  end
-  if opt.requires_grad == nil then return out end
-  return out:detach():requires_grad_(opt.requires_grad)
+  return convert("asarray", value, options("asarray", given, {
+    dtype = true, device = true, copy = true, requires_grad = true}))
 end
 
 --- The same as asarray, without `copy` and `requires_grad`.
 -- @function as_tensor
 function api.as_tensor(value, given)
-  return api.asarray(value, options("as_tensor", given,
-                                    {dtype = true, device = true}))
+  return convert("as_tensor", value, options("as_tensor", given,
+                                             {dtype = true, device = true}))
 end
 
 --- A tensor of another dtype; a copy also where the dtype is the same.
@@ -259,7 +278,7 @@ end
 function api.astype(self, dtype, given)
   local opt = options("astype", given, {copy = true, device = true})
   return check_tensor("astype", self):to {
-    dtype = core.dtype_info(dtype).dtype, device = opt.device,
+    dtype = info_of("astype", dtype).dtype, device = opt.device,
     copy = opt.copy ~= false}
 end
 
@@ -281,7 +300,8 @@ local function cumulative(name, operator, initial)
       end
       dim = 1
     end
-    local out = self[operator](self, {dim = dim, dtype = opt.dtype})
+    local out = as(name, self[operator], self,
+                   {dim = dim, dtype = opt.dtype})
     if not opt.include_initial then return out end
     if self.ndim == 0 then
       raise("%s: include_initial needs a tensor with dimensions", name)

@@ -173,8 +173,9 @@ function CHECKS.linalg_solve(dtype)
     if not is_regular(kind) then return end
     local b = normal(dtype, {a.shape[#a.shape], 3})
     local wide = a:matmul(b) * 0 + b
+    local LU, pivots, info = st.linalg_lu_factor_ex(a)
+    if info:any():item() then return end -- float32: a Hilbert matrix may be
     equation(a, st.linalg_solve(a, b), wide, what)
-    local LU, pivots = st.linalg_lu_factor(a)
     equation(a, st.linalg_lu_solve(LU, pivots, b), wide, what .. ", lu_solve")
     equation(a:mH(), st.linalg_lu_solve(LU, pivots, b, {adjoint = true}), wide,
              what .. ", adjoint")
@@ -273,7 +274,10 @@ for dtype in pairs(matrices.DTYPES) do
     end)
 
     for name, check in pairs(CHECKS) do
-      it(name, function() check(dtype) end)
+      it(name, function()
+        st.manual_seed(41) -- pairs has no order
+        check(dtype)
+      end)
     end
 
     it("decompositions, which leave nothing behind", function()
