@@ -292,7 +292,8 @@ ST_BOXED(st__box_fill_diagonal_) {
   st_op_scope c = {0};
   fill_spaced(&c, self, n, step, 0, value);
   const int64_t rows = self->sizes[0], below = self->sizes[1] + 1;
-  const int64_t turns = wrap && self->ndim == 2 ? rows : 0;
+  const bool wraps = wrap && self->ndim == 2 && self->numel > 0;
+  const int64_t turns = wraps ? rows : 0;
   for (int64_t r = below; r < turns && st__scope_goes_on(&c); r += below) {
     st_op_scope turn = {0};
     const int64_t left = rows - r;
