@@ -53,14 +53,15 @@ static void need_real(st_op_scope *c, const st_tensor *t) {
                        st__dtype_name((st_dtype)t->dtype));
 }
 
+static st_status no_dimensions(void) {
+  return st__fail(ST_BAD_DIM, "self has no dimensions to transform");
+}
+
 static int wrap(st_op_scope *c, int64_t dim, const st_tensor *t) {
   int out = 0;
   if (!st__scope_ok(c)) return 0;
-  if (t->ndim == 0) {
-    c->status = st__fail(ST_BAD_DIM, "self has no dimensions to transform");
-  } else {
-    c->status = st__wrap_dim(dim, t->ndim, &out);
-  }
+  c->status = t->ndim == 0 ? no_dimensions()
+                           : st__wrap_dim(dim, t->ndim, &out);
   return out;
 }
 
@@ -229,6 +230,7 @@ static st_status find_axes(const axes_args *g, axes *a) {
   const bool is_given = !st__is_none(g->dim);
   a->n = is_given ? (int)g->dim->len
        : st__is_none(g->s) ? t->ndim : (int)g->s->len;
+  if (t->ndim == 0 && a->n > 0) return no_dimensions();
   if (is_given && a->n > 0) {
     ST_TRY(st__wrap_dims(g->dim->u.ints, a->n, t->ndim, &set));
   }
@@ -237,7 +239,7 @@ static st_status find_axes(const axes_args *g, axes *a) {
     if (is_given) ST_TRY(st__wrap_dim(g->dim->u.ints[i], t->ndim, &dim));
     a->dim[i] = dim;
     a->size[i] = st__is_none(g->s) || g->s->u.ints[i] == -1
-               ? t->ndim > 0 ? t->sizes[dim] : 1 : g->s->u.ints[i];
+               ? t->sizes[dim] : g->s->u.ints[i];
   }
   return ST_OK;
 }

@@ -124,7 +124,7 @@ static st_status make(window *w, const st_value *options, st_value *rets) {
 static st_status make_window(window w, bool periodic, const st_value *options,
                              st_value *rets) {
   static const double one[] = {1};
-  w.span = periodic ? w.n : w.n - 1;
+  w.span = periodic || w.n < 1 ? w.n : w.n - 1;
   if (w.n == 1 && w.curve != EXPONENTIAL) {
     w = (window){.n = 1, .span = 1, .terms = one, .count = 1};
   }

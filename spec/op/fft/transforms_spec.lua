@@ -388,6 +388,7 @@ describe("The arguments of transforms", function()
     {"hfftn", {x, nil, {}}, "at least one dimension must be transformed"},
     {"ihfftn", {st.ones {}}, "at least one dimension must be transformed"},
     {"fft2", {st.ones(3)}, "dim"},
+    {"fftn", {st.ones {}, nil, {1}}, "self has no dimensions to transform"},
     {"fft", {x, {out = st.zeros(2, 3)}, n = 2}, "float32"},
   }
 

@@ -144,6 +144,8 @@ describe("A window", function()
   end)
 
   it("is refused where there is none", function()
+    raises("must not be negative, it is -9223372036854775808",
+           st.hann_window, -2 ^ 63, false)
     raises("hann_window: the number of elements must not be negative, it is -1",
            st.hann_window, -1)
     raises("dtype must be floating, not int64", st.hann_window, 3,
