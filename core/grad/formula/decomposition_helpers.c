@@ -65,7 +65,7 @@ static void check_phases(st_op_scope *c, const st_tensor *t,
 /* t with zeros on the diagonal. */
 static st_tensor *strict(st_op_scope *c, const st_tensor *t) {
   return st__plus(c, st__apply_with(c, ST_OP_tril, t, st__of_int(-1)),
-              st__apply_with(c, ST_OP_triu, t, st__of_int(1)));
+                  st__apply_with(c, ST_OP_triu, t, st__of_int(1)));
 }
 
 /* eigh_back(grad_values, grad_vectors, values, V):
@@ -83,7 +83,7 @@ st_status st__help_eigh_back(int n, const st_helper_arg *args,
   const st_tensor *turned = over_gaps(&c, of_V, gaps(&c, values));
   check_phases(&c, diagonal(&c, of_V), "linalg_eigh");
   const st_tensor *inner = st__plus(&c, strict(&c, turned),
-                                st__apply1(&c, ST_OP_diag_embed, grad));
+                                    st__apply1(&c, ST_OP_diag_embed, grad));
   return st__scope_return(&c, st__times(&c, V, st__times(&c, inner, adjoint)),
                           out);
 }

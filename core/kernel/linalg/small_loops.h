@@ -4,7 +4,7 @@
 #ifndef ST_KERNEL_LINALG_SMALL_LOOPS_H
 #define ST_KERNEL_LINALG_SMALL_LOOPS_H
 
-#include "kernel/linalg/small.h"
+#include "kernel/linalg/small_matrices.h"
 
 /* Matrices that are computed one at a time. */
 enum { ST_SMALL_SINGLE = 2 };

@@ -27,8 +27,8 @@
  * The pivots (from 1) and info (0 or a position from 1) are int32, as LAPACK
  * returns them.
  */
-#ifndef ST_KERNEL_LINALG_SMALL_H
-#define ST_KERNEL_LINALG_SMALL_H
+#ifndef ST_KERNEL_LINALG_SMALL_MATRICES_H
+#define ST_KERNEL_LINALG_SMALL_MATRICES_H
 
 #include "kernel/kernel.h"
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "op/lapack/small.h"
+#include "op/lapack/small_matrices.h"
 #include "op/registry/composite.h"
 
 /* -- linalg_cholesky_ex --------------------------------------------------- */

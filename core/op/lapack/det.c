@@ -5,7 +5,7 @@
 
 #include "base/threads.h"
 #include "op/lapack/lu.h"
-#include "op/lapack/small.h"
+#include "op/lapack/small_matrices.h"
 #include "op/registry/composite.h"
 
 /* -- The diagonal of U ---------------------------------------------------- */

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "op/lapack/small.h"
+#include "op/lapack/small_matrices.h"
 #include "op/registry/composite.h"
 
 /* -- linalg_inv_ex -------------------------------------------------------- */

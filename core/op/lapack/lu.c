@@ -6,7 +6,7 @@
 #include <inttypes.h>
 
 #include "op/lapack/equations.h"
-#include "op/lapack/small.h"
+#include "op/lapack/small_matrices.h"
 #include "tensor/view.h"
 
 /* -- Factors -------------------------------------------------------------- */

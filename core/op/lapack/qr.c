@@ -1,7 +1,7 @@
 /* QR factors: linalg_qr.
  */
 
-#include "op/lapack/small.h"
+#include "op/lapack/small_matrices.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Batches of small matrices: their operands, and the calls of kernels.
  */
 
-#include "op/lapack/small.h"
+#include "op/lapack/small_matrices.h"
 
 #include "base/threads.h"
 

@@ -1,9 +1,9 @@
 /* Batches of matrices of at most 8 rows and columns: Note [Small matrices].
  */
-#ifndef ST_OP_LAPACK_SMALL_H
-#define ST_OP_LAPACK_SMALL_H
+#ifndef ST_OP_LAPACK_SMALL_MATRICES_H
+#define ST_OP_LAPACK_SMALL_MATRICES_H
 
-#include "kernel/linalg/small.h"
+#include "kernel/linalg/small_matrices.h"
 #include "op/lapack/lapack.h"
 
 /* A call of a kernel for a batch. An operand that is not set is not wanted. */

@@ -9,7 +9,7 @@
 
 #include "op/lapack/equations.h"
 #include "op/lapack/lu.h"
-#include "op/lapack/small.h"
+#include "op/lapack/small_matrices.h"
 #include "tensor/view.h"
 
 /* -- _linalg_solve_ex ----------------------------------------------------- */
