@@ -18,17 +18,17 @@
 #include <string.h>
 
 #include "base/threads.h"
+#include "kernel/linalg/vectors.h"
 #include "kernel/unroll.h"
 
 #if defined(__AVX2__)
-#include <immintrin.h>
 
 /* ROWS rows of two vectors, two vectors of b and an element of a fit the
  * registers. */
 #if defined(__AVX512F__)
-enum { ROWS = 12, BYTES = 64 };
+enum { ROWS = 12 };
 #else
-enum { ROWS = 6, BYTES = 32 };
+enum { ROWS = 6 };
 #endif
 enum { WIDTH = 2 * BYTES, DEPTH = 256, PACKED = 24 };
 
@@ -39,17 +39,10 @@ typedef struct operands {
   int64_t k;
 } operands;
 
-typedef float v_f4 __attribute__((vector_size(BYTES), aligned(4), may_alias));
-typedef double v_f8 __attribute__((vector_size(BYTES), aligned(8), may_alias));
-
 /* MASK: of the first n lanes. GET, PUT: a masked load and store. */
 #if defined(__AVX512F__)
 typedef __mmask16 mask_f4;
 typedef __mmask8 mask_f8;
-#define FMA_f4(a, b, c) (v_f4)_mm512_fmadd_ps((__m512)(a), (__m512)(b), \
-                                              (__m512)(c))
-#define FMA_f8(a, b, c) (v_f8)_mm512_fmadd_pd((__m512d)(a), (__m512d)(b), \
-                                              (__m512d)(c))
 #define MASK_f4(n) (mask_f4)((1u << (n)) - 1)
 #define MASK_f8(n) (mask_f8)((1u << (n)) - 1)
 #define GET_f4(p, m) (v_f4)_mm512_maskz_loadu_ps(m, p)
@@ -58,10 +51,6 @@ typedef __mmask8 mask_f8;
 #define PUT_f8(p, m, x) _mm512_mask_storeu_pd(p, m, (__m512d)(x))
 #else
 typedef __m256i mask_f4, mask_f8;
-#define FMA_f4(a, b, c) (v_f4)_mm256_fmadd_ps((__m256)(a), (__m256)(b), \
-                                              (__m256)(c))
-#define FMA_f8(a, b, c) (v_f8)_mm256_fmadd_pd((__m256d)(a), (__m256d)(b), \
-                                              (__m256d)(c))
 #define MASK_f4(n) _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(n)), \
                                       _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
 #define MASK_f8(n) _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), \

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "op/lapack/blocks.h"
 #include "op/lapack/small_matrices.h"
 #include "op/registry/composite.h"
 
@@ -28,8 +29,8 @@ static void factor(const st_lapack_job *j, int64_t i, char *scratch) {
   char *const a = st__matrix_at(c->L, i);
   (void)scratch;
   zero_triangle(a, n, (int64_t)st__itemsize(j->dtype), c->upper);
-  j->f->potrf(c->upper ? "U" : "L", &n, a, &lda,
-              (blasint *)(void *)st__data(c->info) + i, 1);
+  st__potrf(j, c->upper, n, a, lda,
+            (blasint *)(void *)st__data(c->info) + i);
 }
 
 st_status st__linalg_cholesky_ex_meta(st_run *r) {
@@ -51,7 +52,9 @@ static st_status factor_small(const st_tensor *self, const factors *f) {
 static st_status factor_all(const st_tensor *self, const factors *f) {
   const double n = (double)st__cols(self);
   st_lapack_job j = {.fn = factor, .ctx = f, .dtype = self->dtype,
-                     .count = st__batch_count(self), .cost = n * n * n / 6};
+                     .count = st__batch_count(self), .cost = n * n * n / 6,
+                     .is_blocked = st__is_blocked(st__cols(self),
+                                                  st__cols(self))};
   ST_TRY(st__lapack_begin(&j));
   st_status status = st__copy_unchecked(f->L, self);
   if (status == ST_OK) status = st__lapack_run(&j);

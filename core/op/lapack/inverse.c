@@ -1,21 +1,15 @@
 /* Inverse matrices: linalg_inv_ex, linalg_inv.
- *
- * With OpenBLAS 0.3.21 and one thread getri takes half as long as getrs with
- * the identity matrix: for 8, 100 and 1000 rows of float64 the inverse takes
- * .6, 112 and 48400 us instead of .7, 197 and 71800.
  */
 
 #include <string.h>
 
+#include "op/lapack/blocks.h"
 #include "op/lapack/small_matrices.h"
 #include "op/registry/composite.h"
 
 /* -- linalg_inv_ex -------------------------------------------------------- */
 
 typedef struct inverses { st_tensor *A, *info; } inverses;
-
-/* The block that LAPACK works with takes this many columns. */
-enum { BLOCK = 64 };
 
 static int64_t pivot_bytes(int64_t n) {
   return (n * (int64_t)sizeof(blasint) + 63) / 64 * 64;
@@ -25,16 +19,15 @@ static int64_t pivot_bytes(int64_t n) {
 static void invert(const st_lapack_job *j, int64_t i, char *scratch) {
   const inverses *v = j->ctx;
   const blasint n = (blasint)st__cols(v->A), lda = st__leading(v->A);
-  const blasint lwork = BLOCK * n;
   const size_t bytes = (size_t)(st__rows(v->A) * n) * st__itemsize(j->dtype);
   blasint *const info = (blasint *)(void *)st__data(v->info) + i;
   blasint *const pivots = (blasint *)(void *)scratch;
   char *const a = st__matrix_at(v->A, i);
   *info = 0;
   if (n == 0) return;
-  j->f->getrf(&n, &n, a, &lda, pivots, info);
+  st__getrf(j, n, n, a, lda, pivots, info);
   if (*info == 0) {
-    j->f->getri(&n, a, &lda, pivots, scratch + pivot_bytes(n), &lwork, info);
+    st__getri(j, n, a, lda, pivots, scratch + pivot_bytes(n));
   }
   if (*info != 0) memset(a, 0xff, bytes);
 }
@@ -58,8 +51,8 @@ static st_status invert_all(const st_tensor *A, const inverses *v) {
   st_lapack_job j = {.fn = invert, .ctx = v, .dtype = A->dtype,
                      .count = st__batch_count(A),
                      .cost = (double)n * (double)n * (double)n,
-                     .bytes = pivot_bytes(n) + BLOCK * n *
-                              (int64_t)st__itemsize(A->dtype)};
+                     .bytes = pivot_bytes(n) + st__getri_bytes(A->dtype, n),
+                     .is_blocked = st__is_blocked(n, n)};
   ST_TRY(st__lapack_begin(&j));
   st_status status = st__copy_unchecked(v->A, A);
   if (status == ST_OK) status = st__lapack_run(&j);

@@ -25,7 +25,7 @@ static const char *const names[][2] = {
   {"ormqr", "unmqr"}, {"sytrf", "sytrf"}, {NULL, "hetrf"},
   {"sytrs", "sytrs"}, {NULL, "hetrs"}, {"gels", "gels"}, {"gelsy", NULL},
   {NULL, "gelsy"}, {"gelsd", NULL}, {NULL, "gelsd"}, {"gelss", NULL},
-  {NULL, "gelss"},
+  {NULL, "gelss"}, {"gemm", "gemm"}, {"syrk", "herk"}, {"laswp", "laswp"},
 };
 enum { COUNT = sizeof names / sizeof *names, DTYPES = 4 };
 
@@ -78,8 +78,9 @@ static int64_t grain_of(const st_lapack_job *j) {
 }
 
 st_status st__lapack_begin(st_lapack_job *j) {
+  const bool in_turn = j->is_blocked && j->count < st__num_threads();
   j->scratch = NULL;
-  j->chunks = st__num_shares(j->count, grain_of(j));
+  j->chunks = in_turn ? 1 : st__num_shares(j->count, grain_of(j));
   ST_TRY(st__blas_enter(st__num_threads(), &j->blas));
   st_status status = functions_of(j->dtype, &j->f);
   if (status == ST_OK && j->bytes > 0) {
@@ -111,12 +112,26 @@ static void run_chunks(void *ctx, int64_t begin, int64_t end) {
   }
 }
 
+/* One call after the other, which share their work. */
+static st_status run_in_turn(st_lapack_job *j) {
+  st_status status = ST_OK;
+  j->status = &status;
+  for (int64_t i = 0; i < j->count && status == ST_OK; i++) {
+    j->fn(j, i, j->scratch);
+  }
+  j->status = NULL;
+  return status;
+}
+
 st_status st__lapack_run(st_lapack_job *j) {
+  const bool in_turn = j->is_blocked && j->count < st__num_threads();
   const int before = st__external_parallel_begin(1);
   if (!st__in_parallel() && j->blas->get_num_threads() != 1) {
     j->blas->set_num_threads(1);
   }
-  const st_status status = st__parallel_try(0, j->chunks, 1, run_chunks, j);
+  const st_status status =
+    in_turn ? run_in_turn(j)
+            : st__parallel_try(0, j->chunks, 1, run_chunks, j);
   st__external_parallel_end(before);
   return status;
 }

@@ -121,6 +121,18 @@ typedef struct st_lapack {
                         void *b, const blasint *ldb, void *s,
                         const void *rcond, blasint *rank, void *work,
                         const blasint *lwork, void *reals, blasint *info);
+  void (*gemm)(const char *ta, const char *tb, const blasint *m,
+               const blasint *n, const blasint *k, const void *alpha,
+               const void *a, const blasint *lda, const void *b,
+               const blasint *ldb, const void *beta, void *c,
+               const blasint *ldc, size_t, size_t);
+  void (*herk)(const char *uplo, const char *trans, const blasint *n,
+               const blasint *k, const void *alpha, const void *a,
+               const blasint *lda, const void *beta, void *c,
+               const blasint *ldc, size_t, size_t); /* syrk unless complex */
+  void (*laswp)(const blasint *n, void *a, const blasint *lda,
+                const blasint *first, const blasint *last,
+                const blasint *pivots, const blasint *step);
 } st_lapack;
 
 /* -- Calls ---------------------------------------------------------------- */
@@ -128,7 +140,8 @@ typedef struct st_lapack {
 typedef struct st_lapack_job st_lapack_job;
 
 /* A call for each matrix of a batch. The matrices are shared among the engine's
- * threads; each call runs on one. */
+ * threads; each call runs on one, unless the calls share their work and there
+ * are fewer matrices than threads. */
 struct st_lapack_job {
   void (*fn)(const st_lapack_job *j, int64_t i, char *scratch);
   const void *ctx;
@@ -136,10 +149,12 @@ struct st_lapack_job {
   int64_t count;        /* matrices */
   double cost;          /* multiplications for one */
   int64_t bytes;        /* of scratch that a call needs */
+  bool is_blocked;      /* the calls share their work: op/lapack/blocks.h */
   const st_lapack *f;   /* set by st__lapack_begin, as what follows */
   const st_blas *blas;
   int chunks;
   char *scratch;
+  st_status *status;    /* of a call that shares its work; else NULL */
 };
 
 /* Everything that can fail before the first call: loads the library, allocates

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 
+#include "op/lapack/blocks.h"
 #include "op/lapack/equations.h"
 #include "op/lapack/small_matrices.h"
 #include "tensor/view.h"
@@ -20,9 +21,9 @@ static void factor(const st_lapack_job *j, int64_t i, char *scratch) {
   const blasint m = (blasint)st__rows(f->LU), n = (blasint)st__cols(f->LU);
   const blasint lda = st__leading(f->LU);
   (void)scratch;
-  j->f->getrf(&m, &n, st__matrix_at(f->LU, i), &lda,
-              st__pivots_at(f->pivots, i),
-              (blasint *)(void *)st__data(f->info) + i);
+  st__getrf(j, m, n, st__matrix_at(f->LU, i), lda,
+            st__pivots_at(f->pivots, i),
+            (blasint *)(void *)st__data(f->info) + i);
 }
 
 static st_status factor_small(const st_tensor *A, const st_lu *f) {
@@ -41,7 +42,8 @@ st_status st__lu_factor(const st_tensor *A, const st_lu *f) {
   const double k = (double)pivots_of(A);
   st_lapack_job j = {.fn = factor, .ctx = f, .dtype = A->dtype,
                      .count = st__batch_count(A),
-                     .cost = k * (double)(st__rows(A) * st__cols(A)) / 2};
+                     .cost = k * (double)(st__rows(A) * st__cols(A)) / 2,
+                     .is_blocked = st__is_blocked(st__rows(A), st__cols(A))};
   ST_TRY(st__lapack_begin(&j));
   st_status status = st__copy_unchecked(f->LU, A);
   if (status == ST_OK) status = st__lapack_run(&j);
@@ -149,11 +151,10 @@ static void solve(const st_lapack_job *j, int64_t i, char *scratch) {
   const blasint lda = st__leading(s->LU), ldb = st__leading(s->Y);
   char *const y = st__matrix_at(s->Y, i);
   const int64_t numel = st__rows(s->Y) * st__cols(s->Y);
-  blasint info;
   (void)scratch;
   if (s->conjugates) conjugate(j->dtype, y, numel);
-  j->f->getrs(s->trans, &n, &columns, st__matrix_at(s->LU, i), &lda,
-              st__pivots_at(s->pivots, i), y, &ldb, &info, 1);
+  st__getrs(j, s->trans, n, columns, st__matrix_at(s->LU, i), lda,
+            st__pivots_at(s->pivots, i), y, ldb);
   if (s->conjugates) conjugate(j->dtype, y, numel);
 }
 
@@ -167,7 +168,9 @@ static st_status run_system(lu_system *s, const st_tensor *B) {
   const double n = (double)st__rows(s->Y);
   st_lapack_job j = {.fn = solve, .ctx = s, .dtype = s->Y->dtype,
                      .count = st__batch_count(s->Y),
-                     .cost = n * n * (double)st__cols(s->Y)};
+                     .cost = n * n * (double)st__cols(s->Y),
+                     .is_blocked = st__is_blocked(st__rows(s->Y),
+                                                  st__cols(s->Y))};
   ST_TRY(st__lapack_begin(&j));
   st_status status = st__copy_unchecked(s->Y, B);
   if (status == ST_OK) status = st__lapack_run(&j);

@@ -2,8 +2,8 @@
  * triangular_solve.
  */
 
+#include "op/lapack/blocks.h"
 #include "op/lapack/equations.h"
-#include "op/lapack/lapack.h"
 #include "tensor/view.h"
 
 /* -- linalg_solve_triangular ---------------------------------------------- */
@@ -17,16 +17,14 @@ typedef struct triangular_system {
 
 static void solve(const st_lapack_job *j, int64_t i, char *scratch) {
   const triangular_system *s = j->ctx;
-  const blasint m = (blasint)st__rows(s->X), n = (blasint)st__cols(s->X);
-  const blasint lda = st__leading(s->A), ldb = st__leading(s->X);
-  const st_scalar one = st__scalar_int(1);
-  union { float f[2]; double d[2]; } alpha;
+  const st_triangle t = {
+    .a = st__matrix_at(s->A, i), .lda = st__leading(s->A),
+    .x = st__matrix_at(s->X, i), .ldx = st__leading(s->X),
+    .m = (blasint)st__rows(s->X), .n = (blasint)st__cols(s->X),
+    .left = s->left, .upper = s->upper, .is_unit = s->is_unit,
+    .trans = s->is_transposed ? 'T' : 'N'};
   (void)scratch;
-  st__scalar_store(one, j->dtype, &alpha);
-  j->f->trsm(s->left ? "L" : "R", s->upper ? "U" : "L",
-             s->is_transposed ? "T" : "N", s->is_unit ? "U" : "N", &m, &n,
-             &alpha, st__matrix_at(s->A, i), &lda, st__matrix_at(s->X, i),
-             &ldb, 1, 1, 1, 1);
+  st__trsm(j, &t);
 }
 
 st_status st__linalg_solve_triangular_meta(st_run *r) {
@@ -68,7 +66,9 @@ st_status st__linalg_solve_triangular_impl(st_run *r) {
     .is_unit = st__to_bool(&r->args[4], false)};
   const double n = (double)st__cols(self);
   st_lapack_job j = {.fn = solve, .ctx = &s, .dtype = B->dtype,
-                     .count = st__batch_count(s.X)};
+                     .count = st__batch_count(s.X),
+                     .is_blocked = st__is_blocked(st__rows(s.X),
+                                                  st__cols(s.X))};
   st_tensor *A = NULL, *wide = NULL;
   st_status status;
   if (s.X->numel == 0) return ST_OK;

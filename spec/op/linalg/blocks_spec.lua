@@ -1,0 +1,157 @@
+--- Decompositions of matrices that are computed in blocks: every edge of a
+-- block and of a chunk, both triangles, errors behind the first block; the
+-- same bits for every number of threads and place in a batch.
+-- axes: isa threads
+
+local matrices = require "spec.support.matrices"
+local st = require "strided"
+local tensors = require "spec.support.tensors"
+
+local ipairs, pairs = ipairs, pairs
+local linalg = st.linalg
+
+local SIZES = {65, 193}
+local DTYPES = {"float32", "float64", "complex64", "complex128"}
+-- What LAPACK's tests allow: ratios of errors to n, norms and the epsilon.
+local LIMIT = 30
+local EPS = {float32 = 2 ^ -23, float64 = 2 ^ -52, complex64 = 2 ^ -23,
+             complex128 = 2 ^ -52}
+
+local function norm(t) return t:abs():sum(-2):max():item() end
+
+local function check(expected, got, dtype, what)
+  local n = expected:size(-1)
+  local ratio = norm(expected - got) / (n * norm(expected) * EPS[dtype])
+  assert(ratio < LIMIT, ("%s, %s, %d: error ratio %g"):format(what, dtype, n,
+                                                              ratio))
+end
+
+local function random(dtype, m, n) return st.randn({m, n}, {dtype = dtype}) end
+
+local function positive(dtype, n)
+  local a = random(dtype, n, n)
+  return a:matmul(a:mH()) / n + st.eye(n, {dtype = dtype})
+end
+
+--- fn's results with 1, 2 and 3 threads have the same bits.
+local function expect_same_bits(fn)
+  local before = st.get_num_threads()
+  st.set_num_threads(1)
+  local one = fn()
+  for threads = 2, 3 do
+    st.set_num_threads(threads)
+    assert.is_true(st.equal(one, fn()))
+  end
+  st.set_num_threads(before)
+end
+
+describe("decompositions in blocks", function()
+  before_each(function() st.manual_seed(17) end)
+
+  for _, dtype in ipairs(DTYPES) do
+    it("has LU factors, " .. dtype, function()
+      for _, n in ipairs(SIZES) do
+        for _, shape in ipairs {{n, n}, {n, 100}, {100, n}} do
+          local a = random(dtype, shape[1], shape[2])
+          local P, L, U = linalg.lu(a)
+          check(a, P:matmul(L):matmul(U), dtype, "P L U")
+          -- Pivots are greatest by |re| + |im|.
+          assert.is_true(L:abs():max():item() <= math.sqrt(2))
+        end
+      end
+    end)
+
+    it("solves equations, " .. dtype, function()
+      for _, n in ipairs(SIZES) do
+        local a = random(dtype, n, n) + 20 * st.eye(n, {dtype = dtype})
+        local x = random(dtype, n, 130)
+        check(x, linalg.solve(a, a:matmul(x)), dtype, "A X = B")
+        check(x:mT(), linalg.solve(a, x:mT():matmul(a), {left = false}), dtype,
+              "X A = B")
+        local LU, pivots = linalg.lu_factor(a)
+        check(x, linalg.lu_solve(LU, pivots, a:mH():matmul(x),
+                                 {adjoint = true}), dtype, "A' X = B")
+        check(x:mT(), linalg.lu_solve(LU, pivots, x:mT():matmul(a:mH()),
+                                      {left = false, adjoint = true}), dtype,
+              "X A' = B")
+        check(st.eye(n, {dtype = dtype}), linalg.inv(a):matmul(a), dtype,
+              "the inverse")
+      end
+    end)
+
+    it("has Cholesky factors, " .. dtype, function()
+      for _, n in ipairs(SIZES) do
+        local a = positive(dtype, n)
+        local L = linalg.cholesky(a)
+        local U = linalg.cholesky(a, {upper = true})
+        check(a, L:matmul(L:mH()), dtype, "L L'")
+        check(a, U:mH():matmul(U), dtype, "U' U")
+        assert.is_true(st.equal(L, L:tril()) and st.equal(U, U:triu()))
+      end
+    end)
+
+    it("solves triangular equations, " .. dtype, function()
+      for _, n in ipairs {65, 135} do
+        local full = random(dtype, n, n) / n + 2 * st.eye(n, {dtype = dtype})
+        for _, upper in ipairs {false, true} do
+          for _, unit in ipairs {false, true} do
+            -- The other triangle, and a diagonal of ones, are not read.
+            local t = upper and full:triu() or full:tril()
+            if unit then t:diagonal():fill_(1) end
+            local given = full:clone()
+            for _, a in ipairs {given, given:mT():contiguous():mT()} do
+              local x = random(dtype, n, 131)
+              local options = {upper = upper, unitriangular = unit}
+              check(x, linalg.solve_triangular(a, t:matmul(x), options), dtype,
+                    "op(A) X = B")
+              options.left = false
+              check(x:mT(), linalg.solve_triangular(a, x:mT():matmul(t),
+                                                    options), dtype,
+                    "X op(A) = B")
+            end
+          end
+        end
+      end
+    end)
+
+    it("has the same bits for every number of threads, " .. dtype, function()
+      local n = 270
+      local a = random(dtype, n, n) + 20 * st.eye(n, {dtype = dtype})
+      local b = random(dtype, n, 260)
+      local p = positive(dtype, n)
+      expect_same_bits(function() return (linalg.lu_factor(a)) end)
+      expect_same_bits(function() return linalg.solve(a, b) end)
+      expect_same_bits(function() return linalg.inv(a) end)
+      expect_same_bits(function() return linalg.cholesky(p) end)
+      expect_same_bits(function()
+        return linalg.solve_triangular(a, b, {upper = true})
+      end)
+      local many = st.stack({a, a, a, a, a})
+      assert.is_true(st.equal(linalg.inv(many)[4], linalg.inv(a)))
+    end)
+  end
+
+  it("takes matrices of any layout", function()
+    local given = random("float64", 150, 150) +
+      20 * st.eye(150, {dtype = "float64"})
+    for _, a in pairs(matrices.layouts(given)) do
+      check(st.eye(150, {dtype = "float64"}), linalg.inv(a):matmul(a),
+            "float64", "the inverse")
+    end
+  end)
+
+  it("names the first zero pivot behind a block", function()
+    local a = st.eye(200, {dtype = "float64"})
+    a[{151, 151}] = 0
+    tensors.raises("A is singular: U(151, 151) is zero", linalg.inv, a)
+    a[{171, 171}] = 0
+    local _, _, info = linalg.lu_factor_ex(a)
+    assert.are.equal(151, info:item())
+    local p = st.eye(200, {dtype = "float64"})
+    p[{151, 151}] = -1
+    for _, upper in ipairs {false, true} do
+      local _, at = linalg.cholesky_ex(p, {upper = upper})
+      assert.are.equal(151, at:item())
+    end
+  end)
+end)
