@@ -6,89 +6,21 @@
 
 #include <string.h>
 
-#include "base/threads.h"
 #include "iter/strided_copy.h"
 #include "kernel/linalg/triangle.h"
+#include "op/lapack/chunks.h"
 
-/* Columns of a block, of a block's blocks, and of a chunk. */
-enum { BLOCK = ST_TRIANGLE, INNER = 16, CHUNK = 128, LEAST = 64 };
+/* Columns of a block and of a block's blocks. */
+enum { BLOCK = ST_TRIANGLE, INNER = 16, LEAST = 64 };
 
 bool st__is_blocked(int64_t rows, int64_t cols) {
   return rows > LEAST && cols > LEAST;
 }
 
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-
-/* -- Matrices in memory --------------------------------------------------- */
-
-static int64_t size_of(const st_lapack_job *j) {
-  return (int64_t)st__itemsize(j->dtype);
-}
-
-static char *at(const st_lapack_job *j, const char *a, blasint lda,
-                int64_t row, int64_t col) {
-  return (char *)(uintptr_t)a + (row + col * lda) * size_of(j);
-}
-
-/* 1, 0 and -1 of every dtype. */
-typedef union number { float f[2]; double d[2]; } number;
-
-static number number_of(const st_lapack_job *j, int x) {
-  number n;
-  st__scalar_store(st__scalar_int(x), j->dtype, &n);
-  return n;
-}
-
-/* C -= op(A) op(B); C is m x n, the inner size k. */
-typedef struct product {
-  char ta, tb;
-  int64_t m, n, k;
-  const char *a, *b;
-  char *c;
-  blasint lda, ldb, ldc;
-} product;
-
-static void subtract(const st_lapack_job *j, const product *p) {
-  const blasint m = (blasint)p->m, n = (blasint)p->n, k = (blasint)p->k;
-  const number minus = number_of(j, -1), one = number_of(j, 1);
-  if (m == 0 || n == 0 || k == 0) return;
-  j->f->gemm(&p->ta, &p->tb, &m, &n, &k, &minus, p->a, &p->lda, p->b, &p->ldb,
-             &one, p->c, &p->ldc, 1, 1);
-}
-
-/* -- Chunks --------------------------------------------------------------- */
-
-/* Columns [from, to) that share the work of a step. */
-typedef struct step step;
-struct step {
-  void (*fn)(const step *s, int64_t from, int64_t to);
-  const st_lapack_job *j;
-  const void *ctx;
-  int64_t from, to;
-};
-
-static void run_chunks(void *ctx, int64_t begin, int64_t end) {
-  const step *s = ctx;
-  for (int64_t i = begin; i < end && !st__stops(); i++) {
-    const int64_t from = s->from + i * CHUNK;
-    s->fn(s, from, smaller(from + CHUNK, s->to));
-  }
-}
-
-/* False: interrupted. */
-static bool share(step *s) {
-  const int64_t chunks = (s->to - s->from + CHUNK - 1) / CHUNK;
-  if (chunks <= 0) return true;
-  const st_status status = st__parallel_try(0, chunks, 1, run_chunks, s);
-  if (status == ST_OK) return true;
-  if (s->j->status) *s->j->status = status;
-  return false;
-}
-
 /* -- Triangles ------------------------------------------------------------ */
 
 static void solve_by_library(const st_lapack_job *j, const st_triangle *t) {
-  const number one = number_of(j, 1);
+  const st_number one = st__number(j, 1);
   j->f->trsm(t->left ? "L" : "R", t->upper ? "U" : "L", &t->trans,
              t->is_unit ? "U" : "N", &t->m, &t->n, &one, t->a, &t->lda, t->x,
              &t->ldx, 1, 1, 1, 1);
@@ -100,13 +32,13 @@ static void solve_block(const st_lapack_job *j, const st_triangle *t,
                         bool transposed, bool lower, int64_t k, int64_t n,
                         int64_t count) {
   const st_triangle_ctx ctx = {
-    t->is_unit, st__kernel(ST_K_transpose, st__bits_of(size_of(j)))};
-  const int64_t size = size_of(j), a_next = t->lda * size;
+    t->is_unit, st__kernel(ST_K_transpose, st__bits_of(st__size(j)))};
+  const int64_t size = st__size(j), a_next = t->lda * size;
   const int64_t x_next = t->ldx * size, sign = lower ? 1 : -1;
   const int64_t first = lower ? k : k + n - 1;
   const int64_t x_row = t->left ? size : x_next;
   char *data[] = {t->x + first * x_row,
-                  at(j, t->a, t->lda, first, first)};
+                  st__element(j, t->a, t->lda, first, first)};
   const int64_t st[] = {t->left ? x_next : size,
                         sign * (transposed ? size : a_next), sign * x_row,
                         sign * (transposed ? a_next : size)};
@@ -118,23 +50,23 @@ static void solve_block(const st_lapack_job *j, const st_triangle *t,
 static void subtract_block(const st_lapack_job *j, const st_triangle *t,
                            bool transposed, int64_t k, int64_t n, int64_t from,
                            int64_t to, int64_t count) {
-  const char *const a = transposed ? at(j, t->a, t->lda, k, from)
-                                   : at(j, t->a, t->lda, from, k);
-  product p = {.k = n, .ldc = t->ldx};
+  const char *const a = transposed ? st__element(j, t->a, t->lda, k, from)
+                                   : st__element(j, t->a, t->lda, from, k);
+  st_gemm p = {.k = n, .ldc = t->ldx};
   if (t->left) {
     p.ta = transposed ? 'T' : 'N', p.tb = 'N';
     p.m = to - from, p.n = count;
     p.a = a, p.lda = t->lda;
-    p.b = t->x + k * size_of(j), p.ldb = t->ldx;
-    p.c = t->x + from * size_of(j);
+    p.b = t->x + k * st__size(j), p.ldb = t->ldx;
+    p.c = t->x + from * st__size(j);
   } else {
     p.ta = 'N', p.tb = transposed ? 'N' : 'T';
     p.m = count, p.n = to - from;
-    p.a = at(j, t->x, t->ldx, 0, k), p.lda = t->ldx;
+    p.a = st__element(j, t->x, t->ldx, 0, k), p.lda = t->ldx;
     p.b = a, p.ldb = t->lda;
-    p.c = at(j, t->x, t->ldx, 0, from);
+    p.c = st__element(j, t->x, t->ldx, 0, from);
   }
-  subtract(j, &p);
+  st__subtract(j, &p);
 }
 
 /* X A = B is A' X' = B'. */
@@ -147,7 +79,7 @@ static void solve_triangle(const st_lapack_job *j, const st_triangle *t) {
     return;
   }
   for (int64_t done = 0, width; done < n; done += width) {
-    width = smaller(n - done, BLOCK);
+    width = st__smaller(n - done, BLOCK);
     const int64_t k = lower ? done : n - done - width;
     solve_block(j, t, transposed, lower, k, width, count);
     subtract_block(j, t, transposed, k, width, lower ? k + width : 0,
@@ -155,22 +87,22 @@ static void solve_triangle(const st_lapack_job *j, const st_triangle *t) {
   }
 }
 
-static void solve_chunk(const step *s, int64_t from, int64_t to) {
+static void solve_chunk(const st_step *s, int64_t from, int64_t to) {
   st_triangle t = *(const st_triangle *)s->ctx;
   if (t.left) {
-    t.x = at(s->j, t.x, t.ldx, 0, from);
+    t.x = st__element(s->j, t.x, t.ldx, 0, from);
     t.n = (blasint)(to - from);
   } else {
-    t.x = at(s->j, t.x, t.ldx, from, 0);
+    t.x = st__element(s->j, t.x, t.ldx, from, 0);
     t.m = (blasint)(to - from);
   }
   solve_triangle(s->j, &t);
 }
 
 void st__trsm(const st_lapack_job *j, const st_triangle *t) {
-  step s = {solve_chunk, j, t, 0, t->left ? t->n : t->m};
+  st_step s = {solve_chunk, j, t, 0, t->left ? t->n : t->m};
   if ((t->left ? t->m : t->n) <= INNER || s.to == 1) solve_by_library(j, t);
-  else share(&s);
+  else st__share_columns(&s);
 }
 
 /* -- LU ------------------------------------------------------------------- */
@@ -192,24 +124,25 @@ static void swap_rows(const st_lapack_job *j, char *a, blasint lda,
 }
 
 /* Swaps, and what the new columns say of those to their right. */
-static void update(const step *s, int64_t from, int64_t to) {
+static void update(const st_step *s, int64_t from, int64_t to) {
   const factors *f = s->ctx;
   const st_lapack_job *j = s->j;
   const int64_t k = f->k, next = k + f->width;
-  char *const c = at(j, f->a, f->lda, k, from);
-  swap_rows(j, at(j, f->a, f->lda, 0, from), f->lda, to - from, k, next,
-            f->pivots, false);
+  char *const c = st__element(j, f->a, f->lda, k, from);
+  swap_rows(j, st__element(j, f->a, f->lda, 0, from), f->lda, to - from, k,
+            next, f->pivots, false);
   if (from < next) return;
   const st_triangle t = {
-    .a = at(j, f->a, f->lda, k, k), .lda = f->lda, .x = c, .ldx = f->lda,
-    .m = (blasint)f->width, .n = (blasint)(to - from), .left = true,
-    .is_unit = true, .trans = 'N'};
-  const product p = {
+    .a = st__element(j, f->a, f->lda, k, k), .lda = f->lda, .x = c,
+    .ldx = f->lda, .m = (blasint)f->width, .n = (blasint)(to - from),
+    .left = true, .is_unit = true, .trans = 'N'};
+  const st_gemm p = {
     'N', 'N', f->m - next, to - from, f->width,
-    at(j, f->a, f->lda, next, k), c, at(j, f->a, f->lda, next, from),
+    st__element(j, f->a, f->lda, next, k), c,
+    st__element(j, f->a, f->lda, next, from),
     f->lda, f->lda, f->lda};
   solve_triangle(j, &t);
-  subtract(j, &p);
+  st__subtract(j, &p);
 }
 
 /* Columns [k, k + width), with the swaps of these columns only. */
@@ -217,13 +150,13 @@ static void factor_block(const st_lapack_job *j, factors *f) {
   const int64_t first = f->k, last = f->k + f->width;
   for (int64_t k = first; k < last; k += f->width) {
     const blasint m = (blasint)(f->m - k);
-    const blasint n = (blasint)smaller(last - k, INNER);
-    const step s = {update, j, f, 0, 0};
+    const blasint n = (blasint)st__smaller(last - k, INNER);
+    const st_step s = {update, j, f, 0, 0};
     blasint info = 0;
     f->k = k;
     f->width = n;
-    j->f->getrf(&m, &n, at(j, f->a, f->lda, k, k), &f->lda, f->pivots + k,
-                &info);
+    j->f->getrf(&m, &n, st__element(j, f->a, f->lda, k, k), &f->lda,
+                f->pivots + k, &info);
     for (int64_t i = k; i < k + n; i++) f->pivots[i] += (blasint)k;
     if (info > 0 && *f->info == 0) *f->info = info + (blasint)k;
     if (k > first) update(&s, first, k);
@@ -235,23 +168,23 @@ static void factor_block(const st_lapack_job *j, factors *f) {
 
 void st__getrf(const st_lapack_job *j, blasint m, blasint n, char *a,
                blasint lda, blasint *pivots, blasint *info) {
-  const int64_t k = smaller(m, n);
+  const int64_t k = st__smaller(m, n);
   factors f = {a, m, n, lda, pivots, info, 0, 0};
-  step s = {.fn = update, .j = j, .ctx = &f};
+  st_step s = {.fn = update, .j = j, .ctx = &f};
   *info = 0;
   if (!st__is_blocked(m, n)) {
     j->f->getrf(&m, &n, a, &lda, pivots, info);
     return;
   }
   for (f.k = 0; f.k < k; f.k += f.width) {
-    f.width = smaller(k - f.k, BLOCK);
+    f.width = st__smaller(k - f.k, BLOCK);
     factor_block(j, &f);
     s.from = f.k + f.width;
     s.to = n;
-    if (!share(&s)) return;
+    if (!st__share_columns(&s)) return;
     s.from = 0;
     s.to = f.k;
-    if (!share(&s)) return;
+    if (!st__share_columns(&s)) return;
   }
 }
 
@@ -262,11 +195,11 @@ typedef struct equations {
   st_triangle lower, upper;
 } equations;
 
-static void solve_columns(const step *s, int64_t from, int64_t to) {
+static void solve_columns(const st_step *s, int64_t from, int64_t to) {
   const equations *e = s->ctx;
   const bool forward = e->lower.trans == 'N';
   st_triangle l = e->lower, u = e->upper;
-  l.x = u.x = at(s->j, l.x, l.ldx, 0, from);
+  l.x = u.x = st__element(s->j, l.x, l.ldx, 0, from);
   l.n = u.n = (blasint)(to - from);
   if (forward) {
     swap_rows(s->j, l.x, l.ldx, l.n, 0, l.m, e->pivots, false);
@@ -285,11 +218,11 @@ void st__getrs(const st_lapack_job *j, const char *trans, blasint n,
   const st_triangle t = {.a = a, .lda = lda, .x = b, .ldx = ldb, .m = n,
                          .n = columns, .left = true, .trans = *trans};
   equations e = {pivots, t, t};
-  step s = {solve_columns, j, &e, 0, columns};
+  st_step s = {solve_columns, j, &e, 0, columns};
   blasint info;
   e.lower.is_unit = e.upper.upper = true;
   if (n > INNER && columns > 1) {
-    share(&s);
+    st__share_columns(&s);
   } else {
     j->f->getrs(trans, &n, &columns, a, &lda, pivots, b, &ldb, &info, 1);
   }
@@ -310,21 +243,21 @@ int64_t st__getri_bytes(st_dtype dtype, int64_t n) {
          n * (int64_t)sizeof(blasint);
 }
 
-static void invert_columns(const step *s, int64_t from, int64_t to) {
+static void invert_columns(const st_step *s, int64_t from, int64_t to) {
   const inverse *v = s->ctx;
   const st_lapack_job *j = s->j;
-  const number one = number_of(j, 1);
+  const st_number one = st__number(j, 1);
   st_triangle t = {.a = v->a, .lda = v->lda, .ldx = v->n, .left = true,
                    .upper = true, .m = v->n, .n = (blasint)(to - from),
                    .trans = 'N'};
-  t.x = at(j, v->columns, v->n, 0, from);
-  memset(t.x, 0, (size_t)((to - from) * v->n * size_of(j)));
+  t.x = st__element(j, v->columns, v->n, 0, from);
+  memset(t.x, 0, (size_t)((to - from) * v->n * st__size(j)));
   for (int64_t i = from; i < to; i++) {
-    memcpy(at(j, v->columns, v->n, i, i), &one, (size_t)size_of(j));
+    memcpy(st__element(j, v->columns, v->n, i, i), &one, (size_t)st__size(j));
   }
   st_triangle l = t;
-  l.a = at(j, v->a, v->lda, from, from);
-  l.x = at(j, v->columns, v->n, from, from);
+  l.a = st__element(j, v->a, v->lda, from, from);
+  l.x = st__element(j, v->columns, v->n, from, from);
   l.m = v->n - (blasint)from;
   l.upper = false;
   l.is_unit = true;
@@ -332,28 +265,29 @@ static void invert_columns(const step *s, int64_t from, int64_t to) {
   solve_triangle(j, &t);
 }
 
-static void order_columns(const step *s, int64_t from, int64_t to) {
+static void order_columns(const st_step *s, int64_t from, int64_t to) {
   const inverse *v = s->ctx;
   for (int64_t i = from; i < to; i++) {
-    memcpy(at(s->j, v->a, v->lda, 0, v->order[i]),
-           at(s->j, v->columns, v->n, 0, i), (size_t)(v->n * size_of(s->j)));
+    memcpy(st__element(s->j, v->a, v->lda, 0, v->order[i]),
+           st__element(s->j, v->columns, v->n, 0, i),
+           (size_t)(v->n * st__size(s->j)));
   }
 }
 
 void st__getri(const st_lapack_job *j, blasint n, char *a, blasint lda,
                const blasint *pivots, char *scratch) {
-  const int64_t bytes = n * (int64_t)n * size_of(j);
+  const int64_t bytes = n * (int64_t)n * st__size(j);
   const inverse v = {a, n, lda, scratch, (blasint *)(void *)(scratch + bytes)};
-  step s = {invert_columns, j, &v, 0, n};
+  st_step s = {invert_columns, j, &v, 0, n};
   for (blasint i = 0; i < n; i++) v.order[i] = i;
   for (blasint i = 0; i < n; i++) {
     const blasint k = v.order[i];
     v.order[i] = v.order[pivots[i] - 1];
     v.order[pivots[i] - 1] = k;
   }
-  if (!share(&s)) return;
+  if (!st__share_columns(&s)) return;
   s.fn = order_columns;
-  share(&s);
+  st__share_columns(&s);
 }
 
 /* -- Cholesky ------------------------------------------------------------- */
@@ -368,34 +302,30 @@ typedef struct cholesky {
 } cholesky;
 
 /* Element (row, col) of the lower triangle; of the upper one, its mirror. */
-static char *mirrored(const step *s, int64_t row, int64_t col) {
+static char *mirrored(const st_step *s, int64_t row, int64_t col) {
   const cholesky *c = s->ctx;
-  return c->upper ? at(s->j, c->a, c->lda, col, row)
-                  : at(s->j, c->a, c->lda, row, col);
+  return c->upper ? st__element(s->j, c->a, c->lda, col, row)
+                  : st__element(s->j, c->a, c->lda, row, col);
 }
 
-static char adjoint(const st_lapack_job *j) {
-  return st__is_complex(j->dtype) ? 'C' : 'T';
-}
-
-static void solve_beside(const step *s, int64_t from, int64_t to) {
+static void solve_beside(const st_step *s, int64_t from, int64_t to) {
   const cholesky *c = s->ctx;
   const blasint count = (blasint)(to - from), width = (blasint)c->width;
   const st_triangle t = {
     .a = mirrored(s, c->k, c->k), .lda = c->lda, .x = mirrored(s, from, c->k),
     .ldx = c->lda, .m = c->upper ? width : count,
     .n = c->upper ? count : width, .left = c->upper, .upper = c->upper,
-    .trans = adjoint(s->j)};
+    .trans = st__adjoint_of(s->j)};
   solve_triangle(s->j, &t);
 }
 
-static void subtract_square(const step *s, int64_t from, int64_t to) {
+static void subtract_square(const st_step *s, int64_t from, int64_t to) {
   const cholesky *c = s->ctx;
   const blasint n = (blasint)(to - from), k = (blasint)c->width;
   const double minus = -1, one = 1;
   const float minus_f = -1, one_f = 1;
   const bool is_double = st__real_dtype(s->j->dtype) == ST_FLOAT64;
-  const char trans = c->upper ? adjoint(s->j) : 'N';
+  const char trans = c->upper ? st__adjoint_of(s->j) : 'N';
   s->j->f->herk(c->upper ? "U" : "L", &trans, &n, &k,
                 is_double ? (const void *)&minus : &minus_f,
                 mirrored(s, from, c->k), &c->lda,
@@ -403,35 +333,35 @@ static void subtract_square(const step *s, int64_t from, int64_t to) {
                 mirrored(s, from, from), &c->lda, 1, 1);
 }
 
-static void update_triangle(const step *s, int64_t from, int64_t to) {
+static void update_triangle(const st_step *s, int64_t from, int64_t to) {
   const cholesky *c = s->ctx;
   const int64_t rest = c->n - to, width = to - from;
-  product p = {.k = c->width, .lda = c->lda, .ldb = c->lda, .ldc = c->lda};
+  st_gemm p = {.k = c->width, .lda = c->lda, .ldb = c->lda, .ldc = c->lda};
   subtract_square(s, from, to);
   if (rest == 0) return;
-  p.ta = c->upper ? adjoint(s->j) : 'N';
-  p.tb = c->upper ? 'N' : adjoint(s->j);
+  p.ta = c->upper ? st__adjoint_of(s->j) : 'N';
+  p.tb = c->upper ? 'N' : st__adjoint_of(s->j);
   p.m = c->upper ? width : rest;
   p.n = c->upper ? rest : width;
   p.a = mirrored(s, c->upper ? from : to, c->k);
   p.b = mirrored(s, c->upper ? to : from, c->k);
   p.c = mirrored(s, to, from);
-  subtract(s->j, &p);
+  st__subtract(s->j, &p);
 }
 
 void st__potrf(const st_lapack_job *j, bool upper, blasint n, char *a,
                blasint lda, blasint *info) {
   const char *const uplo = upper ? "U" : "L";
   cholesky c = {a, n, lda, 0, 0, upper};
-  step s = {.j = j, .ctx = &c, .to = n};
+  st_step s = {.j = j, .ctx = &c, .to = n};
   *info = 0;
   if (!st__is_blocked(n, n)) {
     j->f->potrf(uplo, &n, a, &lda, info, 1);
     return;
   }
   for (c.k = 0; c.k < n; c.k += c.width) {
-    const blasint width = (blasint)smaller(n - c.k, BLOCK);
-    j->f->potrf(uplo, &width, at(j, a, lda, c.k, c.k), &lda, info, 1);
+    const blasint width = (blasint)st__smaller(n - c.k, BLOCK);
+    j->f->potrf(uplo, &width, st__element(j, a, lda, c.k, c.k), &lda, info, 1);
     if (*info != 0) {
       *info += (blasint)c.k;
       return;
@@ -439,8 +369,8 @@ void st__potrf(const st_lapack_job *j, bool upper, blasint n, char *a,
     c.width = width;
     s.from = c.k + width;
     s.fn = solve_beside;
-    if (!share(&s)) return;
+    if (!st__share_columns(&s)) return;
     s.fn = update_triangle;
-    if (!share(&s)) return;
+    if (!st__share_columns(&s)) return;
   }
 }

@@ -7,14 +7,15 @@
  * Note [Decompositions in blocks]
  * LAPACK's functions run on one thread here: OpenBLAS's own team waits
  * actively, which on busy processors costs a hundred times what it saves. So a
- * block of BLOCK columns is factored by LAPACK, and the columns that follow
- * are updated by chunks of CHUNK, each by a triangular solve and a product of
+ * block of columns is factored by LAPACK, and the columns that follow are
+ * updated by chunks of ST_CHUNK, each by a triangular solve and a product of
  * BLAS. The chunks depend on the sizes only, so the bits do not depend on the
  * number of threads.
  *
  * OpenBLAS 0.3.21 solves triangular systems at a tenth of the speed of its
  * products where the triangle has at most 64 rows. A kernel of the engine does
- * that for real matrices: LU factors of 500 rows take 1.7 ms, by LAPACK 2.7.
+ * that for real matrices: LU factors of 500 rows take 1.9 ms, by LAPACK 2.9.
+ * Another one makes the reflections of a block of QR factors.
  */
 #ifndef ST_OP_LAPACK_BLOCKS_H
 #define ST_OP_LAPACK_BLOCKS_H
@@ -49,5 +50,13 @@ typedef struct st_triangle {
 } st_triangle;
 
 void st__trsm(const st_lapack_job *j, const st_triangle *t);
+
+/* scratch: st__qr_bytes. */
+void st__geqrf(const st_lapack_job *j, blasint m, blasint n, char *a,
+               blasint lda, char *tau, char *scratch);
+/* Also ungqr. a, m x n, gets the product of the k reflections in it. */
+void st__orgqr(const st_lapack_job *j, blasint m, blasint n, blasint k,
+               char *a, blasint lda, const char *tau, char *scratch);
+int64_t st__qr_bytes(st_dtype dtype, int64_t m, int64_t n);
 
 #endif

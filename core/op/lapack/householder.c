@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "op/lapack/blocks.h"
 #include "op/registry/composite.h"
 
 enum { BLOCK = 32 }; /* columns that LAPACK works with at once */
@@ -46,11 +47,8 @@ st_status st__geqrf_meta(st_run *r) {
 static void factor(const st_lapack_job *j, int64_t i, char *scratch) {
   const reflections *f = j->ctx;
   const blasint m = (blasint)st__rows(f->A), n = (blasint)st__cols(f->A);
-  const blasint lda = st__leading(f->A);
-  const blasint length = st__work_length((int64_t)BLOCK * n);
-  blasint info;
-  j->f->geqrf(&m, &n, st__matrix_at(f->A, i), &lda, tau_at(f->tau, i), scratch,
-              &length, &info);
+  st__geqrf(j, m, n, st__matrix_at(f->A, i), st__leading(f->A),
+            tau_at(f->tau, i), scratch);
 }
 
 st_status st__geqrf_impl(st_run *r) {
@@ -60,7 +58,8 @@ st_status st__geqrf_impl(st_run *r) {
   st_lapack_job j = {.fn = factor, .ctx = &f, .dtype = self->dtype,
                      .count = st__batch_count(self),
                      .cost = (double)(m * n) * (double)smaller(m, n),
-                     .bytes = BLOCK * n * (int64_t)st__itemsize(self->dtype)};
+                     .bytes = st__qr_bytes(self->dtype, m, n),
+                     .is_blocked = st__is_blocked(m, n)};
   return self->numel > 0 ? run(&j, f.A, self) : ST_OK;
 }
 
@@ -98,21 +97,19 @@ static void multiply(const st_lapack_job *j, int64_t i, char *scratch) {
   const reflections *f = j->ctx;
   const blasint m = (blasint)st__rows(f->A), n = (blasint)st__cols(f->A);
   const blasint k = (blasint)f->tau->sizes[f->tau->ndim - 1];
-  const blasint lda = st__leading(f->A);
-  const blasint length = st__work_length((int64_t)BLOCK * n);
-  blasint info;
-  j->f->orgqr(&m, &n, &k, st__matrix_at(f->A, i), &lda, tau_at(f->tau, i),
-              scratch, &length, &info);
+  st__orgqr(j, m, n, k, st__matrix_at(f->A, i), st__leading(f->A),
+            tau_at(f->tau, i), scratch);
 }
 
 st_status st__householder_impl(st_run *r) {
   const st_tensor *A = st__arg_tensor(r, 0);
-  const int64_t n = st__cols(A);
+  const int64_t m = st__rows(A), n = st__cols(A);
   reflections f = {.A = r->out[0]};
   st_lapack_job j = {.fn = multiply, .ctx = &f, .dtype = A->dtype,
                      .count = st__batch_count(A),
-                     .cost = (double)(st__rows(A) * n) * (double)n,
-                     .bytes = BLOCK * n * (int64_t)st__itemsize(A->dtype)};
+                     .cost = (double)(m * n) * (double)n,
+                     .bytes = st__qr_bytes(A->dtype, m, n),
+                     .is_blocked = st__is_blocked(m, n)};
   if (A->numel == 0) return ST_OK;
   ST_TRY(st__contiguous(st__arg_tensor(r, 1), ST_FORMAT_CONTIGUOUS, &f.tau));
   const st_status status = run(&j, f.A, A);

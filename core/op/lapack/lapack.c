@@ -26,6 +26,7 @@ static const char *const names[][2] = {
   {"sytrs", "sytrs"}, {NULL, "hetrs"}, {"gels", "gels"}, {"gelsy", NULL},
   {NULL, "gelsy"}, {"gelsd", NULL}, {NULL, "gelsd"}, {"gelss", NULL},
   {NULL, "gelss"}, {"gemm", "gemm"}, {"syrk", "herk"}, {"laswp", "laswp"},
+  {"larft", "larft"},
 };
 enum { COUNT = sizeof names / sizeof *names, DTYPES = 4 };
 

@@ -133,6 +133,9 @@ typedef struct st_lapack {
   void (*laswp)(const blasint *n, void *a, const blasint *lda,
                 const blasint *first, const blasint *last,
                 const blasint *pivots, const blasint *step);
+  void (*larft)(const char *direct, const char *storev, const blasint *n,
+                const blasint *k, const void *v, const blasint *ldv,
+                const void *tau, void *t, const blasint *ldt, size_t, size_t);
 } st_lapack;
 
 /* -- Calls ---------------------------------------------------------------- */

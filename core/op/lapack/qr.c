@@ -5,8 +5,7 @@
 
 #include <string.h>
 
-/* The block that LAPACK works with takes this many columns. */
-enum { BLOCK = 32 };
+#include "op/lapack/blocks.h"
 
 typedef enum qr_mode { REDUCED, COMPLETE, ONLY_R } qr_mode;
 
@@ -49,7 +48,11 @@ typedef struct factors {
   st_tensor *QR, *Q, *R; /* Q is NULL if it is not wanted */
 } factors;
 
-/* The scratch: k factors of the reflections, then the work of LAPACK. */
+static int64_t tau_bytes(int64_t k, int64_t size) {
+  return (k * size + 63) / 64 * 64;
+}
+
+/* The scratch: k factors of the reflections, then what st__geqrf needs. */
 static void factor(const st_lapack_job *j, int64_t i, char *scratch) {
   const factors *f = j->ctx;
   const int64_t size = (int64_t)st__itemsize(j->dtype);
@@ -57,10 +60,8 @@ static void factor(const st_lapack_job *j, int64_t i, char *scratch) {
   const blasint k = m < n ? m : n, lda = st__leading(f->QR);
   const blasint rows = (blasint)st__rows(f->R);
   char *const a = st__matrix_at(f->QR, i), *const r = st__matrix_at(f->R, i);
-  char *const tau = scratch, *const work = scratch + k * size;
-  const blasint length = st__work_length((j->bytes - k * size) / size);
-  blasint info;
-  j->f->geqrf(&m, &n, a, &lda, tau, work, &length, &info);
+  char *const tau = scratch, *const work = scratch + tau_bytes(k, size);
+  st__geqrf(j, m, n, a, lda, tau, work);
   for (int64_t c = 0; c < n; c++) {
     const int64_t upper = c + 1 < rows ? c + 1 : rows;
     char *const column = r + c * rows * size;
@@ -71,7 +72,7 @@ static void factor(const st_lapack_job *j, int64_t i, char *scratch) {
   char *const q = st__matrix_at(f->Q, i);
   const blasint columns = (blasint)st__cols(f->Q);
   memcpy(q, a, (size_t)(k * m * size));
-  j->f->orgqr(&m, &columns, &k, q, &lda, tau, work, &length, &info);
+  st__orgqr(j, m, columns, k, q, lda, tau, work);
 }
 
 static st_status factor_small(const st_tensor *A, const factors *f) {
@@ -101,8 +102,9 @@ st_status st__linalg_qr_impl(st_run *r) {
   st_lapack_job j = {.fn = factor, .ctx = &f, .dtype = A->dtype,
                      .count = st__batch_count(A),
                      .cost = 2.0 * (double)(k * columns) * (double)m,
-                     .bytes = (k + BLOCK * columns) *
-                              (int64_t)st__itemsize(A->dtype)};
+                     .bytes = tau_bytes(k, (int64_t)st__itemsize(A->dtype)) +
+                              st__qr_bytes(A->dtype, m, columns),
+                     .is_blocked = st__is_blocked(m, n)};
   ST_TRY(st__new_columns(A->dtype, A->ndim, A->sizes, &f.QR));
   st_status status = st__lapack_begin(&j);
   if (status == ST_OK) {

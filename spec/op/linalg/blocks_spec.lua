@@ -90,6 +90,38 @@ describe("decompositions in blocks", function()
       end
     end)
 
+    it("has QR factors, " .. dtype, function()
+      local eye = function(n) return st.eye(n, {dtype = dtype}) end
+      for _, shape in ipairs {{65, 65}, {193, 140}, {40, 150}, {150, 40}} do
+        -- Squares of the last two are neither normal nor finite in float32.
+        for _, scale in ipairs {1, 1e-25, 1e25} do
+          local a = random(dtype, shape[1], shape[2]) * scale
+          local Q, R = linalg.qr(a)
+          check(a, Q:matmul(R), dtype, "Q R")
+          check(eye(Q:size(2)), Q:mH():matmul(Q), dtype, "Q' Q")
+          assert.is_true(st.equal(R, R:triu()))
+          local all, tall = linalg.qr(a, "complete")
+          check(a, all:matmul(tall), dtype, "complete Q R")
+          check(eye(shape[1]), all:mH():matmul(all), dtype, "complete Q' Q")
+          local _, only = linalg.qr(a, "r")
+          assert.is_true(st.equal(R, only))
+          local factors, tau = st.geqrf(a)
+          assert.is_true(st.equal(R, factors:triu():narrow(1, 1, R:size(1))))
+          if shape[1] >= shape[2] then
+            check(Q, linalg.householder_product(factors, tau), dtype, "Q")
+          end
+        end
+      end
+      local zero = st.zeros({100, 90}, {dtype = dtype})
+      local Q, R = linalg.qr(zero)
+      check(eye(90), Q:mH():matmul(Q), dtype, "Q' Q of zeros")
+      assert.are.equal(0, R:abs():max():item())
+      local one = random(dtype, 100, 90)
+      one[{50, 60}] = 0 / 0
+      local _, nan = linalg.qr(one)
+      assert.is_true(nan:isnan():any():item())
+    end)
+
     it("solves triangular equations, " .. dtype, function()
       for _, n in ipairs {65, 135} do
         local full = random(dtype, n, n) / n + 2 * st.eye(n, {dtype = dtype})
@@ -123,6 +155,7 @@ describe("decompositions in blocks", function()
       expect_same_bits(function() return linalg.solve(a, b) end)
       expect_same_bits(function() return linalg.inv(a) end)
       expect_same_bits(function() return linalg.cholesky(p) end)
+      expect_same_bits(function() return (linalg.qr(a)) end)
       expect_same_bits(function()
         return linalg.solve_triangular(a, b, {upper = true})
       end)

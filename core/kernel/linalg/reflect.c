@@ -1,0 +1,31 @@
+/* Householder's reflections of a block of columns: G. H. Golub, C. F. Van Loan,
+ * "Matrix Computations", 4th edition, 5.1 and 5.2. A reflection is I - tau v v'
+ * with v[0] = 1; v's other elements take the place of those they make zero.
+ */
+
+#include "kernel/linalg/reflect.h"
+
+#include <math.h>
+
+#include "kernel/unroll.h"
+
+#define T float
+#define TAG f4
+#define FABS fabsf
+#define SQRT sqrtf
+#define LEAST 1e-15f
+#define MOST 1e15f
+#include "kernel/linalg/reflect_template.h"
+
+#define T double
+#define TAG f8
+#define FABS fabs
+#define SQRT sqrt
+#define LEAST 1e-140
+#define MOST 1e140
+#include "kernel/linalg/reflect_template.h"
+
+static const st_kernel_row rows[] = {
+  {ST_K_reflect, {[ST_FLOAT32] = reflect_f4, [ST_FLOAT64] = reflect_f8}}};
+
+ST_EXPORT(st__reflect, rows)

@@ -1,0 +1,106 @@
+/* Reflections of one dtype; included once for each.
+ *
+ * T: the element type. TAG: its suffix. FABS, SQRT: of T. LEAST, MOST: bounds
+ * of the greatest element whose square, and the sums of them, are normal.
+ */
+
+#define NAME_(name, tag) name##_##tag
+#define NAME2(name, tag) NAME_(name, tag)
+#define NAME(name) NAME2(name, TAG)
+
+static bool NAME(is_moderate)(const T *a, int64_t next, int64_t m, int64_t n) {
+  T most = 0;
+  for (int64_t c = 0; c < n; c++) {
+    const T *const x = a + c * next;
+    _Pragma("omp simd reduction(max:most)")
+    for (int64_t i = 0; i < m; i++) {
+      const T y = FABS(x[i]);
+      most = y > most ? y : most;
+    }
+    /* NaN, which no comparison finds, makes the sum NaN. */
+    T sum = 0;
+    _Pragma("omp simd reduction(+:sum)")
+    for (int64_t i = 0; i < m; i++) sum += x[i];
+    if (!(sum - sum == 0)) return false;
+  }
+  return most > LEAST && most < MOST;
+}
+
+/* x's n elements become v; x[-1] is the element above them. Returns tau. */
+static T NAME(reflection)(T *x, int64_t n) {
+  const T alpha = x[-1];
+  T sum = 0;
+  _Pragma("omp simd reduction(+:sum)")
+  for (int64_t i = 0; i < n; i++) sum += x[i] * x[i];
+  if (sum == 0) return 0;
+  const T norm = SQRT(alpha * alpha + sum);
+  const T beta = alpha < 0 ? norm : -norm;
+  const T by = 1 / (alpha - beta);
+  _Pragma("omp simd")
+  for (int64_t i = 0; i < n; i++) x[i] *= by;
+  x[-1] = beta;
+  return (beta - alpha) / beta;
+}
+
+/* Four columns at c, whose first elements are above v's. */
+static void NAME(apply_4)(const T *v, T *c, int64_t next, int64_t n, T tau) {
+  T *const c0 = c, *const c1 = c + next, *const c2 = c1 + next;
+  T *const c3 = c2 + next;
+  T s0 = c0[-1], s1 = c1[-1], s2 = c2[-1], s3 = c3[-1];
+  _Pragma("omp simd reduction(+:s0, s1, s2, s3)")
+  for (int64_t i = 0; i < n; i++) {
+    s0 += v[i] * c0[i];
+    s1 += v[i] * c1[i];
+    s2 += v[i] * c2[i];
+    s3 += v[i] * c3[i];
+  }
+  s0 *= tau, s1 *= tau, s2 *= tau, s3 *= tau;
+  c0[-1] -= s0, c1[-1] -= s1, c2[-1] -= s2, c3[-1] -= s3;
+  _Pragma("omp simd")
+  for (int64_t i = 0; i < n; i++) {
+    c0[i] -= s0 * v[i];
+    c1[i] -= s1 * v[i];
+    c2[i] -= s2 * v[i];
+    c3[i] -= s3 * v[i];
+  }
+}
+
+static void NAME(apply_1)(const T *v, T *c, int64_t n, T tau) {
+  T sum = c[-1];
+  _Pragma("omp simd reduction(+:sum)")
+  for (int64_t i = 0; i < n; i++) sum += v[i] * c[i];
+  sum *= tau;
+  c[-1] -= sum;
+  _Pragma("omp simd")
+  for (int64_t i = 0; i < n; i++) c[i] -= sum * v[i];
+}
+
+static void NAME(reflect)(char **data, const int64_t *st, int64_t n0,
+                          int64_t n1, const void *ctx) {
+  T *const a = (T *)(void *)data[0], *const tau = (T *)(void *)data[1];
+  const int64_t next = st[3] / (int64_t)sizeof(T);
+  const bool is_moderate = NAME(is_moderate)(a, next, n0, n1);
+  (void)ctx;
+  *(int32_t *)(void *)data[2] = is_moderate;
+  for (int64_t k = 0; is_moderate && k < n1; k++) {
+    T *const x = a + k * next + k + 1;
+    const int64_t n = n0 - k - 1;
+    int64_t c = 1;
+    tau[k] = NAME(reflection)(x, n);
+    if (tau[k] == 0) continue;
+    for (; c + 4 <= n1 - k; c += 4) {
+      NAME(apply_4)(x, x + c * next, next, n, tau[k]);
+    }
+    for (; c < n1 - k; c++) NAME(apply_1)(x, x + c * next, n, tau[k]);
+  }
+}
+
+#undef NAME
+#undef NAME2
+#undef NAME_
+#undef T
+#undef TAG
+#undef FABS
+#undef SQRT
+#undef LEAST
+#undef MOST

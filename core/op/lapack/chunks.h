@@ -1,0 +1,58 @@
+/* What the decompositions in blocks are made of: chunks of columns that threads
+ * share, elements of matrices with contiguous columns, products of BLAS.
+ */
+#ifndef ST_OP_LAPACK_CHUNKS_H
+#define ST_OP_LAPACK_CHUNKS_H
+
+#include "op/lapack/lapack.h"
+
+/* Columns [from, to), by chunks of ST_CHUNK: Note [Decompositions in
+ * blocks]. */
+enum { ST_CHUNK = 128 };
+
+typedef struct st_step st_step;
+struct st_step {
+  void (*fn)(const st_step *s, int64_t from, int64_t to);
+  const st_lapack_job *j;
+  const void *ctx;
+  int64_t from, to;
+};
+
+/* False: interrupted. */
+bool st__share_columns(st_step *s);
+
+static inline int64_t st__smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+static inline int64_t st__size(const st_lapack_job *j) {
+  return (int64_t)st__itemsize(j->dtype);
+}
+
+static inline char *st__element(const st_lapack_job *j, const char *a,
+                                blasint lda, int64_t row, int64_t col) {
+  return (char *)(uintptr_t)a + (row + col * lda) * st__size(j);
+}
+
+/* A number of the job's dtype. */
+typedef union st_number { float f[2]; double d[2]; } st_number;
+st_number st__number(const st_lapack_job *j, int x);
+
+/* op(A) op(B), an m x n matrix; the inner size is k. */
+typedef struct st_gemm {
+  char ta, tb; /* 'N', 'T', 'C' */
+  int64_t m, n, k;
+  const char *a, *b;
+  char *c;
+  blasint lda, ldb, ldc;
+} st_gemm;
+
+/* C gets it, or loses it. */
+void st__multiply(const st_lapack_job *j, const st_gemm *p);
+void st__subtract(const st_lapack_job *j, const st_gemm *p);
+
+static inline char st__adjoint_of(const st_lapack_job *j) {
+  return st__is_complex(j->dtype) ? 'C' : 'T';
+}
+
+#endif
