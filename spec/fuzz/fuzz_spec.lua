@@ -16,13 +16,18 @@ local unpack = unpack or table.unpack
 
 st.warnings(false) -- an out= tensor of another shape is on purpose here
 
-local SEED, ROUNDS, TIMES = 20, 15000, 10000
+-- Each pass of the tests draws calls of its own.
+local PASS = tostring(jit and "LuaJIT" or _VERSION) ..
+             tostring(os.getenv "STRIDED_ISA") ..
+             tostring(os.getenv "STRIDED_SANITIZED")
+local SEED, ROUNDS, TIMES = 20, 5000, 4000
+for i = 1, #PASS do SEED = (SEED * 31 + PASS:byte(i)) % 100000 end
 
 describe("the fuzzer", function()
   it("breaks no promise", function()
     run.run(SEED, 0, 0) -- what is made once and kept is made here
     local broken, passed = run.run(SEED, 1, ROUNDS)
-    assert.same({}, broken)
+    assert.same({}, broken, "seed " .. SEED)
     assert.is_true(passed > ROUNDS / 4, "too little of it gets through")
   end)
 
@@ -31,7 +36,7 @@ describe("the fuzzer", function()
     local broken, passed, functions = {}, 0, public.functions()
     local before = run.live()
     for k, f in ipairs(functions) do
-      for i = 1, 20 do
+      for i = 1, 8 do
         local ok, what = run.check(public.round(
           values.case(SEED, 1000 * k + i), nil, f))
         if ok then passed = passed + 1 end
@@ -39,7 +44,7 @@ describe("the fuzzer", function()
       end
     end
     assert.same({}, broken)
-    assert.is_true(#functions > 130 and passed > 4 * #functions)
+    assert.is_true(#functions > 130 and passed > 1.6 * #functions)
     assert.same(before, run.live())
   end)
 

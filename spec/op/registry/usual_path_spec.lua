@@ -4,7 +4,7 @@
 
 local build = require "spec.support.build"
 
-local CALLS = 1500
+local CALLS = build.is_sanitized and 500 or 1500
 
 local function calls(seed, environment)
   return build.output(("%s %s '%s/spec/support/shortcut_calls.lua' %d %d")
