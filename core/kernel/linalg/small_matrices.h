@@ -9,7 +9,10 @@
  * does not matter.
  *
  * The algorithms are those of LAPACK's unblocked functions (getf2, getrs,
- * potf2, geqr2, org2r), with the same choice of pivots and signs.
+ * potf2, geqr2, org2r), with the same choice of pivots and signs, and, for
+ * eigenvalues and singular values, sytd2 and gebd2 with the iterations of steqr
+ * and bdsqr in one direction. The signs of the vectors are those of
+ * small_rotations.h.
  *
  * A step, along n0, is a matrix; the inner strides lead from one to the next.
  * Within a matrix ctx has the strides. An operand whose pointer is NULL is not
@@ -23,6 +26,12 @@
  *     small_cholesky  L, info, A                reads A's lower triangle
  *     small_qr        Q, R, A                   A is m x n, Q has k columns and
  *                                               R k rows
+ *     small_eigh      values, vectors, A        reads A's lower triangle
+ *     small_svd       U, S, Vh, A               A is m x n, m >= n; U has k
+ *                                               columns
+ *
+ * Without vectors, U or Vh only the values are computed. The values of a matrix
+ * that is not finite, or for which the iteration does not converge, are NaN.
  *
  * The pivots (from 1) and info (0 or a position from 1) are int32, as LAPACK
  * returns them.

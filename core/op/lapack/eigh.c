@@ -1,7 +1,7 @@
 /* Eigenvalues of Hermitian matrices: linalg_eigh, linalg_eigvalsh.
  */
 
-#include "op/lapack/lapack.h"
+#include "op/lapack/small_matrices.h"
 
 #include <limits.h>
 #include <string.h>
@@ -9,9 +9,11 @@
 /* -- LAPACK --------------------------------------------------------------- */
 
 typedef struct spectrum {
-  st_tensor *vectors; /* the matrices at first */
+  st_tensor *A;       /* the matrices, which the vectors may replace */
+  st_tensor *vectors; /* NULL if they are not wanted */
   st_tensor *values, *info;
   const char *uplo, *job;
+  bool is_rest;       /* only matrices whose values are NaN */
 } spectrum;
 
 /* What a call works in: elements, real numbers, integers. */
@@ -44,21 +46,22 @@ static bool is_finite(const st_lapack_job *j, const char *a, int64_t n) {
 
 static void decompose(const st_lapack_job *j, int64_t i, char *scratch) {
   const spectrum *s = j->ctx;
-  const blasint n = (blasint)st__cols(s->vectors);
-  const blasint lda = st__leading(s->vectors);
+  const blasint n = (blasint)st__cols(s->A), lda = st__leading(s->A);
   const bool is_complex = st__is_complex(j->dtype);
   const int64_t real = (int64_t)st__itemsize(s->values->dtype);
   const work_sizes w = work_of(n, is_complex, *s->job == 'V');
   const int64_t size = (int64_t)st__itemsize(j->dtype);
-  const size_t bytes = (size_t)(st__rows(s->vectors) * n * size);
+  const size_t bytes = (size_t)(st__rows(s->A) * n * size);
   char *const a = scratch, *const work = a + st__padded(n, n) * size;
   char *const reals = work + w.elements * size;
   blasint *const integers = (blasint *)(void *)(reals + w.reals * real);
   const blasint lwork = (blasint)w.elements, lrwork = (blasint)w.reals;
   const blasint liwork = (blasint)w.integers;
   blasint *const info = (blasint *)(void *)st__data(s->info) + i;
-  char *const matrix = st__matrix_at(s->vectors, i);
+  char *const matrix = st__matrix_at(s->A, i);
   char *const values = st__data(s->values) + i * n * real;
+  *info = 0;
+  if (s->is_rest && st__all_finite(s->values->dtype, values, n)) return;
   *info = -1;
   if (!is_finite(j, matrix, n)) return;
   memcpy(a, matrix, bytes);
@@ -69,7 +72,7 @@ static void decompose(const st_lapack_job *j, int64_t i, char *scratch) {
     j->f->syevd(s->job, s->uplo, &n, a, &lda, values, work, &lwork, integers,
                 &liwork, info, 1, 1);
   }
-  if (*s->job == 'V') memcpy(matrix, a, bytes);
+  if (s->vectors) memcpy(st__matrix_at(s->vectors, i), a, bytes);
 }
 
 /* -- linalg_eigh, linalg_eigvalsh ----------------------------------------- */
@@ -117,29 +120,54 @@ static st_status prepare(const st_tensor *self, bool vectors,
   return ST_OK;
 }
 
+static st_status decompose_all(const st_tensor *self, spectrum *s) {
+  const bool in_place = s->vectors && !s->is_rest;
+  st_lapack_job j = {.fn = decompose, .ctx = s};
+  st_tensor *own = NULL;
+  st_status status;
+  ST_TRY(prepare(self, s->vectors != NULL, &j));
+  ST_TRY_FAIL(st__tensor_empty(ST_DEVICE_CPU, ST_INT32, self->ndim - 2,
+                               self->sizes, ST_FORMAT_CONTIGUOUS, &s->info));
+  if (!in_place) {
+    ST_TRY_FAIL(st__new_columns(self->dtype, self->ndim, self->sizes, &own));
+  }
+  s->A = in_place ? s->vectors : own;
+  ST_TRY_FAIL(st__lapack_begin(&j));
+  status = st__copy_unchecked(s->A, self);
+  if (status == ST_OK) status = st__lapack_run(&j);
+  st__lapack_end(&j);
+  if (status == ST_OK) status = st__check_info(s->info, "self", ST_DIVERGENT);
+fail:
+  st__tensor_release(&s->info);
+  st__tensor_release(&own);
+  return status;
+}
+
+/* The values of what the kernel cannot decompose become NaN. */
+static st_status decompose_small(const st_tensor *self, const spectrum *s) {
+  const int64_t n = st__cols(self);
+  st_small_call c = st__small_call(ST_K_small_eigh, self,
+                                   s->vectors ? 3 * n : 0);
+  st__small_values(&c, 0, s->values, 1);
+  if (s->vectors) st__small_output(&c, 1, s->vectors, false);
+  st_status status = st__small_input(&c, 2, self, *s->uplo == 'U');
+  if (status == ST_OK) status = st__small_run(&c);
+  st__small_end(&c);
+  return status;
+}
+
 st_status st__linalg_eigh_impl(st_run *r) {
   const st_tensor *self = st__arg_tensor(r, 0);
   const bool vectors = r->nouts > 1;
-  spectrum s = {.values = r->out[0], .job = vectors ? "V" : "N"};
-  st_lapack_job j = {.fn = decompose, .ctx = &s};
-  st_tensor *own = NULL;
-  st_status status;
+  spectrum s = {.values = r->out[0], .vectors = vectors ? r->out[1] : NULL,
+                .job = vectors ? "V" : "N", .is_rest = st__is_small(self)};
   if (self->numel == 0) return ST_OK;
   ST_TRY(read_uplo(&r->args[1], &s.uplo));
-  ST_TRY(prepare(self, vectors, &j));
-  ST_TRY_FAIL(st__tensor_empty(ST_DEVICE_CPU, ST_INT32, self->ndim - 2,
-                               self->sizes, ST_FORMAT_CONTIGUOUS, &s.info));
-  if (!vectors) {
-    ST_TRY_FAIL(st__new_columns(self->dtype, self->ndim, self->sizes, &own));
+  if (s.is_rest) {
+    ST_TRY(decompose_small(self, &s));
+    if (st__all_finite(s.values->dtype, st__data(s.values), s.values->numel)) {
+      return ST_OK;
+    }
   }
-  s.vectors = vectors ? r->out[1] : own;
-  ST_TRY_FAIL(st__lapack_begin(&j));
-  status = st__copy_unchecked(s.vectors, self);
-  if (status == ST_OK) status = st__lapack_run(&j);
-  st__lapack_end(&j);
-  if (status == ST_OK) status = st__check_info(s.info, "self", ST_DIVERGENT);
-fail:
-  st__tensor_release(&s.info);
-  st__tensor_release(&own);
-  return status;
+  return decompose_all(self, &s);
 }

@@ -1,7 +1,7 @@
 /* Singular values: linalg_svd, linalg_svdvals.
  */
 
-#include "op/lapack/lapack.h"
+#include "op/lapack/small_matrices.h"
 
 #include <limits.h>
 #include <string.h>
@@ -13,6 +13,7 @@ typedef struct singular {
   st_tensor *U, *Vh;  /* NULL if they are not wanted */
   st_tensor *S, *info;
   const char *job;    /* "A": all of U and Vh, "S": some, "N": none */
+  bool is_rest;       /* only matrices whose values are NaN */
 } singular;
 
 /* What a call works in: elements for A, U, Vh and LAPACK, real numbers,
@@ -67,7 +68,10 @@ static void decompose(const st_lapack_job *j, int64_t i, char *scratch) {
   char *const reals = work + w.elements * size;
   blasint *const integers = (blasint *)(void *)(reals + w.reals * real);
   blasint *const info = (blasint *)(void *)st__data(s->info) + i;
-  char *const values = st__data(s->S) + i * (m < n ? m : n) * real;
+  const int64_t k = m < n ? m : n;
+  char *const values = st__data(s->S) + i * k * real;
+  *info = 0;
+  if (s->is_rest && st__all_finite(s->S->dtype, values, k)) return;
   *info = -1;
   to_scratch(s->A, i, a);
   if (!st__all_finite(j->dtype, a, st__rows(s->A) * n)) return;
@@ -133,7 +137,7 @@ static st_status prepare(const singular *s, st_lapack_job *j) {
   return ST_OK;
 }
 
-static st_status run(const st_tensor *A, singular *s) {
+static st_status decompose_all(const st_tensor *A, singular *s) {
   st_lapack_job j = {.fn = decompose, .ctx = s};
   st_status status;
   ST_TRY_FAIL(st__tensor_empty(ST_DEVICE_CPU, ST_INT32, A->ndim - 2, A->sizes,
@@ -151,20 +155,49 @@ fail:
   return status;
 }
 
+/* A matrix with more columns than rows is transposed. The values of what the
+ * kernel cannot decompose become NaN. */
+static st_status decompose_small(const st_tensor *A, const singular *s) {
+  const bool wide = st__rows(A) < st__cols(A);
+  const st_tensor *const left = wide ? s->Vh : s->U;
+  const int64_t n = wide ? st__rows(A) : st__cols(A);
+  const int64_t m = wide ? st__cols(A) : st__rows(A);
+  const bool full = *s->job == 'A';
+  st_small_call c = st__small_call(ST_K_small_svd, A, full ? m : n);
+  c.s.m = (int)m;
+  c.s.n = (int)n;
+  c.cost *= left ? 3 : 1;
+  if (left) {
+    st__small_output(&c, 0, left, wide);
+    st__small_output(&c, 2, wide ? s->U : s->Vh, wide);
+  }
+  st__small_values(&c, 1, s->S, 1);
+  st_status status = st__small_input(&c, 3, A, wide);
+  if (status == ST_OK) status = st__small_run(&c);
+  st__small_end(&c);
+  return status;
+}
+
 st_status st__linalg_svd_impl(st_run *r) {
   const st_tensor *A = st__arg_tensor(r, 0);
   const bool vectors = r->nouts > 1;
   const bool full = vectors && st__to_bool(&r->args[1], true);
-  singular s = {.S = r->out[vectors ? 1 : 0],
+  singular s = {.S = r->out[vectors ? 1 : 0], .is_rest = st__is_small(A),
                 .job = !vectors ? "N" : full ? "A" : "S"};
   if (vectors) {
     s.U = r->out[0];
     s.Vh = r->out[2];
   }
-  if (A->numel > 0) return run(A, &s);
-  if (vectors) {
-    st__set_identities(s.U);
-    st__set_identities(s.Vh);
+  if (A->numel == 0) {
+    if (vectors) {
+      st__set_identities(s.U);
+      st__set_identities(s.Vh);
+    }
+    return ST_OK;
   }
-  return ST_OK;
+  if (s.is_rest) {
+    ST_TRY(decompose_small(A, &s));
+    if (st__all_finite(s.S->dtype, st__data(s.S), s.S->numel)) return ST_OK;
+  }
+  return decompose_all(A, &s);
 }

@@ -18,6 +18,11 @@ local OPERATORS = {
   {function(a) return st.linalg.cholesky_ex(a + 8 * st.eye(a:size(-1))) end, 2},
   {function(a) return st.linalg.solve(a, a:cos():narrow(-1, 1, 1)) end, 1},
   {function(a) return st.linalg.solve(a, a:cos(), {left = false}) end, 1},
+  {function(a) return st.linalg.eigh(a + a:mT()) end, 2},
+  {function(a) return st.linalg.eigvalsh(a, "U") end, 1},
+  {st.linalg.svd, 3}, {st.linalg.svdvals, 1},
+  {function(a) return st.linalg.svd(a:narrow(-1, 1, 1), false) end, 3},
+  {function(a) return st.linalg.svd(a:narrow(-2, 1, 1)) end, 3},
 }
 
 local function random(dtype, n, count)
@@ -89,6 +94,60 @@ describe("Small matrices", function()
       Q, R = st.linalg.qr(a:mT())
       near(st.eye(3):totable(), Q:mT():matmul(Q):totable(), tolerance)
       assert.is_true(R:isfinite():all():item())
+    end)
+  end
+
+  for dtype, tolerance in pairs(TOLERANCE) do
+    local big = dtype == "float32" and 1e30 or 1e300
+
+    --- U diag(S) Vh is a, and U and Vh are orthogonal.
+    local function decomposes(a, U, S, Vh)
+      local k = S:size(-1)
+      local scale = math.max(1e-30, a:abs():max():item())
+      local product = (U:narrow(-1, 1, k) * (S / scale):unsqueeze(-2))
+                      :matmul(Vh:narrow(-2, 1, k))
+      near((a / scale):totable(), product:totable(), tolerance)
+      near(st.eye(U:size(-1)):totable(), U:mT():matmul(U):totable(), tolerance)
+      near(st.eye(Vh:size(-2)):totable(), Vh:matmul(Vh:mT()):totable(),
+           tolerance)
+    end
+
+    it("of " .. dtype .. " have eigenvalues of any magnitude, and repeated "
+       .. "ones", function()
+      -- ones, and twos on the diagonal: 1, 1, 4
+      local a = st.ones(3, 3, {dtype = dtype}) + st.eye(3, {dtype = dtype})
+      for _, scale in ipairs {big, 1, 1 / big} do
+        local values, V = st.linalg.eigh(a * scale)
+        near({1, 1, 4}, (values / scale):totable(), tolerance)
+        decomposes(a, V, values / scale, V:mT())
+        local U, S, Vh = st.linalg.svd(a * scale)
+        near({4, 1, 1}, (S / scale):totable(), tolerance)
+        decomposes(a, U, S / scale, Vh)
+      end
+    end)
+
+    it("of " .. dtype .. " have the eigenvalues of one triangle", function()
+      local a = st.tensor({{2, 0 / 0}, {1, 2}}, {dtype = dtype})
+      for uplo, t in pairs {L = a, U = a:mT()} do
+        local values, V = st.linalg.eigh(t, uplo)
+        near({1, 3}, values:totable(), tolerance)
+        near({0.5, 0.5, 0.5, 0.5}, V:square():flatten():totable(), tolerance)
+      end
+    end)
+
+    it("of " .. dtype .. " have orthogonal singular vectors of every rank",
+       function()
+      for _, shape in ipairs {{8, 8}, {7, 4}, {3, 8}, {1, 1}, {1, 5}} do
+        local m, n = shape[1], shape[2]
+        for rank = 0, math.min(m, n) do
+          local a = st.zeros(m, n, {dtype = dtype})
+          for i = 1, rank do -- integers, of which some are the same
+            for j = 1, n do a[{(i * 3) % m + 1, j}] = (i * j) % 3 end
+          end
+          decomposes(a, st.linalg.svd(a))
+          decomposes(a, st.linalg.svd(a, false))
+        end
+      end
     end)
   end
 
