@@ -2,7 +2,7 @@
  *
  * The pixels around a block of points and their weights are computed once, then
  * used for all channels. The steps and roundings are those of the operators
- * that compute the same with gradients in op/nn/grid_sampler.c.
+ * that compute the same with gradients in op/vision/grid_sampler.c.
  */
 
 #include "kernel/nn/grid_sample.h"

@@ -19,7 +19,7 @@ enum {
 /* Dimensions of strides; windows have the last three. */
 enum { ST_POOL_N, ST_POOL_C, ST_POOL_D, ST_POOL_H, ST_POOL_W, ST_POOL_DIMS };
 
-/* Sliding windows or adaptive bins: op/nn/pool.h. */
+/* Sliding windows or adaptive bins: op/pool/pool.h. */
 typedef struct st_pool_loops {
   int64_t in[3], out[3], kernel[3], stride[3], padding[3], dilation[3];
   bool adaptive;

@@ -154,6 +154,11 @@ layers["_window_sum_backward"] =
 layers["im2col"] = {{A(1, 3, 3), {2, 2}, {1, 1}, {1, 0}, {1, 2}}}
 layers["col2im"] = {{A(4, 4), {3, 3}, {2, 2}, {1, 1}, {0, 0}, {1, 1}}}
 
+layers["bilinear"] = {{A(2, 3), A(2, 2), A(2, 3, 2), A(2)},
+                      {A(3), A(2), A(1, 3, 2)}}
+layers["local_response_norm"] = {{A(1, 3, 2), 2, 0.5, 0.6, 1.5}}
+each("channel_shuffle native_channel_shuffle", {{A(1, 4, 2), 2}})
+
 -- -- Convolutions ------------------------------------------------------------
 
 each("conv1d", {
@@ -185,6 +190,7 @@ layers["_convolution_weight_backward"] = {
   {A(2, 4, 3), A(2, 2, 4), {4, 1, 2}, {2}, {1}, {1}, false, {0}, 2},
   {A(1, 2, 4), A(1, 1, 2), {1, 2, 2}, {2}, {0}, {1}, true, {0}, 1},
 }
+layers["conv_tbc"] = {{A(3, 2, 2), A(2, 2, 1), A(1), 1}}
 layers["convolution"] = {
   {A(1, 2, 4), A(2, 2, 2), A(2), {1}, {1}, {1}, false, {0}, 1},
   {A(1, 2, 3), A(2, 1, 2), none, {2}, {0}, {1}, true, {0}, 1},
@@ -204,6 +210,10 @@ each("avg_pool3d max_pool3d max_pool3d_with_indices", {
 each("adaptive_avg_pool1d adaptive_max_pool1d", {{A(1, 2, 5), 2}})
 each("adaptive_avg_pool2d adaptive_max_pool2d", {{A(1, 1, 3, 4), {2, 2}}})
 each("adaptive_avg_pool3d adaptive_max_pool3d", {{A(1, 1, 2, 2, 3), {1, 2, 2}}})
+layers["lp_pool1d"] = {{P(1, 5), 3, 2, 2, true}, {A(1, 4), 2, 2}}
+layers["lp_pool2d"] = {{P(1, 3, 4), 1.5, {2, 3}}}
+layers["lp_pool3d"] = {{P(1, 2, 2, 3), 3, 2, 1}}
+layers["max_unpool1d"] = {{A(1, 1, 2), K("int64", {{{1, 4}}}), 2}}
 layers["max_unpool2d"] =
   {{A(1, 1, 1, 2), K("int64", {{{{1, 4}}}}), {2, 2}}}
 layers["max_unpool3d"] =

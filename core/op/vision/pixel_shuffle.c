@@ -1,4 +1,5 @@
-/* pixel_shuffle and pixel_unshuffle: channels rearranged as pixels, and back.
+/* pixel_shuffle and pixel_unshuffle: channels rearranged as pixels, and back;
+ * channel_shuffle: channels rearranged.
  */
 
 #include <inttypes.h>
@@ -77,4 +78,29 @@ ST_BOXED(st__box_pixel_unshuffle) {
   int64_t image[] = {0, split[1], split[3]};
   ST_TRY(times(s[0], r * r, &image[0]));
   return regroup(self, 5, split, order, image, rets);
+}
+
+ST_BOXED(st__box_channel_shuffle) {
+  const st_tensor *self = st__next_tensor(&args);
+  const int64_t groups = st__next_int(&args);
+  static const int64_t order[] = {0, 2, 1, 3};
+  if (self->ndim < 3) {
+    return st__fail(ST_BAD_SHAPE, "self must have 3 dimensions or more, but "
+                    "its shape is %s", ST_SHAPE_TEXT(self));
+  }
+  const int64_t *s = self->sizes;
+  if (groups < 1 || s[1] % groups != 0) {
+    return st__fail(ST_BAD_VALUE, "groups must be positive and divide the "
+                    "channels of self, %" PRId64 ", but is %" PRId64, s[1],
+                    groups);
+  }
+  const int64_t split[] = {s[0], groups, s[1] / groups,
+                           st__product_of(self->ndim - 2, s + 2)};
+  st_op_scope c = {.n = 0};
+  const st_tensor *t = st__apply_with(
+    &c, ST_OP_permute, st__apply_reshape(&c, self, 4, split),
+    st__of_ints(order, 4));
+  t = st__apply_with(&c, ST_OP_clone, t, st__of_int(ST_FORMAT_CONTIGUOUS));
+  t = st__apply_reshape(&c, t, self->ndim, s);
+  return st__scope_return(&c, st__apply_format(&c, t, self), rets);
 }

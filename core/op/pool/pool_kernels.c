@@ -8,7 +8,7 @@
 #include "kernel/kernel.h"
 #include "kernel/nn/pool.h"
 #include "op/create/factory.h"
-#include "op/nn/pool.h"
+#include "op/pool/pool.h"
 #include "tensor/memory_format.h"
 
 /* -- Loops ---------------------------------------------------------------- */

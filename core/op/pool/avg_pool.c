@@ -2,7 +2,7 @@
  * and columns of windows.
  */
 
-#include "op/nn/pool.h"
+#include "op/pool/pool.h"
 
 #include <inttypes.h>
 

@@ -1,7 +1,9 @@
 /* Max pooling over windows and adaptive bins, and max_unpool.
  */
 
-#include "op/nn/pool.h"
+#include <inttypes.h>
+
+#include "op/pool/pool.h"
 
 /* -- Search --------------------------------------------------------------- */
 
@@ -152,3 +154,51 @@ static st_status max_unpool(const st_value *args, int n, st_value *rets) {
 
 ST_BOXED(st__box_max_unpool2d) { return max_unpool(args, 2, rets); }
 ST_BOXED(st__box_max_unpool3d) { return max_unpool(args, 3, rets); }
+
+/* The size of the image that a pooling with these windows makes self of, or
+ * output_size, which must lie less than a stride away from it. */
+static st_status unpooled_size(const st_tensor *self, const st_value *args,
+                               int64_t *size) {
+  const st_ints kernel_size = st__next_ints(&args);
+  const st_ints stride = st__next_ints(&args), padding = st__next_ints(&args);
+  const bool has_size = !st__is_none(args);
+  const st_ints output_size = st__next_ints(&args);
+  int64_t in, kernel, step, border, least;
+  ST_TRY(st__check_images(self, "self", 1));
+  ST_TRY(st__read_sizes(kernel_size, "kernel_size", 1, 1, &kernel));
+  ST_TRY(st__read_sizes(stride.n ? stride : kernel_size, "stride", 1, 1,
+                        &step));
+  ST_TRY(st__read_sizes(padding, "padding", 1, 0, &border));
+  st__image_sizes(self, 1, &in);
+  if (!st__mul_sizes(in - 1, step, &least) ||
+      !st__add_sizes(least, kernel - 2 * border, &least)) {
+    return st__fail(ST_BAD_SHAPE, "the size of the result is too large: %"
+                    PRId64 " windows, %" PRId64 " apart", in, step);
+  }
+  *size = least;
+  if (!has_size) return ST_OK;
+  *size = output_size.n ? output_size.p[output_size.n - 1] : 0;
+  const int n = (int)output_size.n;
+  if ((n == 1 || n == 3) && *size > least - step && *size < least + step) {
+    return ST_OK;
+  }
+  return st__fail(ST_BAD_VALUE, "output_size must have one entry, more than %"
+                  PRId64 " and less than %" PRId64, least - step,
+                  least + step);
+}
+
+ST_BOXED(st__box_max_unpool1d) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *indices = st__next_tensor(&args);
+  int64_t size[] = {0, 1};
+  ST_TRY(unpooled_size(self, args, size));
+  st_op_scope c = {.n = 0};
+  const st_value last = st__of_int(-1);
+  const st_value unpool[] = {
+    st__of_tensor(st__apply_with(&c, ST_OP_unsqueeze, self, last)),
+    st__of_tensor(st__apply_with(&c, ST_OP_unsqueeze, indices, last)),
+    st__of_ints(size, 2), args[4]};
+  const st_tensor *image = st__apply(&c, ST_OP_max_unpool2d, 4, unpool);
+  return st__scope_return(&c, st__apply_with(&c, ST_OP_squeeze_dim, image,
+                                             last), rets);
+}

@@ -1,8 +1,8 @@
 /* Windows and adaptive bins of images, each of which pooling reduces to one
  * element: avg_pool.c, max_pool.c.
  */
-#ifndef ST_OP_NN_POOL_H
-#define ST_OP_NN_POOL_H
+#ifndef ST_OP_POOL_POOL_H
+#define ST_OP_POOL_POOL_H
 
 #include "op/nn/spatial.h"
 #include "tensor/memory_format.h"

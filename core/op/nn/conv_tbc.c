@@ -1,0 +1,31 @@
+/* conv_tbc: conv1d of (time, batch, channels).
+ */
+
+#include "op/nn/spatial.h"
+
+ST_BOXED(st__box_conv_tbc) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *weight = st__next_tensor(&args);
+  const st_tensor *bias = st__next_tensor(&args);
+  const int64_t pad = st__next_int(&args);
+  static const int64_t images[] = {1, 2, 0}, filters[] = {2, 1, 0};
+  static const int64_t back[] = {2, 0, 1}, one[] = {1};
+  if (self->ndim != 3 || weight->ndim != 3 || bias->ndim != 1 ||
+      self->sizes[2] != weight->sizes[1] ||
+      bias->sizes[0] != weight->sizes[2]) {
+    return st__fail(ST_BAD_SHAPE, "self must be (time, batch, in), weight "
+                    "(width, in, out) and bias (out), but their shapes are %s, "
+                    "%s and %s", ST_SHAPE_TEXT(self), ST_SHAPE_TEXT(weight),
+                    ST_SHAPE_TEXT(bias));
+  }
+  st_op_scope c = {.n = 0};
+  const st_value conv[] = {
+    st__of_tensor(st__apply_with(&c, ST_OP_permute, self,
+                                 st__of_ints(images, 3))),
+    st__of_tensor(st__apply_with(&c, ST_OP_permute, weight,
+                                 st__of_ints(filters, 3))),
+    st__of_tensor(bias), st__of_ints(one, 1), st__of_ints(&pad, 1)};
+  const st_tensor *y = st__apply(&c, ST_OP_conv1d, 5, conv);
+  y = st__apply_with(&c, ST_OP_permute, y, st__of_ints(back, 3));
+  return st__scope_return(&c, st__apply1(&c, ST_OP_contiguous, y), rets);
+}
