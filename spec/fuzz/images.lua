@@ -14,7 +14,9 @@ local M = {}
 local function dimensions(name)
   if name:find "col" and name:find "im" or name:find "window" or
      name:find "convolution" or name == "grid_sampler" or
-     name == "_grid_samples" then
+     name == "grid_sample" or name == "_grid_samples" or name == "fold" or
+     name == "interpolate" or name:find "^upsample%f[_%z]" and
+     not name:find "%dd" then
     return 2
   end
   if name:find "conv" or name:find "pool" or name:find "_pad%d" or
@@ -30,13 +32,14 @@ function M.prepare(c, name)
     n = n, groups = c:int(1, 2), has_size = c:chance(0.5),
     transposed = name:find "convolution$" and c:chance(0.5) or
                  name:find "transpose" ~= nil,
-    is_border = name:find "_pad%d" ~= nil,
+    is_border = name:find "_pad%d" ~= nil, is_grid = name == "grid_sample",
+    is_resized = name == "interpolate" or name == "upsample",
     of_input = name == "_convolution_input_backward",
     of_weight = name == "_convolution_weight_backward",
   }
   if not n or not c.tame then return end
   local o = c.image
-  if name == "col2im" or name == "im2col_backward" then
+  if name == "col2im" or name == "fold" or name == "im2col_backward" then
     o.is_columns = true -- of windows of 2 x 2 over 3 x 3
     c.sizes = {4 * c:int(1, 2), 4}
     return
@@ -90,6 +93,12 @@ function M.hints(fresh, others)
   hint("float[] scale_factors", function(c, o)
     return o.has_size and st.none or c:list(o.n, c.pick, {0.5, 1, 1.5, 2})
   end)
+  hint("int[] size", function(c, o)
+    return o.has_size and c:list(o.n, c.int, 2, 4) or st.none
+  end)
+  hint("float[] scale_factor", function(c, o)
+    return o.has_size and st.none or c:list(o.n, c.pick, {0.5, 1, 1.5, 2})
+  end)
   hint("Tensor weight", function(c, o)
     local first, second = o.out or 2, (c.sizes[2] or 2) / o.groups
     if o.transposed then
@@ -114,8 +123,14 @@ function M.hints(fresh, others)
   hints["int interpolation_mode"] = function(c) return c:int(0, 1) end
   hints["int padding_mode"] = function(c) return c:int(0, 2) end
   hints["str padding"] = function(c) return c:pick {"same", "valid"} end
+  hints["str padding_mode"] = function(c)
+    return c:pick {"zeros", "border", "reflection"}
+  end
   hints["str mode"] = function(c)
-    return c:pick(c.is_qr and {"reduced", "complete", "r"}
+    local o = c.image or {}
+    return c:pick(o.is_grid and {"bilinear", "nearest", "bicubic"} or
+                  o.is_resized and {"nearest", "area", "bicubic"} or
+                  c.is_qr and {"reduced", "complete", "r"}
                   or c.is_convolve and {"full", "same", "valid"}
                   or {"constant", "reflect", "replicate", "circular"})
   end

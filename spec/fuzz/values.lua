@@ -319,6 +319,11 @@ local function per_channel(c)
   return c.has_channels and ranked(1)(c) or M.tensor(c)
 end
 
+--- Of several dimensions, where the operator says how many.
+local function weight(c)
+  return c.weight_rank and ranked(c.weight_rank)(c) or per_channel(c)
+end
+
 local function product(sizes, first)
   local n = 1
   for i = first, #sizes do n = n * sizes[i] end
@@ -346,7 +351,14 @@ local HINTS = {
   ["Tensor[] bins"] = of_points(function(c)
     return fresh(c, "float64", {c.points > 4 and 2 or c:int(1, 4)}, 0, 9)
   end),
-  ["Tensor weight"] = per_channel, ["Tensor bias"] = per_channel,
+  ["Tensor weight"] = weight, ["Tensor bias"] = per_channel,
+  ["Tensor spans"] = function(c) return fresh(c, "int64", {2, 2}, 0, 2) end,
+  ["Tensor weights"] = function(c)
+    return c.is_resample and fresh(c, c.dtype, {2, 2}) or M.tensor(c)
+  end,
+  ["int[] size"] = function(c)
+    return c.is_affine and {c.sizes[1] or 1, 1, 2, 3} or int_list(c)
+  end,
   ["Tensor running_mean"] = per_channel, ["Tensor running_var"] = per_channel,
   ["Tensor target"] = function(c)
     if not c.has_classes then return M.tensor(c) end
@@ -440,10 +452,13 @@ local RANKS = {
   cholesky_inverse = 2, triangular_solve = 2, linalg_tensorsolve = 2,
   _fft_c2r = 1, istft = 2, linalg_householder_product = 2, orgqr = 2, ormqr = 2,
   linalg_lstsq = 2, _linalg_lstsq = 2, _linalg_lstsq_backward = 2, convolve = 1,
+  bilinear = 2, conv_tbc = 3,
 }
 
 -- Operators of some dtypes only.
-local DTYPES = {complex = "complex64", polar = "complex64",
+local DTYPES = {affine_grid = "float32", affine_grid_generator = "float64",
+                _resample = "float32", _resample_backward = "float64",
+                complex = "complex64", polar = "complex64",
                 _fft_c2r = "complex64", istft = "complex64",
                 histogram = "float64", histogramdd = "float64",
                 linalg_householder_product = "float64", orgqr = "float64",
@@ -455,7 +470,15 @@ local DTYPES = {complex = "complex64", polar = "complex64",
 -- Operators whose result grows with a power of the vectors' sizes.
 local FEW = {combinations = true, cartesian_prod = true}
 
+-- Operators of tensors of these sizes.
+local SIZES = {affine_grid = {2, 2, 3}, affine_grid_generator = {1, 2, 3},
+               _resample = {2, 2, 2}, _resample_backward = {3, 2}}
+
+-- Operators whose weight has this many dimensions.
+local WEIGHTS = {bilinear = 3, conv_tbc = 3}
+
 local CHANNELS = {
+  conv_tbc = true, bilinear = true,
   batch_norm = true, instance_norm = true, native_group_norm = true,
   group_norm = true, nll_loss = true, nll_loss_nd = true, nll_loss2d = true,
 }
@@ -474,7 +497,12 @@ function M.prepare(c, name)
   c.dtype = DTYPES[name] or c.dtype
   c.points = name == "histogramdd" and c.square or nil
   if c.is_few then c.sizes = random_sizes(c) end
-  if not c.tame or not RANKS[name] then return end
+  c.is_resample = name:find "^_resample" ~= nil
+  c.is_affine = name:find "^affine_grid" ~= nil
+  c.weight_rank = WEIGHTS[name]
+  if not c.tame then return end
+  if SIZES[name] then c.sizes = {unpack(SIZES[name])} end
+  if not RANKS[name] then return end
   c.sizes = {}
   for i = 1, RANKS[name] do c.sizes[i] = c.square end
 end

@@ -341,3 +341,5 @@ st_tensor *st__window_sums(st_op_scope *c, const st_tensor *x,
                            const st_window *w) {
   return apply_windowed(c, ST_OP__window_sum, x, w);
 }
+
+ST_BOXED(st__box_fold) { return st__invoke(ST_OP_col2im, 6, args, rets); }

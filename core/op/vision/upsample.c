@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "op/nn/spatial.h"
+#include "op/vision/resample.h"
 
 typedef enum resample_mode { NEAREST, EXACT, LINEAR, CUBIC } resample_mode;
 
@@ -225,38 +225,46 @@ static st_status by_size(const st_value *args, resample_mode mode, int n,
   return run(&r, rets);
 }
 
-static st_status read_factors(const st_value *v, resample *r) {
-  if ((int)v->len != r->n && v->len != 1) {
+static st_status read_factors(const st_value *v, int n, const int64_t *in,
+                              int64_t *size, double *factor) {
+  if ((int)v->len != n && v->len != 1) {
     return st__fail(ST_BAD_VALUE, "scale_factors must have %d entries, it has "
-                    "%u", r->n, v->len);
+                    "%u", n, v->len);
   }
-  for (int d = 0; d < r->n; d++) {
-    const double f = r->factor[d] = v->u.floats[v->len == 1 ? 0 : d];
-    const double size = floor((double)r->self->sizes[2 + d] * f);
-    if (!(size >= 1 && size <= INT32_MAX)) {
+  for (int d = 0; d < n; d++) {
+    factor[d] = v->u.floats[v->len == 1 ? 0 : d];
+    const double whole = floor((double)in[d] * factor[d]);
+    if (!(whole >= 1 && whole <= INT32_MAX)) {
       return st__fail(ST_BAD_VALUE, "scale_factors would give size %g for an "
-                      "input of size %" PRId64, size, r->self->sizes[2 + d]);
+                      "input of size %" PRId64, whole, in[d]);
     }
-    r->size[d] = (int64_t)size;
+    size[d] = (int64_t)whole;
   }
   return ST_OK;
+}
+
+st_status st__read_resize(const st_value *output_size,
+                          const st_value *scale_factors, int n,
+                          const int64_t *in, int64_t *size, double *factor) {
+  const bool has_size = !st__is_none(output_size);
+  if (has_size == !st__is_none(scale_factors)) {
+    return st__fail(ST_BAD_VALUE, "either output_size or scale_factors must "
+                    "be given");
+  }
+  if (!has_size) return read_factors(scale_factors, n, in, size, factor);
+  return st__read_sizes((st_ints){output_size->u.ints, output_size->len},
+                        "output_size", n, 1, size);
 }
 
 /* input, output_size, [align_corners,] scale_factors */
 static st_status by_factors(const st_value *args, resample_mode mode, int n,
                             st_value *rets) {
   resample r = {.self = st__next_tensor(&args), .mode = mode, .n = n};
-  const bool has_size = !st__is_none(args);
-  const st_ints output_size = st__next_ints(&args);
+  const st_value *output_size = st__next(&args);
   if (mode >= LINEAR) r.align_corners = st__next_bool(&args);
-  const st_value *scale_factors = st__next(&args);
   ST_TRY(check_images(&r, "input"));
-  if (has_size == !st__is_none(scale_factors)) {
-    return st__fail(ST_BAD_VALUE, "either output_size or scale_factors must "
-                    "be given");
-  }
-  ST_TRY(has_size ? st__read_sizes(output_size, "output_size", n, 1, r.size)
-                  : read_factors(scale_factors, &r));
+  ST_TRY(st__read_resize(output_size, st__next(&args), n, r.self->sizes + 2,
+                         r.size, r.factor));
   return run(&r, rets);
 }
 

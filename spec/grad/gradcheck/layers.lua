@@ -120,6 +120,8 @@ layers["binary_cross_entropy_with_logits"] = {
 -- -- Layers ------------------------------------------------------------------
 
 -- the same elements are dropped each time
+each("dropout1d dropout2d", {{A(2, 3, 2), 0.5, true, seeded = true}})
+layers["dropout3d"] = {{A(3, 2, 1, 2), 0.5, true, seeded = true}}
 each("dropout feature_dropout native_dropout", {
   {A(2, 3), 0.5, true, seeded = true}, {A(2, 3), 0.5, false},
 })
@@ -148,6 +150,7 @@ layers["scaled_dot_product_attention"] = {
   {A(1, 2, 3), A(1, 2, 3), A(1, 2, 2)},
   {A(2, 3), A(2, 3), A(2, 3), {is_causal = true}},
 }
+layers["fold"] = {{A(4, 4), {3, 3}, {2, 2}}}
 layers["_window_sum"] = {{A(1, 2, 3, 3), {2, 2}, {1, 1}, {1, 0}, {1, 2}}}
 layers["_window_sum_backward"] =
   {{A(1, 1, 2, 2), {1, 1, 3, 3}, {2, 2}, {1, 1}, {0, 0}, {1, 1}}}
@@ -207,9 +210,12 @@ each("avg_pool2d max_pool2d max_pool2d_with_indices", {
 each("avg_pool3d max_pool3d max_pool3d_with_indices", {
   {A(1, 1, 2, 2, 3), 2, 1},
 })
-each("adaptive_avg_pool1d adaptive_max_pool1d", {{A(1, 2, 5), 2}})
-each("adaptive_avg_pool2d adaptive_max_pool2d", {{A(1, 1, 3, 4), {2, 2}}})
-each("adaptive_avg_pool3d adaptive_max_pool3d", {{A(1, 1, 2, 2, 3), {1, 2, 2}}})
+each([[adaptive_avg_pool1d adaptive_max_pool1d
+       adaptive_max_pool1d_with_indices]], {{A(1, 2, 5), 2}})
+each([[adaptive_avg_pool2d adaptive_max_pool2d
+       adaptive_max_pool2d_with_indices]], {{A(1, 1, 3, 4), {2, 2}}})
+each([[adaptive_avg_pool3d adaptive_max_pool3d
+       adaptive_max_pool3d_with_indices]], {{A(1, 1, 2, 2, 3), {1, 2, 2}}})
 layers["lp_pool1d"] = {{P(1, 5), 3, 2, 2, true}, {A(1, 4), 2, 2}}
 layers["lp_pool2d"] = {{P(1, 3, 4), 1.5, {2, 3}}}
 layers["lp_pool3d"] = {{P(1, 2, 2, 3), 3, 2, 1}}
@@ -250,6 +256,25 @@ layers["upsample_trilinear3d.vec"] =
   {{A(1, 1, 1, 2, 2), {2, 3, 2}, true, none}}
 layers["upsample_bicubic2d"] = {{A(1, 1, 2, 3), {4, 2}, false}}
 layers["upsample_bicubic2d.vec"] = {{A(1, 1, 2, 2), {3, 3}, true, none}}
+each("_upsample_bilinear2d_aa _upsample_bicubic2d_aa _upsample_lanczos2d_aa", {
+  {A(1, 1, 4, 3), {2, 4}, false},
+})
+each([[_upsample_bilinear2d_aa.vec _upsample_bicubic2d_aa.vec
+       _upsample_lanczos2d_aa.vec]], {{A(1, 1, 3, 2), none, false, {0.7, 1.5}}})
+local SPANS, WEIGHTS = K("int64", {{0, 2}, {1, 3}}),
+                       K("float64", {{1, 2, 0}, {-1, 0.5, 3}})
+layers["_resample"] = {{A(2, 4, 2), 2, SPANS, WEIGHTS}}
+layers["_resample_backward"] = {{A(2, 2, 2), 2, SPANS, WEIGHTS, {2, 4, 2}}}
+layers["interpolate"] = {
+  {A(1, 1, 3), {5}, none, "linear"}, {A(1, 1, 4, 3), 2, none, "area"},
+  {A(1, 1, 3, 2), none, {0.7, 1.5}, "bicubic", {antialias = true}},
+}
+layers["upsample"] = {{A(1, 1, 2, 2), none, {1.5}, "bilinear"}}
+each("upsample_nearest upsample_bilinear", {{A(1, 1, 2, 2), {3, 4}}})
+each("affine_grid affine_grid_generator", {
+  {A(1, 2, 3), {1, 1, 2, 3}, true}, {A(1, 3, 4), {1, 1, 2, 2, 1}, false},
+})
+layers["grid_sample"] = {{A(1, 1, 3, 3), U(1, 2, 2, 2), "bilinear", "border"}}
 each("grid_sampler grid_sampler_2d", {
   {A(1, 1, 3, 3), U(1, 2, 2, 2), 0, 0, true},
   {A(1, 1, 3, 3), U(1, 2, 2, 2), 0, 1, false},

@@ -159,7 +159,7 @@ each("asin acos atanh", {{U(2, 3)}, {Z(2, 2)}})
 samples["acosh"] = {{values.above(1, 2, 3)}, {Z(2)}}
 each([[cbrt expm1 exp2 deg2rad rad2deg sign erf erfc lgamma i0 floor ceil round
        trunc frac relu silu mish softplus relu6 selu celu hardsigmoid hardswish
-       log_sigmoid nan_to_num special_i0e special_i1 special_i1e
+       log_sigmoid logsigmoid nan_to_num special_i0e special_i1 special_i1e
        special_ndtr special_ndtri]], {{A(2, 3)}})
 each("conj_physical angle", {{A(2, 3)}, {Z(2, 2)}})
 samples["_ldexp"] = {{A(2, 3), K("int64", {2, -1, 0})}}

@@ -68,3 +68,29 @@ describe("Layers as functions", function()
 
   teardown(function() assert.equal(before, live()) end)
 end)
+
+describe("dropout1d to dropout3d", function()
+  it("drop whole channels, also without a batch", function()
+    st.manual_seed(1)
+    for _, row in ipairs {{st.dropout1d, 1, {8, 2}},
+                          {st.dropout1d, 1, {3, 8, 2}},
+                          {st.dropout2d, 2, {3, 8, 2, 2}},
+                          {st.dropout3d, 3, {8, 2, 2, 2}},
+                          {st.dropout3d, 3, {3, 8, 2, 2, 2}}} do
+      local x = st.ones(row[3])
+      local y = row[1](x)
+      local means = y:flatten(-row[2], -1):mean {-1}
+      assert.is_true((means:eq(0) + means:eq(2)):all():item())
+      assert.is_true(means:sum():item() > 0 and
+                     means:sum():item() < 2 * means:numel())
+      near(x, row[1](x, 0.5, false))
+    end
+    -- of three dimensions, the first is a batch
+    st.manual_seed(1)
+    local y = st.dropout2d(st.ones(2, 8, 3))
+    st.manual_seed(1)
+    near(st.dropout1d(st.ones(2, 8, 3)), y)
+    raises("input must have 3 dimensions, or 4 with a batch", st.dropout2d,
+           st.ones(2, 2))
+  end)
+end)

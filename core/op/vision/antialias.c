@@ -1,0 +1,203 @@
+/* Images resized by filters that grow with the reduction, so that each pixel of
+ * the image counts: antialiasing as in Pillow and in interpolate.
+ */
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "op/vision/resample.h"
+#include "tensor/memory_format.h"
+
+typedef enum filter { TRIANGLE, CUBIC, LANCZOS } filter;
+
+typedef struct resize {
+  const st_tensor *self;
+  filter filter;
+  bool align_corners;
+  int64_t size[2];
+  double factor[2];   /* scale factor; 0: the ratio of the sizes */
+} resize;
+
+/* -- Filters -------------------------------------------------------------- */
+
+/* Cubic convolution with a = -0.5. */
+static double cubic(double x) {
+  const double a = -0.5;
+  if (x < 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
+  return x < 2 ? (((x - 5) * x + 8) * x - 4) * a : 0;
+}
+
+static double sinc(double x) {
+  const double y = 3.14159265358979323846 * x;
+  return x == 0 ? 1 : sin(y) / y;
+}
+
+/* The weight of a pixel at distance x, in pixels of the smaller image. */
+static double filtered(filter f, double x) {
+  x = fabs(x);
+  if (f == CUBIC) return cubic(x);
+  if (f == LANCZOS) return x < 3 ? sinc(x) * sinc(x / 3) : 0;
+  return x < 1 ? 1 - x : 0;
+}
+
+/* -- Tables --------------------------------------------------------------- */
+
+/* x in the precision of the elements, in which PyTorch computes weights. */
+static double rounded(const resize *r, double x) {
+  return r->self->dtype == ST_FLOAT64 ? x : (double)(float)x;
+}
+
+/* The distance in the image of adjacent elements of the result. */
+static double step_size(const resize *r, int d, int64_t in) {
+  const int64_t out = r->size[d];
+  if (r->align_corners) {
+    return out > 1 ? rounded(r, (double)(in - 1) / (double)(out - 1)) : 0;
+  }
+  return rounded(r, r->factor[d] > 0 ? 1 / r->factor[d]
+                                     : (double)in / (double)out);
+}
+
+/* How filters lie on a dimension of size `in`. */
+typedef struct reach {
+  int64_t in;
+  double step, support, shrink;
+} reach;
+
+static int64_t index_in(double x, int64_t in) {
+  return (int64_t)fmin(fmax(x, 0), (double)in);
+}
+
+/* The taps of element i: span[0] and span[1], and their weights, of sum 1. */
+static void fill_taps(const resize *r, const reach *a, int64_t i, int64_t taps,
+                      int64_t *span, double *weight) {
+  const double center = rounded(r, a->step * ((double)i + 0.5));
+  const int64_t first = index_in(rounded(r, center - a->support + 0.5), a->in);
+  int64_t count = index_in(rounded(r, center + a->support + 0.5), a->in) -
+                  first;
+  double sum = 0;
+  count = count < 0 ? 0 : count > taps ? taps : count;
+  for (int64_t k = 0; k < count; k++) {
+    const double x = ((double)first - center + (double)k + 0.5) * a->shrink;
+    sum += weight[k] = filtered(r->filter, x);
+  }
+  for (int64_t k = 0; k < count && sum != 0; k++) weight[k] /= sum;
+  for (int64_t k = count; k < taps; k++) weight[k] = 0;
+  span[0] = first;
+  span[1] = count;
+}
+
+static void find_taps(st_op_scope *c, const resize *r, int d, st_taps *t) {
+  static const double radius[] = {1, 2, 3};
+  const int64_t in = r->self->sizes[2 + d], out = r->size[d];
+  reach a = {.in = in, .step = step_size(r, d, in), .support = 1};
+  a.support = radius[r->filter] * (a.step >= 1 ? a.step : 1);
+  a.shrink = a.step >= 1 ? rounded(r, 1 / a.step) : 1;
+  const int64_t taps = index_in(2 * ceil(a.support) + 1, in);
+  int64_t *span, cells;
+  double *weight;
+  if (st__scope_ok(c) && !st__mul_sizes(out, taps, &cells)) {
+    c->status = st__fail(ST_BAD_VALUE, "there are too many weights: %" PRId64
+                         " for each of %" PRId64 " pixels", taps, out);
+  }
+  if (!st__scope_ok(c)) return;
+  const int64_t pairs[] = {out, 2}, table[] = {out, taps};
+  const st_tensor *spans = st__new_cpu_vector(c, ST_INT64, 2 * out, &span);
+  const st_tensor *weights = st__new_cpu_vector(c, ST_FLOAT64, cells, &weight);
+  int64_t work = 0;
+  for (int64_t i = 0; st__scope_ok(c) && i < out; i++) {
+    fill_taps(r, &a, i, taps, span + 2 * i, weight + i * taps);
+    work += taps;
+    if (work < 1 << 16) continue;
+    work = 0;
+    if (!st__scope_goes_on(c)) break;
+  }
+  spans = st__to_device_of(c, spans, ST_INT64, r->self);
+  weights = st__to_device_of(c, weights, r->self->dtype, r->self);
+  t->spans = st__apply_reshape(c, spans, 2, pairs);
+  t->weights = st__apply_reshape(c, weights, 2, table);
+}
+
+/* -- Images --------------------------------------------------------------- */
+
+/* Half precision is resampled in float32. */
+static st_status run(const resize *given, st_value *rets) {
+  static const int64_t last[] = {0, 2, 3, 1}, second[] = {0, 3, 1, 2};
+  resize r = *given;
+  const st_dtype dtype = r.self->dtype;
+  const bool channels_last =
+    st__suggest_format(r.self, false) == ST_FORMAT_CHANNELS_LAST;
+  st_op_scope c = {.n = 0};
+  st_taps taps[2] = {{NULL, NULL}, {NULL, NULL}};
+  if (dtype != ST_FLOAT64) r.self = st__apply_to(&c, r.self, ST_FLOAT32);
+  for (int d = 0; st__scope_ok(&c) && d < 2; d++) {
+    find_taps(&c, &r, d, &taps[d]);
+  }
+  const st_tensor *t = r.self;
+  if (channels_last) {
+    t = st__apply_with(&c, ST_OP_permute, t, st__of_ints(last, 4));
+  }
+  const int first = channels_last ? 1 : 2;
+  for (int d = 1; d >= 0; d--) {
+    t = st__apply_resample(&c, t, first + d, &taps[d]);
+  }
+  if (channels_last) {
+    t = st__apply_with(&c, ST_OP_permute, t, st__of_ints(second, 4));
+  }
+  return st__scope_return(&c, st__apply_to(&c, t, dtype), rets);
+}
+
+/* -- Arguments ------------------------------------------------------------ */
+
+static st_status check_images(const resize *r, const char *name) {
+  const st_tensor *t = r->self;
+  if (t->ndim != 4) {
+    return st__fail(ST_BAD_SHAPE, "%s must have 4 dimensions, but its shape is "
+                    "%s", name, ST_SHAPE_TEXT(t));
+  }
+  for (int d = 0; d < 2; d++) {
+    if (t->sizes[2 + d] < 1 || t->sizes[2 + d] > INT32_MAX) {
+      return st__fail(ST_BAD_SHAPE, "the images of %s are empty or too large, "
+                      "its shape is %s", name, ST_SHAPE_TEXT(t));
+    }
+  }
+  return st__is_floating(t->dtype) ? ST_OK : st__no_kernel_for(t->dtype);
+}
+
+/* self, output_size, align_corners, one factor per dimension */
+static st_status by_size(const st_value *args, filter f, st_value *rets) {
+  resize r = {.self = st__next_tensor(&args), .filter = f};
+  const st_ints output_size = st__next_ints(&args);
+  r.align_corners = st__next_bool(&args);
+  for (int d = 0; d < 2; d++) r.factor[d] = st__next_float_or(&args, 0);
+  ST_TRY(check_images(&r, "self"));
+  ST_TRY(st__read_sizes(output_size, "output_size", 2, 1, r.size));
+  return run(&r, rets);
+}
+
+/* input, output_size, align_corners, scale_factors */
+static st_status by_factors(const st_value *args, filter f, st_value *rets) {
+  resize r = {.self = st__next_tensor(&args), .filter = f};
+  const st_value *output_size = st__next(&args);
+  r.align_corners = st__next_bool(&args);
+  ST_TRY(check_images(&r, "input"));
+  ST_TRY(st__read_resize(output_size, st__next(&args), 2, r.self->sizes + 2,
+                         r.size, r.factor));
+  return run(&r, rets);
+}
+
+/* -- Operators ------------------------------------------------------------ */
+
+/* operator, filter */
+#define ANTIALIAS_MAP(X)   \
+  X(bilinear2d, TRIANGLE)  \
+  X(bicubic2d,  CUBIC)     \
+  X(lanczos2d,  LANCZOS)
+
+#define ANTIALIAS(name, filter)                    \
+  ST_BOXED(st__box_upsample_##name##_aa) {         \
+    return by_size(args, filter, rets);            \
+  }                                                \
+  ST_BOXED(st__box_upsample_##name##_aa_vec) {     \
+    return by_factors(args, filter, rets);         \
+  }
+ANTIALIAS_MAP(ANTIALIAS)

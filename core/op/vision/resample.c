@@ -1,0 +1,147 @@
+/* The operators that run the kernels of kernel/nn/resample.c: a dimension of an
+ * image resampled by tables of taps and weights, and the transpose of that.
+ * Each is the other's derivative.
+ */
+
+#include "op/vision/resample.h"
+
+#include <inttypes.h>
+
+#include "base/threads.h"
+#include "kernel/kernel.h"
+#include "kernel/nn/resample.h"
+#include "op/create/factory.h"
+
+typedef struct resample_run {
+  st_resample_ctx ctx;
+  st_loop loop;
+  char *data[2];
+} resample_run;
+
+static void run_units(void *ctx, int64_t begin, int64_t end) {
+  const resample_run *r = ctx;
+  char *data[] = {r->data[0], r->data[1]};
+  r->loop(data, NULL, begin, end, &r->ctx);
+}
+
+/* -- Arguments ------------------------------------------------------------ */
+
+static st_status check_tables(const st_tensor *self, const st_tensor *spans,
+                              const st_tensor *weights) {
+  if (spans->dtype != ST_INT64 || weights->dtype != self->dtype) {
+    return st__fail(ST_BAD_DTYPE, "spans must be int64 and weights %s, not %s "
+                    "and %s", st__dtype_name(self->dtype),
+                    st__dtype_name(spans->dtype),
+                    st__dtype_name(weights->dtype));
+  }
+  if (spans->ndim == 2 && weights->ndim == 2 && spans->sizes[1] == 2 &&
+      spans->sizes[0] == weights->sizes[0]) {
+    return ST_OK;
+  }
+  return st__fail(ST_BAD_SHAPE, "spans must be (out, 2) and weights (out, "
+                  "taps), but their shapes are %s and %s",
+                  ST_SHAPE_TEXT(spans), ST_SHAPE_TEXT(weights));
+}
+
+static st_status check_spans(const st_resample_ctx *c) {
+  for (int64_t o = 0; o < c->out; o++) {
+    const int64_t first = c->spans[2 * o], count = c->spans[2 * o + 1];
+    if (first >= 0 && count >= 0 && count <= c->taps && first <= c->in &&
+        count <= c->in - first) {
+      continue;
+    }
+    return st__fail(ST_BAD_INDEX, "the %" PRId64 " taps from index %" PRId64
+                    " on are not in a dimension of size %" PRId64 " with "
+                    "weights for %" PRId64, count, first, c->in, c->taps);
+  }
+  return ST_OK;
+}
+
+/* -- Runs ----------------------------------------------------------------- */
+
+/* Runs kernel id from `from` to `to`, which are contiguous. */
+static st_status run_kernel(st_kernel_id id, const st_tensor *from,
+                            st_tensor *to, int dim, resample_run *r) {
+  st_resample_ctx *c = &r->ctx;
+  const int64_t outer = st__product_of(dim, from->sizes);
+  c->inner = st__product_of(from->ndim - dim - 1, from->sizes + dim + 1);
+  if (to->numel == 0 || to->device != ST_DEVICE_CPU) return ST_OK;
+  ST_TRY(check_spans(c));
+  if (from->numel == 0 || c->taps == 0) {
+    return st__fill_new(to, st__scalar_float(0));
+  }
+  r->data[0] = st__data(to);
+  r->data[1] = st__data(from);
+  const int64_t block = c->inner < ST_RESAMPLE_BLOCK ? c->inner
+                                                     : ST_RESAMPLE_BLOCK;
+  const int64_t units = outer * ((c->inner + ST_RESAMPLE_BLOCK - 1) /
+                                 ST_RESAMPLE_BLOCK);
+  const int64_t size = c->in > c->out ? c->in : c->out;
+  return st__parallel_try(0, units,
+                          st__kernel_grain(id) / (size * block) + 1, run_units,
+                          r);
+}
+
+/* self, dim, spans, weights, and the sizes of the image of a gradient */
+static st_status resample(st_kernel_id id, const st_value *args, bool back,
+                          st_value *rets) {
+  const st_tensor *self = st__next_tensor(&args);
+  const int64_t given_dim = st__next_int(&args);
+  const st_tensor *spans = st__next_tensor(&args);
+  const st_tensor *weights = st__next_tensor(&args);
+  const st_ints image = back ? st__next_ints(&args) : (st_ints){NULL, 0};
+  const st_tensor *like = st__is_meta(spans) ? spans
+                        : st__is_meta(weights) ? weights : self;
+  resample_run r = {.loop = NULL};
+  int64_t sizes[ST_MAX_DIMS];
+  st_tensor *out = NULL;
+  int dim;
+  ST_TRY(st__check_cpu_or_meta(self));
+  ST_TRY(st__find_kernel(id, self->dtype, &r.loop));
+  ST_TRY(st__wrap_dim(given_dim, self->ndim, &dim));
+  ST_TRY(check_tables(self, spans, weights));
+  if (self->ndim == 0) {
+    return st__fail(ST_BAD_SHAPE, "self must have a dimension");
+  }
+  if (back && ((int)image.n != self->ndim || image.p[dim] < 0 ||
+               self->sizes[dim] != weights->sizes[0])) {
+    return st__fail(ST_BAD_SHAPE, "a gradient of shape %s and weights of shape "
+                    "%s do not fit an image with %u dimensions",
+                    ST_SHAPE_TEXT(self), ST_SHAPE_TEXT(weights), image.n);
+  }
+  for (int d = 0; d < self->ndim; d++) sizes[d] = self->sizes[d];
+  sizes[dim] = back ? image.p[dim] : weights->sizes[0];
+  st_op_scope c = {.n = 0};
+  const st_tensor *from = st__apply1(&c, ST_OP_contiguous, self);
+  const st_tensor *where = st__apply1(&c, ST_OP_contiguous, spans);
+  const st_tensor *w = st__apply1(&c, ST_OP_contiguous, weights);
+  out = st__apply(&c, ST_OP_new_empty, 3, (st_value[]){
+    st__of_tensor(like), st__of_ints(sizes, self->ndim),
+    st__of_int(self->dtype)});
+  if (st__scope_ok(&c)) {
+    r.ctx = (st_resample_ctx){
+      .in = back ? image.p[dim] : self->sizes[dim], .out = weights->sizes[0],
+      .taps = weights->sizes[1], .spans = (const int64_t *)st__data(where),
+      .weights = st__data(w)};
+    c.status = run_kernel(id, from, out, dim, &r);
+  }
+  return st__scope_return(&c, out, rets);
+}
+
+/* -- Operators ------------------------------------------------------------ */
+
+ST_BOXED(st__box_resample) {
+  return resample(ST_K_resample, args, false, rets);
+}
+
+ST_BOXED(st__box_resample_backward) {
+  return resample(ST_K_resample_back, args, true, rets);
+}
+
+st_tensor *st__apply_resample(st_op_scope *c, const st_tensor *t, int64_t dim,
+                              const st_taps *taps) {
+  if (!st__scope_ok(c)) return NULL;
+  return st__apply(c, ST_OP__resample, 4, (st_value[]){
+    st__of_tensor(t), st__of_int(dim), st__of_tensor(taps->spans),
+    st__of_tensor(taps->weights)});
+}

@@ -1,0 +1,25 @@
+/* Images resampled along one dimension by tables of taps and weights.
+ */
+#ifndef ST_OP_VISION_RESAMPLE_H
+#define ST_OP_VISION_RESAMPLE_H
+
+#include "op/nn/spatial.h"
+
+/* Element o of the result is the sum of count = spans[o][1] elements of the
+ * image, from index spans[o][0] on, times the first count of weights[o]. */
+typedef struct st_taps {
+  const st_tensor *spans;    /* int64, (out, 2) */
+  const st_tensor *weights;  /* (out, taps) */
+} st_taps;
+
+st_tensor *st__apply_resample(st_op_scope *c, const st_tensor *t, int64_t dim,
+                              const st_taps *taps);
+
+/* The size and the factors of a resized image by output_size or scale_factors,
+ * one of which is none: n numbers or one for all. Without scale_factors the
+ * factors stay. BAD_VALUE. */
+st_status st__read_resize(const st_value *output_size,
+                          const st_value *scale_factors, int n,
+                          const int64_t *in, int64_t *size, double *factor);
+
+#endif
