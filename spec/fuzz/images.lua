@@ -15,6 +15,7 @@ local function dimensions(name)
   if name:find "col" and name:find "im" or name:find "window" or
      name:find "convolution" or name == "grid_sampler" or
      name == "grid_sample" or name == "_grid_samples" or name == "fold" or
+     name == "_fractional_max_indices" or
      name == "interpolate" or name:find "^upsample%f[_%z]" and
      not name:find "%dd" then
     return 2
@@ -99,6 +100,16 @@ function M.hints(fresh, others)
   hint("float[] scale_factor", function(c, o)
     return o.has_size and st.none or c:list(o.n, c.pick, {0.5, 1, 1.5, 2})
   end)
+  hint("float[] output_ratio", function(c, o)
+    return c:list(o.n, c.pick, {0.4, 0.5, 0.7})
+  end)
+  local function places(c, o)
+    local n = o.n
+    return st.rand({c.sizes[1] or 1, c.sizes[2] or 1, n}, {dtype = "float64"})
+      :to(c.dtype)
+  end
+  hint("Tensor random_samples", places)
+  hint("Tensor _random_samples", places)
   hint("Tensor weight", function(c, o)
     local first, second = o.out or 2, (c.sizes[2] or 2) / o.groups
     if o.transposed then

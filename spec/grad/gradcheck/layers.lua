@@ -216,6 +216,17 @@ each([[adaptive_avg_pool2d adaptive_max_pool2d
        adaptive_max_pool2d_with_indices]], {{A(1, 1, 3, 4), {2, 2}}})
 each([[adaptive_avg_pool3d adaptive_max_pool3d
        adaptive_max_pool3d_with_indices]], {{A(1, 1, 2, 2, 3), {1, 2, 2}}})
+local PLACES2, PLACES3 = K("float64", {{{0.2, 0.9}}}),
+                         K("float64", {{{0.2, 0.9, 0.4}}})
+layers["fractional_max_pool2d"] = {{A(1, 1, 4, 5), 2, {2, 3}, PLACES2}}
+layers["fractional_max_pool3d"] = {{A(1, 1, 3, 2, 3), {2, 1, 2}, 2, PLACES3}}
+each("fractional_max_pool2d.functional fractional_max_pool2d_with_indices", {
+  {A(1, 1, 4, 5), 2, {2, 3}, none, PLACES2},
+  {A(1, 1, 4, 5), 2, none, {0.5, 0.6}, seeded = true},
+})
+each("fractional_max_pool3d.functional fractional_max_pool3d_with_indices", {
+  {A(1, 1, 3, 2, 3), {2, 1, 2}, 2, none, PLACES3},
+})
 layers["lp_pool1d"] = {{P(1, 5), 3, 2, 2, true}, {A(1, 4), 2, 2}}
 layers["lp_pool2d"] = {{P(1, 3, 4), 1.5, {2, 3}}}
 layers["lp_pool3d"] = {{P(1, 2, 2, 3), 3, 2, 1}}
