@@ -1,7 +1,15 @@
-/* dropout, feature_dropout and native_dropout, composed of operators.
+/* Forms of dropout, composed of operators.
+ *
+ * Source of alpha_dropout: G. Klambauer and others, "Self-Normalizing Neural
+ * Networks", NIPS 2017.
  */
 
+#include <math.h>
+
 #include "op/registry/composite.h"
+
+/* Forms of dropout. */
+enum { CHANNELS = 1, ALPHA = 2, IN_PLACE = 4 };
 
 static st_status check_probability(double p) {
   if (p >= 0 && p <= 1) return ST_OK;
@@ -9,76 +17,128 @@ static st_status check_probability(double p) {
                   "%g", p);
 }
 
-/* True if any element can be dropped. */
-static bool drops(const st_tensor *input, double p, bool train) {
-  return train && p > 0 && input->numel > 0;
-}
-
-/* A tensor of these sizes with 0 at probability p, else 1 / (1 - p). */
-static st_tensor *noise(st_op_scope *c, const st_tensor *like, st_value sizes,
-                        double p) {
-  st_value same;
-  st_tensor *t = st__apply_with(c, ST_OP_new_empty, like, sizes);
-  const st_value keep[] = {st__of_tensor(t), st__of_float(1 - p)};
-  t = st__apply(c, ST_OP_bernoulli__float, 2, keep);
-  if (!st__scope_ok(c) || p == 1) return t;
-  const st_value scale[] = {st__of_tensor(t), st__of_float(1 - p)};
-  c->status = st__call(st__op_variant(ST_OP_div_Scalar, ST_INPLACE), scale,
-                       &same);
-  if (st__scope_ok(c)) st__value_clear(&same);
-  return t;
-}
-
 static st_value sizes_of(const st_tensor *t) {
   return st__of_ints(t->sizes, t->ndim);
 }
 
-ST_BOXED(st__box_dropout) {
-  st_tensor *input = st__next_tensor(&args);
-  const double p = st__next_float(&args);
-  const bool train = st__next_bool(&args);
-  st_op_scope c = {.status = check_probability(p)};
-  if (!st__scope_ok(&c) || !drops(input, p, train)) {
-    return st__scope_return(&c, input, rets);
-  }
-  const st_tensor *kept = noise(&c, input, sizes_of(input), p);
-  return st__scope_return(&c, st__apply2(&c, ST_OP_mul_Tensor, input, kept),
-                          rets);
-}
-
-ST_BOXED(st__box_dropout_) {
-  st_tensor *self = st__next_tensor(&args);
-  const double p = st__next_float(&args);
-  const bool train = st__next_bool(&args);
-  st_op_scope c = {.status = check_probability(p)};
-  if (st__scope_ok(&c) && drops(self, p, train)) {
-    st__apply_into(&c, ST_OP_mul_Tensor, self,
-                   noise(&c, self, sizes_of(self), p));
-  }
-  return st__scope_return(&c, self, rets);
-}
-
-/* Drops whole channels: their elements share one random number. */
-ST_BOXED(st__box_feature_dropout) {
-  st_tensor *input = st__next_tensor(&args);
-  const double p = st__next_float(&args);
-  const bool train = st__next_bool(&args);
+/* A tensor of 1 with probability p, else 0, that broadcasts with input: one
+ * number for each of its channels, or for each element. */
+static st_tensor *keep(st_op_scope *c, const st_tensor *input, double p,
+                       int form) {
   int64_t sizes[ST_MAX_DIMS];
-  st_op_scope c = {.status = check_probability(p)};
-  if (st__scope_ok(&c) && input->ndim < 2) {
-    c.status = st__fail(ST_BAD_SHAPE, "input needs two dimensions, its shape "
-                        "is %s", ST_SHAPE_TEXT(input));
-  }
-  if (!st__scope_ok(&c) || !drops(input, p, train)) {
-    return st__scope_return(&c, input, rets);
+  const int last = form & CHANNELS ? 2 : input->ndim;
+  if (st__scope_ok(c) && input->ndim < last) {
+    c->status = st__fail(ST_BAD_SHAPE, "input needs two dimensions, its shape "
+                         "is %s", ST_SHAPE_TEXT(input));
   }
   for (int d = 0; d < input->ndim; d++) {
-    sizes[d] = d < 2 ? input->sizes[d] : 1;
+    sizes[d] = d < last ? input->sizes[d] : 1;
   }
-  const st_tensor *kept = noise(&c, input, st__of_ints(sizes, input->ndim), p);
-  return st__scope_return(&c, st__apply2(&c, ST_OP_mul_Tensor, input, kept),
-                          rets);
+  const st_tensor *t = st__apply_with(c, ST_OP_new_empty, input,
+                                      st__of_ints(sizes, input->ndim));
+  return st__apply_with(c, ST_OP_bernoulli__float, t, st__of_float(p));
 }
+
+/* a = op(a, b), or a new tensor. */
+static st_tensor *combine(st_op_scope *c, st_op_id id, st_tensor *a,
+                          const st_tensor *b, int form) {
+  if (!(form & IN_PLACE)) return st__apply2(c, id, a, b);
+  st__apply_into(c, id, a, b);
+  return a;
+}
+
+static void scale(st_op_scope *c, const st_tensor *t, double keeps) {
+  const st_value args[] = {st__of_tensor(t), st__of_float(keeps)};
+  st_value same;
+  if (!st__scope_ok(c)) return;
+  c->status = st__call(st__op_variant(ST_OP_div_Scalar, ST_INPLACE), args,
+                       &same);
+  if (st__scope_ok(c)) st__value_clear(&same);
+}
+
+/* kept a + b: dropped elements become -alpha scale, the limit of selu at minus
+ * infinity, before a and b restore a mean of 0 and a variance of 1. */
+static st_tensor *alpha_drop(st_op_scope *c, st_tensor *input,
+                             const st_tensor *kept, double p, int form) {
+  const double alpha = 1.7580993408473766;
+  const double a = 1 / sqrt((alpha * alpha * p + 1) * (1 - p));
+  const st_tensor *b = st__shifted(c, kept, -1);
+  b = st__shifted(c, st__scaled(c, b, alpha * a), alpha * a * p);
+  kept = st__scaled(c, kept, a);
+  return combine(c, ST_OP_add_Tensor,
+                 combine(c, ST_OP_mul_Tensor, input, kept, form), b, form);
+}
+
+static st_tensor *drop(st_op_scope *c, st_tensor *input, double p, bool train,
+                       int form) {
+  if (st__scope_ok(c)) c->status = check_probability(p);
+  if (!st__scope_ok(c) || !train || p == 0 || input->numel == 0) return input;
+  if (p == 1) {
+    const st_tensor *zero = st__apply_with(c, ST_OP_new_zeros, input,
+                                           st__of_ints(NULL, 0));
+    return combine(c, ST_OP_mul_Tensor, input, zero, form);
+  }
+  const st_tensor *kept = keep(c, input, 1 - p, form);
+  if (form & ALPHA) return alpha_drop(c, input, kept, p, form);
+  scale(c, kept, 1 - p);
+  return combine(c, ST_OP_mul_Tensor, input, kept, form);
+}
+
+static st_status boxed(const st_value *args, int form, st_value *rets) {
+  st_tensor *input = st__next_tensor(&args);
+  const double p = st__next_float(&args);
+  const bool train = st__next_bool(&args);
+  st_op_scope c = {.status = ST_OK};
+  return st__scope_return(&c, drop(&c, input, p, train, form), rets);
+}
+
+ST_BOXED(st__box_dropout) { return boxed(args, 0, rets); }
+ST_BOXED(st__box_dropout_) { return boxed(args, IN_PLACE, rets); }
+ST_BOXED(st__box_feature_dropout) { return boxed(args, CHANNELS, rets); }
+ST_BOXED(st__box_feature_dropout_) {
+  return boxed(args, CHANNELS | IN_PLACE, rets);
+}
+ST_BOXED(st__box_alpha_dropout) { return boxed(args, ALPHA, rets); }
+ST_BOXED(st__box_alpha_dropout_) {
+  return boxed(args, ALPHA | IN_PLACE, rets);
+}
+ST_BOXED(st__box_feature_alpha_dropout) {
+  return boxed(args, CHANNELS | ALPHA, rets);
+}
+ST_BOXED(st__box_feature_alpha_dropout_) {
+  return boxed(args, CHANNELS | ALPHA | IN_PLACE, rets);
+}
+
+/* dropout of the channels of (N, C, ...), or of (C, ...) if the input has
+ * `unbatched` dimensions. */
+static st_status channels(const st_value *args, int unbatched,
+                          st_value *rets) {
+  const st_tensor *input = st__next_tensor(&args);
+  const double p = st__next_float(&args);
+  const bool train = st__next_bool(&args);
+  st_op_scope c = {.status = ST_OK};
+  const bool batched = input->ndim != unbatched;
+  st_tensor *t = batched ? st__apply1(&c, ST_OP_alias, input)
+                         : st__apply_with(&c, ST_OP_unsqueeze, input,
+                                          st__of_int(0));
+  if (st__scope_ok(&c)) t = drop(&c, t, p, train, CHANNELS);
+  if (!batched) t = st__apply_with(&c, ST_OP_squeeze_dim, t, st__of_int(0));
+  return st__scope_return(&c, t, rets);
+}
+
+ST_BOXED(st__box_dropout1d) {
+  const st_tensor *input = st__to_tensor(args);
+  if (input->ndim != 2 && input->ndim != 3) {
+    return st__fail(ST_BAD_SHAPE, "input must have shape (N, C, L) or (C, L), "
+                    "it has shape %s", ST_SHAPE_TEXT(input));
+  }
+  return channels(args, 2, rets);
+}
+
+/* (N, C, L) counts as that. */
+ST_BOXED(st__box_dropout2d) { return boxed(args, CHANNELS, rets); }
+
+ST_BOXED(st__box_dropout3d) { return channels(args, 4, rets); }
 
 ST_BOXED(st__box_native_dropout) {
   const st_tensor *input = st__next_tensor(&args);

@@ -120,9 +120,9 @@ layers["binary_cross_entropy_with_logits"] = {
 -- -- Layers ------------------------------------------------------------------
 
 -- the same elements are dropped each time
-each("dropout1d dropout2d", {{A(2, 3, 2), 0.5, true, seeded = true}})
 layers["dropout3d"] = {{A(3, 2, 1, 2), 0.5, true, seeded = true}}
-each("dropout feature_dropout native_dropout", {
+each([[dropout feature_dropout native_dropout alpha_dropout dropout1d dropout2d
+       feature_alpha_dropout]], {
   {A(2, 3), 0.5, true, seeded = true}, {A(2, 3), 0.5, false},
 })
 layers["native_layer_norm"] = {{A(2, 3), {3}, A(3), A(3), 1e-5}}

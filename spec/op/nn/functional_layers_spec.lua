@@ -90,7 +90,7 @@ describe("dropout1d to dropout3d", function()
     local y = st.dropout2d(st.ones(2, 8, 3))
     st.manual_seed(1)
     near(st.dropout1d(st.ones(2, 8, 3)), y)
-    raises("input must have 3 dimensions, or 4 with a batch", st.dropout2d,
-           st.ones(2, 2))
+    raises("input must have shape (N, C, L) or (C, L)", st.dropout1d,
+           st.ones(2))
   end)
 end)
