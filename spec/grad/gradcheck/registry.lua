@@ -28,10 +28,12 @@ for name in ([[isclose isin.Tensor_Tensor isin.Tensor_Scalar isin.Scalar_Tensor
 end
 
 -- A sampler at fixed random numbers has other derivatives than its
--- distribution: gamma_spec.lua compares these.
+-- distribution: gamma_spec.lua compares these. The gradient of ctc_loss is that
+-- of the input of log_softmax: ctc_loss_spec.lua.
 registry.IMPLICIT = {
   _standard_gamma = true, _standard_gamma_grad = true, _sample_dirichlet = true,
-  _dirichlet_grad = true,
+  _dirichlet_grad = true, _ctc_loss = true, ["ctc_loss.IntList"] = true,
+  ["ctc_loss.Tensor"] = true,
 }
 
 -- -- Schemas -----------------------------------------------------------------

@@ -1,0 +1,458 @@
+/* Connectionist temporal classification: the loss, and its gradient.
+ *
+ * Source: A. Graves and others, "Connectionist Temporal Classification:
+ * Labelling Unsegmented Sequence Data with Recurrent Neural Networks", ICML
+ * 2006. Equations are those of the paper.
+ *
+ * The labels of a target are read with a blank before, between and behind
+ * them: label s is target s / 2 for an odd s. All sums are of logarithms, in
+ * float64.
+ */
+
+#include <math.h>
+
+#include "base/threads.h"
+#include "op/create/factory.h"
+#include "op/nn/loss.h"
+
+/* -- Arguments ------------------------------------------------------------ */
+
+typedef struct ctc {
+  const st_tensor *log_probs, *targets;
+  st_ints input_lengths, target_lengths;
+  int64_t blank, base;
+  bool zero_infinity;
+  int64_t steps, batch, classes;  /* the sizes of log_probs */
+  int64_t labels;                 /* of the longest target, with blanks */
+  /* elements, contiguous */
+  const double *probs, *loss_grad;
+  const int64_t *target;
+  double *alpha, *loss, *beta, *grad;
+} ctc;
+
+static st_status check_lengths(const st_ints *lengths, const char *name,
+                               int64_t batch, int64_t most) {
+  if (lengths->n != batch) {
+    return st__fail(ST_BAD_SHAPE, "%s must have a number for each of %lld "
+                    "sequences, it has %u", name, (long long)batch,
+                    lengths->n);
+  }
+  for (uint32_t i = 0; i < lengths->n; i++) {
+    if (lengths->p[i] >= 0 && lengths->p[i] <= most) continue;
+    return st__fail(ST_BAD_VALUE, "%s must be from 0 to %lld, number %u is "
+                    "%lld", name, (long long)most, i + 1,
+                    (long long)lengths->p[i]);
+  }
+  return ST_OK;
+}
+
+static st_status check_probs(ctc *k) {
+  const st_tensor *t = k->log_probs;
+  ST_TRY(st__check_cpu_or_meta(t));
+  if (t->dtype != ST_FLOAT32 && t->dtype != ST_FLOAT64) {
+    return st__no_kernel_for(t->dtype);
+  }
+  if (t->ndim != 3 || t->numel == 0) {
+    return st__fail(ST_BAD_SHAPE, "log_probs must have shape (steps, N, "
+                    "classes) and not be empty, its shape is %s",
+                    ST_SHAPE_TEXT(t));
+  }
+  k->steps = t->sizes[0];
+  k->batch = t->sizes[1];
+  k->classes = t->sizes[2];
+  if (k->blank < 0) k->blank += k->classes;
+  if (k->blank >= 0 && k->blank < k->classes) return ST_OK;
+  return st__fail(ST_BAD_INDEX, "blank is none of the %lld classes",
+                  (long long)k->classes);
+}
+
+static st_status check_targets(ctc *k) {
+  const st_tensor *t = k->targets;
+  int64_t longest = 0, sum = 0;
+  if (t->ndim < 1 || t->ndim > 2 || !st__is_integral(t->dtype) ||
+      (t->ndim == 2 && t->sizes[0] != k->batch)) {
+    return st__fail(ST_BAD_SHAPE, "targets must be integers of shape (%lld, "
+                    "longest) or (sum of target_lengths), they have shape %s "
+                    "and dtype %s", (long long)k->batch, ST_SHAPE_TEXT(t),
+                    st__dtype_name(t->dtype));
+  }
+  ST_TRY(check_lengths(&k->target_lengths, "target_lengths", k->batch,
+                       t->sizes[t->ndim - 1]));
+  for (uint32_t i = 0; i < k->target_lengths.n; i++) {
+    const int64_t n = k->target_lengths.p[i];
+    if (n > longest) longest = n;
+    sum += n;
+  }
+  k->labels = 2 * longest + 1;
+  if (t->ndim == 2 || t->sizes[0] == sum) return ST_OK;
+  return st__fail(ST_BAD_SHAPE, "the sum of target_lengths is %lld, but "
+                  "targets has %lld elements", (long long)sum,
+                  (long long)t->sizes[0]);
+}
+
+/* The place of the first label of sequence i in k->target. */
+static int64_t first_label(const ctc *k, int64_t i) {
+  int64_t at = 0;
+  if (k->targets->ndim == 2) return i * k->targets->sizes[1];
+  for (int64_t j = 0; j < i; j++) at += k->target_lengths.p[j];
+  return at;
+}
+
+static st_status check_labels(const ctc *k) {
+  for (int64_t i = 0; i < k->batch; i++) {
+    const int64_t *labels = k->target + first_label(k, i);
+    for (int64_t s = 0; s < k->target_lengths.p[i]; s++) {
+      const int64_t label = labels[s] - k->base;
+      if (label >= 0 && label < k->classes) continue;
+      return st__fail(ST_BAD_INDEX, "targets has class %lld, but the classes "
+                      "are %lld to %lld", (long long)labels[s],
+                      (long long)k->base,
+                      (long long)(k->base + k->classes - 1));
+    }
+  }
+  return ST_OK;
+}
+
+/* Reads the arguments up to target_lengths. */
+static void read_lengths(const st_value **args, ctc *k) {
+  k->log_probs = st__next_tensor(args);
+  k->targets = st__next_tensor(args);
+  k->input_lengths = st__next_ints(args);
+  k->target_lengths = st__next_ints(args);
+}
+
+static st_status check(ctc *k) {
+  ST_TRY(check_probs(k));
+  ST_TRY(check_lengths(&k->input_lengths, "input_lengths", k->batch,
+                       k->steps));
+  return check_targets(k);
+}
+
+static const st_tensor *contiguous(st_op_scope *c, const st_tensor *t,
+                                   st_dtype dtype) {
+  return st__apply1(c, ST_OP_contiguous, st__apply_to(c, t, dtype));
+}
+
+static double *doubles(const st_tensor *t) {
+  return (double *)(void *)st__data(t);
+}
+
+/* Sets and checks the elements that both passes read; false on Meta and after
+ * an error. */
+static bool open_inputs(st_op_scope *c, ctc *k) {
+  const st_tensor *probs = contiguous(c, k->log_probs, ST_FLOAT64);
+  const st_tensor *target = contiguous(c, k->targets, ST_INT64);
+  if (!st__scope_ok(c) || st__is_meta(probs) || st__is_meta(target)) {
+    return false;
+  }
+  k->probs = doubles(probs);
+  k->target = (const int64_t *)(void *)st__data(target);
+  c->status = check_labels(k);
+  return st__scope_ok(c);
+}
+
+static st_tensor *full(st_op_scope *c, const st_tensor *like, int n,
+                       const int64_t *sizes, double value) {
+  const st_value args[] = {st__of_tensor(like), st__of_ints(sizes, n),
+                           st__of_float(value), st__of_int(ST_FLOAT64)};
+  return st__apply(c, ST_OP_new_full, 4, args);
+}
+
+/* -- A sequence ----------------------------------------------------------- */
+
+typedef struct sequence {
+  const ctc *k;
+  const int64_t *target;
+  int64_t i, steps, labels;
+} sequence;
+
+static sequence sequence_of(const ctc *k, int64_t i) {
+  return (sequence){k, k->target + first_label(k, i), i,
+                    k->input_lengths.p[i], 2 * k->target_lengths.p[i] + 1};
+}
+
+static int64_t label(const sequence *q, int64_t s) {
+  return s % 2 ? q->target[s / 2] - q->k->base : q->k->blank;
+}
+
+/* Row t of log_probs, and of its gradient, which has its shape. */
+static int64_t row(const sequence *q, int64_t t) {
+  return (t * q->k->batch + q->i) * q->k->classes;
+}
+
+static double prob(const sequence *q, int64_t t, int64_t s) {
+  return q->k->probs[row(q, t) + label(q, s)];
+}
+
+static double *alphas(const sequence *q, double *all, int64_t t) {
+  return all + (q->i * q->k->steps + t) * q->k->labels;
+}
+
+static double log_sum(double a, double b, double c) {
+  double most = a > b ? a : b;
+  if (c > most) most = c;
+  if (most == -INFINITY) most = 0;
+  return log(exp(a - most) + exp(b - most) + exp(c - most)) + most;
+}
+
+/* -- Forward -------------------------------------------------------------- */
+
+/* Equations 5 to 7. */
+static void advance(const sequence *q, int64_t t) {
+  const double *last = alphas(q, q->k->alpha, t - 1);
+  double *next = alphas(q, q->k->alpha, t);
+  for (int64_t s = 0; s < q->labels; s++) {
+    const bool skips = s > 1 && label(q, s - 2) != label(q, s);
+    next[s] = log_sum(last[s], s > 0 ? last[s - 1] : -INFINITY,
+                      skips ? last[s - 2] : -INFINITY) + prob(q, t, s);
+  }
+}
+
+static double likelihood(const sequence *q) {
+  if (q->steps == 0) return q->labels == 1 ? 0 : -INFINITY;
+  const double *last = alphas(q, q->k->alpha, q->steps - 1);
+  if (q->labels == 1) return last[0];
+  return log_sum(last[q->labels - 1], last[q->labels - 2], -INFINITY);
+}
+
+static void forward_range(void *ctx, int64_t begin, int64_t end) {
+  const ctc *k = ctx;
+  for (int64_t i = begin; i < end; i++) {
+    const sequence q = sequence_of(k, i);
+    if (q.steps > 0) {
+      double *first = alphas(&q, k->alpha, 0);
+      first[0] = prob(&q, 0, 0);
+      if (q.labels > 1) first[1] = prob(&q, 0, 1);
+    }
+    for (int64_t t = 1; t < q.steps && !st__stops(); t++) advance(&q, t);
+    k->loss[i] = -likelihood(&q);
+  }
+}
+
+ST_BOXED(st__box__ctc_loss) {
+  ctc k = {.batch = 0};
+  st_op_scope c = {.status = ST_OK};
+  read_lengths(&args, &k);
+  k.blank = st__next_int(&args);
+  k.zero_infinity = st__next_bool(&args);
+  k.base = st__next_int(&args);
+  ST_TRY(check(&k));
+  const int64_t sizes[] = {k.batch, k.steps, k.labels};
+  const st_tensor *loss = full(&c, k.log_probs, 1, sizes, 0);
+  const st_tensor *alpha = full(&c, k.log_probs, 3, sizes, -INFINITY);
+  if (open_inputs(&c, &k)) {
+    k.loss = doubles(loss);
+    k.alpha = doubles(alpha);
+    c.status = st__parallel_try(0, k.batch, 1, forward_range, &k);
+  }
+  st_tensor *results[] = {st__apply_to(&c, loss, k.log_probs->dtype),
+                          st__apply_to(&c, alpha, k.log_probs->dtype)};
+  return st__scope_end(&c, 2, results, rets);
+}
+
+/* -- Backward ------------------------------------------------------------- */
+
+/* Adds alpha beta of label s to the sum of its class. */
+static void collect(const sequence *q, int64_t t, int64_t s, double beta) {
+  double *sum = &q->k->grad[row(q, t) + label(q, s)];
+  *sum = log_sum(*sum, alphas(q, q->k->alpha, t)[s] + beta, -INFINITY);
+}
+
+/* Equations 9 to 11. */
+static void retreat(const sequence *q, int64_t t) {
+  const double *last = alphas(q, q->k->beta, t + 1);
+  double *next = alphas(q, q->k->beta, t);
+  const int64_t n = q->labels;
+  for (int64_t s = n - 1; s >= 0; s--) {
+    const bool skips = s + 2 < n && label(q, s + 2) != label(q, s);
+    next[s] = log_sum(last[s], s + 1 < n ? last[s + 1] : -INFINITY,
+                      skips ? last[s + 2] : -INFINITY) + prob(q, t, s);
+    collect(q, t, s, next[s]);
+  }
+}
+
+/* Equation 16: from the sums of alpha beta to the gradient. */
+static void finish(const sequence *q) {
+  const ctc *k = q->k;
+  const double loss = k->loss[q->i], coming = k->loss_grad[q->i];
+  for (int64_t t = 0; t < k->steps; t++) {
+    double *grad = k->grad + row(q, t);
+    const double *p = k->probs + row(q, t);
+    for (int64_t j = 0; j < k->classes; j++) {
+      grad[j] = t < q->steps
+              ? (exp(p[j]) - exp(grad[j] + loss - p[j])) * coming : 0;
+    }
+  }
+}
+
+static void backward_sequence(const sequence *q) {
+  const ctc *k = q->k;
+  const int64_t end = q->steps - 1;
+  if (k->zero_infinity && k->loss[q->i] == INFINITY) {
+    for (int64_t t = 0; t < k->steps; t++) {
+      double *grad = k->grad + row(q, t);
+      for (int64_t j = 0; j < k->classes; j++) grad[j] = 0;
+    }
+    return;
+  }
+  for (int64_t s = q->labels - 1; end >= 0 && s >= 0 && s + 2 >= q->labels;
+       s--) {
+    const double beta = prob(q, end, s);
+    alphas(q, k->beta, end)[s] = beta;
+    collect(q, end, s, beta);
+  }
+  for (int64_t t = end - 1; t >= 0 && !st__stops(); t--) retreat(q, t);
+  finish(q);
+}
+
+static void backward_range(void *ctx, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; i++) {
+    const sequence q = sequence_of(ctx, i);
+    backward_sequence(&q);
+  }
+}
+
+static st_status check_saved(const ctc *k, const st_tensor *grad,
+                             const st_tensor *loss, const st_tensor *alpha) {
+  if (grad->ndim == 1 && grad->sizes[0] == k->batch && loss->ndim == 1 &&
+      loss->sizes[0] == k->batch && alpha->ndim == 3 &&
+      alpha->sizes[0] == k->batch && alpha->sizes[1] == k->steps &&
+      alpha->sizes[2] == k->labels) {
+    return ST_OK;
+  }
+  return st__fail(ST_BAD_SHAPE, "grad and neg_log_likelihood must have shape "
+                  "[%lld], and log_alpha [%lld, %lld, %lld], they have shapes "
+                  "%s, %s and %s", (long long)k->batch, (long long)k->batch,
+                  (long long)k->steps, (long long)k->labels,
+                  ST_SHAPE_TEXT(grad), ST_SHAPE_TEXT(loss),
+                  ST_SHAPE_TEXT(alpha));
+}
+
+ST_BOXED(st__box__ctc_loss_backward) {
+  ctc k = {.batch = 0};
+  st_op_scope c = {.status = ST_OK};
+  const st_tensor *grad = st__next_tensor(&args);
+  read_lengths(&args, &k);
+  const st_tensor *loss = st__next_tensor(&args);
+  const st_tensor *alpha = st__next_tensor(&args);
+  k.blank = st__next_int(&args);
+  k.zero_infinity = st__next_bool(&args);
+  k.base = st__next_int(&args);
+  ST_TRY(check(&k));
+  ST_TRY(check_saved(&k, grad, loss, alpha));
+  const st_tensor *out = full(&c, k.log_probs, 3, k.log_probs->sizes,
+                              -INFINITY);
+  const st_tensor *beta = full(&c, k.log_probs, 3, alpha->sizes, -INFINITY);
+  grad = contiguous(&c, grad, ST_FLOAT64);
+  loss = contiguous(&c, loss, ST_FLOAT64);
+  alpha = contiguous(&c, alpha, ST_FLOAT64);
+  if (open_inputs(&c, &k) && !st__is_meta(grad) && !st__is_meta(loss) &&
+      !st__is_meta(alpha)) {
+    k.loss = doubles(loss);
+    k.loss_grad = doubles(grad);
+    k.alpha = doubles(alpha);
+    k.beta = doubles(beta);
+    k.grad = doubles(out);
+    c.status = st__parallel_try(0, k.batch, 1, backward_range, &k);
+  }
+  return st__scope_return(&c, st__apply_to(&c, out, k.log_probs->dtype), rets);
+}
+
+/* -- ctc_loss ------------------------------------------------------------- */
+
+/* What follows the lengths, and the lengths. */
+typedef struct options {
+  st_ints input_lengths, target_lengths;
+  st_value blank, zero_infinity, base;
+  int64_t reduction;
+} options;
+
+static st_tensor *without_infinity(st_op_scope *c, st_tensor *loss) {
+  const st_tensor *far = st__apply_with(c, ST_OP_eq_Scalar, loss,
+                                        st__of_float(INFINITY));
+  const st_value args[] = {st__of_tensor(loss), st__of_tensor(far),
+                           st__of_int(0)};
+  return st__apply(c, ST_OP_masked_fill_Scalar, 3, args);
+}
+
+/* The mean over the batch of the losses per label. */
+static st_tensor *mean(st_op_scope *c, const st_tensor *loss,
+                       st_ints lengths) {
+  const int64_t n = lengths.n;
+  const st_tensor *t = full(c, loss, 1, &n, 1);
+  if (st__scope_ok(c) && !st__is_meta(t)) {
+    for (int64_t i = 0; i < n; i++) {
+      if (lengths.p[i] > 1) doubles(t)[i] = (double)lengths.p[i];
+    }
+  }
+  if (!st__scope_ok(c)) return NULL;
+  t = st__apply2(c, ST_OP_div_Tensor, loss, st__apply_to(c, t, loss->dtype));
+  return st__apply1(c, ST_OP_mean, t);
+}
+
+static st_status run(const st_tensor *log_probs, const st_tensor *targets,
+                     const options *o, st_value *rets) {
+  st_tensor *out[2];
+  st_op_scope c = st__loss_begin(o->reduction);
+  const bool batched = log_probs->ndim != 2;
+  if (!batched) {
+    log_probs = st__apply_with(&c, ST_OP_unsqueeze, log_probs, st__of_int(1));
+  }
+  const st_value all[] = {
+    st__of_tensor(log_probs), st__of_tensor(targets),
+    st__of_ints(o->input_lengths.p, (int)o->input_lengths.n),
+    st__of_ints(o->target_lengths.p, (int)o->target_lengths.n), o->blank,
+    o->zero_infinity, o->base};
+  st__apply_multi(&c, ST_OP__ctc_loss, 7, all, 2, out);
+  st_tensor *loss = out[0];
+  if (st__to_bool(&o->zero_infinity, false)) loss = without_infinity(&c, loss);
+  if (o->reduction == 1) {
+    return st__scope_return(&c, mean(&c, loss, o->target_lengths), rets);
+  }
+  if (o->reduction == 2) loss = st__apply1(&c, ST_OP_sum, loss);
+  else if (!batched) loss = st__apply1(&c, ST_OP_squeeze, loss);
+  return st__scope_return(&c, loss, rets);
+}
+
+static void read_options(const st_value **args, options *o) {
+  o->blank = *st__next(args);
+  o->reduction = st__next_int(args);
+  o->zero_infinity = *st__next(args);
+  o->base = *st__next(args);
+}
+
+ST_BOXED(st__box_ctc_loss) {
+  options o;
+  const st_tensor *log_probs = st__next_tensor(&args);
+  const st_tensor *targets = st__next_tensor(&args);
+  o.input_lengths = st__next_ints(&args);
+  o.target_lengths = st__next_ints(&args);
+  read_options(&args, &o);
+  return run(log_probs, targets, &o, rets);
+}
+
+/* The elements of t as a list; t may have no dimension. */
+static st_ints ints_of(st_op_scope *c, const st_tensor *t, const char *name) {
+  if (st__scope_ok(c) && (st__is_meta(t) || !st__is_integral(t->dtype) ||
+                          t->numel > INT32_MAX)) {
+    c->status = st__fail(ST_BAD_DTYPE, "%s must be integers on the CPU, it has "
+                         "dtype %s and device %s", name,
+                         st__dtype_name(t->dtype),
+                         st__device_name(t->device));
+  }
+  t = contiguous(c, t, ST_INT64);
+  if (!st__scope_ok(c)) return (st_ints){NULL, 0};
+  return (st_ints){(const int64_t *)(void *)st__data(t), (uint32_t)t->numel};
+}
+
+ST_BOXED(st__box_ctc_loss_tensor) {
+  options o;
+  st_op_scope c = {.status = ST_OK};
+  const st_tensor *log_probs = st__next_tensor(&args);
+  const st_tensor *targets = st__next_tensor(&args);
+  o.input_lengths = ints_of(&c, st__next_tensor(&args), "input_lengths");
+  o.target_lengths = ints_of(&c, st__next_tensor(&args), "target_lengths");
+  read_options(&args, &o);
+  if (st__scope_ok(&c)) c.status = run(log_probs, targets, &o, rets);
+  return st__scope_end(&c, 0, NULL, rets);
+}
