@@ -125,6 +125,46 @@ each([[dropout feature_dropout native_dropout alpha_dropout dropout1d dropout2d
        feature_alpha_dropout]], {
   {A(2, 3), 0.5, true, seeded = true}, {A(2, 3), 0.5, false},
 })
+layers["dropout3d"] = {{A(2, 1, 2, 1), 0.5, true, seeded = true}}
+layers["rrelu"] = {{A(2, 3), 0.1, 0.4, true, seeded = true}, {A(2, 3)}}
+layers["rrelu_with_noise_backward"] = {
+  {A(2, 3), A(2, 3), A(2, 3), 0.1, 0.4, true, false},
+}
+layers["gumbel_softmax"] = {{A(2, 3), 0.7, seeded = true}}
+layers["linear_cross_entropy"] = {
+  {A(2, 3), A(4, 3), K("int64", {1, 4}), {linear_bias = A(4)}},
+}
+each("gru_cell", {{A(2, 3), A(2, 2), A(6, 3), A(6, 2), A(6), A(6)}})
+each("rnn_tanh_cell rnn_relu_cell", {
+  {A(2, 3), A(2, 2), A(2, 3), A(2, 2), A(2), A(2)},
+})
+layers["lstm_cell"] = {
+  {A(2, 3), {A(2, 2), A(2, 2)}, A(8, 3), A(8, 2), A(8), A(8)},
+}
+layers["_rnn_layer_steps"] = {
+  {A(3, 6), A(2, 2), none, A(6, 2), A(6), 0, {2, 1}, true},
+  {A(3, 8), A(2, 1), A(2, 2), A(8, 1), none, 1, {2, 1}, false, A(1, 2)},
+}
+
+--- A network of a layer, and a packed sequence of two directions.
+local function recurrent(name, gates, twice)
+  local function state(n)
+    return twice and {A(n, 2, 1), A(n, 2, 1)} or A(n, 2, 1)
+  end
+  local side = {A(gates, 2), A(gates, 1), A(gates), A(gates)}
+  local sides = {A(gates, 2), A(gates, 1), A(gates, 2), A(gates, 1)}
+  layers[name .. ".input"] = {
+    {A(2, 2, 2), state(1), side, true, 1, 0, true, false, true},
+  }
+  layers[name .. ".data"] = {
+    {A(3, 2), K("int64", {2, 1}), state(2), sides, false, 1, 0, true, true},
+  }
+end
+
+recurrent("gru", 3)
+recurrent("lstm", 4, true)
+recurrent("rnn_tanh", 1)
+recurrent("rnn_relu", 1)
 layers["native_layer_norm"] = {{A(2, 3), {3}, A(3), A(3), 1e-5}}
 layers["layer_norm"] = {{A(2, 3), {3}, A(3), A(3)}, {A(2, 3), {2, 3}}}
 layers["rms_norm"] = {{A(2, 3), {3}, A(3)}, {A(2, 3), {3}}}

@@ -15,6 +15,7 @@ registry.INNER = {
   _linalg_lu_solve_backward = "linalg_lu_solve",
   _linalg_solve_ex = "linalg_solve", _linalg_solve_backward = "linalg_solve",
   _solve_triangular_backward = "linalg_solve_triangular",
+  _rnn_layer = "gru.input",
 }
 
 --- Composite operators whose results have no gradient.
