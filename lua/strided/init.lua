@@ -271,6 +271,8 @@ local LAZY = {
   optim = "optim", fuse = "fuse", sandbox = "sandbox", linalg = "families",
   fft = "families", special = "families", signal = "families",
   distributions = "distributions",
+  multi_head_attention_forward = "nn.functional",
+  triplet_margin_with_distance_loss = "nn.functional",
   masked = "masked", e = "array_api", pi = "array_api", inf = "array_api",
   nan = "array_api",
   __array_api_version__ = "array_api", __array_namespace_info__ = "array_api",
