@@ -34,7 +34,6 @@ spellings.written = {
     is_anomaly_enabled           = st.detect_anomaly(function() end)
     is_anomaly_check_nan_enabled = st.detect_anomaly(function() end)
     set_anomaly_enabled          = st.detect_anomaly(function() end)
-    feature_dropout_             = t:copy_(st.feature_dropout(t, 0.5, true))
     frobenius_norm               = st.linalg.matrix_norm(t, "fro")
     nuclear_norm                 = st.linalg.matrix_norm(t, "nuc")
     native_norm                  = st.norm(t)

@@ -79,6 +79,26 @@ add("are_deterministic_algorithms_enabled",
     "True: the same call has the same result.",
     "st.are_deterministic_algorithms_enabled()", "true")
 
+add("multi_head_attention_forward",
+    "st.multi_head_attention_forward(query: Tensor, key: Tensor, value: "
+    .. "Tensor, embed_dim: integer, num_heads: integer, in_proj_weight: "
+    .. "Tensor?, in_proj_bias: Tensor?, bias_k: Tensor?, bias_v: Tensor?, "
+    .. "add_zero_attn: boolean, dropout_p: number, out_proj_weight: Tensor, "
+    .. "out_proj_bias: Tensor?, {attn_mask: Tensor? = nil, key_padding_mask: "
+    .. "Tensor? = nil, training: boolean = true, need_weights: boolean = true, "
+    .. "...}) -> Tensor, Tensor?",
+    "Attention of several heads, and its weights.",
+    "st.multi_head_attention_forward(t:float(), t:float(), t:float(), 2, 1, "
+    .. "st.ones(6, 2), nil, nil, nil, false, 0, st.eye(2)).shape",
+    "{2, 2}")
+add("triplet_margin_with_distance_loss",
+    "st.triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, "
+    .. "negative: Tensor, {distance_function: function? = nil, margin: number "
+    .. "= 1, swap: boolean = false, reduction: string = \"mean\"}) -> Tensor",
+    "triplet_margin_loss by any distance.",
+    "st.triplet_margin_with_distance_loss(t:float(), t:float() + 1, t:float())",
+    "tensor(2.4142)")
+
 -- -- Functions of st.masked ---------------------------------------------------
 
 -- name, line, result, further options
