@@ -76,8 +76,6 @@ local CALLED = "write %s; a layer of nn.Sequential may be a function"
 local WITH_FIELDS = "write %s in the method forward of a module, with fields "
   .. "weight = nn.Parameter(t)"
 
-local NO_CELL = "write a module of nn.Linear layers: nn.Module:extend \"Name\""
-
 local NO_LIST = "write nn.Sequential, or a field for each: module.name = other"
 
 local NO_INSERT = "write st.cat {t[\"1:2\"], other, t[\"3:\"]}"
@@ -206,13 +204,15 @@ for layer, call in next, read [[
   SpatialBatchNormalization=st.batch_norm(x,...)
   GroupNorm=st.group_norm(x,groups,weight,bias) PReLU=st.prelu(x,weight)
   Embedding=st.embedding(weight,x) LookupTable=st.embedding(weight,x)
+  RNN=st.rnn_tanh(x,h,weights,...) LSTM=st.lstm(x,{h,c},weights,...)
+  GRU=st.gru(x,h,weights,...) RNNCell=st.rnn_tanh_cell(x,h,w_ih,w_hh)
+  LSTMCell=st.lstm_cell(x,{h,c},w_ih,w_hh) GRUCell=st.gru_cell(x,h,w_ih,w_hh)
+  MultiheadAttention=st.multi_head_attention_forward(x,x,x,...)
 ]] do
   names.advice[layer] = WITH_FIELDS:format(call:gsub(",", ", "))
 end
-for _, name in next, {"RNN", "LSTM", "GRU", "RNNCell", "LSTMCell", "GRUCell",
-                      "MultiheadAttention", "Transformer"} do
-  names.advice[name] = NO_CELL
-end
+names.advice.Transformer = "write a module of st.multi_head_attention_forward "
+  .. "and nn.Linear layers: nn.Module:extend \"Name\""
 for torch7, name in next, read [[
   cmul=mul cdiv=div csub=sub cpow=pow cinv=reciprocal indexFill=index_fill
   indexCopy=index_copy indexAdd=index_add maskedFill=masked_fill

@@ -44,7 +44,7 @@ local REFUSED = {
   {"st.nn.Conv2d(1, 6, 5)", "write st.conv2d(x, weight, bias) in the method"},
   {"st.nn.MaxPool2d(2)", "write st.max_pool2d(x, n); a layer of nn.Sequential"},
   {"st.nn.Softmax()", "write st.softmax(x, 2)"},
-  {"st.nn.LSTM(3, 4)", "write a module of nn.Linear layers"},
+  {"st.nn.LSTM(3, 4)", "write st.lstm(x, {h, c}, weights, ...)"},
   {"st.nn.ModuleList {}", "write nn.Sequential, or a field for each"},
   {"st.nn.init.normal_(x)", "p:normal_(mean, std)"},
   {"st.nn.utils.clip_grad_norm_({}, 1)", "p.grad:clamp_(-a, a)"},

@@ -24,6 +24,7 @@ typedef struct ctc {
   bool zero_infinity;
   int64_t steps, batch, classes;  /* the sizes of log_probs */
   int64_t labels;                 /* of the longest target, with blanks */
+  const st_tensor *like;          /* of the device of the results */
   /* elements, contiguous */
   const double *probs, *loss_grad;
   const int64_t *target;
@@ -76,8 +77,9 @@ static st_status check_targets(ctc *k) {
                     "and dtype %s", (long long)k->batch, ST_SHAPE_TEXT(t),
                     st__dtype_name(t->dtype));
   }
+  const int64_t most = t->sizes[t->ndim - 1];
   ST_TRY(check_lengths(&k->target_lengths, "target_lengths", k->batch,
-                       t->sizes[t->ndim - 1]));
+                       most < INT32_MAX ? most : INT32_MAX));
   for (uint32_t i = 0; i < k->target_lengths.n; i++) {
     const int64_t n = k->target_lengths.p[i];
     if (n > longest) longest = n;
@@ -113,10 +115,16 @@ static st_status check_labels(const ctc *k) {
   return ST_OK;
 }
 
+/* Makes the results meta tensors if t is one. */
+static const st_tensor *follow(ctc *k, const st_tensor *t) {
+  if (!k->like || st__is_meta(t)) k->like = t;
+  return t;
+}
+
 /* Reads the arguments up to target_lengths. */
 static void read_lengths(const st_value **args, ctc *k) {
-  k->log_probs = st__next_tensor(args);
-  k->targets = st__next_tensor(args);
+  k->log_probs = follow(k, st__next_tensor(args));
+  k->targets = follow(k, st__next_tensor(args));
   k->input_lengths = st__next_ints(args);
   k->target_lengths = st__next_ints(args);
 }
@@ -238,8 +246,8 @@ ST_BOXED(st__box__ctc_loss) {
   k.base = st__next_int(&args);
   ST_TRY(check(&k));
   const int64_t sizes[] = {k.batch, k.steps, k.labels};
-  const st_tensor *loss = full(&c, k.log_probs, 1, sizes, 0);
-  const st_tensor *alpha = full(&c, k.log_probs, 3, sizes, -INFINITY);
+  const st_tensor *loss = full(&c, k.like, 1, sizes, 0);
+  const st_tensor *alpha = full(&c, k.like, 3, sizes, -INFINITY);
   if (open_inputs(&c, &k)) {
     k.loss = doubles(loss);
     k.alpha = doubles(alpha);
@@ -331,18 +339,17 @@ static st_status check_saved(const ctc *k, const st_tensor *grad,
 ST_BOXED(st__box__ctc_loss_backward) {
   ctc k = {.batch = 0};
   st_op_scope c = {.status = ST_OK};
-  const st_tensor *grad = st__next_tensor(&args);
+  const st_tensor *grad = follow(&k, st__next_tensor(&args));
   read_lengths(&args, &k);
-  const st_tensor *loss = st__next_tensor(&args);
-  const st_tensor *alpha = st__next_tensor(&args);
+  const st_tensor *loss = follow(&k, st__next_tensor(&args));
+  const st_tensor *alpha = follow(&k, st__next_tensor(&args));
   k.blank = st__next_int(&args);
   k.zero_infinity = st__next_bool(&args);
   k.base = st__next_int(&args);
   ST_TRY(check(&k));
   ST_TRY(check_saved(&k, grad, loss, alpha));
-  const st_tensor *out = full(&c, k.log_probs, 3, k.log_probs->sizes,
-                              -INFINITY);
-  const st_tensor *beta = full(&c, k.log_probs, 3, alpha->sizes, -INFINITY);
+  const st_tensor *out = full(&c, k.like, 3, k.log_probs->sizes, -INFINITY);
+  const st_tensor *beta = full(&c, k.like, 3, alpha->sizes, -INFINITY);
   grad = contiguous(&c, grad, ST_FLOAT64);
   loss = contiguous(&c, loss, ST_FLOAT64);
   alpha = contiguous(&c, alpha, ST_FLOAT64);

@@ -108,12 +108,6 @@ static st_status check(const st_rnn *r, const st_tensor *const grads[3],
   return ST_OK;
 }
 
-/* A copy in the dtype of the computation, which the steps change. */
-static st_tensor *state(st_op_scope *c, const st_rnn *r, const st_tensor *t) {
-  st_tensor *s = st__rnn_new(c, r, t, t->sizes[0], t->sizes[1]);
-  return st__apply2(c, ST_OP_copy_, s, t);
-}
-
 ST_BOXED(st__box_rnn_layer_backward) {
   const st_tensor *grads[3], *saved;
   st_rnn r;
@@ -123,17 +117,19 @@ ST_BOXED(st__box_rnn_layer_backward) {
   saved = st__next_tensor(&args);
   ST_TRY(st__check_cpu_or_meta(r.gates));
   ST_TRY(check(&r, grads, saved));
+  for (int i = 0; i < 3; i++) st__rnn_follow(&r, grads[i]);
+  st__rnn_follow(&r, saved);
   const bool lstm = r.mode == ST_RNN_LSTM;
   const int64_t width = st__rnn_kind(r.mode).gates * r.hidden, first[] = {0};
   layer l = {.r = &r};
   l.saved = st__rnn_floats(&c, &r, saved);
   l.weight = st__rnn_floats(&c, &r, r.weight);
   l.dout = st__rnn_floats(&c, &r, grads[0]);
-  l.dh = state(&c, &r, grads[1]);
-  if (lstm) l.dc = state(&c, &r, grads[2]);
-  l.gates = l.hidden = st__rnn_new(&c, &r, r.gates, r.rows, width);
+  l.dh = st__rnn_copy(&c, &r, grads[1]);
+  if (lstm) l.dc = st__rnn_copy(&c, &r, grads[2]);
+  l.gates = l.hidden = st__rnn_new(&c, &r, r.rows, width);
   if (r.mode == ST_RNN_GRU) {
-    l.hidden = st__rnn_new(&c, &r, r.gates, r.rows, width);
+    l.hidden = st__rnn_new(&c, &r, r.rows, width);
   }
   if (st__scope_ok(&c) && !st__is_meta(l.gates)) c.status = run_layer(&l);
   const st_tensor *weight = weight_gradient(&c, &l), *bias = NULL;
@@ -142,7 +138,7 @@ ST_BOXED(st__box_rnn_layer_backward) {
                           st__of_ints(first, 1));
   }
   const st_dtype d = r.gates->dtype;
-  const st_tensor *none = st__rnn_new(&c, &r, r.gates, 0, 0);
+  const st_tensor *none = st__rnn_new(&c, &r, 0, 0);
   st_tensor *results[] = {
     st__apply_to(&c, l.gates, d), st__apply_to(&c, l.dh, d),
     st__apply_to(&c, lstm ? l.dc : none, d), st__apply_to(&c, weight, d),

@@ -141,13 +141,6 @@ static st_status run_layer(layer *l) {
   return status;
 }
 
-/* A copy in the dtype of the computation, which the steps change. */
-static st_tensor *state(st_op_scope *c, const st_rnn *r, const st_tensor *t) {
-  if (!t) return st__rnn_new(c, r, r->hx, 0, 0);
-  st_tensor *s = st__rnn_new(c, r, t, t->sizes[0], t->sizes[1]);
-  return st__apply2(c, ST_OP_copy_, s, t);
-}
-
 ST_BOXED(st__box_rnn_layer) {
   st_rnn r;
   st_op_scope c = {.status = ST_OK};
@@ -160,12 +153,13 @@ ST_BOXED(st__box_rnn_layer) {
   l.gates = st__rnn_floats(&c, &r, r.gates);
   l.weight = st__apply1(&c, ST_OP_t, st__rnn_floats(&c, &r, r.weight));
   l.bias = st__rnn_floats(&c, &r, r.bias);
-  l.h = state(&c, &r, r.hx);
-  l.c = state(&c, &r, r.mode == ST_RNN_LSTM ? r.cx : NULL);
-  l.product = st__rnn_new(&c, &r, l.h, r.batch, width);
-  l.saved = st__rnn_new(&c, &r, l.h, r.keep ? r.rows : r.batch,
+  l.h = st__rnn_copy(&c, &r, r.hx);
+  l.c = r.mode == ST_RNN_LSTM ? st__rnn_copy(&c, &r, r.cx)
+                              : st__rnn_new(&c, &r, 0, 0);
+  l.product = st__rnn_new(&c, &r, r.batch, width);
+  l.saved = st__rnn_new(&c, &r, r.keep ? r.rows : r.batch,
                         kind.saved * r.hidden);
-  l.out = st__rnn_new(&c, &r, l.h, r.rows, r.hidden);
+  l.out = st__rnn_new(&c, &r, r.rows, r.hidden);
   if (st__scope_ok(&c) && !st__is_meta(l.out)) c.status = run_layer(&l);
   const st_dtype dtype = r.gates->dtype;
   st_tensor *results[] = {

@@ -298,9 +298,10 @@ static st_status padded(st_rnn_mode mode, const st_value *args,
                     "is %s", ST_SHAPE_TEXT(x));
   }
   const int64_t steps = x->sizes[batch_first], batch = x->sizes[!batch_first];
-  const int64_t rows[] = {steps * batch, x->sizes[2]};
+  int64_t rows[] = {0, x->sizes[2]};
   ST_TRY(check_network(&n, batch));
-  if (steps == 0 || steps > INT32_MAX) {
+  if (steps == 0 || steps > INT32_MAX ||
+      __builtin_mul_overflow(steps, batch, &rows[0])) {
     return st__fail(ST_BAD_SHAPE, "the number of steps in input, of shape %s, "
                     "must be from 1 to 2^31 - 1", ST_SHAPE_TEXT(x));
   }

@@ -18,7 +18,10 @@ st_status st__rnn_check_sizes(st_rnn *r, int64_t batch) {
                       "size %lld of the hidden state and not increase; number "
                       "%u is %lld", (long long)batch, i + 1, (long long)n);
     }
-    r->rows += last = n;
+    last = n;
+    if (__builtin_add_overflow(r->rows, n, &r->rows)) {
+      return st__fail(ST_BAD_SHAPE, "a sequence has more than 2^63 - 1 rows");
+    }
   }
   return ST_OK;
 }
@@ -46,6 +49,10 @@ static st_status check(st_rnn *r) {
   }
   r->batch = r->hx->sizes[0];
   r->hidden = r->hx->sizes[1];
+  if (r->hidden > INT32_MAX) {
+    return st__fail(ST_BAD_SHAPE, "hx, of shape %s, has more than 2^31 - 1 "
+                    "units", ST_SHAPE_TEXT(r->hx));
+  }
   ST_TRY(st__rnn_check_sizes(r, r->batch));
   ST_TRY(check_matrix(r->weight, "weight", n * r->hidden, r->hidden, dtype));
   ST_TRY(check_matrix(r->gates, "gates", r->rows, n * r->hidden, dtype));
@@ -82,6 +89,11 @@ st_status st__rnn_read(const st_value **args, st_rnn *r) {
     return st__no_kernel_for(r->gates->dtype);
   }
   r->dtype = r->gates->dtype == ST_FLOAT64 ? ST_FLOAT64 : ST_FLOAT32;
+  r->like = r->gates;
+  st__rnn_follow(r, r->hx);
+  st__rnn_follow(r, r->cx);
+  st__rnn_follow(r, r->weight);
+  st__rnn_follow(r, r->bias);
   return check(r);
 }
 
@@ -116,12 +128,17 @@ st_tensor *st__rnn_floats(st_op_scope *c, const st_rnn *r,
   return st__apply1(c, ST_OP_contiguous, st__apply_to(c, t, r->dtype));
 }
 
-st_tensor *st__rnn_new(st_op_scope *c, const st_rnn *r, const st_tensor *like,
-                       int64_t rows, int64_t columns) {
+st_tensor *st__rnn_new(st_op_scope *c, const st_rnn *r, int64_t rows,
+                       int64_t columns) {
   const int64_t sizes[] = {rows, columns};
-  const st_value args[] = {st__of_tensor(like), st__of_ints(sizes, 2),
+  const st_value args[] = {st__of_tensor(r->like), st__of_ints(sizes, 2),
                            st__of_int(r->dtype)};
   return st__apply(c, ST_OP_new_empty, 3, args);
+}
+
+st_tensor *st__rnn_copy(st_op_scope *c, const st_rnn *r, const st_tensor *t) {
+  return st__apply2(c, ST_OP_copy_,
+                    st__rnn_new(c, r, t->sizes[0], t->sizes[1]), t);
 }
 
 st_rnn_rows st__rnn_row(const st_tensor *t, int64_t row) {

@@ -39,11 +39,16 @@ typedef struct st_rnn {
   bool reverse, keep;
   int64_t rows, batch, hidden;
   st_dtype dtype;    /* of the computation: float32 or float64 */
+  const st_tensor *like;  /* of the device of the results */
 } st_rnn;
 
 /* Checks mode and sizes, and sets rows: of steps that begin with `batch`
  * rows. */
 st_status st__rnn_check_sizes(st_rnn *r, int64_t batch);
+/* Makes the results meta tensors if t is one, which may be NULL. */
+static inline void st__rnn_follow(st_rnn *r, const st_tensor *t) {
+  if (t && st__is_meta(t)) r->like = t;
+}
 /* Reads and checks the arguments up to reverse. */
 st_status st__rnn_read(const st_value **args, st_rnn *r);
 /* Calls _rnn_layer, or, with a projection (or NULL) and for complex numbers,
@@ -53,9 +58,10 @@ void st__rnn_apply(st_op_scope *c, const st_rnn *r,
 
 /* t in the dtype of the computation, contiguous; NULL for NULL. */
 st_tensor *st__rnn_floats(st_op_scope *c, const st_rnn *r, const st_tensor *t);
-/* A new contiguous matrix in that dtype. */
-st_tensor *st__rnn_new(st_op_scope *c, const st_rnn *r, const st_tensor *like,
-                       int64_t rows, int64_t columns);
+/* A new contiguous matrix in that dtype, or a copy. */
+st_tensor *st__rnn_new(st_op_scope *c, const st_rnn *r, int64_t rows,
+                       int64_t columns);
+st_tensor *st__rnn_copy(st_op_scope *c, const st_rnn *r, const st_tensor *t);
 
 /* Rows of matrices, in the dtype of r: the first one, and bytes between two. */
 typedef struct st_rnn_rows { char *p; int64_t step; } st_rnn_rows;
