@@ -148,7 +148,6 @@ names.advice = {
   shuffle = "write t[st.randperm(#t)]",
   rollaxis = "write t:movedim(source, destination)",
   ptp = "write t:max() - t:min()",
-  digitize = "write st.bucketize(t, boundaries, {right = true or false})",
   from_numpy = "write st.frombuffer(...), st.from_dlpack(...) or st.load(path)",
   savetxt = "st.save(path, t) writes .npy, .npz and .safetensors",
   savez = "st.save(\"file.npz\", {name = t}) writes several tensors",

@@ -142,7 +142,6 @@ function M.hints(fresh, others)
     return c:pick(o.is_grid and {"bilinear", "nearest", "bicubic"} or
                   o.is_resized and {"nearest", "area", "bicubic"} or
                   c.is_qr and {"reduced", "complete", "r"}
-                  or c.is_convolve and {"full", "same", "valid"}
                   or {"constant", "reflect", "replicate", "circular"})
   end
   hints["int[] pad"] = function(c) return c:list(2, c.int, 0, 1) end

@@ -9,6 +9,7 @@
 local st = require "strided"
 local core = require "strided.core"
 local images = require "spec.fuzz.images"
+local numeric = require "spec.fuzz.numeric"
 
 local unpack = unpack or table.unpack
 
@@ -451,8 +452,9 @@ local RANKS = {
   linalg_matrix_sqrth = 2, _linalg_lyapunov = 2, linalg_polar = 2,
   cholesky_inverse = 2, triangular_solve = 2, linalg_tensorsolve = 2,
   _fft_c2r = 1, istft = 2, linalg_householder_product = 2, orgqr = 2, ormqr = 2,
-  linalg_lstsq = 2, _linalg_lstsq = 2, _linalg_lstsq_backward = 2, convolve = 1,
+  linalg_lstsq = 2, _linalg_lstsq = 2, _linalg_lstsq_backward = 2,
   bilinear = 2, conv_tbc = 3,
+  convolve = 1, correlate = 1, segment_reduce = 1,
 }
 
 -- Operators of some dtypes only.
@@ -463,7 +465,8 @@ local DTYPES = {affine_grid = "float32", affine_grid_generator = "float64",
                 histogram = "float64", histogramdd = "float64",
                 linalg_householder_product = "float64", orgqr = "float64",
                 ormqr = "float64", linalg_ldl_solve = "float64",
-                convolve = "float64",
+                convolve = "float64", correlate = "float64",
+                segment_reduce = "float64",
                 linalg_lstsq = "float64", _linalg_lstsq = "float64",
                 _linalg_lstsq_backward = "float64"}
 
@@ -491,7 +494,8 @@ function M.prepare(c, name)
   images.prepare(c, name)
   c.reflects = name == "orgqr" or name == "ormqr"
   c.is_istft = name == "istft"
-  c.is_qr, c.is_convolve = name == "linalg_qr", name == "convolve"
+  c.is_qr = name == "linalg_qr"
+  numeric.prepare(c, name)
   c.is_diagonal = name:find "^diagonal_" ~= nil
   c.is_few = FEW[name]
   c.dtype = DTYPES[name] or c.dtype
@@ -531,6 +535,7 @@ for key, make in pairs(images.hints(fresh, setmetatable({}, {
 }))) do
   HINTS[key] = make
 end
+for key, make in pairs(numeric.hints(fresh, HINTS)) do HINTS[key] = make end
 
 --- A value for an argument of the type, written as schemas write it, and
 -- with the name, if it has one.

@@ -78,6 +78,41 @@ ST_BOXED(st__box_empty_strided) {
   return ST_OK;
 }
 
+/* The strides of a dense tensor whose dimensions lie in this order. */
+static st_status strides_in_order(st_ints size, st_ints order,
+                                  int64_t *strides) {
+  bool seen[ST_MAX_DIMS] = {false};
+  int64_t step = 1;
+  int d;
+  if (size.n != order.n || size.n > ST_MAX_DIMS) {
+    return st__fail(ST_BAD_SHAPE, "size has %u entries, physical_layout has %u",
+                    size.n, order.n);
+  }
+  for (int i = (int)order.n - 1; i >= 0; i--) {
+    ST_TRY(st__wrap_dim(order.p[i], (int)size.n, &d));
+    if (seen[d]) {
+      return st__fail(ST_BAD_VALUE, "physical_layout names dimension %" PRId64
+                      " twice", st__display_index(d));
+    }
+    seen[d] = true;
+    strides[d] = step;
+    if (size.p[d] > 1 && !st__mul_sizes(step, size.p[d], &step)) {
+      return st__fail(ST_BAD_SHAPE, "size is of a tensor that is too large");
+    }
+  }
+  return ST_OK;
+}
+
+ST_BOXED(st__box_empty_permuted) {
+  const st_ints size = st__next_ints(&args), order = st__next_ints(&args);
+  int64_t strides[ST_MAX_DIMS];
+  ST_TRY(strides_in_order(size, order, strides));
+  const st_value strided[] = {
+    st__of_ints(size.p, (int)size.n), st__of_ints(strides, (int)size.n),
+    args[0], args[1], args[2], args[3]};
+  return st__invoke(ST_OP_empty_strided, 6, strided, rets);
+}
+
 /* Checks the result of empty: the kernel of an extension may return a different
  * tensor, but callers fill it by the requested shape, dtype and device. */
 static st_status check_made(st_tensor **t, st_options o, int ndim,

@@ -1,4 +1,4 @@
-/* cross, linalg_cross and renorm.
+/* cross, linalg_cross, renorm and norm_except_dim.
  */
 
 #include "op/registry/composite.h"
@@ -121,4 +121,29 @@ ST_BOXED(st__box_renorm) {
   factor = st__apply(&c, ST_OP_where_ScalarOther, 3, choice);
   st_tensor *cut = st__apply2(&c, ST_OP_mul_Tensor, self, factor);
   return st__scope_return(&c, st__apply_to(&c, cut, self->dtype), rets);
+}
+
+/* -- norm_except_dim ------------------------------------------------------ */
+
+/* As in ATen, dim -1 is no dimension: the norm is that of all elements. */
+ST_BOXED(st__box_norm_except_dim) {
+  const st_tensor *v = st__next_tensor(&args);
+  const st_value p = *st__next(&args);
+  const int64_t dim = st__next_int(&args);
+  const st_value whole[] = {st__of_tensor(v), p};
+  st_op_scope c = {.n = 0};
+  int at = 0;
+  if (dim == -1) return st__invoke(ST_OP_norm_Scalar, 2, whole, rets);
+  ST_TRY(st__wrap_dim(dim, v->ndim, &at));
+  if (v->ndim == 0) {
+    return st__fail(ST_BAD_SHAPE, "v must have a dimension");
+  }
+  const st_tensor *rows = v->ndim > 1 ? v
+    : st__apply_with(&c, ST_OP_unsqueeze, v, st__of_int(1));
+  st_tensor *norms = st__scope_ok(&c) ? slice_norms(&c, rows, p, at) : NULL;
+  if (v->ndim == 1) {
+    norms = st__apply_with(&c, ST_OP_squeeze_dim, norms, st__of_int(1));
+  }
+  if (st__is_reduced_float(v->dtype)) norms = st__apply_to(&c, norms, v->dtype);
+  return st__scope_return(&c, norms, rets);
 }

@@ -1,5 +1,6 @@
-/* Polynomials: polyval, polyfit. The coefficients are a vector, from that of
- * the highest power to the constant, as NumPy has them.
+/* Polynomials: polyval, polyfit, polyadd, polysub, polymul, polyder, polyint,
+ * roots. The coefficients are a vector, from that of the highest power to the
+ * constant, as NumPy has them.
  */
 
 #include <inttypes.h>
@@ -85,4 +86,152 @@ ST_BOXED(st__box_polyfit) {
   st_tensor *p = st__apply2(&c, ST_OP_div_Tensor, fit[0], column(&c, norm));
   if (is_vector) p = st__apply_with(&c, ST_OP_squeeze_dim, p, st__of_int(-1));
   return st__scope_return(&c, p, rets);
+}
+
+/* -- polyadd, polysub, polymul -------------------------------------------- */
+
+/* t with zeros for the highest of n powers. */
+static const st_tensor *with_powers(st_op_scope *c, const st_tensor *t,
+                                    int64_t n) {
+  const int64_t pad[] = {n - t->sizes[0], 0};
+  return pad[0] <= 0 ? t : st__apply_with(c, ST_OP_constant_pad_nd, t,
+                                          st__of_ints(pad, 2));
+}
+
+static st_status combine(st_op_id op, const st_value *args, st_value *rets) {
+  const st_tensor *a = st__next_tensor(&args), *b = st__next_tensor(&args);
+  st_op_scope c = {.status = check_vector(a, "self")};
+  if (st__scope_ok(&c)) c.status = check_vector(b, "other");
+  if (!st__scope_ok(&c)) return c.status;
+  const int64_t n = a->sizes[0] > b->sizes[0] ? a->sizes[0] : b->sizes[0];
+  a = with_powers(&c, a, n);
+  b = with_powers(&c, b, n);
+  return st__scope_return(&c, st__apply2(&c, op, a, b), rets);
+}
+
+ST_BOXED(st__box_polyadd) { return combine(ST_OP_add_Tensor, args, rets); }
+
+ST_BOXED(st__box_polysub) { return combine(ST_OP_sub_Tensor, args, rets); }
+
+ST_BOXED(st__box_polymul) {
+  return st__invoke(ST_OP_convolve, 2, args, rets);
+}
+
+/* -- polyder, polyint ----------------------------------------------------- */
+
+enum { MOST = 1024 }; /* derivatives, since each is a pass */
+
+static st_status check_order(const st_tensor *p, int64_t m) {
+  ST_TRY(check_vector(p, "p"));
+  if (m >= 0 && m <= MOST) return ST_OK;
+  return st__fail(ST_BAD_VALUE, "m must be from 0 to %d, it is %" PRId64, MOST,
+                  m);
+}
+
+/* The exponents n, n - 1, ..., 1. */
+static const st_tensor *exponents(st_op_scope *c, const st_tensor *p,
+                                  int64_t n) {
+  const st_value range[] = {st__of_int(n), st__of_int(0), st__of_int(-1),
+                            st__of_int(ST_INT64), st__none(),
+                            st__of_int(p->device)};
+  return st__apply(c, ST_OP_arange_start_step, 6, range);
+}
+
+ST_BOXED(st__box_polyder) {
+  const st_tensor *p = st__next_tensor(&args);
+  const int64_t m = st__next_int(&args);
+  st_op_scope c = {.status = check_order(p, m)};
+  st_tensor *y = st__apply1(&c, ST_OP_clone, p);
+  for (int64_t i = 0; i < m && st__scope_goes_on(&c) && y->sizes[0] > 0; i++) {
+    st_op_scope round = {.n = 0};
+    const int64_t n = y->sizes[0] - 1;
+    y = st__apply2(&round, ST_OP_mul_Tensor,
+                   st__apply_narrow(&round, y, 0, 0, n),
+                   exponents(&round, y, n));
+    st__scope_replace(&c, &round, &y);
+  }
+  return st__scope_return(&c, y, rets);
+}
+
+/* The constants of integration k: none, one for all, or one of each. */
+ST_BOXED(st__box_polyint) {
+  const st_tensor *p = st__next_tensor(&args);
+  const int64_t m = st__next_int(&args);
+  const st_value *k = st__next(&args);
+  const bool has_k = !st__is_none(k) && k->len > 0;
+  st_op_scope c = {.status = check_order(p, m)};
+  if (st__scope_ok(&c) && has_k && k->len != 1 && k->len != m) {
+    c.status = st__fail(ST_BAD_VALUE, "k must have 1 or m = %" PRId64
+                        " constants, not %u", m, k->len);
+  }
+  st_tensor *y = st__apply1(&c, ST_OP_clone, p);
+  for (int64_t i = 0; i < m && st__scope_goes_on(&c); i++) {
+    st_op_scope round = {.n = 0};
+    const int64_t n = y->sizes[0], last[] = {0, 1};
+    y = st__apply2(&round, ST_OP_div_Tensor, y, exponents(&round, y, n));
+    const st_value pad[] = {
+      st__of_tensor(y), st__of_ints(last, 2),
+      has_k ? st__of_float(k->u.floats[k->len == 1 ? 0 : i]) : st__of_int(0)};
+    y = st__apply(&round, ST_OP_constant_pad_nd, 3, pad);
+    st__scope_replace(&c, &round, &y);
+  }
+  return st__scope_return(&c, y, rets);
+}
+
+/* -- roots ---------------------------------------------------------------- */
+
+/* The first and the last power whose coefficient is not 0; none if first is
+ * behind last. */
+static void find_ends(st_op_scope *c, const st_tensor *p, int64_t ends[2]) {
+  const st_tensor *at = st__apply1(c, ST_OP_flatnonzero, p);
+  ends[0] = 0;
+  ends[1] = -1;
+  for (int i = 0; st__scope_ok(c) && at->numel > 0 && i < 2; i++) {
+    const st_value pick[] = {st__of_tensor(at), st__of_int(0),
+                             st__of_int(i == 0 ? 0 : -1)};
+    const st_value one = st__of_tensor(st__apply(c, ST_OP_select_int, 3,
+                                                 pick));
+    st_value number;
+    if (st__scope_ok(c)) c->status = st__invoke(ST_OP_item, 1, &one, &number);
+    if (st__scope_ok(c)) ends[i] = number.u.i;
+  }
+}
+
+/* The matrix whose characteristic polynomial is p, of n + 1 coefficients, after
+ * division by the first one. */
+static const st_tensor *companion(st_op_scope *c, const st_tensor *p,
+                                  int64_t n) {
+  const st_tensor *row = st__apply2(c, ST_OP_div_Tensor,
+                                    st__apply_narrow(c, p, 0, 1, n),
+                                    st__apply_narrow(c, p, 0, 0, 1));
+  row = st__apply_with(c, ST_OP_unsqueeze, st__apply1(c, ST_OP_neg, row),
+                       st__of_int(0));
+  if (!st__scope_ok(c)) return NULL;
+  const st_value eye[] = {st__of_int(n - 1), st__of_int(n),
+                          st__of_int(row->dtype)};
+  st_tensor *rows[] = {(st_tensor *)(uintptr_t)row,
+                       st__apply(c, ST_OP_eye_m, 3, eye)};
+  const st_value all = st__of_tensors(rows, 2);
+  return st__apply(c, ST_OP_cat, 1, &all);
+}
+
+/* Zeros behind the last coefficient are roots at 0. */
+ST_BOXED(st__box_roots) {
+  const st_tensor *p = st__next_tensor(&args);
+  const bool is_inexact = st__is_floating(p->dtype) ||
+                          st__is_complex(p->dtype);
+  int64_t ends[2] = {0, -1};
+  st_op_scope c = {.status = check_vector(p, "p")};
+  if (!is_inexact) p = st__apply_to(&c, p, st__default_dtype());
+  if (st__scope_ok(&c)) find_ends(&c, p, ends);
+  const int64_t n = ends[1] - ends[0];
+  if (!st__scope_ok(&c)) return st__scope_return(&c, NULL, rets);
+  const int64_t zeros[] = {0, ends[1] < 0 ? 0 : p->sizes[0] - 1 - ends[1]};
+  const st_tensor *found = n < 1
+    ? st__apply_to(&c, st__apply_narrow(&c, p, 0, 0, 0),
+                   st__complex_dtype(p->dtype))
+    : st__apply1(&c, ST_OP_linalg_eigvals,
+                 companion(&c, st__apply_narrow(&c, p, 0, ends[0], n + 1), n));
+  return st__scope_return(&c, st__apply_with(
+    &c, ST_OP_constant_pad_nd, found, st__of_ints(zeros, 2)), rets);
 }

@@ -1,4 +1,5 @@
-/* Sampled functions, as NumPy has them: convolve, unwrap, interp.
+/* Sampled functions, as NumPy has them: convolve, correlate, unwrap,
+ * interp.
  */
 
 #include <math.h>
@@ -56,6 +57,30 @@ ST_BOXED(st__box_convolve) {
                                image_of(&c, v));
   return st__scope_return(&c, st__apply_with(
     &c, ST_OP_reshape, sums, st__of_ints((int64_t[]){-1}, 1)), rets);
+}
+
+/* -- correlate ------------------------------------------------------------ */
+
+/* The convolution with v turned around. If v is the longer one, the result is
+ * that of the exchanged vectors, turned around. */
+ST_BOXED(st__box_correlate) {
+  const st_tensor *a = st__next_tensor(&args), *v = st__next_tensor(&args);
+  const st_value mode = *st__next(&args);
+  const st_value all = st__of_ints((int64_t[]){0}, 1);
+  st_op_scope c = {.status = check_samples(a, "self")};
+  if (st__scope_ok(&c)) c.status = check_samples(v, "v");
+  if (!st__scope_ok(&c)) return c.status;
+  const bool is_swapped = v->sizes[0] > a->sizes[0];
+  const st_tensor *kept = is_swapped ? v : a, *turned = is_swapped ? a : v;
+  turned = st__apply_with(&c, ST_OP_flip, st__apply1(&c, ST_OP_conj, turned),
+                          all);
+  const st_value both[] = {st__of_tensor(kept), st__of_tensor(turned), mode};
+  st_tensor *t = st__apply(&c, ST_OP_convolve, 3, both);
+  if (is_swapped) {
+    t = st__apply1(&c, ST_OP_conj_physical,
+                   st__apply_with(&c, ST_OP_flip, t, all));
+  }
+  return st__scope_return(&c, t, rets);
 }
 
 /* -- unwrap --------------------------------------------------------------- */

@@ -23,7 +23,8 @@ registry.WITHOUT = {}
 for name in ([[isclose isin.Tensor_Tensor isin.Tensor_Scalar isin.Scalar_Tensor
                argwhere nonzero_numpy where one_hot
                detach_copy view_copy.dtype multinomial linalg_matrix_rank
-               nanargmax nanargmin
+               nanargmax nanargmin nonzero_static flatnonzero unravel_index
+               ravel_multi_index digitize lexsort lexsort.Tensor
                linalg_matrix_rank.atol_rtol_float]]):gmatch "%S+" do
   registry.WITHOUT[name] = "not differentiable"
 end

@@ -13,7 +13,7 @@ local A, K, P, U, Z = values.any, values.constant, values.positive,
 
 local samples = {}
 
-for _, family in ipairs {"factors", "layers", "transforms"} do
+for _, family in ipairs {"factors", "layers", "numeric", "transforms"} do
   for name, calls in pairs(require("spec.grad.gradcheck." .. family)) do
     samples[name] = calls
   end

@@ -1,5 +1,5 @@
---- Functions of samples: polyval, polyfit, convolve, unwrap, interp. Values
--- without a derivation are NumPy's.
+--- Functions of samples: polynomials, convolve, correlate, unwrap, interp.
+-- Values without a derivation are NumPy's.
 -- axes: isa
 
 local st = require "strided"
@@ -59,6 +59,57 @@ describe("polyfit", function()
     raises("polyfit: deg must not be negative, it is -1", st.polyfit, x, x, -1)
     raises("polyfit: w of shape [1] must have a weight for each element of x, "
            .. "shape [5]", st.polyfit, x, x, 1, {w = f64 {1}})
+  end)
+end)
+
+describe("Polynomials", function()
+  local p, q = f64 {1, -2, 3}, f64 {2, 5}
+
+  it("are added, subtracted and multiplied", function()
+    assert.same({1, 0, 8}, lists(st.polyadd(p, q)))
+    assert.same({-1, 4, 2}, lists(st.polysub(q, p)))
+    assert.same({2, 1, -4, 15}, lists(st.polymul(p, q)))
+  end)
+
+  it("have derivatives and integrals", function()
+    assert.same({2, -2}, lists(st.polyder(p)))
+    assert.same({2}, lists(st.polyder(p, 2)))
+    assert.same({}, lists(st.polyder(p, 3)))
+    assert.same({1, 5, 0}, lists(st.polyint(q)))
+    assert.same({1, 5, 7}, lists(st.polyint(q, 1, 7)))
+    assert.same({1, 1, 1, 2}, lists(st.polyint(f64 {6, 2}, 2, {1, 2})))
+    raises("polyder: m must be from 0 to 1024, it is -1", st.polyder, p, -1)
+    raises("polyint: k must have 1 or m = 3 constants, not 2", st.polyint, p, 3,
+           {1, 2})
+  end)
+
+  it("have roots, also at 0", function()
+    local three = st.roots(f64 {0, 1, -6, 11, -6})
+    assert.equal("complex128", three.dtype)
+    near({1, 2, 3}, three:real():sort())
+    near({0, 0, 0}, three:imag())
+    near({-1, 0, 1}, st.roots(f64 {1, 0, 1, 0}):imag():sort())
+    near({0, 0}, st.roots(f64 {5, 0, 0}):real())
+    assert.same({0}, {st.roots(f64 {5}):numel()})
+    assert.same({0}, {st.roots(f64 {0, 0}):numel()})
+    assert.equal("complex64", st.roots(st.tensor {1, 2}).dtype)
+  end)
+end)
+
+describe("correlate", function()
+  local a, v = f64 {1, 2, 3, 4}, f64 {1, 0, 2}
+
+  it("has the modes of NumPy, and either vector may be longer", function()
+    assert.same({7, 10}, lists(st.correlate(a, v)))
+    assert.same({4, 7, 10, 3}, lists(st.correlate(a, v, "same")))
+    assert.same({2, 4, 7, 10, 3, 4}, lists(st.correlate(a, v, "full")))
+    assert.same({3, 10, 7, 4}, lists(st.correlate(v, a, "same")))
+  end)
+
+  it("conjugates the second vector", function()
+    local i = st.tensor {st.complex(0, 1)}
+    local y = st.correlate(st.tensor {st.complex(1, 2), 3}, i)
+    assert.same({{2, 0}, {-1, -3}}, {lists(y:real()), lists(y:imag())})
   end)
 end)
 

@@ -1,0 +1,206 @@
+/* Positions in a flattened tensor and their coordinates: unravel_index,
+ * ravel_multi_index, flatnonzero; nonzero_static.
+ */
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "op/create/factory.h"
+#include "op/index/index.h"
+#include "op/registry/composite.h"
+
+static st_status check_integers(const st_tensor *t, const char *name) {
+  if (st__is_integral(t->dtype) && t->dtype != ST_BOOL) return ST_OK;
+  return st__fail(ST_BAD_DTYPE, "%s must have an integer dtype, not %s", name,
+                  st__dtype_name(t->dtype));
+}
+
+/* The number of elements of a tensor with these sizes. */
+static st_status count_elements(st_ints sizes, const char *name, int64_t *n) {
+  *n = 1;
+  if (sizes.n > ST_MAX_DIMS) {
+    return st__fail(ST_BAD_SHAPE, "%s has more than %d entries", name,
+                    ST_MAX_DIMS);
+  }
+  for (uint32_t d = 0; d < sizes.n; d++) {
+    if (sizes.p[d] < 0) {
+      return st__fail(ST_BAD_SHAPE, "%s must not be negative, entry %u is %"
+                      PRId64, name, d + 1, sizes.p[d]);
+    }
+    if (!st__mul_sizes(*n, sizes.p[d], n)) {
+      return st__fail(ST_BAD_SHAPE, "%s is of a tensor that is too large",
+                      name);
+    }
+  }
+  return ST_OK;
+}
+
+/* Positions that count from base as ones that count from 0; negative ones stay
+ * as they are. */
+static const st_tensor *from_zero(st_op_scope *c, const st_tensor *index,
+                                  int64_t base) {
+  if (base == 0) return index;
+  const st_value part[] = {st__of_tensor(index), st__of_int(0),
+                           st__of_int(base)};
+  return st__minus(c, index, st__apply(c, ST_OP_clamp, 3, part));
+}
+
+/* Positions of any integer dtype as int64, checked. */
+static const st_tensor *checked(st_op_scope *c, const st_tensor *index,
+                                int dim, int64_t size, int64_t base) {
+  index = st__apply_to(c, index, ST_INT64);
+  if (st__scope_ok(c)) c->status = st__check_indices(index, dim, size, base);
+  return index;
+}
+
+/* -- unravel_index -------------------------------------------------------- */
+
+/* The sizes, and the distances in a contiguous tensor, at least 1: two vectors
+ * on the CPU or Meta. */
+static st_status size_vectors(st_ints sizes, bool is_meta, st_tensor *out[2]) {
+  const int64_t n = sizes.n;
+  const st_device device = is_meta ? ST_DEVICE_META : ST_DEVICE_CPU;
+  out[0] = out[1] = NULL;
+  for (int i = 0; i < 2; i++) {
+    const st_status status = st__tensor_empty(device, ST_INT64, 1, &n,
+                                              ST_FORMAT_CONTIGUOUS, &out[i]);
+    if (status != ST_OK) return st__tensor_release(&out[0]), status;
+  }
+  if (is_meta) return ST_OK;
+  int64_t step = 1;
+  int64_t *size = (int64_t *)(void *)st__data(out[0]);
+  int64_t *distance = (int64_t *)(void *)st__data(out[1]);
+  for (int64_t d = n - 1; d >= 0; d--) {
+    size[d] = sizes.p[d] > 0 ? sizes.p[d] : 1;
+    distance[d] = step;
+    step *= size[d];
+  }
+  return ST_OK;
+}
+
+ST_BOXED(st__box_unravel_index) {
+  const st_tensor *indices = st__next_tensor(&args);
+  const st_ints shape = st__next_ints(&args);
+  const int64_t base = st__next_int(&args);
+  int64_t numel = 0;
+  st_tensor *vectors[2] = {NULL};
+  st_value rows;
+  ST_TRY(check_integers(indices, "indices"));
+  ST_TRY(count_elements(shape, "shape", &numel));
+  st_op_scope c = {.n = 0};
+  indices = from_zero(&c, checked(&c, indices, 0, numel, base), base);
+  if (st__scope_ok(&c)) {
+    c.status = size_vectors(shape, st__is_meta(indices), vectors);
+  }
+  for (int i = 0; st__scope_ok(&c) && i < 2; i++) c.t[c.n++] = vectors[i];
+  const st_tensor *t = st__apply_with(&c, ST_OP_unsqueeze, indices,
+                                      st__of_int(-1));
+  t = st__apply2(&c, ST_OP_floor_divide, t, vectors[1]);
+  t = st__apply2(&c, ST_OP_remainder_Tensor, t, vectors[0]);
+  ST_TRY(st__scope_return(&c, st__apply_with(&c, ST_OP_add_Scalar, t,
+                                             st__of_int(base)), &rows));
+  const st_value unbind[] = {rows, st__of_int(-1)};
+  const st_status status = st__invoke(ST_OP_unbind_int, 2, unbind, rets);
+  st__value_clear(&rows);
+  return status;
+}
+
+/* -- ravel_multi_index ---------------------------------------------------- */
+
+typedef enum outside { RAISE, WRAP, CLIP, OUTSIDE_COUNT } outside;
+
+static st_status read_mode(const st_value *v, outside *mode) {
+  static const char *const words[] = {"raise", "wrap", "clip"};
+  for (int i = 0; i < OUTSIDE_COUNT; i++) {
+    *mode = (outside)i;
+    if (strcmp(v->u.string, words[i]) == 0) return ST_OK;
+  }
+  return st__fail(ST_BAD_VALUE, "mode must be 'raise', 'wrap' or 'clip', not "
+                  "'%s'", v->u.string);
+}
+
+/* Coordinates along dimension d, of the given size, that count from 0. */
+static const st_tensor *coordinates(st_op_scope *c, const st_tensor *index,
+                                    int d, int64_t size, outside mode,
+                                    int64_t base) {
+  if (mode == RAISE || size == 0) {
+    index = from_zero(c, checked(c, index, d, size, base), base);
+    return st__apply_with(c, ST_OP_remainder_Scalar, index,
+                          st__of_int(size > 0 ? size : 1));
+  }
+  index = st__apply_with(c, ST_OP_sub_Scalar, st__apply_to(c, index, ST_INT64),
+                         st__of_int(base));
+  if (mode == WRAP) {
+    return st__apply_with(c, ST_OP_remainder_Scalar, index, st__of_int(size));
+  }
+  const st_value clamp[] = {st__of_tensor(index), st__of_int(0),
+                            st__of_int(size - 1)};
+  return st__apply(c, ST_OP_clamp, 3, clamp);
+}
+
+ST_BOXED(st__box_ravel_multi_index) {
+  const st_tensors index = st__next_tensors(&args);
+  const st_ints dims = st__next_ints(&args);
+  const st_value *word = st__next(&args);
+  const int64_t base = st__next_int(&args);
+  st_op_scope c = {.n = 0};
+  st_tensor *sum = NULL;
+  outside mode;
+  int64_t numel;
+  if (index.n == 0 || index.n != dims.n) {
+    return st__fail(ST_BAD_SHAPE, "multi_index has %u tensors, dims has %u "
+                    "entries", index.n, dims.n);
+  }
+  ST_TRY(read_mode(word, &mode));
+  ST_TRY(count_elements(dims, "dims", &numel));
+  for (uint32_t d = 0; d < index.n; d++) {
+    ST_TRY(check_integers(index.p[d], "multi_index"));
+  }
+  for (uint32_t d = 0; d < index.n && st__scope_ok(&c); d++) {
+    st_op_scope round = {.n = 0};
+    const st_tensor *t = coordinates(&round, index.p[d], (int)d, dims.p[d],
+                                     mode, base);
+    sum = d == 0 ? (st_tensor *)(uintptr_t)t
+      : st__plus(&round, st__apply_with(&round, ST_OP_mul_Scalar, sum,
+                                        st__of_int(dims.p[d])), t);
+    st__scope_replace(&c, &round, &sum);
+  }
+  return st__scope_return(&c, st__apply_with(&c, ST_OP_add_Scalar, sum,
+                                             st__of_int(base)), rets);
+}
+
+/* -- flatnonzero, nonzero_static ------------------------------------------ */
+
+ST_BOXED(st__box_flatnonzero) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_value base = *st__next(&args);
+  st_op_scope c = {.n = 0};
+  const st_tensor *rows = st__apply_with(&c, ST_OP_nonzero,
+                                         st__apply_flatten(&c, self), base);
+  return st__scope_return(&c, st__apply_with(&c, ST_OP_squeeze_dim, rows,
+                                             st__of_int(1)), rets);
+}
+
+ST_BOXED(st__box_nonzero_static) {
+  const st_tensor *self = st__next_tensor(&args);
+  const int64_t size = st__next_int(&args), fill = st__next_int(&args);
+  const int64_t base = st__next_int(&args);
+  const int64_t sizes[] = {size, self->ndim};
+  st_op_scope c = {.n = 0};
+  if (size < 0) {
+    return st__fail(ST_BAD_VALUE, "size must not be negative, it is %" PRId64,
+                    size);
+  }
+  const st_value full[] = {st__of_ints(sizes, 2), st__of_int(fill),
+                           st__of_int(ST_INT64), st__none(),
+                           st__of_int(self->device)};
+  st_tensor *out = st__apply(&c, ST_OP_full, 5, full);
+  if (st__is_meta(self)) return st__scope_return(&c, out, rets);
+  const st_tensor *rows = st__apply_with(&c, ST_OP_nonzero, self,
+                                         st__of_int(base));
+  if (!st__scope_ok(&c)) return st__scope_return(&c, NULL, rets);
+  const int64_t n = rows->sizes[0] < size ? rows->sizes[0] : size;
+  st__apply2(&c, ST_OP_copy_, st__apply_narrow(&c, out, 0, 0, n),
+             st__apply_narrow(&c, rows, 0, 0, n));
+  return st__scope_return(&c, out, rets);
+}

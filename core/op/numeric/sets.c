@@ -1,0 +1,233 @@
+/* Vectors as sets, as NumPy has them: intersect1d, union1d, setdiff1d,
+ * setxor1d; digitize and lexsort. Results are sorted, and NaN differs from
+ * everything.
+ */
+
+#include "op/registry/composite.h"
+
+/* -- Sets ----------------------------------------------------------------- */
+
+/* The elements of t once each, or as they are. */
+static const st_tensor *as_set(st_op_scope *c, const st_tensor *t,
+                               bool is_unique) {
+  return is_unique ? st__apply_flatten(c, t)
+                   : st__apply1(c, ST_OP_unique_values, t);
+}
+
+static st_tensor *joined(st_op_scope *c, const st_tensor *a,
+                         const st_tensor *b) {
+  st_tensor *both[] = {(st_tensor *)(uintptr_t)a, (st_tensor *)(uintptr_t)b};
+  const st_value all = st__of_tensors(both, 2);
+  return st__apply(c, ST_OP_cat, 1, &all);
+}
+
+/* All elements of t, a vector, but the first, or but the last. */
+static st_tensor *without_end(st_op_scope *c, const st_tensor *t,
+                              bool first) {
+  if (!st__scope_ok(c)) return NULL;
+  const int64_t n = t->numel > 0 ? t->numel - 1 : 0;
+  return st__apply_narrow(c, t, 0, first && t->numel > 0, n);
+}
+
+ST_BOXED(st__box_union1d) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *other = st__next_tensor(&args);
+  st_op_scope c = {.n = 0};
+  const st_tensor *all = joined(&c, st__apply_flatten(&c, self),
+                                st__apply_flatten(&c, other));
+  return st__scope_return(&c, st__apply1(&c, ST_OP_unique_values, all), rets);
+}
+
+ST_BOXED(st__box_setdiff1d) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *other = st__next_tensor(&args);
+  st_op_scope c = {.n = 0};
+  const st_tensor *set = as_set(&c, self, st__next_bool(&args));
+  const st_value isin[] = {st__of_tensor(set), st__of_tensor(other),
+                           st__of_bool(false), st__of_bool(true)};
+  const st_tensor *is_left = st__apply(&c, ST_OP_isin_Tensor_Tensor, 4, isin);
+  return st__scope_return(&c, st__apply2(&c, ST_OP_masked_select, set,
+                                         is_left), rets);
+}
+
+/* An element of the sorted union with repetitions is in one set only if it
+ * differs from both neighbours. */
+ST_BOXED(st__box_setxor1d) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *other = st__next_tensor(&args);
+  const bool is_unique = st__next_bool(&args);
+  const int64_t ends[] = {1, 1};
+  st_op_scope c = {.n = 0};
+  st_tensor *sorted[2];
+  const st_value all = st__of_tensor(joined(&c, as_set(&c, self, is_unique),
+                                            as_set(&c, other, is_unique)));
+  st__apply_multi(&c, ST_OP_sort, 1, &all, 2, sorted);
+  if (st__scope_ok(&c) && sorted[0]->numel < 2) {
+    return st__scope_return(&c, sorted[0], rets);
+  }
+  const st_tensor *differs = st__apply2(&c, ST_OP_ne_Tensor,
+                                        without_end(&c, sorted[0], true),
+                                        without_end(&c, sorted[0], false));
+  const st_value pad[] = {st__of_tensor(differs), st__of_ints(ends, 2),
+                          st__of_int(1)};
+  differs = st__apply(&c, ST_OP_constant_pad_nd, 3, pad);
+  const st_tensor *is_single = st__apply2(&c, ST_OP_logical_and,
+                                          without_end(&c, differs, true),
+                                          without_end(&c, differs, false));
+  return st__scope_return(&c, st__apply2(&c, ST_OP_masked_select, sorted[0],
+                                         is_single), rets);
+}
+
+/* -- intersect1d ---------------------------------------------------------- */
+
+/* A set, and the positions in the flattened tensor, from base. */
+static void set_with_positions(st_op_scope *c, const st_tensor *t,
+                               bool is_unique, int64_t base,
+                               const st_tensor *out[2]) {
+  st_tensor *all[4];
+  const st_value unique[] = {st__of_tensor(t), st__of_int(base)};
+  const st_value range[] = {st__of_int(0), st__of_int(t->numel)};
+  if (is_unique) {
+    out[0] = st__apply_flatten(c, t);
+    out[1] = st__apply_with(c, ST_OP_add_Scalar,
+                            st__apply(c, ST_OP_arange_start, 2, range),
+                            st__of_int(base));
+    return;
+  }
+  st__apply_multi(c, ST_OP_unique_all, 2, unique, 4, all);
+  out[0] = all[0];
+  out[1] = all[1];
+}
+
+/* Each common element is twice in the sorted union with repetitions, first
+ * that of self. */
+ST_BOXED(st__box_intersect1d) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *other = st__next_tensor(&args);
+  const bool is_unique = st__next_bool(&args);
+  const bool with_indices = st__next_bool(&args);
+  const int64_t base = st__next_int(&args);
+  st_op_scope c = {.n = 0};
+  const st_tensor *a[2] = {NULL}, *b[2] = {NULL};
+  st_tensor *sorted[2], *out[3] = {NULL};
+  if (with_indices) {
+    set_with_positions(&c, self, is_unique, base, a);
+    set_with_positions(&c, other, is_unique, base, b);
+  } else {
+    a[0] = as_set(&c, self, is_unique);
+    b[0] = as_set(&c, other, is_unique);
+  }
+  const st_value all = st__of_tensor(joined(&c, a[0], b[0]));
+  st__apply_multi(&c, ST_OP_sort, 1, &all, 2, sorted);
+  const st_tensor *first = without_end(&c, sorted[0], false);
+  const st_tensor *is_common = st__apply2(&c, ST_OP_eq_Tensor, first,
+                                          without_end(&c, sorted[0], true));
+  out[0] = st__apply2(&c, ST_OP_masked_select, first, is_common);
+  const st_value none[] = {st__of_tensor(sorted[1]),
+                           st__of_ints((int64_t[]){0}, 1)};
+  for (int i = 1; i < 3; i++) {
+    if (!with_indices) {
+      out[i] = st__apply(&c, ST_OP_new_empty, 2, none);
+      continue;
+    }
+    const st_tensor *positions = joined(&c, a[1], b[1]);
+    const st_tensor *at = st__apply2(
+      &c, ST_OP_masked_select, without_end(&c, sorted[1], i == 2), is_common);
+    out[i] = st__apply2(&c, ST_OP_take, positions, at);
+  }
+  return st__scope_end(&c, 3, out, rets);
+}
+
+/* -- digitize ------------------------------------------------------------- */
+
+/* Whether all neighbours of bins, a vector, relate. */
+static bool all_relate(st_op_scope *c, st_op_id relates,
+                       const st_tensor *bins) {
+  const st_value all = st__of_tensor(st__apply1(c, ST_OP_all, st__apply2(
+    c, relates, without_end(c, bins, false), without_end(c, bins, true))));
+  st_value is_true = st__of_bool(false);
+  if (st__scope_ok(c)) {
+    c->status = st__invoke(ST_OP_is_nonzero, 1, &all, &is_true);
+  }
+  return is_true.u.i != 0;
+}
+
+/* Bins that descend are turned around, and so are the indices. */
+ST_BOXED(st__box_digitize) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *bins = st__next_tensor(&args);
+  const bool right = st__next_bool(&args);
+  const int64_t base = st__next_int(&args);
+  st_op_scope c = {.n = 0};
+  if (bins->ndim != 1) {
+    return st__fail(ST_BAD_SHAPE, "bins must be a vector, its shape is %s",
+                    ST_SHAPE_TEXT(bins));
+  }
+  const bool ascends = st__is_meta(bins) || all_relate(&c, ST_OP_le_Tensor,
+                                                       bins);
+  if (!ascends && st__scope_ok(&c) && !all_relate(&c, ST_OP_ge_Tensor, bins) &&
+      st__scope_ok(&c)) {
+    c.status = st__fail(ST_BAD_VALUE, "bins must ascend or descend");
+  }
+  const st_tensor *edges = ascends ? bins
+    : st__apply_with(&c, ST_OP_flip, bins, st__of_ints((int64_t[]){0}, 1));
+  const st_value search[] = {
+    st__of_tensor(self), st__of_tensor(edges), st__of_bool(false),
+    st__of_bool(!right), st__of_int(ascends ? base : 0)};
+  const st_tensor *at = st__apply(&c, ST_OP_bucketize_Tensor, 5, search);
+  if (ascends) return st__scope_return(&c, (st_tensor *)(uintptr_t)at, rets);
+  at = st__apply1(&c, ST_OP_neg, at);
+  at = st__apply_with(&c, ST_OP_add_Scalar, at, st__of_int(bins->numel));
+  return st__scope_return(&c, st__apply_with(&c, ST_OP_add_Scalar, at,
+                                             st__of_int(base)), rets);
+}
+
+/* -- lexsort -------------------------------------------------------------- */
+
+/* Sorts by each key, stably, the last one last. */
+static st_status lexsort(st_tensors keys, int64_t dim, int64_t base,
+                         st_value *rets) {
+  st_op_scope c = {.n = 0};
+  st_tensor *order = NULL;
+  int at;
+  if (keys.n == 0) return st__fail(ST_BAD_VALUE, "keys must not be empty");
+  for (uint32_t k = 1; k < keys.n; k++) {
+    if (st__same_sizes(keys.p[k], keys.p[0])) continue;
+    return st__fail(ST_BAD_SHAPE, "keys must have the same shape, not %s and "
+                    "%s", ST_SHAPE_TEXT(keys.p[0]), ST_SHAPE_TEXT(keys.p[k]));
+  }
+  ST_TRY(st__wrap_dim(dim, keys.p[0]->ndim, &at));
+  const st_value along = st__of_int(at);
+  for (uint32_t k = 0; k < keys.n && st__scope_ok(&c); k++) {
+    st_op_scope round = {.n = 0};
+    const st_value pick[] = {st__of_tensor(keys.p[k]), along,
+                             st__of_tensor(order)};
+    const st_tensor *key = k == 0 ? keys.p[0]
+                                  : st__apply(&round, ST_OP_gather, 3, pick);
+    st_tensor *next = st__apply_with(&round, ST_OP_argsort, key, along);
+    const st_value chain[] = {st__of_tensor(order), along,
+                              st__of_tensor(next)};
+    order = k == 0 ? next : st__apply(&round, ST_OP_gather, 3, chain);
+    st__scope_replace(&c, &round, &order);
+  }
+  return st__scope_return(&c, st__apply_with(&c, ST_OP_add_Scalar, order,
+                                             st__of_int(base)), rets);
+}
+
+ST_BOXED(st__box_lexsort) {
+  const st_tensors keys = st__next_tensors(&args);
+  const int64_t dim = st__next_int(&args);
+  return lexsort(keys, dim, st__next_int(&args), rets);
+}
+
+/* The keys are the slices of the first dimension. */
+ST_BOXED(st__box_lexsort_Tensor) {
+  const st_value unbind[] = {*st__next(&args), st__of_int(0)};
+  const int64_t dim = st__next_int(&args), base = st__next_int(&args);
+  st_value keys;
+  ST_TRY(st__invoke(ST_OP_unbind_int, 2, unbind, &keys));
+  const st_status status = lexsort((st_tensors){keys.u.tensors, keys.len}, dim,
+                                   base, rets);
+  st__value_clear(&keys);
+  return status;
+}

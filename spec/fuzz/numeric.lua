@@ -1,0 +1,55 @@
+--- What functions of NumPy and segments want of the fuzzer: lengths that fill a
+-- dimension, coordinates, modes.
+
+local st = require "strided"
+
+local M = {}
+
+local MODES = {
+  convolve = {"full", "same", "valid"}, correlate = {"full", "same", "valid"},
+  ravel_multi_index = {"raise", "wrap", "clip"},
+}
+
+--- Makes the case fit such a function.
+function M.prepare(c, name)
+  c.modes, c.has_segments = MODES[name], name == "segment_reduce"
+  c.has_coordinates = name == "ravel_multi_index"
+end
+
+--- The makers of arguments by type and name; fresh makes a tensor, others are
+-- those that serve other operators.
+function M.hints(fresh, others)
+  local hints = {}
+
+  local function hint(key, flag, make)
+    local other = others[key]
+    hints[key] = function(c)
+      if c[flag] or not other then return make(c) end
+      return other(c)
+    end
+  end
+
+  hint("str mode", "modes", function(c) return c:pick(c.modes) end)
+  hint("str reduce", "has_segments", function(c)
+    return c:pick {"sum", "mean", "max", "min", "prod"}
+  end)
+  hint("Tensor indices", "has_segments", function() return st.none end)
+  hint("Dim axis", "has_segments", function() return 1 end)
+  hint("Tensor lengths", "has_segments", function(c)
+    local first = c:int(0, c.square)
+    return st.tensor({first, 0, c.square - first}, {dtype = "int64"})
+  end)
+  hint("Tensor offsets", "has_segments", function(c)
+    return c:chance(0.8) and st.none
+           or st.tensor({1, c.square + 1}, {dtype = "int64"})
+  end)
+  hint("Tensor[] multi_index", "has_coordinates", function(c)
+    return c:list(2, fresh, "int64", {c:int(1, 3)}, 1, 3)
+  end)
+  hint("int[] dims", "has_coordinates", function(c)
+    return c:list(2, c.int, 2, 4)
+  end)
+  return hints
+end
+
+return M
