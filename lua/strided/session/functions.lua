@@ -64,6 +64,14 @@ add("linalg.trace", "st.linalg.trace(self: Tensor, {offset: integer = 0, "
     .. "dtype: dtype? = nil}) -> Tensor",
     "The sums of the diagonals of the matrices of a batch.",
     "st.linalg.trace(t, {offset = 1})", "tensor(2)")
+add("lobpcg", "st.lobpcg(A: Tensor, k: integer = 1, {B: Tensor? = nil, X: "
+    .. "Tensor? = nil, n: integer? = nil, iK: Tensor? = nil, niter: integer = "
+    .. "1000, tol: number? = nil, largest: boolean = true, method: string = "
+    .. "\"ortho\"}) -> Tensor, Tensor",
+    "Some of the largest or smallest eigenvalues of a symmetric matrix, and "
+    .. "their vectors.",
+    "(st.lobpcg(st.arange(1, 7, {dtype = \"float32\"}):diag(), 2)):round()",
+    "tensor([6., 5.])")
 add("seed", "st.seed() -> integer",
     "Seeds the default generator from the system; returns the seed.",
     "st.seed() == st.initial_seed()", "true")
