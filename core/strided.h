@@ -260,7 +260,8 @@ ST_API void st_generator_assign(st_generator *g, st_generator *from);
 /* A new generator, independent of g and of all others split off: the n-th
  * split of equal generators gives equal ones. BAD_STATE unless g is Philox. */
 ST_API st_status st_generator_split(st_generator *g, st_generator **out);
-/* Skips n words of 32 bits. BAD_STATE unless g is Philox. */
+/* Skips n words of 32 bits. BAD_STATE unless g is Philox, BAD_VALUE beyond 2^64
+ * words. */
 ST_API st_status st_generator_jump(st_generator *g, uint64_t n);
 /* The state in bytes: of a Mersenne Twister ST_MERSENNE_STATE, which are those
  * of torch.Generator.get_state; of Philox ST_PHILOX_STATE. BAD_VALUE for what

@@ -256,8 +256,11 @@ end
 
 local function norm_of(opt, input, ord, keepdim)
   input = floating(opt, input)
-  return st().linalg_vector_norm(fill(opt, input, ord == -1 / 0 and 1 / 0 or 0),
-    ord, {dim = dims_of(opt, input), keepdim = keepdim, dtype = opt.dtype})
+  if type(ord) ~= "number" then
+    raise("%s: argument 'ord' must be a number, got %s", opt.name, type(ord))
+  end
+  return st().linalg_vector_norm(fill(opt, input, ord < 0 and 1 / 0 or 0), ord,
+    {dim = dims_of(opt, input), keepdim = keepdim, dtype = opt.dtype})
 end
 
 --- The norm of the vector of the elements that count.
@@ -293,6 +296,15 @@ function masked.logsumexp(input, dim, given)
                         opt.keepdim or false)
 end
 
+--- The input in a dtype, the default one for integers, that has infinity.
+local function with_infinity(input, dtype)
+  local info = core.dtype_info(input.dtype)
+  if not dtype and not info.is_floating_point and not info.is_complex then
+    dtype = core.get_default_dtype()
+  end
+  return dtype and input:to(dtype) or input
+end
+
 --- log(exp(input) + exp(other)), where what does not count adds nothing.
 -- @function logaddexp
 -- @tparam Tensor input
@@ -303,7 +315,8 @@ function masked.logaddexp(input, other, given)
     input_mask = true, other_mask = true, dtype = true})
   local a = arguments("logaddexp", input, nil, {mask = opt.input_mask})
   local b = arguments("logaddexp", other, nil, {mask = opt.other_mask})
-  if opt.dtype then input, other = input:to(opt.dtype), other:to(opt.dtype) end
+  input = with_infinity(input, opt.dtype)
+  other = with_infinity(other, opt.dtype)
   return st().logaddexp(fill(a, input, -1 / 0), fill(b, other, -1 / 0))
 end
 

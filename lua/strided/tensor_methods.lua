@@ -77,6 +77,10 @@ end
 
 -- -- Functions of Lua on elements ---------------------------------------------
 
+-- Types of Lua that no element has; complex numbers are userdata or cdata.
+local NO_ELEMENT = {table = true, string = true, ["function"] = true,
+                    thread = true}
+
 --- Sets each element of self to fn of the elements of tensors at its place.
 local function set_elements(name, self, tensors, fn)
   check(name, self)
@@ -102,6 +106,10 @@ local function set_elements(name, self, tensors, fn)
       result = fn(value)
     end
     if result == nil then raise("%s: the function returned nothing", name) end
+    if NO_ELEMENT[type(result)] or core.is_tensor(result) then
+      raise("%s: the function must return an element, got %s", name,
+            core.is_tensor(result) and "a Tensor" or type(result))
+    end
     out[i] = result
   end
   return self:copy_(st().tensor(out, {dtype = self.dtype}):view(self.shape))

@@ -80,6 +80,19 @@ describe("A masked reduction", function()
          masked.normalize(x, 2, 2, {mask = m}))
   end)
 
+  it("leaves out what does not count of norms of negative orders", function()
+    local t, mask = f64 {1, 0, 4}, st.tensor {true, false, true}
+    assert.near(0.8, st.masked.norm(t, -1, {mask = mask}):item(), 1e-15)
+    assert.same(1, st.masked.norm(t, -1 / 0, {mask = mask}):item())
+  end)
+
+  it("adds logarithms of integers", function()
+    local t = st.tensor {1, 2}
+    local y = st.masked.logaddexp(t, t, {input_mask = st.tensor {true, false}})
+    assert.equal("float32", y.dtype)
+    near({1 + math.log(2), 2}, y:totable(), 1e-6)
+  end)
+
   it("adds logarithms", function()
     same(f64 {{1.5, -4, 3, 0.5}, {8, 0, -2, 4}, {14, 8, 18, -3}},
          masked.logaddexp(x, x * 2, {input_mask = m,
@@ -120,6 +133,8 @@ describe("A masked reduction", function()
            masked.softmin, st.arange(3), 1)
     raises({"masked.softmax: argument 'dim' must be a dimension, got nil"},
            masked.softmax, x)
+    raises({"masked.normalize: argument 'ord' must be a number, got nil"},
+           st.masked.normalize, f64 {1, 2})
     raises({"masked.prod: there is no option 'maks': did you mean mask?"},
            masked.prod, x, {maks = m})
     raises({"masked.sum: option 'mask' of shape {2} does not broadcast to the "

@@ -82,6 +82,10 @@ describe("A function of elements", function()
     end)
     raises({"apply_: the function returned nothing"}, y.apply_, y,
            function() end)
+    raises({"apply_: the function must return an element, got table"}, y.apply_,
+           y, function() return {1, 2} end)
+    raises({"map_: the function must return an element, got a Tensor"}, y.map_,
+           y, y, function() return y end)
     raises({"apply_: argument 1 must be a function, got number"}, y.apply_, y,
            1)
     raises({"map_: argument 1 must be a Tensor, got number"}, y.map_, y, 1,

@@ -78,8 +78,6 @@ static void read_quantile(st_op_scope *c, const st_value *args, quantile *k) {
     k->q = st__apply(c, ST_OP_new_full, 3, full);
   }
   check_range(c, k->q, k->whole);
-  if (k->whole == 1) return;
-  k->q = st__apply_with(c, ST_OP_div_Scalar, k->q, st__of_int(k->whole));
 }
 
 /* Sorts along a new last dimension; dim stays with size 1. When flattened, the
@@ -105,6 +103,13 @@ static st_tensor *sorted_last(st_op_scope *c, const quantile *k) {
   return sorted[0];
 }
 
+/* The quotient is rounded once: a percentile that is an element has its
+ * index. */
+static st_tensor *of_whole(st_op_scope *c, const quantile *k, st_tensor *t) {
+  return k->whole == 1 ? t : st__apply_with(c, ST_OP_div_Scalar, t,
+                                            st__of_int(k->whole));
+}
+
 /* The fractional index of each quantile in the sorted line. In a line with NaN
  * it is that of the last element, a NaN; if NaN is ignored, only the other
  * elements count. */
@@ -124,13 +129,14 @@ static st_tensor *ranks_of(st_op_scope *c, const quantile *k,
     const st_tensor *count = st__apply(c, ST_OP_sum_dim_IntList, 3, sum);
     count = st__apply_with(c, ST_OP_sub_Scalar, count, st__of_int(1));
     count = st__apply_with(c, ST_OP_clamp_min, count, st__of_int(0));
-    return st__apply2(c, ST_OP_mul_Tensor, q, count);
+    return of_whole(c, k, st__apply2(c, ST_OP_mul_Tensor, q, count));
   }
   const st_value any[] = {st__of_tensor(nan), st__of_int(-1),
                           st__of_bool(true)};
   const st_value choice[] = {
     st__of_tensor(st__apply(c, ST_OP_any_dim, 3, any)), st__of_int(last),
-    st__of_tensor(st__apply_with(c, ST_OP_mul_Scalar, q, st__of_int(last)))};
+    st__of_tensor(of_whole(c, k, st__apply_with(c, ST_OP_mul_Scalar, q,
+                                                st__of_int(last))))};
   return st__apply(c, ST_OP_where_ScalarSelf, 3, choice);
 }
 

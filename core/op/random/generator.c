@@ -180,10 +180,24 @@ st_status st__generator_split(st_generator *g, st_generator **out) {
   return ST_OK;
 }
 
+/* The block where jumps end: no draw gets from there to those of children. */
+static const uint64_t JUMP_END = UINT64_C(1) << 62;
+
+static st_status jump(state *s, uint64_t n) {
+  st_source to = s->source;
+  st__random_seek(&to, n);
+  if (to.at.block > JUMP_END) {
+    return st__fail(ST_BAD_VALUE, "jump: the numbers of a generator end after "
+                    "2^64 words");
+  }
+  s->source = to;
+  return ST_OK;
+}
+
 st_status st__generator_jump(st_generator *g, uint64_t n) {
   lock(g);
-  const st_status status = check_philox(g, "jump");
-  if (status == ST_OK) st__random_seek(&g->now.source, n);
+  st_status status = check_philox(g, "jump");
+  if (status == ST_OK) status = jump(&g->now, n);
   unlock(g);
   return status;
 }

@@ -68,7 +68,7 @@ uint64_t st__generator_initial_seed(const st_generator *g);
 void st__generator_assign(st_generator *g, st_generator *from);
 /* *out: the next child of g. BAD_STATE unless g is Philox. */
 st_status st__generator_split(st_generator *g, st_generator **out);
-/* Skips n words. BAD_STATE unless g is Philox. */
+/* Skips n words. BAD_STATE unless g is Philox, BAD_VALUE beyond 2^64 words. */
 st_status st__generator_jump(st_generator *g, uint64_t n);
 /* The state as bytes: those of PyTorch's generator, or ST_PHILOX_STATE.
  * BAD_VALUE: not a state, or the size, of g's algorithm. */

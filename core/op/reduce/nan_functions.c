@@ -30,6 +30,11 @@ static const st_tensor *replaced(st_op_scope *c, const st_tensor *self,
   return st__apply(c, ST_OP_where_ScalarSelf, 3, where);
 }
 
+/* The dtype in which sums of elements of dtype d do not overflow. */
+static st_dtype sum_dtype(st_dtype d) {
+  return st__is_reduced_float(d) ? ST_FLOAT32 : d;
+}
+
 /* The number of elements of each slice that are not NaN. */
 static st_tensor *count_numbers(st_op_scope *c, const st_tensor *self,
                                 st_value dim, st_value keepdim) {
@@ -43,7 +48,6 @@ static st_tensor *count_numbers(st_op_scope *c, const st_tensor *self,
 /* -- Means and variances -------------------------------------------------- */
 
 ST_BOXED(st__box_nanmean) {
-  const st_value *all = args;
   const st_tensor *self = st__next_tensor(&args);
   const st_value *dim = st__next(&args), *keepdim = st__next(&args);
   const st_dtype asked = st__next_dtype_or(&args, self->dtype);
@@ -54,9 +58,11 @@ ST_BOXED(st__box_nanmean) {
   }
   const st_tensor *count = st__scope_ok(&c)
     ? count_numbers(&c, self, *dim, *keepdim) : NULL;
+  const st_value all[] = {st__of_tensor(self), *dim, *keepdim,
+                          st__of_int(sum_dtype(asked))};
   const st_tensor *sum = st__apply(&c, ST_OP_nansum, 4, all);
-  return st__scope_return(&c, st__apply2(&c, ST_OP_div_Tensor, sum, count),
-                          rets);
+  return st__scope_return(&c, st__apply_to(
+    &c, st__apply2(&c, ST_OP_div_Tensor, sum, count), asked), rets);
 }
 
 /* The squared distances from the means, 0 for NaN. */
@@ -86,6 +92,8 @@ static st_tensor *nanvar(st_op_scope *c, const st_value *args) {
   const st_value keepdim = *st__next(&args);
   if (st__scope_ok(c)) c->status = check_float(self);
   if (!st__scope_ok(c)) return NULL;
+  self = st__apply_to(c, self, sum_dtype(self->dtype));
+  if (!st__scope_ok(c)) return NULL;
   const st_value sum[] = {st__of_tensor(squares(c, self, dim)), dim, keepdim};
   const st_tensor *total = st__apply(c, ST_OP_sum_dim_IntList, 3, sum);
   const st_tensor *count = count_numbers(c, self, dim, keepdim);
@@ -99,15 +107,23 @@ static st_tensor *nanvar(st_op_scope *c, const st_value *args) {
   return st__apply(c, ST_OP_where_ScalarSelf, 3, none);
 }
 
+/* t in the dtype of the argument self; a complex one has real variances. */
+static st_status in_dtype_of(st_op_scope *c, const st_value *self, st_tensor *t,
+                             st_value *rets) {
+  const st_dtype d = self->u.tensor->dtype;
+  return st__scope_return(c, st__is_reduced_float(d) ? st__apply_to(c, t, d)
+                                                     : t, rets);
+}
+
 ST_BOXED(st__box_nanvar) {
   st_op_scope c = {.n = 0};
-  return st__scope_return(&c, nanvar(&c, args), rets);
+  return in_dtype_of(&c, args, nanvar(&c, args), rets);
 }
 
 ST_BOXED(st__box_nanstd) {
   st_op_scope c = {.n = 0};
-  return st__scope_return(&c, st__apply1(&c, ST_OP_sqrt, nanvar(&c, args)),
-                          rets);
+  return in_dtype_of(&c, args, st__apply1(&c, ST_OP_sqrt, nanvar(&c, args)),
+                     rets);
 }
 
 /* -- Extrema -------------------------------------------------------------- */

@@ -224,6 +224,11 @@ describe("Philox", function()
     raises("jump: a Mersenne Twister cannot", mersenne.jump, mersenne, 3)
     raises("n must be 1 to 200", mersenne.split, philox(1), 0)
     raises("n must not be negative", mersenne.jump, philox(1), -1)
+    local far = philox(1):jump(st.int "9223372036854775807")
+    far:jump(st.int "9223372036854775807")
+    raises("jump: the numbers of a generator end after 2^64 words", far.jump,
+           far, 6)
+    far:jump(2)
     raises("has 5056 bytes, not 40", mersenne.set_state, mersenne,
            philox(1):get_state())
     raises("has 40 bytes, not 5056", mersenne.set_state, philox(1),

@@ -103,6 +103,22 @@ describe("Without NaN", function()
     assert.same({0, 0, 0, 1}, x.grad:totable())
   end)
 
+  it("float16 sums what would overflow", function()
+    local x = st.tensor({300, 300, nan, -300}, {dtype = "float16"})
+    assert.same({100, "float16"}, {x:nanmean():item(), x:nanmean().dtype})
+    -- the square root of (200^2 + 200^2 + 400^2) / 2, rounded
+    near(346.5, x:nanstd():item())
+    assert.same("float16", x:nanstd().dtype)
+    x = st.full({1000}, 100, {dtype = "float16"})
+    assert.same({100, 0}, {x:nanmean():item(), x:nanvar():item()})
+  end)
+
+  it("a percentile that is an element is found by float32", function()
+    local x = st.arange(0, 101, {dtype = "float32"})
+    assert.is_true(st.percentile(x, x):equal(x))
+    assert.is_true(st.nanpercentile(x, x):equal(x))
+  end)
+
   it("out= takes the results", function()
     local out = f64 {0}:sum()
     st.nanstd(f64 {1, nan, 3}, {out = out})
