@@ -10,8 +10,8 @@
 local core = require "strided.core"
 local plans_of = require "strided.iterator".plans_of
 
-local concat, format, ipairs, tostring = table.concat, string.format, ipairs,
-  tostring
+local concat, error, format, ipairs, pcall, tostring = table.concat, error,
+  string.format, ipairs, pcall, tostring
 
 --- The line "  plan" with a text; further lines of the text are indented.
 local function entry(text)
@@ -43,15 +43,25 @@ local function plan_text(name, op, ...)
   return concat(texts)
 end
 
+--- The order of the products of a call of einsum as text, or "".
+local function path_text(_, ...)
+  local ok, text = pcall(core.packet "aten::_einsum_path", ...)
+  if not ok and tostring(text):find "out of memory" then error(text, 0) end
+  if not ok or text:find "^{}" then return "" end -- one tensor: no product
+  return "\n  path           " .. text:gsub("\n", "\n    ")
+end
+
 --- Explains how a call would run, without running it: the chosen overload and
--- why the others do not match, the dispatch keys, the kernel, and the plans of
--- its loops.
+-- why the others do not match, the dispatch keys, the kernel, the order of the
+-- products of einsum, and the plans of its loops.
 -- @param op an operator: an object of `st.ops`, a name, or `st.add`
 -- @param ... the arguments of the call
 -- @treturn string
 local function explain(op, ...)
   local text = core.explain(op, ...)
-  return text .. plan_text(text:match "\n([%w_]+::[%w_]+)", op, ...)
+  local name = text:match "\n([%w_]+::[%w_]+)"
+  local path = name == "aten::einsum" and path_text(op, ...) or ""
+  return text .. path .. plan_text(name, op, ...)
 end
 
 return {explain = explain}

@@ -15,7 +15,7 @@ local SANITIZED = build.is_sanitized
 
 -- Families of which names are still missing; the table lists these.
 local INCOMPLETE = {
-  torch = true, ["torch.nn.functional"] = true, ["torch.Tensor"] = true,
+  torch = true, ["torch.nn.functional"] = true,
   ["torch.distributions"] = true,
 }
 

@@ -141,6 +141,38 @@ describe("the plan of a call", function()
     assert.same({2}, lists(out.shape))
   end)
 
+  -- The numbers of multiply-adds are half of NumPy's operations.
+  it("has the order of einsum's products", function()
+    local a, b, c = st.ones(3, 4), st.ones(4, 50), st.ones(50, 2)
+    local text = st.explain("einsum", "ij,jk,kl->il", {a, b, c})
+    for _, line in ipairs {
+      "path           {2, 3, 2, 1}: 424 multiply-adds, from left to right 900",
+      "jk,kl -> lj of [2, 4]: 400 multiply-adds, bmm of [1, 4, 50] and "
+      .. "[1, 50, 2]",
+      "lj,ij -> il of [3, 2]: 24 multiply-adds, bmm of [1, 2, 4] and [1, 4, 3]",
+    } do
+      assert.truthy(text:find(line, 1, true), text)
+    end
+    text = st.explain(st.einsum, "ij,jk,kl->il", {a, b, c},
+                      {path = {1, 2, 1, 2}})
+    assert.matches("path +{1, 2, 1, 2}: 900 multiply%-adds, from left to right "
+                   .. "900\n", text)
+    text = st.explain("einsum", "b...i,b...j", {st.ones(2, 7, 1, 3),
+                                               st.ones(2, 1, 6, 4)})
+    assert.matches("b%.%.%.i,b%.%.%.j %-> %.%.%.ij of %[7, 6, 3, 4%]: 1008 "
+                   .. "multiply%-adds, bmm of %[1, 21, 2%] and %[1, 2, 24%]",
+                   text)
+    assert.matches("i,j %-> ij of %[3, 4%]: 12 multiply%-adds, mul",
+                   st.explain("einsum", "i,j", {st.ones(3), st.ones(4)}))
+  end)
+
+  it("has no order of products that there are not", function()
+    for _, call in ipairs {{"ii->i", {st.ones(2, 2)}}, {"ij", {st.ones(2)}},
+                           {"ij,jk", {st.ones(2, 3), st.ones(4, 2)}}} do
+      assert.is_nil(st.explain("einsum", unpack(call)):find("  path", 1, true))
+    end
+  end)
+
   it("is not to be had of what scripts bring", function()
     local lib, called = st.library("aten", "IMPL"), false
     lib:impl("cos", "CPU", function(t) called = true; return t end)

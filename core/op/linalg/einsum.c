@@ -12,7 +12,10 @@
 
 #include "op/linalg/einsum.h"
 
+#include <string.h>
+
 #include "base/interrupt.h"
+#include "base/text.h"
 #include "op/registry/composite.h"
 
 enum { DOTS = ST_LABELS }; /* the code of an ellipsis */
@@ -463,27 +466,78 @@ static st_status finish(const factors *s, const frame *f, int n,
   return st__scope_return(&c, out, rets);
 }
 
-ST_BOXED(st__box_einsum) {
+/* What is known before the first product; the caller releases the factors. */
+typedef struct job {
+  equation e;
+  frame f;
+  factors s;
+  st_einsum order;
+  int64_t path[2 * ST_OPERANDS];
+} job;
+
+static st_status begin(const st_value *args, job *j) {
   const char *text = st__next(&args)->u.string;
   const st_tensors tensors = st__next_tensors(&args);
   const st_value *given = st__next(&args);
-  int64_t path[2 * ST_OPERANDS];
-  factors s = {.n = 0};
-  st_status status = ST_OK;
-  equation e;
-  frame f;
-  st_einsum order;
-  ST_TRY(read_equation(text, tensors, &e));
-  ST_TRY(make_frame(&e, &f));
-  ST_TRY_FAIL(make_views(&e, &f, tensors, &s));
-  ST_TRY_FAIL(describe(&f, e.n, s.t, &order));
-  if (st__is_none(given)) st__einsum_path(&order, path);
-  else ST_TRY_FAIL(read_path(st__next_ints(&given), e.n, path));
-  for (int i = 0; s.n > 1; i += 2) {
-    ST_TRY_FAIL(contract_pair(&order, &s, (int)path[i], (int)path[i + 1]));
+  j->s.n = 0;
+  ST_TRY(read_equation(text, tensors, &j->e));
+  ST_TRY(make_frame(&j->e, &j->f));
+  ST_TRY(make_views(&j->e, &j->f, tensors, &j->s));
+  ST_TRY(describe(&j->f, j->e.n, j->s.t, &j->order));
+  if (!st__is_none(given)) {
+    return read_path(st__next_ints(&given), j->e.n, j->path);
   }
-  status = finish(&s, &f, e.n, rets);
-fail:
-  release_factors(&s);
+  st__einsum_path(&j->order, j->path);
+  return ST_OK;
+}
+
+ST_BOXED(st__box_einsum) {
+  job j;
+  st_status status = begin(args, &j);
+  for (int i = 0; status == ST_OK && j.s.n > 1; i += 2) {
+    status = contract_pair(&j.order, &j.s, (int)j.path[i], (int)j.path[i + 1]);
+  }
+  if (status == ST_OK) status = finish(&j.s, &j.f, j.e.n, rets);
+  release_factors(&j.s);
+  return status;
+}
+
+/* -- The path as text ----------------------------------------------------- */
+
+/* The dimensions that have labels in s, of whose ellipsis there are ndots. */
+static uint64_t labelled(const equation *e, const frame *f,
+                         const subscripts *s, int ndots) {
+  uint64_t set = 0;
+  for (int i = 0; i < s->n; i++) {
+    if (s->code[i] != DOTS) set |= UINT64_C(1) << f->place[s->code[i]];
+  }
+  for (int d = 0; s->dots >= 0 && d < ndots; d++) {
+    set |= UINT64_C(1) << (f->dots + e->ndots - ndots + d);
+  }
+  return set;
+}
+
+ST_BOXED(st__box_einsum_path) {
+  const st_tensors tensors = {args[1].u.tensors, args[1].len};
+  st_einsum_names names = {.equation = args[0].u.string};
+  char *text = NULL;
+  job j;
+  st_status status = begin(args, &j);
+  release_factors(&j.s);
+  ST_TRY(status);
+  for (int code = 0; code < ST_LABELS; code++) {
+    if (j.f.place[code] >= 0) names.label[j.f.place[code]] = label_of(code);
+  }
+  for (int d = 0; d < j.e.ndots; d++) names.label[j.f.dots + d] = '.';
+  for (int k = 0; k < j.e.n; k++) {
+    const subscripts *s = &j.e.in[k];
+    names.has[k] = labelled(&j.e, &j.f, s, tensors.p[k]->ndim - (s->n - 1));
+  }
+  names.out = labelled(&j.e, &j.f, &j.e.out, j.e.ndots);
+  ST_TRY(st__einsum_describe(&j.order, &names, j.path, &text));
+  const st_value v = {.tag = ST_TAG_STRING, .len = (uint32_t)strlen(text),
+                      .u.string = text};
+  status = st__value_copy(&v, rets);
+  st__text_free(&text);
   return status;
 }

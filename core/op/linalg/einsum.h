@@ -27,4 +27,17 @@ uint64_t st__einsum_open(const st_einsum *e, uint64_t members);
  * product has the fewest elements more than its factors. */
 void st__einsum_path(const st_einsum *e, int64_t *path);
 
+/* The labels of the dimensions, and which of them each operand and the result
+ * have, those of size 1 included. */
+typedef struct st_einsum_names {
+  const char *equation;
+  char label[ST_MAX_DIMS]; /* '.' for those of an ellipsis */
+  uint64_t has[ST_OPERANDS], out;
+} st_einsum_names;
+
+/* The products of a path as text: a line for all, and one for each. The caller
+ * releases it with st__text_free. */
+st_status st__einsum_describe(const st_einsum *e, const st_einsum_names *names,
+                              const int64_t *path, char **text);
+
 #endif

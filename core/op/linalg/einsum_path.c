@@ -1,4 +1,4 @@
-/* The order of the contractions of einsum.
+/* The order of the contractions of einsum, and what st.explain says of it.
  *
  * Source: D. G. A. Smith, J. Gray, "opt_einsum", Journal of Open Source
  * Software 3(26), 2018: the costs and the greedy order.
@@ -6,7 +6,11 @@
 
 #include "op/linalg/einsum.h"
 
+#include <inttypes.h>
 #include <math.h>
+
+#include "base/text.h"
+#include "op/registry/op.h"
 
 enum { EXACT = 8, SETS = 1 << EXACT };
 
@@ -138,4 +142,140 @@ void st__einsum_path(const st_einsum *e, int64_t *path) {
   for (int k = 0; k < e->n; k++) l.members[k] = UINT64_C(1) << k;
   if (e->n <= EXACT) exact_path(e, &l);
   else greedy_path(e, &l);
+}
+
+/* -- Descriptions --------------------------------------------------------- */
+
+/* Where numbers are too large to be exact, their first digits. */
+static void add_number(st_text *t, double n) {
+  st__text_format(t, n < 1e15 ? "%.0f" : "%.3g", n);
+}
+
+/* The three dots of an ellipsis stand for all its dimensions. */
+static void add_labels(st_text *t, const char *label, uint64_t dims) {
+  bool in_dots = false;
+  for (int d = 0; d < ST_MAX_DIMS; d++) {
+    if (!(dims >> d & 1)) continue;
+    if (label[d] != '.') st__text_add(t, &label[d], 1);
+    else if (!in_dots) st__text_puts(t, "...");
+    in_dots = label[d] == '.';
+  }
+}
+
+/* The subscripts of operand k as they are written. */
+static void add_subscripts(st_text *t, const char *equation, int k) {
+  const char *p = equation;
+  while (k > 0) k -= *p++ == ',';
+  for (; *p && *p != ',' && *p != '-'; p++) {
+    if (*p != ' ') st__text_add(t, p, 1);
+  }
+}
+
+static void add_shape(st_text *t, const double *sizes, int n) {
+  for (int i = 0; i < n; i++) {
+    st__text_puts(t, i == 0 ? "[" : ", ");
+    add_number(t, sizes[i]);
+  }
+  st__text_puts(t, n == 0 ? "[]" : "]");
+}
+
+static void add_sizes(st_text *t, const st_einsum *e, uint64_t dims) {
+  double sizes[ST_MAX_DIMS];
+  int n = 0;
+  for (int d = 0; d < ST_MAX_DIMS; d++) {
+    if (dims >> d & 1) sizes[n++] = e->size[d];
+  }
+  add_shape(t, sizes, n);
+}
+
+/* Of the factors with the dimensions a and b: contract() of einsum.c. */
+static void add_operator(st_text *t, const st_einsum *e, uint64_t a,
+                         uint64_t b, uint64_t open) {
+  const uint64_t inner = a & b & ~open;
+  const double batch = elements(e, a & b & open);
+  const double left[] = {batch, elements(e, a & ~b), elements(e, inner)};
+  const double right[] = {batch, elements(e, inner), elements(e, b & ~a)};
+  if (inner == 0) {
+    st__text_puts(t, "mul");
+    return;
+  }
+  st__text_puts(t, "bmm of ");
+  add_shape(t, left, 3);
+  st__text_puts(t, " and ");
+  add_shape(t, right, 3);
+}
+
+static double cost_of(const st_einsum *e, uint64_t a, uint64_t b) {
+  return elements(e, dims_of(e, a) | dims_of(e, b));
+}
+
+static double cost_from_left(const st_einsum *e) {
+  double cost = 0;
+  for (int k = 1; k < e->n; k++) {
+    cost += cost_of(e, (UINT64_C(1) << k) - 1, UINT64_C(1) << k);
+  }
+  return cost;
+}
+
+static void add_factor(st_text *t, const st_einsum *named,
+                       const st_einsum_names *names, uint64_t members) {
+  int k = 0;
+  while (!(members >> k & 1)) k++;
+  if (members >> k == 1) add_subscripts(t, names->equation, k);
+  else add_labels(t, names->label, dims_of(named, members));
+}
+
+/* A line for the product of a and b. named: e with the dimensions that have
+ * labels. */
+static void add_product(st_text *t, const st_einsum *e, const st_einsum *named,
+                        const st_einsum_names *names, uint64_t a, uint64_t b) {
+  const uint64_t both = a | b;
+  st__text_puts(t, "\n");
+  add_factor(t, named, names, a);
+  st__text_puts(t, ",");
+  add_factor(t, named, names, b);
+  st__text_puts(t, " -> ");
+  add_labels(t, names->label, dims_of(named, both));
+  st__text_puts(t, " of ");
+  add_sizes(t, e, dims_of(named, both));
+  st__text_puts(t, ": ");
+  add_number(t, cost_of(e, a, b));
+  st__text_puts(t, " multiply-adds, ");
+  add_operator(t, e, dims_of(e, a), dims_of(e, b), st__einsum_open(e, both));
+}
+
+st_status st__einsum_describe(const st_einsum *e, const st_einsum_names *names,
+                              const int64_t *path, char **text) {
+  int64_t same[2 * ST_OPERANDS];
+  st_text products = {0}, t = {0};
+  char *lines = NULL;
+  st_einsum named = *e;
+  list l = {.n = e->n, .path = same};
+  double cost = 0;
+  named.out = names->out;
+  for (int k = 0; k < e->n; k++) {
+    named.has[k] = names->has[k];
+    l.members[k] = UINT64_C(1) << k;
+  }
+  st__text_puts(&t, "{");
+  for (; l.n > 1; path += 2) {
+    const int i = (int)path[0], j = (int)path[1];
+    const uint64_t a = l.members[i], b = l.members[j];
+    st__text_format(&t, "%s%" PRId64 ", %" PRId64, l.n < e->n ? ", " : "",
+                    st__display_index(i), st__display_index(j));
+    add_product(&products, e, &named, names, a, b);
+    cost += cost_of(e, a, b);
+    contract(&l, i, j);
+  }
+  st__text_puts(&t, "}: ");
+  add_number(&t, cost);
+  st__text_puts(&t, " multiply-adds, from left to right ");
+  add_number(&t, cost_from_left(e));
+  st_status status = st__text_finish(&products, &lines);
+  if (status == ST_OK) st__text_puts(&t, lines);
+  st__text_free(&lines);
+  if (status == ST_OK) return st__text_finish(&t, text);
+  char *rest = NULL;
+  if (st__text_finish(&t, &rest) == ST_OK) st__text_free(&rest);
+  return status;
 }
