@@ -27,7 +27,7 @@ local function chance(percent) return random(100) <= percent end
 
 -- They change the tensor itself, read nothing of the other one, write another
 -- dtype than they read, which no case has, or write two tensors of one dtype,
--- which may not share memory but would in a case.
+-- which may not share memory but would in a case; or hardly a case fits them.
 local LEFT_OUT = {}
 for name in ([[set_.source_Tensor resize_as_ resize_as_sparse_ record_stream
                complex.out polar.out view_copy.dtype_out view_as_real_copy.out
@@ -42,6 +42,8 @@ for name in ([[set_.source_Tensor resize_as_ resize_as_sparse_ record_stream
                fft_rfftn.out fft_irfft.out fft_irfft2.out fft_irfftn.out
                fft_hfft.out fft_hfft2.out fft_hfftn.out fft_ihfft.out
                fft_ihfft2.out fft_ihfftn.out
+               baddbmm.dtype_out segment_reduce.out index_fill.int_Tensor_out
+               index_fill_.int_Tensor
                ]]):gmatch "%S+" do
   LEFT_OUT["aten::" .. name] = true
 end
@@ -131,7 +133,8 @@ local POSITIONS = {index = true, indices = true, ind = true, target = true,
 local MASKS = {mask = true, condition = true}
 
 local WORDS = {
-  reduce = {"sum", "prod", "amax", "amin", "mean"},
+  reduce = {"sum", "prod", "amax", "amin", "mean", "add", "multiply",
+            "add", "multiply"},
   rounding_mode = {"floor", "trunc"}, indexing = {"ij"}, side = {"left"},
   approximate = {"none", "tanh"}, padding_mode = {"zeros"},
   ord = {"fro", "nuc"}, p = {"fro", "nuc"},
@@ -152,6 +155,9 @@ MAKE.Index, MAKE.End = MAKE.int, MAKE.int
 local function make_plain(a, rank)
   if a.kind == "str" then
     return WORDS[a.name] and pick(WORDS[a.name])
+  end
+  if a.kind == "ScalarType" and not a.optional and a.default == nil then
+    return pick {"float32", "float64"}
   end
   local make = MAKE[a.kind]
   if not make then return nil end

@@ -1,5 +1,5 @@
---- What functions of NumPy and segments want of the fuzzer: lengths that fill a
--- dimension, coordinates, modes.
+--- What functions of NumPy, segments and reductions want of the fuzzer: lengths
+-- that fill a dimension, coordinates, modes, names of reductions.
 
 local st = require "strided"
 
@@ -10,9 +10,15 @@ local MODES = {
   ravel_multi_index = {"raise", "wrap", "clip"},
 }
 
+local REDUCTIONS = {
+  segment_reduce = {"sum", "mean", "max", "min", "prod"},
+  scatter = {"add", "multiply"}, scatter_ = {"add", "multiply"},
+}
+
 --- Makes the case fit such a function.
 function M.prepare(c, name)
   c.modes, c.has_segments = MODES[name], name == "segment_reduce"
+  c.reductions = REDUCTIONS[name]
   c.has_coordinates = name == "ravel_multi_index"
 end
 
@@ -24,15 +30,14 @@ function M.hints(fresh, others)
   local function hint(key, flag, make)
     local other = others[key]
     hints[key] = function(c)
-      if c[flag] or not other then return make(c) end
+      if not other or c[flag] then return make(c) end
       return other(c)
     end
   end
 
   hint("str mode", "modes", function(c) return c:pick(c.modes) end)
-  hint("str reduce", "has_segments", function(c)
-    return c:pick {"sum", "mean", "max", "min", "prod"}
-  end)
+  hint("str reduce", "reductions", function(c) return c:pick(c.reductions) end)
+  hint("ScalarType out_dtype", nil, function(c) return c.dtype end)
   hint("Tensor indices", "has_segments", function() return st.none end)
   hint("Dim axis", "has_segments", function() return 1 end)
   hint("Tensor lengths", "has_segments", function(c)

@@ -299,6 +299,40 @@ static st_status make_space(const st_value *args, st_curve curve,
 ST_BOXED(st__box_linspace) { return make_space(args, CURVE_LINEAR, rets); }
 ST_BOXED(st__box_logspace) { return make_space(args, CURVE_LOG, rets); }
 
+/* start and end may be 0-dim tensors; n arguments of operator id. */
+static st_status with_items(st_op_id id, int n, const st_value *args,
+                            st_value *rets) {
+  static const char *const names[] = {"start", "end"};
+  st_value all[ST_MAX_ARGS];
+  for (int i = 0; i < n; i++) all[i] = args[i];
+  for (int i = 0; i < 2; i++) {
+    if (args[i].tag != ST_TAG_TENSOR) continue;
+    if (args[i].u.tensor->ndim != 0) {
+      return st__fail(ST_BAD_SHAPE, "%s must be a number or a 0-dim tensor, its "
+                      "shape is %s", names[i],
+                      ST_SHAPE_TEXT(args[i].u.tensor));
+    }
+    ST_TRY(st__invoke(ST_OP_item, 1, &args[i], &all[i]));
+  }
+  return st__invoke(id, n, all, rets);
+}
+
+ST_BOXED(st__box_linspace_Tensor) {
+  return with_items(ST_OP_linspace, 7, args, rets);
+}
+
+ST_BOXED(st__box_logspace_Tensor) {
+  return with_items(ST_OP_logspace, 8, args, rets);
+}
+
+ST_BOXED(st__box_linspace_Tensor_out) {
+  return with_items(ST_OP_linspace_out, 4, args, rets);
+}
+
+ST_BOXED(st__box_logspace_Tensor_out) {
+  return with_items(ST_OP_logspace_out, 5, args, rets);
+}
+
 /* -- eye ------------------------------------------------------------------ */
 
 static st_status make_eye(int64_t n, int64_t m, const st_value *options,

@@ -1,11 +1,13 @@
 /* scatter_reduce and index_reduce: the elements of src with the same index are
- * summed, multiplied, averaged or compared.
+ * summed, multiplied, averaged or compared; scatter with a reduction, and
+ * index_fill with a tensor.
  */
 
 #include <math.h>
 #include <string.h>
 
 #include "op/index/index.h"
+#include "op/registry/composite.h"
 
 /* -- Kinds of reduction --------------------------------------------------- */
 
@@ -188,4 +190,75 @@ st_status st__index_reduce_meta(st_run *r) {
   reduce_kind h;
   ST_TRY(get_kernel(r, &h, &loop));
   return st__slices_check(r);
+}
+
+/* -- scatter with a reduction --------------------------------------------- */
+
+/* args: reduce, base */
+static st_status add_or_multiply(st_op_scope *c, const st_tensor *self,
+                                 const st_value *dim, const st_tensor *index,
+                                 const st_tensor *src, const st_value *args,
+                                 st_value *rets) {
+  const char *name = st__next(&args)->u.string;
+  const st_value base = *st__next(&args);
+  const bool adds = strcmp(name, "add") == 0;
+  if (!adds && strcmp(name, "multiply") != 0 && st__scope_ok(c)) {
+    c->status = st__fail(ST_BAD_VALUE, "reduce must be \"add\" or "
+                         "\"multiply\", not \"%s\"", name);
+  }
+  const st_value prod = {.tag = ST_TAG_STRING, .len = 4, .u.string = "prod"};
+  const st_value all[] = {st__of_tensor(self), *dim, st__of_tensor(index),
+                          st__of_tensor(src), adds ? base : prod,
+                          st__of_bool(true), base};
+  return st__scope_return(c, adds ? st__apply(c, ST_OP_scatter_add, 5, all)
+                          : st__apply(c, ST_OP_scatter_reduce_two, 7, all),
+                          rets);
+}
+
+ST_BOXED(st__box_scatter_reduce_src) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_value *dim = st__next(&args);
+  const st_tensor *index = st__next_tensor(&args);
+  const st_tensor *src = st__next_tensor(&args);
+  st_op_scope c = {.n = 0};
+  return add_or_multiply(&c, self, dim, index, src, args, rets);
+}
+
+ST_BOXED(st__box_scatter_value_reduce) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_value *dim = st__next(&args);
+  const st_tensor *index = st__next_tensor(&args);
+  const st_value value = *st__next(&args);
+  const st_value full[] = {st__of_ints(index->sizes, index->ndim), value,
+                           st__of_int(self->dtype), st__none(),
+                           st__of_int(self->device)};
+  st_op_scope c = {.n = 0};
+  const st_tensor *src = st__apply(&c, ST_OP_full, 5, full);
+  return add_or_multiply(&c, self, dim, index, src, args, rets);
+}
+
+/* -- index_fill with a tensor --------------------------------------------- */
+
+ST_BOXED(st__box_index_fill_int_Tensor) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_value dim = *st__next(&args);
+  const st_tensor *index = st__next_tensor(&args);
+  const st_tensor *value = st__next_tensor(&args);
+  int64_t sizes[ST_MAX_DIMS];
+  int at;
+  if (value->ndim != 0) {
+    return st__fail(ST_BAD_SHAPE, "value must be a 0-dim tensor, its shape is "
+                    "%s", ST_SHAPE_TEXT(value));
+  }
+  ST_TRY(st__wrap_dim(dim.u.i, self->ndim, &at));
+  for (int d = 0; d < self->ndim; d++) {
+    sizes[d] = d == at ? index->numel : self->sizes[d];
+  }
+  st_op_scope c = {.n = 0};
+  const st_tensor *source = st__apply_with(
+    &c, ST_OP_expand, st__apply_to(&c, value, self->dtype),
+    st__of_ints(sizes, self->ndim));
+  const st_value copy[] = {st__of_tensor(self), dim, st__of_tensor(index),
+                           st__of_tensor(source), *st__next(&args)};
+  return st__scope_return(&c, st__apply(&c, ST_OP_index_copy, 5, copy), rets);
 }

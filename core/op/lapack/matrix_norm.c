@@ -1,6 +1,6 @@
 /* Norms of matrices, and what singular values say of a matrix:
  * linalg_matrix_norm, linalg_norm, linalg_cond, linalg_matrix_rank,
- * linalg_pinv.
+ * linalg_pinv; the last two with tolerances for each matrix, too.
  */
 
 #include <math.h>
@@ -381,4 +381,143 @@ ST_BOXED(st__box_pinverse) {
   const double rcond = st__next_float(&args);
   ST_TRY(check_matrices(self));
   return pinv(self, (tolerance){0, rcond}, false, rets);
+}
+
+/* -- Tolerances for each matrix ------------------------------------------- */
+
+/* args: atol, rtol, which broadcast to the batch; as those of read_tolerance,
+ * in float64. */
+static void tensor_tolerances(st_op_scope *c, const st_tensor *self,
+                              const st_tensor *atol, const st_tensor *rtol,
+                              const st_tensor *out[2]) {
+  const tolerance usual = read_tolerance(self, &(st_value){.tag = ST_TAG_NONE},
+                                         &(st_value){.tag = ST_TAG_NONE});
+  const st_value zero[] = {st__of_ints(NULL, 0), st__of_int(0),
+                           st__of_int(ST_FLOAT64), st__none(),
+                           st__of_int(self->device)};
+  const st_tensor *none = st__apply(c, ST_OP_full, 5, zero);
+  out[0] = atol ? st__apply_to(c, atol, ST_FLOAT64) : none;
+  if (rtol) {
+    out[1] = st__apply_to(c, rtol, ST_FLOAT64);
+    return;
+  }
+  const st_value choice[] = {
+    st__of_tensor(st__apply_with(c, ST_OP_gt_Scalar, out[0], st__of_int(0))),
+    st__of_float(0), st__of_float(usual.rtol)};
+  out[1] = st__apply_to(c, st__apply(c, ST_OP_where_Scalar, 3, choice),
+                        ST_FLOAT64);
+}
+
+static st_status tensor_rank(const st_tensor *self, const st_tensor *atol,
+                             const st_tensor *rtol, bool hermitian,
+                             st_value *rets) {
+  const st_tensor *tol[2], *least = NULL;
+  const int64_t last = -1;
+  ST_TRY(check_matrices(self));
+  if (self->sizes[self->ndim - 1] == 0 || self->sizes[self->ndim - 2] == 0) {
+    return rank(self, (tolerance){0, 0}, hermitian, rets);
+  }
+  st_op_scope c = {.n = 0};
+  tensor_tolerances(&c, self, atol, rtol, tol);
+  const st_tensor *s = hermitian
+    ? st__apply1(&c, ST_OP_abs, st__apply1(&c, ST_OP_linalg_eigvalsh, self))
+    : st__apply1(&c, ST_OP_linalg_svdvals, self);
+  for (int i = 0; i < 2; i++) {
+    tol[i] = st__apply_with(&c, ST_OP_unsqueeze, tol[i], st__of_int(-1));
+  }
+  least = st__apply2(&c, ST_OP_mul_Tensor, tol[1],
+                     extreme(&c, s, false, &last, 1, true));
+  least = st__apply2(&c, ST_OP_maximum, least, tol[0]);
+  return st__scope_return(
+    &c, sum_over(&c, st__apply2(&c, ST_OP_gt_Tensor, s, least), -1, false),
+    rets);
+}
+
+/* args: self, atol, rtol, hermitian */
+ST_BOXED(st__box_linalg_matrix_rank_tensor) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *atol = st__next_tensor(&args);
+  const st_tensor *rtol = st__next_tensor(&args);
+  return tensor_rank(self, atol, rtol, st__next_bool(&args), rets);
+}
+
+ST_BOXED(st__box_linalg_matrix_rank_tol_tensor) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *tol = st__next_tensor(&args);
+  const bool hermitian = st__next_bool(&args);
+  st_op_scope c = {.n = 0};
+  const st_tensor *none = st__apply1(&c, ST_OP_zeros_like, tol);
+  st_value found;
+  if (st__scope_ok(&c)) c.status = tensor_rank(self, tol, none, hermitian,
+                                               &found);
+  if (!st__scope_ok(&c)) return st__scope_end(&c, 0, NULL, rets);
+  c.t[c.n++] = found.u.tensor;
+  return st__scope_return(&c, found.u.tensor, rets);
+}
+
+/* The numbers of t, broadcast to the batch dimensions of self. */
+static const st_tensor *per_matrix(st_op_scope *c, const st_tensor *self,
+                                   const st_tensor *t) {
+  t = st__apply_with(c, ST_OP_expand, t,
+                     st__of_ints(self->sizes, self->ndim - 2));
+  return st__apply_flatten(c, t);
+}
+
+/* Matrices with tolerances of their own, one after another: the derivative is
+ * that of _linalg_pinv. */
+static st_status tensor_pinv(const st_tensor *self, const st_tensor *atol,
+                             const st_tensor *rtol, bool hermitian,
+                             st_value *rets) {
+  const st_tensor *tol[2];
+  st_value list = {.tag = ST_TAG_NONE};
+  ST_TRY(check_matrices(self));
+  if (self->numel == 0 || st__is_meta(self)) {
+    return pinv(self, (tolerance){0, 0}, hermitian, rets);
+  }
+  st_op_scope c = {.n = 0};
+  tensor_tolerances(&c, self, atol, rtol, tol);
+  for (int i = 0; i < 2; i++) tol[i] = per_matrix(&c, self, tol[i]);
+  const int64_t m = self->sizes[self->ndim - 2], n = self->sizes[self->ndim - 1];
+  const int64_t flat[] = {-1, m, n};
+  const st_tensor *all = st__apply_with(&c, ST_OP_reshape, self,
+                                        st__of_ints(flat, 3));
+  if (st__scope_ok(&c)) {
+    c.status = st__value_new_tensors((int)all->sizes[0], &list);
+  }
+  for (uint32_t i = 0; st__scope_ok(&c) && i < list.len; i++) {
+    st_op_scope round = {.n = 0};
+    const st_value one[] = {st__of_tensor(all), st__of_int(0), st__of_int(i)};
+    const tolerance own = {((double *)(void *)st__data(tol[0]))[i],
+                           ((double *)(void *)st__data(tol[1]))[i]};
+    const st_tensor *matrix = st__apply(&round, ST_OP_select_int, 3, one);
+    st_value found;
+    if (st__scope_ok(&round)) {
+      round.status = pinv(matrix, own, hermitian, &found);
+      if (st__scope_ok(&round)) list.u.tensors[i] = found.u.tensor;
+    }
+    c.status = st__scope_end(&round, 0, NULL, rets);
+  }
+  int64_t sizes[ST_MAX_DIMS];
+  for (int d = 0; d < self->ndim - 2; d++) sizes[d] = self->sizes[d];
+  sizes[self->ndim - 2] = n;
+  sizes[self->ndim - 1] = m;
+  st_tensor *out = st__apply_with(&c, ST_OP_reshape,
+                                  st__apply(&c, ST_OP_stack, 1, &list),
+                                  st__of_ints(sizes, self->ndim));
+  if (!st__is_none(&list)) st__value_clear(&list);
+  return st__scope_return(&c, out, rets);
+}
+
+/* args: self, atol, rtol, hermitian */
+ST_BOXED(st__box_linalg_pinv_tensor) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *atol = st__next_tensor(&args);
+  const st_tensor *rtol = st__next_tensor(&args);
+  return tensor_pinv(self, atol, rtol, st__next_bool(&args), rets);
+}
+
+ST_BOXED(st__box_linalg_pinv_rcond_tensor) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *rcond = st__next_tensor(&args);
+  return tensor_pinv(self, NULL, rcond, st__next_bool(&args), rets);
 }

@@ -248,6 +248,20 @@ ST_BOXED(st__box_randint_like_low_dtype) {
   return fill_by(ST_OP_random__from, t, *low, *high, st__none(), rets);
 }
 
+/* high is a tensor of one element. */
+ST_BOXED(st__box_randint_like_Tensor) {
+  st_value all[7], high;
+  for (int i = 0; i < 7; i++) all[i] = args[i];
+  ST_TRY(st__invoke(ST_OP_item, 1, &args[1], &high));
+  if (high.tag != ST_TAG_INT) {
+    st__value_clear(&high);
+    return st__fail(ST_BAD_DTYPE, "high must have an integer dtype, not %s",
+                    st__dtype_name(args[1].u.tensor->dtype));
+  }
+  all[1] = high;
+  return st__invoke(ST_OP_randint_like, 7, all, rets);
+}
+
 /* -- Permutations --------------------------------------------------------- */
 
 enum { SWAPS = 512 }; /* indices drawn at a time */

@@ -84,9 +84,10 @@ void st__random_stream(st_source *s, int64_t i) {
 /* Note [Children of a generator]
  * No draw and no jump gets to the blocks from 2^63 on; only states made by hand
  * begin there. Block 2^63 + i of a generator gives 128 bits, which are the key
- * and the stream (the upper half of the counter) of its child i. They are as good as random, so two of any 2^32 descendants
- * have the same with probability 2^-64, and the numbers of different keys or
- * streams are independent. */
+ * and the stream (the upper half of the counter) of its child i. They are as
+ * good as random, so two of any 2^32 descendants have the same with probability
+ * 2^-64, and the numbers of different keys or streams are independent.
+ */
 st_source st__random_child(const st_source *s, uint64_t i) {
   uint32_t w[LANES];
   st_philox_ctx at = s->at;

@@ -442,3 +442,17 @@ st_status st__logsumexp_impl(st_run *r) {
   red.second = sum_pass(ST_K_sumexp, ST_FLOAT64);
   return reduce_as(r, &red, in);
 }
+
+/* args: self, p, dim and keepdim if has_dim, dtype */
+static st_status norm_in(const st_value *args, bool has_dim, st_value *rets) {
+  const st_value self = *st__next(&args), p = *st__next(&args);
+  const st_value dim = has_dim ? *st__next(&args) : st__none();
+  const st_value keepdim = has_dim ? *st__next(&args) : st__of_bool(false);
+  const st_value all[] = {self, st__is_none(&p) ? st__of_int(2) : p, dim,
+                          keepdim, *st__next(&args)};
+  return st__invoke(ST_OP_linalg_vector_norm, 5, all, rets);
+}
+
+ST_BOXED(st__box_norm_dtype) { return norm_in(args, false, rets); }
+
+ST_BOXED(st__box_norm_dim_dtype) { return norm_in(args, true, rets); }

@@ -200,6 +200,28 @@ fail:
   return status;
 }
 
+/* Of the positions 0, 1, ..., plus base. */
+ST_BOXED(st__box_repeat_interleave_Tensor) {
+  const st_tensor *repeats = st__next_tensor(&args);
+  const st_value output_size = *st__next(&args);
+  const int64_t base = st__next_int(&args);
+  if (repeats->ndim != 1) {
+    return st__fail(ST_BAD_SHAPE, "repeats must be a vector, its shape is %s",
+                    ST_SHAPE_TEXT(repeats));
+  }
+  const st_value range[] = {
+    st__of_int(base), st__of_int(base + repeats->sizes[0]),
+    st__of_int(ST_INT64), st__none(), st__of_int(repeats->device)};
+  st_value at;
+  ST_TRY(st__invoke(ST_OP_arange_start, 5, range, &at));
+  const st_value all[] = {at, st__of_tensor(repeats), st__of_int(0),
+                          output_size};
+  const st_status status = st__invoke(ST_OP_repeat_interleave_self_Tensor, 4,
+                                      all, rets);
+  st__value_clear(&at);
+  return status;
+}
+
 ST_BOXED(st__box_repeat_interleave_self_int) {
   st_tensor *self = st__next_tensor(&args), *counts = NULL;
   const int64_t repeats = st__next_int(&args);

@@ -25,6 +25,12 @@ for name in ([[isclose isin.Tensor_Tensor isin.Tensor_Scalar isin.Scalar_Tensor
                detach_copy view_copy.dtype multinomial linalg_matrix_rank
                nanargmax nanargmin nonzero_static flatnonzero unravel_index
                ravel_multi_index digitize lexsort lexsort.Tensor
+               repeat_interleave.Tensor randint_like.Tensor
+               linspace.Tensor_Tensor linspace.Tensor_Scalar
+               linspace.Scalar_Tensor logspace.Tensor_Tensor
+               logspace.Tensor_Scalar logspace.Scalar_Tensor
+               linalg_matrix_rank.atol_rtol_tensor
+               linalg_matrix_rank.tol_tensor
                linalg_matrix_rank.atol_rtol_float]]):gmatch "%S+" do
   registry.WITHOUT[name] = "not differentiable"
 end

@@ -1,0 +1,46 @@
+/* Products of matrices in another dtype than theirs: mm.dtype, bmm.dtype,
+ * addmm.dtype, baddbmm.dtype. The factors are converted first.
+ */
+
+#include "op/registry/composite.h"
+
+/* float16 and bfloat16 may be multiplied in float32, others in their own. */
+static st_status check_dtype(const st_tensor *t, st_dtype d) {
+  if (t->dtype == d) return ST_OK;
+  if (st__is_reduced_float(t->dtype) && d == ST_FLOAT32) return ST_OK;
+  return st__fail(ST_BAD_DTYPE, "out_dtype must be the dtype of the matrices, "
+                  "%s, or float32 for float16 and bfloat16, not %s",
+                  st__dtype_name(t->dtype), st__dtype_name(d));
+}
+
+static st_status product(st_op_id id, const st_value *args, st_value *rets) {
+  const st_tensor *a = st__next_tensor(&args), *b = st__next_tensor(&args);
+  const st_dtype d = (st_dtype)st__next_int(&args);
+  st_op_scope c = {.status = check_dtype(a, d)};
+  a = st__apply_to(&c, a, d);
+  b = st__apply_to(&c, b, d);
+  return st__scope_return(&c, st__apply2(&c, id, a, b), rets);
+}
+
+ST_BOXED(st__box_mm_dtype) { return product(ST_OP_mm, args, rets); }
+
+ST_BOXED(st__box_bmm_dtype) { return product(ST_OP_bmm, args, rets); }
+
+static st_status add_product(st_op_id id, const st_value *args,
+                             st_value *rets) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *a = st__next_tensor(&args), *b = st__next_tensor(&args);
+  const st_dtype d = (st_dtype)st__next_int(&args);
+  st_op_scope c = {.status = check_dtype(a, d)};
+  const st_value all[] = {
+    st__of_tensor(st__apply_to(&c, self, d)),
+    st__of_tensor(st__apply_to(&c, a, d)),
+    st__of_tensor(st__apply_to(&c, b, d)), args[0], args[1]};
+  return st__scope_return(&c, st__apply(&c, id, 5, all), rets);
+}
+
+ST_BOXED(st__box_addmm_dtype) { return add_product(ST_OP_addmm, args, rets); }
+
+ST_BOXED(st__box_baddbmm_dtype) {
+  return add_product(ST_OP_baddbmm, args, rets);
+}
