@@ -36,6 +36,8 @@
   ROW(ALIAS, schema, variants, out)
 #define ST_MAKE_OUT(id, schema, factory, doc) \
   ROW(EXPLICIT, schema, ST_F, NULL)
+#define ST_COPY_OUT(id, schema, target, doc) \
+  ROW(COMPOSITE, schema, ST_F, NULL)
 #define ST_VIEW_COPY(id, schema, variants, out, view, doc) \
   ROW(VIEW_COPY, schema, variants, out)
 #define ST_DATA(id, schema, fn, doc)      ROW(DATA, schema, ST_F, NULL)

@@ -43,7 +43,8 @@ for name in ([[set_.source_Tensor resize_as_ resize_as_sparse_ record_stream
                fft_hfft.out fft_hfft2.out fft_hfftn.out fft_ihfft.out
                fft_ihfft2.out fft_ihfftn.out
                baddbmm.dtype_out segment_reduce.out index_fill.int_Tensor_out
-               index_fill_.int_Tensor
+               index_fill_.int_Tensor bincount.out mm.dtype_out
+               bmm.dtype_out addmm.dtype_out as_strided_scatter.out
                ]]):gmatch "%S+" do
   LEFT_OUT["aten::" .. name] = true
 end

@@ -461,12 +461,12 @@ local RANKS = {
 local DTYPES = {affine_grid = "float32", affine_grid_generator = "float64",
                 _resample = "float32", _resample_backward = "float64",
                 complex = "complex64", polar = "complex64",
+                correlate = "float64",
                 _fft_c2r = "complex64", istft = "complex64",
                 histogram = "float64", histogramdd = "float64",
                 linalg_householder_product = "float64", orgqr = "float64",
                 ormqr = "float64", linalg_ldl_solve = "float64",
-                convolve = "float64", correlate = "float64",
-                segment_reduce = "float64",
+                convolve = "float64", segment_reduce = "float64",
                 linalg_lstsq = "float64", _linalg_lstsq = "float64",
                 _linalg_lstsq_backward = "float64"}
 

@@ -110,6 +110,23 @@ describe("randint_like", function()
   end)
 end)
 
+describe("out=", function()
+  it("takes the result of operators that make one of any kind", function()
+    local t, o = f64 {1, 2, 4}, function()
+      return st.zeros({0}, {dtype = "float64"})
+    end
+    assert.same({4, 1, 2}, lists(st.roll(t, 1, {out = o()})))
+    assert.same({4, 2, 1}, lists(st.flip(t, {1}, {out = o()})))
+    assert.same({1, 9, 4},
+                lists(st.index_fill(t, 1, i64 {2}, 9, {out = o()})))
+    assert.same({1, 2, 9}, lists(st.put(t, i64 {3}, f64 {9}, {out = o()})))
+    assert.same(7, lists(st.sum(t, {out = o()})))
+    assert.same(2, lists(st.median(t, {out = o()})))
+    local mask = st.empty({0}, {dtype = "bool"})
+    assert.same({false, true}, lists(st.isnan(f64 {1, 0 / 0}, {out = mask})))
+  end)
+end)
+
 describe("Tolerances", function()
   local A = f64 {{{1, 0}, {0, 1e-3}}, {{1, 0}, {0, 1e-3}}}
   local both = f64 {1e-2, 1e-4}

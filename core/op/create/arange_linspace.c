@@ -303,18 +303,24 @@ ST_BOXED(st__box_logspace) { return make_space(args, CURVE_LOG, rets); }
 static st_status with_items(st_op_id id, int n, const st_value *args,
                             st_value *rets) {
   static const char *const names[] = {"start", "end"};
-  st_value all[ST_MAX_ARGS];
+  st_value all[ST_MAX_ARGS], items[2] = {st__none(), st__none()};
+  st_status status = ST_OK;
   for (int i = 0; i < n; i++) all[i] = args[i];
   for (int i = 0; i < 2; i++) {
     if (args[i].tag != ST_TAG_TENSOR) continue;
     if (args[i].u.tensor->ndim != 0) {
-      return st__fail(ST_BAD_SHAPE, "%s must be a number or a 0-dim tensor, its "
-                      "shape is %s", names[i],
-                      ST_SHAPE_TEXT(args[i].u.tensor));
+      status = st__fail(ST_BAD_SHAPE, "%s must be a number or a 0-dim tensor, "
+                        "its shape is %s", names[i],
+                        ST_SHAPE_TEXT(args[i].u.tensor));
+      goto fail;
     }
-    ST_TRY(st__invoke(ST_OP_item, 1, &args[i], &all[i]));
+    ST_TRY_FAIL(st__invoke(ST_OP_item, 1, &args[i], &items[i]));
+    all[i] = items[i];
   }
-  return st__invoke(id, n, all, rets);
+  status = st__invoke(id, n, all, rets);
+fail:
+  for (int i = 0; i < 2; i++) st__value_clear(&items[i]);
+  return status;
 }
 
 ST_BOXED(st__box_linspace_Tensor) {

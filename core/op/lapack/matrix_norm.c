@@ -477,7 +477,8 @@ static st_status tensor_pinv(const st_tensor *self, const st_tensor *atol,
   st_op_scope c = {.n = 0};
   tensor_tolerances(&c, self, atol, rtol, tol);
   for (int i = 0; i < 2; i++) tol[i] = per_matrix(&c, self, tol[i]);
-  const int64_t m = self->sizes[self->ndim - 2], n = self->sizes[self->ndim - 1];
+  const int64_t m = self->sizes[self->ndim - 2];
+  const int64_t n = self->sizes[self->ndim - 1];
   const int64_t flat[] = {-1, m, n};
   const st_tensor *all = st__apply_with(&c, ST_OP_reshape, self,
                                         st__of_ints(flat, 3));

@@ -83,8 +83,8 @@ struct st_op_row {
   uint32_t iter_flags;       /* pointwise: the iterator preset */
   st_kernel_id kernel;       /* pointwise and reductions */
   st_kernel_fn fn;           /* the other kinds */
-  int target;                /* ST_ALIAS, ST_MAKE_OUT, ST_VIEW_COPY: a
-                                st_op_id */
+  int target;                /* ST_ALIAS, ST_MAKE_OUT, ST_COPY_OUT,
+                                ST_VIEW_COPY: a st_op_id */
   const char *doc;
   const char *what;          /* describes the kernel in dumps */
 };
@@ -102,6 +102,7 @@ typedef enum st_op_id {
 #define ST_COMPOSED(id, ...)   ST_OP_##id,
 #define ST_ALIAS(id, ...)      ST_OP_##id,
 #define ST_MAKE_OUT(id, ...)   ST_OP_##id,
+#define ST_COPY_OUT(id, ...)   ST_OP_##id,
 #define ST_VIEW_COPY(id, ...)  ST_OP_##id,
 #define ST_DATA(id, ...)       ST_OP_##id,
 #define ST_NATIVE(id, ...)     ST_OP_##id,
@@ -121,6 +122,7 @@ typedef enum st_op_id {
 #define ST_COMPOSED(id, schema, variants, out, fn, doc) ST_BOXED(fn);
 #define ST_ALIAS(id, ...)
 #define ST_MAKE_OUT(id, ...)
+#define ST_COPY_OUT(id, ...)
 #define ST_VIEW_COPY(id, ...)
 #define ST_DATA(id, schema, fn, doc)      ST_BOXED(fn);
 #define ST_NATIVE(id, schema, fn, doc)    ST_BOXED(fn);

@@ -16,6 +16,14 @@
 #include "op/registry/direct_pointwise.h"
 #include "op/registry/row_shortcuts.h"
 
+/* The kernel of ST_COPY_OUT rows. */
+static st_status copy_out(const st_call *call, const st_value *args,
+                          st_value *rets) {
+  const st_structured_ctx *ctx = call->ctx;
+  return st__compose_out((st_op_id)ctx->row->target, call->schema->nargs - 1,
+                         args, rets);
+}
+
 /* -- The table ------------------------------------------------------------ */
 
 #define ST_STRUCTURED(id, schema, variants, out, meta, impl, kernel, doc) \
@@ -41,6 +49,8 @@
 #define ST_MAKE_OUT(id, schema, factory, doc) \
   ROW(EXPLICIT, "explicit", schema, ST_F, NULL, st__make_out, \
       ST_OP_##factory, doc)
+#define ST_COPY_OUT(id, schema, target, doc) \
+  ROW(COMPOSITE, "composite", schema, ST_F, NULL, copy_out, ST_OP_##target, doc)
 #define ST_VIEW_COPY(id, schema, variants, out, view, doc) \
   ROW(VIEW_COPY, "composite", schema, variants, out, st__view_copy, \
       ST_OP_##view, doc)

@@ -488,7 +488,7 @@ describe("Completion", function()
     {"st.ops.aten.add.Sc",
      "st.ops.aten.add.Scalar st.ops.aten.add.Scalar_out"},
     {"st.ops.aten.add:sch", "st.ops.aten.add:schema"},
-    {"st.ops.aten.relu.", "st.ops.aten.relu.default"},
+    {"st.ops.aten.relu.", "st.ops.aten.relu.default st.ops.aten.relu.out"},
     {"?softma", "softmax"}, {"?st.softma", "st.softmax"},
     {"trap.x", ""}, {"trap.x.y", ""}, {"nope.x", ""}, {"f().x", ""},
     {"t[1].sh", ""}, {"1.", ""}, {"a..pri", ""}, {"'prin", ""},
