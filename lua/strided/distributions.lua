@@ -2,7 +2,7 @@
 --
 --     local D = require "strided".distributions
 --
---     local d = D.Normal(0, st.tensor {1, 2})
+--     local d = D.Normal(0, {1, 2})
 --     d:sample {3}                 -- a tensor of the shape {3, 2}
 --     d:rsample {3}                -- with gradients to the parameters
 --     d:log_prob(0.5)
@@ -10,6 +10,7 @@
 --     d:cdf(x), d:icdf(p), d:entropy()
 --     D.kl_divergence(d, D.Normal(1, 1))
 --     D.Bernoulli {logits = x}     -- arguments by name
+--     D.transform_to(d.support)    -- a transform of any numbers to its values
 --
 -- Parameters are tensors, numbers or lists. They are broadcast, and their shape
 -- is the `batch_shape` of the distribution: so many distributions are one
@@ -23,30 +24,37 @@
 -- `validate_args = false` of a distribution, or
 -- `D.set_default_validate_args(false)`, omits that.
 --
--- The classes are in strided.distributions.continuous, gamma, discrete,
--- multivariate, relaxed and composed; transforms in
+-- The classes are in strided.distributions.continuous, pareto, gamma, discrete,
+-- multivariate, relaxed, composed and exponential_family; transforms in
 -- strided.distributions.transform, constraints in
--- strided.distributions.constraint.
+-- strided.distributions.constraint, and transforms to constraints in
+-- strided.distributions.constraint_registry.
 --
 -- @module strided.distributions
 
 local base = require "strided.distributions.base"
 local kl = require "strided.distributions.kl"
+local registry = require "strided.distributions.constraint_registry"
+local transforms = require "strided.distributions.transform"
 
-local pairs, require = pairs, require
+local pairs, require, type = pairs, require, type
 
 local distributions = {
   Distribution = base.Distribution,
   constraints = require "strided.distributions.constraint",
-  transforms = require "strided.distributions.transform",
+  transforms = transforms,
+  biject_to = registry.biject_to,
+  transform_to = registry.transform_to,
 }
 
-for _, name in pairs {"continuous", "gamma", "discrete", "composed", "relaxed",
-                      "multivariate"} do
+for _, name in pairs {"continuous", "pareto", "gamma", "discrete", "composed",
+                      "relaxed", "multivariate", "exponential_family"} do
   for key, value in pairs(require("strided.distributions." .. name)) do
-    if value.meta then distributions[key] = value end
+    if type(value) == "table" and value.meta then distributions[key] = value end
   end
 end
+
+for name, class in pairs(transforms.names) do distributions[name] = class end
 
 kl.define(distributions)
 distributions.kl_divergence = kl.kl_divergence

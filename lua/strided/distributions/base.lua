@@ -43,6 +43,16 @@ local function same(a, b)
 end
 base.same = same
 
+--- Whether a shape expands to another.
+function base.expands(from, to)
+  if #from > #to then return false end
+  for i = 1, #from do
+    local a, b = from[#from + 1 - i], to[#to + 1 - i]
+    if a ~= b and a ~= 1 then return false end
+  end
+  return true
+end
+
 --- A shape argument: none, a number, or a list.
 local function read_shape(name, shape)
   if shape == nil then return {} end
@@ -109,7 +119,7 @@ end
 -- (shape, options), a sample; and functions of values: density for log_prob,
 -- below for cdf, quantile for icdf.
 
-local Distribution = {get = {}}
+local Distribution = {get = {}, params = {}}
 Distribution.__index = Distribution
 base.Distribution = Distribution
 
@@ -122,11 +132,14 @@ local function field(class, kind, key)
   return nil
 end
 
-local function is_options(v)
+--- True for a table of arguments or options by name.
+function base.is_options(v)
   if type(v) ~= "table" or getmetatable(v) ~= nil then return false end
   local key = next(v)
   return type(key) == "string"
 end
+
+local is_options = base.is_options
 
 -- Parameters that others replace, or that have a default in every class; those
 -- of one class are in its field defaults.
@@ -227,6 +240,18 @@ local function to_text(self)
   return format("%s {%s}", self.class.name, concat(list, ", "))
 end
 
+-- Weights are normalized to shares, which is what PyTorch asks for.
+local SHOWN = {weights = constraints.simplex}
+
+--- Fields of the class, which its instances share.
+local function add_fields(class)
+  class.arg_constraints = {}
+  for _, p in ipairs(class.params) do
+    class.arg_constraints[p[1]] = SHOWN[p[2]] or constraints.find(p[2])
+  end
+  class.has_rsample = class.reparameterized or false
+end
+
 --- A new class of distributions.
 -- @tparam string name
 -- @tparam table class its fields, as above
@@ -239,6 +264,7 @@ function base.class(name, class, parent)
   setmetatable(class, {__index = parent, __call = new, __tostring = function()
     return "class " .. name
   end})
+  add_fields(class)
   class.meta = {
     __index = function(self, key)
       local getter = field(class, "get", key)
@@ -252,6 +278,33 @@ function base.class(name, class, parent)
   }
   return class
 end
+
+--- The parameters, broadcast: init of classes that have none.
+function Distribution.init(self, a)
+  local list, names = {}, {}
+  for i, p in ipairs(self.class.params) do
+    names[i], list[i] = p[1], a[p[1]]
+  end
+  list = {base.broadcast(unpack(list, 1, #names))}
+  for i, name in ipairs(names) do self[name] = list[i] end
+  return #list > 0 and list[1].shape or {}
+end
+
+--- What calling a base class does: it makes a class.
+function base.subclasses(parent)
+  return function(_, name, class)
+    if type(name) ~= "string" or type(class) ~= "table" then
+      raise("%s: give the name of a class, and the table of its fields",
+            (tostring(parent):gsub("^class ", "")))
+    end
+    return base.class(name, class, parent)
+  end
+end
+
+setmetatable(Distribution, {
+  __call = base.subclasses(Distribution),
+  __tostring = function() return "class Distribution" end,
+})
 
 --- True for distributions.
 function base.is_distribution(v)
@@ -267,7 +320,7 @@ local get = Distribution.get
 function get:batch_shape() return st.Size(self.batch) end
 function get:event_shape() return st.Size(self.event) end
 function get:stddev() return self.variance:sqrt() end
-function get:has_rsample() return self.class.reparameterized or false end
+function get:has_enumerate_support() return self.class.values ~= nil end
 
 function get:support()
   local support = self.class.support

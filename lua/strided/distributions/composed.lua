@@ -10,8 +10,9 @@ local continuous = require "strided.distributions.continuous"
 local raise = require "strided.caller_error"
 local transforms = require "strided.distributions.transform"
 
-local format, ipairs, max, setmetatable, tostring, type = string.format, ipairs,
-  math.max, setmetatable, tostring, type
+local concat, format, ipairs, max, pairs, setmetatable, tostring, type =
+  table.concat, string.format, ipairs, math.max, pairs, setmetatable, tostring,
+  type
 
 local M = {}
 
@@ -62,6 +63,9 @@ function Independent:init(a)
 end
 
 function Independent.get:has_rsample() return self.base_dist.has_rsample end
+function Independent.get:has_enumerate_support()
+  return self.n == 0 and self.base_dist.has_enumerate_support
+end
 function Independent.get:mean() return self.base_dist.mean end
 function Independent.get:mode() return self.base_dist.mode end
 function Independent.get:variance() return self.base_dist.variance end
@@ -73,6 +77,13 @@ end
 
 function Independent:density(x)
   return sum_last(self.base_dist:log_prob(x), self.n)
+end
+
+function Independent:enumerate_support(expand)
+  if self.n > 0 then
+    raise("Independent has no enumerate_support: its values have dimensions")
+  end
+  return self.base_dist:enumerate_support(expand)
 end
 
 function Independent:entropy()
@@ -105,7 +116,7 @@ local Transformed = base.class("TransformedDistribution", {
     local list = {}
     for i, t in ipairs(self.transforms) do list[i] = tostring(t) end
     return format("%s {%s, %s}", self.class.name, tostring(self.base_dist),
-                  table.concat(list, ", "))
+                  concat(list, ", "))
   end,
 })
 M.TransformedDistribution = Transformed
@@ -216,7 +227,7 @@ end
 -- @param loc of the normal numbers
 -- @param scale of the normal numbers
 local LogisticNormal = base.class("LogisticNormal", {
-  params = {{"loc"}, {"scale"}},
+  params = {{"loc", "real"}, {"scale", "positive"}},
 }, Transformed)
 M.LogisticNormal = LogisticNormal
 
@@ -234,16 +245,13 @@ function LogisticNormal.get:scale() return self.base_dist.base_dist.scale end
 --- One of the components, which are the last batch dimension of a distribution,
 -- with the probabilities of a Categorical.
 -- @function MixtureSameFamily
--- @param mixture a Categorical
+-- @param mixture a Categorical, whose batch shape is expanded to the other
+-- batch dimensions of the component
 -- @param component a distribution
 local Mixture = base.class("MixtureSameFamily", {
   params = {{"mixture", nil, 0, true}, {"component", nil, 0, true}},
   support = function(self)
-    local c = self.component.support
-    return c.name:find "^%a" and constraints[c.name] and c or
-           setmetatable({check = function(_, x)
-             return c:check(self.pad(self, x)):all(-1)
-           end}, {__index = c})
+    return constraints.MixtureSameFamilyConstraint(self.component.support)
   end,
   to_text = function(self)
     return format("MixtureSameFamily {%s, %s}", tostring(self.mixture),
@@ -263,9 +271,21 @@ function Mixture:init(a)
           .. "last batch dimension", m.num_events,
           tostring(c.batch[#c.batch] or "none"))
   end
+  local batch = part(c.batch, 1, #c.batch - 1)
+  if not base.same(m.batch, batch) then
+    if not base.expands(m.batch, batch) then
+      raise("MixtureSameFamily: batch_shape %s of mixture does not expand to "
+            .. "{%s}, that of component without its last dimension",
+            tostring(m.batch_shape), concat(batch, ", "))
+    end
+    m = m:expand(batch)
+  end
   self.mixture, self.component = m, c
-  return part(c.batch, 1, #c.batch - 1), c.event
+  return batch, c.event
 end
+
+function Mixture.get:mixture_distribution() return self.mixture end
+function Mixture.get:component_distribution() return self.component end
 
 function Mixture:pad(x) return x:unsqueeze(-1 - #self.event) end
 

@@ -6,6 +6,7 @@ local st = require "strided"
 local base = require "strided.distributions.base"
 local raise = require "strided.caller_error"
 local constraints = require "strided.distributions.constraint"
+local family = require "strided.distributions.exponential_family"
 
 local log, pi, sqrt = math.log, math.pi, math.sqrt
 
@@ -15,13 +16,13 @@ local M = {}
 
 local broadcast, eps, tiny = base.broadcast, base.eps, base.tiny
 
-local function class(name, def)
-  M[name] = base.class(name, def)
+local function class(name, def, parent)
+  M[name] = base.class(name, def, parent)
   return M[name]
 end
 
 --- A class with the parameters loc and scale, to one of which more may come.
-local function located(name, def)
+local function located(name, def, parent)
   def.params = {{"loc", "real"}, {"scale", "positive"}}
   def.support = def.support or "real"
   def.reparameterized = true
@@ -29,18 +30,18 @@ local function located(name, def)
     self.loc, self.scale = broadcast(a.loc, a.scale)
     return self.loc.shape
   end
-  return class(name, def)
+  return class(name, def, parent)
 end
 
 --- A class with one parameter, positive by default.
-local function single(name, parameter, def)
+local function single(name, parameter, def, parent)
   def.params = {{parameter, def.constraint or "positive"}}
   def.reparameterized = true
   function def.init(self, a)
     self[parameter] = base.as_tensor(a[parameter])
     return self[parameter].shape
   end
-  return class(name, def)
+  return class(name, def, parent)
 end
 
 local function full(t, value) return st.full_like(t, value) end
@@ -52,7 +53,8 @@ local function full(t, value) return st.full_like(t, value) end
 -- @function Normal
 -- @param loc the mean
 -- @param scale the standard deviation
-local Normal = located("Normal", {})
+local Normal = located("Normal", {mean_carrier_measure = 0},
+                       family.ExponentialFamily)
 
 function Normal.get:mean() return self.loc end
 function Normal.get:mode() return self.loc end
@@ -78,6 +80,15 @@ end
 
 function Normal:entropy()
   return 0.5 + 0.5 * log(2 * pi) + self.scale:log()
+end
+
+function Normal:natural_params()
+  local variance = self.scale:pow(2)
+  return {self.loc / variance, -0.5 / variance}
+end
+
+function Normal.log_normalizer(_, x, y)
+  return -0.25 * x:pow(2) / y + 0.5 * (-pi / y):log()
 end
 
 --- exp of normal numbers.
@@ -266,6 +277,9 @@ local Uniform = class("Uniform", {
   end,
 })
 
+Uniform.arg_constraints.low = constraints.dependent
+Uniform.arg_constraints.high = constraints.dependent
+
 function Uniform:init(a)
   self.low, self.high = broadcast(a.low, a.high)
   if base.validates and a.validate_args ~= false and
@@ -301,7 +315,9 @@ function Uniform:entropy() return (self.high - self.low):log() end
 --- The exponential distribution: density rate exp(-rate x).
 -- @function Exponential
 -- @param rate 1 / mean
-local Exponential = single("Exponential", "rate", {support = "nonnegative"})
+local Exponential = single("Exponential", "rate", {
+  support = "nonnegative", mean_carrier_measure = 0,
+}, family.ExponentialFamily)
 
 function Exponential.get:mean() return self.rate:reciprocal() end
 function Exponential.get:mode() return st.zeros_like(self.rate) end
@@ -316,6 +332,8 @@ function Exponential:density(x) return self.rate:log() - self.rate * x end
 function Exponential:below(x) return -(-self.rate * x):expm1() end
 function Exponential:quantile(p) return -(-p):log1p() / self.rate end
 function Exponential:entropy() return 1 - self.rate:log() end
+function Exponential:natural_params() return {-self.rate} end
+function Exponential.log_normalizer(_, x) return -(-x):log() end
 
 --- The Weibull distribution: cdf 1 - exp(-(x / scale)^concentration).
 -- @function Weibull
@@ -368,55 +386,6 @@ end
 function Weibull:entropy()
   local inverse = self.concentration:reciprocal()
   return EULER * (1 - inverse) + (self.scale * inverse):log() + 1
-end
-
---- The Pareto distribution: cdf 1 - (scale / x)^alpha for x from scale on.
--- @function Pareto
--- @param scale the least value
--- @param alpha the shape
-local Pareto = class("Pareto", {
-  params = {{"scale", "positive"}, {"alpha", "positive"}},
-  reparameterized = true,
-  support = function(self) return constraints.greater_than_eq(self.scale) end,
-})
-
-function Pareto:init(a)
-  self.scale, self.alpha = broadcast(a.scale, a.alpha)
-  return self.scale.shape
-end
-
-function Pareto.get:mean()
-  local a = self.alpha:clamp_min(1)
-  return a * self.scale / (a - 1)
-end
-
-function Pareto.get:mode() return self.scale end
-
-function Pareto.get:variance()
-  local a = self.alpha:clamp_min(2)
-  return self.scale:pow(2) * a / ((a - 1):pow(2) * (a - 2))
-end
-
-function Pareto:draw(shape, o)
-  local x = base.empty(self, shape):exponential_(1, o) / self.alpha
-  return self.scale * x:exp()
-end
-
-function Pareto:density(x)
-  return self.alpha:log() + self.alpha * self.scale:log()
-         - (self.alpha + 1) * x:log()
-end
-
-function Pareto:below(x)
-  return -(self.alpha * (self.scale / x):log()):expm1()
-end
-
-function Pareto:quantile(p)
-  return self.scale * (-(-p):log1p() / self.alpha):exp()
-end
-
-function Pareto:entropy()
-  return (self.scale / self.alpha):log() + (1 + self.alpha:reciprocal())
 end
 
 --- The Kumaraswamy distribution: cdf 1 - (1 - x^concentration1)^concentration0.

@@ -5,6 +5,7 @@
 local st = require "strided"
 local base = require "strided.distributions.base"
 local constraints = require "strided.distributions.constraint"
+local family = require "strided.distributions.exponential_family"
 local raise = require "strided.caller_error"
 
 local M = {}
@@ -31,7 +32,9 @@ end
 -- @function Bernoulli
 -- @param probs
 -- @param logits log(probs / (1 - probs)), instead of probs
-local Bernoulli = class("Bernoulli", {params = PROBS, support = "boolean"})
+local Bernoulli = class("Bernoulli", {
+  params = PROBS, support = "boolean", mean_carrier_measure = 0,
+}, family.ExponentialFamily)
 base.add_probs(Bernoulli, true)
 
 function Bernoulli:init(a)
@@ -53,6 +56,8 @@ end
 
 function Bernoulli:density(x) return -cross_entropy(self.logits, x) end
 function Bernoulli:entropy() return cross_entropy(self.logits, self.probs) end
+function Bernoulli:natural_params() return {self.logits} end
+function Bernoulli.log_normalizer(_, x) return st.softplus(x) end
 function Bernoulli:values()
   return st.arange(2, {dtype = base.parameter(self).dtype})
 end
@@ -171,7 +176,7 @@ end
 -- @param rate the mean
 local Poisson = class("Poisson", {
   params = {{"rate", "nonnegative"}}, support = "nonnegative_integer",
-})
+}, family.ExponentialFamily)
 
 function Poisson:init(a)
   self.rate = base.as_tensor(a.rate)
@@ -189,6 +194,9 @@ end
 function Poisson:density(x)
   return st.xlogy(x, self.rate) - self.rate - (x + 1):lgamma()
 end
+
+function Poisson:natural_params() return {self.rate:log()} end
+function Poisson.log_normalizer(_, x) return x:exp() end
 
 --- The number of successes of probability probs before total_count failures.
 -- @function NegativeBinomial

@@ -5,6 +5,7 @@
 
 local st = require "strided"
 local base = require "strided.distributions.base"
+local family = require "strided.distributions.exponential_family"
 local raise = require "strided.caller_error"
 
 local log, pi = math.log, math.pi
@@ -43,8 +44,8 @@ end
 -- @param rate 1 / scale
 local Gamma = class("Gamma", {
   params = {{"concentration", "positive"}, {"rate", "positive"}},
-  support = "nonnegative", reparameterized = true,
-})
+  support = "nonnegative", reparameterized = true, mean_carrier_measure = 0,
+}, family.ExponentialFamily)
 
 function Gamma:init(a)
   self.concentration, self.rate = broadcast(a.concentration, a.rate)
@@ -78,6 +79,12 @@ end
 function Gamma:entropy()
   local a = self.concentration
   return a - self.rate:log() + a:lgamma() + (1 - a) * a:digamma()
+end
+
+function Gamma:natural_params() return {self.concentration - 1, -self.rate} end
+
+function Gamma.log_normalizer(_, x, y)
+  return (x + 1):lgamma() - (x + 1) * (-y):log()
 end
 
 --- The chi-square distribution with df degrees of freedom: Gamma(df / 2,
@@ -145,7 +152,7 @@ end
 local Beta = class("Beta", {
   params = {{"concentration1", "positive"}, {"concentration0", "positive"}},
   support = "unit_interval", reparameterized = true,
-})
+}, family.ExponentialFamily)
 
 function Beta:init(a)
   self.concentration1, self.concentration0 =
@@ -193,6 +200,14 @@ function Beta:entropy()
          - (b - 1) * b:digamma() + (a + b - 2) * (a + b):digamma()
 end
 
+function Beta:natural_params()
+  return {self.concentration1, self.concentration0}
+end
+
+function Beta.log_normalizer(_, x, y)
+  return x:lgamma() + y:lgamma() - (x + y):lgamma()
+end
+
 --- The Dirichlet distribution of vectors of shares: density prod x_i^(c_i - 1)
 -- gamma(sum c) / prod gamma(c_i).
 -- @function Dirichlet
@@ -200,7 +215,7 @@ end
 local Dirichlet = class("Dirichlet", {
   params = {{"concentration", "positive", 1}}, support = "simplex",
   reparameterized = true,
-})
+}, family.ExponentialFamily)
 
 function Dirichlet:init(a)
   self.concentration = base.as_tensor(a.concentration)
@@ -245,6 +260,12 @@ function Dirichlet:entropy()
   local n, sum = self.event[1], c:sum(-1)
   return c:lgamma():sum(-1) - sum:lgamma() - (n - sum) * sum:digamma()
          - ((c - 1) * c:digamma()):sum(-1)
+end
+
+function Dirichlet:natural_params() return {self.concentration} end
+
+function Dirichlet.log_normalizer(_, x)
+  return x:lgamma():sum(-1) - x:sum(-1):lgamma()
 end
 
 -- -- StudentT, FisherSnedecor ------------------------------------------------

@@ -5,6 +5,7 @@
 local st = require "strided"
 local base = require "strided.distributions.base"
 local raise = require "strided.caller_error"
+local family = require "strided.distributions.exponential_family"
 local multivariate = require "strided.distributions.multivariate"
 local transforms = require "strided.distributions.transform"
 
@@ -33,6 +34,11 @@ function M.register_kl(p_class, q_class, f)
   rules[p_class][q_class] = f
 end
 
+local function no_rule(p, q)
+  raise("kl_divergence: there is no rule for %s and %s; register_kl adds one",
+        p.class.name, q.class.name)
+end
+
 --- The rule whose classes are nearest, those of p first.
 local function find(p, q)
   local a = p.class
@@ -45,8 +51,7 @@ local function find(p, q)
     end
     a = a.parent
   end
-  raise("kl_divergence: there is no rule for %s and %s; register_kl adds one",
-        p.class.name, q.class.name)
+  no_rule(p, q)
 end
 
 --- The divergence of q from p, of the batch shape.
@@ -135,6 +140,8 @@ function M.define(classes)
     return b * (p.rate / q.rate):log() + b:lgamma() - a:lgamma()
            + (a - b) * a:digamma() + (q.rate - p.rate) * (a / p.rate)
   end)
+
+  rule("InverseGamma", "InverseGamma", rules[classes.Gamma][classes.Gamma])
 
   rule("Gumbel", "Gumbel", function(p, q)
     local ratio = p.scale / q.scale
@@ -372,6 +379,20 @@ function M.define(classes)
     return st.where(p.low:lt(q.scale), INF, kl)
   end)
 
+  rule("Weibull", "Weibull", function(p, q)
+    local a, b = p.concentration, q.concentration
+    local ratio = (p.scale / q.scale):log()
+    return (a / b):log() - b * ratio + (a - b) * (-EULER / a)
+           + (b * ratio + (b / a + 1):lgamma()):exp() - 1
+  end)
+  rule("Kumaraswamy", "Kumaraswamy", function(p, q)
+    local a, b, c = p.concentration1, p.concentration0, q.concentration0
+    if not (a - q.concentration1):eq(0):all():item() then
+      raise("kl_divergence: concentration1 must be the same")
+    end
+    return (b / c):log() + (c - b) / b
+  end)
+
   -- -- Of vectors, and of other distributions ---------------------------------
 
   local matrices = multivariate.matrices
@@ -417,6 +438,11 @@ function M.define(classes)
            + p.df / 2 * (squares(matrices.solve_lower(both[1], both[2])) - n)
            + st.mvlgamma(q.df / 2, n) - st.mvlgamma(p.df / 2, n)
            + (p.df - q.df) / 2 * slope
+  end)
+
+  rule("ExponentialFamily", "ExponentialFamily", function(p, q)
+    if p.class ~= q.class or not p.class.natural_params then no_rule(p, q) end
+    return family.divergence(p, q)
   end)
 
   rule("Independent", "Independent", function(p, q)

@@ -1,14 +1,21 @@
 --- Distributions of vectors and matrices: MultivariateNormal,
--- LowRankMultivariateNormal, Wishart.
+-- LowRankMultivariateNormal, Wishart, LKJCholesky.
+--
+-- The samples of two distributions are not PyTorch's numbers. Wishart: PyTorch
+-- 2.15 takes positive definite matrices for singular ones, and draws them again
+-- up to ten times. LKJCholesky of 3 x 3 and more: PyTorch's rows have other
+-- beta numbers than its own density and the article below ask for.
 --
 -- @module strided.distributions.multivariate
 
 local st = require "strided"
 local base = require "strided.distributions.base"
+local constraints = require "strided.distributions.constraint"
+local family = require "strided.distributions.exponential_family"
 local raise = require "strided.caller_error"
 
 local unpack = unpack or table.unpack
-local log, pi = math.log, math.pi
+local ipairs, log, pi, type = ipairs, math.log, math.pi, type
 
 local M = {}
 
@@ -103,11 +110,11 @@ end
 --- Fails as the constraint of the matrix does, before a factorization fails.
 local function check_matrix(self, a, name)
   if a.validate_args == false or not base.validates then return end
-  local c = require "strided.distributions.constraint"
   for _, p in ipairs(MATRICES) do
     local v = rawget(self, p[1])
-    if v and not c.find(p[2]):check(v:detach()):all():item() then
-      raise("%s: %s must be %s", name, p[1], c.find(p[2]).name)
+    local c = constraints.find(p[2])
+    if v and not c:check(v:detach()):all():item() then
+      raise("%s: %s must be %s", name, p[1], c.name)
     end
   end
 end
@@ -275,7 +282,8 @@ end
 local Wishart = base.class("Wishart", {
   params = {{"df", "positive"}, MATRICES[1], MATRICES[2], MATRICES[3]},
   support = "positive_definite", reparameterized = true,
-})
+  mean_carrier_measure = 0,
+}, family.ExponentialFamily)
 M.Wishart = Wishart
 add_matrices(Wishart)
 
@@ -296,6 +304,12 @@ function Wishart:init(a)
 end
 
 Wishart.expand = expand
+
+function Wishart.get:arg_constraints()
+  local out = {df = constraints.greater_than(self.event[1] - 1)}
+  for _, p in ipairs(MATRICES) do out[p[1]] = constraints.find(p[2]) end
+  return out
+end
 
 function Wishart.get:mean()
   return self.df:unsqueeze(-1):unsqueeze(-1) * self.covariance_matrix
@@ -350,6 +364,68 @@ function Wishart:entropy()
   return (n + 1) * (n * log(2) / 2 + log_det(self.scale_tril))
          + st.mvlgamma(df / 2, n)
          - (df - n - 1) / 2 * mvdigamma(df / 2, n) + df * n / 2
+end
+
+function Wishart:natural_params()
+  return {self.precision_matrix / -2, (self.df - self.event[1] - 1) / 2}
+end
+
+function Wishart:log_normalizer(x, y)
+  local n = self.event[1]
+  local _, log_abs = st.linalg_slogdet(-2 * x)
+  y = y + (n + 1) / 2
+  return y * (n * log(2) - log_abs) + st.mvlgamma(y, n)
+end
+
+-- -- LKJCholesky -------------------------------------------------------------
+
+--- Cholesky factors L of correlation matrices: density proportional to
+-- det(L L')^(concentration - 1) of the matrix L L' (Lewandowski, Kurowicka and
+-- Joe, "Generating random correlation matrices based on vines and extended
+-- onion method", Journal of Multivariate Analysis 100, 2009).
+-- @function LKJCholesky
+-- @tparam integer dim the size of the matrices, 2 or more
+-- @param[opt=1] concentration 1: all correlation matrices alike; more: nearer
+-- to the identity
+local LKJ = base.class("LKJCholesky", {
+  params = {{"dim", nil, 0, true}, {"concentration", "positive"}},
+  defaults = {concentration = true}, support = "corr_cholesky",
+})
+M.LKJCholesky = LKJ
+
+function LKJ:init(a)
+  local n = a.dim
+  if type(n) ~= "number" or n < 2 or n % 1 ~= 0 then
+    raise("LKJCholesky: dim must be an integer from 2 on")
+  end
+  self.dim, self.concentration = n, base.as_tensor(a.concentration or 1)
+  return self.concentration.shape, {n, n}
+end
+
+--- By the onion method: row i is a direction in a space of i - 1 dimensions
+-- times the root of a beta number, and what is left of the norm 1.
+function LKJ:draw(shape, o, outer)
+  local n, c = self.dim, self.concentration
+  local steps = st.arange(n - 1, {dtype = c.dtype}) / 2
+  steps = st.constant_pad_nd(steps, {1, 0})
+  local beta = require "strided.distributions.gamma".Beta(
+    steps + 0.5, (c + 0.5 * (n - 2)):unsqueeze(-1) - steps)
+  local y = beta.draw(beta, join(outer, beta.batch), o):unsqueeze(-1)
+  local u = base.normal(self, shape, o):tril(-1)
+  local norm = st.linalg_vector_norm(u, 2, {-1}, true)
+  local w = y:sqrt() * (u / st.where(norm:eq(0), 1, norm))
+  local rest = (1 - w:square():sum(-1)):clamp_min(base.tiny(c))
+  return w + rest:sqrt():diag_embed()
+end
+
+function LKJ:density(x)
+  local n, c = self.dim, self.concentration
+  local order = 2 * (c - 1):unsqueeze(-1) + n
+                - st.arange(2, n + 1, {dtype = c.dtype})
+  local alpha = c + 0.5 * (n - 1)
+  local norm = 0.5 * (n - 1) * log(pi) + st.mvlgamma(alpha - 0.5, n - 1)
+               - alpha:lgamma() * (n - 1)
+  return (order * diagonal(x):narrow(-1, 2, n - 1):log()):sum(-1) - norm
 end
 
 return M

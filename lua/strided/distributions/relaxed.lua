@@ -9,6 +9,7 @@ local raise = require "strided.caller_error"
 local composed = require "strided.distributions.composed"
 local constraints = require "strided.distributions.constraint"
 local discrete = require "strided.distributions.discrete"
+local family = require "strided.distributions.exponential_family"
 local transforms = require "strided.distributions.transform"
 
 local log = math.log
@@ -58,7 +59,7 @@ end
 -- @param probs
 -- @param logits instead of probs
 M.RelaxedBernoulli = base.class("RelaxedBernoulli", {
-  params = {{"temperature"}, {"probs"}, {"logits"}},
+  params = {{"temperature"}, {"probs", "unit_interval"}, {"logits", "real"}},
   init = function(self, a)
     return composed.TransformedDistribution.init(self, {
       base_dist = Logit(a), transforms = transforms.Sigmoid(),
@@ -108,7 +109,8 @@ end
 -- @param probs
 -- @param logits instead of probs
 M.RelaxedOneHotCategorical = base.class("RelaxedOneHotCategorical", {
-  params = {{"temperature"}, {"probs"}, {"logits"}}, support = "simplex",
+  params = {{"temperature"}, {"probs", "weights", 1},
+            {"logits", "real_vector", 1}}, support = "simplex",
   init = function(self, a)
     return composed.TransformedDistribution.init(self, {
       base_dist = ExpRelaxed(a), transforms = transforms.Exp(),
@@ -133,8 +135,8 @@ local LOW, HIGH = 0.499, 0.501 -- between, series about 1/2 are exacter
 -- @param logits instead of probs
 local Continuous = base.class("ContinuousBernoulli", {
   params = {{"probs", "unit_interval"}, {"logits", "real"}},
-  support = "unit_interval", reparameterized = true,
-})
+  support = "unit_interval", reparameterized = true, mean_carrier_measure = 0,
+}, family.ExponentialFamily)
 M.ContinuousBernoulli = Continuous
 base.add_probs(Continuous, true)
 
@@ -210,6 +212,16 @@ end
 function Continuous:entropy()
   local p = self.probs
   return self.mean * odds(p) - self:log_norm() - (-p):log1p()
+end
+
+function Continuous:natural_params() return {self.logits} end
+
+--- log of (exp(x) - 1) / x.
+function Continuous.log_normalizer(_, x)
+  local far = st.logical_or(x:le(LOW - 0.5), x:gt(HIGH - 0.5))
+  local c, square = st.where(far, x, LOW - 0.5), x:square()
+  return st.where(far, (c:expm1() / c):log(),
+                  0.5 * x + square / 24 - square:square() / 2880)
 end
 
 return M

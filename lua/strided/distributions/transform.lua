@@ -8,89 +8,36 @@
 --     t.inv(y)                             -- the inverse as a transform
 --
 -- `domain` and `codomain` are constraints; `sign` is 1 or -1 for monotonic
--- functions of an element.
+-- functions of an element; `bijective` is true if t.inv(t(x)) is x and t(t.inv
+-- (y)) is y; `event_dim` is that of the domain and the codomain. forward_shape
+-- and inverse_shape say which shape comes of which. A transform made with the
+-- option `cache_size = 1`, or by t:with_cache(), keeps its last x and y: the
+-- inverse of that y is that x, without a rounding.
+--
+-- Each class has PyTorch's name, too: AffineTransform in st.distributions.
+-- st.distributions.Transform makes classes.
 --
 -- @module strided.distributions.transform
 
 local st = require "strided"
 local base = require "strided.distributions.base"
+local classes = require "strided.distributions.transform_class"
 local constraints = require "strided.distributions.constraint"
 local raise = require "strided.caller_error"
 
-local format, ipairs, log, max, next, rawequal, select, setmetatable, tostring,
-  type = string.format, ipairs, math.log, math.max, next, rawequal, select,
-  setmetatable, tostring, type
+local floor, format, log, pairs, rawget, require, sqrt, tostring, type =
+  math.floor, string.format, math.log, pairs, rawget, require, math.sqrt,
+  tostring, type
 
-local M = {}
+local M = {is_transform = classes.is_transform, same = classes.same}
 
--- -- Classes -----------------------------------------------------------------
+local join, part = base.join, base.part
+local check_dimensions, equal, with_sizes = classes.check_dimensions,
+  classes.equal, classes.with_sizes
 
-local Transform = {sign = nil}
-local marks = setmetatable({}, {__mode = "k"})
-local Inverse, invert
-
---- A class: forward(self, x), backward(self, y), jacobian(self, x, y); domain
--- and codomain; sign; forward_shape and inverse_shape of a list of sizes.
-local function class(name, def, init)
-  def.name = name
-  def.domain = constraints.find(def.domain or "real")
-  def.codomain = constraints.find(def.codomain or "real")
-  setmetatable(def, {
-    __index = Transform,
-    __call = function(c, ...)
-      local self = setmetatable({}, c.meta)
-      marks[self] = true
-      if init then init(self, ...) end
-      return self
-    end,
-  })
-  def.meta = {
-    __index = function(self, key)
-      if key == "inv" then return invert(self) end
-      return def[key]
-    end,
-    __call = function(self, x) return self:forward(base.as_tensor(x)) end,
-    __tostring = function(self)
-      return self.text and self:text() or name
-    end,
-  }
-  M[name] = def
-  return def
-end
-
---- True for transforms.
-function M.is_transform(v) return type(v) == "table" and marks[v] ~= nil end
-
-function Transform:inverse(y)
-  if not self.backward then raise("%s has no inverse", self.name) end
-  return self:backward(base.as_tensor(y))
-end
-
-function Transform:log_abs_det_jacobian(x, y)
-  if not self.jacobian then
-    raise("%s has no log_abs_det_jacobian", self.name)
-  end
-  return self:jacobian(x, y)
-end
-
-function Transform.forward_shape(_, shape) return shape end
-function Transform.inverse_shape(_, shape) return shape end
-
---- The inverse of a transform, as its field `inv`.
-Inverse = class("Inverse", {}, function(self, t)
-  self.base, self.sign = t, t.sign
-  self.domain, self.codomain = t.codomain, t.domain
-end)
-
-function Inverse:forward(y) return self.base:inverse(y) end
-function Inverse:backward(x) return self.base(x) end
-function Inverse:jacobian(y, x) return -self.base:log_abs_det_jacobian(x, y) end
-function Inverse:forward_shape(shape) return self.base:inverse_shape(shape) end
-function Inverse:inverse_shape(shape) return self.base:forward_shape(shape) end
-function Inverse:text() return "inverse of " .. tostring(self.base) end
-
-function invert(t)
-  return t.name == "Inverse" and t.base or Inverse(t)
+local function class(name, def)
+  M[name] = classes.class(name, def)
+  return M[name]
 end
 
 -- -- Of elements -------------------------------------------------------------
@@ -98,24 +45,6 @@ end
 local function sign_of(x)
   if st.is_tensor(x) then return x:sign() end
   return x > 0 and 1 or x < 0 and -1 or 0
-end
-
---- Numbers or tensors that are the same.
-local function equal(a, b)
-  a = base.as_tensor(a)
-  return a:equal(base.as_tensor(b, a))
-end
-
---- The shape of x and of parameters, broadcast.
-local function with_sizes(shape, ...)
-  local list = {st.empty(shape, {device = "meta"})}
-  for i = 1, select("#", ...) do
-    local v = select(i, ...)
-    if st.is_tensor(v) then
-      list[#list + 1] = st.empty(v.shape, {device = "meta"})
-    end
-  end
-  return base.join(st.broadcast_tensors(list)[1].shape)
 end
 
 --- A parameter: a number or a tensor.
@@ -127,7 +56,7 @@ end
 
 --- y = exp(x).
 -- @function Exp
-local Exp = class("Exp", {codomain = "positive", sign = 1})
+local Exp = class("Exp", {codomain = "positive", sign = 1, bijective = true})
 function Exp.forward(_, x) return x:exp() end
 function Exp.backward(_, y) return y:log() end
 function Exp.jacobian(_, x) return x end
@@ -135,20 +64,26 @@ function Exp.jacobian(_, x) return x end
 --- y = x^exponent, for positive x.
 -- @function Power
 -- @param exponent
-local Power = class("Power", {domain = "positive", codomain = "positive"},
-                    function(self, exponent)
-  self.exponent = parameter("Power", "exponent", exponent)
-  self.sign = sign_of(self.exponent)
-end)
+local Power = class("Power", {
+  domain = "positive", codomain = "positive", bijective = true,
+  params = {"exponent"},
+  init = function(self, a)
+    self.exponent = parameter("Power", "exponent", a.exponent)
+    self.sign = sign_of(self.exponent)
+  end,
+})
 function Power:forward_shape(shape) return with_sizes(shape, self.exponent) end
 Power.inverse_shape = Power.forward_shape
 function Power:forward(x) return x:pow(self.exponent) end
 function Power:backward(y) return y:pow(1 / self.exponent) end
 function Power:jacobian(x, y) return (self.exponent * y / x):abs():log() end
+function Power:equals(other) return equal(self.exponent, other.exponent) end
 
 --- y = 1 / (1 + exp(-x)), away from 0 and 1.
 -- @function Sigmoid
-local Sigmoid = class("Sigmoid", {codomain = "unit_interval", sign = 1})
+local Sigmoid = class("Sigmoid", {
+  codomain = "unit_interval", sign = 1, bijective = true,
+})
 
 local function clipped_sigmoid(x)
   return st.sigmoid(x):clamp(base.tiny(x), 1 - base.eps(x))
@@ -163,21 +98,31 @@ function Sigmoid.jacobian(_, x) return -st.softplus(-x) - st.softplus(x) end
 
 --- y = tanh(x).
 -- @function Tanh
-local Tanh = class("Tanh", {codomain = constraints.interval(-1, 1), sign = 1})
+local Tanh = class("Tanh", {
+  codomain = constraints.interval(-1, 1), sign = 1, bijective = true,
+})
+
+--- log |tanh'(x)|.
+local function log_tanh_slope(x)
+  return 2 * (log(2) - x - st.softplus(-2 * x))
+end
+
 function Tanh.forward(_, x) return x:tanh() end
 function Tanh.backward(_, y) return y:atanh() end
-function Tanh.jacobian(_, x) return 2 * (log(2) - x - st.softplus(-2 * x)) end
+function Tanh.jacobian(_, x) return log_tanh_slope(x) end
 
 --- y = log(1 + exp(x)).
 -- @function Softplus
-local Softplus = class("Softplus", {codomain = "positive", sign = 1})
+local Softplus = class("Softplus", {
+  codomain = "positive", sign = 1, bijective = true,
+})
 function Softplus.forward(_, x) return st.softplus(x) end
 function Softplus.backward(_, y) return (-(-y):expm1()):log() + y end
 function Softplus.jacobian(_, x) return -st.softplus(-x) end
 
 --- y = |x|. The inverse is the positive one.
 -- @function Abs
-local Abs = class("Abs", {codomain = "nonnegative"})
+local Abs = class("Abs", {codomain = "positive"})
 function Abs.forward(_, x) return x:abs() end
 function Abs.backward(_, y) return y end
 
@@ -186,14 +131,16 @@ function Abs.backward(_, y) return y end
 -- @param loc
 -- @param scale
 -- @param[opt=0] event_dim the dimensions of an event
-local Affine = class("Affine", {}, function(self, loc, scale, event_dim)
-  self.loc = parameter("Affine", "loc", loc)
-  self.scale = parameter("Affine", "scale", scale)
-  self.event_dim = event_dim or 0
-  self.sign = sign_of(self.scale)
-  self.domain = constraints.independent(constraints.real, self.event_dim)
-  self.codomain = self.domain
-end)
+local Affine = class("Affine", {
+  bijective = true, params = {"loc", "scale", "event_dim"},
+  init = function(self, a)
+    self.loc = parameter("Affine", "loc", a.loc)
+    self.scale = parameter("Affine", "scale", a.scale)
+    self.event_dim, self.sign = a.event_dim or 0, sign_of(self.scale)
+    self.domain = constraints.independent(constraints.real, self.event_dim)
+    self.codomain = self.domain
+  end,
+})
 function Affine:forward_shape(shape)
   return with_sizes(shape, self.loc, self.scale)
 end
@@ -203,6 +150,9 @@ function Affine:backward(y) return (y - self.loc) / self.scale end
 function Affine:jacobian(x)
   local scale = base.as_tensor(self.scale, x)
   return base.sum_last(scale:abs():log():expand_as(x), self.event_dim)
+end
+function Affine:equals(other)
+  return equal(self.loc, other.loc) and equal(self.scale, other.scale)
 end
 function Affine:text()
   return format("Affine(%s, %s)", tostring(self.loc), tostring(self.scale))
@@ -215,12 +165,17 @@ end
 local Softmax = class("Softmax", {domain = "real_vector", codomain = "simplex"})
 function Softmax.forward(_, x) return st.softmax(x, -1) end
 function Softmax.backward(_, y) return y:log() end
+function Softmax:forward_shape(shape)
+  check_dimensions(self, shape, 1)
+  return shape
+end
+Softmax.inverse_shape = Softmax.forward_shape
 
 --- Shares of a stick, of which each element breaks a part off: from n numbers
 -- to n + 1 shares.
 -- @function StickBreaking
 local StickBreaking = class("StickBreaking", {
-  domain = "real_vector", codomain = "simplex",
+  domain = "real_vector", codomain = "simplex", bijective = true,
 })
 
 --- n, n - 1, ..., 1 of the dtype of x, for the size n of its last dimension.
@@ -247,23 +202,26 @@ function StickBreaking.jacobian(_, x, y)
   return (st.log_sigmoid(x) - x + crop:log()):sum(-1)
 end
 
-function StickBreaking.forward_shape(_, shape)
-  local out = base.join(shape)
-  out[#out] = out[#out] + 1
+local function with_last(self, shape, change)
+  check_dimensions(self, shape, 1)
+  local out = join(shape)
+  out[#out] = out[#out] + change
   return out
 end
 
-function StickBreaking.inverse_shape(_, shape)
-  local out = base.join(shape)
-  out[#out] = out[#out] - 1
-  return out
+function StickBreaking:forward_shape(shape) return with_last(self, shape, 1) end
+function StickBreaking:inverse_shape(shape)
+  return with_last(self, shape, -1)
 end
+
+-- -- Of matrices -------------------------------------------------------------
+
+local MATRIX = constraints.independent(constraints.real, 2)
 
 --- Lower triangular matrices with exp of the diagonal.
 -- @function LowerCholesky
 local LowerCholesky = class("LowerCholesky", {
-  domain = constraints.independent(constraints.real, 2),
-  codomain = "lower_cholesky",
+  domain = MATRIX, codomain = "lower_cholesky",
 })
 
 local function with_diagonal(x, fn)
@@ -274,139 +232,108 @@ end
 function LowerCholesky.forward(_, x) return with_diagonal(x, st.exp) end
 function LowerCholesky.backward(_, y) return with_diagonal(y, st.log) end
 
--- -- Of transforms -----------------------------------------------------------
+--- L L' for the L of LowerCholesky.
+-- @function PositiveDefinite
+local PositiveDefinite = class("PositiveDefinite", {
+  domain = MATRIX, codomain = "positive_definite",
+})
 
---- Several transforms, the first one first.
--- @function Compose
--- @tparam table list
-local Compose = class("Compose", {}, function(self, list)
-  self.list, self.sign = list, 1
-  local need, into = 0, 0
-  for i = #list, 1, -1 do -- dimensions of an event before each part
-    local t = list[i]
-    need = max(need + t.domain.event_dim - t.codomain.event_dim,
-               t.domain.event_dim)
+function PositiveDefinite.forward(_, x)
+  local l = with_diagonal(x, st.exp)
+  return l:matmul(l:mT())
+end
+function PositiveDefinite.backward(_, y)
+  return with_diagonal(st.linalg_cholesky(y), st.log)
+end
+
+--- The Cholesky factors of correlation matrices: n (n - 1) / 2 numbers become
+-- the lower triangle of a matrix with n rows of norm 1.
+-- @function CorrCholesky
+local CorrCholesky = class("CorrCholesky", {
+  domain = "real_vector", codomain = "corr_cholesky", bijective = true,
+})
+
+--- The elements of n x n matrices that are below diagonal `k`, as a mask.
+local function lower(n, k) return st.ones({n, n}, {dtype = "bool"}):tril(k) end
+
+--- The elements of the matrices y below a diagonal, in vectors.
+local function to_vector(y, k)
+  local shape = y.shape
+  local mask = lower(shape[#shape], k)
+  return y:masked_select(mask):reshape(join(part(shape, 1, #shape - 2),
+                                            {mask:sum():item()}))
+end
+
+--- The same except the last column, after a column of 1.
+local function shifted(x)
+  return st.constant_pad_nd(x:narrow(-1, 1, x.shape[x:dim()] - 1), {1, 0}, 1)
+end
+
+--- n of n (n - 1) / 2.
+local function matrix_size(self, shape)
+  check_dimensions(self, shape, 1)
+  local count = shape[#shape]
+  local n = floor(sqrt(0.25 + 2 * count) + 1)
+  if n * (n - 1) / 2 ~= count then
+    raise("%s: the last dimension must be of n (n - 1) / 2 elements, got %d",
+          self.name, count)
   end
-  for _, t in ipairs(list) do
-    into = max(into + t.codomain.event_dim - t.domain.event_dim,
-               t.codomain.event_dim)
-    self.sign = self.sign and t.sign and self.sign * t.sign
+  return n
+end
+
+function CorrCholesky:forward_shape(shape)
+  local n = matrix_size(self, shape)
+  return join(part(shape, 1, #shape - 1), {n, n})
+end
+
+function CorrCholesky:inverse_shape(shape)
+  check_dimensions(self, shape, 2)
+  local n = shape[#shape]
+  if shape[#shape - 1] ~= n then
+    raise("%s: the matrices must be square, got %d x %d", self.name,
+          shape[#shape - 1], n)
   end
-  if #list == 0 then
-    self.domain, self.codomain = constraints.real, constraints.real
-    return
+  return join(part(shape, 1, #shape - 2), {floor(n * (n - 1) / 2)})
+end
+
+function CorrCholesky:forward(x)
+  local shape = self:forward_shape(x.shape)
+  local n, eps = shape[#shape], base.eps(x)
+  x = x:tanh():clamp(eps - 1, 1 - eps)
+  local r = st.zeros(shape, {dtype = x.dtype}):masked_scatter(
+    lower(n, -1):expand(shape), x)
+  local left = (1 - r:square()):sqrt():cumprod(-1)
+  return (r + st.eye(n, {dtype = x.dtype})) * shifted(left)
+end
+
+function CorrCholesky:backward(y)
+  self:inverse_shape(y.shape)
+  local left = shifted(1 - y:square():cumsum(-1))
+  local t = to_vector(y, -1) / to_vector(left, -1):sqrt()
+  return (t:log1p() - (-t):log1p()) / 2
+end
+
+--- Of the elements below the diagonal: there are as many as in x.
+function CorrCholesky.jacobian(_, x, y)
+  local left = to_vector(1 - y:square():cumsum(-1), -2)
+  return 0.5 * left:log():sum(-1) + log_tanh_slope(x):sum(-1)
+end
+
+-- -- Of transforms, and PyTorch's names --------------------------------------
+
+require "strided.distributions.transform_compound"(class)
+
+--- The transform that changes nothing.
+M.identity_transform = M.Compose {}
+
+M.names = {
+  Transform = classes.Transform, identity_transform = M.identity_transform,
+}
+for name, v in pairs(M) do
+  if type(v) == "table" and rawget(v, "meta") then
+    M.names[name .. "Transform"] = v
   end
-  local first, last = list[1].domain, list[#list].codomain
-  self.domain = constraints.independent(first, need - first.event_dim)
-  self.codomain = constraints.independent(last, into - last.event_dim)
-end)
-
-function Compose:forward(x)
-  for _, t in ipairs(self.list) do x = t(x) end
-  return x
 end
-
-function Compose:backward(y)
-  for i = #self.list, 1, -1 do y = self.list[i]:inverse(y) end
-  return y
-end
-
-function Compose:jacobian(x)
-  local event_dim, sum = self.domain.event_dim, 0
-  for _, t in ipairs(self.list) do
-    local y = t(x)
-    local part = t:log_abs_det_jacobian(x, y)
-    sum = sum + base.sum_last(part, event_dim - t.domain.event_dim)
-    event_dim = event_dim + t.codomain.event_dim - t.domain.event_dim
-    x = y
-  end
-  return sum
-end
-
-function Compose:forward_shape(shape)
-  for _, t in ipairs(self.list) do shape = t:forward_shape(shape) end
-  return shape
-end
-
-function Compose:inverse_shape(shape)
-  for i = #self.list, 1, -1 do shape = self.list[i]:inverse_shape(shape) end
-  return shape
-end
-
---- A transform whose events have n more dimensions.
--- @function Independent
--- @param transform
--- @tparam integer n
-local Independent = class("Independent", {}, function(self, transform, n)
-  self.base, self.n = transform, n
-  self.domain = constraints.independent(transform.domain, n)
-  self.codomain = constraints.independent(transform.codomain, n)
-end)
-
-function Independent:forward(x) return self.base(x) end
-function Independent:backward(y) return self.base:inverse(y) end
-function Independent:jacobian(x, y)
-  return base.sum_last(self.base:log_abs_det_jacobian(x, y), self.n)
-end
-function Independent:forward_shape(s) return self.base:forward_shape(s) end
-function Independent:inverse_shape(s) return self.base:inverse_shape(s) end
-
---- Another shape of an event.
--- @function Reshape
--- @tparam table from sizes
--- @tparam table to sizes
-local Reshape = class("Reshape", {}, function(self, from, to)
-  self.from, self.to = base.join(from), base.join(to)
-  self.domain = constraints.independent(constraints.real, #from)
-  self.codomain = constraints.independent(constraints.real, #to)
-end)
-
-local function with_event(shape, n, event)
-  return base.join(base.part(shape, 1, #shape - n), event)
-end
-
-function Reshape:forward(x)
-  return x:reshape(with_event(x.shape, #self.from, self.to))
-end
-function Reshape:backward(y)
-  return y:reshape(with_event(y.shape, #self.to, self.from))
-end
-function Reshape:jacobian(x)
-  return x:new_zeros(with_event(x.shape, #self.from, {}))
-end
-function Reshape:forward_shape(s) return with_event(s, #self.from, self.to) end
-function Reshape:inverse_shape(s) return with_event(s, #self.to, self.from) end
-
---- y = cdf(x) of a distribution.
--- @function CumulativeDistribution
--- @param distribution
-local Cumulative = class("CumulativeDistribution", {
-  codomain = "unit_interval", sign = 1,
-}, function(self, distribution)
-  self.distribution, self.domain = distribution, distribution.support
-end)
-function Cumulative:forward(x) return self.distribution:cdf(x) end
-function Cumulative:backward(y) return self.distribution:icdf(y) end
-function Cumulative:jacobian(x) return self.distribution:log_prob(x) end
-
---- Whether two transforms are the same: one object, or a class without
--- parameters.
-function M.same(a, b)
-  if rawequal(a, b) then return true end
-  if a.name ~= b.name then return false end
-  if a.name == "Affine" then
-    return equal(a.loc, b.loc) and equal(a.scale, b.scale)
-  end
-  if a.name == "Power" then return equal(a.exponent, b.exponent) end
-  if a.name == "Inverse" then return M.same(a.base, b.base) end
-  if a.name == "Compose" then
-    if #a.list ~= #b.list then return false end
-    for i, t in ipairs(a.list) do
-      if not M.same(t, b.list[i]) then return false end
-    end
-    return true
-  end
-  return next(a) == nil
-end
+for name, v in pairs(M.names) do M[name] = v end
 
 return M
