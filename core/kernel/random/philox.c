@@ -76,12 +76,12 @@ INLINE void store(const counter *n, uint32_t *words) {
 }
 
 /* WIDTH * LANES blocks: the rounds of the vectors overlap. */
-INLINE void some_blocks(const st_philox_ctx *at, uint64_t block,
+INLINE void some_blocks(const st_philox_at *at, uint64_t step,
                         uint32_t *words) {
   const vec zero = {0};
   counter n[WIDTH];
   UNROLL for (int v = 0; v < WIDTH; v++) {
-    const vec low = (vec)ORDER + (block + (uint64_t)(v * LANES));
+    const vec low = ((vec)ORDER + (uint64_t)(v * LANES)) * step + at->block;
     n[v] = (counter){low, low >> 32, zero + at->stream,
                      zero + (at->stream >> 32)};
   }
@@ -98,13 +98,15 @@ INLINE void some_blocks(const st_philox_ctx *at, uint64_t block,
 static void philox(char **data, const int64_t *strides, int64_t n0, int64_t n1,
                    const void *ctx) {
   uint32_t *words = (uint32_t *)(void *)data[0];
-  st_philox_ctx at = *(const st_philox_ctx *)ctx;
+  const uint64_t step = ((const st_philox_ctx *)ctx)->step;
+  st_philox_at at = ((const st_philox_ctx *)ctx)->at;
   (void)strides, (void)n1;
   int64_t i = 0;
   for (; i + WIDTH * LANES <= n0; i += WIDTH * LANES) {
-    some_blocks(&at, at.block + (uint64_t)i, words + ST_PHILOX_WORDS * i);
+    some_blocks(&at, step, words + ST_PHILOX_WORDS * i);
+    at.block += WIDTH * LANES * step;
   }
-  for (at.block += (uint64_t)i; i < n0; i++, at.block++) {
+  for (; i < n0; i++, at.block += step) {
     st__philox_block(&at, words + ST_PHILOX_WORDS * i);
   }
 }

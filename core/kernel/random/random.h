@@ -3,7 +3,7 @@
  * bits. A row of words is contiguous.
  *
  * mt19937 (int32): the state, the words; neither strides nor sizes are read.
- * philox (int32): the words of n0 blocks from ctx on.
+ * philox (int32): the words of n0 blocks from ctx on, `step` blocks apart.
  * uniform_words (float dtypes): the numbers, words; of float64 pairs.
  * normal_blocks (float dtypes): n0 numbers, contiguous and a multiple of
  * ST_NORMAL_BLOCK, uniform in [0, 1) before and normal after.
@@ -22,11 +22,13 @@ enum {
   ST_NORMAL_BLOCK = 16  /* Note [Normal numbers in blocks of 16] */
 };
 
-/* philox: the key, and the counter's low and high half. */
-typedef struct st_philox_ctx { uint64_t key, block, stream; } st_philox_ctx;
+/* Of Philox: the key, and the counter's low and high half. */
+typedef struct st_philox_at { uint64_t key, block, stream; } st_philox_at;
+
+typedef struct st_philox_ctx { st_philox_at at; uint64_t step; } st_philox_ctx;
 
 /* A block of Philox 4x32-10. */
-static inline void st__philox_block(const st_philox_ctx *at, uint32_t *words) {
+static inline void st__philox_block(const st_philox_at *at, uint32_t *words) {
   uint32_t a = (uint32_t)at->block, b = (uint32_t)(at->block >> 32);
   uint32_t c = (uint32_t)at->stream, d = (uint32_t)(at->stream >> 32);
   uint32_t k0 = (uint32_t)at->key, k1 = (uint32_t)(at->key >> 32);

@@ -147,7 +147,8 @@ ST_BOXED(st__box_poisson) {
   if (st__scope_ok(&c) && !st__is_meta(self)) {
     c.status = check_range(rate, FINITE, "self", "finite and not negative");
     if (st__scope_ok(&c)) {
-      c.status = st__random_sample(out, rate, rate, poisson, g);
+      const st_sampler sampler = {.fn = poisson, .ahead = 4};
+      c.status = st__random_sample(out, rate, rate, &sampler, g);
     }
   }
   return st__scope_return(&c, st__apply_to(&c, out, self->dtype), rets);
@@ -177,7 +178,10 @@ ST_BOXED(st__box_binomial) {
   if (st__scope_ok(&c) && !st__is_meta(count) && !st__is_meta(prob)) {
     c.status = check_range(n, FINITE, "count", "finite and not negative");
     if (st__scope_ok(&c)) c.status = check_range(p, 1, "prob", "from 0 to 1");
-    if (st__scope_ok(&c)) c.status = st__random_sample(out, n, p, binomial, g);
+    if (st__scope_ok(&c)) {
+      const st_sampler sampler = {.fn = binomial, .ahead = 3};
+      c.status = st__random_sample(out, n, p, &sampler, g);
+    }
   }
   return st__scope_return(&c, st__apply_to(&c, out, count->dtype), rets);
 }

@@ -161,15 +161,41 @@ st_status st__random_draw_normal(st_tensor *t, double mean, double std,
 typedef struct sample {
   double *out;
   const double *a, *b;
-  st_sampler fn;
+  const st_sampler *by;
 } sample;
+
+static void sample_each(const sample *f, st_source *s,
+                        const st_streams *streams) {
+  const int64_t at = streams->begin;
+  for (int k = 0; k < streams->n; k++) {
+    st__random_stream(s, streams, k);
+    f->out[at + k] = f->by->fn(s, f->a[at + k], f->b[at + k]);
+  }
+}
+
+/* The first words of a few streams are made together. */
+static void sample_streams(const sample *f, st_source *s, int64_t begin,
+                           int64_t end) {
+  st_streams streams = {.blocks = f->by->ahead};
+  st_source own = *s;
+  for (int64_t i = begin; i < end; i += ST_STREAMS) {
+    streams.n = end - i < ST_STREAMS ? (int)(end - i) : ST_STREAMS;
+    streams.begin = i;
+    st__random_streams(s, &streams);
+    if (f->by->some) f->by->some(&own, &streams, f->a + i, f->out + i);
+    else sample_each(f, &own, &streams);
+  }
+}
 
 static void sample_range(const void *ctx, st_source *s, int64_t begin,
                          int64_t end) {
   const sample *f = ctx;
+  if (!s->mt) {
+    sample_streams(f, s, begin, end);
+    return;
+  }
   for (int64_t i = begin; i < end; i++) {
-    st__random_stream(s, i);
-    f->out[i] = f->fn(s, f->a[i], f->b[i]);
+    f->out[i] = f->by->fn(s, f->a[i], f->b[i]);
   }
 }
 
@@ -178,8 +204,8 @@ static double *doubles_of(const st_tensor *t) {
 }
 
 st_status st__random_sample(const st_tensor *out, const st_tensor *a,
-                            const st_tensor *b, st_sampler fn,
+                            const st_tensor *b, const st_sampler *sampler,
                             st_generator *g) {
-  const sample f = {doubles_of(out), doubles_of(a), doubles_of(b), fn};
+  const sample f = {doubles_of(out), doubles_of(a), doubles_of(b), sampler};
   return st__random_run(g, out->numel, 0, SAMPLE_GRAIN, sample_range, &f);
 }

@@ -258,7 +258,7 @@ static st_status from_numbers(state *s, const uint64_t *n) {
     return st__fail(ST_BAD_VALUE, "set_state: the bytes are no state of "
                     "Philox");
   }
-  const st_philox_ctx at = {.key = n[0], .stream = n[1], .block = n[2]};
+  const st_philox_at at = {.key = n[0], .stream = n[1], .block = n[2]};
   s->source = (st_source){.at = at};
   st__random_seek(&s->source, n[3]);
   s->seed = n[0];

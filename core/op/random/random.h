@@ -30,9 +30,11 @@ typedef struct st_mt19937 {
 
 typedef struct st_source {
   st_mt19937 *mt;      /* NULL: Philox */
-  st_philox_ctx at;    /* the block of Philox that has the next word */
+  st_philox_at at;     /* the block of Philox that has the next word */
   int lane;            /* of the next word in it; not 0: words has the block */
   uint32_t words[ST_PHILOX_WORDS];
+  const uint32_t *ahead; /* the words of block `at`, if blocks_ahead > 0 */
+  int blocks_ahead;    /* of one stream, ST_STREAMS blocks apart in memory */
   bool has_normal;     /* the second of a pair is in normal */
   double normal;
 } st_source;
@@ -49,9 +51,20 @@ void st__mersenne_temper(st_mt19937 *mt);
 
 /* Moves a source of Philox by n words; leaves a Mersenne one. */
 void st__random_seek(st_source *s, uint64_t n);
-/* Moves a source of Philox, which is at the start of a draw, to the stream of
- * element i; leaves a Mersenne one. */
-void st__random_stream(st_source *s, int64_t i);
+/* The first `blocks` blocks of the streams of n elements from `begin` on: the
+ * first ones side by side, then the second ones. */
+enum { ST_STREAMS = 32, ST_MAX_AHEAD = 5 };
+typedef struct st_streams {
+  int64_t begin;
+  int n, blocks;
+  uint32_t words[ST_MAX_AHEAD][ST_STREAMS][ST_PHILOX_WORDS];
+} st_streams;
+
+/* Makes the words for the other fields, for a source of Philox that is at the
+ * start of a draw. */
+void st__random_streams(const st_source *s, st_streams *streams);
+/* Moves it to the stream of element begin + k. */
+void st__random_stream(st_source *s, const st_streams *streams, int k);
 /* The source of child i of a source of Philox. */
 st_source st__random_child(const st_source *s, uint64_t i);
 
@@ -121,12 +134,19 @@ void st__random_draw_run(const st_draw *d, st_source *s, char *p, int64_t n);
 st_status st__random_draw_normal(st_tensor *t, double mean, double std,
                                  double (*fn)(double), st_generator *g);
 
-/* An element of a sample with parameters of its own. */
-typedef double (*st_sampler)(st_source *s, double a, double b);
+/* An element of a sample has parameters of its own. Most take no more than
+ * `ahead` blocks of Philox. `some` is for the elements of the streams, or
+ * NULL: fn for each. */
+typedef struct st_sampler {
+  double (*fn)(st_source *s, double a, double b);
+  void (*some)(st_source *s, const st_streams *streams, const double *a,
+               double *out);
+  int ahead;
+} st_sampler;
 
 /* out[i] = fn(a[i], b[i]); all are contiguous and float64. */
 st_status st__random_sample(const st_tensor *out, const st_tensor *a,
-                            const st_tensor *b, st_sampler fn,
+                            const st_tensor *b, const st_sampler *sampler,
                             st_generator *g);
 
 #endif

@@ -42,14 +42,26 @@ static void mersenne_words(st_mt19937 *mt, uint32_t *words, int64_t n) {
 
 /* -- Philox --------------------------------------------------------------- */
 
-static void philox_blocks(st_philox_ctx at, uint32_t *words, int64_t blocks) {
+static void philox_blocks(st_philox_at at, uint64_t step, uint32_t *words,
+                          int64_t blocks) {
   char *data[] = {(char *)words};
   const int64_t strides[2] = {LANES * sizeof *words, 0};
-  st__kernel(ST_K_philox, ST_INT32)(data, strides, blocks, 1, &at);
+  const st_philox_ctx ctx = {at, step};
+  st__kernel(ST_K_philox, ST_INT32)(data, strides, blocks, 1, &ctx);
 }
 
-static uint32_t philox32(st_source *s) {
-  if (s->lane == 0) st__philox_block(&s->at, s->words);
+static void make_block(st_source *s) {
+  if (s->blocks_ahead == 0) {
+    st__philox_block(&s->at, s->words);
+    return;
+  }
+  memcpy(s->words, s->ahead, sizeof s->words);
+  s->ahead += ST_STREAMS * LANES;
+  s->blocks_ahead--;
+}
+
+static inline uint32_t philox32(st_source *s) {
+  if (s->lane == 0) make_block(s);
   const uint32_t word = s->words[s->lane];
   s->lane = (s->lane + 1) % LANES;
   s->at.block += s->lane == 0;
@@ -59,7 +71,7 @@ static uint32_t philox32(st_source *s) {
 static void philox_words(st_source *s, uint32_t *words, int64_t n) {
   for (; n > 0 && s->lane; n--) *words++ = philox32(s);
   const int64_t blocks = n / LANES;
-  if (blocks > 0) philox_blocks(s->at, words, blocks);
+  if (blocks > 0) philox_blocks(s->at, 1, words, blocks);
   s->at.block += (uint64_t)blocks;
   words += blocks * LANES;
   for (n %= LANES; n > 0; n--) *words++ = philox32(s);
@@ -74,11 +86,23 @@ void st__random_seek(st_source *s, uint64_t n) {
 }
 
 /* 2^20 blocks for each of 2^42 elements, before those of children. */
-void st__random_stream(st_source *s, int64_t i) {
-  if (s->mt) return;
-  s->at.block = (uint64_t)i << 20;
+enum { STREAM_BITS = 20 };
+
+void st__random_streams(const st_source *s, st_streams *streams) {
+  st_philox_at at = s->at;
+  at.block = (uint64_t)streams->begin << STREAM_BITS;
+  for (int b = 0; b < streams->blocks; b++, at.block++) {
+    philox_blocks(at, UINT64_C(1) << STREAM_BITS, streams->words[b][0],
+                  streams->n);
+  }
+}
+
+void st__random_stream(st_source *s, const st_streams *streams, int k) {
+  s->at.block = (uint64_t)(streams->begin + k) << STREAM_BITS;
   s->lane = 0;
   s->has_normal = false;
+  s->ahead = streams->words[0][k];
+  s->blocks_ahead = streams->blocks;
 }
 
 /* Note [Children of a generator]
@@ -90,7 +114,7 @@ void st__random_stream(st_source *s, int64_t i) {
  */
 st_source st__random_child(const st_source *s, uint64_t i) {
   uint32_t w[LANES];
-  st_philox_ctx at = s->at;
+  st_philox_at at = s->at;
   at.block = UINT64_C(1) << 63 | i;
   st__philox_block(&at, w);
   return (st_source){.at = {.key = (uint64_t)w[1] << 32 | w[0],
@@ -110,7 +134,16 @@ void st__random_words(st_source *s, uint32_t *words, int64_t n) {
   else philox_words(s, words, n);
 }
 
+static uint64_t philox64(st_source *s) {
+  if (s->lane == 0) make_block(s);
+  const uint64_t high = s->words[s->lane], low = s->words[s->lane + 1];
+  s->lane = (s->lane + 2) % LANES;
+  s->at.block += s->lane == 0;
+  return high << 32 | low;
+}
+
 uint64_t st__random64(st_source *s) {
+  if (!s->mt && s->lane != LANES - 1) return philox64(s);
   const uint64_t high = st__random32(s);
   return high << 32 | st__random32(s);
 }
