@@ -1,4 +1,5 @@
---- What st.help says about functions in Lua is true.
+--- What st.help says about functions in Lua is true, and so are its examples of
+-- operators.
 -- axes: lua
 
 local st = require "strided"
@@ -29,6 +30,28 @@ describe("st.help", function()
       assert.equal(text:match "^[^\n]*", st.help(owner):match "^[^\n]*")
     end)
   end
+
+  it("gives an example of many operators, which holds", function()
+    local n = 0
+    for name, row in pairs(require "strided.session.examples") do
+      local run = assert(compile("local st, t = ...\nreturn " .. row.code))
+      local results = {run(st, st.tensor {{1, 2}, {3, 4}})}
+      for i, v in ipairs(results) do results[i] = tostring(v) end
+      assert.equal(row.result, table.concat(results, "\n"), name)
+      local text = st.help(name)
+      assert.truthy(text:find("aten::" .. name, 1, true), text)
+      assert.truthy(text:find(row.code, 1, true), text)
+      n = n + 1
+    end
+    assert.is_true(n >= 270)
+  end)
+
+  it("says what t is", function()
+    local with = "for example, t = st.tensor {{1, 2}, {3, 4}}\n"
+                 .. "  st.amax(t, 2)\n  --> tensor([2, 4])\n"
+    assert.truthy(st.help "amax":find(with, 1, true))
+    assert.truthy(st.help "eye":find("for example\n  st.eye(2)\n", 1, true))
+  end)
 
   it("lists them with the operators", function()
     local text = " " .. st.help():gsub("\n", " ") .. " "

@@ -194,6 +194,20 @@ local function derivatives(list)
   return #parts > 0 and concat(parts, "\n") or nil
 end
 
+--- An example and its result.
+local function show_example(code, result)
+  local uses_t = code:find "%f[%w_]t%f[^%w_]"
+  return "for example" .. (uses_t and ", t = st.tensor {{1, 2}, {3, 4}}" or "")
+         .. "\n" .. indent(code .. "\n--> " .. result:gsub("\n", "\n    "))
+end
+
+--- That of an operator of aten, if there is one.
+local function example_of(packet)
+  local name = packet:name():match "^aten::([^.]*)$"
+  local row = name and require "strided.session.examples"[name]
+  return row and show_example(row.code, row.result)
+end
+
 local function describe(packet)
   local lines = {packet:name() .. (packet:doc() and ": " .. packet:doc()
                                    or "")}
@@ -202,6 +216,7 @@ local function describe(packet)
     local schema = operator:schema()
     if schema ~= "" then lines[#lines + 1] = fold(signature(schema)) end
   end
+  lines[#lines + 1] = example_of(packet)
   lines[#lines + 1] = "schema\n" .. indent(packet:schema())
   lines[#lines + 1] = derivatives(list)
   lines[#lines + 1] = tables(list)
@@ -224,8 +239,8 @@ end
 local function describe_function(name)
   local f = functions[name]
   return concat({
-    name .. ": " .. f.line, fold(f.signature), "for example",
-    indent(f.example .. "\n--> " .. f.result:gsub("\n", "\n    ")),
+    name .. ": " .. f.line, fold(f.signature),
+    show_example(f.example, f.result),
   }, "\n")
 end
 
