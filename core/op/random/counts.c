@@ -52,6 +52,37 @@ static double poisson(st_source *s, double rate,
   return rate >= 10 ? large_poisson(s, rate) : small_poisson(s, rate);
 }
 
+/* small_poisson's count for stream k, or -1 if it takes more words than there
+ * are. */
+static int first_count(const st_streams *streams, int k, double least) {
+  double p = 1;
+  for (int i = 0; i < 2 * streams->blocks; i++) {
+    p *= st__stream_uniform(streams, k, i);
+    if (p <= least) return i;
+  }
+  return -1;
+}
+
+/* The calls of a loop of one function overlap. */
+static void some_poissons(st_source *s, const st_streams *streams,
+                          const double *rate, double *out) {
+  double least[ST_STREAMS];
+  for (int k = 0; k < streams->n; k++) {
+    const bool is_small = rate[k] > 0 && rate[k] < 10;
+    least[k] = is_small ? exp(-rate[k]) : -1;
+  }
+  for (int k = 0; k < streams->n; k++) {
+    const int count = least[k] >= 0 ? first_count(streams, k, least[k]) : -1;
+    out[k] = count;
+    if (count >= 0) continue;
+    st__random_stream(s, streams, k);
+    out[k] = poisson(s, rate[k], 0);
+  }
+}
+
+static const st_sampler small_poissons = {poisson, some_poissons, 5};
+static const st_sampler large_poissons = {poisson, NULL, 1};
+
 /* -- Binomial ------------------------------------------------------------- */
 
 /* log(k!) minus Stirling's formula for it. */
@@ -108,6 +139,8 @@ static double binomial(st_source *s, double n, double p) {
   return p <= 0.5 ? successes(s, n, p) : n - successes(s, n, 1 - p);
 }
 
+static const st_sampler binomials = {binomial, NULL, 3};
+
 /* -- An element for each parameter ---------------------------------------- */
 
 static double *doubles_of(const st_tensor *t) {
@@ -147,8 +180,9 @@ ST_BOXED(st__box_poisson) {
   if (st__scope_ok(&c) && !st__is_meta(self)) {
     c.status = check_range(rate, FINITE, "self", "finite and not negative");
     if (st__scope_ok(&c)) {
-      const st_sampler sampler = {.fn = poisson, .ahead = 4};
-      c.status = st__random_sample(out, rate, rate, &sampler, g);
+      const bool is_large = rate->numel > 0 && doubles_of(rate)[0] >= 10;
+      c.status = st__random_sample(
+        out, rate, rate, is_large ? &large_poissons : &small_poissons, g);
     }
   }
   return st__scope_return(&c, st__apply_to(&c, out, self->dtype), rets);
@@ -179,8 +213,7 @@ ST_BOXED(st__box_binomial) {
     c.status = check_range(n, FINITE, "count", "finite and not negative");
     if (st__scope_ok(&c)) c.status = check_range(p, 1, "prob", "from 0 to 1");
     if (st__scope_ok(&c)) {
-      const st_sampler sampler = {.fn = binomial, .ahead = 3};
-      c.status = st__random_sample(out, n, p, &sampler, g);
+      c.status = st__random_sample(out, n, p, &binomials, g);
     }
   }
   return st__scope_return(&c, st__apply_to(&c, out, count->dtype), rets);

@@ -67,13 +67,6 @@ static double gamma_f4(st_source *s, double shape,
 
 /* -- The numbers of some streams ------------------------------------------ */
 
-/* The uniform number `at` of stream k. */
-static inline double uniform_at(const st_streams *streams, int k, int at) {
-  const uint32_t *w = streams->words[at / 2][k] + at % 2 * 2;
-  const uint64_t pair = (uint64_t)w[0] << 32 | w[1];
-  return (double)(int64_t)(pair & ((UINT64_C(1) << 53) - 1)) * 0x1p-53;
-}
-
 /* The first x of squeeze, which begins with uniform number first[k]. The calls
  * of a loop of one function overlap. */
 static void first_normals(const st_streams *streams, const int *first,
@@ -81,8 +74,9 @@ static void first_normals(const st_streams *streams, const int *first,
   const int n = streams->n;
   double theta[ST_STREAMS], radius[ST_STREAMS];
   for (int k = 0; k < n; k++) {
-    theta[k] = 2.0 * 3.14159265358979323846 * uniform_at(streams, k, first[k]);
-    radius[k] = -uniform_at(streams, k, first[k] + 1);
+    const double u1 = st__stream_uniform(streams, k, first[k]);
+    theta[k] = 2.0 * 3.14159265358979323846 * u1;
+    radius[k] = -st__stream_uniform(streams, k, first[k] + 1);
   }
   for (int k = 0; k < n; k++) radius[k] = sqrt(-2.0 * log1p(radius[k]));
   for (int k = 0; k < n; k++) x[k] = radius[k] * cos(theta[k]);
@@ -101,14 +95,14 @@ static void some_gammas(st_source *s, const st_streams *streams,
   first_normals(streams, first, x);
   for (int k = 0; k < n; k++) {
     const double y = 1 + c[k] * x[k], v = y * y * y, xx = x[k] * x[k];
-    const double u = 1 - uniform_at(streams, k, first[k] + 2);
+    const double u = 1 - st__stream_uniform(streams, k, first[k] + 2);
     if (y <= 0 || u >= 1 - 0.0331f * xx * xx) {
       st__random_stream(s, streams, k);
       out[k] = gamma_number(s, p[k]);
     } else if (p[k].shape >= 1) {
       out[k] = p[k].d * v;
     } else {
-      const double scale = factor(p[k], uniform_at(streams, k, 0));
+      const double scale = factor(p[k], st__stream_uniform(streams, k, 0));
       out[k] = p[k].shape == 0 ? 0 : scale * (p[k].d * v);
     }
   }

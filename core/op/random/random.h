@@ -60,6 +60,14 @@ typedef struct st_streams {
   uint32_t words[ST_MAX_AHEAD][ST_STREAMS][ST_PHILOX_WORDS];
 } st_streams;
 
+/* Uniform number `at` of stream k, which st__random_uniform would give. */
+static inline double st__stream_uniform(const st_streams *streams, int k,
+                                        int at) {
+  const uint32_t *w = streams->words[at / 2][k] + at % 2 * 2;
+  const uint64_t pair = (uint64_t)w[0] << 32 | w[1];
+  return (double)(int64_t)(pair & ((UINT64_C(1) << 53) - 1)) * 0x1p-53;
+}
+
 /* Makes the words for the other fields, for a source of Philox that is at the
  * start of a draw. */
 void st__random_streams(const st_source *s, st_streams *streams);
