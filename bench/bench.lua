@@ -18,7 +18,7 @@
 -- A draw is a number of cases that a generator chooses: operators, dtypes,
 -- sizes, layouts and threads (draw.lua). Its seed names it: the cases are the
 -- same everywhere. A summary has the geometric means, and lists the cases in
--- which strided is slower than the faster peer.
+-- which strided is slower than the fastest peer.
 --
 -- STRIDED_BENCH_BUILD names the folder of an existing build, which is not
 -- rebuilt; peers.lua says where the peers are installed.

@@ -1,5 +1,5 @@
 --- Draws the families of files of measurements as SVG: the geometric mean of
--- the time relative to the faster peer, with one thread and with two.
+-- the time relative to the fastest peer, with one thread and with two.
 --
 --     ./dev bench chart FILE... [--against FILE]... [--out FILE]
 --

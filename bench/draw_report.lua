@@ -3,12 +3,12 @@
 
 local report = require "bench.report"
 
-local ipairs, min, print = ipairs, math.min, print
+local ipairs, print = ipairs, print
 local put, us, shown = report.put, report.us, report.shown
 
 local draw_report = {}
 
-local SLOWER = 1.15  -- than the faster peer: the case is listed
+local SLOWER = 1.15  -- than the fastest peer: the case is listed
 
 -- number, family and name, size, threads; fastest and median of each engine
 local LINE = "%5s %-64s %-16s %1s %9s %9s %9s %9s %9s %9s %7s"
@@ -21,14 +21,12 @@ function draw_report.print_head(seed)
                   "median", "/best"))
 end
 
---- Strided's time relative to the faster peer's, if there are both.
+--- Strided's time relative to the fastest peer's, if there are both.
 local function ratio_of(figures)
   local function fastest(name)
     return figures[name] and figures[name].fastest_ns
   end
-  local ours, torch, numpy =
-    fastest "strided", fastest "torch", fastest "numpy"
-  local best = torch and numpy and min(torch, numpy) or torch or numpy
+  local ours, best = fastest "strided", report.best_of(fastest)
   return ours and best and ours / best
 end
 

@@ -120,6 +120,17 @@ local function changes(figures, before)
   return ("  %8s  %5s"):format(shown(change "strided"), shown(drift))
 end
 
+--- The time of the fastest of PyTorch, NumPy and SciPy, where time(engine) is
+-- that of an engine or nil; nil if there is none.
+function report.best_of(time)
+  local best
+  for _, engine in ipairs {"torch", "numpy", "scipy"} do
+    local ns = time(engine)
+    if ns and (not best or ns < best) then best = ns end
+  end
+  return best
+end
+
 --- A case's line: figures[engine] is its entry. Returns the number of goals
 -- that there are, and of those missed.
 function report.print_case(case, figures, before)
@@ -139,13 +150,12 @@ function report.print_case(case, figures, before)
       end
     end
   end
-  local best = torch and numpy and math.min(torch, numpy) or torch or numpy
   put(HEAD:format(
     case.family .. ": " .. case.name, case.size, us(ours),
     us(figures.strided and figures.strided.median_ns), us(torch), us(numpy),
     shown(quotient(ours, torch)), bound(case.goal.torch),
     shown(quotient(ours, numpy)), bound(case.goal.numpy),
-    shown(quotient(ours, best))) ..
+    shown(quotient(ours, report.best_of(fastest)))) ..
     further(case.engines, function(name)
       return us(fastest(name)), shown(quotient(ours, fastest(name)))
     end) ..

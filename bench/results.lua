@@ -1,14 +1,14 @@
 --- Files of measurements, as `--json` writes them, by family: the time relative
--- to the faster of PyTorch and NumPy.
+-- to the fastest of PyTorch, NumPy and, where it is measured, SciPy.
 
 local report = require "bench.report"
 
-local exp, ipairs, log, min = math.exp, ipairs, math.log, math.min
+local exp, ipairs, log = math.exp, ipairs, math.log
 local pairs, tostring = pairs, tostring
 
 local results = {}
 
-results.SLOWER = 1.15 -- than the faster peer: the case is counted
+results.SLOWER = 1.15 -- than the fastest peer: the case is counted
 
 --- The figures of a group of ratios.
 local function summed(ratios)
@@ -22,8 +22,8 @@ local function summed(ratios)
 end
 
 --- The cases of files, each a list of lines, in order: {family =, name =,
--- size =, threads =, strided =, torch =, numpy =} in ns; and the lines'
--- descriptions of machine and engines.
+-- size =, threads =, strided =, torch =, numpy =, scipy =} in ns; and the
+-- lines' descriptions of machine and engines.
 function results.cases(files)
   local cases, by_key, abouts = {}, {}, {}
   for i, lines in ipairs(files) do
@@ -46,10 +46,9 @@ function results.cases(files)
   return cases, abouts
 end
 
---- Strided's time relative to the faster peer's, or nil.
+--- Strided's time relative to the fastest peer's, or nil.
 function results.ratio(case)
-  local best = case.torch and case.numpy and min(case.torch, case.numpy) or
-               case.torch or case.numpy
+  local best = report.best_of(function(engine) return case[engine] end)
   return case.strided and best and case.strided / best
 end
 

@@ -1,5 +1,5 @@
 --- Prints the families of several files of measurements together, of draws or
--- of the table: the geometric means of the times relative to the faster peer.
+-- of the table: the geometric means of the times relative to the fastest peer.
 --
 --     ./dev bench summary FILE... [--against FILE]...
 --

@@ -39,6 +39,15 @@ describe("The families of measurements", function()
     assert.same({4, 1}, {total.all.count, total.all.slower})
   end)
 
+  it("count SciPy where it is measured", function()
+    local case = {strided = 3, torch = 4, numpy = 6}
+    assert.equal(0.75, results.ratio(case))
+    case.scipy = 2
+    assert.equal(1.5, results.ratio(case))
+    assert.equal(1.5, results.ratio {strided = 3, scipy = 2})
+    assert.is_nil(results.ratio {strided = 3})
+  end)
+
   it("count cases of several files apart", function()
     local _, total = results.families {FILE, FILE}
     assert.same({8, 2}, {total.all.count, total.all.slower})
