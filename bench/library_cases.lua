@@ -3,6 +3,7 @@
 
 local RANDOM = {1e4, 1e6}
 local SMALL, LARGE = {2, 3, 4, 8}, {32, 100, 500}
+local PRIMES = {2018, 10007, 100003, 500009}
 local TRANSFORMS = {64, 105, 1000, 1009, 1024, 16384, 100000, 1e6, 2 ^ 20}
 
 return {
@@ -39,7 +40,8 @@ return {
     {"svd", "a: f64 NxN -1:1", "@.linalg.svd(a)", any = true, at = LARGE},
   },
 
-  -- Fourier transforms: small and large ones, a batch, planes, strided lines.
+  -- Fourier transforms: small and large ones, with large prime factors, many
+  -- lines, planes and boxes, strided lines, overlapping segments.
   {family = "fft", engines = {"strided", "torch", "numpy", "scipy"},
     {"fft, complex64", "a: c64 N", "@.fft.fft(a)", at = TRANSFORMS},
     {"fft, complex128", "a: c128 N", "@.fft.fft(a)", at = TRANSFORMS},
@@ -47,6 +49,19 @@ return {
     {"rfft, float32", "a: f32 N", "@.fft.rfft(a)", at = TRANSFORMS},
     {"rfft, float64", "a: f64 N", "@.fft.rfft(a)", at = TRANSFORMS},
     {"irfft, complex64", "a: c64 N", "@.fft.irfft(a)", at = {33, 513, 32769}},
+    {"fft, complex64", "a: c64 N", "@.fft.fft(a)", at = PRIMES},
+    {"fft, complex128", "a: c128 N", "@.fft.fft(a)", at = PRIMES},
+    {"rfft, float32", "a: f32 N", "@.fft.rfft(a)", at = PRIMES},
+    {"fft of lines, complex64", "a: c64 4096x64", "@.fft.fft(a)"},
+    {"fft of lines, complex64", "a: c64 2500x105", "@.fft.fft(a)"},
+    {"fft of lines, complex64", "a: c64 256x1000", "@.fft.fft(a)"},
+    {"fft of lines, complex64", "a: c64 256x1009", "@.fft.fft(a)"},
+    {"fft of lines, complex128", "a: c128 256x1000", "@.fft.fft(a)"},
+    {"fft of lines, complex64", "a: c64 16x65536", "@.fft.fft(a)"},
+    {"rfft of lines, float32", "a: f32 4096x64", "@.fft.rfft(a)"},
+    {"rfft of lines, float32", "a: f32 256x1000", "@.fft.rfft(a)"},
+    {"rfft of lines, float32", "a: f32 256x1009", "@.fft.rfft(a)"},
+    {"rfft of lines, float32", "a: f32 64x4096", "@.fft.rfft(a)"},
     {"fft, 256 of them, complex64", "a: c64 256x1024", "@.fft.fft(a)"},
     {"fft, 256 of them, complex128", "a: c128 256x1024", "@.fft.fft(a)"},
     {"rfft, 256 of them, float32", "a: f32 256x1024", "@.fft.rfft(a)"},
@@ -58,6 +73,14 @@ return {
     {"fft2, complex64", "a: c64 512x512", "@.fft.fft2(a)"},
     {"fft2, complex128", "a: c128 512x512", "@.fft.fft2(a)"},
     {"rfft2, float32", "a: f32 512x512", "@.fft.rfft2(a)"},
+    {"irfft2, complex64", "a: c64 512x257", "@.fft.irfft2(a)"},
+    {"fftn, complex64", "a: c64 64x64x64", "@.fft.fftn(a)"},
+    {"rfftn, float32", "a: f32 64x64x64", "@.fft.rfftn(a)"},
+    {"stft, float32", "a: f32 65536; b: f32 400",
+     "@.stft(a, b:numel(), {hop_length = 160, window = b, " ..
+     "return_complex = true})",
+     "@.stft(a, b.numel(), hop_length=160, window=b, return_complex=True)",
+     false, false},
   },
 
   -- Random numbers of both generators; NumPy's are PCG64 and Philox.
