@@ -1,4 +1,4 @@
-/* Loading FFTW, and the cache of plans.
+/* Loading FFTW, and its plans.
  *
  * Note [FFTW]
  * The transforms are FFTW 3's, of the Debian packages libfftw3-double3 and
@@ -15,11 +15,9 @@
  * for a length of 1000 to 10,000 and seconds for a million, and two processes
  * may choose differently, so that the last bits of a result would depend on the
  * moment. FFTW_ESTIMATE takes 0.02 to 2 ms, always makes the same choice on one
- * machine, and its plans take 1.0 to 1.6 times as long as measured ones. On one
- * thread, transforms of up to 65,536 numbers take 0.1 to 0.7 times as long as
- * PyTorch's. MKL is faster for complex numbers from 10^6 on (2.7 to 3.3 times
- * in complex64, 1.6 to 1.7 in complex128), for batches of real lines of 1024
- * float32 (3 times) and for planes of 512 x 512 (1.3 to 2.1 times).
+ * machine, and its plans take 1.0 to 1.6 times as long as measured ones. FFTW
+ * is given what such plans are good at: complex lines of moderate length
+ * without large prime factors (Note [What FFTW computes], fftw.h).
  *
  * Note [Memory of FFTW]
  * FFTW ends the process if malloc returns NULL. So the memory that it may need
@@ -28,7 +26,7 @@
  * description names a buffer.
  *
  * Note [FFTW's planner]
- * The planner is not thread-safe: a mutex protects it and the cache. Executions
+ * The planner is not thread-safe: the mutex of plans.c protects it. Executions
  * need no lock. A fork waits for the mutex, so a child can make plans. A host
  * that makes plans with the same library calls fftw_make_planner_thread_safe,
  * as FFTW's manual asks of programs with several users of it.
@@ -37,7 +35,6 @@
 #include "op/fft/fftw.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,6 +43,7 @@
 
 #include "base/stack.h"
 #include "base/status.h"
+#include "op/fft/long_lines.h"
 
 /* -- Libraries ------------------------------------------------------------ */
 
@@ -100,7 +98,7 @@ static bool find_functions(void *handle, const char *prefix, library *out) {
   return true;
 }
 
-static st_status load(bool is_double) {
+st_status st__fft_load(bool is_double) {
   if (is_loaded[is_double]) return ST_OK;
   void *const handle = dlopen(sources[is_double].file, RTLD_NOW | RTLD_LOCAL);
   if (handle && find_functions(handle, sources[is_double].prefix,
@@ -129,8 +127,8 @@ static st_status no_memory(size_t n) {
   return st__fail(ST_NO_MEMORY, "out of memory: FFTW may need %zu bytes", n);
 }
 
-st_status st__fft_reserve(const st_fft_plan *p, int executions) {
-  const size_t n = p->buffers * (size_t)executions;
+st_status st__fft_reserve(const st_fft_line *l, int executions) {
+  const size_t n = l->buffers * (size_t)executions;
   return n == 0 || can_map(n) ? ST_OK : no_memory(n);
 }
 
@@ -141,150 +139,90 @@ static st_status reserve_plan(int64_t n) {
   return can_map(bytes) ? ST_OK : no_memory(bytes);
 }
 
-/* -- Plans ---------------------------------------------------------------- */
+/* -- Lines ---------------------------------------------------------------- */
 
 /* Plans by FFTW_ESTIMATE do not touch the arrays, but their alignment. */
 static _Alignas(64) char arrays[2][64];
 
-typedef struct making {
-  const library *f;
-  st_fft_kind kind;
-  st_fft_plan *plan;
-} making;
-
-static size_t buffers_of(const library *f, const st_fft_plan *p) {
-  char *const text = f->describe(p->plan);
+static size_t buffers_of(const library *f, const void *plan, int64_t n) {
+  char *const text = f->describe(plan);
   const bool allocates = !text || strstr(text, "buf") ||
                          strstr(text, "rader") || strstr(text, "bluestein");
   free(text);
-  return allocates ? 128 * (size_t)p->n + ((size_t)1 << 18) : 0;
+  return allocates ? 128 * (size_t)n + ((size_t)1 << 18) : 0;
 }
 
-static void make_plan(void *arg) {
-  const making *m = arg;
+typedef struct making {
+  const library *f;
+  st_fft_kind kind;
+  st_fft_line *line;
+} making;
+
+/* A plan of n numbers; it sets execute, and adds to buffers. */
+static void *plan_numbers(const making *m, int64_t n) {
   const library *f = m->f;
-  st_fft_plan *const p = m->plan;
-  const iodim64 line = {p->n, 1, 1};
-  void *const in = arrays[0], *const out = arrays[1];
+  st_fft_line *const l = m->line;
+  const iodim64 line = {n, 1, 1};
+  void *const in = arrays[0], *const out = arrays[1], *plan;
   switch (m->kind) {
   case ST_FFT_R2C:
-    p->plan = f->plan_r2c(1, &line, 0, NULL, in, out, ESTIMATE);
-    p->execute = f->execute_r2c;
+    plan = f->plan_r2c(1, &line, 0, NULL, in, out, ESTIMATE);
+    l->execute = f->execute_r2c;
     break;
   case ST_FFT_C2R:
-    p->plan = f->plan_c2r(1, &line, 0, NULL, in, out,
-                          ESTIMATE | DESTROY_INPUT);
-    p->execute = f->execute_c2r;
+    plan = f->plan_c2r(1, &line, 0, NULL, in, out, ESTIMATE | DESTROY_INPUT);
+    l->execute = f->execute_c2r;
     break;
   default:
-    p->plan = f->plan_dft(1, &line, 0, NULL, in, out,
-                          m->kind == ST_FFT_FORWARD ? FORWARD : BACKWARD,
-                          ESTIMATE);
-    p->execute = f->execute_dft;
+    plan = f->plan_dft(1, &line, 0, NULL, in, out,
+                       m->kind == ST_FFT_FORWARD ? FORWARD : BACKWARD,
+                       ESTIMATE);
+    l->execute = f->execute_dft;
   }
-  if (p->plan) p->buffers = buffers_of(f, p);
+  if (plan) l->buffers += buffers_of(f, plan, n);
+  return plan;
 }
 
-/* -- The cache ------------------------------------------------------------ */
-
-enum {
-  SLOTS = 64,
-  MOST_NUMBERS = 1 << 22 /* the sum of the lengths of unused plans, about */
-};
-
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t slot_is_free = PTHREAD_COND_INITIALIZER;
-static st_fft_plan plans[SLOTS];
-static int64_t now; /* look-ups so far */
-
-static void lock(void) { pthread_mutex_lock(&mutex); }
-static void unlock(void) { pthread_mutex_unlock(&mutex); }
-static void register_atfork(void) { pthread_atfork(lock, unlock, unlock); }
-
-static int64_t key_of(st_fft_kind kind, bool is_double, int64_t n) {
-  return n << 3 | (int64_t)kind << 1 | is_double;
+static void plan_line(void *arg) {
+  const making *m = arg;
+  st_fft_line *const l = m->line;
+  l->plan = plan_numbers(m, l->rows > 0 ? l->rows : l->length);
+  if (l->rows > 0) l->row_plan = plan_numbers(m, l->columns);
 }
 
-static void drop(st_fft_plan *p) {
-  if (p->key != 0) libraries[p->key & 1].destroy(p->plan);
-  p->key = 0;
-  p->n = 0;
+static st_status make_plans(st_fft_kind kind, bool is_double,
+                            st_fft_line *l) {
+  making m = {&libraries[is_double], kind, l};
+  ST_TRY(reserve_plan(l->length));
+  st__on_large_stack(plan_line, &m);
+  if (l->plan && (l->rows == 0 || l->row_plan)) return ST_OK;
+  return st__fail(ST_BAD_VALUE, "FFTW has no plan for %lld numbers",
+                  (long long)l->length);
 }
 
-/* A free slot or the one that was used longest ago; NULL if all are in use. */
-static st_fft_plan *oldest_unused(void) {
-  st_fft_plan *best = NULL;
-  for (int i = 0; i < SLOTS; i++) {
-    st_fft_plan *const p = &plans[i];
-    if (p->users > 0) continue;
-    if (p->key == 0) return p;
-    if (!best || p->used < best->used) best = p;
+st_status st__fft_line_init(st_fft_kind kind, bool is_double, int64_t n,
+                            st_fft_line *out) {
+  const bool is_complex = kind == ST_FFT_FORWARD || kind == ST_FFT_BACKWARD;
+  *out = (st_fft_line){.length = n};
+  if (is_complex && st__fft_split(n, &out->rows, &out->columns) &&
+      !st__fft_powers_init(&out->powers, n, kind == ST_FFT_FORWARD)) {
+    return ST_NO_MEMORY;
   }
-  return best;
+  return make_plans(kind, is_double, out);
 }
 
-/* Drops unused plans until there is room for one of n numbers. */
-static void trim(int64_t n) {
-  for (;;) {
-    int64_t sum = n;
-    st_fft_plan *oldest = NULL;
-    for (int i = 0; i < SLOTS; i++) {
-      st_fft_plan *const p = &plans[i];
-      sum += p->n;
-      if (p->users > 0 || p->key == 0) continue;
-      if (!oldest || p->used < oldest->used) oldest = p;
-    }
-    if (sum <= MOST_NUMBERS || !oldest) return;
-    drop(oldest);
-  }
+void st__fft_line_free(st_fft_line *l, bool is_double) {
+  if (l->plan) libraries[is_double].destroy(l->plan);
+  if (l->row_plan) libraries[is_double].destroy(l->row_plan);
+  st__fft_powers_free(&l->powers);
+  *l = (st_fft_line){.length = 0};
 }
 
-static st_status add_plan(st_fft_kind kind, bool is_double, int64_t n,
-                          st_fft_plan **out) {
-  ST_TRY(load(is_double));
-  ST_TRY(reserve_plan(n));
-  trim(n);
-  st_fft_plan *p;
-  while (!(p = oldest_unused())) pthread_cond_wait(&slot_is_free, &mutex);
-  drop(p);
-  *p = (st_fft_plan){.n = n};
-  making m = {&libraries[is_double], kind, p};
-  st__on_large_stack(make_plan, &m);
-  if (!p->plan) {
-    p->n = 0;
-    return st__fail(ST_BAD_VALUE, "FFTW has no plan for %lld numbers",
-                    (long long)n);
-  }
-  p->key = key_of(kind, is_double, n);
-  *out = p;
-  return ST_OK;
-}
-
-static st_fft_plan *find_plan(int64_t key) {
-  for (int i = 0; i < SLOTS; i++) {
-    if (plans[i].key == key) return &plans[i];
-  }
-  return NULL;
-}
-
-st_status st__fft_plan(st_fft_kind kind, bool is_double, int64_t n,
-                       st_fft_plan **out) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, register_atfork);
-  st_status status = ST_OK;
-  lock();
-  *out = find_plan(key_of(kind, is_double, n));
-  if (!*out) status = add_plan(kind, is_double, n, out);
-  if (status == ST_OK) {
-    (*out)->users++;
-    (*out)->used = ++now;
-  }
-  unlock();
+st_status st__fft_once(bool is_double, int64_t n, void *in, void *out) {
+  st_fft_line l = {.length = n};
+  st_status status = make_plans(ST_FFT_FORWARD, is_double, &l);
+  if (status == ST_OK) status = st__fft_reserve(&l, 1);
+  if (status == ST_OK) l.execute(l.plan, in, out);
+  st__fft_line_free(&l, is_double);
   return status;
-}
-
-void st__fft_done(st_fft_plan *p) {
-  lock();
-  if (--p->users == 0) pthread_cond_signal(&slot_is_free);
-  unlock();
 }

@@ -1,14 +1,21 @@
-/* FFTW: transforms of single lines, and the plans that compute them.
+/* FFTW: transforms of single lines.
  *
  * A line is contiguous and 16-byte aligned; its input and output do not
  * overlap. So a plan depends on the kind, the length and the precision alone,
  * and FFTW never sees a stride of the user's (Note [A line at a time],
  * lines.h).
+ *
+ * Note [What FFTW computes]
+ * Real lines of an even length n >= 16 are complex lines of n / 2 numbers to
+ * FFTW (Note [Real lines by half], kernel/fft/fft.h). A complex line of a large
+ * length, n = rows x columns, is a matrix: FFTW transforms its columns, then
+ * the rows of the result (long_lines.h). A length with a prime factor above 13
+ * is computed by a convolution of another length (convolution.h).
  */
 #ifndef ST_OP_FFT_FFTW_H
 #define ST_OP_FFT_FFTW_H
 
-#include "base/types.h"
+#include "op/fft/roots.h"
 
 typedef enum st_fft_kind {
   ST_FFT_FORWARD, ST_FFT_BACKWARD, /* complex to complex */
@@ -16,25 +23,33 @@ typedef enum st_fft_kind {
   ST_FFT_C2R   /* the inverse; overwrites its input */
 } st_fft_kind;
 
-typedef struct st_fft_plan {
-  int64_t key;    /* kind, precision and length; 0: a free slot */
-  int64_t n;
-  int users;      /* calls that hold it */
-  int64_t used;   /* when it was last looked up */
-  void *plan;     /* FFTW's */
+/* A transform that FFTW computes. */
+typedef struct st_fft_line {
+  int64_t length;
+  void *plan;     /* FFTW's: of a line or, if rows > 0, of a column of it */
   void (*execute)(void *plan, void *in, void *out);
   size_t buffers; /* bytes that an execution may allocate */
-} st_fft_plan;
+  int64_t rows, columns;  /* of a long line, else 0 */
+  void *row_plan;         /* FFTW's, of `columns` numbers */
+  st_fft_powers powers;   /* with period length */
+} st_fft_line;
 
-/* A plan for lines of n >= 1 numbers, float64 or float32; st__fft_done must
- * follow. BAD_STATE, with the dynamic linker's message and the package, if the
- * library cannot be loaded; NO_MEMORY. */
-st_status st__fft_plan(st_fft_kind kind, bool is_double, int64_t n,
-                       st_fft_plan **out);
-void st__fft_done(st_fft_plan *p);
+/* BAD_STATE, with the dynamic linker's message and the package, if the library
+ * of a precision cannot be loaded. */
+st_status st__fft_load(bool is_double);
+
+/* A line of n >= 1 numbers, 0 before; one thread at a time. The library is
+ * loaded. It must be freed after a failure, too. */
+st_status st__fft_line_init(st_fft_kind kind, bool is_double, int64_t n,
+                            st_fft_line *out);
+void st__fft_line_free(st_fft_line *l, bool is_double);
+
+/* Transforms one line of complex numbers out of place by a plan that is made
+ * for it alone. */
+st_status st__fft_once(bool is_double, int64_t n, void *in, void *out);
 
 /* NO_MEMORY unless this many executions at once find room for their buffers;
  * FFTW ends the process otherwise (Note [Memory of FFTW]). */
-st_status st__fft_reserve(const st_fft_plan *p, int executions);
+st_status st__fft_reserve(const st_fft_line *l, int executions);
 
 #endif

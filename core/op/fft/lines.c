@@ -9,6 +9,10 @@
 #include "base/dtype.h"
 #include "base/memory.h"
 #include "base/threads.h"
+#include "kernel/fft/fft.h"
+#include "kernel/kernel.h"
+#include "op/fft/convolution.h"
+#include "op/fft/long_lines.h"
 
 enum {
   TILE = 128 << 10,    /* bytes of a tile, about */
@@ -31,7 +35,7 @@ typedef struct side {
 typedef struct batch_dim { int64_t size, in, out; } batch_dim;
 
 typedef struct transform {
-  st_fft_plan *plan;
+  const st_fft_plan *plan;
   side in, out;
   int ndim;                     /* at least 1; the innermost is the first */
   batch_dim dims[ST_MAX_DIMS];
@@ -44,6 +48,12 @@ typedef struct transform {
   int64_t mirror;               /* length of lines that are completed, or 0 */
   double scale;
   bool is_double;
+  st_fft_kind kind;
+  bool to_real;
+  st_loop halves, complete;     /* fft_halves and fft_mirror */
+  int64_t between;              /* offset of a complex line between the passes
+                                   of a real one, in the scratch memory */
+  int64_t convolution;          /* offset of the memory of a convolution */
   int chunks;
   char *scratch;
   int64_t bytes;                /* of scratch memory for a chunk */
@@ -70,6 +80,8 @@ static void gather(const side *s, char *to, const char *from,
     for (int64_t k = 0; k < lines; k++) {
       memcpy(to + k * to_pitch, from + k * from_pitch, (size_t)(n * s->size));
     }
+  } else if (from_pitch == s->size) {
+    st__fft_transpose(s->size, to, to_pitch, from, from_step, n, lines);
   } else if (s->size == 4) {
     enum { to_step = 4 };
     COPY_LINES(4)
@@ -89,6 +101,8 @@ static void scatter(const side *s, char *to, const char *from,
     for (int64_t k = 0; k < lines; k++) {
       memcpy(to + k * to_pitch, from + k * from_pitch, (size_t)(n * s->size));
     }
+  } else if (to_pitch == s->size) {
+    st__fft_transpose(s->size, to, to_step, from, from_pitch, lines, n);
   } else if (s->size == 4) {
     enum { from_step = 4 };
     COPY_LINES(4)
@@ -101,40 +115,96 @@ static void scatter(const side *s, char *to, const char *from,
   }
 }
 
-/* -- Results -------------------------------------------------------------- */
+/* -- A line --------------------------------------------------------------- */
 
 static void scale_line(const transform *t, char *line) {
+  const int64_t n = t->reals;
   if (t->is_double) {
     double *const p = (double *)(void *)line;
-    for (int64_t i = 0; i < t->reals; i++) p[i] *= t->scale;
+    const double by = t->scale;
+    for (int64_t i = 0; i < n; i++) p[i] *= by;
   } else {
     float *const p = (float *)(void *)line;
     const float by = (float)t->scale;
-    for (int64_t i = 0; i < t->reals; i++) p[i] *= by;
+    for (int64_t i = 0; i < n; i++) p[i] *= by;
   }
 }
 
-/* Element n - i is the conjugate of element i. */
-static void mirror_line(const transform *t, char *line) {
-  const int64_t n = t->mirror;
-  if (t->is_double) {
-    double *const p = (double *)(void *)line;
-    for (int64_t i = 1; i < n - i; i++) {
-      p[2 * (n - i)] = p[2 * i];
-      p[2 * (n - i) + 1] = -p[2 * i + 1];
-    }
-  } else {
-    float *const p = (float *)(void *)line;
-    for (int64_t i = 1; i < n - i; i++) {
-      p[2 * (n - i)] = p[2 * i];
-      p[2 * (n - i) + 1] = -p[2 * i + 1];
-    }
+typedef struct halving {
+  const transform *t;
+  const char *from;
+  char *to;
+} halving;
+
+/* Pairs of a real line and its half: Note [Real lines by half]. */
+static void halve(void *ctx, int64_t begin, int64_t end) {
+  const halving *h = ctx;
+  const transform *t = h->t;
+  char *data[] = {h->to, (char *)(uintptr_t)h->from, t->plan->halving};
+  const st_fft_halves c = {t->plan->count, begin, end, t->scale, t->to_real};
+  t->halves(data, NULL, 0, 0, &c);
+}
+
+static void halve_line(const transform *t, const char *from, char *to) {
+  halving h = {t, from, to};
+  const int64_t pairs = t->plan->count / 2 + 1;
+  if (t->plan->line.rows == 0) halve(&h, 0, pairs);
+  else st__parallel_for(0, pairs, ST_GRAIN, halve, &h);
+}
+
+/* Transforms numbers. The results of a long line are scaled. */
+static st_status execute(const transform *t, double scale, char *from,
+                         char *to, char *scratch) {
+  const st_fft_plan *const p = t->plan;
+  if (!p->chirp) {
+    return st__fft_execute(&p->line, t->is_double, scale, from, to);
   }
+  const bool is_whole = t->kind == ST_FFT_FORWARD || p->halving ||
+                        t->kind == ST_FFT_BACKWARD;
+  const st_fft_convolved c = {
+    .plan = p, .is_double = t->is_double,
+    .from_real = !is_whole && !t->to_real, .to_real = !is_whole && t->to_real,
+    .results = is_whole || t->to_real ? p->count : p->count / 2 + 1};
+  return st__fft_convolve(&c, from, to, scratch + t->convolution);
+}
+
+/* Only FFTW itself cannot work in place. */
+static bool is_in_place(const st_fft_plan *p) {
+  return p->chirp || p->line.rows > 0;
+}
+
+static bool scales(const st_fft_plan *p) {
+  return !p->chirp && p->line.rows > 0;
+}
+
+/* True if a real line by half needs room for the complex one. */
+static bool has_between(const transform *t) {
+  return t->plan->halving && (t->to_real || !is_in_place(t->plan));
+}
+
+static st_status run_line(const transform *t, char *from, char *to,
+                          char *scratch) {
+  char *const between = has_between(t) ? scratch + t->between : to;
+  if (!t->plan->halving) {
+    ST_TRY(execute(t, t->scale, from, to, scratch));
+    if (t->scale != 1 && !scales(t->plan)) scale_line(t, to);
+  } else if (t->to_real) {
+    halve_line(t, from, between);
+    ST_TRY(execute(t, 1, between, to, scratch));
+  } else {
+    ST_TRY(execute(t, 1, from, between, scratch));
+    halve_line(t, between, to);
+  }
+  if (t->mirror > 0) {
+    const st_fft_mirror c = {t->mirror};
+    t->complete(&to, NULL, 0, 0, &c);
+  }
+  return ST_OK;
 }
 
 /* -- Tiles ---------------------------------------------------------------- */
 
-static void run_tile(const transform *t, int64_t index, char *scratch) {
+static st_status run_tile(const transform *t, int64_t index, char *scratch) {
   const batch_dim *const inner = t->dims;
   const int64_t first = index % t->tiles * t->width;
   const int64_t left = inner->size - first;
@@ -160,12 +230,10 @@ static void run_tile(const transform *t, int64_t index, char *scratch) {
     to_pitch = t->out.pitch;
   }
   for (int64_t k = 0; k < lines; k++) {
-    char *const line = to + k * to_pitch;
-    t->plan->execute(t->plan->plan, from + k * from_pitch, line);
-    if (t->scale != 1) scale_line(t, line);
-    if (t->mirror > 0) mirror_line(t, line);
+    ST_TRY(run_line(t, from + k * from_pitch, to + k * to_pitch, scratch));
   }
   if (!t->out.is_direct) scatter(&t->out, out, to, inner->out, lines);
+  return ST_OK;
 }
 
 static void run_chunks(void *ctx, int64_t begin, int64_t end) {
@@ -175,7 +243,7 @@ static void run_chunks(void *ctx, int64_t begin, int64_t end) {
     char *const scratch = t->scratch ? t->scratch + k * t->bytes : NULL;
     const int64_t last = t->count * (k + 1) / t->chunks;
     for (int64_t i = t->count * k / t->chunks; i < last; i++) {
-      run_tile(t, i, scratch);
+      if (run_tile(t, i, scratch) != ST_OK) return;
       left -= t->cost;
       if (left > 0) continue;
       if (st__stops()) return;
@@ -225,7 +293,11 @@ static void set_batch(transform *t, const st_lines *l) {
   t->ndim = n;
 }
 
+/* FFTW's sides of lines must be aligned. */
 static bool is_aligned(const transform *t, const side *s, bool is_in) {
+  if (is_in_place(t->plan) || (t->plan->halving && is_in == t->to_real)) {
+    return true;
+  }
   uintptr_t bits = (uintptr_t)s->data;
   for (int d = 0; d < t->ndim; d++) {
     bits |= (uintptr_t)(is_in ? t->dims[d].in : t->dims[d].out);
@@ -250,6 +322,7 @@ static void set_width(transform *t, int64_t n) {
   t->count = t->tiles;
   for (int d = 1; d < t->ndim; d++) t->count *= t->dims[d].size;
   t->cost = (double)t->width * (double)n * (2 + log2((double)n));
+  if (t->plan->chirp) t->cost *= 4;
 }
 
 static void set_scratch(transform *t) {
@@ -261,6 +334,12 @@ static void set_scratch(transform *t) {
     s->offset = t->bytes;
     if (!s->is_direct) t->bytes += s->pitch * t->width;
   }
+  t->between = t->bytes;
+  if (has_between(t)) {
+    t->bytes += padded(t->plan->count * (t->is_double ? 16 : 8));
+  }
+  t->convolution = t->bytes;
+  if (t->plan->chirp) t->bytes += st__fft_chirp_bytes(t->plan, t->is_double);
 }
 
 static side side_of(const st_tensor *x, int dim) {
@@ -270,42 +349,61 @@ static side side_of(const st_tensor *x, int dim) {
 }
 
 static void prepare(transform *t, const st_lines *l) {
+  const st_dtype real = t->is_double ? ST_FLOAT64 : ST_FLOAT32;
+  t->kind = l->kind;
+  t->to_real = l->kind == ST_FFT_C2R;
+  t->halves = st__kernel(ST_K_fft_halves, real);
+  t->complete = st__kernel(ST_K_fft_mirror, real);
   t->in = side_of(l->in, l->dim);
   t->out = side_of(l->out, l->dim);
   t->scale = l->scale;
   t->mirror = l->is_full ? l->n : 0;
   const int64_t results = l->is_full ? l->n / 2 + 1 : t->out.count;
-  t->reals = l->kind == ST_FFT_C2R ? results : 2 * results;
+  t->reals = t->to_real ? results : 2 * results;
   set_batch(t, l);
-  t->in.is_direct = t->in.step == t->in.size && l->kind != ST_FFT_C2R &&
+  t->in.is_direct = t->in.step == t->in.size &&
+                    (!t->to_real || t->plan->halving || t->plan->chirp) &&
                     is_aligned(t, &t->in, true);
-  t->out.is_direct = t->out.step == t->out.size && l->in != l->out &&
+  t->out.is_direct = t->out.step == t->out.size &&
+                     (l->in != l->out || is_in_place(t->plan)) &&
                      is_aligned(t, &t->out, false);
   set_width(t, l->n);
   set_scratch(t);
 }
 
+/* The threads share the tiles; long lines they share themselves. */
+static st_status run_tiles(transform *t) {
+  if (t->plan->line.rows == 0) {
+    return st__parallel_try(0, t->chunks, 1, run_chunks, t);
+  }
+  for (int64_t i = 0; i < t->count; i++) ST_TRY(run_tile(t, i, t->scratch));
+  return ST_OK;
+}
+
 static st_status run(transform *t) {
   const int64_t grain = t->cost < GRAIN ? (int64_t)(GRAIN / t->cost) + 1 : 1;
-  t->chunks = st__num_shares(t->count, grain);
-  ST_TRY(st__fft_reserve(t->plan, t->chunks));
+  t->chunks = t->plan->line.rows > 0 ? 1 : st__num_shares(t->count, grain);
+  ST_TRY(st__fft_reserve(&t->plan->line, t->chunks));
+  ST_TRY(st__fft_reserve(&t->plan->back, t->chunks));
   t->scratch = NULL;
   const size_t bytes = (size_t)(t->bytes * t->chunks);
   if (bytes > 0) {
     t->scratch = st__alloc(ST_MEM_SCRATCH, bytes);
     if (!t->scratch) return ST_NO_MEMORY;
   }
-  const st_status status = st__parallel_try(0, t->chunks, 1, run_chunks, t);
+  const st_status status = run_tiles(t);
   st__free(ST_MEM_SCRATCH, t->scratch, bytes);
   return status;
 }
 
 st_status st__transform_lines(const st_lines *l) {
   transform t;
+  st_fft_hold hold;
   t.is_double = l->in->dtype == ST_FLOAT64 || l->in->dtype == ST_COMPLEX128;
-  ST_TRY(st__fft_plan(l->kind, t.is_double, l->n, &t.plan));
+  ST_TRY(st__fft_plan(l->kind, t.is_double, l->n, &hold));
+  t.plan = hold.plan;
   prepare(&t, l);
   const st_status status = run(&t);
-  st__fft_done(t.plan);
+  st__fft_done(&hold);
   return status;
 }

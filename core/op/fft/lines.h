@@ -12,7 +12,7 @@
 #ifndef ST_OP_FFT_LINES_H
 #define ST_OP_FFT_LINES_H
 
-#include "op/fft/fftw.h"
+#include "op/fft/plans.h"
 #include "tensor/tensor.h"
 
 typedef struct st_lines {

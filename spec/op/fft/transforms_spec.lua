@@ -155,7 +155,8 @@ end
 
 -- -- Values ------------------------------------------------------------------
 
-local LENGTHS = {1, 2, 3, 4, 5, 7, 8, 12, 15, 17, 31, 64, 105, 101, 128}
+local LENGTHS = {1, 2, 3, 4, 5, 7, 8, 12, 15, 16, 17, 18, 31, 64, 105, 101, 111,
+                 128, 202}
 
 for dtype, tolerance in pairs(TOLERANCES) do
   describe("A transform of " .. dtype, function()
@@ -299,12 +300,32 @@ describe("A long transform", function()
     end
   end)
 
+  it("has the same bits in every layout", function()
+    for _, n in ipairs {2 ^ 16, 40009} do
+      local t = random({2, n}, "complex64")
+      local want, real = fft.fft(t), fft.irfft(t)
+      for name, other in pairs(layouts(t)) do
+        assert.is_true(want:equal(fft.fft(other)), name)
+        assert.is_true(real:equal(fft.irfft(other)), name)
+      end
+      assert.is_true(want:mT():equal(fft.fft(t:mT():contiguous(), nil, 1)))
+      assert.is_true(want[1]:equal(fft.fft(t[1])))
+      local both = fft.fftn(t)
+      assert.is_true(both[1]:equal(want[1]:add(want[2])))
+      local r = real:flip {2}:flip {2}
+      assert.is_true(fft.rfft(real):equal(fft.rfft(r)))
+      assert.is_true(fft.fft(real):equal(fft.fft(r)))
+    end
+  end)
+
   it("has the same bits for every number of threads", function()
     local threads = st.get_num_threads()
     local function all(t)
+      local flat = t:view(-1)
+      local line = st.complex(flat, flat:flip {1})
       return {fft.fft(t), fft.fft(t, nil, 1), fft.rfft(t), fft.fftn(t),
-              fft.irfft(t), fft.irfftn(t), fft.fft(t:view(-1)),
-              fft.rfft(t:view(-1))}
+              fft.irfft(t), fft.irfftn(t), fft.fft(flat), fft.rfft(flat),
+              fft.ifft(line), fft.irfft(line), fft.fft(line, 100003)}
     end
     st.manual_seed(2)
     local t = st.randn({600, 1000})

@@ -1,0 +1,46 @@
+/* Operands and ctx of the loops of kernel/fft/fft.c: single lines of complex
+ * numbers, whose parts are of the dtype. n0 and n1 are not read, nor are the
+ * strides.
+ *
+ * Note [Real lines by half]
+ * The n real numbers of a line, n even, are h = n / 2 complex numbers, whose
+ * transform Z tells that of the line, X. With u[k] = -i exp(-2 pi i k / n):
+ *
+ *   S = (Z[k] + conj Z[h - k]) / 2     X[k]     = S + u[k] D
+ *   D = (Z[k] - conj Z[h - k]) / 2     X[h - k] = conj (S - u[k] D)
+ *
+ * The reverse is the same with X and Z exchanged, no 1 / 2, and conj u[k].
+ */
+#ifndef ST_KERNEL_FFT_FFT_H
+#define ST_KERNEL_FFT_FFT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* fft_halves: dst, src, u. Computes pairs k and h - k for k in [begin, end),
+ * which is part of [0, h / 2]; each sum is multiplied by `factor`. Z has h
+ * numbers and X h + 1. dst may be src. */
+typedef struct st_fft_halves {
+  int64_t h, begin, end;
+  double factor;
+  bool to_real; /* X is given; the imaginary parts of X[0] and X[h] count as
+                   0 */
+} st_fft_halves;
+
+/* fft_mirror: dst. Number n - k becomes the conjugate of number k, for
+ * 0 < k < n - k. */
+typedef struct st_fft_mirror { int64_t n; } st_fft_mirror;
+
+/* fft_multiply: dst, a, b. dst = a b for n numbers; dst may be a or b. */
+typedef struct st_fft_multiply { int64_t n; } st_fft_multiply;
+
+/* fft_turn: dst, and of float64 whatever the dtype: rough, the powers of w with
+ * exponents 0, 16, ..., and fine, those with exponents 0 to 15. Number k is
+ * multiplied by w^k and by `factor`, for k < n. */
+typedef struct st_fft_turn {
+  int64_t n;
+  double factor;
+} st_fft_turn;
+enum { ST_FFT_FINE = 16 };
+
+#endif

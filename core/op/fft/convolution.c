@@ -1,0 +1,174 @@
+/* Lines as convolutions: Note [Lengths with large primes].
+ */
+
+#include "op/fft/convolution.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "base/threads.h"
+#include "kernel/fft/fft.h"
+#include "kernel/kernel.h"
+#include "op/fft/long_lines.h"
+
+enum { LINE = 64 /* bytes of a cache line */ };
+
+static int64_t padded(int64_t bytes) {
+  return (bytes + LINE - 1) / LINE * LINE;
+}
+
+/* -- Tables --------------------------------------------------------------- */
+
+/* The least of some lengths for which FFTW is fast, and at least n. */
+static int64_t length_for(int64_t n) {
+  static const int64_t factors[] = {8, 10, 12};
+  int64_t unit = 1;
+  while (16 * unit < n) unit *= 2;
+  for (size_t i = 0; i < sizeof factors / sizeof *factors; i++) {
+    if (factors[i] * unit >= n) return factors[i] * unit;
+  }
+  return 16 * unit;
+}
+
+static void put(void *to, bool is_double, int64_t i, double re, double im) {
+  if (is_double) {
+    double *const p = (double *)to + 2 * i;
+    p[0] = re, p[1] = im;
+  } else {
+    float *const p = (float *)to + 2 * i;
+    p[0] = (float)re, p[1] = (float)im;
+  }
+}
+
+static int64_t chirp_bytes(const st_fft_plan *p, bool is_double) {
+  return padded(p->count * (is_double ? 16 : 8));
+}
+
+/* w, and b / m with its two ends around the zeros in the middle. */
+static void fill(const st_fft_plan *p, bool is_double, bool forward,
+                 void *b) {
+  const int64_t n = p->count, m = p->line.length;
+  for (int64_t j = 0; j < n; j++) {
+    double x[2];
+    st__fft_root(j * j % (2 * n), 2 * n, x);
+    if (!forward) x[1] = -x[1];
+    put(p->chirp, is_double, j, x[0], -x[1]);
+    const double re = x[0] / (double)m, im = x[1] / (double)m;
+    put(b, is_double, j, re, im);
+    if (j > 0) put(b, is_double, m - j, re, im);
+  }
+}
+
+static size_t table_bytes(const st_fft_plan *p, bool is_double) {
+  return (size_t)(chirp_bytes(p, is_double) +
+                  p->line.length * (is_double ? 16 : 8));
+}
+
+static st_status fill_tables(st_fft_plan *p, bool forward, bool is_double) {
+  const int64_t m = p->line.length;
+  const size_t bytes = (size_t)m * (is_double ? 16 : 8);
+  p->chirp = st__alloc_block(table_bytes(p, is_double));
+  void *const b = st__alloc(ST_MEM_SCRATCH, bytes);
+  if (!p->chirp || !b) {
+    st__free(ST_MEM_SCRATCH, b, bytes);
+    return ST_NO_MEMORY;
+  }
+  memset(b, 0, bytes);
+  fill(p, is_double, forward, b);
+  const st_status status =
+    st__fft_once(is_double, m, b, (char *)p->chirp + chirp_bytes(p, is_double));
+  st__free(ST_MEM_SCRATCH, b, bytes);
+  return status;
+}
+
+st_status st__fft_chirp_init(st_fft_plan *p, st_fft_kind kind,
+                             bool is_double) {
+  const int64_t m = length_for(2 * p->count - 1);
+  p->size = p->n + p->count + 2 * m;
+  ST_TRY(st__fft_line_init(ST_FFT_FORWARD, is_double, m, &p->line));
+  ST_TRY(st__fft_line_init(ST_FFT_BACKWARD, is_double, m, &p->back));
+  return fill_tables(p, kind == ST_FFT_FORWARD, is_double);
+}
+
+void st__fft_chirp_free(st_fft_plan *p, bool is_double) {
+  if (p->chirp) st__free_block(p->chirp, table_bytes(p, is_double));
+  p->chirp = NULL;
+}
+
+/* -- Lines ---------------------------------------------------------------- */
+
+typedef struct product {
+  st_loop loop;
+  int64_t size;
+  char *to;
+  const char *a, *b;
+} product;
+
+static void multiply_range(void *ctx, int64_t begin, int64_t end) {
+  const product *p = ctx;
+  const int64_t at = begin * p->size;
+  char *data[] = {p->to + at, (char *)(uintptr_t)(p->a + at),
+                  (char *)(uintptr_t)(p->b + at)};
+  const st_fft_multiply count = {end - begin};
+  p->loop(data, NULL, 0, 0, &count);
+}
+
+/* to[i] = a[i] b[i] for i < n; the threads share a long line. */
+static void multiply(const st_fft_convolved *c, char *to, const char *a,
+                     const char *b, int64_t n) {
+  product p = {st__kernel(ST_K_fft_multiply, c->is_double ? ST_FLOAT64
+                                                          : ST_FLOAT32),
+               c->is_double ? 16 : 8, to, a, b};
+  if (c->plan->line.rows == 0) multiply_range(&p, 0, n);
+  else st__parallel_for(0, n, ST_GRAIN, multiply_range, &p);
+}
+
+/* All n numbers of a line, from real ones or from the first half. */
+static void widen(const st_fft_convolved *c, char *to, const char *in) {
+  const int64_t n = c->plan->count;
+  if (c->from_real && c->is_double) {
+    const double *const x = (const double *)(const void *)in;
+    for (int64_t i = 0; i < n; i++) put(to, true, i, x[i], 0);
+  } else if (c->from_real) {
+    const float *const x = (const float *)(const void *)in;
+    for (int64_t i = 0; i < n; i++) put(to, false, i, (double)x[i], 0);
+  } else {
+    const int64_t part = c->is_double ? 8 : 4;
+    const st_fft_mirror mirror = {n};
+    memcpy(to, in, (size_t)((n / 2 + 1) * 2 * part));
+    memset(to + part, 0, (size_t)part);
+    st__kernel(ST_K_fft_mirror, c->is_double ? ST_FLOAT64 : ST_FLOAT32)
+      (&to, NULL, 0, 0, &mirror);
+  }
+}
+
+static void take_real_parts(const st_fft_convolved *c, char *out,
+                            const char *from) {
+  const int64_t part = c->is_double ? 8 : 4;
+  for (int64_t i = 0; i < c->results; i++) {
+    memcpy(out + i * part, from + 2 * i * part, (size_t)part);
+  }
+}
+
+int64_t st__fft_chirp_bytes(const st_fft_plan *p, bool is_double) {
+  return 2 * padded(p->line.length * (is_double ? 16 : 8));
+}
+
+st_status st__fft_convolve(const st_fft_convolved *c, const char *in,
+                           char *out, char *scratch) {
+  const st_fft_plan *const p = c->plan;
+  const int64_t n = p->count, m = p->line.length;
+  const int64_t size = c->is_double ? 16 : 8;
+  const char *const chirp = p->chirp;
+  char *const a = scratch, *const b = scratch + padded(m * size);
+  if (c->from_real || c->to_real) widen(c, a, in);
+  multiply(c, a, c->from_real || c->to_real ? a : in, chirp, n);
+  memset(a + n * size, 0, (size_t)((m - n) * size));
+  ST_TRY(st__fft_execute(&p->line, c->is_double, 1, a, b));
+  multiply(c, b, b, chirp + chirp_bytes(p, c->is_double), m);
+  ST_TRY(st__fft_execute(&p->back, c->is_double, 1, b, a));
+  multiply(c, c->to_real ? a : out, a, chirp, c->results);
+  if (c->to_real) take_real_parts(c, out, a);
+  return ST_OK;
+}

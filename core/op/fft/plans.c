@@ -1,0 +1,148 @@
+/* The cache of plans.
+ */
+
+#include "op/fft/plans.h"
+
+#include <pthread.h>
+
+#include "base/status.h"
+#include "op/fft/convolution.h"
+#include "op/fft/long_lines.h"
+
+enum {
+  SLOTS = 64,
+  LEAST_HALVED = 16,    /* numbers of a real line that is computed by half */
+  LEAST_CONVOLVED = 36, /* numbers of a line with a large prime factor */
+  MOST_NUMBERS = 1 << 22 /* the sum of the sizes of unused plans, about */
+};
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t slot_is_free = PTHREAD_COND_INITIALIZER;
+static st_fft_plan plans[SLOTS];
+static int64_t now; /* look-ups so far */
+static _Thread_local st_fft_hold *innermost;
+
+static void lock(void) { pthread_mutex_lock(&mutex); }
+static void unlock(void) { pthread_mutex_unlock(&mutex); }
+
+/* In a child of fork, the holds of other threads are gone. */
+static void keep_own_holds(void) {
+  for (int i = 0; i < SLOTS; i++) plans[i].users = 0;
+  for (st_fft_hold *h = innermost; h; h = h->outer) h->plan->users++;
+  unlock();
+}
+
+static void register_atfork(void) {
+  pthread_atfork(lock, unlock, keep_own_holds);
+}
+
+static int64_t key_of(st_fft_kind kind, bool is_double, int64_t n) {
+  return n << 3 | (int64_t)kind << 1 | is_double;
+}
+
+/* Frees what a plan has, which may be a part of it. */
+static void drop(st_fft_plan *p, bool is_double) {
+  st__fft_chirp_free(p, is_double); /* asks for the length of the line */
+  st__fft_halving_free(p->halving, p->n, is_double);
+  st__fft_line_free(&p->line, is_double);
+  st__fft_line_free(&p->back, is_double);
+  *p = (st_fft_plan){.key = 0};
+}
+
+/* A free slot or the one that was used longest ago; NULL if all are in use. */
+static st_fft_plan *oldest_unused(void) {
+  st_fft_plan *best = NULL;
+  for (int i = 0; i < SLOTS; i++) {
+    st_fft_plan *const p = &plans[i];
+    if (p->users > 0) continue;
+    if (p->key == 0) return p;
+    if (!best || p->used < best->used) best = p;
+  }
+  return best;
+}
+
+/* Drops unused plans until there is room for tables of n numbers. */
+static void trim(int64_t n) {
+  for (;;) {
+    int64_t sum = n;
+    st_fft_plan *oldest = NULL;
+    for (int i = 0; i < SLOTS; i++) {
+      st_fft_plan *const p = &plans[i];
+      sum += p->size;
+      if (p->users > 0 || p->key == 0) continue;
+      if (!oldest || p->used < oldest->used) oldest = p;
+    }
+    if (sum <= MOST_NUMBERS || !oldest) return;
+    drop(oldest, oldest->key & 1);
+  }
+}
+
+/* Real lines of odd lengths without large prime factors are FFTW's. */
+static st_status make_plan(st_fft_plan *p, st_fft_kind kind, bool is_double,
+                           int64_t n) {
+  const bool is_real = kind == ST_FFT_R2C || kind == ST_FFT_C2R;
+  const bool is_half = is_real && n % 2 == 0 && n >= LEAST_HALVED;
+  const st_fft_kind complex_kind =
+    kind == ST_FFT_R2C ? ST_FFT_FORWARD :
+    kind == ST_FFT_C2R ? ST_FFT_BACKWARD : kind;
+  *p = (st_fft_plan){.n = n, .count = is_half ? n / 2 : n};
+  p->size = n;
+  if (is_half) {
+    p->halving = st__fft_halving(n, is_double);
+    if (!p->halving) return ST_NO_MEMORY;
+  }
+  if (!st__fft_is_smooth(p->count) && p->count >= LEAST_CONVOLVED) {
+    return st__fft_chirp_init(p, complex_kind, is_double);
+  }
+  return st__fft_line_init(is_half ? complex_kind : kind, is_double, p->count,
+                           &p->line);
+}
+
+static st_status add_plan(st_fft_kind kind, bool is_double, int64_t n,
+                          st_fft_plan **out) {
+  ST_TRY(st__fft_load(is_double));
+  trim(n);
+  st_fft_plan *p;
+  while (!(p = oldest_unused())) pthread_cond_wait(&slot_is_free, &mutex);
+  drop(p, p->key & 1);
+  const st_status status = make_plan(p, kind, is_double, n);
+  if (status != ST_OK) {
+    drop(p, is_double);
+    return status;
+  }
+  p->key = key_of(kind, is_double, n);
+  *out = p;
+  return ST_OK;
+}
+
+static st_fft_plan *find_plan(int64_t key) {
+  for (int i = 0; i < SLOTS; i++) {
+    if (plans[i].key == key) return &plans[i];
+  }
+  return NULL;
+}
+
+st_status st__fft_plan(st_fft_kind kind, bool is_double, int64_t n,
+                       st_fft_hold *out) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, register_atfork);
+  st_status status = ST_OK;
+  lock();
+  out->plan = find_plan(key_of(kind, is_double, n));
+  if (!out->plan) status = add_plan(kind, is_double, n, &out->plan);
+  if (status == ST_OK) {
+    out->plan->users++;
+    out->plan->used = ++now;
+    out->outer = innermost;
+    innermost = out;
+  }
+  unlock();
+  return status;
+}
+
+void st__fft_done(st_fft_hold *hold) {
+  lock();
+  innermost = hold->outer;
+  if (--hold->plan->users == 0) pthread_cond_signal(&slot_is_free);
+  unlock();
+}

@@ -1,0 +1,35 @@
+/* What computes the transforms of lines of a kind, a precision and a length.
+ */
+#ifndef ST_OP_FFT_PLANS_H
+#define ST_OP_FFT_PLANS_H
+
+#include "op/fft/fftw.h"
+
+typedef struct st_fft_plan {
+  int64_t key;    /* kind, precision and length; 0: a free slot */
+  int64_t n;
+  int64_t size;   /* of all tables, in numbers */
+  int users;      /* calls that hold it */
+  int64_t used;   /* when it was last looked up */
+  st_fft_line line;
+  int64_t count;    /* numbers of the complex line: n, or n / 2 by half */
+  void *halving;    /* of real lines by half: st__fft_halving */
+  void *chirp;      /* of a convolution: `count` numbers, and line.length */
+  st_fft_line back; /* of a convolution: the reverse of line */
+} st_fft_plan;
+
+/* A call's hold of a plan, on its stack. */
+typedef struct st_fft_hold {
+  st_fft_plan *plan;
+  struct st_fft_hold *outer; /* of the same thread */
+} st_fft_hold;
+
+/* A plan for lines of n >= 1 numbers, float64 or float32; st__fft_done must
+ * follow, on the same thread and in reverse order. BAD_STATE, with the dynamic
+ * linker's message and the package, if the library cannot be loaded;
+ * NO_MEMORY. */
+st_status st__fft_plan(st_fft_kind kind, bool is_double, int64_t n,
+                       st_fft_hold *out);
+void st__fft_done(st_fft_hold *hold);
+
+#endif
