@@ -139,7 +139,8 @@ function M.hints(fresh, others)
   end
   hints["str mode"] = function(c)
     local o = c.image or {}
-    return c:pick(o.is_grid and {"bilinear", "nearest", "bicubic"} or
+    return c:pick(c.is_bag and {"sum", "mean", "max"} or
+                  o.is_grid and {"bilinear", "nearest", "bicubic"} or
                   o.is_resized and {"nearest", "area", "bicubic"} or
                   c.is_qr and {"reduced", "complete", "r"}
                   or {"constant", "reflect", "replicate", "circular"})

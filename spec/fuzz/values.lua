@@ -299,6 +299,7 @@ local function flag(c) return c:chance(0.5) end
 
 --- Positions for a dimension of the case, most of them inside.
 local function positions(c)
+  if c.is_bag then return fresh(c, "int64", {3}, 1, 3) end
   local sizes = c:chance(0.5) and {c:int(0, 4)} or tame_sizes(c)
   local lo = c:pick {1, 1, 1, 1, 0, -2}
   return fresh(c, c:chance(0.9) and "int64" or "int32", sizes, lo,
@@ -353,6 +354,9 @@ local HINTS = {
     return fresh(c, "float64", {c.points > 4 and 2 or c:int(1, 4)}, 0, 9)
   end),
   ["Tensor weight"] = weight, ["Tensor bias"] = per_channel,
+  ["Tensor offsets"] = function(c) return fresh(c, "int64", {1}, 1, 2) end,
+  ["Tensor starts"] = function(c) return fresh(c, "int64", {2}, 0, 1) end,
+  ["Tensor numbers"] = function(c) return fresh(c, "int64", {3}, 0, 1) end,
   ["Tensor spans"] = function(c) return fresh(c, "int64", {2, 2}, 0, 2) end,
   ["Tensor weights"] = function(c)
     return c.is_resample and fresh(c, c.dtype, {2, 2}) or M.tensor(c)
@@ -459,6 +463,10 @@ local RANKS = {
 
 -- Operators of some dtypes only.
 local DTYPES = {affine_grid = "float32", affine_grid_generator = "float64",
+                embedding_bag = "float32", _bag_sums = "float32",
+                _bag_maxima = "float32", _bag_sums_backward = "float32",
+                _bag_scales_backward = "float64", embedding_renorm = "float32",
+                embedding_renorm_ = "float64",
                 _resample = "float32", _resample_backward = "float64",
                 complex = "complex64", polar = "complex64",
                 correlate = "float64",
@@ -475,6 +483,10 @@ local FEW = {combinations = true, cartesian_prod = true}
 
 -- Operators of tensors of these sizes.
 local SIZES = {affine_grid = {2, 2, 3}, affine_grid_generator = {1, 2, 3},
+               embedding_bag = {3, 2}, _bag_sums = {4, 2},
+               _bag_maxima = {4, 2}, _bag_sums_backward = {4, 2},
+               _bag_scales_backward = {4, 2}, embedding_renorm = {4, 2},
+               embedding_renorm_ = {4, 2},
                _resample = {2, 2, 2}, _resample_backward = {3, 2}}
 
 -- Operators whose weight has this many dimensions.
@@ -501,6 +513,7 @@ function M.prepare(c, name)
   c.dtype = DTYPES[name] or c.dtype
   c.points = name == "histogramdd" and c.square or nil
   if c.is_few then c.sizes = random_sizes(c) end
+  c.is_bag = name:find "bag" ~= nil
   c.is_resample = name:find "^_resample" ~= nil
   c.is_affine = name:find "^affine_grid" ~= nil
   c.weight_rank = WEIGHTS[name]

@@ -202,6 +202,27 @@ layers["bilinear"] = {{A(2, 3), A(2, 2), A(2, 3, 2), A(2)},
 layers["local_response_norm"] = {{A(1, 3, 2), 2, 0.5, 0.6, 1.5}}
 each("channel_shuffle native_channel_shuffle", {{A(1, 4, 2), 2}})
 
+-- -- Bags of indices ---------------------------------------------------------
+
+local BAG, STARTS = K("int64", {2, 3, 3, 1}), K("int64", {1, 3, 3})
+layers["embedding_bag.functional"] = {
+  {A(3, 2), BAG, STARTS}, {A(3, 2), BAG, STARTS, {mode = "max"}},
+  {A(3, 2), K("int64", {{1, 2}, {3, 3}}), none,
+   {mode = "sum", padding_idx = 2, per_sample_weights = P(2, 2)}},
+}
+layers["embedding_bag"] = {{A(3, 2), BAG, STARTS},
+                           {A(3, 2), BAG, STARTS, false, 0, false, P(4)}}
+layers["embedding_bag.padding_idx"] =
+  {{A(3, 2), BAG, STARTS, false, 1, false, none, false, 3}}
+layers["embedding_renorm"] = {{A(3, 2), K("int64", {2, 1}), 0.5, 2}}
+local FROM0, STARTS0 = K("int64", {1, 2, 2, 0}), K("int64", {0, 2, 2, 4})
+local BAGS0 = K("int64", {0, 0, 2, 2})
+layers["_bag_sums"] = {{A(3, 2), FROM0, STARTS0, 0, P(4), none, BAGS0},
+                       {A(3, 2), FROM0, STARTS0, -1, none, none, BAGS0}}
+layers["_bag_sums_backward"] =
+  {{A(3, 2), FROM0, BAGS0, 0, P(4), none, {3, 2}}}
+layers["_bag_scales_backward"] = {{A(3, 2), A(3, 2), FROM0, BAGS0, 1}}
+
 -- -- Convolutions ------------------------------------------------------------
 
 each("conv1d", {
