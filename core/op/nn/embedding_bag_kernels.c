@@ -21,8 +21,8 @@ static st_status check_starts(const int64_t *starts, int64_t bags, int64_t n) {
   for (int64_t i = 0; i < bags; i++) {
     if (starts[i] <= starts[i + 1] && starts[i + 1] <= n) continue;
     return st__fail(ST_BAD_INDEX, "offsets must not fall and be at most %"
-                    PRId64 ", but %" PRId64 " follows %" PRId64 " (counted from "
-                    "0)", n, starts[i + 1], starts[i]);
+                    PRId64 ", but %" PRId64 " follows %" PRId64 " (counted "
+                    "from 0)", n, starts[i + 1], starts[i]);
   }
   return ST_OK;
 }
@@ -115,8 +115,8 @@ static st_status check_rows(const bag_run *r, int64_t rows, int64_t n) {
   for (int64_t i = 0; i < n; i++) {
     const int64_t at = r->indices[i];
     if ((at >= 0 && at < rows) || at == r->padding) continue;
-    return st__fail(ST_BAD_INDEX, "index %" PRId64 " (counted from 0) is out of "
-                    "range for %" PRId64 " rows of weight", at, rows);
+    return st__fail(ST_BAD_INDEX, "index %" PRId64 " (counted from 0) is out "
+                    "of range for %" PRId64 " rows of weight", at, rows);
   }
   return ST_OK;
 }
