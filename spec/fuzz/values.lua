@@ -8,15 +8,16 @@
 
 local st = require "strided"
 local core = require "strided.core"
+local contents = require "spec.fuzz.contents"
 local images = require "spec.fuzz.images"
 local numeric = require "spec.fuzz.numeric"
 
 local unpack = unpack or table.unpack
 
-local floor, huge, max, min = math.floor, math.huge, math.max, math.min
+local floor, huge, max = math.floor, math.huge, math.max
 local char, rep = string.char, string.rep
-local concat, sort = table.concat, table.sort
-local getenv, pairs, tostring = os.getenv, pairs, tostring
+local sort = table.sort
+local getenv, pairs = os.getenv, pairs
 
 local M = {}
 
@@ -577,65 +578,6 @@ function M.case(seed, i)
   return c
 end
 
--- -- Looking at tensors ------------------------------------------------------
-
---- Is it lazy: conjugates, negatives or zeros that are not computed?
-local function is_lazy(t)
-  local keys = t:keys()
-  return keys:find "Conjugate" or keys:find "Negative" or
-         keys:find "ZeroTensor"
-end
-
-local LARGEST_LAZY = 2 ^ 20
-
-local function bytes_of(t)
-  if t.device == "meta" or t:numel() == 0 then return "" end
-  if is_lazy(t) then
-    local n = t:numel() -- zeros take no memory, however many they are
-    if type(n) ~= "number" or n > LARGEST_LAZY then return "lazy" end
-    return "lazy " .. bytes_of(t:clone())
-  end
-  local shape, strides, last = t.shape, t:stride(), 0
-  for i = 1, #shape do
-    if shape[i] ~= 1 then last = last + (shape[i] - 1) * strides[i] end
-  end
-  return core.get_bytes(t, 0, (tonumber(last) + 1) * t:element_size())
-end
-
---- Everything about a tensor, elements included, as a string.
-function M.contents(t)
-  if not pcall(t.dim, t) then return "freed" end
-  return concat({tostring(t.dtype), t.device, tostring(t.shape),
-                 tostring(t:stride()), tostring(t:storage_offset()),
-                 bytes_of(t)}, " ")
-end
-
---- The same for people, without the elements.
-function M.show(v)
-  if st.is_tensor(v) then
-    if not pcall(v.dim, v) then return "freed" end
-    return ("%s%s/%s+%s%s"):format(tostring(v.dtype), tostring(v.shape),
-      tostring(v:stride()), tostring(v:storage_offset()),
-      v.device == "meta" and "@meta" or "")
-  end
-  if type(v) ~= "table" then
-    return type(v) == "string" and ("%q"):format(v) or tostring(v)
-  end
-  local out = {}
-  for i = 1, min(#v, 12) do out[i] = M.show(v[i]) end
-  for k, x in pairs(v) do
-    if type(k) == "string" and #out < 20 then
-      out[#out + 1] = k .. "=" .. M.show(x)
-    end
-  end
-  return "{" .. concat(out, ", ") .. "}"
-end
-
---- The contents of each tensor in a list.
-function M.all_contents(tensors)
-  local out = {}
-  for i, t in ipairs(tensors) do out[i] = M.contents(t) end
-  return out
-end
+for name, f in pairs(contents) do M[name] = f end
 
 return M
