@@ -12,13 +12,6 @@ local compile = loadstring or load
 local names = coverage.names()
 -- These take a quarter of a minute under the sanitizers, for nothing.
 local SANITIZED = build.is_sanitized
-
--- Families of which names are still missing; the table lists these.
-local INCOMPLETE = {
-  torch = true, ["torch.nn.functional"] = true,
-  ["torch.distributions"] = true,
-}
-
 --- Each pair of a family and of its names in spellings.written or .meaning.
 local function each_spelling(visit)
   for _, kind in ipairs {"written", "meaning"} do
@@ -53,10 +46,8 @@ describe("The table of coverage", function()
   it("misses no name of the other families", function()
     if SANITIZED then return end
     for _, family in ipairs(coverage.families) do
-      if not INCOMPLETE[family[1]] then
-        assert.same({}, coverage.sort(family, names[family[1]]).missing,
-                    family[1])
-      end
+      assert.same({}, coverage.sort(family, names[family[1]]).missing,
+                  family[1])
     end
   end)
 end)
