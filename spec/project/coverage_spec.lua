@@ -10,8 +10,10 @@ local spellings = require "spec.coverage.spellings"
 local compile = loadstring or load
 
 local names = coverage.names()
+
 -- These take a quarter of a minute under the sanitizers, for nothing.
 local SANITIZED = build.is_sanitized
+
 --- Each pair of a family and of its names in spellings.written or .meaning.
 local function each_spelling(visit)
   for _, kind in ipairs {"written", "meaning"} do
@@ -43,7 +45,7 @@ describe("The table of coverage", function()
     end)
   end
 
-  it("misses no name of the other families", function()
+  it("misses no name", function()
     if SANITIZED then return end
     for _, family in ipairs(coverage.families) do
       assert.same({}, coverage.sort(family, names[family[1]]).missing,

@@ -13,16 +13,22 @@
 #define TAG f4
 #define FABS fabsf
 #define SQRT sqrtf
-#define LEAST 1e-15f
+#define LDEXP ldexpf
+#define FREXP frexpf
+#define LEAST 0x1p-90f
 #define MOST 1e15f
+#define STEEP 100
 #include "kernel/linalg/reflect_template.h"
 
 #define T double
 #define TAG f8
 #define FABS fabs
 #define SQRT sqrt
-#define LEAST 1e-140
+#define LDEXP ldexp
+#define FREXP frexp
+#define LEAST 0x1p-900
 #define MOST 1e140
+#define STEEP 1000
 #include "kernel/linalg/reflect_template.h"
 
 static const st_kernel_row rows[] = {

@@ -1,7 +1,8 @@
 /* Reflections of one dtype; included once for each.
  *
- * T: the element type. TAG: its suffix. FABS, SQRT: of T. LEAST, MOST: bounds
- * of the greatest element whose square, and the sums of them, are normal.
+ * T: the element type. TAG: its suffix. FABS, SQRT, LDEXP, FREXP: of T. Sums of
+ * squares are accurate from LEAST on, and finite if no element exceeds MOST.
+ * STEEP: the greatest power of two to scale by.
  */
 
 #define NAME_(name, tag) name##_##tag
@@ -23,22 +24,45 @@ static bool NAME(is_moderate)(const T *a, int64_t next, int64_t m, int64_t n) {
     for (int64_t i = 0; i < m; i++) sum += x[i];
     if (!(sum - sum == 0)) return false;
   }
-  return most > LEAST && most < MOST;
+  return most < MOST;
+}
+
+static T NAME(squares)(const T *x, int64_t n) {
+  T sum = 0;
+  _Pragma("omp simd reduction(+:sum)")
+  for (int64_t i = 0; i < n; i++) sum += x[i] * x[i];
+  return sum;
+}
+
+static void NAME(scale)(T *x, int64_t n, T by) {
+  _Pragma("omp simd")
+  for (int64_t i = 0; i < n; i++) x[i] *= by;
+}
+
+/* The power of two that brings the greatest of n elements near 1, as far as
+ * STEEP; 0 if all are 0. */
+static T NAME(scale_of)(const T *x, int64_t n) {
+  T most = 0;
+  int exponent;
+  for (int64_t i = 0; i < n; i++) most = FABS(x[i]) > most ? FABS(x[i]) : most;
+  if (most == 0) return 0;
+  FREXP(most, &exponent);
+  return LDEXP(1, -exponent < STEEP ? -exponent : STEEP);
 }
 
 /* x's n elements become v; x[-1] is the element above them. Returns tau. */
 static T NAME(reflection)(T *x, int64_t n) {
-  const T alpha = x[-1];
-  T sum = 0;
-  _Pragma("omp simd reduction(+:sum)")
-  for (int64_t i = 0; i < n; i++) sum += x[i] * x[i];
-  if (sum == 0) return 0;
-  const T norm = SQRT(alpha * alpha + sum);
+  T sum = NAME(squares)(x, n), by = 1;
+  if (sum < LEAST) {
+    if (NAME(scale_of)(x, n) == 0) return 0;
+    by = NAME(scale_of)(x - 1, n + 1);
+    NAME(scale)(x - 1, n + 1, by);
+    sum = NAME(squares)(x, n);
+  }
+  const T alpha = x[-1], norm = SQRT(alpha * alpha + sum);
   const T beta = alpha < 0 ? norm : -norm;
-  const T by = 1 / (alpha - beta);
-  _Pragma("omp simd")
-  for (int64_t i = 0; i < n; i++) x[i] *= by;
-  x[-1] = beta;
+  NAME(scale)(x, n, 1 / (alpha - beta));
+  x[-1] = beta / by;
   return (beta - alpha) / beta;
 }
 
@@ -102,5 +126,8 @@ static void NAME(reflect)(char **data, const int64_t *st, int64_t n0,
 #undef TAG
 #undef FABS
 #undef SQRT
+#undef LDEXP
+#undef FREXP
+#undef STEEP
 #undef LEAST
 #undef MOST

@@ -4,6 +4,7 @@
 
 #include "op/lapack/blocks.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "iter/strided_copy.h"
@@ -166,7 +167,7 @@ static void factor_block(const st_lapack_job *j, factors *f) {
   f->width = last - first;
 }
 
-void st__getrf(const st_lapack_job *j, blasint m, blasint n, char *a,
+bool st__getrf(const st_lapack_job *j, blasint m, blasint n, char *a,
                blasint lda, blasint *pivots, blasint *info) {
   const int64_t k = st__smaller(m, n);
   factors f = {a, m, n, lda, pivots, info, 0, 0};
@@ -174,18 +175,19 @@ void st__getrf(const st_lapack_job *j, blasint m, blasint n, char *a,
   *info = 0;
   if (!st__is_blocked(m, n)) {
     j->f->getrf(&m, &n, a, &lda, pivots, info);
-    return;
+    return true;
   }
   for (f.k = 0; f.k < k; f.k += f.width) {
     f.width = st__smaller(k - f.k, BLOCK);
     factor_block(j, &f);
     s.from = f.k + f.width;
     s.to = n;
-    if (!st__share_columns(&s)) return;
+    if (!st__share_columns(&s)) return false;
     s.from = 0;
     s.to = f.k;
-    if (!st__share_columns(&s)) return;
+    if (!st__share_columns(&s)) return false;
   }
+  return true;
 }
 
 /* -- Equations ------------------------------------------------------------ */
@@ -239,8 +241,8 @@ typedef struct inverse {
 } inverse;
 
 int64_t st__getri_bytes(st_dtype dtype, int64_t n) {
-  return n * n * (int64_t)st__itemsize(dtype) +
-         n * (int64_t)sizeof(blasint);
+  return st__whole_lines(n * n * (int64_t)st__itemsize(dtype)) +
+         st__whole_lines(n * (int64_t)sizeof(blasint));
 }
 
 static void invert_columns(const st_step *s, int64_t from, int64_t to) {
@@ -276,7 +278,7 @@ static void order_columns(const st_step *s, int64_t from, int64_t to) {
 
 void st__getri(const st_lapack_job *j, blasint n, char *a, blasint lda,
                const blasint *pivots, char *scratch) {
-  const int64_t bytes = n * (int64_t)n * st__size(j);
+  const int64_t bytes = st__whole_lines(n * (int64_t)n * st__size(j));
   const inverse v = {a, n, lda, scratch, (blasint *)(void *)(scratch + bytes)};
   st_step s = {invert_columns, j, &v, 0, n};
   for (blasint i = 0; i < n; i++) v.order[i] = i;
@@ -349,6 +351,21 @@ static void update_triangle(const st_step *s, int64_t from, int64_t to) {
   st__subtract(s->j, &p);
 }
 
+/* potrf, which sees no NaN: info says the first on the diagonal, too. */
+static blasint factor_square(const st_lapack_job *j, const char *uplo,
+                             blasint n, char *a, blasint lda) {
+  blasint info = 0;
+  j->f->potrf(uplo, &n, a, &lda, &info, 1);
+  for (blasint i = 0; i < n && info == 0; i++) {
+    const char *const p = st__element(j, a, lda, i, i);
+    const bool is_float = st__real_dtype(j->dtype) == ST_FLOAT32;
+    const double x = is_float ? *(const float *)(const void *)p
+                              : *(const double *)(const void *)p;
+    if (isnan(x)) info = i + 1;
+  }
+  return info;
+}
+
 void st__potrf(const st_lapack_job *j, bool upper, blasint n, char *a,
                blasint lda, blasint *info) {
   const char *const uplo = upper ? "U" : "L";
@@ -356,12 +373,13 @@ void st__potrf(const st_lapack_job *j, bool upper, blasint n, char *a,
   st_step s = {.j = j, .ctx = &c, .to = n};
   *info = 0;
   if (!st__is_blocked(n, n)) {
-    j->f->potrf(uplo, &n, a, &lda, info, 1);
+    *info = factor_square(j, uplo, n, a, lda);
     return;
   }
   for (c.k = 0; c.k < n; c.k += c.width) {
     const blasint width = (blasint)st__smaller(n - c.k, BLOCK);
-    j->f->potrf(uplo, &width, st__element(j, a, lda, c.k, c.k), &lda, info, 1);
+    *info = factor_square(j, uplo, width, st__element(j, a, lda, c.k, c.k),
+                          lda);
     if (*info != 0) {
       *info += (blasint)c.k;
       return;

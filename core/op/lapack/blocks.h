@@ -2,7 +2,9 @@
  * names, but the engine's threads share the columns.
  *
  * They are for the calls of a job, and run on the calling thread where the
- * job's matrices are shared already. If one is interrupted, j->status says so.
+ * job's matrices are shared already. If one is interrupted, j->status says so;
+ * then its results are not complete, and those that others build on return
+ * false.
  *
  * Note [Decompositions in blocks]
  * LAPACK's functions run on one thread here: OpenBLAS's own team waits
@@ -25,7 +27,8 @@
 /* True if the functions below share a matrix of these sizes. */
 bool st__is_blocked(int64_t rows, int64_t cols);
 
-void st__getrf(const st_lapack_job *j, blasint m, blasint n, char *a,
+__attribute__((warn_unused_result))
+bool st__getrf(const st_lapack_job *j, blasint m, blasint n, char *a,
                blasint lda, blasint *pivots, blasint *info);
 void st__getrs(const st_lapack_job *j, const char *trans, blasint n,
                blasint columns, const char *a, blasint lda,
@@ -52,7 +55,8 @@ typedef struct st_triangle {
 void st__trsm(const st_lapack_job *j, const st_triangle *t);
 
 /* scratch: st__qr_bytes. */
-void st__geqrf(const st_lapack_job *j, blasint m, blasint n, char *a,
+__attribute__((warn_unused_result))
+bool st__geqrf(const st_lapack_job *j, blasint m, blasint n, char *a,
                blasint lda, char *tau, char *scratch);
 /* Also ungqr. a, m x n, gets the product of the k reflections in it. */
 void st__orgqr(const st_lapack_job *j, blasint m, blasint n, blasint k,

@@ -17,9 +17,8 @@ bool st__share_columns(st_step *s) {
   const int64_t chunks = (s->to - s->from + ST_CHUNK - 1) / ST_CHUNK;
   if (chunks <= 0) return true;
   const st_status status = st__parallel_try(0, chunks, 1, run_chunks, s);
-  if (status == ST_OK) return true;
-  if (s->j->status) *s->j->status = status;
-  return false;
+  if (status != ST_OK && s->j->status) *s->j->status = status;
+  return status == ST_OK && !st__stops();
 }
 
 st_number st__number(const st_lapack_job *j, int x) {

@@ -12,7 +12,7 @@
 typedef struct inverses { st_tensor *A, *info; } inverses;
 
 static int64_t pivot_bytes(int64_t n) {
-  return (n * (int64_t)sizeof(blasint) + 63) / 64 * 64;
+  return st__whole_lines(n * (int64_t)sizeof(blasint));
 }
 
 /* What has no inverse becomes NaN, which has all bits set. */
@@ -25,7 +25,7 @@ static void invert(const st_lapack_job *j, int64_t i, char *scratch) {
   char *const a = st__matrix_at(v->A, i);
   *info = 0;
   if (n == 0) return;
-  st__getrf(j, n, n, a, lda, pivots, info);
+  if (!st__getrf(j, n, n, a, lda, pivots, info)) return;
   if (*info == 0) {
     st__getri(j, n, a, lda, pivots, scratch + pivot_bytes(n));
   }

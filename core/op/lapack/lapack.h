@@ -237,6 +237,11 @@ static inline int64_t st__padded(int64_t rows, int64_t cols) {
   return rows * (cols + 4);
 }
 
+/* Bytes of scratch, so that what follows starts on a cache line. */
+static inline int64_t st__whole_lines(int64_t bytes) {
+  return (bytes + 63) / 64 * 64;
+}
+
 /* A length of scratch as LAPACK takes it, which then uses less of it. */
 static inline blasint st__work_length(int64_t elements) {
   return (blasint)(elements < INT32_MAX ? elements : INT32_MAX);

@@ -21,9 +21,10 @@ static void factor(const st_lapack_job *j, int64_t i, char *scratch) {
   const blasint m = (blasint)st__rows(f->LU), n = (blasint)st__cols(f->LU);
   const blasint lda = st__leading(f->LU);
   (void)scratch;
-  st__getrf(j, m, n, st__matrix_at(f->LU, i), lda,
-            st__pivots_at(f->pivots, i),
-            (blasint *)(void *)st__data(f->info) + i);
+  const bool whole = st__getrf(j, m, n, st__matrix_at(f->LU, i), lda,
+                               st__pivots_at(f->pivots, i),
+                               (blasint *)(void *)st__data(f->info) + i);
+  (void)whole; /* the job says if it was interrupted */
 }
 
 static st_status factor_small(const st_tensor *A, const st_lu *f) {
@@ -189,8 +190,8 @@ static st_status turn(st_tensor *t, bool turns, st_tensor **out) {
 st_status st__lu_solve(const st_lu_equation *e, const st_tensor *B,
                        st_tensor *X) {
   lu_system s = {.trans = trans_of(e),
-              .conjugates = e->adjoint && !e->left &&
-                            st__is_complex(X->dtype)};
+                 .conjugates = e->adjoint && !e->left &&
+                               st__is_complex(X->dtype)};
   st_tensor *wide = NULL, *b = NULL, *x = NULL, *LU = NULL, *pivots = NULL;
   int64_t sizes[ST_MAX_DIMS], strides[ST_MAX_DIMS];
   st_status status;

@@ -49,7 +49,7 @@ typedef struct factors {
 } factors;
 
 static int64_t tau_bytes(int64_t k, int64_t size) {
-  return (k * size + 63) / 64 * 64;
+  return st__whole_lines(k * size);
 }
 
 /* The scratch: k factors of the reflections, then what st__geqrf needs. */
@@ -61,7 +61,7 @@ static void factor(const st_lapack_job *j, int64_t i, char *scratch) {
   const blasint rows = (blasint)st__rows(f->R);
   char *const a = st__matrix_at(f->QR, i), *const r = st__matrix_at(f->R, i);
   char *const tau = scratch, *const work = scratch + tau_bytes(k, size);
-  st__geqrf(j, m, n, a, lda, tau, work);
+  if (!st__geqrf(j, m, n, a, lda, tau, work)) return;
   for (int64_t c = 0; c < n; c++) {
     const int64_t upper = c + 1 < rows ? c + 1 : rows;
     char *const column = r + c * rows * size;

@@ -26,17 +26,16 @@ typedef struct reflections {
   char trans;          /* of T */
 } reflections;
 
-static int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
-
 static int64_t square_bytes(int64_t size) {
-  return aligned(BLOCK * BLOCK * size);
+  return st__whole_lines(BLOCK * BLOCK * size);
 }
 
 /* LAPACK's own blocks take BLOCK columns, too. */
 int64_t st__qr_bytes(st_dtype dtype, int64_t m, int64_t n) {
   const int64_t size = (int64_t)st__itemsize(dtype);
-  return aligned(BLOCK * m * size) + 2 * square_bytes(size) +
-         aligned(2 * BLOCK * n * size);
+  if (st__smaller(m, n) <= LEAST) return BLOCK * n * size;
+  return st__whole_lines(BLOCK * m * size) + 2 * square_bytes(size) +
+         st__whole_lines(2 * BLOCK * n * size);
 }
 
 static reflections reflections_of(const st_lapack_job *j, char *a, blasint m,
@@ -44,7 +43,7 @@ static reflections reflections_of(const st_lapack_job *j, char *a, blasint m,
                                   char *scratch) {
   reflections r = {.a = a, .m = m, .n = n, .lda = lda, .trans = trans};
   r.v = scratch;
-  r.t = r.v + aligned(BLOCK * m * st__size(j));
+  r.t = r.v + st__whole_lines(BLOCK * st__size(j) * m);
   r.rooms = r.t + 2 * square_bytes(st__size(j));
   return r;
 }
@@ -144,17 +143,17 @@ static void factor_block(const st_lapack_job *j, const reflections *r,
   j->f->geqrf(&rows, &width, a, &r->lda, tau, r->rooms, &length, &info);
 }
 
-void st__geqrf(const st_lapack_job *j, blasint m, blasint n, char *a,
+bool st__geqrf(const st_lapack_job *j, blasint m, blasint n, char *a,
                blasint lda, char *tau, char *scratch) {
   const int64_t k = st__smaller(m, n);
-  reflections r = reflections_of(j, a, m, n, lda, st__adjoint_of(j), scratch);
-  st_step s = {.fn = apply, .j = j, .ctx = &r, .to = n};
-  const blasint length = BLOCK * n;
+  const blasint length = st__work_length((int64_t)BLOCK * n);
   blasint info;
   if (k <= LEAST) {
     j->f->geqrf(&m, &n, a, &lda, tau, scratch, &length, &info);
-    return;
+    return true;
   }
+  reflections r = reflections_of(j, a, m, n, lda, st__adjoint_of(j), scratch);
+  st_step s = {.fn = apply, .j = j, .ctx = &r, .to = n};
   for (; r.k < k; r.k += r.width) {
     char *const factors = tau + r.k * st__size(j);
     r.width = st__smaller(k - r.k, BLOCK);
@@ -162,8 +161,9 @@ void st__geqrf(const st_lapack_job *j, blasint m, blasint n, char *a,
     s.from = r.k + r.width;
     if (s.from >= n) break;
     find_block(j, &r, factors);
-    if (!st__share_columns(&s)) return;
+    if (!st__share_columns(&s)) return false;
   }
+  return true;
 }
 
 /* Columns [from, to) of the identity matrix. */
@@ -179,14 +179,14 @@ static void set_identity(const st_lapack_job *j, const reflections *r,
 
 void st__orgqr(const st_lapack_job *j, blasint m, blasint n, blasint k,
                char *a, blasint lda, const char *tau, char *scratch) {
-  reflections r = reflections_of(j, a, m, n, lda, 'N', scratch);
-  st_step s = {.fn = apply, .j = j, .ctx = &r, .to = n};
-  const blasint length = BLOCK * n;
+  const blasint length = st__work_length((int64_t)BLOCK * n);
   blasint info;
   if (k <= LEAST) {
     j->f->orgqr(&m, &n, &k, a, &lda, tau, scratch, &length, &info);
     return;
   }
+  reflections r = reflections_of(j, a, m, n, lda, 'N', scratch);
+  st_step s = {.fn = apply, .j = j, .ctx = &r, .to = n};
   set_identity(j, &r, k, n);
   for (int64_t end = k; end > 0; end = r.k) {
     r.width = end % BLOCK ? end % BLOCK : BLOCK;

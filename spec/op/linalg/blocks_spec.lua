@@ -3,6 +3,7 @@
 -- same bits for every number of threads and place in a batch.
 -- axes: isa threads
 
+local interrupt = require "spec.support.interrupt"
 local matrices = require "spec.support.matrices"
 local st = require "strided"
 local tensors = require "spec.support.tensors"
@@ -112,6 +113,12 @@ describe("decompositions in blocks", function()
           end
         end
       end
+      -- Columns of which the squares are lost.
+      local steep = random(dtype, 100, 90)
+      steep:select(2, 6):mul_(1e-23)
+      steep:select(2, 70):mul_(EPS[dtype] < 1e-10 and 1e-162 or 1e-40)
+      local S = linalg.qr(steep)
+      check(eye(90), S:mH():matmul(S), dtype, "Q' Q of steep columns")
       local zero = st.zeros({100, 90}, {dtype = dtype})
       local Q, R = linalg.qr(zero)
       check(eye(90), Q:mH():matmul(Q), dtype, "Q' Q of zeros")
@@ -186,5 +193,29 @@ describe("decompositions in blocks", function()
       local _, at = linalg.cholesky_ex(p, {upper = upper})
       assert.are.equal(151, at:item())
     end
+  end)
+
+  it("have no Cholesky factors of NaN", function()
+    for _, dtype in ipairs(DTYPES) do
+      for _, n in ipairs {30, 200} do
+        local p = st.eye(n, {dtype = dtype})
+        p[{n - 3, n - 3}] = 0 / 0
+        local _, at = linalg.cholesky_ex(p)
+        assert.are.equal(n - 3, at:item())
+      end
+    end
+  end)
+
+  it("stop between blocks", function()
+    local threads = st.get_num_threads()
+    st.set_num_threads(2)
+    local a = random("float64", 500, 500)
+    for _, fn in ipairs {linalg.inv, linalg.qr, linalg.lu_factor} do
+      for _ = 1, 3 do interrupt.stopped(function() return fn(a) end, "S") end
+    end
+    st.set_num_threads(threads)
+    check(st.eye(500, {dtype = "float64"}),
+          linalg.inv(a + 50 * st.eye(500, {dtype = "float64"})):matmul(
+            a + 50 * st.eye(500, {dtype = "float64"})), "float64", "after it")
   end)
 end)
