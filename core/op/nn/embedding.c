@@ -1,9 +1,19 @@
 /* embedding and one_hot.
  */
 
-#include "op/registry/composite.h"
-
 #include <inttypes.h>
+
+#include "op/nn/spatial.h"
+
+void st__check_rows(st_op_scope *c, const st_tensor *at, int64_t rows) {
+  if (!st__scope_ok(c) || at->device != ST_DEVICE_CPU) return;
+  const int64_t *p = (const int64_t *)st__data(at);
+  for (int64_t i = 0; st__scope_goes_on_at(c, i) && i < at->numel; i++) {
+    if (p[i] >= 0) continue;
+    c->status = st__fail(ST_BAD_INDEX, "index %" PRId64 " is out of range for "
+                         "%" PRId64 " rows", p[i], rows);
+  }
+}
 
 static st_status check_integers(const st_tensor *t, const char *name) {
   if (st__is_integral(t->dtype)) return ST_OK;
@@ -88,6 +98,7 @@ ST_BOXED(st__box_embedding) {
   st_op_scope c = {.n = 0};
   const st_tensor *at = st__apply_flatten(&c,
                                           st__apply_to(&c, indices, ST_INT64));
+  st__check_rows(&c, at, weight->sizes[0]);
   const st_value rows_at[] = {st__of_tensor(weight), st__of_int(0),
                               st__of_tensor(at), base};
   st_tensor *rows = st__apply(&c, ST_OP_index_select, 4, rows_at);

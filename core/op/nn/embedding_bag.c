@@ -403,6 +403,18 @@ ST_BOXED(st__box_embedding_bag_functional) { return functional(args, rets); }
 
 /* -- Norms of rows -------------------------------------------------------- */
 
+static st_status check_matrix(const st_tensor *self, const st_tensor *indices,
+                              const char *name) {
+  if (self->ndim != 2) {
+    return st__fail(ST_BAD_SHAPE, "%s must be a matrix, its shape is %s", name,
+                    ST_SHAPE_TEXT(self));
+  }
+  if (!st__is_floating(self->dtype)) return st__no_kernel_for(self->dtype);
+  if (st__is_integral(indices->dtype)) return ST_OK;
+  return st__fail(ST_BAD_DTYPE, "indices must hold integers, not %s",
+                  st__dtype_name(indices->dtype));
+}
+
 /* The rows of a matrix before embedding_renorm_, and their positions. */
 typedef struct old_rows { const st_tensor *rows, *at; } old_rows;
 
@@ -412,16 +424,9 @@ static old_rows renorm(st_op_scope *c, const st_tensor *self,
                        st_value order, st_value base) {
   old_rows old = {NULL, NULL};
   static const int64_t last[] = {1};
-  if (self->ndim != 2 || !st__is_floating(self->dtype) ||
-      !st__is_integral(indices->dtype)) {
-    c->status = st__fail(ST_BAD_SHAPE, "a floating point matrix and integer "
-                         "indices are needed, not %s of shape %s and %s",
-                         st__dtype_name(self->dtype), ST_SHAPE_TEXT(self),
-                         st__dtype_name(indices->dtype));
-    return old;
-  }
   const st_value at = st__of_tensor(st__apply_flatten(
     c, st__apply_to(c, indices, ST_INT64)));
+  st__check_rows(c, st__to_tensor(&at), self->sizes[0]);
   const st_value zero = st__of_int(0), whole = st__of_tensor(self);
   const st_tensor *rows = st__apply(c, ST_OP_index_select, 4, (st_value[]){
     whole, zero, at, base});
@@ -439,8 +444,7 @@ static old_rows renorm(st_op_scope *c, const st_tensor *self,
   fits = st__apply1(c, ST_OP_logical_not, fits);
   factor = choose(c, fits, 1, factor);
   if (!st__scope_ok(c)) return old;
-  factor = st__apply_to(c, factor, self->dtype == ST_FLOAT64 ? ST_FLOAT64
-                                                             : ST_FLOAT32);
+  factor = st__apply_to(c, factor, self->dtype);
   const st_tensor *scaled = st__apply2(c, ST_OP_mul_Tensor, rows, factor);
   if (!st__scope_ok(c)) return old;
   st_value same;
@@ -478,8 +482,8 @@ ST_BOXED(st__box_embedding_renorm_) {
   const st_tensor *indices = st__next_tensor(&args);
   const double max_norm = st__next_float(&args);
   const st_value *order = st__next(&args);
-  st_op_scope c = {.n = 0};
-  renorm(&c, self, indices, max_norm, *order, *args);
+  st_op_scope c = {.status = check_matrix(self, indices, "self")};
+  if (st__scope_ok(&c)) renorm(&c, self, indices, max_norm, *order, *args);
   return st__scope_return(&c, self, rets);
 }
 
@@ -488,21 +492,25 @@ ST_BOXED(st__box_embedding_renorm) {
   const st_tensor *indices = st__next_tensor(&args);
   const double max_norm = st__next_float(&args);
   const st_value *order = st__next(&args);
-  st_op_scope c = {.n = 0};
+  st_op_scope c = {.status = check_matrix(self, indices, "self")};
   st_tensor *out = st__apply1(&c, ST_OP_clone, self);
   if (st__scope_ok(&c)) renorm(&c, out, indices, max_norm, *order, *args);
   return st__scope_return(&c, out, rets);
 }
+
+enum { RENORM_ARGS = 10 };
 
 /* Calls op after embedding_renorm_ of its first argument; its n arguments are
  * followed by max_norm, norm_type and base. If op fails, the rows are as
  * before. */
 static st_status after_renorm(const st_value *args, int n, st_kernel_fn op,
                               st_value *rets) {
-  st_value plain[ST_MAX_DIMS];
-  st_op_scope c = {.n = 0};
+  st_value plain[RENORM_ARGS];
   old_rows old = {NULL, NULL};
   const int64_t base = args[n + 2].u.i;
+  st_op_scope c = {.status = check_matrix(
+    st__to_tensor(args), st__to_tensor(&args[1]), "weight")};
+  ST_ASSERT(n < RENORM_ARGS);
   const st_tensor *weight = st__apply1(&c, ST_OP_detach, st__to_tensor(args));
   if (st__scope_ok(&c)) {
     old = renorm(&c, weight, st__to_tensor(&args[1]),

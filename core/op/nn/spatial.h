@@ -113,6 +113,9 @@ st_tensor *st__new_cpu_vector(st_op_scope *c, st_dtype dtype, int64_t n,
 /* Copies such a vector to the device of like, as dtype. */
 st_tensor *st__to_device_of(st_op_scope *c, const st_tensor *table,
                             st_dtype dtype, const st_tensor *like);
+/* Rows of a table do not count from its end: BAD_INDEX if at, which is int64
+ * and contiguous, has a negative index. Meta has none. */
+void st__check_rows(st_op_scope *c, const st_tensor *at, int64_t rows);
 /* The slices of t at indices along dim. */
 st_tensor *st__apply_index_select(st_op_scope *c, const st_tensor *t,
                                   int64_t dim, const st_tensor *positions);

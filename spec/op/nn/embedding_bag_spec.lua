@@ -122,4 +122,34 @@ describe("max_norm", function()
     near({{0.5, 2 / 3}}, st.embedding_bag(w, i64 {{1, 1}}, {
       max_norm = 7 / 6, norm_type = 1}), 1e-6)
   end)
+
+  it("refuses negative indices before a row is written", function()
+    local big = st.ones({6, 2})
+    local w, at = big:narrow(1, 3, 2):fill_(9), i64 {-1, 2}
+    local why = "index -1 is out of range for 2 rows"
+    raises(why, st.embedding_bag, w, at, i64 {1}, {max_norm = 1})
+    raises(why, st.embedding, w, at, {max_norm = 1, padding_idx = 7})
+    raises(why, st.embedding, w, at)
+    raises(why, st.embedding_renorm_, w, at, 1, 2)
+    assert.same({1, 1, 9, 9, 1, 1}, big:select(2, 1):totable())
+  end)
+
+  it("puts the rows back if the lookup fails", function()
+    local w = rows()
+    raises("padding_idx 7", st.embedding, w, i64 {1}, {
+      max_norm = 1, padding_idx = 7})
+    assert.is_true(w:equal(rows()))
+    raises("weight must be a matrix", st.embedding, st.ones(2), i64 {1},
+           {max_norm = 1})
+    raises("indices must hold integers, not float32", st.embedding_renorm, w,
+           st.ones(2), 1, 2)
+  end)
+
+  -- torch.embedding_renorm_ of float16
+  it("rounds norms and factors of half precision", function()
+    local w = st.tensor({{8, 5, 7}, {4, 3, 3}}, {dtype = "float16"})
+    assert.same({{0.6806640625, 0.42529296875, 0.595703125},
+                 {0.68603515625, 0.5146484375, 0.5146484375}},
+                st.embedding_renorm_(w, i64 {1, 2}, 1, 2):totable())
+  end)
 end)
