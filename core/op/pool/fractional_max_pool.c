@@ -42,9 +42,9 @@ static int64_t window_start(const fractional *f, int d, double sample,
   const double alpha = rounded(t, rounded(t, (double)room) /
                                   rounded(t, (double)(out - 1)));
   const double at = rounded(t, rounded(t, (double)o) + sample);
-  const int64_t start = (int64_t)rounded(t, at * alpha) -
-                        (int64_t)rounded(t, sample * alpha);
-  return start < 0 ? 0 : start < room ? start : room;
+  const double start = trunc(rounded(t, at * alpha)) -
+                       trunc(rounded(t, sample * alpha));
+  return start < (double)room ? start > 0 ? (int64_t)start : 0 : room;
 }
 
 static double pixel(const fractional *f, int64_t image, int64_t i) {

@@ -163,7 +163,7 @@ static st_status unpooled_size(const st_tensor *self, const st_value *args,
   const st_ints stride = st__next_ints(&args), padding = st__next_ints(&args);
   const bool has_size = !st__is_none(args);
   const st_ints output_size = st__next_ints(&args);
-  int64_t in, kernel, step, border, least;
+  int64_t in, kernel, step, border, least, most;
   ST_TRY(st__check_images(self, "self", 1));
   ST_TRY(st__read_sizes(kernel_size, "kernel_size", 1, 1, &kernel));
   ST_TRY(st__read_sizes(stride.n ? stride : kernel_size, "stride", 1, 1,
@@ -171,7 +171,8 @@ static st_status unpooled_size(const st_tensor *self, const st_value *args,
   ST_TRY(st__read_sizes(padding, "padding", 1, 0, &border));
   st__image_sizes(self, 1, &in);
   if (!st__mul_sizes(in - 1, step, &least) ||
-      !st__add_sizes(least, kernel - 2 * border, &least)) {
+      !st__add_sizes(least, kernel - 2 * border, &least) ||
+      !st__add_sizes(least, step, &most)) {
     return st__fail(ST_BAD_SHAPE, "the size of the result is too large: %"
                     PRId64 " windows, %" PRId64 " apart", in, step);
   }
@@ -179,12 +180,11 @@ static st_status unpooled_size(const st_tensor *self, const st_value *args,
   if (!has_size) return ST_OK;
   *size = output_size.n ? output_size.p[output_size.n - 1] : 0;
   const int n = (int)output_size.n;
-  if ((n == 1 || n == 3) && *size > least - step && *size < least + step) {
+  if ((n == 1 || n == 3) && *size > least - step && *size < most) {
     return ST_OK;
   }
   return st__fail(ST_BAD_VALUE, "output_size must have one entry, more than %"
-                  PRId64 " and less than %" PRId64, least - step,
-                  least + step);
+                  PRId64 " and less than %" PRId64, least - step, most);
 }
 
 ST_BOXED(st__box_max_unpool1d) {

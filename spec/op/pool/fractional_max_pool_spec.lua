@@ -62,5 +62,12 @@ describe("fractional_max_pool", function()
     assert.same({0, 1, 3, 3}, pool(IMAGE:slice(1, 1, 0), 2, 3):size())
   end)
 
+  it("keeps windows inside where float16 has no number", function()
+    local image = st.zeros({1, 1, 70000, 1}, {dtype = "float16"})
+    local samples = st.full({1, 1, 2}, 0.5, {dtype = "float16"})
+    local _, at = st.fractional_max_pool2d(image, 1, {3, 1}, samples)
+    assert.same({70000, 70000, 70000}, at:flatten():totable())
+  end)
+
   teardown(function() assert.equal(before, live()) end)
 end)

@@ -57,5 +57,10 @@ describe("max_unpool1d", function()
     raises("index 4 is out of range", st.max_unpool1d, x, at, 1)
     raises("self must have 2 dimensions, or 3", st.max_unpool1d,
            st.ones(2), at, 2)
+    local function huge(dtype)
+      return st.empty({1, 2 ^ 32 + 2}, {device = "meta", dtype = dtype})
+    end
+    raises("the size of the result is too large", st.max_unpool1d,
+           huge "float32", huge "int64", 2 ^ 31 - 1, 2 ^ 31 - 1, 0, {5})
   end)
 end)
