@@ -101,6 +101,11 @@ static void find_taps(st_op_scope *c, const resize *r, int d, st_taps *t) {
   }
   if (!st__scope_ok(c)) return;
   const int64_t pairs[] = {out, 2}, table[] = {out, taps};
+  if (st__is_meta(r->self)) {
+    t->spans = st__new_like(c, r->self, ST_INT64, 2, pairs);
+    t->weights = st__new_like(c, r->self, r->self->dtype, 2, table);
+    return;
+  }
   const st_tensor *spans = st__new_cpu_vector(c, ST_INT64, 2 * out, &span);
   const st_tensor *weights = st__new_cpu_vector(c, ST_FLOAT64, cells, &weight);
   int64_t work = 0;
@@ -111,8 +116,7 @@ static void find_taps(st_op_scope *c, const resize *r, int d, st_taps *t) {
     work = 0;
     if (!st__scope_goes_on(c)) break;
   }
-  spans = st__to_device_of(c, spans, ST_INT64, r->self);
-  weights = st__to_device_of(c, weights, r->self->dtype, r->self);
+  weights = st__apply_to(c, weights, r->self->dtype);
   t->spans = st__apply_reshape(c, spans, 2, pairs);
   t->weights = st__apply_reshape(c, weights, 2, table);
 }
@@ -128,6 +132,7 @@ static st_status run(const resize *given, st_value *rets) {
     st__suggest_format(r.self, false) == ST_FORMAT_CHANNELS_LAST;
   st_op_scope c = {.n = 0};
   st_taps taps[2] = {{NULL, NULL}, {NULL, NULL}};
+  st__check_resized(&c, r.self, 2, r.size);
   if (dtype != ST_FLOAT64) r.self = st__apply_to(&c, r.self, ST_FLOAT32);
   for (int d = 0; st__scope_ok(&c) && d < 2; d++) {
     find_taps(&c, &r, d, &taps[d]);

@@ -57,6 +57,17 @@ static st_status check_spans(const st_resample_ctx *c) {
   return ST_OK;
 }
 
+/* The gradient of an image of those sizes, resampled along dim. */
+static bool fits_image(const st_tensor *grad, const st_tensor *weights, int dim,
+                       const st_ints *image) {
+  if ((int)image->n != grad->ndim || image->p[dim] < 0) return false;
+  for (int d = 0; d < grad->ndim; d++) {
+    const int64_t want = d == dim ? weights->sizes[0] : image->p[d];
+    if (grad->sizes[d] != want) return false;
+  }
+  return true;
+}
+
 /* -- Runs ----------------------------------------------------------------- */
 
 /* Runs kernel id from `from` to `to`, which are contiguous. */
@@ -103,10 +114,9 @@ static st_status resample(st_kernel_id id, const st_value *args, bool back,
   if (self->ndim == 0) {
     return st__fail(ST_BAD_SHAPE, "self must have a dimension");
   }
-  if (back && ((int)image.n != self->ndim || image.p[dim] < 0 ||
-               self->sizes[dim] != weights->sizes[0])) {
+  if (back && !fits_image(self, weights, dim, &image)) {
     return st__fail(ST_BAD_SHAPE, "a gradient of shape %s and weights of shape "
-                    "%s do not fit an image with %u dimensions",
+                    "%s do not fit an image with the %u sizes of self_sizes",
                     ST_SHAPE_TEXT(self), ST_SHAPE_TEXT(weights), image.n);
   }
   for (int d = 0; d < self->ndim; d++) sizes[d] = self->sizes[d];
@@ -115,9 +125,7 @@ static st_status resample(st_kernel_id id, const st_value *args, bool back,
   const st_tensor *from = st__apply1(&c, ST_OP_contiguous, self);
   const st_tensor *where = st__apply1(&c, ST_OP_contiguous, spans);
   const st_tensor *w = st__apply1(&c, ST_OP_contiguous, weights);
-  out = st__apply(&c, ST_OP_new_empty, 3, (st_value[]){
-    st__of_tensor(like), st__of_ints(sizes, self->ndim),
-    st__of_int(self->dtype)});
+  out = st__new_like(&c, like, self->dtype, self->ndim, sizes);
   if (st__scope_ok(&c)) {
     r.ctx = (st_resample_ctx){
       .in = back ? image.p[dim] : self->sizes[dim], .out = weights->sizes[0],
@@ -136,6 +144,24 @@ ST_BOXED(st__box_resample) {
 
 ST_BOXED(st__box_resample_backward) {
   return resample(ST_K_resample_back, args, true, rets);
+}
+
+st_tensor *st__new_like(st_op_scope *c, const st_tensor *like, st_dtype dtype,
+                        int n, const int64_t *sizes) {
+  if (!st__scope_ok(c)) return NULL;
+  return st__apply(c, ST_OP_new_empty, 3, (st_value[]){
+    st__of_tensor(like), st__of_ints(sizes, n), st__of_int(dtype)});
+}
+
+void st__check_resized(st_op_scope *c, const st_tensor *self, int n,
+                       const int64_t *size) {
+  int64_t sizes[ST_SPATIAL_MAX + 2] = {self->sizes[0], self->sizes[1]};
+  st_tensor *room = NULL;
+  if (!st__scope_ok(c)) return;
+  for (int d = 0; d < n; d++) sizes[2 + d] = size[d];
+  c->status = st__tensor_empty(self->device, self->dtype, n + 2, sizes,
+                               ST_FORMAT_CONTIGUOUS, &room);
+  st__tensor_release(&room);
 }
 
 st_tensor *st__apply_resample(st_op_scope *c, const st_tensor *t, int64_t dim,

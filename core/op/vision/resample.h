@@ -15,6 +15,14 @@ typedef struct st_taps {
 st_tensor *st__apply_resample(st_op_scope *c, const st_tensor *t, int64_t dim,
                               const st_taps *taps);
 
+/* A new tensor on the device of like. */
+st_tensor *st__new_like(st_op_scope *c, const st_tensor *like, st_dtype dtype,
+                        int n, const int64_t *sizes);
+/* NO_MEMORY or BAD_SHAPE if there is no room for images of self, resized to
+ * the n sizes: it is asked before tables of such sizes are filled. */
+void st__check_resized(st_op_scope *c, const st_tensor *self, int n,
+                       const int64_t *size);
+
 /* The size and the factors of a resized image by output_size or scale_factors,
  * one of which is none: n numbers or one for all. Without scale_factors the
  * factors stay. BAD_VALUE. */

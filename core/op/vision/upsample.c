@@ -102,18 +102,24 @@ static void find_taps(st_op_scope *c, const resample *r, int d, axis *a) {
   const int taps = tap_count(r->mode);
   const int64_t in = r->self->sizes[2 + d], out = r->size[d];
   const double step = step_size(r, d, in);
+  const int64_t n = taps * out;
   int64_t *at;
   double *weight;
-  const st_tensor *indices = st__new_cpu_vector(c, ST_INT64, taps * out, &at);
-  const st_tensor *weights = st__new_cpu_vector(c, ST_FLOAT64, taps * out,
-                                                &weight);
+  a->out = out;
+  if (st__is_meta(r->self)) {
+    a->indices = st__new_like(c, r->self, ST_INT64, 1, &n);
+    if (taps > 1) {
+      a->weights = st__new_like(c, r->self, r->self->dtype, 1, &n);
+    }
+    return;
+  }
+  const st_tensor *indices = st__new_cpu_vector(c, ST_INT64, n, &at);
+  const st_tensor *weights = st__new_cpu_vector(c, ST_FLOAT64, n, &weight);
   for (int64_t i = 0; st__scope_goes_on_at(c, i) && i < out; i++) {
     fill_taps(r, coordinate(r, step, i), in, out, at + i, weight + i);
   }
-  a->indices = st__to_device_of(c, indices, ST_INT64, r->self);
-  a->weights = taps == 1 ? NULL
-             : st__to_device_of(c, weights, r->self->dtype, r->self);
-  a->out = out;
+  a->indices = indices;
+  if (taps > 1) a->weights = st__apply_to(c, weights, r->self->dtype);
 }
 
 /* The slices of t along dim at the indices of tap k. */
@@ -182,6 +188,7 @@ static st_tensor *resample_dims(st_op_scope *c, const resample *r,
 static st_status run(const resample *r, st_value *rets) {
   st_op_scope c = {.n = 0}, sum = {.n = 0};
   axis axes[ST_SPATIAL_MAX] = {{NULL, NULL, 0, false}};
+  st__check_resized(&c, r->self, r->n, r->size);
   for (int d = 0; d < r->n; d++) {
     if (!is_kept(r, d)) find_taps(&c, r, d, &axes[d]);
   }

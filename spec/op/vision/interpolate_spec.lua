@@ -145,6 +145,21 @@ describe("interpolate", function()
     raises("_resample: the 3 taps from index 3 on are not in a dimension of "
            .. "size 5", st._resample, waves(5), 1,
            st.tensor({{3, 3}}, {dtype = "int64"}), waves(1, 3))
+    raises("a gradient of shape [3, 2, 2] and weights of shape [2, 2] do not "
+           .. "fit an image", st.ops.aten._resample_backward, waves(3, 2, 2), 2,
+           st.zeros({2, 2}, {dtype = "int64"}), waves(2, 2), {2, 4, 2})
+  end)
+
+  it("makes no table for what it cannot or need not compute", function()
+    local size = {2 ^ 31 - 1, 2 ^ 31 - 1}
+    for _, antialias in ipairs {true, false} do
+      local options = {size = size, mode = "bilinear", antialias = antialias}
+      raises("does not fit in the address space", st.interpolate,
+             waves(1, 1, 5, 4), options)
+      options.size = {2 ^ 31 - 1, 2}
+      local x = st.empty({1, 1, 5, 4}, {device = "meta"})
+      assert.same({1, 1, 2 ^ 31 - 1, 2}, st.interpolate(x, options).shape)
+    end
   end)
 
   teardown(function() assert.equal(before, live()) end)
