@@ -164,6 +164,6 @@ ST_BOXED(st__box_rnn_layer) {
   const st_dtype dtype = r.gates->dtype;
   st_tensor *results[] = {
     st__apply_to(&c, l.out, dtype), st__apply_to(&c, l.h, dtype),
-    st__apply_to(&c, l.c, dtype), l.saved};
+    st__apply_to(&c, l.c, dtype), r.keep ? l.saved : st__rnn_new(&c, &r, 0, 0)};
   return st__scope_end(&c, 4, results, rets);
 }

@@ -295,6 +295,16 @@ describe("A recurrent network", function()
     raises("number 2 is -1", packed {2, -1})
   end)
 
+  it("saves nothing without keep", function()
+    local x, w, aten = wave {2, 3}, wave {3, 3}, st.ops.aten
+    local out, h, c, saved = aten._rnn_layer(x, x, nil, w, nil, 2, {2}, false,
+                                             false)
+    assert.same({0, 0}, saved.shape)
+    raises("saved must be what _rnn_layer returns if keep is true",
+           aten._rnn_layer_backward, out, h, c, x, x, nil, w, nil, 2, {2},
+           false, saved)
+  end)
+
   it("leaves no tensor behind", function()
     assert.equal(before, live())
   end)
