@@ -65,8 +65,11 @@ static st_tensor *alpha_drop(st_op_scope *c, st_tensor *input,
   const st_tensor *b = st__shifted(c, kept, -1);
   b = st__shifted(c, st__scaled(c, b, alpha * a), alpha * a * p);
   kept = st__scaled(c, kept, a);
-  return combine(c, ST_OP_add_Tensor,
-                 combine(c, ST_OP_mul_Tensor, input, kept, form), b, form);
+  st_tensor *t = st__apply2(c, ST_OP_mul_Tensor, input, kept);
+  t = st__apply2(c, ST_OP_add_Tensor, t, b);
+  if (!(form & IN_PLACE)) return t;
+  st__apply2(c, ST_OP_copy_, input, t);
+  return input;
 }
 
 static st_tensor *drop(st_op_scope *c, st_tensor *input, double p, bool train,

@@ -1,9 +1,12 @@
 /* rrelu: leaky_relu with a random slope for each element.
  */
 
+#include <math.h>
+
 #include "op/create/factory.h"
 #include "op/random/random.h"
 #include "op/registry/composite.h"
+#include "tensor/overlap.h"
 
 enum { GRAIN = 4096 }; /* elements of a thread */
 
@@ -45,12 +48,25 @@ static double rounded(st_scalar s, st_dtype dtype) {
   return dtype == ST_FLOAT32 ? (double)(float)x : x;
 }
 
+static st_status check_bounds(double lower, double upper) {
+  if (!isfinite(lower) || !isfinite(upper)) {
+    const bool first = !isfinite(lower);
+    return st__fail(ST_BAD_VALUE, "%s must be finite, it is %g",
+                    first ? "lower" : "upper", first ? lower : upper);
+  }
+  if (lower <= upper) return ST_OK;
+  return st__fail(ST_BAD_VALUE, "lower must be at most upper, they are %g and "
+                  "%g", lower, upper);
+}
+
 ST_BOXED(st__box_rrelu_slopes) {
   const st_tensor *self = st__next_tensor(&args);
   const st_scalar lower = st__next_scalar(&args);
   const st_scalar upper = st__next_scalar(&args);
   st_generator *g = st__generator_of(st__next(&args));
   slopes f = {.t = NULL};
+  ST_TRY(check_bounds(st__scalar_to_double(lower),
+                      st__scalar_to_double(upper)));
   ST_TRY(st__check_cpu_or_meta(self));
   if (!st__is_floating(self->dtype)) return st__no_kernel_for(self->dtype);
   const st_dtype dtype = self->dtype == ST_FLOAT64 ? ST_FLOAT64 : ST_FLOAT32;
@@ -85,17 +101,22 @@ static double mean_slope(const rrelu *r) {
 
 static st_status check_slopes(const rrelu *r) {
   const st_scalar a = st__scalar_of(&r->lower), b = st__scalar_of(&r->upper);
-  const double lower = st__scalar_to_double(a);
-  const double upper = st__scalar_to_double(b);
-  if (!(lower <= upper)) {
-    return st__fail(ST_BAD_VALUE, "lower must be at most upper, they are %g "
-                    "and %g", lower, upper);
-  }
-  if (r->noise && !st__same_sizes(r->self, r->noise)) {
+  ST_TRY(check_bounds(st__scalar_to_double(a), st__scalar_to_double(b)));
+  if (!r->noise) return ST_OK;
+  if (!st__same_sizes(r->self, r->noise)) {
     return st__fail(ST_BAD_SHAPE, "noise must have self's shape %s, not %s",
                     ST_SHAPE_TEXT(r->self), ST_SHAPE_TEXT(r->noise));
   }
-  return ST_OK;
+  if (!r->training) return ST_OK;
+  if (r->noise->dtype != r->self->dtype) {
+    return st__fail(ST_BAD_DTYPE, "noise must be %s, as self is, not %s",
+                    st__dtype_name(r->self->dtype),
+                    st__dtype_name(r->noise->dtype));
+  }
+  if (r->noise->device != r->self->device) {
+    return st__fail(ST_BAD_VALUE, "noise must be on self's device");
+  }
+  return st__check_internal_overlap(r->noise);
 }
 
 static void call_in_place(st_op_scope *c, st_op_id id, const st_value *args) {

@@ -133,6 +133,23 @@ describe("rrelu", function()
     near({1, -0.7, 3, -1.4}, (x:clone():rrelu_(0.1, 0.6)[1]), 1e-6)
     raises("lower must be at most upper, they are 0.6 and 0.1",
            function() st.rrelu(x, 0.6, 0.1) end)
+    raises("lower must be finite, it is -inf", st.rrelu, x, -1 / 0, 0.1)
+    raises("upper must be finite, it is inf",
+           st.ops.aten._rrelu_slopes, x, 0, 1 / 0)
+  end)
+
+  it("refuses noise before self is written", function()
+    local row = {
+      {"several elements in one place", st.zeros(1):expand(2, 4)},
+      {"noise must be float32, as self is, not int64",
+       st.zeros({2, 4}, {dtype = "int64"})},
+      {"noise must be on self's device", st.zeros({2, 4}, {device = "meta"})},
+    }
+    for _, r in ipairs(row) do
+      local y = x:clone()
+      raises(r[1], y.rrelu_with_noise_, y, r[2], 0.1, 0.6, true)
+      assert.is_true(y:equal(x))
+    end
   end)
 
   it("has its slopes as derivative", function()
