@@ -14,6 +14,7 @@
 #include "base/threads.h"
 #include "op/create/factory.h"
 #include "op/nn/loss.h"
+#include "op/nn/spatial.h"
 
 /* -- Arguments ------------------------------------------------------------ */
 
@@ -28,6 +29,7 @@ typedef struct ctc {
   /* elements, contiguous */
   const double *probs, *loss_grad;
   const int64_t *target;
+  int64_t *first;                 /* labels of the sequences in target */
   double *alpha, *loss, *beta, *grad;
 } ctc;
 
@@ -92,27 +94,29 @@ static st_status check_targets(ctc *k) {
                   (long long)t->sizes[0]);
 }
 
-/* The place of the first label of sequence i in k->target. */
-static int64_t first_label(const ctc *k, int64_t i) {
+/* Sets k->first: where the labels of each sequence begin in k->target. */
+static void find_labels(const ctc *k) {
   int64_t at = 0;
-  if (k->targets->ndim == 2) return i * k->targets->sizes[1];
-  for (int64_t j = 0; j < i; j++) at += k->target_lengths.p[j];
-  return at;
+  const bool rows = k->targets->ndim == 2;
+  for (int64_t i = 0; i < k->batch; i++) {
+    k->first[i] = at;
+    at += rows ? k->targets->sizes[1] : k->target_lengths.p[i];
+  }
 }
 
-static st_status check_labels(const ctc *k) {
+static void check_labels(st_op_scope *c, const ctc *k) {
+  int64_t step = 0;
   for (int64_t i = 0; i < k->batch; i++) {
-    const int64_t *labels = k->target + first_label(k, i);
+    const int64_t *labels = k->target + k->first[i];
     for (int64_t s = 0; s < k->target_lengths.p[i]; s++) {
-      const int64_t label = labels[s] - k->base;
-      if (label >= 0 && label < k->classes) continue;
-      return st__fail(ST_BAD_INDEX, "targets has class %lld, but the classes "
-                      "are %lld to %lld", (long long)labels[s],
-                      (long long)k->base,
-                      (long long)(k->base + k->classes - 1));
+      if (!st__scope_goes_on_at(c, step++)) return;
+      if (labels[s] >= k->base && labels[s] - k->base < k->classes) continue;
+      c->status = st__fail(ST_BAD_INDEX, "targets has class %lld, but the "
+                           "classes are %lld to %lld", (long long)labels[s],
+                           (long long)k->base,
+                           (long long)(k->base + k->classes - 1));
     }
   }
-  return ST_OK;
 }
 
 /* Makes the results meta tensors if t is one. */
@@ -155,7 +159,10 @@ static bool open_inputs(st_op_scope *c, ctc *k) {
   }
   k->probs = doubles(probs);
   k->target = (const int64_t *)(void *)st__data(target);
-  c->status = check_labels(k);
+  st__new_cpu_vector(c, ST_INT64, k->batch, &k->first);
+  if (!st__scope_ok(c)) return false;
+  find_labels(k);
+  check_labels(c, k);
   return st__scope_ok(c);
 }
 
@@ -175,7 +182,7 @@ typedef struct sequence {
 } sequence;
 
 static sequence sequence_of(const ctc *k, int64_t i) {
-  return (sequence){k, k->target + first_label(k, i), i,
+  return (sequence){k, k->target + k->first[i], i,
                     k->input_lengths.p[i], 2 * k->target_lengths.p[i] + 1};
 }
 
