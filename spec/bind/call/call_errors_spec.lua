@@ -129,13 +129,19 @@ describe("an error", function()
     end)
 
     it("methods of something else", function()
+      -- An empty list of tensors has an empty list of results.
+      local empty, of_lists = {}, {
+        atleast_1d = true, atleast_2d = true, atleast_3d = true,
+      }
       for name, method in pairs(all_methods(getmetatable(x))) do
         local function check(...)
           local why = failure(method, ...)
           assert.truthy(why:find(name .. ": ", 1, true) or
                         why:find("argument 'self'", 1, true), why)
         end
-        for _, self in ipairs {1, "x", {}, io.stdout, print} do check(self) end
+        for _, self in ipairs {1, "x", empty, io.stdout, print} do
+          if self ~= empty or not of_lists[name] then check(self) end
+        end
         check()
       end
     end)
