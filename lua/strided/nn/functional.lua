@@ -7,8 +7,8 @@ local core = require "strided.core"
 local options = require "strided.options"
 local raise = require "strided.caller_error"
 
-local concat, huge, rawequal, require, tostring, type = table.concat,
-  math.huge, rawequal, require, tostring, type
+local concat, huge, ipairs, rawequal, require, tostring, type = table.concat,
+  math.huge, ipairs, rawequal, require, tostring, type
 
 local functional = {}
 
@@ -21,6 +21,10 @@ local function check_tensor(name, argument, value)
     raise("%s: argument '%s' must be a Tensor, got %s", name, argument,
           type(value))
   end
+end
+
+local function check_optional(name, argument, value)
+  if value ~= nil then check_tensor(name, argument, value) end
 end
 
 local function shape(t) return "{" .. concat(t.shape, ", ") .. "}" end
@@ -62,8 +66,18 @@ function functional.triplet_margin_with_distance_loss(anchor, positive,
           .. "their shapes are %s, %s and %s", name, shape(anchor),
           shape(positive), shape(negative))
   end
-  local near, far = distance(anchor, positive), distance(anchor, negative)
-  if opt.swap then far = far:minimum(distance(positive, negative)) end
+  if type(distance) ~= "function" then
+    raise("%s: option 'distance_function' must be a function, got %s", name,
+          type(distance))
+  end
+  local function measure(a, b)
+    local d = distance(a, b)
+    if is_tensor(d) then return d end
+    raise("%s: option 'distance_function' must return a Tensor, got %s", name,
+          type(d))
+  end
+  local near, far = measure(anchor, positive), measure(anchor, negative)
+  if opt.swap then far = far:minimum(measure(positive, negative)) end
   local loss = (near - far + margin):clamp_min(0)
   if reduction == "none" then return loss end
   return reduction == "sum" and loss:sum() or loss:mean()
@@ -98,7 +112,7 @@ local function additive(argument, mask, like)
     raise("%s: %s must be of dtype bool or floating point, not %s", ATTENTION,
           argument, mask.dtype)
   end
-  return st().zeros(mask.shape, {dtype = like.dtype})
+  return st().zeros(mask.shape, {dtype = like.dtype, device = mask.device})
     :masked_fill_(mask, -huge)
 end
 
@@ -135,7 +149,27 @@ end
 --- One more key, which no mask hides.
 local function widened(mask) return mask and st().pad(mask, {0, 1}) end
 
+local function check_count(argument, n)
+  if type(n) ~= "number" or n < 1 or n % 1 ~= 0 then
+    raise("%s: argument '%s' must be a positive integer, got %s", ATTENTION,
+          argument, tostring(n))
+  end
+end
+
+--- Key and value have one shape, or with separate weights one but for features.
+local function check_values(key, value, is_separate)
+  local last = key.ndim - (is_separate and 1 or 0)
+  for d = 1, last do
+    if key.shape[d] ~= value.shape[d] then
+      raise("%s: key shape %s does not match value shape %s", ATTENTION,
+            shape(key), shape(value))
+    end
+  end
+end
+
 local function check_dims(query, key, value, heads, embed_dim)
+  check_count("embed_dim", embed_dim)
+  check_count("num_heads", heads)
   if query.ndim ~= 2 and query.ndim ~= 3 or key.ndim ~= query.ndim or
      value.ndim ~= query.ndim then
     raise("%s: query, key and value must all have two dimensions or three, "
@@ -226,7 +260,7 @@ local function extended(a, k, v, attn_mask, padding)
   k = a.static_k or by_head(k, a.n, a.size)
   v = a.static_v or by_head(v, a.n, a.size)
   if a.add_zero_attn then
-    local zeros = torch.zeros({a.n, 1, a.size}, {dtype = k.dtype})
+    local zeros = k:new_zeros {a.n, 1, a.size}
     k, v = torch.cat({k, zeros}, 2), torch.cat({v, zeros}, 2)
     attn_mask, padding = widened(attn_mask), widened(padding)
   end
@@ -279,7 +313,16 @@ function functional.multi_head_attention_forward(
   check_tensor(ATTENTION, "key", key)
   check_tensor(ATTENTION, "value", value)
   check_tensor(ATTENTION, "out_proj_weight", out_proj_weight)
+  check_optional(ATTENTION, "in_proj_bias", in_proj_bias)
+  check_optional(ATTENTION, "bias_k", bias_k)
+  check_optional(ATTENTION, "bias_v", bias_v)
+  check_optional(ATTENTION, "out_proj_bias", out_proj_bias)
+  for _, name in ipairs {"key_padding_mask", "attn_mask", "static_k",
+                         "static_v"} do
+    check_optional(ATTENTION, name, opt[name])
+  end
   check_dims(query, key, value, num_heads, embed_dim)
+  check_values(key, value, opt.use_separate_proj_weight)
   local padding, batched = opt.key_padding_mask, query.ndim == 3
   if not batched then
     query, key, value = with_batch(query, key, value)

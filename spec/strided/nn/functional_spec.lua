@@ -143,6 +143,32 @@ describe("multi_head_attention_forward", function()
     end)
   end)
 
+  it("names the argument that is wrong", function()
+    local q, none = wave {3, 2, 4}, {}
+    local function call(change)
+      local a = {q, q, q, 4, 2, wave {12, 4}, none, none, none, false, 0,
+                 wave {4, 4}}
+      for i, v in pairs(change) do a[i] = v end
+      for i, v in pairs(a) do if v == none then a[i] = nil end end
+      return st.multi_head_attention_forward(a[1], a[2], a[3], a[4], a[5],
+        a[6], a[7], a[8], a[9], a[10], a[11], a[12])
+    end
+    raises("'num_heads' must be a positive integer, got x", call, {[5] = "x"})
+    raises("'num_heads' must be a positive integer, got -2", call, {[5] = -2})
+    raises("'bias_k' must be a Tensor, got number", call, {[8] = 1, [9] = 1})
+    raises("key shape {3, 2, 4} does not match value shape {5, 2, 4}", call,
+           {[3] = wave {5, 2, 4}})
+  end)
+
+  it("works on Meta", function()
+    local function meta(...) return st.empty({...}, {device = "meta"}) end
+    local q = meta(3, 2, 4)
+    local out = st.multi_head_attention_forward(
+      q, q, q, 4, 2, meta(12, 4), nil, nil, nil, true, 0, meta(4, 4), nil,
+      {attn_mask = st.ones({3, 3}, {dtype = "bool", device = "meta"})})
+    assert.equal("meta", out.device)
+  end)
+
   it("leaves no tensor behind", function()
     assert.equal(before, live())
   end)
@@ -178,5 +204,9 @@ describe("triplet_margin_with_distance_loss", function()
            function() loss(a, f64 {1, 2}, n) end)
     raises("argument 'negative' must be a Tensor, got nil",
            function() loss(a, p) end)
+    raises("'distance_function' must be a function, got number", loss, a, p, n,
+           {distance_function = 5})
+    raises("'distance_function' must return a Tensor, got nil", loss, a, p, n,
+           {distance_function = function() end})
   end)
 end)
