@@ -14,8 +14,9 @@
 local st = require "strided"
 local raise = require "strided.caller_error"
 
-local format, getmetatable, ipairs, max, rawequal, setmetatable, type =
-  string.format, getmetatable, ipairs, math.max, rawequal, setmetatable, type
+local format, getmetatable, ipairs, max, rawequal, setmetatable, tostring,
+  type = string.format, getmetatable, ipairs, math.max, rawequal, setmetatable,
+  tostring, type
 
 local constraints = {}
 
@@ -67,6 +68,37 @@ local function all(x) return st.all(x, -1) end
 local function both(a, b) return st.logical_and(a, b) end
 local function is_whole(x) return x:eq(x:floor()) end
 
+-- -- Arguments ---------------------------------------------------------------
+
+--- A bound: a number or a tensor.
+local function bound(name, argument, v)
+  if type(v) == "number" or st.is_tensor(v) then return v end
+  raise("%s: %s must be a number or a tensor, got %s", name, argument, type(v))
+end
+
+--- The integer `v`, at least `least` if that is given, or an error.
+function constraints.read_integer(name, argument, v, least)
+  if type(v) ~= "number" or v % 1 ~= 0 or least and v < least then
+    raise("%s: %s must be an integer%s, got %s", name, argument,
+          least and " from " .. least .. " on" or "", tostring(v))
+  end
+  return v
+end
+
+local read_integer = constraints.read_integer
+
+local function check_constraint(name, c)
+  if not is_constraint(c) then
+    raise("%s: the argument must be a constraint", name)
+  end
+end
+
+--- A name of bounds and the bounds.
+local function between(name, words, low, high)
+  return format(words, text(bound(name, "lower_bound", low)),
+                text(bound(name, "upper_bound", high)))
+end
+
 -- -- Of an element -----------------------------------------------------------
 
 constraints.real = make("real", function(x) return x:eq(x) end)
@@ -81,6 +113,7 @@ constraints.positive_integer = make("an integer from 1 on", function(x)
 end, 0, true)
 
 local function greater_than(low, name)
+  bound("greater_than", "lower_bound", low)
   return make(name or "greater than " .. text(low), function(x)
     return x:gt(low)
   end, 0, false, {kind = constraints.greater_than, lower_bound = low})
@@ -90,6 +123,7 @@ end
 function constraints.greater_than(low) return greater_than(low) end
 
 local function greater_than_eq(low, name)
+  bound("greater_than_eq", "lower_bound", low)
   return make(name or "at least " .. text(low), function(x)
     return x:ge(low)
   end, 0, false, {kind = constraints.greater_than_eq, lower_bound = low})
@@ -100,6 +134,7 @@ function constraints.greater_than_eq(low) return greater_than_eq(low) end
 
 --- Elements that are less than `high`.
 function constraints.less_than(high)
+  bound("less_than", "upper_bound", high)
   return make("less than " .. text(high), function(x)
     return x:lt(high)
   end, 0, false, {kind = constraints.less_than, upper_bound = high})
@@ -107,7 +142,8 @@ end
 
 --- Elements from `low` to `high`.
 function constraints.interval(low, high)
-  return make(format("from %s to %s", text(low), text(high)), function(x)
+  local name = between("interval", "from %s to %s", low, high)
+  return make(name, function(x)
     return both(x:ge(low), x:le(high))
   end, 0, false, {kind = constraints.interval, lower_bound = low,
                   upper_bound = high})
@@ -115,7 +151,8 @@ end
 
 --- Elements from `low` to below `high`.
 function constraints.half_open_interval(low, high)
-  return make(format("from %s to below %s", text(low), text(high)), function(x)
+  local name = between("half_open_interval", "from %s to below %s", low, high)
+  return make(name, function(x)
     return both(x:ge(low), x:lt(high))
   end, 0, false, {kind = constraints.half_open_interval, lower_bound = low,
                   upper_bound = high})
@@ -123,8 +160,9 @@ end
 
 --- Integers from `low` to `high`.
 function constraints.integer_interval(low, high)
-  return make(format("an integer from %s to %s", text(low), text(high)),
-              function(x)
+  local name = between("integer_interval", "an integer from %s to %s", low,
+                       high)
+  return make(name, function(x)
     return both(is_whole(x), both(x:ge(low), x:le(high)))
   end, 0, true, {kind = constraints.integer_interval, lower_bound = low,
                  upper_bound = high})
@@ -163,11 +201,14 @@ end
 
 --- A constraint whose last `n` further dimensions make one value.
 function constraints.independent(base, n)
+  check_constraint("independent", base)
+  read_integer("independent", "reinterpreted_batch_ndims", n, 0)
   return n == 0 and base or independent(base, n)
 end
 
 --- What each component of a mixture allows, in a dimension before the event.
 function constraints.MixtureSameFamilyConstraint(base)
+  check_constraint("MixtureSameFamilyConstraint", base)
   return make(base.name, function(x)
     local ok = base:check(x:unsqueeze(-1 - base.event_dim))
     return all_of(ok, ok:dim() - (x:dim() - base.event_dim))
@@ -222,9 +263,15 @@ end
 -- @tparam[opt] table lengths of the parts; default 1 each
 function constraints.cat(list, dim, lengths)
   local event_dim, is_discrete = common("cat", list)
-  dim = dim or 1
+  dim = read_integer("cat", "dim", dim or 1)
+  if lengths and type(lengths) ~= "table" then
+    raise("cat: lengths must be a list of sizes, got %s", type(lengths))
+  end
   if lengths and #lengths ~= #list then
     raise("cat: %d lengths for %d constraints", #lengths, #list)
+  end
+  for i, n in ipairs(lengths or {}) do
+    read_integer("cat", "length " .. i, n, 0)
   end
   return make("the parts' own", function(x)
     local d, start, parts = place("cat", dim, x:dim()), 1, {}
@@ -243,7 +290,7 @@ end
 -- @tparam[opt=1] integer dim
 function constraints.stack(list, dim)
   local event_dim, is_discrete = common("stack", list)
-  dim = dim or 1
+  dim = read_integer("stack", "dim", dim or 1)
   return make("the elements' own", function(x)
     local d, parts = place("stack", dim, x:dim()), {}
     for i, c in ipairs(list) do parts[i] = c:check(x:select(d, i)) end
@@ -268,6 +315,7 @@ end, 1, true)
 
 --- Vectors of counts whose sum is `most`.
 function constraints.multinomial(most)
+  bound("multinomial", "upper_bound", most)
   return make("counts with the sum " .. text(most), function(x)
     return both(all(both(is_whole(x), x:ge(0))), x:sum(-1):eq(most))
   end, 1, true, {kind = constraints.multinomial, upper_bound = most})
@@ -293,7 +341,7 @@ local function of_squares(check)
     if shape[n] == shape[n - 1] then return check(x) end
     local outer = {}
     for i = 1, n - 2 do outer[i] = shape[i] end
-    return st.zeros(outer, {dtype = "bool"})
+    return x:new_zeros(outer, {dtype = "bool"})
   end
 end
 
@@ -310,6 +358,7 @@ constraints.lower_cholesky = make(
   "lower triangular with a positive diagonal", is_cholesky, 2)
 constraints.corr_cholesky = make(
   "lower triangular with a positive diagonal and rows of norm 1", function(x)
+    if not x:is_floating_point() then x = x:to(st.get_default_dtype()) end
     local most = 10 * st.dtype_info(x.dtype).eps * x.shape[x:dim()]
     local norms = st.linalg_vector_norm(x:detach(), 2, {-1})
     return both(is_cholesky(x), all((norms - 1):abs():le(most)))

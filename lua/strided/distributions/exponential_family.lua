@@ -25,6 +25,14 @@ M.ExponentialFamily = Family
 
 getmetatable(Family).__call = base.subclasses(Family)
 
+--- F of natural parameters.
+local function value_of(self, params)
+  local out = self:log_normalizer(unpack(params))
+  if st.is_tensor(out) then return out end
+  raise("%s: log_normalizer must return a Tensor, got %s", self.class.name,
+        type(out))
+end
+
 --- F of the natural parameters, these, and the gradients of F to them.
 local function normalizer(self)
   local out, params, slopes
@@ -33,7 +41,7 @@ local function normalizer(self)
     for i, n in ipairs(params) do
       if not n.requires_grad then params[i] = n:detach():requires_grad_() end
     end
-    out = self:log_normalizer(unpack(params))
+    out = value_of(self, params)
     slopes = {st.grad(out:sum(), params, {create_graph = true})}
   end)
   return out, params, slopes
@@ -69,7 +77,7 @@ end
 function M.divergence(p, q)
   local out, params, slopes = normalizer(p)
   local others = q:natural_params()
-  out = q:log_normalizer(unpack(others)) - out
+  out = value_of(q, others) - out
   for i, n in ipairs(others) do
     out = out - event_sum(p, (n - params[i]) * slopes[i])
   end

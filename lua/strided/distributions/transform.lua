@@ -136,7 +136,9 @@ local Affine = class("Affine", {
   init = function(self, a)
     self.loc = parameter("Affine", "loc", a.loc)
     self.scale = parameter("Affine", "scale", a.scale)
-    self.event_dim, self.sign = a.event_dim or 0, sign_of(self.scale)
+    self.event_dim = constraints.read_integer("Affine", "event_dim",
+                                              a.event_dim or 0, 0)
+    self.sign = sign_of(self.scale)
     self.domain = constraints.independent(constraints.real, self.event_dim)
     self.codomain = self.domain
   end,
@@ -181,7 +183,7 @@ local StickBreaking = class("StickBreaking", {
 --- n, n - 1, ..., 1 of the dtype of x, for the size n of its last dimension.
 local function falling(x)
   local n = x.shape[x:dim()]
-  return st.arange(n, 0, -1, {dtype = x.dtype})
+  return st.arange(n, 0, -1, {dtype = x.dtype, device = x.device})
 end
 
 function StickBreaking.forward(_, x)
@@ -253,13 +255,15 @@ local CorrCholesky = class("CorrCholesky", {
   domain = "real_vector", codomain = "corr_cholesky", bijective = true,
 })
 
---- The elements of n x n matrices that are below diagonal `k`, as a mask.
-local function lower(n, k) return st.ones({n, n}, {dtype = "bool"}):tril(k) end
+--- The elements of n x n matrices that are below diagonal `k`, as a mask for x.
+local function lower(x, n, k)
+  return x:new_ones({n, n}, {dtype = "bool"}):tril(k)
+end
 
 --- The elements of the matrices y below a diagonal, in vectors.
 local function to_vector(y, k)
   local shape = y.shape
-  local mask = lower(shape[#shape], k)
+  local mask = lower(y, shape[#shape], k)
   return y:masked_select(mask):reshape(join(part(shape, 1, #shape - 2),
                                             {mask:sum():item()}))
 end
@@ -300,10 +304,11 @@ function CorrCholesky:forward(x)
   local shape = self:forward_shape(x.shape)
   local n, eps = shape[#shape], base.eps(x)
   x = x:tanh():clamp(eps - 1, 1 - eps)
-  local r = st.zeros(shape, {dtype = x.dtype}):masked_scatter(
-    lower(n, -1):expand(shape), x)
+  local r = x:new_zeros(shape):masked_scatter(
+    lower(x, n, -1):expand(shape), x)
   local left = (1 - r:square()):sqrt():cumprod(-1)
-  return (r + st.eye(n, {dtype = x.dtype})) * shifted(left)
+  local eye = st.eye(n, {dtype = x.dtype, device = x.device})
+  return (r + eye) * shifted(left)
 end
 
 function CorrCholesky:backward(y)

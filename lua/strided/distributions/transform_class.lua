@@ -191,8 +191,12 @@ M.Transform = setmetatable(Transform, {
 
 --- Numbers or tensors that are the same.
 function M.equal(a, b)
-  a = base.as_tensor(a)
-  return a:equal(base.as_tensor(b, a))
+  a = base.as_tensor(a, st.is_tensor(b) and b or nil)
+  b = base.as_tensor(b, a)
+  if a.device ~= b.device or not base.same(a.shape, b.shape) then
+    return false
+  end
+  return a:eq(b):all():item()
 end
 
 --- The shape of x and of parameters, broadcast.

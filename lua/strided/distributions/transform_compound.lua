@@ -127,10 +127,8 @@ local Independent = {params = {"base_transform", "reinterpreted_batch_ndims"}}
 function Independent:init(a)
   local t = classes.check_transform("Independent", "base_transform",
                                     a.base_transform)
-  local n = a.reinterpreted_batch_ndims
-  if type(n) ~= "number" or n < 0 or n % 1 ~= 0 then
-    raise("Independent: reinterpreted_batch_ndims must be an integer from 0 on")
-  end
+  local n = constraints.read_integer("Independent", "reinterpreted_batch_ndims",
+                                     a.reinterpreted_batch_ndims, 0)
   if a.cache_size == 1 then t = t:with_cache(1) end
   self.base_transform, self.reinterpreted_batch_ndims = t, n
   self.sign, self.bijective = t.sign, t.bijective
@@ -247,7 +245,8 @@ local function read_parts(self, a)
   local name, list = self.name, a.transforms
   list = read_list(name, list, a.cache_size)
   if #list == 0 then raise("%s: there is no transform", name) end
-  self.transforms, self.dim = list, a.dim or 1
+  self.transforms = list
+  self.dim = constraints.read_integer(name, "dim", a.dim or 1)
   self.bijective = all_bijective(list)
   self.most, self.event_dim = most_events(list), nil
   return list
@@ -261,11 +260,15 @@ local Cat = {
 function Cat:init(a)
   local list = read_parts(self, a)
   self.lengths, self.length, self.event_dim = {}, 0, self.most
+  if a.lengths and type(a.lengths) ~= "table" then
+    raise("Cat: lengths must be a list of sizes, got %s", type(a.lengths))
+  end
   if a.lengths and #a.lengths ~= #list then
     raise("Cat: %d lengths for %d transforms", #a.lengths, #list)
   end
   for i = 1, #list do
-    self.lengths[i] = a.lengths and a.lengths[i] or 1
+    self.lengths[i] = a.lengths and constraints.read_integer(
+      "Cat", "length " .. i, a.lengths[i], 0) or 1
     self.length = self.length + self.lengths[i]
   end
   self.domain = constraints.cat(each(list, "domain"), self.dim, self.lengths)

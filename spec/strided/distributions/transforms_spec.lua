@@ -157,12 +157,40 @@ describe("Transforms:", function()
     assert.is_true(T.Exp() == T.Exp() and T.Exp() ~= T.Tanh())
     assert.is_true(T.Affine(1, {2, 3}) == T.Affine(1, f64 {2, 3}))
     assert.is_true(T.Power(2) ~= T.Power(3))
+    local tenth = st.tensor({0.5}, {dtype = "float32"})
+    assert.is_true(T.Power(tenth) == T.Power(f64 {0.5})
+                   and T.Power(tenth) ~= T.Power(f64 {0.5, 0.5}))
     assert.is_true(T.Exp().inv == T.Exp().inv and T.Exp().inv ~= T.Exp())
     assert.is_true(T.Compose {T.Exp(), T.Tanh()}
                    == T.Compose {T.Exp(), T.Tanh()})
     assert.is_true(T.Compose {T.Exp()} ~= T.Compose {T.Tanh()})
     local t = T.Reshape({4}, {2, 2})
     assert.is_true(t == t.inv.inv and t ~= T.Reshape({4}, {2, 2}))
+  end)
+
+  it("name the argument that is wrong", function()
+    raises("interval: lower_bound must be a number or a tensor, got nil",
+           C.interval)
+    raises("interval: upper_bound must be a number or a tensor, got string",
+           C.interval, 0, "x")
+    raises("greater_than: lower_bound must be a number", C.greater_than, {})
+    raises("Affine: event_dim must be an integer from 0 on, got x", T.Affine, 1,
+           2, "x")
+    raises("event_dim must be an integer from 0 on, got -1", T.Affine, 1, 2, -1)
+    raises("Stack: dim must be an integer, got x", T.Stack, {T.Exp()}, "x")
+    raises("Cat: dim must be an integer, got 1.5", T.Cat, {T.Exp()}, 1.5)
+    raises("Cat: lengths must be a list of sizes, got number", T.Cat,
+           {T.Exp()}, 1, 3)
+    raises("Cat: length 1 must be an integer from 0 on, got x", T.Cat,
+           {T.Exp()}, 1, {"x"})
+    raises("cat: length 1 must be an integer", C.cat, {C.real}, 1, {-1})
+  end)
+
+  it("work on Meta", function()
+    local x = st.empty({3}, {device = "meta"})
+    for _, t in ipairs {T.StickBreaking(), T.CorrCholesky()} do
+      assert.equal("meta", t(x).device)
+    end
   end)
 
   it("keep their last values if they have a cache", function()
@@ -290,9 +318,14 @@ describe("biject_to and transform_to", function()
     for name, want in pairs(values) do
       assert.equal(want, C[name]:check(m):item(), name)
     end
-    local ones = st.ones({2, 2})
-    assert.is_true(C.positive_semidefinite:check(ones):item())
-    assert.is_false(C.positive_definite:check(ones):item())
+    -- The eigenvalue 0 of a diagonal matrix has no rounding.
+    local flat_one = f64 {{1, 0}, {0, 0}}
+    assert.is_true(C.positive_semidefinite:check(flat_one):item())
+    assert.is_false(C.positive_definite:check(flat_one):item())
+    assert.is_true(C.positive_semidefinite:check(f64 {{2, 1}, {1, 2}}):item())
+    assert.is_true(C.corr_cholesky:check(st.eye(2, {dtype = "int64"})):item())
+    local meta = st.empty({2, 3, 2}, {device = "meta"})
+    assert.equal("meta", C.square:check(meta).device)
     local wide = st.zeros {3, 2, 1}
     for _, name in ipairs {"square", "symmetric", "positive_definite"} do
       assert.same({false, false, false}, C[name]:check(wide):totable())
@@ -380,6 +413,13 @@ describe("Families and mixtures:", function()
     assert.is_false(kl.requires_grad)
     raises("there is no rule for Rayleigh and Normal", D.kl_divergence, d,
            D.Normal(0, 1))
+    local Empty = D.ExponentialFamily("Empty", {
+      params = {{"scale", "positive"}}, mean_carrier_measure = 0,
+      natural_params = function(self) return {self.scale} end,
+      log_normalizer = function() end,
+    })
+    raises("Empty: log_normalizer must return a Tensor, got nil", entropy,
+           Empty(1))
     raises("ExponentialFamily: give the name", D.ExponentialFamily, 1)
     local Own = D.Distribution("Own", {params = {{"a", "real"}, {"b", "real"}}})
     assert.same({2}, Own(1, {2, 3}).batch_shape)
