@@ -11,7 +11,8 @@
  * size: GRU r, z, n, the product of h and the weights of n, the h before; LSTM
  * i, f, g, o, tanh of the new c, the c before, the h before; the others the new
  * h and the h before. The gradient of the weights is then one product of all
- * steps. Without a gradient the rows of one step serve all, and `saved` is empty.
+ * steps. Without a gradient the rows of one step serve all steps, and `saved`
+ * is empty.
  */
 #ifndef ST_OP_RNN_RNN_H
 #define ST_OP_RNN_RNN_H
