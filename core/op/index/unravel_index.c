@@ -15,8 +15,10 @@ static st_status check_integers(const st_tensor *t, const char *name) {
                   st__dtype_name(t->dtype));
 }
 
-/* The number of elements of a tensor with these sizes. */
+/* The number of elements of a tensor with these sizes, whose distances fit: a
+ * size of 0 counts as 1 there. */
 static st_status count_elements(st_ints sizes, const char *name, int64_t *n) {
+  int64_t most = 1;
   *n = 1;
   if (sizes.n > ST_MAX_DIMS) {
     return st__fail(ST_BAD_SHAPE, "%s has more than %d entries", name,
@@ -27,11 +29,13 @@ static st_status count_elements(st_ints sizes, const char *name, int64_t *n) {
       return st__fail(ST_BAD_SHAPE, "%s must not be negative, entry %u is %"
                       PRId64, name, d + 1, sizes.p[d]);
     }
-    if (!st__mul_sizes(*n, sizes.p[d], n)) {
+    if (sizes.p[d] == 0) *n = 0;
+    else if (!st__mul_sizes(most, sizes.p[d], &most)) {
       return st__fail(ST_BAD_SHAPE, "%s is of a tensor that is too large",
                       name);
     }
   }
+  if (*n != 0) *n = most;
   return ST_OK;
 }
 
@@ -45,15 +49,25 @@ static const st_tensor *from_zero(st_op_scope *c, const st_tensor *index,
   return st__minus(c, index, st__apply(c, ST_OP_clamp, 3, part));
 }
 
+/* -- unravel_index -------------------------------------------------------- */
+
 /* Positions of any integer dtype as int64, checked. */
-static const st_tensor *checked(st_op_scope *c, const st_tensor *index,
-                                int dim, int64_t size, int64_t base) {
+static const st_tensor *positions(st_op_scope *c, const st_tensor *index,
+                                  int64_t numel, int64_t base) {
+  bool is_bad = false;
+  int64_t bad = 0;
   index = st__apply_to(c, index, ST_INT64);
-  if (st__scope_ok(c)) c->status = st__check_indices(index, dim, size, base);
+  if (st__scope_ok(c)) {
+    c->status = st__has_bad_index(index, numel, base, &is_bad);
+  }
+  if (st__scope_ok(c) && is_bad) {
+    st__find_bad_index(index, numel, base, &bad);
+    c->status = st__fail(ST_BAD_INDEX, "position %" PRId64 " of %" PRId64
+                         " elements; positions count from %" PRId64, bad,
+                         numel, base);
+  }
   return index;
 }
-
-/* -- unravel_index -------------------------------------------------------- */
 
 /* The sizes, and the distances in a contiguous tensor, at least 1: two vectors
  * on the CPU or Meta. */
@@ -88,7 +102,7 @@ ST_BOXED(st__box_unravel_index) {
   ST_TRY(check_integers(indices, "indices"));
   ST_TRY(count_elements(shape, "shape", &numel));
   st_op_scope c = {.n = 0};
-  indices = from_zero(&c, checked(&c, indices, 0, numel, base), base);
+  indices = from_zero(&c, positions(&c, indices, numel, base), base);
   if (st__scope_ok(&c)) {
     c.status = size_vectors(shape, st__is_meta(indices), vectors);
   }
@@ -119,14 +133,32 @@ static st_status read_mode(const st_value *v, outside *mode) {
                   "'%s'", v->u.string);
 }
 
+/* Coordinates as int64, each from base to base + size - 1. */
+static const st_tensor *checked(st_op_scope *c, const st_tensor *index,
+                                int d, int64_t size, int64_t base) {
+  index = st__apply_to(c, index, ST_INT64);
+  if (st__scope_ok(c)) c->status = st__check_indices(index, d, size, base);
+  if (!st__scope_ok(c) || index->numel == 0 || st__is_meta(index)) {
+    return index;
+  }
+  const st_value least = st__of_tensor(st__apply1(c, ST_OP_min, index));
+  st_value item = st__of_int(base);
+  if (st__scope_ok(c)) c->status = st__invoke(ST_OP_item, 1, &least, &item);
+  if (st__scope_ok(c) && item.u.i < base) {
+    c->status = st__fail(ST_BAD_INDEX, "coordinate %" PRId64 " of dimension %"
+                         PRId64 " is less than %" PRId64, item.u.i,
+                         st__display_index(d), base);
+  }
+  return index;
+}
+
 /* Coordinates along dimension d, of the given size, that count from 0. */
 static const st_tensor *coordinates(st_op_scope *c, const st_tensor *index,
                                     int d, int64_t size, outside mode,
                                     int64_t base) {
   if (mode == RAISE || size == 0) {
-    index = from_zero(c, checked(c, index, d, size, base), base);
-    return st__apply_with(c, ST_OP_remainder_Scalar, index,
-                          st__of_int(size > 0 ? size : 1));
+    return st__apply_with(c, ST_OP_sub_Scalar,
+                          checked(c, index, d, size, base), st__of_int(base));
   }
   index = st__apply_with(c, ST_OP_sub_Scalar, st__apply_to(c, index, ST_INT64),
                          st__of_int(base));

@@ -32,12 +32,17 @@ describe("unravel_index", function()
   end)
 
   it("refuses positions that are not there", function()
-    raises("unravel_index: index 7 is out of range for dimension 1 with size 6",
+    raises("unravel_index: position 7 of 6 elements; positions count from 1",
            st.unravel_index, positions {7}, {3, 2})
     raises("unravel_index: indices must have an integer dtype, not float64",
            st.unravel_index, f64 {1}, {3, 2})
     raises("unravel_index: shape must not be negative, entry 2 is -2",
            st.unravel_index, positions {1}, {3, -2})
+    for _, shape in ipairs {{0, 2^62, 2^62}, {2^62, 2^62, 0}} do
+      raises("unravel_index: shape is of a tensor that is too large",
+             st.unravel_index, positions {}, shape)
+    end
+    assert.equal(2, #st.unravel_index(positions {}, {0, 2^62}))
   end)
 end)
 
@@ -56,6 +61,8 @@ describe("ravel_multi_index", function()
       {positions {{1}, {2}}, positions {1, 2}}, {3, 2})))
     raises("ravel_multi_index: index 4 is out of range for dimension 1 with "
            .. "size 3", st.ravel_multi_index, {rows, columns}, {3, 2})
+    raises("ravel_multi_index: coordinate -1 of dimension 2 is less than 1",
+           st.ravel_multi_index, {positions {1}, positions {-1}}, {3, 2})
     raises("ravel_multi_index: multi_index has 1 tensors, dims has 2 entries",
            st.ravel_multi_index, {rows}, {3, 2})
     raises("ravel_multi_index: mode must be 'raise', 'wrap' or 'clip', not "
