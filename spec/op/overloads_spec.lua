@@ -51,6 +51,37 @@ describe("index_fill", function()
                 lists(t:clone():index_fill_(1, i64 {-1}, f64(0))))
     raises("index_fill: value must be a 0-dim tensor, its shape is [1]",
            st.index_fill, t, 1, i64 {1}, f64 {1})
+    assert.equal(8, st.index_fill(f64(1), 1, i64 {1}, f64(8)):item())
+    assert.equal(1, st.index_fill(f64(1), 1, i64 {}, f64(8)):item())
+  end)
+
+  it("counts an element once in the gradient of the tensor", function()
+    local value = f64(9)
+    value:requires_grad_()
+    local upstream = f64 {1, 10, 100}
+    st.index_fill(f64 {1, 2, 3}, 1, i64 {1, 1, 2}, value):backward(upstream)
+    assert.equal(11, value.grad:item())
+    value.grad = nil
+    f64 {1, 2, 3}:index_fill_(1, i64 {-1, 3}, value):backward(upstream)
+    assert.equal(100, value.grad:item())
+  end)
+
+  it("takes the numbers that it takes without a tensor", function()
+    local index = i64 {1}
+    for dtype, value in pairs {
+      float64 = st.complex(f64(1), f64(2)), uint8 = f64(300),
+      int64 = f64(math.huge),
+    } do
+      local ok, why = pcall(st.index_fill, t:to(dtype), 1, index, value:item())
+      assert.is_false(ok)
+      raises(why, st.index_fill, t:to(dtype), 1, index, value)
+    end
+    raises("index_fill: value is on another device than self", st.index_fill,
+           t, 1, index, f64(1):to "meta")
+    raises("index_fill: index must have dtype int64, not int32", st.index_fill,
+           t, 1, index:to "int32", f64(1))
+    raises("index_fill: index 4 is out of range for dimension 2 with size 3",
+           st.index_fill, t, 2, i64 {4}, f64(1))
   end)
 end)
 

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "op/create/copy_clone_to.h"
 #include "op/index/index.h"
 #include "op/registry/composite.h"
 
@@ -194,8 +195,16 @@ st_status st__index_reduce_meta(st_run *r) {
 
 /* -- scatter with a reduction --------------------------------------------- */
 
+/* t, or a copy if it may share memory with self, which is written. */
+static const st_tensor *apart(st_op_scope *c, const st_tensor *t,
+                              const st_tensor *self) {
+  const bool shares = t && t->storage == self->storage;
+  return shares ? st__apply1(c, ST_OP_clone, t) : t;
+}
+
 /* args: reduce, base */
-static st_status add_or_multiply(st_op_scope *c, const st_tensor *self,
+static st_status add_or_multiply(st_op_scope *c, st_variant variant,
+                                 const st_tensor *self,
                                  const st_value *dim, const st_tensor *index,
                                  const st_tensor *src, const st_value *args,
                                  st_value *rets) {
@@ -207,24 +216,48 @@ static st_status add_or_multiply(st_op_scope *c, const st_tensor *self,
                          "\"multiply\", not \"%s\"", name);
   }
   const st_value prod = {.tag = ST_TAG_STRING, .len = 4, .u.string = "prod"};
+  if (variant == ST_INPLACE) {
+    index = apart(c, index, self);
+    src = apart(c, src, self);
+  }
   const st_value all[] = {st__of_tensor(self), *dim, st__of_tensor(index),
                           st__of_tensor(src), adds ? base : prod,
                           st__of_bool(true), base};
-  return st__scope_return(c, adds ? st__apply(c, ST_OP_scatter_add, 5, all)
-                          : st__apply(c, ST_OP_scatter_reduce_two, 7, all),
-                          rets);
+  const st_op_id id = adds ? ST_OP_scatter_add : ST_OP_scatter_reduce_two;
+  if (st__scope_ok(c)) {
+    c->status = st__call_n(st__op_variant(id, variant), adds ? 5 : 7, all,
+                           rets);
+  }
+  return st__scope_end(c, 0, NULL, rets);
 }
 
-ST_BOXED(st__box_scatter_reduce_src) {
+/* Whether the gradient may need self as it was. */
+static bool is_recorded(const st_tensor *self) {
+  return st__tls().grad && (self->keys & ST_AUTOGRAD_BITS);
+}
+
+static st_status scatter_src(st_variant variant, const st_value *args,
+                             st_value *rets) {
   const st_tensor *self = st__next_tensor(&args);
   const st_value *dim = st__next(&args);
   const st_tensor *index = st__next_tensor(&args);
   const st_tensor *src = st__next_tensor(&args);
   st_op_scope c = {.n = 0};
-  return add_or_multiply(&c, self, dim, index, src, args, rets);
+  return add_or_multiply(&c, variant, self, dim, index, src, args, rets);
 }
 
-ST_BOXED(st__box_scatter_value_reduce) {
+ST_BOXED(st__box_scatter_reduce_src) {
+  return scatter_src(ST_FUNCTIONAL, args, rets);
+}
+
+ST_BOXED(st__box_scatter__reduce_src) {
+  return is_recorded(args->u.tensor)
+    ? st__compose_self(ST_OP_scatter_reduce_src, 6, args, rets)
+    : scatter_src(ST_INPLACE, args, rets);
+}
+
+static st_status scatter_value(st_variant variant, const st_value *args,
+                               st_value *rets) {
   const st_tensor *self = st__next_tensor(&args);
   const st_value *dim = st__next(&args);
   const st_tensor *index = st__next_tensor(&args);
@@ -234,31 +267,98 @@ ST_BOXED(st__box_scatter_value_reduce) {
                            st__of_int(self->device)};
   st_op_scope c = {.n = 0};
   const st_tensor *src = st__apply(&c, ST_OP_full, 5, full);
-  return add_or_multiply(&c, self, dim, index, src, args, rets);
+  return add_or_multiply(&c, variant, self, dim, index, src, args, rets);
+}
+
+ST_BOXED(st__box_scatter_value_reduce) {
+  return scatter_value(ST_FUNCTIONAL, args, rets);
+}
+
+ST_BOXED(st__box_scatter__value_reduce) {
+  return is_recorded(args->u.tensor)
+    ? st__compose_self(ST_OP_scatter_value_reduce, 6, args, rets)
+    : scatter_value(ST_INPLACE, args, rets);
 }
 
 /* -- index_fill with a tensor --------------------------------------------- */
 
-ST_BOXED(st__box_index_fill_int_Tensor) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_value dim = *st__next(&args);
-  const st_tensor *index = st__next_tensor(&args);
-  const st_tensor *value = st__next_tensor(&args);
-  int64_t sizes[ST_MAX_DIMS];
-  int at;
+/* BAD_VALUE unless self can hold value. */
+static st_status check_filler(const st_tensor *self, const st_tensor *value) {
+  const st_value item = st__of_tensor(value);
+  st_value number;
   if (value->ndim != 0) {
     return st__fail(ST_BAD_SHAPE, "value must be a 0-dim tensor, its shape is "
                     "%s", ST_SHAPE_TEXT(value));
   }
-  ST_TRY(st__wrap_dim(dim.u.i, self->ndim, &at));
-  for (int d = 0; d < self->ndim; d++) {
-    sizes[d] = d == at ? index->numel : self->sizes[d];
+  if (value->device != self->device) {
+    return st__fail(ST_BAD_VALUE, "value is on another device than self");
   }
+  if (!st__is_meta(value)) {
+    ST_TRY(st__invoke(ST_OP_item, 1, &item, &number));
+    return st__check_scalar_fits(st__scalar_of(&number), self->dtype);
+  }
+  if (!st__is_complex(value->dtype) || st__is_complex(self->dtype)) return ST_OK;
+  return st__fail(ST_BAD_DTYPE, "value of dtype %s does not fit in %s",
+                  st__dtype_name(value->dtype), st__dtype_name(self->dtype));
+}
+
+/* The positions along a dimension of this size that index has, once each, from
+ * 0, so that the gradient of a filler is a sum over what it fills. Those of a
+ * Meta tensor are not known. */
+static const st_tensor *distinct(st_op_scope *c, const st_tensor *index,
+                                 int64_t size, int64_t base) {
+  const st_value zeros[] = {st__of_ints(&size, 1), st__of_int(ST_BOOL),
+                            st__none(), st__of_int(index->device)};
+  const st_tensor *mask = st__apply(c, ST_OP_zeros, 4, zeros);
+  const st_value fill[] = {st__of_tensor(mask), st__of_int(0),
+                           st__of_tensor(index), st__of_int(1),
+                           st__of_int(base)};
+  mask = st__apply(c, ST_OP_index_fill_int_Scalar, 5, fill);
+  return st__is_meta(index) ? index : st__apply1(c, ST_OP_flatnonzero, mask);
+}
+
+static st_status check_positions(const st_tensor *self, int at,
+                                 const st_tensor *index, int64_t base) {
+  st_tensor *own = NULL;
+  ST_TRY(st__as_indices(index, self, false, &own));
+  const st_status status = st__check_indices(
+    own, at, self->ndim ? self->sizes[at] : 1, base);
+  st__tensor_release(&own);
+  return status;
+}
+
+/* Copies of value over the slices at index, by index_copy or index_copy_. */
+static st_status fill_slices(const st_op *copy, const st_value *args,
+                             st_value *rets) {
+  const st_tensor *self = st__next_tensor(&args);
+  const int64_t dim = st__next_int(&args);
+  const st_tensor *index = st__next_tensor(&args);
+  const st_tensor *value = st__next_tensor(&args);
+  const int64_t base = st__next_int(&args);
+  int64_t sizes[ST_MAX_DIMS];
+  int at;
+  ST_TRY(check_filler(self, value));
+  ST_TRY(st__wrap_dim(dim, self->ndim, &at));
+  ST_TRY(check_positions(self, at, index, base));
   st_op_scope c = {.n = 0};
-  const st_tensor *source = st__apply_with(
-    &c, ST_OP_expand, st__apply_to(&c, value, self->dtype),
-    st__of_ints(sizes, self->ndim));
-  const st_value copy[] = {st__of_tensor(self), dim, st__of_tensor(index),
-                           st__of_tensor(source), *st__next(&args)};
-  return st__scope_return(&c, st__apply(&c, ST_OP_index_copy, 5, copy), rets);
+  index = distinct(&c, index, self->ndim ? self->sizes[at] : 1, base);
+  if (!st__scope_ok(&c)) return st__scope_return(&c, NULL, rets);
+  for (int d = 0; d < self->ndim; d++) sizes[d] = self->sizes[d];
+  const bool is_none = self->ndim == 0 && index->numel == 0;
+  if (self->ndim || is_none) sizes[at] = index->numel;
+  value = st__apply_to(&c, st__apply1(&c, ST_OP_clone, value), self->dtype);
+  value = st__apply_with(&c, ST_OP_expand, value,
+                         st__of_ints(sizes, self->ndim + is_none));
+  const st_value all[] = {st__of_tensor(self), st__of_int(at),
+                          st__of_tensor(index), st__of_tensor(value)};
+  if (st__scope_ok(&c)) c.status = st__call_n(copy, 4, all, rets);
+  return st__scope_end(&c, 0, NULL, rets);
+}
+
+ST_BOXED(st__box_index_fill_int_Tensor) {
+  return fill_slices(st__op(ST_OP_index_copy), args, rets);
+}
+
+ST_BOXED(st__box_index_fill__int_Tensor) {
+  return fill_slices(st__op_variant(ST_OP_index_copy, ST_INPLACE), args, rets);
 }

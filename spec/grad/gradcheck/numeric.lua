@@ -34,7 +34,10 @@ numeric["scatter.reduce"] = {
   {A(2, 3), 1, index, A(1, 3), {reduce = "multiply"}},
 }
 numeric["scatter.value_reduce"] = {{A(2, 3), 1, index, 2, {reduce = "add"}}}
-numeric["index_fill.int_Tensor"] = {{A(2, 3), 2, K("int64", {1, 3}), A()}}
+numeric["index_fill.int_Tensor"] = {
+  {A(2, 3), 2, K("int64", {1, 3}), A()},
+  {A(2, 3), 1, K("int64", {2, -1, 2}), A()},
+}
 numeric["norm.ScalarOpt_dtype"] = {{A(2, 3), 3, {dtype = "float64"}}}
 numeric["norm.ScalarOpt_dim_dtype"] = {{A(2, 3), 2, 1, {dtype = "float64"}}}
 numeric["mm.dtype"] = {{A(2, 3), A(3, 2), "float64"}}
