@@ -84,9 +84,13 @@ static st_status strides_in_order(st_ints size, st_ints order,
   bool seen[ST_MAX_DIMS] = {false};
   int64_t step = 1;
   int d;
-  if (size.n != order.n || size.n > ST_MAX_DIMS) {
+  if (size.n != order.n) {
     return st__fail(ST_BAD_SHAPE, "size has %u entries, physical_layout has %u",
                     size.n, order.n);
+  }
+  if (size.n > ST_MAX_DIMS) {
+    return st__fail(ST_BAD_SHAPE, "size has more than %d entries",
+                    ST_MAX_DIMS);
   }
   for (int i = (int)order.n - 1; i >= 0; i--) {
     ST_TRY(st__wrap_dim(order.p[i], (int)size.n, &d));

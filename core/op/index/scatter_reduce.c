@@ -297,7 +297,9 @@ static st_status check_filler(const st_tensor *self, const st_tensor *value) {
     ST_TRY(st__invoke(ST_OP_item, 1, &item, &number));
     return st__check_scalar_fits(st__scalar_of(&number), self->dtype);
   }
-  if (!st__is_complex(value->dtype) || st__is_complex(self->dtype)) return ST_OK;
+  if (!st__is_complex(value->dtype) || st__is_complex(self->dtype)) {
+    return ST_OK;
+  }
   return st__fail(ST_BAD_DTYPE, "value of dtype %s does not fit in %s",
                   st__dtype_name(value->dtype), st__dtype_name(self->dtype));
 }

@@ -79,12 +79,22 @@ static gradients of_mean(st_op_scope *c, const scatter_args *m) {
   return (gradients){share, gather(c, m, share)};
 }
 
+/* Where a equals b, as NaN does NaN. */
+static st_tensor *is_same(st_op_scope *c, const st_tensor *a,
+                          const st_tensor *b) {
+  const st_tensor *both_nan = st__apply2(c, ST_OP_logical_and,
+                                         st__apply2(c, ST_OP_ne_Tensor, a, a),
+                                         st__apply2(c, ST_OP_ne_Tensor, b, b));
+  return st__apply2(c, ST_OP_logical_or,
+                    st__apply2(c, ST_OP_eq_Tensor, a, b), both_nan);
+}
+
 /* The gradient is shared equally among all elements equal to the result. */
 static gradients of_extremum(st_op_scope *c, const scatter_args *m) {
   const st_tensor *self_is = as_number(
-    c, m, st__apply2(c, ST_OP_eq_Tensor, m->self, m->result));
+    c, m, is_same(c, m->self, m->result));
   const st_tensor *src_is = as_number(
-    c, m, st__apply2(c, ST_OP_eq_Tensor, m->src, gather(c, m, m->result)));
+    c, m, is_same(c, m->src, gather(c, m, m->result)));
   const st_tensor *share = st__apply2(c, ST_OP_div_Tensor, m->grad,
                                       scatter_add(c, m, self_is, src_is));
   return (gradients){

@@ -109,12 +109,25 @@ static const st_tensor *boundaries(st_op_scope *c, const segments *s) {
   return t;
 }
 
+/* The numbers of the elements of a vector, whose segments hold all of it. */
+static const st_tensor *repeated(st_op_scope *c, const segments *s,
+                                 const st_tensor *bounds) {
+  const st_value range[] = {st__of_int(1), st__of_int(s->n + 1)};
+  const st_value repeat[] = {
+    st__of_tensor(st__apply(c, ST_OP_arange_start, 2, range)),
+    st__of_tensor(st__apply1(c, ST_OP_diff, bounds))};
+  return st__apply(c, ST_OP_repeat_interleave_self_Tensor, 2, repeat);
+}
+
 /* The number of each element, in the shape of data. */
 static const st_tensor *numbers(st_op_scope *c, const segments *s,
                                 const st_tensor *bounds) {
   const st_tensor *data = s->data;
   const int axis = s->axis;
   int64_t sizes[ST_MAX_DIMS];
+  if (data->ndim == 1 && s->is_checked && !st__is_meta(data)) {
+    return repeated(c, s, bounds);
+  }
   const st_value range[] = {st__of_int(0), st__of_int(data->sizes[axis]),
                             st__of_int(1), st__of_int(ST_INT64), st__none(),
                             st__of_int(data->device)};
@@ -167,6 +180,21 @@ static const st_tensor *divide(st_op_scope *c, const segments *s,
   return st__apply(c, ST_OP_masked_fill_Scalar, 3, mask);
 }
 
+/* The gradient of an extremum that equals the bound is that of its elements. */
+static const st_tensor *bound(st_op_scope *c, const segments *s,
+                              const st_tensor *t, const st_value *initial) {
+  const st_op_id is_outside = s->kind == MAX ? ST_OP_lt_Scalar
+                                             : ST_OP_gt_Scalar;
+  const st_value mask[] = {
+    st__of_tensor(t),
+    st__of_tensor(st__apply_with(c, is_outside, t, *initial)), *initial};
+  return st__apply(c, ST_OP_masked_fill_Scalar, 3, mask);
+}
+
+static bool is_nan(const st_value *v) {
+  return v->tag == ST_TAG_FLOAT && isnan(v->u.f);
+}
+
 ST_BOXED(st__box_segment_reduce) {
   segments s = {.data = st__next_tensor(&args)};
   const st_value *kind = st__next(&args);
@@ -179,7 +207,8 @@ ST_BOXED(st__box_segment_reduce) {
   s.base = st__next_int(&args);
   if (indices || !lengths == !offsets) {
     return st__fail(ST_BAD_VALUE, indices ? "indices is not supported: give "
-                    "lengths or offsets" : "either lengths or offsets must be "
+                    "lengths or offsets" : lengths ? "lengths and offsets must "
+                    "not both be given" : "either lengths or offsets must be "
                     "given");
   }
   s.by_offsets = offsets != NULL;
@@ -190,9 +219,12 @@ ST_BOXED(st__box_segment_reduce) {
   ST_TRY(check_shapes(&s));
   st_op_scope c = {.n = 0};
   const bool has_initial = !st__is_none(initial);
+  const bool is_bounded = has_initial && !is_nan(initial) &&
+                          (s.kind == MAX || s.kind == MIN);
   const st_tensor *bounds = boundaries(&c, &s);
-  const st_tensor *start = filled(&c, &s, s.n + 2, has_initial ? *initial
-                                  : st__of_float(kinds[s.kind].identity));
+  const st_tensor *start = filled(&c, &s, s.n + 2,
+    has_initial && !is_bounded ? *initial
+                               : st__of_float(kinds[s.kind].identity));
   const char *scatter = kinds[s.kind].scatter;
   const st_value reduce[] = {
     st__of_tensor(start), st__of_int(s.axis),
@@ -201,6 +233,7 @@ ST_BOXED(st__box_segment_reduce) {
      .u.string = scatter}, st__of_bool(true)};
   const st_tensor *t = st__apply(&c, ST_OP_scatter_reduce_two, 6, reduce);
   t = st__apply_narrow(&c, t, s.axis, 1, s.n);
+  if (is_bounded) t = bound(&c, &s, t, initial);
   if (s.kind == MEAN) t = divide(&c, &s, t, bounds, has_initial);
   return st__scope_return(&c, s.kind == MEAN ? (st_tensor *)(uintptr_t)t
                           : st__apply1(&c, ST_OP_contiguous, t), rets);

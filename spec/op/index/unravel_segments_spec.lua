@@ -97,6 +97,10 @@ describe("empty_permuted", function()
            st.empty_permuted, {2, 3}, {2, -1})
     raises("empty_permuted: size has 2 entries, physical_layout has 1",
            st.empty_permuted, {2, 3}, {1})
+    local many = {}
+    for d = 1, 70 do many[d] = d end
+    raises("empty_permuted: size has more than 64 entries", st.empty_permuted,
+           many, many)
   end)
 end)
 
@@ -159,8 +163,24 @@ describe("segment_reduce", function()
            st.segment_reduce, t, "sum", {offsets = positions {1, 4}})
   end)
 
+  it("shares the gradient among the elements that are the extremum", function()
+    local function gradient(list, opt)
+      local x = f64(list)
+      x:requires_grad_()
+      st.segment_reduce(x, "max", opt):sum():backward()
+      return lists(x.grad)
+    end
+    local lengths = positions {2, 1}
+    assert.same({0, 1, 1}, gradient({2, 0 / 0, 3}, {lengths = lengths}))
+    assert.same({0.5, 0.5, 1}, gradient({2, 2, 3}, {lengths = lengths}))
+    assert.same({0, 0, 1}, gradient({1, 2, 3},
+                                    {lengths = lengths, initial = 3}))
+  end)
+
   it("refuses what it cannot do", function()
     local lengths = positions {4}
+    raises("segment_reduce: lengths and offsets must not both be given",
+           st.segment_reduce, t, "sum", {lengths = lengths, offsets = lengths})
     raises("segment_reduce: either lengths or offsets must be given",
            st.segment_reduce, t, "sum")
     raises('segment_reduce: reduce must be "sum", "mean", "max", "min" or '
