@@ -88,6 +88,25 @@ ST_BOXED(st__box_polyfit) {
   return st__scope_return(&c, p, rets);
 }
 
+/* -- Ends ---------------------------------------------------------------- */
+
+/* The first and the last power whose coefficient is not 0; none if first is
+ * behind last. */
+static void find_ends(st_op_scope *c, const st_tensor *p, int64_t ends[2]) {
+  const st_tensor *at = st__apply1(c, ST_OP_flatnonzero, p);
+  ends[0] = 0;
+  ends[1] = -1;
+  for (int i = 0; st__scope_ok(c) && at->numel > 0 && i < 2; i++) {
+    const st_value pick[] = {st__of_tensor(at), st__of_int(0),
+                             st__of_int(i == 0 ? 0 : -1)};
+    const st_value one = st__of_tensor(st__apply(c, ST_OP_select_int, 3,
+                                                 pick));
+    st_value number;
+    if (st__scope_ok(c)) c->status = st__invoke(ST_OP_item, 1, &one, &number);
+    if (st__scope_ok(c)) ends[i] = number.u.i;
+  }
+}
+
 /* -- polyadd, polysub, polymul -------------------------------------------- */
 
 /* t with zeros for the highest of n powers. */
@@ -113,8 +132,27 @@ ST_BOXED(st__box_polyadd) { return combine(ST_OP_add_Tensor, args, rets); }
 
 ST_BOXED(st__box_polysub) { return combine(ST_OP_sub_Tensor, args, rets); }
 
+/* p, a vector, from its highest power whose coefficient is not 0; 0 if there
+ * is none. */
+static const st_tensor *trimmed(st_op_scope *c, const st_tensor *p) {
+  const int64_t last[] = {0, 1};
+  int64_t ends[2];
+  if (st__scope_ok(c) && p->numel == 0) {
+    return st__apply_with(c, ST_OP_constant_pad_nd, p, st__of_ints(last, 2));
+  }
+  if (st__is_meta(p)) return p;
+  find_ends(c, p, ends);
+  const int64_t start = ends[1] < 0 ? p->numel - 1 : ends[0];
+  return st__apply_narrow(c, p, 0, start, p->numel - start);
+}
+
 ST_BOXED(st__box_polymul) {
-  return st__invoke(ST_OP_convolve, 2, args, rets);
+  const st_tensor *a = st__next_tensor(&args), *b = st__next_tensor(&args);
+  st_op_scope c = {.status = check_vector(a, "self")};
+  if (st__scope_ok(&c)) c.status = check_vector(b, "other");
+  a = trimmed(&c, a);
+  b = trimmed(&c, b);
+  return st__scope_return(&c, st__apply2(&c, ST_OP_convolve, a, b), rets);
 }
 
 /* -- polyder, polyint ----------------------------------------------------- */
@@ -179,23 +217,6 @@ ST_BOXED(st__box_polyint) {
 }
 
 /* -- roots ---------------------------------------------------------------- */
-
-/* The first and the last power whose coefficient is not 0; none if first is
- * behind last. */
-static void find_ends(st_op_scope *c, const st_tensor *p, int64_t ends[2]) {
-  const st_tensor *at = st__apply1(c, ST_OP_flatnonzero, p);
-  ends[0] = 0;
-  ends[1] = -1;
-  for (int i = 0; st__scope_ok(c) && at->numel > 0 && i < 2; i++) {
-    const st_value pick[] = {st__of_tensor(at), st__of_int(0),
-                             st__of_int(i == 0 ? 0 : -1)};
-    const st_value one = st__of_tensor(st__apply(c, ST_OP_select_int, 3,
-                                                 pick));
-    st_value number;
-    if (st__scope_ok(c)) c->status = st__invoke(ST_OP_item, 1, &one, &number);
-    if (st__scope_ok(c)) ends[i] = number.u.i;
-  }
-}
 
 /* The matrix whose characteristic polynomial is p, of n + 1 coefficients, after
  * division by the first one. */

@@ -1,18 +1,11 @@
 /* Vectors as sets, as NumPy has them: intersect1d, union1d, setdiff1d,
- * setxor1d; digitize and lexsort. Results are sorted, and NaN differs from
- * everything.
+ * setxor1d; digitize and lexsort. Results are sorted; a set has at most one
+ * NaN, which differs from that of another set.
  */
 
 #include "op/registry/composite.h"
 
 /* -- Sets ----------------------------------------------------------------- */
-
-/* The elements of t once each, or as they are. */
-static const st_tensor *as_set(st_op_scope *c, const st_tensor *t,
-                               bool is_unique) {
-  return is_unique ? st__apply_flatten(c, t)
-                   : st__apply1(c, ST_OP_unique_values, t);
-}
 
 static st_tensor *joined(st_op_scope *c, const st_tensor *a,
                          const st_tensor *b) {
@@ -29,13 +22,36 @@ static st_tensor *without_end(st_op_scope *c, const st_tensor *t,
   return st__apply_narrow(c, t, 0, first && t->numel > 0, n);
 }
 
+/* The sorted elements of t once each: one of its NaNs, which are last. */
+static st_tensor *distinct(st_op_scope *c, const st_tensor *t) {
+  const int64_t front[] = {1, 0};
+  st_tensor *all = st__apply1(c, ST_OP_unique_values, t);
+  const bool has_nan = st__is_floating(t->dtype) || st__is_complex(t->dtype);
+  if (!has_nan || !st__scope_ok(c) || all->numel < 2) return all;
+  const st_tensor *is_nan = st__apply2(c, ST_OP_ne_Tensor, all, all);
+  const st_tensor *repeats = st__apply2(c, ST_OP_logical_and,
+                                        without_end(c, is_nan, true),
+                                        without_end(c, is_nan, false));
+  repeats = st__apply_with(c, ST_OP_constant_pad_nd, repeats,
+                           st__of_ints(front, 2));
+  return st__apply2(c, ST_OP_masked_select, all,
+                    st__apply1(c, ST_OP_logical_not, repeats));
+}
+
+/* The elements of t once each, or as they are. */
+static const st_tensor *as_set(st_op_scope *c, const st_tensor *t,
+                               bool is_unique) {
+  return is_unique ? st__apply_flatten(c, t) : distinct(c, t);
+}
+
 ST_BOXED(st__box_union1d) {
   const st_tensor *self = st__next_tensor(&args);
   const st_tensor *other = st__next_tensor(&args);
   st_op_scope c = {.n = 0};
   const st_tensor *all = joined(&c, st__apply_flatten(&c, self),
                                 st__apply_flatten(&c, other));
-  return st__scope_return(&c, st__apply1(&c, ST_OP_unique_values, all), rets);
+  if (!st__scope_ok(&c)) return st__scope_return(&c, NULL, rets);
+  return st__scope_return(&c, distinct(&c, all), rets);
 }
 
 ST_BOXED(st__box_setdiff1d) {
@@ -43,7 +59,10 @@ ST_BOXED(st__box_setdiff1d) {
   const st_tensor *other = st__next_tensor(&args);
   st_op_scope c = {.n = 0};
   const st_tensor *set = as_set(&c, self, st__next_bool(&args));
-  const st_value isin[] = {st__of_tensor(set), st__of_tensor(other),
+  const st_tensor *is_in = set;
+  if (self->dtype == ST_BOOL) is_in = st__apply_to(&c, set, ST_UINT8);
+  if (other->dtype == ST_BOOL) other = st__apply_to(&c, other, ST_UINT8);
+  const st_value isin[] = {st__of_tensor(is_in), st__of_tensor(other),
                            st__of_bool(false), st__of_bool(true)};
   const st_tensor *is_left = st__apply(&c, ST_OP_isin_Tensor_Tensor, 4, isin);
   return st__scope_return(&c, st__apply2(&c, ST_OP_masked_select, set,
@@ -140,11 +159,12 @@ ST_BOXED(st__box_intersect1d) {
 
 /* -- digitize ------------------------------------------------------------- */
 
-/* Whether all neighbours of bins, a vector, relate. */
-static bool all_relate(st_op_scope *c, st_op_id relates,
-                       const st_tensor *bins) {
-  const st_value all = st__of_tensor(st__apply1(c, ST_OP_all, st__apply2(
-    c, relates, without_end(c, bins, false), without_end(c, bins, true))));
+/* Whether no neighbours of bins, a vector, relate; NaN is behind all others. */
+static bool none_relate(st_op_scope *c, st_op_id relates,
+                        const st_tensor *bins) {
+  const st_tensor *any = st__apply1(c, ST_OP_any, st__apply2(
+    c, relates, without_end(c, bins, false), without_end(c, bins, true)));
+  const st_value all = st__of_tensor(st__apply1(c, ST_OP_logical_not, any));
   st_value is_true = st__of_bool(false);
   if (st__scope_ok(c)) {
     c->status = st__invoke(ST_OP_is_nonzero, 1, &all, &is_true);
@@ -163,9 +183,9 @@ ST_BOXED(st__box_digitize) {
     return st__fail(ST_BAD_SHAPE, "bins must be a vector, its shape is %s",
                     ST_SHAPE_TEXT(bins));
   }
-  const bool ascends = st__is_meta(bins) || all_relate(&c, ST_OP_le_Tensor,
-                                                       bins);
-  if (!ascends && st__scope_ok(&c) && !all_relate(&c, ST_OP_ge_Tensor, bins) &&
+  const bool ascends = st__is_meta(bins) || none_relate(&c, ST_OP_gt_Tensor,
+                                                        bins);
+  if (!ascends && st__scope_ok(&c) && !none_relate(&c, ST_OP_lt_Tensor, bins) &&
       st__scope_ok(&c)) {
     c.status = st__fail(ST_BAD_VALUE, "bins must ascend or descend");
   }

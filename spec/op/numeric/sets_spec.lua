@@ -34,6 +34,21 @@ describe("Sets", function()
     assert.same({{1, 3}, {2, 1}, {1, 3}}, {lists(values), lists(i), lists(j)})
   end)
 
+  it("have at most one NaN, which is not that of the other", function()
+    local nan = 0 / 0
+    local x, y = f64 {nan, 1, nan}, f64 {nan, 2}
+    local function text(t) return (tostring(t:nan_to_num(9)):gsub("%s", "")) end
+    assert.equal(text(f64 {1, 2, 9}), text(st.union1d(x, y)))
+    assert.equal(text(f64 {1, 9}), text(st.setdiff1d(x, y)))
+    assert.equal(text(f64 {1, 2, 9, 9}), text(st.setxor1d(x, y)))
+    assert.equal(0, (st.intersect1d(x, y)):numel())
+  end)
+
+  it("may be of booleans", function()
+    local x = st.tensor {true, false, true}
+    assert.same({false}, lists(st.setdiff1d(x, st.tensor {true})))
+  end)
+
   it("have the dtype of both", function()
     assert.equal("float64", st.union1d(st.tensor {1}, a).dtype)
   end)
@@ -50,6 +65,11 @@ describe("digitize", function()
   it("takes edges that descend", function()
     assert.same({4, 3, 2, 1}, lists(st.digitize(x, f64 {3, 2, 1})))
     assert.same({4, 4, 3, 1}, lists(st.digitize(x, f64 {3, 2, 1}, true)))
+  end)
+
+  it("takes NaN behind all other edges", function()
+    local nan = 0 / 0
+    assert.same({2, 3, 4}, lists(st.digitize(f64 {1, 5, nan}, f64 {1, 2, nan})))
   end)
 
   it("refuses edges that do neither", function()
