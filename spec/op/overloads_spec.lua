@@ -74,7 +74,8 @@ describe("index_fill", function()
     } do
       local ok, why = pcall(st.index_fill, t:to(dtype), 1, index, value:item())
       assert.is_false(ok)
-      raises(why, st.index_fill, t:to(dtype), 1, index, value)
+      raises(why:match "index_fill: .*", st.index_fill, t:to(dtype), 1, index,
+             value)
     end
     raises("index_fill: value is on another device than self", st.index_fill,
            t, 1, index, f64(1):to "meta")
@@ -126,6 +127,12 @@ describe("A dtype to compute in", function()
                                           a, a:t(), "float32", {alpha = 2})))
     assert.same({{{90001}}}, lists(st.bmm(a:unsqueeze(1), a:t():unsqueeze(1),
                                           "float32")))
+    raises("mm: the matrices must have one dtype, not float64 and float32",
+           st.mm, f64 {{1}}, st.ones({1, 1}, {dtype = "float32"}), "float64")
+    raises("addmm: self must have the dtype of the matrices, float64, or "
+           .. "out_dtype, float64, not float32", st.addmm,
+           st.ones({1, 1}, {dtype = "float32"}), f64 {{1}}, f64 {{1}},
+           "float64")
     raises("mm: out_dtype must be the dtype of the matrices, float64, or "
            .. "float32 for float16 and bfloat16, not int8", st.mm, f64 {{1}},
            f64 {{1}}, "int8")

@@ -13,10 +13,18 @@ static st_status check_dtype(const st_tensor *t, st_dtype d) {
                   st__dtype_name(t->dtype), st__dtype_name(d));
 }
 
+static st_status check_factors(const st_tensor *a, const st_tensor *b,
+                               st_dtype d) {
+  ST_TRY(check_dtype(a, d));
+  if (a->dtype == b->dtype) return ST_OK;
+  return st__fail(ST_BAD_DTYPE, "the matrices must have one dtype, not %s and "
+                  "%s", st__dtype_name(a->dtype), st__dtype_name(b->dtype));
+}
+
 static st_status product(st_op_id id, const st_value *args, st_value *rets) {
   const st_tensor *a = st__next_tensor(&args), *b = st__next_tensor(&args);
   const st_dtype d = (st_dtype)st__next_int(&args);
-  st_op_scope c = {.status = check_dtype(a, d)};
+  st_op_scope c = {.status = check_factors(a, b, d)};
   a = st__apply_to(&c, a, d);
   b = st__apply_to(&c, b, d);
   return st__scope_return(&c, st__apply2(&c, id, a, b), rets);
@@ -31,7 +39,13 @@ static st_status add_product(st_op_id id, const st_value *args,
   const st_tensor *self = st__next_tensor(&args);
   const st_tensor *a = st__next_tensor(&args), *b = st__next_tensor(&args);
   const st_dtype d = (st_dtype)st__next_int(&args);
-  st_op_scope c = {.status = check_dtype(a, d)};
+  st_op_scope c = {.status = check_factors(a, b, d)};
+  if (st__scope_ok(&c) && self->dtype != a->dtype && self->dtype != d) {
+    c.status = st__fail(ST_BAD_DTYPE, "self must have the dtype of the "
+                        "matrices, %s, or out_dtype, %s, not %s",
+                        st__dtype_name(a->dtype), st__dtype_name(d),
+                        st__dtype_name(self->dtype));
+  }
   const st_value all[] = {
     st__of_tensor(st__apply_to(&c, self, d)),
     st__of_tensor(st__apply_to(&c, a, d)),
