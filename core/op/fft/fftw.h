@@ -11,6 +11,7 @@
  * length, n = rows x columns, is a matrix: FFTW transforms its columns, then
  * the rows of the result (long_lines.h). A length with a prime factor above 13
  * is computed by a convolution of another length (convolution.h).
+ * Many lines of other lengths are not FFTW's (tiles.h).
  */
 #ifndef ST_OP_FFT_FFTW_H
 #define ST_OP_FFT_FFTW_H

@@ -54,6 +54,8 @@ typedef struct transform {
   int64_t between;              /* offset of a complex line between the passes
                                    of a real one, in the scratch memory */
   int64_t convolution;          /* offset of the memory of a convolution */
+  bool in_tiles;                /* Note [Lines side by side] */
+  st_fft_tile tile;
   int chunks;
   char *scratch;
   int64_t bytes;                /* of scratch memory for a chunk */
@@ -218,6 +220,10 @@ static st_status run_tile(const transform *t, int64_t index, char *scratch) {
     out += at * t->dims[d].out;
     index /= t->dims[d].size;
   }
+  if (t->in_tiles) {
+    st__fft_run_tile(&t->tile, lines, in, out, scratch);
+    return ST_OK;
+  }
   char *from = in, *to = out;
   int64_t from_pitch = inner->in, to_pitch = inner->out;
   if (!t->in.is_direct) {
@@ -318,6 +324,7 @@ static void set_width(transform *t, int64_t n) {
   if (t->width == 0) t->width = MOST / bytes >= least ? least : 1;
   if (t->width > 4 * least) t->width = 4 * least;
   if (t->width > t->dims->size) t->width = t->dims->size;
+  if (t->in_tiles) t->width = st__fft_tile_lines(t->is_double);
   t->tiles = (t->dims->size + t->width - 1) / t->width;
   t->count = t->tiles;
   for (int d = 1; d < t->ndim; d++) t->count *= t->dims[d].size;
@@ -327,7 +334,8 @@ static void set_width(transform *t, int64_t n) {
 
 static void set_scratch(transform *t) {
   side *const sides[] = {&t->in, &t->out};
-  t->bytes = 0;
+  t->bytes = t->in_tiles ? st__fft_tile_bytes(&t->tile) : 0;
+  if (t->in_tiles) return;
   for (int i = 0; i < 2; i++) {
     side *const s = sides[i];
     s->pitch = padded(s->count * s->size);
@@ -348,6 +356,24 @@ static side side_of(const st_tensor *x, int dim) {
                 .step = x->sizes[dim] > 1 ? x->strides[dim] * size : size};
 }
 
+static void set_tile(transform *t, const st_lines *l) {
+  t->tile = (st_fft_tile){
+    .passes = &t->plan->passes, .halving = t->plan->halving,
+    .in = {t->in.size, t->in.step, t->dims->in},
+    .out = {t->out.size, t->out.step, t->dims->out}, .scale = t->scale,
+    .is_double = t->is_double, .to_real = t->to_real, .is_full = l->is_full};
+}
+
+/* The shape decides, and not the layout. */
+static bool is_in_tiles(const st_lines *l, bool is_double) {
+  const st_tensor *x = l->in;
+  const int64_t least = st__fft_tile_lines(is_double);
+  int64_t behind = 1;
+  for (int d = l->dim + 1; d < x->ndim; d++) behind *= x->sizes[d];
+  return x->numel / x->sizes[l->dim] >= least &&
+         st__fft_in_tiles(l->kind, is_double, l->n, behind >= least);
+}
+
 static void prepare(transform *t, const st_lines *l) {
   const st_dtype real = t->is_double ? ST_FLOAT64 : ST_FLOAT32;
   t->kind = l->kind;
@@ -361,6 +387,7 @@ static void prepare(transform *t, const st_lines *l) {
   const int64_t results = l->is_full ? l->n / 2 + 1 : t->out.count;
   t->reals = t->to_real ? results : 2 * results;
   set_batch(t, l);
+  if (t->in_tiles) set_tile(t, l);
   t->in.is_direct = t->in.step == t->in.size &&
                     (!t->to_real || t->plan->halving || t->plan->chirp) &&
                     is_aligned(t, &t->in, true);
@@ -400,7 +427,8 @@ st_status st__transform_lines(const st_lines *l) {
   transform t;
   st_fft_hold hold;
   t.is_double = l->in->dtype == ST_FLOAT64 || l->in->dtype == ST_COMPLEX128;
-  ST_TRY(st__fft_plan(l->kind, t.is_double, l->n, &hold));
+  t.in_tiles = is_in_tiles(l, t.is_double);
+  ST_TRY(st__fft_plan(l->kind, t.is_double, l->n, t.in_tiles, &hold));
   t.plan = hold.plan;
   prepare(&t, l);
   const st_status status = run(&t);

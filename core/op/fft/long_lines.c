@@ -34,9 +34,7 @@ static int64_t ratio(int64_t n, int64_t d) {
   return d * d > n ? d * d / n : n / d / d;
 }
 
-/* Lengths for which FFTW's estimated plans take 0.6 to 0.9 ns a number of
- * complex64; others take up to 3. */
-static bool is_fast(int64_t n) {
+bool st__fft_is_fast(int64_t n) {
   static const int16_t lengths[] = {128, 160, 192, 200, 240, 256, 320, 384,
                                     400, 512, 640, 1024, 1280, 2048};
   for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
@@ -49,7 +47,7 @@ static bool is_fast(int64_t n) {
 static int64_t factor_of(int64_t n) {
   int64_t fast = 0, root = 1;
   for (int64_t d = 2; d <= MOST_FAST; d++) {
-    if (n % d != 0 || !is_fast(d) || ratio(n, d) > MOST_RATIO) continue;
+    if (n % d != 0 || !st__fft_is_fast(d) || ratio(n, d) > MOST_RATIO) continue;
     if (fast == 0 || ratio(n, d) < ratio(n, fast)) fast = d;
   }
   if (fast > 0) return fast;
@@ -61,7 +59,9 @@ static int64_t factor_of(int64_t n) {
 bool st__fft_split(int64_t n, int64_t *rows, int64_t *columns) {
   if (n < LEAST || !st__fft_is_smooth(n)) return false;
   const int64_t d = factor_of(n);
-  if (n < LEAST_SLOW && !(is_fast(d) && is_fast(n / d))) return false;
+  if (n < LEAST_SLOW && !(st__fft_is_fast(d) && st__fft_is_fast(n / d))) {
+    return false;
+  }
   *rows = d;
   *columns = n / d;
   return true;

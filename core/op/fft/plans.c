@@ -36,8 +36,9 @@ static void register_atfork(void) {
   pthread_atfork(lock, unlock, keep_own_holds);
 }
 
-static int64_t key_of(st_fft_kind kind, bool is_double, int64_t n) {
-  return n << 3 | (int64_t)kind << 1 | is_double;
+static int64_t key_of(st_fft_kind kind, bool is_double, int64_t n,
+                      bool in_tiles) {
+  return n << 4 | in_tiles << 3 | (int64_t)kind << 1 | is_double;
 }
 
 /* Frees what a plan has, which may be a part of it. */
@@ -46,6 +47,7 @@ static void drop(st_fft_plan *p, bool is_double) {
   st__fft_halving_free(p->halving, p->n, is_double);
   st__fft_line_free(&p->line, is_double);
   st__fft_line_free(&p->back, is_double);
+  st__fft_passes_free(&p->passes);
   *p = (st_fft_plan){.key = 0};
 }
 
@@ -79,9 +81,10 @@ static void trim(int64_t n) {
 
 /* Real lines of odd lengths without large prime factors are FFTW's. */
 static st_status make_plan(st_fft_plan *p, st_fft_kind kind, bool is_double,
-                           int64_t n) {
+                           int64_t n, bool in_tiles) {
   const bool is_real = kind == ST_FFT_R2C || kind == ST_FFT_C2R;
-  const bool is_half = is_real && n % 2 == 0 && n >= LEAST_HALVED;
+  const bool is_half = is_real && n % 2 == 0 &&
+                       (in_tiles || n >= LEAST_HALVED);
   const st_fft_kind complex_kind =
     kind == ST_FFT_R2C ? ST_FFT_FORWARD :
     kind == ST_FFT_C2R ? ST_FFT_BACKWARD : kind;
@@ -91,6 +94,10 @@ static st_status make_plan(st_fft_plan *p, st_fft_kind kind, bool is_double,
     p->halving = st__fft_halving(n, is_double);
     if (!p->halving) return ST_NO_MEMORY;
   }
+  if (in_tiles) {
+    return st__fft_passes_init(&p->passes, complex_kind == ST_FFT_BACKWARD,
+                               is_double, p->count);
+  }
   if (!st__fft_is_smooth(p->count) && p->count >= LEAST_CONVOLVED) {
     return st__fft_chirp_init(p, complex_kind, is_double);
   }
@@ -99,18 +106,18 @@ static st_status make_plan(st_fft_plan *p, st_fft_kind kind, bool is_double,
 }
 
 static st_status add_plan(st_fft_kind kind, bool is_double, int64_t n,
-                          st_fft_plan **out) {
+                          bool in_tiles, st_fft_plan **out) {
   ST_TRY(st__fft_load(is_double));
   trim(n);
   st_fft_plan *p;
   while (!(p = oldest_unused())) pthread_cond_wait(&slot_is_free, &mutex);
   drop(p, p->key & 1);
-  const st_status status = make_plan(p, kind, is_double, n);
+  const st_status status = make_plan(p, kind, is_double, n, in_tiles);
   if (status != ST_OK) {
     drop(p, is_double);
     return status;
   }
-  p->key = key_of(kind, is_double, n);
+  p->key = key_of(kind, is_double, n, in_tiles);
   *out = p;
   return ST_OK;
 }
@@ -123,13 +130,15 @@ static st_fft_plan *find_plan(int64_t key) {
 }
 
 st_status st__fft_plan(st_fft_kind kind, bool is_double, int64_t n,
-                       st_fft_hold *out) {
+                       bool in_tiles, st_fft_hold *out) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, register_atfork);
   st_status status = ST_OK;
   lock();
-  out->plan = find_plan(key_of(kind, is_double, n));
-  if (!out->plan) status = add_plan(kind, is_double, n, &out->plan);
+  out->plan = find_plan(key_of(kind, is_double, n, in_tiles));
+  if (!out->plan) {
+    status = add_plan(kind, is_double, n, in_tiles, &out->plan);
+  }
   if (status == ST_OK) {
     out->plan->users++;
     out->plan->used = ++now;

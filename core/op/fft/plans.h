@@ -3,15 +3,16 @@
 #ifndef ST_OP_FFT_PLANS_H
 #define ST_OP_FFT_PLANS_H
 
-#include "op/fft/fftw.h"
+#include "op/fft/tiles.h"
 
 typedef struct st_fft_plan {
-  int64_t key;    /* kind, precision and length; 0: a free slot */
+  int64_t key;    /* length, kind, ...; 0: a free slot */
   int64_t n;
   int64_t size;   /* of all tables, in numbers */
   int users;      /* calls that hold it */
   int64_t used;   /* when it was last looked up */
-  st_fft_line line;
+  st_fft_line line;     /* of single lines */
+  st_fft_passes passes; /* of lines side by side, or none */
   int64_t count;    /* numbers of the complex line: n, or n / 2 by half */
   void *halving;    /* of real lines by half: st__fft_halving */
   void *chirp;      /* of a convolution: `count` numbers, and line.length */
@@ -29,7 +30,7 @@ typedef struct st_fft_hold {
  * linker's message and the package, if the library cannot be loaded;
  * NO_MEMORY. */
 st_status st__fft_plan(st_fft_kind kind, bool is_double, int64_t n,
-                       st_fft_hold *out);
+                       bool in_tiles, st_fft_hold *out);
 void st__fft_done(st_fft_hold *hold);
 
 #endif

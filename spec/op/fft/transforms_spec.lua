@@ -271,6 +271,77 @@ for dtype, tolerance in pairs(TOLERANCES) do
   end)
 end
 
+-- -- Lines side by side -------------------------------------------------------
+
+--- Lengths of every radix, and of several passes.
+local SIDES = {2, 3, 4, 10, 11, 13, 14, 16, 18, 30, 104, 105, 128, 220}
+
+describe("Transforms of many lines", function()
+  before_each(function() st.manual_seed(5) end)
+
+  for dtype, tolerance in pairs(TOLERANCES) do
+    it("have the numbers of their definition, in " .. dtype, function()
+      for i, n in ipairs(SIDES) do
+        for dim = 1, 2 do
+          local count = ({7, 8, 9, 19, 3, 4, 5})[i % 7 + 1]
+          local t = random(dim == 1 and {n, count} or {count, n}, dtype)
+          local norm = ({"backward", "ortho", "forward"})[i % 3 + 1]
+          check_axis(t, dim, nil, norm, tolerance)
+          check_half(t, dim, nil, norm, tolerance)
+          check_half(t, dim, 2 * n, norm, tolerance)
+        end
+      end
+      local t = random({3, 1000, 3}, dtype)
+      check_axis(t, 2, nil, nil, tolerance)
+      check_half(t, 2, nil, nil, tolerance)
+    end)
+  end
+
+  it("have the same bits at every place", function()
+    for dtype in pairs(TOLERANCES) do
+      for _, n in ipairs {16, 105, 1000} do
+        for _, count in ipairs {8, 9, 19} do
+          local t = random({count, n}, dtype)
+          local columns = t:t():contiguous()
+          for _, name in ipairs {"fft", "ifft", "irfft"} do
+            local want = fft[name](t)
+            assert.is_true(want:flip {1}:equal(fft[name](t:flip {1})))
+            local last = t:narrow(1, count, 1):expand(count, n)
+            assert.is_true(want[count]:equal(fft[name](last)[1]))
+            want = fft[name](columns, nil, 1)
+            assert.is_true(want:flip {2}:equal(
+              fft[name](columns:flip {2}, nil, 1)))
+          end
+        end
+      end
+    end
+  end)
+
+  it("have the same bits in every layout", function()
+    for _, dtype in ipairs {"float32", "complex64", "complex128"} do
+      local t = random({9, 60, 5}, dtype)
+      for dim = 1, 3 do
+        local want, real = fft.fft(t, nil, dim), fft.irfft(t, nil, dim)
+        for name, other in pairs(layouts(t)) do
+          assert.is_true(want:equal(fft.fft(other, nil, dim)), name)
+          assert.is_true(real:equal(fft.irfft(other, nil, dim)), name)
+        end
+      end
+    end
+  end)
+
+  it("need memory for tiles", function()
+    local t = random({8, 3 * 2 ^ 12}, "complex64")
+    fft.fft(t)
+    collect()
+    st.memory.set_limit(st.memory.stats().live + t:numel() * 8 + 2 ^ 16)
+    local ok, why = pcall(fft.fft, t)
+    st.memory.set_limit()
+    assert.is_false(ok)
+    assert.matches("memory", tostring(why))
+  end)
+end)
+
 -- -- Long lines --------------------------------------------------------------
 
 describe("A long transform", function()

@@ -1,0 +1,96 @@
+/* Transforms of lines that lie side by side: passes over tiles.
+ *
+ * A pass is one of Stockham's: it transforms R rows at a time, from one tile
+ * to another, and leaves the results in order. Lines are the lanes of the
+ * vectors, so no number moves to another lane but to its neighbour, which is
+ * its other part. Products and sums are not fused: the bits are those of every
+ * instruction set.
+ */
+
+#include "kernel/fft/butterflies.h"
+
+#include <string.h>
+
+#include "kernel/kernel.h"
+#include "kernel/unroll.h"
+
+/* -- Constants ------------------------------------------------------------ */
+
+#define ROOT_HALF 0.70710678118654752
+#define COS_16 0.92387953251128676 /* of pi / 8 */
+#define SIN_16 0.38268343236508977
+
+/* Of 2 pi k / R. */
+static const double cosines3[] = {
+  1, -0.5, -0.5};
+static const double sines3[] = {
+  0, 0.8660254037844386, -0.8660254037844386};
+static const double cosines5[] = {
+  1, 0.30901699437494745, -0.80901699437494745, -0.80901699437494745,
+  0.30901699437494745};
+static const double sines5[] = {
+  0, 0.95105651629515353, 0.58778525229247314, -0.58778525229247314,
+  -0.95105651629515353};
+static const double cosines7[] = {
+  1, 0.62348980185873348, -0.22252093395631439, -0.90096886790241915,
+  -0.90096886790241915, -0.22252093395631439, 0.62348980185873348};
+static const double sines7[] = {
+  0, 0.7818314824680298, 0.97492791218182362, 0.43388373911755812,
+  -0.43388373911755812, -0.97492791218182362, -0.7818314824680298};
+static const double cosines11[] = {
+  1, 0.84125353283118121, 0.41541501300188644, -0.14231483827328514,
+  -0.6548607339452851, -0.95949297361449737, -0.95949297361449737,
+  -0.6548607339452851, -0.14231483827328514, 0.41541501300188644,
+  0.84125353283118121};
+static const double sines11[] = {
+  0, 0.54064081745559756, 0.90963199535451833, 0.98982144188093268,
+  0.75574957435425827, 0.28173255684142967, -0.28173255684142967,
+  -0.75574957435425827, -0.98982144188093268, -0.90963199535451833,
+  -0.54064081745559756};
+static const double cosines13[] = {
+  1, 0.88545602565320991, 0.56806474673115581, 0.12053668025532305,
+  -0.35460488704253562, -0.74851074817110108, -0.97094181742605201,
+  -0.97094181742605201, -0.74851074817110108, -0.35460488704253562,
+  0.12053668025532305, 0.56806474673115581, 0.88545602565320991};
+static const double sines13[] = {
+  0, 0.46472317204376856, 0.82298386589365635, 0.99270887409805397,
+  0.93501624268541483, 0.66312265824079519, 0.23931566428755777,
+  -0.23931566428755777, -0.66312265824079519, -0.93501624268541483,
+  -0.99270887409805397, -0.82298386589365635, -0.46472317204376856};
+
+/* -- Vectors -------------------------------------------------------------- */
+
+#define SWAPPED2 1, 0
+#define SWAPPED4 1, 0, 3, 2
+#define SWAPPED8 SWAPPED4, 5, 4, 7, 6
+#define SWAPPED16 SWAPPED8, 9, 8, 11, 10, 13, 12, 15, 14
+
+#if defined(__AVX512F__)
+#define FLOATS 16
+#define DOUBLES 8
+#elif defined(__AVX2__)
+#define FLOATS 8
+#define DOUBLES 4
+#else
+#define FLOATS 4
+#define DOUBLES 2
+#endif
+
+#define T float
+#define I int32_t
+#define REALS FLOATS
+#define TAG f32
+#include "kernel/fft/butterflies_template.h"
+#define T double
+#define I int64_t
+#define REALS DOUBLES
+#define TAG f64
+#include "kernel/fft/butterflies_template.h"
+
+/* -- The table ------------------------------------------------------------ */
+
+static const st_kernel_row rows[] = {
+  {ST_K_fft_pass, {[ST_FLOAT32] = pass_f32, [ST_FLOAT64] = pass_f64}},
+  {ST_K_fft_pairs, {[ST_FLOAT32] = pairs_f32, [ST_FLOAT64] = pairs_f64}}};
+
+ST_EXPORT(st__fft_butterflies, rows)

@@ -1,0 +1,68 @@
+/* Transforms of lines side by side.
+ *
+ * Note [Lines side by side]
+ * Where a call has enough lines to fill a row (ST_FFT_ROW, kernel/fft/
+ * butterflies.h), tiles of so many neighbours are transformed at once: row k of
+ * a tile has the numbers k of all its lines, and vectors compute with rows.
+ * So no transform is too short or too odd for vectors. Lines that are columns
+ * of a matrix need no copy: the first pass reads the matrix, the last one
+ * writes it. A tile with fewer lines has zeros beside them, so that a line has
+ * the same bits in any lane. FFTW's estimated plans for many lines use vectors
+ * so for powers of 2 up to 128 only.
+ */
+#ifndef ST_OP_FFT_TILES_H
+#define ST_OP_FFT_TILES_H
+
+#include "op/fft/fftw.h"
+
+enum { ST_FFT_MOST_PASSES = 10 };
+
+/* A transform of tiles; the roots of all passes are in one block. */
+typedef struct st_fft_passes {
+  int count; /* 0: none */
+  int64_t length;
+  int radix[ST_FFT_MOST_PASSES];
+  int64_t at[ST_FFT_MOST_PASSES]; /* of a pass's roots, in bytes */
+  bool backward;
+  void *roots;
+  size_t bytes;
+} st_fft_passes;
+
+/* Lines of a tile. */
+int64_t st__fft_tile_lines(bool is_double);
+
+/* True for lines of n numbers that are transformed so: complex ones, or halves,
+ * without large prime factors. Lines that are rows, and no columns, must be
+ * transposed; so they are FFTW's where its plans are fast. */
+bool st__fft_in_tiles(st_fft_kind kind, bool is_double, int64_t n,
+                      bool are_columns);
+
+/* n numbers; NO_MEMORY. */
+st_status st__fft_passes_init(st_fft_passes *p, bool backward, bool is_double,
+                              int64_t n);
+void st__fft_passes_free(st_fft_passes *p);
+
+/* A side of a tile; distances are in bytes. */
+typedef struct st_fft_tile_side {
+  int64_t size;  /* of an element */
+  int64_t step;  /* between the elements of a line */
+  int64_t pitch; /* between the lines */
+} st_fft_tile_side;
+
+typedef struct st_fft_tile {
+  const st_fft_passes *passes;
+  st_fft_tile_side in, out;
+  const void *halving; /* of real lines, or NULL */
+  bool is_double;
+  bool to_real;
+  bool is_full;   /* real lines get the mirror image of their half */
+  double scale;
+} st_fft_tile;
+
+/* Bytes of scratch memory, aligned to cache lines. */
+int64_t st__fft_tile_bytes(const st_fft_tile *t);
+/* in and out may be the same if all their distances are. */
+void st__fft_run_tile(const st_fft_tile *t, int64_t lines, const char *in,
+                      char *out, char *scratch);
+
+#endif
