@@ -24,7 +24,7 @@ enum { ST_FFT_ROW = 64 /* bytes */ };
  * ... If blocks is 1, there are none, and the sums are multiplied by `factor`.
  * dst may be src if stride is 1, too. */
 typedef struct st_fft_pass {
-  int radix; /* 2, 3, 4, 5, 7, 8, 11, 13 or 16 */
+  int radix; /* 2, 3, 4, 5, 7, 8, 10, 11, 13, 15 or 16 */
   bool backward;
   int64_t blocks, stride;
   int64_t to_row, from_row; /* bytes between rows */

@@ -117,6 +117,24 @@ INLINE void NAME(dft_odd)(V *x, int R, const double *cosines,
   }
 }
 
+/* R = a * 5, for a of 2 or 3. Number i is (5 i1 + a i2) mod R, and result k the
+ * one with k1 = k mod a and k2 = k mod 5, so that nothing is turned between. */
+INLINE void NAME(dft_fives)(V *x, int R, V signs) {
+  const int a = R / 5;
+  V rows[3][5];
+  UNROLL for (int j = 0; j < 5; j++) {
+    V y[3];
+    UNROLL for (int i = 0; i < a; i++) y[i] = x[(5 * i + a * j) % R];
+    if (a == 2) NAME(dft2)(y, 0, 1);
+    else NAME(dft_odd)(y, 3, cosines3, sines3, signs);
+    UNROLL for (int k = 0; k < a; k++) rows[k][j] = y[k];
+  }
+  UNROLL for (int k = 0; k < a; k++) {
+    NAME(dft_odd)(rows[k], 5, cosines5, sines5, signs);
+  }
+  UNROLL for (int k = 0; k < R; k++) x[k] = rows[k % a][k % 5];
+}
+
 INLINE void NAME(dft)(V *x, int R, V signs) {
   switch (R) {
   case 2: NAME(dft2)(x, 0, 1); break;
@@ -125,8 +143,10 @@ INLINE void NAME(dft)(V *x, int R, V signs) {
   case 5: NAME(dft_odd)(x, 5, cosines5, sines5, signs); break;
   case 7: NAME(dft_odd)(x, 7, cosines7, sines7, signs); break;
   case 8: NAME(dft8)(x, signs); break;
+  case 10: NAME(dft_fives)(x, 10, signs); break;
   case 11: NAME(dft_odd)(x, 11, cosines11, sines11, signs); break;
   case 13: NAME(dft_odd)(x, 13, cosines13, sines13, signs); break;
+  case 15: NAME(dft_fives)(x, 15, signs); break;
   default: NAME(dft16)(x, signs);
   }
 }
@@ -191,8 +211,10 @@ ROWS(4)
 ROWS(5)
 ROWS(7)
 ROWS(8)
+ROWS(10)
 ROWS(11)
 ROWS(13)
+ROWS(15)
 ROWS(16)
 
 static void NAME(pass)(char **data, const int64_t *st, int64_t n0, int64_t n1,
@@ -206,8 +228,10 @@ static void NAME(pass)(char **data, const int64_t *st, int64_t n0, int64_t n1,
   case 5: NAME(radix5)(data[0], data[1], data[2], c); break;
   case 7: NAME(radix7)(data[0], data[1], data[2], c); break;
   case 8: NAME(radix8)(data[0], data[1], data[2], c); break;
+  case 10: NAME(radix10)(data[0], data[1], data[2], c); break;
   case 11: NAME(radix11)(data[0], data[1], data[2], c); break;
   case 13: NAME(radix13)(data[0], data[1], data[2], c); break;
+  case 15: NAME(radix15)(data[0], data[1], data[2], c); break;
   default: NAME(radix16)(data[0], data[1], data[2], c);
   }
 }

@@ -42,10 +42,12 @@ bool st__fft_in_tiles(st_fft_kind kind, bool is_double, int64_t n,
 
 /* -- Passes --------------------------------------------------------------- */
 
-/* Powers of 2 up to 16, about the same, and the odd primes. */
+/* Factors 15 and 10, powers of 2 up to 16, about the same, and odd primes. */
 static void factorize(st_fft_passes *p, int64_t n) {
   static const int primes[] = {13, 11, 7, 5, 3};
   int twos = 0;
+  for (; n % 15 == 0; n /= 15) p->radix[p->count++] = 15;
+  for (; n % 10 == 0; n /= 10) p->radix[p->count++] = 10;
   for (; n % 2 == 0; n /= 2) twos++;
   for (int left = (twos + 3) / 4; left > 0; left--) {
     const int bits = (twos + left - 1) / left;
