@@ -39,10 +39,11 @@ INLINE void NAME(pair)(T *to, const T *from, const T *u, int64_t h, int64_t k,
                        T factor, T turn) {
   const NAME(parts) signs = NAME(signs)();
   const int64_t low = 2 * k, high = 2 * (h - k) + 2 - REALS;
-  const NAME(parts) a = NAME(load)(from + low);
-  const NAME(parts) b = PICK(NAME(load)(from + high), REVERSED) * signs;
+  const NAME(parts) a = NAME(load)(from + low) * factor;
+  const NAME(parts) b = PICK(NAME(load)(from + high), REVERSED) * signs *
+                        factor;
   const NAME(parts) by = NAME(load)(u + low);
-  const NAME(parts) sum = (a + b) * factor, d = (a - b) * factor;
+  const NAME(parts) sum = a + b, d = a - b; /* halves: no overflow */
   const NAME(parts) turned = d * PICK(by, REAL) -
     PICK(d, SWAPPED) * (PICK(by, IMAGINARY) * signs * turn);
   NAME(store)(to + high, PICK((sum - turned) * signs, REVERSED));
