@@ -131,3 +131,14 @@ describe("A large result", function()
                                base:select(2, -1):sum():item())
   end)
 end)
+
+describe("A long row of halves and one number", function()
+  for _, dtype in ipairs {"float16", "bfloat16"} do
+    it("is multiplied by that number to its end, " .. dtype, function()
+      local a = st.ones({1, 2, 3, 70000}, {dtype = dtype})
+      local w = st.tensor({1, 2, 3}, {dtype = dtype}):reshape(3, 1)
+      assert.is_true((a * w):eq(w):all():item())
+      assert.is_true((w * a):eq(w):all():item())
+    end)
+  end
+end)

@@ -422,12 +422,12 @@ static int64_t st_run_halves(const st_blocks *k, char *const *data,
 
 /* The last elements, in blocks: operands are contiguous or single elements. */
 static void st_run_rest(const st_blocks *k, char *const *data,
-                        const int64_t *strides, int64_t done, int64_t rest,
-                        const void *ctx) {
+                        const int64_t *strides, int64_t n1, int64_t done,
+                        int64_t rest, const void *ctx) {
   char *p[ST_BLOCK_OPERANDS];
   int64_t step[2 * ST_BLOCK_OPERANDS] = {0};
   for (int i = 0; i < k->n; i++) {
-    step[i] = strides[i] || strides[k->n + i] ? 2 : 0;
+    step[i] = strides[i] || (n1 > 1 && strides[k->n + i]) ? 2 : 0;
     p[i] = data[i] + done * step[i];
   }
   if (rest) st_run_strided(k, p, step, rest, 1, ctx);
@@ -448,7 +448,7 @@ ST_SHARED static void st_run_blocks(const st_blocks *k, char **data,
   } else if (n0 > 0 && n1 > 0) {
     const int64_t done = st_run_halves(k, data, strides, n0, n1, ctx);
     if (done == 0) st_run_strided(k, data, strides, n0, n1, ctx);
-    else st_run_rest(k, data, strides, done, n0 * n1 - done, ctx);
+    else st_run_rest(k, data, strides, n1, done, n0 * n1 - done, ctx);
   }
 }
 

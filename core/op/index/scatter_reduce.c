@@ -295,7 +295,9 @@ static st_status check_filler(const st_tensor *self, const st_tensor *value) {
   }
   if (!st__is_meta(value)) {
     ST_TRY(st__invoke(ST_OP_item, 1, &item, &number));
-    return st__check_scalar_fits(st__scalar_of(&number), self->dtype);
+    const st_scalar scalar = st__scalar_of(&number);
+    st__value_clear(&number);
+    return st__check_scalar_fits(scalar, self->dtype);
   }
   if (!st__is_complex(value->dtype) || st__is_complex(self->dtype)) {
     return ST_OK;
