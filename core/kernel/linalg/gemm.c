@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "base/threads.h"
-#include "kernel/linalg/vectors.h"
+#include "kernel/vectors.h"
 #include "kernel/unroll.h"
 
 #if defined(__AVX2__)

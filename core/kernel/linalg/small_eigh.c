@@ -8,37 +8,8 @@
 #include "kernel/linalg/small_loops.h"
 #include "kernel/unroll.h"
 
-#define FABS fabsf
-#define SQRT sqrtf
-#define T float
-#define I int32_t
-#define LANES 1
-#define TAG f4
-#include "kernel/linalg/small_eigh_template.h"
-
-#define T float
-#define I int32_t
-#define LANES 16
-#define TAG f4s
-#include "kernel/linalg/small_eigh_template.h"
-#undef FABS
-#undef SQRT
-
-#define FABS fabs
-#define SQRT sqrt
-#define T double
-#define I int64_t
-#define LANES 1
-#define TAG f8
-#include "kernel/linalg/small_eigh_template.h"
-
-#define T double
-#define I int64_t
-#define LANES 8
-#define TAG f8s
-#include "kernel/linalg/small_eigh_template.h"
-#undef FABS
-#undef SQRT
+#define SMALL_TEMPLATE "kernel/linalg/small_eigh_template.h"
+#include "kernel/linalg/small_types.h"
 
 ST_SMALL_LOOP(eigh, f4, 16)
 ST_SMALL_LOOP(eigh, f8, 8)

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "kernel/linalg/vectors.h"
+#include "kernel/vectors.h"
 #include "kernel/unroll.h"
 
 #if defined(__AVX512F__)

@@ -12,44 +12,15 @@
 #include <string.h>
 
 #include "kernel/kernel.h"
-
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
-
-#define INLINE static inline __attribute__((always_inline))
-#if defined(__clang__)
-#define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define UNROLL _Pragma("GCC unroll 8")
-#endif
+#include "kernel/unroll.h"
+#include "kernel/vectors.h"
 
 /* ROWS output channels and three vectors of pixels fit the registers, as do
  * PIXELS pixels of a vector of channels. */
 #if defined(__AVX512F__)
-enum { ROWS = 8, PIXELS = 8, BYTES = 64 };
-#elif defined(__AVX2__)
-enum { ROWS = 4, PIXELS = 8, BYTES = 32 };
+enum { ROWS = 8, PIXELS = 8 };
 #else
-enum { ROWS = 4, PIXELS = 8, BYTES = 16 };
-#endif
-
-typedef float v_f4 __attribute__((vector_size(BYTES), aligned(4), may_alias));
-typedef double v_f8 __attribute__((vector_size(BYTES), aligned(8), may_alias));
-
-#if defined(__AVX512F__)
-#define FMA_f4(a, b, c) (v_f4)_mm512_fmadd_ps((__m512)(a), (__m512)(b), \
-                                              (__m512)(c))
-#define FMA_f8(a, b, c) (v_f8)_mm512_fmadd_pd((__m512d)(a), (__m512d)(b), \
-                                              (__m512d)(c))
-#elif defined(__AVX2__)
-#define FMA_f4(a, b, c) (v_f4)_mm256_fmadd_ps((__m256)(a), (__m256)(b), \
-                                              (__m256)(c))
-#define FMA_f8(a, b, c) (v_f8)_mm256_fmadd_pd((__m256d)(a), (__m256d)(b), \
-                                              (__m256d)(c))
-#else
-#define FMA_f4(a, b, c) ((a) * (b) + (c))
-#define FMA_f8(a, b, c) ((a) * (b) + (c))
+enum { ROWS = 4, PIXELS = 8 };
 #endif
 
 #define T float

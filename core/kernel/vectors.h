@@ -1,8 +1,8 @@
 /* Vectors of the widest registers and their multiply-add, a b + c, which is
  * fused where the instruction set has it.
  */
-#ifndef ST_KERNEL_LINALG_VECTORS_H
-#define ST_KERNEL_LINALG_VECTORS_H
+#ifndef ST_KERNEL_VECTORS_H
+#define ST_KERNEL_VECTORS_H
 
 #if defined(__AVX2__)
 #include <immintrin.h>
