@@ -9,9 +9,9 @@
  * Real lines of an even length n >= 16 are complex lines of n / 2 numbers to
  * FFTW (Note [Real lines by half], kernel/fft/fft.h). A complex line of a large
  * length, n = rows x columns, is a matrix: FFTW transforms its columns, then
- * the rows of the result (long_lines.h). A length with a prime factor above 13
- * is computed by a convolution of another length (convolution.h).
- * Many lines of other lengths are not FFTW's (tiles.h).
+ * the rows of the result (long_lines.h). A length of 36 or more with a prime
+ * factor above 13 is computed by a convolution of another length
+ * (convolution.h). Many lines of other lengths are not FFTW's (tiles.h).
  */
 #ifndef ST_OP_FFT_FFTW_H
 #define ST_OP_FFT_FFTW_H
