@@ -14,8 +14,8 @@ local raise = require "strided.caller_error"
 
 local next, pcall, require, tostring, type = next, pcall, require, tostring,
   type
-local floor, huge, max, min, sqrt = math.floor, math.huge, math.max, math.min,
-  math.sqrt
+local floor, huge, log = math.floor, math.huge, math.log
+local max, min, sqrt = math.max, math.min, math.sqrt
 
 local function st() return core.fields or require "strided" end
 
@@ -45,7 +45,13 @@ end
 local function orthonormalizer(w, S)
   local G = form(w.B, S)
   local d = G:diagonal():pow(-0.5)
-  local R = st().linalg_cholesky(G * d * d:unsqueeze(2), {upper = true})
+  local R, info = st().linalg_cholesky_ex(G * d * d:unsqueeze(2),
+                                          {upper = true})
+  if info:item() ~= 0 then
+    raise("lobpcg: %s", w.B and "the columns of X depend on each other, or B "
+          .. "is not positive definite" or "the columns of X depend on each "
+          .. "other")
+  end
   return st().linalg_solve_triangular(R, d:diag_embed(),
                                       {upper = true, left = false})
 end
@@ -148,6 +154,12 @@ end
 
 --- The eigenvalues and vectors of one matrix.
 local function iterate(w)
+  -- A power of two, exact, whose squares neither overflow nor vanish.
+  local size = w.A:abs():max():item()
+  if not (size < huge) then raise "lobpcg: A is not finite" end
+  local exponent = 0
+  if size > 0 then exponent = max(-120, min(floor(log(size) / log(2)), 120)) end
+  w.A = w.A:ldexp(-exponent)
   w.converged = 0
   start(w)
   local steps = w.niter < 0 and huge or w.niter
@@ -155,7 +167,7 @@ local function iterate(w)
     step(w)
     steps = steps - 1
   end
-  return w.E:narrow(1, 1, w.k), columns(w.X, 1, w.k)
+  return w.E:narrow(1, 1, w.k):ldexp(exponent), columns(w.X, 1, w.k)
 end
 
 -- -- Gradients ----------------------------------------------------------------
@@ -232,17 +244,30 @@ local function read(A, k, opt)
     raise("lobpcg: method must be \"ortho\" or \"basic\", got %s",
           tostring(method))
   end
-  local width = opt.X and opt.X.shape[n] or opt.n or k or 1
-  check_integer("n", width, 1)
-  k = check_integer("k", k or opt.X and width or 1, 1)
+  local columns_of_X = opt.X and opt.X.shape[n]
+  k = check_integer("k", k or columns_of_X or 1, 1)
+  local width = columns_of_X or check_integer("n", opt.n or k, 1)
+  if opt.X and opt.n and opt.n ~= width then
+    raise("lobpcg: argument 'n' must be the %d columns of X, got %s", width,
+          tostring(opt.n))
+  end
   if k > width or shape[n] < 3 * width then
     raise("lobpcg: %d eigenvalues by %d vectors of %d rows: there must be a "
           .. "vector for each, and 3 rows for each vector", k, width, shape[n])
   end
+  local tol = opt.tol or sqrt(core.dtype_info(A.dtype).eps)
+  if type(tol) ~= "number" or not (tol > 0 and tol < huge) then
+    raise("lobpcg: argument 'tol' must be a positive number, got %s",
+          tostring(tol))
+  end
+  if opt.largest ~= nil and type(opt.largest) ~= "boolean" then
+    raise("lobpcg: argument 'largest' must be a boolean, got %s",
+          tostring(opt.largest))
+  end
   return {
     m = shape[n], n = width, k = k, method = method,
     niter = check_integer("niter", opt.niter or 1000, -1),
-    tol = opt.tol or sqrt(core.dtype_info(A.dtype).eps),
+    tol = tol,
     largest = opt.largest ~= false,
   }
 end
@@ -286,6 +311,9 @@ end
 local function lobpcg(A, k, given)
   if type(k) == "table" and given == nil then k, given = nil, k end
   local opt = options("lobpcg", given, KNOWN)
+  if k ~= nil and opt.k ~= nil then
+    raise "lobpcg: argument 'k' is given twice"
+  end
   if k == nil then k = opt.k end
   local settings = read(A, k, opt)
   local ok, E, X = pcall(st().no_grad, solve, A, opt, settings)

@@ -96,7 +96,26 @@ describe("lobpcg", function()
            {method = 3})
     raises("lobpcg: argument 'n' must be an integer of at least 1, got 0.5",
            st.lobpcg, A, 1, {n = 0.5})
-    raises("lobpcg: linalg_cholesky: ", st.lobpcg, st.eye(6, F64), 1,
+    raises("lobpcg: argument 'k' must be an integer of at least 1, got x",
+           st.lobpcg, A, "x")
+    raises("lobpcg: argument 'k' is given twice", st.lobpcg, A, 1, {k = 2})
+    raises("lobpcg: argument 'n' must be the 1 columns of X, got 2", st.lobpcg,
+           A, 1, {n = 2, X = A:narrow(2, 1, 1)})
+    raises("lobpcg: argument 'tol' must be a positive number, got 0",
+           st.lobpcg, A, 1, {tol = 0})
+    raises("lobpcg: argument 'largest' must be a boolean, got 1", st.lobpcg, A,
+           1, {largest = 1})
+    raises("lobpcg: the columns of X depend on each other", st.lobpcg, A, nil,
+           {X = st.zeros({A.shape[1], 1}, F64)})
+    raises("lobpcg: A is not finite", st.lobpcg, A / 0, 1)
+    raises("lobpcg: the columns of X depend on each other, or B is not "
+           .. "positive definite", st.lobpcg, st.eye(6, F64), 1,
            {B = -st.eye(6, F64)})
+  end)
+
+  it("scales what has squares beyond the largest float", function()
+    local E = st.lobpcg((A * 1e30):float(), 2)
+    local F = st.lobpcg(A, 2)
+    assert.is_true(largest_of((E:double() * 1e-30 - F) / F) < 1e-4)
   end)
 end)
