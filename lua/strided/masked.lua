@@ -23,6 +23,20 @@ local function st() return core.fields or require "strided" end
 local KNOWN = {dim = true, axis = true, keepdim = true, dtype = true,
                mask = true}
 
+--- Returns the mask, the value of an option, expanded to the input's shape.
+local function expanded(name, option, mask, input)
+  if mask == nil then return nil end
+  if not is_tensor(mask) or mask.dtype ~= "bool" then
+    raise("%s: option '%s' must be a Tensor of dtype bool, got %s", name,
+          option, is_tensor(mask) and mask.dtype or type(mask))
+  end
+  local fits, result = pcall(st().expand, mask, input.shape)
+  if fits then return result end
+  raise("%s: option '%s' of shape {%s} does not broadcast to the input, shape "
+        .. "{%s}", name, option, concat(mask.shape, ", "),
+        concat(input.shape, ", "))
+end
+
 --- The tensor and the options of a call `name(input, dim, options)`; further
 -- names of options are the keys of more.
 local function arguments(name, input, dim, given, more)
@@ -42,20 +56,7 @@ local function arguments(name, input, dim, given, more)
   local opt = {}
   for key, value in pairs(options(name, given, known)) do opt[key] = value end
   if dim == nil then dim = opt.dim or opt.axis end
-  if opt.mask ~= nil and (not is_tensor(opt.mask) or
-                          opt.mask.dtype ~= "bool") then
-    raise("%s: option 'mask' must be a Tensor of dtype bool, got %s", name,
-          is_tensor(opt.mask) and opt.mask.dtype or type(opt.mask))
-  end
-  if opt.mask then
-    local fits, mask = pcall(st().expand, opt.mask, input.shape)
-    if not fits then
-      raise("%s: option 'mask' of shape {%s} does not broadcast to the input, "
-            .. "shape {%s}", name, concat(opt.mask.shape, ", "),
-            concat(input.shape, ", "))
-    end
-    opt.mask = mask
-  end
+  opt.mask = expanded(name, "mask", opt.mask, input)
   opt.name, opt.dim = name, dim
   return opt
 end
@@ -313,11 +314,16 @@ end
 function masked.logaddexp(input, other, given)
   local opt = options("masked.logaddexp", given, {
     input_mask = true, other_mask = true, dtype = true})
-  local a = arguments("logaddexp", input, nil, {mask = opt.input_mask})
-  local b = arguments("logaddexp", other, nil, {mask = opt.other_mask})
-  input = with_infinity(input, opt.dtype)
-  other = with_infinity(other, opt.dtype)
-  return st().logaddexp(fill(a, input, -1 / 0), fill(b, other, -1 / 0))
+  local function filled(argument, value)
+    local name, option = "masked.logaddexp", argument .. "_mask"
+    if not is_tensor(value) then
+      raise("%s: argument '%s' must be a Tensor, got %s", name, argument,
+            type(value))
+    end
+    local mask = expanded(name, option, opt[option], value)
+    return fill({mask = mask}, with_infinity(value, opt.dtype), -1 / 0)
+  end
+  return st().logaddexp(filled("input", input), filled("other", other))
 end
 
 -- -- Along a dimension --------------------------------------------------------

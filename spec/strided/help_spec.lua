@@ -46,6 +46,10 @@ describe("st.help", function()
     assert.is_true(n >= 270)
   end)
 
+  it("says that indices count from 1", function()
+    assert.truthy(st.help "argsort":find("{base: integer = 1", 1, true))
+  end)
+
   it("says what t is", function()
     local with = "for example, t = st.tensor {{1, 2}, {3, 4}}\n"
                  .. "  st.amax(t, 2)\n  --> tensor([2, 4])\n"

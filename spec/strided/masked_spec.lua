@@ -99,6 +99,17 @@ describe("A masked reduction", function()
                                      other_mask = m:logical_not()}))
   end)
 
+  it("names the mask of logarithms that does not fit", function()
+    local t = st.ones {2}
+    raises("masked.logaddexp: option 'other_mask' must be a Tensor of dtype "
+           .. "bool, got float32", masked.logaddexp, t, t, {other_mask = t})
+    raises("masked.logaddexp: option 'input_mask' of shape {3} does not "
+           .. "broadcast to the input, shape {2}", masked.logaddexp, t, t,
+           {input_mask = st.ones({3}, {dtype = "bool"})})
+    raises("masked.logaddexp: argument 'other' must be a Tensor, got number",
+           masked.logaddexp, t, 1)
+  end)
+
   for name, want in pairs(LINES) do
     it("goes along a dimension: " .. name, function()
       same(f64(want), masked[name](x, 2, {mask = m}))

@@ -225,6 +225,11 @@ static void add_factor(st_text *t, const st_einsum *named,
   else add_labels(t, names->label, dims_of(named, members));
 }
 
+static void add_cost(st_text *t, double cost) {
+  add_number(t, cost);
+  st__text_puts(t, cost == 1 ? " multiply-add" : " multiply-adds");
+}
+
 /* A line for the product of a and b. named: e with the dimensions that have
  * labels. */
 static void add_product(st_text *t, const st_einsum *e, const st_einsum *named,
@@ -239,8 +244,8 @@ static void add_product(st_text *t, const st_einsum *e, const st_einsum *named,
   st__text_puts(t, " of ");
   add_sizes(t, e, dims_of(named, both));
   st__text_puts(t, ": ");
-  add_number(t, cost_of(e, a, b));
-  st__text_puts(t, " multiply-adds, ");
+  add_cost(t, cost_of(e, a, b));
+  st__text_puts(t, ", ");
   add_operator(t, e, dims_of(e, a), dims_of(e, b), st__einsum_open(e, both));
 }
 
@@ -268,8 +273,8 @@ st_status st__einsum_describe(const st_einsum *e, const st_einsum_names *names,
     contract(&l, i, j);
   }
   st__text_puts(&t, "}: ");
-  add_number(&t, cost);
-  st__text_puts(&t, " multiply-adds, from left to right ");
+  add_cost(&t, cost);
+  st__text_puts(&t, ", from left to right ");
   add_number(&t, cost_from_left(e));
   st_status status = st__text_finish(&products, &lines);
   if (status == ST_OK) st__text_puts(&t, lines);

@@ -204,6 +204,10 @@ ST_BOXED(st__box_digitize) {
 
 /* -- lexsort -------------------------------------------------------------- */
 
+static st_status no_dimension(void) {
+  return st__fail(ST_BAD_SHAPE, "keys must have at least 1 dimension");
+}
+
 /* Sorts by each key, stably, the last one last. */
 static st_status lexsort(st_tensors keys, int64_t dim, int64_t base,
                          st_value *rets) {
@@ -216,6 +220,7 @@ static st_status lexsort(st_tensors keys, int64_t dim, int64_t base,
     return st__fail(ST_BAD_SHAPE, "keys must have the same shape, not %s and "
                     "%s", ST_SHAPE_TEXT(keys.p[0]), ST_SHAPE_TEXT(keys.p[k]));
   }
+  if (keys.p[0]->ndim == 0) return no_dimension();
   ST_TRY(st__wrap_dim(dim, keys.p[0]->ndim, &at));
   const st_value along = st__of_int(at);
   for (uint32_t k = 0; k < keys.n && st__scope_ok(&c); k++) {
@@ -242,9 +247,11 @@ ST_BOXED(st__box_lexsort) {
 
 /* The keys are the slices of the first dimension. */
 ST_BOXED(st__box_lexsort_Tensor) {
-  const st_value unbind[] = {*st__next(&args), st__of_int(0)};
+  const st_tensor *rows = st__next_tensor(&args);
   const int64_t dim = st__next_int(&args), base = st__next_int(&args);
+  const st_value unbind[] = {st__of_tensor(rows), st__of_int(0)};
   st_value keys;
+  if (rows->ndim == 0) return no_dimension();
   ST_TRY(st__invoke(ST_OP_unbind_int, 2, unbind, &keys));
   const st_status status = lexsort((st_tensors){keys.u.tensors, keys.len}, dim,
                                    base, rets);

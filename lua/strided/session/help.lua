@@ -71,11 +71,14 @@ local function default_text(value)
   return "{" .. concat(texts, ", ") .. "}"
 end
 
---- "name: type = default"; a default of None is omitted.
+--- "name: type = default"; a default of None is omitted. The base of indices
+-- is 0 in the schema and 1 in Lua.
 local function argument(a)
   local text = a.name .. ": " .. type_name(a)
   if a.has_default and a.default ~= nil then
-    text = text .. " = " .. default_text(a.default)
+    local value = a.default
+    if a.name == "base" and a.kind == "int" then value = 1 end
+    text = text .. " = " .. default_text(value)
   end
   return text
 end

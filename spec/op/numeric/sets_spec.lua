@@ -96,6 +96,10 @@ describe("lexsort", function()
 
   it("needs keys of one shape", function()
     raises("lexsort: keys must not be empty", st.lexsort, {})
+    raises("lexsort: keys must have at least 1 dimension", st.lexsort,
+           st.tensor(1))
+    raises("lexsort: keys must have at least 1 dimension", st.lexsort,
+           {st.tensor(1)})
     raises("lexsort: keys must have the same shape, not [4] and [2]",
            st.lexsort, {ages, f64 {1, 2}})
   end)
