@@ -7,7 +7,8 @@
  * default), so that its last byte is the last one before the page, or "start",
  * so that its first byte is the first one behind it. The bytes on the other
  * side, up to the next page, hold a pattern, and are compared when the block
- * is freed.
+ * is freed. With STRIDED_GUARD_FREED=0 the pages of freed blocks stay readable
+ * until they are used again, at once: two system calls less per block.
  *
  * base/memory.c is compiled with these names for posix_memalign and free. A
  * block can start at any address that its size divides: 3 bytes start
@@ -62,6 +63,7 @@ static int live;               /* blocks */
 static record *records;        /* by page */
 static queue freed[FEW + 1];   /* by pages, the oldest first */
 static bool at_start;
+static bool hides_freed = true;
 static struct sigaction earlier;
 
 /* -- Reports -------------------------------------------------------------- */
@@ -136,8 +138,10 @@ static void unlock(void) { pthread_mutex_unlock(&mutex); }
 
 __attribute__((constructor)) static void open_arena(void) {
   const char *side = getenv("STRIDED_GUARD");
+  const char *hide = getenv("STRIDED_GUARD_FREED");
   void *frame;
   at_start = side && strcmp(side, "start") == 0;
+  hides_freed = !hide || strcmp(hide, "0") != 0;
   records = reserve(RECORDS * sizeof *records, PROT_READ | PROT_WRITE);
   arena = records ? reserve(ARENA, PROT_NONE) : NULL;
   if (!arena) {
@@ -155,20 +159,23 @@ __attribute__((constructor)) static void open_arena(void) {
 
 static uint64_t pages_of(uint64_t bytes) { return (bytes + PAGE - 1) / PAGE; }
 
-/* Pages that are not readable yet; the one behind them never is, and neither
- * is the one before them. */
+/* Readable pages, 0 if there are none left; the one behind them never is
+ * readable, and neither is the one before them. */
 static uint64_t take_pages(uint64_t n) {
   queue *q = n <= FEW ? &freed[n] : NULL;
-  if (q && q->n > KEPT) {
-    const uint64_t page = q->first;
+  uint64_t page = used;
+  if (q && q->n > (hides_freed ? KEPT : 0)) {
+    page = q->first;
     q->first = records[page].next;
     q->n--;
-    return page;
+    if (!hides_freed) return page;
+  } else if (used + n + 1 > ARENA / PAGE) {
+    return 0;
+  } else {
+    used += n + 1;
   }
-  if (used + n + 1 > ARENA / PAGE) return 0;
-  const uint64_t page = used;
-  used += n + 1;
-  return page;
+  const int access = PROT_READ | PROT_WRITE;
+  return mprotect(arena + page * PAGE, n * PAGE, access) == 0 ? page : 0;
 }
 
 static void give_pages(uint64_t page, uint64_t n) {
@@ -190,8 +197,7 @@ int guard_memalign(void **out, size_t align, size_t n) {
   lock();
   const uint64_t page = live < MOST ? take_pages(count) : 0;
   char *first = arena + page * PAGE;
-  if (page == 0 ||
-      mprotect(first, count * PAGE, PROT_READ | PROT_WRITE) != 0) {
+  if (page == 0) {
     unlock();
     return unguarded(out, align, n);
   }
@@ -225,9 +231,12 @@ void guard_free(void *p) {
   }
   check_fill(first, p, "a write before", bytes);
   check_fill((char *)p + bytes, first + n * PAGE, "a write behind", bytes);
-  if (n <= FEW) mprotect(first, n * PAGE, PROT_NONE);
-  else mmap(first, n * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS |
-            MAP_NORESERVE | MAP_FIXED, -1, 0);
+  if (n > FEW) {
+    mmap(first, n * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS |
+         MAP_NORESERVE | MAP_FIXED, -1, 0);
+  } else if (hides_freed) {
+    mprotect(first, n * PAGE, PROT_NONE);
+  }
   lock();
   live--;
   records[page].is_live = false;

@@ -18,10 +18,12 @@ local STEP = tonumber(os.getenv "GUARD_STEP" or 12)
 local library = io.open(FOLDER .. "/libstrided.so", "rb")
 if library then library:close() end
 
---- Runs a Lua command with the block's end or start next to such a page.
+--- Runs a Lua command with the block's end or start next to such a page. Freed
+-- blocks are unreadable where every dtype is tried.
 local function guarded(side, command)
   return build.shell(("env -u LD_PRELOAD LD_LIBRARY_PATH='%s' "
-    .. "STRIDED_GUARD=%s %s %s"):format(FOLDER, side, build.lua, command))
+    .. "STRIDED_GUARD=%s STRIDED_GUARD_FREED=%d %s %s"):format(FOLDER, side,
+    STEP == 1 and 1 or 0, build.lua, command))
 end
 
 --- What the sweep printed; fails with its last call if the process ended.
