@@ -24,7 +24,7 @@ host.suite("A host that forks", why, function()
   end
 
   for _, rule in ipairs(RULES) do
-    local lua, scene, n = rule[1], rule[2], rule[3]
+    local lua, scene, n = rule[1], rule[2], host.times(rule[3])
     it(rule[4], function()
       local text, code = run(lua, scene, n)
       assert.equal(("%d of %d children were well\n"):format(n, n), text)

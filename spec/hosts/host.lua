@@ -20,6 +20,12 @@ host.path = ("%s/lua/?.lua;%s/lua/?/init.lua;%s/?.lua;;"):format(
             ROOT, ROOT, ROOT)
 host.cpath = host.folder .. "/lua/?.so;;"
 
+--- How often something is repeated: n times in ./dev hosts and ./dev test all,
+-- a quarter of that in ./dev test.
+function host.times(n)
+  return os.getenv "STRIDED_WHOLE" and n or math.ceil(n / 4)
+end
+
 local started, adopted, folder, files = {}, {}, nil, 0
 
 -- -- Files -------------------------------------------------------------------

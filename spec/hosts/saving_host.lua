@@ -6,7 +6,7 @@ local build = require "spec.support.build"
 local host = require "spec.hosts.host"
 local st = require "strided"
 
-local KILLS = 30
+local KILLS = host.times(30)
 local LARGE = build.is_sanitized and 1024 * 1024 or 50 * 1024 * 1024 -- floats
 
 local folder = host.scratch()
