@@ -156,7 +156,7 @@ end
 local function iterate(w)
   -- A power of two, exact, whose squares neither overflow nor vanish.
   local size = w.A:abs():max():item()
-  if not (size < huge) then raise "lobpcg: A is not finite" end
+  if size ~= size or size == huge then raise "lobpcg: A is not finite" end
   local exponent = 0
   if size > 0 then exponent = max(-120, min(floor(log(size) / log(2)), 120)) end
   w.A = w.A:ldexp(-exponent)
