@@ -76,12 +76,11 @@ INLINE void store(const counter *n, uint32_t *words) {
 }
 
 /* WIDTH * LANES blocks: the rounds of the vectors overlap. */
-INLINE void some_blocks(const st_philox_at *at, uint64_t step,
-                        uint32_t *words) {
+INLINE void some_blocks(const st_philox_at *at, uint32_t *words) {
   const vec zero = {0};
   counter n[WIDTH];
   UNROLL for (int v = 0; v < WIDTH; v++) {
-    const vec low = ((vec)ORDER + (uint64_t)(v * LANES)) * step + at->block;
+    const vec low = (vec)ORDER + (uint64_t)(v * LANES) + at->block;
     n[v] = (counter){low, low >> 32, zero + at->stream,
                      zero + (at->stream >> 32)};
   }
@@ -98,15 +97,14 @@ INLINE void some_blocks(const st_philox_at *at, uint64_t step,
 static void philox(char **data, const int64_t *strides, int64_t n0, int64_t n1,
                    const void *ctx) {
   uint32_t *words = (uint32_t *)(void *)data[0];
-  const uint64_t step = ((const st_philox_ctx *)ctx)->step;
-  st_philox_at at = ((const st_philox_ctx *)ctx)->at;
+  st_philox_at at = *(const st_philox_at *)ctx;
   (void)strides, (void)n1;
   int64_t i = 0;
   for (; i + WIDTH * LANES <= n0; i += WIDTH * LANES) {
-    some_blocks(&at, step, words + ST_PHILOX_WORDS * i);
-    at.block += WIDTH * LANES * step;
+    some_blocks(&at, words + ST_PHILOX_WORDS * i);
+    at.block += WIDTH * LANES;
   }
-  for (; i < n0; i++, at.block += step) {
+  for (; i < n0; i++, at.block++) {
     st__philox_block(&at, words + ST_PHILOX_WORDS * i);
   }
 }

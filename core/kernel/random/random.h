@@ -3,13 +3,16 @@
  * bits. A row of words is contiguous.
  *
  * mt19937 (int32): the state, the words; neither strides nor sizes are read.
- * philox (int32): the words of n0 blocks from ctx on, `step` blocks apart.
+ * philox (int32): the words of n0 blocks from ctx on, an st_philox_at.
  * uniform_words (float dtypes): the numbers, words; of float64 pairs.
  * normal_blocks (float dtypes): n0 numbers, contiguous and a multiple of
  * ST_NORMAL_BLOCK, uniform in [0, 1) before and normal after.
  * bernoulli_words (bool): bools, pairs.
  * bernoulli_p_words (dtype of p): bools, words, p; pairs if p is float64.
  * integer_words: int64, words (int32) or pairs (int64).
+ * exponential_words, geometric_words, cauchy_words: float64, pairs.
+ * uniform_logs: logarithms, numbers in [0, 1); float64 rows. n1 is 1.
+ * normal_pairs: two normal numbers, two uniform ones; float64 rows. n1 is 1.
  */
 #ifndef ST_KERNEL_RANDOM_RANDOM_H
 #define ST_KERNEL_RANDOM_RANDOM_H
@@ -24,8 +27,6 @@ enum {
 
 /* Of Philox: the key, and the counter's low and high half. */
 typedef struct st_philox_at { uint64_t key, block, stream; } st_philox_at;
-
-typedef struct st_philox_ctx { st_philox_at at; uint64_t step; } st_philox_ctx;
 
 /* A block of Philox 4x32-10. */
 static inline void st__philox_block(const st_philox_at *at, uint32_t *words) {
@@ -48,6 +49,10 @@ typedef struct st_uniform_ctx {
 } st_uniform_ctx;
 
 typedef struct st_normal_ctx { double mean, deviation; } st_normal_ctx;
+
+/* exponential_words: a is -1 / rate. geometric_words: a is 1 / log(1 - p).
+ * cauchy_words: the median and the scale. */
+typedef struct st_transform_ctx { double a, b; } st_transform_ctx;
 
 /* bernoulli_words: 1 if the low 53 bits of the pair are less than this. */
 typedef struct st_bernoulli_ctx { int64_t below; } st_bernoulli_ctx;

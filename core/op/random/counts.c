@@ -18,70 +18,56 @@
 /* -- Poisson -------------------------------------------------------------- */
 
 /* The number of uniform numbers whose product stays above exp(-rate). */
-static double small_poisson(st_source *s, double rate) {
-  const double least = exp(-rate);
-  double count = 0;
-  for (double p = st__random_uniform(s); p > least; count++) {
-    p *= st__random_uniform(s);
-  }
-  return count;
-}
-
-/* PTRS, for rates from 10 on. */
-static double large_poisson(st_source *s, double rate) {
-  const double root = sqrt(rate), log_rate = log(rate);
-  const double b = 0.931 + 2.53 * root, a = -0.059 + 0.02483 * b;
-  const double inverse_alpha = 1.1239 + 1.1328 / (b - 3.4);
-  const double box = 0.9277 - 3.6224 / (b - 2);
-  for (;;) {
-    const double u = st__random_uniform(s) - 0.5, v = st__random_uniform(s);
-    const double us = 0.5 - fabs(u);
-    const double k = floor((2 * a / us + b) * u + rate + 0.43);
-    if (us >= 0.07 && v <= box) return k;
-    if (k < 0 || (us < 0.013 && v > us)) continue;
-    const double ratio = log(v) + log(inverse_alpha) -
-                         log(a / (us * us) + b);
-    int sign;
-    if (ratio <= -rate + k * log_rate - lgamma_r(k + 1, &sign)) return k;
-  }
-}
-
-static double poisson(st_source *s, double rate,
-                      __attribute__((unused)) double none) {
-  if (rate == 0) return 0;
-  return rate >= 10 ? large_poisson(s, rate) : small_poisson(s, rate);
-}
-
-/* small_poisson's count for stream k, or -1 if it takes more words than there
- * are. */
-static int first_count(const st_streams *streams, int k, double least) {
+static double small_poisson(st_window *w, double least) {
   double p = 1;
-  for (int i = 0; i < 2 * streams->blocks; i++) {
-    p *= st__stream_uniform(streams, k, i);
-    if (p <= least) return i;
-  }
-  return -1;
-}
-
-/* The calls of a loop of one function overlap. */
-static void some_poissons(st_source *s, const st_streams *streams,
-                          const double *rate, double *out) {
-  double least[ST_STREAMS];
-  for (int k = 0; k < streams->n; k++) {
-    const bool is_small = rate[k] > 0 && rate[k] < 10;
-    least[k] = is_small ? exp(-rate[k]) : -1;
-  }
-  for (int k = 0; k < streams->n; k++) {
-    const int count = least[k] >= 0 ? first_count(streams, k, least[k]) : -1;
-    out[k] = count;
-    if (count >= 0) continue;
-    st__random_stream(s, streams, k);
-    out[k] = poisson(s, rate[k], 0);
+  for (int64_t count = 0;; w->at = w->n) {
+    if (w->at == w->n) st__window_fill(w);
+    for (int i = w->at; i < w->n; i++, count++) {
+      p *= w->u[i];
+      if (p > least) continue;
+      w->at = i + 1;
+      return (double)count;
+    }
   }
 }
 
-static const st_sampler small_poissons = {poisson, some_poissons, 5};
-static const st_sampler large_poissons = {poisson, NULL, 1};
+/* What depends on the rate; of PTRS from 10 on. */
+typedef struct poisson_rate {
+  double rate, least;
+  double log_rate, a, b, inverse_alpha, box;
+} poisson_rate;
+
+static poisson_rate poisson_rate_of(double rate) {
+  if (rate < 10) return (poisson_rate){.rate = rate, .least = exp(-rate)};
+  const double b = 0.931 + 2.53 * sqrt(rate), a = -0.059 + 0.02483 * b;
+  return (poisson_rate){rate, 0, log(rate), a, b, 1.1239 + 1.1328 / (b - 3.4),
+                        0.9277 - 3.6224 / (b - 2)};
+}
+
+static double large_poisson(st_window *w, const poisson_rate *r) {
+  const double a = r->a, b = r->b;
+  for (;;) {
+    const double u = st__window_uniform(w) - 0.5, v = st__window_uniform(w);
+    const double us = 0.5 - fabs(u);
+    const double k = floor((2 * a / us + b) * u + r->rate + 0.43);
+    if (us >= 0.07 && v <= r->box) return k;
+    if (k < 0 || (us < 0.013 && v > us)) continue;
+    const double ratio = log(v * r->inverse_alpha / (a / (us * us) + b));
+    int sign;
+    if (ratio <= -r->rate + k * r->log_rate - lgamma_r(k + 1, &sign)) return k;
+  }
+}
+
+static void poissons(st_window *w, const double *rate,
+                     __attribute__((unused)) const double *none, double *out,
+                     int64_t n) {
+  poisson_rate r = {.rate = -1};
+  for (int64_t i = 0; i < n; i++) {
+    if (rate[i] != r.rate) r = poisson_rate_of(rate[i]);
+    out[i] = r.rate == 0 ? 0 : r.rate < 10 ? small_poisson(w, r.least)
+                                           : large_poisson(w, &r);
+  }
+}
 
 /* -- Binomial ------------------------------------------------------------- */
 
@@ -97,25 +83,52 @@ static double stirling_tail(double k) {
   return (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / square) / square) / n;
 }
 
-/* Waiting times until the sum exceeds n, for n p < 10. */
-static double few_successes(st_source *s, double n, double p) {
-  const double scale = 1 / log1p(-p);
-  double successes = 0;
-  for (double sum = 0;; successes++) {
-    sum += ceil(log(st__random_uniform(s)) * scale);
-    if (sum > n) return successes;
+/* Trials and their probability, up to 1/2, and what depends on both. PyTorch
+ * rounds each operation to float32 if they are. */
+typedef struct trials {
+  double n, p, mean;
+  double log_failure;           /* if the mean is less than 10, or: */
+  double deviation, odds, mode;
+} trials;
+
+static trials trials_f8(double n, double p) {
+  const double mean = n * p;
+  if (mean < 10) return (trials){n, p, mean, .log_failure = log1p(-p)};
+  return (trials){n, p, mean, 0, sqrt(mean * (1 - p)), p / (1 - p),
+                  floor((n + 1) * p)};
+}
+
+static trials trials_f4(double n, double p) {
+  const float count = (float)n, prob = (float)p, mean = count * prob;
+  if (mean < 10) return (trials){n, p, mean, .log_failure = log1pf(-prob)};
+  return (trials){n, p, mean, 0, sqrtf(mean * (1 - prob)), prob / (1 - prob),
+                  floorf((count + 1) * prob)};
+}
+
+/* Waiting times until the sum exceeds the number of trials. */
+static double few_successes(st_window *w, const trials *t) {
+  const double n = t->n, log_failure = t->log_failure;
+  double sum = 0;
+  for (int64_t successes = 0;; w->at = w->n) {
+    const double *logs = st__window_logs(w);
+    for (int i = w->at; i < w->n; i++, successes++) {
+      sum += ceil(logs[i] / log_failure);
+      if (sum <= n) continue;
+      w->at = i + 1;
+      return (double)successes;
+    }
   }
 }
 
 /* BTRS, for n p >= 10 and p <= 1/2. */
-static double many_successes(st_source *s, double n, double p) {
-  const double deviation = sqrt(n * p * (1 - p));
-  const double b = 1.15 + 2.53 * deviation, a = -0.0873 + 0.0248 * b + 0.01 * p;
-  const double c = n * p + 0.5, box = 0.92 - 4.2 / b, odds = p / (1 - p);
-  const double alpha = (2.83 + 5.1 / b) * deviation;
-  const double mode = floor((n + 1) * p);
+static double many_successes(st_window *w, const trials *t) {
+  const double n = t->n, odds = t->odds, mode = t->mode;
+  const double b = 1.15 + 2.53 * t->deviation;
+  const double a = -0.0873 + 0.0248 * b + 0.01 * t->p;
+  const double c = t->mean + 0.5, box = 0.92 - 4.2 / b;
+  const double alpha = (2.83 + 5.1 / b) * t->deviation;
   for (;;) {
-    const double u = st__random_uniform(s) - 0.5, v = st__random_uniform(s);
+    const double u = st__window_uniform(w) - 0.5, v = st__window_uniform(w);
     const double us = 0.5 - fabs(u), k = floor((2 * a / us + b) * u + c);
     if (k < 0 || k > n) continue;
     if (us >= 0.07 && v <= box) return k;
@@ -129,17 +142,34 @@ static double many_successes(st_source *s, double n, double p) {
   }
 }
 
-static double successes(st_source *s, double n, double p) {
-  return n * p >= 10 ? many_successes(s, n, p) : few_successes(s, n, p);
+static inline void binomials(st_window *w, const double *n, const double *p,
+                             double *out, int64_t count, bool is_single) {
+  trials t = {.p = -1};
+  for (int64_t i = 0; i < count; i++) {
+    const bool is_rare = p[i] <= 0.5;
+    const double q = is_rare ? p[i] : is_single ? (float)(1 - p[i]) : 1 - p[i];
+    if (n[i] == 0 || p[i] == 0 || p[i] == 1) {
+      out[i] = p[i] == 1 ? n[i] : 0;
+      continue;
+    }
+    if (q != t.p || n[i] != t.n) {
+      t = is_single ? trials_f4(n[i], q) : trials_f8(n[i], q);
+    }
+    const double k = t.mean < 10 ? few_successes(w, &t)
+                                 : many_successes(w, &t);
+    out[i] = is_rare ? k : n[i] - k;
+  }
 }
 
-static double binomial(st_source *s, double n, double p) {
-  if (n == 0 || p == 0) return 0;
-  if (p == 1) return n;
-  return p <= 0.5 ? successes(s, n, p) : n - successes(s, n, 1 - p);
+static void binomials_f8(st_window *w, const double *n, const double *p,
+                         double *out, int64_t count) {
+  binomials(w, n, p, out, count, false);
 }
 
-static const st_sampler binomials = {binomial, NULL, 3};
+static void binomials_f4(st_window *w, const double *n, const double *p,
+                         double *out, int64_t count) {
+  binomials(w, n, p, out, count, true);
+}
 
 /* -- An element for each parameter ---------------------------------------- */
 
@@ -158,7 +188,9 @@ static const st_tensor *doubles(st_op_scope *c, const st_tensor *t,
 static st_status check_range(const st_tensor *t, double most, const char *name,
                              const char *range) {
   const double *x = doubles_of(t);
-  for (int64_t i = 0; i < t->numel; i++) {
+  bool good = true;
+  for (int64_t i = 0; i < t->numel; i++) good &= x[i] >= 0 && x[i] <= most;
+  for (int64_t i = 0; !good && i < t->numel; i++) {
     if (x[i] >= 0 && x[i] <= most) continue;
     return st__fail(ST_BAD_VALUE, "%s must be %s, an element is %g", name,
                     range, x[i]);
@@ -180,9 +212,7 @@ ST_BOXED(st__box_poisson) {
   if (st__scope_ok(&c) && !st__is_meta(self)) {
     c.status = check_range(rate, FINITE, "self", "finite and not negative");
     if (st__scope_ok(&c)) {
-      const bool is_large = rate->numel > 0 && doubles_of(rate)[0] >= 10;
-      c.status = st__random_sample(
-        out, rate, rate, is_large ? &large_poissons : &small_poissons, g);
+      c.status = st__random_sample(out, rate, rate, poissons, g);
     }
   }
   return st__scope_return(&c, st__apply_to(&c, out, self->dtype), rets);
@@ -213,7 +243,8 @@ ST_BOXED(st__box_binomial) {
     c.status = check_range(n, FINITE, "count", "finite and not negative");
     if (st__scope_ok(&c)) c.status = check_range(p, 1, "prob", "from 0 to 1");
     if (st__scope_ok(&c)) {
-      c.status = st__random_sample(out, n, p, &binomials, g);
+      c.status = st__random_sample(
+        out, n, p, count->dtype == ST_FLOAT32 ? binomials_f4 : binomials_f8, g);
     }
   }
   return st__scope_return(&c, st__apply_to(&c, out, count->dtype), rets);

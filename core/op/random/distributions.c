@@ -1,4 +1,4 @@
-/* Random distributions: uniform, normal, exponential, Bernoulli.
+/* Random distributions: uniform, normal, Bernoulli.
  */
 
 #include "op/random/random.h"
@@ -166,40 +166,6 @@ ST_BOXED(st__box_normal_) {
   st_tensor *self = st__next_tensor(&args);
   const double mean = st__next_float(&args), std = st__next_float(&args);
   ST_TRY(normal(self, mean, std, st__generator_of(st__next(&args))));
-  return st__return_tensor(self, rets);
-}
-
-/* -- exponential ---------------------------------------------------------- */
-
-/* A st_draw's make: float64 numbers of pairs of words. */
-static void exponential_loop(char **data, const int64_t *strides, int64_t n0,
-                             int64_t n1, const void *ctx) {
-  const double scale = -1 / *(const double *)ctx;
-  for (int64_t j = 0; j < n1; j++) {
-    char *p = data[0] + j * strides[2];
-    const char *words = data[1] + j * strides[3];
-    for (int64_t i = 0; i < n0; i++) {
-      const double u = st__unit_double((const uint32_t *)(const void *)words +
-                                       2 * i);
-      *(double *)(void *)(p + i * strides[0]) = scale * log1p(-u);
-    }
-  }
-}
-
-ST_BOXED(st__box_exponential_) {
-  st_tensor *self = st__next_tensor(&args);
-  const double lambd = st__next_float(&args);
-  const st_value *generator = st__next(&args);
-  ST_TRY(st__check_cpu_or_meta(self));
-  if (!st__is_floating(self->dtype)) {
-    return st__no_kernel_for(self->dtype);
-  }
-  if (!(lambd > 0)) {
-    return st__fail(ST_BAD_VALUE, "lambd must be positive, it is %g", lambd);
-  }
-  const st_draw d = {.make = exponential_loop, .ctx = &lambd, .words = 2,
-                     .made = ST_FLOAT64, .dtype = self->dtype};
-  ST_TRY(st__random_draw(self, &d, st__generator_of(generator)));
   return st__return_tensor(self, rets);
 }
 

@@ -101,16 +101,25 @@ typedef struct normals {
   st_source *source;
 } normals;
 
+/* The next n numbers at p. */
+static void normal_row(const normals *job, char *p, int64_t stride, int64_t n) {
+  double row[TILE];
+  const one_by_one *f = job->f;
+  st__random_normals(job->source, row, n);
+  for (int64_t i = 0; i < n; i++) row[i] = row[i] * f->std + f->mean;
+  if (f->fn) for (int64_t i = 0; i < n; i++) row[i] = f->fn(row[i]);
+  char *data[2] = {p, (char *)row};
+  const int64_t strides[4] = {stride, sizeof *row, 0, 0};
+  st__copy_kernel(f->dtype, ST_FLOAT64)(data, strides, n, 1, NULL);
+}
+
 static void normal_loop(char **data, const int64_t *strides, int64_t n0,
                         int64_t n1, const void *ctx) {
-  const one_by_one *f = ((const normals *)ctx)->f;
-  st_source *s = ((const normals *)ctx)->source;
   for (int64_t j = 0; j < n1; j++) {
     char *p = data[0] + j * strides[1];
-    for (int64_t i = 0; i < n0; i++) {
-      const double v = st__random_normal(s) * f->std + f->mean;
-      st__scalar_store(st__scalar_float(f->fn ? f->fn(v) : v), f->dtype,
-                       p + i * strides[0]);
+    for (int64_t i = 0; i < n0; i += TILE) {
+      normal_row(ctx, p + i * strides[0], strides[0],
+                 n0 - i < TILE ? n0 - i : TILE);
     }
   }
 }
@@ -122,8 +131,9 @@ static void normal_range(const void *ctx, st_source *s, int64_t begin,
   const iter_draw *job = ctx;
   const normals f = {job->ctx, s};
   if (!s->mt) {
+    double first;
     st__random_seek(s, (uint64_t)(begin / 2) * ST_PHILOX_WORDS);
-    if (begin % 2) (void)st__random_normal(s);
+    if (begin % 2) st__random_normals(s, &first, 1);
   }
   st__iter_serial_range(job->it, normal_loop, &f, begin, end);
 }
@@ -161,41 +171,26 @@ st_status st__random_draw_normal(st_tensor *t, double mean, double std,
 typedef struct sample {
   double *out;
   const double *a, *b;
-  const st_sampler *by;
+  st_sampler by;
 } sample;
 
-static void sample_each(const sample *f, st_source *s,
-                        const st_streams *streams) {
-  const int64_t at = streams->begin;
-  for (int k = 0; k < streams->n; k++) {
-    st__random_stream(s, streams, k);
-    f->out[at + k] = f->by->fn(s, f->a[at + k], f->b[at + k]);
-  }
-}
-
-/* The first words of a few streams are made together. */
-static void sample_streams(const sample *f, st_source *s, int64_t begin,
-                           int64_t end) {
-  st_streams streams = {.blocks = f->by->ahead};
-  st_source own = *s;
-  for (int64_t i = begin; i < end; i += ST_STREAMS) {
-    streams.n = end - i < ST_STREAMS ? (int)(end - i) : ST_STREAMS;
-    streams.begin = i;
-    st__random_streams(s, &streams);
-    if (f->by->some) f->by->some(&own, &streams, f->a + i, f->out + i);
-    else sample_each(f, &own, &streams);
-  }
+static void sample_some(const sample *f, st_source *s, int64_t begin,
+                        int64_t end) {
+  st_window w;
+  st__window_open(&w, s, end - begin);
+  f->by(&w, f->a + begin, f->b + begin, f->out + begin, end - begin);
+  st__window_close(&w);
 }
 
 static void sample_range(const void *ctx, st_source *s, int64_t begin,
                          int64_t end) {
-  const sample *f = ctx;
-  if (!s->mt) {
-    sample_streams(f, s, begin, end);
+  if (s->mt) {
+    sample_some(ctx, s, begin, end);
     return;
   }
-  for (int64_t i = begin; i < end; i++) {
-    f->out[i] = f->by->fn(s, f->a[i], f->b[i]);
+  for (int64_t i = begin; i < end; i += ST_SAMPLE) {
+    st__random_stream(s, (uint64_t)(i / ST_SAMPLE));
+    sample_some(ctx, s, i, end - i < ST_SAMPLE ? end : i + ST_SAMPLE);
   }
 }
 
@@ -204,7 +199,7 @@ static double *doubles_of(const st_tensor *t) {
 }
 
 st_status st__random_sample(const st_tensor *out, const st_tensor *a,
-                            const st_tensor *b, const st_sampler *sampler,
+                            const st_tensor *b, st_sampler sampler,
                             st_generator *g) {
   const sample f = {doubles_of(out), doubles_of(a), doubles_of(b), sampler};
   return st__random_run(g, out->numel, 0, SAMPLE_GRAIN, sample_range, &f);

@@ -334,12 +334,20 @@ typedef struct draw {
   st_draw_fn fn;
   const void *ctx;
   st_source start;
+  int64_t n;
 } draw;
 
 static void run_range(void *ctx, int64_t begin, int64_t end) {
   const draw *d = ctx;
   st_source source = d->start;
   d->fn(d->ctx, &source, begin, end);
+}
+
+/* Ranges of ST_SAMPLE elements. */
+static void run_samples(void *ctx, int64_t begin, int64_t end) {
+  const int64_t n = ((const draw *)ctx)->n;
+  run_range(ctx, begin * ST_SAMPLE,
+            end * ST_SAMPLE < n ? end * ST_SAMPLE : n);
 }
 
 /* False for a Mersenne Twister. *start: the source at the start of a draw of so
@@ -362,12 +370,14 @@ static bool start_draw(st_generator *g, uint64_t words, st_source *start) {
 
 st_status st__random_run(st_generator *g, int64_t n, int words, int64_t grain,
                          st_draw_fn fn, const void *ctx) {
-  draw d = {.fn = fn, .ctx = ctx};
+  draw d = {.fn = fn, .ctx = ctx, .n = n};
   if (n == 0) return ST_OK;
   if (!start_draw(g, (uint64_t)n * (uint64_t)words, &d.start)) {
     return run_in_order(g, n, fn, ctx);
   }
-  return st__parallel_try(0, n, grain, run_range, &d);
+  if (words > 0) return st__parallel_try(0, n, grain, run_range, &d);
+  return st__parallel_try(0, (n - 1) / ST_SAMPLE + 1, grain / ST_SAMPLE,
+                          run_samples, &d);
 }
 
 /* -- The default generator ------------------------------------------------ */

@@ -12,7 +12,7 @@
  * Philox starts where the draw started, and the range moves it to its first
  * element (st__random_seek), so the numbers of a seed do not depend on the
  * number of threads. A draw takes whole blocks of Philox. Where elements take
- * different numbers of words, each has a stream of its own.
+ * different numbers of words, ST_SAMPLE of them have a stream of their own.
  */
 #ifndef ST_OP_RANDOM_RANDOM_H
 #define ST_OP_RANDOM_RANDOM_H
@@ -33,8 +33,6 @@ typedef struct st_source {
   st_philox_at at;     /* the block of Philox that has the next word */
   int lane;            /* of the next word in it; not 0: words has the block */
   uint32_t words[ST_PHILOX_WORDS];
-  const uint32_t *ahead; /* the words of block `at`, if blocks_ahead > 0 */
-  int blocks_ahead;    /* of one stream, ST_STREAMS blocks apart in memory */
   bool has_normal;     /* the second of a pair is in normal */
   double normal;
 } st_source;
@@ -44,37 +42,58 @@ uint32_t st__random32(st_source *s);
 void st__random_words(st_source *s, uint32_t *words, int64_t n);
 uint64_t st__random64(st_source *s);
 double st__random_uniform(st_source *s);  /* [0, 1), 53 bits */
-double st__random_normal(st_source *s);   /* Box-Muller, in pairs */
+/* The next n normal numbers: Box-Muller, in pairs. */
+void st__random_normals(st_source *s, double *out, int64_t n);
 
 /* Makes the words of mt's state, which is not renewed. */
 void st__mersenne_temper(st_mt19937 *mt);
 
 /* Moves a source of Philox by n words; leaves a Mersenne one. */
 void st__random_seek(st_source *s, uint64_t n);
-/* The first `blocks` blocks of the streams of n elements from `begin` on: the
- * first ones side by side, then the second ones. */
-enum { ST_STREAMS = 32, ST_MAX_AHEAD = 5 };
-typedef struct st_streams {
-  int64_t begin;
-  int n, blocks;
-  uint32_t words[ST_MAX_AHEAD][ST_STREAMS][ST_PHILOX_WORDS];
-} st_streams;
-
-/* Uniform number `at` of stream k, which st__random_uniform would give. */
-static inline double st__stream_uniform(const st_streams *streams, int k,
-                                        int at) {
-  const uint32_t *w = streams->words[at / 2][k] + at % 2 * 2;
-  const uint64_t pair = (uint64_t)w[0] << 32 | w[1];
-  return (double)(int64_t)(pair & ((UINT64_C(1) << 53) - 1)) * 0x1p-53;
-}
-
-/* Makes the words for the other fields, for a source of Philox that is at the
- * start of a draw. */
-void st__random_streams(const st_source *s, st_streams *streams);
-/* Moves it to the stream of element begin + k. */
-void st__random_stream(st_source *s, const st_streams *streams, int k);
+/* Moves it to the start of stream i. */
+void st__random_stream(st_source *s, uint64_t i);
 /* The source of child i of a source of Philox. */
 st_source st__random_child(const st_source *s, uint64_t i);
+
+/* -- Windows -------------------------------------------------------------- */
+
+/* Note [Windows of uniform numbers]
+ * A method of rejection reads uniform numbers, one after another, and takes
+ * some as they are, logarithms of others and normal numbers of pairs. Those are
+ * made of many at a time. A window has the next uniform numbers, which are
+ * still words of a Mersenne source: it takes those that were read. The next
+ * pairs are supposed to be `step` numbers apart; if one is elsewhere, the rest
+ * of the normal numbers is made again, and fewer. */
+enum { ST_WINDOW = 128, ST_PAIRS = 16 };
+
+typedef struct st_window {
+  st_source *source;
+  int size;            /* numbers made at a time */
+  int at, n;           /* the next number in u, and their number */
+  bool is_ahead;       /* the words of u are still in the source */
+  bool has_logs;
+  double u[ST_WINDOW], logs[ST_WINDOW];
+  int pair, pairs, first, step; /* pair k is of u[first + k step] */
+  int most;            /* pairs made at a time */
+  double x[ST_PAIRS], y[ST_PAIRS];
+} st_window;
+
+/* A window to draw n elements. Nothing else draws from s until it is closed. */
+void st__window_open(st_window *w, st_source *s, int64_t n);
+void st__window_close(st_window *w);
+/* Makes the next numbers; all have been read. */
+void st__window_fill(st_window *w);
+
+static inline double st__window_uniform(st_window *w) {
+  if (w->at == w->n) st__window_fill(w);
+  return w->u[w->at++];
+}
+
+/* The logarithms of the numbers in u, of which there is one to be read. */
+const double *st__window_logs(st_window *w);
+/* The next normal number; if the one after the next is of a pair that is not
+ * made, it is `step` uniform numbers from here. */
+double st__window_normal(st_window *w, int step);
 
 /* -- Generators ----------------------------------------------------------- */
 
@@ -113,9 +132,12 @@ enum { ST_RANDOM_BLOCK = 1 << 16 };
 typedef void (*st_draw_fn)(const void *ctx, st_source *s, int64_t begin,
                            int64_t end);
 
+/* Elements that draw from one stream of Philox. */
+enum { ST_SAMPLE = 256 };
+
 /* Calls fn for ranges that cover n elements: Note [Words of a draw]. words: of
- * each element; 0 if it is not the same for all. Philox has threads for
- * `grain` elements each. */
+ * each element; 0 if it is not the same for all: ranges then begin at multiples
+ * of ST_SAMPLE. Philox has threads for `grain` elements each. */
 st_status st__random_run(st_generator *g, int64_t n, int words, int64_t grain,
                          st_draw_fn fn, const void *ctx);
 
@@ -142,19 +164,13 @@ void st__random_draw_run(const st_draw *d, st_source *s, char *p, int64_t n);
 st_status st__random_draw_normal(st_tensor *t, double mean, double std,
                                  double (*fn)(double), st_generator *g);
 
-/* An element of a sample has parameters of its own. Most take no more than
- * `ahead` blocks of Philox. `some` is for the elements of the streams, or
- * NULL: fn for each. */
-typedef struct st_sampler {
-  double (*fn)(st_source *s, double a, double b);
-  void (*some)(st_source *s, const st_streams *streams, const double *a,
-               double *out);
-  int ahead;
-} st_sampler;
+/* out[i] is drawn with the parameters a[i] and b[i], for n elements. */
+typedef void (*st_sampler)(st_window *w, const double *a, const double *b,
+                           double *out, int64_t n);
 
-/* out[i] = fn(a[i], b[i]); all are contiguous and float64. */
+/* All are contiguous and float64, and of the same size. */
 st_status st__random_sample(const st_tensor *out, const st_tensor *a,
-                            const st_tensor *b, const st_sampler *sampler,
+                            const st_tensor *b, st_sampler sampler,
                             st_generator *g);
 
 #endif

@@ -42,26 +42,14 @@ static void mersenne_words(st_mt19937 *mt, uint32_t *words, int64_t n) {
 
 /* -- Philox --------------------------------------------------------------- */
 
-static void philox_blocks(st_philox_at at, uint64_t step, uint32_t *words,
-                          int64_t blocks) {
+static void philox_blocks(st_philox_at at, uint32_t *words, int64_t blocks) {
   char *data[] = {(char *)words};
   const int64_t strides[2] = {LANES * sizeof *words, 0};
-  const st_philox_ctx ctx = {at, step};
-  st__kernel(ST_K_philox, ST_INT32)(data, strides, blocks, 1, &ctx);
-}
-
-static void make_block(st_source *s) {
-  if (s->blocks_ahead == 0) {
-    st__philox_block(&s->at, s->words);
-    return;
-  }
-  memcpy(s->words, s->ahead, sizeof s->words);
-  s->ahead += ST_STREAMS * LANES;
-  s->blocks_ahead--;
+  st__kernel(ST_K_philox, ST_INT32)(data, strides, blocks, 1, &at);
 }
 
 static inline uint32_t philox32(st_source *s) {
-  if (s->lane == 0) make_block(s);
+  if (s->lane == 0) st__philox_block(&s->at, s->words);
   const uint32_t word = s->words[s->lane];
   s->lane = (s->lane + 1) % LANES;
   s->at.block += s->lane == 0;
@@ -71,7 +59,7 @@ static inline uint32_t philox32(st_source *s) {
 static void philox_words(st_source *s, uint32_t *words, int64_t n) {
   for (; n > 0 && s->lane; n--) *words++ = philox32(s);
   const int64_t blocks = n / LANES;
-  if (blocks > 0) philox_blocks(s->at, 1, words, blocks);
+  if (blocks > 0) philox_blocks(s->at, words, blocks);
   s->at.block += (uint64_t)blocks;
   words += blocks * LANES;
   for (n %= LANES; n > 0; n--) *words++ = philox32(s);
@@ -85,24 +73,13 @@ void st__random_seek(st_source *s, uint64_t n) {
   if (s->lane) st__philox_block(&s->at, s->words);
 }
 
-/* 2^20 blocks for each of 2^42 elements, before those of children. */
-enum { STREAM_BITS = 20 };
+/* 2^28 blocks for each of 2^34 streams, before those of children. */
+enum { STREAM_BITS = 28 };
 
-void st__random_streams(const st_source *s, st_streams *streams) {
-  st_philox_at at = s->at;
-  at.block = (uint64_t)streams->begin << STREAM_BITS;
-  for (int b = 0; b < streams->blocks; b++, at.block++) {
-    philox_blocks(at, UINT64_C(1) << STREAM_BITS, streams->words[b][0],
-                  streams->n);
-  }
-}
-
-void st__random_stream(st_source *s, const st_streams *streams, int k) {
-  s->at.block = (uint64_t)(streams->begin + k) << STREAM_BITS;
+void st__random_stream(st_source *s, uint64_t i) {
+  s->at.block = i << STREAM_BITS;
   s->lane = 0;
   s->has_normal = false;
-  s->ahead = streams->words[0][k];
-  s->blocks_ahead = streams->blocks;
 }
 
 /* Note [Children of a generator]
@@ -135,7 +112,7 @@ void st__random_words(st_source *s, uint32_t *words, int64_t n) {
 }
 
 static uint64_t philox64(st_source *s) {
-  if (s->lane == 0) make_block(s);
+  if (s->lane == 0) st__philox_block(&s->at, s->words);
   const uint64_t high = s->words[s->lane], low = s->words[s->lane + 1];
   s->lane = (s->lane + 2) % LANES;
   s->at.block += s->lane == 0;
@@ -152,16 +129,134 @@ double st__random_uniform(st_source *s) {
   return (double)(st__random64(s) & ((UINT64_C(1) << 53) - 1)) * 0x1p-53;
 }
 
-double st__random_normal(st_source *s) {
+static void make_uniforms(const uint32_t *words, double *u, int64_t n) {
+  char *data[] = {(char *)u, (char *)(uintptr_t)words};
+  const int64_t strides[4] = {sizeof *u, 2 * sizeof *words, 0, 0};
+  const st_uniform_ctx unit = {0, 1, 53};
+  st__kernel(ST_K_uniform_words, ST_FLOAT64)(data, strides, n, 1, &unit);
+}
+
+/* Pairs u1[i], u2[i] to normal numbers x[i], y[i]. */
+static void make_normals(double *x, double *y, double *u1, double *u2, int n) {
+  char *data[] = {(char *)x, (char *)y, (char *)u1, (char *)u2};
+  const int64_t strides[8] = {sizeof *x, sizeof *y, sizeof *u1, sizeof *u2};
+  st__kernel(ST_K_normal_pairs, ST_FLOAT64)(data, strides, n, 1, NULL);
+}
+
+enum { PAIRS = 64 };
+
+/* PAIRS pairs or less. */
+static void next_pairs(st_source *s, double *x, double *y, int n) {
+  uint32_t words[4 * PAIRS];
+  double u[2 * PAIRS], u1[PAIRS], u2[PAIRS];
+  st__random_words(s, words, 4 * n);
+  make_uniforms(words, u, 2 * n);
+  for (int i = 0; i < n; i++) u1[i] = u[2 * i], u2[i] = u[2 * i + 1];
+  make_normals(x, y, u1, u2, n);
+}
+
+void st__random_normals(st_source *s, double *out, int64_t n) {
+  double x[PAIRS], y[PAIRS];
+  if (n > 0 && s->has_normal) {
+    s->has_normal = false;
+    *out++ = s->normal, n--;
+  }
+  for (int64_t i = 0; i < n; i += 2 * PAIRS) {
+    const int m = (int)(n - i < 2 * PAIRS ? n - i : 2 * PAIRS);
+    next_pairs(s, x, y, (m + 1) / 2);
+    for (int k = 0; k < m; k++) out[i + k] = k % 2 ? y[k / 2] : x[k / 2];
+    s->has_normal = m % 2;
+    if (m % 2) s->normal = y[m / 2];
+  }
+}
+
+/* -- Windows -------------------------------------------------------------- */
+
+void st__window_open(st_window *w, st_source *s, int64_t n) {
+  w->source = s;
+  w->size = n < ST_WINDOW / 4 ? 4 * (int)n : ST_WINDOW;
+  w->at = w->n = w->pair = w->pairs = 0;
+  w->is_ahead = false;
+  w->most = 2;
+}
+
+void st__window_close(st_window *w) {
+  if (w->is_ahead) w->source->mt->next += 2 * w->at;
+  w->is_ahead = false;
+}
+
+static void fill_mersenne(st_window *w) {
+  st_mt19937 *mt = w->source->mt;
+  if (mt->next == N) renew(mt);
+  const int left = (N - mt->next) / 2;
+  if (left == 0) {
+    w->u[0] = st__random_uniform(w->source);
+    w->n = 1;
+    return;
+  }
+  w->n = left < w->size ? left : w->size;
+  w->is_ahead = true;
+  make_uniforms(mt->words + mt->next, w->u, w->n);
+}
+
+static void fill_philox(st_window *w) {
+  uint32_t words[2 * ST_WINDOW];
+  w->n = w->size;
+  st__random_words(w->source, words, 2 * w->n);
+  make_uniforms(words, w->u, w->n);
+}
+
+void st__window_fill(st_window *w) {
+  st__window_close(w);
+  w->at = w->pair = w->pairs = 0;
+  w->has_logs = false;
+  if (w->source->mt) fill_mersenne(w);
+  else fill_philox(w);
+}
+
+const double *st__window_logs(st_window *w) {
+  if (w->at == w->n) st__window_fill(w);
+  if (w->has_logs) return w->logs;
+  char *data[] = {(char *)w->logs, (char *)w->u};
+  const int64_t strides[4] = {sizeof *w->logs, sizeof *w->u, 0, 0};
+  st__kernel(ST_K_uniform_logs, ST_FLOAT64)(data, strides, w->n, 1, NULL);
+  w->has_logs = true;
+  return w->logs;
+}
+
+/* A few more numbers are made than asked for, so that no loop has a rest. */
+static void make_pairs(st_window *w, int step) {
+  double u1[ST_PAIRS] = {0}, u2[ST_PAIRS] = {0};
+  const bool all_read = w->pair == w->pairs;
+  w->most = all_read ? 2 * w->most : w->most / 2;
+  w->most = w->most < 1 ? 1 : w->most > ST_PAIRS ? ST_PAIRS : w->most;
+  int n = 0;
+  for (int i = w->at; n < w->most && i + 1 < w->n; i += step, n++) {
+    u1[n] = w->u[i], u2[n] = w->u[i + 1];
+  }
+  if (n == 0) { /* of two windows */
+    u1[0] = st__window_uniform(w);
+    u2[0] = st__window_uniform(w);
+    w->at -= 2;
+    n = 1;
+  }
+  w->pair = 0, w->pairs = n;
+  w->first = w->at, w->step = step;
+  make_normals(w->x, w->y, u1, u2, n > 1 ? (n + 7) / 8 * 8 : 1);
+}
+
+double st__window_normal(st_window *w, int step) {
+  st_source *s = w->source;
   if (s->has_normal) {
     s->has_normal = false;
     return s->normal;
   }
-  const double u1 = st__random_uniform(s);
-  const double u2 = st__random_uniform(s);
-  const double radius = sqrt(-2.0 * log1p(-u2));
-  const double theta = 2.0 * 3.14159265358979323846 * u1;
-  s->normal = radius * sin(theta);
+  if (w->pair == w->pairs || w->first + w->pair * w->step != w->at) {
+    make_pairs(w, step);
+  }
+  const int k = w->pair++;
+  w->at += 2;
+  s->normal = w->y[k];
   s->has_normal = true;
-  return radius * cos(theta);
+  return w->x[k];
 }

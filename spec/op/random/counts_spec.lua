@@ -186,9 +186,27 @@ describe("Random counts:", function()
     assert.same({3, 2, 703}, seeded(function()
       return st.binomial(f32 {10, 100, 1000}, f32 {0.5, 0.01, 0.7})
     end))
+    -- PyTorch takes float32(1000) * float32(0.01) for 10
+    assert.same({13, 13, 991, 6, 3, 1}, seeded(function()
+      return st.binomial(f32 {1000, 1000, 1000, 1000, 30, 10},
+                         f32 {0.01, 0.01, 0.99, 0.01, 0.1, 0.3})
+    end))
     assert.same({10, 4, 1, 5, 1}, seeded(function()
       return st.empty(5):geometric_(0.3)
     end))
+    for dtype, row in pairs {
+      float32 = {0.017351727932691574, 0.1689547896385193, 0.7412153482437134,
+                 0.09614172577857971, 0.7040039300918579},
+      float64 = {0.017351727410758706, 0.16895479326183505, 0.7412153185467434,
+                 0.09614172360143163, 0.7040039446700539},
+    } do
+      local got = seeded(function()
+        return st.empty({5}, {dtype = dtype}):exponential_(2)
+      end)
+      for i, x in ipairs(row) do
+        assert.is_true(abs(got[i] / x - 1) < 1e-15)
+      end
+    end
     local cauchy = seeded(function() return st.empty(5):cauchy_() end)
     for i, x in ipairs {-9.2966, -0.7922, 1.1554, -1.6327, 1.0343} do
       assert.is_true(abs(cauchy[i] - x) < 1e-4)

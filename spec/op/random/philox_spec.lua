@@ -288,7 +288,9 @@ local CONTINUOUS = {
   end},
 }
 
-local function factorial(k) return exp(st.lgamma(st.tensor(k + 1)):item()) end
+local function factorial(k)
+  return exp(st.lgamma(tensors.f64 {k + 1}):item())
+end
 
 local COUNTS = {
   {"geometric_", {0.3}, function(k)
@@ -340,6 +342,19 @@ for _, algorithm in ipairs {"mt19937", "philox"} do
           if k > 6 then return 0 end
           return factorial(6) / factorial(k) / factorial(6 - k) * 0.4 ^ k *
                  0.6 ^ (6 - k)
+        end)
+      for _, rate in ipairs {20, 57.5} do
+        samples.check_counts(
+          st.poisson(tensors.f64({rate}):expand(20000), g), function(k)
+            return exp(k * math.log(rate) - rate) / factorial(k)
+          end)
+      end
+      samples.check_counts(
+        st.binomial(st.ones {20000} * 60, st.full({20000}, 0.3), g),
+        function(k)
+          if k > 60 then return 0 end
+          return factorial(60) / factorial(k) / factorial(60 - k) * 0.3 ^ k *
+                 0.7 ^ (60 - k)
         end)
       local weights = tensors.f64 {1, 2, 3, 4}
       for _, n in ipairs {1, 2} do

@@ -325,6 +325,40 @@ describe("a seed", function()
     assert.equal(3001, at)
   end)
 
+  -- rates, shapes and probabilities for which a number takes few or many words
+  local a = st.linspace(0.05, 21, 3000, {dtype = "float64"})
+  local share = st.linspace(0, 1, 3000, {dtype = "float64"})
+  for name, draw in pairs {
+    _standard_gamma = function(at, n, g)
+      return st._standard_gamma(a:narrow(1, at, n), g)
+    end,
+    poisson = function(at, n, g) return st.poisson(a:narrow(1, at, n), g) end,
+    binomial = function(at, n, g)
+      local count = st.full({n}, 60, {dtype = "float64"})
+      return st.binomial(count, share:narrow(1, at, n), g)
+    end,
+    log_normal_ = function(_, n, g)
+      return st.empty({n}, {dtype = "float64"}):log_normal_(0, 1,
+                                                            {generator = g})
+    end,
+  } do
+    it("gives the same numbers in pieces, " .. name, function()
+      for offset = 0, 1 do
+        local g, h = seeded().generator, seeded().generator
+        for _, generator in ipairs {g, h} do
+          st.empty(offset):uniform_ {generator = generator}
+        end
+        local whole, at = draw(1, 3000, h), 1
+        for _, n in ipairs {1, 2, 31, 33, 127, 129, 500, 1177, 1000} do
+          assert.is_true(draw(at, n, g):equal(whole:narrow(1, at, n)), n)
+          at = at + n
+        end
+        assert.equal(3001, at)
+        assert.is_true(g:get_state():equal(h:get_state()))
+      end
+    end)
+  end
+
   it("gives the same numbers whatever the strides are", function()
     for _, draw in ipairs {"uniform_", "bernoulli_", "exponential_",
                            "random_"} do
