@@ -1,15 +1,11 @@
 /* Kernels of normal numbers: Box-Muller.
  *
  * Note [Logarithms of the C library]
- * The numbers are those of the C library's logf, cosf and sinf, which take
- * most of the time. They round a result whose error is small, so nearly always
- * to the same float as a more exact result in float64, which vectorises. Only
- * results close to the middle between two floats, where that is not sure, are
- * computed by the C library: those less than 1/16 of the distance of two
- * floats from the middle, or 1/256 if cos_of gave them, and logarithms close to
- * 0. Errors of the functions of glibc are less than that for all arguments that
- * occur, which are 2^24: at most 0.0606 for sines, 0.0009 for cosines of angles
- * up to pi / 4, and 0.0445 for logarithms.
+ * The numbers are those of glibc's logf, cosf and sinf from 2.28 on, which take
+ * most of the time when called for one number each. So their steps in float64
+ * are made here for rows (Arm, Optimized Routines, 2018). Fused multiply-adds
+ * would change a result only if it is close to the middle between two floats;
+ * for the 2^24 arguments that occur, none of logf, cosf and sinf is.
  */
 
 #include <math.h>
@@ -17,6 +13,10 @@
 #include "kernel/kernel.h"
 #include "kernel/math/half_rows.h"
 #include "kernel/random/random.h"
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -27,93 +27,112 @@ enum {
 
 #define TWO_PI (2.0 * 3.14159265358979323846)
 
-/* -- Functions in float64 ------------------------------------------------- */
+/* -- logf ----------------------------------------------------------------- */
 
-/* Whether rounding v to float32 is not sure: the 29 bits that it cuts are less
- * than `near` from 2^28. */
-enum { NEAR = 1 << 25, NEAR_COSINE = 1 << 21 };
+/* 1 / c and log(c) for a c in each sixteenth of [0.7, 1.4), which starts at
+ * LEAST. */
+enum { LEAST = 0x3f330000 };
 
-INLINE uint8_t is_unsure(double v, uint32_t near) {
-  uint64_t bits;
-  memcpy(&bits, &v, sizeof bits);
-  const uint32_t cut = (uint32_t)bits - ((1u << 28) - near);
-  return (cut & ((1u << 29) - 1)) < 2 * near;
+static const double inverses[16] = {
+  0x1.661ec79f8f3bep+0, 0x1.571ed4aaf883dp+0, 0x1.49539f0f010bp+0,
+  0x1.3c995b0b80385p+0, 0x1.30d190c8864a5p+0, 0x1.25e227b0b8eap+0,
+  0x1.1bb4a4a1a343fp+0, 0x1.12358f08ae5bap+0, 0x1.0953f419900a7p+0,
+  0x1p+0, 0x1.e608cfd9a47acp-1, 0x1.ca4b31f026aap-1,
+  0x1.b2036576afce6p-1, 0x1.9c2d163a1aa2dp-1, 0x1.886e6037841edp-1,
+  0x1.767dcf5534862p-1};
+static const double logs[16] = {
+  -0x1.57bf7808caadep-2, -0x1.2bef0a7c06ddbp-2, -0x1.01eae7f513a67p-2,
+  -0x1.b31d8a68224e9p-3, -0x1.6574f0ac07758p-3, -0x1.1aa2bc79c81p-3,
+  -0x1.a4e76ce8c0e5ep-4, -0x1.1973c5a611cccp-4, -0x1.252f438e10c1ep-5,
+  0, 0x1.aa5aa5df25984p-5, 0x1.c5e53aa362eb4p-4,
+  0x1.526e57720db08p-3, 0x1.bc2860d22477p-3, 0x1.1058bc8a07ee1p-2,
+  0x1.4043057b6ee09p-2};
+
+/* inverse[i] and log_c[i] of entry at[i]. n is a multiple of PAIRS. */
+INLINE void look_up(double *inverse, double *log_c, const int32_t *at, int n) {
+#if defined(__AVX512F__)
+  const __m512d a = _mm512_loadu_pd(inverses), c = _mm512_loadu_pd(logs);
+  const __m512d b = _mm512_loadu_pd(inverses + 8);
+  const __m512d d = _mm512_loadu_pd(logs + 8);
+  for (int i = 0; i < n; i += 8) {
+    const __m512i k = _mm512_cvtepi32_epi64(
+      _mm256_loadu_si256((const __m256i *)(const void *)(at + i)));
+    _mm512_storeu_pd(inverse + i, _mm512_permutex2var_pd(a, k, b));
+    _mm512_storeu_pd(log_c + i, _mm512_permutex2var_pd(c, k, d));
+  }
+#elif defined(__AVX2__)
+  for (int i = 0; i < n; i += 4) {
+    const __m128i k = _mm_loadu_si128((const __m128i *)(const void *)(at + i));
+    _mm256_storeu_pd(inverse + i, _mm256_i32gather_pd(inverses, k, 8));
+    _mm256_storeu_pd(log_c + i, _mm256_i32gather_pd(logs, k, 8));
+  }
+#else
+  for (int i = 0; i < n; i++) {
+    inverse[i] = inverses[at[i]];
+    log_c[i] = logs[at[i]];
+  }
+#endif
 }
 
-/* log(x) of a normal number: e log 2 + log m, with m near 1, for which it is
- * 2 atanh((m - 1) / (m + 1)). */
-INLINE double log_of(float x) {
-  int32_t bits;
+INLINE uint32_t bits_of(float x) {
+  uint32_t bits;
   memcpy(&bits, &x, sizeof bits);
-  const int32_t e = (bits - 0x3f3504f3) >> 23; /* of sqrt(1/2) */
-  bits -= (int32_t)((uint32_t)e << 23);
-  float mantissa;
-  memcpy(&mantissa, &bits, sizeof mantissa);
-  const double m = mantissa, t = (m - 1) / (m + 1), z = t * t;
-  const double series = 1.0 / 3 + z * (1.0 / 5 + z * (1.0 / 7 + z * (
-    1.0 / 9 + z * (1.0 / 11 + z * (1.0 / 13 + z * (1.0 / 15))))));
-  return e * 0.693147180559945309417 + (2 * t + 2 * t * z * series);
+  return bits;
 }
+
+/* Of normal numbers. */
+static void log_row(float *row, const float *x, int n) {
+  int32_t at[MOST];
+  double inverse[MOST], log_c[MOST];
+  _Pragma("omp simd") for (int i = 0; i < n; i++) {
+    at[i] = (int32_t)((bits_of(x[i]) - LEAST) >> 19 & 15);
+  }
+  look_up(inverse, log_c, at, n);
+  _Pragma("omp simd") for (int i = 0; i < n; i++) {
+    const uint32_t above = bits_of(x[i]) - LEAST;
+    const uint32_t bits = bits_of(x[i]) - (above & 0xff800000u);
+    float mantissa;
+    memcpy(&mantissa, &bits, sizeof mantissa);
+    const double r = (double)mantissa * inverse[i] - 1, z = r * r;
+    const double first = log_c[i] + ((int32_t)above >> 23) *
+                                    0x1.62e42fefa39efp-1;
+    const double series = -0x1.00ea348b88334p-2 * z +
+                          (0x1.5575b0be00b6ap-2 * r - 0x1.ffffef20a4123p-2);
+    row[i] = (float)(series * z + (first + r));
+  }
+}
+
+/* -- cosf and sinf -------------------------------------------------------- */
 
 /* The nearest multiple of pi / 2, and x in [0, 7) less it. */
-INLINE double reduce(double x, double *multiple) {
-  const double n = (x * (4 / TWO_PI) + 0x1.8p52) - 0x1.8p52;
-  *multiple = n;
-  return (x - n * 0x1.921fb544p+0) - n * 0x1.0b4611a626331p-34;
+INLINE double reduce(double x, int32_t *multiple) {
+  const double n = (x * 0x1.45f306dc9c883p-1 + 0x1.8p52) - 0x1.8p52;
+  *multiple = (int32_t)n;
+  return x - n * 0x1.921fb54442d18p0;
 }
 
 /* For x from -pi / 4 to pi / 4. */
 INLINE double sin_of(double x, double z) {
-  return x + x * z * (-1.0 / 6 + z * (1.0 / 120 + z * (-1.0 / 5040 + z * (
-    1.0 / 362880 + z * (-1.0 / 39916800)))));
+  const double cube = x * z;
+  return (x + cube * -0x1.555545995a603p-3) +
+         cube * z * (0x1.1107605230bc4p-7 + z * -0x1.994eb3774cf24p-13);
 }
 
 INLINE double cos_of(double z) {
-  return 1 + z * (-1.0 / 2 + z * (1.0 / 24 + z * (-1.0 / 720 + z * (
-    1.0 / 40320 + z * (-1.0 / 3628800 + z * (1.0 / 479001600))))));
-}
-
-/* -- Functions of the C library, of rows ---------------------------------- */
-
-/* row[i] = fn(x[i]) where unsure[i] is 1. The list is made without branches,
- * which would be mispredicted. */
-INLINE void redo_row(float *row, const float *x, const uint8_t *unsure, int n,
-                     float (*fn)(float)) {
-  uint16_t list[MOST];
-  int count = 0;
-  for (int i = 0; i < n; i++) {
-    list[count] = (uint16_t)i;
-    count += unsure[i];
-  }
-  for (int k = 0; k < count; k++) row[list[k]] = fn(x[list[k]]);
-}
-
-static void log_row(float *row, const float *x, int n) {
-  uint8_t unsure[MOST];
-  _Pragma("omp simd") for (int i = 0; i < n; i++) {
-    const double v = log_of(x[i]);
-    row[i] = (float)v;
-    unsure[i] = is_unsure(v, NEAR) | (x[i] > 0.9375f);
-  }
-  redo_row(row, x, unsure, n, logf);
+  const double square = z * z;
+  return ((1 + z * -0x1.ffffffd0c621cp-2) + square * 0x1.55553e1068f19p-5) +
+         square * z * (-0x1.6c087e89a359dp-10 + z * 0x1.99343027bf8c3p-16);
 }
 
 static void cos_sin_row(float *x, float *y, const float *theta, int n) {
-  uint8_t unsure_x[MOST], unsure_y[MOST];
   _Pragma("omp simd") for (int i = 0; i < n; i++) {
-    double multiple;
-    const double t = reduce(theta[i], &multiple), z = t * t;
-    const int32_t quarter = (int32_t)multiple;
-    const double s = sin_of(t, z), c = cos_of(z);
-    const double a = quarter & 1 ? s : c, b = quarter & 1 ? c : s;
-    x[i] = (float)((quarter + 1) & 2 ? -a : a);
-    y[i] = (float)(quarter & 2 ? -b : b);
-    const uint32_t near_s = quarter & 1 ? NEAR : NEAR_COSINE;
-    unsure_x[i] = is_unsure(a, near_s);
-    unsure_y[i] = is_unsure(b, NEAR + NEAR_COSINE - near_s);
+    int32_t quarter;
+    const double t = reduce(theta[i], &quarter), z = t * t;
+    const float s = (float)sin_of(t, z), c = (float)cos_of(z);
+    const float a = quarter & 1 ? s : c, b = quarter & 1 ? c : s;
+    x[i] = (quarter + 1) & 2 ? -a : a;
+    y[i] = quarter & 2 ? -b : b;
   }
-  redo_row(x, theta, unsure_x, n, cosf);
-  redo_row(y, theta, unsure_y, n, sinf);
 }
 
 /* -- float32 and the half types ------------------------------------------- */
