@@ -154,15 +154,42 @@ static void integer_i4_body(char *const *p, int64_t n, const void *ctx) {
   ST_SIMD_FOR(i, n) out[i] = remainder_of(words[i], range) + from;
 }
 
+#if defined(__SIZEOF_INT128__)
+/* The same for d >= 2^32 that is no power of two. */
+__extension__ typedef unsigned __int128 uint128;
+
+typedef struct wide_divisor {
+  uint64_t d, multiplier;
+  int second;
+} wide_divisor;
+
+static wide_divisor wide_divisor_of(uint64_t d) {
+  const int log2_up = 64 - __builtin_clzll(d);
+  const uint64_t rest = (log2_up < 64 ? UINT64_C(1) << log2_up : 0) - d;
+  return (wide_divisor){d, (uint64_t)(((uint128)rest << 64) / d) + 1,
+                        log2_up - 1};
+}
+
+INLINE uint64_t wide_remainder_of(uint64_t n, wide_divisor by) {
+  const uint64_t high = (uint64_t)((uint128)n * by.multiplier >> 64);
+  return n - ((high + ((n - high) >> 1)) >> by.second) * by.d;
+}
+#else
+typedef uint64_t wide_divisor;
+static wide_divisor wide_divisor_of(uint64_t d) { return d; }
+INLINE uint64_t wide_remainder_of(uint64_t n, wide_divisor d) { return n % d; }
+#endif
+
 static void integer_i8_body(char *const *p, int64_t n, const void *ctx) {
   const st_integers_ctx *c = ctx;
   const uint64_t from = (uint64_t)c->from, range = c->range;
   uint64_t *out = (uint64_t *)p[0];
   const uint32_t *words = (const uint32_t *)p[1];
   if (range & (range - 1)) {
+    const wide_divisor by = wide_divisor_of(range);
     for (int64_t i = 0; i < n; i++) {
       const uint64_t r = (uint64_t)words[2 * i] << 32 | words[2 * i + 1];
-      out[i] = r % range + from;
+      out[i] = wide_remainder_of(r, by) + from;
     }
   } else { /* a power of two, of which 2^64 is 0 */
     ST_SIMD_FOR(i, n) {

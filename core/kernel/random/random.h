@@ -11,7 +11,7 @@
  * bernoulli_p_words (dtype of p): bools, words, p; pairs if p is float64.
  * integer_words: int64, words (int32) or pairs (int64).
  * exponential_words, geometric_words, cauchy_words: float64, pairs.
- * uniform_logs: logarithms, numbers in [0, 1); float64 rows. n1 is 1.
+ * uniform_waits: ceil(log(u) / ctx), u in [0, 1); float64 rows. n1 is 1.
  * normal_pairs: two normal numbers, two uniform ones; float64 rows. n1 is 1.
  */
 #ifndef ST_KERNEL_RANDOM_RANDOM_H

@@ -120,12 +120,15 @@ ST_BLOCK_LOOP(cauchy_f8, cauchy_body, 2, ST_ELEM_8, ST_ELEM_8)
 
 /* -- Numbers of uniform numbers ------------------------------------------- */
 
-static void log_rows(char **data, const int64_t *strides, int64_t n0,
-                     int64_t n1, const void *ctx) {
+static void uniform_waits(char **data, const int64_t *strides, int64_t n0,
+                          int64_t n1, const void *ctx) {
+  const double log_failure = *(const double *)ctx;
   double *out = (double *)(void *)data[0];
   const double *u = (const double *)(const void *)data[1];
-  (void)strides, (void)n1, (void)ctx;
-  ST_SIMD_FOR(i, n0) out[i] = u[i] == 0 ? -INFINITY : log_of(u[i]);
+  (void)strides, (void)n1;
+  ST_SIMD_FOR(i, n0) {
+    out[i] = u[i] == 0 ? INFINITY : ceil(log_of(u[i]) / log_failure);
+  }
 }
 
 static void normal_pairs(char **data, const int64_t *strides, int64_t n0,
@@ -151,7 +154,7 @@ static const st_kernel_row rows[] = {
   {ST_K_exponential_words, {[ST_FLOAT64] = exponential_f8}},
   {ST_K_geometric_words, {[ST_FLOAT64] = geometric_f8}},
   {ST_K_cauchy_words, {[ST_FLOAT64] = cauchy_f8}},
-  {ST_K_uniform_logs, {[ST_FLOAT64] = log_rows}},
+  {ST_K_uniform_waits, {[ST_FLOAT64] = uniform_waits}},
   {ST_K_normal_pairs, {[ST_FLOAT64] = normal_pairs}},
 };
 

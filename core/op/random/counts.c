@@ -107,12 +107,12 @@ static trials trials_f4(double n, double p) {
 
 /* Waiting times until the sum exceeds the number of trials. */
 static double few_successes(st_window *w, const trials *t) {
-  const double n = t->n, log_failure = t->log_failure;
+  const double n = t->n;
   double sum = 0;
-  for (int64_t successes = 0;; w->at = w->n) {
-    const double *logs = st__window_logs(w);
-    for (int i = w->at; i < w->n; i++, successes++) {
-      sum += ceil(logs[i] / log_failure);
+  for (int64_t successes = 0;; w->at = w->waits_end) {
+    st__window_waits(w, t->log_failure);
+    for (int i = w->at; i < w->waits_end; i++, successes++) {
+      sum += w->waits[i];
       if (sum <= n) continue;
       w->at = i + 1;
       return (double)successes;
@@ -189,7 +189,7 @@ static st_status check_range(const st_tensor *t, double most, const char *name,
                              const char *range) {
   const double *x = doubles_of(t);
   bool good = true;
-  for (int64_t i = 0; i < t->numel; i++) good &= x[i] >= 0 && x[i] <= most;
+  for (int64_t i = 0; i < t->numel; i++) good &= (x[i] >= 0) & (x[i] <= most);
   for (int64_t i = 0; !good && i < t->numel; i++) {
     if (x[i] >= 0 && x[i] <= most) continue;
     return st__fail(ST_BAD_VALUE, "%s must be %s, an element is %g", name,

@@ -68,7 +68,7 @@ static st_status check_shapes(const st_tensor *shape) {
   const double *a = (const double *)(const void *)st__data(shape);
   bool good = true;
   for (int64_t i = 0; i < shape->numel; i++) {
-    good &= a[i] >= 0 && a[i] <= DBL_MAX;
+    good &= (a[i] >= 0) & (a[i] <= DBL_MAX);
   }
   for (int64_t i = 0; !good && i < shape->numel; i++) {
     if (a[i] >= 0 && a[i] <= DBL_MAX) continue;

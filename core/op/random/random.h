@@ -59,8 +59,8 @@ st_source st__random_child(const st_source *s, uint64_t i);
 
 /* Note [Windows of uniform numbers]
  * A method of rejection reads uniform numbers, one after another, and takes
- * some as they are, logarithms of others and normal numbers of pairs. Those are
- * made of many at a time. A window has the next uniform numbers, which are
+ * some as they are, and geometric and normal numbers of others. Those are made
+ * of many at a time. A window has the next uniform numbers, which are
  * still words of a Mersenne source: it takes those that were read. The next
  * pairs are supposed to be `step` numbers apart; if one is elsewhere, the rest
  * of the normal numbers is made again, and fewer. */
@@ -71,8 +71,9 @@ typedef struct st_window {
   int size;            /* numbers made at a time */
   int at, n;           /* the next number in u, and their number */
   bool is_ahead;       /* the words of u are still in the source */
-  bool has_logs;
-  double u[ST_WINDOW], logs[ST_WINDOW];
+  double u[ST_WINDOW];
+  double waits[ST_WINDOW], log_failure; /* geometric numbers of u */
+  int waits_begin, waits_end;
   int pair, pairs, first, step; /* pair k is of u[first + k step] */
   int most;            /* pairs made at a time */
   double x[ST_PAIRS], y[ST_PAIRS];
@@ -89,8 +90,8 @@ static inline double st__window_uniform(st_window *w) {
   return w->u[w->at++];
 }
 
-/* The logarithms of the numbers in u, of which there is one to be read. */
-const double *st__window_logs(st_window *w);
+/* Makes `waits` of the next uniform numbers: ceil(log(u) / log_failure). */
+void st__window_waits(st_window *w, double log_failure);
 /* The next normal number; if the one after the next is of a pair that is not
  * made, it is `step` uniform numbers from here. */
 double st__window_normal(st_window *w, int step);

@@ -177,6 +177,8 @@ void st__window_open(st_window *w, st_source *s, int64_t n) {
   w->size = n < ST_WINDOW / 4 ? 4 * (int)n : ST_WINDOW;
   w->at = w->n = w->pair = w->pairs = 0;
   w->is_ahead = false;
+  w->log_failure = 0;
+  w->waits_begin = w->waits_end = 0;
   w->most = 2;
 }
 
@@ -208,20 +210,24 @@ static void fill_philox(st_window *w) {
 
 void st__window_fill(st_window *w) {
   st__window_close(w);
-  w->at = w->pair = w->pairs = 0;
-  w->has_logs = false;
+  w->at = w->pair = w->pairs = w->waits_begin = w->waits_end = 0;
   if (w->source->mt) fill_mersenne(w);
   else fill_philox(w);
 }
 
-const double *st__window_logs(st_window *w) {
+/* Those of the whole window if the one before had the same log_failure; else
+ * a few, as the next element may have another. */
+void st__window_waits(st_window *w, double log_failure) {
+  enum { FEW = 8 };
   if (w->at == w->n) st__window_fill(w);
-  if (w->has_logs) return w->logs;
-  char *data[] = {(char *)w->logs, (char *)w->u};
-  const int64_t strides[4] = {sizeof *w->logs, sizeof *w->u, 0, 0};
-  st__kernel(ST_K_uniform_logs, ST_FLOAT64)(data, strides, w->n, 1, NULL);
-  w->has_logs = true;
-  return w->logs;
+  const bool is_same = log_failure == w->log_failure;
+  if (is_same && w->waits_begin <= w->at && w->at < w->waits_end) return;
+  const int left = w->n - w->at, n = is_same || left < FEW ? left : FEW;
+  char *data[] = {(char *)(w->waits + w->at), (char *)(w->u + w->at)};
+  const int64_t strides[4] = {sizeof *w->waits, sizeof *w->u, 0, 0};
+  st__kernel(ST_K_uniform_waits, ST_FLOAT64)(data, strides, n, 1, &log_failure);
+  w->log_failure = log_failure;
+  w->waits_begin = w->at, w->waits_end = w->at + n;
 }
 
 /* A few more numbers are made than asked for, so that no loop has a rest. */

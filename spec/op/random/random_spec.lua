@@ -380,6 +380,18 @@ describe("a seed", function()
     end
   end)
 
+  it("gives the remainders of pairs of words as large integers", function()
+    local w = words(400):to "float64"
+    local high, low = w:view(200, 2):select(2, 1), w:view(200, 2):select(2, 2)
+    for _, n in ipairs {2 ^ 32 + 1, 3e12, 2 ^ 45, 2 ^ 51 - 1} do
+      local want = high:fmod(n)
+      for _ = 1, 32 do want = (want * 2):fmod(n) end
+      want = (want + low):fmod(n)
+      local t = st.empty({200}, {dtype = "int64"}):random_(0, n, seeded())
+      assert.is_true(t:to "float64":equal(want), "below " .. n)
+    end
+  end)
+
   it("gives 1 where a uniform number is below the probability", function()
     local u = st.empty({2000}, {dtype = "float64"}):uniform_(seeded())
     local first = u:select(1, 1):item()
