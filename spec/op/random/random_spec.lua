@@ -422,5 +422,32 @@ describe("a seed", function()
     end
   end)
 
+  it("gives functions of uniform numbers", function()
+    local function draw(name, ...)
+      local t = st.empty({3000}, {dtype = "float64"})
+      return t[name](t, ...):totable()
+    end
+    local u = draw("uniform_", seeded())
+    local function check(want, name, ...)
+      for i, x in ipairs(draw(name, ...)) do
+        local y = want(i)
+        assert.is_true(math.abs(x - y) <= 4e-16 * math.abs(y), name .. " " .. i)
+      end
+    end
+    check(function(i) return -log(1 - u[i]) / 3 end, "exponential_", 3,
+          seeded())
+    check(function(i) return math.ceil(log(u[i]) / log(0.25)) end, "geometric_",
+          0.75, seeded())
+    check(function(i) return math.tan(math.pi * (u[i] - 0.5)) end, "cauchy_",
+          0, 1, seeded())
+    local pairs_of = st.empty({3000, 2}, {dtype = "float64"}):select(2, 1)
+    for i, x in ipairs(pairs_of:normal_(seeded()):totable()) do
+      local k = i % 2 == 1 and i or i - 1
+      local theta, radius = 2 * math.pi * u[k], sqrt(-2 * log(1 - u[k + 1]))
+      local y = radius * (i == k and math.cos(theta) or math.sin(theta))
+      assert.is_true(math.abs(x - y) <= 6e-16 * math.abs(y), "normal_ " .. i)
+    end
+  end)
+
   it("leaves nothing behind", function() assert.equal(before, live()) end)
 end)
