@@ -1,4 +1,4 @@
-/* Kernels of normal numbers: Box-Muller.
+/* Kernels of normal numbers in float32 and the half types: Box-Muller.
  *
  * Note [Logarithms of the C library]
  * The numbers are those of glibc's logf, cosf and sinf from 2.28 on, which take
@@ -246,38 +246,12 @@ static void normal_bf(char **data, const int64_t *s, int64_t n0, int64_t n1,
   normal_half(data[0], n0, ctx, ST_BFLOAT16);
 }
 
-/* -- float64 -------------------------------------------------------------- */
-
-INLINE void box_muller_f8(double *d, const st_normal_ctx *c) {
-  const double mean = c->mean, deviation = c->deviation;
-  double radius[PAIRS], x[PAIRS], y[PAIRS];
-  for (int j = 0; j < PAIRS; j++) radius[j] = log(1 - d[j]);
-  for (int j = 0; j < PAIRS; j++) radius[j] = sqrt(-2 * radius[j]);
-  for (int j = 0; j < PAIRS; j++) {
-    const double theta = TWO_PI * d[j + PAIRS];
-    x[j] = cos(theta);
-    y[j] = sin(theta);
-  }
-  for (int j = 0; j < PAIRS; j++) {
-    d[j] = radius[j] * x[j] * deviation + mean;
-    d[j + PAIRS] = radius[j] * y[j] * deviation + mean;
-  }
-}
-
-static void normal_f8(char **data, const int64_t *s, int64_t n0, int64_t n1,
-                      const void *ctx) {
-  (void)s, (void)n1;
-  for (int64_t i = 0; i < n0; i += ST_NORMAL_BLOCK) {
-    box_muller_f8((double *)(void *)data[0] + i, ctx);
-  }
-}
-
 /* -- Rows ----------------------------------------------------------------- */
 
 static const st_kernel_row rows[] = {
   {ST_K_normal_blocks,
    {[ST_FLOAT16] = normal_f2, [ST_BFLOAT16] = normal_bf,
-    [ST_FLOAT32] = normal_f4, [ST_FLOAT64] = normal_f8}},
+    [ST_FLOAT32] = normal_f4}},
 };
 
 ST_EXPORT(st__normal, rows)

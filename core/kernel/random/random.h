@@ -17,6 +17,7 @@
 #ifndef ST_KERNEL_RANDOM_RANDOM_H
 #define ST_KERNEL_RANDOM_RANDOM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum {
@@ -48,7 +49,10 @@ typedef struct st_uniform_ctx {
   int bits;         /* float64 has always 53 */
 } st_uniform_ctx;
 
-typedef struct st_normal_ctx { double mean, deviation; } st_normal_ctx;
+typedef struct st_normal_ctx {
+  double mean, deviation;
+  bool exact;       /* float64 has PyTorch's bits; the others always have */
+} st_normal_ctx;
 
 /* exponential_words: a is -1 / rate. geometric_words: a is 1 / log(1 - p).
  * cauchy_words: the median and the scale. */

@@ -131,6 +131,18 @@ static void uniform_waits(char **data, const int64_t *strides, int64_t n0,
   }
 }
 
+/* Box-Muller: u1 is a turn. */
+typedef struct pair { double radius, cosine, sine; } pair;
+
+INLINE pair pair_of(double u1, double u2) {
+  const angle a = reduce(2.0 * PI * u1);
+  const double z = a.high * a.high, s = sin_of(a, z), c = cos_of(a, z);
+  const int32_t quarter = (int32_t)a.multiple;
+  const double p = quarter & 1 ? s : c, q = quarter & 1 ? c : s;
+  return (pair){sqrt(0.0 - 2.0 * log_of(1 - u2)),
+                (quarter + 1) & 2 ? -p : p, quarter & 2 ? -q : q};
+}
+
 static void normal_pairs(char **data, const int64_t *strides, int64_t n0,
                          int64_t n1, const void *ctx) {
   double *x = (double *)(void *)data[0], *y = (double *)(void *)data[1];
@@ -138,13 +150,46 @@ static void normal_pairs(char **data, const int64_t *strides, int64_t n0,
   const double *u2 = (const double *)(const void *)data[3];
   (void)strides, (void)n1, (void)ctx;
   ST_SIMD_FOR(i, n0) {
-    const double radius = sqrt(0.0 - 2.0 * log_of(1 - u2[i]));
-    const angle a = reduce(2.0 * PI * u1[i]);
-    const double z = a.high * a.high, s = sin_of(a, z), c = cos_of(a, z);
-    const int32_t quarter = (int32_t)a.multiple;
-    const double p = quarter & 1 ? s : c, q = quarter & 1 ? c : s;
-    x[i] = radius * ((quarter + 1) & 2 ? -p : p);
-    y[i] = radius * (quarter & 2 ? -q : q);
+    const pair p = pair_of(u1[i], u2[i]);
+    x[i] = p.radius * p.cosine;
+    y[i] = p.radius * p.sine;
+  }
+}
+
+enum { HALF = ST_NORMAL_BLOCK / 2 };
+
+/* Note [Normal numbers in blocks of 16], by the C library. */
+INLINE void exact_block(double *d, const st_normal_ctx *c) {
+  double radius[HALF], x[HALF], y[HALF];
+  for (int j = 0; j < HALF; j++) radius[j] = log(1 - d[j]);
+  for (int j = 0; j < HALF; j++) radius[j] = sqrt(-2 * radius[j]);
+  for (int j = 0; j < HALF; j++) {
+    const double theta = 2.0 * PI * d[j + HALF];
+    x[j] = cos(theta);
+    y[j] = sin(theta);
+  }
+  for (int j = 0; j < HALF; j++) {
+    d[j] = radius[j] * x[j] * c->deviation + c->mean;
+    d[j + HALF] = radius[j] * y[j] * c->deviation + c->mean;
+  }
+}
+
+INLINE void block(double *d, const st_normal_ctx *c) {
+  ST_SIMD_FOR(j, HALF) {
+    const pair p = pair_of(d[j + HALF], d[j]);
+    d[j] = p.radius * p.cosine * c->deviation + c->mean;
+    d[j + HALF] = p.radius * p.sine * c->deviation + c->mean;
+  }
+}
+
+static void normal_blocks(char **data, const int64_t *strides, int64_t n0,
+                          int64_t n1, const void *ctx) {
+  const st_normal_ctx c = *(const st_normal_ctx *)ctx;
+  double *d = (double *)(void *)data[0];
+  (void)strides, (void)n1;
+  for (int64_t i = 0; i < n0; i += ST_NORMAL_BLOCK) {
+    if (c.exact) exact_block(d + i, &c);
+    else block(d + i, &c);
   }
 }
 
@@ -156,6 +201,7 @@ static const st_kernel_row rows[] = {
   {ST_K_cauchy_words, {[ST_FLOAT64] = cauchy_f8}},
   {ST_K_uniform_waits, {[ST_FLOAT64] = uniform_waits}},
   {ST_K_normal_pairs, {[ST_FLOAT64] = normal_pairs}},
+  {ST_K_normal_blocks, {[ST_FLOAT64] = normal_blocks}},
 };
 
 ST_EXPORT(st__transforms, rows)

@@ -94,9 +94,10 @@ typedef struct normal_run {
 static void normal_piece(const normal_run *f, st_source *s, char *p,
                          int64_t n) {
   const int64_t strides[2] = {(int64_t)st__itemsize(f->d->dtype), 0};
+  const st_normal_ctx c = {f->c->mean, f->c->deviation, s->mt != NULL};
   st__random_draw_run(f->d, s, p, n);
   if (n % ST_NORMAL_BLOCK) return;
-  st__kernel(ST_K_normal_blocks, f->d->dtype)(&p, strides, n, 1, f->c);
+  st__kernel(ST_K_normal_blocks, f->d->dtype)(&p, strides, n, 1, &c);
 }
 
 /* The blocks that start in [begin, end). */
@@ -141,7 +142,7 @@ static st_status fill_normal(st_tensor *t, double mean, double deviation,
   }
   ST_TRY(st__check_internal_overlap(t));
   const st_uniform_ctx unit = {0, 1, significand_bits(t->dtype)};
-  const st_normal_ctx c = {mean, deviation};
+  const st_normal_ctx c = {mean, deviation, false};
   const st_draw d = uniform_draw(t->dtype, &unit);
   return normal_blocks(t, &d, &c, g);
 }

@@ -105,7 +105,8 @@ typedef struct normals {
 static void normal_row(const normals *job, char *p, int64_t stride, int64_t n) {
   double row[TILE];
   const one_by_one *f = job->f;
-  st__random_normals(job->source, row, n);
+  st__random_normals(job->source, row, n,
+                     job->source->mt && f->dtype == ST_FLOAT64);
   for (int64_t i = 0; i < n; i++) row[i] = row[i] * f->std + f->mean;
   if (f->fn) for (int64_t i = 0; i < n; i++) row[i] = f->fn(row[i]);
   char *data[2] = {p, (char *)row};
@@ -133,7 +134,7 @@ static void normal_range(const void *ctx, st_source *s, int64_t begin,
   if (!s->mt) {
     double first;
     st__random_seek(s, (uint64_t)(begin / 2) * ST_PHILOX_WORDS);
-    if (begin % 2) st__random_normals(s, &first, 1);
+    if (begin % 2) st__random_normals(s, &first, 1, false);
   }
   st__iter_serial_range(job->it, normal_loop, &f, begin, end);
 }

@@ -42,8 +42,9 @@ uint32_t st__random32(st_source *s);
 void st__random_words(st_source *s, uint32_t *words, int64_t n);
 uint64_t st__random64(st_source *s);
 double st__random_uniform(st_source *s);  /* [0, 1), 53 bits */
-/* The next n normal numbers: Box-Muller, in pairs. */
-void st__random_normals(st_source *s, double *out, int64_t n);
+/* The next n normal numbers: Box-Muller, in pairs. exact: PyTorch's bits; a
+ * Mersenne source keeps the second of a pair with these. */
+void st__random_normals(st_source *s, double *out, int64_t n, bool exact);
 
 /* Makes the words of mt's state, which is not renewed. */
 void st__mersenne_temper(st_mt19937 *mt);

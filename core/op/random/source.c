@@ -143,19 +143,32 @@ static void make_normals(double *x, double *y, double *u1, double *u2, int n) {
   st__kernel(ST_K_normal_pairs, ST_FLOAT64)(data, strides, n, 1, NULL);
 }
 
+/* The same by the C library, whose bits are PyTorch's. */
+static void exact_normals(double *x, double *y, const double *u1,
+                          const double *u2, int n) {
+  for (int i = 0; i < n; i++) {
+    const double radius = sqrt(-2.0 * log1p(-u2[i]));
+    const double theta = 2.0 * 3.14159265358979323846 * u1[i];
+    x[i] = radius * cos(theta);
+    y[i] = radius * sin(theta);
+  }
+}
+
 enum { PAIRS = 64 };
 
-/* PAIRS pairs or less. */
-static void next_pairs(st_source *s, double *x, double *y, int n) {
+/* PAIRS pairs or less, of which the last `exact` are. */
+static void next_pairs(st_source *s, double *x, double *y, int n, int exact) {
   uint32_t words[4 * PAIRS];
   double u[2 * PAIRS], u1[PAIRS], u2[PAIRS];
   st__random_words(s, words, 4 * n);
   make_uniforms(words, u, 2 * n);
   for (int i = 0; i < n; i++) u1[i] = u[2 * i], u2[i] = u[2 * i + 1];
-  make_normals(x, y, u1, u2, n);
+  if (exact < n) make_normals(x, y, u1, u2, n);
+  const int from = n - exact;
+  exact_normals(x + from, y + from, u1 + from, u2 + from, exact);
 }
 
-void st__random_normals(st_source *s, double *out, int64_t n) {
+void st__random_normals(st_source *s, double *out, int64_t n, bool exact) {
   double x[PAIRS], y[PAIRS];
   if (n > 0 && s->has_normal) {
     s->has_normal = false;
@@ -163,7 +176,8 @@ void st__random_normals(st_source *s, double *out, int64_t n) {
   }
   for (int64_t i = 0; i < n; i += 2 * PAIRS) {
     const int m = (int)(n - i < 2 * PAIRS ? n - i : 2 * PAIRS);
-    next_pairs(s, x, y, (m + 1) / 2);
+    const int pairs = (m + 1) / 2, last = s->mt ? m % 2 : 0;
+    next_pairs(s, x, y, pairs, exact ? pairs : last);
     for (int k = 0; k < m; k++) out[i + k] = k % 2 ? y[k / 2] : x[k / 2];
     s->has_normal = m % 2;
     if (m % 2) s->normal = y[m / 2];

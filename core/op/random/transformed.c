@@ -3,7 +3,7 @@
  *
  * Source: L. Devroye, "Non-Uniform Random Variate Generation", Springer, 1986,
  * chapter II (inversion). A seed gives PyTorch's numbers, except for the last
- * bits of float64: Note [Functions of random numbers].
+ * bits of exponential ones in float64: Note [Functions of random numbers].
  */
 
 #include <math.h>
@@ -13,12 +13,29 @@
 
 /* -- Of a uniform number -------------------------------------------------- */
 
+/* make: a st_draw's, of float64 numbers of pairs of words. */
 static st_status fill_transformed(st_tensor *t, const st_value *generator,
-                                  st_kernel_id id, double a, double b) {
+                                  st_loop make, double a, double b) {
   const st_transform_ctx c = {a, b};
-  const st_draw d = {.make = st__kernel(id, ST_FLOAT64), .ctx = &c, .words = 2,
+  const st_draw d = {.make = make, .ctx = &c, .words = 2,
                      .made = ST_FLOAT64, .dtype = t->dtype};
   return st__random_draw(t, &d, st__generator_of(generator));
+}
+
+/* By the C library, whose bits are PyTorch's. */
+static void exact_cauchy(char **data, const int64_t *strides, int64_t n0,
+                         int64_t n1, const void *ctx) {
+  const st_transform_ctx *c = ctx;
+  for (int64_t j = 0; j < n1; j++) {
+    char *p = data[0] + j * strides[2];
+    const uint32_t *words = (const uint32_t *)(const void *)(data[1] +
+                                                             j * strides[3]);
+    for (int64_t i = 0; i < n0; i++) {
+      const double u = st__unit_double(words + 2 * i);
+      *(double *)(void *)(p + i * strides[0]) =
+        c->a + c->b * tan(3.14159265358979323846 * (u - 0.5));
+    }
+  }
 }
 
 static st_status check_floating(const st_tensor *t) {
@@ -33,8 +50,9 @@ ST_BOXED(st__box_cauchy_) {
   if (!(sigma > 0)) {
     return st__fail(ST_BAD_VALUE, "sigma must be positive, it is %g", sigma);
   }
-  ST_TRY(fill_transformed(self, st__next(&args), ST_K_cauchy_words, median,
-                          sigma));
+  const st_loop make = self->dtype == ST_FLOAT64
+                     ? exact_cauchy : st__kernel(ST_K_cauchy_words, ST_FLOAT64);
+  ST_TRY(fill_transformed(self, st__next(&args), make, median, sigma));
   return st__return_tensor(self, rets);
 }
 
@@ -45,7 +63,8 @@ ST_BOXED(st__box_exponential_) {
   if (!(lambd > 0)) {
     return st__fail(ST_BAD_VALUE, "lambd must be positive, it is %g", lambd);
   }
-  ST_TRY(fill_transformed(self, st__next(&args), ST_K_exponential_words,
+  ST_TRY(fill_transformed(self, st__next(&args),
+                          st__kernel(ST_K_exponential_words, ST_FLOAT64),
                           -1 / lambd, 0));
   return st__return_tensor(self, rets);
 }
@@ -60,7 +79,8 @@ ST_BOXED(st__box_geometric_) {
   if (!(p > 0 && p < 1)) {
     return st__fail(ST_BAD_VALUE, "p must be between 0 and 1, it is %g", p);
   }
-  ST_TRY(fill_transformed(self, st__next(&args), ST_K_geometric_words,
+  ST_TRY(fill_transformed(self, st__next(&args),
+                          st__kernel(ST_K_geometric_words, ST_FLOAT64),
                           1 / log1p(-p), 0));
   return st__return_tensor(self, rets);
 }

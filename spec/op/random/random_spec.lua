@@ -440,12 +440,21 @@ describe("a seed", function()
           0.75, seeded())
     check(function(i) return math.tan(math.pi * (u[i] - 0.5)) end, "cauchy_",
           0, 1, seeded())
-    local pairs_of = st.empty({3000, 2}, {dtype = "float64"}):select(2, 1)
-    for i, x in ipairs(pairs_of:normal_(seeded()):totable()) do
+    local function check_normal(x, i, is_first, u1, u2, error)
+      local theta = 2 * math.pi * u1
+      local y = sqrt(-2 * log(1 - u2)) *
+                (is_first and math.cos(theta) or math.sin(theta))
+      assert.is_true(math.abs(x - y) <= error * math.abs(y), "normal_ " .. i)
+    end
+    local gaps = st.empty({3000, 2}, {dtype = "float64"}):select(2, 1)
+    for i, x in ipairs(gaps:normal_(seeded()):totable()) do
       local k = i % 2 == 1 and i or i - 1
-      local theta, radius = 2 * math.pi * u[k], sqrt(-2 * log(1 - u[k + 1]))
-      local y = radius * (i == k and math.cos(theta) or math.sin(theta))
-      assert.is_true(math.abs(x - y) <= 6e-16 * math.abs(y), "normal_ " .. i)
+      check_normal(x, i, i == k, u[k], u[k + 1], 6e-16)
+    end
+    local dense = draw("normal_", seeded())
+    for i = 1, 2976 do -- whole blocks
+      local k = (i - 1) % 16 < 8 and i or i - 8
+      check_normal(dense[i], i, i == k, u[k + 8], u[k], glibc and 0 or 6e-16)
     end
   end)
 
