@@ -2,14 +2,18 @@
  *
  * A pass is one of Stockham's: it transforms R rows at a time, from one tile
  * to another, and leaves the results in order. Lines are the lanes of the
- * vectors, so no number moves to another lane but to its neighbour, which is
- * its other part. Products and sums are not fused: the bits are those of every
+ * vectors, and real parts have vectors of their own, so a pass moves no number
+ * to another lane. Products and sums are not fused: the bits are those of every
  * instruction set.
  */
 
 #include "kernel/fft/butterflies.h"
 
 #include <string.h>
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
 
 #include "kernel/kernel.h"
 #include "kernel/unroll.h"
@@ -19,6 +23,12 @@
 #define ROOT_HALF 0.70710678118654752
 #define COS_16 0.92387953251128676 /* of pi / 8 */
 #define SIN_16 0.38268343236508977
+#define COS_9 0.76604444311897804 /* of 2 pi / 9 */
+#define SIN_9 0.64278760968653933
+#define COS_2_9 0.17364817766693035
+#define SIN_2_9 0.98480775301220806
+#define COS_4_9 -0.93969262078590838
+#define SIN_4_9 0.34202014332566873
 
 /* Of 2 pi k / R. */
 static const double cosines3[] = {
@@ -60,37 +70,73 @@ static const double sines13[] = {
 
 /* -- Vectors -------------------------------------------------------------- */
 
-#define SWAPPED2 1, 0
-#define SWAPPED4 1, 0, 3, 2
-#define SWAPPED8 SWAPPED4, 5, 4, 7, 6
-#define SWAPPED16 SWAPPED8, 9, 8, 11, 10, 13, 12, 15, 14
-
 #if defined(__AVX512F__)
+#define LANES 4 /* of 128 bits */
 #define FLOATS 16
 #define DOUBLES 8
+#define EACH(F, n) F(0, n), F(1, n), F(2, n), F(3, n)
 #elif defined(__AVX2__)
+#define LANES 2
 #define FLOATS 8
 #define DOUBLES 4
+#define EACH(F, n) F(0, n), F(1, n)
 #else
+#define LANES 1
 #define FLOATS 4
 #define DOUBLES 2
+#define EACH(F, n) F(0, n)
 #endif
+
+#if defined(__clang__)
+#define SHUFFLE(i, x, y, ...) __builtin_shufflevector(x, y, __VA_ARGS__)
+#else
+#define SHUFFLE(i, x, y, ...) __builtin_shuffle(x, y, (i){__VA_ARGS__})
+#endif
+
+/* Of lane j of two vectors of n parts: parts 0 and 2 of both, 1 and 3, and
+ * those of the lower and the upper half of the lane by turns. LANE(j) is all of
+ * lane j of both. */
+#define EVEN4(j, n) SKIP4(4 * (j), n)
+#define ODD4(j, n) SKIP4(4 * (j) + 1, n)
+#define SKIP4(i, n) (i), (i) + 2, (n) + (i), (n) + (i) + 2
+#define LOW4(j, n) MIX4(4 * (j), n)
+#define HIGH4(j, n) MIX4(4 * (j) + 2, n)
+#define MIX4(i, n) (i), (n) + (i), (i) + 1, (n) + (i) + 1
+#define LANE4(j) 4 * (j), 4 * (j) + 1, 4 * (j) + 2, 4 * (j) + 3
+#define EVEN2(j, n) 2 * (j), (n) + 2 * (j)
+#define ODD2(j, n) 2 * (j) + 1, (n) + 2 * (j) + 1
+#define LANE2(j) 2 * (j), 2 * (j) + 1
 
 #define T float
 #define I int32_t
 #define REALS FLOATS
 #define TAG f32
+#define EVEN EVEN4
+#define ODD ODD4
+#define LOW LOW4
+#define HIGH HIGH4
+#define LANE LANE4
 #include "kernel/fft/butterflies_template.h"
+#include "kernel/fft/tiles_template.h"
 #define T double
 #define I int64_t
 #define REALS DOUBLES
 #define TAG f64
+#define EVEN EVEN2
+#define ODD ODD2
+#define LOW EVEN2
+#define HIGH ODD2
+#define LANE LANE2
 #include "kernel/fft/butterflies_template.h"
+#include "kernel/fft/tiles_template.h"
 
 /* -- The table ------------------------------------------------------------ */
 
 static const st_kernel_row rows[] = {
   {ST_K_fft_pass, {[ST_FLOAT32] = pass_f32, [ST_FLOAT64] = pass_f64}},
-  {ST_K_fft_pairs, {[ST_FLOAT32] = pairs_f32, [ST_FLOAT64] = pairs_f64}}};
+  {ST_K_fft_pairs, {[ST_FLOAT32] = pairs_f32, [ST_FLOAT64] = pairs_f64}},
+  {ST_K_fft_gather, {[ST_FLOAT32] = gather_f32, [ST_FLOAT64] = gather_f64}},
+  {ST_K_fft_scatter, {
+    [ST_FLOAT32] = scatter_f32, [ST_FLOAT64] = scatter_f64}}};
 
 ST_EXPORT(st__fft_butterflies, rows)

@@ -1,8 +1,8 @@
 /* Operands and ctx of the loops of kernel/fft/butterflies.c: tiles of lines.
  *
  * Row k of a tile has numbers k of ST_FFT_ROW / (size of a number) lines, one
- * beside the other: interleaved parts, of the dtype. n0 and n1 are not read,
- * nor are the strides. Rows need no alignment.
+ * beside the other; parts are of the dtype. n0 and n1 are not read, nor are the
+ * strides. Rows need no alignment.
  */
 #ifndef ST_KERNEL_FFT_BUTTERFLIES_H
 #define ST_KERNEL_FFT_BUTTERFLIES_H
@@ -10,7 +10,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { ST_FFT_ROW = 64 /* bytes */ };
+enum {
+  ST_FFT_ROW = 128, /* bytes */
+  ST_FFT_LANES = 16 /* at most: lines of float32 in a row */
+};
+
+/* The rows of an operand. Split ones have vectors of real parts, each with a
+ * vector of imaginary parts behind it; which lines come first in a vector
+ * depends on the instruction set. Pairs are numbers in the order of the lines,
+ * as in a matrix. */
+typedef struct st_fft_rows {
+  int64_t step;     /* bytes from row to row */
+  bool are_pairs;
+  bool are_swapped; /* the parts of each number are exchanged */
+} st_fft_rows;
 
 /* fft_pass: dst, src, roots. A transform of blocks * radix * stride rows takes
  * a pass per factor of its length: the first has stride 1, the next stride
@@ -19,24 +32,35 @@ enum { ST_FFT_ROW = 64 /* bytes */ };
  *   dst[stride (radix p + k) + q] = w^(p k) sum_i v^(i k)
  *                                   src[q + stride (p + blocks i)]
  *
- * where v is the radix-th root of unity and w the (blocks * radix)-th one.
- * roots has cosine and sine of -w^(p k)'s angle, for each p those of k = 1, 2,
- * ... If blocks is 1, there are none, and the sums are multiplied by `factor`.
- * dst may be src if stride is 1, too. */
+ * where v is the radix-th root of unity and w the (blocks * radix)-th one, of
+ * forward transforms; a backward one is that of numbers whose parts are
+ * exchanged. roots has cosine and sine of -w^(p k)'s angle, for each p those of
+ * k = 1, 2, ... If blocks is 1, there are none, and the sums are multiplied by
+ * `factor`. dst may be src if stride is 1, too. */
 typedef struct st_fft_pass {
-  int radix; /* 2, 3, 4, 5, 7, 8, 10, 11, 13, 15 or 16 */
-  bool backward;
+  int radix; /* 2 to 16, but not 14 */
   int64_t blocks, stride;
-  int64_t to_row, from_row; /* bytes between rows */
+  st_fft_rows to, from;
   double factor;
 } st_fft_pass;
 
 /* fft_pairs: dst, src, u. What fft_halves does (kernel/fft/fft.h), for all
- * lines of a tile; rows are next to each other. dst may be src. */
+ * lines of a tile. dst may be src. */
 typedef struct st_fft_pairs {
   int64_t h;
+  st_fft_rows to, from;
   double factor;
   bool to_real;
+  bool is_full; /* 2 h rows: those behind the middle are conjugates */
 } st_fft_pairs;
+
+/* fft_gather: dst, src: split rows from lines of contiguous numbers.
+ * fft_scatter is the reverse. Line k begins `at[k]` bytes behind the operand;
+ * lines may repeat. */
+typedef struct st_fft_lines {
+  int64_t rows;
+  bool are_swapped; /* of the rows */
+  int64_t at[ST_FFT_LANES];
+} st_fft_lines;
 
 #endif

@@ -1,24 +1,19 @@
 /* Passes over tiles in vectors; included for each type.
  *
  * T: the type of a part. I: an integer of its size. REALS: parts in a vector.
- * TAG: the suffix of functions.
+ * TAG: the suffix of functions. EVEN, ODD: orders of parts.
  */
 
 #define NAME_(name, tag) name##_##tag
 #define NAME2(name, tag) NAME_(name, tag)
 #define NAME(name) NAME2(name, TAG)
-#define INDICES_(name, reals) name##reals
-#define INDICES2(name, reals) INDICES_(name, reals)
-#if defined(__clang__)
-#define SWAP(x) __builtin_shufflevector(x, x, INDICES2(SWAPPED, REALS))
-#else
-#define SWAP(x) __builtin_shuffle(x, (NAME(indices)){INDICES2(SWAPPED, REALS)})
-#endif
-
-typedef T NAME(parts) __attribute__((vector_size(REALS * sizeof(T))));
-typedef I NAME(indices) __attribute__((vector_size(REALS * sizeof(T))));
-
 #define V NAME(parts)
+#define C NAME(numbers)
+#define INDICES NAME(indices)
+
+typedef T V __attribute__((vector_size(REALS * sizeof(T))));
+typedef I INDICES __attribute__((vector_size(REALS * sizeof(T))));
+typedef struct C { V re, im; } C;
 
 INLINE V NAME(load)(const char *p) {
   V x;
@@ -28,164 +23,231 @@ INLINE V NAME(load)(const char *p) {
 
 INLINE void NAME(store)(char *p, V x) { memcpy(p, &x, sizeof x); }
 
-/* 1 for real parts, -1 for imaginary ones; the reverse if backward. */
-INLINE V NAME(signs)(bool backward) {
-  V x;
-  UNROLL for (int i = 0; i < REALS; i++) x[i] = i % 2 == backward ? 1 : -1;
-  return x;
+/* -- Numbers --------------------------------------------------------------- */
+
+INLINE C NAME(add)(C a, C b) { return (C){a.re + b.re, a.im + b.im}; }
+INLINE C NAME(sub)(C a, C b) { return (C){a.re - b.re, a.im - b.im}; }
+/* a - i b and a + i b */
+INLINE C NAME(add_turned)(C a, C b) { return (C){a.re + b.im, a.im - b.re}; }
+INLINE C NAME(sub_turned)(C a, C b) { return (C){a.re - b.im, a.im + b.re}; }
+/* x (c - i s) */
+INLINE C NAME(turn)(C x, T c, T s) {
+  return (C){x.re * c + x.im * s, x.im * c - x.re * s};
+}
+INLINE C NAME(turn_8th)(C x) {
+  return (C){(x.re + x.im) * (T)ROOT_HALF, (x.im - x.re) * (T)ROOT_HALF};
+}
+INLINE C NAME(turn_3_8ths)(C x) {
+  return (C){(x.im - x.re) * (T)ROOT_HALF, (x.re + x.im) * -(T)ROOT_HALF};
 }
 
-/* x (c - i s), where i is -i if backward. */
-INLINE V NAME(turn)(V x, double c, double s, V signs) {
-  return x * (T)c + SWAP(x) * (signs * (T)s);
-}
+INLINE C NAME(scale)(C x, T by) { return (C){x.re * by, x.im * by}; }
 
 /* -- Transforms of R numbers, in place ------------------------------------- */
 
-INLINE void NAME(dft2)(V *x, int a, int b) {
-  const V sum = x[a] + x[b];
-  x[b] = x[a] - x[b];
+INLINE void NAME(dft2)(C *x, int a, int b) {
+  const C sum = NAME(add)(x[a], x[b]);
+  x[b] = NAME(sub)(x[a], x[b]);
   x[a] = sum;
 }
 
 /* x[a], x[a + d], ... */
-INLINE void NAME(dft4)(V *x, int a, int d, V signs) {
+INLINE void NAME(dft4)(C *x, int a, int d) {
   NAME(dft2)(x, a, a + 2 * d);
   NAME(dft2)(x, a + d, a + 3 * d);
-  const V even = x[a], odd = x[a + 2 * d], sum = x[a + d];
-  const V turned = SWAP(x[a + 3 * d]) * signs;
-  x[a] = even + sum;
-  x[a + d] = odd + turned;
-  x[a + 2 * d] = even - sum;
-  x[a + 3 * d] = odd - turned;
+  const C even = x[a], odd = x[a + 2 * d], sum = x[a + d], last = x[a + 3 * d];
+  x[a] = NAME(add)(even, sum);
+  x[a + d] = NAME(add_turned)(odd, last);
+  x[a + 2 * d] = NAME(sub)(even, sum);
+  x[a + 3 * d] = NAME(sub_turned)(odd, last);
 }
 
-INLINE void NAME(dft8)(V *x, V signs) {
-  NAME(dft4)(x, 0, 2, signs);
-  NAME(dft4)(x, 1, 2, signs);
-  x[3] = (x[3] + SWAP(x[3]) * signs) * (T)ROOT_HALF;
-  x[5] = SWAP(x[5]) * signs;
-  x[7] = (SWAP(x[7]) * signs - x[7]) * (T)ROOT_HALF;
-  V y[8];
-  UNROLL for (int k = 0; k < 4; k++) {
-    y[k] = x[2 * k] + x[2 * k + 1];
-    y[k + 4] = x[2 * k] - x[2 * k + 1];
-  }
-  UNROLL for (int k = 0; k < 8; k++) x[k] = y[k];
+INLINE void NAME(dft8)(C *x) {
+  NAME(dft4)(x, 0, 2);
+  NAME(dft4)(x, 1, 2);
+  const C a = x[1], b = NAME(turn_8th)(x[3]), c = x[5];
+  const C d = NAME(turn_3_8ths)(x[7]);
+  x[7] = NAME(sub)(x[6], d);
+  x[3] = NAME(add)(x[6], d);
+  const C e = x[2], f = x[4];
+  x[4] = NAME(sub)(x[0], a);
+  x[0] = NAME(add)(x[0], a);
+  x[1] = NAME(add)(e, b);
+  x[5] = NAME(sub)(e, b);
+  x[2] = NAME(add_turned)(f, c);
+  x[6] = NAME(sub_turned)(f, c);
 }
 
-INLINE void NAME(dft16)(V *x, V signs) {
-  UNROLL for (int j = 0; j < 4; j++) NAME(dft4)(x, j, 4, signs);
-  x[5] = NAME(turn)(x[5], COS_16, SIN_16, signs);
-  x[6] = (x[6] + SWAP(x[6]) * signs) * (T)ROOT_HALF;
-  x[7] = NAME(turn)(x[7], SIN_16, COS_16, signs);
-  x[9] = (x[9] + SWAP(x[9]) * signs) * (T)ROOT_HALF;
-  x[10] = SWAP(x[10]) * signs;
-  x[11] = (SWAP(x[11]) * signs - x[11]) * (T)ROOT_HALF;
-  x[13] = NAME(turn)(x[13], SIN_16, COS_16, signs);
-  x[14] = (SWAP(x[14]) * signs - x[14]) * (T)ROOT_HALF;
-  x[15] = NAME(turn)(x[15], -COS_16, -SIN_16, signs);
-  UNROLL for (int k = 0; k < 4; k++) NAME(dft4)(x, 4 * k, 1, signs);
-  V y[16];
+INLINE void NAME(dft16)(C *x) {
+  UNROLL for (int j = 0; j < 4; j++) NAME(dft4)(x, j, 4);
+  x[5] = NAME(turn)(x[5], (T)COS_16, (T)SIN_16);
+  x[6] = NAME(turn_8th)(x[6]);
+  x[7] = NAME(turn)(x[7], (T)SIN_16, (T)COS_16);
+  x[9] = NAME(turn_8th)(x[9]);
+  x[10] = (C){x[10].im, -x[10].re};
+  x[11] = NAME(turn_3_8ths)(x[11]);
+  x[13] = NAME(turn)(x[13], (T)SIN_16, (T)COS_16);
+  x[14] = NAME(turn_3_8ths)(x[14]);
+  x[15] = NAME(turn)(x[15], (T)-COS_16, (T)-SIN_16);
+  UNROLL for (int k = 0; k < 4; k++) NAME(dft4)(x, 4 * k, 1);
+  C y[16];
   UNROLL for (int k = 0; k < 16; k++) y[k] = x[k % 4 * 4 + k / 4];
   UNROLL for (int k = 0; k < 16; k++) x[k] = y[k];
 }
 
 /* An odd R: cosines go with x[i] + x[R - i], sines with x[i] - x[R - i]. */
-INLINE void NAME(dft_odd)(V *x, int R, const double *cosines,
-                          const double *sines, V signs) {
+INLINE void NAME(dft_odd)(C *x, int R, const double *cosines,
+                          const double *sines) {
   const int half = R / 2;
-  V sums[7], differences[7];
-  const V first = x[0];
-  V all = first;
+  C sums[7], differences[7];
+  const C first = x[0];
+  C all = first;
   UNROLL for (int i = 1; i <= half; i++) {
-    sums[i] = x[i] + x[R - i];
-    differences[i] = x[i] - x[R - i];
-    all += sums[i];
+    sums[i] = NAME(add)(x[i], x[R - i]);
+    differences[i] = NAME(sub)(x[i], x[R - i]);
+    all = NAME(add)(all, sums[i]);
   }
   x[0] = all;
   UNROLL for (int k = 1; k <= half; k++) {
-    V a = first, b = differences[1] * (T)sines[k];
-    a += sums[1] * (T)cosines[k];
+    C a = NAME(add)(first, NAME(scale)(sums[1], (T)cosines[k]));
+    C b = NAME(scale)(differences[1], (T)sines[k]);
     UNROLL for (int i = 2; i <= half; i++) {
-      a += sums[i] * (T)cosines[i * k % R];
-      b += differences[i] * (T)sines[i * k % R];
+      a = NAME(add)(a, NAME(scale)(sums[i], (T)cosines[i * k % R]));
+      b = NAME(add)(b, NAME(scale)(differences[i], (T)sines[i * k % R]));
     }
-    b = SWAP(b) * signs;
-    x[k] = a + b;
-    x[R - k] = a - b;
+    x[k] = NAME(add_turned)(a, b);
+    x[R - k] = NAME(sub_turned)(a, b);
   }
 }
 
-/* R = a * 5, for a of 2 or 3. Number i is (5 i1 + a i2) mod R, and result k the
- * one with k1 = k mod a and k2 = k mod 5, so that nothing is turned between. */
-INLINE void NAME(dft_fives)(V *x, int R, V signs) {
-  const int a = R / 5;
-  V rows[3][5];
-  UNROLL for (int j = 0; j < 5; j++) {
-    V y[3];
-    UNROLL for (int i = 0; i < a; i++) y[i] = x[(5 * i + a * j) % R];
+/* R = a * b without common factors. Number i is (b i1 + a i2) mod R, and result
+ * k the one with k1 = k mod a and k2 = k mod b, so that nothing is turned
+ * between. */
+INLINE void NAME(dft_product)(C *x, int a, int b) {
+  const int R = a * b;
+  C rows[4][5];
+  UNROLL for (int j = 0; j < b; j++) {
+    C y[4];
+    UNROLL for (int i = 0; i < a; i++) y[i] = x[(b * i + a * j) % R];
     if (a == 2) NAME(dft2)(y, 0, 1);
-    else NAME(dft_odd)(y, 3, cosines3, sines3, signs);
+    else if (a == 4) NAME(dft4)(y, 0, 1);
+    else NAME(dft_odd)(y, 3, cosines3, sines3);
     UNROLL for (int k = 0; k < a; k++) rows[k][j] = y[k];
   }
   UNROLL for (int k = 0; k < a; k++) {
-    NAME(dft_odd)(rows[k], 5, cosines5, sines5, signs);
+    if (b == 3) NAME(dft_odd)(rows[k], 3, cosines3, sines3);
+    else NAME(dft_odd)(rows[k], 5, cosines5, sines5);
   }
-  UNROLL for (int k = 0; k < R; k++) x[k] = rows[k % a][k % 5];
+  UNROLL for (int k = 0; k < R; k++) x[k] = rows[k % a][k % b];
 }
 
-INLINE void NAME(dft)(V *x, int R, V signs) {
+INLINE void NAME(dft9)(C *x) {
+  C y[3][3];
+  UNROLL for (int j = 0; j < 3; j++) {
+    UNROLL for (int i = 0; i < 3; i++) y[j][i] = x[3 * i + j];
+    NAME(dft_odd)(y[j], 3, cosines3, sines3);
+  }
+  y[1][1] = NAME(turn)(y[1][1], (T)COS_9, (T)SIN_9);
+  y[1][2] = NAME(turn)(y[1][2], (T)COS_2_9, (T)SIN_2_9);
+  y[2][1] = NAME(turn)(y[2][1], (T)COS_2_9, (T)SIN_2_9);
+  y[2][2] = NAME(turn)(y[2][2], (T)COS_4_9, (T)SIN_4_9);
+  UNROLL for (int k = 0; k < 3; k++) {
+    C z[3] = {y[0][k], y[1][k], y[2][k]};
+    NAME(dft_odd)(z, 3, cosines3, sines3);
+    UNROLL for (int i = 0; i < 3; i++) x[3 * i + k] = z[i];
+  }
+}
+
+INLINE void NAME(dft)(C *x, int R) {
   switch (R) {
   case 2: NAME(dft2)(x, 0, 1); break;
-  case 3: NAME(dft_odd)(x, 3, cosines3, sines3, signs); break;
-  case 4: NAME(dft4)(x, 0, 1, signs); break;
-  case 5: NAME(dft_odd)(x, 5, cosines5, sines5, signs); break;
-  case 7: NAME(dft_odd)(x, 7, cosines7, sines7, signs); break;
-  case 8: NAME(dft8)(x, signs); break;
-  case 10: NAME(dft_fives)(x, 10, signs); break;
-  case 11: NAME(dft_odd)(x, 11, cosines11, sines11, signs); break;
-  case 13: NAME(dft_odd)(x, 13, cosines13, sines13, signs); break;
-  case 15: NAME(dft_fives)(x, 15, signs); break;
-  default: NAME(dft16)(x, signs);
+  case 3: NAME(dft_odd)(x, 3, cosines3, sines3); break;
+  case 4: NAME(dft4)(x, 0, 1); break;
+  case 5: NAME(dft_odd)(x, 5, cosines5, sines5); break;
+  case 6: NAME(dft_product)(x, 2, 3); break;
+  case 7: NAME(dft_odd)(x, 7, cosines7, sines7); break;
+  case 8: NAME(dft8)(x); break;
+  case 9: NAME(dft9)(x); break;
+  case 10: NAME(dft_product)(x, 2, 5); break;
+  case 11: NAME(dft_odd)(x, 11, cosines11, sines11); break;
+  case 12: NAME(dft_product)(x, 4, 3); break;
+  case 13: NAME(dft_odd)(x, 13, cosines13, sines13); break;
+  case 15: NAME(dft_product)(x, 3, 5); break;
+  default: NAME(dft16)(x);
   }
 }
 
 /* -- Passes ---------------------------------------------------------------- */
 
+INLINE C NAME(get)(const char *p, bool are_pairs) {
+  const V a = NAME(load)(p), b = NAME(load)(p + sizeof(V));
+  if (!are_pairs) return (C){a, b};
+  return (C){SHUFFLE(INDICES, a, b, EACH(EVEN, REALS)),
+             SHUFFLE(INDICES, a, b, EACH(ODD, REALS))};
+}
+
+INLINE void NAME(put)(char *p, C x, bool are_pairs) {
+  NAME(store)(p, are_pairs ? SHUFFLE(INDICES, x.re, x.im, EACH(LOW, REALS))
+                           : x.re);
+  NAME(store)(p + sizeof(V),
+              are_pairs ? SHUFFLE(INDICES, x.re, x.im, EACH(HIGH, REALS))
+                        : x.im);
+}
+
+INLINE C NAME(swapped)(C x) { return (C){x.im, x.re}; }
+
+/* Numbers of R rows, d bytes apart. Split ones are not swapped. */
+INLINE void NAME(get_rows)(C *x, int R, const char *p, int64_t d,
+                           const st_fft_rows *rows) {
+  if (!rows->are_pairs) {
+    UNROLL for (int i = 0; i < R; i++) x[i] = NAME(get)(p + i * d, false);
+    return;
+  }
+  UNROLL for (int i = 0; i < R; i++) x[i] = NAME(get)(p + i * d, true);
+  if (!rows->are_swapped) return;
+  UNROLL for (int i = 0; i < R; i++) x[i] = NAME(swapped)(x[i]);
+}
+
+INLINE void NAME(put_rows)(C *x, int R, char *p, int64_t d,
+                           const st_fft_rows *rows) {
+  if (!rows->are_pairs) {
+    UNROLL for (int i = 0; i < R; i++) NAME(put)(p + i * d, x[i], false);
+    return;
+  }
+  if (rows->are_swapped) {
+    UNROLL for (int i = 0; i < R; i++) x[i] = NAME(swapped)(x[i]);
+  }
+  UNROLL for (int i = 0; i < R; i++) NAME(put)(p + i * d, x[i], true);
+}
+
 /* A block: transforms of R rows each, with the same turns behind them. */
 INLINE void NAME(block)(char *to, const char *from, int R, bool turns,
                         const T *roots, const st_fft_pass *c) {
-  const V signs = NAME(signs)(c->backward);
-  const int64_t in = c->from_row, out = c->to_row;
+  const int64_t in = c->from.step, out = c->to.step;
   const int64_t gap = c->stride * c->blocks * in, step = c->stride * out;
-  V re[16], im[16];
-  if (turns) {
-    UNROLL for (int k = 1; k < R; k++) {
-      re[k] = (V){0} + roots[2 * k - 2];
-      im[k] = signs * roots[2 * k - 1];
-    }
-  }
   for (int64_t q = 0; q < c->stride; q++, from += in, to += out) {
-    for (int v = 0; v < ST_FFT_ROW; v += (int)sizeof(V)) {
-      V x[16];
-      UNROLL for (int i = 0; i < R; i++) x[i] = NAME(load)(from + i * gap + v);
-      NAME(dft)(x, R, signs);
+    for (int v = 0; v < ST_FFT_ROW; v += 2 * (int)sizeof(V)) {
+      C x[16];
+      NAME(get_rows)(x, R, from + v, gap, &c->from);
+      NAME(dft)(x, R);
       if (turns) {
         UNROLL for (int k = 1; k < R; k++) {
-          x[k] = x[k] * re[k] + SWAP(x[k]) * im[k];
+          x[k] = NAME(turn)(x[k], roots[2 * k - 2], roots[2 * k - 1]);
         }
       } else {
-        UNROLL for (int k = 0; k < R; k++) x[k] *= (T)c->factor;
+        UNROLL for (int k = 0; k < R; k++) {
+          x[k] = NAME(scale)(x[k], (T)c->factor);
+        }
       }
-      UNROLL for (int k = 0; k < R; k++) NAME(store)(to + k * step + v, x[k]);
+      NAME(put_rows)(x, R, to + v, step, &c->to);
     }
   }
 }
 
-INLINE void NAME(rows)(char *to, const char *from, const T *roots, int R,
-                       const st_fft_pass *c) {
-  const int64_t in = c->stride * c->from_row, out = R * c->stride * c->to_row;
+INLINE void NAME(blocks)(char *to, const char *from, const T *roots, int R,
+                         const st_fft_pass *c) {
+  const int64_t in = c->stride * c->from.step;
+  const int64_t out = R * c->stride * c->to.step;
   if (c->blocks == 1) {
     NAME(block)(to, from, R, false, roots, c);
     return;
@@ -198,24 +260,27 @@ INLINE void NAME(rows)(char *to, const char *from, const T *roots, int R,
   }
 }
 
-#define ROWS_(R, tag)                                                       \
+#define BLOCKS_(R, tag)                                                     \
   static void radix##R##_##tag(char *to, const char *from,                  \
                                const void *roots, const st_fft_pass *c) {   \
-    rows_##tag(to, from, roots, R, c);                                      \
+    blocks_##tag(to, from, roots, R, c);                                    \
   }
-#define ROWS2(R, tag) ROWS_(R, tag)
-#define ROWS(R) ROWS2(R, TAG)
-ROWS(2)
-ROWS(3)
-ROWS(4)
-ROWS(5)
-ROWS(7)
-ROWS(8)
-ROWS(10)
-ROWS(11)
-ROWS(13)
-ROWS(15)
-ROWS(16)
+#define BLOCKS2(R, tag) BLOCKS_(R, tag)
+#define BLOCKS(R) BLOCKS2(R, TAG)
+BLOCKS(2)
+BLOCKS(3)
+BLOCKS(4)
+BLOCKS(5)
+BLOCKS(6)
+BLOCKS(7)
+BLOCKS(8)
+BLOCKS(9)
+BLOCKS(10)
+BLOCKS(11)
+BLOCKS(12)
+BLOCKS(13)
+BLOCKS(15)
+BLOCKS(16)
 
 static void NAME(pass)(char **data, const int64_t *st, int64_t n0, int64_t n1,
                        const void *ctx) {
@@ -226,69 +291,19 @@ static void NAME(pass)(char **data, const int64_t *st, int64_t n0, int64_t n1,
   case 3: NAME(radix3)(data[0], data[1], data[2], c); break;
   case 4: NAME(radix4)(data[0], data[1], data[2], c); break;
   case 5: NAME(radix5)(data[0], data[1], data[2], c); break;
+  case 6: NAME(radix6)(data[0], data[1], data[2], c); break;
   case 7: NAME(radix7)(data[0], data[1], data[2], c); break;
   case 8: NAME(radix8)(data[0], data[1], data[2], c); break;
+  case 9: NAME(radix9)(data[0], data[1], data[2], c); break;
   case 10: NAME(radix10)(data[0], data[1], data[2], c); break;
   case 11: NAME(radix11)(data[0], data[1], data[2], c); break;
+  case 12: NAME(radix12)(data[0], data[1], data[2], c); break;
   case 13: NAME(radix13)(data[0], data[1], data[2], c); break;
   case 15: NAME(radix15)(data[0], data[1], data[2], c); break;
   default: NAME(radix16)(data[0], data[1], data[2], c);
   }
 }
 
-/* -- Real lines by half ---------------------------------------------------- */
-
-/* Row 0 of Z is a sum and a difference of rows 0 and h of X, which are real. */
-static void NAME(ends)(T *to, const T *from, const st_fft_pairs *c) {
-  enum { N = ST_FFT_ROW / sizeof(T) };
-  const int64_t h = c->h * N;
-  for (int64_t i = 0; i < N; i += 2) {
-    const T a = from[i], b = from[c->to_real ? h + i : i + 1];
-    const T sum = (a + b) * (T)c->factor, d = (a - b) * (T)c->factor;
-    to[i] = sum;
-    if (c->to_real) {
-      to[i + 1] = d;
-    } else {
-      to[h + i] = d;
-      to[i + 1] = to[h + i + 1] = 0;
-    }
-  }
-}
-
-static void NAME(pairs)(char **data, const int64_t *st, int64_t n0, int64_t n1,
-                        const void *ctx) {
-  const st_fft_pairs *c = ctx;
-  const T *const u = (const T *)(void *)data[2];
-  const T factor = c->to_real ? (T)c->factor : (T)(c->factor / 2);
-  const V signs = NAME(signs)(true), conjugate = NAME(signs)(false);
-  (void)st, (void)n0, (void)n1;
-  NAME(ends)((T *)(void *)data[0], (const T *)(void *)data[1], c);
-  for (int64_t k = 1; k <= c->h / 2; k++) {
-    const int64_t low = k * ST_FFT_ROW, high = (c->h - k) * ST_FFT_ROW;
-    const V re = (V){0} + u[2 * k];
-    const V im = signs * (c->to_real ? -u[2 * k + 1] : u[2 * k + 1]);
-    for (int v = 0; v < ST_FFT_ROW; v += (int)sizeof(V)) {
-      const V a = NAME(load)(data[1] + low + v);
-      const V b = NAME(load)(data[1] + high + v) * conjugate;
-      const V sum = (a + b) * factor, d = (a - b) * factor;
-      const V turned = d * re + SWAP(d) * im;
-      NAME(store)(data[0] + high + v, (sum - turned) * conjugate);
-      NAME(store)(data[0] + low + v, sum + turned);
-    }
-  }
-}
-
-#undef NAME_
-#undef NAME2
-#undef NAME
-#undef INDICES_
-#undef INDICES2
-#undef SWAP
-#undef ROWS_
-#undef ROWS2
-#undef ROWS
-#undef V
-#undef T
-#undef I
-#undef REALS
-#undef TAG
+#undef BLOCKS_
+#undef BLOCKS2
+#undef BLOCKS

@@ -18,6 +18,11 @@ enum {
   TILE = 128 << 10,    /* bytes of a tile, about */
   MOST = 8 << 20,      /* bytes of one whose lines fill cache lines */
   LINE = 64,           /* bytes of a cache line */
+  LEAST = 8,           /* lines that are transformed side by side */
+  AHEAD = 2,           /* lines from FFTW's to the one that is fetched */
+  FETCHED = 4096,      /* bytes of that one, at most */
+  SHORT = 128,         /* numbers of lines of a tile whose memory is fetched */
+  NEAR = 1 << 20,      /* bytes that stay in the cache, about */
   GRAIN = 8 * ST_GRAIN /* least multiplications of a thread */
 };
 
@@ -55,6 +60,7 @@ typedef struct transform {
                                    of a real one, in the scratch memory */
   int64_t convolution;          /* offset of the memory of a convolution */
   bool in_tiles;                /* Note [Lines side by side] */
+  bool is_flat;                 /* a tile has lines of several dimensions */
   st_fft_tile tile;
   int chunks;
   char *scratch;
@@ -206,7 +212,68 @@ static st_status run_line(const transform *t, char *from, char *to,
 
 /* -- Tiles ---------------------------------------------------------------- */
 
+/* Where line `first` and up to `most` lines begin; their number. */
+static int64_t find_lines(const transform *t, int64_t first, int64_t most,
+                          int64_t *in, int64_t *out) {
+  int64_t index[ST_MAX_DIMS], x = 0, y = 0, lines = 0;
+  for (int d = 0; d < t->ndim; d++) {
+    index[d] = first % t->dims[d].size;
+    x += index[d] * t->dims[d].in;
+    y += index[d] * t->dims[d].out;
+    first /= t->dims[d].size;
+  }
+  if (index[0] + most <= t->dims->size) {
+    for (; lines < most; lines++) {
+      in[lines] = x + lines * t->dims->in;
+      out[lines] = y + lines * t->dims->out;
+    }
+    return most;
+  }
+  for (;;) {
+    in[lines] = x;
+    out[lines] = y;
+    if (++lines == most) return lines;
+    int d = 0;
+    for (; d < t->ndim; d++) {
+      x += t->dims[d].in;
+      y += t->dims[d].out;
+      if (++index[d] < t->dims[d].size) break;
+      x -= index[d] * t->dims[d].in;
+      y -= index[d] * t->dims[d].out;
+      index[d] = 0;
+    }
+    if (d == t->ndim) return lines;
+  }
+}
+
+static void run_side_by_side(const transform *t, int64_t index,
+                             char *scratch) {
+  st_fft_lines in, out;
+  const int64_t inner = t->is_flat ? t->width * t->count : t->dims->size;
+  const int64_t first = index % t->tiles * t->width;
+  const int64_t left = inner - first;
+  const int64_t most = left < t->width ? left : t->width;
+  const int64_t lines = find_lines(t, index / t->tiles * inner + first, most,
+                                   in.at, out.at);
+  for (int64_t k = lines; k < t->width; k++) {
+    in.at[k] = in.at[lines - 1];
+    out.at[k] = out.at[lines - 1];
+  }
+  st__fft_run_tile(&t->tile, lines, &in, &out, scratch);
+}
+
+/* Fetches a line that FFTW comes to soon. */
+static void fetch(const side *s, const char *line) {
+  const int64_t bytes = s->count * s->size;
+  if (!s->is_direct || bytes > FETCHED) return;
+  for (int64_t i = 0; i < bytes; i += LINE) __builtin_prefetch(line + i);
+}
+
 static st_status run_tile(const transform *t, int64_t index, char *scratch) {
+  if (t->in_tiles) {
+    run_side_by_side(t, index, scratch);
+    return ST_OK;
+  }
   const batch_dim *const inner = t->dims;
   const int64_t first = index % t->tiles * t->width;
   const int64_t left = inner->size - first;
@@ -220,10 +287,6 @@ static st_status run_tile(const transform *t, int64_t index, char *scratch) {
     out += at * t->dims[d].out;
     index /= t->dims[d].size;
   }
-  if (t->in_tiles) {
-    st__fft_run_tile(&t->tile, lines, in, out, scratch);
-    return ST_OK;
-  }
   char *from = in, *to = out;
   int64_t from_pitch = inner->in, to_pitch = inner->out;
   if (!t->in.is_direct) {
@@ -236,6 +299,10 @@ static st_status run_tile(const transform *t, int64_t index, char *scratch) {
     to_pitch = t->out.pitch;
   }
   for (int64_t k = 0; k < lines; k++) {
+    if (k + AHEAD < lines) {
+      fetch(&t->in, from + (k + AHEAD) * from_pitch);
+      fetch(&t->out, to + (k + AHEAD) * to_pitch);
+    }
     ST_TRY(run_line(t, from + k * from_pitch, to + k * to_pitch, scratch));
   }
   if (!t->out.is_direct) scatter(&t->out, out, to, inner->out, lines);
@@ -328,6 +395,13 @@ static void set_width(transform *t, int64_t n) {
   t->tiles = (t->dims->size + t->width - 1) / t->width;
   t->count = t->tiles;
   for (int d = 1; d < t->ndim; d++) t->count *= t->dims[d].size;
+  /* Tiles end with the innermost dimension if that fills them. */
+  t->is_flat = t->in_tiles && t->tiles * t->width * 4 > t->dims->size * 5;
+  if (t->is_flat) {
+    int64_t lines = 1;
+    for (int d = 0; d < t->ndim; d++) lines *= t->dims[d].size;
+    t->tiles = t->count = (lines + t->width - 1) / t->width;
+  }
   t->cost = (double)t->width * (double)n * (2 + log2((double)n));
   if (t->plan->chirp) t->cost *= 4;
 }
@@ -359,19 +433,19 @@ static side side_of(const st_tensor *x, int dim) {
 static void set_tile(transform *t, const st_lines *l) {
   t->tile = (st_fft_tile){
     .passes = &t->plan->passes, .halving = t->plan->halving,
-    .in = {t->in.size, t->in.step, t->dims->in},
-    .out = {t->out.size, t->out.step, t->dims->out}, .scale = t->scale,
-    .is_double = t->is_double, .to_real = t->to_real, .is_full = l->is_full};
+    .in = {t->in.data, t->in.size, t->in.step},
+    .out = {t->out.data, t->out.size, t->out.step}, .scale = t->scale,
+    .is_double = t->is_double, .to_real = t->to_real, .is_full = l->is_full,
+    .is_far = l->n <= SHORT && l->out->numel * t->out.size > NEAR};
 }
 
 /* The shape decides, and not the layout. */
 static bool is_in_tiles(const st_lines *l, bool is_double) {
   const st_tensor *x = l->in;
-  const int64_t least = st__fft_tile_lines(is_double);
   int64_t behind = 1;
   for (int d = l->dim + 1; d < x->ndim; d++) behind *= x->sizes[d];
-  return x->numel / x->sizes[l->dim] >= least &&
-         st__fft_in_tiles(l->kind, is_double, l->n, behind >= least);
+  return x->numel / x->sizes[l->dim] >= LEAST &&
+         st__fft_in_tiles(l->kind, is_double, l->n, behind >= LEAST);
 }
 
 static void prepare(transform *t, const st_lines *l) {

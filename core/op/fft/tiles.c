@@ -3,6 +3,7 @@
 
 #include "op/fft/tiles.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -12,18 +13,18 @@
 
 enum {
   ROW = ST_FFT_ROW,
-  MOST_BYTES = 1 << 17, /* of a line */
-  LEAST_ROW = 1000      /* numbers of one of float64 that is a row */
+  MOST_BYTES = 1 << 17 /* of a line */
 };
 
 int64_t st__fft_tile_lines(bool is_double) {
   return ROW / (is_double ? 16 : 8);
 }
 
-/* Rows for which FFTW takes up to 0.7 times as long. */
+/* Rows for which FFTW takes 0.7 to 0.95 times as long. */
 static bool is_fftws(bool is_double, int64_t n) {
-  static const int16_t lengths[] = {48, 60, 64, 80, 96, 100, 120, 144};
-  if (is_double && n < LEAST_ROW) return true;
+  static const int16_t lengths[] = {48, 64, 80, 96, 120};
+  if (is_double && n % 192 == 0) return false;
+  if (n == (is_double ? 100 : 144)) return true;
   for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
     if (lengths[i] == n) return true;
   }
@@ -42,20 +43,39 @@ bool st__fft_in_tiles(st_fft_kind kind, bool is_double, int64_t n,
 
 /* -- Passes --------------------------------------------------------------- */
 
-/* Factors 15 and 10, powers of 2 up to 16, about the same, and odd primes. */
-static void factorize(st_fft_passes *p, int64_t n) {
-  static const int primes[] = {13, 11, 7, 5, 3};
-  int twos = 0;
-  for (; n % 15 == 0; n /= 15) p->radix[p->count++] = 15;
-  for (; n % 10 == 0; n /= 10) p->radix[p->count++] = 10;
-  for (; n % 2 == 0; n /= 2) twos++;
-  for (int left = (twos + 3) / 4; left > 0; left--) {
-    const int bits = (twos + left - 1) / left;
-    p->radix[p->count++] = 1 << bits;
-    twos -= bits;
+/* What a row costs in a pass of each radix, about; 0: there is none. Those
+ * that need more numbers at once than there are registers cost more. */
+static const float costs[] = {
+  [2] = 11, [3] = 15, [4] = 14.5f, [5] = 20, [6] = 18, [7] = 25, [8] = 18,
+  [9] = 25, [10] = 24, [11] = 34, [12] = 23, [13] = 38, [15] = 34, [16] = 30};
+enum { LARGEST = sizeof costs / sizeof *costs - 1 };
+
+/* The cheapest factors of n that are `most` at most, in descending order. */
+static float find_factors(int64_t n, int most, int *out) {
+  if (n == 1) {
+    *out = 0;
+    return 0;
   }
-  for (size_t i = 0; i < sizeof primes / sizeof *primes; i++) {
-    for (; n % primes[i] == 0; n /= primes[i]) p->radix[p->count++] = primes[i];
+  float best = INFINITY;
+  for (int r = most; r >= 2; r--) {
+    int rest[ST_FFT_MOST_PASSES + 1];
+    if (costs[r] == 0 || n % r != 0) continue;
+    const float cost = costs[r] + find_factors(n / r, r, rest);
+    if (cost >= best) continue;
+    best = cost;
+    out[0] = r;
+    memcpy(out + 1, rest, ST_FFT_MOST_PASSES * sizeof *out);
+  }
+  return best;
+}
+
+/* The last pass turns nothing, so it has the largest radix. */
+static void factorize(st_fft_passes *p, int64_t n) {
+  int factors[ST_FFT_MOST_PASSES + 1] = {0};
+  find_factors(n, LARGEST, factors);
+  while (factors[p->count] > 0) p->count++;
+  for (int i = 0; i < p->count; i++) {
+    p->radix[i] = factors[p->count - 1 - i];
   }
 }
 
@@ -110,27 +130,29 @@ void st__fft_passes_free(st_fft_passes *p) {
 
 /* -- Gathering and scattering --------------------------------------------- */
 
-/* Elements of lines that are neither contiguous nor next to each other. A real
- * line is two elements to a row. */
+static st_dtype part_of(const st_fft_tile *t) {
+  return t->is_double ? ST_FLOAT64 : ST_FLOAT32;
+}
+
+/* Elements of lines that are neither contiguous nor next to each other, to
+ * pairs. A real line is two elements to a row. */
 #define EACH_ELEMENT(e, copy)                                               \
   for (int64_t i = 0; i < rows; i++) {                                      \
     for (int64_t part = 0; part < parts; part++) {                          \
       char *const row = tile + i * ROW + part * (e);                        \
       for (int64_t k = 0; k < lines; k++) {                                 \
-        const int64_t at = (i * parts + part) * s->step + k * s->pitch;     \
+        const int64_t at = (i * parts + part) * s->step + c->at[k];         \
         char *const lane = row + k * parts * (e);                           \
         copy;                                                               \
       }                                                                     \
     }                                                                       \
   }
 
-static void gather(const st_fft_tile_side *s, int64_t rows, int64_t parts,
-                   int64_t lines, const char *from, char *tile) {
-  const int64_t number = s->size * parts;
-  if (lines * number < ROW) memset(tile, 0, (size_t)(rows * ROW));
-  if (s->step == s->size) {
-    st__fft_transpose(number, tile, ROW, from, s->pitch, lines, rows);
-  } else if (s->size == 4) {
+static void gather_elements(const st_fft_tile_side *s, const st_fft_lines *c,
+                            int64_t parts, int64_t lines, char *tile) {
+  const int64_t rows = c->rows;
+  const char *const from = s->data;
+  if (s->size == 4) {
     EACH_ELEMENT(4, memcpy(lane, from + at, 4))
   } else if (s->size == 8) {
     EACH_ELEMENT(8, memcpy(lane, from + at, 8))
@@ -139,11 +161,11 @@ static void gather(const st_fft_tile_side *s, int64_t rows, int64_t parts,
   }
 }
 
-static void scatter(const st_fft_tile_side *s, int64_t rows, int64_t parts,
-                    int64_t lines, char *tile, char *to) {
-  if (s->step == s->size) {
-    st__fft_transpose(s->size * parts, to, s->pitch, tile, ROW, rows, lines);
-  } else if (s->size == 4) {
+static void scatter_elements(const st_fft_tile_side *s, const st_fft_lines *c,
+                             int64_t parts, int64_t lines, char *tile) {
+  const int64_t rows = c->rows;
+  char *const to = s->data;
+  if (s->size == 4) {
     EACH_ELEMENT(4, memcpy(to + at, lane, 4))
   } else if (s->size == 8) {
     EACH_ELEMENT(8, memcpy(to + at, lane, 8))
@@ -152,26 +174,10 @@ static void scatter(const st_fft_tile_side *s, int64_t rows, int64_t parts,
   }
 }
 
-/* Row n - k becomes the conjugate of row k, for 0 < k < n - k. */
-static void mirror(char *tile, bool is_double, int64_t n) {
-  for (int64_t k = 1; k < n - k; k++) {
-    char *const from = tile + k * ROW, *const to = tile + (n - k) * ROW;
-    if (is_double) {
-      const double *const x = (const double *)(const void *)from;
-      double *const y = (double *)(void *)to;
-      for (int i = 0; i < ROW / 8; i += 2) y[i] = x[i], y[i + 1] = -x[i + 1];
-    } else {
-      const float *const x = (const float *)(const void *)from;
-      float *const y = (float *)(void *)to;
-      for (int i = 0; i < ROW / 4; i += 2) y[i] = x[i], y[i + 1] = -x[i + 1];
-    }
-  }
-}
-
 /* -- A tile --------------------------------------------------------------- */
 
 /* Rows in memory. */
-typedef struct rows { char *at; int64_t step; } rows;
+typedef struct rows { char *at; st_fft_rows of; } rows;
 
 static int64_t buffer_bytes(const st_fft_tile *t) {
   const int64_t n = t->passes->length;
@@ -180,73 +186,123 @@ static int64_t buffer_bytes(const st_fft_tile *t) {
 
 int64_t st__fft_tile_bytes(const st_fft_tile *t) { return 2 * buffer_bytes(t); }
 
-static void transform(const st_fft_tile *t, double factor, rows in, rows out,
+static void transform(const st_fft_tile *t, rows in, rows out,
                       char *const buffers[2]) {
   const st_fft_passes *const p = t->passes;
-  const st_loop loop = st__kernel(ST_K_fft_pass, t->is_double ? ST_FLOAT64
-                                                              : ST_FLOAT32);
-  st_fft_pass pass = {.backward = p->backward, .blocks = p->length,
-                      .stride = 1, .factor = factor};
+  const st_loop loop = st__kernel(ST_K_fft_pass, part_of(t));
+  st_fft_pass pass = {.blocks = p->length, .stride = 1,
+                      .factor = t->halving ? 1 : t->scale};
   for (int i = 0; i < p->count; i++) {
-    const rows next = {in.at == buffers[0] ? buffers[1] : buffers[0], ROW};
+    const rows next = {in.at == buffers[0] ? buffers[1] : buffers[0],
+                       {.step = ROW}};
     const rows to = i == p->count - 1 ? out : next;
     char *data[] = {to.at, in.at, (char *)p->roots + p->at[i]};
     pass.radix = p->radix[i];
     pass.blocks /= pass.radix;
-    pass.from_row = in.step;
-    pass.to_row = to.step;
+    pass.from = in.of;
+    pass.to = to.of;
     loop(data, NULL, 0, 0, &pass);
     pass.stride *= pass.radix;
     in = to;
   }
 }
 
-static void pairs(const st_fft_tile *t, double factor, char *to,
-                  const char *from) {
-  char *data[] = {to, (char *)(uintptr_t)from, (char *)(uintptr_t)t->halving};
-  const st_fft_pairs c = {t->passes->length, factor, t->to_real};
-  st__kernel(ST_K_fft_pairs, t->is_double ? ST_FLOAT64 : ST_FLOAT32)
-    (data, NULL, 0, 0, &c);
+static void pairs(const st_fft_tile *t, rows to, rows from) {
+  char *data[] = {to.at, from.at, (char *)(uintptr_t)t->halving};
+  const st_fft_pairs c = {t->passes->length, to.of, from.of, t->scale,
+                          t->to_real, t->is_full};
+  st__kernel(ST_K_fft_pairs, part_of(t))(data, NULL, 0, 0, &c);
 }
 
-static bool is_direct(const st_fft_tile *t, const st_fft_tile_side *s,
-                      int64_t lines) {
-  return !t->halving && s->pitch == s->size && lines * s->size == ROW;
+/* How the lines of a side lie in memory. */
+typedef enum layout { CONTIGUOUS, SIDE_BY_SIDE, ELSEWHERE } layout;
+
+static layout layout_of(const st_fft_tile_side *s, const st_fft_lines *c,
+                        int64_t lines) {
+  if (s->step == s->size) return CONTIGUOUS;
+  if (s->size * lines != ROW) return ELSEWHERE;
+  for (int64_t k = 1; k < lines; k++) {
+    if (c->at[k] - c->at[k - 1] != s->size) return ELSEWHERE;
+  }
+  return SIDE_BY_SIDE;
 }
 
-/* Where the last pass writes its tile: not where it reads, unless it is the
+/* The rows that the passes read first. */
+static rows read_rows(const st_fft_tile *t, int64_t lines, st_fft_lines *in,
+                      char *buffer) {
+  const st_fft_tile_side *const s = &t->in;
+  const bool is_half = t->halving && t->to_real;
+  in->are_swapped = t->passes->backward && !t->to_real;
+  in->rows = t->passes->length + is_half;
+  char *data[] = {buffer, s->data};
+  rows from = {buffer, {ROW, true, in->are_swapped}};
+  switch (layout_of(s, in, lines)) {
+  case CONTIGUOUS:
+    st__kernel(ST_K_fft_gather, part_of(t))(data, NULL, 0, 0, in);
+    from.of.are_pairs = false;
+    break;
+  case SIDE_BY_SIDE:
+    from.at = s->data + in->at[0];
+    from.of.step = s->step;
+    break;
+  default:
+    gather_elements(s, in, t->halving && !is_half ? 2 : 1,
+                    st__fft_tile_lines(t->is_double), buffer);
+  }
+  if (!is_half) return from;
+  const rows to = {buffer, {.step = ROW, .are_swapped = true}};
+  pairs(t, to, from);
+  return to;
+}
+
+/* Fetches the memory of short results, which the scattering would wait for. */
+static void fetch_lines(const st_fft_tile *t, int64_t lines,
+                        const st_fft_lines *out) {
+  const int64_t bytes = t->passes->length * (t->is_double ? 16 : 8);
+  for (int64_t k = 0; k < lines; k++) {
+    const char *const line = t->out.data + out->at[k];
+    for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(line + i, 1);
+  }
+}
+
+static void write_rows(const st_fft_tile *t, int64_t lines, st_fft_lines *out,
+                       layout l, char *buffer) {
+  const st_fft_tile_side *const s = &t->out;
+  const bool is_half = t->halving && !t->to_real;
+  const int64_t n = t->passes->length;
+  out->are_swapped = t->passes->backward;
+  out->rows = !is_half ? n : t->is_full ? 2 * n : n + 1;
+  char *data[] = {s->data, buffer};
+  if (l == CONTIGUOUS) {
+    st__kernel(ST_K_fft_scatter, part_of(t))(data, NULL, 0, 0, out);
+  } else if (l == ELSEWHERE) {
+    scatter_elements(s, out, t->to_real ? 2 : 1, lines, buffer);
+  }
+}
+
+/* Where the last pass writes its rows: not where it reads, unless it is the
  * only one. */
-static char *last_buffer(const st_fft_tile *t, bool in_first,
+static char *last_buffer(const st_fft_tile *t, bool is_in_first,
                          char *const buffers[2]) {
   const bool is_even = t->passes->count % 2 == 0;
-  return buffers[in_first ? !is_even : is_even];
+  return buffers[is_in_first ? !is_even : is_even];
 }
 
-void st__fft_run_tile(const st_fft_tile *t, int64_t lines, const char *in,
-                      char *out, char *scratch) {
-  const int64_t n = t->passes->length;
+void st__fft_run_tile(const st_fft_tile *t, int64_t lines, st_fft_lines *in,
+                      st_fft_lines *out, char *scratch) {
+  const bool is_half = t->halving && !t->to_real;
   char *const buffers[2] = {scratch, scratch + buffer_bytes(t)};
-  rows from = {buffers[0], ROW};
-  const bool gathers = !is_direct(t, &t->in, lines);
-  if (!gathers) {
-    from = (rows){(char *)(uintptr_t)in, t->in.step};
-  } else if (t->halving && t->to_real) {
-    gather(&t->in, n + 1, 1, lines, in, from.at);
-    pairs(t, t->scale, from.at, from.at);
-  } else {
-    gather(&t->in, n, t->halving ? 2 : 1, lines, in, from.at);
+  const rows from = read_rows(t, lines, in, buffers[0]);
+  char *const last = last_buffer(t, from.at == buffers[0], buffers);
+  const layout l = layout_of(&t->out, out, lines);
+  if (l == CONTIGUOUS && t->is_far) fetch_lines(t, lines, out);
+  const rows to = {last, {.step = ROW}};
+  rows results = {last, {ROW, l != CONTIGUOUS, t->passes->backward}};
+  if (l == SIDE_BY_SIDE) {
+    results.at = t->out.data + out->at[0];
+    results.of.step = t->out.step;
   }
-  rows to = {last_buffer(t, gathers, buffers), ROW};
-  const bool scatters = !is_direct(t, &t->out, lines);
-  if (!scatters) to = (rows){out, t->out.step};
-  transform(t, t->halving ? 1 : t->scale, from, to, buffers);
-  if (!scatters) return;
-  int64_t results = n;
-  if (t->halving && !t->to_real) {
-    pairs(t, t->scale, to.at, to.at);
-    if (t->is_full) mirror(to.at, t->is_double, 2 * n);
-    results = t->is_full ? 2 * n : n + 1;
-  }
-  scatter(&t->out, results, t->halving && t->to_real ? 2 : 1, lines, to.at,
-          out);
+  transform(t, from, is_half ? to : results, buffers);
+  if (is_half) pairs(t, results, to);
+  write_rows(t, lines, out, l, last);
 }

@@ -1,21 +1,23 @@
 /* Transforms of lines side by side.
  *
  * Note [Lines side by side]
- * Where a call has enough lines to fill a row (ST_FFT_ROW, kernel/fft/
- * butterflies.h), tiles of so many neighbours are transformed at once: row k of
- * a tile has the numbers k of all its lines, and vectors compute with rows.
- * So no transform is too short or too odd for vectors. Lines that are columns
- * of a matrix need no copy: the first pass reads the matrix, the last one
- * writes it. A tile with fewer lines has zeros beside them, so that a line has
- * the same bits in any lane. FFTW's estimated plans for many lines use vectors
- * so for powers of 2 up to 128 only.
+ * Where a call has enough lines, tiles of as many neighbours as fill a row
+ * (ST_FFT_ROW, kernel/fft/butterflies.h) are transformed at once: row k of a
+ * tile has the numbers k of all its lines, and vectors compute with rows. So no
+ * transform is too short or too odd for vectors. Lines that are columns of a
+ * matrix need no copy: the first pass reads the matrix, the last one writes it.
+ * A tile with fewer lines has the last one several times, so that a line has
+ * the same bits in any lane. Lines that are rows are transposed on their way,
+ * which takes about as long as the passes; so FFTW transforms rows of the
+ * lengths for which its plans are good.
  */
 #ifndef ST_OP_FFT_TILES_H
 #define ST_OP_FFT_TILES_H
 
+#include "kernel/fft/butterflies.h"
 #include "op/fft/fftw.h"
 
-enum { ST_FFT_MOST_PASSES = 10 };
+enum { ST_FFT_MOST_PASSES = 16 };
 
 /* A transform of tiles; the roots of all passes are in one block. */
 typedef struct st_fft_passes {
@@ -28,7 +30,7 @@ typedef struct st_fft_passes {
   size_t bytes;
 } st_fft_passes;
 
-/* Lines of a tile. */
+/* Lines of a whole tile. */
 int64_t st__fft_tile_lines(bool is_double);
 
 /* True for lines of n numbers that are transformed so: complex ones, or halves,
@@ -44,9 +46,9 @@ void st__fft_passes_free(st_fft_passes *p);
 
 /* A side of a tile; distances are in bytes. */
 typedef struct st_fft_tile_side {
-  int64_t size;  /* of an element */
-  int64_t step;  /* between the elements of a line */
-  int64_t pitch; /* between the lines */
+  char *data;
+  int64_t size; /* of an element */
+  int64_t step; /* between the elements of a line */
 } st_fft_tile_side;
 
 typedef struct st_fft_tile {
@@ -55,14 +57,16 @@ typedef struct st_fft_tile {
   const void *halving; /* of real lines, or NULL */
   bool is_double;
   bool to_real;
+  bool is_far;    /* results are more than the caches near the CPU hold */
   bool is_full;   /* real lines get the mirror image of their half */
   double scale;
 } st_fft_tile;
 
 /* Bytes of scratch memory, aligned to cache lines. */
 int64_t st__fft_tile_bytes(const st_fft_tile *t);
-/* in and out may be the same if all their distances are. */
-void st__fft_run_tile(const st_fft_tile *t, int64_t lines, const char *in,
-                      char *out, char *scratch);
+/* The sides may be the same memory if all their distances are the same. `at` of
+ * in and out says where lines begin; behind the last, it is that one again. */
+void st__fft_run_tile(const st_fft_tile *t, int64_t lines, st_fft_lines *in,
+                      st_fft_lines *out, char *scratch);
 
 #endif
