@@ -87,6 +87,7 @@ static int64_t sample_at(border mode, int64_t i, int64_t n) {
   return i < 0 ? i + n : i - n;
 }
 
+/* The positions of `pad` samples before the signal, and of those behind it. */
 static st_status make_positions(const st_tensor *t, border mode, int64_t pad,
                                 st_tensor **out) {
   const int64_t n = t->sizes[t->ndim - 1], most = n - (mode == REFLECT);
@@ -96,15 +97,18 @@ static st_status make_positions(const st_tensor *t, border mode, int64_t pad,
                     "short for n_fft and pad_mode: %" PRId64 " more are needed "
                     "at each end", n, pad);
   }
-  int64_t count;
-  if (!st__mul_sizes(2, pad, &count) || !st__add_sizes(count, n, &count)) {
+  int64_t count, all;
+  if (!st__mul_sizes(2, pad, &count) || !st__add_sizes(count, n, &all)) {
     return st__fail(ST_BAD_SHAPE, "n_fft is too large: 2^63 samples or more");
   }
   const bool meta = st__is_meta(t);
   const st_options o = {ST_INT64, meta ? ST_DEVICE_META : ST_DEVICE_CPU};
   ST_TRY(st__new_empty(o, 1, &count, ST_FORMAT_CONTIGUOUS, &index));
   int64_t *const p = meta ? NULL : (int64_t *)(void *)st__data(index);
-  for (int64_t i = 0; p && i < count; i++) p[i] = sample_at(mode, i - pad, n);
+  for (int64_t i = 0; p && i < pad; i++) {
+    p[i] = sample_at(mode, i - pad, n);
+    p[pad + i] = sample_at(mode, n + i, n);
+  }
   return st__copy_to_device(&index, (st_device)t->device, out);
 }
 
@@ -123,7 +127,12 @@ static st_tensor *pad_signal(st_op_scope *c, const st_tensor *t, int64_t pad,
   c->t[c->n++] = index;
   const st_value select[] = {st__of_tensor(t), st__of_int(-1),
                              st__of_tensor(index)};
-  return st__apply(c, ST_OP_index_select, 3, select);
+  const st_tensor *ends = st__apply(c, ST_OP_index_select, 3, select);
+  st_tensor *parts[] = {slice(c, ends, -1, 0, pad), (st_tensor *)(uintptr_t)t,
+                        slice(c, ends, -1, pad, 2 * pad)};
+  if (!st__scope_ok(c)) return NULL;
+  const st_value cat[] = {st__of_tensors(parts, 3), st__of_int(-1)};
+  return st__apply(c, ST_OP_cat, 2, cat);
 }
 
 /* -- stft ----------------------------------------------------------------- */
