@@ -274,7 +274,8 @@ end
 -- -- Lines side by side -------------------------------------------------------
 
 --- Lengths of every radix, and of several passes.
-local SIDES = {2, 3, 4, 10, 11, 13, 14, 16, 18, 30, 104, 105, 128, 220}
+local SIDES = {2, 3, 4, 6, 9, 10, 11, 12, 13, 14, 15, 16, 18, 30, 96, 104, 105,
+               128, 220}
 
 describe("Transforms of many lines", function()
   before_each(function() st.manual_seed(5) end)
@@ -283,7 +284,7 @@ describe("Transforms of many lines", function()
     it("have the numbers of their definition, in " .. dtype, function()
       for i, n in ipairs(SIDES) do
         for dim = 1, 2 do
-          local count = ({7, 8, 9, 19, 3, 4, 5})[i % 7 + 1]
+          local count = ({7, 8, 9, 19, 16, 17, 33})[i % 7 + 1]
           local t = random(dim == 1 and {n, count} or {count, n}, dtype)
           local norm = ({"backward", "ortho", "forward"})[i % 3 + 1]
           check_axis(t, dim, nil, norm, tolerance)
