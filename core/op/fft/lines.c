@@ -21,7 +21,8 @@ enum {
   LEAST = 8,           /* lines that are transformed side by side */
   AHEAD = 2,           /* lines from FFTW's to the one that is fetched */
   FETCHED = 4096,      /* bytes of that one, at most */
-  SHORT = 128,         /* numbers of lines of a tile whose memory is fetched */
+  SHORTEST = 32,       /* numbers of lines of a tile whose memory is fetched */
+  LONGEST = 128,
   NEAR = 1 << 20,      /* bytes that stay in the cache, about */
   GRAIN = 8 * ST_GRAIN /* least multiplications of a thread */
 };
@@ -436,7 +437,8 @@ static void set_tile(transform *t, const st_lines *l) {
     .in = {t->in.data, t->in.size, t->in.step},
     .out = {t->out.data, t->out.size, t->out.step}, .scale = t->scale,
     .is_double = t->is_double, .to_real = t->to_real, .is_full = l->is_full,
-    .is_far = l->n <= SHORT && l->out->numel * t->out.size > NEAR};
+    .fetches = l->n >= SHORTEST && l->n <= LONGEST &&
+               l->out->numel * t->out.size > NEAR};
 }
 
 /* The shape decides, and not the layout. */

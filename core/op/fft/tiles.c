@@ -47,7 +47,7 @@ bool st__fft_in_tiles(st_fft_kind kind, bool is_double, int64_t n,
  * that need more numbers at once than there are registers cost more. */
 static const float costs[] = {
   [2] = 11, [3] = 15, [4] = 14.5f, [5] = 20, [6] = 18, [7] = 25, [8] = 18,
-  [9] = 25, [10] = 24, [11] = 34, [12] = 23, [13] = 38, [15] = 34, [16] = 30};
+  [9] = 25, [10] = 24, [11] = 34, [12] = 23, [13] = 38, [15] = 34, [16] = 26};
 enum { LARGEST = sizeof costs / sizeof *costs - 1 };
 
 /* The cheapest factors of n that are `most` at most, in descending order. */
@@ -295,7 +295,7 @@ void st__fft_run_tile(const st_fft_tile *t, int64_t lines, st_fft_lines *in,
   const rows from = read_rows(t, lines, in, buffers[0]);
   char *const last = last_buffer(t, from.at == buffers[0], buffers);
   const layout l = layout_of(&t->out, out, lines);
-  if (l == CONTIGUOUS && t->is_far) fetch_lines(t, lines, out);
+  if (l == CONTIGUOUS && t->fetches) fetch_lines(t, lines, out);
   const rows to = {last, {.step = ROW}};
   rows results = {last, {ROW, l != CONTIGUOUS, t->passes->backward}};
   if (l == SIDE_BY_SIDE) {

@@ -57,7 +57,7 @@ typedef struct st_fft_tile {
   const void *halving; /* of real lines, or NULL */
   bool is_double;
   bool to_real;
-  bool is_far;    /* results are more than the caches near the CPU hold */
+  bool fetches;   /* the memory of its results, before the passes */
   bool is_full;   /* real lines get the mirror image of their half */
   double scale;
 } st_fft_tile;
