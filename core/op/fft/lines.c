@@ -20,7 +20,7 @@ enum {
   LINE = 64,           /* bytes of a cache line */
   LEAST = 8,           /* lines that are transformed side by side */
   AHEAD = 2,           /* lines from FFTW's to the one that is fetched */
-  FETCHED = 4096,      /* bytes of that one, at most */
+  FETCHED = 2048,      /* bytes of that one, at most */
   SHORTEST = 32,       /* numbers of lines of a tile whose memory is fetched */
   LONGEST = 128,
   NEAR = 1 << 20,      /* bytes that stay in the cache, about */
