@@ -63,4 +63,11 @@ void st__orgqr(const st_lapack_job *j, blasint m, blasint n, blasint k,
                char *a, blasint lda, const char *tau, char *scratch);
 int64_t st__qr_bytes(st_dtype dtype, int64_t m, int64_t n);
 
+/* C, m x n, becomes Q C, where Q is the product of the k reflections in a,
+ * which loses what it has above them. scratch: st__apply_q_bytes. */
+void st__apply_q(const st_lapack_job *j, blasint m, blasint n, blasint k,
+                 char *a, blasint lda, const char *tau, char *c, blasint ldc,
+                 char *scratch);
+int64_t st__apply_q_bytes(st_dtype dtype, int64_t n, int64_t k);
+
 #endif

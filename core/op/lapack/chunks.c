@@ -5,20 +5,39 @@
 
 #include "base/threads.h"
 
+typedef struct share {
+  const st_step *s;
+  int64_t chunk;
+} share;
+
 static void run_chunks(void *ctx, int64_t begin, int64_t end) {
-  const st_step *s = ctx;
+  const share *c = ctx;
+  const st_step *s = c->s;
   for (int64_t i = begin; i < end && !st__stops(); i++) {
-    const int64_t from = s->from + i * ST_CHUNK;
-    s->fn(s, from, st__smaller(from + ST_CHUNK, s->to));
+    const int64_t from = s->from + i * c->chunk;
+    s->fn(s, from, st__smaller(from + c->chunk, s->to));
   }
 }
 
-bool st__share_columns(st_step *s) {
-  const int64_t chunks = (s->to - s->from + ST_CHUNK - 1) / ST_CHUNK;
+static bool share_chunks(const st_step *s, int64_t chunk) {
+  const int64_t chunks = (s->to - s->from + chunk - 1) / chunk;
+  share c = {s, chunk};
   if (chunks <= 0) return true;
-  const st_status status = st__parallel_try(0, chunks, 1, run_chunks, s);
+  const st_status status = st__parallel_try(0, chunks, 1, run_chunks, &c);
   if (status != ST_OK && s->j->status) *s->j->status = status;
   return status == ST_OK && !st__stops();
+}
+
+bool st__share_columns(st_step *s) {
+  return share_chunks(s, ST_CHUNK);
+}
+
+bool st__share_each(st_step *s) {
+  return share_chunks(s, 1);
+}
+
+bool st__is_stopped(const st_lapack_job *j) {
+  return (j->status && *j->status != ST_OK) || st__stops();
 }
 
 st_number st__number(const st_lapack_job *j, int x) {

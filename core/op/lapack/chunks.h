@@ -20,6 +20,10 @@ struct st_step {
 
 /* False: interrupted. */
 bool st__share_columns(st_step *s);
+/* By chunks of one. */
+bool st__share_each(st_step *s);
+/* True if one of the job's calls of these was interrupted. */
+bool st__is_stopped(const st_lapack_job *j);
 
 static inline int64_t st__smaller(int64_t a, int64_t b) {
   return a < b ? a : b;

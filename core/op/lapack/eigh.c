@@ -4,7 +4,14 @@
 #include "op/lapack/small_matrices.h"
 
 #include <limits.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "op/lapack/blocks.h"
+#include "op/lapack/chunks.h"
+#include "op/lapack/tridiagonal.h"
+#include "tensor/view.h"
 
 /* -- LAPACK --------------------------------------------------------------- */
 
@@ -14,6 +21,7 @@ typedef struct spectrum {
   st_tensor *values, *info;
   const char *uplo, *job;
   bool is_rest;       /* only matrices whose values are NaN */
+  bool is_real;       /* of A, real, the lower triangle: decompose_real */
 } spectrum;
 
 /* What a call works in: elements, real numbers, integers. */
@@ -75,6 +83,122 @@ static void decompose(const st_lapack_job *j, int64_t i, char *scratch) {
   if (s->vectors) memcpy(st__matrix_at(s->vectors, i), a, bytes);
 }
 
+/* -- Real eigenvectors ---------------------------------------------------- */
+
+/* What a call works in: A, the tridiagonal matrix, the factors of reflections,
+ * its eigenvectors and their order, and room for the steps. */
+typedef struct parts { char *a, *d, *e, *tau, *z, *order, *room; } parts;
+
+static parts parts_of(int64_t n, int64_t size, char *scratch) {
+  const int64_t line = st__whole_lines(n * size);
+  parts p = {.a = scratch};
+  p.d = p.a + st__whole_lines(n * n * size);
+  p.e = p.d + line;
+  p.tau = p.e + line;
+  p.z = p.tau + line;
+  p.order = p.z + st__whole_lines(n * n * size);
+  p.room = p.order + st__whole_lines(n * (int64_t)sizeof(blasint));
+  return p;
+}
+
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+static int64_t real_bytes(st_dtype dtype, int64_t n) {
+  enum { BLOCK = 32 };
+  const int64_t size = (int64_t)st__itemsize(dtype);
+  const int64_t room = larger(st__stedc_bytes(dtype, n),
+                              st__apply_q_bytes(dtype, n, n));
+  return (int64_t)(uintptr_t)parts_of(n, size, NULL).room +
+         larger(room, st__whole_lines(BLOCK * n * size));
+}
+
+/* The vectors of the tridiagonal matrix, in order. */
+typedef struct columns {
+  char *to;
+  const char *z;
+  const blasint *order;
+  int64_t n;
+} columns;
+
+static void order_columns(const st_step *s, int64_t from, int64_t to) {
+  const columns *c = s->ctx;
+  const int64_t bytes = c->n * st__size(s->j);
+  for (int64_t i = from; i < to; i++) {
+    memcpy(c->to + i * bytes, c->z + (c->order[i] - 1) * bytes, (size_t)bytes);
+  }
+}
+
+#define DEFINE_GREATEST(name, T, FABS)                                       \
+  /* The greatest element of the lower triangle of a, n x n, or NaN. */      \
+  static double name(const T *a, int64_t n) {                                \
+    T most = 0, sum = 0;                                                     \
+    for (int64_t c = 0; c < n; c++) {                                        \
+      for (int64_t i = c; i < n; i++) {                                      \
+        const T x = FABS(a[c * n + i]);                                      \
+        most = x > most ? x : most;                                          \
+        sum += x - x;                                                        \
+      }                                                                      \
+    }                                                                        \
+    return (double)(most + sum);                                             \
+  }
+DEFINE_GREATEST(greatest_f4, float, fabsf)
+DEFINE_GREATEST(greatest_f8, double, fabs)
+
+#define DEFINE_SCALE(name, T)                                                \
+  static void name(T *a, int64_t n, double by) {                             \
+    for (int64_t i = 0; i < n; i++) a[i] = (T)(a[i] * by);                   \
+  }
+DEFINE_SCALE(scale_f4, float)
+DEFINE_SCALE(scale_f8, double)
+
+static void scale(const st_lapack_job *j, char *p, int64_t n, int exponent) {
+  const double by = ldexp(1, exponent);
+  if (j->dtype == ST_FLOAT32) scale_f4((float *)(void *)p, n, by);
+  else scale_f8((double *)(void *)p, n, by);
+}
+
+/* The exponent of the power of two to scale by so that no square overflows, or
+ * vanishes beside others; false if an element is not finite. */
+static bool find_scale(const st_lapack_job *j, const char *a, int64_t n,
+                       int *exponent) {
+  const bool is_float = j->dtype == ST_FLOAT32;
+  const void *const from = a;
+  const double most = is_float ? greatest_f4(from, n) : greatest_f8(from, n);
+  const int far = is_float ? 40 : 400, least = is_float ? -100 : -1000;
+  *exponent = 0;
+  if (!(most - most == 0)) return false;
+  if (most == 0) return true;
+  frexp(most, exponent);
+  *exponent = abs(*exponent) < far ? 0 : *exponent < least ? least : *exponent;
+  return true;
+}
+
+static void decompose_real(const st_lapack_job *j, int64_t i, char *scratch) {
+  enum { BLOCK = 32 };
+  const spectrum *s = j->ctx;
+  const blasint n = (blasint)st__cols(s->A), rest = n - 1;
+  const int64_t size = st__size(j);
+  const parts p = parts_of(n, size, scratch);
+  const blasint length = st__work_length((int64_t)BLOCK * n);
+  blasint *const info = (blasint *)(void *)st__data(s->info) + i;
+  blasint *const order = (blasint *)(void *)p.order;
+  char *const vectors = st__matrix_at(s->vectors, i);
+  columns c = {vectors, p.z, order, n};
+  st_step step = {.fn = order_columns, .j = j, .ctx = &c, .to = n};
+  int exponent;
+  *info = -1;
+  if (!find_scale(j, vectors, n, &exponent)) return;
+  memcpy(p.a, vectors, (size_t)(n * (int64_t)n * size));
+  if (exponent != 0) scale(j, p.a, n * (int64_t)n, -exponent);
+  j->f->sytrd("L", &n, p.a, &n, p.d, p.e, p.tau, p.room, &length, info, 1);
+  if (!st__stedc(j, n, p.d, p.e, p.z, order, info, p.room)) return;
+  if (exponent != 0) scale(j, p.d, n, exponent);
+  memcpy(st__data(s->values) + i * n * size, p.d, (size_t)(n * size));
+  if (!st__share_columns(&step)) return;
+  st__apply_q(j, rest, n, rest, p.a + size, n, p.tau, vectors + size, n,
+              p.room);
+}
+
 /* -- linalg_eigh, linalg_eigvalsh ----------------------------------------- */
 
 static st_status read_uplo(const st_value *v, const char **out) {
@@ -102,8 +226,10 @@ st_status st__linalg_eigh_meta(st_run *r) {
   return ST_OK;
 }
 
-static st_status prepare(const st_tensor *self, bool vectors,
+static st_status prepare(const st_tensor *self, const spectrum *s,
                          st_lapack_job *j) {
+  enum { LEAST = 128 };
+  const bool vectors = s->vectors != NULL;
   const int64_t n = st__cols(self), size = (int64_t)st__itemsize(self->dtype);
   const work_sizes w = work_of(n, st__is_complex(self->dtype), vectors);
   const int64_t real = (int64_t)st__itemsize(st__real_dtype(self->dtype));
@@ -117,28 +243,40 @@ static st_status prepare(const st_tensor *self, bool vectors,
   j->bytes = (st__padded(n, n) + w.elements) * size + w.reals * real +
              w.integers * (int64_t)sizeof(blasint);
   j->bytes = (j->bytes + 63) / 64 * 64; /* the next thread's is aligned */
+  j->fn = decompose;
+  if (s->is_real) {
+    j->fn = decompose_real;
+    j->bytes = real_bytes(self->dtype, n);
+    j->is_blocked = n >= LEAST;
+  }
   return ST_OK;
 }
 
 static st_status decompose_all(const st_tensor *self, spectrum *s) {
   const bool in_place = s->vectors && !s->is_rest;
-  st_lapack_job j = {.fn = decompose, .ctx = s};
-  st_tensor *own = NULL;
+  st_lapack_job j = {.ctx = s};
+  st_tensor *own = NULL, *lower = NULL;
   st_status status;
-  ST_TRY(prepare(self, s->vectors != NULL, &j));
+  s->is_real = in_place && !st__is_complex(self->dtype);
+  ST_TRY(prepare(self, s, &j));
   ST_TRY_FAIL(st__tensor_empty(ST_DEVICE_CPU, ST_INT32, self->ndim - 2,
                                self->sizes, ST_FORMAT_CONTIGUOUS, &s->info));
   if (!in_place) {
     ST_TRY_FAIL(st__new_columns(self->dtype, self->ndim, self->sizes, &own));
   }
   s->A = in_place ? s->vectors : own;
+  if (s->is_real && *s->uplo == 'U') {
+    ST_TRY_FAIL(st__view_transpose(self, self->ndim - 2, self->ndim - 1,
+                                  &lower));
+  }
   ST_TRY_FAIL(st__lapack_begin(&j));
-  status = st__copy_unchecked(s->A, self);
+  status = st__copy_unchecked(s->A, lower ? lower : self);
   if (status == ST_OK) status = st__lapack_run(&j);
   st__lapack_end(&j);
   if (status == ST_OK) status = st__check_info(s->info, "self", ST_DIVERGENT);
 fail:
   st__tensor_release(&s->info);
+  st__tensor_release(&lower);
   st__tensor_release(&own);
   return status;
 }

@@ -26,7 +26,8 @@ static const char *const names[][2] = {
   {"sytrs", "sytrs"}, {NULL, "hetrs"}, {"gels", "gels"}, {"gelsy", NULL},
   {NULL, "gelsy"}, {"gelsd", NULL}, {NULL, "gelsd"}, {"gelss", NULL},
   {NULL, "gelss"}, {"gemm", "gemm"}, {"syrk", "herk"}, {"laswp", "laswp"},
-  {"larft", "larft"},
+  {"larft", "larft"}, {"sytrd", NULL}, {"steqr", NULL}, {"laed2", NULL},
+  {"lamrg", NULL},
 };
 enum { COUNT = sizeof names / sizeof *names, DTYPES = 4 };
 

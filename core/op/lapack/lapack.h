@@ -136,6 +136,18 @@ typedef struct st_lapack {
   void (*larft)(const char *direct, const char *storev, const blasint *n,
                 const blasint *k, const void *v, const blasint *ldv,
                 const void *tau, void *t, const blasint *ldt, size_t, size_t);
+  void (*sytrd)(const char *uplo, const blasint *n, void *a,
+                const blasint *lda, void *d, void *e, void *tau, void *work,
+                const blasint *lwork, blasint *info, size_t);
+  void (*steqr)(const char *job, const blasint *n, void *d, void *e, void *z,
+                const blasint *ldz, void *work, blasint *info, size_t);
+  void (*laed2)(blasint *k, const blasint *n, const blasint *n1, void *d,
+                void *q, const blasint *ldq, blasint *order, void *rho,
+                void *z, void *poles, void *w, void *q2, blasint *indx,
+                blasint *indxc, blasint *indxp, blasint *types,
+                blasint *info);
+  void (*lamrg)(const blasint *n1, const blasint *n2, const void *a,
+                const blasint *step1, const blasint *step2, blasint *order);
 } st_lapack;
 
 /* -- Calls ---------------------------------------------------------------- */

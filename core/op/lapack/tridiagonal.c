@@ -1,0 +1,335 @@
+/* Eigenvalues and eigenvectors of symmetric tridiagonal matrices, as LAPACK's
+ * stedc: J. J. M. Cuppen, "A divide and conquer method for the symmetric
+ * tridiagonal eigenproblem", Numer. Math. 36, 1981.
+ *
+ * A matrix is that of its two halves, which are decomposed by themselves, plus
+ * a matrix of rank one. LAPACK finds the leaves and what a merge deflates; the
+ * rest of a merge, a secular equation and products, is shared among threads, as
+ * the merges are.
+ */
+
+#include "op/lapack/tridiagonal.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/threads.h"
+#include "kernel/linalg/secular.h"
+#include "op/lapack/chunks.h"
+
+enum { LEAF = 20 };
+
+/* A block of the matrix, which no zero beside the diagonal separates, in parts:
+ * part p has the rows from ends[p] to ends[p + 1]. */
+typedef struct tree {
+  blasint n, ldz;
+  char *d, *e, *z;
+  blasint *order, *info;
+  blasint *ends, *indices;    /* indices: four for each row */
+  char *vectors;              /* four elements for each row */
+  char *q, *distances, *made; /* rows: n, `wide` and `wide` elements */
+  int64_t parts, wide;
+} tree;
+
+/* One merge: the parts have n1 and n - n1 rows; k columns are not deflated. */
+typedef struct merge {
+  const tree *t;
+  int64_t first;
+  blasint n, n1, k;
+  char *d, *z, *poles, *weights, *numerators, *q, *distances, *made;
+  blasint *order, *columns, *types;
+  int64_t row; /* elements of a row of distances, made */
+} merge;
+
+static double value(const st_lapack_job *j, const char *p, int64_t i) {
+  return j->dtype == ST_FLOAT32 ? (double)((const float *)(const void *)p)[i]
+                                : ((const double *)(const void *)p)[i];
+}
+
+static void set_value(const st_lapack_job *j, char *p, int64_t i, double x) {
+  if (j->dtype == ST_FLOAT32) ((float *)(void *)p)[i] = (float)x;
+  else ((double *)(void *)p)[i] = x;
+}
+
+/* Rows do not all start in the same sets of a cache. */
+static int64_t row_of(int64_t n) {
+  return (((n + ST_SECULAR - 1) / ST_SECULAR) | 1) * ST_SECULAR;
+}
+
+/* -- Merges --------------------------------------------------------------- */
+
+static void find_roots(const st_step *s, int64_t from, int64_t to) {
+  const merge *m = s->ctx;
+  const int64_t size = st__size(s->j);
+  const st_secular c = {from, false};
+  char *data[] = {m->d + from * size, m->distances + from * size, m->poles,
+                  m->weights};
+  const int64_t st[] = {size, m->row * size, size, size, 0, 0, 0, 0};
+  st__kernel(ST_K_secular_roots, s->j->dtype)(data, st, to - from, m->k, &c);
+}
+
+static void find_numerators(const st_step *s, int64_t from, int64_t to) {
+  const merge *m = s->ctx;
+  const int64_t size = st__size(s->j);
+  const st_secular c = {from, false};
+  char *data[] = {m->numerators + from * size,
+                  m->distances + from * m->row * size, m->poles};
+  const int64_t st[] = {size, m->row * size, size, 0, 0, 0};
+  st__kernel(ST_K_secular_weights, s->j->dtype)(data, st, m->k, to - from, &c);
+}
+
+/* Rows [at, at + rows) of columns [from, to) of the part's vectors. */
+static void multiply(const st_step *s, int64_t at, int64_t rows, const char *q,
+                     int64_t first, int64_t inner, int64_t from, int64_t to) {
+  const merge *m = s->ctx;
+  const int64_t size = st__size(s->j);
+  const st_gemm p = {
+    'N', 'T', rows, to - from, inner, q,
+    m->made + (first * m->row + from) * size,
+    st__element(s->j, m->z, m->t->ldz, at, from),
+    (blasint)rows, (blasint)m->row, m->t->ldz};
+  for (int64_t c = 0; inner == 0 && c < to - from; c++) {
+    memset(st__element(s->j, p.c, p.ldc, 0, c), 0, (size_t)(rows * size));
+  }
+  st__multiply(s->j, &p);
+}
+
+static void make_vectors(const st_step *s, int64_t from, int64_t to) {
+  const merge *m = s->ctx;
+  const int64_t size = st__size(s->j), top = m->types[0] + m->types[1];
+  char *data[] = {m->made + from * size, m->distances + from * size,
+                  m->numerators, (char *)m->columns, NULL, NULL};
+  const int64_t st[] = {size, m->row * size, size, sizeof(blasint), 0, 0};
+  st__kernel(ST_K_secular_vectors, s->j->dtype)(data, st, to - from, m->k,
+                                                NULL);
+  multiply(s, 0, m->n1, m->q, 0, top, from, to);
+  multiply(s, m->n1, m->n - m->n1, m->q + m->n1 * top * size, m->types[0],
+           m->types[1] + m->types[2], from, to);
+}
+
+static merge merge_of(const st_lapack_job *j, const tree *t, int64_t part) {
+  const int64_t first = t->ends[part], size = st__size(j);
+  merge m = {.t = t, .first = first};
+  char *const vectors = t->vectors + 4 * first * size;
+  m.n = t->ends[part + 2] - (blasint)first;
+  m.n1 = t->ends[part + 1] - (blasint)first;
+  m.d = t->d + first * size;
+  m.z = st__element(j, t->z, t->ldz, first, first);
+  m.poles = vectors + m.n * size;
+  m.numerators = m.poles + m.n * size;
+  m.weights = m.numerators + m.n * size;
+  m.q = t->q + first * t->n * size;
+  m.distances = t->distances + first * t->wide * size;
+  m.made = t->made + first * t->wide * size;
+  m.order = t->order + first;
+  return m;
+}
+
+/* The parts' vectors in the rows of the coupling element, which deflation takes
+ * and rho. */
+static void deflate(const st_lapack_job *j, merge *m) {
+  const tree *t = m->t;
+  const int64_t size = st__size(j);
+  blasint *const indices = t->indices + 4 * m->first, info = 0;
+  char *const z = t->vectors + 4 * m->first * size;
+  char *const rho = t->e + (m->first + m->n1 - 1) * size;
+  m->columns = indices + m->n;
+  m->types = indices + 3 * m->n;
+  for (int64_t i = 0; i < m->n; i++) {
+    memcpy(z + i * size,
+           st__element(j, m->z, t->ldz, i < m->n1 ? m->n1 - 1 : m->n1, i),
+           (size_t)size);
+  }
+  j->f->laed2(&m->k, &m->n, &m->n1, m->d, m->z, &t->ldz, m->order, rho, z,
+              m->poles, m->numerators, m->q, indices, m->columns,
+              indices + 2 * m->n, m->types, &info);
+  const double scale = value(j, rho, 0);
+  for (int64_t i = 0; i < m->k; i++) {
+    const double x = value(j, m->numerators, i);
+    set_value(j, m->weights, i, scale * x * x);
+  }
+  m->row = row_of(m->k);
+}
+
+static void merge_parts(const st_step *s, int64_t from, int64_t to) {
+  const tree *t = s->ctx;
+  const st_lapack_job *j = s->j;
+  const blasint up = 1, down = -1;
+  for (int64_t p = from; p < to; p++) {
+    merge m = merge_of(j, t, 2 * p);
+    st_step step = {.j = j, .ctx = &m};
+    deflate(j, &m);
+    if (m.k == 0) {
+      for (blasint i = 0; i < m.n; i++) m.order[i] = i + 1;
+      continue;
+    }
+    const blasint rest = m.n - m.k;
+    step.to = m.k;
+    step.fn = find_roots;
+    if (!st__share_columns(&step)) return;
+    step.fn = find_numerators;
+    if (!st__share_columns(&step)) return;
+    step.fn = make_vectors;
+    if (!st__share_columns(&step)) return;
+    j->f->lamrg(&m.k, &rest, m.d, &up, &down, m.order);
+  }
+}
+
+/* -- Leaves --------------------------------------------------------------- */
+
+static void solve_leaves(const st_step *s, int64_t from, int64_t to) {
+  const tree *t = s->ctx;
+  const st_lapack_job *j = s->j;
+  const int64_t size = st__size(j);
+  for (int64_t p = from; p < to; p++) {
+    const int64_t first = t->ends[p];
+    const blasint n = t->ends[p + 1] - (blasint)first;
+    blasint info = 0;
+    j->f->steqr("I", &n, t->d + first * size, t->e + first * size,
+                st__element(j, t->z, t->ldz, first, first), &t->ldz,
+                t->vectors + 4 * first * size, &info, 1);
+    for (blasint i = 0; i < n; i++) t->order[first + i] = i + 1;
+    if (info > 0) *t->info = info;
+  }
+}
+
+/* Divides the matrix until parts are leaves; what couples two is taken from the
+ * diagonal. */
+static void divide(const st_lapack_job *j, tree *t) {
+  t->parts = 1;
+  t->ends[0] = 0;
+  t->ends[1] = t->n;
+  while ((t->n + t->parts - 1) / t->parts > LEAF) {
+    for (int64_t p = t->parts; p > 0; p--) {
+      const blasint end = t->ends[p], first = t->ends[p - 1];
+      t->ends[2 * p] = end;
+      t->ends[2 * p - 1] = first + (end - first) / 2;
+    }
+    t->parts *= 2;
+  }
+  for (int64_t p = 1; p < t->parts; p++) {
+    const int64_t i = t->ends[p];
+    const double e = fabs(value(j, t->e, i - 1));
+    set_value(j, t->d, i - 1, value(j, t->d, i - 1) - e);
+    set_value(j, t->d, i, value(j, t->d, i) - e);
+  }
+}
+
+/* The merges of one level are shared, or each of them is if they are fewer than
+ * threads. */
+static bool conquer(const st_lapack_job *j, tree *t) {
+  st_step s = {.fn = solve_leaves, .j = j, .ctx = t, .to = t->parts};
+  if (!st__share_each(&s)) return false;
+  s.fn = merge_parts;
+  for (; t->parts > 1 && *t->info == 0; t->parts /= 2) {
+    s.to = t->parts / 2;
+    if (s.to >= st__num_threads()) {
+      if (!st__share_each(&s)) return false;
+    } else {
+      merge_parts(&s, 0, s.to);
+      if (st__is_stopped(j)) return false;
+    }
+    for (int64_t p = 1; p <= s.to; p++) t->ends[p] = t->ends[2 * p];
+  }
+  return true;
+}
+
+/* -- Blocks --------------------------------------------------------------- */
+
+int64_t st__stedc_bytes(st_dtype dtype, int64_t n) {
+  const int64_t size = (int64_t)st__itemsize(dtype);
+  return st__whole_lines((5 * n + 1) * (int64_t)sizeof(blasint)) +
+         st__whole_lines(4 * n * size) + st__whole_lines(n * n * size) +
+         2 * st__whole_lines(n * row_of(n) * size);
+}
+
+static tree tree_of(const st_lapack_job *j, blasint n, char *scratch) {
+  const int64_t size = st__size(j);
+  tree t = {.n = n, .wide = row_of(n)};
+  t.ends = (blasint *)(void *)scratch;
+  t.indices = t.ends + n + 1;
+  t.vectors = scratch + st__whole_lines((5 * (int64_t)n + 1) *
+                                        (int64_t)sizeof(blasint));
+  t.q = t.vectors + st__whole_lines(4 * n * size);
+  t.distances = t.q + st__whole_lines(n * n * size);
+  t.made = t.distances + st__whole_lines(n * t.wide * size);
+  return t;
+}
+
+static void scale(const st_lapack_job *j, char *p, int64_t n, double by) {
+  for (int64_t i = 0; i < n; i++) set_value(j, p, i, value(j, p, i) * by);
+}
+
+/* The matrix is scaled by a power of two near its greatest element. */
+static bool solve_block(const st_lapack_job *j, tree *t) {
+  double most = 0;
+  int exponent;
+  for (int64_t i = 0; i < t->n; i++) {
+    most = fmax(most, fabs(value(j, t->d, i)));
+    if (i + 1 < t->n) most = fmax(most, fabs(value(j, t->e, i)));
+  }
+  frexp(most, &exponent);
+  exponent = exponent < -1000 ? -1000 : exponent > 1000 ? 1000 : exponent;
+  scale(j, t->d, t->n, ldexp(1, -exponent));
+  scale(j, t->e, t->n - 1, ldexp(1, -exponent));
+  divide(j, t);
+  const bool done = conquer(j, t);
+  scale(j, t->d, t->n, ldexp(1, exponent));
+  return done;
+}
+
+/* The rows of the block from `first` on. */
+static blasint block_at(const st_lapack_job *j, blasint n, const char *d,
+                        const char *e, int64_t first) {
+  const double eps = j->dtype == ST_FLOAT32 ? 0x1p-24 : 0x1p-53;
+  int64_t i = first;
+  while (i + 1 < n && fabs(value(j, e, i)) >
+         eps * sqrt(fabs(value(j, d, i))) * sqrt(fabs(value(j, d, i + 1)))) {
+    i++;
+  }
+  return (blasint)(i + 1 - first);
+}
+
+/* d in ascending order; `to` gets its permutation. The blocks are sorted by
+ * their orders. */
+static void sort(const st_lapack_job *j, blasint n, char *d, blasint *order,
+                 char *sorted) {
+  for (int64_t i = 0; i < n; i++) {
+    set_value(j, sorted, i, value(j, d, order[i] - 1));
+  }
+  for (int64_t i = 1; i < n; i++) {
+    const double x = value(j, sorted, i);
+    const blasint column = order[i];
+    int64_t k = i;
+    for (; k > 0 && value(j, sorted, k - 1) > x; k--) {
+      set_value(j, sorted, k, value(j, sorted, k - 1));
+      order[k] = order[k - 1];
+    }
+    set_value(j, sorted, k, x);
+    order[k] = column;
+  }
+  memcpy(d, sorted, (size_t)(n * st__size(j)));
+}
+
+bool st__stedc(const st_lapack_job *j, blasint n, char *d, char *e, char *z,
+               blasint *order, blasint *info, char *scratch) {
+  const int64_t size = st__size(j);
+  *info = 0;
+  memset(z, 0, (size_t)(n * (int64_t)n * size));
+  for (int64_t first = 0; first < n && *info == 0;) {
+    const blasint count = block_at(j, n, d, e, first);
+    tree t = tree_of(j, count, scratch);
+    t.ldz = n;
+    t.d = d + first * size;
+    t.e = e + first * size;
+    t.z = st__element(j, z, n, first, first);
+    t.order = order + first;
+    t.info = info;
+    if (!solve_block(j, &t)) return false;
+    for (blasint i = 0; i < count; i++) t.order[i] += (blasint)first;
+    if (*info > 0) *info += (blasint)first;
+    first += count;
+  }
+  sort(j, n, d, order, tree_of(j, n, scratch).vectors);
+  return true;
+}
