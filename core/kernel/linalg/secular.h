@@ -31,6 +31,11 @@
 
 enum { ST_SECULAR = 16 };
 
+/* The length of D's rows. They do not all start in the same sets of a cache. */
+static inline int64_t st__secular_row(int64_t k) {
+  return (((k + ST_SECULAR - 1) / ST_SECULAR) | 1) * ST_SECULAR;
+}
+
 typedef struct st_secular {
   int64_t first; /* the column of the call, or the row */
   bool squares;

@@ -3,6 +3,10 @@
 
 #include "op/lapack/chunks.h"
 
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/threads.h"
 
 typedef struct share {
@@ -59,6 +63,87 @@ void st__multiply(const st_lapack_job *j, const st_gemm *p) {
   gemm(j, p, 1, 0);
 }
 
+void st__add(const st_lapack_job *j, const st_gemm *p) {
+  gemm(j, p, 1, 1);
+}
+
 void st__subtract(const st_lapack_job *j, const st_gemm *p) {
   gemm(j, p, -1, 1);
+}
+
+/* -- Scales --------------------------------------------------------------- */
+
+#define DEFINE_GREATEST(name, T, FABS)                                       \
+  /* The greatest element of a, m x n, or NaN if one is not finite. */       \
+  static double name(const T *a, int64_t m, int64_t n, bool lower) {         \
+    T most = 0, sum = 0;                                                     \
+    for (int64_t c = 0; c < n; c++) {                                        \
+      for (int64_t i = lower ? c : 0; i < m; i++) {                          \
+        const T x = FABS(a[c * m + i]);                                      \
+        most = x > most ? x : most;                                          \
+        sum += x - x;                                                        \
+      }                                                                      \
+    }                                                                        \
+    return (double)(most + sum);                                             \
+  }
+DEFINE_GREATEST(greatest_f4, float, fabsf)
+DEFINE_GREATEST(greatest_f8, double, fabs)
+
+bool st__find_scale(const st_lapack_job *j, const char *a, int64_t m,
+                    int64_t n, bool lower, int *exponent) {
+  const bool is_float = j->dtype == ST_FLOAT32;
+  const void *const from = a;
+  const double most = is_float ? greatest_f4(from, m, n, lower)
+                               : greatest_f8(from, m, n, lower);
+  const int far = is_float ? 40 : 400, least = is_float ? -100 : -1000;
+  *exponent = 0;
+  if (!(most - most == 0)) return false;
+  if (most == 0) return true;
+  frexp(most, exponent);
+  *exponent = abs(*exponent) < far ? 0 : *exponent < least ? least : *exponent;
+  return true;
+}
+
+#define DEFINE_SCALE(name, T)                                                \
+  static void name(T *a, int64_t n, double by) {                             \
+    for (int64_t i = 0; i < n; i++) a[i] = (T)(a[i] * by);                   \
+  }
+DEFINE_SCALE(scale_f4, float)
+DEFINE_SCALE(scale_f8, double)
+
+void st__scale(const st_lapack_job *j, char *p, int64_t n, int exponent) {
+  const double by = ldexp(1, exponent);
+  if (j->dtype == ST_FLOAT32) scale_f4((float *)(void *)p, n, by);
+  else scale_f8((double *)(void *)p, n, by);
+}
+
+/* -- Values --------------------------------------------------------------- */
+
+double st__value(const st_lapack_job *j, const char *p, int64_t i) {
+  return j->dtype == ST_FLOAT32 ? (double)((const float *)(const void *)p)[i]
+                                : ((const double *)(const void *)p)[i];
+}
+
+void st__set_value(const st_lapack_job *j, char *p, int64_t i, double x) {
+  if (j->dtype == ST_FLOAT32) ((float *)(void *)p)[i] = (float)x;
+  else ((double *)(void *)p)[i] = x;
+}
+
+void st__sort_values(const st_lapack_job *j, int64_t n, char *d,
+                     blasint *order, char *room) {
+  for (int64_t i = 0; i < n; i++) {
+    st__set_value(j, room, i, st__value(j, d, order[i] - 1));
+  }
+  for (int64_t i = 1; i < n; i++) {
+    const double x = st__value(j, room, i);
+    const blasint place = order[i];
+    int64_t k = i;
+    for (; k > 0 && st__value(j, room, k - 1) > x; k--) {
+      st__set_value(j, room, k, st__value(j, room, k - 1));
+      order[k] = order[k - 1];
+    }
+    st__set_value(j, room, k, x);
+    order[k] = place;
+  }
+  memcpy(d, room, (size_t)(n * st__size(j)));
 }

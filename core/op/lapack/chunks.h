@@ -38,9 +38,30 @@ static inline char *st__element(const st_lapack_job *j, const char *a,
   return (char *)(uintptr_t)a + (row + col * lda) * st__size(j);
 }
 
+static inline int64_t st__larger(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+/* The exponent of the power of two by which a, m x n and real, is divided so
+ * that no square of an element overflows, or vanishes beside others; false if
+ * an element is not finite. Of the lower triangle, if `lower`. */
+bool st__find_scale(const st_lapack_job *j, const char *a, int64_t m,
+                    int64_t n, bool lower, int *exponent);
+/* Multiplies n elements by a power of two. */
+void st__scale(const st_lapack_job *j, char *p, int64_t n, int exponent);
+
 /* A number of the job's dtype. */
 typedef union st_number { float f[2]; double d[2]; } st_number;
 st_number st__number(const st_lapack_job *j, int x);
+
+/* Element i of p, of a real dtype. */
+double st__value(const st_lapack_job *j, const char *p, int64_t i);
+void st__set_value(const st_lapack_job *j, char *p, int64_t i, double x);
+
+/* Sorts d, which is nearly in the given order; order becomes that of the
+ * sorted elements. room: n elements. */
+void st__sort_values(const st_lapack_job *j, int64_t n, char *d,
+                     blasint *order, char *room);
 
 /* op(A) op(B), an m x n matrix; the inner size is k. */
 typedef struct st_gemm {
@@ -51,8 +72,9 @@ typedef struct st_gemm {
   blasint lda, ldb, ldc;
 } st_gemm;
 
-/* C gets it, or loses it. */
+/* C becomes it, gets it or loses it. */
 void st__multiply(const st_lapack_job *j, const st_gemm *p);
+void st__add(const st_lapack_job *j, const st_gemm *p);
 void st__subtract(const st_lapack_job *j, const st_gemm *p);
 
 static inline char st__adjoint_of(const st_lapack_job *j) {

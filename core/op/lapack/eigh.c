@@ -4,8 +4,6 @@
 #include "op/lapack/small_matrices.h"
 
 #include <limits.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "op/lapack/blocks.h"
@@ -101,15 +99,13 @@ static parts parts_of(int64_t n, int64_t size, char *scratch) {
   return p;
 }
 
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-
 static int64_t real_bytes(st_dtype dtype, int64_t n) {
   enum { BLOCK = 32 };
   const int64_t size = (int64_t)st__itemsize(dtype);
-  const int64_t room = larger(st__stedc_bytes(dtype, n),
+  const int64_t room = st__larger(st__stedc_bytes(dtype, n),
                               st__apply_q_bytes(dtype, n, n));
   return (int64_t)(uintptr_t)parts_of(n, size, NULL).room +
-         larger(room, st__whole_lines(BLOCK * n * size));
+         st__larger(room, st__whole_lines(BLOCK * n * size));
 }
 
 /* The vectors of the tridiagonal matrix, in order. */
@@ -128,51 +124,6 @@ static void order_columns(const st_step *s, int64_t from, int64_t to) {
   }
 }
 
-#define DEFINE_GREATEST(name, T, FABS)                                       \
-  /* The greatest element of the lower triangle of a, n x n, or NaN. */      \
-  static double name(const T *a, int64_t n) {                                \
-    T most = 0, sum = 0;                                                     \
-    for (int64_t c = 0; c < n; c++) {                                        \
-      for (int64_t i = c; i < n; i++) {                                      \
-        const T x = FABS(a[c * n + i]);                                      \
-        most = x > most ? x : most;                                          \
-        sum += x - x;                                                        \
-      }                                                                      \
-    }                                                                        \
-    return (double)(most + sum);                                             \
-  }
-DEFINE_GREATEST(greatest_f4, float, fabsf)
-DEFINE_GREATEST(greatest_f8, double, fabs)
-
-#define DEFINE_SCALE(name, T)                                                \
-  static void name(T *a, int64_t n, double by) {                             \
-    for (int64_t i = 0; i < n; i++) a[i] = (T)(a[i] * by);                   \
-  }
-DEFINE_SCALE(scale_f4, float)
-DEFINE_SCALE(scale_f8, double)
-
-static void scale(const st_lapack_job *j, char *p, int64_t n, int exponent) {
-  const double by = ldexp(1, exponent);
-  if (j->dtype == ST_FLOAT32) scale_f4((float *)(void *)p, n, by);
-  else scale_f8((double *)(void *)p, n, by);
-}
-
-/* The exponent of the power of two to scale by so that no square overflows, or
- * vanishes beside others; false if an element is not finite. */
-static bool find_scale(const st_lapack_job *j, const char *a, int64_t n,
-                       int *exponent) {
-  const bool is_float = j->dtype == ST_FLOAT32;
-  const void *const from = a;
-  const double most = is_float ? greatest_f4(from, n) : greatest_f8(from, n);
-  const int far = is_float ? 40 : 400, least = is_float ? -100 : -1000;
-  *exponent = 0;
-  if (!(most - most == 0)) return false;
-  if (most == 0) return true;
-  frexp(most, exponent);
-  *exponent = abs(*exponent) < far ? 0 : *exponent < least ? least : *exponent;
-  return true;
-}
-
 static void decompose_real(const st_lapack_job *j, int64_t i, char *scratch) {
   enum { BLOCK = 32 };
   const spectrum *s = j->ctx;
@@ -187,12 +138,12 @@ static void decompose_real(const st_lapack_job *j, int64_t i, char *scratch) {
   st_step step = {.fn = order_columns, .j = j, .ctx = &c, .to = n};
   int exponent;
   *info = -1;
-  if (!find_scale(j, vectors, n, &exponent)) return;
+  if (!st__find_scale(j, vectors, n, n, true, &exponent)) return;
   memcpy(p.a, vectors, (size_t)(n * (int64_t)n * size));
-  if (exponent != 0) scale(j, p.a, n * (int64_t)n, -exponent);
+  if (exponent != 0) st__scale(j, p.a, n * (int64_t)n, -exponent);
   j->f->sytrd("L", &n, p.a, &n, p.d, p.e, p.tau, p.room, &length, info, 1);
   if (!st__stedc(j, n, p.d, p.e, p.z, order, info, p.room)) return;
-  if (exponent != 0) scale(j, p.d, n, exponent);
+  if (exponent != 0) st__scale(j, p.d, n, exponent);
   memcpy(st__data(s->values) + i * n * size, p.d, (size_t)(n * size));
   if (!st__share_columns(&step)) return;
   st__apply_q(j, rest, n, rest, p.a + size, n, p.tau, vectors + size, n,

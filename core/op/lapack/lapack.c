@@ -27,7 +27,7 @@ static const char *const names[][2] = {
   {NULL, "gelsy"}, {"gelsd", NULL}, {NULL, "gelsd"}, {"gelss", NULL},
   {NULL, "gelss"}, {"gemm", "gemm"}, {"syrk", "herk"}, {"laswp", "laswp"},
   {"larft", "larft"}, {"sytrd", NULL}, {"steqr", NULL}, {"laed2", NULL},
-  {"lamrg", NULL},
+  {"lamrg", NULL}, {"gebrd", NULL}, {"lasdq", NULL}, {"lasd2", NULL},
 };
 enum { COUNT = sizeof names / sizeof *names, DTYPES = 4 };
 

@@ -148,6 +148,21 @@ typedef struct st_lapack {
                 blasint *info);
   void (*lamrg)(const blasint *n1, const blasint *n2, const void *a,
                 const blasint *step1, const blasint *step2, blasint *order);
+  void (*gebrd)(const blasint *m, const blasint *n, void *a,
+                const blasint *lda, void *d, void *e, void *tauq, void *taup,
+                void *work, const blasint *lwork, blasint *info);
+  void (*lasdq)(const char *uplo, const blasint *sqre, const blasint *n,
+                const blasint *ncvt, const blasint *nru, const blasint *ncc,
+                void *d, void *e, void *vt, const blasint *ldvt, void *u,
+                const blasint *ldu, void *c, const blasint *ldc, void *work,
+                blasint *info, size_t);
+  void (*lasd2)(const blasint *nl, const blasint *nr, const blasint *sqre,
+                blasint *k, void *d, void *z, const void *alpha,
+                const void *beta, void *u, const blasint *ldu, void *vt,
+                const blasint *ldvt, void *poles, void *u2,
+                const blasint *ldu2, void *vt2, const blasint *ldvt2,
+                blasint *indxp, blasint *indx, blasint *indxc, blasint *order,
+                blasint *types, blasint *info);
 } st_lapack;
 
 /* -- Calls ---------------------------------------------------------------- */

@@ -6,6 +6,11 @@
 #include <limits.h>
 #include <string.h>
 
+#include "op/lapack/bidiagonal.h"
+#include "op/lapack/blocks.h"
+#include "op/lapack/chunks.h"
+#include "tensor/view.h"
+
 /* -- LAPACK --------------------------------------------------------------- */
 
 typedef struct singular {
@@ -14,6 +19,9 @@ typedef struct singular {
   st_tensor *S, *info;
   const char *job;    /* "A": all of U and Vh, "S": some, "N": none */
   bool is_rest;       /* only matrices whose values are NaN */
+  bool is_real;       /* of A, real, with at least as many rows as columns:
+                       * decompose_real */
+  bool is_turned;     /* A is transposed, so U is what V would be */
 } singular;
 
 /* What a call works in: elements for A, U, Vh and LAPACK, real numbers,
@@ -86,6 +94,163 @@ static void decompose(const st_lapack_job *j, int64_t i, char *scratch) {
   from_scratch(s->Vh, i, vh);
 }
 
+/* -- Real singular vectors ------------------------------------------------ */
+
+/* What a call works in beside A: the bidiagonal matrix, the factors of
+ * reflections, its vectors and their order, and room for the steps. When the
+ * vectors are known, the room is for the row reflections as columns, for U or V
+ * where it is to be transposed, and for the products with reflections. */
+typedef struct parts {
+  char *d, *e, *tau_left, *tau_right, *u, *vt, *order, *room;
+  char *rows, *turned, *products;
+} parts;
+
+static parts parts_of(const singular *s, char *scratch) {
+  const int64_t m = st__rows(s->A), n = st__cols(s->A);
+  const int64_t size = (int64_t)st__itemsize(s->A->dtype);
+  const int64_t line = st__whole_lines(n * size);
+  const int64_t square = st__whole_lines(n * n * size);
+  const st_tensor *const turned = s->is_turned ? s->Vh : s->U;
+  const int64_t columns = s->is_turned ? st__rows(turned) : st__cols(turned);
+  parts p = {.d = scratch};
+  p.e = p.d + line;
+  p.tau_left = p.e + line;
+  p.tau_right = p.tau_left + line;
+  p.u = p.tau_right + line;
+  p.vt = p.u + square;
+  p.order = p.vt + square;
+  p.room = p.order + st__whole_lines(n * (int64_t)sizeof(blasint));
+  p.rows = p.room;
+  p.turned = p.rows + square;
+  p.products = p.turned + st__whole_lines((s->is_turned ? m * columns : n * n) *
+                                          size);
+  return p;
+}
+
+static int64_t real_bytes(const singular *s) {
+  enum { BLOCK = 32 };
+  const int64_t m = st__rows(s->A), n = st__cols(s->A);
+  const int64_t size = (int64_t)st__itemsize(s->A->dtype);
+  const int64_t reduce = st__whole_lines(BLOCK * (m + n) * size);
+  const int64_t divide = st__bdsdc_bytes(s->A->dtype, n);
+  const parts p = parts_of(s, NULL);
+  const int64_t room = (int64_t)(uintptr_t)p.room + st__larger(divide, reduce);
+  return st__larger(room, (int64_t)(uintptr_t)p.products +
+                          st__apply_q_bytes(s->A->dtype, m, n));
+}
+
+/* Copies of a matrix for a step of columns. */
+typedef struct copy {
+  const char *from;
+  char *to;
+  const blasint *order; /* from the last one on */
+  int64_t rows, n, ld;  /* ld: of `to` */
+} copy;
+
+/* Columns [from, to) of U's last n rows and columns: those of the bidiagonal
+ * matrix, then those of the identity matrix. */
+static void order_left(const st_step *s, int64_t from, int64_t to) {
+  const copy *c = s->ctx;
+  const int64_t size = st__size(s->j);
+  const st_number one = st__number(s->j, 1);
+  for (int64_t i = from; i < to; i++) {
+    char *const column = c->to + i * c->ld * size;
+    memset(column, 0, (size_t)(c->ld * size));
+    if (i < c->n) {
+      memcpy(column, c->from + (c->order[c->n - 1 - i] - 1) * c->n * size,
+             (size_t)(c->n * size));
+    } else {
+      memcpy(column + i * size, &one, (size_t)size);
+    }
+  }
+}
+
+#define DEFINE_TURN(name, T)                                                 \
+  /* Columns [i, end) of `to` are rows of `from`, ld apart, in order. */     \
+  static void name(const copy *c, int64_t i, int64_t end) {                  \
+    const T *const from = (const T *)(const void *)c->from;                  \
+    for (T *to = (T *)(void *)c->to + i * c->rows; i < end; i++) {           \
+      const int64_t row = c->order ? c->order[c->n - 1 - i] - 1 : i;         \
+      for (int64_t k = 0; k < c->rows; k++) *to++ = from[k * c->ld + row];   \
+    }                                                                        \
+  }
+DEFINE_TURN(turn_f4, float)
+DEFINE_TURN(turn_f8, double)
+
+/* By tiles, so that lines are read once. */
+static void turn(const st_step *s, int64_t from, int64_t to) {
+  enum { TILE = 16 };
+  const copy *c = s->ctx;
+  const bool is_float = s->j->dtype == ST_FLOAT32;
+  for (; from < to; from += TILE) {
+    const int64_t end = st__smaller(from + TILE, to);
+    if (is_float) turn_f4(c, from, end);
+    else turn_f8(c, from, end);
+  }
+}
+
+static bool share(const st_lapack_job *j, const copy *c, int64_t columns,
+                  void (*fn)(const st_step *, int64_t, int64_t)) {
+  st_step s = {.fn = fn, .j = j, .ctx = c, .to = columns};
+  return st__share_columns(&s);
+}
+
+/* left, m x columns, gets Q times U; right, n x n, gets the row reflections
+ * times V. */
+static bool transform(const st_lapack_job *j, const singular *s,
+                      const parts *p, char *a, char *left, char *right) {
+  const blasint m = (blasint)st__rows(s->A), n = (blasint)st__cols(s->A);
+  const blasint rest = n - 1;
+  const int64_t size = st__size(j);
+  const int64_t columns = s->is_turned ? st__rows(s->Vh) : st__cols(s->U);
+  const blasint *const order = (const blasint *)(const void *)p->order;
+  const copy rows = {a + m * size, p->rows, NULL, rest, rest, m};
+  const copy u = {p->u, left, order, m, n, m};
+  const copy v = {p->vt, right, order, n, n, n};
+  if (!share(j, &rows, rest, turn)) return false;
+  if (!share(j, &u, columns, order_left)) return false;
+  if (!share(j, &v, n, turn)) return false;
+  st__apply_q(j, m, (blasint)columns, n, a, m, p->tau_left, left, m,
+              p->products);
+  if (rest > 0) {
+    st__apply_q(j, rest, n, rest, p->rows, rest, p->tau_right, right + size, n,
+                p->products);
+  }
+  return !st__is_stopped(j);
+}
+
+static void decompose_real(const st_lapack_job *j, int64_t i, char *scratch) {
+  enum { BLOCK = 32 };
+  const singular *s = j->ctx;
+  const blasint m = (blasint)st__rows(s->A), n = (blasint)st__cols(s->A);
+  const int64_t size = st__size(j), numel = m * (int64_t)n;
+  const parts p = parts_of(s, scratch);
+  const blasint length = st__work_length(BLOCK * ((int64_t)m + n));
+  blasint *const info = (blasint *)(void *)st__data(s->info) + i;
+  blasint *const order = (blasint *)(void *)p.order;
+  char *const a = st__matrix_at(s->A, i);
+  char *const U = st__matrix_at(s->U, i), *const Vh = st__matrix_at(s->Vh, i);
+  char *const values = st__data(s->S) + i * n * size;
+  const int64_t columns = s->is_turned ? st__rows(s->Vh) : st__cols(s->U);
+  char *const left = s->is_turned ? p.turned : U;
+  char *const right = s->is_turned ? U : p.turned;
+  const copy c = {p.turned, Vh, NULL, s->is_turned ? columns : n,
+                  s->is_turned ? m : n, s->is_turned ? m : n};
+  int exponent;
+  *info = -1;
+  if (!st__find_scale(j, a, m, n, false, &exponent)) return;
+  if (exponent != 0) st__scale(j, a, numel, -exponent);
+  j->f->gebrd(&m, &n, a, &m, p.d, p.e, p.tau_left, p.tau_right, p.room,
+              &length, info);
+  if (!st__bdsdc(j, n, p.d, p.e, p.u, p.vt, order, info, p.room)) return;
+  if (exponent != 0) st__scale(j, p.d, n, exponent);
+  for (int64_t k = 0; k < n; k++) {
+    st__set_value(j, values, k, st__value(j, p.d, n - 1 - k));
+  }
+  if (!transform(j, s, &p, a, left, right)) return;
+  share(j, &c, s->is_turned ? m : n, turn);
+}
+
 /* -- linalg_svd, linalg_svdvals ------------------------------------------- */
 
 static st_status check_driver(const st_value *v) {
@@ -120,6 +285,7 @@ st_status st__linalg_svd_meta(st_run *r) {
 }
 
 static st_status prepare(const singular *s, st_lapack_job *j) {
+  enum { LEAST = 128 };
   const double m = (double)st__rows(s->A), n = (double)st__cols(s->A);
   const int64_t size = (int64_t)st__itemsize(s->A->dtype);
   const int64_t real = (int64_t)st__itemsize(s->S->dtype);
@@ -134,12 +300,32 @@ static st_status prepare(const singular *s, st_lapack_job *j) {
   j->bytes = (w.A + w.U + w.Vh + w.elements) * size + w.reals * real +
              w.integers * (int64_t)sizeof(blasint);
   j->bytes = (j->bytes + 63) / 64 * 64; /* the next thread's is aligned */
+  j->fn = decompose;
+  if (s->is_real) {
+    j->fn = decompose_real;
+    j->bytes = real_bytes(s);
+    j->is_blocked = n >= LEAST;
+  }
   return ST_OK;
 }
 
+/* LAPACK finds QR factors first where there are many more rows or columns. */
+static bool is_near_square(const st_tensor *A) {
+  const int64_t m = st__rows(A), n = st__cols(A);
+  return 6 * m < 11 * n && 6 * n < 11 * m;
+}
+
 static st_status decompose_all(const st_tensor *A, singular *s) {
-  st_lapack_job j = {.fn = decompose, .ctx = s};
+  st_lapack_job j = {.ctx = s};
+  st_tensor *turned = NULL;
   st_status status;
+  s->is_real = s->U && !s->is_rest && !st__is_complex(A->dtype) &&
+               is_near_square(A);
+  s->is_turned = s->is_real && st__rows(A) < st__cols(A);
+  if (s->is_turned) {
+    ST_TRY(st__view_transpose(A, A->ndim - 2, A->ndim - 1, &turned));
+    A = turned;
+  }
   ST_TRY_FAIL(st__tensor_empty(ST_DEVICE_CPU, ST_INT32, A->ndim - 2, A->sizes,
                                ST_FORMAT_CONTIGUOUS, &s->info));
   ST_TRY_FAIL(st__new_columns(A->dtype, A->ndim, A->sizes, &s->A));
@@ -151,6 +337,7 @@ static st_status decompose_all(const st_tensor *A, singular *s) {
   if (status == ST_OK) status = st__check_info(s->info, "A", ST_DIVERGENT);
 fail:
   st__tensor_release(&s->info);
+  st__tensor_release(&turned);
   st__tensor_release(&s->A);
   return status;
 }

@@ -41,21 +41,6 @@ typedef struct merge {
   int64_t row; /* elements of a row of distances, made */
 } merge;
 
-static double value(const st_lapack_job *j, const char *p, int64_t i) {
-  return j->dtype == ST_FLOAT32 ? (double)((const float *)(const void *)p)[i]
-                                : ((const double *)(const void *)p)[i];
-}
-
-static void set_value(const st_lapack_job *j, char *p, int64_t i, double x) {
-  if (j->dtype == ST_FLOAT32) ((float *)(void *)p)[i] = (float)x;
-  else ((double *)(void *)p)[i] = x;
-}
-
-/* Rows do not all start in the same sets of a cache. */
-static int64_t row_of(int64_t n) {
-  return (((n + ST_SECULAR - 1) / ST_SECULAR) | 1) * ST_SECULAR;
-}
-
 /* -- Merges --------------------------------------------------------------- */
 
 static void find_roots(const st_step *s, int64_t from, int64_t to) {
@@ -143,12 +128,12 @@ static void deflate(const st_lapack_job *j, merge *m) {
   j->f->laed2(&m->k, &m->n, &m->n1, m->d, m->z, &t->ldz, m->order, rho, z,
               m->poles, m->numerators, m->q, indices, m->columns,
               indices + 2 * m->n, m->types, &info);
-  const double scale = value(j, rho, 0);
+  const double scale = st__value(j, rho, 0);
   for (int64_t i = 0; i < m->k; i++) {
-    const double x = value(j, m->numerators, i);
-    set_value(j, m->weights, i, scale * x * x);
+    const double x = st__value(j, m->numerators, i);
+    st__set_value(j, m->weights, i, scale * x * x);
   }
-  m->row = row_of(m->k);
+  m->row = st__secular_row(m->k);
 }
 
 static void merge_parts(const st_step *s, int64_t from, int64_t to) {
@@ -209,9 +194,9 @@ static void divide(const st_lapack_job *j, tree *t) {
   }
   for (int64_t p = 1; p < t->parts; p++) {
     const int64_t i = t->ends[p];
-    const double e = fabs(value(j, t->e, i - 1));
-    set_value(j, t->d, i - 1, value(j, t->d, i - 1) - e);
-    set_value(j, t->d, i, value(j, t->d, i) - e);
+    const double e = fabs(st__value(j, t->e, i - 1));
+    st__set_value(j, t->d, i - 1, st__value(j, t->d, i - 1) - e);
+    st__set_value(j, t->d, i, st__value(j, t->d, i) - e);
   }
 }
 
@@ -240,12 +225,12 @@ int64_t st__stedc_bytes(st_dtype dtype, int64_t n) {
   const int64_t size = (int64_t)st__itemsize(dtype);
   return st__whole_lines((5 * n + 1) * (int64_t)sizeof(blasint)) +
          st__whole_lines(4 * n * size) + st__whole_lines(n * n * size) +
-         2 * st__whole_lines(n * row_of(n) * size);
+         2 * st__whole_lines(n * st__secular_row(n) * size);
 }
 
 static tree tree_of(const st_lapack_job *j, blasint n, char *scratch) {
   const int64_t size = st__size(j);
-  tree t = {.n = n, .wide = row_of(n)};
+  tree t = {.n = n, .wide = st__secular_row(n)};
   t.ends = (blasint *)(void *)scratch;
   t.indices = t.ends + n + 1;
   t.vectors = scratch + st__whole_lines((5 * (int64_t)n + 1) *
@@ -256,25 +241,21 @@ static tree tree_of(const st_lapack_job *j, blasint n, char *scratch) {
   return t;
 }
 
-static void scale(const st_lapack_job *j, char *p, int64_t n, double by) {
-  for (int64_t i = 0; i < n; i++) set_value(j, p, i, value(j, p, i) * by);
-}
-
 /* The matrix is scaled by a power of two near its greatest element. */
 static bool solve_block(const st_lapack_job *j, tree *t) {
   double most = 0;
   int exponent;
   for (int64_t i = 0; i < t->n; i++) {
-    most = fmax(most, fabs(value(j, t->d, i)));
-    if (i + 1 < t->n) most = fmax(most, fabs(value(j, t->e, i)));
+    most = fmax(most, fabs(st__value(j, t->d, i)));
+    if (i + 1 < t->n) most = fmax(most, fabs(st__value(j, t->e, i)));
   }
   frexp(most, &exponent);
   exponent = exponent < -1000 ? -1000 : exponent > 1000 ? 1000 : exponent;
-  scale(j, t->d, t->n, ldexp(1, -exponent));
-  scale(j, t->e, t->n - 1, ldexp(1, -exponent));
+  st__scale(j, t->d, t->n, -exponent);
+  st__scale(j, t->e, t->n - 1, -exponent);
   divide(j, t);
   const bool done = conquer(j, t);
-  scale(j, t->d, t->n, ldexp(1, exponent));
+  st__scale(j, t->d, t->n, exponent);
   return done;
 }
 
@@ -283,32 +264,11 @@ static blasint block_at(const st_lapack_job *j, blasint n, const char *d,
                         const char *e, int64_t first) {
   const double eps = j->dtype == ST_FLOAT32 ? 0x1p-24 : 0x1p-53;
   int64_t i = first;
-  while (i + 1 < n && fabs(value(j, e, i)) >
-         eps * sqrt(fabs(value(j, d, i))) * sqrt(fabs(value(j, d, i + 1)))) {
-    i++;
+  for (; i + 1 < n; i++) {
+    const double x = fabs(st__value(j, d, i)), y = st__value(j, d, i + 1);
+    if (fabs(st__value(j, e, i)) <= eps * sqrt(x) * sqrt(fabs(y))) break;
   }
   return (blasint)(i + 1 - first);
-}
-
-/* d in ascending order; `to` gets its permutation. The blocks are sorted by
- * their orders. */
-static void sort(const st_lapack_job *j, blasint n, char *d, blasint *order,
-                 char *sorted) {
-  for (int64_t i = 0; i < n; i++) {
-    set_value(j, sorted, i, value(j, d, order[i] - 1));
-  }
-  for (int64_t i = 1; i < n; i++) {
-    const double x = value(j, sorted, i);
-    const blasint column = order[i];
-    int64_t k = i;
-    for (; k > 0 && value(j, sorted, k - 1) > x; k--) {
-      set_value(j, sorted, k, value(j, sorted, k - 1));
-      order[k] = order[k - 1];
-    }
-    set_value(j, sorted, k, x);
-    order[k] = column;
-  }
-  memcpy(d, sorted, (size_t)(n * st__size(j)));
 }
 
 bool st__stedc(const st_lapack_job *j, blasint n, char *d, char *e, char *z,
@@ -330,6 +290,6 @@ bool st__stedc(const st_lapack_job *j, blasint n, char *d, char *e, char *z,
     if (*info > 0) *info += (blasint)first;
     first += count;
   }
-  sort(j, n, d, order, tree_of(j, n, scratch).vectors);
+  st__sort_values(j, n, d, order, tree_of(j, n, scratch).vectors);
   return true;
 }
