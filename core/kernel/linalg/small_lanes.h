@@ -14,14 +14,20 @@
 typedef T NAME(lanes)[LANES];
 typedef I NAME(ints)[LANES];
 
-/* Elements of count matrices, the rest of the lanes identity matrices. */
-INLINE void NAME(load)(NAME(lanes) *a, const char *p, int64_t next,
-                       int64_t row, int64_t col, int rows, int cols,
-                       int count) {
+/* A row of one matrix is a vector of ST_SMALL elements where that is sooner
+ * than n; the rest are zeros. */
+#define WIDE(n) (LANES == 1 ? ST_SMALL : (n))
+
+/* Elements of count matrices, the rest of the lanes identity matrices. a's rows
+ * have `width` elements. */
+INLINE void NAME(load_rows)(NAME(lanes) *a, int width, const char *p,
+                            int64_t next, int64_t row, int64_t col, int rows,
+                            int cols, int count) {
   for (int i = 0; i < rows; i++) {
+    for (int j = cols; j < width; j++) EACH a[i * width + j][l] = 0;
     for (int j = 0; j < cols; j++) {
       const char *at = p + i * row + j * col;
-      T *const x = a[i * cols + j];
+      T *const x = a[i * width + j];
       if (LANES > 1 && count < LANES) EACH x[l] = i == j;
       if (LANES > 1 && count == LANES) {
         EACH x[l] = *(const T *)(const void *)(at + l * next);
@@ -34,12 +40,19 @@ INLINE void NAME(load)(NAME(lanes) *a, const char *p, int64_t next,
   }
 }
 
-INLINE void NAME(store)(NAME(lanes) *a, char *p, int64_t next, int64_t row,
-                        int64_t col, int rows, int cols, int count) {
+INLINE void NAME(load)(NAME(lanes) *a, const char *p, int64_t next,
+                       int64_t row, int64_t col, int rows, int cols,
+                       int count) {
+  NAME(load_rows)(a, cols, p, next, row, col, rows, cols, count);
+}
+
+INLINE void NAME(store_rows)(NAME(lanes) *a, int width, char *p, int64_t next,
+                             int64_t row, int64_t col, int rows, int cols,
+                             int count) {
   for (int i = 0; i < rows; i++) {
     for (int j = 0; j < cols; j++) {
       char *at = p + i * row + j * col;
-      const T *const x = a[i * cols + j];
+      const T *const x = a[i * width + j];
       if (LANES > 1 && count == LANES) {
         EACH *(T *)(void *)(at + l * next) = x[l];
       } else {
@@ -47,6 +60,11 @@ INLINE void NAME(store)(NAME(lanes) *a, char *p, int64_t next, int64_t row,
       }
     }
   }
+}
+
+INLINE void NAME(store)(NAME(lanes) *a, char *p, int64_t next, int64_t row,
+                        int64_t col, int rows, int cols, int count) {
+  NAME(store_rows)(a, cols, p, next, row, col, rows, cols, count);
 }
 
 /* An int32 for each of count matrices. */

@@ -4,6 +4,7 @@
 #undef NAME2
 #undef NAME_
 #undef EACH
+#undef WIDE
 #undef T
 #undef I
 #undef LANES

@@ -11,7 +11,8 @@ INLINE void NAME(exchange)(NAME(lanes) *a, const I *p, int k, int rows,
                            int n) {
   if (LANES == 1) {
     const int i = (int)p[0];
-    for (int j = 0; i != k && j < n; j++) {
+    if (i == k) return;
+    for (int j = 0; j < n; j++) {
       const T x = a[k * n + j][0];
       a[k * n + j][0] = a[i * n + j][0];
       a[i * n + j][0] = x;
@@ -52,6 +53,16 @@ INLINE void NAME(find_pivot)(NAME(lanes) *a, int k, int m, int n, I *p) {
 INLINE void NAME(eliminate)(NAME(lanes) *a, int k, int i, int n) {
   const T *const pivot = a[k * n + k];
   T *const first = a[i * n + k];
+  if (LANES == 1) {
+    const T factor = first[0] / (pivot[0] != 0 ? pivot[0] : 1);
+    _Pragma("omp simd")
+    for (int j = 0; j < ST_SMALL; j++) {
+      const T x = a[i * ST_SMALL + j][0], y = a[k * ST_SMALL + j][0];
+      const T rest = j > k ? x - factor * y : x;
+      a[i * ST_SMALL + j][0] = j == k ? factor : rest;
+    }
+    return;
+  }
   EACH {
     const T divisor = pivot[l] != 0 ? pivot[l] : 1;
     first[l] /= divisor;
@@ -63,17 +74,17 @@ INLINE void NAME(eliminate)(NAME(lanes) *a, int k, int i, int n) {
   }
 }
 
-/* a becomes L and U, p the rows of the pivots from 0 on, info the first zero
- * of U's diagonal from 1 on, or 0. */
+/* a, whose rows have WIDE(n) elements, becomes L and U, p the rows of the
+ * pivots from 0 on, info the first zero of U's diagonal from 1 on, or 0. */
 INLINE void NAME(factor)(NAME(lanes) *a, int m, int n, NAME(ints) *p,
                          I *info) {
   EACH info[l] = 0;
   for (int k = 0; k < m && k < n; k++) {
-    NAME(find_pivot)(a, k, m, n, p[k]);
-    NAME(exchange)(a, p[k], k, m, n);
-    const T *const pivot = a[k * n + k];
+    NAME(find_pivot)(a, k, m, WIDE(n), p[k]);
+    NAME(exchange)(a, p[k], k, m, WIDE(n));
+    const T *const pivot = a[k * WIDE(n) + k];
     EACH info[l] = pivot[l] == 0 && info[l] == 0 ? k + 1 : info[l];
-    for (int i = k + 1; i < m; i++) NAME(eliminate)(a, k, i, n);
+    for (int i = k + 1; i < m; i++) NAME(eliminate)(a, k, i, WIDE(n));
   }
 }
 
@@ -83,17 +94,17 @@ INLINE void NAME(substitute)(NAME(lanes) *a, NAME(ints) *p, int n,
   for (int i = 0; i < n; i++) NAME(exchange)(b, p[i], i, n, k);
   for (int i = 0; i < n; i++) {
     for (int r = i + 1; r < n; r++) {
-      const T *const w = a[r * n + i];
+      const T *const w = a[r * WIDE(n) + i];
       for (int c = 0; c < k; c++) {
         EACH b[r * k + c][l] -= w[l] * b[i * k + c][l];
       }
     }
   }
   for (int i = n - 1; i >= 0; i--) {
-    const T *const pivot = a[i * n + i];
+    const T *const pivot = a[i * WIDE(n) + i];
     for (int c = 0; c < k; c++) EACH b[i * k + c][l] /= pivot[l];
     for (int r = 0; r < i; r++) {
-      const T *const w = a[r * n + i];
+      const T *const w = a[r * WIDE(n) + i];
       for (int c = 0; c < k; c++) {
         EACH b[r * k + c][l] -= w[l] * b[i * k + c][l];
       }
@@ -106,9 +117,11 @@ static void NAME(lu)(char **data, const int64_t *next, int count,
   NAME(lanes) a[ST_SMALL * ST_SMALL];
   NAME(ints) p[ST_SMALL], info;
   const int k = s->m < s->n ? s->m : s->n;
-  NAME(load)(a, data[3], next[3], s->row[3], s->col[3], s->m, s->n, count);
+  NAME(load_rows)(a, WIDE(s->n), data[3], next[3], s->row[3], s->col[3],
+                  s->m, s->n, count);
   NAME(factor)(a, s->m, s->n, p, info);
-  NAME(store)(a, data[0], next[0], s->row[0], s->col[0], s->m, s->n, count);
+  NAME(store_rows)(a, WIDE(s->n), data[0], next[0], s->row[0], s->col[0],
+                   s->m, s->n, count);
   for (int i = 0; i < k; i++) {
     EACH p[i][l]++;
     NAME(store_ints)(p[i], data[1] + i * (int64_t)sizeof(int32_t), next[1],
@@ -123,11 +136,12 @@ static void NAME(det)(char **data, const int64_t *next, int count,
   NAME(ints) p[ST_SMALL], info;
   double product[LANES];
   const int n = s->n;
-  NAME(load)(a, data[1], next[1], s->row[1], s->col[1], n, n, count);
+  NAME(load_rows)(a, WIDE(n), data[1], next[1], s->row[1], s->col[1],
+                  n, n, count);
   NAME(factor)(a, n, n, p, info);
   EACH product[l] = 1;
   for (int k = 0; k < n; k++) EACH product[l] *= p[k][l] == k ? 1 : -1;
-  for (int k = 0; k < n; k++) EACH product[l] *= (double)a[k * n + k][l];
+  for (int k = 0; k < n; k++) EACH product[l] *= (double)a[k * WIDE(n) + k][l];
   for (int l = 0; l < count; l++) {
     *(T *)(void *)(data[0] + l * next[0]) = (T)product[l];
   }
@@ -138,13 +152,15 @@ static void NAME(solve)(char **data, const int64_t *next, int count,
   NAME(lanes) a[ST_SMALL * ST_SMALL], b[ST_SMALL * ST_SMALL];
   NAME(ints) p[ST_SMALL], info;
   const int n = s->n;
-  NAME(load)(a, data[2], next[2], s->row[2], s->col[2], n, n, count);
+  NAME(load_rows)(a, WIDE(n), data[2], next[2], s->row[2], s->col[2],
+                  n, n, count);
   NAME(factor)(a, n, n, p, info);
   for (int c = 0; c < s->k; c += ST_SMALL) {
     const int k = s->k - c < ST_SMALL ? s->k - c : ST_SMALL;
     NAME(load)(b, data[3] + c * s->col[3], next[3], s->row[3], s->col[3], n, k,
                count);
-    NAME(substitute)(a, p, n, b, k);
+    if (LANES == 1 && k == 1) NAME(substitute)(a, p, n, b, 1);
+    else NAME(substitute)(a, p, n, b, k);
     NAME(store)(b, data[0] + c * s->col[0], next[0], s->row[0], s->col[0], n,
                 k, count);
   }
@@ -156,7 +172,8 @@ static void NAME(inverse)(char **data, const int64_t *next, int count,
   NAME(lanes) a[ST_SMALL * ST_SMALL], b[ST_SMALL * ST_SMALL];
   NAME(ints) p[ST_SMALL], info;
   const int n = s->n;
-  NAME(load)(a, data[2], next[2], s->row[2], s->col[2], n, n, count);
+  NAME(load_rows)(a, WIDE(n), data[2], next[2], s->row[2], s->col[2],
+                  n, n, count);
   NAME(factor)(a, n, n, p, info);
   for (int i = 0; i < n; i++) {
     for (int j = 0; j < n; j++) {

@@ -5,8 +5,6 @@
  * because then a row is one vector.
  */
 
-#define WIDE(n) (LANES == 1 ? ST_SMALL : (n))
-
 /* For elements of magnitude 1: half the distance to the next larger number; the
  * square root of that; the least sum of squares to which those that underflow
  * add nothing. */
