@@ -104,7 +104,8 @@ static int64_t real_bytes(st_dtype dtype, int64_t n) {
   const int64_t size = (int64_t)st__itemsize(dtype);
   const int64_t room = st__larger(st__stedc_bytes(dtype, n),
                               st__apply_q_bytes(dtype, n, n));
-  return (int64_t)(uintptr_t)parts_of(n, size, NULL).room +
+  return 2 * st__whole_lines(n * n * size) + 3 * st__whole_lines(n * size) +
+         st__whole_lines(n * (int64_t)sizeof(blasint)) +
          st__larger(room, st__whole_lines(BLOCK * n * size));
 }
 

@@ -105,13 +105,18 @@ typedef struct parts {
   char *rows, *turned, *products;
 } parts;
 
-static parts parts_of(const singular *s, char *scratch) {
+/* The bytes of U or V, where it is to be transposed. */
+static int64_t turned_bytes(const singular *s) {
   const int64_t m = st__rows(s->A), n = st__cols(s->A);
+  const int64_t size = (int64_t)st__itemsize(s->A->dtype);
+  return st__whole_lines((s->is_turned ? m * st__rows(s->Vh) : n * n) * size);
+}
+
+static parts parts_of(const singular *s, char *scratch) {
+  const int64_t n = st__cols(s->A);
   const int64_t size = (int64_t)st__itemsize(s->A->dtype);
   const int64_t line = st__whole_lines(n * size);
   const int64_t square = st__whole_lines(n * n * size);
-  const st_tensor *const turned = s->is_turned ? s->Vh : s->U;
-  const int64_t columns = s->is_turned ? st__rows(turned) : st__cols(turned);
   parts p = {.d = scratch};
   p.e = p.d + line;
   p.tau_left = p.e + line;
@@ -122,8 +127,7 @@ static parts parts_of(const singular *s, char *scratch) {
   p.room = p.order + st__whole_lines(n * (int64_t)sizeof(blasint));
   p.rows = p.room;
   p.turned = p.rows + square;
-  p.products = p.turned + st__whole_lines((s->is_turned ? m * columns : n * n) *
-                                          size);
+  p.products = p.turned + turned_bytes(s);
   return p;
 }
 
@@ -131,12 +135,14 @@ static int64_t real_bytes(const singular *s) {
   enum { BLOCK = 32 };
   const int64_t m = st__rows(s->A), n = st__cols(s->A);
   const int64_t size = (int64_t)st__itemsize(s->A->dtype);
+  const int64_t square = st__whole_lines(n * n * size);
   const int64_t reduce = st__whole_lines(BLOCK * (m + n) * size);
   const int64_t divide = st__bdsdc_bytes(s->A->dtype, n);
-  const parts p = parts_of(s, NULL);
-  const int64_t room = (int64_t)(uintptr_t)p.room + st__larger(divide, reduce);
-  return st__larger(room, (int64_t)(uintptr_t)p.products +
-                          st__apply_q_bytes(s->A->dtype, m, n));
+  const int64_t products = square + turned_bytes(s) +
+                           st__apply_q_bytes(s->A->dtype, m, n);
+  return 4 * st__whole_lines(n * size) + 2 * square +
+         st__whole_lines(n * (int64_t)sizeof(blasint)) +
+         st__larger(products, st__larger(divide, reduce));
 }
 
 /* Copies of a matrix for a step of columns. */
