@@ -18,6 +18,10 @@
  * products where the triangle has at most 64 rows. A kernel of the engine does
  * that for real matrices: LU factors of 500 rows take 1.9 ms, by LAPACK 2.9.
  * Another one makes the reflections of a block of QR factors.
+ *
+ * Eigenvectors and singular vectors of real matrices take LAPACK's reduction,
+ * on one thread, then the engine's division of what is left (tridiagonal.h,
+ * bidiagonal.h), and products with reflections by chunks.
  */
 #ifndef ST_OP_LAPACK_BLOCKS_H
 #define ST_OP_LAPACK_BLOCKS_H
