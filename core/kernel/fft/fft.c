@@ -136,37 +136,32 @@ enum { BYTES = 16 };
 HALVES(float, f32)
 HALVES(double, f64)
 
-/* The turns of a block are computed in float64, and rounded once. Products of
- * interleaved parts are products of vectors: from loops over pairs, compilers
- * make fused operations, which -ffp-contract=off does not prevent in GCC 12. */
-#define TURN(T, s)                                                           \
-  static void turn_##s(char **data, const int64_t *st, int64_t n0,           \
-                       int64_t n1, const void *ctx) {                        \
-    enum { N = ST_FFT_FINE };                                                \
-    const st_fft_turn *c = ctx;                                              \
-    T *p = (T *)(void *)data[0];                                             \
+/* The powers are computed in float64, and rounded once. Products of interleaved
+ * parts are products of vectors: from loops over pairs, compilers make fused
+ * operations, which -ffp-contract=off does not prevent in GCC 12. */
+#define POWERS(T, s)                                                         \
+  static void powers_##s(char **data, const int64_t *st, int64_t n0,         \
+                         int64_t n1, const void *ctx) {                      \
+    enum { N = 2 * ST_FFT_FINE };                                            \
+    const st_fft_powers_of *c = ctx;                                         \
+    T *to = (T *)(void *)data[0];                                            \
     const double *rough = (double *)(void *)data[1];                         \
-    double fine[2][N];                                                       \
-    for (int i = 0; i < 2 * N; i++) {                                        \
-      fine[i % 2][i / 2] = ((double *)(void *)data[2])[i] * c->factor;       \
+    double fine[N], powers[N], by[DOUBLES];                                  \
+    for (int i = 0; i < N; i++) {                                            \
+      fine[i] = ((double *)(void *)data[2])[i] * c->factor;                  \
     }                                                                        \
     (void)st, (void)n0, (void)n1;                                            \
-    for (int64_t k = 0; k < c->n; k += N, p += 2 * N, rough += 2) {          \
-      const double x = rough[0], y = rough[1];                               \
-      T re[N], im[N], turns[2 * N];                                          \
-      for (int i = 0; i < N; i++) {                                          \
-        re[i] = (T)(x * fine[0][i] - y * fine[1][i]);                        \
-        im[i] = (T)(x * fine[1][i] + y * fine[0][i]);                        \
+    for (int64_t k = 0; k < c->n; k += ST_FFT_FINE, to += N, rough += 2) {   \
+      for (int i = 0; i < DOUBLES; i++) by[i] = rough[i % 2];                \
+      for (int i = 0; i < N; i += DOUBLES) {                                 \
+        product_f64x(powers + i, fine + i, by);                              \
       }                                                                      \
-      for (int i = 0; i < N; i++) {                                          \
-        turns[2 * i] = re[i], turns[2 * i + 1] = im[i];                      \
-      }                                                                      \
-      multiply_numbers_##s(p, p, turns, c->n - k < N ? c->n - k : N);        \
+      for (int i = 0; i < N; i++) to[i] = (T)powers[i];                      \
     }                                                                        \
   }
 
-TURN(float, f32)
-TURN(double, f64)
+POWERS(float, f32)
+POWERS(double, f64)
 
 /* -- The table ------------------------------------------------------------ */
 
@@ -175,6 +170,6 @@ static const st_kernel_row rows[] = {
   {ST_K_fft_mirror, {[ST_FLOAT32] = mirror_f32, [ST_FLOAT64] = mirror_f64}},
   {ST_K_fft_multiply, {
     [ST_FLOAT32] = multiply_f32, [ST_FLOAT64] = multiply_f64}},
-  {ST_K_fft_turn, {[ST_FLOAT32] = turn_f32, [ST_FLOAT64] = turn_f64}}};
+  {ST_K_fft_powers, {[ST_FLOAT32] = powers_f32, [ST_FLOAT64] = powers_f64}}};
 
 ST_EXPORT(st__fft, rows)

@@ -34,13 +34,13 @@ typedef struct st_fft_mirror { int64_t n; } st_fft_mirror;
 /* fft_multiply: dst, a, b. dst = a b for n numbers; dst may be a or b. */
 typedef struct st_fft_multiply { int64_t n; } st_fft_multiply;
 
-/* fft_turn: dst, and of float64 whatever the dtype: rough, the powers of w with
- * exponents 0, 16, ..., and fine, those with exponents 0 to 15. Number k is
- * multiplied by w^k and by `factor`, for k < n. */
-typedef struct st_fft_turn {
+/* fft_powers: dst, and of float64 whatever the dtype: rough, the powers of w
+ * with exponents 0, 16, ..., and fine, those with exponents 0 to 15. dst[k] is
+ * w^k times `factor`, for k < n, a multiple of 16. */
+typedef struct st_fft_powers_of {
   int64_t n;
   double factor;
-} st_fft_turn;
+} st_fft_powers_of;
 enum { ST_FFT_FINE = 16 };
 
 #endif

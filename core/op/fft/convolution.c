@@ -120,7 +120,7 @@ static void multiply(const st_fft_convolved *c, char *to, const char *a,
   product p = {st__kernel(ST_K_fft_multiply, c->is_double ? ST_FLOAT64
                                                           : ST_FLOAT32),
                c->is_double ? 16 : 8, to, a, b};
-  if (c->plan->line.rows == 0) multiply_range(&p, 0, n);
+  if (!c->plan->line.matrix) multiply_range(&p, 0, n);
   else st__parallel_for(0, n, ST_GRAIN, multiply_range, &p);
 }
 
@@ -151,8 +151,9 @@ static void take_real_parts(const st_fft_convolved *c, char *out,
   }
 }
 
-int64_t st__fft_chirp_bytes(const st_fft_plan *p, bool is_double) {
-  return 2 * padded(p->line.length * (is_double ? 16 : 8));
+int64_t st__fft_chirp_bytes(const st_fft_plan *p, bool is_double, int shares) {
+  return 2 * padded(p->line.length * (is_double ? 16 : 8)) +
+         st__fft_line_bytes(&p->line, is_double, shares);
 }
 
 st_status st__fft_convolve(const st_fft_convolved *c, const char *in,
@@ -165,10 +166,14 @@ st_status st__fft_convolve(const st_fft_convolved *c, const char *in,
   if (c->from_real || c->to_real) widen(c, a, in);
   multiply(c, a, c->from_real || c->to_real ? a : in, chirp, n);
   memset(a + n * size, 0, (size_t)((m - n) * size));
-  ST_TRY(st__fft_execute(&p->line, c->is_double, 1, a, b));
+  st_fft_call call = {&p->line, c->is_double, c->shares, 1,
+                      b + padded(m * size)};
+  ST_TRY(st__fft_execute(&call, a, b));
   multiply(c, b, b, chirp + chirp_bytes(p, c->is_double), m);
-  ST_TRY(st__fft_execute(&p->back, c->is_double, 1, b, a));
+  call.line = &p->back;
+  ST_TRY(st__fft_execute(&call, b, a));
   multiply(c, c->to_real ? a : out, a, chirp, c->results);
   if (c->to_real) take_real_parts(c, out, a);
+  if (c->from_real) memset(out + size / 2, 0, (size_t)size / 2);
   return ST_OK;
 }

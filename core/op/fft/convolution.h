@@ -23,11 +23,12 @@ typedef struct st_fft_convolved {
   bool is_double;
   bool from_real; /* in has real numbers */
   bool to_real;   /* in has half of the numbers, out gets real ones */
+  int shares;     /* threads that share the line */
   int64_t results;
 } st_fft_convolved;
 
-/* Bytes of scratch memory. */
-int64_t st__fft_chirp_bytes(const st_fft_plan *p, bool is_double);
+/* Bytes of scratch memory, which is aligned to cache lines. */
+int64_t st__fft_chirp_bytes(const st_fft_plan *p, bool is_double, int shares);
 /* in and out may be the same. */
 st_status st__fft_convolve(const st_fft_convolved *c, const char *in,
                            char *out, char *scratch);

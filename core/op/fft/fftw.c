@@ -185,17 +185,14 @@ static void *plan_numbers(const making *m, int64_t n) {
 
 static void plan_line(void *arg) {
   const making *m = arg;
-  st_fft_line *const l = m->line;
-  l->plan = plan_numbers(m, l->rows > 0 ? l->rows : l->length);
-  if (l->rows > 0) l->row_plan = plan_numbers(m, l->columns);
+  m->line->plan = plan_numbers(m, m->line->length);
 }
 
-static st_status make_plans(st_fft_kind kind, bool is_double,
-                            st_fft_line *l) {
+static st_status make_plan(st_fft_kind kind, bool is_double, st_fft_line *l) {
   making m = {&libraries[is_double], kind, l};
   ST_TRY(reserve_plan(l->length));
   st__on_large_stack(plan_line, &m);
-  if (l->plan && (l->rows == 0 || l->row_plan)) return ST_OK;
+  if (l->plan) return ST_OK;
   return st__fail(ST_BAD_VALUE, "FFTW has no plan for %lld numbers",
                   (long long)l->length);
 }
@@ -204,23 +201,22 @@ st_status st__fft_line_init(st_fft_kind kind, bool is_double, int64_t n,
                             st_fft_line *out) {
   const bool is_complex = kind == ST_FFT_FORWARD || kind == ST_FFT_BACKWARD;
   *out = (st_fft_line){.length = n};
-  if (is_complex && st__fft_split(n, &out->rows, &out->columns) &&
-      !st__fft_powers_init(&out->powers, n, kind == ST_FFT_FORWARD)) {
-    return ST_NO_MEMORY;
+  if (!is_complex || !st__fft_is_long(n)) {
+    return make_plan(kind, is_double, out);
   }
-  return make_plans(kind, is_double, out);
+  out->matrix = st__fft_matrix(kind == ST_FFT_BACKWARD, is_double, n);
+  return out->matrix ? ST_OK : ST_NO_MEMORY;
 }
 
 void st__fft_line_free(st_fft_line *l, bool is_double) {
   if (l->plan) libraries[is_double].destroy(l->plan);
-  if (l->row_plan) libraries[is_double].destroy(l->row_plan);
-  st__fft_powers_free(&l->powers);
+  st__fft_matrix_free(l->matrix);
   *l = (st_fft_line){.length = 0};
 }
 
 st_status st__fft_once(bool is_double, int64_t n, void *in, void *out) {
   st_fft_line l = {.length = n};
-  st_status status = make_plans(ST_FFT_FORWARD, is_double, &l);
+  st_status status = make_plan(ST_FFT_FORWARD, is_double, &l);
   if (status == ST_OK) status = st__fft_reserve(&l, 1);
   if (status == ST_OK) l.execute(l.plan, in, out);
   st__fft_line_free(&l, is_double);

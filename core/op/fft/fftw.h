@@ -7,16 +7,15 @@
  *
  * Note [What FFTW computes]
  * Real lines of an even length n >= 16 are complex lines of n / 2 numbers to
- * FFTW (Note [Real lines by half], kernel/fft/fft.h). A complex line of a large
- * length, n = rows x columns, is a matrix: FFTW transforms its columns, then
- * the rows of the result (long_lines.h). A length of 36 or more with a prime
- * factor above 13 is computed by a convolution of another length
- * (convolution.h). Many lines of other lengths are not FFTW's (tiles.h).
+ * FFTW (Note [Real lines by half], kernel/fft/fft.h). Long complex lines are
+ * not FFTW's (long_lines.h), nor are many lines of other lengths (tiles.h). A
+ * length of 36 or more with a prime factor above 13 is computed by a
+ * convolution of another length (convolution.h).
  */
 #ifndef ST_OP_FFT_FFTW_H
 #define ST_OP_FFT_FFTW_H
 
-#include "op/fft/roots.h"
+#include "base/types.h"
 
 typedef enum st_fft_kind {
   ST_FFT_FORWARD, ST_FFT_BACKWARD, /* complex to complex */
@@ -24,15 +23,13 @@ typedef enum st_fft_kind {
   ST_FFT_C2R   /* the inverse; overwrites its input */
 } st_fft_kind;
 
-/* A transform that FFTW computes. */
+/* The transform of a line: FFTW's plan, or a matrix. */
 typedef struct st_fft_line {
   int64_t length;
-  void *plan;     /* FFTW's: of a line or, if rows > 0, of a column of it */
+  void *plan;
   void (*execute)(void *plan, void *in, void *out);
   size_t buffers; /* bytes that an execution may allocate */
-  int64_t rows, columns;  /* of a long line, else 0 */
-  void *row_plan;         /* FFTW's, of `columns` numbers */
-  st_fft_powers powers;   /* with period length */
+  struct st_fft_matrix *matrix; /* of a long line (long_lines.h), or NULL */
 } st_fft_line;
 
 /* BAD_STATE, with the dynamic linker's message and the package, if the library

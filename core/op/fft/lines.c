@@ -60,6 +60,8 @@ typedef struct transform {
   int64_t between;              /* offset of a complex line between the passes
                                    of a real one, in the scratch memory */
   int64_t convolution;          /* offset of the memory of a convolution */
+  int64_t middle;               /* offset of the memory of a long line */
+  int shares;                   /* threads that share a long line */
   bool in_tiles;                /* Note [Lines side by side] */
   bool is_flat;                 /* a tile has lines of several dimensions */
   st_fft_tile tile;
@@ -157,7 +159,7 @@ static void halve(void *ctx, int64_t begin, int64_t end) {
 static void halve_line(const transform *t, const char *from, char *to) {
   halving h = {t, from, to};
   const int64_t pairs = t->plan->count / 2 + 1;
-  if (t->plan->line.rows == 0) halve(&h, 0, pairs);
+  if (!t->plan->line.matrix) halve(&h, 0, pairs);
   else st__parallel_for(0, pairs, ST_GRAIN, halve, &h);
 }
 
@@ -166,12 +168,14 @@ static st_status execute(const transform *t, double scale, char *from,
                          char *to, char *scratch) {
   const st_fft_plan *const p = t->plan;
   if (!p->chirp) {
-    return st__fft_execute(&p->line, t->is_double, scale, from, to);
+    const st_fft_call c = {&p->line, t->is_double, t->shares, scale,
+                           scratch + t->middle};
+    return st__fft_execute(&c, from, to);
   }
   const bool is_whole = t->kind == ST_FFT_FORWARD || p->halving ||
                         t->kind == ST_FFT_BACKWARD;
   const st_fft_convolved c = {
-    .plan = p, .is_double = t->is_double,
+    .plan = p, .is_double = t->is_double, .shares = t->shares,
     .from_real = !is_whole && !t->to_real, .to_real = !is_whole && t->to_real,
     .results = is_whole || t->to_real ? p->count : p->count / 2 + 1};
   return st__fft_convolve(&c, from, to, scratch + t->convolution);
@@ -179,11 +183,11 @@ static st_status execute(const transform *t, double scale, char *from,
 
 /* Only FFTW itself cannot work in place. */
 static bool is_in_place(const st_fft_plan *p) {
-  return p->chirp || p->line.rows > 0;
+  return p->chirp || p->line.matrix;
 }
 
 static bool scales(const st_fft_plan *p) {
-  return !p->chirp && p->line.rows > 0;
+  return !p->chirp && p->line.matrix;
 }
 
 /* True if a real line by half needs room for the complex one. */
@@ -407,6 +411,19 @@ static void set_width(transform *t, int64_t n) {
   if (t->plan->chirp) t->cost *= 4;
 }
 
+/* The threads share tiles. They share a long line if there are too few lines
+ * for them, and one that is so long that many are too much memory. */
+static void set_chunks(transform *t, int64_t n) {
+  const int64_t grain = t->cost < GRAIN ? (int64_t)(GRAIN / t->cost) + 1 : 1;
+  const st_fft_line *const line = &t->plan->line;
+  t->chunks = st__num_shares(t->count, grain);
+  if (line->matrix && (n * (t->is_double ? 16 : 8) > MOST ||
+      (t->count < 4 * t->chunks && t->count % t->chunks != 0))) {
+    t->chunks = 1;
+  }
+  t->shares = t->chunks > 1 ? 1 : st__fft_line_shares(line);
+}
+
 static void set_scratch(transform *t) {
   side *const sides[] = {&t->in, &t->out};
   t->bytes = t->in_tiles ? st__fft_tile_bytes(&t->tile) : 0;
@@ -422,7 +439,10 @@ static void set_scratch(transform *t) {
     t->bytes += padded(t->plan->count * (t->is_double ? 16 : 8));
   }
   t->convolution = t->bytes;
-  if (t->plan->chirp) t->bytes += st__fft_chirp_bytes(t->plan, t->is_double);
+  t->middle = t->bytes;
+  t->bytes += t->plan->chirp ?
+    st__fft_chirp_bytes(t->plan, t->is_double, t->shares) :
+    st__fft_line_bytes(&t->plan->line, t->is_double, t->shares);
 }
 
 static side side_of(const st_tensor *x, int dim) {
@@ -471,12 +491,12 @@ static void prepare(transform *t, const st_lines *l) {
                      (l->in != l->out || is_in_place(t->plan)) &&
                      is_aligned(t, &t->out, false);
   set_width(t, l->n);
+  set_chunks(t, l->n);
   set_scratch(t);
 }
 
-/* The threads share the tiles; long lines they share themselves. */
 static st_status run_tiles(transform *t) {
-  if (t->plan->line.rows == 0) {
+  if (t->shares == 1) {
     return st__parallel_try(0, t->chunks, 1, run_chunks, t);
   }
   for (int64_t i = 0; i < t->count; i++) ST_TRY(run_tile(t, i, t->scratch));
@@ -484,8 +504,6 @@ static st_status run_tiles(transform *t) {
 }
 
 static st_status run(transform *t) {
-  const int64_t grain = t->cost < GRAIN ? (int64_t)(GRAIN / t->cost) + 1 : 1;
-  t->chunks = t->plan->line.rows > 0 ? 1 : st__num_shares(t->count, grain);
   ST_TRY(st__fft_reserve(&t->plan->line, t->chunks));
   ST_TRY(st__fft_reserve(&t->plan->back, t->chunks));
   t->scratch = NULL;

@@ -3,20 +3,26 @@
 
 #include "op/fft/long_lines.h"
 
+#include <string.h>
+
+#include "base/cpu.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/threads.h"
+#include "kernel/fft/butterflies.h"
 #include "kernel/fft/fft.h"
+#include "kernel/fft/turn.h"
 #include "kernel/kernel.h"
+#include "op/fft/tiles.h"
 
 enum {
-  LEAST = 1 << 16,      /* numbers of a long line with two fast factors */
-  LEAST_SLOW = 1 << 17, /* of any other */
-  MOST_FAST = 2048,     /* numbers for which FFTW is fast */
-  MOST_RATIO = 16,      /* of a factor to the other */
-  WIDTH = 16,           /* columns gathered at a time */
-  BLOCK = 16,           /* rows transposed at a time */
-  LINE = 64             /* bytes of a cache line */
+  LEAST = 1 << 13,        /* numbers of a long line */
+  MOST_RATIO = 16,        /* of a factor to the other */
+  MOST_CACHED = 12 << 20, /* bytes of a line that caches are for */
+  SPACING = 8,            /* rows between tiles that lie one behind the other,
+                             so that not all begin in the same set of a cache */
+  ROW = ST_FFT_ROW,
+  BLOCK = 16              /* rows transposed at a time */
 };
 
 /* -- Lengths -------------------------------------------------------------- */
@@ -43,51 +49,108 @@ bool st__fft_is_fast(int64_t n) {
   return false;
 }
 
-/* The factors next to the root of n, one of them fast if possible. */
-static int64_t factor_of(int64_t n) {
-  int64_t fast = 0, root = 1;
-  for (int64_t d = 2; d <= MOST_FAST; d++) {
-    if (n % d != 0 || !st__fft_is_fast(d) || ratio(n, d) > MOST_RATIO) continue;
-    if (fast == 0 || ratio(n, d) < ratio(n, fast)) fast = d;
+bool st__fft_is_long(int64_t n) { return n >= LEAST && st__fft_is_smooth(n); }
+
+/* Of the factors next to the root of n, the one with the fewest passes. A
+ * number without large prime factors has one whose ratio is 13 or less. */
+static int64_t rows_of(int64_t n) {
+  int64_t best = 0;
+  int least = 0;
+  for (int64_t d = 2; d <= MOST_RATIO * (n / d); d++) {
+    if (n % d != 0 || ratio(n, d) > MOST_RATIO) continue;
+    const int count = st__fft_count_passes(d) + st__fft_count_passes(n / d);
+    if (best > 0 && (count > least || (count == least &&
+                     ratio(n, d) >= ratio(n, best)))) continue;
+    best = d;
+    least = count;
   }
-  if (fast > 0) return fast;
-  while ((root + 1) * (root + 1) <= n) root++;
-  while (n % root != 0) root--;
-  return root;
+  return best;
 }
 
-bool st__fft_split(int64_t n, int64_t *rows, int64_t *columns) {
-  if (n < LEAST || !st__fft_is_smooth(n)) return false;
-  const int64_t d = factor_of(n);
-  if (n < LEAST_SLOW && !(st__fft_is_fast(d) && st__fft_is_fast(n / d))) {
-    return false;
+/* -- Tables --------------------------------------------------------------- */
+
+typedef struct st_fft_matrix {
+  int64_t length, rows, columns;
+  st_fft_passes down, along; /* of columns and of rows */
+  st_fft_powers powers;      /* with period length */
+  void *fine;                /* fft_turn's, for `padded` rows */
+  int64_t padded;            /* rows, up to a multiple of FINE */
+  size_t bytes;              /* of the block, which begins here */
+} st_fft_matrix;
+
+static int64_t rounded(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
+static void put_fine(st_fft_matrix *m, bool is_double) {
+  const int64_t lines = st__fft_tile_lines(is_double);
+  char *to = m->fine;
+  for (int64_t k = 0; k < m->padded; k++) {
+    for (int64_t l = 0; l < lines; l++) {
+      double w[2] = {0, 0};
+      if (k < m->rows) st__fft_power(&m->powers, l * k, w);
+      if (is_double) {
+        const double parts[2][2] = {{w[0], w[0]}, {-w[1], w[1]}};
+        for (int i = 0; i < 2; i++) {
+          memcpy(to + i * ROW + l * 16, parts[i], sizeof parts[i]);
+        }
+      } else {
+        const float re = (float)w[0], im = (float)w[1];
+        const float parts[2][2] = {{re, re}, {-im, im}};
+        for (int i = 0; i < 2; i++) {
+          memcpy(to + i * ROW + l * 8, parts[i], sizeof parts[i]);
+        }
+      }
+    }
+    to += 2 * ROW;
   }
-  *rows = d;
-  *columns = n / d;
-  return true;
+}
+
+struct st_fft_matrix *st__fft_matrix(bool backward, bool is_double, int64_t n) {
+  const int64_t rows = rows_of(n), padded = rounded(rows, ST_FFT_FINE);
+  const int64_t head = rounded(sizeof(st_fft_matrix), ROW);
+  const size_t bytes = (size_t)(head + padded * 2 * ROW);
+  st_fft_matrix *m = st__alloc_block(bytes);
+  if (!m) return NULL;
+  *m = (st_fft_matrix){.length = n, .rows = rows, .columns = n / rows,
+                       .padded = padded, .bytes = bytes};
+  m->fine = (char *)m + head;
+  if (st__fft_powers_init(&m->powers, n, !backward) &&
+      st__fft_passes_init(&m->down, backward, is_double, rows) == ST_OK &&
+      st__fft_passes_init(&m->along, backward, is_double, n / rows) == ST_OK) {
+    put_fine(m, is_double);
+    return m;
+  }
+  st__fft_matrix_free(m);
+  return NULL;
+}
+
+void st__fft_matrix_free(struct st_fft_matrix *m) {
+  if (!m) return;
+  st__fft_powers_free(&m->powers);
+  st__fft_passes_free(&m->down);
+  st__fft_passes_free(&m->along);
+  st__free_block(m, m->bytes);
 }
 
 /* -- Passes --------------------------------------------------------------- */
 
 typedef struct passes {
-  const st_fft_line *line;
+  const st_fft_matrix *m;
   const char *in;
   char *out;
-  char *middle;      /* the columns, each contiguous */
+  char *middle;      /* the tiles of rows */
   int64_t size;      /* of a number */
-  int64_t pitch;     /* between the columns in `middle`, in bytes */
-  int64_t tile;      /* between the lines of a tile, in bytes */
+  int64_t lines;     /* of a tile */
+  int64_t pitch;     /* between tiles of rows, in bytes */
+  int64_t buffer;    /* bytes of one of the two of a chunk */
   double scale;
-  st_loop turn;
+  st_loop powers, turn;
+  bool streams;      /* a long line is written past the caches */
   int64_t count;     /* tiles of a pass */
+  int64_t period;    /* of them, between two questions whether to stop */
   int chunks;
   char *scratch;
   int64_t bytes;     /* of scratch memory for a chunk */
 } passes;
-
-static int64_t padded(int64_t bytes) {
-  return (bytes + 2 * LINE - 1) / LINE * LINE;
-}
 
 /* A block of rows after the other: the kernel reads some columns of all rows
  * before it reads the next ones. */
@@ -104,60 +167,97 @@ void st__fft_transpose(int64_t size, char *dst, int64_t dst_row,
   }
 }
 
-static int64_t tile_lines(int64_t first, int64_t n) {
-  return n - first < WIDTH ? n - first : WIDTH;
-}
-
-/* Multiplies number k of column j by w^(j k); powers has room for those of a
- * column. */
-static void turn_column(const passes *p, char *column, int64_t j,
-                        double *powers) {
-  const int64_t n = p->line->length, rows = p->line->rows;
+/* w^(first k) and the scale, for all rows k; behind them is room. */
+static void set_coarse(const passes *p, int64_t first, char *to) {
+  const st_fft_matrix *const m = p->m;
+  double *const rough = (double *)(void *)(to + m->padded * p->size);
   double fine[2 * ST_FFT_FINE];
   int64_t at = 0;
-  for (int k = 0; k < ST_FFT_FINE; k++, at += j) {
-    at %= n;
-    st__fft_power(&p->line->powers, at, fine + 2 * k);
+  for (int k = 0; k < ST_FFT_FINE; k++, at += first) {
+    at %= m->length;
+    st__fft_power(&m->powers, at, fine + 2 * k);
   }
-  const int64_t step = ST_FFT_FINE * j % n;
+  const int64_t step = ST_FFT_FINE * first % m->length;
   at = 0;
-  for (int64_t k = 0; k * ST_FFT_FINE < rows; k++) {
-    st__fft_power(&p->line->powers, at, powers + 2 * k);
+  for (int64_t k = 0; k < m->padded / ST_FFT_FINE; k++) {
+    st__fft_power(&m->powers, at, rough + 2 * k);
     at += step;
-    if (at >= n) at -= n;
+    if (at >= m->length) at -= m->length;
   }
-  char *data[] = {column, (char *)powers, (char *)fine};
-  const st_fft_turn turn = {rows, p->scale};
-  p->turn(data, NULL, 0, 0, &turn);
+  char *data[] = {to, (char *)rough, (char *)fine};
+  const st_fft_powers_of c = {m->padded, p->scale};
+  p->powers(data, NULL, 0, 0, &c);
 }
 
+/* Writes n rows of `bytes` from contiguous ones past the caches. */
+static void stream(char *to, int64_t pitch, const char *from, int64_t bytes,
+                   int64_t n) {
+  char *data[] = {to, (char *)(uintptr_t)from};
+  const int64_t strides[] = {1, 1, pitch, bytes};
+  st__kernel(ST_K_stream, ST_UINT8)(data, strides, bytes, n, NULL);
+}
+
+static void clear_behind(char *rows, int64_t n, int64_t end) {
+  memset(rows + n * ROW, 0, (size_t)((end - n) * ROW));
+}
+
+/* Columns of a tile that is narrower than others have zeros beside them. */
 static void columns_of_tile(const passes *p, int64_t i, char *scratch) {
-  const st_fft_line *const l = p->line;
-  const int64_t first = i * WIDTH;
-  const int64_t lines = tile_lines(first, l->columns);
-  double *const powers = (double *)(void *)(scratch + WIDTH * p->tile);
-  st__fft_transpose(p->size, scratch, p->tile, p->in + first * p->size,
-                    l->columns * p->size, l->rows, lines);
-  for (int64_t k = 0; k < lines; k++) {
-    char *const to = p->middle + (first + k) * p->pitch;
-    l->execute(l->plan, scratch + k * p->tile, to);
-    turn_column(p, to, first + k, powers);
+  const st_fft_matrix *const m = p->m;
+  const int64_t first = i * p->lines, row = m->columns * p->size;
+  const int64_t lines = m->columns - first;
+  char *const buffers[] = {scratch, scratch + p->buffer};
+  char *const coarse = scratch + 2 * p->buffer;
+  const char *const in = p->in + first * p->size;
+  const bool swaps = m->down.backward;
+  st_fft_rows_at from = {(char *)(uintptr_t)in, {row, true, swaps}};
+  if (lines < p->lines) {
+    from = (st_fft_rows_at){buffers[0], {ROW, true, swaps}};
+    memset(buffers[0], 0, (size_t)(m->rows * ROW));
+    for (int64_t k = 0; k < m->rows; k++) {
+      memcpy(buffers[0] + k * ROW, in + k * row, (size_t)(lines * p->size));
+    }
+  }
+  char *const to = st__fft_last_buffer(&m->down, from.at == buffers[0],
+                                       buffers);
+  st__fft_run_passes(&m->down, p->size == 16, 1, from,
+                     (st_fft_rows_at){to, {ROW, true, swaps}}, buffers);
+  const int64_t end = rounded(m->rows, p->lines);
+  clear_behind(to, m->rows, end);
+  set_coarse(p, first, coarse);
+  const int64_t block = p->lines * ROW;
+  char *const middle = p->middle + first * ROW;
+  char *const turned = p->streams ? buffers[to == buffers[0]] : middle;
+  char *data[] = {turned, to, m->fine, coarse};
+  const st_fft_turn c = {end, p->streams ? block : p->pitch};
+  p->turn(data, NULL, 0, 0, &c);
+  if (p->streams) {
+    stream(middle, p->pitch, turned, block, end / p->lines);
   }
 }
 
 static void rows_of_tile(const passes *p, int64_t i, char *scratch) {
-  const st_fft_line *const l = p->line;
-  const int64_t first = i * WIDTH;
-  const int64_t lines = tile_lines(first, l->rows);
-  char *const results = scratch + WIDTH * p->tile;
-  st__fft_transpose(p->size, scratch, p->tile, p->middle + first * p->size,
-                    p->pitch, l->columns, lines);
-  for (int64_t k = 0; k < lines; k++) {
-    l->execute(l->row_plan, scratch + k * p->tile,
-                  results + k * p->tile);
+  const st_fft_matrix *const m = p->m;
+  const int64_t first = i * p->lines, row = m->rows * p->size;
+  const int64_t lines = m->rows - first;
+  char *const buffers[] = {scratch, scratch + p->buffer};
+  char *const out = p->out + first * p->size;
+  const bool swaps = m->along.backward;
+  const st_fft_rows_at from = {p->middle + i * p->pitch, {ROW, true, swaps}};
+  st_fft_rows_at to = {out, {row, true, swaps}};
+  const bool is_whole = lines >= p->lines;
+  if (!is_whole || p->streams) {
+    to.at = st__fft_last_buffer(&m->along, false, buffers);
+    to.of.step = ROW;
   }
-  st__fft_transpose(p->size, p->out + first * p->size, l->rows * p->size,
-                    results, p->tile, lines, l->columns);
+  st__fft_run_passes(&m->along, p->size == 16, 1, from, to, buffers);
+  if (is_whole) {
+    if (p->streams) stream(out, row, to.at, ROW, m->columns);
+    return;
+  }
+  for (int64_t k = 0; k < m->columns; k++) {
+    memcpy(out + k * row, to.at + k * ROW, (size_t)(lines * p->size));
+  }
 }
 
 #define PASS(name, tile)                                                    \
@@ -166,46 +266,66 @@ static void rows_of_tile(const passes *p, int64_t i, char *scratch) {
     for (int64_t k = begin; k < end; k++) {                                 \
       const int64_t last = p->count * (k + 1) / p->chunks;                  \
       for (int64_t i = p->count * k / p->chunks; i < last; i++) {           \
-        if (st__stops()) return;                                            \
+        if (i % p->period == 0 && st__stops()) break;                       \
         tile(p, i, p->scratch + k * p->bytes);                              \
       }                                                                     \
     }                                                                       \
+    if (p->streams) st__fence_streams();                                    \
   }
 PASS(run_columns, columns_of_tile)
 PASS(run_rows, rows_of_tile)
 
+static void set_count(passes *p, int64_t lines, int64_t numbers) {
+  p->count = (lines + p->lines - 1) / p->lines;
+  p->period = 1 + ST_PERIOD / (p->lines * numbers);
+}
+
 static st_status run_passes(passes *p) {
-  p->count = (p->line->columns + WIDTH - 1) / WIDTH;
+  set_count(p, p->m->columns, p->m->rows);
   ST_TRY(st__parallel_try(0, p->chunks, 1, run_columns, p));
-  p->count = (p->line->rows + WIDTH - 1) / WIDTH;
+  set_count(p, p->m->rows, p->m->columns);
   return st__parallel_try(0, p->chunks, 1, run_rows, p);
 }
 
-st_status st__fft_long_line(const st_fft_line *l, bool is_double,
-                            double scale, const char *in, char *out) {
-  passes p = {.line = l, .in = in, .out = out, .scale = scale,
-              .size = is_double ? 16 : 8};
-  const int64_t longest = l->rows > l->columns ? l->rows
-                                                     : l->columns;
-  p.turn = st__kernel(ST_K_fft_turn, is_double ? ST_FLOAT64 : ST_FLOAT32);
-  p.pitch = padded(l->rows * p.size);
-  p.tile = padded(longest * p.size);
-  p.bytes = 2 * WIDTH * p.tile;
-  p.chunks = st__num_shares(l->length, ST_GRAIN / 2);
-  ST_TRY(st__fft_reserve(l, p.chunks));
-  const int64_t middle = l->columns * p.pitch;
-  const size_t bytes = (size_t)(middle + p.bytes * p.chunks);
-  p.middle = st__alloc(ST_MEM_SCRATCH, bytes);
-  if (!p.middle) return ST_NO_MEMORY;
-  p.scratch = p.middle + middle;
-  const st_status status = run_passes(&p);
-  st__free(ST_MEM_SCRATCH, p.middle, bytes);
-  return status;
+/* Sizes in bytes. */
+typedef struct room { int64_t pitch, middle, buffer, chunk; } room;
+
+static room room_of(const st_fft_matrix *m, bool is_double) {
+  const int64_t lines = st__fft_tile_lines(is_double);
+  const int64_t most = m->padded > m->columns ? m->padded : m->columns;
+  const int64_t pitch = (rounded(m->columns, lines) + SPACING) * ROW;
+  return (room){.pitch = pitch, .middle = (m->rows + lines - 1) / lines * pitch,
+                .buffer = most * ROW,
+                .chunk = 2 * most * ROW + m->padded * (is_double ? 16 : 8) +
+                         rounded(m->padded / ST_FFT_FINE * 16, ROW)};
 }
 
-st_status st__fft_execute(const st_fft_line *l, bool is_double, double scale,
-                          char *in, char *out) {
-  if (l->rows > 0) return st__fft_long_line(l, is_double, scale, in, out);
-  l->execute(l->plan, in, out);
-  return ST_OK;
+int st__fft_line_shares(const st_fft_line *l) {
+  return l->matrix ? st__num_shares(l->length, ST_GRAIN / 2) : 1;
+}
+
+int64_t st__fft_line_bytes(const st_fft_line *l, bool is_double, int shares) {
+  if (!l->matrix) return 0;
+  const room r = room_of(l->matrix, is_double);
+  return r.middle + r.chunk * shares;
+}
+
+st_status st__fft_execute(const st_fft_call *c, char *in, char *out) {
+  const st_fft_line *const l = c->line;
+  if (!l->matrix) {
+    l->execute(l->plan, in, out);
+    return ST_OK;
+  }
+  const st_dtype real = c->is_double ? ST_FLOAT64 : ST_FLOAT32;
+  const room r = room_of(l->matrix, c->is_double);
+  passes p = {.m = l->matrix, .in = in, .out = out, .scale = c->scale,
+              .size = c->is_double ? 16 : 8,
+              .lines = st__fft_tile_lines(c->is_double),
+              .pitch = r.pitch, .buffer = r.buffer, .bytes = r.chunk,
+              .middle = c->scratch, .scratch = c->scratch + r.middle,
+              .chunks = c->shares,
+              .powers = st__kernel(ST_K_fft_powers, real),
+              .turn = st__kernel(ST_K_fft_turn, real)};
+  p.streams = l->length * p.size >= MOST_CACHED;
+  return run_passes(&p);
 }

@@ -4,11 +4,14 @@
  * A line of n = rows x columns numbers is a matrix in memory. Its columns are
  * transformed, number k of column j is multiplied by w^(j k), where w is the
  * n-th root of unity, and then the rows of what results are transformed; their
- * numbers k are the results from k * rows on. Both passes gather some columns
- * at a time, so that each cache line is read and written once and a transform
- * stays in the cache. FFTW's own plans for such lengths, made without
- * measuring, take up to four times as long. The threads share the columns of a
- * line.
+ * numbers k are the results from k * rows on. Both passes transform tiles of
+ * neighbours (Note [Lines side by side], tiles.h): that of columns reads the
+ * line, a cache line of each row, and leaves each tile transposed, so that the
+ * tiles of rows lie one behind the other, and that of rows writes whole cache
+ * lines of the results. So memory is read and written twice. The roots are
+ * products of two: w^(j k) = w^(j0 k) w^((j - j0) k), where j0 is the first
+ * column of a tile; the second factor is in a table, the first is computed for
+ * each tile. The threads share the tiles.
  */
 #ifndef ST_OP_FFT_LONG_LINES_H
 #define ST_OP_FFT_LONG_LINES_H
@@ -23,17 +26,28 @@ bool st__fft_is_smooth(int64_t n);
 bool st__fft_is_fast(int64_t n);
 
 /* True for lengths that are computed so. */
-bool st__fft_split(int64_t n, int64_t *rows, int64_t *columns);
+bool st__fft_is_long(int64_t n);
 
-/* l has rows > 0. in and out are contiguous, and may be the same. INTERRUPTED
- * or NO_MEMORY may come after the first write. */
-st_status st__fft_long_line(const st_fft_line *l, bool is_double, double scale,
-                            const char *in, char *out);
+/* The tables of a long line; NULL if there is no memory. */
+struct st_fft_matrix *st__fft_matrix(bool backward, bool is_double, int64_t n);
+void st__fft_matrix_free(struct st_fft_matrix *m);
 
-/* Any line. That of a long line is scaled; in and out are aligned otherwise,
- * and not the same. */
-st_status st__fft_execute(const st_fft_line *l, bool is_double, double scale,
-                          char *in, char *out);
+/* Threads that may share the line, and bytes of scratch memory for so many. */
+int st__fft_line_shares(const st_fft_line *l);
+int64_t st__fft_line_bytes(const st_fft_line *l, bool is_double, int shares);
+
+typedef struct st_fft_call {
+  const st_fft_line *line;
+  bool is_double;
+  int shares;    /* 1 inside of a parallel loop */
+  double scale;  /* of a line with a matrix */
+  char *scratch; /* aligned to cache lines */
+} st_fft_call;
+
+/* Transforms a line from contiguous memory to contiguous memory, which may be
+ * the same if the line has a matrix; otherwise both are aligned to 16 bytes,
+ * and `in` may be overwritten. INTERRUPTED may come after the first write. */
+st_status st__fft_execute(const st_fft_call *c, char *in, char *out);
 
 /* dst[j][i] = src[i][j] for elements of 4, 8 or 16 bytes; distances of rows in
  * bytes. */

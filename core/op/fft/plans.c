@@ -63,7 +63,8 @@ static st_fft_plan *oldest_unused(void) {
   return best;
 }
 
-/* Drops unused plans until there is room for tables of n numbers. */
+/* Drops unused plans until there is room for tables of n numbers. One that is
+ * larger than all room stays until the next is made: calls may repeat it. */
 static void trim(int64_t n) {
   for (;;) {
     int64_t sum = n;
@@ -105,28 +106,34 @@ static st_status make_plan(st_fft_plan *p, st_fft_kind kind, bool is_double,
                            &p->line);
 }
 
+static st_fft_plan *find_plan(int64_t key) {
+  for (int i = 0; i < SLOTS; i++) {
+    if (plans[i].key == key) return &plans[i];
+  }
+  return NULL;
+}
+
+/* While it waits for a slot, another thread may add the same plan. */
 static st_status add_plan(st_fft_kind kind, bool is_double, int64_t n,
                           bool in_tiles, st_fft_plan **out) {
+  const int64_t key = key_of(kind, is_double, n, in_tiles);
   ST_TRY(st__fft_load(is_double));
   trim(n);
   st_fft_plan *p;
-  while (!(p = oldest_unused())) pthread_cond_wait(&slot_is_free, &mutex);
+  while (!(p = oldest_unused())) {
+    pthread_cond_wait(&slot_is_free, &mutex);
+    *out = find_plan(key);
+    if (*out) return ST_OK;
+  }
   drop(p, p->key & 1);
   const st_status status = make_plan(p, kind, is_double, n, in_tiles);
   if (status != ST_OK) {
     drop(p, is_double);
     return status;
   }
-  p->key = key_of(kind, is_double, n, in_tiles);
+  p->key = key;
   *out = p;
   return ST_OK;
-}
-
-static st_fft_plan *find_plan(int64_t key) {
-  for (int i = 0; i < SLOTS; i++) {
-    if (plans[i].key == key) return &plans[i];
-  }
-  return NULL;
 }
 
 st_status st__fft_plan(st_fft_kind kind, bool is_double, int64_t n,

@@ -79,6 +79,12 @@ static void factorize(st_fft_passes *p, int64_t n) {
   }
 }
 
+int st__fft_count_passes(int64_t n) {
+  st_fft_passes p = {.count = 0};
+  factorize(&p, n);
+  return p.count;
+}
+
 static void put_root(char *to, bool is_double, int64_t j, int64_t n) {
   double root[2];
   st__fft_root(j, n, root);
@@ -126,6 +132,34 @@ st_status st__fft_passes_init(st_fft_passes *p, bool backward, bool is_double,
 void st__fft_passes_free(st_fft_passes *p) {
   if (p->roots) st__free_block(p->roots, p->bytes);
   *p = (st_fft_passes){.count = 0};
+}
+
+void st__fft_run_passes(const st_fft_passes *p, bool is_double, double factor,
+                        st_fft_rows_at in, st_fft_rows_at out,
+                        char *const buffers[2]) {
+  const st_loop loop = st__kernel(ST_K_fft_pass, is_double ? ST_FLOAT64
+                                                           : ST_FLOAT32);
+  st_fft_pass pass = {.blocks = p->length, .stride = 1, .factor = factor};
+  for (int i = 0; i < p->count; i++) {
+    const st_fft_rows_at next = {
+      in.at == buffers[0] ? buffers[1] : buffers[0], {.step = ROW}};
+    const st_fft_rows_at to = i == p->count - 1 ? out : next;
+    char *data[] = {to.at, in.at, (char *)p->roots + p->at[i]};
+    pass.radix = p->radix[i];
+    pass.blocks /= pass.radix;
+    pass.from = in.of;
+    pass.to = to.of;
+    loop(data, NULL, 0, 0, &pass);
+    pass.stride *= pass.radix;
+    in = to;
+  }
+}
+
+/* Not where the last pass reads, unless it is the only one. */
+char *st__fft_last_buffer(const st_fft_passes *p, bool is_in_first,
+                          char *const buffers[2]) {
+  const bool is_even = p->count % 2 == 0;
+  return buffers[is_in_first ? !is_even : is_even];
 }
 
 /* -- Gathering and scattering --------------------------------------------- */
@@ -176,8 +210,7 @@ static void scatter_elements(const st_fft_tile_side *s, const st_fft_lines *c,
 
 /* -- A tile --------------------------------------------------------------- */
 
-/* Rows in memory. */
-typedef struct rows { char *at; st_fft_rows of; } rows;
+typedef st_fft_rows_at rows;
 
 static int64_t buffer_bytes(const st_fft_tile *t) {
   const int64_t n = t->passes->length;
@@ -185,27 +218,6 @@ static int64_t buffer_bytes(const st_fft_tile *t) {
 }
 
 int64_t st__fft_tile_bytes(const st_fft_tile *t) { return 2 * buffer_bytes(t); }
-
-static void transform(const st_fft_tile *t, rows in, rows out,
-                      char *const buffers[2]) {
-  const st_fft_passes *const p = t->passes;
-  const st_loop loop = st__kernel(ST_K_fft_pass, part_of(t));
-  st_fft_pass pass = {.blocks = p->length, .stride = 1,
-                      .factor = t->halving ? 1 : t->scale};
-  for (int i = 0; i < p->count; i++) {
-    const rows next = {in.at == buffers[0] ? buffers[1] : buffers[0],
-                       {.step = ROW}};
-    const rows to = i == p->count - 1 ? out : next;
-    char *data[] = {to.at, in.at, (char *)p->roots + p->at[i]};
-    pass.radix = p->radix[i];
-    pass.blocks /= pass.radix;
-    pass.from = in.of;
-    pass.to = to.of;
-    loop(data, NULL, 0, 0, &pass);
-    pass.stride *= pass.radix;
-    in = to;
-  }
-}
 
 static void pairs(const st_fft_tile *t, rows to, rows from) {
   char *data[] = {to.at, from.at, (char *)(uintptr_t)t->halving};
@@ -280,20 +292,13 @@ static void write_rows(const st_fft_tile *t, int64_t lines, st_fft_lines *out,
   }
 }
 
-/* Where the last pass writes its rows: not where it reads, unless it is the
- * only one. */
-static char *last_buffer(const st_fft_tile *t, bool is_in_first,
-                         char *const buffers[2]) {
-  const bool is_even = t->passes->count % 2 == 0;
-  return buffers[is_in_first ? !is_even : is_even];
-}
-
 void st__fft_run_tile(const st_fft_tile *t, int64_t lines, st_fft_lines *in,
                       st_fft_lines *out, char *scratch) {
   const bool is_half = t->halving && !t->to_real;
   char *const buffers[2] = {scratch, scratch + buffer_bytes(t)};
   const rows from = read_rows(t, lines, in, buffers[0]);
-  char *const last = last_buffer(t, from.at == buffers[0], buffers);
+  char *const last = st__fft_last_buffer(t->passes, from.at == buffers[0],
+                                         buffers);
   const layout l = layout_of(&t->out, out, lines);
   if (l == CONTIGUOUS && t->fetches) fetch_lines(t, lines, out);
   const rows to = {last, {.step = ROW}};
@@ -302,7 +307,8 @@ void st__fft_run_tile(const st_fft_tile *t, int64_t lines, st_fft_lines *in,
     results.at = t->out.data + out->at[0];
     results.of.step = t->out.step;
   }
-  transform(t, from, is_half ? to : results, buffers);
+  st__fft_run_passes(t->passes, t->is_double, t->halving ? 1 : t->scale, from,
+                     is_half ? to : results, buffers);
   if (is_half) pairs(t, results, to);
   write_rows(t, lines, out, l, last);
 }

@@ -16,6 +16,7 @@
 
 #include "kernel/fft/butterflies.h"
 #include "op/fft/fftw.h"
+#include "op/fft/roots.h"
 
 enum { ST_FFT_MOST_PASSES = 16 };
 
@@ -30,6 +31,9 @@ typedef struct st_fft_passes {
   size_t bytes;
 } st_fft_passes;
 
+/* Passes of a transform of n numbers. */
+int st__fft_count_passes(int64_t n);
+
 /* Lines of a whole tile. */
 int64_t st__fft_tile_lines(bool is_double);
 
@@ -43,6 +47,19 @@ bool st__fft_in_tiles(st_fft_kind kind, bool is_double, int64_t n,
 st_status st__fft_passes_init(st_fft_passes *p, bool backward, bool is_double,
                               int64_t n);
 void st__fft_passes_free(st_fft_passes *p);
+
+/* Rows in memory. */
+typedef struct st_fft_rows_at { char *at; st_fft_rows of; } st_fft_rows_at;
+
+/* All passes, from `in` to `out`; their sums are multiplied by `factor`. Both
+ * may be in a buffer of p->length rows, but only a single pass from one to
+ * itself. */
+void st__fft_run_passes(const st_fft_passes *p, bool is_double, double factor,
+                        st_fft_rows_at in, st_fft_rows_at out,
+                        char *const buffers[2]);
+/* The buffer for the results of rows that are, or are not, in the first. */
+char *st__fft_last_buffer(const st_fft_passes *p, bool is_in_first,
+                          char *const buffers[2]);
 
 /* A side of a tile; distances are in bytes. */
 typedef struct st_fft_tile_side {

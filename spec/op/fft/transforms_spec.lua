@@ -347,7 +347,7 @@ end)
 
 describe("A long transform", function()
   it("has a peak where a wave has its frequency", function()
-    for _, n in ipairs {2 ^ 17, 100003, 2 ^ 18, 3 * 2 ^ 17, 500000} do
+    for _, n in ipairs {9009, 3 ^ 9, 2 ^ 17, 100003, 3 * 2 ^ 17, 500000} do
       local at = 1234
       local angles = st.arange(n, {dtype = "float64"}):mul(at):remainder(n)
         :mul(2 * pi / n)
@@ -397,7 +397,9 @@ describe("A long transform", function()
       local line = st.complex(flat, flat:flip {1})
       return {fft.fft(t), fft.fft(t, nil, 1), fft.rfft(t), fft.fftn(t),
               fft.irfft(t), fft.irfftn(t), fft.fft(flat), fft.rfft(flat),
-              fft.ifft(line), fft.irfft(line), fft.fft(line, 100003)}
+              fft.ifft(line), fft.irfft(line), fft.fft(line, 100003),
+              fft.fft(line:view(24, 25000)), fft.rfft(flat:view(3, 200000)),
+              fft.fft(line:view(2, 300000), 10007)}
     end
     st.manual_seed(2)
     local t = st.randn({600, 1000})
@@ -521,6 +523,18 @@ describe("The arguments of transforms", function()
     st.memory.set_limit()
     assert.is_false(ok)
     assert.matches("memory", tostring(why))
+  end)
+
+  it("of real numbers have a real sum", function()
+    for _, n in ipairs {35, 37, 101, 202, 1009} do
+      for _, dtype in ipairs {"float32", "float64"} do
+        local t = st.randn({2, n}, {dtype = dtype})
+        for _, name in ipairs {"rfft", "ihfft"} do
+          local sums = fft[name](t):select(2, 1)
+          assert.equal(0, sums:imag():abs():max():item())
+        end
+      end
+    end
   end)
 
   it("of large numbers are finite where the result is", function()
