@@ -55,8 +55,8 @@ typedef struct st_fft_pairs {
 } st_fft_pairs;
 
 /* fft_gather: dst, src: split rows from lines of contiguous numbers.
- * fft_scatter is the reverse. Line k begins `at[k]` bytes behind the operand;
- * lines may repeat. */
+ * fft_scatter is the reverse, of 8 rows at least. Line k begins `at[k]` bytes
+ * behind the operand; lines may repeat. */
 typedef struct st_fft_lines {
   int64_t rows;
   bool are_swapped; /* of the rows */

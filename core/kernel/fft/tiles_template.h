@@ -123,40 +123,6 @@ INLINE void NAME(scatter_block)(char *p, const int64_t *at, const char *from,
 #undef EVENS
 #undef ODDS
 
-/* Fewer numbers than a vector has are copied to ones that have as many. */
-static void NAME(gather_short)(char *to, const char *from, const int64_t *at,
-                               int64_t rows, int64_t re, int64_t im) {
-  char copies[REALS][sizeof(V)], tile[NAME(NUMBERS)][ST_FFT_ROW];
-  int64_t steps[REALS];
-  memset(copies, 0, sizeof copies);
-  for (int k = 0; k < REALS; k++) {
-    memcpy(copies[k], from + at[k], (size_t)rows * 2 * sizeof(T));
-    steps[k] = k * (int)sizeof(V);
-  }
-  NAME(gather_block)(tile[0], copies[0], steps, 0, sizeof(V));
-  for (int64_t k = 0; k < rows; k++) {
-    memcpy(to + k * ST_FFT_ROW + re, tile[k], sizeof(V));
-    memcpy(to + k * ST_FFT_ROW + im, tile[k] + sizeof(V), sizeof(V));
-  }
-}
-
-static void NAME(scatter_short)(char *to, const int64_t *at,
-                                const char *from, int64_t rows, int64_t re,
-                                int64_t im) {
-  char copies[REALS][sizeof(V)], tile[NAME(NUMBERS)][ST_FFT_ROW];
-  int64_t steps[REALS];
-  memset(tile, 0, sizeof tile);
-  for (int64_t k = 0; k < rows; k++) {
-    memcpy(tile[k], from + k * ST_FFT_ROW + re, sizeof(V));
-    memcpy(tile[k] + sizeof(V), from + k * ST_FFT_ROW + im, sizeof(V));
-  }
-  for (int k = 0; k < REALS; k++) steps[k] = k * (int)sizeof(V);
-  NAME(scatter_block)(copies[0], steps, tile[0], 0, sizeof(V));
-  for (int k = 0; k < REALS; k++) {
-    memcpy(to + at[k], copies[k], (size_t)rows * 2 * sizeof(T));
-  }
-}
-
 /* The last block overlaps the one before it unless rows are whole blocks. */
 static void NAME(gather)(char **data, const int64_t *st, int64_t n0,
                          int64_t n1, const void *ctx) {
@@ -167,10 +133,6 @@ static void NAME(gather)(char **data, const int64_t *st, int64_t n0,
     const int64_t re = v + (c->are_swapped ? (int)sizeof(V) : 0);
     const int64_t im = 2 * v + (int)sizeof(V) - re;
     const int64_t *const at = c->at + v / NAME(TURN) * REALS;
-    if (c->rows < N) {
-      NAME(gather_short)(data[0], data[1], at, c->rows, re, im);
-      continue;
-    }
     for (int64_t k = 0; k < c->rows; k += N) {
       const int64_t i = k + N <= c->rows ? k : c->rows - N;
       NAME(gather_block)(data[0] + i * ST_FFT_ROW,
@@ -188,10 +150,6 @@ static void NAME(scatter)(char **data, const int64_t *st, int64_t n0,
     const int64_t re = v + (c->are_swapped ? (int)sizeof(V) : 0);
     const int64_t im = 2 * v + (int)sizeof(V) - re;
     const int64_t *const at = c->at + v / NAME(TURN) * REALS;
-    if (c->rows < N) {
-      NAME(scatter_short)(data[0], at, data[1], c->rows, re, im);
-      continue;
-    }
     for (int64_t k = 0; k < c->rows; k += N) {
       const int64_t i = k + N <= c->rows ? k : c->rows - N;
       NAME(scatter_block)(data[0] + i * 2 * (int)sizeof(T), at,

@@ -159,6 +159,6 @@ st_status st__fft_plan(st_fft_kind kind, bool is_double, int64_t n,
 void st__fft_done(st_fft_hold *hold) {
   lock();
   innermost = hold->outer;
-  if (--hold->plan->users == 0) pthread_cond_signal(&slot_is_free);
+  if (--hold->plan->users == 0) pthread_cond_broadcast(&slot_is_free);
   unlock();
 }

@@ -13,7 +13,8 @@
 
 enum {
   ROW = ST_FFT_ROW,
-  MOST_BYTES = 1 << 17 /* of a line */
+  MOST_BYTES = 1 << 17, /* of a line */
+  SHORT = 8            /* rows of a tile that vectors do not transpose */
 };
 
 int64_t st__fft_tile_lines(bool is_double) {
@@ -38,7 +39,8 @@ bool st__fft_in_tiles(st_fft_kind kind, bool is_double, int64_t n,
   return !(is_real && n % 2 != 0) && count >= 2 &&
          count <= MOST_BYTES / (is_double ? 16 : 8) &&
          st__fft_is_smooth(count) &&
-         (are_columns || !is_fftws(is_double, count));
+         (are_columns || !(st__fft_is_long(count) ||
+                           is_fftws(is_double, count)));
 }
 
 /* -- Passes --------------------------------------------------------------- */
@@ -229,9 +231,9 @@ static void pairs(const st_fft_tile *t, rows to, rows from) {
 /* How the lines of a side lie in memory. */
 typedef enum layout { CONTIGUOUS, SIDE_BY_SIDE, ELSEWHERE } layout;
 
-static layout layout_of(const st_fft_tile_side *s, const st_fft_lines *c,
-                        int64_t lines) {
-  if (s->step == s->size) return CONTIGUOUS;
+static layout layout_of(const st_fft_tile *t, const st_fft_tile_side *s,
+                        const st_fft_lines *c, int64_t lines) {
+  if (s->step == s->size && t->passes->length >= SHORT) return CONTIGUOUS;
   if (s->size * lines != ROW) return ELSEWHERE;
   for (int64_t k = 1; k < lines; k++) {
     if (c->at[k] - c->at[k - 1] != s->size) return ELSEWHERE;
@@ -248,7 +250,7 @@ static rows read_rows(const st_fft_tile *t, int64_t lines, st_fft_lines *in,
   in->rows = t->passes->length + is_half;
   char *data[] = {buffer, s->data};
   rows from = {buffer, {ROW, true, in->are_swapped}};
-  switch (layout_of(s, in, lines)) {
+  switch (layout_of(t, s, in, lines)) {
   case CONTIGUOUS:
     st__kernel(ST_K_fft_gather, part_of(t))(data, NULL, 0, 0, in);
     from.of.are_pairs = false;
@@ -299,7 +301,7 @@ void st__fft_run_tile(const st_fft_tile *t, int64_t lines, st_fft_lines *in,
   const rows from = read_rows(t, lines, in, buffers[0]);
   char *const last = st__fft_last_buffer(t->passes, from.at == buffers[0],
                                          buffers);
-  const layout l = layout_of(&t->out, out, lines);
+  const layout l = layout_of(t, &t->out, out, lines);
   if (l == CONTIGUOUS && t->fetches) fetch_lines(t, lines, out);
   const rows to = {last, {.step = ROW}};
   rows results = {last, {ROW, l != CONTIGUOUS, t->passes->backward}};
