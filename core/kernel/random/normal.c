@@ -1,4 +1,4 @@
-/* Kernels of normal numbers in float32 and the half types: Box-Muller.
+/* Kernels of normal numbers in float32: Box-Muller.
  *
  * Note [Logarithms of the C library]
  * The numbers are those of glibc's logf, cosf and sinf from 2.28 on, which take
@@ -9,9 +9,9 @@
  */
 
 #include <math.h>
+#include <string.h>
 
 #include "kernel/kernel.h"
-#include "kernel/math/half_rows.h"
 #include "kernel/random/random.h"
 
 #if defined(__AVX2__)
@@ -80,7 +80,7 @@ INLINE uint32_t bits_of(float x) {
   return bits;
 }
 
-/* Of normal numbers. */
+/* x is not subnormal. */
 static void log_row(float *row, const float *x, int n) {
   int32_t at[MOST];
   double inverse[MOST], log_c[MOST];
@@ -135,40 +135,10 @@ static void cos_sin_row(float *x, float *y, const float *theta, int n) {
   }
 }
 
-/* -- float32 and the half types ------------------------------------------- */
-
-INLINE void widen(float *to, const char *from, int64_t n, st_dtype dtype) {
-  if (dtype == ST_BFLOAT16) st_load_bf16(to, from, 2, n);
-  else st_load_f16(to, from, 2, n);
-}
-
-INLINE void narrow(char *to, const float *from, int64_t n, st_dtype dtype) {
-  if (dtype == ST_BFLOAT16) st_store_bf16(to, 2, from, n);
-  else st_store_f16(to, 2, from, n);
-}
-
-/* Rounds intermediate results, as float16 and bfloat16 do after every
- * operation. */
-INLINE void round_row(float *row, int n, st_dtype dtype) {
-  uint16_t halves[MOST];
-  if (dtype == ST_FLOAT32) return;
-  narrow((char *)halves, row, n, dtype);
-  widen(row, (const char *)halves, n, dtype);
-}
-
-INLINE void multiply_row(float *row, const float *by, int n, st_dtype dtype) {
-  _Pragma("omp simd") for (int i = 0; i < n; i++) row[i] *= by[i];
-  round_row(row, n, dtype);
-}
-
-INLINE void scale_row(float *row, float by, int n, st_dtype dtype) {
-  _Pragma("omp simd") for (int i = 0; i < n; i++) row[i] *= by;
-  round_row(row, n, dtype);
-}
+/* -- Box-Muller ----------------------------------------------------------- */
 
 /* Of each block, radii from the first half and angles from the second. */
-INLINE void polar_rows(const float *d, float *radius, float *theta, int n,
-                       st_dtype dtype) {
+INLINE void polar_rows(const float *d, float *radius, float *theta, int n) {
   float u[MOST];
   for (int i = 0; i < n; i += PAIRS, d += ST_NORMAL_BLOCK) {
     for (int j = 0; j < PAIRS; j++) {
@@ -176,82 +146,42 @@ INLINE void polar_rows(const float *d, float *radius, float *theta, int n,
       theta[i + j] = (float)(TWO_PI * (double)d[j + PAIRS]);
     }
   }
-  round_row(u, n, dtype);
-  round_row(theta, n, dtype);
   log_row(radius, u, n);
-  round_row(radius, n, dtype);
-  scale_row(radius, -2, n, dtype);
   _Pragma("omp simd") for (int i = 0; i < n; i++) {
-    radius[i] = sqrtf(radius[i]);
+    radius[i] = sqrtf(-2 * radius[i]);
   }
-  round_row(radius, n, dtype);
 }
 
 /* n pairs, at most MOST. */
-INLINE void box_muller_f4(float *d, int n, const st_normal_ctx *c,
-                          st_dtype dtype) {
+static void box_muller(float *d, int n, const st_normal_ctx *c) {
   const float mean = (float)c->mean, deviation = (float)c->deviation;
   float radius[MOST], theta[MOST], x[MOST], y[MOST];
-  polar_rows(d, radius, theta, n, dtype);
+  polar_rows(d, radius, theta, n);
   cos_sin_row(x, y, theta, n);
-  round_row(x, n, dtype);
-  round_row(y, n, dtype);
-  multiply_row(x, radius, n, dtype);
-  multiply_row(y, radius, n, dtype);
-  scale_row(x, deviation, n, dtype);
-  scale_row(y, deviation, n, dtype);
-  for (int i = 0; i < n; i += PAIRS, d += ST_NORMAL_BLOCK) {
-    for (int j = 0; j < PAIRS; j++) {
-      d[j] = x[i + j] + mean;
-      d[j + PAIRS] = y[i + j] + mean;
-    }
+  _Pragma("omp simd") for (int i = 0; i < n; i++) {
+    x[i] = fmaf(x[i] * radius[i], deviation, mean);
+    y[i] = fmaf(y[i] * radius[i], deviation, mean);
   }
-}
-
-/* Numbers of the next rows. */
-INLINE int next_rows(int64_t left) {
-  return (int)(left < 2 * MOST ? left : 2 * MOST);
+  for (int i = 0; i < n; i += PAIRS, d += ST_NORMAL_BLOCK) {
+    memcpy(d, x + i, PAIRS * sizeof *d);
+    memcpy(d + PAIRS, y + i, PAIRS * sizeof *d);
+  }
 }
 
 static void normal_f4(char **data, const int64_t *s, int64_t n0, int64_t n1,
                       const void *ctx) {
   float *p = (float *)(void *)data[0];
   (void)s, (void)n1;
-  for (int64_t i = 0, n; i < n0; i += n) {
-    n = next_rows(n0 - i);
-    box_muller_f4(p + i, (int)n / 2, ctx, ST_FLOAT32);
+  for (int64_t i = 0; i < n0; i += 2 * MOST) {
+    const int64_t n = n0 - i < 2 * MOST ? n0 - i : 2 * MOST;
+    box_muller(p + i, (int)n / 2, ctx);
   }
-}
-
-INLINE void normal_half(char *p, int64_t n0, const st_normal_ctx *c,
-                        st_dtype dtype) {
-  float rows[2 * MOST];
-  for (int64_t i = 0, n; i < n0; i += n) {
-    n = next_rows(n0 - i);
-    widen(rows, p + 2 * i, n, dtype);
-    box_muller_f4(rows, (int)n / 2, c, dtype);
-    narrow(p + 2 * i, rows, n, dtype);
-  }
-}
-
-static void normal_f2(char **data, const int64_t *s, int64_t n0, int64_t n1,
-                      const void *ctx) {
-  (void)s, (void)n1;
-  normal_half(data[0], n0, ctx, ST_FLOAT16);
-}
-
-static void normal_bf(char **data, const int64_t *s, int64_t n0, int64_t n1,
-                      const void *ctx) {
-  (void)s, (void)n1;
-  normal_half(data[0], n0, ctx, ST_BFLOAT16);
 }
 
 /* -- Rows ----------------------------------------------------------------- */
 
 static const st_kernel_row rows[] = {
-  {ST_K_normal_blocks,
-   {[ST_FLOAT16] = normal_f2, [ST_BFLOAT16] = normal_bf,
-    [ST_FLOAT32] = normal_f4}},
+  {ST_K_normal_blocks, {[ST_FLOAT32] = normal_f4}},
 };
 
 ST_EXPORT(st__normal, rows)

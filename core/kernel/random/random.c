@@ -51,22 +51,21 @@ INLINE int64_t low_53(const uint32_t *pair) {
   return (int64_t)(pair[0] & 0x1fffffu) << 32 | pair[1];
 }
 
-INLINE float unit_float(uint32_t word, uint32_t mask, float scale) {
-  return (float)(int32_t)(word & mask) * scale;
+INLINE float unit_float(uint32_t word) {
+  return (float)(int32_t)(word & 0xffffff) * 0x1p-24f;
 }
 
 static void uniform_f4_body(char *const *p, int64_t n, const void *ctx) {
   const st_uniform_ctx *c = ctx;
   float *out = (float *)p[0];
   const uint32_t *words = (const uint32_t *)p[1];
-  const uint32_t mask = (1u << c->bits) - 1u;
-  const float scale = 1.0f / (float)(1u << c->bits);
-  const float from = (float)c->from, width = (float)c->to - from;
+  const float from = (float)c->from, to = (float)c->to, width = to - from;
   if (from == 0 && width == 1) {
-    ST_SIMD_FOR(i, n) out[i] = unit_float(words[i], mask, scale);
+    ST_SIMD_FOR(i, n) out[i] = unit_float(words[i]);
   } else {
     ST_SIMD_FOR(i, n) {
-      out[i] = fmaf(unit_float(words[i], mask, scale), width, from);
+      const float x = fmaf(unit_float(words[i]), width, from);
+      out[i] = x >= to ? from : x;
     }
   }
 }
@@ -75,16 +74,54 @@ static void uniform_f8_body(char *const *p, int64_t n, const void *ctx) {
   const st_uniform_ctx *c = ctx;
   double *out = (double *)p[0];
   const uint32_t *words = (const uint32_t *)p[1];
-  const double from = c->from, width = c->to - from;
+  const double from = c->from, to = c->to, width = to - from;
   if (from == 0 && width == 1) {
     ST_SIMD_FOR(i, n) out[i] = st__unit_double(words + 2 * i);
   } else {
-    ST_SIMD_FOR(i, n) out[i] = fma(st__unit_double(words + 2 * i), width, from);
+    ST_SIMD_FOR(i, n) {
+      const double x = fma(st__unit_double(words + 2 * i), width, from);
+      out[i] = x >= to ? from : x;
+    }
   }
 }
 
-ST_BLOCK_LOOP(uniform_f2, uniform_f4_body, 2, ST_ELEM_f2, ST_ELEM_4)
-ST_BLOCK_LOOP(uniform_bf, uniform_f4_body, 2, ST_ELEM_bf, ST_ELEM_4)
+/* A half type: the float of its bits, and back. */
+typedef struct half_type {
+  float (*widen)(uint16_t bits);
+  uint16_t (*narrow)(float x);
+} half_type;
+
+/* The least float that is rounded to the same number as x. */
+static float least_of(float x, half_type by) {
+  const uint16_t bits = by.narrow(x), sign = 0x8000;
+  const float high = by.widen(bits);
+  const int before = high > 0 ? bits - 1 : high < 0 ? bits + 1 : sign + 1;
+  const float middle = high / 2 + by.widen((uint16_t)before) / 2;
+  return bits & 1 ? nextafterf(middle, INFINITY) : middle;
+}
+
+/* Floats, to be rounded to the type. */
+static void uniform_half(char *const *p, int64_t n, const void *ctx,
+                         half_type type) {
+  const st_uniform_ctx *c = ctx;
+  const float from = (float)c->from, limit = least_of((float)c->to, type);
+  float *out = (float *)p[0];
+  uniform_f4_body(p, n, ctx);
+  ST_SIMD_FOR(i, n) out[i] = out[i] >= limit ? from : out[i];
+}
+
+static void uniform_f2_body(char *const *p, int64_t n, const void *ctx) {
+  uniform_half(p, n, ctx,
+               (half_type){st__half_to_float, st__float_to_half});
+}
+
+static void uniform_bf_body(char *const *p, int64_t n, const void *ctx) {
+  uniform_half(p, n, ctx,
+               (half_type){st__bf16_to_float, st__float_to_bf16});
+}
+
+ST_BLOCK_LOOP(uniform_f2, uniform_f2_body, 2, ST_ELEM_f2, ST_ELEM_4)
+ST_BLOCK_LOOP(uniform_bf, uniform_bf_body, 2, ST_ELEM_bf, ST_ELEM_4)
 ST_BLOCK_LOOP(uniform_f4, uniform_f4_body, 2, ST_ELEM_4, ST_ELEM_4)
 ST_BLOCK_LOOP(uniform_f8, uniform_f8_body, 2, ST_ELEM_8, ST_ELEM_8)
 
@@ -103,7 +140,7 @@ static void bernoulli_p_f4_body(char *const *p, int64_t n, const void *ctx) {
   const float *probability = (const float *)p[2];
   (void)ctx;
   ST_SIMD_FOR(i, n) {
-    out[i] = unit_float(words[i], 0xffffff, 0x1p-24f) < probability[i];
+    out[i] = unit_float(words[i]) < probability[i];
   }
 }
 

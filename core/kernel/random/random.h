@@ -5,7 +5,7 @@
  * mt19937 (int32): the state, the words; neither strides nor sizes are read.
  * philox (int32): the words of n0 blocks from ctx on, an st_philox_at.
  * uniform_words (float dtypes): the numbers, words; of float64 pairs.
- * normal_blocks (float dtypes): n0 numbers, contiguous and a multiple of
+ * normal_blocks (float32, float64): n0 numbers, contiguous and a multiple of
  * ST_NORMAL_BLOCK, uniform in [0, 1) before and normal after.
  * bernoulli_words (bool): bools, pairs.
  * bernoulli_p_words (dtype of p): bools, words, p; pairs if p is float64.
@@ -43,15 +43,13 @@ static inline void st__philox_block(const st_philox_at *at, uint32_t *words) {
   words[0] = a, words[1] = b, words[2] = c, words[3] = d;
 }
 
-/* uniform_words: numbers in [from, to), of so many random bits. */
-typedef struct st_uniform_ctx {
-  double from, to;
-  int bits;         /* float64 has always 53 */
-} st_uniform_ctx;
+/* uniform_words: numbers in [from, to), of 53 random bits in float64, else of
+ * 24. One that is rounded to `to` is `from` instead, as in PyTorch. */
+typedef struct st_uniform_ctx { double from, to; } st_uniform_ctx;
 
 typedef struct st_normal_ctx {
   double mean, deviation;
-  bool exact;       /* float64 has PyTorch's bits; the others always have */
+  bool exact;       /* float64 has PyTorch's bits; float32 always has */
 } st_normal_ctx;
 
 /* exponential_words: a is -1 / rate. geometric_words: a is 1 / log(1 - p).

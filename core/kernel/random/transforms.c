@@ -34,7 +34,7 @@ INLINE double of_bits(uint64_t bits) {
   return x;
 }
 
-/* log(2^k (1 + f)) with 1 + f from sqrt(1/2) to sqrt(2), of a normal number. */
+/* log(2^k (1 + f)) with 1 + f from sqrt(1/2) to sqrt(2). x is not subnormal. */
 INLINE double log_of(double x) {
   const uint64_t shifted = bits_of(x) + (0x4000000000000000 -
                                          0x3fe6a09e667f3bcd);

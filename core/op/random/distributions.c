@@ -22,18 +22,8 @@ static st_status check_floating(const st_tensor *t) {
 
 /* -- uniform -------------------------------------------------------------- */
 
-/* Significant bits of a uniform value. float64 draws 64 bits of the generator,
- * other dtypes 32. */
-static int significand_bits(st_dtype dtype) {
-  switch (dtype) {
-    case ST_FLOAT16: return 11;
-    case ST_BFLOAT16: return 8;
-    case ST_FLOAT32: return 24;
-    default: return 53;
-  }
-}
-
-/* The draw of uniform numbers that *range describes, which it keeps. */
+/* The draw of uniform numbers that *range describes, which it keeps. float64
+ * draws 64 bits of the generator, other dtypes 32. */
 static st_draw uniform_draw(st_dtype dtype, const st_uniform_ctx *range) {
   return (st_draw){.make = st__kernel(ST_K_uniform_words, dtype), .ctx = range,
                    .words = dtype == ST_FLOAT64 ? 2 : 1,
@@ -42,7 +32,7 @@ static st_draw uniform_draw(st_dtype dtype, const st_uniform_ctx *range) {
 
 static st_status fill_uniform(st_tensor *t, double a, double b,
                               st_generator *g) {
-  const st_uniform_ctx range = {a, b, significand_bits(t->dtype)};
+  const st_uniform_ctx range = {a, b};
   const st_draw d = uniform_draw(t->dtype, &range);
   return st__random_draw(t, &d, g);
 }
@@ -82,17 +72,20 @@ ST_BOXED(st__box_uniform_) {
  * first. Then Box-Muller transforms each block of 16, pairing its halves. If
  * the size is not a multiple of 16, the last 16 elements are drawn again.
  * PyTorch uses this order, so the numbers are equal to PyTorch's. Here a piece
- * of blocks is transformed while it is in L1. */
+ * of blocks is transformed while it is in L1. Numbers of half types are those
+ * of float32, rounded; of these, elements that are drawn again are not drawn
+ * before. */
 
 typedef struct normal_run {
-  const st_draw *d;
+  const st_draw *d;      /* of float32 or float64 */
   const st_normal_ctx *c;
+  st_dtype dtype;        /* of the elements */
   char *p;               /* of element 0 */
 } normal_run;
 
-/* Draws n elements; transforms them unless they are no whole blocks. */
-static void normal_piece(const normal_run *f, st_source *s, char *p,
-                         int64_t n) {
+/* n numbers of d's dtype, which are transformed if they are whole blocks. */
+static void normal_numbers(const normal_run *f, st_source *s, char *p,
+                           int64_t n) {
   const int64_t strides[2] = {(int64_t)st__itemsize(f->d->dtype), 0};
   const st_normal_ctx c = {f->c->mean, f->c->deviation, s->mt != NULL};
   st__random_draw_run(f->d, s, p, n);
@@ -100,11 +93,25 @@ static void normal_piece(const normal_run *f, st_source *s, char *p,
   st__kernel(ST_K_normal_blocks, f->d->dtype)(&p, strides, n, 1, &c);
 }
 
+/* The n elements at p, at most PIECE. */
+static void normal_piece(const normal_run *f, st_source *s, char *p,
+                         int64_t n) {
+  float row[PIECE];
+  if (f->d->dtype == f->dtype) {
+    normal_numbers(f, s, p, n);
+    return;
+  }
+  normal_numbers(f, s, (char *)row, n);
+  char *data[2] = {p, (char *)row};
+  const int64_t strides[4] = {(int64_t)st__itemsize(f->dtype), sizeof *row};
+  st__copy_kernel(f->dtype, ST_FLOAT32)(data, strides, n, 1, NULL);
+}
+
 /* The blocks that start in [begin, end). */
 static void normal_range(const void *ctx, st_source *s, int64_t begin,
                          int64_t end) {
   const normal_run *f = ctx;
-  const int64_t size = (int64_t)st__itemsize(f->d->dtype);
+  const int64_t size = (int64_t)st__itemsize(f->dtype);
   st__random_seek(s, (uint64_t)begin * (uint64_t)(ST_NORMAL_BLOCK *
                                                   f->d->words));
   end *= ST_NORMAL_BLOCK;
@@ -122,15 +129,17 @@ static void rest_range(const void *ctx, st_source *s, int64_t begin,
 
 static st_status normal_blocks(st_tensor *t, const st_draw *d,
                                const st_normal_ctx *c, st_generator *g) {
-  const int64_t size = (int64_t)st__itemsize(d->dtype), n = t->numel;
+  const int64_t size = (int64_t)st__itemsize(t->dtype), n = t->numel;
   const int64_t rest = n % ST_NORMAL_BLOCK;
-  normal_run f = {d, c, st__data(t)};
+  normal_run f = {d, c, t->dtype, st__data(t)};
   char *end = f.p + n * size;
   ST_TRY(st__random_run(g, n / ST_NORMAL_BLOCK, ST_NORMAL_BLOCK * d->words,
                         NORMAL_GRAIN / ST_NORMAL_BLOCK, normal_range, &f));
   if (rest == 0) return ST_OK;
-  f.p = end - rest * size;
-  ST_TRY(st__random_run(g, rest, d->words, NORMAL_GRAIN, rest_range, &f));
+  if (d->dtype == t->dtype) {
+    f.p = end - rest * size;
+    ST_TRY(st__random_run(g, rest, d->words, NORMAL_GRAIN, rest_range, &f));
+  }
   f.p = end - ST_NORMAL_BLOCK * size;
   return st__random_run(g, 1, ST_NORMAL_BLOCK * d->words, 1, normal_range, &f);
 }
@@ -141,9 +150,10 @@ static st_status fill_normal(st_tensor *t, double mean, double deviation,
     return st__random_draw_normal(t, mean, deviation, NULL, g);
   }
   ST_TRY(st__check_internal_overlap(t));
-  const st_uniform_ctx unit = {0, 1, significand_bits(t->dtype)};
+  const st_dtype made = t->dtype == ST_FLOAT64 ? ST_FLOAT64 : ST_FLOAT32;
+  const st_uniform_ctx unit = {0, 1};
   const st_normal_ctx c = {mean, deviation, false};
-  const st_draw d = uniform_draw(t->dtype, &unit);
+  const st_draw d = uniform_draw(made, &unit);
   return normal_blocks(t, &d, &c, g);
 }
 

@@ -132,7 +132,7 @@ double st__random_uniform(st_source *s) {
 static void make_uniforms(const uint32_t *words, double *u, int64_t n) {
   char *data[] = {(char *)u, (char *)(uintptr_t)words};
   const int64_t strides[4] = {sizeof *u, 2 * sizeof *words, 0, 0};
-  const st_uniform_ctx unit = {0, 1, 53};
+  const st_uniform_ctx unit = {0, 1};
   st__kernel(ST_K_uniform_words, ST_FLOAT64)(data, strides, n, 1, &unit);
 }
 

@@ -1,0 +1,78 @@
+--- Seeds give the numbers of PyTorch 2.15 (float32 normal ones: those of its
+-- kernels without AVX2, which are the C library's).
+-- axes: isa
+
+local st = require "strided"
+
+local has_ffi, ffi = pcall(require, "ffi")
+-- the functions of other C libraries may be less exact
+local glibc = has_ffi and ffi.os == "Linux"
+
+local function from(seed) return {generator = st.Generator(seed)} end
+
+--- t has these numbers, but for the last bits of another C library's.
+local function gives(want, t)
+  local got = t:to "float64":contiguous():totable()
+  local single = t.dtype ~= "float64"
+  local bound = glibc and 0 or single and 1e-6 or 1e-15
+  assert.equal(#want, #got)
+  for i, x in ipairs(want) do
+    local y = got[i]
+    assert.is_true(math.abs(x - y) <= bound * math.abs(x),
+                   ("number %d is %.17g, not %.17g"):format(i, y, x))
+  end
+end
+
+local function draw(dtype, n, seed, name, a, b)
+  local t = st.empty({n}, {dtype = dtype})
+  return t[name](t, a, b, from(seed))
+end
+
+describe("a seed gives PyTorch's", function()
+  it("normal numbers of half types, and leaves its state", function()
+    for dtype, rows in pairs {
+      float16 = {{1.5087890625, 2.599609375, -0.255126953125, 1.87890625},
+                 {2.2109375, 3.134765625, 2.740234375},
+                 {1.859375, 3.34765625, 3.748046875},
+                 {4.31640625, 0.509765625}},
+      bfloat16 = {{1.5078125, 2.59375, -0.255859375, 1.875},
+                  {2.203125, 3.140625, 2.734375}, {1.859375, 3.34375, 3.75},
+                  {4.3125, 0.51171875}},
+    } do
+      for n, row in pairs {[16] = {rows[2], 0.17560523748397827},
+                           [37] = {rows[3], 0.43014723062515259}} do
+        local g = from(3)
+        local t = st.empty({n}, {dtype = dtype}):normal_(1.7, 2.5, g)
+        gives(rows[1], t:narrow(1, 1, 4))
+        gives(row[1], t:narrow(1, n - 2, 3))
+        if n == 37 then gives(rows[4], t:narrow(1, 21, 2)) end
+        gives({row[2]}, st.rand({1}, g))
+      end
+    end
+  end)
+
+  it("uniform numbers of half types", function()
+    gives({0.830078125, 0.1260986328125, 0.9072265625, 0.81982421875,
+           0.919921875}, draw("float16", 5, 5, "uniform_"))
+    gives({2.28125, 1.7880859375, 2.3359375, 2.2734375, 2.34375, 1.78125,
+           1.8154296875, 2.216796875},
+          draw("float16", 8, 5, "uniform_", 1.7, 2.4))
+    gives({2.28125, 1.7890625, 2.328125, 2.28125, 2.34375, 1.78125, 1.8125,
+           2.21875}, draw("bfloat16", 8, 5, "uniform_", 1.7, 2.4))
+  end)
+
+  it("uniform numbers that would be rounded to the end of the range",
+     function()
+    for dtype, zeros in pairs {float16 = {1291, 1500},
+                               bfloat16 = {1291, 1500, 1853}} do
+      local u = draw("float32", 1900, 5, "uniform_")
+      local half = draw(dtype, 1900, 5, "uniform_")
+      for _, i in ipairs(zeros) do
+        assert.equal(1, u:narrow(1, i + 1, 1):to(dtype):item())
+        assert.equal(0, half:narrow(1, i + 1, 1):item())
+      end
+    end
+    gives({3, 1, 0, 3, 0, 0, 1, 3, 0, 0, 2, 2},
+          (draw("float32", 12, 5, "uniform_", 1, 1.0000005) - 1) * 2 ^ 23)
+  end)
+end)
