@@ -169,8 +169,8 @@ INLINE void exact_block(double *d, const st_normal_ctx *c) {
     y[j] = sin(theta);
   }
   for (int j = 0; j < HALF; j++) {
-    d[j] = radius[j] * x[j] * c->deviation + c->mean;
-    d[j + HALF] = radius[j] * y[j] * c->deviation + c->mean;
+    d[j] = fma(radius[j] * x[j], c->deviation, c->mean);
+    d[j + HALF] = fma(radius[j] * y[j], c->deviation, c->mean);
   }
 }
 

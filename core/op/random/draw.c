@@ -107,7 +107,7 @@ static void normal_row(const normals *job, char *p, int64_t stride, int64_t n) {
   const one_by_one *f = job->f;
   st__random_normals(job->source, row, n,
                      job->source->mt && f->dtype == ST_FLOAT64);
-  for (int64_t i = 0; i < n; i++) row[i] = row[i] * f->std + f->mean;
+  for (int64_t i = 0; i < n; i++) row[i] = fma(row[i], f->std, f->mean);
   if (f->fn) for (int64_t i = 0; i < n; i++) row[i] = f->fn(row[i]);
   char *data[2] = {p, (char *)row};
   const int64_t strides[4] = {stride, sizeof *row, 0, 0};

@@ -33,7 +33,7 @@ static void exact_cauchy(char **data, const int64_t *strides, int64_t n0,
     for (int64_t i = 0; i < n0; i++) {
       const double u = st__unit_double(words + 2 * i);
       *(double *)(void *)(p + i * strides[0]) =
-        c->a + c->b * tan(3.14159265358979323846 * (u - 0.5));
+        fma(c->b, tan(3.14159265358979323846 * (u - 0.5)), c->a);
     }
   }
 }
