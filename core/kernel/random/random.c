@@ -192,7 +192,7 @@ static void integer_i4_body(char *const *p, int64_t n, const void *ctx) {
 }
 
 #if defined(__SIZEOF_INT128__)
-/* The same for d >= 2^32 that is no power of two. */
+/* The same for a d of 64 bits that is no power of two. */
 __extension__ typedef unsigned __int128 uint128;
 
 typedef struct wide_divisor {

@@ -8,6 +8,10 @@
 
 /* -- Integers in place ---------------------------------------------------- */
 
+/* Ranges from here on take 64 bits, as they do in PyTorch: the remainders of 32
+ * would not be as likely as each other. */
+#define WIDE (UINT64_C(1) << 28)
+
 /* Draws of integers in a range; wide: of 64 bits each. */
 static st_status fill_integers(st_tensor *t, st_integers_ctx range, bool wide,
                                st_generator *g) {
@@ -62,7 +66,7 @@ static st_status random_between(st_tensor *t, int64_t first, int64_t last,
   }
   const uint64_t range = (uint64_t)last - (uint64_t)first + 1;
   return fill_integers(t, (st_integers_ctx){first, range},
-                       range == 0 || range >= UINT64_C(1) << 32, g);
+                       range == 0 || range >= WIDE, g);
 }
 
 static st_status random_below(st_tensor *t, int64_t from, int64_t to,

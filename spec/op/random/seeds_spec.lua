@@ -102,4 +102,16 @@ describe("a seed gives PyTorch's", function()
     gives({3, 1, 0, 3, 0, 0, 1, 3, 0, 0, 2, 2},
           (draw("float32", 12, 5, "uniform_", 1, 1.0000005) - 1) * 2 ^ 23)
   end)
+
+  it("integers of ranges from 2^28 on, of 64 bits", function()
+    for range, want in pairs {
+      [2 ^ 28 - 1] = {180483115, 256344314, 140980119, 247206998},
+      [2 ^ 28] = {256344299, 247206984, 13419401, 264314501},
+      [2 ^ 28 + 1] = {52969206, 139009074, 5559191, 157708819},
+    } do
+      gives(want, st.randint(0, range, {4}, from(1)))
+    end
+    gives({1422616883, 1602909023, 551272834},
+          draw("int32", 3, 1, "random_", -5, 2 ^ 31 - 6))
+  end)
 end)
