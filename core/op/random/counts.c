@@ -120,8 +120,14 @@ static double few_successes(st_window *w, const trials *t) {
   }
 }
 
+/* x, or x rounded to float32. */
+static inline double rounded(double x, bool is_single) {
+  return is_single ? (float)x : x;
+}
+
 /* BTRS, for n p >= 10 and p <= 1/2. */
-static double many_successes(st_window *w, const trials *t) {
+static inline double many_successes(st_window *w, const trials *t,
+                                    bool is_single) {
   const double n = t->n, odds = t->odds, mode = t->mode;
   const double b = 1.15 + 2.53 * t->deviation;
   const double a = -0.0873 + 0.0248 * b + 0.01 * t->p;
@@ -129,15 +135,19 @@ static double many_successes(st_window *w, const trials *t) {
   const double alpha = (2.83 + 5.1 / b) * t->deviation;
   for (;;) {
     const double u = st__window_uniform(w) - 0.5, v = st__window_uniform(w);
-    const double us = 0.5 - fabs(u), k = floor((2 * a / us + b) * u + c);
+    const double us = 0.5 - fabs(u);
+    const double k = rounded(floor((2 * a / us + b) * u + c), is_single);
     if (k < 0 || k > n) continue;
     if (us >= 0.07 && v <= box) return k;
     const double ratio = log(v * alpha / (a / (us * us) + b));
+    const double failures = rounded(n - k, is_single);
+    const double n1 = rounded(n + 1, is_single), k1 = rounded(k + 1, is_single);
+    const double failures1 = rounded(failures + 1, is_single);
     const double bound =
       (mode + 0.5) * log((mode + 1) / (odds * (n - mode + 1))) +
-      (n + 1) * log((n - mode + 1) / (n - k + 1)) +
-      (k + 0.5) * log(odds * (n - k + 1) / (k + 1)) + stirling_tail(mode) +
-      stirling_tail(n - mode) - stirling_tail(k) - stirling_tail(n - k);
+      n1 * log((n - mode + 1) / failures1) +
+      (k + 0.5) * log(odds * failures1 / k1) + stirling_tail(mode) +
+      stirling_tail(n - mode) - stirling_tail(k) - stirling_tail(failures);
     if (ratio <= bound) return k;
   }
 }
@@ -156,7 +166,7 @@ static inline void binomials(st_window *w, const double *n, const double *p,
       t = is_single ? trials_f4(n[i], q) : trials_f8(n[i], q);
     }
     const double k = t.mean < 10 ? few_successes(w, &t)
-                                 : many_successes(w, &t);
+                                 : many_successes(w, &t, is_single);
     out[i] = is_rare ? k : n[i] - k;
   }
 }

@@ -114,4 +114,13 @@ describe("a seed gives PyTorch's", function()
     gives({1422616883, 1602909023, 551272834},
           draw("int32", 3, 1, "random_", -5, 2 ^ 31 - 6))
   end)
+
+  it("binomial numbers in float32, of counts that have no next one",
+     function()
+    local t = st.binomial(st.full({300}, 24415501, {dtype = "float32"}),
+                          st.full({300}, 0.0627100875931635), st.Generator(0))
+    gives({1531599, 1529853, 1531374, 1530939, 1530598, 1531037},
+          t:narrow(1, 1, 6))
+    assert.equal(459323072, t:to "float64":sum():item())
+  end)
 end)
