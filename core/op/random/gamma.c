@@ -52,10 +52,12 @@ static void gammas_f8(st_window *w, const double *shape,
   }
 }
 
-/* In float32 PyTorch rounds each parameter. */
+/* In float32 PyTorch rounds each parameter. Numbers that are rounded hide the
+ * bits of normal ones, but for the one that is kept. */
 static void gammas_f4(st_window *w, const double *shape,
                       __attribute__((unused)) const double *none, double *out,
                       int64_t n) {
+  w->is_exact = true;
   for (int64_t i = 0; i < n; i++) {
     const float s = (float)shape[i], d = (s >= 1 ? s : s + 1) - 1.0f / 3.0f;
     out[i] = gamma_number(w, s, d, 1 / s);

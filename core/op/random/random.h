@@ -77,10 +77,13 @@ typedef struct st_window {
   int waits_begin, waits_end;
   int pair, pairs, first, step; /* pair k is of u[first + k step] */
   int most;            /* pairs made at a time */
-  double x[ST_PAIRS], y[ST_PAIRS];
+  double u1[ST_PAIRS], u2[ST_PAIRS], x[ST_PAIRS], y[ST_PAIRS];
+  double last_u1, last_u2;  /* of the last pair that was read */
+  bool is_exact;       /* keeps a normal number of PyTorch's bits at the end */
 } st_window;
 
-/* A window to draw n elements. Nothing else draws from s until it is closed. */
+/* A window to draw n elements. Nothing else draws from s until it is closed,
+ * which leaves the second of a pair in s if only the first was read. */
 void st__window_open(st_window *w, st_source *s, int64_t n);
 void st__window_close(st_window *w);
 /* Makes the next numbers; all have been read. */

@@ -194,11 +194,23 @@ void st__window_open(st_window *w, st_source *s, int64_t n) {
   w->log_failure = 0;
   w->waits_begin = w->waits_end = 0;
   w->most = 2;
+  w->last_u1 = -1;
+  w->is_exact = false;
+}
+
+/* Takes the words of the numbers that were read. */
+static void take_words(st_window *w) {
+  if (w->is_ahead) w->source->mt->next += 2 * w->at;
+  w->is_ahead = false;
 }
 
 void st__window_close(st_window *w) {
-  if (w->is_ahead) w->source->mt->next += 2 * w->at;
-  w->is_ahead = false;
+  st_source *s = w->source;
+  double first;
+  take_words(w);
+  if (w->is_exact && s->mt && s->has_normal && w->last_u1 >= 0) {
+    exact_normals(&first, &s->normal, &w->last_u1, &w->last_u2, 1);
+  }
 }
 
 static void fill_mersenne(st_window *w) {
@@ -223,7 +235,7 @@ static void fill_philox(st_window *w) {
 }
 
 void st__window_fill(st_window *w) {
-  st__window_close(w);
+  take_words(w);
   w->at = w->pair = w->pairs = w->waits_begin = w->waits_end = 0;
   if (w->source->mt) fill_mersenne(w);
   else fill_philox(w);
@@ -246,7 +258,7 @@ void st__window_waits(st_window *w, double log_failure) {
 
 /* A few more numbers are made than asked for, so that no loop has a rest. */
 static void make_pairs(st_window *w, int step) {
-  double u1[ST_PAIRS] = {0}, u2[ST_PAIRS] = {0};
+  double *u1 = w->u1, *u2 = w->u2;
   const bool all_read = w->pair == w->pairs;
   w->most = all_read ? 2 * w->most : w->most / 2;
   w->most = w->most < 1 ? 1 : w->most > ST_PAIRS ? ST_PAIRS : w->most;
@@ -262,7 +274,9 @@ static void make_pairs(st_window *w, int step) {
   }
   w->pair = 0, w->pairs = n;
   w->first = w->at, w->step = step;
-  make_normals(w->x, w->y, u1, u2, n > 1 ? (n + 7) / 8 * 8 : 1);
+  const int more = n > 1 ? (n + 7) / 8 * 8 : 1;
+  for (int i = n; i < more; i++) u1[i] = u2[i] = 0;
+  make_normals(w->x, w->y, u1, u2, more);
 }
 
 double st__window_normal(st_window *w, int step) {
@@ -276,6 +290,7 @@ double st__window_normal(st_window *w, int step) {
   }
   const int k = w->pair++;
   w->at += 2;
+  w->last_u1 = w->u1[k], w->last_u2 = w->u2[k];
   s->normal = w->y[k];
   s->has_normal = true;
   return w->x[k];

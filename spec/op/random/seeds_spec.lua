@@ -123,4 +123,19 @@ describe("a seed gives PyTorch's", function()
           t:narrow(1, 1, 6))
     assert.equal(459323072, t:to "float64":sum():item())
   end)
+
+  it("normal numbers after gamma ones in float32", function()
+    for _, row in ipairs {
+      {24, 1, 4.0280652046203613, 0.89883181090217368, -0.34861857177414535},
+      {24, 40, 2.1456987857818604, 2.9677870031179707, 0.73240528659771231},
+      {7, 40, 5.2228093147277832, -0.5220170318510472, 0.12796185187331921},
+      {9, 40, 0.46819093823432922, 0.16524351949521224, -0.50435307397634332},
+    } do
+      local g = st.Generator(row[1])
+      gives({row[3]}, st._standard_gamma(st.full({row[2]}, 2.5), g):narrow(
+        1, row[2], 1))
+      gives({row[4], row[5]},
+            st.empty({2}, {dtype = "float64"}):normal_(0, 1, {generator = g}))
+    end
+  end)
 end)
