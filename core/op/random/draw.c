@@ -164,7 +164,7 @@ st_status st__random_draw(st_tensor *t, const st_draw *d, st_generator *g) {
 st_status st__random_draw_normal(st_tensor *t, double mean, double std,
                                  double (*fn)(double), st_generator *g) {
   const one_by_one f = {t->dtype, mean, std, fn};
-  return fill(t, 2, NORMAL_GRAIN, normal_range, &f, g);
+  return fill(t, ST_OF_PAIRS, NORMAL_GRAIN, normal_range, &f, g);
 }
 
 /* -- An element for each parameter ---------------------------------------- */

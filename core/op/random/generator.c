@@ -368,14 +368,21 @@ static bool start_draw(st_generator *g, uint64_t words, st_source *start) {
   return philox;
 }
 
+/* Of n elements; 0 if it is not known. */
+static uint64_t words_of(int64_t n, int words) {
+  const uint64_t count = (uint64_t)n;
+  return words == ST_OF_PAIRS ? (count + count % 2) / 2 * ST_PHILOX_WORDS
+                              : count * (uint64_t)words;
+}
+
 st_status st__random_run(st_generator *g, int64_t n, int words, int64_t grain,
                          st_draw_fn fn, const void *ctx) {
   draw d = {.fn = fn, .ctx = ctx, .n = n};
   if (n == 0) return ST_OK;
-  if (!start_draw(g, (uint64_t)n * (uint64_t)words, &d.start)) {
+  if (!start_draw(g, words_of(n, words), &d.start)) {
     return run_in_order(g, n, fn, ctx);
   }
-  if (words > 0) return st__parallel_try(0, n, grain, run_range, &d);
+  if (words != 0) return st__parallel_try(0, n, grain, run_range, &d);
   return st__parallel_try(0, (n - 1) / ST_SAMPLE + 1, grain / ST_SAMPLE,
                           run_samples, &d);
 }

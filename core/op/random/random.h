@@ -137,12 +137,15 @@ enum { ST_RANDOM_BLOCK = 1 << 16 };
 typedef void (*st_draw_fn)(const void *ctx, st_source *s, int64_t begin,
                            int64_t end);
 
-/* Elements that draw from one stream of Philox. */
-enum { ST_SAMPLE = 256 };
+enum {
+  ST_SAMPLE = 256,    /* elements that draw from one stream of Philox */
+  ST_OF_PAIRS = -1    /* elements are of pairs, each of a block of Philox */
+};
 
 /* Calls fn for ranges that cover n elements: Note [Words of a draw]. words: of
- * each element; 0 if it is not the same for all: ranges then begin at multiples
- * of ST_SAMPLE. Philox has threads for `grain` elements each. */
+ * each element, or ST_OF_PAIRS, a block for two and for the last one alone; or
+ * 0 if not the same for all: ranges then begin at multiples of ST_SAMPLE.
+ * Philox has threads for `grain` elements each. */
 st_status st__random_run(st_generator *g, int64_t n, int words, int64_t grain,
                          st_draw_fn fn, const void *ctx);
 

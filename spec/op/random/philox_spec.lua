@@ -134,6 +134,18 @@ describe("Philox", function()
     assert.equal(7, at)
   end)
 
+  it("gives no word to two draws", function()
+    for skip = 0, 3 do
+      for _, n in ipairs {1, 2, 3, 15} do
+        local g = philox(9):jump(skip)
+        st.empty(n):normal_(from(g))
+        local block = plain(g:get_state():totable())[17]
+        local read = skip + 4 * math.ceil(n / 2)
+        assert.equal(math.ceil(read / 4), block, skip .. " and " .. n)
+      end
+    end
+  end)
+
   for name, draw in pairs(DRAWS) do
     it(name .. " draws the same on any number of threads", function()
       for _, n in ipairs {1, 15, 40, 1003, 70001} do
