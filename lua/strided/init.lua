@@ -148,7 +148,8 @@ end
 -- `st.rand({3}, {generator = g})`.
 --
 -- The algorithm "mt19937" is a Mersenne Twister, which gives PyTorch's numbers
--- for a seed, on one thread. "philox" is Philox 4x32-10, whose draws the
+-- for a seed, on one thread; the last bits of exponential, gamma and Dirichlet
+-- ones in float64 may differ. "philox" is Philox 4x32-10, whose draws the
 -- threads share: their number does not change a result.
 --
 -- Methods: `manual_seed(seed)`, `initial_seed()`, `algorithm()`, `clone()`,

@@ -5,9 +5,10 @@
  * They are the functions of fdlibm (K. C. Ng, Sun Microsystems, 1993) for the
  * arguments that occur, without branches, so that loops are vectorised. They
  * have no fused multiply-adds, so the bits are the same with every instruction
- * set. Their errors are less than one unit in the last place of a float64: a
- * number rounded to float32 is the one that the C library's functions give, but
- * for one in 2^27.
+ * set. Their errors are less than one unit in the last place of a float64, the
+ * tangent's less than 2.2: a number rounded to float32 is the one that the C
+ * library's functions give, but for one in 2^27. pi / 2 has two parts: near its
+ * multiples sine, cosine and tangent have an absolute error of 2^-86.
  */
 
 #include <math.h>

@@ -2,7 +2,8 @@
  *
  * Source: G. Marsaglia, W. W. Tsang, "A Simple Method for Generating Gamma
  * Variables", ACM Transactions on Mathematical Software 26, 2000. A seed gives
- * PyTorch's numbers, so its constants in float32 are kept.
+ * PyTorch's numbers, so its constants in float32 are kept; in float64 the last
+ * bits may differ: Note [Functions of random numbers].
  */
 
 #include <float.h>

@@ -96,8 +96,8 @@ static inline double st__window_uniform(st_window *w) {
 
 /* Makes `waits` of the next uniform numbers: ceil(log(u) / log_failure). */
 void st__window_waits(st_window *w, double log_failure);
-/* The next normal number; if the one after the next is of a pair that is not
- * made, it is `step` uniform numbers from here. */
+/* The next normal number. The pair after this one is expected `step` uniform
+ * numbers later. */
 double st__window_normal(st_window *w, int step);
 
 /* -- Generators ----------------------------------------------------------- */

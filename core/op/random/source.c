@@ -156,7 +156,7 @@ static void exact_normals(double *x, double *y, const double *u1,
 
 enum { PAIRS = 64 };
 
-/* PAIRS pairs or less, of which the last `exact` are. */
+/* At most PAIRS pairs; the C library makes the last `exact`. */
 static void next_pairs(st_source *s, double *x, double *y, int n, int exact) {
   uint32_t words[4 * PAIRS];
   double u[2 * PAIRS], u1[PAIRS], u2[PAIRS];
