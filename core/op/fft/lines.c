@@ -461,13 +461,17 @@ static void set_tile(transform *t, const st_lines *l) {
                l->out->numel * t->out.size > NEAR};
 }
 
-/* The shape decides, and not the layout. */
+/* The shape decides, and not the layout. Rows are transposed, so more than half
+ * of a tile of them must be in use. */
 static bool is_in_tiles(const st_lines *l, bool is_double) {
   const st_tensor *x = l->in;
+  const int64_t half = st__fft_tile_lines(is_double) / 2;
   int64_t behind = 1;
   for (int d = l->dim + 1; d < x->ndim; d++) behind *= x->sizes[d];
-  return x->numel / x->sizes[l->dim] >= LEAST &&
-         st__fft_in_tiles(l->kind, is_double, l->n, behind >= LEAST);
+  const bool are_columns = behind >= LEAST;
+  const int64_t lines = x->numel / x->sizes[l->dim];
+  return lines >= LEAST && (are_columns || lines > half) &&
+         st__fft_in_tiles(l->kind, is_double, l->n, are_columns);
 }
 
 static void prepare(transform *t, const st_lines *l) {
