@@ -271,6 +271,8 @@ static bool merge_two(const st_lapack_job *j, merge *m) {
   return st__share_columns(&s);
 }
 
+/* The next merge's poles are in this order, which is exact: what LAPACK deflates
+ * descends but for its tolerance. */
 static void merge_parts(const st_step *s, int64_t from, int64_t to) {
   const st_lapack_job *j = s->j;
   const blasint up = 1, down = -1;
@@ -281,6 +283,7 @@ static void merge_parts(const st_step *s, int64_t from, int64_t to) {
     if (!merge_two(j, &m)) return;
     st__scale(j, m.d, m.n, exponent);
     j->f->lamrg(&m.k, &rest, m.d, &up, &down, m.order);
+    st__sort_order(j, m.n, m.d, m.order);
   }
 }
 

@@ -147,3 +147,16 @@ void st__sort_values(const st_lapack_job *j, int64_t n, char *d,
   }
   memcpy(d, room, (size_t)(n * st__size(j)));
 }
+
+void st__sort_order(const st_lapack_job *j, int64_t n, const char *d,
+                    blasint *order) {
+  for (int64_t i = 1; i < n; i++) {
+    const blasint place = order[i];
+    const double x = st__value(j, d, place - 1);
+    int64_t k = i;
+    for (; k > 0 && st__value(j, d, order[k - 1] - 1) > x; k--) {
+      order[k] = order[k - 1];
+    }
+    order[k] = place;
+  }
+}

@@ -63,6 +63,10 @@ void st__set_value(const st_lapack_job *j, char *p, int64_t i, double x);
 void st__sort_values(const st_lapack_job *j, int64_t n, char *d,
                      blasint *order, char *room);
 
+/* Sorts order, by which d[order[i] - 1] nearly ascends. */
+void st__sort_order(const st_lapack_job *j, int64_t n, const char *d,
+                    blasint *order);
+
 /* op(A) op(B), an m x n matrix; the inner size is k. */
 typedef struct st_gemm {
   char ta, tb; /* 'N', 'T', 'C' */

@@ -157,6 +157,7 @@ static void merge_parts(const st_step *s, int64_t from, int64_t to) {
     step.fn = make_vectors;
     if (!st__share_columns(&step)) return;
     j->f->lamrg(&m.k, &rest, m.d, &up, &down, m.order);
+    st__sort_order(j, m.n, m.d, m.order);
   }
 }
 
