@@ -6,6 +6,7 @@
 
 #include "kernel/linalg/secular.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -19,6 +20,8 @@
 #define SQRT sqrtf
 #define COPYSIGN copysignf
 #define EPS 0x1p-24f
+#define MOST FLT_MAX
+#define DOWN 0x1p-100f
 #include "kernel/linalg/secular_template.h"
 
 #define T double
@@ -28,6 +31,8 @@
 #define SQRT sqrt
 #define COPYSIGN copysign
 #define EPS 0x1p-53
+#define MOST DBL_MAX
+#define DOWN 0x1p-800
 #include "kernel/linalg/secular_template.h"
 
 static const st_kernel_row rows[] = {

@@ -1,7 +1,9 @@
 /* The secular equation in one dtype; included once for each.
  *
  * T: the element type. TAG: its suffix. V: a vector of them. FABS, SQRT,
- * COPYSIGN: of T. EPS: the greatest relative error of a rounded T.
+ * COPYSIGN: of T. EPS: the greatest relative error of a rounded T. MOST: the
+ * greatest T. DOWN: a power of two. The square of DOWN times a T does not
+ * overflow, and does not vanish if the square of the T overflows.
  */
 
 #define NAME_(name, tag) name##_##tag
@@ -141,8 +143,9 @@ static int NAME(step)(NAME(group) *g) {
   EACH(l) {
     const T f = g->f[l], slope = g->psi_slope[l] + g->phi_slope[l];
     const T at = g->at[l], last = g->before[l];
+    const T shift = FABS(at) * slope <= MOST ? FABS(at) * slope : 0;
     const T error = EPS * (8 * (FABS(g->psi[l]) + FABS(g->phi[l])) + 2 +
-                           FABS(at) * slope);
+                           shift);
     const T low = f < 0 ? at : g->low[l], high = f < 0 ? g->high[l] : at;
     const T p = g->left[l] - at, q = g->right[l] - at;
     const T gap = g->right[l] - g->left[l];
@@ -256,6 +259,34 @@ static void NAME(weights)(char **data, const int64_t *st, int64_t n0,
   }
 }
 
+/* The columns v, whose squares have these sums, get norm 1. Where they overflow,
+ * elements that vanish beside the others are lost. */
+static void NAME(normalize)(T *v, V sum, int64_t row, int64_t k) {
+  const V zero = {0};
+  T sums[LANES], by[LANES];
+  bool is_far = false;
+  NAME(store)(sums, sum);
+  EACH(l) {
+    by[l] = sums[l] <= MOST ? 1 : DOWN;
+    is_far = is_far || by[l] != 1;
+  }
+  if (is_far) {
+    const V down = NAME(load)(by);
+    sum = zero;
+    for (int64_t r = 0; r < k; r++) {
+      const V y = NAME(load)(v + r * row) * down;
+      NAME(store)(v + r * row, y);
+      sum += y * y;
+    }
+    NAME(store)(sums, sum);
+  }
+  EACH(l) by[l] = 1 / SQRT(sums[l]);
+  const V up = NAME(load)(by);
+  for (int64_t r = 0; r < k; r++) {
+    NAME(store)(v + r * row, NAME(load)(v + r * row) * up);
+  }
+}
+
 /* The rows of V, by which U's are formed. */
 static void NAME(form)(T *v, const T *from, const T *z, const int32_t *order,
                        int64_t row, int64_t k) {
@@ -266,13 +297,7 @@ static void NAME(form)(T *v, const T *from, const T *z, const int32_t *order,
     NAME(store)(v + r * row, y);
     sum += y * y;
   }
-  T norms[LANES];
-  NAME(store)(norms, sum);
-  EACH(l) norms[l] = 1 / SQRT(norms[l]);
-  const V by = NAME(load)(norms);
-  for (int64_t r = 0; r < k; r++) {
-    NAME(store)(v + r * row, NAME(load)(v + r * row) * by);
-  }
+  NAME(normalize)(v, sum, row, k);
 }
 
 static void NAME(form_left)(T *u, const T *from, const T *z,
@@ -286,13 +311,7 @@ static void NAME(form_left)(T *u, const T *from, const T *z,
     NAME(store)(u + r * row, y);
     sum += y * y;
   }
-  T norms[LANES];
-  NAME(store)(norms, sum);
-  EACH(l) norms[l] = 1 / SQRT(norms[l]);
-  const V by = NAME(load)(norms);
-  for (int64_t r = 0; r < k; r++) {
-    NAME(store)(u + r * row, NAME(load)(u + r * row) * by);
-  }
+  NAME(normalize)(u, sum, row, k);
 }
 
 static void NAME(vectors)(char **data, const int64_t *st, int64_t n0,
@@ -322,3 +341,5 @@ static void NAME(vectors)(char **data, const int64_t *st, int64_t n0,
 #undef SQRT
 #undef COPYSIGN
 #undef EPS
+#undef MOST
+#undef DOWN
