@@ -95,12 +95,14 @@ bool st__find_scale(const st_lapack_job *j, const char *a, int64_t m,
   const void *const from = a;
   const double most = is_float ? greatest_f4(from, m, n, lower)
                                : greatest_f8(from, m, n, lower);
-  const int far = is_float ? 40 : 400, least = is_float ? -100 : -1000;
+  const int far = is_float ? 40 : 400, end = is_float ? 100 : 1000;
   *exponent = 0;
   if (!(most - most == 0)) return false;
   if (most == 0) return true;
   frexp(most, exponent);
-  *exponent = abs(*exponent) < far ? 0 : *exponent < least ? least : *exponent;
+  if (abs(*exponent) < far) *exponent = 0;
+  /* Its power of two and the reciprocal are finite. */
+  *exponent = *exponent < -end ? -end : *exponent > end ? end : *exponent;
   return true;
 }
 

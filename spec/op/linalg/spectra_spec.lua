@@ -208,6 +208,18 @@ describe("divided matrices", function()
     end
   end)
 
+  it("may have the greatest and the least elements", function()
+    for dtype, ends in pairs {float32 = {127, -149}, float64 = {1023, -1074}} do
+      for _, n in ipairs {9, 30} do
+        local d = st.arange(0, n, {dtype = dtype}):remainder(2):diag_embed()
+        for _, e in ipairs(ends) do
+          check_eigh(d, 2 ^ e, "2^" .. e)
+          check_svd(d, 2 ^ e, "2^" .. e)
+        end
+      end
+    end
+  end)
+
   it("are finite", function()
     for _, x in ipairs {0 / 0, 1 / 0} do
       for _, n in ipairs {20, 200} do
