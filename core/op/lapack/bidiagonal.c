@@ -383,7 +383,7 @@ static void solve_blocks(const st_lapack_job *j, blasint n, tree *all,
     const double x = st__value(j, all->d, i);
     if (fabs(x) < eps) st__set_value(j, all->d, i, copysign(eps, x));
   }
-  for (int64_t first = 0; first < n && *all->info == 0;) {
+  for (int64_t first = 0; first < n;) {
     int64_t last = first;
     while (last + 1 < n && fabs(st__value(j, all->e, last)) >= eps) last++;
     tree t = tree_of(j, (blasint)(last + 1 - first), scratch);
@@ -397,8 +397,11 @@ static void solve_blocks(const st_lapack_job *j, blasint n, tree *all,
     divide(&t);
     *done = conquer(j, &t);
     if (!*done) return;
+    if (*t.info > 0) {
+      *t.info += (blasint)first;
+      return;
+    }
     for (blasint i = 0; i < t.n; i++) t.order[i] += (blasint)first;
-    if (*t.info > 0) *t.info += (blasint)first;
     first = last + 1;
   }
 }
@@ -427,6 +430,7 @@ bool st__bdsdc(const st_lapack_job *j, blasint n, char *d, char *e, char *u,
   st__scale(j, e, n - 1, -exponent);
   solve_blocks(j, n, &t, scratch, &done);
   if (!done) return false;
+  if (*info > 0) return true;
   st__scale(j, d, n, exponent);
   st__sort_values(j, n, d, order, tree_of(j, n, scratch).vectors);
   return true;

@@ -144,6 +144,7 @@ static void decompose_real(const st_lapack_job *j, int64_t i, char *scratch) {
   if (exponent != 0) st__scale(j, p.a, n * (int64_t)n, -exponent);
   j->f->sytrd("L", &n, p.a, &n, p.d, p.e, p.tau, p.room, &length, info, 1);
   if (!st__stedc(j, n, p.d, p.e, p.z, order, info, p.room)) return;
+  if (*info != 0) return;
   if (exponent != 0) st__scale(j, p.d, n, exponent);
   memcpy(st__data(s->values) + i * n * size, p.d, (size_t)(n * size));
   if (!st__share_columns(&step)) return;

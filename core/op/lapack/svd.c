@@ -249,6 +249,7 @@ static void decompose_real(const st_lapack_job *j, int64_t i, char *scratch) {
   j->f->gebrd(&m, &n, a, &m, p.d, p.e, p.tau_left, p.tau_right, p.room,
               &length, info);
   if (!st__bdsdc(j, n, p.d, p.e, p.u, p.vt, order, info, p.room)) return;
+  if (*info != 0) return;
   if (exponent != 0) st__scale(j, p.d, n, exponent);
   for (int64_t k = 0; k < n; k++) {
     st__set_value(j, values, k, st__value(j, p.d, n - 1 - k));

@@ -277,7 +277,7 @@ bool st__stedc(const st_lapack_job *j, blasint n, char *d, char *e, char *z,
   const int64_t size = st__size(j);
   *info = 0;
   memset(z, 0, (size_t)(n * (int64_t)n * size));
-  for (int64_t first = 0; first < n && *info == 0;) {
+  for (int64_t first = 0; first < n;) {
     const blasint count = block_at(j, n, d, e, first);
     tree t = tree_of(j, count, scratch);
     t.ldz = n;
@@ -287,8 +287,11 @@ bool st__stedc(const st_lapack_job *j, blasint n, char *d, char *e, char *z,
     t.order = order + first;
     t.info = info;
     if (!solve_block(j, &t)) return false;
+    if (*info > 0) {
+      *info += (blasint)first;
+      return true;
+    }
     for (blasint i = 0; i < count; i++) t.order[i] += (blasint)first;
-    if (*info > 0) *info += (blasint)first;
     first += count;
   }
   st__sort_values(j, n, d, order, tree_of(j, n, scratch).vectors);
