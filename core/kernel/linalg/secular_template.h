@@ -236,26 +236,46 @@ static void NAME(roots)(char **data, const int64_t *st, int64_t n0, int64_t n1,
   }
 }
 
+/* The product of all elements of a row but i, each divided by the distance of
+ * its pole from pole i. Part l has those l, l + PARTS, ... of either side: the
+ * same ones for every length of vectors. */
+INLINE T NAME(ratios)(const T *row, const T *d, int64_t i, int64_t k, T by) {
+  enum { PARTS = 16 };
+  const T own = d[i], other = by != 0 ? own : 1;
+  const int64_t ends[] = {0, i, i + 1, k};
+  T parts[PARTS];
+  for (int64_t l = 0; l < PARTS; l++) parts[l] = 1;
+  for (int side = 0; side < 4; side += 2) {
+    const int64_t end = ends[side + 1];
+    int64_t j = ends[side];
+    for (; j + PARTS <= end; j += PARTS) {
+      _Pragma("omp simd")
+      for (int64_t l = 0; l < PARTS; l++) {
+        const T p = d[j + l];
+        parts[l] *= row[j + l] / ((own - p) * (by * p + other));
+      }
+    }
+    for (int64_t l = 0; j + l < end; l++) {
+      const T p = d[j + l];
+      parts[l] *= row[j + l] / ((own - p) * (by * p + other));
+    }
+  }
+  for (int64_t half = PARTS / 2; half > 0; half /= 2) {
+    for (int64_t l = 0; l < half; l++) parts[l] *= parts[l + half];
+  }
+  return parts[0];
+}
+
 static void NAME(weights)(char **data, const int64_t *st, int64_t n0,
                           int64_t n1, const void *ctx) {
   const st_secular *c = ctx;
   T *const z = (T *)(void *)data[0];
   const T *row = (const T *)(void *)data[1];
   const T *const d = (const T *)(void *)data[2];
-  const T by = c->squares;
   for (int64_t r = 0; r < n1; r++, row += st[1] / (int64_t)sizeof(T)) {
     const int64_t i = c->first + r;
-    const T own = d[i], other = c->squares ? own : 1;
-    T product = row[i];
-    _Pragma("omp simd reduction(*:product)")
-    for (int64_t j = 0; j < i; j++) {
-      product *= row[j] / ((own - d[j]) * (by * d[j] + other));
-    }
-    _Pragma("omp simd reduction(*:product)")
-    for (int64_t j = i + 1; j < n0; j++) {
-      product *= row[j] / ((own - d[j]) * (by * d[j] + other));
-    }
-    z[r] = COPYSIGN(SQRT(FABS(product)), z[r]);
+    const T x = row[i] * NAME(ratios)(row, d, i, n0, c->squares);
+    z[r] = COPYSIGN(SQRT(FABS(x)), z[r]);
   }
 }
 

@@ -4,6 +4,7 @@
 -- threads and layout.
 -- axes: isa threads
 
+local build = require "spec.support.build"
 local interrupt = require "spec.support.interrupt"
 local matrices = require "spec.support.matrices"
 local st = require "strided"
@@ -122,6 +123,20 @@ local function each_kind(dtype, fn)
   end
 end
 
+--- Prints numbers for the bits of vectors.
+local DIGEST = [[
+local cases = require "spec.op.reduce.reproducible.cases"
+local st = require "strided"
+st.manual_seed(5)
+for _, dtype in ipairs {"float32", "float64"} do
+  local a = st.randn({140, 140}, {dtype = dtype})
+  local _, V = st.linalg.eigh(a)
+  local U, _, Vh = st.linalg.svd(a)
+  for _, t in ipairs {V, U, Vh} do print(cases.digest(t):item()) end
+end
+print(st.config().isa)
+]]
+
 describe("divided matrices", function()
   before_each(function() st.manual_seed(23) end)
 
@@ -172,6 +187,13 @@ describe("divided matrices", function()
       local many, vectors = linalg.eigh(st.stack({a, a, a, a, a}))
       assert.is_true(st.equal(values, many[4]) and st.equal(V, vectors[4]))
       assert.is_true(st.equal(U, (linalg.svd(st.stack({a, a, a, a})))[2]))
+    end)
+  end
+
+  -- Once is enough for all instruction sets.
+  if not os.getenv "STRIDED_ISA" and not build.is_sanitized then
+    it("have the same bits for every instruction set", function()
+      build.same_by_instruction_set(("%s -e '%s'"):format(build.lua, DIGEST))
     end)
   end
 
