@@ -242,7 +242,7 @@ static int deflate(const st_lapack_job *j, merge *m) {
               &t->ld, m->vt, &t->ld, m->poles, m->u2, &ldu2, m->vt2, &ldvt2,
               indices + 2 * m->n, indices, m->columns, m->order, m->types,
               &info);
-  m->columns[0] = 1; /* as it remains, LAPACK does not write it */
+  m->columns[0] = 1; /* lasd2 sets the others: the first pole stays there */
   for (int64_t i = 0; i < m->k; i++) {
     const double x = st__value(j, m->z, i);
     st__set_value(j, m->weights, i, x * x);

@@ -210,7 +210,7 @@ static st_status decompose_all(const st_tensor *self, spectrum *s) {
   st_lapack_job j = {.ctx = s};
   st_tensor *own = NULL, *lower = NULL;
   st_status status;
-  s->is_real = in_place && !st__is_complex(self->dtype);
+  if (in_place) ST_TRY(st__lapack_divides(self->dtype, &s->is_real));
   ST_TRY(prepare(self, s, &j));
   ST_TRY_FAIL(st__tensor_empty(ST_DEVICE_CPU, ST_INT32, self->ndim - 2,
                                self->sizes, ST_FORMAT_CONTIGUOUS, &s->info));

@@ -29,6 +29,9 @@ static const char *const names[][2] = {
   {"larft", "larft"}, {"sytrd", NULL}, {"steqr", NULL}, {"laed2", NULL},
   {"lamrg", NULL}, {"gebrd", NULL}, {"lasdq", NULL}, {"lasd2", NULL},
 };
+/* Those that LAPACK calls its own and a library may hide. */
+static const char *const hidden[] = {"laed2", "lamrg", "lasdq", "lasd2"};
+
 enum { COUNT = sizeof names / sizeof *names, DTYPES = 4 };
 
 static const struct { st_dtype dtype; char letter; } dtypes[DTYPES] = {
@@ -41,6 +44,14 @@ static char missing[16]; /* the first function that the library lacks */
 
 _Static_assert(sizeof *tables == COUNT * sizeof(void *), "a name per function");
 
+static bool is_hidden(const char *stem) {
+  bool is_found = false;
+  for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++) {
+    is_found = is_found || strcmp(stem, hidden[i]) == 0;
+  }
+  return is_found;
+}
+
 static void find_functions(void) {
   for (int d = 0; d < DTYPES; d++) {
     void *functions[COUNT];
@@ -51,7 +62,8 @@ static void find_functions(void) {
       if (!stem) continue;
       snprintf(name, sizeof name, "%c%s_", dtypes[d].letter, stem);
       functions[i] = st__blas_function(name);
-      if (!functions[i] && !*missing) memcpy(missing, name, sizeof name);
+      if (functions[i] || is_hidden(stem) || *missing) continue;
+      memcpy(missing, name, sizeof name);
     }
     memcpy(&tables[d], functions, sizeof *tables);
   }
@@ -69,6 +81,18 @@ static st_status functions_of(st_dtype dtype, const st_lapack **out) {
   while (dtypes[d].dtype != dtype) d++;
   *out = &tables[d];
   return ST_OK;
+}
+
+st_status st__lapack_divides(st_dtype dtype, bool *out) {
+  const st_lapack *f = NULL;
+  const st_blas *blas;
+  *out = false;
+  if (st__is_complex(dtype)) return ST_OK;
+  ST_TRY(st__blas_enter(st__num_threads(), &blas));
+  const st_status status = functions_of(dtype, &f);
+  st__blas_leave();
+  if (status == ST_OK) *out = f->laed2 && f->lamrg && f->lasdq && f->lasd2;
+  return status;
 }
 
 /* -- Calls ---------------------------------------------------------------- */

@@ -165,6 +165,10 @@ typedef struct st_lapack {
                 blasint *types, blasint *info);
 } st_lapack;
 
+/* Loads the library. True if the dtype is real and there is what st__stedc and
+ * st__bdsdc call, some of which a library may hide. */
+st_status st__lapack_divides(st_dtype dtype, bool *out);
+
 /* -- Calls ---------------------------------------------------------------- */
 
 typedef struct st_lapack_job st_lapack_job;

@@ -326,8 +326,9 @@ static st_status decompose_all(const st_tensor *A, singular *s) {
   st_lapack_job j = {.ctx = s};
   st_tensor *turned = NULL;
   st_status status;
-  s->is_real = s->U && !s->is_rest && !st__is_complex(A->dtype) &&
-               is_near_square(A);
+  if (s->U && !s->is_rest && is_near_square(A)) {
+    ST_TRY(st__lapack_divides(A->dtype, &s->is_real));
+  }
   s->is_turned = s->is_real && st__rows(A) < st__cols(A);
   if (s->is_turned) {
     ST_TRY(st__view_transpose(A, A->ndim - 2, A->ndim - 1, &turned));
