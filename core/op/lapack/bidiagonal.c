@@ -303,7 +303,7 @@ static void solve_leaves(const st_step *s, int64_t from, int64_t to) {
                 t->e + first * size,
                 st__element(j, t->vt, t->ld, first, first), &t->ld, u, &t->ld,
                 u, &t->ld, t->vectors + 4 * first * size, &info, 1);
-    /* The values descend. */
+    /* The values ascend. */
     for (blasint i = 0; i < n; i++) t->order[first + i] = i + 1;
     if (info > 0) *t->info = info;
   }
