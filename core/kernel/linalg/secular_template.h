@@ -279,8 +279,8 @@ static void NAME(weights)(char **data, const int64_t *st, int64_t n0,
   }
 }
 
-/* The columns v, whose squares have these sums, get norm 1. Where they overflow,
- * elements that vanish beside the others are lost. */
+/* The columns v, whose squares have these sums, get norm 1. Where a sum
+ * overflows, elements that vanish beside the others are lost. */
 static void NAME(normalize)(T *v, V sum, int64_t row, int64_t k) {
   const V zero = {0};
   T sums[LANES], by[LANES];

@@ -271,8 +271,8 @@ static bool merge_two(const st_lapack_job *j, merge *m) {
   return st__share_columns(&s);
 }
 
-/* The next merge's poles are in this order, which is exact: what LAPACK deflates
- * descends but for its tolerance. */
+/* The next merge takes its poles in the order that remains. It is sorted, since
+ * what LAPACK deflates descends but for its tolerance. */
 static void merge_parts(const st_step *s, int64_t from, int64_t to) {
   const st_lapack_job *j = s->j;
   const blasint up = 1, down = -1;
