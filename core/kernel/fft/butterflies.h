@@ -22,7 +22,8 @@ enum {
 typedef struct st_fft_rows {
   int64_t step;     /* bytes from row to row */
   bool are_pairs;
-  bool are_swapped; /* the parts of each number are exchanged */
+  bool are_swapped; /* the parts of each number are exchanged; fft_pass heeds
+                       that of pairs only */
 } st_fft_rows;
 
 /* fft_pass: dst, src, roots. A transform of blocks * radix * stride rows takes

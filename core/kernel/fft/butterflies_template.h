@@ -1,7 +1,7 @@
 /* Passes over tiles in vectors; included for each type.
  *
  * T: the type of a part. I: an integer of its size. REALS: parts in a vector.
- * TAG: the suffix of functions. EVEN, ODD: orders of parts.
+ * TAG: the suffix of functions. EVEN, ODD, LOW, HIGH: orders of parts.
  */
 
 #define NAME_(name, tag) name##_##tag

@@ -1,5 +1,5 @@
 /* The passes before and behind transforms of lines: real lines from complex
- * ones of half the length, conjugates, turns.
+ * ones of half the length, conjugates, powers of roots of unity, products.
  */
 
 #include "kernel/fft/fft.h"

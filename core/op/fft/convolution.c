@@ -20,7 +20,8 @@ static int64_t padded(int64_t bytes) {
 
 /* -- Tables --------------------------------------------------------------- */
 
-/* The least of some lengths for which FFTW is fast, and at least n. */
+/* The least of some lengths that are fast, FFTW's or long ones, and at least
+ * n. */
 static int64_t length_for(int64_t n) {
   static const int64_t factors[] = {8, 10, 12};
   int64_t unit = 1;

@@ -16,8 +16,9 @@
  * may choose differently, so that the last bits of a result would depend on the
  * moment. FFTW_ESTIMATE takes 0.02 to 2 ms, always makes the same choice on one
  * machine, and its plans take 1.0 to 1.6 times as long as measured ones. FFTW
- * is given what such plans are good at: complex lines of moderate length
- * without large prime factors (Note [What FFTW computes], fftw.h).
+ * is given what such plans are good at: complex lines of less than 8192 numbers
+ * without large prime factors, and the real lines that nothing else computes
+ * (Note [What FFTW computes], fftw.h).
  *
  * Note [Memory of FFTW]
  * FFTW ends the process if malloc returns NULL. So the memory that it may need
@@ -158,11 +159,12 @@ typedef struct making {
   st_fft_line *line;
 } making;
 
-/* A plan of n numbers; it sets execute, and adds to buffers. */
-static void *plan_numbers(const making *m, int64_t n) {
+/* Sets plan, execute and buffers of a line. */
+static void plan_line(void *arg) {
+  const making *m = arg;
   const library *f = m->f;
   st_fft_line *const l = m->line;
-  const iodim64 line = {n, 1, 1};
+  const iodim64 line = {l->length, 1, 1};
   void *const in = arrays[0], *const out = arrays[1], *plan;
   switch (m->kind) {
   case ST_FFT_R2C:
@@ -179,13 +181,8 @@ static void *plan_numbers(const making *m, int64_t n) {
                        ESTIMATE);
     l->execute = f->execute_dft;
   }
-  if (plan) l->buffers += buffers_of(f, plan, n);
-  return plan;
-}
-
-static void plan_line(void *arg) {
-  const making *m = arg;
-  m->line->plan = plan_numbers(m, m->line->length);
+  if (plan) l->buffers = buffers_of(f, plan, l->length);
+  l->plan = plan;
 }
 
 static st_status make_plan(st_fft_kind kind, bool is_double, st_fft_line *l) {
