@@ -40,6 +40,26 @@ bool st__share_each(st_step *s) {
   return share_chunks(s, 1);
 }
 
+/* The merges of one level are shared, or each of them is if they are fewer than
+ * threads. */
+bool st__conquer(st_step *s,
+                 void (*merge)(const st_step *s, int64_t from, int64_t to),
+                 blasint *ends, const blasint *info) {
+  if (!st__share_each(s)) return false;
+  s->fn = merge;
+  while (s->to > 1 && *info == 0) {
+    s->to /= 2;
+    if (s->to >= st__num_threads()) {
+      if (!st__share_each(s)) return false;
+    } else {
+      merge(s, 0, s->to);
+      if (st__is_stopped(s->j)) return false;
+    }
+    for (int64_t p = 1; p <= s->to; p++) ends[p] = ends[2 * p];
+  }
+  return true;
+}
+
 bool st__is_stopped(const st_lapack_job *j) {
   return (j->status && *j->status != ST_OK) || st__stops();
 }

@@ -22,6 +22,12 @@ struct st_step {
 bool st__share_columns(st_step *s);
 /* By chunks of one. */
 bool st__share_each(st_step *s);
+/* Divides and conquers: s->fn solves parts [0, s->to), a power of two of them,
+ * `merge` merges pairs [from, to) of neighbours, until one part is left or
+ * *info > 0. Part p begins at ends[p] and ends at ends[p + 1]. */
+bool st__conquer(st_step *s,
+                 void (*merge)(const st_step *s, int64_t from, int64_t to),
+                 blasint *ends, const blasint *info);
 /* True if one of the job's calls of these was interrupted. */
 bool st__is_stopped(const st_lapack_job *j);
 

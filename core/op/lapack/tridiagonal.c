@@ -201,23 +201,9 @@ static void divide(const st_lapack_job *j, tree *t) {
   }
 }
 
-/* The merges of one level are shared, or each of them is if they are fewer than
- * threads. */
-static bool conquer(const st_lapack_job *j, tree *t) {
+static bool conquer(const st_lapack_job *j, const tree *t) {
   st_step s = {.fn = solve_leaves, .j = j, .ctx = t, .to = t->parts};
-  if (!st__share_each(&s)) return false;
-  s.fn = merge_parts;
-  for (; t->parts > 1 && *t->info == 0; t->parts /= 2) {
-    s.to = t->parts / 2;
-    if (s.to >= st__num_threads()) {
-      if (!st__share_each(&s)) return false;
-    } else {
-      merge_parts(&s, 0, s.to);
-      if (st__is_stopped(j)) return false;
-    }
-    for (int64_t p = 1; p <= s.to; p++) t->ends[p] = t->ends[2 * p];
-  }
-  return true;
+  return st__conquer(&s, merge_parts, t->ends, t->info);
 }
 
 /* -- Blocks --------------------------------------------------------------- */
