@@ -58,24 +58,32 @@ bool st__dtype_parse(const char *s, st_dtype *out) {
 #define c8 ST_COMPLEX128
 #define b1 ST_BOOL
 #define bf ST_BFLOAT16
+#define u2 ST_UINT16
+#define u4 ST_UINT32
+#define u8 ST_UINT64
 #define c2 ST_COMPLEX32
 #define cb ST_BCOMPLEX32
+#define ix ST_INT128
 static const uint8_t promote_table[ST_DTYPE_ALL][ST_DTYPE_ALL] = {
-  /*         u1  i1  i2  i4  i8  f2  f4  f8  c4  c8  b1  bf  c2  cb */
-  /* u1 */ { u1, i2, i2, i4, i8, f2, f4, f8, c4, c8, u1, bf, c2, cb },
-  /* i1 */ { i2, i1, i2, i4, i8, f2, f4, f8, c4, c8, i1, bf, c2, cb },
-  /* i2 */ { i2, i2, i2, i4, i8, f2, f4, f8, c4, c8, i2, bf, c2, cb },
-  /* i4 */ { i4, i4, i4, i4, i8, f2, f4, f8, c4, c8, i4, bf, c2, cb },
-  /* i8 */ { i8, i8, i8, i8, i8, f2, f4, f8, c4, c8, i8, bf, c2, cb },
-  /* f2 */ { f2, f2, f2, f2, f2, f2, f4, f8, c4, c8, f2, f4, c2, c4 },
-  /* f4 */ { f4, f4, f4, f4, f4, f4, f4, f8, c4, c8, f4, f4, c4, c4 },
-  /* f8 */ { f8, f8, f8, f8, f8, f8, f8, f8, c8, c8, f8, f8, c8, c8 },
-  /* c4 */ { c4, c4, c4, c4, c4, c4, c4, c8, c4, c8, c4, c4, c4, c4 },
-  /* c8 */ { c8, c8, c8, c8, c8, c8, c8, c8, c8, c8, c8, c8, c8, c8 },
-  /* b1 */ { u1, i1, i2, i4, i8, f2, f4, f8, c4, c8, b1, bf, c2, cb },
-  /* bf */ { bf, bf, bf, bf, bf, f4, f4, f8, c4, c8, bf, bf, c4, cb },
-  /* c2 */ { c2, c2, c2, c2, c2, c2, c4, c8, c4, c8, c2, c4, c2, c4 },
-  /* cb */ { cb, cb, cb, cb, cb, c4, c4, c8, c4, c8, cb, cb, c4, cb },
+  /*        u1 i1 i2 i4 i8 f2 f4 f8 c4 c8 b1 bf u2 u4 u8 c2 cb ix */
+  /* u1 */ {u1,i2,i2,i4,i8,f2,f4,f8,c4,c8,u1,bf,u2,u4,u8,c2,cb,ix},
+  /* i1 */ {i2,i1,i2,i4,i8,f2,f4,f8,c4,c8,i1,bf,i4,i8,ix,c2,cb,ix},
+  /* i2 */ {i2,i2,i2,i4,i8,f2,f4,f8,c4,c8,i2,bf,i4,i8,ix,c2,cb,ix},
+  /* i4 */ {i4,i4,i4,i4,i8,f2,f4,f8,c4,c8,i4,bf,i4,i8,ix,c2,cb,ix},
+  /* i8 */ {i8,i8,i8,i8,i8,f2,f4,f8,c4,c8,i8,bf,i8,i8,ix,c2,cb,ix},
+  /* f2 */ {f2,f2,f2,f2,f2,f2,f4,f8,c4,c8,f2,f4,f2,f2,f2,c2,c4,f2},
+  /* f4 */ {f4,f4,f4,f4,f4,f4,f4,f8,c4,c8,f4,f4,f4,f4,f4,c4,c4,f4},
+  /* f8 */ {f8,f8,f8,f8,f8,f8,f8,f8,c8,c8,f8,f8,f8,f8,f8,c8,c8,f8},
+  /* c4 */ {c4,c4,c4,c4,c4,c4,c4,c8,c4,c8,c4,c4,c4,c4,c4,c4,c4,c4},
+  /* c8 */ {c8,c8,c8,c8,c8,c8,c8,c8,c8,c8,c8,c8,c8,c8,c8,c8,c8,c8},
+  /* b1 */ {u1,i1,i2,i4,i8,f2,f4,f8,c4,c8,b1,bf,u2,u4,u8,c2,cb,ix},
+  /* bf */ {bf,bf,bf,bf,bf,f4,f4,f8,c4,c8,bf,bf,bf,bf,bf,c4,cb,bf},
+  /* u2 */ {u2,i4,i4,i4,i8,f2,f4,f8,c4,c8,u2,bf,u2,u4,u8,c2,cb,ix},
+  /* u4 */ {u4,i8,i8,i8,i8,f2,f4,f8,c4,c8,u4,bf,u4,u4,u8,c2,cb,ix},
+  /* u8 */ {u8,ix,ix,ix,ix,f2,f4,f8,c4,c8,u8,bf,u8,u8,u8,c2,cb,ix},
+  /* c2 */ {c2,c2,c2,c2,c2,c2,c4,c8,c4,c8,c2,c4,c2,c2,c2,c2,c4,c2},
+  /* cb */ {cb,cb,cb,cb,cb,c4,c4,c8,c4,c8,cb,cb,cb,cb,cb,c4,cb,cb},
+  /* ix */ {ix,ix,ix,ix,ix,f2,f4,f8,c4,c8,ix,bf,ix,ix,ix,c2,cb,ix},
 };
 #undef u1
 #undef i1
@@ -89,8 +97,12 @@ static const uint8_t promote_table[ST_DTYPE_ALL][ST_DTYPE_ALL] = {
 #undef c8
 #undef b1
 #undef bf
+#undef u2
+#undef u4
+#undef u8
 #undef c2
 #undef cb
+#undef ix
 
 st_dtype st__promote(st_dtype a, st_dtype b) {
   return (st_dtype)promote_table[a][b];
@@ -125,8 +137,13 @@ st_dtype st__complex_dtype(st_dtype d) {
   }
 }
 
-st_status st__refuse_complex_half(st_dtype d) {
+st_status st__refuse_promoted(st_dtype d) {
   const bool is_bfloat = d == ST_BCOMPLEX32;
+  if (d == ST_INT128) {
+    return st__fail(ST_BAD_DTYPE, "uint64 and signed integers give int128, "
+                    "which tensors cannot have: convert one of the tensors "
+                    "first");
+  }
   return st__fail(ST_BAD_DTYPE, "%s and complex numbers give %s, which tensors "
                   "cannot have: convert the %s tensor to float32 or complex64 "
                   "first", is_bfloat ? "bfloat16" : "float16",
@@ -152,6 +169,7 @@ st_dtype st__scalar_dtype(st_scalar s) {
   switch (s.kind) {
     case ST_SCALAR_BOOL: return ST_BOOL;
     case ST_SCALAR_INT: return ST_INT64;
+    case ST_SCALAR_UINT: return ST_UINT64;
     case ST_SCALAR_FLOAT: return st__default_dtype();
     default: return st__default_dtype() == ST_FLOAT64 ? ST_COMPLEX128
                   : st__default_dtype() == ST_FLOAT16 ? ST_COMPLEX32
@@ -163,6 +181,7 @@ double st__scalar_to_double(st_scalar s) {
   switch (s.kind) {
     case ST_SCALAR_FLOAT: return s.u.f;
     case ST_SCALAR_COMPLEX: return s.u.c[0];
+    case ST_SCALAR_UINT: return (double)s.u.u;
     default: return (double)s.u.i;
   }
 }
@@ -171,6 +190,7 @@ float st__scalar_to_float(st_scalar s) {
   switch (s.kind) {
     case ST_SCALAR_FLOAT: return (float)s.u.f;
     case ST_SCALAR_COMPLEX: return (float)s.u.c[0];
+    case ST_SCALAR_UINT: return (float)s.u.u;
     default: return (float)s.u.i;
   }
 }
@@ -183,9 +203,29 @@ int64_t st__scalar_to_int(st_scalar s) {
   }
 }
 
+uint64_t st__scalar_to_uint(st_scalar s) {
+  switch (s.kind) {
+    case ST_SCALAR_FLOAT: return st__f64_to_u64_x86(s.u.f);
+    case ST_SCALAR_COMPLEX: return st__f64_to_u64_x86(s.u.c[0]);
+    default: return s.u.u;
+  }
+}
+
 void st__scalar_to_complex(st_scalar s, double out[2]) {
   out[0] = st__scalar_to_double(s);
   out[1] = s.kind == ST_SCALAR_COMPLEX ? s.u.c[1] : 0;
+}
+
+st_scalar st__int_lowest(st_dtype d) {
+  const int bits = 8 * (int)st__itemsize(d);
+  return st__scalar_int(d == ST_BOOL || st__is_unsigned(d)
+                        ? 0 : INT64_MIN >> (64 - bits));
+}
+
+st_scalar st__int_highest(st_dtype d) {
+  const int bits = d == ST_BOOL ? 1 : 8 * (int)st__itemsize(d)
+                                      - !st__is_unsigned(d);
+  return st__scalar_uint(UINT64_MAX >> (64 - bits));
 }
 
 static bool is_nonzero(st_scalar s) {
@@ -202,7 +242,7 @@ void st__scalar_store(st_scalar s, st_dtype d, void *p) {
   const double f = st__scalar_to_double(s);
   const float single = st__scalar_to_float(s);
   const int64_t i = st__scalar_to_int(s);
-  const bool is_exact = s.kind == ST_SCALAR_INT || s.kind == ST_SCALAR_BOOL;
+  const bool is_exact = st__scalar_is_int(s) || s.kind == ST_SCALAR_BOOL;
   const int64_t narrow = is_exact ? i : st__f64_to_i32_x86(f);
   const double im = s.kind == ST_SCALAR_COMPLEX ? s.u.c[1] : 0;
   switch (d) {
@@ -212,6 +252,9 @@ void st__scalar_store(st_scalar s, st_dtype d, void *p) {
     case ST_INT16: STORE(int16_t, narrow); break;
     case ST_INT32: STORE(int32_t, narrow); break;
     case ST_INT64: STORE(int64_t, i); break;
+    case ST_UINT16: STORE(uint16_t, narrow); break;
+    case ST_UINT32: STORE(uint32_t, i); break;
+    case ST_UINT64: STORE(uint64_t, st__scalar_to_uint(s)); break;
     case ST_FLOAT16: STORE(uint16_t, st__float_to_half(single)); break;
     case ST_BFLOAT16: STORE(uint16_t, st__float_to_bf16(single)); break;
     case ST_FLOAT32: STORE(float, single); break;
@@ -240,6 +283,9 @@ st_scalar st__scalar_load(st_dtype d, const void *p) {
     case ST_INT16: return st__scalar_int(LOAD(int16_t));
     case ST_INT32: return st__scalar_int(LOAD(int32_t));
     case ST_INT64: return st__scalar_int(LOAD(int64_t));
+    case ST_UINT16: return st__scalar_int(LOAD(uint16_t));
+    case ST_UINT32: return st__scalar_int(LOAD(uint32_t));
+    case ST_UINT64: return st__scalar_uint(LOAD(uint64_t));
     case ST_FLOAT16: return st__scalar_float(st__half_to_float(LOAD(uint16_t)));
     case ST_BFLOAT16:
       return st__scalar_float(st__bf16_to_float(LOAD(uint16_t)));

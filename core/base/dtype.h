@@ -23,17 +23,27 @@ static inline bool st__is_complex(st_dtype d) {
 static inline bool st__is_complex_half(st_dtype d) {
   return d == ST_COMPLEX32 || d == ST_BCOMPLEX32;
 }
+static inline bool st__is_promoted_only(st_dtype d) {
+  return d >= ST_DTYPE_COUNT && d < ST_DTYPE_ALL;
+}
 static inline bool st__is_floating(st_dtype d) {
   return d == ST_FLOAT16 || d == ST_FLOAT32 || d == ST_FLOAT64 ||
          d == ST_BFLOAT16;
 }
+static inline bool st__is_unsigned(st_dtype d) {
+  return d == ST_UINT8 || d == ST_UINT16 || d == ST_UINT32 || d == ST_UINT64;
+}
 /* Integer dtypes; bool is not one. */
-static inline bool st__is_integral(st_dtype d) { return d <= ST_INT64; }
+static inline bool st__is_integral(st_dtype d) {
+  return d <= ST_INT64 || st__is_unsigned(d) || d == ST_INT128;
+}
 static inline bool st__is_reduced_float(st_dtype d) {
   return d == ST_FLOAT16 || d == ST_BFLOAT16;
 }
 
-/* The promoted dtype of a and b, from ATen's 14 x 14 table. */
+/* The promoted dtype of a and b, from ATen's table. Two integer dtypes give
+ * the narrowest one that holds all values of both: the Array API standard's
+ * rule, where ATen refuses uint16, uint32 and uint64. int128: there is none. */
 st_dtype st__promote(st_dtype a, st_dtype b);
 /* False for complex -> real, float -> integer, non-bool -> bool. */
 bool st__can_cast(st_dtype from, st_dtype to);
@@ -42,8 +52,8 @@ st_dtype st__real_dtype(st_dtype d);
 /* complex64 for float32, ...; d must be floating or complex. */
 st_dtype st__complex_dtype(st_dtype d);
 
-/* BAD_DTYPE for a result of dtype complex32 or bcomplex32. */
-st_status st__refuse_complex_half(st_dtype d);
+/* BAD_DTYPE for a result of dtype complex32, bcomplex32 or int128. */
+st_status st__refuse_promoted(st_dtype d);
 
 /* The default dtype of floating-point results, process-wide: float32 at the
  * start. It must be a floating dtype (BAD_DTYPE). */
@@ -55,6 +65,20 @@ st_status st__set_default_dtype(st_dtype d);
 static inline st_scalar st__scalar_int(int64_t i) {
   return (st_scalar){ST_SCALAR_INT, {.i = i}};
 }
+static inline st_scalar st__scalar_uint(uint64_t u) {
+  return (st_scalar){u > INT64_MAX ? ST_SCALAR_UINT : ST_SCALAR_INT, {.u = u}};
+}
+static inline bool st__scalar_is_int(st_scalar s) {
+  return s.kind == ST_SCALAR_INT || s.kind == ST_SCALAR_UINT;
+}
+/* Negative, 0 or positive, as a is below, equal to or above b; bools count as
+ * integers. */
+static inline int st__compare_ints(st_scalar a, st_scalar b) {
+  const bool over = a.kind == ST_SCALAR_UINT, other = b.kind == ST_SCALAR_UINT;
+  if (over != other) return over - other;
+  return over ? (a.u.u > b.u.u) - (a.u.u < b.u.u)
+              : (a.u.i > b.u.i) - (a.u.i < b.u.i);
+}
 static inline st_scalar st__scalar_float(double f) {
   return (st_scalar){ST_SCALAR_FLOAT, {.f = f}};
 }
@@ -64,13 +88,17 @@ static inline st_scalar st__scalar_bool(bool b) {
 static inline st_scalar st__scalar_complex(double re, double im) {
   return (st_scalar){ST_SCALAR_COMPLEX, {.c = {re, im}}};
 }
-/* The dtype of a scalar: bool, int64, the default dtype, or its complex
+/* The dtype of a scalar: bool, int64, uint64, the default dtype, or its complex
  * counterpart. */
 st_dtype st__scalar_dtype(st_scalar s);
 double st__scalar_to_double(st_scalar s); /* real part of a complex */
 float st__scalar_to_float(st_scalar s);   /* rounds an integer only once */
 int64_t st__scalar_to_int(st_scalar s);   /* truncates, does not saturate */
+uint64_t st__scalar_to_uint(st_scalar s);
 void st__scalar_to_complex(st_scalar s, double out[2]);
+/* The least and the greatest value of an integer dtype or bool. */
+st_scalar st__int_lowest(st_dtype d);
+st_scalar st__int_highest(st_dtype d);
 /* Writes s as one element of dtype d at p (C conversion rules of copy_). */
 void st__scalar_store(st_scalar s, st_dtype d, void *p);
 /* Reads one element of dtype d at p. */
@@ -81,6 +109,12 @@ st_scalar st__scalar_load(st_dtype d, const void *p);
 static inline int64_t st__f64_to_i64_x86(double f) {
   return f >= -9223372036854775808.0 && f < 9223372036854775808.0
        ? (int64_t)f : INT64_MIN;
+}
+/* From 2^63 on unsigned, below signed and wrapped. */
+static inline uint64_t st__f64_to_u64_x86(double f) {
+  return f >= 9223372036854775808.0
+       ? (uint64_t)st__f64_to_i64_x86(f - 9223372036854775808.0) ^ 1ull << 63
+       : (uint64_t)st__f64_to_i64_x86(f);
 }
 static inline int32_t st__f64_to_i32_x86(double f) {
   return f > -2147483649.0 && f < 2147483648.0 ? (int32_t)f : INT32_MIN;

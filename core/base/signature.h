@@ -67,6 +67,7 @@ static inline st_scalar st__scalar_in(const st_value *v) {
   st_scalar s = {ST_SCALAR_INT, {.i = 0}};
   switch (v->tag) {
     case ST_TAG_FLOAT: s.kind = ST_SCALAR_FLOAT; s.u.f = v->u.f; break;
+    case ST_TAG_UINT: s.kind = ST_SCALAR_UINT; s.u.u = v->u.u; break;
     case ST_TAG_COMPLEX:
       s.kind = ST_SCALAR_COMPLEX;
       s.u.c[0] = v->u.pair[0];
@@ -84,6 +85,7 @@ static inline st_value st__scalar_out(const st_scalar *s) {
   switch (s->kind) {
     case ST_SCALAR_BOOL: v.tag = ST_TAG_BOOL; break;
     case ST_SCALAR_INT: break;
+    case ST_SCALAR_UINT: v.tag = ST_TAG_UINT; break;
     case ST_SCALAR_FLOAT: v.tag = ST_TAG_FLOAT; v.u.f = s->u.f; break;
     case ST_SCALAR_COMPLEX: v.tag = ST_TAG_COMPLEX; v.u.pair = s->u.c; break;
   }

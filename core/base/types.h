@@ -45,8 +45,8 @@ typedef enum st_status {
 
 /* -- Dtypes --------------------------------------------------------------- */
 
-/* id, name, bytes. The first eight have ATen's numbers. complex32 and
- * bcomplex32 (two bfloat16) exist in type promotion only: no tensor has them.
+/* id, name, bytes. The first eight have ATen's numbers. complex32, bcomplex32
+ * (two bfloat16) and int128 exist in type promotion only: no tensor has them.
  * ORDER DTYPE: promote_table (base/dtype.c), kernel tables. */
 #define ST_DTYPE_MAP(X) \
   X(UINT8,      "uint8",      1)  \
@@ -61,15 +61,19 @@ typedef enum st_status {
   X(COMPLEX128, "complex128", 16) \
   X(BOOL,       "bool",       1)  \
   X(BFLOAT16,   "bfloat16",   2)  \
+  X(UINT16,     "uint16",     2)  \
+  X(UINT32,     "uint32",     4)  \
+  X(UINT64,     "uint64",     8)  \
   X(COMPLEX32,  "complex32",  4)  \
-  X(BCOMPLEX32, "bcomplex32", 4)
+  X(BCOMPLEX32, "bcomplex32", 4)  \
+  X(INT128,     "int128",     16)
 
 typedef enum st_dtype {
 #define ST_DTYPE_ENUM(id, name, bytes) ST_##id,
   ST_DTYPE_MAP(ST_DTYPE_ENUM)
 #undef ST_DTYPE_ENUM
   ST_DTYPE_COUNT = ST_COMPLEX32, /* dtypes a tensor can have */
-  ST_DTYPE_ALL = ST_BCOMPLEX32 + 1, ST_DTYPE_NONE = 255 /* "not given" */
+  ST_DTYPE_ALL = ST_INT128 + 1, ST_DTYPE_NONE = 255 /* "not given" */
 } st_dtype;
 
 /* -- Memory formats and devices ------------------------------------------- */
@@ -132,13 +136,19 @@ typedef uint64_t st_keyset;
 
 /* -- Scalars and boxed values --------------------------------------------- */
 
+/* UINT: an integer from 2^63 on; smaller ones are INT. */
 typedef enum st_scalar_kind {
-  ST_SCALAR_BOOL, ST_SCALAR_INT, ST_SCALAR_FLOAT, ST_SCALAR_COMPLEX
+  ST_SCALAR_BOOL, ST_SCALAR_INT, ST_SCALAR_FLOAT, ST_SCALAR_COMPLEX,
+  ST_SCALAR_UINT
 } st_scalar_kind;
 
 typedef struct st_scalar {
   st_scalar_kind kind;
-  union { int64_t i; double f; double c[2]; } u; /* bool uses i */
+  union {
+    int64_t i; /* of a bool, too */
+    double f, c[2];
+    uint64_t u;
+  } u;
 } st_scalar;
 
 typedef enum st_tag {
@@ -153,7 +163,8 @@ typedef enum st_tag {
   ST_TAG_INTS,      /* u.ints, len elements; so for the lists below */
   ST_TAG_FLOATS,    /* u.floats */
   ST_TAG_BOOLS,     /* u.bools */
-  ST_TAG_TENSORS    /* u.tensors; NULL entries in a Tensor?[] */
+  ST_TAG_TENSORS,   /* u.tensors; NULL entries in a Tensor?[] */
+  ST_TAG_UINT       /* u.u: a Scalar from 2^63 on */
 } st_tag;
 
 /* A boxed value. An argument is borrowed, with everything it points to. A
@@ -164,6 +175,7 @@ typedef struct st_value {
   uint32_t len;
   union {
     int64_t i;
+    uint64_t u;
     double f;
     const double *pair;
     const char *string;

@@ -11,7 +11,7 @@
 static const char *tag_name(uint32_t tag) {
   static const char *const names[] = {
     "None", "Tensor", "int", "float", "bool", "complex", "str", "Generator",
-    "int[]", "float[]", "bool[]", "Tensor[]"
+    "int[]", "float[]", "bool[]", "Tensor[]", "int"
   };
   return tag < sizeof names / sizeof *names ? names[tag] : "an invalid tag";
 }
@@ -26,7 +26,7 @@ static bool is_well_formed(const st_value *v) {
     case ST_TAG_TENSORS:
       return v->u.ints != NULL || v->len == 0;
     default:
-      return v->tag <= ST_TAG_TENSORS;
+      return v->tag <= ST_TAG_UINT;
   }
 }
 
@@ -57,7 +57,7 @@ static bool accepts_one(st_type type, uint32_t tag) {
              tag == ST_TAG_INT;
     case ST_TYPE_SCALAR:
       return tag == ST_TAG_COMPLEX || tag == ST_TAG_FLOAT ||
-             tag == ST_TAG_INT || tag == ST_TAG_BOOL;
+             tag == ST_TAG_INT || tag == ST_TAG_BOOL || tag == ST_TAG_UINT;
     case ST_TYPE_OTHER: return true;
     default: return tag == ST_TAG_INT;
   }
@@ -89,7 +89,7 @@ static st_status check_arg(const st_schema *s, int i, const st_value *v) {
   if (v->tag == ST_TAG_NONE && arg->optional) return ST_OK;
   const bool fits = arg->list ? accepts_list(arg->type, v->tag)
                               : accepts_one(arg->type, v->tag);
-  if (!fits || v->tag > ST_TAG_TENSORS) {
+  if (!fits || v->tag > ST_TAG_UINT) {
     return st__fail(ST_BAD_TYPE, "argument '%s' must be %s, not %s\n"
                     "declared as %s", arg->name, arg->text,
                     tag_name(v->tag), s->text);

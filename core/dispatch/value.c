@@ -12,6 +12,7 @@ st_value st__of_scalar(const st_scalar *s) {
   switch (s->kind) {
     case ST_SCALAR_BOOL: return st__of_bool(s->u.i != 0);
     case ST_SCALAR_INT: return st__of_int(s->u.i);
+    case ST_SCALAR_UINT: return st__of_uint(s->u.u);
     case ST_SCALAR_FLOAT: return st__of_float(s->u.f);
     default: return (st_value){.tag = ST_TAG_COMPLEX, .u.pair = s->u.c};
   }
@@ -21,6 +22,7 @@ st_scalar st__scalar_of(const st_value *v) {
   switch (v->tag) {
     case ST_TAG_BOOL: return st__scalar_bool(v->u.i != 0);
     case ST_TAG_INT: return st__scalar_int(v->u.i);
+    case ST_TAG_UINT: return st__scalar_uint(v->u.u);
     case ST_TAG_FLOAT: return st__scalar_float(v->u.f);
     default:
       ST_ASSERT(v->tag == ST_TAG_COMPLEX);

@@ -15,6 +15,9 @@ static inline st_value st__of_tensor(const st_tensor *t) {
   return (st_value){.tag = ST_TAG_TENSOR,
                     .u.tensor = (st_tensor *)(uintptr_t)t};
 }
+static inline st_value st__of_uint(uint64_t u) {
+  return (st_value){.tag = ST_TAG_UINT, .u.u = u};
+}
 static inline st_value st__of_int(int64_t i) {
   return (st_value){.tag = ST_TAG_INT, .u.i = i};
 }

@@ -39,12 +39,12 @@ static bit_changes changes_between(const st_tensor *dst, const st_tensor *src) {
 }
 
 /* True if the negation must precede the conversion: negated integers wrap in
- * their own dtype, and the negative of a real number has an imaginary part of
- * 0, not -0. */
+ * their own dtype, the negative of a real number has an imaginary part of 0,
+ * not -0, and floats from 2^63 on become other uint64 than their negatives. */
 static bool negates_first(const st_tensor *src, st_dtype to) {
   const st_dtype from = src->dtype;
   return st__is_neg(src) && from != to &&
-         (st__is_integral(from) ||
+         (st__is_integral(from) || to == ST_UINT64 ||
           (st__is_complex(to) && !st__is_complex(from)));
 }
 

@@ -156,12 +156,12 @@ static st_status compute_common_dtype(st_iter *it, const dtype_scan *s) {
   }
   /* If the result has a static dtype, as in comparisons, complex32 can be
    * computed as complex64. */
-  const bool is_half = st__is_complex_half(it->common_dtype);
-  if (is_half && it->static_dtype != ST_DTYPE_NONE) {
-    it->common_dtype = ST_COMPLEX64;
-  } else if (is_half) {
-    return st__refuse_complex_half(it->common_dtype);
+  if (!st__is_promoted_only(it->common_dtype)) return ST_OK;
+  if (it->static_dtype == ST_DTYPE_NONE ||
+      !st__is_complex_half(it->common_dtype)) {
+    return st__refuse_promoted(it->common_dtype);
   }
+  it->common_dtype = ST_COMPLEX64;
   return ST_OK;
 }
 

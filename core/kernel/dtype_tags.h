@@ -21,10 +21,13 @@ typedef float T_f4;
 typedef double T_f8;
 typedef float _Complex T_c4;
 typedef double _Complex T_c8;
+typedef uint16_t T_u2;
+typedef uint32_t T_u4;
+typedef uint64_t T_u8;
 typedef uint8_t T_b1; /* memory of the user may hold other bytes than 0, 1 */
 
-typedef uint32_t W_u1, W_i1, W_i2, W_i4;
-typedef uint64_t W_i8;
+typedef uint32_t W_u1, W_i1, W_i2, W_i4, W_u2, W_u4;
+typedef uint64_t W_i8, W_u8;
 typedef T_f4 W_f4;
 typedef T_f8 W_f8;
 typedef T_c4 W_c4;
@@ -36,6 +39,9 @@ typedef T_b1 W_b1;
 #define ST_DTYPE_i2 ST_INT16
 #define ST_DTYPE_i4 ST_INT32
 #define ST_DTYPE_i8 ST_INT64
+#define ST_DTYPE_u2 ST_UINT16
+#define ST_DTYPE_u4 ST_UINT32
+#define ST_DTYPE_u8 ST_UINT64
 #define ST_DTYPE_f2 ST_FLOAT16
 #define ST_DTYPE_bf ST_BFLOAT16
 #define ST_DTYPE_f4 ST_FLOAT32
@@ -55,6 +61,9 @@ typedef enum st_elem {
 #define ST_ELEM_i2 ST_ELEM_2
 #define ST_ELEM_i4 ST_ELEM_4
 #define ST_ELEM_i8 ST_ELEM_8
+#define ST_ELEM_u2 ST_ELEM_2
+#define ST_ELEM_u4 ST_ELEM_4
+#define ST_ELEM_u8 ST_ELEM_8
 #define ST_ELEM_f4 ST_ELEM_4
 #define ST_ELEM_f8 ST_ELEM_8
 #define ST_ELEM_c4 ST_ELEM_8
@@ -67,6 +76,9 @@ typedef enum st_elem {
 #define ST_IN_i2(v) (v)
 #define ST_IN_i4(v) (v)
 #define ST_IN_i8(v) (v)
+#define ST_IN_u2(v) (v)
+#define ST_IN_u4(v) (v)
+#define ST_IN_u8(v) (v)
 #define ST_IN_f4(v) (v)
 #define ST_IN_f8(v) (v)
 #define ST_IN_c4(v) (v)
@@ -95,10 +107,15 @@ ST_PARAM_INT(i1)
 ST_PARAM_INT(i2)
 ST_PARAM_INT(i4)
 ST_PARAM_INT(i8)
+ST_PARAM_INT(u2)
+ST_PARAM_INT(u4)
 ST_PARAM_FLOAT(f4, st__scalar_to_float)
 ST_PARAM_FLOAT(f8, st__scalar_to_double)
 ST_PARAM_COMPLEX(c4, st__scalar_to_float)
 ST_PARAM_COMPLEX(c8, st__scalar_to_double)
+static inline T_u8 st_param_u8(const st_params *k, int i) {
+  return st__scalar_to_uint(k->s[i]);
+}
 #undef ST_PARAM_INT
 #undef ST_PARAM_FLOAT
 #undef ST_PARAM_COMPLEX
@@ -113,21 +130,29 @@ static inline T_b1 st_param_b1(const st_params *k, int i) {
 
 /* ST_LIST_<list>(M, ...) expands to M_LOOP(tag, ...) per dtype, except M_MATH
  * for a dtype that uses functions of math/functions.def, M_PLAIN for one of
- * plain arguments, M_ANGLE for one of an angle, and M_QUICK or M_HALF for a
- * half type: Note [Halves in registers].
- * LIBM is FLOAT for an expression that compilers do not vectorise. */
-#define ST_LIST_INT(M, ...)                                                  \
+ * plain arguments, M_ANGLE for one of an angle, M_SAME(tag, signed, ...) for
+ * one whose loop is that of the signed dtype, and M_QUICK or M_HALF for a half
+ * type: Note [Halves in registers].
+ * LIBM is FLOAT for an expression that compilers do not vectorise. WRAP, NUMBER
+ * and ALL: the result has the same bits for signed and unsigned integers. */
+#define ST_LIST_SIGNED(M, ...)                                               \
   M##_LOOP(u1, __VA_ARGS__)                                                  \
   M##_LOOP(i1, __VA_ARGS__) M##_LOOP(i2, __VA_ARGS__)                        \
   M##_LOOP(i4, __VA_ARGS__) M##_LOOP(i8, __VA_ARGS__)
+#define ST_LIST_UNSIGNED(M, ...)                                             \
+  M##_LOOP(u2, __VA_ARGS__) M##_LOOP(u4, __VA_ARGS__)                        \
+  M##_LOOP(u8, __VA_ARGS__)
+#define ST_LIST_AS_SIGNED(M, ...)                                            \
+  M##_SAME(u2, i2, __VA_ARGS__) M##_SAME(u4, i4, __VA_ARGS__)                \
+  M##_SAME(u8, i8, __VA_ARGS__)
 #define ST_LIST_BOOL(M, ...) M##_LOOP(b1, __VA_ARGS__)
 #define ST_LIST_WIDE(M, ...)                                                 \
   M##_LOOP(f4, __VA_ARGS__) M##_LOOP(f8, __VA_ARGS__)
 #define ST_LIST_FLOAT(M, ...)                                                \
-  M##_LOOP(f4, __VA_ARGS__) M##_LOOP(f8, __VA_ARGS__)                        \
+  ST_LIST_WIDE(M, __VA_ARGS__)                                               \
   M##_QUICK(f2, __VA_ARGS__) M##_QUICK(bf, __VA_ARGS__)
 #define ST_LIST_LIBM(M, ...)                                                 \
-  M##_LOOP(f4, __VA_ARGS__) M##_LOOP(f8, __VA_ARGS__)                        \
+  ST_LIST_WIDE(M, __VA_ARGS__)                                               \
   M##_HALF(f2, __VA_ARGS__) M##_HALF(bf, __VA_ARGS__)
 #define ST_LIST_MATH(M, ...)                                                 \
   M##_MATH(f4, __VA_ARGS__) M##_MATH(f8, __VA_ARGS__)                        \
@@ -140,42 +165,28 @@ static inline T_b1 st_param_b1(const st_params *k, int i) {
   M##_HALF(f2, __VA_ARGS__) M##_HALF(bf, __VA_ARGS__)
 #define ST_LIST_COMPLEX(M, ...)                                              \
   M##_LOOP(c4, __VA_ARGS__) M##_LOOP(c8, __VA_ARGS__)
+#define ST_LIST_INT(M, ...)                                                  \
+  ST_LIST_SIGNED(M, __VA_ARGS__) ST_LIST_UNSIGNED(M, __VA_ARGS__)
 #define ST_LIST_INT_BOOL(M, ...)                                             \
-  M##_LOOP(u1, __VA_ARGS__)                                                  \
-  M##_LOOP(i1, __VA_ARGS__) M##_LOOP(i2, __VA_ARGS__)                        \
-  M##_LOOP(i4, __VA_ARGS__) M##_LOOP(i8, __VA_ARGS__)                        \
-  M##_LOOP(b1, __VA_ARGS__)
+  ST_LIST_INT(M, __VA_ARGS__) ST_LIST_BOOL(M, __VA_ARGS__)
 #define ST_LIST_REAL(M, ...)                                                 \
-  M##_LOOP(u1, __VA_ARGS__)                                                  \
-  M##_LOOP(i1, __VA_ARGS__) M##_LOOP(i2, __VA_ARGS__)                        \
-  M##_LOOP(i4, __VA_ARGS__) M##_LOOP(i8, __VA_ARGS__)                        \
-  M##_LOOP(f4, __VA_ARGS__) M##_LOOP(f8, __VA_ARGS__)                        \
-  M##_QUICK(f2, __VA_ARGS__) M##_QUICK(bf, __VA_ARGS__)
+  ST_LIST_INT(M, __VA_ARGS__) ST_LIST_FLOAT(M, __VA_ARGS__)
 #define ST_LIST_REAL_BOOL(M, ...)                                            \
-  M##_LOOP(u1, __VA_ARGS__)                                                  \
-  M##_LOOP(i1, __VA_ARGS__) M##_LOOP(i2, __VA_ARGS__)                        \
-  M##_LOOP(i4, __VA_ARGS__) M##_LOOP(i8, __VA_ARGS__)                        \
-  M##_LOOP(f4, __VA_ARGS__) M##_LOOP(f8, __VA_ARGS__)                        \
-  M##_QUICK(f2, __VA_ARGS__) M##_QUICK(bf, __VA_ARGS__)                      \
-  M##_LOOP(b1, __VA_ARGS__)
+  ST_LIST_REAL(M, __VA_ARGS__) ST_LIST_BOOL(M, __VA_ARGS__)
+#define ST_LIST_WRAP_INT(M, ...)                                             \
+  ST_LIST_SIGNED(M, __VA_ARGS__) ST_LIST_AS_SIGNED(M, __VA_ARGS__)
+#define ST_LIST_WRAP_BOOL(M, ...)                                            \
+  ST_LIST_WRAP_INT(M, __VA_ARGS__) ST_LIST_BOOL(M, __VA_ARGS__)
+#define ST_LIST_WRAP_REAL(M, ...)                                            \
+  ST_LIST_WRAP_INT(M, __VA_ARGS__) ST_LIST_FLOAT(M, __VA_ARGS__)
 #define ST_LIST_NUMBER(M, ...)                                               \
-  M##_LOOP(u1, __VA_ARGS__)                                                  \
-  M##_LOOP(i1, __VA_ARGS__) M##_LOOP(i2, __VA_ARGS__)                        \
-  M##_LOOP(i4, __VA_ARGS__) M##_LOOP(i8, __VA_ARGS__)                        \
-  M##_LOOP(f4, __VA_ARGS__) M##_LOOP(f8, __VA_ARGS__)                        \
-  M##_QUICK(f2, __VA_ARGS__) M##_QUICK(bf, __VA_ARGS__)                      \
-  M##_LOOP(c4, __VA_ARGS__) M##_LOOP(c8, __VA_ARGS__)
+  ST_LIST_WRAP_REAL(M, __VA_ARGS__) ST_LIST_COMPLEX(M, __VA_ARGS__)
 #define ST_LIST_ALL(M, ...)                                                  \
-  M##_LOOP(u1, __VA_ARGS__)                                                  \
-  M##_LOOP(i1, __VA_ARGS__) M##_LOOP(i2, __VA_ARGS__)                        \
-  M##_LOOP(i4, __VA_ARGS__) M##_LOOP(i8, __VA_ARGS__)                        \
-  M##_LOOP(f4, __VA_ARGS__) M##_LOOP(f8, __VA_ARGS__)                        \
-  M##_QUICK(f2, __VA_ARGS__) M##_QUICK(bf, __VA_ARGS__)                      \
-  M##_LOOP(c4, __VA_ARGS__) M##_LOOP(c8, __VA_ARGS__)                        \
-  M##_LOOP(b1, __VA_ARGS__)
+  ST_LIST_NUMBER(M, __VA_ARGS__) ST_LIST_BOOL(M, __VA_ARGS__)
 
 /* Loops of a table row, by dtype. */
 #define ST_SLOT_LOOP(tag, name, ...) [ST_DTYPE_##tag] = name##_##tag,
+#define ST_SLOT_SAME(tag, signed, name, ...) [ST_DTYPE_##tag] = name##_##signed,
 #define ST_SLOT_MATH(tag, name, ...) [ST_DTYPE_##tag] = name##_##tag,
 #define ST_SLOT_PLAIN(tag, name, ...) [ST_DTYPE_##tag] = name##_##tag,
 #define ST_SLOT_ANGLE(tag, name, ...) [ST_DTYPE_##tag] = name##_##tag,

@@ -16,6 +16,7 @@ typedef struct source {
 
 #define BIT(tag, ...) | 1u << ST_DTYPE_##tag
 #define BIT_LOOP BIT
+#define BIT_SAME BIT
 #define BIT_MATH BIT
 #define BIT_PLAIN BIT
 #define BIT_ANGLE BIT

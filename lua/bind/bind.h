@@ -118,7 +118,7 @@ typedef enum st__warnings {
 /* References to functions and types of LuaJIT's FFI: cdata.c. */
 typedef struct st__ffi {
   int tostring_ref;            /* of all cdata; LUA_NOREF: there are none */
-  int typeof_ref, cast_ref, sizeof_ref, int64_ref, pointer_ref;
+  int typeof_ref, cast_ref, sizeof_ref, int64_ref, uint64_ref, pointer_ref;
   bool is_trusted;             /* the others are the FFI's */
 } st__ffi;
 

@@ -171,10 +171,10 @@ function api.result_type(...)
     single = aten.result_type(sample(single, {}), LITERAL[number] or 0.5)
   end
   if not array then return single or number end
+  if not single and not number then return array end
   array = sample(array, {1})
-  if single then return aten.result_type(array, sample(single, {})) end
-  return number and aten.result_type(array, LITERAL[number] or 0.5)
-         or array.dtype
+  return aten.result_type(array, single and sample(single, {})
+                                 or LITERAL[number] or 0.5)
 end
 
 -- -- Shapes ------------------------------------------------------------------
@@ -346,8 +346,9 @@ end
 
 -- -- What the namespace is ----------------------------------------------------
 
-local DTYPES = {"bool", "int8", "int16", "int32", "int64", "uint8", "float32",
-                "float64", "complex64", "complex128"}
+local DTYPES = {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16",
+                "uint32", "uint64", "float32", "float64", "complex64",
+                "complex128"}
 
 local info = {}
 

@@ -38,8 +38,9 @@ for _, name in pairs {
   "strict_registration", "warnings", "schema", "dtype_info",
   "get_default_dtype", "set_default_dtype", "contiguous_format",
   "preserve_format", "channels_last", "channels_last_3d", "bool", "uint8",
-  "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32",
-  "float64", "complex32", "bcomplex32", "complex64", "complex128",
+  "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float16",
+  "bfloat16", "float32", "float64", "complex32", "bcomplex32", "complex64",
+  "complex128",
 } do
   st[name] = core[name]
 end

@@ -198,8 +198,7 @@ spellings.out_of_scope = {
     is_masked_tensor masked_tensor]]},
   {why = "removed from PyTorch, where it is an error", names = "eig lstsq",
    families = {["torch"] = true, ["torch.Tensor"] = true}},
-  {why = "dtypes that do not exist here", names = [[
-    uint16 uint32 uint64 chalf]]},
+  {why = "dtypes that do not exist here", names = "chalf"},
 }
 
 return spellings

@@ -23,8 +23,9 @@ local getenv, pairs = os.getenv, pairs
 local M = {}
 
 M.DTYPES = {
-  "bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16",
-  "float32", "float64", "complex64", "complex128",
+  "bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32",
+  "uint64", "float16", "bfloat16", "float32", "float64", "complex64",
+  "complex128",
 }
 
 -- -- The random source -------------------------------------------------------

@@ -127,7 +127,7 @@ end)
 describe("Mixed dtypes", function()
   local DTYPES = {"bool", "uint8", "int8", "int16", "int32", "int64",
                   "float16", "bfloat16", "float32", "float64", "complex64",
-                  "complex128"}
+                  "complex128", "uint16", "uint32", "uint64"}
   -- Sizes around a block of 1024 elements, and rows that fit it several times.
   local SIZES = {{1}, {1023}, {1025}, {3, 341}, {2, 1024}, {700, 3}, {5, 7, 9}}
   local VIEWS = {
@@ -140,17 +140,20 @@ describe("Mixed dtypes", function()
   local function pair(i)
     local shape = SIZES[i % #SIZES + 1]
     local function one(k)
-      local t = filled(shape, DTYPES[k % #DTYPES + 1])
+      local dtype = DTYPES[k % #DTYPES + 1]
+      local t = filled(shape, dtype)
+      -- -1 would be infinity in float16
+      if dtype:find "^uint" then t = t:bitwise_and(15) end
       return VIEWS[(k + i) % #VIEWS + 1](t)
     end
-    return one(i), one(math.floor(i / 12) + 3 * i)
+    return one(i), one(math.floor(i / #DTYPES) + 3 * i)
   end
 
   it("give what converting first gives", function()
     for i = 1, 360 do
       local a, b = pair(i)
       local common = st.result_type(a, b)
-      if tostring(common) ~= "complex32" then
+      if common ~= "complex32" and common ~= "int128" then
         local what = ("case %d: %s %s"):format(i, tostring(a.dtype),
                                                tostring(b.dtype))
         local sum = a:mul(b)

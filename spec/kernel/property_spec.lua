@@ -39,12 +39,12 @@ describe("Elementwise results", function()
     local cases, results, refusals, operators, all, pairs_copied =
       text:match("^seed " .. seed .. ": (%d+) cases, (%d+) results, (%d+) "
                  .. "refusals\n(%d+) of (%d+) operators, copies of (%d+) of "
-                 .. "144 pairs of dtypes\n")
+                 .. "225 pairs of dtypes\n")
     assert.equal(count, cases, text)
     assert.equal(tonumber(count), results + refusals)
     if tonumber(count) >= 20000 then
       assert.equal(all, operators)
-      assert.equal("144", pairs_copied)
+      assert.equal("225", pairs_copied)
     end
   end)
 end)

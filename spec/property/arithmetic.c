@@ -13,75 +13,74 @@
 
 /* -- Integers and bool ---------------------------------------------------- */
 
-static int64_t divide(int64_t a, int64_t b) {
-  return b == -1 ? (int64_t)(0 - (uint64_t)a) : b ? a / b : 0;
+static whole divide(whole a, whole b) {
+  return b == -1 ? -a : b ? a / b : 0;
 }
 
-static int64_t modulo(int64_t a, int64_t b) {
+static whole modulo(whole a, whole b) {
   return b == 0 || b == -1 ? 0 : a % b;
 }
 
 /* Rounded towards -infinity, and what that leaves. */
-static int64_t divide_down(int64_t a, int64_t b) {
+static whole divide_down(whole a, whole b) {
   return divide(a, b) - (modulo(a, b) != 0 && (a < 0) != (b < 0));
 }
 
-static int64_t modulo_down(int64_t a, int64_t b) {
-  const int64_t m = modulo(a, b);
+static whole modulo_down(whole a, whole b) {
+  const whole m = modulo(a, b);
   return m != 0 && (m < 0) != (b < 0) ? m + b : m;
 }
 
-static int64_t shift(st_dtype d, int64_t a, int64_t b, bool left) {
-  const int64_t width = 8 * (int64_t)st_dtype_size(d);
-  if (b >= 0 && b < width) return left ? (int64_t)((uint64_t)a << b) : a >> b;
+static whole shift(st_dtype d, whole a, whole b, bool left) {
+  const int width = 8 * (int)st_dtype_size(d);
+  if (b >= 0 && b < width) return left ? (whole)((natural)a << b) : a >> b;
   return left || a >= 0 ? 0 : -1;
 }
 
-static uint64_t gcd(uint64_t a, uint64_t b) { return b ? gcd(b, a % b) : a; }
+static natural gcd(natural a, natural b) { return b ? gcd(b, a % b) : a; }
 
-static uint64_t size_of(int64_t a) {
-  return a < 0 ? 0 - (uint64_t)a : (uint64_t)a;
+static natural size_of(whole a) {
+  return a < 0 ? 0 - (natural)a : (natural)a;
 }
 
-/* Modulo 2^64; the caller wraps. */
-static int64_t integer(opcode op, st_dtype d, const int64_t *x,
-                       const int64_t *p) {
-  const int64_t a = x[0], b = x[1], c = x[2];
-  const uint64_t ua = (uint64_t)a, ub = (uint64_t)b, uc = (uint64_t)c;
-  const uint64_t up = (uint64_t)p[0];
+/* Modulo 2^128; the caller wraps. */
+static whole integer(opcode op, st_dtype d, const whole *x, const whole *p) {
+  const whole a = x[0], b = x[1], c = x[2];
+  const natural ua = (natural)a, ub = (natural)b, uc = (natural)c;
+  const natural up = (natural)p[0];
   switch (op) {
-    case OP_ADD: return (int64_t)(ua + up * ub);
-    case OP_SUB: return (int64_t)(ua - up * ub);
-    case OP_RSUB: return (int64_t)(ub - up * ua);
-    case OP_MUL: return (int64_t)(ua * ub);
-    case OP_SQUARE: return (int64_t)(ua * ua);
-    case OP_ADDCMUL: return (int64_t)(ua + up * ub * uc);
+    case OP_ADD: return (whole)(ua + up * ub);
+    case OP_SUB: return (whole)(ua - up * ub);
+    case OP_RSUB: return (whole)(ub - up * ua);
+    case OP_MUL: return (whole)(ua * ub);
+    case OP_SQUARE: return (whole)(ua * ua);
+    case OP_ADDCMUL: return (whole)(ua + up * ub * uc);
     case OP_DIV_TRUNC: return divide(a, b);
     case OP_DIV_FLOOR: return divide_down(a, b);
     case OP_FMOD: return modulo(a, b);
     case OP_REMAINDER: return modulo_down(a, b);
     case OP_MAXIMUM: case OP_FMAX: case OP_CLAMP_TENSOR: {
-      const int64_t low = a > b ? a : b;
+      const whole low = a > b ? a : b;
       return op != OP_CLAMP_TENSOR || low < c ? low : c;
     }
     case OP_MINIMUM: case OP_FMIN: case OP_CLAMP_TENSOR_MAX:
       return a < b ? a : b;
     case OP_CLAMP: case OP_CLAMP_MIN: {
-      const int64_t low = a > p[0] ? a : p[0];
+      const whole low = a > p[0] ? a : p[0];
       return op != OP_CLAMP || low < p[1] ? low : p[1];
     }
     case OP_CLAMP_MAX: return a < p[0] ? a : p[0];
     case OP_HEAVISIDE: return a == 0 ? b : a > 0;
-    case OP_PRELU: return a > 0 ? a : (int64_t)(ua * ub);
+    case OP_PRELU: return a > 0 ? a : (whole)(ua * ub);
     case OP_AND: return a & b;
     case OP_OR: return a | b;
     case OP_XOR: return a ^ b;
     case OP_NOT: return d == ST_BOOL ? !a : ~a;
     case OP_LSHIFT: return shift(d, a, b, true);
     case OP_RSHIFT: return shift(d, a, b, false);
-    case OP_GCD: return (int64_t)gcd(size_of(a), size_of(b));
-    case OP_NEG: return (int64_t)(0 - ua);
-    case OP_ABS: return (int64_t)size_of(a);
+    case OP_GCD: return (whole)gcd(size_of(a), size_of(b));
+    case OP_NEG: return (whole)(0 - ua);
+    case OP_ABS: return (whole)size_of(a);
     case OP_SIGN: return (a > 0) - (a < 0);
     case OP_RELU: return a > 0 ? a : 0;
     case OP_ISNAN: case OP_ISINF: return 0;
@@ -102,7 +101,7 @@ static bool compare(opcode op, double a, double b) {
   }
 }
 
-static bool compare_integers(opcode op, int64_t a, int64_t b) {
+static bool compare_integers(opcode op, whole a, whole b) {
   return compare(op, (a > b) - (a < b), 0);
 }
 
@@ -313,7 +312,7 @@ number compute(opcode op, st_dtype d, const number *x, const number *p) {
     return (number){.i = logical(op, is_true(d, x[0]), is_true(d, x[1]))};
   }
   if (is_integer(d)) {
-    const int64_t i[] = {x[0].i, x[1].i, x[2].i}, k[] = {p[0].i, p[1].i};
+    const whole i[] = {x[0].i, x[1].i, x[2].i}, k[] = {p[0].i, p[1].i};
     return (number){.i = wrapped(d, integer(op, d, i, k))};
   }
   if (is_complex(d)) return complex_number(op, single, x, p);

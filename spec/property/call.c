@@ -34,6 +34,7 @@ static st_value of_number(const st_scalar *s) {
   switch (s->kind) {
     case ST_SCALAR_BOOL: return (st_value){ST_TAG_BOOL, 0, {.i = s->u.i}};
     case ST_SCALAR_INT: return (st_value){ST_TAG_INT, 0, {.i = s->u.i}};
+    case ST_SCALAR_UINT: return (st_value){ST_TAG_UINT, 0, {.u = s->u.u}};
     case ST_SCALAR_FLOAT: return (st_value){ST_TAG_FLOAT, 0, {.f = s->u.f}};
     default: return (st_value){ST_TAG_COMPLEX, 0, {.pair = s->u.c}};
   }

@@ -22,7 +22,12 @@ static st_scalar random_number(dice *d, st_scalar_kind kind) {
   st_scalar s = {.kind = kind};
   switch (kind) {
     case ST_SCALAR_BOOL: s.u.i = roll(d, 2); break;
-    case ST_SCALAR_INT: s.u.i = random_whole_number(d); break;
+    case ST_SCALAR_INT:
+      s.u.i = random_whole_number(d);
+      if (chance(d, 95)) break;
+      s.kind = ST_SCALAR_UINT;
+      s.u.u |= UINT64_C(1) << 63;
+      break;
     case ST_SCALAR_FLOAT: s.u.f = random_part_of_number(d); break;
     default:
       s.u.c[0] = random_part_of_number(d);

@@ -156,7 +156,8 @@ static void judge_multiplier(const test *t, verdict *v) {
 /* An element as the plain number that it becomes. */
 static st_scalar scalar_of(st_dtype d, number x) {
   st_scalar s = {.kind = d == ST_BOOL ? ST_SCALAR_BOOL : ST_SCALAR_INT};
-  s.u.i = x.i;
+  s.u.u = (uint64_t)x.i;
+  if (x.i > INT64_MAX) s.kind = ST_SCALAR_UINT;
   if (is_float(d)) s = (st_scalar){ST_SCALAR_FLOAT, {.f = x.re}};
   if (is_complex(d)) s = (st_scalar){ST_SCALAR_COMPLEX, {.c = {x.re, x.im}}};
   return s;
@@ -183,7 +184,7 @@ static void judge_value(const test *t, int k, verdict *v) {
  * minimum below it, a maximum above it. */
 static bool bound_fits(st_scalar s, st_dtype d, bool is_min) {
   if (!is_integer(d)) return fits(s, d);
-  const int64_t x = number_of(s).i;
+  const whole x = number_of(s).i;
   return wrapped(d, x) == x || (x < 0) == is_min;
 }
 
@@ -323,8 +324,9 @@ static number parameter(st_scalar s, st_dtype d) {
   if (!is_integer(d) || d == ST_BOOL) {
     return convert(number_of(s), widest(s), d);
   }
-  const number whole = convert(number_of(s), widest(s), ST_INT64);
-  return (number){.i = wrapped(d, whole.i)};
+  const number x = convert(number_of(s), widest(s),
+                           d == ST_UINT64 ? ST_UINT64 : ST_INT64);
+  return (number){.i = wrapped(d, x.i)};
 }
 
 typedef struct loop {
@@ -388,11 +390,11 @@ static void write_element(const loop *l, const char *oracle, char *to) {
 
 /* The integer of dtype d that is nearest to an integer bound. */
 static number nearest(st_scalar bound, st_dtype d) {
-  const int64_t x = number_of(bound).i;
-  const int64_t most = d == ST_UINT8 ? UINT8_MAX
-    : (int64_t)(UINT64_MAX >> (65 - 8 * st_dtype_size(d)));
+  const whole x = number_of(bound).i;
+  const whole most = ((whole)1 << (8 * st_dtype_size(d) -
+                                   !is_unsigned(d))) - 1;
   if (wrapped(d, x) == x) return (number){.i = x};
-  return (number){.i = x > 0 ? most : d == ST_UINT8 ? 0 : -most - 1};
+  return (number){.i = x > 0 ? most : is_unsigned(d) ? 0 : -most - 1};
 }
 
 static void get_numbers(loop *l) {

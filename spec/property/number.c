@@ -8,7 +8,13 @@
 
 /* -- Dtypes --------------------------------------------------------------- */
 
-bool is_integer(st_dtype d) { return d <= ST_INT64 || d == ST_BOOL; }
+bool is_unsigned(st_dtype d) {
+  return d == ST_UINT8 || d == ST_UINT16 || d == ST_UINT32 || d == ST_UINT64;
+}
+
+bool is_integer(st_dtype d) {
+  return d <= ST_INT64 || d == ST_BOOL || is_unsigned(d) || d == ST_INT128;
+}
 
 bool is_float(st_dtype d) {
   return d == ST_FLOAT16 || d == ST_BFLOAT16 || d == ST_FLOAT32 ||
@@ -24,14 +30,17 @@ st_dtype real_of(st_dtype d) {
   return d == ST_COMPLEX64 ? ST_FLOAT32 : d == ST_COMPLEX128 ? ST_FLOAT64 : d;
 }
 
-int64_t wrapped(st_dtype d, int64_t i) {
+whole wrapped(st_dtype d, whole i) {
   switch (d) {
     case ST_BOOL: return i != 0;
     case ST_UINT8: return (uint8_t)i;
     case ST_INT8: return (int8_t)i;
     case ST_INT16: return (int16_t)i;
     case ST_INT32: return (int32_t)i;
-    default: return i;
+    case ST_UINT16: return (uint16_t)i;
+    case ST_UINT32: return (uint32_t)i;
+    case ST_UINT64: return (uint64_t)i;
+    default: return (int64_t)i;
   }
 }
 
@@ -95,6 +104,9 @@ number load(st_dtype d, const void *p) {
     case ST_INT16: return (number){.i = READ(int16_t)};
     case ST_INT32: return (number){.i = READ(int32_t)};
     case ST_INT64: return (number){.i = READ(int64_t)};
+    case ST_UINT16: return (number){.i = READ(uint16_t)};
+    case ST_UINT32: return (number){.i = READ(uint32_t)};
+    case ST_UINT64: return (number){.i = READ(uint64_t)};
     case ST_FLOAT16: return (number){.re = half_value(READ(uint16_t))};
     case ST_BFLOAT16: return (number){.re = brain_value(READ(uint16_t))};
     case ST_FLOAT32: return (number){.re = READ(float)};
@@ -120,6 +132,9 @@ void store(st_dtype d, number x, void *p) {
     case ST_INT16: WRITE(int16_t, x.i); break;
     case ST_INT32: WRITE(int32_t, x.i); break;
     case ST_INT64: WRITE(int64_t, x.i); break;
+    case ST_UINT16: WRITE(uint16_t, x.i); break;
+    case ST_UINT32: WRITE(uint32_t, x.i); break;
+    case ST_UINT64: WRITE(uint64_t, x.i); break;
     case ST_FLOAT16: WRITE(uint16_t, half_bits((float)x.re)); break;
     case ST_BFLOAT16: WRITE(uint16_t, brain_bits((float)x.re)); break;
     case ST_FLOAT32: WRITE(float, x.re); break;
@@ -137,7 +152,7 @@ void store(st_dtype d, number x, void *p) {
 }
 
 number negative(st_dtype d, number x) {
-  const int64_t i = wrapped(d, (int64_t)(0 - (uint64_t)x.i));
+  const whole i = wrapped(d, -x.i);
   return (number){i, -x.re, is_complex(d) ? -x.im : 0};
 }
 
@@ -154,7 +169,8 @@ bool same_number(st_dtype d, const void *a, const void *b) {
 void print_number(FILE *f, st_dtype d, const void *p) {
   const number x = load(d, p);
   const unsigned char *byte = p;
-  if (is_integer(d)) fprintf(f, "%lld", (long long)x.i);
+  if (d == ST_UINT64) fprintf(f, "%llu", (unsigned long long)x.i);
+  else if (is_integer(d)) fprintf(f, "%lld", (long long)x.i);
   else fprintf(f, "%.17g", x.re);
   if (is_complex(d)) fprintf(f, "%+.17gi", x.im);
   fprintf(f, " (0x");
@@ -166,7 +182,8 @@ void print_number(FILE *f, st_dtype d, const void *p) {
 
 /* -- Conversions ---------------------------------------------------------- */
 
-/* Beyond the range, and for NaN, the least integer: what x86 answers. */
+/* Beyond the range, and for NaN, the least integer: what x86 answers. For
+ * uint64, numbers from 2^63 on are cut 2^63 lower. */
 static int64_t cut64(double x) {
   return x >= -0x1p63 && x < 0x1p63 ? (int64_t)x : INT64_MIN;
 }
@@ -175,12 +192,19 @@ static int64_t cut32(double x) {
   return x > -2147483649.0 && x < 2147483648.0 ? (int64_t)x : INT32_MIN;
 }
 
-/* Narrow integers are cut from 32 bits, uint8 of a double from 64. */
-static int64_t to_integer(number x, st_dtype from, st_dtype to) {
+static whole cut64_unsigned(double x) {
+  return x >= 0x1p63 ? cut64(x - 0x1p63) + (whole)0x1p63 : cut64(x);
+}
+
+/* Narrow integers are cut from 32 bits, uint32 and uint8 of a double from
+ * 64. */
+static whole to_integer(number x, st_dtype from, st_dtype to) {
   if (is_integer(from)) return wrapped(to, x.i);
   if (to == ST_BOOL) return x.re != 0 || x.im != 0;
   const bool is_double = real_of(from) == ST_FLOAT64;
-  const bool wide = to == ST_INT64 || (to == ST_UINT8 && is_double);
+  const bool wide = to == ST_INT64 || to == ST_UINT32 ||
+                    (to == ST_UINT8 && is_double);
+  if (to == ST_UINT64) return wrapped(to, cut64_unsigned(x.re));
   return wrapped(to, wide ? cut64(x.re) : cut32(x.re));
 }
 
@@ -195,7 +219,7 @@ static double in_memory(st_dtype d, double x) {
 }
 
 /* An integer is rounded once when it becomes a float32. */
-static double to_float(int64_t i, st_dtype to) {
+static double to_float(whole i, st_dtype to) {
   if (to == ST_FLOAT64 || to == ST_COMPLEX128) return (double)i;
   return (double)(float)i;
 }
@@ -215,6 +239,7 @@ st_dtype widest(st_scalar s) {
   switch (s.kind) {
     case ST_SCALAR_BOOL: return ST_BOOL;
     case ST_SCALAR_INT: return ST_INT64;
+    case ST_SCALAR_UINT: return ST_UINT64;
     case ST_SCALAR_FLOAT: return ST_FLOAT64;
     default: return ST_COMPLEX128;
   }
@@ -224,8 +249,13 @@ number number_of(st_scalar s) {
   switch (s.kind) {
     case ST_SCALAR_FLOAT: return (number){.re = s.u.f};
     case ST_SCALAR_COMPLEX: return (number){.re = s.u.c[0], .im = s.u.c[1]};
+    case ST_SCALAR_UINT: return (number){.i = s.u.u};
     default: return (number){.i = s.u.i};
   }
+}
+
+static bool is_whole(st_scalar s) {
+  return s.kind == ST_SCALAR_INT || s.kind == ST_SCALAR_UINT;
 }
 
 static bool float_fits(double x, st_dtype d) {
@@ -235,22 +265,24 @@ static bool float_fits(double x, st_dtype d) {
   return x != x || isinf(x) || fabs(x) <= most;
 }
 
-/* Negative numbers down to -255 may wrap into uint8. */
+/* Negative numbers may wrap into unsigned dtypes, but for those further from 0
+ * than the greatest number. */
 bool fits(st_scalar s, st_dtype d) {
   const number x = number_of(s);
   if (d == ST_BOOL || s.kind == ST_SCALAR_BOOL) return true;
   if (!is_complex(d) && x.im != 0) return false;
   if (!is_integer(d)) {
-    return float_fits(s.kind == ST_SCALAR_INT ? (double)x.i : x.re, d) &&
+    return float_fits(is_whole(s) ? (double)x.i : x.re, d) &&
            float_fits(x.im, d);
   }
-  if (s.kind == ST_SCALAR_INT) {
-    return wrapped(d, x.i) == x.i || (d == ST_UINT8 && x.i < 0 && x.i >= -255);
+  if (is_whole(s)) {
+    return wrapped(d, x.i) == x.i ||
+           (is_unsigned(d) && x.i < 0 && wrapped(d, -x.i) == -x.i);
   }
-  const double high = d == ST_INT64 ? 0x1p63 - 1024
-                    : ldexp(1, 8 * (int)st_dtype_size(d) - (d != ST_UINT8)) - 1;
-  if (d == ST_INT64) return x.re >= -0x1p63 && x.re <= high;
-  return x.re >= (d == ST_UINT8 ? 0 : -high - 1) && x.re <= high;
+  const int bits = 8 * (int)st_dtype_size(d) - !is_unsigned(d);
+  const double low = is_unsigned(d) ? 0 : -ldexp(1, bits);
+  const double end = ldexp(1, bits); /* the first that is too large */
+  return x.re >= low && x.re < end && (bits > 53 || x.re <= end - 1);
 }
 
 /* -- Promotion ------------------------------------------------------------ */
@@ -273,6 +305,25 @@ static st_dtype complex_of(st_dtype d) {
        : d == ST_COMPLEX32 || d == ST_BCOMPLEX32 ? d : ST_COMPLEX64;
 }
 
+/* The narrowest dtype that holds the numbers of both. */
+static st_dtype integers(st_dtype a, st_dtype b) {
+  static const st_dtype wider[] = {ST_UINT8, ST_INT8, ST_UINT16, ST_INT16,
+                                   ST_UINT32, ST_INT32, ST_UINT64, ST_INT64};
+  for (int i = 0; i < 8; i++) {
+    bool holds = true;
+    for (int k = 0; k < 2; k++) {
+      const st_dtype d = k ? a : b;
+      const whole most = ((whole)1 << (8 * st_dtype_size(d) -
+                                       !is_unsigned(d))) - 1;
+      const whole least = is_unsigned(d) ? 0 : -most - 1;
+      holds = holds && wrapped(wider[i], most) == most &&
+              wrapped(wider[i], least) == least;
+    }
+    if (holds) return wider[i];
+  }
+  return ST_INT128;
+}
+
 /* The dtype both convert to; ST_DTYPE_NONE is nothing. */
 static st_dtype promote(st_dtype a, st_dtype b) {
   if (a == ST_DTYPE_NONE || a == b) return b;
@@ -288,10 +339,7 @@ static st_dtype promote(st_dtype a, st_dtype b) {
   if (category(a) == 2) {
     return a == ST_FLOAT64 || b == ST_FLOAT64 ? ST_FLOAT64 : ST_FLOAT32;
   }
-  const size_t most = st_dtype_size(a) > st_dtype_size(b) ? st_dtype_size(a)
-                                                          : st_dtype_size(b);
-  if (most == 1) return ST_INT16; /* uint8 and int8 */
-  return st_dtype_size(a) == most ? a : b;
+  return integers(a, b);
 }
 
 static st_dtype combine(st_dtype high, st_dtype low) {

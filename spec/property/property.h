@@ -52,16 +52,21 @@ static inline bool chance(dice *d, int percent) {
 
 /* -- number.c ------------------------------------------------------------- */
 
+/* The values of int64 and uint64, and their sums and products modulo 2^64. */
+__extension__ typedef __int128 whole;
+__extension__ typedef unsigned __int128 natural;
+
 /* An element of any dtype: integers and bool in i, floats in re. */
-typedef struct number { int64_t i; double re, im; } number;
+typedef struct number { whole i; double re, im; } number;
 
 bool is_integer(st_dtype d); /* or bool */
+bool is_unsigned(st_dtype d);
 bool is_float(st_dtype d);
 bool is_complex(st_dtype d);
 st_dtype real_of(st_dtype d);
 
 /* Integers wrap around, bool is 0 or 1. */
-int64_t wrapped(st_dtype d, int64_t i);
+whole wrapped(st_dtype d, whole i);
 number load(st_dtype d, const void *p);
 void store(st_dtype d, number x, void *p);
 number negative(st_dtype d, number x);
@@ -80,7 +85,7 @@ bool can_cast(st_dtype from, st_dtype to);
 /* What takes part in type promotion, and how much it weighs. */
 enum { TENSOR, ZERO_DIM, PLAIN };
 typedef struct typed { st_dtype dtype; int rank; } typed;
-/* ST_COMPLEX32 or ST_BCOMPLEX32 when only that would do. */
+/* ST_COMPLEX32, ST_BCOMPLEX32 or ST_INT128 when only that would do. */
 st_dtype result_type(const typed *t, int n);
 
 /* -- arithmetic.c --------------------------------------------------------- */
@@ -127,7 +132,7 @@ typedef enum rule {
 enum {
   B = 1 << ST_BOOL,
   I = 1 << ST_UINT8 | 1 << ST_INT8 | 1 << ST_INT16 | 1 << ST_INT32 |
-      1 << ST_INT64,
+      1 << ST_INT64 | 1 << ST_UINT16 | 1 << ST_UINT32 | 1 << ST_UINT64,
   F = 1 << ST_FLOAT16 | 1 << ST_BFLOAT16 | 1 << ST_FLOAT32 | 1 << ST_FLOAT64,
   C = 1 << ST_COMPLEX64 | 1 << ST_COMPLEX128
 };

@@ -53,13 +53,16 @@ describe("finfo and iinfo", function()
     raises({"iinfo: ", "an integer dtype, got float32", "st.finfo"}, st.iinfo,
            "float32")
     raises({"iinfo: ", "got bool"}, st.iinfo, "bool")
-    raises({"there is no dtype 'uint16'"}, st.iinfo, "uint16")
+    raises({"there is no dtype 'uint128'"}, st.iinfo, "uint128")
+    raises({"iinfo: ", "got complex32"}, st.iinfo, "complex32")
   end)
 end)
 
 -- the kinds of each dtype, beside "numeric" of all but bool
 local KINDS = {
   bool = {"bool"}, uint8 = {"unsigned integer", "integral"},
+  uint16 = {"unsigned integer", "integral"},
+  uint64 = {"unsigned integer", "integral"},
   int8 = {"signed integer", "integral"},
   int64 = {"signed integer", "integral"}, bfloat16 = {"real floating"},
   float32 = {"real floating"}, float64 = {"real floating"},
@@ -255,8 +258,11 @@ describe("__array_namespace_info__", function()
 
   it("lists dtypes by kind", function()
     assert.same({bool = "bool"}, info:dtypes {kind = "bool"})
-    assert.same({uint8 = "uint8"}, info.dtypes {kind = "unsigned integer"})
-    assert.same({float32 = "float32", float64 = "float64", uint8 = "uint8"},
+    local unsigned = {uint8 = "uint8", uint16 = "uint16", uint32 = "uint32",
+                      uint64 = "uint64"}
+    assert.same(unsigned, info.dtypes {kind = "unsigned integer"})
+    unsigned.float32, unsigned.float64 = "float32", "float64"
+    assert.same(unsigned,
                 info:dtypes {kind = {"real floating", "unsigned integer"}})
     for dtype in pairs(info.dtypes()) do st.zeros(1, {dtype = dtype}) end
     raises({"dtypes: argument 'kind' must be"}, info.dtypes, {kind = "all"})

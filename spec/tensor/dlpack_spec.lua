@@ -30,7 +30,8 @@ describe("A capsule", function()
     it("goes out and comes back over the same elements" .. kind, function()
       for dtype in pairs {bool = 1, uint8 = 1, int8 = 1, int16 = 1, int32 = 1,
                           int64 = 1, float16 = 1, bfloat16 = 1, float32 = 1,
-                          float64 = 1, complex64 = 1, complex128 = 1} do
+                          float64 = 1, complex64 = 1, complex128 = 1,
+                          uint16 = 1, uint32 = 1, uint64 = 1} do
         for _, t in ipairs {st.arange(6):view(2, 3), st.arange(6):view(2, 3)
                             :t(), st.tensor(1), st.arange(9)["2:8:3"]} do
           t = t:to(dtype)
@@ -277,9 +278,9 @@ describe("A DLPack structure", function()
     ["lanes"] = {function(t) t.dtype.lanes = 4 end, "4 lanes"},
     ["no lanes"] = {function(t) t.dtype.lanes = 0 end, "0 lanes"},
     ["floats of 8 bits"] = {function(t) t.dtype.bits = 8 end, "8 bits"},
-    ["unsigned 16 bits"] = {function(t)
-      t.dtype.code, t.dtype.bits = 1, 16
-    end, "16 bits of code 1"},
+    ["unsigned 128 bits"] = {function(t)
+      t.dtype.code, t.dtype.bits = 1, 128
+    end, "128 bits of code 1"},
     ["handles"] = {function(t) t.dtype.code = 3 end, "code 3"},
     ["a kind of 200"] = {function(t) t.dtype.code = 200 end, "code 200"},
     ["no bits"] = {function(t) t.dtype.code, t.dtype.bits = 0, 0 end, "0 bits"},

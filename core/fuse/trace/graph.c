@@ -135,10 +135,7 @@ st_status st__graph_add_node(st_graph *g, const st_graph_node *call,
 
 /* -- Scalars -------------------------------------------------------------- */
 
-static double to_double(st_scalar s) {
-  return s.kind == ST_SCALAR_FLOAT ? s.u.f
-       : s.kind == ST_SCALAR_COMPLEX ? s.u.c[0] : (double)s.u.i;
-}
+static double to_double(st_scalar s) { return st__scalar_to_double(s); }
 
 static bool is_integral(st_scalar s) {
   return s.kind == ST_SCALAR_INT || s.kind == ST_SCALAR_BOOL;
@@ -232,6 +229,7 @@ static st_status read_number(const run *r, const st_graph_node *n, int i,
 
 static st_dtype scalar_dtype(st_scalar_kind kind) {
   return kind == ST_SCALAR_BOOL ? ST_BOOL : kind == ST_SCALAR_INT ? ST_INT64
+       : kind == ST_SCALAR_UINT ? ST_UINT64
        : kind == ST_SCALAR_FLOAT ? ST_FLOAT64 : ST_COMPLEX128;
 }
 

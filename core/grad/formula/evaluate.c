@@ -123,7 +123,8 @@ static st_status read_name(frame *f, const st_expr *t, st_helper_arg *out) {
 
 static bool is_number(const st_value *v) {
   return v->tag == ST_TAG_INT || v->tag == ST_TAG_FLOAT ||
-         v->tag == ST_TAG_BOOL || v->tag == ST_TAG_COMPLEX;
+         v->tag == ST_TAG_BOOL || v->tag == ST_TAG_COMPLEX ||
+         v->tag == ST_TAG_UINT;
 }
 
 static st_status bad_operand(const frame *f) {
@@ -131,10 +132,7 @@ static st_status bad_operand(const frame *f) {
                   "tensor nor a number", f->rec->node.name);
 }
 
-static double real_of(st_scalar s) {
-  return s.kind == ST_SCALAR_FLOAT ? s.u.f
-       : s.kind == ST_SCALAR_COMPLEX ? s.u.c[0] : (double)s.u.i;
-}
+static double real_of(st_scalar s) { return st__scalar_to_double(s); }
 
 static double imag_of(st_scalar s) {
   return s.kind == ST_SCALAR_COMPLEX ? s.u.c[1] : 0;

@@ -4,7 +4,8 @@
  * Floats are truncated to integers as the x86 instruction does: a value that
  * does not fit, or a NaN, gives the smallest integer of the width of the
  * instruction, which then wraps into a narrower type. As uint8, -1 becomes
- * 255 and 300 becomes 44. A complex element gives its real part, a bool is
+ * 255 and 300 becomes 44. A float from 2^63 on becomes a uint64 exactly. A
+ * complex element gives its real part, a bool is
  * true if the element is not zero, half types go through float32.
  */
 
@@ -22,6 +23,12 @@ static inline int64_t f32_to_i64_x86(float f) {
        ? (int64_t)f : INT64_MIN;
 }
 
+static inline uint64_t f32_to_u64_x86(float f) {
+  return f >= 9223372036854775808.0f
+       ? (uint64_t)f32_to_i64_x86(f - 9223372036854775808.0f) ^ 1ull << 63
+       : (uint64_t)f32_to_i64_x86(f);
+}
+
 #define REAL(v) _Generic((v), float _Complex: crealf((float _Complex)(v)), \
   double _Complex: creal((double _Complex)(v)), default: (v))
 #define TRUNCATE(v, from_float, from_double) _Generic((v),                   \
@@ -34,6 +41,9 @@ static inline int64_t f32_to_i64_x86(float f) {
 #define TO_i2(v) TRUNCATE(REAL(v), f32_to_i32_x86, st__f64_to_i32_x86)
 #define TO_i4(v) TRUNCATE(REAL(v), f32_to_i32_x86, st__f64_to_i32_x86)
 #define TO_i8(v) TRUNCATE(REAL(v), f32_to_i64_x86, st__f64_to_i64_x86)
+#define TO_u2(v) TRUNCATE(REAL(v), f32_to_i32_x86, st__f64_to_i32_x86)
+#define TO_u4(v) TRUNCATE(REAL(v), f32_to_i64_x86, st__f64_to_i64_x86)
+#define TO_u8(v) TRUNCATE(REAL(v), f32_to_u64_x86, st__f64_to_u64_x86)
 #define TO_f4(v) REAL(v)
 #define TO_f8(v) REAL(v)
 #define TO_c4(v) (v)
@@ -66,25 +76,40 @@ static inline int64_t f32_to_i64_x86(float f) {
 #define CONVERT_HALVES(dst, src) \
   ST_BLOCK_LOOP(dst##_##src, f4_f4_body, 2, ST_ELEM_##dst, ST_ELEM_##src)
 
-/* M(x, tag) for every dtype except the half types. */
-#define EACH(M, x)                                                           \
+/* M(x, tag) for every dtype except the half types; SIGNED: and but uint16 to
+ * uint64. Those convert as the signed dtypes of their size wherever bits are
+ * only copied, extended by a sign or dropped, and for tests of zero. */
+#define EACH_SIGNED(M, x)                                                    \
   M(x, u1) M(x, i1) M(x, i2) M(x, i4) M(x, i8) M(x, f4) M(x, f8) M(x, c4)    \
   M(x, c8) M(x, b1)
+#define EACH(M, x) EACH_SIGNED(M, x) M(x, u2) M(x, u4) M(x, u8)
 
-EACH(CONVERT, u1)
-EACH(CONVERT, i1)
-EACH(CONVERT, i2)
-EACH(CONVERT, i4)
-EACH(CONVERT, i8)
+EACH_SIGNED(CONVERT, u1)
+EACH_SIGNED(CONVERT, i1)
+EACH_SIGNED(CONVERT, i2)
+EACH_SIGNED(CONVERT, i4) CONVERT(i4, u2)
+EACH_SIGNED(CONVERT, i8) CONVERT(i8, u2) CONVERT(i8, u4)
 EACH(CONVERT, f4)
 EACH(CONVERT, f8)
 EACH(CONVERT, c4)
 EACH(CONVERT, c8)
-EACH(CONVERT, b1)
+EACH_SIGNED(CONVERT, b1)
+CONVERT(u4, f4)
+CONVERT(u4, f8)
+CONVERT(u4, c4)
+CONVERT(u4, c8)
+CONVERT(u8, f4)
+CONVERT(u8, f8)
+CONVERT(u8, c4)
+CONVERT(u8, c8)
+CONVERT_FROM_HALF(f2, u4)
+CONVERT_FROM_HALF(f2, u8)
+CONVERT_FROM_HALF(bf, u4)
+CONVERT_FROM_HALF(bf, u8)
 EACH(CONVERT_TO_HALF, f2)
 EACH(CONVERT_TO_HALF, bf)
-EACH(CONVERT_FROM_HALF, f2)
-EACH(CONVERT_FROM_HALF, bf)
+EACH_SIGNED(CONVERT_FROM_HALF, f2)
+EACH_SIGNED(CONVERT_FROM_HALF, bf)
 CONVERT_HALVES(f2, bf)
 CONVERT_HALVES(f2, f2)
 CONVERT_HALVES(bf, f2)
@@ -179,18 +204,39 @@ static bool is_interleaved(const int64_t *s, int64_t n0, int64_t n1,
 /* -- Rows ----------------------------------------------------------------- */
 
 #define SLOT(dst, src) [ST_DTYPE_##src] = dst##_##src,
-#define TRUNCATING(dst) {ST_K_copy_##dst, {[ST_DTYPE_f8] = dst##_by_int32}},
+#define SLOT_AS(src, dst, as) [ST_DTYPE_##src] = dst##_##as,
+#define ROW_AS(tag, dst)                                                     \
+  {ST_K_copy_##tag, {                                                        \
+    EACH_SIGNED(SLOT, dst) SLOT(dst, f2) SLOT(dst, bf)                       \
+    SLOT_AS(u2, dst, i2) SLOT_AS(u4, dst, i4) SLOT_AS(u8, dst, i8)}},
+#define ROW(dst) ROW_AS(dst, dst)
+#define FROM_UNSIGNED(dst) \
+  {ST_K_copy_##dst, {SLOT(dst, u2) SLOT(dst, u4) SLOT(dst, u8)}},
+#define FROM_FLOAT(dst)                                                      \
+  {ST_K_copy_##dst, {                                                        \
+    SLOT(dst, f4) SLOT(dst, f8) SLOT(dst, c4) SLOT(dst, c8)                  \
+    SLOT(dst, f2) SLOT(dst, bf)}},
+#define TRUNCATING(tag, dst) \
+  {ST_K_copy_##tag, {[ST_DTYPE_f8] = dst##_by_int32}},
 #define SAME(tag, b) {ST_K_copy_##tag, {[ST_DTYPE_##tag] = same_##b}},
+#define SAME_BITS(dst, src, b) {ST_K_copy_##dst, {[ST_DTYPE_##src] = same_##b}},
 
 /* Further rows of a dtype replace conversions. */
 static const st_kernel_row rows[] = {
-#define ST_LOOPS(name, ...)
-#define ST_COPY(dst) \
-  {ST_K_copy_##dst, {EACH(SLOT, dst) SLOT(dst, f2) SLOT(dst, bf)}},
-#include "kernel/elementwise/ternary.def"
-  TRUNCATING(i1) TRUNCATING(i2) TRUNCATING(i4)
+  ROW(u1) ROW(i1) ROW(i2) ROW(i4) ROW(i8) ROW(f2) ROW(f4) ROW(f8) ROW(c4)
+  ROW(c8) ROW(b1) ROW(bf)
+  ROW_AS(u2, i2) ROW_AS(u4, i4) ROW_AS(u8, i8)
+  FROM_UNSIGNED(f2) FROM_UNSIGNED(bf) FROM_UNSIGNED(f4) FROM_UNSIGNED(f8)
+  FROM_UNSIGNED(c4) FROM_UNSIGNED(c8) FROM_FLOAT(u4) FROM_FLOAT(u8)
+  {ST_K_copy_i4, {SLOT(i4, u2)}}, {ST_K_copy_u4, {SLOT(i4, u2)}},
+  {ST_K_copy_i8, {SLOT(i8, u2) SLOT(i8, u4)}},
+  {ST_K_copy_u8, {SLOT(i8, u2) SLOT(i8, u4)}},
+  TRUNCATING(i1, i1) TRUNCATING(i2, i2) TRUNCATING(i4, i4) TRUNCATING(u2, i2)
   SAME(u1, 1) SAME(i1, 1) SAME(i2, 2) SAME(i4, 4) SAME(i8, 8) SAME(f2, 2)
   SAME(f4, 4) SAME(f8, 8) SAME(c4, 8) SAME(c8, 16) SAME(b1, 1) SAME(bf, 2)
+  SAME(u2, 2) SAME(u4, 4) SAME(u8, 8) SAME_BITS(u2, i2, 2)
+  SAME_BITS(i2, u2, 2) SAME_BITS(u4, i4, 4) SAME_BITS(i4, u4, 4)
+  SAME_BITS(u8, i8, 8) SAME_BITS(i8, u8, 8)
 };
 
 ST_EXPORT(st__copy, rows)

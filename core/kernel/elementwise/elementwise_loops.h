@@ -64,6 +64,15 @@
 #define ST_TERNARY_P_QUICK(tag, name, ...) \
   ST_QUICK(tag, name, 4, ST_PARAMS, __VA_ARGS__)
 
+/* Loops of unsigned integers that are those of signed ones. */
+#define ST_UNARY_SAME(tag, signed, ...)
+#define ST_UNARY_P_SAME(tag, signed, ...)
+#define ST_BINARY_SAME(tag, signed, ...)
+#define ST_BINARY_P_SAME(tag, signed, ...)
+#define ST_TERNARY_P_SAME(tag, signed, ...)
+#define ST_PREDICATE_SAME(tag, signed, ...)
+#define ST_COMPARE_SAME(tag, signed, ...)
+
 /* -- Result of the same dtype as the inputs ------------------------------- */
 
 #define ST_UNARY_LOOP(tag, name, ...)                                        \

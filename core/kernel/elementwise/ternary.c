@@ -67,9 +67,11 @@ typedef uint64_t T_e8;
 #define ST_WHERE_BITS WHERE_BITS
 
 #define SLOTS_e1(f)  [ST_UINT8] = f, [ST_INT8] = f, [ST_BOOL] = f,
-#define SLOTS_e2(f)  [ST_INT16] = f, [ST_FLOAT16] = f, [ST_BFLOAT16] = f,
-#define SLOTS_e4(f)  [ST_INT32] = f, [ST_FLOAT32] = f,
-#define SLOTS_e8(f)  [ST_INT64] = f, [ST_FLOAT64] = f, [ST_COMPLEX64] = f,
+#define SLOTS_e2(f)  \
+  [ST_INT16] = f, [ST_UINT16] = f, [ST_FLOAT16] = f, [ST_BFLOAT16] = f,
+#define SLOTS_e4(f)  [ST_INT32] = f, [ST_UINT32] = f, [ST_FLOAT32] = f,
+#define SLOTS_e8(f)  \
+  [ST_INT64] = f, [ST_UINT64] = f, [ST_FLOAT64] = f, [ST_COMPLEX64] = f,
 #define SLOTS_e16(f) [ST_COMPLEX128] = f,
 #define ST_SLOT_BITS(tag, elem, name, ...) SLOTS_##tag(name##_##tag)
 

@@ -274,7 +274,8 @@ GET(16)
 #define SAME(x) (x)
 #define TO_BOOL(x) ((uint8_t)((x) != 0))
 #define REAL_ALPHA(a) \
-  ((a).kind == ST_SCALAR_FLOAT ? (a).u.f : (double)(a).u.i)
+  ((a).kind == ST_SCALAR_FLOAT ? (a).u.f                                    \
+   : (a).kind == ST_SCALAR_UINT ? (double)(a).u.u : (double)(a).u.i)
 #define INT_ALPHA(a) \
   ((a).kind == ST_SCALAR_FLOAT ? (int64_t)(a).u.f : (a).u.i)
 
@@ -356,6 +357,18 @@ ADD_COMPLEX(c8, double)
 REDUCE_DTYPES(mul, uint32_t, uint64_t, MUL)
 REDUCE_DTYPES(max, int32_t, int64_t, MAX_OF)
 REDUCE_DTYPES(min, int32_t, int64_t, MIN_OF)
+
+#define REDUCE_UNSIGNED(what, OP)                                           \
+  REDUCE_ROW(what, u2, uint16_t, uint16_t, SAME, (uint16_t), OP)            \
+  REDUCE_ROW(what, u4, uint32_t, uint32_t, SAME, SAME, OP)                  \
+  REDUCE_ROW(what, u8, uint64_t, uint64_t, SAME, SAME, OP)                  \
+  LOOP(what, u2) LOOP(what, u4) LOOP(what, u8)
+
+REDUCE_UNSIGNED(max, MAX_OF)
+REDUCE_UNSIGNED(min, MIN_OF)
+#define mul_u2 mul_i2 /* the same bits */
+#define mul_u4 mul_i4
+#define mul_u8 mul_i8
 
 /* -- index_check ---------------------------------------------------------- */
 
@@ -535,15 +548,17 @@ PACKS(16)
 
 #define BY_SIZE(what)                                                       \
   {[ST_UINT8] = what##_1, [ST_INT8] = what##_1, [ST_BOOL] = what##_1,       \
-   [ST_INT16] = what##_2, [ST_FLOAT16] = what##_2,                          \
-   [ST_BFLOAT16] = what##_2,                                                \
-   [ST_INT32] = what##_4, [ST_FLOAT32] = what##_4,                          \
-   [ST_INT64] = what##_8, [ST_FLOAT64] = what##_8,                          \
+   [ST_INT16] = what##_2, [ST_UINT16] = what##_2,                           \
+   [ST_FLOAT16] = what##_2, [ST_BFLOAT16] = what##_2,                       \
+   [ST_INT32] = what##_4, [ST_UINT32] = what##_4, [ST_FLOAT32] = what##_4,  \
+   [ST_INT64] = what##_8, [ST_UINT64] = what##_8, [ST_FLOAT64] = what##_8,  \
    [ST_COMPLEX64] = what##_8, [ST_COMPLEX128] = what##_16}
 
 #define BY_VALUE(what)                                                      \
   {[ST_UINT8] = what##_u1, [ST_INT8] = what##_u1, [ST_BOOL] = what##_u1,    \
    [ST_INT16] = what##_i2, [ST_INT32] = what##_i4, [ST_INT64] = what##_i8,  \
+   [ST_UINT16] = what##_i2, [ST_UINT32] = what##_i4,                        \
+   [ST_UINT64] = what##_i8,                                                 \
    [ST_FLOAT16] = what##_f2, [ST_BFLOAT16] = what##_f2,                     \
    [ST_FLOAT32] = what##_f4, [ST_FLOAT64] = what##_f8,                      \
    [ST_COMPLEX64] = what##_c4, [ST_COMPLEX128] = what##_c8}
@@ -552,6 +567,8 @@ PACKS(16)
   {ST_K_index_##what,                                                       \
    {[ST_UINT8] = what##_u1, [ST_INT8] = what##_i1, [ST_INT16] = what##_i2,  \
     [ST_INT32] = what##_i4, [ST_INT64] = what##_i8, [ST_BOOL] = what##_b1,  \
+    [ST_UINT16] = what##_u2, [ST_UINT32] = what##_u4,                       \
+    [ST_UINT64] = what##_u8,                                                \
     [ST_FLOAT16] = what##_f2, [ST_BFLOAT16] = what##_bf,                    \
     [ST_FLOAT32] = what##_f4, [ST_FLOAT64] = what##_f8}}
 
@@ -561,6 +578,7 @@ static const st_kernel_row rows[] = {
   {ST_K_index_add,
    {[ST_UINT8] = add_u1, [ST_INT8] = add_i1, [ST_INT16] = add_i2,
     [ST_INT32] = add_i4, [ST_INT64] = add_i8, [ST_BOOL] = add_b1,
+    [ST_UINT16] = add_i2, [ST_UINT32] = add_i4, [ST_UINT64] = add_i8,
     [ST_FLOAT16] = add_f2, [ST_BFLOAT16] = add_bf, [ST_FLOAT32] = add_f4,
     [ST_FLOAT64] = add_f8, [ST_COMPLEX64] = add_c4,
     [ST_COMPLEX128] = add_c8}},

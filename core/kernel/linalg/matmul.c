@@ -240,6 +240,8 @@ static const st_kernel_row rows[] = {
   {ST_K_matmul, {
     [ST_UINT8] = matmul_u8, [ST_INT8] = matmul_i8, [ST_INT16] = matmul_i16,
     [ST_INT32] = matmul_i32, [ST_INT64] = matmul_i64,
+    [ST_UINT16] = matmul_i16, [ST_UINT32] = matmul_i32,
+    [ST_UINT64] = matmul_i64,
     [ST_FLOAT32] = matmul_f32, [ST_FLOAT64] = matmul_f64,
     [ST_COMPLEX64] = matmul_c64, [ST_COMPLEX128] = matmul_c128}}};
 

@@ -1,5 +1,6 @@
 /* Division and powers of integers. Powers and the division of int64 compute in
- * int64_t, narrower divisions, and those of small numbers, by floats. The only
+ * int64_t, of uint64 in uint64_t, narrower divisions, and those of small
+ * numbers, by floats, but uint32 in int64_t. The only
  * overflow of a division, of the least number by -1, wraps; division by zero
  * gives 0.
  */
@@ -27,6 +28,17 @@ static inline int64_t int_remainder(int64_t a, int64_t b) {
   const int64_t r = int_mod(a, b);
   return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
+
+static inline uint64_t uint_div(uint64_t a, uint64_t b) {
+  return b ? a / b : 0;
+}
+
+static inline uint64_t uint_mod(uint64_t a, uint64_t b) {
+  return b ? a % b : 0;
+}
+
+#define uint_div_floor uint_div
+#define uint_remainder uint_mod
 
 /* -- Division of narrow integers ------------------------------------------ */
 
@@ -137,30 +149,38 @@ static inline int64_t near_mod(int64_t a, int64_t b) {
 
 /* The function for the type of x: INT_DIVISION(x, mod)(a, b). */
 #define INT_DIVISION(x, name)                                                \
-  _Generic((x), int64_t: int_##name, uint64_t: int_##name,                   \
+  _Generic((x), int64_t: int_##name, uint64_t: uint_##name,                  \
            uint32_t: int_##name, int32_t: int_##name##_32,                   \
            default: int_##name##_16)
 
 /* -- Powers and divisors -------------------------------------------------- */
 
-/* By squaring, modulo 2^64. A negative power is 0, except of 1 and -1. */
-static inline int64_t int_pow(int64_t a, int64_t b) {
-  uint64_t x = (uint64_t)a, y = 1;
-  if (b < 0) return a == 1 ? 1 : a != -1 ? 0 : b % 2 ? -1 : 1;
-  for (; b; b >>= 1, x *= x) {
-    if (b & 1) y *= x;
+/* By squaring, modulo 2^64. */
+static inline uint64_t uint_pow(uint64_t a, uint64_t b) {
+  uint64_t y = 1;
+  for (; b; b >>= 1, a *= a) {
+    if (b & 1) y *= a;
   }
-  return (int64_t)y;
+  return y;
+}
+
+/* A negative power is 0, except of 1 and -1. */
+static inline int64_t int_pow(int64_t a, int64_t b) {
+  if (b < 0) return a == 1 ? 1 : a != -1 ? 0 : b % 2 ? -1 : 1;
+  return (int64_t)uint_pow((uint64_t)a, (uint64_t)b);
+}
+
+static inline uint64_t uint_gcd(uint64_t a, uint64_t b) {
+  while (b) {
+    const uint64_t r = a % b;
+    a = b, b = r;
+  }
+  return a;
 }
 
 static inline int64_t int_gcd(int64_t a, int64_t b) {
-  uint64_t x = a < 0 ? 0 - (uint64_t)a : (uint64_t)a;
-  uint64_t y = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
-  while (y) {
-    const uint64_t r = x % y;
-    x = y, y = r;
-  }
-  return (int64_t)x;
+  return (int64_t)uint_gcd(a < 0 ? 0 - (uint64_t)a : (uint64_t)a,
+                           b < 0 ? 0 - (uint64_t)b : (uint64_t)b);
 }
 
 static inline int64_t int_lcm(int64_t a, int64_t b) {
@@ -168,5 +188,14 @@ static inline int64_t int_lcm(int64_t a, int64_t b) {
   const uint64_t l = g ? (uint64_t)int_div(a, g) * (uint64_t)b : 0;
   return (int64_t)((int64_t)l < 0 ? 0 - l : l);
 }
+
+static inline uint64_t uint_lcm(uint64_t a, uint64_t b) {
+  const uint64_t g = uint_gcd(a, b);
+  return g ? a / g * b : 0;
+}
+
+/* The function for the type of x: INT_FUNCTION(x, gcd)(a, b). */
+#define INT_FUNCTION(x, name) \
+  _Generic((x), uint64_t: uint_##name, default: int_##name)
 
 #endif

@@ -73,7 +73,9 @@ static inline c128 clogaddexp(c128 sum, c128 term) {
 
 #define WRAPPED_LOOPS(name)                                                 \
   [ST_UINT8] = name##_u8, [ST_INT8] = name##_u8, [ST_INT16] = name##_u16,   \
-  [ST_INT32] = name##_u32, [ST_INT64] = name##_u64, [ST_BOOL] = name##_b8
+  [ST_INT32] = name##_u32, [ST_INT64] = name##_u64, [ST_BOOL] = name##_b8,  \
+  [ST_UINT16] = name##_u16, [ST_UINT32] = name##_u32,                       \
+  [ST_UINT64] = name##_u64
 #define FLOAT_LOOPS(name)                                                   \
   [ST_FLOAT16] = name##_f16, [ST_BFLOAT16] = name##_bf16,                   \
   [ST_FLOAT32] = name##_f32, [ST_FLOAT64] = name##_f64

@@ -69,6 +69,21 @@ FLOAT_KEY(key_f64, int64_t, INT64_MAX, INT64_C(0x7ff) << 52)
 #define KEY(x, least) INTEGER_KEY(T, x, least)
 #include "kernel/reduce/extrema_template.h"
 
+#define NAME(f) f##_u16
+#define T uint16_t
+#define KEY(x, least) INTEGER_KEY(T, x, least)
+#include "kernel/reduce/extrema_template.h"
+
+#define NAME(f) f##_u32
+#define T uint32_t
+#define KEY(x, least) INTEGER_KEY(T, x, least)
+#include "kernel/reduce/extrema_template.h"
+
+#define NAME(f) f##_u64
+#define T uint64_t
+#define KEY(x, least) INTEGER_KEY(T, x, least)
+#include "kernel/reduce/extrema_template.h"
+
 #define NAME(f) f##_b8
 #define T uint8_t
 #define KEY(x, least) ((uint8_t)(((x) != 0) != (least)))
@@ -102,6 +117,8 @@ FLOAT_KEY(key_f64, int64_t, INT64_MAX, INT64_C(0x7ff) << 52)
 #define ORDERED(name) {ST_K_##name, {                                       \
   [ST_UINT8] = name##_u8, [ST_INT8] = name##_i8, [ST_INT16] = name##_i16,   \
   [ST_INT32] = name##_i32, [ST_INT64] = name##_i64, [ST_BOOL] = name##_b8,  \
+  [ST_UINT16] = name##_u16, [ST_UINT32] = name##_u32,                       \
+  [ST_UINT64] = name##_u64,                                                 \
   [ST_FLOAT16] = name##_f16, [ST_BFLOAT16] = name##_bf16,                   \
   [ST_FLOAT32] = name##_f32, [ST_FLOAT64] = name##_f64}}
 

@@ -1,4 +1,4 @@
-/* The reductions FAMILY_u8 to FAMILY_i64. The other parameters are those of
+/* The reductions FAMILY_u8 to FAMILY_u64. The other parameters are those of
  * reduction_template.h.
  */
 
@@ -11,5 +11,11 @@
 #define T i32
 #include "kernel/reduce/reduction_template.h"
 #define T i64
+#include "kernel/reduce/reduction_template.h"
+#define T u16
+#include "kernel/reduce/reduction_template.h"
+#define T u32
+#include "kernel/reduce/reduction_template.h"
+#define T u64
 #define ENDS_FAMILY
 #include "kernel/reduce/reduction_template.h"

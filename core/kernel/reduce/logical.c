@@ -34,7 +34,9 @@
   {ST_K_##name, {                                                           \
     [ST_UINT8] = name##_u8, [ST_INT8] = name##_u8, [ST_BOOL] = name##_u8,   \
     [ST_INT16] = name##_i16, [ST_INT32] = name##_i32,                       \
-    [ST_INT64] = name##_i64, [ST_FLOAT16] = name##_h,                       \
+    [ST_INT64] = name##_i64, [ST_UINT16] = name##_i16,                      \
+    [ST_UINT32] = name##_i32, [ST_UINT64] = name##_i64,                     \
+    [ST_FLOAT16] = name##_h,                                                \
     [ST_BFLOAT16] = name##_h, [ST_FLOAT32] = name##_f32,                    \
     [ST_FLOAT64] = name##_f64, COMPLEX_LOOPS(name)}}
 

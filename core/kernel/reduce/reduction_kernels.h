@@ -24,6 +24,8 @@ typedef int8_t i8;
 typedef int16_t i16;
 typedef int32_t i32;
 typedef int64_t i64;
+typedef uint16_t u16;
+typedef uint32_t u32;
 typedef uint64_t u64;
 typedef float f32;
 typedef double f64;
@@ -148,9 +150,16 @@ typedef uint32_t __attribute__((may_alias, aligned(2))) st_bf16_pair;
 
 /* -- Rows of the table ---------------------------------------------------- */
 
-#define INT_LOOPS(name, b)                                                  \
+#define SIGNED_LOOPS(name, b)                                               \
   [ST_UINT8] = name##_u8, [ST_INT8] = name##_i8, [ST_INT16] = name##_i16,   \
   [ST_INT32] = name##_i32, [ST_INT64] = name##_i64, [ST_BOOL] = b
+#define INT_LOOPS(name, b)                                                  \
+  SIGNED_LOOPS(name, b), [ST_UINT16] = name##_u16,                          \
+  [ST_UINT32] = name##_u32, [ST_UINT64] = name##_u64
+/* The bits of an element decide. */
+#define BIT_LOOPS(name, b)                                                  \
+  SIGNED_LOOPS(name, b), [ST_UINT16] = name##_i16,                          \
+  [ST_UINT32] = name##_i32, [ST_UINT64] = name##_i64
 #define FLOAT_LOOPS(name)                                                   \
   [ST_FLOAT16] = name##_f16, [ST_BFLOAT16] = name##_bf16,                   \
   [ST_FLOAT32] = name##_f32, [ST_FLOAT64] = name##_f64

@@ -115,13 +115,19 @@ LOAD_EACH(u8_i64, u8, u64, load_8, SAME)
 LOAD_EACH(i8_i64, i8, u64, load_8, SAME)
 LOAD_EACH(i16_i64, i16, u64, load_16, SAME)
 LOAD_EACH(i32_i64, i32, u64, load_32, SAME)
+LOAD_EACH(u16_i64, u16, u64, load_16, SAME)
+LOAD_EACH(u32_i64, u32, u64, load_32, SAME)
 LOAD_EACH(b8_i64, u8, u64, load_8, TRUTH_OF)
 
 LOOP(prod_u8, load_u8_i64, 1, prod_i64, MUL_u64, ANY_ORDER)
 LOOP(prod_i8, load_i8_i64, 1, prod_i64, MUL_u64, ANY_ORDER)
 LOOP(prod_i16, load_i16_i64, 2, prod_i64, MUL_u64, ANY_ORDER)
 LOOP(prod_i32, load_i32_i64, 4, prod_i64, MUL_u64, ANY_ORDER)
+LOOP(prod_u16, load_u16_i64, 2, prod_i64, MUL_u64, ANY_ORDER)
+LOOP(prod_u32, load_u32_i64, 4, prod_i64, MUL_u64, ANY_ORDER)
 LOOP(prod_b8, load_b8_i64, 1, prod_i64, MUL_u64, ANY_ORDER)
+
+#define prod_u64 prod_i64 /* the same bits */
 
 #define FAMILY prod
 #define A f64

@@ -106,6 +106,9 @@ KEYS(bf16, uint16_t, uint32_t, BF16_KEY)
 KEYS(f32, float, uint32_t, float_key)
 KEYS(i64, int64_t, uint64_t, SIGNED64)
 KEYS(f64, double, uint64_t, double_key)
+KEYS(u16, uint16_t, uint32_t, UNSIGNED)
+KEYS(u32, uint32_t, uint32_t, UNSIGNED)
+KEYS(u64, uint64_t, uint64_t, UNSIGNED)
 
 typedef void (*keys_pair32)(uint32_t *to, const char *p, int64_t step,
                             int64_t n, uint32_t flip);
@@ -368,6 +371,8 @@ VALUES(i32, int32_t, pair32, uint32_t, SIGNED32_OF, NEVER_LOST)
 VALUES(f32, float, pair32, uint32_t, float_of_key, FLOAT_LOST)
 VALUES(i64, int64_t, pair64, uint64_t, SIGNED64_OF, NEVER_LOST)
 VALUES(f64, double, pair64, uint64_t, double_of_key, DOUBLE_LOST)
+VALUES(u32, uint32_t, pair32, uint32_t, UNSIGNED, NEVER_LOST)
+VALUES(u64, uint64_t, pair64, uint64_t, UNSIGNED, NEVER_LOST)
 
 typedef void (*values_pair32)(const line *w, const pair32 *a, int64_t n,
                               uint32_t flip);
@@ -495,10 +500,15 @@ SORT(bf16, uint16_t, pair32, keys_bf16, NULL, true)
 SORT(f32, float, pair32, keys_f32, values_f32, true)
 SORT(i64, int64_t, pair64, keys_i64, values_i64, false)
 SORT(f64, double, pair64, keys_f64, values_f64, true)
+SORT(u16, uint16_t, pair32, keys_u16, NULL, false)
+SORT(u32, uint32_t, pair32, keys_u32, values_u32, false)
+SORT(u64, uint64_t, pair64, keys_u64, values_u64, false)
 
 #define BY_DTYPE(what) {                                                    \
   [ST_UINT8] = what##_u8, [ST_INT8] = what##_i8, [ST_INT16] = what##_i16,   \
   [ST_INT32] = what##_i32, [ST_INT64] = what##_i64, [ST_BOOL] = what##_b8,  \
+  [ST_UINT16] = what##_u16, [ST_UINT32] = what##_u32,                       \
+  [ST_UINT64] = what##_u64,                                                 \
   [ST_FLOAT16] = what##_f16, [ST_BFLOAT16] = what##_bf16,                   \
   [ST_FLOAT32] = what##_f32, [ST_FLOAT64] = what##_f64}
 

@@ -6,8 +6,6 @@
 #include "op/registry/op.h"
 
 /* The range of an integral dtype. */
-int64_t st__int_max(st_dtype dtype);
-int64_t st__int_min(st_dtype dtype);
 /* BAD_VALUE when dtype cannot represent v: 300 as uint8, 1+2i as float32.
  * Fractions are truncated, any value converts to bool, and a negative integer
  * down to -255 wraps in uint8 (-1 is 255). */

@@ -33,23 +33,13 @@ static bool float_fits(double f, st_dtype dtype) {
          (f >= float_limits[dtype].low && f <= float_limits[dtype].high);
 }
 
-int64_t st__int_max(st_dtype dtype) {
-  switch (dtype) {
-    case ST_UINT8: return UINT8_MAX;
-    case ST_INT8: return INT8_MAX;
-    case ST_INT16: return INT16_MAX;
-    case ST_INT32: return INT32_MAX;
-    default: return INT64_MAX;
-  }
-}
-
-int64_t st__int_min(st_dtype dtype) {
-  return dtype == ST_UINT8 ? 0 : -st__int_max(dtype) - 1;
-}
-
-static bool int_fits(int64_t i, st_dtype dtype) {
-  const int64_t max = st__int_max(dtype);
-  return i <= max && i >= (dtype == ST_UINT8 ? -max : -max - 1);
+/* A negative number wraps into an unsigned dtype, as it does in ATen. */
+static bool int_fits(st_scalar s, st_dtype d) {
+  const st_scalar high = st__int_highest(d);
+  const st_scalar low = !st__is_unsigned(d) ? st__int_lowest(d)
+                      : st__scalar_int(high.kind == ST_SCALAR_UINT
+                                       ? INT64_MIN : -high.u.i);
+  return st__compare_ints(s, low) >= 0 && st__compare_ints(s, high) <= 0;
 }
 
 static bool fits(st_scalar v, st_dtype dtype) {
@@ -61,10 +51,11 @@ static bool fits(st_scalar v, st_dtype dtype) {
   }
   if (!real && v.u.c[1] != 0) return false;
   if (st__is_floating(dtype)) return float_fits(f, dtype);
-  if (v.kind == ST_SCALAR_INT) return int_fits(v.u.i, dtype);
-  const double high = (double)st__int_max(dtype);
-  if (dtype == ST_INT64) return f >= -high && f < high;
-  return f >= (dtype == ST_UINT8 ? 0 : -high - 1) && f <= high;
+  if (st__scalar_is_int(v)) return int_fits(v, dtype);
+  const double low = st__scalar_to_double(st__int_lowest(dtype));
+  const double high = st__scalar_to_double(st__int_highest(dtype));
+  /* a double cannot hold the greatest values of 64 bits */
+  return f >= low && (st__itemsize(dtype) == 8 ? f < high : f <= high);
 }
 
 st_status st__check_scalar_fits(st_scalar v, st_dtype dtype) {
@@ -72,6 +63,10 @@ st_status st__check_scalar_fits(st_scalar v, st_dtype dtype) {
   if (v.kind == ST_SCALAR_INT) {
     return st__fail(ST_BAD_VALUE, "value %" PRId64 " does not fit in %s",
                     v.u.i, st__dtype_name(dtype));
+  }
+  if (v.kind == ST_SCALAR_UINT) {
+    return st__fail(ST_BAD_VALUE, "value %" PRIu64 " does not fit in %s",
+                    v.u.u, st__dtype_name(dtype));
   }
   if (v.kind == ST_SCALAR_COMPLEX) {
     return st__fail(ST_BAD_VALUE, "value %g%+gi does not fit in %s",

@@ -174,7 +174,7 @@ static st_status power_meta(st_run *r, st_scalar exponent) {
   if (st__is_integral(d)) {
     ST_TRY(st__check_scalar_named("exponent", exponent, d));
   }
-  if (st__is_complex_half(d)) return st__no_kernel_for(d);
+  if (st__is_promoted_only(d)) return st__no_kernel_for(d);
   st__get_self_as(r, d, &in);
   return st__build_pointwise(r, (ST_ITER_UNARY & ~ST_ITER_SAME_DTYPE) |
                              ST_ITER_CAST_OUTPUTS | ST_ITER_SAFE_CAST, &in,
@@ -234,7 +234,7 @@ st_status st__pow_number_meta(st_run *r) {
   ST_TRY(st__get_inputs(r, &in));
   const st_dtype d = st__result_type(in.t, in.n);
   const st_status status = r->variant == ST_FUNCTIONAL &&
-                           !st__is_complex_half(d)
+                           !st__is_promoted_only(d)
     ? st__set_output(r, 0, e->ndim, e->sizes, NULL, d) : ST_OK;
   if (status != ST_OK) return st__release_inputs(&in), status;
   return st__build_pointwise(r, ST_ITER_BINARY, &in, ST_DTYPE_NONE);

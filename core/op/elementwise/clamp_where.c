@@ -27,15 +27,28 @@ static st_status clamp_dtype(const st_run *r, st_dtype *out) {
   return st__dtype_among(r, s, n, out);
 }
 
+static st_scalar whole_bound(st_scalar s) {
+  return st__scalar_is_int(s) ? s : st__scalar_int(st__scalar_to_int(s));
+}
+
+static bool is_negative(st_scalar s) {
+  return s.kind == ST_SCALAR_INT && s.u.i < 0;
+}
+
 /* An integer bound may lie outside the range of dtype d if a value in the range
  * satisfies it. */
 static st_status check_bound(st_scalar s, st_dtype d, const char *name) {
   if (!st__is_integral(d)) return st__check_scalar_fits(s, d);
-  ST_TRY(st__check_scalar_fits(s, ST_INT64));
-  const int64_t bound = st__scalar_to_int(s);
+  if (!st__scalar_is_int(s)) ST_TRY(st__check_scalar_fits(s, ST_INT64));
   const bool is_min = strncmp(name, "min", 3) == 0;
-  if (is_min ? bound <= st__int_max(d) : bound >= st__int_min(d)) return ST_OK;
-  return st__fail(ST_BAD_VALUE, "%s is %" PRId64 ", %s every %s", name, bound,
+  const st_scalar bound = whole_bound(s);
+  if (is_min ? st__compare_ints(bound, st__int_highest(d)) <= 0
+             : st__compare_ints(bound, st__int_lowest(d)) >= 0) {
+    return ST_OK;
+  }
+  return st__fail(ST_BAD_VALUE, "%s is %s%" PRIu64 ", %s every %s", name,
+                  is_negative(bound) ? "-" : "",
+                  is_negative(bound) ? 0 - bound.u.u : bound.u.u,
                   is_min ? "above" : "below", st__dtype_name(d));
 }
 
@@ -69,9 +82,10 @@ st_status st__hardtanh_meta(st_run *r) {
 
 /* The nearest integer of dtype d. */
 static st_scalar saturated(st_scalar s, st_dtype d) {
-  const int64_t v = st__scalar_to_int(s);
-  const int64_t low = st__int_min(d), high = st__int_max(d);
-  return st__scalar_int(v < low ? low : v > high ? high : v);
+  const st_scalar v = whole_bound(s);
+  const st_scalar low = st__int_lowest(d), high = st__int_highest(d);
+  return st__compare_ints(v, low) < 0 ? low
+       : st__compare_ints(v, high) > 0 ? high : v;
 }
 
 st_status st__clamp_impl(st_run *r) {
@@ -124,7 +138,7 @@ static st_status check_mask(const st_tensor *mask, const char *name) {
 static st_status check_where(const st_run *r, const st_inputs *in,
                              st_dtype d) {
   ST_TRY(check_mask(in->t[0], "condition"));
-  if (st__is_complex_half(d)) return st__no_kernel_for(d);
+  if (st__is_promoted_only(d)) return st__no_kernel_for(d);
   for (int i = 1; i < 3; i++) {
     if (!st__arg_tensor(r, i)) ST_TRY(st__check_scalar_arg(r, i, d));
   }

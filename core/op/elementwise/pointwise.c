@@ -29,6 +29,7 @@ st_dtype st__widest_dtype(st_scalar_kind kind) {
   switch (kind) {
     case ST_SCALAR_BOOL: return ST_BOOL;
     case ST_SCALAR_INT: return ST_INT64;
+    case ST_SCALAR_UINT: return ST_UINT64;
     case ST_SCALAR_FLOAT: return ST_FLOAT64;
     default: return ST_COMPLEX128;
   }
@@ -126,7 +127,8 @@ st_status st__build_pointwise(st_run *r, uint32_t flags, st_inputs *in,
 
 static bool is_scalar(const st_value *v) {
   return v->tag == ST_TAG_INT || v->tag == ST_TAG_FLOAT ||
-         v->tag == ST_TAG_BOOL || v->tag == ST_TAG_COMPLEX;
+         v->tag == ST_TAG_BOOL || v->tag == ST_TAG_COMPLEX ||
+         v->tag == ST_TAG_UINT;
 }
 
 void st__get_scalars(const st_run *r, st_params *k) {

@@ -55,15 +55,10 @@ static bool includes_self(const st_run *r) {
 static st_scalar identity(reduce_kind h, st_dtype d) {
   const bool least = h == AMAX;
   if (h == SUM || h == MEAN || h == PROD) return st__scalar_int(h == PROD);
-  switch (d) {
-    case ST_BOOL: return st__scalar_int(!least);
-    case ST_UINT8: return st__scalar_int(least ? 0 : UINT8_MAX);
-    case ST_INT8: return st__scalar_int(least ? INT8_MIN : INT8_MAX);
-    case ST_INT16: return st__scalar_int(least ? INT16_MIN : INT16_MAX);
-    case ST_INT32: return st__scalar_int(least ? INT32_MIN : INT32_MAX);
-    case ST_INT64: return st__scalar_int(least ? INT64_MIN : INT64_MAX);
-    default: return st__scalar_float(least ? -INFINITY : INFINITY);
+  if (d != ST_BOOL && !st__is_integral(d)) {
+    return st__scalar_float(least ? -INFINITY : INFINITY);
   }
+  return least ? st__int_lowest(d) : st__int_highest(d);
 }
 
 /* -- Targets -------------------------------------------------------------- */

@@ -165,7 +165,7 @@ static st_status read_dims(const st_value *dim, request *q) {
 }
 
 static st_status check(const request *q) {
-  if (q->self->dtype == ST_UINT8 || q->self->dtype == ST_BOOL) {
+  if (st__is_unsigned(q->self->dtype) || q->self->dtype == ST_BOOL) {
     return st__no_kernel_for(q->self->dtype);
   }
   if (q->edge_order != 1 && q->edge_order != 2) {

@@ -91,6 +91,8 @@ static void print_scalar(const formatter *f, st_scalar s, char *buf) {
     strcpy(buf, s.u.i ? "True" : "False");
   } else if (s.kind == ST_SCALAR_INT) {
     snprintf(buf, NUMBER_SIZE, "%" PRId64, s.u.i);
+  } else if (s.kind == ST_SCALAR_UINT) {
+    snprintf(buf, NUMBER_SIZE, "%" PRIu64, s.u.u);
   } else {
     print_number(f, s.u.f, buf);
   }

@@ -24,32 +24,31 @@ static st_status fill_integers(st_tensor *t, st_integers_ctx range, bool wide,
   return st__random_draw(t, &d, g);
 }
 
-/* The largest n such that every integer from 0 to n is exact in dtype. */
+/* The largest int64 n such that every integer from 0 to n is exact in dtype. */
 static int64_t largest(st_dtype dtype) {
   switch (dtype) {
-    case ST_BOOL: return 1;
-    case ST_UINT8: return UINT8_MAX;
-    case ST_INT8: return INT8_MAX;
-    case ST_INT16: return INT16_MAX;
-    case ST_INT32: return INT32_MAX;
     case ST_FLOAT16: return 1 << 11;
     case ST_BFLOAT16: return 1 << 8;
     case ST_FLOAT32: return 1 << 24;
     case ST_FLOAT64: return INT64_C(1) << 53;
-    default: return INT64_MAX;
+    case ST_UINT64: return INT64_MAX;
+    default: return st__int_highest(dtype).u.i;
   }
 }
 
 static int64_t smallest(st_dtype dtype) {
-  if (dtype == ST_BOOL || dtype == ST_UINT8) return 0;
-  return st__is_integral(dtype) ? -largest(dtype) - 1 : -largest(dtype);
+  return st__is_floating(dtype) ? -largest(dtype) : st__int_lowest(dtype).u.i;
 }
 
-/* random_ without bounds: integers from 0 to the largest. */
+/* random_ without bounds: integers from 0 to the largest. A range of 0 stands
+ * for 2^64. */
 static st_status random_full(st_tensor *t, st_generator *g) {
   const st_dtype dtype = t->dtype;
-  const st_integers_ctx range = {0, (uint64_t)largest(dtype) + 1};
-  return fill_integers(t, range, dtype == ST_INT64 || dtype == ST_FLOAT64, g);
+  const uint64_t range = dtype == ST_UINT64 ? 0 : (uint64_t)largest(dtype) + 1;
+  const bool wide = dtype == ST_INT64 || dtype == ST_FLOAT64 ||
+                    dtype == ST_UINT64 || dtype == ST_UINT32;
+  if (st__is_complex(dtype)) return st__no_kernel_for(dtype);
+  return fill_integers(t, (st_integers_ctx){0, range}, wide, g);
 }
 
 /* Integers from first to last, inclusive. */

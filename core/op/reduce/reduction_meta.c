@@ -6,27 +6,14 @@
 
 #include "iter/dry_run.h"
 
+static bool is_whole(st_dtype d) { return d == ST_BOOL || st__is_integral(d); }
+
 st_scalar st__lowest(st_dtype d) {
-  switch (d) {
-    case ST_BOOL: case ST_UINT8: return st__scalar_int(0);
-    case ST_INT8: return st__scalar_int(INT8_MIN);
-    case ST_INT16: return st__scalar_int(INT16_MIN);
-    case ST_INT32: return st__scalar_int(INT32_MIN);
-    case ST_INT64: return st__scalar_int(INT64_MIN);
-    default: return st__scalar_float(-INFINITY);
-  }
+  return is_whole(d) ? st__int_lowest(d) : st__scalar_float(-INFINITY);
 }
 
 st_scalar st__highest(st_dtype d) {
-  switch (d) {
-    case ST_BOOL: return st__scalar_int(1);
-    case ST_UINT8: return st__scalar_int(UINT8_MAX);
-    case ST_INT8: return st__scalar_int(INT8_MAX);
-    case ST_INT16: return st__scalar_int(INT16_MAX);
-    case ST_INT32: return st__scalar_int(INT32_MAX);
-    case ST_INT64: return st__scalar_int(INT64_MAX);
-    default: return st__scalar_float(INFINITY);
-  }
+  return is_whole(d) ? st__int_highest(d) : st__scalar_float(INFINITY);
 }
 
 const st_value *st__named_arg(const st_run *r, const char *name) {

@@ -284,7 +284,7 @@ st_status st__run_iter_build(st_run *r) {
 /* -- Kernels -------------------------------------------------------------- */
 
 st_status st__no_kernel_for(st_dtype dtype) {
-  if (st__is_complex_half(dtype)) return st__refuse_complex_half(dtype);
+  if (st__is_promoted_only(dtype)) return st__refuse_promoted(dtype);
   return st__fail(ST_BAD_DTYPE, "not implemented for dtype %s",
                   st__dtype_name(dtype));
 }

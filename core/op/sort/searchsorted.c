@@ -46,8 +46,7 @@ static st_status as_tensor(const st_value *v, st_tensor **out) {
   }
   const st_scalar s = st__scalar_of(v);
   const st_dtype d = s.kind == ST_SCALAR_FLOAT ? ST_FLOAT64
-                   : s.kind == ST_SCALAR_INT ? ST_INT64
-                                             : st__scalar_dtype(s);
+                                               : st__scalar_dtype(s);
   return st__tensor_from_scalar(s, d, true, out);
 }
 

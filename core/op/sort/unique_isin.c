@@ -125,8 +125,7 @@ static const st_tensor *operand(st_op_scope *c, const st_value *v) {
   if (v->tag == ST_TAG_TENSOR || !st__scope_ok(c)) return st__to_tensor(v);
   const st_scalar s = st__scalar_of(v);
   const st_dtype d = s.kind == ST_SCALAR_FLOAT ? ST_FLOAT64
-                   : s.kind == ST_SCALAR_INT ? ST_INT64
-                                             : st__scalar_dtype(s);
+                                               : st__scalar_dtype(s);
   st_tensor *t = NULL;
   c->status = st__tensor_from_scalar(s, d, true, &t);
   if (st__scope_ok(c)) c->t[c->n++] = t;

@@ -94,8 +94,8 @@ static bool to_reduction(st__frame *f, const st_arg *a, int idx,
 }
 
 void st__fit_scalar(st_type type, st_scalar *s) {
-  if (type == ST_TYPE_FLOAT && s->kind == ST_SCALAR_INT) {
-    *s = (st_scalar){ST_SCALAR_FLOAT, {.f = (double)s->u.i}};
+  if (type == ST_TYPE_FLOAT && st__is_whole(s)) {
+    *s = (st_scalar){ST_SCALAR_FLOAT, {.f = st__whole_to_double(s)}};
   }
 }
 
@@ -131,6 +131,7 @@ st_value st__scalar_arg(const st_scalar *s) {
   switch (s->kind) {
     case ST_SCALAR_BOOL: return (st_value){.tag = ST_TAG_BOOL, .u.i = s->u.i};
     case ST_SCALAR_INT: return st__int_arg(s->u.i);
+    case ST_SCALAR_UINT: return (st_value){.tag = ST_TAG_UINT, .u.u = s->u.u};
     case ST_SCALAR_FLOAT:
       return (st_value){.tag = ST_TAG_FLOAT, .u.f = s->u.f};
     default:

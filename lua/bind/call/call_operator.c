@@ -11,6 +11,7 @@ static st_dtype wrapped_dtype(st_scalar_kind kind) {
   switch (kind) {
     case ST_SCALAR_BOOL: return ST_BOOL;
     case ST_SCALAR_INT: return ST_INT64;
+    case ST_SCALAR_UINT: return ST_UINT64;
     case ST_SCALAR_FLOAT: return ST_FLOAT64;
     default: return ST_COMPLEX128;
   }
@@ -171,6 +172,7 @@ void st__push_value(st__state *h, lua_State *L, const st_arg *a, st_value *v) {
       v->tag = ST_TAG_NONE;
       break;
     case ST_TAG_INT: push_integer(h, L, a->type, v->u.i); break; /* [+1] */
+    case ST_TAG_UINT: st__push_scalar(h, L, st__unsigned(v->u.u)); break;
     case ST_TAG_FLOAT: lua_pushnumber(L, v->u.f); break;        /* [+1] */
     case ST_TAG_BOOL: lua_pushboolean(L, v->u.i != 0); break;   /* [+1] */
     case ST_TAG_COMPLEX:

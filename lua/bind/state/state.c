@@ -71,7 +71,8 @@ void *st__testudata(st__state *h, lua_State *L, int idx, st_ud_kind kind) {
 
 static const char *scalar_name(const st_scalar *s) {
   return s->kind == ST_SCALAR_COMPLEX ? "complex"
-       : s->kind == ST_SCALAR_INT ? "int64" : "float";
+       : s->kind == ST_SCALAR_INT ? "int64"
+       : s->kind == ST_SCALAR_UINT ? "uint64" : "float";
 }
 
 /* Describes a number that is not an int64_t. */

@@ -119,10 +119,12 @@ static void take_ffi(st__state *h, lua_State *L) {
   h->ffi.cast_ref = take_field(L, "cast");
   h->ffi.sizeof_ref = take_field(L, "sizeof");
   h->ffi.int64_ref = take_type(h, L, "int64_t", "ctype<int64_t>");
+  h->ffi.uint64_ref = take_type(h, L, "uint64_t", "ctype<uint64_t>");
   h->ffi.pointer_ref = take_type(h, L, "const void *", "ctype<const void *>");
   h->ffi.is_trusted = h->ffi.cast_ref != LUA_NOREF &&
                       h->ffi.sizeof_ref != LUA_NOREF &&
                       h->ffi.int64_ref != LUA_NOREF &&
+                      h->ffi.uint64_ref != LUA_NOREF &&
                       h->ffi.pointer_ref != LUA_NOREF;
 }
 
@@ -173,7 +175,7 @@ static int open_cdata(lua_State *L) {
 
 void st__open_cdata(st__state *h, lua_State *L) {
   h->ffi = (st__ffi){LUA_NOREF, LUA_NOREF, LUA_NOREF, LUA_NOREF, LUA_NOREF,
-                     LUA_NOREF, false};
+                     LUA_NOREF, LUA_NOREF, false};
 #if LUA_VERSION_NUM == 501
   if (st__protected(L, open_cdata, h) != 0) lua_error(L); /* [+0|1] */
 #else
@@ -219,12 +221,15 @@ static bool is_type(st__state *h, lua_State *L, int idx) {
 
 /* -- Integers ------------------------------------------------------------- */
 
-/* Reads "-5LL" or "5ULL"; the latter modulo 2^64. */
-static bool read_integer(const char *text, int64_t *out) {
+/* Reads "-5LL" or "5ULL". */
+static bool read_integer(const char *text, st_scalar *out) {
   char *end;
   errno = 0;
-  *out = *text == '-' ? strtoll(text, &end, 10)
-                      : (int64_t)strtoull(text, &end, 10);
+  if (*text == '-') {
+    *out = (st_scalar){ST_SCALAR_INT, {.i = strtoll(text, &end, 10)}};
+  } else {
+    *out = st__unsigned(strtoull(text, &end, 10));
+  }
   return end != text && !errno &&
          (strcmp(end, "LL") == 0 || strcmp(end, "ULL") == 0);
 }
@@ -239,7 +244,7 @@ static bool may_be_integer(st__state *h, lua_State *L, int idx) {
   return may_be;
 }
 
-bool st__cdata_to_int(st__state *h, lua_State *L, int idx, int64_t *out) {
+bool st__cdata_to_int(st__state *h, lua_State *L, int idx, st_scalar *out) {
   if (h->ffi.tostring_ref == LUA_NOREF) return false;
   luaL_checkstack(L, 4, NULL);
   if (!may_be_integer(h, L, idx)) return false;
@@ -249,11 +254,12 @@ bool st__cdata_to_int(st__state *h, lua_State *L, int idx, int64_t *out) {
 }
 
 /* A type called without arguments makes a new cdata of zeros. */
-bool st__push_int_cdata(st__state *h, lua_State *L, int64_t i) {
+bool st__push_int_cdata(st__state *h, lua_State *L, st_scalar s) {
   if (!h->ffi.is_trusted) return false;
-  lua_rawgeti(L, LUA_REGISTRYINDEX, h->ffi.int64_ref); /* [+1] */
+  lua_rawgeti(L, LUA_REGISTRYINDEX, s.kind == ST_SCALAR_UINT
+              ? h->ffi.uint64_ref : h->ffi.int64_ref); /* [+1] */
   st__call_c(L, 0, 1);                                 /* [-1, +1] */
-  memcpy((void *)(uintptr_t)lua_topointer(L, -1), &i, sizeof i);
+  memcpy((void *)(uintptr_t)lua_topointer(L, -1), &s.u, sizeof s.u.u);
   return true;
 }
 

@@ -19,7 +19,8 @@ static const char *to_name(lua_State *L, int idx) {
 
 /* -- Dtypes --------------------------------------------------------------- */
 
-/* Also complex32 and bcomplex32, which promotion gives and no tensor has. */
+/* Also complex32, bcomplex32 and int128, which promotion gives and no tensor
+ * has. */
 bool st__to_dtype(lua_State *L, int idx, st_dtype *out) {
   const char *name = to_name(L, idx);
   if (!name) return false;
@@ -65,12 +66,12 @@ static bool is_complex(st_dtype d) {
 
 /* An integer dtype's smallest and largest number. */
 static void push_integer_limits(st__state *h, lua_State *L, st_dtype d) {
-  const int bits = 8 * (int)st_dtype_size(d);
-  const bool is_signed = d != ST_UINT8;
-  const int64_t max = is_signed ? INT64_MAX >> (64 - bits) : UINT8_MAX;
-  st__push_int(h, L, is_signed ? -max - 1 : 0); /* [+1] */
+  const bool is_signed = !st__is_unsigned(d);
+  const int bits = 8 * (int)st_dtype_size(d) - is_signed;
+  const uint64_t max = UINT64_MAX >> (64 - bits);
+  st__push_int(h, L, is_signed ? -(int64_t)max - 1 : 0); /* [+1] */
   lua_setfield(L, -2, "min");                   /* [-1] */
-  st__push_int(h, L, max);                      /* [+1] */
+  st__push_scalar(h, L, st__unsigned(max));     /* [+1] */
   lua_setfield(L, -2, "max");                   /* [-1] */
 }
 
@@ -104,7 +105,7 @@ static int dtype_info(lua_State *L) {
   const bool has_parts = is_complex(d), is_float = is_floating(d);
   const struct { const char *name; bool value; } flags[] = {
     {"is_floating_point", is_float}, {"is_complex", has_parts},
-    {"is_signed", d != ST_BOOL && d != ST_UINT8}};
+    {"is_signed", d != ST_BOOL && !st__is_unsigned(d)}};
   lua_createtable(L, 0, 10);                    /* [+1] */
   st__push_dtype(h, L, d);                      /* [+1] */
   lua_setfield(L, -2, "dtype");                 /* [-1] */
@@ -118,7 +119,7 @@ static int dtype_info(lua_State *L) {
     lua_setfield(L, -2, flags[i].name);         /* [-1] */
   }
   if (is_float || has_parts) push_float_limits(L, d);
-  else if (d != ST_BOOL) push_integer_limits(h, L, d);
+  else if (st__is_integral(d)) push_integer_limits(h, L, d);
   return 1;
 }
 

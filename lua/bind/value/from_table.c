@@ -21,7 +21,7 @@ typedef struct inferred {
   int64_t sizes[ST_MAX_DIMS];
   int index[ST_MAX_DIMS];        /* current element's indices, for messages */
   int64_t visits;                /* of tables and elements, in both passes */
-  bool has_bool, has_int, has_float, has_complex;
+  bool has_bool, has_int, has_uint, has_float, has_complex;
   bool has_minus_zero;           /* Note [Negative zero] */
   bool has_options;              /* names in the outermost table are options */
 } inferred;
@@ -44,6 +44,7 @@ static const char *index_text(const inferred *s, int depth, char *buf,
 static void note_kind(inferred *s, st_scalar_kind kind) {
   s->has_bool |= kind == ST_SCALAR_BOOL;
   s->has_int |= kind == ST_SCALAR_INT;
+  s->has_uint |= kind == ST_SCALAR_UINT;
   s->has_float |= kind == ST_SCALAR_FLOAT;
   s->has_complex |= kind == ST_SCALAR_COMPLEX;
 }
@@ -143,14 +144,18 @@ static void infer_value(inferred *s, int depth, bool is_first) {
 static st_dtype natural_dtype(const inferred *s, st_dtype dtype) {
   if (s->has_complex) return ST_COMPLEX128;
   if (s->has_float) return ST_FLOAT64;
-  if (s->has_minus_zero && dtype > ST_INT64) return ST_FLOAT64;
+  if (s->has_minus_zero && !st__is_integral(dtype)) return ST_FLOAT64;
+  if (s->has_uint) return st__is_integral(dtype) ? ST_UINT64 : ST_FLOAT64;
   if (s->has_int) return ST_INT64;
   return s->has_bool ? ST_BOOL : ST_FLOAT64;
 }
 
 static st_dtype inferred_dtype(const inferred *s) {
   if (s->has_complex) return ST_COMPLEX64;
-  if (s->has_float || !(s->has_int || s->has_bool)) return st_default_dtype();
+  if (s->has_float || !(s->has_int || s->has_uint || s->has_bool)) {
+    return st_default_dtype();
+  }
+  if (s->has_uint) return ST_UINT64;
   return s->has_int ? ST_INT64 : ST_BOOL;
 }
 
@@ -161,7 +166,7 @@ static double real_part(lua_State *L, const st_scalar *x) {
   switch (x->kind) {
     case ST_SCALAR_FLOAT: return x->u.f;
     case ST_SCALAR_COMPLEX: return x->u.c[0];
-    default: return (double)x->u.i;
+    default: return st__whole_to_double(x);
   }
 }
 
@@ -188,7 +193,7 @@ static void store(inferred *s, int depth, st_dtype dtype, char **p) {
   const bool b = x.u.i != 0;
   switch (dtype) {
     case ST_BOOL: memcpy(*p, &b, 1); break;
-    case ST_INT64: memcpy(*p, &x.u.i, 8); break;
+    case ST_INT64: case ST_UINT64: memcpy(*p, &x.u, 8); break;
     case ST_FLOAT64: memcpy(*p, c, 8); break;
     default: memcpy(*p, c, 16);
   }

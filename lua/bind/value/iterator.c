@@ -50,6 +50,7 @@ static st_dtype widest(st_scalar s) {
   switch (s.kind) {
     case ST_SCALAR_BOOL: return ST_BOOL;
     case ST_SCALAR_INT: return ST_INT64;
+    case ST_SCALAR_UINT: return ST_UINT64;
     case ST_SCALAR_FLOAT: return ST_FLOAT64;
     default: return ST_COMPLEX128;
   }

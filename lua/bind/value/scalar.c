@@ -48,8 +48,7 @@ bool st__to_scalar(st__state *h, lua_State *L, int idx, st_scalar *out) {
       if (ud) *out = *ud;
       return ud != NULL;
     case LUAJIT_TCDATA:
-      out->kind = ST_SCALAR_INT;
-      return st__cdata_to_int(h, L, absolute(L, idx), &out->u.i);
+      return st__cdata_to_int(h, L, absolute(L, idx), out);
     default: return false;
   }
 }
@@ -69,8 +68,8 @@ bool st__to_double(st__state *h, lua_State *L, int idx, double *out) {
   }
   if (!st__to_scalar(h, L, idx, &s)) return false;
   if (s.kind == ST_SCALAR_FLOAT) *out = s.u.f;
-  else if (s.kind == ST_SCALAR_INT) *out = (double)s.u.i;
-  return s.kind == ST_SCALAR_FLOAT || s.kind == ST_SCALAR_INT;
+  else if (st__is_whole(&s)) *out = st__whole_to_double(&s);
+  return s.kind == ST_SCALAR_FLOAT || st__is_whole(&s);
 }
 
 int64_t st__check_int(st__state *h, lua_State *L, int idx, const char *arg) {
@@ -91,14 +90,15 @@ static void push_scalar_ud(st__state *h, lua_State *L, st_scalar s) {
 
 /* Pushes an integer that a double cannot represent, or that st.int makes, as
  * an exact integer. */
-static void push_exact(st__state *h, lua_State *L, int64_t i) {
+static void push_exact(st__state *h, lua_State *L, st_scalar s) {
 #if LUA_VERSION_NUM >= 503
-  (void)h;
-  lua_pushinteger(L, i);                                 /* [+1] */
-#else
-  if (st__push_int_cdata(h, L, i)) return;               /* [+0|1] */
-  push_scalar_ud(h, L, (st_scalar){ST_SCALAR_INT, {.i = i}}); /* [+1] */
+  if (s.kind == ST_SCALAR_INT) {
+    lua_pushinteger(L, s.u.i);                           /* [+1] */
+    return;
+  }
 #endif
+  if (st__push_int_cdata(h, L, s)) return;               /* [+0|1] */
+  push_scalar_ud(h, L, s);                               /* [+1] */
 }
 
 void st__push_int(st__state *h, lua_State *L, int64_t i) {
@@ -109,7 +109,7 @@ void st__push_int(st__state *h, lua_State *L, int64_t i) {
     lua_pushnumber(L, (double)i); /* [+1] */
 #endif
   } else {
-    push_exact(h, L, i);          /* [+1] */
+    push_exact(h, L, (st_scalar){ST_SCALAR_INT, {.i = i}}); /* [+1] */
   }
 }
 
@@ -119,6 +119,7 @@ void st__push_scalar(st__state *h, lua_State *L, st_scalar s) {
     case ST_SCALAR_INT: st__push_int(h, L, s.u.i); break;       /* [+1] */
     case ST_SCALAR_FLOAT: lua_pushnumber(L, s.u.f); break;      /* [+1] */
     case ST_SCALAR_COMPLEX: push_scalar_ud(h, L, s); break;     /* [+1] */
+    case ST_SCALAR_UINT: push_exact(h, L, s); break;            /* [+1] */
   }
 }
 
@@ -157,21 +158,22 @@ static int new_float(lua_State *L) {
 /* int(x): an exact integer, from a number or a decimal string */
 static int new_int(lua_State *L) {
   st__state *h = st__state_of(L);
-  int64_t i;
+  st_scalar s = {ST_SCALAR_INT, {.i = 0}};
   if (lua_type(L, 1) == LUA_TSTRING) {
     size_t n;
     const char *text = lua_tolstring(L, 1, &n);
     char *end;
     errno = 0;
-    i = strtoll(text, &end, 10);
+    if (strchr(text, '-')) s.u.i = strtoll(text, &end, 10);
+    else s = st__unsigned(strtoull(text, &end, 10));
     if (end == text || end != text + n || errno) {
       return st__error(h, L, ST_BAD_VALUE, "int: '%.40s' is not a 64-bit "
                        "integer", text);
     }
-  } else {
-    i = st__check_int(h, L, 1, "x");
+  } else if (!st__to_scalar(h, L, 1, &s) || s.kind != ST_SCALAR_UINT) {
+    s.u.i = st__check_int(h, L, 1, "x");
   }
-  push_exact(h, L, i); /* [+1] */
+  push_exact(h, L, s); /* [+1] */
   return 1;
 }
 
@@ -185,6 +187,8 @@ static int scalar_tostring(lua_State *L) {
     snprintf(text, sizeof text, "%.14g%+.14gi", s->u.c[0], s->u.c[1]);
   } else if (s->kind == ST_SCALAR_INT) {
     snprintf(text, sizeof text, "%" PRId64, s->u.i);
+  } else if (s->kind == ST_SCALAR_UINT) {
+    snprintf(text, sizeof text, "%" PRIu64, s->u.u);
   } else {
     snprintf(text, sizeof text, "%.14g", s->u.f);
   }
@@ -223,7 +227,7 @@ static int scalar_eq(lua_State *L) {
 static void to_complex(const st_scalar *s, double out[2]) {
   out[1] = 0;
   if (s->kind == ST_SCALAR_COMPLEX) memcpy(out, s->u.c, sizeof s->u.c);
-  else out[0] = s->kind == ST_SCALAR_FLOAT ? s->u.f : (double)s->u.i;
+  else out[0] = s->kind == ST_SCALAR_FLOAT ? s->u.f : st__whole_to_double(s);
 }
 
 /* Smith's method: no intermediate overflow. */
@@ -288,6 +292,9 @@ static int scalar_negate(lua_State *L) {
   switch (s.kind) {
     case ST_SCALAR_COMPLEX: s.u.c[0] = -s.u.c[0]; s.u.c[1] = -s.u.c[1]; break;
     case ST_SCALAR_FLOAT: s.u.f = -s.u.f; break;
+    case ST_SCALAR_UINT:
+      s = (st_scalar){ST_SCALAR_FLOAT, {.f = -(double)s.u.u}};
+      break;
     default: s.u.i = (int64_t)(0 - (uint64_t)s.u.i);
   }
   push_scalar_ud(h, L, s); /* [+1] */

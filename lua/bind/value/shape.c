@@ -187,6 +187,7 @@ static void format_number(st_dtype d, const st_scalar *s, char *text,
       snprintf(text, size, "%s", s->u.i ? "true" : "false");
       break;
     case ST_SCALAR_INT: snprintf(text, size, "%" PRId64, s->u.i); break;
+    case ST_SCALAR_UINT: snprintf(text, size, "%" PRIu64, s->u.u); break;
     case ST_SCALAR_FLOAT: snprintf(text, size, "%.*g", n, s->u.f); break;
     default:
       snprintf(text, size, "%.*g%+.*gi", n, s->u.c[0], n, s->u.c[1]);

@@ -5,8 +5,25 @@
 
 /* -- scalar.c ------------------------------------------------------------- */
 
-/* Converts a number, boolean, int64_t cdata or scalar userdata; false for any
- * other value. */
+/* An integer scalar, and dtypes of integers. */
+static inline st_scalar st__unsigned(uint64_t u) {
+  return (st_scalar){u > INT64_MAX ? ST_SCALAR_UINT : ST_SCALAR_INT, {.u = u}};
+}
+static inline bool st__is_whole(const st_scalar *s) {
+  return s->kind == ST_SCALAR_INT || s->kind == ST_SCALAR_UINT;
+}
+static inline double st__whole_to_double(const st_scalar *s) {
+  return s->kind == ST_SCALAR_UINT ? (double)s->u.u : (double)s->u.i;
+}
+static inline bool st__is_unsigned(st_dtype d) {
+  return d == ST_UINT8 || (d >= ST_UINT16 && d <= ST_UINT64);
+}
+static inline bool st__is_integral(st_dtype d) {
+  return d <= ST_INT64 || st__is_unsigned(d);
+}
+
+/* Converts a number, boolean, int64_t or uint64_t cdata or scalar userdata;
+ * false for any other value. */
 bool st__to_scalar(st__state *h, lua_State *L, int idx, st_scalar *out);
 /* The same for a number. */
 static inline void st__number_to_scalar(lua_State *L, int idx, st_scalar *out) {
@@ -122,9 +139,10 @@ int st__parse_plain(lua_State *L, int idx, const st_tensor *t,
 /* -- cdata.c: Note [The types of cdata] ------------------------------------ */
 
 /* Converts an int64_t or uint64_t of LuaJIT; idx must not be negative. */
-bool st__cdata_to_int(st__state *h, lua_State *L, int idx, int64_t *out);
-/* Pushes an int64_t of LuaJIT; false and nothing if there is none. [+0|1] */
-bool st__push_int_cdata(st__state *h, lua_State *L, int64_t i);
+bool st__cdata_to_int(st__state *h, lua_State *L, int idx, st_scalar *out);
+/* Pushes an integer as an int64_t of LuaJIT, or from 2^63 on as a uint64_t;
+ * false and nothing if there is none. [+0|1] */
+bool st__push_int_cdata(st__state *h, lua_State *L, st_scalar s);
 
 typedef struct st__address {
   void *p;

@@ -23,7 +23,8 @@ local MAX_EXACT = 2 ^ 53   -- integers below it are exact in a double
 -- NumPy's kind and size -> dtype, unit of byte swapping in bytes
 local DTYPES = {
   b1 = {"bool", 1},
-  u1 = {"uint8", 1},
+  u1 = {"uint8", 1},      u2 = {"uint16", 2},
+  u4 = {"uint32", 4},     u8 = {"uint64", 8},
   i1 = {"int8", 1},       i2 = {"int16", 2},
   i4 = {"int32", 4},      i8 = {"int64", 8},
   f2 = {"float16", 2},    f4 = {"float32", 4},  f8 = {"float64", 8},

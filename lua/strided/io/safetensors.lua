@@ -26,6 +26,7 @@ local METADATA = "__metadata__"
 local DTYPES = {
   BOOL = {"bool", 1, 1}, U8 = {"uint8", 1, 1}, I8 = {"int8", 1, 1},
   I16 = {"int16", 2, 2}, I32 = {"int32", 4, 4}, I64 = {"int64", 8, 8},
+  U16 = {"uint16", 2, 2}, U32 = {"uint32", 4, 4}, U64 = {"uint64", 8, 8},
   F16 = {"float16", 2, 2}, BF16 = {"bfloat16", 2, 2}, F32 = {"float32", 4, 4},
   F64 = {"float64", 8, 8}, C64 = {"complex64", 8, 4},
 }

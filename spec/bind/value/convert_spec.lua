@@ -47,6 +47,9 @@ describe("conversion", function()
     {"int16", {-32768, 32767}, {-32768, 32767}},
     {"int32", {-2147483648, 2147483647}, {-2147483648, 2147483647}},
     {"int64", {-2 ^ 53, 2 ^ 53}, {-2 ^ 53, 2 ^ 53}},
+    {"uint16", {0, 65535}, {0, 65535}},
+    {"uint32", {0, 4294967295}, {0, 4294967295}},
+    {"uint64", {0, 2 ^ 53}, {0, 2 ^ 53}},
     {"int64", {1.9, -1.9}, {1, -1}}, -- truncation
     {"float16", {0.5, 65504}, {0.5, 65504}},
     {"bfloat16", {1, 256, 257}, {1, 256, 256}}, -- 8 bits of mantissa
@@ -124,7 +127,8 @@ describe("conversion", function()
     end)
 
     it("refuses what is no integer", function()
-      for _, x in ipairs {"", "1x", "9223372036854775808", "0x1"} do
+      for _, x in ipairs {"", "1x", "18446744073709551616", "0x1",
+                          "-9223372036854775809"} do
         raises(("'%s' is not a 64-bit integer"):format(x), st.int, x)
       end
       raises({"integer", "number with a fraction"}, st.int, 1.5)
@@ -253,6 +257,8 @@ describe("conversion", function()
       {"uint8", 1, 8, false, false, false},
       {"int16", 2, 16, false, false, true},
       {"int64", 8, 64, false, false, true},
+      {"uint16", 2, 16, false, false, false},
+      {"uint64", 8, 64, false, false, false},
       {"bfloat16", 2, 16, true, false, true},
       {"float64", 8, 64, true, false, true},
       {"complex64", 8, 32, false, true, true},
@@ -268,6 +274,7 @@ describe("conversion", function()
     -- The limits that torch.finfo and torch.iinfo have: min, max, eps, tiny.
     for _, row in ipairs {
       {"int8", -128, 127}, {"uint8", 0, 255}, {"int32", -2^31, 2^31 - 1},
+      {"uint16", 0, 65535}, {"uint32", 0, 2^32 - 1},
       {"float16", -65504, 65504, 2^-10, 2^-14},
       {"bfloat16", -(2 - 2^-7) * 2^127, (2 - 2^-7) * 2^127, 2^-7, 2^-126},
       {"float32", -(2 - 2^-23) * 2^127, (2 - 2^-23) * 2^127, 2^-23, 2^-126},

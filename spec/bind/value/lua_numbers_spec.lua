@@ -103,7 +103,8 @@ end)
 describe("An integer of 64 bits", function()
   it("is all of its text", function()
     for _, text in ipairs {"", "x", "12x", "12\0", "1.5", "0x10",
-                           "9223372036854775808"} do
+                           "18446744073709551616",
+                           "-9223372036854775809"} do
       raises("is not a 64-bit integer", st.int, text)
     end
   end)

@@ -7,8 +7,9 @@ local st = require "strided"
 local LENGTHS = {1, 2, 3, 15, 16, 17, 31, 32, 33, 63, 64, 65, 79, 80, 81, 95,
                  127, 128, 129, 143, 144, 145, 161, 191, 255, 256, 257, 511,
                  512, 513, 1000, 4095, 4096, 65535, 65537}
-local DTYPES = {"bool", "uint8", "int8", "int16", "int32", "int64", "float16",
-                "bfloat16", "float32", "float64"}
+local DTYPES = {"bool", "uint8", "int8", "int16", "int32", "int64", "uint16",
+                "uint32", "uint64", "float16", "bfloat16", "float32",
+                "float64"}
 local FLOATS = {float16 = true, bfloat16 = true, float32 = true,
                 float64 = true}
 
