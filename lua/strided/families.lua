@@ -27,17 +27,27 @@ local function names_of(prefix, plain)
   return set
 end
 
+local st -- strided, which loads this module
+
 local function family(label)
   local prefix, plain = label:gsub("%.", "_") .. "_", PLAIN[label] or {}
+  local permanent = {} -- operators that were found and stay, by their names
   return setmetatable({}, {
     names = function() return names_of(prefix, plain) end, -- for completion
     __index = function(_, name)
+      local full = permanent[name]
+      if full then return st[full] end
       if type(name) ~= "string" then return nil end
-      local full = plain[name] or prefix .. name
+      full = plain[name] or prefix .. name
       if full == "linalg_trace" then
         return require "strided.array_api".linalg_trace
       end
-      if core.named(full, false) ~= nil then return require "strided"[full] end
+      local value, keep = core.named(full, false)
+      if value ~= nil then
+        st = require "strided"
+        if keep then permanent[name] = full end
+        return st[full]
+      end
       return require "strided.unknown_name".missing(
         "st." .. label, name, names_of(prefix, plain))
     end,
