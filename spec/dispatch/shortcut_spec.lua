@@ -9,6 +9,7 @@ local unpack = rawget(_G, "unpack") or table.unpack
 
 local m, x = st.arange(6):view(2, 3), st.tensor {1, 2}
 local one = st.tensor {7}
+local half = st.tensor {{0.5}}
 
 --- Calls fn often enough for its shortcut to be known.
 local function often(fn)
@@ -70,7 +71,19 @@ local CASES = {
    function() return m:swapaxes(1, 2):totable() end, {0, 1, 2, 3, 4, 5},
    {{0, 3}, {1, 4}, {2, 5}}},
   {"empty.memory_format", function() return st.ones_like(x) end,
-   function() return st.empty(2):size() end, {2}, {2}}
+   function() return st.empty(2):size() end, {2}, {2}},
+  {"max.dim", function(a) return a:select(2, 1), x end,
+   function()
+     local values, indices = m:max(2)
+     return {values:totable(), indices:totable()}
+   end, {{0, 3}, {1, 2}}, {{2, 5}, {3, 3}}},
+  {"linalg_qr", function(a) return a, a end,
+   function()
+     local Q, R = st.linalg.qr(half)
+     return {Q:totable(), R:totable()}
+   end, {{{0.5}}, {{0.5}}}, {{{1}}, {{0.5}}}},
+  {"_linalg_solve_ex", function(_, b) return b, b, b, b end,
+   function() return st.linalg.solve(half, half):totable() end, {{0.5}}, {{1}}}
 }
 
 describe("A shortcut", function()
@@ -166,12 +179,15 @@ describe("A shortcut", function()
   end)
 
   it("releases its results with the scope", function()
-    local kept
+    local kept, pair
     st.scope(function()
       often(function() kept = x + x return kept end)
+      often(function() pair = {m:max(2)} return pair end)
       return nil
     end)
-    assert.has_error(function() return kept:item() end)
+    for _, t in ipairs {kept, pair[1], pair[2]} do
+      assert.has_error(function() return t:sum() end)
+    end
   end)
 
   it("names the operator and the caller's line in errors", function()
@@ -182,6 +198,10 @@ describe("A shortcut", function()
     ok, why = pcall(function() return m:item() end)
     assert.is_false(ok)
     assert.truthy(tostring(why):find("shortcut_spec.lua:%d+: item: "), why)
+    often(function() return st.linalg.solve(half, half) end)
+    ok, why = pcall(function() return st.linalg.solve(half * 0, half) end)
+    assert.is_false(ok)
+    assert.truthy(tostring(why):find("A is singular: U(1, 1) is zero", 1, true))
   end)
 
   it("refuses an empty view that the usual path refuses", function()
@@ -229,7 +249,9 @@ describe("A shortcut", function()
     end
     local before = count()
     for _ = 1, 200 do
-      local _ = {m:t(), m[1], x + x, st.zeros(3), pcall(m.select, m, 1, 9)}
+      local _ = {m:t(), m[1], x + x, st.zeros(3), pcall(m.select, m, 1, 9),
+                 m:max(2), {st.linalg.qr(half)}, st.linalg.solve(half, half),
+                 pcall(st.linalg.solve, half * 0, half)}
     end
     assert.same(before, count())
   end)

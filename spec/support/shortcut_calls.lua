@@ -82,6 +82,12 @@ local function subscript()
   return items
 end
 
+--- Sometimes singular, or not square.
+local function matrix(dtype)
+  local n = random(10)
+  return tensor({n, random(9) == 1 and n + 1 or n}, dtype), n
+end
+
 --- Expressions of a tensor t: what scripts call most, with good and bad
 -- arguments.
 local OTHERS = {
@@ -137,13 +143,50 @@ local OTHERS = {
     t = t:clone()
     t[subscript()] = random(5) == 1 and t or pick(NUMBERS)
     return t
-  end
+  end,
+  function(t, n) return {t:max(dim(n))} end,
+  function(t, n) return {t:sort(dim(n))} end,
+  function(t, n) return {t:topk(random(3), dim(n))} end,
+  function(t) return {t:aminmax()} end
 }
+
+--- Decompositions of small matrices.
+local MATRICES = {
+  function(a) return {st.linalg.qr(a)} end,
+  function(a) return {st.linalg.qr(a, pick {"complete", "r", "x"})} end,
+  function(a) return {st.linalg.eigh(a)} end,
+  function(a) return {st.linalg.eigh(a, pick {"U", "L", "x"})} end,
+  function(a) return st.linalg.eigvalsh(a) end,
+  function(a) return {st.linalg.svd(a)} end,
+  function(a) return {st.linalg.svd(a, random(2) == 1)} end,
+  function(a) return st.linalg.svdvals(a) end,
+  function(a) return {st.linalg.slogdet(a)} end,
+  function(a, n, d)
+    return st.linalg.solve(a, tensor(pick {{n}, {n, 2}, {n, n}, {3}, {2, n, 1},
+                                           {n, 0}}, d))
+  end,
+  function(a, n, d)
+    local b = tensor(pick {{n, 3}, {3, n}, {n}, {n, n}}, d)
+    return st.linalg.solve(a, b, {left = random(2) == 1})
+  end,
+  function(a, n, d) return st.linalg.solve(a, tensor({3, n}, d):t()) end
+}
+for _, fn in ipairs(MATRICES) do
+  OTHERS[#OTHERS + 1] = function(t)
+    local dtype = pick {"float32", "float64", "float64", t.dtype}
+    local a, n = matrix(dtype)
+    return fn(random(2) == 1 and a:t() or a, n, dtype)
+  end
+end
 
 -- -- Calls --------------------------------------------------------------------
 
 local function text(v)
-  if type(v) == "table" then return text(v.out) .. text(v.alpha) end
+  if type(v) == "table" then
+    local texts = {text(v.out), text(v.alpha)}
+    for _, each in ipairs(v) do texts[#texts + 1] = text(each) end
+    return table.concat(texts, ", ")
+  end
   if not st.is_tensor(v) then return tostring(v) end
   return ("%s [%s] (%s) +%d v%d %s"):format(
     v.dtype, table.concat(v.shape, ","), table.concat(v:stride(), ","),

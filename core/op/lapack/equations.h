@@ -15,4 +15,7 @@ st_status st__equation_sizes(const st_tensor *A, const char *name,
 st_tensor *st__matrix_gradient(st_op_scope *c, const st_tensor *grad_B,
                                const st_tensor *X, bool left);
 
+/* The shortcut of linalg_solve: for one small matrix. */
+ST_SHORTCUT(st__shortcut_solve);
+
 #endif

@@ -8,6 +8,8 @@
  */
 
 #include "op/lapack/equations.h"
+
+#include "base/stack.h"
 #include "op/lapack/lu.h"
 #include "op/lapack/small_matrices.h"
 #include "tensor/view.h"
@@ -196,6 +198,54 @@ ST_BOXED(st__box_linalg_solve_ex) {
   st_tensor *out[4];
   st__apply_multi(&c, ST_OP__linalg_solve_ex, 4, args, 4, out);
   return st__scope_end(&c, 2, (st_tensor *[]){out[0], out[3]}, rets);
+}
+
+/* True if A is one small matrix, and B fits to it. */
+static bool is_single(const st_tensor *A, const st_tensor *B, bool left) {
+  if (A->ndim != 2 || !st__is_small(A) || st__rows(A) != st__cols(A) ||
+      B->dtype != A->dtype || B->numel == 0) {
+    return false;
+  }
+  if (B->ndim == 1) return left && B->sizes[0] == st__rows(A);
+  return B->ndim == 2 && B->sizes[left ? 0 : 1] == st__rows(A) &&
+         B->sizes[left ? 1 : 0] <= MOST_COLUMNS;
+}
+
+/* X and a single A of small_solve; returns info. */
+static int32_t solve_single(const st_tensor *A, const st_tensor *B, bool left,
+                            const st_tensor *X) {
+  const int64_t size = (int64_t)st__itemsize(A->dtype), none[4] = {0};
+  const int row = left ? 0 : 1, col = 1 - row;
+  const bool vector = B->ndim == 1;
+  int32_t info = 0;
+  const st_small s = {
+    .m = (int)st__rows(A), .n = (int)st__rows(A),
+    .k = vector ? 1 : (int)B->sizes[col],
+    .row = {X->strides[row] * size, 0, A->strides[row] * size,
+            B->strides[row] * size},
+    .col = {vector ? 0 : X->strides[col] * size, 0, A->strides[col] * size,
+            vector ? 0 : B->strides[col] * size}};
+  char *data[] = {st__data(X), (char *)&info, st__data(A), st__data(B)};
+  st__kernel(ST_K_small_solve, A->dtype)(data, none, 1, 1, &s);
+  return info;
+}
+
+/* The usual path has the error of a singular matrix. */
+ST_SHORTCUT(st__shortcut_solve) {
+  const st_tensor *A = args[0].u.tensor, *B = args[1].u.tensor;
+  const bool left = st__to_bool(&args[2], true);
+  st_tensor *X = NULL;
+  if (!is_single(A, B, left) || !st__stack_is_large()) return false;
+  *status = left ? st__new_columns(B->dtype, B->ndim, B->sizes, &X)
+                 : st__tensor_empty(ST_DEVICE_CPU, B->dtype, B->ndim, B->sizes,
+                                    ST_FORMAT_CONTIGUOUS, &X);
+  if (*status != ST_OK) return *status == ST_NO_MEMORY;
+  if (solve_single(A, B, left, X) != 0) {
+    st__tensor_release(&X);
+    return false;
+  }
+  rets[0] = st__of_tensor(X);
+  return true;
 }
 
 ST_BOXED(st__box_linalg_solve) {

@@ -10,6 +10,7 @@
 #include "base/threads.h"
 #include "op/create/copy_clone_to.h"
 #include "op/create/factory.h"
+#include "op/lapack/equations.h"
 #include "op/registry/direct_pointwise.h"
 #include "tensor/view.h"
 
@@ -250,7 +251,13 @@ static const struct {
   {ST_OP__to_copy, to_copy, 0, {0}},
   {ST_OP_to_dtype, to_dtype, 1, {ST_OP__to_copy}},
   {ST_OP_empty_memory_format, make_empty, 0, {0}},
-  {ST_OP_zeros, make_zeros, 1, {ST_OP_empty_memory_format}}
+  {ST_OP_zeros, make_zeros, 1, {ST_OP_empty_memory_format}},
+  {ST_OP_linalg_solve, st__shortcut_solve, 1, {ST_OP__linalg_solve_ex}},
+  {ST_OP_linalg_qr, run_structured, 0, {0}},
+  {ST_OP_linalg_eigh, run_structured, 0, {0}},
+  {ST_OP_linalg_eigvalsh, run_structured, 0, {0}},
+  {ST_OP_linalg_svd, run_structured, 0, {0}},
+  {ST_OP_linalg_svdvals, run_structured, 0, {0}}
 };
 
 /* -- Rows ----------------------------------------------------------------- */

@@ -48,7 +48,7 @@
 #include "bind.h"
 #include "call/argument_types.h"
 
-enum { MAX_SCHEMA = 12, ENTRIES = 4 };
+enum { MAX_SCHEMA = 12, ENTRIES = 4, MAX_RESULTS = 4 };
 
 typedef st__call_types call;
 
@@ -64,9 +64,10 @@ typedef struct source {
   uint8_t kind, at, n; /* at: index among the arguments of the call */
 } source;
 
-/* What a shortcut's result becomes. */
+/* What a shortcut's result becomes, or its results. */
 typedef enum result_kind {
-  NOT_KNOWN_YET, NO_SHORTCUT, AS_NUMBER, AS_NEW_TENSOR, AS_VIEW, AS_WRITTEN
+  NOT_KNOWN_YET, NO_SHORTCUT, AS_NUMBER, AS_NEW_TENSOR, AS_NEW_TENSORS,
+  AS_VIEW, AS_WRITTEN
 } result_kind;
 
 typedef struct entry {
@@ -214,12 +215,27 @@ bool st__run_shortcut(st__state *h, lua_State *L, const st_shortcut *s,
   return false;
 }
 
+static bool are_new_tensors(const entry *e) {
+  bool are = e->nrets <= MAX_RESULTS;
+  for (int i = 0; i < e->nrets && are; i++) {
+    const st_arg *ret = &e->rets[i];
+    are = ret->type == ST_TYPE_TENSOR && !ret->list && !ret->optional &&
+          !ret->is_write && !ret->is_alias;
+  }
+  return are;
+}
+
 /* Finds the shortcut of e and what its result becomes. */
 static void find_shortcut(entry *e) {
   const st_arg *ret = e->rets;
   st_shortcut_find(e->op, &e->shortcut);
   if (e->shortcut.epoch) e->result = NO_SHORTCUT;
-  if (!e->shortcut.run || e->nrets != 1 || ret->list || ret->optional) return;
+  if (!e->shortcut.run || e->nrets == 0) return;
+  if (e->nrets > 1) {
+    if (are_new_tensors(e)) e->result = AS_NEW_TENSORS;
+    return;
+  }
+  if (ret->list || ret->optional) return;
   if (ret->is_write) {
     for (int i = 0; i < e->nargs; i++) {
       if (!e->schema[i].is_write || e->from[i].kind != FROM_TENSOR) continue;
@@ -266,6 +282,27 @@ static int push_tensor(const call *c, const entry *given, const st_value *args,
   return 1;
 }
 
+/* The same for several new tensors. */
+static int push_tensors(const call *c, const entry *given,
+                        const st_value *args) {
+  const st_shortcut shortcut = given->shortcut;
+  const int n = given->nrets, top = lua_gettop(c->L);
+  st__tensor_ud *ud[MAX_RESULTS];
+  st_value v[MAX_RESULTS];
+  for (int i = 0; i < n; i++) {
+    ud[i] = st__new_tensor_ud(c->h, c->L);            /* [+1] */
+  }
+  if (!st__run_shortcut(c->h, c->L, &shortcut, args, v)) {
+    lua_settop(c->L, top);                            /* [-n] */
+    return -1;
+  }
+  for (int i = 0; i < n; i++) ud[i]->t = v[i].u.tensor;
+  for (int i = 0; i < n; i++) {
+    st__gc_charge(c->h, ud[i], st__memory_of(ud[i]->t));
+  }
+  return n;
+}
+
 /* Returns the number of results, or -1 if the usual path has to call the
  * operator. */
 static int try_shortcut(const call *c, const entry *e, int *spare) {
@@ -277,6 +314,7 @@ static int try_shortcut(const call *c, const entry *e, int *spare) {
   if (e->result == AS_NEW_TENSOR || e->result == AS_VIEW) {
     return push_tensor(c, e, args, spare);              /* [+1] */
   }
+  if (e->result == AS_NEW_TENSORS) return push_tensors(c, e, args);
   if (!st__run_shortcut(c->h, c->L, &e->shortcut, args, &v)) return -1;
   if (e->result == AS_NUMBER) {
     st__push_value(c->h, c->L, e->rets, &v);            /* [+1] */
