@@ -26,8 +26,8 @@ static const char *const names[][2] = {
   {"sytrs", "sytrs"}, {NULL, "hetrs"}, {"gels", "gels"}, {"gelsy", NULL},
   {NULL, "gelsy"}, {"gelsd", NULL}, {NULL, "gelsd"}, {"gelss", NULL},
   {NULL, "gelss"}, {"gemm", "gemm"}, {"syrk", "herk"}, {"laswp", "laswp"},
-  {"larft", "larft"}, {"sytrd", NULL}, {"steqr", NULL}, {"laed2", NULL},
-  {"lamrg", NULL}, {"gebrd", NULL}, {"lasdq", NULL}, {"lasd2", NULL},
+  {"larft", "larft"}, {"sytrd", NULL}, {"laed2", NULL}, {"lamrg", NULL},
+  {"gebrd", NULL}, {"lasdq", NULL}, {"lasd2", NULL},
 };
 /* Those that LAPACK calls its own and a library may hide. */
 static const char *const hidden[] = {"laed2", "lamrg", "lasdq", "lasd2"};

@@ -139,8 +139,6 @@ typedef struct st_lapack {
   void (*sytrd)(const char *uplo, const blasint *n, void *a,
                 const blasint *lda, void *d, void *e, void *tau, void *work,
                 const blasint *lwork, blasint *info, size_t);
-  void (*steqr)(const char *job, const blasint *n, void *d, void *e, void *z,
-                const blasint *ldz, void *work, blasint *info, size_t);
   void (*laed2)(blasint *k, const blasint *n, const blasint *n1, void *d,
                 void *q, const blasint *ldq, blasint *order, void *rho,
                 void *z, void *poles, void *w, void *q2, blasint *indx,

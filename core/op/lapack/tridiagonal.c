@@ -3,9 +3,9 @@
  * tridiagonal eigenproblem", Numer. Math. 36, 1981.
  *
  * A matrix is that of its two halves, which are decomposed by themselves, plus
- * a matrix of rank one. LAPACK finds the leaves and what a merge deflates; the
- * rest of a merge, a secular equation and products, is shared among threads, as
- * the merges are.
+ * a matrix of rank one. A kernel decomposes the leaves, LAPACK finds what a
+ * merge deflates; the rest of a merge, a secular equation and products, is
+ * shared among threads, as the merges are.
  */
 
 #include "op/lapack/tridiagonal.h"
@@ -15,9 +15,13 @@
 
 #include "base/threads.h"
 #include "kernel/linalg/secular.h"
+#include "kernel/linalg/steqr.h"
 #include "op/lapack/chunks.h"
 
-enum { LEAF = 20 };
+enum { LEAF = 25 };
+_Static_assert((int)LEAF <= (int)ST_STEQR, "a leaf is for the kernel");
+_Static_assert((int)ST_SECULAR % (int)ST_STEQR_LANES == 0,
+               "a row of distances is one of the kernel's room");
 
 /* A block of the matrix, which no zero beside the diagonal separates, in parts:
  * part p has the rows from ends[p] to ends[p + 1]. */
@@ -170,10 +174,13 @@ static void solve_leaves(const st_step *s, int64_t from, int64_t to) {
   for (int64_t p = from; p < to; p++) {
     const int64_t first = t->ends[p];
     const blasint n = t->ends[p + 1] - (blasint)first;
-    blasint info = 0;
-    j->f->steqr("I", &n, t->d + first * size, t->e + first * size,
-                st__element(j, t->z, t->ldz, first, first), &t->ldz,
-                t->vectors + 4 * first * size, &info, 1);
+    int32_t info = 0;
+    char *data[] = {t->d + first * size, t->e + first * size,
+                    st__element(j, t->z, t->ldz, first, first), (char *)&info,
+                    t->distances + first * t->wide * size};
+    const int64_t st[] = {0, 0, t->ldz * size, 0, t->wide * size,
+                          0, 0, 0, 0, 0};
+    st__kernel(ST_K_steqr, j->dtype)(data, st, n, 1, NULL);
     for (blasint i = 0; i < n; i++) t->order[first + i] = i + 1;
     if (info > 0) *t->info = info;
   }

@@ -16,7 +16,7 @@ local linalg = st.linalg
 -- What LAPACK's tests allow: ratios of errors to n, norms and the epsilon.
 local LIMIT = 30
 local EPS = {float32 = 2 ^ -23, float64 = 2 ^ -52}
-local SIZES = {9, 20, 21, 41, 130}
+local SIZES = {9, 25, 26, 51, 130}
 -- Near the greatest and the least norm.
 local FAR = {float32 = 1e36, float64 = 1e305}
 
@@ -238,6 +238,34 @@ describe("divided matrices", function()
           check_eigh(d, 2 ^ e, "2^" .. e)
           check_svd(d, 2 ^ e, "2^" .. e)
         end
+      end
+    end
+  end)
+
+  -- G. D. Smith, "Numerical Solution of Partial Differential Equations", 1985:
+  -- those of tridiagonal matrices with equal elements along the diagonals.
+  it("may be tridiagonal, as second differences are", function()
+    for dtype, eps in pairs {float32 = 2 ^ -24, float64 = 2 ^ -53} do
+      for _, n in ipairs {9, 16, 17, 25, 26, 64} do
+        local ones = st.ones({n - 1}, {dtype = dtype})
+        local a = st.eye(n, {dtype = dtype}) * 2 - ones:diag(1) - ones:diag(-1)
+        local k = st.arange(1, n + 1, {dtype = "float64"})
+        local want = 2 - 2 * (k * math.pi / (n + 1)):cos()
+        local got = linalg.eigh(a):to "float64"
+        assert.is_true((got - want):abs():max():item() < 8 * n * eps)
+        check_eigh(a, 1, "differences, " .. dtype)
+      end
+    end
+  end)
+
+  it("may be graded, from either end", function()
+    for dtype, steep in pairs {float32 = 0.3, float64 = 0.05} do
+      for _, n in ipairs {9, 20, 25, 40} do
+        local scale = st.pow(steep, st.arange(0, n, {dtype = "float64"}))
+        local a = (scale:unsqueeze(2) * scale *
+                   (st.eye(n) + 0.5)):to(dtype)
+        check_eigh(a, 1, "graded, " .. dtype)
+        check_eigh(a:flip {1, 2}, 1, "graded upwards, " .. dtype)
       end
     end
   end)
