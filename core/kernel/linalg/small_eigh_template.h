@@ -58,6 +58,24 @@ INLINE void NAME(tridiagonal)(NAME(lanes) *a, int n, NAME(lanes) *d,
 
 /* -- QL ------------------------------------------------------------------- */
 
+#if LANES == 1
+
+#define QL_LANES ST_SMALL
+#include "kernel/linalg/ql_template.h"
+#undef QL_LANES
+
+/* d becomes the eigenvalues; defect NaN where the iteration does not converge.
+ */
+INLINE void NAME(ql)(NAME(lanes) *d, NAME(lanes) *e, NAME(lanes) *z, int n,
+                     T *defect) {
+  const NAME(ql_matrix) q = {*d, *e, z ? *z : NULL, n, ST_SMALL, ST_SMALL};
+  if (NAME(ql_values)(&q) != 0) *defect = (T)NAN;
+}
+
+#else
+
+/* The same by the same operations: a lane with a matrix has its bits. */
+
 /* Zeros what is negligible of e from k on. last is where the rows end that
  * belong to row k, d_last their last element of d. Returns the largest. */
 INLINE int NAME(find_last)(NAME(lanes) *d, NAME(lanes) *e, int k, int n,
@@ -140,6 +158,8 @@ INLINE void NAME(ql)(NAME(lanes) *d, NAME(lanes) *e, NAME(lanes) *z, int n,
     EACH defect[l] = last[l] > k ? (T)NAN : defect[l];
   }
 }
+
+#endif
 
 /* -- All ------------------------------------------------------------------ */
 

@@ -33,6 +33,41 @@ INLINE void NAME(identity)(NAME(lanes) *a, int n) {
   }
 }
 
+/* The largest element; defect is NaN if one is not finite, or else 0. Of one
+ * matrix first those of the columns, whose order does not matter. */
+INLINE void NAME(find_most)(NAME(lanes) *a, int rows, int cols, T *most,
+                            T *defect) {
+  enum { COLUMNS = LANES == 1 ? ST_SMALL : 1 };
+  NAME(lanes) top[COLUMNS], bad[COLUMNS];
+  for (int j = 0; j < COLUMNS; j++) {
+    EACH {
+      top[j][l] = 0;
+      bad[j][l] = 0;
+    }
+  }
+  for (int i = 0; i < rows; i++) {
+    for (int j = 0; j < WIDE(cols); j++) {
+      const T *const x = a[i * ST_SMALL + j];
+      const int at = COLUMNS > 1 ? j : 0;
+      EACH {
+        const T size = FABS(x[l]);
+        top[at][l] = size > top[at][l] ? size : top[at][l];
+        bad[at][l] += size - size;
+      }
+    }
+  }
+  EACH {
+    most[l] = top[0][l];
+    defect[l] = bad[0][l];
+  }
+  for (int j = 1; j < COLUMNS; j++) {
+    EACH {
+      most[l] = top[j][l] > most[l] ? top[j][l] : most[l];
+      defect[l] += bad[j][l];
+    }
+  }
+}
+
 /* Multiplies by the power of two that makes the largest element one from 1 to
  * 4. If an element is not finite, defect is NaN and the rest zeros; else it is
  * 0. */
@@ -40,20 +75,7 @@ INLINE void NAME(scale)(NAME(lanes) *a, int rows, int cols, T *scale,
                         T *defect) {
   const int mantissa = IS_SINGLE ? 23 : 52, bias = IS_SINGLE ? 127 : 1023;
   NAME(lanes) most;
-  EACH {
-    most[l] = 0;
-    defect[l] = 0;
-  }
-  for (int i = 0; i < rows; i++) {
-    for (int j = 0; j < WIDE(cols); j++) {
-      const T *const x = a[i * ST_SMALL + j];
-      EACH {
-        const T size = FABS(x[l]);
-        most[l] = size > most[l] ? size : most[l];
-        defect[l] += size - size;
-      }
-    }
-  }
+  NAME(find_most)(a, rows, cols, most, defect);
   for (int l = 0; l < LANES; l++) {
     I bits;
     memcpy(&bits, &most[l], sizeof bits);

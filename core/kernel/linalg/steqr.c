@@ -13,7 +13,7 @@
 
 #define T float
 #define TAG f4
-#define LANES 16
+#define QL_LANES 16
 #define FABS fabsf
 #define SQRT sqrtf
 #define EPS 0x1p-24f
@@ -22,7 +22,7 @@
 
 #define T double
 #define TAG f8
-#define LANES 8
+#define QL_LANES 8
 #define FABS fabs
 #define SQRT sqrt
 #define EPS 0x1p-53
