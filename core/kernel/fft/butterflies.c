@@ -107,6 +107,14 @@ static const double sines13[] = {
 #define ODD2(j, n) 2 * (j) + 1, (n) + 2 * (j) + 1
 #define LANE2(j) 2 * (j), 2 * (j) + 1
 
+/* What a pass does with the parts from byte v of some rows on. */
+typedef struct shape {
+  int radix, v;
+  bool turns; /* or scales */
+  bool from_pairs, to_pairs;
+  int64_t in, out; /* bytes between the rows */
+} shape;
+
 #define T float
 #define I int32_t
 #define REALS FLOATS

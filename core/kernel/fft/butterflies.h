@@ -24,6 +24,8 @@ typedef struct st_fft_rows {
   bool are_pairs;
   bool are_swapped; /* the parts of each number are exchanged; fft_pass heeds
                        that of pairs only */
+  int64_t gap;      /* of fft_pass's results that are pairs: bytes between the
+                       halves of a row */
 } st_fft_rows;
 
 /* fft_pass: dst, src, roots. A transform of blocks * radix * stride rows takes

@@ -78,21 +78,22 @@ INLINE void NAME(dft8)(C *x) {
   x[6] = NAME(sub_turned)(f, c);
 }
 
-INLINE void NAME(dft16)(C *x) {
-  UNROLL for (int j = 0; j < 4; j++) NAME(dft4)(x, j, 4);
-  x[5] = NAME(turn)(x[5], (T)COS_16, (T)SIN_16);
-  x[6] = NAME(turn_8th)(x[6]);
-  x[7] = NAME(turn)(x[7], (T)SIN_16, (T)COS_16);
-  x[9] = NAME(turn_8th)(x[9]);
-  x[10] = (C){x[10].im, -x[10].re};
-  x[11] = NAME(turn_3_8ths)(x[11]);
-  x[13] = NAME(turn)(x[13], (T)SIN_16, (T)COS_16);
-  x[14] = NAME(turn_3_8ths)(x[14]);
-  x[15] = NAME(turn)(x[15], (T)-COS_16, (T)-SIN_16);
-  UNROLL for (int k = 0; k < 4; k++) NAME(dft4)(x, 4 * k, 1);
-  C y[16];
-  UNROLL for (int k = 0; k < 16; k++) y[k] = x[k % 4 * 4 + k / 4];
-  UNROLL for (int k = 0; k < 16; k++) x[k] = y[k];
+/* x[j], x[j + 4], ... of 16, turned. */
+INLINE void NAME(dft16_columns)(C *x, int j) {
+  NAME(dft4)(x, j, 4);
+  if (j == 1) {
+    x[5] = NAME(turn)(x[5], (T)COS_16, (T)SIN_16);
+    x[9] = NAME(turn_8th)(x[9]);
+    x[13] = NAME(turn)(x[13], (T)SIN_16, (T)COS_16);
+  } else if (j == 2) {
+    x[6] = NAME(turn_8th)(x[6]);
+    x[10] = (C){x[10].im, -x[10].re};
+    x[14] = NAME(turn_3_8ths)(x[14]);
+  } else if (j == 3) {
+    x[7] = NAME(turn)(x[7], (T)SIN_16, (T)COS_16);
+    x[11] = NAME(turn_3_8ths)(x[11]);
+    x[15] = NAME(turn)(x[15], (T)-COS_16, (T)-SIN_16);
+  }
 }
 
 /* An odd R: cosines go with x[i] + x[R - i], sines with x[i] - x[R - i]. */
@@ -120,27 +121,6 @@ INLINE void NAME(dft_odd)(C *x, int R, const double *cosines,
   }
 }
 
-/* R = a * b without common factors. Number i is (b i1 + a i2) mod R, and result
- * k the one with k1 = k mod a and k2 = k mod b, so that nothing is turned
- * between. */
-INLINE void NAME(dft_product)(C *x, int a, int b) {
-  const int R = a * b;
-  C rows[4][5];
-  UNROLL for (int j = 0; j < b; j++) {
-    C y[4];
-    UNROLL for (int i = 0; i < a; i++) y[i] = x[(b * i + a * j) % R];
-    if (a == 2) NAME(dft2)(y, 0, 1);
-    else if (a == 4) NAME(dft4)(y, 0, 1);
-    else NAME(dft_odd)(y, 3, cosines3, sines3);
-    UNROLL for (int k = 0; k < a; k++) rows[k][j] = y[k];
-  }
-  UNROLL for (int k = 0; k < a; k++) {
-    if (b == 3) NAME(dft_odd)(rows[k], 3, cosines3, sines3);
-    else NAME(dft_odd)(rows[k], 5, cosines5, sines5);
-  }
-  UNROLL for (int k = 0; k < R; k++) x[k] = rows[k % a][k % b];
-}
-
 INLINE void NAME(dft9)(C *x) {
   C y[3][3];
   UNROLL for (int j = 0; j < 3; j++) {
@@ -164,16 +144,11 @@ INLINE void NAME(dft)(C *x, int R) {
   case 3: NAME(dft_odd)(x, 3, cosines3, sines3); break;
   case 4: NAME(dft4)(x, 0, 1); break;
   case 5: NAME(dft_odd)(x, 5, cosines5, sines5); break;
-  case 6: NAME(dft_product)(x, 2, 3); break;
   case 7: NAME(dft_odd)(x, 7, cosines7, sines7); break;
   case 8: NAME(dft8)(x); break;
   case 9: NAME(dft9)(x); break;
-  case 10: NAME(dft_product)(x, 2, 5); break;
   case 11: NAME(dft_odd)(x, 11, cosines11, sines11); break;
-  case 12: NAME(dft_product)(x, 4, 3); break;
-  case 13: NAME(dft_odd)(x, 13, cosines13, sines13); break;
-  case 15: NAME(dft_product)(x, 3, 5); break;
-  default: NAME(dft16)(x);
+  default: NAME(dft_odd)(x, 13, cosines13, sines13);
   }
 }
 
@@ -186,84 +161,158 @@ INLINE C NAME(get)(const char *p, bool are_pairs) {
              SHUFFLE(INDICES, a, b, EACH(ODD, REALS))};
 }
 
+INLINE void NAME(put_pairs)(char *p, char *q, C x) {
+  NAME(store)(p, SHUFFLE(INDICES, x.re, x.im, EACH(LOW, REALS)));
+  NAME(store)(q, SHUFFLE(INDICES, x.re, x.im, EACH(HIGH, REALS)));
+}
+
 INLINE void NAME(put)(char *p, C x, bool are_pairs) {
-  NAME(store)(p, are_pairs ? SHUFFLE(INDICES, x.re, x.im, EACH(LOW, REALS))
-                           : x.re);
-  NAME(store)(p + sizeof(V),
-              are_pairs ? SHUFFLE(INDICES, x.re, x.im, EACH(HIGH, REALS))
-                        : x.im);
+  if (are_pairs) {
+    NAME(put_pairs)(p, p + sizeof(V), x);
+  } else {
+    NAME(store)(p, x.re);
+    NAME(store)(p + sizeof(V), x.im);
+  }
 }
 
 INLINE C NAME(swapped)(C x) { return (C){x.im, x.re}; }
 
-/* Numbers of R rows, d bytes apart. Split ones are not swapped. */
-INLINE void NAME(get_rows)(C *x, int R, const char *p, int64_t d,
-                           const st_fft_rows *rows) {
-  if (!rows->are_pairs) {
-    UNROLL for (int i = 0; i < R; i++) x[i] = NAME(get)(p + i * d, false);
-    return;
-  }
-  UNROLL for (int i = 0; i < R; i++) x[i] = NAME(get)(p + i * d, true);
-  if (!rows->are_swapped) return;
-  UNROLL for (int i = 0; i < R; i++) x[i] = NAME(swapped)(x[i]);
+/* The parts from byte s.v of a row on. Split ones are not swapped. */
+INLINE C NAME(get_row)(const char *p, shape s, const st_fft_rows *rows) {
+  if (!s.from_pairs) return NAME(get)(p + s.v, false);
+  const C x = NAME(get)(p + s.v, true);
+  return rows->are_swapped ? NAME(swapped)(x) : x;
 }
 
-INLINE void NAME(put_rows)(C *x, int R, char *p, int64_t d,
-                           const st_fft_rows *rows) {
-  if (!rows->are_pairs) {
-    UNROLL for (int i = 0; i < R; i++) NAME(put)(p + i * d, x[i], false);
+INLINE void NAME(put_row)(char *p, C x, shape s, const st_fft_rows *rows) {
+  enum { HALF = ST_FFT_ROW / 2, BYTES = sizeof(V) };
+  p += s.v;
+  if (!s.to_pairs) {
+    NAME(put)(p, x, false);
     return;
   }
-  if (rows->are_swapped) {
-    UNROLL for (int i = 0; i < R; i++) x[i] = NAME(swapped)(x[i]);
-  }
-  UNROLL for (int i = 0; i < R; i++) NAME(put)(p + i * d, x[i], true);
+  if (rows->are_swapped) x = NAME(swapped)(x);
+  if (s.v >= HALF) p += rows->gap;
+  NAME(put_pairs)(p, p + BYTES + (s.v + BYTES == HALF ? rows->gap : 0), x);
 }
 
-/* A block: transforms of R rows each, with the same turns behind them. */
-INLINE void NAME(block)(char *to, const char *from, int R, bool turns,
-                        const T *roots, const st_fft_pass *c) {
-  const int64_t in = c->from.step, out = c->to.step;
-  const int64_t gap = c->stride * c->blocks * in, step = c->stride * out;
-  for (int64_t q = 0; q < c->stride; q++, from += in, to += out) {
-    for (int v = 0; v < ST_FFT_ROW; v += 2 * (int)sizeof(V)) {
-      C x[16];
-      NAME(get_rows)(x, R, from + v, gap, &c->from);
-      NAME(dft)(x, R);
-      if (turns) {
-        UNROLL for (int k = 1; k < R; k++) {
-          x[k] = NAME(turn)(x[k], roots[2 * k - 2], roots[2 * k - 1]);
-        }
-      } else {
-        UNROLL for (int k = 0; k < R; k++) {
-          x[k] = NAME(scale)(x[k], (T)c->factor);
-        }
-      }
-      NAME(put_rows)(x, R, to + v, step, &c->to);
+/* Turns result k, or scales it by roots[0]. */
+INLINE void NAME(put_result)(char *to, int k, C x, const T *roots, shape s,
+                             const st_fft_pass *c) {
+  if (!s.turns) x = NAME(scale)(x, roots[0]);
+  else if (k > 0) x = NAME(turn)(x, roots[2 * k - 2], roots[2 * k - 1]);
+  NAME(put_row)(to + k * s.out, x, s, &c->to);
+}
+
+/* Where vectors are about as many as registers, they are loaded just before
+ * they are needed, and stored as soon as they are results. */
+INLINE void NAME(transform16)(char *to, const char *from, const T *roots,
+                              shape s, const st_fft_pass *c) {
+  C x[16];
+  UNROLL for (int j = 0; j < 4; j++) {
+    UNROLL for (int i = j; i < 16; i += 4) {
+      x[i] = NAME(get_row)(from + i * s.in, s, &c->from);
+    }
+    NAME(dft16_columns)(x, j);
+  }
+  UNROLL for (int j = 0; j < 4; j++) {
+    NAME(dft4)(x, 4 * j, 1);
+    UNROLL for (int i = 0; i < 4; i++) {
+      NAME(put_result)(to, j + 4 * i, x[4 * j + i], roots, s, c);
     }
   }
 }
 
-INLINE void NAME(blocks)(char *to, const char *from, const T *roots, int R,
-                         const st_fft_pass *c) {
-  const int64_t in = c->stride * c->from.step;
-  const int64_t out = R * c->stride * c->to.step;
-  if (c->blocks == 1) {
-    NAME(block)(to, from, R, false, roots, c);
+/* R = a * b without common factors. Number i is (b i1 + a i2) mod R, and result
+ * k the one with k1 = k mod a and k2 = k mod b, so that nothing is turned
+ * between. */
+INLINE void NAME(transform_product)(char *to, const char *from, const T *roots,
+                                    shape s, const st_fft_pass *c) {
+  const int R = s.radix, a = R == 12 ? 4 : R == 15 ? 3 : 2, b = R / a;
+  const int unit = b == 3 ? 4 : 6; /* 0 mod a, 1 mod b */
+  C rows[4][5];
+  UNROLL for (int j = 0; j < b; j++) {
+    C y[4];
+    UNROLL for (int i = 0; i < a; i++) {
+      y[i] = NAME(get_row)(from + (b * i + a * j) % R * s.in, s, &c->from);
+    }
+    if (a == 2) NAME(dft2)(y, 0, 1);
+    else if (a == 4) NAME(dft4)(y, 0, 1);
+    else NAME(dft_odd)(y, 3, cosines3, sines3);
+    UNROLL for (int k = 0; k < a; k++) rows[k][j] = y[k];
+  }
+  UNROLL for (int i = 0; i < a; i++) {
+    if (b == 3) NAME(dft_odd)(rows[i], 3, cosines3, sines3);
+    else NAME(dft_odd)(rows[i], 5, cosines5, sines5);
+    UNROLL for (int j = 0; j < b; j++) {
+      const int k = ((R + 1 - unit) * i + unit * j) % R;
+      NAME(put_result)(to, k, rows[i][j], roots, s, c);
+    }
+  }
+}
+
+INLINE void NAME(transform)(char *to, const char *from, const T *roots,
+                            shape s, const st_fft_pass *c) {
+  C x[13];
+  switch (s.radix) {
+  case 6: case 10: case 12: case 15:
+    NAME(transform_product)(to, from, roots, s, c);
+    return;
+  case 16:
+    NAME(transform16)(to, from, roots, s, c);
     return;
   }
-  for (int64_t p = 0; p < c->blocks; p++) {
-    NAME(block)(to, from, R, true, roots, c);
-    from += in;
-    to += out;
-    roots += 2 * (R - 1);
+  UNROLL for (int i = 0; i < s.radix; i++) {
+    x[i] = NAME(get_row)(from + i * s.in, s, &c->from);
+  }
+  NAME(dft)(x, s.radix);
+  UNROLL for (int k = 0; k < s.radix; k++) {
+    NAME(put_result)(to, k, x[k], roots, s, c);
+  }
+}
+
+/* A block: transforms of some rows each, with the same turns behind them. */
+INLINE void NAME(block)(char *to, const char *from, const T *roots, shape s,
+                        const st_fft_pass *c) {
+  for (int64_t q = 0; q < c->stride; q++) {
+    for (s.v = 0; s.v < ST_FFT_ROW; s.v += 2 * (int)sizeof(V)) {
+      NAME(transform)(to, from, roots, s, c);
+    }
+    from += c->from.step;
+    to += c->to.step;
+  }
+}
+
+/* Only the last pass has pairs as results. */
+INLINE void NAME(blocks)(char *to, const char *from, const T *roots, shape s,
+                         const st_fft_pass *c) {
+  const T factor = (T)c->factor;
+  if (c->blocks == 1) roots = &factor;
+  s.in = c->stride * c->blocks * c->from.step;
+  s.out = c->stride * c->to.step;
+  if (c->blocks == 1 && c->to.are_pairs) {
+    s.to_pairs = true;
+    NAME(block)(to, from, roots, s, c);
+  } else if (c->blocks == 1) {
+    NAME(block)(to, from, roots, s, c);
+  } else {
+    s.turns = true;
+    for (int64_t p = 0; p < c->blocks; p++) {
+      NAME(block)(to, from, roots, s, c);
+      from += c->stride * c->from.step;
+      to += s.radix * s.out;
+      roots += 2 * (s.radix - 1);
+    }
   }
 }
 
 #define BLOCKS_(R, tag)                                                     \
   static void radix##R##_##tag(char *to, const char *from,                  \
                                const void *roots, const st_fft_pass *c) {   \
-    blocks_##tag(to, from, roots, R, c);                                    \
+    const shape pairs = {.radix = R, .from_pairs = true};                   \
+    const shape split = {.radix = R};                                       \
+    if (c->from.are_pairs) blocks_##tag(to, from, roots, pairs, c);         \
+    else blocks_##tag(to, from, roots, split, c);                           \
   }
 #define BLOCKS2(R, tag) BLOCKS_(R, tag)
 #define BLOCKS(R) BLOCKS2(R, TAG)

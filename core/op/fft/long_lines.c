@@ -210,9 +210,9 @@ static void columns_of_tile(const passes *p, int64_t i, char *scratch) {
   char *const coarse = scratch + 2 * p->buffer;
   const char *const in = p->in + first * p->size;
   const bool swaps = m->down.backward;
-  st_fft_rows_at from = {(char *)(uintptr_t)in, {row, true, swaps}};
+  st_fft_rows_at from = {(char *)(uintptr_t)in, {row, true, swaps, 0}};
   if (lines < p->lines) {
-    from = (st_fft_rows_at){buffers[0], {ROW, true, swaps}};
+    from = (st_fft_rows_at){buffers[0], {ROW, true, swaps, 0}};
     memset(buffers[0], 0, (size_t)(m->rows * ROW));
     for (int64_t k = 0; k < m->rows; k++) {
       memcpy(buffers[0] + k * ROW, in + k * row, (size_t)(lines * p->size));
@@ -221,7 +221,7 @@ static void columns_of_tile(const passes *p, int64_t i, char *scratch) {
   char *const to = st__fft_last_buffer(&m->down, from.at == buffers[0],
                                        buffers);
   st__fft_run_passes(&m->down, p->size == 16, 1, from,
-                     (st_fft_rows_at){to, {ROW, true, swaps}}, buffers);
+                     (st_fft_rows_at){to, {ROW, true, swaps, 0}}, buffers);
   const int64_t end = rounded(m->rows, p->lines);
   clear_behind(to, m->rows, end);
   set_coarse(p, first, coarse);
@@ -243,8 +243,8 @@ static void rows_of_tile(const passes *p, int64_t i, char *scratch) {
   char *const buffers[] = {scratch, scratch + p->buffer};
   char *const out = p->out + first * p->size;
   const bool swaps = m->along.backward;
-  const st_fft_rows_at from = {p->middle + i * p->pitch, {ROW, true, swaps}};
-  st_fft_rows_at to = {out, {row, true, swaps}};
+  const st_fft_rows_at from = {p->middle + i * p->pitch, {ROW, true, swaps, 0}};
+  st_fft_rows_at to = {out, {row, true, swaps, 0}};
   const bool is_whole = lines >= p->lines;
   if (!is_whole || p->streams) {
     to.at = st__fft_last_buffer(&m->along, false, buffers);

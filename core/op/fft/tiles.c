@@ -250,7 +250,7 @@ static rows read_rows(const st_fft_tile *t, int64_t lines, st_fft_lines *in,
   in->are_swapped = t->passes->backward && !t->to_real;
   in->rows = t->passes->length + is_half;
   char *data[] = {buffer, s->data};
-  rows from = {buffer, {ROW, true, in->are_swapped}};
+  rows from = {buffer, {ROW, true, in->are_swapped, 0}};
   switch (layout_of(t, s, in, lines)) {
   case CONTIGUOUS:
     st__kernel(ST_K_fft_gather, part_of(t))(data, NULL, 0, 0, in);
@@ -305,7 +305,7 @@ void st__fft_run_tile(const st_fft_tile *t, int64_t lines, st_fft_lines *in,
   const layout l = layout_of(t, &t->out, out, lines);
   if (l == CONTIGUOUS && t->fetches) fetch_lines(t, lines, out);
   const rows to = {last, {.step = ROW}};
-  rows results = {last, {ROW, l != CONTIGUOUS, t->passes->backward}};
+  rows results = {last, {ROW, l != CONTIGUOUS, t->passes->backward, 0}};
   if (l == SIDE_BY_SIDE) {
     results.at = t->out.data + out->at[0];
     results.of.step = t->out.step;
