@@ -94,7 +94,8 @@ static const double sines13[] = {
 #endif
 
 /* Of lane j of two vectors of n parts: parts 0 and 2 of both, 1 and 3, and
- * those of the lower and the upper half of the lane by turns. LANE(j) is all of
+ * those of the lower and the upper half of the lane by turns; parts 0 and 2 by
+ * turns, 1 and 3, and the lower and the upper halves of both. LANE(j) is all of
  * lane j of both. */
 #define EVEN4(j, n) SKIP4(4 * (j), n)
 #define ODD4(j, n) SKIP4(4 * (j) + 1, n)
@@ -103,6 +104,12 @@ static const double sines13[] = {
 #define HIGH4(j, n) MIX4(4 * (j) + 2, n)
 #define MIX4(i, n) (i), (n) + (i), (i) + 1, (n) + (i) + 1
 #define LANE4(j) 4 * (j), 4 * (j) + 1, 4 * (j) + 2, 4 * (j) + 3
+#define REAL4(j, n) TURNS4(4 * (j), n)
+#define IMAGINARY4(j, n) TURNS4(4 * (j) + 1, n)
+#define TURNS4(i, n) (i), (n) + (i), (i) + 2, (n) + (i) + 2
+#define FORMER4(j, n) PAIRS4(4 * (j), n)
+#define LATTER4(j, n) PAIRS4(4 * (j) + 2, n)
+#define PAIRS4(i, n) (i), (i) + 1, (n) + (i), (n) + (i) + 1
 #define EVEN2(j, n) 2 * (j), (n) + 2 * (j)
 #define ODD2(j, n) 2 * (j) + 1, (n) + 2 * (j) + 1
 #define LANE2(j) 2 * (j), 2 * (j) + 1
@@ -124,8 +131,11 @@ typedef struct shape {
 #define LOW LOW4
 #define HIGH HIGH4
 #define LANE LANE4
+#define REAL REAL4
+#define IMAGINARY IMAGINARY4
 #include "kernel/fft/butterflies_template.h"
 #include "kernel/fft/tiles_template.h"
+#include "kernel/fft/eighths_template.h"
 #define T double
 #define I int64_t
 #define REALS DOUBLES
@@ -135,13 +145,17 @@ typedef struct shape {
 #define LOW EVEN2
 #define HIGH ODD2
 #define LANE LANE2
+#define REAL EVEN2
+#define IMAGINARY ODD2
 #include "kernel/fft/butterflies_template.h"
 #include "kernel/fft/tiles_template.h"
+#include "kernel/fft/eighths_template.h"
 
 /* -- The table ------------------------------------------------------------ */
 
 static const st_kernel_row rows[] = {
   {ST_K_fft_pass, {[ST_FLOAT32] = pass_f32, [ST_FLOAT64] = pass_f64}},
+  {ST_K_fft_eighths, {[ST_FLOAT32] = eighths_f32, [ST_FLOAT64] = eighths_f64}},
   {ST_K_fft_pairs, {[ST_FLOAT32] = pairs_f32, [ST_FLOAT64] = pairs_f64}},
   {ST_K_fft_gather, {[ST_FLOAT32] = gather_f32, [ST_FLOAT64] = gather_f64}},
   {ST_K_fft_scatter, {

@@ -47,6 +47,29 @@ typedef struct st_fft_pass {
   double factor;
 } st_fft_pass;
 
+/* fft_eighths: dst, src, roots, turns, scratch. Transforms contiguous lines of
+ * 8 * `blocks` complex numbers, two of float32 at once; blocks is 4, 8 or more.
+ * The first pass has radix 8. Row p of its results is block p, line after line,
+ * so the other passes are those of lines of `blocks` numbers, side by side.
+ *
+ * An octet is 8 blocks from p on. The last one begins at blocks - 8, the others
+ * at multiples of 8; if blocks is 4, there is one, of two lines or of two pairs
+ * of them. For each octet and k = 1, 2, ... 7, roots has 64 bytes of cosines
+ * and 64 of sines, of k times the angle of p, p, p + 1, p + 1, ... (float32) or
+ * of p, p + 4, p + 1, p + 5, ... (float64); of 4 blocks they are 0, 0, 1, 1, 2,
+ * 2, 3, 3, and again for float32. turns has the other passes' roots, `at` bytes
+ * from its beginning. scratch has 2 * blocks rows, and 16 at least. dst may be
+ * src. */
+typedef struct st_fft_eighths_of {
+  int64_t blocks, lines;
+  int64_t in, out;   /* bytes from line to line */
+  bool are_swapped;
+  double factor;
+  int count;         /* of the other passes */
+  const int *radix;
+  const int64_t *at;
+} st_fft_eighths_of;
+
 /* fft_pairs: dst, src, u. What fft_halves does (kernel/fft/fft.h), for all
  * lines of a tile. dst may be src. */
 typedef struct st_fft_pairs {

@@ -85,17 +85,12 @@ enum { BYTES = 16 };
       to[1] = to[2 * c->h + 1] = 0;                                          \
     }                                                                        \
   }                                                                          \
-  static void halves_##s(char **data, const int64_t *st, int64_t n0,         \
-                         int64_t n1, const void *ctx) {                      \
+  INLINE void halve_##s(T *to, const T *from, const T *u,                    \
+                        const st_fft_halves *c) {                            \
     enum { V = BYTES / sizeof(T) / 2 };                                      \
-    const st_fft_halves *c = ctx;                                            \
-    T *const to = (T *)(void *)data[0];                                      \
-    const T *const from = (T *)(void *)data[1];                              \
-    const T *const u = (T *)(void *)data[2];                                 \
     const T turn = c->to_real ? -1 : 1;                                      \
     const int64_t h = c->h;                                                  \
     int64_t k = c->begin;                                                    \
-    (void)st, (void)n0, (void)n1;                                            \
     if (k == 0) ends_##s(to, from, c), k = 1;                                \
     const T factor = c->to_real ? (T)c->factor : (T)(c->factor / 2);         \
     for (; k + V <= c->end && k + V <= h - k - V + 1; k += V) {              \
@@ -106,6 +101,16 @@ enum { BYTES = 16 };
       k = c->end;                                                            \
     }                                                                        \
     for (; k < c->end; k++) pair_##s(to, from, u, h, k, factor, turn);       \
+  }                                                                          \
+  static void halves_##s(char **data, const int64_t *st, int64_t n0,         \
+                         int64_t n1, const void *ctx) {                      \
+    const st_fft_halves *c = ctx;                                            \
+    (void)st, (void)n0, (void)n1;                                            \
+    for (int64_t i = 0; i < c->lines; i++) {                                 \
+      halve_##s((T *)(void *)(data[0] + i * c->to),                          \
+                (const T *)(const void *)(data[1] + i * c->from),            \
+                (const T *)(void *)data[2], c);                              \
+    }                                                                        \
   }                                                                          \
   static void mirror_##s(char **data, const int64_t *st, int64_t n0,         \
                          int64_t n1, const void *ctx) {                      \

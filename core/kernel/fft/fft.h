@@ -17,14 +17,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* fft_halves: dst, src, u. Computes pairs k and h - k for k in [begin, end),
- * which is part of [0, h / 2]; each sum is multiplied by `factor`. Z has h
- * numbers and X h + 1. dst may be src. */
+/* fft_halves: dst, src, u. Computes pairs k and h - k of each line, for k in
+ * [begin, end), which is part of [0, h / 2]; sums are multiplied by `factor`. Z
+ * has h numbers and X h + 1. dst may be src. */
 typedef struct st_fft_halves {
   int64_t h, begin, end;
   double factor;
   bool to_real; /* X is given; the imaginary parts of X[0] and X[h] count as
                    0 */
+  int64_t lines, to, from; /* bytes from line to line */
 } st_fft_halves;
 
 /* fft_mirror: dst. Number n - k becomes the conjugate of number k, for

@@ -218,19 +218,3 @@ static void NAME(pairs)(char **data, const int64_t *st, int64_t n0, int64_t n1,
     }
   }
 }
-
-#undef NAME_
-#undef NAME2
-#undef NAME
-#undef V
-#undef C
-#undef INDICES
-#undef T
-#undef I
-#undef REALS
-#undef TAG
-#undef EVEN
-#undef ODD
-#undef LOW
-#undef HIGH
-#undef LANE

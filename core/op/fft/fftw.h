@@ -8,10 +8,10 @@
  * Note [What FFTW computes]
  * Real lines of an even length n >= 16 are complex lines of n / 2 numbers
  * (Note [Real lines by half], kernel/fft/fft.h). Long complex lines are not
- * FFTW's (long_lines.h), nor are many lines of other lengths (tiles.h). A
- * length of 36 or more with a prime factor above 13 is computed by a
- * convolution of another length (convolution.h). So FFTW computes complex lines
- * of less than 8192 numbers, and real lines of any odd length.
+ * FFTW's (long_lines.h), nor are many lines of other lengths (tiles.h,
+ * eighths.h). A length of 36 or more with a prime factor above 13 is computed
+ * by a convolution of another length (convolution.h). So FFTW computes complex
+ * lines of less than 8192 numbers, and real lines of any odd length.
  */
 #ifndef ST_OP_FFT_FFTW_H
 #define ST_OP_FFT_FFTW_H

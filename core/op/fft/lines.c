@@ -24,6 +24,7 @@ enum {
   SHORTEST = 32,       /* numbers of lines of a tile whose memory is fetched */
   LONGEST = 128,
   NEAR = 1 << 20,      /* bytes that stay in the cache, about */
+  HALVED = 16 << 10,   /* bytes of real lines by eighths, about */
   GRAIN = 8 * ST_GRAIN /* least multiplications of a thread */
 };
 
@@ -59,10 +60,13 @@ typedef struct transform {
   st_loop halves, complete;     /* fft_halves and fft_mirror */
   int64_t between;              /* offset of a complex line between the passes
                                    of a real one, in the scratch memory */
+  int64_t apart;                /* from one such line to the next */
+  int64_t halved;               /* real lines by eighths at a time */
   int64_t convolution;          /* offset of the memory of a convolution */
-  int64_t middle;               /* offset of the memory of a long line */
+  int64_t middle;               /* offset of the memory of a long line, or of
+                                   lines by eighths */
   int shares;                   /* threads that share a long line */
-  bool in_tiles;                /* Note [Lines side by side] */
+  st_fft_how how;
   bool is_flat;                 /* a tile has lines of several dimensions */
   st_fft_tile tile;
   int chunks;
@@ -152,7 +156,8 @@ static void halve(void *ctx, int64_t begin, int64_t end) {
   const halving *h = ctx;
   const transform *t = h->t;
   char *data[] = {h->to, (char *)(uintptr_t)h->from, t->plan->halving};
-  const st_fft_halves c = {t->plan->count, begin, end, t->scale, t->to_real};
+  const st_fft_halves c = {t->plan->count, begin, end, t->scale, t->to_real,
+                           1, 0, 0};
   t->halves(data, NULL, 0, 0, &c);
 }
 
@@ -183,7 +188,7 @@ static st_status execute(const transform *t, double scale, char *from,
 
 /* Only FFTW itself cannot work in place. */
 static bool is_in_place(const st_fft_plan *p) {
-  return p->chirp || p->line.matrix;
+  return p->chirp || p->line.matrix || p->eighths.roots;
 }
 
 static bool scales(const st_fft_plan *p) {
@@ -192,7 +197,13 @@ static bool scales(const st_fft_plan *p) {
 
 /* True if a real line by half needs room for the complex one. */
 static bool has_between(const transform *t) {
-  return t->plan->halving && (t->to_real || !is_in_place(t->plan));
+  return t->plan->halving && (t->to_real || t->how == ST_FFT_EIGHTHS ||
+                              !is_in_place(t->plan));
+}
+
+static void mirror_line(const transform *t, char *line) {
+  const st_fft_mirror c = {t->mirror};
+  if (t->mirror > 0) t->complete(&line, NULL, 0, 0, &c);
 }
 
 static st_status run_line(const transform *t, char *from, char *to,
@@ -208,11 +219,45 @@ static st_status run_line(const transform *t, char *from, char *to,
     ST_TRY(execute(t, 1, from, between, scratch));
     halve_line(t, between, to);
   }
-  if (t->mirror > 0) {
-    const st_fft_mirror c = {t->mirror};
-    t->complete(&to, NULL, 0, 0, &c);
-  }
+  mirror_line(t, to);
   return ST_OK;
+}
+
+static void halve_lines(const transform *t, st_fft_eighths_lines l) {
+  char *data[] = {l.out, l.in, t->plan->halving};
+  const int64_t h = t->plan->count;
+  const st_fft_halves c = {h, 0, h / 2 + 1, t->scale, t->to_real,
+                           l.count, l.out_pitch, l.in_pitch};
+  t->halves(data, NULL, 0, 0, &c);
+}
+
+/* Lines by eighths, as many real ones at a time as stay in the cache. */
+static void run_eighths(const transform *t, st_fft_eighths_lines l,
+                        char *scratch) {
+  const st_fft_eighths *const e = &t->plan->eighths;
+  char *const middle = scratch + t->middle;
+  if (!t->plan->halving) {
+    st__fft_run_eighths(e, t->is_double, t->scale, &l, middle);
+    return;
+  }
+  for (int64_t left = l.count; left > 0; left -= l.count) {
+    l.count = left < t->halved ? left : t->halved;
+    st_fft_eighths_lines first = l, last = l;
+    first.out = last.in = scratch + t->between;
+    first.out_pitch = last.in_pitch = t->apart;
+    if (t->to_real) {
+      halve_lines(t, first);
+      st__fft_run_eighths(e, t->is_double, 1, &last, middle);
+    } else {
+      st__fft_run_eighths(e, t->is_double, 1, &first, middle);
+      halve_lines(t, last);
+    }
+    for (int64_t i = 0; i < l.count; i++) {
+      mirror_line(t, l.out + i * l.out_pitch);
+    }
+    l.in += l.count * l.in_pitch;
+    l.out += l.count * l.out_pitch;
+  }
 }
 
 /* -- Tiles ---------------------------------------------------------------- */
@@ -275,7 +320,7 @@ static void fetch(const side *s, const char *line) {
 }
 
 static st_status run_tile(const transform *t, int64_t index, char *scratch) {
-  if (t->in_tiles) {
+  if (t->how == ST_FFT_TILE) {
     run_side_by_side(t, index, scratch);
     return ST_OK;
   }
@@ -303,7 +348,11 @@ static st_status run_tile(const transform *t, int64_t index, char *scratch) {
     to = scratch + t->out.offset;
     to_pitch = t->out.pitch;
   }
-  for (int64_t k = 0; k < lines; k++) {
+  if (t->how == ST_FFT_EIGHTHS) {
+    const st_fft_eighths_lines l = {from, to, from_pitch, to_pitch, lines};
+    run_eighths(t, l, scratch);
+  }
+  for (int64_t k = 0; k < lines && t->how == ST_FFT_LINE; k++) {
     if (k + AHEAD < lines) {
       fetch(&t->in, from + (k + AHEAD) * from_pitch);
       fetch(&t->out, to + (k + AHEAD) * to_pitch);
@@ -396,12 +445,13 @@ static void set_width(transform *t, int64_t n) {
   if (t->width == 0) t->width = MOST / bytes >= least ? least : 1;
   if (t->width > 4 * least) t->width = 4 * least;
   if (t->width > t->dims->size) t->width = t->dims->size;
-  if (t->in_tiles) t->width = st__fft_tile_lines(t->is_double);
+  if (t->how == ST_FFT_TILE) t->width = st__fft_tile_lines(t->is_double);
   t->tiles = (t->dims->size + t->width - 1) / t->width;
   t->count = t->tiles;
   for (int d = 1; d < t->ndim; d++) t->count *= t->dims[d].size;
   /* Tiles end with the innermost dimension if that fills them. */
-  t->is_flat = t->in_tiles && t->tiles * t->width * 4 > t->dims->size * 5;
+  t->is_flat = t->how == ST_FFT_TILE &&
+               t->tiles * t->width * 4 > t->dims->size * 5;
   if (t->is_flat) {
     int64_t lines = 1;
     for (int d = 0; d < t->ndim; d++) lines *= t->dims[d].size;
@@ -426,8 +476,8 @@ static void set_chunks(transform *t, int64_t n) {
 
 static void set_scratch(transform *t) {
   side *const sides[] = {&t->in, &t->out};
-  t->bytes = t->in_tiles ? st__fft_tile_bytes(&t->tile) : 0;
-  if (t->in_tiles) return;
+  t->bytes = t->how == ST_FFT_TILE ? st__fft_tile_bytes(&t->tile) : 0;
+  if (t->how == ST_FFT_TILE) return;
   for (int i = 0; i < 2; i++) {
     side *const s = sides[i];
     s->pitch = padded(s->count * s->size);
@@ -435,12 +485,15 @@ static void set_scratch(transform *t) {
     if (!s->is_direct) t->bytes += s->pitch * t->width;
   }
   t->between = t->bytes;
+  t->apart = padded(t->plan->count * (t->is_double ? 16 : 8));
+  t->halved = HALVED / t->apart > 4 ? HALVED / t->apart / 4 * 4 : 4;
   if (has_between(t)) {
-    t->bytes += padded(t->plan->count * (t->is_double ? 16 : 8));
+    t->bytes += t->how == ST_FFT_EIGHTHS ? t->halved * t->apart : t->apart;
   }
   t->convolution = t->bytes;
   t->middle = t->bytes;
-  t->bytes += t->plan->chirp ?
+  t->bytes += t->how == ST_FFT_EIGHTHS ?
+    st__fft_eighths_bytes(&t->plan->eighths) : t->plan->chirp ?
     st__fft_chirp_bytes(t->plan, t->is_double, t->shares) :
     st__fft_line_bytes(&t->plan->line, t->is_double, t->shares);
 }
@@ -461,17 +514,22 @@ static void set_tile(transform *t, const st_lines *l) {
                l->out->numel * t->out.size > NEAR};
 }
 
-/* The shape decides, and not the layout. Rows are transposed, so more than half
- * of a tile of them must be in use. */
-static bool is_in_tiles(const st_lines *l, bool is_double) {
+/* The shape decides, and not the layout. Rows of tiles are transposed, so more
+ * than half of a tile of them must be in use. */
+static st_fft_how how_of(const st_lines *l, bool is_double) {
   const st_tensor *x = l->in;
   const int64_t half = st__fft_tile_lines(is_double) / 2;
   int64_t behind = 1;
   for (int d = l->dim + 1; d < x->ndim; d++) behind *= x->sizes[d];
   const bool are_columns = behind >= LEAST;
   const int64_t lines = x->numel / x->sizes[l->dim];
-  return lines >= LEAST && (are_columns || lines > half) &&
-         st__fft_in_tiles(l->kind, is_double, l->n, are_columns);
+  if (lines < LEAST) return ST_FFT_LINE;
+  if (!are_columns && st__fft_by_eighths(l->kind, l->n)) {
+    return ST_FFT_EIGHTHS;
+  }
+  return (are_columns || lines > half) &&
+         st__fft_in_tiles(l->kind, is_double, l->n, are_columns) ? ST_FFT_TILE
+                                                                 : ST_FFT_LINE;
 }
 
 static void prepare(transform *t, const st_lines *l) {
@@ -487,7 +545,7 @@ static void prepare(transform *t, const st_lines *l) {
   const int64_t results = l->is_full ? l->n / 2 + 1 : t->out.count;
   t->reals = t->to_real ? results : 2 * results;
   set_batch(t, l);
-  if (t->in_tiles) set_tile(t, l);
+  if (t->how == ST_FFT_TILE) set_tile(t, l);
   t->in.is_direct = t->in.step == t->in.size &&
                     (!t->to_real || t->plan->halving || t->plan->chirp) &&
                     is_aligned(t, &t->in, true);
@@ -525,8 +583,8 @@ st_status st__transform_lines(const st_lines *l) {
   transform t;
   st_fft_hold hold;
   t.is_double = l->in->dtype == ST_FLOAT64 || l->in->dtype == ST_COMPLEX128;
-  t.in_tiles = is_in_tiles(l, t.is_double);
-  ST_TRY(st__fft_plan(l->kind, t.is_double, l->n, t.in_tiles, &hold));
+  t.how = how_of(l, t.is_double);
+  ST_TRY(st__fft_plan(l->kind, t.is_double, l->n, t.how, &hold));
   t.plan = hold.plan;
   prepare(&t, l);
   const st_status status = run(&t);

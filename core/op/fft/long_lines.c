@@ -40,15 +40,6 @@ static int64_t ratio(int64_t n, int64_t d) {
   return d * d > n ? d * d / n : n / d / d;
 }
 
-bool st__fft_is_fast(int64_t n) {
-  static const int16_t lengths[] = {128, 160, 192, 200, 240, 256, 320, 384,
-                                    400, 512, 640, 1024, 1280, 2048};
-  for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-    if (lengths[i] == n) return true;
-  }
-  return false;
-}
-
 bool st__fft_is_long(int64_t n) { return n >= LEAST && st__fft_is_smooth(n); }
 
 /* Of the factors next to the root of n, the one with the fewest passes. A

@@ -21,10 +21,6 @@
 /* True if n has no prime factor above 13. */
 bool st__fft_is_smooth(int64_t n);
 
-/* Lengths for which FFTW's estimated plans take 0.6 to 0.9 ns a number of
- * complex64; others take up to 3. */
-bool st__fft_is_fast(int64_t n);
-
 /* True for lengths that are computed so. */
 bool st__fft_is_long(int64_t n);
 

@@ -37,8 +37,8 @@ static void register_atfork(void) {
 }
 
 static int64_t key_of(st_fft_kind kind, bool is_double, int64_t n,
-                      bool in_tiles) {
-  return n << 4 | in_tiles << 3 | (int64_t)kind << 1 | is_double;
+                      st_fft_how how) {
+  return n << 5 | (int64_t)how << 3 | (int64_t)kind << 1 | is_double;
 }
 
 /* Frees what a plan has, which may be a part of it. */
@@ -48,6 +48,7 @@ static void drop(st_fft_plan *p, bool is_double) {
   st__fft_line_free(&p->line, is_double);
   st__fft_line_free(&p->back, is_double);
   st__fft_passes_free(&p->passes);
+  st__fft_eighths_free(&p->eighths);
   *p = (st_fft_plan){.key = 0};
 }
 
@@ -82,10 +83,10 @@ static void trim(int64_t n) {
 
 /* Real lines of odd lengths without large prime factors are FFTW's. */
 static st_status make_plan(st_fft_plan *p, st_fft_kind kind, bool is_double,
-                           int64_t n, bool in_tiles) {
+                           int64_t n, st_fft_how how) {
   const bool is_real = kind == ST_FFT_R2C || kind == ST_FFT_C2R;
   const bool is_half = is_real && n % 2 == 0 &&
-                       (in_tiles || n >= LEAST_HALVED);
+                       (how != ST_FFT_LINE || n >= LEAST_HALVED);
   const st_fft_kind complex_kind =
     kind == ST_FFT_R2C ? ST_FFT_FORWARD :
     kind == ST_FFT_C2R ? ST_FFT_BACKWARD : kind;
@@ -95,9 +96,12 @@ static st_status make_plan(st_fft_plan *p, st_fft_kind kind, bool is_double,
     p->halving = st__fft_halving(n, is_double);
     if (!p->halving) return ST_NO_MEMORY;
   }
-  if (in_tiles) {
-    return st__fft_passes_init(&p->passes, complex_kind == ST_FFT_BACKWARD,
-                               is_double, p->count);
+  const bool backward = complex_kind == ST_FFT_BACKWARD;
+  if (how == ST_FFT_TILE) {
+    return st__fft_passes_init(&p->passes, backward, is_double, p->count);
+  }
+  if (how == ST_FFT_EIGHTHS) {
+    return st__fft_eighths_init(&p->eighths, backward, is_double, p->count);
   }
   if (!st__fft_is_smooth(p->count) && p->count >= LEAST_CONVOLVED) {
     return st__fft_chirp_init(p, complex_kind, is_double);
@@ -115,8 +119,8 @@ static st_fft_plan *find_plan(int64_t key) {
 
 /* While it waits for a slot, another thread may add the same plan. */
 static st_status add_plan(st_fft_kind kind, bool is_double, int64_t n,
-                          bool in_tiles, st_fft_plan **out) {
-  const int64_t key = key_of(kind, is_double, n, in_tiles);
+                          st_fft_how how, st_fft_plan **out) {
+  const int64_t key = key_of(kind, is_double, n, how);
   ST_TRY(st__fft_load(is_double));
   trim(n);
   st_fft_plan *p;
@@ -126,7 +130,7 @@ static st_status add_plan(st_fft_kind kind, bool is_double, int64_t n,
     if (*out) return ST_OK;
   }
   drop(p, p->key & 1);
-  const st_status status = make_plan(p, kind, is_double, n, in_tiles);
+  const st_status status = make_plan(p, kind, is_double, n, how);
   if (status != ST_OK) {
     drop(p, is_double);
     return status;
@@ -137,14 +141,14 @@ static st_status add_plan(st_fft_kind kind, bool is_double, int64_t n,
 }
 
 st_status st__fft_plan(st_fft_kind kind, bool is_double, int64_t n,
-                       bool in_tiles, st_fft_hold *out) {
+                       st_fft_how how, st_fft_hold *out) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, register_atfork);
   st_status status = ST_OK;
   lock();
-  out->plan = find_plan(key_of(kind, is_double, n, in_tiles));
+  out->plan = find_plan(key_of(kind, is_double, n, how));
   if (!out->plan) {
-    status = add_plan(kind, is_double, n, in_tiles, &out->plan);
+    status = add_plan(kind, is_double, n, how, &out->plan);
   }
   if (status == ST_OK) {
     out->plan->users++;

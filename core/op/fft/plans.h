@@ -3,7 +3,12 @@
 #ifndef ST_OP_FFT_PLANS_H
 #define ST_OP_FFT_PLANS_H
 
+#include "op/fft/eighths.h"
 #include "op/fft/tiles.h"
+
+/* How lines are transformed: one by one, side by side (Note [Lines side by
+ * side], tiles.h), or by eighths (Note [Lines by eighths], eighths.h). */
+typedef enum st_fft_how { ST_FFT_LINE, ST_FFT_TILE, ST_FFT_EIGHTHS } st_fft_how;
 
 typedef struct st_fft_plan {
   int64_t key;    /* length, kind, ...; 0: a free slot */
@@ -13,6 +18,7 @@ typedef struct st_fft_plan {
   int64_t used;   /* when it was last looked up */
   st_fft_line line;     /* of single lines */
   st_fft_passes passes; /* of lines side by side, or none */
+  st_fft_eighths eighths; /* or none */
   int64_t count;    /* numbers of the complex line: n, or n / 2 by half */
   void *halving;    /* of real lines by half: st__fft_halving */
   void *chirp;      /* of a convolution: `count` numbers, and line.length */
@@ -30,7 +36,7 @@ typedef struct st_fft_hold {
  * linker's message and the package, if the library cannot be loaded;
  * NO_MEMORY. */
 st_status st__fft_plan(st_fft_kind kind, bool is_double, int64_t n,
-                       bool in_tiles, st_fft_hold *out);
+                       st_fft_how how, st_fft_hold *out);
 void st__fft_done(st_fft_hold *hold);
 
 #endif

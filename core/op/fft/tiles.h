@@ -8,8 +8,9 @@
  * matrix need no copy: the first pass reads the matrix, the last one writes it.
  * A tile with fewer lines has the last one several times, so that a line has
  * the same bits in any lane. Lines that are rows are transposed on their way,
- * which takes about as long as the passes; so FFTW transforms rows of the
- * lengths for which its plans are good.
+ * which takes about as long as the passes; so those of most multiples of 8 are
+ * transformed by eighths (Note [Lines by eighths], eighths.h), and FFTW
+ * transforms rows of the other lengths for which its plans are good.
  */
 #ifndef ST_OP_FFT_TILES_H
 #define ST_OP_FFT_TILES_H

@@ -273,9 +273,10 @@ end
 
 -- -- Lines side by side -------------------------------------------------------
 
---- Lengths of every radix, and of several passes.
+--- Lengths of every radix, and of several passes; rows by eighths of one octet,
+-- or a half, and of several that overlap.
 local SIDES = {2, 3, 4, 6, 9, 10, 11, 12, 13, 14, 15, 16, 18, 30, 96, 104, 105,
-               128, 220}
+               128, 220, 32, 60, 64, 120, 200}
 
 describe("Transforms of many lines", function()
   before_each(function() st.manual_seed(5) end)
@@ -300,8 +301,8 @@ describe("Transforms of many lines", function()
 
   it("have the same bits at every place", function()
     for dtype in pairs(TOLERANCES) do
-      for _, n in ipairs {16, 105, 1000} do
-        for _, count in ipairs {8, 9, 19} do
+      for _, n in ipairs {16, 32, 64, 105, 1000} do
+        for _, count in ipairs {8, 9, 10, 19} do
           local t = random({count, n}, dtype)
           local columns = t:t():contiguous()
           for _, name in ipairs {"fft", "ifft", "irfft"} do
@@ -320,12 +321,16 @@ describe("Transforms of many lines", function()
 
   it("have the same bits in every layout", function()
     for _, dtype in ipairs {"float32", "complex64", "complex128"} do
-      local t = random({9, 60, 5}, dtype)
-      for dim = 1, 3 do
-        local want, real = fft.fft(t, nil, dim), fft.irfft(t, nil, dim)
-        for name, other in pairs(layouts(t)) do
-          assert.is_true(want:equal(fft.fft(other, nil, dim)), name)
-          assert.is_true(real:equal(fft.irfft(other, nil, dim)), name)
+      for _, shape in ipairs {{9, 60, 5}, {3, 3, 64}, {9, 33}, {9, 1, 49}} do
+        local t = random(shape, dtype)
+        for dim = 1, #shape do
+          local want = fft.fft(t, nil, dim)
+          local real = shape[dim] > 1 and fft.irfft(t, nil, dim)
+          for name, other in pairs(layouts(t)) do
+            assert.is_true(want:equal(fft.fft(other, nil, dim)), name)
+            assert.is_true(not real or
+                           real:equal(fft.irfft(other, nil, dim)), name)
+          end
         end
       end
     end
