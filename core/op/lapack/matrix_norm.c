@@ -61,12 +61,19 @@ static st_status check_floats(const st_tensor *t) {
                                                  : st__no_kernel_for(d);
 }
 
-/* The greatest, or least, values along dims. */
+/* The greatest, or least, values along dims; norms are not negative, so the
+ * greatest of none is 0. */
 static st_tensor *extreme(st_op_scope *c, const st_tensor *t, bool is_least,
                           const int64_t *dims, int n, bool keepdim) {
+  if (!st__scope_ok(c)) return NULL;
+  int64_t size = 1;
+  for (int i = 0; i < n; i++) {
+    size *= t->sizes[dims[i] < 0 ? dims[i] + t->ndim : dims[i]];
+  }
   const st_value args[] = {st__of_tensor(t), st__of_ints(dims, n),
                            st__of_bool(keepdim)};
-  return st__apply(c, is_least ? ST_OP_amin : ST_OP_amax, 3, args);
+  return st__apply(c, is_least ? ST_OP_amin : size > 0
+                      ? ST_OP_amax : ST_OP_sum_dim_IntList, 3, args);
 }
 
 static st_tensor *sum_over(st_op_scope *c, const st_tensor *t, int64_t dim,

@@ -68,6 +68,27 @@ describe("The norm of a matrix", function()
     end
   end)
 
+  it("of no elements is 0, unless it is a least value", function()
+    for _, shape in ipairs {{0, 2}, {2, 0}, {0, 0}, {2, 0, 3}} do
+      local a = st.zeros(shape, {dtype = "float64", requires_grad = true})
+      local want = #shape == 3 and {0, 0} or 0
+      for _, ord in ipairs {1, 2, huge, "fro", "nuc"} do
+        local got = st.linalg.matrix_norm(a, ord)
+        assert.same(want, tensors.lists(got), tostring(ord))
+        got:sum():backward()
+        assert.same(a.shape, a.grad.shape)
+        assert.same(want, tensors.lists(
+          st.linalg.matrix_norm(a, ord, {keepdim = true}):squeeze()))
+      end
+    end
+    assert.equal(0, st.linalg.matrix_norm(st.zeros(2, 0), -huge):item())
+    assert.equal(0, st.linalg.matrix_norm(st.zeros(0, 2), -1):item())
+    for _, row in ipairs {{-2, 2, 0}, {-1, 2, 0}, {-huge, 0, 2}} do
+      raises({"linalg_matrix_norm: ", "no elements to choose from"},
+             st.linalg.matrix_norm, st.zeros(row[2], row[3]), row[1])
+    end
+  end)
+
   it("converts to dtype first", function()
     local a = st.ones({2, 2}, {dtype = "float32"})
     local got = st.linalg.matrix_norm(a, 2, {dtype = "float64"})
