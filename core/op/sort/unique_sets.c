@@ -22,12 +22,35 @@ ST_BOXED(st__box_unique) {
   return st__invoke(ST_OP_unique_dim, 6, all, rets);
 }
 
+/* The same for complex numbers, which are in order of their real parts, then of
+ * their imaginary ones: rows of two numbers. The standard has every dtype;
+ * unique, as PyTorch's, no complex one. */
+static void find_unique_complex(st_op_scope *c, const st_tensor *self,
+                                const st_value *wanted, st_tensor *out[3]) {
+  const st_tensor *line = st__apply1(c, ST_OP_resolve_conj,
+                                     st__apply_flatten(c, self));
+  const st_value all[] = {
+    st__of_tensor(st__apply1(c, ST_OP_view_as_real, line)), st__of_int(0),
+    st__of_bool(true), wanted[0], wanted[1], wanted[2]};
+  st__apply_multi(c, ST_OP_unique_dim, 6, all, 3, out);
+  out[0] = st__apply1(c, ST_OP_view_as_complex,
+                      st__apply1(c, ST_OP_contiguous, out[0]));
+  if (!wanted[0].u.i) return;
+  out[1] = st__apply_with(c, ST_OP_reshape, out[1],
+                          st__of_ints(self->sizes, self->ndim));
+}
+
 /* The distinct elements, and what was asked for of the others. */
 static void find_unique(st_op_scope *c, const st_tensor *self, bool inverse,
                         bool counts, int64_t base, st_tensor *out[3]) {
-  const st_value all[] = {st__of_tensor(self), st__of_bool(true),
-                          st__of_bool(inverse), st__of_bool(counts),
-                          st__of_int(base)};
+  const st_value wanted[] = {st__of_bool(inverse), st__of_bool(counts),
+                             st__of_int(base)};
+  if (st__is_complex(self->dtype)) {
+    find_unique_complex(c, self, wanted, out);
+    return;
+  }
+  const st_value all[] = {st__of_tensor(self), st__of_bool(true), wanted[0],
+                          wanted[1], wanted[2]};
   st__apply_multi(c, ST_OP__unique2, 5, all, 3, out);
 }
 

@@ -14,6 +14,9 @@ local live, raises = tensors.live, tensors.raises
 --- Results as nested lists; NaN as the word.
 local function lists(...) return tensors.lists {...} end
 
+--- Complex numbers of their parts.
+local function c128(list) return st.view_as_complex(f64(list)) end
+
 -- sentence, call, what it gives
 local RESULTS = {
   {"mode takes the least of the most frequent, and its last position",
@@ -74,6 +77,21 @@ local RESULTS = {
      local same, inverse = t:unique_inverse()
      return values, counts, same, inverse, t:unique_values()
    end, {{5, 7}, {1, 3}, {5, 7}, {{2, 1}, {2, 2}}, {5, 7}}},
+  {"unique_all of complex numbers orders real, then imaginary parts",
+   function()
+     local z = c128 {{2, 0}, {1, 5}, {2, -1}, {1, 5}, {nan, 0}, {nan, 0}}
+     local values, first, inverse, counts = z:view(2, 3):unique_all()
+     return st.view_as_real(values), first, inverse, counts
+   end, {{{1, 5}, {2, -1}, {2, 0}, {"nan", 0}, {"nan", 0}}, {2, 3, 1, 5, 6},
+         {{3, 1, 2}, {1, 4, 5}}, {2, 1, 1, 1, 1}}},
+  {"unique_counts, unique_inverse and unique_values take them, too",
+   function()
+     local z = c128 {{0, 0}, {-0.0, -0.0}, {-1, 0}}:conj()
+     local values, counts = z:unique_counts()
+     local same, inverse = z[{1}]:unique_inverse()
+     return st.view_as_real(values):abs(), counts, st.view_as_real(same):abs(),
+            inverse, z:narrow(1, 1, 0):unique_values():isnan()
+   end, {{{1, 0}, {0, 0}}, {1, 2}, {{0, 0}}, 1, {}}},
   {"unique_all of nothing is nothing",
    function() return i64 {}:unique_all() end, {{}, {}, {}, {}}},
   {"bincount counts, and adds up weights",
