@@ -10,8 +10,9 @@ local core = require "strided.core"
 local options = require "strided.options"
 local raise = require "strided.caller_error"
 
-local floor, io, ipairs, max, os, pcall, require, select, tostring, type =
-  math.floor, io, ipairs, math.max, os, pcall, require, select, tostring, type
+local floor, io, ipairs, max, next, os, pcall, require, select, sort, tostring,
+      type = math.floor, io, ipairs, math.max, next, os, pcall, require, select,
+             table.sort, tostring, type
 
 local api = {
   e = 2.718281828459045, pi = 3.141592653589793, inf = 1 / 0, nan = 0 / 0,
@@ -220,6 +221,43 @@ function api.broadcast_shapes(...)
   return core.Size(out)
 end
 
+--- Inserts dimensions of size 1.
+-- @function expand_dims
+-- @tparam Tensor self
+-- @param dim the place of the dimension in the result, or a list of places, in
+-- any order; negative ones count from the end
+-- @treturn Tensor a view
+function api.expand_dims(self, dim, given)
+  check_tensor("expand_dims", self)
+  if type(dim) == "table" and #dim == 0 and next(dim) ~= nil then
+    dim, given = nil, dim
+  end
+  local opt = options("expand_dims", given, {dim = true, axis = true})
+  if dim == nil then dim = opt.dim or opt.axis end
+  if type(dim) ~= "table" then
+    return as("expand_dims", self.unsqueeze, self, dim)
+  end
+  local ndim, places = self.ndim + #dim, {}
+  for i, place in ipairs(dim) do
+    local at = type(place) == "number" and place < 0 and place + ndim + 1
+               or place
+    if type(at) ~= "number" or at < 1 or at > ndim or at ~= floor(at) then
+      raise("expand_dims: place %d must be a dimension of the result, which "
+            .. "has %d, got %s", i, ndim, tostring(place))
+    end
+    places[i] = at
+  end
+  sort(places)
+  for i, place in ipairs(places) do
+    if place == places[i - 1] then
+      raise("expand_dims: dimension %d appears more than once", place)
+    end
+  end
+  local out = self:view_as(self)
+  for _, place in ipairs(places) do out = out:unsqueeze(place) end
+  return out
+end
+
 -- -- Conversions -------------------------------------------------------------
 
 --- The tensor of a value, for `name`.
@@ -284,6 +322,13 @@ end
 
 -- -- Running totals ----------------------------------------------------------
 
+--- The dtype of a total: that of an operator, but uint64 of unsigned integers.
+local function total_dtype(self, dtype)
+  local info = core.dtype_info(self.dtype)
+  local is_unsigned = not info.is_signed and info.dtype ~= "bool"
+  return dtype == nil and is_unsigned and "uint64" or dtype
+end
+
 local CUMULATIVE = {dim = true, axis = true, dtype = true,
                     include_initial = true}
 
@@ -301,7 +346,7 @@ local function cumulative(name, operator, initial)
       dim = 1
     end
     local out = as(name, self[operator], self,
-                   {dim = dim, dtype = opt.dtype})
+                   {dim = dim, dtype = total_dtype(self, opt.dtype)})
     if not opt.include_initial then return out end
     if self.ndim == 0 then
       raise("%s: include_initial needs a tensor with dimensions", name)
@@ -341,7 +386,7 @@ function api.linalg_trace(self, given)
   local opt = options("linalg.trace", given, {offset = true, dtype = true})
   local line = check_tensor("linalg.trace", self):diagonal {
     offset = opt.offset or 0, dim1 = -2, dim2 = -1}
-  return line:sum {dim = -1, dtype = opt.dtype}
+  return line:sum {dim = -1, dtype = total_dtype(self, opt.dtype)}
 end
 
 -- -- What the namespace is ----------------------------------------------------

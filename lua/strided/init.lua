@@ -280,6 +280,7 @@ local LAZY = {
   __array_api_version__ = "array_api", __array_namespace_info__ = "array_api",
   finfo = "array_api", iinfo = "array_api", isdtype = "array_api",
   result_type = "array_api", broadcast_shapes = "array_api",
+  expand_dims = "array_api",
   asarray = "array_api", as_tensor = "array_api", astype = "array_api",
   cumulative_sum = "array_api", cumulative_prod = "array_api",
   seed = "array_api", initial_seed = "array_api",

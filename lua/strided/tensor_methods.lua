@@ -12,7 +12,7 @@ local api = require "strided.array_api"
 
 local methods = {
   astype = api.astype, cumulative_sum = api.cumulative_sum,
-  cumulative_prod = api.cumulative_prod,
+  cumulative_prod = api.cumulative_prod, expand_dims = api.expand_dims,
 }
 
 local is_tensor = core.is_tensor

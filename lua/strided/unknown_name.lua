@@ -35,7 +35,7 @@ names.synonyms = read [[
   left_shift=bitwise_left_shift right_shift=bitwise_right_shift
   degrees=rad2deg radians=deg2rad expit=sigmoid logistic=sigmoid signum=sign
   gammaln=lgamma psi=digamma ger=outer product=prod average=mean sometrue=any
-  alltrue=all expand_dims=unsqueeze permute_dims=permute array_equal=equal
+  alltrue=all permute_dims=permute array_equal=equal
   in1d=isin broadcast_arrays=broadcast_tensors matrix_transpose=mT
   take_along_axis=take_along_dim unstack=unbind vecdot=linalg_vecdot
   absolute_=abs_ arccos_=acos_ arccosh_=acosh_ arcsin_=asin_ arcsinh_=asinh_

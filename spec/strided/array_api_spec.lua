@@ -206,6 +206,65 @@ describe("astype", function()
   end)
 end)
 
+describe("expand_dims", function()
+  local x = st.arange(6):view(2, 3)
+
+  it("inserts a dimension, or several at places in the result", function()
+    for _, row in ipairs {
+      {1, {1, 2, 3}}, {-1, {2, 3, 1}}, {3, {2, 3, 1}}, {{2}, {2, 1, 3}},
+      {{1, 4}, {1, 2, 3, 1}}, {{-1, 1}, {1, 2, 3, 1}},
+      {{4, 1, 3}, {1, 2, 1, 1, 3}}, {{}, {2, 3}},
+    } do
+      local out = st.expand_dims(x, row[1])
+      assert.is_true(out.shape == st.Size(row[2]))
+      assert.is_true(out:is_alias_of(x))
+      assert.same(lists(x:flatten()), lists(out:flatten()))
+      assert.is_true(x:expand_dims {axis = row[1]}.shape == out.shape)
+    end
+  end)
+
+  it("refuses places that the result does not have", function()
+    raises({"expand_dims: place 2 must be a dimension of the result, which ",
+            "has 4, got 5"}, st.expand_dims, x, {1, 5})
+    raises({"expand_dims: place 1 ", "got 0"}, st.expand_dims, x, {0})
+    raises({"expand_dims: dimension 4 appears more than once"},
+           st.expand_dims, x, {-1, 4})
+    raises({"expand_dims: ", "dimension"}, st.expand_dims, x, 4)
+    raises({"expand_dims: "}, st.expand_dims, x)
+  end)
+end)
+
+describe("A complex number", function()
+  it("has twice the bits of the default dtype", function()
+    local i = st.complex(0, 1)
+    finally(function() st.set_default_dtype "float32" end)
+    for default, dtype in pairs {float32 = "complex64",
+                                 float64 = "complex128"} do
+      st.set_default_dtype(default)
+      assert.equal(dtype, st.asarray(i).dtype)
+      assert.equal(dtype, st.tensor(i).dtype)
+      assert.equal(dtype, st.tensor({1, i}).dtype)
+    end
+  end)
+end)
+
+describe("roll", function()
+  it("shifts every listed dimension by a single shift", function()
+    local x = st.arange(6):view(2, 3)
+    assert.same({{5, 3, 4}, {2, 0, 1}}, lists(st.roll(x, 1, {1, 2})))
+    assert.same({{4, 5, 3}, {1, 2, 0}}, lists(st.roll(x, {-1}, {1, -1})))
+    raises({"roll: shifts has 2 entries, but dims has 1"}, st.roll, x, {1, 2},
+           1)
+    raises({"roll: shifts has 2 entries, but dims has 0"}, st.roll, x, {1, 2})
+  end)
+
+  it("has a derivative then", function()
+    local x = st.zeros({2, 2}, {requires_grad = true})
+    st.roll(x, 1, {1, 2}):mul(st.tensor {{1, 2}, {3, 4}}):sum():backward()
+    assert.same({{4, 3}, {2, 1}}, lists(x.grad))
+  end)
+end)
+
 describe("Running totals", function()
   local x = st.tensor {{1, 2, 3}, {4, 5, 6}}
 
@@ -220,9 +279,24 @@ describe("Running totals", function()
       axis = 2, include_initial = true}))
   end)
 
-  it("have the dtype of the sum", function()
+  it("are int64 or uint64 of narrower integers", function()
+    for dtype, total in pairs {
+      bool = "int64", int8 = "int64", int64 = "int64", uint8 = "uint64",
+      uint16 = "uint64", uint64 = "uint64", float32 = "float32",
+      complex64 = "complex64",
+    } do
+      local t = x:to(dtype)
+      assert.equal(total, t:cumulative_sum(1).dtype, dtype)
+      assert.equal(total, t:cumulative_prod(
+        1, {include_initial = true}).dtype, dtype)
+    end
+    assert.same({200, 400},
+                lists(st.tensor({200, 200}, {dtype = "uint8"})
+                      :cumulative_sum()))
+  end)
+
+  it("have the dtype that is asked for", function()
     local byte = x:to "uint8"
-    assert.equal("int64", byte:cumulative_sum(1).dtype)
     assert.equal("float64", byte:cumulative_sum {
       dim = 1, dtype = "float64", include_initial = true}.dtype)
     local w = st.ones(3):requires_grad_()
@@ -299,6 +373,8 @@ describe("linalg.trace", function()
     assert.same({6, 18}, lists(st.linalg.trace(x, {offset = 1})))
     assert.same(4, lists(st.linalg.trace(x[{1}])))
     assert.equal("float64", st.linalg.trace(x, {dtype = "float64"}).dtype)
+    assert.equal("int64", st.linalg.trace(x:to "int8").dtype)
+    assert.equal("uint64", st.linalg.trace(x:to "uint8").dtype)
     raises({"linalg.trace: there is no option 'k'"}, st.linalg.trace, x,
            {k = 1})
   end)

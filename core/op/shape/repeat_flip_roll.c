@@ -357,6 +357,7 @@ static st_status roll_flat(const st_tensor *self, int64_t shift,
   return status;
 }
 
+/* A single shift is one of every listed dimension, as in the Array API. */
 ST_BOXED(st__box_roll) {
   const st_tensor *self = st__next_tensor(&args);
   const st_ints shifts = st__next_ints(&args), dims = st__next_ints(&args);
@@ -364,15 +365,15 @@ ST_BOXED(st__box_roll) {
     return st__fail(ST_BAD_VALUE, "shifts is empty");
   }
   if (dims.n == 0 && shifts.n == 1) return roll_flat(self, *shifts.p, rets);
-  if (shifts.n != dims.n) {
+  if (shifts.n != dims.n && (shifts.n != 1 || dims.n == 0)) {
     return st__fail(ST_BAD_VALUE, "shifts has %u entries, but dims has %u",
                     shifts.n, dims.n);
   }
   st_value last = st__of_tensor(self);
-  for (uint32_t i = 0; i < shifts.n; i++) {
+  for (uint32_t i = 0; i < dims.n; i++) {
+    const int64_t shift = shifts.p[shifts.n == 1 ? 0 : i];
     st_value next;
-    const st_status status = roll_dim(last.u.tensor, shifts.p[i], dims.p[i],
-                                      &next);
+    const st_status status = roll_dim(last.u.tensor, shift, dims.p[i], &next);
     if (i > 0) st__value_clear(&last);
     ST_TRY(status);
     last = next;

@@ -33,6 +33,9 @@ add("result_type", "st.result_type(Tensor | dtype | number, ...) -> dtype",
 add("broadcast_shapes", "st.broadcast_shapes(shape, ...) -> Size",
     "The shape that shapes broadcast to.",
     "st.broadcast_shapes({2, 1}, {3})", "{2, 3}")
+add("expand_dims", "st.expand_dims(self: Tensor, dim: dim | {dim}) -> Tensor",
+    "Inserts dimensions of size 1, whose places in the result a list gives.",
+    "t:expand_dims({1, -1}).shape", "{1, 2, 2, 1}")
 add("asarray", "st.asarray(value, {dtype: dtype? = nil, device: device? = nil, "
     .. "copy: boolean? = nil, requires_grad: boolean? = nil}) -> Tensor",
     "A tensor itself, converted if need be, or a tensor of a table, a number "
