@@ -67,9 +67,14 @@ describe("A promotion of unsigned integers", function()
     for _, dtype in ipairs {"int8", "int16", "int32", "int64"} do
       local y = st.ones({2}, {dtype = dtype})
       for _, call in ipairs {st.add, st.maximum, st.bitwise_and, st.lt,
-                             st.where} do
+                             st.where, st.cat, st.stack, st.diff, st.isin} do
         local ok, message
         if call == st.where then ok, message = pcall(call, x:gt(0), x, y)
+        elseif call == st.diff then
+          ok, message = pcall(call, x, {prepend = y})
+        elseif call == st.isin then
+          ok, message = pcall(call, x:repeat_interleave(50):view(20, 5),
+                              y:repeat_interleave(50))
         else ok, message = pcall(call, x, y) end
         assert.is_false(ok)
         assert.matches("uint64 and signed integers give int128", message, 1,

@@ -79,6 +79,10 @@ static st_tensor *among_bytes(st_op_scope *c, const st_tensor *line,
 static st_tensor *among_many(st_op_scope *c, const st_tensor *line,
                              const st_tensor *test) {
   const st_dtype d = st__promote(line->dtype, test->dtype);
+  if (st__is_promoted_only(d)) {
+    c->status = st__refuse_promoted(d);
+    return NULL;
+  }
   const st_value all = st__of_tensor(
     st__apply_to(c, st__apply_flatten(c, test), d));
   st_tensor *sorted[2] = {NULL, NULL};
