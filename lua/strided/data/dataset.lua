@@ -1,0 +1,351 @@
+--- Datasets: numbered samples, of which a loader makes batches.
+--
+-- A dataset is an object with two methods: `size()` returns how many samples it
+-- has, and `get(i)` returns sample i, from 1 on, as one or more values. A
+-- method `batch(indices)`, which is optional, returns the samples of a list of
+-- indices joined in batches: TensorDataset has one, which moves whole rows.
+--
+--     local Files = data.Dataset:extend "Files"
+--
+--     function Files:init(paths) self.paths = paths end
+--     function Files:size() return #self.paths end
+--     function Files:get(i) return st.load(self.paths[i]) end
+--
+--     local files = Files(paths)
+--
+-- Where a dataset is expected, a list of samples and a tensor, whose rows are
+-- the samples, may be given, too, and a table of tensors by name. A file that
+-- `st.load(path, {mmap = "r"})` maps is such a tensor or table.
+--
+-- @module strided.data.dataset
+
+local st = require "strided"
+local callable = require "strided.callable"
+local options = require "strided.options"
+local raise = require "strided.caller_error"
+
+local abs, floor, is_tensor = math.abs, math.floor, st.is_tensor
+local getmetatable, ipairs, next, pairs, select, setmetatable, tostring, type,
+  unpack = getmetatable, ipairs, next, pairs, select, setmetatable, tostring,
+  type, unpack or table.unpack
+
+local GENERATOR = {generator = true}
+
+local M = {}
+
+--- The options of a random operator, nil for the default generator.
+-- @param generator
+-- @treturn ?table
+function M.from(generator)
+  return generator and {generator = generator} or nil
+end
+
+-- -- Classes -----------------------------------------------------------------
+
+local Dataset = {}
+
+local function create(class, ...)
+  local self = setmetatable({}, class)
+  self:init(...)
+  return self
+end
+
+local function describe(self)
+  return ("%s of %d samples"):format(getmetatable(self).__name, self:size())
+end
+
+local function declare(class, name, parent)
+  class.__name, class.__index, class.__tostring = name, class, describe
+  return setmetatable(class, {__index = parent, __call = create})
+end
+
+declare(Dataset, "Dataset")
+M.Dataset = Dataset
+
+--- Declares a subclass. Calling the class creates a dataset and passes the
+-- arguments to its method `init`.
+-- @tparam string name
+-- @treturn table the class
+function Dataset:extend(name)
+  if type(name) ~= "string" then
+    raise("extend: argument 'name' must be a string, got %s; write "
+          .. "data.Dataset:extend \"Files\"", type(name))
+  end
+  return declare({}, name, self)
+end
+
+function Dataset.init() end
+
+function Dataset:size()
+  raise("%s has no method 'size'", getmetatable(self).__name)
+end
+
+function Dataset:get()
+  raise("%s has no method 'get'", getmetatable(self).__name)
+end
+
+--- The dataset with a function applied to each sample.
+-- @tparam function fn gets the values of a sample and returns those that
+-- replace them
+-- @treturn table a dataset
+function Dataset:map(fn)
+  callable("map", fn)
+  return M.MapDataset(self, fn)
+end
+
+--- Raises an error unless i is the number of a sample, of self or of another
+-- dataset.
+local function check_index(self, i, dataset)
+  local n = (dataset or self):size()
+  if type(i) ~= "number" or i ~= floor(i) or i < 1 or i > n then
+    raise("%s: there is no sample %s, the dataset has %d",
+          getmetatable(self).__name, tostring(i), n)
+  end
+end
+
+-- -- Tensors -----------------------------------------------------------------
+
+--- Samples that are rows: sample i has row i of each tensor, `x[i], y[i]` of
+-- TensorDataset(x, y). Of a table of tensors by name it is a table of their
+-- rows i.
+-- @function TensorDataset
+-- @tparam Tensor ... tensors of the same first size; or a table of such by name
+local TensorDataset = Dataset:extend "TensorDataset"
+M.TensorDataset = TensorDataset
+
+local function check_rows(name, t, n)
+  if not is_tensor(t) then
+    raise("TensorDataset: %s must be a Tensor, got %s", name, type(t))
+  elseif t.ndim == 0 then
+    raise("TensorDataset: %s has no dimension for its samples", name)
+  elseif n and t.shape[1] ~= n then
+    raise("TensorDataset: %s has %d rows where others have %d", name,
+          t.shape[1], n)
+  end
+  return t.shape[1]
+end
+
+function TensorDataset:init(first, ...)
+  if type(first) == "table" and select("#", ...) == 0 and next(first) then
+    self.named = {}
+    for name, t in pairs(first) do
+      self.n = check_rows("'" .. tostring(name) .. "'", t, self.n)
+      self.named[name] = t
+    end
+    return
+  end
+  self.tensors = {first, ...}
+  for i = 1, select("#", first, ...) do
+    self.n = check_rows("argument " .. i, self.tensors[i], self.n)
+  end
+end
+
+function TensorDataset:size() return self.n end
+
+--- Applies fn to each tensor; returns the results as samples are returned.
+local function each_tensor(self, fn)
+  local results = {}
+  for name, t in pairs(self.named or self.tensors) do results[name] = fn(t) end
+  if self.named then return results end
+  return unpack(results, 1, #self.tensors)
+end
+
+function TensorDataset:get(i)
+  check_index(self, i)
+  return each_tensor(self, function(t) return t[i] end)
+end
+
+function TensorDataset:batch(indices)
+  for _, i in ipairs(indices) do check_index(self, i) end
+  local rows = st.tensor(indices, {dtype = "int64"})
+  return each_tensor(self, function(t) return t:index_select(1, rows) end)
+end
+
+-- -- Lists and functions -----------------------------------------------------
+
+--- The samples of a list.
+local ListDataset = Dataset:extend "ListDataset"
+
+function ListDataset:init(list) self.list = list end
+
+function ListDataset:size() return #self.list end
+
+function ListDataset:get(i)
+  check_index(self, i)
+  return self.list[i]
+end
+
+--- n samples that a function returns: sample i is `fn(i)`.
+-- @function FunctionDataset
+-- @tparam integer n
+-- @tparam function fn
+local FunctionDataset = Dataset:extend "FunctionDataset"
+M.FunctionDataset = FunctionDataset
+
+function FunctionDataset:init(n, fn)
+  if type(n) ~= "number" or n < 0 or n ~= floor(n) then
+    raise("FunctionDataset: argument 'n' must be a number of samples, got %s",
+          tostring(n))
+  end
+  callable("FunctionDataset", fn)
+  self.n, self.fn = n, fn
+end
+
+function FunctionDataset:size() return self.n end
+
+function FunctionDataset:get(i)
+  check_index(self, i)
+  return self.fn(i)
+end
+
+local function is_dataset(x)
+  return type(x) == "table" and type(x.get) == "function" and
+         type(x.size) == "function"
+end
+
+--- The dataset that an argument stands for.
+-- @tparam string name of the called function
+-- @param x a dataset, a tensor, a table of tensors, or a list
+-- @treturn table
+function M.as_dataset(name, x)
+  if is_tensor(x) then return TensorDataset(x) end
+  if is_dataset(x) then return x end
+  if type(x) == "table" then
+    local _, value = next(x)
+    if x[1] == nil and is_tensor(value) then return TensorDataset(x) end
+    return ListDataset(x)
+  end
+  raise("%s: a dataset must be a Tensor, a table, or an object with the "
+        .. "methods 'get' and 'size', got %s", name, type(x))
+end
+
+-- -- Datasets of datasets ----------------------------------------------------
+
+local MapDataset = Dataset:extend "MapDataset"
+M.MapDataset = MapDataset
+
+function MapDataset:init(dataset, fn) self.dataset, self.fn = dataset, fn end
+
+function MapDataset:size() return self.dataset:size() end
+
+function MapDataset:get(i) return self.fn(self.dataset:get(i)) end
+
+--- Some samples of a dataset.
+-- @function Subset
+-- @param dataset
+-- @tparam table indices a list of the numbers of samples
+local Subset = Dataset:extend "Subset"
+M.Subset = Subset
+
+function Subset:init(dataset, indices)
+  self.dataset = M.as_dataset("Subset", dataset)
+  if is_tensor(indices) then indices = indices:totable() end
+  if type(indices) ~= "table" then
+    raise("Subset: argument 'indices' must be a list, got %s", type(indices))
+  end
+  self.indices = indices
+  for _, i in ipairs(indices) do check_index(self, i, self.dataset) end
+  if self.dataset.batch then
+    function self.batch(_, list)
+      local inner = {}
+      for k, i in ipairs(list) do
+        check_index(self, i)
+        inner[k] = indices[i]
+      end
+      return self.dataset:batch(inner)
+    end
+  end
+end
+
+function Subset:size() return #self.indices end
+
+function Subset:get(i)
+  check_index(self, i)
+  return self.dataset:get(self.indices[i])
+end
+
+--- The samples of several datasets, one after the other.
+-- @function ConcatDataset
+-- @tparam table list of datasets
+local ConcatDataset = Dataset:extend "ConcatDataset"
+M.ConcatDataset = ConcatDataset
+
+function ConcatDataset:init(list)
+  if type(list) ~= "table" or is_dataset(list) or not list[1] then
+    raise "ConcatDataset: a list of datasets is expected"
+  end
+  self.datasets, self.n = {}, 0
+  for k, dataset in ipairs(list) do
+    self.datasets[k] = M.as_dataset("ConcatDataset", dataset)
+    self.n = self.n + self.datasets[k]:size()
+  end
+end
+
+function ConcatDataset:size() return self.n end
+
+function ConcatDataset:get(i)
+  check_index(self, i)
+  for _, dataset in ipairs(self.datasets) do
+    local n = dataset:size()
+    if i <= n then return dataset:get(i) end
+    i = i - n
+  end
+end
+
+-- -- Splits ------------------------------------------------------------------
+
+--- Numbers of samples for fractions of n, as PyTorch rounds them: down, and
+-- what is left is added to the first ones.
+local function sizes_of(fractions, n)
+  local sizes, left = {}, n
+  for k, share in ipairs(fractions) do
+    sizes[k] = floor(n * share)
+    left = left - sizes[k]
+  end
+  for k = 0, left - 1 do
+    local at = k % #sizes + 1
+    sizes[at] = sizes[at] + 1
+  end
+  return sizes
+end
+
+--- Splits a dataset at random. The parts are PyTorch's for a seed.
+-- @function random_split
+-- @param dataset
+-- @tparam table lengths numbers of samples that add up to all of them, or
+-- fractions that add up to 1
+-- @tparam[opt] table given options: `generator`
+-- @return the parts, each a Subset
+function M.random_split(dataset, lengths, given)
+  dataset = M.as_dataset("random_split", dataset)
+  given = options("random_split", given, GENERATOR)
+  if type(lengths) ~= "table" then
+    raise("random_split: argument 'lengths' must be a list, got %s",
+          type(lengths))
+  end
+  local n, sum = dataset:size(), 0
+  for k, length in ipairs(lengths) do
+    if type(length) ~= "number" or length < 0 or length ~= length then
+      raise("random_split: length %d must be a number of samples or a "
+            .. "fraction, got %s", k, tostring(length))
+    end
+    sum = sum + length
+  end
+  if abs(sum - 1) < 1e-9 and (n ~= 1 or #lengths > 1) then
+    lengths, sum = sizes_of(lengths, n), n
+  end
+  if sum ~= n then
+    raise("random_split: the lengths add up to %g, the dataset has %d samples",
+          sum, n)
+  end
+  local order = st.randperm(n, M.from(given.generator)):totable()
+  local parts, at = {}, 0
+  for k, length in ipairs(lengths) do
+    local indices = {}
+    for i = 1, length do indices[i] = order[at + i] end
+    parts[k], at = M.Subset(dataset, indices), at + length
+  end
+  return unpack(parts)
+end
+
+return M

@@ -1,0 +1,62 @@
+--- A line on the terminal that shows how far a loop is. Elsewhere nothing is
+-- written.
+--
+-- @module strided.data.progress
+
+local core = require "strided.core"
+
+local floor, stderr, time = math.floor, io.stderr, os.time
+
+local M = {}
+
+local function clock(seconds)
+  return ("%d:%02d"):format(floor(seconds / 60), seconds % 60)
+end
+
+--- The text of the line.
+-- @tparam string label
+-- @tparam integer done
+-- @tparam ?integer total
+-- @tparam number seconds since the start
+-- @treturn string
+function M.text(label, done, total, seconds)
+  local text = label .. done .. (total and "/" .. total or "")
+  local rate = seconds > 0 and done / seconds or nil
+  if rate then text = text .. (", %.3g/s"):format(rate) end
+  text = text .. ", " .. clock(seconds)
+  if rate and total and done < total then
+    text = text .. ", " .. clock((total - done) / rate) .. " left"
+  end
+  return text
+end
+
+--- An iterator that returns what another one does and writes the line, at most
+-- once a second.
+-- @tparam function iter
+-- @tparam ?integer total number of steps
+-- @param label true, or what to write first
+-- @treturn function
+function M.each(iter, total, label)
+  if not core.is_terminal(2) then return iter end
+  label = label == true and "" or label .. " "
+  local done, start, shown = 0, time(), nil
+  local function show(is_last)
+    local now = time()
+    if now == shown and not is_last then return end
+    shown = now
+    stderr:write("\r\27[K", M.text(label, done, total, now - start),
+                 is_last and "\n" or "")
+  end
+  local function step(first, ...)
+    if first == nil then
+      show(true)
+    else
+      show(false)
+      done = done + 1
+    end
+    return first, ...
+  end
+  return function() return step(iter()) end
+end
+
+return M
