@@ -1,4 +1,5 @@
---- Loads and saves tensors: NumPy's .npy and .npz files, and .safetensors.
+--- Loads and saves tensors and checkpoints: NumPy's .npy and .npz files,
+-- .safetensors, PyTorch's .pt; loads torch7's .t7.
 --
 -- @module strided.io.file
 
@@ -63,13 +64,26 @@ local function read_safetensors(source, options)
   return require "strided.io.safetensors".read(source, options)
 end
 
+local function read_pt(source, options)
+  return require "strided.io.pt".read(source, options)
+end
+
+local function read_t7(source)
+  return require "strided.io.t7".read(source)
+end
+
 -- by format: reader, options of the reader, name for messages
 local READERS = {
   npy = {read_npy, {mmap = true}, "a .npy file"},
   npz = {read_npz, {names = true}, "a .npz file"},
   safetensors = {read_safetensors, {mmap = true, names = true},
                  "a .safetensors file"},
+  pt = {read_pt, {mmap = true}, "a .pt file"},
+  t7 = {read_t7, {}, "a .t7 file"},
 }
+
+-- suffix -> format
+local FORMATS = {pth = "pt", ckpt = "pt"}
 
 local function extension(path)
   local name = path:match "%.(%w+)$"
@@ -83,29 +97,34 @@ end
 -- zip. The next four are 0, which no .npy file has there. In a zip the byte of
 -- the `{` would be a method of compression that no .npz file has. So a file
 -- that fits both is a .safetensors file, unless its extension says .npz. Eight
--- characters of text are no length.
+-- characters of text are no length. A .t7 file begins with a small integer, as
+-- others may; so its extension must say what it is.
 local function detect(head, suffix)
+  if suffix == "t7" and require "strided.io.t7".is_t7(head) then return "t7" end
   if head:find "^....%z%z%z%z{" then
     local is_zip = head:find "^PK\3\4" or head:find "^PK\5\6"
     return is_zip and suffix == "npz" and "npz" or "safetensors"
   end
   if head:find "^\147NUMPY" then return "npy" end
-  if head:find "^PK[\3\5]" then return "npz" end
+  if head:find "^PK[\3\5]" then
+    return kinds.is_torch_zip(head, suffix) and "pt" or "npz"
+  end
+  if require "strided.io.pt".magic_size(head) then return "pt" end
   if head:find "^........{" and head:sub(1, 8):find "[^%w%p%s]" then
     return "safetensors"
   end
 end
 
 local HEAD = 256 -- bytes, to tell what a file is
-local NOT_OURS = "it is not a .npy file, and no .npz or .safetensors file"
+local NOT_OURS = "it is no .npy, .npz, .safetensors, .pt or .t7 file"
 
 --- The format of a file, or nil and an error message. A suffix that names
 -- another format than the file has is an error.
 local function format_of(path, head)
   local suffix = extension(path)
+  suffix = FORMATS[suffix] or suffix
   local found = detect(head, suffix)
-  local what = found ~= "npy" and kinds.describe(path, head, suffix)
-  if found == "npz" and what and what:find "PyTorch" then return nil, what end
+  local what = found ~= "npy" and kinds.describe(head)
   if found and found ~= suffix and
      (READERS[suffix] or kinds.of_suffix(suffix)) then
     return nil, format("it is %s, not what its name says: rename it, or write "
@@ -121,8 +140,8 @@ end
 local function choose(path, source, wanted)
   if wanted ~= nil then
     if READERS[wanted] then return READERS[wanted] end
-    return nil, format("option 'format' must be \"npy\", \"npz\" or "
-                       .. "\"safetensors\", got %s",
+    return nil, format("option 'format' must be \"npy\", \"npz\", "
+                       .. "\"safetensors\", \"pt\" or \"t7\", got %s",
                        type(wanted) == "string" and format("%q", wanted)
                        or type(wanted))
   end
@@ -183,40 +202,57 @@ local function write_safetensors(file, value, options)
   return require "strided.io.safetensors".write(file, value, options)
 end
 
--- by extension: writer, true if it takes a table, options, name for messages
-local WRITERS = {
-  npz = {write_npz, true, {compress = true}, "a .npz file"},
-  safetensors = {write_safetensors, true, {metadata = true},
-                 "a .safetensors file"},
-}
-local PLAIN = {write_npy, false, {}, "a .npy file"}
+local function write_pt(file, value)
+  return require "strided.io.pt_writer".write(file, value)
+end
 
-local function check_value(writer, value)
-  if type(value) == "table" and type(value.state_dict) == "function" then
-    raise("save: the value must be tensors, got a module; write st.save(path, "
-          .. "module:state_dict())")
-  end
-  if not writer[2] then
-    if core.is_tensor(value) then return end
-    if type(value) == "table" then
-      raise("save: tables of tensors go into files named .npz or .safetensors")
-    end
-    raise("save: argument 't' must be a Tensor, got %s", type(value))
-  end
-  if type(value) ~= "table" then
-    raise("save: %s takes a table of names and tensors, not a %s%s", writer[4],
-          core.is_tensor(value) and "Tensor" or type(value),
-          core.is_tensor(value) and ": write {name = t}" or "")
-  end
+-- by extension: writer, what it takes, options, name for messages
+local WRITERS = {
+  npz = {write_npz, "names and tensors", {compress = true}, "a .npz file"},
+  safetensors = {write_safetensors, "a table", {metadata = true},
+                 "a .safetensors file"},
+  pt = {write_pt, "a tensor or table", {}, "a .pt file"},
+}
+WRITERS.pth = WRITERS.pt
+local PLAIN = {write_npy, "a tensor", {}, "a .npy file"}
+
+--- Returns an error unless a value is a table of names and tensors.
+local function check_names(value)
   for name, t in next, value do
     if type(name) ~= "string" then
       raise("save: the names of tensors must be strings, got %s; write "
             .. "{name = t}", tostring(name))
     end
     if not core.is_tensor(t) then
-      raise("save: '%s' must be a Tensor, got %s", name, type(t))
+      raise("save: '%s' must be a Tensor, got %s%s", name, type(t),
+            type(t) == "table" and "; .safetensors and .pt files have tables "
+            .. "in tables" or "")
     end
   end
+end
+
+local function check_value(writer, value)
+  local kind, is_tensor = type(value), core.is_tensor(value)
+  if kind == "table" and type(value.state_dict) == "function" then
+    raise("save: the value must be tensors, got a module; write st.save(path, "
+          .. "module:state_dict())")
+  end
+  if writer[2] == "a tensor" then
+    if is_tensor then return end
+    if kind == "table" then
+      raise("save: tables of tensors go into files named .npz, .safetensors "
+            .. "or .pt")
+    end
+    raise("save: argument 't' must be a Tensor, got %s", kind)
+  end
+  if is_tensor and writer[2] == "a tensor or table" then return end
+  if kind ~= "table" then
+    raise("save: %s takes %s, not a %s%s", writer[4],
+          writer[2] == "names and tensors" and "a table of names and tensors"
+          or writer[2], is_tensor and "Tensor" or kind,
+          is_tensor and ": write {name = t}" or "")
+  end
+  if writer[2] == "names and tensors" then check_names(value) end
 end
 
 --- The writer that a path names. A suffix of another format is an error, any
@@ -225,8 +261,8 @@ local function writer_of(path)
   local suffix = extension(path)
   local what, advice = kinds.of_suffix(suffix)
   if what then
-    raise("save: '.%s' names %s, but st.save writes .npy, .npz and "
-          .. ".safetensors; %s", suffix, what, advice)
+    raise("save: '.%s' names %s, but st.save writes .npy, .npz, .safetensors "
+          .. "and .pt; %s", suffix, what, advice)
   end
   return WRITERS[suffix or ""] or PLAIN
 end
@@ -243,24 +279,40 @@ local file = {}
 
 --- Loads tensors from a file. Its first bytes determine the format, and where
 -- they do not, the extension of the path. If the extension names another format
--- (.npy, .npz, .safetensors, or one that is not read here, as .pt or .png are),
--- that is an error which says what the file looks like. The option `format`,
--- "npy", "npz" or "safetensors", determines the format instead.
+-- (.npy, .npz, .safetensors, .pt, .t7, or one that is not read here, as .png
+-- is), that is an error which says what the file looks like. The option
+-- `format`, "npy", "npz", "safetensors", "pt" or "t7", determines the format
+-- instead.
 --
 -- * `.npy`: a tensor. Format versions 1 to 3, either byte order. Fortran order
 --   becomes strides, without a copy.
 -- * `.npz`: a table of names and tensors. Members are stored or deflated; the
 --   CRC of each is verified. Members that are not .npy files are skipped.
--- * `.safetensors`: a table of names and tensors, and a table of the file's
---   metadata. The file is mapped, unless `mmap` is false.
+-- * `.safetensors`: a table of names and tensors, or the tables that st.save
+--   wrote; and a table of the file's metadata. The file is mapped, unless
+--   `mmap` is false.
+-- * `.pt`, `.pth`: what torch.save of PyTorch wrote, in both of its formats:
+--   tensors, also those that share elements or are parameters; dictionaries;
+--   lists, tuples and shapes, as lists; sets, as keys with the value true;
+--   numbers, strings, booleans, dtypes and devices, as their names; scalars
+--   and arrays of NumPy. None in a list is st.none; a key with None is left
+--   out. Integers beyond 2^53 are those of st.int. Nothing in the file is
+--   executed: objects of other classes, such as whole modules, and all calls
+--   that make none of these values are an error that names them.
+-- * `.t7`: what torch.save of torch7 wrote, binary or ASCII: numbers, strings,
+--   booleans, tables, tensors and storages. An object of another class is a
+--   table of its fields, with the name of the class in `__typename`. Functions
+--   are an error.
 --
 -- `mmap` maps the elements into memory instead of reading them. `"r"` (or
 -- `"c"`) maps them privately: writing to the tensor changes only this process's
 -- memory. `"r+"` writes through to the file. The last tensor on the mapping
 -- releases it. Elements that are not aligned in the file are read instead with
 -- `"r"`, and are an error with `"r+"`; elements in the other byte order are an
--- error. A file may be replaced or deleted while it is mapped. If it is
--- truncated, an access to the missing part crashes the process.
+-- error. In .pt files of the zip format, storages that are deflated or not
+-- aligned are read, and `"r+"` is an error. A file may be replaced or deleted
+-- while it is mapped. If it is truncated, an access to the missing part crashes
+-- the process.
 --
 -- Raises an error if the file is malformed or truncated, or if its header
 -- claims more bytes than the file has; that is checked before memory is
@@ -269,7 +321,7 @@ local file = {}
 -- @tparam[opt] table options `format`; `mmap`; `names`, a list of the tensors
 -- to load (.npz, .safetensors): the other tensors may then have unsupported
 -- dtypes
--- @return a tensor, or a table of tensors
+-- @return a tensor, or a table of tensors; of .pt and .t7 files any value
 function file.load(path, options)
   check_path("load", path)
   options = check_options("load", options)
@@ -290,14 +342,26 @@ end
 
 --- Saves tensors to a file. The extension of the path determines the format. A
 -- path without an extension, or with one that names no format that is known, is
--- a .npy file; an extension of another format, such as .png, .csv or .pt, is an
+-- a .npy file; an extension of another format, such as .png or .csv, is an
 -- error that says what to do.
 --
 -- * `.npy`: a tensor, in Fortran order if that is its memory layout, else in C
 --   order. All dtypes but bfloat16.
 -- * `.npz`: a table of names and tensors; `{compress = true}` deflates them.
--- * `.safetensors`: a table of names and tensors. `{metadata = {...}}`, a table
---   of strings, is saved with them. All dtypes but complex128.
+-- * `.safetensors`: a table of names and tensors, or any table of values (see
+--   below), described in the metadata as strided.io.tree says. `{metadata =
+--   {...}}`, a table of strings, is saved with them. All dtypes but complex128.
+-- * `.pt`, `.pth`: a tensor or a table of values, which torch.load of PyTorch
+--   reads, also with weights_only. Tensors that share memory share it again.
+--
+-- Values are tensors, numbers, strings, booleans, the integers of st.int,
+-- complex numbers, st.none, and tables whose keys are strings, numbers or
+-- booleans, up to 200 deep. A tensor that occurs twice is stored once. Other
+-- values, and tables that contain themselves, are an error that names their
+-- place:
+--
+--     st.save("net.safetensors", {epoch = 3, net = net:state_dict(),
+--                                 opt = opt:state_dict(), loss = {1.5, 1.2}})
 --
 -- The file is replaced atomically when all bytes are on the disk: a full disk,
 -- an error or a killed process leaves the old file unchanged. The new file has
@@ -305,7 +369,7 @@ end
 -- `PATH.strided-*.tmp`, which the next save into the folder from the same host
 -- deletes.
 -- @tparam string path
--- @param value a tensor, or a table of tensors
+-- @param value a tensor, or a table
 -- @tparam[opt] table options
 function file.save(path, value, options)
   check_path("save", path)

@@ -1,9 +1,9 @@
---- Kinds of files that are neither written nor read here: what a suffix names,
--- what the first bytes look like, and what to do instead.
+--- Kinds of files that are not written here: what a suffix names, what the
+-- first bytes look like, and what to do instead.
 --
 -- @module strided.io.kinds
 
-local format, ipairs = string.format, ipairs
+local ipairs = ipairs
 
 local kinds = {TEXT = "it looks like text"}
 
@@ -21,9 +21,9 @@ for _, row in ipairs {
   {"csv tsv txt", "text", TEXT},
   {"json yaml yml xml html md", "text", TEXT},
   {"lua py", "source code", TEXT},
-  {"pt pth ckpt", "a file of PyTorch", PYTHON},
+  {"ckpt", "a checkpoint of other programs", "PyTorch reads .pt"},
   {"pkl pickle joblib", "a pickle of Python", PYTHON},
-  {"t7", "a file of torch7", OTHER},
+  {"t7", "a file of torch7", "torch7 reads no file that is written here"},
   {"h5 hdf5 hdf", "an HDF5 file", PYTHON},
   {"mat", "a MATLAB file", PYTHON},
   {"gguf ggml", "a GGUF file", OTHER},
@@ -65,29 +65,17 @@ local BEGINNINGS = {
   {"^%s*[%[{]", "JSON or Lua text"},
 }
 
-local TORCH = "it is a file of PyTorch: convert it with Python, "
-  .. "safetensors.torch.save_file(torch.load(\"%s\"), \"%s.safetensors\")"
-
 --- True if a zip is a file of PyTorch: its first member is its pickle, or it is
 -- named so.
-local function is_torch_zip(head, suffix)
+function kinds.is_torch_zip(head, suffix)
   if not head:find "^PK\3\4" then return false end
   local n = #head >= 30 and head:byte(27) + 256 * head:byte(28) or 0
-  return SUFFIXES[suffix] == SUFFIXES.pt or
-         head:sub(31, 30 + n):find "data%.pkl$" ~= nil
+  return suffix == "pt" or head:sub(31, 30 + n):find "data%.pkl$" ~= nil
 end
 
 --- What a file seems to be, to follow "cannot load 'x': "; nil if unknown.
--- @tparam string path
 -- @tparam string head the first bytes of the file
--- @tparam ?string suffix of the path, in lower case
-function kinds.describe(path, head, suffix)
-  local is_pickle = head:find "^\128[\2-\5]"
-  if is_torch_zip(head, suffix) or
-     is_pickle and SUFFIXES[suffix] == SUFFIXES.pt then
-    local name = path:match "[^/\\]+$" or path
-    return format(TORCH, name, (name:gsub("%.%w+$", "")))
-  end
+function kinds.describe(head)
   if head == "" then return "it is empty" end
   for _, row in ipairs(BEGINNINGS) do
     if head:find(row[1]) then return "it looks like " .. row[2] end

@@ -34,6 +34,8 @@ local DTYPES = {
 local CODES = {}
 for code, d in pairs(DTYPES) do CODES[d[1]] = code end
 
+local npy = {MAGIC = MAGIC}
+
 --- descr -> {dtype, bytes per element, unit to swap or nil}
 local function parse_descr(descr)
   local order, code = descr:match "^([<>|=])(%a%d+)$"
@@ -175,7 +177,7 @@ local function fortran_strides(shape)
   return strides
 end
 
-local npy = {MAGIC = MAGIC}
+npy.parse_descr = parse_descr
 
 --- Reads a header and checks it against the size of the file.
 -- @tparam function read returns the next n bytes as a string, or nil and an

@@ -1,6 +1,9 @@
 --- Reads and writes .safetensors files: a JSON header, followed by the elements
 -- of one tensor after the other.
 --
+-- A table of names and tensors alone is written as such. The metadata of any
+-- other table describe it: see strided.io.tree.
+--
 -- The header is untrusted text, parsed by a parser for this subset of JSON. The
 -- byte ranges that it names must cover the rest of the file without gaps or
 -- overlaps, as the reference implementation requires.
@@ -9,12 +12,16 @@
 
 local core = require "strided.core"
 local is_utf8 = require "strided.io.utf8".is_valid
+local json = require "strided.io.json"
+local tree = require "strided.io.tree"
 
 local byte, char, concat, floor, format, sort =
   string.byte, string.char, table.concat, math.floor, string.format,
   table.sort
 local ipairs, next, pairs, require, tonumber, tostring, type =
   ipairs, next, pairs, require, tonumber, tostring, type
+
+local parse_string, quote, skip = json.parse_string, json.quote, json.skip
 
 local MAX_HEADER = 100000000 -- bytes, as in the reference implementation
 local MAX_DIMS = 64
@@ -34,60 +41,10 @@ local DTYPES = {
 local CODES = {}
 for code, d in pairs(DTYPES) do CODES[d[1]] = code end
 
--- -- Text --------------------------------------------------------------------
-
-local function utf8(code)
-  if code < 128 then return char(code) end
-  local tail = {}
-  local first = 64
-  repeat
-    tail[#tail + 1] = char(128 + code % 64)
-    code, first = floor(code / 64), first / 2
-  until code < first
-  tail[#tail + 1] = char(256 - 2 * first + code)
-  return concat(tail):reverse()
-end
-
-local ESCAPES = {
-  ['"'] = '"', ["\\"] = "\\", ["/"] = "/", b = "\b", f = "\f", n = "\n",
-  r = "\r", t = "\t",
-}
-
---- Parses the digits of an escape \u0041, or of a surrogate pair.
-local function parse_code(s, at)
-  local code = tonumber(s:match("^%x%x%x%x", at) or "", 16)
-  if not code or code >= 0xDC00 and code < 0xE000 then return nil end
-  if code < 0xD800 or code >= 0xE000 then return utf8(code), at + 4 end
-  local low = tonumber(s:match("^\\u(%x%x%x%x)", at + 4) or "", 16)
-  if not low or low < 0xDC00 or low > 0xDFFF then return nil end
-  return utf8(0x10000 + (code - 0xD800) * 1024 + low - 0xDC00), at + 10
-end
-
 -- -- Grammar -----------------------------------------------------------------
 
 -- Each function takes an index of the text, and returns a value and the index
 -- after it.
-
-local function skip(s, at) return s:match("^[ \t\r\n]*()", at) end
-
-local function parse_string(s, at)
-  local parts = {}
-  at = s:match('^"()', at)
-  while at do
-    local plain, stop = s:match('^([^"\\%z\1-\31]*)()', at)
-    parts[#parts + 1] = plain
-    local quote, escape = s:match('^"()', stop), s:match("^\\(.)", stop)
-    if quote then return concat(parts), quote end
-    local text
-    if escape == "u" then
-      text, at = parse_code(s, stop + 2)
-    else
-      text, at = ESCAPES[escape or ""], stop + 2
-    end
-    if not text then return nil end
-    parts[#parts + 1] = text
-  end
-end
 
 local function parse_number(s, at)
   local digits, stop = s:match("^(%d+)()", at)
@@ -339,7 +296,8 @@ local safetensors = {}
 --- Reads the tensors of a file, and its metadata.
 -- @param source
 -- @tparam table options `mmap` (by default "r"), `names`
--- @treturn table names and tensors, or nil and an error message
+-- @treturn table names and tensors, or the tree that was saved, unless there
+-- are `names`; or nil and an error message
 -- @treturn table the metadata, strings by name
 function safetensors.read(source, options)
   local list, metadata, start = read_header(source)
@@ -358,16 +316,16 @@ function safetensors.read(source, options)
     tensors[info.name], why = read_tensor(source, info, start, mode)
     if why then return nil, format("tensor '%s': %s", info.name, why) end
   end
-  return tensors, metadata
+  local description = metadata[tree.NAME]
+  if not description or options.names then return tensors, metadata end
+  metadata[tree.NAME] = nil
+  local value
+  value, why = tree.decode(description, tensors)
+  if value == nil then return nil, why end
+  return value, metadata
 end
 
 -- -- Writing -----------------------------------------------------------------
-
-local function quote(s)
-  return '"' .. s:gsub('[%z\1-\31"\\]', function(c)
-    return format("\\u%04x", byte(c))
-  end) .. '"'
-end
 
 --- The tensors in file order: by decreasing element size, so that all elements
 -- are aligned, then by name. Or nil and an error message.
@@ -455,13 +413,38 @@ local function plain(t)
   return t
 end
 
---- Writes a table of names and tensors; returns true, or nil and an error
--- message.
-function safetensors.write(file, tensors, options)
+--- True for a table of names and tensors alone.
+local function is_flat(value)
+  for name, t in next, value do
+    if type(name) ~= "string" or not core.is_tensor(t) then return false end
+  end
+  return true
+end
+
+--- The tensors of a value, and the metadata; or nil and an error message.
+local function describe(value, metadata)
+  if type(metadata) == "table" and metadata[tree.NAME] ~= nil then
+    return nil, format("metadata cannot have the name '%s'", tree.NAME)
+  end
+  if is_flat(value) then return value, metadata end
+  local tensors, text = tree.encode(value)
+  if not tensors then return nil, text end
+  local all = {[tree.NAME] = text}
+  if metadata == nil then return tensors, all end
+  if type(metadata) ~= "table" then return tensors, metadata end
+  for name, text_of in next, metadata do all[name] = text_of end
+  return tensors, all
+end
+
+--- Writes a table of names and tensors, or a tree of values; returns true, or
+-- nil and an error message.
+function safetensors.write(file, value, options)
+  local tensors, metadata = describe(value, options.metadata)
+  if not tensors then return nil, metadata end
   local list, why = arrange(tensors)
   if not list then return nil, why end
   local head, done
-  head, why = header(list, options.metadata)
+  head, why = header(list, metadata)
   if not head then return nil, why end
   done, why = file:write(head)
   for _, item in ipairs(list) do

@@ -1,5 +1,5 @@
---- The subset of ZIP archives that .npz needs: stored and deflated members, and
--- sizes beyond 4 GB (zip64).
+--- The subset of ZIP archives that .npz and .pt need: stored and deflated
+-- members, and sizes beyond 4 GB (zip64).
 --
 -- The central directory is untrusted. It is validated before use: members lie
 -- between the start of the file and the directory without overlap, and their
@@ -64,10 +64,10 @@ local function find_directory(source)
     stop = place,
   }
   if directory.n < MAX16 and directory.size < MAX32 and
-     directory.offset < MAX32 then
+     directory.offset + directory.size == place then
     return directory
   end
-  -- a field overflowed: the zip64 record has it
+  -- a field overflowed, or the writer always adds a zip64 record, as PyTorch
   local locator = place >= 20 and source:read(place - 20, 20)
   if not locator or sub(locator, 1, 4) ~= LOCATOR64 then return directory end
   local where = number(locator, 9, 8)
@@ -243,6 +243,7 @@ end
 
 local function local_header(m)
   local extra, shown = extra_of({m.full, m.packed}, m.is_wide)
+  extra = extra .. m.padding
   return LOCAL .. common(m, m.is_wide, extra, m.crc, shown[2], shown[1]) ..
          m.name .. extra
 end
@@ -260,14 +261,20 @@ end
 -- @tparam table parts strings and tensors, written one after the other
 -- @tparam number full their total size in bytes
 -- @tparam boolean deflated
+-- @tparam[opt] number align the bytes begin at a multiple of it in the file
 -- @treturn table the member, for zip.finish; or nil and an error message
-function zip.add(file, name, parts, full, deflated)
+function zip.add(file, name, parts, full, deflated, align)
   if #name > MAX16 then return nil, "the name of a member is too long" end
   local m = {
     name = name, flags = find(name, "[\128-\255]") and 2048 or 0,
     method = deflated and DEFLATED or STORED, crc = 0, packed = 0,
     full = full, offset = file:tell(), is_wide = full > MAX32 - 2 ^ 24,
+    padding = "",
   }
+  if align then
+    local n = -(m.offset + #local_header(m) + 4) % align
+    m.padding = "FB" .. bytes(n, 2) .. rep("Z", n) -- as PyTorch does
+  end
   local done, why = file:write(local_header(m))
   local start = file:tell()
   if done and deflated then
