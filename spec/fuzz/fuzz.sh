@@ -24,6 +24,10 @@ npy         | lua    | 5000000 | 300
 npz         | lua    | 5000000 | 600
 safetensors | lua    | 5000000 | 400
 dlpack      | dlpack | 5000000 | 100
+pt          | lua    | 5000000 | 1500
+pickle      | lua    | 5000000 | 300
+t7          | lua    | 5000000 | 400
+tree        | lua    | 5000000 | 200
 '
 
 # fuzz_inputs N TARGET PROGRAM RUNS LENGTH: runs libFuzzer with the corpus in

@@ -116,7 +116,8 @@ local function detect(head, suffix)
 end
 
 local HEAD = 256 -- bytes, to tell what a file is
-local NOT_OURS = "it is no .npy, .npz, .safetensors, .pt or .t7 file"
+local NOT_OURS = "it is not a .npy file, and no .npz, .safetensors, .pt or "
+  .. ".t7 file"
 
 --- The format of a file, or nil and an error message. A suffix that names
 -- another format than the file has is an error.

@@ -199,8 +199,10 @@ local function read_tensor(file, d, depth)
   local sizes, strides = file:longs(n), file:longs(n)
   local offset = file:long() - 1
   local base = read_object(file, depth)
-  local st = require "strided"
-  if base == nil then base = st.empty({0}, {dtype = d[1]}) end
+  if base == nil then
+    base = require "strided".empty({0}, {dtype = d[1]})
+    file.storages[base] = true
+  end
   if not file.storages[base] or base.dtype ~= d[1] then
     fail("a tensor of %s has no storage of it", d[1])
   end

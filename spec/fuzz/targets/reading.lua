@@ -3,7 +3,7 @@
 local core = require "strided.core"
 local st = require "strided"
 
-local pcall, tostring = pcall, tostring
+local next, pcall, tostring, type = next, pcall, tostring, type
 
 st.warnings(false)
 
@@ -25,6 +25,22 @@ end
 function reading.elements(t)
   t = t:contiguous()
   return core.get_bytes(t, 0, t:numel() * t:element_size())
+end
+
+local MAX_ELEMENTS = 2 ^ 16
+
+--- Reads the elements of every tensor in a value; a few bytes of a file may
+-- describe many elements.
+function reading.all_elements(value, seen)
+  seen = seen or {}
+  if st.is_tensor(value) then
+    if value.device == "cpu" and value:numel() < MAX_ELEMENTS then
+      reading.elements(value:detach():resolve_conj():resolve_neg())
+    end
+  elseif type(value) == "table" and not seen[value] then
+    seen[value] = true
+    for _, element in next, value do reading.all_elements(element, seen) end
+  end
 end
 
 --- Ends the run unless t and u are the same in every bit.

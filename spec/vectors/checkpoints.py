@@ -1,0 +1,366 @@
+"""Makes the checkpoints that io/checkpoint_spec.lua reads.
+
+    python spec/vectors/checkpoints.py
+    python spec/vectors/checkpoints.py FILE.pt
+
+The second form prints what torch.load finds in a file of st.save.
+
+PyTorch 2.15 writes the .pt files into spec/data/checkpoints. It writes no .t7
+files; those are written here by the definition of the format in torch7's
+File.lua and DiskFile.c. values.lua is what the specs expect, in Lua.
+"""
+
+import collections
+import io
+import os
+import struct
+import sys
+import zipfile
+
+import numpy as np
+import torch
+from torch import nn
+
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "data",
+                      "checkpoints")
+
+DTYPES = ("bool uint8 int8 int16 int32 int64 uint16 uint32 uint64 float16 "
+          "bfloat16 float32 float64 complex64 complex128").split()
+
+
+def path(name):
+    return os.path.join(FOLDER, name)
+
+
+# -- Expected values, in Lua -------------------------------------------------
+
+def number(x):
+    if isinstance(x, complex):
+        return "{re = %s, im = %s}" % (number(x.real), number(x.imag))
+    if isinstance(x, bool):
+        return "true" if x else "false"
+    if isinstance(x, int) and abs(x) >= 2 ** 53:
+        return 'int "%d"' % x
+    if isinstance(x, float):
+        if x != x:
+            return "0 / 0"
+        if x == 0 and str(x)[0] == "-":
+            return "-1 / (1 / 0)"  # Lua 5.1 has one constant for both zeros
+        if abs(x) == float("inf"):
+            return "1 / 0" if x > 0 else "-1 / 0"
+    return repr(x)
+
+
+def text(s):
+    if isinstance(s, str):
+        s = s.encode()
+    return '"' + "".join(chr(b) if 32 <= b < 127 and b not in (34, 92)
+                         else "\\%03d" % b for b in s) + '"'
+
+
+def lua(x):
+    """A value as st.load returns it."""
+    if x is None:
+        return "none"
+    if isinstance(x, torch.dtype):
+        return text(str(x)[6:])
+    if isinstance(x, torch.device):
+        return text(str(x))
+    if isinstance(x, (np.ndarray, np.generic)):
+        if x.ndim == 0:
+            return lua(x.item())
+        x = torch.from_numpy(x.astype(x.dtype.newbyteorder("=")))
+    if isinstance(x, torch.Tensor):
+        flat = [v.item() for v in x.detach().reshape(-1)]
+        return "tensor(%s, {%s}, {%s}, {%s}, %s)" % (
+            text(str(x.dtype)[6:]), ", ".join(map(str, x.shape)),
+            ", ".join(map(str, x.stride())), ", ".join(map(number, flat)),
+            "true" if x.requires_grad else "false")
+    if isinstance(x, dict):
+        return "{%s}" % ", ".join("[%s] = %s" % (lua(k), lua(v))
+                                  for k, v in x.items() if v is not None)
+    if isinstance(x, (list, tuple)):
+        return "{%s}" % ", ".join(map(lua, x))
+    if isinstance(x, (set, frozenset)):
+        return "{%s}" % ", ".join("[%s] = true" % lua(k) for k in x)
+    if isinstance(x, (str, bytes, bytearray)):
+        return text(x)
+    return number(x)
+
+
+# -- PyTorch -----------------------------------------------------------------
+
+def values():
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2))
+    optimizer = torch.optim.Adam(net.parameters(), lr=0.1)
+    net(torch.randn(4, 3)).square().sum().backward()
+    optimizer.step()
+    shared = torch.arange(10.)
+    grid = torch.arange(12.).view(3, 4)
+    return {
+        "epoch": 3, "net": net.state_dict(), "opt": optimizer.state_dict(),
+        "history": [1.5, None, 2], "nothing": None,
+        "dtypes": {d: torch.tensor([0, 1, 1]).to(getattr(torch, d))
+                   for d in DTYPES},
+        "half": torch.tensor([1.5, -2.25]).half(),
+        "conjugate": torch.tensor([1 + 2j]).conj(),
+        "negative": torch.tensor([1 + 2j]).conj().imag,
+        "grid": grid.t(), "column": grid[:, 1], "scalar": torch.tensor(5),
+        "expanded": torch.ones(1).expand(5), "empty": torch.empty(0, 3),
+        "first": shared[2:5], "second": shared[4:8],
+        "parameter": nn.Parameter(torch.ones(2)),
+        "ints": [2 ** 53 - 1, 2 ** 53 + 1, 2 ** 63, 2 ** 64 - 1, -2 ** 63,
+                 -2 ** 40, -1, 0, 255, 256, 65536, 2 ** 31, -2 ** 31],
+        "floats": [0.1, -2.5e-310, 1e300, float("inf"), float("-inf"), -0.0],
+        "set": {1, "a"}, "frozen": frozenset([2]), "bytes": b"\xff\x00\x01",
+        "array_of_bytes": bytearray(b"hi\x80"), "text": "\u00e9\u20ac\0",
+        "complex": 1 - 2j, "size": torch.Size([1, 2]), "dtype": torch.bfloat16,
+        "device": torch.device("cuda", 1), "tuple": (1, (2, "z"), True),
+        "ordered": collections.OrderedDict([("x", 1), (2, "y")]),
+        "numpy": {"float": np.float64(1.5), "bool": np.bool_(True),
+                  "array": np.arange(6).reshape(2, 3),
+                  "fortran": np.asfortranarray(np.arange(6.).reshape(2, 3)),
+                  "big": np.arange(3, dtype=">i4"),
+                  "in_tuple": (1, np.arange(2))},
+    }
+
+
+def big_endian(source, target, widths):
+    """The same zip with storages, of elements of these widths, in the other
+    byte order."""
+    old = zipfile.ZipFile(source)
+    with zipfile.ZipFile(target, "w") as new:
+        for name in old.namelist():
+            data = old.read(name)
+            if name == "big/byteorder":
+                data = b"big"
+            if name.startswith("big/data/"):
+                width = widths[int(name[9:])]
+                data = np.frombuffer(data, "u1").reshape(-1, width)
+                data = data[:, ::-1].tobytes()
+            new.writestr(zipfile.ZipInfo(name), data)
+
+
+def torch_files():
+    expected = {}
+    all_values = values()
+    for name, options in {
+            "zip.pt": {}, "zip5.pt": {"pickle_protocol": 5},
+            "legacy.pt": {"_use_new_zipfile_serialization": False},
+            "legacy4.pt": {"_use_new_zipfile_serialization": False,
+                           "pickle_protocol": 4}}.items():
+        torch.save(all_values, path(name), **options)
+        expected[name] = all_values
+    plain = {"f": torch.tensor([1.5, -2]), "i": torch.tensor([1, 2 ** 40]),
+             "b": torch.tensor([True, False]), "c": torch.tensor([1 + 2j]),
+             "h": torch.tensor([0.5]).bfloat16()}
+    torch.save(plain, path("big.pt"))
+    big_endian(path("big.pt"), path("big2.pt"), (4, 8, 1, 4, 2))
+    os.rename(path("big2.pt"), path("big.pt"))
+    again = torch.load(path("big.pt"))
+    assert all(torch.equal(again[k], plain[k]) for k in plain)
+    expected["big.pt"] = plain
+    packed = zipfile.ZipFile(path("zip.pt"))
+    with zipfile.ZipFile(path("packed.pt"), "w", zipfile.ZIP_DEFLATED) as new:
+        for name in packed.namelist():
+            new.writestr(zipfile.ZipInfo(name), packed.read(name),
+                         zipfile.ZIP_DEFLATED)
+    expected["packed.pt"] = all_values
+    torch.save(torch.arange(3), path("tensor.pth"))
+    expected["tensor.pth"] = torch.arange(3)
+    module = nn.Linear(2, 1)
+    torch.save(module, path("module.pt"))
+    return expected
+
+
+# -- torch7 ------------------------------------------------------------------
+
+class Storage:
+    def __init__(self, kind, data):
+        self.kind, self.data = kind, data
+
+
+class Tensor:
+    def __init__(self, sizes, strides, offset, storage):
+        self.sizes, self.strides = sizes, strides
+        self.offset, self.storage = offset, storage
+
+
+class Object:
+    def __init__(self, name, fields):
+        self.name, self.fields = name, fields
+
+
+KINDS = {  # struct format, printf format of the ASCII files
+    "Byte": ("B", None), "Char": ("b", None), "Short": ("h", "%d"),
+    "Int": ("i", "%d"), "Long": ("q", "%d"), "Half": ("e", "%.9g"),
+    "Float": ("f", "%.9g"), "Double": ("d", "%.17g"), "Cuda": ("f", "%.9g"),
+}
+TORCH_DTYPES = dict(Byte="uint8", Char="int8", Short="int16", Int="int32",
+                    Long="int64", Half="float16", Float="float32",
+                    Double="float64", Cuda="float32")
+
+
+class Binary:
+    """Integers of 32 bits, longs of 64, all little-endian."""
+
+    def __init__(self):
+        self.out, self.seen = io.BytesIO(), {}
+
+    def ints(self, *xs):
+        self.out.write(struct.pack("<%di" % len(xs), *xs))
+
+    def longs(self, *xs):
+        self.out.write(struct.pack("<%dq" % len(xs), *xs))
+
+    def double(self, x):
+        self.out.write(struct.pack("<d", x))
+
+    def chars(self, s):
+        self.out.write(s)
+
+    def elements(self, kind, data):
+        self.out.write(struct.pack("<%d%s" % (len(data), KINDS[kind][0]),
+                                   *data))
+
+    def string(self, s):
+        self.ints(len(s))
+        self.chars(s)
+
+    def object(self, x):
+        if x is None:
+            self.ints(0)
+        elif isinstance(x, bool):
+            self.ints(5)
+            self.ints(int(x))
+        elif isinstance(x, (int, float)):
+            self.ints(1)
+            self.double(x)
+        elif isinstance(x, bytes):
+            self.ints(2)
+            self.string(x)
+        else:
+            self.reference(x)
+
+    def reference(self, x):
+        self.ints(3 if isinstance(x, dict) else 4)
+        known = id(x) in self.seen
+        index = self.seen.setdefault(id(x), len(self.seen) + 1)
+        self.ints(index)
+        if known:
+            return
+        if isinstance(x, dict):
+            self.ints(len(x))
+            for k, v in x.items():
+                self.object(k)
+                self.object(v)
+            return
+        self.string(b"V 1")
+        if isinstance(x, Object):
+            self.string(x.name)
+            self.object(x.fields)
+        elif isinstance(x, Storage):
+            self.string(b"torch.%sStorage" % x.kind.encode())
+            self.longs(len(x.data))
+            self.elements(x.kind, x.data)
+        else:
+            kind = x.storage.kind if x.storage else "Double"
+            self.string(b"torch.%sTensor" % kind.encode())
+            self.ints(len(x.sizes))
+            self.longs(*x.sizes)
+            self.longs(*x.strides)
+            self.longs(x.offset)
+            self.object(x.storage)
+
+
+class Ascii(Binary):
+    """Numbers as text, separated by spaces; a line feed after each group."""
+
+    def line(self, texts):
+        if texts:
+            self.out.write(" ".join(texts).encode() + b"\n")
+
+    def ints(self, *xs):
+        self.line(["%d" % x for x in xs])
+
+    longs = ints
+
+    def double(self, x):
+        self.line(["%.17g" % x])
+
+    def chars(self, s):
+        if s:
+            self.out.write(s + b"\n")
+
+    def elements(self, kind, data):
+        form = KINDS[kind][1]
+        if form:
+            self.line([form % x for x in data])
+        else:
+            self.chars(struct.pack("%d%s" % (len(data), KINDS[kind][0]),
+                                   *data))
+
+
+def torch7_files():
+    floats = Storage("Float", [0.5, 1, 2, 3, 4, 5])
+    kinds = {k: Storage(k, [1, 10, 32]) for k in KINDS}
+    longs = Storage("Long", [2 ** 53 + 1, -2 ** 63])
+    inner = {b"x": 1}
+    layer = {b"weight": Tensor([2], [1], 1, floats), b"train": True}
+    root = {
+        b"number": 1.5, b"text": b"two\nlines\0", b"empty": b"", b"yes": True,
+        b"no": False, b"inner": inner, b"again": inner, 1: b"one", 2.5: b"x",
+        b"nan": float("nan"), b"inf": float("-inf"),
+        b"matrix": Tensor([2, 3], [3, 1], 1, floats),
+        b"column": Tensor([2], [3], 2, floats),
+        b"nothing": Tensor([], [], 1, None), b"longs": longs,
+        b"kinds": {k.encode(): s for k, s in kinds.items()},
+        b"net": Object(b"nn.Sequential", {
+            b"modules": {1: Object(b"nn.Linear", layer)}}),
+    }
+    for name, writer in (("binary.t7", Binary()), ("ascii.t7", Ascii())):
+        writer.object(root)
+        with open(path(name), "wb") as file:
+            file.write(writer.out.getvalue())
+
+    def tensor(data, kind, *shape):
+        t = torch.tensor(data, dtype=getattr(torch, TORCH_DTYPES[kind]))
+        return t.reshape(shape) if shape else t
+    column = tensor(floats.data, "Float", 2, 3)[:, 1]
+    net = {"__typename": "nn.Sequential", "modules": [
+        {"__typename": "nn.Linear", "train": True,
+         "weight": tensor([0.5, 1], "Float")}]}
+    value = {
+        "number": 1.5, "text": "two\nlines\0", "empty": "", "yes": True,
+        "no": False, "inner": {"x": 1}, "again": {"x": 1}, 1: "one", 2.5: "x",
+        "nan": float("nan"), "inf": float("-inf"),
+        "matrix": tensor(floats.data, "Float", 2, 3), "column": column,
+        "nothing": tensor([], "Double"), "longs": tensor(longs.data, "Long"),
+        "kinds": {k: tensor(s.data, k) for k, s in kinds.items()}, "net": net}
+    return {"binary.t7": value, "ascii.t7": value}
+
+
+# ----------------------------------------------------------------------------
+
+def main():
+    os.makedirs(FOLDER, exist_ok=True)
+    expected = torch_files()
+    expected.update(torch7_files())
+    with open(path("values.lua"), "w") as file:
+        file.write("-- Made by spec/vectors/checkpoints.py with PyTorch %s.\n"
+                   "return function(tensor, int, none) return {\n"
+                   % torch.__version__.split("+")[0])
+        shown = {}
+        for name, value in expected.items():
+            text_of = lua(value)
+            shown.setdefault(text_of, []).append(name)
+        for text_of, names in shown.items():
+            file.write("  {files = %s, value = %s},\n" % (lua(names), text_of))
+        file.write("} end\n")
+
+
+if len(sys.argv) > 1:
+    print(torch.load(sys.argv[1], weights_only=True))
+else:
+    main()
