@@ -229,13 +229,13 @@ local function put_table(w, t)
   put_memo(w)
   if n then
     put(w, "(")
-    for i = 1, n do put_value(w, t[i]) end
+    for i = 1, n do put_value(w, rawget(t, i)) end
     return put(w, "e")
   end
   put(w, "(")
   for _, key in ipairs(values.keys(t)) do
     put_value(w, key)
-    put_value(w, t[key])
+    put_value(w, rawget(t, key))
   end
   put(w, "u")
 end

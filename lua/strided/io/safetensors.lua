@@ -337,9 +337,6 @@ local function arrange(tensors)
       return nil, format("'%s': %s has no equivalent in .safetensors; convert "
                          .. "it first", name, tostring(t.dtype))
     end
-    if name == METADATA or not is_utf8(name) then
-      return nil, format("a tensor cannot have the name %q", name)
-    end
     list[#list + 1] = {name = name, code = code, tensor = t}
   end
   sort(list, function(a, b)
@@ -413,10 +410,13 @@ local function plain(t)
   return t
 end
 
---- True for a table of names and tensors alone.
+--- True for a table of names and tensors alone, whose names the file can have.
 local function is_flat(value)
   for name, t in next, value do
-    if type(name) ~= "string" or not core.is_tensor(t) then return false end
+    if type(name) ~= "string" or name == METADATA or not is_utf8(name) or
+       not core.is_tensor(t) then
+      return false
+    end
   end
   return true
 end

@@ -87,7 +87,7 @@ local function encode_table(w, t)
   if n then
     for i = 1, n do
       put(w, i == 1 and "[" or ",")
-      encode(w, t[i])
+      encode(w, rawget(t, i))
     end
     return put(w, "]")
   end
@@ -98,7 +98,7 @@ local function encode_table(w, t)
     if not is_plain then put(w, "[") end
     encode(w, key)
     put(w, is_plain and ":" or ",")
-    encode(w, t[key])
+    encode(w, rawget(t, key))
     if not is_plain then put(w, "]") end
   end
   put(w, is_plain and "}" or "]}")

@@ -7,9 +7,9 @@ local core = require "strided.core"
 local failure = require "strided.io.failure"
 local is_utf8 = require "strided.io.utf8".is_valid
 
-local find, floor, format, gsub, next, pcall, rawequal, sort, tostring, type =
-  string.find, math.floor, string.format, string.gsub, next, pcall, rawequal,
-  table.sort, tostring, type
+local find, floor, format, gsub, ipairs, next, pcall, rawequal, rawget, sort,
+  tostring, type = string.find, math.floor, string.format, string.gsub, ipairs,
+  next, pcall, rawequal, rawget, table.sort, tostring, type
 local clean, fail = failure.clean, failure.fail
 
 local MAX_DEPTH = 200      -- of tables in tables
@@ -106,13 +106,15 @@ local function visit_table(w, t, at, depth)
     fail("%s is an object; save its state_dict()", name_of(path))
   end
   w.open[t] = true
-  for key, value in next, t do
+  for key in next, t do
     if not RANKS[type(key)] then
       fail("%s has a key that is a %s", name_of(path),
            core.is_tensor(key) and "Tensor" or type(key))
     end
-    visit(w, value, {path = join(path, key), name = join_name(at.name, key)},
-          depth + 1)
+  end
+  for _, key in ipairs(values.keys(t)) do
+    visit(w, rawget(t, key), {path = join(path, key),
+                              name = join_name(at.name, key)}, depth + 1)
   end
   w.open[t], w.done[t] = nil, true
 end

@@ -26,19 +26,20 @@ describe("st.save", function()
   -- suffixes, what is said
   local rows = {
     {"png PNG jpg jpeg gif bmp", "names an image, but st.save writes .npy, " ..
-     ".npz and .safetensors; strided writes no images"},
-    {"svg", "names an image, but st.save writes .npy, .npz and " ..
-     ".safetensors; st.layout(t, {format = \"svg\"})"},
-    {"csv txt json", "names text, but st.save writes .npy, .npz and " ..
-     ".safetensors; write the numbers of t:totable() with Lua's io library"},
-    {"pt pth ckpt", "names a file of PyTorch, but st.save writes .npy, .npz " ..
-     "and .safetensors; Python reads .npy, .npz and .safetensors"},
+     ".npz, .safetensors and .pt; strided writes no images"},
+    {"svg", "names an image, but st.save writes .npy, .npz, " ..
+     ".safetensors and .pt; st.layout(t, {format = \"svg\"})"},
+    {"csv txt json", "names text, but st.save writes .npy, .npz, " ..
+     ".safetensors and .pt; write the numbers of t:totable() with Lua's io " ..
+     "library"},
+    {"ckpt", "names a checkpoint of other programs, but st.save writes " ..
+     ".npy, .npz, .safetensors and .pt; PyTorch reads .pt"},
     {"pkl", "names a pickle of Python, but"},
     {"t7", "names a file of torch7, but"}, {"h5 hdf5", "an HDF5 file, but"},
     {"mat", "a MATLAB file, but"}, {"gguf", "a GGUF file, but"},
     {"parquet", "a table of Arrow or Parquet, but"},
-    {"zip", "names a zip, but st.save writes .npy, .npz and .safetensors; " ..
-     "an .npz file is a zip of .npy files"},
+    {"zip", "names a zip, but st.save writes .npy, .npz, .safetensors and " ..
+     ".pt; an .npz file is a zip of .npy files"},
     {"gz", "names an archive, but"}, {"wav", "names sound or video, but"},
     {"pdf", "names a document, but"},
   }
@@ -91,7 +92,8 @@ describe("st.load", function()
     if path then os.remove(path) end
   end)
 
-  local OTHER = "it is not a .npy file, and no .npz or .safetensors file: "
+  local OTHER = "it is not a .npy file, and no .npz, .safetensors, .pt or "
+    .. ".t7 file: "
   -- suffix, bytes, what is said
   local rows = {
     {".npy", "\137PNG\r\n\26\n\0\0\0\13IHDR",
@@ -108,11 +110,12 @@ describe("st.load", function()
     {".csv", "1,2,3\n4,5,6\n", OTHER .. "it looks like text"},
     {"", "", OTHER .. "it is empty"},
     {".pkl", "\128\4\149\1\0", OTHER .. "it looks like a pickle of Python"},
-    {".pt", zip "fake/data.pkl", "it is a file of PyTorch: convert it with " ..
-     "Python, safetensors.torch.save_file(torch.load(\""},
-    {"", zip "archive/data.pkl", "it is a file of PyTorch: convert it with"},
-    {".pth", "\128\2\138\10l\252\156F\249 j\168P\25.",
-     "it is a file of PyTorch: convert it with"},
+    {".pt", "\128\4\149\1\0", OTHER .. "it looks like a pickle of Python"},
+    {".pt", zip "fake/data.pkl", "it has no directory: the file is truncated"},
+    {"", zip "archive/data.pkl", "it has no directory: the file is truncated"},
+    {".pth", "\128\2\138\10l\252\156F\249 j\168P\25.", "it is truncated"},
+    {".t7", "\137PNG\r\n\26\n\0\0\0\13IHDR",
+     OTHER .. "it looks like a PNG image"},
   }
   for i, row in ipairs(rows) do
     it("says what it found instead, row " .. i, function()
@@ -134,6 +137,16 @@ describe("st.load", function()
       assert.is_true(st.load(path, {format = "npy"}):equal(x))
       os.remove(path)
     end
+  end)
+
+  it("refuses a zip of NumPy's that is named as one of PyTorch", function()
+    path = base .. ".npz"
+    st.save(path, {a = x})
+    os.rename(path, base .. ".pt")
+    path = base .. ".pt"
+    raises("it is a zip without 'data.pkl', which torch.save writes", st.load,
+           path)
+    assert.is_true(st.load(path, {format = "npz"}).a:equal(x))
   end)
 
   it("refuses a zip of other files", function()
