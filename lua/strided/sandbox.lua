@@ -70,8 +70,9 @@ local HOME = getinfo(1, "S").source:gsub("sandbox%.lua$", "")
 
 -- Modules that functions load when they are first called.
 local LATE = {
-  "io.npy", "io.npz", "io.safetensors", "expression", "layout.svg",
-  "method_names", "nn.layer", "nn.loss", "nn.module", "unknown_name",
+  "io.npy", "io.npz", "io.pt", "io.pt_writer", "io.safetensors", "io.t7",
+  "expression", "layout.svg", "method_names", "nn.layer", "nn.loss",
+  "nn.module", "unknown_name",
 }
 
 --- Gives all functions of the library's files that can be reached from a value

@@ -15,6 +15,7 @@ import io
 import os
 import struct
 import sys
+import textwrap
 import zipfile
 
 import numpy as np
@@ -54,7 +55,7 @@ def number(x):
 def text(s):
     if isinstance(s, str):
         s = s.encode()
-    return '"' + "".join(chr(b) if 32 <= b < 127 and b not in (34, 92)
+    return '"' + "".join(chr(b) if 32 < b < 127 and b not in (34, 92)
                          else "\\%03d" % b for b in s) + '"'
 
 
@@ -356,7 +357,9 @@ def main():
             text_of = lua(value)
             shown.setdefault(text_of, []).append(name)
         for text_of, names in shown.items():
-            file.write("  {files = %s, value = %s},\n" % (lua(names), text_of))
+            row = "{files = %s, value = %s}," % (lua(names), text_of)
+            file.write(textwrap.fill(row, 78, break_long_words=False,
+                                     break_on_hyphens=False) + "\n")
         file.write("} end\n")
 
 

@@ -8,8 +8,8 @@ local kinds = require "strided.io.kinds"
 local raise = require "strided.caller_error"
 local unknown_option = require "strided.unknown_option"
 
-local format, next, pairs, pcall, require, tostring, type = string.format, next,
-  pairs, pcall, require, tostring, type
+local error, format, next, pairs, pcall, require, tostring, type = error,
+  string.format, next, pairs, pcall, require, tostring, type
 
 -- -- Errors ------------------------------------------------------------------
 
