@@ -3,7 +3,11 @@
 -- axes: lua
 
 local build = require "spec.support.build"
+local core = require "strided.core"
+local failure = require "strided.io.failure"
 local files = require "spec.support.files"
+local pickle = require "strided.io.pickle"
+local reader = require "strided.io.reader"
 local refuses = require "spec.support.refusal"
 local st = require "strided"
 local tensors = require "spec.support.tensors"
@@ -78,8 +82,8 @@ local function load(name, options) return st.load(FOLDER .. name, options) end
 local path
 
 --- A file of the legacy format with this pickle in the place of the object.
-local function legacy(pickle, rest)
-  return "\128\2\138\10l\252\156F\249 j\168P\25.\128\2M\233\3.}." .. pickle ..
+local function legacy(opcodes, rest)
+  return "\128\2\138\10l\252\156F\249 j\168P\25.\128\2M\233\3.}." .. opcodes ..
          (rest or "].")
 end
 
@@ -298,11 +302,21 @@ describe("A pickle", function()
     assert.same({1.5}, st.load(path):totable())
   end)
 
-  it("is bounded in what it makes", function()
-    local text = "X" .. le(2 ^ 22, 4) .. ("a"):rep(2 ^ 22) .. "\148"
-    local encode = "c_codecs\nencode\nh\0X\6\0\0\0latin1\134R"
-    write(legacy("(" .. text .. encode:rep(100) .. "t."))
-    refuses(path, "its pickle makes too many objects")
+  it("is bounded in what a few bytes make", function()
+    local calls = 0
+    local names = {["x.y"] = {call = function(m)
+      calls = calls + 1
+      m:spend(1e6)
+      return true
+    end}}
+    local source = core.open_bytes("cx\ny\n\1480(" ..
+                                   ("h\0)R"):rep(1000) .. "l.")
+    local value, why = failure.catch(pickle.load, reader.of_source(source, 0),
+                                     names)
+    source:close()
+    assert.is_nil(value)
+    assert.equal("its pickle makes too many objects", why)
+    assert.equal(20, calls)
   end)
 
   it("of a whole module is refused", function()
