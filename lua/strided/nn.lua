@@ -15,17 +15,23 @@
 --     st.save("net.safetensors", net:state_dict())
 --
 -- `nn.Module` is the base class of custom modules (strided.nn.module). The
--- layers are in strided.nn.layer, the losses in strided.nn.loss, initial values
--- in strided.nn.init.
+-- layers are in strided.nn.layer, the losses in strided.nn.loss. `nn.init` has
+-- initial values, `nn.utils` works on lists of parameters and on weights.
+-- `print(net)` shows the layers and their numbers of parameters, and
+-- `nn.summary(net, x)` also shapes, work and memory.
 --
 -- @module strided.nn
 
 local pairs, require = pairs, require
 
-local nn = {}
+local nn = {
+  init = require "strided.nn.init", utils = require "strided.nn.utils",
+  summary = require "strided.nn.summary",
+}
 
-for _, name in pairs {"module", "layer", "loss", "init"} do
+for _, name in pairs {"module", "layer", "loss"} do
   for key, value in pairs(require("strided.nn." .. name)) do nn[key] = value end
 end
+nn.label = nil
 
 return require("strided.guard").names(nn, "st.nn")

@@ -71,12 +71,8 @@ names.casts = read [[
 local IN_PLACE = "torch7 changes the tensor; write t:%s_(...), or %s(...) for "
   .. "a new one"
 
-local CALLED = "write %s; a layer of nn.Sequential may be a function"
-
 local WITH_FIELDS = "write %s in the method forward of a module, with fields "
   .. "weight = nn.Parameter(t)"
-
-local NO_LIST = "write nn.Sequential, or a field for each: module.name = other"
 
 local NO_INSERT = "write st.cat {t[\"1:2\"], other, t[\"3:\"]}"
 
@@ -107,15 +103,9 @@ names.advice = {
   fromfunction = NO_LOOP,
   set = "t:copy_(source) copies elements, t:view(...) shares them",
   functional = "the functions are operators: st.relu(x), st.softmax(x, 2)",
-  Flatten = "write x:flatten(2)", View = "write x:view(...)",
-  Reshape = "write x:reshape(...)",
-  ModuleList = NO_LIST, ModuleDict = NO_LIST, ParameterList = NO_LIST,
-  Identity = "write function(x) return x end in an nn.Sequential",
-  BCELoss = "write nn.BCEWithLogitsLoss without the sigmoid",
-  init = "write st.no_grad(function() p:uniform_(-a, a) end), or p:normal_"
-    .. "(mean, std)",
-  utils = "batches are t:split(n); p.grad:clamp_(-a, a) clips the gradient of "
-    .. "each p of module:parameters()",
+  View = "write nn.Unflatten, nn.Flatten or x:view(...)",
+  Reshape = "write nn.Unflatten, nn.Flatten or x:reshape(...)",
+  utils = "batches are t:split(n); nn.utils has clip_grad_norm_ and others",
   StochasticGradient = "write a loop: optimizer:zero_grad(), then loss:"
     .. "backward() of loss = criterion(module(x), y), then optimizer:step()",
   lr_scheduler = "write optimizer.param_groups[1].lr = number",
@@ -124,7 +114,7 @@ names.advice = {
   sgd = "write optim.SGD(parameters, {lr = number}) and its step()",
   ClassNLLCriterion = "write nn.NLLLoss", MSECriterion = "write nn.MSELoss",
   CrossEntropyCriterion = "write nn.CrossEntropyLoss",
-  BCECriterion = "write nn.BCEWithLogitsLoss",
+  BCECriterion = "write nn.BCELoss",
   swap = "write a, b = b, a",
   tic = "write os.clock()", toc = "write os.clock()",
   Timer = "write os.clock()",
@@ -184,25 +174,15 @@ for _, kind in next, {"Float", "Double", "Half", "Long", "Int", "Short",
     .. names.casts[kind:lower()] .. "\"}), or st.tensor for elements"
 end
 for layer, call in next, read [[
-  Softmax=st.softmax(x,2) SoftMax=st.softmax(x,2) LogSoftmax=st.log_softmax(x,2)
-  LogSoftMax=st.log_softmax(x,2) LogSigmoid=st.log_sigmoid(x) ELU=st.elu(x)
-  LeakyReLU=st.leaky_relu(x) ReLU6=st.relu6(x) Hardtanh=st.hardtanh(x)
-  Softplus=st.softplus(x) SoftPlus=st.softplus(x) MaxPool1d=st.max_pool1d(x,n)
-  MaxPool2d=st.max_pool2d(x,n) SpatialMaxPooling=st.max_pool2d(x,n)
-  AvgPool2d=st.avg_pool2d(x,n) SpatialAveragePooling=st.avg_pool2d(x,n)
-  AdaptiveAvgPool2d=st.adaptive_avg_pool2d(x,n)
+  SoftMax=nn.Softmax(2) LogSoftMax=nn.LogSoftmax(2) SoftPlus=nn.Softplus()
+  SpatialMaxPooling=nn.MaxPool2d(n) SpatialAveragePooling=nn.AvgPool2d(n)
+  SpatialConvolution=nn.Conv2d(inputs,outputs,n)
+  BatchNormalization=nn.BatchNorm1d(n)
+  SpatialBatchNormalization=nn.BatchNorm2d(n) LookupTable=nn.Embedding(n,size)
 ]] do
-  names.advice[layer] = CALLED:format(call:gsub(",", ", "))
+  names.advice[layer] = "write " .. call:gsub(",", ", ")
 end
 for layer, call in next, read [[
-  Conv1d=st.conv1d(x,weight,bias) Conv2d=st.conv2d(x,weight,bias)
-  SpatialConvolution=st.conv2d(x,weight,bias) Conv3d=st.conv3d(x,weight,bias)
-  ConvTranspose2d=st.conv_transpose2d(x,weight,bias)
-  BatchNorm1d=st.batch_norm(x,...) BatchNorm2d=st.batch_norm(x,...)
-  BatchNormalization=st.batch_norm(x,...)
-  SpatialBatchNormalization=st.batch_norm(x,...)
-  GroupNorm=st.group_norm(x,groups,weight,bias) PReLU=st.prelu(x,weight)
-  Embedding=st.embedding(weight,x) LookupTable=st.embedding(weight,x)
   RNN=st.rnn_tanh(x,h,weights,...) LSTM=st.lstm(x,{h,c},weights,...)
   GRU=st.gru(x,h,weights,...) RNNCell=st.rnn_tanh_cell(x,h,w_ih,w_hh)
   LSTMCell=st.lstm_cell(x,{h,c},w_ih,w_hh) GRUCell=st.gru_cell(x,h,w_ih,w_hh)

@@ -2,7 +2,8 @@
 --
 -- A module is a table. Its fields that hold a parameter or another module are
 -- registered automatically, in the order in which they were first assigned,
--- followed by the elements 1, 2, .... Names in nested modules are joined by
+-- followed by the elements 1, 2, .... A module's own parameters precede those
+-- of the modules within, as in PyTorch. Names in nested modules are joined by
 -- dots, as in "hidden.weight".
 --
 --     local Net = nn.Module:extend "Net"
@@ -19,24 +20,27 @@
 --     local net = Net(128)
 --     local y = net(x)
 --
--- Modules in a plain table are not registered; use nn.Sequential for a list of
--- modules.
+-- Modules in a plain table are not registered; use nn.ModuleList or
+-- nn.ModuleDict, and nn.Sequential for layers that are called in turn.
+--
+-- Hooks are in strided.nn.hooks, states and conversions in strided.nn.state.
 --
 -- @module strided.nn.module
 
 local st = require "strided"
 local guard = require "strided.guard"
+local hooks = require "strided.nn.hooks"
 local options = require "strided.options"
 local raise = require "strided.caller_error"
 
-local concat, is_tensor, no_grad, sort =
-  table.concat, st.is_tensor, st.no_grad, table.sort
-local getmetatable, ipairs, pairs, rawget, rawset, setmetatable, tostring,
-  type = getmetatable, ipairs, pairs, rawget, rawset, setmetatable, tostring,
-  type
+local is_tensor = st.is_tensor
+local getmetatable, ipairs, next, rawget, rawset, select, setmetatable,
+  tonumber, type = getmetatable, ipairs, next, rawget, rawset, select,
+  setmetatable, tonumber, type
 
-local STRICT = {strict = true}
 local ZERO_GRAD = {set_to_none = true}
+local PERSISTENT = {persistent = true}
+local TRAINABLE = {trainable = true}
 
 local WEAK = {__mode = "k"}
 
@@ -47,9 +51,11 @@ local Module = {}
 local classes = setmetatable({}, WEAK)    -- a set of classes
 local parameters = setmetatable({}, WEAK) -- a set of tensors
 
--- Private keys of an instance: its fields by order and by name, and the names
--- of its buffers.
-local FIELDS, BUFFERS = {}, {}
+-- Private keys of an instance: its fields by order and by name; the names of
+-- its buffers, each "saved" or "not saved"; the names of its elements, where
+-- they have any.
+local FIELDS, BUFFERS, LABELS = {}, {}, {}
+local HOOKS = hooks.KEY
 
 local function is_module(value)
   return type(value) == "table" and classes[getmetatable(value)] ~= nil
@@ -67,13 +73,16 @@ local function assign(module, key, value)
   rawset(module, key, value)
 end
 
-local function call(module, ...) return module:forward(...) end
+local function call(module, ...)
+  if module[HOOKS] then return hooks.call(module, ...) end
+  return module:forward(...)
+end
 
 local function describe(module) return module:describe() end
 
 local function create(class, ...)
-  local module = setmetatable({[FIELDS] = {}, [BUFFERS] = {},
-                               training = true}, class)
+  local module = setmetatable({[FIELDS] = {}, [BUFFERS] = {}, [LABELS] = {},
+                               [HOOKS] = false, training = true}, class)
   module:init(...)
   return module
 end
@@ -97,14 +106,10 @@ local ADVICE = {
     .. "and its step()",
   getParameters = "write module:parameters()",
   evaluate = "write module:eval()",
-  named_children = "write module:named_modules()",
-  add_module = "write module.name = other",
-  register_parameter = "write module.name = st.nn.Parameter(t)",
   get = "write module[i]", size = "write #module",
+  cuda = "there are the devices cpu and meta",
+  register_backward_hook = "write module:register_full_backward_hook(hook)",
 }
-for _, name in ipairs {"to", "float", "double", "half", "cuda"} do
-  ADVICE[name] = "create the layers with {dtype = name, device = name}"
-end
 
 --- A function that says what to write for a method of another library.
 local function refuse(_, name)
@@ -133,74 +138,137 @@ function Module:forward()
   raise("%s has no method 'forward'", class_name(self))
 end
 
--- -- Traversal ---------------------------------------------------------------
+-- -- Registration ------------------------------------------------------------
 
-local walk
-
---- Visits a field that holds a module, a parameter or a buffer.
-local function visit_field(module, key, prefix, path, visit)
-  local value = rawget(module, key)
-  local is_inner = is_module(value)
-  local is_state = is_tensor(value) and
-                   (parameters[value] or module[BUFFERS][key])
-  if not is_inner and not is_state then return end
-  if type(key) == "string" and (key == "" or key:find(".", 1, true)) then
-    raise("%s: a parameter, buffer or module cannot be named '%s'",
-          class_name(module), key)
+local function check_name(method, self, name)
+  if type(name) ~= "string" or name == "" or name:find(".", 1, true) then
+    raise("%s: a name without dots is expected, got %s", method,
+          type(name) == "string" and "'" .. name .. "'" or type(name))
   end
-  local name = prefix .. key
-  if is_inner then
-    walk(value, name, path, visit)
-  else
-    visit(name, value, parameters[value] ~= nil)
+  if Module[name] ~= nil and rawget(self, name) == nil then
+    raise("%s: '%s' is a method of modules", method, name)
   end
 end
 
---- Calls visit(name, what, is_parameter) for a module, its parameters and
--- buffers, and recursively for the modules within. is_parameter is nil for
--- modules.
-function walk(module, name, path, visit)
+--- Registers a tensor as a buffer: a field that is saved and loaded with the
+-- parameters but is not a parameter, such as a running mean.
+-- @tparam string name
+-- @tparam ?Tensor t nil: there is no such tensor now
+-- @tparam[opt] table options `persistent = false`: it is not saved
+function Module:register_buffer(name, t, given)
+  if type(name) ~= "string" or t ~= nil and not is_tensor(t) then
+    raise("register_buffer: a name and a Tensor are expected, got %s and %s",
+          type(name), is_tensor(t) and "Tensor" or type(t))
+  end
+  given = options("register_buffer", given, PERSISTENT)
+  self[BUFFERS][name] = given.persistent == false and "not saved" or "saved"
+  self[name] = t
+end
+
+--- Registers a parameter: the same as `module[name] = t`, but checked.
+-- @tparam string name
+-- @tparam ?Tensor t of nn.Parameter; nil: there is no such parameter
+function Module:register_parameter(name, t)
+  check_name("register_parameter", self, name)
+  if t ~= nil and not (is_tensor(t) and parameters[t]) then
+    raise("register_parameter: '%s' must be of nn.Parameter, got %s", name,
+          is_tensor(t) and "a plain Tensor" or type(t))
+  end
+  self[name] = t
+end
+
+--- Registers a module: the same as `module[name] = other`, but checked.
+-- @tparam string name
+-- @tparam table other
+function Module:register_module(name, other)
+  check_name("register_module", self, name)
+  if not is_module(other) then
+    raise("register_module: '%s' must be a module, got %s", name,
+          is_tensor(other) and "Tensor" or type(other))
+  end
+  self[name] = other
+end
+
+Module.add_module = Module.register_module
+
+-- -- Traversal ---------------------------------------------------------------
+
+--- "parameter", "saved" or "not saved" (buffers), "module", or nil.
+local function kind_of(module, key, value)
+  if is_module(value) then return "module" end
+  if not is_tensor(value) then return nil end
+  return parameters[value] and "parameter" or module[BUFFERS][key]
+end
+
+--- Calls visit(name, value, kind) for the fields and elements of a kind: those
+-- of want[kind].
+local function each_member(module, want, visit)
+  local function member(key, name)
+    local value = rawget(module, key)
+    local kind = kind_of(module, key, value)
+    if not want[kind or 0] then return end
+    if type(name) == "string" and (name == "" or name:find(".", 1, true)) then
+      raise("%s: a parameter, buffer or module cannot be named '%s'",
+            class_name(module), name)
+    end
+    visit(name, value, kind)
+  end
+  for _, key in ipairs(module[FIELDS]) do member(key, key) end
+  for i = 1, #module do member(i, module[LABELS][i] or i) end
+end
+
+local PARAMETER = {parameter = true}
+local BUFFER = {saved = true, ["not saved"] = true}
+local MODULE = {module = true}
+
+--- Calls visit(name, what, kind, owner, key) for a module, its parameters, its
+-- buffers, and recursively for the modules within. `base` is the name of the
+-- first element of a list.
+local function walk(module, name, base, path, visit)
   if path[module] then
     raise("%s: '%s' contains itself", class_name(module), name)
   end
   path[module] = true
-  visit(name, module)
-  local prefix, fields = name == "" and "" or name .. ".", module[FIELDS]
-  for i = 1, #fields do
-    visit_field(module, fields[i], prefix, path, visit)
+  visit(name, module, "module")
+  local prefix = name == "" and "" or name .. "."
+  local function full(key)
+    return prefix .. (type(key) == "number" and key + base - 1 or key)
   end
-  for i = 1, #module do visit_field(module, i, prefix, path, visit) end
+  local function own(key, value, kind)
+    visit(full(key), value, kind, module, key)
+  end
+  each_member(module, PARAMETER, own)
+  each_member(module, BUFFER, own)
+  each_member(module, MODULE, function(key, value)
+    walk(value, full(key), base, path, visit)
+  end)
   path[module] = nil
 end
 
---- The pairs {name, what} of a traversal for which choose(what, is_parameter)
--- is true, in order; with is_once, shared values only once.
-local function collect(module, choose, is_once)
+--- The entries {name, what, kind, owner, key} of a traversal of the kinds
+-- want[kind], in order; with is_once, shared values only once.
+local function collect(module, want, is_once, base)
   local list, seen = {}, {}
-  walk(module, "", {}, function(name, what, is_parameter)
-    if choose(what, is_parameter) and not (is_once and seen[what]) then
-      list[#list + 1], seen[what] = {name, what}, true
+  walk(module, "", base or 1, {}, function(name, what, kind, owner, key)
+    if want[kind] and not (is_once and seen[what]) then
+      list[#list + 1], seen[what] = {name, what, kind, owner, key}, true
     end
   end)
   return list
 end
 
-local function is_parameter(_, flag) return flag == true end
-
-local function is_state(_, flag) return flag ~= nil end
-
 local LIST = {__metatable = "list", __call = function()
   raise "a list cannot be called; write for _, value in ipairs(list) do"
 end}
 
---- The second of each pair.
+--- The second of each entry.
 local function seconds(list)
   local values = setmetatable({}, LIST)
-  for i, pair in ipairs(list) do values[i] = pair[2] end
+  for i, entry in ipairs(list) do values[i] = entry[2] end
   return values
 end
 
---- An iterator over the pairs.
+--- An iterator over the entries.
 local function each(list)
   local i = 0
   return function()
@@ -211,37 +279,120 @@ end
 
 --- The parameters of this module and of its submodules, as a list.
 -- @treturn table
-function Module:parameters()
-  return seconds(collect(self, is_parameter, true))
-end
+function Module:parameters() return seconds(collect(self, PARAMETER, true)) end
 
 --- Iterates over the parameters: `for name, parameter in net:named_parameters()
 -- do`.
 -- @treturn function
 function Module:named_parameters()
-  return each(collect(self, is_parameter, true))
+  return each(collect(self, PARAMETER, true))
 end
+
+--- The buffers of this module and of its submodules, as a list.
+-- @treturn table
+function Module:buffers() return seconds(collect(self, BUFFER, true)) end
+
+--- Iterates over the buffers: `for name, buffer in net:named_buffers() do`.
+-- @treturn function
+function Module:named_buffers() return each(collect(self, BUFFER, true)) end
 
 --- This module and its submodules, as a list.
 -- @treturn table
-function Module:modules() return seconds(collect(self, is_module, true)) end
+function Module:modules() return seconds(collect(self, MODULE, true)) end
 
 --- Iterates over the modules: `for name, module in net:named_modules() do`. The
 -- name of net itself is "".
 -- @treturn function
-function Module:named_modules() return each(collect(self, is_module, true)) end
+function Module:named_modules() return each(collect(self, MODULE, true)) end
 
---- Registers a tensor as a buffer: a field that is saved and loaded with the
--- parameters but is not a parameter, such as a running mean.
--- @tparam string name
--- @tparam Tensor t
-function Module:register_buffer(name, t)
-  if type(name) ~= "string" or not is_tensor(t) then
-    raise("register_buffer: a name and a Tensor are expected, got %s and %s",
-          type(name), is_tensor(t) and "Tensor" or type(t))
+local function direct(self)
+  local list, seen = {}, {}
+  each_member(self, MODULE, function(name, module)
+    if not seen[module] then
+      list[#list + 1], seen[module] = {name, module}, true
+    end
+  end)
+  return list
+end
+
+--- The modules that are fields or elements of this one, as a list.
+-- @treturn table
+function Module:children() return seconds(direct(self)) end
+
+--- Iterates over the children: `for name, module in net:named_children() do`.
+-- The names of elements are numbers.
+-- @treturn function
+function Module:named_children() return each(direct(self)) end
+
+--- Calls fn(module) for the modules within, then for this module.
+-- @tparam function fn
+-- @treturn table the module
+function Module:apply(fn)
+  if type(fn) ~= "function" then
+    raise("apply: argument 'fn' must be a function, got %s", type(fn))
   end
-  self[BUFFERS][name] = true
-  self[name] = t
+  for _, child in ipairs(self:children()) do child:apply(fn) end
+  fn(self)
+  return self
+end
+
+--- What has a name with dots, such as "encoder.2.weight".
+local function find(self, method, name, is_wanted, what)
+  if type(name) ~= "string" then
+    raise("%s: argument 'name' must be a string, got %s", method, type(name))
+  end
+  local found = self
+  for key in name:gmatch "[^.]+" do
+    local value = is_module(found) and
+                  (rawget(found, key) or rawget(found, tonumber(key)))
+    if not value then
+      raise("%s: %s has no '%s'", method, class_name(self), name)
+    end
+    found = value
+  end
+  if not is_wanted(found) then
+    raise("%s: '%s' of %s is not a %s", method, name, class_name(self), what)
+  end
+  return found
+end
+
+--- The module of a name, as in named_modules.
+-- @tparam string name
+-- @treturn table
+function Module:get_submodule(name)
+  return find(self, "get_submodule", name, is_module, "module")
+end
+
+--- The parameter of a name, as in named_parameters.
+-- @tparam string name
+-- @treturn Tensor
+function Module:get_parameter(name)
+  return find(self, "get_parameter", name, function(value)
+    return is_tensor(value) and parameters[value]
+  end, "parameter")
+end
+
+--- The buffer of a name, as in named_buffers.
+-- @tparam string name
+-- @treturn Tensor
+function Module:get_buffer(name)
+  for found, t in self:named_buffers() do
+    if found == name then return t end
+  end
+  raise("get_buffer: %s has no buffer '%s'", class_name(self), name)
+end
+
+--- The number of elements of all parameters.
+-- @tparam[opt] table options `trainable = true`: of those that require
+-- gradients
+-- @treturn integer
+function Module:num_parameters(given)
+  local trainable = options("num_parameters", given, TRAINABLE).trainable
+  local n = 0
+  for _, p in ipairs(self:parameters()) do
+    if p.requires_grad or not trainable then n = n + p:numel() end
+  end
+  return n
 end
 
 -- -- Training ----------------------------------------------------------------
@@ -280,106 +431,6 @@ function Module:requires_grad_(flag)
   return self
 end
 
--- -- State -------------------------------------------------------------------
-
---- The parameters and buffers by name, for st.save: detached tensors that share
--- the elements.
--- @treturn table
-function Module:state_dict()
-  local state = {}
-  for _, pair in ipairs(collect(self, is_state)) do
-    state[pair[1]] = pair[2]:detach()
-  end
-  return state
-end
-
-local function shape_text(t) return "{" .. concat(t.shape, ", ") .. "}" end
-
---- The names that are missing from the state, and the names in the state that
--- the module does not have.
-local function compare(own, state)
-  local known, missing, unexpected = {}, {}, {}
-  for _, pair in ipairs(own) do
-    known[pair[1]] = true
-    if state[pair[1]] == nil then missing[#missing + 1] = pair[1] end
-  end
-  for name in pairs(state) do
-    if not known[name] then unexpected[#unexpected + 1] = tostring(name) end
-  end
-  sort(unexpected)
-  return missing, unexpected
-end
-
-local function check_state(own, state)
-  for _, pair in ipairs(own) do
-    local name, value = pair[1], state[pair[1]]
-    if value ~= nil and not is_tensor(value) then
-      raise("load_state_dict: '%s' must be a Tensor, got %s", name,
-            type(value))
-    elseif value ~= nil and not value:is_same_size(pair[2]) then
-      raise("load_state_dict: '%s' has shape %s here, but %s in the state",
-            name, shape_text(pair[2]), shape_text(value))
-    end
-  end
-end
-
---- Copies a state, from state_dict or st.load, into the parameters and buffers.
--- Raises an error, before anything is changed, if names or shapes do not match.
--- @tparam table state
--- @tparam[opt] table given options: `strict = false` ignores names that only
--- the module or only the state has
--- @treturn table the names missing from the state, in order
--- @treturn table the names that the module does not have
-function Module:load_state_dict(state, given)
-  if type(state) ~= "table" then
-    raise("load_state_dict: argument 'state' must be a table, got %s",
-          is_tensor(state) and "Tensor" or type(state))
-  end
-  local own = collect(self, is_state)
-  local missing, unexpected = compare(own, state)
-  if options("load_state_dict", given, STRICT).strict ~= false then
-    if missing[1] then
-      raise("load_state_dict: the state lacks %s", concat(missing, ", "))
-    elseif unexpected[1] then
-      raise("load_state_dict: %s has no %s", class_name(self),
-            concat(unexpected, ", "))
-    end
-  end
-  check_state(own, state)
-  no_grad(function()
-    for _, pair in ipairs(own) do
-      local value = state[pair[1]]
-      if value ~= nil then pair[2]:copy_(value) end
-    end
-  end)
-  return missing, unexpected
-end
-
--- -- Text --------------------------------------------------------------------
-
---- The text between the parentheses when a module without submodules is
--- printed.
--- @treturn string
-function Module.extra_repr() return "" end
-
---- The module as text: `tostring(net)`.
--- @treturn string
-function Module:describe()
-  local lines = {}
-  local function add(key)
-    local value = rawget(self, key)
-    if is_module(value) then
-      local inner = tostring(value):gsub("\n", "\n  ")
-      lines[#lines + 1] = "  (" .. key .. "): " .. inner
-    end
-  end
-  for _, key in ipairs(self[FIELDS]) do add(key) end
-  for i = 1, #self do add(i) end
-  if not lines[1] then return class_name(self) .. "(" .. self:extra_repr()
-                              .. ")" end
-  return class_name(self) .. "(\n" .. concat(lines, "\n") .. "\n)"
-end
-
 -- -- The module --------------------------------------------------------------
 
 --- Makes a tensor a parameter: sets requires_grad, and `parameters` lists the
@@ -395,9 +446,36 @@ local function parameter(t)
   return t
 end
 
-guard.methods(Module, "module", is_module, {
-  "parameters", "named_parameters", "modules", "named_modules", "train", "eval",
-  "zero_grad", "requires_grad_", "state_dict", "load_state_dict",
-})
+local tools = {
+  collect = collect, is_module = is_module, class_name = class_name,
+  each_member = each_member, parameter = parameter, parameters = parameters,
+  FIELDS = FIELDS, BUFFERS = BUFFERS, LABELS = LABELS, HOOKS = HOOKS,
+}
+hooks.add_methods(Module)
+require "strided.nn.state"(Module, tools)
+require "strided.nn.text"(Module, tools)
 
-return {Module = Module, Parameter = parameter, is_module = is_module}
+local methods = {}
+for name, value in next, Module do
+  if type(value) == "function" and not name:find "^__" and name ~= "extend" and
+     name ~= "init" and name ~= "forward" and name ~= "extra_repr" then
+    methods[#methods + 1] = name
+  end
+end
+guard.methods(Module, "module", is_module, methods)
+
+--- The name of an element; with a third argument, sets it.
+local function label(self, ...)
+  local i, n = (...), select("#", ...)
+  if n > 1 then self[LABELS][i] = (select(2, ...)) end
+  return self[LABELS][i]
+end
+
+local function is_parameter(t)
+  return is_tensor(t) and parameters[t] ~= nil
+end
+
+return {
+  Module = Module, Parameter = parameter, is_module = is_module,
+  is_parameter = is_parameter, label = label,
+}

@@ -390,7 +390,7 @@ describe("Corners of distributions", function()
            .. "of them", D.TransformedDistribution, D.Normal(0, 1), 3)
     raises("Affine: loc must be a number or a tensor", T.Affine)
     raises("trunc_normal_: mean, std, a and b must be numbers",
-           st.nn.trunc_normal_, st.zeros(3), {std = "a"})
+           st.nn.init.trunc_normal_, st.zeros(3), {std = "a"})
   end)
 
   it("a concentration beyond what doubles resolve ends", function()

@@ -6,7 +6,7 @@ local samples = require "spec.support.samples"
 local tensors = require "spec.support.tensors"
 
 local near, raises = tensors.near, tensors.raises
-local trunc_normal_ = st.nn.trunc_normal_
+local trunc_normal_ = st.nn.init.trunc_normal_
 
 local function last_four(t) return t:narrow(1, 17, 4):totable() end
 

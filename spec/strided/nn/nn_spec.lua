@@ -39,8 +39,8 @@ function Block:forward(x)
   return self.act(self.rest(self.first(x))) * self.scale
 end
 
-local BLOCK = {"first.weight", "first.bias", "rest.1.weight", "rest.1.bias",
-               "rest.2.weight", "rest.2.bias", "scale"}
+local BLOCK = {"scale", "first.weight", "first.bias", "rest.1.weight",
+               "rest.1.bias", "rest.2.weight", "rest.2.bias"}
 
 local before
 
@@ -49,14 +49,14 @@ setup(function() before = live() end)
 -- -- Modules -----------------------------------------------------------------
 
 describe("A module", function()
-  it("finds its parameters, in the order of its fields", function()
+  it("finds its parameters, its own first, in order", function()
     local net = Block(3, 2)
     assert.same(BLOCK, names_of(net))
     local list = net:parameters()
     assert.equal(#BLOCK, #list)
-    assert.equal(net.first.weight, list[1])
-    assert.equal(net.rest[2].bias, list[6])
-    assert.equal(net.scale, list[7])
+    assert.equal(net.scale, list[1])
+    assert.equal(net.first.weight, list[2])
+    assert.equal(net.rest[2].bias, list[7])
     for _, p in ipairs(list) do assert.is_true(p.requires_grad) end
   end)
 
@@ -87,14 +87,14 @@ describe("A module", function()
     net.b = 3
     net.c = nn.Parameter(st.zeros(1))
     net.a = nn.Linear(1, 1)
-    assert.same({"a.weight", "a.bias", "c"}, names_of(net))
+    assert.same({"c", "a.weight", "a.bias"}, names_of(net))
     net.c, net.b = nil, nn.Parameter(st.zeros(2))
-    assert.same({"a.weight", "a.bias", "b"}, names_of(net))
+    assert.same({"b", "a.weight", "a.bias"}, names_of(net))
     net.c = nn.Parameter(st.zeros(1))
-    assert.same({"a.weight", "a.bias", "b", "c"}, names_of(net))
+    assert.same({"b", "c", "a.weight", "a.bias"}, names_of(net))
     net.a = nil
     net.a = nn.Tanh()
-    assert.equal("Module(\n  (a): Tanh()\n)", tostring(net))
+    assert.equal("Module(\n  (a): Tanh()\n) -- 3 parameters", tostring(net))
   end)
 
   it("does not take any tensor for a parameter", function()
@@ -153,20 +153,20 @@ describe("A module", function()
   end)
 
   it("prints as what it is made of", function()
-    assert.equal("Linear(2, 3, bias = false)",
+    assert.equal("Linear(2, 3, {bias = false}) -- 6 parameters",
                  tostring(nn.Linear(2, 3, {bias = false})))
     assert.equal([[
 Block(
-  (first): Linear(2, 3)
+  (first): Linear(2, 3) -- 9 parameters
   (rest): Sequential(
-    (1): Linear(3, 3)
-    (2): Linear(3, 3)
-  )
+    (1): Linear(3, 3) -- 12 parameters
+    (2): Linear(3, 3) -- 12 parameters
+  ) -- 24 parameters
   (act): ReLU()
-)]], tostring(Block(3, 2)))
-    assert.equal("LayerNorm({4, 5}, eps = 1e-05)",
-                 tostring(nn.LayerNorm {4, 5}))
-    assert.equal("Dropout(0.5)", tostring(nn.Dropout()))
+) -- 34 parameters]], tostring(Block(3, 2)))
+    assert.equal("LayerNorm({4, 5}, {eps = 0.01}) -- 40 parameters",
+                 tostring(nn.LayerNorm({4, 5}, {eps = 0.01})))
+    assert.equal("Dropout(0.25)", tostring(nn.Dropout(0.25)))
   end)
 
   it("is refused where it makes no sense, with the reason", function()
@@ -284,9 +284,9 @@ describe("Linear", function()
   end)
 
   it("refuses sizes and options that are none", function()
-    raises_here("Linear: argument 'outputs' must be a size, got nil",
+    raises_here("Linear: argument 'out_features' must be a size, got nil",
                    nn.Linear, 2)
-    raises_here("Linear: argument 'inputs' must be a size, got 1.5",
+    raises_here("Linear: argument 'in_features' must be a size, got 1.5",
                    nn.Linear, 1.5, 2)
     raises_here("Linear: there is no option 'bais'", nn.Linear, 1, 2,
                    {bais = false})
@@ -340,9 +340,10 @@ describe("LayerNorm", function()
   end)
 
   it("refuses shapes that are none", function()
-    raises_here("'shape' must be a size, got string", nn.LayerNorm, "4")
+    raises_here("'normalized_shape' must be a size or a list of sizes, got",
+                nn.LayerNorm, "4")
     for _, shape in ipairs {{}, false} do
-      raises_here("'shape' must be a size or a list of sizes",
+      raises_here("'normalized_shape' must be a size or a list of sizes",
                      nn.LayerNorm, shape or nil)
     end
   end)

@@ -1,0 +1,40 @@
+--- The text of modules: what `print(net)` shows.
+--
+-- A layer is shown as the call that creates it, a network as its layers by
+-- name, each with the number of its parameters:
+--
+--     Sequential(
+--       (1): Linear(64, 128) -- 8320 parameters
+--       (2): ReLU()
+--     ) -- 8320 parameters
+--
+-- @module strided.nn.text
+
+local concat, format, tostring = table.concat, string.format, tostring
+
+local MODULE = {module = true}
+
+return function(Module, tools)
+  --- The text between the parentheses when a module without submodules is
+  -- printed.
+  -- @function Module:extra_repr
+  -- @treturn string
+  function Module.extra_repr() return "" end
+
+  --- The module as text: `tostring(net)`.
+  -- @function Module:describe
+  -- @treturn string
+  function Module:describe()
+    local lines = {}
+    tools.each_member(self, MODULE, function(name, module)
+      lines[#lines + 1] = format("  (%s): %s", tostring(name),
+                                 (tostring(module):gsub("\n", "\n  ")))
+    end)
+    local inner = lines[1] and "\n" .. concat(lines, "\n") .. "\n" or
+                  self:extra_repr()
+    local n = self:num_parameters()
+    local count = n == 0 and "" or
+                  format(" -- %d parameter%s", n, n == 1 and "" or "s")
+    return tools.class_name(self) .. "(" .. inner .. ")" .. count
+  end
+end
