@@ -1,6 +1,6 @@
 --- Dropout: random zeros in training mode.
 --
--- All take the probability `p` (0.5) of a zero, `nn.Dropout(0.1)`. `inplace` is
+-- All take the probability `p` (0.5) of a zero: `nn.Dropout(0.1)`. `inplace` is
 -- accepted for PyTorch's sake; the input is not changed. In evaluation mode
 -- they return their input.
 --
@@ -13,7 +13,8 @@ local dropout = {}
 
 local function declare_dropout(name, operator)
   local op = st[operator]
-  declare(dropout, name, "p:probability=0.5 inplace:flag=false", function(self, x)
+  declare(dropout, name, "p:probability=0.5 inplace:flag=false",
+          function(self, x)
     if not self.training then return x end
     return op(x, self.p, true)
   end)

@@ -96,8 +96,10 @@ EmbeddingBag.reset_parameters = reset_parameters
 --- A layer of a given table, which is not trained unless `freeze = false`.
 local function from_pretrained(class)
   return function(weight, o)
-    if not st.is_tensor(weight) or weight.ndim ~= 2 then
-      raise("from_pretrained: a Tensor of 2 dimensions is expected")
+    if not st.is_tensor(weight) or weight.ndim ~= 2 or
+       not weight:is_floating_point() then
+      raise("from_pretrained: a Tensor of 2 dimensions and floating point is "
+            .. "expected")
     end
     local given = {}
     for key, value in pairs(o or {}) do given[key] = value end

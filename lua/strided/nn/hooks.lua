@@ -50,6 +50,19 @@ function Handle:remove()
   end
 end
 
+--- Removes a function from the hooks of a kind.
+-- @local
+function hooks.remove(module, kind, fn)
+  local lists = module[KEY]
+  for _, entry in ipairs(lists and lists[kind] or {}) do
+    if entry[1] == fn then
+      Handle.remove {module = module, lists = lists, list = lists[kind],
+                     entry = entry}
+      return
+    end
+  end
+end
+
 local function register(module, name, kind, hook)
   callable(name, hook)
   local lists = module[KEY]

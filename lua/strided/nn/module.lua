@@ -106,7 +106,7 @@ local ADVICE = {
     .. "and its step()",
   getParameters = "write module:parameters()",
   evaluate = "write module:eval()",
-  get = "write module[i]", size = "write #module",
+  get = "write module[i]",
   cuda = "there are the devices cpu and meta",
   register_backward_hook = "write module:register_full_backward_hook(hook)",
 }

@@ -8,8 +8,8 @@ local declare = require "strided.nn.declare"
 local new_parameter = require "strided.nn.new_parameter"
 local raise = require "strided.caller_error"
 
-local ipairs, no_grad, tostring, type, zeros = ipairs, st.no_grad, tostring,
-  type, st.zeros
+local ipairs, no_grad, rawset, tostring, type, zeros = ipairs, st.no_grad,
+  rawset, tostring, type, st.zeros
 
 local norm = {}
 
@@ -18,7 +18,7 @@ local TYPES = " dtype:string=nil device:string=nil"
 -- -- Parameters --------------------------------------------------------------
 
 local function create_affine(self, sizes, has_weight, has_bias)
-  self.bias = nil -- the flag
+  rawset(self, "bias", nil) -- the flag
   self.weight = has_weight and new_parameter(self, sizes) or nil
   self.bias = has_bias and new_parameter(self, sizes) or nil
 end
@@ -257,18 +257,5 @@ GroupNorm.reset_parameters = reset_affine
 declare(norm, "LocalResponseNorm",
         "size:size alpha:number=0.0001 beta:number=0.75 k:number=1",
         "local_response_norm")
-
---- LocalResponseNorm of {batch, channels, height, width}, as torch7 called it.
--- The size is odd.
--- @function CrossMapLRN2d
--- @tparam integer size
--- @tparam[opt] table options `alpha` (1e-4), `beta` (0.75), `k` (1)
-declare(norm, "CrossMapLRN2d",
-        "size:size alpha:number=0.0001 beta:number=0.75 k:number=1",
-        "local_response_norm", {setup = function(self)
-  if self.size % 2 ~= 1 then
-    raise("CrossMapLRN2d: size must be odd, got %d", self.size)
-  end
-end})
 
 return norm

@@ -102,8 +102,8 @@ return function(Module, tools)
     return state
   end
 
-  --- Iterates over the names and tensors of state_dict, in PyTorch's order: `for
-  -- name, t in net:named_state() do`.
+  --- Iterates over the names and tensors of state_dict, in PyTorch's order:
+  -- `for name, t in net:named_state() do`.
   -- @function Module:named_state
   -- @tparam[opt] table options `base = 0`, as for state_dict
   -- @treturn function

@@ -6,17 +6,18 @@
 -- @module strided.nn.weight_norm
 
 local st = require "strided"
+local hooks = require "strided.nn.hooks"
 local module = require "strided.nn.module"
 local options = require "strided.options"
 local raise = require "strided.caller_error"
 
-local getmetatable, ipairs, no_grad, setmetatable, type = getmetatable, ipairs,
-  st.no_grad, setmetatable, type
+local getmetatable, ipairs, no_grad, rawget, rawset, tostring, type =
+  getmetatable, ipairs, st.no_grad, rawget, rawset, tostring, type
 
 local norms = {}
 
--- What was done to modules: {[name .. kind] = handle}.
-local handles = setmetatable({}, {__mode = "k"})
+-- The private key of what was done to a module: {[name .. kind] = hook}.
+local DONE = {}
 
 -- -- Help --------------------------------------------------------------------
 
@@ -32,18 +33,19 @@ local function parameter_of(fn, layer, name)
 end
 
 local function add_hook(layer, key, hook)
-  handles[layer] = handles[layer] or {}
-  handles[layer][key] = layer:register_forward_pre_hook(hook)
+  if not rawget(layer, DONE) then rawset(layer, DONE, {}) end
+  layer[DONE][key] = hook
+  layer:register_forward_pre_hook(hook)
 end
 
 local function remove_hook(fn, layer, name, kind)
-  local own = handles[layer]
-  local handle = own and own[name .. kind]
-  if not handle then
-    raise("%s: '%s' has no %s norm", fn, name, kind)
+  local done = module.is_module(layer) and rawget(layer, DONE)
+  local hook = done and done[name .. kind]
+  if not hook then
+    raise("%s: '%s' has no %s norm", fn, tostring(name), kind)
   end
-  handle:remove()
-  own[name .. kind] = nil
+  hooks.remove(layer, "pre", hook)
+  done[name .. kind] = nil
 end
 
 local function parameter(t, like)

@@ -1,0 +1,528 @@
+--- What modules do besides calling forward: registration, traversal, hooks,
+-- conversion, copies, states, containers, and their text.
+-- axes: lua
+
+local st = require "strided"
+local tensors = require "spec.support.tensors"
+
+local nn = st.nn
+local unpack = unpack or table.unpack
+local live, near, raises_here = tensors.live, tensors.near, tensors.raises_here
+
+local function net_of()
+  return nn.Sequential {
+    {"conv", nn.Conv1d(2, 3, 2)}, {"norm", nn.BatchNorm1d(3)},
+    {"act", nn.ReLU()},
+  }
+end
+
+local function names_of(iterator)
+  local names = {}
+  for name in iterator do names[#names + 1] = name end
+  return names
+end
+
+local before
+
+setup(function() before = live() end)
+
+-- -- Registration ------------------------------------------------------------
+
+describe("A module registers", function()
+  it("buffers, saved or not", function()
+    local net = nn.Module()
+    net:register_buffer("kept", st.ones(2))
+    net:register_buffer("lost", st.ones(3), {persistent = false})
+    net:register_buffer("later")
+    assert.same({"kept", "lost"}, names_of(net:named_buffers()))
+    assert.equal(2, #net:buffers())
+    assert.same({"kept"}, names_of(net:named_state()))
+    net.later = st.zeros(1)
+    assert.same({"kept", "later"}, names_of(net:named_state()))
+    assert.equal(net.lost, net:get_buffer "lost")
+    raises_here("get_buffer: Module has no buffer 'mine'", net.get_buffer, net,
+                "mine")
+    raises_here("register_buffer: there is no option 'save'",
+                net.register_buffer, net, "x", st.ones(1), {save = false})
+  end)
+
+  it("parameters and modules, checked", function()
+    local net = nn.Module()
+    net:register_parameter("w", nn.Parameter(st.ones(2)))
+    net:register_parameter("b")
+    net:register_module("inner", nn.Linear(2, 1))
+    assert.same({"w", "inner.weight", "inner.bias"},
+                names_of(net:named_parameters()))
+    raises_here("register_parameter: 'w' must be of nn.Parameter, got a plain "
+                .. "Tensor", net.register_parameter, net, "w", st.ones(2))
+    raises_here("register_parameter: 'train' is a method of modules",
+                net.register_parameter, net, "train", net.w)
+    raises_here("register_module: a name without dots is expected, got 'a.b'",
+                net.add_module, net, "a.b", nn.ReLU())
+    raises_here("register_module: 'a' must be a module, got number",
+                net.register_module, net, "a", 3)
+  end)
+end)
+
+describe("A module finds", function()
+  it("its children, and applies a function to all, these first", function()
+    local net = nn.Module()
+    net.a = nn.Sequential {nn.Linear(2, 2), nn.ReLU()}
+    net.b = nn.Tanh()
+    net.again = net.b
+    assert.same({"a", "b"}, names_of(net:named_children()))
+    assert.same({1, 2}, names_of(net.a:named_children()))
+    assert.equal(2, #net:children())
+    local seen = {}
+    assert.equal(net, net:apply(function(m) seen[#seen + 1] = m end))
+    assert.equal(5, #seen)
+    assert.equal(net.a[1], seen[1])
+    assert.equal(net.a, seen[3])
+    assert.equal(net, seen[5])
+    raises_here("apply: argument 'fn' must be a function, got nil", net.apply,
+                net)
+  end)
+
+  it("what has a name", function()
+    local net = nn.Module()
+    net.a = nn.Sequential {nn.Linear(2, 2), nn.ReLU()}
+    assert.equal(net, net:get_submodule "")
+    assert.equal(net.a[2], net:get_submodule "a.2")
+    assert.equal(net.a[1].bias, net:get_parameter "a.1.bias")
+    raises_here("get_submodule: Module has no 'a.3'", net.get_submodule, net,
+                "a.3")
+    raises_here("get_submodule: 'a.1.bias' of Module is not a module",
+                net.get_submodule, net, "a.1.bias")
+    raises_here("get_parameter: 'a.1' of Module is not a parameter",
+                net.get_parameter, net, "a.1")
+  end)
+
+  it("how many parameters it has", function()
+    local net = nn.Sequential {nn.Linear(3, 2), nn.Linear(2, 1)}
+    net[2]:requires_grad_(false)
+    assert.equal(11, net:num_parameters())
+    assert.equal(8, net:num_parameters {trainable = true})
+  end)
+end)
+
+-- -- Hooks -------------------------------------------------------------------
+
+describe("A hook", function()
+  it("before a call sees or replaces the inputs", function()
+    local layer, x = nn.Identity(), st.ones(2)
+    local first = layer:register_forward_pre_hook(function(m, inputs)
+      assert.equal(layer, m)
+      inputs[1] = inputs[1] + 1
+    end)
+    local second = layer:register_forward_pre_hook(function(_, inputs)
+      return inputs[1] * 3
+    end)
+    assert.same({6, 6}, layer(x):totable())
+    first:remove()
+    assert.same({3, 3}, layer(x):totable())
+    first:remove()
+    second:remove()
+    assert.equal(x, layer(x))
+    raises_here("register_forward_pre_hook: the first argument must be a "
+                .. "function, got nil", layer.register_forward_pre_hook, layer)
+  end)
+
+  it("after a call sees or replaces the results", function()
+    local layer, seen = nn.Linear(2, 2), nil
+    local see = layer:register_forward_hook(function(_, inputs, y)
+      seen = {inputs[1], y}
+    end)
+    local x = st.ones(1, 2)
+    local y = layer(x)
+    assert.equal(x, seen[1])
+    assert.equal(y, seen[2])
+    see:remove()
+    layer:register_forward_hook(function() return "one", "two" end)
+    assert.same({"one", "two"}, {layer(x)})
+  end)
+
+  it("of gradients sees those of inputs and outputs", function()
+    local layer = nn.Linear(3, 2)
+    local x, plain, seen = st.rand(4, 3):requires_grad_(), st.rand(4, 3), nil
+    layer:register_full_backward_hook(function(_, inputs, outputs)
+      seen = {inputs[1], outputs[1]}
+    end)
+    local y = layer(x)
+    assert.is_nil(seen)
+    local loss = (y * y):sum()
+    loss:backward()
+    near(y * 2, seen[2], 1e-6)
+    near((y * 2):matmul(layer.weight), seen[1], 1e-6)
+    near(seen[1], x.grad, 1e-6)
+    layer(plain):sum():backward() -- only parameters have gradients
+    assert.is_nil(seen[1])
+    assert.same({4, 2}, {seen[2]:size(1), seen[2]:size(2)})
+  end)
+
+  it("of gradients may replace them", function()
+    local layer = nn.Linear(3, 2)
+    local x = st.rand(4, 3):requires_grad_()
+    layer:register_full_backward_pre_hook(function(_, outputs)
+      return outputs[1] * 2
+    end)
+    local handle = layer:register_full_backward_hook(function(_, inputs)
+      return {inputs[1] * 5}
+    end)
+    layer(x):sum():backward()
+    local rows = layer.weight:sum(1):expand(4, 3)
+    near(rows * 10, x.grad, 1e-5)
+    near(st.full({2}, 8), layer.bias.grad, 1e-6)
+    handle:remove()
+    x.grad = nil
+    layer(x):sum():backward()
+    near(rows * 2, x.grad, 1e-5)
+    layer:register_full_backward_hook(function() return {x, x} end)
+    raises_here("register_full_backward_hook: the hook must return nothing, "
+                .. "or 1 gradients", function() layer(x):sum():backward() end)
+  end)
+
+  it("of gradients is not called without a graph", function()
+    local layer, n = nn.Linear(1, 1), 0
+    layer:register_full_backward_hook(function() n = n + 1 end)
+    st.no_grad(function() layer(st.ones(1, 1)) end)
+    assert.equal(0, n)
+  end)
+end)
+
+-- -- Conversion --------------------------------------------------------------
+
+describe("A conversion", function()
+  it("replaces what is floating point, and what is shared once", function()
+    local net = net_of()
+    net.tied = nn.Conv1d(2, 3, 2)
+    net.tied.weight = net.conv.weight
+    net.conv.bias:requires_grad_(false)
+    net(st.rand(2, 2, 4)):sum():backward()
+    local grad = net.conv.weight.grad
+    assert.equal(net, net:double())
+    assert.equal("float64", net.conv.weight.dtype)
+    assert.equal("float64", net.norm.running_mean.dtype)
+    assert.equal("int64", net.norm.num_batches_tracked.dtype)
+    assert.equal(net.conv.weight, net.tied.weight)
+    near(grad:to "float64", net.conv.weight.grad, 0)
+    assert.is_true(net.conv.weight.requires_grad)
+    assert.is_true(net.conv.weight.is_leaf)
+    assert.is_false(net.conv.bias.requires_grad)
+    assert.equal("float64", net(st.rand({2, 2, 4}, {dtype = "float64"})).dtype)
+    for name, dtype in pairs {float = "float32", half = "float16",
+                              bfloat16 = "bfloat16"} do
+      assert.equal(dtype, net[name](net).conv.weight.dtype)
+    end
+    local kept = net:float().conv.weight
+    assert.equal(kept, net:to("float32").conv.weight)
+  end)
+
+  it("may be to a device", function()
+    local net = nn.Linear(2, 3):to {device = "meta", dtype = "float64"}
+    assert.same({"meta", "float64"}, {net.weight.device, net.bias.dtype})
+    raises_here("to: a module has floating-point or complex numbers, not int8",
+                net.to, net, "int8")
+    raises_here("to: there is no option 'dtyp'", net.to, net, {dtyp = "x"})
+  end)
+
+  it("is not needed for a copy, which has tensors of its own", function()
+    local net, x = net_of(), st.rand(2, 2, 4)
+    local copy = net:clone()
+    assert.same(names_of(net:named_state()), names_of(copy:named_state()))
+    near(net(x), copy(x), 0)
+    st.no_grad(function() copy.conv.weight:zero_() end)
+    assert.is_true(net.conv.weight:abs():sum():item() > 0)
+    assert.is_true(copy.conv.weight.requires_grad)
+    assert.equal(copy[1], copy.conv)
+    assert.equal("meta", net:clone({device = "meta"}).conv.weight.device)
+    raises_here("clone: option 'device' must be", net.clone, net,
+                {device = "gpu"})
+  end)
+end)
+
+-- -- State -------------------------------------------------------------------
+
+describe("A state", function()
+  it("names the elements of lists from 0 for PyTorch", function()
+    local net = nn.Sequential {nn.Linear(2, 2), nn.Linear(2, 1)}
+    assert.same({"0.weight", "0.bias", "1.weight", "1.bias"},
+                names_of(net:named_state {base = 0}))
+    local state = net:state_dict {base = 0}
+    local other = nn.Sequential {nn.Linear(2, 2), nn.Linear(2, 1)}
+    other:load_state_dict(state, {base = 0})
+    near(net[2].weight, other[2].weight, 0)
+    raises_here("load_state_dict: the state does not fit", other.load_state_dict,
+                other, state)
+    raises_here("state_dict: option 'base' must be 0 or 1, got 2",
+                net.state_dict, net, {base = 2})
+  end)
+
+  it("that does not fit is refused with every difference", function()
+    local net = nn.Sequential {nn.Linear(2, 2), nn.Linear(2, 1)}
+    local state = net:state_dict()
+    state["1.bias"] = nil
+    state["2.weight"] = st.zeros(2, 2)
+    state["2.bias"] = state["2.bias"]:to "float64"
+    state.extra = st.zeros(1)
+    raises_here({"the state lacks 1.bias\n", "Sequential has no extra\n",
+                 "'2.weight' has shape {1, 2} here, but {2, 2} in the state\n",
+                 "'2.bias' is float32 here, but float64 in the state"},
+                net.load_state_dict, net, state)
+    state["2.weight"] = st.ones(1, 2)
+    net:load_state_dict(state, {strict = false}) -- converts
+    assert.equal("float32", net[2].bias.dtype)
+    assert.same({{1, 1}}, net[2].weight:totable())
+  end)
+end)
+
+-- -- Containers --------------------------------------------------------------
+
+describe("A container", function()
+  it("is a list: ModuleList, ParameterList", function()
+    local list = nn.ModuleList {nn.Linear(1, 1)}
+    list:append(nn.ReLU()):insert(1, nn.Tanh()):extend_with {nn.SiLU()}
+    assert.equal("ModuleList(\n  (1): Tanh()\n  (2): Linear(1, 1) -- 2 "
+                 .. "parameters\n  (3): ReLU()\n  (4): SiLU()\n) -- 2 "
+                 .. "parameters", tostring(list))
+    assert.equal("SiLU()", tostring(list:pop()))
+    assert.equal("Tanh()", tostring(list:pop(1)))
+    assert.same({"1.weight", "1.bias"}, names_of(list:named_parameters()))
+    raises_here("ModuleList: element 2 must be a module, got function",
+                nn.ModuleList, {nn.ReLU(), print})
+    raises_here("ModuleList has no method 'forward'", list, st.ones(1))
+    local numbers = nn.ParameterList(nn.Parameter(st.ones(2)))
+    assert.same({"1"}, names_of(numbers:named_parameters()))
+    raises_here("element 2 must be of nn.Parameter, got a plain Tensor",
+                numbers.append, numbers, st.ones(1))
+  end)
+
+  it("is a dictionary: ModuleDict, ParameterDict", function()
+    local dict = nn.ModuleDict {b = nn.ReLU(), a = nn.Linear(1, 1)}
+    dict:set("c", nn.Tanh()):update {{"e", nn.SiLU()}, {"d", nn.SiLU()}}
+    assert.same({"a", "b", "c", "e", "d"}, dict:keys())
+    assert.equal(dict.b, dict:pop "b")
+    assert.same({"a", "c", "e", "d"}, names_of(dict:items()))
+    assert.same({"a", "c", "e", "d"}, names_of(dict:named_children()))
+    assert.same({"a.weight", "a.bias"}, names_of(dict:named_parameters()))
+    raises_here("ModuleDict: 'x' must be a module, got Tensor", dict.set, dict,
+                "x", st.ones(1))
+    raises_here("ModuleDict: 'train' is a method of modules", dict.set, dict,
+                "train", nn.ReLU())
+    raises_here("ModuleDict: 'training' is a field of modules", dict.set, dict,
+                "training", nn.ReLU())
+    raises_here("ModuleDict: there is no entry 'z'", dict.pop, dict, "z")
+    local numbers = nn.ParameterDict {w = nn.Parameter(st.ones(2))}
+    assert.same({"w"}, names_of(numbers:named_parameters()))
+  end)
+
+  it("may name its layers: Sequential", function()
+    local net = net_of()
+    assert.equal(net[2], net.norm)
+    assert.same({"conv.weight", "conv.bias", "norm.weight", "norm.bias"},
+                names_of(net:named_parameters()))
+    net:insert(1, nn.Identity())
+    assert.same({1, "conv", "norm", "act"}, names_of(net:named_children()))
+    net:pop(2)
+    assert.is_nil(net.conv)
+    assert.same({1, "norm", "act"}, names_of(net:named_children()))
+    raises_here("Sequential: 'train' is a method of modules", nn.Sequential,
+                {{"train", nn.ReLU()}})
+    raises_here("Sequential: layer 1 must be a module or a function, got "
+                .. "number", nn.Sequential, {{"a", 3}})
+  end)
+end)
+
+-- -- Arguments ---------------------------------------------------------------
+
+describe("The arguments of a layer", function()
+  it("are given by position or by name", function()
+    for _, layer in ipairs {
+      nn.Conv2d(2, 4, {3, 1}, {stride = 2}),
+      nn.Conv2d {in_channels = 2, out_channels = 4, kernel_size = {3, 1},
+                 stride = 2},
+      nn.Conv2d(2, 4, {kernel_size = {3, 1}, stride = 2}),
+    } do
+      assert.equal("Conv2d(2, 4, {3, 1}, {stride = 2}) -- 28 parameters",
+                   tostring(layer))
+    end
+    assert.equal("Softplus({threshold = 2})",
+                 tostring(nn.Softplus {threshold = 2}))
+    assert.equal('Upsample(2, {mode = "linear"})',
+                 tostring(nn.Upsample(2, {mode = "linear"})))
+    assert.equal("BatchNorm1d(3, {affine = false})",
+                 tostring(nn.BatchNorm1d(3, {affine = false})))
+  end)
+
+  for _, row in ipairs {
+    {"Conv2d: argument 'kernel_size' must be a size or a list of 2 sizes, got "
+     .. "table", nn.Conv2d, 2, 4, {3, 1, 1}},
+    {"Conv2d: argument 'out_channels' must be a size, got 1.5", nn.Conv2d, 2,
+     1.5, 3},
+    {"Conv2d: argument 'in_channels' is given twice", nn.Conv2d, 2, 4, 3,
+     {in_channels = 2}},
+    {"Conv2d: there is no option 'strid'", nn.Conv2d, 2, 4, 3, {strid = 2}},
+    {"Conv2d: at most 3 arguments are expected before the options, got 4",
+     nn.Conv2d, 2, 4, 3, 2, {padding = 1}},
+    {"Conv2d: groups = 2 does not divide in_channels = 3 and out_channels = 4",
+     nn.Conv2d, 3, 4, 3, {groups = 2}},
+    {"Conv2d: option 'padding_mode' must be", nn.Conv2d, 3, 4, 3,
+     {padding_mode = "mirror"}},
+    {"Conv2d: padding = \"same\" needs stride = 1, got 2", nn.Conv2d, 3, 4, 3,
+     {padding = "same", stride = 2}},
+    {"ConvTranspose1d: argument 'padding' must be", nn.ConvTranspose1d, 3, 4,
+     3, {padding = "same"}},
+    {"FractionalMaxPool2d: one of the options", nn.FractionalMaxPool2d, 2},
+    {"Embedding: sparse = true", nn.Embedding, 3, 4, {sparse = true}},
+    {"Embedding: padding_idx 4 is not among the 3 rows", nn.Embedding, 3, 4,
+     {padding_idx = 4}},
+    {"GroupNorm: 5 channels do not make 2 groups", nn.GroupNorm, 2, 5},
+    {"Dropout2d: argument 'p' must be a number from 0 to 1, got 2",
+     nn.Dropout2d, 2},
+    {"AdaptiveLogSoftmaxWithLoss: cutoffs must increase",
+     nn.AdaptiveLogSoftmaxWithLoss, 4, 10, {5, 10}},
+    {"KLDivLoss: option 'reduction' must be", nn.KLDivLoss,
+     {reduction = "median"}},
+    {"calculate_gain: there is no gain for 'rellu'", nn.init.calculate_gain,
+     "rellu"},
+  } do
+    it("are refused with the reason: " .. row[1], function()
+      raises_here(row[1], row[2], unpack(row, 3))
+    end)
+  end
+
+  it("are checked against the tensor", function()
+    raises_here("xavier_uniform_: the tensor must have at least 2 dimensions, "
+                .. "it has 1", nn.init.xavier_uniform_, st.ones(3))
+    raises_here("kaiming_normal_: option 'mode' must be",
+                nn.init.kaiming_normal_, st.ones(3, 2), {mode = "fan"})
+    raises_here("normal_: 'std' must be a number, got string", nn.init.normal_,
+                st.ones(2), {std = "a"})
+    raises_here("BatchNorm2d: the input must have 4 dimensions, its shape is "
+                .. "{2, 3}", nn.BatchNorm2d(3), st.ones(2, 3))
+    raises_here("BatchNorm1d: the input of shape {2, 4} must have 3 channels",
+                nn.BatchNorm1d(3), st.ones(2, 4))
+    raises_here("ConvTranspose1d: output_size must be from {9} to {10} for an "
+                .. "input of shape {1, 1, 4}",
+                nn.ConvTranspose1d(1, 1, 3, {stride = 2}), st.ones(1, 1, 4),
+                {11})
+    raises_here("MaxUnpool1d: output_size {9} does not fit an input of shape "
+                .. "{1, 1, 2}", nn.MaxUnpool1d(2), st.ones(1, 1, 2),
+                st.tensor {{{1, 2}}}, {9})
+    raises_here("Softmax2d: the input must have 3 or 4 dimensions, it has 2",
+                nn.Softmax2d(), st.ones(2, 2))
+    raises_here("AdaptiveLogSoftmaxWithLoss: targets must be from 1 to 10",
+                nn.AdaptiveLogSoftmaxWithLoss(4, 10, {5}), st.ones(1, 4),
+                st.tensor {11})
+  end)
+end)
+
+-- -- Utilities ---------------------------------------------------------------
+
+describe("nn.utils", function()
+  it("makes one vector of parameters, and back", function()
+    local net = nn.Linear(3, 2)
+    local vector = nn.utils.parameters_to_vector(net)
+    assert.equal(8, vector:numel())
+    near(net.bias, vector:narrow(1, 7, 2), 0)
+    nn.utils.vector_to_parameters(st.arange(1, 9):to "float32", net)
+    assert.same({{1, 2, 3}, {4, 5, 6}}, net.weight:totable())
+    assert.same({7, 8}, net.bias:totable())
+    raises_here("the vector must have shape {8}, not {7}",
+                nn.utils.vector_to_parameters, st.ones(7), net)
+  end)
+
+  it("clips nothing of no gradients, and refuses what is infinite", function()
+    local net = nn.Linear(3, 2)
+    assert.equal(0, nn.utils.clip_grad_norm_(net, 1):item())
+    net.bias.grad = st.tensor {1, math.huge}:to "float32"
+    raises_here("clip_grad_norm_: the norm of order 2 is inf",
+                nn.utils.clip_grad_norm_, net, 1, {error_if_nonfinite = true})
+  end)
+
+  for _, kind in ipairs {"weight", "spectral"} do
+    it("undoes a " .. kind .. " norm", function()
+      local layer, x = nn.Linear(3, 2), st.rand(4, 3)
+      assert.equal(layer, nn.utils[kind .. "_norm"](layer))
+      layer:eval()
+      local y = layer(x)
+      local copy = layer:clone()
+      near(y, copy(x), 0)
+      nn.utils["remove_" .. kind .. "_norm"](layer)
+      assert.same({"weight", "bias"}, names_of(layer:named_state()))
+      near(y, layer(x), 1e-6)
+      nn.utils["remove_" .. kind .. "_norm"](copy)
+      near(y, copy(x), 1e-6)
+      raises_here("'weight' has no " .. kind .. " norm",
+                  nn.utils["remove_" .. kind .. "_norm"], layer)
+      raises_here("Linear has no parameter 'w'", nn.utils[kind .. "_norm"],
+                  layer, {name = "w"})
+    end)
+  end
+
+  it("makes embeddings of tables", function()
+    local layer = nn.Embedding.from_pretrained(
+      st.tensor {{1, 2}, {3, 4}}:float())
+    assert.same({{3, 4}, {1, 2}}, layer(st.tensor {2, 1}):totable())
+    assert.is_false(layer.weight.requires_grad)
+    layer = nn.EmbeddingBag.from_pretrained(st.ones(2, 3), {freeze = false,
+                                                            mode = "sum"})
+    assert.same({{2, 2, 2}}, layer(st.tensor {{2, 1}}):totable())
+    assert.is_true(layer.weight.requires_grad)
+    raises_here("from_pretrained: a Tensor of 2 dimensions and floating point",
+                nn.Embedding.from_pretrained, st.tensor {{1, 2}})
+  end)
+end)
+
+-- -- Summaries ---------------------------------------------------------------
+
+describe("nn.summary", function()
+  it("has shapes, parameters, work and memory, without running", function()
+    local net = nn.Sequential {
+      nn.Conv2d(3, 4, 3, {stride = 2, padding = 1}), nn.BatchNorm2d(4),
+      nn.ReLU(), nn.ConvTranspose2d(4, 2, 2), nn.Flatten(),
+      nn.Sequential {nn.Linear(50, 10)},
+    }
+    local s = nn.summary(net, st.empty({2, 3, 8, 8}, {device = "meta"}))
+    local rows = {}
+    for i, row in ipairs(s.rows) do
+      rows[i] = ("%s %s %s %d %d %d"):format(row.name, row.class, row.output,
+        row.parameters, row.multiply_adds, row.memory)
+    end
+    assert.same({
+      " Sequential {2, 10} 664 5480 80",
+      "1 Conv2d {2, 4, 4, 4} 112 3456 512",
+      "2 BatchNorm2d {2, 4, 4, 4} 8 0 512",
+      "3 ReLU {2, 4, 4, 4} 0 0 512",
+      "4 ConvTranspose2d {2, 2, 5, 5} 34 1024 400",
+      "5 Flatten {2, 50} 0 0 400",
+      "6 Sequential {2, 10} 510 1000 80",
+      "6.1 Linear {2, 10} 510 1000 80",
+    }, rows)
+    assert.equal(0, net[2].num_batches_tracked:item())
+    assert.equal(664, s.parameters)
+    assert.matches("6: Sequential +{2, 10} +510 +1,000 +80 B", tostring(s))
+  end)
+
+  it("counts the work of products, attention and recurrent layers", function()
+    local Net = nn.Module:extend "Net"
+    function Net.forward(_, x, w, list)
+      local y = st.scaled_dot_product_attention(x, x, x)
+      return y:matmul(w), list[1]
+    end
+    local s = nn.summary(Net(), st.empty(2, 5, 4), st.empty(4, 3),
+                         {st.empty(1)})
+    assert.equal(2 * (5 * 5 * 4 * 2) + 2 * 5 * 4 * 3, s.multiply_adds)
+    assert.equal("{2, 5, 4} {4, 3} {1}", s.rows[1].input)
+    assert.equal("{2, 5, 3} {1}", s.rows[1].output)
+  end)
+
+  it("refuses what cannot be summed up", function()
+    raises_here("summary: argument 'net' must be a module, got nil", nn.summary)
+    raises_here("summary: an input is expected", nn.summary, nn.ReLU())
+    raises_here("linear: ", nn.summary, nn.Linear(2, 3), st.ones(1, 5))
+  end)
+end)
+
+describe("Modules", function()
+  it("leave no tensor behind", function() assert.equal(before, live()) end)
+end)
