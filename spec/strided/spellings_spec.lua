@@ -115,7 +115,7 @@ local REFUSED = {
   {"st.nn.ReLU():get(1)", "write module[i]"},
   {"st.nn.StochasticGradient(1)", "write a loop: optimizer:zero_grad()"},
   {"st.optim.sgd(print, x)", "write optim.SGD(parameters, {lr = number})"},
-  {"st.nn.SpatialConvolution(1, 6, 5, 5)", "write nn.Conv2d(inputs, outputs, n"},
+  {"st.nn.SpatialConvolution(1, 6, 5, 5)", "write nn.Conv2d(inputs, outputs,"},
 }
 
 -- code of a boolean that is true

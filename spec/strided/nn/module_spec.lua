@@ -251,8 +251,8 @@ describe("A state", function()
     local other = nn.Sequential {nn.Linear(2, 2), nn.Linear(2, 1)}
     other:load_state_dict(state, {base = 0})
     near(net[2].weight, other[2].weight, 0)
-    raises_here("load_state_dict: the state does not fit", other.load_state_dict,
-                other, state)
+    raises_here("load_state_dict: the state does not fit",
+                other.load_state_dict, other, state)
     raises_here("state_dict: option 'base' must be 0 or 1, got 2",
                 net.state_dict, net, {base = 2})
   end)
