@@ -279,6 +279,9 @@ CASES = [
     # dropout
     ("nn.Dropout(0.3)", "nn.Dropout(0.3)", [f(6, 5)]),
     ("nn.Dropout(0.3)", "nn.Dropout(0.3)", [A], {"eval": True}),
+    ("nn.Dropout()", "nn.Dropout()", [f(6, 5)], {"transpose": True}),
+    ("nn.AlphaDropout()", "nn.AlphaDropout()", [f(6, 5)],
+     {"transpose": True}),
     ("nn.Dropout1d()", "nn.Dropout1d()", [f(3, 4, 2)]),
     ("nn.Dropout2d(0.4)", "nn.Dropout2d(0.4)", [f(2, 4, 2, 2)]),
     ("nn.Dropout3d(0.4)", "nn.Dropout3d(0.4)", [f(2, 4, 1, 2, 2)]),
@@ -478,7 +481,10 @@ def module_case(number, lua, py, specs, options):
         inputs.append(t.requires_grad_() if kind == "f" else t)
     more = evaluate(options["py_args"]) if "py_args" in options else None
     torch.manual_seed(number + 1000)
-    got = module(*inputs, *([more] if more is not None else []))
+    if options.get("transpose"):
+        got = module(inputs[0].t())
+    else:
+        got = module(*inputs, *([more] if more is not None else []))
     got = list(got) if isinstance(got, tuple) else [got]
     case["results"] = [numbers(t) for t in got]
     loss = sum((t * weights(t)).sum() for t in got if t.requires_grad)

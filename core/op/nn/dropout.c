@@ -34,8 +34,12 @@ static st_tensor *keep(st_op_scope *c, const st_tensor *input, double p,
   for (int d = 0; d < input->ndim; d++) {
     sizes[d] = d < last ? input->sizes[d] : 1;
   }
-  const st_tensor *t = st__apply_with(c, ST_OP_new_empty, input,
-                                      st__of_ints(sizes, input->ndim));
+  /* The numbers are drawn in the order of memory, which is the input's, as in
+   * PyTorch, but not for channels. */
+  const st_tensor *t =
+    form & CHANNELS ? st__apply_with(c, ST_OP_new_empty, input,
+                                     st__of_ints(sizes, input->ndim))
+                    : st__apply1(c, ST_OP_empty_like, input);
   return st__apply_with(c, ST_OP_bernoulli__float, t, st__of_float(p));
 }
 

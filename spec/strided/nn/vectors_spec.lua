@@ -102,6 +102,7 @@ local function inputs_of(case)
       leaves[#leaves + 1] = inputs[i]:requires_grad_()
     end
   end
+  if case.options.transpose then inputs[1] = inputs[1]:t() end
   if case.options.lua_args then
     inputs[#inputs + 1] = evaluate(case.options.lua_args)
   end
