@@ -504,17 +504,19 @@ def init_case(number, lua, py, shape):
 
 
 def clip_cases():
-    def fresh():
+    def fresh(scale=1):
         a, b = torch.zeros(2, 3), torch.zeros(4)
-        a.grad = torch.arange(6.0).reshape(2, 3) - 2
-        b.grad = torch.arange(4.0) * -1.5
+        a.grad = (torch.arange(6.0).reshape(2, 3) - 2) * scale
+        b.grad = torch.arange(4.0) * (-1.5 * scale)
         return [a, b]
 
-    for p in (2.0, 1.0, 3.0, float("inf")):
-        ps = fresh()
-        norm = nn.utils.clip_grad_norm_(ps, 2.5, norm_type=p)
-        yield {"clip": plain(p), "norm": norm.item(),
-               "grads": [numbers(t.grad, 9) for t in ps]}
+    inf = float("inf")
+    for p, most, scale in ((2.0, 2.5, 1), (1.0, 2.5, 1), (3.0, 2.5, 1),
+                           (inf, 2.5, 1), (2.0, 9, 1), (2.0, 1e-6, 2**-20)):
+        ps = fresh(scale)
+        norm = nn.utils.clip_grad_norm_(ps, most, norm_type=p)
+        yield {"clip": plain(p), "most": most, "scale": scale,
+               "norm": norm.item(), "grads": [numbers(t.grad, 9) for t in ps]}
     ps = fresh()
     nn.utils.clip_grad_value_(ps, 1.25)
     yield {"clip": "value", "norm": 1.25,

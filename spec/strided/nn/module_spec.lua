@@ -459,6 +459,13 @@ describe("nn.utils", function()
     end)
   end
 
+  it("has a spectral norm of several calls for one gradient", function()
+    local layer, x = nn.utils.spectral_norm(nn.Linear(3, 2)), st.rand(4, 3)
+    local loss = layer(x):sum() + layer(x):sum()
+    loss:backward()
+    assert.is_true(layer.weight_orig.grad:isfinite():all():item())
+  end)
+
   it("makes embeddings of tables", function()
     local layer = nn.Embedding.from_pretrained(
       st.tensor {{1, 2}, {3, 4}}:float())
