@@ -85,9 +85,13 @@ describe("A wrong argument is reported by name and line, of", function()
     st.memory.set_cache_limit(cached)
   end)
 
-  for _, label in ipairs {"st", "nn", "optim", "autograd", "memory"} do
+  for _, label in ipairs {"st", "nn", "nn.init", "nn.utils", "optim",
+                          "autograd", "memory"} do
     it(label, function()
-      local module = label == "st" and st or st[label]
+      local module = st
+      for name in label:gmatch "%w+" do
+        if name ~= "st" then module = module[name] end
+      end
       local failed = 0
       for _, name in ipairs(functions(module)) do
         failed = failed + check(label .. "." .. name, module[name])

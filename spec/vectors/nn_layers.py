@@ -67,8 +67,9 @@ def tensor_of(spec, source):
     if kind == "s":
         values = [source.choice([-1.0, 1.0]) for _ in range(n)]
     else:
-        # no two are equal, so that maxima are unique
-        values = [low + (high - low) * (k + 0.5) / n for k in range(n)]
+        # no two are equal, nor two differences, so that maxima are unique
+        values = [low + (high - low) * (k + 0.2 + 0.6 * source.random()) / n
+                  for k in range(n)]
         source.shuffle(values)
     values = [round(v, 6) for v in values]
     return kind, torch.tensor(values, dtype=torch.float64).reshape(shape)
@@ -350,6 +351,13 @@ CASES = [
      [f(5, 4), fixed("i", [0, 1, 3, 2, 1])]),
     ("nn.CrossEntropyLoss {reduction = 'sum'}",
      "nn.CrossEntropyLoss(reduction='sum')", [f(2, 4, 3), idx(4, 2, 3)]),
+    ("nn.LinearCrossEntropyLoss(4, 3)", "nn.LinearCrossEntropyLoss(4, 3)",
+     [A, idx(3, 3)]),
+    ("nn.LinearCrossEntropyLoss(3, 4, {out_features = {2, 3}, bias = true, "
+     "weight = W, label_smoothing = 0.1, ignore_index = 2})",
+     "nn.LinearCrossEntropyLoss(3, 4, out_features=(2, 3), bias=True, "
+     "weight=W, label_smoothing=0.1, ignore_index=1)",
+     [f(2, 3), idx(4, 2, 2, 3)]),
     ("nn.NLLLoss {weight = W}", "nn.NLLLoss(W)", [A, idx(4, 3)]),
     ("nn.NLLLoss2d {reduction = 'none'}", "nn.NLLLoss2d(reduction='none')",
      [f(1, 4, 2, 2), idx(4, 1, 2, 2)]),

@@ -88,6 +88,9 @@ end
 -- @treturn Tensor t
 function init.constant_(t, value)
   check_tensor("constant_", t)
+  if type(value) ~= "number" and type(value) ~= "boolean" then
+    raise("constant_: argument 'value' must be a number, got %s", type(value))
+  end
   no_grad(function() t:fill_(value) end)
   return t
 end

@@ -11,9 +11,10 @@
 
 local st = require "strided"
 local declare = require "strided.nn.declare"
+local Linear = require "strided.nn.linear".Linear
 local raise = require "strided.caller_error"
 
-local unpack = unpack or table.unpack
+local ipairs, type, unpack = ipairs, type, unpack or table.unpack
 
 local loss = {}
 
@@ -124,6 +125,36 @@ declare_loss("NLLLoss", "nll_loss", INDEX)
 --- NLLLoss of images, {batch, classes, height, width}.
 -- @function NLLLoss2d
 declare_loss("NLLLoss2d", "nll_loss", INDEX)
+
+--- CrossEntropyLoss of a Linear layer of its own, `loss.linear`: `loss(x,
+-- target)` with x of shape {batch, in_features}.
+-- @function LinearCrossEntropyLoss
+-- @tparam integer in_features
+-- @tparam integer num_classes
+-- @tparam[opt] table options `out_features`: a list of sizes that follow the
+-- batch in the target, and num_classes in the scores; `bias` (false),
+-- `weight`, `ignore_index`, `label_smoothing`, `base`, `reduction`, `dtype`,
+-- `device`
+declare(loss, "LinearCrossEntropyLoss", "in_features:size num_classes:size ; "
+        .. "out_features:shape=nil bias:flag=false " .. INDEX
+        .. " label_smoothing:number=0 reduction:string=mean dtype:string=nil "
+        .. "device:string=nil", function(self, x, target)
+  local sizes, linear = {self.num_classes}, self.linear
+  for _, n in ipairs(self.sizes) do sizes[#sizes + 1] = n end
+  local bias = linear.bias and linear.bias:reshape(sizes)
+  sizes[#sizes + 1] = self.in_features
+  return st.linear_cross_entropy(x, linear.weight:reshape(sizes), target, {
+    linear_bias = bias, weight = self.weight, reduction = self.reduction,
+    ignore_index = self.ignore_index, base = self.base,
+    label_smoothing = self.label_smoothing})
+end, {setup = function(self)
+  check_reduction "LinearCrossEntropyLoss"(self)
+  local given, n = self.out_features or {}, self.num_classes
+  self.sizes = type(given) == "table" and given or {given}
+  for _, size in ipairs(self.sizes) do n = n * size end
+  self.linear = Linear(self.in_features, n, {
+    bias = self.bias, dtype = self.dtype, device = self.device})
+end})
 
 --- The greatest margins by which other classes come near the target's: max(0,
 -- margin - x[target] + x[i])^p, a mean over the classes i.

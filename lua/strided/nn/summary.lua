@@ -176,8 +176,8 @@ function Summary:__tostring()
     end
     out[k] = concat(list, "  ")
   end
-  out[#out + 1] = format("parameters: %s, %d of them trainable, %s",
-                         grouped(self.parameters), self.trainable,
+  out[#out + 1] = format("parameters: %s, %s of them trainable, %s",
+                         grouped(self.parameters), grouped(self.trainable),
                          bytes_text(self.parameter_memory))
   out[#out + 1] = format("multiply-adds: %s; outputs of layers: %s",
                          grouped(self.multiply_adds), bytes_text(self.memory))

@@ -186,6 +186,12 @@ local function affine(name, norm)
 end
 
 local function fuse(name, layer, norm, dim)
+  for _, part in ipairs {layer or false, norm or false} do
+    if not (module.is_module(part) and
+            (part == norm or module.is_parameter(part.weight))) then
+      raise("%s: a layer with a weight and a BatchNorm are expected", name)
+    end
+  end
   local fused = layer:clone()
   no_grad(function()
     local factor, shift = affine(name, norm)

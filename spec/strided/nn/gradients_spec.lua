@@ -18,9 +18,6 @@ local EXCEPT = {
   scale_grad_by_freq = "the gradient is divided",
   CTCLoss = "the gradient is that of log_softmax before it",
   ["eps = 0.5"] = "GaussianNLLLoss passes the gradient of a clamped variance",
-  ["Hardtanh"] = "an input is at the limit",
-  ["Softplus"] = "an input is at the threshold",
-  ["MultiLabelMarginLoss"] = "a difference is at the margin",
 }
 
 local function is_excepted(case)

@@ -149,8 +149,7 @@ end
 local ABSENT = {
   Container = "obsolete", CrossMapLRN2d = "obsolete, its sums are wrong",
   DataParallel = "devices", SyncBatchNorm = "devices",
-  LinearCrossEntropyLoss = "a prototype", RNNBase = "a base class",
-  RNNCellBase = "a base class",
+  RNNBase = "a base class", RNNCellBase = "a base class",
 }
 
 -- Classes that are in other modules.
