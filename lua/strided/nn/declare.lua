@@ -20,9 +20,9 @@ local module = require "strided.nn.module"
 local is_module, is_tensor, Module = module.is_module, st.is_tensor,
   module.Module
 
-local concat, floor, format, getmetatable, huge, ipairs, next, rawset, select,
-  tonumber, type = table.concat, math.floor, string.format, getmetatable,
-  math.huge, ipairs, next, rawset, select, tonumber, type
+local concat, floor, format, get, getmetatable, huge, ipairs, next, rawset,
+  select, tonumber, type = table.concat, math.floor, string.format, rawget,
+  getmetatable, math.huge, ipairs, next, rawset, select, tonumber, type
 
 -- -- Kinds -------------------------------------------------------------------
 
@@ -213,24 +213,30 @@ end
 -- -- Classes -----------------------------------------------------------------
 
 --- Functions that call an operator with fields of a module, by their number.
+-- Lookups are raw, since those of nil would search the classes.
 local CALLS = {
   [0] = function(op) return function(_, x) return op(x) end end,
-  function(op, a) return function(m, x) return op(x, m[a]) end end,
+  function(op, a) return function(m, x) return op(x, get(m, a)) end end,
   function(op, a, b)
-    return function(m, x) return op(x, m[a], m[b]) end
+    return function(m, x) return op(x, get(m, a), get(m, b)) end
   end,
   function(op, a, b, c)
-    return function(m, x) return op(x, m[a], m[b], m[c]) end
+    return function(m, x) return op(x, get(m, a), get(m, b), get(m, c)) end
   end,
   function(op, a, b, c, d)
-    return function(m, x) return op(x, m[a], m[b], m[c], m[d]) end
+    return function(m, x)
+      return op(x, get(m, a), get(m, b), get(m, c), get(m, d))
+    end
   end,
   function(op, a, b, c, d, e)
-    return function(m, x) return op(x, m[a], m[b], m[c], m[d], m[e]) end
+    return function(m, x)
+      return op(x, get(m, a), get(m, b), get(m, c), get(m, d), get(m, e))
+    end
   end,
   function(op, a, b, c, d, e, f)
     return function(m, x)
-      return op(x, m[a], m[b], m[c], m[d], m[e], m[f])
+      return op(x, get(m, a), get(m, b), get(m, c), get(m, d), get(m, e),
+                get(m, f))
     end
   end,
 }

@@ -8,7 +8,8 @@ local init = require "strided.nn.init"
 local module = require "strided.nn.module"
 local new_parameter = require "strided.nn.new_parameter"
 
-local no_grad, sqrt, type = st.no_grad, math.sqrt, type
+local linear_of, no_grad, rawget, sqrt, type = st.linear, st.no_grad, rawget,
+  math.sqrt, type
 
 local linear = {}
 
@@ -24,11 +25,9 @@ local linear = {}
 local Linear = declare(linear, "Linear", "in_features:size out_features:size ; "
                        .. "bias:flag=true dtype:string=nil device:string=nil")
 
-local function linear_forward(self, x)
-  return st.linear(x, self.weight, self.bias)
+function Linear:forward(x)
+  return linear_of(x, self.weight, rawget(self, "bias"))
 end
-
-Linear.forward = linear_forward
 
 function Linear:setup()
   local has_bias = self.bias

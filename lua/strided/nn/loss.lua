@@ -14,7 +14,7 @@ local declare = require "strided.nn.declare"
 local Linear = require "strided.nn.linear".Linear
 local raise = require "strided.caller_error"
 
-local ipairs, type, unpack = ipairs, type, unpack or table.unpack
+local ipairs, rawget, type = ipairs, rawget, type
 
 local loss = {}
 
@@ -37,12 +37,11 @@ local function declare_loss(name, operator, text)
   local op, names = st[operator], {"reduction"}
   for option in text:gmatch "([%w_]+):" do names[#names + 1] = option end
   declare(loss, name, "; " .. text .. " reduction:string=mean",
-          function(self, ...)
+          function(self, a, b, c)
     local options = {}
-    for i = 1, #names do options[names[i]] = self[names[i]] end
-    local inputs = {...}
-    inputs[#inputs + 1] = options
-    return op(unpack(inputs))
+    for i = 1, #names do options[names[i]] = rawget(self, names[i]) end
+    if c == nil then return op(a, b, options) end
+    return op(a, b, c, options)
   end, {setup = check_reduction(name)})
 end
 
