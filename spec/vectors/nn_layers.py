@@ -408,6 +408,14 @@ CASES = [
      "n_power_iterations=2)", [f(1, 2, 3)]),
     ("nn.utils.spectral_norm(nn.Linear(4, 3))",
      "nn.utils.spectral_norm(nn.Linear(4, 3))", [A], {"eval": True}),
+    ("nn.utils.parametrizations.weight_norm(nn.Linear(4, 3))",
+     "nn.utils.parametrizations.weight_norm(nn.Linear(4, 3))", [A]),
+    ("nn.utils.parametrizations.spectral_norm(nn.Conv1d(2, 3, 2))",
+     "nn.utils.parametrizations.spectral_norm(nn.Conv1d(2, 3, 2))",
+     [f(1, 2, 4)]),
+    ("nn.utils.parametrizations.spectral_norm(nn.ConvTranspose1d(2, 3, 2))",
+     "nn.utils.parametrizations.spectral_norm(nn.ConvTranspose1d(2, 3, 2))",
+     [f(1, 2, 3)], {"eval": True}),
 ]
 
 # Initial values: Lua, Python, the shape

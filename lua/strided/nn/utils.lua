@@ -8,13 +8,17 @@
 local st = require "strided"
 local module = require "strided.nn.module"
 local options = require "strided.options"
+local parametrize = require "strided.nn.parametrize"
 local raise = require "strided.caller_error"
 local weight_norms = require "strided.nn.weight_norm"
 
 local ipairs, is_tensor, no_grad, pairs, tostring, type = ipairs, st.is_tensor,
   st.no_grad, pairs, tostring, type
 
-local utils = {}
+local utils = {
+  parametrize = parametrize.parametrize,
+  parametrizations = parametrize.parametrizations,
+}
 
 for name, fn in pairs(weight_norms) do utils[name] = fn end
 
