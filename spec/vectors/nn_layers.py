@@ -225,6 +225,8 @@ CASES = [
     ("nn.BatchNorm3d(2, {momentum = 0.3})", "nn.BatchNorm3d(2, momentum=0.3)",
      [f(2, 2, 2, 3, 2)]),
     ("nn.InstanceNorm1d(3)", "nn.InstanceNorm1d(3)", [f(2, 3, 5)]),
+    ("nn.InstanceNorm1d(3, {eps = 0.1})", "nn.InstanceNorm1d(3, eps=0.1)",
+     [f(2, 3, 5)], {"eval": True}),
     ("nn.InstanceNorm2d(3, {affine = true, track_running_stats = true})",
      "nn.InstanceNorm2d(3, affine=True, track_running_stats=True)", [IMAGE]),
     ("nn.InstanceNorm2d(3, {affine = true, track_running_stats = true})",

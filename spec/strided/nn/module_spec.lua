@@ -123,6 +123,9 @@ describe("A hook", function()
     first:remove()
     second:remove()
     assert.equal(x, layer(x))
+    local y = st.zeros(1)
+    layer:register_forward_pre_hook(function() return {y, x} end)
+    assert.equal(y, layer(x))
     raises_here("register_forward_pre_hook: the first argument must be a "
                 .. "function, got nil", layer.register_forward_pre_hook, layer)
   end)
@@ -405,9 +408,16 @@ describe("The arguments of a layer", function()
                 .. "input of shape {1, 1, 4}",
                 nn.ConvTranspose1d(1, 1, 3, {stride = 2}), st.ones(1, 1, 4),
                 {11})
+    raises_here("ConvTranspose1d: output_size must be from {9} to {10} for an "
+                .. "input of shape {1, 1, 4}",
+                nn.ConvTranspose1d(1, 1, 3, {stride = 2}), st.ones(1, 1, 4),
+                {8})
     raises_here("MaxUnpool1d: output_size {9} does not fit an input of shape "
                 .. "{1, 1, 2}", nn.MaxUnpool1d(2), st.ones(1, 1, 2),
                 st.tensor {{{1, 2}}}, {9})
+    raises_here("MaxUnpool1d: output_size {2} does not fit an input of shape "
+                .. "{1, 1, 2}", nn.MaxUnpool1d(2), st.ones(1, 1, 2),
+                st.tensor {{{1, 2}}}, {2})
     raises_here("Softmax2d: the input must have 3 or 4 dimensions, it has 2",
                 nn.Softmax2d(), st.ones(2, 2))
     raises_here("AdaptiveLogSoftmaxWithLoss: targets must be from 1 to 10",
@@ -442,7 +452,8 @@ describe("nn.summary", function()
       "6.1 Linear {2, 10} 510 1000 80",
     }, rows)
     assert.equal(0, net[2].num_batches_tracked:item())
-    assert.equal(664, s.parameters)
+    assert.same({664, 512 * 3 + 400 * 2 + 80}, {s.parameters, s.memory})
+    assert.equal(664 * 4 + 8 * 4 + 8, s.parameter_memory) -- and statistics
     assert.matches("6: Sequential +{2, 10} +510 +1,000 +80 B", tostring(s))
   end)
 

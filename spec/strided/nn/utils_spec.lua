@@ -133,6 +133,13 @@ describe("A parametrization", function()
                 parametrize.remove_parametrizations, layer, "bias")
   end)
 
+  it("is in the mode of its layer", function()
+    local twice = Twice()
+    parametrize.register_parametrization(nn.Linear(3, 3):eval(), "weight",
+                                         twice)
+    assert.is_false(twice.training)
+  end)
+
   it("keeps shape and dtype, or is refused", function()
     local Less = nn.Module:extend "Less"
     function Less.forward(_, x) return x:select(1, 1) end
