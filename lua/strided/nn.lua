@@ -15,9 +15,19 @@
 --     st.save("net.safetensors", net:state_dict())
 --
 -- `nn.Module` is the base class of custom modules (strided.nn.module). The
--- layers are in strided.nn.layer, the losses in strided.nn.loss. `nn.init` has
--- initial values, `nn.utils` works on lists of parameters and on weights.
--- `print(net)` shows the layers and their numbers of parameters, and
+-- layers have the names and options of torch.nn; strided.nn.<topic> has:
+--
+-- * `linear`: Linear, Bilinear, Flatten, Unflatten, Identity, distances;
+-- * `conv`, `pool`, `padding`: of one to three dimensions;
+-- * `norm`: BatchNorm, InstanceNorm, LayerNorm, GroupNorm, RMSNorm and others;
+-- * `activation`, `dropout`;
+-- * `embedding`: Embedding, EmbeddingBag;
+-- * `vision`: Upsample, PixelShuffle, Fold, Unfold and others;
+-- * `container`: Sequential, ModuleList, ModuleDict and of parameters;
+-- * `loss`, `adaptive_softmax`.
+--
+-- `nn.init` has initial values, `nn.utils` works on lists of parameters and on
+-- weights. `print(net)` shows the layers and their numbers of parameters, and
 -- `nn.summary(net, x)` also shapes, work and memory.
 --
 -- @module strided.nn

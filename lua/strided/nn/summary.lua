@@ -198,8 +198,8 @@ local function to_meta(value)
 end
 
 --- Shapes, parameters, multiply-adds and memory of each layer for an input, and
--- in all. Nothing is computed: a copy of the network runs on Meta tensors, as
--- it is in its mode, training or evaluation.
+-- in all. Nothing is computed: a copy of the network runs on Meta tensors, in
+-- its mode, training or evaluation, and with its hooks.
 -- @function summary
 -- @tparam table net a module
 -- @param ... what the network is called with: tensors, of which shape and dtype
