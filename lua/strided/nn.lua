@@ -23,6 +23,8 @@
 -- * `activation`, `dropout`;
 -- * `embedding`: Embedding, EmbeddingBag;
 -- * `vision`: Upsample, PixelShuffle, Fold, Unfold and others;
+-- * `recurrent`: RNN, LSTM, GRU and their cells; `nn.utils.rnn` packs sequences;
+-- * `attention`, `transformer`: with caches for decoding;
 -- * `container`: Sequential, ModuleList, ModuleDict and of parameters;
 -- * `loss`, `adaptive_softmax`.
 --
@@ -39,9 +41,11 @@ local nn = {
   summary = require "strided.nn.summary",
 }
 
-for _, name in pairs {"module", "layer", "loss"} do
+for _, name in pairs {"module", "layer", "loss", "recurrent", "attention",
+                      "transformer"} do
   for key, value in pairs(require("strided.nn." .. name)) do nn[key] = value end
 end
 nn.label = nil
+nn.utils.rnn = require "strided.nn.packed"
 
 return require("strided.guard").names(nn, "st.nn")
