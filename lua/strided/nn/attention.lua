@@ -216,7 +216,8 @@ function Attention:init(embed_dim, num_heads, given)
   end
   if o.bias ~= false then self.in_proj_bias = new(3 * embed_dim) end
   if o.add_bias_kv then
-    self.bias_k, self.bias_v = new(1, 1, embed_dim), new(1, 1, embed_dim)
+    self.bias_k = new(1, 1, embed_dim)
+    self.bias_v = new(1, 1, embed_dim)
   end
   self.out_proj = Linear(embed_dim, embed_dim,
                          {bias = o.bias, dtype = o.dtype, device = o.device})
@@ -335,12 +336,16 @@ local function fast(self, query, key, value, o, seq_first)
   local is_causal = o.is_causal and not o.key_padding_mask
   local bias = not is_causal and bias_of(
     self, o, query, query.shape[n], query.shape[s], key.shape[s]) or nil
-  local out = blocks.attend({
-    heads = self.num_heads, seq_first = seq_first, bias = bias,
+  -- PyTorch's output is in memory {steps, N, features}, always: dropout that
+  -- follows draws its numbers in that order.
+  local is_swapped = self.training and not seq_first
+  local out = self.out_proj(blocks.attend({
+    heads = self.num_heads, seq_first = seq_first,
+    out_seq_first = seq_first or is_swapped, bias = bias,
     causal = is_causal and 0 or nil,
     dropout = self.training and self.dropout or 0,
-  }, project(self, query, key, value))
-  return self.out_proj(out)
+  }, project(self, query, key, value)))
+  return is_swapped and out:transpose(1, 2) or out
 end
 
 --- {N, steps, features}, or {steps, N, features} if seq_first, as {N, heads,
@@ -378,7 +383,8 @@ local function cached(self, query, key, value, o, seq_first)
   local bias = bias_of(self, o, query, query.shape[n], steps, keys)
   local is_causal = not cache.is_static and steps > 1 and not o.attn_mask
   return self.out_proj(blocks.attend_heads(
-    {seq_first = seq_first, bias = bias, causal = is_causal and past or nil},
+    {out_seq_first = seq_first, bias = bias,
+     causal = is_causal and past or nil},
     q, cache.k:narrow(3, 1, keys), cache.v:narrow(3, 1, keys)))
 end
 

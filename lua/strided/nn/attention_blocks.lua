@@ -187,7 +187,7 @@ local function differentiable(o, g, inputs)
   return enable_grad(function()
     local own = {}
     for i, t in ipairs(inputs) do own[i] = t:view_as(t) end
-    local out = joined(composed(o, split(o, unpack(own))), o.seq_first)
+    local out = joined(composed(o, split(o, unpack(own))), o.out_seq_first)
     return unpack(grad({out}, own, {grad_outputs = {g}, create_graph = true}))
   end)
 end
@@ -195,11 +195,12 @@ end
 local Blocks = core.autograd_function {
   name = "AttentionBlocks",
   forward = function(ctx, o, a, b, c)
-    local shape = a:size()
-    if not b then shape[3] = shape[3] / 3 end
-    local out = empty(shape, {dtype = a.dtype})
     local q, k, v = split(o, a, b, c)
-    forward(o, q, k, v, (by_head(out, 1, o.heads, o.seq_first)))
+    local batch, steps = q.shape[1], q.shape[3]
+    local first, second = batch, steps
+    if o.out_seq_first then first, second = steps, batch end
+    local out = empty({first, second, o.heads * q.shape[4]}, {dtype = a.dtype})
+    forward(o, q, k, v, (by_head(out, 1, o.heads, o.out_seq_first)))
     ctx.o, ctx.inputs = o, c and 3 or b and 2 or 1
     ctx:save(out, a, b, c)
     return out
@@ -213,8 +214,8 @@ local Blocks = core.autograd_function {
     for i, t in ipairs(inputs) do grads[i] = st.zeros_like(t) end
     local q, k, v = split(o, unpack(inputs))
     local dq, dk, dv = split(o, unpack(grads))
-    local dout = by_head(g, 1, o.heads, o.seq_first)
-    local delta = (dout * by_head(saved[1], 1, o.heads, o.seq_first))
+    local dout = by_head(g, 1, o.heads, o.out_seq_first)
+    local delta = (dout * by_head(saved[1], 1, o.heads, o.out_seq_first))
       :sum({4}, true)
     backward(o, q, k, v, dout, delta, dq, dk, dv)
     return nil, unpack(grads)
@@ -246,20 +247,20 @@ local function by_operator(o, q, k, v)
   end
   local out = st.scaled_dot_product_attention(q, k, v, bias, o.dropout,
                                               is_square)
-  return joined(out, o.seq_first)
+  return joined(out, o.out_seq_first)
 end
 
 --- Attention of several heads. The inputs are q, {N, steps, features}, k and v,
 -- {N, keys, features}; or q and both others in one tensor, after one another
 -- in the last dimension; or all in one.
 -- @tparam table o `heads`; `seq_first`: the inputs have shape {steps, N,
--- features}; `bias`: numbers to be added to the scores, of shape {N or 1, heads
--- or 1, steps or 1, keys}; `causal`: query i attends to keys up to i + causal;
--- `dropout`, a probability
+-- features}; `out_seq_first`: the result has; `bias`: numbers to be added to
+-- the scores, of shape {N or 1, heads or 1, steps or 1, keys}; `causal`: query i
+-- attends to keys up to i + causal; `dropout`, a probability
 -- @tparam Tensor a
 -- @tparam[opt] Tensor b
 -- @tparam[opt] Tensor c
--- @treturn Tensor of the shape of q
+-- @treturn Tensor {N, steps, features}, or {steps, N, features}
 function blocks.attend(o, a, b, c)
   local q, k, v = split(o, a, b, c)
   if not is_suitable(o, q, k) then return by_operator(o, q, k, v) end
@@ -274,11 +275,11 @@ end
 
 --- The same of q, k and v that are {N, heads, steps, units}, without dropout
 -- and gradients.
--- @tparam table o `seq_first`, `bias`, `causal`
+-- @tparam table o `out_seq_first`, `bias`, `causal`
 -- @tparam Tensor q
 -- @tparam Tensor k
 -- @tparam Tensor v
--- @treturn Tensor {N, steps, features}, or {steps, N, features} if seq_first
+-- @treturn Tensor {N, steps, features}, or {steps, N, features}
 function blocks.attend_heads(o, q, k, v)
   o.dropout = 0
   return by_operator(o, q, k, v)

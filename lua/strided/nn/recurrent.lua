@@ -328,7 +328,10 @@ function Cell:init(input_size, hidden_size, given)
   local function new(...) return Parameter(empty({...}, factory)) end
   self.weight_ih = new(rows, input_size)
   self.weight_hh = new(rows, hidden_size)
-  if self.bias then self.bias_ih, self.bias_hh = new(rows), new(rows) end
+  if self.bias then
+    self.bias_ih = new(rows)
+    self.bias_hh = new(rows)
+  end
   self:reset_parameters()
 end
 
