@@ -188,7 +188,7 @@ local function differentiable(o, g, inputs)
     local own = {}
     for i, t in ipairs(inputs) do own[i] = t:view_as(t) end
     local out = joined(composed(o, split(o, unpack(own))), o.out_seq_first)
-    return unpack(grad({out}, own, {grad_outputs = {g}, create_graph = true}))
+    return grad({out}, own, {grad_outputs = {g}, create_graph = true})
   end)
 end
 
@@ -255,8 +255,8 @@ end
 -- in the last dimension; or all in one.
 -- @tparam table o `heads`; `seq_first`: the inputs have shape {steps, N,
 -- features}; `out_seq_first`: the result has; `bias`: numbers to be added to
--- the scores, of shape {N or 1, heads or 1, steps or 1, keys}; `causal`: query i
--- attends to keys up to i + causal; `dropout`, a probability
+-- the scores, of shape {N or 1, heads or 1, steps or 1, keys}; `causal`: query
+-- i attends to keys up to i + causal; `dropout`, a probability
 -- @tparam Tensor a
 -- @tparam[opt] Tensor b
 -- @tparam[opt] Tensor c
