@@ -18,8 +18,8 @@ local options = require "strided.options"
 local raise = require "strided.caller_error"
 
 local arange, concat, is_tensor = st.arange, table.concat, st.is_tensor
-local getmetatable, ipairs, setmetatable, tostring, type = getmetatable, ipairs,
-  setmetatable, tostring, type
+local getmetatable, ipairs, setmetatable, tonumber, tostring, type =
+  getmetatable, ipairs, setmetatable, tonumber, tostring, type
 
 local packed = {}
 

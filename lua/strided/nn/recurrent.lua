@@ -21,8 +21,8 @@ local Module, Parameter = module.Module, module.Parameter
 local concat, empty, floor, format, is_tensor, no_grad, sqrt, zeros =
   table.concat, st.empty, math.floor, string.format, st.is_tensor, st.no_grad,
   math.sqrt, st.zeros
-local getmetatable, ipairs, pairs, tostring, type =
-  getmetatable, ipairs, pairs, tostring, type
+local getmetatable, ipairs, pairs, tonumber, tostring, type =
+  getmetatable, ipairs, pairs, tonumber, tostring, type
 
 local recurrent = {}
 

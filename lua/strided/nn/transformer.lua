@@ -40,8 +40,8 @@ local Dropout, LayerNorm, Linear, MultiheadAttention = layer.Dropout,
 
 local concat, floor, format, huge, is_tensor, no_grad, sqrt = table.concat,
   math.floor, string.format, math.huge, st.is_tensor, st.no_grad, math.sqrt
-local getmetatable, ipairs, next, pairs, rawequal, rawset, setmetatable, type =
-  getmetatable, ipairs, next, pairs, rawequal, rawset, setmetatable, type
+local getmetatable, ipairs, next, pairs, rawset, setmetatable, type =
+  getmetatable, ipairs, next, pairs, rawset, setmetatable, type
 
 local transformer = {}
 
@@ -167,15 +167,9 @@ local LAYER = {dim_feedforward = true, dropout = true, activation = true,
                layer_norm_eps = true, batch_first = true, norm_first = true,
                bias = true, dtype = true, device = true}
 
---- Replaces x, which no other function needs.
-local function relu_(x) return x:relu_() end
-
-local function gelu(x) return x:gelu() end
-
 local function activation_of(class, activation)
-  if activation == nil or activation == "relu" or rawequal(activation, st.relu)
-  then return relu_ end
-  if activation == "gelu" then return gelu end
+  if activation == nil or activation == "relu" then return st.relu end
+  if activation == "gelu" then return st.gelu end
   if type(activation) == "function" or is_module(activation) then
     return activation
   end

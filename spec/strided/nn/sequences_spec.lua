@@ -260,10 +260,14 @@ describe("Attention in blocks", function()
                         {create_graph = true})
       return (st.grad({g:square():sum()}, {x}))
     end
-    near(twice(function(x) return operator(x) end),
-         twice(function(x)
-           return (blocks.attend({heads = 4, dropout = 0}, x))
-         end), 1e-11)
+    for _, how in ipairs {{}, {causal = 0}, {bias = wave {1, 1, 1, 190}}} do
+      local is_causal = how.causal ~= nil
+      near(twice(function(x) return operator(x, how.bias, is_causal) end),
+           twice(function(x)
+             return (blocks.attend({heads = 4, dropout = 0, bias = how.bias,
+                                    causal = how.causal}, x))
+           end), 1e-11)
+    end
   end)
 
   it("leaves a query without keys to the operator", function()
@@ -377,6 +381,36 @@ describe("A cache", function()
       cache:reorder(st.tensor({2, 1}, {dtype = "int64"}))
       near(want:narrow(2, 9, 1):flip {1},
            net(x:narrow(2, 9, 1):flip {1}, {cache = cache}))
+    end)
+  end)
+
+  it("grows", function()
+    st.no_grad(function()
+      local net = nn.TransformerEncoderLayer(8, 2, F):eval()
+      local tokens, cache, out = wave {2, 70, 8}, net:new_cache(), {}
+      for i = 1, 70 do
+        out[i] = net(tokens:narrow(2, i, 1), {cache = cache})
+      end
+      local causal = nn.Transformer.generate_square_subsequent_mask(70, F64)
+      near(net(tokens, {src_mask = causal}), st.cat(out, 2))
+    end)
+  end)
+
+  it("keeps what the encoder returns", function()
+    st.no_grad(function()
+      local net, calls = nn.Transformer(8, 2, {
+        dtype = "float64", dim_feedforward = 10, batch_first = true,
+        num_encoder_layers = 1, num_decoder_layers = 1}):eval(), 0
+      function net.encoder.forward(_, src)
+        calls = calls + 1
+        return src
+      end
+      local cache = net:new_cache()
+      for i = 1, 3 do net(memory, x:narrow(2, i, 1), {cache = cache}) end
+      assert.equal(1, calls)
+      cache:truncate(0)
+      net(memory, x:narrow(2, 1, 1), {cache = cache})
+      assert.equal(2, calls)
     end)
   end)
 
