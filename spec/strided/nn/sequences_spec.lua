@@ -452,11 +452,11 @@ describe("A sequence layer", function()
   end)
 
   it("prints its options", function()
-    assert.equal("LSTM(3, 4, num_layers = 2, bidirectional = true)",
-                 tostring(nn.LSTM(3, 4, {num_layers = 2,
-                                         bidirectional = true})))
-    assert.equal('RNNCell(3, 4, nonlinearity = "relu")',
-                 tostring(nn.RNNCell(3, 4, {nonlinearity = "relu"})))
+    local net = nn.LSTM(3, 4, {num_layers = 2, bidirectional = true})
+    assert.equal("3, 4, num_layers = 2, bidirectional = true",
+                 net:extra_repr())
+    assert.equal('3, 4, nonlinearity = "relu"',
+                 nn.RNNCell(3, 4, {nonlinearity = "relu"}):extra_repr())
   end)
 
   it("has a subclass", function()
