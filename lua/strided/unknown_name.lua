@@ -108,9 +108,7 @@ names.advice = {
   utils = "batches are t:split(n); nn.utils has clip_grad_norm_ and others",
   StochasticGradient = "write a loop: optimizer:zero_grad(), then loss:"
     .. "backward() of loss = criterion(module(x), y), then optimizer:step()",
-  lr_scheduler = "write optimizer.param_groups[1].lr = number",
-  Adam = "write optim.AdamW(parameters, {weight_decay = 0})",
-  adam = "write optim.AdamW(parameters, {weight_decay = 0}) and its step()",
+  adam = "write optim.Adam(parameters, {lr = number}) and its step()",
   sgd = "write optim.SGD(parameters, {lr = number}) and its step()",
   ClassNLLCriterion = "write nn.NLLLoss", MSECriterion = "write nn.MSELoss",
   CrossEntropyCriterion = "write nn.CrossEntropyLoss",

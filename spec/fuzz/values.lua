@@ -11,6 +11,7 @@ local core = require "strided.core"
 local contents = require "spec.fuzz.contents"
 local images = require "spec.fuzz.images"
 local numeric = require "spec.fuzz.numeric"
+local optimizers = require "spec.fuzz.optimizers"
 local sequences = require "spec.fuzz.sequences"
 
 local unpack = unpack or table.unpack
@@ -517,6 +518,7 @@ function M.prepare(c, name)
   c.points = name == "histogramdd" and c.square or nil
   if c.is_few then c.sizes = random_sizes(c) end
   sequences.prepare(c, name)
+  optimizers.prepare(c, name)
   c.is_bag = name:find "bag" ~= nil
   c.is_resample = name:find "^_resample" ~= nil
   c.is_affine = name:find "^affine_grid" ~= nil
@@ -553,10 +555,12 @@ for key, make in pairs(images.hints(fresh, setmetatable({}, {
   HINTS[key] = make
 end
 for key, make in pairs(numeric.hints(fresh, HINTS)) do HINTS[key] = make end
-for key, make in pairs(sequences.hints(fresh, setmetatable({}, {
-  __index = function(_, key) return HINTS[key] or MAKE[key:match "^%S+"] end,
-}))) do
-  HINTS[key] = make
+for _, family in ipairs {sequences, optimizers} do
+  for key, make in pairs(family.hints(fresh, setmetatable({}, {
+    __index = function(_, key) return HINTS[key] or MAKE[key:match "^%S+"] end,
+  }))) do
+    HINTS[key] = make
+  end
 end
 
 --- A value for an argument of the type, written as schemas write it, and
