@@ -102,9 +102,12 @@ st_status st__run_tracked(const st_call *call, const st_value *args,
   return run_tracked(call, args, rets);
 }
 
-static bool has_out(const st_schema *s) {
+/* Writes an out= tensor or, not by calls of other operators, lists. */
+static bool refuses_gradients(const st_schema *s, bool is_composite) {
   for (int i = 0; i < s->nargs; i++) {
-    if (s->args[i].kwarg_only && s->args[i].is_write) return true;
+    const st_arg *a = &s->args[i];
+    if (!a->is_write) continue;
+    if (a->kwarg_only || (a->list && !is_composite)) return true;
   }
   return false;
 }
@@ -116,12 +119,15 @@ static const st_registration *select_tracking(const st_op *op,
   const st_schema *s = atomic_load(&((st_op *)(uintptr_t)op)->schema);
   const int f = key < ST_KEY_RUNTIME_COUNT ? st__key_functionality(key) : -1;
   if (!s || !default_tracking.fn) return NULL;
+  const bool is_composite = n->of[ST_KEY_COMPOSITE_IMPLICIT] != NULL;
   if (f == ST_FUNC_ADInplaceOrView) {
-    const bool is_composite = n->of[ST_KEY_COMPOSITE_IMPLICIT] != NULL;
     const bool has_effect = s->is_mutable || st__returns_views(s);
     return has_effect && !is_composite ? &default_tracking : NULL;
   }
-  if (f < 0 || !(ST_BIT(f) & ST_AUTOGRAD_BITS) || !has_out(s)) return NULL;
+  if (f < 0 || !(ST_BIT(f) & ST_AUTOGRAD_BITS) ||
+      !refuses_gradients(s, is_composite)) {
+    return NULL;
+  }
   return n->of[ST_KEY_AUTOGRAD] ? n->of[ST_KEY_AUTOGRAD] : &default_out_refusal;
 }
 

@@ -14,7 +14,9 @@
 -- The groups are in `optimizer.param_groups`, where options may be changed at
 -- any time: `optimizer.param_groups[1].lr = 0.001`. Schedulers do that:
 -- `strided.optim.lr_scheduler`. A step is one pass over all parameters, without
--- temporaries; half precision is computed as float32.
+-- temporaries. Half precision is computed as float32; with the option
+-- `master_weights = true`, which all but LBFGS have, parameters of half
+-- precision have copies in float32 that are updated and rounded.
 --
 -- @module strided.optim
 

@@ -54,7 +54,7 @@ describe("An unknown name", function()
     {st.nn, "Liner", "st.nn has no 'Liner': did you mean Linear?"},
     {st.nn, "Conv9", "did you mean Conv1d, Conv2d, Conv3d?"},
     {st.nn, "functional", "the functions are operators"},
-    {st.optim, "AdmaW", "st.optim has no 'AdmaW': did you mean AdamW?"},
+    {st.optim, "AdmaW", "st.optim has no 'AdmaW': did you mean AdamW, "},
   }
   for _, row in ipairs(ROWS) do
     it(row[2] .. " says what to write", function()

@@ -370,6 +370,11 @@ st_status st__refuse_out(const st_call *call, const st_value *args,
                          st_value *rets) {
   for (int i = 0; st__tls().grad && i < call->schema->nargs; i++) {
     if (!value_requires_grad(&args[i])) continue;
+    if (call->schema->args[0].is_write) {
+      return st__fail(ST_BAD_STATE, "does not record gradients, but argument "
+                      "'%s' requires one:\nuse it within no_grad",
+                      call->schema->args[i].name);
+    }
     return st__fail(ST_BAD_STATE, "out= does not record gradients, but "
                     "argument '%s' requires one:\nuse the operator without "
                     "out=, or within no_grad", call->schema->args[i].name);

@@ -157,22 +157,26 @@ LOOP(adamax_step) {
 
 /* -- Sums of squares ------------------------------------------------------ */
 
-static ALWAYS_INLINE void F(rmsprop_row)(T *restrict p, T *restrict square,
-                                         T *restrict mean, T *restrict buffer,
-                                         const T *restrict g, int64_t n,
-                                         const F(numbers) *numbers) {
+/* states: square, and mean and buffer where the mode has them. */
+static ALWAYS_INLINE void F(rmsprop_row)(char **data, int64_t n,
+                                         const F(numbers) *numbers, int mode) {
   const F(numbers) k = *numbers;
+  const bool has_mean = mode & ST_OPTIM_EXTRA;
+  const bool has_buffer = mode & ST_OPTIM_MOMENTUM;
+  T *restrict p = OPERAND(0), *restrict square = OPERAND(1);
+  T *restrict mean = OPERAND(2), *restrict buffer = OPERAND(2 + has_mean);
+  const T *restrict g = OPERAND(2 + has_mean + has_buffer);
   UNITS(i) {
     T d = F(grad)(&k, g[i], p[i]);
     T s = F(squares)(&k, square[i], d);
     square[i] = s;
-    if (mean) {
+    if (has_mean) {
       const T m = F(between)(mean[i], d, k.rest2);
       mean[i] = m;
       s -= m * m;
     }
     const T root = SQRT(s) + k.eps;
-    if (buffer) {
+    if (has_buffer) {
       const T next = buffer[i] * k.beta1 + d / root;
       buffer[i] = next;
       p[i] -= k.lr * next;
@@ -184,17 +188,11 @@ static ALWAYS_INLINE void F(rmsprop_row)(T *restrict p, T *restrict square,
 
 LOOP(rmsprop_step) {
   const F(numbers) k = F(read)(ctx);
-  const int both = ST_OPTIM_EXTRA + ST_OPTIM_MOMENTUM;
-  T *p = OPERAND(0), *square = OPERAND(1), *a = OPERAND(2);
-  if ((k.mode & both) == both) {
-    F(rmsprop_row)(p, square, a, OPERAND(3), OPERAND(4), n, &k);
-  } else if (k.mode & ST_OPTIM_EXTRA) {
-    F(rmsprop_row)(p, square, a, NULL, OPERAND(3), n, &k);
-  } else if (k.mode & ST_OPTIM_MOMENTUM) {
-    F(rmsprop_row)(p, square, NULL, a, OPERAND(3), n, &k);
-  } else {
-    F(rmsprop_row)(p, square, NULL, NULL, a, n, &k);
-  }
+  enum { E = ST_OPTIM_EXTRA, M = ST_OPTIM_MOMENTUM };
+  if ((k.mode & (E + M)) == E + M) F(rmsprop_row)(data, n, &k, E + M);
+  else if (k.mode & E) F(rmsprop_row)(data, n, &k, E);
+  else if (k.mode & M) F(rmsprop_row)(data, n, &k, M);
+  else F(rmsprop_row)(data, n, &k, 0);
 }
 
 LOOP(adagrad_step) {

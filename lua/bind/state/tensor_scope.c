@@ -184,9 +184,18 @@ static int keep_out(lua_State *L) {
   return lua_gettop(L);
 }
 
+/* keep_from_all(...): the same of all scopes, for what an object keeps that is
+ * older than the scopes */
+static int keep_from_all(lua_State *L) {
+  st__state *h = st__state_of(L);
+  if (!h->scope) return lua_gettop(L);
+  if (escape_top(h, L, lua_gettop(L), NULL) != 0) lua_error(L);
+  return lua_gettop(L);
+}
+
 void st__open_scope(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {
-    {"keep", keep_out}, {NULL, NULL}
+    {"keep", keep_out}, {"keep_from_all", keep_from_all}, {NULL, NULL}
   };
   static const luaL_Reg runners[] = {{"scope", scope}, {NULL, NULL}};
   st__set_functions(h, L, functions);

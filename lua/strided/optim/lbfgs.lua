@@ -9,9 +9,9 @@ local guard = require "strided.guard"
 local declare = require "strided.optim.optimizer".declare
 local strong_wolfe = require "strided.optim.line_search"
 
-local cat, enable_grad, is_tensor, keep, no_grad, scope, view_as_real =
-  st.cat, st.enable_grad, st.is_tensor, st.keep, st.no_grad, st.scope,
-  st.view_as_real
+local cat, enable_grad, is_tensor, no_grad, scope, view_as_real =
+  st.cat, st.enable_grad, st.is_tensor, st.no_grad, st.scope, st.view_as_real
+local keep = require "strided.core".keep_from_all
 local abs, floor, ipairs, min, remove =
   math.abs, math.floor, ipairs, math.min, table.remove
 

@@ -6,7 +6,8 @@
 --   defaults   the options and their default values; options.OPTIONAL for those
 --              that may be nil
 --   ranges     option -> function that returns what is wrong with a value
---   kept       the state per parameter: name -> "number" or "tensor"
+--   kept       the state per parameter: name -> "number", "tensor" of the
+--              parameter's shape, or "any", which may be missing
 --   initial    name -> the value of a new state, or a function of the group
 --   needs      true if a group with these options needs a state entry
 --   lists      the names of the state tensors of a step, in their order
@@ -16,6 +17,12 @@
 --   update     updates the parameters of a batch
 --
 -- and an optimizer has `param_groups`, and `state` by parameter.
+--
+-- Note [Master weights]
+-- A step in bfloat16 or float16 is lost if it is smaller than the last bit of
+-- a parameter. With the option `master_weights` such a parameter has a copy in
+-- float32, `state.master`, and its states are float32. A step changes the copy,
+-- and rounds it to the parameter.
 --
 -- Note [Batches of parameters]
 -- A step makes batches of a group's parameters: they have the same number of
@@ -33,9 +40,10 @@ local raise = require "strided.caller_error"
 local options = require "strided.options"
 local state_dict = require "strided.optim.state_dict"
 
-local enable_grad, full_like, is_tensor, keep, no_grad, scope, view_as_real,
-  zeros_like = st.enable_grad, st.full_like, st.is_tensor, st.keep, st.no_grad,
-  st.scope, st.view_as_real, st.zeros_like
+local enable_grad, full_like, is_tensor, no_grad, scope, view_as_real,
+  zeros_like = st.enable_grad, st.full_like, st.is_tensor, st.no_grad, st.scope,
+  st.view_as_real, st.zeros_like
+local keep = require "strided.core".keep_from_all
 local ipairs, pairs, rawset, setmetatable, type =
   ipairs, pairs, rawset, setmetatable, type
 
@@ -43,6 +51,7 @@ local ZERO_GRAD = {set_to_none = true}
 local COMPLEX = {[st.complex32] = true, [st.complex64] = true,
                  [st.complex128] = true}
 local FLOAT64 = {[st.float64] = true, [st.complex128] = true}
+local HALF = {[st.float16] = true, [st.bfloat16] = true}
 
 local Optimizer = {}
 
@@ -57,13 +66,21 @@ local function initial(class, group, key)
   return value
 end
 
+--- Note [Master weights]: the copy of p, or p itself if it has none.
+local function master_of(state, p, group)
+  if not group.master_weights or not HALF[p.dtype] then return p end
+  if not state.master then state.master = keep(p:detach():float()) end
+  return state.master
+end
+
 --- The state tensor `name` of parameter p, created if it does not exist. It is
--- taken out of the scope that a step may run in.
+-- taken out of the scopes that a step may run in.
 function Optimizer.room(class, state, name, p, group)
   local t = state[name]
   if not t then
     local value = initial(class, group, name)
     if value and COMPLEX[p.dtype] then value = st.complex(value, value) end
+    p = master_of(state, p, group)
     t = keep(value and full_like(p, value) or zeros_like(p))
     state[name] = t
   end
@@ -75,7 +92,7 @@ local function make_state(class, group, p)
   for key, kind in pairs(class.kept) do
     if kind == "number" then
       state[key] = initial(class, group, key) or 0
-    elseif class.needs(group, key) then
+    elseif kind == "tensor" and class.needs(group, key) then
       Optimizer.room(class, state, key, p, group)
     end
   end
@@ -131,6 +148,11 @@ end
 -- @tparam table class
 -- @treturn table class
 function Optimizer.declare(class)
+  if not class.has_one_group then
+    class.types = class.types or {}
+    class.defaults.master_weights = check.OPTIONAL
+    class.types.master_weights, class.kept.master = "boolean", "any"
+  end
   class.known = {params = true}
   for key in pairs(class.defaults) do class.known[key] = true end
   function class.__index(_, key)
@@ -157,7 +179,7 @@ local function find_batch(batches, key, is_double, names)
     if batch.key == key and batch.is_double == is_double then return batch end
   end
   local batch = {key = key, is_double = is_double, params = {}, grads = {},
-                 states = {}}
+                 states = {}, rounded = {}}
   for _, name in ipairs(names) do batch[name] = {} end
   batches[#batches + 1] = batch
   return batch
@@ -166,6 +188,10 @@ end
 local function add_to_batch(batch, p, grad, state, names)
   local n = #batch.params + 1
   local is_complex = COMPLEX[p.dtype]
+  if state.master then
+    batch.rounded[#batch.rounded + 1] = {p, state.master}
+    p = state.master
+  end
   batch.params[n] = is_complex and view_as_real(p) or p
   batch.grads[n] = is_complex and real(grad) or grad
   batch.states[n] = state
@@ -184,6 +210,7 @@ local function make_batches(self, group)
     if grad then
       local state = state_of[p]
       local key = key_of(state, group)
+      if group.master_weights then master_of(state, p, group) end
       for _, name in ipairs(names) do
         if not state[name] then room(self, state, name, p, group) end
       end
@@ -200,6 +227,7 @@ local function step(self)
     for _, batch in ipairs(make_batches(self, group)) do
       for _, state in ipairs(batch.states) do state.step = state.step + 1 end
       update(batch, group, batch.states[1])
+      for _, pair in ipairs(batch.rounded) do pair[1]:copy_(pair[2]) end
     end
   end
 end

@@ -11,6 +11,8 @@ local byte, char, unpack = string.byte, string.char, table.unpack or unpack
 local ipairs, pairs, tonumber, tostring, type =
   ipairs, pairs, tonumber, tostring, type
 
+local keep = require "strided.core".keep_from_all
+
 local FLOAT64, INT64 = {dtype = "float64"}, {dtype = "int64"}
 local UINT8 = {dtype = "uint8"}
 
@@ -90,10 +92,10 @@ local function check_kept(self, n, p, group, saved)
   for key, kind in pairs(self.kept) do
     local name = "state." .. n .. "." .. key
     local t = saved[name]
-    if not t and self.needs(group, key) then
+    if not t and kind ~= "any" and self.needs(group, key) then
       raise("load_state_dict: the state lacks '%s'", name)
     elseif t and kind == "number" and t:numel() ~= 1 or
-           t and kind == "tensor" and not t:is_same_size(p) then
+           t and (kind == "tensor" or key == "master") and not t:is_same_size(p) then
       raise("load_state_dict: '%s' does not have the shape of its parameter",
             name)
     end
@@ -108,7 +110,7 @@ local function load_kept(self, n, p, group, saved)
     if t and kind == "tensor" then
       self.room(self, state, key, p, group):copy_(t)
     elseif t and kind == "any" then
-      state[key] = st.keep(t:clone())
+      state[key] = keep(t:clone())
     else
       state[key] = t and t:item()
     end

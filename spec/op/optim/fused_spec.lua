@@ -62,16 +62,13 @@ local function call(row)
 end
 
 -- Half precision: the last bit.
-local TOLERANCE = {float64 = 1e-13, float32 = 3e-7, bfloat16 = 2 ^ -8,
+local TOLERANCE = {float64 = 1e-13, float32 = 1e-6, bfloat16 = 2 ^ -8,
                    float16 = 2 ^ -11}
 
 local before
 
 setup(function() before = live() end)
-teardown(function()
-  st.set_grad_enabled(true)
-  assert.same(before, live())
-end)
+teardown(function() assert.same(before, live()) end)
 
 describe("A fused step is PyTorch's:", function()
   for _, row in ipairs(rows) do
@@ -103,12 +100,16 @@ local function numbers_of(mode)
   return {-1, 0.1, 0.9, 0.1, 0.8, 0.9, 1e-3, 0.5, 2, mode}
 end
 
+-- The first state is larger than the square of the second one, as a mean of
+-- squares is.
+local LEAST = {3, 0.6, 0.1}
+
 local function randoms(seed, count, dtype)
   st.manual_seed(seed)
   local list = {}
   for i = 1, count do
     for _, shape in ipairs(SHAPES) do
-      list[#list + 1] = (st.rand(shape) + 0.1 * i):to(dtype or "float32")
+      list[#list + 1] = (st.rand(shape) * 0.1 + LEAST[i]):to(dtype or "float32")
     end
   end
   return list
@@ -233,30 +234,42 @@ end)
 -- -- Misuse ------------------------------------------------------------------
 
 describe("A fused step refuses", function()
-  local function x(...) return st.ones(...) end
+  local x = st.ones
+  -- The error, and the arguments: functions, as no tensor outlives a spec.
   for _, row in ipairs {
-    {"argument 'grads' has 0 tensors, argument 'self' 1", {x(3)}, {}, {x(3)}},
+    {"argument 'grads' has 0 tensors, argument 'self' 1", function()
+      return {x(3)}, {}, {x(3)}
+    end},
     {"argument 'states' must have 1 tensors for each of the 1 parameters, got "
-     .. "0", {x(3)}, {x(3)}, {}},
-    {"argument 'grads' number 1 has shape {2}, its parameter {3}",
-     {x(3)}, {x(2)}, {x(3)}},
-    {"argument 'states' number 1 has dtype float64", {x(3)}, {x(3)},
-     {x(3):double()}},
-    {"argument 'self' number 1 has dtype int64", {x(3):long()}, {x(3)}, {x(3)}},
+     .. "0", function() return {x(3)}, {x(3)}, {} end},
+    {"argument 'grads' number 1 has shape [2], its parameter [3]", function()
+      return {x(3)}, {x(2)}, {x(3)}
+    end},
+    {"argument 'states' number 1 has dtype float64", function()
+      return {x(3)}, {x(3)}, {x(3):double()}
+    end},
+    {"argument 'self' number 1 has dtype int64", function()
+      return {x(3):long()}, {x(3)}, {x(3)}
+    end},
     {"argument 'grads' number 2 has dtype float32, but the first parameter "
-     .. "float64", {x(3):double(), x(3):double()}, {x(3):double(), x(3)},
-     {x(3):double(), x(3):double()}},
-    {"numbers' must have 10 numbers, got 2", {x(3)}, {x(3)}, {x(3)}, "asgd",
-     {1, 2}},
+     .. "float64", function()
+      local function d() return x(3):double() end
+      return {d(), d()}, {d(), x(3)}, {d(), d()}
+    end},
+    {"numbers' must have 10 numbers, got 2", function()
+      return {x(3)}, {x(3)}, {x(3)}, "asgd", {1, 2}
+    end},
     {"the mode in argument 'numbers' must be an integer from 0 to 7, got 8",
-     {x(3)}, {x(3)}, {x(3)}, "asgd", numbers_of(8)},
-    {"there is no rule 'sgd'", {x(3)}, {x(3)}, {x(3)}, "sgd"},
+     function() return {x(3)}, {x(3)}, {x(3)}, "asgd", numbers_of(8) end},
+    {"there is no rule 'sgd'", function()
+      return {x(3)}, {x(3)}, {x(3)}, "sgd"
+    end},
   } do
     it(row[1], function()
-      local p = row[2][1]:clone()
-      raises(row[1], aten._fused_step_, row[2], row[3], row[4],
-             row[5] or "asgd", row[6] or numbers_of(0))
-      same({p}, {row[2][1]})
+      local p, g, states, rule, numbers = row[2]()
+      raises(row[1], aten._fused_step_, p, g, states, rule or "asgd",
+             numbers or numbers_of(0))
+      assert.is_true(p[1]:eq(1):all():item())
     end)
   end
 
@@ -271,7 +284,7 @@ describe("A fused step refuses", function()
       raises("two of the tensors share memory", run, asgd, row[1], row[2],
              row[3])
     end
-    raises("", run, asgd, {st.ones(1):expand(3)}, {g}, {state})
+    raises("several elements in one place", run, asgd, {st.ones(1):expand(3)}, {g}, {state})
     run(asgd, {p, st.ones(3)}, {g, g}, {state, st.zeros(3)})
   end)
 
@@ -284,7 +297,7 @@ describe("A fused step refuses", function()
       aten._fused_adam_(p, {x(3)}, {x(3)}, {x(3)}, {}, steps, o)
     end
     raises("argument 'state_steps' has 0 tensors, argument 'self' 1", adam, {})
-    raises("argument 'state_steps' must have one element each, got shape {2}",
+    raises("argument 'state_steps' must have one element each, got shape [2]",
            adam, {x(2)})
     raises("argument 'grad_scale' must not be 0", adam, {x(1)}, st.tensor(0.0))
     raises("argument 'state_steps' must be real", adam,
@@ -293,7 +306,8 @@ describe("A fused step refuses", function()
 
   it("parameters that require a gradient, outside of no_grad", function()
     local p = st.ones(3):requires_grad_()
-    raises("", run, {"asgd", 1, 0}, {p}, {x(3)}, {x(3)})
+    raises("does not record gradients, but argument 'self' requires one", run,
+           {"asgd", 1, 0}, {p}, {x(3)}, {x(3)})
     st.no_grad(run, {"asgd", 1, 0}, {p}, {x(3)}, {x(3)})
   end)
 end)

@@ -270,8 +270,9 @@ describe("The state of an optimizer", function()
       "param_groups.1.amsgrad", "param_groups.1.betas", "param_groups.1.eps",
       "param_groups.1.lr", "param_groups.1.maximize", "param_groups.1.params",
       "param_groups.1.weight_decay", "param_groups.2.amsgrad",
-      "param_groups.2.betas", "param_groups.2.eps", "param_groups.2.lr", "param_groups.2.maximize",
-      "param_groups.2.params", "param_groups.2.weight_decay",
+      "param_groups.2.betas", "param_groups.2.eps", "param_groups.2.lr",
+      "param_groups.2.maximize", "param_groups.2.params",
+      "param_groups.2.weight_decay",
       "state.1.exp_avg", "state.1.exp_avg_sq", "state.1.step",
       "state.2.exp_avg", "state.2.exp_avg_sq", "state.2.step",
     }, names)

@@ -65,9 +65,9 @@ end
 -- @param base_lr a number, or a list of one per group
 -- @param max_lr the same
 -- @tparam[opt] table options `step_size_up` (2000), `step_size_down` (the
--- same); `mode`: "triangular", "triangular2" (half the height in each cycle) or
--- "exp_range" (times `gamma` (1) in each step); or `scale_fn`, a function of the
--- number of the cycle or, if `scale_mode` ("cycle") is "iterations", of the
+-- same); `mode`: "triangular", "triangular2" (half the height in each cycle)
+-- or "exp_range" (times `gamma` (1) in each step); or `scale_fn`, a function of
+-- the number of the cycle or, if `scale_mode` ("cycle") is "iterations", of the
 -- step; `cycle_momentum` (true), `base_momentum` (0.8), `max_momentum` (0.9)
 cycle.CyclicLR = declare {
   name = "CyclicLR", positional = {"base_lr", "max_lr"},
