@@ -15,15 +15,11 @@ local function interpolate(a, b, low, high)
   low, high = low or min(a.t, b.t), high or max(a.t, b.t)
   local d1 = a.slope + b.slope - 3 * (a.f - b.f) / (a.t - b.t)
   local square = d1 * d1 - a.slope * b.slope
-  if not (square >= 0) then return (low + high) / 2 end
-  local d2, at = sqrt(square), nil
-  if a.t <= b.t then
-    at = b.t - (b.t - a.t) * ((b.slope + d2 - d1) /
-                              (b.slope - a.slope + 2 * d2))
-  else
-    at = a.t - (a.t - b.t) * ((a.slope + d2 - d1) /
-                              (a.slope - b.slope + 2 * d2))
-  end
+  if square < 0 or square ~= square then return (low + high) / 2 end
+  if a.t > b.t then a, b = b, a end
+  local d2 = sqrt(square)
+  local at = b.t - (b.t - a.t) * ((b.slope + d2 - d1) /
+                                  (b.slope - a.slope + 2 * d2))
   return min(max(at, low), high)
 end
 

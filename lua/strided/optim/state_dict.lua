@@ -94,8 +94,10 @@ local function check_kept(self, n, p, group, saved)
     local t = saved[name]
     if not t and kind ~= "any" and self.needs(group, key) then
       raise("load_state_dict: the state lacks '%s'", name)
-    elseif t and kind == "number" and t:numel() ~= 1 or
-           t and (kind == "tensor" or key == "master") and not t:is_same_size(p) then
+    end
+    local is_alike = kind == "tensor" or key == "master"
+    if t and (kind == "number" and t:numel() ~= 1 or
+              is_alike and not t:is_same_size(p)) then
       raise("load_state_dict: '%s' does not have the shape of its parameter",
             name)
     end

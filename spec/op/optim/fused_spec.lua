@@ -284,7 +284,8 @@ describe("A fused step refuses", function()
       raises("two of the tensors share memory", run, asgd, row[1], row[2],
              row[3])
     end
-    raises("several elements in one place", run, asgd, {st.ones(1):expand(3)}, {g}, {state})
+    raises("several elements in one place", run, asgd,
+           {st.ones(1):expand(3)}, {g}, {state})
     run(asgd, {p, st.ones(3)}, {g, g}, {state, st.zeros(3)})
   end)
 

@@ -34,7 +34,8 @@ local function near(want, got, tolerance, what)
   local largest = 0
   for _, x in ipairs(want) do largest = math.max(largest, math.abs(x)) end
   for i, x in ipairs(want) do
-    if not (math.abs(x - got[i]) <= tolerance * largest) then
+    local off = math.abs(x - got[i])
+    if off > tolerance * largest or off ~= off then
       error(("%s: number %d: %.17g instead of %.17g"):format(what, i, got[i],
                                                            x), 2)
     end

@@ -40,7 +40,7 @@ end
 --- The factor of the height of a cycle, by mode.
 local SCALES = {
   triangular = function() return 1 end,
-  triangular2 = function(self, n) return 1 / 2 ^ (n - 1) end,
+  triangular2 = function(_, n) return 1 / 2 ^ (n - 1) end,
   exp_range = function(self) return self.gamma ^ self.last_epoch end,
 }
 
@@ -113,7 +113,7 @@ local function phases(self)
   local total, up = self.total_steps, self.pct_start
   local start = {0, "initial", "max"}
   local top = {up * total - 1, "max", "base"}
-  local last = {total - 1, "min", self.three_phase and "max" or "max"}
+  local last = {total - 1, "min", "max"}
   if self.three_phase then
     return {start, top, {2 * up * total - 2, "initial", "max"}, last}
   end
@@ -125,7 +125,7 @@ local function prepare_one_cycle(self)
   if not total and self.epochs and self.steps_per_epoch then
     total = self.epochs * self.steps_per_epoch
   end
-  if not total or not (total > 0) then
+  if not total or total <= 0 then
     raise "OneCycleLR: option 'total_steps' must be positive, or 'epochs' and "
           "'steps_per_epoch' given"
   end

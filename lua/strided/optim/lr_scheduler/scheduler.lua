@@ -43,7 +43,7 @@ local function check_positional(class, name, value)
   if kind ~= "any" and type(value) ~= kind then
     raise("%s: argument '%s' must be a %s, got %s", class.name, name, kind,
           type(value))
-  elseif kind == "number" and not (value > 0) then
+  elseif kind == "number" and (value <= 0 or value ~= value) then
     raise("%s: argument '%s' must be positive, got %g", class.name, name, value)
   end
 end
