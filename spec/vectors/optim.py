@@ -65,6 +65,10 @@ LBFGS = [
     {},
     {"line_search_fn": "strong_wolfe", "history_size": 5, "max_iter": 4},
     {"lr": 0.1, "max_iter": 3, "maximize": True},
+    {"line_search_fn": "strong_wolfe", "lr": 30, "max_iter": 3},
+    {"line_search_fn": "strong_wolfe", "lr": 7, "max_iter": 2,
+     "maximize": True},
+    {"line_search_fn": "strong_wolfe", "lr": 29, "max_iter": 4},
 ]
 
 
@@ -108,7 +112,8 @@ def optimizer_row(name, options, dtype):
 
 
 def lbfgs_row(options):
-    """Rosenbrock's function of six numbers, or the negative of a bowl."""
+    """Rosenbrock's function of six numbers, the same without squares (lr 29,
+    its line searches are long), or the negative of a bowl."""
     p = start(6).clone().requires_grad_()
     optimizer = torch.optim.LBFGS([p], **options)
 
@@ -116,6 +121,9 @@ def lbfgs_row(options):
         optimizer.zero_grad()
         if options.get("maximize"):
             loss = -((p - 1) ** 2).sum() - (p ** 4).sum()
+        elif options.get("lr") == 29:
+            loss = (10 * (p[1:] - p[:-1] ** 2).abs()
+                    + (1 - p[:-1]).abs()).sum()
         else:
             loss = (100 * (p[1:] - p[:-1] ** 2) ** 2 + (1 - p[:-1]) ** 2).sum()
         loss.backward()
@@ -195,6 +203,7 @@ SCHEDULERS = [
     ("MultiplicativeLR", ["lambda"], {}),
     ("SWALR", [0.3], {"anneal_epochs": 6}),
     ("Sequential", [], {}),
+    ("Restarted", [], {}),
     ("Chained", [], {}),
 ]
 
@@ -209,6 +218,15 @@ def make_scheduler(name, args, options, optimizer):
             lrs.LinearLR(optimizer, start_factor=0.1, total_iters=4),
             lrs.StepLR(optimizer, 3, gamma=0.5),
             lrs.CosineAnnealingLR(optimizer, 6)], [4, 11])
+    if name == "Restarted":
+        return lrs.SequentialLR(optimizer, [
+            lrs.ExponentialLR(optimizer, 0.9),
+            lrs.LinearLR(optimizer, total_iters=3),
+            lrs.ConstantLR(optimizer, total_iters=2),
+            lrs.MultiStepLR(optimizer, [2], gamma=0.5),
+            lrs.PolynomialLR(optimizer, total_iters=9),
+            lrs.CosineAnnealingWarmRestarts(optimizer, 3)],
+            [2, 5, 9, 13, 16])
     if name == "Chained":
         return lrs.ChainedScheduler([
             lrs.ConstantLR(optimizer, factor=0.1, total_iters=5),

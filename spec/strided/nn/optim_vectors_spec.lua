@@ -99,11 +99,13 @@ end)
 -- -- LBFGS -------------------------------------------------------------------
 
 --- What the Python script minimizes.
-local function loss_of(p, maximize)
-  if maximize then
-    return -((p - 1) ^ 2):sum() - (p ^ 4):sum()
-  end
+local function loss_of(p, options)
   local a, b = p:narrow(1, 1, 5), p:narrow(1, 2, 5)
+  if options.maximize then
+    return -((p - 1) ^ 2):sum() - (p ^ 4):sum()
+  elseif options.lr == 29 then
+    return (10 * (b - a ^ 2):abs() + (1 - a):abs()):sum()
+  end
   return (100 * (b - a ^ 2) ^ 2 + (1 - a) ^ 2):sum()
 end
 
@@ -115,7 +117,7 @@ describe("Five steps of LBFGS", function()
       for step = 1, 5 do
         local loss = optimizer:step(function()
           optimizer:zero_grad()
-          local loss = loss_of(p, row.options.maximize)
+          local loss = loss_of(p, row.options)
           loss:backward()
           return loss
         end)
@@ -138,6 +140,15 @@ local COMPOSED = {
       schedulers.LinearLR(o, {start_factor = 0.1, total_iters = 4}),
       schedulers.StepLR(o, 3, {gamma = 0.5}),
       schedulers.CosineAnnealingLR(o, 6)}, {4, 11})
+  end,
+  Restarted = function(o)
+    return schedulers.SequentialLR(o, {
+      schedulers.ExponentialLR(o, 0.9),
+      schedulers.LinearLR(o, {total_iters = 3}),
+      schedulers.ConstantLR(o, {total_iters = 2}),
+      schedulers.MultiStepLR(o, {2}, {gamma = 0.5}),
+      schedulers.PolynomialLR(o, {total_iters = 9}),
+      schedulers.CosineAnnealingWarmRestarts(o, 3)}, {2, 5, 9, 13, 16})
   end,
   Chained = function(o)
     return schedulers.ChainedScheduler {
