@@ -60,7 +60,7 @@ static void run_plain(const job *j, const row *r, char **data, int64_t n) {
 /* The same for rows of other dtypes than that of the computation. */
 static void run_block(const job *j, const row *r, char **data, int64_t n) {
   float block[ST_OPTIM_LISTS][BLOCK];
-  char *at[ST_OPTIM_LISTS];
+  char *at[ST_OPTIM_LISTS] = {NULL};
   const int last = j->call->nlists - 1;
   for (int i = 0; i <= last; i++) {
     const st_dtype d = (st_dtype)r->dtype[i];
