@@ -15,8 +15,8 @@ typedef struct st_optim_call {
                                         one: gradients */
   st_tensors list[ST_OPTIM_LISTS];
   const char *name[ST_OPTIM_LISTS];  /* of arguments, for messages */
-  /* The numbers of the step, and for each parameter its own ones. */
   double numbers[ST_OPTIM_NUMBERS];
+  /* Or NULL; sets those numbers that depend on a parameter's step. */
   void (*numbers_of)(const struct st_optim_call *call, double step,
                      double *numbers);
   st_tensors steps;                  /* the argument of numbers_of */

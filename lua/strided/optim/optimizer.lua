@@ -3,9 +3,10 @@
 -- A class of optimizers has the fields
 --
 --   name
---   defaults   the options and their default values; options.OPTIONAL for those
---              that may be nil
+--   defaults   the options and their default values; check.OPTIONAL for those
+--              that may be nil, whose types are in `types`
 --   ranges     option -> function that returns what is wrong with a value
+--   check_parameter  raises for a parameter of the wrong shape
 --   kept       the state per parameter: name -> "number", "tensor" of the
 --              parameter's shape, or "any", which may be missing
 --   initial    name -> the value of a new state, or a function of the group
