@@ -23,7 +23,7 @@
 -- * `activation`, `dropout`;
 -- * `embedding`: Embedding, EmbeddingBag;
 -- * `vision`: Upsample, PixelShuffle, Fold, Unfold and others;
--- * `recurrent`: RNN, LSTM, GRU and their cells; `nn.utils.rnn` packs sequences;
+-- * `recurrent`: RNN, LSTM, GRU, cells; `nn.utils.rnn` packs sequences;
 -- * `attention`, `transformer`: with caches for decoding;
 -- * `container`: Sequential, ModuleList, ModuleDict and of parameters;
 -- * `loss`, `adaptive_softmax`.

@@ -43,7 +43,6 @@ local REFUSED = {
   {"st.save({x}, 'a.npy')", "got table; write st.save(path, t)"},
   {"st.nn.SpatialMaxPooling(2)", "write nn.MaxPool2d(n)"},
   {"st.nn.Softmax()", "argument 'dim' must be an integer, got nil"},
-  {"st.nn.LSTM(3, 4)", "write st.lstm(x, {h, c}, weights, ...)"},
   {"st.nn.ModuleList {{}}", "element 1 must be a module, got table"},
   {"st.nn.init.normal_(2)", "the first argument must be a tensor"},
   {"st.nn.utils.clip_grad_norm_({1}, 1)", "element 1 must be a Tensor"},

@@ -180,7 +180,20 @@ local function activation_of(class, activation)
 end
 
 --- Creates what a layer has: n blocks of attention, and the rest.
+local function check_sizes(class, d_model, nhead)
+  for name, n in pairs {d_model = d_model or false, nhead = nhead or false} do
+    if type(n) ~= "number" or n < 1 or n ~= floor(n) then
+      raise("%s: argument '%s' must be a positive integer, got %s", class, name,
+            type(n) == "number" and format("%g", n) or n and type(n) or "nil")
+    end
+  end
+  if d_model % nhead ~= 0 then
+    raise("%s: d_model %d is no multiple of nhead %d", class, d_model, nhead)
+  end
+end
+
 local function init_layer(self, class, d_model, nhead, given, attentions)
+  check_sizes(class, d_model, nhead)
   local o = options(class, given, LAYER)
   local dropout, size = o.dropout or 0.1, o.dim_feedforward or 2048
   local factory = {bias = o.bias, dtype = o.dtype, device = o.device}
@@ -407,6 +420,7 @@ for name in pairs(LAYER) do TRANSFORMER[name] = true end
 function Transformer:init(d_model, nhead, given)
   local o = options("Transformer", given, TRANSFORMER)
   d_model, nhead = d_model or 512, nhead or 8
+  check_sizes("Transformer", d_model, nhead)
   local each, n = {}, {eps = o.layer_norm_eps, bias = o.bias, dtype = o.dtype,
                        device = o.device}
   for name in pairs(LAYER) do each[name] = o[name] end
