@@ -137,7 +137,9 @@ function api.isdtype(dtype, kind)
 end
 
 -- Numbers of a category, by the dtype that they have alone; others are floats.
-local LITERAL = {bool = true, int64 = 1, complex64 = core.complex(0, 1),
+local LITERAL = {bool = true, int64 = 1,
+                 uint64 = core.int "18446744073709551615",
+                 complex64 = core.complex(0, 1),
                  complex128 = core.complex(0, 1)}
 
 local function sample(dtype, sizes)

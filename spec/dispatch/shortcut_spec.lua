@@ -240,6 +240,16 @@ describe("A shortcut", function()
     end))
   end)
 
+  it("refuses a number again where a matrix belongs", function()
+    local a = st.eye(4)
+    for _, args in ipairs {{a, 3}, {3, a}, {a, st.ones(5)}} do
+      for _ = 1, 4 do
+        assert.is_false(pcall(st.linalg.solve, args[1], args[2]))
+      end
+    end
+    assert.is_true(st.linalg.solve(a, a):equal(a))
+  end)
+
   it("leaves nothing behind", function()
     local collect = require "spec.support.collect"
     local function count()

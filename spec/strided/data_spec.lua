@@ -36,7 +36,7 @@ describe("A dataset", function()
     assert.equal(6, d:size())
     local a, b = d:get(2)
     assert.same({3, 4}, a:totable())
-    assert.equal(11, b)
+    assert.equal(11, b:item())
     a, b = d:batch {6, 1}
     assert.same({{11, 12}, {1, 2}}, a:totable())
     assert.same({15, 10}, b:totable())
@@ -47,6 +47,7 @@ describe("A dataset", function()
     local d = data.TensorDataset {picture = x, label = y}
     assert.same({5, 6}, d:get(3).picture:totable())
     assert.same({12, 10}, d:batch({3, 1}).label:totable())
+    assert.same({}, d:get(1).label.shape)
   end)
 
   it("may be a list, a tensor or a function", function()
@@ -61,8 +62,10 @@ describe("A dataset", function()
 
   it("can be mapped, joined and cut", function()
     local d = data.TensorDataset(x, y):map(function(a, b)
-      return a:sum():item(), b
+      return a:sum(), b:to "uint8"
     end)
+    local _, label = data.DataLoader(d, {batch_size = 2}):iter()()
+    assert.equal("uint8", tostring(label.dtype))
     local part = data.Subset(data.ConcatDataset {d, d}, {12, 1, 7})
     assert.equal(3, part:size())
     assert.same({{{23, 3, 3}, {15, 10, 10}}},
@@ -162,6 +165,15 @@ describe("A loader", function()
     assert.same({{1, 3}, {2, 4}}, {batch.e[1]:totable(), batch.e[2]:totable()})
     raises({"default_collate: sample 1 is a number, sample 2 a string"},
            data.default_collate, {1, "a"})
+    raises({"default_collate: sample 1 has 2 elements, sample 2 has 1"},
+           data.default_collate, {{1, 2}, {3}})
+    local ragged = data.DataLoader({1, 2}, {batch_size = 2})
+    ragged.dataset = data.FunctionDataset(2, function(i)
+      if i == 1 then return 1, 2 end
+      return 1
+    end)
+    raises({"DataLoader: sample 1 of a batch has 2 values, sample 2 has 1"},
+           ragged:iter())
     raises({"default_collate: sample 2 has no 'a'"}, data.default_collate,
            {{a = 1}, {b = 1}})
   end)

@@ -310,6 +310,31 @@ describe("A float beyond int64", function()
                  :to("float64"):item())
   end)
 
+  it("is counted by arange", function()
+    local big = st.int "9223372036854775806"
+    local range = st.arange(big, st.int "9223372036854775810", 1,
+                            {dtype = "uint64"})
+    is("uint64", {"9223372036854775806", "9223372036854775807",
+                  "9223372036854775808", "9223372036854775809"}, range)
+    is("uint64", {"18446744073709551613", "18446744073709551615"},
+       st.range(st.int "18446744073709551613", st.int "18446744073709551615",
+                2))
+    assert.equal(0, st.arange(big, big):numel())
+  end)
+
+  it("is an exponent, and a number of a mean", function()
+    local half = st.int "9223372036854775808"
+    is("uint64", {"1", "0"}, of("uint64", {1, 2}):pow(half))
+    is("uint64", {"1", "6148914691236517205"},
+       of("uint64", {1, 0}):scatter_reduce(
+         1, st.tensor {2, 2},
+         of("uint64", {"9223372036854775807", half}), "mean"))
+    assert.equal(2 ^ 63 + 2 ^ 40,
+                 st.tensor({st.int "9223372586610589697"},
+                           {dtype = "float32"}):item())
+    assert.equal("uint64", st.result_type(of("uint8", {1}), "uint64", half))
+  end)
+
   it("is what an integer beyond int64 becomes", function()
     local big = st.int "18446744073709551615"
     assert.equal(2 ^ 64, (st.zeros {1} + big):item())

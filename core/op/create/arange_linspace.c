@@ -142,7 +142,15 @@ static st_status check_dtype(st_dtype dtype) {
 /* -- arange and range ----------------------------------------------------- */
 
 static bool is_integral(st_scalar s) {
-  return s.kind == ST_SCALAR_INT || s.kind == ST_SCALAR_BOOL;
+  return st__scalar_is_int(s) || s.kind == ST_SCALAR_BOOL;
+}
+
+/* The integer that s is, or is truncated to for dtype d. */
+static st_scalar whole_of(st_scalar s, st_dtype d) {
+  if (st__scalar_is_int(s)) return s;
+  return d == ST_UINT64 && st__scalar_to_double(s) >= 0
+         ? st__scalar_uint(st__scalar_to_uint(s))
+         : st__scalar_int(st__scalar_to_int(s));
 }
 
 static bool is_complex(st_scalar s) { return s.kind == ST_SCALAR_COMPLEX; }
@@ -170,12 +178,13 @@ static st_status check_bounds(st_scalar start, st_scalar end,
 
 /* The number of elements of [first, last), or of [first, last] if inclusive.
  * Differences are unsigned, where they cannot overflow. */
-static st_status count_ints(int64_t first, int64_t last, int64_t by,
+static st_status count_ints(st_scalar first, st_scalar last, st_scalar by,
                             bool inclusive, int64_t *count) {
-  const uint64_t span = by > 0 ? (uint64_t)last - (uint64_t)first
-                               : (uint64_t)first - (uint64_t)last;
-  const uint64_t step = by > 0 ? (uint64_t)by : 0 - (uint64_t)by;
-  const bool backwards = by > 0 ? last < first : last > first;
+  const bool up = st__scalar_to_double(by) > 0;
+  const uint64_t span = up ? last.u.u - first.u.u : first.u.u - last.u.u;
+  const uint64_t step = up ? by.u.u : 0 - by.u.u;
+  const int order = st__compare_ints(last, first);
+  const bool backwards = up ? order < 0 : order > 0;
   uint64_t n = backwards ? 0 : span / step;
   if (!backwards && (inclusive || span % step)) n++;
   if (n > INT64_MAX) {
@@ -201,25 +210,28 @@ static st_status make_range(st_scalar start, st_scalar end, st_scalar step,
                             st_value *ret) {
   const bool ints = is_integral(start) && is_integral(end) &&
                     is_integral(step);
-  st_options o = {ints ? ST_INT64 : st__default_dtype(), ST_DEVICE_CPU};
+  const bool beyond = start.kind == ST_SCALAR_UINT ||
+                      end.kind == ST_SCALAR_UINT;
+  st_options o = {!ints ? st__default_dtype() : beyond ? ST_UINT64 : ST_INT64,
+                  ST_DEVICE_CPU};
   sequence q = {.curve = CURVE_STEP};
   ST_TRY(st__read_options(options, &o));
   ST_TRY(check_dtype(o.dtype));
   ST_TRY(check_bounds(start, end, step));
   const bool whole = st__is_integral(o.dtype);
   q.curve = whole ? CURVE_INT : CURVE_STEP;
-  q.first = st__scalar_to_int(start);
-  q.by = st__scalar_to_int(step);
+  q.first = whole_of(start, o.dtype).u.i;
+  q.by = whole_of(step, o.dtype).u.i;
   q.start = st__scalar_to_double(start);
   q.step = st__scalar_to_double(step);
   if (whole && q.by == 0) {
     return st__fail(ST_BAD_VALUE, "step must not be 0 after truncation to an "
                     "integer");
   }
-  /* As in ATen, only int64 uses integer arithmetic for the count. */
-  if (ints || o.dtype == ST_INT64) {
-    const int64_t last = st__scalar_to_int(end);
-    ST_TRY(count_ints(q.first, last, q.by, inclusive, &q.count));
+  /* As in ATen, only int64, and uint64, use integers for the count. */
+  if (ints || o.dtype == ST_INT64 || o.dtype == ST_UINT64) {
+    ST_TRY(count_ints(whole_of(start, o.dtype), whole_of(end, o.dtype),
+                      whole_of(step, o.dtype), inclusive, &q.count));
   } else {
     ST_TRY(count_doubles(q.start, st__scalar_to_double(end), q.step,
                          inclusive, &q.count));

@@ -167,7 +167,8 @@ static st_status power_meta(st_run *r, st_scalar exponent) {
   st_dtype d;
   st_inputs in;
   ST_TRY(st__dtype_among(r, &exponent, 1, &d));
-  if (is_integral_or_bool(d) && exponent.u.i < 0) {
+  if (is_integral_or_bool(d) && exponent.kind != ST_SCALAR_UINT &&
+      exponent.u.i < 0) {
     return st__fail(ST_BAD_VALUE, "the exponent of an integer tensor must not "
                     "be negative, it is %" PRId64, exponent.u.i);
   }

@@ -108,8 +108,9 @@ static st_status reduce(const st_run *r, reduce_kind h, const target *to) {
 
 /* The number of values that each element of t is the mean of, at least 1. */
 static st_status count(const st_run *r, const st_tensor *t, st_tensor **out) {
+  const st_dtype counts = t->dtype == ST_UINT64 ? ST_UINT64 : ST_INT64;
   const st_value args[] = {st__of_tensor(t), st__of_bool(includes_self(r)),
-                           st__of_int(ST_INT64)};
+                           st__of_int(counts)};
   st_tensor *n = NULL;
   target to;
   ST_TRY(st__invoke1(ST_OP_full_like, 3, args, &n));

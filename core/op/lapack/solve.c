@@ -235,6 +235,9 @@ ST_SHORTCUT(st__shortcut_solve) {
   const st_tensor *A = args[0].u.tensor, *B = args[1].u.tensor;
   const bool left = st__to_bool(&args[2], true);
   st_tensor *X = NULL;
+  if (args[0].tag != ST_TAG_TENSOR || args[1].tag != ST_TAG_TENSOR) {
+    return false; /* a number where a tensor belongs */
+  }
   if (!is_single(A, B, left) || !st__stack_is_large()) return false;
   *status = left ? st__new_columns(B->dtype, B->ndim, B->sizes, &X)
                  : st__tensor_empty(ST_DEVICE_CPU, B->dtype, B->ndim, B->sizes,

@@ -21,7 +21,7 @@ typedef struct inferred {
   int64_t sizes[ST_MAX_DIMS];
   int index[ST_MAX_DIMS];        /* current element's indices, for messages */
   int64_t visits;                /* of tables and elements, in both passes */
-  bool has_bool, has_int, has_uint, has_float, has_complex;
+  bool has_bool, has_int, has_uint, has_float, has_complex, has_negative;
   bool has_minus_zero;           /* Note [Negative zero] */
   bool has_options;              /* names in the outermost table are options */
 } inferred;
@@ -80,6 +80,7 @@ static void infer_leaf(inferred *s, int depth) {
   }
   s->ndim = depth;
   note_kind(s, x.kind);
+  s->has_negative |= x.kind == ST_SCALAR_INT && x.u.i < 0;
   if (lua_type(s->L, -1) == LUA_TNUMBER && x.kind == ST_SCALAR_INT &&
       signbit(lua_tonumber(s->L, -1)) && x.u.i == 0) {
     s->has_minus_zero = true;
@@ -145,7 +146,10 @@ static st_dtype natural_dtype(const inferred *s, st_dtype dtype) {
   if (s->has_complex) return ST_COMPLEX128;
   if (s->has_float) return ST_FLOAT64;
   if (s->has_minus_zero && !st__is_integral(dtype)) return ST_FLOAT64;
-  if (s->has_uint) return st__is_integral(dtype) ? ST_UINT64 : ST_FLOAT64;
+  if (s->has_uint) { /* a negative integer wraps into an integer dtype */
+    return s->has_negative && !st__is_integral(dtype) ? ST_FLOAT64
+                                                      : ST_UINT64;
+  }
   if (s->has_int) return ST_INT64;
   return s->has_bool ? ST_BOOL : ST_FLOAT64;
 }
@@ -157,7 +161,7 @@ static st_dtype inferred_dtype(const inferred *s) {
   if (s->has_float || !(s->has_int || s->has_uint || s->has_bool)) {
     return st_default_dtype();
   }
-  if (s->has_uint) return ST_UINT64;
+  if (s->has_uint) return s->has_negative ? st_default_dtype() : ST_UINT64;
   return s->has_int ? ST_INT64 : ST_BOOL;
 }
 

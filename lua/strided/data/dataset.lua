@@ -105,9 +105,9 @@ end
 
 -- -- Tensors -----------------------------------------------------------------
 
---- Samples that are rows: sample i has row i of each tensor, `x[i], y[i]` of
--- TensorDataset(x, y). Of a table of tensors by name it is a table of their
--- rows i.
+--- Samples that are rows: sample i of TensorDataset(x, y) has row i of x and
+-- of y, which are tensors without dimensions for 1-d ones. Of a table of
+-- tensors by name it is a table of their rows i.
 -- @function TensorDataset
 -- @tparam Tensor ... tensors of the same first size; or a table of such by name
 local TensorDataset = Dataset:extend "TensorDataset"
@@ -152,7 +152,7 @@ end
 
 function TensorDataset:get(i)
   check_index(self, i)
-  return each_tensor(self, function(t) return t[i] end)
+  return each_tensor(self, function(t) return t:select(1, i) end)
 end
 
 function TensorDataset:batch(indices)

@@ -32,6 +32,12 @@ local collate
 
 local function collate_tables(list)
   local joined = {}
+  for i, sample in ipairs(list) do
+    if #sample ~= #list[1] then
+      raise("default_collate: sample 1 has %d elements, sample %d has %d",
+            #list[1], i, #sample)
+    end
+  end
   for key in pairs(list[1]) do
     local values = {}
     for i, sample in ipairs(list) do
@@ -78,9 +84,20 @@ local function pack(...) return {n = select("#", ...), ...} end
 --- Joins the k-th values of samples that have several.
 local function collate_values(packed)
   local batch = {}
+  for i, sample in ipairs(packed) do
+    if sample.n ~= packed[1].n then
+      raise("DataLoader: sample 1 of a batch has %d values, sample %d has %d",
+            packed[1].n, i, sample.n)
+    end
+  end
   for k = 1, packed[1].n do
     local values = {}
-    for i, sample in ipairs(packed) do values[i] = sample[k] end
+    for i, sample in ipairs(packed) do
+      values[i] = sample[k]
+      if values[i] == nil then
+        raise("DataLoader: value %d of sample %d of a batch is nil", k, i)
+      end
+    end
     batch[k] = collate(values)
   end
   return unpack(batch, 1, packed[1].n)

@@ -19,7 +19,7 @@ local find, ipairs, match, min, next, rawequal, require, sub, type =
   string.sub, type
 local catch, fail, clean = failure.catch, failure.fail, failure.clean
 
-local MAX_PACKED = 2 ^ 28    -- bytes of a pickle that is deflated
+local MAX_PACKED = 2 ^ 22    -- bytes of a pickle that is deflated
 local MAX_READ = 2 ^ 20
 local VERSION = 1001         -- of the legacy format
 

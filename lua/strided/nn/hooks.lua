@@ -15,9 +15,9 @@ local st = require "strided"
 local callable = require "strided.callable"
 local raise = require "strided.caller_error"
 
-local ipairs, is_grad_enabled, is_tensor, remove, select, setmetatable, type =
-  ipairs, st.is_grad_enabled, st.is_tensor, table.remove, select, setmetatable,
-  type
+local getmetatable, ipairs, is_grad_enabled, is_tensor, remove, select,
+  setmetatable, type = getmetatable, ipairs, st.is_grad_enabled, st.is_tensor,
+  table.remove, select, setmetatable, type
 local unpack = unpack or table.unpack
 
 local hooks = {}
@@ -100,6 +100,12 @@ local function watch(tensors, fn)
   return pack(identity(unpack(tensors)))
 end
 
+--- The hooks of a list as they are now: one may remove itself.
+local function copy(list)
+  if not list[1] then return list end
+  return {unpack(list)}
+end
+
 --- Watches the tensors among `values` that require gradients; true if there are
 -- any. fn gets and returns gradients at the positions of values.
 local function watch_values(values, fn)
@@ -127,7 +133,7 @@ end
 local function forward_watched(module, lists, inputs)
   local grad_output
   local function finish(grads)
-    for _, entry in ipairs(lists.backward) do
+    for _, entry in ipairs(copy(lists.backward)) do
       grads = replaced("register_full_backward_hook",
                        entry[1](module, grads, grad_output), grads.n) or grads
     end
@@ -136,7 +142,7 @@ local function forward_watched(module, lists, inputs)
   local has_inputs = watch_values(inputs, finish)
   local outputs = pack(module:forward(unpack(inputs, 1, inputs.n)))
   watch_values(outputs, function(grads)
-    for _, entry in ipairs(lists.backward_pre) do
+    for _, entry in ipairs(copy(lists.backward_pre)) do
       grads = replaced("register_full_backward_pre_hook",
                        entry[1](module, grads), grads.n) or grads
     end
@@ -153,11 +159,12 @@ end
 -- @local
 function hooks.call(module, ...)
   local lists, inputs = module[KEY], pack(...)
-  for _, entry in ipairs(lists.pre) do
+  for _, entry in ipairs(copy(lists.pre)) do
     local got = pack(entry[1](module, inputs))
     if got[1] ~= nil then
       inputs = got
-      if got.n == 1 and type(got[1]) == "table" then
+      if got.n == 1 and type(got[1]) == "table" and
+         not getmetatable(got[1]) then
         inputs = {n = got[1].n or #got[1], unpack(got[1])}
       end
     end
@@ -168,7 +175,7 @@ function hooks.call(module, ...)
   else
     outputs = pack(module:forward(unpack(inputs, 1, inputs.n)))
   end
-  for _, entry in ipairs(lists.forward) do
+  for _, entry in ipairs(copy(lists.forward)) do
     local got = pack(entry[1](module, inputs,
                               unpack(outputs, 1, outputs.n)))
     if got[1] ~= nil then outputs = got end

@@ -7,7 +7,7 @@ local check = require "strided.optim.check"
 local declare = require "strided.optim.optimizer".declare
 local fused = require "strided.optim.fused"
 
-local ipairs, max = ipairs, math.max
+local format, ipairs, max = string.format, ipairs, math.max
 local fused_sgd = st.ops.aten._fused_sgd_
 
 local sgd = {}
@@ -72,8 +72,14 @@ local AVERAGE = {"ax"}
 
 function sgd.ASGD.lists() return AVERAGE end
 
+-- The step size is that of a parameter's last step.
+function sgd.ASGD.key(state)
+  return format("%d %.17g %.17g", state.step, state.eta, state.mu)
+end
+
 function sgd.ASGD.update(batch, group, state)
-  local lr, lambd, step, eta = group.lr, group.lambd, state.step, state.eta
+  local lr, lambd, step = group.lr, group.lambd, state.step
+  local eta = step == 1 and lr or state.eta
   fused.step("asgd", batch, AVERAGE, group, {
     lr = eta, shrink = 1 - lambd * eta, a = state.mu})
   for _, each in ipairs(batch.states) do

@@ -123,6 +123,18 @@ describe("A hook", function()
     first:remove()
     second:remove()
     assert.equal(x, layer(x))
+    local order, once = {}, nil
+    once = layer:register_forward_pre_hook(function()
+      order[#order + 1] = "once"
+      once:remove()
+    end)
+    local last = layer:register_forward_pre_hook(function()
+      order[#order + 1] = "last"
+    end)
+    layer(x)
+    layer(x)
+    assert.same({"once", "last", "last"}, order)
+    last:remove()
     local y = st.zeros(1)
     layer:register_forward_pre_hook(function() return {y, x} end)
     assert.equal(y, layer(x))

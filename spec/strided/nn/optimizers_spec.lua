@@ -127,6 +127,20 @@ describe("An optimizer of any kind", function()
            optimizer, {params = {r}})
   end)
 
+  it("keeps a step size of each parameter: ASGD", function()
+    -- the numbers are those of PyTorch 2.15
+    local a, b = st.ones(1):requires_grad_(), st.ones(1):requires_grad_()
+    local optimizer = optim.ASGD({a, b}, {lr = 0.1})
+    for _, row in ipairs {{0.1, {a}}, {0.01, {b}}, {0.1, {a, b}}} do
+      optimizer.param_groups[1].lr = row[1]
+      a.grad, b.grad = nil, nil
+      for _, p in ipairs(row[2]) do p.grad = st.ones(1) end
+      optimizer:step()
+    end
+    near({0.799981713}, numbers(a), 1e-6)
+    near({0.979997993}, numbers(b), 1e-6)
+  end)
+
   it("keeps the mean of the parameters: ASGD", function()
     local p = start()
     local optimizer = optim.ASGD({p}, {t0 = 0, lr = 0.1, lambd = 0})
