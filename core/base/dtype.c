@@ -217,12 +217,14 @@ void st__scalar_to_complex(st_scalar s, double out[2]) {
 }
 
 st_scalar st__int_lowest(st_dtype d) {
+  ST_ASSERT(st__is_integral(d) || d == ST_BOOL);
   const int bits = 8 * (int)st__itemsize(d);
   return st__scalar_int(d == ST_BOOL || st__is_unsigned(d)
                         ? 0 : INT64_MIN >> (64 - bits));
 }
 
 st_scalar st__int_highest(st_dtype d) {
+  ST_ASSERT(st__is_integral(d) || d == ST_BOOL);
   const int bits = d == ST_BOOL ? 1 : 8 * (int)st__itemsize(d)
                                       - !st__is_unsigned(d);
   return st__scalar_uint(UINT64_MAX >> (64 - bits));

@@ -309,7 +309,7 @@ static st_dtype complex_of(st_dtype d) {
 static st_dtype integers(st_dtype a, st_dtype b) {
   static const st_dtype wider[] = {ST_UINT8, ST_INT8, ST_UINT16, ST_INT16,
                                    ST_UINT32, ST_INT32, ST_UINT64, ST_INT64};
-  for (int i = 0; i < 8; i++) {
+  for (int i = 0; i < 8 && a != ST_INT128 && b != ST_INT128; i++) {
     bool holds = true;
     for (int k = 0; k < 2; k++) {
       const st_dtype d = k ? a : b;

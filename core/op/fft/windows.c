@@ -237,7 +237,7 @@ ST_BOXED(st__box_signal_windows_exponential) {
     return st__fail(ST_BAD_VALUE, "a symmetric window has its center in the "
                     "middle: center must be nil, or sym false");
   }
-  const double middle = (double)(sym || n == 1 ? n - 1 : n) / 2;
+  const double middle = ((double)n - (sym || n == 1 ? 1 : 0)) / 2;
   return make_window((window){.curve = EXPONENTIAL, .n = n, .by = tau,
                               .center = st__to_float(&args[1], middle)},
                      !sym, args + 4, rets);

@@ -24,6 +24,8 @@ static st_status fill_integers(st_tensor *t, st_integers_ctx range, bool wide,
   return st__random_draw(t, &d, g);
 }
 
+static bool is_whole(st_dtype d) { return d == ST_BOOL || st__is_integral(d); }
+
 /* The largest int64 n such that every integer from 0 to n is exact in dtype. */
 static int64_t largest(st_dtype dtype) {
   switch (dtype) {
@@ -32,12 +34,12 @@ static int64_t largest(st_dtype dtype) {
     case ST_FLOAT32: return 1 << 24;
     case ST_FLOAT64: return INT64_C(1) << 53;
     case ST_UINT64: return INT64_MAX;
-    default: return st__int_highest(dtype).u.i;
+    default: return is_whole(dtype) ? st__int_highest(dtype).u.i : INT64_MAX;
   }
 }
 
 static int64_t smallest(st_dtype dtype) {
-  return st__is_floating(dtype) ? -largest(dtype) : st__int_lowest(dtype).u.i;
+  return is_whole(dtype) ? st__int_lowest(dtype).u.i : -largest(dtype);
 }
 
 /* random_ without bounds: integers from 0 to the largest. A range of 0 stands

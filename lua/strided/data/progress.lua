@@ -10,7 +10,7 @@ local floor, stderr, time = math.floor, io.stderr, os.time
 local M = {}
 
 local function clock(seconds)
-  return ("%d:%02d"):format(floor(seconds / 60), seconds % 60)
+  return ("%d:%02d"):format(floor(seconds / 60), floor(seconds % 60))
 end
 
 --- The text of the line.
