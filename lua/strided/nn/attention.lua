@@ -24,6 +24,7 @@
 local st = require "strided"
 local options = require "strided.options"
 local raise = require "strided.caller_error"
+local init = require "strided.nn.init"
 local module = require "strided.nn.module"
 local layer = require "strided.nn.layer"
 local blocks = require "strided.nn.attention_blocks"
@@ -225,9 +226,7 @@ function Attention:init(embed_dim, num_heads, given)
 end
 
 local function xavier_uniform(weight)
-  if not weight then return end
-  local bound = sqrt(6 / (weight.shape[1] + weight.shape[2]))
-  weight:uniform_(-bound, bound)
+  if weight then init.xavier_uniform_(weight) end
 end
 
 --- Draws the weights of the inputs by Xavier's method, and sets biases to 0.

@@ -29,19 +29,19 @@
 local st = require "strided"
 local options = require "strided.options"
 local raise = require "strided.caller_error"
+local init = require "strided.nn.init"
 local module = require "strided.nn.module"
 local layer = require "strided.nn.layer"
 local attention = require "strided.nn.attention"
 
-local Module, Parameter, is_module = module.Module, module.Parameter,
-  module.is_module
+local Module, is_module = module.Module, module.is_module
 local Dropout, LayerNorm, Linear, MultiheadAttention = layer.Dropout,
   layer.LayerNorm, layer.Linear, attention.MultiheadAttention
 
-local concat, floor, format, huge, is_tensor, no_grad, sqrt = table.concat,
-  math.floor, string.format, math.huge, st.is_tensor, st.no_grad, math.sqrt
-local getmetatable, ipairs, next, pairs, rawset, setmetatable, type =
-  getmetatable, ipairs, next, pairs, rawset, setmetatable, type
+local concat, floor, format, huge, is_tensor = table.concat, math.floor,
+  string.format, math.huge, st.is_tensor
+local getmetatable, ipairs, pairs, setmetatable, type = getmetatable, ipairs,
+  pairs, setmetatable, type
 
 local transformer = {}
 
@@ -50,29 +50,6 @@ local transformer = {}
 local function shape_text(t)
   return is_tensor(t) and "shape {" .. concat(t.shape, ", ") .. "}" or type(t)
 end
-
---- A copy of a module, with parameters of its own.
-local function clone(original)
-  local made = {}
-  for _, p in ipairs(original:parameters()) do
-    made[p] = Parameter(p:detach():clone()):requires_grad_(p.requires_grad)
-  end
-  local function copy(value)
-    if made[value] then return made[value] end
-    if is_tensor(value) then
-      made[value] = value:detach():clone()
-      return made[value]
-    end
-    if type(value) ~= "table" then return value end
-    local new = {}
-    made[value] = new
-    for key, item in next, value do rawset(new, key, copy(item)) end
-    return setmetatable(new, getmetatable(value))
-  end
-  return copy(original)
-end
-
-local List = Module:extend "ModuleList"
 
 --- A list of n copies of a layer.
 local function clones(class, original, n)
@@ -84,9 +61,9 @@ local function clones(class, original, n)
     raise("%s: argument 'num_layers' must be a positive integer, got %s", class,
           type(n) == "number" and format("%g", n) or type(n))
   end
-  local list = List()
-  for i = 1, n do rawset(list, i, clone(original)) end
-  return list
+  local copies = {}
+  for i = 1, n do copies[i] = original:clone() end
+  return layer.ModuleList(copies)
 end
 
 --- The options of a call as those of another, by its names.
@@ -439,14 +416,9 @@ end
 
 --- Draws all matrices by Xavier's method.
 function Transformer:reset_parameters()
-  no_grad(function()
-    for _, p in ipairs(self:parameters()) do
-      if p.ndim > 1 then
-        local bound = sqrt(6 / (p.shape[1] + p.shape[2]))
-        p:uniform_(-bound, bound)
-      end
-    end
-  end)
+  for _, p in ipairs(self:parameters()) do
+    if p.ndim > 1 then init.xavier_uniform_(p) end
+  end
 end
 
 --- An empty cache: that of the decoder, which also keeps the output of the
