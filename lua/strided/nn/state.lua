@@ -15,7 +15,10 @@ local concat, getmetatable, ipairs, is_tensor, next, no_grad, pairs, rawequal,
 local BASE = {base = true}
 local DEVICE = {device = true}
 local LOAD = {strict = true, base = true}
-local TO = {dtype = true, device = true}
+local TO = {dtype = true, device = true, memory_format = true}
+
+-- dimensions of the tensors that a memory format is for; others are for all
+local RANK = {channels_last = 4, channels_last_3d = 5}
 local STATE = {parameter = true, saved = true}
 local TENSORS = {parameter = true, saved = true, ["not saved"] = true}
 
@@ -171,11 +174,12 @@ return function(Module, tools)
   end
 
   --- Converts the floating-point and complex parameters and buffers to a dtype,
-  -- and all of them to a device. The parameters are then new tensors: create
-  -- the optimizer afterwards.
+  -- all of them to a device, and those of 4 dimensions to the memory format
+  -- `channels_last`, of 5 to `channels_last_3d`. The parameters that change are
+  -- new tensors: create the optimizer afterwards.
   -- @function Module:to
-  -- @param what the name of a dtype or of a device, or a table of both:
-  -- `dtype`, `device`
+  -- @param what the name of a dtype or of a device, or a table of options:
+  -- `dtype`, `device`, `memory_format`
   -- @treturn table the module
   function Module:to(what)
     local o = what
@@ -193,6 +197,9 @@ return function(Module, tools)
       if o.device and o.device ~= t.device then t = t:to(o.device) end
       local is_real = t:is_floating_point()
       if o.dtype and (is_real or t:is_complex()) then t = t:to(o.dtype) end
+      if o.memory_format and t:dim() == (RANK[o.memory_format] or t:dim()) then
+        t = t:to(t.dtype, {memory_format = o.memory_format})
+      end
       return t
     end)
   end

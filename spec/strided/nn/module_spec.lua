@@ -240,6 +240,24 @@ describe("A conversion", function()
     raises_here("to: there is no option 'dtyp'", net.to, net, {dtyp = "x"})
   end)
 
+  it("may be to a memory format, of tensors of its rank", function()
+    local net = nn.Sequential {nn.Conv2d(3, 4, 3), nn.Conv3d(3, 4, 3)}
+    local flat, deep = net[1].weight, net[2].weight
+    local before = flat:clone()
+    assert.equal(net, net:to {memory_format = "channels_last"})
+    assert.same({27, 1, 9, 3}, net[1].weight:stride())
+    assert.equal(deep, net[2].weight)
+    assert.is_true(net[1].weight:equal(before))
+    local kept = net[1].weight
+    net:to {memory_format = "channels_last_3d"}
+    assert.equal(kept, net[1].weight)
+    assert.same({81, 1, 27, 9, 3}, net[2].weight:stride())
+    net:to {memory_format = "contiguous_format"}
+    assert.same({27, 9, 3, 1}, net[1].weight:stride())
+    raises_here("to: argument 'memory_format' must be a memory format",
+                net.to, net, {memory_format = "rows"})
+  end)
+
   it("is not needed for a copy, which has tensors of its own", function()
     local net, x = net_of(), st.rand(2, 2, 4)
     local copy = net:clone()
