@@ -34,6 +34,7 @@ local COMPARE = "0.25 0.60"
 local SELECT = "0.08 0.08"
 local CLASS, CROSS = "1.05 0.60", "0.40 0.60"
 local FORWARD = {{1, "0.40 -"}, {32, "1.40 -"}, {1e99, "1.50 -"}}
+local TRAINING, LATENCY = "1.00 -", "0.70 -"
 local TRAINED = {{1, "0.60 -"}, {32, "0.90 -"}, {1e99, "1.15 -"}}
 
 local ALL = {"strided", "eager", "kernels", "torch", "compile", "numpy",
@@ -485,23 +486,53 @@ local families = {
 
   -- Training: batches of N.
   {family = "mlp", records = true,
-    {"64-128-10, forward", "x: f32 Nx64", "mlp.infer('64-128-10', x)", nil,
+    {"64-128-10, forward", "x: f32 Nx64", "networks.infer('64-128-10', x)", nil,
      false, at = BATCHES, goal = FORWARD},
     {"64-128-10, forward + backward", "x: f32 Nx64; y: pos N 0:10",
-     "mlp.gradients('64-128-10', x, y)", nil, false, at = BATCHES,
+     "networks.gradients('64-128-10', x, y)", nil, false, at = BATCHES,
      goal = TRAINED},
     {"64-128-10, a step of SGD", "x: f32 Nx64; y: pos N 0:10",
-     "mlp.learn('64-128-10', x, y)", nil, false, at = BATCHES,
+     "networks.learn('64-128-10', x, y)", nil, false, at = BATCHES,
      goal = TRAINED},
     {"784-256-256-10, forward", "x: f32 Nx784",
-     "mlp.infer('784-256-256-10', x)", nil, false, at = BATCHES,
+     "networks.infer('784-256-256-10', x)", nil, false, at = BATCHES,
      goal = FORWARD},
     {"784-256-256-10, forward + backward", "x: f32 Nx784; y: pos N 0:10",
-     "mlp.gradients('784-256-256-10', x, y)", nil, false, at = BATCHES,
+     "networks.gradients('784-256-256-10', x, y)", nil, false, at = BATCHES,
      goal = TRAINED},
     {"784-256-256-10, a step of SGD", "x: f32 Nx784; y: pos N 0:10",
-     "mlp.learn('784-256-256-10', x, y)", nil, false, at = BATCHES,
+     "networks.learn('784-256-256-10', x, y)", nil, false, at = BATCHES,
      goal = TRAINED},
+  },
+
+  -- Training steps of real networks, and answers to a single input.
+  {family = "training", records = true,
+    {"mlp, a step", "x: f32 128x784; y: pos 128 0:10",
+     "networks.learn('mlp', x, y)", nil, false, goal = TRAINING},
+    {"mlp, an answer", "x: f32 1x784", "networks.infer('mlp', x)", nil, false,
+     goal = LATENCY},
+    {"cnn, a step", "x: f32 32x3x32x32; y: pos 32 0:10",
+     "networks.learn('cnn', x, y)", nil, false, goal = TRAINING},
+    {"cnn, an answer", "x: f32 1x3x32x32", "networks.infer('cnn', x)", nil,
+     false, goal = LATENCY},
+    {"cnn, channels_last, a step",
+     "x: f32 32x32x32x3 perm=0312; y: pos 32 0:10",
+     "networks.learn('cnn, channels_last', x, y)", nil, false,
+     goal = TRAINING},
+    {"cnn, channels_last, an answer", "x: f32 1x32x32x3 perm=0312",
+     "networks.infer('cnn, channels_last', x)", nil, false, goal = LATENCY},
+    {"gru, a step", "x: f32 32x32x64; y: pos 32 0:10",
+     "networks.learn('gru', x, y)", nil, false, goal = TRAINING},
+    {"gru, an answer", "x: f32 1x32x64", "networks.infer('gru', x)", nil,
+     false, goal = LATENCY},
+    {"gpt 1M, a step", "x, y: pos 8x128 0:96",
+     "networks.learn('gpt 1M', x, y)", nil, false, goal = TRAINING},
+    {"gpt 1M, an answer", "x: pos 1x128 0:96", "networks.infer('gpt 1M', x)",
+     nil, false, goal = LATENCY},
+    {"gpt 10M, a step", "x, y: pos 4x128 0:96",
+     "networks.learn('gpt 10M', x, y)", nil, false, goal = TRAINING},
+    {"gpt 10M, an answer", "x: pos 1x128 0:96",
+     "networks.infer('gpt 10M', x)", nil, false, goal = LATENCY},
   },
 
   {family = "startup",

@@ -30,7 +30,7 @@ if scipy:
     importlib.import_module("scipy.fft")
 IS_TORCH = ENGINE in ("torch", "compile")
 torch = importlib.import_module("torch") if IS_TORCH else None
-mlp = importlib.import_module("mlp") if IS_TORCH else None
+networks = importlib.import_module("networks") if IS_TORCH else None
 
 
 # -- Inputs: see inputs.lua ---------------------------------------------------
@@ -130,7 +130,8 @@ def resident(code):
 
 VALUES = {"np": np, "torch": torch, "scipy": scipy,
           "F": torch and torch.nn.functional,
-          "rng": np.random.default_rng(0), "mlp": mlp, "start": start,
+          "rng": np.random.default_rng(0), "networks": networks,
+          "start": start,
           "philox": np.random.Generator(np.random.Philox(0)),
           "resident": resident}
 
@@ -184,8 +185,8 @@ def threads(n):
 def case(text, expression, _base, is_recorded, name):
     Case.timer = Case.passes = None
     Case.is_recorded = is_recorded == "true"
-    if mlp:
-        mlp.reset()
+    if networks:
+        networks.reset()
     fused.reset()
     with mode():
         scope = VALUES | inputs(text)

@@ -24,7 +24,7 @@ local st = require "strided"
 local ffi = require "ffi"
 local inputs = require "bench.inputs"
 local expressions = require "bench.fused"
-local mlp = require "bench.mlp"
+local networks = require "bench.networks"
 
 local ENGINE = ...
 if ENGINE == "kernels" then st.set_jit_enabled(false) end
@@ -62,7 +62,8 @@ local function command_of(code)
 end
 
 local VALUES = {
-  st = st, F = st, mlp = mlp, philox = st.Generator {algorithm = "philox"},
+  st = st, F = st, networks = networks,
+  philox = st.Generator {algorithm = "philox"},
   fused = ENGINE == "eager" and expressions.eager or expressions.fused,
   start = function(code) return os.execute(command_of(code)) end,
   --- The peak of its resident memory, in KB.
@@ -139,7 +140,7 @@ end
 
 function commands.case(text, expression, base, _, name)
   loop, per_sample = nil, nil
-  mlp.reset()
+  networks.reset()
   collectgarbage()
   collectgarbage()
   local once

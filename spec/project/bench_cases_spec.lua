@@ -42,6 +42,14 @@ local function shrunk(text)
   end))
 end
 
+--- The inputs of a case with few elements. The layers of networks have fixed
+-- sizes; only the batch is shrunk.
+local function small_inputs(case)
+  if case.family == "mlp" then return case.inputs end
+  if case.family ~= "training" then return shrunk(case.inputs) end
+  return (case.inputs:gsub("(: %w+ )%d+", "%11"))
+end
+
 --- "family: name (size)"
 local function title(case)
   return ("%s: %s (%s)"):format(case.family, case.name, case.size)
@@ -104,17 +112,15 @@ describe("A case of the benchmark", function()
 
   it("runs", function()
     if not rawget(_G, "jit") then return end -- inputs are made with the FFI
-    local inputs, mlp = require "bench.inputs", require "bench.mlp"
+    local inputs, networks = require "bench.inputs", require "bench.networks"
     local fused = require "bench.fused".fused
     local broken = {}
     for _, case in ipairs(small_cases()) do
       if case.family ~= "startup" then
         local code = assert(loadstring("return " .. case.strided))
         local ok, failure = pcall(function()
-          local text = case.family == "mlp" and case.inputs or
-                       shrunk(case.inputs) -- its layers have fixed sizes
-          local scope = inputs.make(inputs.parse(text))
-          scope.st, scope.mlp, scope.fused = st, mlp, fused
+          local scope = inputs.make(inputs.parse(small_inputs(case)))
+          scope.st, scope.networks, scope.fused = st, networks, fused
           scope.philox = st.Generator {algorithm = "philox"}
           return setfenv(code, scope)()
         end)
@@ -125,7 +131,7 @@ describe("A case of the benchmark", function()
         end
       end
     end
-    mlp.reset()
+    networks.reset()
     assert.same({}, broken)
   end)
 end)
