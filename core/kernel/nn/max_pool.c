@@ -13,6 +13,8 @@
 #define PLAIN(x) (x)
 #define TRUTH(x) ((uint8_t)((x) != 0))
 
+enum { SHORT = 256 }; /* columns of a row whose ends matter */
+
 /* Where the first element of window o inside the image is along dimension
  * 2. */
 static int64_t first_column(const st_pool_loops *p, int64_t o) {

@@ -87,6 +87,18 @@ static void F(compare_all)(A *best, I *elem, const A *x, int64_t s, I code,
   else F(compare)(best, elem, x, s, code, n);
 }
 
+/* The elements of x at even and at odd positions. Loops over both have no gaps
+ * between what they read, and are vectors to their ends, which matters in short
+ * rows. */
+static void F(split)(A *restrict even, A *restrict odd, const A *restrict x,
+                     int64_t n) {
+  for (int64_t i = 0; i < n / 2; i++) {
+    even[i] = x[2 * i];
+    odd[i] = x[2 * i + 1];
+  }
+  if (n % 2) even[n / 2] = x[n - 1];
+}
+
 /* Sliding windows of a row of one channel; elem is an offset from the first
  * column of a window, in the first row. */
 static void F(search_row)(A *best, I *elem, const st_tile *t, int64_t o,
@@ -94,7 +106,8 @@ static void F(search_row)(A *best, I *elem, const st_tile *t, int64_t o,
   const st_pool_loops *p = t->p;
   const int64_t first = st__pool_first(p, 2, o);
   const int64_t last = st__pool_last(p, 2, o + n - 1);
-  A x[ST_POOL_ROW];
+  A x[ST_POOL_ROW], half[2][SHORT / 2 + 1];
+  const bool is_split = p->stride[2] == 2 && last - first <= SHORT;
   st_tile row = *t;
   row.rows[0] = row.rows[1] = 1;
   for (int64_t i = 0; i < n; i++) {
@@ -110,10 +123,15 @@ static void F(search_row)(A *best, I *elem, const st_tile *t, int64_t o,
       const int64_t down = i * p->dilation[0] * p->in[1] + j * p->dilation[1];
       row.image = t->image + i * t->step[0] + j * t->step[1];
       const A *from = F(row_of)(x, &row, first, last);
+      if (is_split) F(split)(half[0], half[1], from, last - first);
       for (int64_t k = 0; k < p->kernel[2]; k++) {
         const int64_t right = k * p->dilation[2];
-        F(compare_all)(best, elem, from + right, p->stride[2],
-                       (I)(down * p->in[2] + right), n);
+        const I code = (I)(down * p->in[2] + right);
+        if (is_split) {
+          F(compare)(best, elem, half[right % 2] + right / 2, 1, code, n);
+        } else {
+          F(compare_all)(best, elem, from + right, p->stride[2], code, n);
+        }
       }
     }
   }

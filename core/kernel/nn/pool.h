@@ -9,6 +9,8 @@
 #ifndef ST_KERNEL_NN_POOL_H
 #define ST_KERNEL_NN_POOL_H
 
+#include <stdatomic.h>
+
 #include "base/types.h"
 
 enum {
@@ -52,5 +54,13 @@ static inline int64_t st__pool_count(const st_pool_loops *p, int d, int64_t o) {
   if (first < 0 && !p->with_padding) first = 0;
   return (last < most ? last : most) - first;
 }
+
+/* The ctx of max_pool_back (max_pool_back.c). */
+typedef struct st_max_pool_back {
+  int64_t channels; /* that lie side by side */
+  int64_t pixels;   /* of an image */
+  int64_t base;     /* the index of the first pixel */
+  _Atomic bool *bad; /* set if an index is not in the image */
+} st_max_pool_back;
 
 #endif

@@ -31,45 +31,18 @@ static void find_max(st_op_scope *c, const st_pool *p, int64_t base,
 
 /* -- max_pool ------------------------------------------------------------- */
 
-/* Gathers the elements of self at indices (images, windows); they carry the
- * gradient. */
-static st_tensor *gather_max(st_op_scope *c, const st_pool *p,
-                             const st_tensor *at) {
-  const int64_t flat[] = {st__pool_images(p),
-                          st__product_of(p->w.n, p->w.in)};
-  const st_tensor *self = st__apply_attached(c, p->self, p->self);
-  const st_value gather[] = {
-    st__of_tensor(st__apply_reshape(c, self, 2, flat)), st__of_int(1),
-    st__of_tensor(at)};
-  return st__apply(c, ST_OP_gather, 3, gather);
-}
-
 static st_status run_max(st_op_scope *c, const st_pool *p, int64_t base,
                          int nrets, st_value *rets) {
-  st_pool found_in = *p;
   max_result found;
   if (st__scope_ok(c) && st__is_complex(p->self->dtype)) {
     c->status = st__no_kernel_for(p->self->dtype);
   }
   if (!st__scope_ok(c)) return st__scope_end(c, 0, NULL, NULL);
+  /* The gradient needs the indices. */
   const bool derives = st__is_recorded(p->self->keys);
-  if (derives) found_in.self = st__apply1(c, ST_OP_detach, p->self);
-  if (!st__scope_ok(c)) return st__scope_end(c, 0, NULL, NULL);
-  find_max(c, &found_in, derives ? 0 : base, derives || nrets == 2, &found);
-  st_tensor *results[] = {found.best, found.index};
-  if (derives) {
-    const int64_t sizes[] = {st__pool_images(p), p->nwindows};
-    const st_tensor *at = st__apply_reshape(c, found.index, 2, sizes);
-    results[0] = st__pool_result(c, gather_max(c, p, at), p);
-    if (st__pool_format(p, false) != ST_FORMAT_CONTIGUOUS) {
-      results[0] = st__apply_format(c, results[0], p->self);
-    }
-    if (base && nrets == 2) {
-      results[1] = st__apply_with(c, ST_OP_add_Scalar, found.index,
-                                  st__of_int(base));
-    }
-  }
-  return st__scope_end(c, nrets, results, rets);
+  find_max(c, p, base, derives || nrets == 2, &found);
+  return st__scope_end(c, nrets, (st_tensor *[]){found.best, found.index},
+                       rets);
 }
 
 /* With indices as a second result there is an argument base. */

@@ -172,6 +172,8 @@ layers["native_group_norm"] = {{A(2, 4, 3), A(4), A(4), 2, 4, 3, 2, 1e-5}}
 layers["group_norm"] = {{A(2, 4, 3), 2, A(4), A(4)}}
 layers["batch_norm"] = {
   {A(3, 2), A(2), A(2), none, none, true},
+  {A(2, 2, 1, 3), A(2), A(2), none, none, true}, {A(1, 2, 3), none, none, none,
+                                                  none, true},
   {A(3, 2), A(2), A(2), K("float64", {1, 2}), K("float64", {1, 2}), false},
 }
 layers["native_batch_norm"] = {

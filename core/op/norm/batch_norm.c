@@ -2,7 +2,7 @@
  * batch_norm that return what they measure.
  */
 
-#include "op/nn/normalization.h"
+#include "op/norm/normalization.h"
 
 /* The common arguments. */
 typedef struct batch {
@@ -66,12 +66,9 @@ static st_status check_batch(const batch *b) {
   return check_running(b, values_per_mean(b));
 }
 
-/* t, with one element per channel, reshaped to broadcast with the input. */
+/* t, which may be NULL, reshaped to broadcast with the input. */
 static st_tensor *along(st_op_scope *c, const batch *b, const st_tensor *t) {
-  int64_t sizes[ST_MAX_DIMS];
-  for (int d = 0; d < b->input->ndim; d++) sizes[d] = 1;
-  sizes[1] = -1;
-  return t ? st__apply_reshape(c, t, b->input->ndim, sizes) : NULL;
+  return t ? along_channels(c, t, b->input->ndim) : NULL;
 }
 
 /* The statistics for running += momentum (next - running): measured, averaged
@@ -128,24 +125,46 @@ static void batch_stats(st_op_scope *c, const batch *b, const st_tensor *x,
 }
 
 /* What the input is normalized by. */
-typedef struct statistics { st_tensor *mean, *var, *rstd; } statistics;
+typedef struct statistics { st_tensor *mean, *var; } statistics;
 
 /* With scale = weight rstd the result is x scale + (bias - mean scale): two
  * passes over x; all else has one element per channel. */
-static st_tensor *normalized(st_op_scope *c, const batch *b, statistics *m) {
-  c->status = check_batch(b);
-  if (!st__scope_ok(c)) return NULL;
+static st_tensor *composed(st_op_scope *c, const batch *b, statistics *m) {
   st_tensor *x = precise(c, b->input);
   batch_stats(c, b, x, &m->mean, &m->var);
-  m->rstd = inverse_root(c, m->var, b->eps);
+  const st_tensor *rstd = inverse_root(c, m->var, b->eps);
   const st_tensor *weight = along(c, b, b->weight);
   const st_tensor *bias = !b->bias ? NULL
     : along(c, b, st__apply_attached(c, b->bias,
                                      b->weight ? b->weight : b->input));
-  const st_tensor *scale = weight ? times(c, m->rstd, weight) : m->rstd;
+  const st_tensor *scale = weight ? times(c, rstd, weight) : rstd;
   const st_tensor *shift = times(c, m->mean, scale);
   shift = bias ? minus(c, bias, shift) : st__apply1(c, ST_OP_neg, shift);
   return as_dtype_of(c, affine(c, x, scale, shift), b->input);
+}
+
+/* True if a gradient of given statistics is recorded. */
+static bool derives_statistics(const batch *b) {
+  if (b->is_measured) return false;
+  return st__is_recorded(b->mean->keys | b->var->keys);
+}
+
+/* The normalized input, and what it is normalized by. The statistics of a
+ * batch, which have no gradient then, are those of _batch_norm. */
+static st_tensor *normalized(st_op_scope *c, const batch *b, statistics *m) {
+  c->status = check_batch(b);
+  if (!st__scope_ok(c)) return NULL;
+  if (b->first != 0 || derives_statistics(b)) return composed(c, b, m);
+  st_tensor *all[3];
+  st__apply_multi(c, ST_OP__batch_norm, 7, (st_value[]){
+    st__of_tensor(b->input), st__of_tensor(b->weight),
+    st__of_tensor(b->bias),
+    st__of_tensor(b->is_measured ? NULL : b->mean),
+    st__of_tensor(b->is_measured ? NULL : b->var),
+    st__of_bool(b->is_measured), st__of_float(b->eps)}, 3, all);
+  m->mean = st__apply1(c, ST_OP_detach, all[1]);
+  m->var = st__apply1(c, ST_OP_detach, all[2]);
+  return all[0];
 }
 
 /* The last step, as nothing else may fail after it. */
@@ -157,7 +176,7 @@ static void update_running(st_op_scope *c, const batch *b,
 
 static st_status run_batch(const batch *b, st_value *rets) {
   st_op_scope c = {.status = ST_OK};
-  statistics m;
+  statistics m = {NULL, NULL};
   st_tensor *x = normalized(&c, b, &m);
   update_running(&c, b, &m);
   return st__scope_return(&c, x, rets);
@@ -192,6 +211,13 @@ static st_status copy_empty(const batch *b, st_value *rets) {
   return st__scope_return(&c, x, rets);
 }
 
+/* t with one element per channel. */
+static st_tensor *by_channel(st_op_scope *c, const batch *b,
+                             const st_tensor *t) {
+  const int64_t sizes[] = {b->input->sizes[1]};
+  return st__apply_reshape(c, t, 1, sizes);
+}
+
 /* -- Operators ------------------------------------------------------------ */
 
 ST_BOXED(st__box_batch_norm) {
@@ -200,16 +226,29 @@ ST_BOXED(st__box_batch_norm) {
   return run_batch(&b, rets);
 }
 
+ST_BOXED(st__box_batch_norm_forward) {
+  batch b = {.input = st__next_tensor(&args)};
+  b.weight = st__next_tensor(&args);
+  b.bias = st__next_tensor(&args);
+  b.mean = st__next_tensor(&args);
+  b.var = st__next_tensor(&args);
+  b.is_measured = st__next_bool(&args);
+  b.eps = st__next_float(&args);
+  ST_TRY(check_batch(&b));
+  st_op_scope c = {.n = 0};
+  statistics m = {NULL, NULL};
+  st_tensor *x = composed(&c, &b, &m);
+  st_tensor *of[] = {m.mean, m.var};
+  for (int i = 0; i < 2; i++) {
+    of[i] = by_channel(&c, &b, of[i]);
+    if (!b.is_measured) of[i] = st__apply1(&c, ST_OP_clone, of[i]);
+  }
+  return st__scope_end(&c, 3, (st_tensor *[]){x, of[0], of[1]}, rets);
+}
+
 ST_BOXED(st__box_instance_norm) {
   const batch b = read_batch(args, 2);
   return run_batch(&b, rets);
-}
-
-/* t with one element per channel. */
-static st_tensor *by_channel(st_op_scope *c, const batch *b,
-                             const st_tensor *t) {
-  const int64_t sizes[] = {b->input->sizes[1]};
-  return st__apply_reshape(c, t, 1, sizes);
 }
 
 /* The results, of which there are n: the normalized input; the means and 1 /
@@ -218,10 +257,10 @@ static st_tensor *by_channel(st_op_scope *c, const batch *b,
 static void run_native(st_op_scope *c, const batch *b, int n,
                        st_tensor **out) {
   const int64_t none[] = {0};
-  statistics m;
+  statistics m = {NULL, NULL};
   out[0] = normalized(c, b, &m);
   if (!st__scope_ok(c)) return;
-  const st_tensor *of[] = {m.mean, m.rstd};
+  const st_tensor *of[] = {m.mean, inverse_root(c, m.var, b->eps)};
   for (int i = 0; i < 2; i++) {
     out[i + 1] = b->is_measured ? by_channel(c, b, of[i])
       : st__apply_with(c, ST_OP_new_zeros, of[i], st__of_ints(none, 1));

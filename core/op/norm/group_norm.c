@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-#include "op/nn/normalization.h"
+#include "op/norm/normalization.h"
 
 /* sizes: samples, channels, elements of a channel. */
 static st_status check_groups(const st_tensor *input, const int64_t *sizes,

@@ -1,7 +1,7 @@
 /* What normalisations share: their steps as operators.
  */
-#ifndef ST_OP_NN_NORMALIZATION_H
-#define ST_OP_NN_NORMALIZATION_H
+#ifndef ST_OP_NORM_NORMALIZATION_H
+#define ST_OP_NORM_NORMALIZATION_H
 
 #include "op/nn/spatial.h"
 #include "op/registry/composite.h"
@@ -64,6 +64,16 @@ static inline st_tensor *affine(st_op_scope *c, st_tensor *x,
   }
   if (weight) return times(c, x, weight);
   return bias ? st__apply2(c, ST_OP_add_Tensor, x, bias) : x;
+}
+
+/* t, with one element per channel, reshaped to broadcast with an input of ndim
+ * dimensions. */
+static inline st_tensor *along_channels(st_op_scope *c, const st_tensor *t,
+                                        int ndim) {
+  int64_t sizes[ST_MAX_DIMS];
+  for (int d = 0; d < ndim; d++) sizes[d] = 1;
+  sizes[1] = -1;
+  return st__apply_reshape(c, t, ndim, sizes);
 }
 
 static inline st_status check_parameter(const st_tensor *t, const char *name,

@@ -8,7 +8,7 @@
 #include "base/threads.h"
 #include "kernel/kernel.h"
 #include "kernel/nn/standardise.h"
-#include "op/nn/normalization.h"
+#include "op/norm/derivatives.h"
 #include "tensor/memory_format.h"
 
 /* -- Over the last dimensions --------------------------------------------- */
@@ -153,51 +153,6 @@ ST_BOXED(st__box_rms_norm) {
 
 /* -- Gradients of layer_norm ---------------------------------------------- */
 
-/* Note [Derivatives of layer_norm]
- * Let x^ = (x - mean(x)) r and r = 1 / sqrt(var(x) + eps), with means over a
- * layer. A small step dx changes
- *
- *   x^ by r P(dx)        P(v) = v - mean(v) - x^ mean(v x^)
- *   r  by -r^2 mean(x^ dx)
- *
- * P is symmetric, so the gradient of x is r P(g), where g is the gradient of
- * x^. If h is the gradient of r P(g), then the gradient of g is r P(h), and
- * that of x is, with b = mean(g x^) and a = mean(h x^),
- *
- *   -r^2 (x^ (mean(h g) - mean(h) mean(g) - a b) + P(b h + a g)). */
-typedef struct layer {
-  st_op_scope *c;
-  st_value dims;              /* the dimensions of a layer */
-  st_value outer;             /* the other dimensions */
-  const st_tensor *xhat, *r;
-} layer;
-
-/* The means of v over each layer. */
-static st_tensor *mean_of(const layer *l, const st_tensor *v) {
-  return st__apply(l->c, ST_OP_mean_dim, 3,
-                   (st_value[]){st__of_tensor(v), l->dims, st__of_bool(true)});
-}
-
-/* a - b v */
-static st_tensor *less(const layer *l, const st_tensor *a,
-                       const st_tensor *b, const st_tensor *v) {
-  return st__apply(l->c, ST_OP_addcmul, 4,
-                   (st_value[]){st__of_tensor(a), st__of_tensor(b),
-                                st__of_tensor(v), st__of_int(-1)});
-}
-
-/* P(v) */
-static st_tensor *projected(const layer *l, const st_tensor *v) {
-  const st_tensor *along = mean_of(l, times(l->c, v, l->xhat));
-  return less(l, minus(l->c, v, mean_of(l, v)), l->xhat, along);
-}
-
-/* The gradient of a weight or bias, which all layers share. */
-static st_tensor *summed(const layer *l, st_tensor *v) {
-  if (l->outer.len == 0) return v;
-  return st__apply_with(l->c, ST_OP_sum_dim_IntList, v, l->outer);
-}
-
 static st_tensor *no_gradient(st_op_scope *c, const st_tensor *like,
                               st_ints shape) {
   return st__apply_with(c, ST_OP_new_zeros, like,
@@ -257,23 +212,6 @@ static void layer_stats(layer *l, const st_tensor *x, const st_tensor *r) {
   const st_tensor *eps = st__apply1(c, ST_OP_detach, minus(c, under, var));
   l->r = st__apply1(c, ST_OP_rsqrt, st__apply2(c, ST_OP_add_Tensor, var, eps));
   l->xhat = standardised(c, x, mean, l->r);
-}
-
-/* The gradient of x if h is the gradient of r P(g): Note [Derivatives of
- * layer_norm]. */
-static st_tensor *curvature(const layer *l, const st_tensor *h,
-                            const st_tensor *g) {
-  st_op_scope *c = l->c;
-  const st_tensor *a = mean_of(l, times(c, h, l->xhat));
-  const st_tensor *b = mean_of(l, times(c, g, l->xhat));
-  const st_tensor *k = mean_of(l, times(c, h, g));
-  k = less(l, less(l, k, mean_of(l, h), mean_of(l, g)), a, b);
-  const st_tensor *mixed = st__apply2(c, ST_OP_add_Tensor, times(c, b, h),
-                                      times(c, a, g));
-  const st_tensor *sum = st__apply2(c, ST_OP_add_Tensor,
-                                    times(c, k, l->xhat), projected(l, mixed));
-  return times(c, st__apply1(c, ST_OP_neg, st__apply1(c, ST_OP_square, l->r)),
-               sum);
 }
 
 /* h, hw, hb: the gradients of the results of layer_norm_backward, whose

@@ -1,0 +1,40 @@
+/* The backward pass of batch_norm: sums over each channel, and the gradient
+ * of the input that follows from them (kernel/nn/channel_sums.h).
+ */
+
+#include "kernel/nn/channel_sums.h"
+
+#include "base/threads.h"
+#include "kernel/kernel.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* Partial sums of a row, each of at most BLOCK / LANES elements; columns whose
+ * partial sums are held at a time. */
+enum { LANES = 32, BLOCK = 4096, COLUMNS = 64 };
+
+/* Counts n elements; asks whether to stop once in ST_PERIOD of them. */
+INLINE bool stops(int64_t *left, int64_t n) {
+  *left -= n;
+  if (*left > 0) return false;
+  *left = ST_PERIOD;
+  return st__stops();
+}
+
+#define T float
+#define F(name) name##_f4
+#include "kernel/nn/channel_sums_template.h"
+
+#define T double
+#define F(name) name##_f8
+#include "kernel/nn/channel_sums_template.h"
+
+#define BOTH(name) \
+  {ST_K_##name, {[ST_FLOAT32] = name##_f4, [ST_FLOAT64] = name##_f8}}
+
+static const st_kernel_row rows[] = {
+  BOTH(channel_sums), BOTH(column_sums),
+  BOTH(channel_affine), BOTH(column_affine),
+};
+
+ST_EXPORT(st__channel_sums, rows)
