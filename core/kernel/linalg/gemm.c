@@ -5,7 +5,8 @@
  * each row of a: two loads serve ROWS rows. A panel of b, DEPTH rows of two
  * vectors, is packed on the stack and serves a block of rows of a; where few
  * rows follow, it is read in place. a is read in place; a block of it, DEPTH
- * elements of each row, stays in L2 while the panels of b pass.
+ * elements of each row, stays in L2 while the panels of b pass. While a panel
+ * is used, the next one is fetched.
  *
  * An element of c is a sum of sums of DEPTH products, each from the first to
  * the last, so the layout and the number of threads do not matter. The
@@ -31,13 +32,35 @@ enum { ROWS = 12 };
 enum { ROWS = 6 };
 #endif
 enum { WIDTH = 2 * BYTES, DEPTH = 256, PACKED = 24 };
+/* The least rows of a product for which it fetches the next panel. */
+enum { FETCHED = 4 * ROWS };
 
-/* A tile's parts of a and b, and their byte strides. */
+/* n lines of adjacent bytes, of which `done` were fetched. */
+typedef struct lines {
+  const char *from;
+  int64_t n, next, bytes, done;
+} lines;
+
+/* A tile's parts of a, b and what is added to it, and their byte strides. */
 typedef struct operands {
   const char *a, *b;
   int64_t row, col, next; /* of a; of b, from row to row */
   int64_t k;
+  const char *add;
+  int64_t add_next;
+  lines ahead;            /* the next panel of b */
 } operands;
+
+/* Fetches the part i / n of the lines into L2. */
+INLINE void fetch(lines *l, int64_t i, int64_t n) {
+  if (!l->from) return;
+  for (const int64_t end = l->n * i / n; l->done < end; l->done++) {
+    const char *line = l->from + l->done * l->next;
+    for (int64_t at = 0; at < l->bytes; at += 64) {
+      __builtin_prefetch(line + at, 0, 2);
+    }
+  }
+}
 
 /* MASK: of the first n lanes. GET, PUT: a masked load and store. */
 #if defined(__AVX512F__)

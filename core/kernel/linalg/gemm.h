@@ -13,6 +13,7 @@ typedef struct st_gemm_ctx {
   int64_t k;
   int64_t block; /* bytes of a that stay in the cache: a multiple of 4 KB */
   st_scalar alpha, beta;
+  const char *row; /* c = alpha a b + beta row instead of beta c; or NULL */
   st_loop transpose; /* ST_K_transpose for this dtype */
 } st_gemm_ctx;
 

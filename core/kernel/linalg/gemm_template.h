@@ -9,19 +9,18 @@
 #define NAME(name) NAME2(name, TAG)
 #define SIZE ((int64_t)sizeof(T))
 
-/* How a sum x is stored: c = alpha x + beta c. */
+/* How a sum x is stored: c = alpha x + beta add. */
 typedef struct NAME(scale) {
   T alpha, beta;
   bool is_plain; /* alpha = 1, beta = 0 */
 } NAME(scale);
 
-INLINE void NAME(store)(char *c, V x, const NAME(scale) *s) {
-  V *out = (V *)(void *)c;
+INLINE void NAME(store)(char *c, const char *add, V x, const NAME(scale) *s) {
   if (!s->is_plain) {
     x *= s->alpha;
-    if (s->beta != 0) x += s->beta * *out;
+    if (s->beta != 0) x += s->beta * *(const V *)(const void *)add;
   }
-  *out = x;
+  *(V *)(void *)c = x;
 }
 
 /* -- Tiles ---------------------------------------------------------------- */
@@ -57,7 +56,8 @@ INLINE void NAME(tile)(char *c, int64_t next, const operands *o,
   }
   UNROLL for (int r = 0; r < rows; r++) {
     UNROLL for (int v = 0; v < vectors; v++) {
-      NAME(store)(c + r * next + v * BYTES, sum[r][v], s);
+      NAME(store)(c + r * next + v * BYTES,
+                  o->add + r * o->add_next + v * BYTES, sum[r][v], s);
     }
   }
 }
@@ -92,19 +92,22 @@ static const struct {
   ROW(4), ROW(2), ROW(1)};
 #undef ROW
 
-/* c = alpha x + beta c for n elements of each row of a tile, whose last vector
- * is not full. */
-static void NAME(store_part)(char *c, int64_t next, const char *x, int rows,
-                             int64_t n, const NAME(scale) *s) {
+/* c = alpha x + beta add for n elements of each row of a tile, whose last
+ * vector is not full. */
+static void NAME(store_part)(char *c, int64_t next, const operands *o,
+                             const char *x, int rows, int64_t n,
+                             const NAME(scale) *s) {
   const int64_t first = n * SIZE > BYTES ? BYTES : 0;
   const NAME(mask) mask = MASK(n - first / SIZE);
-  for (int r = 0; r < rows; r++, c += next, x += WIDTH) {
-    T *to = (T *)(void *)(c + first);
+  const char *add = o->add;
+  for (int r = 0; r < rows; r++, c += next, add += o->add_next, x += WIDTH) {
     V y = *(const V *)(const void *)(x + first);
-    if (first) NAME(store)(c, *(const V *)(const void *)x, s);
+    if (first) NAME(store)(c, add, *(const V *)(const void *)x, s);
     if (!s->is_plain) y *= s->alpha;
-    if (s->beta != 0) y += s->beta * GET(to, mask);
-    PUT(to, mask, y);
+    if (s->beta != 0) {
+      y += s->beta * GET((const T *)(const void *)(add + first), mask);
+    }
+    PUT((T *)(void *)(c + first), mask, y);
   }
 }
 
@@ -115,14 +118,17 @@ static void NAME(rows)(char *c, int64_t next, operands o, int64_t m, int64_t n,
   _Alignas(64) char part[ROWS * WIDTH];
   const int wide = n * SIZE > BYTES;
   const bool is_full = n * SIZE == (wide ? WIDTH : BYTES);
+  const int64_t all = m;
   for (int t = 0; m > 0; t++) {
     const int rows = NAME(tiles)[t].rows;
-    for (; m >= rows; m -= rows, c += rows * next, o.a += rows * o.row) {
+    for (; m >= rows; m -= rows, c += rows * next, o.a += rows * o.row,
+                      o.add += rows * o.add_next) {
+      fetch(&o.ahead, all - m + rows, all);
       if (is_full) {
         NAME(tiles)[t].run[wide](c, next, &o, s);
       } else {
         NAME(tiles)[t].run[wide](part, WIDTH, &o, &plain);
-        NAME(store_part)(c, next, part, rows, n, s);
+        NAME(store_part)(c, next, &o, part, rows, n, s);
       }
     }
   }
@@ -158,13 +164,27 @@ static void NAME(pack)(char *to, const char *b, const int64_t *st, int64_t n,
   }
 }
 
+/* The panel after column j of b, if it is to be packed in lines. */
+static lines NAME(next_panel)(const char *b, const int64_t *st, int64_t j,
+                              int64_t n0, int64_t m, int64_t k) {
+  const int64_t most = WIDTH / SIZE;
+  const int64_t n = n0 - j < most ? n0 - j : most;
+  if (n <= 0 || m < FETCHED) return (lines){NULL, 0, 0, 0, 0};
+  b += j * st[2];
+  if (st[5] == SIZE) return (lines){b, n, st[2], k * SIZE, 0};
+  if (st[2] == SIZE) return (lines){b, k, st[5], n * SIZE, 0};
+  return (lines){NULL, 0, 0, 0, 0};
+}
+
 /* The product of a block of a, m rows of k elements, and k rows of b, by panels
- * of WIDTH bytes. */
+ * of WIDTH bytes. add: a row to add beta times to every row, or NULL for c. */
 static void NAME(block)(char **data, const int64_t *st, int64_t n0, int64_t m,
-                        int64_t k, const NAME(scale) *s, st_loop transpose) {
+                        int64_t k, const NAME(scale) *s, const char *add,
+                        st_loop transpose) {
   _Alignas(64) char packed[DEPTH * WIDTH];
   const int64_t most = WIDTH / SIZE;
-  operands o = {data[1], data[2], st[4], st[1], st[5], k};
+  operands o = {data[1], data[2], st[4], st[1], st[5], k, NULL,
+                add ? 0 : st[3], {NULL, 0, 0, 0, 0}};
   for (int64_t j = 0, n; j < n0 && (j == 0 || !st__stops()); j += n) {
     n = n0 - j < most ? n0 - j : most;
     const bool in_place = st[2] == SIZE && n == most && m < PACKED;
@@ -172,7 +192,9 @@ static void NAME(block)(char **data, const int64_t *st, int64_t n0, int64_t m,
     o.next = in_place ? st[5] : WIDTH;
     if (!in_place) {
       NAME(pack)(packed, data[2] + j * st[2], st, n, k, transpose);
+      o.ahead = NAME(next_panel)(data[2], st, j + n, n0, m, k);
     }
+    o.add = (add ? add : data[0]) + j * SIZE;
     NAME(rows)(data[0] + j * SIZE, st[3], o, m, n, s);
   }
 }
@@ -188,7 +210,7 @@ static void NAME(block_row)(char **data, const int64_t *st, int64_t n0,
     if (i > 0) s.beta = 1;
     s.is_plain = s.alpha == 1 && s.beta == 0;
     NAME(block)(at, st, n0, m, w->k - i < DEPTH ? w->k - i : DEPTH, &s,
-                w->transpose);
+                i == 0 ? w->row : NULL, w->transpose);
   }
 }
 

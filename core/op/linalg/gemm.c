@@ -39,6 +39,7 @@
 #include "base/cpu.h"
 #include "base/machine.h"
 #include "base/threads.h"
+#include "iter/copy.h"
 #include "iter/strided_copy.h"
 #include "kernel/linalg/gemm.h"
 #include "kernel/linalg/half_mv.h"
@@ -188,13 +189,13 @@ static void run_parts(void *ctx, int64_t begin, int64_t end) {
   const st_matrix *a = &all->a, *b = &all->b, *c = &all->c;
   const int64_t s[6] = {size, a->col * size, b->col * size, c->row * size,
                         a->row * size, b->row * size};
-  const st_gemm_ctx w = {a->cols, st__machine.gemm_block, all->alpha, all->beta,
-                         st__kernel(ST_K_transpose,
-                                    st__bits_of(size))};
+  st_gemm_ctx w = {a->cols, st__machine.gemm_block, all->alpha, all->beta, NULL,
+                   st__kernel(ST_K_transpose, st__bits_of(size))};
   for (int64_t i = begin; i < end && (i == begin || !st__stops()); i++) {
     st_product part;
     const st_product *p = st__part_of_product(all, i, &part);
     char *data[3] = {p->c.data, p->a.data, p->b.data};
+    w.row = p->row;
     all->loop(data, s, p->c.cols, p->c.rows, &w);
   }
 }
@@ -268,6 +269,13 @@ static st_status for_blas(const st_tensor *t, st_tensor **out) {
   return ST_OK;
 }
 
+/* True if t is a row of p's dtype that the kernel may read. */
+static bool is_row(const st_tensor *t, const st_product *p) {
+  return t->ndim == 1 && t->dtype == p->dtype && t->sizes[0] == p->c.cols &&
+         (t->strides[0] == 1 || t->sizes[0] == 1) &&
+         t->device == ST_DEVICE_CPU && !st__is_neg(t) && !st__is_zero(t);
+}
+
 /* Copies operands that BLAS does not support, multiplies, and copies c back. */
 static st_status multiply_copies(const st_tensor *a, const st_tensor *b,
                                  st_tensor *c, st_product *p) {
@@ -297,10 +305,16 @@ static st_status multiply_by_blas(const st_tensor *a, const st_tensor *b,
   return status;
 }
 
-/* Every error precedes the first write. */
+/* Every error precedes the first write of the product. */
 static st_status multiply(const st_tensor *a, const st_tensor *b,
-                          st_tensor *c, st_product *p) {
+                          st_tensor *c, const st_tensor *add, st_product *p) {
   set_operands(p, a, b, c);
+  if (add && is_row(add, p) && p->c.col == 1 && !is_small(p) &&
+      is_moderate(p)) {
+    p->row = st__data(add);
+    return run_moderate(p);
+  }
+  if (add) ST_TRY(st__copy(c, add));
   if (is_dot(p)) return run_dot(p);
   if (is_small(p)) return run_tiles(p);
   if (is_moderate(p)) return run_moderate(p);
@@ -390,7 +404,7 @@ static st_status multiply_halves(const st_tensor *a, const st_tensor *b,
   ST_TRY_FAIL(st__clone(a, ST_FLOAT32, format, &x));
   ST_TRY_FAIL(st__clone(b, ST_FLOAT32, format, &y));
   ST_TRY_FAIL(float_result(c, p->beta, &z));
-  ST_TRY_FAIL(multiply(x, y, z, p));
+  ST_TRY_FAIL(multiply(x, y, z, NULL, p));
   status = st__copy_unchecked(c, z);
 fail:
   st__tensor_release(&x);
@@ -405,10 +419,10 @@ static st_status multiply_by_tiles(const st_tensor *a, const st_tensor *b,
   st_tensor *rows = NULL;
   if (has_contiguous_rows(st__matrix_of(b)) ||
       c->numel / st__matrix_of(c).cols < 16) {
-    return multiply(a, b, c, p);
+    return multiply(a, b, c, NULL, p);
   }
   ST_TRY(st__clone(b, p->dtype, ST_FORMAT_CONTIGUOUS, &rows));
-  const st_status status = multiply(a, rows, c, p);
+  const st_status status = multiply(a, rows, c, NULL, p);
   st__tensor_release(&rows);
   return status;
 }
@@ -420,13 +434,21 @@ static bool is_thin_but_for(const st_tensor *b, const st_product *p) {
   return !st__is_complex(p->dtype) && m.rows <= THIN && m.row == 1;
 }
 
-st_status st__gemm(const st_tensor *a, const st_tensor *b, st_tensor *c,
-                   st_scalar alpha, st_scalar beta) {
+st_status st__gemm_add(const st_tensor *a, const st_tensor *b,
+                       const st_tensor *add, st_tensor *c, st_scalar alpha,
+                       st_scalar beta) {
   st_product p = {.dtype = c->dtype, .alpha = alpha, .beta = beta};
   if (c->numel == 0) return ST_OK;
-  if (st__is_reduced_float(p.dtype)) return multiply_halves(a, b, c, &p);
-  if (st__is_integral(p.dtype) || is_thin_but_for(b, &p)) {
-    return multiply_by_tiles(a, b, c, &p);
+  const bool is_half = st__is_reduced_float(p.dtype);
+  if (!is_half && !st__is_integral(p.dtype) && !is_thin_but_for(b, &p)) {
+    return multiply(a, b, c, add, &p);
   }
-  return multiply(a, b, c, &p);
+  if (add) ST_TRY(st__copy(c, add));
+  return is_half ? multiply_halves(a, b, c, &p)
+                 : multiply_by_tiles(a, b, c, &p);
+}
+
+st_status st__gemm(const st_tensor *a, const st_tensor *b, st_tensor *c,
+                   st_scalar alpha, st_scalar beta) {
+  return st__gemm_add(a, b, NULL, c, alpha, beta);
 }

@@ -172,14 +172,16 @@ st_status st__addmm_meta(st_run *r) { return addproduct_meta(r, 2, 2); }
 st_status st__addmv_meta(st_run *r) { return addproduct_meta(r, 2, 1); }
 st_status st__baddbmm_meta(st_run *r) { return addproduct_meta(r, 3, 3); }
 
-/* Copies self to sum and adds the product to it. The copy precedes st__gemm,
- * which may fail, so sum is a new tensor. */
+/* sum = beta self + the product, a new tensor. */
 static st_status add_product(st_run *r, st_tensor *sum) {
   const st_value *args = r->args;
   const st_tensor *self = st__next_tensor(&args);
   st_tensor *a = st__next_tensor(&args), *b = st__next_tensor(&args);
   const st_value *beta = st__next(&args);
   const st_scalar alpha = st__next_scalar(&args), by = st__scalar_of(beta);
+  if (a->ndim == 2 && b->ndim == 2) {
+    return st__gemm_add(a, b, self, sum, alpha, by);
+  }
   ST_TRY(st__copy(sum, self));
   if (a->numel > 0 || b->ndim > 1 || st__scalar_is_zero(by)) {
     return multiply(a, b, sum, alpha, by);
@@ -412,9 +414,36 @@ ST_BOXED(st__box_outer) {
 /* True for the common case of linear, in which addmm adds the bias. */
 static bool fits_addmm(const st_tensor *x, const st_tensor *weight,
                        const st_tensor *bias) {
-  return bias && bias->ndim == 1 && x->ndim == 2 && weight->ndim == 2 &&
+  return bias && bias->ndim == 1 && x->ndim >= 2 && weight->ndim == 2 &&
          bias->sizes[0] == weight->sizes[0] && bias->dtype == x->dtype &&
-         weight->dtype == x->dtype;
+         weight->dtype == x->dtype && folds(x) && x->numel > 0 &&
+         x->sizes[x->ndim - 1] == weight->sizes[1];
+}
+
+static st_status addmm(const st_tensor *self, const st_tensor *a,
+                       const st_tensor *b, st_tensor **out) {
+  const st_value args[] = {st__of_tensor(self), st__of_tensor(a),
+                           st__of_tensor(b), st__of_int(1), st__of_int(1)};
+  return st__invoke1(ST_OP_addmm, 5, args, out);
+}
+
+/* addmm of the rows of input, which fold. */
+static st_status addmm_rows(const st_tensor *input, const st_tensor *t,
+                            const st_tensor *bias, st_tensor **out) {
+  const int last = input->ndim - 1;
+  int64_t sizes[ST_MAX_DIMS] = {-1, input->sizes[last]};
+  st_tensor *rows = NULL, *sum = NULL;
+  st_status status;
+  if (last == 1) return addmm(bias, input, t, out);
+  ST_TRY_FAIL(with_ints(ST_OP_reshape, input, sizes, 2, &rows));
+  ST_TRY_FAIL(addmm(bias, rows, t, &sum));
+  for (int d = 0; d < last; d++) sizes[d] = input->sizes[d];
+  sizes[last] = bias->sizes[0];
+  status = with_ints(ST_OP_view, sum, sizes, last + 1, out);
+fail:
+  st__tensor_release(&rows);
+  st__tensor_release(&sum);
+  return status;
 }
 
 ST_BOXED(st__box_linear) {
@@ -425,9 +454,7 @@ ST_BOXED(st__box_linear) {
   st_status status;
   ST_TRY_FAIL(st__invoke1(ST_OP_t, 1, weight, &t));
   if (fits_addmm(input, weight->u.tensor, bias)) {
-    const st_value sum[] = {st__of_tensor(bias), st__of_tensor(input),
-                            st__of_tensor(t), st__of_int(1), st__of_int(1)};
-    ST_TRY_FAIL(st__invoke1(ST_OP_addmm, 5, sum, &out));
+    ST_TRY_FAIL(addmm_rows(input, t, bias, &out));
   } else if (bias) {
     ST_TRY_FAIL(with_tensor(ST_OP_matmul, input, t, &product));
     ST_TRY_FAIL(with_tensor(ST_OP_add_Tensor, product, bias, &out));

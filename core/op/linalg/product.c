@@ -77,6 +77,7 @@ const st_product *st__part_of_product(const st_product *p, int64_t i,
     part->b.cols = part->c.cols = least(p->c.cols - at, p->part);
     part->b.data += at * p->b.col * size;
     part->c.data += at * p->c.col * size;
+    if (p->row) part->row += at * size;
   }
   return part;
 }

@@ -20,6 +20,8 @@ typedef struct st_product {
   int64_t batch, parts, part;
   bool by_rows;
   st_scalar alpha, beta;
+  const char *row;         /* beta times it is added to each row of c instead
+                              of beta c; NULL, or for ST_K_gemm */
   st_loop loop;
   const st_blas *blas; /* NULL unless BLAS is used */
 } st_product;

@@ -36,6 +36,9 @@ describe("A product of moderate size", function()
         local a, b = matrix(m, k, dtype), matrix(k, n, dtype)
         local want = a:to "int64":mm(b:to "int64")
         local sum = want * 3 + matrix(m, n, "int64") * 2
+        local row = matrix(1, n, dtype)
+        local line = want * 3 + row:to "int64" * 2
+        row = row:view(-1)
         for left, place in pairs(LAYOUTS) do
           for right, lay in pairs(LAYOUTS) do
             local x, y = place(a), lay(b)
@@ -47,11 +50,27 @@ describe("A product of moderate size", function()
             local added = st.addmm(matrix(m, n, dtype), x, y,
                                    {beta = 2, alpha = 3})
             assert.is_true(added:to "int64":equal(sum), name .. " added")
+            added = st.addmm(row, x, y, {beta = 2, alpha = 3})
+            assert.is_true(added:to "int64":equal(line), name .. " row")
           end
         end
       end
     end)
   end
+
+  it("with a row that is added reads it, and its own result never", function()
+    local a, b = matrix(60, 500, "float32"), matrix(500, 70, "float32")
+    local want, nan = a:mm(b), 0 / 0
+    local row = matrix(2, 140, "float32"):slice(2, 1, 140, 2)[2] -- not adjacent
+    assert.is_true(st.addmm(row, a, b):equal(want + row))
+    assert.is_true(st.addmm(st.full({70}, nan), a, b, {beta = 0}):equal(want))
+    row = row:contiguous()
+    local out = st.full({60, 70}, nan)
+    st.addmm(row, a, b, {out = out})
+    assert.is_true(out:equal(want + row))
+    local y = st.linear(a:view(3, 4, 5, 500), b:t(), row)
+    assert.is_true(y:equal((want + row):view(3, 4, 5, 70)))
+  end)
 
   it("of no terms is zero, or the addend", function()
     for _, dtype in ipairs {"float32", "float64", "float16", "complex64"} do
