@@ -535,6 +535,22 @@ local families = {
      "networks.infer('gpt 10M', x)", nil, false, goal = LATENCY},
   },
 
+  -- What the resident memory of a process grows by in training, at most.
+  {family = "training memory",
+    {"mlp, MB", "a: f32 1", "growth('mlp')", nil, false, value = true,
+     goal = TRAINING},
+    {"cnn, MB", "a: f32 1", "growth('cnn')", nil, false, value = true,
+     goal = TRAINING},
+    {"cnn, channels_last, MB", "a: f32 1", "growth('cnn, channels_last')", nil,
+     false, value = true, goal = TRAINING},
+    {"gru, MB", "a: f32 1", "growth('gru')", nil, false, value = true,
+     goal = TRAINING},
+    {"gpt 1M, MB", "a: f32 1", "growth('gpt 1M')", nil, false, value = true,
+     goal = TRAINING},
+    {"gpt 10M, MB", "a: f32 1", "growth('gpt 10M')", nil, false, value = true,
+     goal = TRAINING},
+  },
+
   {family = "startup",
     {"a process", "a: f32 1", [[start "require 'strided'"]],
      "start('import torch')", "start('import numpy')", goal = "0.01 0.10"},

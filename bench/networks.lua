@@ -165,6 +165,23 @@ function networks.learn(name, x, y)
   return loss:detach()
 end
 
+local IMAGES, TOKENS = {32, 3, 32, 32}, {8, 128}
+local INPUTS = {mlp = {128, 784}, cnn = IMAGES, ["cnn, channels_last"] = IMAGES,
+                gru = {32, 32, 64}, ["gpt 1M"] = TOKENS, ["gpt 10M"] = {4, 128}}
+
+--- Takes training steps with inputs of the sizes that cases.lua has.
+function networks.train(name, steps)
+  local sizes = INPUTS[name]
+  local x, y
+  if name:find "^gpt" then x = st.randint(1, 97, sizes)
+  else x = st.rand(sizes) end
+  if name:find "channels_last" then
+    x = x:contiguous {memory_format = "channels_last"}
+  end
+  y = name:find "^gpt" and x or st.randint(1, 11, {sizes[1]})
+  for _ = 1, steps do networks.learn(name, x, y) end
+end
+
 --- Drops the networks of the previous case.
 function networks.reset() made = {} end
 

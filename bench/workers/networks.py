@@ -124,5 +124,24 @@ def learn(name, x, y):
     return loss.detach()
 
 
+INPUTS = {
+    "mlp": (128, 784), "cnn": (32, 3, 32, 32),
+    "cnn, channels_last": (32, 3, 32, 32), "gru": (32, 32, 64),
+    "gpt 1M": (8, 128), "gpt 10M": (4, 128),
+}
+
+
+def train(name, steps):
+    """Takes training steps with inputs of the sizes that cases.lua has."""
+    sizes = INPUTS[name]
+    is_text = name.startswith("gpt")
+    x = torch.randint(96, sizes) if is_text else torch.rand(sizes)
+    if "channels_last" in name:
+        x = x.contiguous(memory_format=torch.channels_last)
+    y = x if is_text else torch.randint(10, sizes[:1])
+    for _ in range(steps):
+        learn(name, x, y)
+
+
 def reset():
     MADE.clear()

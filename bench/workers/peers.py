@@ -128,12 +128,34 @@ def resident(code):
                               check=True, capture_output=True).stdout)
 
 
+SHOW_GROWTH = """
+import re, sys
+sys.path.insert(0, {path!r})
+import networks
+open("/proc/self/clear_refs", "w").write("5")
+def kb(name):
+    return int(re.search(name + r":\\s*(\\d+)",
+                         open("/proc/self/status").read())[1])
+before = kb("VmRSS")
+networks.train({name!r}, 8)
+print(kb("VmHWM") - before)
+"""
+
+
+def growth(name):
+    """By how much the resident memory of a process grows while it trains a
+    network, at most, in KB."""
+    text = SHOW_GROWTH.format(path=sys.path[0], name=name)
+    return int(subprocess.run([sys.executable, "-c", text], check=True,
+                              capture_output=True).stdout)
+
+
 VALUES = {"np": np, "torch": torch, "scipy": scipy,
           "F": torch and torch.nn.functional,
           "rng": np.random.default_rng(0), "networks": networks,
           "start": start,
           "philox": np.random.Generator(np.random.Philox(0)),
-          "resident": resident}
+          "resident": resident, "growth": growth}
 
 
 # -- Cases --------------------------------------------------------------------

@@ -56,9 +56,30 @@ end
 local SHOW_RESIDENT = [[
  print(io.open("/proc/self/status"):read("*a"):match "VmHWM:%s*(%d+)")]]
 
+-- What training takes: the peak of memory is reset first.
+local SHOW_GROWTH = [[
+ package.path = "./?.lua;" .. package.path
+ local networks = require "bench.networks"
+ local file = io.open("/proc/self/clear_refs", "w")
+ file:write "5"
+ file:close()
+ local function kb(name)
+   return io.open("/proc/self/status"):read("*a"):match(name .. ":%%s*(%%d+)")
+ end
+ local before = kb "VmRSS"
+ networks.train("%s", 8)
+ print(kb "VmHWM" - before)]]
+
 --- A command that runs the code in a separate process.
 local function command_of(code)
   return "luajit -e '" .. code:gsub("'", "'\\''") .. "'"
+end
+
+local function output_of(code)
+  local pipe = io.popen(command_of(code))
+  local text = pipe:read "*a"
+  pipe:close()
+  return tonumber(text)
 end
 
 local VALUES = {
@@ -68,10 +89,12 @@ local VALUES = {
   start = function(code) return os.execute(command_of(code)) end,
   --- The peak of its resident memory, in KB.
   resident = function(code)
-    local pipe = io.popen(command_of(code .. SHOW_RESIDENT))
-    local text = pipe:read "*a"
-    pipe:close()
-    return tonumber(text)
+    return output_of(code .. SHOW_RESIDENT)
+  end,
+  --- By how much the resident memory of a process grows while it trains a
+  -- network, at most, in KB.
+  growth = function(name)
+    return output_of(SHOW_GROWTH:format(name))
   end,
 }
 
