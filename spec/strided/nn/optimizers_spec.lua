@@ -302,6 +302,62 @@ describe("Schedulers refuse", function()
   end)
 end)
 
+-- PyTorch 2.15 goes on, or raises, in the same steps.
+describe("Schedulers of an optimizer with a new group", function()
+  local s = schedulers
+
+  --- The lr of both groups after some steps.
+  local function added(steps, create, metric)
+    local optimizer = optim.SGD({start()}, {lr = 1, momentum = 0.5})
+    local scheduler = create(optimizer)
+    optimizer:add_param_group {params = start()}
+    for _ = 1, steps do scheduler:step(metric) end
+    return {optimizer.param_groups[1].lr, optimizer.param_groups[2].lr}
+  end
+
+  it("go on from its lr", function()
+    near({0.01, 0.01}, added(4, function(o) return s.StepLR(o, 2) end), 1e-15)
+    near({0.6, 1.8}, added(2, function(o) return s.LinearLR(o) end), 1e-15)
+    near({0.5, 0.5}, added(2, function(o)
+      return s.CosineAnnealingLR(o, 4)
+    end), 1e-15)
+    near({1e-3, 1e-3}, added(4, function(o)
+      return s.ReduceLROnPlateau(o, {patience = 0})
+    end, 1), 1e-15)
+    near({0.3, 0.3}, added(4, function(o)
+      return s.ReduceLROnPlateau(o, {patience = 0, min_lr = 0.3})
+    end, 1), 1e-15)
+  end)
+
+  local function half() return 0.5 end
+
+  for name, row in pairs {
+    LambdaLR = {half}, MultiplicativeLR = {half}, CyclicLR = {0.1, 1},
+    OneCycleLR = {1, {total_steps = 9}}, CosineAnnealingWarmRestarts = {2},
+    SWALR = {0.1},
+  } do
+    it("name what they lack: " .. name, function()
+      raises(name .. ": the optimizer has 2 parameter groups, and had 1 when "
+             .. "the scheduler was made", added, 1, function(o)
+        return s[name](o, row[1], row[2])
+      end)
+    end)
+  end
+
+  it("name what they lack in later steps", function()
+    raises("CosineAnnealingLR: the optimizer has 2 parameter groups", added, 5,
+           function(o) return s.CosineAnnealingLR(o, 4) end)
+    raises("ReduceLROnPlateau: the optimizer has 2 parameter groups, and "
+           .. "'min_lr' 1 values", added, 2, function(o)
+      return s.ReduceLROnPlateau(o, {patience = 0, min_lr = {0}})
+    end, 1)
+    raises("ExponentialLR: the optimizer has 2 parameter groups", added, 2,
+           function(o)
+      return s.SequentialLR(o, {s.ConstantLR(o), s.ExponentialLR(o, 0.5)}, {2})
+    end)
+  end)
+end)
+
 -- -- Averages ----------------------------------------------------------------
 
 describe("Averages of parameters", function()

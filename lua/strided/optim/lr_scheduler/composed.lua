@@ -140,6 +140,20 @@ local function is_better(self, value)
   return sign * value > sign * (self.best * (1 + sign * self.threshold))
 end
 
+--- lr times `factor`, but at least `min_lr`: of groups that were added later,
+-- too, unless it is a list.
+local function reduce(self)
+  local groups = self.optimizer.param_groups
+  if type(self.min_lr) == "table" and #self.min_lrs ~= #groups then
+    raise("ReduceLROnPlateau: the optimizer has %d parameter groups, and "
+          .. "'min_lr' %d values", #groups, #self.min_lrs)
+  end
+  for i, group in ipairs(groups) do
+    local lr = max(group.lr * self.factor, self.min_lrs[i] or self.min_lr)
+    if group.lr - lr > self.eps then group.lr = lr end
+  end
+end
+
 --- lr times `factor` once a metric has not become better for more than
 -- `patience` epochs: `scheduler:step(metric)`.
 -- @function ReduceLROnPlateau
@@ -166,10 +180,7 @@ composed.ReduceLROnPlateau = declare {
       self.cooldown_counter, self.num_bad_epochs = self.cooldown_counter - 1, 0
     end
     if self.num_bad_epochs > self.patience then
-      for i, group in ipairs(self.optimizer.param_groups) do
-        local lr = max(group.lr * self.factor, self.min_lrs[i])
-        if group.lr - lr > self.eps then group.lr = lr end
-      end
+      reduce(self)
       self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
     end
     self:note_lr()

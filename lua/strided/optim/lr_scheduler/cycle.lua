@@ -71,7 +71,7 @@ end
 -- step; `cycle_momentum` (true), `base_momentum` (0.8), `max_momentum` (0.9)
 cycle.CyclicLR = declare {
   name = "CyclicLR", positional = {"base_lr", "max_lr"},
-  types = {base_lr = "any", max_lr = "any"},
+  types = {base_lr = "any", max_lr = "any"}, is_per_group = true,
   defaults = {step_size_up = 2000, step_size_down = false, mode = "triangular",
               gamma = 1, scale_fn = false, scale_mode = "cycle",
               cycle_momentum = true, base_momentum = 0.8, max_momentum = 0.9},
@@ -160,7 +160,7 @@ cycle.OneCycleLR = declare {
               pct_start = 0.3, anneal_strategy = "cos", cycle_momentum = true,
               base_momentum = 0.85, max_momentum = 0.95, div_factor = 25,
               final_div_factor = 1e4, three_phase = false},
-  prepare = prepare_one_cycle,
+  is_per_group = true, prepare = prepare_one_cycle,
   next_lr = function(self, _, base_lr, group, i)
     local step, list = self.last_epoch, phases(self)
     if step > self.total_steps then

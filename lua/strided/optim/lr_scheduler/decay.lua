@@ -138,6 +138,7 @@ decay.CosineAnnealingLR = declare {
     local epoch, total, least = self.last_epoch, self.T_max, self.eta_min
     if self.is_initial then return lr end
     if (epoch - 1 - total) % (2 * total) == 0 then
+      Scheduler.check_groups(self)
       return lr + (base_lr - least) * (1 - cos(pi / total)) / 2
     end
     return (1 + cos(pi * epoch / total)) / (1 + cos(pi * (epoch - 1) / total)) *
@@ -148,6 +149,7 @@ decay.CosineAnnealingLR = declare {
 
 --- Sets T_cur and T_i for the next epoch.
 local function step_restarts(self)
+  Scheduler.check_groups(self)
   if self.last_epoch < 0 then
     self.T_cur, self.T_i = 0, self.T_0
   else
@@ -197,7 +199,7 @@ end
 -- @param lr_lambda a function, or a list of one per group
 decay.LambdaLR = declare {
   name = "LambdaLR", positional = {"lr_lambda"}, types = {lr_lambda = "any"},
-  prepare = functions,
+  is_per_group = true, prepare = functions,
   next_lr = function(self, _, base_lr, _, i)
     return base_lr * self.lr_lambda(i, self.last_epoch)
   end,
@@ -209,7 +211,7 @@ decay.LambdaLR = declare {
 -- @param lr_lambda a function, or a list of one per group
 decay.MultiplicativeLR = declare {
   name = "MultiplicativeLR", positional = {"lr_lambda"},
-  types = {lr_lambda = "any"}, prepare = functions,
+  types = {lr_lambda = "any"}, is_per_group = true, prepare = functions,
   next_lr = function(self, lr, _, _, i)
     return self.is_initial and lr or lr * self.lr_lambda(i, self.last_epoch)
   end,
@@ -232,6 +234,7 @@ local ANNEAL = {
 decay.SWALR = declare {
   name = "SWALR", positional = {"swa_lr"}, types = {swa_lr = "any"},
   defaults = {anneal_epochs = 10, anneal_strategy = "cos"},
+  is_per_group = true,
   prepare = function(self)
     if not ANNEAL[self.anneal_strategy] then
       raise("SWALR: option 'anneal_strategy' must be cos or linear, got '%s'",

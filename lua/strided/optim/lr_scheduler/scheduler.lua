@@ -10,6 +10,8 @@
 --   next_lr     the next lr of a group, from the scheduler, the last lr, the
 --               base lr and the group
 --   lr_at_0     optional: the same at epoch 0, for SequentialLR
+--   is_per_group  true if next_lr needs a value of each group that was set
+--               when the scheduler was made
 --
 -- Schedulers compute lr from the last one where PyTorch's do, so they can be
 -- chained. The arguments and the counters are fields with PyTorch's names.
@@ -121,6 +123,17 @@ end
 
 -- -- Steps -------------------------------------------------------------------
 
+--- Raises an error if the optimizer got groups that the scheduler has no values
+-- for.
+function Scheduler.check_groups(self)
+  local known, now = #self.base_lrs, #self.optimizer.param_groups
+  if known ~= now then
+    raise("%s: the optimizer has %d parameter groups, and had %d when the "
+          .. "scheduler was made; make the scheduler after add_param_group",
+          self.name, now, known)
+  end
+end
+
 --- The lr of all groups.
 function Scheduler.note_lr(self)
   self._last_lr = {}
@@ -141,6 +154,7 @@ end
 --- Sets lr for the next epoch (or step, where it counts these). Call it after
 -- the optimizer's step.
 function Scheduler:step()
+  if self.is_per_group then Scheduler.check_groups(self) end
   self._step_count = self._step_count + 1
   self.last_epoch = self.last_epoch + 1
   update(self, self.next_lr)
@@ -158,6 +172,7 @@ function Scheduler:restart()
   if not self.next_lr then
     raise("%s: can only be the first one of a SequentialLR", self.name)
   end
+  Scheduler.check_groups(self)
   self.last_epoch = 0
   update(self, self.lr_at_0 or self.next_lr)
 end
