@@ -71,7 +71,9 @@ local function move(group, t, direction)
   end
 end
 
-local function largest(t) return t:abs():max():item() end
+local function largest(t)
+  return t:numel() > 0 and t:abs():max():item() or 0
+end
 
 local function dot(a, b) return a:dot(b):item() end
 
@@ -237,12 +239,26 @@ function LBFGS.flatten(state)
   return flat
 end
 
+--- The dtype of a vector over all parameters.
+local function vector_dtype(group)
+  local dtype
+  for _, p in ipairs(group.params) do
+    local own = real(p).dtype
+    dtype = dtype and st.promote_types(dtype, own) or own
+  end
+  return dtype
+end
+
 --- The opposite of flatten.
-function LBFGS.unflatten(state)
+function LBFGS.unflatten(state, group)
+  local dtype = vector_dtype(group)
+  for _, key in ipairs {"d", "prev_flat_grad"} do
+    if state[key] then state[key] = keep(state[key]:to(dtype)) end
+  end
   for _, key in ipairs {"old_dirs", "old_stps"} do
-    local list = {}
-    if state[key] then
-      for i = 1, state[key]:size(1) do list[i] = keep(state[key][i]:clone()) end
+    local list, rows = {}, state[key]
+    for i = 1, rows and rows:size(1) or 0 do
+      list[i] = keep(rows[i]:to(dtype, {copy = true}))
     end
     state[key] = list
   end

@@ -22,8 +22,8 @@
 -- Note [Master weights]
 -- A step in bfloat16 or float16 is lost if it is smaller than the last bit of
 -- a parameter. With the option `master_weights` such a parameter has a copy in
--- float32, `state.master`, and its states are float32. A step changes the copy,
--- and rounds it to the parameter.
+-- float32, `state.master`, and its states are float32. The first step makes the
+-- copy; a step changes it, and rounds it to the parameter.
 --
 -- Note [Batches of parameters]
 -- A step makes batches of a group's parameters: they have the same number of
@@ -67,22 +67,25 @@ local function initial(class, group, key)
   return value
 end
 
---- Note [Master weights]: the copy of p, or p itself if it has none.
-local function master_of(state, p, group)
-  if not group.master_weights or not HALF[p.dtype] then return p end
-  if not state.master then state.master = keep(p:detach():float()) end
-  return state.master
+--- Note [Master weights]: true if p has a copy.
+function Optimizer.has_master(p, group)
+  return group.master_weights and HALF[p.dtype] or false
+end
+
+--- The dtype of the states of p.
+local function state_dtype(p, group)
+  return Optimizer.has_master(p, group) and st.float32 or p.dtype
 end
 
 --- The state tensor `name` of parameter p, created if it does not exist. It is
 -- taken out of the scopes that a step may run in.
 function Optimizer.room(class, state, name, p, group)
-  local t = state[name]
-  if not t then
+  local t, dtype = state[name], state_dtype(p, group)
+  if not t or t.dtype ~= dtype then
     local value = initial(class, group, name)
     if value and COMPLEX[p.dtype] then value = st.complex(value, value) end
-    p = master_of(state, p, group)
-    t = keep(value and full_like(p, value) or zeros_like(p))
+    t = keep(value and full_like(p, value, {dtype = dtype}) or
+             zeros_like(p, {dtype = dtype}))
     state[name] = t
   end
   return t
@@ -211,7 +214,9 @@ local function make_batches(self, group)
     if grad then
       local state = state_of[p]
       local key = key_of(state, group)
-      if group.master_weights then master_of(state, p, group) end
+      if not state.master and self.has_master(p, group) then
+        state.master = keep(p:detach():float())
+      end
       for _, name in ipairs(names) do
         if not state[name] then room(self, state, name, p, group) end
       end

@@ -104,20 +104,24 @@ local function check_kept(self, n, p, group, saved)
   end
 end
 
---- Loads the saved state of parameter n.
+--- Loads the saved state of parameter n. The tensors get the dtype of new ones,
+-- whatever they were saved as.
 local function load_kept(self, n, p, group, saved)
   local state = self.state[p]
   for key, kind in pairs(self.kept) do
     local t = saved["state." .. n .. "." .. key]
     if t and kind == "tensor" then
       self.room(self, state, key, p, group):copy_(t)
+    elseif key == "master" then
+      local is_used = t and self.has_master(p, group)
+      state.master = is_used and keep(t:to("float32", {copy = true})) or nil
     elseif t and kind == "any" then
       state[key] = keep(t:clone())
     else
       state[key] = t and t:item()
     end
   end
-  if self.unflatten then self.unflatten(state) end
+  if self.unflatten then self.unflatten(state, group) end
 end
 
 --- Raises an error if the saved state has names that this optimizer does not

@@ -111,6 +111,33 @@ describe("An optimizer of any kind", function()
     end)
   end
 
+  it("gives a loaded state the dtype of its parameters", function()
+    for _, row in ipairs(ALL) do
+      local options = {master_weights = true}
+      for key, value in pairs(row[2]) do options[key] = value end
+      local _, half = after({row[1], options}, 2, start "bfloat16")
+      local _, plain = after(row, 2, start "bfloat16")
+      for _, each in ipairs {
+        {half, "float32", nil, "float32"},      -- saved, parameter, options
+        {half, "bfloat16", nil, "float32"},
+        {plain, "float64", nil, "float64"},
+        {plain, "bfloat16", options, "bfloat16"},
+      } do
+        local p = start(each[2])
+        local optimizer = optim[row[1]]({p}, each[3])
+        optimizer:load_state_dict(each[1]:state_dict())
+        for key, value in pairs(optimizer.state[p]) do
+          if st.is_tensor(value) then
+            assert.equal(st[each[4]], value.dtype, row[1] .. ": " .. key)
+          end
+        end
+        local has_master = optimizer.state[p].master ~= nil
+        assert.equal(each[1] == half and each[2] == "bfloat16", has_master)
+        advance(optimizer, 3)
+      end
+    end
+  end)
+
   it("computes parameters of several dtypes, and new ones, in one step",
      function()
     local row = {"AdamW", {lr = 0.1}}
@@ -194,6 +221,26 @@ describe("LBFGS", function()
       return loss
     end)
     near({1, 1, 2, 2}, st.view_as_real(p:detach()):reshape(-1):totable(), 1e-6)
+  end)
+
+  it("gives a loaded state the dtype of its parameters", function()
+    local p, q = start(), start "float32"
+    local one, two = optim.LBFGS({p}, OPTIONS), optim.LBFGS({q}, OPTIONS)
+    for _ = 1, 2 do two:step(closure_of(two, q)) end
+    one:load_state_dict(two:state_dict())
+    local state = one.state[p]
+    assert.is_true(#state.old_dirs > 0)
+    for _, t in ipairs {state.d, state.prev_flat_grad, state.old_dirs[1],
+                        state.old_stps[1]} do
+      assert.equal(st.float64, t.dtype)
+    end
+    one:step(closure_of(one, p))
+  end)
+
+  it("has nothing to do for parameters without elements", function()
+    local p = st.zeros(0):requires_grad_()
+    local optimizer = optim.LBFGS {p}
+    assert.equal(0, optimizer:step(closure_of(optimizer, p)):item())
   end)
 
   it("refuses a step without a closure, and groups", function()
