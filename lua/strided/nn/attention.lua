@@ -24,6 +24,7 @@
 local st = require "strided"
 local options = require "strided.options"
 local raise = require "strided.caller_error"
+local computed = require "strided.nn.hooks".computed
 local init = require "strided.nn.init"
 local module = require "strided.nn.module"
 local layer = require "strided.nn.layer"
@@ -395,10 +396,11 @@ local function complete(self, query, key, value, o, seq_first)
     query, key, value = q, k, rawequal(value, key) and k or
                               value:transpose(1, 2)
   end
+  local out_proj = computed(self.out_proj)
   local out, weights = st.multi_head_attention_forward(
     query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight,
     self.in_proj_bias, self.bias_k, self.bias_v, self.add_zero_attn,
-    self.dropout, self.out_proj.weight, self.out_proj.bias, {
+    self.dropout, out_proj.weight, out_proj.bias, {
       training = self.training, key_padding_mask = o.key_padding_mask,
       need_weights = o.need_weights, attn_mask = o.attn_mask,
       average_attn_weights = o.average_attn_weights, is_causal = o.is_causal,

@@ -76,6 +76,29 @@ local function register(module, name, kind, hook)
                        entry = entry}, Handle)
 end
 
+-- -- Computed parameters -----------------------------------------------------
+
+-- The hooks that compute parameters, of all modules.
+local COMPUTES = setmetatable({}, {__mode = "k"})
+
+--- Registers a hook that computes parameters of a module before each call.
+-- @local
+function hooks.register_compute(module, hook)
+  COMPUTES[hook] = true
+  module:register_forward_pre_hook(hook)
+end
+
+--- Computes the parameters of a module whose forward is not called, for one that
+-- reads them. Returns the module.
+-- @local
+function hooks.computed(module)
+  local lists = module[KEY]
+  for _, entry in ipairs(lists and lists.pre or {}) do
+    if COMPUTES[entry[1]] then entry[1](module) end
+  end
+  return module
+end
+
 -- -- Gradients ---------------------------------------------------------------
 
 --- The list that a hook returned in place of a list of n gradients.

@@ -10,6 +10,7 @@
 -- @module strided.nn.loss
 
 local st = require "strided"
+local computed = require "strided.nn.hooks".computed
 local declare = require "strided.nn.declare"
 local Linear = require "strided.nn.linear".Linear
 local raise = require "strided.caller_error"
@@ -138,7 +139,7 @@ declare(loss, "LinearCrossEntropyLoss", "in_features:size num_classes:size ; "
         .. "out_features:shape=nil bias:flag=false " .. INDEX
         .. " label_smoothing:number=0 reduction:string=mean dtype:string=nil "
         .. "device:string=nil", function(self, x, target)
-  local sizes, linear = {self.num_classes}, self.linear
+  local sizes, linear = {self.num_classes}, computed(self.linear)
   for _, n in ipairs(self.sizes) do sizes[#sizes + 1] = n end
   local bias = linear.bias and linear.bias:reshape(sizes)
   sizes[#sizes + 1] = self.in_features

@@ -135,7 +135,7 @@ function parametrize.register_parametrization(layer, name, parametrization)
     if not all then
       layer.parametrizations = Module()
       rawset(layer, HOOK, function(self) compute(self) end)
-      layer:register_forward_pre_hook(layer[HOOK])
+      hooks.register_compute(layer, layer[HOOK])
     end
     layer.parametrizations[name] = list
     layer[name] = value

@@ -35,7 +35,7 @@ end
 local function add_hook(layer, key, hook)
   if not rawget(layer, DONE) then rawset(layer, DONE, {}) end
   layer[DONE][key] = hook
-  layer:register_forward_pre_hook(hook)
+  hooks.register_compute(layer, hook)
 end
 
 local function remove_hook(fn, layer, name, kind)

@@ -80,6 +80,43 @@ describe("nn.utils", function()
   end)
 end)
 
+describe("A Linear layer inside another module", function()
+  local function normed(kind, layer)
+    local utils = nn.utils
+    return kind == "hook" and utils.weight_norm(layer) or
+           utils.parametrizations.weight_norm(layer)
+  end
+
+  --- The trained magnitude of the weight.
+  local function magnitude(kind, layer)
+    return kind == "hook" and layer.weight_g or
+           layer.parametrizations.weight.original0
+  end
+
+  for _, kind in ipairs {"hook", "parametrization"} do
+    it("has its weight computed for each call: " .. kind, function()
+      local attention = nn.MultiheadAttention(4, 2)
+      normed(kind, attention.out_proj)
+      local x = st.rand(3, 4)
+      local y = attention(x, x, x)
+      st.no_grad(function() magnitude(kind, attention.out_proj):mul_(2) end)
+      near(y:detach() * 2, attention(x, x, x), 1e-6)
+
+      local loss = nn.LinearCrossEntropyLoss(4, 3, {reduction = "none"})
+      normed(kind, loss.linear)
+      local target = st.tensor {1, 2, 3}
+      st.no_grad(function() magnitude(kind, loss.linear):mul_(2) end)
+      near(nn.CrossEntropyLoss {reduction = "none"}(loss.linear(x), target),
+           loss(x, target), 1e-6)
+      st.no_grad(function() magnitude(kind, loss.linear):zero_() end)
+      near(st.full({3}, math.log(3)), loss(x, target), 1e-6)
+      local sum = loss(x, target):sum()
+      sum:backward()
+      assert.is_true(magnitude(kind, loss.linear).grad ~= nil)
+    end)
+  end
+end)
+
 describe("A parametrization", function()
   local parametrize = nn.utils.parametrize
   local Symmetric = nn.Module:extend "Symmetric"
