@@ -26,7 +26,9 @@ local clean, double, fail, int32, uint = failure.clean, reader.double,
 local float, integer, long = literals.float, literals.integer, literals.long
 local literal, unicode = literals.literal, literals.unicode
 
-local MAX_COST = 2e7      -- tables, and elements that are copied
+-- What a pickle may cost: opcodes, tables, and elements that are copied. Python
+-- writes less than 4 per byte.
+local FREE_COST, COST_PER_BYTE = 1e5, 8
 local MAX_PROTOCOL = 5
 
 local pickle = {}
@@ -53,10 +55,11 @@ local function unwrap_argument(value)
   return meta and meta.is_argument and value or unwrap(value)
 end
 
---- Counts what a few bytes of the pickle can make much of.
+--- Counts what a few bytes of the pickle can make much of, so that the memory
+-- and the time that it takes are a multiple of its size in the file.
 function Machine:spend(n)
   self.cost = self.cost + n
-  if self.cost > MAX_COST then fail "its pickle makes too many objects" end
+  if self.cost > self.most then fail "its pickle makes too many objects" end
 end
 
 --- What a value is, for messages.
@@ -494,11 +497,13 @@ function pickle.load(bytes, names, persistent)
   local m = setmetatable({
     reader = bytes, names = names, persist = persistent, stack = {}, top = 0,
     marks = {}, memo = {}, memos = 0, kinds = {}, cost = 0,
+    most = FREE_COST + COST_PER_BYTE * bytes.packed,
     none = require "strided".none,
   }, Machine)
   while true do
     local code = bytes:byte()
     if code == STOP then break end
+    m:spend(1)
     local run = OPS[code]
     if not run then fail("its pickle has the unknown opcode %d", code) end
     run(m)

@@ -105,7 +105,7 @@ local function read_pickle(file, m)
   end
   local storages = {}
   return with_member(file.source, m, function(bytes)
-    local stream = reader.of_member(bytes, m.full)
+    local stream = reader.of_member(bytes, m.full, m.packed)
     local value = pickle.load(stream, pt_tensors.names, function(machine, id)
       local key, class, n = pt_tensors.parse_id(machine, id)
       local storage = storages[key]

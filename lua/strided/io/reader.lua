@@ -26,7 +26,7 @@ Reader.__index = Reader
 -- @tparam number size how many bytes there are
 function reader.new(fetch, size)
   return setmetatable({fetch = fetch, rest = size, left = size, buffer = "",
-                       at = 1}, Reader)
+                       at = 1, packed = size}, Reader)
 end
 
 --- Makes a reader of a source, from an offset on.
@@ -37,13 +37,15 @@ function reader.of_source(source, from)
     at = at + n
     return bytes, why
   end, source:size() - from)
-  self.size = source:size()
+  self.source, self.size = source, source:size()
   return self
 end
 
---- Makes a reader of an open member of a zip.
-function reader.of_member(member, size)
-  return reader.new(function(n) return member:read(n) end, size)
+--- Makes a reader of an open member of a zip, of `packed` bytes there.
+function reader.of_member(member, size, packed)
+  local self = reader.new(function(n) return member:read(n) end, size)
+  self.packed = packed
+  return self
 end
 
 --- The offset of the next byte in the source.
@@ -75,6 +77,17 @@ function Reader:take(n)
   local at = self.at
   self.at, self.left = at + n, self.left - n
   return sub(self.buffer, at, at + n - 1)
+end
+
+--- A reader of a source after the next n bytes, which need not be read. The
+-- buffer serves it as long as it can.
+function Reader:skipping(n)
+  if n > self.left then fail "it is truncated" end
+  if self.at + n - 1 > #self.buffer then
+    return reader.of_source(self.source, self:tell() + n)
+  end
+  self.at, self.left = self.at + n, self.left - n
+  return self
 end
 
 --- The next byte, as a number.

@@ -81,7 +81,7 @@ function Binary:elements(n, d)
   local done, why = self.source:read_into(t, self.bytes:tell())
   if not done then fail("%s", why) end
   if core.byte_order == ">" and d[2] > 1 then core.mend(t, d[2]) end
-  self.bytes = reader.of_source(self.source, self.bytes:tell() + n * d[2])
+  self.bytes = self.bytes:skipping(n * d[2])
   return t
 end
 

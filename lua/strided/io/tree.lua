@@ -240,10 +240,10 @@ function TAGS.tensor(r, s, at)
   return t, stop
 end
 
-function TAGS.complex(r, s, at)
+function TAGS.complex(r, s, at, depth)
   local list = {}
   local stop = parse_array(s, at, function(i)
-    local x, next_at = parse(r, s, i, 0)
+    local x, next_at = parse(r, s, i, depth)
     if type(x) ~= "number" or #list == 2 then malformed(i) end
     list[#list + 1] = x
     return next_at

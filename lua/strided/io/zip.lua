@@ -7,6 +7,7 @@
 --
 -- @module strided.io.zip
 
+local clean = require "strided.io.failure".clean
 local core = require "strided.core"
 
 local byte, char, concat, find, floor, format, min, rep, sort, sub =
@@ -131,10 +132,10 @@ end
 
 --- Returns an error message if a member's name is invalid, else nil.
 local function check_name(name, known)
-  if known[name] then return format("it has two members '%s'", name) end
+  if known[name] then return format("it has two members '%s'", clean(name)) end
   if name == "" or find(name, "%z") or find(name, "^/") or
      find("/" .. name .. "/", "/../", 1, true) then
-    return format("it has a member with the name %q", name)
+    return format("it has a member with the name '%s'", clean(name))
   end
 end
 
@@ -143,14 +144,14 @@ end
 local function locate(source, m, stop)
   local head = m.offset + 30 <= stop and source:read(m.offset, 30)
   if not head or sub(head, 1, 4) ~= LOCAL then
-    return format("member '%s' is not where it should be", m.name)
+    return format("member '%s' is not where it should be", clean(m.name))
   end
   local name, extra = number(head, 27, 2), number(head, 29, 2)
   m.data = m.offset + 30 + name + extra
   m.stop = m.data + m.packed
   if m.stop > stop or source:read(m.offset + 30, name) ~= m.name or
      number(head, 9, 2) ~= m.method then
-    return format("member '%s' is not what the directory says", m.name)
+    return format("member '%s' is not what the directory says", clean(m.name))
   end
 end
 
@@ -161,8 +162,8 @@ local function check_overlap(members)
   sort(list, function(a, b) return a.offset < b.offset end)
   for i = 2, #list do
     if list[i].offset < list[i - 1].stop then
-      return format("members '%s' and '%s' overlap", list[i - 1].name,
-                    list[i].name)
+      return format("members '%s' and '%s' overlap", clean(list[i - 1].name),
+                    clean(list[i].name))
     end
   end
 end

@@ -10,6 +10,7 @@ local pickle = require "strided.io.pickle"
 local reader = require "strided.io.reader"
 local refuses = require "spec.support.refusal"
 local st = require "strided"
+local t7 = require "strided.io.t7"
 local tensors = require "spec.support.tensors"
 
 local live, raises = tensors.live, tensors.raises
@@ -302,21 +303,39 @@ describe("A pickle", function()
     assert.same({1.5}, st.load(path):totable())
   end)
 
+  --- Refuses a pickle for what it makes of its bytes, of `packed` in the file.
+  local function makes_too_much(bytes, names, packed)
+    local source = core.open_bytes(bytes)
+    local stream = reader.of_source(source, 0)
+    stream.packed = packed or stream.packed
+    local value, why = failure.catch(pickle.load, stream, names)
+    source:close()
+    assert.is_nil(value)
+    assert.equal("its pickle makes too many objects", why)
+  end
+
   it("is bounded in what a few bytes make", function()
     local calls = 0
     local names = {["x.y"] = {call = function(m)
       calls = calls + 1
-      m:spend(1e6)
+      m:spend(1e5)
       return true
     end}}
-    local source = core.open_bytes("cx\ny\n\1480(" ..
-                                   ("h\0)R"):rep(1000) .. "l.")
-    local value, why = failure.catch(pickle.load, reader.of_source(source, 0),
-                                     names)
-    source:close()
-    assert.is_nil(value)
-    assert.equal("its pickle makes too many objects", why)
-    assert.equal(20, calls)
+    makes_too_much("cx\ny\n\1480(" .. ("h\0)R"):rep(1000) .. "l.", names)
+    assert.equal(2, calls)
+
+    -- many sets of one list
+    local list = {}
+    for i = 0, 2999 do list[i] = "M" .. le(i, 2) end
+    makes_too_much("cbuiltins\nset\n\148](" .. table.concat(list, "", 0)
+                   .. "e\1480(" .. ("h\0h\1\133R"):rep(6000) .. "l.",
+                   pickle.names)
+  end)
+
+  it("is bounded in what a few deflated bytes make", function()
+    for _, text in ipairs {"N", "(", "]", "N\148"} do
+      makes_too_much(text:rep(2e5) .. ".", {}, 400)
+    end
   end)
 
   it("of a whole module is refused", function()
@@ -350,6 +369,28 @@ describe("A checkpoint that is damaged", function()
     local at = bytes:find("\1\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0", 1, true)
     files.write(path, bytes:sub(1, at - 1) .. "\9" .. bytes:sub(at + 1))
     refuses(path, "data/0': its bytes are damaged: the CRC differs")
+  end)
+
+  it("is read once, however many storages a .t7 file has", function()
+    local n, parts, read = 2000, {}, 0
+    for i = 1, n do
+      parts[i] = le(5, 4) .. le(1, 4) .. le(4, 4) .. le(i + 1, 4) .. le(3, 4)
+                 .. "V 1" .. le(17, 4) .. "torch.LongStorage" .. le(1, 8)
+                 .. le(i, 8)
+    end
+    local bytes = le(3, 4) .. le(1, 4) .. le(n, 4) .. table.concat(parts)
+    local source = core.open_bytes(bytes)
+    local counting = {}
+    function counting.size() return #bytes end
+    function counting.read(_, at, count)
+      read = read + count
+      return source:read(at, count)
+    end
+    function counting.read_into(_, t, at) return source:read_into(t, at) end
+    local value = t7.read(counting)
+    source:close()
+    assert.same({n}, value[true]:totable())
+    assert.is_true(read < 3 * #bytes, read)
   end)
 
   -- type of the object and what follows, what is said

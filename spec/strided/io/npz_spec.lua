@@ -222,6 +222,11 @@ describe("A .npz file", function()
     {"has a huge directory", archive({A}, {size = 0xfffffff0}),
      "not where it should be"},
     {"has a member twice", archive {A, A}, "two members 'a.npy'"},
+    {"colours its names", archive {{name = "../\27[31m", bytes = A.bytes}},
+     "the name '../?[31m'"},
+    {"colours a name twice", archive {
+      {name = "\27[31m", bytes = A.bytes}, {name = "\27[31m", bytes = A.bytes}},
+     "two members '?[31m'"},
     {"has a member with the header of another", archive {A, {
       name = "a.npz", bytes = A.bytes, offset = 0}},
      "not what the directory says"},

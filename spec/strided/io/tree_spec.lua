@@ -201,6 +201,7 @@ describe("A description of a tree", function()
     {'{"t":{"$tensor":"a"},"x":{"$table":[[1,1],[1,2]]}}', "malformed"},
     {'{"$tensor":"a"}', "malformed"},
     {("["):rep(5000), "tables deep"},
+    {('{"$complex":['):rep(3000), "tables deep"},
   }
   for i, row in ipairs(rows) do
     it("is refused if it is malformed, row " .. i, function()
