@@ -273,6 +273,10 @@ ST_API st_status st_generator_set_state(st_generator *g, const void *bytes,
                                         size_t n);
 /* The generator that operators use when none is passed. Borrowed. */
 ST_API st_generator *st_default_generator(void);
+/* Makes g, or NULL for that of the process, the default generator of this
+ * thread. Borrowed: the thread enters another one before g is released. Returns
+ * the one before, or NULL. */
+ST_API st_generator *st_generator_enter(st_generator *g);
 
 #include "strided_memory.h"
 #include "strided_dispatch.h"

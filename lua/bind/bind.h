@@ -62,7 +62,9 @@
   X(CONTEXT, "context", NULL)                   \
   X(SYM_SCALAR, "symbolic number", st__meta_sym_scalar) \
   X(FUSED, "fused function", st__meta_fused) \
-  X(SANDBOX, "sandbox", st__meta_sandbox)
+  X(SANDBOX, "sandbox", st__meta_sandbox)       \
+  X(MESSAGE, "message", st__meta_message)       \
+  X(WORKERS, "workers", st__meta_workers)
 
 typedef enum st_ud_kind {
 #define ST_UD_ENUM(id, name, fill) ST_UD_##id,
@@ -492,7 +494,7 @@ typedef void st__opener(st__state *h, lua_State *L);
   X(dispatch_trace) X(schema) X(signal) X(warning) X(foreign) X(dlpack) \
   X(source) X(save) X(zip_member) X(share) X(memory) X(scope) X(keepalive) \
   X(grad) X(hook) X(context) X(autograd_function) X(symbolic_trace) \
-  X(fused_function) X(sandbox)
+  X(fused_function) X(sandbox) X(worker_threads)
 #define ST_OPENER(name) st__opener st__open_##name;
 ST_OPENER_MAP(ST_OPENER)
 #undef ST_OPENER
@@ -502,7 +504,8 @@ st__opener st__meta_scalar, st__meta_generator, st__meta_library,
   st__meta_listener, st__meta_plan, st__meta_keyset, st__meta_values,
   st__meta_text, st__meta_events, st__meta_schema, st__meta_capsule,
   st__meta_source, st__meta_member, st__meta_save, st__meta_node,
-  st__meta_hook, st__meta_sym_scalar, st__meta_fused, st__meta_sandbox;
+  st__meta_hook, st__meta_sym_scalar, st__meta_fused, st__meta_sandbox,
+  st__meta_message, st__meta_workers;
 
 /* Calls the warning function with the pending warnings of a call; st_message
  * stays that of a failed call. [0] */

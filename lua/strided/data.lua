@@ -23,7 +23,10 @@ local data = {transforms = require "strided.data.transforms"}
 
 for _, name in pairs {"dataset", "sampler", "loader"} do
   for key, value in pairs(require("strided.data." .. name)) do
-    if key ~= "as_dataset" and key ~= "from" then data[key] = value end
+    if key:find "^%u" or key == "random_split" or key == "default_collate" or
+       key == "get_worker_info" then
+      data[key] = value
+    end
   end
 end
 

@@ -400,8 +400,18 @@ static void make_default(void) {
   seed_state(&default_generator, UINT64_C(67280421310721));
 }
 
+/* Of this thread; NULL: that of the process. */
+static _Thread_local st_generator *entered;
+
+st_generator *st__generator_enter(st_generator *g) {
+  st_generator *before = entered;
+  entered = g;
+  return before;
+}
+
 st_generator *st__default_generator(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
+  if (entered) return entered;
   pthread_once(&once, make_default);
   return &default_generator;
 }

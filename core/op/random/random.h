@@ -123,6 +123,8 @@ st_status st__generator_set_state(st_generator *g, const void *bytes,
                                   size_t n);
 /* The generator of operators that are given none. Borrowed. */
 st_generator *st__default_generator(void);
+/* See strided.h. */
+st_generator *st__generator_enter(st_generator *g);
 
 /* The generator in v, or the default one if there is none. Borrowed. */
 st_generator *st__generator_of(const st_value *v);

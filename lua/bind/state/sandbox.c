@@ -60,6 +60,7 @@
   X(SESSION, "interruptible", "interruptible", LUA_TNONE)               \
   X(SESSION, "wait_input", "wait_input", LUA_TNONE)                     \
   X(SESSION, "is_terminal", "is_terminal", LUA_TNONE)                   \
+  X(INTERNALS, "start_workers", "DataLoader with workers", LUA_TNONE)   \
   X(INTERNALS, "set_home", "set_home", LUA_TNONE)                       \
   X(INTERNALS, "set_index", "set_index", LUA_TNONE)                     \
   X(INTERNALS, "set_metamethod", "set_metamethod", LUA_TNONE)           \

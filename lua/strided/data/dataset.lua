@@ -17,6 +17,12 @@
 -- the samples, may be given, too, and a table of tensors by name. A file that
 -- `st.load(path, {mmap = "r"})` maps is such a tensor or table.
 --
+-- So may be a description of how to make a dataset, which the workers of a
+-- loader need for a class of the user:
+--
+--     {module = "my.files", args = {"train"}}   -- require "my.files"("train")
+--     {make = function(n) ... return dataset end, args = {100}}
+--
 -- @module strided.data.dataset
 
 local st = require "strided"
@@ -25,13 +31,23 @@ local options = require "strided.options"
 local raise = require "strided.caller_error"
 
 local abs, floor, is_tensor = math.abs, math.floor, st.is_tensor
-local getmetatable, ipairs, next, pairs, select, setmetatable, tostring, type,
-  unpack = getmetatable, ipairs, next, pairs, select, setmetatable, tostring,
-  type, unpack or table.unpack
+local getmetatable, ipairs, next, pairs, pcall, rawget, require, select,
+  setmetatable, tostring, type, unpack = getmetatable, ipairs, next, pairs,
+  pcall, rawget, require, select, setmetatable, tostring, type,
+  unpack or table.unpack
 
 local GENERATOR = {generator = true}
+local DESCRIPTION = {module = true, make = true, args = true}
 
 local M = {}
+
+-- The descriptions that datasets were made of.
+local recipes = setmetatable({}, {__mode = "k"})
+
+-- The classes of this module by name. Their method `arguments` returns those of
+-- the constructor, so that a worker can make an equal dataset.
+local classes = {}
+M.classes = classes
 
 --- The options of a random operator, nil for the default generator.
 -- @param generator
@@ -103,6 +119,12 @@ local function check_index(self, i, dataset)
   end
 end
 
+--- Declares a class of this module.
+local function class_named(name)
+  classes[name] = Dataset:extend(name)
+  return classes[name]
+end
+
 -- -- Tensors -----------------------------------------------------------------
 
 --- Samples that are rows: sample i of TensorDataset(x, y) has row i of x and
@@ -110,7 +132,7 @@ end
 -- tensors by name it is a table of their rows i.
 -- @function TensorDataset
 -- @tparam Tensor ... tensors of the same first size; or a table of such by name
-local TensorDataset = Dataset:extend "TensorDataset"
+local TensorDataset = class_named "TensorDataset"
 M.TensorDataset = TensorDataset
 
 local function check_rows(name, t, n)
@@ -140,6 +162,11 @@ function TensorDataset:init(first, ...)
   end
 end
 
+function TensorDataset:arguments()
+  if self.named then return self.named end
+  return unpack(self.tensors)
+end
+
 function TensorDataset:size() return self.n end
 
 --- Applies fn to each tensor; returns the results as samples are returned.
@@ -164,9 +191,11 @@ end
 -- -- Lists and functions -----------------------------------------------------
 
 --- The samples of a list.
-local ListDataset = Dataset:extend "ListDataset"
+local ListDataset = class_named "ListDataset"
 
 function ListDataset:init(list) self.list = list end
+
+function ListDataset:arguments() return self.list end
 
 function ListDataset:size() return #self.list end
 
@@ -179,7 +208,7 @@ end
 -- @function FunctionDataset
 -- @tparam integer n
 -- @tparam function fn
-local FunctionDataset = Dataset:extend "FunctionDataset"
+local FunctionDataset = class_named "FunctionDataset"
 M.FunctionDataset = FunctionDataset
 
 function FunctionDataset:init(n, fn)
@@ -190,6 +219,8 @@ function FunctionDataset:init(n, fn)
   callable("FunctionDataset", fn)
   self.n, self.fn = n, fn
 end
+
+function FunctionDataset:arguments() return self.n, self.fn end
 
 function FunctionDataset:size() return self.n end
 
@@ -203,14 +234,69 @@ local function is_dataset(x)
          type(x.size) == "function"
 end
 
+--- True for an object with the methods of a dataset. Its metatable may raise.
+function M.is_dataset(x)
+  local ok, is = pcall(is_dataset, x)
+  return ok and is
+end
+
+--- The name of a dataset's class, for messages.
+function M.name_of(x)
+  local class = getmetatable(x)
+  local name = type(class) == "table" and rawget(class, "__name")
+  return type(name) == "string" and name or "?"
+end
+
+--- The class of a dataset of this module; nil for others.
+function M.class_of(x)
+  local class = type(x) == "table" and getmetatable(x)
+  local name = type(class) == "table" and rawget(class, "__name")
+  return name and classes[name] == class and class or nil
+end
+
+--- The description {module =, make =, args =} that a dataset was made of.
+function M.recipe_of(x) return recipes[x] end
+
+local function is_description(x)
+  local key = next(x)
+  return DESCRIPTION[key] and
+         (type(x.module) == "string" or type(x.make) == "function")
+end
+
+--- Makes a dataset as described.
+local function make(name, x)
+  for key in pairs(x) do
+    if not DESCRIPTION[key] then
+      raise("%s: the description of a dataset has module or make, and args, "
+            .. "not '%s'", name, tostring(key))
+    end
+  end
+  if x.args ~= nil and type(x.args) ~= "table" then
+    raise("%s: 'args' must be a list, got %s", name, type(x.args))
+  end
+  local args = x.args or {}
+  local made = x.make
+  if not made then
+    local ok
+    ok, made = pcall(require, x.module)
+    if not ok then raise("%s: %s", name, tostring(made)) end
+  end
+  local is_made = M.is_dataset(made) and not getmetatable(made).__call
+  if not is_made then made = made(unpack(args, 1, args.n or #args)) end
+  made = M.as_dataset(name, made)
+  recipes[made] = {module = x.module, make = x.make, args = args}
+  return made
+end
+
 --- The dataset that an argument stands for.
 -- @tparam string name of the called function
--- @param x a dataset, a tensor, a table of tensors, or a list
+-- @param x a dataset, a tensor, a table of tensors, a list, or a description
 -- @treturn table
 function M.as_dataset(name, x)
   if is_tensor(x) then return TensorDataset(x) end
   if is_dataset(x) then return x end
   if type(x) == "table" then
+    if is_description(x) then return make(name, x) end
     local _, value = next(x)
     if x[1] == nil and is_tensor(value) then return TensorDataset(x) end
     return ListDataset(x)
@@ -221,10 +307,12 @@ end
 
 -- -- Datasets of datasets ----------------------------------------------------
 
-local MapDataset = Dataset:extend "MapDataset"
+local MapDataset = class_named "MapDataset"
 M.MapDataset = MapDataset
 
 function MapDataset:init(dataset, fn) self.dataset, self.fn = dataset, fn end
+
+function MapDataset:arguments() return self.dataset, self.fn end
 
 function MapDataset:size() return self.dataset:size() end
 
@@ -234,7 +322,7 @@ function MapDataset:get(i) return self.fn(self.dataset:get(i)) end
 -- @function Subset
 -- @param dataset
 -- @tparam table indices a list of the numbers of samples
-local Subset = Dataset:extend "Subset"
+local Subset = class_named "Subset"
 M.Subset = Subset
 
 function Subset:init(dataset, indices)
@@ -257,6 +345,8 @@ function Subset:init(dataset, indices)
   end
 end
 
+function Subset:arguments() return self.dataset, self.indices end
+
 function Subset:size() return #self.indices end
 
 function Subset:get(i)
@@ -267,7 +357,7 @@ end
 --- The samples of several datasets, one after the other.
 -- @function ConcatDataset
 -- @tparam table list of datasets
-local ConcatDataset = Dataset:extend "ConcatDataset"
+local ConcatDataset = class_named "ConcatDataset"
 M.ConcatDataset = ConcatDataset
 
 function ConcatDataset:init(list)
@@ -280,6 +370,8 @@ function ConcatDataset:init(list)
     self.n = self.n + self.datasets[k]:size()
   end
 end
+
+function ConcatDataset:arguments() return self.datasets end
 
 function ConcatDataset:size() return self.n end
 

@@ -6,131 +6,55 @@
 --       local loss = criterion(net(x), y)
 --     end
 --
+-- With the option `num_workers` threads make the batches while the loop uses
+-- the one before, in the same order. Each has a Lua state of its own, and a
+-- dataset of its own, which is made anew there: tensors share their elements,
+-- also those of mapped files; numbers, strings and tables are copied. Functions
+-- are copied with their upvalues, which may be such values, modules and such
+-- functions. A dataset of another class must be described: see
+-- strided.data.dataset.
+--
+--     local loader = data.DataLoader(
+--       {module = "my.files", args = {"train"}},
+--       {batch_size = 64, shuffle = true, num_workers = 2})
+--
+-- Random numbers that a worker draws depend on the number of the batch and on
+-- the seed that the pass draws from the option `generator`, or from the default
+-- generator: they are the same for any number of workers. This holds for
+-- strided's default generator, and in LuaJIT and Lua 5.4 for `math.random`.
+-- Without workers, samples draw from the default generator of the process,
+-- unless `batch_seeds` is true.
+--
 -- @module strided.data.loader
 
+local core = require "strided.core"
 local st = require "strided"
+local collate = require "strided.data.collate"
 local dataset = require "strided.data.dataset"
 local options = require "strided.options"
+local prefetch = require "strided.data.prefetch"
 local progress = require "strided.data.progress"
 local raise = require "strided.caller_error"
 local sampler = require "strided.data.sampler"
 
 local floor, is_tensor = math.floor, st.is_tensor
-local getmetatable, ipairs, pairs, select, setmetatable, tostring, type,
-  unpack = getmetatable, ipairs, pairs, select, setmetatable, tostring, type,
-  unpack or table.unpack
+local error, getmetatable, ipairs, package, pcall, setmetatable, tonumber,
+  tostring, type, unpack = error, getmetatable, ipairs, package, pcall,
+  setmetatable, tonumber, tostring, type, unpack or table.unpack
 
 local KNOWN = {batch_size = true, shuffle = true, sampler = true,
                batch_sampler = true, collate = true, drop_last = true,
-               generator = true, progress = true}
+               generator = true, progress = true, num_workers = true,
+               prefetch_factor = true, worker_init = true,
+               persistent_workers = true, batch_seeds = true}
 
-local M = {}
-
--- -- Collation ---------------------------------------------------------------
-
-local collate
-
-local function collate_tables(list)
-  local joined = {}
-  for i, sample in ipairs(list) do
-    if #sample ~= #list[1] then
-      raise("default_collate: sample 1 has %d elements, sample %d has %d",
-            #list[1], i, #sample)
-    end
-  end
-  for key in pairs(list[1]) do
-    local values = {}
-    for i, sample in ipairs(list) do
-      if type(sample) ~= "table" or sample[key] == nil then
-        raise("default_collate: sample %d has no '%s'", i, tostring(key))
-      end
-      values[i] = sample[key]
-    end
-    joined[key] = collate(values)
-  end
-  return joined
-end
-
-function collate(list)
-  local first = list[1]
-  for i, value in ipairs(list) do
-    if type(value) ~= type(first) or is_tensor(value) ~= is_tensor(first) then
-      raise("default_collate: sample 1 is a %s, sample %d a %s",
-            is_tensor(first) and "Tensor" or type(first), i,
-            is_tensor(value) and "Tensor" or type(value))
-    end
-  end
-  if is_tensor(first) then return st.stack(list) end
-  local kind = type(first)
-  if kind == "number" or kind == "boolean" then return st.tensor(list) end
-  return kind == "table" and collate_tables(list) or list
-end
-
---- Joins samples into a batch: tensors are stacked, numbers and booleans become
--- a tensor, tables are joined by key, and other values stay a list.
--- @function default_collate
--- @tparam table list of samples
--- @return the batch
-function M.default_collate(list)
-  if type(list) ~= "table" or list[1] == nil then
-    raise("default_collate: a list of samples is expected, got %s",
-          type(list) == "table" and "an empty one" or type(list))
-  end
-  return collate(list)
-end
-
-local function pack(...) return {n = select("#", ...), ...} end
-
---- Joins the k-th values of samples that have several.
-local function collate_values(packed)
-  local batch = {}
-  for i, sample in ipairs(packed) do
-    if sample.n ~= packed[1].n then
-      raise("DataLoader: sample 1 of a batch has %d values, sample %d has %d",
-            packed[1].n, i, sample.n)
-    end
-  end
-  for k = 1, packed[1].n do
-    local values = {}
-    for i, sample in ipairs(packed) do
-      values[i] = sample[k]
-      if values[i] == nil then
-        raise("DataLoader: value %d of sample %d of a batch is nil", k, i)
-      end
-    end
-    batch[k] = collate(values)
-  end
-  return unpack(batch, 1, packed[1].n)
-end
+local M = {default_collate = collate.default_collate}
 
 -- -- Batches -----------------------------------------------------------------
 
 local DataLoader = {}
 DataLoader.__index = DataLoader
 M.DataLoader = setmetatable(DataLoader, {})
-
---- For a collate function of the user, a sample of one value is that value, one
--- of several a list.
-local function plain(packed)
-  for i, sample in ipairs(packed) do
-    if sample.n == 1 then packed[i] = sample[1] end
-  end
-  return packed
-end
-
-local function join(self, packed)
-  if self.collate then return self.collate(plain(packed)) end
-  return collate_values(packed)
-end
-
-local function fetch(self, indices)
-  if self.dataset.batch and not self.collate then
-    return self.dataset:batch(indices)
-  end
-  local packed = {}
-  for k, i in ipairs(indices) do packed[k] = pack(self.dataset:get(i)) end
-  return join(self, packed)
-end
 
 --- Batches of successive values of an iterator.
 local function stream(self)
@@ -142,37 +66,66 @@ local function stream(self)
   return function()
     local packed = {}
     while #packed < self.batch_size do
-      local sample = pack(nextone())
+      local sample = collate.pack(nextone())
       if sample[1] == nil then break end
       packed[#packed + 1] = sample
     end
     if not packed[1] or (self.drop_last and #packed < self.batch_size) then
       return nil
     end
-    return join(self, packed)
+    return collate.join(packed, self.collate)
   end
 end
 
+--- A batch with a seed of its own, as a worker makes it.
+local function fetch_seeded(self, indices, seed)
+  local before = core.copy_rng()
+  st.manual_seed(seed)
+  local batch = collate.pack(pcall(collate.fetch, self.dataset, indices,
+                                   self.collate))
+  core.restore_rng(before)
+  if not batch[1] then error(batch[2], 0) end
+  return unpack(batch, 2, batch.n)
+end
+
+--- Batches that this thread makes.
+local function direct(self, seed, nextlist)
+  local k = 0
+  return function()
+    local indices = nextlist()
+    if not indices then return nil end
+    k = k + 1
+    if self.batch_seeds then return fetch_seeded(self, indices, seed + k) end
+    return collate.fetch(self.dataset, indices, self.collate)
+  end
+end
+
+local LARGEST_SEED = 2 ^ 52
+
 --- An iterator over the batches of one pass: what it returns are the values of
--- a batch, `x, y` of TensorDataset(x, y). Every call shuffles anew.
+-- a batch, `x, y` of TensorDataset(x, y). Every call shuffles anew. With
+-- workers it ends the pass before; an error of a worker ends the pass. The
+-- workers stop when a pass is over, and after a `break` when the next pass
+-- begins, the iterator is collected, or at once in Lua 5.4.
 -- @function DataLoader:iter
 -- @treturn function
 function DataLoader:iter()
-  local batches
+  local batches, a, b, closing
   if self.source then
     batches = stream(self)
   else
     -- PyTorch draws the seed of its workers first, with or without workers.
-    st.empty({}, {dtype = "int64"}):random_(dataset.from(self.generator))
-    local nextlist = self.batches:iter()
-    batches = function()
-      local indices = nextlist()
-      if indices then return fetch(self, indices) end
-    end
+    local seed = st.empty({}, {dtype = "int64"})
+    seed:random_(dataset.from(self.generator))
+    seed = tonumber((seed % LARGEST_SEED):item())
+    local iter = self.num_workers > 0 and prefetch.iter or direct
+    batches, a, b, closing = iter(self, seed, self.batches:iter())
   end
-  if not self.progress then return batches end
-  local total = not self.source and self.batches:size() or nil
-  return progress.each(batches, total, self.progress)
+  if self.progress then
+    local total = not self.source and self.batches:size() or nil
+    batches = progress.each(batches, total, self.progress)
+  end
+  return batches, a, b, closing
 end
 
 DataLoader.__call = DataLoader.iter
@@ -184,7 +137,43 @@ function DataLoader:size()
   if not self.source then return self.batches:size() end
 end
 
+--- Ends the pass and stops the workers now. The next pass starts others.
+-- @function DataLoader:close
+function DataLoader:close() prefetch.close(self) end
+
+--- In a worker: `{id =, num_workers =, dataset =}`, with its number from 1 on;
+-- elsewhere nil.
+-- @function get_worker_info
+-- @treturn ?table
+function M.get_worker_info()
+  local worker = package.loaded["strided.data.worker"]
+  return worker and worker.info
+end
+
 -- -- Construction ------------------------------------------------------------
+
+local function check_workers(given)
+  local n = given.num_workers
+  if n ~= nil and (type(n) ~= "number" or n < 0 or n ~= floor(n)) then
+    raise("DataLoader: option 'num_workers' must be a number of threads, got "
+          .. "%s", tostring(n))
+  end
+  local room = given.prefetch_factor
+  if room ~= nil and (type(room) ~= "number" or room < 1 or
+                      room ~= floor(room)) then
+    raise("DataLoader: option 'prefetch_factor' must be a number of batches, "
+          .. "got %s", tostring(room))
+  end
+  for _, name in ipairs {"prefetch_factor", "persistent_workers"} do
+    if given[name] and (n or 0) == 0 then
+      raise("DataLoader: option '%s' needs num_workers", name)
+    end
+  end
+  if given.worker_init ~= nil and type(given.worker_init) ~= "function" then
+    raise("DataLoader: option 'worker_init' must be a function, got %s",
+          type(given.worker_init))
+  end
+end
 
 local function check(given)
   local n = given.batch_size
@@ -228,18 +217,29 @@ end
 -- `sampler` or `batch_sampler` (strided.data.sampler); `collate`, a function
 -- that makes a batch of a list of samples, by default as `default_collate`
 -- does; `progress`: true, or what to write before the line that shows how far
--- a pass is, on a terminal
+-- a pass is, on a terminal; `num_workers` (0) threads that make batches;
+-- `prefetch_factor` (2), how many batches per worker are made in advance;
+-- `worker_init`, a function that each worker calls first, with its number;
+-- `persistent_workers` (false): they stay for the next pass; `batch_seeds`
+-- (false): random numbers without workers are those with workers
 -- @treturn table
 getmetatable(DataLoader).__call = function(_, source, given)
   given = options("DataLoader", given, KNOWN)
   check(given)
+  check_workers(given)
   local self = setmetatable({
     batch_size = given.batch_size or 1, drop_last = given.drop_last or false,
     generator = given.generator, collate = given.collate,
-    progress = given.progress}, DataLoader)
+    progress = given.progress, num_workers = given.num_workers or 0,
+    prefetch_factor = given.prefetch_factor or 2,
+    worker_init = given.worker_init, batch_seeds = given.batch_seeds,
+    persistent_workers = given.persistent_workers,
+    last = setmetatable({}, {__mode = "v"})}, DataLoader)
   if type(source) == "function" then
     if given.shuffle or given.sampler or given.batch_sampler then
       raise "DataLoader: samples of an iterator cannot be shuffled or chosen"
+    elseif self.num_workers > 0 then
+      raise "DataLoader: workers cannot share an iterator of samples"
     end
     self.source = source
     return self

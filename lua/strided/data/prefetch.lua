@@ -1,0 +1,114 @@
+--- A pass of a loader whose batches are made by worker threads.
+--
+-- @module strided.data.prefetch
+
+local core = require "strided.core"
+local message = require "strided.data.message"
+local raise = require "strided.caller_error"
+
+local package, pcall, setmetatable = package, pcall, setmetatable
+local unpack = unpack or table.unpack
+
+local prefetch = {}
+
+-- -- Workers -----------------------------------------------------------------
+
+local function start(loader)
+  local bytes, tensors = message.pack {
+    dataset = loader.dataset, collate = loader.collate,
+    worker_init = loader.worker_init, num_workers = loader.num_workers}
+  if not bytes then
+    raise("DataLoader: num_workers = %d: %s", loader.num_workers, tensors)
+  end
+  return core.start_workers(loader.num_workers, package.path, package.cpath,
+                            bytes, tensors)
+end
+
+--- The workers of a persistent loader that are idle; new ones, if it has none,
+-- or if they are threads of a parent process.
+local function find_workers(loader)
+  local workers = loader.workers
+  if not workers or not pcall(workers.cancel, workers) then
+    workers = start(loader)
+  end
+  if loader.persistent_workers then loader.workers = workers end
+  return workers
+end
+
+--- Ends a pass: its workers stop, or wait for the next pass.
+local function finish(pass, why)
+  if pass.why then return end
+  pass.why = why
+  if not pass.is_persistent then pass.workers:close() end
+end
+
+-- -- A pass ------------------------------------------------------------------
+
+--- Adds jobs until enough are open.
+local function issue(pass)
+  while pass.nextlist and pass.open < pass.room do
+    local indices = pass.nextlist()
+    if not indices then
+      pass.nextlist = nil
+      return
+    end
+    pass.issued = pass.issued + 1
+    local bytes, tensors = message.pack {
+      seed = pass.seed + pass.issued, indices = indices}
+    if not bytes then raise("DataLoader: %s", tensors) end
+    pass.workers:send(bytes, tensors)
+    pass.open = pass.open + 1
+  end
+end
+
+local function next_batch(pass)
+  if pass.why == "over" then return nil end
+  if pass.why then raise("DataLoader: %s", pass.why) end
+  issue(pass)
+  if pass.open == 0 then
+    finish(pass, "over")
+    return nil
+  end
+  local ok, bytes, tensors = pass.workers:receive()
+  if not ok then
+    finish(pass, "over")
+    raise("DataLoader: in a worker: %s", bytes)
+  end
+  pass.open = pass.open - 1
+  issue(pass)
+  local batch = message.unpack(bytes, tensors)
+  return unpack(batch, 1, batch.n)
+end
+
+--- Begins a pass, and ends the one before.
+-- @tparam table loader
+-- @tparam number seed that of batch k is seed + k
+-- @tparam function nextlist returns the indices of the next batch
+-- @treturn function the iterator
+-- @treturn nil
+-- @treturn nil
+-- @treturn table a value that ends the pass when Lua 5.4 closes it
+function prefetch.iter(loader, seed, nextlist)
+  prefetch.stop(loader, "a later pass of this loader has ended this one")
+  local pass = {
+    workers = find_workers(loader), is_persistent = loader.persistent_workers,
+    seed = seed, nextlist = nextlist, issued = 0, open = 0,
+    room = loader.num_workers * loader.prefetch_factor}
+  loader.last.pass = pass
+  return function() return next_batch(pass) end, nil, nil,
+         setmetatable({}, {__close = function() finish(pass, "over") end})
+end
+
+--- Ends the pass that is not over.
+function prefetch.stop(loader, why)
+  if loader.last.pass then finish(loader.last.pass, why) end
+end
+
+--- Stops the workers.
+function prefetch.close(loader)
+  prefetch.stop(loader, "the loader is closed")
+  if loader.workers then loader.workers:close() end
+  loader.workers = nil
+end
+
+return prefetch

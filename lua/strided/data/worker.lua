@@ -1,0 +1,68 @@
+--- What a worker thread of a loader does: Note [Workers] in
+-- lua/bind/state/worker_threads.c.
+--
+-- @module strided.data.worker
+
+local core = require "strided.core"
+local st = require "strided"
+local collate = require "strided.data.collate"
+local dataset = require "strided.data.dataset"
+local message = require "strided.data.message"
+
+local math, pairs, pcall, rawget, tostring, type = math, pairs, pcall, rawget,
+  tostring, type
+
+-- math.random is of this state; elsewhere it is of the process.
+local HAS_OWN_RANDOM = rawget(_G, "jit") ~= nil or rawget(_G, "warn") ~= nil
+
+local worker = {}
+
+--- Seeds the random numbers of this thread.
+local function seed_all(seed)
+  st.manual_seed(seed)
+  if HAS_OWN_RANDOM then math.randomseed(seed % 2 ^ 31) end
+end
+
+--- Frees the tensors of a batch that was made here, which have been shared.
+local function free(value)
+  if st.is_tensor(value) then
+    value:free()
+  elseif type(value) == "table" then
+    for _, each in pairs(value) do free(each) end
+  end
+end
+
+local function work(setup, number, job)
+  seed_all(job.seed)
+  local batch = message.list(collate.fetch(
+    setup.dataset, job.indices, setup.collate,
+    function() return core.worker_stops(number) end))
+  local bytes, tensors = message.pack(batch)
+  if not bytes then
+    error("a batch has a value that is not sent: " .. tensors, 0)
+  end
+  core.worker_send(number, false, bytes, tensors)
+  if not setup.collate and not setup.dataset.batch then free(batch) end
+end
+
+--- Answers the jobs of the state that started this one.
+-- @tparam integer id of the worker
+function worker.run(id)
+  local _, bytes, tensors = core.worker_receive()
+  if not bytes then return end
+  local setup = message.unpack(bytes, tensors)
+  setup.dataset = dataset.as_dataset("DataLoader", setup.dataset)
+  worker.info = {id = id, num_workers = setup.num_workers,
+                 dataset = setup.dataset}
+  if setup.worker_init then setup.worker_init(id) end
+  while true do
+    local number
+    number, bytes, tensors = core.worker_receive()
+    if not number then break end
+    local job = message.unpack(bytes, tensors)
+    local ok, why = pcall(work, setup, number, job)
+    if not ok then core.worker_send(number, true, tostring(why), {}) end
+  end
+end
+
+return worker
