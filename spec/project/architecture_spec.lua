@@ -164,8 +164,10 @@ end)
 -- -- Calls of Lua ------------------------------------------------------------
 
 describe("Calls of Lua functions by the binding", function()
-  -- The mechanism itself, and a macro for the C functions of others.
+  -- The mechanism itself, a macro for the C functions of others, and the first
+  -- calls of a new Lua state.
   local MAY_CALL = {["lua/bind/state/nested_call.c"] = true,
+                    ["lua/bind/state/worker_threads.c"] = true,
                     ["lua/bind/compat.h"] = true}
 
   --- Calls f(name, line, number, lines) for each line of the binding's code.

@@ -218,8 +218,8 @@ describe("A loader", function()
            {sampler = order, shuffle = true})
     raises({"option 'batch_size' must be"}, data.DataLoader, {1},
            {batch_size = 0})
-    raises({"DataLoader:", "num_workers"}, data.DataLoader, {1},
-           {num_workers = 2})
+    raises({"DataLoader:", "pin_memory"}, data.DataLoader, {1},
+           {pin_memory = true})
   end)
 
   it("keeps no batch", function()

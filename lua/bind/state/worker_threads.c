@@ -495,12 +495,12 @@ static int start_workers(lua_State *L) {
   const char *path = st__check_string(h, L, 2, "path");
   const char *cpath = st__check_string(h, L, 3, "cpath");
   if (n < 1 || n > MAX_WORKERS) {
-    return st__error(h, L, ST_BAD_VALUE, "DataLoader: option 'num_workers' must "
-                     "be at most %d", MAX_WORKERS);
+    return st__error(h, L, ST_BAD_VALUE, "DataLoader: option 'num_workers' "
+                     "must be at most %d", MAX_WORKERS);
   }
   if (!luaL_newstate || !luaL_openlibs) {
-    return st__error(h, L, ST_BAD_STATE, "DataLoader: this host cannot make Lua "
-                     "states, which workers need; use num_workers = 0");
+    return st__error(h, L, ST_BAD_STATE, "DataLoader: this host cannot make "
+                     "Lua states, which workers need; use num_workers = 0");
   }
   pool **ud = st__newudata(h, L, ST_UD_WORKERS, sizeof *ud); /* [+1] */
   *ud = new_pool((int)n, path, cpath);

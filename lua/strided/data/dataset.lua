@@ -258,8 +258,7 @@ end
 function M.recipe_of(x) return recipes[x] end
 
 local function is_description(x)
-  local key = next(x)
-  return DESCRIPTION[key] and
+  return x[1] == nil and
          (type(x.module) == "string" or type(x.make) == "function")
 end
 

@@ -1,10 +1,10 @@
 --- Values as messages between Lua states: a string, and a list of the tensors,
 -- which are shared.
 --
--- Numbers, strings, booleans and tables are copied, and so are functions: what
--- their upvalues are is copied, too. An upvalue that is a module, or a function
--- of one of Lua's or of strided, is what the other state has under that name.
--- The datasets of strided.data are made anew.
+-- Numbers, strings, booleans and tables are copied, and so are functions with
+-- their upvalues. A module, and a function of one of Lua's or strided's, is
+-- what the other state has under that name; globals are those of the other
+-- state. The datasets of strided.data are made anew.
 --
 -- @module strided.data.message
 
@@ -21,6 +21,7 @@ local concat, debug, dump, getmetatable, ipairs, next, package, pairs, pcall,
   tonumber, type
 local unpack = unpack or table.unpack
 local load_bytes = rawget(_G, "loadstring") or load
+local globals, tointeger = _G, rawget(math, "tointeger")
 local math_type = rawget(math, "type") -- Lua 5.3
 local catch, fail = failure.catch, failure.fail
 
@@ -95,6 +96,13 @@ local function place_of(fn)
   return format("the function at %s:%d", info.short_src, info.linedefined)
 end
 
+--- What the other state has under the same name: a module, or a function of it.
+local function pack_name(w, module, field)
+  put(w, "m")
+  put_string(w, module)
+  put_string(w, field)
+end
+
 local function pack_function(w, fn, depth)
   local ok, bytes = pcall(dump, fn)
   if not ok then
@@ -105,7 +113,12 @@ local function pack_function(w, fn, depth)
   for i = 1, 255 do
     local name, value = debug.getupvalue(fn, i)
     if not name then break end
-    local _, why = catch(pack, w, value, depth + 1)
+    local why
+    if name == "_ENV" then
+      pack_name(w, "_G", "")
+    else
+      why = select(2, catch(pack, w, value, depth + 1))
+    end
     if why then
       fail("%s has the upvalue '%s': %s", place_of(fn), name, why)
     end
@@ -136,11 +149,7 @@ local function pack_composite(w, value, depth)
   end
   w.names = w.names or collect_names()
   local name = w.names[value]
-  if name then
-    put(w, "m")
-    put_string(w, name[1])
-    return put_string(w, name[2])
-  end
+  if name then return pack_name(w, name[1], name[2]) end
   local recipe = dataset.recipe_of(value)
   if recipe then
     put(w, "d")
@@ -228,7 +237,7 @@ function READERS.z() return nil end
 function READERS.T() return true end
 function READERS.F() return false end
 function READERS.N() return core.none end
-function READERS.i(r) return math.tointeger(tonumber(up_to(r, ";"))) end
+function READERS.i(r) return tointeger(tonumber(up_to(r, ";"))) end
 function READERS.n(r)
   local x = number(up_to(r, ";"))
   return math_type and x + 0.0 or x
@@ -273,9 +282,8 @@ function READERS.f(r)
 end
 
 function READERS.m(r)
-  local name, field = read(r), nil
-  field = read(r)
-  local module = name == "_G" and _G or require(name)
+  local name = read(r)
+  local field, module = read(r), name == "_G" and globals or require(name)
   if field == "" then return module end
   return module[field]
 end

@@ -6,20 +6,28 @@ local core = require "strided.core"
 local message = require "strided.data.message"
 local raise = require "strided.caller_error"
 
-local package, pcall, setmetatable = package, pcall, setmetatable
+local ipairs, package, pcall, setmetatable = ipairs, package, pcall,
+  setmetatable
 local unpack = unpack or table.unpack
 
 local prefetch = {}
 
 -- -- Workers -----------------------------------------------------------------
 
+local function pack(loader, value)
+  local bytes, tensors = message.pack(value)
+  if bytes then return bytes, tensors end
+  raise("DataLoader: num_workers = %d: %s", loader.num_workers, tensors)
+end
+
+--- The workers call worker_init before they make the dataset, which is a
+-- message of its own. Its tensors are the last ones.
 local function start(loader)
-  local bytes, tensors = message.pack {
-    dataset = loader.dataset, collate = loader.collate,
-    worker_init = loader.worker_init, num_workers = loader.num_workers}
-  if not bytes then
-    raise("DataLoader: num_workers = %d: %s", loader.num_workers, tensors)
-  end
+  local dataset, own = pack(loader, loader.dataset)
+  local bytes, tensors = pack(loader, {
+    dataset = dataset, tensors = #own, collate = loader.collate,
+    worker_init = loader.worker_init, num_workers = loader.num_workers})
+  for _, t in ipairs(own) do tensors[#tensors + 1] = t end
   return core.start_workers(loader.num_workers, package.path, package.cpath,
                             bytes, tensors)
 end

@@ -9,11 +9,12 @@ local collate = require "strided.data.collate"
 local dataset = require "strided.data.dataset"
 local message = require "strided.data.message"
 
-local math, pairs, pcall, rawget, tostring, type = math, pairs, pcall, rawget,
-  tostring, type
+local error, math, pairs, pcall, rawget, tostring, type = error, math, pairs,
+  pcall, rawget, tostring, type
+local unpack = unpack or table.unpack
 
 -- math.random is of this state; elsewhere it is of the process.
-local HAS_OWN_RANDOM = rawget(_G, "jit") ~= nil or rawget(_G, "warn") ~= nil
+local HAS_OWN_RANDOM = rawget(_G, "jit") ~= nil or _VERSION == "Lua 5.4"
 
 local worker = {}
 
@@ -51,10 +52,12 @@ function worker.run(id)
   local _, bytes, tensors = core.worker_receive()
   if not bytes then return end
   local setup = message.unpack(bytes, tensors)
-  setup.dataset = dataset.as_dataset("DataLoader", setup.dataset)
-  worker.info = {id = id, num_workers = setup.num_workers,
-                 dataset = setup.dataset}
+  worker.info = {id = id, num_workers = setup.num_workers}
   if setup.worker_init then setup.worker_init(id) end
+  local own = {unpack(tensors, #tensors - setup.tensors + 1)}
+  setup.dataset = dataset.as_dataset("DataLoader",
+                                     message.unpack(setup.dataset, own))
+  worker.info.dataset = setup.dataset
   while true do
     local number
     number, bytes, tensors = core.worker_receive()

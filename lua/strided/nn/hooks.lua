@@ -88,8 +88,8 @@ function hooks.register_compute(module, hook)
   module:register_forward_pre_hook(hook)
 end
 
---- Computes the parameters of a module whose forward is not called, for one that
--- reads them. Returns the module.
+--- Computes the parameters of a module whose forward is not called, for one
+-- that reads them. Returns the module.
 -- @local
 function hooks.computed(module)
   local lists = module[KEY]

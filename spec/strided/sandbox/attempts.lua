@@ -100,6 +100,14 @@ local list = {
   {"shares with a function that it kept", taken("share", "sharing"),
    function(st, kept) return kept.core.share(st.ones(2)) end},
 
+  {"starts a thread with another state",
+   taken("DataLoader with workers", "internals"), function(st)
+    return st.data.DataLoader({1}, {num_workers = 1}):iter()
+  end},
+  {"starts one with a function that it kept",
+   taken("DataLoader with workers", "internals"),
+   function(_, kept) return kept.core.start_workers(1, "", "", "", {}) end},
+
   -- the process's operators
   {"replaces operators of aten", taken("library", "registration"),
    function(st) return st.library("aten", "IMPL"):impl("add", evil) end},
