@@ -29,6 +29,7 @@ host.suite("Neovim", host.lacks "nvim", function()
      .. "dtype=float64%)\n"},
     {"computes in a thread with a state of its own", "thread",
      "here 55, there 2\n"},
+    {"makes batches in worker threads", "loader", "380 in batches\n"},
     {"computes in the threads of its pool", "work",
      "12 rows squared\n"},
   }
