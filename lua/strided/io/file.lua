@@ -20,7 +20,10 @@ local function text_of(failure)
   return (tostring(failure):gsub("^[^\n]-:%d+: ", ""))
 end
 
+--- A message may have names of a file that nobody trusts: control characters
+-- become question marks, so that none reaches a terminal.
 local function complain(name, path, why)
+  why = why:gsub("%c", "?"):gsub("\194[\128-\159]", "?")
   raise("%s: cannot %s '%s': %s", name, name, path, why)
 end
 

@@ -241,6 +241,9 @@ describe("A .safetensors file", function()
      "begins at byte 1"},
     {"has tensors in one place", file_of(two(0, 2), "\1\2"),
      "begins at byte 0"},
+    {"has colours in a name", file_of(
+      one("I16", "[2]", 0, 2, "\\u001b[31m\\u009bm\\n\195\188"), "\1\2"),
+     "tensor '?[31m?m?\195\188' needs 4 bytes"},
     {"needs more than it has", file_of(one("I16", "[2]", 0, 2), "\1\2"),
      "needs 4 bytes and has 2"},
     {"ends before it begins", file_of(one("U8", "[2]", 2, 0), "\1\2"),
