@@ -106,14 +106,16 @@ describe("A loader with workers", function()
   it("takes datasets of all kinds", function()
     local path = os.tmpname()
     st.save(path .. ".npy", x)
-    local double = 2
+    local double, many = 2, {}
+    for i = 1, 9000 do many[i] = st.full({1}, i) end
+    many = data.Subset(many, {3, 1, 2})
     for _, d in ipairs {
       data.TensorDataset(x, y), x, {picture = x, label = y}, {"a", "b", "c"},
       {{1, true}, {2, false}}, data.Subset(data.TensorDataset(x, y), {2, 1, 9}),
       data.ConcatDataset {y, y},
       data.FunctionDataset(5, function(i) return i * double, {name = "s" .. i}
       end), OWN, data.Subset(OWN, {3, 1}),
-      st.load(path .. ".npy", {mmap = "r"}),
+      st.load(path .. ".npy", {mmap = "r"}), many,
       {make = function(n) return require "strided".arange(n) end, args = {5}},
     } do
       local function without_worker(list)
@@ -406,5 +408,12 @@ describe("A message", function()
       return floor(st.full({1}, 2.5):item())
     end)())
     assert.equal(math.floor, (copy(math.floor)))
+    local globals = package.loaded._G
+    globals.triple = function(x) return 3 * x end
+    local triple = copy(globals.triple)
+    globals.triple = nil
+    assert.equal(6, triple(2))
+    local relu = st.relu
+    assert.equal(relu, copy(function() return relu end)())
   end)
 end)

@@ -12,7 +12,8 @@
 -- also those of mapped files; numbers, strings and tables are copied. Functions
 -- are copied with their upvalues, which may be such values, modules and such
 -- functions. A dataset of another class must be described: see
--- strided.data.dataset.
+-- strided.data.dataset. While a pass runs, nobody may write to the tensors of
+-- its dataset.
 --
 --     local loader = data.DataLoader(
 --       {module = "my.files", args = {"train"}},

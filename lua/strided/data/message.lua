@@ -15,10 +15,10 @@ local values = require "strided.io.values"
 
 local byte, find, format, sub = string.byte, string.find, string.format,
   string.sub
-local concat, debug, dump, getmetatable, ipairs, next, package, pairs, pcall,
-  rawget, require, select, tonumber, type = table.concat, debug, string.dump,
-  getmetatable, ipairs, next, package, pairs, pcall, rawget, require, select,
-  tonumber, type
+local concat, debug, dump, error, getmetatable, ipairs, next, package, pairs,
+  pcall, rawget, require, select, tonumber, type = table.concat, debug,
+  string.dump, error, getmetatable, ipairs, next, package, pairs, pcall, rawget,
+  require, select, tonumber, type
 local unpack = unpack or table.unpack
 local load_bytes = rawget(_G, "loadstring") or load
 local globals, tointeger = _G, rawget(math, "tointeger")
@@ -35,18 +35,22 @@ local message = {}
 local LIBRARIES = {"_G", "string", "table", "math", "os", "io", "coroutine",
                    "bit", "utf8", "strided", "strided.nn"}
 
+--- True for a function that a script may have added to a module of Lua.
+local function is_of_script(value, library)
+  return not find(library, "^strided") and
+         debug.getinfo(value, "S").what ~= "C"
+end
+
 --- Module and field of what the other state has, too: all modules, and the
 -- functions of LIBRARIES.
 local function collect_names()
   local names = {}
   for _, name in ipairs(LIBRARIES) do
     local library = package.loaded[name]
-    if type(library) == "table" then
-      for key, value in next, library do
-        if type(key) == "string" and type(value) == "function" and
-           not names[value] then
-          names[value] = {name, key}
-        end
+    for key, value in next, type(library) == "table" and library or {} do
+      if type(key) == "string" and type(value) == "function" and
+         not names[value] and not is_of_script(value, name) then
+        names[value] = {name, key}
       end
     end
   end
@@ -285,6 +289,9 @@ function READERS.m(r)
   local name = read(r)
   local field, module = read(r), name == "_G" and globals or require(name)
   if field == "" then return module end
+  if module[field] == nil then
+    fail("this Lua state has no '%s' in %s", field, name)
+  end
   return module[field]
 end
 
@@ -297,11 +304,14 @@ end
 
 function READERS.d(r) return dataset.as_dataset("DataLoader", read(r)) end
 
---- Restores a value.
+--- Restores a value. Raises an error if it names what this state does not have.
 -- @tparam string bytes the message
 -- @tparam table tensors those of the message
 function message.unpack(bytes, tensors)
-  return read {s = bytes, at = 1, tensors = tensors, known = {}}
+  local value, why = catch(read, {s = bytes, at = 1, tensors = tensors,
+                                  known = {}})
+  if why then error(why, 0) end
+  return value
 end
 
 --- The values of a call as one value, nil included.

@@ -11,7 +11,6 @@ local message = require "strided.data.message"
 
 local error, math, pairs, pcall, rawget, tostring, type = error, math, pairs,
   pcall, rawget, tostring, type
-local unpack = unpack or table.unpack
 
 -- math.random is of this state; elsewhere it is of the process.
 local HAS_OWN_RANDOM = rawget(_G, "jit") ~= nil or _VERSION == "Lua 5.4"
@@ -54,7 +53,8 @@ function worker.run(id)
   local setup = message.unpack(bytes, tensors)
   worker.info = {id = id, num_workers = setup.num_workers}
   if setup.worker_init then setup.worker_init(id) end
-  local own = {unpack(tensors, #tensors - setup.tensors + 1)}
+  local own, first = {}, #tensors - setup.tensors
+  for i = 1, setup.tensors do own[i] = tensors[first + i] end
   setup.dataset = dataset.as_dataset("DataLoader",
                                      message.unpack(setup.dataset, own))
   worker.info.dataset = setup.dataset
