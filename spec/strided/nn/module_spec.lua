@@ -243,11 +243,11 @@ describe("A conversion", function()
   it("may be to a memory format, of tensors of its rank", function()
     local net = nn.Sequential {nn.Conv2d(3, 4, 3), nn.Conv3d(3, 4, 3)}
     local flat, deep = net[1].weight, net[2].weight
-    local before = flat:clone()
+    local values = flat:clone()
     assert.equal(net, net:to {memory_format = "channels_last"})
     assert.same({27, 1, 9, 3}, net[1].weight:stride())
     assert.equal(deep, net[2].weight)
-    assert.is_true(net[1].weight:equal(before))
+    assert.is_true(net[1].weight:equal(values))
     local kept = net[1].weight
     net:to {memory_format = "channels_last_3d"}
     assert.equal(kept, net[1].weight)
