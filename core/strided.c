@@ -19,6 +19,7 @@
 #include "dispatch/dispatch.h"
 #include "op/create/copy_clone_to.h"
 #include "op/print/format_tensor.h"
+#include "grad/autocast/autocast.h"
 #include "grad/record/derivatives.h"
 #include "grad/graph/history.h"
 #include "op/registry/op.h"
@@ -40,6 +41,7 @@ static st_status start_all(void) {
   st_status status = st__dispatch_init();
   if (status == ST_OK) status = st__register_operators();
   if (status == ST_OK) status = st__register_derivatives();
+  if (status == ST_OK) status = st__register_autocast();
   st__close_startup_memory();
   return status;
 }

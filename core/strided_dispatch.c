@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "dispatch/dispatch.h"
 #include "fuse/schedule/elementwise_op.h"
+#include "grad/autocast/autocast.h"
 #include "op/registry/op.h"
 
 /* -- Operators ------------------------------------------------------------ */
@@ -402,6 +403,27 @@ st_tls st_tls_inference(bool enabled) {
                          : tls.excluded & ~ST_AUTOGRAD_BITS;
   return tls;
 }
+
+st_status st_tls_autocast(bool enabled, st_dtype dtype, bool caches,
+                          st_tls *out) {
+  st_tls tls = st__tls();
+  if (dtype != ST_BFLOAT16 && dtype != ST_FLOAT16) {
+    return st__fail(ST_BAD_DTYPE, "autocast: the dtype must be bfloat16 or "
+                    "float16, it is %s", st__dtype_name(dtype));
+  }
+  tls.excluded = enabled ? tls.excluded & ~ST_AUTOCAST_BITS
+                         : tls.excluded | ST_AUTOCAST_BITS;
+  tls.autocast_dtype = (uint8_t)dtype;
+  tls.caches_casts = caches;
+  *out = tls;
+  return ST_OK;
+}
+
+bool st_autocast_is_enabled(void) {
+  return !(st__tls().excluded & ST_BIT(ST_FUNC_AutocastCPU));
+}
+
+void st_autocast_clear(void) { st__clear_cached_casts(); }
 
 void st_mode_push(st_mode *m) { st__mode_push(m); }
 void st_mode_pop(void) { st__mode_pop(); }

@@ -309,6 +309,17 @@ ST_API st_tls st_tls_below_adinplaceorview(void);
 ST_API st_tls st_tls_grad(bool enabled);
 ST_API st_tls st_tls_inference(bool enabled);
 
+/* Autocast: while it is enabled, operators convert their arguments of float32,
+ * float16 and bfloat16, some to the dtype of lower precision, some to float32.
+ * st_tls_autocast writes the current state with autocast enabled or disabled
+ * to *out; dtype is BFLOAT16 or FLOAT16, otherwise BAD_DTYPE. caches: casts of
+ * float32 parameters are kept by the thread, for further calls. The caller
+ * drops them with st_autocast_clear when the outermost region ends. */
+ST_API st_status st_tls_autocast(bool enabled, st_dtype dtype, bool caches,
+                                 st_tls *out);
+ST_API bool st_autocast_is_enabled(void);
+ST_API void st_autocast_clear(void);
+
 /* Pushes and pops must be paired on one thread. */
 ST_API void st_mode_push(st_mode *m);
 ST_API void st_mode_pop(void);

@@ -89,4 +89,9 @@ static inline st_keyset st__tensor_keys(st_device device) {
   (ST_BIT(ST_FUNC_AutogradOther) | ST_BIT(ST_FUNC_Autograd) |   \
    ST_BIT(ST_FUNC_AutogradNestedTensor))
 
+/* The Autocast keys. */
+#define ST_AUTOCAST_BITS                                        \
+  (ST_BIT(ST_FUNC_AutocastCPU) | ST_BIT(ST_FUNC_AutocastXPU) |  \
+   ST_BIT(ST_FUNC_AutocastCUDA))
+
 #endif

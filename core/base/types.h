@@ -299,10 +299,12 @@ enum {
 
 /* Thread-local dispatch state: keys that every call adds to its arguments' and
  * keys that it removes; whether gradients are recorded; whether new tensors
- * are inference tensors (C2, C3). */
+ * are inference tensors (C2, C3); the lower precision of autocast, and whether
+ * casts of parameters are kept. */
 typedef struct st_tls {
   st_keyset included, excluded;
-  bool grad, inference;
+  bool grad, inference, caches_casts;
+  uint8_t autocast_dtype; /* st_dtype */
 } st_tls;
 
 /* A dispatch mode: fn runs for every call of the thread that reaches the key

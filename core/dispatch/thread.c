@@ -8,12 +8,12 @@
 #include "base/memory.h"
 
 _Thread_local st_thread st__thread = {
-  .tls = {ST_INITIAL_INCLUDED, ST_INITIAL_EXCLUDED, true, false},
+  .tls = ST_INITIAL_TLS,
   .removed = ST_INITIAL_EXCLUDED
 };
 
 st_tls st__first_tls(void) {
-  return (st_tls){ST_INITIAL_INCLUDED, ST_INITIAL_EXCLUDED, true, false};
+  return (st_tls)ST_INITIAL_TLS;
 }
 
 _Atomic uint64_t st__epoch = 1;

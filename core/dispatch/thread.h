@@ -96,9 +96,9 @@ static inline void st__set_mode(st_thread *self, st_mode *m) {
 /* The initial keys of a thread (C2). */
 #define ST_INITIAL_INCLUDED \
   (ST_BIT(ST_FUNC_BackendSelect) | ST_BIT(ST_FUNC_ADInplaceOrView))
-#define ST_INITIAL_EXCLUDED                                    \
-  (ST_BIT(ST_FUNC_AutocastCPU) | ST_BIT(ST_FUNC_AutocastXPU) | \
-   ST_BIT(ST_FUNC_AutocastCUDA))
+#define ST_INITIAL_EXCLUDED ST_AUTOCAST_BITS
+#define ST_INITIAL_TLS                                                  \
+  {ST_INITIAL_INCLUDED, ST_INITIAL_EXCLUDED, true, false, true, ST_BFLOAT16}
 
 /* The initial dispatch state of a thread. */
 st_tls st__first_tls(void);

@@ -32,7 +32,9 @@ for _, name in pairs {
   "included_keys", "excluded_keys", "below_autograd",
   "below_adinplaceorview", "no_grad", "enable_grad", "is_grad_enabled",
   "set_grad_enabled", "grad", "backward",
-  "inference_mode", "is_inference_mode_enabled", "is_jit_enabled",
+  "inference_mode", "is_inference_mode_enabled", "is_autocast_enabled",
+  "is_autocast_cache_enabled", "get_autocast_dtype", "clear_autocast_cache",
+  "is_jit_enabled",
   "set_jit_enabled", "dispatch_mode", "observe", "listen",
   "trace", "dump", "dangling_impls", "check_registry",
   "strict_registration", "warnings", "schema", "dtype_info",
@@ -120,6 +122,22 @@ end
 -- @tparam function fn
 -- @tparam function body
 -- @return the results of body
+
+--- True inside of `st.autocast`.
+-- @function is_autocast_enabled
+-- @treturn boolean
+
+--- The dtype of lower precision of `st.autocast`: "bfloat16" unless the region
+-- around says otherwise.
+-- @function get_autocast_dtype
+-- @treturn string
+
+--- True if `st.autocast` keeps casts of parameters.
+-- @function is_autocast_cache_enabled
+-- @treturn boolean
+
+--- Forgets the casts of parameters that `st.autocast` keeps in this thread.
+-- @function clear_autocast_cache
 
 --- True if fused operators are compiled to machine code. That requires x86-64
 -- with AVX2, and can be disabled, also by `STRIDED_JIT=0` in the environment.
@@ -270,7 +288,7 @@ local LAZY = {
   set_printoptions = "printing", get_printoptions = "printing",
   autograd = "autograd", gradcheck = "autograd", gradgradcheck = "autograd",
   checkpoint = "autograd", detect_anomaly = "autograd", nn = "nn",
-  optim = "optim", data = "data", fuse = "fuse", sandbox = "sandbox",
+  amp = "amp", autocast = "amp", optim = "optim", data = "data", fuse = "fuse", sandbox = "sandbox",
   linalg = "families",
   fft = "families", special = "families", signal = "families",
   distributions = "distributions",

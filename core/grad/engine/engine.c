@@ -490,11 +490,13 @@ static st_status run_all(graph_task *k, const st_edge *roots) {
   return ST_OK;
 }
 
-/* The pass records its operations only if create_graph is set. */
+/* The pass records its operations only if create_graph is set. It runs without
+ * autocast: Note [Autocast]. */
 static st_status run_in_mode(graph_task *k, const st_edge *roots) {
   const st_tls old = st__tls();
   st_tls tls = old;
   tls.grad = k->pass->create_graph;
+  tls.excluded |= ST_AUTOCAST_BITS;
   st__set_tls(tls);
   const st_status status = run_all(k, roots);
   st__set_tls(old);

@@ -16,8 +16,8 @@ local callable = require "strided.callable"
 local error, ipairs, pairs, pcall, select, type = error, ipairs, pairs, pcall,
   select, type
 local unpack = unpack or table.unpack
-local enable_grad, get_rng_state, grad, is_grad_enabled, is_tensor,
-  set_rng_state = st.enable_grad, core.copy_rng, st.grad,
+local autocast, enable_grad, get_rng_state, grad, is_grad_enabled, is_tensor,
+  set_rng_state = core.autocast, st.enable_grad, core.copy_rng, st.grad,
   st.is_grad_enabled, st.is_tensor, core.restore_rng
 
 local function pack(...) return {n = select("#", ...), ...} end
@@ -41,12 +41,20 @@ local function run(fn, args)
   return pack(enable_grad(fn, unpack(args, 1, args.n)))
 end
 
---- Runs the function with the random numbers of the first run, then restores
--- the state of the generator.
+--- The arguments of core.autocast, by which the second run has the dtypes of
+-- the first.
+local function autocast_state()
+  return {st.is_autocast_enabled(), st.get_autocast_dtype(),
+          st.is_autocast_cache_enabled()}
+end
+
+--- Runs the function with the random numbers and the autocast of the first run,
+-- then restores the state of the generator.
 local function run_again(segment, args)
-  local state = get_rng_state()
+  local state, cast = get_rng_state(), segment.autocast
   set_rng_state(segment.rng)
-  local results = pack(pcall(run, segment.fn, args))
+  local results = pack(pcall(autocast, cast[1], cast[2], cast[3], run,
+                             segment.fn, args))
   set_rng_state(state)
   if not results[1] then error(results[2], 0) end
   return results[2]
@@ -170,7 +178,8 @@ function checkpoint(fn, ...)
   local results = run(fn, first)
   check_results(results)
   local segment = {
-    fn = fn, args = args, rng = rng, tensors = positions(args, is_tensor),
+    fn = fn, args = args, rng = rng, autocast = autocast_state(),
+    tensors = positions(args, is_tensor),
     inputs = positions(args, wants_grad),
     results = positions(results, wants_grad),
   }
