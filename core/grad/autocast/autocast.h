@@ -15,10 +15,6 @@
  *
  * A backward pass runs with the Autocast keys excluded: its operators have the
  * dtypes that the forward pass chose.
- *
- * PyTorch converts inside of a recurrent network, where its products are calls
- * of linear. Ours are not, so the networks have policies: those that give
- * PyTorch's results their dtypes.
  */
 #ifndef ST_GRAD_AUTOCAST_AUTOCAST_H
 #define ST_GRAD_AUTOCAST_AUTOCAST_H
