@@ -6,10 +6,10 @@
 --     end)
 --     loss:backward()                        -- net's gradients are float32
 --
--- Operators choose the dtype: products and convolutions run in bfloat16; losses,
--- Fourier transforms and decompositions in float32; `cat` and `stack` in the
--- widest dtype; all others in the dtype of their arguments. The lists are those
--- of PyTorch's autocast on the CPU. Parameters stay float32.
+-- Operators choose the dtype: products and convolutions run in bfloat16;
+-- losses, Fourier transforms and decompositions in float32; `cat` and `stack`
+-- in the widest dtype; all others in the dtype of their arguments. The lists
+-- are those of PyTorch's autocast on the CPU. Parameters stay float32.
 --
 -- `st.autocast`, `st.is_autocast_enabled`, `st.get_autocast_dtype`,
 -- `st.is_autocast_cache_enabled` and `st.clear_autocast_cache` are the state of
@@ -58,8 +58,8 @@ local function flag(o, name, default)
 end
 
 --- Calls `body(...)` with autocast enabled in this thread: operators convert
--- their arguments of float32, float16 and bfloat16 to the dtype that suits them.
--- Regions nest. `body` cannot yield.
+-- their arguments of float32, float16 and bfloat16. Regions nest. `body` cannot
+-- yield.
 --
 --     st.autocast({dtype = "float16"}, function() return net(x) end)
 --     st.autocast(net, x)
@@ -210,8 +210,8 @@ local function check_gradients(optimizer)
   end
 end
 
---- Divides the gradients of an optimizer's parameters by the scale, for instance
--- to clip them before `step`, which otherwise does it.
+--- Divides the gradients of an optimizer's parameters by the scale, to clip
+-- them before `step`, which otherwise does it.
 -- @param optimizer
 function GradScaler:unscale_(optimizer)
   if not self.enabled then return end
@@ -355,8 +355,8 @@ end, {"scale", "unscale_", "step", "update", "get_scale", "is_enabled",
       "set_backoff_factor", "get_growth_interval", "set_growth_interval",
       "state_dict", "load_state_dict"})
 
---- Scales a loss so that small gradients are not rounded to zero in float16, and
--- skips the steps whose gradients overflow.
+--- Scales a loss so that small gradients are not rounded to zero in float16,
+-- and skips the steps whose gradients overflow.
 --
 --     local scaler = st.amp.GradScaler()
 --     scaler:scale(loss):backward()

@@ -44,6 +44,15 @@ spellings.written = {
     symeig                       = st.linalg.eigh(t)
     get_file_path                = package.searchpath("strided", package.path)
     compiled_with_cxx11_abi      = st.config().version
+    set_autocast_cache_enabled = st.autocast({cache_enabled = false}, st.det, t)
+    set_autocast_cpu_dtype       = st.autocast({dtype = "float16"}, st.mm, t, u)
+    set_autocast_cpu_enabled     = st.autocast(st.mm, t, u)
+    set_autocast_dtype           = st.autocast({dtype = "float16"}, st.mm, t, u)
+    set_autocast_enabled         = st.autocast(st.mm, t, u)
+    get_autocast_cpu_dtype       = st.get_autocast_dtype()
+    is_autocast_cpu_enabled      = st.is_autocast_enabled()
+    autocast_increment_nesting   = st.autocast(st.mm, t, u)
+    autocast_decrement_nesting   = st.autocast(st.mm, t, u)
     vmap                         = for row in t:iter() do st.sum(row) end]],
   ["torch.Tensor"] = read [[
     numpy          = t:totable()
@@ -188,9 +197,10 @@ spellings.out_of_scope = {
     get_device_module profiler_.* batch_norm_.*elemt
     batch_norm_gather_stats.* batch_norm_stats batch_norm_update_stats
     batch_norm_backward_.* grouped_mm]]},
-  {why = "mixed precision chosen by the library, settings of the processor",
+  {why = "mixed precision of other devices, settings of the processor",
    names = [[
-    .*autocast.* .*float32_matmul_precision set_flush_denormal
+    .*autocast_[gix]pu.* .*autocast_xla.* .*float32_matmul_precision
+    set_flush_denormal
     .*deterministic_debug_mode .*_warn_only_enabled .*warn_always.*
     .*interop_threads init_num_threads]]},
   {why = "symbolic shapes and TorchScript", names = [[

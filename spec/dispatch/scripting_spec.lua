@@ -216,6 +216,7 @@ describe("The dispatcher", function()
 
     local guards = {
       no_grad = st.no_grad, inference_mode = st.inference_mode,
+      autocast = st.autocast,
       below_autograd = st.below_autograd,
       include_keys = function(...) return st.include_keys("Lua", ...) end,
       exclude_keys = function(...) return st.exclude_keys("CPU", ...) end,

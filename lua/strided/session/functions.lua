@@ -67,6 +67,22 @@ add("linalg.trace", "st.linalg.trace(self: Tensor, {offset: integer = 0, "
     .. "dtype: dtype? = nil}) -> Tensor",
     "The sums of the diagonals of the matrices of a batch.",
     "st.linalg.trace(t, {offset = 1})", "tensor(2)")
+add("autocast", "st.autocast([{dtype: dtype? = nil, enabled: boolean = true, "
+    .. "cache_enabled: boolean? = nil},] body: function, ...) -> results",
+    "Calls body(...) in mixed precision: products and convolutions run in "
+    .. "bfloat16 or float16, losses in float32.",
+    "st.autocast(st.mm, t:float(), t:float()).dtype", "bfloat16")
+add("is_autocast_enabled", "st.is_autocast_enabled() -> boolean",
+    "True within st.autocast.", "st.autocast(st.is_autocast_enabled)", "true")
+add("get_autocast_dtype", "st.get_autocast_dtype() -> dtype",
+    "The dtype that st.autocast converts products and convolutions to.",
+    "st.get_autocast_dtype()", "bfloat16")
+add("is_autocast_cache_enabled", "st.is_autocast_cache_enabled() -> boolean",
+    "True if st.autocast keeps casts of parameters.",
+    "st.is_autocast_cache_enabled()", "true")
+add("clear_autocast_cache", "st.clear_autocast_cache()",
+    "Forgets the casts of parameters that st.autocast keeps.",
+    "st.autocast(st.clear_autocast_cache)", "nil")
 add("lobpcg", "st.lobpcg(A: Tensor, k: integer = 1, {B: Tensor? = nil, X: "
     .. "Tensor? = nil, n: integer? = nil, iK: Tensor? = nil, niter: integer = "
     .. "1000, tol: number? = nil, largest: boolean = true, method: string = "

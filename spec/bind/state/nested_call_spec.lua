@@ -21,7 +21,7 @@ local function leaf() return st.ones(2, {requires_grad = true}) end
 local WAYS = {}
 
 for _, name in ipairs {"scope", "no_grad", "enable_grad", "inference_mode",
-                       "below_autograd", "below_adinplaceorview",
+                       "autocast", "below_autograd", "below_adinplaceorview",
                        "detect_anomaly", "trace"} do
   WAYS[name] = function()
     local function again() return st[name](again) end
