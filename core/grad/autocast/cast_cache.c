@@ -3,11 +3,9 @@
  * Note [Cached casts]
  * A parameter is often used several times in a forward pass. Its cast to lower
  * precision is kept, by thread, in a table keyed by the parameter. A kept cast
- * serves again while it is what a new one would be: the parameter was not
- * written since, the dtype is the same, and it has the history that the call
- * needs. A cast that was made within no_grad has none; one that was made in
- * inference mode cannot be saved for a gradient. A cast with history serves
- * everywhere.
+ * serves again if the parameter was not written since, the dtype is the same,
+ * and, where gradients are recorded, it has a history: one that was made within
+ * no_grad or in inference mode has none.
  */
 
 #include "grad/autocast/autocast.h"
@@ -77,13 +75,10 @@ bool st__is_cached_cast(const st_tensor *t) {
 
 static bool serves(const entry *e, st_dtype to) {
   const st_tls now = st__tls();
-  const st_keyset keys = e->cast->keys;
   if (e->cast->dtype != to || e->version != st__version(e->source)) {
     return false;
   }
-  if (now.inference) return true;
-  return keys & ST_BIT(ST_FUNC_ADInplaceOrView) &&
-         (!now.grad || keys & ST_AUTOGRAD_BITS);
+  return !now.grad || now.inference || e->cast->keys & ST_AUTOGRAD_BITS;
 }
 
 static st_status cast(const st_tensor *t, st_dtype to, st_tensor **out) {
