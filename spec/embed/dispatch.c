@@ -259,6 +259,37 @@ static void watching(void) {
 
 /* -- Thread state --------------------------------------------------------- */
 
+static bool gives(st_tensor *x, st_dtype dtype) {
+  const st_value args[] = {arg(x), arg(x)};
+  st_value ret;
+  CHECK(st_call_op(st_op_find("aten::matmul", ""), 2, args, &ret) == ST_OK);
+  const bool has = st_tensor_dtype(ret.u.tensor) == dtype;
+  st_value_clear(&ret);
+  return has;
+}
+
+static void autocast(void) {
+  const int64_t one = 1;
+  const st_tls old = st_tls_get();
+  st_tls tls;
+  st_tensor *x;
+  CHECK(st_tensor_empty(ST_DEVICE_CPU, ST_FLOAT32, 1, &one, NULL, &x) == ST_OK);
+  CHECK(st_tls_autocast(true, ST_FLOAT32, true, &tls) == ST_BAD_DTYPE);
+  CHECK(says("autocast: the dtype must be bfloat16 or float16"));
+  CHECK(!st_autocast_is_enabled() && gives(x, ST_FLOAT32));
+  CHECK(st_tensor_set_requires_grad(x, true) == ST_OK);
+  CHECK(st_tls_autocast(true, ST_FLOAT16, true, &tls) == ST_OK);
+  st_tls_set(tls);
+  CHECK(st_autocast_is_enabled() && gives(x, ST_FLOAT16));
+  CHECK(st_tls_autocast(false, ST_FLOAT16, true, &tls) == ST_OK);
+  st_tls_set(tls);
+  CHECK(gives(x, ST_FLOAT32));
+  st_tls_set(old);
+  st_autocast_clear();
+  st_tensor_release(&x);
+  puts("autocast");
+}
+
 static void guards(void) {
   st_library *lib = open("ctest", ST_LIBRARY_DEF, 0);
   const st_kernel see = {.fn = see_keys, .debug = "see"};
@@ -434,6 +465,7 @@ int main(void) {
   failures();
   watching();
   guards();
+  autocast();
   gradients();
   modes();
   shortcuts();

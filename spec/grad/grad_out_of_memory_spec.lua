@@ -70,6 +70,14 @@ local PROGRAMS = {
     local j = st.autograd.jacobian(function(a, b) return a * b end, {x, y})
     return j[1], j[2]
   end},
+  {"mixed precision", function(x, y)
+    local w = x:detach():float():requires_grad_() -- its cast is kept
+    local out = st.autocast(function()
+      local both = st.cat({w:matmul(y:float()), w:matmul(y:float())})
+      return st.linear(w, w):sum() + both:sum()
+    end)
+    return st.grad(out:float(), {w, y})
+  end},
   {"anomalies", function(x, y)
     return st.detect_anomaly(function()
       return st.grad((x * y):sum(), {x, y})
