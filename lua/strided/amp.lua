@@ -2,7 +2,7 @@
 -- precision, `GradScaler` keeps small gradients of float16 from becoming zero.
 --
 --     local loss = st.autocast(function()
---       return nn.functional.cross_entropy(net(x), target)
+--       return nn.CrossEntropyLoss()(net(x), target)
 --     end)
 --     loss:backward()                        -- net's gradients are float32
 --
@@ -47,11 +47,11 @@ local function is_options(x)
   return not (type(meta) == "table" and meta.__call)
 end
 
-local function flag(o, name, default)
+local function flag(where, o, name, default)
   local value = o[name]
   if value == nil then return default end
   if type(value) ~= "boolean" then
-    raise("autocast: option '%s' must be true or false, got %s", name,
+    raise("%s: option '%s' must be true or false, got %s", where, name,
           type(value))
   end
   return value
@@ -85,8 +85,9 @@ function amp.autocast(first, ...)
     raise("autocast: option 'dtype' must be \"bfloat16\" or \"float16\", " ..
           "got %s", tostring(dtype))
   end
-  return autocast(flag(o, "enabled", true), dtype,
-                  flag(o, "cache_enabled", is_autocast_cache_enabled()), ...)
+  local caches = flag("autocast", o, "cache_enabled",
+                      is_autocast_cache_enabled())
+  return autocast(flag("autocast", o, "enabled", true), dtype, caches, ...)
 end
 
 -- -- GradScaler --------------------------------------------------------------
@@ -131,7 +132,7 @@ local function create(_, given)
     self[name] = check_range("GradScaler", name, value)
   end
   self.factor = float32(self.init_scale)
-  self.enabled = o.enabled == nil or o.enabled
+  self.enabled = flag("GradScaler", o, "enabled", true)
   return self
 end
 

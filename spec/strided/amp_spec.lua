@@ -170,6 +170,9 @@ describe("A gradient scaler", function()
         amp.GradScaler {[name] = value}
       end)
     end
+    raises_here({"GradScaler", "'enabled'", "number"}, function()
+      amp.GradScaler {enabled = 0}
+    end)
     raises_here({"GradScaler", "'scale'", "init_scale"}, function()
       amp.GradScaler {scale = 2}
     end)
