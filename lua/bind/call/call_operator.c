@@ -348,6 +348,17 @@ static void split_keywords(st__frame *f, const st__packet *p, int top) {
   f->npos = top - f->first + 1 - (f->keywords && !has_list);
 }
 
+/* Resolves again without the last argument if that is an empty table, which
+ * may be a table of keywords whose values are all nil. */
+static bool resolve_without_empty(st__frame *f, const st__packet *p, int top) {
+  if (top < f->first || !lua_istable(f->L, top)) return false;
+  if (f->keywords || st__table_parts(f->L, top)) return false;
+  f->npos--;
+  if (st__resolve_overload(f, p)) return true;
+  f->npos++;
+  return false;
+}
+
 void st__resolve_frame(st__state *h, lua_State *L, st__packet *p, int first,
                        st__frame *f) {
   const int top = lua_gettop(L);
@@ -359,6 +370,7 @@ void st__resolve_frame(st__state *h, lua_State *L, st__packet *p, int first,
   if (st__resolve_overload(f, p)) return;
   st__refresh(h, L, p);
   if (st__resolve_overload(f, p)) return;
+  if (resolve_without_empty(f, p, top)) return;
   st__advise(f, p);
   st__raise_mismatch(f, p);
 }

@@ -7,6 +7,7 @@ local tensors = require "spec.support.tensors"
 local x = st.tensor {{1, 2, 3}, {4, 5, 6}}
 
 local dtype, raises = tensors.dtype, tensors.raises
+local unpack = unpack or table.unpack
 
 local function refuses(text, f) raises({text}, f) end
 
@@ -105,5 +106,50 @@ describe("A list with keywords", function()
             "[1][2] is nil", function() st.tensor {list} end)
     refuses("zeros: a list must have no nil and no other keys, but element " ..
             "2 is nil", function() st.zeros(list) end)
+  end)
+end)
+
+describe("An empty table, the last argument", function()
+  it("has no keywords, as if all of their values were nil", function()
+    local function same(f, ...)
+      st.manual_seed(7)
+      local expected = f(...)
+      st.manual_seed(7)
+      local n, list = select("#", ...), {...}
+      list[n + 1] = {generator = nil}
+      assert.is_true(f(unpack(list, 1, n + 1)):equal(expected))
+    end
+    same(st.rand, {3})
+    same(st.randn, {2, 2})
+    same(st.randperm, 5)
+    same(st.randint, 9, {3})
+    same(st.randint, 4, 9, {3})
+    same(st.multinomial, st.ones(5), 2)
+    same(st.multinomial, st.ones(5), 2, true)
+    same(st.add, x, 1)
+    same(x.uniform_, x:to "float32", 1, 2)
+  end)
+
+  it("is a list where an argument can be one", function()
+    assert.equal(21, x:sum({}):item())
+    assert.equal(0, st.ones({}).ndim)
+    refuses("permute: 0 dimensions are given", function() x:permute({}) end)
+  end)
+
+  it("is neither a tensor nor a number", function()
+    refuses("add: argument 'other' must be a Tensor or a number, got table",
+            function() x:add({}) end)
+    refuses("exp: argument 'self' must be a Tensor, got table",
+            function() st.exp({}) end)
+    refuses("takes at most 2 arguments by position, got 3",
+            function() st.dot(x[1], x[2], {1}) end)
+  end)
+
+  it("is not in the way of the next call", function()
+    for _ = 1, 3 do
+      assert.equal(3, st.rand({3}, {}):numel())
+      refuses("rand: ", function() st.rand({3}, {7}) end)
+      assert.equal("float64", dtype(st.rand({3}, {dtype = "float64"})))
+    end
   end)
 end)
