@@ -178,7 +178,9 @@ end
 -- of equal generators give the same ones. `jump(n)` skips n words of 32 bits.
 --
 -- The generator of operators that are given none becomes Philox by
--- `st.set_rng_state(st.Generator {algorithm = "philox"})`.
+-- `st.set_rng_state(st.Generator {algorithm = "philox"})`. `st.get_rng_state()`
+-- returns a copy of it, and `st.set_rng_state` takes that or its state, which
+-- can be saved: `st.save(path, {rng = st.get_rng_state():get_state()})`.
 -- @function Generator
 -- @param[opt] seed an integer, or a table with `algorithm` and `seed`
 

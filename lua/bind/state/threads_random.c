@@ -160,10 +160,51 @@ static int get_rng_state(lua_State *L) {
   return 1;
 }
 
-/* set_rng_state(generator): copies its state to the default generator */
+/* The tensor at idx, which has the bytes of a state. */
+static const st_tensor *check_state(st__state *h, lua_State *L, int idx,
+                                    const char *name) {
+  const st_tensor *t = st__check_tensor(h, L, idx, "state");
+  st__check_not_fake(h, L, t);
+  if (st_tensor_dtype(t) != ST_UINT8 || st_tensor_ndim(t) != 1 ||
+      st_tensor_device(t) != ST_DEVICE_CPU ||
+      !st_tensor_is_contiguous(t, ST_FORMAT_CONTIGUOUS)) {
+    st__error(h, L, ST_BAD_VALUE, "%s: a state is a contiguous tensor of "
+              "bytes, as get_state() of a generator returns", name);
+  }
+  return t;
+}
+
+static st_status read_state(st_generator *g, const st_tensor *t) {
+  return st_generator_set_state(g, st_tensor_data(t),
+                                (size_t)st_tensor_numel(t));
+}
+
+/* Sets the default generator to a state, of the algorithm whose states have
+ * this size. */
+static st_status read_default(const st_tensor *t) {
+  st_generator *g = NULL;
+  st_status status = st_generator_new_of(ST_PHILOX, 0, &g);
+  if (status == ST_OK &&
+      (int64_t)st_generator_state_size(g) != st_tensor_numel(t)) {
+    st_generator_release(&g);
+    status = st_generator_new_of(ST_MERSENNE, 0, &g);
+  }
+  if (status != ST_OK) return status;
+  status = read_state(g, t);
+  if (status == ST_OK) st_generator_assign(st_default_generator(), g);
+  st_generator_release(&g);
+  return status;
+}
+
+/* set_rng_state(generator or state): copies it to the default generator */
 static int set_rng_state(lua_State *L) {
   st__cannot_record(st__state_of(L), "it seeds random numbers");
   st__state *h = st__state_of(L);
+  if (st__to_tensor(h, L, 1)) {
+    const st_tensor *t = check_state(h, L, 1, "set_rng_state");
+    const st_status status = read_default(t);
+    return status == ST_OK ? 0 : st__raise(h, L, status);
+  }
   st_generator *g = *(st_generator **)st__checkudata(h, L, 1, ST_UD_GENERATOR,
                                                      "generator");
   if (!g) return st__error(h, L, ST_BAD_STATE, "the generator was finalized");
@@ -268,16 +309,7 @@ static int generator_get_state(lua_State *L) {
 static int generator_set_state(lua_State *L) {
   st__state *h = st__state_of(L);
   st_generator *g = live_generator(h, L);
-  st_tensor *t = st__check_tensor(h, L, 2, "state");
-  st__check_not_fake(h, L, t);
-  if (st_tensor_dtype(t) != ST_UINT8 || st_tensor_ndim(t) != 1 ||
-      st_tensor_device(t) != ST_DEVICE_CPU ||
-      !st_tensor_is_contiguous(t, ST_FORMAT_CONTIGUOUS)) {
-    return st__error(h, L, ST_BAD_VALUE, "set_state: a state is a contiguous "
-                     "tensor of bytes, as get_state() returns");
-  }
-  const st_status status = st_generator_set_state(
-    g, st_tensor_data(t), (size_t)st_tensor_numel(t));
+  const st_status status = read_state(g, check_state(h, L, 2, "set_state"));
   if (status != ST_OK) return st__raise(h, L, status);
   lua_settop(L, 1);
   return 1;

@@ -89,6 +89,16 @@ local function is_object(t)
   return ok and type(method) == "function"
 end
 
+--- What a value is called that cannot be saved.
+local function describe(value)
+  local kind = type(value)
+  local ok, method = pcall(function() return value.get_state end)
+  if kind == "userdata" and ok and type(method) == "function" then
+    return "Generator; save its get_state()"
+  end
+  return kind
+end
+
 local function name_of(path) return path == "" and "the value" or path end
 
 local visit
@@ -124,7 +134,7 @@ function visit(w, value, at, depth)
   local kind = values.kind(value)
   if kind == "table" then return visit_table(w, value, at, depth) end
   if not kind then
-    fail("%s is a %s", name_of(at.path), type(value))
+    fail("%s is a %s", name_of(at.path), describe(value))
   end
   if kind == "tensor" then w.on_tensor(value, at.path, at.name) end
 end

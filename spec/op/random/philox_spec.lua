@@ -215,6 +215,25 @@ describe("Philox", function()
     st.set_rng_state(saved)
   end)
 
+  it("becomes it by the bytes of a state, as a Twister does", function()
+    local saved = st.get_rng_state()
+    local first, second = philox(3):jump(9), st.Generator(4)
+    st.rand({7}, {generator = second})
+    for _, g in ipairs {first, second, first} do
+      st.set_rng_state(g:get_state())
+      assert.equal(g:algorithm(), st.get_rng_state():algorithm())
+      assert.is_true(st.rand {5}:equal(st.rand({5}, {generator = g})))
+    end
+    raises("set_rng_state: a state is a contiguous tensor of bytes",
+           st.set_rng_state, st.zeros(5056))
+    raises("has 5056 bytes, not 7", st.set_rng_state,
+           st.zeros({7}, {dtype = "uint8"}))
+    raises("no state of Philox", st.set_rng_state,
+           st.full({40}, 255, {dtype = "uint8"}))
+    assert.is_true(st.get_rng_state():get_state():equal(first:get_state()))
+    st.set_rng_state(saved)
+  end)
+
   it("says what it is", function()
     local g = philox(7)
     assert.equal('Generator {algorithm = "philox", seed = 7}', tostring(g))

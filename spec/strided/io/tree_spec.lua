@@ -101,6 +101,8 @@ describe("A table of values", function()
         ["opt.f is a function"] = {opt = {f = print}},
         ["a.b[2] is a userdata"] = {a = {b = {1, io.stdout}}},
         ["net.layers[1][\"to root\"] is a table that it is in"] = cycle,
+        ["rng is a Generator; save its get_state()"] =
+          {rng = st.get_rng_state()},
         ["a has a key that is a Tensor"] = {a = {[st.ones(1)] = 1}},
         ["a has a key that is a table"] = {a = {[{}] = 1}},
         ["tables deep"] = deep,
