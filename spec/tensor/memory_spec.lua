@@ -374,8 +374,12 @@ describe("st.scope", function()
     assert.equal("tensor(freed)", tostring(inside))
   end)
 
-  it("wants a function", function()
+  it("wants a function or an object that can be called", function()
+    local net = setmetatable({}, {__call = function(_, x) return x + 1 end})
+    assert.equal(4, st.scope(net, st.tensor {3})[1])
+    assert.equal(4, st.scope(st.scope, net, st.tensor {3})[1])
     raises("scope: argument 'body' must be a function", st.scope, 3)
+    raises("scope: argument 'body' must be a function", st.scope, st.ones(1))
   end)
 end)
 

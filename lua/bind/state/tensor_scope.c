@@ -159,10 +159,7 @@ static int escape_top(st__state *h, lua_State *L, int n, st__scope *to) {
 /* scope(body, ...): returns what body(...) returns */
 static int scope(lua_State *L) {
   st__state *h = st__state_of(L);
-  if (!lua_isfunction(L, 1)) {
-    return st__error(h, L, ST_BAD_TYPE, "scope: argument 'body' must be a "
-                     "function, got %s", st__type_name(h, L, 1));
-  }
+  st__check_callable(h, L, 1, "body");
   st__check_body(h, L, "scope");
   st__scope s = {take_link(&h->scope_links), h->scope};
   if (!s.head) return st__error(h, L, ST_NO_MEMORY, "scope: out of memory");
