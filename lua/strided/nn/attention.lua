@@ -32,6 +32,7 @@ local blocks = require "strided.nn.attention_blocks"
 
 local Module, Parameter, Linear = module.Module, module.Parameter, layer.Linear
 
+local keep = require "strided.core".keep_from_all
 local concat, empty, floor, format, huge, is_tensor, linear, max, no_grad,
   sqrt = table.concat, st.empty, math.floor, string.format, math.huge,
   st.is_tensor, st.linear, math.max, st.no_grad, math.sqrt
@@ -50,11 +51,11 @@ Cache.__index = Cache
 local FIRST_CAPACITY = 32
 
 --- A tensor of the size of t but `capacity` in dimension 3, that begins with
--- the n steps that `old` has.
+-- the n steps that `old` has. A cache outlives the scopes of single calls.
 local function grown(old, t, n, capacity)
   local shape = t:size()
   shape[3] = capacity
-  local new = empty(shape, {dtype = t.dtype, device = t.device})
+  local new = keep(empty(shape, {dtype = t.dtype, device = t.device}))
   if n > 0 then new:narrow(3, 1, n):copy_(old:narrow(3, 1, n)) end
   return new
 end
@@ -91,8 +92,8 @@ end
 -- @tparam Tensor indices
 function Cache:reorder(indices)
   if self.length == 0 then return end
-  self.k, self.v = self.k:index_select(1, indices),
-                   self.v:index_select(1, indices)
+  self.k, self.v = keep(self.k:index_select(1, indices),
+                        self.v:index_select(1, indices))
 end
 
 -- -- Masks -------------------------------------------------------------------

@@ -38,6 +38,7 @@ local Module, is_module = module.Module, module.is_module
 local Dropout, LayerNorm, Linear, MultiheadAttention = layer.Dropout,
   layer.LayerNorm, layer.Linear, attention.MultiheadAttention
 
+local keep = require "strided.core".keep_from_all
 local concat, floor, format, huge, is_tensor = table.concat, math.floor,
   string.format, math.huge, st.is_tensor
 local getmetatable, ipairs, pairs, setmetatable, type = getmetatable, ipairs,
@@ -454,7 +455,7 @@ function Transformer:forward(src, tgt, given)
   if not memory then
     memory = self.encoder(src, {mask = o.src_mask, is_causal = o.src_is_causal,
                                 src_key_padding_mask = o.src_key_padding_mask})
-    if o.cache then o.cache.memory = memory end
+    if o.cache then o.cache.memory = keep(memory) end
   end
   local call = {}
   for name in pairs(DECODER_CALL) do call[name] = o[name] end

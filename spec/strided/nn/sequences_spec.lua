@@ -396,6 +396,26 @@ describe("A cache", function()
     end)
   end)
 
+  it("outlives the scopes of its calls", function()
+    st.no_grad(function()
+      local net = nn.Transformer(8, 2, {
+        dtype = "float64", dim_feedforward = 10, batch_first = true,
+        num_encoder_layers = 1, num_decoder_layers = 1}):eval()
+      local plain, scoped = net:new_cache(), net:new_cache()
+      for i = 1, 9 do
+        local token = x:narrow(2, i, 1)
+        local want = net(memory, token, {cache = plain})
+        near(want, st.scope(st.scope, net, memory, token, {cache = scoped}))
+        if i == 4 then
+          local order = st.tensor({2, 1}, {dtype = "int64"})
+          plain:reorder(order)
+          st.scope(scoped.reorder, scoped, order)
+        end
+      end
+      assert.equal(9, scoped.length)
+    end)
+  end)
+
   it("keeps what the encoder returns", function()
     st.no_grad(function()
       local net, calls = nn.Transformer(8, 2, {
