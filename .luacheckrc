@@ -5,5 +5,7 @@ max_line_length = 80
 exclude_files = {"build*", "*.rockspec"}
 files["spec"] = {std = "+busted"}
 files["spec/hosts/neovim"] = {read_globals = {"vim"}}
+files["examples/neovim"] = {read_globals = {"vim"}}
+files["examples/nginx"] = {globals = {"ngx"}}
 files["spec/hosts/love"] = {globals = {"love"}}
 files["spec/fuzz/targets"] = {read_globals = {"broken"}}

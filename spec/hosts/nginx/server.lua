@@ -1,4 +1,5 @@
---- Starts nginx with its Lua module, to rank vectors.
+--- Starts nginx with its Lua module, to rank vectors or with another
+-- configuration.
 
 local host = require "spec.hosts.host"
 
@@ -28,29 +29,45 @@ local function library_path()
   return table.concat(folders, ":")
 end
 
---- Starts it on the vectors in the scratch folder, and waits until its port
--- answers. options: init, Lua for the master; more, directives.
-function server.start(options)
-  options = options or {}
-  local self = setmetatable({port = host.port(), folder = host.scratch()},
-                            {__index = server})
+--- Values for a configuration: the folders of modules and of Lua files, the
+-- user, the port.
+local function values_of(self)
   local is_root = host.run "id -u":match "^0\n"
-  local conf = host.write("nginx.conf", host.fill("nginx/nginx.conf", {
+  return {
     modules = MODULE .. "/usr/lib/nginx/modules",
     resty = MODULE .. "/usr/share/lua/5.1",
-    user = is_root and "user root;" or "",
-    path = host.path:gsub(";;$", ""), cpath = host.cpath:gsub(";;$", ""),
-    vectors = self.folder .. "/vectors.npy",
-    port = self.port,
-    init = options.init or "", more = options.more or "",
-  }))
-  self.command = ("LD_LIBRARY_PATH='%s' exec nginx -p '%s' -c '%s'"):format(
-                 library_path(), self.folder, conf)
+    user = is_root and "user root;" or "", port = self.port,
+  }
+end
+
+--- Starts it in the scratch folder, and waits until its port answers.
+-- write: gets values of this machine, returns the path of a configuration.
+function server.run(write)
+  local self = setmetatable({port = host.port(), folder = host.scratch()},
+                            {__index = server})
+  local values = values_of(self)
+  local conf = write(values)
+  self.command = ("LD_LIBRARY_PATH='%s' LUA_PATH='%s' LUA_CPATH='%s' exec "
+    .. "nginx -p '%s/' -c '%s'"):format(library_path(), values.resty ..
+    "/?.lua;" .. host.path, host.cpath, self.folder, conf)
   self.process = host.start(self.command, LIMIT)
   if not host.answers(self.port, 30) then
     error("nginx does not answer:\n" .. self.process:output() .. self:log())
   end
   return self
+end
+
+--- Starts it on the vectors in the scratch folder. options: init, Lua for the
+-- master; more, directives.
+function server.start(options)
+  options = options or {}
+  return server.run(function(values)
+    values.path = host.path:gsub(";;$", "")
+    values.cpath = host.cpath:gsub(";;$", "")
+    values.vectors = host.scratch() .. "/vectors.npy"
+    values.init, values.more = options.init or "", options.more or ""
+    return host.write("nginx.conf", host.fill("nginx/nginx.conf", values))
+  end)
 end
 
 --- Sends the master a signal by its own means: reload, quit, ...
