@@ -1,5 +1,5 @@
---- A day in the life of a training: it is killed, and resumed from what it saved
--- last, in another process.
+--- A day in the life of a training: it is killed, and resumed in another
+-- process from what it saved last.
 -- axes: lua
 
 local build = require "spec.support.build"
