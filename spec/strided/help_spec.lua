@@ -46,6 +46,17 @@ describe("st.help", function()
     assert.is_true(n >= 270)
   end)
 
+  -- The line before a row of the table is not there in its help.
+  it("names what an operator is the same as", function()
+    for full in st.help():gmatch "[%w_:]+" do
+      local line = st.help(full):match "^[^\n]*"
+      if line:find ": The same%f[^%w]" then
+        assert.truthy(line:find " The same as [%w_]+" or
+                      line:find " The same view", line)
+      end
+    end
+  end)
+
   it("says that indices count from 1", function()
     assert.truthy(st.help "argsort":find("{base: integer = 1", 1, true))
   end)
