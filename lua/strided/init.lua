@@ -109,6 +109,27 @@ end
 -- @tparam[opt] table options `grad_outputs`, `create_graph`, `retain_graph`,
 -- as for `grad`; `inputs`
 
+--- Calls `body(...)` without recording gradients: `st.no_grad(net, x)`, or
+-- `st.no_grad(function() ... end)`.
+-- @function no_grad
+-- @tparam function body or a module
+-- @return the results of body
+
+--- Calls `body(...)` and records gradients, as outside of no_grad.
+-- @function enable_grad
+-- @tparam function body or a module
+-- @return the results of body
+
+--- Are gradients recorded now?
+-- @function is_grad_enabled
+-- @treturn boolean
+
+--- Calls `body(...)` without recording gradients and without what they need:
+-- tensors that it makes can never be part of a graph.
+-- @function inference_mode
+-- @tparam function body or a module
+-- @return the results of body
+
 --- Calls `body(...)` with gradient recording enabled or disabled.
 -- @function set_grad_enabled
 -- @tparam boolean flag
@@ -162,6 +183,18 @@ end
 -- @tparam string dtype
 -- @treturn table
 
+--- Seeds the generator of operators that are given none.
+-- @function manual_seed
+-- @tparam integer seed
+
+--- A copy of the generator of operators that are given none.
+-- @function get_rng_state
+-- @treturn Generator
+
+--- Sets the generator of operators that are given none.
+-- @function set_rng_state
+-- @param state a Generator, or what its `get_state()` returned
+
 --- A random generator: `st.Generator(seed)`, or `st.Generator {algorithm =
 -- "philox", seed = seed}`. Operators that draw take it as `generator`, as in
 -- `st.rand({3}, {generator = g})`.
@@ -183,6 +216,48 @@ end
 -- can be saved: `st.save(path, {rng = st.get_rng_state():get_state()})`.
 -- @function Generator
 -- @param[opt] seed an integer, or a table with `algorithm` and `seed`
+
+--- How many threads share the work of an operator.
+-- @function get_num_threads
+-- @treturn integer
+
+--- Sets how many threads share the work of an operator. Results do not depend
+-- on it.
+-- @function set_num_threads
+-- @tparam integer n from 1 to 256
+
+--- What the library runs on: a table with `version`, `isa`, `threads`,
+-- `machine`, the choices made for this machine, and `kernels`, the instruction
+-- set of each operator's kernel.
+-- @function config
+-- @treturn table
+
+--- Sets what becomes of warnings about what is permitted but rarely intended:
+-- false ignores them, true prints them to stderr, a function gets their texts.
+-- @function warnings
+-- @param setting
+-- @return the previous setting
+
+--- The dtype of tensors of numbers with fractions: "float32" at first.
+-- @function get_default_dtype
+-- @treturn string
+
+--- Sets the dtype of tensors of numbers with fractions.
+-- @function set_default_dtype
+-- @tparam string dtype
+
+--- A tensor of numbers or booleans, in tables of tables for several dimensions:
+-- `st.tensor {{1, 2}, {3, 4}}`. Integers give int64, fractions the default
+-- dtype.
+-- @function tensor
+-- @param values a table, a number or a boolean
+-- @tparam[opt] table options `dtype`, `device`, `requires_grad`
+-- @treturn Tensor
+
+--- Is a value a tensor?
+-- @function is_tensor
+-- @param value
+-- @treturn boolean
 
 -- -- Tensors -----------------------------------------------------------------
 

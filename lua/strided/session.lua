@@ -17,6 +17,7 @@
 local st = require "strided"
 local core = require "strided.core"
 core.check_taken("session", "strided.session")
+local comment_on = require "strided.session.comments"
 local complete = require("strided.session.complete").complete
 local failure = require "strided.session.traceback"
 local help = require "strided.session.help"
@@ -24,8 +25,9 @@ local input = require "strided.session.input"
 local show = require "strided.session.show"
 
 local compile, unpack = loadstring or load, unpack or table.unpack
-local error, format, io, os, pcall, rawset, select, tostring, type, xpcall =
-  error, string.format, io, os, pcall, rawset, select, tostring, type, xpcall
+local error, format, io, os, pcall, rawget, rawset, select, tostring, type,
+  xpcall = error, string.format, io, os, pcall, rawget, rawset, select,
+  tostring, type, xpcall
 local jit = rawget(_G, "jit")
 
 local session = {}
@@ -73,7 +75,8 @@ end
 local INTRO = [[
   st            the library; st.<Tab> lists its fields
   st.help()     the names of all operators
-  ?name         the signatures and kernels of an operator; also help(x)
+  ?name         the signatures and kernels of an operator, or what a
+                function or class is: ?nn.Linear; also help(x)
   expr          prints its values; expr; does not
   _             the last value
   Ctrl-C        discards the line or stops the chunk; Ctrl-D exits]]
@@ -89,6 +92,9 @@ local function describe(x)
                   .. "?add, ?sum", tostring(x.dtype), tostring(x.shape))
   end
   if type(x) ~= "function" then
+    local text = type(x) == "table" and rawget(x, "__name") and
+                 comment_on(x.__name)
+    if text then return text end
     return type(x) .. ": " .. show.value(x)
   end
   local info = debug.getinfo(x, "S")

@@ -16,6 +16,35 @@ local ipairs, no_grad, unpack = ipairs, st.no_grad, unpack or table.unpack
 
 local activation = {}
 
+--- The operator of this name as a module: `nn.ReLU()(x)` is `st.relu(x)`, and
+-- `nn.LeakyReLU(0.2)(x)` is `st.leaky_relu(x, 0.2)`.
+-- @function CELU
+-- @function ELU
+-- @function GLU
+-- @function Hardshrink
+-- @function Hardsigmoid
+-- @function Hardswish
+-- @function Hardtanh
+-- @function LeakyReLU
+-- @function LogSigmoid
+-- @function LogSoftmax
+-- @function Mish
+-- @function ReLU
+-- @function ReLU6
+-- @function RReLU
+-- @function SELU
+-- @function SiLU
+-- @function Sigmoid
+-- @function Softmax
+-- @function Softmin
+-- @function Softplus
+-- @function Softshrink
+-- @function Softsign
+-- @function Tanh
+-- @function Tanhshrink
+-- @function Threshold
+-- @param[opt] ... the arguments of the operator, by position or by name
+
 -- The class, its signature, the operator and the fields that it gets.
 for _, row in ipairs {
   {"CELU", "alpha:number=1 inplace:flag=false", {"celu", "alpha"}},

@@ -3,6 +3,7 @@
 -- @module strided.session.help
 
 local core = require "strided.core"
+local comment_on = require "strided.session.comments"
 local functions = require "strided.session.functions"
 local raise = require "strided.caller_error"
 
@@ -270,9 +271,10 @@ local function operator_of(value)
 end
 
 --- Describes an operator: its documentation, signatures in Lua, schemas,
--- derivative and dispatch table. Without a name, lists all operators.
--- @tparam[opt] string|operator name `"add"`, `"geo::hypot2"`, an object of
--- `st.ops`, or `st.add`
+-- derivative and dispatch table. Or a function or class in Lua, by the comment
+-- in its file. Without a name, lists all operators.
+-- @tparam[opt] string|operator name `"add"`, `"geo::hypot2"`, `"nn.Linear"`,
+-- `"DataLoader"`, `"no_grad"`; an object of `st.ops`, or `st.add`; a class
 -- @treturn string
 function help(name)
   if name == nil then return wrap(all_names()) end
@@ -281,6 +283,9 @@ function help(name)
     if key then return help(key) end
     local packet = operator_of(name)
     if packet then return describe(packet) end
+    local text = type(name) == "table" and name.__name and
+                 comment_on(name.__name)
+    if text then return text end
     raise("help: the operator must be its name or an object of st.ops")
   end
   local full, overload = name:match "^([^.]*)%.?(.*)$"
@@ -291,7 +296,7 @@ function help(name)
   if type(packet) == "userdata" then
     return (text and text .. "\n" or "") .. describe(packet)
   end
-  return text or "there is no operator '" .. name .. "'"
+  return text or comment_on(name) or "there is no operator '" .. name .. "'"
 end
 
 return {help = help, signature = signature, operator_of = operator_of}
