@@ -245,7 +245,7 @@ local function help(query)
     if fits then found[#found + 1] = comment end
   end
   -- net:train is a method of an object of the user
-  if not found[1] and find(query, ":", 1, true) then found = list end
+  if not found[1] and find(query, "[^:]:[^:]") then found = list end
   local texts = {}
   for i = 1, found[MOST] and MOST or #found do
     texts[i] = describe(found[i])
