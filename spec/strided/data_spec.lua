@@ -236,6 +236,13 @@ describe("A loader", function()
     assert.equal("epoch 1 3/10, 1.5/s, 0:02, 0:04 left",
                  text("epoch 1 ", 3, 10, 2))
     assert.equal("90, 1/s, 1:30", text("", 90, nil, 90))
+    local words, epoch = require("strided.data.progress").words, 1
+    local function label() return "epoch " .. epoch end
+    assert.equal("", words(true))
+    assert.equal("epoch 1 ", words(label))
+    epoch = 2
+    assert.equal("epoch 2 ", words(label))
+    assert.equal("train ", words "train")
   end)
 end)
 

@@ -219,7 +219,8 @@ end
 -- `sampler` or `batch_sampler` (strided.data.sampler); `collate`, a function
 -- that makes a batch of a list of samples, by default as `default_collate`
 -- does; `progress`: true, or what to write before the line that shows how far
--- a pass is, on a terminal; `num_workers` (0) threads that make batches;
+-- a pass is, on a terminal: a text, or a function that returns it, so that it
+-- can tell the epoch and the loss; `num_workers` (0) threads that make batches;
 -- `prefetch_factor` (2), how many batches per worker are made in advance;
 -- `worker_init`, a function that each worker calls first, with its number;
 -- `persistent_workers` (false): they stay for the next pass; `batch_seeds`

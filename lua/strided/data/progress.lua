@@ -5,7 +5,7 @@
 
 local core = require "strided.core"
 
-local floor, stderr, time = math.floor, io.stderr, os.time
+local floor, stderr, time, type = math.floor, io.stderr, os.time, type
 
 local M = {}
 
@@ -30,21 +30,28 @@ function M.text(label, done, total, seconds)
   return text
 end
 
+--- What to write first, with a space behind it.
+-- @param label true: nothing; a string; or a function that returns one
+-- @treturn string
+function M.words(label)
+  if type(label) == "function" then label = label() end
+  return label == true and "" or label .. " "
+end
+
 --- An iterator that returns what another one does and writes the line, at most
 -- once a second.
 -- @tparam function iter
 -- @tparam ?integer total number of steps
--- @param label true, or what to write first
+-- @param label as for words; a function is called whenever the line is written
 -- @treturn function
 function M.each(iter, total, label)
   if not core.is_terminal(2) then return iter end
-  label = label == true and "" or label .. " "
   local done, start, shown = 0, time(), nil
   local function show(is_last)
     local now = time()
     if now == shown and not is_last then return end
     shown = now
-    stderr:write("\r\27[K", M.text(label, done, total, now - start),
+    stderr:write("\r\27[K", M.text(M.words(label), done, total, now - start),
                  is_last and "\n" or "")
   end
   local function step(first, ...)
