@@ -79,9 +79,8 @@ end
 
 --- Trains for some epochs; the learning rate goes up and down once.
 local function train(net, training, held_out, epochs)
-  local loader = data.DataLoader(training, {
-    batch_size = BATCH, shuffle = true, progress = true,
-  })
+  local loader = data.DataLoader(training, {batch_size = BATCH,
+                                            shuffle = true})
   local criterion = nn.CrossEntropyLoss {label_smoothing = 0.05}
   local optimizer = optim.AdamW(net:parameters(), {weight_decay = 0.05})
   local scheduler = optim.lr_scheduler.OneCycleLR(optimizer, RATE, {
