@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "base/call_limits.h"
+#include "base/own_threads.h"
 #include "base/memory.h"
 #include "tensor/dlpack.h"
 #include "tensor/share.h"
@@ -44,6 +45,8 @@ st_status st_memory_set_cache_limit(int64_t bytes) {
 int64_t st_memory_fail_at(int64_t k) { return st__memory_fail_at(k); }
 
 /* -- Limits --------------------------------------------------------------- */
+
+void st_limit_own_threads(int n) { st__limit_own_threads(n); }
 
 st_status st_limits_new(int64_t memory, int threads, st_limits **out) {
   return st__limits_new(memory, threads, out);

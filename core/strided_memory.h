@@ -31,6 +31,10 @@ ST_API int64_t st_memory_fail_at(int64_t k);
 
 /* -- Limits --------------------------------------------------------------- */
 
+/* From now on, calls of this thread use at most n threads; 0: as many as
+ * st_num_threads. Unlike limits, it does not make other calls slower. */
+ST_API void st_limit_own_threads(int n);
+
 typedef struct st_limits st_limits;
 
 /* Limits of the calls that a thread makes while it has entered them, for hosts

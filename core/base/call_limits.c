@@ -7,6 +7,7 @@
 
 #include "base/interrupt.h"
 #include "base/memory.h"
+#include "base/own_threads.h"
 #include "base/refcount.h"
 #include "base/status.h"
 
@@ -66,7 +67,12 @@ st_limits *st__limits_enter(st_limits *l) {
 
 /* -- Threads -------------------------------------------------------------- */
 
+static _Thread_local int own_threads; /* 0: no limit */
+
+void st__limit_own_threads(int n) { own_threads = n; }
+
 int st__limits_threads(int n) {
+  if (own_threads > 0 && own_threads < n) n = own_threads;
   if (!st__may_have_limits() || !current || current->threads == 0) return n;
   return n < current->threads ? n : current->threads;
 }

@@ -182,12 +182,14 @@ describe("A loader with workers", function()
 
   it("runs their calls on one thread each", function()
     local loader = data.DataLoader({make = function()
-      return require "strided".data.FunctionDataset(1, function()
-        return require "strided".ones(4000000):mul(2):sum()
-      end)
+      local function compute()
+        local far = require "strided"
+        return far.ones(4000000):mul(2):sum() + far.get_num_threads()
+      end
+      return require "strided".data.FunctionDataset(1, compute)
     end}, {num_workers = 1, persistent_workers = true})
     local count = tasks()
-    assert.same({{{8000000}}}, all(loader))
+    assert.same({{{8000001}}}, all(loader))
     assert.equal(count + 1, tasks())
     loader:close()
     assert.equal(count, tasks())

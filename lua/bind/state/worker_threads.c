@@ -243,21 +243,17 @@ static void run_state(const worker *w) {
 }
 
 static void *work(void *ctx) {
-  st_limits *limits = NULL;
   st_generator *generator = NULL;
   self = ctx;
-  if (st_limits_new(INT64_MAX, 1, &limits) != ST_OK ||
-      st_generator_new(0, &generator) != ST_OK) {
+  st_limit_own_threads(1);
+  if (st_generator_new(0, &generator) != ST_OK) {
     leave_failure(self->pool, "out of memory");
-  } else {
-    st_limits_enter(limits);
-    st_generator_enter(generator);
-    run_state(self);
-    st_generator_enter(NULL);
-    st_limits_enter(NULL);
+    return NULL;
   }
-  if (generator) st_generator_release(&generator);
-  if (limits) st_limits_release(&limits);
+  st_generator_enter(generator);
+  run_state(self);
+  st_generator_enter(NULL);
+  st_generator_release(&generator);
   return NULL;
 }
 
