@@ -1,4 +1,5 @@
-/* Limits of calls, for hosts in C: memory, threads and time.
+/* Limits of calls, for hosts in C: memory, threads and time; the default
+ * generator of a thread.
  */
 
 #include <math.h>
@@ -62,8 +63,28 @@ static void threads(void) {
   st_limits_enter(NULL);
   st_limits_release(&l);
   CHECK(st_num_threads() == 2);
+  st_limit_own_threads(1);
+  CHECK(st_num_threads() == 1);
+  st_limit_own_threads(0);
+  CHECK(st_num_threads() == 2);
   CHECK(st_set_num_threads(before) == ST_OK);
   puts("threads");
+}
+
+static uint64_t seed(void) {
+  return st_generator_initial_seed(st_default_generator());
+}
+
+static void generator(void) {
+  st_generator *g, *of_process = st_default_generator();
+  CHECK(st_generator_new(7, &g) == ST_OK);
+  CHECK(st_generator_enter(g) == NULL);
+  CHECK(st_default_generator() == g);
+  CHECK(seed() == 7);
+  CHECK(st_generator_enter(NULL) == g);
+  CHECK(st_default_generator() == of_process);
+  st_generator_release(&g);
+  puts("generator");
 }
 
 static void seconds(void) {
@@ -108,6 +129,7 @@ int main(void) {
   CHECK(st_init() == ST_OK);
   memory();
   threads();
+  generator();
   seconds();
   refusals();
   nothing_left();
