@@ -5,6 +5,9 @@
 
 #include "op/nn/conv.h"
 
+/* The spatial dimensions; those that an image does not have come first. */
+enum { DEPTH, ROW, COL, NAXES };
+
 /* A spatial dimension. Result i of `count` is at start + i * step of the
  * output. Tap t, element first + t * by of the window, reads the input at (i +
  * shift) * stride + rest, where shift and rest belong to the tap. Taps whose

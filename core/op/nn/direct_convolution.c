@@ -19,10 +19,8 @@
 #include "base/machine.h"
 #include "base/memory.h"
 #include "base/threads.h"
-#include "iter/strided_copy.h"
-#include "kernel/kernel.h"
-#include "kernel/nn/convolution.h"
-#include "op/nn/conv_axis.h"
+#include "op/nn/direct_convolution.h"
+#include "op/nn/pixel_copy.h"
 #include "tensor/memory_format.h"
 
 enum { COLUMNS = 512, SLACK = 64 }; /* of a band, at most; behind its end */
@@ -30,52 +28,6 @@ enum { COLUMNS = 512, SLACK = 64 }; /* of a band, at most; behind its end */
 enum { GRAIN = 1 << 17 };
 
 /* -- A convolution -------------------------------------------------------- */
-
-enum { DEPTH, ROW, COL, NAXES };
-
-typedef struct direct {
-  const st_conv *v;
-  st_tensor *out;
-  st_loop loop;
-  st_conv_ctx ctx;
-  st_conv_axis x[NAXES];
-  int64_t in_stride[NAXES], out_stride[NAXES]; /* in bytes */
-  int64_t in_channel, out_channel, in_image, out_image;
-  int64_t size;               /* of an element */
-  int64_t groups;
-  int64_t channels, wide;     /* of a group: input, output */
-  bool by_channel;            /* Note [Depthwise convolution] */
-  int64_t lanes, sum_lanes;   /* channels of the buffer, of the sums */
-  int64_t pixel;              /* bytes from pixel to pixel in both */
-  int64_t lane, sum_lane;     /* bytes from channel to channel */
-  int64_t rows, cols;         /* results of a band */
-  int64_t row_bands, col_bands;
-  int64_t high, pitch;        /* of a plane of the buffer, with the reach */
-  int64_t tile_rows, next;    /* of a tile: rows, elements per output channel */
-  int64_t *offsets;
-  char *weights, *bias, *scratch;
-  int64_t panels;             /* bytes of a group's weights */
-  int64_t image, sums;        /* bytes of the buffers of a share */
-  int64_t units;
-  int shares;
-  bool has_infinite;          /* transposed: a weight is infinite or NaN */
-} direct;
-
-/* The output channels of a group up to the end of the last panel. */
-static int64_t panel_end(int64_t wide) {
-  const int64_t tail = wide % ST_CONV_ROWS;
-  return wide - tail + (tail ? st__conv_panel(tail) : 0);
-}
-
-/* The bytes of memory of tensor t along its spatial dimensions; those that it
- * does not have come first. */
-static void set_strides(const st_tensor *t, int64_t size, int64_t *out) {
-  const int n = t->ndim - 2;
-  for (int k = 0; k < NAXES; k++) {
-    const int d = k - (NAXES - n);
-    out[k] = d < 0 ? 0 : t->strides[2 + d] * size;
-  }
-}
 
 static void set_axes(direct *c, const int64_t *phase) {
   static const st_conv_axis none = {
@@ -133,7 +85,8 @@ static void set_bands(direct *c) {
   c->pitch = cols + st__conv_reach(col);
   const int64_t at_once = st__machine.conv_tile / (wide * c->pitch);
   c->tile_rows = least(at_once < 1 ? 1 : at_once, c->rows);
-  c->next = ceil_div((c->tile_rows - 1) * c->pitch + cols, ST_CONV_PIXELS) *
+  c->next = c->vectors == OUTPUTS ? c->tile_rows * cols
+          : ceil_div((c->tile_rows - 1) * c->pitch + cols, ST_CONV_PIXELS) *
             ST_CONV_PIXELS;
   c->units = others * c->row_bands;
 }
@@ -153,104 +106,10 @@ static void set_offsets(direct *c) {
       }
     }
   }
-  c->lane = c->by_channel ? c->size
-                          : planes_of(c) * c->high * c->pitch * c->size;
-  c->sum_lane = c->by_channel ? c->size : c->next * c->size;
+  c->lane = c->vectors == PIXELS
+          ? planes_of(c) * c->high * c->pitch * c->size : c->size;
+  c->sum_lane = c->vectors == PIXELS ? c->next * c->size : c->size;
   c->ctx.channel = c->lane;
-}
-
-/* -- Weights -------------------------------------------------------------- */
-
-/* Copies the weights of `wide` output channels from `first` on, for `count`
- * panels of that many. */
-static st_status pack_panels(const direct *c, char *to, int64_t group,
-                             int64_t first, int64_t wide, int64_t count) {
-  const st_conv *v = c->v;
-  const st_tensor *t = v->weight;
-  const int64_t size = c->size;
-  const int64_t panel = st__conv_panel(wide) * size;
-  /* (out, in / groups, ..), or, transposed, (in, out / groups, ..) */
-  const int64_t out = t->strides[v->transposed ? 1 : 0] * size;
-  const int64_t in = t->strides[v->transposed ? 0 : 1] * size;
-  const char *from = st__data(t);
-  int64_t strides[NAXES], next = panel;
-  st_move m;
-  from += group * (v->transposed ? c->channels * in : c->wide * out);
-  from += first * out;
-  set_strides(t, size, strides);
-  for (int k = 0; k < NAXES; k++) from += c->x[k].first * strides[k];
-  st__move_init(&m, to, t->dtype, from, t->dtype);
-  st__move_dim(&m, wide, size, out);
-  for (int k = NAXES - 1; k >= 0; k--) {
-    st__move_dim(&m, c->x[k].taps, next, c->x[k].by * strides[k]);
-    next *= c->x[k].taps;
-  }
-  st__move_dim(&m, c->channels, next, in);
-  st__move_dim(&m, count, next * c->channels, wide * out);
-  return st__move_run(&m);
-}
-
-/* The weights of all channels for each tap. */
-static st_status pack_lanes(const direct *c) {
-  const st_tensor *t = c->v->weight;
-  const char *from = st__data(t);
-  int64_t strides[NAXES], next = c->pixel;
-  st_move m;
-  memset(c->weights, 0, (size_t)c->panels);
-  set_strides(t, c->size, strides);
-  for (int k = 0; k < NAXES; k++) from += c->x[k].first * strides[k];
-  st__move_init(&m, c->weights, t->dtype, from, t->dtype);
-  st__move_dim(&m, c->channels, c->size, t->strides[0] * c->size);
-  for (int k = NAXES - 1; k >= 0; k--) {
-    st__move_dim(&m, c->x[k].taps, next, c->x[k].by * strides[k]);
-    next *= c->x[k].taps;
-  }
-  return st__move_run(&m);
-}
-
-static st_status pack_weights(const direct *c) {
-  const int64_t tail = c->wide % ST_CONV_ROWS, whole = c->wide - tail;
-  const int64_t column = c->channels * c->ctx.taps * c->size;
-  if (column == 0) return ST_OK;
-  if (c->by_channel) return pack_lanes(c);
-  for (int64_t g = 0; g < c->groups; g++) {
-    char *to = c->weights + g * c->panels;
-    if (whole > 0) {
-      ST_TRY(pack_panels(c, to, g, 0, ST_CONV_ROWS, whole / ST_CONV_ROWS));
-    }
-    if (tail > 0) {
-      to += whole * column;
-      memset(to, 0, (size_t)(st__conv_panel(tail) * column));
-      ST_TRY(pack_panels(c, to, g, whole, tail, 1));
-    }
-  }
-  return ST_OK;
-}
-
-/* True if one of n bytes of weights is infinite or NaN. In a transposed
- * convolution such weights must not multiply the zeros around the input. */
-static bool has_infinite(const char *weights, int64_t n, st_dtype dtype) {
-  const uint64_t all = UINT64_C(0x7ff) << 52;
-  const uint32_t all32 = UINT32_C(0xff) << 23;
-  bool found = false;
-  if (dtype == ST_FLOAT64) {
-    const uint64_t *w = (const uint64_t *)(const void *)weights;
-    for (int64_t i = 0; i < n / 8; i++) found |= (w[i] & all) == all;
-  } else {
-    const uint32_t *w = (const uint32_t *)(const void *)weights;
-    for (int64_t i = 0; i < n / 4; i++) found |= (w[i] & all32) == all32;
-  }
-  return found;
-}
-
-static st_status pack_bias(const direct *c) {
-  const st_tensor *t = c->v->bias;
-  st_move m;
-  memset(c->bias, 0, (size_t)((c->v->out + ST_CONV_LANES) * c->size));
-  if (!t) return ST_OK;
-  st__move_init(&m, c->bias, t->dtype, st__data(t), t->dtype);
-  st__move_dim(&m, c->v->out, c->size, t->strides[0] * c->size);
-  return st__move_run(&m);
 }
 
 /* -- Bands ---------------------------------------------------------------- */
@@ -259,6 +118,12 @@ typedef struct band {
   int64_t image, group, depth, row, col, rows, cols;
   char *buffer, *sums;
 } band;
+
+/* True if the same pixels of both bands' buffers are padding. */
+static bool is_like(const band *a, const band *b) {
+  return a->depth == b->depth && a->row == b->row && a->col == b->col &&
+         a->rows == b->rows && a->cols == b->cols;
+}
 
 /* The results 0 .. count of an axis that a plane has pixels for: *from to *to,
  * if the first of them is number `at` of the plane. */
@@ -280,24 +145,22 @@ static st_status pack_plane(const direct *c, const band *b, const int64_t *tap,
   const int64_t count[NAXES] = {1, b->rows + st__conv_reach(&x[ROW]),
                                 b->cols + st__conv_reach(&x[COL])};
   const int64_t next[NAXES] = {0, c->pitch * c->pixel, c->pixel};
-  const char *from = st__data(c->v->input);
-  int64_t sizes[NAXES];
-  st_move m;
-  from += b->image * c->in_image + b->group * c->channels * c->in_channel;
+  st_pixel_copy p = {.dst = to, .src = st__data(c->v->input),
+                     .dtype = c->out->dtype, .channels = c->channels,
+                     .dst_channel = c->lane, .src_channel = c->in_channel};
+  p.src += b->image * c->in_image + b->group * c->channels * c->in_channel;
   for (int k = 0; k < NAXES; k++) {
     const int64_t rest = st__conv_rest(&x[k], tap[k]);
     int64_t first, end;
     valid_range(&x[k], begin[k], rest, count[k], &first, &end);
-    sizes[k] = end - first;
-    if (sizes[k] == 0) return ST_OK;
-    to += first * next[k];
-    from += ((begin[k] + first) * x[k].stride + rest) * c->in_stride[k];
+    if (end == first) return ST_OK;
+    p.dst += first * next[k];
+    p.src += ((begin[k] + first) * x[k].stride + rest) * c->in_stride[k];
+    p.n[k] = end - first;
+    p.dst_next[k] = next[k];
+    p.src_next[k] = x[k].stride * c->in_stride[k];
   }
-  st__move_init(&m, to, c->out->dtype, from, c->out->dtype);
-  st__move_dim(&m, sizes[COL], next[COL], x[COL].stride * c->in_stride[COL]);
-  st__move_dim(&m, sizes[ROW], next[ROW], x[ROW].stride * c->in_stride[ROW]);
-  st__move_dim(&m, c->channels, c->lane, c->in_channel);
-  return st__move_run(&m);
+  return st__copy_pixels(&p);
 }
 
 /* True if the band reads outside of the image. */
@@ -312,11 +175,12 @@ static bool is_padded(const direct *c, const band *b) {
   return false;
 }
 
-static st_status pack_band(const direct *c, const band *b) {
+/* `last` is the band that the buffer has held before, if any. */
+static st_status pack_band(const direct *c, const band *b, const band *last) {
   const st_conv_axis *x = c->x;
   const int64_t plane = c->high * c->pitch * c->pixel;
   char *to = b->buffer;
-  if (is_padded(c, b) || c->channels < c->lanes) {
+  if (!is_like(b, last) && (is_padded(c, b) || c->vectors == CHANNELS)) {
     memset(b->buffer, 0, (size_t)c->image);
   }
   for (int64_t d = 0; d < x[DEPTH].taps; d++) {
@@ -329,37 +193,108 @@ static st_status pack_band(const direct *c, const band *b) {
   return ST_OK;
 }
 
-/* Copies the sums of n rows to the result, from row `row` of the band on. */
-static st_status store_rows(const direct *c, const band *b, int64_t row,
-                            int64_t n) {
+/* Where the result of row `row` of a band begins. */
+static char *result_at(const direct *c, const band *b, int64_t row) {
   const int64_t at[NAXES] = {b->depth, b->row + row, b->col};
   char *to = st__data(c->out);
-  st_move m;
   to += b->image * c->out_image + b->group * c->wide * c->out_channel;
   for (int k = 0; k < NAXES; k++) {
     to += (c->x[k].start + at[k] * c->x[k].step) * c->out_stride[k];
   }
-  st__move_init(&m, to, c->out->dtype, b->sums, c->out->dtype);
-  st__move_dim(&m, b->cols, c->x[COL].step * c->out_stride[COL], c->pixel);
-  st__move_dim(&m, n, c->x[ROW].step * c->out_stride[ROW],
-               c->pitch * c->pixel);
-  st__move_dim(&m, c->wide, c->out_channel, c->sum_lane);
-  return st__move_run(&m);
+  return to;
 }
 
-static st_status run_band(const direct *c, const band *b) {
-  st_conv_ctx ctx = c->ctx;
+/* Copies the sums of n rows to the result, from row `row` of the band on. */
+static st_status store_rows(const direct *c, const band *b, int64_t row,
+                            int64_t n) {
+  const int64_t pitch = c->vectors == OUTPUTS ? c->cols : c->pitch;
+  const int64_t col = c->x[COL].step * c->out_stride[COL];
+  const int64_t line = c->x[ROW].step * c->out_stride[ROW];
+  const st_pixel_copy p = {
+    .dst = result_at(c, b, row), .src = b->sums, .dtype = c->out->dtype,
+    .channels = c->wide, .dst_channel = c->out_channel,
+    .src_channel = c->sum_lane, .n = {1, n, b->cols},
+    .dst_next = {0, line, col},
+    .src_next = {0, pitch * c->sum_pixel, c->sum_pixel}};
+  return st__copy_pixels(&p);
+}
+
+static bool is_outside(const st_conv_axis *x, int64_t pixel) {
+  return pixel < 0 || pixel >= x->in;
+}
+
+/* The taps [*from, *end) of a row of results that read a row of the image, not
+ * padding alone. */
+static void valid_taps(const direct *c, int64_t row, int64_t *from,
+                       int64_t *end) {
+  const st_conv_axis *x = &c->x[ROW];
+  const int64_t each = c->x[COL].taps;
+  int64_t first = 0, last = x->taps;
+  const int64_t at = row * x->stride + x->origin;
+  if (c->x[DEPTH].taps == 1) {
+    while (first < last && is_outside(x, at + first * x->dilation)) first++;
+    while (first < last && is_outside(x, at + (last - 1) * x->dilation)) last--;
+  }
+  *from = first * each;
+  *end = c->x[DEPTH].taps == 1 ? last * each : c->ctx.taps;
+}
+
+/* Note [Vectors of output channels]
+ * Where a convolution has many output channels, the channels of a pixel are
+ * adjacent in the buffer and in the sums, and the kernel takes vectors of
+ * output channels instead of pixels. It computes nothing between rows, skips
+ * the taps of a row that read padding alone, and writes channels_last results
+ * in place; other images are transposed when they are copied. Products are
+ * added up in the same order. */
+static void run_outputs(const direct *c, const band *b, int64_t row, int64_t n,
+                        char *sums) {
+  const int64_t each = st__panel_rows(c), size = c->size;
+  const int64_t pixel = c->is_stored ? c->x[COL].step * c->out_stride[COL]
+                                     : c->sum_pixel;
+  const int64_t line = c->is_stored ? c->x[ROW].step * c->out_stride[ROW]
+                                    : c->cols * c->sum_pixel;
+  const int64_t s[6] = {pixel, c->pixel, 0, 0, 0, 0};
+  for (int64_t o = 0; o < c->sum_lanes && !st__stops(); o += each) {
+    const int64_t cols = least(each, c->sum_lanes - o);
+    const char *weights = c->weights + b->group * c->panels +
+                          o * c->channels * c->ctx.taps * size;
+    for (int64_t i = 0; i < n; i++) {
+      int64_t from, end;
+      valid_taps(c, b->row + row + i, &from, &end);
+      const st_nhwc_ctx ctx = {
+        c->channels, end - from, c->ctx.taps * cols * size, c->offsets + from,
+        c->bias + (b->group * c->wide + o) * size};
+      char *data[] = {sums + i * line + o * size,
+                      b->buffer + (row + i) * c->pitch * c->pixel,
+                      (char *)(uintptr_t)weights + from * cols * size};
+      c->loop(data, s, b->cols, cols, &ctx);
+    }
+  }
+}
+
+static void run_rows(const direct *c, const band *b, int64_t row, int64_t n) {
+  const bool by_channel = c->vectors == CHANNELS;
   const int64_t s[6] = {c->size, c->size, c->size,
-                        c->by_channel ? c->pixel : c->sum_lane, c->pixel, 0};
+                        by_channel ? c->sum_pixel : c->sum_lane, c->pixel, 0};
+  const int64_t pixels = (n - 1) * c->pitch + b->cols;
+  st_conv_ctx ctx = c->ctx;
+  char *data[] = {b->sums, b->buffer + row * c->pitch * c->pixel,
+                  c->weights + b->group * c->panels};
   ctx.bias = c->bias + b->group * c->wide * c->size;
-  ST_TRY(pack_band(c, b));
+  if (by_channel) c->loop(data, s, c->lanes, pixels, &ctx);
+  else c->loop(data, s, pixels, c->wide, &ctx);
+}
+
+static st_status run_band(const direct *c, const band *b, const band *last) {
+  ST_TRY(pack_band(c, b, last));
+  if (c->is_stored) {
+    run_outputs(c, b, 0, b->rows, result_at(c, b, 0));
+    return ST_OK;
+  }
   for (int64_t row = 0, n; row < b->rows && !st__stops(); row += n) {
     n = least(c->tile_rows, b->rows - row);
-    char *data[] = {b->sums, b->buffer + row * c->pitch * c->pixel,
-                    c->weights + b->group * c->panels};
-    const int64_t pixels = (n - 1) * c->pitch + b->cols;
-    if (c->by_channel) c->loop(data, s, c->lanes, pixels, &ctx);
-    else c->loop(data, s, pixels, c->wide, &ctx);
+    if (c->vectors == OUTPUTS) run_outputs(c, b, row, n, b->sums);
+    else run_rows(c, b, row, n);
     ST_TRY(store_rows(c, b, row, n));
   }
   return ST_OK;
@@ -374,6 +309,7 @@ static int64_t take(int64_t *unit, int64_t n) {
 
 static void run_units(const direct *c, int share, int64_t begin, int64_t end) {
   band b = {.buffer = c->scratch + share * (c->image + c->sums)};
+  band last = {.rows = -1};
   b.sums = b.buffer + c->image;
   for (int64_t i = begin; i < end && !st__stops(); i++) {
     int64_t unit = i;
@@ -385,7 +321,8 @@ static void run_units(const direct *c, int share, int64_t begin, int64_t end) {
     b.rows = least(c->rows, c->x[ROW].count - b.row);
     b.cols = least(c->cols, c->x[COL].count - b.col);
     /* only an interrupt fails: the loop around it stops, too */
-    if (run_band(c, &b) != ST_OK) return;
+    if (run_band(c, &b, &last) != ST_OK) return;
+    last = b;
   }
 }
 
@@ -415,14 +352,14 @@ static st_status run_phase(direct *c) {
   if (!fits_memory(c)) {
     return st__alloc(ST_MEM_SCRATCH, SIZE_MAX / 2) ? ST_OK : ST_NO_MEMORY;
   }
-  c->ctx.channels = c->by_channel ? 1 : c->channels;
+  c->ctx.channels = c->vectors == CHANNELS ? 1 : c->channels;
   c->ctx.taps = c->x[DEPTH].taps * c->x[ROW].taps * c->x[COL].taps;
   set_bands(c);
   const int64_t unit = c->rows * c->cols * products_of(c) + 1;
   c->shares = st__num_shares(c->units, ceil_div(GRAIN, unit));
   c->panels = line_end(products_of(c) * c->size);
   c->image = line_end((buffer_of(c, c->rows, c->cols) + SLACK) * c->size);
-  c->sums = line_end(c->sum_lanes * c->next * c->size);
+  c->sums = c->is_stored ? 0 : line_end(c->sum_lanes * c->next * c->size);
   const int64_t offsets = line_end(c->ctx.taps * 8);
   const int64_t bias = line_end((c->v->out + ST_CONV_LANES) * c->size);
   const int64_t bytes = offsets + bias + c->groups * c->panels +
@@ -434,12 +371,7 @@ static st_status run_phase(direct *c) {
   c->weights = c->bias + bias;
   c->scratch = c->weights + c->groups * c->panels;
   set_offsets(c);
-  st_status status = pack_bias(c);
-  if (status == ST_OK) status = pack_weights(c);
-  for (int64_t g = 0; g < c->groups && c->v->transposed; g++) {
-    c->has_infinite |= has_infinite(c->weights + g * c->panels,
-                                    products_of(c) * c->size, c->out->dtype);
-  }
+  st_status status = st__pack_weights(c);
   if (status == ST_OK && !c->has_infinite) {
     status = st__parallel_try(0, c->shares, 1, run_shares, c);
   }
@@ -451,37 +383,64 @@ static st_status run_phase(direct *c) {
  * Where each channel is convolved alone and channels are adjacent in memory, so
  * are they in the buffer and in the sums, and the kernel takes vectors of
  * channels instead of pixels. */
-static st_status set_lanes(direct *c) {
+static bool is_depthwise(const st_conv *v, const st_tensor *out) {
+  return v->groups == v->in && v->in == v->out && v->groups > 1 &&
+         v->input->strides[1] == 1 && out->strides[1] == 1;
+}
+
+/* The time of each kernel for a product that counts, and of the copies; a copy
+ * that transposes takes as long as TURN products. */
+static bool has_better_outputs(direct *c) {
+  enum { TURN = 8 };
   const st_conv *v = c->v;
-  c->by_channel = v->groups == v->in && v->in == v->out && v->groups > 1 &&
-                  v->input->strides[1] == 1 && c->out->strides[1] == 1;
-  c->groups = c->by_channel ? 1 : v->groups;
+  const int last = v->w.n - 1;
+  const double taps = (double)v->taps, wide = (double)c->wide;
+  const double cols = (double)st__conv_size(v, last);
+  const double gap = (double)((v->w.kernel[last] - 1) * v->w.dilation[last]);
+  const double turned_out = c->out_channel == c->size ? 0 : TURN;
+  const double turned_in = c->in_channel == c->size ? 0 : TURN;
+  c->vectors = PIXELS;
+  const double pixels = (double)st__panel_end(c) / wide * (1 + gap / cols) +
+    (TURN - turned_out) / ((double)c->channels * taps) +
+    (TURN - turned_in) / (wide * taps);
+  c->vectors = OUTPUTS;
+  const double outputs = (double)st__panel_end(c) / wide +
+    turned_out / ((double)c->channels * taps) + turned_in / (wide * taps);
+  return outputs < pixels;
+}
+
+static st_status set_lanes(direct *c) {
+  static const st_kernel_id kernels[] = {
+    [PIXELS] = ST_K_convolution, [CHANNELS] = ST_K_depthwise,
+    [OUTPUTS] = ST_K_convolution_nhwc};
+  const st_conv *v = c->v;
+  const bool depthwise = is_depthwise(v, c->out);
+  c->groups = depthwise ? 1 : v->groups;
   c->channels = v->in / c->groups;
   c->wide = v->out / c->groups;
-  if (c->by_channel) {
-    c->lanes = ceil_div(v->in, ST_CONV_LANES) * ST_CONV_LANES;
-    c->sum_lanes = c->lanes;
-    c->pixel = c->lanes * c->size;
-  } else {
-    c->lanes = c->channels;
-    c->sum_lanes = panel_end(c->wide);
-    c->pixel = c->size;
-  }
-  return st__find_kernel(c->by_channel ? ST_K_depthwise : ST_K_convolution,
-                         c->out->dtype, &c->loop);
+  c->vectors = depthwise ? CHANNELS : has_better_outputs(c) ? OUTPUTS : PIXELS;
+  c->lanes = c->channels;
+  if (depthwise) c->lanes = ceil_div(v->in, ST_CONV_LANES) * ST_CONV_LANES;
+  else if (c->vectors == OUTPUTS) c->lanes += st__apart(c->channels, c->size);
+  c->sum_lanes = depthwise ? c->lanes : st__panel_end(c);
+  c->pixel = c->vectors == PIXELS ? c->size : c->lanes * c->size;
+  c->sum_pixel = c->vectors == PIXELS ? c->size : c->sum_lanes * c->size;
+  c->is_stored = c->vectors == OUTPUTS && c->out_channel == c->size &&
+                 c->sum_lanes == c->wide;
+  return st__find_kernel(kernels[c->vectors], c->out->dtype, &c->loop);
 }
 
 /* *done is false if the convolution must be computed in another way. */
 static st_status run(const st_conv *v, st_tensor *out, bool *done) {
   const int64_t size = (int64_t)st__itemsize(out->dtype);
   direct c = {.v = v, .out = out, .size = size};
-  ST_TRY(set_lanes(&c));
   c.in_image = v->input->strides[0] * size;
   c.in_channel = v->input->strides[1] * size;
   c.out_image = out->strides[0] * size;
   c.out_channel = out->strides[1] * size;
-  set_strides(v->input, size, c.in_stride);
-  set_strides(out, size, c.out_stride);
+  ST_TRY(set_lanes(&c));
+  st__axis_strides(v->input, size, c.in_stride);
+  st__axis_strides(out, size, c.out_stride);
   int64_t phases = 1;
   for (int d = 0; d < v->w.n; d++) phases *= st__conv_phases(v, d);
   for (int64_t i = 0; i < phases; i++) {
