@@ -36,7 +36,8 @@ function M.prepare(c, name)
     is_border = name:find "_pad%d" ~= nil, is_grid = name == "grid_sample",
     is_resized = name == "interpolate" or name == "upsample",
     of_input = name == "_convolution_input_backward",
-    of_weight = name == "_convolution_weight_backward",
+    of_weight = name == "_convolution_weight_backward" or
+                name == "_direct_weight_backward",
   }
   if not n or not c.tame then return end
   local o = c.image

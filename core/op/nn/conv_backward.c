@@ -1,15 +1,17 @@
 /* The gradients of convolutions.
  *
  * That of the input is the transposed convolution of the result's gradient,
- * and the other way round. That of the weight is a product of the result's
- * gradient and the columns of the input (Note [im2col]); for a transposed
- * convolution, of the input and the columns of the result's gradient.
+ * and the other way round. That of the weight is a sum of products of the
+ * result's gradient and the windows of the input; for a transposed convolution,
+ * of the input and the windows of the result's gradient. For floats a kernel
+ * computes it (Note [Direct gradient of a weight]), otherwise and where a
+ * gradient is recorded it is a matrix product (Note [im2col]).
  */
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "op/nn/conv.h"
+#include "op/nn/conv_weight.h"
 
 /* BAD_SHAPE unless all have n + 2 dimensions, n from 1 to 3, and sizes of 0 to
  * INT32_MAX. */
@@ -72,19 +74,12 @@ ST_BOXED(st__box_convolution_input_backward) {
 
 /* -- The weight ----------------------------------------------------------- */
 
-/* A product per image and group: rows (batch, groups * m, windows), columns
- * (batch, groups * k, windows). */
-typedef struct products {
-  const st_tensor *rows, *image;
-  st_window w; /* over the image */
-  int64_t batch, groups, m, k, windows;
-} products;
-
 /* The products of images [i, i + n), summed: (groups, m, k). */
-static st_tensor *sum_products(st_op_scope *c, const products *p, int64_t i,
-                               int64_t n) {
-  const int64_t flat[] = {n * p->groups, p->m, p->windows};
-  const int64_t wide[] = {n * p->groups, p->k, p->windows};
+static st_tensor *sum_products(st_op_scope *c, const st_conv_products *p,
+                               int64_t i, int64_t n) {
+  const int64_t windows = st__product_of(p->w.n, p->w.out);
+  const int64_t flat[] = {n * p->groups, p->m, windows};
+  const int64_t wide[] = {n * p->groups, p->k, windows};
   const st_value swap[] = {st__none(), st__of_int(1), st__of_int(2)};
   st_value turn[3];
   const st_tensor *rows = p->rows, *image = p->image;
@@ -106,7 +101,7 @@ static st_tensor *sum_products(st_op_scope *c, const products *p, int64_t i,
 }
 
 /* Zeros after the rows of windows that the image has, but rows does not. */
-static const st_tensor *padded_rows(st_op_scope *c, const products *p) {
+static const st_tensor *padded_rows(st_op_scope *c, const st_conv_products *p) {
   int64_t pad[2 * ST_SPATIAL_MAX] = {0};
   bool any = false;
   for (int d = 0; d < p->w.n; d++) {
@@ -121,7 +116,7 @@ static const st_tensor *padded_rows(st_op_scope *c, const products *p) {
 
 /* Without a gradient to record, one image at a time: its columns stay in the
  * caches. */
-static st_tensor *sum_images(st_op_scope *c, const products *p) {
+static st_tensor *sum_images(st_op_scope *c, const st_conv_products *p) {
   st_tensor *sum = NULL;
   for (int64_t i = 0; st__scope_goes_on(c) && i < p->batch; i++) {
     st_op_scope round = {.n = 0};
@@ -136,23 +131,15 @@ static st_tensor *sum_images(st_op_scope *c, const products *p) {
   return sum;
 }
 
-ST_BOXED(st__box_convolution_weight_backward) {
-  const st_tensor *grad = st__next_tensor(&args);
-  const st_tensor *input = st__next_tensor(&args);
-  const st_ints sizes = st__next_ints(&args);
-  const st_ints stride = st__next_ints(&args), padding = st__next_ints(&args);
-  const st_ints dilation = st__next_ints(&args);
-  const bool transposed = st__next_bool(&args);
-  (void)st__next(&args); /* output_padding: the gradient has it already */
-  products p = {.rows = transposed ? input : grad,
-                .image = transposed ? grad : input,
-                .groups = st__next_int(&args)};
+static st_status check_products(const st_conv_products *p, st_ints sizes,
+                                const st_tensor *grad,
+                                const st_tensor *input) {
   const int n = (int)sizes.n - 2;
   ST_TRY(check_ranks(n, grad, input, sizes));
-  if (p.groups < 1 || grad->sizes[1] % p.groups != 0 ||
-      input->sizes[1] % p.groups != 0) {
+  if (p->groups < 1 || grad->sizes[1] % p->groups != 0 ||
+      input->sizes[1] % p->groups != 0) {
     return st__fail(ST_BAD_VALUE, "groups, %" PRId64 ", must be positive and "
-                    "divide the channels of %s and %s", p.groups,
+                    "divide the channels of %s and %s", p->groups,
                     ST_SHAPE_TEXT(grad), ST_SHAPE_TEXT(input));
   }
   if (grad->sizes[0] != input->sizes[0]) {
@@ -165,26 +152,53 @@ ST_BOXED(st__box_convolution_weight_backward) {
       return st__fail(ST_BAD_SHAPE, "a weight has no size 0");
     }
   }
-  p.w.n = n;
-  ST_TRY(st__read_sizes(stride, "stride", n, 1, p.w.stride));
-  ST_TRY(st__read_sizes(padding, "padding", n, 0, p.w.padding));
-  ST_TRY(st__read_sizes(dilation, "dilation", n, 1, p.w.dilation));
-  memcpy(p.w.kernel, sizes.p + 2, (size_t)n * sizeof *sizes.p);
-  st__image_sizes(p.image, n, p.w.in);
-  ST_TRY(st__window_count(&p.w));
-  p.batch = grad->sizes[0];
-  p.windows = st__product_of(n, p.w.out);
-  p.m = p.rows->sizes[1] / p.groups;
-  p.k = p.image->sizes[1] / p.groups;
+  return ST_OK;
+}
+
+st_status st__read_conv_products(const st_value *args, st_conv_products *p,
+                                 st_ints *weight_sizes) {
+  const st_tensor *grad = st__next_tensor(&args);
+  const st_tensor *input = st__next_tensor(&args);
+  const st_ints sizes = *weight_sizes = st__next_ints(&args);
+  const st_ints stride = st__next_ints(&args), padding = st__next_ints(&args);
+  const st_ints dilation = st__next_ints(&args);
+  const bool transposed = st__next_bool(&args);
+  (void)st__next(&args); /* output_padding: the gradient has it already */
+  const int n = (int)sizes.n - 2;
+  *p = (st_conv_products){.rows = transposed ? input : grad,
+                          .image = transposed ? grad : input,
+                          .groups = st__next_int(&args)};
+  ST_TRY(check_products(p, sizes, grad, input));
+  p->w.n = n;
+  ST_TRY(st__read_sizes(stride, "stride", n, 1, p->w.stride));
+  ST_TRY(st__read_sizes(padding, "padding", n, 0, p->w.padding));
+  ST_TRY(st__read_sizes(dilation, "dilation", n, 1, p->w.dilation));
+  memcpy(p->w.kernel, sizes.p + 2, (size_t)n * sizeof *sizes.p);
+  st__image_sizes(p->image, n, p->w.in);
+  ST_TRY(st__window_count(&p->w));
+  p->batch = grad->sizes[0];
+  p->m = p->rows->sizes[1] / p->groups;
+  p->channels = p->k = p->image->sizes[1] / p->groups;
+  p->fits = sizes.p[0] == p->rows->sizes[1] && sizes.p[1] == p->channels;
   for (int d = 0; d < n; d++) {
-    if (!st__mul_sizes(p.k, p.w.kernel[d], &p.k)) {
+    if (!st__mul_sizes(p->k, p->w.kernel[d], &p->k)) {
       return st__fail(ST_BAD_SHAPE, "a weight of that size is too large");
     }
   }
+  return ST_OK;
+}
+
+ST_BOXED(st__box_convolution_weight_backward) {
+  st_conv_products p;
+  st_ints sizes;
+  ST_TRY(st__read_conv_products(args, &p, &sizes));
+  const bool recorded = st__is_recorded(p.rows->keys | p.image->keys);
+  if (!recorded && st__is_direct_weight(&p)) {
+    return st__invoke(ST_OP__direct_weight_backward, 9, args, rets);
+  }
   st_op_scope c = {.n = 0};
   p.rows = padded_rows(&c, &p);
-  const bool whole = p.batch < 2 || st__is_meta(grad) ||
-                     st__is_recorded(grad->keys | input->keys);
+  const bool whole = p.batch < 2 || st__is_meta(p.image) || recorded;
   st_tensor *sum = whole ? sum_products(&c, &p, 0, p.batch)
                          : sum_images(&c, &p);
   return st__scope_return(&c, st__apply_reshape(&c, sum, (int)sizes.n, sizes.p),
