@@ -359,6 +359,9 @@ local HINTS = {
     return fresh(c, "float64", {c.points > 4 and 2 or c:int(1, 4)}, 0, 9)
   end),
   ["Tensor weight"] = weight, ["Tensor bias"] = per_channel,
+  ["Tensor logsumexp"] = function(c)
+    return fresh(c, c.dtype, {unpack(c.sizes, 1, #c.sizes - 1)})
+  end,
   ["Tensor offsets"] = function(c) return fresh(c, "int64", {1}, 1, 2) end,
   ["Tensor starts"] = function(c) return fresh(c, "int64", {2}, 0, 1) end,
   ["Tensor numbers"] = function(c) return fresh(c, "int64", {3}, 0, 1) end,
@@ -450,7 +453,7 @@ local RANKS = {
   _native_batch_norm_legit_no_training = 3, _batch_norm_with_update = 3,
   _batch_norm_with_update_functional = 3, _batch_norm_no_update = 3,
   native_group_norm = 3, nll_loss = 2, nll_loss_nd = 3,
-  nll_loss2d = 3, scaled_dot_product_attention = 3, diagonal_backward = 1,
+  nll_loss2d = 3, diagonal_backward = 1,
   diagonal_scatter = 2, histogramdd = 2, linalg_cholesky_ex = 2,
   linalg_cholesky = 2,
   cholesky = 2, cholesky_solve = 2, lu_solve = 2, linalg_solve_triangular = 2,
@@ -524,11 +527,11 @@ function M.prepare(c, name)
   c.is_resample = name:find "^_resample" ~= nil
   c.is_affine = name:find "^affine_grid" ~= nil
   c.weight_rank = WEIGHTS[name]
+  local rank = name:find "_dot_product_attention" and 3 or RANKS[name]
   if not c.tame then return end
   if SIZES[name] then c.sizes = {unpack(SIZES[name])} end
-  if not RANKS[name] then return end
-  c.sizes = {}
-  for i = 1, RANKS[name] do c.sizes[i] = c.square end
+  c.sizes = rank and {} or c.sizes
+  for i = 1, rank or 0 do c.sizes[i] = c.square end
 end
 
 local MAKE = {

@@ -1,16 +1,17 @@
-/* scaled_dot_product_attention, composed of operators.
+/* scaled_dot_product_attention, composed of operators or by blocks.
  */
+
+#include "op/nn/attention.h"
 
 #include <math.h>
 
-#include "op/registry/composite.h"
+#include "op/nn/spatial.h"
 
-typedef struct attention {
-  const st_tensor *query, *key, *value;
-  st_tensor *bias;          /* added to the scores, or NULL */
+/* What a mask means for the scores. */
+typedef struct bias {
+  st_tensor *added;         /* to the scores, or NULL */
   const st_tensor *masked;  /* queries that may attend to no key, or NULL */
-  double scale, dropout;
-} attention;
+} bias;
 
 /* -- Masks ---------------------------------------------------------------- */
 
@@ -27,7 +28,7 @@ static st_tensor *as_bias(st_op_scope *c, const st_tensor *mask,
 }
 
 /* A query attends to keys up to its own index. */
-static st_tensor *causal(st_op_scope *c, const attention *a) {
+static st_tensor *causal(st_op_scope *c, const st_attention *a) {
   const int64_t sizes[] = {a->query->sizes[a->query->ndim - 2],
                            a->key->sizes[a->key->ndim - 2]};
   const st_tensor *all = st__apply(
@@ -40,44 +41,25 @@ static st_tensor *causal(st_op_scope *c, const attention *a) {
 
 /* Softmax of a row of -infinity is undefined: such a row is computed with zeros
  * instead, and its result is set to 0. */
-static void read_mask(st_op_scope *c, attention *a, st_tensor *mask) {
-  a->bias = mask->dtype == ST_BOOL ? as_bias(c, mask, a->query) : mask;
-  const st_tensor *hidden = st__apply1(c, ST_OP_isneginf, a->bias);
-  a->masked = st__apply(c, ST_OP_all_dim, 3,
-                        (st_value[]){st__of_tensor(hidden), st__of_int(-1),
-                                     st__of_bool(true)});
-  a->bias = st__apply(c, ST_OP_masked_fill_Scalar, 3,
-                      (st_value[]){st__of_tensor(a->bias),
-                                   st__of_tensor(a->masked), st__of_int(0)});
+static bias bias_of(st_op_scope *c, const st_attention *a) {
+  bias b = {NULL, NULL};
+  if (!st__scope_ok(c)) return b;
+  if (!a->mask) {
+    if (a->is_causal) b.added = causal(c, a);
+    return b;
+  }
+  b.added = a->mask->dtype == ST_BOOL ? as_bias(c, a->mask, a->query) : a->mask;
+  const st_tensor *hidden = st__apply1(c, ST_OP_isneginf, b.added);
+  b.masked = st__apply(c, ST_OP_all_dim, 3,
+                       (st_value[]){st__of_tensor(hidden), st__of_int(-1),
+                                    st__of_bool(true)});
+  b.added = st__apply(c, ST_OP_masked_fill_Scalar, 3,
+                      (st_value[]){st__of_tensor(b.added),
+                                   st__of_tensor(b.masked), st__of_int(0)});
+  return b;
 }
 
-/* -- scaled_dot_product_attention ----------------------------------------- */
-
-static st_status check(const attention *a, const st_tensor *mask,
-                       bool is_causal) {
-  static const char *const names[] = {"query", "key", "value"};
-  const st_tensor *const inputs[] = {a->query, a->key, a->value};
-  for (int i = 0; i < 3; i++) {
-    const st_tensor *t = inputs[i];
-    if (t->ndim < 2) {
-      return st__fail(ST_BAD_SHAPE, "%s needs two dimensions, its shape is %s",
-                      names[i], ST_SHAPE_TEXT(t));
-    }
-    if (!st__is_floating(t->dtype)) {
-      return st__fail(ST_BAD_DTYPE, "%s must have a floating point dtype, not "
-                      "%s", names[i], st__dtype_name(t->dtype));
-    }
-  }
-  if (mask && mask->ndim == 0) {
-    return st__fail(ST_BAD_SHAPE, "attn_mask must have a dimension, but it is "
-                    "0-dim");
-  }
-  if (mask && is_causal) {
-    return st__fail(ST_BAD_VALUE, "attn_mask and is_causal cannot be used "
-                    "together");
-  }
-  return ST_OK;
-}
+/* -- By operators --------------------------------------------------------- */
 
 /* Repeats each head of t so that t has as many heads as query. */
 static const st_tensor *share_heads(st_op_scope *c, const st_tensor *t,
@@ -98,20 +80,46 @@ static const st_tensor *share_heads(st_op_scope *c, const st_tensor *t,
                                 st__of_int(d)});
 }
 
-static st_tensor *attend(st_op_scope *c, const attention *a) {
+void st__repeat_heads(st_op_scope *c, st_attention *a) {
+  if (!a->shares_heads) return;
+  a->key = share_heads(c, a->key, a->query);
+  a->value = share_heads(c, a->value, a->query);
+}
+
+/* t with v for the masked queries. */
+static st_tensor *fill(st_op_scope *c, const bias *b, st_tensor *t, double v) {
+  if (!b->masked) return t;
+  return st__apply(c, ST_OP_masked_fill_Scalar, 3,
+                   (st_value[]){st__of_tensor(t), st__of_tensor(b->masked),
+                                st__of_float(v)});
+}
+
+st_tensor *st__attention_weights(st_op_scope *c, const st_attention *a,
+                                 st_tensor **lse) {
+  const bias b = bias_of(c, a);
   const st_tensor *query = st__apply_with(c, ST_OP_mul_Scalar, a->query,
                                           st__of_float(a->scale));
   const st_value flip[] = {st__of_tensor(a->key), st__of_int(-2),
                            st__of_int(-1)};
   st_tensor *w = st__apply2(c, ST_OP_matmul, query,
                             st__apply(c, ST_OP_transpose_int, 3, flip));
-  if (a->bias) w = st__apply2(c, ST_OP_add_Tensor, w, a->bias);
-  w = st__apply_with(c, ST_OP_softmax_int, w, st__of_int(-1));
-  if (a->masked) {
-    w = st__apply(c, ST_OP_masked_fill_Scalar, 3,
-                  (st_value[]){st__of_tensor(w), st__of_tensor(a->masked),
-                               st__of_int(0)});
+  if (b.added) w = st__apply2(c, ST_OP_add_Tensor, w, b.added);
+  if (lse) {
+    const int64_t last = -1;
+    *lse = st__apply(c, ST_OP_logsumexp, 3,
+                     (st_value[]){st__of_tensor(w), st__of_ints(&last, 1),
+                                  st__of_bool(true)});
+    *lse = st__apply_with(c, ST_OP_squeeze_dim, fill(c, &b, *lse, INFINITY),
+                          st__of_int(-1));
   }
+  w = st__apply_with(c, ST_OP_softmax_int, w, st__of_int(-1));
+  return fill(c, &b, w, 0);
+}
+
+static st_tensor *attend(st_op_scope *c, st_attention *a, st_tensor **lse) {
+  st__repeat_heads(c, a);
+  if (!st__scope_ok(c)) return NULL;
+  st_tensor *w = st__attention_weights(c, a, lse);
   if (a->dropout > 0) {
     w = st__apply(c, ST_OP_dropout, 3,
                   (st_value[]){st__of_tensor(w), st__of_float(a->dropout),
@@ -120,24 +128,85 @@ static st_tensor *attend(st_op_scope *c, const attention *a) {
   return st__apply2(c, ST_OP_matmul, w, a->value);
 }
 
+/* -- Arguments ------------------------------------------------------------ */
+
+static st_status check(const st_attention *a) {
+  static const char *const names[] = {"query", "key", "value"};
+  const st_tensor *const inputs[] = {a->query, a->key, a->value};
+  for (int i = 0; i < 3; i++) {
+    const st_tensor *t = inputs[i];
+    if (t->ndim < 2) {
+      return st__fail(ST_BAD_SHAPE, "%s needs two dimensions, its shape is %s",
+                      names[i], ST_SHAPE_TEXT(t));
+    }
+    if (!st__is_floating(t->dtype)) {
+      return st__fail(ST_BAD_DTYPE, "%s must have a floating point dtype, not "
+                      "%s", names[i], st__dtype_name(t->dtype));
+    }
+  }
+  if (a->mask && a->mask->ndim == 0) {
+    return st__fail(ST_BAD_SHAPE, "attn_mask must have a dimension, but it is "
+                    "0-dim");
+  }
+  if (a->mask && a->is_causal) {
+    return st__fail(ST_BAD_VALUE, "attn_mask and is_causal cannot be used "
+                    "together");
+  }
+  return ST_OK;
+}
+
+void st__read_attention(const st_value **args, st_attention *a) {
+  a->query = st__next_tensor(args);
+  a->key = st__next_tensor(args);
+  a->value = st__next_tensor(args);
+}
+
+st_status st__read_attention_mask(const st_value **args, st_attention *a) {
+  a->mask = st__next_tensor(args);
+  a->is_causal = st__next_bool(args);
+  a->scale = st__next_float(args);
+  a->shares_heads = st__next_bool(args);
+  return check(a);
+}
+
+/* -- The operators -------------------------------------------------------- */
+
+ST_BOXED(st__box_scaled_dot_product_attention_forward) {
+  st_attention a = {.dropout = 0};
+  st_tensor *out[2] = {NULL};
+  st__read_attention(&args, &a);
+  ST_TRY(st__read_attention_mask(&args, &a));
+  st_op_scope c = {.n = 0};
+  if (st__has_attention_blocks(&a)) st__attention_forward(&c, &a, out);
+  else out[0] = attend(&c, &a, &out[1]);
+  return st__scope_end(&c, 2, out, rets);
+}
+
+/* The operator with a derivative, whose results are out and lse. */
+static st_tensor *attend_by_blocks(st_op_scope *c, const st_attention *a) {
+  st_tensor *out[2] = {NULL};
+  st__apply_multi(c, ST_OP__scaled_dot_product_attention, 7, (st_value[]){
+    st__of_tensor(a->query), st__of_tensor(a->key), st__of_tensor(a->value),
+    a->mask ? st__of_tensor(a->mask) : st__none(), st__of_bool(a->is_causal),
+    st__of_float(a->scale), st__of_bool(a->shares_heads)}, 2, out);
+  return out[0];
+}
+
+/* That operator gives a mask no gradient. */
 ST_BOXED(st__box_scaled_dot_product_attention) {
-  attention a = {.query = st__next_tensor(&args)};
-  a.key = st__next_tensor(&args);
-  a.value = st__next_tensor(&args);
-  st_tensor *attn_mask = st__next_tensor(&args);
+  st_attention a = {.dropout = 0};
+  st__read_attention(&args, &a);
+  a.mask = st__next_tensor(&args);
   a.dropout = st__next_float(&args);
-  const bool is_causal = st__next_bool(&args);
+  a.is_causal = st__next_bool(&args);
   const st_value *scale = st__next(&args);
-  const bool enable_gqa = st__next_bool(&args);
-  ST_TRY(check(&a, attn_mask, is_causal));
+  a.shares_heads = st__next_bool(&args);
+  ST_TRY(check(&a));
   const double size = (double)a.query->sizes[a.query->ndim - 1];
   a.scale = st__to_float(scale, 1 / sqrt(size));
   st_op_scope c = {.n = 0};
-  if (enable_gqa) {
-    a.key = share_heads(&c, a.key, a.query);
-    a.value = share_heads(&c, a.value, a.query);
-  }
-  if (st__scope_ok(&c) && is_causal) a.bias = causal(&c, &a);
-  if (attn_mask) read_mask(&c, &a, attn_mask);
-  return st__scope_return(&c, attend(&c, &a), rets);
+  const bool by_blocks = st__has_attention_blocks(&a) &&
+                         !(a.mask && st__is_recorded(st__keys(a.mask)));
+  return st__scope_return(&c, by_blocks ? attend_by_blocks(&c, &a)
+                                        : attend(&c, &a, NULL), rets);
 }

@@ -191,6 +191,11 @@ layers["instance_norm"] = {{A(2, 2, 3), A(2), A(2)}}
 layers["scaled_dot_product_attention"] = {
   {A(1, 2, 3), A(1, 2, 3), A(1, 2, 2)},
   {A(2, 3), A(2, 3), A(2, 3), {is_causal = true}},
+  {A(2, 3), A(4, 3), A(4, 2),
+   K("bool", {{true, false, true, true}, {false, false, false, false}})},
+  {A(4, 2, 3), A(2, 3, 3), A(2, 3, 2), A(2, 3), {enable_gqa = true}},
+  {A(4, 2, 3), A(2, 3, 3), A(2, 3, 2), {enable_gqa = true, scale = 0.7}},
+  {A(2, 1, 2, 3), A(2, 1, 2, 3), A(2, 1, 2, 1), {is_causal = true}},
 }
 layers["fold"] = {{A(4, 4), {3, 3}, {2, 2}}}
 layers["_window_sum"] = {{A(1, 2, 3, 3), {2, 2}, {1, 1}, {1, 0}, {1, 2}}}

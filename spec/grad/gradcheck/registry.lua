@@ -12,6 +12,10 @@ registry.INNER = {
   _layer_norm_double_backward = "native_layer_norm",
   _batch_norm = "native_batch_norm", _batch_norm_backward = "native_batch_norm",
   _batch_norm_double_backward = "native_batch_norm",
+  _scaled_dot_product_attention = "scaled_dot_product_attention",
+  _scaled_dot_product_attention_backward = "scaled_dot_product_attention",
+  _scaled_dot_product_attention_double_backward =
+    "scaled_dot_product_attention",
   _max_pool_indices = "max_pool2d_with_indices",
   _max_pool_back = "max_pool2d_with_indices",
   _max_pool_take = "max_pool2d_with_indices",
