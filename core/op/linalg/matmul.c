@@ -253,7 +253,7 @@ static st_status fold_batch(const st_tensor *a, const st_tensor *b,
   ST_TRY_FAIL(with_ints(ST_OP_reshape, a, (int64_t[]){rows, k}, 2, &tall));
   ST_TRY_FAIL(with_tensor(b->ndim == 1 ? ST_OP_mv : ST_OP_mm, tall, b,
                           &product));
-  status = with_ints(ST_OP_reshape, product, sizes,
+  status = with_ints(ST_OP__unsafe_view, product, sizes,
                      product_sizes(a, b, sizes), out);
 fail:
   st__tensor_release(&tall);
@@ -290,7 +290,7 @@ static st_status multiply_batches(const st_tensor *a, const st_tensor *b,
   ST_TRY_FAIL(with_tensor(ST_OP_bmm, x, y, &product));
   sizes[n] = a->sizes[a->ndim - 2];
   sizes[n + 1] = b->sizes[b->ndim - 1];
-  status = with_ints(ST_OP_reshape, product, sizes, n + 2, out);
+  status = with_ints(ST_OP__unsafe_view, product, sizes, n + 2, out);
 fail:
   st__tensor_release(&x);
   st__tensor_release(&y);
@@ -439,7 +439,7 @@ static st_status addmm_rows(const st_tensor *input, const st_tensor *t,
   ST_TRY_FAIL(addmm(bias, rows, t, &sum));
   for (int d = 0; d < last; d++) sizes[d] = input->sizes[d];
   sizes[last] = bias->sizes[0];
-  status = with_ints(ST_OP_view, sum, sizes, last + 1, out);
+  status = with_ints(ST_OP__unsafe_view, sum, sizes, last + 1, out);
 fail:
   st__tensor_release(&rows);
   st__tensor_release(&sum);

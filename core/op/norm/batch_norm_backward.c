@@ -122,9 +122,9 @@ static void set_element(void *data, st_dtype d, int64_t i, double v) {
 }
 
 /* The gradient of input is g a + (x - mean) b + c with r = 1 / sqrt(var + eps),
- * a = weight r, b = -a r^2 sum(g (x - mean)) / n, c = -a sum(g) / n; b and c
- * are 0 if the statistics do not depend on the input: Note [Derivatives of
- * layer_norm]. gw: the gradient of weight. */
+ * a = weight r, b = -a r^2 sum(g (x - mean)) / n, c = -a sum(g) / n, or g a if
+ * the statistics do not depend on the input: Note [Derivatives of layer_norm].
+ * gw, gb: the gradients of weight and bias. */
 static void set_params(channels *h, void *gw, void *gb) {
   const batch_back *b = h->b;
   const st_dtype d = h->x->dtype;
@@ -136,10 +136,8 @@ static void set_params(channels *h, void *gw, void *gb) {
     set_element(gw, d, i, of_gx * r);
     set_element(gb, d, i, of_g);
     set_element(h->params, d, h->count + i, a);
-    set_element(h->params, d, 2 * h->count + i,
-                b->is_measured ? -a * r * r * of_gx / n : 0);
-    set_element(h->params, d, 3 * h->count + i,
-                b->is_measured ? -a * of_g / n : 0);
+    set_element(h->params, d, 2 * h->count + i, -a * r * r * of_gx / n);
+    set_element(h->params, d, 3 * h->count + i, -a * of_g / n);
   }
 }
 
@@ -179,6 +177,7 @@ static st_status run_kernels(channels *h, st_tensor *const out[3]) {
   ST_TRY(h->are_columns ? sum_columns(h) : st__parallel_try(
     0, h->count, st__kernel_grain(sums) / rows + 1, sum_channels, h));
   set_params(h, st__data(out[1]), st__data(out[2]));
+  if (!h->b->is_measured) return ST_OK;
   h->out = st__data(out[0]);
   return st__parallel_try(
     0, h->are_columns ? rows : h->samples * h->count,
@@ -208,6 +207,13 @@ static st_format format_of(const st_tensor *x) {
   return st__is_contiguous_in(x, f) ? f : ST_FORMAT_CONTIGUOUS;
 }
 
+/* weight / sqrt(var + eps), to be multiplied with an input. */
+static st_tensor *scale_of(st_op_scope *c, const batch_back *b) {
+  st_tensor *r = inverse_root(c, b->var, b->eps);
+  if (b->weight) r = times(c, r, b->weight);
+  return along_channels(c, r, b->input->ndim);
+}
+
 static void back_by_kernels(st_op_scope *c, const batch_back *b,
                             st_tensor *out[3]) {
   const int64_t count = b->input->sizes[1];
@@ -221,7 +227,8 @@ static void back_by_kernels(st_op_scope *c, const batch_back *b,
   h.are_columns = f != ST_FORMAT_CONTIGUOUS || h.length == 1;
   h.g = st__apply_with(c, ST_OP_contiguous, b->grad, st__of_int(f));
   h.x = st__apply_with(c, ST_OP_contiguous, b->input, st__of_int(f));
-  out[0] = st__apply1(c, ST_OP_empty_like, h.x);
+  if (b->is_measured) out[0] = st__apply1(c, ST_OP_empty_like, h.x);
+  else out[0] = times(c, h.g, scale_of(c, b));
   for (int i = 1; i < 3; i++) {
     out[i] = st__apply_with(c, ST_OP_new_empty, h.x, st__of_ints(&count, 1));
   }

@@ -29,6 +29,10 @@ static st_status read_back(const st_value *args, pool_back *b) {
                     b->n);
   }
   ST_TRY(st__check_images(b->self, "self", b->n));
+  if (b->grad->device != b->self->device ||
+      b->indices->device != b->self->device) {
+    return st__fail(ST_BAD_VALUE, "the tensors are on different devices");
+  }
   const int lead = b->self->ndim - b->n;
   if (b->indices->dtype != ST_INT64 || b->indices->ndim != b->self->ndim ||
       !st__same_dims(lead, b->indices->sizes, b->self->sizes)) {

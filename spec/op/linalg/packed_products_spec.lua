@@ -70,6 +70,13 @@ describe("A product of moderate size", function()
     assert.is_true(out:equal(want + row))
     local y = st.linear(a:view(3, 4, 5, 500), b:t(), row)
     assert.is_true(y:equal((want + row):view(3, 4, 5, 70)))
+    b:requires_grad_()
+    for _, r in ipairs {st.linear(a:view(3, 20, 500), b:t(), row),
+                        st.linear(a:view(3, 20, 500), b:t()),
+                        st.matmul(a:view(3, 20, 500), b)} do
+      assert.is_nil(r.base) -- not a view: it can be written and detached
+      assert.is_false(r:detach_().requires_grad)
+    end
   end)
 
   it("of no terms is zero, or the addend", function()

@@ -123,6 +123,18 @@ describe("The gradient of batch_norm", function()
     near(want, gb:to "float64", 2e-3)
   end)
 
+  it("of given statistics does not depend on the input", function()
+    for _, dtype in ipairs {"float32", "bfloat16"} do
+      local x = st.tensor({{1, 2}, {1 / 0, 3}, {5, -1 / 0}})
+      x = x:to(dtype):requires_grad_()
+      local like = {dtype = dtype}
+      local y = st.batch_norm(x, nil, nil, st.zeros({2}, like),
+                              st.ones({2}, like), false, 0, 0)
+      local gx = st.grad(y, {x}, {grad_outputs = st.ones({3, 2}, like)})
+      near(st.ones(3, 2), gx, 0)
+    end
+  end)
+
   it("refuses what does not fit", function()
     local x, v = st.zeros(2, 3), st.ones(3)
     local back = st._batch_norm_backward
@@ -188,6 +200,9 @@ describe("The gradient of max_pool", function()
       raises("_max_pool_back: indices must be from 1 to 4", st._max_pool_back,
              g, x, st.full({1, 1, 1}, at, {dtype = "int64"}), {2, 2})
     end
+    raises("_max_pool_back: the tensors are on different devices",
+           st._max_pool_back, g, x:to "meta",
+           st.ones({1, 1, 1}, {dtype = "int64"}), {2, 2})
     raises("_max_pool_back: indices must be int64, of a pooled image",
            st._max_pool_back, g, x, g, {2, 2})
   end)
