@@ -85,6 +85,7 @@ local LAYOUTS = {
 --- N, heads, heads of key, L, S, E, width of value, mask, layout
 local CASES = {
   {1, 1, 1, 1, 1, 1, 1, "none", "contiguous"},
+  {2, 2, 2, 3, 300, 9, 9, "bool", "packed"}, -- by operators
   {2, 3, 3, 5, 7, 4, 3, "none", "packed"},
   {2, 3, 3, 33, 40, 8, 8, "bool", "contiguous"},
   {2, 2, 2, 64, 64, 16, 16, "causal", "packed"},
