@@ -54,12 +54,14 @@ typedef struct blocks {
   st_gemm_ctx gemm; /* if product is gemm: what all calls share */
   bool is_gemm;
   int64_t units, shares, bytes; /* bytes: scratch of a share */
+  int64_t turned;               /* rows of z */
   char *scratch;
 } blocks;
 
 /* The scratch of a share. */
 typedef struct room {
   char *x, *y; /* KEYS rows of QUERIES elements */
+  char *z;     /* max(width, depth) rows of them, unless the product is gemm */
   char *max, *factor, *lse, *dot; /* QUERIES elements */
   double *sum;
 } room;
@@ -120,6 +122,17 @@ static void multiply(const blocks *j, side c, side a, side b, extent e) {
   }
 }
 
+/* The transpose of the block's rows, of k elements; copied unless the kernel
+ * packs it itself. */
+static side columns(const blocks *j, const block *b, side rows, int64_t k) {
+  if (j->is_gemm) return turned(rows);
+  const side z = in_room(j, b->r.z);
+  char *data[2] = {z.data, rows.data};
+  const int64_t st[4] = {z.col, rows.row, z.row, rows.col};
+  j->gemm.transpose(data, st, b->n, k, NULL);
+  return z;
+}
+
 /* -- Scores --------------------------------------------------------------- */
 
 /* Hides keys from the queries before them; x: m rows from key k on. */
@@ -139,7 +152,7 @@ static void hide_later(const blocks *j, const block *b, int64_t k, int64_t m) {
 static void score(const blocks *j, const block *b, int64_t k, int64_t m) {
   const side q = rows_of(&j->q, b->batch, b->head, b->q);
   const side keys = rows_of(&j->k, b->batch, b->head / j->group, k);
-  multiply(j, in_room(j, b->r.x), keys, turned(q),
+  multiply(j, in_room(j, b->r.x), keys, columns(j, b, q, j->width),
            (extent){m, b->n, j->width, j->scale, 0});
   if (j->has_mask) {
     const side mask = rows_of(&j->mask, b->batch, b->head, b->q);
@@ -165,14 +178,14 @@ static block block_at(const blocks *j, room r, int64_t row, int64_t i) {
 
 static room room_of(const blocks *j, int64_t share) {
   const int64_t line = QUERIES * j->size;
-  const int64_t rows = least(j->keys, KEYS) * line;
   char *at = j->scratch + share * j->bytes;
   room r = {.sum = (double *)(void *)at};
   at += QUERIES * (int64_t)sizeof(double);
   r.max = r.lse = at;
   r.factor = r.dot = at + line;
-  r.x = at + 2 * line;
-  r.y = r.x + rows;
+  r.z = at + 2 * line;
+  r.x = r.z + j->turned * line;
+  r.y = r.x + least(j->keys, KEYS) * line;
   return r;
 }
 
@@ -182,8 +195,9 @@ static st_status run_shares(blocks *j, int buffers, int64_t grain,
                             st_range_fn fn) {
   const int64_t line = QUERIES * j->size;
   j->shares = st__num_shares(j->units, grain);
-  j->bytes = QUERIES * (int64_t)sizeof(double) + 2 * line +
-             buffers * least(j->keys, KEYS) * line;
+  if (!j->is_gemm) j->turned = j->width > j->depth ? j->width : j->depth;
+  j->bytes = QUERIES * (int64_t)sizeof(double) +
+             (2 + j->turned + buffers * least(j->keys, KEYS)) * line;
   const size_t all = (size_t)(j->shares * j->bytes);
   j->scratch = st__alloc(ST_MEM_SCRATCH, all);
   if (!j->scratch) return ST_NO_MEMORY;
@@ -271,7 +285,8 @@ static void back_keys(const blocks *j, const block *b, int64_t k, int64_t m,
   const side x = in_room(j, r->x), y = in_room(j, r->y);
   const side grad = rows_of(&j->grad, b->batch, b->head, b->q);
   score(j, b, k, m);
-  multiply(j, y, rows_of(&j->v, b->batch, head, k), turned(grad),
+  multiply(j, y, rows_of(&j->v, b->batch, head, k),
+           columns(j, b, grad, j->depth),
            (extent){m, b->n, j->depth, 1, 0});
   char *data[4] = {r->x, r->y, r->lse, r->dot};
   const int64_t st[8] = {j->size, j->size, j->size, j->size, line, line};
