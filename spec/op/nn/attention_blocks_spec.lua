@@ -8,7 +8,8 @@ local tensors = require "spec.support.tensors"
 
 local live, near, raises = tensors.live, tensors.near, tensors.raises
 
-local inf, ipairs, sqrt, unpack = math.huge, ipairs, math.sqrt, unpack
+local inf, ipairs, sqrt = math.huge, ipairs, math.sqrt
+local unpack = unpack or table.unpack
 
 local attend = st.scaled_dot_product_attention
 
