@@ -13,7 +13,8 @@ local M = {}
 --- Over how many dimensions an operator goes, nil if over no image.
 local function dimensions(name)
   if name:find "col" and name:find "im" or name:find "window" or
-     name:find "convolution" or name == "grid_sampler" or
+     name:find "convolution" or name:find "^_direct_weight" or
+     name == "grid_sampler" or
      name == "grid_sample" or name == "_grid_samples" or name == "fold" or
      name == "_fractional_max_indices" or
      name == "interpolate" or name:find "^upsample%f[_%z]" and

@@ -373,6 +373,8 @@ local HINTS = {
     return c.is_affine and {c.sizes[1] or 1, 1, 2, 3} or int_list(c)
   end,
   ["Tensor running_mean"] = per_channel, ["Tensor running_var"] = per_channel,
+  ["Tensor mean"] = per_channel, ["Tensor var"] = per_channel,
+  ["Tensor gg_weight"] = per_channel, ["Tensor gg_bias"] = per_channel,
   ["Tensor target"] = function(c)
     if not c.has_classes then return M.tensor(c) end
     return fresh(c, "int64", {c.sizes[1], unpack(c.sizes, 3)}, 1, 3)
@@ -448,14 +450,10 @@ local HINTS = {
 local RANKS = {
   mm = 2, addmm = 2, addmm_ = 2, bmm = 3, baddbmm = 3, baddbmm_ = 3, mv = 2,
   addmv = 1, addmv_ = 1, dot = 1, vdot = 1, ger = 1, outer = 1, inner = 1,
-  addr = 2, addr_ = 2, addbmm = 2, addbmm_ = 2, embedding = 2, batch_norm = 3,
-  instance_norm = 3, native_batch_norm = 3, _native_batch_norm_legit = 3,
-  _native_batch_norm_legit_no_training = 3, _batch_norm_with_update = 3,
-  _batch_norm_with_update_functional = 3, _batch_norm_no_update = 3,
-  native_group_norm = 3, nll_loss = 2, nll_loss_nd = 3,
-  nll_loss2d = 3, diagonal_backward = 1,
-  diagonal_scatter = 2, histogramdd = 2, linalg_cholesky_ex = 2,
-  linalg_cholesky = 2,
+  addr = 2, addr_ = 2, addbmm = 2, addbmm_ = 2, embedding = 2,
+  instance_norm = 3, native_group_norm = 3, nll_loss = 2, nll_loss_nd = 3,
+  nll_loss2d = 3, diagonal_backward = 1, diagonal_scatter = 2, histogramdd = 2,
+  linalg_cholesky_ex = 2, linalg_cholesky = 2,
   cholesky = 2, cholesky_solve = 2, lu_solve = 2, linalg_solve_triangular = 2,
   _solve_triangular_backward = 2,
   _linalg_solve_backward = 2, _linalg_lu_solve_backward = 2, inverse = 2,
@@ -527,7 +525,9 @@ function M.prepare(c, name)
   c.is_resample = name:find "^_resample" ~= nil
   c.is_affine = name:find "^affine_grid" ~= nil
   c.weight_rank = WEIGHTS[name]
-  local rank = name:find "_dot_product_attention" and 3 or RANKS[name]
+  local is_three = name:find "_dot_product_attention" or
+                   name:find "batch_norm"
+  local rank = is_three and 3 or RANKS[name]
   if not c.tame then return end
   if SIZES[name] then c.sizes = {unpack(SIZES[name])} end
   c.sizes = rank and {} or c.sizes

@@ -31,6 +31,7 @@ local TWO = {A(2, 3), A(2, 3)}
 
 samples["as_strided"] = {{A(2, 3), {2, 2}, {1, 2}, 1}, {A(4), {2, 3}, {1, 1}}}
 samples["view"] = {{A(2, 3), {3, -1}, dense = true}}
+samples["_unsafe_view"] = samples["view"]
 samples["view_as"] = {{A(2, 3), K("float64", {{1, 2}, {3, 4}, {5, 6}}),
                        dense = true}}
 samples["reshape"] = {{A(2, 3), {3, 2}}, {Z(2, 2), {4}}}
