@@ -194,6 +194,40 @@ describe("A loader with workers", function()
     loader:close()
     assert.equal(count, tasks())
   end)
+
+  it("leaves the settings of the process to it", function()
+    local threads, limit = st.get_num_threads(), st.memory.stats().cache_limit
+    st.set_num_threads(3)
+    all(data.DataLoader({1}, {num_workers = 1, worker_init = function()
+      require "strided".set_num_threads(1)
+    end}))
+    assert.equal(3, st.get_num_threads())
+    for name, change in pairs {
+      set_num_threads = function() require "strided".set_num_threads(2) end,
+      set_default_dtype = function()
+        require "strided".set_default_dtype "float64"
+      end,
+      set_jit_enabled = function() require "strided".set_jit_enabled(false) end,
+      memory_fail_at = function() require "strided".memory_fail_at(0) end,
+      ["memory.set_limit"] = function()
+        require "strided".memory.set_limit(2 ^ 40)
+      end,
+      ["memory.set_cache_limit"] = function()
+        require "strided".memory.set_cache_limit(2 ^ 30)
+      end,
+      ["memory.reset_peak"] = function()
+        require "strided".memory.reset_peak()
+      end,
+    } do
+      raises(name .. ": a worker cannot change what belongs to the process",
+             all, data.DataLoader({1}, {num_workers = 1, worker_init = change}))
+    end
+    assert.equal(3, st.get_num_threads())
+    st.set_num_threads(threads)
+    assert.equal("float32", st.get_default_dtype())
+    assert.equal(limit, st.memory.stats().cache_limit)
+    assert.is_nil(st.memory.stats().limit)
+  end)
 end)
 
 -- -- Ends --------------------------------------------------------------------

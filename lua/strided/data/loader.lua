@@ -24,8 +24,14 @@
 -- generator: they are the same for any number of workers. This holds for
 -- strided's default generator, and in LuaJIT and Lua 5.4 for `math.random`.
 -- Without workers, samples draw from the default generator of the process,
--- unless `batch_seeds` is true. A process that forks during a pass keeps to the
--- rules for hosts with threads in the README.
+-- unless `batch_seeds` is true.
+--
+-- Calls of a worker run on one thread: there, `st.set_num_threads(1)` has no
+-- effect. The default dtype, the limits of memory and other settings of the
+-- process cannot be changed by workers.
+--
+-- A process that forks during a pass keeps to the rules for hosts with threads
+-- in the README.
 --
 -- @module strided.data.loader
 

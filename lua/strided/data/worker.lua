@@ -8,14 +8,44 @@ local st = require "strided"
 local collate = require "strided.data.collate"
 local dataset = require "strided.data.dataset"
 local message = require "strided.data.message"
+local raise = require "strided.caller_error"
 
-local error, math, pairs, pcall, rawget, tostring, type = error, math, pairs,
-  pcall, rawget, tostring, type
+local error, ipairs, math, pairs, pcall, rawget, tostring, type = error, ipairs,
+  math, pairs, pcall, rawget, tostring, type
 
 -- math.random is of this state; elsewhere it is of the process.
 local HAS_OWN_RANDOM = rawget(_G, "jit") ~= nil or _VERSION == "Lua 5.4"
 
 local worker = {}
+
+-- -- The process -------------------------------------------------------------
+
+-- Setters of what all threads of the process share.
+local SETTERS = {"set_default_dtype", "set_jit_enabled", "memory_fail_at"}
+local SETTERS_OF_MEMORY = {"set_limit", "set_cache_limit", "reset_peak"}
+
+local function refuse(name)
+  raise("%s: a worker cannot change what belongs to the process", name)
+end
+
+--- A worker has one thread already, and no more.
+local function set_num_threads(n)
+  if n ~= 1 then refuse "set_num_threads" end
+end
+
+--- Replaces the setters in this Lua state.
+local function protect_process()
+  for _, name in ipairs(SETTERS) do
+    st[name] = function() refuse(name) end
+    core[name] = st[name]
+  end
+  for _, name in ipairs(SETTERS_OF_MEMORY) do
+    st.memory[name] = function() refuse("memory." .. name) end
+  end
+  st.set_num_threads, core.set_num_threads = set_num_threads, set_num_threads
+end
+
+-- -- Jobs --------------------------------------------------------------------
 
 --- Seeds the random numbers of this thread.
 local function seed_all(seed)
@@ -48,6 +78,7 @@ end
 --- Answers the jobs of the state that started this one.
 -- @tparam integer id of the worker
 function worker.run(id)
+  protect_process()
   local _, bytes, tensors = core.worker_receive()
   if not bytes then return end
   local setup = message.unpack(bytes, tensors)
