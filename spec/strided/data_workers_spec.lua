@@ -313,6 +313,31 @@ describe("The workers of a loader", function()
     assert.is_nil(iter())
   end)
 
+  it("are new ones after they could not begin", function()
+    local path = os.tmpname()
+    local function is_bad() return io.open(path) == nil end
+    local d = {make = function()
+      if require "strided".data.get_worker_info() and is_bad() then
+        error "no data yet"
+      end
+      return {7, 8}
+    end}
+    local function start() if is_bad() then error "not yet" end end
+    for _, row in ipairs {{d}, {{7, 8}, start}} do
+      local loader = data.DataLoader(row[1], {
+        batch_size = 2, num_workers = 1, persistent_workers = true,
+        worker_init = row[2]})
+      os.remove(path)
+      raises("yet", all, loader)
+      raises("yet", all, loader)
+      assert(io.open(path, "w")):close()
+      assert.same({{{7, 8}}}, all(loader))
+      os.remove(path)
+      assert.same({{{7, 8}}}, all(loader))
+      loader:close()
+    end
+  end)
+
   it("are not there in the child of a fork", function()
     local ok, ffi = pcall(require, "ffi")
     if not ok or not rawget(_G, "jit") then return end

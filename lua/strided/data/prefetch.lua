@@ -50,6 +50,13 @@ local function finish(pass, why)
   if not pass.is_persistent then pass.workers:close() end
 end
 
+--- The next pass starts new workers: one has ended, with worker_init or when it
+-- made the dataset.
+local function drop(pass)
+  pass.workers:close()
+  if pass.loader.workers == pass.workers then pass.loader.workers = nil end
+end
+
 -- -- A pass ------------------------------------------------------------------
 
 --- Adds jobs until enough are open.
@@ -80,6 +87,7 @@ local function next_batch(pass)
   local ok, bytes, tensors = pass.workers:receive()
   if not ok then
     finish(pass, "over")
+    if not tensors then drop(pass) end
     raise("DataLoader: in a worker: %s", bytes)
   end
   pass.open = pass.open - 1
@@ -99,7 +107,8 @@ end
 function prefetch.iter(loader, seed, nextlist)
   prefetch.stop(loader, "a later pass of this loader has ended this one")
   local pass = {
-    workers = find_workers(loader), is_persistent = loader.persistent_workers,
+    loader = loader, workers = find_workers(loader),
+    is_persistent = loader.persistent_workers,
     seed = seed, nextlist = nextlist, issued = 0, open = 0,
     room = loader.num_workers * loader.prefetch_factor}
   loader.last.pass = pass
