@@ -387,6 +387,14 @@ describe("A loader with workers refuses", function()
      "has the upvalue 'file': a userdata cannot be sent"},
     {"an object", data.FunctionDataset(1, of_table),
      "has the upvalue 'metatable': a table with a metatable"},
+    {"an object with a locked metatable", {setmetatable({}, {
+      __metatable = "locked"})}, "a table with a metatable (an object)"},
+    {"one that hides its metatable", {setmetatable({}, {
+      __metatable = false, __name = "Own\n"})}, "a metatable (Own?)"},
+    {"a batch of such", {1}, "a batch has a value that is not sent: a table "
+     .. "with a metatable", {collate = function()
+      return setmetatable({}, {__metatable = 5})
+    end}},
     {"a coroutine", {coroutine.create(of_file)}, "a thread cannot be sent"},
     {"an iterator", function() return next end, "share an iterator of samples"},
     {"a module that is not there", {module = "no.such"}, "'no.such' not found"},
@@ -476,5 +484,21 @@ describe("A message", function()
     assert.equal(6, triple(2))
     local relu = st.relu
     assert.equal(relu, copy(function() return relu end)())
+  end)
+
+  it("names families of operators, and classes", function()
+    for _, value in ipairs {
+      st.linalg, st.fft, st.special, st.signal.windows, st.autograd, st.ops,
+      st.nn.Linear, st.nn.init, st.data.Dataset, st.data.Subset, st.optim.SGD,
+      st.linalg.norm, st.linalg.trace,
+    } do
+      assert.equal(value, (copy(value)))
+    end
+    assert.equal(st.signal.windows, copy(st.signal).windows)
+    local linalg = st.linalg
+    local d = data.FunctionDataset(1, function(i)
+      return linalg.norm(require "strided".ones(4) * i)
+    end)
+    assert.same({{{2}}}, all(data.DataLoader(d, {num_workers = 1})))
   end)
 end)

@@ -13,13 +13,14 @@ local dataset = require "strided.data.dataset"
 local failure = require "strided.io.failure"
 local values = require "strided.io.values"
 
-local byte, find, format, sub = string.byte, string.find, string.format,
-  string.sub
-local concat, debug, dump, error, getmetatable, ipairs, next, package, pairs,
+local byte, find, format, gmatch, sub = string.byte, string.find, string.format,
+  string.gmatch, string.sub
+local concat, debug, dump, error, ipairs, next, package, pairs,
   pcall, rawget, require, select, tonumber, type = table.concat, debug,
-  string.dump, error, getmetatable, ipairs, next, package, pairs, pcall, rawget,
+  string.dump, error, ipairs, next, package, pairs, pcall, rawget,
   require, select, tonumber, type
 local unpack = unpack or table.unpack
+local getmetatable = debug.getmetatable -- also of tables with __metatable
 local load_bytes = rawget(_G, "loadstring") or load
 local globals, tointeger = _G, rawget(math, "tointeger")
 local math_type = rawget(math, "type") -- Lua 5.3
@@ -33,7 +34,8 @@ local message = {}
 
 -- The modules whose functions have names.
 local LIBRARIES = {"_G", "string", "table", "math", "os", "io", "coroutine",
-                   "bit", "utf8", "strided", "strided.nn"}
+                   "bit", "utf8", "strided", "strided.nn", "strided.optim",
+                   "strided.data", "strided.families", "strided.array_api"}
 
 --- True for a function that a script may have added to a module of Lua.
 local function is_of_script(value, library)
@@ -41,18 +43,30 @@ local function is_of_script(value, library)
          debug.getinfo(value, "S").what ~= "C"
 end
 
---- Module and field of what the other state has, too: all modules, and the
--- functions of LIBRARIES.
+--- True for a function of a library, and for a table of strided's with a
+-- metatable: a class, or a family of operators.
+local function has_name(value, library)
+  if type(value) == "function" then return not is_of_script(value, library) end
+  return type(value) == "table" and find(library, "^strided") and
+         getmetatable(value) ~= nil
+end
+
+--- Module and field of what the other state has, too: all modules, and what
+-- LIBRARIES have.
 local function collect_names()
   local names = {}
   for _, name in ipairs(LIBRARIES) do
     local library = package.loaded[name]
     for key, value in next, type(library) == "table" and library or {} do
-      if type(key) == "string" and type(value) == "function" and
-         not names[value] and not is_of_script(value, name) then
+      if type(key) == "string" and has_name(value, name) and
+         not names[value] then
         names[value] = {name, key}
       end
     end
+  end
+  local families = package.loaded["strided.families"]
+  if families then
+    names[families.signal.windows] = {"strided.families", "signal.windows"}
   end
   for name, value in pairs(package.loaded) do
     local kind = type(value)
@@ -81,10 +95,11 @@ local function remember(w, value)
 end
 
 local function pack_table(w, t, depth)
-  if getmetatable(t) ~= nil then
+  local meta = getmetatable(t)
+  if meta then
+    local name = rawget(meta, "__name")
     fail("a table with a metatable (%s) cannot be sent to another thread",
-         failure.clean(values.kind(rawget(getmetatable(t), "__name")) ==
-                       "string" and getmetatable(t).__name or "an object"))
+         type(name) == "string" and failure.clean(name) or "an object")
   end
   put(w, "{")
   for key, value in next, t do
@@ -287,12 +302,14 @@ end
 
 function READERS.m(r)
   local name = read(r)
-  local field, module = read(r), name == "_G" and globals or require(name)
-  if field == "" then return module end
-  if module[field] == nil then
-    fail("this Lua state has no '%s' in %s", field, name)
+  local field, value = read(r), name == "_G" and globals or require(name)
+  for word in gmatch(field, "[^.]+") do
+    value = value[word]
+    if value == nil then
+      fail("this Lua state has no '%s' in %s", field, name)
+    end
   end
-  return module[field]
+  return value
 end
 
 function READERS.o(r)
