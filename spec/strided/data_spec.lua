@@ -243,6 +243,75 @@ describe("A loader", function()
     epoch = 2
     assert.equal("epoch 2 ", words(label))
     assert.equal("train ", words "train")
+    assert.equal("a [31mb  ", words "a\27[31mb\n")
+    for _, bad in ipairs {{}, function() end} do
+      raises({"DataLoader", "'progress'", "text", type(bad) == "table" and
+              "got table" or "got nil"}, function()
+        words(data.DataLoader({1}, {progress = bad}).progress)
+      end)
+    end
+  end)
+
+  it("has methods, which are called with a colon", function()
+    for _, name in ipairs {"iter", "size", "close"} do
+      raises({name .. ": write loader:" .. name .. "() with a colon"},
+             data.DataLoader({1})[name])
+    end
+  end)
+
+  it("refuses what is no sampler", function()
+    local function order(result)
+      return {size = function() return 1 end, iter = function()
+        return result and function() return result end
+      end}
+    end
+    for _, name in ipairs {"sampler", "batch_sampler"} do
+      raises({"DataLoader: option '" .. name .. "' must have the methods "
+              .. "'iter' and 'size', got "}, data.DataLoader, {1},
+             {[name] = {iter = order().iter}})
+      raises({"method 'iter' of the sampler must return a function, got nil"},
+             function()
+               data.DataLoader({1}, {[name] = order()}):iter()()
+             end)
+    end
+    for bad, got in pairs {[5] = "number", [{}] = "an empty one"} do
+      raises({"DataLoader: the batch_sampler must return lists of numbers of "
+              .. "samples, got " .. got},
+             data.DataLoader({1}, {batch_sampler = order(bad)}):iter())
+    end
+  end)
+
+  it("refuses what makes no dataset", function()
+    raises({"DataLoader: module 'string' must return a dataset, or a function"},
+           data.DataLoader, {module = "string"})
+    raises({"DataLoader: 'make' must be a function, got number"},
+           data.DataLoader, {module = "string", make = 5})
+    package.loaded.plain_dataset = {size = function() return 1 end,
+                                    get = function() return 7 end}
+    assert.same({{7}}, all(data.DataLoader {module = "plain_dataset"}:iter()))
+    package.loaded.plain_dataset = nil
+  end)
+
+  it("refuses tensors without elements", function()
+    local meta, freed = st.ones({2}, {device = "meta"}), st.ones(2)
+    local loader = data.DataLoader(data.TensorDataset(freed))
+    freed:free()
+    raises({"DataLoader: a Tensor of the dataset was freed"}, data.DataLoader,
+           freed)
+    raises({"DataLoader: a Tensor of the dataset was freed"}, loader:iter())
+    raises({"TensorDataset: argument 1 was freed"}, data.TensorDataset, freed)
+    raises({"DataLoader: a Tensor of the dataset is on the meta device"},
+           data.DataLoader, meta)
+    raises({"DataLoader: a Tensor of the dataset is on the meta device"},
+           data.DataLoader({x = meta}):iter())
+  end)
+
+  it("refuses a batch of nil", function()
+    raises({"DataLoader: the function 'collate' returned nil"},
+           data.DataLoader({1}, {collate = function() end}):iter())
+    raises({"DataLoader: method 'batch' of the dataset returned nil"},
+           data.DataLoader({size = function() return 1 end, batch = function()
+           end, get = function() return 1 end}):iter())
   end)
 end)
 

@@ -97,11 +97,22 @@ end
 
 M.pack = pack
 
+--- The values of a batch that a function or method of the user returned.
+local function checked(what, first, ...)
+  if first == nil then
+    raise("DataLoader: %s returned nil, which would end the loop over batches",
+          what)
+  end
+  return first, ...
+end
+
 --- The batch of a list of samples, each packed.
 -- @tparam table packed
 -- @tparam ?function collate of the user
 function M.join(packed, collate_fn)
-  if collate_fn then return collate_fn(plain(packed)) end
+  if collate_fn then
+    return checked("the function 'collate'", collate_fn(plain(packed)))
+  end
   return collate_values(packed)
 end
 
@@ -111,7 +122,9 @@ end
 -- @tparam ?function collate_fn of the user
 -- @tparam ?function stops returns true if nobody wants the batch any more
 function M.fetch(dataset, indices, collate_fn, stops)
-  if dataset.batch and not collate_fn then return dataset:batch(indices) end
+  if dataset.batch and not collate_fn then
+    return checked("method 'batch' of the dataset", dataset:batch(indices))
+  end
   local packed = {}
   for k, i in ipairs(indices) do
     if stops and stops() then return nil end

@@ -31,9 +31,9 @@ local options = require "strided.options"
 local raise = require "strided.caller_error"
 
 local abs, floor, is_tensor = math.abs, math.floor, st.is_tensor
-local getmetatable, ipairs, next, pairs, pcall, rawget, require, select,
-  setmetatable, tostring, type, unpack = getmetatable, ipairs, next, pairs,
-  pcall, rawget, require, select, setmetatable, tostring, type,
+local debug, getmetatable, ipairs, next, pairs, pcall, rawget, require, select,
+  setmetatable, tostring, type, unpack = debug, getmetatable, ipairs, next,
+  pairs, pcall, rawget, require, select, setmetatable, tostring, type,
   unpack or table.unpack
 
 local GENERATOR = {generator = true}
@@ -135,9 +135,27 @@ end
 local TensorDataset = class_named "TensorDataset"
 M.TensorDataset = TensorDataset
 
+local function device_of(t) return t.device end
+
+--- What is wrong with a tensor that has no elements to read: it was freed, or
+-- is on the meta device.
+-- @treturn ?string
+function M.why_empty(t)
+  local ok, device = pcall(device_of, t)
+  if not ok then return "was freed" end
+  return device == "meta" and "is on the meta device: it has no elements" or nil
+end
+
+local function check_elements(name, t)
+  local why = is_tensor(t) and M.why_empty(t)
+  if why then raise("%s: a Tensor of the dataset %s", name, why) end
+end
+
 local function check_rows(name, t, n)
   if not is_tensor(t) then
     raise("TensorDataset: %s must be a Tensor, got %s", name, type(t))
+  elseif M.why_empty(t) == "was freed" then
+    raise("TensorDataset: %s was freed", name)
   elseif t.ndim == 0 then
     raise("TensorDataset: %s has no dimension for its samples", name)
   elseif n and t.shape[1] ~= n then
@@ -184,6 +202,9 @@ end
 
 function TensorDataset:batch(indices)
   for _, i in ipairs(indices) do check_index(self, i) end
+  for _, t in pairs(self.named or self.tensors) do
+    check_elements("DataLoader", t)
+  end
   local rows = st.tensor(indices, {dtype = "int64"})
   return each_tensor(self, function(t) return t:index_select(1, rows) end)
 end
@@ -262,6 +283,12 @@ local function is_description(x)
          (type(x.module) == "string" or type(x.make) == "function")
 end
 
+local function is_callable(x)
+  local meta = debug.getmetatable(x)
+  return type(x) == "function" or
+         type(meta) == "table" and rawget(meta, "__call") ~= nil
+end
+
 --- Makes a dataset as described.
 local function make(name, x)
   for key in pairs(x) do
@@ -273,6 +300,9 @@ local function make(name, x)
   if x.args ~= nil and type(x.args) ~= "table" then
     raise("%s: 'args' must be a list, got %s", name, type(x.args))
   end
+  if x.make ~= nil and type(x.make) ~= "function" then
+    raise("%s: 'make' must be a function, got %s", name, type(x.make))
+  end
   local args = x.args or {}
   local made = x.make
   if not made then
@@ -280,8 +310,12 @@ local function make(name, x)
     ok, made = pcall(require, x.module)
     if not ok then raise("%s: %s", name, tostring(made)) end
   end
-  local is_made = M.is_dataset(made) and not getmetatable(made).__call
-  if not is_made then made = made(unpack(args, 1, args.n or #args)) end
+  if is_callable(made) then
+    made = made(unpack(args, 1, args.n or #args))
+  elseif not M.is_dataset(made) then
+    raise("%s: module '%s' must return a dataset, or a function that makes "
+          .. "one, got %s", name, x.module, type(made))
+  end
   made = M.as_dataset(name, made)
   recipes[made] = {module = x.module, make = x.make, args = args}
   return made
@@ -292,6 +326,7 @@ end
 -- @param x a dataset, a tensor, a table of tensors, a list, or a description
 -- @treturn table
 function M.as_dataset(name, x)
+  check_elements(name, x)
   if is_tensor(x) then return TensorDataset(x) end
   if is_dataset(x) then return x end
   if type(x) == "table" then

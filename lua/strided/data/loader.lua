@@ -28,10 +28,9 @@
 --
 -- Calls of a worker run on one thread: there, `st.set_num_threads(1)` has no
 -- effect. The default dtype, the limits of memory and other settings of the
--- process cannot be changed by workers.
---
--- A process that forks during a pass keeps to the rules for hosts with threads
--- in the README.
+-- process cannot be changed by workers. Their batches have no gradients, and
+-- tensors that require one are not sent to them. A process that forks during a
+-- pass keeps to the rules for hosts with threads in the README.
 --
 -- @module strided.data.loader
 
@@ -39,13 +38,14 @@ local core = require "strided.core"
 local st = require "strided"
 local collate = require "strided.data.collate"
 local dataset = require "strided.data.dataset"
+local guard = require "strided.guard"
 local options = require "strided.options"
 local prefetch = require "strided.data.prefetch"
 local progress = require "strided.data.progress"
 local raise = require "strided.caller_error"
 local sampler = require "strided.data.sampler"
 
-local floor, is_tensor = math.floor, st.is_tensor
+local floor, huge = math.floor, math.huge
 local error, getmetatable, ipairs, package, pcall, setmetatable, tonumber,
   tostring, type, unpack = error, getmetatable, ipairs, package, pcall,
   setmetatable, tonumber, tostring, type, unpack or table.unpack
@@ -110,6 +110,21 @@ end
 
 local LARGEST_SEED = 2 ^ 52
 
+--- The lists of samples of a pass.
+local function lists(batches)
+  local nextlist = sampler.start("DataLoader", batches)
+  return function()
+    local list = nextlist()
+    if list == nil then return nil end
+    if type(list) ~= "table" or list[1] == nil then
+      raise("DataLoader: the batch_sampler must return lists of numbers of "
+            .. "samples, got %s",
+            type(list) == "table" and "an empty one" or type(list))
+    end
+    return list
+  end
+end
+
 --- An iterator over the batches of one pass: what it returns are the values of
 -- a batch, `x, y` of TensorDataset(x, y). Every call shuffles anew. With
 -- workers it ends the pass before; an error of a worker ends the pass. The
@@ -127,7 +142,7 @@ function DataLoader:iter()
     seed:random_(dataset.from(self.generator))
     seed = tonumber((seed % LARGEST_SEED):item())
     local iter = self.num_workers > 0 and prefetch.iter or direct
-    batches, a, b, closing = iter(self, seed, self.batches:iter())
+    batches, a, b, closing = iter(self, seed, lists(self.batches))
   end
   if self.progress then
     local total = not self.source and self.batches:size() or nil
@@ -149,6 +164,10 @@ end
 -- @function DataLoader:close
 function DataLoader:close() prefetch.close(self) end
 
+guard.methods(DataLoader, "loader", function(value)
+  return type(value) == "table" and getmetatable(value) == DataLoader
+end, {"iter", "size", "close"})
+
 --- In a worker: `{id =, num_workers =, dataset =}`, with its number from 1 on;
 -- elsewhere nil.
 -- @function get_worker_info
@@ -162,13 +181,14 @@ end
 
 local function check_workers(given)
   local n = given.num_workers
-  if n ~= nil and (type(n) ~= "number" or n < 0 or n ~= floor(n)) then
+  if n ~= nil and (type(n) ~= "number" or n < 0 or n ~= floor(n) or
+                   n == huge) then
     raise("DataLoader: option 'num_workers' must be a number of threads, got "
           .. "%s", tostring(n))
   end
   local room = given.prefetch_factor
   if room ~= nil and (type(room) ~= "number" or room < 1 or
-                      room ~= floor(room)) then
+                      room ~= floor(room) or room == huge) then
     raise("DataLoader: option 'prefetch_factor' must be a number of batches, "
           .. "got %s", tostring(room))
   end
@@ -190,12 +210,11 @@ local function check(given)
           .. "%s", tostring(n))
   end
   for _, name in ipairs {"sampler", "batch_sampler"} do
-    local value = given[name]
-    if value ~= nil and (type(value) ~= "table" or not value.iter) then
-      raise("DataLoader: option '%s' must have a method 'iter', got %s", name,
-            is_tensor(value) and "a Tensor" or type(value))
+    if given[name] ~= nil then
+      sampler.check("DataLoader: option '" .. name .. "'", given[name])
     end
   end
+  if given.progress ~= nil then progress.check("DataLoader", given.progress) end
   if given.sampler and given.shuffle then
     raise "DataLoader: give a sampler or shuffle, not both"
   elseif given.batch_sampler and (n or given.shuffle or given.sampler or

@@ -4,6 +4,7 @@
 -- @module strided.data.progress
 
 local core = require "strided.core"
+local raise = require "strided.caller_error"
 
 local floor, stderr, time, type = math.floor, io.stderr, os.time, type
 
@@ -30,12 +31,33 @@ function M.text(label, done, total, seconds)
   return text
 end
 
---- What to write first, with a space behind it.
+local function is_text(x) return type(x) == "string" or type(x) == "number" end
+
+--- Raises an error unless a label is one of words.
+-- @tparam string name of the called function
+-- @param label
+function M.check(name, label)
+  if type(label) ~= "boolean" and type(label) ~= "function" and
+     not is_text(label) then
+    raise("%s: option 'progress' must be true, a text, or a function that "
+          .. "returns one, got %s", name, type(label))
+  end
+end
+
+--- What to write first, with a space behind it. Control characters become
+-- spaces, so that the line stays one.
 -- @param label true: nothing; a string; or a function that returns one
 -- @treturn string
 function M.words(label)
-  if type(label) == "function" then label = label() end
-  return label == true and "" or label .. " "
+  if type(label) == "function" then
+    label = label()
+    if label ~= true and not is_text(label) then
+      raise("DataLoader: the function of option 'progress' must return a text, "
+            .. "got %s", type(label))
+    end
+  end
+  if label == true then return "" end
+  return ((label .. " "):gsub("%c", " "))
 end
 
 --- An iterator that returns what another one does and writes the line, at most

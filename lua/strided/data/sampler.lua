@@ -45,6 +45,30 @@ local function check_count(name, option, n)
   end
 end
 
+--- Raises an error unless x has the methods of a sampler.
+-- @tparam string where it is, for the message
+-- @param x
+function M.check(where, x)
+  if type(x) ~= "table" or not x.iter or not x.size then
+    raise("%s must have the methods 'iter' and 'size', got %s", where,
+          is_tensor(x) and "a Tensor" or
+          type(x) == "table" and "a table without them" or type(x))
+  end
+end
+
+--- Calls the method `iter` of a sampler.
+-- @tparam string name of the called function
+-- @tparam table sampler
+-- @treturn function
+function M.start(name, sampler)
+  local nextone = sampler:iter()
+  if type(nextone) ~= "function" then
+    raise("%s: method 'iter' of the sampler must return a function, got %s",
+          name, type(nextone))
+  end
+  return nextone
+end
+
 --- An iterator over the elements of a list.
 local function each(list)
   local i = 0
@@ -187,10 +211,7 @@ local Batch = class "BatchSampler"
 
 function Batch:init(sampler, batch_size, given)
   check_count("BatchSampler", "argument 'batch_size'", batch_size)
-  if type(sampler) ~= "table" or not sampler.iter then
-    raise("BatchSampler: argument 'sampler' must have a method 'iter', got %s",
-          is_tensor(sampler) and "a Tensor" or type(sampler))
-  end
+  M.check("BatchSampler: argument 'sampler'", sampler)
   self.sampler, self.batch_size = sampler, batch_size
   self.drop_last = options("BatchSampler", given, BATCH).drop_last or false
 end
@@ -202,7 +223,7 @@ function Batch:size()
 end
 
 function Batch:iter()
-  local nextone = self.sampler:iter()
+  local nextone = M.start("BatchSampler", self.sampler)
   return function()
     local list = {}
     while #list < self.batch_size do
