@@ -284,7 +284,7 @@ describe("The workers of a loader", function()
              first)
       assert.same({2, 3}, second():totable())
       loader:close()
-      raises("DataLoader: the loader is closed", second)
+      raises({"DataLoader: the loader was closed", "loader:iter()"}, second)
       assert.equal(count, tasks())
     end
   end)
@@ -406,12 +406,26 @@ describe("A loader with workers refuses", function()
     end}, "no data"},
     {"what worker_init does", {1}, "bad start",
      {worker_init = function() error "bad start" end}},
+    {"an error of a C function", {1}, "in a worker: worker_init: bad argument",
+     {worker_init = string.rep}},
+    {"an error that is a table", {1}, "worker: an error without text, a table",
+     {collate = function() error {} end}},
+    {"an error that is nil", {1}, "worker_init: an error without text, a nil",
+     {worker_init = function() error() end}},
+    {"an error that can be a text", {1}, "in a worker: the text",
+     {collate = function()
+       error(setmetatable({}, {__tostring = function() return "the text" end}))
+     end}},
+    {"a batch of nil", {1}, "in a worker: the function 'collate' returned nil",
+     {collate = function() end}},
     {"a batch that cannot be sent", {1}, "a batch has a value that is not sent:"
      .. " a userdata", {collate = function() return io.stdout end}},
     {"a number that is none", {1}, "must be a number of threads, got two",
      {num_workers = "two"}},
     {"a negative number", {1}, "must be a number of threads",
      {num_workers = -1}},
+    {"an infinite one", {1}, "must be a number of threads, got inf",
+     {num_workers = 1 / 0}},
     {"too many", {1}, "'num_workers' must be at most 256", {num_workers = 300}},
     {"no batch in advance", {1}, "must be a number of batches",
      {prefetch_factor = 0}},
@@ -424,6 +438,29 @@ describe("A loader with workers refuses", function()
       raises({"DataLoader: ", row[3]}, begin(row[2], row[4]))
     end)
   end
+
+  it("tensors that do not arrive as they are", function()
+    local t = st.ones(2)
+    local loader = data.DataLoader(t, {num_workers = 1})
+    t:free()
+    local who = "DataLoader: num_workers = 1: a Tensor for the workers "
+    raises(who .. "was freed", all, loader)
+    raises(who .. "is on the meta device",
+           begin {st.ones({2}, {device = "meta"})})
+    raises(who .. "requires a gradient", begin(st.ones(2):requires_grad_()))
+  end)
+
+  it("paths that are none", function()
+    local path = package.path
+    for _, value in ipairs {5, false} do
+      package.path = value or nil
+      local ok, why = pcall(begin {1})
+      package.path = path
+      assert.is_false(ok)
+      assert.truthy(why:find("package.path must be a string, got "
+                             .. type(value or nil), 1, true), why)
+    end
+  end)
 
   it("what only a worker may call", function()
     raises("this thread is no worker", core.worker_receive)

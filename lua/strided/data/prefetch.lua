@@ -3,11 +3,12 @@
 -- @module strided.data.prefetch
 
 local core = require "strided.core"
+local dataset = require "strided.data.dataset"
 local message = require "strided.data.message"
 local raise = require "strided.caller_error"
 
-local ipairs, package, pcall, setmetatable = ipairs, package, pcall,
-  setmetatable
+local ipairs, package, pcall, setmetatable, type = ipairs, package, pcall,
+  setmetatable, type
 local unpack = unpack or table.unpack
 
 local prefetch = {}
@@ -20,14 +21,41 @@ local function pack(loader, value)
   raise("DataLoader: num_workers = %d: %s", loader.num_workers, tensors)
 end
 
+--- Raises an error for tensors that do not reach a worker as they are.
+local function check_tensors(loader, list)
+  for _, t in ipairs(list) do
+    local why = dataset.why_empty(t)
+    if not why and t.requires_grad then
+      why = "requires a gradient, which does not pass between threads: "
+            .. "detach it"
+    end
+    if why then
+      raise("DataLoader: num_workers = %d: a Tensor for the workers %s",
+            loader.num_workers, why)
+    end
+  end
+end
+
+--- The paths of the modules that workers load.
+local function check_paths(loader)
+  for _, name in ipairs {"path", "cpath"} do
+    if type(package[name]) ~= "string" then
+      raise("DataLoader: num_workers = %d: package.%s must be a string, got %s",
+            loader.num_workers, name, type(package[name]))
+    end
+  end
+end
+
 --- The workers call worker_init before they make the dataset, which is a
 -- message of its own. Its tensors are the last ones.
 local function start(loader)
-  local dataset, own = pack(loader, loader.dataset)
+  local packed, own = pack(loader, loader.dataset)
   local bytes, tensors = pack(loader, {
-    dataset = dataset, tensors = #own, collate = loader.collate,
+    dataset = packed, tensors = #own, collate = loader.collate,
     worker_init = loader.worker_init, num_workers = loader.num_workers})
   for _, t in ipairs(own) do tensors[#tensors + 1] = t end
+  check_tensors(loader, tensors)
+  check_paths(loader)
   return core.start_workers(loader.num_workers, package.path, package.cpath,
                             bytes, tensors)
 end
@@ -88,7 +116,7 @@ local function next_batch(pass)
   if not ok then
     finish(pass, "over")
     if not tensors then drop(pass) end
-    raise("DataLoader: in a worker: %s", bytes)
+    raise("DataLoader: in a worker: %s", (bytes:gsub("^DataLoader: ", "")))
   end
   pass.open = pass.open - 1
   issue(pass)
@@ -123,7 +151,8 @@ end
 
 --- Stops the workers.
 function prefetch.close(loader)
-  prefetch.stop(loader, "the loader is closed")
+  prefetch.stop(loader, "the loader was closed, which ended this pass; "
+                .. "loader:iter() begins another")
   if loader.workers then loader.workers:close() end
   loader.workers = nil
 end

@@ -10,8 +10,8 @@ local dataset = require "strided.data.dataset"
 local message = require "strided.data.message"
 local raise = require "strided.caller_error"
 
-local error, ipairs, math, pairs, pcall, rawget, tostring, type = error, ipairs,
-  math, pairs, pcall, rawget, tostring, type
+local debug, error, ipairs, math, pairs, pcall, rawget, tostring, type = debug,
+  error, ipairs, math, pairs, pcall, rawget, tostring, type
 
 -- math.random is of this state; elsewhere it is of the process.
 local HAS_OWN_RANDOM = rawget(_G, "jit") ~= nil or _VERSION == "Lua 5.4"
@@ -75,27 +75,50 @@ local function work(setup, number, job)
   if not setup.collate and not setup.dataset.batch then free(batch) end
 end
 
---- Answers the jobs of the state that started this one.
--- @tparam integer id of the worker
-function worker.run(id)
-  protect_process()
-  local _, bytes, tensors = core.worker_receive()
-  if not bytes then return end
+--- The text of an error value.
+local function text_of(why)
+  if type(why) == "string" then return why end
+  local meta = debug.getmetatable(why)
+  if type(why) == "number" or meta and meta.__tostring then
+    local ok, text = pcall(tostring, why)
+    if ok then return text end
+  end
+  return "an error without text, a " .. type(why)
+end
+
+--- Calls a function; its error begins with a text.
+local function attempt(text, fn, ...)
+  local ok, result = pcall(fn, ...)
+  if not ok then error(text .. text_of(result), 0) end
+  return result
+end
+
+--- Receives what all jobs need, and makes the dataset.
+local function begin(id, bytes, tensors)
   local setup = message.unpack(bytes, tensors)
   worker.info = {id = id, num_workers = setup.num_workers}
-  if setup.worker_init then setup.worker_init(id) end
+  if setup.worker_init then attempt("worker_init: ", setup.worker_init, id) end
   local own, first = {}, #tensors - setup.tensors
   for i = 1, setup.tensors do own[i] = tensors[first + i] end
   setup.dataset = dataset.as_dataset("DataLoader",
                                      message.unpack(setup.dataset, own))
   worker.info.dataset = setup.dataset
+  return setup
+end
+
+--- Answers the jobs of the state that started this one.
+-- @tparam integer id of the worker
+function worker.run(id)
+  protect_process()
+  local number, bytes, tensors = core.worker_receive()
+  if not number then return end
+  local setup = attempt("", begin, id, bytes, tensors)
   while true do
-    local number
     number, bytes, tensors = core.worker_receive()
     if not number then break end
     local job = message.unpack(bytes, tensors)
     local ok, why = pcall(work, setup, number, job)
-    if not ok then core.worker_send(number, true, tostring(why), {}) end
+    if not ok then core.worker_send(number, true, text_of(why), {}) end
   end
 end
 
