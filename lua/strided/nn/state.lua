@@ -7,20 +7,30 @@ local st = require "strided"
 local options = require "strided.options"
 local raise = require "strided.caller_error"
 
-local concat, getmetatable, ipairs, is_tensor, next, no_grad, pairs, rawequal,
-  rawset, setmetatable, sort, tostring, type = table.concat, getmetatable,
-  ipairs, st.is_tensor, next, st.no_grad, pairs, rawequal, rawset,
-  setmetatable, table.sort, tostring, type
+local concat, getmetatable, ipairs, is_tensor, next, no_grad, pairs, pcall,
+  rawequal, rawset, setmetatable, sort, tostring, type = table.concat,
+  getmetatable, ipairs, st.is_tensor, next, st.no_grad, pairs, pcall, rawequal,
+  rawset, setmetatable, table.sort, tostring, type
 
 local BASE = {base = true}
 local DEVICE = {device = true}
 local LOAD = {strict = true, base = true}
 local TO = {dtype = true, device = true, memory_format = true}
 
+local FORMATS = {channels_last = true, channels_last_3d = true,
+                 contiguous_format = true, preserve_format = true}
+
 -- dimensions of the tensors that a memory format is for; others are for all
 local RANK = {channels_last = 4, channels_last_3d = 5}
 local STATE = {parameter = true, saved = true}
 local TENSORS = {parameter = true, saved = true, ["not saved"] = true}
+
+--- What a dtype is, for `to`.
+local function info_of(dtype)
+  local ok, info = pcall(st.dtype_info, dtype)
+  if not ok then raise("to: %s", (info:gsub("^.-dtype_info: ", ""))) end
+  return info
+end
 
 -- -- Differences -------------------------------------------------------------
 
@@ -184,11 +194,15 @@ return function(Module, tools)
   function Module:to(what)
     local o = what
     if type(what) == "string" then
+      if FORMATS[what] then
+        raise("to: '%s' is a memory format; write to {memory_format = \"%s\"}",
+              what, what)
+      end
       local is_device = what == "cpu" or what == "meta"
       o = {[is_device and "device" or "dtype"] = what}
     end
     o = options("to", o, TO)
-    local info = o.dtype and st.dtype_info(o.dtype)
+    local info = o.dtype and info_of(o.dtype)
     if info and not (info.is_floating_point or info.is_complex) then
       raise("to: a module has floating-point or complex numbers, not %s",
             tostring(o.dtype))

@@ -256,6 +256,11 @@ describe("A conversion", function()
     assert.same({27, 9, 3, 1}, net[1].weight:stride())
     raises_here("to: argument 'memory_format' must be a memory format",
                 net.to, net, {memory_format = "rows"})
+    raises_here({"to: 'channels_last' is a memory format",
+                 'to {memory_format = "channels_last"}'}, net.to, net,
+                st.channels_last)
+    raises_here("to: argument 'dtype': there is no dtype 'float31'", net.to,
+                net, "float31")
   end)
 
   it("is not needed for a copy, which has tensors of its own", function()
