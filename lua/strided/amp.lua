@@ -65,9 +65,10 @@ end
 --     st.autocast(net, x)
 --
 -- Casts of parameters are kept until the outermost region ends, unless the
--- parameter is written. out= and in-place operators do not convert, and a
--- backward pass runs without autocast, in the dtypes of the forward pass.
--- Functions of st.fuse run unfused.
+-- parameter is written. Writes through `p.data` or `p:data_ptr()` are not
+-- noticed: call `st.clear_autocast_cache` after them. out= and in-place
+-- operators do not convert, and a backward pass runs without autocast, in the
+-- dtypes of the forward pass. Functions of st.fuse run unfused.
 -- @function autocast
 -- @tparam[opt] table options `dtype`: "bfloat16" (the default, or that of the
 -- region around) or "float16"; `enabled` (true): false disables autocast inside
