@@ -12,9 +12,11 @@
 
 local core = require "strided.core"
 
-local debug, error, format, next, pairs, rawget, rawset, require, setmetatable,
-  tostring, type = debug, error, string.format, next, pairs, rawget, rawset,
-  require, setmetatable, tostring, type
+local debug, error, format, next, pairs, pcall, rawget, rawset, require,
+  setmetatable, tostring, type = debug, error, string.format, next, pairs,
+  pcall, rawget, rawset, require, setmetatable, tostring, type
+
+local set_rng_state = core.set_rng_state
 
 local st = {}
 
@@ -27,7 +29,7 @@ for _, name in pairs {
   "Size", "complex", "float", "int", "none", "newaxis", "ellipsis", "tensor",
   "is_tensor", "may_share_memory", "memory", "memory_fail_at", "scope", "keep",
   "get_num_threads", "set_num_threads", "config", "manual_seed", "Generator",
-  "get_rng_state", "set_rng_state",
+  "get_rng_state",
   "keyset", "keyset_full", "keyset_after", "include_keys", "exclude_keys",
   "included_keys", "excluded_keys", "below_autograd",
   "below_adinplaceorview", "no_grad", "enable_grad", "is_grad_enabled",
@@ -194,6 +196,12 @@ end
 --- Sets the generator of operators that are given none.
 -- @function set_rng_state
 -- @param state a Generator, or what its `get_state()` returned
+function st.set_rng_state(state)
+  local ok, why = pcall(set_rng_state, state)
+  if ok then return end
+  error(type(why) == "string" and why:gsub("set_state:", "set_rng_state:", 1)
+        or why, 0)
+end
 
 --- A random generator: `st.Generator(seed)`, or `st.Generator {algorithm =
 -- "philox", seed = seed}`. Operators that draw take it as `generator`, as in

@@ -226,9 +226,9 @@ describe("Philox", function()
     end
     raises("set_rng_state: a state is a contiguous tensor of bytes",
            st.set_rng_state, st.zeros(5056))
-    raises("has 5056 bytes, not 7", st.set_rng_state,
-           st.zeros({7}, {dtype = "uint8"}))
-    raises("no state of Philox", st.set_rng_state,
+    raises("set_rng_state: a state of this generator has 5056 bytes, not 7",
+           st.set_rng_state, st.zeros({7}, {dtype = "uint8"}))
+    raises("set_rng_state: the bytes are no state of Philox", st.set_rng_state,
            st.full({40}, 255, {dtype = "uint8"}))
     assert.is_true(st.get_rng_state():get_state():equal(first:get_state()))
     st.set_rng_state(saved)
