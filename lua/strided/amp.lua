@@ -99,12 +99,21 @@ GradScaler.__index = GradScaler
 local SCALER = {init_scale = true, growth_factor = true, backoff_factor = true,
                 growth_interval = true, enabled = true}
 
-local function is_positive(x) return x > 0 and x < huge end
+--- The float32 number that is closest to x.
+local function float32(x) return tensor(x, FLOAT32):item() end
+
+--- Is it a scale? In float32, in which it is kept: 1e-50 is 0 there.
+local function is_positive(x)
+  if x ~= x then return false end
+  x = float32(x)
+  return x > 0 and x < huge
+end
 
 local RANGES = {
-  init_scale = {65536, is_positive, "must be positive"},
+  init_scale = {65536, is_positive, "must be positive and finite in float32"},
   growth_factor = {2, function(x) return x > 1 end, "must be more than 1"},
-  backoff_factor = {0.5, function(x) return x < 1 end, "must be less than 1"},
+  backoff_factor = {0.5, function(x) return x > 0 and x < 1 end,
+                    "must be between 0 and 1"},
   growth_interval = {2000, function(x) return x >= 1 and x == floor(x) end,
                      "must be a positive integer"},
 }
@@ -117,9 +126,6 @@ local function check_range(where, name, value, like)
   end
   return value
 end
-
---- The float32 number that is closest to x.
-local function float32(x) return tensor(x, FLOAT32):item() end
 
 local function is_finite(x) return x == x and x ~= huge and x ~= -huge end
 
@@ -204,7 +210,9 @@ end
 local function check_gradients(optimizer)
   for _, group in ipairs(optimizer.param_groups) do
     for _, p in ipairs(group.params) do
-      if p.grad and p.grad.dtype == "float16" then
+      if p.grad and p.grad.device == "meta" then
+        raise("unscale_: a gradient is on the meta device: it has no elements")
+      elseif p.grad and p.grad.dtype == "float16" then
         raise("unscale_: a gradient is float16: keep parameters float32, so "
               .. "that their gradients are")
       end
@@ -279,9 +287,9 @@ end
 
 local function given_scale(x)
   if is_tensor(x) then
-    if x:numel() ~= 1 or x.requires_grad then
+    if x:numel() ~= 1 or x.requires_grad or x.device == "meta" then
       raise("update: argument 'new_scale' must be a number or a Tensor of " ..
-            "one element without gradient")
+            "one element on the CPU, without gradient")
     end
     x = x:item()
   end
@@ -338,7 +346,10 @@ function GradScaler:load_state_dict(saved)
           "disabled that it is from?")
   end
   for key, like in pairs(STATE) do
-    check_range("load_state_dict", key, saved[key], like)
+    -- A scale becomes 0, as PyTorch's, when it was halved often enough.
+    if key ~= "scale" or saved[key] ~= 0 then
+      check_range("load_state_dict", key, saved[key], like)
+    end
   end
   local tracker = saved._growth_tracker
   if type(tracker) ~= "number" or tracker < 0 or tracker ~= floor(tracker) then

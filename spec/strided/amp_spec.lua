@@ -118,6 +118,29 @@ describe("A gradient scaler", function()
     assert.equal(32, b:get_scale())
   end)
 
+  it("has scales that are numbers in float32", function()
+    local p, optimizer, scaler = start {init_scale = 2 ^ -149}
+    assert.equal(2 ^ -149, scaler:get_scale())
+    for _, bad in ipairs {1e-50, 1e39, huge, -1, 0 / 0} do
+      raises_here({"GradScaler", "'init_scale'", "in float32"}, function()
+        amp.GradScaler {init_scale = bad}
+      end)
+    end
+    -- torch.amp's scale is 0 after 2 ** -149 was halved; its state is loaded
+    backward(scaler, p, {huge, huge})
+    assert.is_nil(scaler:step(optimizer))
+    scaler:update()
+    assert.equal(0, scaler:get_scale())
+    local other = amp.GradScaler()
+    other:load_state_dict(scaler:state_dict())
+    assert.same(scaler:state_dict(), other:state_dict())
+    raises_here({"load_state_dict", "'scale'", "in float32"}, function()
+      scaler:load_state_dict {scale = -1, growth_factor = 2,
+                              backoff_factor = 0.5, growth_interval = 2,
+                              _growth_tracker = 0}
+    end)
+  end)
+
   it("takes a new scale", function()
     local p, optimizer, scaler = start()
     backward(scaler, p, {1, 1})
@@ -164,6 +187,9 @@ describe("A gradient scaler", function()
   end)
 
   it("is checked", function()
+    raises_here({"GradScaler", "'backoff_factor' must be between"}, function()
+      amp.GradScaler {backoff_factor = -1}
+    end)
     for name, value in pairs {init_scale = 0, growth_factor = 1,
                               backoff_factor = 1, growth_interval = 0.5} do
       raises_here({"GradScaler", "'" .. name .. "'"}, function()
@@ -188,6 +214,14 @@ describe("A gradient scaler", function()
     raises_here({"load_state_dict", "growth_factor"}, function()
       scaler:load_state_dict {scale = 1, backoff_factor = 0.5,
                               growth_interval = 2, _growth_tracker = 0}
+    end)
+    local m = st.ones({1}, {device = "meta"}):requires_grad_()
+    scaler:scale(m:sum()):backward()
+    raises_here({"unscale_", "a gradient is on the meta device"}, function()
+      scaler:unscale_(optim.SGD({m}, {lr = 1}))
+    end)
+    raises_here({"update", "'new_scale'", "on the CPU"}, function()
+      scaler:update(m:detach())
     end)
     local h = st.ones(1):half():requires_grad_()
     scaler:scale(h:sum()):backward()
