@@ -23,12 +23,12 @@ local floor, min = math.floor, math.min
 local COMMAND = {
   name = "gpt",
   options = {
-    out = {"text", "gpt.safetensors"}, resume = {"flag"},
+    out = {"tables", "gpt.safetensors"}, resume = {"flag"},
     steps = {"count", 1200}, ["until"] = {"count", math.huge},
-    ["save-every"] = {"count", 100}, batch = {"count", 16},
+    ["save-every"] = {"size", 100}, batch = {"size", 16},
     rate = {"number", 0.003}, seed = {"count", 0},
-    context = {"count", 64}, width = {"count", 160}, layers = {"count", 3},
-    heads = {"count", 4}, dropout = {"number", 0.1},
+    context = {"size", 64}, width = {"size", 160}, layers = {"size", 3},
+    heads = {"size", 4}, dropout = {"share", 0.1},
     prompt = {"text", "A tensor "}, characters = {"count", 400},
     temperature = {"number", 0.8}, ["top-k"] = {"count", 0},
   },

@@ -8,16 +8,30 @@ local command = {}
 
 -- -- Options -----------------------------------------------------------------
 
+local function number_of(word, least, most)
+  local x = tonumber(word)
+  return x and x >= least and x <= most and x
+end
+
+local function count_of(word, least)
+  local n = number_of(word, least, 2 ^ 53 - 1)
+  return n and n == floor(n) and n
+end
+
 -- by kind: what a word of the command line stands for, or nil; what is expected
 local KINDS = {
-  count = {function(word)
-    local n = tonumber(word)
-    return n and n >= 0 and n < 2 ^ 53 and n == floor(n) and n
-  end, "a whole number"},
+  count = {function(word) return count_of(word, 0) end, "a whole number"},
+  size = {function(word) return count_of(word, 1) end,
+          "a whole number from 1 on"},
   number = {function(word)
-    local x = tonumber(word)
-    return x and x >= 0 and x < huge and x
+    local x = number_of(word, 0, huge)
+    return x and x < huge and x
   end, "a number"},
+  share = {function(word) return number_of(word, 0, 1) end,
+           "a number from 0 to 1"},
+  tables = {function(word)
+    return (word:find "%.safetensors$" or word:find "%.pt$") and word
+  end, "a file named .safetensors or .pt"},
   text = {function(word) return word end, "a text"},
 }
 
@@ -40,7 +54,8 @@ end
 --- Reads the words of the command line. Words that are no options are the list
 -- part of the result.
 -- @tparam table self `name`, `usage`; `options`: by name, {kind, default}, with
--- the kind "count", "number", "text" or "flag"; `most` other words
+-- the kind "count", "size", "number", "share", "text", "tables", a file that
+-- has tables in tables, or "flag"; `most` other words
 -- @tparam table words
 -- @treturn table the values by the names of the options
 function command.parse(self, words)

@@ -58,7 +58,15 @@ local MISTAKES = {
            "'x' is not understood", ["--rate x"] =
            "--rate needs a number, got 'x'"},
   gpt = {["--heads 3"] = "--width 160 is no multiple of --heads 3",
-         ["--resume --steps 7"] = "the checkpoint determines --steps"},
+         ["--resume --steps 7"] = "the checkpoint determines --steps",
+         ["--context 0"] = "--context needs a whole number from 1 on, got '0'",
+         ["--layers 0"] = "--layers needs a whole number from 1 on, got '0'",
+         ["--width 0"] = "--width needs a whole number from 1 on, got '0'",
+         ["--heads 0"] = "--heads needs a whole number from 1 on, got '0'",
+         ["--batch 0"] = "--batch needs a whole number from 1 on, got '0'",
+         ["--dropout 2"] = "--dropout needs a number from 0 to 1, got '2'",
+         ["--out x.npy"] = "--out needs a file named .safetensors or .pt, got "
+           .. "'x.npy'"},
 }
 
 for name, mistakes in pairs(MISTAKES) do
