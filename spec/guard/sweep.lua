@@ -177,13 +177,16 @@ local function sweep_mixed(o, list, k)
   end
 end
 
+-- Operators that take the cube of the size: the eigenvalues of a matrix.
+local CUBIC = {roots = true}
+
 local function sweep_operator(o, k)
   local list, tensors = needs(o)
   if not list or o.short:sub(-1) == "_" then return false end
   local works = false
   for i = 1 + k % step, #DTYPES, step do
     for j, layout in ipairs(LAYOUTS) do
-      local fits = j < #LAYOUTS or works
+      local fits = j < #LAYOUTS or works and not CUBIC[o.short]
       works = fits and sweep_layout(o, list, layout, DTYPES[i]) or works
     end
   end

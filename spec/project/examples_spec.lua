@@ -200,7 +200,7 @@ describe("examples/gpt.lua", function()
     for words, why in pairs {
       ["--resume --out other.safetensors"] =
         "'other.safetensors' is not a model of examples/gpt.lua",
-      ["--resume --out none"] = "load: cannot load 'none'",
+      ["--resume --out none.pt"] = "load: cannot load 'none.pt'",
       none = "none: No such file",
       ["--out no/such/folder.safetensors numbers"] = "save: cannot save",
     } do
