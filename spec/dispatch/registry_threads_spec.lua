@@ -43,7 +43,8 @@ if TSAN then
     it("are interrupted and limited without a race", function()
       assert.equal("a signal\na deadline\na thread of its own\nthe process\n",
                    output(build.program("embed/interrupt", TSAN)))
-      assert.equal("memory\nthreads\nseconds\nrefusals\nnothing left\n",
+      assert.equal("memory\nthreads\ngenerator\nseconds\nrefusals\n"
+                   .. "nothing left\n",
                    output(build.program("embed/limits", TSAN)))
     end)
   end)

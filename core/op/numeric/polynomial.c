@@ -69,8 +69,9 @@ ST_BOXED(st__box_polyfit) {
   const st_value rows = st__of_ints((int64_t[]){0}, 1);
   st_op_scope c = {.status = check_samples(x, y, w, deg)};
   st_tensor *fit[4] = {NULL};
+  const int64_t terms = deg < INT64_MAX ? deg + 1 : deg; /* too many anyway */
   const st_tensor *A = st__apply_with(&c, ST_OP_vander, x,
-                                      st__of_int(deg + 1));
+                                      st__of_int(terms));
   if (is_vector) y = column(&c, y);
   if (w) {
     A = st__apply2(&c, ST_OP_mul_Tensor, A, column(&c, w));
