@@ -8,7 +8,7 @@
 #ifndef ST_KERNEL_DTYPE_TAGS_H
 #define ST_KERNEL_DTYPE_TAGS_H
 
-#include "kernel/kernel.h"
+#include "kernel/loop.h"
 
 #include "kernel/math/complex.h"
 

@@ -1,31 +1,17 @@
-/* Kernels: loops over pointers and byte strides. They cannot fail, and do not
- * allocate, lock or access tensors.
+/* Kernels by id: loops over pointers and byte strides, for the rest of the
+ * library.
  *
  * Note [Kernel tables]
  * Each kernel source is compiled once per instruction set and exports one
- * table, whose rows hold a kernel id and a loop per dtype. When the library
- * is loaded, the tables of the supported instruction sets are copied in
- * ascending order into one array, so that later ones replace earlier ones.
- * st__kernel reads that array.
+ * table, whose rows hold the name of a kernel and a loop per dtype. When the
+ * library is loaded, the names are looked up, and the tables of the supported
+ * instruction sets are copied in ascending order into one array, so that later
+ * ones replace earlier ones. st__kernel reads that array.
  */
 #ifndef ST_KERNEL_KERNEL_H
 #define ST_KERNEL_KERNEL_H
 
-#include "base/cpu.h"
-#include "base/dtype.h"
-
-/* The signature of all loops.
- *
- * data: one pointer per operand, outputs first; the loop may overwrite the
- * array. strides: the inner byte stride of each operand, then the outer byte
- * stride of each. n0 and n1: number of inner and outer steps. ctx: further
- * arguments of the operator (a scalar, a pair of bounds). */
-typedef void (*st_loop)(char **data, const int64_t *strides, int64_t n0,
-                        int64_t n1, const void *ctx);
-
-/* The ctx of elementwise kernels: the scalar arguments of the operator, in
- * schema order. */
-typedef struct st_params { st_scalar s[4]; } st_params;
+#include "kernel/loop.h"
 
 /* Kernels by name, one enumerator per row of the .def files. */
 typedef enum st_kernel_id {
@@ -40,27 +26,6 @@ typedef struct st_kernel_key {
   uint16_t id;    /* st_kernel_id */
   uint8_t dtype;
 } st_kernel_key;
-
-typedef struct st_kernel_row {
-  st_kernel_id id;
-  st_loop loop[ST_DTYPE_COUNT]; /* by common dtype; NULL: not supported */
-} st_kernel_row;
-
-typedef struct st_kernel_table {
-  const st_kernel_row *rows;
-  int n;
-} st_kernel_table;
-
-/* st__unary becomes st__unary_avx2 in the AVX2 object, and so on. */
-#define ST_ISA_NAME_(name, isa) name##_##isa
-#define ST_ISA_NAME2(name, isa) ST_ISA_NAME_(name, isa)
-#define ST_ISA_NAME(name) ST_ISA_NAME2(name, ST_KERNEL_ISA)
-
-/* Defines the only exported symbol of a kernel source. */
-#define ST_EXPORT(name, rows)                                                \
-  extern const st_kernel_table ST_ISA_NAME(name);                            \
-  const st_kernel_table ST_ISA_NAME(name) = {                                \
-    rows, (int)(sizeof rows / sizeof *rows)};
 
 /* The loop of a kernel for a common dtype, or NULL if it has none. */
 st_loop st__kernel(st_kernel_id id, st_dtype dtype);

@@ -4,6 +4,10 @@
 
 #include "kernel/kernel.h"
 
+#include <string.h>
+
+#include "base/status.h"
+
 /* -- The tables of the instruction sets, ORDER ISA ------------------------ */
 
 #define ST_TABLE(name) extern const st_kernel_table st__##name##_base;
@@ -74,13 +78,35 @@ static const char *const names[ST_K_COUNT] = {
 static st_loop loops[ST_K_COUNT][ST_DTYPE_COUNT];
 static uint8_t isas[ST_K_COUNT]; /* of the loops in use */
 
-static void overlay(const st_kernel_table *table, int isa) {
+/* A hash table of ids by name, with open addressing. */
+enum { SLOTS = 2048 };
+_Static_assert(SLOTS >= 2 * ST_K_COUNT, "half of the slots stay empty");
+
+/* FNV-1a. */
+static uint32_t hash_of(const char *name) {
+  uint32_t hash = 2166136261u;
+  for (; *name; name++) hash = (hash ^ (uint8_t)*name) * 16777619u;
+  return hash;
+}
+
+/* The slot of the name, or the empty one where it belongs. */
+static uint16_t *find_slot(uint16_t *slots, const char *name) {
+  uint32_t at = hash_of(name) % SLOTS;
+  while (slots[at] != ST_K_NONE && strcmp(names[slots[at]], name) != 0) {
+    at = (at + 1) % SLOTS;
+  }
+  return &slots[at];
+}
+
+static void overlay(uint16_t *slots, const st_kernel_table *table, int isa) {
   for (int i = 0; i < table->n; i++) {
     const st_kernel_row *row = &table->rows[i];
+    const int id = *find_slot(slots, row->name);
+    ST_ASSERT(id != ST_K_NONE); /* a row that no .def file has */
     for (int d = 0; d < ST_DTYPE_COUNT; d++) {
       if (!row->loop[d]) continue;
-      loops[row->id][d] = row->loop[d];
-      isas[row->id] = (uint8_t)isa;
+      loops[id][d] = row->loop[d];
+      isas[id] = (uint8_t)isa;
     }
   }
 }
@@ -88,8 +114,14 @@ static void overlay(const st_kernel_table *table, int isa) {
 /* Runs when the library is loaded, before any thread calls st__kernel. */
 __attribute__((constructor)) static void overlay_all(void) {
   const int n = (int)(sizeof base_tables / sizeof *base_tables);
+  uint16_t slots[SLOTS] = {ST_K_NONE};
+  for (int id = ST_K_NONE + 1; id < ST_K_COUNT; id++) {
+    *find_slot(slots, names[id]) = (uint16_t)id;
+  }
   for (int isa = ST_ISA_BASE; isa <= (int)st__isa(); isa++) {
-    for (int i = 0; tables[isa] && i < n; i++) overlay(tables[isa][i], isa);
+    for (int i = 0; tables[isa] && i < n; i++) {
+      overlay(slots, tables[isa][i], isa);
+    }
   }
 }
 

@@ -206,20 +206,20 @@ static bool is_interleaved(const int64_t *s, int64_t n0, int64_t n1,
 #define SLOT(dst, src) [ST_DTYPE_##src] = dst##_##src,
 #define SLOT_AS(src, dst, as) [ST_DTYPE_##src] = dst##_##as,
 #define ROW_AS(tag, dst)                                                     \
-  {ST_K_copy_##tag, {                                                        \
+  {"copy_" #tag, {                                                           \
     EACH_SIGNED(SLOT, dst) SLOT(dst, f2) SLOT(dst, bf)                       \
     SLOT_AS(u2, dst, i2) SLOT_AS(u4, dst, i4) SLOT_AS(u8, dst, i8)}},
 #define ROW(dst) ROW_AS(dst, dst)
 #define FROM_UNSIGNED(dst) \
-  {ST_K_copy_##dst, {SLOT(dst, u2) SLOT(dst, u4) SLOT(dst, u8)}},
+  {"copy_" #dst, {SLOT(dst, u2) SLOT(dst, u4) SLOT(dst, u8)}},
 #define FROM_FLOAT(dst)                                                      \
-  {ST_K_copy_##dst, {                                                        \
+  {"copy_" #dst, {                                                           \
     SLOT(dst, f4) SLOT(dst, f8) SLOT(dst, c4) SLOT(dst, c8)                  \
     SLOT(dst, f2) SLOT(dst, bf)}},
 #define TRUNCATING(tag, dst) \
-  {ST_K_copy_##tag, {[ST_DTYPE_f8] = dst##_by_int32}},
-#define SAME(tag, b) {ST_K_copy_##tag, {[ST_DTYPE_##tag] = same_##b}},
-#define SAME_BITS(dst, src, b) {ST_K_copy_##dst, {[ST_DTYPE_##src] = same_##b}},
+  {"copy_" #tag, {[ST_DTYPE_f8] = dst##_by_int32}},
+#define SAME(tag, b) {"copy_" #tag, {[ST_DTYPE_##tag] = same_##b}},
+#define SAME_BITS(dst, src, b) {"copy_" #dst, {[ST_DTYPE_##src] = same_##b}},
 
 /* Further rows of a dtype replace conversions. */
 static const st_kernel_row rows[] = {
@@ -228,9 +228,9 @@ static const st_kernel_row rows[] = {
   ROW_AS(u2, i2) ROW_AS(u4, i4) ROW_AS(u8, i8)
   FROM_UNSIGNED(f2) FROM_UNSIGNED(bf) FROM_UNSIGNED(f4) FROM_UNSIGNED(f8)
   FROM_UNSIGNED(c4) FROM_UNSIGNED(c8) FROM_FLOAT(u4) FROM_FLOAT(u8)
-  {ST_K_copy_i4, {SLOT(i4, u2)}}, {ST_K_copy_u4, {SLOT(i4, u2)}},
-  {ST_K_copy_i8, {SLOT(i8, u2) SLOT(i8, u4)}},
-  {ST_K_copy_u8, {SLOT(i8, u2) SLOT(i8, u4)}},
+  {"copy_i4", {SLOT(i4, u2)}}, {"copy_u4", {SLOT(i4, u2)}},
+  {"copy_i8", {SLOT(i8, u2) SLOT(i8, u4)}},
+  {"copy_u8", {SLOT(i8, u2) SLOT(i8, u4)}},
   TRUNCATING(i1, i1) TRUNCATING(i2, i2) TRUNCATING(i4, i4) TRUNCATING(u2, i2)
   SAME(u1, 1) SAME(i1, 1) SAME(i2, 2) SAME(i4, 4) SAME(i8, 8) SAME(f2, 2)
   SAME(f4, 4) SAME(f8, 8) SAME(c4, 8) SAME(c8, 16) SAME(b1, 1) SAME(bf, 2)

@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-#include "kernel/kernel.h"
+#include "kernel/loop.h"
 #include "kernel/stream_line.h"
 #include "kernel/unroll.h"
 
@@ -279,11 +279,11 @@ static void stream(char **data, const int64_t *s, int64_t n0, int64_t n1,
 /* -- Rows ----------------------------------------------------------------- */
 
 static const st_kernel_row rows[] = {
-  {ST_K_transpose, {
+  {"transpose", {
     [ST_UINT8] = transpose1, [ST_INT16] = transpose2,
     [ST_INT32] = transpose4, [ST_INT64] = transpose8,
     [ST_COMPLEX128] = transpose16}},
-  {ST_K_runs, {[ST_UINT8] = runs}},
-  {ST_K_stream, {[ST_UINT8] = stream}}};
+  {"runs", {[ST_UINT8] = runs}},
+  {"stream", {[ST_UINT8] = stream}}};
 
 ST_EXPORT(st__transpose, rows)

@@ -3,7 +3,7 @@
 
 #include "kernel/create/arange.h"
 
-#include "kernel/kernel.h"
+#include "kernel/loop.h"
 
 /* An index is an exact sum of float64: few instruction sets convert int64. */
 #define FLOATS(tag, T)                                                       \
@@ -39,7 +39,7 @@ INTEGERS(i4, uint32_t)
 INTEGERS(i8, uint64_t)
 
 static const st_kernel_row rows[] = {
-  {ST_K_arange, {[ST_FLOAT32] = arange_f4, [ST_FLOAT64] = arange_f8,
+  {"arange", {[ST_FLOAT32] = arange_f4, [ST_FLOAT64] = arange_f8,
                  [ST_INT32] = arange_i4, [ST_INT64] = arange_i8}},
 };
 

@@ -15,7 +15,7 @@
 
 static const st_kernel_row rows[] = {
 #define ST_LOOPS(name, grain, pattern, list, ...) \
-  {ST_K_##name, {ST_LIST_##list(ST_SLOT, name, __VA_ARGS__)}},
+  {#name, {ST_LIST_##list(ST_SLOT, name, __VA_ARGS__)}},
 #define ST_LOOPS_MORE ST_LOOPS
 #include "kernel/elementwise/backward.def"
 };

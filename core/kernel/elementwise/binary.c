@@ -141,10 +141,10 @@ LONG_DIVISION(mod)
 LONG_DIVISION(remainder)
 #undef LONG_DIVISION
 #define LONG_ROWS                                  \
-  {ST_K_div_trunc, {[ST_INT64] = long_div}},       \
-  {ST_K_div_floor, {[ST_INT64] = long_div_floor}}, \
-  {ST_K_fmod, {[ST_INT64] = long_mod}},            \
-  {ST_K_remainder, {[ST_INT64] = long_remainder}},
+  {"div_trunc", {[ST_INT64] = long_div}},       \
+  {"div_floor", {[ST_INT64] = long_div_floor}}, \
+  {"fmod", {[ST_INT64] = long_mod}},            \
+  {"remainder", {[ST_INT64] = long_remainder}},
 #else
 #define LONG_ROWS
 #endif
@@ -226,7 +226,7 @@ ST_BINARY_512(pow_512, f8, pow_512_f8_body)
 /* Further rows of a kernel replace its loops. */
 static const st_kernel_row rows[] = {
 #define ST_BINARY(name, grain, list, ...) \
-  {ST_K_##name, {ST_LIST_##list(ST_SLOT, name, __VA_ARGS__)}},
+  {#name, {ST_LIST_##list(ST_SLOT, name, __VA_ARGS__)}},
 #define ST_BINARY_MORE ST_BINARY
 #define ST_COMPARE_MORE(name, ...)
 #include "kernel/elementwise/binary.def"

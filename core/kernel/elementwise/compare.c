@@ -14,7 +14,7 @@
 static const st_kernel_row rows[] = {
 #define ST_BINARY_MORE(name, ...)
 #define ST_COMPARE(name, grain, list, ...) \
-  {ST_K_##name, {ST_LIST_##list(ST_SLOT, name, __VA_ARGS__)}},
+  {#name, {ST_LIST_##list(ST_SLOT, name, __VA_ARGS__)}},
 #define ST_COMPARE_MORE ST_COMPARE
 #include "kernel/elementwise/binary.def"
 };

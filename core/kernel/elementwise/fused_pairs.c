@@ -27,7 +27,7 @@
 
 static const st_kernel_row rows[] = {
 #define ST_LOOPS(name, grain, pattern, first, second, side, ...) \
-  {ST_K_##name, {ST_LIST_WIDE(ST_SLOT, name, __VA_ARGS__)}},
+  {#name, {ST_LIST_WIDE(ST_SLOT, name, __VA_ARGS__)}},
 #include "kernel/elementwise/fused_pairs.def"
 #undef ST_LOOPS
 };

@@ -102,7 +102,7 @@ ST_UNARY_512(pow_number_512, f8, pow_number_512_f8_body)
 /* Further rows of a kernel replace its loops. */
 static const st_kernel_row rows[] = {
 #define ST_LOOPS(name, grain, pattern, list, ...) \
-  {ST_K_##name, {ST_LIST_##list(ST_SLOT, name, __VA_ARGS__)}},
+  {#name, {ST_LIST_##list(ST_SLOT, name, __VA_ARGS__)}},
 #define ST_LOOPS_MORE ST_LOOPS
 #define ST_COPY(tag)
 #include "kernel/elementwise/ternary.def"

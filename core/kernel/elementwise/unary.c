@@ -67,7 +67,7 @@ BY_RANGE(i0e, st_bessel_scaled_near_f4, 0)
 BY_RANGE(i1, st_bessel_near_f4, 1)
 BY_RANGE(i1e, st_bessel_scaled_near_f4, 1)
 #define RANGE_ROW(name)                                                      \
-  {ST_K_##name, {[ST_FLOAT32] = name##_range_f4,                             \
+  {#name, {[ST_FLOAT32] = name##_range_f4,                                   \
                  [ST_FLOAT16] = name##_range_f2,                             \
                  [ST_BFLOAT16] = name##_range_bf}},
 
@@ -126,7 +126,7 @@ DOUBLE_512(tan, tan_f8_any, ST_STEP_f8)
 /* Further rows of a kernel replace its loops. */
 static const st_kernel_row rows[] = {
 #define ST_UNARY(name, grain, list, ...) \
-  {ST_K_##name, {ST_LIST_##list(ST_SLOT, name, __VA_ARGS__)}},
+  {#name, {ST_LIST_##list(ST_SLOT, name, __VA_ARGS__)}},
 #define ST_PREDICATE ST_UNARY
 #define ST_UNARY_MORE ST_UNARY
 #define ST_PREDICATE_MORE ST_UNARY

@@ -15,7 +15,7 @@
 #include <immintrin.h>
 #endif
 
-#include "kernel/kernel.h"
+#include "kernel/loop.h"
 #include "kernel/unroll.h"
 
 /* -- Constants ------------------------------------------------------------ */
@@ -154,11 +154,11 @@ typedef struct shape {
 /* -- The table ------------------------------------------------------------ */
 
 static const st_kernel_row rows[] = {
-  {ST_K_fft_pass, {[ST_FLOAT32] = pass_f32, [ST_FLOAT64] = pass_f64}},
-  {ST_K_fft_eighths, {[ST_FLOAT32] = eighths_f32, [ST_FLOAT64] = eighths_f64}},
-  {ST_K_fft_pairs, {[ST_FLOAT32] = pairs_f32, [ST_FLOAT64] = pairs_f64}},
-  {ST_K_fft_gather, {[ST_FLOAT32] = gather_f32, [ST_FLOAT64] = gather_f64}},
-  {ST_K_fft_scatter, {
+  {"fft_pass", {[ST_FLOAT32] = pass_f32, [ST_FLOAT64] = pass_f64}},
+  {"fft_eighths", {[ST_FLOAT32] = eighths_f32, [ST_FLOAT64] = eighths_f64}},
+  {"fft_pairs", {[ST_FLOAT32] = pairs_f32, [ST_FLOAT64] = pairs_f64}},
+  {"fft_gather", {[ST_FLOAT32] = gather_f32, [ST_FLOAT64] = gather_f64}},
+  {"fft_scatter", {
     [ST_FLOAT32] = scatter_f32, [ST_FLOAT64] = scatter_f64}}};
 
 ST_EXPORT(st__fft_butterflies, rows)

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "kernel/kernel.h"
+#include "kernel/loop.h"
 #include "kernel/unroll.h"
 
 /* -- Vectors -------------------------------------------------------------- */
@@ -171,10 +171,10 @@ POWERS(double, f64)
 /* -- The table ------------------------------------------------------------ */
 
 static const st_kernel_row rows[] = {
-  {ST_K_fft_halves, {[ST_FLOAT32] = halves_f32, [ST_FLOAT64] = halves_f64}},
-  {ST_K_fft_mirror, {[ST_FLOAT32] = mirror_f32, [ST_FLOAT64] = mirror_f64}},
-  {ST_K_fft_multiply, {
+  {"fft_halves", {[ST_FLOAT32] = halves_f32, [ST_FLOAT64] = halves_f64}},
+  {"fft_mirror", {[ST_FLOAT32] = mirror_f32, [ST_FLOAT64] = mirror_f64}},
+  {"fft_multiply", {
     [ST_FLOAT32] = multiply_f32, [ST_FLOAT64] = multiply_f64}},
-  {ST_K_fft_powers, {[ST_FLOAT32] = powers_f32, [ST_FLOAT64] = powers_f64}}};
+  {"fft_powers", {[ST_FLOAT32] = powers_f32, [ST_FLOAT64] = powers_f64}}};
 
 ST_EXPORT(st__fft, rows)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "kernel/fft/butterflies.h"
-#include "kernel/kernel.h"
+#include "kernel/loop.h"
 #include "kernel/unroll.h"
 
 /* -- Vectors -------------------------------------------------------------- */
@@ -64,6 +64,6 @@
 /* -- The table ------------------------------------------------------------ */
 
 static const st_kernel_row rows[] = {
-  {ST_K_fft_turn, {[ST_FLOAT32] = turns_f32, [ST_FLOAT64] = turns_f64}}};
+  {"fft_turn", {[ST_FLOAT32] = turns_f32, [ST_FLOAT64] = turns_f64}}};
 
 ST_EXPORT(st__fft_turn, rows)

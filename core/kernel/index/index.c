@@ -564,7 +564,7 @@ PACKS(16)
    [ST_COMPLEX64] = what##_c4, [ST_COMPLEX128] = what##_c8}
 
 #define REDUCE(what)                                                        \
-  {ST_K_index_##what,                                                       \
+  {"index_" #what,                                                       \
    {[ST_UINT8] = what##_u1, [ST_INT8] = what##_i1, [ST_INT16] = what##_i2,  \
     [ST_INT32] = what##_i4, [ST_INT64] = what##_i8, [ST_BOOL] = what##_b1,  \
     [ST_UINT16] = what##_u2, [ST_UINT32] = what##_u4,                       \
@@ -573,9 +573,9 @@ PACKS(16)
     [ST_FLOAT32] = what##_f4, [ST_FLOAT64] = what##_f8}}
 
 static const st_kernel_row rows[] = {
-  {ST_K_index_get, BY_SIZE(get)},
-  {ST_K_index_put, BY_SIZE(put)},
-  {ST_K_index_add,
+  {"index_get", BY_SIZE(get)},
+  {"index_put", BY_SIZE(put)},
+  {"index_add",
    {[ST_UINT8] = add_u1, [ST_INT8] = add_i1, [ST_INT16] = add_i2,
     [ST_INT32] = add_i4, [ST_INT64] = add_i8, [ST_BOOL] = add_b1,
     [ST_UINT16] = add_i2, [ST_UINT32] = add_i4, [ST_UINT64] = add_i8,
@@ -583,11 +583,11 @@ static const st_kernel_row rows[] = {
     [ST_FLOAT64] = add_f8, [ST_COMPLEX64] = add_c4,
     [ST_COMPLEX128] = add_c8}},
   REDUCE(mul), REDUCE(max), REDUCE(min),
-  {ST_K_index_check, {[ST_INT64] = check}},
-  {ST_K_nonzero_count, BY_VALUE(count)},
-  {ST_K_nonzero_pack, BY_VALUE(nonzero)},
-  {ST_K_mask_pack, BY_SIZE(pack)},
-  {ST_K_mask_unpack, BY_SIZE(unpack)},
+  {"index_check", {[ST_INT64] = check}},
+  {"nonzero_count", BY_VALUE(count)},
+  {"nonzero_pack", BY_VALUE(nonzero)},
+  {"mask_pack", BY_SIZE(pack)},
+  {"mask_unpack", BY_SIZE(unpack)},
 };
 
 ST_EXPORT(st__index, rows)

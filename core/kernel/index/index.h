@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 
-#include "kernel/kernel.h"
+#include "kernel/loop.h"
 
 /* Most index operands of a loop: the iterator's operands less two. */
 enum { ST_INDEX_MAX = 14 };

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/threads.h"
-#include "kernel/kernel.h"
+#include "kernel/loop.h"
 #include "kernel/unroll.h"
 
 #if defined(__AVX512F__)
@@ -80,6 +80,6 @@ DOT(f64, double)
 /* -- The table ------------------------------------------------------------ */
 
 static const st_kernel_row rows[] = {
-  {ST_K_dot, {[ST_FLOAT32] = dot_f32, [ST_FLOAT64] = dot_f64}}};
+  {"dot", {[ST_FLOAT32] = dot_f32, [ST_FLOAT64] = dot_f64}}};
 
 ST_EXPORT(st__dot, rows)

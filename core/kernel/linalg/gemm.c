@@ -103,9 +103,9 @@ typedef __m256i mask_f4, mask_f8;
 #include "kernel/linalg/gemm_template.h"
 
 static const st_kernel_row rows[] = {
-  {ST_K_gemm, {[ST_FLOAT32] = gemm_f4, [ST_FLOAT64] = gemm_f8}}};
+  {"gemm", {[ST_FLOAT32] = gemm_f4, [ST_FLOAT64] = gemm_f8}}};
 #else
-static const st_kernel_row rows[] = {{ST_K_gemm, {NULL}}};
+static const st_kernel_row rows[] = {{"gemm", {NULL}}};
 #endif
 
 ST_EXPORT(st__gemm, rows)

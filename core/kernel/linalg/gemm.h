@@ -7,7 +7,7 @@
 #ifndef ST_KERNEL_LINALG_GEMM_H
 #define ST_KERNEL_LINALG_GEMM_H
 
-#include "kernel/kernel.h"
+#include "kernel/loop.h"
 
 typedef struct st_gemm_ctx {
   int64_t k;

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/threads.h"
-#include "kernel/kernel.h"
+#include "kernel/loop.h"
 #include "kernel/math/half_rows.h"
 
 #if defined(__AVX2__)
@@ -130,7 +130,7 @@ PRODUCT(bf16, st__bf16_to_float)
 /* -- The table ------------------------------------------------------------ */
 
 static const st_kernel_row rows[] = {
-  {ST_K_half_mv, {
+  {"half_mv", {
     [ST_FLOAT16] = half_mv_f16, [ST_BFLOAT16] = half_mv_bf16}}};
 
 ST_EXPORT(st__half_mv, rows)

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #include "base/threads.h"
-#include "kernel/kernel.h"
+#include "kernel/loop.h"
 
 #include "kernel/math/complex.h" /* after it: defines a macro called complex */
 
@@ -237,7 +237,7 @@ PRODUCT(c128, c128, c128, st_cmul, scalar_complex, NOT_TILED)
 /* -- The table ------------------------------------------------------------ */
 
 static const st_kernel_row rows[] = {
-  {ST_K_matmul, {
+  {"matmul", {
     [ST_UINT8] = matmul_u8, [ST_INT8] = matmul_i8, [ST_INT16] = matmul_i16,
     [ST_INT32] = matmul_i32, [ST_INT64] = matmul_i64,
     [ST_UINT16] = matmul_i16, [ST_UINT32] = matmul_i32,

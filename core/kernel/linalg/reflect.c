@@ -32,6 +32,6 @@
 #include "kernel/linalg/reflect_template.h"
 
 static const st_kernel_row rows[] = {
-  {ST_K_reflect, {[ST_FLOAT32] = reflect_f4, [ST_FLOAT64] = reflect_f8}}};
+  {"reflect", {[ST_FLOAT32] = reflect_f4, [ST_FLOAT64] = reflect_f8}}};
 
 ST_EXPORT(st__reflect, rows)

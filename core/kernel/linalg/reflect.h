@@ -10,6 +10,6 @@
 #ifndef ST_KERNEL_LINALG_REFLECT_H
 #define ST_KERNEL_LINALG_REFLECT_H
 
-#include "kernel/kernel.h"
+#include "kernel/loop.h"
 
 #endif

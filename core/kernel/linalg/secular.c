@@ -36,10 +36,10 @@
 #include "kernel/linalg/secular_template.h"
 
 static const st_kernel_row rows[] = {
-  {ST_K_secular_roots, {[ST_FLOAT32] = roots_f4, [ST_FLOAT64] = roots_f8}},
-  {ST_K_secular_weights,
+  {"secular_roots", {[ST_FLOAT32] = roots_f4, [ST_FLOAT64] = roots_f8}},
+  {"secular_weights",
    {[ST_FLOAT32] = weights_f4, [ST_FLOAT64] = weights_f8}},
-  {ST_K_secular_vectors,
+  {"secular_vectors",
    {[ST_FLOAT32] = vectors_f4, [ST_FLOAT64] = vectors_f8}}};
 
 ST_EXPORT(st__secular, rows)

@@ -27,7 +27,7 @@
 #ifndef ST_KERNEL_LINALG_SECULAR_H
 #define ST_KERNEL_LINALG_SECULAR_H
 
-#include "kernel/kernel.h"
+#include "kernel/loop.h"
 
 enum { ST_SECULAR = 16 };
 

@@ -36,7 +36,7 @@ static inline void run_batch(char *const *data, const int64_t *next,
     run_batch(data, strides, n0, ctx, lanes, name##_##tag, name##_##tag##s); \
   }
 #define ST_SMALL_ROW(name)                                                   \
-  {ST_K_small_##name, {[ST_FLOAT32] = small_##name##_f4,                     \
+  {"small_" #name, {[ST_FLOAT32] = small_##name##_f4,                        \
                        [ST_FLOAT64] = small_##name##_f8}}
 
 #endif

@@ -39,7 +39,7 @@
 #ifndef ST_KERNEL_LINALG_SMALL_MATRICES_H
 #define ST_KERNEL_LINALG_SMALL_MATRICES_H
 
-#include "kernel/kernel.h"
+#include "kernel/loop.h"
 
 enum {
   ST_SMALL = 8,          /* rows and columns at most */

@@ -30,6 +30,6 @@
 #include "kernel/linalg/steqr_template.h"
 
 static const st_kernel_row rows[] = {
-  {ST_K_steqr, {[ST_FLOAT32] = steqr_f4, [ST_FLOAT64] = steqr_f8}}};
+  {"steqr", {[ST_FLOAT32] = steqr_f4, [ST_FLOAT64] = steqr_f8}}};
 
 ST_EXPORT(st__steqr, rows)

@@ -11,7 +11,7 @@
 #ifndef ST_KERNEL_LINALG_STEQR_H
 #define ST_KERNEL_LINALG_STEQR_H
 
-#include "kernel/kernel.h"
+#include "kernel/loop.h"
 
 enum { ST_STEQR = 64, ST_STEQR_LANES = 16 };
 

@@ -33,6 +33,6 @@ enum { WIDTH = 2 * BYTES };
 #include "kernel/linalg/triangle_template.h"
 
 static const st_kernel_row rows[] = {
-  {ST_K_triangle, {[ST_FLOAT32] = triangle_f4, [ST_FLOAT64] = triangle_f8}}};
+  {"triangle", {[ST_FLOAT32] = triangle_f4, [ST_FLOAT64] = triangle_f8}}};
 
 ST_EXPORT(st__triangle, rows)

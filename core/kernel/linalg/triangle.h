@@ -9,7 +9,7 @@
 #ifndef ST_KERNEL_LINALG_TRIANGLE_H
 #define ST_KERNEL_LINALG_TRIANGLE_H
 
-#include "kernel/kernel.h"
+#include "kernel/loop.h"
 
 enum { ST_TRIANGLE = 64 };
 

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "kernel/kernel.h"
+#include "kernel/loop.h"
 #include "kernel/math/masked_exp.h"
 #include "kernel/unroll.h"
 
@@ -47,7 +47,7 @@ EXP_MINUS(f8, double, __m512d, pd)
 #include "kernel/nn/attention_template.h"
 
 #define BOTH(name) \
-  {ST_K_##name, {[ST_FLOAT32] = name##_f4, [ST_FLOAT64] = name##_f8}}
+  {#name, {[ST_FLOAT32] = name##_f4, [ST_FLOAT64] = name##_f8}}
 
 static const st_kernel_row rows[] = {
   BOTH(attention_weights), BOTH(attention_slopes), BOTH(attention_mask),

@@ -3,7 +3,7 @@
  * in int64.
  */
 
-#include "kernel/kernel.h"
+#include "kernel/loop.h"
 #include "kernel/nn/pool_units.h"
 
 #include "kernel/math/half_rows.h"
@@ -140,7 +140,7 @@ static inline int64_t divided(uint64_t sum, int64_t n) {
 /* -- The table ------------------------------------------------------------ */
 
 static const st_kernel_row rows[] = {
-  {ST_K_avg_pool, {
+  {"avg_pool", {
     [ST_UINT8] = avg_pool_u8, [ST_INT8] = avg_pool_i8,
     [ST_INT16] = avg_pool_i16, [ST_INT32] = avg_pool_i32,
     [ST_INT64] = avg_pool_i64, [ST_FLOAT16] = avg_pool_f16,

@@ -5,7 +5,7 @@
 #include "kernel/nn/channel_sums.h"
 
 #include "base/threads.h"
-#include "kernel/kernel.h"
+#include "kernel/loop.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -30,7 +30,7 @@ INLINE bool stops(int64_t *left, int64_t n) {
 #include "kernel/nn/channel_sums_template.h"
 
 #define BOTH(name) \
-  {ST_K_##name, {[ST_FLOAT32] = name##_f4, [ST_FLOAT64] = name##_f8}}
+  {#name, {[ST_FLOAT32] = name##_f4, [ST_FLOAT64] = name##_f8}}
 
 static const st_kernel_row rows[] = {
   BOTH(channel_sums), BOTH(column_sums),

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "kernel/kernel.h"
+#include "kernel/loop.h"
 #include "kernel/unroll.h"
 #include "kernel/vectors.h"
 
@@ -44,9 +44,9 @@ enum { ROWS = 4, PIXELS = 8 };
 #include "kernel/nn/convolution_template.h"
 
 static const st_kernel_row rows[] = {
-  {ST_K_convolution, {[ST_FLOAT32] = convolution_f4,
+  {"convolution", {[ST_FLOAT32] = convolution_f4,
                       [ST_FLOAT64] = convolution_f8}},
-  {ST_K_depthwise, {[ST_FLOAT32] = depthwise_f4,
+  {"depthwise", {[ST_FLOAT32] = depthwise_f4,
                     [ST_FLOAT64] = depthwise_f8}},
 };
 

@@ -10,7 +10,7 @@
 
 #include "kernel/nn/convolution_nhwc.h"
 
-#include "kernel/kernel.h"
+#include "kernel/loop.h"
 #include "kernel/unroll.h"
 #include "kernel/vectors.h"
 
@@ -34,8 +34,8 @@ enum { ROWS = 6 };
 #include "kernel/nn/convolution_nhwc_template.h"
 
 static const st_kernel_row rows[] = {
-  {ST_K_convolution_nhwc, {[ST_FLOAT32] = nhwc_f4, [ST_FLOAT64] = nhwc_f8}},
-  {ST_K_convolution_weight, {[ST_FLOAT32] = weight_f4,
+  {"convolution_nhwc", {[ST_FLOAT32] = nhwc_f4, [ST_FLOAT64] = nhwc_f8}},
+  {"convolution_weight", {[ST_FLOAT32] = weight_f4,
                              [ST_FLOAT64] = weight_f8}},
 };
 

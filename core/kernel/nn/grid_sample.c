@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/threads.h"
-#include "kernel/kernel.h"
+#include "kernel/loop.h"
 
 #define INLINE static inline __attribute__((always_inline))
 #if defined(__clang__)
@@ -43,7 +43,7 @@ enum { BLOCK = ST_GRID_BLOCK, MOST_TAPS = 8 };
 #undef M
 
 static const st_kernel_row rows[] = {
-  {ST_K_grid_sample, {[ST_FLOAT32] = grid_sample_f4,
+  {"grid_sample", {[ST_FLOAT32] = grid_sample_f4,
                       [ST_FLOAT64] = grid_sample_f8}},
 };
 

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "kernel/kernel.h"
+#include "kernel/loop.h"
 #include "kernel/nn/pool_units.h"
 
 #include "kernel/math/half_rows.h"
@@ -152,7 +152,7 @@ static bool lie_apart(const st_tile *t, int64_t first, int64_t last) {
 /* -- The table ------------------------------------------------------------ */
 
 #define ALL(name)                                                           \
-  {ST_K_##name, {                                                           \
+  {#name, {                                                           \
     [ST_BOOL] = name##_bool, [ST_UINT8] = name##_u8,                        \
     [ST_INT8] = name##_i8, [ST_INT16] = name##_i16,                         \
     [ST_INT32] = name##_i32, [ST_INT64] = name##_i64,                       \

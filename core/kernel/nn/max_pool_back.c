@@ -5,7 +5,7 @@
  */
 
 #include "base/threads.h"
-#include "kernel/kernel.h"
+#include "kernel/loop.h"
 #include "kernel/nn/pool.h"
 
 /* Positions outside of the image are skipped and reported. */
@@ -43,7 +43,7 @@ BACK(f4, float)
 BACK(f8, double)
 
 static const st_kernel_row rows[] = {
-  {ST_K_max_pool_back, {[ST_FLOAT32] = max_pool_back_f4,
+  {"max_pool_back", {[ST_FLOAT32] = max_pool_back_f4,
                         [ST_FLOAT64] = max_pool_back_f8}},
 };
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/threads.h"
-#include "kernel/kernel.h"
+#include "kernel/loop.h"
 
 typedef struct bytes16 { uint64_t half[2]; } bytes16;
 
@@ -158,6 +158,6 @@ static void pad_borders(char **data, const int64_t *strides, int64_t n0,
 }
 
 static const st_kernel_row rows[] = {
-  {ST_K_pad_borders, {[ST_UINT8] = pad_borders}}};
+  {"pad_borders", {[ST_UINT8] = pad_borders}}};
 
 ST_EXPORT(st__pad, rows)

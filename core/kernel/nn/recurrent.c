@@ -4,7 +4,7 @@
 
 #include "kernel/nn/recurrent.h"
 
-#include "kernel/kernel.h"
+#include "kernel/loop.h"
 
 #define KERNEL(name, tag)                                                   \
   static void name##_##tag(char **data, const int64_t *s, int64_t n,        \
@@ -145,7 +145,7 @@ ALL(f4, float)
 ALL(f8, double)
 
 #define SLOTS(name) \
-  {ST_K_##name, {[ST_FLOAT32] = name##_f4, [ST_FLOAT64] = name##_f8}},
+  {#name, {[ST_FLOAT32] = name##_f4, [ST_FLOAT64] = name##_f8}},
 
 static const st_kernel_row rows[] = {
   SLOTS(gate_sum) SLOTS(gru_new) SLOTS(gru_hidden) SLOTS(lstm_cell)

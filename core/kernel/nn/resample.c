@@ -5,7 +5,7 @@
 #include "kernel/nn/resample.h"
 
 #include "base/threads.h"
-#include "kernel/kernel.h"
+#include "kernel/loop.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -43,9 +43,9 @@ INLINE bool stops(int64_t *left, int64_t n) {
 #undef TAG
 
 static const st_kernel_row rows[] = {
-  {ST_K_resample,      {[ST_FLOAT32] = resample_f4,
+  {"resample",      {[ST_FLOAT32] = resample_f4,
                         [ST_FLOAT64] = resample_f8}},
-  {ST_K_resample_back, {[ST_FLOAT32] = resample_back_f4,
+  {"resample_back", {[ST_FLOAT32] = resample_back_f4,
                         [ST_FLOAT64] = resample_back_f8}},
 };
 

@@ -6,7 +6,7 @@
 #include "kernel/nn/standardise.h"
 
 #include "base/threads.h"
-#include "kernel/kernel.h"
+#include "kernel/loop.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -53,7 +53,7 @@ STANDARDISE(f4, float)
 STANDARDISE(f8, double)
 
 static const st_kernel_row rows[] = {
-  {ST_K_standardise, {[ST_FLOAT32] = standardise_f4,
+  {"standardise", {[ST_FLOAT32] = standardise_f4,
                       [ST_FLOAT64] = standardise_f8}},
 };
 

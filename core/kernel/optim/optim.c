@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "kernel/kernel.h"
+#include "kernel/loop.h"
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
@@ -33,7 +33,7 @@
 #include "kernel/optim/optim_template.h"
 
 #define SLOTS(name) \
-  {ST_K_##name, {[ST_FLOAT32] = name##_f4, [ST_FLOAT64] = name##_f8}},
+  {#name, {[ST_FLOAT32] = name##_f4, [ST_FLOAT64] = name##_f8}},
 
 static const st_kernel_row rows[] = {
   SLOTS(sgd_step) SLOTS(adam_step) SLOTS(nadam_step) SLOTS(radam_step)

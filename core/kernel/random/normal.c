@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernel/kernel.h"
+#include "kernel/loop.h"
 #include "kernel/random/random.h"
 
 #if defined(__AVX2__)
@@ -181,7 +181,7 @@ static void normal_f4(char **data, const int64_t *s, int64_t n0, int64_t n1,
 /* -- Rows ----------------------------------------------------------------- */
 
 static const st_kernel_row rows[] = {
-  {ST_K_normal_blocks, {[ST_FLOAT32] = normal_f4}},
+  {"normal_blocks", {[ST_FLOAT32] = normal_f4}},
 };
 
 ST_EXPORT(st__normal, rows)

@@ -2,7 +2,7 @@
  * Dror, D. E. Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3", SC11.
  */
 
-#include "kernel/kernel.h"
+#include "kernel/loop.h"
 #include "kernel/random/random.h"
 
 #if defined(__SSE2__)
@@ -112,7 +112,7 @@ static void philox(char **data, const int64_t *strides, int64_t n0, int64_t n1,
 /* -- Rows ----------------------------------------------------------------- */
 
 static const st_kernel_row rows[] = {
-  {ST_K_philox, {[ST_INT32] = philox}},
+  {"philox", {[ST_INT32] = philox}},
 };
 
 ST_EXPORT(st__philox, rows)

@@ -242,15 +242,15 @@ ST_BLOCK_LOOP(integer_i8, integer_i8_body, 2, ST_ELEM_8, ST_ELEM_8)
 /* -- Rows ----------------------------------------------------------------- */
 
 static const st_kernel_row rows[] = {
-  {ST_K_mt19937, {[ST_INT32] = mt19937}},
-  {ST_K_uniform_words,
+  {"mt19937", {[ST_INT32] = mt19937}},
+  {"uniform_words",
    {[ST_FLOAT16] = uniform_f2, [ST_BFLOAT16] = uniform_bf,
     [ST_FLOAT32] = uniform_f4, [ST_FLOAT64] = uniform_f8}},
-  {ST_K_bernoulli_words, {[ST_BOOL] = bernoulli}},
-  {ST_K_bernoulli_p_words,
+  {"bernoulli_words", {[ST_BOOL] = bernoulli}},
+  {"bernoulli_p_words",
    {[ST_FLOAT16] = bernoulli_p_f2, [ST_BFLOAT16] = bernoulli_p_bf,
     [ST_FLOAT32] = bernoulli_p_f4, [ST_FLOAT64] = bernoulli_p_f8}},
-  {ST_K_integer_words, {[ST_INT32] = integer_i4, [ST_INT64] = integer_i8}},
+  {"integer_words", {[ST_INT32] = integer_i4, [ST_INT64] = integer_i8}},
 };
 
 ST_EXPORT(st__random, rows)

@@ -197,12 +197,12 @@ static void normal_blocks(char **data, const int64_t *strides, int64_t n0,
 /* -- Rows ----------------------------------------------------------------- */
 
 static const st_kernel_row rows[] = {
-  {ST_K_exponential_words, {[ST_FLOAT64] = exponential_f8}},
-  {ST_K_geometric_words, {[ST_FLOAT64] = geometric_f8}},
-  {ST_K_cauchy_words, {[ST_FLOAT64] = cauchy_f8}},
-  {ST_K_uniform_waits, {[ST_FLOAT64] = uniform_waits}},
-  {ST_K_normal_pairs, {[ST_FLOAT64] = normal_pairs}},
-  {ST_K_normal_blocks, {[ST_FLOAT64] = normal_blocks}},
+  {"exponential_words", {[ST_FLOAT64] = exponential_f8}},
+  {"geometric_words", {[ST_FLOAT64] = geometric_f8}},
+  {"cauchy_words", {[ST_FLOAT64] = cauchy_f8}},
+  {"uniform_waits", {[ST_FLOAT64] = uniform_waits}},
+  {"normal_pairs", {[ST_FLOAT64] = normal_pairs}},
+  {"normal_blocks", {[ST_FLOAT64] = normal_blocks}},
 };
 
 ST_EXPORT(st__transforms, rows)

@@ -7,7 +7,7 @@
  */
 
 #include "base/threads.h"
-#include "kernel/kernel.h"
+#include "kernel/loop.h"
 #include "kernel/reduce/scan_across.h"
 
 /* after it: defines a macro called complex */
@@ -83,9 +83,9 @@ static inline c128 clogaddexp(c128 sum, c128 term) {
   [ST_COMPLEX64] = name##_c64, [ST_COMPLEX128] = name##_c128
 
 #define NUMBER(name) \
-  {ST_K_##name, {WRAPPED_LOOPS(name), FLOAT_LOOPS(name), COMPLEX_LOOPS(name)}}
+  {#name, {WRAPPED_LOOPS(name), FLOAT_LOOPS(name), COMPLEX_LOOPS(name)}}
 #define INEXACT(name) \
-  {ST_K_##name, {FLOAT_LOOPS(name), COMPLEX_LOOPS(name)}}
+  {#name, {FLOAT_LOOPS(name), COMPLEX_LOOPS(name)}}
 
 static const st_kernel_row rows[] = {
   NUMBER(cumsum), NUMBER(cumprod), INEXACT(logcumsumexp)};

@@ -8,7 +8,7 @@
  */
 
 #include "base/threads.h"
-#include "kernel/kernel.h"
+#include "kernel/loop.h"
 #include "kernel/reduce/scan_across.h"
 
 #define INLINE static inline __attribute__((always_inline))
@@ -114,7 +114,7 @@ FLOAT_KEY(key_f64, int64_t, INT64_MAX, INT64_C(0x7ff) << 52)
 
 /* -- The table ------------------------------------------------------------ */
 
-#define ORDERED(name) {ST_K_##name, {                                       \
+#define ORDERED(name) {#name, {                                       \
   [ST_UINT8] = name##_u8, [ST_INT8] = name##_i8, [ST_INT16] = name##_i16,   \
   [ST_INT32] = name##_i32, [ST_INT64] = name##_i64, [ST_BOOL] = name##_b8,  \
   [ST_UINT16] = name##_u16, [ST_UINT32] = name##_u32,                       \

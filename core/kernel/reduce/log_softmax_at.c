@@ -10,7 +10,7 @@
 
 #include "base/threads.h"
 #include "kernel/index/index.h"
-#include "kernel/kernel.h"
+#include "kernel/loop.h"
 #include "kernel/math/masked_exp.h"
 
 /* LINE and LANES are those of softmax.c: its sums have one partial sum per
@@ -252,7 +252,7 @@ DTYPE(f32, float, int32_t, st_masked_exp_f4, st_exp_normal_f4, -87)
 DTYPE(f64, double, int64_t, st_masked_exp_f8, st_exp_normal_f8, -708)
 
 static const st_kernel_row rows[] = {
-  {ST_K_log_softmax_at, {[ST_FLOAT32] = log_softmax_at_f32,
+  {"log_softmax_at", {[ST_FLOAT32] = log_softmax_at_f32,
                          [ST_FLOAT64] = log_softmax_at_f64}},
 };
 

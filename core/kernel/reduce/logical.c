@@ -31,7 +31,7 @@
 /* -- The table ------------------------------------------------------------ */
 
 #define ALL_LOOPS(name)                                                     \
-  {ST_K_##name, {                                                           \
+  {#name, {                                                           \
     [ST_UINT8] = name##_u8, [ST_INT8] = name##_u8, [ST_BOOL] = name##_u8,   \
     [ST_INT16] = name##_i16, [ST_INT32] = name##_i32,                       \
     [ST_INT64] = name##_i64, [ST_UINT16] = name##_i16,                      \

@@ -14,7 +14,7 @@
 #ifndef ST_KERNEL_REDUCE_PAIRWISE_REDUCTION_H
 #define ST_KERNEL_REDUCE_PAIRWISE_REDUCTION_H
 
-#include "kernel/kernel.h"
+#include "kernel/loop.h"
 
 enum { ST_REDUCE_BLOCK = 1024 }; /* elements, Note [Pairwise reduction tree] */
 #define ST_NO_INDEX INT64_MAX    /* result of find without a match */

@@ -168,10 +168,10 @@ typedef uint32_t __attribute__((may_alias, aligned(2))) st_bf16_pair;
 
 /* b is the loop for bool. */
 #define NUMBER(name, b)                                                     \
-  {ST_K_##name, {                                                           \
+  {#name, {                                                           \
     INT_LOOPS(name, b), FLOAT_LOOPS(name), COMPLEX_LOOPS(name)}}
-#define REAL(name, b) {ST_K_##name, {INT_LOOPS(name, b), FLOAT_LOOPS(name)}}
-#define INEXACT(name) {ST_K_##name, {FLOAT_LOOPS(name), COMPLEX_LOOPS(name)}}
-#define FLOATING(name) {ST_K_##name, {FLOAT_LOOPS(name)}}
+#define REAL(name, b) {#name, {INT_LOOPS(name, b), FLOAT_LOOPS(name)}}
+#define INEXACT(name) {#name, {FLOAT_LOOPS(name), COMPLEX_LOOPS(name)}}
+#define FLOATING(name) {#name, {FLOAT_LOOPS(name)}}
 
 #endif

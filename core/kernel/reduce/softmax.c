@@ -13,7 +13,7 @@
 #include "base/threads.h"
 #include "kernel/math/half_rows.h"
 #include "kernel/math/masked_exp.h"
-#include "kernel/kernel.h"
+#include "kernel/loop.h"
 
 enum {
   LINE = 2048, LANES = 32, PAD = 16, /* each a multiple of the next */
@@ -140,7 +140,7 @@ HALF_LOOPS(log_softmax_backward)
 
 /* float32 and float64 have no ctx: it is NULL. */
 #define FLOATING(name)                                                      \
-  {ST_K_##name, {                                                           \
+  {#name, {                                                           \
     [ST_FLOAT16] = name##_f16, [ST_BFLOAT16] = name##_bf16,                 \
     [ST_FLOAT32] = name##_f4, [ST_FLOAT64] = name##_f8}}
 

@@ -6,7 +6,7 @@
  * they have no branches and do not wait for each other.
  */
 
-#include "kernel/kernel.h"
+#include "kernel/loop.h"
 #include "kernel/sort/keys.h"
 #include "kernel/sort/sort.h"
 
@@ -99,7 +99,7 @@ SEARCH(u64, uint64_t, uint64_t, UNSIGNED)
 SEARCH(f64, double, uint64_t, double_key)
 
 static const st_kernel_row rows[] = {
-  {ST_K_search,
+  {"search",
    {[ST_UINT8] = search_u8, [ST_INT8] = search_i8, [ST_INT16] = search_i16,
     [ST_INT32] = search_i32, [ST_INT64] = search_i64, [ST_BOOL] = search_b8,
     [ST_UINT16] = search_u16, [ST_UINT32] = search_u32,

@@ -27,7 +27,7 @@
 #include "base/cpu.h"
 #include "base/machine.h"
 #include "base/threads.h"
-#include "kernel/kernel.h"
+#include "kernel/loop.h"
 #include "kernel/sort/keys.h"
 #include "kernel/sort/sorting_network.h"
 #include "kernel/stream_line.h"
@@ -513,6 +513,6 @@ SORT(u64, uint64_t, pair64, keys_u64, values_u64, false)
   [ST_FLOAT32] = what##_f32, [ST_FLOAT64] = what##_f64}
 
 static const st_kernel_row rows[] = {
-  {ST_K_sort, BY_DTYPE(sort)}};
+  {"sort", BY_DTYPE(sort)}};
 
 ST_EXPORT(st__sort, rows)
