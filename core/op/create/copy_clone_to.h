@@ -15,6 +15,10 @@ st_status st__check_scalar_fits(st_scalar v, st_dtype dtype);
 st_status st__check_scalar_named(const char *name, st_scalar v,
                                  st_dtype dtype);
 st_status st__check_scalar_arg(const st_run *r, int i, st_dtype dtype);
+/* Rounds argument `name` to d if d is a half type: as ATen does with alpha of a
+ * sum, the exponent of a power and lambd of shrink functions, and with no other
+ * scalars. BAD_VALUE unless it fits. */
+st_status st__round_to_half(const char *name, st_scalar *s, st_dtype d);
 
 /* Sets every element of t to v. Fails as st__check_scalar_fits. t may overlap
  * itself. On the meta device nothing is written. */

@@ -76,14 +76,27 @@ st_status st__check_scalar_fits(st_scalar v, st_dtype dtype) {
                   st__dtype_name(dtype));
 }
 
-st_status st__check_scalar_named(const char *name, st_scalar v,
-                                 st_dtype dtype) {
-  const st_dtype d = st__is_reduced_float(dtype) ? ST_FLOAT32 : dtype;
+static st_status check_named(const char *name, st_scalar v, st_dtype d) {
   char why[128];
   if (d >= ST_DTYPE_COUNT || fits(v, d)) return ST_OK;
   const st_status status = st__check_scalar_fits(v, d);
   snprintf(why, sizeof why, "%s", st__message());
   return st__fail(status, "argument '%s': %s", name, why);
+}
+
+st_status st__check_scalar_named(const char *name, st_scalar v,
+                                 st_dtype dtype) {
+  return check_named(name, v,
+                     st__is_reduced_float(dtype) ? ST_FLOAT32 : dtype);
+}
+
+st_status st__round_to_half(const char *name, st_scalar *s, st_dtype d) {
+  char element[2];
+  if (!st__is_reduced_float(d)) return ST_OK;
+  ST_TRY(check_named(name, *s, d));
+  st__scalar_store(*s, d, element);
+  *s = st__scalar_load(d, element);
+  return ST_OK;
 }
 
 st_status st__check_scalar_arg(const st_run *r, int i, st_dtype dtype) {

@@ -111,15 +111,22 @@ static bool is_one(st_scalar s) {
 }
 
 st_status st__add_impl(st_run *r) {
-  const st_params k = {.s = {get_alpha(r)}};
+  st_params k = {.s = {get_alpha(r)}};
   const st_kernel_id plain = r->row->kernel;
   if (is_one(k.s[0])) return st__run_kernel(r, plain, &k);
   ST_TRY(st__check_scalars(r));
+  ST_TRY(st__round_to_half("alpha", &k.s[0], r->it.common_dtype));
   return st__run_kernel(r, plain == ST_K_add ? ST_K_add_alpha
                                              : ST_K_sub_alpha, &k);
 }
 
 /* -- Quotients ------------------------------------------------------------ */
+
+st_status st__floor_divide_meta(st_run *r) {
+  st_inputs in;
+  ST_TRY(st__get_inputs(r, &in));
+  return st__build_product(r, ST_ITER_BINARY, &in, ST_K_div_floor);
+}
 
 st_status st__int_div_impl(st_run *r) {
   st_params k;
@@ -147,18 +154,17 @@ st_status st__div_mode_meta(st_run *r) {
                     "\"floor\", not \"%s\"", rounding_mode->u.string);
   }
   ST_TRY(st__get_inputs(r, &in));
-  return st__build_pointwise(r, kernel == ST_K_div ? ST_ITER_BINARY_FLOAT
-                                                   : ST_ITER_BINARY,
-                             &in, ST_DTYPE_NONE);
+  return st__build_product(r, kernel == ST_K_div ? ST_ITER_BINARY_FLOAT
+                                                 : ST_ITER_BINARY,
+                           &in, kernel);
 }
 
 st_status st__div_mode_impl(st_run *r) {
   const st_kernel_id kernel = division_kernel(&r->args[2]);
-  const st_params k = {.s = {{0}}};
   st_loop loop;
   ST_TRY(st__find_kernel(kernel, r->it.common_dtype, &loop));
   ST_TRY(check_divisor(r));
-  return st__run_kernel(r, kernel, &k);
+  return st__run_product(r, kernel);
 }
 
 /* -- Powers --------------------------------------------------------------- */
@@ -205,6 +211,7 @@ static st_kernel_id power_kernel(st_scalar exponent, st_dtype d) {
 }
 
 static st_status power_impl(st_run *r, st_scalar exponent) {
+  ST_TRY(st__round_to_half("exponent", &exponent, r->it.common_dtype));
   const st_params k = {.s = {exponent}};
   const st_kernel_id id = power_kernel(exponent, r->it.common_dtype);
   const bool has_kernel = r->it.common_dtype < ST_DTYPE_COUNT &&
@@ -291,7 +298,7 @@ static st_status times(st_run *r, double factor) {
   ST_TRY(st__get_inputs(r, &in));
   const st_status status = st__add_scalar(&in, s);
   if (status != ST_OK) return st__release_inputs(&in), status;
-  return st__build_pointwise(r, ST_ITER_BINARY, &in, ST_DTYPE_NONE);
+  return st__build_product(r, ST_ITER_BINARY, &in, r->row->kernel);
 }
 
 st_status st__deg2rad_meta(st_run *r) {

@@ -3,6 +3,8 @@
 
 #include "op/elementwise/pointwise.h"
 
+#include <string.h>
+
 #include "op/create/copy_clone_to.h"
 #include "op/elementwise/result_layout.h"
 #include "tensor/memory_format.h"
@@ -246,16 +248,114 @@ st_status st__isreal_impl(st_run *r) {
   return st__run_kernel(r, complex ? ST_K_logical_not : ST_K_isreal, NULL);
 }
 
+bool st__widens_number(st_kernel_id kernel, int number, st_dtype self,
+                       st_dtype other) {
+  return (kernel == ST_K_mul || (number == 1 && (kernel == ST_K_div ||
+          kernel == ST_K_div_floor || kernel == ST_K_div_trunc))) &&
+         st__is_reduced_float(self) && other != self;
+}
+
+/* The input that is one element of another dtype and does not change the dtype
+ * or the shape of the result; -1 if there is none. */
+static int find_wide_number(const st_run *r, const st_inputs *in,
+                            st_kernel_id kernel) {
+  if (in->n != 2) return -1;
+  const int number = st__is_wrapped(in->t[0]) ? 0 : 1;
+  const st_tensor *self = in->t[1 - number], *other = in->t[number];
+  const st_dtype d = self->dtype;
+  const bool can_widen =
+    st__widens_number(kernel, number, d, other->dtype) &&
+    (self->device == ST_DEVICE_CPU || st__is_meta(self)) &&
+    other->numel == 1 && other->ndim <= self->ndim &&
+    st__result_type(in->t, in->n) == d &&
+    (r->variant == ST_FUNCTIONAL || r->given[0]->dtype == d);
+  return can_widen ? number : -1;
+}
+
+static bool is_product(st_kernel_id kernel) {
+  return kernel == ST_K_mul || kernel == ST_K_div;
+}
+
+/* Takes the number out of the iterator, which was built with it: the layout of
+ * the result is that of an operator with two operands. */
+static st_status build_with_number(st_run *r, uint32_t flags, st_inputs *in,
+                                   int number) {
+  const st_tensor *t = in->t[number];
+  const double value =
+    st__scalar_to_double(st__scalar_load(t->dtype, st__data(t)));
+  ST_TRY(st__build_pointwise(r, flags, in, ST_DTYPE_NONE));
+  st__iter_remove_operand(&r->it, r->it.noutputs + number);
+  r->note[0] = true;
+  memcpy(&r->note[1], &value, sizeof value);
+  return ST_OK;
+}
+
+/* In a functional call, makes the result as the iterator of the plain operator
+ * does. */
+static st_status new_by_iterator(st_run *r, uint32_t flags,
+                                 const st_inputs *in) {
+  if (r->variant != ST_FUNCTIONAL) return ST_OK;
+  st__iter_init(&r->it, flags | ST_ITER_BORROWED);
+  st__iter_output(&r->it, NULL, ST_DTYPE_NONE);
+  for (int i = 0; i < in->n; i++) st__iter_input(&r->it, in->t[i]);
+  const st_status status = st__iter_build(&r->it);
+  if (status == ST_OK) r->out[0] = st__iter_take_output(&r->it, 0);
+  st__iter_release(&r->it);
+  return status;
+}
+
+static st_status build_in_float32(st_run *r, uint32_t flags, st_inputs *in) {
+  const st_status status = r->out[0] ? ST_OK : new_by_iterator(r, flags, in);
+  if (status != ST_OK) return st__release_inputs(in), status;
+  in->casts[0] = in->casts[1] = true;
+  in->as = ST_FLOAT32;
+  return st__build_pointwise(r, flags & ~(uint32_t)ST_ITER_PROMOTE, in,
+                             ST_DTYPE_NONE);
+}
+
+st_status st__build_product(st_run *r, uint32_t flags, st_inputs *in,
+                            st_kernel_id kernel) {
+  const int number = find_wide_number(r, in, kernel);
+  r->note[0] = false;
+  if (number < 0) return st__build_pointwise(r, flags, in, ST_DTYPE_NONE);
+  return is_product(kernel) && !r->is_meta
+       ? build_with_number(r, flags, in, number)
+       : build_in_float32(r, flags, in);
+}
+
 /* Comparisons compute bool, which is cast to the dtype of a given output. */
 st_status st__pointwise_meta(st_run *r) {
+  const st_kernel_id kernel = r->row->kernel;
+  if (is_product(kernel)) {
+    st_inputs in;
+    ST_TRY(st__get_inputs(r, &in));
+    return st__build_product(r, r->row->iter_flags, &in, kernel);
+  }
   return r->row->iter_flags != ST_ITER_COMPARE
        ? build(r, r->row->iter_flags, ST_DTYPE_NONE)
        : build(r, ST_ITER_COMPARE | ST_ITER_CAST_OUTPUTS, ST_BOOL);
 }
 
+st_status st__run_product(st_run *r, st_kernel_id id) {
+  st_params k = {.s = {st__scalar_float(0)}};
+  if (!r->note[0]) return st__run_kernel(r, id, &k);
+  memcpy(&k.s[0].u.f, &r->note[1], sizeof k.s[0].u.f);
+  return st__run_kernel(r, id == ST_K_mul ? ST_K_mul_number : ST_K_div_number,
+                        &k);
+}
+
 st_status st__pointwise_impl(st_run *r) {
+  st_params k;
+  if (is_product(r->row->kernel)) return st__run_product(r, r->row->kernel);
+  ST_TRY(st__check_scalars(r));
+  st__get_scalars(r, &k);
+  return st__run_kernel(r, r->row->kernel, &k);
+}
+
+st_status st__shrink_impl(st_run *r) {
   st_params k;
   ST_TRY(st__check_scalars(r));
   st__get_scalars(r, &k);
+  ST_TRY(st__round_to_half("lambd", &k.s[0], r->it.common_dtype));
   return st__run_kernel(r, r->row->kernel, &k);
 }

@@ -45,6 +45,24 @@ st_status st__new_like_self(st_run *r, st_dtype d, st_format format);
  * the owned inputs. */
 st_status st__build_pointwise(st_run *r, uint32_t flags, st_inputs *in,
                               st_dtype static_dtype);
+/* Note [Numbers times halves]
+ * A product or a quotient of a half tensor and one element of another dtype,
+ * such as a number, is computed in float32 and rounded once: bfloat16 -3 times
+ * 0.3 is -0.8984, and not -0.9023, as if 0.3 were rounded, too. Other operators
+ * round the number to the tensor's dtype, also in number / tensor, as in ATen
+ * (opmath_t in BinaryOpsKernel.cpp). mul_number and div_number are the fast
+ * kernels for this. On Meta, where the number may be unknown, and for rounded
+ * quotients, a loop of float32 converts what it reads and writes: a fused
+ * function records that and computes the same bits.
+ *
+ * True for a kernel, the index of the operand that is one element, and the
+ * dtypes of the operands to which this applies. */
+bool st__widens_number(st_kernel_id kernel, int number, st_dtype self,
+                       st_dtype other);
+/* st__build_pointwise and st__run_kernel for such a kernel. */
+st_status st__build_product(st_run *r, uint32_t flags, st_inputs *in,
+                            st_kernel_id kernel);
+st_status st__run_product(st_run *r, st_kernel_id kernel);
 /* The operator's scalar parameters in schema order; absent ones are 0. */
 void st__get_scalars(const st_run *r, st_params *k);
 /* BAD_VALUE unless they fit the common dtype (st__check_scalar_arg). */

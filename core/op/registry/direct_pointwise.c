@@ -176,6 +176,11 @@ static void run(st_loop loop, st_tensor *out, const st_value *args, int n,
 static bool is_exact(const st_op_row *row, const st_value *args, int n,
                      const operands *o) {
   const st_dtype d = o->like->dtype;
+  if (o->number >= 0 &&
+      st__widens_number(row->kernel, o->number, d,
+                        number_dtype(&args[o->number]))) {
+    return false;
+  }
   if (has_alpha(row)) { /* alpha must be 1, and sub refuses bool */
     const st_value *alpha = &args[n];
     return alpha->tag == ST_TAG_INT && alpha->u.i == 1 && d != ST_BOOL &&

@@ -126,10 +126,10 @@ describe("A number that does not fit the dtype of the arithmetic", function()
     for _, dtype in ipairs {"float16", "bfloat16"} do
       local t = st.tensor({1, -1}, {dtype = dtype})
       -- 2^17 does not fit in float16, 2^17 * 2^-10 does
-      assert.same({129, -129},
-                  st.add(t, t * 2 ^ -10, {alpha = 2 ^ 17}):totable())
-      raises("add: argument 'alpha': value 1e+39 does not fit in float32",
-             st.add, t, t, {alpha = 1e39})
+      assert.same({129, -129}, st.addcmul(t, t * 2 ^ -10, t:abs(),
+                                          {value = 2 ^ 17}):totable())
+      raises("addcmul: argument 'value': value 1e+39 does not fit in float32",
+             st.addcmul, t, t, t, {value = 1e39})
     end
   end)
 end)
