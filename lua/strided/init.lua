@@ -366,7 +366,8 @@ st.ops = setmetatable({aten = namespace(nil, "aten")}, {__index = namespace})
 -- -- Modules loaded on first use ---------------------------------------------
 
 local LAZY = {
-  load = "io.file", save = "io.file", frombuffer = "io.buffer",
+  load = "io.file", save = "io.file", create = "io.file",
+  chunks = "io.chunks", frombuffer = "io.buffer",
   from_dlpack = "io.buffer", share = "io.share", attach = "io.share",
   unshare = "io.share", library = "library", iterator = "iterator",
   help = "session.help", layout = "layout", explain = "explain",

@@ -225,20 +225,33 @@ static const char *write_all(saved_file *a, const char *p, size_t n,
   return NULL;
 }
 
-/* As write_all; a file that exceeds the process's limit (RLIMIT_FSIZE) is an
- * error like others. SIGXFSZ, which would end the process, is blocked on this
- * thread and consumed. */
-static const char *write_at(saved_file *a, const char *p, size_t n,
-                            int64_t at) {
-  const struct timespec now = {0, 0};
-  sigset_t limit, before;
+/* A file that exceeds the process's limit (RLIMIT_FSIZE) is an error like
+ * others: SIGXFSZ, which would end the process, is blocked on this thread and
+ * consumed. */
+static void block_limit(sigset_t *before) {
+  sigset_t limit;
   sigemptyset(&limit);
   sigaddset(&limit, SIGXFSZ);
-  pthread_sigmask(SIG_BLOCK, &limit, &before);
+  pthread_sigmask(SIG_BLOCK, &limit, before);
+}
+
+static void unblock_limit(const sigset_t *before, bool is_exceeded) {
+  const struct timespec now = {0, 0};
+  sigset_t limit;
+  sigemptyset(&limit);
+  sigaddset(&limit, SIGXFSZ);
+  if (is_exceeded) sigtimedwait(&limit, NULL, &now);
+  pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+/* As write_all, with block_limit. */
+static const char *write_at(saved_file *a, const char *p, size_t n,
+                            int64_t at) {
+  sigset_t before;
+  block_limit(&before);
   errno = 0;
   const char *why = write_all(a, p, n, at);
-  if (why && errno == EFBIG) sigtimedwait(&limit, NULL, &now);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  unblock_limit(&before, why && errno == EFBIG);
   return why;
 }
 
@@ -278,6 +291,27 @@ static int save_write(lua_State *L) {
   check_open(L);
   const char *p = st__check_bytes(st__state_of(L), L, 2, &n);
   return report(L, st__save_write(L, 1, p, n));
+}
+
+/* file:reserve(n): appends n bytes of zero, for which the disk has room; returns
+ * true, or nil and the error */
+static int save_reserve(lua_State *L) {
+  sigset_t before;
+  saved_file *a = check_open(L);
+  const int64_t n = st__check_int(st__state_of(L), L, 2, "n");
+  if (n <= 0) return report(L, n < 0 ? strerror(EINVAL) : NULL);
+  if (n > INT64_MAX - a->size) return report(L, strerror(EFBIG));
+  int error;
+  const char *why = NULL;
+  do {
+    block_limit(&before);
+    error = posix_fallocate(a->fd, (off_t)a->size, (off_t)n);
+    unblock_limit(&before, error == EFBIG);
+    if (error == EINTR) why = st__poll_reason(L);
+  } while (error == EINTR && !why && a->fd >= 0);
+  if (error) return report(L, why ? why : strerror(error));
+  a->size += n;
+  return report(L, NULL);
 }
 
 /* file:patch(offset, string): overwrites bytes that were written before */
@@ -343,8 +377,9 @@ static int save_gc(lua_State *L) {
 
 void st__meta_save(st__state *h, lua_State *L) {
   static const luaL_Reg methods[] = {
-    {"write", save_write}, {"patch", save_patch}, {"tell", save_tell},
-    {"commit", save_commit}, {"abort", save_gc}, {NULL, NULL}
+    {"write", save_write}, {"reserve", save_reserve}, {"patch", save_patch},
+    {"tell", save_tell}, {"commit", save_commit}, {"abort", save_gc},
+    {NULL, NULL}
   };
   static const luaL_Reg metamethods[] = {{"__gc", save_gc}, {NULL, NULL}};
   st__set_functions(h, L, metamethods);

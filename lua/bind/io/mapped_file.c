@@ -22,7 +22,7 @@
 struct st__source {
   atomic_int refs;      /* of the userdata and of tensors */
   int fd;               /* of a file that is not mapped; or -1 */
-  bool is_mapped;
+  st__mapping *mapping; /* NULL if there is none */
   size_t size;
   char *data;           /* the mapping or a copy */
 };
@@ -32,7 +32,8 @@ struct st__source {
 void st__source_release(st__source *s) {
   if (!s || atomic_fetch_sub(&s->refs, 1) > 1) return;
   if (s->fd >= 0) close(s->fd);
-  if (s->is_mapped) {
+  if (s->mapping) {
+    st__mapping_remove(s->mapping);
     munmap(s->data, s->size);
   } else {
     free(s->data);
@@ -220,8 +221,12 @@ static int source_map(lua_State *L) {
                                          : MAP_PRIVATE | MAP_NORESERVE;
     void *data = mmap(NULL, s->size, PROT_READ | PROT_WRITE, kind, s->fd, 0);
     if (data == MAP_FAILED) return st__failed(L, strerror(errno));
+    s->mapping = st__mapping_add(data, s->size, lua_toboolean(L, 2));
+    if (!s->mapping) {
+      munmap(data, s->size);
+      return st__failed(L, strerror(ENOMEM));
+    }
     s->data = data;
-    s->is_mapped = true;
     close(s->fd);
     s->fd = -1;
   }

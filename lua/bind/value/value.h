@@ -222,7 +222,13 @@ static inline void st__cannot_record(const st__state *h, const char *why) {
   if (h->recorder) st_recorder_refuse(h->recorder, why);
 }
 
-/* -- mapped_file.c, atomic_save.c ------------------------------------------ */
+/* -- mapped_pages.c, mapped_file.c, atomic_save.c -------------------------- */
+
+/* A mapped file, in the list that finds the mapping of a tensor. */
+typedef struct st__mapping st__mapping;
+
+st__mapping *st__mapping_add(const void *p, size_t n, bool is_shared);
+void st__mapping_remove(st__mapping *m); /* before it is unmapped */
 
 /* A file or bytes in memory, reference-counted; any thread may release it. */
 typedef struct st__source st__source;

@@ -146,7 +146,7 @@ function DataLoader:iter()
   end
   if self.progress then
     local total = not self.source and self.batches:size() or nil
-    batches = progress.each(batches, total, self.progress)
+    batches = progress.each(batches, total, self.progress, "DataLoader")
   end
   return batches, a, b, closing
 end

@@ -47,13 +47,14 @@ end
 --- What to write first, with a space behind it. Control characters become
 -- spaces, so that the line stays one.
 -- @param label true: nothing; a string; or a function that returns one
+-- @tparam string name of the called function
 -- @treturn string
-function M.words(label)
+function M.words(label, name)
   if type(label) == "function" then
     label = label()
     if label ~= true and not is_text(label) then
-      raise("DataLoader: the function of option 'progress' must return a text, "
-            .. "got %s", type(label))
+      raise("%s: the function of option 'progress' must return a text, got %s",
+            name, type(label))
     end
   end
   if label == true then return "" end
@@ -65,16 +66,17 @@ end
 -- @tparam function iter
 -- @tparam ?integer total number of steps
 -- @param label as for words; a function is called whenever the line is written
+-- @tparam string name of the called function
 -- @treturn function
-function M.each(iter, total, label)
+function M.each(iter, total, label, name)
   if not core.is_terminal(2) then return iter end
   local done, start, shown = 0, time(), nil
   local function show(is_last)
     local now = time()
     if now == shown and not is_last then return end
     shown = now
-    stderr:write("\r\27[K", M.text(M.words(label), done, total, now - start),
-                 is_last and "\n" or "")
+    stderr:write("\r\27[K", M.text(M.words(label, name), done, total,
+                                      now - start), is_last and "\n" or "")
   end
   local function step(first, ...)
     if first == nil then

@@ -158,7 +158,7 @@ local function choose(path, source, wanted)
   return nil, why
 end
 
-local MODES = {r = "r", c = "r", ["r+"] = "r+"}
+local MODES = {[true] = "r", r = "r", c = "r", ["r+"] = "r+"}
 
 --- The options in the form that readers take, or nil and an error message.
 local function translate(options, reader)
@@ -177,7 +177,8 @@ local function translate(options, reader)
   if mode then
     known.mmap = MODES[mode]
     if not known.mmap then
-      return nil, "option 'mmap' must be \"r\", \"c\", \"r+\" or false"
+      return nil, "option 'mmap' must be true, \"r\", \"c\", \"r+\" or "
+        .. "false"
     end
   end
   return known
@@ -261,12 +262,12 @@ end
 
 --- The writer that a path names. A suffix of another format is an error, any
 -- other suffix names a .npy file.
-local function writer_of(path)
+local function writer_of(name, path)
   local suffix = extension(path)
   local what, advice = kinds.of_suffix(suffix)
   if what then
-    raise("save: '.%s' names %s, but st.save writes .npy, .npz, .safetensors "
-          .. "and .pt; %s", suffix, what, advice)
+    raise("%s: '.%s' names %s, but st.save writes .npy, .npz, .safetensors "
+          .. "and .pt; %s", name, suffix, what, advice)
   end
   return WRITERS[suffix or ""] or PLAIN
 end
@@ -275,6 +276,29 @@ local function write(file, writer, value, options)
   local done, why = writer[1](file, value, options)
   if not done then return nil, why end
   return file:commit()
+end
+
+--- Replaces a file by what a writer, called by write, writes.
+local function replace(name, path, writer, value, options)
+  local temporary, why = core.open_aside(path)
+  if not temporary then complain(name, path, why) end
+  local ok, done, reason = pcall(write, temporary, writer, value, options)
+  temporary:abort()
+  if not ok then done, reason = nil, text_of(done) end
+  if not done then complain(name, path, reason) end
+end
+
+local function reserve_npy(file, value)
+  return require "strided.io.npy".reserve(file, value)
+end
+
+--- A tensor on the meta device, which has a shape and a dtype.
+local function outline(shape, options)
+  local st = require "strided"
+  local ok, t = pcall(st.empty, shape,
+                      {dtype = options.dtype, device = "meta"})
+  if ok then return t end
+  raise("%s", (text_of(t):gsub("^empty", "create", 1)))
 end
 
 -- -- The module --------------------------------------------------------------
@@ -378,19 +402,47 @@ end
 function file.save(path, value, options)
   check_path("save", path)
   options = check_options("save", options)
-  local writer = writer_of(path)
+  local writer = writer_of("save", path)
   check_value(writer, value)
   for name in pairs(options) do
     if not writer[3][name] then
       unknown_option("save: " .. writer[4], name, writer[3])
     end
   end
-  local temporary, why = core.open_aside(path)
-  if not temporary then complain("save", path, why) end
-  local ok, done, reason = pcall(write, temporary, writer, value, options)
-  temporary:abort()
-  if not ok then done, reason = nil, text_of(done) end
-  if not done then complain("save", path, reason) end
+  replace("save", path, writer, value, options)
+end
+
+--- Creates a .npy file of zeros and maps it to write: what is written to the
+-- tensor is written to the file. So results may be larger than memory:
+--
+--     local y = st.create("y.npy", x.shape, {dtype = "float32"})
+--     for from, to in st.chunks({x, y}) do st.mul(from, 2, {out = to}) end
+--
+-- The disk has room for all elements afterwards, or the call is an error; a
+-- file that was at the path is then unchanged, otherwise it is replaced, and
+-- tensors that map it keep the old one. Other programs see what is written at
+-- once. The system writes it to the disk in its own time. The last tensor on
+-- the file closes it.
+-- @tparam string path of a .npy file
+-- @tparam table shape
+-- @tparam[opt] table options `dtype`
+-- @treturn Tensor
+function file.create(path, shape, options)
+  check_path("create", path)
+  options = check_options("create", options)
+  for name in pairs(options) do
+    if name ~= "dtype" then unknown_option("create", name, {dtype = true}) end
+  end
+  if writer_of("create", path) ~= PLAIN then
+    raise("create: the file is a .npy file, and '%s' names another format",
+          path)
+  end
+  if core.is_tensor(shape) or type(shape) ~= "table" then
+    raise("create: argument 'shape' must be a list of sizes, got %s",
+          core.is_tensor(shape) and "a Tensor" or type(shape))
+  end
+  replace("create", path, {reserve_npy}, outline(shape, options))
+  return file.load(path, {mmap = "r+", format = "npy"})
 end
 
 return file

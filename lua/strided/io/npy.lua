@@ -296,19 +296,31 @@ local function header(code, fortran, shape)
          rep(" ", length - #text - 1) .. "\n"
 end
 
+local function no_equivalent(t)
+  return format("%s has no equivalent in .npy; convert it first",
+                tostring(t.dtype))
+end
+
 --- Encodes t: returns the header, and a tensor whose memory holds the elements
 -- in file order; or nil and an error message.
 function npy.encode(t)
   local code = CODES[tostring(t.dtype)]
-  if not code then
-    return nil, format("%s has no equivalent in .npy; convert it first",
-                       tostring(t.dtype))
-  end
+  if not code then return nil, no_equivalent(t) end
   if t.device ~= "cpu" and t.device ~= "meta" then t = t:to {device = "cpu"} end
   if t:is_conj() or t:is_neg() or t:_is_zerotensor() then t = t:clone() end
   local fortran = not t:is_contiguous() and is_fortran(t)
   if not fortran then t = t:contiguous() end
   return header(code, fortran, t.shape), t
+end
+
+--- Writes the header of a tensor like t and reserves room for its elements,
+-- which are zero; returns true, or nil and an error message.
+function npy.reserve(file, t)
+  local code = CODES[tostring(t.dtype)]
+  if not code then return nil, no_equivalent(t) end
+  local ok, why = file:write(header(code, false, t.shape))
+  if not ok then return nil, why end
+  return file:reserve(t:numel() * t:element_size())
 end
 
 --- Writes t to a file; returns true, or nil and an error message.

@@ -1,0 +1,266 @@
+/* Pages of mapped files: a pass over a tensor that is larger than memory has
+ * them read before it needs them, and gives them back behind it.
+ *
+ * Note [Pages of mapped files]
+ * The mappings of the process are in a list, so that the mapping of a tensor is
+ * found by its address, whatever views lie between. Entries are reused and not
+ * freed: a search needs no lock. A tensor keeps its mapping, so the entry that
+ * is found does not change meanwhile.
+ *
+ * Releasing (MADV_DONTNEED) takes pages from this process; those of the file
+ * stay in the system's cache as long as there is room, and an access maps them
+ * again. A page of a private mapping that was written to is a copy which this
+ * process alone has: it would be lost, so it is kept. /proc/self/pagemap tells
+ * these pages from those of the file. Where it cannot be read, no page of a
+ * private mapping is released, and the system takes them when memory runs
+ * short. A page that another thread writes to for the first time while it is
+ * being released may lose what is written.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "bind.h"
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22 /* Linux 5.14; EINVAL before */
+#endif
+
+enum {
+  ENTRIES = 512,       /* of the pagemap, read at once */
+  MAX_RUNS = 1 << 16   /* of a tensor; with more, it is one run */
+};
+
+/* -- The mappings --------------------------------------------------------- */
+
+struct st__mapping {
+  st__mapping *next;          /* constant */
+  atomic_uintptr_t start;     /* 0: the entry is unused, 1: being filled in */
+  atomic_size_t size;
+  atomic_bool is_shared;
+};
+
+static _Atomic(st__mapping *) mappings;
+
+/* An unused entry, or a new one; NULL without memory. */
+static st__mapping *claim(void) {
+  st__mapping *m = atomic_load(&mappings);
+  for (; m; m = m->next) {
+    uintptr_t unused = 0;
+    if (atomic_compare_exchange_strong(&m->start, &unused, 1)) return m;
+  }
+  m = calloc(1, sizeof *m);
+  if (!m) return NULL;
+  atomic_init(&m->start, 1);
+  m->next = atomic_load(&mappings);
+  while (!atomic_compare_exchange_weak(&mappings, &m->next, m)) { }
+  return m;
+}
+
+st__mapping *st__mapping_add(const void *p, size_t n, bool is_shared) {
+  st__mapping *m = claim();
+  if (!m) return NULL;
+  atomic_store(&m->size, n);
+  atomic_store(&m->is_shared, is_shared);
+  atomic_store(&m->start, (uintptr_t)p);
+  return m;
+}
+
+void st__mapping_remove(st__mapping *m) {
+  atomic_store(&m->size, 0);
+  atomic_store(&m->start, 0);
+}
+
+/* The mapping that has the byte at an address, or NULL. */
+static const st__mapping *find_mapping(uintptr_t p) {
+  for (st__mapping *m = atomic_load(&mappings); m; m = m->next) {
+    const uintptr_t start = atomic_load(&m->start);
+    if (start <= 1 || p < start) continue;
+    if (p - start < atomic_load(&m->size)) return m;
+  }
+  return NULL;
+}
+
+/* -- The runs of a tensor ------------------------------------------------- */
+
+/* The dimensions of a tensor that are not in a run, the outermost last. */
+typedef struct runs {
+  int ndim;
+  int64_t sizes[ST_MAX_DIMS], strides[ST_MAX_DIMS]; /* in bytes */
+  size_t nbytes;  /* of a run */
+  uintptr_t page;
+} runs;
+
+/* A pass over the pages of a tensor. */
+typedef struct pass {
+  lua_State *L;
+  uintptr_t start, end;  /* of the mapping */
+  bool is_shared;
+  int pagemap;           /* a file, or -1 */
+} pass;
+
+/* Acts on pages; returns NULL, or the reason of a failure. */
+typedef const char *action(const pass *p, uintptr_t from, uintptr_t to);
+
+/* The dimensions with more than one element of their own, by stride. */
+static void sort_dims(const st_tensor *t, runs *r) {
+  const int64_t unit = (int64_t)st_dtype_size(st_tensor_dtype(t));
+  const int64_t *sizes = st_tensor_sizes(t), *strides = st_tensor_strides(t);
+  r->ndim = 0;
+  for (int d = 0; d < st_tensor_ndim(t); d++) {
+    const int64_t stride = strides[d] * unit;
+    if (sizes[d] < 2 || stride == 0) continue;
+    int at = r->ndim++;
+    for (; at > 0 && r->strides[at - 1] > stride; at--) {
+      r->strides[at] = r->strides[at - 1];
+      r->sizes[at] = r->sizes[at - 1];
+    }
+    r->strides[at] = stride;
+    r->sizes[at] = sizes[d];
+  }
+}
+
+/* Joins inner dimensions into one run: those with gaps smaller than a page, and
+ * more where there would be too many runs. */
+static void plan_runs(const st_tensor *t, runs *r) {
+  int inner = 0;
+  int64_t count = 1;
+  r->page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  r->nbytes = st_dtype_size(st_tensor_dtype(t));
+  sort_dims(t, r);
+  for (int d = 0; d < r->ndim; d++) count *= r->sizes[d];
+  for (; inner < r->ndim; inner++) {
+    const size_t stride = (size_t)r->strides[inner];
+    if (stride >= r->nbytes + r->page && count <= MAX_RUNS) break;
+    r->nbytes += stride * (size_t)(r->sizes[inner] - 1);
+    count /= r->sizes[inner];
+  }
+  r->ndim -= inner;
+  memmove(r->sizes, r->sizes + inner, (size_t)r->ndim * sizeof *r->sizes);
+  memmove(r->strides, r->strides + inner, (size_t)r->ndim * sizeof *r->sizes);
+}
+
+/* Acts on the pages of each run; returns the first failure. */
+static const char *visit_runs(const pass *p, const runs *r, uintptr_t at,
+                              action *act) {
+  int64_t index[ST_MAX_DIMS] = {0};
+  for (;;) {
+    const uintptr_t end = (at + r->nbytes + r->page - 1) & ~(r->page - 1);
+    const char *why = act(p, at & ~(r->page - 1), end < p->end ? end : p->end);
+    if (why) return why;
+    int d = 0;
+    for (; d < r->ndim; d++) {
+      at += (uintptr_t)r->strides[d];
+      if (++index[d] < r->sizes[d]) break;
+      at -= (uintptr_t)(r->strides[d] * r->sizes[d]);
+      index[d] = 0;
+    }
+    if (d == r->ndim) return NULL;
+  }
+}
+
+/* -- Actions -------------------------------------------------------------- */
+
+static const char *fetch(const pass *p, uintptr_t from, uintptr_t to) {
+  (void)p;
+  madvise((void *)from, to - from, MADV_WILLNEED);
+  return NULL;
+}
+
+/* Reads pages into memory. EFAULT stands for an access that would end the
+ * process. Kernels that cannot do it read them later. */
+static const char *populate(const pass *p, uintptr_t from, uintptr_t to) {
+  for (uintptr_t end; from < to; from = end) {
+    end = to - from < ST_POLL_BYTES ? to : from + ST_POLL_BYTES;
+    while (madvise((void *)from, end - from, MADV_POPULATE_READ) != 0) {
+      if (errno == EFAULT) return "the file is truncated";
+      if (errno != EINTR && errno != EAGAIN) return NULL;
+      const char *why = st__poll_reason(p->L);
+      if (why) return why;
+    }
+    const char *why = end < to ? st__poll_reason(p->L) : NULL;
+    if (why) return why;
+  }
+  return NULL;
+}
+
+/* True for a page that is a copy of this process, in memory or swapped. */
+static bool is_copy(uint64_t entry) {
+  const bool is_present = entry >> 63 & 1, is_swapped = entry >> 62 & 1;
+  const bool is_of_file = entry >> 61 & 1;
+  return is_swapped || (is_present && !is_of_file);
+}
+
+/* Releases the pages of a private mapping that are not copies. */
+static void discard_unwritten(const pass *p, uintptr_t from, uintptr_t to,
+                              uintptr_t page) {
+  uint64_t entries[ENTRIES];
+  for (size_t n; from < to; from += n * page) {
+    n = (to - from + page - 1) / page;
+    if (n > ENTRIES) n = ENTRIES;
+    const off_t offset = (off_t)(from / page * sizeof *entries);
+    const ssize_t got = pread(p->pagemap, entries, n * sizeof *entries, offset);
+    if (got != (ssize_t)(n * sizeof *entries)) return;
+    for (size_t i = 0, end; i < n; i = end + 1) {
+      for (end = i; end < n && !is_copy(entries[end]); end++) { }
+      if (end > i) {
+        madvise((void *)(from + i * page), (end - i) * page, MADV_DONTNEED);
+      }
+    }
+  }
+}
+
+static const char *discard(const pass *p, uintptr_t from, uintptr_t to) {
+  if (p->is_shared) {
+    madvise((void *)from, to - from, MADV_DONTNEED);
+  } else if (p->pagemap >= 0) {
+    discard_unwritten(p, from, to, (uintptr_t)sysconf(_SC_PAGESIZE));
+  }
+  return NULL;
+}
+
+/* -- Functions ------------------------------------------------------------ */
+
+/* Acts on the pages of the tensor in argument 1. Returns true; false if its
+ * elements are not in a mapped file; or nil and the error. */
+static int act_on(lua_State *L, action *act) {
+  st__state *h = st__state_of(L);
+  st_tensor *t = st__check_tensor(h, L, 1, "t");
+  const uintptr_t at = (uintptr_t)st_tensor_data(t);
+  const st__mapping *m = at && st_tensor_numel(t) ? find_mapping(at) : NULL;
+  lua_pushboolean(L, m != NULL);                   /* [+1] */
+  if (!m) return 1;
+  pass p = {L, atomic_load(&m->start), 0, atomic_load(&m->is_shared), -1};
+  p.end = p.start + atomic_load(&m->size);
+  if (act == discard && !p.is_shared) {
+    p.pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  }
+  runs r;
+  plan_runs(t, &r);
+  st_tensor_retain(t); /* a hook may free it */
+  const char *why = visit_runs(&p, &r, at, act);
+  st_tensor_release(&t);
+  if (p.pagemap >= 0) close(p.pagemap);
+  return why ? st__failed(L, why) : 1;
+}
+
+/* fetch_pages(t): begins to read the pages of t */
+static int fetch_pages(lua_State *L) { return act_on(L, fetch); }
+
+/* populate_pages(t): reads the pages of t */
+static int populate_pages(lua_State *L) { return act_on(L, populate); }
+
+/* discard_pages(t): releases the pages of t */
+static int discard_pages(lua_State *L) { return act_on(L, discard); }
+
+void st__open_mapped_pages(st__state *h, lua_State *L) {
+  static const luaL_Reg functions[] = {
+    {"fetch_pages", fetch_pages}, {"populate_pages", populate_pages},
+    {"discard_pages", discard_pages}, {NULL, NULL}
+  };
+  st__set_functions(h, L, functions);
+}
