@@ -137,6 +137,10 @@ names.advice = {
   rollaxis = "write t:movedim(source, destination)",
   ptp = "write t:max() - t:min()",
   from_numpy = "write st.frombuffer(...), st.from_dlpack(...) or st.load(path)",
+  memmap = "write st.load(path, {mmap = true}), or st.create(path, shape) for "
+    .. "a new file",
+  open_memmap = "write st.load(path, {mmap = true}), or st.create(path, shape) "
+    .. "for a new file",
   savetxt = "st.save(path, t) writes .npy, .npz, .safetensors and .pt",
   savez = "st.save(\"file.npz\", {name = t}) writes several tensors",
   genfromtxt = "read the numbers with Lua's io library and pass a table to "

@@ -247,7 +247,7 @@ describe("A loader", function()
     for _, bad in ipairs {{}, function() end} do
       raises({"DataLoader", "'progress'", "text", type(bad) == "table" and
               "got table" or "got nil"}, function()
-        words(data.DataLoader({1}, {progress = bad}).progress)
+        words(data.DataLoader({1}, {progress = bad}).progress, "DataLoader")
       end)
     end
   end)

@@ -13,7 +13,8 @@
  * process alone has: it would be lost, so it is kept. /proc/self/pagemap tells
  * these pages from those of the file. Where it cannot be read, no page of a
  * private mapping is released, and the system takes them when memory runs
- * short. A page that another thread writes to for the first time while it is
+ * short. The system may map 2 MB of a file (a folio) for an access to one page
+ * of it, released ones among them; so whole folios are released. A page that another thread writes to for the first time while it is
  * being released may lose what is written.
  */
 
@@ -32,7 +33,8 @@
 
 enum {
   ENTRIES = 512,       /* of the pagemap, read at once */
-  MAX_RUNS = 1 << 16   /* of a tensor; with more, it is one run */
+  MAX_RUNS = 1 << 16,  /* of a tensor; with more, it is one run */
+  FOLIO = 1 << 21      /* bytes of a file that Linux may map at once */
 };
 
 /* -- The mappings --------------------------------------------------------- */
@@ -215,6 +217,9 @@ static void discard_unwritten(const pass *p, uintptr_t from, uintptr_t to,
 }
 
 static const char *discard(const pass *p, uintptr_t from, uintptr_t to) {
+  const uintptr_t ahead = (FOLIO - (to - p->start) % FOLIO) % FOLIO;
+  from -= (from - p->start) % FOLIO;
+  to = p->end - to < ahead ? p->end : to + ahead;
   if (p->is_shared) {
     madvise((void *)from, to - from, MADV_DONTNEED);
   } else if (p->pagemap >= 0) {

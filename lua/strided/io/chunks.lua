@@ -38,6 +38,8 @@ local fetch_pages, populate_pages, discard_pages =
 local KNOWN = {progress = true}
 local BLOCK = 2 ^ 24 -- bytes of a block by default
 
+local M = {}
+
 -- -- Arguments ---------------------------------------------------------------
 
 --- The tensors of a pass as a list.
@@ -144,15 +146,14 @@ end
 -- tensor in Fortran order have a piece of every column; those of columns,
 -- `st.chunks(x:t(), 10)`, are read faster. A file that was truncated meanwhile
 -- is an error.
--- @function chunks
 -- @param x a tensor, or a list of tensors
 -- @tparam[opt] integer rows of a block; by default as many as 16 MB have
 -- @tparam[opt] table given options: `progress`: true, or what to write before
 -- the line that shows how many blocks are done, on a terminal: a text, or a
 -- function that returns one
--- @treturn function an iterator: a block of each tensor, and the number of its
+-- @treturn function an iterator: a block of each tensor, and the number of the
 -- first row
-local function chunks(x, rows, given)
+function M.chunks(x, rows, given)
   if type(rows) == "table" and given == nil then rows, given = nil, rows end
   given = options("chunks", given, KNOWN)
   if given.progress ~= nil then progress.check("chunks", given.progress) end
@@ -164,4 +165,4 @@ local function chunks(x, rows, given)
   return progress.each(iter, ceil(n / rows), given.progress, "chunks")
 end
 
-return {chunks = chunks}
+return M

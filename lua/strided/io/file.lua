@@ -332,15 +332,18 @@ local file = {}
 --   table of its fields, with the name of the class in `__typename`. Functions
 --   are an error.
 --
--- `mmap` maps the elements into memory instead of reading them. `"r"` (or
--- `"c"`) maps them privately: writing to the tensor changes only this process's
--- memory. `"r+"` writes through to the file. The last tensor on the mapping
--- releases it. Elements that are not aligned in the file are read instead with
+-- `mmap` maps the elements into memory instead of reading them: a file of any
+-- size is loaded at once, and what is used of it is read then. `true`, `"r"` or
+-- `"c"` map them privately: writing to the tensor changes only this process's
+-- memory. `"r+"` writes through to the file. Views share the mapping, and the
+-- last tensor on it releases it; no file stays open. `st.chunks` goes through a
+-- file larger than memory. Bytes of bool are read at once, to check that they
+-- are 0 or 1. Elements that are not aligned in the file are read instead with
 -- `"r"`, and are an error with `"r+"`; elements in the other byte order are an
 -- error. In .pt files of the zip format, storages that are deflated or not
 -- aligned are read, and `"r+"` is an error. A file may be replaced or deleted
 -- while it is mapped. If it is truncated, an access to the missing part crashes
--- the process.
+-- the process; in the blocks of `st.chunks` it is an error.
 --
 -- Raises an error if the file is malformed or truncated, or if its header
 -- claims more bytes than the file has; that is checked before memory is

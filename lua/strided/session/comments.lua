@@ -33,8 +33,8 @@ end
 
 --- The names of the modules that are loaded, after the large ones are.
 local function loaded()
-  for _, name in ipairs {"nn", "optim", "data", "io.file", "io.share",
-                         "io.buffer"} do
+  for _, name in ipairs {"nn", "optim", "data", "io.file", "io.chunks",
+                         "io.share", "io.buffer"} do
     pcall(require, "strided." .. name)
   end
   local names = {}
