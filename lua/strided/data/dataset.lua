@@ -26,11 +26,13 @@
 -- @module strided.data.dataset
 
 local st = require "strided"
+local core = require "strided.core"
 local callable = require "strided.callable"
 local options = require "strided.options"
 local raise = require "strided.caller_error"
 
 local abs, floor, is_tensor = math.abs, math.floor, st.is_tensor
+local fetch_rows = core.fetch_rows
 local debug, getmetatable, ipairs, next, pairs, pcall, rawget, require, select,
   setmetatable, tostring, type, unpack = debug, getmetatable, ipairs, next,
   pairs, pcall, rawget, require, select, setmetatable, tostring, type,
@@ -197,13 +199,17 @@ end
 
 function TensorDataset:get(i)
   check_index(self, i)
-  return each_tensor(self, function(t) return t:select(1, i) end)
+  return each_tensor(self, function(t)
+    fetch_rows(t, i)
+    return t:select(1, i)
+  end)
 end
 
 function TensorDataset:batch(indices)
   for _, i in ipairs(indices) do check_index(self, i) end
   for _, t in pairs(self.named or self.tensors) do
     check_elements("DataLoader", t)
+    fetch_rows(t, indices)
   end
   local rows = st.tensor(indices, {dtype = "int64"})
   return each_tensor(self, function(t) return t:index_select(1, rows) end)

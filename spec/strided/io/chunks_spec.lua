@@ -303,6 +303,79 @@ describe("A pass by chunks", function()
   end)
 end)
 
+-- -- Datasets ----------------------------------------------------------------
+
+describe("A mapped dataset larger than memory", function()
+  local limit
+
+  before_each(function()
+    path = os.tmpname()
+    limit = st.memory.set_cache_limit(1000) -- so memory is 4 kB large
+  end)
+
+  after_each(function()
+    st.memory.set_cache_limit(limit)
+    live()
+    os.remove(path)
+  end)
+
+  --- Bytes of the file in the system's cache, after it was emptied and rows
+  -- were asked for; nil where the system cannot tell or empty it.
+  local function cached(x, rows)
+    local fincore = ("fincore -b -n -o RES '%s'"):format(path)
+    build.output(("sync '%s'; dd if='%s' iflag=nocache count=0"):format(path,
+                                                                        path))
+    if tonumber(build.output(fincore)) ~= 0 then return nil end
+    core.fetch_rows(x, rows)
+    local bytes
+    for _ = 1, 20 do
+      bytes = tonumber(build.output(fincore))
+      if bytes > 0 then break end
+    end
+    return bytes
+  end
+
+  it("has the rows of a batch read at once, and them alone", function()
+    st.save(path, rows_and_columns(2 ^ 13, 2 ^ 10))
+    local x = st.load(path, {mmap = true})
+    local empty = cached(x, {})
+    if empty == nil then return end
+    local function within(least, most, rows)
+      local bytes = cached(x, rows)
+      assert.is_true(bytes >= least and bytes <= most, bytes .. " bytes")
+    end
+    within(0, 0, {})
+    within(4096, 8192, 5000)
+    within(4096, 8192, {5000})
+    within(3 * 4096, 3 * 8192, {5000, 7, 8000})
+    within(0, 0, {5000, 5001, 5002})  -- the system reads ahead
+    within(0, 0, {0, -1, 2 ^ 13 + 1, 2 ^ 60, 0 / 0, -2 ^ 60})
+    within(8192, 2 * 8192, {5000, "7"})
+    st.memory.set_cache_limit(limit)
+    within(0, 0, {5000, 7, 8000})     -- the file fits into memory
+  end)
+
+  it("has the rows that it has in memory", function()
+    local x = rows_and_columns(500, 3)
+    st.save(path, x)
+    local y = st.load(path, {mmap = true})
+    local order = st.randperm(500)
+    for _, dataset in ipairs {y, y:t():contiguous():t(),
+                              st.data.TensorDataset(y):map(function(row)
+                                return row
+                              end)} do
+      local at = 1
+      for batch in st.data.DataLoader(st.data.Subset(dataset, order),
+                                      {batch_size = 64}):iter() do
+        local rows = order:narrow(1, at, #batch)
+        assert.is_true(batch:equal(x:index_select(1, rows)))
+        at = at + #batch
+      end
+      assert.equal(501, at)
+    end
+  end)
+end)
+
 describe("A file that is created", function()
   before_each(function()
     path = os.tmpname()
