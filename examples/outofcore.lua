@@ -148,8 +148,8 @@ local function describe(x, given)
   local columns = x.shape[2]
   local double = {dtype = "float64"}
   local all = {
-    n = 0, mean = st.zeros({columns}, double), sum = st.zeros({columns}, double),
-    squares = st.zeros({columns}, double),
+    n = 0, sum = st.zeros({columns}, double),
+    mean = st.zeros({columns}, double), squares = st.zeros({columns}, double),
     least = st.full({columns}, math.huge, {dtype = x.dtype}),
     largest = st.full({columns}, -math.huge, {dtype = x.dtype}),
   }
@@ -206,7 +206,8 @@ local function say_speed(what, bytes, seconds)
 end
 
 local function say_columns(all)
-  say "\n column          sum         mean    deviation        least      largest"
+  say("\n%7s %12s %12s %12s %12s %12s", "column", "sum", "mean", "deviation",
+      "least", "largest")
   local n = all.mean.shape[1]
   for _, c in ipairs(n > 4 and {1, 2, n - 1, n} or {1, 2, 3, 4}) do
     if c <= n then

@@ -293,8 +293,8 @@ static int save_write(lua_State *L) {
   return report(L, st__save_write(L, 1, p, n));
 }
 
-/* file:reserve(n): appends n bytes of zero, for which the disk has room; returns
- * true, or nil and the error */
+/* file:reserve(n): appends n bytes of zero, for which the disk has room;
+ * returns true, or nil and the error */
 static int save_reserve(lua_State *L) {
   sigset_t before;
   saved_file *a = check_open(L);

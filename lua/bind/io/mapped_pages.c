@@ -14,8 +14,9 @@
  * these pages from those of the file. Where it cannot be read, no page of a
  * private mapping is released, and the system takes them when memory runs
  * short. The system may map 2 MB of a file (a folio) for an access to one page
- * of it, released ones among them; so whole folios are released. A page that another thread writes to for the first time while it is
- * being released may lose what is written.
+ * of it, released ones among them; so whole folios are released. A page that
+ * another thread writes to for the first time while it is being released may
+ * lose what is written.
  *
  * Note [Rows of mapped files]
  * An access to a page that is not in memory waits for the disk, and has the
