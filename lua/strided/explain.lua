@@ -10,8 +10,8 @@
 local core = require "strided.core"
 local plans_of = require "strided.iterator".plans_of
 
-local concat, error, format, ipairs, pcall, tostring = table.concat, error,
-  string.format, ipairs, pcall, tostring
+local concat, error, format, ipairs, pcall, select, tostring = table.concat,
+  error, string.format, ipairs, pcall, select, tostring
 
 --- The line "  plan" with a text; further lines of the text are indented.
 local function entry(text)
@@ -51,9 +51,25 @@ local function path_text(_, ...)
   return "\n  path           " .. text:gsub("\n", "\n    ")
 end
 
+--- The arguments that are in mapped files, a line each. Their elements are read
+-- when the call uses them.
+local function mapped_text(...)
+  local lines = {}
+  for i = 1, select("#", ...) do
+    local t = select(i, ...)
+    local mode, bytes = core.mapping(t)
+    if mode then
+      lines[#lines + 1] = format("\n  mapped         argument %d, mmap = %q, "
+                                 .. "%.6g MB", i, mode, bytes / 1e6)
+    end
+  end
+  return concat(lines)
+end
+
 --- Explains how a call would run, without running it: the chosen overload and
 -- why the others do not match, the dispatch keys, the kernel, the order of the
--- products of einsum, and the plans of its loops.
+-- products of einsum, the arguments in mapped files, and the plans of its
+-- loops.
 -- @param op an operator: an object of `st.ops`, a name, or `st.add`
 -- @param ... the arguments of the call
 -- @treturn string
@@ -61,7 +77,7 @@ local function explain(op, ...)
   local text = core.explain(op, ...)
   local name = text:match "\n([%w_]+::[%w_]+)"
   local path = name == "aten::einsum" and path_text(op, ...) or ""
-  return text .. path .. plan_text(name, op, ...)
+  return text .. path .. mapped_text(...) .. plan_text(name, op, ...)
 end
 
 return {explain = explain}

@@ -276,6 +276,18 @@ static int act_on(lua_State *L, action *act) {
   return why ? st__failed(L, why) : 1;
 }
 
+/* mapping(value): returns the mode, "r" or "r+", and the size in bytes of the
+ * mapped file that has the elements of a tensor; nil if there is none */
+static int mapping(lua_State *L) {
+  st__state *h = st__state_of(L);
+  const st_tensor *t = st__to_tensor(h, L, 1);
+  const st__mapping *m = t ? mapping_of(t) : NULL;
+  if (!m) return 0;
+  lua_pushstring(L, atomic_load(&m->is_shared) ? "r+" : "r"); /* [+1] */
+  st__push_int(h, L, (int64_t)atomic_load(&m->size)); /* [+1] */
+  return 2;
+}
+
 /* fetch_pages(t): begins to read the pages of t */
 static int fetch_pages(lua_State *L) { return act_on(L, fetch); }
 
@@ -335,9 +347,9 @@ static int fetch_rows(lua_State *L) {
 
 void st__open_mapped_pages(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {
-    {"fetch_pages", fetch_pages}, {"populate_pages", populate_pages},
-    {"discard_pages", discard_pages}, {"fetch_rows", fetch_rows},
-    {NULL, NULL}
+    {"mapping", mapping}, {"fetch_pages", fetch_pages},
+    {"populate_pages", populate_pages}, {"discard_pages", discard_pages},
+    {"fetch_rows", fetch_rows}, {NULL, NULL}
   };
   st__set_functions(h, L, functions);
 }

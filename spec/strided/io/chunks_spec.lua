@@ -197,15 +197,23 @@ describe("A pass by chunks", function()
     st.save(path, rows_and_columns(100, 10))
     local x = st.load(path, {mmap = true})
     for block in st.chunks(x, 30) do block:sum() end
-    for block in st.chunks(x, 30) do
-      assert.same({1, 0}, {uses()})
-      x:free()
-      assert.same({1, 0}, {uses()})
-      block:free()
-      break
-    end
+    local block = st.chunks(x, 30)()
+    assert.same({1, 0}, {uses()})
+    x:free()
+    assert.same({1, 0}, {uses()})
+    block:free()
     live()
     assert.same({0, 0}, {uses()})
+  end)
+
+  it("is said by st.explain to be of a file", function()
+    st.save(path, rows_and_columns(100, 10))
+    local x, y = st.load(path, {mmap = true}), st.load(path, {mmap = "r+"})
+    local text = st.explain("add", x:t(), y:t())
+    assert.truthy(text:find("\n  mapped         argument 1, mmap = \"r\", " ..
+                            "0.004128 MB\n  mapped         argument 2, " ..
+                            "mmap = \"r+\", 0.004128 MB\n", 1, true), text)
+    assert.falsy(st.explain("add", st.ones(2), 1):find "mapped")
   end)
 
   it("finds one of many mappings", function()
@@ -222,7 +230,7 @@ describe("A pass by chunks", function()
       end
       collectgarbage()
     end
-    list = nil
+    for i = 1, 20 do list[i] = nil end
     live() -- unmaps them; what is mapped next is where they were
     for _ = 1, 4 do
       st.create(path, {2 ^ 22}):free()
