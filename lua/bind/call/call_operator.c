@@ -404,10 +404,15 @@ int st__call_operator(st__state *h, lua_State *L, st__packet *p, int first,
   st__frame f;
   f.is_method = is_method;
   f.is_complete = false;
-  const int n = st__call_cached(h, L, p, first, &f);
-  if (n >= 0) return n;
-  st__request req = {.kind = ST_REQUEST_CONVERTED}; /* 5 ns */
-  return st__return_frame(&f, &req);
+  int n = st__call_cached(h, L, p, first, &f);
+  if (n < 0) {
+    st__request req = {.kind = ST_REQUEST_CONVERTED}; /* 5 ns */
+    n = st__return_frame(&f, &req);
+  }
+  if (atomic_load_explicit(&st__has_lost_pages, memory_order_relaxed)) {
+    return st__raise_lost(h, L, st__short_name(p->name));
+  }
+  return n;
 }
 
 static const st_shortcut *shortcut_of(st__state *h, st_handle op, int n) {

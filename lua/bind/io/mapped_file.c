@@ -4,9 +4,9 @@
  * A file is mapped as a whole, by default privately: writes into a tensor over
  * it stay in this process, never reach the file, and do not fault. Tensors
  * share the mapping, which is unmapped with the last of them. If another
- * program truncates the file while it is mapped, access to the missing pages
- * ends the process (SIGBUS): replace files, as st.save does, instead of writing
- * into them.
+ * program truncates the file while it is mapped, its elements are lost, Note
+ * [Truncated files]: replace files, as st.save does, instead of writing into
+ * them.
  */
 
 #include <errno.h>

@@ -55,6 +55,7 @@ struct st__mapping {
   atomic_uintptr_t start;     /* 0: the entry is unused, 1: being filled in */
   atomic_size_t size;
   atomic_bool is_shared;
+  atomic_bool is_lost;        /* Note [Truncated files] */
 };
 
 static _Atomic(st__mapping *) mappings;
@@ -77,8 +78,10 @@ static st__mapping *claim(void) {
 st__mapping *st__mapping_add(const void *p, size_t n, bool is_shared) {
   st__mapping *m = claim();
   if (!m) return NULL;
+  st__catch_faults();
   atomic_store(&m->size, n);
   atomic_store(&m->is_shared, is_shared);
+  atomic_store(&m->is_lost, false);
   atomic_store(&m->start, (uintptr_t)p);
   return m;
 }
@@ -89,13 +92,26 @@ void st__mapping_remove(st__mapping *m) {
 }
 
 /* The mapping that has the byte at an address, or NULL. */
-static const st__mapping *find_mapping(uintptr_t p) {
+static st__mapping *find_mapping(uintptr_t p) {
   for (st__mapping *m = atomic_load(&mappings); m; m = m->next) {
     const uintptr_t start = atomic_load(&m->start);
     if (start <= 1 || p < start) continue;
     if (p - start < atomic_load(&m->size)) return m;
   }
   return NULL;
+}
+
+bool st__mapping_replace(uintptr_t p) {
+  st__mapping *m = find_mapping(p);
+  if (!m) return false;
+  p &= ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
+  const size_t n = atomic_load(&m->start) + atomic_load(&m->size) - p;
+  if (mmap((void *)p, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS |
+           MAP_FIXED | MAP_NORESERVE, -1, 0) == MAP_FAILED) {
+    return false;
+  }
+  atomic_store(&m->is_lost, true);
+  return true;
 }
 
 /* -- The runs of a tensor ------------------------------------------------- */
@@ -112,7 +128,7 @@ typedef struct runs {
 typedef struct pass {
   lua_State *L;
   uintptr_t start, end;  /* of the mapping */
-  bool is_shared;
+  bool is_shared, is_lost;
   int pagemap;           /* a file, or -1 */
 } pass;
 
@@ -189,10 +205,11 @@ static const char *fetch(const pass *p, uintptr_t from, uintptr_t to) {
 /* Reads pages into memory. EFAULT stands for an access that would end the
  * process. Kernels that cannot do it read them later. */
 static const char *populate(const pass *p, uintptr_t from, uintptr_t to) {
+  if (p->is_lost) return "the file was truncated";
   for (uintptr_t end; from < to; from = end) {
     end = to - from < ST_POLL_BYTES ? to : from + ST_POLL_BYTES;
     while (madvise((void *)from, end - from, MADV_POPULATE_READ) != 0) {
-      if (errno == EFAULT) return "the file is truncated";
+      if (errno == EFAULT) return "the file was truncated";
       if (errno != EINTR && errno != EAGAIN) return NULL;
       const char *why = st__poll_reason(p->L);
       if (why) return why;
@@ -252,7 +269,7 @@ static const st__mapping *mapping_of(const st_tensor *t) {
 static pass begin(lua_State *L, const st__mapping *m) {
   const uintptr_t start = atomic_load(&m->start);
   return (pass){L, start, start + atomic_load(&m->size),
-                atomic_load(&m->is_shared), -1};
+                atomic_load(&m->is_shared), atomic_load(&m->is_lost), -1};
 }
 
 /* Acts on the pages of the tensor in argument 1. Returns true; false if its

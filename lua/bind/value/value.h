@@ -222,6 +222,15 @@ static inline void st__cannot_record(const st__state *h, const char *why) {
   if (h->recorder) st_recorder_refuse(h->recorder, why);
 }
 
+/* -- mapped_fault.c -------------------------------------------------------- */
+
+/* Installs the handler, once: Note [Truncated files]. */
+void st__catch_faults(void);
+/* Pages of a mapping were replaced, and no call has said so. */
+extern atomic_bool st__has_lost_pages;
+/* Raises the error of the operator `name` that says so. */
+int st__raise_lost(st__state *h, lua_State *L, const char *name);
+
 /* -- mapped_pages.c, mapped_file.c, atomic_save.c -------------------------- */
 
 /* A mapped file, in the list that finds the mapping of a tensor. */
@@ -229,6 +238,9 @@ typedef struct st__mapping st__mapping;
 
 st__mapping *st__mapping_add(const void *p, size_t n, bool is_shared);
 void st__mapping_remove(st__mapping *m); /* before it is unmapped */
+/* In a signal handler: replaces the pages from an address on by zeros; false if
+ * no mapping has the address. */
+bool st__mapping_replace(uintptr_t p);
 
 /* A file or bytes in memory, reference-counted; any thread may release it. */
 typedef struct st__source st__source;

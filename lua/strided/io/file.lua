@@ -342,8 +342,8 @@ local file = {}
 -- `"r"`, and are an error with `"r+"`; elements in the other byte order are an
 -- error. In .pt files of the zip format, storages that are deflated or not
 -- aligned are read, and `"r+"` is an error. A file may be replaced or deleted
--- while it is mapped. If it is truncated, an access to the missing part crashes
--- the process; in the blocks of `st.chunks` it is an error.
+-- while it is mapped. If it is truncated, a call that reads the missing part
+-- raises an error, and the missing part is zeros from then on.
 --
 -- Raises an error if the file is malformed or truncated, or if its header
 -- claims more bytes than the file has; that is checked before memory is

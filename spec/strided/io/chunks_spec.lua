@@ -242,7 +242,8 @@ describe("A pass by chunks", function()
 
   it("of a file that is truncated is an error", function()
     local x = st.create(path, {10000, 8}, {dtype = "float64"})
-    raises_here({"chunks: cannot read rows 4001 to 6000", "truncated"},
+    raises_here({"chunks: cannot read rows 4001 to 6000: the file was "
+                 .. "truncated"},
                 function()
       for _, first in st.chunks(x, 2000) do
         if first == 2001 then files.write(path, "") end
@@ -253,6 +254,56 @@ describe("A pass by chunks", function()
     raises({"rows 1 to 3 of entry 2 of 'x'"}, function()
       for _ in st.chunks({st.ones(10), x}, 3) do end
     end)
+  end)
+
+  -- -- Truncated files -------------------------------------------------------
+
+  --- A mapping of ones, of whose file little is left.
+  local function lost()
+    st.save(path, st.ones(2 ^ 20))
+    local x = st.load(path, {mmap = true})
+    files.write(path, files.read(path):sub(1, 8192))
+    return x
+  end
+
+  it("leaves the process where the file is truncated", function()
+    local why = "a mapped file was truncated"
+    for name, read in pairs {
+      sum = function(x) return x:sum() end,
+      add = function(x) return x + x end,
+      fill_ = function(x) return x:fill_(2) end,
+      clone = function(x) return x["1000:600000"]:clone() end,
+      sort = function(x) return x:sort() end,
+    } do
+      local x = lost()
+      raises({name .. ": " .. why}, read, x)
+      assert.equal(3, st.ones(3):sum():item())
+      assert.equal(name == "fill_" and 2 or 0, x[2 ^ 20])
+      raises({"chunks: cannot read rows 1 to 10: the file was truncated"},
+             function() for _ in st.chunks(x, 10) do end end)
+    end
+    for _, read in ipairs {
+      function(x) return x:totable() end, function(x) return x[2 ^ 20] end,
+      function(x) return tostring(x) end,
+      function(x) return x:tostring_bytes() end,
+    } do
+      read(lost()) -- is no call of an operator
+      raises({"ones: " .. why}, st.ones, 3)
+    end
+    raises({"save: cannot save"}, st.save, path .. ".other", lost())
+    assert.equal(3, st.ones(3):sum():item())
+  end)
+
+  it("leaves other faults as they are", function()
+    local text, status = build.shell(build.lua .. " -e '" .. ([[
+      local st = require "strided"
+      st.save("%s", st.ones(3))
+      local x = st.load("%s", {mmap = true})
+      os.execute "kill -BUS $PPID"
+      print(x:sum())
+    ]]):format(path, path) .. "'")
+    assert.is_true(status ~= 0, text)
+    assert.falsy(text:find("tensor", 1, true), text)
   end)
 
   -- -- Progress --------------------------------------------------------------

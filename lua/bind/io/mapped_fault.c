@@ -1,0 +1,63 @@
+/* Faults of mapped files: a Lua error instead of the end of the process.
+ *
+ * Note [Truncated files]
+ * An access to a mapped page that the file no longer has, because another
+ * program truncated it, or that the disk cannot read or has no room for, is
+ * SIGBUS, which ends the process. The handler puts zeros in place of the rest
+ * of the mapping, so that the kernel, on whatever thread, comes to its end. The
+ * call of the operator then raises an error; where elements are read without an
+ * operator, the next call does. The handler is installed with the first
+ * mapping; faults elsewhere go to the handler that was there before.
+ */
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include "bind.h"
+
+atomic_bool st__has_lost_pages;
+
+static struct sigaction earlier;
+
+/* As if this handler were not there. */
+static void pass_on(int sig, siginfo_t *info, void *context) {
+  if (earlier.sa_flags & SA_SIGINFO) {
+    earlier.sa_sigaction(sig, info, context);
+  } else if (earlier.sa_handler == SIG_DFL ||
+             (earlier.sa_handler == SIG_IGN && info->si_code > 0)) {
+    signal(sig, SIG_DFL);
+    raise(sig); /* comes when the handler returns */
+  } else if (earlier.sa_handler != SIG_IGN) {
+    earlier.sa_handler(sig);
+  }
+}
+
+static void on_fault(int sig, siginfo_t *info, void *context) {
+  const int error = errno;
+  if (info->si_code > 0 && st__mapping_replace((uintptr_t)info->si_addr)) {
+    atomic_store(&st__has_lost_pages, true);
+  } else {
+    pass_on(sig, info, context);
+  }
+  errno = error;
+}
+
+static void install(void) {
+  struct sigaction ours = {.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
+  ours.sa_sigaction = on_fault;
+  sigemptyset(&ours.sa_mask);
+  sigaction(SIGBUS, &ours, &earlier);
+}
+
+void st__catch_faults(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, install);
+}
+
+int st__raise_lost(st__state *h, lua_State *L, const char *name) {
+  atomic_store(&st__has_lost_pages, false);
+  return st__error(h, L, ST_BAD_STATE, "%s: a mapped file was truncated, or "
+                   "cannot be read or written; the rest of it is zeros now",
+                   name);
+}
