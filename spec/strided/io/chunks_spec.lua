@@ -219,18 +219,18 @@ describe("A pass by chunks", function()
   it("finds one of many mappings", function()
     local list = {}
     for round = 1, 2 do
-      for i = 1, 20 do
+      for i = 1, 8 do
         st.save(path, st.full({5000}, i))
         list[i] = st.load(path, {mmap = true})
       end
-      for i = round, 20, 2 do
+      for i = round, 8, 2 do
         assert.is_true(core.fetch_pages(list[i]))
         assert.is_true(core.populate_pages(list[i]:narrow(1, 4000, 1000)))
         list[i]:free()
       end
       collectgarbage()
     end
-    for i = 1, 20 do list[i] = nil end
+    for i = 1, 8 do list[i] = nil end
     live() -- unmaps them; what is mapped next is where they were
     for _ = 1, 4 do
       st.create(path, {2 ^ 22}):free()
@@ -260,7 +260,7 @@ describe("A pass by chunks", function()
 
   --- A mapping of ones, of whose file little is left.
   local function lost()
-    st.save(path, st.ones(2 ^ 20))
+    st.save(path, st.ones(2 ^ 17))
     local x = st.load(path, {mmap = true})
     files.write(path, files.read(path):sub(1, 8192))
     return x
@@ -272,18 +272,18 @@ describe("A pass by chunks", function()
       sum = function(x) return x:sum() end,
       add = function(x) return x + x end,
       fill_ = function(x) return x:fill_(2) end,
-      clone = function(x) return x["1000:600000"]:clone() end,
+      clone = function(x) return x["1000:60000"]:clone() end,
       sort = function(x) return x:sort() end,
     } do
       local x = lost()
       raises({name .. ": " .. why}, read, x)
       assert.equal(3, st.ones(3):sum():item())
-      assert.equal(name == "fill_" and 2 or 0, x[2 ^ 20])
+      assert.equal(name == "fill_" and 2 or 0, x[2 ^ 17])
       raises({"chunks: cannot read rows 1 to 10: the file was truncated"},
              function() for _ in st.chunks(x, 10) do end end)
     end
     for _, read in ipairs {
-      function(x) return x:totable() end, function(x) return x[2 ^ 20] end,
+      function(x) return x:totable() end, function(x) return x[2 ^ 17] end,
       function(x) return tostring(x) end,
       function(x) return x:tostring_bytes() end,
     } do
