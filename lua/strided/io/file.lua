@@ -1,9 +1,11 @@
 --- Loads and saves tensors and checkpoints: NumPy's .npy and .npz files,
--- .safetensors, PyTorch's .pt; loads torch7's .t7.
+-- .safetensors, PyTorch's .pt; loads torch7's .t7. Pictures, where the rock
+-- strided-image is installed.
 --
 -- @module strided.io.file
 
 local core = require "strided.core"
+local image = require "strided.io.image"
 local kinds = require "strided.io.kinds"
 local raise = require "strided.caller_error"
 local unknown_option = require "strided.unknown_option"
@@ -86,7 +88,8 @@ local READERS = {
 }
 
 -- suffix -> format
-local FORMATS = {pth = "pt", ckpt = "pt"}
+local FORMATS = {pth = "pt", ckpt = "pt", png = "image", jpg = "image",
+                 jpeg = "image", webp = "image"}
 
 local function extension(path)
   local name = path:match "%.(%w+)$"
@@ -116,6 +119,7 @@ local function detect(head, suffix)
   if head:find "^........{" and head:sub(1, 8):find "[^%w%p%s]" then
     return "safetensors"
   end
+  if image.is_image(head) then return "image" end
 end
 
 local HEAD = 256 -- bytes, to tell what a file is
@@ -129,10 +133,15 @@ local function format_of(path, head)
   suffix = FORMATS[suffix] or suffix
   local found = detect(head, suffix)
   local what = found ~= "npy" and kinds.describe(head)
+  if found == "image" then
+    local rock, why = image.rock()
+    if not rock then return nil, NOT_OURS .. ": " .. what .. "; " .. why end
+  end
   if found and found ~= suffix and
      (READERS[suffix] or kinds.of_suffix(suffix)) then
     return nil, format("it is %s, not what its name says: rename it, or write "
-                       .. "st.load(path, {format = %q})", READERS[found][3],
+                       .. "st.load(path, {format = %q})",
+                       found == "image" and "an image" or READERS[found][3],
                        found)
   end
   if found then return found end
@@ -142,10 +151,12 @@ end
 
 --- The reader of the format that the options name or that the file has.
 local function choose(path, source, wanted)
+  if wanted == "image" then return image.reader() end
   if wanted ~= nil then
     if READERS[wanted] then return READERS[wanted] end
     return nil, format("option 'format' must be \"npy\", \"npz\", "
-                       .. "\"safetensors\", \"pt\" or \"t7\", got %s",
+                       .. "\"safetensors\", \"pt\", \"t7\" or \"image\", "
+                       .. "got %s",
                        type(wanted) == "string" and format("%q", wanted)
                        or type(wanted))
   end
@@ -154,6 +165,7 @@ local function choose(path, source, wanted)
   if not head then return nil, why end
   local found
   found, why = format_of(path, head)
+  if found == "image" then return image.reader() end
   if found then return READERS[found] end
   return nil, why
 end
@@ -265,6 +277,11 @@ end
 local function writer_of(name, path)
   local suffix = extension(path)
   local what, advice = kinds.of_suffix(suffix)
+  if image.suffixes[suffix or ""] then
+    local writer, why = image.writer(suffix)
+    if writer then return writer end
+    advice = why
+  end
   if what then
     raise("%s: '.%s' names %s, but st.save writes .npy, .npz, .safetensors "
           .. "and .pt; %s", name, suffix, what, advice)
@@ -307,10 +324,10 @@ local file = {}
 
 --- Loads tensors from a file. Its first bytes determine the format, and where
 -- they do not, the extension of the path. If the extension names another format
--- (.npy, .npz, .safetensors, .pt, .t7, or one that is not read here, as .png
--- is), that is an error which says what the file looks like. The option
--- `format`, "npy", "npz", "safetensors", "pt" or "t7", determines the format
--- instead.
+-- (.npy, .npz, .safetensors, .pt, .t7, .png, or one that is not read here, as
+-- .gif is), that is an error which says what the file looks like. The option
+-- `format`, "npy", "npz", "safetensors", "pt", "t7" or "image", determines the
+-- format instead.
 --
 -- * `.npy`: a tensor. Format versions 1 to 3, either byte order. Fortran order
 --   becomes strides, without a copy.
@@ -331,6 +348,8 @@ local file = {}
 --   booleans, tables, tensors and storages. An object of another class is a
 --   table of its fields, with the name of the class in `__typename`. Functions
 --   are an error.
+-- * `.png`, `.jpg`, `.jpeg`, `.webp`: the pixels, (C, H, W) of uint8, where the
+--   rock strided-image is installed; the options are those of image.decode.
 --
 -- `mmap` maps the elements into memory instead of reading them: a file of any
 -- size is loaded at once, and what is used of it is read then. `true`, `"r"` or
@@ -375,7 +394,7 @@ end
 
 --- Saves tensors to a file. The extension of the path determines the format. A
 -- path without an extension, or with one that names no format that is known, is
--- a .npy file; an extension of another format, such as .png or .csv, is an
+-- a .npy file; an extension of another format, such as .gif or .csv, is an
 -- error that says what to do.
 --
 -- * `.npy`: a tensor, in Fortran order if that is its memory layout, else in C
@@ -386,6 +405,8 @@ end
 --   {...}}`, a table of strings, is saved with them. All dtypes but complex128.
 -- * `.pt`, `.pth`: a tensor or a table of values, which torch.load of PyTorch
 --   reads, also with weights_only. Tensors that share memory share it again.
+-- * `.png`, `.jpg`, `.jpeg`, `.webp`: a picture, (C, H, W) of uint8, where the
+--   rock strided-image is installed; the options are those of image.encode.
 --
 -- Values are tensors, numbers, strings, booleans, the integers of st.int,
 -- complex numbers, st.none, and tables whose keys are strings, numbers or

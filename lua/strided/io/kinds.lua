@@ -7,7 +7,7 @@ local ipairs = ipairs
 
 local kinds = {TEXT = "it looks like text"}
 
-local PICTURE = "strided writes no images"
+local PICTURE = "strided writes no images of this kind"
 local TEXT = "write the numbers of t:totable() with Lua's io library"
 local PYTHON = "Python reads .npy, .npz and .safetensors"
 local OTHER = "strided has no writer for it"

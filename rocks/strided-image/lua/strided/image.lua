@@ -21,8 +21,8 @@
 local st = require "strided"
 require "strided.image.core"
 
-local error, format, pairs, pcall, tostring, type = error, string.format,
-  pairs, pcall, tostring, type
+local concat, error, format, pairs, pcall, sort, tostring, type =
+  table.concat, error, string.format, pairs, pcall, table.sort, tostring, type
 
 local ops = st.ops.image
 local image = {}
@@ -45,9 +45,9 @@ local function check_options(name, options, known)
     if not known[option] then
       local list = {}
       for each in pairs(known) do list[#list + 1] = each end
-      table.sort(list)
+      sort(list)
       error(format("%s: there is no option '%s'; there are: %s", name,
-                   tostring(option), table.concat(list, ", ")), 3)
+                   tostring(option), concat(list, ", ")), 3)
     end
   end
   return options
@@ -157,29 +157,39 @@ end
 -- How a file begins; other strings are paths.
 local MAGIC = {"^\137PNG", "^\255\216\255", "^RIFF....WEBP"}
 
+local function is_path(what)
+  return type(what) == "string" and not (what:find(MAGIC[1]) or
+         what:find(MAGIC[2]) or what:find(MAGIC[3]))
+end
+
 --- What the header of a picture says, without decoding it.
 -- @param what a path, the bytes of a file as a string, or a vector of uint8
 -- @treturn table `format` ("png", "jpeg" or "webp"), `height`, `width`,
 -- `channels`, `bits` (8 or 16) and `orientation` (that of EXIF, 1 if there is
 -- none)
 function image.info(what)
-  local bytes, name = what, "image.info: "
-  if type(what) == "string" and not (what:find(MAGIC[1]) or
-     what:find(MAGIC[2]) or what:find(MAGIC[3])) then
-    local file, why = io.open(what, "rb")
-    bytes = file and file:read "*a"
-    if file then file:close() end
-    if not bytes then
-      error(format("image.info: cannot read '%s'%s", what,
-                   why and ": " .. why:gsub("^.-: ", "") or ""), 2)
-    end
-    name = format("image.info: '%s': ", what)
-  end
+  if is_path(what) then return st.load(what, {format = "image", info = true}) end
   local ok, kind, height, width, channels, bits, orientation =
-    pcall(ops.info, to_bytes("image.info", bytes))
-  if not ok then error(name .. reason_of(kind), 2) end
+    pcall(ops.info, to_bytes("image.info", what))
+  if not ok then error("image.info: " .. reason_of(kind), 2) end
   return {format = kind, height = height, width = width, channels = channels,
           bits = bits, orientation = orientation}
+end
+
+--- What st.load calls with the bytes of a file. Returns nil and the reason if
+-- they are no picture.
+-- @local
+function image.read(bytes, options)
+  local fn = image.decode
+  if is_path(bytes) then return nil, "this is no PNG, JPEG or WebP image" end
+  if options.info then fn = image.info end
+  local given = {}
+  for name, value in pairs(options) do
+    if name ~= "info" then given[name] = value end
+  end
+  local ok, value = pcall(fn, bytes, given)
+  if ok then return value end
+  return nil, (reason_of(value):gsub("^image%.%l+: ", ""))
 end
 
 -- -- Encoding ----------------------------------------------------------------
@@ -233,8 +243,8 @@ end
 image.formats = {png = "png", jpg = "jpeg", jpeg = "jpeg", webp = "webp"}
 
 -- What st.load and st.save take as options.
--- @local
-image.decoding, image.encoding = DECODING, ENCODING
+image.decoding, image.encoding = {info = true}, ENCODING
+for option in pairs(DECODING) do image.decoding[option] = true end
 
 -- -- Operators ---------------------------------------------------------------
 

@@ -1,0 +1,61 @@
+--- Pictures, which the rock strided-image reads and writes where it is
+-- installed.
+--
+-- @module strided.io.image
+
+local pcall, require, tostring = pcall, require, tostring
+
+local image = {}
+
+--- What to do where the rock is missing.
+image.ADVICE = "the rock strided-image reads and writes PNG, JPEG and WebP: "
+  .. "luarocks install strided-image"
+
+--- The suffixes and first bytes of the files that the rock reads.
+image.suffixes = {png = "png", jpg = "jpeg", jpeg = "jpeg", webp = "webp"}
+
+function image.is_image(head)
+  return head:find "^\137PNG\r\n\26\n" or head:find "^\255\216\255"
+    or head:find "^RIFF....WEBP"
+end
+
+--- The module strided.image, or nil and what to do.
+function image.rock()
+  local ok, found = pcall(require, "strided.image")
+  if ok then return found end
+  found = tostring(found)
+  if found:find("module 'strided.image' not found", 1, true) then
+    return nil, image.ADVICE
+  end
+  return nil, "the rock strided-image does not load: "
+    .. found:match "^[^\n]*"
+end
+
+local function read(source, options)
+  local rock, why = image.rock()
+  if not rock then return nil, why end
+  local bytes
+  bytes, why = source:read(0, source:size())
+  if not bytes then return nil, why end
+  return rock.read(bytes, options)
+end
+
+--- What strided.io.file needs: a reader, its options, and a name for messages;
+-- or nil and an error message.
+function image.reader()
+  local rock, why = image.rock()
+  if not rock then return nil, why end
+  return {read, rock.decoding, "an image"}
+end
+
+--- The same for a suffix: a writer, what it takes, its options, a name.
+function image.writer(suffix)
+  local rock, why = image.rock()
+  if not rock then return nil, why end
+  local function write(file, t, options)
+    return file:write(rock.encode(t, image.suffixes[suffix], options))
+  end
+  return {write, "a tensor", rock.encoding, "an image"}
+end
+
+return image
