@@ -28,6 +28,9 @@ pt          | lua    | 5000000 | 1500
 pickle      | lua    | 5000000 | 300
 t7          | lua    | 5000000 | 400
 tree        | lua    | 5000000 | 200
+png         | image  | 5000000 | 1500
+jpeg        | image  | 5000000 | 1500
+webp        | image  | 5000000 | 1500
 '
 
 # fuzz_inputs N TARGET PROGRAM RUNS LENGTH: runs libFuzzer with the corpus in
@@ -81,12 +84,27 @@ fuzz_calls() {
   done
 }
 
+# build_targets [TARGET...]: builds what these targets, or all, need. The
+# decoders of rocks/strided-image need no engine.
+build_targets() {
+  need build test fuzz
+  mkdir -p build/fuzz
+  engine=$# images=$#
+  for name; do
+    case $name in png|jpeg|webp) images=0 ;; *) engine=0 ;; esac
+  done
+  [ $engine != 0 ] || build_fuzz
+  [ $images != 0 ] || {
+    need image
+    rocks/strided-image/fuzz/build.sh build/fuzz/fuzz_image
+  }
+}
+
 # fuzz N [TARGET...]: runs N inputs for these targets, or for all.
 fuzz() {
   case $1 in *[!0-9]*|'') die "not a number of inputs: $1" ;; esac
-  need build test fuzz
   inputs=$1; shift
-  build_fuzz
+  build_targets "$@"
   use build/fuzz
   rows=$(echo "$fuzz_targets" | tr -d ' ' | grep .)
   for row in $rows; do

@@ -74,6 +74,14 @@ hosts | python3-numpy          | a host: exchanges arrays by DLPack
       | /usr/lib/python3/dist-packages/numpy/__init__.py
 hosts | python3-lupa           | a LuaJIT in Python, which exchanges them
       | /usr/lib/python3/dist-packages/lupa/__init__.py
+image | libpng-dev             | PNG files, for rocks/strided-image
+      | /usr/include/libpng16/png.h
+image | libjpeg62-turbo-dev    | JPEG files
+      | /usr/include/jpeglib.h
+image | libwebp-dev            | WebP files
+      | /usr/include/webp/decode.h
+image | imagemagick            | reads the files that the rock wrote, in specs
+      | convert
 bench | python3-venv           | an environment for PyTorch, to compare with
       | /usr/lib/python3*/ensurepip/__init__.py
 '

@@ -163,7 +163,8 @@ static void close_jpeg(reading *r) {
 
 bool codec_jpeg_info(const uint8_t *bytes, size_t n, codec_header *h,
                      codec_error *error) {
-  reading r = {.bytes = bytes, .n = n, .h = h, .error = error};
+  reading r = {.bytes = bytes, .n = n, .h = h, .error = error,
+               .permissive = true};
   const bool ok = try_header(&r);
   close_jpeg(&r);
   return ok;
