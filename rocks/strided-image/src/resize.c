@@ -48,13 +48,14 @@ static st_status check_sizes(const st_tensor *self, const int64_t *size) {
 typedef struct bytes_job {
   taps_table across, down;
   int channels;            /* of a pixel */
-  int64_t first, height;   /* the rows that `down` reads */
+  bool is_wide, is_high;   /* the width changes, the height does */
+  int64_t first, height;   /* the rows that `down` reads; it counts from them
+                              if they are `between` */
   int64_t row;             /* bytes of a row of the result */
   int64_t from_step;       /* between rows of the image */
   const uint8_t *from, *limit; /* one plane; the end of all planes */
-  uint8_t *between, *to;   /* rows resized across; the plane of the result */
-  const uint8_t *rows;     /* what is resized down: row 0, and the step */
-  int64_t rows_step;
+  int16_t *between;        /* the rows resized across; NULL: in place of `to` */
+  uint8_t *to;             /* the plane of the result */
   uint8_t *copy;           /* of a row, with slack */
 } bytes_job;
 
@@ -65,13 +66,16 @@ static bool has_slack(const bytes_job *j, int64_t y) {
   return j->across.taps <= j->across.in && j->limit - end >= TAPS_SLACK;
 }
 
+static void run_row(const bytes_job *j, int64_t y, const uint8_t *from) {
+  taps_across(&j->across, j->channels, from, j->to + y * j->row,
+              j->between ? j->between + y * j->row : NULL);
+}
+
 static void run_across(void *ctx, int64_t begin, int64_t end) {
   const bytes_job *j = ctx;
   for (int64_t y = begin; y < end; y++) {
     if (!has_slack(j, y)) continue;
-    taps_across(&j->across, j->channels,
-                j->from + (j->first + y) * j->from_step,
-                j->between + y * j->row);
+    run_row(j, y, j->from + (j->first + y) * j->from_step);
   }
 }
 
@@ -80,14 +84,21 @@ static void across_copies(const bytes_job *j) {
     if (has_slack(j, y)) continue;
     memcpy(j->copy, j->from + (j->first + y) * j->from_step,
            (size_t)(j->across.in * j->channels));
-    taps_across(&j->across, j->channels, j->copy, j->between + y * j->row);
+    run_row(j, y, j->copy);
   }
 }
 
 static void run_down(void *ctx, int64_t begin, int64_t end) {
   const bytes_job *j = ctx;
   for (int64_t y = begin; y < end; y++) {
-    taps_down(&j->down, y, j->rows, j->rows_step, j->to + y * j->row, j->row);
+    taps_down(&j->down, y, j->from, j->from_step, j->to + y * j->row, j->row);
+  }
+}
+
+static void run_down16(void *ctx, int64_t begin, int64_t end) {
+  const bytes_job *j = ctx;
+  for (int64_t y = begin; y < end; y++) {
+    taps_down16(&j->down, y, j->between, j->row, j->to + y * j->row, j->row);
   }
 }
 
@@ -102,24 +113,16 @@ static int64_t grain(int64_t row, int64_t taps) {
 }
 
 /* A direction whose size stays is left out. */
-static void run_plane(const bytes_job *given) {
-  bytes_job j = *given;
-  const bool wide = j.across.n != j.across.in, high = j.down.n != j.down.in;
-  if (!wide && !high) {
-    run_copy(&j);
-    return;
+static void run_plane(bytes_job *j) {
+  if (!j->is_wide && !j->is_high) run_copy(j);
+  if (j->is_wide) {
+    st_parallel_for(0, j->height, grain(j->row, j->across.taps), run_across,
+                    j);
+    across_copies(j);
   }
-  j.rows = j.from;
-  j.rows_step = j.from_step;
-  if (wide) {
-    if (!high) j.between = j.to;
-    st_parallel_for(0, j.height, grain(j.row, j.across.taps), run_across, &j);
-    across_copies(&j);
-    j.rows = j.between - j.first * j.row;
-    j.rows_step = j.row;
-  }
-  if (high) {
-    st_parallel_for(0, j.down.n, grain(j.row, j.down.taps), run_down, &j);
+  if (j->is_high) {
+    st_parallel_for(0, j->down.n, grain(j->row, j->down.taps),
+                    j->is_wide ? run_down16 : run_down, j);
   }
 }
 
@@ -150,14 +153,10 @@ static void make_table(image_scope *s, taps_table *t, taps_filter filter,
 
 static void find_rows(bytes_job *j) {
   const taps_table *t = &j->down;
-  int64_t end = t->first[t->n - 1] + t->taps;
-  if (t->n == t->in) {
-    j->first = 0;
-    end = t->in;
-  } else {
-    j->first = t->first[0];
-  }
-  j->height = (end > t->in ? t->in : end) - j->first;
+  const int64_t end = t->first[t->n - 1] + t->taps;
+  j->first = j->is_high ? t->first[0] : 0;
+  j->height = (j->is_high && end < t->in ? end : t->in) - j->first;
+  for (int64_t i = 0; j->is_wide && i < t->n; i++) t->first[i] -= j->first;
 }
 
 static void make_job(image_scope *s, bytes_job *j, const st_value *args,
@@ -170,10 +169,14 @@ static void make_job(image_scope *s, bytes_job *j, const st_value *args,
   make_table(s, &j->across, filter, l->width, size[1]);
   if (s->status == ST_OK) make_table(s, &j->down, filter, l->height, size[0]);
   if (s->status != ST_OK) return;
+  j->is_wide = size[1] != l->width;
+  j->is_high = size[0] != l->height;
   find_rows(j);
   const int64_t padded = j->across.taps > l->width ? j->across.taps : l->width;
   j->copy = scratch(s, padded * j->channels + TAPS_SLACK);
-  j->between = scratch(s, j->height * j->row);
+  if (j->is_wide && j->is_high) {
+    j->between = scratch(s, 2 * j->height * j->row);
+  }
   if (s->status == ST_OK) {
     memset(j->copy, 0, (size_t)(padded * j->channels + TAPS_SLACK));
   }

@@ -2,12 +2,14 @@
  * of bytes.
  *
  * Note [Weights of 16 bits]
- * As in Pillow, a resize is a pass along the rows, whose results are rounded to
- * bytes, then a pass along the columns. A weight is an int16, a multiple of
- * 2^-bits, where bits is as large as the largest weight allows: a pair of
- * products and their sum is then one instruction. Pillow has weights of 32
- * bits, so a byte differs by 1 where a sum is close to a half. All sums are
- * exact, so every loop gives the same bytes.
+ * A resize is a pass along the rows, then one along the columns. A weight is an
+ * int16, a multiple of 2^-bits, where bits is as large as the largest weight
+ * and the sums allow: two products and their sum are then one instruction.
+ * Between the passes elements have TAPS_FRACTION more bits. As in Pillow, they
+ * are cut off at 0 and 255 there, too. Pillow rounds them to bytes, so that a
+ * byte is off by up to half the sum of a filter's absolute weights, which are at
+ * most 1.5: a byte here differs by at most 1. All sums are exact, so every loop
+ * gives the same bytes.
  */
 #ifndef STRIDED_IMAGE_TAPS_H
 #define STRIDED_IMAGE_TAPS_H
@@ -38,15 +40,20 @@ int64_t taps_weights(taps_filter filter, int64_t in, int64_t out, int64_t i,
 /* Fills t->first and t->weights; scratch has room for n * taps. */
 void taps_fill(taps_table *t, taps_filter filter, double *scratch);
 
-enum { TAPS_SLACK = 64 }; /* bytes that taps_across may read beyond a row */
+enum {
+  TAPS_FRACTION = 4, /* bits of elements between the passes */
+  TAPS_SLACK = 64    /* bytes that taps_across may read beyond a row */
+};
 
-/* Resizes a row of pixels of 1 to 4 channels. It reads taps pixels from each
- * first[i] on, and TAPS_SLACK bytes more. */
+/* Resizes a row of pixels of 1 to 4 channels, to bytes or, if `to16` is not
+ * NULL, to elements with fractions. It reads taps pixels from each first[i] on,
+ * and TAPS_SLACK bytes more. */
 void taps_across(const taps_table *t, int channels, const uint8_t *from,
-                 uint8_t *to);
-/* Row i of the result from the rows at `from`, which are `step` bytes apart; n
- * bytes. */
+                 uint8_t *to, int16_t *to16);
+/* Row i of the result from rows that are `step` elements apart; n elements. */
 void taps_down(const taps_table *t, int64_t i, const uint8_t *from,
                int64_t step, uint8_t *to, int64_t n);
+void taps_down16(const taps_table *t, int64_t i, const int16_t *from,
+                 int64_t step, uint8_t *to, int64_t n);
 
 #endif
