@@ -138,7 +138,7 @@ local function format_of(path, head)
     if not rock then return nil, NOT_OURS .. ": " .. what .. "; " .. why end
   end
   if found and found ~= suffix and
-     (READERS[suffix] or kinds.of_suffix(suffix)) then
+     (READERS[suffix] or suffix == "image" or kinds.of_suffix(suffix)) then
     return nil, format("it is %s, not what its name says: rename it, or write "
                        .. "st.load(path, {format = %q})",
                        found == "image" and "an image" or READERS[found][3],

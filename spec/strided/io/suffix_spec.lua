@@ -25,8 +25,8 @@ describe("st.save", function()
 
   -- suffixes, what is said
   local rows = {
-    {"png PNG jpg jpeg gif bmp", "names an image, but st.save writes .npy, " ..
-     ".npz, .safetensors and .pt; strided writes no images"},
+    {"gif bmp tiff ppm", "names an image, but st.save writes .npy, " ..
+     ".npz, .safetensors and .pt; strided writes no images of this kind"},
     {"svg", "names an image, but st.save writes .npy, .npz, " ..
      ".safetensors and .pt; st.layout(t, {format = \"svg\"})"},
     {"csv txt json", "names text, but st.save writes .npy, .npz, " ..

@@ -168,7 +168,9 @@ end
 -- `channels`, `bits` (8 or 16) and `orientation` (that of EXIF, 1 if there is
 -- none)
 function image.info(what)
-  if is_path(what) then return st.load(what, {format = "image", info = true}) end
+  if is_path(what) then
+    return st.load(what, {format = "image", info = true})
+  end
   local ok, kind, height, width, channels, bits, orientation =
     pcall(ops.info, to_bytes("image.info", what))
   if not ok then error("image.info: " .. reason_of(kind), 2) end
@@ -224,8 +226,8 @@ function image.encode(t, kind, options)
   return bytes:tostring_bytes()
 end
 
---- Saves a picture: `st.save`, which replaces a file atomically, for a path that
--- ends in .png, .jpg, .jpeg or .webp.
+--- Saves a picture: `st.save`, which replaces a file atomically, for a path
+-- that ends in .png, .jpg, .jpeg or .webp.
 -- @tparam string path
 -- @param t the tensor
 -- @tparam[opt] table options those of `image.encode`
@@ -276,8 +278,8 @@ for option in pairs(DECODING) do image.decoding[option] = true end
 -- @param self images (..., H, W)
 
 --- Adds a border: `padding` is {n}, {left and right, top and bottom} or {left,
--- top, right, bottom}; `mode` "constant" with `value`, "reflect" or "replicate".
--- It has derivatives.
+-- top, right, bottom}; `mode` "constant" with `value`, "reflect" or
+-- "replicate". It has derivatives.
 -- @function pad
 -- @param self images (..., H, W)
 -- @tparam table padding
