@@ -34,6 +34,7 @@ local DIGEST = [[
       end
     end
     show(image.gaussian_blur(t, {5, 7}))
+    if channels == 3 then show(image.rgb_to_gray(t)) end
   end
   print(st.config().isa)
 ]]

@@ -193,6 +193,9 @@ describe("rgb_to_gray", function()
                   t[3]:to "float64" * 0.114):view(1, 9, 8)
     assert.is_true(distance(want, image.rgb_to_gray(t)) <= 0.501)
     assert.is_true(distance(want, image.rgb_to_gray(t:to "float64")) < 1e-9)
+    local long = picture(3, 5, 43) -- for steps of eight pixels
+    assert.is_true(image.rgb_to_gray(long):equal(
+      image.rgb_to_gray(long:contiguous())))
     takes_layouts(image.rgb_to_gray, 3)
     has_derivative(image.rgb_to_gray, 3)
     fails("image::rgb_to_gray: self must have 3 channels (..., 3, H, W), " ..

@@ -48,6 +48,11 @@ static int64_t mirrored(int64_t i, int64_t n) {
   return i >= n ? 2 * (n - 1) - i : i;
 }
 
+/* Whether the elements of a row are next to each other. */
+static bool is_adjacent(const image_layout *l) {
+  return l->w == l->channels && (l->channels == 1 || l->c == 1);
+}
+
 /* n elements of a row from the x-th on, with all channels, as floats; the
  * columns beyond the image are reflected. */
 static void gather(const blur_job *j, int64_t y, int64_t x, int64_t n,
@@ -56,6 +61,10 @@ static void gather(const blur_job *j, int64_t y, int64_t x, int64_t n,
   const int64_t channels = l->channels;
   const uint8_t *in = j->in + y * l->h;
   int64_t column = x / channels, c = x % channels;
+  if (is_adjacent(l) && x >= 0 && x + n <= l->width * channels) {
+    for (int64_t i = 0; i < n; i++) to[i] = (float)in[x + i];
+    return;
+  }
   if (c < 0) column--, c += channels;
   for (int64_t i = 0; i < n; i++) {
     const int64_t at = mirrored(column, l->width);
@@ -84,6 +93,25 @@ static void blur_across(void *ctx, int64_t begin, int64_t end) {
   }
 }
 
+/* Rounded bytes from the x-th element of row y on. */
+static void scatter(const blur_job *j, int64_t y, int64_t x, int64_t n,
+                    const float *sum) {
+  const image_layout *l = j->to;
+  uint8_t *out = j->out + y * l->h, byte[BLOCK];
+  for (int64_t i = 0; i < n; i++) {
+    const float v = sum[i] < 0 ? 0 : sum[i] > 255 ? 255 : sum[i];
+    byte[i] = (uint8_t)(int)(v + 0.5f);
+  }
+  if (is_adjacent(l)) {
+    memcpy(out + x, byte, (size_t)n);
+    return;
+  }
+  for (int64_t i = 0; i < n; i++) {
+    const int64_t at = x + i;
+    out[at / l->channels * l->w + at % l->channels * l->c] = byte[i];
+  }
+}
+
 static void blur_down(void *ctx, int64_t begin, int64_t end) {
   const blur_job *j = ctx;
   const image_layout *l = j->from;
@@ -99,12 +127,7 @@ static void blur_down(void *ctx, int64_t begin, int64_t end) {
                           mirrored(y + k - j->ny / 2, l->height) * row + x;
         for (int64_t i = 0; i < n; i++) sum[i] += w * in[i];
       }
-      for (int64_t i = 0; i < n; i++) {
-        const int64_t at = x + i;
-        const float v = sum[i] < 0 ? 0 : sum[i] > 255 ? 255 : sum[i];
-        j->out[y * j->to->h + at / l->channels * j->to->w +
-               at % l->channels * j->to->c] = (uint8_t)lrintf(v);
-      }
+      scatter(j, y, x, n, sum);
     }
   }
 }

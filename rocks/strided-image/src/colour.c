@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "image.h"
+#include "luma.h"
 
 /* -- Rows of pixels ------------------------------------------------------- */
 
@@ -24,6 +25,10 @@ static void gray_row(const pixel_row *p) {
   const uint8_t *in = p->from;
   uint8_t *out = p->to;
   const int64_t c = p->from_c;
+  if (c == 1 && p->from_w == 3 && p->to_w == 1) {
+    luma_row(in, out, p->n);
+    return;
+  }
   for (int64_t i = 0; i < p->n; i++, in += p->from_w, out += p->to_w) {
     out[0] = (uint8_t)((19595u * in[0] + 38470u * in[c] + 7471u * in[2 * c] +
                         32768u) >> 16);
