@@ -99,6 +99,7 @@ describe("pad", function()
     local t = picture(3, 4, 4)
     fails("image::pad: padding must not be negative, got -1; crop makes",
           image.pad, t, {-1})
+    fails("padding must be at most 2^30", image.pad, t, {2 ^ 31})
     fails("padding must be 1, 2 or 4 numbers, got 3", image.pad, t, {1, 1, 1})
     fails("mode must be 'constant', 'reflect' or 'replicate', got 'edge'",
           image.pad, t, {1}, "edge")
@@ -266,6 +267,8 @@ describe("HSV", function()
     local double = t:to "float64" / 255
     assert.is_true(distance(double, image.hsv_to_rgb(
       image.rgb_to_hsv(double))) < 1e-12)
+    local odd = image.hsv_to_rgb(doubles {0 / 0, 1, 1}:view(3, 1, 1))
+    assert.is_true(odd[{1, 1, 1}]:isnan():item())
     for _, fn in ipairs {image.rgb_to_hsv, image.hsv_to_rgb} do
       takes_layouts(fn, 3)
     end

@@ -83,6 +83,10 @@ static void from_hsv(double h, double s, double v, double *rgb) {
   static const uint8_t order[6][3] = {{3, 2, 0}, {1, 3, 0}, {0, 3, 2},
                                       {0, 1, 3}, {2, 0, 3}, {3, 0, 1}};
   const double six = (h - floor(h)) * 6, f = six - floor(six);
+  if (!(six >= 0 && six <= 6)) { /* the hue is no number */
+    rgb[0] = rgb[1] = rgb[2] = NAN;
+    return;
+  }
   const double parts[] = {v * (1 - s), v * (1 - s * f),
                           v * (1 - s * (1 - f)), v};
   const int sector = (int)six % 6;

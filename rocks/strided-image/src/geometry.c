@@ -80,6 +80,10 @@ static st_status parse_padding(const st_value *v, int64_t *sides) {
                    (int)v->len);
   }
   for (int i = 0; i < 4; i++) {
+    if (sides[i] > 1 << 30) {
+      return st_fail(ST_BAD_VALUE, "padding must be at most 2^30, got %lld",
+                     (long long)sides[i]);
+    }
     if (sides[i] >= 0) continue;
     return st_fail(ST_BAD_VALUE, "padding must not be negative, got %lld; "
                    "crop makes images smaller", (long long)sides[i]);
@@ -309,6 +313,11 @@ static st_status rotate_meta(st_run *run) {
   }
   TRY(check_fill(dtype, float_of(&args[4])));
   const image_layout l = image_layout_of(self);
+  if (l.height > 1 << 30 || l.width > 1 << 30) {
+    return st_fail(ST_BAD_SHAPE, "self must have at most 2^30 pixels in a row "
+                   "or column, got %lld x %lld", (long long)l.height,
+                   (long long)l.width);
+  }
   const rotation r = rotate_by(angle, args[3].u.i != 0, &l);
   return image_set_output(run, self, l.channels, r.height, r.width, dtype);
 }

@@ -65,7 +65,8 @@ image_layout image_layout_of(const st_tensor *t) {
                     .height = sizes[n - 2], .width = sizes[n - 1],
                     .batch = 1, .c = n > 2 ? strides[n - 3] : 1,
                     .h = strides[n - 2], .w = strides[n - 1]};
-  for (int i = 0; i < n - 3; i++) l.batch *= sizes[i];
+  if (st_tensor_numel(t) == 0) l.batch = 0;
+  for (int i = 0; i < n - 3 && l.batch > 0; i++) l.batch *= sizes[i];
   l.is_interleaved = l.channels > 1 && l.channels <= 4 && l.c == 1 &&
                      l.w >= l.channels;
   return l;
@@ -154,14 +155,16 @@ st_status image_set_output(st_run *r, const st_tensor *self, int64_t channels,
   if (!image_layout_of(self).is_interleaved) {
     return st_set_output_strided(r, 0, n, sizes, NULL, dtype);
   }
+  int64_t step = channels;
+  bool fits = true; /* if not, the sizes are refused below */
   strides[n - 3] = 1;
-  strides[n - 1] = channels;
-  strides[n - 2] = width * channels;
-  int64_t step = height * width * channels;
-  for (int d = n - 4; d >= 0; d--) {
+  for (int d = n - 1; d >= 0; d--) {
+    if (d == n - 3) continue;
     strides[d] = step;
-    step *= sizes[d] > 1 ? sizes[d] : 1;
+    fits = fits && !__builtin_mul_overflow(step, sizes[d] > 1 ? sizes[d] : 1,
+                                           &step);
   }
+  if (!fits) return st_set_output_strided(r, 0, n, sizes, NULL, dtype);
   return st_set_output_strided(r, 0, n, sizes, strides, dtype);
 }
 

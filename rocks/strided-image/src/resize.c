@@ -174,9 +174,12 @@ static void make_job(image_scope *s, bytes_job *j, const st_value *args,
   find_rows(j);
   const int64_t padded = j->across.taps > l->width ? j->across.taps : l->width;
   j->copy = scratch(s, padded * j->channels + TAPS_SLACK);
-  if (j->is_wide && j->is_high) {
-    j->between = scratch(s, 2 * j->height * j->row);
+  int64_t cells;
+  if (__builtin_mul_overflow(2 * j->height, j->row, &cells)) {
+    s->status = st_fail(ST_NO_MEMORY, "%lld rows of %lld pixels are too many",
+                        (long long)j->height, (long long)size[1]);
   }
+  if (j->is_wide && j->is_high) j->between = scratch(s, cells);
   if (s->status == ST_OK) {
     memset(j->copy, 0, (size_t)(padded * j->channels + TAPS_SLACK));
   }
