@@ -55,6 +55,7 @@ describe("The image rock", function()
 
   it("builds without a warning", function()
     local said = output(("env -u LD_PRELOAD sh -c \"cmake -S '%s' -B '%s' " ..
+      "-DCMAKE_C_COMPILER_LAUNCHER=$(command -v ccache) " ..
       "-DCMAKE_PREFIX_PATH='%s' %s %s && cmake --build '%s' --parallel 2\" " ..
       "&& echo built"):format(ROCK, folder, build.folder,
         HEADERS and "-DLUA_INCDIR=" .. HEADERS or "", FLAGS, folder))

@@ -358,7 +358,7 @@ describe("gaussian_blur and box_blur", function()
 
   it("refuse windows that do not fit", function()
     local t = picture(3, 4, 9)
-    fails("image::gaussian_blur: kernel_size must be odd, from 1 to 511, " ..
+    fails("image::gaussian_blur: kernel_size must be odd, from 1 to 255, " ..
           "got 2 x 3", image.gaussian_blur, t, {2, 3})
     fails("kernel_size 9 x 3 is too large to reflect an image of 4 x 9",
           image.box_blur, t, {9, 3})

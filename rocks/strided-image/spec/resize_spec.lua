@@ -136,6 +136,23 @@ describe("image.resize of bytes", function()
       st.zeros({0, 3, 8, 8}, {dtype = "uint8"}), {5, 6})))
   end)
 
+  it("does not depend on the number of threads", function()
+    local t = st.arange(700 * 900 * 3):mul(7919):remainder(251):to "uint8"
+      :view(700, 900, 3):permute(3, 1, 2)
+    local threads = st.get_num_threads()
+    local function all(n)
+      st.set_num_threads(n)
+      return {image.resize(t, {333, 1000}, "bicubic"),
+              image.resize(t:contiguous(), {900, 200}),
+              image.resize(t, {350, 900}), image.rotate(t, 20, "bilinear"),
+              image.gaussian_blur(t, {5, 5}), image.rgb_to_gray(t),
+              image.rgb_to_hsv(t)}
+    end
+    local one, three = all(1), all(3)
+    st.set_num_threads(threads)
+    for i = 1, #one do assert.is_true(one[i]:equal(three[i])) end
+  end)
+
   it("writes to out=", function()
     local t = picture(3, 12, 10)
     local want = st.ops.image._resize_bytes(t, {5, 6}, 1)

@@ -9,7 +9,7 @@
 
 #include "image.h"
 
-enum { MAX_KERNEL = 511, BLOCK = 256 };
+enum { MAX_KERNEL = 255, BLOCK = 256 };
 
 /* -- Windows ------------------------------------------------------------- */
 
