@@ -186,6 +186,20 @@ describe("image.decode", function()
     assert.equal("3 7 9", shape(image.decode(part, {permissive = true})))
   end)
 
+  it("is interrupted by the count hook", function()
+    local t = st.zeros({3, 3000, 2000}, {dtype = "uint8"})
+    for _, row in ipairs {{"png", {compression = 1}}, {"jpeg"},
+                          {"png", {compression = 1, progressive = true}},
+                          {"jpeg", {progressive = true}}} do
+      local data = image.encode(t, row[1], row[2])
+      debug.sethook(function() error("stop now", 0) end, "", 1e9)
+      local ok, why = pcall(image.decode, data)
+      debug.sethook()
+      assert.is_false(ok)
+      assert.truthy(tostring(why):find "stop now", why)
+    end
+  end)
+
   it("leaks nothing where memory ends", function()
     for _, name in ipairs {"rgb.png", "rgb420.jpg", "lossless.webp"} do
       support.leaks_nothing(function()

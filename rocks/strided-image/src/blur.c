@@ -1,7 +1,7 @@
 /* The operators gaussian_blur and box_blur: a filter along the rows, then one
  * along the columns. Borders are reflected, as in torchvision. Floats are
- * convolved by operators of aten, so they have derivatives; bytes have a loop of
- * their own, _blur_bytes.
+ * convolved by operators of aten, so they have derivatives; bytes have a loop
+ * of their own, _blur_bytes.
  */
 
 #include <math.h>

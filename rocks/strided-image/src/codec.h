@@ -44,6 +44,9 @@ typedef struct codec_reader {
   int64_t max_pixels;  /* larger images are refused before any allocation */
   bool permissive;     /* damage that the decoder can hide is no error */
   codec_allocate allocate;
+  /* May be NULL; asked after each row of PNG and JPEG, which ends if it returns
+   * true. libwebp cannot be asked to stop. */
+  bool (*stop)(void *ctx);
   void *ctx;
 } codec_reader;
 

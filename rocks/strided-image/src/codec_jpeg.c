@@ -19,6 +19,7 @@ typedef struct reading {
   struct jpeg_progress_mgr progress;
   jmp_buf jump;
   bool permissive;
+  const codec_reader *to; /* NULL: only the header is read */
   const uint8_t *bytes;
   size_t n;
   codec_header *h;
@@ -50,9 +51,14 @@ static void on_message(j_common_ptr jpeg, int level) {
   if (level < 0 && !r->permissive) on_error(jpeg);
 }
 
-/* Thousands of scans in a small file would take minutes. */
+/* Called for each row. Thousands of scans in a small file would take
+ * minutes. */
 static void on_progress(j_common_ptr jpeg) {
   reading *r = jpeg->client_data;
+  if (r->to && r->to->stop && r->to->stop(r->to->ctx)) {
+    codec_fail(r->error, "stopped");
+    longjmp(r->jump, 1);
+  }
   if (r->jpeg.input_scan_number <= MAX_SCANS) return;
   codec_fail(r->error, "the image has more than %d scans", MAX_SCANS);
   longjmp(r->jump, 1);
@@ -175,7 +181,7 @@ bool codec_jpeg_info(const uint8_t *bytes, size_t n, codec_header *h,
 bool codec_jpeg_decode(const uint8_t *bytes, size_t n, const codec_reader *to,
                        codec_header *h, codec_error *error) {
   reading r = {.bytes = bytes, .n = n, .h = h, .error = error,
-               .permissive = to->permissive};
+               .permissive = to->permissive, .to = to};
   bool ok = try_header(&r) && codec_accept(to, h, error);
   if (ok) {
     r.pixels = to->allocate(to->ctx, h);

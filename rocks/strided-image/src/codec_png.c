@@ -21,6 +21,7 @@ typedef struct reading {
   size_t n, at;
   codec_header *h;
   codec_error *error;
+  const codec_reader *to; /* NULL: only the header is read */
   int channels; /* of the rows that libpng gives */
   uint8_t *rows, *pixels;
   png_bytepp starts; /* of rows, for interlaced images */
@@ -49,6 +50,14 @@ static void on_read(png_structp png, png_bytep to, size_t n) {
   r->at += n;
 }
 
+static void on_row(png_structp png, png_uint_32 row, int pass) {
+  reading *r = png_get_io_ptr(png);
+  (void)row, (void)pass;
+  if (!r->to->stop(r->to->ctx)) return;
+  codec_fail(r->error, "stopped");
+  png_longjmp(png, 1);
+}
+
 static bool open_png(reading *r) {
   r->error->text[0] = 0;
   r->png = png_create_read_struct(PNG_LIBPNG_VER_STRING, r->error, on_error,
@@ -66,6 +75,7 @@ static void close_png(reading *r) {
 /* Chunks that are not needed are skipped, among them all that inflate. */
 static void set_limits(reading *r) {
   png_set_read_fn(r->png, r, on_read);
+  if (r->to && r->to->stop) png_set_read_status_fn(r->png, on_row);
   png_set_user_limits(r->png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
   png_set_chunk_malloc_max(r->png, 1 << 20);
   png_set_keep_unknown_chunks(r->png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
@@ -170,7 +180,7 @@ static bool make_rows(reading *r) {
 
 bool codec_png_decode(const uint8_t *bytes, size_t n, const codec_reader *to,
                       codec_header *h, codec_error *error) {
-  reading r = {.bytes = bytes, .n = n, .h = h, .error = error};
+  reading r = {.bytes = bytes, .n = n, .h = h, .error = error, .to = to};
   bool ok = open_png(&r) && try_header(&r) && codec_accept(to, h, error) &&
             try_prepare(&r);
   if (ok) {

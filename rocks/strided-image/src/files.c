@@ -59,12 +59,18 @@ static void *allocate(void *ctx, const codec_header *h) {
   return out->status == ST_OK ? st_tensor_data(out->t) : NULL;
 }
 
+static bool stop(void *ctx) {
+  target *out = ctx;
+  out->status = st_poll_interrupt();
+  return out->status != ST_OK;
+}
+
 static st_status decode(const st_call *call, const st_value *args,
                         st_value *rets) {
   image_scope s = {0};
   target out = {ST_OK, NULL};
   codec_reader r = {.max_pixels = args[2].u.i, .permissive = args[3].u.i != 0,
-                    .allocate = allocate, .ctx = &out};
+                    .allocate = allocate, .stop = stop, .ctx = &out};
   codec_header h;
   codec_error error;
   size_t n = 0;

@@ -66,8 +66,9 @@ int64_t taps_weights(taps_filter filter, int64_t in, int64_t out, int64_t i,
 
 /* -- Tables --------------------------------------------------------------- */
 
-/* The largest weight must be an int16, and the sums of elements of 12 bits times
- * the weights, which are less than 2 in absolute value together, an int32. */
+/* The largest weight must be an int16, and the sums of elements of 12 bits
+ * times the weights, which are less than 2 in absolute value together, an
+ * int32. */
 static int find_bits(const double *weight, int64_t n) {
   double most = 0;
   int bits = 0;

@@ -6,10 +6,10 @@
  * int16, a multiple of 2^-bits, where bits is as large as the largest weight
  * and the sums allow: two products and their sum are then one instruction.
  * Between the passes elements have TAPS_FRACTION more bits. As in Pillow, they
- * are cut off at 0 and 255 there, too. Pillow rounds them to bytes, so that a
- * byte is off by up to half the sum of a filter's absolute weights, which are at
- * most 1.5: a byte here differs by at most 1. All sums are exact, so every loop
- * gives the same bytes.
+ * are cut off at 0 and 255 there, too. Pillow rounds them to bytes, which moves
+ * the result by up to half the sum of a filter's absolute weights, 1.6 at most:
+ * a byte here differs by at most 1. All sums are exact, so every loop gives the
+ * same bytes.
  */
 #ifndef STRIDED_IMAGE_TAPS_H
 #define STRIDED_IMAGE_TAPS_H
