@@ -141,6 +141,29 @@ open(sys.argv[1] + ".raw", "wb").write(im.tobytes())
     assert.is_true(t:view(-1):equal(got[{{}, 1}] + got[{{}, 2}] * 256))
   end)
 
+  it("turns a picture the same, by its EXIF", function()
+    if not python then pending "no Pillow" end
+    image.save(base .. ".png", picture(3, 5, 7))
+    python_script [[
+import sys
+from PIL import Image, ImageOps
+im = Image.open(sys.argv[1] + ".png")
+for i in range(1, 9):
+    exif = Image.Exif()
+    exif[0x0112] = i
+    name = "%s.%d" % (sys.argv[1], i)
+    im.save(name + ".webp", lossless=True, exif=exif)
+    turned = ImageOps.exif_transpose(Image.open(name + ".webp"))
+    open(name, "wb").write(turned.tobytes())
+]]
+    for i = 1, 8 do
+      local t = image.load(base .. "." .. i .. ".webp", {orientation = true})
+      assert.is_true(raw("." .. i, t.shape[2], t.shape[3], 3)
+                     :permute(3, 1, 2):equal(t), "orientation " .. i)
+      assert.equal(i < 5 and 5 or 7, t.shape[2])
+    end
+  end)
+
   it("resizes the same, within 1", function()
     if not python then pending "no Pillow" end
     local t = image.resize(photo(), {150, 200})
