@@ -1,0 +1,274 @@
+--- Communicators and the functions of `strided.mpi` that call operators.
+--
+-- A function with options is made from a row: its operators, and the names of
+-- the values that they take. A call without a table of options reads none.
+--
+-- @module strided.mpi.collectives
+
+local st = require "strided"
+local core = require "strided.mpi.core"
+
+local concat, debug, error, pairs, setmetatable, sort, tostring, type =
+  table.concat, debug, error, pairs, setmetatable, table.sort, tostring, type
+
+local ops = st.ops.mpi
+
+-- -- Communicators ------------------------------------------------------------
+
+local Comm = core.comm_metatable()
+local methods = {}
+Comm.__index = methods
+
+local id_of, new_comm = core.comm_id, core.new_comm
+
+--- The rank of this process in the communicator, from 0.
+-- @function Comm:rank
+-- @treturn integer
+function methods.rank(comm) return core.rank(id_of(comm)) end
+
+--- The number of its ranks.
+-- @function Comm:size
+-- @treturn integer
+function methods.size(comm) return core.size(id_of(comm)) end
+
+--- The number by which operators know it.
+-- @function Comm:id
+-- @treturn integer
+function methods.id(comm) return id_of(comm) end
+
+--- Parts the ranks: those with the same color make a communicator, in the order
+-- of their keys.
+-- @function Comm:split
+-- @tparam ?integer color nil: in none
+-- @tparam[opt] integer key the rank by default
+-- @return the communicator, nil for a rank without a color
+function methods.split(comm, color, key)
+  local id = core.split(id_of(comm), color, key)
+  return id and new_comm(id)
+end
+
+--- A communicator of the same ranks, whose messages do not meet those of comm.
+-- @function Comm:dup
+function methods.dup(comm) return new_comm(core.dup(id_of(comm))) end
+
+--- Frees the communicator; all of its ranks call it. The others live until MPI
+-- ends.
+-- @function Comm:free
+function methods.free(comm) core.free(id_of(comm)) end
+
+function Comm.__tostring(comm) return "mpi.comm " .. id_of(comm) end
+
+local world = new_comm(0)
+
+-- -- Handles ------------------------------------------------------------------
+
+local Handle = {}
+Handle.__index = Handle
+
+--- Completes the operation.
+-- @function Handle:wait
+-- @return what the call without `async` returns
+function Handle:wait()
+  if self.request then
+    local source = core.wait(self.request)
+    self.request = nil
+    if self.receives then self.source = source end
+  end
+  return self.result, self.source
+end
+
+--- Has the operation completed, so that `wait` returns at once?
+-- @function Handle:test
+-- @treturn boolean
+function Handle:test()
+  return self.request == nil or core.test(self.request)
+end
+
+local function new_handle(result, id, receives)
+  return setmetatable({result = result, request = core.request(id),
+                       receives = receives}, Handle)
+end
+
+local function wait_all(handles)
+  local results = {}
+  for i = 1, #handles do results[i] = handles[i]:wait() end
+  return results
+end
+
+-- -- Options ------------------------------------------------------------------
+
+local function options_of(name, o, known, short)
+  if type(o) ~= "table" then
+    local want = short and "the " .. short .. " or a table of options"
+      or "a table of options"
+    error("mpi." .. name .. ": expected " .. want .. ", got " .. type(o), 4)
+  end
+  for key in pairs(o) do
+    if not known[key] then
+      local list = {}
+      for option in pairs(known) do list[#list + 1] = option end
+      sort(list)
+      error("mpi." .. name .. ": there is no option '" .. tostring(key) ..
+            "': it has " .. concat(list, ", "), 4)
+    end
+  end
+  return o
+end
+
+local function comm_of(name, o, comm)
+  local given = o.comm
+  if given == nil then return comm end
+  if type(given) ~= "userdata" or debug.getmetatable(given) ~= Comm then
+    error("mpi." .. name .. ": comm must be a communicator, got " ..
+          type(given), 4)
+  end
+  return id_of(given)
+end
+
+local function set(...)
+  local known = {comm = true, async = true}
+  for _, name in pairs {...} do known[name] = true end
+  return known
+end
+
+-- -- Collectives --------------------------------------------------------------
+
+-- Functions f(comm, x, options), where comm is a number.
+local calls = {}
+
+--- Defines a reduction: `op` may stand for the options.
+local function define_reduction(name, is_written, has_parts)
+  local run = ops[name]
+  local start = ops[is_written and name:gsub("_$", "_async_")
+                    or name .. "_async"]
+  local known = set("op", has_parts and "deterministic" or nil)
+  calls[name] = function(comm, x, o)
+    if o == nil then return run(x, "sum", comm) end
+    if type(o) == "string" then return run(x, o, comm) end
+    options_of(name, o, known, "op")
+    comm = comm_of(name, o, comm)
+    local op = o.op or "sum"
+    if o.deterministic then
+      if o.async then
+        error("mpi." .. name .. ": async and deterministic do not combine", 3)
+      end
+      return ops.all_reduce_parts(x, op, comm)
+    end
+    if o.async then return new_handle(start(x, op, comm)) end
+    return run(x, op, comm)
+  end
+end
+
+--- Defines a collective with a root, which may stand for the options.
+local function define_rooted(name, is_written)
+  local run = ops[name]
+  local start = ops[is_written and name:gsub("_$", "_async_")
+                    or name .. "_async"]
+  local known = set "root"
+  calls[name] = function(comm, x, o)
+    if o == nil then return run(x, 0, comm) end
+    if type(o) == "number" then return run(x, o, comm) end
+    options_of(name, o, known, "root")
+    comm = comm_of(name, o, comm)
+    if o.async then return new_handle(start(x, o.root or 0, comm)) end
+    return run(x, o.root or 0, comm)
+  end
+end
+
+--- Defines a collective that takes nothing but x.
+local function define_plain(name)
+  local run, start = ops[name], ops[name .. "_async"]
+  local known = set()
+  calls[name] = function(comm, x, o)
+    if o == nil then return run(x, comm) end
+    options_of(name, o, known)
+    comm = comm_of(name, o, comm)
+    if o.async then return new_handle(start(x, comm)) end
+    return run(x, comm)
+  end
+end
+
+define_reduction("all_reduce", false, true)
+define_reduction("all_reduce_", true)
+define_reduction "reduce_scatter"
+define_rooted "broadcast"
+define_rooted("broadcast_", true)
+define_rooted "gather"
+define_rooted "scatter"
+define_plain "all_gather"
+define_plain "all_to_all"
+
+local REDUCE = set("root", "op", "deterministic")
+function calls.reduce(comm, x, o)
+  if o == nil then return ops.reduce(x, 0, "sum", comm) end
+  if type(o) == "number" then return ops.reduce(x, o, "sum", comm) end
+  options_of("reduce", o, REDUCE, "root")
+  comm = comm_of("reduce", o, comm)
+  local root, op = o.root or 0, o.op or "sum"
+  if o.deterministic then
+    if o.async then
+      error("mpi.reduce: async and deterministic do not combine", 3)
+    end
+    return ops.reduce_parts(x, root, op, comm)
+  end
+  if o.async then return new_handle(ops.reduce_async(x, root, op, comm)) end
+  return ops.reduce(x, root, op, comm)
+end
+
+local NONE = set()
+function calls.barrier(comm, o)
+  if o == nil then return ops.barrier(comm) end
+  options_of("barrier", o, NONE)
+  comm = comm_of("barrier", o, comm)
+  if o.async then return new_handle(nil, ops.barrier_async(comm)) end
+  ops.barrier(comm)
+end
+
+-- -- Messages -----------------------------------------------------------------
+
+local SEND, RECV = set "tag", set("tag", "dtype")
+
+local function message_options(name, o, known)
+  if o == nil then return {} end
+  if type(o) == "number" then return {tag = o} end
+  return options_of(name, o, known, "tag")
+end
+
+function calls.send(comm, x, dest, o)
+  o = message_options("send", o, SEND)
+  comm = comm_of("send", o, comm)
+  local tag = o.tag or 0
+  if o.async then return new_handle(nil, ops.send_async(x, dest, tag, comm)) end
+  ops.send(x, dest, tag, comm)
+end
+
+local function receive(comm, x, source, o)
+  local tag = o.tag or 0
+  if o.async then
+    local t, id = ops.recv_async_(x, source or -1, tag, comm)
+    return new_handle(t, id, true)
+  end
+  return ops.recv_(x, source or -1, tag, comm)
+end
+
+function calls.recv_(comm, x, source, o)
+  o = message_options("recv_", o, SEND)
+  return receive(comm_of("recv_", o, comm), x, source, o)
+end
+
+function calls.recv(comm, shape, source, o)
+  o = message_options("recv", o, RECV)
+  comm = comm_of("recv", o, comm)
+  return receive(comm, st.empty(shape, {dtype = o.dtype}), source, o)
+end
+
+-- -- The two faces ------------------------------------------------------------
+
+local functions = {}
+for name, call in pairs(calls) do
+  functions[name] = function(...) return call(0, ...) end
+  methods[name] = function(comm, ...) return call(id_of(comm), ...) end
+end
+
+return {Comm = Comm, world = world, functions = functions,
+        wait_all = wait_all}

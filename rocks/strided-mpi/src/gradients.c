@@ -1,0 +1,160 @@
+/* The gradients of collectives that are no collectives of their own: with zeros
+ * on the ranks that are not the root, or with a shape that the gradient does not
+ * have there.
+ *
+ * A result that is empty on a rank has an empty gradient there. Every rank runs
+ * the derivative, so all of them must run the backward pass through it.
+ */
+
+#include <string.h>
+
+#include "stmpi.h"
+
+static st_op const *op_all_reduce, *op_all_gather, *op_divide;
+
+static st_status find_operators(void) {
+  if (op_divide) return ST_OK;
+  op_all_reduce = st_op_find("mpi::all_reduce", "");
+  op_all_gather = st_op_find("mpi::all_gather", "");
+  op_divide = st_op_find("aten::div", "Scalar");
+  return ST_OK;
+}
+
+static st_status parse_linear(const st_value *op, stmpi_reduction *out) {
+  TRY(stmpi_reduction_parse(op, out));
+  if (*out == STMPI_SUM || *out == STMPI_AVG) return ST_OK;
+  return st_fail(ST_BAD_VALUE, "op '%s' has no derivative; sum and avg have "
+                 "one", stmpi_reduction_name(*out));
+}
+
+/* _all_reduce_back(grad, op, comm): composite, so it is differentiable. */
+static st_status all_reduce_back(const st_call *call, const st_value *args,
+                                 st_value *rets) {
+  stmpi_reduction r;
+  (void)call;
+  TRY(find_operators());
+  TRY(parse_linear(&args[1], &r));
+  return st_call_op(op_all_reduce, 3, args, rets);
+}
+
+/* _reduce_scatter_back(grad, op, comm): composite. */
+static st_status reduce_scatter_back(const st_call *call, const st_value *args,
+                                     st_value *rets) {
+  const st_value gather[] = {args[0], args[2]};
+  stmpi_reduction r;
+  stmpi_comm *c;
+  st_value all;
+  (void)call;
+  TRY(find_operators());
+  TRY(parse_linear(&args[1], &r));
+  TRY(stmpi_comm_get(args[2].u.i, &c));
+  if (r == STMPI_SUM) return st_call_op(op_all_gather, 2, gather, rets);
+  TRY(st_call_op(op_all_gather, 2, gather, &all));
+  const st_value divide[] = {all, {.tag = ST_TAG_INT, .u.i = c->size}};
+  const st_status status = st_call_op(op_divide, 2, divide, rets);
+  st_value_clear(&all);
+  return status;
+}
+
+static int64_t product(const st_value *sizes) {
+  int64_t n = 1;
+  for (uint32_t i = 0; i < sizes->len; i++) n *= sizes->u.ints[i];
+  return n;
+}
+
+/* _reduce_back(grad, size, root, op, comm): root's gradient, everywhere. */
+static st_status reduce_back(const st_call *call, const st_value *args,
+                             st_value *rets) {
+  st_tensor *const grad = args[0].u.tensor;
+  stmpi_job j;
+  TRY(stmpi_job_begin(call, grad, &args[4], &j));
+  TRY(stmpi_set_root(&j, &args[2]));
+  TRY(parse_linear(&args[3], &j.reduction));
+  j.divides = j.reduction == STMPI_AVG;
+  j.n = product(&args[1]);
+  TRY(stmpi_new(grad, (int)args[1].len, args[1].u.ints, &j.out));
+  if (j.c->rank == j.root && !j.is_meta) {
+    TRY(stmpi_prepared(&j, stmpi_copy(j.out, grad)));
+  }
+  return stmpi_job_end(&j, j.out, stmpi_start_broadcast,
+                       stmpi_retained(j.out), rets);
+}
+
+/* _gather_back(grad, size, root, comm): row `rank` of root's gradient. */
+static st_status gather_back(const st_call *call, const st_value *args,
+                             st_value *rets) {
+  st_tensor *const grad = args[0].u.tensor;
+  stmpi_job j;
+  TRY(stmpi_job_begin(call, grad, &args[3], &j));
+  TRY(stmpi_set_root(&j, &args[2]));
+  j.n = product(&args[1]);
+  TRY(stmpi_new(grad, (int)args[1].len, args[1].u.ints, &j.out));
+  if (j.c->rank == j.root) {
+    TRY(stmpi_prepared(&j, stmpi_contiguous(grad, &j.in)));
+  }
+  return stmpi_job_end(&j, j.out, stmpi_start_scatter, stmpi_retained(j.out),
+                       rets);
+}
+
+/* _broadcast_back(grad, root, comm): the sum on root, zeros elsewhere. */
+static st_status broadcast_back(const st_call *call, const st_value *args,
+                                st_value *rets) {
+  st_tensor *const grad = args[0].u.tensor;
+  const st_value sum = {.tag = ST_TAG_STRING, .len = 3, .u.string = "sum"};
+  stmpi_job j;
+  TRY(stmpi_job_begin(call, grad, &args[2], &j));
+  TRY(stmpi_set_root(&j, &args[1]));
+  TRY(stmpi_set_reduction(&j, &sum));
+  j.n = st_tensor_numel(grad);
+  TRY(stmpi_contiguous(grad, &j.in));
+  TRY(stmpi_prepared(&j, stmpi_new(grad, st_tensor_ndim(grad),
+                                   st_tensor_sizes(grad), &j.out)));
+  if (j.c->rank != j.root && !j.is_meta) {
+    TRY(stmpi_prepared(&j, stmpi_zero(j.out)));
+  }
+  return stmpi_job_end(&j, grad, stmpi_start_reduce, stmpi_retained(j.out),
+                       rets);
+}
+
+/* _scatter_back(grad, root, comm): the gradients as rows on root, zeros
+ * elsewhere. */
+static st_status scatter_back(const st_call *call, const st_value *args,
+                              st_value *rets) {
+  st_tensor *const grad = args[0].u.tensor;
+  stmpi_job j;
+  TRY(stmpi_job_begin(call, grad, &args[2], &j));
+  TRY(stmpi_set_root(&j, &args[1]));
+  j.n = st_tensor_numel(grad);
+  TRY(stmpi_contiguous(grad, &j.in));
+  TRY(stmpi_prepared(&j, stmpi_new_rows(grad, j.c->size, &j.out)));
+  if (j.c->rank != j.root && !j.is_meta) {
+    TRY(stmpi_prepared(&j, stmpi_zero(j.out)));
+  }
+  return stmpi_job_end(&j, grad, stmpi_start_gather, stmpi_retained(j.out),
+                       rets);
+}
+
+const stmpi_operator stmpi_gradients[] = {
+  {"_reduce_back(Tensor grad, int[] size, int root, str op, int comm) "
+   "-> Tensor", "The derivative of reduce.", reduce_back, false,
+   "grad: mpi::reduce(grad, root, op, comm)"},
+  {"_gather_back(Tensor grad, int[] size, int root, int comm) -> Tensor",
+   "The derivative of gather.", gather_back, false,
+   "grad: mpi::gather(grad, root, comm)"},
+  {"_broadcast_back(Tensor grad, int root, int comm) -> Tensor",
+   "The derivative of broadcast.", broadcast_back, false,
+   "grad: mpi::broadcast(grad, root, comm)"},
+  {"_scatter_back(Tensor grad, int root, int comm) -> Tensor",
+   "The derivative of scatter.", scatter_back, false,
+   "grad: mpi::scatter(grad, root, comm)"},
+  {0},
+};
+
+/* Made of other operators. */
+const stmpi_operator stmpi_composites[] = {
+  {"_all_reduce_back(Tensor grad, str op, int comm) -> Tensor",
+   "The derivative of all_reduce.", all_reduce_back, false, NULL},
+  {"_reduce_scatter_back(Tensor grad, str op, int comm) -> Tensor",
+   "The derivative of reduce_scatter.", reduce_scatter_back, false, NULL},
+  {0},
+};

@@ -1,0 +1,296 @@
+/* Jobs: what a collective has in hand from its start to its end, and the table
+ * of those that are still in progress.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stmpi.h"
+
+/* -- Counts beyond int ---------------------------------------------------- */
+
+/* MPI 3 counts with int. A block that only moves is one element of a derived
+ * type; a reduction runs piece by piece. */
+st_status stmpi_many(int64_t n, MPI_Datatype type, int *count,
+                     MPI_Datatype *out) {
+  const int64_t piece = stmpi_piece(), pieces = n / piece, rest = n % piece;
+  MPI_Datatype part, parts;
+  MPI_Aint low, extent;
+  if (n <= piece) {
+    *count = (int)n;
+    *out = type;
+    return ST_OK;
+  }
+  MPI_Type_get_extent(type, &low, &extent);
+  MPI_Type_contiguous((int)piece, type, &part);
+  MPI_Type_contiguous((int)pieces, part, &parts);
+  MPI_Type_free(&part);
+  MPI_Type_contiguous((int)rest, type, &part);
+  const int counts[] = {1, 1};
+  const MPI_Aint at[] = {0, (MPI_Aint)(pieces * piece) * extent};
+  const MPI_Datatype types[] = {parts, part};
+  int code = MPI_Type_create_struct(2, counts, at, types, out);
+  MPI_Type_free(&part);
+  MPI_Type_free(&parts);
+  if (code == MPI_SUCCESS) code = MPI_Type_commit(out);
+  *count = 1;
+  return stmpi_check(code, "MPI_Type_commit");
+}
+
+void stmpi_many_release(MPI_Datatype type, MPI_Datatype *out) {
+  if (*out != type) MPI_Type_free(out);
+}
+
+/* -- Requests of a job ---------------------------------------------------- */
+
+MPI_Request *stmpi_next_request(stmpi_job *j) {
+  if (j->nrequests == 0) {
+    j->nrequests = 1;
+    return &j->first;
+  }
+  if (j->nrequests >= j->room) {
+    const int room = j->room ? 2 * j->room : 8;
+    MPI_Request *p = realloc(j->requests, (size_t)room * sizeof *p);
+    if (!p) {
+      st_fail(ST_NO_MEMORY, "no memory for a request");
+      return NULL;
+    }
+    if (!j->requests) p[0] = j->first;
+    j->requests = p;
+    j->room = room;
+  }
+  return &j->requests[j->nrequests++];
+}
+
+static MPI_Request *requests_of(stmpi_job *j) {
+  return j->requests ? j->requests : &j->first;
+}
+
+void stmpi_job_clear(stmpi_job *j) {
+  st_tensor_release(&j->in);
+  st_tensor_release(&j->out);
+  st_tensor_release(&j->dest);
+  free(j->requests);
+  j->requests = NULL;
+}
+
+/* What is left to do with the elements that have arrived. They are written
+ * below autograd: the call has been recorded. */
+static st_status finish(stmpi_job *j) {
+  if (!j->divides && !j->dest) return ST_OK;
+  const st_tls before = st_tls_get();
+  st_status status = ST_OK;
+  st_tls_set(st_tls_below_autograd());
+  if (j->divides && j->out) status = stmpi_divide(j->out, j->c->size);
+  if (status == ST_OK && j->dest) status = stmpi_copy(j->dest, j->out);
+  st_tls_set(before);
+  return status;
+}
+
+/* -- Messages ------------------------------------------------------------- */
+
+st_status stmpi_received(stmpi_job *j, const MPI_Status *got) {
+  MPI_Count n;
+  j->source = got->MPI_SOURCE;
+  TRY(stmpi_check(MPI_Get_elements_x(got, j->type, &n), "MPI_Get_elements_x"));
+  if (n == j->n) return ST_OK;
+  return st_fail(ST_BAD_SHAPE, "%s: self has %lld elements, but rank %d sent "
+                 "%lld", j->name, (long long)j->n, j->source, (long long)n);
+}
+
+/* -- The table ------------------------------------------------------------ */
+
+/* A request's number is its slot, plus a multiple of SLOTS that changes when
+ * the slot is used again. */
+enum { SLOTS = 1 << 20 };
+
+typedef struct slot {
+  stmpi_job job;
+  int64_t id;        /* -1: free */
+  bool is_abandoned;
+} slot;
+
+static slot **slots;
+static int nslots, nused, nabandoned;
+static int64_t generation;
+
+static st_status take_slot(slot **out) {
+  int i = 0;
+  *out = NULL;
+  if (nused == nslots) {
+    const int room = nslots ? 2 * nslots : 16;
+    slot **p = room <= SLOTS ? realloc(slots, (size_t)room * sizeof *p) : NULL;
+    if (!p) return st_fail(ST_NO_MEMORY, "no memory for a request");
+    slots = p;
+    for (i = nslots; i < room; i++) slots[i] = NULL;
+    i = nslots;
+    nslots = room;
+  } else {
+    while (slots[i] && slots[i]->id >= 0) i++;
+  }
+  if (!slots[i]) {
+    slots[i] = malloc(sizeof *slots[i]);
+    if (!slots[i]) return st_fail(ST_NO_MEMORY, "no memory for a request");
+  }
+  slots[i]->id = generation++ * SLOTS + i;
+  slots[i]->is_abandoned = false;
+  nused++;
+  *out = slots[i];
+  return ST_OK;
+}
+
+static void free_slot(slot *s) {
+  stmpi_job_clear(&s->job);
+  if (s->is_abandoned) nabandoned--;
+  s->id = -1;
+  nused--;
+}
+
+static st_status find(int64_t id, slot **out) {
+  const int64_t i = id % SLOTS;
+  *out = NULL;
+  if (id < 0 || i >= nslots || !slots[i] || slots[i]->id != id) {
+    return st_fail(ST_BAD_VALUE, "there is no request %lld; it may be over",
+                   (long long)id);
+  }
+  if (stmpi_is_finalized()) {
+    return st_fail(ST_BAD_STATE, "MPI is finalized");
+  }
+  *out = slots[i];
+  return ST_OK;
+}
+
+/* Completes the job of a slot whose requests are done, and frees the slot. */
+static st_status end(slot *s, st_status status) {
+  if (status == ST_OK) status = finish(&s->job);
+  free_slot(s);
+  return status;
+}
+
+st_status stmpi_wait(int64_t id, int *source) {
+  slot *s;
+  MPI_Status last;
+  TRY(find(id, &s));
+  stmpi_job *const j = &s->job;
+  const int n = j->nrequests;
+  const int code = n == 1 ? MPI_Wait(requests_of(j), &last)
+                          : MPI_Waitall(n, requests_of(j),
+                                        MPI_STATUSES_IGNORE);
+  st_status status = stmpi_check(code, "MPI_Wait");
+  if (status == ST_OK && j->receives) status = stmpi_received(j, &last);
+  if (source) *source = j->source;
+  return end(s, status);
+}
+
+st_status stmpi_test(int64_t id, bool *done) {
+  slot *s;
+  int flag;
+  TRY(find(id, &s));
+  for (int i = 0; i < s->job.nrequests; i++) {
+    /* Unlike MPI_Test, this keeps the request, for stmpi_wait. */
+    const int code = MPI_Request_get_status(requests_of(&s->job)[i], &flag,
+                                            MPI_STATUS_IGNORE);
+    TRY(stmpi_check(code, "MPI_Request_get_status"));
+    if (!flag) {
+      *done = false;
+      return ST_OK;
+    }
+  }
+  *done = true;
+  return ST_OK;
+}
+
+void stmpi_abandon(int64_t id) {
+  slot *s;
+  if (find(id, &s) != ST_OK || s->is_abandoned) return;
+  s->is_abandoned = true;
+  nabandoned++;
+  stmpi_reap(false);
+}
+
+void stmpi_reap(bool all) {
+  if (nabandoned == 0 && !all) return;
+  for (int i = 0; i < nslots; i++) {
+    slot *const s = slots[i];
+    bool done = true;
+    if (!s || s->id < 0 || !(all || s->is_abandoned)) continue;
+    if (!all && (stmpi_test(s->id, &done) != ST_OK || !done)) continue;
+    stmpi_wait(s->id, NULL);
+  }
+}
+
+/* -- Running -------------------------------------------------------------- */
+
+static st_status run_async(stmpi_job *j, stmpi_start_fn start, int64_t *id) {
+  slot *s;
+  st_status status = take_slot(&s);
+  if (status != ST_OK) {
+    stmpi_job_clear(j);
+    return status;
+  }
+  s->job = *j;
+  j->in = j->out = j->dest = NULL;
+  status = start(&s->job);
+  if (status == ST_OK) *id = s->id;
+  else free_slot(s);
+  return status;
+}
+
+st_status stmpi_run(stmpi_job *j, stmpi_start_fn start, int64_t *id) {
+  stmpi_reap(false);
+  j->c->ncalls++;
+  *id = -1;
+  if (j->is_async) return run_async(j, start, id);
+  st_status status = start(j);
+  if (status == ST_OK) status = finish(j);
+  stmpi_job_clear(j);
+  return status;
+}
+
+/* -- Kernels -------------------------------------------------------------- */
+
+st_status stmpi_job_begin(const st_call *call, st_tensor *self,
+                          const st_value *comm, stmpi_job *j) {
+  const stmpi_operator *const row = call->ctx;
+  *j = (stmpi_job){.name = st_op_name(call->op), .detail = "", .root = -1,
+                   .is_async = row->is_async, .source = -1};
+  TRY(stmpi_comm_get(comm->u.i, &j->c));
+  if (!self) return ST_OK;
+  j->dtype = st_tensor_dtype(self);
+  j->type = stmpi_type(j->dtype);
+  j->is_meta = stmpi_is_meta(self);
+  return ST_OK;
+}
+
+static st_status compare(const stmpi_job *j, const st_tensor *self) {
+  char text[512], of[320] = "", root[32] = "";
+  if (self) stmpi_describe(self, j->skip, of, sizeof of);
+  if (j->root >= 0) snprintf(root, sizeof root, ", root %d", j->root);
+  snprintf(text, sizeof text, "%s%s%s%s%s%s", j->name, *j->detail ? " " : "",
+           j->detail, self ? " of " : "", of, root);
+  return stmpi_compare(j->c, text);
+}
+
+st_status stmpi_job_end(stmpi_job *j, const st_tensor *self,
+                        stmpi_start_fn start, st_tensor *result,
+                        st_value *rets) {
+  const bool is_async = j->is_async;
+  int64_t id = -1;
+  st_status status = ST_OK;
+  int n = 0;
+  if (stmpi_is_checked() && !j->is_meta && !j->is_message) {
+    status = compare(j, self);
+  }
+  if (status == ST_OK && !j->is_meta) status = stmpi_run(j, start, &id);
+  else stmpi_job_clear(j);
+  if (status != ST_OK) {
+    st_tensor_release(&result);
+    return status;
+  }
+  if (result) rets[n++] = (st_value){.tag = ST_TAG_TENSOR, .u.tensor = result};
+  if (is_async) rets[n++] = (st_value){.tag = ST_TAG_INT, .u.i = id};
+  else if (j->receives) rets[n++] = (st_value){.tag = ST_TAG_INT,
+                                               .u.i = j->source};
+  return ST_OK;
+}
