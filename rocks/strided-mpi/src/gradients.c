@@ -10,13 +10,16 @@
 
 #include "stmpi.h"
 
-static st_op const *op_all_reduce, *op_all_gather, *op_divide;
+static st_op const *op_all_reduce, *op_all_gather, *op_divide, *op_expand,
+                   *op_reduce_back;
 
 static st_status find_operators(void) {
   if (op_divide) return ST_OK;
   op_all_reduce = st_op_find("mpi::all_reduce", "");
   op_all_gather = st_op_find("mpi::all_gather", "");
   op_divide = st_op_find("aten::div", "Scalar");
+  op_expand = st_op_find("aten::expand", "");
+  op_reduce_back = st_op_find("mpi::_reduce_back", "");
   return ST_OK;
 }
 
@@ -54,6 +57,64 @@ static st_status reduce_scatter_back(const st_call *call, const st_value *args,
   const st_status status = st_call_op(op_divide, 2, divide, rets);
   st_value_clear(&all);
   return status;
+}
+
+static const st_value SUM = {.tag = ST_TAG_STRING, .len = 3,
+                             .u.string = "sum"};
+
+/* The gradient of every part of `size`, from that of the result, which it
+ * takes. It is divided by the number of all parts for avg. */
+static st_status expand_to_parts(st_value *grad, const st_value *size,
+                                 stmpi_reduction r, const st_value *comm,
+                                 st_value *rets) {
+  st_value divided, expand[] = {*grad, *size};
+  int64_t total = size->u.ints[0];
+  st_status status = ST_OK;
+  stmpi_comm *c;
+  if (r == STMPI_AVG) {
+    status = stmpi_comm_get(comm->u.i, &c);
+    if (status == ST_OK && !stmpi_is_meta(grad->u.tensor)) {
+      status = stmpi_check(MPI_Allreduce(MPI_IN_PLACE, &total, 1, MPI_INT64_T,
+                                         MPI_SUM, c->comm), "MPI_Allreduce");
+    }
+    const st_value divide[] = {*grad, {.tag = ST_TAG_INT, .u.i = total}};
+    if (status == ST_OK) status = st_call_op(op_divide, 2, divide, &divided);
+    if (status == ST_OK) {
+      st_value_clear(grad);
+      *grad = expand[0] = divided;
+    }
+  }
+  if (status == ST_OK) status = st_call_op(op_expand, 2, expand, rets);
+  st_value_clear(grad);
+  return status;
+}
+
+/* _all_reduce_parts_back(grad, size, op, comm): composite. */
+static st_status all_reduce_parts_back(const st_call *call,
+                                       const st_value *args, st_value *rets) {
+  const st_value reduce[] = {args[0], SUM, args[3]};
+  stmpi_reduction r;
+  st_value sum;
+  (void)call;
+  TRY(find_operators());
+  TRY(parse_linear(&args[2], &r));
+  TRY(st_call_op(op_all_reduce, 3, reduce, &sum));
+  return expand_to_parts(&sum, &args[1], r, &args[3], rets);
+}
+
+/* _reduce_parts_back(grad, size, root, op, comm): composite. */
+static st_status reduce_parts_back(const st_call *call, const st_value *args,
+                                   st_value *rets) {
+  const st_value of_part = {.tag = ST_TAG_INTS, .len = args[1].len - 1,
+                            .u.ints = args[1].u.ints + 1};
+  const st_value spread[] = {args[0], of_part, args[2], SUM, args[4]};
+  stmpi_reduction r;
+  st_value grad;
+  (void)call;
+  TRY(find_operators());
+  TRY(parse_linear(&args[3], &r));
+  TRY(st_call_op(op_reduce_back, 5, spread, &grad));
+  return expand_to_parts(&grad, &args[1], r, &args[4], rets);
 }
 
 static int64_t product(const st_value *sizes) {
@@ -100,11 +161,10 @@ static st_status gather_back(const st_call *call, const st_value *args,
 static st_status broadcast_back(const st_call *call, const st_value *args,
                                 st_value *rets) {
   st_tensor *const grad = args[0].u.tensor;
-  const st_value sum = {.tag = ST_TAG_STRING, .len = 3, .u.string = "sum"};
   stmpi_job j;
   TRY(stmpi_job_begin(call, grad, &args[2], &j));
   TRY(stmpi_set_root(&j, &args[1]));
-  TRY(stmpi_set_reduction(&j, &sum));
+  TRY(stmpi_set_reduction(&j, &SUM));
   j.n = st_tensor_numel(grad);
   TRY(stmpi_contiguous(grad, &j.in));
   TRY(stmpi_prepared(&j, stmpi_new(grad, st_tensor_ndim(grad),
@@ -154,6 +214,12 @@ const stmpi_operator stmpi_gradients[] = {
 const stmpi_operator stmpi_composites[] = {
   {"_all_reduce_back(Tensor grad, str op, int comm) -> Tensor",
    "The derivative of all_reduce.", all_reduce_back, false, NULL},
+  {"_all_reduce_parts_back(Tensor grad, int[] size, str op, int comm) "
+   "-> Tensor", "The derivative of all_reduce_parts.", all_reduce_parts_back,
+   false, NULL},
+  {"_reduce_parts_back(Tensor grad, int[] size, int root, str op, int comm) "
+   "-> Tensor", "The derivative of reduce_parts.", reduce_parts_back, false,
+   NULL},
   {"_reduce_scatter_back(Tensor grad, str op, int comm) -> Tensor",
    "The derivative of reduce_scatter.", reduce_scatter_back, false, NULL},
   {0},

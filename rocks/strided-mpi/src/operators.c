@@ -10,6 +10,7 @@
 
 static const stmpi_operator *const lists[] = {
   stmpi_composites, stmpi_gradients, stmpi_collectives, stmpi_messages,
+  stmpi_parts,
 };
 enum { LISTS = sizeof lists / sizeof *lists, NAME = 64 };
 

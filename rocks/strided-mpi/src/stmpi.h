@@ -197,8 +197,9 @@ st_status stmpi_check_written(const st_tensor *t);
 st_status stmpi_copy(st_tensor *to, st_tensor *from);
 st_status stmpi_divide(st_tensor *t, int64_t by);
 st_status stmpi_zero(st_tensor *t);
-/* to += from, or another reduction; avg adds. */
-st_status stmpi_combine(stmpi_reduction r, st_tensor *to, st_tensor *from);
+/* to = a + b, or another reduction; avg adds. to may be a or b. */
+st_status stmpi_combine(stmpi_reduction r, st_tensor *a, st_tensor *b,
+                        st_tensor *to);
 bool stmpi_is_meta(const st_tensor *t);
 /* "float32 [2, 3]"; skip: leaves that many sizes out at the front. */
 char *stmpi_describe(const st_tensor *t, int skip, char *buf, size_t size);

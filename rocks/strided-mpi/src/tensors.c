@@ -11,10 +11,10 @@ static const st_op *combiners[STMPI_REDUCTIONS];
 st_status stmpi_tensors_init(void) {
   /* ORDER REDUCTION: stmpi.h */
   static const char *const names[STMPI_REDUCTIONS][2] = {
-    {"aten::add_", "Tensor"}, {"aten::mul_", "Tensor"},
+    {"aten::add", "out"}, {"aten::mul", "out"},
     {"aten::minimum", "out"}, {"aten::maximum", "out"},
-    {"aten::add_", "Tensor"}, {"aten::bitwise_and_", "Tensor"},
-    {"aten::bitwise_or_", "Tensor"}, {"aten::bitwise_xor_", "Tensor"},
+    {"aten::add", "out"}, {"aten::bitwise_and", "Tensor_out"},
+    {"aten::bitwise_or", "Tensor_out"}, {"aten::bitwise_xor", "Tensor_out"},
   };
   op_clone = st_op_find("aten::clone", "");
   op_copy = st_op_find("aten::copy_", "");
@@ -87,11 +87,14 @@ st_status stmpi_zero(st_tensor *t) {
   return call_in_place(op_zero, 1, &self);
 }
 
-st_status stmpi_combine(stmpi_reduction r, st_tensor *to, st_tensor *from) {
-  st_value args[] = {of_tensor(to), of_tensor(from), {.tag = ST_TAG_NONE}};
-  int n = 2;
-  if (r == STMPI_MIN || r == STMPI_MAX) args[n++] = of_tensor(to);
-  return call_in_place(combiners[r], n, args);
+st_status stmpi_combine(stmpi_reduction r, st_tensor *a, st_tensor *b,
+                        st_tensor *to) {
+  st_value args[] = {of_tensor(a), of_tensor(b), of_int(1), of_tensor(to)};
+  if (r == STMPI_SUM || r == STMPI_AVG) {
+    return call_in_place(combiners[r], 4, args); /* alpha */
+  }
+  args[2] = of_tensor(to);
+  return call_in_place(combiners[r], 3, args);
 }
 
 bool stmpi_is_meta(const st_tensor *t) {

@@ -16,8 +16,8 @@
 -- same order, with tensors of the same shape and dtype; checked mode finds
 -- where they do not. In a backward pass the derivatives are collectives, too.
 --
--- A tensor that is contiguous is sent from where it lies; one with other strides
--- is copied once.
+-- A contiguous tensor is sent from where it lies; one with other strides is
+-- copied once.
 --
 -- @module strided.mpi
 
