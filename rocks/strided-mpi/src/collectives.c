@@ -320,61 +320,48 @@ static st_status barrier(const st_call *call, const st_value *args,
 
 /* -- Rows ----------------------------------------------------------------- */
 
+#define OF_ALL_REDUCE "self: mpi::_all_reduce_back(grad, op, comm)"
+#define OF_REDUCE "self: mpi::_reduce_back(grad, shape(self), root, op, comm)"
+#define OF_BROADCAST "self: mpi::_broadcast_back(grad, root, comm)"
+#define OF_ALL_GATHER "self: mpi::reduce_scatter(grad, 'sum', comm)"
+#define OF_GATHER "self: mpi::_gather_back(grad, shape(self), root, comm)"
+#define OF_SCATTER "self: mpi::_scatter_back(grad, root, comm)"
+#define OF_REDUCE_SCATTER "self: mpi::_reduce_scatter_back(grad, op, comm)"
+#define OF_ALL_TO_ALL "self: mpi::all_to_all(grad, comm)"
+
+/* The operator and its asynchronous variant. */
+#define BOTH(name, args, fn, derivative, doc)                               \
+  {#name args " -> Tensor", doc, fn, false, derivative},                    \
+  {#name "_async" args " -> (Tensor, int)", doc " With a request.", fn,     \
+   true, derivative}
+#define BOTH_IN_PLACE(name, args, fn, derivative, doc)                      \
+  {#name "_" args " -> Tensor(a!)", doc, fn, false, derivative},            \
+  {#name "_async_" args " -> (Tensor(a!), int)", doc " With a request.",    \
+   fn, true, derivative}
+
 const stmpi_operator stmpi_collectives[] = {
-  {"all_reduce(Tensor self, str op=\"sum\", int comm=0) -> Tensor",
-   "The reduction of all ranks' tensors, on every rank.", all_reduce, false,
-   "self: mpi::_all_reduce_back(grad, op, comm)"},
-  {"all_reduce_(Tensor(a!) self, str op=\"sum\", int comm=0) -> Tensor(a!)",
-   "all_reduce in place.", all_reduce_, false,
-   "self: mpi::_all_reduce_back(grad, op, comm)"},
-  {"reduce(Tensor self, int root=0, str op=\"sum\", int comm=0) -> Tensor",
-   "The reduction on root; an empty tensor elsewhere.", reduce, false,
-   "self: mpi::_reduce_back(grad, shape(self), root, op, comm)"},
-  {"broadcast(Tensor self, int root=0, int comm=0) -> Tensor",
-   "The tensor of root.", broadcast, false,
-   "self: mpi::_broadcast_back(grad, root, comm)"},
-  {"broadcast_(Tensor(a!) self, int root=0, int comm=0) -> Tensor(a!)",
-   "broadcast in place.", broadcast_, false,
-   "self: mpi::_broadcast_back(grad, root, comm)"},
-  {"all_gather(Tensor self, int comm=0) -> Tensor",
-   "The tensors of all ranks, as rows.", all_gather, false,
-   "self: mpi::reduce_scatter(grad, 'sum', comm)"},
-  {"gather(Tensor self, int root=0, int comm=0) -> Tensor",
-   "all_gather on root; an empty tensor elsewhere.", gather, false,
-   "self: mpi::_gather_back(grad, shape(self), root, comm)"},
-  {"scatter(Tensor self, int root=0, int comm=0) -> Tensor",
-   "The row of root's tensor whose number is the rank.", scatter, false,
-   "self: mpi::_scatter_back(grad, root, comm)"},
-  {"reduce_scatter(Tensor self, str op=\"sum\", int comm=0) -> Tensor",
-   "The row of the reduction whose number is the rank.", reduce_scatter, false,
-   "self: mpi::_reduce_scatter_back(grad, op, comm)"},
-  {"all_to_all(Tensor self, int comm=0) -> Tensor",
-   "Row s of the result is the rank's row of rank s.", all_to_all, false,
-   "self: mpi::all_to_all(grad, comm)"},
+  BOTH(all_reduce, "(Tensor self, str op=\"sum\", int comm=0)", all_reduce,
+       OF_ALL_REDUCE, "The reduction of all ranks' tensors, on every rank."),
+  BOTH_IN_PLACE(all_reduce, "(Tensor(a!) self, str op=\"sum\", int comm=0)",
+                all_reduce_, OF_ALL_REDUCE, "all_reduce in place."),
+  BOTH(reduce, "(Tensor self, int root=0, str op=\"sum\", int comm=0)",
+       reduce, OF_REDUCE, "The reduction on root; an empty tensor elsewhere."),
+  BOTH(broadcast, "(Tensor self, int root=0, int comm=0)", broadcast,
+       OF_BROADCAST, "The tensor of root."),
+  BOTH_IN_PLACE(broadcast, "(Tensor(a!) self, int root=0, int comm=0)",
+                broadcast_, OF_BROADCAST, "broadcast in place."),
+  BOTH(all_gather, "(Tensor self, int comm=0)", all_gather, OF_ALL_GATHER,
+       "The tensors of all ranks, as rows."),
+  BOTH(gather, "(Tensor self, int root=0, int comm=0)", gather, OF_GATHER,
+       "all_gather on root; no rows elsewhere."),
+  BOTH(scatter, "(Tensor self, int root=0, int comm=0)", scatter, OF_SCATTER,
+       "The row of root's tensor whose number is the rank."),
+  BOTH(reduce_scatter, "(Tensor self, str op=\"sum\", int comm=0)",
+       reduce_scatter, OF_REDUCE_SCATTER,
+       "The row of the reduction whose number is the rank."),
+  BOTH(all_to_all, "(Tensor self, int comm=0)", all_to_all, OF_ALL_TO_ALL,
+       "Row s of the result is the rank's row of rank s."),
   {"barrier(int comm=0) -> ()", "Waits for all ranks.", barrier, false, NULL},
-  {"all_reduce_async(Tensor self, str op=\"sum\", int comm=0) "
-   "-> (Tensor, int)", "all_reduce, with a request.", all_reduce, true, NULL},
-  {"all_reduce_async_(Tensor(a!) self, str op=\"sum\", int comm=0) "
-   "-> (Tensor(a!), int)", "all_reduce_, with a request.", all_reduce_, true,
-   NULL},
-  {"reduce_async(Tensor self, int root=0, str op=\"sum\", int comm=0) "
-   "-> (Tensor, int)", "reduce, with a request.", reduce, true, NULL},
-  {"broadcast_async(Tensor self, int root=0, int comm=0) -> (Tensor, int)",
-   "broadcast, with a request.", broadcast, true, NULL},
-  {"broadcast_async_(Tensor(a!) self, int root=0, int comm=0) "
-   "-> (Tensor(a!), int)", "broadcast_, with a request.", broadcast_, true,
-   NULL},
-  {"all_gather_async(Tensor self, int comm=0) -> (Tensor, int)",
-   "all_gather, with a request.", all_gather, true, NULL},
-  {"gather_async(Tensor self, int root=0, int comm=0) -> (Tensor, int)",
-   "gather, with a request.", gather, true, NULL},
-  {"scatter_async(Tensor self, int root=0, int comm=0) -> (Tensor, int)",
-   "scatter, with a request.", scatter, true, NULL},
-  {"reduce_scatter_async(Tensor self, str op=\"sum\", int comm=0) "
-   "-> (Tensor, int)", "reduce_scatter, with a request.", reduce_scatter, true,
-   NULL},
-  {"all_to_all_async(Tensor self, int comm=0) -> (Tensor, int)",
-   "all_to_all, with a request.", all_to_all, true, NULL},
   {"barrier_async(int comm=0) -> int", "barrier, with a request.", barrier,
    true, NULL},
   {0},
