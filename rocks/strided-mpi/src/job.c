@@ -174,9 +174,11 @@ st_status stmpi_wait(int64_t id, int *source) {
   TRY(find(id, &s));
   stmpi_job *const j = &s->job;
   const int n = j->nrequests;
+  stmpi_watch_enter(j);
   const int code = n == 1 ? MPI_Wait(requests_of(j), &last)
                           : MPI_Waitall(n, requests_of(j),
                                         MPI_STATUSES_IGNORE);
+  stmpi_watch_leave();
   st_status status = stmpi_check(code, "MPI_Wait");
   if (status == ST_OK && j->receives) status = stmpi_received(j, &last);
   if (source) *source = j->source;
@@ -239,10 +241,12 @@ static st_status run_async(stmpi_job *j, stmpi_start_fn start, int64_t *id) {
 
 st_status stmpi_run(stmpi_job *j, stmpi_start_fn start, int64_t *id) {
   stmpi_reap(false);
-  j->c->ncalls++;
+  if (!j->is_message) j->number = ++j->c->ncalls;
   *id = -1;
   if (j->is_async) return run_async(j, start, id);
+  stmpi_watch_enter(j);
   st_status status = start(j);
+  stmpi_watch_leave();
   if (status == ST_OK) status = finish(j);
   stmpi_job_clear(j);
   return status;

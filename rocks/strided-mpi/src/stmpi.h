@@ -44,6 +44,7 @@ typedef struct stmpi_comm {
   int rank, size;
   const int *ranks;  /* in the world, of each rank of comm */
   int64_t ncalls;    /* collectives begun on it */
+  int64_t number;    /* the same on all of its ranks (watch.c) */
 } stmpi_comm;
 
 /* Starts MPI. A later call does nothing but turn the checks on. BAD_STATE after
@@ -62,6 +63,9 @@ st_status stmpi_check(int code, const char *call);
  * finalize, BAD_VALUE for one that is not there. */
 st_status stmpi_comm_get(int64_t id, stmpi_comm **out);
 /* color < 0: *out becomes -1. */
+/* The communicator with this number that has a rank of the world; NULL if there
+ * is none. */
+const stmpi_comm *stmpi_comm_with(int64_t number, int rank);
 st_status stmpi_comm_split(int64_t id, int color, int key, int64_t *out);
 st_status stmpi_comm_dup(int64_t id, int64_t *out);
 st_status stmpi_comm_free(int64_t id);
@@ -91,6 +95,7 @@ struct stmpi_job {
   st_tensor *in, *out;   /* may be NULL */
   st_tensor *dest;       /* out is copied there at the end; NULL: not */
   int64_t n;             /* elements of a block */
+  int64_t number;        /* of the collective on c */
   int root, tag;         /* or the peer */
   st_dtype dtype;
   stmpi_reduction reduction;
@@ -214,5 +219,15 @@ st_status stmpi_compare(stmpi_comm *c, const char *text);
 /* Tells the other ranks that this one has finished. */
 void stmpi_say_goodbye(void);
 st_status stmpi_checks_create(void);
+
+/* -- Ranks that have finished (watch.c) ----------------------------------- */
+
+st_status stmpi_watch_create(void);
+/* Around a wait: notes what this rank waits for. */
+void stmpi_watch_enter(const stmpi_job *j);
+void stmpi_watch_leave(void);
+/* Waits until all ranks have finished. Ends all of them, with a message, if one
+ * waits in vain for this one. */
+void stmpi_watch_end(void);
 
 #endif

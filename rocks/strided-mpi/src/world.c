@@ -63,6 +63,16 @@ static st_status world_ranks(MPI_Comm comm, int size, int **out) {
   return stmpi_check(code, "MPI_Group_translate_ranks");
 }
 
+/* A number that the ranks of comm agree on, higher than those that they have. */
+static st_status agree(MPI_Comm comm, int64_t *number) {
+  static int64_t greatest;
+  int64_t next = greatest + 1;
+  TRY(stmpi_check(MPI_Allreduce(MPI_IN_PLACE, &next, 1, MPI_INT64_T, MPI_MAX,
+                                comm), "MPI_Allreduce"));
+  *number = greatest = next;
+  return ST_OK;
+}
+
 /* Adds comm, which the table owns from now on. */
 static st_status add(MPI_Comm comm, int64_t *out) {
   stmpi_comm c = {.comm = comm};
@@ -76,6 +86,7 @@ static st_status add(MPI_Comm comm, int64_t *out) {
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   MPI_Comm_rank(comm, &c.rank);
   MPI_Comm_size(comm, &c.size);
+  TRY(agree(comm, &c.number));
   TRY(world_ranks(comm, c.size, &ranks));
   c.ranks = ranks;
   comms[id] = c;
@@ -99,13 +110,37 @@ st_status stmpi_comm_get(int64_t id, stmpi_comm **out) {
   return ST_OK;
 }
 
+const stmpi_comm *stmpi_comm_with(int64_t number, int rank) {
+  for (int id = 0; id < ncomms; id++) {
+    const stmpi_comm *const c = &comms[id];
+    if (c->comm == MPI_COMM_NULL || c->number != number) continue;
+    for (int i = 0; i < c->size; i++) {
+      if (c->ranks[i] == rank) return c;
+    }
+  }
+  return NULL;
+}
+
+/* A collective on a communicator itself. */
+static st_status enter(int64_t id, const char *name, stmpi_comm **out) {
+  TRY(stmpi_comm_get(id, out));
+  if (is_checked) TRY(stmpi_compare(*out, name));
+  const stmpi_job j = {.name = name, .c = *out, .number = ++(*out)->ncalls};
+  stmpi_watch_enter(&j);
+  return ST_OK;
+}
+
+static st_status leave(int code, const char *call) {
+  stmpi_watch_leave();
+  return stmpi_check(code, call);
+}
+
 st_status stmpi_comm_split(int64_t id, int color, int key, int64_t *out) {
   stmpi_comm *c;
   MPI_Comm comm;
-  TRY(stmpi_comm_get(id, &c));
-  if (is_checked) TRY(stmpi_compare(c, "comm:split"));
-  TRY(stmpi_check(MPI_Comm_split(c->comm, color < 0 ? MPI_UNDEFINED : color,
-                                 key, &comm), "MPI_Comm_split"));
+  TRY(enter(id, "comm:split", &c));
+  TRY(leave(MPI_Comm_split(c->comm, color < 0 ? MPI_UNDEFINED : color, key,
+                           &comm), "MPI_Comm_split"));
   *out = -1;
   return comm == MPI_COMM_NULL ? ST_OK : add(comm, out);
 }
@@ -113,18 +148,16 @@ st_status stmpi_comm_split(int64_t id, int color, int key, int64_t *out) {
 st_status stmpi_comm_dup(int64_t id, int64_t *out) {
   stmpi_comm *c;
   MPI_Comm comm;
-  TRY(stmpi_comm_get(id, &c));
-  if (is_checked) TRY(stmpi_compare(c, "comm:dup"));
-  TRY(stmpi_check(MPI_Comm_dup(c->comm, &comm), "MPI_Comm_dup"));
+  TRY(enter(id, "comm:dup", &c));
+  TRY(leave(MPI_Comm_dup(c->comm, &comm), "MPI_Comm_dup"));
   return add(comm, out);
 }
 
 st_status stmpi_comm_free(int64_t id) {
   stmpi_comm *c;
-  TRY(stmpi_comm_get(id, &c));
   if (id == 0) return st_fail(ST_BAD_VALUE, "the world cannot be freed");
-  if (is_checked) TRY(stmpi_compare(c, "comm:free"));
-  TRY(stmpi_check(MPI_Comm_free(&c->comm), "MPI_Comm_free"));
+  TRY(enter(id, "comm:free", &c));
+  TRY(leave(MPI_Comm_free(&c->comm), "MPI_Comm_free"));
   free((void *)(uintptr_t)c->ranks);
   *c = (stmpi_comm){.comm = MPI_COMM_NULL};
   return ST_OK;
@@ -176,6 +209,7 @@ st_status stmpi_init(bool checked) {
   TRY(add(world, &id));
   TRY(stmpi_operations_create());
   TRY(stmpi_checks_create());
+  TRY(stmpi_watch_create());
   count_local_ranks();
   is_checked = checked;
   return ST_OK;
@@ -184,6 +218,7 @@ st_status stmpi_init(bool checked) {
 st_status stmpi_finalize(void) {
   if (!is_initialized || is_finalized) return ST_OK;
   stmpi_say_goodbye();
+  stmpi_watch_end();
   stmpi_reap(true);
   stmpi_operations_free();
   is_finalized = true;

@@ -1,0 +1,165 @@
+/* Finds, at the end, the ranks that wait for one that has finished.
+ *
+ * Note [Waiting for a rank that has finished]
+ * A rank that ends early would leave the others in a collective without end:
+ * they are inside of MPI, and cannot look around. So the rank that has finished
+ * looks at them. Each rank notes in a window of one-sided communication what it
+ * waits for: the number of the collective on its communicator. A rank that ends
+ * waits for the others in a barrier, and meanwhile reads their notes. If one
+ * waits in a collective of a common communicator whose number is higher than
+ * that of the reader's last one, nobody will ever complete it: the reader ends
+ * all ranks, with a message. The proof needs no timeout: however long the others
+ * compute before they finish, too, nothing happens to them.
+ *
+ * A wait for a message from, or to, the reader is no proof, as the message may
+ * be under way. It must last for PATIENCE.
+ *
+ * Communicators are known by a number that their ranks agree on when they make
+ * one. It is higher than the numbers of all others that one of them has, so two
+ * communicators with a rank in common have different numbers.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "stmpi.h"
+
+/* Seconds. PERIOD is the time between two looks. */
+static const double PATIENCE = 5, PERIOD = 0.25;
+
+typedef struct note {
+  int64_t comm;     /* 0: waits for nothing; -1: for a message */
+  int64_t call;     /* the number of the collective; of the peer in the world */
+  int64_t serial;   /* changes with each wait */
+  char name[40];    /* of the operator */
+} note;
+
+static MPI_Win window = MPI_WIN_NULL;
+static MPI_Comm all = MPI_COMM_NULL;
+static note *own;             /* in the window */
+static int64_t serial;
+
+st_status stmpi_watch_create(void) {
+  TRY(stmpi_check(MPI_Comm_dup(MPI_COMM_WORLD, &all), "MPI_Comm_dup"));
+  MPI_Comm_set_errhandler(all, MPI_ERRORS_RETURN);
+  TRY(stmpi_check(MPI_Win_allocate(sizeof *own, 1, MPI_INFO_NULL, all, &own,
+                                   &window), "MPI_Win_allocate"));
+  MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN);
+  memset(own, 0, sizeof *own);
+  TRY(stmpi_check(MPI_Win_lock_all(MPI_MODE_NOCHECK, window),
+                  "MPI_Win_lock_all"));
+  return stmpi_check(MPI_Barrier(all), "MPI_Barrier");
+}
+
+/* -- Notes ---------------------------------------------------------------- */
+
+void stmpi_watch_enter(const stmpi_job *j) {
+  volatile note *const to = own;
+  const stmpi_comm *c = j->c;
+  to->serial = ++serial;
+  strncpy(own->name, j->name, sizeof own->name - 1);
+  to->call = !j->is_message ? j->number
+           : j->root < 0 ? -1 : c->ranks[j->root];
+  to->comm = j->is_message ? -1 : c->number;
+}
+
+void stmpi_watch_leave(void) { *(volatile int64_t *)&own->comm = 0; }
+
+/* -- Reading them --------------------------------------------------------- */
+
+typedef struct look {
+  note *notes, *before;   /* of each rank; the note at the first sight of it */
+  double *since;          /* of `before` */
+  MPI_Request *requests;
+  int rank, size;
+} look;
+
+static void look_free(look *l) {
+  free(l->notes);
+  free(l->before);
+  free(l->since);
+  free(l->requests);
+}
+
+static bool look_new(look *l) {
+  MPI_Comm_rank(all, &l->rank);
+  MPI_Comm_size(all, &l->size);
+  l->notes = calloc((size_t)l->size, sizeof *l->notes);
+  l->before = calloc((size_t)l->size, sizeof *l->before);
+  l->since = calloc((size_t)l->size, sizeof *l->since);
+  l->requests = malloc((size_t)l->size * sizeof *l->requests);
+  if (!l->notes || !l->before || !l->since || !l->requests) return false;
+  for (int i = 0; i < l->size; i++) l->requests[i] = MPI_REQUEST_NULL;
+  return true;
+}
+
+/* Fails all ranks if rank r waits in vain for this one. */
+static void judge(look *l, int r) {
+  const note *const n = &l->notes[r];
+  char text[200];
+  const double now = MPI_Wtime();
+  if (n->serial != l->before[r].serial || n->comm != l->before[r].comm) {
+    l->before[r] = *n;
+    l->since[r] = now;
+  }
+  if (n->comm == 0) return;
+  if (n->comm < 0) {
+    if (n->call != l->rank || now - l->since[r] < PATIENCE) return;
+    snprintf(text, sizeof text, "this rank has finished, but rank %d waits "
+             "for it in %.*s", r, (int)sizeof n->name, n->name);
+    stmpi_abort(text, 1);
+  }
+  const stmpi_comm *const c = stmpi_comm_with(n->comm, r);
+  if (!c || n->call <= c->ncalls) return;
+  snprintf(text, sizeof text, "this rank has finished after %lld "
+           "collectives, but rank %d waits for it in number %lld, %.*s",
+           (long long)c->ncalls, r, (long long)n->call, (int)sizeof n->name,
+           n->name);
+  stmpi_abort(text, 1);
+}
+
+/* Judges the notes that have arrived; `ask` asks for new ones. */
+static void read_notes(look *l, bool ask) {
+  for (int r = 0; r < l->size; r++) {
+    int done = 1;
+    if (r == l->rank) continue;
+    if (l->requests[r] != MPI_REQUEST_NULL) {
+      if (MPI_Test(&l->requests[r], &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+        return;
+      }
+      if (done) judge(l, r);
+    }
+    if (done && ask) {
+      MPI_Rget(&l->notes[r], sizeof(note), MPI_BYTE, r, 0, sizeof(note),
+               MPI_BYTE, window, &l->requests[r]);
+    }
+  }
+}
+
+static void rest(void) {
+  const struct timespec t = {0, 200000};
+  nanosleep(&t, NULL);
+}
+
+void stmpi_watch_end(void) {
+  look l = {.notes = NULL};
+  MPI_Request request;
+  int done = 0;
+  if (window == MPI_WIN_NULL) return;
+  if (look_new(&l) && MPI_Ibarrier(all, &request) == MPI_SUCCESS) {
+    double next = MPI_Wtime() + PERIOD;
+    for (int round = 0; !done; round++) {
+      const bool asks = MPI_Wtime() >= next;
+      if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) break;
+      read_notes(&l, asks && !done);
+      if (asks) next = MPI_Wtime() + PERIOD;
+      if (round > 1000) rest();
+    }
+    MPI_Waitall(l.size, l.requests, MPI_STATUSES_IGNORE);
+  }
+  look_free(&l);
+  MPI_Win_unlock_all(window);
+  MPI_Win_free(&window);
+}
