@@ -133,17 +133,6 @@ st_tensor *stmpi_retained(st_tensor *t) {
   return t;
 }
 
-/* in and out of a reduction to a new tensor of self's shape. A copy of self
- * that is needed anyway is reduced in place. */
-static st_status set_reduced(stmpi_job *j, st_tensor *self) {
-  if (!st_tensor_is_contiguous(self, ST_FORMAT_CONTIGUOUS) && !j->is_meta) {
-    return stmpi_contiguous(self, &j->out);
-  }
-  TRY(stmpi_new(self, st_tensor_ndim(self), st_tensor_sizes(self), &j->out));
-  j->in = stmpi_retained(self);
-  return ST_OK;
-}
-
 st_status stmpi_set_written(stmpi_job *j, st_tensor *self, bool reads) {
   TRY(stmpi_check_written(self));
   if (st_tensor_is_contiguous(self, ST_FORMAT_CONTIGUOUS) || j->is_meta) {
@@ -155,6 +144,75 @@ st_status stmpi_set_written(stmpi_job *j, st_tensor *self, bool reads) {
   return stmpi_new(self, st_tensor_ndim(self), st_tensor_sizes(self), &j->out);
 }
 
+static bool has_sizes(const st_tensor *t, int ndim, const int64_t *sizes) {
+  return st_tensor_ndim(t) == ndim &&
+         memcmp(st_tensor_sizes(t), sizes, (size_t)ndim * sizeof *sizes) == 0;
+}
+
+/* The caller's tensor as out. */
+static st_status set_given(stmpi_job *j, const st_tensor *self, int ndim,
+                           const int64_t *sizes) {
+  st_tensor *const t = j->given;
+  char of[320];
+  if (st_tensor_dtype(t) != j->dtype) {
+    return st_fail(ST_BAD_DTYPE, "out is %s, but the result %s",
+                   st_dtype_name(st_tensor_dtype(t)), st_dtype_name(j->dtype));
+  }
+  if (!has_sizes(t, ndim, sizes) ||
+      st_tensor_device(t) != st_tensor_device(self)) {
+    return st_fail(ST_BAD_SHAPE, "out is %s, which the result does not fit",
+                   stmpi_describe(t, 0, of, sizeof of));
+  }
+  if (st_may_share_memory(t, self)) {
+    return st_fail(ST_OVERLAP, "out and self share memory");
+  }
+  return stmpi_set_written(j, t, false);
+}
+
+/* A new tensor, or the caller's, as out. */
+static st_status set_output(stmpi_job *j, const st_tensor *self, int ndim,
+                            const int64_t *sizes) {
+  if (j->given) return set_given(j, self, ndim, sizes);
+  return stmpi_new(self, ndim, sizes, &j->out);
+}
+
+/* The same of self's sizes behind a first dimension of `rows`. */
+static st_status set_output_rows(stmpi_job *j, const st_tensor *self,
+                                 int64_t rows) {
+  int64_t sizes[ST_MAX_DIMS + 1];
+  const int ndim = st_tensor_ndim(self);
+  sizes[0] = rows;
+  memcpy(sizes + 1, st_tensor_sizes(self), (size_t)ndim * sizeof *sizes);
+  return set_output(j, self, ndim + 1, sizes);
+}
+
+/* The same of the shape of a row of self. */
+static st_status set_output_row(stmpi_job *j, const st_tensor *self) {
+  return set_output(j, self, st_tensor_ndim(self) - 1,
+                    st_tensor_sizes(self) + 1);
+}
+
+static st_status set_output_like(stmpi_job *j, const st_tensor *self) {
+  return set_output(j, self, st_tensor_ndim(self), st_tensor_sizes(self));
+}
+
+/* What the operator returns, retained. */
+static st_tensor *result_of(const stmpi_job *j) {
+  return stmpi_retained(j->given ? j->given : j->out);
+}
+
+/* in and out of a reduction to a tensor of self's shape. A copy of self that is
+ * needed anyway is reduced in place. */
+static st_status set_reduced(stmpi_job *j, st_tensor *self) {
+  const bool is_plain = st_tensor_is_contiguous(self, ST_FORMAT_CONTIGUOUS) ||
+                        j->is_meta;
+  if (!is_plain && !j->given) return stmpi_contiguous(self, &j->out);
+  TRY(set_output_like(j, self));
+  if (!is_plain) return stmpi_copy(j->out, self);
+  j->in = stmpi_retained(self);
+  return ST_OK;
+}
+
 st_status stmpi_new_rows(const st_tensor *self, int64_t rows,
                           st_tensor **out) {
   int64_t sizes[ST_MAX_DIMS + 1];
@@ -162,12 +220,6 @@ st_status stmpi_new_rows(const st_tensor *self, int64_t rows,
   sizes[0] = rows;
   memcpy(sizes + 1, st_tensor_sizes(self), (size_t)ndim * sizeof *sizes);
   return stmpi_new(self, ndim + 1, sizes, out);
-}
-
-/* A tensor of the shape of a row of self. */
-static st_status new_row(const st_tensor *self, st_tensor **out) {
-  return stmpi_new(self, st_tensor_ndim(self) - 1, st_tensor_sizes(self) + 1,
-                   out);
 }
 
 st_status stmpi_set_rows(stmpi_job *j, const st_tensor *self) {
@@ -192,7 +244,7 @@ static st_status all_reduce(const st_call *call, const st_value *args,
   TRY(stmpi_set_reduction(&j, &args[1]));
   j.n = st_tensor_numel(self);
   TRY(stmpi_prepared(&j, set_reduced(&j, self)));
-  return stmpi_job_end(&j, self, start_all_reduce, stmpi_retained(j.out), rets);
+  return stmpi_job_end(&j, self, start_all_reduce, result_of(&j), rets);
 }
 
 static st_status all_reduce_(const st_call *call, const st_value *args,
@@ -232,11 +284,11 @@ static st_status broadcast(const st_call *call, const st_value *args,
   TRY(stmpi_job_begin(call, self, &args[2], &j));
   TRY(stmpi_set_root(&j, &args[1]));
   j.n = st_tensor_numel(self);
-  TRY(stmpi_new(self, st_tensor_ndim(self), st_tensor_sizes(self), &j.out));
+  TRY(set_output_like(&j, self));
   if (j.c->rank == j.root && !j.is_meta) {
     TRY(stmpi_prepared(&j, stmpi_copy(j.out, self)));
   }
-  return stmpi_job_end(&j, self, stmpi_start_broadcast, stmpi_retained(j.out), rets);
+  return stmpi_job_end(&j, self, stmpi_start_broadcast, result_of(&j), rets);
 }
 
 static st_status broadcast_(const st_call *call, const st_value *args,
@@ -249,7 +301,8 @@ static st_status broadcast_(const st_call *call, const st_value *args,
   const bool is_root = j.c->rank == j.root;
   TRY(stmpi_prepared(&j, stmpi_set_written(&j, self, is_root)));
   if (is_root) st_tensor_release(&j.dest); /* it has the elements */
-  return stmpi_job_end(&j, self, stmpi_start_broadcast, stmpi_retained(self), rets);
+  return stmpi_job_end(&j, self, stmpi_start_broadcast, stmpi_retained(self),
+                       rets);
 }
 
 static st_status all_gather(const st_call *call, const st_value *args,
@@ -259,8 +312,8 @@ static st_status all_gather(const st_call *call, const st_value *args,
   TRY(stmpi_job_begin(call, self, &args[1], &j));
   j.n = st_tensor_numel(self);
   TRY(stmpi_contiguous(self, &j.in));
-  TRY(stmpi_prepared(&j, stmpi_new_rows(self, j.c->size, &j.out)));
-  return stmpi_job_end(&j, self, start_all_gather, stmpi_retained(j.out), rets);
+  TRY(stmpi_prepared(&j, set_output_rows(&j, self, j.c->size)));
+  return stmpi_job_end(&j, self, start_all_gather, result_of(&j), rets);
 }
 
 static st_status gather(const st_call *call, const st_value *args,
@@ -271,9 +324,9 @@ static st_status gather(const st_call *call, const st_value *args,
   TRY(stmpi_set_root(&j, &args[1]));
   j.n = st_tensor_numel(self);
   TRY(stmpi_contiguous(self, &j.in));
-  TRY(stmpi_prepared(&j, stmpi_new_rows(self, j.c->rank == j.root ? j.c->size : 0,
-                            &j.out)));
-  return stmpi_job_end(&j, self, stmpi_start_gather, stmpi_retained(j.out), rets);
+  const int rows = j.c->rank == j.root ? j.c->size : 0;
+  TRY(stmpi_prepared(&j, set_output_rows(&j, self, rows)));
+  return stmpi_job_end(&j, self, stmpi_start_gather, result_of(&j), rets);
 }
 
 static st_status scatter(const st_call *call, const st_value *args,
@@ -283,9 +336,11 @@ static st_status scatter(const st_call *call, const st_value *args,
   TRY(stmpi_job_begin(call, self, &args[2], &j));
   TRY(stmpi_set_root(&j, &args[1]));
   TRY(stmpi_set_rows(&j, self));
-  TRY(new_row(self, &j.out));
-  if (j.c->rank == j.root) TRY(stmpi_prepared(&j, stmpi_contiguous(self, &j.in)));
-  return stmpi_job_end(&j, self, stmpi_start_scatter, stmpi_retained(j.out), rets);
+  TRY(set_output_row(&j, self));
+  if (j.c->rank == j.root) {
+    TRY(stmpi_prepared(&j, stmpi_contiguous(self, &j.in)));
+  }
+  return stmpi_job_end(&j, self, stmpi_start_scatter, result_of(&j), rets);
 }
 
 static st_status reduce_scatter(const st_call *call, const st_value *args,
@@ -295,9 +350,9 @@ static st_status reduce_scatter(const st_call *call, const st_value *args,
   TRY(stmpi_job_begin(call, self, &args[2], &j));
   TRY(stmpi_set_reduction(&j, &args[1]));
   TRY(stmpi_set_rows(&j, self));
-  TRY(new_row(self, &j.out));
+  TRY(set_output_row(&j, self));
   TRY(stmpi_prepared(&j, stmpi_contiguous(self, &j.in)));
-  return stmpi_job_end(&j, self, start_reduce_scatter, stmpi_retained(j.out), rets);
+  return stmpi_job_end(&j, self, start_reduce_scatter, result_of(&j), rets);
 }
 
 static st_status all_to_all(const st_call *call, const st_value *args,
@@ -306,9 +361,9 @@ static st_status all_to_all(const st_call *call, const st_value *args,
   stmpi_job j;
   TRY(stmpi_job_begin(call, self, &args[1], &j));
   TRY(stmpi_set_rows(&j, self));
-  TRY(stmpi_new(self, st_tensor_ndim(self), st_tensor_sizes(self), &j.out));
+  TRY(set_output_like(&j, self));
   TRY(stmpi_prepared(&j, stmpi_contiguous(self, &j.in)));
-  return stmpi_job_end(&j, self, start_all_to_all, stmpi_retained(j.out), rets);
+  return stmpi_job_end(&j, self, start_all_to_all, result_of(&j), rets);
 }
 
 static st_status barrier(const st_call *call, const st_value *args,
@@ -331,38 +386,46 @@ static st_status barrier(const st_call *call, const st_value *args,
 
 /* The operator and its asynchronous variant. */
 #define BOTH(name, args, fn, derivative, doc)                               \
-  {#name args " -> Tensor", doc, fn, false, derivative},                    \
-  {#name "_async" args " -> (Tensor, int)", doc " With a request.", fn,     \
-   true, derivative}
+  {#name "(" args ") -> Tensor", doc, fn, false, false, derivative},        \
+  {#name "_async(" args ") -> (Tensor, int)", doc " With a request.", fn,   \
+   true, false, derivative}
 #define BOTH_IN_PLACE(name, args, fn, derivative, doc)                      \
-  {#name "_" args " -> Tensor(a!)", doc, fn, false, derivative},            \
-  {#name "_async_" args " -> (Tensor(a!), int)", doc " With a request.",    \
-   fn, true, derivative}
+  {#name "_(" args ") -> Tensor(a!)", doc, fn, false, false, derivative},   \
+  {#name "_async_(" args ") -> (Tensor(a!), int)", doc " With a request.",  \
+   fn, true, false, derivative}
+/* These two, and the same to the caller's tensor. */
+#define ALL_FOUR(name, args, fn, derivative, doc)                           \
+  BOTH(name, args, fn, derivative, doc),                                    \
+  {#name ".out(" args ", *, Tensor(a!) out) -> Tensor(a!)", doc, fn, false, \
+   true, NULL},                                                             \
+  {#name "_async.out(" args ", *, Tensor(a!) out) -> (Tensor(a!), int)",    \
+   doc " With a request.", fn, true, true, NULL}
 
 const stmpi_operator stmpi_collectives[] = {
-  BOTH(all_reduce, "(Tensor self, str op=\"sum\", int comm=0)", all_reduce,
-       OF_ALL_REDUCE, "The reduction of all ranks' tensors, on every rank."),
-  BOTH_IN_PLACE(all_reduce, "(Tensor(a!) self, str op=\"sum\", int comm=0)",
+  ALL_FOUR(all_reduce, "Tensor self, str op=\"sum\", int comm=0", all_reduce,
+           OF_ALL_REDUCE, "The reduction of all ranks' tensors, on every rank."),
+  BOTH_IN_PLACE(all_reduce, "Tensor(a!) self, str op=\"sum\", int comm=0",
                 all_reduce_, OF_ALL_REDUCE, "all_reduce in place."),
-  BOTH(reduce, "(Tensor self, int root=0, str op=\"sum\", int comm=0)",
+  BOTH(reduce, "Tensor self, int root=0, str op=\"sum\", int comm=0",
        reduce, OF_REDUCE, "The reduction on root; an empty tensor elsewhere."),
-  BOTH(broadcast, "(Tensor self, int root=0, int comm=0)", broadcast,
+  BOTH(broadcast, "Tensor self, int root=0, int comm=0", broadcast,
        OF_BROADCAST, "The tensor of root."),
-  BOTH_IN_PLACE(broadcast, "(Tensor(a!) self, int root=0, int comm=0)",
+  BOTH_IN_PLACE(broadcast, "Tensor(a!) self, int root=0, int comm=0",
                 broadcast_, OF_BROADCAST, "broadcast in place."),
-  BOTH(all_gather, "(Tensor self, int comm=0)", all_gather, OF_ALL_GATHER,
-       "The tensors of all ranks, as rows."),
-  BOTH(gather, "(Tensor self, int root=0, int comm=0)", gather, OF_GATHER,
+  ALL_FOUR(all_gather, "Tensor self, int comm=0", all_gather, OF_ALL_GATHER,
+           "The tensors of all ranks, as rows."),
+  BOTH(gather, "Tensor self, int root=0, int comm=0", gather, OF_GATHER,
        "all_gather on root; no rows elsewhere."),
-  BOTH(scatter, "(Tensor self, int root=0, int comm=0)", scatter, OF_SCATTER,
-       "The row of root's tensor whose number is the rank."),
-  BOTH(reduce_scatter, "(Tensor self, str op=\"sum\", int comm=0)",
-       reduce_scatter, OF_REDUCE_SCATTER,
-       "The row of the reduction whose number is the rank."),
-  BOTH(all_to_all, "(Tensor self, int comm=0)", all_to_all, OF_ALL_TO_ALL,
-       "Row s of the result is the rank's row of rank s."),
-  {"barrier(int comm=0) -> ()", "Waits for all ranks.", barrier, false, NULL},
+  ALL_FOUR(scatter, "Tensor self, int root=0, int comm=0", scatter, OF_SCATTER,
+           "The row of root's tensor whose number is the rank."),
+  ALL_FOUR(reduce_scatter, "Tensor self, str op=\"sum\", int comm=0",
+           reduce_scatter, OF_REDUCE_SCATTER,
+           "The row of the reduction whose number is the rank."),
+  ALL_FOUR(all_to_all, "Tensor self, int comm=0", all_to_all, OF_ALL_TO_ALL,
+           "Row s of the result is the rank's row of rank s."),
+  {"barrier(int comm=0) -> ()", "Waits for all ranks.", barrier, false,
+   false, NULL},
   {"barrier_async(int comm=0) -> int", "barrier, with a request.", barrier,
-   true, NULL},
+   true, false, NULL},
   {0},
 };

@@ -196,16 +196,16 @@ static st_status scatter_back(const st_call *call, const st_value *args,
 
 const stmpi_operator stmpi_gradients[] = {
   {"_reduce_back(Tensor self, int[] size, int root, str op, int comm) "
-   "-> Tensor", "The derivative of reduce.", reduce_back, false,
+   "-> Tensor", "The derivative of reduce.", reduce_back, false, false,
    "self: mpi::reduce(grad, root, op, comm)"},
   {"_gather_back(Tensor self, int[] size, int root, int comm) -> Tensor",
-   "The derivative of gather.", gather_back, false,
+   "The derivative of gather.", gather_back, false, false,
    "self: mpi::gather(grad, root, comm)"},
   {"_broadcast_back(Tensor self, int root, int comm) -> Tensor",
-   "The derivative of broadcast.", broadcast_back, false,
+   "The derivative of broadcast.", broadcast_back, false, false,
    "self: mpi::broadcast(grad, root, comm)"},
   {"_scatter_back(Tensor self, int root, int comm) -> Tensor",
-   "The derivative of scatter.", scatter_back, false,
+   "The derivative of scatter.", scatter_back, false, false,
    "self: mpi::scatter(grad, root, comm)"},
   {0},
 };
@@ -213,14 +213,14 @@ const stmpi_operator stmpi_gradients[] = {
 /* Made of other operators. */
 const stmpi_operator stmpi_composites[] = {
   {"_all_reduce_back(Tensor self, str op, int comm) -> Tensor",
-   "The derivative of all_reduce.", all_reduce_back, false, NULL},
+   "The derivative of all_reduce.", all_reduce_back, false, false, NULL},
   {"_all_reduce_parts_back(Tensor self, int[] size, str op, int comm) "
    "-> Tensor", "The derivative of all_reduce_parts.", all_reduce_parts_back,
-   false, NULL},
+   false, false, NULL},
   {"_reduce_parts_back(Tensor self, int[] size, int root, str op, int comm) "
-   "-> Tensor", "The derivative of reduce_parts.", reduce_parts_back, false,
+   "-> Tensor", "The derivative of reduce_parts.", reduce_parts_back, false, false,
    NULL},
   {"_reduce_scatter_back(Tensor self, str op, int comm) -> Tensor",
-   "The derivative of reduce_scatter.", reduce_scatter_back, false, NULL},
+   "The derivative of reduce_scatter.", reduce_scatter_back, false, false, NULL},
   {0},
 };

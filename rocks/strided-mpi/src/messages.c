@@ -75,13 +75,13 @@ static st_status recv_(const st_call *call, const st_value *args,
 
 const stmpi_operator stmpi_messages[] = {
   {"send(Tensor self, int dest, int tag=0, int comm=0) -> ()",
-   "Sends a tensor to a rank.", send, false, NULL},
+   "Sends a tensor to a rank.", send, false, false, NULL},
   {"send_async(Tensor self, int dest, int tag=0, int comm=0) -> int",
-   "send, with a request.", send, true, NULL},
+   "send, with a request.", send, true, false, NULL},
   {"recv_(Tensor(a!) self, int source=-1, int tag=0, int comm=0) "
    "-> (Tensor(a!), int)", "Receives a tensor; -1: from any rank.", recv_,
-   false, NULL},
+   false, false, NULL},
   {"recv_async_(Tensor(a!) self, int source=-1, int tag=0, int comm=0) "
-   "-> (Tensor(a!), int)", "recv_, with a request.", recv_, true, NULL},
+   "-> (Tensor(a!), int)", "recv_, with a request.", recv_, true, false, NULL},
   {0},
 };

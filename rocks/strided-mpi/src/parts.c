@@ -341,11 +341,11 @@ static st_status reduce_parts(const st_call *call, const st_value *args,
 const stmpi_operator stmpi_parts[] = {
   {"all_reduce_parts(Tensor parts, str op=\"sum\", int comm=0) -> Tensor",
    "The reduction of all ranks' parts, by a tree that does not depend on the "
-   "number of ranks.", all_reduce_parts, false,
+   "number of ranks.", all_reduce_parts, false, false,
    "parts: mpi::_all_reduce_parts_back(grad, shape(parts), op, comm)"},
   {"reduce_parts(Tensor parts, int root=0, str op=\"sum\", int comm=0) "
    "-> Tensor", "all_reduce_parts on root; an empty tensor elsewhere.",
-   reduce_parts, false,
+   reduce_parts, false, false,
    "parts: mpi::_reduce_parts_back(grad, shape(parts), root, op, comm)"},
   {0},
 };

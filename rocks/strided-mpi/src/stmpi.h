@@ -94,6 +94,7 @@ struct stmpi_job {
   stmpi_comm *c;
   st_tensor *in, *out;   /* may be NULL */
   st_tensor *dest;       /* out is copied there at the end; NULL: not */
+  st_tensor *given;      /* borrowed: the argument `out`, or NULL */
   int64_t n;             /* elements of a block */
   int64_t number;        /* of the collective on c */
   int root, tag;         /* or the peer */
@@ -148,6 +149,7 @@ typedef struct stmpi_operator {
   const char *schema, *doc;
   st_kernel_fn fn;       /* its ctx is the row */
   bool is_async;
+  bool has_out;          /* its last argument, behind comm, is `out` */
   const char *derivative; /* a formula for its tensor, or NULL */
 } stmpi_operator;
 

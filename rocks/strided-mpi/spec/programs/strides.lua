@@ -67,6 +67,35 @@ check.run(function()
     same(whole, want)
   end)
 
+  check.topic("out=, contiguous or not", function()
+    local x = st.arange(2 * size, {dtype = "float32"}):view {size, 2} + rank
+    for _, name in ipairs {"all_reduce", "all_gather", "scatter",
+                           "reduce_scatter", "all_to_all"} do
+      local want = mpi[name](x)
+      local out = st.zeros(want.shape)
+      assert(mpi[name](x, {out = out}) == out)
+      same(out, want, name)
+      out:zero_()
+      assert(mpi[name](x, {out = out, async = true}):wait() == out)
+      same(out, want, name)
+      local wide = st.zeros {2 * want:numel()}
+      out = wide[{{1, 2 * want:numel(), 2}}]:view(want.shape)
+      mpi[name](x, {out = out})
+      same(out:contiguous(), want, name)
+      assert(wide:sum():item() == want:sum():item())
+      mpi[name](x:t():contiguous():t(), {out = out})
+      same(out:contiguous(), want, name)
+      check.fails("out and self share memory", mpi[name],
+                  x, {out = x:flatten()[{{1, 1}}]:expand(want.shape)})
+      check.fails("out is float32 [1, 7], which the result does not fit",
+                  mpi[name], x, {out = st.empty {1, 7}})
+      check.fails("out is int32, but the result float32", mpi[name], x,
+                  {out = st.empty(want.shape, {dtype = "int32"})})
+      check.fails("gradient", mpi[name], x:clone():requires_grad_(true),
+                  {out = st.zeros(want.shape)})
+    end
+  end)
+
   check.topic("messages through strides", function()
     local to, from = (rank + 1) % size, (rank - 1) % size
     local sent = mpi.send(laid_out(rank + 1, rank), to, {async = true})
@@ -136,7 +165,7 @@ check.run(function()
     check.fails("op is 'mean'; it must be sum, prod", mpi.all_reduce, x,
                 "mean")
     check.fails("mpi.all_reduce: there is no option 'rooot': it has async, "
-                .. "comm, deterministic, op", mpi.all_reduce, x, {rooot = 1})
+                .. "comm, deterministic, op, out", mpi.all_reduce, x, {rooot = 1})
     check.fails("mpi.all_reduce: expected the op or a table of options, got "
                 .. "number", mpi.all_reduce, x, 3)
     check.fails("comm must be a communicator, got number", mpi.all_reduce, x,
@@ -145,7 +174,7 @@ check.run(function()
                 "sum", 77)
     check.fails("op 'max' is not defined for complex64", mpi.all_reduce,
                 st.ones({2}, {dtype = "complex64"}), "max")
-    check.fails("async and deterministic do not combine", mpi.all_reduce, x,
+    check.fails("async and out do not combine with", mpi.all_reduce, x,
                 {async = true, deterministic = true})
     check.fails("all_reduce", mpi.all_reduce, {1, 2})
   end)

@@ -136,65 +136,90 @@ end
 -- Functions f(comm, x, options), where comm is a number.
 local calls = {}
 
+--- Calls the operator of a row that the options ask for, with the arguments of
+-- the plain one.
+local function run_with(row, o, ...)
+  local out = o.out
+  if o.async then
+    if out == nil then return new_handle(row.start(...)) end
+    return new_handle(row.start_out(...))
+  end
+  if out == nil then return row.run(...) end
+  return row.run_out(...)
+end
+
+--- The operators of a name, and the options that it has.
+local function row_of(name, has_out, ...)
+  local start = name:find "_$" and name:gsub("_$", "_async_")
+    or name .. "_async"
+  local known = {comm = true, async = true, out = has_out or nil}
+  for _, option in pairs {...} do known[option] = true end
+  return {
+    known = known, run = ops[name], start = ops[start],
+    run_out = has_out and ops[name].out, start_out = has_out and ops[start].out,
+  }
+end
+
 --- Defines a reduction: `op` may stand for the options.
-local function define_reduction(name, is_written, has_parts)
-  local run = ops[name]
-  local start = ops[is_written and name:gsub("_$", "_async_")
-                    or name .. "_async"]
-  local known = set("op", has_parts and "deterministic" or nil)
+local function define_reduction(name, has_out)
+  local has_parts = name == "all_reduce"
+  local row = row_of(name, has_out, "op", has_parts and "deterministic" or nil)
+  local run = row.run
   calls[name] = function(comm, x, o)
     if o == nil then return run(x, "sum", comm) end
     if type(o) == "string" then return run(x, o, comm) end
-    options_of(name, o, known, "op")
+    options_of(name, o, row.known, "op")
     comm = comm_of(name, o, comm)
     local op = o.op or "sum"
     if o.deterministic then
-      if o.async then
-        error("mpi." .. name .. ": async and deterministic do not combine", 3)
+      if o.async or o.out then
+        error("mpi." .. name .. ": async and out do not combine with "
+              .. "deterministic", 3)
       end
       return ops.all_reduce_parts(x, op, comm)
     end
-    if o.async then return new_handle(start(x, op, comm)) end
-    return run(x, op, comm)
+    if o.out ~= nil then return run_with(row, o, x, op, comm, {out = o.out}) end
+    return run_with(row, o, x, op, comm)
   end
 end
 
 --- Defines a collective with a root, which may stand for the options.
-local function define_rooted(name, is_written)
-  local run = ops[name]
-  local start = ops[is_written and name:gsub("_$", "_async_")
-                    or name .. "_async"]
-  local known = set "root"
+local function define_rooted(name, has_out)
+  local row = row_of(name, has_out, "root")
+  local run = row.run
   calls[name] = function(comm, x, o)
     if o == nil then return run(x, 0, comm) end
     if type(o) == "number" then return run(x, o, comm) end
-    options_of(name, o, known, "root")
+    options_of(name, o, row.known, "root")
     comm = comm_of(name, o, comm)
-    if o.async then return new_handle(start(x, o.root or 0, comm)) end
-    return run(x, o.root or 0, comm)
+    local root = o.root or 0
+    if o.out ~= nil then
+      return run_with(row, o, x, root, comm, {out = o.out})
+    end
+    return run_with(row, o, x, root, comm)
   end
 end
 
 --- Defines a collective that takes nothing but x.
 local function define_plain(name)
-  local run, start = ops[name], ops[name .. "_async"]
-  local known = set()
+  local row = row_of(name, true)
+  local run = row.run
   calls[name] = function(comm, x, o)
     if o == nil then return run(x, comm) end
-    options_of(name, o, known)
+    options_of(name, o, row.known)
     comm = comm_of(name, o, comm)
-    if o.async then return new_handle(start(x, comm)) end
-    return run(x, comm)
+    if o.out ~= nil then return run_with(row, o, x, comm, {out = o.out}) end
+    return run_with(row, o, x, comm)
   end
 end
 
-define_reduction("all_reduce", false, true)
-define_reduction("all_reduce_", true)
-define_reduction "reduce_scatter"
+define_reduction("all_reduce", true)
+define_reduction "all_reduce_"
+define_reduction("reduce_scatter", true)
 define_rooted "broadcast"
-define_rooted("broadcast_", true)
+define_rooted "broadcast_"
 define_rooted "gather"
-define_rooted "scatter"
+define_rooted("scatter", true)
 define_plain "all_gather"
 define_plain "all_to_all"
 
@@ -207,7 +232,7 @@ function calls.reduce(comm, x, o)
   local root, op = o.root or 0, o.op or "sum"
   if o.deterministic then
     if o.async then
-      error("mpi.reduce: async and deterministic do not combine", 3)
+      error("mpi.reduce: async does not combine with deterministic", 3)
     end
     return ops.reduce_parts(x, root, op, comm)
   end
