@@ -6,11 +6,11 @@
 --
 -- Options: the number of rounds (25), and the milliseconds of a turn (4).
 --
--- Both use the same memory: all_reduce in place, against MPI_IN_PLACE, broadcast
--- in place, all_gather into an existing tensor (out=). A new tensor for each
--- result would cost the page faults of its memory, in C as well. In a round, C
--- and strided take turns of many calls. The fastest turn is the least disturbed
--- one; the median says what to expect.
+-- Both use the same memory: all_reduce in place, against MPI_IN_PLACE;
+-- broadcast in place; all_gather into an existing tensor (out=). A new tensor
+-- for each result would cost the page faults of its memory, in C as well. In a
+-- round, C and strided take turns of many calls. The fastest turn is the least
+-- disturbed one; the median says what to expect.
 --
 -- all_gather sends the given number of bytes from each rank.
 

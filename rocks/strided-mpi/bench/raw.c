@@ -1,6 +1,7 @@
-/* The module raw, for collectives.lua: loops over calls of MPI, and nothing else
- * in them. Each function returns the seconds of `count` calls. Buffers are
- * addresses of tensors of float32.
+/* The module raw, for collectives.lua: loops over calls of MPI.
+ *
+ * Each function returns the seconds of `count` calls. Buffers are addresses of
+ * float32 elements.
  */
 
 #define OMPI_SKIP_MPICXX 1

@@ -1,9 +1,8 @@
 /* Checked mode: before a collective, the ranks compare what they are about to
  * call. A difference is an error on every rank instead of a wait without end.
  *
- * The comparison is a small all_reduce of a hash, which a rank does not wait for
- * blindly: a rank that finalizes sends every other one a message, and so does a
- * rank that fails. A rank that waits looks for such messages.
+ * The comparison is a small all_reduce of a hash. A rank that waits for it also
+ * looks for the messages that ranks send when they finish.
  */
 
 #include <stdio.h>

@@ -403,7 +403,8 @@ static st_status barrier(const st_call *call, const st_value *args,
 
 const stmpi_operator stmpi_collectives[] = {
   ALL_FOUR(all_reduce, "Tensor self, str op=\"sum\", int comm=0", all_reduce,
-           OF_ALL_REDUCE, "The reduction of all ranks' tensors, on every rank."),
+           OF_ALL_REDUCE,
+           "The reduction of all ranks' tensors, on every rank."),
   BOTH_IN_PLACE(all_reduce, "Tensor(a!) self, str op=\"sum\", int comm=0",
                 all_reduce_, OF_ALL_REDUCE, "all_reduce in place."),
   BOTH(reduce, "Tensor self, int root=0, str op=\"sum\", int comm=0",

@@ -223,8 +223,8 @@ static const luaL_Reg functions[] = {
   {"time", now}, {"version", version}, {"rank", comm_rank},
   {"size", comm_size}, {"split", comm_split}, {"dup", comm_dup},
   {"free", comm_free}, {"new_comm", new_comm}, {"comm_id", comm_id},
-  {"comm_metatable", comm_metatable}, {"request", new_request}, {"wait", request_wait},
-  {"test", request_test}, {NULL, NULL},
+  {"comm_metatable", comm_metatable}, {"request", new_request},
+  {"wait", request_wait}, {"test", request_test}, {NULL, NULL},
 };
 
 __attribute__((visibility("default")))

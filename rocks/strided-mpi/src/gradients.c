@@ -1,6 +1,6 @@
-/* The gradients of collectives that are no collectives of their own: with zeros
- * on the ranks that are not the root, or with a shape that the gradient does not
- * have there.
+/* The gradients that are not the gradients of other collectives: with zeros on
+ * the ranks that are not the root, or of another shape than the result has
+ * there.
  *
  * A result that is empty on a rank has an empty gradient there. Every rank runs
  * the derivative, so all of them must run the backward pass through it.
@@ -218,9 +218,10 @@ const stmpi_operator stmpi_composites[] = {
    "-> Tensor", "The derivative of all_reduce_parts.", all_reduce_parts_back,
    false, false, NULL},
   {"_reduce_parts_back(Tensor self, int[] size, int root, str op, int comm) "
-   "-> Tensor", "The derivative of reduce_parts.", reduce_parts_back, false, false,
-   NULL},
+   "-> Tensor", "The derivative of reduce_parts.", reduce_parts_back, false,
+   false, NULL},
   {"_reduce_scatter_back(Tensor self, str op, int comm) -> Tensor",
-   "The derivative of reduce_scatter.", reduce_scatter_back, false, false, NULL},
+   "The derivative of reduce_scatter.", reduce_scatter_back, false, false,
+   NULL},
   {0},
 };

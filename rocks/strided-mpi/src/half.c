@@ -47,7 +47,8 @@ static inline float from_half(uint16_t h) {
 static inline uint16_t to_half(float f) {
   const uint32_t u = bits_of(f), sign = (u >> 16) & 0x8000;
   const uint32_t rest = u & 0x7fffffff;
-  const uint32_t normal = (rest - 0x38000000 + 0xfff + ((rest >> 13) & 1)) >> 13;
+  const uint32_t odd = (rest >> 13) & 1;
+  const uint32_t normal = (rest - 0x38000000 + 0xfff + odd) >> 13;
   const uint32_t small = bits_of(float_of(rest) + 0.5f) - 0x3f000000;
   const uint32_t nan = 0x7e00 | ((rest >> 13) & 0x3ff);
   uint32_t h = rest < 0x38800000 ? small : normal;

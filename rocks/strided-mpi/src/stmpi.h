@@ -1,5 +1,6 @@
 /* Declarations shared by the files of this module. Names that cross files start
- * with stmpi_. */
+ * with stmpi_.
+ */
 #ifndef STMPI_H
 #define STMPI_H
 
@@ -84,8 +85,8 @@ void stmpi_set_piece(int64_t n);
 typedef struct stmpi_job stmpi_job;
 typedef st_status (*stmpi_start_fn)(stmpi_job *j);
 
-/* An operation in progress. Its buffers are contiguous; `in` NULL: MPI_IN_PLACE.
- * Owns its tensors. */
+/* An operation in progress. Its buffers are contiguous. If `in` is NULL, the
+ * input is in `out` (MPI_IN_PLACE). Owns its tensors. */
 struct stmpi_job {
   const char *name;      /* of the operator */
   const char *detail;    /* for messages: the name of the reduction, or "" */
@@ -100,7 +101,7 @@ struct stmpi_job {
   int root, tag;         /* or the peer */
   st_dtype dtype;
   stmpi_reduction reduction;
-  MPI_Datatype type;
+  MPI_Datatype type;     /* of an element */
   MPI_Op op;
   bool is_async;
   bool divides;          /* out by the number of ranks, at the end */
@@ -210,7 +211,7 @@ st_status stmpi_combine(stmpi_reduction r, st_tensor *a, st_tensor *b,
 bool stmpi_is_meta(const st_tensor *t);
 /* "float32 [2, 3]"; skip: leaves that many sizes out at the front. */
 char *stmpi_describe(const st_tensor *t, int skip, char *buf, size_t size);
-/* Looks the operators up that the functions above call. */
+/* Finds the operators that the functions above call. */
 st_status stmpi_tensors_init(void);
 
 /* -- Checks (checked.c) --------------------------------------------------- */

@@ -8,8 +8,8 @@
  * waits for the others in a barrier, and meanwhile reads their notes. If one
  * waits in a collective of a common communicator whose number is higher than
  * that of the reader's last one, nobody will ever complete it: the reader ends
- * all ranks, with a message. The proof needs no timeout: however long the others
- * compute before they finish, too, nothing happens to them.
+ * all ranks, with a message. The proof needs no timeout: the others may compute
+ * for hours before they finish.
  *
  * A wait for a message from, or to, the reader is no proof, as the message may
  * be under way. It must last for PATIENCE.

@@ -63,7 +63,7 @@ static st_status world_ranks(MPI_Comm comm, int size, int **out) {
   return stmpi_check(code, "MPI_Group_translate_ranks");
 }
 
-/* A number that the ranks of comm agree on, higher than those that they have. */
+/* A number that the ranks of comm agree on, higher than those they have. */
 static st_status agree(MPI_Comm comm, int64_t *number) {
   static int64_t greatest;
   int64_t next = greatest + 1;

@@ -165,7 +165,8 @@ check.run(function()
     check.fails("op is 'mean'; it must be sum, prod", mpi.all_reduce, x,
                 "mean")
     check.fails("mpi.all_reduce: there is no option 'rooot': it has async, "
-                .. "comm, deterministic, op, out", mpi.all_reduce, x, {rooot = 1})
+                .. "comm, deterministic, op, out", mpi.all_reduce, x,
+                {rooot = 1})
     check.fails("mpi.all_reduce: expected the op or a table of options, got "
                 .. "number", mpi.all_reduce, x, 3)
     check.fails("comm must be a communicator, got number", mpi.all_reduce, x,
