@@ -173,11 +173,11 @@ st_status stmpi_wait(int64_t id, int *source) {
   MPI_Status last;
   TRY(find(id, &s));
   stmpi_job *const j = &s->job;
-  const int n = j->nrequests;
+  int code = MPI_SUCCESS;
   stmpi_watch_enter(j);
-  const int code = n == 1 ? MPI_Wait(requests_of(j), &last)
-                          : MPI_Waitall(n, requests_of(j),
-                                        MPI_STATUSES_IGNORE);
+  for (int i = 0; i < j->nrequests && code == MPI_SUCCESS; i++) {
+    code = MPI_Wait(&requests_of(j)[i], &last);
+  }
   stmpi_watch_leave();
   st_status status = stmpi_check(code, "MPI_Wait");
   if (status == ST_OK && j->receives) status = stmpi_received(j, &last);

@@ -157,7 +157,9 @@ void stmpi_watch_end(void) {
       if (asks) next = MPI_Wtime() + PERIOD;
       if (round > 1000) rest();
     }
-    MPI_Waitall(l.size, l.requests, MPI_STATUSES_IGNORE);
+    for (int r = 0; r < l.size; r++) {
+      MPI_Wait(&l.requests[r], MPI_STATUS_IGNORE);
+    }
   }
   look_free(&l);
   MPI_Win_unlock_all(window);
