@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "stmpi.h"
 
@@ -19,6 +20,7 @@ static stmpi_comm comms[COMMS];
 static int ncomms;
 static bool is_initialized, is_finalized, is_checked, is_ours;
 static int local_size = 1;
+static pid_t process;          /* that called init; not a child of it */
 static int64_t piece = 1 << 30;
 
 bool stmpi_is_initialized(void) { return is_initialized; }
@@ -193,6 +195,9 @@ static st_status start(void) {
   return ST_OK;
 }
 
+/* os.exit does not close the Lua state. */
+static void at_exit(void) { stmpi_finalize(); }
+
 st_status stmpi_init(bool checked) {
   MPI_Comm world;
   int64_t id;
@@ -206,6 +211,8 @@ st_status stmpi_init(bool checked) {
   TRY(start());
   TRY(stmpi_check(MPI_Comm_dup(MPI_COMM_WORLD, &world), "MPI_Comm_dup"));
   is_initialized = true;
+  process = getpid();
+  if (is_ours) atexit(at_exit);
   TRY(add(world, &id));
   TRY(stmpi_operations_create());
   TRY(stmpi_checks_create());
@@ -216,7 +223,7 @@ st_status stmpi_init(bool checked) {
 }
 
 st_status stmpi_finalize(void) {
-  if (!is_initialized || is_finalized) return ST_OK;
+  if (!is_initialized || is_finalized || process != getpid()) return ST_OK;
   stmpi_say_goodbye();
   stmpi_watch_end();
   stmpi_reap(true);
@@ -232,6 +239,7 @@ void stmpi_abort(const char *text, int code) {
   fprintf(stderr, "%s\n", text);
   fflush(stdout);
   fflush(stderr);
+  is_finalized = true; /* for at_exit */
   if (runs) MPI_Abort(MPI_COMM_WORLD, code);
   exit(code);
 }
