@@ -89,6 +89,13 @@ check.run(function()
     for root = 0, size - 1 do
       compare("sum", {3}, function(x) return mpi.reduce(x, root) end,
               function(all) return only_at(root, sum_of(all), {0}, size) end)
+      if size ~= 3 then
+        compare("avg", {3},
+                function(x) return mpi.reduce(x, {root = root, op = "avg"}) end,
+                function(all)
+                  return only_at(root, sum_of(all) / size, {0}, size)
+                end)
+      end
     end
   end)
 
