@@ -136,16 +136,28 @@ end
 -- Functions f(comm, x, options), where comm is a number.
 local calls = {}
 
---- Calls the operator of a row that the options ask for, with the arguments of
--- the plain one.
-local function run_with(row, o, ...)
-  local out = o.out
-  if o.async then
-    if out == nil then return new_handle(row.start(...)) end
-    return new_handle(row.start_out(...))
+--- Calls the operator of a row that the options ask for. Its arguments are x
+-- and comm, or x, another one and comm.
+local function run_plain(row, o, x, comm)
+  local given = row.given
+  if not given or o.out == nil then
+    if o.async then return new_handle(row.start(x, comm)) end
+    return row.run(x, comm)
   end
-  if out == nil then return row.run(...) end
-  return row.run_out(...)
+  given.out = o.out
+  if o.async then return new_handle(row.start_out(x, comm, given)) end
+  return row.run_out(x, comm, given)
+end
+
+local function run_with(row, o, x, how, comm)
+  local given = row.given
+  if not given or o.out == nil then
+    if o.async then return new_handle(row.start(x, how, comm)) end
+    return row.run(x, how, comm)
+  end
+  given.out = o.out
+  if o.async then return new_handle(row.start_out(x, how, comm, given)) end
+  return row.run_out(x, how, comm, given)
 end
 
 --- The operators of a name, and the options that it has.
@@ -156,7 +168,11 @@ local function row_of(name, has_out, ...)
   for _, option in pairs {...} do known[option] = true end
   return {
     known = known, run = ops[name], start = ops[start],
-    run_out = has_out and ops[name].out, start_out = has_out and ops[start].out,
+    run_out = has_out and ops[name].out,
+    start_out = has_out and ops[start].out,
+    -- The keywords of these two, used again by each call, as a new table takes
+    -- longer than the rest of a short call. It must not keep the tensor.
+    given = has_out and setmetatable({}, {__mode = "v"}),
   }
 end
 
@@ -166,7 +182,10 @@ local function define_reduction(name, has_out)
   local row = row_of(name, has_out, "op", has_parts and "deterministic" or nil)
   local run = row.run
   calls[name] = function(comm, x, o)
-    if o == nil then return run(x, "sum", comm) end
+    if o == nil then
+      if comm == 0 then return run(x) end -- the defaults are found faster
+      return run(x, "sum", comm)
+    end
     if type(o) == "string" then return run(x, o, comm) end
     options_of(name, o, row.known, "op")
     comm = comm_of(name, o, comm)
@@ -178,7 +197,6 @@ local function define_reduction(name, has_out)
       end
       return ops.all_reduce_parts(x, op, comm)
     end
-    if o.out ~= nil then return run_with(row, o, x, op, comm, {out = o.out}) end
     return run_with(row, o, x, op, comm)
   end
 end
@@ -188,15 +206,13 @@ local function define_rooted(name, has_out)
   local row = row_of(name, has_out, "root")
   local run = row.run
   calls[name] = function(comm, x, o)
-    if o == nil then return run(x, 0, comm) end
+    if o == nil then
+      if comm == 0 then return run(x) end
+      return run(x, 0, comm)
+    end
     if type(o) == "number" then return run(x, o, comm) end
     options_of(name, o, row.known, "root")
-    comm = comm_of(name, o, comm)
-    local root = o.root or 0
-    if o.out ~= nil then
-      return run_with(row, o, x, root, comm, {out = o.out})
-    end
-    return run_with(row, o, x, root, comm)
+    return run_with(row, o, x, o.root or 0, comm_of(name, o, comm))
   end
 end
 
@@ -205,11 +221,12 @@ local function define_plain(name)
   local row = row_of(name, true)
   local run = row.run
   calls[name] = function(comm, x, o)
-    if o == nil then return run(x, comm) end
+    if o == nil then
+      if comm == 0 then return run(x) end
+      return run(x, comm)
+    end
     options_of(name, o, row.known)
-    comm = comm_of(name, o, comm)
-    if o.out ~= nil then return run_with(row, o, x, comm, {out = o.out}) end
-    return run_with(row, o, x, comm)
+    return run_plain(row, o, x, comm_of(name, o, comm))
   end
 end
 
@@ -291,8 +308,10 @@ end
 
 local functions = {}
 for name, call in pairs(calls) do
-  functions[name] = function(...) return call(0, ...) end
-  methods[name] = function(comm, ...) return call(id_of(comm), ...) end
+  functions[name] = function(a, b, c) return call(0, a, b, c) end
+  methods[name] = function(comm, a, b, c)
+    return call(id_of(comm), a, b, c)
+  end
 end
 
 return {Comm = Comm, world = world, functions = functions,
