@@ -393,18 +393,17 @@ static st_status barrier(const st_call *call, const st_value *args,
   {#name "_(" args ") -> Tensor(a!)", doc, fn, false, false, derivative},   \
   {#name "_async_(" args ") -> (Tensor(a!), int)", doc " With a request.",  \
    fn, true, false, derivative}
-/* These two, and the same to the caller's tensor. */
-#define ALL_FOUR(name, args, fn, derivative, doc)                           \
-  BOTH(name, args, fn, derivative, doc),                                    \
-  {#name ".out(" args ", *, Tensor(a!) out) -> Tensor(a!)", doc, fn, false, \
+/* The same to the caller's tensor, which is no keyword: those take longer. */
+#define BOTH_OUT(name, args, fn, doc)                                       \
+  {#name ".out(" args ", Tensor(a!) out) -> Tensor(a!)", doc, fn, false,    \
    true, NULL},                                                             \
-  {#name "_async.out(" args ", *, Tensor(a!) out) -> (Tensor(a!), int)",    \
+  {#name "_async.out(" args ", Tensor(a!) out) -> (Tensor(a!), int)",       \
    doc " With a request.", fn, true, true, NULL}
 
 const stmpi_operator stmpi_collectives[] = {
-  ALL_FOUR(all_reduce, "Tensor self, str op=\"sum\", int comm=0", all_reduce,
-           OF_ALL_REDUCE,
-           "The reduction of all ranks' tensors, on every rank."),
+  BOTH(all_reduce, "Tensor self, str op=\"sum\", int comm=0", all_reduce,
+       OF_ALL_REDUCE,
+       "The reduction of all ranks' tensors, on every rank."),
   BOTH_IN_PLACE(all_reduce, "Tensor(a!) self, str op=\"sum\", int comm=0",
                 all_reduce_, OF_ALL_REDUCE, "all_reduce in place."),
   BOTH(reduce, "Tensor self, int root=0, str op=\"sum\", int comm=0",
@@ -413,17 +412,27 @@ const stmpi_operator stmpi_collectives[] = {
        OF_BROADCAST, "The tensor of root."),
   BOTH_IN_PLACE(broadcast, "Tensor(a!) self, int root=0, int comm=0",
                 broadcast_, OF_BROADCAST, "broadcast in place."),
-  ALL_FOUR(all_gather, "Tensor self, int comm=0", all_gather, OF_ALL_GATHER,
-           "The tensors of all ranks, as rows."),
+  BOTH(all_gather, "Tensor self, int comm=0", all_gather, OF_ALL_GATHER,
+       "The tensors of all ranks, as rows."),
   BOTH(gather, "Tensor self, int root=0, int comm=0", gather, OF_GATHER,
        "all_gather on root; no rows elsewhere."),
-  ALL_FOUR(scatter, "Tensor self, int root=0, int comm=0", scatter, OF_SCATTER,
-           "The row of root's tensor whose number is the rank."),
-  ALL_FOUR(reduce_scatter, "Tensor self, str op=\"sum\", int comm=0",
-           reduce_scatter, OF_REDUCE_SCATTER,
-           "The row of the reduction whose number is the rank."),
-  ALL_FOUR(all_to_all, "Tensor self, int comm=0", all_to_all, OF_ALL_TO_ALL,
-           "Row s of the result is the rank's row of rank s."),
+  BOTH(scatter, "Tensor self, int root=0, int comm=0", scatter, OF_SCATTER,
+       "The row of root's tensor whose number is the rank."),
+  BOTH(reduce_scatter, "Tensor self, str op=\"sum\", int comm=0",
+       reduce_scatter, OF_REDUCE_SCATTER,
+       "The row of the reduction whose number is the rank."),
+  BOTH(all_to_all, "Tensor self, int comm=0", all_to_all, OF_ALL_TO_ALL,
+       "Row s of the result is the rank's row of rank s."),
+  BOTH_OUT(all_reduce, "Tensor self, str op, int comm", all_reduce,
+           "all_reduce to a given tensor."),
+  BOTH_OUT(all_gather, "Tensor self, int comm", all_gather,
+           "all_gather to a given tensor."),
+  BOTH_OUT(scatter, "Tensor self, int root, int comm", scatter,
+           "scatter to a given tensor."),
+  BOTH_OUT(reduce_scatter, "Tensor self, str op, int comm", reduce_scatter,
+           "reduce_scatter to a given tensor."),
+  BOTH_OUT(all_to_all, "Tensor self, int comm", all_to_all,
+           "all_to_all to a given tensor."),
   {"barrier(int comm=0) -> ()", "Waits for all ranks.", barrier, false,
    false, NULL},
   {"barrier_async(int comm=0) -> int", "barrier, with a request.", barrier,

@@ -139,25 +139,23 @@ local calls = {}
 --- Calls the operator of a row that the options ask for. Its arguments are x
 -- and comm, or x, another one and comm.
 local function run_plain(row, o, x, comm)
-  local given = row.given
-  if not given or o.out == nil then
+  local out = o.out
+  if out == nil or not row.run_out then
     if o.async then return new_handle(row.start(x, comm)) end
     return row.run(x, comm)
   end
-  given.out = o.out
-  if o.async then return new_handle(row.start_out(x, comm, given)) end
-  return row.run_out(x, comm, given)
+  if o.async then return new_handle(row.start_out(x, comm, out)) end
+  return row.run_out(x, comm, out)
 end
 
 local function run_with(row, o, x, how, comm)
-  local given = row.given
-  if not given or o.out == nil then
+  local out = o.out
+  if out == nil or not row.run_out then
     if o.async then return new_handle(row.start(x, how, comm)) end
     return row.run(x, how, comm)
   end
-  given.out = o.out
-  if o.async then return new_handle(row.start_out(x, how, comm, given)) end
-  return row.run_out(x, how, comm, given)
+  if o.async then return new_handle(row.start_out(x, how, comm, out)) end
+  return row.run_out(x, how, comm, out)
 end
 
 --- The operators of a name, and the options that it has.
@@ -170,9 +168,6 @@ local function row_of(name, has_out, ...)
     known = known, run = ops[name], start = ops[start],
     run_out = has_out and ops[name].out,
     start_out = has_out and ops[start].out,
-    -- The keywords of these two, used again by each call, as a new table takes
-    -- longer than the rest of a short call. It must not keep the tensor.
-    given = has_out and setmetatable({}, {__mode = "v"}),
   }
 end
 
