@@ -156,6 +156,10 @@ check.run(function()
 
   check.topic("wrong arguments", function()
     local x = st.ones {2}
+    local ok, why = pcall(function() return mpi.all_reduce(x, {no = 1}) end)
+    assert(not ok and why:find "strides.lua:%d+: mpi.all_reduce: there", why)
+    ok, why = pcall(function() mpi.world:broadcast(x, "x") end)
+    assert(not ok and why:find "strides.lua:%d+: mpi.broadcast: exp", why)
     check.fails("mpi::broadcast: root is " .. size .. ", but the ranks are " ..
                 "0 to " .. size - 1, mpi.broadcast, x, size)
     check.fails("root is -1", mpi.reduce, x, -1)
@@ -164,7 +168,7 @@ check.run(function()
     check.fails("tag is -1", mpi.send, x, 0, -1)
     check.fails("op is 'mean'; it must be sum, prod", mpi.all_reduce, x,
                 "mean")
-    check.fails("mpi.all_reduce: there is no option 'rooot': it has async, "
+    check.fails("mpi.all_reduce: there is no option 'rooot'; it has async, "
                 .. "comm, deterministic, op, out", mpi.all_reduce, x,
                 {rooot = 1})
     check.fails("mpi.all_reduce: expected the op or a table of options, got "

@@ -6,10 +6,11 @@
 -- @module strided.mpi.collectives
 
 local st = require "strided"
+local check = require "strided.mpi.check"
 local core = require "strided.mpi.core"
 
-local concat, debug, error, pairs, setmetatable, sort, tostring, type =
-  table.concat, debug, error, pairs, setmetatable, table.sort, tostring, type
+local debug, pairs, setmetatable, type = debug, pairs, setmetatable, type
+local raise = check.raise
 
 local ops = st.ops.mpi
 
@@ -97,30 +98,21 @@ end
 
 -- -- Options ------------------------------------------------------------------
 
+--- Checks the options of a call; `short` is what may stand for them.
 local function options_of(name, o, known, short)
-  if type(o) ~= "table" then
-    local want = short and "the " .. short .. " or a table of options"
-      or "a table of options"
-    error("mpi." .. name .. ": expected " .. want .. ", got " .. type(o), 4)
+  if type(o) ~= "table" and short then
+    raise("mpi.%s: expected the %s or a table of options, got %s", name, short,
+          type(o))
   end
-  for key in pairs(o) do
-    if not known[key] then
-      local list = {}
-      for option in pairs(known) do list[#list + 1] = option end
-      sort(list)
-      error("mpi." .. name .. ": there is no option '" .. tostring(key) ..
-            "': it has " .. concat(list, ", "), 4)
-    end
-  end
-  return o
+  return check.options("mpi." .. name, o, known)
 end
 
+--- The number of the communicator of a call on `comm` with options.
 local function comm_of(name, o, comm)
   local given = o.comm
   if given == nil then return comm end
   if type(given) ~= "userdata" or debug.getmetatable(given) ~= Comm then
-    error("mpi." .. name .. ": comm must be a communicator, got " ..
-          type(given), 4)
+    raise("mpi.%s: comm must be a communicator, got %s", name, type(given))
   end
   return id_of(given)
 end
@@ -187,8 +179,7 @@ local function define_reduction(name, has_out)
     local op = o.op or "sum"
     if o.deterministic then
       if o.async or o.out then
-        error("mpi." .. name .. ": async and out do not combine with "
-              .. "deterministic", 3)
+        raise("mpi.%s: async and out do not combine with deterministic", name)
       end
       return ops.all_reduce_parts(x, op, comm)
     end
@@ -244,7 +235,7 @@ function calls.reduce(comm, x, o)
   local root, op = o.root or 0, o.op or "sum"
   if o.deterministic then
     if o.async then
-      error("mpi.reduce: async does not combine with deterministic", 3)
+      raise "mpi.reduce: async does not combine with deterministic"
     end
     return ops.reduce_parts(x, root, op, comm)
   end

@@ -1,0 +1,79 @@
+--- Checks of arguments, for the modules of strided.mpi that are written in Lua.
+--
+-- @module strided.mpi.check
+
+local st = require "strided"
+
+local concat, floor, huge = table.concat, math.floor, math.huge
+local debug, error, format, ipairs, pairs, sort, tostring, type = debug, error,
+  string.format, ipairs, pairs, table.sort, tostring, type
+
+local check = {}
+
+-- The folders of this rock and of strided.
+local HOMES = {
+  debug.getinfo(1, "S").source:match "^(.*)check%.lua$",
+  debug.getinfo(st.nn.Module.extend, "S").source:match "^(.*)nn/module%.lua$",
+}
+
+local function is_ours(info)
+  if info.currentline <= 0 then return true end
+  for _, home in ipairs(HOMES) do
+    if info.source:sub(1, #home) == home then return true end
+  end
+  return false
+end
+
+--- Raises an error at the line outside the library that called it.
+-- @tparam string text
+-- @param ... as for string.format
+function check.raise(text, ...)
+  local level = 2
+  local info = debug.getinfo(level, "Sl")
+  while info and is_ours(info) do
+    level = level + 1
+    info = debug.getinfo(level, "Sl")
+  end
+  error(format(text, ...), info and level or 0)
+end
+
+local raise = check.raise
+
+--- Returns the options of a call, checked; an empty table for nil.
+-- @tparam string name of the called function
+-- @param given the last argument of the call
+-- @tparam table known the names of options, as keys
+-- @treturn table
+function check.options(name, given, known)
+  if given == nil then return {} end
+  local list = {}
+  for key in pairs(known) do list[#list + 1] = key end
+  sort(list)
+  if type(given) ~= "table" then
+    raise("%s: the options must be a table, got %s; it has %s", name,
+          type(given), concat(list, ", "))
+  end
+  for key in pairs(given) do
+    if not known[key] then
+      raise("%s: there is no option '%s'; it has %s", name, tostring(key),
+            concat(list, ", "))
+    end
+  end
+  return given
+end
+
+--- Raises an error unless an option is a whole number from `least` on.
+-- @tparam string name of the called function
+-- @tparam string option
+-- @param n
+-- @tparam integer least
+-- @treturn integer n
+function check.count(name, option, n, least)
+  if type(n) ~= "number" or n < least or n ~= floor(n) or n == huge then
+    raise("%s: %s must be a whole number from %d on, got %s", name, option,
+          least, tostring(n))
+  end
+  return n
+end
+
+return check
