@@ -38,14 +38,17 @@ typedef struct note {
 
 static MPI_Win window = MPI_WIN_NULL;
 static MPI_Comm all = MPI_COMM_NULL;
-static note *own;             /* in the window */
+static note nowhere;          /* without a window */
+static note *own = &nowhere;  /* in the window */
 static int64_t serial;
 
 st_status stmpi_watch_create(void) {
   TRY(stmpi_check(MPI_Comm_dup(MPI_COMM_WORLD, &all), "MPI_Comm_dup"));
   MPI_Comm_set_errhandler(all, MPI_ERRORS_RETURN);
-  TRY(stmpi_check(MPI_Win_allocate(sizeof *own, 1, MPI_INFO_NULL, all, &own,
+  note *memory;
+  TRY(stmpi_check(MPI_Win_allocate(sizeof *own, 1, MPI_INFO_NULL, all, &memory,
                                    &window), "MPI_Win_allocate"));
+  own = memory;
   MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN);
   memset(own, 0, sizeof *own);
   TRY(stmpi_check(MPI_Win_lock_all(MPI_MODE_NOCHECK, window),
@@ -162,6 +165,7 @@ void stmpi_watch_end(void) {
     }
   }
   look_free(&l);
+  own = &nowhere;
   MPI_Win_unlock_all(window);
   MPI_Win_free(&window);
 }
