@@ -9,7 +9,8 @@ local st = require "strided"
 local check = require "strided.mpi.check"
 local core = require "strided.mpi.core"
 
-local debug, pairs, setmetatable, type = debug, pairs, setmetatable, type
+local debug, next, pairs, setmetatable, type = debug, next, pairs, setmetatable,
+  type
 local raise = check.raise
 
 local ops = st.ops.mpi
@@ -100,11 +101,15 @@ end
 
 --- Checks the options of a call; `short` is what may stand for them.
 local function options_of(name, o, known, short)
-  if type(o) ~= "table" and short then
+  if type(o) ~= "table" then
+    if not short then check.options("mpi." .. name, o, known) end
     raise("mpi.%s: expected the %s or a table of options, got %s", name, short,
           type(o))
   end
-  return check.options("mpi." .. name, o, known)
+  for key in next, o do
+    if not known[key] then check.options("mpi." .. name, o, known) end
+  end
+  return o
 end
 
 --- The number of the communicator of a call on `comm` with options.
