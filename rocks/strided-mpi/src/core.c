@@ -9,6 +9,7 @@
 #include <lua.h>
 #include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "stmpi.h"
 
@@ -69,8 +70,11 @@ static int abort_all(lua_State *L) {
   return 0;
 }
 
-static int local_size(lua_State *L) {
-  lua_pushinteger(L, stmpi_local_size());
+/* cores(): the share of the machine's cores that a rank has, at least 1 */
+static int cores(lua_State *L) {
+  const long all = sysconf(_SC_NPROCESSORS_ONLN);
+  const long own = all / stmpi_local_size();
+  lua_pushinteger(L, own > 1 ? (lua_Integer)own : 1);
   return 1;
 }
 
@@ -219,7 +223,7 @@ static void new_metatable(lua_State *L, const char *name, lua_CFunction gc) {
 static const luaL_Reg functions[] = {
   {"init", init}, {"finalize", finalize}, {"is_initialized", is_initialized},
   {"is_finalized", is_finalized}, {"is_checked", is_checked},
-  {"abort", abort_all}, {"local_size", local_size}, {"set_piece", set_piece},
+  {"abort", abort_all}, {"cores", cores}, {"set_piece", set_piece},
   {"time", now}, {"version", version}, {"rank", comm_rank},
   {"size", comm_size}, {"split", comm_split}, {"dup", comm_dup},
   {"free", comm_free}, {"new_comm", new_comm}, {"comm_id", comm_id},

@@ -28,6 +28,7 @@ local collectives = require "strided.mpi.collectives"
 local debug, error, getmetatable, os, pairs, select, tostring, type, unpack,
   xpcall = debug, error, getmetatable, os, pairs, select, tostring, type,
   unpack or table.unpack, xpcall
+local min = math.min
 
 local mpi = {}
 
@@ -68,9 +69,7 @@ function mpi.init(options)
   core.init(checked)
   local threads = options.threads
   if not threads and is_first then
-    threads = st.get_num_threads()
-    local ranks = core.local_size()
-    threads = ranks >= threads and 1 or (threads - threads % ranks) / ranks
+    threads = min(st.get_num_threads(), core.cores())
   end
   if threads then st.set_num_threads(threads) end
   return mpi
