@@ -20,8 +20,9 @@
 
 #include "stmpi.h"
 
-/* Columns that are reduced at a time, which bounds the buffers. */
-enum { COLUMNS = 1 << 22, MAX_NODES = 2 * 64 };
+/* COLUMNS are reduced at a time, which bounds the buffers. MAX_LEVELS bounds the
+ * number of parts, by 2^MAX_LEVELS. */
+enum { COLUMNS = 1 << 22, MAX_LEVELS = 32, MAX_NODES = 2 * (MAX_LEVELS + 1) };
 
 /* -- The tree ------------------------------------------------------------- */
 
@@ -128,6 +129,9 @@ static st_status plan_init(plan *p, stmpi_job *j, int64_t nparts) {
   }
   p->own.reduction = j->reduction;
   p->own.nparts = p->total;
+  if (p->total >> MAX_LEVELS) {
+    return st_fail(ST_BAD_SHAPE, "there are more than 2^%d parts", MAX_LEVELS);
+  }
   if (p->total > 0) return ST_OK;
   return st_fail(ST_BAD_SHAPE, "no rank has any parts");
 }
