@@ -25,8 +25,7 @@ st_status stmpi_checks_create(void) {
   return is_gone ? ST_OK : st_fail(ST_NO_MEMORY, "no memory for the checks");
 }
 
-/* Notes the ranks that have said goodbye. */
-static void look(void) {
+void stmpi_hear_goodbyes(void) {
   MPI_Status status;
   int flag = 1;
   for (;;) {
@@ -56,7 +55,7 @@ static st_status wait_or_goodbye(const stmpi_comm *c, MPI_Request *request,
     TRY(stmpi_check(MPI_Test(request, &flag, MPI_STATUS_IGNORE), "MPI_Test"));
     if (flag) return ST_OK;
     if (round % 64 != 63) continue;
-    look();
+    stmpi_hear_goodbyes();
     const int who = gone(c);
     if (who < 0) continue;
     /* What it had begun before it left may still complete. */

@@ -221,6 +221,8 @@ st_status stmpi_tensors_init(void);
 st_status stmpi_compare(stmpi_comm *c, const char *text);
 /* Tells the other ranks that this one has finished. */
 void stmpi_say_goodbye(void);
+/* Receives these messages. */
+void stmpi_hear_goodbyes(void);
 st_status stmpi_checks_create(void);
 
 /* -- Ranks that have finished (watch.c) ----------------------------------- */

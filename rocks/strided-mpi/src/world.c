@@ -226,6 +226,7 @@ st_status stmpi_finalize(void) {
   if (!is_initialized || is_finalized || process != getpid()) return ST_OK;
   stmpi_say_goodbye();
   stmpi_watch_end();
+  stmpi_hear_goodbyes();
   stmpi_reap(true);
   stmpi_operations_free();
   is_finalized = true;
