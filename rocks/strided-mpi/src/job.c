@@ -257,8 +257,8 @@ st_status stmpi_run(stmpi_job *j, stmpi_start_fn start, int64_t *id) {
 st_status stmpi_job_begin(const st_call *call, st_tensor *self,
                           const st_value *comm, stmpi_job *j) {
   const stmpi_operator *const row = call->ctx;
-  *j = (stmpi_job){.name = st_op_name(call->op), .detail = "", .root = -1,
-                   .is_async = row->is_async, .source = -1};
+  *j = (stmpi_job){.row = row, .name = st_op_name(call->op), .detail = "",
+                   .root = -1, .is_async = row->is_async, .source = -1};
   if (row->has_out) j->given = comm[1].u.tensor;
   TRY(stmpi_comm_get(comm->u.i, &j->c));
   if (!self) return ST_OK;

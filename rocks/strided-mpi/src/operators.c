@@ -9,13 +9,13 @@
 
 #include "stmpi.h"
 
-static const stmpi_operator *const lists[] = {
+const stmpi_operator *const stmpi_lists[STMPI_LISTS] = {
   stmpi_composites, stmpi_gradients, stmpi_collectives, stmpi_messages,
   stmpi_parts,
 };
 static const char *const others[] = {"PrivateUse1", "PrivateUse2",
                                      "PrivateUse3"};
-enum { LISTS = sizeof lists / sizeof *lists, NAME = 64 };
+enum { NAME = 64 };
 
 static void name_of(const stmpi_operator *row, char name[NAME]) {
   const size_t n = strcspn(row->schema, "(");
@@ -68,14 +68,14 @@ st_status stmpi_register(void) {
   static st_library *lib;
   TRY(stmpi_tensors_init());
   TRY(st_library_open("mpi", ST_LIBRARY_DEF, NULL, 0, "strided_mpi", &lib));
-  for (int i = 0; i < LISTS; i++) {
-    for (const stmpi_operator *row = lists[i]; row->schema; row++) {
+  for (int i = 0; i < STMPI_LISTS; i++) {
+    for (const stmpi_operator *row = stmpi_lists[i]; row->schema; row++) {
       const bool has_tensor = strstr(row->schema, "Tensor") != NULL;
-      TRY(define(lib, row, lists[i] == stmpi_composites || !has_tensor));
+      TRY(define(lib, row, stmpi_lists[i] == stmpi_composites || !has_tensor));
     }
   }
-  for (int i = 0; i < LISTS; i++) {
-    for (const stmpi_operator *row = lists[i]; row->schema; row++) {
+  for (int i = 0; i < STMPI_LISTS; i++) {
+    for (const stmpi_operator *row = stmpi_lists[i]; row->schema; row++) {
       TRY(derive(lib, row));
     }
   }

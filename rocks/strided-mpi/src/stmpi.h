@@ -82,12 +82,14 @@ void stmpi_set_piece(int64_t n);
 
 /* -- Jobs (job.c) --------------------------------------------------------- */
 
+typedef struct stmpi_operator stmpi_operator;
 typedef struct stmpi_job stmpi_job;
 typedef st_status (*stmpi_start_fn)(stmpi_job *j);
 
 /* An operation in progress. Its buffers are contiguous. If `in` is NULL, the
  * input is in `out` (MPI_IN_PLACE). Owns its tensors. */
 struct stmpi_job {
+  const stmpi_operator *row; /* NULL: a call of a communicator */
   const char *name;      /* of the operator */
   const char *detail;    /* for messages: the name of the reduction, or "" */
   int skip;              /* sizes at the front that may differ between ranks */
@@ -146,13 +148,13 @@ void stmpi_reap(bool all);
 
 /* -- Operators ------------------------------------------------------------ */
 
-typedef struct stmpi_operator {
+struct stmpi_operator {
   const char *schema, *doc;
   st_kernel_fn fn;       /* its ctx is the row */
   bool is_async;
   bool has_out;          /* its last argument, behind comm, is `out` */
   const char *derivative; /* a formula for its tensor, or NULL */
-} stmpi_operator;
+};
 
 /* Arrays that end with a NULL schema. */
 extern const stmpi_operator stmpi_collectives[]; /* collectives.c */
@@ -190,7 +192,10 @@ st_status stmpi_start_scatter(stmpi_job *j);
       TRY(stmpi_check(MPI_##Name(__VA_ARGS__), "MPI_" #Name));              \
     }                                                                       \
   } while (0)
-/* operators.c: the namespace `mpi`. */
+/* operators.c: these arrays. */
+enum { STMPI_LISTS = 5 };
+extern const stmpi_operator *const stmpi_lists[STMPI_LISTS];
+/* The namespace `mpi`. */
 st_status stmpi_register(void);
 
 /* -- Tensors (tensors.c) -------------------------------------------------- */

@@ -33,7 +33,8 @@ typedef struct note {
   int64_t comm;     /* 0: waits for nothing; -1: for a message */
   int64_t call;     /* the number of the collective; of the peer in the world */
   int64_t serial;   /* changes with each wait */
-  char name[40];    /* of the operator */
+  int64_t row;      /* of the operator: its place in the library, the same in all
+                     * processes; 0: none */
 } note;
 
 static MPI_Win window = MPI_WIN_NULL;
@@ -58,11 +59,29 @@ st_status stmpi_watch_create(void) {
 
 /* -- Notes ---------------------------------------------------------------- */
 
+/* Not 0. */
+static int64_t place_of(const stmpi_operator *row) {
+  return (int64_t)((uintptr_t)row - (uintptr_t)stmpi_lists);
+}
+
+/* The name of an operator by its place. */
+static const char *name_at(int64_t place, char *buf, size_t size) {
+  for (int i = 0; i < STMPI_LISTS; i++) {
+    for (const stmpi_operator *row = stmpi_lists[i]; row->schema; row++) {
+      if (place_of(row) != place) continue;
+      snprintf(buf, size, "mpi::%.*s", (int)strcspn(row->schema, "("),
+               row->schema);
+      return buf;
+    }
+  }
+  return "a call of a communicator";
+}
+
 void stmpi_watch_enter(const stmpi_job *j) {
   volatile note *const to = own;
   const stmpi_comm *c = j->c;
   to->serial = ++serial;
-  strncpy(own->name, j->name, sizeof own->name - 1);
+  to->row = j->row ? place_of(j->row) : 0;
   to->call = !j->is_message ? j->number
            : j->root < 0 ? -1 : c->ranks[j->root];
   to->comm = j->is_message ? -1 : c->number;
@@ -101,7 +120,7 @@ static bool look_new(look *l) {
 /* Fails all ranks if rank r waits in vain for this one. */
 static void judge(look *l, int r) {
   const note *const n = &l->notes[r];
-  char text[200];
+  char text[240], name[64];
   const double now = MPI_Wtime();
   if (n->serial != l->before[r].serial || n->comm != l->before[r].comm) {
     l->before[r] = *n;
@@ -111,15 +130,15 @@ static void judge(look *l, int r) {
   if (n->comm < 0) {
     if (n->call != l->rank || now - l->since[r] < PATIENCE) return;
     snprintf(text, sizeof text, "this rank has finished, but rank %d waits "
-             "for it in %.*s", r, (int)sizeof n->name, n->name);
+             "for it in %s", r, name_at(n->row, name, sizeof name));
     stmpi_abort(text, 1);
   }
   const stmpi_comm *const c = stmpi_comm_with(n->comm, r);
   if (!c || n->call <= c->ncalls) return;
   snprintf(text, sizeof text, "this rank has finished after %lld "
-           "collectives, but rank %d waits for it in number %lld, %.*s",
-           (long long)c->ncalls, r, (long long)n->call, (int)sizeof n->name,
-           n->name);
+           "collectives, but rank %d waits for it in number %lld, %s",
+           (long long)c->ncalls, r, (long long)n->call,
+           name_at(n->row, name, sizeof name));
   stmpi_abort(text, 1);
 }
 

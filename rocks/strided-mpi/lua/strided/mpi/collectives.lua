@@ -132,6 +132,9 @@ end
 
 -- Functions f(comm, x, options), where comm is a number.
 local calls = {}
+-- The operators of functions whose defaults are those of the schema, which are
+-- found faster than arguments are read.
+local takes_defaults = {}
 
 --- Calls the operator of a row that the options ask for. Its arguments are x
 -- and comm, or x, another one and comm.
@@ -173,11 +176,9 @@ local function define_reduction(name, has_out)
   local has_parts = name == "all_reduce"
   local row = row_of(name, has_out, "op", has_parts and "deterministic" or nil)
   local run = row.run
+  takes_defaults[name] = run
   calls[name] = function(comm, x, o)
-    if o == nil then
-      if comm == 0 then return run(x) end -- the defaults are found faster
-      return run(x, "sum", comm)
-    end
+    if o == nil then return run(x, "sum", comm) end
     if type(o) == "string" then return run(x, o, comm) end
     options_of(name, o, row.known, "op")
     comm = comm_of(name, o, comm)
@@ -196,11 +197,9 @@ end
 local function define_rooted(name, has_out)
   local row = row_of(name, has_out, "root")
   local run = row.run
+  takes_defaults[name] = run
   calls[name] = function(comm, x, o)
-    if o == nil then
-      if comm == 0 then return run(x) end
-      return run(x, 0, comm)
-    end
+    if o == nil then return run(x, 0, comm) end
     if type(o) == "number" then return run(x, o, comm) end
     options_of(name, o, row.known, "root")
     return run_with(row, o, x, o.root or 0, comm_of(name, o, comm))
@@ -211,11 +210,9 @@ end
 local function define_plain(name)
   local row = row_of(name, true)
   local run = row.run
+  takes_defaults[name] = run
   calls[name] = function(comm, x, o)
-    if o == nil then
-      if comm == 0 then return run(x) end
-      return run(x, comm)
-    end
+    if o == nil then return run(x, comm) end
     options_of(name, o, row.known)
     return run_plain(row, o, x, comm_of(name, o, comm))
   end
@@ -299,7 +296,11 @@ end
 
 local functions = {}
 for name, call in pairs(calls) do
-  functions[name] = function(a, b, c) return call(0, a, b, c) end
+  local run = takes_defaults[name]
+  functions[name] = run and function(x, o)
+    if o == nil then return run(x) end
+    return call(0, x, o)
+  end or function(a, b, c) return call(0, a, b, c) end
   methods[name] = function(comm, a, b, c)
     return call(id_of(comm), a, b, c)
   end
