@@ -26,7 +26,8 @@ local ipairs, pairs, require = ipairs, pairs, require
 
 local optim = {}
 
-for _, family in ipairs {"sgd", "adam", "adagrad", "muon", "lbfgs"} do
+for _, family in ipairs {"sgd", "adam", "adagrad", "adafactor", "muon",
+                         "lbfgs"} do
   for name, class in pairs(require("strided.optim." .. family)) do
     optim[name] = class
   end

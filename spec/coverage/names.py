@@ -9,10 +9,14 @@ import types
 
 import array_api_strict as standard
 import torch
+import torch.amp
 import torch.distributions
 import torch.masked
 import torch.nn.functional
+import torch.nn.utils
+import torch.optim.lr_scheduler
 import torch.signal.windows
+import torch.utils.data
 
 
 def functions(module):
@@ -23,6 +27,12 @@ def functions(module):
 
 def exported(module):
     return [name for name in module.__all__ if name != "Tensor"]
+
+
+def classes(module):
+    return [name for name, value in vars(module).items()
+            if not name.startswith("_") and isinstance(value, type)
+            and value.__module__.startswith("torch.")]
 
 
 def named(module):
@@ -52,6 +62,14 @@ FAMILIES = [
     ("torch.fft", functions(torch.fft)),
     ("torch.special", functions(torch.special)),
     ("torch.nn.functional", functions(torch.nn.functional)),
+    ("torch.nn", classes(torch.nn)),
+    ("torch.nn.init", [name for name in functions(torch.nn.init)
+                       if name != "Literal"]),
+    ("torch.nn.utils", exported(torch.nn.utils)),
+    ("torch.optim", classes(torch.optim)),
+    ("torch.optim.lr_scheduler", exported(torch.optim.lr_scheduler)),
+    ("torch.utils.data", exported(torch.utils.data)),
+    ("torch.amp", classes(torch.amp) + functions(torch.amp)),
     ("torch.signal.windows", exported(torch.signal.windows)),
     ("torch.masked", functions(torch.masked)),
     ("torch.distributions", exported(torch.distributions)),

@@ -54,6 +54,29 @@ spellings.written = {
     autocast_increment_nesting   = st.autocast(st.mm, t, u)
     autocast_decrement_nesting   = st.autocast(st.mm, t, u)
     vmap                         = for row in t:iter() do st.sum(row) end]],
+  ["torch.nn"] = read [[
+    Buffer                    = st.nn.Module.register_buffer
+    CrossMapLRN2d             = st.nn.LocalResponseNorm(5)
+    RNNBase                   = st.nn.RNN(3, 4)
+    RNNCellBase               = st.nn.RNNCell(3, 4)
+    LinearCrossEntropyOptions = st.nn.LinearCrossEntropyLoss]],
+  ["torch.nn.utils"] = read [[
+    convert_conv2d_weight_memory_format = st.nn.Module.to
+    convert_conv3d_weight_memory_format = st.nn.Module.to
+    fuse_conv_bn_weights                = st.nn.utils.fuse_conv_bn_eval
+    fuse_linear_bn_weights              = st.nn.utils.fuse_linear_bn_eval]],
+  ["torch.optim"] = read [[
+    Optimizer = require "strided.optim.optimizer"]],
+  ["torch.optim.lr_scheduler"] = read [[
+    LRScheduler = require "strided.optim.lr_scheduler.scheduler"]],
+  ["torch.utils.data"] = read [[
+    ChainDataset       = st.data.FunctionDataset
+    IterableDataset    = st.data.DataLoader(function() return t:iter() end)
+    Sampler            = {iter = t.iter, size = t.size}
+    StackDataset       = st.data.TensorDataset({t = t, u = u})
+    DistributedSampler = require "strided.mpi".DistributedSampler]],
+  ["torch.amp"] = read [[
+    is_autocast_available = st.autocast(st.mm, t, u)]],
   ["torch.Tensor"] = read [[
     numpy          = t:totable()
     get_device     = t.device
@@ -183,7 +206,10 @@ spellings.out_of_scope = {
   {why = "sparse layouts", names = [[
     .*sparse.* .*coalesce.* .*crow_indices.* .*ccol_indices.* col_indices.*
     row_indices.* indices indices_copy values values_copy dense_dim smm hsmm
-    dsmm hspmm spmm sspaddmm saddmm]]},
+    dsmm hspmm spmm sspaddmm saddmm SparseAdam]],
+   families = {["torch"] = true, ["torch.Tensor"] = true,
+               ["torch.nn.functional"] = true, ["torch.masked"] = true,
+               ["torch.optim"] = true}},
   {why = "quantization and numbers of 8 bits", names = [[
     quantize_.* quantized_.* dequantize fake_quantize_.* fbgemm_.*
     fused_moving_avg_obs_fake_quant choose_qparams_optimized q_.* qscheme
@@ -216,6 +242,22 @@ spellings.out_of_scope = {
   {why = "removed from PyTorch, where it is an error", names = "eig lstsq",
    families = {["torch"] = true, ["torch.Tensor"] = true}},
   {why = "dtypes that do not exist here", names = "chalf"},
+  {why = "parameters that get a shape at the first call", names = [[
+    Lazy.* Uninitialized.*]], families = {["torch.nn"] = true}},
+  {why = "several devices in a process", names = "DataParallel SyncBatchNorm",
+   families = {["torch.nn"] = true}},
+  {why = "old names in PyTorch itself, of functions with an underscore behind",
+   names = [[Container constant dirac eye kaiming_normal kaiming_uniform normal
+    orthogonal sparse uniform xavier_normal xavier_uniform clip_grad_norm
+    stateless skip_init]],
+   families = {["torch.nn"] = true, ["torch.nn.init"] = true,
+               ["torch.nn.utils"] = true}},
+  {why = "pipes of data and other parts of PyTorch's library", names = [[
+    .*DataPipe DataChunk functional_datapipe .*determin.* runtime_validation.*
+    argument_validation default_convert _DatasetKind]],
+   families = {["torch.utils.data"] = true}},
+  {why = "autocast in an autograd.Function of Python",
+   names = "custom_bwd custom_fwd", families = {["torch.amp"] = true}},
 }
 
 return spellings

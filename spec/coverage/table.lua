@@ -26,6 +26,20 @@ local function field(of)
   end
 end
 
+--- The same of a part of the library that is loaded when it is used.
+local function part(...)
+  local path = {...}
+  return function(name)
+    local of = st
+    for _, each in ipairs(path) do
+      local ok, value = pcall(function() return of[each] end)
+      if not ok then return false end
+      of = value
+    end
+    return field(of)(name)
+  end
+end
+
 local sample = st.ones(2, 2)
 
 local function member(name)
@@ -41,15 +55,17 @@ coverage.families = {
   {"torch.fft", "st.fft.", field(st.fft)},
   {"torch.special", "st.special.", field(st.special)},
   {"torch.nn.functional", "st.", field(st)},
-  {"torch.signal.windows", "st.signal.windows.", function(name)
-    local ok, windows = pcall(function() return st.signal.windows end)
-    return ok and field(windows)(name)
-  end},
+  {"torch.nn", "st.nn.", part("nn")},
+  {"torch.nn.init", "st.nn.init.", part("nn", "init")},
+  {"torch.nn.utils", "st.nn.utils.", part("nn", "utils")},
+  {"torch.optim", "st.optim.", part("optim")},
+  {"torch.optim.lr_scheduler", "st.optim.lr_scheduler.",
+   part("optim", "lr_scheduler")},
+  {"torch.utils.data", "st.data.", part("data")},
+  {"torch.amp", "st.amp.", part("amp")},
+  {"torch.signal.windows", "st.signal.windows.", part("signal", "windows")},
   {"torch.masked", "st.masked.", field(st.masked)},
-  {"torch.distributions", "st.distributions.", function(name)
-    local ok, distributions = pcall(function() return st.distributions end)
-    return ok and field(distributions)(name)
-  end},
+  {"torch.distributions", "st.distributions.", part("distributions")},
   {"Array API", "st.", field(st)},
   {"Array API linalg", "st.linalg.", field(st.linalg)},
   {"Array API fft", "st.fft.", field(st.fft)},

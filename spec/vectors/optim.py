@@ -59,6 +59,9 @@ OPTIMIZERS = [
     ("Muon", {"lr": 0.1}),
     ("Muon", {"lr": 0.1, "nesterov": False, "weight_decay": 0,
               "adjust_lr_fn": "match_rms_adamw", "ns_steps": 3}),
+    ("Adafactor", {"lr": 0.1}),
+    ("Adafactor", {"lr": 0.1, "beta2_decay": -0.5, "eps": [1e-3, 0.1],
+                   "d": 2, "weight_decay": 0.1, "maximize": True}),
 ]
 
 LBFGS = [
@@ -94,11 +97,15 @@ def numbers(p):
     return p.double().reshape(-1).tolist()
 
 
+def is_matrix(name, options):
+    return name == "Muon" or (name == "Adafactor" and "d" not in options)
+
+
 def optimizer_row(name, options, dtype):
     """The parameters after steps 5, 10, 15 and 20."""
     n = 12
     p = as_dtype(start(n), dtype)
-    p = p.view(4, 3) if name == "Muon" else p
+    p = p.view(4, 3) if is_matrix(name, options) else p
     p = p.clone().requires_grad_()
     optimizer = getattr(torch.optim, name)([p], **options)
     after = []
@@ -260,7 +267,7 @@ def main():
     rows = []
     for name, options in OPTIMIZERS:
         dtypes = [torch.float64, torch.float32]
-        if name != "Muon":
+        if name not in ("Muon", "Adafactor"):
             dtypes.append(torch.complex128)
         rows += [optimizer_row(name, options, d) for d in dtypes]
     rows += [lbfgs_row(options) for options in LBFGS]

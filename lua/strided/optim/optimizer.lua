@@ -8,7 +8,8 @@
 --   ranges     option -> function that returns what is wrong with a value
 --   check_parameter  raises for a parameter of the wrong shape
 --   kept       the state per parameter: name -> "number", "tensor" of the
---              parameter's shape, or "any", which may be missing
+--              parameter's shape, "factor", a tensor of its dtype but another
+--              shape, or "any"; the last two may be missing
 --   initial    name -> the value of a new state, or a function of the group
 --   needs      true if a group with these options needs a state entry
 --   lists      the names of the state tensors of a step, in their order

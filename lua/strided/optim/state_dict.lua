@@ -92,7 +92,8 @@ local function check_kept(self, n, p, group, saved)
   for key, kind in pairs(self.kept) do
     local name = "state." .. n .. "." .. key
     local t = saved[name]
-    if not t and kind ~= "any" and self.needs(group, key) then
+    if not t and kind ~= "any" and kind ~= "factor" and
+       self.needs(group, key) then
       raise("load_state_dict: the state lacks '%s'", name)
     end
     local is_alike = kind == "tensor" or key == "master"
@@ -115,6 +116,9 @@ local function load_kept(self, n, p, group, saved)
     elseif key == "master" then
       local is_used = t and self.has_master(p, group)
       state.master = is_used and keep(t:to("float32", {copy = true})) or nil
+    elseif t and kind == "factor" then
+      local dtype = self.has_master(p, group) and "float32" or p.dtype
+      state[key] = keep(t:to(dtype, {copy = true}))
     elseif t and kind == "any" then
       state[key] = keep(t:clone())
     else

@@ -73,7 +73,9 @@ local TOLERANCE = {float64 = 1e-12, complex128 = 1e-12, float32 = 1e-6,
                    Muon = 3e-2}
 
 local function replay(row)
-  local shape = row.name == "Muon" and {4, 3} or {12}
+  local is_matrix = row.name == "Muon" or
+                    row.name == "Adafactor" and not row.options.d
+  local shape = is_matrix and {4, 3} or {12}
   local p = start(12, row.dtype, shape)
   local optimizer = optim[row.name]({p}, row.options)
   for step = 1, STEPS do

@@ -21,7 +21,7 @@ local ALL = {
   {"AdamW", {lr = 0.1}}, {"NAdam", {lr = 0.1}}, {"RAdam", {lr = 0.1}},
   {"RMSprop", {centered = true, momentum = 0.5}}, {"Adagrad", {lr = 0.1}},
   {"Adadelta", {}}, {"Adamax", {lr = 0.1}}, {"ASGD", {lr = 0.1, t0 = 1}},
-  {"Rprop", {lr = 0.1}}, {"Muon", {lr = 0.1}},
+  {"Rprop", {lr = 0.1}}, {"Muon", {lr = 0.1}}, {"Adafactor", {lr = 0.1}},
 }
 
 local function start(dtype)
@@ -269,6 +269,11 @@ describe("Options are refused, and errors say why:", function()
      .. "spectral_unclamped, got 'x'", "Muon", {adjust_lr_fn = "x"}},
     {"Muon: option 'adjust_lr_fn' must be a string, got number", "Muon",
      {adjust_lr_fn = 1}},
+    {"Adafactor: option 'eps' must be two numbers from 0", "Adafactor",
+     {eps = {1}}},
+    {"Adafactor: option 'd' must be at least 1, got 0", "Adafactor", {d = 0}},
+    {"Adafactor: option 'beta2_decay' must not be positive, got 1",
+     "Adafactor", {beta2_decay = 1}},
     {"SGD: option 'master_weights' must be a boolean, got number", "SGD",
      {master_weights = 1}},
   } do
