@@ -144,6 +144,70 @@ describe("The backward pass", function()
     assert.same({"e", "d", "c", "b", "a"}, order)
   end)
 
+  describe("with hooks of leaves", function()
+    --- Two passes through layers; what was called in the second.
+    local function calls(weights, last)
+      local seen = {}
+      for i, w in ipairs(weights) do
+        w:register_post_accumulate_grad_hook(function()
+          seen[#seen + 1] = "w" .. i
+        end)
+      end
+      for _ = 1, 2 do
+        seen = {}
+        local x = leaf(1)
+        for i = 1, 3 do
+          x = x * weights[i] -- a graph that is not collected yet leads to it
+          x:register_hook(function() seen[#seen + 1] = "x" .. i end)
+        end
+        if last then x = last(x) end
+        x:sum():backward()
+      end
+      return seen
+    end
+
+    it("calls them before it goes on to older nodes", function()
+      assert.same({"x3", "w3", "x2", "w2", "x1", "w1"},
+                  calls {leaf(2), leaf(3), leaf(4)})
+    end)
+
+    it("calls one once, after the oldest use of its leaf", function()
+      local w, n = leaf(3), 0
+      w:register_post_accumulate_grad_hook(function() n = n + 1 end)
+      assert.same({"x3", "x2", "w2", "x1", "w1", "w3"},
+                  calls {w, leaf(2), w})
+      assert.equal(2, n)
+      assert.same({2 * 2 * 3 * 2}, list(w.grad))
+    end)
+
+    it("calls one although part of the gradient never comes", function()
+      local w, all = leaf(2), {}
+      local half = st.autograd.Function {
+        forward = function(_, a, b) return a + b end,
+        backward = function(_, g) return g, nil end,
+      }
+      assert.same({"x3", "w3", "x2", "w2", "x1", "w1"},
+                  calls({leaf(2), leaf(3), leaf(4)}, function(x)
+                    return half(x, w * 5)
+                  end))
+      w:register_post_accumulate_grad_hook(function(t)
+        all[#all + 1] = t.grad:item()
+      end)
+      half(w * 7, (w * 5):exp()):sum():backward()
+      assert.same({7}, all)
+      half((w * 5):exp(), w * 7):sum():backward {inputs = {w}}
+      assert.equal(2, #all)
+    end)
+
+    it("calls those of a leaf that is the output", function()
+      local w, n = leaf(2), 0
+      w:register_post_accumulate_grad_hook(function() n = n + 1 end)
+      st.backward {w, (w * 3):sum(), w}
+      assert.equal(1, n)
+      assert.same({5}, list(w.grad))
+    end)
+  end)
+
   it("converts gradients to the dtype of what they are of", function()
     local x = st.ones(2):requires_grad_()
     local y = leaf(1, 2)

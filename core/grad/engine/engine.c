@@ -8,6 +8,15 @@
  * of some inputs only, one traversal of the part of the graph that is no older
  * than these inputs marks the nodes that lead to them. No function of this
  * file recurses.
+ *
+ * Note [Leaves with hooks are early]
+ * An AccumulateGrad node may be older than all other nodes: it lives as long as
+ * a graph leads to it. By its number it would run at the end of the pass. A
+ * hook of a leaf that is called after the gradient was added shall not wait so
+ * long: it may send the gradient to other processes, or step an optimizer. So
+ * if there are such hooks, one traversal counts the gradients of each leaf, and
+ * its node is queued, before all others, when the last one has come. Those
+ * that wait for a gradient of a node that never runs are queued at the end.
  */
 
 #include "grad/engine/engine.h"
@@ -15,27 +24,11 @@
 #include <string.h>
 
 #include "base/call_limits.h"
-#include "grad/engine/validate_grad.h"
+#include "grad/engine/awaited.h"
+#include "grad/engine/growable.h"
 #include "grad/engine/hook.h"
-#include "grad/engine/node_map.h"
+#include "grad/engine/validate_grad.h"
 #include "op/registry/composite.h"
-
-/* -- Growable arrays ------------------------------------------------------ */
-
-static st_status reserve(void **list, int64_t n, int64_t *capacity,
-                         size_t size) {
-  if (n < *capacity) return ST_OK;
-  const int64_t more = *capacity ? 2 * *capacity : 32;
-  void *p = st__alloc(ST_MEM_SCRATCH, (size_t)more * size);
-  if (!p) return ST_NO_MEMORY;
-  if (*list) {
-    memcpy(p, *list, (size_t)n * size);
-    st__free(ST_MEM_SCRATCH, *list, (size_t)*capacity * size);
-  }
-  *list = p;
-  *capacity = more;
-  return ST_OK;
-}
 
 /* -- State of a pass ------------------------------------------------------ */
 
@@ -44,6 +37,7 @@ typedef struct ready_node {
   st_node *node;       /* owned */
   st_tensor **grads;   /* owned; NULL for one result, which uses grad */
   st_tensor *grad;
+  bool is_early;       /* it runs before those that are not */
 } ready_node;
 
 enum { REACHES = 1, TARGET = 2, VISITED = 4 }; /* marks of nodes, in reach */
@@ -58,13 +52,16 @@ typedef struct graph_task {
   int64_t *heap, nheap, heap_capacity;
   st_node_map slots;        /* slots of the queued nodes */
   st_node_map reach;        /* marks of nodes; for a pass with inputs */
+  st_node_map awaited;      /* Note [Leaves with hooks are early] */
   st_edge *targets;         /* edges of the inputs; owned */
 } graph_task;
 
 /* -- Queue ---------------------------------------------------------------- */
 
 static bool is_before(const graph_task *k, int64_t a, int64_t b) {
-  return k->all[a].node->sequence > k->all[b].node->sequence;
+  const ready_node *const x = &k->all[a], *const y = &k->all[b];
+  if (x->is_early != y->is_early) return x->is_early;
+  return x->node->sequence > y->node->sequence;
 }
 
 static void heap_up(graph_task *k, int64_t i) {
@@ -109,20 +106,29 @@ static void clear(ready_node *w) {
   st__node_release(&w->node);
 }
 
+static st_status push(graph_task *k, int64_t slot, bool is_early) {
+  ST_TRY(st__reserve((void **)&k->heap, k->nheap, &k->heap_capacity,
+                     sizeof *k->heap));
+  k->all[slot].is_early = is_early;
+  k->heap[k->nheap++] = slot;
+  heap_up(k, k->nheap - 1);
+  return ST_OK;
+}
+
 static st_status take_slot(graph_task *k, int64_t *slot) {
-  ST_TRY(reserve((void **)&k->heap, k->nheap, &k->heap_capacity,
-                 sizeof *k->heap));
   if (k->nfree_slots > 0) {
     *slot = k->free_slots[--k->nfree_slots];
     return ST_OK;
   }
-  ST_TRY(reserve((void **)&k->all, k->nall, &k->all_capacity, sizeof *k->all));
+  ST_TRY(st__reserve((void **)&k->all, k->nall, &k->all_capacity,
+                     sizeof *k->all));
   *slot = k->nall;
   k->all[k->nall++] = (ready_node){0};
   return ST_OK;
 }
 
-/* The queue entry of n, added if there is none. */
+/* The entry of n, added if there is none. It is queued at once, unless n is a
+ * leaf's node that waits for more gradients. */
 static st_status find_or_add_ready(graph_task *k, st_node *n,
                                    ready_node **out) {
   st_node_map_entry *e = st__node_map_find(&k->slots, n);
@@ -141,8 +147,23 @@ static st_status find_or_add_ready(graph_task *k, st_node *n,
   st__node_retain(n);
   w->node = n;
   ST_TRY(st__node_map_put(&k->slots, n, slot, &e));
-  k->heap[k->nheap++] = slot;
-  heap_up(k, k->nheap - 1);
+  return st__is_awaited(&k->awaited, n) ? ST_OK : push(k, slot, false);
+}
+
+/* Takes note that a gradient has come along an edge, or that none will. */
+static st_status arrive(graph_task *k, const st_node *n) {
+  if (!k->awaited.n || !n || !st__has_arrived(&k->awaited, n)) return ST_OK;
+  const st_node_map_entry *e = st__node_map_find(&k->slots, n);
+  return e ? push(k, e->value, true) : ST_OK;
+}
+
+/* Queues the nodes that still wait. */
+static st_status push_rest(graph_task *k) {
+  const st_node_map rest = k->slots;
+  for (size_t i = 0; i < rest.capacity; i++) {
+    const st_node_map_entry *e = &rest.entries[i];
+    if (e->node) ST_TRY(push(k, e->value, false));
+  }
   return ST_OK;
 }
 
@@ -281,6 +302,7 @@ static st_status run_kind(graph_task *k, st_node *n, st_tensor **grads) {
   if (status == ST_OK) status = st__run_hooks_after(n, r.out, grads);
   for (int i = 0; status == ST_OK && i < n->ninputs; i++) {
     status = propagate(k, n, i, &r.out[i]);
+    if (status == ST_OK) status = arrive(k, n->edges[i].node);
   }
   free_input_grads(&r, n);
   if (status == ST_OK && !k->pass->retain_graph) st__node_release_saved(n);
@@ -328,8 +350,8 @@ static st_status run_next(graph_task *k) {
   st_tensor **const grads = grads_of(&w);
   st_status status = ST_OK;
   ST_TRY(st__limits_check());
-  ST_TRY(reserve((void **)&k->free_slots, k->nfree_slots,
-                 &k->free_slots_capacity, sizeof *k->free_slots));
+  ST_TRY(st__reserve((void **)&k->free_slots, k->nfree_slots,
+                     &k->free_slots_capacity, sizeof *k->free_slots));
   k->heap[0] = k->heap[--k->nheap];
   heap_down(k);
   st__node_map_remove(&k->slots, w.node);
@@ -369,7 +391,7 @@ static st_status enter(graph_task *k, walk *w, const st_node *n) {
   ST_TRY(st__node_map_put(&k->reach, n, 0, &e));
   if (e->value & VISITED) return ST_OK;
   e->value |= VISITED; /* each node is visited once */
-  ST_TRY(reserve((void **)&w->steps, w->n, &w->capacity, sizeof *w->steps));
+  ST_TRY(st__reserve((void **)&w->steps, w->n, &w->capacity, sizeof *w->steps));
   w->steps[w->n++] = (step){n, 0};
   return ST_OK;
 }
@@ -421,37 +443,6 @@ static st_status mark_reachable(graph_task *k, const st_edge *roots) {
 
 /* -- Roots ---------------------------------------------------------------- */
 
-static st_status check_root(const st_tensor *t, const st_tensor *grad,
-                            int i) {
-  if (!st__requires_grad(t)) {
-    return st__fail(ST_BAD_STATE, "output %d does not require a gradient: it "
-                    "was not computed from a tensor that does, as after "
-                    "requires_grad_()", i + 1);
-  }
-  if (!grad && t->numel != 1) {
-    return st__fail(ST_BAD_SHAPE, "output %d has shape %s: its gradient must "
-                    "be given unless it has one element, as its sum() has",
-                    i + 1, ST_SHAPE_TEXT(t));
-  }
-  if (grad && !st__same_sizes(t, grad)) {
-    return st__fail(ST_BAD_SHAPE, "the gradient of output %d has shape %s, "
-                    "the output %s", i + 1, ST_SHAPE_TEXT(grad),
-                    ST_SHAPE_TEXT(t));
-  }
-  if (!grad && st__is_complex(t->dtype)) {
-    return st__fail(ST_BAD_DTYPE, "output %d is complex: its gradient must "
-                    "be given", i + 1);
-  }
-  if (grad && st__is_complex(grad->dtype) !=
-              st__is_complex(t->dtype)) {
-    return st__fail(ST_BAD_DTYPE, "the gradient of output %d is %s, the "
-                    "output %s", i + 1,
-                    st__dtype_name(grad->dtype),
-                    st__dtype_name(t->dtype));
-  }
-  return ST_OK;
-}
-
 static st_status add_root_grad(graph_task *k, const st_edge *root, st_tensor *t,
                                st_tensor *grad) {
   ready_node *w;
@@ -467,19 +458,28 @@ static st_status add_root_grad(graph_task *k, const st_edge *root, st_tensor *t,
     ST_TRY(st__invoke1(ST_OP_ones_like, 1, &like, &first));
   }
   const st_status status = find_or_add_ready(k, root->node, &w);
-  if (status == ST_OK) return add_to(&grads_of(w)[root->nr], first);
-  st__tensor_release(&first);
-  return status;
+  if (status != ST_OK) {
+    st__tensor_release(&first);
+    return status;
+  }
+  ST_TRY(add_to(&grads_of(w)[root->nr], first));
+  return arrive(k, root->node);
 }
 
 static st_status run_all(graph_task *k, const st_edge *roots) {
   const st_backward_pass *p = k->pass;
   if (p->ninputs) ST_TRY(mark_reachable(k, roots));
+  if (p->accumulate && st__has_post_hooks()) {
+    ST_TRY(st__await(&k->awaited, p->noutputs, roots));
+  }
   for (int i = 0; i < p->noutputs; i++) {
     ST_TRY(add_root_grad(k, &roots[i], p->outputs[i],
                          p->grad_outputs ? p->grad_outputs[i] : NULL));
   }
-  while (k->nheap > 0) ST_TRY(run_next(k));
+  while (k->nheap > 0) {
+    ST_TRY(run_next(k));
+    if (k->nheap == 0) ST_TRY(push_rest(k));
+  }
   for (int i = 0; i < p->ninputs && !p->allow_unused; i++) {
     if (k->results && !k->results[i]) {
       return st__fail(ST_BAD_VALUE, "the outputs do not depend on input %d:\n"
@@ -518,6 +518,7 @@ static void end(graph_task *k) {
   }
   st__node_map_free(&k->slots);
   st__node_map_free(&k->reach);
+  st__node_map_free(&k->awaited);
 }
 
 /* -- The public function -------------------------------------------------- */
@@ -540,8 +541,8 @@ static st_status check_outputs(int n, const st_edge *edges) {
 
 static st_status check_pass(const st_backward_pass *p) {
   for (int i = 0; i < p->noutputs; i++) {
-    ST_TRY(check_root(p->outputs[i], p->grad_outputs ? p->grad_outputs[i]
-                                                     : NULL, i));
+    ST_TRY(st__check_root(p->outputs[i], p->grad_outputs ? p->grad_outputs[i]
+                                                         : NULL, i));
   }
   for (int i = 0; i < p->ninputs; i++) {
     if (st__requires_grad(p->inputs[i])) continue;

@@ -1,8 +1,10 @@
-/* Conversion of gradients to the shape and dtype of their inputs.
+/* Checks of the outputs of a pass; conversion of gradients to the shape and
+ * dtype of their inputs.
  */
 
 #include "grad/engine/validate_grad.h"
 
+#include "grad/graph/history.h"
 #include "op/registry/composite.h"
 
 static st_status replace(st_tensor **t, st_op_id id, const st_value *more,
@@ -61,4 +63,34 @@ st_status st__validate_grad(const st_node *n, int i, st_tensor **t) {
   }
   if ((*t)->dtype == m->dtype) return ST_OK;
   return replace(t, ST_OP_to_dtype, (st_value[]){st__of_int(m->dtype)}, 1);
+}
+
+st_status st__check_root(const st_tensor *t, const st_tensor *grad, int i) {
+  if (!st__requires_grad(t)) {
+    return st__fail(ST_BAD_STATE, "output %d does not require a gradient: it "
+                    "was not computed from a tensor that does, as after "
+                    "requires_grad_()", i + 1);
+  }
+  if (!grad && t->numel != 1) {
+    return st__fail(ST_BAD_SHAPE, "output %d has shape %s: its gradient must "
+                    "be given unless it has one element, as its sum() has",
+                    i + 1, ST_SHAPE_TEXT(t));
+  }
+  if (grad && !st__same_sizes(t, grad)) {
+    return st__fail(ST_BAD_SHAPE, "the gradient of output %d has shape %s, "
+                    "the output %s", i + 1, ST_SHAPE_TEXT(grad),
+                    ST_SHAPE_TEXT(t));
+  }
+  if (!grad && st__is_complex(t->dtype)) {
+    return st__fail(ST_BAD_DTYPE, "output %d is complex: its gradient must "
+                    "be given", i + 1);
+  }
+  if (grad && st__is_complex(grad->dtype) !=
+              st__is_complex(t->dtype)) {
+    return st__fail(ST_BAD_DTYPE, "the gradient of output %d is %s, the "
+                    "output %s", i + 1,
+                    st__dtype_name(grad->dtype),
+                    st__dtype_name(t->dtype));
+  }
+  return ST_OK;
 }

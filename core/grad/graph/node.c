@@ -36,6 +36,11 @@ bool st__metadata_matches(const st_input_metadata *m, const st_tensor *t) {
 /* -- Hooks ---------------------------------------------------------------- */
 
 static atomic_uint_fast64_t last_id;
+static atomic_int_fast64_t npost_hooks;
+
+bool st__has_post_hooks(void) {
+  return atomic_load_explicit(&npost_hooks, memory_order_relaxed) > 0;
+}
 
 st_status st__hook_add(st_hook **list, const st_hook *hook, uint64_t *id) {
   st_hook *h = st__alloc(ST_MEM_GRAPH, sizeof *h);
@@ -48,10 +53,12 @@ st_status st__hook_add(st_hook **list, const st_hook *hook, uint64_t *id) {
   if (id) *id = h->id;
   while (*list) list = &(*list)->next;
   *list = h;
+  if (h->when == ST_HOOK_POST) atomic_fetch_add(&npost_hooks, 1);
   return ST_OK;
 }
 
 static void free_hook(st_hook *h) {
+  if (h->when == ST_HOOK_POST) atomic_fetch_sub(&npost_hooks, 1);
   const bool is_node = h->when == ST_HOOK_BEFORE || h->when == ST_HOOK_AFTER;
   void (*const fn)(void *) = is_node ? h->u.node.free_ctx
                                      : h->u.tensor.free_ctx;

@@ -92,6 +92,8 @@ bool st__hook_remove(st_hook **list, uint64_t id);
 st_hook *st__hook_begin(st_hook *list, int when, uint64_t after);
 void st__hook_end(st_hook **list, st_hook *h);
 void st__hooks_free(st_hook **list);
+/* True if some leaf of the process has a hook of the kind ST_HOOK_POST. */
+bool st__has_post_hooks(void);
 
 /* The anomaly mode of this thread, or NULL; see strided_grad.h. */
 extern _Thread_local const st_anomaly *st__anomaly;
