@@ -247,4 +247,6 @@ function mpi.is_comm(value)
   return type(value) == "userdata" and debug.getmetatable(value) == Comm
 end
 
+require "strided.mpi.training"(mpi) -- DataParallel, samplers, checkpoints
+
 return mpi
