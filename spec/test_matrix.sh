@@ -314,7 +314,7 @@ main() {
   mkdir -p $out
   : >$out/passes; : >$out/queue; : >$out/alone; : >$out/results
   rows $what >$out/rows
-  need build test image
+  need build test image mpi
   luajit -e 'require "busted"' || die "busted does not run under luajit"
   plan "$chosen" <$out/rows
   build_all

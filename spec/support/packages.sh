@@ -50,6 +50,10 @@ test  | valgrind               | counts instructions; checks memory accesses
       | valgrind
 test  | g++                    | compiles the public header as C++
       | g++
+mpi   | openmpi-bin            | starts the ranks of rocks/strided-mpi
+      | mpirun
+mpi   | libopenmpi-dev         | mpi.h and the compiler for the rock
+      | mpicc
 lint  | lua-check              | checks the Lua code
       | luacheck
 fuzz  | clang                  | compiles the fuzz targets

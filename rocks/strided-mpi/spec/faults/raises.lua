@@ -1,0 +1,11 @@
+--- The last rank raises an error while the others wait for it.
+
+local st = require "strided"
+local mpi = require "strided.mpi"
+
+mpi.run(function()
+  mpi.barrier()
+  if mpi.rank() == mpi.size() - 1 then error "the disk is full" end
+  mpi.all_reduce(st.ones(3))
+  mpi.barrier()
+end)

@@ -1,0 +1,67 @@
+--- What happens when one rank fails, under mpirun: the others do not wait for
+-- it. Each program takes a second; after 30 it is killed.
+
+local HERE = debug.getinfo(1, "S").source:match "^@(.*)/[^/]*$"
+local mpirun = dofile(HERE .. "/support/mpirun.lua")
+
+local SECONDS, SOON = 30, 15
+
+--- Runs a program that fails soon; returns what it prints.
+local function fails(n, program, arguments)
+  local text, code, took = mpirun.run(n, "faults/" .. program .. ".lua",
+                                      SECONDS, arguments)
+  assert(code ~= 124 and code ~= 137 or took < SOON,
+         "it was still running after " .. took .. " seconds:\n" .. text)
+  assert(took < SOON, "it took " .. took .. " seconds:\n" .. text)
+  assert(code ~= 0, "it ended well:\n" .. text)
+  return text
+end
+
+local function has(text, part)
+  assert(text:find(part, 1, true), ("'%s' is not in\n%s"):format(part, text))
+end
+
+describe("strided.mpi: when a rank", function()
+  for _, n in ipairs {2, 4} do
+    it(("raises an error, all %d stop with its message"):format(n), function()
+      local text = fails(n, "raises")
+      has(text, ("rank %d: "):format(n - 1))
+      has(text, "the disk is full")
+    end)
+
+    it(("is killed, all %d stop with an error"):format(n), function()
+      has(fails(n, "killed"), "exited on signal 9")
+    end)
+
+    it(("ends early, all %d stop with an error"):format(n), function()
+      local said = ("rank %d: this rank has finished after 1 collectives, but "
+                    .. "rank 0 waits for it in number 2, mpi::all_reduce"
+                   ):format(n - 1)
+      has(fails(n, "exits", "return"), said)
+      has(fails(n, "exits", "close"), said)
+      has(fails(n, "exits", "exit"), said)
+    end)
+
+    it(("makes a step more, all %d stop with an error"):format(n), function()
+      has(fails(n, "unequal"), ("but rank %d waits for it"):format(n - 1))
+    end)
+  end
+
+  for what, said in pairs {
+    shape = {"all_reduce sum of float32 [2, 2]",
+             "all_reduce sum of float32 [2, 3]"},
+    dtype = {"broadcast_ of float32 [3]", "broadcast_ of int32 [3]"},
+    root = {"float32 [3], root 0", "float32 [3], root 1"},
+    op = {"all_reduce sum of float32 [3]", "all_reduce max of float32 [3]"},
+    call = {"all_gather of float32 [3]", "mpi::barrier"},
+  } do
+    it("differs in the " .. what .. ", checked mode says who and what",
+       function()
+         local text = fails(3, "differs", what)
+         has(text, "rank 0 calls mpi::" .. said[1]:gsub("^float32.*",
+                                                        "reduce sum of %0"))
+         has(text, "but rank 2 calls ")
+         has(text, said[2])
+       end)
+  end
+end)

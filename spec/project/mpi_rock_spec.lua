@@ -1,0 +1,83 @@
+--- The rock strided-mpi, built against the public header, and its specs, which
+-- start programs under mpirun.
+-- axes: lua alone
+
+local build = require "spec.support.build"
+
+local ROOT = build.root
+local ROCK = ROOT .. "/rocks/strided-mpi"
+
+local headers = build.headers()
+local folder = os.tmpname()
+os.remove(folder)
+
+local function is_there(command)
+  return build.output("command -v " .. command) ~= ""
+end
+
+--- Runs a spec of the rock here: with the functions of busted.
+local function run_spec(name, env, options)
+  local path = ("%s/spec/%s_spec.lua"):format(ROCK, name)
+  local set = rawget(_G, "setfenv")
+  if set then set(assert(loadfile(path)), env)(options)
+  else assert(loadfile(path, "t", env))(options) end
+end
+
+describe("The rock strided-mpi", function()
+  if not (is_there "mpirun" and is_there "mpicc") then
+    pending "needs mpirun and mpicc: ./dev deps"
+    return
+  end
+  local cpath = package.cpath
+  setup(function() package.cpath = folder .. "/?.so;" .. cpath end)
+  teardown(function()
+    package.cpath = cpath
+    os.execute("rm -rf '" .. folder .. "'")
+  end)
+
+  it("builds without a warning", function()
+    local said = build.output(("env -u LD_PRELOAD sh -c \"cmake -S '%s' -B "
+      .. "'%s' -DCMAKE_PREFIX_PATH='%s' %s && cmake --build '%s' -j 2\" && "
+      .. "echo built"):format(ROCK, folder, build.folder,
+                              headers and "-DLUA_INCDIR=" .. headers or "",
+                              folder))
+    assert.truthy(said:find "built\n$", said)
+    assert.is_nil(said:find "warning", said)
+  end)
+
+  --- What examples/digits_mpi.lua prints on n ranks: its checksum, accuracy.
+  local function digits(n, options)
+    local mpirun = dofile(ROCK .. "/spec/support/mpirun.lua")
+    local text, code = mpirun.run(n, "../../../examples/digits_mpi.lua", 120,
+                                  "--epochs 4 " .. options)
+    assert(code == 0, text)
+    local lines = 0
+    for _ in text:gmatch "epoch %d of 4 " do lines = lines + 1 end
+    assert.equal(4, lines, text)
+    return text:match "weights (%x+)", tonumber(text:match "Done: ([%d.]+) %%")
+  end
+
+  it("trains the digits to the same accuracy on 1, 2 and 4 ranks", function()
+    local _, accuracy = digits(1, "")
+    assert.is_true(accuracy > 93, accuracy)
+    for _, n in ipairs {2, 4} do
+      local _, other = digits(n, "")
+      assert.is_true(math.abs(other - accuracy) < 0.6, other)
+    end
+  end)
+
+  it("trains deterministic ones to the same weights", function()
+    local sums = {}
+    for n = 1, 4 do sums[n] = digits(n, "--deterministic --batch 30") end
+    assert.same({sums[1], sums[1], sums[1], sums[1]}, sums)
+    local other = digits(2, "--deterministic --batch 30 --seed 1")
+    assert.not_equal(sums[1], other)
+  end)
+
+  -- One Lua runs the programs on 1 to 4 ranks, the others on 2.
+  local is_first = build.lua == "luajit" and not build.is_sanitized
+  for _, name in ipairs(is_first and {"programs", "faults"} or {"programs"}) do
+    run_spec(name, rawget(_G, "getfenv") and getfenv(1) or _ENV,
+             {ranks = not is_first and {2} or nil})
+  end
+end)
