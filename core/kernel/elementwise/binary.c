@@ -200,6 +200,19 @@ static inline uint16_t next_half(uint16_t h, float a, float b) {
 /* on [0, 1] in place of [-1, 1] */
 #define SHIFTED(kind, x, n) st_orthogonal(ST_##kind, 2 * (double)(x) - 1, n, 0)
 
+/* lcm of int32: the product wraps to 32 bits before its sign is dropped, as in
+ * ATen. */
+static inline int64_t int32_lcm(int32_t a, int32_t b) {
+  const int32_t l = (int32_t)int_lcm(a, b);
+  return l < 0 ? 0 - (uint32_t)l : (uint32_t)l;
+}
+#define int32_gcd int_gcd
+#define int32_pow int_pow
+#undef INT_FUNCTION
+#define INT_FUNCTION(x, name)                                            \
+  _Generic((x), uint64_t: uint_##name, int32_t: int32_##name,            \
+           default: int_##name)
+
 /* -- Rows ----------------------------------------------------------------- */
 
 #define ST_BINARY(name, grain, list, ...) \
