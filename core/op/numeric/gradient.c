@@ -6,86 +6,159 @@
 
 #include <inttypes.h>
 
-/* -- One dimension -------------------------------------------------------- */
+/* -- Parts ---------------------------------------------------------------- */
 
-static st_tensor *but_last(st_op_scope *c, const st_tensor *t, int dim) {
-  const int64_t n = t ? t->sizes[dim] - 1 : 0;
-  return st__apply_narrow(c, t, dim, 0, n);
-}
-
-static st_tensor *but_first(st_op_scope *c, const st_tensor *t, int dim) {
-  const int64_t n = t ? t->sizes[dim] - 1 : 0;
-  return st__apply_narrow(c, t, dim, 1, n);
-}
-
-static st_tensor *differences(st_op_scope *c, const st_tensor *t, int dim) {
-  return st__apply2(c, ST_OP_sub_Tensor, but_first(c, t, dim),
-                    but_last(c, t, dim));
-}
-
-/* Extrapolates slopes: a + (a - b) h / (h + k), where h and k are steps; NULL
- * for equal steps. */
-static st_tensor *extrapolate(st_op_scope *c, const st_tensor *a,
-                              const st_tensor *b, const st_tensor *h,
-                              const st_tensor *k) {
-  const st_tensor *change = st__apply2(c, ST_OP_sub_Tensor, a, b);
-  if (!h) {
-    change = st__apply_with(c, ST_OP_mul_Scalar, change, st__of_float(0.5));
-  } else {
-    const st_tensor *share = st__apply2(c, ST_OP_div_Tensor, h,
-                                        st__apply2(c, ST_OP_add_Tensor, h, k));
-    change = st__apply2(c, ST_OP_mul_Tensor, change, share);
-  }
-  return st__apply2(c, ST_OP_add_Tensor, a, change);
-}
-
-/* Slopes between adjacent elements, and the steps between these; step is NULL
- * if all are equal. */
-typedef struct slopes {
-  const st_tensor *slope, *step;
+/* A dimension of self and its spacing: a number, or the steps between
+ * coordinates. */
+typedef struct line {
+  const st_tensor *self, *step; /* step is NULL for a number */
+  st_value spacing;
   int dim;
-  bool quadratic; /* second order at the ends, too */
-} slopes;
+  bool quadratic;               /* second order at the ends, too */
+} line;
 
-static st_tensor *at(st_op_scope *c, const slopes *s, const st_tensor *t,
-                     int64_t i) {
-  if (!t || !st__scope_ok(c)) return NULL;
-  return st__apply_narrow(c, t, s->dim, i < 0 ? i + t->sizes[s->dim] : i, 1);
+/* The elements of t from index i on, all but `fewer`; i below 0 counts from the
+ * end. */
+static st_tensor *part(st_op_scope *c, const st_tensor *t, int dim, int64_t i,
+                       int64_t fewer) {
+  const int64_t n = t && st__scope_ok(c) ? t->sizes[dim] : 0;
+  return st__apply_narrow(c, t, dim, i < 0 ? n + i : i, n - fewer);
 }
 
-/* The slope at an end; `near` is the index of the adjacent slope, `far` that
- * of the next one. */
-static st_tensor *at_end(st_op_scope *c, const slopes *s, int64_t near,
-                         int64_t far) {
-  st_tensor *a = at(c, s, s->slope, near);
-  if (!s->quadratic) return a;
-  return extrapolate(c, a, at(c, s, s->slope, far), at(c, s, s->step, near),
-                     at(c, s, s->step, far));
+/* The element of self at index i. */
+static st_tensor *at(st_op_scope *c, const line *l, int64_t i) {
+  const int64_t n = l->self->sizes[l->dim];
+  return part(c, l->self, l->dim, i, n - 1);
 }
 
-/* Slopes inside: means of the two adjacent slopes, each weighted by the step
- * of the other. */
-static st_tensor *inside(st_op_scope *c, const slopes *s) {
-  const st_tensor *a = but_last(c, s->slope, s->dim);
-  const st_tensor *b = but_first(c, s->slope, s->dim);
-  if (!s->step) {
-    return st__apply_with(c, ST_OP_mul_Scalar,
-                          st__apply2(c, ST_OP_add_Tensor, a, b),
-                          st__of_float(0.5));
+/* The i-th step, a number. */
+static st_tensor *step_at(st_op_scope *c, const line *l, int64_t i) {
+  return st__apply(c, ST_OP_select_int, 3, (st_value[]){
+    st__of_tensor(l->step), st__of_int(0), st__of_int(i)});
+}
+
+static st_tensor *quotient(st_op_scope *c, const st_tensor *a,
+                           const st_tensor *b) {
+  return st__apply2(c, ST_OP_div_Tensor, a, b);
+}
+
+static st_tensor *product(st_op_scope *c, const st_tensor *a,
+                          const st_tensor *b) {
+  return st__apply2(c, ST_OP_mul_Tensor, a, b);
+}
+
+/* -- Equal steps ---------------------------------------------------------- */
+
+static st_tensor *per_step(st_op_scope *c, const line *l, const st_tensor *t) {
+  return st__apply_with(c, ST_OP_div_Scalar, t, l->spacing);
+}
+
+/* The slope at an end; i is its index, k the one of its neighbour, j the one
+ * behind that. In this order the sums round as in ATen. */
+static st_tensor *end_slope(st_op_scope *c, const line *l, int64_t i, int64_t k,
+                            int64_t j) {
+  const double sign = i < 0 ? -1 : 1;
+  if (!l->quadratic) {
+    const st_tensor *rise = i < 0 ? st__minus(c, at(c, l, i), at(c, l, k))
+                                  : st__minus(c, at(c, l, k), at(c, l, i));
+    return per_step(c, l, rise);
   }
-  const st_tensor *h = but_last(c, s->step, s->dim);
-  const st_tensor *k = but_first(c, s->step, s->dim);
-  const st_tensor *sum = st__apply2(
-    c, ST_OP_add_Tensor, st__apply2(c, ST_OP_mul_Tensor, a, k),
-    st__apply2(c, ST_OP_mul_Tensor, b, h));
-  return st__apply2(c, ST_OP_div_Tensor, sum,
-                    st__apply2(c, ST_OP_add_Tensor, h, k));
+  const st_tensor *near = st__scaled(c, at(c, l, i), -1.5 * sign);
+  const st_tensor *next = st__scaled(c, at(c, l, k), 2 * sign);
+  const st_tensor *last = st__scaled(c, at(c, l, j), -0.5 * sign);
+  const st_tensor *first = i < 0 ? last : near, *third = i < 0 ? near : last;
+  return per_step(c, l, st__plus(c, st__plus(c, first, next), third));
 }
 
-static st_tensor *join(st_op_scope *c, const slopes *s) {
-  st_tensor *parts[] = {at_end(c, s, 0, 1), inside(c, s),
-                        at_end(c, s, -1, -2)};
-  const st_value args[] = {st__of_tensors(parts, 3), st__of_int(s->dim)};
+/* Half the rise over two steps. */
+static st_tensor *inner_slopes(st_op_scope *c, const line *l) {
+  const st_tensor *rise = st__minus(c, part(c, l->self, l->dim, 2, 2),
+                                    part(c, l->self, l->dim, 0, 2));
+  return st__apply_with(c, ST_OP_div_Scalar, per_step(c, l, rise),
+                        st__of_int(2));
+}
+
+/* -- Steps between coordinates -------------------------------------------- */
+
+/* t as the factor of slices of self along its dimension. */
+static st_tensor *along_dim(st_op_scope *c, const line *l,
+                            const st_tensor *t) {
+  int64_t sizes[ST_MAX_DIMS];
+  if (!st__scope_ok(c)) return NULL;
+  for (int d = 0; d < l->self->ndim; d++) sizes[d] = 1;
+  sizes[l->dim] = t->numel;
+  return st__apply_with(c, ST_OP_reshape, t,
+                        st__of_ints(sizes, l->self->ndim));
+}
+
+/* The factors of three adjacent elements in the slope at the first (-1), at the
+ * one between (0) or at the last one (1), by the steps h and k between them. */
+static void weights_of(st_op_scope *c, const st_tensor *h, const st_tensor *k,
+                       int where, const st_tensor *w[3]) {
+  const st_tensor *both = st__plus(c, h, k);
+  const st_tensor *hb = product(c, h, both), *hk = product(c, h, k);
+  const st_tensor *kb = product(c, k, both), *top[3];
+  if (where < 0) {
+    top[0] = st__scaled(c, st__plus(c, st__scaled(c, h, 2), k), -1);
+    top[1] = both;
+    top[2] = st__scaled(c, h, -1);
+  } else if (where > 0) {
+    top[0] = k;
+    top[1] = st__scaled(c, both, -1);
+    top[2] = st__plus(c, st__scaled(c, k, 2), h);
+  } else {
+    top[0] = st__scaled(c, k, -1);
+    top[1] = st__minus(c, k, h);
+    top[2] = h;
+  }
+  w[0] = quotient(c, top[0], hb);
+  w[1] = quotient(c, top[1], hk);
+  w[2] = quotient(c, top[2], kb);
+}
+
+static st_tensor *weighted(st_op_scope *c, const st_tensor *const w[3],
+                           const st_tensor *const x[3]) {
+  st_tensor *sum = product(c, w[0], x[0]);
+  for (int i = 1; i < 3; i++) sum = st__plus(c, sum, product(c, w[i], x[i]));
+  return sum;
+}
+
+static st_tensor *end_by_steps(st_op_scope *c, const line *l, bool last) {
+  const st_tensor *w[3], *x[3];
+  const int64_t i = last ? -1 : 0;
+  if (!l->quadratic) {
+    const st_tensor *rise = last ? st__minus(c, at(c, l, -1), at(c, l, -2))
+                                 : st__minus(c, at(c, l, 1), at(c, l, 0));
+    return quotient(c, rise, step_at(c, l, i));
+  }
+  weights_of(c, step_at(c, l, last ? -2 : 0), step_at(c, l, last ? -1 : 1),
+             last ? 1 : -1, w);
+  for (int k = 0; k < 3; k++) x[k] = at(c, l, last ? k - 3 : k);
+  return weighted(c, w, x);
+}
+
+static st_tensor *inner_by_steps(st_op_scope *c, const line *l) {
+  const st_tensor *w[3], *x[3];
+  weights_of(c, part(c, l->step, 0, 0, 1), part(c, l->step, 0, 1, 1), 0, w);
+  for (int k = 0; k < 3; k++) {
+    w[k] = along_dim(c, l, w[k]);
+    x[k] = part(c, l->self, l->dim, k, 2);
+  }
+  return weighted(c, w, x);
+}
+
+static st_tensor *slopes(st_op_scope *c, const line *l) {
+  st_tensor *parts[3];
+  if (l->step) {
+    parts[0] = end_by_steps(c, l, false);
+    parts[1] = inner_by_steps(c, l);
+    parts[2] = end_by_steps(c, l, true);
+  } else {
+    parts[0] = end_slope(c, l, 0, 1, 2);
+    parts[1] = inner_slopes(c, l);
+    parts[2] = end_slope(c, l, -1, -2, -3);
+  }
+  const st_value args[] = {st__of_tensors(parts, 3), st__of_int(l->dim)};
   return st__scope_ok(c) ? st__apply(c, ST_OP_cat, 2, args) : NULL;
 }
 
@@ -121,29 +194,31 @@ static st_status check_coordinates(const st_tensor *t, const st_tensor *self,
                   ST_SHAPE_TEXT(t));
 }
 
-/* Steps between coordinates, along dim of self. */
+/* Steps between coordinates. Those of integers are floating point, so that
+ * products of them do not wrap around. */
 static st_tensor *steps(st_op_scope *c, const st_tensor *coordinates,
                         const st_tensor *self, int dim) {
-  int64_t sizes[ST_MAX_DIMS];
+  st_value dtype;
   if (st__scope_ok(c)) c->status = check_coordinates(coordinates, self, dim);
-  for (int d = 0; d < self->ndim; d++) sizes[d] = 1;
-  sizes[dim] = self->sizes[dim] - 1;
-  return st__apply_with(c, ST_OP_reshape,
-                        st__scope_ok(c) ? differences(c, coordinates, 0) : NULL,
-                        st__of_ints(sizes, self->ndim));
+  st_tensor *all = st__minus(c, part(c, coordinates, 0, 1, 1),
+                             part(c, coordinates, 0, 0, 1));
+  const st_value mixed[] = {st__of_tensor(all), st__of_float(1)};
+  if (!st__scope_ok(c) || !st__is_integral(all->dtype)) return all;
+  c->status = st__invoke(ST_OP_result_type_Scalar, 2, mixed, &dtype);
+  return st__apply_to(c, all, (st_dtype)dtype.u.i);
 }
 
 static st_status along(const request *q, int i, st_value *ret) {
   st_op_scope c = {.n = 0};
-  slopes s = {.dim = q->dims[i], .quadratic = q->edge_order == 2};
-  const st_tensor *rise = differences(&c, q->self, s.dim);
+  line l = {.self = q->self, .dim = q->dims[i],
+            .quadratic = q->edge_order == 2};
   if (q->spacing->tag == ST_TAG_TENSORS) {
-    s.step = steps(&c, q->spacing->u.tensors[i], q->self, s.dim);
-    s.slope = st__apply2(&c, ST_OP_div_Tensor, rise, s.step);
+    l.step = steps(&c, q->spacing->u.tensors[i], q->self, l.dim);
+    if (!st__scope_ok(&c)) return st__scope_end(&c, 0, NULL, ret);
   } else {
-    s.slope = st__apply_with(&c, ST_OP_div_Scalar, rise, spacing_of(q, i));
+    l.spacing = spacing_of(q, i);
   }
-  return st__scope_return(&c, join(&c, &s), ret);
+  return st__scope_return(&c, slopes(&c, &l), ret);
 }
 
 /* -- Operators ------------------------------------------------------------ */
