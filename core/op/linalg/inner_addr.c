@@ -89,13 +89,20 @@ static st_value factor(const st_value *v, st_dtype d) {
   return d == ST_BOOL ? st__of_bool(!scalar_equals(v, 0)) : *v;
 }
 
+/* ATen expands self before it promotes: dimensions do not count. */
+static st_dtype common_dtype(const addends *a) {
+  return st__promote(a->self->dtype,
+                     st__promote(a->vec1->dtype, a->vec2->dtype));
+}
+
 /* beta self + alpha product; self is broadcast. */
 static st_tensor *added(st_op_scope *c, const addends *a,
                         st_tensor *product) {
-  const st_tensor *self = a->self;
   if (!st__scope_ok(c)) return NULL;
-  const st_value beta = factor(a->beta, self->dtype);
-  const st_value alpha = factor(a->alpha, product->dtype);
+  const st_dtype d = common_dtype(a);
+  const st_value beta = factor(a->beta, d), alpha = factor(a->alpha, d);
+  const st_tensor *self = st__apply_to(c, a->self, d);
+  product = st__apply_to(c, product, d);
   self = st__apply_with(c, ST_OP_expand, self,
                         st__of_ints(product->sizes, product->ndim));
   if (!scalar_equals(&alpha, 1)) {
@@ -169,9 +176,9 @@ static st_tensor *addr_columns(st_op_scope *c, const addends *a) {
   return st__apply1(c, ST_OP_t, addr_rows(c, &turned));
 }
 
-/* BAD_VALUE unless the dtype of self can hold beta and alpha. */
+/* BAD_VALUE unless the dtype of the result can hold beta and alpha. */
 static st_status check_scalars(const addends *a) {
-  const st_dtype d = a->self->dtype;
+  const st_dtype d = common_dtype(a);
   ST_TRY(st__check_scalar_named("beta", st__scalar_of(a->beta), d));
   return st__check_scalar_named("alpha", st__scalar_of(a->alpha), d);
 }
