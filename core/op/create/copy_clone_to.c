@@ -303,11 +303,10 @@ ST_BOXED(st__box_is_set_to) {
 ST_BOXED(st__box_equal) {
   const st_tensor *self = st__next_tensor(&args);
   const st_tensor *other = st__next_tensor(&args);
-  if (self->dtype != other->dtype || self->device != other->device) {
-    return st__fail(ST_BAD_DTYPE, "self (%s) and other (%s) must have the "
-                    "same dtype and device",
-                    st__dtype_name(self->dtype),
-                    st__dtype_name(other->dtype));
+  if (self->device != other->device) {
+    return st__fail(ST_BAD_VALUE, "self (%s) and other (%s) must be on the "
+                    "same device", st__device_name(self->device),
+                    st__device_name(other->device));
   }
   if (!st__same_sizes(self, other)) {
     *rets = st__of_bool(false);

@@ -61,6 +61,14 @@ static bool has_exact_kernel(const st_value *args) {
   return st__is_integral(other->dtype) && st__is_floating(self->dtype);
 }
 
+/* other in the promoted dtype of both, in which 2^other is computed. */
+static const st_tensor *exponent_of(st_op_scope *c, const st_value *both) {
+  st_value dtype;
+  c->status = st__invoke(ST_OP_result_type_Tensor, 2, both, &dtype);
+  if (!st__scope_ok(c)) return NULL;
+  return st__apply_to(c, both[1].u.tensor, (st_dtype)dtype.u.i);
+}
+
 /* Floats and integral exponents: calls this variant of _ldexp, which is
  * exact. Others: of mul with self and 2^other. Both cast to the dtype of their
  * output. */
@@ -71,8 +79,10 @@ static st_status scaled(st_variant variant, const st_value *args,
   }
   const st_value self = *st__next(&args), other = *st__next(&args);
   const st_value out = variant == ST_OUT ? *st__next(&args) : st__none();
-  const st_value power[] = {st__of_float(2), other};
+  const st_value both[] = {self, other};
   st_op_scope c = {.n = 0};
+  const st_value power[] = {st__of_float(2),
+                            st__of_tensor(exponent_of(&c, both))};
   const st_tensor *scale = st__apply(&c, ST_OP_pow_Scalar, 2, power);
   if (st__scope_ok(&c)) {
     const st_value all[] = {self, st__of_tensor(scale), out};

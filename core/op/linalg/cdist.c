@@ -60,17 +60,23 @@ ST_BOXED(st__box_normalize) {
   return st__scope_return(&c, normalized(&c, input, *p, dim, *args), rets);
 }
 
-/* Broadcasts x1 and x2 first: a dimension of only one of them counts for
- * both. */
+/* Promotes and broadcasts x1 and x2 first: a dimension of only one of them
+ * counts for both. */
 ST_BOXED(st__box_cosine_similarity) {
   st_tensor *x1 = st__next_tensor(&args), *x2 = st__next_tensor(&args);
   const int64_t dim = st__next_int(&args);
   const st_value *eps = st__next(&args);
-  const st_value list = st__of_tensors((st_tensor *[]){x1, x2}, 2);
   const st_value two = st__of_int(2);
   st_op_scope c = {.n = 0};
+  const st_dtype dtype = st__promote(x1->dtype, x2->dtype);
   st_value both;
-  ST_TRY(st__invoke(ST_OP_broadcast_tensors, 1, &list, &both));
+  x1 = st__apply_to(&c, x1, dtype);
+  x2 = st__apply_to(&c, x2, dtype);
+  const st_value list = st__of_tensors((st_tensor *[]){x1, x2}, 2);
+  if (st__scope_ok(&c)) {
+    c.status = st__invoke(ST_OP_broadcast_tensors, 1, &list, &both);
+  }
+  if (!st__scope_ok(&c)) return st__scope_end(&c, 0, NULL, rets);
   const st_tensor *a = normalized(&c, both.u.tensors[0], two, dim, *eps);
   const st_tensor *b = normalized(&c, both.u.tensors[1], two, dim, *eps);
   const st_tensor *each = st__apply2(&c, ST_OP_mul_Tensor, a, b);
