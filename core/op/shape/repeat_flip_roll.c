@@ -200,6 +200,15 @@ fail:
   return status;
 }
 
+/* BAD_VALUE unless dtype d can hold the positions base to base + n - 1. */
+static st_status check_positions(st_dtype d, int64_t base, int64_t n) {
+  const int bits = 8 * (int)st__itemsize(d) - (st__is_unsigned(d) ? 0 : 1);
+  if (bits >= 63 || base + n - 1 < (int64_t)1 << bits) return ST_OK;
+  return st__fail(ST_BAD_VALUE, "the positions have the dtype of repeats, %s, "
+                  "which cannot hold %" PRId64, st__dtype_name(d),
+                  base + n - 1);
+}
+
 /* Of the positions 0, 1, ..., plus base. */
 ST_BOXED(st__box_repeat_interleave_Tensor) {
   const st_tensor *repeats = st__next_tensor(&args);
@@ -209,9 +218,12 @@ ST_BOXED(st__box_repeat_interleave_Tensor) {
     return st__fail(ST_BAD_SHAPE, "repeats must be a vector, its shape is %s",
                     ST_SHAPE_TEXT(repeats));
   }
+  const st_dtype dtype = st__is_integral(repeats->dtype) ? repeats->dtype
+                                                         : ST_INT64;
+  ST_TRY(check_positions(dtype, base, repeats->sizes[0]));
   const st_value range[] = {
     st__of_int(base), st__of_int(base + repeats->sizes[0]),
-    st__of_int(ST_INT64), st__none(), st__of_int(repeats->device)};
+    st__of_int(dtype), st__none(), st__of_int(repeats->device)};
   st_value at;
   ST_TRY(st__invoke(ST_OP_arange_start, 5, range, &at));
   const st_value all[] = {at, st__of_tensor(repeats), st__of_int(0),
