@@ -109,3 +109,15 @@ st_status st__isreal_layout(const st_tensor *self, st_tensor **out) {
   chain c = {.status = ST_OK};
   return finish(&c, result(&c, real_part(&c, self), number(&c)), out);
 }
+
+/* -- Contiguous results --------------------------------------------------- */
+
+st_tensor *st__apply_fresh(st_op_scope *c, const st_tensor *t) {
+  int64_t strides[ST_MAX_DIMS];
+  if (!st__scope_ok(c)) return NULL;
+  st__contiguous_strides(t->ndim, t->sizes, strides);
+  if (st__same_dims(t->ndim, t->strides, strides)) {
+    return (st_tensor *)(uintptr_t)t;
+  }
+  return st__apply_with(c, ST_OP_clone, t, st__of_int(ST_FORMAT_CONTIGUOUS));
+}

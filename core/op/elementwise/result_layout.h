@@ -4,7 +4,7 @@
 #ifndef ST_OP_ELEMENTWISE_RESULT_LAYOUT_H
 #define ST_OP_ELEMENTWISE_RESULT_LAYOUT_H
 
-#include "op/registry/op.h"
+#include "op/registry/composite.h"
 
 /* A meta tensor of t's dtype with these sizes and strides; owned. */
 st_status st__meta_twin(const st_tensor *t, int ndim, const int64_t *sizes,
@@ -17,5 +17,10 @@ st_status st__result_layout(int n, st_tensor *const *in, st_tensor **out);
 st_status st__isinf_layout(const st_tensor *self, st_tensor **out);
 st_status st__isfinite_layout(const st_tensor *self, st_tensor **out);
 st_status st__isreal_layout(const st_tensor *self, st_tensor **out);
+
+/* t itself if its strides are those of a new contiguous tensor, otherwise a
+ * copy that has them: where a dimension has size 1, a contiguous tensor may
+ * have others. */
+st_tensor *st__apply_fresh(st_op_scope *c, const st_tensor *t);
 
 #endif

@@ -9,6 +9,8 @@
 #include <stdatomic.h>
 
 #include "op/elementwise/pointwise.h"
+#include "op/elementwise/result_layout.h"
+#include "tensor/memory_format.h"
 
 /* -- Reduction ------------------------------------------------------------ */
 
@@ -29,6 +31,21 @@ st_status st__loss_end(st_op_scope *c, st_tensor *loss, int64_t reduction,
     default: break;
   }
   return st__scope_return(c, loss, rets);
+}
+
+/* loss in the layout that ATen gives losses it computes in place: that of self.
+ */
+static st_tensor *laid_out_as(st_op_scope *c, st_tensor *loss,
+                              const st_tensor *self) {
+  int64_t strides[ST_MAX_DIMS];
+  if (!st__scope_ok(c) || !st__same_sizes(loss, self)) return loss;
+  st__preserved_strides(self, strides);
+  if (st__same_dims(loss->ndim, loss->strides, strides)) return loss;
+  const st_value room[] = {st__of_tensor(loss),
+                           st__of_ints(loss->sizes, loss->ndim),
+                           st__of_ints(strides, loss->ndim)};
+  return st__apply2(c, ST_OP_copy_,
+                    st__apply(c, ST_OP_new_empty_strided, 3, room), loss);
 }
 
 /* -- Calls of operators --------------------------------------------------- */
@@ -145,6 +162,7 @@ ST_BOXED(st__box_huber_loss) {
                         delta);
   }
   st_tensor *loss = distance(&c, ST_OP__huber, self, target, delta);
+  if (reduction == ST_REDUCE_NONE) loss = laid_out_as(&c, loss, self);
   warn_of_broadcast(&c, "huber_loss", self, target);
   return st__loss_end(&c, loss, reduction, rets);
 }
@@ -284,7 +302,13 @@ ST_BOXED(st__box_soft_margin_loss) {
   st_op_scope c = st__loss_begin(reduction);
   const st_tensor *margin = product(&c, self, target);
   const st_tensor *log = st__apply1(&c, ST_OP_log_sigmoid, margin);
-  return st__loss_end(&c, st__apply1(&c, ST_OP_neg, log), reduction, rets);
+  if (st__is_floating(self->dtype)) log = st__apply_to(&c, log, self->dtype);
+  st_tensor *loss = st__apply1(&c, ST_OP_neg, log);
+  if (reduction == ST_REDUCE_NONE) {
+    loss = st__is_contiguous(self) ? st__apply_fresh(&c, loss)
+                                   : laid_out_as(&c, loss, self);
+  }
+  return st__loss_end(&c, loss, reduction, rets);
 }
 
 ST_BOXED(st__box_multilabel_soft_margin_loss) {
@@ -301,11 +325,15 @@ ST_BOXED(st__box_multilabel_soft_margin_loss) {
   return st__loss_end(&c, loss, reduction, rets);
 }
 
+/* As in ATen, the loss of integers is one, with the margin truncated. */
 ST_BOXED(st__box_hinge_embedding_loss) {
   const st_tensor *self = st__next_tensor(&args);
   const st_tensor *target = st__next_tensor(&args);
-  const double margin = st__next_float(&args);
+  const double given = st__next_float(&args);
   const int64_t reduction = st__next_int(&args);
+  const bool whole = st__is_integral(self->dtype);
+  const st_value margin = whole ? st__of_int((int64_t)given)
+                                : st__of_float(given);
   st_op_scope c = st__loss_begin(reduction);
   const st_tensor *apart = st__apply_with(&c, ST_OP_ne_Scalar, target,
                                           st__of_int(1));
@@ -313,7 +341,8 @@ ST_BOXED(st__box_hinge_embedding_loss) {
                                          st__of_int(-1));
   st_tensor *loss = st__apply2(
     &c, ST_OP_add_Tensor,
-    only(&c, apart, at_least_0(&c, from(&c, margin, self))),
+    only(&c, apart, at_least_0(&c, st__apply_with(&c, ST_OP_rsub_Scalar, self,
+                                                  margin))),
     only(&c, same, self));
   return st__loss_end(&c, loss, reduction, rets);
 }
@@ -325,8 +354,9 @@ ST_BOXED(st__box_margin_ranking_loss) {
   const double margin = st__next_float(&args);
   const int64_t reduction = st__next_int(&args);
   st_op_scope c = st__loss_begin(reduction);
-  const st_tensor *lead = product(&c, target, difference(&c, input1, input2));
-  st_tensor *loss = at_least_0(&c, from(&c, margin, lead));
+  const st_tensor *lag = product(&c, st__apply1(&c, ST_OP_neg, target),
+                                 difference(&c, input1, input2));
+  st_tensor *loss = at_least_0(&c, st__shifted(&c, lag, margin));
   return st__loss_end(&c, loss, reduction, rets);
 }
 
