@@ -91,27 +91,25 @@ static st_tensor *sum_norm(st_op_scope *c, const st_tensor *t, const norm *n) {
   return extreme(c, sums, n->is_least, dims, 2, n->keepdim);
 }
 
-/* Singular values of the matrices in two dimensions. */
-static st_tensor *singular_values(st_op_scope *c, const st_tensor *t,
-                                  const norm *n) {
-  const int64_t from[] = {n->rows, n->cols}, to[] = {-2, -1};
+static st_tensor *move_dims(st_op_scope *c, const st_tensor *t,
+                            const int64_t *from, const int64_t *to) {
   const st_value move[] = {st__of_tensor(t), st__of_ints(from, 2),
                            st__of_ints(to, 2)};
-  return st__apply1(c, ST_OP_linalg_svdvals,
-                    st__apply(c, ST_OP_movedim_intlist, 3, move));
+  return st__apply(c, ST_OP_movedim_intlist, 3, move);
 }
 
 static st_tensor *value_norm(st_op_scope *c, const st_tensor *t,
                              const norm *n) {
-  const int first = n->rows < n->cols ? n->rows : n->cols;
-  const int second = n->rows < n->cols ? n->cols : n->rows;
-  const int64_t last = -1;
-  const st_tensor *s = singular_values(c, t, n);
+  const int64_t given[] = {n->rows, n->cols}, ends[] = {-2, -1}, last = -1;
+  const st_tensor *s = st__apply1(c, ST_OP_linalg_svdvals,
+                                  move_dims(c, t, given, ends));
   st_tensor *out = n->kind == NUC ? sum_over(c, s, last, false)
                                   : extreme(c, s, n->is_least, &last, 1, false);
   if (!n->keepdim) return out;
-  out = st__apply_with(c, ST_OP_unsqueeze, out, st__of_int(first));
-  return st__apply_with(c, ST_OP_unsqueeze, out, st__of_int(second));
+  for (int i = 0; i < 2; i++) { /* with stride 1 */
+    out = st__apply_with(c, ST_OP_unsqueeze, out, st__of_int(-1));
+  }
+  return move_dims(c, out, ends, given);
 }
 
 static st_tensor *matrix_norm(st_op_scope *c, const st_tensor *t,
@@ -462,12 +460,28 @@ ST_BOXED(st__box_linalg_matrix_rank_tol_tensor) {
   return st__scope_return(&c, found.u.tensor, rets);
 }
 
-/* The numbers of t, broadcast to the batch dimensions of self. */
-static const st_tensor *per_matrix(st_op_scope *c, const st_tensor *self,
+/* The numbers of t, broadcast to the batch. */
+static const st_tensor *per_matrix(st_op_scope *c, st_ints batch,
                                    const st_tensor *t) {
-  t = st__apply_with(c, ST_OP_expand, t,
-                     st__of_ints(self->sizes, self->ndim - 2));
+  t = st__apply_with(c, ST_OP_expand, t, st__of_ints(batch.p, (int)batch.n));
   return st__apply_flatten(c, t);
+}
+
+/* The batch dimensions of the result: those of self broadcast with those of
+ * the tolerances. */
+static st_ints result_batch(st_op_scope *c, const st_tensor *self,
+                            const st_tensor *const tol[2], int64_t *sizes) {
+  int n = self->ndim - 2;
+  for (int d = 0; d < n; d++) sizes[d] = self->sizes[d];
+  for (int i = 0; st__scope_ok(c) && i < 2; i++) {
+    c->status = st__broadcast_shape(n, sizes, tol[i]->ndim, tol[i]->sizes,
+                                    sizes, &n);
+  }
+  if (st__scope_ok(c) && n > ST_MAX_DIMS - 2) {
+    c->status = st__fail(ST_BAD_SHAPE, "the result has more than %d dimensions",
+                         ST_MAX_DIMS);
+  }
+  return (st_ints){sizes, st__scope_ok(c) ? (uint32_t)n : 0};
 }
 
 /* Matrices with tolerances of their own, one after another: the derivative is
@@ -483,12 +497,18 @@ static st_status tensor_pinv(const st_tensor *self, const st_tensor *atol,
   }
   st_op_scope c = {.n = 0};
   tensor_tolerances(&c, self, atol, rtol, tol);
-  for (int i = 0; i < 2; i++) tol[i] = per_matrix(&c, self, tol[i]);
+  int64_t sizes[ST_MAX_DIMS];
+  const st_ints batch = result_batch(&c, self, tol, sizes);
+  for (int i = 0; i < 2; i++) tol[i] = per_matrix(&c, batch, tol[i]);
   const int64_t m = self->sizes[self->ndim - 2];
   const int64_t n = self->sizes[self->ndim - 1];
   const int64_t flat[] = {-1, m, n};
-  const st_tensor *all = st__apply_with(&c, ST_OP_reshape, self,
-                                        st__of_ints(flat, 3));
+  const int ndim = (int)batch.n + 2;
+  sizes[ndim - 2] = m;
+  sizes[ndim - 1] = n;
+  const st_tensor *all = st__apply_with(&c, ST_OP_expand, self,
+                                        st__of_ints(sizes, ndim));
+  all = st__apply_with(&c, ST_OP_reshape, all, st__of_ints(flat, 3));
   if (st__scope_ok(&c)) {
     c.status = st__value_new_tensors((int)all->sizes[0], &list);
   }
@@ -505,13 +525,11 @@ static st_status tensor_pinv(const st_tensor *self, const st_tensor *atol,
     }
     c.status = st__scope_end(&round, 0, NULL, rets);
   }
-  int64_t sizes[ST_MAX_DIMS];
-  for (int d = 0; d < self->ndim - 2; d++) sizes[d] = self->sizes[d];
-  sizes[self->ndim - 2] = n;
-  sizes[self->ndim - 1] = m;
+  sizes[ndim - 2] = n;
+  sizes[ndim - 1] = m;
   st_tensor *out = st__apply_with(&c, ST_OP_reshape,
                                   st__apply(&c, ST_OP_stack, 1, &list),
-                                  st__of_ints(sizes, self->ndim));
+                                  st__of_ints(sizes, ndim));
   if (!st__is_none(&list)) st__value_clear(&list);
   return st__scope_return(&c, out, rets);
 }
