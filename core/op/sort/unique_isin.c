@@ -248,6 +248,7 @@ static st_status unique_along(st_op_scope *c, const st_tensor *self,
   return st__scope_end(c, 3, out, rets);
 }
 
+/* As in ATen, all three results are computed along a dimension. */
 ST_BOXED(st__box_unique_consecutive) {
   const st_tensor *self = st__next_tensor(&args);
   runs r = {.n = 0};
@@ -256,9 +257,12 @@ ST_BOXED(st__box_unique_consecutive) {
   const st_value *dim = st__next(&args);
   r.base = st__next_int(&args);
   st_op_scope c = {.n = 0};
-  return st__is_none(dim) || self->ndim == 0
-       ? unique_of_line(&c, self, &r, rets)
-       : unique_along(&c, self, dim->u.i, &r, rets);
+  if (st__is_none(dim) || self->ndim == 0 ||
+      (self->ndim == 1 && dim->u.i == 0)) {
+    return unique_of_line(&c, self, &r, rets);
+  }
+  r.inverse = r.counts = true;
+  return unique_along(&c, self, dim->u.i, &r, rets);
 }
 
 /* unique: the runs of the sorted elements. */

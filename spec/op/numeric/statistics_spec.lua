@@ -51,7 +51,7 @@ local RESULTS = {
    function()
      return i64({{1, 1, 2}, {3, 3, 3}}):unique_consecutive {
        return_counts = true, dim = 2}
-   end, {{{1, 2}, {3, 3}}, {}, {2, 1}}},
+   end, {{{1, 2}, {3, 3}}, {1, 1, 2}, {2, 1}}},
   {"unique_consecutive of nothing is nothing",
    function() return i64 {}:unique_consecutive(true, true) end, {{}, {}, {}}},
   {"unique_consecutive keeps two that differ",
