@@ -287,7 +287,7 @@ static void finish_var(const st_reduction *r, void *acc, const void *ref,
                        int64_t n) {
   const double by = (double)r->count - r->correction;
   (void)ref;
-  divide(acc, n, ST_FLOAT64, by > 0 ? by : 0);
+  divide(acc, n, ST_FLOAT64, by > 0 && r->count > 0 ? by : 0);
 }
 
 static void finish_std(const st_reduction *r, void *acc, const void *ref,
