@@ -123,19 +123,25 @@ static void find_taps(st_op_scope *c, const resize *r, int d, st_taps *t) {
 
 /* -- Images --------------------------------------------------------------- */
 
-/* Half precision is resampled in float32. */
+/* Half precision is resampled in float32. As in ATen, a dimension that keeps
+ * its size is copied whatever its scale factor is. */
 static st_status run(const resize *given, st_value *rets) {
   static const int64_t last[] = {0, 2, 3, 1}, second[] = {0, 3, 1, 2};
   resize r = *given;
   const st_dtype dtype = r.self->dtype;
-  const bool channels_last =
-    st__suggest_format(r.self, false) == ST_FORMAT_CHANNELS_LAST;
+  const st_format format = st__suggest_format(r.self, false);
+  const bool channels_last = format == ST_FORMAT_CHANNELS_LAST;
+  const int64_t *in = r.self->sizes + 2;
   st_op_scope c = {.n = 0};
+  if (st__same_dims(2, in, r.size)) {
+    return st__scope_return(
+      &c, st__apply_with(&c, ST_OP_clone, r.self, st__of_int(format)), rets);
+  }
   st_taps taps[2] = {{NULL, NULL}, {NULL, NULL}};
   st__check_resized(&c, r.self, 2, r.size);
   if (dtype != ST_FLOAT64) r.self = st__apply_to(&c, r.self, ST_FLOAT32);
   for (int d = 0; st__scope_ok(&c) && d < 2; d++) {
-    find_taps(&c, &r, d, &taps[d]);
+    if (in[d] != r.size[d]) find_taps(&c, &r, d, &taps[d]);
   }
   const st_tensor *t = r.self;
   if (channels_last) {
@@ -143,7 +149,7 @@ static st_status run(const resize *given, st_value *rets) {
   }
   const int first = channels_last ? 1 : 2;
   for (int d = 1; d >= 0; d--) {
-    t = st__apply_resample(&c, t, first + d, &taps[d]);
+    if (taps[d].spans) t = st__apply_resample(&c, t, first + d, &taps[d]);
   }
   if (channels_last) {
     t = st__apply_with(&c, ST_OP_permute, t, st__of_ints(second, 4));

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "op/vision/resample.h"
+#include "tensor/memory_format.h"
 
 typedef enum resample_mode { NEAREST, EXACT, LINEAR, CUBIC } resample_mode;
 
@@ -26,12 +27,26 @@ static double rounded(const resample *r, double x) {
   return r->self->dtype == ST_FLOAT64 ? x : (double)(float)x;
 }
 
+/* ATen computes small images and channels_last ones by another kernel, which
+ * copies the pixels of an image of the same or half the size without regard to
+ * a scale factor. */
+static bool ignores_factor(const resample *r) {
+  const st_tensor *t = r->self;
+  const bool by_channels =
+    t->sizes[1] > 3 &&
+    st__is_contiguous_in(t, r->n == 2 ? ST_FORMAT_CHANNELS_LAST
+                                      : ST_FORMAT_CHANNELS_LAST_3D);
+  if (r->mode != NEAREST || r->n == 1) return false;
+  return by_channels || (r->n == 2 && r->size[0] + r->size[1] <= 128);
+}
+
 /* The distance in the image of adjacent elements of the result. */
 static double step_size(const resample *r, int d, int64_t in) {
   const int64_t out = r->size[d];
   if (r->mode >= LINEAR && r->align_corners) {
     return out > 1 ? rounded(r, (double)(in - 1) / (double)(out - 1)) : 0;
   }
+  if (out == 2 * in && ignores_factor(r)) return 0.5;
   return rounded(r, r->factor[d] > 0 ? 1 / r->factor[d]
                                      : (double)in / (double)out);
 }
@@ -151,8 +166,9 @@ static st_tensor *resample_dim(st_op_scope *c, const st_tensor *t, int d,
 /* True if the dimension needs no resampling. */
 static bool is_kept(const resample *r, int d) {
   const int64_t in = r->self->sizes[2 + d];
-  return in == r->size[d] && (r->align_corners || r->factor[d] == 0 ||
-                              r->factor[d] == 1);
+  return in == r->size[d] &&
+         (r->align_corners || r->factor[d] == 0 || r->factor[d] == 1 ||
+          r->mode == LINEAR || ignores_factor(r));
 }
 
 /* Where the taps along a dimension are fewer than the slices of the image, the
@@ -172,6 +188,21 @@ static st_tensor *read_taps(st_op_scope *c, st_tensor *t, const resample *r,
   return t;
 }
 
+/* t, or a copy, with the strides of a new tensor in the format of self. */
+static st_tensor *in_format(st_op_scope *c, const resample *r,
+                            const st_tensor *t) {
+  const st_format format = r->n == 1 ? ST_FORMAT_CONTIGUOUS
+                                     : st__suggest_format(r->self, false);
+  int64_t strides[ST_SPATIAL_MAX + 2];
+  if (!st__scope_ok(c)) return NULL;
+  c->status = st__format_strides(t->ndim, t->sizes, format, strides);
+  if (st__scope_ok(c) && t != r->self &&
+      st__same_dims(t->ndim, t->strides, strides)) {
+    return (st_tensor *)(uintptr_t)t;
+  }
+  return st__apply_with(c, ST_OP_clone, t, st__of_int(format));
+}
+
 static st_tensor *resample_dims(st_op_scope *c, const resample *r,
                                 axis *axes) {
   const st_tensor *first = r->self;
@@ -182,7 +213,7 @@ static st_tensor *resample_dims(st_op_scope *c, const resample *r,
     t = resample_dim(&round, t, d, &axes[d], r);
     st__scope_replace(c, &round, &t);
   }
-  return t == first ? st__apply1(c, ST_OP_clone, t) : t;
+  return in_format(c, r, t);
 }
 
 static st_status run(const resample *r, st_value *rets) {
