@@ -1,6 +1,7 @@
 /* cross, linalg_cross, renorm and norm_except_dim.
  */
 
+#include "op/elementwise/result_layout.h"
 #include "op/registry/composite.h"
 
 /* -- cross ---------------------------------------------------------------- */
@@ -119,8 +120,9 @@ ST_BOXED(st__box_renorm) {
   const st_value choice[] = {st__of_tensor(larger), st__of_tensor(factor),
                              st__of_int(1)};
   factor = st__apply(&c, ST_OP_where_ScalarOther, 3, choice);
-  st_tensor *cut = st__apply2(&c, ST_OP_mul_Tensor, self, factor);
-  return st__scope_return(&c, st__apply_to(&c, cut, self->dtype), rets);
+  const st_tensor *cut = st__apply_to(
+    &c, st__apply2(&c, ST_OP_mul_Tensor, self, factor), self->dtype);
+  return st__scope_return(&c, st__apply_fresh(&c, cut), rets);
 }
 
 /* -- norm_except_dim ------------------------------------------------------ */

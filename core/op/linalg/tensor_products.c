@@ -6,6 +6,7 @@
 
 #include "base/interrupt.h"
 #include "base/sizes.h"
+#include "op/elementwise/result_layout.h"
 #include "op/registry/composite.h"
 
 /* -- tensordot ------------------------------------------------------------ */
@@ -362,9 +363,14 @@ ST_BOXED(st__box_linalg_matrix_power) {
     return st__fail(ST_BAD_SHAPE, "self must have square matrices in its last "
                     "2 dimensions, its shape is %s", ST_SHAPE_TEXT(self));
   }
-  if (n == 0) return st__scope_return(&c, identities(&c, self), rets);
+  if (n == 0) {
+    const st_tensor *all = identities(&c, self);
+    return st__scope_return(&c, st__apply_fresh(&c, all), rets);
+  }
   if (n == 1) {
-    return st__scope_return(&c, st__apply1(&c, ST_OP_clone, self), rets);
+    return st__scope_return(
+      &c, st__apply_with(&c, ST_OP_clone, self,
+                         st__of_int(ST_FORMAT_CONTIGUOUS)), rets);
   }
   if (n > 0) return power(self, (uint64_t)n, rets);
   const st_tensor *inverse = st__apply1(&c, ST_OP_linalg_inv, self);

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "op/elementwise/result_layout.h"
 #include "op/nn/spatial.h"
 
 void st__check_rows(st_op_scope *c, const st_tensor *at, int64_t rows) {
@@ -175,6 +176,7 @@ ST_BOXED(st__box_one_hot) {
   const st_tensor *all = st__apply(&c, ST_OP_arange_start, 5, classes);
   const st_tensor *each = st__apply_with(&c, ST_OP_unsqueeze, self,
                                          st__of_int(-1));
-  const st_tensor *is = st__apply2(&c, ST_OP_eq_Tensor, each, all);
-  return st__scope_return(&c, st__apply_to(&c, is, ST_INT64), rets);
+  const st_tensor *is = st__apply_to(
+    &c, st__apply2(&c, ST_OP_eq_Tensor, each, all), ST_INT64);
+  return st__scope_return(&c, st__apply_fresh(&c, is), rets);
 }

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 
+#include "op/elementwise/result_layout.h"
 #include "op/norm/normalization.h"
 
 /* sizes: samples, channels, elements of a channel. */
@@ -155,8 +156,9 @@ ST_BOXED(st__box_native_group_norm) {
       ? grouped_once(&c, &g, laid_out(&c, &g, x, rows), mean, rstd)
       : grouped_steps(&c, &g, x, mean, rstd);
   }
-  x = st__apply_with(&c, ST_OP_contiguous, x,
-                     st__of_int(st__suggest_format(input, false)));
+  const st_format format = st__suggest_format(input, false);
+  x = st__apply_with(&c, ST_OP_contiguous, x, st__of_int(format));
+  if (format == ST_FORMAT_CONTIGUOUS) x = st__apply_fresh(&c, x);
   st_tensor *const results[] = {
     as_dtype_of(&c, x, input),
     as_dtype_of(&c, st__apply_reshape(&c, mean, 2, stats), input),

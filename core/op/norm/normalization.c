@@ -8,6 +8,7 @@
 #include "base/threads.h"
 #include "kernel/kernel.h"
 #include "kernel/nn/standardise.h"
+#include "op/elementwise/result_layout.h"
 #include "op/norm/derivatives.h"
 #include "tensor/memory_format.h"
 
@@ -147,8 +148,8 @@ ST_BOXED(st__box_rms_norm) {
     (st_value[]){st__of_tensor(st__apply1(&c, ST_OP_square, x)),
                  last_dims((int)shape.n, dims), st__of_bool(true)});
   x = times(&c, x, inverse_root(&c, squares, eps));
-  x = affine(&c, x, weight, NULL);
-  return st__scope_return(&c, as_dtype_of(&c, x, input), rets);
+  x = as_dtype_of(&c, affine(&c, x, weight, NULL), input);
+  return st__scope_return(&c, st__apply_fresh(&c, x), rets);
 }
 
 /* -- Gradients of layer_norm ---------------------------------------------- */

@@ -17,6 +17,20 @@ static st_tensor *clone_self(st_op_scope *c, const st_tensor *self) {
   return st__apply_with(c, ST_OP_clone, self, st__of_int(ST_FORMAT_PRESERVE));
 }
 
+/* A copy of self with its strides; if self overlaps itself, with others. */
+static st_tensor *clone_strides(st_op_scope *c, const st_tensor *self) {
+  bool overlaps;
+  c->status = st__overlaps_itself(self, &overlaps);
+  if (!st__scope_ok(c) || overlaps || self->flags & ST_FLAG_DENSE) {
+    return clone_self(c, self);
+  }
+  const st_value room[] = {st__of_tensor(self),
+                           st__of_ints(self->sizes, self->ndim),
+                           st__of_ints(self->strides, self->ndim)};
+  const st_tensor *copy = st__apply(c, ST_OP_new_empty_strided, 3, room);
+  return st__apply2(c, ST_OP_copy_, copy, self);
+}
+
 static st_status check_sizes(const st_tensor *target, const st_tensor *part,
                              const char *name) {
   if (st__same_sizes(target, part)) return ST_OK;
@@ -160,7 +174,7 @@ ST_BOXED(st__box_select_scatter) {
   const st_tensor *src = st__next_tensor(&args);
   const st_value *dim = st__next(&args), *index = st__next(&args);
   st_op_scope c = {.n = 0};
-  st_tensor *whole = clone_self(&c, self);
+  st_tensor *whole = clone_strides(&c, self);
   const st_value select[] = {st__of_tensor(whole), *dim, *index};
   const st_tensor *target = st__apply(&c, ST_OP_select_int, 3, select);
   return write_view(&c, whole, target, src, "src", rets);
@@ -172,7 +186,7 @@ ST_BOXED(st__box_slice_scatter) {
   const st_value *dim = st__next(&args), *start = st__next(&args);
   const st_value *end = st__next(&args), *step = st__next(&args);
   st_op_scope c = {.n = 0};
-  st_tensor *whole = clone_self(&c, self);
+  st_tensor *whole = clone_strides(&c, self);
   const st_value slice[] = {st__of_tensor(whole), *dim, *start, *end, *step};
   const st_tensor *target = st__apply(&c, ST_OP_slice_Tensor, 5, slice);
   return write_view(&c, whole, target, src, "src", rets);
@@ -184,7 +198,7 @@ ST_BOXED(st__box_diagonal_scatter) {
   const st_value *offset = st__next(&args), *dim1 = st__next(&args);
   const st_value *dim2 = st__next(&args);
   st_op_scope c = {.n = 0};
-  st_tensor *whole = clone_self(&c, self);
+  st_tensor *whole = clone_strides(&c, self);
   const st_value diagonal[] = {st__of_tensor(whole), *offset, *dim1, *dim2};
   const st_tensor *target = st__apply(&c, ST_OP_diagonal, 4, diagonal);
   return write_view(&c, whole, target, src, "src", rets);

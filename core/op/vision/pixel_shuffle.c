@@ -94,6 +94,10 @@ ST_BOXED(st__box_channel_shuffle) {
                     "channels of self, %" PRId64 ", but is %" PRId64, s[1],
                     groups);
   }
+  if (self->numel == 0) {
+    const st_value same = st__of_tensor(self);
+    return st__invoke(ST_OP_alias, 1, &same, rets);
+  }
   const int64_t split[] = {s[0], groups, s[1] / groups,
                            st__product_of(self->ndim - 2, s + 2)};
   st_op_scope c = {.n = 0};
