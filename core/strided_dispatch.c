@@ -10,6 +10,7 @@
 #include "base/call_limits.h"
 #include "base/text.h"
 #include "dispatch/dispatch.h"
+#include "dispatch/watch.h"
 #include "fuse/schedule/elementwise_op.h"
 #include "grad/autocast/autocast.h"
 #include "op/registry/op.h"
@@ -429,6 +430,8 @@ void st_mode_push(st_mode *m) { st__mode_push(m); }
 void st_mode_pop(void) { st__mode_pop(); }
 void st_observe(st_observer *o) { st__observe(o); }
 void st_unobserve(st_observer *o) { st__unobserve(o); }
+void st_watch(st_observer *o) { st__watch(o); }
+void st_unwatch(st_observer *o) { st__unwatch(o); }
 
 /* -- Keys ----------------------------------------------------------------- */
 

@@ -325,6 +325,10 @@ ST_API void st_mode_push(st_mode *m);
 ST_API void st_mode_pop(void);
 ST_API void st_observe(st_observer *o);
 ST_API void st_unobserve(st_observer *o);
+/* The same for an observer that only measures: fused functions run as they do
+ * without it, so it does not see the calls that are one loop. */
+ST_API void st_watch(st_observer *o);
+ST_API void st_unwatch(st_observer *o);
 
 /* -- Keys ----------------------------------------------------------------- */
 

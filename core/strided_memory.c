@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "base/call_limits.h"
+#include "base/live_memory.h"
 #include "base/own_threads.h"
 #include "base/memory.h"
 #include "tensor/dlpack.h"
@@ -21,6 +22,7 @@ bool st_memory_stats(int kind, st_memory *out) {
 }
 
 st_memory_totals st_memory_sum(void) { return st__memory_totals(); }
+int64_t st_memory_live(void) { return st__memory_live(); }
 void st_memory_reset_peak(void) { st__memory_reset_peak(); }
 int64_t st_memory_trim(void) { return st__memory_trim(); }
 

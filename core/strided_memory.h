@@ -11,6 +11,10 @@ ST_API bool st_memory_stats(int kind, st_memory *out);
 /* The sums over all kinds, the bytes in the caches, and the limits. Peaks are
  * accurate to a megabyte per thread, and exact for the calling thread. */
 ST_API st_memory_totals st_memory_sum(void);
+/* The sum of live bytes, in a few nanoseconds: exact for what the calling
+ * thread allocates and frees, and off by up to a megabyte for each other
+ * thread. */
+ST_API int64_t st_memory_live(void);
 /* Sets the peaks of all kinds to the bytes that are live now. */
 ST_API void st_memory_reset_peak(void);
 /* An allocation that would raise the live bytes above the limit fails with

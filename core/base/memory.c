@@ -39,6 +39,7 @@
 
 #include "base/cgroup.h"
 #include "base/call_limits.h"
+#include "base/live_memory.h"
 #include "base/mapped_memory.h"
 #include "base/status.h"
 
@@ -367,12 +368,15 @@ static int64_t cached_bytes(void) {
   return bytes;
 }
 
-/* Live bytes as this thread counts them: Note [Memory statistics]. */
+/* Live bytes as this thread counts them: Note [Memory statistics]. c: its cache
+ * or NULL. */
 static int64_t live_bytes(cache *c) {
   int64_t bytes = get(&flushed_live);
-  for (int k = 0; k < ST_MEM_COUNT; k++) bytes += get(&c->own[k].bytes);
+  for (int k = 0; c && k < ST_MEM_COUNT; k++) bytes += get(&c->own[k].bytes);
   return bytes;
 }
+
+int64_t st__memory_live(void) { return live_bytes(thread_cache()); }
 
 /* True if the limit allows n more live bytes; frees cached blocks if the limit
  * requires that. */
@@ -403,7 +407,7 @@ static void *find_block(cache *c, bool is_plain, size_t n) {
 
 static void *fail(cache *c, size_t n, int64_t cached) {
   char most[64] = "";
-  const int64_t live = c ? live_bytes(c) : get(&flushed_live);
+  const int64_t live = live_bytes(c);
   if (get(&limit) != INT64_MAX) {
     snprintf(most, sizeof most, ", the limit is %" PRId64, get(&limit));
   }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "dispatch/watch.h"
 
 _Thread_local st_thread st__thread = {
   .tls = ST_INITIAL_TLS,
@@ -126,7 +127,11 @@ static st_reader *take_reader(void) {
 }
 
 void st__thread_update_observers(st_thread *self) {
+  int n = 0;
+  for (const st_observer *o = self->observers; o; o = o->outer) n++;
   self->has_observers = st__trace_prints || self->trace || self->observers;
+  self->is_measured = !st__trace_prints && !self->trace &&
+                      n == self->nmeasuring;
 }
 
 st_status st__thread_attach(st_thread *self) {
@@ -182,6 +187,12 @@ void st__mode_pop(void) {
   st__set_mode(&st__thread, st__thread.mode->outer);
 }
 
+bool st__may_fuse(void) {
+  const st_thread *self = st__self();
+  return (!self->has_observers || self->is_measured) &&
+         st__has_initial_keys(self);
+}
+
 void st__observe(st_observer *o) {
   o->outer = st__thread.observers;
   st__thread.observers = o;
@@ -193,4 +204,14 @@ void st__unobserve(st_observer *o) {
   while (*link && *link != o) link = &(*link)->outer;
   if (*link) *link = o->outer;
   st__thread_update_observers(&st__thread);
+}
+
+void st__watch(st_observer *o) {
+  st__thread.nmeasuring++;
+  st__observe(o);
+}
+
+void st__unwatch(st_observer *o) {
+  st__thread.nmeasuring--;
+  st__unobserve(o);
 }

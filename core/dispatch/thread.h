@@ -68,6 +68,8 @@ typedef struct st_thread {
   int depth;          /* number of nested calls */
   bool has_observers; /* a trace or an observer is set */
   bool in_observer;
+  bool is_measured;   /* its observers, if any, only measure */
+  int nmeasuring;     /* such observers */
   st_reader *reader;  /* NULL until the first call */
   st_mode *mode;
   st_observer *observers;
@@ -103,11 +105,15 @@ static inline void st__set_mode(st_thread *self, st_mode *m) {
 /* The initial dispatch state of a thread. */
 st_tls st__first_tls(void);
 
-/* See st__is_isolated. */
-static inline bool st__is_isolated_thread(const st_thread *self) {
-  return !self->mode && !self->has_observers && !self->tls.inference &&
+static inline bool st__has_initial_keys(const st_thread *self) {
+  return !self->mode && !self->tls.inference &&
          self->tls.included == ST_INITIAL_INCLUDED &&
          self->tls.excluded == ST_INITIAL_EXCLUDED;
+}
+
+/* See st__is_isolated. */
+static inline bool st__is_isolated_thread(const st_thread *self) {
+  return !self->has_observers && st__has_initial_keys(self);
 }
 
 /* True if STRIDED_SHOW_DISPATCH_TRACE is 1. */

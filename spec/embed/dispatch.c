@@ -246,10 +246,14 @@ static void watching(void) {
     st_value_clear(&ret);
     st_unobserve(round ? &curious : &quick);
   }
+  st_watch(&quick);
+  CHECK(st_call_op(h.op, 3, args, &ret) == ST_OK);
+  st_unwatch(&quick);
+  st_value_clear(&ret);
   st_set_trace(NULL, NULL);
   CHECK(strncmp(kinds, "call redispatch callBoxed redispatchBoxed "
                 "callBoxedForDispatchKey ", 65) == 0);
-  CHECK(plain.before == 2 && plain.after == 2);
+  CHECK(plain.before == 3 && plain.after == 3);
   CHECK(plain.with_args == 0 && plain.with_rets == 0);
   CHECK(full.before == 2 && full.with_args == 2 && full.with_rets == 2);
   st_tensor_release(&x);

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/dtype.h"
+#include "dispatch/watch.h"
 
 enum { MAX_WORDS = 320 };
 
@@ -167,7 +168,7 @@ bool st__compile_cache_find(st_compile_cache *f, int n,
                             st_schedule **steps) {
   key k;
   *steps = NULL;
-  if (!st__is_isolated() || !make_key(n, args, &k)) return true;
+  if (!st__may_fuse() || !make_key(n, args, &k)) return true;
   const entry *e = find(f, &k);
   if (!e || (e->steps && !st__schedule_is_current(e->steps))) return false;
   if (e->steps) st__schedule_retain(*steps = e->steps);
@@ -177,8 +178,8 @@ bool st__compile_cache_find(st_compile_cache *f, int n,
 const char *st__compile_cache_why(st_compile_cache *f, int n,
                                   const st_compile_cache_arg *args) {
   key k;
-  if (!st__is_isolated()) return "a mode, an observer or a thread setting "
-                                   "must see its calls";
+  if (!st__may_fuse()) return "a mode, an observer or a thread setting "
+                                "must see its calls";
   if (!make_key(n, args, &k)) return "its arguments have no cache key";
   const entry *e = find(f, &k);
   return e && e->why ? e->why : "";
