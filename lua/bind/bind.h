@@ -52,6 +52,7 @@
   X(VALUES, "values", st__meta_values)          \
   X(TEXT, "text", st__meta_text)                \
   X(EVENTS, "events", st__meta_events)          \
+  X(PROFILE, "profile", st__meta_profile)       \
   X(SCHEMA, "schema", st__meta_schema)          \
   X(CAPSULE, "capsule", st__meta_capsule)       \
   X(SOURCE, "source", st__meta_source)          \
@@ -102,6 +103,7 @@ typedef enum st_sentinel { ST_SENTINEL_NONE, ST_SENTINEL_NEWAXIS,
 typedef struct st__lua_ref st__lua_ref;       /* Note [Registry references] */
 typedef struct st__listener st__listener;     /* registration_listener.c */
 typedef struct st__pending_warning st__pending_warning; /* warning.c */
+typedef struct st__profile st__profile;       /* Note [Profiles] */
 typedef struct st__scope st__scope;           /* tensor_scope.c */
 typedef struct st__sandbox st__sandbox;       /* Note [Sandboxes] */
 
@@ -189,6 +191,7 @@ typedef struct st__state {
   bool collects_fully;           /* Note [A collection by one step] */
   st__keepalive keepalive;       /* Note [Keeping gradient functions alive] */
   bool is_collecting;            /* gc_pacing.c is running the collector */
+  st__profile *profile;          /* innermost that is running, or NULL */
   st__scope *scope;              /* innermost, or NULL: tensor_scope.c */
   st__scope_links scope_links;
   st_print_options print;
@@ -481,6 +484,14 @@ void st__deliver(st__state *h, lua_State *L);
 /* Frees all listeners, when the binding state is freed. */
 void st__free_listeners(st__state *h);
 
+/* -- profile_record.c ------------------------------------------------------ */
+
+/* Reports to the running profiles that something begins which is not an
+ * operator, and that it ends, in pairs. Its name is that of what and name
+ * together. Call them if h->profile is set. */
+void st__profile_enter(st__state *h, const char *what, const char *name);
+void st__profile_leave(st__state *h);
+
 /* -- Openers, warnings, nested calls --------------------------------------- */
 
 typedef void st__opener(st__state *h, lua_State *L);
@@ -491,8 +502,8 @@ typedef void st__opener(st__state *h, lua_State *L);
   X(fiber) X(cdata) X(operator) X(dtype) X(scalar) X(shape) X(tensor) \
   X(from_table) X(subscript) X(kernel) X(library) X(listen) X(plan) \
   X(system) X(keyset) X(guard) X(mode) X(inspect) X(explain) \
-  X(dispatch_trace) X(schema) X(signal) X(warning) X(foreign) X(dlpack) \
-  X(source) X(mapped_pages) X(save) X(zip_member) X(share) X(memory) \
+  X(dispatch_trace) X(profile) X(schema) X(signal) X(warning) X(foreign) \
+  X(dlpack) X(source) X(mapped_pages) X(save) X(zip_member) X(share) X(memory) \
   X(scope) X(keepalive) X(grad) X(hook) X(context) X(autograd_function) \
   X(symbolic_trace) X(fused_function) X(sandbox) X(worker_threads)
 #define ST_OPENER(name) st__opener st__open_##name;
@@ -502,10 +513,10 @@ ST_OPENER_MAP(ST_OPENER)
 /* st__meta_...: fills the metatable at the top. [0] */
 st__opener st__meta_scalar, st__meta_generator, st__meta_library,
   st__meta_listener, st__meta_plan, st__meta_keyset, st__meta_values,
-  st__meta_text, st__meta_events, st__meta_schema, st__meta_capsule,
-  st__meta_source, st__meta_member, st__meta_save, st__meta_node,
-  st__meta_hook, st__meta_sym_scalar, st__meta_fused, st__meta_sandbox,
-  st__meta_message, st__meta_workers;
+  st__meta_text, st__meta_events, st__meta_profile, st__meta_schema,
+  st__meta_capsule, st__meta_source, st__meta_member, st__meta_save,
+  st__meta_node, st__meta_hook, st__meta_sym_scalar, st__meta_fused,
+  st__meta_sandbox, st__meta_message, st__meta_workers;
 
 /* Calls the warning function with the pending warnings of a call; st_message
  * stays that of a failed call. [0] */

@@ -329,7 +329,9 @@ static void run(request *r, st_tensor **grads, int uds) {
   st__pass_enter(h, L, has_one);                         /* [-0|1, +1] */
   st_status status = st__begin(h, L, r->name, &e);
   if (status == ST_OK) {
+    if (h->profile) st__profile_enter(h, "backward pass", "");
     status = st__end(h, L, &e, st_backward(&r->pass, grads));
+    if (h->profile) st__profile_leave(h);
   }
   const int env = st__pass_leave(h, L) ? lua_gettop(L) : 0;
   if (status != ST_OK) raise(L, r->name, status);

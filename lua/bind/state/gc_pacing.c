@@ -83,7 +83,9 @@ static int run_gc_call(lua_State *L) {
 static int run_gc(st__state *h, lua_State *L, int what, int data) {
   gc_call t = {what, data, 0};
   h->is_collecting = true;
+  if (h->profile) st__profile_enter(h, "collector", "");
   const int status = st__protected(L, run_gc_call, &t); /* [+0|1] */
+  if (h->profile) st__profile_leave(h);
   h->is_collecting = false;
   if (status != 0) lua_error(L);
   return t.result;

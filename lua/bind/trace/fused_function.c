@@ -363,7 +363,11 @@ static st_status run_schedule(const call *c, const st_schedule *schedule,
   st_status status = st__begin(c->h, c->L, st_compile_cache_name(ud->f), &e);
   if (status != ST_OK) return status;
   ud->is_running = true;
+  if (c->h->profile) {
+    st__profile_enter(c->h, "fused ", st_compile_cache_name(ud->f));
+  }
   status = st_schedule_run(schedule, c->inputs, outs);
+  if (c->h->profile) st__profile_leave(c->h);
   ud->is_running = false;
   return st__end(c->h, c->L, &e, status);
 }
