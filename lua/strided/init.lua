@@ -146,6 +146,15 @@ end
 -- @tparam function body
 -- @return the results of body
 
+--- Calls `body(...)` and lists the dispatcher's events meanwhile: tables with
+-- `op`, the operator's name, `kind` ("call", "redispatch", ...), `key`, the
+-- dispatch key, `kernel`, `keys`, `depth` and `start`, in seconds. Calls have
+-- `shapes`, the dtypes and shapes of the arguments as a text, and `time`, how
+-- long they took. For a tensor, `st.trace` is the operator.
+-- @function trace
+-- @tparam function body
+-- @treturn table the list, then the results of body
+
 --- True inside of `st.autocast`.
 -- @function is_autocast_enabled
 -- @treturn boolean
@@ -375,7 +384,7 @@ local LAZY = {
   autograd = "autograd", gradcheck = "autograd", gradgradcheck = "autograd",
   checkpoint = "autograd", detect_anomaly = "autograd", nn = "nn",
   optim = "optim", data = "data", amp = "amp", autocast = "amp",
-  fuse = "fuse", sandbox = "sandbox",
+  fuse = "fuse", sandbox = "sandbox", profile = "profile",
   linalg = "families",
   fft = "families", special = "families", signal = "families",
   distributions = "distributions",

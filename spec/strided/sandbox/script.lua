@@ -61,6 +61,11 @@ local function script()
   assert(st.explain("relu", x):find "CPU")
   st.set_printoptions {precision = 2}
   assert(st.scope(function() return x + 1 end):equal(x + 1))
+  local p = st.profile(st.exp, x)
+  assert(p:rows()[1].name == "aten::exp" and tostring(p):find "exp")
+  assert(#p:hints() == 0 and p.stop(p) == p)
+  local saved, why = pcall(p.save, p, "trace.json")
+  assert(not saved and why:find "profile: save: not available in a sandbox")
   return "done"
 end
 
