@@ -8,10 +8,12 @@
 -- @module strided.explain
 
 local core = require "strided.core"
+local fuse = require "strided.fuse".fuse
 local plans_of = require "strided.iterator".plans_of
 
-local concat, error, format, ipairs, pcall, select, tostring = table.concat,
-  error, string.format, ipairs, pcall, select, tostring
+local getinfo = debug.getinfo
+local concat, error, format, ipairs, pcall, select, tostring, type =
+  table.concat, error, string.format, ipairs, pcall, select, tostring, type
 
 --- The line "  plan" with a text; further lines of the text are indented.
 local function entry(text)
@@ -66,14 +68,34 @@ local function mapped_text(...)
   return concat(lines)
 end
 
+--- What a Lua function would run if it were fused, or why it cannot be.
+local function fused_text(fn, ...)
+  local f = fuse(fn)
+  local ok, text = pcall(f.explain, f, ...)
+  if not ok and tostring(text):find "out of memory" then error(text, 0) end
+  return (ok and "with st.fuse it would run\n  " or
+          "st.fuse cannot fuse it:\n  ")
+         .. tostring(text):gsub("\n+$", ""):gsub("\n", "\n  ") .. "\n"
+end
+
 --- Explains how a call would run, without running it: the chosen overload and
 -- why the others do not match, the dispatch keys, the kernel, the order of the
 -- products of einsum, the arguments in mapped files, and the plans of its
 -- loops.
--- @param op an operator: an object of `st.ops`, a name, or `st.add`
+--
+-- Of a fused function it is what `f:explain(...)` returns: the loops and calls
+-- of its recording. A Lua function is recorded for that, as `st.fuse` does;
+-- `st.profile(fn, ...)` shows where its time goes.
+-- @param op an operator: an object of `st.ops`, a name, or `st.add`; a fused
+-- function, or a Lua function
 -- @param ... the arguments of the call
 -- @treturn string
 local function explain(op, ...)
+  if type(op) == "function" and getinfo(op, "S").what ~= "C" then
+    return fused_text(op, ...)
+  elseif type(op) == "userdata" and core.is_fused(op) then
+    return op:explain(...)
+  end
   local text = core.explain(op, ...)
   local name = text:match "\n([%w_]+::[%w_]+)"
   local path = name == "aten::einsum" and path_text(op, ...) or ""

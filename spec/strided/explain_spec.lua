@@ -98,6 +98,23 @@ describe("the plan of a call", function()
     for k = 1, 3 do assert.same(own.strides[k], plans[1].strides[k]) end
   end)
 
+  it("is the recording of a fused function", function()
+    local x = st.ones(3, 4)
+    local f = st.fuse(function(a) return (a * 2 + 1):exp() end)
+    assert.equal(f:explain(x), st.explain(f, x))
+    assert.matches("^fusion group of 3: mul add exp\n", st.explain(f, x))
+  end)
+
+  it("says what a Lua function would run if it were fused", function()
+    local x = st.ones(3, 4)
+    local text = st.explain(function(a) return (a * 2 + 1):mm(x:t()) end, x)
+    assert.matches("^with st.fuse it would run\n  fusion group of 2: mul add\n"
+                   .. ".*\n  call mm at .*explain_spec.lua:%d+\n$", text)
+    text = st.explain(function(a) return a:sum():item() end, x)
+    assert.matches("^st.fuse cannot fuse it:\n  .*the elements of a tensor are "
+                   .. "not known", text)
+  end)
+
   it("fails without a trace when memory runs out", function()
     local a, b = st.ones(2, 3), st.ones({3}, {dtype = "int32"})
     st.explain("add", a, b)

@@ -514,6 +514,13 @@ static int fuse(lua_State *L) {
   return status == ST_OK ? 1 : st__raise(h, L, status);
 }
 
+/* is_fused(x): true for a fused function */
+static int is_fused(lua_State *L) {
+  const bool is = st__testudata(st__state_of(L), L, 1, ST_UD_FUSED) != NULL;
+  lua_pushboolean(L, is);                              /* [+1] */
+  return 1;
+}
+
 /* -- Opening -------------------------------------------------------------- */
 
 void st__meta_fused(st__state *h, lua_State *L) {
@@ -532,6 +539,7 @@ void st__meta_fused(st__state *h, lua_State *L) {
 }
 
 void st__open_fused_function(st__state *h, lua_State *L) {
-  static const luaL_Reg functions[] = {{"fuse", fuse}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"fuse", fuse}, {"is_fused", is_fused},
+                                       {NULL, NULL}};
   st__set_functions(h, L, functions);
 }
