@@ -22,8 +22,8 @@
 -- during the calls, so temporaries that were freed do not count, and it is
 -- negative if more was freed; `self_bytes` is that without the calls inside.
 --
--- While a profile runs, calls do not take the shortcuts of small tensors. One
--- that does not run costs nothing.
+-- While a profile runs, a call takes 0.2 us more, which includes that it does
+-- not take the shortcuts of small tensors. One that does not run costs nothing.
 --
 -- @module strided.profile
 
