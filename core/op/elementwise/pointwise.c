@@ -201,6 +201,7 @@ typedef st_status (*layout_fn)(const st_tensor *self, st_tensor **out);
 static st_status new_by_chain(st_run *r, layout_fn layout) {
   const st_tensor *self = st__arg_tensor(r, 0);
   st_tensor *like = NULL;
+  if (r->variant != ST_FUNCTIONAL) return ST_OK;
   ST_TRY(layout(self, &like));
   const st_status status = st__tensor_empty_strided(
     self->device, ST_BOOL, self->ndim, self->sizes, like->strides,

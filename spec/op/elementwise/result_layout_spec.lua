@@ -100,6 +100,15 @@ describe("The layout of the result", function()
     assert.same({{0.5, 0.5}, {0.5, 0.5}}, leaf.grad:totable())
   end)
 
+  it("does not keep isinf from writing to out", function()
+    local x = st.tensor {{1, 1 / 0}, {-1 / 0, 2}}:t()
+    for _, size in ipairs {{0}, {2, 2}} do
+      local out = st.ones(size, {dtype = "bool"})
+      st.isinf(x, {out = out})
+      assert.same({{false, true}, {true, false}}, out:totable())
+    end
+  end)
+
   it("of group_norm is that of the input's memory format", function()
     local x = st.rand(2, 4, 3, 5)
     local last = x:contiguous {memory_format = "channels_last"}
