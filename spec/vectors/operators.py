@@ -95,6 +95,9 @@ call("margin_ranking_loss", t([3, 5], I8), t([4, 1], I8), t([1, -1], I8),
 call("soft_margin_loss", t([-1.7509765625], F16), t([1.279], F64), 1)
 call("soft_margin_loss", t([-1.75, 2.5]), t([1.0, -1.0], F64), 0)
 
+call("mse_loss", t([0.25, 0.75]), t([1, 0], torch.bool), 0)
+call("mse_loss", t([1, 0], torch.bool), t([0.25, 0.75]), 2)
+
 # repeat_interleave gives positions in the dtype of the counts.
 for dtype in U8, I16, I32, I64:
     call("repeat_interleave.Tensor", t([2, 0, 3], dtype))

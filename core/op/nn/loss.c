@@ -111,11 +111,14 @@ static void warn_of_broadcast(const st_op_scope *c, const char *name,
            ST_SHAPE_TEXT(self), ST_SHAPE_TEXT(target));
 }
 
+/* A mask beside numbers counts as 0 and 1, as in ATen. */
 ST_BOXED(st__box_mse_loss) {
   const st_tensor *self = st__next_tensor(&args);
   const st_tensor *target = st__next_tensor(&args);
   const int64_t reduction = st__next_int(&args);
   st_op_scope c = st__loss_begin(reduction);
+  if (target->dtype == ST_BOOL) target = st__apply_to(&c, target, self->dtype);
+  else if (self->dtype == ST_BOOL) self = st__apply_to(&c, self, target->dtype);
   const st_tensor *d = difference(&c, self, target);
   warn_of_broadcast(&c, "mse_loss", self, target);
   return st__loss_end(&c, st__apply1(&c, ST_OP_square, d), reduction, rets);
