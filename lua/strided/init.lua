@@ -376,6 +376,7 @@ st.ops = setmetatable({aten = namespace(nil, "aten")}, {__index = namespace})
 
 local LAZY = {
   load = "io.file", save = "io.file", create = "io.file",
+  read_csv = "io.csv", write_csv = "io.csv",
   chunks = "io.chunks", frombuffer = "io.buffer",
   from_dlpack = "io.buffer", share = "io.share", attach = "io.share",
   unshare = "io.share", library = "library", iterator = "iterator",

@@ -141,12 +141,10 @@ names.advice = {
     .. "a new file",
   open_memmap = "write st.load(path, {mmap = true}), or st.create(path, shape) "
     .. "for a new file",
-  savetxt = "st.save(path, t) writes .npy, .npz, .safetensors and .pt",
+  savetxt = "write st.write_csv(path, t)",
   savez = "st.save(\"file.npz\", {name = t}) writes several tensors",
-  genfromtxt = "read the numbers with Lua's io library and pass a table to "
-    .. "st.tensor",
-  loadtxt = "read the numbers with Lua's io library and pass a table to "
-    .. "st.tensor",
+  genfromtxt = "write st.read_csv(path)",
+  loadtxt = "write st.read_csv(path, {delimiter = \" \", as = \"tensor\"})",
   Tensor = "write st.empty(2, 3) for sizes, st.tensor {1, 2} for elements",
   resizeAs = "write t:resize_as_(other)",
   setdefaulttensortype = "write st.set_default_dtype(dtype)",

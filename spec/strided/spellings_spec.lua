@@ -87,7 +87,7 @@ local REFUSED = {
   {"st.size(x)", "write t.shape, or t:numel()"},
   {"x.flat", "write t:flatten(), or t:view(-1)"},
   {"st.inv(x)", "write t:inverse()"},
-  {"st.genfromtxt 'a.csv'", "read the numbers with Lua's io library"},
+  {"st.genfromtxt 'a.csv'", "write st.read_csv(path)"},
   {"st.fromfunction(print, {2, 2})", "write operators on whole tensors"},
   {"st.random.rand(2, 3)", "st.rand, st.randn and st.randint make tensors"},
   {"v['::-1']", "t:flip(dim) gives a copy in reverse order"},

@@ -5,6 +5,7 @@
 -- @module strided.io.file
 
 local core = require "strided.core"
+local csv = require "strided.io.csv"
 local image = require "strided.io.image"
 local kinds = require "strided.io.kinds"
 local raise = require "strided.caller_error"
@@ -73,6 +74,14 @@ local function read_pt(source, options)
   return require "strided.io.pt".read(source, options)
 end
 
+local function read_csv(source, options)
+  return csv.read(source, options)
+end
+
+local function read_tsv(source, options)
+  return csv.read(source, options, "\t")
+end
+
 local function read_t7(source)
   return require "strided.io.t7".read(source)
 end
@@ -85,11 +94,13 @@ local READERS = {
                  "a .safetensors file"},
   pt = {read_pt, {mmap = true}, "a .pt file"},
   t7 = {read_t7, {}, "a .t7 file"},
+  csv = {read_csv, csv.READ, "a .csv file"},
+  tsv = {read_tsv, csv.READ, "a .tsv file"},
 }
 
 -- suffix -> format
-local FORMATS = {pth = "pt", ckpt = "pt", png = "image", jpg = "image",
-                 jpeg = "image", webp = "image"}
+local FORMATS = {pth = "pt", ckpt = "pt", tab = "tsv", png = "image",
+                 jpg = "image", jpeg = "image", webp = "image"}
 
 local function extension(path)
   local name = path:match "%.(%w+)$"
@@ -155,8 +166,8 @@ local function choose(path, source, wanted)
   if wanted ~= nil then
     if READERS[wanted] then return READERS[wanted] end
     return nil, format("option 'format' must be \"npy\", \"npz\", "
-                       .. "\"safetensors\", \"pt\", \"t7\" or \"image\", "
-                       .. "got %s",
+                       .. "\"safetensors\", \"pt\", \"t7\", \"csv\", \"tsv\" or "
+                       .. "\"image\", got %s",
                        type(wanted) == "string" and format("%q", wanted)
                        or type(wanted))
   end
@@ -219,6 +230,14 @@ local function write_safetensors(file, value, options)
   return require "strided.io.safetensors".write(file, value, options)
 end
 
+local function write_csv(file, value, options)
+  return csv.write(file, value, options)
+end
+
+local function write_tsv(file, value, options)
+  return csv.write(file, value, options, "\t")
+end
+
 local function write_pt(file, value)
   return require "strided.io.pt_writer".write(file, value)
 end
@@ -229,8 +248,10 @@ local WRITERS = {
   safetensors = {write_safetensors, "a table", {metadata = true},
                  "a .safetensors file"},
   pt = {write_pt, "a tensor or table", {}, "a .pt file"},
+  csv = {write_csv, "a tensor or table", csv.WRITE, "a .csv file"},
+  tsv = {write_tsv, "a tensor or table", csv.WRITE, "a .tsv file"},
 }
-WRITERS.pth = WRITERS.pt
+WRITERS.pth, WRITERS.tab = WRITERS.pt, WRITERS.tsv
 local PLAIN = {write_npy, "a tensor", {}, "a .npy file"}
 
 --- Returns an error unless a value is a table of names and tensors.
@@ -283,8 +304,8 @@ local function writer_of(name, path)
     advice = why
   end
   if what then
-    raise("%s: '.%s' names %s, but st.save writes .npy, .npz, .safetensors "
-          .. "and .pt; %s", name, suffix, what, advice)
+    raise("%s: '.%s' names %s, but st.save writes .npy, .npz, .safetensors, "
+          .. ".pt and .csv; %s", name, suffix, what, advice)
   end
   return WRITERS[suffix or ""] or PLAIN
 end
@@ -324,10 +345,10 @@ local file = {}
 
 --- Loads tensors from a file. Its first bytes determine the format, and where
 -- they do not, the extension of the path. If the extension names another format
--- (.npy, .npz, .safetensors, .pt, .t7, .png, or one that is not read here, as
--- .gif is), that is an error which says what the file looks like. The option
--- `format`, "npy", "npz", "safetensors", "pt", "t7" or "image", determines the
--- format instead.
+-- (.npy, .npz, .safetensors, .pt, .t7, .csv, .png, or one that is not read
+-- here, as .gif is), that is an error which says what the file looks like. The
+-- option `format`, "npy", "npz", "safetensors", "pt", "t7", "csv", "tsv" or
+-- "image", determines the format instead.
 --
 -- * `.npy`: a tensor. Format versions 1 to 3, either byte order. Fortran order
 --   becomes strides, without a copy.
@@ -350,6 +371,8 @@ local file = {}
 --   are an error.
 -- * `.png`, `.jpg`, `.jpeg`, `.webp`: the pixels, (C, H, W) of uint8, where the
 --   rock strided-image is installed; the options are those of image.decode.
+-- * `.csv`, `.tsv`: a tensor if all columns are numbers and have no names, else
+--   a table of columns: st.read_csv, with its options and `as = "auto"`.
 --
 -- `mmap` maps the elements into memory instead of reading them: a file of any
 -- size is loaded at once, and what is used of it is read then. `true`, `"r"` or
@@ -394,7 +417,7 @@ end
 
 --- Saves tensors to a file. The extension of the path determines the format. A
 -- path without an extension, or with one that names no format that is known, is
--- a .npy file; an extension of another format, such as .gif or .csv, is an
+-- a .npy file; an extension of another format, such as .gif or .json, is an
 -- error that says what to do.
 --
 -- * `.npy`: a tensor, in Fortran order if that is its memory layout, else in C
@@ -407,6 +430,8 @@ end
 --   reads, also with weights_only. Tensors that share memory share it again.
 -- * `.png`, `.jpg`, `.jpeg`, `.webp`: a picture, (C, H, W) of uint8, where the
 --   rock strided-image is installed; the options are those of image.encode.
+-- * `.csv`, `.tsv`: a tensor of one dimension or two, or a table of columns:
+--   st.write_csv, with its options.
 --
 -- Values are tensors, numbers, strings, booleans, the integers of st.int,
 -- complex numbers, st.none, and tables whose keys are strings, numbers or

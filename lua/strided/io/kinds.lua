@@ -18,8 +18,7 @@ for _, row in ipairs {
   {"png jpg jpeg gif bmp tif tiff webp ppm pgm ico", "an image", PICTURE},
   {"svg", "an image", "st.layout(t, {format = \"svg\"}) returns a drawing of "
     .. "t's memory"},
-  {"csv tsv txt", "text", TEXT},
-  {"json yaml yml xml html md", "text", TEXT},
+  {"txt json yaml yml xml html md", "text", TEXT},
   {"lua py", "source code", TEXT},
   {"ckpt", "a checkpoint of other programs", "PyTorch reads .pt"},
   {"pkl pickle joblib", "a pickle of Python", PYTHON},

@@ -34,7 +34,7 @@ end
 --- The names of the modules that are loaded, after the large ones are.
 local function loaded()
   for _, name in ipairs {"nn", "optim", "data", "io.file", "io.chunks",
-                         "io.share", "io.buffer", "profile"} do
+                         "io.share", "io.buffer", "io.csv", "profile"} do
     pcall(require, "strided." .. name)
   end
   local names = {}

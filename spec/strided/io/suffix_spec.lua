@@ -26,20 +26,20 @@ describe("st.save", function()
   -- suffixes, what is said
   local rows = {
     {"gif bmp tiff ppm", "names an image, but st.save writes .npy, " ..
-     ".npz, .safetensors and .pt; strided writes no images of this kind"},
+     ".npz, .safetensors, .pt and .csv; strided writes no images of this kind"},
     {"svg", "names an image, but st.save writes .npy, .npz, " ..
-     ".safetensors and .pt; st.layout(t, {format = \"svg\"})"},
-    {"csv txt json", "names text, but st.save writes .npy, .npz, " ..
-     ".safetensors and .pt; write the numbers of t:totable() with Lua's io " ..
+     ".safetensors, .pt and .csv; st.layout(t, {format = \"svg\"})"},
+    {"txt json", "names text, but st.save writes .npy, .npz, " ..
+     ".safetensors, .pt and .csv; write the numbers of t:totable() with Lua's io " ..
      "library"},
     {"ckpt", "names a checkpoint of other programs, but st.save writes " ..
-     ".npy, .npz, .safetensors and .pt; PyTorch reads .pt"},
+     ".npy, .npz, .safetensors, .pt and .csv; PyTorch reads .pt"},
     {"pkl", "names a pickle of Python, but"},
     {"t7", "names a file of torch7, but"}, {"h5 hdf5", "an HDF5 file, but"},
     {"mat", "a MATLAB file, but"}, {"gguf", "a GGUF file, but"},
     {"parquet", "a table of Arrow or Parquet, but"},
-    {"zip", "names a zip, but st.save writes .npy, .npz, .safetensors and " ..
-     ".pt; an .npz file is a zip of .npy files"},
+    {"zip", "names a zip, but st.save writes .npy, .npz, .safetensors, " ..
+     ".pt and .csv; an .npz file is a zip of .npy files"},
     {"gz", "names an archive, but"}, {"wav", "names sound or video, but"},
     {"pdf", "names a document, but"},
   }
@@ -107,7 +107,7 @@ describe("st.load", function()
     {".zst", "(\181\47\253\4", OTHER .. "it looks like a zstd archive"},
     {".safetensors", "<!DOCTYPE html>", OTHER .. "it looks like HTML or XML"},
     {".json", "{\"abcde\": {", OTHER .. "it looks like JSON or Lua text"},
-    {".csv", "1,2,3\n4,5,6\n", OTHER .. "it looks like text"},
+    {".txt", "1,2,3\n4,5,6\n", OTHER .. "it looks like text"},
     {"", "", OTHER .. "it is empty"},
     {".pkl", "\128\4\149\1\0", OTHER .. "it looks like a pickle of Python"},
     {".pt", "\128\4\149\1\0", OTHER .. "it looks like a pickle of Python"},

@@ -1,0 +1,385 @@
+--- Reads CSV files: what the columns are, and their elements.
+--
+-- The bytes are parsed by lua/bind/io/csv_read.c; here it is decided which
+-- record is the header, which dtype a column has and what comes back.
+--
+-- @module strided.io.csv_read
+
+local core = require "strided.core"
+local failure = require "strided.io.failure"
+
+local concat, find, floor, format, gsub, ipairs, min, next, pairs, pcall,
+      require, tostring, type =
+  table.concat, string.find, math.floor, string.format, string.gsub, ipairs,
+  math.min, next, pairs, pcall, require, tostring, type
+local fail = failure.fail
+
+local NO_LIMIT = 2 ^ 31 - 1
+local BLOCK = 65536 -- bytes
+
+-- Kinds of fields, as bits. ORDER CSV: csv.h.
+local MISSING, BOOL, INT, NEGATIVE, BEYOND, FLOAT, TEXT = 1, 2, 4, 8, 16, 32, 64
+local KINDS = {MISSING, BOOL, INT, NEGATIVE, BEYOND, FLOAT, TEXT}
+
+local M = {}
+
+-- -- Kinds -------------------------------------------------------------------
+
+local function has(kinds, kind) return floor(kinds / kind) % 2 == 1 end
+
+local function join(a, b)
+  local both = 0
+  for _, kind in ipairs(KINDS) do
+    if has(a, kind) or has(b, kind) then both = both + kind end
+  end
+  return both
+end
+
+--- The dtype of a column of these kinds, or "text".
+local function dtype_of(kinds, fill)
+  local is_number = has(kinds, INT) or has(kinds, NEGATIVE) or
+                    has(kinds, BEYOND) or has(kinds, FLOAT)
+  local is_missing = has(kinds, MISSING) and fill == nil
+  if has(kinds, TEXT) then return "text" end
+  if has(kinds, BOOL) then
+    return (is_number or is_missing) and "text" or "bool"
+  end
+  if not is_number or is_missing or has(kinds, FLOAT) or
+     has(kinds, BEYOND) and has(kinds, NEGATIVE) or
+     has(kinds, MISSING) and fill ~= floor(fill) then
+    return "float64"
+  end
+  return has(kinds, BEYOND) and "uint64" or "int64"
+end
+
+-- -- The beginning of a file -------------------------------------------------
+
+--- The offset and the number of the line after the first n lines.
+local function skip_lines(source, at, n)
+  local size, line = source:size(), 1
+  while n > 0 and at < size do
+    local bytes, why = source:read(at, min(BLOCK, size - at))
+    if not bytes then fail("%s", why) end
+    local from = 1
+    while n > 0 do
+      local stop = find(bytes, "\n", from, true)
+      if not stop then break end
+      from, line, n = stop + 1, line + 1, n - 1
+    end
+    at = at + (n > 0 and #bytes or from - 1)
+  end
+  return at, line
+end
+
+--- Where the text begins: after the mark of UTF-8.
+local function check_mark(source)
+  local head = source:read(0, min(3, source:size())) or ""
+  if head == "\239\187\191" then return 3 end
+  if find(head, "^\255\254") or find(head, "^\254\255") then
+    fail "it is UTF-16: convert it to UTF-8"
+  end
+  return 0
+end
+
+--- The text of a failure of C; nil is none.
+local function check(value, ...)
+  if value == nil then fail("%s", (...)) end
+  return value, ...
+end
+
+-- -- The header --------------------------------------------------------------
+
+--- Whether the first record, of these kinds, is a header of the others.
+local function is_header(head, body, rows)
+  local is_text, all_text = false, true
+  for c, kind in ipairs(head) do
+    if kind ~= TEXT and kind ~= MISSING then
+      all_text = false
+    elseif kind == TEXT then
+      is_text = true
+      if rows > 0 and not has(body[c], TEXT) then return true end
+    end
+  end
+  return is_text and all_text
+end
+
+--- Reads the header; returns the names in the file or nil, the number of
+-- records and the kinds of the columns.
+local function read_header(source, spec, options)
+  local fields, at, line, next_at, next_line = core.csv_record(source, spec)
+  if not fields then fail("%s", at or "it has no records") end
+  local function survey(from, from_line, limit)
+    spec.at, spec.line, spec.limit = from, from_line, limit
+    return check(core.csv_survey(source, spec))
+  end
+  local limit = options.max_rows or NO_LIMIT
+  local header = options.header
+  spec.ncols = #fields
+  if header == false then return nil, survey(at, line, limit) end
+  local _, head = survey(at, line, 1)
+  local rows, body = survey(next_at, next_line, limit)
+  if header == true or is_header(head, body, rows) then
+    return fields, rows, body
+  end
+  for c, kinds in ipairs(head) do
+    if limit > 0 then body[c] = join(kinds, body[c]) end
+  end
+  spec.at, spec.line = at, line
+  return nil, min(rows + 1, limit), body
+end
+
+-- -- Names and columns -------------------------------------------------------
+
+local function names_of(options, fields, ncols)
+  local names = options.names or fields
+  if options.names and #names ~= ncols then
+    fail("option 'names' has %d names, and there are %d columns", #names,
+         ncols)
+  end
+  local list, places = {}, {}
+  for c = 1, ncols do
+    list[c] = names and names[c] or nil
+    if names and not places[names[c]] then places[names[c]] = c end
+  end
+  return names and list, places
+end
+
+--- The number of a column that an option names.
+local function place_of(option, key, places, ncols)
+  local c = type(key) == "number" and key or places[key]
+  if not c or c < 1 or c > ncols or c ~= floor(c) then
+    fail("option '%s' names column %s, which is not there", option,
+         type(key) == "number" and tostring(key)
+         or "'" .. failure.clean(tostring(key)) .. "'")
+  end
+  return c
+end
+
+--- The columns to return, as numbers; all without the option.
+local function choose(options, places, ncols)
+  local chosen = {}
+  for i = 1, options.columns and #options.columns or ncols do
+    chosen[i] = options.columns and
+                place_of("columns", options.columns[i], places, ncols) or i
+  end
+  if not chosen[1] then fail "option 'columns' is empty" end
+  return chosen
+end
+
+local PARSED = {bool = true, uint8 = true, int8 = true, int16 = true,
+                int32 = true, int64 = true, uint16 = true, uint32 = true,
+                uint64 = true, float32 = true, float64 = true}
+local WIDER = {float16 = "float64", bfloat16 = "float64"}
+
+--- The dtype to parse as, and the one to convert to; nil for "auto".
+local function parsed_dtype(dtype)
+  if dtype == nil or dtype == "auto" then return nil end
+  if dtype == "text" or dtype == "category" then return "text", dtype end
+  local ok, t = pcall(require "strided".empty, {0}, {dtype = dtype})
+  if not ok then
+    fail("option 'dtype': there is no dtype '%s', nor is it \"text\", "
+         .. "\"category\" or \"auto\"", failure.clean(tostring(dtype)))
+  end
+  local name = tostring(t.dtype)
+  if PARSED[name] then return name, name end
+  if WIDER[name] then return WIDER[name], name end
+  fail("option 'dtype': a column cannot be %s", name)
+end
+
+--- By number of a column: what to parse it as, what to return it as.
+local function dtypes_of(options, places, ncols)
+  local parsed, wanted = {}, {}
+  local dtype = options.dtype
+  if type(dtype) == "table" then
+    for key, value in pairs(dtype) do
+      local c = place_of("dtype", key, places, ncols)
+      parsed[c], wanted[c] = parsed_dtype(value)
+    end
+  else
+    local one, other = parsed_dtype(dtype)
+    for c = 1, ncols do parsed[c], wanted[c] = one, other end
+  end
+  return parsed, wanted
+end
+
+-- -- Elements ----------------------------------------------------------------
+
+--- A message of C with the name and dtype of the column.
+local function name_column(why, plan)
+  return (gsub(why, "^(line %d+, column )(%d+):", function(place, c)
+    local number = c + 0
+    local name, dtype = plan.names and plan.names[number], plan.dtypes[number]
+    if name then c = c .. " ('" .. failure.clean(name) .. "')" end
+    if dtype and dtype ~= "text" then c = c .. ", " .. dtype end
+    return place .. c .. ":"
+  end))
+end
+
+--- Parses the columns that are not done, each as its dtype; returns the kinds
+-- seen of the inferred ones where that was wrong.
+local function parse(source, spec, plan, make)
+  local columns, seen = {}, {}
+  for c = 1, spec.ncols do
+    columns[c], seen[c] = false, false
+    if plan.todo[c] then
+      local dtype = plan.dtypes[c]
+      columns[c] = dtype == "text" and dtype or make(c, dtype)
+      seen[c] = dtype ~= "text" and plan.kinds[c] or false
+      plan.results[c] = columns[c]
+    end
+  end
+  local texts, failed = core.csv_parse(source, spec, columns, seen)
+  if not texts then fail("%s", name_column(failed, plan)) end
+  for c, list in pairs(texts) do plan.results[c] = list end
+  return failed
+end
+
+--- Parses all columns as tensors and lists of their own.
+local function read_columns(source, spec, plan)
+  local st = require "strided"
+  local function make(_, dtype)
+    return st.empty({spec.limit}, {dtype = dtype})
+  end
+  local failed
+  repeat
+    for c in pairs(plan.todo) do
+      if plan.kinds[c] then
+        plan.dtypes[c] = dtype_of(plan.kinds[c], spec.fill)
+      end
+    end
+    failed = parse(source, spec, plan, make)
+    plan.todo = {}
+    for c, kinds in pairs(failed) do
+      plan.todo[c], plan.kinds[c] = true, join(kinds, plan.kinds[c])
+    end
+  until next(failed) == nil
+end
+
+--- The dtype that all chosen columns have as one tensor; nil and the number of
+-- a column that is text.
+local function common_dtype(plan, fill)
+  local kinds, dtype = 0, nil
+  for _, c in ipairs(plan.chosen) do
+    if plan.parsed[c] == "text" then return nil, c end
+    dtype = plan.parsed[c] or dtype
+    kinds = join(kinds, plan.kinds[c] or 0)
+    if dtype_of(kinds, fill) == "text" then return nil, c end
+  end
+  return dtype or dtype_of(kinds, fill)
+end
+
+--- Parses all columns into one tensor; nil and the number of a column that
+-- turns out to be text.
+local function read_tensor(source, spec, plan)
+  local st = require "strided"
+  local places = {}
+  for i, c in ipairs(plan.chosen) do
+    if places[c] then fail("option 'columns' names column %d twice", c) end
+    places[c] = i
+  end
+  while true do
+    local dtype, wrong = common_dtype(plan, spec.fill)
+    if not dtype then return nil, wrong end
+    local t = st.empty({spec.limit, #plan.chosen}, {dtype = dtype})
+    for c in pairs(plan.todo) do plan.dtypes[c] = dtype end
+    local failed = parse(source, spec, plan, function(c)
+      return t:select(2, places[c])
+    end)
+    if next(failed) == nil then return t end
+    for c, kinds in pairs(failed) do
+      plan.kinds[c] = join(kinds, plan.kinds[c])
+    end
+  end
+end
+
+--- A list of texts as {codes =, categories =}.
+local function categorize(list)
+  local codes, categories, n = {}, {}, 0
+  local numbers = {}
+  for i = 1, #list do
+    local text = list[i]
+    local code = codes[text]
+    if not code then
+      n = n + 1
+      code, codes[text], categories[n] = n, n, text
+    end
+    numbers[i] = code
+  end
+  return {codes = require "strided".tensor(numbers, {dtype = "int64"}),
+          categories = categories}
+end
+
+--- The table of columns that is returned.
+local function collect(plan)
+  local result, names = {}, {}
+  for i, c in ipairs(plan.chosen) do
+    local column = plan.results[c]
+    local wanted = plan.wanted[c]
+    if wanted == "category" then
+      column = categorize(column)
+    elseif wanted and wanted ~= plan.dtypes[c] then
+      column = column:to {dtype = wanted}
+    end
+    result[i] = column
+    names[i] = plan.names and plan.names[c]
+    if names[i] and result[names[i]] == nil then result[names[i]] = column end
+  end
+  result.names = plan.names and names
+  return result
+end
+
+-- -- The module --------------------------------------------------------------
+
+--- What C must know of the options.
+local function spec_of(options, source)
+  local delimiter = options.delimiter
+  if not delimiter then delimiter = options.decimal == "," and ";" or "," end
+  local missing = options.missing
+  local spec = {
+    delimiter = delimiter, comment = options.comment, fill = options.fill,
+    quote = options.quote == nil and '"' or options.quote or nil,
+    point = options.decimal or ".", limit = NO_LIMIT, ncols = 1,
+    missing = missing[1] and concat(missing, "\0") .. "\0" or "",
+  }
+  spec.at, spec.line = skip_lines(source, check_mark(source),
+                                  options.skip_rows or 0)
+  return spec
+end
+
+--- Reads a source with options that are checked.
+-- @param source
+-- @tparam table options
+-- @return a tensor or a table; then the list of names, of a tensor that has
+-- them
+function M.read(source, options)
+  local spec = spec_of(options, source)
+  local fields, rows, kinds = read_header(source, spec, options)
+  spec.limit = rows
+  local names, places = names_of(options, fields, spec.ncols)
+  local plan = {names = names, kinds = {}, dtypes = {}, results = {},
+                todo = {}, chosen = choose(options, places, spec.ncols)}
+  plan.parsed, plan.wanted = dtypes_of(options, places, spec.ncols)
+  for _, c in ipairs(plan.chosen) do
+    plan.todo[c], plan.dtypes[c] = true, plan.parsed[c]
+    if not plan.parsed[c] then plan.kinds[c] = kinds[c] end
+  end
+  local as = options.as
+  if as == "tensor" or as == "auto" and not names then
+    local t, wrong = read_tensor(source, spec, plan)
+    if t then
+      local wanted = plan.wanted[plan.chosen[1]]
+      if WIDER[wanted] then t = t:to {dtype = wanted} end
+      return t, names and collect(plan).names or nil
+    end
+    if as == "tensor" then
+      local name = names and " ('" .. failure.clean(names[wrong]) .. "')" or ""
+      fail("column %d%s is text, and a tensor has numbers: write option "
+           .. "'columns', or as = \"table\"", wrong, name)
+    end
+  end
+  for c in pairs(plan.todo) do plan.dtypes[c] = plan.parsed[c] end
+  read_columns(source, spec, plan)
+  return collect(plan)
+end
+
+return M

@@ -1,0 +1,180 @@
+--- Writes CSV files: which columns a value has. Their elements are formatted by
+-- lua/bind/io/csv_write.c.
+--
+-- @module strided.io.csv_write
+
+local core = require "strided.core"
+local failure = require "strided.io.failure"
+
+local concat, floor, ipairs, pairs, require, sort, tostring, type =
+  table.concat, math.floor, ipairs, pairs, require, table.sort, tostring,
+  type
+local fail = failure.fail
+
+local PLAIN = {bool = true, uint8 = true, int8 = true, int16 = true,
+               int32 = true, int64 = true, uint16 = true, uint32 = true,
+               uint64 = true, float32 = true, float64 = true}
+local WIDER = {float16 = "float32", bfloat16 = "float32"}
+
+local M = {}
+
+-- -- Columns -----------------------------------------------------------------
+
+--- The tensor with elements that can be formatted.
+local function plain(t)
+  local dtype = tostring(t.dtype)
+  if t.device == "meta" then fail "a tensor on the meta device has no data" end
+  t = t:detach()
+  if t.device ~= "cpu" then t = t:to {device = "cpu"} end
+  if t:is_conj() or t:is_neg() or t:_is_zerotensor() then t = t:clone() end
+  if PLAIN[dtype] then return t end
+  if WIDER[dtype] then return t:to {dtype = WIDER[dtype]} end
+  fail("%s cannot be written as text; of complex numbers write "
+       .. "st.view_as_real(t)", dtype)
+end
+
+--- A list of numbers or booleans as a tensor.
+local function tensor_of(list)
+  local dtype = type(list[1]) == "boolean" and "bool" or "int64"
+  for _, x in ipairs(list) do
+    if type(x) == "number" and (x ~= floor(x) or x < -2 ^ 53 or x > 2 ^ 53) then
+      dtype = "float64"
+    end
+  end
+  return require "strided".tensor(list, {dtype = dtype})
+end
+
+--- The texts of a column {codes =, categories =}.
+local function texts_of(column)
+  local list, codes = {}, column.codes:totable()
+  for i = 1, #codes do
+    list[i] = column.categories[codes[i]]
+    if list[i] == nil then
+      fail("code %s has no category", tostring(codes[i]))
+    end
+  end
+  return list
+end
+
+--- A column as a tensor of one dimension or a list of strings, and its size.
+local function column_of(value, what)
+  if type(value) == "table" and value.categories and
+     core.is_tensor(value.codes) then
+    value = texts_of(value)
+  elseif type(value) == "table" and (type(value[1]) == "number" or
+                                     type(value[1]) == "boolean") then
+    value = tensor_of(value)
+  end
+  if core.is_tensor(value) then
+    if value.ndim ~= 1 then
+      fail("column %s must have one dimension, got %d", what, value.ndim)
+    end
+    return plain(value), value.shape[1]
+  end
+  if type(value) ~= "table" then
+    fail("column %s must be a Tensor or a list, got %s", what, type(value))
+  end
+  return value, #value
+end
+
+--- The columns of a tensor.
+local function split(t)
+  if t.ndim ~= 1 and t.ndim ~= 2 then
+    fail("a tensor must have one dimension or two, got %d", t.ndim)
+  end
+  t = plain(t)
+  if t.ndim == 1 then return {t} end
+  local list = {}
+  for c = 1, t.shape[2] do list[c] = t:select(2, c) end
+  if not list[1] then fail "a tensor without columns cannot be written" end
+  return list
+end
+
+--- The names of a table's columns, in their order; nil if it is a list.
+local function names_of(value, given)
+  if given then return given end
+  if type(value.names) == "table" then return value.names end
+  if value[1] ~= nil then return nil end
+  local names = {}
+  for name in pairs(value) do
+    if type(name) ~= "string" then
+      fail("the names of columns must be strings, got %s", tostring(name))
+    end
+    names[#names + 1] = name
+  end
+  sort(names)
+  return names
+end
+
+--- The columns of a value, the number of rows, and the names or nil.
+local function columns_of(value, given)
+  if core.is_tensor(value) then
+    local list = split(value)
+    if given and #given ~= #list then
+      fail("option 'names' has %d names, and there are %d columns", #given,
+           #list)
+    end
+    return list, value.shape[1], given
+  end
+  local names, list, rows = names_of(value, given), {}, nil
+  for c = 1, names and #names or #value do
+    local column = names and value[names[c]]
+    local what = names and "'" .. failure.clean(tostring(names[c])) .. "'"
+                 or tostring(c)
+    if value[c] ~= nil then column = value[c] end
+    if column == nil then fail("column %s is not in the table", what) end
+    local n
+    list[c], n = column_of(column, what)
+    if n ~= (rows or n) then
+      fail("column %s has %d rows, and the first has %d", what, n, rows)
+    end
+    rows = n
+  end
+  if not list[1] then fail "there are no columns" end
+  return list, rows, names
+end
+
+-- -- The module --------------------------------------------------------------
+
+--- Writes a value with options that are checked.
+-- @tparam function write is called with each piece of text; returns true, or
+-- nil and an error message
+-- @param value
+-- @tparam table options
+-- @return true, or nil and an error message
+function M.write(write, value, options)
+  local columns, rows, names = columns_of(value, options.names)
+  local spec = {
+    delimiter = options.delimiter or options.decimal == "," and ";" or ",",
+    quote = options.quote or '"', point = options.decimal or ".",
+    comment = options.comment,
+  }
+  if names and options.header ~= false then
+    local heads = {}
+    for c, name in ipairs(names) do heads[c] = {tostring(name)} end
+    local ok, why = write((core.csv_format(heads, spec, 1, 1)))
+    if not ok then return nil, why end
+  elseif options.header == true then
+    fail "option 'header' needs names: write option 'names'"
+  end
+  local row = 1
+  while row <= rows do
+    local text, after = core.csv_format(columns, spec, row, rows)
+    local ok, why = write(text)
+    if not ok then return nil, why end
+    row = after
+  end
+  return true
+end
+
+--- The text of a value.
+function M.format(value, options)
+  local parts = {}
+  M.write(function(text)
+    parts[#parts + 1] = text
+    return true
+  end, value, options)
+  return concat(parts)
+end
+
+return M
