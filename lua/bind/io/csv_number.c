@@ -17,10 +17,13 @@
  * decimals with 15, 16 and 17 digits that are nearest to x, the first that is
  * within half a unit in the last place of x reads back as x; that test is one
  * comparison of integers. A decimal of 15 digits or less that reads back is the
- * only one of them, up to zeros at its end. Numbers outside of this range of
- * exponents try 15, 16 and 17 digits by snprintf and strtod.
+ * only one of them, up to zeros at its end. Below a power of two numbers are at
+ * half the distance, so the decimal above the nearest is tried, too. Numbers
+ * outside of this range of exponents try 15, 16 and 17 digits by snprintf and
+ * strtod.
  */
 #include <float.h>
+#include <inttypes.h>
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
@@ -237,8 +240,10 @@ static uint64_t shortest(const binary *b, int *k) {
     if (q >= limit) q = scale(b, --*k, &s);
     const wide rest = s.n - ((wide)q << s.down);
     for (int n = b->fewest; n < b->most; n++) {
-      const uint64_t c = round_to(q, rest != 0, ten_to(b->most - n));
+      const uint64_t step = ten_to(b->most - n);
+      const uint64_t c = round_to(q, rest != 0, step);
       if (survives(b, &s, c)) return c;
+      if (b->is_power && survives(b, &s, c + step)) return c + step;
     }
     const wide half = s.down > 0 ? (wide)1 << (s.down - 1) : 0;
     return q + (s.down > 0 && (rest > half || (rest == half && q % 2)));
@@ -246,23 +251,29 @@ static uint64_t shortest(const binary *b, int *k) {
   return 0;
 }
 
-/* The same by snprintf. Subnormal numbers have fewer digits. */
-static uint64_t print_shortest(double x, const binary *b, int *k) {
+/* Whether digits / 10^k reads back as x. */
+static bool reads_back(double x, const binary *b, uint64_t digits, int k) {
   char text[48];
-  uint64_t digits = 0;
+  snprintf(text, sizeof text, "%" PRIu64 "e%d", digits, -k);
+  return b->most < 17 ? st__text_to_float(text) == (float)x
+                      : st__text_to_double(text) == x;
+}
+
+/* shortest by snprintf. Subnormal numbers have fewer digits. */
+static uint64_t print_shortest(double x, const binary *b, int *k) {
   const bool is_subnormal = b->m >> (b->most < 17 ? 23 : 52) == 0;
+  uint64_t digits = 0;
   for (int n = is_subnormal ? 1 : b->fewest; n <= b->most; n++) {
+    char text[48];
     snprintf(text, sizeof text, "%.*e", n - 1, x);
     const char *e = strchr(text, 'e');
-    const char *p = e - (n - 1); /* the decimal point may be of any locale */
     digits = (uint64_t)(text[0] - '0');
-    for (; p < e; p++) digits = digits * 10 + (uint64_t)(*p - '0');
-    const int exponent = atoi(e + 1);
-    *k = n - 1 - exponent;
-    char plain[48];
-    snprintf(plain, sizeof plain, "%llue%d", (unsigned long long)digits, -*k);
-    if (b->most < 17 ? st__text_to_float(plain) == (float)x
-                     : st__text_to_double(plain) == x) break;
+    for (const char *p = e - (n - 1); p < e; p++) { /* behind any point */
+      digits = digits * 10 + (uint64_t)(*p - '0');
+    }
+    *k = n - 1 - atoi(e + 1);
+    if (reads_back(x, b, digits, *k)) break;
+    if (b->is_power && reads_back(x, b, digits + 1, *k)) return digits + 1;
   }
   return digits;
 }
