@@ -28,6 +28,7 @@ pt          | lua    | 5000000 | 1500
 pickle      | lua    | 5000000 | 300
 t7          | lua    | 5000000 | 400
 tree        | lua    | 5000000 | 200
+csv         | lua    | 5000000 | 200
 png         | image  | 5000000 | 1500
 jpeg        | image  | 5000000 | 1500
 webp        | image  | 5000000 | 1500

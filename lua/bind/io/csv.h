@@ -50,6 +50,7 @@ typedef struct st__csv_words {
   char point;
   const char *missing; /* words, each with a NUL behind */
   size_t n_missing;    /* bytes */
+  bool has_number;     /* one of them is a number */
   bool has_fill;
   double fill;         /* for missing values of numbers */
 } st__csv_words;

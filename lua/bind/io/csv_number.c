@@ -12,8 +12,8 @@
  *
  * Note [Binary to decimal]
  * A double is m * 2^e. For 0 <= k <= 27 the product N = m * 5^k is exact in 128
- * bits, and x * 10^k is N shifted. So its integer part has exact digits, k being
- * chosen so that there are 17, and what is cut off is exact, too. Of the
+ * bits, and x * 10^k is N shifted. So its integer part has exact digits, 17 of
+ * them for the right k, and what is cut off is exact, too. Of the
  * decimals with 15, 16 and 17 digits that are nearest to x, the first that is
  * within half a unit in the last place of x reads back as x; that test is one
  * comparison of integers. A decimal of 15 digits or less that reads back is the

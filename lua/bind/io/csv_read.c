@@ -305,7 +305,9 @@ static const char *store_plain(reader *r, st__csv_column *k, const char *p) {
   const char *q = st__scan_decimal(p, r->words.point, &d);
   if (!q || (*q != r->delimiter && *q != '\n' && *q != '\r')) return NULL;
   if (*q == '\r' && q[1] != '\n') return NULL;
-  if (k->dtype == ST_BOOL && k->is_inferred) return NULL;
+  if (r->words.has_number || (k->dtype == ST_BOOL && k->is_inferred)) {
+    return NULL;
+  }
   return st__csv_store_number(&r->words, k, r->rows, p, q, &d)
     ? NULL : q + (*q == '\r');
 }
@@ -412,6 +414,15 @@ static int64_t int_field(reader *r, const char *name, int64_t least) {
   return i;
 }
 
+static bool has_number(const st__csv_words *w) {
+  st__decimal d;
+  const char *word = w->missing, *end = word + w->n_missing;
+  for (; word < end; word += strlen(word) + 1) {
+    if (st__scan_decimal(word, w->point, &d)) return true;
+  }
+  return false;
+}
+
 /* Reads the table in argument 2: delimiter, quote, comment, point, missing,
  * fill; at, line, limit, ncols. */
 static void open_reader(lua_State *L, reader *r) {
@@ -437,6 +448,7 @@ static void open_reader(lua_State *L, reader *r) {
     r->words.missing = lua_tolstring(L, -1, &r->words.n_missing);
   }
   lua_pop(L, 1);                                 /* [-1] the table has it */
+  r->words.has_number = has_number(&r->words);
   r->words.has_fill = push_field(L, "fill") == LUA_TNUMBER; /* [+1] */
   r->words.fill = lua_tonumber(L, -1);
   lua_pop(L, 1);                                 /* [-1] */

@@ -40,10 +40,18 @@ static void reserve(writer *w, size_t n) {
   w->room = room;
 }
 
+/* Whether a file that begins with p seems to begin with the mark of UTF-8 or
+ * UTF-16. */
+static bool has_mark(const char *p, size_t n) {
+  return (n >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0) ||
+         (n >= 2 && (memcmp(p, "\xff\xfe", 2) == 0 ||
+                     memcmp(p, "\xfe\xff", 2) == 0));
+}
+
 /* A text of which a byte has a meaning is quoted, and so is a text that could
- * be taken for an empty line. */
+ * be taken for an empty line or for a mark. */
 static void add_text(writer *w, const char *p, size_t n) {
-  bool is_plain = n > 0 || w->ncols > 1;
+  bool is_plain = (n > 0 || w->ncols > 1) && !has_mark(p, n);
   for (size_t i = 0; i < n && is_plain; i++) {
     is_plain = !w->must_quote[(unsigned char)p[i]];
   }

@@ -7,10 +7,10 @@ local failure = require "strided.io.failure"
 local options_of = require "strided.options"
 local raise = require "strided.caller_error"
 
-local concat, error, find, floor, format, gsub, ipairs, lower, match, pairs, pcall,
-      require, tostring, type =
-  table.concat, error, string.find, math.floor, string.format, string.gsub, ipairs,
-  string.lower, string.match, pairs, pcall, require, tostring, type
+local concat, error, find, floor, format, gsub, ipairs, lower, match, pairs,
+      pcall, require, tostring, type =
+  table.concat, error, string.find, math.floor, string.format, string.gsub,
+  ipairs, string.lower, string.match, pairs, pcall, require, tostring, type
 
 local MISSING = {"", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL",
                  "null", "None"}
@@ -233,7 +233,8 @@ end
 -- * `skip_rows`: lines to skip at the beginning; `max_rows`: records to read
 -- * `as`: "table", the default; "tensor": one tensor of two dimensions, of the
 --   dtype that all columns fit, and the list of names if there are names;
---   "auto": a tensor if all columns are numbers and have no names
+--   "auto": a tensor if all columns are numbers and have no names, and `dtype`
+--   is no table
 --
 -- In a quoted field a doubled quote is a quote, and delimiters and line ends
 -- are text. Lines end in LF or CR LF; empty ones are skipped. All records have

@@ -8,10 +8,10 @@
 local core = require "strided.core"
 local failure = require "strided.io.failure"
 
-local concat, find, floor, format, gsub, ipairs, min, next, pairs, pcall,
-      require, tostring, type =
-  table.concat, string.find, math.floor, string.format, string.gsub, ipairs,
-  math.min, next, pairs, pcall, require, tostring, type
+local concat, find, floor, gsub, ipairs, min, next, pairs, pcall, require,
+      tostring, type =
+  table.concat, string.find, math.floor, string.gsub, ipairs, math.min, next,
+  pairs, pcall, require, tostring, type
 local fail = failure.fail
 
 local NO_LIMIT = 2 ^ 31 - 1
@@ -258,14 +258,13 @@ end
 --- The dtype that all chosen columns have as one tensor; nil and the number of
 -- a column that is text.
 local function common_dtype(plan, fill)
-  local kinds, dtype = 0, nil
+  local kinds = 0
   for _, c in ipairs(plan.chosen) do
     if plan.parsed[c] == "text" then return nil, c end
-    dtype = plan.parsed[c] or dtype
     kinds = join(kinds, plan.kinds[c] or 0)
     if dtype_of(kinds, fill) == "text" then return nil, c end
   end
-  return dtype or dtype_of(kinds, fill)
+  return plan.parsed[plan.chosen[1]] or dtype_of(kinds, fill)
 end
 
 --- Parses all columns into one tensor; nil and the number of a column that
@@ -363,8 +362,11 @@ function M.read(source, options)
     plan.todo[c], plan.dtypes[c] = true, plan.parsed[c]
     if not plan.parsed[c] then plan.kinds[c] = kinds[c] end
   end
-  local as = options.as
-  if as == "tensor" or as == "auto" and not names then
+  local as, is_mixed = options.as, type(options.dtype) == "table"
+  if as == "tensor" and is_mixed then
+    fail "a tensor has one dtype: write it as option 'dtype', not a table"
+  end
+  if as == "tensor" or as == "auto" and not names and not is_mixed then
     local t, wrong = read_tensor(source, spec, plan)
     if t then
       local wanted = plan.wanted[plan.chosen[1]]

@@ -30,8 +30,8 @@ describe("st.save", function()
     {"svg", "names an image, but st.save writes .npy, .npz, " ..
      ".safetensors, .pt and .csv; st.layout(t, {format = \"svg\"})"},
     {"txt json", "names text, but st.save writes .npy, .npz, " ..
-     ".safetensors, .pt and .csv; write the numbers of t:totable() with Lua's io " ..
-     "library"},
+     ".safetensors, .pt and .csv; write the numbers of t:totable() with " ..
+     "Lua's io library"},
     {"ckpt", "names a checkpoint of other programs, but st.save writes " ..
      ".npy, .npz, .safetensors, .pt and .csv; PyTorch reads .pt"},
     {"pkl", "names a pickle of Python, but"},
