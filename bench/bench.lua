@@ -26,7 +26,8 @@
 -- Families and cases are the rows of cases.lua; `overhead`, the cost of calls,
 -- `pacing`, the memory of loops, and `instructions`, those of a call, are
 -- separate programs. So are, with options of their own, `growth`, the time per
--- element by size, `large`, tensors of more than 2^31 elements, `chart` and
+-- element by size, `large`, tensors of more than 2^31 elements, `csv`, the
+-- reading and writing of CSV files beside NumPy and pandas, `chart` and
 -- `summary`, the families of files of measurements, and `limits`, the slower
 -- cases of files with what limits them.
 --
@@ -54,8 +55,8 @@ local BUILD = peers.build()
 local OUT = BUILD .. "/bench"
 local HERE = arg[0]:match "^(.*)/[^/]*$"
 local PROGRAMS = {overhead = true, pacing = true, instructions = true}
-local COMMANDS = {growth = true, large = true, chart = true, summary = true,
-                  limits = true}
+local COMMANDS = {csv = true, growth = true, large = true, chart = true,
+                  summary = true, limits = true}
 
 -- -- Options -----------------------------------------------------------------
 
