@@ -329,6 +329,10 @@ function methods.to_dlpack(t, options)
   return require "strided.io.buffer".to_dlpack(t, options)
 end
 
+function methods.tofile(t, path)
+  return require "strided.io.raw".tofile(t, path)
+end
+
 for _, name in pairs {"is_floating_point", "is_complex", "is_signed",
                       "is_inference", "numel", "detach_", "to_dlpack"} do
   st[name] = methods[name]
@@ -376,7 +380,7 @@ st.ops = setmetatable({aten = namespace(nil, "aten")}, {__index = namespace})
 
 local LAZY = {
   load = "io.file", save = "io.file", create = "io.file",
-  read_csv = "io.csv", write_csv = "io.csv",
+  read_csv = "io.csv", write_csv = "io.csv", fromfile = "io.raw",
   chunks = "io.chunks", frombuffer = "io.buffer",
   from_dlpack = "io.buffer", share = "io.share", attach = "io.share",
   unshare = "io.share", library = "library", iterator = "iterator",

@@ -71,7 +71,7 @@ local HOME = getinfo(1, "S").source:gsub("sandbox%.lua$", "")
 -- Modules that functions load when they are first called.
 local LATE = {
   "io.csv", "io.csv_read", "io.csv_write", "io.npy", "io.npz", "io.pt",
-  "io.pt_writer", "io.safetensors", "io.t7",
+  "io.pt_writer", "io.raw", "io.replace", "io.safetensors", "io.t7",
   "expression", "layout.svg", "method_names", "nn.layer", "nn.loss",
   "nn.module", "unknown_name",
 }

@@ -6,6 +6,7 @@ local core = require "strided.core"
 local failure = require "strided.io.failure"
 local options_of = require "strided.options"
 local raise = require "strided.caller_error"
+local replace = require "strided.io.replace"
 
 local concat, error, find, floor, format, gsub, ipairs, lower, match, pairs,
       pcall, require, tostring, type =
@@ -263,22 +264,6 @@ function csv.read_csv(place, options)
   return value, extra
 end
 
---- Replaces the file at a path.
-local function replace(path, value, options)
-  local file, why = core.open_aside(path)
-  if not file then complain("write_csv", "write", "'" .. path .. "'", why) end
-  local ok, done, reason = pcall(failure.catch,
-                                 require "strided.io.csv_write".write,
-                                 function(text) return file:write(text) end,
-                                 value, options)
-  if ok and done then done, reason = file:commit() end
-  file:abort()
-  if not ok then done, reason = nil, text_of(done) end
-  if not done then
-    complain("write_csv", "write", "'" .. path .. "'", reason)
-  end
-end
-
 --- Writes a CSV file, which is replaced when all bytes are on the disk.
 --
 --     st.write_csv("t.csv", st.ones(3, 2), {names = {"x", "y"}})
@@ -306,7 +291,15 @@ function csv.write_csv(place, value, options)
           type(value))
   end
   options = write_options("write_csv", options, path and delimiter_of(path))
-  if path then return replace(path, value, options) end
+  if path then
+    local done, why = replace(path, function(file)
+      return failure.catch(require "strided.io.csv_write".write,
+                           function(piece) return file:write(piece) end,
+                           value, options)
+    end)
+    if not done then complain("write_csv", "write", "'" .. path .. "'", why) end
+    return
+  end
   if text ~= true then
     raise "write_csv: field 'text' must be true: the text is returned"
   end

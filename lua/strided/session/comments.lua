@@ -34,7 +34,8 @@ end
 --- The names of the modules that are loaded, after the large ones are.
 local function loaded()
   for _, name in ipairs {"nn", "optim", "data", "io.file", "io.chunks",
-                         "io.share", "io.buffer", "io.csv", "profile"} do
+                         "io.share", "io.buffer", "io.csv", "io.raw",
+                         "profile"} do
     pcall(require, "strided." .. name)
   end
   local names = {}

@@ -386,7 +386,8 @@ describe("st.write_csv", function()
   end)
 
   it("writes what st.read_csv reads back", function()
-    local texts = {"", "\239\187\191", "\255\254", "a", '"', ",", "\n", "\r\n", "\0", "#", " x ", '""'}
+    local texts = {"", "\239\187\191", "\255\254", "a", '"', ",", "\n", "\r\n",
+                   "\0", "#", " x ", '""'}
     local state = 7
     local function below(k)
       state = (state * 16807) % 2147483647
