@@ -329,6 +329,10 @@ function methods.to_dlpack(t, options)
   return require "strided.io.buffer".to_dlpack(t, options)
 end
 
+function methods.to_arrow(t, schema, array)
+  return require "strided.io.buffer".to_arrow(t, schema, array)
+end
+
 function methods.tofile(t, path)
   return require "strided.io.raw".tofile(t, path)
 end
@@ -382,8 +386,9 @@ local LAZY = {
   load = "io.file", save = "io.file", create = "io.file",
   read_csv = "io.csv", write_csv = "io.csv", fromfile = "io.raw",
   chunks = "io.chunks", frombuffer = "io.buffer",
-  from_dlpack = "io.buffer", share = "io.share", attach = "io.share",
-  unshare = "io.share", library = "library", iterator = "iterator",
+  from_dlpack = "io.buffer", from_arrow = "io.buffer", share = "io.share",
+  attach = "io.share", unshare = "io.share", library = "library",
+  iterator = "iterator",
   help = "session.help", layout = "layout", explain = "explain",
   set_printoptions = "printing", get_printoptions = "printing",
   autograd = "autograd", gradcheck = "autograd", gradgradcheck = "autograd",

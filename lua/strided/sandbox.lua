@@ -7,7 +7,8 @@
 -- It takes away, in this Lua state and for good:
 --
 -- * **files**: `load`, `save` and files mapped into memory;
--- * **addresses**: `frombuffer` and `from_dlpack` of an address,
+-- * **addresses**: `frombuffer` and `from_dlpack` of an address, `from_arrow`,
+--   `to_arrow`,
 --   `t:data_ptr()`, `capsule:pointer()`, `capsule:take()`, `plan:run_ffi()`;
 --   `t:storage()` identifies the storage by another number;
 -- * **sharing** with other Lua states: `share`, `attach`, `unshare`;

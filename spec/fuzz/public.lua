@@ -25,6 +25,7 @@ local LEFT_OUT = {
   write_csv = "writes files anywhere", tofile = "writes files anywhere",
   ["core.from_dlpack"] = "takes any pointer",
   ["core.frombuffer"] = "takes any pointer",
+  from_arrow = "takes any pointer", to_arrow = "takes any pointer",
 }
 
 -- -- Objects -----------------------------------------------------------------

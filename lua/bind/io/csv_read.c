@@ -440,10 +440,14 @@ static void open_reader(lua_State *L, reader *r) {
   r->quote = char_field(L, "quote");
   r->comment = char_field(L, "comment");
   r->words.point = char_field(L, "point");
+  if (!r->delimiter) r->delimiter = ',';
+  if (!r->words.point) r->words.point = '.'; /* a NUL ends the buffer */
   r->at = (size_t)int_field(r, "at", 0);
   r->line = int_field(r, "line", 1);
   r->limit = int_field(r, "limit", 0);
-  r->ncols = (int)int_field(r, "ncols", 1);
+  const int64_t ncols = int_field(r, "ncols", 1);
+  if (ncols > INT32_MAX) st__error(r->h, L, ST_BAD_VALUE, "csv: 'ncols'");
+  r->ncols = (int)ncols;
   if (push_field(L, "missing") == LUA_TSTRING) { /* [+1] */
     r->words.missing = lua_tolstring(L, -1, &r->words.n_missing);
   }

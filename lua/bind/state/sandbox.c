@@ -35,6 +35,8 @@
   X(FILES, "open_bytes", "open_bytes", LUA_TNONE)                       \
   X(ADDRESSES, "frombuffer", "frombuffer of an address", LUA_TSTRING)   \
   X(ADDRESSES, "from_dlpack", "from_dlpack of an address", LUA_TUSERDATA) \
+  X(ADDRESSES, "from_arrow", "from_arrow", LUA_TNONE)                   \
+  X(ADDRESSES, "to_arrow", "to_arrow", LUA_TNONE)                       \
   X(ADDRESSES, "data_ptr", "data_ptr", LUA_TNONE)                       \
   X(ADDRESSES, "pointer", "capsule:pointer", LUA_TNONE)                 \
   X(ADDRESSES, "take", "capsule:take", LUA_TNONE)                       \

@@ -1,4 +1,5 @@
---- Tensors over foreign memory, tensors from the bytes of strings, and DLPack.
+--- Tensors over foreign memory, tensors from the bytes of strings, DLPack and
+-- Arrow's C data interface.
 --
 -- In the other direction, `t:data_ptr()` returns the address of a tensor's
 -- first element as a number, which LuaJIT can cast to a pointer, and
@@ -13,6 +14,7 @@
 -- @module strided.io.buffer
 
 local core = require "strided.core"
+local options_of = require "strided.options"
 local raise = require "strided.caller_error"
 local unknown_option = require "strided.unknown_option"
 
@@ -184,6 +186,43 @@ end
 function buffer.from_dlpack(source, options)
   local versioned = check_versioned("from_dlpack", options)
   return core.from_dlpack(source, versioned)
+end
+
+--- Exports a tensor to another library in this process by Arrow's C data
+-- interface: fills the `ArrowSchema` and the `ArrowArray` at two addresses,
+-- which the consumer allocates. Addresses are light userdata or LuaJIT's cdata.
+--
+--     local schema, array = ffi.new "struct ArrowSchema",
+--                           ffi.new "struct ArrowArray"
+--     t:to_arrow(schema, array)
+--
+-- The tensor has one dimension and a dtype that Arrow has: bool, integers,
+-- float16, float32 or float64. The elements are not copied, but those of bool,
+-- which are bits in Arrow. As with `to_dlpack`, the storage can no longer grow.
+-- Whoever has the structures calls the function `release` of each, once.
+-- @param t a tensor
+-- @param schema the address of an `ArrowSchema`
+-- @param array the address of an `ArrowArray`
+function buffer.to_arrow(t, schema, array)
+  return core.to_arrow(t, schema, array)
+end
+
+--- Imports an array of another library by Arrow's C data interface, without a
+-- copy, but of booleans.
+--
+-- Both structures are moved out of: the schema is released, the array when the
+-- last tensor on the elements is, on the thread where that happens. If the call
+-- fails, they are as they were. Arrays of numbers and booleans are imported. An
+-- array with nulls is an error unless `mask` is true.
+-- @param schema the address of an `ArrowSchema`
+-- @param array the address of an `ArrowArray`
+-- @tparam[opt] table options `mask`: return a tensor of booleans, too, true
+-- where the array has a value
+-- @treturn Tensor of one dimension
+-- @treturn ?Tensor the mask
+function buffer.from_arrow(schema, array, options)
+  options = options_of("from_arrow", options, {mask = true})
+  return core.from_arrow(schema, array, options.mask)
 end
 
 return buffer
