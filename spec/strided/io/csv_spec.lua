@@ -94,6 +94,19 @@ describe("st.read_csv", function()
     end
   end)
 
+  it("reads records that its buffer cuts anywhere", function()
+    local line = '12,"a""b",x\r\n'
+    local n = math.ceil(2 ^ 20 / #line) + 2
+    for skew = 2, #line + 1 do
+      local first = '12,"a""b",' .. ("x"):rep(skew) .. "\n"
+      local t = read(first .. line:rep(n), {header = false, dtype = {
+        "int8", "category", "category"}})
+      assert.equal(n + 1, t[1]:eq(12):sum():item())
+      assert.same({'a"b'}, t[2].categories)
+      assert.same({("x"):rep(skew), "x"}, t[3].categories)
+    end
+  end)
+
   it("skips the mark of UTF-8 and refuses UTF-16", function()
     assert.same({"a"}, read("\239\187\191a\n1\n").names)
     raises("it is UTF-16", read, "\255\254a\0\n\0")
@@ -272,6 +285,10 @@ local SPECIAL = {
   "0.000000000000000000000000000000000000000000012345",
   "179769313486231570000000000000000000000", "4503599627370496.5",
   "4503599627370497.5",
+  -- less than 2^-63 of itself above halfway between two doubles
+  "1661351230101676083e-14", "797654673159845771e-26",
+  "3797569500953648333e-26", "464274302557004801e5",
+  "4090840106980065688e23", "1342164096896927840e12",
 }
 
 --- Digits with a point and an exponent, from a generator of its own.
@@ -314,11 +331,12 @@ describe("A number in a CSV file", function()
     local t = read("1.000000059604644775390625\n" ..
                    "1.00000005960464477539062500001\n" ..
                    "1.00000005960464477539062499999\n" ..
-                   "3.4028235677973366e38\n" ..
+                   -- below 1 + 3 * 2^-24, in 19 digits
+                   "1.000000178813934326\n3.4028235677973366e38\n" ..
                    "3.4028235677973367e38\n1e-46\n",
                    {header = false, dtype = "float32"})[1]
-    assert.equal("\0\0\128\63\1\0\128\63\0\0\128\63\255\255\127\127" ..
-                 "\0\0\128\127\0\0\0\0",
+    assert.equal("\0\0\128\63\1\0\128\63\0\0\128\63\1\0\128\63" ..
+                 "\255\255\127\127\0\0\128\127\0\0\0\0",
                  t:tostring_bytes())
   end)
 
@@ -347,11 +365,11 @@ describe("A number in a CSV file", function()
 
   it("is written as Python's repr writes it", function()
     local t = st.tensor({0.1, 100, 1e15, 1e16, 1.5e-4, 1.5e-5, -0.0, 5e-324,
-                         123456789.25, 7.120236347223045e-307},
+                         123456789.25, 7.120236347223045e-307, 2 ^ -24},
                         {dtype = "float64"})
     assert.equal("0.1\n100.0\n1000000000000000.0\n1e+16\n0.00015\n1.5e-05\n" ..
-                 "-0.0\n5e-324\n123456789.25\n7.120236347223045e-307\n",
-                 write(t))
+                 "-0.0\n5e-324\n123456789.25\n7.120236347223045e-307\n" ..
+                 "5.960464477539063e-08\n", write(t))
     assert.equal("0.1\n16777216.0\n3.4028235e+38\n1e-45\n",
                  write(st.tensor {0.1, 2 ^ 24, 3.4028234663852886e38,
                                   2 ^ -149}))
@@ -376,6 +394,7 @@ describe("st.write_csv", function()
     assert.equal('"a,b","say ""c""","d\ne",f g,"\r"\n',
                  write {{"a,b"}, {'say "c"'}, {"d\ne"}, {"f g"}, {"\r"}})
     assert.equal('""\n', write {{""}})
+    assert.equal('"\239\187\191x"\n', write {{"\239\187\191x"}})
     assert.equal("-9223372036854775808\n",
                  write(st.tensor({st.int "-9223372036854775808"},
                                  {dtype = "int64"})))
