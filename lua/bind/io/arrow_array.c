@@ -91,7 +91,7 @@ static st_status export_buffers(st_tensor *t, int64_t n, exported **out) {
     free(e);
     return status;
   }
-  const bool *data = st_tensor_data(t);
+  const uint8_t *data = st_tensor_data(t);
   e->buffers[1] = data;
   if (is_bool) {
     for (int64_t i = 0; i < n; i++) {

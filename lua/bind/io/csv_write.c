@@ -84,7 +84,7 @@ static int format_signed(int64_t i, char *out) {
 
 static int format_element(st_dtype dtype, const void *p, char *out) {
   switch (dtype) {
-    case ST_BOOL: return format_bool(*(const bool *)p, out);
+    case ST_BOOL: return format_bool(*(const uint8_t *)p != 0, out);
     case ST_UINT8: return st__format_integer(*(const uint8_t *)p, false, out);
     case ST_UINT16: return st__format_integer(*(const uint16_t *)p, false, out);
     case ST_UINT32: return st__format_integer(*(const uint32_t *)p, false, out);
