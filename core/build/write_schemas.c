@@ -20,9 +20,10 @@
 
 /* -- The rows, without their functions ------------------------------------ */
 
-#define ROW(what, text, list, overload)                            \
-  {.kind = ST_KIND_##what, .schema = text, .variants = list,       \
-   .out_overload = overload},
+/* `what` is the file that the row is in. */
+#define ROW(sort, text, list, overload)                            \
+  {.kind = ST_KIND_##sort, .schema = text, .variants = list,       \
+   .out_overload = overload, .what = __FILE__},
 #define ST_STRUCTURED(id, schema, variants, out, meta, impl, kernel, doc) \
   ROW(STRUCTURED, schema, variants, out)
 #define ST_POINTWISE(id, schema, variants, out, preset, kernel, doc) \
@@ -190,16 +191,27 @@ static void derive(int id, st_variant variant) {
   st__text_free(&text);
 }
 
+/* The path from the root of the source tree on. */
+static const char *path_of(const st_op_row *row) {
+  const char *path = row->what;
+  for (const char *next = path; next; next = strstr(next + 1, "core/op/")) {
+    path = next;
+  }
+  return path;
+}
+
 static void put_entry(int id, int variant) {
   char signature[2048];
   const st_schema *s = schemas[id][variant];
   if (!s) {
-    printf("{NULL, NULL, 0}, ");
+    printf("{NULL, NULL, NULL, 0}, ");
     return;
   }
   st__signature_text(s, signature, sizeof signature);
   printf("{&s%d_%d, ", id, variant);
   put_text(signature);
+  printf(", ");
+  put_text(path_of(&rows[id]));
   printf(", %d}, ", tags[id][variant]);
 }
 

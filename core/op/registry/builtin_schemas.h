@@ -9,6 +9,7 @@
 typedef struct st_builtin_schema {
   st_schema *schema;       /* NULL: the row does not have that variant */
   const char *signature;
+  const char *file;        /* that the row is in */
   int tags;                /* ST_OPTAG_ bits */
 } st_builtin_schema;
 

@@ -219,8 +219,8 @@ static st_status register_variant(int id, st_variant variant) {
   const st_op_row *row = &st__op_rows[id];
   const st_builtin_schema *b = &st__builtin_schemas[id][variant];
   const st_op *op;
-  ST_TRY(st__def_static(b->schema, b->signature, row->doc, "core/ops.def",
-                        b->tags, &op));
+  ST_TRY(st__def_static(b->schema, b->signature, row->doc, b->file, b->tags,
+                        &op));
   ops[id][variant] = op;
   st_structured_ctx *ctx = contexts[id][variant];
   const int base = find_base(op), snapshot_arg = st__snapshot_arg(op);
