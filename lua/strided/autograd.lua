@@ -327,8 +327,19 @@ end
 
 -- ----------------------------------------------------------------------------
 
-autograd.Function, autograd.detect_anomaly = core.autograd_function,
-  core.detect_anomaly
+--- An operation with a custom gradient. `forward(ctx, ...)` computes the
+-- results, `backward(ctx, grad, ...)` returns a gradient, or nil, for each
+-- argument. The operation is called by its method `apply(...)`.
+-- @function autograd.Function
+-- @tparam table functions `forward` and `backward`
+autograd.Function = core.autograd_function
+
+--- Calls `body(...)`. What it records remembers its line, and a NaN in a
+-- gradient is an error that names the line.
+-- @function autograd.detect_anomaly
+-- @tparam function body
+-- @return the results of body
+autograd.detect_anomaly = core.detect_anomaly
 autograd.grad, autograd.backward = grad, st.backward
 autograd.gradcheck, autograd.gradgradcheck, autograd.checkpoint =
   check.gradcheck, check.gradgradcheck, checkpoint

@@ -17,7 +17,6 @@
 local st = require "strided"
 local core = require "strided.core"
 core.check_taken("session", "strided.session")
-local comment_on = require "strided.session.comments"
 local complete = require("strided.session.complete").complete
 local failure = require "strided.session.traceback"
 local help = require "strided.session.help"
@@ -83,37 +82,30 @@ local INTRO = [[
 
 --- The help on a value.
 -- @treturn string
-local function describe(x)
+local function describe(x, options)
   if x == nil then return INTRO end
-  if type(x) == "string" then return help.help(x) end
-  if help.operator_of(x) then return help.help(x) end
+  if type(x) == "string" then return help.help(x, options) end
   if core.is_tensor(x) then
     return format("Tensor of %s, shape %s; its methods are operators: "
                   .. "?add, ?sum", tostring(x.dtype), tostring(x.shape))
   end
-  if type(x) ~= "function" then
-    local text = type(x) == "table" and rawget(x, "__name") and
-                 comment_on(x.__name)
-    if text then return text end
-    return type(x) .. ": " .. show.value(x)
-  end
-  local info = debug.getinfo(x, "S")
-  if info.what == "C" then return "function written in C" end
-  return format("function at %s:%d", info.short_src, info.linedefined)
+  return help.describe_value(x, options and options.all) or
+         type(x) .. ": " .. show.value(x)
 end
 
---- The text for `?query`, where query is an operator's name or an expression.
-local function answer(query)
+--- The text for `?query` and, with all there is, `??query`, where query is a
+-- name or an expression. A global of the user comes before what is similar.
+local function answer(query, all)
   if query == "" then return INTRO end
   if query:find "^[%w_:.]+$" then
-    local text = help.help(query)
-    if not text:find "^there is no operator" then return text end
+    local text = help.lookup(query, all)
+    if text then return text end
   end
   local chunk = compile("return " .. query:gsub(":([%a_])", ".%1"))
   local ok, value = pcall(chunk or error)
   if not ok and value == "interrupted" then error(value, 0) end
-  if ok and value ~= nil then return describe(value) end
-  return "nothing is known about '" .. query .. "'"
+  if ok and value ~= nil then return describe(value, {all = all}) end
+  return help.help(query)
 end
 
 -- -- Running ------------------------------------------------------------------
@@ -172,9 +164,11 @@ function Session:step()
   local text = self.read "> "
   if text == nil then return false end
   if not text or not text:find "%S" then return true end
-  local query = text:match "^%s*%?%s*(.-)%s*$"
+  local marks, query = text:match "^%s*(%?%??)%s*(.-)%s*$"
   if query then
-    local ok, answered = protect(self, function() return answer(query) end)
+    local ok, answered = protect(self, function()
+      return answer(query, #marks == 2)
+    end)
     if ok then say_to(io.stdout, answered) else self:fail(answered) end
     return true
   end
@@ -228,7 +222,9 @@ function session.run()
   self.read = self.is_terminal and input.terminal(complete_word)
     or input.pipe()
   rawset(_G, "st", st)
-  rawset(_G, "help", function(x) say_to(io.stdout, describe(x)) end)
+  rawset(_G, "help", function(x, options)
+    say_to(io.stdout, describe(x, options))
+  end)
   if self.is_terminal then
     greet()
     core.catch_interrupts(true)

@@ -23,6 +23,7 @@
 --     {module = "my.files", args = {"train"}}   -- require "my.files"("train")
 --     {make = function(n) ... return dataset end, args = {100}}
 --
+-- @function data.Dataset
 -- @module strided.data.dataset
 
 local st = require "strided"

@@ -25,6 +25,7 @@
 --
 -- Hooks are in strided.nn.hooks, states and conversions in strided.nn.state.
 --
+-- @function nn.Module
 -- @module strided.nn.module
 
 local st = require "strided"
@@ -57,6 +58,8 @@ local parameters = setmetatable({}, WEAK) -- a set of tensors
 local FIELDS, BUFFERS, LABELS = {}, {}, {}
 local HOOKS = hooks.KEY
 
+--- True for a module, an instance of a class of networks.
+-- @function nn.is_module
 local function is_module(value)
   return type(value) == "table" and classes[getmetatable(value)] ~= nil
 end
@@ -435,6 +438,7 @@ end
 
 --- Makes a tensor a parameter: sets requires_grad, and `parameters` lists the
 -- fields that hold it.
+-- @function nn.Parameter
 -- @tparam Tensor t a leaf of a floating-point or complex dtype
 -- @treturn Tensor t itself
 local function parameter(t)
@@ -471,6 +475,8 @@ local function label(self, ...)
   return self[LABELS][i]
 end
 
+--- True for a tensor that is a parameter.
+-- @function nn.is_parameter
 local function is_parameter(t)
   return is_tensor(t) and parameters[t] ~= nil
 end

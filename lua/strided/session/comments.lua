@@ -5,7 +5,7 @@
 
 local core = require "strided.core"
 
-local concat, sort = table.concat, table.sort
+local concat, remove, sort = table.concat, table.remove, table.sort
 local find, format, gmatch, gsub, lower, match, rep = string.find,
   string.format, string.gmatch, string.gsub, string.lower, string.match,
   string.rep
@@ -14,7 +14,7 @@ local ipairs, next, open, package, pcall, rawget, require, type = ipairs, next,
   io and io.open, package, pcall, rawget, require, type
 
 local WIDTH = 78
-local MOST = 3 -- comments of one name that are shown
+local MOST = 4 -- comments of one name that are shown
 
 -- Where a public name may be, but in st itself.
 local PLACES = {"nn.", "nn.utils.", "nn.utils.rnn.", "nn.init.", "optim.",
@@ -35,7 +35,9 @@ end
 local function loaded()
   for _, name in ipairs {"nn", "optim", "data", "io.file", "io.chunks",
                          "io.share", "io.buffer", "io.csv", "io.raw",
-                         "profile"} do
+                         "distributions", "autograd", "amp", "masked",
+                         "library", "iterator", "layout", "explain",
+                         "fuse", "printing", "profile", "sandbox"} do
     pcall(require, "strided." .. name)
   end
   local names = {}
@@ -228,11 +230,35 @@ local function is_of(comment, place)
          find(public_name(comment), "." .. place .. ".", 1, true)
 end
 
+--- The text of a comment before its tags, in one line.
+local function plain_text(lines)
+  return (gsub(gsub(concat(split(lines), " "), "%s+", " "), " $", ""))
+end
+
+local comment_help = {}
+
+--- Calls visit(name, text, module, kind) for each comment on something public:
+-- its name as one writes it, without "st."; its text; the module that it is
+-- in; "method" or "function".
+function comment_help.each(visit)
+  for _, list in next, comments() do
+    for _, comment in ipairs(list) do
+      local name = public_name(comment)
+      local short = match(name, "^st%.(.+)$")
+      local is_method = find(name, ":", 1, true)
+      if short or is_method and not find(name, "^%l") then
+        visit(short or name, plain_text(comment.lines), comment.module,
+              is_method and "method" or "function")
+      end
+    end
+  end
+end
+
 --- Describes a function or class of the library by its name: "Linear",
 -- "st.nn.Linear", "DataLoader:iter", "no_grad".
 -- @tparam string query
 -- @treturn ?string nil if there is no such comment
-local function help(query)
+function comment_help.on(query)
   local owners = {}
   for part in gmatch(query, "[%w_]+") do owners[#owners + 1] = part end
   local name = owners[#owners]
@@ -245,6 +271,15 @@ local function help(query)
     end
     if fits then found[#found + 1] = comment end
   end
+  -- Local helpers are not shown beside what is public.
+  local function is_public(comment)
+    return find(public_name(comment), "^st%.") or find(comment.full, "^%u")
+  end
+  for i = #found, 1, -1 do
+    if not is_public(found[i]) and (found[2] or i > 1) then
+      remove(found, i)
+    end
+  end
   -- net:train is a method of an object of the user
   if not found[1] and find(query, "[^:]:[^:]") then found = list end
   local texts = {}
@@ -254,4 +289,4 @@ local function help(query)
   return texts[1] and concat(texts, "\n\n")
 end
 
-return help
+return comment_help

@@ -1,18 +1,28 @@
---- st.help: lists operators and describes how to call them.
+--- st.help and st.apropos: what everything public is and how it is called.
+--
+-- `st.help(x)` takes a name ("sum", "nn.Linear", "Module:state_dict"), a
+-- function, a class, an operator, a topic ("linalg") or a page ("indexing"). It
+-- says what x is, its signature, and an example; `{all = true}` adds the
+-- schemas, the derivatives and the kernels of an operator.
 --
 -- @module strided.session.help
 
 local core = require "strided.core"
-local comment_on = require "strided.session.comments"
+local comments = require "strided.session.comments"
+local documents = require "strided.help.documents"
 local functions = require "strided.session.functions"
+local operator = require "strided.help.operator"
+local pages = require "strided.help.pages"
 local raise = require "strided.caller_error"
+local search = require "strided.help.search"
+local take_options = require "strided.options"
+local unknown_name = require "strided.unknown_name"
 
 local concat, sort = table.concat, table.sort
-local format, ipairs, min, next, pcall, rawget, require, tostring, type =
-  string.format, ipairs, math.min, next, pcall, rawget, require, tostring, type
+local debug, ipairs, next, rawget, require, type =
+  debug, ipairs, next, rawget, require, type
 
 local WIDTH = 78
-local MAX_KEYS = 6  -- listed before "and 43 more"
 
 -- -- All names ----------------------------------------------------------------
 
@@ -47,185 +57,22 @@ local function wrap(words)
   return concat(lines, "\n")
 end
 
--- -- Signatures ---------------------------------------------------------------
+local OVERVIEW = [[
+st.help "sum"               a function, operator, class or method: its name
+st.help(st.nn.Linear)       or what it is called by; ?sum in a session
+st.help("sum", {all = true})  also schemas, derivatives and kernels
+st.apropos "inverse"        names and sentences with a word
+st.help(nil, {all = true})  the names of all operators
 
--- Schema types -> Lua types.
-local LUA_TYPE = {
-  int = "integer", float = "number", Scalar = "number", bool = "boolean",
-  str = "string", ScalarType = "dtype", Layout = "layout",
-  MemoryFormat = "format", Device = "device", Dim = "dim", Index = "index",
-  End = "index",
-}
+pages
+]]
 
-local function type_name(a)
-  local name = LUA_TYPE[a.kind] or a.kind == "other" and a.type or a.kind
-  if a.elem_optional then name = name .. "?" end
-  if a.list then name = "{" .. name .. "}" end
-  return a.optional and name .. "?" or name
+local function overview()
+  return OVERVIEW .. search.list(pages.entries()) .. "\n\ntopics\n"
+         .. search.topics()
 end
 
-local function default_text(value)
-  if type(value) == "string" then return format("%q", value) end
-  if type(value) ~= "table" then return tostring(value) end
-  local texts = {}
-  for i, v in ipairs(value) do texts[i] = default_text(v) end
-  return "{" .. concat(texts, ", ") .. "}"
-end
-
---- "name: type = default"; a default of None is omitted. The base of indices
--- is 0 in the schema and 1 in Lua.
-local function argument(a)
-  local text = a.name .. ": " .. type_name(a)
-  if a.has_default and a.default ~= nil then
-    local value = a.default
-    if a.name == "base" and a.kind == "int" then value = 1 end
-    text = text .. " = " .. default_text(value)
-  end
-  return text
-end
-
---- The signature of an overload in Lua: dimensions and indices count from 1,
--- keyword-only arguments are the fields of a table in the last argument.
--- @tparam string schema
--- @treturn string `"st.add(self: Tensor, other: Tensor, {alpha: ...}) -> ..."`
-local function signature(schema)
-  local parsed = core.schema(schema)
-  local ns, name = parsed.name:match "^(.-)::(.*)$"
-  local positional, keywords, returns = {}, {}, {}
-  for _, a in ipairs(parsed.args) do
-    local list = a.kwarg_only and keywords or positional
-    list[#list + 1] = argument(a)
-  end
-  if #keywords > 0 then
-    positional[#positional + 1] = "{" .. concat(keywords, ", ") .. "}"
-  end
-  for i, r in ipairs(parsed.returns) do returns[i] = type_name(r) end
-  local path = ns == "aten" and "st." or "st.ops." .. ns .. "."
-  return format("%s%s(%s)%s", path, name, concat(positional, ", "),
-                #returns > 0 and " -> " .. concat(returns, ", ") or "")
-end
-
--- -- One operator -------------------------------------------------------------
-
-local function indent(text) return "  " .. text:gsub("\n", "\n  ") end
-
---- Wraps a signature that is too long.
-local function fold(text)
-  if #text + 2 <= WIDTH then return "  " .. text end
-  local lines, line = {}, "  "
-  for piece in text:gsub(", ", ",\n"):gsub(" %->", "\n->"):gmatch "[^\n]+" do
-    if #line + #piece + 1 > WIDTH and line:find "%S" then
-      lines[#lines + 1] = line
-      line = "     "
-    end
-    line = line .. (line:find "%S" and " " or "") .. piece
-  end
-  lines[#lines + 1] = line
-  return concat(lines, "\n")
-end
-
---- The overloads of a packet as objects.
-local function overloads(packet)
-  local list = {}
-  for i, full in ipairs(packet:overloads()) do
-    local name, overload = full:match "^([^.]*)%.?(.*)$"
-    local whole = core.packet(name)
-    list[i] = whole[overload == "" and "default" or overload] or packet
-  end
-  return list
-end
-
---- The names of keys, at most MAX_KEYS.
-local function key_list(keys)
-  local few = concat(keys, ", ", 1, min(#keys, MAX_KEYS))
-  if #keys <= MAX_KEYS then return few end
-  return format("%s and %d more", few, #keys - MAX_KEYS)
-end
-
---- The dispatch table without backend fallbacks, grouped by kernel.
-local function own_entries(operator)
-  local kernels, keys, lines = {}, {}, {}
-  for key, kernel in operator:table():gmatch "(%w+): ([^\n]*)" do
-    if not kernel:find("[backend fallback]", 1, true) then
-      if not keys[kernel] then
-        kernels[#kernels + 1], keys[kernel] = kernel, {}
-      end
-      local list = keys[kernel]
-      list[#list + 1] = key
-    end
-  end
-  for i, kernel in ipairs(kernels) do
-    lines[i] = key_list(keys[kernel]) .. ": " .. kernel
-  end
-  return concat(lines, "\n")
-end
-
---- The dispatch tables; overloads with the same table are grouped.
-local function tables(list)
-  local names, order, parts = {}, {}, {}
-  for _, operator in ipairs(list) do
-    local text = own_entries(operator)
-    if not names[text] then
-      names[text], order[#order + 1] = {}, text
-    end
-    local known = names[text]
-    known[#known + 1] = operator:name():match "%.([^.]*)$" or "default"
-  end
-  for i, text in ipairs(order) do
-    parts[i] = "dispatch of " .. concat(names[text], ", ") .. "\n"
-      .. indent(text == "" and "no kernel of its own" or text)
-  end
-  return concat(parts, "\n")
-end
-
---- The derivatives; overloads with the same derivative are grouped.
-local function derivatives(list)
-  local names, order, parts = {}, {}, {}
-  for _, operator in ipairs(list) do
-    local text = operator:derivative()
-    if text and not names[text] then
-      names[text], order[#order + 1] = {}, text
-    end
-    local known = names[text]
-    if text then
-      known[#known + 1] = operator:name():match "%.([^.]*)$" or "default"
-    end
-  end
-  for i, text in ipairs(order) do
-    parts[i] = "derivative of " .. concat(names[text], ", ") .. "\n"
-      .. indent(text)
-  end
-  return #parts > 0 and concat(parts, "\n") or nil
-end
-
---- An example and its result.
-local function show_example(code, result)
-  local uses_t = code:find "%f[%w_]t%f[^%w_]"
-  return "for example" .. (uses_t and ", t = st.tensor {{1, 2}, {3, 4}}" or "")
-         .. "\n" .. indent(code .. "\n--> " .. result:gsub("\n", "\n    "))
-end
-
---- That of an operator of aten, if there is one.
-local function example_of(packet)
-  local name = packet:name():match "^aten::([^.]*)$"
-  local row = name and require "strided.session.examples"[name]
-  return row and show_example(row.code, row.result)
-end
-
-local function describe(packet)
-  local lines = {packet:name() .. (packet:doc() and ": " .. packet:doc()
-                                   or "")}
-  local list = overloads(packet)
-  for _, operator in ipairs(list) do
-    local schema = operator:schema()
-    if schema ~= "" then lines[#lines + 1] = fold(signature(schema)) end
-  end
-  lines[#lines + 1] = example_of(packet)
-  lines[#lines + 1] = "schema\n" .. indent(packet:schema())
-  lines[#lines + 1] = derivatives(list)
-  lines[#lines + 1] = tables(list)
-  return concat(lines, "\n")
-end
+-- -- Values -------------------------------------------------------------------
 
 --- The name of a function in Lua: "masked.sum" for st.masked.sum.
 local function key_of(value)
@@ -239,64 +86,129 @@ local function key_of(value)
   end
 end
 
---- Describes a function in Lua.
-local function describe_function(name)
-  local f = functions[name]
-  return concat({
-    name .. ": " .. f.line, fold(f.signature),
-    show_example(f.example, f.result),
-  }, "\n")
-end
-
-local help
-
--- -- Public functions ---------------------------------------------------------
-
---- The operator that a value stands for: an object of `st.ops`, or a function
--- or method of an operator of aten.
--- @return the object, or nil
-local function operator_of(value)
-  if type(value) == "userdata" then
-    local ok, packet = pcall(core.packet, value)
-    return ok and packet or nil
-  end
-  if type(value) ~= "function" then return nil end
+--- The name of a value that is a field of st or of one of its modules.
+local function public_name(value)
   local st = core.fields or require "strided"
-  for _, full in ipairs((core.operators())) do
-    local name = full:match "^aten::(.*)$"
-    if name and (rawget(st, name) == value or core.methods[name] == value) then
-      return core.packet(full)
+  for _, place in ipairs {"", "nn.", "nn.utils.", "nn.init.", "optim.",
+                          "optim.lr_scheduler.", "data.", "data.transforms.",
+                          "autograd.", "distributions.", "memory."} do
+    local found = st
+    for part in place:gmatch "[%w_]+" do found = found[part] end
+    for name, field in next, found do
+      if field == value and type(name) == "string" then return place .. name end
     end
   end
 end
 
---- Describes an operator: its documentation, signatures in Lua, schemas,
--- derivative and dispatch table. Or a function or class in Lua, by the comment
--- in its file. Without a name, lists all operators.
--- @tparam[opt] string|operator name `"add"`, `"geo::hypot2"`, `"nn.Linear"`,
--- `"DataLoader"`, `"no_grad"`; an object of `st.ops`, or `st.add`; a class
--- @treturn string
-function help(name)
-  if name == nil then return wrap(all_names()) end
-  if type(name) ~= "string" then
-    local key = key_of(name)
-    if key then return help(key) end
-    local packet = operator_of(name)
-    if packet then return describe(packet) end
-    local text = type(name) == "table" and name.__name and
-                 comment_on(name.__name)
-    if text then return text end
-    raise("help: the operator must be its name or an object of st.ops")
-  end
+--- Describes a function in Lua.
+local function describe_function(name)
+  local f = functions[name]
+  return concat({
+    name .. ": " .. f.line, operator.fold(f.signature),
+    operator.example(f.example, f.result),
+  }, "\n")
+end
+
+--- The comment on a name, and its example.
+local function comment_on(name)
+  local text = comments.on(name)
+  local row = text and require "strided.session.examples"[
+    name:gsub("^st%.", "")]
+  return row and text .. "\n" .. operator.example(row.code, row.result) or text
+end
+
+-- -- Names --------------------------------------------------------------------
+
+--- The operator of a name: "add", "add.Tensor", "linalg.inv", "geo::hypot2".
+local function operator_named(name)
   local full, overload = name:match "^([^.]*)%.?(.*)$"
   if not full:find("::", 1, true) then full = "aten::" .. full end
   local packet = core.packet(full)
   if packet and overload ~= "" then packet = packet[overload] end
-  local text = functions[name] and describe_function(name)
-  if type(packet) == "userdata" then
-    return (text and text .. "\n" or "") .. describe(packet)
-  end
-  return text or comment_on(name) or "there is no operator '" .. name .. "'"
+  if type(packet) == "userdata" then return packet end
+  packet = core.packet("aten::" .. name:gsub("%.", "_"))
+  return packet and operator.short_name(packet:name()) == name and packet
 end
 
-return {help = help, signature = signature, operator_of = operator_of}
+--- What is known under a name, or nil.
+local function lookup(name, all)
+  name = name:gsub("^st%.ops%.aten%.", ""):gsub("^st%.ops%.([%w_]+)%.", "%1::")
+             :gsub("^st%.(%a)", "%1")
+  local parts = {}
+  parts[1] = pages.text(name, true)
+  if functions[name] then parts[#parts + 1] = describe_function(name) end
+  local packet = operator_named(name)
+  if packet then
+    parts[#parts + 1] = operator.describe(packet, all)
+  elseif not functions[name] then
+    parts[#parts + 1] = comment_on(name)
+  end
+  parts[#parts + 1] = search.topic(name)
+  parts[1] = parts[1] or pages.text(name) or search.module(name)
+  return parts[1] and concat(parts, "\n\n")
+end
+
+--- What is known under another name: that of NumPy or torch7, or a word of
+-- advice.
+local function lookup_other(name, all)
+  local target = unknown_name.synonyms[name] or unknown_name.functions[name]
+  if target then
+    local text = lookup(target, all)
+    return text and name .. " is st." .. target .. "\n" .. text
+  end
+  local advice = unknown_name.advice[name]
+  return advice and name .. ": " .. advice
+end
+
+-- -- Public functions ---------------------------------------------------------
+
+--- Describes a value other than a string.
+local function describe_value(value, all)
+  local text = documents.of(value)
+  if text and type(value) == "table" then return text end
+  local key = key_of(value)
+  if key then return lookup(key, all) end
+  local packet = operator.of(value)
+  if packet then return operator.describe(packet, all) end
+  if type(value) == "table" then
+    local name = rawget(value, "__name")
+    local meta = debug.getmetatable(value)
+    name = name or type(meta) == "table" and rawget(meta, "__name")
+    text = type(name) == "string" and lookup(name)
+    if text then return text end
+  end
+  if type(value) == "table" or type(value) == "function" then
+    local name = public_name(value)
+    text = name and lookup(name, all)
+    if text then return text end
+  end
+  if type(value) == "function" then return documents.describe(value) end
+end
+
+--- Says what something is, how it is called, and gives an example. Without an
+-- argument it lists pages and topics.
+-- @function help
+-- @param[opt] what a name, such as `"add"`, `"nn.Linear"`, `"linalg.inv"`,
+-- `"DataLoader"`, `"geo::hypot2"`; a topic, such as `"linalg"`; a page, such as
+-- `"indexing"`; or a function, a class or an object of `st.ops`
+-- @tparam[opt] table options `all = true` adds the schemas, derivatives and
+-- kernels of an operator; without a name it lists all names
+-- @treturn string
+local function help(what, options)
+  local all = take_options("help", options, {all = true}).all
+  if what == nil then return all and wrap(all_names()) or overview() end
+  if type(what) == "string" then
+    return lookup(what, all) or lookup_other(what, all) or
+           "nothing is known about '" .. what .. "': " .. search.hint(what)
+  end
+  local text = describe_value(what, all)
+  if text then return text end
+  raise("help: argument 1 must be its name, a function, a class or an object "
+        .. "of st.ops")
+end
+
+return {
+  help = help, apropos = search.apropos, document = documents.document,
+  lookup = lookup, describe_value = describe_value,
+  signature = operator.signature, operator_of = operator.of,
+}

@@ -106,7 +106,7 @@ describe("A session on a terminal", function()
       line("t + t", "tensor([0., 0.])"),
       line(show_trace, "aten::add.Tensor\\tCPU\\ttrue",
            "aten::sub.Tensor\\tCPU\\tfalse"),
-      line("?add", "dispatch of Tensor", "CPU: input:1"),
+      line("??add", "dispatch of Tensor", "CPU: input:1"),
       line "over:close()",
       line("t + t", "tensor([2., 2.])"),
       line(show_trace, "aten::add.Tensor\\tCPU\\tfalse"),
@@ -414,6 +414,9 @@ describe("Help", function()
     local text = st.help "sum"
     assert.matches("st.sum(self: Tensor, dim: {dim}?, keepdim: boolean = "
                    .. "false, {dtype: dtype?})", text, 1, true)
+    assert.is_nil(text:find("aten::", 1, true))
+    assert.is_nil(text:find("CPU", 1, true))
+    text = st.help("sum", {all = true})
     assert.matches("\n  aten::sum(Tensor self, ", text, 1, true)
     assert.matches("CPU, Meta: ", text, 1, true)
   end)
@@ -434,7 +437,7 @@ describe("Help", function()
       assert.equal(text, st.help(x))
     end
     assert.equal(st.help "add.Tensor", st.help(st.ops.aten.add.Tensor))
-    assert.matches("no operator", st.help "add.nope")
+    assert.matches("nothing is known", st.help "add.nope")
   end)
 
   it("is at hand in a session", function()
@@ -451,6 +454,7 @@ describe("Help", function()
     assert.matches("Ctrl%-D", (piped "help()\n"))
     assert.matches("nothing is known about 'nope'", (piped "?nope\n"))
     assert.matches("nothing is known about 'a b'", (piped "?a b\n"))
+    assert.matches("did you mean softmax", (piped "?sofmax\n"))
     assert.matches("^Tensor of float32, shape {2}",
                    (piped "x = st.ones(2)\n?x\n"))
     assert.matches("^function at input:1\n$",

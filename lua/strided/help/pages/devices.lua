@@ -1,0 +1,32 @@
+--- The page of st.help on this topic: strided.help.pages.
+--
+-- @module strided.help.pages.devices
+
+return [=[
+devices: where tensors are
+
+The engine computes on the device "cpu". A tensor on "meta" has a shape, a
+dtype and strides, but no elements: operators on it compute shapes only.
+
+  > t = st.ones(2, 3)
+  > t.device
+  cpu
+  > m = st.empty({1000, 1000000}, {device = "meta"})
+  > m:t():matmul(m).shape
+  {1000000, 1000000}
+
+The option device is of all functions that make tensors; t:to(device) copies.
+
+  > st.zeros({2}, {device = "meta"}).device
+  meta
+  > t:to("meta").shape
+  {2, 3}
+
+Operators take tensors of one device. There is no GPU device; a library may
+bring a device of its own, by kernels for its dispatch keys.
+
+  > t + st.ones({2, 3}, {device = "meta"})
+  input:1: add: input 1 is on device 'cpu', other tensors are on 'meta'
+
+See also ?config for the instruction set in use, ?set_num_threads, and
+?library.]=]

@@ -1,0 +1,126 @@
+--- st.help by topic, st.apropos, and what programs document themselves.
+-- axes: lua
+
+local raises = require("spec.support.tensors").raises
+local st = require "strided"
+
+local function has(text, ...)
+  for _, part in ipairs {...} do
+    assert.truthy(text:find(part, 1, true), part .. " is not in:\n" .. text)
+  end
+end
+
+--- The names at the beginning of the lines of a list, in one line.
+local function names(text)
+  local list = {}
+  for name in ("\n" .. text):gmatch "\n  (%S+)" do list[#list + 1] = name end
+  return table.concat(list, " ")
+end
+
+describe("st.help of a topic", function()
+  it("lists what the files of operators and the modules have", function()
+    has(st.help "linalg", "linalg: products", "\n  matmul ", "\n  linalg.inv ",
+        "\n  cholesky ")
+    has(st.help "reduce", "\n  sum ", "\n  amax ", "\n  cumsum ")
+    has(st.help "nn", "\n  nn.Linear ", "\n  softmax ", "\n  nn.init.xavier")
+    has(st.help "optim", "\n  optim.SGD ", "lr_scheduler.OneCycleLR ")
+    has(st.help "io", "\n  load ", "\n  save ")
+    has(st.help "data", "\n  data.DataLoader ")
+    has(st.help "shape", "\n  cat ", "\n  permute ")
+    has(st.help "random", "\n  rand ", "\n  manual_seed ")
+    has(st.help(st.fft), "\n  fft.fft ")
+    assert.is_nil(st.help "linalg":find("\n  sum ", 1, true))
+  end)
+
+  it("is within 80 columns", function()
+    for topic in st.help():match "\ntopics\n(.*)$":gmatch "\n  (%w+)" do
+      for line in st.help(topic):gmatch "[^\n]+" do
+        assert.is_true(#line <= 80, line)
+      end
+    end
+  end)
+
+  it("is that of the folder of the operator's row", function()
+    assert.matches("debug: core/op/reduce/ops.def\n", st.ops.aten.sum:dump())
+    assert.matches("debug: core/op/shape/ops.def\n",
+                   st.ops.aten.view.default:dump())
+  end)
+
+  it("is also the namespace of a library of the user", function()
+    local lib = st.library "topical"
+    lib:def("half(Tensor x) -> Tensor", "Half of x. Rounded.")
+    has(st.help "topical", "library topical", "\n  topical::half  Half of x.")
+    has(st.help "topical::half", "topical::half: Half of x. Rounded.",
+        "st.ops.topical.half(x: Tensor) -> Tensor")
+    has(st.apropos "topical half", "topical::half")
+    lib:close()
+    assert.matches("nothing is known", st.help "topical")
+  end)
+end)
+
+describe("st.apropos", function()
+  it("finds words in names and sentences, the best first", function()
+    local found = names(st.apropos "inverse")
+    assert.matches("^inverse ", found)
+    has(found, "linalg.inv", "cholesky_inverse", "acos")
+    has(names(st.apropos "Running mean"), "batch_norm", "optim.RMSprop")
+    has(st.apropos "broadcasting", "broadcasting")
+  end)
+
+  it("is cut short unless all is asked for", function()
+    local short, long = st.apropos "sum", st.apropos("sum", {all = true})
+    local _, lines = short:gsub("\n", "\n")
+    assert.equal(20, lines)
+    assert.is_true(#long > #short)
+    has(short, 'more: st.apropos("sum", {all = true})')
+  end)
+
+  it("says what it cannot find or take", function()
+    assert.equal("nothing is known about 'qqzzy'", st.apropos "qqzzy")
+    raises({"apropos: ", "string", "number"}, st.apropos, 1)
+    raises({"apropos: ", "has no word"}, st.apropos, "%%")
+    raises({"apropos: there is no option 'al'"}, st.apropos, "x", {al = 1})
+  end)
+end)
+
+describe("A name that is not there", function()
+  it("brings similar ones, of the same letters first", function()
+    has(st.help "sofmax", "did you mean softmax")
+    has(st.help "nn.linear_", "linear")
+    has(st.help "optim.Adamm", "optim.Adam")
+  end)
+
+  it("may be the name of another library", function()
+    has(st.help "from_numpy", "st.frombuffer")
+    has(st.help "cmul", "t:mul")
+  end)
+end)
+
+describe("st.document", function()
+  it("gives a function a text", function()
+    local function area(r) return 3 * r * r end
+    assert.equal(area, st.document(area, "The area of a circle."))
+    has(st.help(area), "The area of a circle.", "help_topics_spec.lua:")
+    rawset(_G, "spec_area", area)
+    has(st.apropos "circle", "spec_area", "The area of a circle.")
+    has(st.help "yours", "spec_area")
+    rawset(_G, "spec_area", nil)
+  end)
+
+  it("refuses what has no identity", function()
+    raises({"document: argument 1", "number"}, st.document, 1, "One.")
+    raises({"document: argument 2", "nil"}, st.document, print)
+  end)
+end)
+
+describe("A function of a program", function()
+  --- Twice a number.
+  -- Or a string.
+  local function twice(a) return a .. a end
+
+  it("is described by the comment above it", function()
+    has(st.help(twice), "Twice a number.\nOr a string.\n", "twice(",
+        "function at ", "help_topics_spec.lua:")
+    has(st.help(print), "written in C")
+  end)
+end)
