@@ -1,12 +1,19 @@
 --- The interactive session, a read-eval-print loop.
 --
--- An expression prints its values and assigns the first one to `_`; a semicolon
--- at its end suppresses printing. Incomplete input is continued on further
--- lines. `?name` and `help(x)` print help on operators. Input is compiled as an
+-- An expression prints its values and assigns the first one to `_` and `_1`;
+-- `_2` to `_9` are those before. A semicolon at its end suppresses printing.
+-- Incomplete input is continued on further lines. `?name` and `help(x)` print
+-- help, `%time expr` times, `!command` runs a command of the shell, `quit`
+-- leaves; the page `?session` lists all. Input is compiled as an
 -- expression first, then as a statement, and run once. On a terminal, Ctrl-C
 -- discards the line or interrupts the chunk, and Ctrl-D exits. To make chunks
 -- interruptible, LuaJIT interprets what is typed; modules are compiled as
--- usual. The session sets the globals `st`, `_` and `help`, and no others.
+-- usual. The session sets the globals `st`, `help`, `_`, `_1` to `_9`, and no
+-- others.
+--
+-- Before a session on a terminal, the file STRIDED_STARTUP runs, by default
+-- `$XDG_CONFIG_HOME/strided/init.lua` or `~/.config/strided/init.lua`, if it is
+-- there. One that STRIDED_STARTUP names also runs before input from a pipe.
 --
 -- Input from a pipe or file is read in the same way, chunk by chunk, without
 -- prompts, colours or history. It continues after an error; the exit status is
@@ -21,11 +28,15 @@ local complete = require("strided.session.complete").complete
 local failure = require "strided.session.traceback"
 local help = require "strided.session.help"
 local input = require "strided.session.input"
+local line_commands = require "strided.session.line_commands"
+local pager = require "strided.session.pager"
+local seconds_text = require("strided.timeit").seconds_text
 local show = require "strided.session.show"
 
 local compile, unpack = loadstring or load, unpack or table.unpack
-local error, format, io, os, pcall, rawget, rawset, select, tostring, type,
-  xpcall = error, string.format, io, os, pcall, rawget, rawset, select,
+local error, format, io, ipairs, loadfile, min, os, pcall, rawget, rawset,
+  select, setmetatable, tostring, type, xpcall = error, string.format, io,
+  ipairs, loadfile, math.min, os, pcall, rawget, rawset, select, setmetatable,
   tostring, type, xpcall
 local jit = rawget(_G, "jit")
 
@@ -73,11 +84,12 @@ end
 
 local INTRO = [[
   st            the library; st.<Tab> lists its fields
-  st.help()     the names of all operators
-  ?name         the signatures and kernels of an operator, or what a
-                function or class is: ?nn.Linear; also help(x)
+  st.help()     pages and topics: ?indexing, ?linalg
+  ?name         what something is: ?sum, ?nn.Linear; ??sum says all
+  st.apropos "inverse"  searches names and sentences
   expr          prints its values; expr; does not
-  _             the last value
+  _, _2         the last value, the one before
+  ?session      %time, !command, files, options
   Ctrl-C        discards the line or stops the chunk; Ctrl-D exits]]
 
 --- The help on a value.
@@ -133,12 +145,27 @@ function Session:fail(text)
   say_to(io.stderr, show.paint(text, "error", self.has_colours))
 end
 
---- Prints the values of a chunk and assigns the first one to `_`.
+local RECENT = 9
+
+--- Assigns a value to `_` and `_1`, and those before to `_2` and so on.
+local function keep(self, value)
+  local recent = self.recent
+  self.results = min(self.results + 1, RECENT)
+  for i = self.results, 2, -1 do
+    recent[i] = recent[i - 1]
+    rawset(_G, "_" .. i, recent[i])
+  end
+  recent[1] = value
+  rawset(_G, "_1", value)
+  rawset(_G, "_", value)
+end
+
+--- Prints the values of a chunk and keeps the first one.
 local function finish(self, is_silent_one, ok, ...)
   if not ok then return self:fail((...)) end
   local n = select("#", ...)
   if n == 0 then return end
-  rawset(_G, "_", (...))
+  keep(self, (...))
   if is_silent_one then return end
   local values = {...}
   local shown, text = protect(self, function()
@@ -149,15 +176,60 @@ end
 
 local function values(...) return ... end
 
+--- Notes how long the chunk took, without what printing takes.
+local function stop(start, self, ...)
+  self.took = core.clock() - start
+  return ...
+end
+
 --- Runs a chunk, once.
-function Session:run(chunk, is_silent_one)
+function Session:run(chunk, is_silent_one, is_timed)
   -- Compiled traces do not check for interrupts.
   if jit and self.is_terminal then jit.off(chunk, true) end
-  finish(self, is_silent_one,
-         protect(self, function() return chunk(values) end))
+  local start = core.clock()
+  finish(self, is_silent_one, protect(self, function()
+    return stop(start, self, chunk(values))
+  end))
+  if is_timed then
+    say_to(io.stdout, "took " .. seconds_text(self.took or
+                                              core.clock() - start))
+  end
+  self.took = nil
 end
 
 -- -- Reading ------------------------------------------------------------------
+
+--- Reads the lines of a chunk that begins with a text; runs it.
+function Session:run_text(text, is_timed)
+  local first = text
+  while true do
+    local chunk, is_silent_one, unfinished = session.compile(text, "=input")
+    if chunk then
+      self.remember(text)
+      self:run(chunk, is_silent_one, is_timed)
+      return
+    end
+    local more
+    if unfinished then more = self.read ">> " end
+    if more == false then return end
+    if not more then
+      self.remember(first)
+      self:fail(is_silent_one)
+      return
+    end
+    text = text .. "\n" .. more
+  end
+end
+
+--- Prints help.
+function Session:help(query, all)
+  local ok, text = protect(self, function() return answer(query, all) end)
+  if not ok then
+    self:fail(text)
+  elseif not (self.is_terminal and pager.show(text)) then
+    say_to(io.stdout, text)
+  end
+end
 
 --- Reads and runs one chunk; false at the end of the input.
 function Session:step()
@@ -166,27 +238,26 @@ function Session:step()
   if not text or not text:find "%S" then return true end
   local marks, query = text:match "^%s*(%?%??)%s*(.-)%s*$"
   if query then
-    local ok, answered = protect(self, function()
-      return answer(query, #marks == 2)
-    end)
-    if ok then say_to(io.stdout, answered) else self:fail(answered) end
+    self.remember(text)
+    self:help(query, #marks == 2)
     return true
   end
-  while true do
-    local chunk, is_silent_one, unfinished = session.compile(text, "=input")
-    if chunk then
-      self:run(chunk, is_silent_one)
-      return true
+  local what, more, is_error = line_commands.read(text, self)
+  if not what then
+    self:run_text(text, self.is_timed)
+  elseif what == "time" then
+    self:run_text(more, true)
+  else
+    self.remember(text)
+    if what == "leave" then
+      self.is_left = true
+      return false
     end
-    local more
-    if unfinished then more = self.read ">> " end
-    if more == false then return true end
-    if not more then
-      self:fail(is_silent_one)
-      return true
+    if is_error then self:fail(more) elseif more then
+      say_to(io.stdout, more)
     end
-    text = text .. "\n" .. more
   end
+  return true
 end
 
 local function greet()
@@ -214,25 +285,57 @@ local function complete_word(line, word)
   return words
 end
 
+--- The startup file, and true if it must be there.
+local function startup_file()
+  local named = os.getenv "STRIDED_STARTUP"
+  if named then return named ~= "" and named or nil, true end
+  local config, home = os.getenv "XDG_CONFIG_HOME", os.getenv "HOME"
+  if config and config:sub(1, 1) == "/" then
+    return config .. "/strided/init.lua"
+  end
+  return home and home ~= "" and home .. "/.config/strided/init.lua" or nil
+end
+
+--- Runs the startup file; the session goes on after an error in it.
+function Session:start()
+  local path, is_named = startup_file()
+  if not path or not (is_named or self.is_terminal) then return end
+  local file = io.open(path)
+  if not file and not is_named then return end
+  if file then file:close() end
+  local chunk, why = loadfile(path)
+  local ok, text = not not chunk, why
+  if chunk then ok, text = protect(self, function() chunk() end) end
+  if not ok then self:fail(text) end
+end
+
 --- Runs a session on standard input and output until the input ends.
 -- @treturn number the exit status
 function session.run()
-  local self = setmetatable({is_terminal = core.is_terminal(0)}, Session)
+  local self = setmetatable({is_terminal = core.is_terminal(0), recent = {},
+                             results = 0}, Session)
   self.has_colours = self.is_terminal and wants_colours()
-  self.read = self.is_terminal and input.terminal(complete_word)
-    or input.pipe()
+  if self.is_terminal then
+    self.read, self.remember = input.terminal(complete_word)
+  else
+    self.read, self.remember = input.pipe()
+  end
   rawset(_G, "st", st)
   rawset(_G, "help", function(x, options)
-    say_to(io.stdout, describe(x, options))
+    local text = describe(x, options)
+    if not (self.is_terminal and pager.show(text)) then
+      say_to(io.stdout, text)
+    end
   end)
   if self.is_terminal then
     greet()
     core.catch_interrupts(true)
   end
+  self:start()
   while self:step() do end
   if not self.is_terminal then return self.has_failed and 1 or 0 end
   core.catch_interrupts(false)
-  io.write "\n"
+  if not self.is_left then io.write "\n" end
   return 0
 end
 

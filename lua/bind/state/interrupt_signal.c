@@ -1,5 +1,5 @@
 /* System calls of an interactive session: Ctrl-C, waiting for input, and
- * whether the output is a terminal.
+ * whether the output is a terminal, how much time has passed.
  *
  * Note [Interrupts]
  * SIGINT may arrive on any thread of the process. The handler forwards it to
@@ -29,6 +29,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "bind.h"
@@ -215,13 +216,21 @@ static int is_terminal(lua_State *L) {
   return 1;
 }
 
+/* clock(): seconds of a clock that only goes forward */
+static int monotonic_clock(lua_State *L) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  lua_pushnumber(L, (lua_Number)t.tv_sec + 1e-9 * (lua_Number)t.tv_nsec);
+  return 1;                                                 /* [+1] */
+}
+
 /* -- Opening -------------------------------------------------------------- */
 
 void st__open_signal(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {
     {"catch_interrupts", catch_interrupts},
     {"interruptible", interruptible}, {"wait_input", wait_input},
-    {"is_terminal", is_terminal}, {NULL, NULL}
+    {"is_terminal", is_terminal}, {"clock", monotonic_clock}, {NULL, NULL}
   };
   st__set_functions(h, L, functions);
   st_add_interrupt_check(check_hook);

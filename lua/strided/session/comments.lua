@@ -254,6 +254,22 @@ function comment_help.each(visit)
   end
 end
 
+--- The options that the comment on a name lists: words in backquotes of the
+-- argument that is a table.
+-- @tparam string query
+-- @treturn {string,...}
+function comment_help.options(query)
+  local list = {}
+  local text = comment_help.on(query) or ""
+  -- From the line of the options to the next argument.
+  local lines = match(text, "\n  options table (.-)\n  %l") or
+                match(text, "\n  options table (.*)$") or ""
+  for name in gmatch(lines, "`([%l_][%w_]*)[^`]*`") do
+    list[#list + 1] = name
+  end
+  return list
+end
+
 --- Describes a function or class of the library by its name: "Linear",
 -- "st.nn.Linear", "DataLoader:iter", "no_grad".
 -- @tparam string query

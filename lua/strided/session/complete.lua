@@ -10,12 +10,13 @@
 local st = require "strided"
 local core = require "strided.core"
 core.check_taken("session", "strided.session.complete")
+local inside = require "strided.session.complete_in"
 local method_names = require("strided.method_names").names
 local KEYWORDS = require("strided.session.show").KEYWORDS
 
 local concat, sort = table.concat, table.sort
-local debug, ipairs, next, pairs, pcall, rawget, type =
-  debug, ipairs, next, pairs, pcall, rawget, type
+local debug, ipairs, next, pairs, pcall, rawget, require, type =
+  debug, ipairs, next, pairs, pcall, rawget, require, type
 
 -- The methods of operators.
 local OPERATOR_METHODS = {"schema", "doc", "name", "overloads", "kernel",
@@ -193,16 +194,17 @@ local function callable_in(value)
   end
 end
 
---- True if the text ends within a quoted string. Long brackets are ignored.
-local function in_string(text)
-  local quote
-  for c, escaped in text:gmatch "((\\?).)" do
-    if escaped == "" then
-      if quote == c then quote = nil
-      elseif not quote and (c == '"' or c == "'") then quote = c end
-    end
+--- The names for st.help that begin with a text, and those of globals.
+local function help_names(start, env)
+  local set = operator_names()
+  if env then add_keys(set, env) end
+  for _, page in ipairs(require("strided.help.pages").entries()) do
+    set[page.name] = true
   end
-  return quote ~= nil
+  for _, entry in ipairs(require("strided.help.catalogue").all()) do
+    set[entry.name], set[entry.topic] = true, true
+  end
+  return pick(set, "", start)
 end
 
 --- Completes the last word of a line.
@@ -212,13 +214,18 @@ end
 -- @treturn string the word that they replace
 local function complete(text, env)
   env = env or _G
-  local query = text:match "^%s*%?%s*([%w_:]*)$"
-  if query and not query:find "%f[:]:%f[^:]" then
-    local set = operator_names()
-    add_keys(set, env)
-    return pick(set, "", query), query
+  local query = text:match "^%s*%?%??%s*([%w_:.]*)$"
+  if query and not query:find "%f[:]:%f[^:]" and not query:find "^st%." then
+    local list = help_names(query, env)
+    if list[1] or not query:find "[.:]" then return list, query end
   end
-  if in_string(text) then return {}, "" end
+  local start, before = inside.string(text)
+  if start then return inside.words(start, before, help_names), start end
+  local name, key, is_last = inside.options(text)
+  if name then
+    local words = inside.keyword_list(name, key, is_last)
+    if words[1] then return words, key end
+  end
   local word = text:match "[%w_.:]*$"
   if word:find "^%d" or word:find "%.%." then return {}, word end
   local chain, separator, prefix = word:match "^(.-)([.:])([%w_]*)$"

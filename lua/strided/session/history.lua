@@ -1,4 +1,4 @@
---- The history of input lines, saved in `$XDG_STATE_HOME/strided/history`, else
+--- The history of what was typed, in `$XDG_STATE_HOME/strided/history`, else
 -- `~/.local/state/strided/history`.
 --
 -- The history is optional: if the file cannot be read or written, the session
@@ -8,9 +8,10 @@
 
 require("strided.core").check_taken("session", "strided.session.history")
 
-local io, os, select = io, os, select
+local io, os = io, os
 
-local KEEP = 1000  -- lines
+local KEEP = 1000    -- entries
+local BREAK = "\1"   -- between the lines of an entry, which is one of the file
 
 local history = {}
 
@@ -58,12 +59,26 @@ function history.open()
   return path
 end
 
---- Appends a line to the file.
-function history.add(path, line)
+--- Appends an entry to the file.
+-- @tparam ?string path
+-- @tparam string text of one or more lines
+function history.add(path, text)
   local file = path and io.open(path, "a")
   if not file then return end
-  file:write((select(1, line:gsub("\n", " "))), "\n")
+  file:write((text:gsub("\n", BREAK)), "\n")
   file:close()
+end
+
+--- The entries of the file, the oldest first.
+-- @treturn {string,...}
+function history.entries(path)
+  local list, file = {}, path and io.open(path, "r")
+  if not file then return list end
+  for line in file:lines() do
+    list[#list + 1] = line:gsub(BREAK, "\n")
+  end
+  file:close()
+  return list
 end
 
 return history

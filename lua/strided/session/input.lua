@@ -2,7 +2,8 @@
 -- terminal without it, or from a pipe.
 --
 -- A source is a function that takes the prompt and returns a line, nil at the
--- end of the input, or false if Ctrl-C discarded the line.
+-- end of the input, or false if Ctrl-C discarded the line. With it comes a
+-- function that adds a text to the history.
 --
 -- @module strided.session.input
 
@@ -10,13 +11,13 @@ local core = require "strided.core"
 core.check_taken("session", "strided.session.input")
 local history = require "strided.session.history"
 
-local io, os, pcall, require = io, os, pcall, require
+local io, ipairs, os, pcall, require = io, ipairs, os, pcall, require
 
 local input = {}
 
---- Reads without prompts.
+--- Reads without prompts and without a history.
 function input.pipe()
-  return function() return io.read "*l" end
+  return function() return io.read "*l" end, function() end
 end
 
 local function plain(path)
@@ -33,9 +34,8 @@ local function plain(path)
       io.write "\n"
       return false
     end
-    if line and line:find "%S" then history.add(path, line) end
     return line
-  end
+  end, function(text) history.add(path, text) end
 end
 
 -- Note [Discarding a line]
@@ -50,7 +50,8 @@ local function edited(rl, path, complete)
   local line, is_done, last
   rl.set_readline_name "strided"
   -- Replaces the history file that readline has loaded.
-  rl.set_options {histfile = path or "", auto_add = false}
+  rl.set_options {histfile = "", auto_add = false}
+  for _, entry in ipairs(history.entries(path)) do rl.add_history(entry) end
   rl.set_complete_function(function(text, from, to)
     rl.set_completion_append_character ""  -- holds for one completion
     local ok, words = pcall(complete, text:sub(1, to), text:sub(from, to))
@@ -72,18 +73,20 @@ local function edited(rl, path, complete)
       end
       rl.read_char()
     end
-    if line and line:find "%S" and line ~= last then
-      last = line
-      rl.add_history(line)
-      history.add(path, line)
-    end
     return line
+  end, function(text)
+    if text == last then return end
+    last = text
+    rl.add_history(text)
+    history.add(path, text)
   end
 end
 
 --- Reads from a terminal.
 -- @tparam function complete returns the completions of the last word of a line;
 -- called with the line and the word as readline splits it
+-- @treturn function the source
+-- @treturn function adds a text to the history
 function input.terminal(complete)
   local path = history.open()
   local ok, rl = pcall(require, "readline")

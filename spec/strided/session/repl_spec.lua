@@ -30,6 +30,7 @@ end
 
 -- The readline module does not free lines, which the leak checker sees.
 local SETTINGS = "INPUTRC=/dev/null PTY_TIMEOUT=60 TERM=xterm NO_COLOR= "
+  .. "PAGER=cat STRIDED_STARTUP= "
   .. "XDG_STATE_HOME='" .. folder .. "/state' LSAN_OPTIONS=suppressions='"
   .. write("leaks", "leak:readline\n") .. "':print_suppressions=0 "
 
@@ -205,6 +206,55 @@ describe("A session on a terminal", function()
     }
   end)
 
+  with_readline("completes options, dtypes and files with Tab", function()
+    os.execute("mkdir -p '" .. folder .. "/deep'")
+    write("deep/only.txt", "here")
+    succeeds {
+      line "t = st.ones(2, 3)",
+      line("t:sum {dim = 1, keepd\\ttrue}.shape", "{1, 3}"),
+      line("t:to 'float6\\t", "dtype=float64"),
+      line("io.open('" .. folder .. "/de\\t):read()", "here"),
+      line("?nn.Linea\\t", "st.nn.Linear("),
+    }
+  end)
+
+  with_readline("recalls a chunk of several lines whole", function()
+    os.execute("rm -rf '" .. folder .. "/state'")
+    succeeds {
+      line "n = 0",
+      unfinished "for i = 1, 3 do -- thrice", unfinished "  n = n + 1",
+      line "end",
+      "send \\e[A\\r", PROMPT, line("n", "6"),
+    }
+    local path = folder .. "/state/strided/history"
+    assert.equal("n = 0\nfor i = 1, 3 do -- thrice\1  n = n + 1\1end\nn\n",
+                 read(path))
+    succeeds {line "n = 10", "send \\e[A\\e[A\\e[A\\r", PROMPT,
+              line("n", "13")}
+  end)
+
+  it("leaves at quit and exit", function()
+    for _, word in ipairs {"quit", "exit", "quit()", " exit "} do
+      local script = write("script", PROMPT .. "\nsend " .. word
+                           .. "\\r\nwait\n")
+      local text, status = shell(("%s '%s' '%s' %s"):format(
+        SETTINGS, pty, script, STRIDED):gsub("''", "'"))
+      if status == 97 then pending "no pseudo terminal" end
+      assert.equal(0, status, text)
+    end
+    succeeds {line "quit = 7", line("quit", "7")}
+  end)
+
+  it("shows long help by the pager", function()
+    local steps = {line("?linalg", "P: linalg: ", "P:   linalg.inv "),
+                   line("help 'nn'", "P: nn: ")}
+    succeeds(steps, "PAGER='sed \"s/^/P: /\"'")
+    local text = succeeds({line("?relu", "relu: ")},
+                          "PAGER='sed \"s/^/P: /\"'")
+    assert.is_nil(text:find("P: ", 1, true))
+    succeeds({line("?linalg", "linalg.vecdot")}, "PAGER=no-such-pager")
+  end)
+
   with_readline("remembers lines between sessions", function()
     os.execute("rm -rf '" .. folder .. "/state'")
     succeeds {line "first = 1", line "first = 1", line "second = 2", line " "}
@@ -258,6 +308,48 @@ describe("A session on a pipe", function()
     assert.equal("2\n4\n42\n", text)
     assert.equal(0, status)
     assert.is_nil(read(folder .. "/state/strided/history"))
+  end)
+
+  it("numbers the last results", function()
+    assert.equal("1\n2\n3\n3\t2\t1\n3\t3\n", piped
+      "1\n2\n3\n_1, _2, _3\n_1, _2\n")
+    local text = {}
+    for i = 1, 10 do text[i] = i .. ";" end
+    text[11] = "_9, _10"
+    assert.equal("2\tnil\n", (piped(table.concat(text, "\n") .. "\n")))
+  end)
+
+  it("times what is typed", function()
+    local text = piped "%time 6 * 7\n%time\n1\n%time\n2\n"
+    assert.matches("^42\ntook [%d.e-]+ [num]?s\ntimes are on\n1\n"
+                   .. "took [%d.e-]+ [num]?s\ntimes are off\n2\n$", text)
+    assert.matches("took", (piped "%time for i = 1, 2 do\nend\n"))
+    local failed, status = piped "%tim 1\n"
+    assert.matches("^there is no command %%tim: ", failed)
+    assert.equal(1, status)
+  end)
+
+  it("runs commands of the shell", function()
+    assert.equal("a  b\n", (piped "!echo 'a  b'\n"))
+    local text, status = piped "!exit 3\n"
+    assert.equal("the exit status is 3\n", text)
+    assert.equal(1, status)
+    assert.equal("1\n", (piped "1\nquit\n2\n"))
+  end)
+
+  it("runs a startup file first", function()
+    local path = write("init.lua", "answer = 42\n")
+    local function run(setting)
+      return shell(SETTINGS .. setting .. " " .. STRIDED .. " <'"
+                   .. write("input", "answer\n") .. "'")
+    end
+    assert.equal("42\n", (run("STRIDED_STARTUP='" .. path .. "'")))
+    assert.equal("nil\n", (run "STRIDED_STARTUP="))
+    assert.matches("^cannot open /no/such[^\n]*\nnil\n$",
+                   (run "STRIDED_STARTUP=/no/such"))
+    write("init.lua", "error 'early'")
+    assert.matches("init.lua:1: early\nnil\n$",
+                   (run("STRIDED_STARTUP='" .. path .. "'")))
   end)
 
   it("goes on after an error and says so in the end", function()
@@ -494,6 +586,24 @@ describe("Completion", function()
     {"st.ops.aten.add:sch", "st.ops.aten.add:schema"},
     {"st.ops.aten.relu.", "st.ops.aten.relu.default st.ops.aten.relu.out"},
     {"?softma", "softmax"}, {"?st.softma", "st.softmax"},
+    {"??linalg.invers", ""}, {"?nn.MSEL", "nn.MSELoss"},
+    {"?broadcasti", "broadcasting"}, {"?fields", "fields"},
+    {"t:sum {keep", "keepdim = "}, {"t:sum(1, {dt", "dtype = "},
+    {"st.zeros({2}, {dev", "device = "},
+    {"st.optim.SGD(p, {lr = 1, mom", "momentum = "},
+    {"nn.Linear(2, 3, {b", "bias = "}, {"{t, pri", "print"},
+    {"st.asarray(1, {co", "copy = "}, {"x[{fiel", "fields"},
+    {"f({a = {1}, fiel", "fields"},
+    {"t:to 'floa", "float16 float32 float64"}, {"t:to('cp", "cpu"},
+    {"{dtype = 'bf", "bfloat16"}, {"{device = 'm", "meta"},
+    {"{memory_format = 'channels_last_", "channels_last_3d"},
+    {"st.help 'linalg.in", "linalg.inv linalg.inv_ex"},
+    {"st.load '" .. HERE .. "/strided/session/re",
+     HERE .. "/strided/session/repl_spec.lua"},
+    {"st.load('" .. HERE .. "/strided/sessi",
+     HERE .. "/strided/session/comments_spec.lua " .. HERE
+     .. "/strided/session/repl_spec.lua"},
+    {"st.load '/no/such/", ""},
     {"trap.x", ""}, {"trap.x.y", ""}, {"nope.x", ""}, {"f().x", ""},
     {"t[1].sh", ""}, {"1.", ""}, {"a..pri", ""}, {"'prin", ""},
     {'"a\\"prin', ""}, {"'a' .. prin", "print"},
@@ -581,6 +691,19 @@ describe("A value", function()
                  show.value {t = st.ones(2, 2)})
     assert.equal("tensor([[1.],\n        [1.]])\n1",
                  show.values(false, st.ones(2, 1), 1))
+  end)
+
+  it("that is a tensor shows what requires a gradient", function()
+    local w = st.tensor({1, 2}, {dtype = "float32", requires_grad = true})
+    assert.equal("tensor([1., 2.], requires_grad=true)", show.value(w))
+    assert.equal("tensor([2., 4.], grad_fn=<MulBackward0>)", show.value(w * 2))
+    assert.equal("{tensor([1., 2.], requires_grad=true), "
+                 .. "n = tensor([1., 2.])}",
+                 show.value {w, n = w:detach()})
+    local wide = st.ones({1, 13}, {requires_grad = true})
+    assert.equal("tensor([[1., 1., 1., 1., 1., 1., 1., 1., 1., 1., 1., 1., "
+                 .. "1.]],\n"
+                 .. "       requires_grad=true)", show.value(wide))
   end)
 
   it("has a colour of its kind, if asked for", function()

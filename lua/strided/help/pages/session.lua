@@ -6,7 +6,7 @@ return [=[
 session: what one can type at the prompt
 
   expr            prints its values; with ; at its end it does not
-  _, _1, _2, ...  the last value, and the value of each numbered result
+  _, _1 ... _9    the last value; _2 is the one before it, and so on
   ?name  ??name   help; with schemas and kernels. st.apropos "word" searches
   %time expr      runs once and says how long it took; %time alone turns
                   times on and off for all that is typed
