@@ -86,6 +86,7 @@ end
 -- Of a fused function it is what `f:explain(...)` returns: the loops and calls
 -- of its recording. A Lua function is recorded for that, as `st.fuse` does;
 -- `st.profile(fn, ...)` shows where its time goes.
+-- @function explain
 -- @param op an operator: an object of `st.ops`, a name, or `st.add`; a fused
 -- function, or a Lua function
 -- @param ... the arguments of the call

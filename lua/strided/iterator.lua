@@ -509,6 +509,7 @@ end
 -- * `squash_dims`: dimensions of the static shape (from 1) that count as 1
 -- * `threads`, `grain`: defaults of `chunks`: by default the threads of the
 --   process, and 32768
+-- @function iterator
 -- @tparam table options
 -- @treturn table the plan
 local function iterator(options)

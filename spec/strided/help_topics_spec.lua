@@ -2,6 +2,7 @@
 -- axes: lua
 
 local raises = require("spec.support.tensors").raises
+local core = require "strided.core"
 local st = require "strided"
 
 local function has(text, ...)
@@ -122,5 +123,50 @@ describe("A function of a program", function()
     has(st.help(twice), "Twice a number.\nOr a string.\n", "twice(",
         "function at ", "help_topics_spec.lua:")
     has(st.help(print), "written in C")
+  end)
+end)
+
+describe("Everything public", function()
+  -- Tables of names, and a class for what the loader makes itself.
+  local LEFT_OUT = {
+    ["data.MapDataset"] = true, ["distributions.constraints"] = true,
+    ["distributions.transforms"] = true, ["nn.utils.parametrize"] = true,
+    ["nn.utils.parametrizations"] = true,
+  }
+
+  --- The names of a table without help, in one line.
+  local function lacking(place, t)
+    local list = {}
+    for name, value in pairs(t) do
+      local kind = type(value)
+      if type(name) == "string" and not name:find "^_" and
+         (kind == "function" or kind == "table") and
+         not LEFT_OUT[place .. name] and
+         st.help(place .. name):find "^nothing is known" then
+        list[#list + 1] = place .. name
+      end
+    end
+    table.sort(list)
+    return table.concat(list, " ")
+  end
+
+  for _, place in ipairs {"nn.", "nn.utils.", "nn.init.", "optim.", "data.",
+                          "optim.lr_scheduler.", "data.transforms.",
+                          "autograd.", "distributions.", "memory.",
+                          "masked."} do
+    it("has help: st." .. place, function()
+      local t = st
+      for part in place:gmatch "[%w_]+" do t = t[part] end
+      assert.equal("", lacking(place, t))
+    end)
+  end
+
+  it("has help: st, methods and properties", function()
+    for name in pairs(debug.getmetatable(st).names) do
+      assert.is_not_nil(st[name])
+    end
+    assert.equal("", lacking("", st))
+    assert.equal("", lacking("", core.methods))
+    assert.equal("", lacking("", core.properties))
   end)
 end)

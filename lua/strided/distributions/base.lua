@@ -1,6 +1,7 @@
 --- What distributions share: classes, parameters, shapes, and the functions of
 -- every distribution.
 --
+-- @function distributions.Distribution
 -- @module strided.distributions.base
 
 local st = require "strided"

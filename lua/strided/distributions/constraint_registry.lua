@@ -7,6 +7,8 @@
 -- biject_to gives bijective transforms, with a determinant; transform_to gives
 -- some that are not, as Softmax: their gradients are better for optimizers.
 --
+-- @function distributions.biject_to
+-- @function distributions.transform_to
 -- @module strided.distributions.constraint_registry
 
 local constraints = require "strided.distributions.constraint"

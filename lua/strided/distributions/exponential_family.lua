@@ -7,6 +7,7 @@
 -- (Nielsen and Nock, "Entropies and Cross-entropies of Exponential Families",
 -- ICIP 2010).
 --
+-- @function distributions.ExponentialFamily
 -- @module strided.distributions.exponential_family
 
 local st = require "strided"

@@ -37,7 +37,8 @@ local function loaded()
                          "io.share", "io.buffer", "io.csv", "io.raw",
                          "distributions", "autograd", "amp", "masked",
                          "library", "iterator", "layout", "explain",
-                         "fuse", "printing", "profile", "sandbox"} do
+                         "fuse", "printing", "profile", "sandbox",
+                         "timeit", "session.help"} do
     pcall(require, "strided." .. name)
   end
   local names = {}

@@ -18,7 +18,7 @@ local examples = {}
 local function add(text)
   local name
   for line in text:gmatch "[^\n]+" do
-    local key, code = line:match "^([%w_]+):%s*(.*)$"
+    local key, code = line:match "^([%w_.]+):%s*(.*)$"
     local row = examples[name]
     if line:find "^%-%-" then
       name = nil -- a title
@@ -34,7 +34,7 @@ local function add(text)
   end
 end
 
-for _, name in ipairs {"elements", "shapes", "fields"} do
+for _, name in ipairs {"elements", "shapes", "fields", "functions"} do
   add(require("strided.session.examples." .. name))
 end
 

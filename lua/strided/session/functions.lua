@@ -4,7 +4,7 @@
 --
 -- @module strided.session.functions
 
-local ipairs = ipairs
+local ipairs, require = ipairs, require
 
 local functions = {}
 
@@ -211,5 +211,9 @@ add("map2_", "t:map2_(x: Tensor, y: Tensor, fn: function) -> Tensor",
     "Sets each element to fn(element, that of x, that of y), by Lua.",
     "t:clone():map2_(t, t, function(a, b, c) return a + b + c end)",
     "tensor([[ 3,  6],\n        [ 9, 12]])")
+
+for _, row in ipairs(require "strided.session.functions_in_c") do
+  add(row[1], row[2], row[3], row[4], row[5])
+end
 
 return functions

@@ -111,9 +111,12 @@ end
 
 --- The comment on a name, and its example.
 local function comment_on(name)
-  local text = comments.on(name)
-  local row = text and require "strided.session.examples"[
-    name:gsub("^st%.", "")]
+  -- distributions.ExpTransform is also the class Exp of the transforms.
+  local text = comments.on(name) or comments.on((name:gsub("Transform$", "")))
+  local public = text and text:match "^st%.([%w_.]+)%("
+  -- st.autograd.grad is st.grad, too.
+  local row = public and require "strided.session.examples"[
+    public:gsub("^autograd%.", "")]
   return row and text .. "\n" .. operator.example(row.code, row.result) or text
 end
 
