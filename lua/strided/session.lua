@@ -111,6 +111,10 @@ local function answer(query, all)
   if query == "" then return INTRO end
   if query:find "^[%w_:.]+$" then
     local text = help.lookup(query, all)
+    local mine = rawget(_G, query)
+    if text and core.is_tensor(mine) then -- ?t, of a tensor of the user
+      return describe(mine) .. "\n\n" .. text
+    end
     if text then return text end
   end
   local chunk = compile("return " .. query:gsub(":([%a_])", ".%1"))
@@ -171,7 +175,12 @@ local function finish(self, is_silent_one, ok, ...)
   local shown, text = protect(self, function()
     return show.values(self.has_colours, unpack(values, 1, n))
   end)
-  if shown then say_to(io.stdout, text) else self:fail(text) end
+  if not shown then return self:fail(text) end
+  -- What st.help returns may be long.
+  local is_text = n == 1 and type(values[1]) == "string"
+  if not (is_text and self.is_terminal and pager.show(text)) then
+    say_to(io.stdout, text)
+  end
 end
 
 local function values(...) return ... end

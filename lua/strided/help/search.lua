@@ -125,17 +125,23 @@ function search.apropos(words, options)
   for word in gmatch(lower(words), "[%w_]+") do list[#list + 1] = word end
   if not list[1] then raise("apropos: '%s' has no word", words) end
   local entries = catalogue.all()
-  for _, page in ipairs(pages.entries()) do entries[#entries + 1] = page end
+  for _, more in ipairs {pages.entries(), topics.entries()} do
+    for _, entry in ipairs(more) do entries[#entries + 1] = entry end
+  end
   local found = rank(entries, list)
   if not found[1] then return format("nothing is known about '%s'", words) end
-  local best = {}
-  for i, row in ipairs(found) do
-    if i <= MOST or options.all then best[i] = row.entry end
+  local best, seen, n = {}, {}, 0
+  for _, row in ipairs(found) do
+    local name = row.entry.name
+    if not seen[name] then -- a page and a topic may have the same name
+      seen[name], n = true, n + 1
+      if n <= MOST or options.all then best[n] = row.entry end
+    end
   end
   local text = search.list(best)
-  if #best == #found then return text end
+  if #best == n then return text end
   return format("%s\n  and %d more: st.apropos(%q, {all = true})", text,
-                #found - #best, words)
+                n - #best, words)
 end
 
 -- -- Similar names ------------------------------------------------------------
@@ -164,7 +170,7 @@ end
 
 --- The similar names as a question, or where to look.
 function search.hint(name)
-  local list = search.similar(name)
+  local list = find(name, "%w") and search.similar(name) or {}
   if list[1] then return "did you mean " .. concat(list, ", ") .. "?" end
   local word = match(name, "[%w_]+")
   return word and format("search by st.apropos %q", word) or

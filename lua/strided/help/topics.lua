@@ -44,6 +44,8 @@ local ALSO = {
   statistics = "numeric", linear_algebra = "linalg", signal = "fft",
 }
 
+local next = next
+
 local topics = {}
 
 function topics.line(topic)
@@ -57,5 +59,14 @@ end
 
 --- True for the topics here.
 function topics.is_known(topic) return LINES[topic] ~= nil end
+
+--- The topics as entries of strided.help.catalogue.
+function topics.entries()
+  local list = {}
+  for name, line in next, LINES do
+    list[#list + 1] = {name = name, kind = "page", line = line, topic = name}
+  end
+  return list
+end
 
 return topics

@@ -23,6 +23,7 @@ strided [OPTION]... [FILE [ARGUMENT]...]
 
 Without FILE and CODE it runs a session, even if the input is not a terminal.
 The library is the global st. A script gets its arguments in ... and in arg.
+The exit status is 1 after an error. In a session ?session says more.
 ]]
 
 local function complain(text)

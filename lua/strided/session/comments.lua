@@ -248,7 +248,11 @@ function comment_help.each(visit)
       local short = match(name, "^st%.(.+)$")
       local is_method = find(name, ":", 1, true)
       if short or is_method and not find(name, "^%l") then
-        visit(short or name, plain_text(comment.lines), comment.module,
+        local text = plain_text(comment.lines)
+        if text == "" and comment.before then
+          text = plain_text(comment.before.lines)
+        end
+        visit(short or name, text, comment.module,
               is_method and "method" or "function")
       end
     end
@@ -298,7 +302,11 @@ function comment_help.on(query)
     end
   end
   -- net:train is a method of an object of the user
-  if not found[1] and find(query, "[^:]:[^:]") then found = list end
+  if not found[1] and find(query, "[^:]:[^:]") then
+    for _, comment in ipairs(list) do
+      if find(comment.full, "^%u.*:") then found[#found + 1] = comment end
+    end
+  end
   local texts = {}
   for i = 1, found[MOST] and MOST or #found do
     texts[i] = describe(found[i])

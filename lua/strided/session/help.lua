@@ -122,6 +122,9 @@ end
 
 -- -- Names --------------------------------------------------------------------
 
+local SYMBOLS = {["+"] = "add", ["-"] = "sub", ["*"] = "mul", ["/"] = "div",
+                 ["^"] = "pow", ["%"] = "remainder", ["//"] = "floor_divide"}
+
 --- The operator of a name: "add", "add.Tensor", "linalg.inv", "geo::hypot2".
 local function operator_named(name)
   local full, overload = name:match "^([^.]*)%.?(.*)$"
@@ -137,8 +140,15 @@ end
 local function lookup(name, all)
   name = name:gsub("^st%.ops%.aten%.", ""):gsub("^st%.ops%.([%w_]+)%.", "%1::")
              :gsub("^st%.(%a)", "%1")
-  local parts = {}
-  parts[1] = pages.text(name, true)
+  local parts, member = {}, name:match "^%l[%w_]*[:.]([%w_]+)$"
+  if member and functions[member] and
+     functions[member].signature:find "^t[:.]" then
+    return describe_function(member)
+  elseif member and name:find(":", 1, true) and not name:find "::" then
+    local packet = operator_named(member)
+    parts[1] = packet and operator.describe(packet, all) or nil
+  end
+  parts[#parts + 1] = pages.text(name, true)
   if functions[name] then parts[#parts + 1] = describe_function(name) end
   local packet = operator_named(name)
   if packet then
@@ -154,7 +164,8 @@ end
 --- What is known under another name: that of NumPy or torch7, or a word of
 -- advice.
 local function lookup_other(name, all)
-  local target = unknown_name.synonyms[name] or unknown_name.functions[name]
+  local target = SYMBOLS[name] or unknown_name.synonyms[name] or
+                 unknown_name.functions[name]
   if target then
     local text = lookup(target, all)
     return text and name .. " is st." .. target .. "\n" .. text
@@ -167,6 +178,7 @@ end
 
 --- Describes a value other than a string.
 local function describe_value(value, all)
+  if value == (core.fields or require "strided") then return overview() end
   local text = documents.of(value)
   if text and type(value) == "table" then return text end
   local key = key_of(value)

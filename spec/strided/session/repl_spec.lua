@@ -247,7 +247,8 @@ describe("A session on a terminal", function()
 
   it("shows long help by the pager", function()
     local steps = {line("?linalg", "P: linalg: ", "P:   linalg.inv "),
-                   line("help 'nn'", "P: nn: ")}
+                   line("help 'nn'", "P: nn: "),
+                   line("st.help 'shape'", "P: shape: ")}
     succeeds(steps, "PAGER='sed \"s/^/P: /\"'")
     local text = succeeds({line("?relu", "relu: ")},
                           "PAGER='sed \"s/^/P: /\"'")
@@ -549,6 +550,9 @@ describe("Help", function()
     assert.matches("did you mean softmax", (piped "?sofmax\n"))
     assert.matches("^Tensor of float32, shape {2}",
                    (piped "x = st.ones(2)\n?x\n"))
+    assert.matches("^Tensor of float32, shape {2}.*\nt: Transposes",
+                   (piped "t = st.ones(2)\n?t\n"))
+    assert.matches("\ntopics\n", (piped "?st\n"))
     assert.matches("^function at input:1\n$",
                    (piped "function f() end\n?f\n"))
     assert.matches("^function written in C\n$", (piped "?print\n"))
