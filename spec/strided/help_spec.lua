@@ -21,7 +21,8 @@ describe("st.help", function()
       local function has(words)
         assert.truthy(text:find(words, 1, true), text)
       end
-      has(name .. ": " .. f.line)
+      local first = name .. ": " .. f.line
+      assert.equal(first, text:gsub("\n *", " "):sub(1, #first))
       has(f.example)
       if f.signature:find "^t%." then
         assert.truthy(f.signature:find("^t%." .. name .. ": "))
@@ -55,7 +56,7 @@ describe("st.help", function()
   -- The line before a row of the table is not there in its help.
   it("names what an operator is the same as", function()
     for full in st.help(nil, {all = true}):gmatch "[%w_:]+" do
-      local line = st.help(full):match "^[^\n]*"
+      local line = st.help(full):match "^.-%.\n" or ""
       if line:find ": The same%f[^%w]" then
         assert.truthy(line:find " The same as [%w_]+" or
                       line:find " The same view", line)

@@ -113,6 +113,20 @@ function operator.fold(text)
   return concat(lines, "\n")
 end
 
+--- Wraps a sentence; further lines are indented.
+function operator.wrap(text)
+  local lines, line = {}, nil
+  for word in text:gmatch "%S+" do
+    if line and #line + 1 + #word > WIDTH then
+      lines[#lines + 1] = line
+      line = nil
+    end
+    line = line and line .. " " .. word or (lines[1] and "  " or "") .. word
+  end
+  lines[#lines + 1] = line
+  return concat(lines, "\n")
+end
+
 --- The overloads of a packet as objects.
 local function overloads(packet)
   local list = {}
@@ -194,10 +208,15 @@ function operator.example(code, result)
          .. "\n" .. indent(code .. "\n--> " .. result:gsub("\n", "\n    "))
 end
 
---- That of an operator of aten, if there is one.
+--- That of an operator of aten, if there is one, or of the one that it is
+-- another name of.
 local function example_of(packet)
   local name = packet:name():match "^aten::([^.]*)$"
-  local row = name and require "strided.session.examples"[name]
+  if not name then return nil end
+  local examples = require "strided.session.examples"
+  local other = packet:doc() and (packet:doc():match "^Another name of ([%w_]+)"
+                or packet:doc():match "^The same as ([%w_]+)%.?$")
+  local row = examples[name] or examples[other or ""]
   return row and operator.example(row.code, row.result)
 end
 
@@ -222,7 +241,8 @@ end
 local function short(packet, list)
   local short_name = operator.short_name(packet:name():match "^[^.]*")
   local lines, seen, has_out = {}, {}, false
-  lines[1] = short_name .. (packet:doc() and ": " .. packet:doc() or "")
+  lines[1] = operator.wrap(short_name .. (packet:doc() and ": "
+                                          .. packet:doc() or ""))
   for _, one in ipairs(list) do
     local schema = one:schema()
     local text = schema ~= "" and operator.fold(operator.signature(schema))

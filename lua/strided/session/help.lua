@@ -104,7 +104,7 @@ end
 local function describe_function(name)
   local f = functions[name]
   return concat({
-    name .. ": " .. f.line, operator.fold(f.signature),
+    operator.wrap(name .. ": " .. f.line), operator.fold(f.signature),
     operator.example(f.example, f.result),
   }, "\n")
 end
