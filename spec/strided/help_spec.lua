@@ -50,7 +50,7 @@ describe("st.help", function()
       assert.truthy(text:find(row.code, 1, true), text)
       n = n + 1
     end
-    assert.is_true(n >= 270)
+    assert.is_true(n >= 400)
   end)
 
   -- The line before a row of the table is not there in its help.

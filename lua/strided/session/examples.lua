@@ -34,7 +34,7 @@ local function add(text)
   end
 end
 
-for _, name in ipairs {"elements", "shapes", "fields", "functions"} do
+for _, name in ipairs {"elements", "shapes", "fields", "functions", "more"} do
   add(require("strided.session.examples." .. name))
 end
 
