@@ -126,6 +126,20 @@ describe("A function of a program", function()
         "function at ", "help_topics_spec.lua:")
     has(st.help(print), "written in C")
   end)
+
+  --- Adds a number to what it gets.
+  local Adder = st.nn.Module:extend "SpecAdder"
+  function Adder:init(n) self.n = n end
+  function Adder:forward(x) return x + self.n end
+
+  it("or a class, by the comment above its declaration", function()
+    for _, value in ipairs {Adder, Adder(3)} do
+      has(st.help(value), "SpecAdder(", "\nAdds a number to what it gets.\n",
+          "class at ", "help_topics_spec.lua:")
+    end
+    assert.matches("^st.nn.Linear", st.help(st.nn.Linear(2, 2)))
+    assert.matches("^st.nn.Sequential", st.help(st.nn.Sequential()))
+  end)
 end)
 
 describe("Everything public", function()

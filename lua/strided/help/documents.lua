@@ -6,11 +6,11 @@
 local core = require "strided.core"
 local raise = require "strided.caller_error"
 
-local concat, find, match, sub = table.concat, string.find, string.match,
-  string.sub
+local concat, find, gsub, match, sub = table.concat, string.find, string.gsub,
+  string.match, string.sub
 local getinfo, getlocal = debug and debug.getinfo, debug and debug.getlocal
-local next, open, pcall, setmetatable, type = next, io and io.open, pcall,
-  setmetatable, type
+local next, open, pcall, rawget, setmetatable, type = next, io and io.open,
+  pcall, rawget, setmetatable, type
 local globals = _G
 
 local documents = {}
@@ -63,6 +63,8 @@ local function arguments(fn, info)
 end
 
 --- The comment above a line of a file, and the line.
+-- @tparam string path
+-- @param at the number of the line, or a pattern that is in it
 local function comment_above(path, at)
   -- In a sandbox a script chooses the names of its chunks.
   local file = open and pcall(core.check_taken, "files", "st.help")
@@ -71,9 +73,9 @@ local function comment_above(path, at)
   local lines, n = {}, 0
   for line in file:lines() do
     n = n + 1
-    if n == at then
+    if n == at or type(at) == "string" and find(line, at) then
       file:close()
-      return lines[1] and concat(lines, "\n"), line
+      return lines[1] and concat(lines, "\n"), line, n
     end
     local text = match(line, "^%s*%-%-+ ?(.*)$")
     if not text then
@@ -106,6 +108,24 @@ function documents.describe(fn)
                          match(line, "([%w_.]+)%s*=%s*function%s*%("))
   return ("%s(%s)\n%s\n%s"):format(name or "function", arguments(fn, info),
                                    text, place)
+end
+
+--- Describes a class of a program: the comment above the line that declares it
+-- by `extend "Name"`, in the file of its methods.
+-- @tparam table class
+-- @tparam string name
+-- @treturn ?string nil if the class has no method in a file
+function documents.describe_class(class, name)
+  local init = getinfo and (rawget(class, "init") or rawget(class, "forward"))
+  local info = type(init) == "function" and getinfo(init, "Su")
+  if not info or sub(info.source, 1, 1) ~= "@" then return nil end
+  local pattern = "extend%s*%(?%s*[\"']" .. gsub(name, "%W", "%%%0") .. "[\"']"
+  local text, _, at = comment_above(sub(info.source, 2), pattern)
+  if not at then return nil end
+  local list = rawget(class, "init") and arguments(init, info) or ""
+  return ("%s(%s)\n%sclass at %s:%d"):format(
+    name, (gsub(list, "^self,? ?", "")), text and text .. "\n" or "",
+    info.short_src, at)
 end
 
 return documents

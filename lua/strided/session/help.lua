@@ -189,7 +189,10 @@ local function describe_value(value, all)
     local name = rawget(value, "__name")
     local meta = debug.getmetatable(value)
     name = name or type(meta) == "table" and rawget(meta, "__name")
-    text = type(name) == "string" and lookup(name)
+    local class = rawget(value, "__name") and value or meta
+    local ours = name and public_name(class)
+    text = ours and lookup(ours) or type(name) == "string" and
+           (documents.describe_class(class, name) or lookup(name))
     if text then return text end
   end
   if type(value) == "table" or type(value) == "function" then
