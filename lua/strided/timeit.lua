@@ -2,12 +2,12 @@
 --
 -- @module strided.timeit
 
+local callable = require "strided.callable"
 local core = require "strided.core"
-local raise = require "strided.caller_error"
 
 local clock = core.clock
-local format, max, min, setmetatable, type = string.format, math.max, math.min,
-  setmetatable, type
+local format, max, min, setmetatable = string.format, math.max, math.min,
+  setmetatable
 
 local RUNS = 5
 local SHORTEST = 0.02 -- seconds of a run
@@ -43,10 +43,7 @@ end
 -- @param ... its arguments
 -- @treturn table `best` and `mean`, in seconds; `calls` of a run; `runs`
 local function timeit(fn, ...)
-  if type(fn) ~= "function" and not core.is_tensor(fn) and
-     type(fn) ~= "table" and type(fn) ~= "userdata" then
-    raise("timeit: argument 1 must be a function, got %s", type(fn))
-  end
+  callable("timeit", fn)
   local calls, took = 1, run(1, fn, ...)
   while took < SHORTEST and calls < 2 ^ 30 do
     calls = calls * max(2, min(16, SHORTEST / max(took, 1e-9) / 2))
