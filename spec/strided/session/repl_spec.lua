@@ -5,10 +5,7 @@
 local build = require "spec.support.build"
 local files = require "spec.support.files"
 local st = require "strided"
-local complete = require("strided.session.complete").complete
 local help = require "strided.session.help"
-local show = require "strided.session.show"
-local live = require("spec.support.tensors").live
 
 local HERE = build.root .. "/spec"
 local LUA = build.lua
@@ -53,6 +50,9 @@ local function line(text, ...)
   steps[#steps + 1] = PROMPT
   return table.concat(steps, "\n")
 end
+
+-- After output that has a "> " of its own: now the prompt is there.
+local READY = line("'re' .. 'ady'", "ready")
 
 --- The same, but it is not finished.
 local function unfinished(text)
@@ -214,7 +214,7 @@ describe("A session on a terminal", function()
       line("t:sum {dim = 1, keepd\\ttrue}.shape", "{1, 3}"),
       line("t:to 'float6\\t", "dtype=float64"),
       line("io.open('" .. folder .. "/de\\t):read()", "here"),
-      line("?nn.Linea\\t", "st.nn.Linear("),
+      line("?nn.Linea\\t", "st.nn.Linear("), READY,
     }
   end)
 
@@ -248,12 +248,13 @@ describe("A session on a terminal", function()
   it("shows long help by the pager", function()
     local steps = {line("?linalg", "P: linalg: ", "P:   linalg.inv "),
                    line("help 'nn'", "P: nn: "),
-                   line("st.help 'shape'", "P: shape: ")}
+                   line("st.help 'shape'", "P: shape: "), READY}
     succeeds(steps, "PAGER='sed \"s/^/P: /\"'")
-    local text = succeeds({line("?relu", "relu: ")},
+    local text = succeeds({line("?relu", "relu: "), READY},
                           "PAGER='sed \"s/^/P: /\"'")
     assert.is_nil(text:find("P: ", 1, true))
-    succeeds({line("?linalg", "linalg.vecdot")}, "PAGER=no-such-pager")
+    succeeds({line("?linalg", "linalg.vecdot"), READY},
+             "PAGER=no-such-pager")
   end)
 
   with_readline("remembers lines between sessions", function()
@@ -557,162 +558,5 @@ describe("Help", function()
                    (piped "function f() end\n?f\n"))
     assert.matches("^function written in C\n$", (piped "?print\n"))
     assert.matches("^table: {1, 2}\n$", (piped "help {1, 2}\n"))
-  end)
-end)
-
-describe("Completion", function()
-  local before, env, has_run
-  setup(function()
-    before = live()
-    env = {
-      st = st, t = st.ones(2, 3), s = "text", print = print, string = string,
-      fields = {one = {two = 2, ["not a name"] = 1, _hidden = 1}, f = print},
-      object = setmetatable({}, {__index = {method = print, field = 1}}),
-      trap = setmetatable({}, {__index = function() has_run = true end}),
-    }
-  end)
-  teardown(function() env = nil end)
-
-  local cases = {
-    {"prin", "print"}, {"x = prin", "print"}, {"f(prin", "print"},
-    {"whi", "while"},
-    {"fields.", "fields.f fields.one"},
-    {"fields.one.", "fields.one.two"}, {"fields.one._", "fields.one._hidden"},
-    {"fields:", "fields:f"}, {"-fields.o", "fields.one"},
-    {"object:", "object:method"}, {"object.f", "object.field"},
-    {"s:fo", "s:format"}, {"string.rep", "string.rep"},
-    {"t:softma", "t:softmax"}, {"t.sha", "t.shape"}, {"t:sha", ""},
-    {"t:totab", "t:totable"},
-    {"st.softma", "st.softmax"}, {"st.get_print", "st.get_printoptions"},
-    {"st.ops.at", "st.ops.aten"}, {"st.ops.aten.softma", "st.ops.aten.softmax"},
-    {"st.ops.aten.add.Sc",
-     "st.ops.aten.add.Scalar st.ops.aten.add.Scalar_out"},
-    {"st.ops.aten.add:sch", "st.ops.aten.add:schema"},
-    {"st.ops.aten.relu.", "st.ops.aten.relu.default st.ops.aten.relu.out"},
-    {"?softma", "softmax"}, {"?st.softma", "st.softmax"},
-    {"??linalg.invers", ""}, {"?nn.MSEL", "nn.MSELoss"},
-    {"?broadcasti", "broadcasting"}, {"?fields", "fields"},
-    {"t:sum {keep", "keepdim = "}, {"t:sum(1, {dt", "dtype = "},
-    {"st.zeros({2}, {dev", "device = "},
-    {"st.optim.SGD(p, {lr = 1, mom", "momentum = "},
-    {"nn.Linear(2, 3, {b", "bias = "}, {"{t, pri", "print"},
-    {"st.asarray(1, {co", "copy = "}, {"x[{fiel", "fields"},
-    {"f({a = {1}, fiel", "fields"},
-    {"t:to 'floa", "float16 float32 float64"}, {"t:to('cp", "cpu"},
-    {"{dtype = 'bf", "bfloat16"}, {"{device = 'm", "meta"},
-    {"{memory_format = 'channels_last_", "channels_last_3d"},
-    {"st.help 'linalg.in", "linalg.inv linalg.inv_ex"},
-    {"st.load '" .. HERE .. "/strided/session/re",
-     HERE .. "/strided/session/repl_spec.lua"},
-    {"st.load('" .. HERE .. "/strided/sessi",
-     HERE .. "/strided/session/comments_spec.lua " .. HERE
-     .. "/strided/session/repl_spec.lua"},
-    {"st.load '/no/such/", ""},
-    {"trap.x", ""}, {"trap.x.y", ""}, {"nope.x", ""}, {"f().x", ""},
-    {"t[1].sh", ""}, {"1.", ""}, {"a..pri", ""}, {"'prin", ""},
-    {'"a\\"prin', ""}, {"'a' .. prin", "print"},
-  }
-  for _, case in ipairs(cases) do
-    it("of " .. case[1], function()
-      assert.equal(case[2], table.concat(complete(case[1], env), " "))
-      assert.is_nil(has_run)
-    end)
-  end
-
-  it("of nothing lists the globals", function()
-    local words = " " .. table.concat(complete("", env), " ") .. " "
-    assert.matches(" fields .* print .* while ", words)
-  end)
-
-  it("knows libraries while they are open", function()
-    local lib = st.library "completed"
-    lib:def "frobnicate(Tensor x) -> Tensor"
-    assert.same({"st.ops.completed.frobnicate"},
-                (complete("st.ops.completed.f", env)))
-    assert.same({"st.frobnicate"}, (complete("st.frob", env)))
-    assert.same({"completed::frobnicate"}, (complete("?completed::f", env)))
-    lib:close()
-    assert.same({}, (complete("st.frob", env)))
-  end)
-
-  it("takes any bytes", function()
-    for i = 0, 255 do
-      local c = string.char(i)
-      assert.equal("table", type((complete("st." .. c, env))))
-      assert.equal("table", type((complete(c .. "st.ops." .. c .. ".", env))))
-    end
-  end)
-
-  it("leaves no tensor behind", function()
-    env = nil
-    assert.equal(before, live())
-  end)
-end)
-
-describe("A value", function()
-  local function many(n)
-    local t = {}
-    for i = 1, n do t[i] = i end
-    return t
-  end
-  local cycle = {name = "me"}
-  cycle.self = cycle
-  local cases = {
-    {nil, "nil"}, {true, "true"}, {1.5, "1.5"}, {"raw\n", "raw\n"},
-    {{}, "{}"}, {{1, 2, "a\n\0\""}, [[{1, 2, "a\n\000\""}]]},
-    {{b = 1, a = 2, [3] = 4, ["end"] = 5, ["x y"] = 6, [true] = 7},
-     '{[3] = 4, a = 2, b = 1, ["end"] = 5, ["x y"] = 6, [true] = 7}'},
-    {{1, nil, 3}, "{1, [3] = 3}"},
-    {cycle, '{name = "me", self = <cycle>}'},
-    {{{{{{1}}}}}, "{{{{{...}}}}}"}, {{{{{{}}}}}, "{{{{{}}}}}"},
-    {many(41), "{\n  1,\n.*  40,\n  %.%.%. 1 more\n}", is_pattern = true},
-    {{("x"):rep(90)}, '{\n  "' .. ("x"):rep(90) .. '"\n}'},
-    {setmetatable({}, {__tostring = function() return "own" end}), "own"},
-    {setmetatable({}, {__tostring = function() return true end}),
-     "<table: its tostring fails>"},
-    {setmetatable({1}, {__index = error, __metatable = "locked"}), "{1}"},
-  }
-  for i, case in ipairs(cases) do
-    it("is shown: " .. i, function()
-      local text = show.value(case[1])
-      if case.is_pattern then
-        assert.matches("^" .. case[2] .. "$", text)
-      else
-        assert.equal(case[2], text)
-      end
-    end)
-  end
-
-  it("that is large is cut short", function()
-    local wide = {}
-    for i = 1, 30 do wide[i] = {many(30)} end
-    local _, lines = show.value(wide):gsub("\n", "\n")
-    assert.is_true(lines < 300)
-  end)
-
-  it("of several lines stays aligned", function()
-    assert.equal("{\n  t = tensor([[1., 1.],\n              [1., 1.]])\n}",
-                 show.value {t = st.ones(2, 2)})
-    assert.equal("tensor([[1.],\n        [1.]])\n1",
-                 show.values(false, st.ones(2, 1), 1))
-  end)
-
-  it("that is a tensor shows what requires a gradient", function()
-    local w = st.tensor({1, 2}, {dtype = "float32", requires_grad = true})
-    assert.equal("tensor([1., 2.], requires_grad=true)", show.value(w))
-    assert.equal("tensor([2., 4.], grad_fn=<MulBackward0>)", show.value(w * 2))
-    assert.equal("{tensor([1., 2.], requires_grad=true), "
-                 .. "n = tensor([1., 2.])}",
-                 show.value {w, n = w:detach()})
-    local wide = st.ones({1, 13}, {requires_grad = true})
-    assert.equal("tensor([[1., 1., 1., 1., 1., 1., 1., 1., 1., 1., 1., 1., "
-                 .. "1.]],\n"
-                 .. "       requires_grad=true)", show.value(wide))
-  end)
-
-  it("has a colour of its kind, if asked for", function()
-    assert.equal('{\27[36m1\27[0m, \27[32m"a"\27[0m}',
-                 show.value({1, "a"}, true))
-    assert.equal("a", show.value("a", true))
   end)
 end)
