@@ -112,8 +112,9 @@ describe("st.save and st.load", function()
     for _, suffix in ipairs {"png", "jpg", "JPEG", "webp"} do
       local path = base .. "." .. suffix
       forget()
-      raises("names an image, but st.save writes .npy, .npz, .safetensors " ..
-             "and .pt; " .. INSTALL, st.save, path, st.ones(3))
+      raises("names an image, but st.save writes .npy, .npz, " ..
+             ".safetensors, .pt and .csv; " .. INSTALL, st.save, path,
+             st.ones(3))
       assert.is_nil(io.open(path))
     end
     files.write(base, "\137PNG\r\n\26\n")

@@ -220,7 +220,8 @@ static void judge_numbers(const test *t, verdict *v) {
     const st_scalar s = t->number[k++];
     const bool is_min = k == 1 && t->row->op != OP_CLAMP_MAX;
     const bool is_weight = t->row->op == OP_LERP_NUMBER;
-    const st_dtype met = c == 'p' && !is_weight ? wide(into) : into;
+    const bool is_own = is_weight || is_sum; /* converted to the dtype */
+    const st_dtype met = c == 'p' && !is_own ? wide(into) : into;
     if (into < ST_DTYPE_COUNT &&
         !(c == 'b' ? bound_fits(s, into, is_min) : fits(s, met))) {
       refuse(v, ST_BAD_VALUE);
@@ -329,9 +330,28 @@ static number parameter(st_scalar s, st_dtype d) {
   return (number){.i = wrapped(d, x.i)};
 }
 
+/* The operand of a product or quotient that is not rounded to a half type: one
+ * element of another dtype; -1 if there is none. */
+static int wide_operand(const test *t, const verdict *v) {
+  const opcode op = t->row->op;
+  const int k = t->noperands == 2 && t->operand[0].source != VIEW ? 0 : 1;
+  const operand *o = &t->operand[k], *self = &t->operand[1 - k];
+  if (wide(v->common) == v->common || v->result != v->common ||
+      (op != OP_MUL && (k == 0 || (op != OP_DIV && op != OP_DIV_TRUNC &&
+                                   op != OP_DIV_FLOOR))) ||
+      self->source != VIEW || dtype_of(self) != v->common ||
+      dtype_of(o) == v->common) {
+    return -1;
+  }
+  return o->source != VIEW ||
+         (count_elements(&o->view.shape) == 1 &&
+          o->view.shape.ndim <= self->view.shape.ndim) ? k : -1;
+}
+
 typedef struct loop {
   const test *test;
   const verdict *verdict;
+  int wide; /* what wide_operand finds */
   walk walk[MOST_OPERANDS + 1]; /* the output behind the operands */
   number numbers[MOST_NUMBERS];
   st_dtype written;
@@ -381,7 +401,7 @@ static void write_element(const loop *l, const char *oracle, char *to) {
       break;
     default:
       for (int k = 0; k < l->test->noperands; k++) {
-        x[k] = element(&w[k], common);
+        x[k] = element(&w[k], k == l->wide ? ST_FLOAT32 : common);
       }
       put(l, compute(l->test->row->op, common, x, l->numbers),
           l->verdict->computed, to);
@@ -405,7 +425,9 @@ static void get_numbers(loop *l) {
   for (int k = 0; k < t->nnumbers; k++) {
     const st_scalar s = t->number[k];
     l->numbers[k] = is_value ? convert(number_of(s), widest(s), l->written)
-                             : parameter(s, l->verdict->common);
+                  : t->row->op <= OP_RSUB && wide(l->verdict->common) == ST_FLOAT32
+                  ? convert(number_of(s), widest(s), l->verdict->common)
+                  : parameter(s, l->verdict->common);
     if (t->row->rule == BOUNDED && is_integer(l->verdict->common)) {
       l->numbers[k] = nearest(s, l->verdict->common);
     }
@@ -435,6 +457,7 @@ void expect(const test *t, verdict *v, const char *oracle) {
   loop l;
   int64_t index[ST_MAX_DIMS] = {0};
   l.test = t, l.verdict = v, l.written = v->result;
+  l.wide = wide_operand(t, v);
   for (int k = 0; k < out; k++) walk_operand(&l.walk[k], t, k, &v->shape);
   if (is_new) {
     const view fresh = contiguous(v);

@@ -273,6 +273,9 @@ static int find_wide_number(const st_run *r, const st_inputs *in,
   return can_widen ? number : -1;
 }
 
+_Static_assert(sizeof(st_scalar) <= (ST_RUN_NOTE - 1) * sizeof(int64_t),
+               "a note has room for a flag and a scalar");
+
 static bool is_product(st_kernel_id kernel) {
   return kernel == ST_K_mul || kernel == ST_K_div;
 }
@@ -282,8 +285,7 @@ static bool is_product(st_kernel_id kernel) {
 static st_status build_with_number(st_run *r, uint32_t flags, st_inputs *in,
                                    int number) {
   const st_tensor *t = in->t[number];
-  const double value =
-    st__scalar_to_double(st__scalar_load(t->dtype, st__data(t)));
+  const st_scalar value = st__scalar_load(t->dtype, st__data(t));
   ST_TRY(st__build_pointwise(r, flags, in, ST_DTYPE_NONE));
   st__iter_remove_operand(&r->it, r->it.noutputs + number);
   r->note[0] = true;
@@ -338,9 +340,9 @@ st_status st__pointwise_meta(st_run *r) {
 }
 
 st_status st__run_product(st_run *r, st_kernel_id id) {
-  st_params k = {.s = {st__scalar_float(0)}};
+  st_params k = {.s = {{0}}};
   if (!r->note[0]) return st__run_kernel(r, id, &k);
-  memcpy(&k.s[0].u.f, &r->note[1], sizeof k.s[0].u.f);
+  memcpy(&k.s[0], &r->note[1], sizeof k.s[0]);
   return st__run_kernel(r, id == ST_K_mul ? ST_K_mul_number : ST_K_div_number,
                         &k);
 }

@@ -166,8 +166,8 @@ local function choose(path, source, wanted)
   if wanted ~= nil then
     if READERS[wanted] then return READERS[wanted] end
     return nil, format("option 'format' must be \"npy\", \"npz\", "
-                       .. "\"safetensors\", \"pt\", \"t7\", \"csv\", \"tsv\" or "
-                       .. "\"image\", got %s",
+                       .. "\"safetensors\", \"pt\", \"t7\", \"csv\", "
+                       .. "\"tsv\" or \"image\", got %s",
                        type(wanted) == "string" and format("%q", wanted)
                        or type(wanted))
   end

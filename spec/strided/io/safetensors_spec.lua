@@ -117,10 +117,12 @@ describe("A .safetensors file", function()
     raises("cannot load '" .. name .. "'", st.load, name,
            {format = "safetensors"})
     raises("option 'format' must be \"npy\", \"npz\", \"safetensors\", "
-           .. "\"pt\", \"t7\" or \"image\", got \"zip\"", st.load, name,
+           .. "\"pt\", \"t7\", \"csv\", \"tsv\" or \"image\", got \"zip\"",
+           st.load, name,
            {format = "zip"})
     raises("option 'format' must be \"npy\", \"npz\", \"safetensors\", "
-           .. "\"pt\", \"t7\" or \"image\", got boolean", st.load, name,
+           .. "\"pt\", \"t7\", \"csv\", \"tsv\" or \"image\", got boolean",
+           st.load, name,
            {format = true})
     -- 9 bytes of both formats
     files.write(name, "PK\3\4\0\0\0\0{")
