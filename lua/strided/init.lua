@@ -12,9 +12,9 @@
 
 local core = require "strided.core"
 
-local debug, error, format, next, pairs, pcall, rawget, rawset, require,
-  setmetatable, tostring, type = debug, error, string.format, next, pairs,
-  pcall, rawget, rawset, require, setmetatable, tostring, type
+local debug, error, format, match, next, pairs, pcall, rawget, rawset, require,
+  setmetatable, tostring, type = debug, error, string.format, string.match,
+  next, pairs, pcall, rawget, rawset, require, setmetatable, tostring, type
 
 local set_rng_state = core.set_rng_state
 
@@ -403,7 +403,6 @@ local LAZY = {
   triplet_margin_with_distance_loss = "nn.functional",
   masked = "masked", lobpcg = "lobpcg",
   e = "array_api", pi = "array_api", inf = "array_api", nan = "array_api",
-  __array_api_version__ = "array_api", __array_namespace_info__ = "array_api",
   finfo = "array_api", iinfo = "array_api", isdtype = "array_api",
   result_type = "array_api", broadcast_shapes = "array_api",
   expand_dims = "array_api",
@@ -419,8 +418,9 @@ local lookups = {
   __index = function(self, name)
     if type(name) ~= "string" then return nil end
     local value, keep
-    if LAZY[name] then
-      local part = require("strided." .. LAZY[name])
+    local from = LAZY[name] or (match(name, "^__array_") and "array_api")
+    if from then
+      local part = require("strided." .. from)
       value, keep = rawget(part, name), true
       if value == nil then value = part end -- st.nn is the module itself
     else

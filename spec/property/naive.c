@@ -424,10 +424,11 @@ static void get_numbers(loop *l) {
   memset(l->numbers, 0, sizeof l->numbers);
   for (int k = 0; k < t->nnumbers; k++) {
     const st_scalar s = t->number[k];
+    const st_dtype common = l->verdict->common;
+    const bool is_sum = t->row->op <= OP_RSUB && !is_integer(common);
     l->numbers[k] = is_value ? convert(number_of(s), widest(s), l->written)
-                  : t->row->op <= OP_RSUB && wide(l->verdict->common) == ST_FLOAT32
-                  ? convert(number_of(s), widest(s), l->verdict->common)
-                  : parameter(s, l->verdict->common);
+                  : is_sum ? convert(number_of(s), widest(s), common)
+                  : parameter(s, common);
     if (t->row->rule == BOUNDED && is_integer(l->verdict->common)) {
       l->numbers[k] = nearest(s, l->verdict->common);
     }

@@ -303,6 +303,9 @@ ST_BOXED(st__box_is_set_to) {
 ST_BOXED(st__box_equal) {
   const st_tensor *self = st__next_tensor(&args);
   const st_tensor *other = st__next_tensor(&args);
+  if (st__is_wrapped(other)) {
+    return st__fail(ST_BAD_TYPE, "other must be a Tensor, not a number");
+  }
   if (self->device != other->device) {
     return st__fail(ST_BAD_VALUE, "self (%s) and other (%s) must be on the "
                     "same device", st__device_name(self->device),

@@ -25,6 +25,11 @@ static void set_number(lua_State *L, const char *name, double x) {
   lua_setfield(L, -2, name);          /* [-1] */
 }
 
+static void set_count(lua_State *L, const char *name, int64_t n) {
+  lua_pushinteger(L, (lua_Integer)n); /* [+1] */
+  lua_setfield(L, -2, name);          /* [-1] */
+}
+
 static void set_index(lua_State *L, const char *name, int row) {
   if (row < 0) return;
   lua_pushinteger(L, row + 1);        /* [+1] */
@@ -88,11 +93,11 @@ static void push_row(lua_State *L, const st__profile_row *row, int r) {
     lua_pushboolean(L, 1);            /* [+1] */
     lua_setfield(L, -2, "is_named");  /* [-1] */
   }
-  set_number(L, "calls", (double)row->calls);
+  set_count(L, "calls", (int64_t)row->calls);
   set_number(L, "total", (double)row->total / 1e9);
   set_number(L, "self", (double)row->self / 1e9);
-  set_number(L, "bytes", (double)row->bytes);
-  set_number(L, "self_bytes", (double)row->self_bytes);
+  set_count(L, "bytes", (int64_t)row->bytes);
+  set_count(L, "self_bytes", (int64_t)row->self_bytes);
   set_text(L, "where", row->where);
   set_index(L, "group", row->group);
   set_index(L, "parent", row->parent);
@@ -100,9 +105,9 @@ static void push_row(lua_State *L, const st__profile_row *row, int r) {
   st__profile_args s = {.ntensors = 0};
   st__profile_push_args(L, row->key + 2, row->nkey - 2, &s); /* [+1] */
   lua_setfield(L, -2, "shapes");      /* [-1] */
-  set_number(L, "tensors", s.ntensors);
-  set_number(L, "strided", s.nstrided);
-  set_number(L, "numel", (double)s.numel);
+  set_count(L, "tensors", s.ntensors);
+  set_count(L, "strided", s.nstrided);
+  set_count(L, "numel", (int64_t)s.numel);
   set_text(L, "from", s.from);
   set_text(L, "to", s.to);
 }

@@ -73,6 +73,7 @@ local function entry_of(full)
   local entry = built_in[full]
   if entry then return entry end
   local packet = core.packet(full)
+  if not packet then return nil end -- it has kernels, and no schema
   entry = {name = operator.short_name(full), kind = "operator",
            line = catalogue.sentence(packet:doc() or ""),
            topic = ns ~= "aten" and ns or topic_of_operator(full, packet)}
@@ -87,7 +88,8 @@ local function add_operators(add)
     local is_variant = base and core.packet(base)
     if not seen[full] and not find(full, "::_") and not is_variant then
       seen[full] = true
-      add(entry_of(full))
+      local entry = entry_of(full)
+      if entry then add(entry) end
     end
   end
 end

@@ -337,7 +337,8 @@ end)
 local FREED = [[
 local st = require "strided"
 local nfreed = 0
-for _ = 1, 10000 do
+for _ = 1, 100000 do
+  if nfreed > 0 then break end
   local x = st.ones(3):requires_grad_()
   local function free() x:free() end
   if newproxy then getmetatable(newproxy(true)).__gc = free
