@@ -364,6 +364,28 @@ describe("gaussian_blur and box_blur", function()
           image.box_blur, t, {9, 3})
     fails("sigma must be positive, got 0", image.gaussian_blur, t, {3, 3},
           {0, 1})
+    for n, list in pairs {[0] = {}, [3] = {3, 3, 99}} do
+      for _, name in ipairs {"gaussian_blur", "box_blur"} do
+        fails("image::" .. name .. ": kernel_size must be a number or {rows, "
+              .. "columns}, got a list of " .. n, image[name], t, list)
+      end
+    end
+    for n, list in pairs {[0] = {}, [3] = {1, 1, 1}} do
+      fails("sigma must be a number or {of the columns, of the rows}, got a "
+            .. "list of " .. n, image.gaussian_blur, t, {3, 3}, list)
+    end
+  end)
+
+  it("take one number for both sides", function()
+    local t = picture(3, 9, 9)
+    local want = image.gaussian_blur(t, {3, 3}, {2, 2})
+    assert.is_true(image.gaussian_blur(t, 3, 2):equal(want))
+    assert.is_true(image.gaussian_blur(t, {3}, {2}):equal(want))
+    assert.is_true(image.box_blur(t, 3):equal(image.box_blur(t, {3, 3})))
+  end)
+
+  it("leak nothing", function()
+    local t = picture(3, 4, 9)
     fails("self must be uint8 or floating, got int32", image.box_blur,
           t:to "int32", {3, 3})
     support.leaks_nothing(function() image.box_blur(t, {3, 3}) end)

@@ -168,6 +168,16 @@ describe("image.resize of bytes", function()
     local got = image.resize(t, {1, 2}, "bilinear", {antialias = false})
     assert.is_true(got:equal(st.tensor({{{50, 125}}}, {dtype = "uint8"})))
     fails("size must be positive", image.resize, t, {0, 2})
+    for n, list in pairs {[0] = {}, {3}, [3] = {3, 3, 3}} do
+      fails("size must be {height, width}, got a list of " .. n, image.resize,
+            t, list)
+      fails("size must be {height, width}, got a list of " .. n,
+            st.ops.image._resize_bytes, t, list, 1)
+    end
+    for _, mode in ipairs {"nearest", "bilinear"} do
+      fails("size must be at most 2147483647, got 1 x 2147483648",
+            image.resize, t, {1, 2 ^ 31}, mode)
+    end
   end)
 
   it("nearest takes the pixel at the center", function()

@@ -257,9 +257,25 @@ static void bell(double *w, int64_t n, double sigma) {
   for (int64_t i = 0; i < n; i++) w[i] /= sum;
 }
 
+/* kernel_size: {rows, columns}, or one number for both. */
+static st_status parse_window(const st_value *args, int64_t *size) {
+  const st_value *v = &args[1];
+  if (v->len != 1 && v->len != 2) {
+    return st_fail(ST_BAD_VALUE, "kernel_size must be a number or {rows, "
+                   "columns}, got a list of %u", (unsigned)v->len);
+  }
+  size[0] = v->u.ints[0];
+  size[1] = v->u.ints[v->len - 1];
+  return check_window(args[0].u.tensor, "kernel_size", size[1], size[0]);
+}
+
 /* sigma: {of the columns, of the rows}, or one for both, or none. */
 static st_status parse_sigma(const st_value *v, const int64_t *size,
                              double *sigma) {
+  if (v->tag != ST_TAG_NONE && v->len != 1 && v->len != 2) {
+    return st_fail(ST_BAD_VALUE, "sigma must be a number or {of the columns, "
+                   "of the rows}, got a list of %u", (unsigned)v->len);
+  }
   for (int i = 0; i < 2; i++) {
     sigma[i] = 0.3 * ((double)(size[i] - 1) / 2 - 1) + 0.8;
     if (v->tag != ST_TAG_NONE) sigma[i] = v->u.floats[v->len > 1 ? i : 0];
@@ -276,9 +292,9 @@ static st_status parse_sigma(const st_value *v, const int64_t *size,
 static st_status gaussian_blur(const st_call *call, const st_value *args,
                                st_value *rets) {
   double x[MAX_KERNEL], y[MAX_KERNEL], sigma[2];
-  const int64_t *size = args[1].u.ints;
+  int64_t size[2] = {1, 1};
   (void)call;
-  TRY(check_window(args[0].u.tensor, "kernel_size", size[1], size[0]));
+  TRY(parse_window(args, size));
   TRY(parse_sigma(&args[2], size, sigma));
   bell(y, size[0], sigma[0]);
   bell(x, size[1], sigma[1]);
@@ -290,9 +306,9 @@ static st_status gaussian_blur(const st_call *call, const st_value *args,
 static st_status box_blur(const st_call *call, const st_value *args,
                           st_value *rets) {
   double x[MAX_KERNEL], y[MAX_KERNEL];
-  const int64_t *size = args[1].u.ints;
+  int64_t size[2] = {1, 1};
   (void)call;
-  TRY(check_window(args[0].u.tensor, "kernel_size", size[1], size[0]));
+  TRY(parse_window(args, size));
   for (int64_t i = 0; i < size[1]; i++) x[i] = 1. / (double)size[1];
   for (int64_t i = 0; i < size[0]; i++) y[i] = 1. / (double)size[0];
   const windows w = {size[1], size[0], x, y};

@@ -27,12 +27,21 @@ static st_status parse_mode(const st_value *v, int *out) {
                  "'bicubic' or 'lanczos', got '%.40s'", v->u.string);
 }
 
-static st_status check_sizes(const st_tensor *self, const int64_t *size) {
+static st_status check_sizes(const st_tensor *self, const st_value *v) {
   TRY(image_check(self, 2, 0));
   const image_layout l = image_layout_of(self);
+  const int64_t *size = v->u.ints;
+  if (v->len != 2) {
+    return st_fail(ST_BAD_VALUE, "size must be {height, width}, got a list of "
+                   "%u", (unsigned)v->len);
+  }
   if (size[0] < 1 || size[1] < 1) {
     return st_fail(ST_BAD_VALUE, "size must be positive, got %lld x %lld",
                    (long long)size[0], (long long)size[1]);
+  }
+  if (size[0] > INT32_MAX || size[1] > INT32_MAX) {
+    return st_fail(ST_BAD_VALUE, "size must be at most 2147483647, got %lld x "
+                   "%lld", (long long)size[0], (long long)size[1]);
   }
   if (l.height < 1 || l.width < 1) {
     return st_fail(ST_BAD_SHAPE, "self has no pixels: %lld x %lld",
@@ -188,7 +197,7 @@ static void make_job(image_scope *s, bytes_job *j, const st_value *args,
 static st_status bytes_meta(st_run *r) {
   const st_tensor *self = st_run_tensor(r, 0);
   const st_value *args = st_run_args(r);
-  TRY(check_sizes(self, args[1].u.ints));
+  TRY(check_sizes(self, &args[1]));
   if (st_tensor_dtype(self) != ST_UINT8) return image_bad_dtype(self, "uint8");
   if (args[2].u.i < TAPS_AREA || args[2].u.i > TAPS_LANCZOS) {
     return st_fail(ST_BAD_VALUE, "filter must be 0 to 3");
@@ -349,10 +358,7 @@ static st_status resize(const st_call *call, const st_value *args,
   int filter = NEAREST;
   (void)call;
   TRY(parse_mode(&args[2], &filter));
-  if (args[1].len != 2) {
-    return st_fail(ST_BAD_VALUE, "size must be {height, width}");
-  }
-  TRY(check_sizes(self, size));
+  TRY(check_sizes(self, &args[1]));
   if (dtype == ST_COMPLEX64 || dtype == ST_COMPLEX128 || dtype == ST_BOOL) {
     return image_bad_dtype(self, "integers or floats");
   }
