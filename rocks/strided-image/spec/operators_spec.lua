@@ -50,6 +50,12 @@ describe("crop", function()
     has_derivative(function(x) return image.crop(x, 2, 3, 2, 2) end, 1)
   end)
 
+  it("counts negative positions from the end", function()
+    local t = picture(3, 9, 8)
+    assert.is_true(t[{{}, {8, 9}, {6, 7}}]:equal(image.crop(t, -2, -3, 2, 2)))
+    assert.is_true(t[{{}, {1, 2}, {1, 8}}]:equal(image.crop(t, -9, -8, 2, 8)))
+  end)
+
   it("stays inside", function()
     local t = picture(3, 9, 8)
     fails("image::crop: 5 rows from 6 are not in an image of 9", image.crop, t,
@@ -57,6 +63,10 @@ describe("crop", function()
     fails("9 columns from 1 are not in an image of 8", image.crop, t, 1, 1, 1,
           9)
     fails("-1 rows from 1", image.crop, t, 1, 1, -1, 1)
+    fails("2 rows from -10 are not in an image of 9", image.crop, t, -10, 1, 2,
+          1)
+    fails("3 columns from -2 are not in an image of 8", image.crop, t, 1, -2,
+          1, 3)
     fails("self must be an image (..., H, W), got the shape (3)", image.crop,
           st.zeros(3), 1, 1, 1, 1)
   end)
@@ -396,6 +406,39 @@ describe("gaussian_blur and box_blur", function()
 end)
 
 describe("The operators", function()
+  it("write into their own argument", function()
+    local ops = st.ops.image
+    local window = {0.25, 0.5, 0.25}
+    for _, t in ipairs {picture(3, 9, 9), picture(3, 9, 9):contiguous(),
+                        picture(3, 9, 9):to "float32",
+                        st.stack {picture(3, 9, 9), picture(3, 9, 9)}} do
+      local rows = {{"rotate", 90}, {"rotate", 180}, {"rotate", 30, "bilinear"}}
+      if t.dtype == "uint8" then
+        rows[4] = {"_blur_bytes", window, window}
+        for i = 0, 3 do rows[5 + i] = {"_resize_bytes", {9, 9}, i} end
+        for i = 1, 4 do rows[8 + i] = {"_convert_pixels", i} end
+      end
+      for _, row in ipairs(rows) do
+        local fn = ops[row[1]]
+        local want, out = fn(t, row[2], row[3]), t:clone()
+        local turned = t:clone():transpose(-1, -2)
+        if row[1] == "_convert_pixels" then
+          fn(out, row[2], {out = out})
+          fn(turned:transpose(-1, -2), row[2], {out = turned})
+        else
+          fn(out, row[2], row[3], {out = out})
+          fn(turned:transpose(-1, -2), row[2], row[3], {out = turned})
+        end
+        assert.is_true(want:equal(out), row[1])
+        assert.is_true(want:equal(turned), row[1])
+      end
+    end
+    support.leaks_nothing(function()
+      local t = picture(3, 9, 9)
+      ops.rotate(t, 90, {out = t})
+    end)
+  end)
+
   it("have help texts", function()
     for _, name in ipairs {"resize", "crop", "rotate", "decode", "encode",
                            "gaussian_blur"} do

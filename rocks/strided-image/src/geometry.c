@@ -16,15 +16,19 @@ static st_tensor *narrow(image_scope *s, st_tensor *t, int64_t dim,
   return image_call(s, "aten::narrow", "", 4, args);
 }
 
-static st_status check_part(const char *what, int64_t first, int64_t length,
-                            int64_t size) {
-  if (first >= 0 && length >= 0 && first <= size && length <= size - first) {
+/* A negative position counts from the end. */
+static st_status find_part(const char *what, int64_t length, int64_t size,
+                           int64_t *at) {
+  const int64_t first = *at;
+  if (first < 0 && first >= -size) *at += size;
+  if (*at >= 0 && length >= 0 && *at <= size && length <= size - *at) {
     return ST_OK;
   }
   const int base = st_count_from(0);
   st_count_from(base);
   return st_fail(ST_BAD_INDEX, "%lld %s from %lld are not in an image of "
-                 "%lld", (long long)length, what, (long long)(first + base),
+                 "%lld", (long long)length, what,
+                 (long long)(first < 0 ? first : first + base),
                  (long long)size);
 }
 
@@ -37,10 +41,11 @@ static st_status crop(const st_call *call, const st_value *args,
   (void)call;
   TRY(image_check(t, 2, 0));
   const image_layout l = image_layout_of(t);
-  TRY(check_part("rows", args[1].u.i, args[3].u.i, l.height));
-  TRY(check_part("columns", args[2].u.i, args[4].u.i, l.width));
-  t = narrow(&s, t, -2, args[1].u.i, args[3].u.i);
-  t = narrow(&s, t, -1, args[2].u.i, args[4].u.i);
+  int64_t top = args[1].u.i, left = args[2].u.i;
+  TRY(find_part("rows", args[3].u.i, l.height, &top));
+  TRY(find_part("columns", args[4].u.i, l.width, &left));
+  t = narrow(&s, t, -2, top, args[3].u.i);
+  t = narrow(&s, t, -1, left, args[4].u.i);
   return image_return(&s, t, rets);
 }
 
@@ -322,15 +327,14 @@ static st_status rotate_meta(st_run *run) {
   return image_set_output(run, self, l.channels, r.height, r.width, dtype);
 }
 
-static st_status rotate_impl(st_run *run) {
-  st_tensor *self = st_run_tensor(run, 0), *out = st_maybe_get_output(run, 0);
+static st_status rotate_images(st_run *run, const st_tensor *self) {
+  const st_tensor *out = st_maybe_get_output(run, 0);
   const st_value *args = st_run_args(run);
   const size_t size = st_dtype_size(st_tensor_dtype(self));
   rotate_job j = {.from = image_layout_of(self), .to = image_layout_of(out),
                   .fill = float_of(&args[4]),
                   .smooth = args[2].u.string[0] == 'b'};
   rotate_rows work = {&j, loops_of(st_tensor_dtype(self))};
-  if (st_tensor_numel(out) == 0) return ST_OK;
   j.r = rotate_by(float_of(&args[1]), args[3].u.i != 0, &j.from);
   for (int64_t i = 0; i < j.from.batch; i++) {
     j.in = (const char *)st_tensor_data(self) +
@@ -343,13 +347,26 @@ static st_status rotate_impl(st_run *run) {
   return ST_OK;
 }
 
+/* A result in the memory of self, which structured operators allow, would
+ * overwrite pixels that are still to be read: self is copied. */
+static st_status rotate_impl(st_run *run) {
+  image_scope s = {0};
+  st_tensor *self = st_run_tensor(run, 0), *out = st_maybe_get_output(run, 0);
+  if (st_tensor_numel(out) == 0) return ST_OK;
+  if (st_tensor_data(out) == st_tensor_data(self)) {
+    self = image_call_t(&s, "aten::clone", "", self);
+  }
+  if (s.status == ST_OK) s.status = rotate_images(run, self);
+  return image_leave(&s);
+}
+
 /* -- Registration --------------------------------------------------------- */
 
 st_status image_register_geometry(st_library *lib) {
   TRY(image_define(lib, "crop(Tensor(a) self, Index top, Index left, int "
         "height, int width) -> Tensor(a)",
-        "The part of images (..., H, W) from row top and column left on; a "
-        "view.", crop));
+        "The part of images (..., H, W) from row top and column left on, "
+        "which count from the end if they are negative; a view.", crop));
   TRY(image_define(lib, "hflip(Tensor self) -> Tensor",
         "Images (..., H, W) with left and right exchanged.", hflip));
   TRY(image_define(lib, "vflip(Tensor self) -> Tensor",

@@ -50,10 +50,14 @@ st_tensor *image_to(image_scope *s, st_tensor *t, st_dtype dtype) {
   return image_call_tv(s, "aten::to", "dtype", t, of_int(dtype));
 }
 
-st_status image_return(image_scope *s, st_tensor *t, st_value *rets) {
-  if (s->status == ST_OK) s->status = st_value_of_tensor(t, rets);
+st_status image_leave(image_scope *s) {
   for (int i = 0; i < s->n; i++) st_tensor_release(&s->kept[i]);
   return s->status;
+}
+
+st_status image_return(image_scope *s, st_tensor *t, st_value *rets) {
+  if (s->status == ST_OK) s->status = st_value_of_tensor(t, rets);
+  return image_leave(s);
 }
 
 /* -- Layouts -------------------------------------------------------------- */

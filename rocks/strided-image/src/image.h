@@ -79,6 +79,8 @@ st_tensor *image_to(image_scope *s, st_tensor *t, st_dtype dtype);
 /* The scope's owner has made t. */
 st_tensor *image_keep(image_scope *s, st_tensor *t);
 st_status image_return(image_scope *s, st_tensor *t, st_value *rets);
+/* Releases what the scope keeps; returns the first failure. */
+st_status image_leave(image_scope *s);
 
 /* -- Images --------------------------------------------------------------- */
 

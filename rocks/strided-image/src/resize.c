@@ -230,9 +230,7 @@ static st_status bytes_impl(st_run *r) {
       s.status = st_poll_interrupt();
     }
   }
-  const st_status status = s.status;
-  for (int i = 0; i < s.n; i++) st_tensor_release(&s.kept[i]);
-  return status;
+  return image_leave(&s);
 }
 
 /* -- Other elements ------------------------------------------------------- */

@@ -261,7 +261,8 @@ for option in pairs(DECODING) do image.decoding[option] = true end
 -- @tparam[opt] string mode
 -- @tparam[opt] table options
 
---- A view of the height x width pixels from row top and column left on.
+--- A view of the height x width pixels from row top and column left on, which
+-- count from the end if they are negative.
 -- @function crop
 -- @param self images (..., H, W)
 -- @tparam int top
