@@ -3,9 +3,13 @@
 --
 -- @module strided.io.image
 
+local format = string.format
 local pcall, require, tostring = pcall, require, tostring
 
 local image = {}
+
+-- The bytes of a larger file are no Lua string.
+local MOST_BYTES = 2 ^ 31 - 2 ^ 16
 
 --- What to do where the rock is missing.
 image.ADVICE = "the rock strided-image reads and writes PNG, JPEG and WebP: "
@@ -31,11 +35,27 @@ function image.rock()
     .. found:match "^[^\n]*"
 end
 
+--- The bytes of a file. A header is read from a mapping: no page of the file is
+-- read but those that have it.
+local function bytes_of(source, is_header)
+  local size = source:size()
+  if is_header then
+    local ok, why = source:map(false)
+    if not ok then return nil, why end
+    return source:view(0, "uint8", {size})
+  end
+  if size > MOST_BYTES then
+    return nil, format("it has %.0f bytes; a picture has at most %.0f", size,
+                       MOST_BYTES)
+  end
+  return source:read(0, size)
+end
+
 local function read(source, options)
   local rock, why = image.rock()
   if not rock then return nil, why end
   local bytes
-  bytes, why = source:read(0, source:size())
+  bytes, why = bytes_of(source, options.info)
   if not bytes then return nil, why end
   return rock.read(bytes, options)
 end

@@ -277,6 +277,8 @@ describe("image.encode", function()
       {"1 to 4 channels, or (H, W), got 3 dimensions and 5 channels",
        picture(5, 4, 4), "png"},
       {"got 4 dimensions", rgb:view(1, 3, 4, 4), "png"},
+      {"image.encode: image must be (C, H, W) with 1 to 4 channels, or (H, " ..
+       "W), got 1 dimension", rgb:reshape(-1), "png"},
       {"(t * 255):round():clamp(0, 255):to 'uint8'", rgb:to "float32", "png"},
       {"elements of int32 must be 0 to 65535, got -1", rgb:to "int32" * 0 - 1,
        "png"},
@@ -359,5 +361,19 @@ describe("Files", function()
     fails("cannot load '" .. base .. "': this is no PNG, JPEG or WebP image",
           image.load, base)
     fails("this is no PNG, JPEG or WebP image", image.info, base)
+    support.write(base, "")
+    fails("there are no bytes", image.info, base)
+  end)
+
+  it("tell what their header says, however large they are", function()
+    support.write(base, bytes "rgb.png")
+    local file = assert(io.open(base, "r+b"))
+    file:seek("set", 3 * 2 ^ 30 - 1) -- a hole takes no room on the disk
+    file:write "\0"
+    file:close()
+    assert.equal(9, image.info(base).width)
+    fails("cannot load '" .. base .. "': it has 3221225472 bytes; a picture " ..
+          "has at most 2147418112", st.load, base)
+    os.remove(base)
   end)
 end)

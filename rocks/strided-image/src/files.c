@@ -9,7 +9,8 @@
 
 /* -- Bytes ---------------------------------------------------------------- */
 
-/* A contiguous vector of bytes; the scope keeps it. */
+/* A contiguous vector of bytes, which the scope keeps. Not NULL, even without
+ * bytes, but after a failure. */
 static const uint8_t *bytes_of(image_scope *s, st_tensor *t, size_t *n) {
   if (st_tensor_dtype(t) != ST_UINT8 || st_tensor_ndim(t) != 1) {
     s->status = st_fail(ST_BAD_VALUE, "bytes must be a vector of uint8, got "
@@ -20,7 +21,7 @@ static const uint8_t *bytes_of(image_scope *s, st_tensor *t, size_t *n) {
   t = image_call_t(s, "aten::contiguous", "", t);
   if (!t) return NULL;
   *n = (size_t)st_tensor_numel(t);
-  return st_tensor_data(t);
+  return *n ? st_tensor_data(t) : (const uint8_t *)"";
 }
 
 static st_status fail(const codec_error *error) {
@@ -97,8 +98,7 @@ static st_status info(const st_call *call, const st_value *args,
   (void)call;
   const uint8_t *bytes = bytes_of(&s, args[0].u.tensor, &n);
   if (bytes && !codec_info(bytes, n, &h, &error)) s.status = fail(&error);
-  for (int i = 0; i < s.n; i++) st_tensor_release(&s.kept[i]);
-  TRY(s.status);
+  TRY(image_leave(&s));
   const char *name = codec_name(h.format);
   TRY(st_value_of_string(name, strlen(name), rets));
   rets[1] = of_int(h.height);
@@ -144,7 +144,11 @@ static st_status parse_writer(const st_value *args, codec_writer *w) {
 static st_status check_pixels(const st_tensor *t, codec_header *h) {
   const st_dtype dtype = st_tensor_dtype(t);
   const int n = st_tensor_ndim(t);
-  TRY(image_check(t, 2, 0));
+  if (n < 2) {
+    return st_fail(ST_BAD_SHAPE, "image must be (C, H, W) with 1 to 4 "
+                   "channels, or (H, W), got %d dimension%s", n,
+                   n == 1 ? "" : "s");
+  }
   const image_layout l = image_layout_of(t);
   if (n > 3 || l.channels < 1 || l.channels > 4) {
     return st_fail(ST_BAD_SHAPE, "image must be (C, H, W) with 1 to 4 "
