@@ -410,7 +410,7 @@ int st__call_operator(st__state *h, lua_State *L, st__packet *p, int first,
     n = st__return_frame(&f, &req);
   }
   if (atomic_load_explicit(&st__has_lost_pages, memory_order_relaxed)) {
-    return st__raise_lost(h, L, st__short_name(p->name));
+    st__raise_lost(h, L, first, st__short_name(p->name));
   }
   return n;
 }

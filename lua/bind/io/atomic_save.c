@@ -212,10 +212,14 @@ static saved_file *check_open(lua_State *L) {
   return a;
 }
 
+static const char LOST[] = "the mapped file of the tensor was truncated, or "
+                           "cannot be read";
+
 static const char *write_all(saved_file *a, const char *p, size_t n,
                              int64_t at) {
   while (n > 0) {
     const ssize_t done = pwrite(a->fd, p, n, (off_t)at);
+    if (done < 0 && errno == EFAULT) return LOST;
     if (done < 0 && errno != EINTR) return strerror(errno);
     if (done < 0) continue;
     p += done;

@@ -5,9 +5,17 @@
  * program truncated it, or that the disk cannot read or has no room for, is
  * SIGBUS, which ends the process. The handler puts zeros in place of the rest
  * of the mapping, so that the kernel, on whatever thread, comes to its end. The
- * call of the operator then raises an error; where elements are read without an
- * operator, the next call does. The handler is installed with the first
- * mapping; faults elsewhere go to the handler that was there before.
+ * call then raises an error, once for each fault: the zeros may be used after
+ * it. It is the call that is the first to return, which on several threads need
+ * not be the one with the fault.
+ *
+ * What is written to such a page never reaches the file. So all calls with a
+ * tensor of a mapping that writes to its file ("r+", st.create) raise an error
+ * once it is lost, as long as it is mapped. Only then do calls look at their
+ * tensors.
+ *
+ * The handler is installed with the first mapping; faults elsewhere go to the
+ * handler that was there before.
  */
 
 #include <errno.h>
@@ -17,6 +25,8 @@
 #include "bind.h"
 
 atomic_bool st__has_lost_pages;
+
+static atomic_bool is_new; /* no call has said so */
 
 static struct sigaction earlier;
 
@@ -36,6 +46,7 @@ static void pass_on(int sig, siginfo_t *info, void *context) {
 static void on_fault(int sig, siginfo_t *info, void *context) {
   const int error = errno;
   if (info->si_code > 0 && st__mapping_replace((uintptr_t)info->si_addr)) {
+    atomic_store(&is_new, true);
     atomic_store(&st__has_lost_pages, true);
   } else {
     pass_on(sig, info, context);
@@ -55,9 +66,28 @@ void st__catch_faults(void) {
   pthread_once(&once, install);
 }
 
-int st__raise_lost(st__state *h, lua_State *L, const char *name) {
+/* A fault on another thread may set the flag again meanwhile. */
+static void clear_flag(void) {
   atomic_store(&st__has_lost_pages, false);
-  return st__error(h, L, ST_BAD_STATE, "%s: a mapped file was truncated, or "
-                   "cannot be read or written; the rest of it is zeros now",
-                   name);
+  if (atomic_load(&is_new) || st__has_lost_writes()) {
+    atomic_store(&st__has_lost_pages, true);
+  }
+}
+
+void st__raise_lost(st__state *h, lua_State *L, int first, const char *name) {
+  const bool was_new = atomic_exchange(&is_new, false);
+  clear_flag();
+  if (was_new) {
+    st__error(h, L, ST_BAD_STATE, "%s: a mapped file, maybe that of another "
+              "tensor, was truncated, or cannot be read or written; the rest "
+              "of it is zeros now", name);
+  }
+  for (int i = first; i <= lua_gettop(L); i++) {
+    const st_tensor *t = st__to_tensor(h, L, i);
+    if (t && st__has_lost_file(t)) {
+      st__error(h, L, ST_BAD_STATE, "%s: the mapped file of a tensor was "
+                "truncated, or cannot be read or written; nothing more is "
+                "written to it", name);
+    }
+  }
 }

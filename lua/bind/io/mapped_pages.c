@@ -59,6 +59,7 @@ struct st__mapping {
 };
 
 static _Atomic(st__mapping *) mappings;
+static atomic_int lost_writes; /* mappings that are shared and lost */
 
 /* An unused entry, or a new one; NULL without memory. */
 static st__mapping *claim(void) {
@@ -87,6 +88,9 @@ st__mapping *st__mapping_add(const void *p, size_t n, bool is_shared) {
 }
 
 void st__mapping_remove(st__mapping *m) {
+  if (atomic_load(&m->is_lost) && atomic_load(&m->is_shared)) {
+    atomic_fetch_sub(&lost_writes, 1);
+  }
   atomic_store(&m->size, 0);
   atomic_store(&m->start, 0);
 }
@@ -110,9 +114,13 @@ bool st__mapping_replace(uintptr_t p) {
            MAP_FIXED | MAP_NORESERVE, -1, 0) == MAP_FAILED) {
     return false;
   }
-  atomic_store(&m->is_lost, true);
+  if (!atomic_exchange(&m->is_lost, true) && atomic_load(&m->is_shared)) {
+    atomic_fetch_add(&lost_writes, 1);
+  }
   return true;
 }
+
+bool st__has_lost_writes(void) { return atomic_load(&lost_writes) > 0; }
 
 /* -- The runs of a tensor ------------------------------------------------- */
 
@@ -264,6 +272,11 @@ static const char *discard(const pass *p, uintptr_t from, uintptr_t to) {
 static const st__mapping *mapping_of(const st_tensor *t) {
   const uintptr_t at = (uintptr_t)st_tensor_data(t);
   return at && st_tensor_numel(t) ? find_mapping(at) : NULL;
+}
+
+bool st__has_lost_file(const st_tensor *t) {
+  const st__mapping *m = mapping_of(t);
+  return m && atomic_load(&m->is_lost) && atomic_load(&m->is_shared);
 }
 
 static pass begin(lua_State *L, const st__mapping *m) {

@@ -386,7 +386,7 @@ static int tensor_totable(lua_State *L) {
   list_writer l = {.h = h, .t = t, .ndim = st_tensor_ndim(t)};
   for (int d = 0; d < l.ndim; d++) l.sizes[d] = st_tensor_sizes(t)[d];
   push_nested(&l, L, 0);                             /* [+1] */
-  return 1;
+  return 1 + st__check_lost(h, L, 1, "totable");
 }
 
 /* -- Bytes ---------------------------------------------------------------- */
@@ -461,7 +461,7 @@ static void push_bytes(st__state *h, lua_State *L, int64_t n) {
 static int get_bytes(lua_State *L) {
   st__state *h = st__state_of(L);
   push_bytes(h, L, st__check_int(h, L, 3, "n")); /* [+2] */
-  return 1;
+  return 1 + st__check_lost(h, L, 1, "get_bytes");
 }
 
 typedef struct span { const char *p; size_t n; } span;
@@ -509,7 +509,7 @@ static int tensor_bytes(lua_State *L) {
     lua_replace(L, 1);                            /* [-1] */
   }
   push_all(h, L);                                 /* [+n] */
-  return 1;
+  return 1 + st__check_lost(h, L, 1, "tostring_bytes");
 }
 
 /* Swaps the byte order of n elements of unit bytes at p. */

@@ -305,7 +305,7 @@ static int push_element(st__state *h, lua_State *L, const st_tensor *t,
   const st_status status = st_tensor_get(t, 1, &i, &s);
   if (status != ST_OK) return st__raise(h, L, status);
   st__push_scalar(h, L, s); /* [+1] */
-  return 1;
+  return 1 + st__check_lost(h, L, 1, "index");
 }
 
 /* Gives the view at stack index `slot` the keepalive environment of self, which
@@ -347,7 +347,7 @@ static int push_subscript(st__state *h, lua_State *L, st_tensor *t) {
   }
   inherit(w.h, L, w.slot, lua_touserdata(L, 1), w.ud->t);
   lua_pushvalue(L, w.slot);                    /* [+1] */
-  return 1;
+  return 1 + st__check_lost(h, L, 1, "index");
 }
 
 /* The most frequent subscripts: t[i] of a number i that is a valid index.
@@ -508,7 +508,7 @@ static st_tensor *push_source(st__state *h, lua_State *L, st_dtype dtype) {
 static int finish_assignment(st__state *h, lua_State *L) {
   const st_tensor *t = st__to_tensor(h, L, 1);
   if (t && st_tensor_requires_grad(t)) st__env_inherit_from(h, L, 1, 3, true);
-  return 0;
+  return st__check_lost(h, L, 1, "index");
 }
 
 static int assign_indexed(walk *w) {
@@ -545,7 +545,7 @@ static int tensor_newindex(lua_State *L) {
   begin(&w, st__state_of(L), L);
   lua_settop(L, 3);
   st_tensor *t = st__check_tensor(w.h, L, 1, "self");
-  if (set_at(w.h, L, t)) return 0;
+  if (set_at(w.h, L, t)) return st__check_lost(w.h, L, 1, "index");
   if (lua_type(L, 2) == LUA_TSTRING && is_name(L, 2)) {
     if (st__set_property(w.h, L, lua_tostring(L, 2))) return 0;
     return refuse_field(w.h, L, lua_tostring(L, 2));
@@ -556,7 +556,7 @@ static int tensor_newindex(lua_State *L) {
   if (to_element(w.h, L, st_tensor_dtype(w.ud->t), &s)) {
     args[1] = st__scalar_arg(&s);
     st__call_for(w.h, L, ST_HANDLE_FILL, 2, args);
-    return 0;
+    return st__check_lost(w.h, L, 1, "index");
   }
   args[1] = st__tensor_arg(push_source(w.h, L, st_tensor_dtype(w.ud->t)));
   st__call_for(w.h, L, ST_HANDLE_COPY, 2, args);

@@ -335,6 +335,7 @@ void st__push_tensor_text(st__state *h, lua_State *L, int idx) {
   lua_pushstring(L, *text);              /* [+1] */
   st_text_release(text);
   lua_remove(L, -2);                     /* [-1] */
+  st__check_lost(h, L, lua_gettop(L) + 1, "tostring"); /* new faults only */
 }
 
 static int tensor_tostring(lua_State *L) {

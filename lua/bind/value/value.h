@@ -226,10 +226,21 @@ static inline void st__cannot_record(const st__state *h, const char *why) {
 
 /* Installs the handler, once: Note [Truncated files]. */
 void st__catch_faults(void);
-/* Pages of a mapping were replaced, and no call has said so. */
+/* Pages of a mapping were replaced, and no call has said so, or what is written
+ * to them is lost. */
 extern atomic_bool st__has_lost_pages;
-/* Raises the error of the operator `name` that says so. */
-int st__raise_lost(st__state *h, lua_State *L, const char *name);
+/* Raises the error of `name` for pages of which no call has said so, and for
+ * tensors at stack index `first` and above whose file is no longer written. */
+void st__raise_lost(st__state *h, lua_State *L, int first, const char *name);
+
+/* The same, for calls that access elements; returns 0. */
+static inline int st__check_lost(st__state *h, lua_State *L, int first,
+                                 const char *name) {
+  if (atomic_load_explicit(&st__has_lost_pages, memory_order_relaxed)) {
+    st__raise_lost(h, L, first, name);
+  }
+  return 0;
+}
 
 /* -- mapped_pages.c, mapped_file.c, atomic_save.c -------------------------- */
 
@@ -241,6 +252,11 @@ void st__mapping_remove(st__mapping *m); /* before it is unmapped */
 /* In a signal handler: replaces the pages from an address on by zeros; false if
  * no mapping has the address. */
 bool st__mapping_replace(uintptr_t p);
+/* True if the elements of t are in a mapping that wrote to its file, until pages
+ * of it were replaced. */
+bool st__has_lost_file(const st_tensor *t);
+/* True if there is such a mapping. */
+bool st__has_lost_writes(void);
 
 /* A file or bytes in memory, reference-counted; any thread may release it. */
 typedef struct st__source st__source;

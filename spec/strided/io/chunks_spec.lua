@@ -267,7 +267,7 @@ describe("A pass by chunks", function()
   end
 
   it("leaves the process where the file is truncated", function()
-    local why = "a mapped file was truncated"
+    local why = "a mapped file, maybe that of another tensor, was truncated"
     for name, read in pairs {
       sum = function(x) return x:sum() end,
       add = function(x) return x + x end,
@@ -282,16 +282,52 @@ describe("A pass by chunks", function()
       raises({"chunks: cannot read rows 1 to 10: the file was truncated"},
              function() for _ in st.chunks(x, 10) do end end)
     end
-    for _, read in ipairs {
-      function(x) return x:totable() end, function(x) return x[2 ^ 17] end,
-      function(x) return tostring(x) end,
-      function(x) return x:tostring_bytes() end,
+    for name, access in pairs {
+      totable = function(x) return x:totable() end,
+      index = function(x) return x[2 ^ 17] end,
+      ["index: "] = function(x) x[2 ^ 17] = 3 end,
+      tostring_bytes = function(x) return x:tostring_bytes() end,
+      tostring = function(x) return tostring(x) end,
     } do
-      read(lost()) -- is no call of an operator
-      raises({"ones: " .. why}, st.ones, 3)
+      raises({name, why}, access, lost())
+      assert.equal(3, st.ones(3):sum():item())
     end
-    raises({"save: cannot save"}, st.save, path .. ".other", lost())
+    raises({"save: cannot save", "the mapped file of the tensor was truncated"},
+           st.save, path .. ".other", lost())
     assert.equal(3, st.ones(3):sum():item())
+  end)
+
+  it("writes nothing to a file that is lost, without an error", function()
+    local function gone()
+      local x = st.create(path, {2 ^ 17})
+      files.write(path, files.read(path):sub(1, 8192))
+      raises({"fill_: a mapped file"}, x.fill_, x, 2)
+      return x
+    end
+    local why = "the mapped file of a tensor was truncated, or cannot be read "
+      .. "or written; nothing more is written to it"
+    local x = gone()
+    for name, write in pairs {
+      fill_ = function() x:fill_(3) end,
+      add = function() st.add(x, 1, {out = x}) end,
+      narrow = function() x:narrow(1, 1, 3):zero_() end,
+      index = function() x[1] = 3 end,
+      ["index: "] = function() x["1:3"] = 3 end,
+      sum = function() x:sum() end,
+    } do
+      raises({name, why}, write)
+      assert.equal(3, st.ones(3):sum():item())
+    end
+    raises({"save: cannot save", why}, st.save, path .. ".other", x)
+    local y = gone()
+    x:free()
+    raises({"fill_: " .. why}, y.fill_, y, 3)
+    y:free()
+    local z = st.create(path, {2 ^ 17}):fill_(1)
+    assert.equal(2 ^ 17, z:sum():item())
+    x = lost() -- a private mapping has its zeros after the error
+    raises({"sum: a mapped file"}, x.sum, x)
+    assert.equal(3 * 2 ^ 17, x:fill_(3):sum():item())
   end)
 
   it("leaves other faults as they are", function()
