@@ -25,11 +25,12 @@ local core = require "strided.core"
 local options = require "strided.options"
 local progress = require "strided.data.progress"
 local raise = require "strided.caller_error"
+local values = require "strided.io.values"
 
 local ceil, floor, huge, max, min = math.ceil, math.floor, math.huge,
                                     math.max, math.min
-local getmetatable, ipairs, tostring, type = getmetatable, ipairs, tostring,
-                                             type
+local getmetatable, ipairs, tonumber, tostring, type =
+  getmetatable, ipairs, tonumber, tostring, type
 local unpack = unpack or table.unpack
 
 local fetch_pages, populate_pages, discard_pages =
@@ -79,6 +80,8 @@ local function default_rows(list, n)
 end
 
 local function check_rows(rows)
+  local kind, text = values.kind(rows)
+  if kind == "int" then rows = tonumber(text) end
   if type(rows) ~= "number" or rows < 1 or rows ~= floor(rows) or
      rows == huge then
     raise("chunks: argument 'rows' must be a number of rows from 1 on, got %s",
@@ -144,8 +147,10 @@ end
 -- the file if it is mapped to write, in this process's memory otherwise. After
 -- a `break` the pages of one block stay until the mapping goes. Blocks of a
 -- tensor in Fortran order have a piece of every column; those of columns,
--- `st.chunks(x:t(), 10)`, are read faster. A file that was truncated meanwhile
--- is an error.
+-- `st.chunks(x:t(), 10)`, are read faster. In the same way a block of columns of
+-- a tensor in C order has a piece of every row: it may read every page of the
+-- file, and a pass reads the file once for each block. A file that was truncated
+-- meanwhile is an error.
 -- @param x a tensor, or a list of tensors
 -- @tparam[opt] integer rows of a block; by default as many as 16 MB have
 -- @tparam[opt] table given options: `progress`: true, or what to write before

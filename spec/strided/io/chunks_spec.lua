@@ -60,6 +60,11 @@ describe("A pass by chunks", function()
 
   -- -- Blocks ----------------------------------------------------------------
 
+  it("takes an integer of st.int as the number of rows", function()
+    assert.same(blocks_of(st.arange(10), 3), blocks_of(st.arange(10),
+                                                       st.int(3)))
+  end)
+
   it("has all rows, the last block fewer", function()
     local x = rows_and_columns(10, 3)
     assert.same({{1, 4, 0}, {5, 4, 12}, {9, 2, 24}}, blocks_of(x, 4))
