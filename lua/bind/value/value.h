@@ -252,8 +252,8 @@ void st__mapping_remove(st__mapping *m); /* before it is unmapped */
 /* In a signal handler: replaces the pages from an address on by zeros; false if
  * no mapping has the address. */
 bool st__mapping_replace(uintptr_t p);
-/* True if the elements of t are in a mapping that wrote to its file, until pages
- * of it were replaced. */
+/* True if the elements of t are in a mapping that wrote to its file, until
+ * pages of it were replaced. */
 bool st__has_lost_file(const st_tensor *t);
 /* True if there is such a mapping. */
 bool st__has_lost_writes(void);

@@ -147,10 +147,10 @@ end
 -- the file if it is mapped to write, in this process's memory otherwise. After
 -- a `break` the pages of one block stay until the mapping goes. Blocks of a
 -- tensor in Fortran order have a piece of every column; those of columns,
--- `st.chunks(x:t(), 10)`, are read faster. In the same way a block of columns of
--- a tensor in C order has a piece of every row: it may read every page of the
--- file, and a pass reads the file once for each block. A file that was truncated
--- meanwhile is an error.
+-- `st.chunks(x:t(), 10)`, are read faster. In the same way a block of columns
+-- of a tensor in C order has a piece of every row: it may read every page of
+-- the file, and a pass reads the file once for each block. A file that was
+-- truncated meanwhile is an error.
 -- @param x a tensor, or a list of tensors
 -- @tparam[opt] integer rows of a block; by default as many as 16 MB have
 -- @tparam[opt] table given options: `progress`: true, or what to write before

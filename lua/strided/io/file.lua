@@ -386,11 +386,11 @@ local file = {}
 -- aligned are read, and `"r+"` is an error. A file may be replaced or deleted
 -- while it is mapped. If it is truncated, a call that reads the missing part
 -- raises an error, and the missing part is zeros from then on. With
--- `"r+"`, and for `st.create`, every later call with the tensor raises one, too,
--- since nothing more is written to the file. On several threads the first call
--- to return raises the error, which may have other tensors. For that the first
--- mapping installs a handler for SIGBUS, which leaves faults elsewhere to the
--- one before.
+-- `"r+"`, and for `st.create`, every later call with the tensor raises one,
+-- too, since nothing more is written to the file. On several threads the first
+-- call to return raises the error, which may have other tensors. For that the
+-- first mapping installs a handler for SIGBUS, which leaves faults elsewhere to
+-- the one before.
 --
 -- Raises an error if the file is malformed or truncated, or if its header
 -- claims more bytes than the file has; that is checked before memory is
