@@ -331,6 +331,57 @@ end
 
 -- -- Misuse ------------------------------------------------------------------
 
+-- The network of rank 0, that of the last rank, their options, what is said.
+local DIFFERENT = {
+  {nn.Linear(2, 2), nn.Linear(2, 3), {}, {},
+   "rank 0 has the parameter 'weight', float32 {2, 2}, "
+   .. "rank %d has the parameter 'weight', float32 {3, 2}"},
+  {nn.Linear(4, 2), nn.Linear(2, 4), {}, {},
+   "'weight', float32 {2, 4}, rank %d has the parameter 'weight', "
+   .. "float32 {4, 2}"},
+  {nn.Linear(4, 2), nn.Linear(4, 2):to "float64", {}, {},
+   "'weight', float32 {2, 4}, rank %d has the parameter 'weight', "
+   .. "float64 {2, 4}"},
+  {nn.Linear(2, 2), nn.Linear(2, 2, {bias = false}), {}, {},
+   "'bias', float32 {2}, rank %d has nothing else"},
+  {nn.Sequential(nn.ReLU(), nn.Linear(2, 2)), nn.Linear(2, 2), {}, {},
+   "the parameter '2.weight', float32 {2, 2}, rank %d has the parameter "
+   .. "'weight', "},
+  {nn.BatchNorm1d(3), nn.BatchNorm1d(3, {track_running_stats = false}), {}, {},
+   "the buffer 'running_mean', float32 {3}, rank %d has nothing else"},
+  {nn.Linear(2, 2), nn.Linear(2, 2), {parts = 8}, {parts = 9},
+   "rank 0 has the option parts = 8, rank %d has the option parts = 9"},
+}
+
+function tests.different_networks_are_an_error()
+  if SIZE == 1 then return end
+  local is_last = RANK == SIZE - 1
+  for _, row in ipairs(DIFFERENT) do
+    local net = is_last and row[2] or row[1]
+    local before = net:parameters()[1]:clone()
+    local why = failure(function()
+      mpi.DataParallel(net, is_last and row[4] or row[3])
+    end)
+    assert(why:find(row[5]:format(SIZE - 1), 1, true), why)
+    expect("^[^\n]*data_parallel%.lua:%d+: DataParallel: the ranks have "
+           .. "different networks: ", why)
+    assert(not why:find("mpi/data_parallel", 1, true), why)
+    assert(net:parameters()[1]:equal(before), "the weights were changed")
+  end
+  local net = nn.Linear(2, 2)
+  if is_last then net.bias:requires_grad_(false) end
+  expect("float32 {2}, rank %d has the parameter 'bias', float32 {2} without",
+         failure(mpi.DataParallel, net))
+  mpi.barrier()
+end
+
+--- A name of 20000 characters: the texts that are compared are long.
+function tests.networks_may_have_long_names()
+  local net = nn.Sequential()
+  net:add_module(("x"):rep(20000), nn.Linear(1, 1))
+  mpi.DataParallel(net)
+end
+
 function tests.misuse()
   expect("argument 'net' must be a module, got table",
          failure(mpi.DataParallel, {}))
@@ -338,6 +389,11 @@ function tests.misuse()
          failure(mpi.DataParallel, network(), {bucket = 1}))
   expect("bucket_cap_mb' must be a number above 0, got 0",
          failure(mpi.DataParallel, network(), {bucket_cap_mb = 0}))
+  expect("bucket_cap_mb' must be a number above 0, got %-?nan",
+         failure(mpi.DataParallel, network(), {bucket_cap_mb = 0 / 0}))
+  local why = failure(function() mpi.DataParallel(network(), {comm = 3}) end)
+  expect("programs/data_parallel%.lua:%d+: DataParallel: option 'comm' must be "
+         .. "a communicator, got number", why)
   expect("deterministic needs the option 'parts'",
          failure(mpi.DataParallel, network(), {deterministic = true}))
   expect("parts' must be a whole number from 1 on, got 1.5",
@@ -345,8 +401,6 @@ function tests.misuse()
   if SIZE > 1 then
     expect("1 parts are too few for " .. SIZE .. " ranks",
            failure(mpi.DataParallel, network(), {parts = 1}))
-    expect("the ranks have different networks",
-           failure(mpi.DataParallel, nn.Linear(2, RANK == 0 and 2 or 3)))
   end
   local net = mpi.DataParallel(network())
   local x, y = batch(2)

@@ -3,6 +3,7 @@
 -- @module strided.mpi.check
 
 local st = require "strided"
+local core = require "strided.mpi.core"
 
 local concat, floor, huge = table.concat, math.floor, math.huge
 local debug, error, format, ipairs, pairs, sort, tostring, type = debug, error,
@@ -74,6 +75,21 @@ function check.count(name, option, n, least)
           least, tostring(n))
   end
   return n
+end
+
+local Comm = core.comm_metatable()
+
+--- Raises an error unless an option is a communicator.
+-- @tparam string name of the called function
+-- @param given the value of the option `comm`
+-- @param default for nil
+-- @return the communicator
+function check.comm(name, given, default)
+  if given == nil then return default end
+  if type(given) ~= "userdata" or debug.getmetatable(given) ~= Comm then
+    raise("%s: option 'comm' must be a communicator, got %s", name, type(given))
+  end
+  return given
 end
 
 return check

@@ -28,11 +28,13 @@
 -- @module strided.mpi.data_parallel
 
 local st = require "strided"
+local agree = require "strided.mpi.agree"
 local check = require "strided.mpi.check"
 local Reducer = require "strided.mpi.reducer"
 local split = require "strided.mpi.split"
 
 local nn = st.nn
+local concat = table.concat
 local error, ipairs, next, pcall, select, tonumber, tostring, type, unpack =
   error, ipairs, next, pcall, select, tonumber, tostring, type,
   unpack or table.unpack
@@ -42,6 +44,8 @@ local raise = check.raise
 local KNOWN = {comm = true, bucket_cap_mb = true, deterministic = true,
                parts = true, find_unused_parameters = true,
                broadcast_buffers = true}
+-- Options that must be the same on all ranks.
+local SAME = {"bucket_cap_mb", "deterministic", "parts", "broadcast_buffers"}
 local MB = 2 ^ 20
 local SEEDS = 2 ^ 52
 
@@ -109,21 +113,30 @@ local function broadcast(comm, list)
   end)
 end
 
---- Raises an error on all ranks unless they have the same parameters.
-local function check_same(comm, entries)
-  local numbers = st.tensor({#entries, 0}, {dtype = "int64"})
-  local sum = 0
-  for i, entry in ipairs(entries) do
-    sum = (sum + i * entry.parameter:numel()) % SEEDS
+--- A line that says what a parameter or a buffer is.
+local function describe(kind, name, t)
+  return ("the %s '%s', %s {%s}%s"):format(
+    kind, name, t.dtype, concat(t.shape, ", "),
+    kind == "parameter" and not t.requires_grad and " without gradient" or "")
+end
+
+--- Raises an error on all ranks unless they have the same options, parameters
+-- and buffers, in the same order.
+local function check_same(comm, net, o)
+  local lines = {}
+  for i, key in ipairs(SAME) do
+    lines[i] = ("the option %s = %s"):format(key, tostring(o[key]))
   end
-  numbers[2] = sum
-  local least = comm:all_reduce(numbers, "min")
-  local most = comm:all_reduce(numbers, "max")
-  if least:equal(most) then return end
-  error(("DataParallel: the ranks have different networks: rank %d has %d "
-         .. "parameters that require gradients, others have %d to %d"):format(
-        comm:rank(), #entries, tonumber(least[1]),
-        tonumber(most[1])), 0)
+  for name, p in net:named_parameters() do
+    lines[#lines + 1] = describe("parameter", name, p)
+  end
+  for name, t in net:named_buffers() do
+    lines[#lines + 1] = describe("buffer", name, t)
+  end
+  local said = agree.difference(comm, lines)
+  if said then
+    raise("DataParallel: the ranks have different networks: %s", said)
+  end
 end
 
 local function check_parts(o, size)
@@ -143,15 +156,16 @@ function DataParallel:init(net, given, world)
     raise("DataParallel: argument 'net' must be a module, got %s", type(net))
   end
   local o = check.options("DataParallel", given, KNOWN)
-  local comm = (o.comm or world):dup()
-  check_parts(o, comm:size())
+  local parent = check.comm("DataParallel", o.comm, world)
+  check_parts(o, parent:size())
   local cap = o.bucket_cap_mb or 25
-  if type(cap) ~= "number" or cap <= 0 then
+  if type(cap) ~= "number" or not (cap > 0) then
     raise("DataParallel: option 'bucket_cap_mb' must be a number above 0, got "
           .. "%s", tostring(cap))
   end
   local entries = trained(net)
-  check_same(comm, entries)
+  local comm = parent:dup()
+  check_same(comm, net, o)
   self.module, self.comm, self.step = net, comm, 0
   self.nparts = o.parts or comm:size()
   self.has_fixed_parts = o.parts ~= nil
@@ -247,11 +261,10 @@ local function parts_of(self, rows, total)
   local first, count, p, nparts = split.share(total, self.nparts, comm:size(),
                                               comm:rank())
   if count ~= rows then
-    error(("parts: rank %d has %d samples of a batch of %d, but %d parts on %d "
-           .. "ranks give it %d: take the batches from "
-           .. "mpi.DistributedBatchSampler with parts = %d"):format(
-          comm:rank(), rows, total, self.nparts, comm:size(), count,
-          self.nparts), 0)
+    raise("parts: rank %d has %d samples of a batch of %d, but %d parts on %d "
+          .. "ranks give it %d: take the batches from "
+          .. "mpi.DistributedBatchSampler with parts = %d", comm:rank(), rows,
+          total, self.nparts, comm:size(), count, self.nparts)
   end
   local list = {}
   for k = 1, nparts do
