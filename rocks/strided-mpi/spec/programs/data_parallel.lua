@@ -119,6 +119,7 @@ function tests.without_sync_they_add_up()
   for _, p in ipairs(net:parameters()) do p.grad:div_(4) end
   compare(net, x, y, "accumulated")
   expect("oops", failure(net.no_sync, net, function() error "oops" end))
+  expect("'fn' must be a function, got nil", failure(net.no_sync, net))
   assert(net.syncs)
 end
 
@@ -259,6 +260,144 @@ function tests.shared_parameters()
   for i, p in ipairs(alone:parameters()) do
     near(all[i], p.grad / SIZE, "shared " .. i)
   end
+end
+
+-- -- Interrupted steps -------------------------------------------------------
+
+--- A backward pass, averaged; `raises`: in a hook of the first layer, whose
+-- gradients come last, or in the call of the network if it is "call".
+local function plain_step(net, x, y, raises)
+  local mine = x:narrow(1, 2 * RANK + 1, 2)
+  local theirs = y:narrow(1, 2 * RANK + 1, 2)
+  local handle
+  if raises == "call" then
+    handle = net.module[3]:register_forward_hook(function() error "oops" end)
+  elseif raises then
+    handle = net.module[1].bias:register_hook(function() error "oops" end)
+  end
+  local ok, why = pcall(function()
+    criterion(net(mine), theirs):backward()
+  end)
+  if handle then handle:remove() end
+  return ok, tostring(why)
+end
+
+--- A loop over parts, two of each rank; `ends`: in the second one with an error
+-- or with break, before or after its backward pass.
+local function parts_step(net, x, y, ends)
+  local k = 0
+  return pcall(function()
+    for xs, ys in net:parts(x:narrow(1, 2 * RANK + 1, 2),
+                            y:narrow(1, 2 * RANK + 1, 2)) do
+      k = k + 1
+      if k == 2 and ends == "error" then error "oops" end
+      criterion(net(xs), ys):backward()
+      if k == 2 and ends == "late" then error "oops" end
+      if k == 2 and ends == "break" then break end
+    end
+  end)
+end
+
+local INTERRUPTED = "the step was interrupted on another rank"
+
+--- Every rank, or one of them, fails in a step; the next one is right.
+local function goes_on(step, options, kinds, resets)
+  local x, y = batch(2 * SIZE)
+  for _, kind in ipairs(kinds) do
+    for failing = -1, SIZE - 1 do
+      local net = mpi.DataParallel(network(), options)
+      step(net, x, y)
+      compare(net, x, y, "before")
+      if not resets then net:zero_grad() end
+      local before = {}
+      st.manual_seed(7)
+      for i, p in ipairs(net:parameters()) do
+        before[i] = p.grad and p.grad:clone()
+      end
+      local fails = failing == -1 or failing == RANK
+      local ok, why = step(net, x, y, fails and kind)
+      if fails then
+        if kind ~= "break" then
+          assert(not ok)
+          expect("oops", tostring(why))
+        end
+        if resets then net:reset() end
+      else
+        assert(not ok, "a rank goes on alone")
+        expect(INTERRUPTED, tostring(why))
+        expect("^[^\n]*programs/data_parallel%.lua:%d+: ", tostring(why))
+        net:reset() -- does nothing
+      end
+      if step == parts_step and (resets or not fails) then
+        for i, p in ipairs(net:parameters()) do
+          local grad = before[i]
+          assert(grad and p.grad:equal(grad) or not (grad or p.grad),
+                 "gradients before the loop")
+        end
+        local drawn = st.rand(5)
+        st.manual_seed(7)
+        assert(drawn:equal(st.rand(5)), "the random state")
+      end
+      net:zero_grad()
+      ok, why = step(net, x, y)
+      assert(ok, why)
+      compare(net, x, y, ("after %s on %d"):format(tostring(kind), failing))
+    end
+  end
+end
+
+local SMALL = 1e-4 -- several buckets
+
+function tests.interrupted_steps_are_reset()
+  for _, cap in ipairs {25, SMALL} do
+    goes_on(plain_step, {bucket_cap_mb = cap}, {"hook", "call"}, true)
+    for _, deterministic in ipairs {false, true} do
+      goes_on(parts_step, {bucket_cap_mb = cap, parts = 2 * SIZE,
+                           deterministic = deterministic},
+              {"error", "late", "break"}, true)
+    end
+  end
+end
+
+function tests.interrupted_steps_are_seen_by_the_next()
+  for _, cap in ipairs {25, SMALL} do
+    goes_on(plain_step, {bucket_cap_mb = cap}, {"call"}, false)
+    for _, deterministic in ipairs {false, true} do
+      goes_on(parts_step, {bucket_cap_mb = cap, parts = 2 * SIZE,
+                           deterministic = deterministic},
+              {"error", "late", "break"}, false)
+    end
+  end
+end
+
+function tests.an_interrupted_pass_is_said_once()
+  local net = mpi.DataParallel(network(), {bucket_cap_mb = SMALL})
+  local x, y = batch(2 * SIZE)
+  assert(not plain_step(net, x, y, "hook"))
+  local ok, why = plain_step(net, x, y)
+  assert(not ok)
+  expect("^[^\n]*programs/data_parallel%.lua:%d+: DataParallel: the step "
+         .. "before did not end: its backward pass computed no gradient "
+         .. "of 1%.weight, 1%.bias:\n", why)
+  expect("call net:reset%(%) after such an error", why)
+  net:zero_grad()
+  ok, why = plain_step(net, x, y)
+  assert(ok, why)
+  compare(net, x, y, "the step after")
+end
+
+function tests.gradients_before_an_interrupted_loop()
+  local net = mpi.DataParallel(network(), {parts = 2 * SIZE})
+  local x, y = batch(2 * SIZE)
+  assert(parts_step(net, x, y) and parts_step(net, x, y, "break"))
+  local ok, why = parts_step(net, x, y)
+  assert(not ok)
+  expect("the loop over parts before ended early", why)
+  expect("^[^\\n]*programs/data_parallel%.lua:%d+: ", why)
+  compare(net, x, y, "before the loop")
+  net:zero_grad()
+  assert(parts_step(net, x, y))
+  compare(net, x, y, "after the loop")
 end
 
 -- -- As a module -------------------------------------------------------------
@@ -410,11 +549,6 @@ function tests.misuse()
          failure(loss.backward, loss))
   net = mpi.DataParallel(network(), {parts = SIZE, deterministic = true})
   expect("in a loop over net:parts", failure(net, x))
-  for xs, ys in net:parts(x, y) do -- luacheck: ignore 512
-    criterion(net(xs), ys)
-    break
-  end
-  expect("the loop over parts before did not end", failure(net.parts, net, x))
   net = mpi.DataParallel(network(), {parts = 3 * SIZE})
   expect("argument 2 has 1 rows, those before have 2",
          failure(net.parts, net, x, y:narrow(1, 1, 1)))

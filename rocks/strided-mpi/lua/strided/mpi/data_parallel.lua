@@ -159,7 +159,7 @@ function DataParallel:init(net, given, world)
   local parent = check.comm("DataParallel", o.comm, world)
   check_parts(o, parent:size())
   local cap = o.bucket_cap_mb or 25
-  if type(cap) ~= "number" or not (cap > 0) then
+  if type(cap) ~= "number" or cap <= 0 or cap ~= cap then
     raise("DataParallel: option 'bucket_cap_mb' must be a number above 0, got "
           .. "%s", tostring(cap))
   end
@@ -194,7 +194,9 @@ function DataParallel:forward(...)
   local reducer = self.reducer
   if not st.is_grad_enabled() or reducer:is_in_parts() then
     return self.module(...)
-  elseif not self.syncs then
+  end
+  reducer:recover()
+  if not self.syncs then
     reducer:disarm()
     return self.module(...)
   elseif self.is_deterministic and self.training then
@@ -203,7 +205,9 @@ function DataParallel:forward(...)
   end
   share_buffers(self)
   reducer:arm()
+  reducer.is_calling = self.training -- also after an error in the call
   local outputs = pack(self.module(...))
+  reducer.is_calling = false
   if self.finds_unused then
     local used = {}
     add_used(outputs, {}, used)
@@ -219,6 +223,9 @@ end
 -- @param ...
 -- @return what fn returns
 function DataParallel:no_sync(fn, ...)
+  if type(fn) ~= "function" then
+    raise("no_sync: argument 'fn' must be a function, got %s", type(fn))
+  end
   local before = self.syncs
   self.syncs = false
   local results = pack(pcall(fn, ...))
@@ -226,6 +233,17 @@ function DataParallel:no_sync(fn, ...)
   if not results[1] then error(results[2], 0) end
   return unpack(results, 2, results.n)
 end
+
+--- Ends a step that an error or `break` interrupted: call it after catching an
+-- error of a forward or backward pass, or of a loop over parts. Ranks that
+-- complete the step raise an error. Gradients are those before the loop over
+-- parts; without one, what the pass has computed so far.
+--
+-- A later call of the network, or of `parts`, does the same if it sees that the
+-- step was interrupted, or raises an error that says so. It cannot see an error
+-- between a call of the network and the first gradient.
+-- @function DataParallel:reset
+function DataParallel:reset() self.reducer:abandon() end
 
 -- -- Parts -------------------------------------------------------------------
 
@@ -287,23 +305,20 @@ end
 function DataParallel:parts(...)
   local batch, reducer = pack(...), self.reducer
   local rows = rows_of(batch)
+  reducer:recover()
   local total = total_of(self.comm, rows)
   if total == 0 then raise "parts: no rank has samples" end
   local list = parts_of(self, rows, total)
   share_buffers(self)
-  reducer:arm_parts(#list)
   local state, first = st.get_rng_state(), self.step * self.nparts
+  reducer:arm_parts(#list, function() st.set_rng_state(state) end)
   self.step = self.step + 1
   local k = 0
-  local function finish()
-    reducer:finish()
-    st.set_rng_state(state)
-  end
   local function nextpart()
     if k > 0 then reducer:end_part() end
     k = k + 1
     local part = list[k]
-    if not part then return finish() end
+    if not part then return reducer:finish() end
     reducer:next_part(part[2] / total)
     if part[2] == 0 then return nextpart() end
     st.manual_seed((self.seed + first + part[3]) % SEEDS)

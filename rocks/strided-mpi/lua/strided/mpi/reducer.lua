@@ -15,12 +15,24 @@
 -- after each pass, and in a deterministic reduction the bucket has a row for
 -- each part of this rank.
 --
+-- Note [Interrupted steps]
+-- An error in a backward pass, or a loop over parts that ends early, leaves a
+-- step that this rank does not complete, while other ranks may wait for its
+-- buckets. So it is abandoned: the buckets that were not started are, in order,
+-- and the results are dropped. The last bucket has one more element behind the
+-- others: 1 from a rank that abandons the step. Where the sum is not 0 the
+-- ranks that complete the step raise an error. For that the last bucket is
+-- never started before its rank has nothing left to do in the step.
+--
 -- @module strided.mpi.reducer
 
 local st = require "strided"
+local check = require "strided.mpi.check"
 
-local concat, error, format, ipairs, pairs, setmetatable = table.concat, error,
-  string.format, ipairs, pairs, setmetatable
+local concat, format, ipairs, pairs, setmetatable = table.concat, string.format,
+  ipairs, pairs, setmetatable
+
+local raise = check.raise
 
 local Reducer = {}
 Reducer.__index = Reducer
@@ -49,6 +61,7 @@ local function divide(entries, first_bytes, most_bytes)
     bucket.numel, bucket.bytes = bucket.numel + slot.numel,
                                  bucket.bytes + bytes
   end
+  if buckets[1] then buckets[#buckets].is_last = true end
   return buckets
 end
 
@@ -57,7 +70,10 @@ local function allocate(bucket, rows)
   if bucket.rows == rows then return end
   local n = bucket.numel
   bucket.rows = rows
-  bucket.data = st.zeros(rows, n + #bucket, {dtype = bucket.dtype})
+  bucket.data = st.zeros(rows, n + #bucket + (bucket.is_last and 1 or 0),
+                         {dtype = bucket.dtype})
+  bucket.broken = bucket.is_last and rows > 0 and
+                  bucket.data:select(1, 1):narrow(1, n + #bucket + 1, 1)
   for k, slot in ipairs(bucket) do
     slot.views, slot.flags = {}, {}
     for row = 1, rows do
@@ -102,11 +118,8 @@ end
 
 -- -- A step ------------------------------------------------------------------
 
---- Raises the error of a step that did not end.
+--- Raises the error of a step whose backward pass left out parameters.
 local function unfinished(self)
-  if self.has_parts then
-    error("DataParallel: the loop over parts before did not end", 0)
-  end
   local names, count = {}, 0
   for i = #self.slots, 1, -1 do
     local slot = self.slots[i]
@@ -118,20 +131,21 @@ local function unfinished(self)
   if count > MOST_NAMES then
     names[#names + 1] = format("and %d more", count - MOST_NAMES)
   end
-  error(format("DataParallel: the step before did not end: its backward pass "
-               .. "computed no gradient of %s:\nset find_unused_parameters = "
-               .. "true, or make the loss depend on them",
-               concat(names, ", ")), 0)
+  self.mode = "broken"
+  raise("DataParallel: the step before did not end: its backward pass computed "
+        .. "no gradient of %s:\nset find_unused_parameters = true, or make the "
+        .. "loss depend on them; if an error interrupted the pass, call "
+        .. "net:reset() after such an error", concat(names, ", "))
 end
 
 --- Begins a step: buckets of so many rows, nothing was seen.
 local function begin(self, rows)
-  if self.mode == "armed" then unfinished(self) end
   self.mode, self.started, self.tested = "armed", 0, 1
-  self.has_come, self.used = false, nil
+  self.has_come, self.used, self.is_calling = false, nil, false
   for _, bucket in ipairs(self.buckets) do
     allocate(bucket, rows)
     bucket.waits, bucket.handle = #bucket, nil
+    if bucket.broken then bucket.broken:zero_() end
   end
   for _, slot in ipairs(self.slots) do slot.seen = false end
 end
@@ -144,26 +158,22 @@ end
 --- Prepares for one backward pass, whose gradients are averaged. It may follow
 -- several calls of the network.
 function Reducer:arm()
-  if self.mode == "armed" and not (self.has_parts or self.has_come) then
-    return
-  end
+  if self.mode == "armed" then return end
   begin(self, 1)
   self.row, self.weight, self.is_last, self.has_parts = 1, nil, true, false
 end
 
 --- From now on gradients stay as they are.
-function Reducer:disarm()
-  if self.mode == "armed" and (self.has_parts or self.has_come) then
-    unfinished(self)
-  end
-  self.mode = "local"
-end
+function Reducer:disarm() self.mode = "local" end
 
 --- Prepares for the passes of so many parts; none too.
-function Reducer:arm_parts(count)
+-- @tparam integer count
+-- @tparam function on_end called at the end of the step, an early one too
+function Reducer:arm_parts(count, on_end)
   local rows = self.deterministic and count or 1
   begin(self, rows)
   self.has_parts, self.row, self.count, self.part = true, 0, count, 0
+  self.on_end, self.weight = on_end, nil
   for _, slot in ipairs(self.slots) do
     slot.before, slot.parameter.grad = slot.parameter.grad, nil
   end
@@ -204,11 +214,12 @@ local function start(self, bucket)
   end
 end
 
---- Starts the buckets that are complete, in order.
+--- Starts the buckets that are complete, in order. In a loop over parts the
+-- last one waits for `finish`: see Note [Interrupted steps].
 local function start_complete(self)
   local buckets = self.buckets
-  while buckets[self.started + 1] and
-        buckets[self.started + 1].waits == 0 do
+  local most = self.has_parts and #buckets - 1 or #buckets
+  while self.started < most and buckets[self.started + 1].waits == 0 do
     self.started = self.started + 1
     start(self, buckets[self.started])
   end
@@ -265,18 +276,18 @@ end
 --- Called when the gradient of a parameter is complete.
 function Reducer:arrived(slot, p)
   if self.mode == "local" then return end
-  if self.mode == "idle" then
-    error(format("DataParallel: a backward pass computed a gradient of '%s' "
-                 .. "after those of the step were averaged, or outside of "
-                 .. "one:\ncall DataParallel, not the network within, and run "
-                 .. "all backward passes but the last one within no_sync",
-                 slot.name), 0)
+  if self.mode ~= "armed" then
+    raise("DataParallel: a backward pass computed a gradient of '%s' after "
+          .. "those of the step were averaged, or outside of one:\ncall "
+          .. "DataParallel, not the network within, and run all backward "
+          .. "passes but the last one within no_sync", slot.name)
   elseif slot.seen then
-    error(format("DataParallel: the gradient of '%s' came twice: run all "
-                 .. "backward passes but the last one within no_sync",
-                 slot.name), 0)
+    raise("DataParallel: the gradient of '%s' came twice: run all backward "
+          .. "passes but the last one within no_sync, and call net:reset() "
+          .. "after an error, or a loop over net:parts that ended early",
+          slot.name)
   elseif self.has_parts and not self.weight then
-    error("DataParallel: a backward pass outside the loop over parts", 0)
+    raise "DataParallel: a backward pass outside the loop over parts"
   end
   self.has_come = true
   store(self, slot, p.grad)
@@ -292,7 +303,6 @@ function Reducer:arrived(slot, p)
   end
 end
 
-
 --- Ends a part: parameters without a gradient had none to get.
 function Reducer:end_part()
   for _, slot in ipairs(self.slots) do
@@ -304,16 +314,13 @@ end
 
 -- -- The end of a step -------------------------------------------------------
 
---- Gives a parameter its reduced gradient.
-local function deliver(self, slot, line, flags, k)
+--- Gives a parameter its reduced gradient; in a loop over parts its slot, for
+-- `settle`.
+local function deliver(self, slot, line)
   local p = slot.parameter
-  if not flags[k] then
-    if self.has_parts then p.grad, slot.before = slot.before, nil end
-    return
-  end
   local view = line:narrow(1, slot.at + 1, slot.numel):view(p.shape)
   local into = p.grad
-  if self.has_parts then into, slot.before = slot.before, nil end
+  if self.has_parts then into = slot.before end
   if not into then
     into = st.empty_like(p):copy_(view)
   elseif self.has_parts then
@@ -321,27 +328,95 @@ local function deliver(self, slot, line, flags, k)
   else
     into:copy_(view)
   end
-  p.grad = into
+  if self.has_parts then slot.before = into else p.grad = into end
+end
+
+--- Starts the buckets that were not, and waits for all: first for the last one.
+-- @treturn {Tensor,...} the results
+-- @treturn boolean did a rank abandon the step?
+local function collect(self)
+  local buckets, lines = self.buckets, {}
+  while self.started < #buckets do
+    self.started = self.started + 1
+    start(self, buckets[self.started])
+  end
+  for k = 0, #buckets - 1 do
+    local i = k > 0 and k or #buckets
+    local line = buckets[i].handle:wait()
+    buckets[i].handle = nil
+    lines[i] = line.ndim == 2 and line:select(1, 1) or line
+  end
+  local last = lines[#buckets]
+  return lines, last ~= nil and
+                last:narrow(1, last:numel(), 1):ne(0):item()
+end
+
+--- Ends a step in any case.
+local function settle(self)
+  local on_end = self.on_end
+  self.mode, self.weight, self.used, self.on_end = "idle", nil, nil, nil
+  self.is_calling = false
+  if self.has_parts then
+    for _, slot in ipairs(self.slots) do
+      slot.parameter.grad, slot.before = slot.before, nil
+    end
+  end
+  if on_end then on_end() end
 end
 
 --- Waits for all buckets, and gives the parameters their gradients.
 function Reducer:finish()
-  for _, bucket in ipairs(self.buckets) do
-    if not bucket.handle then
-      bucket.waits = 0
-      start_complete(self)
+  local is_broken
+  st.no_grad(function()
+    local lines
+    lines, is_broken = collect(self)
+    if is_broken then return settle(self) end
+    for i, bucket in ipairs(self.buckets) do
+      local line = lines[i]
+      local flags = line:narrow(1, bucket.numel + 1, #bucket):ne(0):totable()
+      for k, slot in ipairs(bucket) do
+        if flags[k] then deliver(self, slot, line) end
+      end
     end
+    settle(self)
+  end)
+  if is_broken then
+    raise("DataParallel: the step was interrupted on another rank: the "
+          .. "gradients were not averaged")
   end
+end
+
+--- Abandons the step that began, if one did: see Note [Interrupted steps].
+function Reducer:abandon()
+  if self.mode ~= "armed" and self.mode ~= "broken" then return end
+  self.mode = "idle"
   st.no_grad(function()
     for _, bucket in ipairs(self.buckets) do
-      local line = bucket.handle:wait()
-      bucket.handle = nil
-      if line.ndim == 2 then line = line:select(1, 1) end
-      local flags = line:narrow(1, bucket.numel + 1, #bucket):ne(0):totable()
-      for k, slot in ipairs(bucket) do deliver(self, slot, line, flags, k) end
+      if bucket.broken and not bucket.handle then bucket.broken:fill_(1) end
     end
+    collect(self)
+    settle(self)
   end)
-  self.mode, self.weight = "idle", nil
+end
+
+--- Called before a step: abandons the one before if it was interrupted.
+function Reducer:recover()
+  if self:is_in_parts() then
+    local has_gradients = false
+    for _, slot in ipairs(self.slots) do
+      has_gradients = has_gradients or slot.before ~= nil
+    end
+    self:abandon()
+    if has_gradients then -- were they to be zero by now? We cannot know.
+      raise("DataParallel: the loop over parts before ended early; now the "
+            .. "gradients are those before it: call net:reset() after an error "
+            .. "in such a loop, or break")
+    end
+  elseif self.mode == "broken" or self.is_calling then
+    self:abandon()
+  elseif self.mode == "armed" and self.has_come then
+    unfinished(self)
+  end
 end
 
 return Reducer
