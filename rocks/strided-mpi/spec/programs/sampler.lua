@@ -125,6 +125,33 @@ local function shards_are_blocks()
   assert(counts_of(mine:totable(), 23):eq(1):all():item())
 end
 
+local function large_seeds()
+  local sampler = mpi.DistributedSampler(st.zeros(50), {
+    num_replicas = 1, rank = 0, seed = 2 ^ 52})
+  local texts = {}
+  for i, epoch in ipairs {0, 1, 2 ^ 52} do
+    sampler:set_epoch(epoch)
+    texts[i] = table.concat(collect(sampler), " ")
+  end
+  assert(texts[1] ~= texts[2] and texts[2] ~= texts[3])
+  for _, seed in ipairs {2 ^ 53, 2 ^ 70} do
+    expect("DistributedSampler: option 'seed' must be at most 2^52, got ",
+           failure(mpi.DistributedSampler, st.zeros(5), {seed = seed}))
+  end
+  expect("set_epoch: argument 'epoch' must be at most 2^52, got ",
+         failure(sampler.set_epoch, sampler, 2 ^ 53))
+end
+
+local function communicators()
+  for _, name in ipairs {"DistributedSampler", "DistributedBatchSampler",
+                         "shard"} do
+    local given = {comm = 3}
+    local why = failure(function() return (mpi[name](st.zeros(8), given)) end)
+    assert(why:find "^[^\n]*programs/sampler%.lua:%d+: ", why)
+    expect(name .. ": option 'comm' must be a communicator, got number", why)
+  end
+end
+
 local function misuse()
   expect("DistributedSampler: rank 3 is none of 0 to 2",
          failure(mpi.DistributedSampler, st.zeros(4),
@@ -154,5 +181,7 @@ check.run(function()
   check.topic("batches are the same for any number of ranks",
               batches_are_the_same_for_any_number_of_ranks)
   check.topic("shards are blocks", shards_are_blocks)
+  check.topic("large seeds", large_seeds)
+  check.topic("communicators of samplers", communicators)
   check.topic("misuse of samplers", misuse)
 end)

@@ -34,18 +34,36 @@ local function checkpoints(path)
 end
 
 local function errors(path)
-  local why = failure(mpi.save, path .. "/no/x.npy", st.ones(1))
-  assert(why:find("^save: rank 0: "), why)
+  local function at_caller(text, why)
+    assert(why:find("^[^\n]*programs/together%.lua:%d+: " .. text), why)
+    assert(not why:find("mpi/together", 1, true), why)
+  end
+  local why = failure(function() mpi.save(path .. "/no/x.npy", st.ones(1)) end)
+  at_caller("save: rank 0: save: cannot save", why)
   assert(why:find(path .. "/no/x.npy", 1, true), why)
   local last = mpi.size() - 1
   local name = mpi.rank() == last and path .. ".missing.npy" or path .. ".npy"
-  why = failure(mpi.load, name)
+  why = failure(function() return (mpi.load(name)) end)
+  at_caller("load: rank %d: load: ", why)
   assert(why:find(("load: rank %d: "):format(last), 1, true), why)
   assert(why:find(".missing.npy", 1, true), why)
   assert(failure(mpi.save, 3, st.ones(1))
          :find("argument 'path' must be a string, got number", 1, true))
   assert(failure(mpi.save, path, 3, {root = 1})
          :find("there is no option 'root'; it has comm", 1, true))
+  at_caller("load: the options must be a table, got number", failure(function()
+    return (mpi.load(path .. ".npy", 3))
+  end))
+  at_caller("load: option 'comm' must be a communicator, got number",
+            failure(function() mpi.load(path .. ".npy", {comm = 3}) end))
+  at_caller("save: option 'comm' must be a communicator, got number",
+            failure(function() mpi.save(path .. ".npy", 3, {comm = 3}) end))
+  at_caller("log: bad argument #2 to 'format' %(number expected, got", failure(function()
+    mpi.log("%d", "x")
+  end))
+  at_caller("log: argument 'text' must be a string, got nil", failure(function()
+    mpi.log()
+  end))
 end
 
 local function lines()

@@ -24,14 +24,24 @@ local SAMPLER = {comm = true, num_replicas = true, rank = true, shuffle = true,
 local BATCHES = {batch_size = true, parts = true, comm = true,
                  num_replicas = true, rank = true, shuffle = true, seed = true,
                  drop_last = true}
+-- Seeds and numbers of epochs are at most this: their sums are exact.
+local MOST = 2 ^ 52
 local SHARD = {comm = true, num_replicas = true, rank = true}
 
 return function(mpi)
   local M = {}
 
+  --- Raises an error unless n is a whole number from 0 to MOST.
+  local function check_seed(name, what, n)
+    if check.count(name, what, n, 0) > MOST then
+      raise("%s: %s must be at most 2^52, got %s", name, what, tostring(n))
+    end
+    return n
+  end
+
   --- Which rank of how many: those of options, or of the communicator.
   local function place(name, given)
-    local comm = given.comm or mpi.world
+    local comm = check.comm(name, given.comm, mpi.world)
     local size = check.count(name, "option 'num_replicas'",
                              given.num_replicas or comm:size(), 1)
     local rank = check.count(name, "option 'rank'", given.rank or comm:rank(),
@@ -64,12 +74,12 @@ return function(mpi)
     return setmetatable({
       n = count_of(name, dataset), num_replicas = size, rank = rank,
       shuffle = given.shuffle ~= false, drop_last = given.drop_last or false,
-      seed = check.count(name, "option 'seed'", given.seed or 0, 0), epoch = 0,
+      seed = check_seed(name, "option 'seed'", given.seed or 0), epoch = 0,
     }, class)
   end
 
   local function set_epoch(self, epoch)
-    self.epoch = check.count("set_epoch", "argument 'epoch'", epoch, 0)
+    self.epoch = check_seed("set_epoch", "argument 'epoch'", epoch)
   end
 
   --- The numbers of all samples in the order of this epoch: the same list on

@@ -3,11 +3,14 @@
 -- @module strided.mpi.together
 
 local st = require "strided"
+local agree = require "strided.mpi.agree"
 local check = require "strided.mpi.check"
 
-local char, concat, format = string.char, table.concat, string.format
-local error, io, ipairs, pairs, pcall, print, select, tonumber, tostring, type =
-  error, io, ipairs, pairs, pcall, print, select, tonumber, tostring, type
+local format = string.format
+local io, pairs, pcall, print, select, tostring, type = io, pairs, pcall, print,
+  select, tostring, type
+
+local raise = check.raise
 
 local COMM = {comm = true}
 
@@ -23,53 +26,41 @@ return function(mpi)
     io.stdout:flush()
   end
 
-  --- Prints a formatted line on rank 0 only, and at once.
+  --- Prints a formatted line on rank 0 only, and at once. A format that does
+  -- not fit the arguments is an error on all ranks.
   -- @function log
   -- @tparam string text
   -- @param ... as for string.format
   function M.log(text, ...)
-    if mpi.rank() ~= 0 then return end
-    print(select("#", ...) > 0 and format(text, ...) or text)
-    io.stdout:flush()
-  end
-
-  --- The text of rank root, on all ranks.
-  local function broadcast_text(comm, text, root)
-    local is_root = comm:rank() == root
-    local n = st.tensor({is_root and #text or 0}, {dtype = "int64"})
-    comm:broadcast_(n, root)
-    local length = tonumber(n:item())
-    if length == 0 then return "" end
-    local bytes = st.zeros(length, {dtype = "uint8"})
-    if is_root then
-      local list = {text:byte(1, length)}
-      bytes = st.tensor(list, {dtype = "uint8"})
+    if type(text) ~= "string" then
+      raise("log: argument 'text' must be a string, got %s", type(text))
     end
-    comm:broadcast_(bytes, root)
-    local out = {}
-    for i, byte in ipairs(bytes:totable()) do out[i] = char(byte) end
-    return concat(out)
+    local ok, line = true, text
+    if select("#", ...) > 0 then ok, line = pcall(format, text, ...) end
+    if not ok then -- called by pcall, format does not know its name
+      raise("log: %s", (line:gsub("to '[^']*' ", "to 'format' ", 1)))
+    end
+    if mpi.rank() ~= 0 then return end
+    print(line)
+    io.stdout:flush()
   end
 
   --- Calls fn(...) where `is_mine`; returns its result. If a rank fails, all
   -- ranks raise the error of the first one that did.
-  local function agree(name, comm, is_mine, fn, ...)
+  local function call(name, comm, is_mine, fn, ...)
     local ok, result = true, nil
     if is_mine then ok, result = pcall(fn, ...) end
-    local failed = st.tensor({ok and comm:size() or comm:rank()},
-                             {dtype = "int64"})
-    comm:all_reduce_(failed, "min")
-    local first = tonumber(failed:item())
-    if first == comm:size() then return result end
-    local why = tostring(result):sub(1, 4000)
-    error(format("%s: rank %d: %s", name, first,
-                 broadcast_text(comm, why, first)), 0)
+    local first = agree.first_failed(comm, ok)
+    if not first then return result end
+    -- without the line of this file that st.save and st.load may put in front
+    local why = tostring(result):gsub("^[^\n]-together%.lua:%d+: ", "")
+    raise("%s: rank %d: %s", name, first,
+          agree.text(comm, why:sub(1, 4000), first))
   end
 
   local function check_path(name, path)
     if type(path) ~= "string" then
-      check.raise("%s: argument 'path' must be a string, got %s", name,
-                  type(path))
+      raise("%s: argument 'path' must be a string, got %s", name, type(path))
     end
   end
 
@@ -80,9 +71,10 @@ return function(mpi)
   -- @param value on rank 0
   -- @tparam[opt] table options `comm` (mpi.world)
   function M.save(path, value, given)
-    local comm = check.options("save", given, COMM).comm or mpi.world
+    given = check.options("save", given, COMM)
+    local comm = check.comm("save", given.comm, mpi.world)
     check_path("save", path)
-    agree("save", comm, comm:rank() == 0, st.save, path, value)
+    call("save", comm, comm:rank() == 0, st.save, path, value)
   end
 
   --- Loads a file with st.load on every rank. If one cannot read it, all ranks
@@ -97,9 +89,11 @@ return function(mpi)
     if type(given) == "table" then
       rest = {}
       for key, value in pairs(given) do rest[key] = value end
-      comm, rest.comm = given.comm or comm, nil
+      comm, rest.comm = check.comm("load", given.comm, comm), nil
+    elseif given ~= nil then
+      raise("load: the options must be a table, got %s", type(given))
     end
-    return agree("load", comm, true, st.load, path, rest)
+    return call("load", comm, true, st.load, path, rest)
   end
 
   return M
