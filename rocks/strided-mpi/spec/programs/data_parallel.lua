@@ -400,6 +400,49 @@ function tests.gradients_before_an_interrupted_loop()
   compare(net, x, y, "after the loop")
 end
 
+-- -- Communicators -----------------------------------------------------------
+
+function tests.networks_share_a_duplicate()
+  local first = mpi.DataParallel(network())
+  for _ = 1, 1100 do -- there are 1024 communicators
+    assert(mpi.DataParallel(nn.Linear(1, 1)).comm:id() == first.comm:id())
+    collectgarbage "step"
+  end
+  assert(first.comm:id() ~= mpi.world:id())
+  local comm = mpi.world:dup()
+  local other = mpi.DataParallel(network(), {comm = comm})
+  assert(other.comm:id() ~= first.comm:id() and other.comm:id() ~= comm:id())
+  other:free()
+  comm:free()
+end
+
+function tests.networks_can_be_freed()
+  local x, y = batch(2 * SIZE)
+  for _ = 1, 1100 do
+    local comm = mpi.world:dup()
+    mpi.DataParallel(nn.Linear(1, 1), {comm = comm}):free()
+    comm:free()
+  end
+  local comm = mpi.world:dup()
+  local a = mpi.DataParallel(network(), {comm = comm})
+  local b = mpi.DataParallel(network(), {comm = comm})
+  assert(not plain_step(a, x, y, "hook"))
+  a:free()
+  a:free()
+  local ok, why = plain_step(b, x, y)
+  assert(ok, why)
+  compare(b, x, y, "the other one")
+  b:free()
+  comm:free()
+  expect("^[^\n]*programs/data_parallel%.lua:%d+: DataParallel: the "
+         .. "DataParallel was freed", select(2, plain_step(a, x, y)))
+  expect("parts: the DataParallel was freed", failure(a.parts, a, x))
+  a:reset()
+  a:zero_grad()
+  criterion(a.module(x), y):backward()
+  compare(a, x, y, "the network within")
+end
+
 -- -- As a module -------------------------------------------------------------
 
 function tests.names_are_those_of_the_network()

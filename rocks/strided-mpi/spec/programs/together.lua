@@ -58,9 +58,8 @@ local function errors(path)
             failure(function() mpi.load(path .. ".npy", {comm = 3}) end))
   at_caller("save: option 'comm' must be a communicator, got number",
             failure(function() mpi.save(path .. ".npy", 3, {comm = 3}) end))
-  at_caller("log: bad argument #2 to 'format' %(number expected, got", failure(function()
-    mpi.log("%d", "x")
-  end))
+  at_caller("log: bad argument #2 to 'format' %(number expected, got",
+            failure(function() mpi.log("%d", "x") end))
   at_caller("log: argument 'text' must be a string, got nil", failure(function()
     mpi.log()
   end))

@@ -35,9 +35,9 @@ local split = require "strided.mpi.split"
 
 local nn = st.nn
 local concat = table.concat
-local error, ipairs, next, pcall, select, tonumber, tostring, type, unpack =
-  error, ipairs, next, pcall, select, tonumber, tostring, type,
-  unpack or table.unpack
+local error, ipairs, next, pcall, select, setmetatable, tonumber, tostring,
+  type, unpack = error, ipairs, next, pcall, select, setmetatable, tonumber,
+  tostring, type, unpack or table.unpack
 
 local raise = check.raise
 
@@ -86,6 +86,19 @@ end
 -- -- The module --------------------------------------------------------------
 
 local DataParallel = nn.Module:extend "DataParallel"
+
+-- By communicator: a duplicate of it, for all networks on it, and their number.
+local duplicates = setmetatable({}, {__mode = "k"})
+
+--- The duplicate of a communicator: {comm =, count =}.
+local function duplicate_of(parent)
+  local it = duplicates[parent]
+  if not it then
+    it = {comm = parent:dup(), count = 0}
+    duplicates[parent] = it
+  end
+  return it
+end
 
 --- The parameters that require gradients, with their names.
 local function trained(net)
@@ -164,8 +177,11 @@ function DataParallel:init(net, given, world)
           .. "%s", tostring(cap))
   end
   local entries = trained(net)
-  local comm = parent:dup()
+  local duplicate = duplicate_of(parent)
+  local comm = duplicate.comm
   check_same(comm, net, o)
+  duplicate.count = duplicate.count + 1
+  self.parent = parent
   self.module, self.comm, self.step = net, comm, 0
   self.nparts = o.parts or comm:size()
   self.has_fixed_parts = o.parts ~= nil
@@ -184,6 +200,30 @@ function DataParallel:init(net, given, world)
   broadcast(comm, net:buffers())
 end
 
+--- Frees what the network has for its gradients; all ranks call it. The last
+-- network on a communicator frees the duplicate. The network within stays as it
+-- is. A second call does nothing.
+-- @function DataParallel:free
+function DataParallel:free()
+  local comm = self.comm
+  if not comm then return end
+  self.reducer:free()
+  self.comm = nil
+  local duplicate = duplicates[self.parent]
+  duplicate.count = duplicate.count - 1
+  if duplicate.count == 0 then
+    duplicates[self.parent] = nil
+    comm:free()
+  end
+end
+
+--- Raises an error if the network was freed.
+local function check_alive(self, name)
+  if not self.comm then
+    raise("%s: the DataParallel was freed; the network is net.module", name)
+  end
+end
+
 local function share_buffers(self)
   if self.sends_buffers and self.training then
     broadcast(self.comm, self.module:buffers())
@@ -192,6 +232,7 @@ end
 
 function DataParallel:forward(...)
   local reducer = self.reducer
+  check_alive(self, "DataParallel")
   if not st.is_grad_enabled() or reducer:is_in_parts() then
     return self.module(...)
   end
@@ -304,6 +345,7 @@ end
 -- @treturn function an iterator that returns such tensors, with fewer rows
 function DataParallel:parts(...)
   local batch, reducer = pack(...), self.reducer
+  check_alive(self, "parts")
   local rows = rows_of(batch)
   reducer:recover()
   local total = total_of(self.comm, rows)

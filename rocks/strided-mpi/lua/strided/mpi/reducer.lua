@@ -93,7 +93,7 @@ local function hook(reducer, i)
   local weak = setmetatable({reducer}, WEAK)
   reducer.slots[i].parameter:register_post_accumulate_grad_hook(function(p)
     local self = weak[1]
-    if self then self:arrived(self.slots[i], p) end
+    if self and self.slots[i] then self:arrived(self.slots[i], p) end
   end)
 end
 
@@ -397,6 +397,18 @@ function Reducer:abandon()
     collect(self)
     settle(self)
   end)
+end
+
+--- Has this rank a step that other ranks may wait for?
+local function is_interrupted(self)
+  return self.mode == "broken" or self.mode == "armed" and
+         (self.is_calling or self.has_parts or self.has_come)
+end
+
+--- Frees the buckets. Gradients stay as they are from now on.
+function Reducer:free()
+  if is_interrupted(self) then self:abandon() end
+  self.mode, self.buckets, self.slots = "local", {}, {}
 end
 
 --- Called before a step: abandons the one before if it was interrupted.
