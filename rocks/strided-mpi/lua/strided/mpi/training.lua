@@ -19,7 +19,8 @@ return function(mpi)
   -- `find_unused_parameters` (false): the backward pass may leave out
   -- parameters, other ones in each step and on each rank; `broadcast_buffers`
   -- (true): buffers are those of rank 0 before each step; `comm` (mpi.world)
-  -- @treturn table a module
+  -- @treturn table a module; `reset()` abandons a step after an error, `free()`
+  -- frees buckets and communicator
   function mpi.DataParallel(net, options)
     return require "strided.mpi.data_parallel"(net, options, mpi.world)
   end
