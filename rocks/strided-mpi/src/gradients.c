@@ -6,6 +6,7 @@
  * the derivative, so all of them must run the backward pass through it.
  */
 
+#include <stdio.h>
 #include <string.h>
 
 #include "stmpi.h"
@@ -89,6 +90,13 @@ static st_status expand_to_parts(st_value *grad, const st_value *size,
   return status;
 }
 
+/* The shape of parts has a first dimension. */
+static st_status check_parts(const st_value *size) {
+  if (size->len > 0) return ST_OK;
+  return st_fail(ST_BAD_SHAPE, "size is empty; its first element must be the "
+                 "number of parts");
+}
+
 /* _all_reduce_parts_back(grad, size, op, comm): composite. */
 static st_status all_reduce_parts_back(const st_call *call,
                                        const st_value *args, st_value *rets) {
@@ -97,6 +105,7 @@ static st_status all_reduce_parts_back(const st_call *call,
   st_value sum;
   (void)call;
   TRY(find_operators());
+  TRY(check_parts(&args[1]));
   TRY(parse_linear(&args[2], &r));
   TRY(st_call_op(op_all_reduce, 3, reduce, &sum));
   return expand_to_parts(&sum, &args[1], r, &args[3], rets);
@@ -105,6 +114,7 @@ static st_status all_reduce_parts_back(const st_call *call,
 /* _reduce_parts_back(grad, size, root, op, comm): composite. */
 static st_status reduce_parts_back(const st_call *call, const st_value *args,
                                    st_value *rets) {
+  TRY(check_parts(&args[1]));
   const st_value of_part = {.tag = ST_TAG_INTS, .len = args[1].len - 1,
                             .u.ints = args[1].u.ints + 1};
   const st_value spread[] = {args[0], of_part, args[2], SUM, args[4]};
@@ -117,10 +127,28 @@ static st_status reduce_parts_back(const st_call *call, const st_value *args,
   return expand_to_parts(&grad, &args[1], r, &args[4], rets);
 }
 
-static int64_t product(const st_value *sizes) {
-  int64_t n = 1;
-  for (uint32_t i = 0; i < sizes->len; i++) n *= sizes->u.ints[i];
-  return n;
+/* Fails unless root's gradient has the sizes `size`, behind a first dimension
+ * of `rows` unless it is negative. */
+static st_status check_grad(const st_tensor *grad, const st_value *size,
+                            int rows) {
+  const int front = rows >= 0;
+  const int64_t *const sizes = st_tensor_sizes(grad);
+  char of[320], rest[320];
+  if (st_tensor_ndim(grad) == (int)size->len + front &&
+      (!front || sizes[0] == rows) &&
+      (size->len == 0 ||
+       memcmp(sizes + front, size->u.ints, size->len * sizeof *sizes) == 0)) {
+    return ST_OK;
+  }
+  int n = 0;
+  rest[0] = 0;
+  if (front) n = snprintf(rest, sizeof rest, "%d", rows);
+  for (uint32_t i = 0; i < size->len && (size_t)n + 24 < sizeof rest; i++) {
+    n += snprintf(rest + n, sizeof rest - (size_t)n, "%s%lld", n ? ", " : "",
+                  (long long)size->u.ints[i]);
+  }
+  return st_fail(ST_BAD_SHAPE, "self is %s on root, but must have the shape "
+                 "[%s]", stmpi_describe(grad, 0, of, sizeof of), rest);
 }
 
 /* _reduce_back(grad, size, root, op, comm): root's gradient, everywhere. */
@@ -131,9 +159,10 @@ static st_status reduce_back(const st_call *call, const st_value *args,
   TRY(stmpi_job_begin(call, grad, &args[4], &j));
   TRY(stmpi_set_root(&j, &args[2]));
   TRY(parse_linear(&args[3], &j.reduction));
+  if (j.c->rank == j.root) TRY(check_grad(grad, &args[1], -1));
   j.divides = j.reduction == STMPI_AVG;
-  j.n = product(&args[1]);
   TRY(stmpi_new(grad, (int)args[1].len, args[1].u.ints, &j.out));
+  j.n = st_tensor_numel(j.out);
   if (j.c->rank == j.root && !j.is_meta) {
     TRY(stmpi_prepared(&j, stmpi_copy(j.out, grad)));
   }
@@ -148,8 +177,9 @@ static st_status gather_back(const st_call *call, const st_value *args,
   stmpi_job j;
   TRY(stmpi_job_begin(call, grad, &args[3], &j));
   TRY(stmpi_set_root(&j, &args[2]));
-  j.n = product(&args[1]);
+  if (j.c->rank == j.root) TRY(check_grad(grad, &args[1], j.c->size));
   TRY(stmpi_new(grad, (int)args[1].len, args[1].u.ints, &j.out));
+  j.n = st_tensor_numel(j.out);
   if (j.c->rank == j.root) {
     TRY(stmpi_prepared(&j, stmpi_contiguous(grad, &j.in)));
   }

@@ -190,6 +190,27 @@ check.run(function()
     same(x.grad, st.full({3}, size, {dtype = "float64"}))
   end)
 
+  check.topic("sizes that do not fit, of operators of derivatives", function()
+    local comm = mpi.world:split(mpi.rank())
+    local id, x = comm:id(), st.ones({2, 2}, {dtype = "uint8"})
+    local private = st.ops.mpi
+    for _, size in ipairs {{2147483648}, {5}, {}, {-1}, {2, 3}} do
+      check.fails("self is uint8 [2, 2] on root, but must have the shape [",
+                  private._reduce_back, x, size, 0, "sum", id)
+      check.fails("self is uint8 [2, 2] on root, but must have the shape [1",
+                  private._gather_back, x, size, 0, id)
+    end
+    for _, y in ipairs {st.ones {2}, st.ones {}, st.ones {0}} do
+      check.fails("size is empty", private._reduce_parts_back, y, {}, 0, "avg",
+                  id)
+      check.fails("size is empty", private._all_reduce_parts_back, y, {},
+                  "sum", id)
+    end
+    check.fails("does not expand", private._reduce_parts_back, st.ones {2},
+                {-3, 2}, 0, "sum", id)
+    comm:free()
+  end)
+
   check.topic("a result may be written before the backward pass", function()
     local x = st.ones({2}):requires_grad_(true)
     mpi.all_reduce(x):mul_(2):sum():backward()
