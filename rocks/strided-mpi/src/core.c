@@ -179,7 +179,7 @@ static int request_wait(lua_State *L) {
   int source = -1;
   const int64_t id = *r;
   if (id >= 0) {
-    *r = -1;
+    if (!stmpi_is_finalized()) *r = -1;
     raise(L, stmpi_wait(id, &source));
   }
   lua_pushinteger(L, source);

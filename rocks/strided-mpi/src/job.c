@@ -90,13 +90,20 @@ static st_status finish(stmpi_job *j) {
 
 /* -- Messages ------------------------------------------------------------- */
 
+/* A message does not say its dtype, so lengths are compared, and named, in
+ * bytes. */
 st_status stmpi_received(stmpi_job *j, const MPI_Status *got) {
+  const long long own = (long long)(j->n * (int64_t)st_dtype_size(j->dtype));
+  char of[320];
   MPI_Count n;
   j->source = got->MPI_SOURCE;
-  TRY(stmpi_check(MPI_Get_elements_x(got, j->type, &n), "MPI_Get_elements_x"));
-  if (n == j->n) return ST_OK;
-  return st_fail(ST_BAD_SHAPE, "%s: self has %lld elements, but rank %d sent "
-                 "%lld", j->name, (long long)j->n, j->source, (long long)n);
+  TRY(stmpi_check(MPI_Get_elements_x(got, MPI_BYTE, &n),
+                  "MPI_Get_elements_x"));
+  if (n == own) return ST_OK;
+  return st_fail(ST_BAD_SHAPE, "%s: self is %s, %lld bytes, but rank %d sent "
+                 "%lld bytes", j->name,
+                 stmpi_describe(j->dest ? j->dest : j->out, 0, of, sizeof of),
+                 own, j->source, (long long)n);
 }
 
 /* -- The table ------------------------------------------------------------ */
@@ -150,12 +157,12 @@ static void free_slot(slot *s) {
 static st_status find(int64_t id, slot **out) {
   const int64_t i = id % SLOTS;
   *out = NULL;
+  if (stmpi_is_finalized()) {
+    return st_fail(ST_BAD_STATE, "MPI is finalized");
+  }
   if (id < 0 || i >= nslots || !slots[i] || slots[i]->id != id) {
     return st_fail(ST_BAD_VALUE, "there is no request %lld; it may be over",
                    (long long)id);
-  }
-  if (stmpi_is_finalized()) {
-    return st_fail(ST_BAD_STATE, "MPI is finalized");
   }
   *out = slots[i];
   return ST_OK;
@@ -220,6 +227,22 @@ void stmpi_reap(bool all) {
     if (!all && (stmpi_test(s->id, &done) != ST_OK || !done)) continue;
     stmpi_wait(s->id, NULL);
   }
+}
+
+st_status stmpi_check_unused(const stmpi_comm *c) {
+  for (int i = 0; i < nslots; i++) {
+    slot *const s = slots[i];
+    bool done = false;
+    if (!s || s->id < 0 || s->job.c != c) continue;
+    if (s->is_abandoned) TRY(stmpi_test(s->id, &done));
+    if (done || (s->is_abandoned && !s->job.is_message)) {
+      TRY(stmpi_wait(s->id, NULL));
+      continue;
+    }
+    return st_fail(ST_BAD_STATE, "%s is in progress on the communicator: wait "
+                   "for it before comm:free", s->job.name);
+  }
+  return ST_OK;
 }
 
 /* -- Running -------------------------------------------------------------- */

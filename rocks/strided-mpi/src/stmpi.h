@@ -45,6 +45,7 @@ typedef struct stmpi_comm {
   int rank, size;
   const int *ranks;  /* in the world, of each rank of comm */
   int64_t ncalls;    /* collectives begun on it */
+  int64_t id;        /* by which operators know it */
   int64_t number;    /* the same on all of its ranks (watch.c) */
 } stmpi_comm;
 
@@ -61,7 +62,7 @@ int stmpi_local_size(void);
 /* The status of a return code of MPI, with a message that names `call`. */
 st_status stmpi_check(int code, const char *call);
 /* Communicator number id; 0 is the world. BAD_STATE before init and after
- * finalize, BAD_VALUE for one that is not there. */
+ * finalize and for one that was freed, BAD_VALUE for one that is not there. */
 st_status stmpi_comm_get(int64_t id, stmpi_comm **out);
 /* color < 0: *out becomes -1. */
 /* The communicator with this number that has a rank of the world; NULL if there
@@ -143,6 +144,9 @@ st_status stmpi_wait(int64_t id, int *source);
 st_status stmpi_test(int64_t id, bool *done);
 /* Nobody will wait for the request; it is completed later. */
 void stmpi_abandon(int64_t id);
+/* Completes the abandoned collectives of c, which is about to be freed; fails if
+ * other requests of c are in progress. */
+st_status stmpi_check_unused(const stmpi_comm *c);
 /* Tests the abandoned requests; `all` waits for them and for all others. */
 void stmpi_reap(bool all);
 

@@ -75,13 +75,16 @@ static st_status agree(MPI_Comm comm, int64_t *number) {
   return ST_OK;
 }
 
-/* Adds comm, which the table owns from now on. */
+/* An id is its slot plus a multiple of COMMS that changes when the slot is used
+ * again: an id that was freed never names another communicator.
+ *
+ * Adds comm, which the table owns from now on. */
 static st_status add(MPI_Comm comm, int64_t *out) {
   stmpi_comm c = {.comm = comm};
   int *ranks;
-  int id = 0;
-  while (id < ncomms && comms[id].comm != MPI_COMM_NULL) id++;
-  if (id == COMMS) {
+  int slot = 0;
+  while (slot < ncomms && comms[slot].comm != MPI_COMM_NULL) slot++;
+  if (slot == COMMS) {
     return st_fail(ST_BAD_STATE, "there are %d communicators; free some",
                    COMMS);
   }
@@ -91,9 +94,10 @@ static st_status add(MPI_Comm comm, int64_t *out) {
   TRY(agree(comm, &c.number));
   TRY(world_ranks(comm, c.size, &ranks));
   c.ranks = ranks;
-  comms[id] = c;
-  if (id == ncomms) ncomms++;
-  *out = id;
+  c.id = slot < ncomms ? comms[slot].id + COMMS : slot;
+  comms[slot] = c;
+  if (slot == ncomms) ncomms++;
+  *out = c.id;
   return ST_OK;
 }
 
@@ -104,11 +108,15 @@ st_status stmpi_comm_get(int64_t id, stmpi_comm **out) {
                    ? "MPI is finalized" : "MPI is not initialized: call "
                    "mpi.init() first");
   }
-  if (id < 0 || id >= ncomms || comms[id].comm == MPI_COMM_NULL) {
+  stmpi_comm *const c = &comms[id < 0 ? 0 : id % COMMS];
+  if (id < 0 || id % COMMS >= ncomms || id > c->id) {
     return st_fail(ST_BAD_VALUE, "there is no communicator %lld",
                    (long long)id);
   }
-  *out = &comms[id];
+  if (id < c->id || c->comm == MPI_COMM_NULL) {
+    return st_fail(ST_BAD_STATE, "the communicator was freed");
+  }
+  *out = c;
   return ST_OK;
 }
 
@@ -158,10 +166,12 @@ st_status stmpi_comm_dup(int64_t id, int64_t *out) {
 st_status stmpi_comm_free(int64_t id) {
   stmpi_comm *c;
   if (id == 0) return st_fail(ST_BAD_VALUE, "the world cannot be freed");
+  TRY(stmpi_comm_get(id, &c));
+  TRY(stmpi_check_unused(c));
   TRY(enter(id, "comm:free", &c));
   TRY(leave(MPI_Comm_free(&c->comm), "MPI_Comm_free"));
   free((void *)(uintptr_t)c->ranks);
-  *c = (stmpi_comm){.comm = MPI_COMM_NULL};
+  *c = (stmpi_comm){.comm = MPI_COMM_NULL, .id = id};
   return ST_OK;
 }
 
@@ -236,6 +246,7 @@ st_status stmpi_finalize(void) {
 
 void stmpi_abort(const char *text, int code) {
   const bool runs = is_initialized && !is_finalized;
+  if (code < 1 || code > 255) code = 1; /* never that of success */
   if (runs) fprintf(stderr, "rank %d: ", comms[0].rank);
   fprintf(stderr, "%s\n", text);
   fflush(stdout);

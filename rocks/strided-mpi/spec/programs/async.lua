@@ -106,8 +106,8 @@ check.run(function()
     same(t, st.full({4}, from, {dtype = "float32"}))
     got = mpi.recv_(st.zeros {4}, nil, {async = true})
     sent = mpi.send(st.ones {3}, to, {async = true})
-    check.fails("self has 4 elements, but rank " .. from .. " sent 3",
-                got.wait, got)
+    check.fails("self is float32 [4], 16 bytes, but rank " .. from ..
+                " sent 12 bytes", got.wait, got)
     sent:wait()
   end)
 

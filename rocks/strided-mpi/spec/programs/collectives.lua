@@ -200,8 +200,8 @@ check.run(function()
     assert(source == from and y:item() == from)
     sent:wait()
     sent = mpi.send(st.ones {3}, to, {async = true})
-    check.fails("self has 4 elements, but rank " .. from .. " sent 3",
-                mpi.recv, {4}, from)
+    check.fails("self is float32 [4], 16 bytes, but rank " .. from ..
+                " sent 12 bytes", mpi.recv, {4}, from)
     sent:wait()
   end)
 

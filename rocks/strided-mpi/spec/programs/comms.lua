@@ -32,9 +32,13 @@ check.run(function()
          st.tensor(sum))
     comm:barrier()
     comm:free()
-    check.fails("there is no communicator", comm.rank, comm)
-    check.fails("there is no communicator", comm.all_reduce, comm,
+    check.fails("the communicator was freed", comm.rank, comm)
+    check.fails("the communicator was freed", comm.all_reduce, comm,
                 st.tensor(1))
+    check.fails("there is no communicator 9999999", st.ops.mpi.all_reduce,
+                st.tensor(1), "sum", 9999999)
+    check.fails("there is no communicator -1", st.ops.mpi.all_reduce,
+                st.tensor(1), "sum", -1)
   end)
 
   check.topic("keys give the order", function()
@@ -69,15 +73,33 @@ check.run(function()
     comm:free()
   end)
 
-  check.topic("ids are used again", function()
-    local first = mpi.world:dup()
-    local id = first:id()
-    first:free()
+  check.topic("one that was freed names no other", function()
+    local freed = mpi.world:dup()
+    freed:free()
+    local seen = {[freed:id()] = true}
     for _ = 1, 2000 do
       local comm = mpi.world:dup()
-      assert(comm:id() == id)
+      assert(not seen[comm:id()])
+      seen[comm:id()] = true
+      check.fails("the communicator was freed", freed.size, freed)
+      check.fails("the communicator was freed", freed.free, freed)
+      assert(comm:size() == size)
       comm:free()
     end
+  end)
+
+  check.topic("one in use is not freed", function()
+    local comm = mpi.world:dup()
+    local h = comm:all_reduce(st.full({3}, rank, {dtype = "float32"}),
+                              {op = "avg", async = true})
+    check.fails("mpi::all_reduce_async is in progress on the communicator",
+                comm.free, comm)
+    local want = size * (size - 1) / 2 / size
+    assert(math.abs(h:wait():sum():item() - 3 * want) < 1e-5)
+    comm:all_reduce(st.ones(3), {async = true})
+    collectgarbage()
+    collectgarbage()
+    comm:free()
   end)
 
   check.topic("gradients on a part of the ranks", function()
