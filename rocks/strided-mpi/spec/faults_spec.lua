@@ -48,6 +48,26 @@ describe("strided.mpi: when a rank", function()
   end
 
   for what, said in pairs {
+    collective = "all ranks have finished, but mpi::all_reduce_async, number " ..
+      "2 of the collectives on its communicator, is in progress: rank 1 has " ..
+      "called 1",
+    ["collective collected"] = "rank 1 has called 1",
+    test = "rank 0 waits for it in number 2, mpi::all_reduce_async",
+    send = "all ranks have finished, but mpi::send_async to rank 2 with tag 3 "
+      .. "is in progress: it was not received",
+    ["recv collected"] = "mpi::recv_async_ from rank 2 with tag 0 is in " ..
+      "progress: it was not sent",
+    test_recv = "this rank has finished, but rank 0 waits for it in " ..
+      "mpi::recv_async_",
+    any = "all other ranks have finished, but rank 0 waits for one in " ..
+      "mpi::recv_",
+  } do
+    it("leaves a request behind, all stop with its name: " .. what, function()
+      has(fails(3, "unfinished", what), said)
+    end)
+  end
+
+  for what, said in pairs {
     shape = {"all_reduce sum of float32 [2, 2]",
              "all_reduce sum of float32 [2, 3]"},
     dtype = {"broadcast_ of float32 [3]", "broadcast_ of int32 [3]"},

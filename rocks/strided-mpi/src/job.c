@@ -192,22 +192,37 @@ st_status stmpi_wait(int64_t id, int *source) {
   return end(s, status);
 }
 
-st_status stmpi_test(int64_t id, bool *done) {
-  slot *s;
+static st_status is_done(slot *s, bool *done) {
   int flag;
-  TRY(find(id, &s));
+  *done = false;
   for (int i = 0; i < s->job.nrequests; i++) {
     /* Unlike MPI_Test, this keeps the request, for stmpi_wait. */
     const int code = MPI_Request_get_status(requests_of(&s->job)[i], &flag,
                                             MPI_STATUS_IGNORE);
     TRY(stmpi_check(code, "MPI_Request_get_status"));
-    if (!flag) {
-      *done = false;
-      return ST_OK;
-    }
+    if (!flag) return ST_OK;
   }
   *done = true;
   return ST_OK;
+}
+
+st_status stmpi_test(int64_t id, bool *done) {
+  slot *s;
+  TRY(find(id, &s));
+  TRY(is_done(s, done));
+  if (*done) stmpi_watch_leave();
+  else stmpi_watch_poll(&s->job, id);
+  return ST_OK;
+}
+
+int64_t stmpi_next_request_id(int *i, const stmpi_job **job) {
+  while (*i < nslots) {
+    const slot *const s = slots[(*i)++];
+    if (!s || s->id < 0) continue;
+    *job = &s->job;
+    return s->id;
+  }
+  return -1;
 }
 
 void stmpi_abandon(int64_t id) {
@@ -224,7 +239,7 @@ void stmpi_reap(bool all) {
     slot *const s = slots[i];
     bool done = true;
     if (!s || s->id < 0 || !(all || s->is_abandoned)) continue;
-    if (!all && (stmpi_test(s->id, &done) != ST_OK || !done)) continue;
+    if (!all && (is_done(s, &done) != ST_OK || !done)) continue;
     stmpi_wait(s->id, NULL);
   }
 }
@@ -234,7 +249,7 @@ st_status stmpi_check_unused(const stmpi_comm *c) {
     slot *const s = slots[i];
     bool done = false;
     if (!s || s->id < 0 || s->job.c != c) continue;
-    if (s->is_abandoned) TRY(stmpi_test(s->id, &done));
+    if (s->is_abandoned) TRY(is_done(s, &done));
     if (done || (s->is_abandoned && !s->job.is_message)) {
       TRY(stmpi_wait(s->id, NULL));
       continue;

@@ -68,6 +68,8 @@ st_status stmpi_comm_get(int64_t id, stmpi_comm **out);
 /* The communicator with this number that has a rank of the world; NULL if there
  * is none. */
 const stmpi_comm *stmpi_comm_with(int64_t number, int rank);
+/* The table: *out is its first entry, of as many as are returned. */
+int stmpi_comms(const stmpi_comm **out);
 st_status stmpi_comm_split(int64_t id, int color, int key, int64_t *out);
 st_status stmpi_comm_dup(int64_t id, int64_t *out);
 st_status stmpi_comm_free(int64_t id);
@@ -147,6 +149,9 @@ void stmpi_abandon(int64_t id);
 /* Completes the abandoned collectives of c, which is about to be freed; fails if
  * other requests of c are in progress. */
 st_status stmpi_check_unused(const stmpi_comm *c);
+/* The id of the first request from place *i on, which becomes the place behind
+ * it; -1 if there is none. */
+int64_t stmpi_next_request_id(int *i, const stmpi_job **job);
 /* Tests the abandoned requests; `all` waits for them and for all others. */
 void stmpi_reap(bool all);
 
@@ -240,8 +245,13 @@ st_status stmpi_watch_create(void);
 /* Around a wait: notes what this rank waits for. */
 void stmpi_watch_enter(const stmpi_job *j);
 void stmpi_watch_leave(void);
+/* A request was tested and is not done: notes that, until the next wait. */
+void stmpi_watch_poll(const stmpi_job *j, int64_t id);
 /* Waits until all ranks have finished. Ends all of them, with a message, if one
- * waits in vain for this one. */
+ * waits in vain for this one. Then completes the requests. */
 void stmpi_watch_end(void);
+/* unfinished.c: once all ranks have finished, completes the requests, or ends
+ * all ranks with a message that names one. */
+void stmpi_finish_requests(MPI_Comm all);
 
 #endif

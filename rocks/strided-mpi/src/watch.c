@@ -12,7 +12,9 @@
  * for hours before they finish.
  *
  * A wait for a message from, or to, the reader is no proof, as the message may
- * be under way. It must last for PATIENCE.
+ * be under way. It must last for PATIENCE. So must a wait for a message from any
+ * rank, when all others have finished. A request that a rank tests in a loop is
+ * noted as well; for a message, the rank must test it all the time.
  *
  * Communicators are known by a number that their ranks agree on when they make
  * one. It is higher than the numbers of all others that one of them has, so two
@@ -29,9 +31,13 @@
 /* Seconds. PERIOD is the time between two looks. */
 static const double PATIENCE = 5, PERIOD = 0.25;
 
+enum { NOTHING = 0, MESSAGE = -1, FINISHED = -2, ANY = -1 };
+
 typedef struct note {
-  int64_t comm;     /* 0: waits for nothing; -1: for a message */
-  int64_t call;     /* the number of the collective; of the peer in the world */
+  int64_t comm;     /* NOTHING, MESSAGE, FINISHED, or waits in a collective */
+  int64_t call;     /* its number; of a message the peer in the world, or ANY */
+  int64_t of;       /* the communicator of a message */
+  int64_t polls;    /* how often it was tested; 0: it is waited for */
   int64_t serial;   /* changes with each wait */
   int64_t row;      /* of the operator: its place in the library, the same in all
                      * processes; 0: none */
@@ -41,7 +47,7 @@ static MPI_Win window = MPI_WIN_NULL;
 static MPI_Comm all = MPI_COMM_NULL;
 static note nowhere;          /* without a window */
 static note *own = &nowhere;  /* in the window */
-static int64_t serial;
+static int64_t serial, polled = -1; /* the request that was tested last */
 
 st_status stmpi_watch_create(void) {
   TRY(stmpi_check(MPI_Comm_dup(MPI_COMM_WORLD, &all), "MPI_Comm_dup"));
@@ -83,11 +89,23 @@ void stmpi_watch_enter(const stmpi_job *j) {
   to->serial = ++serial;
   to->row = j->row ? place_of(j->row) : 0;
   to->call = !j->is_message ? j->number
-           : j->root < 0 ? -1 : c->ranks[j->root];
-  to->comm = j->is_message ? -1 : c->number;
+           : j->root < 0 ? ANY : c->ranks[j->root];
+  to->of = c->number;
+  to->polls = 0;
+  to->comm = j->is_message ? MESSAGE : c->number;
+  polled = -1;
 }
 
-void stmpi_watch_leave(void) { *(volatile int64_t *)&own->comm = 0; }
+void stmpi_watch_leave(void) {
+  *(volatile int64_t *)&own->comm = NOTHING;
+  polled = -1;
+}
+
+void stmpi_watch_poll(const stmpi_job *j, int64_t id) {
+  if (polled != id) stmpi_watch_enter(j);
+  polled = id;
+  ++*(volatile int64_t *)&own->polls;
+}
 
 /* -- Reading them --------------------------------------------------------- */
 
@@ -117,21 +135,46 @@ static bool look_new(look *l) {
   return true;
 }
 
+/* True if all ranks but r of a communicator that has this rank have finished. */
+static bool is_alone(const look *l, int r, int64_t comm) {
+  const stmpi_comm *const c = stmpi_comm_with(comm, r);
+  for (int i = 0; c && i < c->size; i++) {
+    const int other = c->ranks[i];
+    if (other == r || other == l->rank) continue;
+    if (l->before[other].comm != FINISHED) return false;
+  }
+  return c != NULL;
+}
+
+/* Fails all ranks if rank r has waited for a message for too long. */
+static void judge_message(look *l, int r, const note *n, double now) {
+  char text[240], name[64];
+  const bool is_vain = n->call == ANY ? is_alone(l, r, n->of)
+                                      : n->call == l->rank;
+  if (!is_vain) l->since[r] = now;
+  if (now - l->since[r] < PATIENCE) return;
+  snprintf(text, sizeof text, n->call == ANY
+           ? "all other ranks have finished, but rank %d waits for one in %s"
+           : "this rank has finished, but rank %d waits for it in %s", r,
+           name_at(n->row, name, sizeof name));
+  stmpi_abort(text, 1);
+}
+
 /* Fails all ranks if rank r waits in vain for this one. */
 static void judge(look *l, int r) {
   const note *const n = &l->notes[r];
+  note *const before = &l->before[r];
   char text[240], name[64];
   const double now = MPI_Wtime();
-  if (n->serial != l->before[r].serial || n->comm != l->before[r].comm) {
-    l->before[r] = *n;
+  if (n->serial != before->serial || n->comm != before->comm ||
+      (n->polls && n->polls == before->polls)) {
     l->since[r] = now;
   }
-  if (n->comm == 0) return;
-  if (n->comm < 0) {
-    if (n->call != l->rank || now - l->since[r] < PATIENCE) return;
-    snprintf(text, sizeof text, "this rank has finished, but rank %d waits "
-             "for it in %s", r, name_at(n->row, name, sizeof name));
-    stmpi_abort(text, 1);
+  *before = *n;
+  if (n->comm == NOTHING || n->comm == FINISHED) return;
+  if (n->comm == MESSAGE) {
+    judge_message(l, r, n, now);
+    return;
   }
   const stmpi_comm *const c = stmpi_comm_with(n->comm, r);
   if (!c || n->call <= c->ncalls) return;
@@ -170,6 +213,7 @@ void stmpi_watch_end(void) {
   MPI_Request request;
   int done = 0;
   if (window == MPI_WIN_NULL) return;
+  *(volatile int64_t *)&own->comm = FINISHED;
   if (look_new(&l) && MPI_Ibarrier(all, &request) == MPI_SUCCESS) {
     double next = MPI_Wtime() + PERIOD;
     for (int round = 0; !done; round++) {
@@ -184,6 +228,7 @@ void stmpi_watch_end(void) {
     }
   }
   look_free(&l);
+  stmpi_finish_requests(all);
   own = &nowhere;
   MPI_Win_unlock_all(window);
   MPI_Win_free(&window);

@@ -44,6 +44,10 @@ end)
 
 -- After.
 local pending = mpi.all_reduce(st.ones {2}, {async = true})
+local next, before = (rank + 1) % size, (rank - 1) % size
+local big = st.full({2^20}, rank, {dtype = "int32"}) -- waits for its receiver
+local sent = mpi.send(big, next, {async = true})
+local got = mpi.recv_(big + 1, before, {async = true})
 local kept = mpi.all_reduce(st.ones {3})
 mpi.finalize()
 mpi.finalize()
@@ -53,5 +57,7 @@ fails("MPI is finalized", mpi.all_reduce, st.ones {2})
 fails("MPI is finalized and cannot start again", mpi.init)
 fails("MPI is finalized", pending.wait, pending)
 fails("MPI is finalized", pending.wait, pending)
+fails("MPI is finalized", sent.wait, sent)
+assert(st.equal(got.result, st.full({2^20}, before, {dtype = "int32"})))
 assert(kept:sum():item() == 3 * size)
 if rank == 0 then print "ok finalize" end
