@@ -47,10 +47,28 @@ describe("strided.mpi: when a rank", function()
     end)
   end
 
+  for arguments, said in pairs {
+    half = "got number '3.5'", zero = "got number '0'",
+    text = "got string '7'", big = "got number '256'",
+  } do
+    it("aborts with a wrong code, the exit code is 1: " .. arguments, function()
+      local text, code = mpirun.run(2, "faults/aborts.lua", SECONDS, arguments)
+      assert(code == 1, code .. "\n" .. text)
+      has(text, "the disk is full")
+      has(text, "mpi.abort: the code must be a whole number from 1 to 255, " ..
+          said)
+    end)
+  end
+
+  it("aborts with a code, that is the exit code", function()
+    local _, code = mpirun.run(2, "faults/aborts.lua", SECONDS, "plain")
+    assert(code == 7, code)
+  end)
+
   for what, said in pairs {
-    collective = "all ranks have finished, but mpi::all_reduce_async, number " ..
-      "2 of the collectives on its communicator, is in progress: rank 1 has " ..
-      "called 1",
+    collective = "all ranks have finished, but mpi::all_reduce_async, number "
+      .. "2 of the collectives on its communicator, is in progress: rank 1 has "
+      .. "called 1",
     ["collective collected"] = "rank 1 has called 1",
     test = "rank 0 waits for it in number 2, mpi::all_reduce_async",
     send = "all ranks have finished, but mpi::send_async to rank 2 with tag 3 "

@@ -19,9 +19,40 @@ static const char GUARD[] = "strided.mpi.guard";
 
 static int nguards; /* Lua states that have called init */
 
+static const char RAISE[] = "strided.mpi.raise";
+
+/* Raises st_message by the function that on_error has set, at the line outside
+ * of the library. */
 static int raise(lua_State *L, st_status status) {
   if (status == ST_OK) return 0;
-  return luaL_error(L, "%s", st_message());
+  lua_getfield(L, LUA_REGISTRYINDEX, RAISE);    /* [+1] */
+  if (lua_isnil(L, -1)) return luaL_error(L, "%s", st_message());
+  lua_pushliteral(L, "%s");                     /* [+1] */
+  lua_pushstring(L, st_message());              /* [+1] */
+  lua_call(L, 2, 0);                            /* [-3] */
+  return 0;
+}
+
+/* on_error(raise): raise(format, text) raises an error. */
+static int on_error(lua_State *L) {
+  lua_settop(L, 1);
+  lua_setfield(L, LUA_REGISTRYINDEX, RAISE);    /* [-1] */
+  return 0;
+}
+
+/* The userdata at 1, if it has the metatable `name`. */
+static void *check_userdata(lua_State *L, const char *name, const char *what) {
+  bool is_one = false;
+  if (lua_getmetatable(L, 1)) {                 /* [+1] */
+    luaL_getmetatable(L, name);                 /* [+1] */
+    is_one = lua_rawequal(L, -1, -2);
+    lua_pop(L, 2);                              /* [-2] */
+  }
+  if (!is_one) {
+    raise(L, st_fail(ST_BAD_VALUE, "expected %s, got %s: call methods with ':'",
+                     what, luaL_typename(L, 1)));
+  }
+  return lua_touserdata(L, 1);
 }
 
 /* -- The process ---------------------------------------------------------- */
@@ -151,7 +182,7 @@ static int new_comm(lua_State *L) {
 }
 
 static int comm_id(lua_State *L) {
-  const int64_t *c = luaL_checkudata(L, 1, COMM);
+  const int64_t *c = check_userdata(L, COMM, "a communicator");
   lua_pushinteger(L, (lua_Integer)*c);
   return 1;
 }
@@ -223,7 +254,7 @@ static void new_metatable(lua_State *L, const char *name, lua_CFunction gc) {
 static const luaL_Reg functions[] = {
   {"init", init}, {"finalize", finalize}, {"is_initialized", is_initialized},
   {"is_finalized", is_finalized}, {"is_checked", is_checked},
-  {"abort", abort_all}, {"cores", cores}, {"set_piece", set_piece},
+  {"abort", abort_all}, {"on_error", on_error}, {"cores", cores}, {"set_piece", set_piece},
   {"time", now}, {"version", version}, {"rank", comm_rank},
   {"size", comm_size}, {"split", comm_split}, {"dup", comm_dup},
   {"free", comm_free}, {"new_comm", new_comm}, {"comm_id", comm_id},

@@ -23,12 +23,13 @@
 
 local st = require "strided"
 local core = require "strided.mpi.core"
+local check = require "strided.mpi.check"
 local collectives = require "strided.mpi.collectives"
 
-local debug, error, getmetatable, os, pairs, select, tostring, type, unpack,
-  xpcall = debug, error, getmetatable, os, pairs, select, tostring, type,
+local debug, getmetatable, os, pairs, pcall, select, tostring, type, unpack,
+  xpcall = debug, getmetatable, os, pairs, pcall, select, tostring, type,
   unpack or table.unpack, xpcall
-local min = math.min
+local floor, min = math.floor, math.min
 
 local mpi = {}
 
@@ -53,21 +54,16 @@ local INIT = {checked = true, threads = true}
 -- STRIDED_MPI_CHECKED=1; `threads`: of the engine
 -- @treturn table this module
 function mpi.init(options)
-  options = options or {}
-  for key in pairs(options) do
-    if not INIT[key] then
-      error("mpi.init: there is no option '" .. tostring(key) ..
-            "': it has checked, threads", 2)
-    end
-  end
-  local checked = options.checked
+  options = check.options("mpi.init", options, INIT)
+  local checked, threads = options.checked, options.threads
+  check.boolean("mpi.init", "checked", checked)
+  if threads ~= nil then check.count("mpi.init", "threads", threads, 1) end
   if checked == nil then
     local set = os.getenv "STRIDED_MPI_CHECKED"
     checked = set ~= nil and set ~= "" and set ~= "0"
   end
   local is_first = not core.is_initialized()
   core.init(checked)
-  local threads = options.threads
   if not threads and is_first then
     threads = min(st.get_num_threads(), core.cores())
   end
@@ -108,8 +104,20 @@ function mpi.version() return core.version() end
 
 --- Prints a text with the rank to stderr and ends all ranks.
 -- @tparam string text
--- @tparam[opt=1] integer code the exit code
-function mpi.abort(text, code) core.abort(tostring(text), code or 1) end
+-- @tparam[opt=1] integer code the exit code, 1 to 255; all ranks end for any
+-- other, too, with the code 1
+function mpi.abort(text, code)
+  local ok, said = pcall(tostring, text)
+  if not ok then said = "an error that is a " .. type(text) end
+  if code == nil then code = 1 end
+  if type(code) ~= "number" or code ~= floor(code) or code < 1 or code > 255
+  then
+    said = ("%s\nmpi.abort: the code must be a whole number from 1 to 255, got "
+            .. "%s '%s'"):format(said, type(code), tostring(code))
+    code = 1
+  end
+  core.abort(said, code)
+end
 
 local function describe(why)
   if type(why) ~= "string" and type(why) ~= "number" then
@@ -132,6 +140,10 @@ end
 -- @param ... passed to fn
 -- @return the results of fn
 function mpi.run(fn, ...)
+  local meta = getmetatable(fn)
+  if type(fn) ~= "function" and not (type(meta) == "table" and meta.__call) then
+    check.raise("mpi.run: expected a function, got %s", type(fn))
+  end
   mpi.init()
   local n, args = select("#", ...), {...}
   return finish(xpcall(function()

@@ -194,11 +194,11 @@ check.run(function()
     local comm = mpi.world:split(mpi.rank())
     local id, x = comm:id(), st.ones({2, 2}, {dtype = "uint8"})
     local private = st.ops.mpi
-    for _, size in ipairs {{2147483648}, {5}, {}, {-1}, {2, 3}} do
+    for _, shape in ipairs {{2147483648}, {5}, {}, {-1}, {2, 3}} do
       check.fails("self is uint8 [2, 2] on root, but must have the shape [",
-                  private._reduce_back, x, size, 0, "sum", id)
+                  private._reduce_back, x, shape, 0, "sum", id)
       check.fails("self is uint8 [2, 2] on root, but must have the shape [1",
-                  private._gather_back, x, size, 0, id)
+                  private._gather_back, x, shape, 0, id)
     end
     for _, y in ipairs {st.ones {2}, st.ones {}, st.ones {0}} do
       check.fails("size is empty", private._reduce_parts_back, y, {}, 0, "avg",

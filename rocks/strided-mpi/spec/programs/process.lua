@@ -14,7 +14,7 @@ fails(missing, mpi.all_reduce, st.ones {2})
 fails(missing, mpi.barrier)
 fails(missing, mpi.world.split, mpi.world, 1)
 fails(missing, st.ops.mpi.all_gather, st.ones {2})
-fails("mpi.init: there is no option 'check': it has checked, threads",
+fails("mpi.init: there is no option 'check'; it has checked, threads",
       mpi.init, {check = true})
 assert(mpi.time() == 0)
 assert(mpi.version():find "MPI" or mpi.version():find "MPICH")

@@ -6,14 +6,15 @@ local st = require "strided"
 local core = require "strided.mpi.core"
 
 local concat, floor, huge = table.concat, math.floor, math.huge
-local debug, error, format, ipairs, pairs, sort, tostring, type = debug, error,
-  string.format, ipairs, pairs, table.sort, tostring, type
+local debug, error, format, ipairs, pairs, pcall, sort, tostring, type = debug,
+  error, string.format, ipairs, pairs, pcall, table.sort, tostring, type
 
 local check = {}
 
 -- The folders of this rock and of strided.
+local HOME = debug.getinfo(1, "S").source:match "^(.*)check%.lua$"
 local HOMES = {
-  debug.getinfo(1, "S").source:match "^(.*)check%.lua$",
+  HOME, (HOME:gsub("/$", ".lua")),
   debug.getinfo(st.nn.Module.extend, "S").source:match "^(.*)nn/module%.lua$",
 }
 
@@ -39,6 +40,25 @@ function check.raise(text, ...)
 end
 
 local raise = check.raise
+
+--- Raises an error that pcall has caught again, at the line outside of
+-- the library.
+-- @param why
+function check.rethrow(why)
+  if type(why) ~= "string" then error(why, 0) end
+  raise("%s", why:match "^[^\n]-:%d+: (.*)$" or why)
+end
+
+local function forward(ok, ...)
+  if not ok then check.rethrow((...)) end
+  return ...
+end
+
+--- Calls fn. Its errors are raised at the line outside the library.
+-- @tparam function fn
+-- @param ... passed to fn
+-- @return the results of fn
+function check.call(fn, ...) return forward(pcall(fn, ...)) end
 
 --- Returns the options of a call, checked; an empty table for nil.
 -- @tparam string name of the called function
@@ -90,6 +110,29 @@ function check.comm(name, given, default)
     raise("%s: option 'comm' must be a communicator, got %s", name, type(given))
   end
   return given
+end
+
+--- Raises an error unless an option is nil, true or false.
+-- @tparam string name of the called function
+-- @tparam string option
+-- @param value
+function check.boolean(name, option, value)
+  if value == nil or value == true or value == false then return end
+  raise("%s: %s must be true or false, got %s '%s'", name, option, type(value),
+        tostring(value))
+end
+
+--- Raises an error unless an argument is a whole number from `least` to
+-- 2^31 - 1.
+-- @tparam string name of the called function
+-- @tparam string argument
+-- @param n
+-- @tparam integer least
+function check.int(name, argument, n, least)
+  if type(n) ~= "number" or n ~= floor(n) or n < least or n > 2147483647 then
+    raise("%s: %s must be a whole number from %.0f to 2147483647, got %s", name,
+          argument, least, tostring(n))
+  end
 end
 
 return check

@@ -9,9 +9,11 @@ local st = require "strided"
 local check = require "strided.mpi.check"
 local core = require "strided.mpi.core"
 
-local debug, next, pairs, setmetatable, type = debug, next, pairs, setmetatable,
-  type
-local raise = check.raise
+local debug, getmetatable, next, pairs, setmetatable, type = debug,
+  getmetatable, next, pairs, setmetatable, type
+local call, raise = check.call, check.raise
+
+core.on_error(raise)
 
 local ops = st.ops.mpi
 
@@ -45,7 +47,15 @@ function methods.id(comm) return id_of(comm) end
 -- @tparam[opt] integer key the rank by default
 -- @return the communicator, nil for a rank without a color
 function methods.split(comm, color, key)
-  local id = core.split(id_of(comm), color, key)
+  local own = id_of(comm)
+  if color ~= nil then
+    if type(color) == "number" and color < 0 then
+      raise "comm:split: a color must not be negative"
+    end
+    check.int("comm:split", "color", color, 0)
+  end
+  if key ~= nil then check.int("comm:split", "key", key, -2147483648) end
+  local id = core.split(own, color, key)
   return id and new_comm(id)
 end
 
@@ -71,6 +81,10 @@ Handle.__index = Handle
 -- @function Handle:wait
 -- @return what the call without `async` returns
 function Handle:wait()
+  if getmetatable(self) ~= Handle then
+    raise("handle:wait: expected a handle, got %s: call it with ':'",
+          type(self))
+  end
   if self.request then
     local source = core.wait(self.request)
     self.request = nil
@@ -83,6 +97,10 @@ end
 -- @function Handle:test
 -- @treturn boolean
 function Handle:test()
+  if getmetatable(self) ~= Handle then
+    raise("handle:test: expected a handle, got %s: call it with ':'",
+          type(self))
+  end
   return self.request == nil or core.test(self.request)
 end
 
@@ -92,6 +110,15 @@ local function new_handle(result, id, receives)
 end
 
 local function wait_all(handles)
+  if type(handles) ~= "table" then
+    raise("mpi.wait_all: expected a list of handles, got %s", type(handles))
+  end
+  for i = 1, #handles do
+    local h = handles[i]
+    if type(h) ~= "table" or type(h.wait) ~= "function" then
+      raise("mpi.wait_all: element %d must be a handle, got %s", i, type(h))
+    end
+  end
   local results = {}
   for i = 1, #handles do results[i] = handles[i]:wait() end
   return results
@@ -109,6 +136,8 @@ local function options_of(name, o, known, short)
   for key in next, o do
     if not known[key] then check.options("mpi." .. name, o, known) end
   end
+  check.boolean("mpi." .. name, "async", o.async)
+  check.boolean("mpi." .. name, "deterministic", o.deterministic)
   return o
 end
 
@@ -141,20 +170,22 @@ local takes_defaults = {}
 local function run_plain(row, o, x, comm)
   local out = o.out
   if out == nil or not row.run_out then
-    if o.async then return new_handle(row.start(x, comm)) end
+    if o.async then return new_handle(call(row.start, x, comm)) end
     return row.run(x, comm)
   end
-  if o.async then return new_handle(row.start_out(x, comm, out)) end
+  if o.async then return new_handle(call(row.start_out, x, comm, out)) end
   return row.run_out(x, comm, out)
 end
 
 local function run_with(row, o, x, how, comm)
   local out = o.out
   if out == nil or not row.run_out then
-    if o.async then return new_handle(row.start(x, how, comm)) end
+    if o.async then return new_handle(call(row.start, x, how, comm)) end
     return row.run(x, how, comm)
   end
-  if o.async then return new_handle(row.start_out(x, how, comm, out)) end
+  if o.async then
+    return new_handle(call(row.start_out, x, how, comm, out))
+  end
   return row.run_out(x, how, comm, out)
 end
 
@@ -241,7 +272,9 @@ function calls.reduce(comm, x, o)
     end
     return ops.reduce_parts(x, root, op, comm)
   end
-  if o.async then return new_handle(ops.reduce_async(x, root, op, comm)) end
+  if o.async then
+    return new_handle(call(ops.reduce_async, x, root, op, comm))
+  end
   return ops.reduce(x, root, op, comm)
 end
 
@@ -250,8 +283,8 @@ function calls.barrier(comm, o)
   if o == nil then return ops.barrier(comm) end
   options_of("barrier", o, NONE)
   comm = comm_of("barrier", o, comm)
-  if o.async then return new_handle(nil, ops.barrier_async(comm)) end
-  ops.barrier(comm)
+  if o.async then return new_handle(nil, call(ops.barrier_async, comm)) end
+  call(ops.barrier, comm)
 end
 
 -- -- Messages -----------------------------------------------------------------
@@ -268,14 +301,16 @@ function calls.send(comm, x, dest, o)
   o = message_options("send", o, SEND)
   comm = comm_of("send", o, comm)
   local tag = o.tag or 0
-  if o.async then return new_handle(nil, ops.send_async(x, dest, tag, comm)) end
-  ops.send(x, dest, tag, comm)
+  if o.async then
+    return new_handle(nil, call(ops.send_async, x, dest, tag, comm))
+  end
+  call(ops.send, x, dest, tag, comm)
 end
 
 local function receive(comm, x, source, o)
   local tag = o.tag or 0
   if o.async then
-    local t, id = ops.recv_async_(x, source or -1, tag, comm)
+    local t, id = call(ops.recv_async_, x, source or -1, tag, comm)
     return new_handle(t, id, true)
   end
   return ops.recv_(x, source or -1, tag, comm)
@@ -289,20 +324,34 @@ end
 function calls.recv(comm, shape, source, o)
   o = message_options("recv", o, RECV)
   comm = comm_of("recv", o, comm)
-  return receive(comm, st.empty(shape, {dtype = o.dtype}), source, o)
+  return receive(comm, call(st.empty, shape, {dtype = o.dtype}), source, o)
 end
 
 -- -- The two faces ------------------------------------------------------------
 
+-- The functions whose first argument is no tensor.
+local TAKES_NONE = {barrier = true, recv = true}
+
+local function refuse(name, x)
+  raise("mpi.%s: the first argument must be a Tensor, got %s", name,
+        type(x))
+end
+
 local functions = {}
-for name, call in pairs(calls) do
-  local run = takes_defaults[name]
+for name, fn in pairs(calls) do
+  local run, takes_any = takes_defaults[name], TAKES_NONE[name]
   functions[name] = run and function(x, o)
+    if type(x) ~= "userdata" then refuse(name, x) end
     if o == nil then return run(x) end
-    return call(0, x, o)
-  end or function(a, b, c) return call(0, a, b, c) end
+    return fn(0, x, o)
+  end or function(a, b, c)
+    if not takes_any and type(a) ~= "userdata" then refuse(name, a) end
+    return fn(0, a, b, c)
+  end
   methods[name] = function(comm, a, b, c)
-    return call(id_of(comm), a, b, c)
+    local id = id_of(comm)
+    if not takes_any and type(a) ~= "userdata" then refuse(name, a) end
+    return fn(id, a, b, c)
   end
 end
 
