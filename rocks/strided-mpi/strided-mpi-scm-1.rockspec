@@ -19,12 +19,14 @@ whose bits do not depend on the number of ranks.]],
 supported_platforms = {"linux"}
 
 dependencies = {
-  "lua >= 5.1",
+  "lua >= 5.1, < 5.5",
   "strided",
 }
 
+-- mpicc comes with mpi.h, which lies in a folder of the MPI library where
+-- LuaRocks does not look.
 external_dependencies = {
-  MPI = {program = "mpirun"},
+  MPI = {program = "mpicc"},
 }
 
 build = {

@@ -157,8 +157,8 @@ end
 -- @function all_reduce
 -- @tparam Tensor x
 -- @param[opt] options the name of a reduction, "sum", "prod", "min", "max",
--- "avg", "band", "bor" or "bxor", or a table with `op`, `comm`, `async`,
--- `deterministic`
+-- "avg", "band", "bor" or "bxor", or a table with `op`, `comm`, `async`, `out`,
+-- `deterministic`, which does not combine with `async` and `out`
 -- @treturn Tensor or, with `async`, a handle
 
 --- all_reduce in place.
@@ -171,7 +171,7 @@ end
 -- @function reduce
 -- @tparam Tensor x
 -- @param[opt] options the root, or a table with `root`, `op`, `comm`, `async`,
--- `deterministic`
+-- `deterministic`, which does not combine with `async`
 -- @treturn Tensor
 
 --- The tensor of root.
@@ -231,7 +231,7 @@ end
 --- Receives into a tensor.
 -- @function recv_
 -- @tparam Tensor x
--- @tparam ?integer source nil for any rank
+-- @tparam ?integer source nil or -1 for any rank
 -- @param[opt] options the tag, or a table with `tag`, `comm`, `async`
 -- @treturn Tensor x
 -- @treturn integer the rank that sent
@@ -239,7 +239,7 @@ end
 --- Receives a new tensor.
 -- @function recv
 -- @tparam {integer,...} shape
--- @tparam ?integer source nil for any rank
+-- @tparam ?integer source nil or -1 for any rank
 -- @param[opt] options the tag, or a table with `tag`, `dtype`, `comm`, `async`
 -- @treturn Tensor
 -- @treturn integer the rank that sent
