@@ -254,7 +254,8 @@ static void new_metatable(lua_State *L, const char *name, lua_CFunction gc) {
 static const luaL_Reg functions[] = {
   {"init", init}, {"finalize", finalize}, {"is_initialized", is_initialized},
   {"is_finalized", is_finalized}, {"is_checked", is_checked},
-  {"abort", abort_all}, {"on_error", on_error}, {"cores", cores}, {"set_piece", set_piece},
+  {"abort", abort_all}, {"on_error", on_error}, {"cores", cores},
+  {"set_piece", set_piece},
   {"time", now}, {"version", version}, {"rank", comm_rank},
   {"size", comm_size}, {"split", comm_split}, {"dup", comm_dup},
   {"free", comm_free}, {"new_comm", new_comm}, {"comm_id", comm_id},

@@ -62,14 +62,14 @@ int stmpi_local_size(void);
 /* The status of a return code of MPI, with a message that names `call`. */
 st_status stmpi_check(int code, const char *call);
 /* Communicator number id; 0 is the world. BAD_STATE before init and after
- * finalize and for one that was freed, BAD_VALUE for one that is not there. */
+ * finalize and for one that was freed, BAD_VALUE for one that never was. */
 st_status stmpi_comm_get(int64_t id, stmpi_comm **out);
-/* color < 0: *out becomes -1. */
 /* The communicator with this number that has a rank of the world; NULL if there
  * is none. */
 const stmpi_comm *stmpi_comm_with(int64_t number, int rank);
 /* The table: *out is its first entry, of as many as are returned. */
 int stmpi_comms(const stmpi_comm **out);
+/* color < 0: *out becomes -1. */
 st_status stmpi_comm_split(int64_t id, int color, int key, int64_t *out);
 st_status stmpi_comm_dup(int64_t id, int64_t *out);
 st_status stmpi_comm_free(int64_t id);
@@ -146,8 +146,8 @@ st_status stmpi_wait(int64_t id, int *source);
 st_status stmpi_test(int64_t id, bool *done);
 /* Nobody will wait for the request; it is completed later. */
 void stmpi_abandon(int64_t id);
-/* Completes the abandoned collectives of c, which is about to be freed; fails if
- * other requests of c are in progress. */
+/* Completes the abandoned collectives of c, which is about to be freed; fails
+ * if other requests of c are in progress. */
 st_status stmpi_check_unused(const stmpi_comm *c);
 /* The id of the first request from place *i on, which becomes the place behind
  * it; -1 if there is none. */

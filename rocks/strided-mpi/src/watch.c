@@ -12,9 +12,9 @@
  * for hours before they finish.
  *
  * A wait for a message from, or to, the reader is no proof, as the message may
- * be under way. It must last for PATIENCE. So must a wait for a message from any
- * rank, when all others have finished. A request that a rank tests in a loop is
- * noted as well; for a message, the rank must test it all the time.
+ * be under way. It must last for PATIENCE. So must a wait for a message from
+ * any rank, when all others have finished. A request that a rank tests in a loop
+ * is noted as well; for a message, the rank must test it all the time.
  *
  * Communicators are known by a number that their ranks agree on when they make
  * one. It is higher than the numbers of all others that one of them has, so two
@@ -135,7 +135,7 @@ static bool look_new(look *l) {
   return true;
 }
 
-/* True if all ranks but r of a communicator that has this rank have finished. */
+/* True if all ranks but r of a communicator with this rank have finished. */
 static bool is_alone(const look *l, int r, int64_t comm) {
   const stmpi_comm *const c = stmpi_comm_with(comm, r);
   for (int i = 0; c && i < c->size; i++) {
