@@ -82,6 +82,10 @@ check.run(function()
     fails("mpi.barrier: async must be true or false", mpi.barrier, {async = 2})
     fails("expected a communicator, got number: call methods with ':'",
           world.rank, 3)
+    fails("mpi::all_reduce: op is 'no'", mpi.all_reduce, x, "no")
+    fails("mpi::scatter: self is float32 [9]", mpi.scatter, st.ones(9))
+    fails("mpi::scatter: self is float32 [9]", world.scatter, world,
+          st.ones(9))
     fails("mpi::all_reduce_async: op is 'no'", mpi.all_reduce, x,
           {op = "no", async = true})
   end)

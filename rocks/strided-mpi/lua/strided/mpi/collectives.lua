@@ -9,8 +9,8 @@ local st = require "strided"
 local check = require "strided.mpi.check"
 local core = require "strided.mpi.core"
 
-local debug, getmetatable, next, pairs, setmetatable, type = debug,
-  getmetatable, next, pairs, setmetatable, type
+local debug, getmetatable, next, pairs, rawget, setmetatable, type =
+  debug, getmetatable, next, pairs, rawget, setmetatable, type
 local call, raise = check.call, check.raise
 
 core.on_error(raise)
@@ -337,9 +337,18 @@ local function refuse(name, x)
         type(x))
 end
 
+--- The function whose errors name the caller's line. In LuaJIT a tail call of
+-- an operator leaves no line of this file that they could name.
+local is_jit = rawget(_G, "jit") ~= nil
+local function located(fn)
+  if is_jit then return fn end
+  return function(...) return call(fn, ...) end
+end
+
 local functions = {}
 for name, fn in pairs(calls) do
   local run, takes_any = takes_defaults[name], TAKES_NONE[name]
+  run, fn = run and located(run), located(fn)
   functions[name] = run and function(x, o)
     if type(x) ~= "userdata" then refuse(name, x) end
     if o == nil then return run(x) end
