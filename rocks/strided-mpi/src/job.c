@@ -92,7 +92,19 @@ static st_status finish(stmpi_job *j) {
 
 /* A message does not say its dtype, so lengths are compared, and named, in
  * bytes. */
-st_status stmpi_received(stmpi_job *j, const MPI_Status *got) {
+static st_status too_long(const stmpi_job *j) {
+  char of[320];
+  return st_fail(ST_BAD_SHAPE, "%s: self is %s, %lld bytes, but the message is "
+                 "longer", j->name,
+                 stmpi_describe(j->dest ? j->dest : j->out, 0, of, sizeof of),
+                 (long long)(j->n * (int64_t)st_dtype_size(j->dtype)));
+}
+
+st_status stmpi_received(stmpi_job *j, int code, const MPI_Status *got) {
+  int class = MPI_SUCCESS;
+  if (code != MPI_SUCCESS) MPI_Error_class(code, &class);
+  if (class == MPI_ERR_TRUNCATE) return too_long(j);
+  TRY(stmpi_check(code, "MPI_Recv"));
   const long long own = (long long)(j->n * (int64_t)st_dtype_size(j->dtype));
   char of[320];
   MPI_Count n;
@@ -186,8 +198,8 @@ st_status stmpi_wait(int64_t id, int *source) {
     code = MPI_Wait(&requests_of(j)[i], &last);
   }
   stmpi_watch_leave();
-  st_status status = stmpi_check(code, "MPI_Wait");
-  if (status == ST_OK && j->receives) status = stmpi_received(j, &last);
+  st_status status = j->receives ? stmpi_received(j, code, &last)
+                                 : stmpi_check(code, "MPI_Wait");
   if (source) *source = j->source;
   return end(s, status);
 }

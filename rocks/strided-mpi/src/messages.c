@@ -39,8 +39,8 @@ static st_status start_recv(stmpi_job *j) {
     code = MPI_Recv(to, n, type, from, j->tag, j->c->comm, &got);
   }
   stmpi_many_release(j->type, &type);
-  TRY(stmpi_check(code, "MPI_Recv"));
-  return j->is_async ? ST_OK : stmpi_received(j, &got);
+  return j->is_async ? stmpi_check(code, "MPI_Irecv")
+                     : stmpi_received(j, code, &got);
 }
 
 static st_status send(const st_call *call, const st_value *args,

@@ -130,8 +130,9 @@ st_status stmpi_job_begin(const st_call *call, st_tensor *self,
 st_status stmpi_job_end(stmpi_job *j, const st_tensor *self,
                         stmpi_start_fn start, st_tensor *result,
                         st_value *rets);
-/* Sets the source of a message, which must have the expected length. */
-st_status stmpi_received(stmpi_job *j, const MPI_Status *got);
+/* Sets the source of a message, which must have the expected length; `code` is
+ * that of the call that has received it. */
+st_status stmpi_received(stmpi_job *j, int code, const MPI_Status *got);
 /* The place of the next request of an asynchronous job; NULL, with a message,
  * if there is no memory. */
 MPI_Request *stmpi_next_request(stmpi_job *j);

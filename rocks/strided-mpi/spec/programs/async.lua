@@ -109,6 +109,15 @@ check.run(function()
     check.fails("self is float32 [4], 16 bytes, but rank " .. from ..
                 " sent 12 bytes", got.wait, got)
     sent:wait()
+    for _, async in ipairs {false, true} do
+      sent = mpi.send(st.ones {7}, to, {async = true})
+      check.fails("self is float32 [4], 16 bytes, but the message is longer",
+                  function()
+        local h = mpi.recv_(st.zeros {4}, from, {async = async})
+        if async then h:wait() end
+      end)
+      sent:wait()
+    end
   end)
 
   check.topic("a request is over once it was waited for", function()
