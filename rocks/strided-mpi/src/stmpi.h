@@ -248,6 +248,9 @@ void stmpi_watch_enter(const stmpi_job *j);
 void stmpi_watch_leave(void);
 /* A request was tested and is not done: notes that, until the next wait. */
 void stmpi_watch_poll(const stmpi_job *j, int64_t id);
+/* Seconds that a message may take at the end: STRIDED_MPI_PATIENCE in the
+ * environment, or 5. */
+double stmpi_patience(void);
 /* Waits until all ranks have finished. Ends all of them, with a message, if one
  * waits in vain for this one. Then completes the requests. */
 void stmpi_watch_end(void);

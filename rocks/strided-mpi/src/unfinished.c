@@ -13,8 +13,8 @@
 
 #include "stmpi.h"
 
-/* Seconds of a message, and bytes per second that it gets besides. */
-static const double PATIENCE = 5, SPEED = 1e7;
+/* Bytes per second that a message gets besides stmpi_patience(). */
+static const double SPEED = 1e7;
 
 /* A communicator of a rank. */
 typedef struct begun {
@@ -105,7 +105,7 @@ static void await_message(const stmpi_job *j, int64_t id, double start) {
   char text[240], peer[32] = "any rank";
   bool done = false;
   while (stmpi_test(id, &done) == ST_OK && !done) {
-    if (MPI_Wtime() - start > PATIENCE + bytes / SPEED) {
+    if (MPI_Wtime() - start > stmpi_patience() + bytes / SPEED) {
       if (j->root >= 0) snprintf(peer, sizeof peer, "rank %d", j->root);
       snprintf(text, sizeof text, "all ranks have finished, but %s %s %s with "
                "tag %d is in progress: it was not %s", j->name,

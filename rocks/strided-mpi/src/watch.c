@@ -12,7 +12,7 @@
  * for hours before they finish.
  *
  * A wait for a message from, or to, the reader is no proof, as the message may
- * be under way. It must last for PATIENCE. So must a wait for a message from
+ * be under way. It must last for stmpi_patience(). So must a wait for a message from
  * any rank, when all others have finished. A request that a rank tests in a loop
  * is noted as well; for a message, the rank must test it all the time.
  *
@@ -28,8 +28,14 @@
 
 #include "stmpi.h"
 
-/* Seconds. PERIOD is the time between two looks. */
-static const double PATIENCE = 5, PERIOD = 0.25;
+/* Seconds between two looks. */
+static const double PERIOD = 0.25;
+
+double stmpi_patience(void) {
+  const char *const given = getenv("STRIDED_MPI_PATIENCE");
+  const double seconds = given ? strtod(given, NULL) : 5;
+  return seconds > 0 ? seconds : 5;
+}
 
 enum { NOTHING = 0, MESSAGE = -1, FINISHED = -2, ANY = -1 };
 
@@ -152,7 +158,7 @@ static void judge_message(look *l, int r, const note *n, double now) {
   const bool is_vain = n->call == ANY ? is_alone(l, r, n->of)
                                       : n->call == l->rank;
   if (!is_vain) l->since[r] = now;
-  if (now - l->since[r] < PATIENCE) return;
+  if (now - l->since[r] < stmpi_patience()) return;
   snprintf(text, sizeof text, n->call == ANY
            ? "all other ranks have finished, but rank %d waits for one in %s"
            : "this rank has finished, but rank %d waits for it in %s", r,

@@ -15,6 +15,8 @@ mpirun.lua = rawget(_G, "jit") and "luajit" or "lua" .. _VERSION:match "%d.%d"
 -- Open MPI does not look for networks: messages go through shared memory. It
 -- starts twice as fast.
 local FAST = "OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader"
+-- What never completes is to be seen soon.
+local IMPATIENT = "STRIDED_MPI_PATIENCE=1"
 
 -- Open MPI starts more ranks than cores only if told so; MPICH does anyway.
 local function command()
@@ -55,7 +57,7 @@ function mpirun.run(n, program, seconds, arguments)
   local began = os.time()
   local pipe = assert(io.popen(table.concat({
     "{", outer, "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
-    "OMP_WAIT_POLICY=passive OMP_NUM_THREADS=1", FAST,
+    "OMP_WAIT_POLICY=passive OMP_NUM_THREADS=1", FAST, IMPATIENT,
     "timeout -k 2", seconds or 120, command(), "-np", n, inner,
     mpirun.lua, quoted(mpirun.folder .. "/" .. program), arguments or "",
     "</dev/null", "; } 2>&1; echo \"|$?\"",
