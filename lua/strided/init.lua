@@ -12,9 +12,10 @@
 
 local core = require "strided.core"
 
-local debug, error, format, match, next, pairs, pcall, rawget, rawset, require,
-  setmetatable, tostring, type = debug, error, string.format, string.match,
-  next, pairs, pcall, rawget, rawset, require, setmetatable, tostring, type
+local debug, error, format, gmatch, match, next, pairs, pcall, rawget, rawset,
+  require, setmetatable, tostring, type = debug, error, string.format,
+  string.gmatch, string.match, next, pairs, pcall, rawget, rawset, require,
+  setmetatable, tostring, type
 
 local set_rng_state = core.set_rng_state
 
@@ -382,53 +383,78 @@ st.ops = setmetatable({aten = namespace(nil, "aten")}, {__index = namespace})
 
 -- -- Modules loaded on first use ---------------------------------------------
 
-local LAZY = {
-  load = "io.file", save = "io.file", create = "io.file",
-  read_csv = "io.csv", write_csv = "io.csv", fromfile = "io.raw",
-  chunks = "io.chunks", frombuffer = "io.buffer",
-  from_dlpack = "io.buffer", from_arrow = "io.buffer", share = "io.share",
-  attach = "io.share", unshare = "io.share", library = "library",
-  iterator = "iterator", help = "session.help", apropos = "session.help",
-  document = "session.help", timeit = "timeit", layout = "layout",
-  explain = "explain",
-  set_printoptions = "printing", get_printoptions = "printing",
-  autograd = "autograd", gradcheck = "autograd", gradgradcheck = "autograd",
-  checkpoint = "autograd", detect_anomaly = "autograd", nn = "nn",
-  optim = "optim", data = "data", amp = "amp", autocast = "amp",
-  fuse = "fuse", sandbox = "sandbox", profile = "profile",
-  linalg = "families",
-  fft = "families", special = "families", signal = "families",
-  distributions = "distributions",
-  multi_head_attention_forward = "nn.functional",
-  triplet_margin_with_distance_loss = "nn.functional",
-  masked = "masked", lobpcg = "lobpcg",
-  e = "array_api", pi = "array_api", inf = "array_api", nan = "array_api",
-  finfo = "array_api", iinfo = "array_api", isdtype = "array_api",
-  result_type = "array_api", broadcast_shapes = "array_api",
-  expand_dims = "array_api",
-  asarray = "array_api", as_tensor = "array_api", astype = "array_api",
-  cumulative_sum = "array_api", cumulative_prod = "array_api",
-  seed = "array_api", initial_seed = "array_api",
-  use_deterministic_algorithms = "array_api",
-  are_deterministic_algorithms_enabled = "array_api",
+local PARTS = { -- a module, and the names of st that it makes
+  "io.file", " load save create ",
+  "io.csv", " read_csv write_csv ",
+  "io.raw", " fromfile ",
+  "io.chunks", " chunks ",
+  "io.buffer", " frombuffer from_dlpack from_arrow ",
+  "io.share", " share attach unshare ",
+  "library", " library ",
+  "iterator", " iterator ",
+  "session.help", " help apropos document ",
+  "timeit", " timeit ",
+  "layout", " layout ",
+  "explain", " explain ",
+  "printing", " set_printoptions get_printoptions ",
+  "autograd", " autograd gradcheck gradgradcheck checkpoint detect_anomaly ",
+  "nn", " nn ",
+  "optim", " optim ",
+  "data", " data ",
+  "amp", " amp autocast ",
+  "fuse", " fuse ",
+  "sandbox", " sandbox ",
+  "profile", " profile ",
+  "families", " linalg fft special signal ",
+  "distributions", " distributions ",
+  "nn.functional", " multi_head_attention_forward "
+    .. "triplet_margin_with_distance_loss ",
+  "masked", " masked ",
+  "lobpcg", " lobpcg ",
+  "array_api", " e pi inf nan finfo iinfo isdtype result_type "
+    .. "broadcast_shapes expand_dims asarray as_tensor astype cumulative_sum "
+    .. "cumulative_prod seed initial_seed use_deterministic_algorithms "
+    .. "are_deterministic_algorithms_enabled ",
 }
 
+local function part_of(name)
+  if match(name, "^[%w_]+$") then
+    local word = " " .. name .. " "
+    for i = 2, #PARTS, 2 do
+      if PARTS[i]:find(word, 1, true) then return PARTS[i - 1] end
+    end
+  end
+  return match(name, "^__array_") and "array_api"
+end
+
+--- The names of all parts, as keys: for completion and similar names.
+local function names_of_parts()
+  local set = {}
+  for i = 2, #PARTS, 2 do
+    for name in gmatch(PARTS[i], "%S+") do set[name] = true end
+  end
+  return set
+end
+
 local lookups = {
-  names = LAZY,  -- for completion
+  names = names_of_parts,
   __index = function(self, name)
     if type(name) ~= "string" then return nil end
     local value, keep
-    local from = LAZY[name] or (match(name, "^__array_") and "array_api")
-    if from then
-      local part = require("strided." .. from)
-      value, keep = rawget(part, name), true
-      if value == nil then value = part end -- st.nn is the module itself
-    else
+    if name ~= "result_type" then -- the operator takes two arguments only
       value, keep = core.named(name, false)
-      if value == nil then
-        value = require "strided.unknown_name".find(st, name, self, LAZY)
-        keep = true
+    end
+    if value == nil then
+      local from = part_of(name)
+      if from then
+        local part = require("strided." .. from)
+        value = rawget(part, name)
+        if value == nil then value = part end -- st.nn is the module itself
+      else
+        value = require "strided.unknown_name".find(st, name, self,
+                                                    names_of_parts())
       end
+      keep = true
     end
     if keep then rawset(self, name, value) end
     return value
@@ -472,7 +498,7 @@ end
 --- Loads what is loaded on first use, and makes st read-only, tensor methods
 -- included; for strided.sandbox.
 function core.seal()
-  for name in pairs(LAZY) do local _ = st[name] end
+  for name in pairs(names_of_parts()) do local _ = st[name] end
   function seal_namespace(operators, ns)
     seal(operators, "st.ops." .. ns, debug.getmetatable(operators).__index)
   end

@@ -107,7 +107,7 @@ end
 --- What the module loads when it is used.
 local function lazy()
   local out = {}
-  for name in pairs(debug.getmetatable(st).names) do out[name] = st[name] end
+  for name in pairs(debug.getmetatable(st).names()) do out[name] = st[name] end
   return out
 end
 

@@ -78,7 +78,7 @@ describe("A wrong argument is reported by name and line, of", function()
 
   setup(function()
     before, cached = st.warnings(false), st.memory.stats().cache_limit
-    for name in pairs(getmetatable(st).names) do local _ = st[name] end
+    for name in pairs(getmetatable(st).names()) do local _ = st[name] end
   end)
   teardown(function()
     st.warnings(before)

@@ -178,7 +178,7 @@ describe("Everything public", function()
   end
 
   it("has help: st, methods and properties", function()
-    for name in pairs(debug.getmetatable(st).names) do
+    for name in pairs(debug.getmetatable(st).names()) do
       assert.is_not_nil(st[name])
     end
     assert.equal("", lacking("", st))

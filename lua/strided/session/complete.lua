@@ -103,7 +103,7 @@ local function members(value, separator)
     add_inherited(set, value)
   end
   if value == st then
-    add_keys(set, debug.getmetatable(st).names or {})
+    add_keys(set, debug.getmetatable(st).names())
     each_operator(function(_, name) set[name] = true end)
   elseif is_family(value) then
     add_keys(set, debug.getmetatable(value).names())
