@@ -10,6 +10,7 @@ local find, format, gmatch, gsub, lower, match, rep = string.find,
   string.format, string.gmatch, string.gsub, string.lower, string.match,
   string.rep
 local getinfo = debug and debug.getinfo
+local getmetatable = debug and debug.getmetatable
 local ipairs, next, open, package, pcall, rawget, require, type = ipairs, next,
   io and io.open, package, pcall, rawget, require, type
 
@@ -173,6 +174,18 @@ local function find_places(st)
   return places
 end
 
+local loaded_later -- the names that st loads on first use, as keys
+
+--- A value of st, or nil. Names are looked up first: the error for a missing
+-- one searches for similar names.
+local function value_in(st, name)
+  local value = rawget(st, name)
+  if value ~= nil or core.fields then return value end
+  loaded_later = loaded_later or getmetatable(st).names()
+  local is_there = loaded_later[name] or core.named(name, false) ~= nil
+  return is_there and st[name] or nil
+end
+
 --- Its name in st, or as the comment has it.
 local function public_name(comment)
   local st, name = core.fields or require "strided", comment.name
@@ -185,8 +198,8 @@ local function public_name(comment)
       return "st." .. place .. name
     end
   end
-  local ok, value = pcall(function() return st[name] end)
-  return ok and is_meant(value, comment) and "st." .. name or comment.full
+  return is_meant(value_in(st, name), comment) and "st." .. name
+         or comment.full
 end
 
 local function describe_tag(tag, rest)
