@@ -1,6 +1,6 @@
 --- The shape of the house: what includes what, what is exported, how long
 -- files are, and how many places a new operator takes.
--- axes: none
+-- axes: unsanitized
 
 local build = require "spec.support.build"
 local on_disk = require "spec.support.files"
@@ -141,7 +141,8 @@ end)
 -- -- Axes --------------------------------------------------------------------
 
 -- What the result of a spec may depend on: spec/test_matrix.sh goes by it.
-local AXES = {isa = true, lua = true, ffi = true, threads = true, alone = true}
+local AXES = {isa = true, lua = true, ["lua5.4"] = true, ffi = true,
+              threads = true, alone = true, unsanitized = true}
 
 describe("A spec", function()
   it("says below its opening comment which axes it depends on", function()

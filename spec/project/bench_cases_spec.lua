@@ -1,6 +1,6 @@
 --- The cases of ./dev bench: every row is complete, and runs on our side, with
 -- few elements; so do the cases that are drawn.
--- axes: none
+-- axes: unsanitized
 
 local st = require "strided"
 local chance = require "bench.drawn.chance"

@@ -1,6 +1,6 @@
 --- What ./dev bench makes of its measurements: the families of files, their
 -- chart, and the marks of sizes at which the time per element grows.
--- axes: none
+-- axes: unsanitized
 
 local chart = require "bench.chart"
 local growth = require "bench.growth"

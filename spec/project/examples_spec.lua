@@ -1,6 +1,6 @@
 --- The examples that train networks, for a moment each, in processes of their
 -- own.
--- axes: lua
+-- axes: lua unsanitized
 
 local build = require "spec.support.build"
 local files = require "spec.support.files"

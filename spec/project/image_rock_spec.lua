@@ -1,7 +1,7 @@
 --- The image rock, built against nothing but the public header: its own specs,
 -- rocks/strided-image/spec, in processes of their own; and st.save and st.load,
 -- with the rock and without it.
--- axes: lua
+-- axes: lua unsanitized
 
 local build = require "spec.support.build"
 local files = require "spec.support.files"

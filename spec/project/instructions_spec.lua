@@ -1,5 +1,5 @@
 --- The instructions of calls from Lua, which ./dev bench instructions lists.
--- axes: none
+-- axes: unsanitized
 
 local build = require "spec.support.build"
 

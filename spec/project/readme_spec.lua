@@ -1,5 +1,5 @@
 --- Every snippet of the README runs, in order, and prints what it says.
--- axes: lua
+-- axes: lua unsanitized
 
 local collect = require "spec.support.collect"
 local read = require "spec.support.files".read

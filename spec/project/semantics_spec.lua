@@ -1,6 +1,6 @@
 --- SEMANTICS.md: each behaviour that a comment or a spec cites by id, in
 -- parentheses, has a row there, and the specs that rows name are there.
--- axes: none
+-- axes: unsanitized
 
 local on_disk = require "spec.support.files"
 

@@ -1,5 +1,5 @@
 --- The pages of st.help: what is typed in them gives what they say.
--- axes: lua
+-- axes: lua unsanitized
 
 local st = require "strided"
 local pages = require "strided.help.pages"

@@ -1,6 +1,6 @@
 --- What st.help says about functions in Lua is true, and so are its examples of
 -- operators.
--- axes: lua
+-- axes: lua unsanitized
 
 local core = require "strided.core"
 local st = require "strided"

@@ -1,5 +1,5 @@
 --- st.help by topic, st.apropos, and what programs document themselves.
--- axes: lua
+-- axes: lua unsanitized
 
 local raises = require("spec.support.tensors").raises
 local core = require "strided.core"

@@ -1,5 +1,5 @@
 --- st.help of functions and classes in Lua: the comments in their files.
--- axes: lua
+-- axes: lua unsanitized
 
 local st = require "strided"
 local core = require "strided.core"

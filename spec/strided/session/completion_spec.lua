@@ -1,5 +1,5 @@
 --- What Tab completes in a session.
--- axes: lua
+-- axes: lua unsanitized
 
 local complete = require("strided.session.complete").complete
 local live = require("spec.support.tensors").live
