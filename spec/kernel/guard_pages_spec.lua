@@ -84,7 +84,11 @@ if rawget(_G, "jit") then
 end
 
 local SIDES = {os.getenv "STRIDED_GUARD" or "end"}
-if not os.getenv "STRIDED_GUARD" then SIDES[2] = "start" end
+-- The other instruction sets try one side, unless every dtype is asked for.
+if not os.getenv "STRIDED_GUARD" and (STEP == 1 or not os.getenv "STRIDED_ISA")
+then
+  SIDES[2] = "start"
+end
 
 describe("Next to unreadable pages", function()
   for _, side in ipairs(SIDES) do
