@@ -7,7 +7,8 @@
 local build = require "spec.support.build"
 
 local TSAN = os.getenv "STRIDED_TSAN"
-local OPERATORS = TSAN and 10000 or 1000
+local OPERATORS = os.getenv "STRIDED_WHOLE" and TSAN and 10000 or TSAN and 3000
+                  or 1000
 local output = build.run
 
 -- What it prints, numbers as it should be asked for or as %d+.
