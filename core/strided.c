@@ -25,10 +25,6 @@
 #include "op/registry/op.h"
 #include "op/random/random.h"
 
-#ifndef STRIDED_VERSION
-#define STRIDED_VERSION "unknown"
-#endif
-
 /* -- Process -------------------------------------------------------------- */
 
 static pthread_once_t start_once = PTHREAD_ONCE_INIT;
@@ -78,13 +74,25 @@ static void start(void) {
   unlock_start();
 }
 
-st_status st_init(void) {
+/* In parentheses, a name is not the macro of that name. */
+st_status (st_init)(void) {
   pthread_once(&start_once, start);
   if (start_status == ST_OK) return ST_OK;
   return st__fail(start_status, "strided could not start: %s", start_message);
 }
 
-const char *st_version(void) { return STRIDED_VERSION; }
+st_status st_init_for(int api) {
+  const int major = api / 1000, minor = api % 1000;
+  if (major == ST_API_MAJOR && minor <= ST_API_MINOR) return (st_init)();
+  return st__fail(ST_BAD_STATE,
+                  "compiled for version %d.%d of strided's C interface, but "
+                  "libstrided.so %s has version %d.%d: compile it again with "
+                  "that library's strided.h",
+                  major, minor, ST_VERSION, ST_API_MAJOR, ST_API_MINOR);
+}
+
+const char *st_version(void) { return ST_VERSION; }
+int st_api_version(void) { return ST_API_VERSION; }
 const char *st_isa(void) { return st__isa_name(st__isa()); }
 const char *st_machine_choice(int i, int64_t *value) {
   return st__machine_choice(i, value);

@@ -32,6 +32,18 @@
 
 #include "base/lists.h"
 
+/* -- Versions ------------------------------------------------------------- */
+
+/* The version of the library. The build and the rock have it from here. */
+#define ST_VERSION "0.2.0"
+
+/* The version of this interface, for what is compiled with it: functions,
+ * structs and constants. MAJOR grows when one of them changes or goes, and
+ * MINOR is 0 then; MINOR grows when one is added (CONTRIBUTING.md). */
+#define ST_API_MAJOR 1
+#define ST_API_MINOR 0
+#define ST_API_VERSION (ST_API_MAJOR * 1000 + ST_API_MINOR)
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -40,9 +52,17 @@ extern "C" {
 
 /* Registers the built-in operators and selects the CPU kernels. Idempotent.
  * Must be called before any other function. Returns the status of the first
- * call. */
+ * call; BAD_STATE if the caller was compiled with a header that does not fit
+ * the library (st_init_for). */
 ST_API st_status st_init(void);
-ST_API const char *st_version(void); /* of the library */
+/* The same for a caller that was compiled with version `api` of the interface.
+ * BAD_STATE, and nothing else happens, unless the library has the same MAJOR
+ * and at least its MINOR. */
+ST_API st_status st_init_for(int api);
+#define st_init() st_init_for(ST_API_VERSION)
+
+ST_API const char *st_version(void); /* ST_VERSION of the library */
+ST_API int st_api_version(void);     /* ST_API_VERSION of the library */
 /* The instruction set of the selected kernels: "base", "avx2" or "avx512". The
  * environment variable STRIDED_ISA lowers it. */
 ST_API const char *st_isa(void);

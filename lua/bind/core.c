@@ -16,7 +16,9 @@ int luaopen_strided_core(lua_State *L) {
     return luaL_error(L, "strided.core: not available in a sandbox, which "
                       "takes internals away");
   }
-  lua_newtable(L);           /* [+1] */
+  lua_newtable(L);                                /* [+1] */
+  lua_pushfstring(L, "strided %s", st_version()); /* [+1] */
+  lua_setfield(L, -2, "_VERSION");                /* [-1] */
   ST_OPENER_MAP(OPEN)
   const char *wrong = st__sandbox_from_env(h, L);
   if (wrong) {

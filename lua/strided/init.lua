@@ -45,7 +45,7 @@ for _, name in pairs {
   "preserve_format", "channels_last", "channels_last_3d", "bool", "uint8",
   "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float16",
   "bfloat16", "float32", "float64", "complex32", "bcomplex32", "complex64",
-  "complex128",
+  "complex128", "_VERSION",
 } do
   st[name] = core[name]
 end
@@ -244,9 +244,10 @@ end
 -- @function set_num_threads
 -- @tparam integer n from 1 to 256
 
---- What the library runs on: a table with `version`, `isa`, `threads`,
--- `machine`, the choices made for this machine, and `kernels`, the instruction
--- set of each operator's kernel.
+--- What the library runs on: a table with `version`, `api_version` of the C
+-- interface, `isa`, `threads`, `machine`, the choices made for this machine,
+-- and `kernels`, the instruction set of each operator's kernel.
+-- `st._VERSION` is "strided" and the version.
 -- @function config
 -- @treturn table
 

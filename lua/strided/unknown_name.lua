@@ -155,6 +155,7 @@ names.advice = {
   ["st.autograd.functional"] = "write st.autograd.jacobian(fn, inputs), "
     .. "hessian, vjp, jvp or hvp",
   __version__ = "write st.config().version",
+  version = "write st.config().version",
   get_device = "write t.device", print = "write print(t)",
   class = "write nn.Module:extend \"Name\"",
   set_default_device = "write t:to(device), or {device = name} for new tensors",

@@ -39,6 +39,7 @@ local REFUSED = {
   {"st.autograd.functional", "write st.autograd.jacobian(fn, inputs)"},
   {"st.set_default_device 'cpu'", "write t:to(device)"},
   {"st.__version__", "write st.config().version"},
+  {"st.version()", "write st.config().version"},
   {"st.utils.data", "batches are t:split(n)"},
   {"st.save({x}, 'a.npy')", "got table; write st.save(path, t)"},
   {"st.nn.SpatialMaxPooling(2)", "write nn.MaxPool2d(n)"},

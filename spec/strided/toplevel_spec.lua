@@ -18,6 +18,8 @@ describe("a session", function()
   it("says what it runs on", function()
     local config = st.config()
     assert.matches("^%d+%.%d+", config.version)
+    assert.equal("strided " .. config.version, st._VERSION)
+    assert.is_true(config.api_version >= 1000)
     assert.is_true(config.isa == "base" or config.isa == "avx2" or
                    config.isa == "avx512")
     assert.equal(st.get_num_threads(), config.threads)

@@ -68,12 +68,14 @@ static void push_machine(lua_State *L) {
   }
 }
 
-/* config(): {version =, isa =, threads =, machine = {choice = number},
- * kernels = {operator = isa}} */
+/* config(): {version =, api_version =, isa =, threads =,
+ * machine = {choice = number}, kernels = {operator = isa}} */
 static int config(lua_State *L) {
   lua_newtable(L);                 /* [+1] */
   lua_pushstring(L, st_version()); /* [+1] */
   lua_setfield(L, -2, "version");  /* [-1] */
+  lua_pushinteger(L, st_api_version()); /* [+1] */
+  lua_setfield(L, -2, "api_version");   /* [-1] */
   lua_pushstring(L, st_isa());     /* [+1] */
   lua_setfield(L, -2, "isa");      /* [-1] */
   lua_pushinteger(L, st_num_threads()); /* [+1] */
