@@ -11,8 +11,7 @@ description = {
   detailed = [[
 Tensors with strides, memory formats, broadcasting and type promotion as in
 PyTorch's CPU core, an operator dispatcher that Lua can extend, and vectorised
-kernels in C. For LuaJIT, Lua 5.1, 5.3 and 5.4 and programs that embed
-them.]],
+kernels in C. For LuaJIT, Lua 5.1 to 5.4 and programs that embed them.]],
   license = "MIT",
   labels = {"tensor", "array", "numeric", "luajit"},
 }

@@ -3,7 +3,7 @@
 --
 -- Lua turns the result of a comparison into a boolean, so `a < b` is for single
 -- numbers; `a:lt(b)` compares all elements. Lua 5.1 and LuaJIT compare only two
--- tensors this way: `t < 2` works from Lua 5.3 on, `t:item() < 2` in every Lua.
+-- tensors this way: `t < 2` works from Lua 5.2 on, `t:item() < 2` in every Lua.
 -- `t == 2` is false in every Lua, without a call: `t:item() == 2`.
 --
 -- @module strided.comparison

@@ -1,5 +1,5 @@
 --- Sets of dispatch keys as values (K1 to K10).
--- axes: lua
+-- axes: lua lua5.2
 
 local st = require "strided"
 local tensors = require "spec.support.tensors"

@@ -1,6 +1,6 @@
 --- Lua functions that look on: modes, observers (C14), listeners
 -- (R16).
--- axes: lua ffi
+-- axes: lua ffi lua5.2
 
 local st = require "strided"
 local tensors = require "spec.support.tensors"

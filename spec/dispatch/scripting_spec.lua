@@ -1,6 +1,6 @@
 --- Scripting the dispatcher: redispatch, guards, fallbacks, traces and
 -- explanations (C1 to C15, R1 to R16).
--- axes: lua
+-- axes: lua lua5.2
 
 local build = require "spec.support.build"
 local st = require "strided"

@@ -1,5 +1,5 @@
 --- Fused functions: what was recorded gives what the function gives.
--- axes: isa lua threads
+-- axes: isa lua threads lua5.2
 
 local st = require "strided"
 

@@ -141,8 +141,8 @@ end)
 -- -- Axes --------------------------------------------------------------------
 
 -- What the result of a spec may depend on: spec/test_matrix.sh goes by it.
-local AXES = {isa = true, lua = true, ["lua5.4"] = true, ffi = true,
-              threads = true, alone = true, unsanitized = true}
+local AXES = {isa = true, lua = true, ["lua5.2"] = true, ["lua5.4"] = true,
+              ffi = true, threads = true, alone = true, unsanitized = true}
 
 describe("A spec", function()
   it("says below its opening comment which axes it depends on", function()

@@ -45,9 +45,11 @@ describe("The example rock", function()
 
   for _, lua in ipairs(LUAS) do
     it("does in " .. lua .. " what it says", function()
-      local said = output(("env -u LUA_CPATH_5_3 -u LUA_CPATH_5_4 " ..
+      local said = output((
+        "env -u LUA_CPATH_5_2 -u LUA_CPATH_5_3 -u LUA_CPATH_5_4 " ..
         "LUA_CPATH='%s/?.so;%s' %s '%s/example/check.lua'; echo exit code $?"
-        ):format(folder, package.cpath, lua, HERE))
+        ):format(
+        folder, package.cpath, lua, HERE))
       assert.equal(table.concat(TOPICS, "\n") .. "\nexit code 0\n", said)
     end)
   end

@@ -1,6 +1,6 @@
 --- Methods of tensors that PyTorch and NumPy have and that are no operators of
 -- arithmetic. The values are those of PyTorch 2.15.
--- axes: lua
+-- axes: lua lua5.2
 
 local st = require "strided"
 local tensors = require "spec.support.tensors"

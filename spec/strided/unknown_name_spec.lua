@@ -1,5 +1,5 @@
 --- Names that are not there: synonyms work, others say what to write.
--- axes: lua
+-- axes: lua lua5.2
 
 local st = require "strided"
 local build = require "spec.support.build"

@@ -39,10 +39,10 @@ build_in() {
 }
 
 # Prints the Lua versions, besides those with the 5.1 ABI, whose headers are
-# installed: 5.3;5.4.
+# installed: 5.2;5.3;5.4.
 further_luas() {
   versions=
-  for version in 5.3 5.4; do
+  for version in 5.2 5.3 5.4; do
     [ ! -e /usr/include/lua$version/lua.h ] ||
       versions=${versions:+$versions;}$version
   done
@@ -115,9 +115,10 @@ use() {
   case $1 in /*) folder=$1 ;; *) folder=$root/$1 ;; esac
   LUA_PATH="$root/lua/?.lua;$root/lua/?/init.lua;$root/?.lua;;"
   LUA_CPATH="$folder/lua/?.so;;"
+  LUA_CPATH_5_2="$folder/lua5.2/?.so;;"
   LUA_CPATH_5_3="$folder/lua5.3/?.so;;"
   LUA_CPATH_5_4="$folder/lua5.4/?.so;;"
-  export LUA_PATH LUA_CPATH LUA_CPATH_5_3 LUA_CPATH_5_4
+  export LUA_PATH LUA_CPATH LUA_CPATH_5_2 LUA_CPATH_5_3 LUA_CPATH_5_4
 }
 
 # find_spec NAME: prints the file of a spec; its folder and suffix are optional.

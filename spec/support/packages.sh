@@ -28,6 +28,10 @@ test  | lua5.1                 | the other Lua of the same ABI
       | lua5.1
 test  | liblua5.1-0-dev        | its lua.h, for building the rock with it
       | /usr/include/lua5.1/lua.h
+test  | lua5.2                 | a Lua with yields across C and __pairs
+      | lua5.2
+test  | liblua5.2-dev          | lua.h for the binding to it
+      | /usr/include/lua5.2/lua.h
 test  | lua5.3                 | a Lua with integers
       | lua5.3
 test  | liblua5.3-dev          | lua.h for the binding to it

@@ -1,5 +1,5 @@
 --- Wrong calls: what is said, where, and that nothing else happens.
--- axes: lua ffi
+-- axes: lua ffi lua5.2
 
 local st = require "strided"
 local all_methods = require("strided.method_names").all

@@ -1,5 +1,5 @@
 --- Keywords in the same table as a list: st.zeros {2, 3, dtype = "int64"}.
--- axes: lua
+-- axes: lua lua5.2
 
 local st = require "strided"
 local tensors = require "spec.support.tensors"

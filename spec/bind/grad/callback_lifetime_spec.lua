@@ -1,6 +1,6 @@
 --- Lua functions that gradients call: they live as long as something can call
 -- them, and no longer, whatever refers to whatever.
--- axes: lua ffi
+-- axes: lua ffi lua5.2
 
 local st = require "strided"
 local core = require "strided.core"

@@ -1,6 +1,6 @@
 --- A signal between two chunks of a session is not lost: it interrupts the next
 -- chunk or the next wait for input.
--- axes: lua
+-- axes: lua lua5.2
 
 local core = require "strided.core"
 local st = require "strided"

@@ -1,6 +1,6 @@
 --- Functions that call themselves without end through strided: each way ends in
 -- an error that Lua catches, and everything works afterwards.
--- axes: lua
+-- axes: lua lua5.2
 
 local st = require "strided"
 local collect = require "spec.support.collect"

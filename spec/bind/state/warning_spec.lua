@@ -1,5 +1,5 @@
 --- What is allowed but seldom meant is said, to whom the script wants.
--- axes: lua
+-- axes: lua lua5.2
 
 local build = require "spec.support.build"
 local collect = require "spec.support.collect"

@@ -1,5 +1,5 @@
 --- Values across the border: tables, numbers, dtypes.
--- axes: lua ffi
+-- axes: lua ffi lua5.2
 
 local st = require "strided"
 local tensors = require "spec.support.tensors"

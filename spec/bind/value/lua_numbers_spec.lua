@@ -1,6 +1,6 @@
 --- Numbers of Lua: one kind up to Lua 5.2 and in LuaJIT, integers and floats
 -- from Lua 5.3 on; and the operators and variables that came later.
--- axes: isa lua ffi
+-- axes: isa lua ffi lua5.2
 
 local build = require "spec.support.build"
 local st = require "strided"
@@ -282,7 +282,7 @@ end
 
 describe("The binding", function()
   it("is not loaded by a Lua that it is not for", function()
-    for _, lua in ipairs {"lua5.3", "lua5.4"} do
+    for _, lua in ipairs {"lua5.2", "lua5.3", "lua5.4"} do
       if lua ~= build.lua and build.headers() then
         local text = build.output(([[%s -e 'print(pcall(package.loadlib(
           "%s", "luaopen_strided_core")))']]):format(lua, build.core))

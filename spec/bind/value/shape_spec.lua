@@ -1,5 +1,5 @@
 --- Shapes: lists of sizes that compare with each other.
--- axes: lua
+-- axes: lua lua5.2
 
 local st = require "strided"
 local raises = require("spec.support.tensors").raises

@@ -1,5 +1,5 @@
 --- Subscripts: reading and writing by positions, ranges, masks and tensors.
--- axes: isa lua ffi
+-- axes: isa lua ffi lua5.2
 
 local st = require "strided"
 local tensors = require "spec.support.tensors"

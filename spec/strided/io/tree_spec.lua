@@ -1,6 +1,6 @@
 --- Tables in tables in .safetensors and .pt files: what comes back, how the
 -- header describes them, what is refused.
--- axes: lua
+-- axes: lua lua5.2
 
 local files = require "spec.support.files"
 local refuses = require "spec.support.refusal"

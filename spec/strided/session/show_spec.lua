@@ -1,5 +1,5 @@
 --- How a session shows values.
--- axes: lua
+-- axes: lua lua5.2
 
 local show = require "strided.session.show"
 local st = require "strided"
