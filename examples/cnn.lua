@@ -6,8 +6,8 @@
 -- Of 1797 grey images of 8 x 8 pixels, four fifths are the training set and the
 -- others the test set. Every image is turned, shifted and stretched a little
 -- each time the network sees it, so it sees no image twice. Writes the network
--- into FOLDER (by default the current one), as cnn.safetensors, which is loaded
--- again and must give the same answers, and as cnn.pt for PyTorch.
+-- into FOLDER, if one is given, as cnn.safetensors, which is loaded again and
+-- must give the same answers, and as cnn.pt for PyTorch.
 --
 -- examples/nginx serves the network.
 
@@ -27,8 +27,8 @@ local COMMAND = {
 usage: ./dev lua examples/cnn.lua [OPTION]... [FOLDER]
 
 Trains a convolutional network on handwritten digits and writes
-cnn.safetensors and cnn.pt, the network, into FOLDER (here). The 20 epochs take
-about 5 seconds.
+cnn.safetensors and cnn.pt, the network, into FOLDER, if one is given. The 20
+epochs take about 5 seconds.
 
   --epochs N   how often it sees every picture (20)
   --seed N     of all random numbers: the same seed, the same network (0)
@@ -36,7 +36,7 @@ about 5 seconds.
 ]],
 }
 
-local DATA = HERE .. "/../spec/data/"
+local DATA = HERE .. "/data/"
 local BATCH, RATE = 64, 0.01
 
 -- -- The digits --------------------------------------------------------------
@@ -105,8 +105,8 @@ end
 -- -- Main --------------------------------------------------------------------
 
 local given = command.parse(COMMAND, arg)
-local folder = given[1] or "."
-command.make_folder(folder)
+local folder = given[1] -- or nil
+if folder then command.make_folder(folder) end
 st.manual_seed(given.seed)
 
 local training, held_out = data.random_split(load_digits(), {0.8, 0.2}, {
@@ -119,16 +119,18 @@ local seconds = command.stopwatch()
 if given.epochs > 0 then train(net, training, held_out, given.epochs) end
 local took = seconds()
 
-local path = folder .. "/cnn.safetensors"
-command.save(COMMAND, path, net:state_dict())
 local logits, right = test(net, held_out)
-local again, right_again = test(cnn.load(path), held_out)
-assert(again:equal(logits) and right_again == right,
-       "the network that was read back gives other answers")
-print("wrote " .. path .. ", read back: the same answers")
--- PyTorch counts the layers from 0.
-command.save(COMMAND, folder .. "/cnn.pt", net:state_dict {base = 0})
-print("wrote " .. folder .. "/cnn.pt, a state dict for PyTorch")
+if folder then
+  local path = folder .. "/cnn.safetensors"
+  command.save(COMMAND, path, net:state_dict())
+  local again, right_again = test(cnn.load(path), held_out)
+  assert(again:equal(logits) and right_again == right,
+         "the network that was read back gives other answers")
+  print("wrote " .. path .. ", read back: the same answers")
+  -- PyTorch counts the layers from 0.
+  command.save(COMMAND, folder .. "/cnn.pt", net:state_dict {base = 0})
+  print("wrote " .. folder .. "/cnn.pt, a state dict for PyTorch")
+end
 print(("Done: %d of %d digits never seen before are read, %.1f %%, after "
        .. "%.1f s."):format(right, held_out:size(),
                             100 * right / held_out:size(), took))

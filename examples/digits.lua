@@ -4,8 +4,8 @@
 --
 -- Of 1797 grey images of 8 x 8 pixels, four fifths are the training set and the
 -- others the test set. Writes the network, which is loaded again and must give
--- the same answers, and an image of the confusion matrix into FOLDER (by
--- default the current one).
+-- the same answers, and an image of the confusion matrix into FOLDER, if one is
+-- given.
 
 local st = require "strided"
 local nn = require "strided.nn"
@@ -17,7 +17,7 @@ local USAGE = [[
 usage: ./dev lua examples/digits.lua [OPTION]... [FOLDER]
 
 Trains a network on handwritten digits and writes digits.safetensors, the
-network, and digits.svg, its confusion matrix, into FOLDER (here).
+network, and digits.svg, its confusion matrix, into FOLDER, if one is given.
 
   --epochs N   how often it sees every picture (40)
   --seed N     of all random numbers: the same seed, the same network (0)
@@ -25,7 +25,7 @@ network, and digits.svg, its confusion matrix, into FOLDER (here).
 ]]
 
 local HERE = arg[0]:match "^(.*)/[^/]*$" or "."
-local DATA = HERE .. "/../spec/data/"
+local DATA = HERE .. "/data/"
 local BATCH, RATE = 32, 3e-3
 
 -- -- Options -----------------------------------------------------------------
@@ -55,7 +55,7 @@ local function parse(words)
     end
     i = i + 1
   end
-  return options["--epochs"], options["--seed"], options.folder or "."
+  return options["--epochs"], options["--seed"], options.folder
 end
 
 local function make_folder(folder)
@@ -221,22 +221,24 @@ end
 -- -- Main --------------------------------------------------------------------
 
 local epochs, seed, folder = parse(arg)
-make_folder(folder)
+if folder then make_folder(folder) end
 st.manual_seed(seed)
 local training, held_out = split(load_digits())
 local net = new_network()
 local seconds = train(net, training, held_out, epochs)
 
-local path = folder .. "/digits.safetensors"
-st.save(path, net:state_dict())
-local again = new_network()
-again:load_state_dict(st.load(path))
-assert(predict(again, held_out.x):equal(predict(net, held_out.x)),
-       "the network that was read back gives other answers")
-print("wrote " .. path .. ", read back: the same answers")
+if folder then
+  local path = folder .. "/digits.safetensors"
+  st.save(path, net:state_dict())
+  local again = new_network()
+  again:load_state_dict(st.load(path))
+  assert(predict(again, held_out.x):equal(predict(net, held_out.x)),
+         "the network that was read back gives other answers")
+  print("wrote " .. path .. ", read back: the same answers")
 
-draw(folder .. "/digits.svg", confusion(again, held_out))
-print("wrote " .. folder .. "/digits.svg, what was taken for what")
+  draw(folder .. "/digits.svg", confusion(again, held_out))
+  print("wrote " .. folder .. "/digits.svg, what was taken for what")
+end
 print(format("Done: %.1f %% of %d digits never seen before are read, after "
-             .. "%.1f s.", accuracy(again, held_out), held_out.y:numel(),
+             .. "%.1f s.", accuracy(net, held_out), held_out.y:numel(),
              seconds))

@@ -40,7 +40,7 @@ Trains a network on handwritten digits, on N processes.
 ]],
 }
 
-local DATA = HERE .. "/../spec/data/"
+local DATA = HERE .. "/data/"
 local RATE = 3e-3
 
 -- -- The digits --------------------------------------------------------------

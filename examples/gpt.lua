@@ -23,7 +23,7 @@ local floor, min = math.floor, math.min
 local COMMAND = {
   name = "gpt",
   options = {
-    out = {"tables", "gpt.safetensors"}, resume = {"flag"},
+    out = {"tables"}, resume = {"flag"},
     steps = {"count", 1200}, ["until"] = {"count", math.huge},
     ["save-every"] = {"size", 100}, batch = {"size", 16},
     rate = {"number", 0.003}, seed = {"count", 0},
@@ -42,9 +42,10 @@ and trains for about two minutes on two cores.
   --steps N        of training (1200)
   --until N        stop after step N, to be resumed
   --save-every N   save a checkpoint after so many steps (100)
-  --out FILE       the checkpoint (gpt.safetensors)
-  --resume         continue the training of the checkpoint, if any is left, with
-                   its options and its text
+  --out FILE       the checkpoint, .safetensors or .pt; without it, none is
+                   saved
+  --resume         continue the training of the checkpoint --out, if any is
+                   left, with its options and its text
   --batch N        pieces of text per step (16)
   --rate X         the largest learning rate (0.003)
   --seed N         of all random numbers (0)
@@ -63,7 +64,7 @@ and trains for about two minutes on two cores.
 ]],
 }
 
-local TEXTS = {"README.md", "core/README.md", "spec/SEMANTICS.md"}
+local TEXTS = {"README.md", "core/README.md", "lua/README.md"}
 local EVERY = 100 -- steps per line of progress
 local TESTS = 8   -- batches of the validation
 local DECAY, NORM = 0.1, 1 -- of weights, the largest of the gradient
@@ -147,6 +148,7 @@ local function resume(given)
     end
   end
   if given[1] then command.refuse(COMMAND, "the checkpoint has its text") end
+  if not given.out then command.refuse(COMMAND, "--resume needs --out") end
   local ok, model, saved = pcall(gpt.load, given.out)
   if not ok then command.fail(COMMAND, model) end
   local self = new_training(model, saved.text:tostring_bytes(), saved.run)
@@ -190,9 +192,10 @@ local function learn(self)
   return loss:item()
 end
 
+--- path: of the checkpoint, or nil.
 local function train(self, last, save_every, path)
   local total, count, seconds = 0, 0, command.stopwatch()
-  if self.step == 0 then save(self, path) end -- fails now if it ever will
+  if path and self.step == 0 then save(self, path) end -- fails now or never
   while self.step < last do
     total, count = total + learn(self), count + 1
     local is_last = self.step == last
@@ -202,7 +205,7 @@ local function train(self, last, save_every, path)
                   seconds())
       total, count = 0, 0
     end
-    if self.step % save_every == 0 or is_last then
+    if path and (self.step % save_every == 0 or is_last) then
       save(self, path)
       command.say("wrote %s", path)
     end

@@ -1,6 +1,6 @@
 --- Standardises a table of numbers that is larger than memory.
 --
---     ./dev lua examples/outofcore.lua [OPTION]... [FOLDER]
+--     ./dev lua examples/outofcore.lua [OPTION]... FOLDER
 --
 -- The table is a .npy file, which is mapped into memory and read block by
 -- block. A first pass finds the sum, mean, deviation, least and largest number
@@ -13,7 +13,7 @@
 --
 -- On several ranks, with the rock strided-mpi, each takes a part of the rows:
 --
---     mpirun -np 4 luajit examples/outofcore.lua [OPTION]... [FOLDER]
+--     mpirun -np 4 luajit examples/outofcore.lua [OPTION]... FOLDER
 
 local HERE = arg[0]:match "^(.*)/[^/]*$" or "."
 package.path = HERE .. "/../?.lua;" .. package.path
@@ -30,7 +30,7 @@ local COMMAND = {
     seed = {"count", 0},
   },
   usage = [[
-usage: ./dev lua examples/outofcore.lua [OPTION]... [FOLDER]
+usage: ./dev lua examples/outofcore.lua [OPTION]... FOLDER
 
 Standardises the columns of FOLDER/table.npy, which it makes if there is none,
 into FOLDER/standard.npy; FOLDER/columns.npz has what it found. The defaults are
@@ -232,7 +232,7 @@ end
 
 local function main(given)
   if mpi then rank, ranks = mpi.rank(), mpi.size() end
-  local folder = given[1] or "."
+  local folder = given[1]
   local whole = open(folder .. "/table.npy", given)
   local before, n = part_of(whole.shape[1])
   local x = whole:narrow(1, before + 1, n)
@@ -262,6 +262,7 @@ local function main(given)
 end
 
 local given = command.parse(COMMAND, arg)
+if not given[1] then command.refuse(COMMAND, "a folder for the files?") end
 if mpi then
   mpi.run(main, given)
 else

@@ -58,6 +58,7 @@ local MISTAKES = {
            "'x' is not understood", ["--rate x"] =
            "--rate needs a number, got 'x'"},
   gpt = {["--heads 3"] = "--width 160 is no multiple of --heads 3",
+         ["--resume"] = "--resume needs --out",
          ["--resume --steps 7"] = "the checkpoint determines --steps",
          ["--context 0"] = "--context needs a whole number from 1 on, got '0'",
          ["--layers 0"] = "--layers needs a whole number from 1 on, got '0'",
@@ -82,6 +83,46 @@ for name, mistakes in pairs(MISTAKES) do
   end)
 end
 
+-- example, arguments that make it quick
+local QUICK = {
+  {"cnn", "--epochs 0"}, {"digits", "--epochs 0"}, {"photo", ""},
+  {"gru", "--steps 0"}, {"gpt", "--width 8 --layers 1 --heads 1 --context 8 "
+                                .. "--batch 2 --steps 1 --characters 9"},
+}
+
+describe("An example that is told no place", function()
+  it("writes nothing", function()
+    local before = build.output("ls -A '" .. folder .. "'")
+    for _, row in ipairs(QUICK) do succeed(row[1], row[2]) end
+    assert.equal(before, build.output("ls -A '" .. folder .. "'"))
+  end)
+
+  it("reads nothing of the specs", function()
+    for _, name in ipairs(files.lines_of(build.output(("cd '%s' && find " ..
+                          "examples -type f -name '*.lua'"):format(ROOT)))) do
+      assert.is_nil(read(ROOT .. "/" .. name):find "[%./]spec[%./]", name)
+    end
+  end)
+end)
+
+describe("examples/photo.lua", function()
+  it("writes a tensor and two pictures, and says what is equal", function()
+    assert(build.output("mkdir '" .. path "photo" .. "'") == "")
+    local said = succeed("photo", "photo")
+    assert.truthy(said:find("wrote photo/luma.npy, read back equal: true\n", 1,
+                            true), said)
+    assert.is_nil(said:find("equal[^\n]*: false"))
+    assert.same({1, 384, 512}, st.load(path "photo/luma.npy").shape)
+    for name, start in pairs {luma = "P5\n512 384\n255\n", normalised =
+                              "P6\n512 384\n255\n"} do
+      local file = name .. (name == "luma" and ".pgm" or ".ppm")
+      local bytes = read(path("photo/" .. file))
+      assert.equal(start, bytes:sub(1, #start))
+      assert.equal(#start + 384 * 512 * (name == "luma" and 1 or 3), #bytes)
+    end
+  end)
+end)
+
 -- -- Digits ------------------------------------------------------------------
 
 describe("examples/cnn.lua", function()
@@ -93,8 +134,8 @@ describe("examples/cnn.lua", function()
     assert.truthy(said:find("wrote some place/out/cnn.safetensors, read back: "
                             .. "the same answers\n", 1, true), said)
     local net = load_example "cnn".load(path "some place/out/cnn.safetensors")
-    local x = st.load(ROOT .. "/spec/data/digits_images.npy"):unsqueeze(2)
-    local y = st.load(ROOT .. "/spec/data/digits_labels.npy")
+    local x = st.load(ROOT .. "/examples/data/digits_images.npy"):unsqueeze(2)
+    local y = st.load(ROOT .. "/examples/data/digits_labels.npy")
     local predicted = net(x:to "float32" / 16):argmax(2) - 1
     assert.is_true(predicted:eq(y):sum():item() > LEAST * 1797)
     -- PyTorch's names of the layers

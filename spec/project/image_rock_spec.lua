@@ -49,8 +49,8 @@ describe("The image rock", function()
     local path = ("./?.lua;%s/lua/?.lua;%s/lua/?.lua;%s/lua/?/init.lua;;")
       :format(ROCK, build.root, build.root)
     return ("env -u LUA_PATH_5_3 -u LUA_PATH_5_4 -u LUA_CPATH_5_2 " ..
-            "-u LUA_CPATH_5_3 -u LUA_CPATH_5_4 LUA_PATH='%s' LUA_CPATH='%s/?.so;%s'"):format(
-      path, folder, package.cpath)
+            "-u LUA_CPATH_5_3 -u LUA_CPATH_5_4 LUA_PATH='%s' " ..
+            "LUA_CPATH='%s/?.so;%s'"):format(path, folder, package.cpath)
   end
 
   it("builds without a warning", function()

@@ -55,7 +55,7 @@ describe("examples/outofcore.lua", function()
   end
 
   it("standardises a table that it makes", function()
-    local text = succeed "--rows 5000 --columns 5 --block 700 --seed 3"
+    local text = succeed "--rows 5000 --columns 5 --block 700 --seed 3 ."
     assert.truthy(text:find("making ./table.npy: 5000 x 5 float32\n", 1, true),
                   text)
     assert.truthy(text:find "resident peak +%d+%.%d MB\n$", text)
@@ -69,9 +69,9 @@ describe("examples/outofcore.lua", function()
   end)
 
   it("gives the same for any size of blocks", function()
-    succeed "--rows 999 --columns 3 --block 100"
+    succeed "--rows 999 --columns 3 --block 100 ."
     local mean = st.load(folder .. "/columns.npz").mean
-    assert.falsy(succeed("--block 2000"):find "making")
+    assert.falsy(succeed("--block 2000 ."):find "making")
     check()
     near(mean, st.load(folder .. "/columns.npz").mean)
   end)
@@ -99,14 +99,15 @@ describe("examples/outofcore.lua", function()
       ["--rows 0"] = "--rows needs a whole number from 1 on, got '0'",
       ["--size 3"] = "'--size' is not understood",
       ["a b"] = "'b' is not understood",
+      ["--rows 9"] = "a folder for the files?",
     } do
       assert.same({"outofcore: " .. why .. "\n\n" .. usage, 2}, {run(words)})
     end
     st.save(folder .. "/table.npy", st.ones(3))
     assert.same({"outofcore: ./table.npy has no table of numbers\n", 1},
-                {run ""})
+                {run "."})
     files.write(folder .. "/table.npy", "none")
-    local text, code = run ""
+    local text, code = run "."
     assert.equal(1, code)
     assert.truthy(text:find("^outofcore: load: cannot load './table.npy'"),
                   text)
@@ -116,7 +117,7 @@ describe("examples/outofcore.lua", function()
   end)
 
   it("needs the rock strided-mpi for ranks", function()
-    local text, code = run("--rows 9", "OMPI_COMM_WORLD_SIZE=1")
+    local text, code = run("--rows 9 .", "OMPI_COMM_WORLD_SIZE=1")
     if text:find "1 rank" then return end -- it is installed
     assert.equal(1, code)
     assert.truthy(text:find("^outofcore: ranks need the rock strided%-mpi: "),

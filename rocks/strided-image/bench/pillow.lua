@@ -21,7 +21,7 @@ local base = os.tmpname()
 
 --- Sixteen copies of the photo of the main rock's specs: 2048 x 1536.
 local function photo()
-  local path = arg[0]:gsub("[^/]*$", "") .. "../../../spec/data/raccoon.npy"
+  local path = arg[0]:gsub("[^/]*$", "") .. "../../../examples/data/raccoon.npy"
   local t = st.load(path):permute(3, 1, 2)
   local row = st.cat({t, t, t, t}, 3)
   return st.cat({row, row, row, row}, 2)

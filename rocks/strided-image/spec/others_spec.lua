@@ -34,7 +34,7 @@ end
 
 --- The photo of the main rock's specs, or gradients.
 local function photo()
-  local path = "../../spec/data/raccoon.npy"
+  local path = "../../examples/data/raccoon.npy"
   local file = io.open(path)
   if file then
     file:close()

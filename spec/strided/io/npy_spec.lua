@@ -153,7 +153,7 @@ describe("A .npy file", function()
 
   describe("from elsewhere", function()
     it("may be a photo", function()
-      local t = st.load(HERE .. "/data/raccoon.npy")
+      local t = st.load(HERE .. "/../examples/data/raccoon.npy")
       assert.same({384, 512, 3}, t.shape)
       assert.equal("uint8", tostring(t.dtype))
     end)

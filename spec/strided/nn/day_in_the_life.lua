@@ -13,7 +13,7 @@ local st = require "strided"
 local nn, optim, data = st.nn, st.optim, st.data
 
 local HERE = arg[0]:match "^(.*)/[^/]*$"
-local DATA = HERE .. "/../../data/"
+local DATA = HERE .. "/../../../examples/data/"
 local ROWS, BATCH, RATE, TOTAL = 320, 32, 0.01, 4
 
 local path, epochs = arg[1], arg[2]
