@@ -22,6 +22,7 @@ local LEFT_OUT = {
   memory_fail_at = "what the fuzzer itself makes fail with",
   sandbox = "for good", seal = "for good", hide_modules = "for good",
   open_aside = "writes files anywhere", save = "writes files anywhere",
+  create = "writes files anywhere",
   write_csv = "writes files anywhere", tofile = "writes files anywhere",
   ["core.from_dlpack"] = "takes any pointer",
   ["core.frombuffer"] = "takes any pointer",
