@@ -11,7 +11,8 @@ local tested = {}
 local ROOT = build.root
 tested.path = ROOT .. "/docs/tested.md"
 
-local AXES = {"isa", "threads", "lua", "lua5.2", "ffi"}
+local AXES = {"isa", "threads", "lua", "lua5.2", "lua5.4", "unsanitized",
+              "ffi"}
 
 local function lines(command)
   return files.lines_of(build.output("cd '" .. ROOT .. "' && " .. command))
@@ -29,6 +30,8 @@ local BUILDS = {
 local SPECS = {
   all = "all", hosts = "`spec/hosts`", luacheck = "luacheck, all Lua files",
   tsan = "ten threads, `spec/threads`",
+  sanitized = "all but axis unsanitized", ["lua5.1"] = "axes lua unsanitized",
+  ["lua5.4"] = "axis lua or lua5.4",
 }
 
 --- The passes of a command as lines of a table: those for a machine with AVX2
