@@ -18,12 +18,13 @@ local abs, ceil, floor, format, ipairs, max, min, pairs, require,
   string.format, ipairs, math.max, math.min, pairs, require, tonumber,
   tostring, type
 
+local SHORT = 6        -- slots that are a row of their own
 local BUDGET = 200000  -- steps of the search for the indices of slots
 local FORMATS = {"contiguous_format", "channels_last", "channels_last_3d"}
 
 local DEFAULTS = {
   text = {width = 80, max = 96, rows = 10, blocks = 6},
-  svg = {width = 760, max = 120, rows = 12, blocks = 12},
+  svg = {width = 760, max = 120, rows = 12, blocks = 12, notes = true},
 }
 
 -- -- A tensor's geometry -----------------------------------------------------
@@ -175,18 +176,26 @@ local function window(v, most)
 end
 
 --- The number of slots per row, at most `room`: a multiple of the size of the
--- dense inner dimensions, or else of the largest stride that fits, so that rows
--- begin where a dimension begins.
+-- dense inner dimensions, or else the largest stride that fits, or a multiple
+-- of a small one, so that rows begin where a dimension begins.
 local function slots_per_row(v, room)
-  local group, dims = 1, moving_dims(v)
+  local group, dims, step = 1, moving_dims(v), nil
   for k = #dims, 1, -1 do
     local d = dims[k].d
-    if v.strides[d] ~= group or group * v.shape[d] > room then break end
+    if v.strides[d] ~= group then
+      step = abs(v.strides[d])
+      break
+    end
+    if group * v.shape[d] > room then break end
     group = group * v.shape[d]
   end
-  for _, dim in ipairs(dims) do
-    local step = abs(v.strides[dim.d])
-    if group == 1 and step <= room then group = step end
+  for _, dim in ipairs(dims) do -- by decreasing stride
+    local far = abs(v.strides[dim.d])
+    if group == 1 and far <= room and (step or 1) < far then step = far end
+  end
+  if step and step > group and step <= room then
+    if step >= SHORT then return step end
+    group = step
   end
   return max(1, floor(room / group) * group)
 end
@@ -414,7 +423,17 @@ end
 
 -- -- Public functions --------------------------------------------------------
 
-local KNOWN = {format = true, width = true, max = true}
+local KNOWN = {format = true, width = true, max = true, notes = true}
+
+local function check(name, value)
+  if name == "notes" then
+    if type(value) == "boolean" then return value end
+    raise("layout: option 'notes' must be true or false, got %s", type(value))
+  elseif type(value) ~= "number" or not (value >= 1 and value < 1e6) then
+    raise("layout: option '%s' must be a number from 1 on", name)
+  end
+  return floor(value)
+end
 
 local function read_options(options)
   options = options or {}
@@ -430,14 +449,10 @@ local function read_options(options)
   local read = {}
   for name, value in pairs(DEFAULTS[kind]) do read[name] = value end
   for name, value in pairs(options) do
-    if not KNOWN[name] then
-      unknown_option("layout", name, KNOWN)
-    elseif name ~= "format" and
-           (type(value) ~= "number" or not (value >= 1 and value < 1e6)) then
-      raise("layout: option '%s' must be a number from 1 on", name)
-    end
-    if name ~= "format" then read[name] = floor(value) end
+    if not KNOWN[name] then unknown_option("layout", name, KNOWN) end
+    if name ~= "format" then read[name] = check(name, value) end
   end
+  read.is_tight = options.width == nil
   return kind, read
 end
 
@@ -446,8 +461,12 @@ end
 -- first index and the number of further ones. Tensors that are too large are
 -- drawn in part, with a note of what is left out.
 --
--- Options: `format`, "text" or "svg"; `width`, in columns (80) or pixels (760);
--- `max`, the number of slots that are drawn (96 or 120).
+-- Options: `format`, "text" or "svg"; `width`, in columns (80) or pixels (at
+-- most 760, as much as the picture needs); `max`, the number of slots that are
+-- drawn (96 or 120); `notes`, false for an SVG without explanations.
+--
+--     io.open("layout.svg", "w"):write(st.layout(t, "svg")):close()
+--
 -- @tparam Tensor t
 -- @tparam[opt] table options
 -- @treturn string

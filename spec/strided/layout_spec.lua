@@ -201,6 +201,23 @@ describe("st.layout", function()
     has(svg, "rows, ")
   end)
 
+  it("draws a window of a matrix under the matrix's own columns", function()
+    local text = layout(st.empty(5, 8)["2:4, 3:6"])
+    has(text, "  slot    8    9   10   11   12   13   14   15\n")
+  end)
+
+  it("is an SVG as wide as needed, and without notes if asked", function()
+    local t = st.empty(3, 4)
+    local _, whole = edges(layout(t, "svg"))
+    assert.is_true(whole < 760)
+    local short = layout(t, {format = "svg", notes = false})
+    assert.is_nil(short:find("One step is", 1, true))
+    has(layout(t, "svg"), "One step is")
+    local _, narrow = edges(short)
+    assert.is_true(narrow < whole)
+    check_xml(short)
+  end)
+
   it("takes huge tensors as easily", function()
     local many = {}
     for d = 1, 20 do many[d] = 1000 end
@@ -227,6 +244,7 @@ describe("st.layout", function()
     {"a width of nothing", {true, {width = 0}}, "from 1 on"},
     {"a width of text", {true, {width = "80"}}, "from 1 on"},
     {"a maximum that is none", {true, {max = 0 / 0}}, "from 1 on"},
+    {"notes that are no flag", {true, {notes = 1}}, "must be true or false"},
     {"a number for options", {true, 80}, "must be a table"},
   } do
     it("refuses " .. row[1], function()

@@ -1,5 +1,5 @@
 --- Draws a tensor's layout as self-contained SVG, without scripts, fonts or
--- other external resources.
+-- other external resources. It is dark where the reader prefers that.
 --
 -- The upper part shows the tensor: each cell is labelled with its slot, and a
 -- line connects the cells in the order of their slots. The lower part shows the
@@ -10,15 +10,14 @@
 -- @module strided.layout.svg
 
 local concat, sort = table.concat, table.sort
-local abs, floor, format, ipairs, max, min, setmetatable =
-  math.abs, math.floor, string.format, ipairs, math.max, math.min,
+local abs, ceil, floor, format, ipairs, max, min, setmetatable =
+  math.abs, math.ceil, math.floor, string.format, ipairs, math.max, math.min,
   setmetatable
 
 local MARGIN, GAP, CELL = 24, 26, 34
 local MIN_WIDTH = 240
 local MANY = 16  -- colours, for dimensions larger than #FEW
 local MAX_STEPS = 4  -- dimensions up to which strides are described
-local INK, FAINT, RULE = "#1f2328", "#59636e", "#8c959f"
 local SANS = "system-ui, 'Segoe UI', Helvetica, Arial, 'DejaVu Sans', "
   .. "sans-serif"
 local MONO = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
@@ -36,11 +35,14 @@ local Sheet = {}
 Sheet.__index = Sheet
 
 local function new_sheet(width)
-  return setmetatable({width = max(width, MIN_WIDTH), y = MARGIN, out = {}},
-                      Sheet)
+  return setmetatable({width = max(width, MIN_WIDTH), y = MARGIN, out = {},
+                       right = 0}, Sheet)
 end
 
 function Sheet:add(...) self.out[#self.out + 1] = format(...) end
+
+--- Notes that something reaches as far as x.
+function Sheet:extend(x) self.right = max(self.right, x) end
 
 --- Adds a text. kind is a class of the style sheet.
 function Sheet:text(kind, x, y, text)
@@ -67,39 +69,52 @@ function Sheet:paragraph(kind, text, advance, height)
   for _, line in ipairs(wrap(text, most)) do
     self.y = self.y + height
     self:text(kind, MARGIN, self.y - height * 0.3, line)
+    self:extend(MARGIN + #line * advance)
   end
 end
 
 local STYLE = [[
 <style>
-text { font-family: %s; fill: %s }
+.page { fill: #ffffff }
+text { font-family: SANS; fill: #1f2328 }
 .title { font-size: 16px; font-weight: 600 }
 .head { font-size: 13px; font-weight: 600 }
-.note { font-size: 12px; fill: %s }
-.code { font-family: %s; font-size: 13px }
-.cell, .at, .side, .name, .badge { font-family: %s; text-anchor: middle }
+.note { font-size: 12px; fill: #59636e }
+.code { font-family: MONO; font-size: 13px }
+.cell, .at, .side, .name, .badge { font-family: MONO; text-anchor: middle }
 .cell { font-size: 13px }
-.at, .side { font-size: 10px; fill: %s }
+.at, .side { font-size: 10px; fill: #59636e }
 .name { font-size: 12px; text-anchor: start }
 .badge { font-size: 9px; fill: #ffffff }
-.slot { stroke: %s; stroke-width: 1 }
+.count { fill: #59636e }
+.slot { stroke: #8c959f; stroke-width: 1 }
 .idle { stroke: #c4ccd4; stroke-width: 1; stroke-dasharray: 3 3; fill: none }
-.walk { stroke: %s; stroke-width: 1.5; stroke-opacity: 0.3; fill: none;
+.dot { fill: #8c959f }
+.walk { stroke: #1f2328; stroke-width: 1.5; stroke-opacity: 0.3; fill: none;
         stroke-linejoin: round }
-.tip { fill: %s; fill-opacity: 0.55 }
+.tip { fill: #1f2328; fill-opacity: 0.55 }
+@media (prefers-color-scheme: dark) {
+.page { fill: #0d1117 }
+text { fill: #e6edf3 }
+.note, .at, .side { fill: #9da7b3 }
+.cell { fill: #1f2328 }
+.slot { stroke: #57606a }
+.idle { stroke: #3d444d }
+}
 </style>]]
+STYLE = STYLE:gsub("SANS", SANS):gsub("MONO", MONO)
 
-function Sheet:finish(title)
-  local height = self.y + MARGIN
+--- The picture: of the given width, or as wide as what was drawn.
+function Sheet:finish(title, is_tight)
+  local width, height = self.width, ceil(self.y + MARGIN)
+  if is_tight then width = min(width, ceil(self.right + MARGIN)) end
   return concat({
     '<?xml version="1.0" encoding="UTF-8"?>',
     format('<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" '
-           .. 'viewBox="0 0 %d %d" role="img">', self.width, height,
-           self.width, height),
+           .. 'viewBox="0 0 %d %d" role="img">', width, height, width, height),
     "<title>" .. escape(title) .. "</title>",
-    format(STYLE, SANS, INK, FAINT, MONO, MONO, FAINT, RULE, INK, INK),
-    format('<rect width="%d" height="%d" fill="#ffffff"/>', self.width,
-           height),
+    STYLE,
+    '<rect class="page" width="100%" height="100%"/>',
     concat(self.out, "\n"),
     "</svg>\n",
   }, "\n")
@@ -128,6 +143,7 @@ end
 local function draw_cell(sheet, x, y, width, fill)
   sheet:add('<rect class="slot" x="%.1f" y="%.1f" width="%.1f" height="%d" '
             .. 'fill="%s"/>', x, y, width, CELL, fill)
+  sheet:extend(x + width)
 end
 
 --- Draws a cell's text on a patch of the cell's colour, which covers the line.
@@ -142,16 +158,18 @@ end
 local function draw_idle(sheet, x, y, width)
   sheet:add('<rect class="idle" x="%.1f" y="%.1f" width="%.1f" '
             .. 'height="%d"/>', x, y, width, CELL)
-  sheet:add('<circle cx="%.1f" cy="%.1f" r="1.6" fill="%s"/>', x + width / 2,
-            y + CELL / 2, RULE)
+  sheet:add('<circle class="dot" cx="%.1f" cy="%.1f" r="1.6"/>',
+            x + width / 2, y + CELL / 2)
+  sheet:extend(x + width)
 end
 
 --- Draws the number of indices in the corner of a shared slot.
 local function draw_badge(sheet, x, y, text)
   local width = 6 * (#text + 1) + 2
   y = y + CELL - 7
-  sheet:add('<rect x="%.1f" y="%.1f" width="%.1f" height="13" rx="6.5" '
-            .. 'fill="%s"/>', x - width + 4, y, width, FAINT)
+  sheet:add('<rect class="count" x="%.1f" y="%.1f" width="%.1f" '
+            .. 'height="13" rx="6.5"/>', x - width + 4, y, width)
+  sheet:extend(x + 4)
   sheet:text("badge", x - width / 2 + 4, y + 9.5, "\195\151" .. text)
 end
 
@@ -261,7 +279,7 @@ local function blocks_per_row(v, room)
 end
 
 local function draw_view(sheet, v, o, tools)
-  sheet.y = sheet.y + 12
+  sheet.y = sheet.y + (o.notes and 12 or 4)
   sheet:paragraph("head", "The tensor: which slot each index is in", 7.5, 22)
   if v.numel == 0 then
     sheet:paragraph("note", "It has no elements.", 6.6, 20)
@@ -280,7 +298,9 @@ local function draw_view(sheet, v, o, tools)
       sheet.y = sheet.y + caption + b.height + 8
     end
     if is_named then
-      sheet:text("name", x, sheet.y + 16, tools.element_name(v, outer))
+      local name = tools.element_name(v, outer)
+      sheet:text("name", x, sheet.y + 16, name)
+      sheet:extend(x + 7.4 * #name)
     end
     b.x, b.y, b.outer = x, sheet.y + caption, outer
     draw_block(sheet, v, o, tools, b)
@@ -331,7 +351,7 @@ local function draw_storage(sheet, v, o, tools)
   sheet.y = sheet.y + 12
   sheet:paragraph("head", "The storage: which index sits in each slot", 7.5,
                   22)
-  sheet:paragraph("note", text .. ".", 6.6, 18)
+  if o.notes then sheet:paragraph("note", text .. ".", 6.6, 18) end
   sheet.y = sheet.y + 6
   for start = first, last, per_row do
     draw_slots(sheet, v, tools, cells, start, min(start + per_row - 1, last),
@@ -363,9 +383,10 @@ local function steps_text(v, tools)
   return "One step is " .. concat(parts, ", ") .. "."
 end
 
-local function draw_head(sheet, v, tools)
-  sheet:paragraph("title", tools.header(v), 9.2, 22)
+local function draw_head(sheet, v, o, tools)
+  sheet:paragraph("title", tools.header(v), 8.6, 22)
   sheet:paragraph("code", tools.formula(v), 7.9, 22)
+  if not o.notes then return end
   sheet:paragraph("note", tools.formats(v):gsub("^%l", function(c)
     return c:upper()
   end) .. ".", 6.6, 18)
@@ -382,16 +403,17 @@ end
 
 --- Draws a layout.
 -- @tparam table v the geometry of a tensor, from strided.layout
--- @tparam table o width, max, rows, blocks
+-- @tparam table o width, max, rows, blocks, notes, is_tight
 -- @tparam table tools functions of strided.layout
 -- @treturn string SVG
 local function picture(v, o, tools)
   local sheet = new_sheet(o.width)
   sheet.y = MARGIN - 8
-  draw_head(sheet, v, tools)
+  draw_head(sheet, v, o, tools)
   draw_view(sheet, v, o, tools)
   draw_storage(sheet, v, o, tools)
-  return sheet:finish("Layout of a tensor, " .. tools.header(v))
+  return sheet:finish("Layout of a tensor, " .. tools.header(v),
+                      o.is_tight)
 end
 
 return picture
