@@ -396,6 +396,7 @@ local PARTS = { -- a module, and the names of st that it makes
   "session.help", " help apropos document ",
   "timeit", " timeit ",
   "layout", " layout ",
+  "plot", " plot ",
   "explain", " explain ",
   "printing", " set_printoptions get_printoptions ",
   "autograd", " autograd gradcheck gradgradcheck checkpoint detect_anomaly ",

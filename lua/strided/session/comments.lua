@@ -39,7 +39,7 @@ local function loaded()
                          "distributions", "autograd", "amp", "masked",
                          "library", "iterator", "layout", "explain",
                          "fuse", "printing", "profile", "sandbox",
-                         "timeit", "session.help"} do
+                         "timeit", "plot", "session.help"} do
     pcall(require, "strided." .. name)
   end
   local names = {}

@@ -1,0 +1,156 @@
+--- Where plots go: the terminal, with what it can show, and files.
+--
+-- @module strided.plot.terminal
+
+local core = require "strided.core"
+local replace = require "strided.io.replace"
+
+local execute, getenv, io, pcall, remove, tmpname, tonumber = os and os.execute,
+  os and os.getenv, io, pcall, os and os.remove, os and os.tmpname, tonumber
+local concat, find, format, gsub, min, sub = table.concat, string.find,
+  string.format, string.gsub, math.min, string.sub
+local require = require
+
+local DEFAULT = 80
+local WIDEST = 200   -- a plot does not grow beyond
+local CHUNK = 4096   -- bytes of a picture in one escape sequence
+local TIMEOUT = 0.2  -- seconds that a terminal has to answer
+
+local PACKAGE = "rsvg-convert was not found; install librsvg2-bin (Debian, "
+  .. "Ubuntu), librsvg2-tools (Fedora) or librsvg (Homebrew, Arch)"
+
+local terminal = {}
+
+local function environment(name) return getenv and getenv(name) or nil end
+
+--- True if standard output is a terminal; false in a sandbox.
+local function is_terminal()
+  local ok, is = pcall(core.is_terminal, 1)
+  return ok and is and environment "TERM" ~= "dumb"
+end
+
+--- The number of columns.
+function terminal.width()
+  if not is_terminal() then return DEFAULT end
+  local ok, columns = pcall(core.terminal_size, 1)
+  columns = ok and columns or tonumber(environment "COLUMNS" or "")
+  if not columns or columns < 20 then return DEFAULT end
+  return min(columns, WIDEST)
+end
+
+--- The number of colours; 0 elsewhere than on a terminal.
+function terminal.colours()
+  local no = environment "NO_COLOR"
+  if not is_terminal() or no and no ~= "" then return 0 end
+  local deep = environment "COLORTERM"
+  return (deep == "truecolor" or deep == "24bit") and 16777216 or 256
+end
+
+-- -- Files -------------------------------------------------------------------
+
+--- Writes a text into a file; returns nil, or why not.
+function terminal.write(path, text)
+  local ok, why = replace(path, function(file) return file:write(text) end)
+  return not ok and (why or "cannot write " .. path) or nil
+end
+
+local function quoted(text) return "'" .. gsub(text, "'", "'\\''") .. "'" end
+
+local function succeeds(command)
+  if not execute then return false end
+  local ok = execute(command)
+  return ok == true or ok == 0
+end
+
+local function has(program)
+  return succeeds("command -v " .. program .. " >/dev/null 2>&1")
+end
+
+--- Converts SVG by rsvg-convert; returns nil, or why not.
+function terminal.convert(svg, path, suffix, scale)
+  if not has "rsvg-convert" then return PACKAGE end
+  if find(path, "^%-") then path = "./" .. path end
+  local from = tmpname()
+  local file, why = io.open(from, "wb")
+  if not file then return why end
+  file:write(svg)
+  file:close()
+  local ok = succeeds(format("rsvg-convert --format=%s --zoom=%g -o %s <%s",
+    suffix, suffix == "png" and scale or 0.75, quoted(path), quoted(from)))
+  remove(from)
+  return not ok and format("rsvg-convert failed to write '%s'", path) or nil
+end
+
+-- -- Pictures in the terminal ------------------------------------------------
+
+local known -- what the terminal has, after it was asked
+
+--- "kitty", "sixel" or "none".
+local function graphics()
+  if known then return known end
+  local own = environment "STRIDED_GRAPHICS"
+  if own == "kitty" or own == "sixel" or own == "none" then return own end
+  known = "none"
+  if environment "TMUX" or environment "STY" then return known end
+  local term = environment "TERM" or ""
+  local program = environment "TERM_PROGRAM"
+  if environment "KITTY_WINDOW_ID" or term == "xterm-kitty" or
+     term == "xterm-ghostty" or program == "ghostty" or program == "WezTerm"
+  then
+    known = "kitty"
+  else
+    -- Primary device attributes: 4 stands for sixel.
+    local ok, answer = pcall(core.ask_terminal, "\27[c", "c", TIMEOUT)
+    if ok and answer and find(answer, "^\27%[%?[%d;]*;4[;c]") then
+      known = "sixel"
+    end
+  end
+  return known
+end
+
+local function read(path)
+  local file = io.open(path, "rb")
+  if not file then return nil end
+  local bytes = file:read "*a"
+  file:close()
+  return bytes
+end
+
+--- A PNG in escape sequences of kitty's protocol.
+local function kitty(bytes)
+  local text = require("strided.plot.png").base64(bytes)
+  local out, i = {}, 1
+  repeat
+    local part = sub(text, i, i + CHUNK - 1)
+    i = i + CHUNK
+    out[#out + 1] = format("\27_G%sm=%d;%s\27\\",
+      #out == 0 and "a=T,f=100," or "", i <= #text and 1 or 0, part)
+  until i > #text
+  return concat(out) .. "\n"
+end
+
+--- Shows a figure as a picture; false if the terminal has none, or a program
+-- that converts it is missing.
+function terminal.picture(fig, kind)
+  if not is_terminal() then return false end
+  kind = kind or graphics()
+  if kind == "none" or not io or not tmpname then return false end
+  if kind == "sixel" and not has "img2sixel" then return false end
+  local path = tmpname()
+  local failed = terminal.convert(fig:svg(), path, "png", 1)
+  local bytes = not failed and read(path)
+  local shown = false
+  io.stdout:flush()
+  if bytes and kind == "kitty" then
+    io.stdout:write(kitty(bytes))
+    shown = true
+  elseif bytes then
+    shown = succeeds("img2sixel " .. quoted(path))
+  end
+  io.stdout:flush()
+  remove(path)
+  return shown
+end
+
+terminal.kitty = kitty
+return terminal
