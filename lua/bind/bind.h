@@ -502,11 +502,11 @@ typedef void st__opener(st__state *h, lua_State *L);
   X(fiber) X(cdata) X(operator) X(dtype) X(scalar) X(shape) X(tensor) \
   X(from_table) X(subscript) X(kernel) X(library) X(listen) X(plan) \
   X(system) X(keyset) X(guard) X(mode) X(inspect) X(explain) \
-  X(dispatch_trace) X(profile) X(schema) X(signal) X(warning) X(foreign) \
-  X(dlpack) X(arrow) X(source) X(mapped_pages) X(save) X(zip_member) \
-  X(csv_read) X(csv_write) X(share) X(memory) X(scope) X(keepalive) X(grad) \
-  X(hook) X(context) X(autograd_function) X(symbolic_trace) \
-  X(fused_function) X(sandbox) X(worker_threads)
+  X(dispatch_trace) X(profile) X(schema) X(signal) X(terminal) X(warning) \
+  X(foreign) X(dlpack) X(arrow) X(source) X(mapped_pages) X(save) \
+  X(zip_member) X(csv_read) X(csv_write) X(share) X(memory) X(scope) \
+  X(keepalive) X(grad) X(hook) X(context) X(autograd_function) \
+  X(symbolic_trace) X(fused_function) X(sandbox) X(worker_threads)
 #define ST_OPENER(name) st__opener st__open_##name;
 ST_OPENER_MAP(ST_OPENER)
 #undef ST_OPENER

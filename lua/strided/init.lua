@@ -397,6 +397,7 @@ local PARTS = { -- a module, and the names of st that it makes
   "timeit", " timeit ",
   "layout", " layout ",
   "plot", " plot ",
+  "progress", " progress ",
   "explain", " explain ",
   "printing", " set_printoptions get_printoptions ",
   "autograd", " autograd gradcheck gradgradcheck checkpoint detect_anomaly ",

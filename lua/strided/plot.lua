@@ -422,7 +422,7 @@ local function add_list(fig, list)
     end
     add_described(fig, item, format("plot: series %d", i))
   end
-  return fig:set(settings)
+  return add("plot", fig, {}, settings)
 end
 
 --- Draws a plot: st.plot(y), st.plot(x, y, options), or a list of series,
@@ -453,7 +453,7 @@ local function plot(x, y, opts)
     return add_list(fig, x)
   elseif is_list and next(x) ~= nil and x[1] == nil then
     if x.x ~= nil or x.y ~= nil then return add_described(fig, x, "plot") end
-    return fig:set(x)
+    return add("plot", fig, {}, x)
   end
   local a, b, given = x_y_options("plot", x, y, opts)
   local kind = given and given.kind

@@ -136,7 +136,8 @@ describe("An unknown option is reported in one phrase, by", function()
      "set_printoptions: there is no option 'precison': did you mean " ..
      "precision?"},
     {function() st.layout(x, {colour = "red"}) end,
-     "layout: there is no option 'colour': it has format, max, width"},
+     "layout: there is no option 'colour': it has format, max, notes, " ..
+     "width"},
     {function() st.iterator {inputz = {x}} end,
      "iterator: there is no option 'inputz': did you mean inputs"},
     {function() st.frombuffer("abcd", {dtyp = "int8"}) end,

@@ -232,11 +232,11 @@ describe("A loader", function()
   end)
 
   it("shows how far it is", function()
-    local text = require("strided.data.progress").text
+    local text = require("strided.progress").text
     assert.equal("epoch 1 3/10, 1.5/s, 0:02, 0:04 left",
                  text("epoch 1 ", 3, 10, 2))
     assert.equal("90, 1/s, 1:30", text("", 90, nil, 90))
-    local words, epoch = require("strided.data.progress").words, 1
+    local words, epoch = require("strided.progress").words, 1
     local function label() return "epoch " .. epoch end
     assert.equal("", words(true))
     assert.equal("epoch 1 ", words(label))

@@ -62,6 +62,8 @@
   X(SESSION, "interruptible", "interruptible", LUA_TNONE)               \
   X(SESSION, "wait_input", "wait_input", LUA_TNONE)                     \
   X(SESSION, "is_terminal", "is_terminal", LUA_TNONE)                   \
+  X(SESSION, "terminal_size", "terminal_size", LUA_TNONE)               \
+  X(SESSION, "ask_terminal", "ask_terminal", LUA_TNONE)                 \
   X(INTERNALS, "start_workers", "DataLoader with workers", LUA_TNONE)   \
   X(INTERNALS, "set_home", "set_home", LUA_TNONE)                       \
   X(INTERNALS, "set_index", "set_index", LUA_TNONE)                     \

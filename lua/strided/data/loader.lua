@@ -41,7 +41,7 @@ local dataset = require "strided.data.dataset"
 local guard = require "strided.guard"
 local options = require "strided.options"
 local prefetch = require "strided.data.prefetch"
-local progress = require "strided.data.progress"
+local progress = require "strided.progress"
 local raise = require "strided.caller_error"
 local sampler = require "strided.data.sampler"
 

@@ -23,7 +23,7 @@
 
 local core = require "strided.core"
 local options = require "strided.options"
-local progress = require "strided.data.progress"
+local progress = require "strided.progress"
 local raise = require "strided.caller_error"
 local values = require "strided.io.values"
 

@@ -8,6 +8,7 @@ local core = require "strided.core"
 local csv = require "strided.io.csv"
 local image = require "strided.io.image"
 local kinds = require "strided.io.kinds"
+local meter = require "strided.io.meter"
 local raise = require "strided.caller_error"
 local unknown_option = require "strided.unknown_option"
 
@@ -398,11 +399,13 @@ local file = {}
 -- @tparam string path
 -- @tparam[opt] table options `format`; `mmap`; `names`, a list of the tensors
 -- to load (.npz, .safetensors): the other tensors may then have unsupported
--- dtypes
+-- dtypes; `progress`, true or what to write before a line on the terminal that
+-- shows how much of the tensors is read
 -- @return a tensor, or a table of tensors; of .pt and .t7 files any value
 function file.load(path, options)
   check_path("load", path)
-  options = check_options("load", options)
+  local show
+  options, show = meter.of("load", check_options("load", options))
   local source, why = core.open_source(path)
   if not source then complain("load", path, why .. note_bare(path)) end
   if options.mmap == "r+" then -- this mode alone needs write access
@@ -410,7 +413,9 @@ function file.load(path, options)
     source, why = core.open_source(path, true)
     if not source then complain("load", path, why) end
   end
+  show(source:size())
   local ok, value, extra = pcall(read, path, source, options)
+  show(nil, ok and value ~= nil)
   source:close()
   if not ok then value, extra = nil, text_of(value) end
   if value == nil then complain("load", path, extra) end
@@ -452,10 +457,11 @@ end
 -- deletes.
 -- @tparam string path
 -- @param value a tensor, or a table
--- @tparam[opt] table options
+-- @tparam[opt] table options those of the format; `progress`, as for st.load
 function file.save(path, value, options)
   check_path("save", path)
-  options = check_options("save", options)
+  local show
+  options, show = meter.of("save", check_options("save", options))
   local writer = writer_of("save", path)
   check_value(writer, value)
   for name in pairs(options) do
@@ -463,7 +469,10 @@ function file.save(path, value, options)
       unknown_option("save: " .. writer[4], name, writer[3])
     end
   end
-  replace("save", path, writer, value, options)
+  show(meter.size(value))
+  local ok, why = pcall(replace, "save", path, writer, value, options)
+  show(nil, ok)
+  if not ok then error(why, 0) end
 end
 
 --- Creates a .npy file of zeros and maps it to write: what is written to the

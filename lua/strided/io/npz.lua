@@ -3,6 +3,7 @@
 -- @module strided.io.npz
 
 local is_utf8 = require "strided.io.utf8".is_valid
+local meter = require "strided.io.meter"
 local npy = require "strided.io.npy"
 local zip = require "strided.io.zip"
 
@@ -78,6 +79,7 @@ function npz.read(source, options)
     t, why = read_member(source, m)
     if not t then return nil, format("member '%s': %s", m.name, why) end
     tensors[m.key] = t
+    meter.add_tensor(t)
   end
   return tensors
 end
@@ -107,6 +109,7 @@ function npz.write(file, tensors, options)
     members[i], why = zip.add(file, name .. ".npy", {head, t}, full,
                               options.compress and true or false)
     if not members[i] then return nil, why end
+    meter.add_tensor(t)
   end
   return zip.finish(file, members)
 end

@@ -9,6 +9,7 @@
 
 local failure = require "strided.io.failure"
 local core = require "strided.core"
+local meter = require "strided.io.meter"
 local pickle = require "strided.io.pickle"
 local pt_tensors = require "strided.io.pt_tensors"
 local reader = require "strided.io.reader"
@@ -95,6 +96,7 @@ local function read_storage(file, key, class, n)
       if not done then fail("member '%s': %s", clean(m.name), why) end
     end)
   end
+  meter.add_tensor(t)
   return pt_tensors.storage(t, class, file.order)
 end
 
@@ -223,6 +225,7 @@ local function fill_storages(file, keys, m, at)
     if not done then fail("storage '%s': %s", clean(key), why) end
     pt_tensors.mend(item.storage)
     item.is_read = true
+    meter.add(item.n * item.storage.class.size)
     at = at + 8 + item.n * item.storage.class.size
   end
   for key, item in next, file.storages do

@@ -13,6 +13,7 @@
 local core = require "strided.core"
 local is_utf8 = require "strided.io.utf8".is_valid
 local json = require "strided.io.json"
+local meter = require "strided.io.meter"
 local tree = require "strided.io.tree"
 
 local byte, char, concat, floor, format, sort =
@@ -315,6 +316,7 @@ function safetensors.read(source, options)
   for _, info in ipairs(list) do
     tensors[info.name], why = read_tensor(source, info, start, mode)
     if why then return nil, format("tensor '%s': %s", info.name, why) end
+    meter.add_tensor(tensors[info.name])
   end
   local description = metadata[tree.NAME]
   if not description or options.names then return tensors, metadata end
@@ -450,6 +452,7 @@ function safetensors.write(file, value, options)
   for _, item in ipairs(list) do
     if not done then return nil, why end
     done, why = file:write(plain(item.tensor))
+    meter.add_tensor(item.tensor)
   end
   return done, why
 end

@@ -8,7 +8,7 @@ local ticks = require "strided.plot.ticks"
 local abs, floor, huge, ipairs, log, max, min, require = math.abs, math.floor,
   math.huge, ipairs, math.log, math.max, math.min, require
 
-local MOST = 8e307     -- limits whose difference is finite
+local MOST = 1.797e308 -- a limit
 local PAD = 0.04       -- of the range, beyond the data
 local CLOSEST = 1e-13  -- a range, by the largest number
 
@@ -62,7 +62,7 @@ local function linear_limits(fig, name, low, high)
   elseif high - low < least then
     return low - least, high + least
   end
-  local by = (high - low) * PAD
+  local by = high * PAD - low * PAD
   if by == 0 then by = high - low end
   local from = touches(fig, name, "low", low) and low or low - by
   local to = touches(fig, name, "high", high) and high or high + by
@@ -114,7 +114,9 @@ local function unit(axis, value)
   if axis.is_log then
     u = (log(value) - log(axis.low)) / (log(axis.high) - log(axis.low))
   else
-    u = (value - axis.low) / (axis.high - axis.low)
+    -- Differences of halves do not overflow; halves of the least are 0.
+    local by = axis.high - axis.low == huge and 0.5 or 1
+    u = (value * by - axis.low * by) / (axis.high * by - axis.low * by)
   end
   return axis.is_flipped and 1 - u or u
 end
@@ -126,7 +128,9 @@ local function units(axis, t)
     local low = log(axis.low)
     u = t:log():sub(low):div(log(axis.high) - low)
   else
-    u = t:sub(axis.low):div(axis.high - axis.low)
+    local by = axis.high - axis.low == huge and 0.5 or 1
+    if by < 1 then t = t:mul(by) end
+    u = t:sub(axis.low * by):div(axis.high * by - axis.low * by)
   end
   u = u:masked_fill(u:isfinite():logical_not(), 0 / 0)
   return axis.is_flipped and u:mul(-1):add(1) or u
@@ -211,11 +215,19 @@ function frame.draw(fr, s, rank, n, m)
   return drawn
 end
 
+--- Where 0 is on the y axis, if bars stand on it and it is not at the bottom.
+function frame.zero(fr)
+  if not fr.has_bars or fr.y.is_log then return nil end
+  local v = unit(fr.y, 0)
+  return v > 0 and v <= 1 and v or nil
+end
+
 --- The axes of a figure: `x`, `y`.
 function frame.new(fig)
   local fr = {x = axis_of(fig, "x"), y = axis_of(fig, "y"), bar_series = 0}
   for _, s in ipairs(fig.series) do
     if s.kind == "bar" then fr.bar_series = fr.bar_series + 1 end
+    if s.kind == "bar" or s.kind == "hist" then fr.has_bars = true end
   end
   return fr
 end

@@ -4,7 +4,7 @@
 
 local colours = require "strided.plot.colours"
 local frame = require "strided.plot.frame"
-local png = require "strided.plot.png"
+local pixels_of = require "strided.plot.pixels"
 local words = require "strided.plot.words"
 
 local concat = table.concat
@@ -17,7 +17,7 @@ local EDGE = 14         -- around everything
 local LINE = 18         -- height of a line of the legend
 local CIRCLES = 1000    -- points that are circles; more are one path
 local BAR, BAR_GAP = 14, 16 -- width of a colour bar, and the space before it
-local SLANT = 0.62      -- sine of the angle of slanted texts
+local SLANT, COSINE = 0.62, 0.79 -- of the angle of slanted texts, 38 degrees
 local DASHES = {"", ' stroke-dasharray="7 4"', ' stroke-dasharray="2 3"'}
 
 local STYLE = [[
@@ -112,10 +112,15 @@ local function slant(sheet, ticks)
   local skip = max(1, ceil(#ticks * 15 / sheet.w))
   local longest = 0
   for i, tick in ipairs(ticks) do
-    tick.text = (i - 1) % skip == 0 and words.shorten(tick.text, 20) or nil
+    tick.text = (i - 1) % skip == 0 and words.shorten(tick.text, 24) or nil
     if tick.text then longest = max(longest, words.width(tick.text, EM)) end
   end
   sheet.is_slanted = true
+  local first = ticks[1] and ticks[1].at or 0
+  local lacking = EDGE + longest * COSINE - (sheet.left + first * sheet.w)
+  if lacking > 0 then
+    sheet.left, sheet.w = sheet.left + lacking, max(40, sheet.w - lacking)
+  end
   return longest * SLANT + 6
 end
 
@@ -227,11 +232,16 @@ local function draw_x_texts(sheet, bottom)
   end
 end
 
-local function draw_axes(sheet, fig)
+local function draw_axes(sheet, fig, fr)
   local o = fig.options
   local right, bottom = sheet.left + sheet.w, sheet.top + sheet.h
   sheet:add('<path class="axis" d="M%s %sV%sH%s"/>', short(sheet.left),
             short(sheet.top), short(bottom), short(right))
+  local zero = frame.zero(fr)
+  if zero then
+    sheet:add('<path class="axis" d="M%s %sH%s"/>', short(sheet.left),
+              short(sheet:y(zero)), short(right))
+  end
   draw_x_texts(sheet, bottom)
   for _, tick in ipairs(sheet.yticks) do
     if tick.text then
@@ -373,14 +383,10 @@ local function draw_bars(sheet, s, bars, opacity)
 end
 
 local function draw_pixels(sheet, s, box)
-  local x, y = sheet:x(box[1]), sheet:y(box[4])
-  local w, h = (box[3] - box[1]) * sheet.w, (box[4] - box[2]) * sheet.h
-  local pixels = frame.resample(s.pixels, max(1, floor(w)), max(1, floor(h)))
-  local palette = pixels.ndim == 2 and colours.palette(s.cmap) or nil
-  sheet:add('<image class="pixels" x="%s" y="%s" width="%s" height="%s" '
-            .. 'preserveAspectRatio="none" href="data:image/png;base64,%s"/>',
-            short(x), short(y), short(w), short(h),
-            png.base64(png.encode(pixels, palette)))
+  local palette = s.pixels.ndim == 2 and colours.palette(s.cmap) or nil
+  sheet.out[#sheet.out + 1] = pixels_of(
+    s.pixels, palette, sheet:x(box[1]), sheet:y(box[4]),
+    (box[3] - box[1]) * sheet.w, (box[4] - box[2]) * sheet.h)
 end
 
 local function draw_series(sheet, fig, fr)
@@ -395,7 +401,7 @@ local function draw_series(sheet, fig, fr)
     local drawn = frame.draw(fr, s, rank, floor(sheet.w), floor(sheet.h))
     if drawn.box then draw_pixels(sheet, s, drawn.box) end
     if drawn.bars then
-      draw_bars(sheet, s, drawn.bars, hists > 1 and "0.55" or "0.9")
+      draw_bars(sheet, s, drawn.bars, hists > 1 and "0.55" or "1")
     end
     if drawn.runs then draw_runs(sheet, s, drawn.runs) end
     if drawn.points then draw_points(sheet, s, drawn.points) end
@@ -420,7 +426,7 @@ return function(fig, width, height)
   sheet:add('<g clip-path="url(#%s)">', clip)
   draw_series(sheet, fig, fr)
   sheet:add('</g>')
-  draw_axes(sheet, fig)
+  draw_axes(sheet, fig, fr)
   draw_map(sheet)
   draw_titles(sheet)
   draw_legend(sheet)

@@ -14,7 +14,7 @@ local require = require
 local DEFAULT = 80
 local WIDEST = 200   -- a plot does not grow beyond
 local CHUNK = 4096   -- bytes of a picture in one escape sequence
-local TIMEOUT = 0.2  -- seconds that a terminal has to answer
+local TIMEOUT = 0.5  -- seconds that a terminal has to answer
 
 local PACKAGE = "rsvg-convert was not found; install librsvg2-bin (Debian, "
   .. "Ubuntu), librsvg2-tools (Fedora) or librsvg (Homebrew, Arch)"

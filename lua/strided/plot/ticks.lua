@@ -31,9 +31,8 @@ end
 
 -- -- Linear axes -------------------------------------------------------------
 
---- The least step for at most n parts of a span: its factor and its exponent.
-local function step_of(span, n, is_integer)
-  local raw = span / n
+--- The least step from raw on: its factor and its exponent.
+local function step_of(raw, is_integer)
   local e = exponent(raw)
   local f = raw / 10.0 ^ e
   f = f <= 1.0001 and 1 or f <= 2 and 2 or f <= 2.5 and 2.5 or f <= 5 and 5
@@ -90,8 +89,10 @@ end
 -- @treturn table the list
 -- @treturn ?string what is to be added to each text
 function ticks.linear(lo, hi, n, is_integer)
-  local span = hi - lo
-  local factor, e = step_of(span, max(1, n), is_integer)
+  n = max(2, n)
+  local raw = hi / n - lo / n -- hi - lo may be infinite
+  if raw == 0 then raw = hi - lo end
+  local factor, e = step_of(raw, is_integer)
   local step = factor * 10.0 ^ e
   local list = {}
   if step > 0 then
@@ -102,7 +103,7 @@ function ticks.linear(lo, hi, n, is_integer)
       if #list > 200 then break end
     end
   end
-  return list, write(list, -e + (factor == 2.5 and 1 or 0), span)
+  return list, write(list, -e + (factor == 2.5 and 1 or 0), hi - lo)
 end
 
 -- -- Logarithmic axes --------------------------------------------------------

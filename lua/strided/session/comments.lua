@@ -39,7 +39,8 @@ local function loaded()
                          "distributions", "autograd", "amp", "masked",
                          "library", "iterator", "layout", "explain",
                          "fuse", "printing", "profile", "sandbox",
-                         "timeit", "plot", "session.help"} do
+                         "timeit", "plot", "progress",
+                         "session.help"} do
     pcall(require, "strided." .. name)
   end
   local names = {}
