@@ -250,7 +250,7 @@ local function plain_text(lines)
   return (gsub(gsub(concat(split(lines), " "), "%s+", " "), " $", ""))
 end
 
-local comment_help = {}
+local comment_help = {all = comments, split = split}
 
 --- Calls visit(name, text, module, kind) for each comment on something public:
 -- its name as one writes it, without "st."; its text; the module that it is

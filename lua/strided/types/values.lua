@@ -1,0 +1,284 @@
+--- Annotations of the types that schemas and comments name: dtypes and other
+-- strings, shapes, tensors and objects in C.
+--
+-- @module strided.types.values
+
+local values = {}
+
+--- Types of strings.
+values.aliases = [[
+---@alias strided.dtype
+---| "float32"
+---| "float64"
+---| "float16"
+---| "bfloat16"
+---| "int64"
+---| "int32"
+---| "int16"
+---| "int8"
+---| "uint8"
+---| "uint16"
+---| "uint32"
+---| "uint64"
+---| "bool"
+---| "complex64"
+---| "complex128"
+---| "complex32"
+---| "bcomplex32"
+
+---@alias strided.memory_format
+---| "contiguous_format"
+---| "preserve_format"
+---| "channels_last"
+---| "channels_last_3d"
+
+---@alias strided.device
+---| "cpu"
+---| "meta"
+
+---@alias strided.layout
+---| "strided"
+
+---@alias strided.reduction
+---| "mean"
+---| "sum"
+---| "none"
+
+--- A number of Lua, a boolean, or st.complex(re, im).
+---@alias strided.scalar number|boolean|strided.complex
+
+--- A shape: a list of sizes, counted from 1. #shape is the number of dimensions.
+---@class strided.Size
+---@field [integer] integer
+local Size = {}
+
+--- The product of the sizes.
+---@return integer
+function Size:numel() end
+
+--- A complex number.
+---@class strided.complex
+---@field real number
+---@field imag number
+---@operator add(strided.scalar): strided.complex
+---@operator sub(strided.scalar): strided.complex
+---@operator mul(strided.scalar): strided.complex
+---@operator div(strided.scalar): strided.complex
+---@operator unm: strided.complex
+
+--- st.none: the absent element of a list.
+---@class strided.none
+
+--- What registers a hook or a listener returns.
+---@class strided.Handle
+local Handle = {}
+
+--- Undoes a hook.
+function Handle:remove() end
+
+--- Ends a listener.
+function Handle:close() end
+
+--- A set of dispatch keys.
+---@class strided.DispatchKeySet
+---@operator add(strided.DispatchKeySet): strided.DispatchKeySet
+---@operator sub(strided.DispatchKeySet): strided.DispatchKeySet
+---@operator mul(strided.DispatchKeySet): strided.DispatchKeySet
+---@operator len: integer
+local DispatchKeySet = {}
+
+--- The set with a key.
+---@param key string
+---@return strided.DispatchKeySet
+function DispatchKeySet:add(key) end
+
+--- The set without a key.
+---@param key string
+---@return strided.DispatchKeySet
+function DispatchKeySet:remove(key) end
+
+--- Is the key in the set?
+---@param key string
+---@return boolean
+function DispatchKeySet:has(key) end
+
+---@return boolean
+function DispatchKeySet:is_empty() end
+
+--- The key of the highest priority.
+---@return string
+function DispatchKeySet:highest() end
+
+--- A random generator.
+---@class strided.Generator
+local Generator = {}
+
+---@param seed integer
+---@return strided.Generator
+function Generator:manual_seed(seed) end
+
+---@return integer
+function Generator:initial_seed() end
+
+---@return string
+function Generator:algorithm() end
+
+---@return strided.Generator
+function Generator:clone() end
+
+---@return strided.Tensor
+function Generator:get_state() end
+
+---@param state strided.Tensor
+---@return strided.Generator
+function Generator:set_state(state) end
+
+--- Of Philox: n generators that are independent of this one and of each other.
+---@param n? integer
+---@return strided.Generator ...
+function Generator:split(n) end
+
+--- Of Philox: skips n words of 32 bits.
+---@param n integer
+function Generator:jump(n) end
+
+--- An operator as an object: it is called like a function. Its overloads are
+-- fields: st.ops.aten.add.Tensor.
+---@class strided.Operator
+---@field [string] strided.Operator
+---@overload fun(...: any): any
+local Operator = {}
+
+---@return string
+function Operator:schema() end
+
+---@return string?
+function Operator:doc() end
+
+---@return string
+function Operator:name() end
+
+---@return string[]
+function Operator:overloads() end
+
+---@return string[]
+function Operator:tags() end
+
+---@return string
+function Operator:signature() end
+
+--- The dispatch table as a text.
+---@return string
+function Operator:table() end
+
+--- The registrations as a text.
+---@return string
+function Operator:dump() end
+
+---@return string?
+function Operator:derivative() end
+
+---@param key string
+---@return any
+function Operator:kernel(key) end
+
+---@param keys strided.DispatchKeySet
+---@param ... any
+---@return any
+function Operator:redispatch(keys, ...) end
+
+---@param key string
+---@param ... any
+---@return any
+function Operator:call_for_key(key, ...) end
+
+--- What st.library opens: a namespace with operators of one's own.
+---@class strided.Library
+local Library = {}
+
+--- Defines an operator.
+---@param schema string
+---@param options? table `doc`, `tags`
+function Library:def(schema, options) end
+
+--- Registers a kernel.
+---@param name string
+---@param key string|function
+---@param fn? function
+function Library:impl(name, key, fn) end
+
+---@param fn function|string
+function Library:fallback(fn) end
+
+--- Registers a derivative.
+---@param name string
+---@param ... any
+function Library:derivative(name, ...) end
+
+--- Defines an operator of elements by an expression.
+---@param schema string
+---@param expression string
+---@param options? table
+function Library:elementwise(schema, expression, options) end
+
+--- Defines a reduction by expressions.
+---@param schema string
+---@param parts table
+---@param options? table
+function Library:reduction(schema, parts, options) end
+
+--- Ends the registrations.
+function Library:close() end
+]]
+
+local OPERATORS = {"add", "sub", "mul", "div", "mod", "pow", "idiv", "band",
+                   "bor", "bxor", "shl", "shr"}
+
+--- The annotations of the operators of Lua on tensors.
+function values.operators()
+  local lines = {}
+  for _, name in ipairs(OPERATORS) do
+    lines[#lines + 1] = "operator " .. name ..
+                        "(strided.Tensor|strided.scalar): strided.Tensor"
+  end
+  for _, name in ipairs {"unm", "bnot"} do
+    lines[#lines + 1] = "operator " .. name .. ": strided.Tensor"
+  end
+  lines[#lines + 1] = "operator len: integer"
+  lines[#lines + 1] = "operator concat(string): string"
+  return lines
+end
+
+-- What no signature says: name, type, text.
+values.properties = {
+  {"shape", "strided.Size", "The sizes."},
+  {"dtype", "strided.dtype", "The name of the dtype."},
+  {"device", "strided.device", "The name of the device."},
+  {"layout", "strided.layout", "The layout: \"strided\"."},
+  {"grad", "strided.Tensor?", "The gradient, once backward has computed it."},
+  {"data", "strided.Tensor", "The tensor without its gradients."},
+}
+
+-- Methods in C without a row in strided.session.functions: name, signature,
+-- text.
+values.methods = {
+  {"size", "t:size(dim: dim? = nil) -> integer or Size",
+   "The sizes, or the one of a dimension."},
+  {"backward", "t:backward(gradient: Tensor? = nil, {create_graph: boolean = "
+   .. "false, retain_graph: boolean? = nil, inputs: {Tensor}? = nil})",
+   "Adds the gradients with respect to the leaves to their grad."},
+  {"requires_grad_", "t:requires_grad_(flag: boolean = true) -> Tensor",
+   "Says whether gradients are recorded for the tensor."},
+  {"iter", "t:iter(dim: dim? = nil) -> function",
+   "For loops: for row, i in t:iter() do."},
+  {"keys", "t:keys() -> DispatchKeySet",
+   "The dispatch keys of the tensor."},
+  {"to_dlpack", "t:to_dlpack({stream: any = nil}) -> any",
+   "Exports the tensor by DLPack."},
+  {"to_arrow", "t:to_arrow(schema: any, array: any)",
+   "Exports the tensor by Arrow's C data interface."},
+  {"tofile", "t:tofile(path: string)",
+   "Writes the bytes of the elements into a file."},
+}
+
+return values
