@@ -50,8 +50,8 @@ local function read_operators()
     if find(full, "^aten::[^_]") and not seen[full] then
       seen[full] = true
       names[#names + 1] = full
-      list[full] = is_method[i]
     end
+    list[full] = list[full] or is_method[i] -- an overload
   end
   table.sort(names)
   local ops = {}

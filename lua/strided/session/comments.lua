@@ -78,7 +78,7 @@ local function add(all, lines, code, at, before)
     all[name] = all[name] or {}
     local list = all[name]
     list[#list + 1] = {name = name, owner = owner, full = full, lines = lines,
-                       module = at.module, line = at.line,
+                       module = at.module, line = at.line, code = code,
                        before = needs_more and before or nil}
     if not needs_more then before = list[#list] end
   end

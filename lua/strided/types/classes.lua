@@ -5,15 +5,18 @@
 --
 -- @module strided.types.classes
 
+local core = require "strided.core"
 local emit = require "strided.types.emit"
 local functions = require "strided.session.functions"
 local reader = require "strided.types.comments"
 local signatures = require "strided.types.signatures"
 
-local find, gsub, ipairs, match, next, rawget, tostring, type = string.find, string.gsub,
-  ipairs, string.match, next, rawget, tostring, type
-local getinfo, getmetatable, getupvalue = debug.getinfo, debug.getmetatable,
-  debug.getupvalue
+local unpack = unpack or table.unpack
+local find, gsub, ipairs, match, next, pcall, rawget, tostring, type =
+  string.find, string.gsub, ipairs, string.match, next, pcall, rawget,
+  tostring, type
+local getinfo, getlocal, getmetatable, getupvalue = debug.getinfo,
+  debug.getlocal, debug.getmetatable, debug.getupvalue
 
 local classes = {}
 
@@ -50,6 +53,15 @@ local RETURNED = {
   {"Cache", "strided.nn.attention", "Keys and values of attention."},
 }
 
+-- What functions return whose comments do not say it.
+local RESULTS = {
+  Generator = "strided.Generator", library = "strided.Library",
+  iterator = "strided.Plan", get_rng_state = "strided.Generator",
+  profile = "strided.Profile", ["profile.start"] = "strided.Profile",
+  ["nn.summary"] = "strided.Summary", fuse = "function", layout = "string",
+  ["memory.stats"] = "table", is_tensor = "boolean", tensor = TENSOR,
+}
+
 local known -- by the table of a class, its name
 
 -- -- Finding comments --------------------------------------------------------
@@ -65,14 +77,37 @@ local function comment_at(name, value)
   end)
 end
 
---- The comment on a public function or class of a module.
+--- The comment on a public function or class of a module: that of a name with
+-- tags, if there are several.
 local function comment_on(name, path)
   local place = "strided." .. match(path, "^[^.]+")
-  return reader.find(name, function(c)
+  local function is_near(c)
     return not find(c.full, ":", 1, true) and
            (c.module == place or find(c.module, "^" .. place .. "%.") or
             c.owner == match(path, "[^.]*$"))
+  end
+  return reader.find(name, function(c)
+    return is_near(c) and find(c.full, name .. "$") and
+           find(table.concat(c.lines, "\n"), "@function " .. c.full, 1, true)
+  end) or reader.find(name, is_near)
+end
+
+--- The comment on a name of st.
+local function comment_in_st(name)
+  return reader.find(name, function(c)
+    return c.full == name and find(table.concat(c.lines, "\n"),
+                                   "@function " .. name, 1, true)
+  end) or reader.find(name, function(c)
+    return c.full == name or c.full == "autograd." .. name
   end)
+end
+
+--- Sets the type of a result that the comment does not tell.
+local function set_result(form, name)
+  local r = form.returns[1]
+  if RESULTS[name] and r and r.type == "any" then
+    form.returns[1] = {type = RESULTS[name]}
+  end
 end
 
 -- -- Functions ---------------------------------------------------------------
@@ -94,7 +129,8 @@ local function read_function(out, path, name, value, is_method)
     end
   end
   local comment = type(value) == "function" and comment_at(name, value) or
-                  comment_on(name, path)
+                  comment_on(name, path) or
+                  path == "autograd" and comment_in_st(name)
   if not comment then
     local guess = reader.guess(value, is_method)
     return {guess.form}, ""
@@ -103,6 +139,7 @@ local function read_function(out, path, name, value, is_method)
   if read.fields then
     options_class(out, options, read.fields)
   end
+  set_result(read.form, path .. "." .. name)
   return {read.form}, read.text
 end
 
@@ -203,9 +240,6 @@ end
 
 local function option_type(value)
   local kind = type(value)
-  if kind == "table" and not tostring(value):find "^table" then
-    return "any" -- it may be nil
-  end
   return (kind == "number" or kind == "boolean" or kind == "string") and kind
          or "any"
 end
@@ -219,6 +253,10 @@ local function optimizer_fields(class, fields)
     local value = class.defaults[name]
     local f = seen[name]
     local kind = option_type(value)
+    local said = rawget(class, "types") and class.types[name]
+    if kind == "any" and (said == "boolean" or said == "number") then
+      kind = said
+    end
     list[#list + 1] = {name = name, optional = true, text = f and f.text or
                        kind ~= "any" and default_text(value) or nil,
                        type = f and f.type ~= "any" and f.type or kind}
@@ -226,27 +264,106 @@ local function optimizer_fields(class, fields)
   return list
 end
 
---- What a layer returns when it is called.
-local function layer_call(signature)
-  local returns = {{type = TENSOR}}
-  if not signature then returns[2] = {type = "any"} end
-  return {params = {{name = "input", type = TENSOR}}, rest = "any",
-          returns = returns}
+-- Layers that take packed sequences, too.
+local PACKED = {RNN = true, LSTM = true, GRU = true}
+
+-- What arguments of a layer are called.
+local RENAMED = {a = "input", b = "target", c = "third", x = "input"}
+
+-- Those that are tensors.
+local function is_tensor_name(name)
+  return find(name, "^x%d?$") or find(name, "^input%d?$") or
+         find(name, "^target%d?$") or find(name, "^positive") or
+         find(name, "^negative")
+end
+
+--- How a layer is called, by the arguments of its method `forward`; nil if it
+-- has none.
+local function layer_call(name, class, base)
+  local forward = class.forward
+  if forward == base.forward then return nil end
+  local form = {params = {}, returns = {{type = TENSOR}}}
+  local info = getinfo(forward, "u")
+  if not info.nparams then -- Lua 5.1
+    form.rest = "any"
+    return form
+  end
+  for i = 2, info.nparams do
+    local p = getlocal(forward, i)
+    p = RENAMED[p] or p
+    local is_first = i == 2
+    form.params[i - 1] = {
+      name = emit.argument(p), optional = not is_first and
+      not is_tensor_name(p),
+      type = (is_first or is_tensor_name(p)) and
+             (PACKED[name] and TENSOR .. "|table" or TENSOR) or "any"}
+  end
+  if PACKED[name] or find(name, "Attention") then
+    form.returns[2] = {type = "any"}
+  end
+  if info.isvararg then form.rest = "any" end
+  return form
 end
 
 -- -- Classes -----------------------------------------------------------------
 
 --- The fields of a distribution: its parameters and what it computes.
 local function distribution_fields(class)
-  local fields = {}
+  local fields, seen = {}, {}
+  local function add(name, kind)
+    if not seen[name] then
+      seen[name] = true
+      fields[#fields + 1] = {name = name, type = kind}
+    end
+  end
   for _, p in ipairs(rawget(class, "params") or {}) do
-    fields[#fields + 1] = {name = p[1], type = p[4] and "any" or TENSOR}
+    add(p[1], p[4] and "any" or TENSOR)
   end
   for _, name in ipairs(emit.sorted(rawget(class, "get") or {})) do
-    local kind = find(name, "_shape$") and "strided.Size" or
-                 find(name, "^has_") and "boolean" or
-                 find(name, "support") and "any" or TENSOR
-    fields[#fields + 1] = {name = name, type = kind}
+    add(name, find(name, "_shape$") and "strided.Size" or
+              find(name, "^has_") and "boolean" or
+              find(name, "support") and "any" or TENSOR)
+  end
+  return fields
+end
+
+--- The arguments of a distribution may be numbers, and are named in a table,
+-- too; of probs and logits one is given.
+local function loosen(form)
+  local has_two
+  for _, p in ipairs(form.params) do
+    has_two = has_two or p.name == "logits"
+    if p.type == "any" then p.type = TENSOR .. "|number|table" end
+  end
+  for _, p in ipairs(form.params) do
+    p.optional = p.optional or has_two
+  end
+end
+
+-- An argument for a layer that is made to see what it has.
+local SAMPLES = {integer = 4, number = 0.5, ["integer|integer[]"] = 2,
+                 boolean = true}
+
+--- The tensors and layers that an object of a class has: it makes one. Its
+-- parameters are random; the generator is as before.
+local function layer_fields(class, form)
+  local list = {}
+  for i, p in ipairs(form.params) do
+    if p.optional then break end
+    list[i] = SAMPLES[p.type]
+    if list[i] == nil then return {} end
+  end
+  local before = core.copy_rng()
+  local ok, object = pcall(class, unpack(list))
+  core.restore_rng(before)
+  local fields = {}
+  for _, name in ipairs(ok and emit.sorted(object) or {}) do
+    local value = object[name]
+    local kind = core.is_tensor(value) and TENSOR or known[getmetatable(value)]
+    if kind then
+      fields[#fields + 1] = {name = name,
+                             type = name == "bias" and kind .. "?" or kind}
+    end
   end
   return fields
 end
@@ -264,7 +381,7 @@ local function parent_of(class, path)
   end
 end
 
-local function write_class(out, var, path, name, class)
+local function write_class(out, var, path, name, class, base)
   local class_name = "strided." .. path .. "." .. name
   local options = class_name .. ".options"
   local signature = declared(class)
@@ -284,6 +401,7 @@ local function write_class(out, var, path, name, class)
     fields = optimizer_fields(class, fields)
   elseif rawget(class, "get") and path == "distributions" then
     own = distribution_fields(class)
+    loosen(read.form)
   end
   for _, form in ipairs(forms) do form.returns = {{type = class_name}} end
   if fields then
@@ -298,9 +416,8 @@ local function write_class(out, var, path, name, class)
       own[#own + 1] = {name = "training", type = "boolean"}
       own[#own + 1] = {name = "[string]", type = "any"}
     else
-      forms[#forms + 1] = layer_call(signature)
-      own[#own + 1] = {name = "weight", type = TENSOR}
-      own[#own + 1] = {name = "bias", type = TENSOR .. "?"}
+      forms[#forms + 1] = layer_call(name, class, base)
+      for _, f in ipairs(layer_fields(class, forms[1])) do own[#own + 1] = f end
     end
   end
   emit.class(out, {name = class_name, parent = parent_of(class, path),
@@ -317,24 +434,36 @@ local function is_callable(value)
   return type(meta) == "table" and rawget(meta, "__call") ~= nil
 end
 
+-- Tables that are not modules.
+local NO_MODULE = {
+  ["distributions.transforms.names"] = true, ["distributions.biject_to"] = true,
+  ["distributions.transform_to"] = true,
+  ["distributions.identity_transform"] = true,
+}
+
 --- Gives the classes of a module and of those within their names.
 local function name_classes(path, module)
-  for name, value in next, module do
-    if type(name) == "string" and type(value) == "table" then
-      if find(name, "^%u") then
-        known[value] = known[value] or "strided." .. path .. "." .. name
-      elseif not find(name, "^_") and not known[value] and
-        path .. "." .. name ~= "distributions.constraints" then
-        known[value] = "strided." .. path .. "." .. name
-        name_classes(path .. "." .. name, value)
-      end
+  local names = emit.sorted(module)
+  for _, name in ipairs(names) do
+    local value = module[name]
+    if type(value) == "table" and find(name, "^%u") then
+      known[value] = known[value] or "strided." .. path .. "." .. name
+    end
+  end
+  if path == "distributions.constraints" then return end
+  for _, name in ipairs(names) do
+    local value, full = module[name], path .. "." .. name
+    if type(value) == "table" and find(name, "^%l") and not known[value] and
+      not NO_MODULE[full] then
+      known[value] = "strided." .. full
+      name_classes(full, value)
     end
   end
 end
 
 local write_module
 
-local function write_value(out, var, path, name, value)
+local function write_value(out, var, path, name, value, base)
   local kind = type(value)
   local full = "strided." .. path .. "." .. name
   if kind == "function" then
@@ -346,7 +475,7 @@ local function write_value(out, var, path, name, value)
       out[#out + 1] = emit.place(var, name) .. " = {}"
       out[#out + 1] = ""
     else
-      write_class(out, var, path, name, value)
+      write_class(out, var, path, name, value, base)
     end
   elseif kind == "table" and path ~= "distributions.constraints" and
     known[value] == full then
@@ -362,11 +491,11 @@ end
 function write_module(out, var, path, module)
   local calls = {}
   if is_callable(module) then
-    local forms = read_function(out, "st", path, nil)
-    local row = functions[path]
-    if row then forms = signatures.read(row.signature, "table") end
-    calls = row and forms or {{params = {}, rest = "any",
-                               returns = {{type = "any"}}}}
+    local comment = comment_in_st(path)
+    local read = comment and reader.read(comment, nil, "table") or
+                 reader.guess(nil)
+    set_result(read.form, path)
+    calls[1] = read.form
   end
   emit.class(out, {name = "strided." .. path, calls = calls, var = var,
                    is_field = find(var, ".", 1, true) ~= nil})
@@ -382,7 +511,7 @@ function write_module(out, var, path, module)
   end
   for _, name in ipairs(emit.sorted(module)) do
     if not find(name, "^_") then
-      write_value(out, var, path, name, module[name])
+      write_value(out, var, path, name, module[name], rawget(module, "Module"))
     end
   end
 end
@@ -415,24 +544,22 @@ end
 function classes.func(out, var, name, value)
   local options = "strided.options." .. name
   local row = functions[name]
-  if row and not find(row.signature, "^t") then
-    local forms = signatures.read(row.signature, options)
+  local forms = row and signatures.read(row.signature, options)
+  if row then
+    if forms and find(row.signature, "^t:") then
+      table.insert(forms[1].params, 1, {name = "self", type = TENSOR})
+    end
     if forms then
       if forms[1].fields then options_class(out, options, forms[1].fields) end
       emit.func(out, var, {name = name, text = row.line, forms = forms})
       return
     end
   end
-  local comment = reader.find(name, function(c)
-    return not find(c.full, "[:.]") and (c.module == "strided" or
-           type(value) ~= "function" or getinfo(value, "S").what == "C" or
-           find(getinfo(value, "S").source, file_of(c.module), 1, true))
-  end) or reader.find(name, function(c)
-    return not find(c.full, ":", 1, true) and type(value) == "function" and
-           find(getinfo(value, "S").source, file_of(c.module), 1, true)
-  end)
+  local comment = type(value) == "function" and comment_at(name, value) or
+                  comment_in_st(name)
   local read = comment and reader.read(comment, value, options) or
                reader.guess(value)
+  set_result(read.form, name)
   if read.fields then options_class(out, options, read.fields) end
   emit.func(out, var, {name = name, text = read.text, forms = {read.form}})
 end

@@ -5,6 +5,7 @@
 local comments = require "strided.session.comments"
 local emit = require "strided.types.emit"
 
+local unpack = unpack or table.unpack
 local concat, find, gsub, ipairs, lower, match, tonumber, type = table.concat,
   string.find, string.gsub, ipairs, string.lower, string.match, tonumber, type
 local getinfo = debug and debug.getinfo
@@ -33,7 +34,9 @@ local BY_NAME = {
 local OF_NAMES = {
   bias = "boolean", num_layers = "integer", bidirectional = "boolean",
   batch_first = "boolean", proj_size = "integer", requires_grad = "boolean",
-  num_workers = "integer", create_graph = "boolean", shuffle = "boolean",
+  num_workers = "integer", batch_size = "integer", prefetch_factor = "integer",
+  hidden_size = "integer", n = "integer", create_graph = "boolean",
+  shuffle = "boolean",
   retain_graph = "boolean", allow_unused = "boolean", drop_last = "boolean",
 }
 
@@ -54,7 +57,7 @@ local function type_of(text)
       parts[#parts + 1] = TYPES[part] or find(part, "^{") and "table" or "any"
     end
   end
-  return emit.union((unpack or table.unpack)(parts)), optional
+  return emit.union(unpack(parts)), optional
 end
 
 --- The type of a default as a comment writes it: 1, 0.5, true, "tanh".
@@ -89,7 +92,7 @@ function reader.options(text)
       seen[word] = true
       fields[#fields + 1] = {
         name = word, optional = true,
-        type = BY_NAME[word] or type_of_default(default) or OF_NAMES[word] or
+        type = BY_NAME[word] or OF_NAMES[word] or type_of_default(default) or
                "any",
         text = default and "default " .. default or nil}
     end
@@ -103,12 +106,27 @@ end
 -- -- Forms -------------------------------------------------------------------
 
 --- The arguments of a function in Lua: their names, and `rest` if it has
--- further ones. Lua 5.1 itself does not tell them: nil.
-local function arguments(fn)
-  local info = getinfo and type(fn) == "function" and getinfo(fn, "u")
-  if not info or not info.nparams then return nil end
-  local list = {rest = info.isvararg}
-  for i = 1, info.nparams do list[i] = getlocal(fn, i) end
+-- further ones; nil if they are not known. They are in the line below the
+-- comment; of a function without one, Lua 5.1 itself does not tell them.
+-- @tparam table comment
+-- @param fn the function, or nil
+-- @tparam boolean is_method without the first argument, the object
+local function arguments(comment, fn, is_method)
+  local sign, text = match(comment.code or "",
+                           "function [%w_.]*([:.]?)[%w_]*%((.*)%)")
+  local list = {}
+  if text then
+    for name in text:gmatch "[^%s,]+" do
+      if name == "..." then list.rest = true else list[#list + 1] = name end
+    end
+    if sign == ":" then return list end
+  else
+    local info = getinfo and type(fn) == "function" and getinfo(fn, "Su")
+    if not info or not info.nparams or info.what == "C" then return nil end
+    list.rest = info.isvararg
+    for i = 1, info.nparams do list[i] = getlocal(fn, i) end
+  end
+  if is_method then table.remove(list, 1) end
   return list
 end
 
@@ -120,13 +138,21 @@ local function parameter(tag, rest)
     kind, name, text = "any", match(rest, "^(%S+)%s*(.*)$")
   end
   if not name then return nil end
-  local type, optional = type_of(kind)
+  local of, optional = type_of(kind)
+  if of == "any" and find(text, "^a tensor or a list") then
+    of = "strided.Tensor|strided.Tensor[]"
+  elseif of == "any" and (text == "a tensor" or find(text, "^a tensor[,;]"))
+  then
+    of = "strided.Tensor"
+  elseif of == "function" and find(text, "^or a module") then
+    of = "function|strided.nn.Module"
+  end
   local default = match(tag, "%[opt=(.*)%]")
   name = gsub(name, "%W+$", "")
-  if BY_NAME[name] and (type == "string" or type == "any") then
-    type = BY_NAME[name]
+  if BY_NAME[name] and (of == "string" or of == "any") then
+    of = BY_NAME[name]
   end
-  return {name = name == "" and "..." or emit.argument(name), type = type,
+  return {name = name == "" and "..." or emit.argument(name), type = of,
           optional = optional or find(tag, "%[opt") ~= nil,
           text = (default and "default " .. default .. "; " or "") .. text,
           said = text}
@@ -136,17 +162,23 @@ end
 local function result(tag, rest, is_method)
   local kind, text = "any", rest
   if find(tag, "^t") then kind, text = match(rest, "^(%S+)%s*(.*)$") end
-  local type, optional = type_of(kind or "any")
+  local of, optional = type_of(kind or "any")
   if is_method and (find(text, "^the %l+$") or find(text, "^itself")
                     or find(text, "^self")) and
-    (type == "table" or type == "any") then
-    type = "self"
-  elseif type == "any" and find(lower(text), "^the number of") then
-    type = "integer"
-  elseif type == "any" and find(text, "^the results of") then
+    (of == "table" or of == "any") then
+    of = "self"
+  elseif of == "any" and find(lower(text), "^the number of") then
+    of = "integer"
+  elseif of == "any" and find(text, "^the results of") then
     return {type = "any", name = "..."}
   end
-  return {type = optional and type .. "?" or type}
+  return {type = optional and of .. "?" or of}
+end
+
+--- True for a function that calls body(...): it gets further arguments.
+local function calls_back(form)
+  local last = form.params[#form.params]
+  return last and find(last.type, "^function")
 end
 
 local function tidy(head)
@@ -182,7 +214,7 @@ function reader.read(comment, value, options, is_method)
     elseif p then
       local fields = p.type == "table" and reader.options(p.said)
       if fields and (fields[1] or fields.of[1]) and
-        find(p.name, "^opt") then
+        (find(p.name, "^opt") or p.name == "given") then
         out.fields, p.type = fields, options
       end
       form.params[#form.params + 1] = p
@@ -190,16 +222,18 @@ function reader.read(comment, value, options, is_method)
       form.returns[#form.returns + 1] = result(tag, rest, is_method)
     end
   end
-  local names = arguments(value)
-  if not form.params[1] and names then
-    for i = is_method and 2 or 1, #names do
-      form.params[#form.params + 1] = {name = emit.argument(names[i]),
-                                       type = "any", optional = true}
+  local names = arguments(comment, value, is_method)
+  if not form.params[1] then
+    for i, name in ipairs(names or {}) do
+      form.params[i] = {name = emit.argument(name), type = "any",
+                        optional = true}
     end
-  end
-  if names and names.rest or not names and not form.params[1] then
+    if not names or names.rest then form.rest = form.rest or "any" end
+  elseif names and names.rest or not names and calls_back(form) then
     form.rest = form.rest or "any"
   end
+  form.returns[1] = form.returns[1] or {type = "any"}
+  for i = 1, #form.returns - 1 do form.returns[i].name = nil end
   return out
 end
 

@@ -15,7 +15,7 @@ local signatures = {}
 local TYPES = {
   Tensor = "strided.Tensor", dtype = "strided.dtype", dim = "integer",
   device = "strided.device", format = "strided.memory_format",
-  index = "integer", shape = "integer[]|strided.Size", Size = "strided.Size",
+  index = "integer", shape = "integer[]", Size = "strided.Size",
   handle = "strided.Handle", DispatchKeySet = "strided.DispatchKeySet",
   complex = "strided.complex", float = "number", integer = "integer",
   number = "number", string = "string", boolean = "boolean", table = "table",
@@ -90,7 +90,7 @@ end
 local function results(text)
   local list = {}
   if text == "results" then return {{type = "any", name = "..."}} end
-  for i, part in ipairs(split(text)) do
+  for i, part in ipairs(split((gsub(text, ", or ", " or ")))) do
     local type, optional = signatures.type_of(part)
     list[i] = {type = optional and type .. "?" or type}
   end

@@ -47,9 +47,8 @@ values.aliases = [[
 --- A number of Lua, a boolean, or st.complex(re, im).
 ---@alias strided.scalar number|boolean|strided.complex
 
---- A shape: a list of sizes, counted from 1. #shape is the number of dimensions.
----@class strided.Size
----@field [integer] integer
+--- A shape: a list of sizes. #shape is the number of dimensions.
+---@class strided.Size: integer[]
 local Size = {}
 
 --- The product of the sizes.
