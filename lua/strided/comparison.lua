@@ -11,7 +11,8 @@
 local core = require "strided.core"
 local raise = require "strided.caller_error"
 
-local concat, format, ipairs, type = table.concat, string.format, ipairs, type
+local concat, format, ipairs, require, type = table.concat, string.format,
+  ipairs, require, type
 
 local is_tensor = core.is_tensor
 local methods = core.methods
@@ -107,6 +108,11 @@ function lists.__index(_, key)
     raise("a list of tensors has no '%s'; write list[1], or local a, b = "
           .. "unpack(list)", key)
   end
+end
+
+--- print(t:split(2))
+function lists.__tostring(list)
+  return require("strided.session.show").value(list)
 end
 
 core.set_metamethod("__call", call)

@@ -19,7 +19,8 @@ describe("st.help", function()
     it("describes what is there: " .. name, function()
       local text = st.help(name)
       local function has(words)
-        assert.truthy(text:find(words, 1, true), text)
+        assert.truthy(text:gsub("%s+", " "):find(words:gsub("%s+", " "), 1,
+                                                 true), text)
       end
       local first = name .. ": " .. f.line
       assert.equal(first, text:gsub("\n *", " "):sub(1, #first))
@@ -47,10 +48,31 @@ describe("st.help", function()
       assert.equal(row.result, table.concat(results, "\n"), name)
       local text = st.help(name)
       assert.truthy(text:find(name:gsub("^%l+_", ""), 1, true), text)
-      assert.truthy(text:find(row.code, 1, true), text)
+      assert.truthy(text:gsub("%s+", " "):find(row.code, 1, true), text)
       n = n + 1
     end
     assert.is_true(n >= 400)
+  end)
+
+  it("fits into 80 columns, whatever it is asked", function()
+    local n = 0
+    local function check(what, options)
+      for line in (st.help(what, options) .. "\n"):gmatch "([^\n]*)\n" do
+        local columns = #line:gsub("[\128-\191]", "")
+        assert.is_true(columns <= 80, line)
+      end
+    end
+    check(nil)
+    check(nil, {all = true})
+    for _, list in ipairs {require("strided.help.catalogue").all(),
+                           require("strided.help.pages").entries(),
+                           require("strided.help.topics").entries()} do
+      for _, e in ipairs(list) do
+        check(e.name, {all = e.kind == "operator"})
+        n = n + 1
+      end
+    end
+    assert.is_true(n > 1000)
   end)
 
   -- The line before a row of the table is not there in its help.

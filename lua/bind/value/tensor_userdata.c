@@ -338,8 +338,36 @@ void st__push_tensor_text(st__state *h, lua_State *L, int idx) {
   st__check_lost(h, L, lua_gettop(L) + 1, "tostring"); /* new faults only */
 }
 
+/* Pushes what makes a tensor part of a graph: "grad_fn=<MulBackward0>". */
+static void push_gradient(lua_State *L, int idx) { /* [+1] */
+  lua_getfield(L, idx, "grad_fn");                 /* [+1] */
+  if (luaL_callmeta(L, -1, "__tostring")) {        /* [+1] */
+    lua_pushfstring(L, "grad_fn=%s", lua_tostring(L, -1)); /* [+1] */
+    lua_replace(L, -3);                            /* [-1] */
+    lua_pop(L, 1);                                 /* [-1] */
+  } else {
+    lua_pushliteral(L, "requires_grad=true");      /* [+1] */
+    lua_replace(L, -2);                            /* [-1] */
+  }
+}
+
+/* The text of a tensor and, as in PyTorch, whether it requires a gradient. */
 static int tensor_tostring(lua_State *L) {
-  st__push_tensor_text(st__state_of(L), L, 1); /* [+1] */
+  st__state *h = st__state_of(L);
+  lua_settop(L, 1);
+  st__push_tensor_text(h, L, 1);                   /* [+1] */
+  const st__tensor_ud *ud = lua_touserdata(L, 1);
+  if (!ud->t || !st_tensor_requires_grad(ud->t)) return 1;
+  push_gradient(L, 1);                             /* [+1] */
+  const char *text = lua_tostring(L, 2), *more = lua_tostring(L, 3);
+  const char *last = strrchr(text, '\n');
+  const size_t n = strlen(text), line = strlen(last ? last + 1 : text);
+  const bool fits = line + strlen(more) + 3 <= (size_t)h->print.linewidth;
+  lua_pushlstring(L, text, n - 1);                 /* [+1] */
+  lua_pushstring(L, fits ? ", " : ",\n       ");   /* [+1] */
+  lua_pushvalue(L, 3);                             /* [+1] */
+  lua_pushliteral(L, ")");                         /* [+1] */
+  lua_concat(L, 4);                                /* [-3] */
   return 1;
 }
 

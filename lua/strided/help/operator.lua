@@ -113,18 +113,33 @@ function operator.fold(text)
   return concat(lines, "\n")
 end
 
---- Wraps a sentence; further lines are indented.
-function operator.wrap(text)
+--- Wraps a text.
+-- @tparam string text
+-- @tparam[opt] string first what its first line begins with
+-- @tparam[opt] string further what other lines begin with, by default two
+-- spaces
+function operator.wrap(text, first, further)
   local lines, line = {}, nil
   for word in text:gmatch "%S+" do
     if line and #line + 1 + #word > WIDTH then
       lines[#lines + 1] = line
       line = nil
     end
-    line = line and line .. " " .. word or (lines[1] and "  " or "") .. word
+    line = line and line .. " " .. word
+           or (lines[1] and (further or "  ") or first or "") .. word
   end
   lines[#lines + 1] = line
   return concat(lines, "\n")
+end
+
+--- Wraps each line of a text; further ones are indented by five columns.
+local function rows(text)
+  local list = {}
+  for line in text:gmatch "[^\n]+" do
+    list[#list + 1] = #line + 2 <= WIDTH and "  " .. line
+                      or operator.wrap(line, "  ", "     ")
+  end
+  return concat(list, "\n")
 end
 
 --- The overloads of a packet as objects.
@@ -175,8 +190,9 @@ local function tables(list)
     known[#known + 1] = one:name():match "%.([^.]*)$" or "default"
   end
   for i, text in ipairs(order) do
-    parts[i] = "dispatch of " .. concat(names[text], ", ") .. "\n"
-      .. indent(text == "" and "no kernel of its own" or text)
+    parts[i] = operator.wrap("dispatch of " .. concat(names[text], ", "))
+      .. "\n"
+      .. rows(text == "" and "no kernel of its own" or text)
   end
   return concat(parts, "\n")
 end
@@ -195,8 +211,9 @@ local function derivatives(list)
     end
   end
   for i, text in ipairs(order) do
-    parts[i] = "derivative of " .. concat(names[text], ", ") .. "\n"
-      .. indent(text)
+    parts[i] = operator.wrap("derivative of " .. concat(names[text], ", "))
+      .. "\n"
+      .. rows(text)
   end
   return #parts > 0 and concat(parts, "\n") or nil
 end
@@ -205,7 +222,8 @@ end
 function operator.example(code, result)
   local uses_t = code:find "%f[%w_]t%f[^%w_]"
   return "for example" .. (uses_t and ", t = st.tensor {{1, 2}, {3, 4}}" or "")
-         .. "\n" .. indent(code .. "\n--> " .. result:gsub("\n", "\n    "))
+         .. "\n" .. operator.fold(code) .. "\n"
+         .. indent("--> " .. result:gsub("\n", "\n    "))
 end
 
 --- That of an operator of aten, if there is one, or of the one that it is
@@ -259,8 +277,8 @@ local function short(packet, list)
 end
 
 local function long(packet, list)
-  local lines = {packet:name() .. (packet:doc() and ": " .. packet:doc()
-                                   or "")}
+  local lines = {operator.wrap(packet:name() .. (packet:doc() and ": "
+                                                 .. packet:doc() or ""))}
   for _, one in ipairs(list) do
     local schema = one:schema()
     if schema ~= "" then
@@ -268,7 +286,7 @@ local function long(packet, list)
     end
   end
   lines[#lines + 1] = example_of(packet)
-  lines[#lines + 1] = "schema\n" .. indent(packet:schema())
+  lines[#lines + 1] = "schema\n" .. rows(packet:schema())
   lines[#lines + 1] = derivatives(list)
   lines[#lines + 1] = tables(list)
   return concat(lines, "\n")

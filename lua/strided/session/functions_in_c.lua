@@ -109,8 +109,8 @@ return {
 {"register_post_accumulate_grad_hook",
  "t:register_post_accumulate_grad_hook(fn: function) -> handle",
  "Calls fn(t) after backward has added to the grad of a leaf.",
- "type(t:float():requires_grad_():register_post_accumulate_grad_hook(print)) "
- .. "~= \"nil\"", "true"},
+ "t:float():requires_grad_():register_post_accumulate_grad_hook(print) ~= nil",
+ "true"},
 {"is_inference", "t:is_inference() -> boolean",
  "True if the tensor was made in st.inference_mode.",
  "t:is_inference()", "false"},

@@ -3,7 +3,7 @@
 --
 -- @module strided.session.show
 
-local is_tensor = require("strided.core").is_tensor
+local lists = require("strided.core").tensor_lists
 
 local concat, sort = table.concat, table.sort
 local debug, error, format, ipairs, next, pcall, rawget, select, tostring,
@@ -43,25 +43,9 @@ local function quoted(s)
   end) .. '"'
 end
 
---- The text of a tensor with what makes it part of a graph, as PyTorch prints
--- it: "tensor([2.], grad_fn=<MulBackward0>)".
-local function with_gradient(text, t)
-  local fn = t.grad_fn
-  local more = fn and "grad_fn=" .. tostring(fn) or
-               t.requires_grad and "requires_grad=true"
-  if not more or text:sub(-1) ~= ")" then return text end
-  local last = text:match "[^\n]*$"
-  local break_ = #last + #more + 2 > WIDTH and "\n       " or " "
-  return text:sub(1, -2) .. "," .. break_ .. more .. ")"
-end
-
 --- tostring(v), or a placeholder if that fails. Raises an interrupt.
 local function text_of(v)
   local ok, text = pcall(tostring, v)
-  if ok and is_tensor(v) then
-    local fine, whole = pcall(with_gradient, text, v)
-    if fine then return whole end
-  end
   if ok and type(text) == "string" then return text end
   if text == "interrupted" then error(text, 0) end
   return format("<%s: its tostring fails>", type(v))
@@ -69,6 +53,7 @@ end
 
 local function has_tostring(v)
   local meta = debug.getmetatable(v)
+  if meta == lists then return false end -- it is that of this module
   return type(meta) == "table" and rawget(meta, "__tostring") ~= nil
 end
 

@@ -65,6 +65,29 @@ describe("A value", function()
                  .. "       requires_grad=true)", show.value(wide))
   end)
 
+  -- The breaks are those of PyTorch 2.15.
+  it("that is a tensor is printed by print(t) in the same way", function()
+    local w = st.ones({2}, {requires_grad = true})
+    assert.equal("tensor([1., 1.], requires_grad=true)", tostring(w))
+    assert.equal("tensor([2., 2.], grad_fn=<MulBackward0>)", tostring(w * 2))
+    assert.equal("tensor([1., 1.])", tostring(w:detach()))
+    local ones = st.ones({1, 12}, {requires_grad = true})
+    assert.is_nil(tostring(ones):find "\n")
+    assert.matches("1%.%]%],\n       requires_grad=true%)$",
+                   tostring(st.ones({1, 13}, {requires_grad = true})))
+    assert.is_nil(tostring(st.ones({11}, {requires_grad = true}) * 2):find "\n")
+    assert.matches("2%.%],\n       grad_fn=<MulBackward0>%)$",
+                   tostring(st.ones({12}, {requires_grad = true}) * 2))
+  end)
+
+  it("that is a list of tensors shows them", function()
+    local list = st.arange(4):split(2)
+    assert.equal("{tensor([0, 1]), tensor([2, 3])}", tostring(list))
+    assert.equal(tostring(list), show.value(list))
+    assert.equal("{parts = " .. tostring(list) .. "}",
+                 show.value {parts = list})
+  end)
+
   it("has a colour of its kind, if asked for", function()
     assert.equal('{\27[36m1\27[0m, \27[32m"a"\27[0m}',
                  show.value({1, "a"}, true))
