@@ -24,6 +24,7 @@
 local st = require "strided"
 local core = require "strided.core"
 core.check_taken("session", "strided.session")
+local advice = require "strided.session.advice"
 local complete = require("strided.session.complete").complete
 local failure = require "strided.session.traceback"
 local help = require "strided.session.help"
@@ -60,8 +61,9 @@ end
 local function compile_expression(text, name)
   local chunk, why = compile("return " .. text, name)
   if not chunk then return nil, why end
-  return compile("return (...)(" .. text:gsub(";%s*$", "") .. "\n)", name)
-    or chunk
+  -- The newline is for a comment at the end.
+  local call = "return (...)(" .. text:gsub(";%s*$", "")
+  return compile(call .. ")", name) or compile(call .. "\n)", name) or chunk
 end
 
 --- Compiles a text to a chunk, which is called with `values`.
@@ -219,11 +221,14 @@ function Session:run_text(text, is_timed)
       return
     end
     local more
-    if unfinished then more = self.read ">> " end
+    if unfinished and not advice.is_python(text) then
+      more = self.read ">> "
+    end
     if more == false then return end
     if not more then
       self.remember(first)
-      self:fail(is_silent_one)
+      local why = is_silent_one
+      self:fail(advice.add(why, advice.syntax(why, text)))
       return
     end
     text = text .. "\n" .. more

@@ -80,6 +80,9 @@ local NO_COUNTER = "write for row, i in t:iter() do"
 
 local PAIR = "write local values, indices = t:max(dim)"
 
+local IMAGES = "the rock strided-image reads and writes pictures: with it "
+  .. "write st.load(\"a.png\"), st.save(\"a.png\", t)"
+
 local NO_LOOP = "write operators on whole tensors; st.fuse makes one loop of "
   .. "them, and for row in t:iter() do visits rows"
 
@@ -161,6 +164,8 @@ names.advice = {
   set_default_device = "write t:to(device), or {device = name} for new tensors",
   enumerate = NO_COUNTER, zip = NO_COUNTER, len = "write #t, the first size",
   values = PAIR, indices = PAIR,
+  imread = IMAGES, imsave = IMAGES, imwrite = IMAGES,
+  tobytes = "write t:tostring_bytes()",
   append = "write st.cat {t, other}",
   insert = NO_INSERT, delete = NO_INSERT,
   conv2 = "write st.conv2d(x, weight)", xcorr2 = "write st.conv2d(x, weight)",
@@ -173,6 +178,14 @@ for _, kind in next, {"Float", "Double", "Half", "Long", "Int", "Short",
     .. names.casts[kind:lower()] .. "\"})"
   names.advice[kind .. "Tensor"] = "write st.empty(2, 3, {dtype = \""
     .. names.casts[kind:lower()] .. "\"}), or st.tensor for elements"
+end
+for field, call in next, read [[
+  Q=qr R=qr U=svd S=svd Vh=svd V=svd L=eigh eigenvalues=eigh eigenvectors=eigh
+  solution=lstsq residuals=lstsq LU=lu_factor pivots=lu_factor P=lu
+  logabsdet=slogdet
+]] do
+  names.advice["a tensor." .. field] = "several results are several values: "
+    .. "write local a, b = st.linalg." .. call .. "(...)"
 end
 for layer, call in next, read [[
   SoftMax=nn.Softmax(2) LogSoftMax=nn.LogSoftmax(2) SoftPlus=nn.Softplus()

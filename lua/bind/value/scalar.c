@@ -137,8 +137,11 @@ static int new_complex(lua_State *L) {
   }
   if (!st__to_double(h, L, 1, &s.u.c[0]) ||
       (!lua_isnoneornil(L, 2) && !st__to_double(h, L, 2, &s.u.c[1]))) {
+    const bool is_list = lua_istable(L, 1);
     return st__error(h, L, ST_BAD_TYPE, "complex: re and im must be numbers, "
-                     "or both be tensors");
+                     "or both be tensors, got %s and %s%s",
+                     st__type_name(h, L, 1), st__type_name(h, L, 2), is_list
+                     ? "; write local re, im = unpack(list)" : "");
   }
   push_scalar_ud(h, L, s); /* [+1] */
   return 1;

@@ -46,9 +46,9 @@ local raise = require "strided.caller_error"
 local sampler = require "strided.data.sampler"
 
 local floor, huge = math.floor, math.huge
-local error, getmetatable, ipairs, package, pcall, setmetatable, tonumber,
-  tostring, type, unpack = error, getmetatable, ipairs, package, pcall,
-  setmetatable, tonumber, tostring, type, unpack or table.unpack
+local error, getmetatable, ipairs, package, pcall, select, setmetatable,
+  tonumber, tostring, type, unpack = error, getmetatable, ipairs, package,
+  pcall, select, setmetatable, tonumber, tostring, type, unpack or table.unpack
 
 local KNOWN = {batch_size = true, shuffle = true, sampler = true,
                batch_sampler = true, collate = true, drop_last = true,
@@ -151,7 +151,13 @@ function DataLoader:iter()
   return batches, a, b, closing
 end
 
-DataLoader.__call = DataLoader.iter
+-- for a, b in loader do calls it with two arguments.
+function DataLoader:__call(...)
+  if select("#", ...) > 0 then
+    raise "a loader is no iterator; write for a, b in loader:iter() do"
+  end
+  return self:iter()
+end
 
 --- The number of batches of a pass; nil if the dataset is a function.
 -- @function DataLoader:size

@@ -117,7 +117,9 @@ local buffer = {}
 function buffer.frombuffer(source, options)
   options = options == nil and {} or options
   if type(options) ~= "table" then
-    raise("frombuffer: the options must be a table, got %s", type(options))
+    raise("frombuffer: the options must be a table, got %s; write {dtype = %s}",
+          type(options), type(options) == "string" and ("%q"):format(options)
+          or '"int16"')
   end
   check(source, options)
   local offset = options.offset or 0

@@ -84,6 +84,12 @@ end
 local function describe(module) return module:describe() end
 
 local function create(class, ...)
+  for _, name in ipairs {"__init", "__init__"} do
+    if rawget(class, name) then
+      raise("%s: the constructor is called init; write function %s:init(...)",
+            class.__name, class.__name)
+    end
+  end
   local module = setmetatable({[FIELDS] = {}, [BUFFERS] = {}, [LABELS] = {},
                                [HOOKS] = false, training = true}, class)
   module:init(...)

@@ -4,6 +4,7 @@
 
 local st = require "strided"
 require("strided.core").check_taken("session", "strided.session.command")
+local advice = require "strided.session.advice"
 local failure = require "strided.session.traceback"
 
 local io, ipairs, loadfile, rawset, require, select, xpcall =
@@ -43,7 +44,9 @@ end
 
 local function run_code(code)
   local chunk, why = compile(code, "=(command line)")
-  if not chunk then return complain(why) end
+  if not chunk then
+    return complain(advice.add(why, advice.syntax(why, code)))
+  end
   return run(chunk)
 end
 
@@ -62,7 +65,9 @@ local function run_file(args, at)
   local shifted = shift(args, at)
   rawset(_G, "arg", shifted)
   local chunk, why = loadfile(name ~= "-" and name or nil)
-  if not chunk then return complain(why) end
+  if not chunk then
+    return complain(advice.add(why, advice.syntax_of_file(why, name)))
+  end
   return run(chunk, unpack(shifted, 1, #args - at))
 end
 

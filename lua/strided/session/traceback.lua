@@ -5,6 +5,7 @@
 
 local core = require "strided.core"
 core.check_taken("session", "strided.session.traceback")
+local advice = require "strided.session.advice"
 local show = require "strided.session.show"
 
 local concat = table.concat
@@ -76,6 +77,7 @@ function failure.text(e)
   if ("x:1: " .. message):find "^[^\n]*:%d+: interrupted$" then
     return "interrupted"
   end
+  message = advice.add(message, advice.error(message))
   local lines = frames(3)
   -- Errors in Lua kernels have a traceback of the frames above the engine.
   local has_head = message:find("\nstack traceback:", 1, true)

@@ -43,8 +43,10 @@ end
 local function check_positional(class, name, value)
   local kind = class.types and class.types[name] or "number"
   if kind ~= "any" and type(value) ~= kind then
-    raise("%s: argument '%s' must be a %s, got %s", class.name, name, kind,
-          type(value))
+    local is_named = type(value) == "table" and value[name] ~= nil
+    raise("%s: argument '%s' must be a %s, got %s%s", class.name, name, kind,
+          type(value), is_named and "; it is not in a table: write "
+          .. class.name .. "(optimizer, " .. tostring(value[name]) .. ")" or "")
   elseif kind == "number" and (value <= 0 or value ~= value) then
     raise("%s: argument '%s' must be positive, got %g", class.name, name, value)
   end
