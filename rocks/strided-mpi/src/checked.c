@@ -54,6 +54,7 @@ static st_status wait_or_goodbye(const stmpi_comm *c, MPI_Request *request,
     int flag;
     TRY(stmpi_check(MPI_Test(request, &flag, MPI_STATUS_IGNORE), "MPI_Test"));
     if (flag) return ST_OK;
+    stmpi_progress();
     if (round % 64 != 63) continue;
     stmpi_hear_goodbyes();
     const int who = gone(c);
@@ -64,6 +65,33 @@ static st_status wait_or_goodbye(const stmpi_comm *c, MPI_Request *request,
     return st_fail(ST_BAD_STATE, "rank %d has finished, but rank %d calls %s",
                    who, c->rank, text);
   }
+}
+
+bool stmpi_is_in_vain(stmpi_job *j, bool blocks) {
+  const stmpi_comm *const c = j->c;
+  bool all = true;
+  stmpi_hear_goodbyes();
+  for (int i = 0; i < c->size; i++) {
+    if (j->root >= 0 && i != j->root) continue;
+    all = all && (i == c->rank ? blocks : is_gone[c->ranks[i]]);
+  }
+  const double now = MPI_Wtime();
+  if (!all) j->vain_since = 0;
+  else if (j->vain_since <= 0) j->vain_since = now;
+  return all && now - j->vain_since >= stmpi_patience();
+}
+
+st_status stmpi_fail_in_vain(const stmpi_job *j) {
+  if (j->root == j->c->rank || j->c->size == 1) {
+    return st_fail(ST_BAD_STATE, "%s: rank %d waits for a message that it has "
+                   "not sent itself", j->name, j->c->rank);
+  }
+  if (j->root >= 0) {
+    return st_fail(ST_BAD_STATE, "%s: rank %d has finished, but rank %d waits "
+                   "for a message from it", j->name, j->root, j->c->rank);
+  }
+  return st_fail(ST_BAD_STATE, "%s: all other ranks have finished, but rank %d "
+                 "waits for a message from one", j->name, j->c->rank);
 }
 
 static uint64_t hash(const char *text) {

@@ -194,7 +194,10 @@ static int comm_metatable(lua_State *L) {
 
 /* -- Requests ------------------------------------------------------------- */
 
-/* request(id): the userdata that owns request number id; -1: it is over. */
+/* In place of the number of a request. */
+enum { OVER = -1, FAILED = -2 };
+
+/* request(id): the userdata that owns request number id. */
 static int new_request(lua_State *L) {
   const int64_t id = (int64_t)luaL_checknumber(L, 1);
   int64_t *r = lua_newuserdata(L, sizeof *r);   /* [+1] */
@@ -210,8 +213,12 @@ static int request_wait(lua_State *L) {
   int source = -1;
   const int64_t id = *r;
   if (id >= 0) {
-    if (!stmpi_is_finalized()) *r = -1;
+    if (!stmpi_is_finalized()) *r = FAILED;
     raise(L, stmpi_wait(id, &source));
+    *r = OVER;
+  } else if (id == FAILED) {
+    raise(L, st_fail(ST_BAD_STATE, "the operation has failed: the first "
+                     "handle:wait said why"));
   }
   lua_pushinteger(L, source);
   return 1;
@@ -228,7 +235,7 @@ static int request_test(lua_State *L) {
 static int request_gc(lua_State *L) {
   int64_t *r = luaL_checkudata(L, 1, REQUEST);
   if (*r >= 0) stmpi_abandon(*r);
-  *r = -1;
+  *r = OVER;
   return 0;
 }
 

@@ -1,5 +1,16 @@
 /* Jobs: what a collective has in hand from its start to its end, and the table
  * of those that are still in progress.
+ *
+ * Note [Stages]
+ * An asynchronous deterministic reduction has stages. When the requests of one
+ * are done this rank computes, and begins the next one. MPI does not do that by
+ * itself, so every call of this module does, and so does every wait in it:
+ * while there are stages here, other ranks may need them before they come to
+ * what this rank waits for. A handle or a message is waited for by testing. A
+ * blocking collective is entered only once all of its ranks have begun it, or
+ * when there are no stages left (stmpi_watch_gather). The messages of stages
+ * have tags of their own: the ranks may be in different ones, and in between
+ * begin other collectives.
  */
 
 #include <stdio.h>
@@ -44,21 +55,24 @@ void stmpi_many_release(MPI_Datatype type, MPI_Datatype *out) {
 
 /* -- Requests of a job ---------------------------------------------------- */
 
+st_status stmpi_reserve_requests(stmpi_job *j, int room) {
+  if (room <= j->room) return ST_OK;
+  MPI_Request *p = realloc(j->requests, (size_t)room * sizeof *p);
+  if (!p) return st_fail(ST_NO_MEMORY, "no memory for a request");
+  if (!j->requests && j->nrequests) p[0] = j->first;
+  j->requests = p;
+  j->room = room;
+  return ST_OK;
+}
+
 MPI_Request *stmpi_next_request(stmpi_job *j) {
-  if (j->nrequests == 0) {
+  if (j->nrequests == 0 && !j->requests) {
     j->nrequests = 1;
     return &j->first;
   }
-  if (j->nrequests >= j->room) {
-    const int room = j->room ? 2 * j->room : 8;
-    MPI_Request *p = realloc(j->requests, (size_t)room * sizeof *p);
-    if (!p) {
-      st_fail(ST_NO_MEMORY, "no memory for a request");
-      return NULL;
-    }
-    if (!j->requests) p[0] = j->first;
-    j->requests = p;
-    j->room = room;
+  if (j->nrequests >= j->room &&
+      stmpi_reserve_requests(j, j->room ? 2 * j->room : 8) != ST_OK) {
+    return NULL;
   }
   return &j->requests[j->nrequests++];
 }
@@ -71,8 +85,13 @@ void stmpi_job_clear(stmpi_job *j) {
   st_tensor_release(&j->in);
   st_tensor_release(&j->out);
   st_tensor_release(&j->dest);
+  if (j->release) j->release(j);
+  free(j->header);
   free(j->requests);
+  free(j->why);
+  j->header = NULL;
   j->requests = NULL;
+  j->why = NULL;
 }
 
 /* What is left to do with the elements that have arrived. They are written
@@ -103,8 +122,15 @@ static st_status too_long(const stmpi_job *j) {
 st_status stmpi_received(stmpi_job *j, int code, const MPI_Status *got) {
   int class = MPI_SUCCESS;
   if (code != MPI_SUCCESS) MPI_Error_class(code, &class);
-  if (class == MPI_ERR_TRUNCATE) return too_long(j);
+  if (class == MPI_ERR_TRUNCATE) {
+    if (j->header) TRY(stmpi_header_compare(j, -1));
+    return too_long(j);
+  }
   TRY(stmpi_check(code, "MPI_Recv"));
+  if (j->header) {
+    j->source = got->MPI_SOURCE;
+    return stmpi_header_compare(j, j->source);
+  }
   const long long own = (long long)(j->n * (int64_t)st_dtype_size(j->dtype));
   char of[320];
   MPI_Count n;
@@ -180,8 +206,93 @@ static st_status find(int64_t id, slot **out) {
   return ST_OK;
 }
 
+/* -- Stages --------------------------------------------------------------- */
+
+static int nstaged; /* jobs with stages to come */
+
+bool stmpi_has_stages(void) { return nstaged > 0; }
+
+/* Begins the stages of a job whose turn it is. A failure is for stmpi_wait. */
+static void advance(stmpi_job *j) {
+  const st_tls before = st_tls_get();
+  st_tls_set(st_tls_below_autograd());
+  while (j->next) {
+    bool is_over = false;
+    int flag;
+    st_status status = stmpi_check(
+      MPI_Testall(j->nrequests, requests_of(j), &flag, MPI_STATUSES_IGNORE),
+      "MPI_Testall");
+    if (status == ST_OK && !flag) break;
+    j->nrequests = 0;
+    if (status == ST_OK) status = j->next(j, &is_over);
+    if (status == ST_OK && !is_over) continue;
+    if (status != ST_OK) j->why = strdup(st_message());
+    j->failure = status;
+    j->next = NULL;
+    nstaged--;
+  }
+  st_tls_set(before);
+}
+
+void stmpi_progress(void) {
+  for (int i = 0; nstaged > 0 && i < nslots; i++) {
+    if (slots[i] && slots[i]->id >= 0) advance(&slots[i]->job);
+  }
+}
+
+/* -- Waiting -------------------------------------------------------------- */
+
+/* Can the wait for a job end without its message? */
+static bool may_give_up(const stmpi_job *j) {
+  return j->receives && (j->header || j->c->size == 1 ||
+                         j->root == j->c->rank);
+}
+
+/* Notes the wait, unless this rank itself sees when it is in vain. */
+static void note_wait(const stmpi_job *j) {
+  if (may_give_up(j)) stmpi_watch_leave();
+  else stmpi_watch_enter(j);
+}
+
+/* Gives up a message that nobody sends. False if it arrives after all: *code is
+ * the error then. */
+static bool is_cancelled(stmpi_job *j, int *code, MPI_Status *got) {
+  int flag = 0;
+  MPI_Cancel(requests_of(j));
+  *code = MPI_Wait(requests_of(j), got);
+  MPI_Test_cancelled(got, &flag);
+  return flag;
+}
+
+/* Waits for the requests of a job; *got is the status of the last one. */
+static st_status await(stmpi_job *j, MPI_Status *got) {
+  const bool looks = nstaged > 0 || may_give_up(j);
+  int code = MPI_SUCCESS;
+  while (j->next) stmpi_progress();
+  for (int i = 0; i < j->nrequests && code == MPI_SUCCESS; i++) {
+    MPI_Request *const request = &requests_of(j)[i];
+    int flag = 0;
+    if (!looks) code = MPI_Wait(request, got);
+    for (int k = 1; looks && !flag && code == MPI_SUCCESS; k++) {
+      code = MPI_Test(request, &flag, got);
+      stmpi_progress();
+      if (flag || k % 64 || !may_give_up(j) || !stmpi_is_in_vain(j, true)) {
+        continue;
+      }
+      if (is_cancelled(j, &code, got)) return stmpi_fail_in_vain(j);
+      flag = 1;
+    }
+  }
+  return j->receives ? stmpi_received(j, code, got)
+                     : stmpi_check(code, "MPI_Wait");
+}
+
 /* Completes the job of a slot whose requests are done, and frees the slot. */
 static st_status end(slot *s, st_status status) {
+  if (status == ST_OK && s->job.failure != ST_OK) {
+    status = st_fail(s->job.failure, "%s: %s", s->job.name,
+                     s->job.why ? s->job.why : "no memory");
+  }
   if (status == ST_OK) status = finish(&s->job);
   free_slot(s);
   return status;
@@ -191,22 +302,17 @@ st_status stmpi_wait(int64_t id, int *source) {
   slot *s;
   MPI_Status last;
   TRY(find(id, &s));
-  stmpi_job *const j = &s->job;
-  int code = MPI_SUCCESS;
-  stmpi_watch_enter(j);
-  for (int i = 0; i < j->nrequests && code == MPI_SUCCESS; i++) {
-    code = MPI_Wait(&requests_of(j)[i], &last);
-  }
+  note_wait(&s->job);
+  const st_status status = await(&s->job, &last);
   stmpi_watch_leave();
-  st_status status = j->receives ? stmpi_received(j, code, &last)
-                                 : stmpi_check(code, "MPI_Wait");
-  if (source) *source = j->source;
+  if (source) *source = s->job.source;
   return end(s, status);
 }
 
 static st_status is_done(slot *s, bool *done) {
   int flag;
   *done = false;
+  if (s->job.next) return ST_OK;
   for (int i = 0; i < s->job.nrequests; i++) {
     /* Unlike MPI_Test, this keeps the request, for stmpi_wait. */
     const int code = MPI_Request_get_status(requests_of(&s->job)[i], &flag,
@@ -221,9 +327,15 @@ static st_status is_done(slot *s, bool *done) {
 st_status stmpi_test(int64_t id, bool *done) {
   slot *s;
   TRY(find(id, &s));
+  stmpi_progress();
   TRY(is_done(s, done));
+  if (!*done && may_give_up(&s->job)) {
+    *done = stmpi_is_in_vain(&s->job, false); /* stmpi_wait fails */
+  } else if (!*done) {
+    stmpi_watch_poll(&s->job, id);
+    return ST_OK;
+  }
   if (*done) stmpi_watch_leave();
-  else stmpi_watch_poll(&s->job, id);
   return ST_OK;
 }
 
@@ -246,6 +358,7 @@ void stmpi_abandon(int64_t id) {
 }
 
 void stmpi_reap(bool all) {
+  stmpi_progress();
   if (nabandoned == 0 && !all) return;
   for (int i = 0; i < nslots; i++) {
     slot *const s = slots[i];
@@ -283,19 +396,44 @@ static st_status run_async(stmpi_job *j, stmpi_start_fn start, int64_t *id) {
   }
   s->job = *j;
   j->in = j->out = j->dest = NULL;
+  j->header = NULL;
   status = start(&s->job);
-  if (status == ST_OK) *id = s->id;
-  else free_slot(s);
-  return status;
+  if (status != ST_OK) {
+    free_slot(s);
+    return status;
+  }
+  if (s->job.next) nstaged++;
+  *id = s->id;
+  return ST_OK;
+}
+
+static st_status run_blocking(stmpi_job *j, stmpi_start_fn start) {
+  MPI_Status got;
+  if (!j->is_message) {
+    stmpi_watch_gather(j->c);
+    return start(j);
+  }
+  if (nstaged == 0 && !may_give_up(j)) return start(j);
+  j->is_async = true;
+  TRY(start(j));
+  return await(j, &got);
+}
+
+void stmpi_count_call(stmpi_comm *c) {
+  c->ncalls++;
+  stmpi_watch_begun(c);
 }
 
 st_status stmpi_run(stmpi_job *j, stmpi_start_fn start, int64_t *id) {
   stmpi_reap(false);
-  if (!j->is_message) j->number = ++j->c->ncalls;
+  if (!j->is_message) {
+    stmpi_count_call(j->c);
+    j->number = j->c->ncalls;
+  }
   *id = -1;
   if (j->is_async) return run_async(j, start, id);
-  stmpi_watch_enter(j);
-  st_status status = start(j);
+  note_wait(j);
+  st_status status = run_blocking(j, start);
   stmpi_watch_leave();
   if (status == ST_OK) status = finish(j);
   stmpi_job_clear(j);

@@ -83,10 +83,14 @@ void stmpi_abort(const char *text, int code);
 int64_t stmpi_piece(void);
 void stmpi_set_piece(int64_t n);
 
+/* Messages have the tags below this one; those above are of stages. */
+enum { STMPI_TAGS = 32768 };
+
 /* -- Jobs (job.c) --------------------------------------------------------- */
 
 typedef struct stmpi_operator stmpi_operator;
 typedef struct stmpi_job stmpi_job;
+typedef struct stmpi_header stmpi_header; /* headers.c */
 typedef st_status (*stmpi_start_fn)(stmpi_job *j);
 
 /* An operation in progress. Its buffers are contiguous. If `in` is NULL, the
@@ -112,6 +116,15 @@ struct stmpi_job {
   bool divides;          /* out by the number of ranks, at the end */
   bool is_message;       /* between two ranks */
   bool receives;         /* a message, which must have n elements */
+  stmpi_header *header;  /* of a message in checked mode, or NULL */
+  double vain_since;     /* stmpi_is_in_vain */
+  /* Note [Stages] in job.c. next begins the next one, unless the job is over;
+   * NULL: there is none. */
+  st_status (*next)(stmpi_job *j, bool *is_over);
+  void *stages;          /* for next; owned */
+  void (*release)(stmpi_job *j); /* frees them; NULL: there are none */
+  st_status failure;     /* of a stage, and its message */
+  char *why;
   int nrequests, room;
   MPI_Request first, *requests; /* requests: NULL as long as one suffices */
   int source;            /* of the message */
@@ -136,11 +149,18 @@ st_status stmpi_received(stmpi_job *j, int code, const MPI_Status *got);
 /* The place of the next request of an asynchronous job; NULL, with a message,
  * if there is no memory. */
 MPI_Request *stmpi_next_request(stmpi_job *j);
+/* Afterwards so many requests find a place. */
+st_status stmpi_reserve_requests(stmpi_job *j, int room);
 /* A type of n elements of `type`, for n beyond stmpi_piece: *count of *out is
  * what to pass. Free *out with stmpi_type_release. */
 st_status stmpi_many(int64_t n, MPI_Datatype type, int *count,
                      MPI_Datatype *out);
 void stmpi_many_release(MPI_Datatype type, MPI_Datatype *out);
+/* Counts a collective on c, which begins. */
+void stmpi_count_call(stmpi_comm *c);
+/* Are there jobs with stages to come? Begins those whose turn it is. */
+bool stmpi_has_stages(void);
+void stmpi_progress(void);
 /* Requests. Both fail with BAD_VALUE for a request that is over. source may be
  * NULL. */
 st_status stmpi_wait(int64_t id, int *source);
@@ -234,6 +254,22 @@ st_status stmpi_tensors_init(void);
 /* Checked mode: compares the text of a collective between the ranks of c.
  * BAD_STATE on every rank if they differ, and if a rank has finalized. */
 st_status stmpi_compare(stmpi_comm *c, const char *text);
+/* headers.c. Gives a message a header, which says what self is, in checked
+ * mode. */
+st_status stmpi_header_new(stmpi_job *j, const st_tensor *self);
+/* The type of one element that is the header and `n` elements of `type` at
+ * `data`; its address is MPI_BOTTOM. */
+st_status stmpi_header_type(stmpi_job *j, void *data, int n, MPI_Datatype type,
+                            MPI_Datatype *out);
+/* Compares the header of a message that has arrived with the tensor that it was
+ * received into. BAD_STATE if they differ. A message that is too long has the
+ * source -1; it may have come without a header. */
+st_status stmpi_header_compare(stmpi_job *j, int source);
+/* True if all ranks that could send the message have finished, or are this one
+ * and `blocks`, for stmpi_patience(). */
+bool stmpi_is_in_vain(stmpi_job *j, bool blocks);
+/* Fails with a message that says so. */
+st_status stmpi_fail_in_vain(const stmpi_job *j);
 /* Tells the other ranks that this one has finished. */
 void stmpi_say_goodbye(void);
 /* Receives these messages. */
@@ -246,6 +282,11 @@ st_status stmpi_watch_create(void);
 /* Around a wait: notes what this rank waits for. */
 void stmpi_watch_enter(const stmpi_job *j);
 void stmpi_watch_leave(void);
+/* Notes the number of collectives that have begun on c. */
+void stmpi_watch_begun(const stmpi_comm *c);
+/* While there are stages: waits until all ranks of c have begun as many
+ * collectives on it as this one, or until there are none. */
+void stmpi_watch_gather(const stmpi_comm *c);
 /* A request was tested and is not done: notes that, until the next wait. */
 void stmpi_watch_poll(const stmpi_job *j, int64_t id);
 /* Seconds that a message may take at the end: STRIDED_MPI_PATIENCE in the

@@ -21,6 +21,7 @@
  * communicators with a rank in common have different numbers.
  */
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,21 +50,33 @@ typedef struct note {
                      * processes; 0: none */
 } note;
 
+/* PLACES: of communicators that can be told apart. */
+enum { PLACES = 4096 };
+
+/* What other ranks read. An entry of `begun` is the number of a communicator,
+ * times 2^32, and the number of collectives begun on it. */
+typedef struct board {
+  note note;
+  uint64_t begun[PLACES];
+} board;
+
 static MPI_Win window = MPI_WIN_NULL;
 static MPI_Comm all = MPI_COMM_NULL;
-static note nowhere;          /* without a window */
-static note *own = &nowhere;  /* in the window */
+static board nowhere;         /* without a window */
+static board *shown = &nowhere; /* in the window */
+static note *own = &nowhere.note;
 static int64_t serial, polled = -1; /* the request that was tested last */
 
 st_status stmpi_watch_create(void) {
   TRY(stmpi_check(MPI_Comm_dup(MPI_COMM_WORLD, &all), "MPI_Comm_dup"));
   MPI_Comm_set_errhandler(all, MPI_ERRORS_RETURN);
-  note *memory;
-  TRY(stmpi_check(MPI_Win_allocate(sizeof *own, 1, MPI_INFO_NULL, all, &memory,
-                                   &window), "MPI_Win_allocate"));
-  own = memory;
+  board *memory;
+  TRY(stmpi_check(MPI_Win_allocate(sizeof *memory, 1, MPI_INFO_NULL, all,
+                                   &memory, &window), "MPI_Win_allocate"));
   MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN);
-  memset(own, 0, sizeof *own);
+  *memory = nowhere;
+  shown = memory;
+  own = &shown->note;
   TRY(stmpi_check(MPI_Win_lock_all(MPI_MODE_NOCHECK, window),
                   "MPI_Win_lock_all"));
   return stmpi_check(MPI_Barrier(all), "MPI_Barrier");
@@ -111,6 +124,49 @@ void stmpi_watch_poll(const stmpi_job *j, int64_t id) {
   if (polled != id) stmpi_watch_enter(j);
   polled = id;
   ++*(volatile int64_t *)&own->polls;
+}
+
+/* -- Collectives that have begun ------------------------------------------ */
+
+/* The entry of c, and its place. */
+static uint64_t entry_of(const stmpi_comm *c, size_t *place) {
+  *place = (size_t)c->number % PLACES;
+  return (uint64_t)c->number << 32 | (uint32_t)c->ncalls;
+}
+
+void stmpi_watch_begun(const stmpi_comm *c) {
+  size_t place;
+  const uint64_t entry = entry_of(c, &place);
+  *(volatile uint64_t *)&shown->begun[place] = entry;
+}
+
+/* Reads the entry of c on one of its ranks; 0 if that fails. */
+static uint64_t read_entry(const stmpi_comm *c, int rank, size_t place) {
+  uint64_t entry = 0;
+  MPI_Request request;
+  int done = 0;
+  if (MPI_Rget(&entry, sizeof entry, MPI_BYTE, c->ranks[rank],
+               (MPI_Aint)(offsetof(board, begun) + place * sizeof entry),
+               sizeof entry, MPI_BYTE, window, &request) != MPI_SUCCESS) {
+    return 0;
+  }
+  while (!done) {
+    if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return 0;
+    stmpi_progress();
+  }
+  return entry;
+}
+
+void stmpi_watch_gather(const stmpi_comm *c) {
+  size_t place;
+  const uint64_t mine = entry_of(c, &place);
+  for (int i = 0; i < c->size && stmpi_has_stages();) {
+    const uint64_t entry = i == c->rank ? mine : read_entry(c, i, place);
+    const bool has_begun = entry >> 32 == mine >> 32 &&
+                           (int32_t)((uint32_t)entry - (uint32_t)mine) >= 0;
+    if (has_begun) i++;
+    else stmpi_progress();
+  }
 }
 
 /* -- Reading them --------------------------------------------------------- */
@@ -226,6 +282,7 @@ void stmpi_watch_end(void) {
       const bool asks = MPI_Wtime() >= next;
       if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) break;
       read_notes(&l, asks && !done);
+      stmpi_progress();
       if (asks) next = MPI_Wtime() + PERIOD;
       if (round > 1000) rest();
     }
@@ -235,7 +292,8 @@ void stmpi_watch_end(void) {
   }
   look_free(&l);
   stmpi_finish_requests(all);
-  own = &nowhere;
+  shown = &nowhere;
+  own = &nowhere.note;
   MPI_Win_unlock_all(window);
   MPI_Win_free(&window);
 }

@@ -140,8 +140,10 @@ int stmpi_comms(const stmpi_comm **out) {
 static st_status enter(int64_t id, const char *name, stmpi_comm **out) {
   TRY(stmpi_comm_get(id, out));
   if (is_checked) TRY(stmpi_compare(*out, name));
-  const stmpi_job j = {.name = name, .c = *out, .number = ++(*out)->ncalls};
+  stmpi_count_call(*out);
+  const stmpi_job j = {.name = name, .c = *out, .number = (*out)->ncalls};
   stmpi_watch_enter(&j);
+  stmpi_watch_gather(*out);
   return ST_OK;
 }
 
