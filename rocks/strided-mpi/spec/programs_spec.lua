@@ -13,8 +13,8 @@ local RANKS = type(given) == "table" and given.ranks or {1, 2, 3, 4}
 local SHARES = {}
 for _, name in ipairs {
   "async", "collectives", "comms", "data_parallel", "deterministic",
-  "deterministic_training", "dispatch", "gradients", "interrupted",
-  "overlap", "sampler", "strides", "together",
+  "deterministic_async", "deterministic_training", "dispatch", "gradients",
+  "interrupted", "overlap", "sampler", "strides", "together",
 } do
   SHARES[name] = true
 end

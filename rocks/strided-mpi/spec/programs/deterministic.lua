@@ -45,11 +45,18 @@ local function check_counts(counts, n, dtype, op, combine, finish)
   local before = parts:clone()
   same(mpi.all_reduce(parts, {op = op, deterministic = true}), want, what)
   same(parts, before, "the input")
+  local nothing = st.empty({0}, {dtype = dtype})
   for root = 0, mpi.size() - 1 do
     local got = mpi.reduce(parts, {op = op, deterministic = true, root = root})
-    same(got, mpi.rank() == root and want or st.empty({0}, {dtype = dtype}),
-         "reduce, " .. what)
+    same(got, mpi.rank() == root and want or nothing, "reduce, " .. what)
   end
+  local handle = mpi.all_reduce(parts, {op = op, deterministic = true,
+                                        async = true})
+  local root = total % mpi.size()
+  local other = mpi.reduce(parts, {op = op, deterministic = true, root = root,
+                                   async = true})
+  same(other:wait(), mpi.rank() == root and want or nothing, "async " .. what)
+  same(handle:wait(), want, "async " .. what)
 end
 
 local function add(a, b) return a + b end

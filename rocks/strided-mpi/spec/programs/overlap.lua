@@ -7,6 +7,36 @@ local check = dofile((arg[0]:match ".*/" or "") .. "check.lua")
 
 local nn = st.nn
 
+--- With deterministic reductions the gradients of all parts are kept until the
+-- last one, whose backward pass starts the reductions.
+local function test_parts()
+  local layers = {}
+  for i = 1, 4 do layers[i] = nn.Linear(64, 64) end
+  local net = mpi.DataParallel(nn.Sequential(layers), {
+    bucket_cap_mb = 64 * 65 * 4 / 2 ^ 20, deterministic = true,
+    parts = 2 * mpi.size(),
+  })
+  local part = 0
+  for x in net:parts(st.rand(8, 64)) do
+    part = part + 1
+    local started = {}
+    for i, layer in ipairs(net.module) do
+      local handle
+      handle = layer:register_forward_hook(function(_, _, y)
+        y:register_hook(function() started[i] = net.reducer.started end)
+        handle:remove()
+      end)
+    end
+    net(x):square():mean():backward()
+    for i = 1, 4 do
+      local want = part == 2 and 4 - i or 0
+      assert(started[i] == want, ("part %d: at layer %d, %d were started")
+                                 :format(part, i, started[i]))
+    end
+  end
+  assert(part == 2 and net.reducer.mode == "idle")
+end
+
 local function test()
   st.manual_seed(0)
   local layers = {}
@@ -41,4 +71,5 @@ end
 
 check.run(function()
   check.topic("buckets start during the backward pass", test)
+  check.topic("deterministic ones during that of the last part", test_parts)
 end)

@@ -215,8 +215,11 @@ local function define_reduction(name, has_out)
     comm = comm_of(name, o, comm)
     local op = o.op or "sum"
     if o.deterministic then
-      if o.async or o.out then
-        raise("mpi.%s: async and out do not combine with deterministic", name)
+      if o.out then
+        raise("mpi.%s: out does not combine with deterministic", name)
+      end
+      if o.async then
+        return new_handle(call(ops.all_reduce_parts_async, x, op, comm))
       end
       return ops.all_reduce_parts(x, op, comm)
     end
@@ -268,7 +271,7 @@ function calls.reduce(comm, x, o)
   local root, op = o.root or 0, o.op or "sum"
   if o.deterministic then
     if o.async then
-      raise "mpi.reduce: async does not combine with deterministic"
+      return new_handle(call(ops.reduce_parts_async, x, root, op, comm))
     end
     return ops.reduce_parts(x, root, op, comm)
   end

@@ -193,22 +193,14 @@ end
 
 -- -- Gradients ---------------------------------------------------------------
 
---- The handle of a deterministic reduction, which runs when it is waited for:
--- MPI has no asynchronous one.
-local Later = {}
-Later.__index = Later
-function Later.test() return false end
-function Later:wait()
-  return self.comm:all_reduce(self.data, {deterministic = true})
-end
-
 --- Starts the reduction of a bucket.
 local function start(self, bucket)
   local data = bucket.data
   if not self.has_parts then
     bucket.handle = self.comm:all_reduce_(data, {op = "avg", async = true})
   elseif self.deterministic then
-    bucket.handle = setmetatable({comm = self.comm, data = data}, Later)
+    bucket.handle = self.comm:all_reduce(data, {deterministic = true,
+                                                async = true})
   else
     bucket.handle = self.comm:all_reduce_(data, {async = true})
   end
