@@ -90,6 +90,12 @@ image | libwebp-dev            | WebP files
       | /usr/include/webp/decode.h
 image | imagemagick            | reads the files that the rock wrote, in specs
       | convert
+docs  | python3-sphinx         | builds the documentation: HTML and man pages
+      | sphinx-build
+docs  | python3-myst-parser    | reads its sources, which are Markdown
+      | /usr/lib/python3/dist-packages/myst_parser/__init__.py
+docs  | furo                   | its theme: light, dark, and for phones
+      | /usr/lib/python3/dist-packages/furo/__init__.py
 bench | python3-venv           | an environment for PyTorch, to compare with
       | /usr/lib/python3*/ensurepip/__init__.py
 '

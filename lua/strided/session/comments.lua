@@ -250,7 +250,26 @@ local function plain_text(lines)
   return (gsub(gsub(concat(split(lines), " "), "%s+", " "), " $", ""))
 end
 
-local comment_help = {all = comments, split = split}
+local comment_help = {
+  all = comments, public_name = public_name, split = split,
+  plain_text = plain_text,
+}
+
+--- The comments of a file, in order: {name =, owner =, full =, lines =, module
+-- =, line =, before =}; before is the comment that one which says "The same"
+-- belongs to.
+-- @param file an open file, which is closed
+-- @tparam string module its name
+-- @treturn {table,...}
+function comment_help.of_file(file, module)
+  local by_name, list = {}, {}
+  read(by_name, file, module)
+  for _, comments_on in next, by_name do
+    for _, comment in ipairs(comments_on) do list[#list + 1] = comment end
+  end
+  sort(list, function(a, b) return a.line < b.line end)
+  return list
+end
 
 --- Calls visit(name, text, module, kind) for each comment on something public:
 -- its name as one writes it, without "st."; its text; the module that it is

@@ -1,0 +1,20 @@
+#!/bin/sh
+# Builds the documentation, in the root of the source tree: ./dev docs [check].
+set -eu
+
+out=build/docs
+source=$out/source
+STRIDED_VERSION=$(luajit -e 'io.write(require "strided".config().version)')
+export STRIDED_VERSION
+
+mkdir -p "$source/pictures"
+luajit docs/generate.lua "$source"
+# The pages show pictures that their snippets write.
+(root=$PWD; cd "$source/pictures"; luajit "$root/docs/snippets.lua" "$root")
+
+for kind in html man; do
+  sphinx-build -q -W --keep-going -b $kind -d "$out/doctrees" "$source" \
+    "$out/$kind"
+done
+echo "$out/html/index.html"
+[ "${1:-}" != check ] || exec sh docs/check.sh

@@ -1,0 +1,70 @@
+--- The sources of the man pages strided(1) and strided(3).
+--
+-- @module docs.generate.man
+
+local catalogue = require "strided.help.catalogue"
+local markdown = require "docs.generate.markdown"
+local topics = require "strided.help.topics"
+
+local concat, sort = table.concat, table.sort
+local find, gsub, match = string.find, string.gsub, string.match
+
+local man = {}
+
+--- The usage text of the command.
+local function usage()
+  local text = markdown.read "lua/strided/session/command.lua"
+  return assert(match(text, "USAGE = %[%[\n(.-)%]%]"))
+end
+
+local function command_page(head)
+  return (gsub(head, "@USAGE@", function()
+    return markdown.code((gsub(usage(), "\n\nWithout FILE.*$", "")), "text")
+  end))
+end
+
+--- The names of a topic with their sentences, as a definition list of lines.
+local function topic_text(topic, entries)
+  local parts = {"## " .. gsub(topic, "^%l", string.upper),
+                 markdown.escape(topics.line(topic):gsub("^%l", string.upper))
+                 .. "."}
+  local lines = {}
+  for _, e in ipairs(entries) do
+    lines[#lines + 1] = "* **" .. markdown.escape("st." .. e.name) .. "**: "
+                        .. markdown.escape(e.line)
+  end
+  parts[3] = concat(lines, "\n")
+  return concat(parts, "\n\n")
+end
+
+local function library_page(head)
+  local by_topic, names = {}, {}
+  for _, e in ipairs(catalogue.all()) do
+    if e.kind ~= "method" and not find(e.name, "::") and
+       not find(e.name, "_backward$") then
+      if not by_topic[e.topic] then
+        by_topic[e.topic], names[#names + 1] = {}, e.topic
+      end
+      table.insert(by_topic[e.topic], e)
+    end
+  end
+  sort(names)
+  local parts = {}
+  for i, topic in ipairs(names) do
+    parts[i] = topic_text(topic, by_topic[topic])
+  end
+  return (gsub(head, "@TOPICS@", function() return concat(parts, "\n\n") end))
+end
+
+--- Writes man/strided-1.md and man/strided-3.md.
+function man.write(folder)
+  local function write(name, fill)
+    local head = assert(markdown.read("docs/include/" .. name .. ".md"))
+    markdown.write(folder .. "/man/" .. name .. ".md", fill(head))
+  end
+  write("strided-1", command_page)
+  write("strided-3", library_page)
+
+end
+
+return man
