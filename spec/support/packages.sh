@@ -54,6 +54,8 @@ test  | valgrind               | counts instructions; checks memory accesses
       | valgrind
 test  | g++                    | compiles the public header as C++
       | g++
+test  | gdb                    | runs the printers of core/gdb, in specs
+      | gdb
 mpi   | openmpi-bin            | starts the ranks of rocks/strided-mpi
       | mpirun
 mpi   | libopenmpi-dev         | mpi.h and the compiler for the rock
