@@ -139,8 +139,8 @@ local ERRORS = {
   {"bad argument #1 to 'ipairs' %(table expected, got [uT]%a+%)", LOOP},
   {"bad argument #1 to 'pairs' %(table expected, got [uT]%a+%)", LOOP},
   {"bad argument #1 to 'for iterator' %(table expected, got [uT]%a+%)", LOOP},
-  {"attempt to index [^\n]*number value", "v[i] of a vector is a number already; "
-   .. "a number has no item()"},
+  {"attempt to index [^\n]*number value",
+   "v[i] of a vector is a number already; a number has no item()"},
   {"bad argument #%d to '(%w+)' %(number expected, got [uT]%a+%)",
    "of a tensor write t:%1(), or t:item() for its number"},
   {"must be a Tensor, got function", "a method is called: x:T(), not x.T"},

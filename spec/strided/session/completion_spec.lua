@@ -52,7 +52,8 @@ describe("Completion", function()
     {"st.load '" .. HERE .. "/strided/session/re",
      HERE .. "/strided/session/repl_spec.lua"},
     {"st.load('" .. HERE .. "/strided/sessi",
-     HERE .. "/strided/session/comments_spec.lua " .. HERE
+     HERE .. "/strided/session/advice_spec.lua " .. HERE
+     .. "/strided/session/comments_spec.lua " .. HERE
      .. "/strided/session/completion_spec.lua " .. HERE
      .. "/strided/session/repl_spec.lua " .. HERE
      .. "/strided/session/show_spec.lua"},
