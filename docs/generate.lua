@@ -8,6 +8,7 @@
 -- not changed is left as it is.
 
 local headers = require "docs.generate.headers"
+local lists = require "docs.generate.lists"
 local man = require "docs.generate.man"
 local markdown = require "docs.generate.markdown"
 local modules = require "docs.generate.modules"
@@ -23,11 +24,18 @@ for _, path in ipairs(modules.write(folder)) do links[path] = true end
 headers.write(folder, links)
 notes.write(folder, links)
 pages.write(folder, operators.write(folder))
+lists.write(folder)
 man.write(folder)
 
 markdown.write(folder .. "/pictures/speed.svg",
                markdown.read "bench/results/speed.svg")
 
+-- Files that pages show parts of.
+for _, path in ipairs(markdown.files "docs -maxdepth 1 -name '*.md'") do
+  for cited in markdown.read(path):gmatch "{literalinclude} files/(%S+)" do
+    markdown.write(folder .. "/files/" .. cited, assert(markdown.read(cited)))
+  end
+end
 for path in pairs(links) do
   markdown.write(folder .. "/extra/files/" .. path .. ".txt",
                  markdown.read(path))

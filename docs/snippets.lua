@@ -1,5 +1,5 @@
---- Runs the snippets of docs/*.md: all ```lua blocks of a page, in order, as one
--- chunk; each says what it prints in comments `--> `.
+--- Runs the snippets of docs/*.md: all ```lua blocks of a page, in order, as
+-- one chunk; each says what it prints in comments `--> `.
 --
 --     luajit docs/snippets.lua ROOT [PAGE]...
 --

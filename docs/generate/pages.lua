@@ -1,5 +1,5 @@
---- The pages that are written by hand: docs/*.md, the pages of st.help, sections
--- of the README, and other documents of the source tree.
+--- The pages that are written by hand: docs/*.md, the pages of st.help,
+-- sections of the README, and other documents of the source tree.
 --
 -- @module docs.generate.pages
 

@@ -122,7 +122,9 @@ local function dtypes_of(code, errors)
                .. (to:find " " and to or "`" .. to .. "`")
   end
   local text = "Dtypes: " .. concat(parts, "; ") .. "."
-  if refused[1] then text = text .. " Refused: " .. list_text(refused) .. "." end
+  if refused[1] then
+    text = text .. " Refused: " .. list_text(refused) .. "."
+  end
   return order[1] and text or nil
 end
 
