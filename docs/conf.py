@@ -26,6 +26,7 @@ html_theme = "furo"
 html_title = "strided"
 html_static_path = ["static"]
 html_css_files = ["strided.css"]
+html_js_files = ["strided.js"]
 html_copy_source = False
 html_show_copyright = False
 # Without a server a page cannot read another one for its summary.
@@ -72,6 +73,15 @@ class SessionLexer(Lexer):
             at += len(line)
 
 
+def complete(app, page, template, context, doctree):
+    """Captions of the list of pages are headings of a level."""
+    tree = context.get("furo_navigation_tree")
+    if tree:
+        context["furo_navigation_tree"] = tree.replace(
+            'role="heading"', 'role="heading" aria-level="2"')
+
+
 def setup(app):
+    app.connect("html-page-context", complete, priority=900)
     app.add_lexer("session", SessionLexer)
     app.add_lexer("signature", SignatureLexer)

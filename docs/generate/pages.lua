@@ -101,8 +101,21 @@ end
 
 -- -- Pages of st.help ---------------------------------------------------------
 
+--- A line of prose: what is code in it as code, and ?name as a link.
+local function prose(line, labels)
+  line = gsub(line, "%f[%w]st%.[%w_.]*%w%b()", "`%0`")
+  line = gsub(line, "%f[%w]t:[%w_]+%b()", "`%0`")
+  line = markdown.escape(line)
+  return (gsub(line, "%?([%a_][%w_.\\]*%w)", function(name)
+    name = gsub(name, "\\", "")
+    local label = labels[name]
+    local text = "`?" .. name .. "`"
+    return label and "[" .. text .. "](" .. label .. ")" or text
+  end))
+end
+
 --- Lines that are indented by two are what one types and what is printed.
-local function help_page(text)
+local function help_page(text, labels)
   local out, code = {}, nil
   local function flush()
     if code then
@@ -123,10 +136,7 @@ local function help_page(text)
       code[#code + 1] = ""
     else
       flush()
-      out[#out + 1] = line == "" and "" or (gsub(markdown.escape(line),
-        "%?([%a_][%w_.]*%w)", function(name)
-          return "`?" .. name .. "`"
-        end))
+      out[#out + 1] = prose(line, labels)
     end
   end
   flush()
@@ -189,7 +199,7 @@ function pages.write(folder, labels)
     end
   end
   for _, entry in ipairs(help_pages.entries()) do
-    local text = help_page(help_pages.text(entry.name, true))
+    local text = help_page(help_pages.text(entry.name, true), labels)
     markdown.write(folder .. "/include/help/" .. entry.name .. ".md",
                    outside_code(text, function(part)
                      return link_names(part, labels)

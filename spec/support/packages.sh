@@ -98,6 +98,10 @@ docs  | python3-myst-parser    | reads its sources, which are Markdown
       | /usr/lib/python3/dist-packages/myst_parser/__init__.py
 docs  | furo                   | its theme: light, dark, and for phones
       | /usr/lib/python3/dist-packages/furo/__init__.py
+browser | chromium             | opens the documentation, for ./dev docs check
+      | chromium
+browser | python3-venv         | an environment for what drives it
+      | /usr/lib/python3*/ensurepip/__init__.py
 bench | python3-venv           | an environment for PyTorch, to compare with
       | /usr/lib/python3*/ensurepip/__init__.py
 '
