@@ -55,7 +55,7 @@ end
 
 --- The arguments (y), (y, options), (x, y) and (x, y, options).
 local function x_y_options(where, a, b, c)
-  if b == nil and c == nil then return nil, a, nil end
+  if b == nil then return nil, a, c end
   if c == nil and is_options(b) then return nil, a, b end
   if c ~= nil and type(c) ~= "table" then
     raise("%s: the options must be a table, got %s", where, type(c))

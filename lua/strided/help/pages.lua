@@ -14,6 +14,7 @@ local LINES = {
   {"indexing", "elements, ranges, masks; counting from 1"},
   {"layout", "shapes, strides, views and memory formats"},
   {"memory", "when tensors are released; limits; files as memory"},
+  {"plot", "pictures of numbers, in the terminal and in files"},
   {"random", "seeds, generators, and the same numbers again"},
   {"session", "what one can type at the prompt; options of strided"},
 }
@@ -23,6 +24,7 @@ local ALSO = {
   device = "devices", dtype = "dtypes", promotion = "dtypes",
   error = "errors", index = "indexing", slicing = "indexing",
   layouts = "layout", strides = "layout", views = "layout", seed = "random",
+  figure = "plot", plots = "plot", plotting = "plot", chart = "plot",
   prompt = "session", gc = "memory",
 }
 

@@ -24,6 +24,7 @@ local LINES = {
   numeric = "quantiles, histograms, differences, polynomials, sets",
   operators = "operators of your own, fusion, and what runs",
   optim = "optimizers and schedules of their learning rates",
+  plot = "pictures of numbers, as text, SVG and PNG",
   pooling = "means and maxima of windows",
   random = "random tensors and generators",
   recurrent = "LSTM, GRU and others",

@@ -299,6 +299,24 @@ local function size(fig, columns, height)
   return columns, rows
 end
 
+--- Fewer and fewer ticks of the x axis, until their texts fit.
+local function fit_x(fr, columns)
+  for n = min(8, floor(columns / 6)), 2, -1 do
+    local ticks, offset = frame.ticks(fr.x, n)
+    local right, fits = -2, true
+    for _, tick in ipairs(ticks) do
+      local half = tick.text and words.length(tick.text) / 2 or 0
+      if half > 0 then
+        local x = tick.at * columns
+        fits = fits and x - half >= right + 2
+        right = x + half
+      end
+    end
+    if fits then return ticks, offset end
+  end
+  return frame.ticks(fr.x, 1)
+end
+
 --- A label that says what to add to the texts of ticks.
 local function with_offset(label, offset)
   if not offset then return label end
@@ -324,8 +342,7 @@ local function body(fig, fr, width, height, depth, lines)
     lines[#lines + 1] = spaces(wide - words.length(text)) .. text .. " "
       .. (by_row[r] and "┤" or "│") .. canvas:row(r, depth)
   end
-  local n = max(2, floor(columns / 12))
-  local xticks, xoffset = frame.ticks(fr.x, n)
+  local xticks, xoffset = fit_x(fr, columns)
   lines[#lines + 1], lines[#lines + 2] = bottom(xticks, left, columns, width)
   local xlabel = with_offset(o.xlabel, xoffset)
   if xlabel then lines[#lines + 1] = centred(xlabel, left, columns) end

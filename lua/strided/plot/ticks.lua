@@ -45,7 +45,7 @@ end
 
 --- The text of x whose last digit counts 10 ^ -places.
 local function plain(x, places)
-  local text = format("%." .. max(0, places) .. "f", x)
+  local text = format(format("%%.%df", max(0, places)), x)
   return (gsub(text, "^%-([0.]*)$", "%1"))
 end
 
