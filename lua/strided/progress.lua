@@ -30,8 +30,10 @@ local M = {}
 local function clock_text(seconds)
   seconds = floor(seconds)
   local minutes = floor(seconds / 60)
-  if minutes < 60 then return format("%d:%02d", minutes, seconds % 60) end
-  return format("%d:%02d:%02d", floor(minutes / 60), minutes % 60,
+  if minutes < 60 then
+    return format("%.0f:%02.0f", minutes, seconds % 60)
+  end
+  return format("%.0f:%02.0f:%02.0f", floor(minutes / 60), minutes % 60,
                 seconds % 60)
 end
 
@@ -43,7 +45,7 @@ local function bytes_text(n)
       return format("%.1f %s", n / UNITS[i][1], UNITS[i][2])
     end
   end
-  return format("%d B", n)
+  return format("%.0f B", n)
 end
 
 local function count_text(n) return format("%.14g", n) end

@@ -98,7 +98,10 @@ local function clip(x0, y0, x1, y1)
     return from <= to
   end
   if cut(-dx, x0) and cut(dx, 1 - x0) and cut(-dy, y0) and cut(dy, 1 - y0) then
-    return x0 + from * dx, y0 + from * dy, x0 + to * dx, y0 + to * dy
+    local a, b, c, d = x0, y0, x1, y1 -- exactly, so that runs are found
+    if from > 0 then a, b = x0 + from * dx, y0 + from * dy end
+    if to < 1 then c, d = x0 + to * dx, y0 + to * dy end
+    return a, b, c, d
   end
 end
 

@@ -54,6 +54,12 @@ local function numbers(where, name, value)
   return t:detach()
 end
 
+local function is_whole(t)
+  return (t:isfinite():logical_not():logical_or(t:frac():eq(0))):all():item()
+end
+
+--- A vector of float64, and true if its numbers are whole by their nature: of a
+-- dtype of integers, or all of a list of at least three.
 local function vector(where, name, value)
   local t = numbers(where, name, value)
   if t.ndim == 0 then t = t:reshape(1) end
@@ -61,7 +67,10 @@ local function vector(where, name, value)
     raise("%s: argument '%s' must have one dimension, got %s", where, name,
           describe(t))
   end
-  return t:to("float64"), not t:is_floating_point() and t.dtype ~= "bool"
+  if is_tensor(value) then
+    return t:to("float64"), not t:is_floating_point()
+  end
+  return t, t:numel() > 2 and is_whole(t)
 end
 
 --- The least and the greatest finite number, or nil.
@@ -71,10 +80,6 @@ local function range(t)
   if t:numel() == 0 then return nil end
   local low, high = t:aminmax()
   return low:item(), high:item()
-end
-
-local function is_whole(t)
-  return (t:isfinite():logical_not():logical_or(t:frac():eq(0))):all():item()
 end
 
 -- -- Options -----------------------------------------------------------------
@@ -185,7 +190,8 @@ end
 
 local function label_of(given, column)
   local label = given and given.label
-  return type(label) == "table" and label[column] or label
+  if type(label) == "table" then return label[column] end
+  return label
 end
 
 --- Lines or points: a list of series, one for each column of a matrix.

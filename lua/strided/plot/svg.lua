@@ -417,8 +417,8 @@ return function(fig, width, height)
   local sheet = setmetatable({out = {}, width = width, height = height}, Sheet)
   local fr = frame.new(fig)
   measure(sheet, fig, fr)
-  local clip = format("plot-%d-%d-%d-%d", sheet.left, sheet.top, sheet.w,
-                      sheet.h)
+  local clip = format("plot-%.0f-%.0f-%.0f-%.0f", sheet.left, sheet.top,
+                      sheet.w, sheet.h)
   sheet:add('<clipPath id="%s"><rect x="%s" y="%s" width="%s" height="%s"/>'
             .. '</clipPath>', clip, short(sheet.left - 3), short(sheet.top - 3),
             short(sheet.w + 6), short(sheet.h + 6))
@@ -432,9 +432,9 @@ return function(fig, width, height)
   draw_legend(sheet)
   return concat({
     '<?xml version="1.0" encoding="UTF-8"?>',
-    format('<svg xmlns="http://www.w3.org/2000/svg" class="plot" width="%d" '
-           .. 'height="%d" viewBox="0 0 %d %d" role="img">', width,
-           sheet.height, width, sheet.height),
+    format('<svg xmlns="http://www.w3.org/2000/svg" class="plot" '
+           .. 'width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" '
+           .. 'role="img">', width, sheet.height, width, sheet.height),
     "<title>" .. escape(fig.options.title or "Plot") .. "</title>",
     STYLE, '<rect class="page" width="100%" height="100%"/>',
     concat(sheet.out, "\n"), "</svg>\n",

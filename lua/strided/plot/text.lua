@@ -78,7 +78,9 @@ end
 local function sequence(hex, depth, ground)
   local r, g, b = colours.rgb(hex)
   if depth > 256 then return format("%d;2;%d;%d;%d", ground, r, g, b) end
-  local function step(x) return floor(x / 255 * 5 + 0.5) end
+  local function step(x) -- of 0, 95, 135, 175, 215, 255
+    return x < 48 and 0 or x < 115 and 1 or floor((x - 35) / 40)
+  end
   return format("%d;5;%d", ground, 16 + 36 * step(r) + 6 * step(g) + step(b))
 end
 
@@ -300,10 +302,10 @@ local function size(fig, columns, height)
 end
 
 --- Fewer and fewer ticks of the x axis, until their texts fit.
-local function fit_x(fr, columns)
+local function fit_x(fr, columns, width)
   for n = min(8, floor(columns / 6)), 2, -1 do
     local ticks, offset = frame.ticks(fr.x, n)
-    local right, fits = -2, true
+    local right, fits = -width, true
     for _, tick in ipairs(ticks) do
       local half = tick.text and words.length(tick.text) / 2 or 0
       if half > 0 then
@@ -342,7 +344,7 @@ local function body(fig, fr, width, height, depth, lines)
     lines[#lines + 1] = spaces(wide - words.length(text)) .. text .. " "
       .. (by_row[r] and "┤" or "│") .. canvas:row(r, depth)
   end
-  local xticks, xoffset = fit_x(fr, columns)
+  local xticks, xoffset = fit_x(fr, columns, width)
   lines[#lines + 1], lines[#lines + 2] = bottom(xticks, left, columns, width)
   local xlabel = with_offset(o.xlabel, xoffset)
   if xlabel then lines[#lines + 1] = centred(xlabel, left, columns) end
