@@ -378,7 +378,7 @@ describe("Ticks", function()
     end
     assert.equal("1 10 100 1000", texts(1, 1000, 5))
     assert.equal("1 2 5 10", texts(1, 10, 5))
-    assert.equal("10⁻⁴ 10⁰ 10⁴ 10⁸", texts(1e-6, 1e10, 4))
+    assert.equal("10⁻⁵ 10⁰ 10⁵ 10¹⁰", texts(1e-6, 1e10, 4))
     assert.equal("2.0 2.5 3.0", texts(2, 3, 2))
   end)
 end)

@@ -75,31 +75,33 @@ end
 
 local STYLE = [[
 <style>
-.page { fill: #ffffff }
-text { font-family: SANS; fill: #1f2328 }
-.title { font-size: 16px; font-weight: 600 }
-.head { font-size: 13px; font-weight: 600 }
-.note { font-size: 12px; fill: #59636e }
-.code { font-family: MONO; font-size: 13px }
-.cell, .at, .side, .name, .badge { font-family: MONO; text-anchor: middle }
-.cell { font-size: 13px }
-.at, .side { font-size: 10px; fill: #59636e }
-.name { font-size: 12px; text-anchor: start }
-.badge { font-size: 9px; fill: #ffffff }
-.count { fill: #59636e }
-.slot { stroke: #8c959f; stroke-width: 1 }
-.idle { stroke: #c4ccd4; stroke-width: 1; stroke-dasharray: 3 3; fill: none }
-.dot { fill: #8c959f }
-.walk { stroke: #1f2328; stroke-width: 1.5; stroke-opacity: 0.3; fill: none;
-        stroke-linejoin: round }
-.tip { fill: #1f2328; fill-opacity: 0.55 }
+.layout .page { fill: #ffffff }
+.layout text { font-family: SANS; fill: #1f2328 }
+.layout .title { font-size: 16px; font-weight: 600 }
+.layout .head { font-size: 13px; font-weight: 600 }
+.layout .note { font-size: 12px; fill: #59636e }
+.layout .code { font-family: MONO; font-size: 13px }
+.layout .cell, .layout .at, .layout .side, .layout .name, .layout .badge {
+  font-family: MONO; text-anchor: middle }
+.layout .cell { font-size: 13px }
+.layout .at, .layout .side { font-size: 10px; fill: #59636e }
+.layout .name { font-size: 12px; text-anchor: start }
+.layout .badge { font-size: 9px; fill: #ffffff }
+.layout .count { fill: #59636e }
+.layout .slot { stroke: #8c959f; stroke-width: 1 }
+.layout .idle { stroke: #c4ccd4; stroke-width: 1; stroke-dasharray: 3 3;
+  fill: none }
+.layout .dot { fill: #8c959f }
+.layout .walk { stroke: #1f2328; stroke-width: 1.5; stroke-opacity: 0.3;
+  fill: none; stroke-linejoin: round }
+.layout .tip { fill: #1f2328; fill-opacity: 0.55 }
 @media (prefers-color-scheme: dark) {
-.page { fill: #0d1117 }
-text { fill: #e6edf3 }
-.note, .at, .side { fill: #9da7b3 }
-.cell { fill: #1f2328 }
-.slot { stroke: #57606a }
-.idle { stroke: #3d444d }
+.layout .page { fill: #0d1117 }
+.layout text { fill: #e6edf3 }
+.layout .note, .layout .at, .layout .side { fill: #9da7b3 }
+.layout .cell { fill: #1f2328 }
+.layout .slot { stroke: #57606a }
+.layout .idle { stroke: #3d444d }
 }
 </style>]]
 STYLE = STYLE:gsub("SANS", SANS):gsub("MONO", MONO)
@@ -110,8 +112,9 @@ function Sheet:finish(title, is_tight)
   if is_tight then width = min(width, ceil(self.right + MARGIN)) end
   return concat({
     '<?xml version="1.0" encoding="UTF-8"?>',
-    format('<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" '
-           .. 'viewBox="0 0 %d %d" role="img">', width, height, width, height),
+    format('<svg xmlns="http://www.w3.org/2000/svg" class="layout" '
+           .. 'width="%d" height="%d" viewBox="0 0 %d %d" '
+           .. 'role="img">', width, height, width, height),
     "<title>" .. escape(title) .. "</title>",
     STYLE,
     '<rect class="page" width="100%" height="100%"/>',

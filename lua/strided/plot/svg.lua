@@ -22,20 +22,21 @@ local DASHES = {"", ' stroke-dasharray="7 4"', ' stroke-dasharray="2 3"'}
 
 local STYLE = [[
 <style>
-.page { fill: #ffffff }
+.plot .page { fill: #ffffff }
 .plot text { font-family: system-ui, 'Segoe UI', Helvetica, Arial,
   'DejaVu Sans', sans-serif; font-size: 12px; fill: #3d444d }
 .plot .title { font-size: 15px; font-weight: 600; fill: #1f2328 }
-.grid { stroke: #8c959f; stroke-opacity: 0.25; stroke-width: 1; fill: none }
-.minor { stroke-opacity: 0.12 }
-.axis { stroke: #6e7781; stroke-width: 1; fill: none }
-.line { fill: none; stroke-linejoin: round; stroke-linecap: round }
-.pixels { image-rendering: pixelated }
+.plot .grid { stroke: #8c959f; stroke-opacity: 0.25; stroke-width: 1;
+  fill: none }
+.plot .minor { stroke-opacity: 0.12 }
+.plot .axis { stroke: #6e7781; stroke-width: 1; fill: none }
+.plot .line { fill: none; stroke-linejoin: round; stroke-linecap: round }
+.plot .pixels { image-rendering: pixelated }
 @media (prefers-color-scheme: dark) {
-.page { fill: #0d1117 }
+.plot .page { fill: #0d1117 }
 .plot text { fill: #c9d1d9 }
 .plot .title { fill: #e6edf3 }
-.axis { stroke: #9da7b3 }
+.plot .axis { stroke: #9da7b3 }
 }
 </style>]]
 
@@ -126,7 +127,7 @@ end
 
 --- Fewer and fewer ticks of the x axis, until their texts fit.
 local function fit_x(sheet, fr)
-  local n = max(2, floor(sheet.w / 70))
+  local n = max(2, floor(sheet.w / (fr.x.is_grid and 35 or 70)))
   local ticks, offset
   repeat
     ticks, offset = frame.ticks(fr.x, n)
@@ -179,7 +180,8 @@ local function measure(sheet, fig, fr)
               + (#sheet.legend > 0 and #sheet.legend * LINE + 6 or 0)
   local bottom = EDGE + EM + 10 + (o.xlabel and 22 or 0)
   sheet.h = max(40, sheet.height - sheet.top - bottom)
-  sheet.yticks, sheet.yoffset = frame.ticks(fr.y, max(2, floor(sheet.h / 42)))
+  sheet.yticks, sheet.yoffset = frame.ticks(
+    fr.y, max(2, floor(sheet.h / (fr.y.is_grid and 24 or 42))))
   if sheet.yoffset then
     sheet.top, sheet.h = sheet.top + 16, max(40, sheet.h - 16)
   end

@@ -7,11 +7,12 @@
 --
 -- @module strided.plot.ticks
 
-local abs, ceil, floor, format, gsub, log, max = math.abs, math.ceil,
-  math.floor, string.format, string.gsub, math.log, math.max
+local abs, ceil, find, floor, format, gsub, log, max = math.abs, math.ceil,
+  string.find, math.floor, string.format, string.gsub, math.log, math.max
 local ipairs = ipairs
 
 local DIGITS = 6
+local MINORS = 30 -- decades up to which each has a tick
 local BIG, SMALL = 1e6, 1e-3 -- texts have an exponent from there on
 
 local SUPERSCRIPTS = {
@@ -65,11 +66,14 @@ local function write(list, places, span)
   local e = exponent(most)
   if e + places + 1 > DIGITS and span < most / 100 then
     local unit = 10.0 ^ (exponent(span) + 1)
-    local base = floor(list[1].value / unit) * unit
+    local base = floor(list[ceil(#list / 2)].value / unit + 0.5) * unit
     local rest = {}
     for i, tick in ipairs(list) do rest[i] = {value = tick.value - base} end
     write(rest, places, 2 * span + most)
-    for i, tick in ipairs(list) do tick.text = "+" .. rest[i].text end
+    for i, tick in ipairs(list) do
+      local text = rest[i].text
+      tick.text = (find(text, "^%-") and "" or "+") .. text
+    end
     return format("%.15g", base)
   end
   for _, tick in ipairs(list) do
@@ -119,6 +123,14 @@ local function log_text(value, e, is_plain)
   return (factor == 1 and "" or format("%d×", factor)) .. power(e)
 end
 
+--- The least round number of decades from x on.
+local function skip_of(x)
+  for _, skip in ipairs {1, 2, 3, 5, 10, 20, 50, 100} do
+    if skip >= x then return skip end
+  end
+  return 200
+end
+
 --- Ticks of a logarithmic axis from lo > 0 to hi.
 -- @tparam number lo
 -- @tparam number hi more than lo
@@ -127,13 +139,14 @@ end
 -- @treturn ?string what is to be added to each text
 function ticks.log(lo, hi, n)
   local from, to = exponent(lo), exponent(hi)
-  local decades = log(hi / lo) / log(10)
+  local decades = (log(hi) - log(lo)) / log(10)
   if decades < 0.7 then return ticks.linear(lo, hi, n, false) end
-  local skip = max(1, ceil(decades / max(1, n)))
+  local skip = skip_of(decades / max(1, n))
   local has_fives = decades <= n / 3 -- 1, 2 and 5 have texts
   local is_plain = lo >= 0.99e-4 and hi <= 1.01e5
   local list = {}
-  for e = from, to do
+  local every = decades <= MINORS and 1 or skip
+  for e = ceil(from / every) * every, to, every do
     for factor = 1, skip == 1 and decades <= 12 and 9 or 1 do
       local value = factor * 10.0 ^ e
       if value >= lo * (1 - 1e-9) and value <= hi * (1 + 1e-9) then
