@@ -13,6 +13,7 @@ local classes = require "strided.types.classes"
 local emit = require "strided.types.emit"
 local functions = require "strided.session.functions"
 local operators = require "strided.types.operators"
+local raise = require "strided.caller_error"
 local signatures = require "strided.types.signatures"
 local values = require "strided.types.values"
 
@@ -28,11 +29,8 @@ local TENSOR = "strided.Tensor"
 local MODULES = {"nn", "optim", "data", "autograd", "distributions", "amp",
                  "masked", "memory", "profile"}
 
--- Families of operators: a table of st, the local, the prefix of operators.
-local FAMILIES = {
-  {"linalg", "linalg_"}, {"fft", "fft_"}, {"special", "special_"},
-  {"signal", nil}, {"signal.windows", "signal_windows_"},
-}
+-- Families of operators, tables of st.
+local FAMILIES = {"fft", "linalg", "signal", "signal.windows", "special"}
 
 -- Values of st that are no functions: name -> type.
 local CONSTANTS = {none = "strided.none", newaxis = "any", ellipsis = "any",
@@ -98,8 +96,8 @@ local function operator_files(files, ops)
                           forms = op.functions})
     local owner, name = match(op.short, "^(.*)%.([^.]*)$")
     if owner then
-      emit.func(out, "st." .. owner, {name = name, text = op.text,
-                                      forms = op.functions})
+      emit.func(out, match(owner, "[^.]*$"), {name = name, text = op.text,
+                                              forms = op.functions})
     end
     functions_of[#functions_of + 1] = out
     if op.is_method and op.methods[1] then
@@ -114,9 +112,8 @@ local function operator_files(files, ops)
               {"---@class " .. TENSOR, "local Tensor = {}", ""}, methods)
   local head = {"---@class strided", "local st = {}", ""}
   for _, family in ipairs(FAMILIES) do
-    head[#head + 1] = "---@class strided." .. family[1]
-    head[#head + 1] = "st." .. family[1] .. " = {}"
-    head[#head + 1] = ""
+    emit.class(head, {name = "strided." .. family,
+                      var = match(family, "[^.]*$")})
   end
   write_parts(files, "functions", head, functions_of)
 end
@@ -182,25 +179,32 @@ local function tensor_methods(out, ops)
     rows[row[1]] = {signature = row[2], line = row[3]}
   end
   local names = {}
+  for name, dtype in pairs(require "strided.unknown_name".casts) do
+    rows[name] = {signature = "t:" .. name .. "() -> Tensor",
+                  line = "The tensor as " .. dtype .. "."}
+    names[name] = true
+  end
   for name in pairs(require "strided.method_names".names()) do
-    if not find(name, "^_") and not is_operator[name] and
+    if not find(name, "^_%f[^_]") and not is_operator[name] and
       name ~= "zero" and name ~= "fill" then names[name] = true end
   end
   for _, name in ipairs(emit.sorted(names)) do
-    local row, options = rows[name] or functions[name],
-                         "strided.options." .. name
+    local row = rows[name] or functions[name]
+    local options = row and find(row.signature, "^st%.") and
+                    "strided.options." .. name or
+                    TENSOR .. "." .. name .. ".options"
     local forms = row and signatures.read(row.signature, options)
     if not forms then
       forms, row = {{params = {}, rest = "any", returns = {{type = "any"}}}}, {}
     end
-    if forms[1].fields then
-      emit.class(out, {name = options, fields = forms[1].fields})
-    end
     -- "st.astype(self, ...)" describes a method too.
-    local p = forms[1].params[1]
-    if p and row.signature and sub(row.signature, 1, 3) == "st." and
-      p.type == TENSOR then
+    local p, is_function = forms[1].params[1],
+                           row.signature and find(row.signature, "^st%.")
+    if p and is_function and p.type == TENSOR then
       table.remove(forms[1].params, 1)
+    end
+    if forms[1].fields and not is_function then
+      emit.class(out, {name = options, fields = forms[1].fields})
     end
     emit.func(out, "Tensor", {name = name, text = row.line, forms = forms,
                               self = TENSOR})
@@ -223,7 +227,9 @@ end
 local function other_names(st, is_operator)
   local names = {}
   local function add(name)
-    if find(name, "^[%a]") and not is_operator[name] then names[name] = true end
+    if not find(name, "^_%f[^_]") and not is_operator[name] then
+      names[name] = true
+    end
   end
   for name in next, st do if type(name) == "string" then add(name) end end
   for name in next, (getmetatable(st).names()) do add(name) end
@@ -240,7 +246,7 @@ local function st_file(st, ops)
   local is_operator, is_module, fields = {}, {}, {}
   for _, op in ipairs(ops) do is_operator[op.name] = true end
   for _, name in ipairs(MODULES) do is_module[name] = true end
-  for _, family in ipairs(FAMILIES) do is_module[family[1]] = true end
+  for _, family in ipairs(FAMILIES) do is_module[family] = true end
   local names, later = other_names(st, is_operator), {}
   for _, name in ipairs(names) do
     local value = st[name]
@@ -261,6 +267,10 @@ local function st_file(st, ops)
                    text = "Tensors and operators for Lua. Dimensions and "
                    .. "indices count from 1."})
   for _, line in ipairs(classes_of) do out[#out + 1] = line end
+  emit.class(out, {name = "strided.signal", fields = {
+    {name = "windows", type = "strided.signal.windows"}}})
+  emit.class(out, {name = "strided.linalg", var = "linalg"})
+  classes.func(out, "linalg", "linalg.trace")
   out[#out + 1] = "return st"
   return concat(out, "\n")
 end
@@ -293,6 +303,10 @@ end
 -- @tparam string folder
 -- @treturn integer the number of files
 function types.write(folder)
+  if type(folder) ~= "string" then
+    raise("types.write: argument 1 must be a string, got %s", type(folder))
+  end
+  core.check_taken("files", "strided.types")
   local quoted = "'" .. folder:gsub("'", "'\\''") .. "/strided'"
   os.execute("mkdir -p -- " .. quoted)
   local count = 0

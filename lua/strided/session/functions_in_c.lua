@@ -138,7 +138,7 @@ return {
 {"key_set", "t:key_set() -> DispatchKeySet",
  "The dispatch keys that the tensor adds to a call.",
  "t:key_set():has \"CPU\"", "true"},
-{"keyset", "st.keyset(key: string, ...) -> DispatchKeySet",
+{"keyset", "st.keyset(key: string?, ...) -> DispatchKeySet",
  "A set of dispatch keys.", "st.keyset(\"CPU\", \"Meta\")",
  "DispatchKeySet(CPU, Meta)"},
 {"keyset_full", "st.keyset_full() -> DispatchKeySet",

@@ -551,7 +551,8 @@ function classes.func(out, var, name, value)
     end
     if forms then
       if forms[1].fields then options_class(out, options, forms[1].fields) end
-      emit.func(out, var, {name = name, text = row.line, forms = forms})
+      emit.func(out, var, {name = match(name, "[^.]*$"), text = row.line,
+                           forms = forms})
       return
     end
   end

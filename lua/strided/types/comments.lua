@@ -113,7 +113,7 @@ end
 -- @tparam boolean is_method without the first argument, the object
 local function arguments(comment, fn, is_method)
   local sign, text = match(comment.code or "",
-                           "function [%w_.]*([:.]?)[%w_]*%((.*)%)")
+                           "function [%w_.]*([:.]?)[%w_]*%(([^()]*)%)")
   local list = {}
   if text then
     for name in text:gmatch "[^%s,]+" do
@@ -141,9 +141,9 @@ local function parameter(tag, rest)
   local of, optional = type_of(kind)
   if of == "any" and find(text, "^a tensor or a list") then
     of = "strided.Tensor|strided.Tensor[]"
-  elseif of == "any" and (text == "a tensor" or find(text, "^a tensor[,;]"))
-  then
-    of = "strided.Tensor"
+  elseif of == "any" and find(text, "^a tensor%f[^%w]") then
+    of = "strided.Tensor" .. (find(text, "number") and "|number" or "")
+         .. ((find(text, "list") or find(text, "table")) and "|table" or "")
   elseif of == "function" and find(text, "^or a module") then
     of = "function|strided.nn.Module"
   end

@@ -117,6 +117,16 @@ function signatures.read(text, options)
       form.rest = "any"
     elseif fields then
       form.fields = fields_of(fields)
+      if find(fields, "...", 1, true) then -- those by position, and others
+        for i, p in ipairs(form.params) do
+          if p.optional then
+            form.fields[#form.fields + 1] = {name = p.name, type = p.type,
+                                             optional = true, text = p.text}
+            form.params[i].type = emit.union(p.type, options)
+          end
+        end
+        form.fields[#form.fields + 1] = {name = "[string]", type = "any"}
+      end
       form.params[#form.params + 1] = {
         name = "options", type = options, optional = true}
     else
