@@ -164,10 +164,12 @@ local function tensor_fields()
     end
     add(name, kind, row and row.line)
   end
-  add("[integer]", TENSOR .. "|number",
+  -- "any": numbers are read, and numbers and tables written.
+  add("[integer]", TENSOR .. "|any",
       "A part along the first dimension; a number of a vector.")
-  add("[" .. TENSOR .. "]", TENSOR, "The elements at indices or of a mask.")
-  add("[table]", TENSOR, "An index per dimension: {1, {2, 3}}.")
+  add("[" .. TENSOR .. "]", TENSOR .. "|any",
+      "The elements at indices or of a mask.")
+  add("[table]", TENSOR .. "|any", "An index per dimension: {1, {2, 3}}.")
   return fields
 end
 

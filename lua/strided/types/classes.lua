@@ -5,6 +5,7 @@
 --
 -- @module strided.types.classes
 
+local catalogue = require "strided.help.catalogue"
 local core = require "strided.core"
 local emit = require "strided.types.emit"
 local functions = require "strided.session.functions"
@@ -238,6 +239,11 @@ local function constructor(signature, class_name, options)
   return forms, fields
 end
 
+--- The first sentence of a text.
+local function sentence(text)
+  return catalogue.sentence((gsub(text, "%s+", " ")))
+end
+
 local function option_type(value)
   local kind = type(value)
   return (kind == "number" or kind == "boolean" or kind == "string") and kind
@@ -285,7 +291,7 @@ local function layer_call(name, class, base)
   local form = {params = {}, returns = {{type = TENSOR}}}
   local info = getinfo(forward, "u")
   if not info.nparams then -- Lua 5.1
-    form.rest = "any"
+    form.rest = TENSOR
     return form
   end
   for i = 2, info.nparams do
@@ -327,16 +333,16 @@ local function distribution_fields(class)
   return fields
 end
 
+-- Arguments of a distribution of which one is given.
+local ALTERNATIVES = {probs = true, logits = true, covariance_matrix = true,
+                      precision_matrix = true, scale_tril = true}
+
 --- The arguments of a distribution may be numbers, and are named in a table,
--- too; of probs and logits one is given.
+-- too.
 local function loosen(form)
-  local has_two
   for _, p in ipairs(form.params) do
-    has_two = has_two or p.name == "logits"
     if p.type == "any" then p.type = TENSOR .. "|number|table" end
-  end
-  for _, p in ipairs(form.params) do
-    p.optional = p.optional or has_two
+    p.optional = p.optional or ALTERNATIVES[p.name]
   end
 end
 
@@ -381,7 +387,8 @@ local function parent_of(class, path)
   end
 end
 
-local function write_class(out, var, path, name, class, base)
+--- Writes a class; returns the field that it is of its module.
+local function write_class(out, path, name, class, base)
   local class_name = "strided." .. path .. "." .. name
   local options = class_name .. ".options"
   local signature = declared(class)
@@ -420,11 +427,12 @@ local function write_class(out, var, path, name, class, base)
       for _, f in ipairs(layer_fields(class, forms[1])) do own[#own + 1] = f end
     end
   end
+  local methods = methods_of(class, name, "strided." .. match(path, "^[^.]+"))
   emit.class(out, {name = class_name, parent = parent_of(class, path),
                    text = read.text, fields = own, calls = forms,
-                   var = var .. "." .. name, is_field = true})
-  write_methods(out, var .. "." .. name, class_name,
-                methods_of(class, name, "strided." .. match(path, "^[^.]+")))
+                   var = next(methods) and name})
+  write_methods(out, name, class_name, methods)
+  return {name = name, type = class_name, text = sentence(read.text)}
 end
 
 -- -- Modules -----------------------------------------------------------------
@@ -463,33 +471,28 @@ end
 
 local write_module
 
+--- Writes a value of a module.
+-- @treturn ?table the field that it is of the module; nil for a function
 local function write_value(out, var, path, name, value, base)
   local kind = type(value)
   local full = "strided." .. path .. "." .. name
   if kind == "function" then
     local forms, text = read_function(out, path, name, value)
     emit.func(out, var, {name = name, text = text, forms = forms})
-  elseif kind == "table" and find(name, "^%u") then
-    if known[value] ~= full and known[value] then -- another name
-      out[#out + 1] = "---@type " .. known[value]
-      out[#out + 1] = emit.place(var, name) .. " = {}"
-      out[#out + 1] = ""
-    else
-      write_class(out, var, path, name, value, base)
-    end
-  elseif kind == "table" and path ~= "distributions.constraints" and
-    known[value] == full then
-    write_module(out, var .. "." .. name, path .. "." .. name, value)
-  else
-    out[#out + 1] = "---@type any"
-    out[#out + 1] = emit.place(var, name) .. " = nil"
-    out[#out + 1] = ""
+    return nil
   end
+  local class = kind == "table" and known[value]
+  if class == full and find(name, "^%u") then
+    return write_class(out, path, name, value, base)
+  elseif class == full then
+    write_module(out, name, path .. "." .. name, value)
+  end
+  return {name = name, type = class or kind == "number" and "number" or "any"}
 end
 
 --- Writes a table of functions and classes.
 function write_module(out, var, path, module)
-  local calls = {}
+  local fields, calls, body = {}, {}, {}
   if is_callable(module) then
     local comment = comment_in_st(path)
     local read = comment and reader.read(comment, nil, "table") or
@@ -497,23 +500,24 @@ function write_module(out, var, path, module)
     set_result(read.form, path)
     calls[1] = read.form
   end
-  emit.class(out, {name = "strided." .. path, calls = calls, var = var,
-                   is_field = find(var, ".", 1, true) ~= nil})
+  for _, name in ipairs(emit.sorted(module)) do
+    if not find(name, "^_") then
+      fields[#fields + 1] = write_value(body, var, path, name, module[name],
+                                        rawget(module, "Module"))
+    end
+  end
+  emit.class(out, {name = "strided." .. path, fields = fields, calls = calls,
+                   var = var})
   for _, base in ipairs(BASES) do
     if base.module == path then
       local name = match(base.name, "[^.]*$")
-      local local_name = name .. "_"
       emit.class(out, {name = base.name, text = base.text,
-                       fields = base.fields, var = local_name})
-      write_methods(out, local_name, base.name,
+                       fields = base.fields, var = name})
+      write_methods(out, name, base.name,
                     methods_of(nil, base.owner, "strided." .. path))
     end
   end
-  for _, name in ipairs(emit.sorted(module)) do
-    if not find(name, "^_") then
-      write_value(out, var, path, name, module[name], rawget(module, "Module"))
-    end
-  end
+  for _, line in ipairs(body) do out[#out + 1] = line end
 end
 
 --- The file of a module of st.

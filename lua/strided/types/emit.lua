@@ -160,7 +160,7 @@ end
 -- @tparam table out
 -- @tparam table c `name`, `parent`, `text`; `fields`, a list of {name =, type
 -- =, optional =, text =}; `calls`, the forms that it may be called in; `lines`,
--- further annotations; `var`, the local that its functions are in
+-- further annotations; `var`, the local that its functions are in, if any
 function emit.class(out, c)
   emit.text(out, c.text)
   out[#out + 1] = "---@class " .. c.name ..
@@ -170,8 +170,7 @@ function emit.class(out, c)
   for _, form in ipairs(c.calls or {}) do
     out[#out + 1] = "---@overload " .. emit.fun(form)
   end
-  if c.var then out[#out + 1] = (c.is_field and "" or "local ") .. c.var
-                                .. " = {}" end
+  if c.var then out[#out + 1] = "local " .. c.var .. " = {}" end
   out[#out + 1] = ""
 end
 

@@ -187,14 +187,24 @@ local function add_calls(calls, form, options, first)
     part.params[#part.params + 1] = {name = "options", type = options}
     calls[#calls + 1] = part
   end
-  -- t:view(2, 3)
-  local at = params[first]
-  if first == 1 and at and at.type == TENSOR then at = params[2] end
-  if at and at.item and (at == params[#params] or at.item == "integer") then
+  -- t:view(2, 3), st.stack(a, b), st.einsum("i,j->ij", a, b)
+  local n = first
+  if first == 1 and params[1] and params[1].type == TENSOR then n = 2 end
+  local last_item = #params > 0 and params[#params].item
+  if last_item == TENSOR then n = #params end
+  local at = params[n]
+  if at and at.item then
     local part = {params = {}, returns = form.returns, rest = at.item}
-    if at ~= params[first] then part.params[1] = copy(params[1]) end
+    for i = first, n - 1 do part.params[#part.params + 1] = copy(params[i]) end
     if options then part.rest = emit.union(at.item, options) end
     calls[#calls + 1] = part
+  end
+end
+
+--- t:to takes a dtype and a device in the same place.
+local function take_device(name, p)
+  if name == "to" and p and (p.name == "dtype" or p.name == "device") then
+    p.type = emit.union("strided.dtype", "strided.device")
   end
 end
 
@@ -271,6 +281,7 @@ function operators.read(full, is_method)
     end
     table.insert(moved.params, 1, own)
     if is_method and own then
+      take_device(name, moved.params[2])
       add_calls(op.methods, moved, options, 2)
     end
   end
