@@ -14,7 +14,7 @@ cd "$(dirname "$0")/.."
 
 out=build/test
 # These start first, because they take long.
-slow='architecture conformance property nginx states saving overflow
+slow='contributing conformance property nginx states saving overflow
       extreme_sizes fuzz embed move copy commute registration_order memory oom
       out_of_memory reproducible process neovim haproxy'
 # timeout of a spec, in seconds; ten times as long under valgrind

@@ -1,5 +1,5 @@
---- The shape of the house: what includes what, what is exported, how long
--- files are, and how many places a new operator takes.
+--- The shape of the house: what includes what, what is exported, and how long
+-- files are. How many places a new operator takes: contributing_spec.lua.
 -- axes: unsanitized
 
 local build = require "spec.support.build"
@@ -10,7 +10,7 @@ local on_disk = require "spec.support.files"
 local ROOT = build.root
 local MAX_LINES, MAX_COLUMNS = 600, 80
 
-local lines_of, write = on_disk.lines_of, on_disk.write
+local lines_of = on_disk.lines_of
 local output = build.output
 
 --- Files below folders of the project, by the pattern of their names.
@@ -304,82 +304,4 @@ describe("The libraries", function()
       assert.truthy(output("readelf -d " .. path):find "NODELETE")
     end)
   end
-end)
-
--- -- A new operator ----------------------------------------------------------
-
--- Each place is a file and the line that goes before its last row of a kind.
-local PLACES = {
-  {"core/op/elementwise/ops.def", "ST_POINTWISE%(",
-   'ST_POINTWISE(thrice, "thrice(Tensor self) -> Tensor", ST_FIO, "out",\n' ..
-   '             UNARY, thrice, "Three times the input.")\n'},
-  {"core/kernel/elementwise/unary.def", "ST_UNARY +%(neg",
-   "ST_UNARY         (thrice,        32768, NUMBER,   (W)a * 3)\n"},
-}
-
-local TRY = [[
-local st = require "strided"
-local x = st.tensor {1, 2, 3}
-assert(st.thrice(x):equal(st.tensor {3, 6, 9}))
-assert(st.ops.aten.thrice.default(x):sum():item() == 18)
-assert(x:add(0):thrice_():equal(st.tensor {3, 6, 9}))
-local out = st.empty({3}, {dtype = "int64"})
-st.thrice(x, {out = out})
-assert(out:equal(st.tensor {3, 6, 9}))
-assert(tostring(st.thrice(st.tensor({1}, {dtype = "int8"})).dtype) == "int8")
-io.write "it works"
-]]
-
---- Inserts text before the first line that matches.
-local function insert(folder, place)
-  local path = folder .. "/" .. place[1]
-  local text = on_disk.read(path)
-  local at = assert(("\n" .. text):find("\n" .. place[2]),
-                    "no row to stand before in " .. place[1])
-  write(path, text:sub(1, at - 1) .. place[3] .. text:sub(at))
-end
-
--- Configures, builds and installs for Lua into $1/rock, as quickly as can be.
-local BUILD_SCRIPT = [[
-set -e
-cache=$(command -v ccache || true)
-cmake -S "$1" -B "$1/build" -G Ninja -DCMAKE_BUILD_TYPE=None \
-  -DCMAKE_C_FLAGS=-O0 -DSTRIDED_KERNEL_OPTIMIZE=-O0 \
-  -DSTRIDED_KERNEL_ISAS=base -DCMAKE_C_COMPILER_LAUNCHER="$cache" \
-  -DLUADIR="$1/rock/lua" -DLIBDIR="$1/rock/lib"
-rm -rf "$1/rock"
-cmake --build "$1/build"
-cmake --install "$1/build"
-]]
-
---- A copy of the sources, below the build.
-local function scratch_copy()
-  local scratch = BUILD .. "/scratch"
-  os.execute(("mkdir -p '%s' && rm -rf '%s/core' '%s/lua' && cd '%s' && " ..
-              "cp -rp core lua CMakeLists.txt '%s'"):format(
-              scratch, scratch, scratch, ROOT, scratch))
-  return scratch
-end
-
-describe("A new elementwise operator", function()
-  -- Once is enough, since it takes a build: where nothing is varied.
-  local once = jit and not SANITIZED and not os.getenv "STRIDED_ISA"
-
-  it("takes a row and a kernel line; its spec row makes three", function()
-    if not once then return end
-    assert.is_true(#PLACES + 1 <= 4)
-    local scratch = scratch_copy()
-    for _, place in ipairs(PLACES) do insert(scratch, place) end
-    write(scratch .. "/build.sh", BUILD_SCRIPT)
-    write(scratch .. "/try.lua", TRY)
-    local log = scratch .. "/log"
-    local built = os.execute(("sh '%s/build.sh' '%s' >'%s' 2>&1"):format(
-                             scratch, scratch, log))
-    assert.is_true(built == 0 or built == true, "the build failed: " .. log)
-    -- from the installed files alone, and from another folder
-    local said = output(("cd / && LUA_PATH='%s/rock/lua/?.lua;" ..
-      "%s/rock/lua/?/init.lua' LUA_CPATH='%s/rock/lib/?.so' " ..
-      "luajit '%s/try.lua' 2>&1"):format(scratch, scratch, scratch, scratch))
-    assert.equal("it works", said)
-  end)
 end)
