@@ -19,6 +19,6 @@ dist() {
   git -c tar.umask=0022 archive --format=tar --prefix="$name/" \
       --add-file="$spec" HEAD \
       ':(exclude)strided-scm-1.rockspec' ':(exclude)rockspecs' |
-    gzip -9n >"$out/$name.tar.gz"
+    gzip -n >"$out/$name.tar.gz"
   say "dev: $out/$name.tar.gz"
 }
