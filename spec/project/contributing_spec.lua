@@ -86,8 +86,8 @@ cmake --install "$1/build"
 local function scratch_copy()
   local scratch = BUILD .. "/scratch"
   os.execute(("mkdir -p '%s' && cd '%s' && rm -rf core lua rocks mine && " ..
-              "mkdir rocks && cd '%s' && cp -rp core lua CMakeLists.txt '%s' " ..
-              "&& cp -rp rocks/strided-example '%s/rocks'"):format(
+              "mkdir rocks && cd '%s' && cp -rp core lua CMakeLists.txt '%s' "
+              .. "&& cp -rp rocks/strided-example '%s/rocks'"):format(
               scratch, scratch, ROOT, scratch, scratch))
   return scratch
 end
