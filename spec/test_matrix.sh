@@ -86,6 +86,12 @@ rows() {
     hosts) echo "hosts build luajit - - hosts" ;;
     lint)  echo "luacheck - - - - luacheck" ;;
     grind) echo "grind build/grind lua5.1 - 2 all" ;;
+    clang) echo "clang build/clang luajit - - all" ;;
+    lines)
+      echo "lines build/lines luajit - - all"
+      for isa in $(isas); do
+        [ $isa = $best ] || echo "lines-$isa build/lines luajit $isa - isa"
+      done ;;
     *) die "no such tests: $1" ;;
   esac
 }
@@ -278,7 +284,7 @@ build_all() {
     echo yes >$out/guard.made
   fi
   : >$out/builds
-  for folder in tsan san grind; do
+  for folder in tsan san grind lines clang; do
     grep -q "^[^ ]* build/$folder " $out/passes || continue
     echo "build-$folder - - - - -" >>$out/passes
     echo "build-$folder -" >>$out/builds
@@ -318,7 +324,9 @@ report() {
 # main COMMAND [SPEC...]: runs all passes of a command.
 main() {
   what=$1; shift
-  if [ $what = test ] && [ "${1:-}" = all ]; then what=all; shift; fi
+  if [ $what = test ]; then
+    case ${1:-} in all|clang) what=$1; shift ;; esac
+  fi
   # Specs that run a sample of their cases run all of them.
   case $what in all|hosts) export STRIDED_WHOLE=1 ;; esac
   began=$(date +%s)

@@ -99,6 +99,24 @@ build_grind() {
            -DSTRIDED_SPEC_PROGRAMS=ON
 }
 
+# Counts the runs of each line, for gcov. Threads count with atomic additions:
+# gcov computes some counts from others, and a lost one makes them negative.
+build_lines() {
+  need build
+  build_in build/lines -DCMAKE_BUILD_TYPE=None -DSTRIDED_SPEC_PROGRAMS=ON \
+           "-DCMAKE_C_FLAGS=-O1 --coverage -fprofile-update=atomic" \
+           -DSTRIDED_KERNEL_OPTIMIZE=-O1
+}
+
+# With Clang and LLVM's OpenMP: clang -fopenmp=libgomp ignores the directives.
+# OpenBLAS brings libgomp, so the process has the threads of both.
+build_clang() {
+  need build clang
+  build_in build/clang -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Release \
+           -DSTRIDED_WERROR="${STRIDED_WERROR:-OFF}" \
+           -DSTRIDED_KERNEL_ISAS=native -DSTRIDED_SPEC_PROGRAMS=ON
+}
+
 # The build for libFuzzer. Warnings are disabled; gcc's builds report them.
 build_fuzz() {
   need build fuzz

@@ -62,6 +62,16 @@ mpi   | libopenmpi-dev         | mpi.h and the compiler for the rock
       | mpicc
 lint  | lua-check              | checks the Lua code
       | luacheck
+tidy  | clang-tidy             | looks for mistakes in the C code
+      | clang-tidy
+tidy  | clang-format           | shows how changed lines could be set
+      | git-clang-format
+tidy  | cppcheck               | looks for other mistakes in the C code
+      | cppcheck
+clang | clang                  | a second compiler, for ./dev test clang
+      | clang
+clang | libomp-dev             | its OpenMP
+      | /usr/lib/llvm-*/lib/libomp.so
 fuzz  | clang                  | compiles the fuzz targets
       | clang
 fuzz  | libclang-rt-dev        | libFuzzer and the sanitizers of clang
@@ -186,4 +196,3 @@ want() {
   [ -z "$lacking" ] ||
     say "dev: continuing without" $(echo "$lacking" | sed 's/:.*//')
 }
-

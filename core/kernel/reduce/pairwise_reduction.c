@@ -539,4 +539,3 @@ void st__run_reduction(const reducer *k, char **data, const int64_t *s,
     run_rows(k, p, s, n0, n1, r);
   }
 }
-
