@@ -80,8 +80,8 @@ static int data(lua_State *L) {
   return status == ST_OK ? 1 : raise(L, "data", status);
 }
 
-/* t.grad_fn of argument 1, or nil */
-int st__push_grad_fn(lua_State *L) {
+/* t.grad_fn, or nil */
+static int grad_fn(lua_State *L) {
   st__entry e;
   int nr;
   st__state *h = st__state_of(L);
@@ -94,6 +94,16 @@ int st__push_grad_fn(lua_State *L) {
   }
   if (status != ST_OK) return raise(L, "grad_fn", status);
   return ud->n != NULL;
+}
+
+void st__push_gradient_text(lua_State *L) {
+  if (grad_fn(L)) {                                        /* [+1] */
+    const st__node_ud *ud = lua_touserdata(L, -1);
+    lua_pushfstring(L, "grad_fn=<%s>", st_node_name(ud->n)); /* [+1] */
+  } else {
+    lua_pushliteral(L, "requires_grad=true");              /* [+1] */
+  }
+  lua_remove(L, -2);                                       /* [-1] */
 }
 
 /* -- Setting -------------------------------------------------------------- */
@@ -470,7 +480,7 @@ void st__open_grad(st__state *h, lua_State *L) {
   static const luaL_Reg properties[] = {
     {"requires_grad", requires_grad}, {"is_leaf", is_leaf},
     {"retains_grad", retains_grad}, {"version", version},
-    {"_version", version}, {"grad", grad}, {"grad_fn", st__push_grad_fn},
+    {"_version", version}, {"grad", grad}, {"grad_fn", grad_fn},
     {"base", base}, {"data", data}, {NULL, NULL}
   };
   static const luaL_Reg methods[] = {

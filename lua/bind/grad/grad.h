@@ -166,8 +166,8 @@ st_status st__derive(st__state *h, lua_State *L, st_library *lib,
 /* t.name = value for __newindex, whose argument 3 is the value; false if no
  * settable property has that name. [0] */
 bool st__set_property(st__state *h, lua_State *L, const char *name);
-/* The property grad_fn: pushes the node of the tensor at index 1 and returns 1,
- * or returns 0. */
-int st__push_grad_fn(lua_State *L);
+/* Pushes what makes the tensor at index 1, which requires a gradient, part of a
+ * graph: "grad_fn=<MulBackward0>", or "requires_grad=true". */
+void st__push_gradient_text(lua_State *L); /* [+1] */
 
 #endif

@@ -338,20 +338,6 @@ void st__push_tensor_text(st__state *h, lua_State *L, int idx) {
   st__check_lost(h, L, lua_gettop(L) + 1, "tostring"); /* new faults only */
 }
 
-/* Pushes what makes the tensor at index 1 part of a graph, as
-   "grad_fn=<MulBackward0>". */
-static void push_gradient(lua_State *L) {
-  const int top = lua_gettop(L);
-  if (st__push_grad_fn(L)) {                            /* [+1] */
-    const st__node_ud *ud = lua_touserdata(L, -1);
-    lua_pushfstring(L, "grad_fn=<%s>", st_node_name(ud->n)); /* [+1] */
-  } else {
-    lua_pushliteral(L, "requires_grad=true");      /* [+1] */
-  }
-  lua_replace(L, top + 1);                         /* [-1] */
-  lua_settop(L, top + 1);
-}
-
 /* The text of a tensor and, as in PyTorch, whether it requires a gradient. */
 static int tensor_tostring(lua_State *L) {
   st__state *h = st__state_of(L);
@@ -359,7 +345,7 @@ static int tensor_tostring(lua_State *L) {
   st__push_tensor_text(h, L, 1);                   /* [+1] */
   const st__tensor_ud *ud = lua_touserdata(L, 1);
   if (!ud->t || !st_tensor_requires_grad(ud->t)) return 1;
-  push_gradient(L);                                /* [+1] */
+  st__push_gradient_text(L);                       /* [+1] */
   const char *text = lua_tostring(L, 2), *more = lua_tostring(L, 3);
   const char *last = strrchr(text, '\n');
   const size_t n = strlen(text), line = strlen(last ? last + 1 : text);

@@ -6,6 +6,7 @@
 
 local st = require "strided"
 local constraints = require "strided.distributions.constraint"
+local guard = require "strided.guard"
 local raise = require "strided.caller_error"
 
 local concat, find, format = table.concat, string.find, string.format
@@ -531,5 +532,10 @@ function base.add_probs(class, is_binary)
     return base.probs_to_logits(rawget(self, "probs"), is_binary)
   end
 end
+
+guard.methods(Distribution, "distribution", base.is_distribution, {
+  "sample", "rsample", "log_prob", "cdf", "icdf", "entropy", "perplexity",
+  "expand", "enumerate_support",
+})
 
 return base

@@ -36,12 +36,21 @@ for code, d in pairs(DTYPES) do CODES[d[1]] = code end
 
 local npy = {MAGIC = MAGIC}
 
+-- What to write in NumPy, by the kind of the elements.
+local INSTEAD = {
+  U = ", it is text: np.savetxt(\"a.csv\", a, \"%s\") writes what st.read_csv "
+    .. "reads",
+  O = ", it is objects of Python",
+}
+INSTEAD.S = INSTEAD.U
+
 --- descr -> {dtype, bytes per element, unit to swap or nil}
 local function parse_descr(descr)
   local order, code = descr:match "^([<>|=])(%a%d+)$"
   local d = DTYPES[code]
   if not d then
     return nil, format("dtype '%s' has no equivalent here", descr)
+                .. (INSTEAD[descr:match "%a" or ""] or "")
   end
   local swapped = d[2] > 1 and (order == "<" or order == ">") and
                   order ~= core.byte_order
@@ -105,7 +114,10 @@ local function parse_header(s)
       return nil, format("the header has no field here: %q", s:sub(at, at + 20))
     end
     local value, stop = parse(s, colon)
-    if value == nil then
+    if value == nil and name == "descr" and s:find("^%[", colon) then
+      return nil, "its elements are records: np.savez(\"a.npz\", **{n: a[n] "
+                  .. "for n in a.dtype.names}) writes what st.load reads"
+    elseif value == nil then
       return nil, format("field '%s' of the header is malformed", name)
     end
     fields[name] = value

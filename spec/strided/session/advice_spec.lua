@@ -66,6 +66,7 @@ describe("An error of Lua", function()
     {"return st.poisson(st.tensor {4})", "t:float()"},
     {'require "torch"', "the global st"},
     {"return st.distributions.Gamma(2, 1).sample({3})", "with a colon"},
+    {"return st.nn.Linear.extra_repr(nil)", "with a colon"},
   }
   if not (pcall(function() return t[{1}] > 1 end)) then
     cases[#cases + 1] = {"return t[{1}] > 1", "t:gt(1)"}
