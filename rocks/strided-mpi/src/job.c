@@ -329,13 +329,11 @@ st_status stmpi_test(int64_t id, bool *done) {
   TRY(find(id, &s));
   stmpi_progress();
   TRY(is_done(s, done));
-  if (!*done && may_give_up(&s->job)) {
-    *done = stmpi_is_in_vain(&s->job, false); /* stmpi_wait fails */
-  } else if (!*done) {
-    stmpi_watch_poll(&s->job, id);
-    return ST_OK;
-  }
-  if (*done) stmpi_watch_leave();
+  stmpi_job *const j = &s->job;
+  const bool sees = j->header && j->receives && j->root >= 0;
+  if (sees && !*done) *done = stmpi_is_in_vain(j, false); /* the wait fails */
+  if (*done || sees) stmpi_watch_leave();
+  else stmpi_watch_poll(j, id);
   return ST_OK;
 }
 

@@ -49,6 +49,10 @@ local big = st.full({2^20}, rank, {dtype = "int32"}) -- waits for its receiver
 local sent = mpi.send(big, next, {async = true})
 local got = mpi.recv_(big + 1, before, {async = true})
 local kept = mpi.all_reduce(st.ones {3})
+-- A rank that finishes takes part in what others still wait for.
+local parts = mpi.all_reduce(st.ones {2, 3}, {deterministic = true,
+                                              async = true})
+if rank == 0 then assert(parts:wait():sum():item() == 6 * size) end
 mpi.finalize()
 mpi.finalize()
 assert(mpi.is_finalized())
@@ -59,5 +63,6 @@ fails("MPI is finalized", pending.wait, pending)
 fails("MPI is finalized", pending.wait, pending)
 fails("MPI is finalized", sent.wait, sent)
 assert(st.equal(got.result, st.full({2^20}, before, {dtype = "int32"})))
+assert(parts.result:sum():item() == 6 * size)
 assert(kept:sum():item() == 3 * size)
 if rank == 0 then print "ok finalize" end
