@@ -8,34 +8,33 @@ local mpirun = dofile(HERE .. "/support/mpirun.lua")
 local given = ...
 local RANKS = type(given) == "table" and given.ranks or {1, 2, 3, 4}
 
--- Programs that can share a process. Others end early, change the process, or
--- count its pages, of which a sanitizer keeps too many.
-local SHARES = {}
-for _, name in ipairs {
+-- Programs that share a process; the last ones turn checked mode on, which stays
+-- so. Others end early, change the process, or count its pages, of which a
+-- sanitizer keeps too many.
+local SEVERAL = {
   "async", "collectives", "comms", "data_parallel", "deterministic",
   "deterministic_async", "deterministic_training", "dispatch", "gradients",
   "interrupted", "overlap", "sampler", "strides", "together",
-} do
-  SHARES[name] = true
-end
+  "checked_messages", "checked",
+}
 local LEFT_OUT = {check = true, memory = os.getenv "STRIDED_SANITIZED" ~= nil}
 
 -- The most ranks of a program that takes long with more than there are cores.
 local MOST = {memory = 2}
 
---- The programs: those that run in one process, the others.
+--- The programs that run in processes of their own.
 local function programs()
-  local several, own = {}, {}
+  local shares, own = {}, {}
+  for _, name in ipairs(SEVERAL) do shares[name] = true end
   local pipe = assert(io.popen("ls '" .. mpirun.folder .. "/programs'"))
   for line in pipe:lines() do
     local name = line:match "^(.*)%.lua$"
-    if name and not LEFT_OUT[name] then
-      local list = SHARES[name] and several or own
-      list[#list + 1] = name
+    if name and not LEFT_OUT[name] and not shares[name] then
+      own[#own + 1] = name
     end
   end
   pipe:close()
-  return several, own
+  return own
 end
 
 --- Raises an error unless a program ended well and printed nothing else.
@@ -48,25 +47,25 @@ local function check(text, code)
 end
 
 describe("strided.mpi:", function()
-  local several, own = programs()
+  local several, own = SEVERAL, programs()
   for _, n in ipairs(RANKS) do
     local on = (", on %d rank%s"):format(n, n > 1 and "s" or "")
+    local paths = {}
+    for i, name in ipairs(several) do
+      paths[i] = ("'%s/programs/%s.lua'"):format(mpirun.folder, name)
+    end
+    local together = mpirun.later(n, "support/several.lua", 240,
+                                  table.concat(paths, " "))
     it(table.concat(several, ", ") .. on, function()
-      local paths = {}
-      for i, name in ipairs(several) do
-        paths[i] = ("'%s/programs/%s.lua'"):format(mpirun.folder, name)
-      end
-      local text, code = mpirun.run(n, "support/several.lua", 240,
-                                    table.concat(paths, " "))
+      local text, code = together()
       check(text, code)
       local _, count = ("\n" .. text):gsub("\nprogram ", "")
       assert.equal(#several, count)
     end)
     for _, name in ipairs(own) do
       if n <= (MOST[name] or n) then
-        it(name .. on, function()
-          check(mpirun.run(n, "programs/" .. name .. ".lua"))
-        end)
+        local run = mpirun.later(n, "programs/" .. name .. ".lua")
+        it(name .. on, function() check(run()) end)
       end
     end
   end

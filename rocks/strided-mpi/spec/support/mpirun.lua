@@ -15,15 +15,20 @@ mpirun.lua = rawget(_G, "jit") and "luajit" or "lua" .. _VERSION:match "%d.%d"
 -- Open MPI does not look for networks: messages go through shared memory. It
 -- starts twice as fast.
 local FAST = "OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader"
+-- Programs that run at once.
+local LANES = 3
 -- What never completes is to be seen soon.
 local IMPATIENT = "STRIDED_MPI_PATIENCE=1"
 
 -- Open MPI starts more ranks than cores only if told so; MPICH does anyway.
+local known
 local function command()
+  if known then return known end
   local pipe = assert(io.popen "mpirun --version 2>&1")
   local said = pipe:read "*a"
   pipe:close()
-  return said:find "Open MPI" and "mpirun --oversubscribe" or "mpirun"
+  known = said:find "Open MPI" and "mpirun --oversubscribe" or "mpirun"
+  return known
 end
 
 local function quoted(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
@@ -45,27 +50,46 @@ local function environment()
     quoted(preloaded), quoted(options))
 end
 
---- Runs a program of the specs.
+--- Starts a program of the specs; returns what it prints, a pipe.
+local function start(n, program, seconds, arguments)
+  local outer, inner = environment()
+  return assert(io.popen(table.concat({
+    "{ t=$(date +%s);", outer,
+    "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+    "OMP_WAIT_POLICY=passive OMP_NUM_THREADS=1", FAST, IMPATIENT,
+    "timeout -k 2", seconds or 120, command(), "-np", n, inner,
+    mpirun.lua, quoted(mpirun.folder .. "/" .. program), arguments or "",
+    "</dev/null", "; } 2>&1; echo \"|$?|$(($(date +%s) - t))\"",
+  }, " ")))
+end
+
+local queue = {} -- in the order of `later`: functions that start a program
+
+--- Prepares a run of a program. While one is waited for, those after it run as
+-- well, since most of them wait for each other or for a clock.
 -- @tparam integer n how many ranks
 -- @tparam string program its path in the folder of the specs
 -- @tparam[opt=120] number seconds after which it is killed
 -- @tparam[opt] string arguments, and variables of the environment before
--- @treturn string what it printed, errors included
--- @treturn integer its exit code; 124 if it was killed
--- @treturn integer how many seconds it took
-function mpirun.run(n, program, seconds, arguments)
-  local outer, inner = environment()
-  local began = os.time()
-  local pipe = assert(io.popen(table.concat({
-    "{", outer, "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
-    "OMP_WAIT_POLICY=passive OMP_NUM_THREADS=1", FAST, IMPATIENT,
-    "timeout -k 2", seconds or 120, command(), "-np", n, inner,
-    mpirun.lua, quoted(mpirun.folder .. "/" .. program), arguments or "",
-    "</dev/null", "; } 2>&1; echo \"|$?\"",
-  }, " ")))
-  local text, code = pipe:read "*a":match "^(.*)|(%d+)\n$"
-  pipe:close()
-  return text, tonumber(code), os.difftime(os.time(), began)
+-- @treturn function that waits for it, and returns what it printed, errors
+-- included; its exit code, 124 if it was killed; how many seconds it took
+function mpirun.later(n, program, seconds, arguments)
+  local place, pipe, was_begun = #queue + 1, nil, false
+  local function begin()
+    pipe, was_begun = start(n, program, seconds, arguments), true
+  end
+  queue[place] = function() if not was_begun then begin() end end
+  return function()
+    for i = place, math.min(place + LANES - 1, #queue) do queue[i]() end
+    if not pipe then begin() end -- again
+    local text, code, took = pipe:read "*a":match "^(.*)|(%d+)|(%d+)\n$"
+    pipe:close()
+    pipe = nil
+    return text, tonumber(code), tonumber(took)
+  end
 end
+
+--- Runs a program: as `later`, but waits.
+function mpirun.run(...) return mpirun.later(...)() end
 
 return mpirun
