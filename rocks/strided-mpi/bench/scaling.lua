@@ -3,6 +3,7 @@
 --
 --     luajit bench/scaling.lua [--alpha US] [--beta GB/S] [--gamma GB/S]
 --                              [--flops T] [--parameters M] [--tokens N]
+--                              [--parts N]
 --
 -- The model: a message of n bytes takes alpha + n / beta, adding n bytes takes
 -- n / gamma. An all_reduce of n bytes on P ranks is the faster one of
@@ -22,13 +23,13 @@
 -- floating-point operations per second. The backward pass fills buckets evenly;
 -- a bucket is reduced once it is full and the one before is done. What is not
 -- done when the backward pass ends is waited for. The deterministic reduction
--- costs as much as the ring if the ranks have 2^k parts each, but runs after
--- the backward pass.
+-- costs as much as the ring if the ranks have 2^k parts each, but begins in the
+-- backward pass of the last of N parts.
 
 local format, huge, max, min = string.format, math.huge, math.max, math.min
 
 local given = {alpha = 2, beta = 12.5, gamma = 25, flops = 1, parameters = 100,
-               tokens = 2 ^ 19, bucket = 25, bytes = 4}
+               tokens = 2 ^ 19, bucket = 25, bytes = 4, parts = 4}
 
 local i = 1
 while arg[i] do
@@ -84,6 +85,13 @@ local function step(p, tokens, reduce)
          max(0, done - backward)
 end
 
+--- The same of a deterministic step: of the whole.
+local function deterministic(p, tokens)
+  local parts = given.parts
+  local _, before = step(1, tokens * (parts - 1) / parts)
+  return before + step(p, tokens / parts, ALGORITHMS.ring)
+end
+
 local function best(n, p) -- of what does not congest a network
   return min(ALGORITHMS.ring(n, p), ALGORITHMS.doubling(n, p))
 end
@@ -128,10 +136,11 @@ local function scaling(title, tokens_of)
   for _, p in ipairs(RANKS) do
     local tokens = tokens_of(p)
     local whole, computed, sent, open = step(p, tokens, best)
+    local exact = deterministic(p, tokens)
     row(p, format("%.0f", tokens), seconds(whole), seconds(computed),
         seconds(sent), seconds(open),
-        format("%.0f %%", 100 * computed / whole), seconds(computed + sent),
-        format("%.0f %%", 100 * computed / (computed + sent)))
+        format("%.0f %%", 100 * computed / whole), seconds(exact),
+        format("%.0f %%", 100 * computed / exact))
   end
 end
 

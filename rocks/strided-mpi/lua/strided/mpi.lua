@@ -50,8 +50,9 @@ local INIT = {checked = true, threads = true}
 -- The engine's threads are limited to the rank's share of the machine's cores,
 -- unless `threads` says how many; results do not depend on it.
 -- @tparam[opt] table options `checked`: compare each collective between the
--- ranks before it runs, by default true if the environment has
--- STRIDED_MPI_CHECKED=1; `threads`: of the engine
+-- ranks before it runs, and each message with what its receiver expects, by
+-- default true if the environment has STRIDED_MPI_CHECKED=1; `threads`: of the
+-- engine
 -- @treturn table this module
 function mpi.init(options)
   options = check.options("mpi.init", options, INIT)
@@ -158,7 +159,7 @@ end
 -- @tparam Tensor x
 -- @param[opt] options the name of a reduction, "sum", "prod", "min", "max",
 -- "avg", "band", "bor" or "bxor", or a table with `op`, `comm`, `async`, `out`,
--- `deterministic`, which does not combine with `async` and `out`
+-- `deterministic`, which does not combine with `out`
 -- @treturn Tensor or, with `async`, a handle
 
 --- all_reduce in place.
@@ -171,7 +172,7 @@ end
 -- @function reduce
 -- @tparam Tensor x
 -- @param[opt] options the root, or a table with `root`, `op`, `comm`, `async`,
--- `deterministic`, which does not combine with `async`
+-- `deterministic`
 -- @treturn Tensor
 
 --- The tensor of root.
