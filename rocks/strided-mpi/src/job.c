@@ -218,10 +218,12 @@ static void advance(stmpi_job *j) {
   st_tls_set(st_tls_below_autograd());
   while (j->next) {
     bool is_over = false;
-    int flag;
-    st_status status = stmpi_check(
-      MPI_Testall(j->nrequests, requests_of(j), &flag, MPI_STATUSES_IGNORE),
-      "MPI_Testall");
+    int flag = 1;
+    st_status status = ST_OK;
+    for (int i = 0; i < j->nrequests && flag && status == ST_OK; i++) {
+      status = stmpi_check(MPI_Test(&requests_of(j)[i], &flag,
+                                    MPI_STATUS_IGNORE), "MPI_Test");
+    }
     if (status == ST_OK && !flag) break;
     j->nrequests = 0;
     if (status == ST_OK) status = j->next(j, &is_over);
@@ -256,33 +258,43 @@ static void note_wait(const stmpi_job *j) {
 
 /* Gives up a message that nobody sends. False if it arrives after all: *code is
  * the error then. */
-static bool is_cancelled(stmpi_job *j, int *code, MPI_Status *got) {
+static bool is_cancelled(MPI_Request *request, int *code, MPI_Status *got) {
   int flag = 0;
-  MPI_Cancel(requests_of(j));
-  *code = MPI_Wait(requests_of(j), got);
+  MPI_Cancel(request);
+  *code = MPI_Wait(request, got);
   MPI_Test_cancelled(got, &flag);
   return flag;
+}
+
+/* Waits for a request by testing. MPI_Wait tells the error, also of one that
+ * MPI_Request_get_status fails for. */
+static int await_looking(stmpi_job *j, MPI_Request *request, MPI_Status *got,
+                         bool *is_given_up) {
+  int code = MPI_SUCCESS, flag = 0;
+  for (int k = 1; code == MPI_SUCCESS && !flag; k++) {
+    code = MPI_Request_get_status(*request, &flag, MPI_STATUS_IGNORE);
+    stmpi_progress();
+    if (flag || k % 64 || !may_give_up(j) || !stmpi_is_in_vain(j, true)) {
+      continue;
+    }
+    *is_given_up = is_cancelled(request, &code, got);
+    return code;
+  }
+  return MPI_Wait(request, got);
 }
 
 /* Waits for the requests of a job; *got is the status of the last one. */
 static st_status await(stmpi_job *j, MPI_Status *got) {
   const bool looks = nstaged > 0 || may_give_up(j);
+  bool is_given_up = false;
   int code = MPI_SUCCESS;
   while (j->next) stmpi_progress();
   for (int i = 0; i < j->nrequests && code == MPI_SUCCESS; i++) {
     MPI_Request *const request = &requests_of(j)[i];
-    int flag = 0;
-    if (!looks) code = MPI_Wait(request, got);
-    for (int k = 1; looks && !flag && code == MPI_SUCCESS; k++) {
-      code = MPI_Test(request, &flag, got);
-      stmpi_progress();
-      if (flag || k % 64 || !may_give_up(j) || !stmpi_is_in_vain(j, true)) {
-        continue;
-      }
-      if (is_cancelled(j, &code, got)) return stmpi_fail_in_vain(j);
-      flag = 1;
-    }
+    code = looks ? await_looking(j, request, got, &is_given_up)
+                 : MPI_Wait(request, got);
   }
+  if (is_given_up) return stmpi_fail_in_vain(j);
   return j->receives ? stmpi_received(j, code, got)
                      : stmpi_check(code, "MPI_Wait");
 }
@@ -309,26 +321,24 @@ st_status stmpi_wait(int64_t id, int *source) {
   return end(s, status);
 }
 
-static st_status is_done(slot *s, bool *done) {
+static bool is_done(slot *s) {
   int flag;
-  *done = false;
-  if (s->job.next) return ST_OK;
+  if (s->job.next) return false;
   for (int i = 0; i < s->job.nrequests; i++) {
-    /* Unlike MPI_Test, this keeps the request, for stmpi_wait. */
+    /* Unlike MPI_Test, this keeps the request, for stmpi_wait, which fails if
+     * this does. */
     const int code = MPI_Request_get_status(requests_of(&s->job)[i], &flag,
                                             MPI_STATUS_IGNORE);
-    TRY(stmpi_check(code, "MPI_Request_get_status"));
-    if (!flag) return ST_OK;
+    if (code == MPI_SUCCESS && !flag) return false;
   }
-  *done = true;
-  return ST_OK;
+  return true;
 }
 
 st_status stmpi_test(int64_t id, bool *done) {
   slot *s;
   TRY(find(id, &s));
   stmpi_progress();
-  TRY(is_done(s, done));
+  *done = is_done(s);
   stmpi_job *const j = &s->job;
   const bool sees = j->header && j->receives && j->root >= 0;
   if (sees && !*done) *done = stmpi_is_in_vain(j, false); /* the wait fails */
@@ -360,9 +370,8 @@ void stmpi_reap(bool all) {
   if (nabandoned == 0 && !all) return;
   for (int i = 0; i < nslots; i++) {
     slot *const s = slots[i];
-    bool done = true;
     if (!s || s->id < 0 || !(all || s->is_abandoned)) continue;
-    if (!all && (is_done(s, &done) != ST_OK || !done)) continue;
+    if (!all && !is_done(s)) continue;
     stmpi_wait(s->id, NULL);
   }
 }
@@ -370,10 +379,8 @@ void stmpi_reap(bool all) {
 st_status stmpi_check_unused(const stmpi_comm *c) {
   for (int i = 0; i < nslots; i++) {
     slot *const s = slots[i];
-    bool done = false;
     if (!s || s->id < 0 || s->job.c != c) continue;
-    if (s->is_abandoned) TRY(is_done(s, &done));
-    if (done || (s->is_abandoned && !s->job.is_message)) {
+    if (s->is_abandoned && (!s->job.is_message || is_done(s))) {
       TRY(stmpi_wait(s->id, NULL));
       continue;
     }

@@ -209,6 +209,9 @@ static st_status start(void) {
   TRY(stmpi_check(MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided),
                   "MPI_Init_thread"));
   is_ours = true;
+  /* MPICH takes the handler of these for an error of a request. */
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   return ST_OK;
 }
 

