@@ -8,9 +8,9 @@ local mpirun = dofile(HERE .. "/support/mpirun.lua")
 local given = ...
 local RANKS = type(given) == "table" and given.ranks or {1, 2, 3, 4}
 
--- Programs that share a process; the last ones turn checked mode on, which stays
--- so. Others end early, change the process, or count its pages, of which a
--- sanitizer keeps too many.
+-- Programs that share a process; the last ones turn checked mode on, which
+-- stays so. Others end early, change the process, or count its pages, of which
+-- a sanitizer keeps too many.
 local SEVERAL = {
   "async", "collectives", "comms", "data_parallel", "deterministic",
   "deterministic_async", "deterministic_training", "dispatch", "gradients",

@@ -135,7 +135,8 @@ check.run(function()
     end)
     -- What was collected is completed in later calls. Code that LuaJIT has
     -- compiled may keep one tensor.
-    local own, start, left = mpi.world:split(rank), mpi.time(), nil
+    local own, start = mpi.world:split(rank), mpi.time()
+    local left
     repeat
       own:barrier()
       collectgarbage()
