@@ -337,6 +337,7 @@ main() {
   : >$out/passes; : >$out/queue; : >$out/alone; : >$out/results
   rows $what >$out/rows
   need build test image mpi
+  want plot
   luajit -e 'require "busted"' || die "busted does not run under luajit"
   plan "$chosen" <$out/rows
   build_all

@@ -112,6 +112,10 @@ browser | chromium             | opens the documentation, for ./dev docs check
       | chromium
 browser | python3-venv         | an environment for what drives it
       | /usr/lib/python3*/ensurepip/__init__.py
+plot  | librsvg2-bin           | converts plots to PNG and PDF
+      | rsvg-convert
+plot  | libxml2-utils          | checks SVG in specs
+      | xmllint
 bench | python3-venv           | an environment for PyTorch, to compare with
       | /usr/lib/python3*/ensurepip/__init__.py
 '
