@@ -208,6 +208,13 @@ describe("A plot as SVG", function()
     assert.equal(3, #heights) -- one bin for each integer
     is_near(heights[1], 3 * heights[3])
     is_near(heights[2], 2 * heights[3])
+    local first, last, width
+    local pattern = 'x="([%d.]+)".-width="([%d.]+)"'
+    for x, w in svg:match "<g fill=.-</g>":gmatch(pattern) do
+      first, last, width = first or tonumber(x), tonumber(x), tonumber(w)
+    end
+    local left, _, _, right = axes(svg)
+    is_near(first - left, right - (last + width))
     local bars = st.plot():bar({"a", "b"}, {1, -1}, {label = "one"})
       :bar({"a", "b"}, {2, 2}):svg()
     local _, n = bars:gsub("<g fill=[^\n]*\n<rect[^\n]*\n<rect[^\n]*\n</g>", "")
@@ -220,7 +227,17 @@ describe("A plot as SVG", function()
     -- 1 is the first colour of viridis and 3 the last one
     local d = svg:match '<path fill="#440154" d="([^"]*)"'
     assert.equal(2, count(d, "M"))
-    assert.equal(1, count(svg:match '<path fill="#fde725" d="([^"]*)"', "M"))
+    local last = svg:match '<path fill="#fde725" d="([^"]*)"'
+    assert.equal(1, count(last, "M"))
+    -- at the bottom right, since row 1 is at the top
+    local left, top, bottom, right = axes(svg)
+    local x, y = last:match "M([%d.]+) ([%d.]+)"
+    is_near(tonumber(x), (left + right) / 2)
+    is_near(tonumber(y), (top + bottom) / 2)
+    local function place(label)
+      return tonumber(svg:match('y="([%d.]+)" text%-anchor="end">' .. label))
+    end
+    assert.is_true(place "1" < place "2")
     assert.equal(17, count(svg, "<stop "))
     assert.is_nil(st.plot(st.ones(2, 2), {kind = "heatmap", colorbar = false})
       :svg():find "<stop")
