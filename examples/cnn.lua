@@ -86,6 +86,7 @@ local function train(net, training, held_out, epochs)
   local scheduler = optim.lr_scheduler.OneCycleLR(optimizer, RATE, {
     epochs = epochs, steps_per_epoch = loader:size(),
   })
+  local bar = st.progress(epochs * loader:size(), "training")
   for epoch = 1, epochs do
     local total = 0
     for x, y in loader:iter() do
@@ -95,11 +96,13 @@ local function train(net, training, held_out, epochs)
       optimizer:step()
       scheduler:step()
       total = total + loss:item()
+      bar:step()
     end
     local _, right = test(net, held_out)
-    command.say("epoch %d of %d  loss %.4f  %.1f %% of those held out", epoch,
-                epochs, total / loader:size(), 100 * right / held_out:size())
+    bar:print("epoch %d of %d  loss %.4f  %.1f %% of those held out", epoch,
+              epochs, total / loader:size(), 100 * right / held_out:size())
   end
+  bar:finish()
 end
 
 -- -- Main --------------------------------------------------------------------

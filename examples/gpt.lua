@@ -196,20 +196,23 @@ end
 local function train(self, last, save_every, path)
   local total, count, seconds = 0, 0, command.stopwatch()
   if path and self.step == 0 then save(self, path) end -- fails now or never
+  local bar = st.progress(math.max(last - self.step, 0), "training")
   while self.step < last do
     total, count = total + learn(self), count + 1
+    bar:step()
     local is_last = self.step == last
     if self.step % EVERY == 0 or is_last then
-      command.say("step %d of %d  loss %.3f  validation %.3f  %.0f s",
-                  self.step, self.run.steps, total / count, validate(self),
-                  seconds())
+      bar:print("step %d of %d  loss %.3f  validation %.3f  %.0f s",
+                self.step, self.run.steps, total / count, validate(self),
+                seconds())
       total, count = 0, 0
     end
     if path and (self.step % save_every == 0 or is_last) then
       save(self, path)
-      command.say("wrote %s", path)
+      bar:print("wrote %s", path)
     end
   end
+  bar:finish()
 end
 
 -- -- Main --------------------------------------------------------------------

@@ -98,7 +98,8 @@ local function train(net, given, shortest)
     total_steps = given.steps,
   })
   local x, lengths, sums = draw(TESTS, shortest, given.longest)
-  for step = 1, given.steps do
+  local bar = st.progress(given.steps, "training")
+  for step in bar do
     local inputs, n, targets = draw(BATCH, shortest, given.longest)
     local loss = criterion(net(inputs, n), targets)
     optimizer:zero_grad()
@@ -108,8 +109,8 @@ local function train(net, given, shortest)
     scheduler:step()
     if step % EVERY == 0 or step == given.steps then
       local e, right = test(net, x, lengths, sums)
-      command.say("step %d of %d  error %.5f  %.1f %% right", step,
-                  given.steps, e, 100 * right)
+      bar:print("step %d of %d  error %.5f  %.1f %% right", step,
+                given.steps, e, 100 * right)
     end
   end
 end

@@ -7,6 +7,7 @@
 --
 --     local bar = st.progress(bytes, {label = "reading", bytes = true})
 --     bar:step(4096)
+--     bar:print("%s is read", path)
 --     bar:finish()
 --
 -- @module strided.progress
@@ -16,9 +17,10 @@ local options = require "strided.options"
 local raise = require "strided.caller_error"
 
 local clock, is_tensor = core.clock, core.is_tensor
-local floor, format, getmetatable, gsub, huge, pcall, setmetatable, stderr, sub,
-  tostring, type = math.floor, string.format, getmetatable, string.gsub,
-  math.huge, pcall, setmetatable, io and io.stderr, string.sub, tostring, type
+local floor, format, getmetatable, gsub, huge, pcall, print, setmetatable,
+  stderr, stdout, sub, tostring, type = math.floor, string.format,
+  getmetatable, string.gsub, math.huge, pcall, print, setmetatable,
+  io and io.stderr, io and io.stdout, string.sub, tostring, type
 
 local PAUSE = 0.1   -- seconds between two lines
 local WIDTH = 80    -- of terminals that do not say
@@ -166,6 +168,22 @@ function Progress:step(n)
   write(self, "")
 end
 
+--- Prints a line of text above the line of progress: print(format(...)).
+-- @function Progress:print
+-- @tparam string text
+-- @param ... as for string.format
+function Progress:print(text, ...)
+  check_self(self, "print")
+  if type(text) ~= "string" then
+    raise("print: argument 'text' must be a text, got %s", type(text))
+  end
+  local is_shown = self.columns and not self.is_over
+  if is_shown then stderr:write("\r\27[K") end
+  print(format(text, ...))
+  if stdout then stdout:flush() end
+  if is_shown then write(self, "") end
+end
+
 --- Writes the last line.
 -- @function Progress:finish
 -- @tparam[opt] boolean ok false to clear the line instead, after a failure
@@ -257,8 +275,9 @@ end
 --     for x, y in st.progress(loader) do ... end          -- a DataLoader
 --     for line in st.progress(io.lines(path)) do ... end  -- an iterator
 --
--- or what `bar:step(n)` counts, up to `bar:finish()`. Writes to standard error,
--- at most ten times a second, and nothing if that is no terminal.
+-- or what `bar:step(n)` counts, up to `bar:finish()`; `bar:print(text, ...)`
+-- prints a formatted text above. Writes to standard error, at most ten times a
+-- second, and nothing if that is no terminal.
 -- @function progress
 -- @param[opt] what a number, a list, a tensor, a DataLoader or an iterator;
 -- nothing, if the number of steps is not known

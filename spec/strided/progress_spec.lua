@@ -62,13 +62,16 @@ describe("st.progress", function()
     local path = os.tmpname()
     files.write(path, [[
       local st = require "strided"
-      for _ in st.progress(200000, "many") do end
+      local bar = st.progress(200000, "many")
+      for i in bar do
+        if i == 7 then bar:print("at %d", i) end
+      end
       st.save(arg[1], {a = st.ones(9)}, {progress = "saving"})
       st.load(arg[1], {progress = "loading"})
       print "done"
     ]])
     local run = ("%s %s %s.npz"):format(build.lua, path, path)
-    assert.equal("done\n", build.output(run))
+    assert.equal("at 7\ndone\n", build.output(run))
     files.write(path .. ".keys", "expect done\nwait\n")
     local text, status = build.shell(("%s %s.keys %s"):format(
       build.program "pty/pty", path, run))
@@ -78,6 +81,8 @@ describe("st.progress", function()
     if status == 97 then return end -- no terminals here
     assert.equal(0, status, text)
     assert.truthy(text:find("\r\27[Kmany 0/200000, 0:00", 1, true), text)
+    assert.truthy(text:find("\r\27[Kat 7\r\n\r\27[Kmany 6/200000", 1, true),
+                  text)
     assert.truthy(text:find("many 200000/200000, ", 1, true), text)
     assert.truthy(text:find("saving 36 B/36 B", 1, true), text)
     assert.truthy(text:find("loading 36 B/36 B", 1, true), text)
@@ -99,6 +104,8 @@ describe("st.progress", function()
      "progress: a bar without a count cannot be iterated"},
     {"a step of a text", function() st.progress(1):step "x" end,
      "step: argument 'n' must be a number, got string"},
+    {"no text to print", function() st.progress(1):print(7) end,
+     "print: argument 'text' must be a text, got number"},
     {"a call with a dot", function() st.progress(1).step(1) end,
      "step: write bar:step() with a colon"},
     {"progress of load that is none", function()
