@@ -355,6 +355,9 @@ Figure.__tostring = nil
 
 --- What a figure has, and for other names an error with similar ones.
 setmetatable(Figure, {__index = function(_, name)
+  if SETTINGS[name] then
+    raise("a figure has no '%s': write fig:set {%s = ...}", name, name)
+  end
   local list = {}
   for key in next, Figure do list[#list + 1] = key end
   table.sort(list)

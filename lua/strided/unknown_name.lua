@@ -144,6 +144,11 @@ names.advice = {
     .. "a new file",
   open_memmap = "write st.load(path, {mmap = true}), or st.create(path, shape) "
     .. "for a new file",
+  hist = "write st.plot(x, {kind = \"hist\"})",
+  imshow = "write st.plot(t, {kind = \"image\"})",
+  heatmap = "write st.plot(t, {kind = \"heatmap\"})",
+  figure = "write st.plot()", plt = "write st.plot(x, y)",
+  tqdm = "write st.progress(loader)",
   savetxt = "write st.write_csv(path, t)",
   savez = "st.save(\"file.npz\", {name = t}) writes several tensors",
   genfromtxt = "write st.read_csv(path)",

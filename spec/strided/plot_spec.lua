@@ -484,6 +484,8 @@ describe("A figure", function()
      "line: write fig:line() with a colon"},
     {"an unknown method", function() st.plot(x):lines(x) end,
      "a figure has no 'lines': did you mean line?"},
+    {"an option as a method", function() st.plot(x):title "t" end,
+     "a figure has no 'title': write fig:set {title = ...}"},
     {"another suffix", function() st.plot(x):save "a.bmp" end,
      "save: 'a.bmp' must end in .svg, .png, .pdf or .txt"},
     {"a depth of colours", function() st.plot(x):text {colors = 3} end,
@@ -493,6 +495,13 @@ describe("A figure", function()
   } do
     it("refuses " .. row[1], function() raises(row[3], row[2]) end)
   end
+
+  it("is found by those who know other libraries", function()
+    for _, name in ipairs {"hist", "imshow", "heatmap", "figure", "plt"} do
+      raises("st.plot(", function() return st[name] end)
+    end
+    raises("st.progress(", function() return st.tqdm end)
+  end)
 
   it("is unchanged by a call that fails", function()
     local fig = st.plot({-1, -2})
