@@ -88,6 +88,11 @@ describe("A plot as text", function()
       xlim = {0, 1}, ylim = {0, 1}}), 23, 8)
     assert.equal("1.00 ┤               ⠈", shown:match "^[^\n]*")
     assert.truthy(shown:find("0.00 ┤⡀\n", 1, true))
+    -- so many that each dot has one
+    local x = st.linspace(0.005, 0.995, 100)
+    local all = text(st.plot(x:repeat_interleave(100), x:tile {100}, {
+      kind = "scatter", xlim = {0, 1}, ylim = {0, 1}}), 23, 8)
+    assert.equal(16 * 8, select(2, all:gsub("⣿", "")))
   end)
 
   it("tells series apart without colours, and by colours", function()

@@ -195,8 +195,8 @@ local function box(fr, s)
   return {min(a, b), min(c, d), max(a, b), max(c, d)}
 end
 
---- What to draw of a series, for a picture of n by m pixels: `runs`, `points`,
--- `bars` or `box`.
+--- What to draw of a series, for a picture of n by m pixels: `runs`, `points`
+-- (those of two by two pixels are one if there are many), `bars` or `box`.
 function frame.draw(fr, s, rank, n, m)
   if s.pixels then return {box = box(fr, s)} end
   if s.is_grid then return {} end

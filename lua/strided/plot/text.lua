@@ -197,7 +197,8 @@ local function draw_series(canvas, fig, fr, depth)
   for k, s in ipairs(fig.series) do
     local paint, sign = pen(k, s, depth)
     if s.kind == "bar" then rank = rank + 1 end
-    local drawn = frame.draw(fr, s, rank, 2 * canvas.columns, 4 * canvas.rows)
+    -- Twice the dots: points lie in cells of two by two.
+    local drawn = frame.draw(fr, s, rank, 4 * canvas.columns, 8 * canvas.rows)
     if drawn.box then draw_pixels(canvas, s, depth) end
     if drawn.bars then draw_bars(canvas, drawn.bars, paint) end
     if drawn.runs then draw_runs(canvas, drawn.runs, paint, sign) end
@@ -289,7 +290,7 @@ end
 
 --- The size of the canvas: images keep their pixels square.
 local function size(fig, columns, height)
-  local rows = height or max(6, min(16, floor(columns / 4.5)))
+  local rows = height or max(6, min(16, floor(columns / 4)))
   for _, s in ipairs(fig.series) do
     if s.is_image and s.pixels then
       local shape = s.pixels.shape

@@ -123,10 +123,10 @@ local function log_text(value, e, is_plain)
   return (factor == 1 and "" or format("%d×", factor)) .. power(e)
 end
 
---- The least round number of decades from x on.
+--- The least round number of decades from about x on.
 local function skip_of(x)
   for _, skip in ipairs {1, 2, 3, 5, 10, 20, 50, 100} do
-    if skip >= x then return skip end
+    if skip >= 0.8 * x then return skip end
   end
   return 200
 end
