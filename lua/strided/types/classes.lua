@@ -38,9 +38,12 @@ local KINDS = {
 local BASES = {
   {name = "strided.optim.Optimizer", owner = "Optimizer", module = "optim",
    text = "The base class of optimizers.",
-   fields = {{name = "param_groups", type = "table<string, any>[]",
+   fields = {{name = "param_groups", type = "strided.optim.Groups",
               text = "Groups of parameters with their options, such as lr."},
              {name = "state", type = "table"}}},
+  {name = "strided.optim.Groups", owner = "", module = "optim",
+   text = "Groups of parameters, each a table of `params` and options.",
+   fields = {{name = "[integer]", type = "table<string, any>"}}},
   {name = "strided.optim.lr_scheduler.Scheduler", owner = "Scheduler",
    module = "optim.lr_scheduler", text = "The base class of schedulers.",
    fields = {{name = "optimizer", type = "strided.optim.Optimizer"}}},
@@ -409,6 +412,11 @@ local function write_class(out, path, name, class, base)
   elseif rawget(class, "get") and path == "distributions" then
     own = distribution_fields(class)
     loosen(read.form)
+  end
+  if path == "nn" and name == "Sequential" then
+    local layers = {name = "layers", type = "(strided.nn.Module|table)[]"}
+    forms = {{params = {layers}},
+             {params = {}, rest = "strided.nn.Module"}}
   end
   for _, form in ipairs(forms) do form.returns = {{type = class_name}} end
   if fields then

@@ -37,7 +37,7 @@ local function type_of(a)
   if WHOLE[a.kind] then
     -- One number stands for a list of known length.
     local one = (a.n or a.kind ~= "int") and "integer|" or ""
-    return one .. "integer[]"
+    return one .. "integer[]|strided.sizes"
   end
   if a.elem_optional then return "(" .. text .. "|strided.none)[]" end
   return emit.list_of(text)

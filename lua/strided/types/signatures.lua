@@ -15,7 +15,7 @@ local signatures = {}
 local TYPES = {
   Tensor = "strided.Tensor", dtype = "strided.dtype", dim = "integer",
   device = "strided.device", format = "strided.memory_format",
-  index = "integer", shape = "integer[]", Size = "strided.Size",
+  index = "integer", shape = "integer[]|strided.sizes", Size = "strided.Size",
   handle = "strided.Handle", DispatchKeySet = "strided.DispatchKeySet",
   complex = "strided.complex", float = "number", integer = "integer",
   number = "number", string = "string", boolean = "boolean", table = "table",

@@ -47,8 +47,12 @@ values.aliases = [[
 --- A number of Lua, a boolean, or st.complex(re, im).
 ---@alias strided.scalar number|boolean|strided.complex
 
+--- A list of sizes: {2, 3}, or a shape.
+---@class strided.sizes
+---@field [integer] integer
+
 --- A shape: a list of sizes. #shape is the number of dimensions.
----@class strided.Size: integer[]
+---@class strided.Size: strided.sizes
 local Size = {}
 
 --- The product of the sizes.
