@@ -15,6 +15,7 @@ local functions = require "strided.session.functions"
 local operators = require "strided.types.operators"
 local raise = require "strided.caller_error"
 local signatures = require "strided.types.signatures"
+local unknown_name = require "strided.unknown_name"
 local values = require "strided.types.values"
 
 local concat, find, ipairs, match, next, pairs, sub, type = table.concat,
@@ -40,6 +41,19 @@ local LIMIT = 300000 -- bytes of a file; language servers skip large ones
 
 -- -- Operators ---------------------------------------------------------------
 
+--- Adds names of NumPy and others that mean an operator.
+local function add_synonyms(ops, synonyms)
+  for _, name in ipairs(emit.sorted(synonyms)) do
+    local op = ops[synonyms[name]]
+    if op and not ops[name] then
+      ops[#ops + 1] = {
+        name = name, short = name, is_method = op.is_method,
+        text = "Another name of " .. op.name .. ".", methods = op.methods,
+        functions = op.functions}
+    end
+  end
+end
+
 --- All operators of aten whose names do not begin with "_".
 local function read_operators()
   local list, names, seen = {}, {}, {}
@@ -56,8 +70,10 @@ local function read_operators()
   for i, full in ipairs(names) do
     local op = operators.read(full, list[full] and true or false)
     op.is_method, op.short = list[full], operators.short_name(full)
-    ops[i] = op
+    ops[i], ops[op.name] = op, op
   end
+  add_synonyms(ops, unknown_name.synonyms)
+  add_synonyms(ops, unknown_name.functions)
   return ops
 end
 
@@ -181,7 +197,7 @@ local function tensor_methods(out, ops)
     rows[row[1]] = {signature = row[2], line = row[3]}
   end
   local names = {}
-  for name, dtype in pairs(require "strided.unknown_name".casts) do
+  for name, dtype in pairs(unknown_name.casts) do
     rows[name] = {signature = "t:" .. name .. "() -> Tensor",
                   line = "The tensor as " .. dtype .. "."}
     names[name] = true

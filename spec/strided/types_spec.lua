@@ -122,6 +122,15 @@ describe("The annotations have", function()
     end
   end)
 
+  it("synonyms, which work", function()
+    local x = st.tensor {2}
+    for _, name in ipairs {"multiply", "power", "less"} do
+      assert.is_true(has("strided.Tensor", name), name)
+      assert.is_true(has("strided", name), name)
+      assert.equal(1, x[name](x, x):numel())
+    end
+  end)
+
   it("options, results and texts", function()
     local sum = model.classes["strided.options.sum"].fields
     assert.equal("boolean", sum.keepdim.type)
