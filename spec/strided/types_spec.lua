@@ -167,7 +167,8 @@ local function problems(text)
 end
 
 describe("The annotations allow", function()
-  for _, folder in ipairs {"examples", "examples/support"} do
+  for _, folder in ipairs {"examples", "examples/support", "examples/nginx",
+                           "examples/neovim/lua"} do
     for path in build.output("ls '" .. ROOT .. "/" .. folder .. "'/*.lua")
                      :gmatch "[^\n]+" do
       it(path:match "examples/.*$", function()
