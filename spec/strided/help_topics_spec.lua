@@ -41,6 +41,33 @@ describe("st.help of a topic", function()
     end
   end)
 
+  it("has groups where it is long, with every name once", function()
+    local wanted = {elementwise = 0, nn = 0, linalg = 0}
+    for _, e in ipairs(require("strided.help.catalogue").all()) do
+      if wanted[e.topic] and e.kind ~= "method" and
+         not e.name:find "_backward$" then
+        wanted[e.topic] = wanted[e.topic] + 1
+      end
+    end
+    for topic, count in pairs(wanted) do
+      local seen, n = {}, 0
+      for name in st.help(topic):gmatch "\n  (%S+)" do
+        assert.is_nil(seen[name], name)
+        seen[name], n = true, n + 1
+      end
+      assert.equal(count, n)
+    end
+    has(st.help "nn", "\n\nlosses (", "\n\nactivations (")
+    has(st.help "elementwise":match "\nangles.-\n\n", "\n  sin ", "\n  atan2 ")
+    has(st.help "linalg":match "\nequations.-\n\n", "linalg.inv ")
+    assert.is_nil(st.help "elementwise":find("\nothers", 1, true))
+  end)
+
+  it("is known for the functions of every module", function()
+    assert.is_nil(st.help():find("operators of the library", 1, true))
+    has(st.help "general", "\n  timeit ")
+  end)
+
   it("is that of the folder of the operator's row", function()
     assert.matches("debug: core/op/reduce/ops.def\n", st.ops.aten.sum:dump())
     assert.matches("debug: core/op/shape/ops.def\n",

@@ -26,7 +26,7 @@ local RENAMED = {
   array_api = "general", init = "general", tensor_methods = "general",
   printing = "general", iterator = "layout", library = "operators",
   expression = "operators", fuse = "operators", explain = "operators",
-  sandbox = "general", session = "general", help = "general",
+  profile = "operators", sandbox = "general", session = "general", help = "general",
 }
 
 local function topic_of_operator(full, packet)
@@ -57,6 +57,7 @@ end
 local function topic_of_module(name, module)
   local first = match(module, "^strided%.([%w_]+)") or "general"
   local topic = RENAMED[first] or first
+  if not topics.is_known(topic) then topic = "general" end
   return topic == "general" and topic_in_general(name) or topic
 end
 

@@ -3,6 +3,7 @@
 -- @module strided.help.search
 
 local catalogue = require "strided.help.catalogue"
+local groups = require "strided.help.groups"
 local pages = require "strided.help.pages"
 local topics = require "strided.help.topics"
 
@@ -28,14 +29,29 @@ end
 
 --- Names and sentences, one line each.
 -- @tparam {table,...} entries
+-- @tparam[opt] number width the columns of names, at least
 -- @treturn string
-function search.list(entries)
-  local width, lines = 0, {}
+function search.list(entries, width)
+  local lines = {}
+  width = width or 0
   for _, e in ipairs(entries) do width = max(width, #e.name) end
   width = min(width, NAMES)
   for i, e in ipairs(entries) do
     local name = format("  %-" .. width .. "s  ", e.name)
     lines[i] = name .. cut(e.line, max(WIDTH - #name, 20))
+  end
+  return concat(lines, "\n")
+end
+
+--- The names of a topic by group, those of short topics in one list.
+local function grouped(topic, entries)
+  local list = groups.of(topic, entries)
+  if not list then return search.list(entries) end
+  local width, lines = 0, {}
+  for _, e in ipairs(entries) do width = max(width, #e.name) end
+  for _, group in ipairs(list) do
+    lines[#lines + 1] = groups.heading(group)
+    lines[#lines + 1] = search.list(group.entries, min(width, NAMES))
   end
   return concat(lines, "\n")
 end
@@ -55,7 +71,8 @@ function search.topic(topic)
     end
   end
   if not entries[1] then return nil end
-  return format("%s: %s\n%s", topic, topics.line(topic), search.list(entries))
+  return format("%s: %s\n%s", topic, topics.line(topic),
+                grouped(topic, entries))
 end
 
 --- The names of a module, "nn.utils"; nil if there are none.
