@@ -26,7 +26,8 @@ local RENAMED = {
   array_api = "general", init = "general", tensor_methods = "general",
   printing = "general", iterator = "layout", library = "operators",
   expression = "operators", fuse = "operators", explain = "operators",
-  profile = "operators", sandbox = "general", session = "general", help = "general",
+  profile = "operators", sandbox = "general", session = "general",
+  help = "general",
 }
 
 local function topic_of_operator(full, packet)

@@ -9,13 +9,13 @@ local find, format, gmatch, ipairs = string.find, string.format, string.gmatch,
 -- the whole name. The first group that fits has the name.
 local GROUPS = {
   elementwise = {
-    {"arithmetic", "add sub mul div floor_divide true_divide remainder fmod neg "
-     .. "positive reciprocal pow float_power square sqrt rsqrt cbrt hypot "
+    {"arithmetic", "add sub mul div floor_divide true_divide remainder fmod "
+     .. "neg positive reciprocal pow float_power square sqrt rsqrt cbrt hypot "
      .. "addc%a+ lerp rsub abs sign sgn copysign gcd lcm"},
     {"comparisons and choices", "eq ne lt le gt ge max%a* min%a* fmax fmin "
      .. "isclose allclose clamp.* where masked_fill heaviside threshold"},
-    {"rounding and parts of numbers", "ceil floor round trunc frac frexp ldexp "
-     .. "nextafter nan_to_num signbit"},
+    {"rounding and parts of numbers", "ceil floor round trunc frac frexp "
+     .. "ldexp nextafter nan_to_num signbit"},
     {"exponents and logarithms", "exp%d? expm1 log%d* log1p log%a+exp%d? xlogy"},
     {"angles", "a?sinh? a?cosh? a?tanh? atan2 sinc deg2rad rad2deg"},
     {"logic and bits", "logical_.* bitwise_.*"},

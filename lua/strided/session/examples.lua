@@ -34,7 +34,8 @@ local function add(text)
   end
 end
 
-for _, name in ipairs {"elements", "shapes", "fields", "functions", "more"} do
+for _, name in ipairs {"elements", "shapes", "fields", "functions", "more",
+                     "rare"} do
   add(require("strided.session.examples." .. name))
 end
 
