@@ -16,7 +16,8 @@ local GROUPS = {
      .. "isclose allclose clamp.* where masked_fill heaviside threshold"},
     {"rounding and parts of numbers", "ceil floor round trunc frac frexp "
      .. "ldexp nextafter nan_to_num signbit"},
-    {"exponents and logarithms", "exp%d? expm1 log%d* log1p log%a+exp%d? xlogy"},
+    {"exponents and logarithms", "exp%d? expm1 log%d* log1p log%a+exp%d? "
+     .. "xlogy"},
     {"angles", "a?sinh? a?cosh? a?tanh? atan2 sinc deg2rad rad2deg"},
     {"logic and bits", "logical_.* bitwise_.*"},
     {"tests of elements", "is.*"},

@@ -26,6 +26,8 @@ and elements of a tensor are shown.
   > {st.ones(2), n = 2}
   {tensor([1., 1.]), n = 2}
 
+Below an error is what to write instead of Python: of a @ b, a:matmul(b).
+
 strided FILE ARGUMENT... runs a script, -i a session after it, -e CODE a
 piece of code, - the standard input, -v prints the version, -h all options.
 The exit status is 0, or 1 after an error, or that of os.exit(status).
