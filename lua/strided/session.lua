@@ -148,6 +148,7 @@ end
 
 function Session:fail(text)
   self.has_failed = true
+  if self.is_terminal then text = show.fold(text) end
   say_to(io.stderr, show.paint(text, "error", self.has_colours))
 end
 

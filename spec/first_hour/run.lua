@@ -50,7 +50,8 @@ local function typed(text)
   local chunk, is_silent, unfinished = session.compile(text, "=input")
   if not chunk then
     if unfinished and not advice.is_python(text) then return nil end
-    return advice.add(is_silent, advice.syntax(is_silent, text)), true
+    return show.fold(advice.add(is_silent, advice.syntax(is_silent, text))),
+           true
   end
   local results = {}
   local function keep(...) results = {n = select("#", ...), ...} end
@@ -65,7 +66,7 @@ local function typed(text)
   end, failure.text)
   rawset(_G, "print", real)
   local text_of = table.concat(written, "\n")
-  if not ok then return (n:gsub("\nstack traceback:.*", "")), true end
+  if not ok then return n:gsub("\nstack traceback:.*", ""), true end
   if not is_silent and results.n and results.n > 0 then
     rawset(_G, "_", results[1])
     text_of = text_of .. (written[1] and "\n" or "")
@@ -90,8 +91,8 @@ function run.block(block, folder, seen)
       local text = code:gsub('"([%w_]+%.%l%l%l)"', '"' .. folder .. '/%1"')
       local output, has_failed = typed(text)
       if output then
-        seen(code, (output:gsub(folder:gsub("%p", "%%%0") .. "/", "")),
-             has_failed)
+        output = output:gsub(folder:gsub("%p", "%%%0") .. "/", "")
+        seen(code, has_failed and show.fold(output) or output, has_failed)
         code = nil
       end
     end

@@ -6,9 +6,9 @@
 local lists = require("strided.core").tensor_lists
 
 local concat, sort = table.concat, table.sort
-local debug, error, format, ipairs, next, pcall, rawget, select, tostring,
-  type = debug, error, string.format, ipairs, next, pcall, rawget, select,
-  tostring, type
+local debug, error, format, ipairs, next, pcall, rawget, require, select,
+  tostring, type = debug, error, string.format, ipairs, next, pcall, rawget,
+  require, select, tostring, type
 
 local DEPTH = 4     -- tables within tables
 local FIELDS = 40   -- of one table
@@ -180,6 +180,18 @@ function show.values(has_colours, ...)
     if texts[i]:find("\n", 1, true) then separator = "\n" end
   end
   return concat(texts, separator)
+end
+
+--- An error for a terminal of 80 columns: long lines are broken between words;
+-- those of a traceback are not.
+-- @tparam string text
+-- @treturn string
+function show.fold(text)
+  return (text:gsub("[^\n]+", function(line)
+    if #line <= WIDTH or line:sub(1, 1) == "\t" then return nil end
+    local indent = line:match "^ *"
+    return require("strided.help.operator").wrap(line, indent, indent .. "  ")
+  end))
 end
 
 return show

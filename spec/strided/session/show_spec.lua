@@ -88,6 +88,15 @@ describe("A value", function()
                  show.value {parts = list})
   end)
 
+  it("that is a long error is broken between words", function()
+    local word = ("x"):rep(39)
+    assert.equal(word .. " y", show.fold(word .. " y"))
+    assert.equal("  " .. word .. "\n    " .. word .. "\nshort",
+                 show.fold("  " .. word .. " " .. word .. "\nshort"))
+    local trace = "\t" .. word .. " " .. word .. " " .. word
+    assert.equal(trace, show.fold(trace))
+  end)
+
   it("has a colour of its kind, if asked for", function()
     assert.equal('{\27[36m1\27[0m, \27[32m"a"\27[0m}',
                  show.value({1, "a"}, true))
