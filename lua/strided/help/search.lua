@@ -4,6 +4,7 @@
 
 local catalogue = require "strided.help.catalogue"
 local groups = require "strided.help.groups"
+local manual = require "strided.help.manual"
 local pages = require "strided.help.pages"
 local topics = require "strided.help.topics"
 
@@ -142,7 +143,8 @@ function search.apropos(words, options)
   for word in gmatch(lower(words), "[%w_]+") do list[#list + 1] = word end
   if not list[1] then raise("apropos: '%s' has no word", words) end
   local entries = catalogue.all()
-  for _, more in ipairs {pages.entries(), topics.entries()} do
+  for _, more in ipairs {pages.entries(), manual.entries(),
+                          topics.entries()} do
     for _, entry in ipairs(more) do entries[#entries + 1] = entry end
   end
   local found = rank(entries, list)

@@ -198,8 +198,10 @@ end
 local function help_names(start, env)
   local set = operator_names()
   if env then add_keys(set, env) end
-  for _, page in ipairs(require("strided.help.pages").entries()) do
-    set[page.name] = true
+  for _, from in ipairs {"pages", "manual"} do
+    for _, page in ipairs(require("strided.help." .. from).entries()) do
+      set[page.name] = true
+    end
   end
   for _, entry in ipairs(require("strided.help.catalogue").all()) do
     set[entry.name], set[entry.topic] = true, true

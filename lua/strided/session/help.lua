@@ -11,6 +11,7 @@ local core = require "strided.core"
 local comments = require "strided.session.comments"
 local documents = require "strided.help.documents"
 local functions = require "strided.session.functions"
+local manual = require "strided.help.manual"
 local operator = require "strided.help.operator"
 local pages = require "strided.help.pages"
 local raise = require "strided.caller_error"
@@ -68,8 +69,10 @@ pages
 ]]
 
 local function overview()
-  return OVERVIEW .. search.list(pages.entries()) .. "\n\ntopics\n"
-         .. search.topics()
+  local long = search.list(manual.entries())
+  return OVERVIEW .. search.list(pages.entries())
+         .. (long ~= "" and "\n\nlong pages\n" .. long or "")
+         .. "\n\ntopics\n" .. search.topics()
 end
 
 -- -- Values -------------------------------------------------------------------
@@ -157,7 +160,8 @@ local function lookup(name, all)
     parts[#parts + 1] = comment_on(name)
   end
   parts[#parts + 1] = search.topic(name)
-  parts[1] = parts[1] or pages.text(name) or search.module(name)
+  parts[1] = parts[1] or pages.text(name) or manual.text(name) or
+             search.module(name)
   return parts[1] and concat(parts, "\n\n")
 end
 
