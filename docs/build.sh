@@ -26,4 +26,6 @@ if grep -q '^import ' "$static/scripts/furo.js"; then
 fi
 sed -i '/^@import url(\/javascript/d' "$static/styles/furo.css"
 echo "$out/html/index.html"
-[ "${1:-}" != check ] || exec sh docs/check.sh
+[ "${1:-}" = check ] || exit 0
+shift
+exec sh docs/check.sh "$@"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Opens the documentation that ./dev docs has built in a headless browser:
-# ./dev docs check. Needs Debian's chromium, and from PyPI playwright, which
+# ./dev docs check [--all]. Needs Debian's chromium, and from PyPI playwright, which
 # drives it, and axe-playwright-python, which has the rules of accessibility;
 # they are installed into ~/.cache/strided/docs-venv.
 set -eu
@@ -14,4 +14,4 @@ if ! "$venv/bin/python" -c 'import playwright, axe_playwright_python' \
   python3 -m venv "$venv"
   "$venv/bin/pip" -q install playwright axe-playwright-python
 fi
-exec "$venv/bin/python" docs/check.py build/docs/html
+exec "$venv/bin/python" docs/check.py build/docs/html "$@"

@@ -44,3 +44,4 @@ markdown.write(folder .. "/conf.py", markdown.read "docs/conf.py")
 for _, path in ipairs(markdown.files "docs/static -type f") do
   markdown.write(folder .. "/" .. path:sub(6), markdown.read(path))
 end
+markdown.remove_others(folder)

@@ -7,6 +7,8 @@ local concat, find, gsub, match, min, sub = table.concat, string.find,
 
 local markdown = {}
 
+local written = {} -- paths
+
 -- -- Files --------------------------------------------------------------------
 
 --- The text of a file, or nil.
@@ -21,11 +23,19 @@ end
 --- Writes a file, unless it has this text: what does not change is not built
 -- again.
 function markdown.write(path, text)
+  written[path] = true
   if markdown.read(path) == text then return end
   os.execute("mkdir -p '" .. match(path, "^(.*)/") .. "'")
   local file = assert(io.open(path, "wb"))
   file:write(text)
   file:close()
+end
+
+--- Removes the pages of a folder that were not written: of an earlier source.
+function markdown.remove_others(folder)
+  for _, path in ipairs(markdown.files("'" .. folder .. "' -name '*.md'")) do
+    if not written[path] then os.remove(path) end
+  end
 end
 
 --- The paths that `find` lists.

@@ -5,6 +5,7 @@
 --
 -- @module strided.help.manual
 
+local core = require "strided.core"
 local pages = require "strided.help.pages"
 
 local concat, find, gmatch, gsub, match, rep, sub = table.concat, string.find,
@@ -202,7 +203,8 @@ function manual.entries()
   local list = {}
   for i, row in ipairs(read "tour" and LINES or {}) do
     local name = row[1]
-    if pages.text(name, true) then name = "docs." .. name end
+    local is_taken = pages.text(name) or core.packet("aten::" .. name)
+    if is_taken then name = "docs." .. name end
     list[i] = {name = name, kind = "page", line = row[2], topic = "page"}
   end
   return list
