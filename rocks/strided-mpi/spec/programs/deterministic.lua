@@ -46,7 +46,9 @@ local function check_counts(counts, n, dtype, op, combine, finish)
   same(mpi.all_reduce(parts, {op = op, deterministic = true}), want, what)
   same(parts, before, "the input")
   local nothing = st.empty({0}, {dtype = dtype})
-  for root = 0, mpi.size() - 1 do
+  -- more ranks than cores take long for each call
+  for i = 1, mpi.size() > 2 and 1 or mpi.size() do
+    local root = (total + i) % mpi.size()
     local got = mpi.reduce(parts, {op = op, deterministic = true, root = root})
     same(got, mpi.rank() == root and want or nothing, "reduce, " .. what)
   end
