@@ -92,7 +92,9 @@ end
 
 check.run(function()
   check.topic("the tree, for any number of parts, wherever they are", function()
-    for total = 1, 17 do
+    local size = mpi.size()
+    local is_crowded = size > 2
+    for total = is_crowded and size % 2 + 1 or 1, 17, is_crowded and 2 or 1 do
       for _, counts in ipairs(distributions(total)) do
         check_counts(counts, 5, "float32", "sum", add)
       end
