@@ -360,6 +360,13 @@ describe("A session on a pipe", function()
     assert.equal(1, status)
   end)
 
+  it("says what to write instead of Python, at once", function()
+    local text = piped "a @ b\nfor i in range(3):\n1 + 1\nnp.ones(2)\n"
+    assert.matches("^input:1: [^\n]*\n  [^\n]*a:matmul%(b%)\n"
+                   .. "input:1: [^\n]*\n  write for i = 1, n do[^\n]*\n"
+                   .. "[^\n]*2\ninput:1: [^\n]*\n  the library[^\n]*\n$", text)
+  end)
+
   it("fails on a chunk that is not finished", function()
     local text, status = piped "for i = 1, 2 do\n"
     assert.matches("<eof>", text)
@@ -460,6 +467,8 @@ describe("The strided command", function()
      "strided: %(command line%):1: [^\n]*\n"},
     {"a file that is not there", "no/such.lua",
      "strided: cannot open no/such%.lua[^\n]*\n"},
+    {"Python", "'" .. write("python.lua", "x = 1\nx += 1\n") .. "'",
+     "strided: [^\n]*python.lua:2: [^\n]*\n  write a = a %+ b[^\n]*\n"},
     {"an option that it does not have", "-z",
      "strided: there is no option %-z\nstrided %[OPTION%].*"},
     {"an option without its argument", "-e",
