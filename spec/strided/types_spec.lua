@@ -122,6 +122,24 @@ describe("The annotations have", function()
     end
   end)
 
+  it("the methods of objects in C, and no others", function()
+    local library = st.library "types_spec"
+    for name, object in pairs {
+      Generator = st.Generator(1), DispatchKeySet = st.keyset "CPU",
+      Library = library, Operator = st.ops.aten.add, Size = st.Size {2},
+    } do
+      local class = model.classes["strided." .. name]
+      for method in pairs(class.functions) do
+        assert.equal("function", type(object[method]), name .. ":" .. method)
+      end
+      local methods = debug.getmetatable(object).__index
+      for method in pairs(type(methods) == "table" and methods or {}) do
+        assert.truthy(class.functions[method], name .. ":" .. method)
+      end
+    end
+    library:close()
+  end)
+
   it("synonyms, which work", function()
     local x = st.tensor {2}
     for _, name in ipairs {"multiply", "power", "less"} do
@@ -158,7 +176,8 @@ end)
 -- Methods that the examples get from elsewhere: the rock strided-mpi, their
 -- modules, and the table that the Array API describes itself by.
 local OTHERS = {set_epoch = true, parts = true, encode = true,
-                default_device = true}
+                default_device = true,
+                summ = true} -- the tour shows what its error says
 
 local function problems(text)
   local own = calls.methods(text)
@@ -184,6 +203,18 @@ describe("The annotations allow", function()
     end
     assert.is_true(#snippets > 10)
     assert.same({}, problems(table.concat(snippets, "\n")))
+  end)
+
+  it("the pages of the documentation", function()
+    local count = 0
+    for path in build.output("ls '" .. ROOT .. "/docs'/*.md")
+                     :gmatch "[^\n]+" do
+      for snippet in read(path):gmatch "```lua\n(.-)```" do
+        count = count + 1
+        assert.same({}, problems(snippet), path)
+      end
+    end
+    assert.is_true(count > 20)
   end)
 
   it("the examples of operators and functions", function()

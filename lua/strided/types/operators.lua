@@ -239,6 +239,16 @@ local function description(name, packet)
   return text
 end
 
+-- What functions of st do for values other than tensors, where the operator has
+-- the same name.
+local OTHERS = {
+  trace = {{params = {{name = "body", type = "function"}}, rest = "any",
+            returns = {{type = "table[]"}, {type = "any"}}}},
+  complex = {{params = {{name = "real", type = "number"},
+                        {name = "imag", type = "number"}},
+              returns = {{type = "strided.complex"}}}},
+}
+
 --- An operator of aten: its name, its text, the fields of its options, and the
 -- forms that functions and methods are called in.
 -- @tparam string full "aten::add"
@@ -284,6 +294,9 @@ function operators.read(full, is_method)
       take_device(name, moved.params[2])
       add_calls(op.methods, moved, options, 2)
     end
+  end
+  for _, form in ipairs(OTHERS[name] or {}) do
+    op.functions[#op.functions + 1] = form
   end
   op.functions, op.methods = emit.different(op.functions),
                              emit.different(op.methods)

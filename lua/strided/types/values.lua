@@ -108,6 +108,20 @@ function DispatchKeySet:has(key) end
 ---@return boolean
 function DispatchKeySet:is_empty() end
 
+--- The set without a backend.
+---@param key string
+---@return strided.DispatchKeySet
+function DispatchKeySet:remove_backend(key) end
+
+--- The keys that are in one of two sets.
+---@param other strided.DispatchKeySet
+---@return strided.DispatchKeySet
+function DispatchKeySet:xor(other) end
+
+--- For loops over the keys.
+---@return function
+function DispatchKeySet:each() end
+
 --- The key of the highest priority.
 ---@return string
 function DispatchKeySet:highest() end
@@ -199,36 +213,45 @@ function Operator:call_for_key(key, ...) end
 ---@class strided.Library
 local Library = {}
 
---- Defines an operator.
+--- Declares an operator; with a function, its kernel for all keys.
 ---@param schema string
----@param options? table `doc`, `tags`
-function Library:def(schema, options) end
+---@param doc? string|table|function a sentence, or a table of `doc` and `tags`
+---@param kernel? function
+---@return self
+function Library:def(schema, doc, kernel) end
 
 --- Registers a kernel.
 ---@param name string
 ---@param key string|function
----@param fn? function
-function Library:impl(name, key, fn) end
+---@param fn? function|table
+---@param options? table `with_keys`
+---@return self
+function Library:impl(name, key, fn, options) end
 
----@param fn function|string
-function Library:fallback(fn) end
+--- fn(op, keys, ...) runs for every operator without a kernel for the key.
+---@param key string
+---@param fn function
+---@return self
+function Library:fallback(key, fn) end
 
---- Registers a derivative.
+--- Registers a derivative: formulas, or fn(ctx, grad, ...).
 ---@param name string
----@param ... any
-function Library:derivative(name, ...) end
+---@param formulas any
+---@return self
+function Library:derivative(name, formulas) end
 
---- Defines an operator of elements by an expression.
+--- Defines an operator of elements by an expression or a function.
 ---@param schema string
----@param expression string
----@param options? table
-function Library:elementwise(schema, expression, options) end
+---@param body string|function
+---@param doc? string
+---@return self
+function Library:elementwise(schema, body, doc) end
 
---- Defines a reduction by expressions.
+--- Defines a reduction.
 ---@param schema string
----@param parts table
----@param options? table
-function Library:reduction(schema, parts, options) end
+---@param options table
+---@return self
+function Library:reduction(schema, options) end
 
 --- Ends the registrations.
 function Library:close() end
