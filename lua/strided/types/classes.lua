@@ -55,12 +55,15 @@ local RETURNED = {
   {"Profile", "strided.profile", "What st.profile measured."},
   {"Summary", "strided.nn.summary", "What nn.summary returns."},
   {"Cache", "strided.nn.attention", "Keys and values of attention."},
+  {"Figure", "strided.plot", "A plot: st.plot returns it."},
+  {"Progress", "strided.progress", "A line of progress, and an iterator."},
 }
 
 -- What functions return whose comments do not say it.
 local RESULTS = {
   Generator = "strided.Generator", library = "strided.Library",
   iterator = "strided.Plan", get_rng_state = "strided.Generator",
+  plot = "strided.Figure", progress = "strided.Progress",
   profile = "strided.Profile", ["profile.start"] = "strided.Profile",
   ["nn.summary"] = "strided.Summary", fuse = "function", layout = "string",
   ["memory.stats"] = "table", is_tensor = "boolean", tensor = TENSOR,
