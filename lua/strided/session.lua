@@ -117,7 +117,9 @@ local function answer(query, all)
     if text and core.is_tensor(mine) then -- ?t, of a tensor of the user
       return describe(mine) .. "\n\n" .. text
     end
-    if text then return text end
+    -- A global such as print comes before a method of some class.
+    local is_method = text and text:find "^%u%w*:"
+    if text and not (is_method and mine ~= nil) then return text end
   end
   local chunk = compile("return " .. query:gsub(":([%a_])", ".%1"))
   local ok, value = pcall(chunk or error)
