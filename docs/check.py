@@ -162,8 +162,10 @@ def main():
         browser = p.chromium.launch(executable_path=shutil.which("chromium"),
                                     args=["--no-sandbox"])
         checker = Checker(browser, folder, "--all" in sys.argv)
-        for name in names:
+        for i, name in enumerate(names):
             checker.page(name)
+            if sys.stderr.isatty():
+                print(f"\r{i + 1} of {len(names)}", end="\r", file=sys.stderr)
         if not words:
             checker.follow()
             checker.search()

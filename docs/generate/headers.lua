@@ -155,8 +155,11 @@ local function write_item(item, add)
     text = ""
   end
   if functions[1] then
-    -- A directive of one line per declaration; its text is Markdown.
-    add(":::{c:function} " .. concat(functions, "\n") .. "\n\n" .. text
+    -- Those of one comment stand above it.
+    for i = 1, #functions - 1 do
+      add(":::{c:function} " .. functions[i] .. "\n:::")
+    end
+    add(":::{c:function} " .. functions[#functions] .. "\n\n" .. text
         .. (notes[1] and "\n\n" .. concat(notes, "\n\n") or "") .. "\n:::")
   elseif text ~= "" then
     add(text)

@@ -52,7 +52,7 @@ local function group_of(path)
   return match(path, "^(%w+/[%w_-]+)/") or match(path, "^(%w+)/")
 end
 
-local function label(title) return markdown.label("note", title) end
+local function label(title) return markdown.label("note", title:lower()) end
 
 --- Citations of notes become links.
 local function linked(text, titles)

@@ -80,7 +80,7 @@ end
 --- Links between files of the source tree lead to pages; others are words.
 local function link_files(text, path)
   return (gsub(text, "(!?)%[([^%]]*)%]%(([^)%s]+)%)", function(image, words, to)
-    if find(to, "^%w+:") or find(to, "^#") then return nil end
+    if find(to, "^%w+:") or not find(to, "[./]") then return nil end
     local target, anchor = match(normal(folder_of(path) .. to), "^([^#]*)(.*)$")
     if image == "!" then
       return "![" .. words .. "](pictures/" .. match(target, "[^/]*$") .. ")"
