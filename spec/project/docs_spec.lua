@@ -1,7 +1,7 @@
 --- The documentation: every snippet of docs/*.md runs and prints what it says,
 -- its C program too; the generator writes a page for every topic, and its links
 -- lead to labels that are there. ./dev docs makes HTML of them.
--- axes: lua
+-- axes: lua unsanitized
 
 local build = require "spec.support.build"
 local on_disk = require "spec.support.files"
