@@ -76,7 +76,6 @@ int main(void) {
   /* a plan begins with its iterator */
   const st_iter *it = (const st_iter *)(const void *)plan;
   stop();
-  /* so that the variables are still there */
-  return !(it && dtype && keys && one &&
-           shape_only && ints.len && name.len && whole.kind && line);
+  (void)it, (void)keys, (void)dtype, (void)whole, (void)ints, (void)name;
+  return !line || !one || !shape_only;
 }

@@ -3,7 +3,7 @@
 
 local build = require "spec.support.build"
 
-local _it = build.is_sanitized and pending or it
+local _it = (build.is_sanitized or build.is_by_clang()) and pending or it
 
 describe("The instructions of a call", function()
   _it("are within a tenth of what is known", function()

@@ -11,6 +11,11 @@
 #include <complex.h>
 #include <math.h>
 
+#ifndef CMPLX /* glibc has them for GCC alone */
+#define CMPLX(re, im) __builtin_complex((double)(re), (double)(im))
+#define CMPLXF(re, im) __builtin_complex((float)(re), (float)(im))
+#endif
+
 /* -- Integers and bool ---------------------------------------------------- */
 
 static whole divide(whole a, whole b) {

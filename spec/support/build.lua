@@ -31,6 +31,13 @@ end
 
 build.is_sanitized = os.getenv "STRIDED_SANITIZED" ~= nil
 
+--- True for a build by Clang: what is known of frames and of counts of
+-- instructions is of GCC.
+function build.is_by_clang()
+  local cache = files.read((build.folder or "") .. "/CMakeCache.txt")
+  return (cache or ""):find "\nCMAKE_C_COMPILER:[^=]*=[^\n]*clang" ~= nil
+end
+
 --- The path of the C program built from spec/NAME, quoted for the shell.
 function build.program(name, folder)
   local path = ("%s/spec/%s"):format(folder or build.folder, name)

@@ -162,7 +162,7 @@ static st_status run_all(const st_schedule *s, st_tensor *const *inputs,
 st_status st__schedule_run(const st_schedule *s, st_tensor *const *inputs,
                            st_tensor **outs) {
   st_tensor *small[64];
-  const size_t n = (size_t)(s->nvalues + s->max_listed);
+  const size_t n = (size_t)s->nvalues + (size_t)s->max_listed;
   if (n <= sizeof small / sizeof *small) {
     memset(small, 0, n * sizeof *small);
     return run_all(s, inputs, small, outs);

@@ -123,7 +123,7 @@ void st__node_number(st_node *n) {
 st_status st__node_new(const st_node_kind *kind, size_t size, int ninputs,
                        int nresults, st_node **out) {
   const size_t head = (size + 15) / 16 * 16;
-  const size_t nedges = (size_t)ninputs, nmetas = (size_t)(ninputs + nresults);
+  const size_t nedges = (size_t)ninputs, nmetas = nedges + (size_t)nresults;
   const size_t whole = head + nedges * sizeof(st_edge) +
                        nmetas * sizeof(st_input_metadata);
   st_limits *owner;

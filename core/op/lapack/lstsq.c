@@ -17,7 +17,7 @@ static const char *const drivers[] = {"gelsy", "gels", "gelsd", "gelss"};
 
 static st_status read_driver(const st_value *v, driver *out) {
   for (int i = 0; i < 4; i++) {
-    if (strcmp(v->u.string, drivers[i])) continue;
+    if (strcmp(v->u.string, drivers[i]) != 0) continue;
     *out = (driver)i;
     return ST_OK;
   }

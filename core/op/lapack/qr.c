@@ -12,7 +12,7 @@ typedef enum qr_mode { REDUCED, COMPLETE, ONLY_R } qr_mode;
 static st_status read_mode(const st_value *v, qr_mode *out) {
   static const char *const words[] = {"reduced", "complete", "r"};
   for (int i = 0; i < 3; i++) {
-    if (strcmp(v->u.string, words[i])) continue;
+    if (strcmp(v->u.string, words[i]) != 0) continue;
     *out = (qr_mode)i;
     return ST_OK;
   }

@@ -134,7 +134,7 @@ static st_status check_addend(const st_tensor *self, int n,
   const size_t bytes = (size_t)n * sizeof *sizes;
   if (self->ndim > n ||
       st__broadcast_shape(self->ndim, self->sizes, n, sizes, both,
-                          &nboth) != ST_OK || memcmp(both, sizes, bytes)) {
+                          &nboth) != ST_OK || memcmp(both, sizes, bytes) != 0) {
     return st__fail(ST_BAD_SHAPE, "self of shape %s does not expand to the "
                     "product's shape %s", ST_SHAPE_TEXT(self),
                     st__shape_text(n, sizes, (char[160]){0}, 160));

@@ -339,7 +339,7 @@ ST_BOXED(st__box_embedding_bag_padding_idx) { return bag(args, true, rets); }
 static st_status find_mode(const char *name, bag_mode *mode) {
   static const char *const names[] = {"sum", "mean", "max"};
   for (int i = SUM; i <= MAX; i++) {
-    if (strcmp(name, names[i])) continue;
+    if (strcmp(name, names[i]) != 0) continue;
     *mode = (bag_mode)i;
     return ST_OK;
   }

@@ -22,7 +22,7 @@ static st_status read_mode(const st_value *v, int64_t m, int64_t pad[2]) {
   const int64_t middle = (m - 1) / 2;
   const int64_t pads[][2] = {{m - 1, m - 1}, {m - 1 - middle, middle}, {0, 0}};
   for (int i = 0; i < 3; i++) {
-    if (strcmp(v->u.string, words[i])) continue;
+    if (strcmp(v->u.string, words[i]) != 0) continue;
     memcpy(pad, pads[i], sizeof pads[i]);
     return ST_OK;
   }

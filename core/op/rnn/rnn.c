@@ -3,6 +3,8 @@
 
 #include "op/rnn/rnn.h"
 
+#include <inttypes.h>
+
 /* -- Arguments ------------------------------------------------------------ */
 
 st_status st__rnn_check_sizes(st_rnn *r, int64_t batch) {
@@ -63,9 +65,9 @@ static st_status check(st_rnn *r) {
   }
   if (r->bias && (r->bias->ndim != 1 || r->bias->sizes[0] != n * r->hidden ||
                   r->bias->dtype != dtype)) {
-    return st__fail(ST_BAD_SHAPE, "bias must have %lld elements of dtype %s, "
-                    "it has shape %s and dtype %s",
-                    (long long)(n * r->hidden), st__dtype_name(dtype),
+    return st__fail(ST_BAD_SHAPE, "bias must have %" PRId64 " elements of "
+                    "dtype %s, it has shape %s and dtype %s",
+                    n * r->hidden, st__dtype_name(dtype),
                     ST_SHAPE_TEXT(r->bias), st__dtype_name(r->bias->dtype));
   }
   return ST_OK;

@@ -93,7 +93,7 @@ ST_BOXED(st__box_affine_grid) {
 static st_status find_word(const char *name, const char *word,
                            const char *const *words, st_value *n) {
   for (int i = 0; words[i]; i++) {
-    if (strcmp(word, words[i])) continue;
+    if (strcmp(word, words[i]) != 0) continue;
     *n = st__of_int(i);
     return ST_OK;
   }
