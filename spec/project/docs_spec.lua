@@ -69,6 +69,7 @@ describe("The documentation", function()
 
   it("has a page for each topic, and links to labels that are there",
      function()
+    if build.lua ~= "luajit" then return end -- ./dev docs runs it by LuaJIT
     local source = folder .. "/source"
     local said, status = build.shell(("cd '%s' && %s docs/generate.lua '%s'")
       :format(ROOT, build.lua, source))
