@@ -37,7 +37,7 @@ for _, path in ipairs(markdown.files "docs -maxdepth 1 -name '*.md'") do
   end
 end
 for path in pairs(links) do
-  markdown.write(folder .. "/extra/files/" .. path .. ".txt",
+  markdown.write(folder .. "/extra/sources/" .. path .. ".txt",
                  markdown.read(path))
 end
 markdown.write(folder .. "/conf.py", markdown.read "docs/conf.py")

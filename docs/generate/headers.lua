@@ -174,7 +174,7 @@ function headers.write(folder, links)
   for i, part in ipairs(PARTS) do
     local name, title, path = part[1], part[2], part[3]
     local parts = {"% Written by docs/generate/headers.lua.", "# " .. title,
-                   "From <a href=\"../files/" .. path .. ".txt\">" .. path
+                   "From <a href=\"../sources/" .. path .. ".txt\">" .. path
                    .. "</a>."}
     local function add(text) parts[#parts + 1] = text end
     for _, item in ipairs(items_of(path)) do

@@ -127,7 +127,7 @@ local function write_module(one, level, used, add)
   add("(" .. markdown.label("module", one.name) .. ")=\n" .. mark .. " "
       .. markdown.escape(one.name))
   if one.head[1] then add(markdown.comment(one.head)) end
-  add("Source: <a href=\"../files/" .. one.path .. ".txt\">" .. one.path
+  add("Source: <a href=\"../sources/" .. one.path .. ".txt\">" .. one.path
       .. "</a>")
   for pass = 1, 2 do
     for _, comment in ipairs(one.items) do

@@ -67,7 +67,7 @@ local function page(group, list, titles, links)
   for _, note in ipairs(list) do
     parts[#parts + 1] = "(" .. label(note.title) .. ")=\n## "
                         .. markdown.escape(note.title)
-    parts[#parts + 1] = "<a href=\"../files/" .. note.path .. ".txt#:~:text="
+    parts[#parts + 1] = "<a href=\"../sources/" .. note.path .. ".txt#:~:text="
       .. gsub("Note [" .. note.title .. "]", "[^%w]", function(c)
            return ("%%%02X"):format(c:byte())
          end) .. "\">" .. note.path .. "</a>"
