@@ -36,11 +36,6 @@ static bool find_step(const st_tensor *t, int64_t *step) {
   return true;
 }
 
-bool st__is_spaced(const st_tensor *t) {
-  int64_t step;
-  return find_step(t, &step);
-}
-
 static void set_matrices(st_small_call *c, int i, const st_tensor *t,
                          bool turned) {
   const int64_t size = (int64_t)st__itemsize(t->dtype);

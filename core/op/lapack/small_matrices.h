@@ -21,9 +21,6 @@ typedef struct st_small_call {
 /* True if there is a kernel for t's matrices. */
 bool st__is_small(const st_tensor *t);
 
-/* True if t's matrices are at equal distances, as those without gaps are. */
-bool st__is_spaced(const st_tensor *t);
-
 /* The call for A's matrices; k is the number of columns of another operand. */
 st_small_call st__small_call(st_kernel_id kernel, const st_tensor *A,
                              int64_t k);
