@@ -30,6 +30,8 @@ local PROGRAMS = {
               "nothing left"}},
   {"interrupt", {"a signal", "a deadline", "a thread of its own",
                  "the process"}},
+  {"types", {"texts", "promotion", "refusals", "parts of 32 bits",
+             "nothing left"}},
   {"dlpack", {"there and back", "structures of others", "another thread",
               "nothing left"}},
 }
