@@ -1,6 +1,6 @@
 --- The layout of the C code, as far as the house fixes it: what clang-format
 -- would make of the rest, ./dev format shows for the lines of a change.
--- axes: none
+-- axes: unsanitized
 
 local build = require "spec.support.build"
 local files = require "spec.support.files"

@@ -1,6 +1,6 @@
 --- The worked examples of CONTRIBUTING.md: applied to a copy of the sources,
 -- built, and run; and what it names is there.
--- axes: none
+-- axes: unsanitized
 
 local build = require "spec.support.build"
 local examples = require "spec.support.worked_examples"

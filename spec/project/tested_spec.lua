@@ -1,5 +1,5 @@
 --- docs/tested.md says what spec/test_matrix.sh and the specs do.
--- axes: none
+-- axes: unsanitized
 
 local files = require "spec.support.files"
 local tested = require "spec.support.tested"

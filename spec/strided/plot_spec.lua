@@ -1,5 +1,5 @@
 --- Plots as text and as SVG: where points are, what texts say, and misuse.
--- axes: lua
+-- axes: lua unsanitized
 
 local st = require "strided"
 local build = require "spec.support.build"

@@ -1,5 +1,5 @@
 --- Plots on terminals: sizes, colours, pictures where there are any.
--- axes: lua
+-- axes: lua unsanitized
 
 local build = require "spec.support.build"
 local files = require "spec.support.files"

@@ -1,5 +1,5 @@
 --- st.progress: what its lines say, what it iterates, and misuse.
--- axes: lua
+-- axes: lua unsanitized
 
 local st = require "strided"
 local build = require "spec.support.build"

@@ -1,6 +1,6 @@
 --- What a session and the command say to Python that is typed into Lua, and
 -- after errors of Lua about tensors.
--- axes: lua
+-- axes: lua unsanitized
 
 local advice = require "strided.session.advice"
 local failure = require "strided.session.traceback"

@@ -1,6 +1,6 @@
 --- The first hour of a new user, spec/first_hour/README.md: thirty tasks, each
 -- done at the first or at the second guess. What is printed is that of LuaJIT.
--- axes: none
+-- axes: unsanitized
 
 local build = require "spec.support.build"
 local files = require "spec.support.files"
