@@ -112,7 +112,8 @@ describe("An extension", function()
     assert.equal("", said)
     -- The rock keeps its library until the process ends.
     return build.output(("env -u LUA_CPATH_5_2 -u LUA_CPATH_5_3 -u " ..
-      "LUA_CPATH_5_4 ASAN_OPTIONS=\"$ASAN_OPTIONS:detect_leaks=0\" LUA_CPATH='%s/?.so;%s' %s -e 'require \"strided\"" ..
+      "LUA_CPATH_5_4 ASAN_OPTIONS=\"$ASAN_OPTIONS:detect_leaks=0\" " ..
+      "LUA_CPATH='%s/?.so;%s' %s -e 'require \"strided\"" ..
       " print((select(2, pcall(require, \"strided_example\"))))' 2>&1"):format(
       folder, package.cpath, build.lua))
   end
