@@ -38,9 +38,9 @@ local function quoted(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
 -- leaks, which MPI has many of.
 local function environment()
   local rock = mpirun.folder:gsub("spec$", "lua/?.lua")
-  local paths = ("env -u LUA_PATH_5_3 -u LUA_CPATH_5_3 -u LUA_PATH_5_4 "
-                 .. "-u LUA_CPATH_5_2 -u LUA_CPATH_5_4 -u LD_PRELOAD "
-                 .. "LUA_PATH=%s LUA_CPATH=%s"
+  local paths = ("env -u LUA_PATH_5_2 -u LUA_PATH_5_3 -u LUA_PATH_5_4 "
+                 .. "-u LUA_CPATH_5_2 -u LUA_CPATH_5_3 -u LUA_CPATH_5_4 "
+                 .. "-u LD_PRELOAD LUA_PATH=%s LUA_CPATH=%s"
                 ):format(quoted(package.path .. ";" .. rock),
                          quoted(package.cpath))
   local preloaded = os.getenv "LD_PRELOAD"
