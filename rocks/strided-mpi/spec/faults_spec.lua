@@ -54,6 +54,14 @@ describe("strided.mpi: when a rank", function()
     end)
   end
 
+  for _, how in ipairs {"async", "blocking"} do
+    local fails_there = later(3, "stage", how)
+    it("fails in a stage, all stop with its message: " .. how, function()
+      has(fails(fails_there), "rank 2: mpi::all_reduce_parts" ..
+          (how == "async" and "_async" or "") .. ": out of memory")
+    end)
+  end
+
   for arguments, said in pairs {
     half = "got number '3.5'", zero = "got number '0'",
     text = "got string '7'", big = "got number '256'",

@@ -11,6 +11,10 @@
  * when there are no stages left (stmpi_watch_gather). The messages of stages
  * have tags of their own: the ranks may be in different ones, and in between
  * begin other collectives.
+ *
+ * A rank that fails in a stage, for want of memory or as the ranks' shapes
+ * differ, ends all ranks: they wait for its part, and cannot look around. A
+ * failure that all ranks have alike, in front of the messages, is an error.
  */
 
 #include <stdio.h>
@@ -212,6 +216,13 @@ static int nstaged; /* jobs with stages to come */
 
 bool stmpi_has_stages(void) { return nstaged > 0; }
 
+void stmpi_end_stages(const stmpi_job *j, st_status status, bool is_over) {
+  char text[1024];
+  if (status == ST_OK || is_over || j->fails_alike || j->c->size == 1) return;
+  snprintf(text, sizeof text, "%s: %s", j->name, st_message());
+  stmpi_abort(text, 1);
+}
+
 /* Begins the stages of a job whose turn it is. A failure is for stmpi_wait. */
 static void advance(stmpi_job *j) {
   const st_tls before = st_tls_get();
@@ -228,6 +239,7 @@ static void advance(stmpi_job *j) {
     j->nrequests = 0;
     if (status == ST_OK) status = j->next(j, &is_over);
     if (status == ST_OK && !is_over) continue;
+    stmpi_end_stages(j, status, is_over);
     if (status != ST_OK) j->why = strdup(st_message());
     j->failure = status;
     j->next = NULL;

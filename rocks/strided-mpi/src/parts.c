@@ -360,7 +360,9 @@ static st_status next_stage(stmpi_job *j, bool *is_over) {
   plan *const p = j->stages;
   switch (p->stage) {
     case NPARTS:
+      j->fails_alike = true; /* they all know the numbers of parts */
       TRY(plan_nodes(p));
+      j->fails_alike = false;
       break;
     case NODES:
       st_tensor_release(&p->sent);
@@ -386,7 +388,11 @@ static st_status start_parts(stmpi_job *j) {
   STMPI_START(j, Allgather, allgather, &p->count, 1, MPI_INT64_T, p->nparts, 1,
               MPI_INT64_T, j->c->comm);
   if (j->is_async) j->next = next_stage;
-  while (!j->is_async && !is_over) TRY(next_stage(j, &is_over));
+  while (!j->is_async && !is_over) {
+    const st_status status = next_stage(j, &is_over);
+    stmpi_end_stages(j, status, is_over);
+    TRY(status);
+  }
   return ST_OK;
 }
 

@@ -123,6 +123,7 @@ struct stmpi_job {
   st_status (*next)(stmpi_job *j, bool *is_over);
   void *stages;          /* for next; owned */
   void (*release)(stmpi_job *j); /* frees them; NULL: there are none */
+  bool fails_alike;      /* on all ranks, if the stage does now */
   st_status failure;     /* of a stage, and its message */
   char *why;
   int nrequests, room;
@@ -161,6 +162,9 @@ void stmpi_count_call(stmpi_comm *c);
 /* Are there jobs with stages to come? Begins those whose turn it is. */
 bool stmpi_has_stages(void);
 void stmpi_progress(void);
+/* Ends all ranks if this one has failed in a stage of j, and the others need it
+ * to complete theirs. */
+void stmpi_end_stages(const stmpi_job *j, st_status status, bool is_over);
 /* Requests. Both fail with BAD_VALUE for a request that is over. source may be
  * NULL. */
 st_status stmpi_wait(int64_t id, int *source);
