@@ -3,11 +3,10 @@ storages, key sets, iterators, scalars, boxed values and dtypes.
 
     (gdb) source core/gdb/strided.py
     (gdb) print *t
-    $1 = Tensor float32 2x3 strides (3, 1) refs 1 {CPU, AutogradCPU} =
-         {{1, 2, 3}, {4, 5, 6}}
+    $1 = Tensor float32 2x3 strides (3, 1) refs 1 {CPU, ADInplaceOrView,
+         AutocastCPU} = {{1, 2, 3}, {4, 5, 6}}
 
-gdb sources this file by itself when it lies next to the library as
-libstrided.so.0.1.0-gdb.py and its folder is in auto-load safe-path. The
+The installation puts it where gdb finds it when it loads the library. The
 printers read the debug information of a program that includes the headers of
 core/, so build with -g:
 
