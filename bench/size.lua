@@ -44,6 +44,14 @@ local function add_library(name, path)
   add(name, file)
 end
 
+--- False for an object whose source has been moved or removed.
+local function has_source(object)
+  local source = object:match "%.dir/(.*)%.o$"
+  local file = not source or source:match "generated" or io.open(source)
+  if io.type(file) then file:close() end
+  return file ~= nil
+end
+
 --- The code, constants and data of the objects of a target, by folder.
 local function add_objects(target, prefix)
   local folder = ("%s/CMakeFiles/%s.dir"):format(build, target)
@@ -51,7 +59,7 @@ local function add_objects(target, prefix)
                               "xargs -0 size | sort -k 6")) do
     local text, data, bss, path =
       line:match "^%s*(%d+)%s+(%d+)%s+(%d+)%s+%d+%s+%x+%s+(%S+)"
-    if text then
+    if text and has_source(path) then
       local source = path:match "%.dir/(.*)/[^/]*$" or "generated"
       if source:match "generated" then source = "generated" end
       add(prefix .. source, text + data + bss)
