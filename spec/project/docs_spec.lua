@@ -86,7 +86,14 @@ describe("The documentation", function()
       for _, target in ipairs(links_of(text)) do
         assert.is_true(labels[target], name .. " links to " .. target)
       end
+      for path in text:gmatch 'href="%.%./(files/[^"#]+)' do
+        assert.truthy(io.open(source .. "/extra/" .. path), path):close()
+      end
     end
+    -- Sphinx excludes files of its html_extra_path by the same patterns.
+    local excluded = on_disk.read(ROOT .. "/docs/conf.py")
+                       :match "\nexclude_patterns = ([^\n]+)"
+    assert.is_nil(excluded:find("files", 1, true))
     local index = pages["reference/index.md"]
     for _, topic in ipairs(require "strided.help.topics".entries()) do
       if topic.name ~= "yours" then -- of a program
