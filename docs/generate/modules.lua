@@ -52,7 +52,9 @@ local function read(path)
   for _, comment in ipairs(comments.of_file(io.open(path), module)) do
     local public = comments.public_name(comment)
     local is_public = find(public, "^st%.") ~= nil
-    local is_method = comment.owner and find(comment.owner, "^%u") ~= nil
+    -- M is a module, as other names in capitals are classes.
+    local is_method = comment.owner and comment.owner ~= "M" and
+                      find(comment.owner, "^%u") ~= nil
     if (is_public or is_method or comment.owner and comment.owner == owner)
       and not find(comment.name, "^_") then
       comment.public = is_method and not is_public and

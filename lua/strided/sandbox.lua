@@ -6,24 +6,24 @@
 --
 -- It takes away, in this Lua state and for good:
 --
--- * **files**: `load`, `save` and files mapped into memory;
--- * **addresses**: `frombuffer` and `from_dlpack` of an address, `from_arrow`,
+-- * files: `load`, `save` and files mapped into memory;
+-- * addresses: `frombuffer` and `from_dlpack` of an address, `from_arrow`,
 --   `to_arrow`,
 --   `t:data_ptr()`, `capsule:pointer()`, `capsule:take()`, `plan:run_ffi()`;
 --   `t:storage()` identifies the storage by another number;
--- * **sharing** with other Lua states: `share`, `attach`, `unshare`;
--- * **registration**, which is for the whole process: `library`, so new
+-- * sharing with other Lua states: `share`, `attach`, `unshare`;
+-- * registration, which is for the whole process: `library`, so new
 --   operators, kernels and fallbacks, other than in the `namespaces` that the
 --   host gives; there, existing operators cannot be replaced.
 --   `strict_registration`, and `listen`, which hears of other states;
--- * **settings** of the whole process: `set_num_threads`, `set_default_dtype`,
+-- * settings of the whole process: `set_num_threads`, `set_default_dtype`,
 --   `set_jit_enabled`, `warnings`, `memory_fail_at`, `memory.set_limit`,
 --   `memory.set_cache_limit`, `memory.trim`, `memory.reset_peak`;
 --   `manual_seed`, `get_rng_state` and `set_rng_state` of the default
 --   generator: a script passes a `Generator` of its own;
--- * the **session**: the modules `strided.session.*`, which reach the terminal,
+-- * the session: the modules `strided.session.*`, which reach the terminal,
 --   the history file and the globals;
--- * **internals**: the module `strided.core`; assignments to fields of `st`,
+-- * internals: the module `strided.core`; assignments to fields of `st`,
 --   `st.ops` and `st.memory` and to methods of tensors; in LuaJIT and Lua 5.1
 --   the globals, as the environment of functions of the library.
 --

@@ -90,9 +90,9 @@ local buffer = {}
 
 --- Creates a tensor from the bytes of a string, or over memory at an address.
 --
--- A **string** is copied, because strings are immutable.
+-- A string is copied, because strings are immutable.
 --
--- An **address** is a light userdata or, in LuaJIT, a cdata: a pointer, or an
+-- An address is a light userdata or, in LuaJIT, a cdata: a pointer, or an
 -- array or structure, whose size is known and which the tensor keeps alive. The
 -- tensor uses this memory without a copy: each side sees what the other writes.
 -- The memory must remain valid as long as any tensor on it is alive, including
