@@ -15,6 +15,16 @@ local here = arg and arg[0] and arg[0]:match "^(.*)/[^/]*$" or "."
 local source = here .. "/data/raccoon.npy"
 local folder = arg and arg[1] -- or nil
 
+if folder and folder:find "^%-" then
+  io.write [[
+usage: ./dev demo [FOLDER]
+
+Processes a photo in every layer of the engine, prints what each step does, and
+writes luma.npy, luma.pgm and normalised.ppm into FOLDER, if one is given.
+]]
+  os.exit((folder == "-h" or folder == "--help") and 0 or 2)
+end
+
 -- -- Output ------------------------------------------------------------------
 
 local function list(t)

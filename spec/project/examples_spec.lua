@@ -106,6 +106,10 @@ describe("An example that is told no place", function()
 end)
 
 describe("examples/photo.lua", function()
+  it("says what it takes", function()
+    assert.truthy(succeed("photo", "--help"):find "^usage: %./dev demo")
+  end)
+
   it("writes a tensor and two pictures, and says what is equal", function()
     assert(build.output("mkdir '" .. path "photo" .. "'") == "")
     local said = succeed("photo", "photo")
