@@ -9,6 +9,7 @@
 local comments = require "strided.session.comments"
 local examples = require "strided.session.examples"
 local markdown = require "docs.generate.markdown"
+local st = require "strided"
 
 local concat, sort = table.concat, table.sort
 local find, gsub, match = string.find, string.gsub, string.match
@@ -149,6 +150,13 @@ local function is_left_out(name)
   end
 end
 
+--- What one writes for a group: st.nn, but strided.io, which st does not have.
+local function title_of(group)
+  if group == "strided" then return "st" end
+  local has_it, value = pcall(function() return st[group] end)
+  return (has_it and value ~= nil and "st." or "strided.") .. group
+end
+
 --- Writes modules/GROUP.md and their index.
 -- @tparam string folder
 -- @treturn {string,...} the paths of the sources that the pages link to
@@ -187,7 +195,7 @@ function modules.write(folder)
     if group == INNER then
       add("# inner modules\n\nModules that others of the library use.")
     else
-      add("# " .. (group == "strided" and "st" or "st." .. group))
+      add("# " .. markdown.escape(title_of(group)))
     end
     for _, one in ipairs(groups[group]) do write_module(one, 2, used, add) end
     markdown.write(folder .. "/modules/" .. group .. ".md",
