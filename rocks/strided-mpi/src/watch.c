@@ -12,9 +12,9 @@
  * for hours before they finish.
  *
  * A wait for a message from, or to, the reader is no proof, as the message may
- * be under way. It must last for stmpi_patience(). So must a wait for a message from
- * any rank, when all others have finished. A request that a rank tests in a loop
- * is noted as well; for a message, the rank must test it all the time.
+ * be under way. It must last for stmpi_patience(). So must a wait for a message
+ * from any rank, when all others have finished. A request that a rank tests in a
+ * loop is noted as well; for a message, the rank must test it all the time.
  *
  * Communicators are known by a number that their ranks agree on when they make
  * one. It is higher than the numbers of all others that one of them has, so two
@@ -46,8 +46,8 @@ typedef struct note {
   int64_t of;       /* the communicator of a message */
   int64_t polls;    /* how often it was tested; 0: it is waited for */
   int64_t serial;   /* changes with each wait */
-  int64_t row;      /* of the operator: its place in the library, the same in all
-                     * processes; 0: none */
+  int64_t row;      /* of the operator: its place in the library, the same in
+                     * all processes; 0: none */
 } note;
 
 /* PLACES: of communicators that can be told apart. */
