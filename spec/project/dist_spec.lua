@@ -77,6 +77,11 @@ describe("./dev dist", function()
     end
     assert.is_nil(list:find(NAME .. "/strided-scm", 1, true))
     assert.is_nil(list:find(NAME .. "/build", 1, true))
+    -- what a run of something has left in the root
+    for name in list:gmatch(NAME:gsub("%p", "%%%0") .. "/([^/\n]+)\n") do
+      assert.truthy(name:find "^[A-Z]" or name:find "^%." or name == "dev" or
+                    name:find "%.rockspec$", name)
+    end
   end)
 
   if not os.getenv "STRIDED_WHOLE" then return end
