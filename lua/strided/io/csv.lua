@@ -211,6 +211,8 @@ end
 -- that), other numbers float64, `true` and `false` (also True, TRUE) bool, and
 -- anything else a list of strings, as they are in the file. A missing value is
 -- NaN, so integers with missing values are float64 unless `fill` replaces them.
+-- A column of `true` and `false` with missing values is a list of strings,
+-- unless `dtype` says bool and `fill` is there.
 -- Integers are exact. Decimal fractions are rounded to the nearest number of
 -- the dtype, as strtod does. Numbers may have spaces around them or quotes.
 --

@@ -35,18 +35,26 @@ local function join(a, b)
   return both
 end
 
+--- The kind of the number that stands for missing values.
+local function kind_of(fill)
+  if fill ~= floor(fill) or fill < -2 ^ 63 or fill >= 2 ^ 64 then
+    return FLOAT
+  end
+  return fill < 0 and NEGATIVE or fill >= 2 ^ 63 and BEYOND or INT
+end
+
 --- The dtype of a column of these kinds, or "text".
 local function dtype_of(kinds, fill)
   local is_number = has(kinds, INT) or has(kinds, NEGATIVE) or
                     has(kinds, BEYOND) or has(kinds, FLOAT)
-  local is_missing = has(kinds, MISSING) and fill == nil
+  local is_missing = has(kinds, MISSING)
   if has(kinds, TEXT) then return "text" end
   if has(kinds, BOOL) then
     return (is_number or is_missing) and "text" or "bool"
   end
-  if not is_number or is_missing or has(kinds, FLOAT) or
-     has(kinds, BEYOND) and has(kinds, NEGATIVE) or
-     has(kinds, MISSING) and fill ~= floor(fill) then
+  if is_missing and fill then kinds = join(kinds, kind_of(fill)) end
+  if not is_number or is_missing and not fill or has(kinds, FLOAT) or
+     has(kinds, BEYOND) and has(kinds, NEGATIVE) then
     return "float64"
   end
   return has(kinds, BEYOND) and "uint64" or "int64"
