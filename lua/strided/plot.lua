@@ -25,6 +25,8 @@ local find, floor, format, getmetatable, ipairs, match, next, pairs, print,
   rawget, require, setmetatable, tostring, type
 
 local WIDTH, HEIGHT = 640, 400 -- of pictures, in pixels
+local MOST = 100000            -- pixels of a side
+local MOST_CELLS = 1000        -- characters of a side of a plot as text
 
 --- A figure: what st.plot returns. Its methods that draw return the figure, so
 -- that calls can be chained; tostring(fig) is the plot as text.
@@ -55,18 +57,19 @@ end
 
 --- The arguments (y), (y, options), (x, y) and (x, y, options).
 local function x_y_options(where, a, b, c)
-  if b == nil then return nil, a, c end
-  if c == nil and is_options(b) then return nil, a, b end
   if c ~= nil and type(c) ~= "table" then
     raise("%s: the options must be a table, got %s", where, type(c))
   end
+  if b == nil then return nil, a, c end
+  if c == nil and is_options(b) then return nil, a, b end
   return a, b, c
 end
 
-local function check_size(where, o, name, least)
+local function check_size(where, o, name, least, most)
   local value = series.check_number(where, o, name, least)
-  if value and value > 1e5 then
-    raise("%s: option '%s' must be at most 100000, got %g", where, name, value)
+  if value and value > most then
+    raise("%s: option '%s' must be at most %d, got %g", where, name, most,
+          value)
   end
   return value and floor(value)
 end
@@ -118,8 +121,8 @@ local function set(where, fig, given)
   end
   if o.log ~= nil then new.log = check_log(where, o) end
   if o.legend ~= nil then new.legend = series.check_flag(where, o, "legend") end
-  new.width = check_size(where, o, "width", 100) or new.width
-  new.height = check_size(where, o, "height", 80) or new.height
+  new.width = check_size(where, o, "width", 100, MOST) or new.width
+  new.height = check_size(where, o, "height", 80, MOST) or new.height
   return new
 end
 
@@ -289,8 +292,9 @@ function Figure:text(opts)
     raise("text: option 'colors' must be 0, 256 or 16777216, got %s",
           tostring(depth))
   end
-  return text_of(self, check_size("text", o, "width", 20) or terminal.width(),
-                 check_size("text", o, "height", 1), depth)
+  local width = check_size("text", o, "width", 20, MOST_CELLS)
+  return text_of(self, width or terminal.width(),
+                 check_size("text", o, "height", 1, MOST_CELLS), depth)
 end
 
 function Figure:__tostring()
@@ -332,6 +336,7 @@ function Figure:save(path, opts)
   if type(path) ~= "string" then
     raise("save: the path must be a string, got %s", type(path))
   end
+  if find(path, "%z") then raise "save: the path has a NUL in it" end
   local suffix = match(path, "%.(%w+)$")
   suffix = suffix and suffix:lower()
   local why
@@ -344,7 +349,7 @@ function Figure:save(path, opts)
   else
     raise("save: '%s' must end in .svg, .png, .pdf or .txt", path)
   end
-  if why then raise("save: %s", why) end
+  if why then raise("save: cannot write '%s': %s", path, why) end
   return self
 end
 

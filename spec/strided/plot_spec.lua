@@ -495,11 +495,28 @@ describe("A figure", function()
      "save: 'a.bmp' must end in .svg, .png, .pdf or .txt"},
     {"a depth of colours", function() st.plot(x):text {colors = 3} end,
      "text: option 'colors' must be 0, 256 or 16777216, got 3"},
+    {"a text as wide as a book", function() st.plot(x):text {width = 1e5} end,
+     "text: option 'width' must be at most 1000, got 100000"},
+    {"options of another kind", function() st.plot(x, nil, 5) end,
+     "plot: the options must be a table, got number"},
+    {"a path with a NUL", function() st.plot(x):save "/nowhere/a\0.svg" end,
+     "save: the path has a NUL in it"},
+    {"a folder that is not there", function()
+      st.plot(x):save "/nowhere/a.svg"
+    end, "save: cannot write '/nowhere/a.svg': "},
     {"other graphics", function() st.plot(x):show {graphics = "vga"} end,
      "show: option 'graphics' must be"},
   } do
     it("refuses " .. row[1], function() raises(row[3], row[2]) end)
   end
+
+  it("has bins of large numbers that are equal", function()
+    for _, size in ipairs {2 ^ 53, 1e17, -1e300, 1.7976931348623157e308} do
+      local fig = st.plot({size, size}, {kind = "hist"})
+      assert.equal(2, fig.series[1].counts:sum():item())
+      assert.falsy(fig:svg():find "nan")
+    end
+  end)
 
   it("is found by those who know other libraries", function()
     for _, name in ipairs {"hist", "imshow", "heatmap", "figure", "plt"} do

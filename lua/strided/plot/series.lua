@@ -16,6 +16,8 @@ local is_tensor = core.is_tensor
 
 local COLUMNS = 64 -- of a matrix that is drawn as lines
 local BINS = 100   -- at most, unless the caller says how many
+local HALVES = 2 ^ 52 -- below it there are numbers between integers
+local LARGEST = (2 - 2 ^ -52) * 2.0 ^ 1023
 
 local series = {}
 
@@ -232,7 +234,7 @@ local function edges(where, t, o, low, high, is_integer)
     return list
   elseif bins == nil then
     local whole = is_integer or is_whole(t)
-    if whole and high - low < 50 then
+    if whole and high - low < 50 and max(-low, high) < HALVES then
       return st().arange(low - 0.5, high + 1, {dtype = "float64"})
     end
     bins = max(5, min(BINS, ceil(2 * t:numel() ^ (1 / 3))))
@@ -243,7 +245,7 @@ local function edges(where, t, o, low, high, is_integer)
   end
   if low == high then
     local step = low == 0 and 0.5 or 0.1 * (low < 0 and -low or low)
-    low, high = low - step, high + step
+    low, high = max(low - step, -LARGEST), min(high + step, LARGEST)
   end
   return st().linspace(low, high, bins + 1, {dtype = "float64"})
 end

@@ -51,7 +51,7 @@ end
 --- Writes a text into a file; returns nil, or why not.
 function terminal.write(path, text)
   local ok, why = replace(path, function(file) return file:write(text) end)
-  return not ok and (why or "cannot write " .. path) or nil
+  return not ok and (why or "it failed") or nil
 end
 
 local function quoted(text) return "'" .. gsub(text, "'", "'\\''") .. "'" end
@@ -78,7 +78,7 @@ function terminal.convert(svg, path, suffix, scale)
   local ok = succeeds(format("rsvg-convert --format=%s --zoom=%g -o %s <%s",
     suffix, suffix == "png" and scale or 0.75, quoted(path), quoted(from)))
   remove(from)
-  return not ok and format("rsvg-convert failed to write '%s'", path) or nil
+  return not ok and "rsvg-convert failed" or nil
 end
 
 -- -- Pictures in the terminal ------------------------------------------------
