@@ -12,7 +12,8 @@ author = "the authors of strided"
 version = release = os.environ.get("STRIDED_VERSION", "")
 extensions = ["myst_parser"]
 source_suffix = {".md": "markdown"}
-exclude_patterns = ["include/**", "files/**", "extra/**"]
+# What html_extra_path gives is excluded by these, too: not files/.
+exclude_patterns = ["include/**", "extra/**"]
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 suppress_warnings = ["myst.header"]  # comments of modules begin at level 4
