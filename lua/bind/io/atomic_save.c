@@ -33,6 +33,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -297,6 +298,16 @@ static int save_write(lua_State *L) {
   return report(L, st__save_write(L, 1, p, n));
 }
 
+/* False if the file system has fewer than n free bytes. posix_fallocate would
+ * take all of them before it fails, and meanwhile every other program that
+ * writes would fail. A file system without a limit says that it has no blocks.
+ */
+static bool has_room(int fd, int64_t n) {
+  struct statvfs s;
+  if (fstatvfs(fd, &s) != 0 || !s.f_blocks || !s.f_frsize) return true;
+  return (uint64_t)n / s.f_frsize <= s.f_bfree;
+}
+
 /* file:reserve(n): appends n bytes of zero, for which the disk has room;
  * returns true, or nil and the error */
 static int save_reserve(lua_State *L) {
@@ -305,6 +316,7 @@ static int save_reserve(lua_State *L) {
   const int64_t n = st__check_int(st__state_of(L), L, 2, "n");
   if (n <= 0) return report(L, n < 0 ? strerror(EINVAL) : NULL);
   if (n > INT64_MAX - a->size) return report(L, strerror(EFBIG));
+  if (!has_room(a->fd, n)) return report(L, strerror(ENOSPC));
   int error;
   const char *why = NULL;
   do {
