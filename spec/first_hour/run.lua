@@ -88,7 +88,7 @@ function run.block(block, folder, seen)
     local more = line:match "^> (.*)$" or code and line:match "^>> (.*)$"
     if more then
       code = code and code .. "\n" .. more or more
-      local text = code:gsub('"([%w_]+%.%l%l%l)"', '"' .. folder .. '/%1"')
+      local text = code:gsub('"([%w_]+%.%l%l%l?)"', '"' .. folder .. '/%1"')
       local output, has_failed = typed(text)
       if output then
         output = output:gsub(folder:gsub("%p", "%%%0") .. "/", "")
