@@ -180,7 +180,7 @@ static st_status parse_schema(st_parser *p, const char *ns,
 
 static st_status keep_schema(st_parser *p, const st_schema_decl *s,
                              st_schema *out) {
-  const size_t n = (size_t)(s->nargs + s->nrets);
+  const size_t n = (size_t)s->nargs + (size_t)s->nrets;
   out->nargs = s->nargs;
   out->nrets = s->nrets;
   out->is_vararg = s->is_vararg;
