@@ -10,7 +10,9 @@ local send_scripts = require "spec.hosts.strangers"
 local ROWS, SIZE = 10000, 768
 local RELOADS, REQUESTS = host.times(10) * 10, host.times(2000)
 local WORKERS = server.WORKERS
-local SLACK = 4096 -- kilobytes that the memory of a process may move
+local ROUNDS = 8 -- of 2 * REQUESTS: the most until one needs no more memory
+local SLACK = 4096 -- kilobytes that the memory of a master may move
+local STEADY = 1024 -- kilobytes that a worker may need more in a steady round
 
 -- The vectors are loaded before the sandbox takes files away.
 local SCRIPTS = {
@@ -31,7 +33,7 @@ local SCRIPTS = {
 host.suite("nginx", server.lacks(), function()
   local nginx, lists
   local version = host.run "nginx -v":match "nginx/(%S+)"
-  local said = {requests = 0, deaths = 0, rate = "", worker = 0, master = 0}
+  local said = {requests = 0, deaths = 0, rate = "", master = 0, rounds = {}}
 
   local function send(wanted)
     local sent, rest = client.send(nginx.port, "/rank", wanted)
@@ -70,12 +72,18 @@ host.suite("nginx", server.lacks(), function()
     assert.equal(st.get_num_threads(), tonumber(at_load))
   end)
 
+  -- A leak adds to every round. What waits for the collector does not: its
+  -- peak is as high as the heap and the requests of that moment make it.
   it("answers many requests and needs no more memory", function()
+    local grown = math.huge
     send(REQUESTS)
-    local before = largest()
-    send(4 * REQUESTS)
-    said.worker = largest() - before
-    assert.is_true(said.worker < SLACK, said.worker .. " KB")
+    while grown >= STEADY and #said.rounds < ROUNDS do
+      local before = largest()
+      send(2 * REQUESTS)
+      grown = largest() - before
+      said.rounds[#said.rounds + 1] = ("%+d"):format(grown)
+    end
+    assert.is_true(grown < STEADY, table.concat(said.rounds, " ") .. " KB")
   end)
 
   it("runs scripts of strangers in a sandbox, and goes on", function()
@@ -140,9 +148,10 @@ host.suite("nginx", server.lacks(), function()
     assert.is_nil(host.resident(master))
     assert.equal("", nginx.process:output())
     host.report("nginx %s: %d requests ranked %d vectors of %d floats (%s); "
-                .. "%d reloads; memory of the largest worker %+d KB over %d "
-                .. "requests, of the master %+d KB over %d reloads", version,
-                said.requests, ROWS, SIZE, said.rate, RELOADS, said.worker,
-                4 * REQUESTS, said.master, RELOADS * 0.9)
+                .. "%d reloads; memory of the largest worker %s KB in rounds "
+                .. "of %d requests, of the master %+d KB over %d reloads",
+                version, said.requests, ROWS, SIZE, said.rate, RELOADS,
+                table.concat(said.rounds, " "), 2 * REQUESTS, said.master,
+                RELOADS * 0.9)
   end)
 end)
