@@ -106,10 +106,9 @@ static unsigned read_int(const uint8_t *p, int n, bool big) {
 }
 
 int codec_orientation(const uint8_t *exif, size_t n) {
-  if (n < 8 || (memcmp(exif, "II*\0", 4) && memcmp(exif, "MM\0*", 4))) {
-    return 1;
-  }
-  const bool big = exif[0] == 'M';
+  if (n < 8) return 1;
+  const bool big = memcmp(exif, "MM\0*", 4) == 0;
+  if (!big && memcmp(exif, "II*\0", 4) != 0) return 1;
   const size_t at = read_int(exif + 4, 4, big);
   if (at > n - 2) return 1;
   const unsigned entries = read_int(exif + at, 2, big);

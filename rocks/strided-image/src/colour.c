@@ -124,8 +124,10 @@ static void from_hsv_row(const pixel_row *p) {
     const type *in = p->from;                                                 \
     type *out = p->to;                                                        \
     for (int64_t i = 0; i < p->n; i++, in += p->from_w, out += p->to_w) {     \
-      double h, s, v = fmax(in[0], fmax(in[p->from_c], in[2 * p->from_c]));   \
-      to_hsv(in[0], in[p->from_c], in[2 * p->from_c], &h, &s);                \
+      const double r = in[0], g = in[p->from_c], b = in[2 * p->from_c];       \
+      const double v = fmax(r, fmax(g, b));                                   \
+      double h, s;                                                            \
+      to_hsv(r, g, b, &h, &s);                                                \
       out[0] = (type)h;                                                       \
       out[p->to_c] = (type)s;                                                 \
       out[2 * p->to_c] = (type)v;                                             \

@@ -113,6 +113,10 @@ static st_status finish(stmpi_job *j) {
 
 /* -- Messages ------------------------------------------------------------- */
 
+static long long bytes_of(const stmpi_job *j) {
+  return (long long)j->n * (long long)st_dtype_size(j->dtype);
+}
+
 /* A message does not say its dtype, so lengths are compared, and named, in
  * bytes. */
 static st_status too_long(const stmpi_job *j) {
@@ -120,7 +124,7 @@ static st_status too_long(const stmpi_job *j) {
   return st_fail(ST_BAD_SHAPE, "%s: self is %s, %lld bytes, but the message is "
                  "longer", j->name,
                  stmpi_describe(j->dest ? j->dest : j->out, 0, of, sizeof of),
-                 (long long)(j->n * (int64_t)st_dtype_size(j->dtype)));
+                 bytes_of(j));
 }
 
 st_status stmpi_received(stmpi_job *j, int code, const MPI_Status *got) {
@@ -135,7 +139,7 @@ st_status stmpi_received(stmpi_job *j, int code, const MPI_Status *got) {
     j->source = got->MPI_SOURCE;
     return stmpi_header_compare(j, j->source);
   }
-  const long long own = (long long)(j->n * (int64_t)st_dtype_size(j->dtype));
+  const long long own = bytes_of(j);
   char of[320];
   MPI_Count n;
   j->source = got->MPI_SOURCE;
