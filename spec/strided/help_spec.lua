@@ -39,7 +39,7 @@ describe("st.help", function()
     end)
   end
 
-  it("gives an example of many operators, which holds", function()
+  it("gives examples of operators, which hold", function()
     local n = 0
     for name, row in pairs(require "strided.session.examples") do
       local run = assert(compile("local st, t = ...\nreturn " .. row.code))
@@ -53,6 +53,20 @@ describe("st.help", function()
       n = n + 1
     end
     assert.is_true(n >= 580)
+  end)
+
+  it("gives an example of every operator", function()
+    local n, lacks = 0, {}
+    for _, e in ipairs(require("strided.help.catalogue").all()) do
+      if e.kind == "operator" then
+        n = n + 1
+        if not st.help(e.name):find "\nfor example[,\n]" then
+          lacks[#lacks + 1] = e.name
+        end
+      end
+    end
+    assert.same({}, lacks)
+    assert.is_true(n > 700)
   end)
 
   it("fits into 80 columns, whatever it is asked", function()

@@ -2,8 +2,8 @@
 -- tensor {{1, 2}, {3, 4}}.
 --
 -- A row of strided.session.examples.elements and the others is an operator's
--- name, its call in the same line or in the next, and the results after `-->`,
--- each in lines of its own:
+-- name, its call in the same line or in the next ones, and the results after
+-- `-->`, each in lines of its own:
 --
 --     amax:  st.amax(t, 2)
 --       --> tensor([2, 4])
@@ -24,18 +24,19 @@ local function add(text)
       name = nil -- a title
     elseif key then
       name, examples[key] = key, {code = code}
-    elseif row.code == "" then
-      row.code = line:sub(3)
     elseif line:find "^  %-%->" then
       row.result = line:sub(7)
+    elseif not row.result then
+      local gap = (row.code == "" or row.code:find "%($") and "" or " "
+      row.code = row.code .. gap .. line:match "%S.*"
     else
       row.result = row.result .. "\n" .. line:sub(7)
     end
   end
 end
 
-for _, name in ipairs {"elements", "shapes", "fields", "functions", "more",
-                     "rare"} do
+for _, name in ipairs {"elements", "shapes", "fields", "functions", "gradients",
+                       "more", "networks", "numbers", "rare"} do
   add(require("strided.session.examples." .. name))
 end
 
