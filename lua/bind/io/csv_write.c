@@ -49,8 +49,8 @@ static bool has_mark(const char *p, size_t n) {
 }
 
 /* A text of which a byte has a meaning is quoted, and so is a text that could
- * be taken for an empty line or for a mark. */
-static void add_text(writer *w, const char *p, size_t n) {
+ * be taken for an empty line or for a mark; false if there are no quotes. */
+static bool add_text(writer *w, const char *p, size_t n) {
   bool is_plain = (n > 0 || w->ncols > 1) && !has_mark(p, n);
   for (size_t i = 0; i < n && is_plain; i++) {
     is_plain = !w->must_quote[(unsigned char)p[i]];
@@ -60,8 +60,9 @@ static void add_text(writer *w, const char *p, size_t n) {
   if (is_plain) {
     if (n > 0) memcpy(to, p, n);
     w->n += n;
-    return;
+    return true;
   }
+  if (!w->quote) return false;
   *to++ = w->quote;
   for (size_t i = 0; i < n; i++) {
     if (p[i] == w->quote) *to++ = w->quote;
@@ -69,6 +70,7 @@ static void add_text(writer *w, const char *p, size_t n) {
   }
   *to++ = w->quote;
   w->n = (size_t)(to - w->buffer);
+  return true;
 }
 
 /* -- Elements ------------------------------------------------------------- */
@@ -109,10 +111,10 @@ static void add_element(writer *w, const column *k, int64_t row) {
   w->n += (size_t)n;
 }
 
-static void add_field(writer *w, int c, int64_t row) {
+static bool add_field(writer *w, int c, int64_t row) {
   if (w->columns[c].data) {
     add_element(w, &w->columns[c], row);
-    return;
+    return true;
   }
   lua_State *L = w->L;
   size_t n;
@@ -120,13 +122,14 @@ static void add_field(writer *w, int c, int64_t row) {
   if (!lua_istable(L, -1)) luaL_error(L, "csv_format: column %d", c + 1);
   lua_rawgeti(L, -1, (int)row + 1);              /* [+1] */
   if (lua_type(L, -1) != LUA_TSTRING) {
-    st__error(w->h, L, ST_BAD_TYPE, "write_csv: entry %d of column %d must be "
-              "a string, got %s", (int)row + 1, c + 1,
+    st__error(w->h, L, ST_BAD_TYPE, "csv_format: entry %d of column %d must "
+              "be a string, got %s", (int)row + 1, c + 1,
               st__type_name(w->h, L, -1));
   }
   const char *p = lua_tolstring(L, -1, &n);
-  add_text(w, p, n);
+  const bool is_added = add_text(w, p, n);
   lua_pop(L, 2);                                 /* [-2] */
+  return is_added;
 }
 
 /* -- Arguments ------------------------------------------------------------ */
@@ -187,7 +190,8 @@ static void open_writer(lua_State *L, writer *w) {
 
 /* csv_format(columns, spec, first, last): rows first to last as text, as many
  * of them as a string of a megabyte has; returns the string and the number of
- * the row after them */
+ * the row after them; or nil, the row and the column of a text that needs
+ * quotes, if there are none */
 static int format_rows(lua_State *L) {
   writer w;
   open_writer(L, &w);
@@ -200,7 +204,12 @@ static int format_rows(lua_State *L) {
   reserve(&w, CHUNK + 1024);
   for (; row <= last && w.n < CHUNK; row++) {
     for (int c = 0; c < w.ncols; c++) {
-      add_field(&w, c, row - 1);
+      if (!add_field(&w, c, row - 1)) {
+        lua_pushnil(L);                          /* [+1] */
+        st__push_int(w.h, L, row);               /* [+1] */
+        lua_pushinteger(L, c + 1);               /* [+1] */
+        return 3;
+      }
       reserve(&w, 1);
       w.buffer[w.n++] = c + 1 < w.ncols ? w.delimiter : '\n';
     }

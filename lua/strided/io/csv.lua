@@ -97,7 +97,8 @@ csv.READ = {
   fill = true, skip_rows = true, max_rows = true, as = true,
 }
 csv.WRITE = {
-  delimiter = true, quote = true, decimal = true, header = true, names = true,
+  delimiter = true, quote = true, comment = true, decimal = true,
+  header = true, names = true,
 }
 
 --- Checks the options of reading; returns a copy with defaults.
@@ -130,7 +131,6 @@ local function write_options(name, given, delimiter)
     o[key] = value
   end
   if o.delimiter == nil then o.delimiter = delimiter end
-  if o.quote == false then o.quote = nil end
   check_format(name, o)
   if o.header ~= nil then
     check_one_of(name, "header", o.header, true, false)
@@ -146,9 +146,10 @@ local function delimiter_of(path)
   return (suffix == "tsv" or suffix == "tab") and "\t" or nil
 end
 
-local function complain(name, verb, path, why)
+--- `what` is a quoted path or "the text".
+local function complain(name, verb, what, why)
   why = gsub(gsub(why, "%c", "?"), "\194[\128-\159]", "?")
-  raise("%s: cannot %s %s: %s", name, verb, path, why)
+  raise("%s: cannot %s %s: %s", name, verb, what, why)
 end
 
 --- What a failure that was raised says, without its place.
@@ -175,8 +176,9 @@ local function open(name, place)
   local path, text = check_place(name, place)
   if path then
     local source, why = core.open_source(path)
-    if not source then complain(name, "read", "'" .. path .. "'", why) end
-    return source, "'" .. path .. "'", delimiter_of(path)
+    local what = failure.quote(path)
+    if not source then complain(name, "read", what, why) end
+    return source, what, delimiter_of(path)
   end
   if type(text) ~= "string" then
     raise("%s: field 'text' must be a string, got %s", name, type(text))
@@ -275,16 +277,17 @@ end
 -- A value is a tensor of one dimension (one column) or two; a table of columns
 -- as st.read_csv returns it; a list of columns; or a table of columns by name,
 -- which are sorted by name unless `names` says their order. A column is a
--- tensor, a list of strings, numbers or booleans, or a table of `codes` and
--- `categories`.
+-- tensor; a list without holes of strings, of numbers or of booleans; or a
+-- table of `codes` and `categories`.
 --
 -- Floating point is written with the fewest digits that read back as the same
--- number, NaN as nan. Texts with a delimiter, quote or line end are quoted.
--- Lines end in LF.
+-- number, NaN as nan. Texts with a delimiter, quote, line end or the character
+-- of comments are quoted. Lines end in LF.
 -- @param place a path, or `{text = true}` to return the text
 -- @param value a tensor or a table
 -- @tparam[opt] table options `names`, a list of strings; `header`: false
--- writes no names; `delimiter`, `decimal`, `quote` as for st.read_csv
+-- writes no names; `delimiter`, `decimal`, `quote`, `comment` as for
+-- st.read_csv: with `quote = false` a text that needs quotes is an error
 -- @return the text, with `{text = true}`
 function csv.write_csv(place, value, options)
   local path, text = check_place("write_csv", place)
@@ -299,7 +302,9 @@ function csv.write_csv(place, value, options)
                            function(piece) return file:write(piece) end,
                            value, options)
     end)
-    if not done then complain("write_csv", "write", "'" .. path .. "'", why) end
+    if not done then
+      complain("write_csv", "write", failure.quote(path), why)
+    end
     return
   end
   if text ~= true then

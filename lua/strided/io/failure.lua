@@ -4,8 +4,11 @@
 --
 -- @module strided.io.failure
 
-local error, format, getmetatable, pcall, setmetatable, sub = error,
-  string.format, getmetatable, pcall, setmetatable, string.sub
+local is_utf8 = require "strided.io.utf8".is_valid
+
+local byte, error, format, getmetatable, gsub, pcall, setmetatable, sub =
+  string.byte, error, string.format, getmetatable, string.gsub, pcall,
+  setmetatable, string.sub
 
 local failure = {}
 
@@ -30,7 +33,21 @@ end
 --- Text of a file for a message: what is no printable ASCII is a question mark.
 function failure.clean(text)
   if #text > 80 then text = sub(text, 1, 77) .. "..." end
-  return (text:gsub("[^\32-\126]", "?"))
+  return (gsub(text, "[^\32-\126]", "?"))
+end
+
+--- Bytes as escapes of Lua: \27, \194\155.
+local function escape(bytes)
+  return (gsub(bytes, ".", function(c) return format("\\%d", byte(c)) end))
+end
+
+--- A path for a message, in quotes. Control characters, which a terminal would
+-- obey, and what is no UTF-8 are escapes: '\27[31mred.csv'.
+function failure.quote(path)
+  path = gsub(path, "%c", escape)
+  path = gsub(path, is_utf8(path) and "\194[\128-\159]" or "[\128-\255]+",
+              escape)
+  return "'" .. path .. "'"
 end
 
 return failure

@@ -547,7 +547,7 @@ describe("An error of st.write_csv", function()
     {"{a = 1}", "column 'a' must be a Tensor or a list, got number"},
     {"{a = st.ones(2, 2)}", "column 'a' must have one dimension, got 2"},
     {"{names = {'x'}}", "column 'x' is not in the table"},
-    {"{{'a', {}}}", "entry 2 of column 1 must be a string, got table"},
+    {"{{'a', {}}}", "entry 2 of column 1 must be a number, a string or"},
     {"st.ones({2}, {device = 'meta'})", "meta device has no data"},
   } do
     it("says: " .. row[2], function()
