@@ -10,6 +10,7 @@
 -- @module strided.plot
 
 local core = require "strided.core"
+local failure = require "strided.io.failure"
 local frame = require "strided.plot.frame"
 local options = require "strided.options"
 local raise = require "strided.caller_error"
@@ -345,11 +346,11 @@ function Figure:save(path, opts)
   elseif suffix == "txt" then
     why = terminal.write(path, self:text {width = 80, colors = 0} .. "\n")
   elseif suffix == "png" or suffix == "pdf" then
-    why = terminal.convert(self:svg(), path, suffix, scale)
+    why = terminal.write_as(path, self:svg(), suffix, scale)
   else
-    raise("save: '%s' must end in .svg, .png, .pdf or .txt", path)
+    raise("save: %s must end in .svg, .png, .pdf or .txt", failure.quote(path))
   end
-  if why then raise("save: cannot write '%s': %s", path, why) end
+  if why then raise("save: cannot write %s: %s", failure.quote(path), why) end
   return self
 end
 

@@ -30,15 +30,17 @@
 local core = require "strided.core"
 
 local callable = require "strided.callable"
+local failure = require "strided.io.failure"
 local hints_of = require "strided.profile.hints"
 local options = require "strided.options"
 local raise = require "strided.caller_error"
+local replace = require "strided.io.replace"
 local table_text = require "strided.profile.table"
 local write_trace = require "strided.profile.chrome"
 
 local check_taken, start_profile = core.check_taken, core.start_profile
-local error, floor, ipairs, pcall, setmetatable, type = error,
-  math.floor, ipairs, pcall, setmetatable, type
+local error, find, floor, ipairs, pcall, setmetatable, type = error,
+  string.find, math.floor, ipairs, pcall, setmetatable, type
 
 local EVENTS = 1000000  -- of a timeline: 40 MB
 
@@ -180,16 +182,22 @@ end
 
 --- Writes the timeline as JSON in the format of Chrome's traces, which Perfetto
 -- (ui.perfetto.dev) and chrome://tracing show. Each event has its shapes and
--- bytes as arguments.
+-- bytes as arguments. A file at the path is replaced when all bytes are on the
+-- disk.
 -- @tparam string path
 function Profile:save(path)
   check_taken("files", "profile: save")
   if type(path) ~= "string" then
     raise("save: the path must be a string, got %s", type(path))
   end
+  if find(path, "%z") then raise "save: the path has a NUL in it" end
   local rows, _, n, _, d = read(self, "save")
-  local why = write_trace(path, rows, n, d)
-  if why then raise("save: %s", why) end
+  local done, why = replace(path, function(file)
+    return write_trace(file, rows, n, d)
+  end)
+  if not done then
+    raise("save: cannot write %s: %s", failure.quote(path), why)
+  end
 end
 
 -- -- Recording ---------------------------------------------------------------

@@ -3,9 +3,10 @@
 
 local st = require "strided"
 
+local build = require "spec.support.build"
 local collect = require "spec.support.collect"
+local files = require "spec.support.files"
 local tensors = require "spec.support.tensors"
-local read = require "spec.support.files".read
 
 local near, raises_here = tensors.near, tensors.raises_here
 
@@ -379,7 +380,7 @@ describe("The timeline of a profile", function()
     f(x)
     local p = st.profile(function() return f(x), x:t():contiguous() end)
     p:save(name)
-    local text = read(name)
+    local text = files.read(name)
     os.remove(name)
     assert.matches('"fused a \\"b\\"\\\\\\u000a"', text)
     local ok, json = pcall(require, "cjson")
@@ -394,6 +395,35 @@ describe("The timeline of a profile", function()
       near(event.time * 1e6, e.dur, 1e-3)
       assert.equal(event.bytes, e.args.bytes)
     end
+  end)
+end)
+
+describe("A saved profile", function()
+  it("replaces a file and does not write into it", function()
+    local name = os.tmpname()
+    files.write(name, "before")
+    build.output(("ln '%s' '%s.link'"):format(name, name))
+    st.profile(st.ones, 2):save(name)
+    assert.matches("^{.*}\n$", files.read(name))
+    assert.equal("before", files.read(name .. ".link"))
+    os.remove(name)
+    os.remove(name .. ".link")
+  end)
+
+  it("has all events, in pieces", function()
+    local name = os.tmpname()
+    local p = st.profile(function()
+      for _ = 1, 5000 do st.ones(1) end
+    end)
+    p:save(name)
+    local text, n = files.read(name), 0
+    os.remove(name)
+    for _ in text:gmatch '"name":"aten::ones"' do n = n + 1 end
+    assert.equal(5000, n)
+    local _, commas = text:gsub("},\n", "")
+    local _, all = text:gsub('"ph"', "")
+    assert.equal(all - 1, commas)
+    assert.matches("}\n]}\n$", text)
   end)
 end)
 
@@ -436,7 +466,8 @@ describe("Misuse of a profile", function()
     {"start: 'events' must be a number", function()
       st.profile.start {events = "x"}
     end},
-    {"table: 'sort' must be self, total", function()
+    {"table: 'sort' must be self, total, calls, bytes, average or name, got " ..
+     "time", function()
       p:table {sort = "time"}
     end},
     {"table: 'limit' must be a number", function() p:table {limit = 0} end},
@@ -444,7 +475,7 @@ describe("Misuse of a profile", function()
       p:hints {share = "x"}
     end},
     {"save: the path must be a string, got nil", function() p:save() end},
-    {"save: /nowhere/x: ", function() p:save "/nowhere/x" end},
+    {"save: cannot write '/nowhere/x': ", function() p:save "/nowhere/x" end},
     {"profile: stop: self must be a profile, got table", function()
       p.stop {}
     end},

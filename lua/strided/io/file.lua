@@ -6,6 +6,7 @@
 
 local core = require "strided.core"
 local csv = require "strided.io.csv"
+local failure = require "strided.io.failure"
 local image = require "strided.io.image"
 local kinds = require "strided.io.kinds"
 local meter = require "strided.io.meter"
@@ -19,16 +20,16 @@ local error, format, next, pairs, pcall, require, tostring, type = error,
 
 --- The text of an error without the location in front of it. What is no text
 -- comes from a host's hook, and is raised again.
-local function text_of(failure)
-  if type(failure) ~= "string" then error(failure, 0) end
-  return (tostring(failure):gsub("^[^\n]-:%d+: ", ""))
+local function text_of(why)
+  if type(why) ~= "string" then error(why, 0) end
+  return (why:gsub("^[^\n]-:%d+: ", ""))
 end
 
 --- A message may have names of a file that nobody trusts: control characters
 -- become question marks, so that none reaches a terminal.
 local function complain(name, path, why)
   why = why:gsub("%c", "?"):gsub("\194[\128-\159]", "?")
-  raise("%s: cannot %s '%s': %s", name, name, path, why)
+  raise("%s: cannot %s %s: %s", name, name, failure.quote(path), why)
 end
 
 --- What to add for a missing a.npy if there is a file a: NumPy adds the suffix.
@@ -37,7 +38,7 @@ local function note_bare(path)
   local source = bare and core.open_source(bare)
   if not source then return "" end
   source:close()
-  return "; there is '" .. bare .. "', and st.save adds no suffix"
+  return "; there is " .. failure.quote(bare) .. ", and st.save adds no suffix"
 end
 
 local function check_path(name, path)
@@ -497,8 +498,8 @@ function file.create(path, shape, options)
     if name ~= "dtype" then unknown_option("create", name, {dtype = true}) end
   end
   if writer_of("create", path) ~= PLAIN then
-    raise("create: the file is a .npy file, and '%s' names another format",
-          path)
+    raise("create: the file is a .npy file, and %s names another format",
+          failure.quote(path))
   end
   if core.is_tensor(shape) or type(shape) ~= "table" then
     raise("create: argument 'shape' must be a list of sizes, got %s",

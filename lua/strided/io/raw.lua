@@ -6,6 +6,7 @@
 -- @module strided.io.raw
 
 local core = require "strided.core"
+local failure = require "strided.io.failure"
 local options_of = require "strided.options"
 local raise = require "strided.caller_error"
 local replace = require "strided.io.replace"
@@ -29,6 +30,10 @@ local function check_path(name, path)
           core.is_tensor(path) and "a Tensor" or type(path))
   end
   if find(path, "%z") then raise("%s: the path has a NUL in it", name) end
+end
+
+local function complain(name, verb, path, why)
+  raise("%s: cannot %s %s: %s", name, verb, failure.quote(path), why)
 end
 
 local function check_count(option, value)
@@ -146,12 +151,12 @@ function raw.fromfile(path, options)
     raise("fromfile: there is no dtype '%s'", tostring(options.dtype))
   end
   local source, why = core.open_source(path, mode == "r+")
-  if not source then raise("fromfile: cannot read '%s': %s", path, why) end
+  if not source then complain("fromfile", "read", path, why) end
   local t
   ok, t, why = pcall(read, source, options, none, mode)
   source:close()
   if not ok then raise("%s", (tostring(t):gsub("^[^\n]-:%d+: ", ""))) end
-  if not t then raise("fromfile: cannot read '%s': %s", path, why) end
+  if not t then complain("fromfile", "read", path, why) end
   return t
 end
 
@@ -172,7 +177,7 @@ function raw.tofile(t, path)
   if t:is_conj() or t:is_neg() or t:_is_zerotensor() then t = t:clone() end
   t = t:contiguous()
   local done, why = replace(path, function(file) return file:write(t) end)
-  if not done then raise("tofile: cannot write '%s': %s", path, why) end
+  if not done then complain("tofile", "write", path, why) end
 end
 
 return raw

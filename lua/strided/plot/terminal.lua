@@ -66,10 +66,17 @@ local function has(program)
   return succeeds("command -v " .. program .. " >/dev/null 2>&1")
 end
 
---- Converts SVG by rsvg-convert; returns nil, or why not.
-function terminal.convert(svg, path, suffix, scale)
+local function read(path)
+  local file = io.open(path, "rb")
+  if not file then return nil end
+  local bytes = file:read "*a"
+  file:close()
+  return bytes
+end
+
+--- Converts SVG into a temporary file by rsvg-convert; returns nil, or why not.
+local function convert(svg, path, suffix, scale)
   if not has "rsvg-convert" then return PACKAGE end
-  if find(path, "^%-") then path = "./" .. path end
   local from = tmpname()
   local file, why = io.open(from, "wb")
   if not file then return why end
@@ -79,6 +86,16 @@ function terminal.convert(svg, path, suffix, scale)
     suffix, suffix == "png" and scale or 0.75, quoted(path), quoted(from)))
   remove(from)
   return not ok and "rsvg-convert failed" or nil
+end
+
+--- Writes SVG into a file as .png or .pdf; returns nil, or why not.
+function terminal.write_as(path, svg, suffix, scale)
+  local temporary = tmpname()
+  local why = convert(svg, temporary, suffix, scale)
+  local bytes = not why and read(temporary)
+  remove(temporary)
+  if not bytes then return why or "rsvg-convert failed" end
+  return terminal.write(path, bytes)
 end
 
 -- -- Pictures in the terminal ------------------------------------------------
@@ -108,14 +125,6 @@ local function graphics()
   return known
 end
 
-local function read(path)
-  local file = io.open(path, "rb")
-  if not file then return nil end
-  local bytes = file:read "*a"
-  file:close()
-  return bytes
-end
-
 --- A PNG in escape sequences of kitty's protocol.
 local function kitty(bytes)
   local text = require("strided.plot.png").base64(bytes)
@@ -137,7 +146,7 @@ function terminal.picture(fig, kind)
   if kind == "none" or not io or not tmpname then return false end
   if kind == "sixel" and not has "img2sixel" then return false end
   local path = tmpname()
-  local failed = terminal.convert(fig:svg(), path, "png", 1)
+  local failed = convert(fig:svg(), path, "png", 1)
   local bytes = not failed and read(path)
   local shown = false
   io.stdout:flush()

@@ -3,8 +3,10 @@
 --
 -- @module strided.profile.chrome
 
-local byte, format, gsub = string.byte, string.format, string.gsub
-local open = io and io.open
+local byte, concat, format, gsub = string.byte, table.concat, string.format,
+  string.gsub
+
+local PART = 4096 -- events that are written at once
 
 local function escape(c)
   return format("\\u%04x", byte(c))
@@ -28,24 +30,26 @@ local function tail_of(row)
          .. "}}"
 end
 
---- Writes n events to the file; returns a message if that fails.
-return function(path, rows, n, data)
-  local file, why = open(path, "w")
-  if not file then return why end
+--- Writes n events to an open file; returns true, or nil and an error message.
+return function(file, rows, n, data)
   local heads, tails = {}, {}
-  local ok = file:write '{"displayTimeUnit":"ns","traceEvents":[\n'
+  local parts = {'{"displayTimeUnit":"ns","traceEvents":[\n'}
   for i = 1, n do
     local r, _, start, time, bytes = data:event(i)
     if not heads[r] then
       heads[r], tails[r] = head_of(rows[r]), tail_of(rows[r])
     end
-    ok, why = file:write(heads[r], format('"ts":%.3f,"dur":%.3f,"args":'
-                         .. '{"bytes":%.0f', start * 1e6, time * 1e6, bytes),
-                         tails[r], i < n and ",\n" or "\n")
-    if not ok then break end
+    parts[#parts + 1] = heads[r]
+    parts[#parts + 1] = format('"ts":%.3f,"dur":%.3f,"args":{"bytes":%.0f',
+                               start * 1e6, time * 1e6, bytes)
+    parts[#parts + 1] = tails[r]
+    parts[#parts + 1] = i < n and ",\n" or "\n"
+    if i % PART == 0 then
+      local ok, why = file:write(concat(parts))
+      if not ok then return nil, why end
+      parts = {}
+    end
   end
-  if ok then ok, why = file:write "]}\n" end
-  local closed, reason = file:close()
-  if not ok then return why end
-  if not closed then return reason end
+  parts[#parts + 1] = "]}\n"
+  return file:write(concat(parts))
 end

@@ -5,8 +5,8 @@
 local raise = require "strided.caller_error"
 local units = require "strided.profile.units"
 
-local concat, format, ipairs, sort = table.concat, string.format, ipairs,
-  table.sort
+local concat, format, ipairs, sort, tostring = table.concat, string.format,
+  ipairs, table.sort, tostring
 
 local bytes_text, count_text, seconds_text = units.bytes, units.count,
   units.seconds
@@ -25,7 +25,8 @@ local KEYS = {
 local function sort_rows(rows, by)
   local key = KEYS[by]
   if not key and by ~= "name" then
-    raise("table: 'sort' must be self, total, calls, bytes, average or name")
+    raise("table: 'sort' must be self, total, calls, bytes, average or name, "
+          .. "got %s", tostring(by))
   end
   for i, row in ipairs(rows) do row.place = i end
   sort(rows, function(a, b)
