@@ -65,6 +65,8 @@ typedef struct st__csv_column {
   st_dtype dtype;
   char *data;
   ptrdiff_t step;     /* bytes from row to row */
+  double beyond;      /* this and more do not fit, unless it is inferred; a
+                       * float64 that is finite: see to_odd in csv_column.c */
 } st__csv_column;
 
 /* What n bytes are, which end in a byte that is part of no number. */

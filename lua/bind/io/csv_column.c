@@ -138,8 +138,21 @@ static bool store_integer(const st__csv_column *k, char *to, uint64_t u,
   }
 }
 
+/* Rounds to 24 bits, to the one that is odd if there is a rest. The conversion
+ * to float16 or bfloat16, which rounds to float on the way, then rounds as if
+ * it were one rounding. */
+static double to_odd(double x) {
+  uint64_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  const uint64_t rest = bits & 0x1fffffff;
+  bits = (bits - rest) | (uint64_t)(rest != 0) << 29;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
 static const char *store_double(const st__csv_column *k, char *to, double x) {
-  if (k->dtype == ST_FLOAT64) *(double *)to = x;
+  if (k->dtype == ST_FLOAT64 && k->beyond < INFINITY) *(double *)to = to_odd(x);
+  else if (k->dtype == ST_FLOAT64) *(double *)to = x;
   else if (k->dtype == ST_FLOAT32) *(float *)to = (float)x;
   else return "is no integer";
   return NULL;
@@ -152,7 +165,9 @@ const char *st__csv_store_number(const st__csv_words *w, st__csv_column *k,
   if (k->dtype == ST_FLOAT64 || k->dtype == ST_FLOAT32) {
     double x;
     const char *why = to_double(w, k, p, q, d, &x);
-    return why ? why : store_double(k, to, x);
+    if (why) return why;
+    if (fabs(x) >= k->beyond && !k->is_inferred) return "does not fit";
+    return store_double(k, to, x);
   }
   uint64_t u = d->digits;
   bool is_negative = d->is_negative;
@@ -171,8 +186,11 @@ const char *st__csv_store_number(const st__csv_words *w, st__csv_column *k,
 
 static const char *store_missing(const st__csv_words *w, st__csv_column *k,
                                  char *to) {
+  static const char no_fit[] = "is missing, and option 'fill' does not fit";
   if (k->dtype == ST_FLOAT64 || k->dtype == ST_FLOAT32) {
-    return store_double(k, to, w->has_fill ? w->fill : NAN);
+    const double x = w->has_fill ? w->fill : NAN;
+    if (fabs(x) >= k->beyond && !isinf(x)) return no_fit;
+    return store_double(k, to, x);
   }
   if (!w->has_fill) {
     return "is missing, which only floating point has (see option 'fill')";
@@ -184,7 +202,7 @@ static const char *store_missing(const st__csv_words *w, st__csv_column *k,
   const double u = fabs(w->fill);
   if (!(u < 0x1p64) || u != floor(u) ||
       !store_integer(k, to, (uint64_t)u, w->fill < 0)) {
-    return "is missing, and option 'fill' does not fit";
+    return no_fit;
   }
   return NULL;
 }

@@ -216,7 +216,8 @@ end
 -- A column of `true` and `false` with missing values is a list of strings,
 -- unless `dtype` says bool and `fill` is there.
 -- Integers are exact. Decimal fractions are rounded to the nearest number of
--- the dtype, as strtod does. Numbers may have spaces around them or quotes.
+-- the dtype, as strtod does; one that is too large is infinite, or an error if
+-- `dtype` asks for the dtype. Numbers may have spaces around them or quotes.
 --
 -- * `header`: true: the first record has the names; false: there are none;
 --   "auto", the default: it has them if one of its fields is text above a

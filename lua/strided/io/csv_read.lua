@@ -179,6 +179,10 @@ local PARSED = {bool = true, uint8 = true, int8 = true, int16 = true,
                 uint64 = true, float32 = true, float64 = true}
 local WIDER = {float16 = "float64", bfloat16 = "float64"}
 
+-- The smallest numbers that round to infinity.
+local LIMITS = {float16 = 65520, bfloat16 = (2 - 2 ^ -8) * 2 ^ 127,
+                float32 = (2 - 2 ^ -24) * 2 ^ 127}
+
 --- The dtype to parse as, and the one to convert to; nil for "auto".
 local function parsed_dtype(dtype)
   if dtype == nil or dtype == "auto" then return nil end
@@ -216,7 +220,8 @@ end
 local function name_column(why, plan)
   return (gsub(why, "^(line %d+, column )(%d+):", function(place, c)
     local number = c + 0
-    local name, dtype = plan.names and plan.names[number], plan.dtypes[number]
+    local name = plan.names and plan.names[number]
+    local dtype = plan.wanted[number] or plan.dtypes[number]
     if name then c = c .. " ('" .. failure.clean(name) .. "')" end
     if dtype and dtype ~= "text" then c = c .. ", " .. dtype end
     return place .. c .. ":"
@@ -226,9 +231,10 @@ end
 --- Parses the columns that are not done, each as its dtype; returns the kinds
 -- seen of the inferred ones where that was wrong.
 local function parse(source, spec, plan, make)
-  local columns, seen = {}, {}
+  local columns, seen, limits = {}, {}, {}
   for c = 1, spec.ncols do
     columns[c], seen[c] = false, false
+    limits[c] = LIMITS[plan.wanted[c]] or false
     if plan.todo[c] then
       local dtype = plan.dtypes[c]
       columns[c] = dtype == "text" and dtype or make(c, dtype)
@@ -236,7 +242,7 @@ local function parse(source, spec, plan, make)
       plan.results[c] = columns[c]
     end
   end
-  local texts, failed = core.csv_parse(source, spec, columns, seen)
+  local texts, failed = core.csv_parse(source, spec, columns, seen, limits)
   if not texts then fail("%s", name_column(failed, plan)) end
   for c, list in pairs(texts) do plan.results[c] = list end
   return failed
