@@ -184,6 +184,10 @@ const char *st__csv_store_number(const st__csv_words *w, st__csv_column *k,
   return store_integer(k, to, u, is_negative) ? NULL : "does not fit";
 }
 
+static bool fills_bool(const st__csv_words *w) {
+  return w->has_fill && (w->fill == 0 || w->fill == 1);
+}
+
 static const char *store_missing(const st__csv_words *w, st__csv_column *k,
                                  char *to) {
   static const char no_fit[] = "is missing, and option 'fill' does not fit";
@@ -196,8 +200,8 @@ static const char *store_missing(const st__csv_words *w, st__csv_column *k,
     return "is missing, which only floating point has (see option 'fill')";
   }
   if (k->dtype == ST_BOOL) {
-    *(bool *)to = w->fill != 0;
-    return NULL;
+    *(bool *)to = w->fill == 1;
+    return fills_bool(w) ? NULL : no_fit;
   }
   const double u = fabs(w->fill);
   if (!(u < 0x1p64) || u != floor(u) ||
@@ -235,7 +239,10 @@ const char *st__csv_store(const st__csv_words *w, st__csv_column *k,
   if (k->is_inferred) {
     const unsigned kind = st__csv_kind(w, p, n);
     k->seen |= kind;
-    if (k->dtype == ST_BOOL && kind != ST_CSV_BOOL) k->has_failed = true;
+    if (k->dtype == ST_BOOL && kind != ST_CSV_BOOL &&
+        !(kind == ST_CSV_MISSING && fills_bool(w))) {
+      k->has_failed = true;
+    }
     if (k->dtype != ST_BOOL && kind == ST_CSV_BOOL) k->has_failed = true;
     if (k->has_failed) return NULL;
   }

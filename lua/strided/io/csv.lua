@@ -117,7 +117,8 @@ local function read_options(name, given, as, delimiter)
   check_count(name, "skip_rows", o.skip_rows)
   check_count(name, "max_rows", o.max_rows)
   if o.fill ~= nil and type(o.fill) ~= "number" then
-    raise("%s: option 'fill' must be a number, got %s", name, type(o.fill))
+    raise("%s: option 'fill' must be a number, got %s%s", name, type(o.fill),
+          type(o.fill) == "boolean" and "; of bool columns it is 0 or 1" or "")
   end
   if o.as == nil then o.as = as end
   check_one_of(name, "as", o.as, "table", "tensor", "auto")
@@ -214,7 +215,7 @@ end
 -- anything else a list of strings, as they are in the file. A missing value is
 -- NaN, so integers with missing values are float64 unless `fill` replaces them.
 -- A column of `true` and `false` with missing values is a list of strings,
--- unless `dtype` says bool and `fill` is there.
+-- unless `fill` is 0 or 1.
 -- Integers are exact. Decimal fractions are rounded to the nearest number of
 -- the dtype, as strtod does; one that is too large is infinite, or an error if
 -- `dtype` asks for the dtype. Numbers may have spaces around them or quotes.
@@ -230,7 +231,7 @@ end
 --   have is an error
 -- * `missing`: a list of texts that mean a missing value; by default the empty
 --   one, NA, N/A, n/a, #N/A, <NA>, NaN, nan, NULL, null and None
--- * `fill`: a number for missing values
+-- * `fill`: a number for missing values; 0 or 1 for those of bool columns
 -- * `delimiter`: one character; a comma by default, a tab for .tsv files, a
 --   semicolon with a decimal comma
 -- * `decimal`: "." or ","

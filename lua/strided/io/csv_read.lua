@@ -50,7 +50,8 @@ local function dtype_of(kinds, fill)
   local is_missing = has(kinds, MISSING)
   if has(kinds, TEXT) then return "text" end
   if has(kinds, BOOL) then
-    return (is_number or is_missing) and "text" or "bool"
+    local is_bool = not is_missing or fill == 0 or fill == 1
+    return is_bool and not is_number and "bool" or "text"
   end
   if is_missing and fill then kinds = join(kinds, kind_of(fill)) end
   if not is_number or is_missing and not fill or has(kinds, FLOAT) or
