@@ -66,6 +66,14 @@ names.casts = read [[
   cdouble=complex128
 ]]
 
+--- Options, as pandas, NumPy and tqdm call them.
+names.options = read [[
+  sep=delimiter separator=delimiter nrows=max_rows skiprows=skip_rows
+  skip_header=skip_rows usecols=columns na_values=missing
+  missing_values=missing filling_values=fill fill_value=fill quotechar=quote
+  comments=comment desc=label
+]]
+
 -- -- Advice -------------------------------------------------------------------
 
 local IN_PLACE = "torch7 changes the tensor; write t:%s_(...), or %s(...) for "

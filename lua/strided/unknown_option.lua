@@ -7,16 +7,20 @@ local raise = require "strided.caller_error"
 local concat, next, require, sort, tostring, type = table.concat, next, require,
   table.sort, tostring, type
 
---- Raises an error with the most similar options, or all of them.
+--- Raises an error with the option that other libraries call so, the most
+-- similar options, or all of them.
 -- @tparam string name of the called function
 -- @param key what was given
 -- @tparam table known the names of its options, as keys
 return function(name, key, known)
-  local list, text = {}, "it has none"
+  local list, text, other = {}, "it has none", nil
   if type(key) == "string" then
-    list = require "strided.unknown_name".similar(key, known)
+    local names = require "strided.unknown_name"
+    list, other = names.similar(key, known), names.options[key]
   end
-  if list[1] then
+  if other and known[other] ~= nil then
+    text = "write " .. other
+  elseif list[1] then
     text = "did you mean " .. concat(list, ", ") .. "?"
   else
     for option in next, known do list[#list + 1] = tostring(option) end
