@@ -5,9 +5,12 @@
 
 local core = require "strided.core"
 
-local next, require, type = next, require, type
+local floor, min, next, require, type = math.floor, math.min, next, require,
+  type
 
-local meter = {}
+local meter = {
+  PIECE = 2 ^ 25, -- bytes that are read or written between two steps, about
+}
 
 local bar -- of the call that runs, or nil
 
@@ -19,6 +22,45 @@ end
 --- Counts the elements of a tensor.
 function meter.add_tensor(t)
   if bar then bar:step(t:numel() * t:element_size()) end
+end
+
+--- Calls fn(piece, offset) for the elements of a dense tensor: at once, or
+-- piece by piece if there is a bar for them to move. Returns what it does.
+local function each_piece(t, fn)
+  if not bar then return fn(t, 0) end
+  local n, size = t:numel(), t:element_size()
+  local step = floor(meter.PIECE / size)
+  if step >= n then
+    local done, why = fn(t, 0)
+    if done then meter.add(n * size) end
+    return done, why
+  end
+  local flat, at = t:detach():as_strided({n}, {1}), 0
+  while at < n do
+    local m = min(step, n - at)
+    local done, why = fn(flat:narrow(1, at + 1, m), at * size)
+    if not done then return nil, why end
+    meter.add(m * size)
+    at = at + m
+  end
+  return true
+end
+
+--- Reads the elements of a dense tensor, and counts them.
+-- @param from a source, or an open member of a zip
+-- @param t
+-- @tparam[opt] number offset in the source
+-- @return true, or nil and an error message
+function meter.read_into(from, t, offset)
+  return each_piece(t, function(piece, at)
+    return from:read_into(piece, offset and offset + at)
+  end)
+end
+
+--- Writes the elements of a dense tensor to a file, and counts them.
+-- @return true, or nil and an error message
+function meter.write(file, t)
+  return each_piece(t, function(piece) return file:write(piece) end)
 end
 
 --- The bytes of the tensors in a value.

@@ -6,6 +6,7 @@
 -- @module strided.io.npy
 
 local core = require "strided.core"
+local meter = require "strided.io.meter"
 
 local byte, char, format, rep = string.byte, string.char, string.format,
                                 string.rep
@@ -277,7 +278,7 @@ function npy.read(source, mmap)
     if t or why then return t, why end
   end
   t = npy.make(info)
-  done, why = source:read_into(t, info.offset)
+  done, why = meter.read_into(source, t, info.offset)
   if not done then return nil, why end
   npy.mend(t, info)
   return t
@@ -341,7 +342,7 @@ function npy.write(file, t)
   if not head then return nil, elements end
   local ok, why = file:write(head)
   if not ok then return nil, why end
-  return file:write(elements)
+  return meter.write(file, elements)
 end
 
 return npy

@@ -19,7 +19,7 @@ local function read_open(m, bytes)
   if not info then return nil, why end
   local t = npy.make(info)
   local ok, crc
-  ok, why = bytes:read_into(t)
+  ok, why = meter.read_into(bytes, t)
   if ok then crc, why = bytes:finish() end
   if not crc then return nil, why end
   if crc ~= m.crc then return nil, "its bytes are damaged: the CRC differs" end
@@ -79,7 +79,6 @@ function npz.read(source, options)
     t, why = read_member(source, m)
     if not t then return nil, format("member '%s': %s", m.name, why) end
     tensors[m.key] = t
-    meter.add_tensor(t)
   end
   return tensors
 end
@@ -109,7 +108,6 @@ function npz.write(file, tensors, options)
     members[i], why = zip.add(file, name .. ".npy", {head, t}, full,
                               options.compress and true or false)
     if not members[i] then return nil, why end
-    meter.add_tensor(t)
   end
   return zip.finish(file, members)
 end

@@ -88,15 +88,15 @@ local function read_storage(file, key, class, n)
      m.flags % 2 == 0 and m.data % 8 == 0 and
      (file.order == core.byte_order or class.size == 1) then
     t = file.source:view(m.data, class.dtype, {n})
+    if t then meter.add_tensor(t) end
   end
   if not t then
     with_member(file.source, m, function(bytes)
       t = require "strided".empty({n}, {dtype = class.dtype})
-      local done, why = bytes:read_into(t)
+      local done, why = meter.read_into(bytes, t)
       if not done then fail("member '%s': %s", clean(m.name), why) end
     end)
   end
-  meter.add_tensor(t)
   return pt_tensors.storage(t, class, file.order)
 end
 
@@ -221,11 +221,10 @@ local function fill_storages(file, keys, m, at)
       fail("storage '%s' has another size than its tensors", clean(key))
     end
     local done
-    done, why = source:read_into(item.storage.t, at + 8)
+    done, why = meter.read_into(source, item.storage.t, at + 8)
     if not done then fail("storage '%s': %s", clean(key), why) end
     pt_tensors.mend(item.storage)
     item.is_read = true
-    meter.add(item.n * item.storage.class.size)
     at = at + 8 + item.n * item.storage.class.size
   end
   for key, item in next, file.storages do

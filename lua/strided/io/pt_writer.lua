@@ -15,7 +15,6 @@ local core = require "strided.core"
 local failure = require "strided.io.failure"
 local is_utf8 = require "strided.io.utf8".is_valid
 local json = require "strided.io.json"
-local meter = require "strided.io.meter"
 local values = require "strided.io.values"
 local zip = require "strided.io.zip"
 
@@ -293,7 +292,6 @@ local function write(file, value)
     local elements = storage.elements
     add(format("data/%.0f", storage.number), {elements},
         elements:numel() * elements:element_size())
-    meter.add_tensor(elements)
   end
   add("version", {"3\n"}, 2)
   local done, why = zip.finish(file, members)

@@ -252,12 +252,15 @@ local function read_tensor(source, info, start, mode)
     if info.dtype == "bool" and not core.are_bools(t) then
       return nil, "it has bytes that are neither true nor false"
     end
+    meter.add_tensor(t)
     return t
   end
   if not t then
     t = st.empty(info.shape, {dtype = info.dtype})
-    local done, why = source:read_into(t, start + info.first)
+    local done, why = meter.read_into(source, t, start + info.first)
     if not done then return nil, why end
+  else
+    meter.add_tensor(t)
   end
   mend(t, info)
   return t
@@ -316,7 +319,6 @@ function safetensors.read(source, options)
   for _, info in ipairs(list) do
     tensors[info.name], why = read_tensor(source, info, start, mode)
     if why then return nil, format("tensor '%s': %s", info.name, why) end
-    meter.add_tensor(tensors[info.name])
   end
   local description = metadata[tree.NAME]
   if not description or options.names then return tensors, metadata end
@@ -451,8 +453,7 @@ function safetensors.write(file, value, options)
   done, why = file:write(head)
   for _, item in ipairs(list) do
     if not done then return nil, why end
-    done, why = file:write(plain(item.tensor))
-    meter.add_tensor(item.tensor)
+    done, why = meter.write(file, plain(item.tensor))
   end
   return done, why
 end

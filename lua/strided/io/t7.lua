@@ -14,6 +14,7 @@
 
 local failure = require "strided.io.failure"
 local core = require "strided.core"
+local meter = require "strided.io.meter"
 local reader = require "strided.io.reader"
 local strided_view = require "strided.io.strided_view"
 
@@ -78,7 +79,7 @@ end
 function Binary:elements(n, d)
   if n * d[2] > self.bytes.left then fail "it is truncated" end
   local t = require "strided".empty({n}, {dtype = d[1]})
-  local done, why = self.source:read_into(t, self.bytes:tell())
+  local done, why = meter.read_into(self.source, t, self.bytes:tell())
   if not done then fail("%s", why) end
   if core.byte_order == ">" and d[2] > 1 then core.mend(t, d[2]) end
   self.bytes = self.bytes:skipping(n * d[2])

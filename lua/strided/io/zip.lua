@@ -9,6 +9,7 @@
 
 local clean = require "strided.io.failure".clean
 local core = require "strided.core"
+local meter = require "strided.io.meter"
 
 local byte, char, concat, find, floor, format, min, rep, sort, sub =
   string.byte, string.char, table.concat, string.find, math.floor,
@@ -280,9 +281,13 @@ function zip.add(file, name, parts, full, deflated, align)
   local start = file:tell()
   if done and deflated then
     done, why = core.deflate(file, unpack(parts))
-  else
-    for _, part in ipairs(parts) do
-      if done then done, why = file:write(part) end
+  end
+  for _, part in ipairs(done and parts or {}) do
+    local is_tensor = core.is_tensor(part)
+    if deflated then
+      if is_tensor then meter.add_tensor(part) end
+    elseif done then
+      done, why = (is_tensor and meter.write or file.write)(file, part)
     end
   end
   if not done then return nil, why end
