@@ -17,10 +17,12 @@ local options = require "strided.options"
 local raise = require "strided.caller_error"
 
 local clock, is_tensor = core.clock, core.is_tensor
-local floor, format, getmetatable, gsub, huge, pcall, print, setmetatable,
-  stderr, stdout, sub, tostring, type = math.floor, string.format,
-  getmetatable, string.gsub, math.huge, pcall, print, setmetatable,
-  io and io.stderr, io and io.stdout, string.sub, tostring, type
+local floor, format, getmetatable, gsub, huge, next, pairs, pcall, print,
+  select, setmetatable, stderr, stdout, sub, tostring, type = math.floor,
+  string.format, getmetatable, string.gsub, math.huge, next, pairs, pcall,
+  print, select, setmetatable, io and io.stderr, io and io.stdout, string.sub,
+  tostring, type
+local IPAIRS = ipairs {} -- the iterator that ipairs returns
 
 local PAUSE = 0.1   -- seconds between two lines
 local WIDTH = 80    -- of terminals that do not say
@@ -107,7 +109,7 @@ function M.words(label, name)
     end
   end
   if label == true then return "" end
-  return (gsub(label .. " ", "%c", " "))
+  return (gsub(gsub(label .. " ", "%c", " "), "\194[\128-\159]", " "))
 end
 
 -- -- The line ----------------------------------------------------------------
@@ -152,14 +154,22 @@ local function check_self(self, name)
   end
 end
 
+--- Raises an error unless a value counts steps.
+local function check_count(what, n)
+  if type(n) ~= "number" then
+    raise("%s must be a number from 0 on, got %s", what, type(n))
+  elseif not (n >= 0 and n < huge) then
+    raise("%s must be a number from 0 on, got %s", what,
+          n == n and tostring(n) or "nan")
+  end
+end
+
 --- Counts n more; writes the line, at most ten times a second.
 -- @function Progress:step
 -- @tparam[opt] number n 1 by default
 function Progress:step(n)
   check_self(self, "step")
-  if n ~= nil and type(n) ~= "number" then
-    raise("step: argument 'n' must be a number, got %s", type(n))
-  end
+  if n ~= nil then check_count("step: argument 'n'", n) end
   self.done = self.done + (n or 1)
   if not self.columns or self.is_over then return end
   local now = clock()
@@ -168,18 +178,23 @@ function Progress:step(n)
   write(self, "")
 end
 
---- Prints a line of text above the line of progress: print(format(...)).
+--- Prints a line of text above the line of progress.
 -- @function Progress:print
 -- @tparam string text
--- @param ... as for string.format
+-- @param ... if there are any, text is the format of them: string.format
 function Progress:print(text, ...)
   check_self(self, "print")
   if type(text) ~= "string" then
     raise("print: argument 'text' must be a text, got %s", type(text))
   end
+  if select("#", ...) > 0 then
+    local ok, result = pcall(format, text, ...)
+    if not ok then raise("print: %s", (gsub(result, " to '[^']*'", ""))) end
+    text = result
+  end
   local is_shown = self.columns and not self.is_over
   if is_shown then stderr:write("\r\27[K") end
-  print(format(text, ...))
+  print(text)
   if stdout then stdout:flush() end
   if is_shown then write(self, "") end
 end
@@ -250,10 +265,11 @@ end
 local function iterator_of(what)
   local i = 0
   if type(what) == "number" then
+    local n = floor(what)
     return function()
       i = i + 1
-      if i <= what then return i end
-    end, what
+      if i <= n then return i end
+    end, n
   elseif type(what) == "function" then
     return what
   elseif type(what) == "table" and type(what.iter) == "function" then
@@ -268,12 +284,34 @@ local function iterator_of(what)
   end
 end
 
+--- The number of keys.
+local function size_of(t)
+  local n = 0
+  for _ in pairs(t) do n = n + 1 end
+  return n
+end
+
+--- An iterator that needs no arguments, of what a loop `for ... in` has; and
+-- its number of steps if it is that of pairs or ipairs.
+local function without_state(f, state, control)
+  local function keep(first, ...)
+    control = first
+    return first, ...
+  end
+  local n
+  if type(state) == "table" then
+    n = f == next and size_of(state) or f == IPAIRS and #state or nil
+  end
+  return function() return keep(f(state, control)) end, n
+end
+
 --- Shows on a terminal how far a loop is, its rate and the time left:
 --
 --     for i in st.progress(1000) do ... end               -- a count
 --     for i, x in st.progress(list, "reading") do ... end -- a list, rows
 --     for x, y in st.progress(loader) do ... end          -- a DataLoader
 --     for line in st.progress(io.lines(path)) do ... end  -- an iterator
+--     for k, v in st.progress(pairs(t)) do ... end
 --
 -- or what `bar:step(n)` counts, up to `bar:finish()`; `bar:print(text, ...)`
 -- prints a formatted text above. Writes to standard error, at most ten times a
@@ -284,8 +322,15 @@ end
 -- @param[opt] label a text or a function that returns one; or a table with
 -- `label`; `total`, the number of steps of an iterator; `bytes`, true if steps
 -- are bytes
+-- @param ... the rest of what pairs, ipairs or another maker of iterators
+-- returns: then the second argument is no label
 -- @treturn table a bar, which is an iterator; `done` and `total` are its fields
-function M.progress(what, label)
+function M.progress(what, label, ...)
+  local iter, total
+  if type(what) == "function" and select("#", ...) > 0 then
+    iter, total = without_state(what, label, (...))
+    what, label = nil, nil
+  end
   local o = label
   if type(label) ~= "table" then o = {label = label} end
   o = options("progress", o, {label = true, total = true, bytes = true})
@@ -294,11 +339,15 @@ function M.progress(what, label)
     raise("progress: option 'label' must be a text or a function that returns "
           .. "one, got %s", type(words))
   end
+  if o.total ~= nil then check_count("progress: option 'total'", o.total) end
+  if o.bytes ~= nil and type(o.bytes) ~= "boolean" then
+    raise("progress: option 'bytes' must be true or false, got %s",
+          type(o.bytes))
+  end
   if type(what) == "number" and not (what >= 0 and what < huge) then
     raise("progress: the number of steps must be from 0 on, got %s",
-          tostring(what))
+          what == what and tostring(what) or "nan")
   end
-  local iter, total
   if what ~= nil then
     iter, total = iterator_of(what)
     if not iter then

@@ -7,7 +7,7 @@ local files = require "spec.support.files"
 local progress = require "strided.progress"
 local tensors = require "spec.support.tensors"
 
-local raises = tensors.raises
+local raises_here = tensors.raises_here
 
 describe("A line of progress", function()
   -- what is done, of how many, in how many seconds; the line
@@ -45,6 +45,26 @@ describe("st.progress", function()
                  (table.concat(list, " "):gsub("%.0", "")))
   end)
 
+  it("iterates what pairs, ipairs and io.lines return", function()
+    local list = {}
+    for k, v in st.progress(pairs {a = 1}) do list[#list + 1] = k .. v end
+    for i, v in st.progress(ipairs {"x", "y"}) do list[#list + 1] = i .. v end
+    local function count(n, i) if i < n then return i + 1 end end
+    for i in st.progress(count, 2, 0) do list[#list + 1] = i end
+    local line = st.progress(io.lines "lua/strided/progress.lua")()
+    list[#list + 1] = line:sub(1, 3)
+    assert.equal("a1 1x 2y 1 2 ---", table.concat(list, " "))
+    assert.equal(3, st.progress(pairs {1, 2, x = 3}).total)
+    assert.equal(2, st.progress(ipairs {1, 2, x = 3}).total)
+    assert.is_nil(st.progress(count, 2, 0).total)
+  end)
+
+  it("counts a number of steps with a fraction down, as a loop does", function()
+    local n, bar = 0, st.progress(2.5)
+    for _ in bar do n = n + 1 end
+    assert.same({2, 2}, {n, bar.total})
+  end)
+
   it("counts the steps that are over", function()
     local bar, seen = st.progress(3), {}
     for _ in bar do seen[#seen + 1] = bar.done end
@@ -65,13 +85,14 @@ describe("st.progress", function()
       local bar = st.progress(200000, "many")
       for i in bar do
         if i == 7 then bar:print("at %d", i) end
+        if i == 8 then bar:print "100% %d" end
       end
       st.save(arg[1], {a = st.ones(9)}, {progress = "saving"})
       st.load(arg[1], {progress = "loading"})
       print "done"
     ]])
     local run = ("%s %s %s.npz"):format(build.lua, path, path)
-    assert.equal("at 7\ndone\n", build.output(run))
+    assert.equal("at 7\n100% %d\ndone\n", build.output(run))
     files.write(path .. ".keys", "expect done\nwait\n")
     local text, status = build.shell(("%s %s.keys %s"):format(
       build.program "pty/pty", path, run))
@@ -100,10 +121,33 @@ describe("st.progress", function()
      "progress: there is no option 'lable': did you mean label?"},
     {"a label of no words", function() st.progress(1, {label = {}}) end,
      "progress: option 'label' must be a text or a function"},
+    {"a total of a text", function() st.progress(3, {total = "x"}) end,
+     "progress: option 'total' must be a number from 0 on, got string"},
+    {"a total of less than nothing", function()
+       st.progress(nil, {total = -1})
+     end, "progress: option 'total' must be a number from 0 on, got -1"},
+    {"a total that is infinite", function()
+       st.progress(nil, {total = math.huge})
+     end, "progress: option 'total' must be a number from 0 on, got inf"},
+    {"bytes that are counted in a text", function()
+       st.progress(3, {bytes = "yes"})
+     end, "progress: option 'bytes' must be true or false, got string"},
+    {"pairs that nobody called", function()
+       st.progress(pairs, {a = 1})
+     end, "progress: there is no option 'a'"},
+    {"a step of no number", function() st.progress(1):step(0 / 0) end,
+     "step: argument 'n' must be a number from 0 on, got nan"},
+    {"a step backwards", function() st.progress(1):step(-1) end,
+     "step: argument 'n' must be a number from 0 on, got -1"},
+    {"a step without an end", function() st.progress(1):step(math.huge) end,
+     "step: argument 'n' must be a number from 0 on, got inf"},
+    {"a format of another value", function()
+       st.progress(1):print("%d", "x")
+     end, "print: bad argument #2 (number expected, got string)"},
     {"a loop over nothing", function() st.progress()() end,
      "progress: a bar without a count cannot be iterated"},
     {"a step of a text", function() st.progress(1):step "x" end,
-     "step: argument 'n' must be a number, got string"},
+     "step: argument 'n' must be a number from 0 on, got string"},
     {"no text to print", function() st.progress(1):print(7) end,
      "print: argument 'text' must be a text, got number"},
     {"a call with a dot", function() st.progress(1).step(1) end,
@@ -112,6 +156,6 @@ describe("st.progress", function()
        st.load("a.npy", {progress = {}})
      end, "load: option 'progress' must be true, a text, or a function"},
   } do
-    it("refuses " .. row[1], function() raises(row[3], row[2]) end)
+    it("refuses " .. row[1], function() raises_here(row[3], row[2]) end)
   end
 end)
