@@ -51,9 +51,9 @@ describe("st.progress", function()
     for i, v in st.progress(ipairs {"x", "y"}) do list[#list + 1] = i .. v end
     local function count(n, i) if i < n then return i + 1 end end
     for i in st.progress(count, 2, 0) do list[#list + 1] = i end
-    local line = st.progress(io.lines "lua/strided/progress.lua")()
-    list[#list + 1] = line:sub(1, 3)
-    assert.equal("a1 1x 2y 1 2 ---", table.concat(list, " "))
+    local line = st.progress(io.lines(build.root .. "/LICENSE"))()
+    list[#list + 1] = line and "line"
+    assert.equal("a1 1x 2y 1 2 line", table.concat(list, " "))
     assert.equal(3, st.progress(pairs {1, 2, x = 3}).total)
     assert.equal(2, st.progress(ipairs {1, 2, x = 3}).total)
     assert.is_nil(st.progress(count, 2, 0).total)

@@ -45,8 +45,9 @@ static st_status check_quantile(const st_tensor *self, const st_tensor *q) {
     return st__fail(ST_BAD_SHAPE, "self has no elements");
   }
   if (self->dtype != ST_FLOAT32 && self->dtype != ST_FLOAT64) {
-    return st__fail(ST_BAD_DTYPE, "self must be float32 or float64, not %s",
-                    st__dtype_name(self->dtype));
+    return st__fail(ST_BAD_DTYPE, "self must be float32 or float64, not %s%s",
+                    st__dtype_name(self->dtype), st__is_complex(self->dtype)
+                    ? "" : ": convert it, as self:to(\"float64\") does");
   }
   if (q && q->ndim > 1) {
     return st__fail(ST_BAD_SHAPE, "q must be a scalar or a vector, its shape "

@@ -326,7 +326,8 @@ local MISUSE = {
   {"quantile of nothing", function() f64 {}:quantile(0.5) end,
    {"quantile: ", "no elements"}},
   {"quantile of integers", function() i64 {1}:quantile(0.5) end,
-   "quantile: self must be float32 or float64, not int64"},
+   "quantile: self must be float32 or float64, not int64: convert it, as " ..
+   "self:to(\"float64\") does"},
   {"quantile by a made-up rule", function()
     f64 {1}:quantile(0.5, {interpolation = "cubic"})
   end, {"quantile: ", "not \"cubic\""}},
