@@ -160,7 +160,8 @@ names.advice = {
   savetxt = "write st.write_csv(path, t)",
   savez = "st.save(\"file.npz\", {name = t}) writes several tensors",
   genfromtxt = "write st.read_csv(path)",
-  loadtxt = "write st.read_csv(path, {delimiter = \" \", as = \"tensor\"})",
+  loadtxt = "write st.read_csv(path, {delimiter = \"whitespace\", as = "
+    .. "\"tensor\"})",
   Tensor = "write st.empty(2, 3) for sizes, st.tensor {1, 2} for elements",
   resizeAs = "write t:resize_as_(other)",
   setdefaulttensortype = "write st.set_default_dtype(dtype)",

@@ -82,4 +82,9 @@ const char *st__csv_store_number(const st__csv_words *w, st__csv_column *k,
 const char *st__csv_store(const st__csv_words *w, st__csv_column *k,
                           int64_t row, const char *p, size_t n);
 
+/* -- csv_squeeze.c -------------------------------------------------------- */
+
+/* A function of Lua: csv_squeeze(text, quote, comment). */
+int st__csv_squeeze(lua_State *L);
+
 #endif

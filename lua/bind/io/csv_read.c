@@ -405,7 +405,7 @@ static int parse(lua_State *L) {
 void st__open_csv_read(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {
     {"csv_record", first_record}, {"csv_survey", survey},
-    {"csv_parse", parse}, {NULL, NULL}
+    {"csv_parse", parse}, {"csv_squeeze", st__csv_squeeze}, {NULL, NULL}
   };
   st__set_functions(h, L, functions);
 }

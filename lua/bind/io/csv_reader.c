@@ -43,9 +43,13 @@ void st__csv_blame(reader *r, const char *at, const char *p, size_t n,
 }
 
 void st__csv_blame_count(reader *r, int found) {
+  char text[SHOWN + 4];
+  const char *end = memchr(r->p, '\n', (size_t)(r->end - r->p));
+  const size_t n = (size_t)((end ? end : r->end) - r->p);
   snprintf(r->why, sizeof r->why, "line %" PRId64 " has %s%d field%s, where "
-           "the first has %d", r->line, found > r->ncols ? "at least " : "",
-           found, found == 1 ? "" : "s", r->ncols);
+           "the first has %d: '%s'", r->line,
+           found > r->ncols ? "at least " : "", found, found == 1 ? "" : "s",
+           r->ncols, show(r->p, n, text));
 }
 
 /* -- Buffers -------------------------------------------------------------- */

@@ -6,16 +6,17 @@
 -- @module strided.io.csv_read
 
 local core = require "strided.core"
+local csv_text = require "strided.io.csv_text"
 local failure = require "strided.io.failure"
 
-local concat, find, floor, gsub, ipairs, min, next, pairs, pcall, require,
-      tostring, type =
-  table.concat, string.find, math.floor, string.gsub, ipairs, math.min, next,
-  pairs, pcall, require, tostring, type
+local concat, error, find, floor, format, gsub, ipairs, min, next, pairs, pcall,
+      require, tostring, type =
+  table.concat, error, string.find, math.floor, string.format, string.gsub,
+  ipairs, math.min, next, pairs, pcall, require, tostring, type
 local fail = failure.fail
 
 local NO_LIMIT = 2 ^ 31 - 1
-local BLOCK = 65536 -- bytes
+local MOST_NAMES = 10 -- of columns in a message
 
 -- Kinds of fields, as bits. ORDER CSV: csv.h.
 local MISSING, BOOL, INT, NEGATIVE, BEYOND, FLOAT, TEXT = 1, 2, 4, 8, 16, 32, 64
@@ -61,42 +62,16 @@ local function dtype_of(kinds, fill)
   return has(kinds, BEYOND) and "uint64" or "int64"
 end
 
--- -- The beginning of a file -------------------------------------------------
-
---- The offset and the number of the line after the first n lines.
-local function skip_lines(source, at, n)
-  local size, line = source:size(), 1
-  while n > 0 and at < size do
-    local bytes, why = source:read(at, min(BLOCK, size - at))
-    if not bytes then fail("%s", why) end
-    local from = 1
-    while n > 0 do
-      local stop = find(bytes, "\n", from, true)
-      if not stop then break end
-      from, line, n = stop + 1, line + 1, n - 1
-    end
-    at = at + (n > 0 and #bytes or from - 1)
-  end
-  return at, line
-end
-
---- Where the text begins: after the mark of UTF-8.
-local function check_mark(source)
-  local head = source:read(0, min(3, source:size())) or ""
-  if head == "\239\187\191" then return 3 end
-  if find(head, "^\255\254") or find(head, "^\254\255") then
-    fail "it is UTF-16: convert it to UTF-8"
-  end
-  return 0
-end
-
---- The text of a failure of C; nil is none.
-local function check(value, ...)
-  if value == nil then fail("%s", (...)) end
-  return value, ...
-end
-
 -- -- The header --------------------------------------------------------------
+
+--- Ends with a message of C, and with advice if it is about the number of
+-- fields.
+local function refuse(why, spec, options)
+  if find(why, "^line %d+ has ") then
+    why = why .. csv_text.advice(why, options, spec.delimiter, spec.first)
+  end
+  fail("%s", why)
+end
 
 --- Whether the first record, of these kinds, is a header of the others.
 local function is_header(head, body, rows)
@@ -119,11 +94,13 @@ local function read_header(source, spec, options)
   if not fields then fail("%s", at or "it has no records") end
   local function survey(from, from_line, limit)
     spec.at, spec.line, spec.limit = from, from_line, limit
-    return check(core.csv_survey(source, spec))
+    local rows, kinds = core.csv_survey(source, spec)
+    if not rows then refuse(kinds, spec, options) end
+    return rows, kinds
   end
   local limit = options.max_rows or NO_LIMIT
   local header = options.header
-  spec.ncols = #fields
+  spec.ncols, spec.first = #fields, fields
   if header == false then return nil, survey(at, line, limit) end
   local _, head = survey(at, line, 1)
   local rows, body = survey(next_at, next_line, limit)
@@ -153,13 +130,39 @@ local function names_of(options, fields, ncols)
   return names and list, places
 end
 
+local function quoted(name)
+  return "'" .. failure.clean(tostring(name)) .. "'"
+end
+
+--- What to say of a column that is not there: similar names, or all.
+local function known(key, places, ncols)
+  if next(places) == nil then
+    return type(key) == "string" and "; the columns have no names" or
+           "; there are " .. ncols
+  elseif type(key) ~= "string" then
+    return "; there are " .. ncols
+  end
+  local list = require "strided.unknown_name".similar(key, places)
+  local is_similar = list[1] ~= nil
+  for name, c in next, is_similar and {} or places do list[c] = name end
+  local n = 0
+  for c = 1, is_similar and #list or ncols do
+    if list[c] and n < MOST_NAMES then
+      n = n + 1
+      list[n] = quoted(list[c])
+    end
+  end
+  return (is_similar and ": did you mean " or "; there are ") ..
+         concat(list, ", ", 1, n) .. (is_similar and "?" or "")
+end
+
 --- The number of a column that an option names.
 local function place_of(option, key, places, ncols)
   local c = type(key) == "number" and key or places[key]
   if not c or c < 1 or c > ncols or c ~= floor(c) then
-    fail("option '%s' names column %s, which is not there", option,
-         type(key) == "number" and tostring(key)
-         or "'" .. failure.clean(tostring(key)) .. "'")
+    fail("option '%s' names column %s, which is not there%s", option,
+         type(key) == "number" and tostring(key) or quoted(key),
+         known(key, places, ncols))
   end
   return c
 end
@@ -244,7 +247,7 @@ local function parse(source, spec, plan, make)
     end
   end
   local texts, failed = core.csv_parse(source, spec, columns, seen, limits)
-  if not texts then fail("%s", name_column(failed, plan)) end
+  if not texts then refuse(name_column(failed, plan), spec, plan.options) end
   for c, list in pairs(texts) do plan.results[c] = list end
   return failed
 end
@@ -345,9 +348,10 @@ end
 -- -- The module --------------------------------------------------------------
 
 --- What C must know of the options.
-local function spec_of(options, source)
+local function spec_of(options)
   local delimiter = options.delimiter
   if not delimiter then delimiter = options.decimal == "," and ";" or "," end
+  if delimiter == "whitespace" then delimiter = " " end
   local missing = options.missing
   local spec = {
     delimiter = delimiter, comment = options.comment, fill = options.fill,
@@ -355,23 +359,17 @@ local function spec_of(options, source)
     point = options.decimal or ".", limit = NO_LIMIT, ncols = 1,
     missing = missing[1] and concat(missing, "\0") .. "\0" or "",
   }
-  spec.at, spec.line = skip_lines(source, check_mark(source),
-                                  options.skip_rows or 0)
   return spec
 end
 
---- Reads a source with options that are checked.
--- @param source
--- @tparam table options
--- @return a tensor or a table; then the list of names, of a tensor that has
--- them
-function M.read(source, options)
-  local spec = spec_of(options, source)
+--- The records from spec.at on.
+local function read(source, spec, options)
   local fields, rows, kinds = read_header(source, spec, options)
   spec.limit = rows
   local names, places = names_of(options, fields, spec.ncols)
-  local plan = {names = names, kinds = {}, dtypes = {}, results = {},
-                todo = {}, chosen = choose(options, places, spec.ncols)}
+  local plan = {options = options, names = names, kinds = {}, dtypes = {},
+                results = {}, todo = {},
+                chosen = choose(options, places, spec.ncols)}
   plan.parsed, plan.wanted = dtypes_of(options, places, spec.ncols)
   for _, c in ipairs(plan.chosen) do
     plan.todo[c], plan.dtypes[c] = true, plan.parsed[c]
@@ -390,13 +388,37 @@ function M.read(source, options)
     end
     if as == "tensor" then
       local name = names and " ('" .. failure.clean(names[wrong]) .. "')" or ""
-      fail("column %d%s is text, and a tensor has numbers: write option "
-           .. "'columns', or as = \"table\"", wrong, name)
+      local why = format("column %d%s is text, and a tensor has numbers",
+                         wrong, name)
+      local advice = csv_text.advice(why, options, spec.delimiter, spec.first)
+      fail("%s%s", why, advice ~= "" and advice or ": write option 'columns', "
+           .. "or as = \"table\"")
     end
   end
   for c in pairs(plan.todo) do plan.dtypes[c] = plan.parsed[c] end
   read_columns(source, spec, plan)
   return collect(plan)
+end
+
+--- Reads a source with options that are checked.
+-- @param source
+-- @tparam table options
+-- @return a tensor or a table; then the list of names, of a tensor that has
+-- them
+function M.read(source, options)
+  local spec = spec_of(options)
+  spec.at, spec.line = csv_text.skip_lines(source, csv_text.begin(source),
+                                           options.skip_rows or 0)
+  if options.delimiter ~= "whitespace" then
+    return read(source, spec, options)
+  end
+  local squeezed = csv_text.squeezed(source, spec.at, spec.quote,
+                                     spec.comment)
+  spec.at = 0 -- the line stays
+  local ok, value, extra = pcall(read, squeezed, spec, options)
+  squeezed:close()
+  if not ok then error(value, 0) end
+  return value, extra
 end
 
 return M

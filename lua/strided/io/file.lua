@@ -159,6 +159,9 @@ local function format_of(path, head)
   end
   if found then return found end
   if READERS[suffix] and (not what or what == kinds.TEXT) then return suffix end
+  if what == kinds.TEXT then
+    what = what .. ", which st.read_csv reads if it is a table"
+  end
   return nil, NOT_OURS .. (what and ": " .. what or "")
 end
 

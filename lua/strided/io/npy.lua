@@ -42,7 +42,11 @@ local INSTEAD = {
   U = ", it is text: np.savetxt(\"a.csv\", a, \"%s\") writes what st.read_csv "
     .. "reads",
   O = ", it is objects of Python",
+  f = ", a.astype(\"float64\") has one",
+  c = ", a.astype(\"complex128\") has one",
+  M = ", it is times: a.astype(\"int64\") are their numbers",
 }
+INSTEAD.m = INSTEAD.M
 INSTEAD.S = INSTEAD.U
 
 --- descr -> {dtype, bytes per element, unit to swap or nil}

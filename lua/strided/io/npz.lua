@@ -77,7 +77,11 @@ function npz.read(source, options)
   for _, m in ipairs(list) do
     local t
     t, why = read_member(source, m)
-    if not t then return nil, format("member '%s': %s", m.name, why) end
+    if not t then
+      return nil, format("member '%s': %s%s", m.name, why, list[2] and
+                         not options.names and "; option 'names' lists "
+                         .. "the members to load" or "")
+    end
     tensors[m.key] = t
   end
   return tensors
