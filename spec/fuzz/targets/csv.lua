@@ -14,6 +14,7 @@ local OPTIONS = {
   {header = true, dtype = "float32", missing = {"-1", "x"}},
   {header = false, dtype = "int16", fill = 3, skip_rows = 1},
   {dtype = "category", max_rows = 2, delimiter = "\t"},
+  {delimiter = "whitespace", comment = "#", fill = 1},
 }
 
 for _, o in ipairs(OPTIONS) do o.missing = o.missing or {"", "NA"} end
