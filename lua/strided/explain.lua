@@ -10,6 +10,7 @@
 local core = require "strided.core"
 local fuse = require "strided.fuse".fuse
 local plans_of = require "strided.iterator".plans_of
+local raise = require "strided.caller_error"
 
 local getinfo = debug.getinfo
 local concat, error, format, ipairs, pcall, select, tostring, type =
@@ -92,7 +93,14 @@ end
 -- @param ... the arguments of the call
 -- @treturn string
 local function explain(op, ...)
-  if type(op) == "function" and getinfo(op, "S").what ~= "C" then
+  local kind = type(op)
+  if kind == "nil" or kind == "number" or kind == "boolean" then
+    raise("explain: argument 'op' must be an operator or its name, a fused "
+          .. "function or a Lua function, got %s", kind)
+  elseif kind == "function" and getinfo(op, "S").what ~= "C" then
+    if select("#", ...) == 0 then
+      raise "explain: write the arguments of the function: st.explain(fn, x)"
+    end
     return fused_text(op, ...)
   elseif type(op) == "userdata" and core.is_fused(op) then
     return op:explain(...)

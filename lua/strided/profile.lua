@@ -39,14 +39,22 @@ local table_text = require "strided.profile.table"
 local write_trace = require "strided.profile.chrome"
 
 local check_taken, start_profile = core.check_taken, core.start_profile
-local error, find, floor, ipairs, pcall, setmetatable, type = error,
-  string.find, math.floor, ipairs, pcall, setmetatable, type
+local error, find, floor, ipairs, pcall, rawget, require, setmetatable,
+  tostring, type = error, string.find, math.floor, ipairs, pcall, rawget,
+  require, setmetatable, tostring, type
 
 local EVENTS = 1000000  -- of a timeline: 40 MB
 
 local data = setmetatable({}, {__mode = "k"}) -- profile -> what is in C
 
-local Profile = {}
+local function missing(...)
+  return require "strided.unknown_name".missing(...)
+end
+
+local Profile = setmetatable({}, {__index = function(self, name)
+  return missing("a profile", name, self, "it has elapsed, events, hints, "
+                 .. "rows, save, stop and table")
+end})
 Profile.__index = Profile
 
 -- -- What was recorded -------------------------------------------------------
@@ -140,8 +148,10 @@ end
 function Profile:table(opts)
   local o = options("table", opts, {sort = true, limit = true, shapes = true})
   local limit = o.limit
-  if limit ~= nil and (type(limit) ~= "number" or limit < 1) then
-    raise("table: 'limit' must be a number from 1 on")
+  if limit ~= nil and (type(limit) ~= "number" or limit < 1 or
+                        limit ~= limit) then
+    raise("table: 'limit' must be a number from 1 on, got %s",
+          type(limit) == "number" and tostring(limit) or type(limit))
   end
   local rows, elapsed, _, lost = read(self, "table")
   return table_text(rows, elapsed, lost, {
@@ -240,6 +250,12 @@ local function call(_, fn, ...)
   return finish(start("profile"), pcall(fn, ...))
 end
 
-setmetatable(profile, {__call = call})
+setmetatable(profile, {__call = call, __index = function(self, name)
+  if rawget(Profile, name) then
+    raise("st.profile has no '%s', a method of what st.profile(fn) and "
+          .. "st.profile.start() return: write p:%s()", name, name)
+  end
+  return missing("st.profile", name, self, "it has start")
+end})
 
 return profile

@@ -18,10 +18,10 @@ local raise = require "strided.caller_error"
 
 local clock, is_tensor = core.clock, core.is_tensor
 local floor, format, getmetatable, gsub, huge, next, pairs, pcall, print,
-  select, setmetatable, stderr, stdout, sub, tostring, type = math.floor,
-  string.format, getmetatable, string.gsub, math.huge, next, pairs, pcall,
-  print, select, setmetatable, io and io.stderr, io and io.stdout, string.sub,
-  tostring, type
+  require, select, setmetatable, stderr, stdout, sub, tostring, type =
+  math.floor, string.format, getmetatable, string.gsub, math.huge, next, pairs,
+  pcall, print, require, select, setmetatable, io and io.stderr,
+  io and io.stdout, string.sub, tostring, type
 local IPAIRS = ipairs {} -- the iterator that ipairs returns
 
 local PAUSE = 0.1   -- seconds between two lines
@@ -128,7 +128,15 @@ local function cut(text, n)
   return (gsub(sub(text, 1, n - 1), "[\192-\255]?[\128-\191]*$", ""))
 end
 
-local Progress = {}
+-- Fields that may be nil.
+local FIELDS = {total = true, is_bytes = true, columns = true, iter = true,
+                is_over = true, has_begun = true}
+
+local Progress = setmetatable({}, {__index = function(self, name)
+  if FIELDS[name] then return nil end
+  return require "strided.unknown_name".missing("a bar", name, self, "it has "
+    .. "step, print, finish, done and total")
+end})
 Progress.__index = Progress
 
 local function new(total, label, name, is_bytes)

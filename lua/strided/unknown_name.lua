@@ -175,6 +175,11 @@ names.advice = {
   version = "write st.config().version",
   get_device = "write t.device", print = "write print(t)",
   class = "write nn.Module:extend \"Name\"",
+  ["a bar.update"] = "write bar:step(n)",
+  ["a bar.close"] = "write bar:finish()",
+  ["a bar.write"] = "write bar:print(text)",
+  ["a bar.set_description"] = "write st.progress(n, {label = function() "
+    .. "return text end})",
   set_default_device = "write t:to(device), or {device = name} for new tensors",
   enumerate = NO_COUNTER, zip = NO_COUNTER, len = "write #t, the first size",
   values = PAIR, indices = PAIR,

@@ -476,6 +476,20 @@ describe("Misuse of a profile", function()
     end},
     {"save: the path must be a string, got nil", function() p:save() end},
     {"save: cannot write '/nowhere/x': ", function() p:save "/nowhere/x" end},
+    {"table: 'limit' must be a number from 1 on, got nan", function()
+      p:table {limit = 0 / 0}
+    end},
+    {"save: the path has a NUL in it", function() p:save "a\0b" end},
+    {"a profile has no 'tabel': did you mean table?", function()
+      p:tabel()
+    end},
+    {"st.profile has no 'stop', a method of what st.profile(fn) and " ..
+     "st.profile.start() return: write p:stop()", function()
+      st.profile.stop()
+    end},
+    {"st.profile has no 'begin': it has start", function()
+      st.profile.begin()
+    end},
     {"profile: stop: self must be a profile, got table", function()
       p.stop {}
     end},

@@ -150,6 +150,10 @@ describe("st.progress", function()
      "step: argument 'n' must be a number from 0 on, got string"},
     {"no text to print", function() st.progress(1):print(7) end,
      "print: argument 'text' must be a text, got number"},
+    {"a method of tqdm", function() st.progress(1):update(5) end,
+     "a bar has no 'update': write bar:step(n)"},
+    {"another method", function() st.progress(1):stepp(5) end,
+     "a bar has no 'stepp': did you mean step?"},
     {"a call with a dot", function() st.progress(1).step(1) end,
      "step: write bar:step() with a colon"},
     {"progress of load that is none", function()

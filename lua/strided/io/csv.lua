@@ -24,8 +24,9 @@ local csv = {}
 local function check_byte(name, option, value)
   if value ~= nil and (type(value) ~= "string" or #value ~= 1 or
                        find(value, "[%w%.%+%-\r\n%z]")) then
-    raise("%s: option '%s' must be one character that is no letter, digit, "
+    raise("%s: option '%s' must be %sone character that is no letter, digit, "
           .. "'.', '+', '-' or line end, got %s", name, option,
+          option == "quote" and "false or " or "",
           type(value) == "string" and format("%q", value) or type(value))
   end
 end
@@ -34,7 +35,7 @@ local function check_count(name, option, value)
   if value ~= nil and (type(value) ~= "number" or value < 0 or
                        value ~= floor(value) or value >= 2 ^ 31 - 1) then
     raise("%s: option '%s' must be a number from 0 on, got %s", name, option,
-          tostring(value))
+          type(value) == "number" and tostring(value) or type(value))
   end
 end
 
@@ -170,7 +171,14 @@ local function check_place(name, place)
   if type(place) ~= "table" or place.text == nil then
     raise("%s: the first argument must be a path or {text = ...}, got %s",
           name, core.is_tensor(place) and "a Tensor; the path comes first"
+          or type(place) == "table" and "a table without 'text'"
           or type(place))
+  end
+  for key in pairs(place) do
+    if key ~= "text" then
+      raise("%s: the first argument has the key '%s' beside 'text': options "
+            .. "are a table of their own", name, failure.clean(tostring(key)))
+    end
   end
   return nil, place.text
 end

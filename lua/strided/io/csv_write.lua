@@ -112,7 +112,8 @@ local function column_of(value, what, hint)
     if n == 0 or kind == "string" then return value, n end
     value = tensor_of(value, kind, what)
   elseif not core.is_tensor(value) then
-    fail("column %s must be a Tensor or a list, got %s", what, type(value))
+    fail("column %s must be a Tensor or a list, got %s%s", what, type(value),
+         hint ~= "" and what == "1" and ": write {list} for one column" or "")
   end
   if value.ndim ~= 1 then
     fail("column %s must have one dimension, got %d", what, value.ndim)

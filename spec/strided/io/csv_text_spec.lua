@@ -91,6 +91,18 @@ describe("What is no table of text", function()
   end)
 end)
 
+describe("The first argument of st.read_csv", function()
+  for _, row in ipairs {
+    {{text = "a\n1\n", sep = ","}, "the first argument has the key 'sep' "
+     .. "beside 'text': options are a table of their own"},
+    {{"a.csv"}, "must be a path or {text = ...}, got a table without 'text'"},
+  } do
+    it("is refused: " .. row[2], function()
+      raises_here({"read_csv: ", row[2]}, function() st.read_csv(row[1]) end)
+    end)
+  end
+end)
+
 describe("An error of st.read_csv shows the record and advises", function()
   -- text, options, what is said
   for _, row in ipairs {

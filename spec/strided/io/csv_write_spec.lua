@@ -54,6 +54,8 @@ describe("A list that st.write_csv writes", function()
            categories = {"x", "y"}}},
      "column 'a': code 3 has no category"},
     {{names = {"a"}, {1}, {2}}, "there are 1 names and 2 columns"},
+    {{1, 2, 3}, "column 1 must be a Tensor or a list, got number: write {list} "
+     .. "for one column"},
     {{{1, "a"}, {2, "b"}}, "entry 2 of column 1 is a string, and the first is "
      .. "a number; a list of lists is one of columns"},
   } do
