@@ -8,6 +8,7 @@ local core = require "strided.core"
 local catalogue = require "strided.help.catalogue"
 local examples = require "strided.session.examples"
 local functions = require "strided.session.functions"
+local groups = require "strided.help.groups"
 local markdown = require "docs.generate.markdown"
 local operator = require "strided.help.operator"
 local probe = require "docs.generate.probe"
@@ -97,7 +98,7 @@ local function describe_operator(entry, add)
   local row = example_of(packet, entry.name)
   if row then
     add(example_text(row.code, row.result))
-    add(probe.describe(row.code))
+    add(probe.describe(row.code, packet:name():match "^aten::([^.]*)"))
   end
   add(in_place(packet:name():match "^aten::([^.]*)"))
   add(derivatives(list))
@@ -124,17 +125,26 @@ local function label_of(entry)
   return markdown.label(is_here and "op" or "lua", entry.name), is_here
 end
 
+--- A table of the names of a group.
+local function list_of(group)
+  local rows = {"| " .. group.title:gsub("^%l", string.upper)
+                .. " | |\n|---|---|"}
+  for _, e in ipairs(group.entries) do
+    rows[#rows + 1] = ("| [`%s`](%s) | %s |"):format(
+      e.name, label_of(e), markdown.cell(e.line))
+  end
+  return concat(rows, "\n")
+end
+
 local function page(topic, entries)
   local parts = {}
   local function add(text) if text then parts[#parts + 1] = text end end
   add(GENERATED_BY .. "(topic-" .. topic .. ")=\n# " .. topic)
   add(markdown.escape(topics.line(topic):gsub("^%l", string.upper)) .. ".")
-  local rows = {"| name | |\n|---|---|"}
-  for _, e in ipairs(entries) do
-    rows[#rows + 1] = ("| [`%s`](%s) | %s |"):format(
-      e.name, label_of(e), markdown.cell(e.line))
+  for _, group in ipairs(groups.of(topic, entries) or
+                         {{title = "name", entries = entries}}) do
+    add(list_of(group))
   end
-  add(concat(rows, "\n"))
   for _, e in ipairs(entries) do
     local label, is_here = label_of(e)
     if is_here then

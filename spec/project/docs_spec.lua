@@ -30,6 +30,19 @@ local function links_of(text)
   return links
 end
 
+-- Operators, and what the reference says of them, found out by calling them.
+local PROBED = {
+  {"cos", "Dtypes: `bool`, integers → `float32`; floats, complex → the same.",
+   "Shapes: any → the same.", "cos: argument 'self' must be a Tensor"},
+  {"add", "Dtypes: all → the same.", "Shapes: those that [broadcast]",
+   "add: shapes [3] and [4] do not broadcast"},
+  {"topk", "`bool`, integers, floats → the same and `int64`. Refused: complex",
+   "`{3}` → `{2}`, `{2}`"},
+  {"gather", "`{2, 2}`, `{2, 1}` → `{2, 1}`"},
+  {"zeros", "Dtypes: `float32` here; by the option `dtype` all."},
+  {"linalg%-solve", "Refused: `bool`, integers, `float16`, `bfloat16`."},
+}
+
 describe("The documentation", function()
   local folder = os.tmpname()
   os.remove(folder)
@@ -104,5 +117,16 @@ describe("The documentation", function()
     assert.truthy(labels["op-amax"] and labels["lua-nn---linear"])
     assert.truthy(pages["reference/reduce.md"]:find(
       "st.amax(t, 2)\n--> tensor([2, 4])", 1, true))
+    local all = {}
+    for name, text in pairs(pages) do
+      if name:find "^reference/" then all[#all + 1] = text end
+    end
+    all = table.concat(all)
+    for _, row in ipairs(PROBED) do
+      local section = all:match("\n%(op%-" .. row[1] .. "%)=\n(.-)\n%(")
+      for i = 2, #row do
+        assert.truthy(section:find(row[i], 1, true), row[1] .. ": " .. row[i])
+      end
+    end
   end)
 end)
