@@ -385,9 +385,16 @@ end
 
 -- -- Errors -------------------------------------------------------------------
 
---- What is refused of any operator: a dimension that is not there, an argument
--- that is no tensor.
-local function try_misuse(call, errors)
+--- What is refused of any operator: a last tensor that does not fit the others,
+-- a dimension that is not there, an argument that is no tensor.
+local function try_misuse(call, values, errors)
+  local last = values[2] and values[#values]
+  if last then
+    local ok, why = run(call, replaced(call, values, function(value)
+      return value == last and filled({5}, value.dtype) or value:clone()
+    end))
+    if not ok then errors[#errors + 1] = why end
+  end
   for i, argument in ipairs(call.schema) do
     local wrong = argument.kind == "Dim" and 9
                   or argument.kind == "Tensor" and "text"
@@ -428,7 +435,7 @@ function probe.describe(code, base)
   parts[1] = values[1] and dtypes_of(call, values, errors)
              or dtype_option(call, errors)
   parts[#parts + 1] = shapes_of(call, values, dtype, errors)
-  try_misuse(call, errors)
+  try_misuse(call, values, errors)
   parts[#parts + 1] = errors_text(errors)
   return parts[1] and concat(parts, "\n\n") or nil
 end
