@@ -3,6 +3,7 @@
 -- @module docs.generate.man
 
 local catalogue = require "strided.help.catalogue"
+local functions = require "strided.session.functions"
 local markdown = require "docs.generate.markdown"
 local topics = require "strided.help.topics"
 
@@ -11,16 +12,22 @@ local find, gsub, match = string.find, string.gsub, string.match
 
 local man = {}
 
---- The usage text of the command.
+--- The options of the usage text of the command.
 local function usage()
   local text = markdown.read "lua/strided/session/command.lua"
-  return assert(match(text, "USAGE = %[%[\n(.-)%]%]"))
+  return assert(match(text, "USAGE = %[%[\n[^\n]*\n\n(.-)%]%]"))
 end
 
 local function command_page(head)
   return (gsub(head, "@USAGE@", function()
     return markdown.code((gsub(usage(), "\n\nWithout FILE.*$", "")), "text")
   end))
+end
+
+--- How an entry is written: st.sum, t:stride, t.grad_fn.
+local function written(entry)
+  local f = functions[entry.name]
+  return f and match(f.signature, "^t[.:][%w_]+") or "st." .. entry.name
 end
 
 --- The names of a topic with their sentences, as a definition list of lines.
@@ -30,7 +37,7 @@ local function topic_text(topic, entries)
                  .. "."}
   local lines = {}
   for _, e in ipairs(entries) do
-    lines[#lines + 1] = "* **" .. markdown.escape("st." .. e.name) .. "**: "
+    lines[#lines + 1] = "* **" .. markdown.escape(written(e)) .. "**: "
                         .. markdown.escape(e.line)
   end
   parts[3] = concat(lines, "\n")
