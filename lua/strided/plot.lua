@@ -38,6 +38,11 @@ local SETTINGS = {title = true, xlabel = true, ylabel = true, xlim = true,
                   ylim = true, log = true, legend = true, width = true,
                   height = true}
 
+-- What matplotlib calls them.
+local ELSEWHERE = {xscale = 'log = "x"', yscale = 'log = "y"',
+                   c = "color", lw = "linewidth", s = "size",
+                   figsize = "width and height, in pixels"}
+
 -- -- Arguments ---------------------------------------------------------------
 
 local function is_figure(self)
@@ -132,6 +137,11 @@ local function split(where, kind, given)
   local own, rest, known = {}, {}, {}
   for key in next, SETTINGS do known[key] = true end
   for key in next, series.KNOWN[kind] do known[key] = true end
+  for key in next, type(given) == "table" and given or {} do
+    if ELSEWHERE[key] and not known[key] then
+      raise("%s: there is no option '%s': write %s", where, key, ELSEWHERE[key])
+    end
+  end
   for key, value in next, options(where, given, known) do
     if SETTINGS[key] then rest[key] = value else own[key] = value end
   end

@@ -456,6 +456,8 @@ describe("A figure", function()
      "'meta' and has no elements"},
     {"an unknown option", function() st.plot(x, {tilte = "t"}) end,
      "plot: there is no option 'tilte': did you mean title?"},
+    {"matplotlib's option", function() st.plot(x, {yscale = "log"}) end,
+     "plot: there is no option 'yscale': write log = \"y\""},
     {"an option of another kind", function() st.plot(x, {bins = 3}) end,
      "plot: there is no option 'bins'"},
     {"an unknown kind", function() st.plot(x, {kind = "pie"}) end,
