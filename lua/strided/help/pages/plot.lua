@@ -14,7 +14,7 @@ as text. Tensors and lists of numbers are drawn; NaN and infinity are gaps.
 
 fig:save "waves.svg" writes a file; .png and .pdf need rsvg-convert, a program
 of the package librsvg2-bin. fig:show() draws a picture in terminals that have
-them. fig:svg() and fig:text() are the texts.
+sixel or kitty's graphics. fig:svg() and fig:text() are the texts.
 
 Other kinds are methods of a figure, or the option kind:
 
