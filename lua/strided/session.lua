@@ -122,6 +122,7 @@ local function answer(query, all)
     if text and not (is_method and mine ~= nil) then return text end
   end
   local chunk = compile("return " .. query:gsub(":([%a_])", ".%1"))
+  if jit and chunk then jit.off(chunk, true) end -- as in Session:run
   local ok, value = pcall(chunk or error)
   if not ok and value == "interrupted" then error(value, 0) end
   if ok and value ~= nil then return describe(value, {all = all}) end
@@ -151,7 +152,7 @@ end
 function Session:fail(text)
   self.has_failed = true
   if self.is_terminal then text = show.fold(text) end
-  say_to(io.stderr, show.paint(text, "error", self.has_colours))
+  say_to(io.stderr, show.paint(text, "error", self.has_error_colours))
 end
 
 local RECENT = 9
@@ -284,10 +285,11 @@ local function greet()
                            jit and jit.version or _VERSION, config.isa))
 end
 
-local function wants_colours()
-  local no = os.getenv "NO_COLOR"
-  return core.is_terminal(1) and os.getenv "TERM" ~= "dumb"
-    and (no == nil or no == "")
+--- True if the file of a descriptor is a terminal that shows colours.
+local function wants_colours(fd)
+  local no, term = os.getenv "NO_COLOR", os.getenv "TERM" or ""
+  return core.is_terminal(fd) and term ~= "" and term ~= "dumb"
+    and (no == nil or no == "") and os.getenv "CLICOLOR" ~= "0"
 end
 
 --- Adjusts completions to the word that readline replaces, which may be longer
@@ -321,6 +323,7 @@ function Session:start()
   if not file and not is_named then return end
   if file then file:close() end
   local chunk, why = loadfile(path)
+  if jit and chunk then jit.off(chunk) end -- its loops can be interrupted
   local ok, text = not not chunk, why
   if chunk then ok, text = protect(self, function() chunk() end) end
   if not ok then self:fail(text) end
@@ -331,7 +334,8 @@ end
 function session.run()
   local self = setmetatable({is_terminal = core.is_terminal(0), recent = {},
                              results = 0}, Session)
-  self.has_colours = self.is_terminal and wants_colours()
+  self.has_colours = self.is_terminal and wants_colours(1)
+  self.has_error_colours = self.is_terminal and wants_colours(2)
   if self.is_terminal then
     self.read, self.remember = input.terminal(complete_word)
   else
@@ -345,14 +349,14 @@ function session.run()
     end
   end)
   if self.is_terminal then
-    greet()
+    if core.is_terminal(1) then greet() end
     core.catch_interrupts(true)
   end
   self:start()
   while self:step() do end
   if not self.is_terminal then return self.has_failed and 1 or 0 end
   core.catch_interrupts(false)
-  if not self.is_left then io.write "\n" end
+  if not self.is_left and core.is_terminal(1) then io.write "\n" end
   return 0
 end
 

@@ -106,10 +106,8 @@ local function parse(args)
   return plan
 end
 
---- Runs the command.
--- @tparam {string,...} args as Lua's global `arg`
--- @treturn number the exit status
-local function main(args)
+--- Runs the command, but for the check of what it wrote.
+local function run_command(args)
   local plan, why = parse(args)
   if not plan then
     complain(why)
@@ -131,6 +129,18 @@ local function main(args)
     status = require("strided.session").run()
   end
   return status
+end
+
+--- Runs the command.
+-- @tparam {string,...} args as Lua's global `arg`
+-- @treturn number the exit status
+local function main(args)
+  local status = run_command(args)
+  local file = io.type(io.stdout) == "file" and io.stdout
+  local ok, why = true
+  if file then ok, why = file:flush() end
+  if ok then return status end
+  return complain("cannot write the output: " .. why)
 end
 
 return {main = main}

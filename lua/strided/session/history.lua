@@ -6,11 +6,13 @@
 --
 -- @module strided.session.history
 
-require("strided.core").check_taken("session", "strided.session.history")
+local core = require "strided.core"
+core.check_taken("session", "strided.session.history")
 
-local io, os = io, os
+local io, max, os, pcall = io, math.max, os, pcall
 
 local KEEP = 1000    -- entries
+local MOST = 2 ^ 20  -- bytes of the file
 local BREAK = "\1"   -- between the lines of an entry, which is one of the file
 
 local history = {}
@@ -29,16 +31,27 @@ end
 
 local function quoted(path) return "'" .. path:gsub("'", "'\\''") .. "'" end
 
---- Truncates a file of more than 2 * KEEP lines to the last KEEP lines.
+--- True if a path is a device, a pipe or the like: they may block or not end.
+local function is_special(path)
+  local ok, source, why = pcall(core.open_source, path) -- not in a sandbox
+  if ok and source then source:close() end
+  return why == "it is not a regular file"
+end
+
+--- Truncates a file of more than MOST bytes or 2 * KEEP lines to the last KEEP
+-- lines of its last MOST bytes.
 local function trim(path)
   local lines, file = {}, io.open(path, "r")
   if not file then return end
+  local from = max(0, (file:seek "end" or 0) - MOST)
+  file:seek("set", from)
+  if from > 0 then file:read "*l" end -- the rest of a line
   for line in file:lines() do lines[#lines + 1] = line end
   file:close()
-  if #lines <= 2 * KEEP then return end
+  if from == 0 and #lines <= 2 * KEEP then return end
   file = io.open(path, "w")
   if not file then return end
-  for i = #lines - KEEP + 1, #lines do file:write(lines[i], "\n") end
+  for i = max(1, #lines - KEEP + 1), #lines do file:write(lines[i], "\n") end
   file:close()
 end
 
@@ -46,7 +59,7 @@ end
 -- @treturn ?string its path, nil if it cannot be written
 function history.open()
   local path = history.path()
-  if not path then return nil end
+  if not path or is_special(path) then return nil end
   local file = io.open(path, "a")
   if not file then
     os.execute("{ umask 077; mkdir -p " .. quoted(path:match "^(.*)/")

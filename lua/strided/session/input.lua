@@ -20,18 +20,22 @@ function input.pipe()
   return function() return io.read "*l" end, function() end
 end
 
+--- Reads lines without readline. Prompts stay out of an output that goes to a
+-- file.
 local function plain(path)
+  local out = core.is_terminal(1) and io.stdout or io.stderr
   return function(prompt)
-    io.write(prompt)
     io.flush()
+    out:write(prompt)
+    out:flush()
     -- The terminal delivers whole lines.
     if not core.wait_input() then
-      io.write "\n"
+      out:write "\n"
       return false
     end
     local line, why = io.read "*l"
     if why and not core.wait_input() then -- a Ctrl-C discarded the line
-      io.write "\n"
+      out:write "\n"
       return false
     end
     return line

@@ -10,14 +10,18 @@ local floor, format, io, os, rawget, type = math.floor, string.format, io, os,
 
 local commands = {}
 
---- Runs a command of the shell; returns its exit status.
+--- Runs a command of the shell; returns what to say if it failed.
 local function shell(text)
   io.stdout:flush()
-  local ok, _, code = os.execute(text)
+  local ok, how, code = os.execute(text)
   if type(ok) == "number" then -- Lua 5.1: the status of wait(2)
-    return ok >= 256 and floor(ok / 256) or ok
+    local signal = ok > 0 and ok % 128 or 0
+    how, code = signal > 0 and "signal" or "exit", floor(ok / 256)
+    if signal > 0 then code = signal end
   end
-  return code or 0
+  if code == 0 then return nil end
+  return format(how == "signal" and "signal %d ended it"
+                or "the exit status is %d", code)
 end
 
 --- What a line asks the session to do, if it is not Lua.
@@ -33,9 +37,8 @@ function commands.read(line, self)
   end
   local command = line:match "^%s*!%s*(.-)%s*$"
   if command then
-    local status = command ~= "" and shell(command) or 0
-    if status == 0 then return "done" end
-    return "done", format("the exit status is %d", status), true
+    local why = command ~= "" and shell(command) or nil
+    return "done", why, why ~= nil
   end
   local name, rest = line:match "^%s*%%(%a*)%s*(.-)%s*$"
   if not name then return nil end

@@ -290,7 +290,8 @@ describe("A session on a terminal", function()
     local text = succeeds(steps)
     assert.matches("\27%[36m42\27%[0m", text)
     assert.matches("\27%[31minput:1: e\27%[0m", text)
-    for _, settings in ipairs {"NO_COLOR=1", "TERM=dumb"} do
+    for _, settings in ipairs {"NO_COLOR=1", "TERM=dumb", "TERM=",
+                               "CLICOLOR=0"} do
       text = succeeds(steps, settings)
       assert.is_nil(text:find "\27%[[%d;]*m", settings)
     end
