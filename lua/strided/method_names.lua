@@ -4,7 +4,7 @@
 
 local core = require "strided.core"
 
-local ipairs, next = ipairs, next
+local ipairs, next, require = ipairs, next, require
 
 --- The names of all methods.
 -- @treturn table a set

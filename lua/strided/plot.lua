@@ -18,6 +18,7 @@ local series = require "strided.plot.series"
 local terminal = require "strided.plot.terminal"
 local text_of = require "strided.plot.text"
 local svg_of = require "strided.plot.svg"
+local table = table
 
 local check_taken, is_tensor = core.check_taken, core.is_tensor
 local find, floor, format, getmetatable, ipairs, match, next, pairs, print,

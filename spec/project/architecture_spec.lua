@@ -236,6 +236,35 @@ describe("Calls of Lua functions by the binding", function()
   end)
 end)
 
+-- -- Globals -----------------------------------------------------------------
+
+describe("Functions of Lua modules", function()
+  -- A sandbox gives them an empty environment in Lua 5.1 and LuaJIT. The
+  -- session and the generator of types do not run in one.
+  it("read no global, only main chunks do", function()
+    local names = {}
+    for _, name in ipairs(files("lua/strided", "%.lua$")) do
+      if not name:find "^lua/strided/session" and
+         not name:find "^lua/strided/types" then
+        names[#names + 1] = "'" .. name .. "'"
+      end
+    end
+    local listing = output("cd '" .. ROOT .. "' && luac5.1 -l -p "
+                           .. table.concat(names, " "))
+    local found, at, n = {}, nil, 0
+    for line in listing:gmatch "[^\n]+" do
+      at = line:match "^%l+ <(%S+:%d+),%d+>" or at
+      n = n + (at and 1 or 0)
+      local global = line:match "[GS]ETGLOBAL.*; (%S+)"
+      if global and not at:find ":0$" then
+        found[#found + 1] = at .. ": " .. global
+      end
+    end
+    assert.is_true(n > 10000)
+    assert.same({}, found)
+  end)
+end)
+
 -- -- Symbols -----------------------------------------------------------------
 
 describe("A kernel object", function()

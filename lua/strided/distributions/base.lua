@@ -14,6 +14,7 @@ local unpack = unpack or table.unpack
 local getmetatable, ipairs, is_tensor, next, no_grad, pairs, rawget, select,
   setmetatable, tostring, type = getmetatable, ipairs, st.is_tensor, next,
   st.no_grad, pairs, rawget, select, setmetatable, tostring, type
+local math = math
 
 local base = {validates = true}
 

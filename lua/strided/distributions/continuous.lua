@@ -9,6 +9,7 @@ local constraints = require "strided.distributions.constraint"
 local family = require "strided.distributions.exponential_family"
 
 local log, pi, sqrt = math.log, math.pi, math.sqrt
+local math = math
 
 local EULER = 0.57721566490153286060
 

@@ -7,6 +7,7 @@ local base = require "strided.distributions.base"
 local constraints = require "strided.distributions.constraint"
 local family = require "strided.distributions.exponential_family"
 local raise = require "strided.caller_error"
+local math, type = math, type
 
 local M = {}
 

@@ -9,6 +9,7 @@ local family = require "strided.distributions.exponential_family"
 local raise = require "strided.caller_error"
 
 local log, pi = math.log, math.pi
+local math = math
 
 local M = {}
 

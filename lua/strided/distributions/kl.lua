@@ -10,6 +10,7 @@ local multivariate = require "strided.distributions.multivariate"
 local transforms = require "strided.distributions.transform"
 
 local log, pi, sqrt = math.log, math.pi, math.sqrt
+local ipairs, tostring, type = ipairs, tostring, type
 
 local EULER, INF = 0.57721566490153286060, math.huge
 

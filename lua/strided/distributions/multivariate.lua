@@ -16,6 +16,7 @@ local raise = require "strided.caller_error"
 
 local unpack = unpack or table.unpack
 local ipairs, log, pi, type = ipairs, math.log, math.pi, type
+local rawget, require, tostring = rawget, require, tostring
 
 local M = {}
 

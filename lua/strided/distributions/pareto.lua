@@ -5,6 +5,7 @@
 local st = require "strided"
 local base = require "strided.distributions.base"
 local constraints = require "strided.distributions.constraint"
+local math = math
 
 local M = {}
 

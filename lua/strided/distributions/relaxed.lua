@@ -13,6 +13,7 @@ local family = require "strided.distributions.exponential_family"
 local transforms = require "strided.distributions.transform"
 
 local log = math.log
+local rawget = rawget
 
 local M = {}
 

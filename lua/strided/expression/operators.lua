@@ -9,6 +9,7 @@ local core = require "strided.core"
 local floor, pairs, type = math.floor, pairs, type
 local is_tensor = core.is_tensor
 local unpack = unpack or table.unpack
+local math = math
 
 local MAX_EXACT = 2 ^ 53 -- integers below it are exact in a double
 

@@ -8,6 +8,7 @@ local options = require "strided.options"
 
 local format, is_tensor = string.format, st.is_tensor
 local ipairs, pairs, type = ipairs, pairs, type
+local table = table
 
 local check = {}
 

@@ -14,6 +14,7 @@ local cat, enable_grad, is_tensor, no_grad, scope, view_as_real =
 local keep = require "strided.core".keep_from_all
 local abs, floor, ipairs, min, remove =
   math.abs, math.floor, ipairs, math.min, table.remove
+local pairs, type = pairs, type
 
 local lbfgs = {}
 

@@ -9,6 +9,7 @@ local raise = require "strided.caller_error"
 
 local addmm, bfloat16 = st.addmm, st.bfloat16
 local ipairs, max, sqrt = ipairs, math.max, math.sqrt
+local table, tostring = table, tostring
 
 local muon = {}
 

@@ -24,6 +24,7 @@ local raise = require "strided.caller_error"
 
 local ipairs, pairs, select, setmetatable, type =
   ipairs, pairs, select, setmetatable, type
+local tostring = tostring
 
 local Scheduler = {}
 
