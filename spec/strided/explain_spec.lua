@@ -113,6 +113,8 @@ describe("the plan of a call", function()
     text = st.explain(function(a) return a:sum():item() end, x)
     assert.matches("^st.fuse cannot fuse it:\n  .*the elements of a tensor are "
                    .. "not known", text)
+    text = st.explain(function(a) return a:mul(2):nosuch() end, x)
+    assert.matches("explain_spec.lua:%d+: a tensor has no 'nosuch'", text)
   end)
 
   it("fails without a trace when memory runs out", function()

@@ -382,8 +382,9 @@ static void open_columns(reader *r) {
 /* csv_parse(source, spec, columns, seen, limits): stores spec.limit records;
  * columns are tensors, strings for lists of strings, false for those that are
  * left out. A column with a set of kinds seen is inferred: fields of other
- * kinds are no error. `limits` has `beyond` of columns, by default infinity. Returns the lists of strings by column, and the kinds seen of
- * the inferred columns that failed; or nil and the error */
+ * kinds are no error. `limits` has `beyond` of columns, by default infinity.
+ * Returns the lists of strings by column, and the kinds seen of the inferred
+ * columns that failed; or nil and the error */
 static int parse(lua_State *L) {
   reader r;
   st__csv_open(L, &r);

@@ -11,6 +11,7 @@
  * refers to.
  */
 
+#include <stdio.h>
 #include <string.h>
 
 #include "bind.h"
@@ -227,6 +228,15 @@ static void keep_constants(const call *c, const st_schedule *schedule,
   lua_pop(L, 1);                                       /* [-1] */
 }
 
+/* The error at the top becomes the reason why the function is called. */
+static void keep_error(lua_State *L, st_recorder *r) {
+  char why[256];
+  if (lua_type(L, -1) != LUA_TSTRING) return;
+  snprintf(why, sizeof why, "it fails with fake tensors: %s",
+           lua_tostring(L, -1));
+  st_recorder_refuse(r, why);
+}
+
 /* Records the function by calling it with fake tensors. NULL: it cannot be
  * fused for these arguments. */
 static st_schedule *record(call *c) {
@@ -249,6 +259,7 @@ static st_schedule *record(call *c) {
   h->recorder = r;
   const int failed = st__run_body(h, L, c->nargs + 2, LUA_MULTRET);
   h->recorder = NULL;
+  if (failed) keep_error(L, r);
   const int n = failed ? -1 : read_outputs(c, base + 2,
                                            lua_gettop(L) - base - 1, outputs);
   status = st_compile_cache_end(c->ud->f, c->nargs, c->args, &r, n, outputs,
