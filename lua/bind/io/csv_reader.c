@@ -92,6 +92,18 @@ const char *st__csv_poll(reader *r) {
   return why;
 }
 
+/* Calls the field `count` of the table, if it is there. */
+static void count(reader *r, size_t n) {
+  lua_State *L = r->L;
+  if (st__csv_push_field(L, "count") == LUA_TFUNCTION) { /* [+1] */
+    lua_pushnumber(L, (lua_Number)n);             /* [+1] */
+    lua_call(L, 1, 0);                            /* [-2] */
+    st__csv_bind_columns(r);
+  } else {
+    lua_pop(L, 1);                                /* [-1] */
+  }
+}
+
 const char *st__csv_refill(reader *r) {
   const char *why = st__csv_poll(r);
   if (why) return why;
@@ -115,6 +127,7 @@ const char *st__csv_refill(reader *r) {
   r->end = r->buffer + kept + n;
   r->buffer[kept + n] = '\0';
   r->is_last = n == left;
+  if (!why) count(r, n);
   return why;
 }
 

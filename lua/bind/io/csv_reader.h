@@ -30,7 +30,8 @@ typedef struct st__csv_reader {
 } st__csv_reader;
 
 /* Reads the table in argument 2: delimiter, quote, comment, point, missing,
- * fill; at, line, limit, ncols. Makes an empty buffer. */
+ * fill; at, line, limit, ncols; and count, a function that is called with the
+ * number of bytes of each piece that is read. Makes an empty buffer. */
 void st__csv_open(lua_State *L, st__csv_reader *r);
 
 /* Pushes a field of that table; returns its type. [+1] */

@@ -4,6 +4,7 @@
 
 local core = require "strided.core"
 local failure = require "strided.io.failure"
+local meter = require "strided.io.meter"
 local options_of = require "strided.options"
 local raise = require "strided.caller_error"
 local replace = require "strided.io.replace"
@@ -197,6 +198,12 @@ local function open(name, place)
   return core.open_bytes(text), "the text"
 end
 
+--- Takes the option `progress` out of options, if they are a table: meter.of.
+local function progress_of(name, options)
+  if type(options) == "table" then return meter.of(name, options) end
+  return options, function() end
+end
+
 --- Reads a source for st.load, as failure.catch does.
 function csv.read(source, options, delimiter)
   return failure.catch(require "strided.io.csv_read".read, source,
@@ -248,6 +255,7 @@ end
 -- * `quote`: one character, by default `"`; false for none
 -- * `comment`: one character; what follows it on a line is skipped
 -- * `skip_rows`: lines to skip at the beginning; `max_rows`: records to read
+-- * `progress`: as for st.load
 -- * `as`: "table", the default; "tensor": one tensor of two dimensions, of the
 --   dtype that all columns fit, and the list of names if there are names;
 --   "auto": a tensor if all columns are numbers and have no names, and `dtype`
@@ -264,13 +272,17 @@ end
 -- @tparam[opt] table options
 -- @treturn table the columns by number and name, and `names`, or a tensor
 function csv.read_csv(place, options)
+  local show
+  options, show = progress_of("read_csv", options)
   local source, what, delimiter = open("read_csv", place)
   local checked, o = pcall(read_options, "read_csv", options, "table",
                            delimiter)
   local ok, value, extra = checked, o, nil
   if checked then
+    show(source:size())
     ok, value, extra = pcall(failure.catch,
                              require "strided.io.csv_read".read, source, o)
+    show(nil, ok and value ~= nil)
   end
   source:close()
   if not checked then raise("%s", text_of(o)) end
@@ -298,8 +310,9 @@ end
 -- @param place a path, or `{text = true}` to return the text
 -- @param value a tensor or a table
 -- @tparam[opt] table options `names`, a list of strings; `header`: false
--- writes no names; `delimiter`, `decimal`, `quote`, `comment` as for
--- st.read_csv: with `quote = false` a text that needs quotes is an error
+-- writes no names; `progress`, as for st.save; `delimiter`, `decimal`, `quote`,
+-- `comment` as for st.read_csv: with `quote = false` a text that needs quotes
+-- is an error
 -- @return the text, with `{text = true}`
 function csv.write_csv(place, value, options)
   local path, text = check_place("write_csv", place)
@@ -307,13 +320,17 @@ function csv.write_csv(place, value, options)
     raise("write_csv: the value must be a Tensor or a table, got %s",
           type(value))
   end
+  local show
+  options, show = progress_of("write_csv", options)
   options = write_options("write_csv", options, path and delimiter_of(path))
   if path then
+    show(0)
     local done, why = replace(path, function(file)
       return failure.catch(require "strided.io.csv_write".write,
                            function(piece) return file:write(piece) end,
                            value, options)
     end)
+    show(nil, done)
     if not done then
       complain("write_csv", "write", failure.quote(path), why)
     end

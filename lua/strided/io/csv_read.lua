@@ -8,6 +8,7 @@
 local core = require "strided.core"
 local csv_text = require "strided.io.csv_text"
 local failure = require "strided.io.failure"
+local meter = require "strided.io.meter"
 
 local concat, error, find, floor, format, gsub, ipairs, min, next, pairs, pcall,
       require, tostring, type =
@@ -246,6 +247,8 @@ local function parse(source, spec, plan, make)
       plan.results[c] = columns[c]
     end
   end
+  -- bytes count once, whatever the number of passes
+  spec.count, plan.is_counted = not plan.is_counted and meter.counter(), true
   local texts, failed = core.csv_parse(source, spec, columns, seen, limits)
   if not texts then refuse(name_column(failed, plan), spec, plan.options) end
   for c, list in pairs(texts) do plan.results[c] = list end

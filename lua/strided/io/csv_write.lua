@@ -5,6 +5,7 @@
 
 local core = require "strided.core"
 local failure = require "strided.io.failure"
+local meter = require "strided.io.meter"
 local values = require "strided.io.values"
 
 local concat, floor, gsub, ipairs, next, pairs, pcall, require, sort, tostring,
@@ -232,6 +233,7 @@ function M.write(write, value, options)
     local text, after = format_rows(columns, spec, row, rows, names)
     local ok, why = write(text)
     if not ok then return nil, why end
+    meter.add_text(#text)
     row = after
   end
   return true

@@ -19,6 +19,17 @@ function meter.add(n)
   if bar then bar:step(n) end
 end
 
+--- Counts n bytes of a text, whose size is not known before its end.
+function meter.add_text(n)
+  if bar then
+    bar.total = nil
+    bar:step(n)
+  end
+end
+
+--- A function that counts bytes; nil if there is no bar for them to move.
+function meter.counter() return bar and meter.add or nil end
+
 --- Counts the elements of a tensor.
 function meter.add_tensor(t)
   if bar then bar:step(t:numel() * t:element_size()) end
@@ -96,6 +107,7 @@ function meter.of(name, options)
     elseif bar then
       local own = bar
       bar = nil
+      if own.done == 0 then own.done = own.total or 0 end -- nothing counts
       own.total = own.done -- headers are not counted
       own:finish(ok)
     end

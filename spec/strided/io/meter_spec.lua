@@ -7,6 +7,7 @@ local st = require "strided"
 local files = require "spec.support.files"
 local meter = require "strided.io.meter"
 local progress = require "strided.progress"
+local raises_here = require("spec.support.tensors").raises_here
 
 local PIECE = 1000 -- bytes
 
@@ -96,6 +97,38 @@ describe("The progress of a file", function()
       assert.same({4000}, steps)
     end
     os.remove(path)
+  end)
+
+  it("counts the text of a CSV file, once", function()
+    local path = base .. ".csv"
+    local t = st.arange(300000):view(-1, 3)
+    st.save(path, t, {progress = true})
+    local size = #files.read(path)
+    local function total()
+      local n = 0
+      for _, step in ipairs(steps) do n = n + step end
+      return n
+    end
+    assert.is_true(#steps > 1)
+    assert.equal(size, total())
+    st.write_csv(path, t, {progress = true})
+    assert.equal(size, total())
+    -- the first column is another dtype in the end: a third pass
+    files.write(path, files.read(path) .. "0.5,1,2\n")
+    for _, read in ipairs {st.read_csv, st.load} do
+      local back = read(path, {progress = true, as = "table"})
+      assert.equal("float64 int64", back[1].dtype .. " " .. back[2].dtype)
+      assert.is_true(#steps > 1)
+      assert.equal(size + 8, total())
+    end
+    os.remove(path)
+  end)
+
+  it("is checked before a file is opened", function()
+    raises_here("read_csv: option 'progress' must be true, a text",
+                function() st.read_csv("/nowhere", {progress = {}}) end)
+    raises_here("write_csv: option 'progress' must be true, a text",
+                function() st.write_csv("/nowhere", {{1}}, {progress = {}}) end)
   end)
 
   it("counts the bytes of a member that is damaged", function()
