@@ -151,7 +151,8 @@ function Profile:table(opts)
   if limit ~= nil and (type(limit) ~= "number" or limit < 1 or
                         limit ~= limit) then
     raise("table: 'limit' must be a number from 1 on, got %s",
-          type(limit) == "number" and tostring(limit) or type(limit))
+          limit ~= limit and "nan" or type(limit) == "number" and
+          tostring(limit) or type(limit))
   end
   local rows, elapsed, _, lost = read(self, "table")
   return table_text(rows, elapsed, lost, {

@@ -8,10 +8,10 @@ local failure = require "strided.io.failure"
 local meter = require "strided.io.meter"
 local values = require "strided.io.values"
 
-local concat, floor, gsub, ipairs, next, pairs, pcall, require, sort, tostring,
-      type =
-  table.concat, math.floor, string.gsub, ipairs, next, pairs, pcall, require,
-  table.sort, tostring, type
+local concat, floor, gsub, ipairs, math_type, next, pairs, pcall, require, sort,
+      tostring, type =
+  table.concat, math.floor, string.gsub, ipairs, math.type, next, pairs, pcall,
+  require, table.sort, tostring, type
 local fail = failure.fail
 
 local PLAIN = {bool = true, uint8 = true, int8 = true, int16 = true,
@@ -81,7 +81,8 @@ end
 local function tensor_of(list, kind, what)
   local dtype = kind == "boolean" and "bool" or "int64"
   for _, x in ipairs(kind == "number" and list or {}) do
-    if type(x) == "number" and (x ~= floor(x) or x < -2 ^ 53 or x > 2 ^ 53) then
+    if type(x) == "number" and (x ~= floor(x) or x < -2 ^ 53 or x > 2 ^ 53) and
+       not (math_type and math_type(x) == "integer") then
       dtype = "float64"
     end
   end
