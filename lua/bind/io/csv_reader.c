@@ -97,7 +97,7 @@ static void count(reader *r, size_t n) {
   lua_State *L = r->L;
   if (st__csv_push_field(L, "count") == LUA_TFUNCTION) { /* [+1] */
     lua_pushnumber(L, (lua_Number)n);             /* [+1] */
-    lua_call(L, 1, 0);                            /* [-2] */
+    st__call_out(r->h, L, "read_csv", 1, 0);      /* [-2] */
     st__csv_bind_columns(r);
   } else {
     lua_pop(L, 1);                                /* [-1] */
