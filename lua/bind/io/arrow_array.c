@@ -154,6 +154,9 @@ static st_dtype check_array(st__state *h, lua_State *L, const arrow_schema *s,
     st__error(h, L, ST_BAD_STATE, "from_arrow: the %s has been released",
               s->release ? "array" : "schema");
   }
+  if (!s->format) {
+    st__error(h, L, ST_BAD_VALUE, "from_arrow: the schema has no format");
+  }
   while (k < FORMATS && (s->format[0] != formats[k].letter || s->format[1])) {
     k++;
   }
@@ -164,7 +167,7 @@ static st_dtype check_array(st__state *h, lua_State *L, const arrow_schema *s,
   }
   if (a->length < 0 || a->offset < 0 || a->n_buffers != 2 ||
       a->length > INT64_MAX / 8 || a->offset > INT64_MAX / 8 - a->length ||
-      (!a->buffers[1] && a->length > 0)) {
+      !a->buffers || (!a->buffers[1] && a->length > 0)) {
     st__error(h, L, ST_BAD_VALUE, "from_arrow: the array is malformed");
   }
   return formats[k].dtype;
@@ -209,6 +212,9 @@ static void push_elements(st__state *h, lua_State *L, st_dtype dtype,
     st__error(h, L, ST_BAD_VALUE, "from_arrow: the elements are not aligned");
   }
   st__tensor_ud *ud = st__new_tensor_ud(h, L);           /* [+1] */
+  if (!a->release) { /* by a finalizer */
+    st__error(h, L, ST_BAD_STATE, "from_arrow: the array has been released");
+  }
   arrow_array *moved = malloc(sizeof *moved);
   if (!moved) st__error(h, L, ST_NO_MEMORY, "from_arrow: out of memory");
   *moved = *a;

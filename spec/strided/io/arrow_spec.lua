@@ -145,6 +145,21 @@ describe("An Arrow array", function()
            ffi.new "char *[1]", array)
   end)
 
+  it("is refused where pointers are NULL", function()
+    local schema, array = export(st.ones(2))
+    local letter, buffers = schema.format, array.buffers
+    schema.format = nil
+    raises("the schema has no format", st.from_arrow, schema, array)
+    schema.format, array.buffers = letter, nil
+    raises("the array is malformed", st.from_arrow, schema, array)
+    array.length = 0
+    raises("the array is malformed", st.from_arrow, schema, array)
+    array.buffers = buffers
+    raises("'schema' is NULL", st.from_arrow,
+           ffi.cast("struct ArrowSchema *", 0), array)
+    release(schema, array)
+  end)
+
   it("is not made of other tensors", function()
     for _, row in ipairs {
       {st.ones(2, 2), "an array has one dimension, the tensor has 2"},
