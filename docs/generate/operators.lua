@@ -127,8 +127,9 @@ end
 
 --- A table of the names of a group.
 local function list_of(group)
-  local rows = {"| " .. group.title:gsub("^%l", string.upper)
-                .. " | |\n|---|---|"}
+  local title = group.title and "**" .. group.title:gsub("^%l", string.upper)
+                                .. "**\n\n" or ""
+  local rows = {title .. "| name | |\n|---|---|"}
   for _, e in ipairs(group.entries) do
     rows[#rows + 1] = ("| [`%s`](%s) | %s |"):format(
       e.name, label_of(e), markdown.cell(e.line))
@@ -142,7 +143,7 @@ local function page(topic, entries)
   add(GENERATED_BY .. "(topic-" .. topic .. ")=\n# " .. topic)
   add(markdown.escape(topics.line(topic):gsub("^%l", string.upper)) .. ".")
   for _, group in ipairs(groups.of(topic, entries) or
-                         {{title = "name", entries = entries}}) do
+                         {{entries = entries}}) do
     add(list_of(group))
   end
   for _, e in ipairs(entries) do
