@@ -1,9 +1,11 @@
 --- Formats values for printing: tables with their fields, abbreviated where
--- they are deep or long; values with a `__tostring` metamethod by that.
+-- they are deep or long; values with a `__tostring` metamethod by that; traces
+-- as tables.
 --
 -- @module strided.session.show
 
 local lists = require("strided.core").tensor_lists
+local trace_text = require "strided.session.trace_text"
 
 local concat, sort = table.concat, table.sort
 local debug, error, format, ipairs, next, pcall, rawget, require, select,
@@ -152,7 +154,10 @@ end
 function shown(v, state, depth)
   local kind = type(v)
   if has_tostring(v) then return text_of(v) end
-  if kind == "table" then return table_text(v, state, depth) end
+  if kind == "table" then
+    if depth == 0 and trace_text.is_trace(v) then return trace_text.of(v) end
+    return table_text(v, state, depth)
+  end
   local text = kind == "string" and depth > 0 and quoted(v) or text_of(v)
   if kind == "string" and depth == 0 then return text end
   return show.paint(text, kind, state.has_colours)

@@ -88,6 +88,18 @@ describe("A value", function()
                  show.value {parts = list})
   end)
 
+  it("that is a trace has a line for each event", function()
+    local list = st.trace(st.flatten, st.arange(6):view(2, 3):t())
+    local text = show.value(list):gsub("%d+%.?%d* [num]?s", "T"):gsub(" +", " ")
+    assert.equal(" time operator key arguments\n"
+                 .. " T flatten.using_ints CPU int64 {3, 2} strided\n"
+                 .. " T clone CPU int64 {3, 2} strided\n"
+                 .. " T view ADInplaceOrView int64 {3, 2}\n"
+                 .. " view CPU", text)
+    assert.matches("\n +%d+%.?%d* %a?s    clone ", show.value(list))
+    assert.equal('{{op = "x"}}', show.value {{op = "x"}})
+  end)
+
   it("that is a long error is broken between words", function()
     local word = ("x"):rep(39)
     assert.equal(word .. " y", show.fold(word .. " y"))
