@@ -357,6 +357,13 @@ describe("The dispatcher", function()
       assert.matches("trace: argument 'self'", failure(st.trace))
     end)
 
+    it("the events of a table that can be called, as of a module", function()
+      local net = setmetatable({}, {__call = function(_, a) return a:neg() end})
+      local events, y = st.trace(net, st.ones(1))
+      assert.equal("aten::neg", events[1].op)
+      assert.equal(-1, y:item())
+    end)
+
     -- arguments of st.explain, patterns that its text must have
     local explained = {
       {{st.add, "x", "x"}, "^add%.Tensor\n", "\n  self +CPU",

@@ -133,11 +133,22 @@ static void push_event(lua_State *L, const event *e) {
   }
 }
 
-/* trace(body, ...), body a function or an operator: returns the list of events,
- * then the results of body. For a tensor it calls aten::trace, upvalue 2. */
+/* True for a function, an operator, and a table that can be called, such as a
+ * module of a network. */
+static bool is_body(st__state *h, lua_State *L) {
+  if (lua_isfunction(L, 1) || st__testudata(h, L, 1, ST_UD_OPERATOR)) {
+    return true;
+  }
+  if (!lua_istable(L, 1) || !luaL_getmetafield(L, 1, "__call")) return false;
+  lua_pop(L, 1);                                         /* [-1] */
+  return true;
+}
+
+/* trace(body, ...): returns the list of events, then the results of body. For
+ * a tensor it calls aten::trace, upvalue 2. */
 static int trace(lua_State *L) {
   st__state *h = st__state_of(L);
-  if (!lua_isfunction(L, 1) && !st__testudata(h, L, 1, ST_UD_OPERATOR)) {
+  if (!is_body(h, L)) {
     lua_pushvalue(L, lua_upvalueindex(2));               /* [+1] */
     lua_insert(L, 1);
     st__call_c(L, lua_gettop(L) - 1, LUA_MULTRET);
