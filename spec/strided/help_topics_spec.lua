@@ -119,6 +119,14 @@ describe("A name that is not there", function()
     has(st.help "optim.Adamm", "optim.Adam")
   end)
 
+  it("is searched for by its words", function()
+    has(st.help "qqz speeds", 'search by st.apropos "qqz speeds"')
+    has(st.help "qqz.qqzz", 'search by st.apropos "qqz"')
+    assert.equal("nothing is known about '1+': st.help() lists the topics",
+                 st.help "1+")
+    has(st.help "types", "dtypes: types of elements", "language servers")
+  end)
+
   it("may be the name of another library", function()
     has(st.help "from_numpy", "st.frombuffer")
     has(st.help "cmul", "t:mul")

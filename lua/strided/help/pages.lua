@@ -22,6 +22,7 @@ local LINES = {
 local ALSO = {
   autodiff = "autograd", gradients = "autograd", broadcast = "broadcasting",
   device = "devices", dtype = "dtypes", promotion = "dtypes",
+  types = "dtypes",
   error = "errors", index = "indexing", slicing = "indexing",
   layouts = "layout", strides = "layout", views = "layout", seed = "random",
   figure = "plot", plots = "plot", plotting = "plot", chart = "plot",

@@ -191,7 +191,7 @@ end
 function search.hint(name)
   local list = find(name, "%w") and search.similar(name) or {}
   if list[1] then return "did you mean " .. concat(list, ", ") .. "?" end
-  local word = match(name, "[%w_]+")
+  local word = find(name, "^[%w_.: ]+$") and match(name, "%a[%w_ ]*")
   return word and format("search by st.apropos %q", word) or
          "st.help() lists the topics"
 end

@@ -16,10 +16,8 @@ complex64, complex128.
 Numbers without a fraction make int64, as 1.0 is 1 in Lua; others make the
 default dtype, float32. st.float(1) and the option dtype say otherwise.
 
-  > st.tensor {1, 2.5}.dtype
-  float32
-  > st.tensor({1, 2}, {dtype = "float64"})
-  tensor([1., 2.], dtype=float64)
+  > st.tensor({2.5}).dtype, st.tensor({2}, {dtype = "float64"})
+  float32	tensor([2.], dtype=float64)
 
 Conversions: t:to(dtype), or the short t:float(), t:double(), t:int(), ...
 
@@ -42,4 +40,6 @@ Sums of integers are int64; division of integers gives floats.
   > st.tensor({200, 100}, {dtype = "uint8"}):sum()
   tensor(300)
 
-Limits: ?iinfo, ?finfo. See also ?set_default_dtype, ?can_cast, ?dtype_info.]=]
+Limits: ?iinfo, ?finfo. See also ?set_default_dtype, ?can_cast, ?dtype_info.
+Types for editors: require("strided.types").write "types" writes annotations
+for Lua language servers into a folder.]=]
