@@ -205,9 +205,8 @@ function Session:run(chunk, is_silent_one, is_timed)
   finish(self, is_silent_one, protect(self, function()
     return stop(start, self, chunk(values))
   end))
-  if is_timed then
-    say_to(io.stdout, "took " .. seconds_text(self.took or
-                                              core.clock() - start))
+  if is_timed and self.took then -- nil after an error
+    say_to(io.stdout, "took " .. seconds_text(self.took))
   end
   self.took = nil
 end

@@ -327,6 +327,10 @@ describe("A session on a pipe", function()
     assert.matches("^42\ntook [%d.e-]+ [num]?s\ntimes are on\n1\n"
                    .. "took [%d.e-]+ [num]?s\ntimes are off\n2\n$", text)
     assert.matches("took", (piped "%time for i = 1, 2 do\nend\n"))
+    local text_of_error, failed_status = piped "%time error 'oh'\n"
+    assert.matches("^input:1: oh\n", text_of_error)
+    assert.is_nil(text_of_error:find("took", 1, true))
+    assert.equal(1, failed_status)
     local failed, status = piped "%tim 1\n"
     assert.matches("^there is no command %%tim: ", failed)
     assert.equal(1, status)
