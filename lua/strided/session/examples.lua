@@ -27,8 +27,10 @@ local function add(text)
     elseif line:find "^  %-%->" then
       row.result = line:sub(7)
     elseif not row.result then
-      local gap = (row.code == "" or row.code:find "%($") and "" or " "
-      row.code = row.code .. gap .. line:match "%S.*"
+      local more = line:match "%S.*"
+      local is_tight = row.code == "" or row.code:find "%($" or
+                       more:find "^:"
+      row.code = row.code .. (is_tight and "" or " ") .. more
     else
       row.result = row.result .. "\n" .. line:sub(7)
     end
