@@ -173,6 +173,12 @@ describe("A plot as SVG", function()
     assert.equal(3, k)
   end)
 
+  it("ends on logarithmic axes of the least numbers", function()
+    for _, y in ipairs {{5e-324}, {5e-324, 1e-310}, {1e-307}} do
+      assert.is_string(st.plot(y, {log = "y"}):svg())
+    end
+  end)
+
   it("has points on logarithmic axes", function()
     local svg = st.plot({1, 10, 100}, {1e-3, 1, 1e3}, {
       log = "xy", xlim = {1, 100}, ylim = {1e-3, 1e3}}):svg()

@@ -9,6 +9,7 @@ local abs, floor, huge, ipairs, log, max, min, require = math.abs, math.floor,
   math.huge, ipairs, math.log, math.max, math.min, require
 
 local MOST = 1.797e308 -- a limit
+local LEAST = 1e-307 -- of a logarithmic axis
 local PAD = 0.04       -- of the range, beyond the data
 local CLOSEST = 1e-13  -- a range, by the largest number
 
@@ -71,10 +72,11 @@ end
 
 local function log_limits(low, high)
   if not low then return 1, 10 end
+  low, high = max(low, LEAST), max(high, LEAST)
   if low == high then return low / 2, min(high * 2, MOST) end
   local by = (high / low) ^ PAD
   if by == huge then by = (high ^ PAD) / (low ^ PAD) end
-  return max(low / by, 1e-307), min(high * by, MOST)
+  return max(low / by, LEAST), min(high * by, MOST)
 end
 
 --- An axis: `low`, `high`, `is_log`, `is_whole`, `is_flipped`, `texts`.
