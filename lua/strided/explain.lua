@@ -93,11 +93,7 @@ end
 -- @param ... the arguments of the call
 -- @treturn string
 local function explain(op, ...)
-  local kind = type(op)
-  if kind == "nil" or kind == "number" or kind == "boolean" then
-    raise("explain: argument 'op' must be an operator or its name, a fused "
-          .. "function or a Lua function, got %s", kind)
-  elseif kind == "function" and getinfo(op, "S").what ~= "C" then
+  if type(op) == "function" and getinfo(op, "S").what ~= "C" then
     if select("#", ...) == 0 then
       raise "explain: write the arguments of the function: st.explain(fn, x)"
     end

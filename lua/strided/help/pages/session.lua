@@ -33,5 +33,5 @@ piece of code, - the standard input, -v prints the version, -h all options.
 The exit status is 0, or 1 after an error, or that of os.exit(status).
 
 STRIDED_STARTUP, else ~/.config/strided/init.lua, is a file that runs before
-a session. NO_COLOR=1 turns colours off; PAGER shows long help (less).
-The history is in ~/.local/state/strided/history.]=]
+a session. NO_COLOR=1 or CLICOLOR=0 turns colours off; PAGER shows long
+help (less). The history is in ~/.local/state/strided/history.]=]
