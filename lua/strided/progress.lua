@@ -17,12 +17,13 @@ local options = require "strided.options"
 local raise = require "strided.caller_error"
 
 local clock, is_tensor = core.clock, core.is_tensor
-local floor, format, getmetatable, gsub, huge, next, pairs, pcall, print,
+local floor, format, getmetatable, gsub, huge, pairs, pcall, print,
   require, select, setmetatable, stderr, stdout, sub, tostring, type =
-  math.floor, string.format, getmetatable, string.gsub, math.huge, next, pairs,
+  math.floor, string.format, getmetatable, string.gsub, math.huge, pairs,
   pcall, print, require, select, setmetatable, io and io.stderr,
   io and io.stdout, string.sub, tostring, type
-local IPAIRS = ipairs {} -- the iterator that ipairs returns
+-- The iterators that they return; that of pairs is another `next` in Lua 5.1.
+local PAIRS, IPAIRS = pairs {}, ipairs {}
 
 local PAUSE = 0.1   -- seconds between two lines
 local WIDTH = 80    -- of terminals that do not say
@@ -308,7 +309,7 @@ local function without_state(f, state, control)
   end
   local n
   if type(state) == "table" then
-    n = f == next and size_of(state) or f == IPAIRS and #state or nil
+    n = f == PAIRS and size_of(state) or f == IPAIRS and #state or nil
   end
   return function() return keep(f(state, control)) end, n
 end

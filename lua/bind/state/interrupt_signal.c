@@ -28,6 +28,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -216,6 +217,13 @@ static int is_terminal(lua_State *L) {
   return 1;
 }
 
+/* has_write_failed(): returns true if a write to the standard output has
+ * failed. print of Lua 5.2 and later flushes each line and drops the error. */
+static int has_write_failed(lua_State *L) {
+  lua_pushboolean(L, ferror(stdout));                       /* [+1] */
+  return 1;
+}
+
 /* clock(): seconds of a clock that only goes forward */
 static int monotonic_clock(lua_State *L) {
   struct timespec t;
@@ -230,7 +238,8 @@ void st__open_signal(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {
     {"catch_interrupts", catch_interrupts},
     {"interruptible", interruptible}, {"wait_input", wait_input},
-    {"is_terminal", is_terminal}, {"clock", monotonic_clock}, {NULL, NULL}
+    {"is_terminal", is_terminal}, {"has_write_failed", has_write_failed},
+    {"clock", monotonic_clock}, {NULL, NULL}
   };
   st__set_functions(h, L, functions);
   st_add_interrupt_check(check_hook);

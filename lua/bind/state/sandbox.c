@@ -62,6 +62,7 @@
   X(SESSION, "interruptible", "interruptible", LUA_TNONE)               \
   X(SESSION, "wait_input", "wait_input", LUA_TNONE)                     \
   X(SESSION, "is_terminal", "is_terminal", LUA_TNONE)                   \
+  X(SESSION, "has_write_failed", "has_write_failed", LUA_TNONE)         \
   X(SESSION, "terminal_size", "terminal_size", LUA_TNONE)               \
   X(SESSION, "ask_terminal", "ask_terminal", LUA_TNONE)                 \
   X(INTERNALS, "start_workers", "DataLoader with workers", LUA_TNONE)   \

@@ -3,7 +3,8 @@
 -- @module strided.session.command
 
 local st = require "strided"
-require("strided.core").check_taken("session", "strided.session.command")
+local core = require "strided.core"
+core.check_taken("session", "strided.session.command")
 local advice = require "strided.session.advice"
 local failure = require "strided.session.traceback"
 
@@ -139,6 +140,7 @@ local function main(args)
   local file = io.type(io.stdout) == "file" and io.stdout
   local ok, why = true
   if file then ok, why = file:flush() end
+  if ok and core.has_write_failed() then ok, why = false, "a write failed" end
   if ok then return status end
   return complain("cannot write the output: " .. why)
 end
