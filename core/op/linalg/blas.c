@@ -12,6 +12,13 @@
  * and keeps it. If a mapping fails, OpenBLAS retries forever. So before it may
  * need more buffers than ever before, the same amount of memory is mapped and
  * unmapped; if that fails, the product fails.
+ *
+ * Note [One OpenMP runtime]
+ * OpenBLAS is linked with libgomp, and computes on one thread if that says that
+ * the caller is in a parallel region. A build by Clang runs regions of libomp,
+ * which libgomp knows nothing of: products in a region would be divided among
+ * threads of libgomp, with other bits from call to call. libomp has libgomp's
+ * functions as well. In the global scope, it is the one that OpenBLAS finds.
  */
 
 #include "op/linalg/blas.h"
@@ -24,6 +31,22 @@
 #include <sys/mman.h>
 
 #include "base/status.h"
+
+#if ST_OPENMP && defined(__clang__)
+#include <omp.h>
+
+static void share_runtime(void) {
+  int (*const function)(void) = omp_in_parallel;
+  void *address;
+  Dl_info info;
+  memcpy(&address, &function, sizeof address);
+  if (dladdr(address, &info)) {
+    dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
+  }
+}
+#else
+static void share_runtime(void) {}
+#endif
 
 /* ORDER BLAS */
 static const char *const names[] = {
@@ -42,6 +65,7 @@ _Static_assert(sizeof blas == COUNT * sizeof(void *), "a name per function");
 
 static void load(void) {
   void *functions[COUNT];
+  share_runtime(); /* Note [One OpenMP runtime] */
   library = dlopen(ST_OPENBLAS_FOLDER "/" ST_OPENBLAS, RTLD_NOW | RTLD_LOCAL);
   if (!library) library = dlopen(ST_OPENBLAS, RTLD_NOW | RTLD_LOCAL);
   is_loaded = library != NULL;
