@@ -6,30 +6,15 @@ local build = require "spec.support.build"
 local files = require "spec.support.files"
 local st = require "strided"
 local help = require "strided.session.help"
+local typed_session = require "spec.support.typed_session"
 
 local HERE = build.root .. "/spec"
 local LUA = build.lua
 local read, shell = files.read, build.shell
-local STRIDED = LUA .. " '" .. HERE .. "/../lua/bin/strided'"
-
--- -- Running processes --------------------------------------------------------
-
-local folder = os.tmpname()
-os.remove(folder)
-os.execute("mkdir -p '" .. folder .. "'")
-local pty = build.program "pty/pty"
-
-local function write(name, text)
-  local path = folder .. "/" .. name
-  files.write(path, text)
-  return path
-end
-
--- The readline module does not free lines, which the leak checker sees.
-local SETTINGS = "INPUTRC=/dev/null PTY_TIMEOUT=60 TERM=xterm NO_COLOR= "
-  .. "PAGER=cat STRIDED_STARTUP= "
-  .. "XDG_STATE_HOME='" .. folder .. "/state' LSAN_OPTIONS=suppressions='"
-  .. write("leaks", "leak:readline\n") .. "':print_suppressions=0 "
+local line, PROMPT = typed_session.line, typed_session.PROMPT
+local session = typed_session.new()
+local folder, write = session.folder, session.write
+local STRIDED, SETTINGS = session.command, session.settings
 
 --- What the command writes when its standard input is the text.
 local function piped(text, arguments)
@@ -39,18 +24,6 @@ end
 
 -- -- Typing -------------------------------------------------------------------
 
-local PROMPT = "expect > "
-
---- The line, what is expected after it, in order, and the next prompt.
-local function line(text, ...)
-  local steps = {"send " .. text .. "\\r", "expect \\r\\n"}
-  for _, expected in ipairs {...} do
-    steps[#steps + 1] = "expect " .. expected
-  end
-  steps[#steps + 1] = PROMPT
-  return table.concat(steps, "\n")
-end
-
 -- After output that has a "> " of its own: now the prompt is there.
 local READY = line("'re' .. 'ady'", "ready")
 
@@ -59,17 +32,14 @@ local function unfinished(text)
   return "send " .. text .. "\\r\nexpect >> "
 end
 
---- Types into a session and leaves it.
--- @treturn string all that the terminal showed, without bracketed paste
--- @treturn number the exit status
+--- Types into a session and leaves it: session.run.
 local function typed(steps, settings, arguments, command)
-  local script = write("script", PROMPT .. "\n" .. table.concat(steps, "\n")
-                       .. "\nsend \\x04\nwait\n")
-  local text, status = shell(("%s %s '%s' '%s' %s %s"):format(
-    SETTINGS, settings or "", pty, script, command or STRIDED,
-    arguments or ""))
-  if status == 97 then pending "no pseudo terminal: is /dev/pts mounted?" end
-  return text:gsub("\27%[%?2004[hl]\r?", ""), status
+  local all = {PROMPT}
+  for i, step in ipairs(steps) do all[i + 1] = step end
+  local text, status, lacks = session.run(
+    all, settings, (command or STRIDED) .. " " .. (arguments or ""))
+  if lacks then pending(lacks) end
+  return text, status
 end
 
 --- Types and expects that all came as the steps say.
@@ -84,7 +54,7 @@ local WITHOUT = [[-e 'package.preload.readline = function() error() end' -i]]
 local _, absent = shell(LUA .. [[ -e 'require "readline"']])
 local with_readline = absent == 0 and it or pending
 
-teardown(function() os.execute("rm -rf '" .. folder .. "'") end)
+teardown(session.remove)
 
 -- -- The specs ----------------------------------------------------------------
 
@@ -238,7 +208,7 @@ describe("A session on a terminal", function()
       local script = write("script", PROMPT .. "\nsend " .. word
                            .. "\\r\nwait\n")
       local text, status = shell(("%s '%s' '%s' %s"):format(
-        SETTINGS, pty, script, STRIDED):gsub("''", "'"))
+        SETTINGS, build.program "pty/pty", script, STRIDED):gsub("''", "'"))
       if status == 97 then pending "no pseudo terminal" end
       assert.equal(0, status, text)
     end

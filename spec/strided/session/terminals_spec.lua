@@ -4,50 +4,21 @@
 
 local build = require "spec.support.build"
 local files = require "spec.support.files"
+local typed_session = require "spec.support.typed_session"
 
 local read, shell = files.read, build.shell
-local STRIDED = build.lua .. " '" .. build.root .. "/lua/bin/strided'"
-
-local folder = os.tmpname()
-os.remove(folder)
-os.execute("mkdir -p '" .. folder .. "'")
-local pty = build.program "pty/pty"
-
-local function write(name, text)
-  local path = folder .. "/" .. name
-  files.write(path, text)
-  return path
-end
-
--- The readline module does not free lines, which the leak checker sees.
-local SETTINGS = "INPUTRC=/dev/null PTY_TIMEOUT=60 TERM=xterm NO_COLOR= "
-  .. "PAGER=cat STRIDED_STARTUP= "
-  .. "XDG_STATE_HOME='" .. folder .. "/state' LSAN_OPTIONS=suppressions='"
-  .. write("leaks", "leak:readline\n") .. "':print_suppressions=0 "
-
-local PROMPT = "expect > "
-
---- The line, what is expected after it, in order, and the next prompt.
-local function line(text, ...)
-  local steps = {"send " .. text .. "\\r", "expect \\r\\n"}
-  for _, expected in ipairs {...} do
-    steps[#steps + 1] = "expect " .. expected
-  end
-  steps[#steps + 1] = PROMPT
-  return table.concat(steps, "\n")
-end
+local line, PROMPT = typed_session.line, typed_session.PROMPT
+local session = typed_session.new()
+local folder, write, STRIDED = session.folder, session.write, session.command
 
 --- Types into a session and leaves it, with success.
-local function typed(steps, settings, command)
-  local script = write("script", table.concat(steps, "\n")
-                       .. "\nsend \\x04\nwait\n")
-  local text, status = shell(("%s %s '%s' '%s' %s"):format(
-    SETTINGS, settings or "", pty, script, command or STRIDED))
-  if status == 97 then pending "no pseudo terminal: is /dev/pts mounted?" end
+local function typed(...)
+  local text, status, lacks = session.run(...)
+  if lacks then pending(lacks) end
   assert.equal(0, status, text)
 end
 
-teardown(function() os.execute("rm -rf '" .. folder .. "'") end)
+teardown(session.remove)
 
 describe("A session", function()
   it("neither waits for a history that is no file nor reads it all", function()
