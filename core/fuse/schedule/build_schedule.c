@@ -36,12 +36,6 @@ static st_status emit_call(st_scheduler *b, int call) {
   return ST_OK;
 }
 
-/* True if the operator is differentiable. */
-static bool passes_gradients(const st_graph_node *c) {
-  const char *formulas = st__op_derivative(c->op);
-  return !formulas || strcmp(formulas, "not differentiable") != 0;
-}
-
 /* Sets the inputs to which the gradient of each output flows (Note [Gradients
  * of fusion groups]). */
 static void find_depends(const st_scheduler *b, uint32_t *depends) {
@@ -51,8 +45,8 @@ static void find_depends(const st_scheduler *b, uint32_t *depends) {
   for (int i = 0; i < p->n; i++) {
     const st_graph_node *c = &b->g->nodes[p->calls[i]];
     uint32_t bits = 0;
-    bool more = true;
-    for (int k = 0; more && passes_gradients(c); k++) {
+    bool more = st__op_passes_gradients(c->op);
+    for (int k = 0; more; k++) {
       const int v = st__nth_read(c, k, &more);
       if (v < 0 || b->r->values[v].origin == ST_ORIGIN_NUMBER) continue;
       bits |= all[p->graph_id[v]];

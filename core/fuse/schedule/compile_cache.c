@@ -6,8 +6,9 @@
  * its bytes (any other), then the sizes and strides of the tensors. Calls with
  * equal keys run the same schedule. A schedule for dynamic shapes is found by
  * the words before the sizes alone; these say that all tensors are contiguous.
- * Other properties of a tensor, such as requires_grad, are read when the
- * schedule runs.
+ * In grad mode the arg specs say which tensors require a gradient, and an entry
+ * is found only if its captured tensors require gradients as they did when they
+ * were recorded (Note [Gradients of a recording]).
  */
 
 #include "fuse/schedule/compile_cache.h"
@@ -16,6 +17,7 @@
 
 #include "base/dtype.h"
 #include "dispatch/watch.h"
+#include "grad/graph/history.h"
 
 enum { MAX_WORDS = 320 };
 
@@ -88,11 +90,13 @@ static int first_alias(const st_compile_cache_arg *args, int i) {
   return k;
 }
 
-static uint64_t spec_word(const st_tensor *t, int same) {
+static uint64_t spec_word(const st_tensor *t, int same, bool has_gradients) {
   const bool is_wrapped = (t->flags & ST_FLAG_WRAPPED) != 0;
+  const bool is_derived = has_gradients && st__requires_grad(t);
   return (uint64_t)t->dtype | (uint64_t)(t->ndim == 0) << 8 |
          (uint64_t)is_wrapped << 9 |
-         (uint64_t)st__is_contiguous(t) << 10 | (uint64_t)same << 16;
+         (uint64_t)st__is_contiguous(t) << 10 | (uint64_t)is_derived << 11 |
+         (uint64_t)same << 16;
 }
 
 static bool add_bytes(key *k, const st_compile_cache_arg *arg) {
@@ -119,6 +123,7 @@ static bool add_geometry(key *k, const st_tensor *t) {
 /* False if calls with these arguments are not cached: a tensor is not plain, or
  * the key is too long. */
 static bool make_key(int n, const st_compile_cache_arg *args, key *k) {
+  const bool has_gradients = st__tls().grad;
   k->words[0] = (uint64_t)st__default_dtype() << 32 | (uint64_t)n;
   k->n = 1;
   k->is_contiguous = true;
@@ -127,7 +132,8 @@ static bool make_key(int n, const st_compile_cache_arg *args, key *k) {
     if (k->n + 2 > MAX_WORDS || (t && !st__is_plain(t))) return false;
     const uint64_t kind = (uint64_t)args[i].kind << 56;
     if (t) {
-      k->words[k->n++] = kind | spec_word(t, first_alias(args, i));
+      k->words[k->n++] = kind | spec_word(t, first_alias(args, i),
+                                             has_gradients);
       k->is_contiguous = k->is_contiguous && st__is_contiguous(t);
     } else {
       k->words[k->n++] = kind;
@@ -156,7 +162,9 @@ static bool matches(const entry *e, const key *k) {
 static entry *find(st_compile_cache *f, const key *k) {
   for (int i = 0, at = f->last; i < f->n; i++, at++) {
     if (at >= f->n) at = 0;
-    if (!matches(&f->entries[at], k)) continue;
+    const entry *e = &f->entries[at];
+    if (!matches(e, k)) continue;
+    if (e->steps && !st__schedule_derives_same(e->steps)) continue;
     f->last = at;
     return &f->entries[at];
   }

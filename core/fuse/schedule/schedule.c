@@ -44,6 +44,18 @@ bool st__schedule_is_current(const st_schedule *s) {
   return true;
 }
 
+bool st__schedule_derives_same(const st_schedule *s) {
+  const bool has_gradients = st__tls().grad;
+  for (int i = 0; i < s->ncaptured; i++) {
+    const bool now = has_gradients &&
+                     st__requires_grad(s->captured[i].tensor);
+    if (now != ((s->fakes[i].tensor->keys & ST_AUTOGRAD_BITS) != 0)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 /* -- Groups --------------------------------------------------------------- */
 
 static st_status run_backward(void *ctx, st_tensor *const *grads,

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "grad/graph/history.h"
+#include "grad/record/derivatives.h"
 #include "grad/record/record.h"
 #include "op/registry/op.h"
 
@@ -82,10 +84,17 @@ static st_status add_value(st_recorder *r, st_origin origin,
   return ST_OK;
 }
 
-static st_status new_fake(const st_tensor *t, st_tensor **out) {
+/* Note [Gradients of a recording] */
+static void require_gradient(st_tensor *fake) {
+  fake->keys |= ST_BIT(ST_FUNC_Autograd);
+}
+
+static st_status new_fake(const st_recorder *r, const st_tensor *t,
+                          st_tensor **out) {
   ST_TRY(st__tensor_empty_strided(ST_DEVICE_META, t->dtype, t->ndim,
                                   t->sizes, t->strides, out));
   (*out)->flags |= t->flags & ST_FLAG_WRAPPED;
+  if (r->has_gradients && st__requires_grad(t)) require_gradient(*out);
   return ST_OK;
 }
 
@@ -107,7 +116,7 @@ static st_status capture(st_recorder *r, st_tensor *t, int *out) {
     return refuse(r, "it uses a tensor that is not a plain CPU tensor");
   }
   st_tensor *fake = NULL;
-  ST_TRY(new_fake(t, &fake));
+  ST_TRY(new_fake(r, t, &fake));
   st_status status = add_value(r, ST_ORIGIN_CAPTURED, t, fake, out);
   if (status == ST_OK) status = bind_value(r, fake, *out);
   if (status == ST_OK) status = bind_value(r, t, *out);
@@ -237,6 +246,21 @@ static st_status check_results(st_recorder *r, const st_value *rets, int n,
   return refuse(r, "an operator returns one of its arguments");
 }
 
+static bool requires_gradient(const st_tensor *t) {
+  return t && (t->keys & ST_AUTOGRAD_BITS);
+}
+
+static bool reads_gradient(const pending_call *w) {
+  for (int i = 0; i < w->call->schema->nargs; i++) {
+    const st_value *v = &w->args[i];
+    if (v->tag == ST_TAG_TENSOR && requires_gradient(v->u.tensor)) return true;
+    for (uint32_t k = 0; v->tag == ST_TAG_TENSORS && k < v->len; k++) {
+      if (requires_gradient(v->u.tensors[k])) return true;
+    }
+  }
+  return false;
+}
+
 /* Appends a call of op with these fake results. */
 static st_status record(st_recorder *r, const pending_call *w, const st_op *op,
                         const st_schema *s, const st_value *rets) {
@@ -248,9 +272,12 @@ static st_status record(st_recorder *r, const pending_call *w, const st_op *op,
     return refuse(r, "too many calls");
   }
   ST_TRY(st__tracer_add(&r->base, &w->traced, op, s, n, &first));
+  const bool derives = reads_gradient(w) && st__op_passes_gradients(op);
   for (int i = 0; i < n; i++) {
-    set_value(r, first + i, ST_ORIGIN_CALL, NULL, nth_tensor(rets, i));
-    st__tracer_bind(&r->base, nth_tensor(rets, i), first + i);
+    st_tensor *t = nth_tensor(rets, i);
+    if (derives && st__is_differentiable(t)) require_gradient(t);
+    set_value(r, first + i, ST_ORIGIN_CALL, NULL, t);
+    st__tracer_bind(&r->base, t, first + i);
   }
   return ST_OK;
 }
@@ -336,6 +363,9 @@ static st_status record_inplace(st_recorder *r, const pending_call *w,
   }
   if (status == ST_OK) {
     status = bind_value(r, self, r->base.graph->ntensors - 1);
+  }
+  if (status == ST_OK && requires_gradient(st__to_tensor(&made))) {
+    require_gradient(self);
   }
   st__value_clear(&made);
   if (status != ST_OK) return status;
@@ -467,7 +497,7 @@ void st__recorder_free(st_recorder **recording) {
 static st_status bind_inputs(st_recorder *r, int n, st_tensor *const *inputs) {
   for (int i = 0; i < n; i++) {
     st_tensor *fake = NULL;
-    ST_TRY(new_fake(inputs[i], &fake));
+    ST_TRY(new_fake(r, inputs[i], &fake));
     set_value(r, i, ST_ORIGIN_ARG, NULL, fake);
     st__tracer_bind(&r->base, fake, i);
     st__tensor_release(&fake);
@@ -482,6 +512,7 @@ st_status st__recorder_begin(const st_tracing_config *c,
   ST_ASSERT(c->ninputs <= ST_RECORD_ARGS);
   st_recorder *r = st__alloc_zero(ST_MEM_SCRATCH, sizeof *r);
   if (!r) return ST_NO_MEMORY;
+  r->has_gradients = st__tls().grad;
   st_status status = st__tracer_init(&r->base, &KIND, c);
   if (status == ST_OK) status = bind_inputs(r, c->ninputs, inputs);
   if (status != ST_OK) return st__recorder_free(&r), status;

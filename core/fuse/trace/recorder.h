@@ -20,6 +20,15 @@
  * tensor is bound to the new value. So calls depend on each other only by what
  * they read, and may be reordered and grouped. All other writes are refused.
  *
+ * Note [Gradients of a recording]
+ * Composite operators choose other inner operators where a gradient is recorded
+ * (st__is_recorded). So a fake tensor has an Autograd key if the tensor of the
+ * later call requires a gradient in grad mode: that of an argument or of a
+ * captured tensor as the tensor does now, that of a result if the call passes a
+ * gradient on. No history is recorded, and the Autograd kernels do not run. A
+ * recording is valid for calls with the same required gradients only: the
+ * compile cache compares them.
+ *
  * Note [What cannot be recorded]
  * A function that cannot be recorded is refused: the caller runs it without
  * fusion, which computes the same. Reading an element of a fake tensor is an
@@ -54,6 +63,7 @@ struct st_recorder {
   st_tracer base;
   bool was_refused, was_read, lacks_memory;
   bool uses_sizes;         /* the calls may depend on the sizes */
+  bool has_gradients;      /* the run will be in grad mode */
   char why[256];           /* reason of the refusal or of the failed read */
   st_recorded_value values[ST_RECORD_VALUES]; /* of the graph's tensors */
 };

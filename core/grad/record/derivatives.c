@@ -280,6 +280,16 @@ st_status st__library_derivative_later(st_library *lib, const char *name,
 
 /* -- Inspection ----------------------------------------------------------- */
 
+/* Reclamation is paused while d, which may be an extension's, is read. */
+bool st__op_passes_gradients(const st_op *op) {
+  st__pause_reclaim(true);
+  const st_kernel_facts k = st__kernel_facts(op, "AutogradCPU");
+  const st_derived *d = k.fn == st__record_call ? k.ctx : NULL;
+  const bool has_none = d && (d->has_none || d->text == NOT_DIFFERENTIABLE);
+  st__pause_reclaim(false);
+  return !has_none;
+}
+
 static const char *describe(const st_derived *d) {
   if (d->has_none) return NOT_DIFFERENTIABLE;
   return join_formulas(count_of(d->formulas), d->formulas);

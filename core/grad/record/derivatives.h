@@ -39,6 +39,8 @@ st_status st__library_derivative(st_library *lib, const char *name,
 st_status st__library_derivative_later(st_library *lib, const char *name,
                                        const st_derivative *d,
                                        void (*retain)(void *ctx));
+/* False if the results of op carry no gradient, as its derivative says. */
+bool st__op_passes_gradients(const st_op *op);
 /* A description of op's derivative, never freed; NULL if it has none. */
 const char *st__op_derivative(const st_op *op);
 
