@@ -49,6 +49,27 @@ static void refuse(builder *b, const char *why) {
 
 static const char NOT_POINTWISE[] = "is not pointwise";
 
+/* -- Lazy tensors --------------------------------------------------------- */
+
+static int applied(builder *b, st_kernel_id id, int value) {
+  const st_dtype d = (st_dtype)b->code->values[value].dtype;
+  const st_ir_call x = {.loop = st__kernel(id, d), .kernel = {id, d},
+                        .grain = st__kernel_grain(id), .nin = 1, .nout = 1,
+                        .in = {value}, .dtypes = {d}};
+  int out[ST_INSTR_OPERANDS] = {-1};
+  fail_with(b, st__ir_instr(b->code, &x, out));
+  return b->status == ST_OK ? out[0] : -1;
+}
+
+/* Turns what is in memory at t into the elements of t, or back: each lazy key
+ * is its own inverse. */
+static int with_marks(builder *b, const st_tensor *t, int value) {
+  if (value >= 0 && st__is_conj(t)) {
+    value = applied(b, ST_K_conj_physical, value);
+  }
+  return value >= 0 && st__is_neg(t) ? applied(b, ST_K_neg, value) : value;
+}
+
 /* -- Storages ------------------------------------------------------------- */
 
 static storage_value *find(builder *b, const st_tensor *t) {
@@ -60,6 +81,8 @@ static storage_value *find(builder *b, const st_tensor *t) {
 
 static void write_value(builder *b, const st_tensor *t, int value) {
   storage_value *k = find(b, t);
+  value = with_marks(b, t, value);
+  if (value < 0) return;
   if (!k && b->n == MAX_STORAGES) {
     refuse(b, "is one call more than can be fused");
     return;
@@ -89,8 +112,8 @@ static bool is_whole(const storage_value *k, const st_tensor *t) {
   return t->numel == k->numel && st__is_contiguous(t);
 }
 
-/* The value of t; -1 after a refusal. */
-static int read_value(builder *b, const st_tensor *t) {
+/* The value of what is in memory at t; -1 after a refusal. */
+static int read_memory(builder *b, const st_tensor *t) {
   int value = -1;
   char bytes[16];
   if (!st__is_meta(t)) {
@@ -106,6 +129,11 @@ static int read_value(builder *b, const st_tensor *t) {
   }
   refuse(b, NOT_POINTWISE);
   return -1;
+}
+
+/* The value of t; -1 after a refusal. */
+static int read_value(builder *b, const st_tensor *t) {
+  return with_marks(b, t, read_memory(b, t));
 }
 
 static int converted(builder *b, int value, st_dtype dtype) {

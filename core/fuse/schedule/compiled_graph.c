@@ -7,6 +7,7 @@
 
 #include "fuse/jit/jit_compile.h"
 #include "grad/engine/engine.h"
+#include "op/lazy/lazy.h"
 
 /* -- Lifetime ------------------------------------------------------------- */
 
@@ -182,8 +183,8 @@ st_status st__program_check(const st_program *p, st_iter *it) {
   return st__fail(ST_BAD_VALUE, "division of integers by zero");
 }
 
-st_status st__program_apply(const st_program *p, st_tensor *const *inputs,
-                            st_tensor **outs) {
+static st_status apply(const st_program *p, st_tensor *const *inputs,
+                       st_tensor **outs) {
   st_iter it;
   st_tensor *none[ST_PROGRAM_OPERANDS] = {NULL};
   st_status status = st__program_iter(&it, p, inputs, none);
@@ -196,6 +197,36 @@ st_status st__program_apply(const st_program *p, st_tensor *const *inputs,
   }
   st__iter_release(&it);
   return status;
+}
+
+/* Note [Operands of programs]
+ * A program reads the elements of its operands in memory, so none may be lazy
+ * (Note [Lazy tensors]). The arguments of an operator are resolved before its
+ * kernel runs. The gradients and the saved tensors of a backward pass reach a
+ * program without a call, and only through st__program_apply. */
+static bool reads_lazy(const st_program *p, st_tensor *const *inputs) {
+  st_keyset keys = 0;
+  for (int i = 0; i < p->ninputs; i++) keys |= inputs[p->order[i]]->keys;
+  return keys & ST_LAZY_BITS;
+}
+
+static st_status apply_resolved(const st_program *p, st_tensor *const *inputs,
+                                st_tensor **outs) {
+  st_tensor *own[ST_GRAPH_OUTPUTS + ST_GRAPH_INPUTS] = {NULL};
+  st_status status = ST_OK;
+  for (int i = 0; i < p->ninputs && status == ST_OK; i++) {
+    const int at = p->order[i];
+    status = st__resolve_lazy(inputs[at], &own[at]);
+  }
+  if (status == ST_OK) status = apply(p, own, outs);
+  for (int i = 0; i < p->ninputs; i++) st__tensor_release(&own[p->order[i]]);
+  return status;
+}
+
+st_status st__program_apply(const st_program *p, st_tensor *const *inputs,
+                            st_tensor **outs) {
+  return reads_lazy(p, inputs) ? apply_resolved(p, inputs, outs)
+                               : apply(p, inputs, outs);
 }
 
 st_status st__compiled_run(st_compiled_graph *f, st_tensor *const *inputs,

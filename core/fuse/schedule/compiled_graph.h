@@ -76,7 +76,8 @@ st_status st__program_iter(st_iter *it, const st_program *p,
 /* BAD_VALUE if the program would divide an integer by zero. */
 st_status st__program_check(const st_program *p, st_iter *it);
 
-/* Runs a program and creates outs, which the caller owns. */
+/* Runs a program and creates outs, which the caller owns. Inputs may be lazy
+ * (Note [Operands of programs]). */
 st_status st__program_apply(const st_program *p, st_tensor *const *inputs,
                             st_tensor **outs);
 /* Computes the outputs, which the caller owns. Records no history. */
