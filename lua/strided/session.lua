@@ -3,13 +3,14 @@
 -- An expression prints its values and assigns the first one to `_` and `_1`;
 -- `_2` to `_9` are those before. A semicolon at its end suppresses printing.
 -- Incomplete input is continued on further lines. `?name` and `help(x)` print
--- help, `%time expr` times, `!command` runs a command of the shell, `quit`
--- leaves; the page `?session` lists all. Input is compiled as an
--- expression first, then as a statement, and run once. On a terminal, Ctrl-C
--- discards the line or interrupts the chunk, and Ctrl-D exits. To make chunks
--- interruptible, LuaJIT interprets what is typed; modules are compiled as
--- usual. The session sets the globals `st`, `help`, `_`, `_1` to `_9`, and no
--- others.
+-- help, `%time expr` times, `%who` lists variables, `!command` runs a command
+-- of the shell, `quit` leaves; the page `?session` lists all. Input is compiled
+-- as an expression first, then as a statement, and run once. The local
+-- variables of its top level stay: strided.session.locals. On a terminal,
+-- Ctrl-C discards the line or interrupts the chunk, and Ctrl-D exits. To make
+-- chunks interruptible, LuaJIT interprets what is typed; modules are compiled
+-- as usual. The session sets the globals `st`, `help`, `_`, `_1` to `_9`, and
+-- no others.
 --
 -- Before a session on a terminal, the file STRIDED_STARTUP runs, by default
 -- `$XDG_CONFIG_HOME/strided/init.lua` or `~/.config/strided/init.lua`, if it is
@@ -30,15 +31,16 @@ local failure = require "strided.session.traceback"
 local help = require "strided.session.help"
 local input = require "strided.session.input"
 local line_commands = require "strided.session.line_commands"
+local locals = require "strided.session.locals"
 local pager = require "strided.session.pager"
 local seconds_text = require("strided.timeit").seconds_text
 local show = require "strided.session.show"
 
 local compile, unpack = loadstring or load, unpack or table.unpack
-local error, format, io, ipairs, loadfile, min, os, pcall, rawget, rawset,
-  select, setmetatable, tostring, type, xpcall = error, string.format, io,
-  ipairs, loadfile, math.min, os, pcall, rawget, rawset, select, setmetatable,
-  tostring, type, xpcall
+local error, format, io, ipairs, loadfile, min, next, os, pcall, rawget,
+  rawset, select, setmetatable, tostring, type, xpcall = error, string.format,
+  io, ipairs, loadfile, math.min, next, os, pcall, rawget, rawset, select,
+  setmetatable, tostring, type, xpcall
 local jit = rawget(_G, "jit")
 
 local session = {}
@@ -55,31 +57,43 @@ local function is_silent(text)
   return not compile(text .. "\n;")
 end
 
---- Compiles an expression to a chunk, which is called with `values`. The chunk
+--- The text of a chunk that is called with `values` and returns those of an
+-- expression; nil and the error message for what is no expression. The chunk
 -- makes no tail call, so that its frame exists when errors look for the user's
 -- line.
-local function compile_expression(text, name)
-  local chunk, why = compile("return " .. text, name)
+local function expression(text)
+  local chunk, why = compile("return " .. text)
   if not chunk then return nil, why end
   -- The newline is for a comment at the end.
   local call = "return (...)(" .. text:gsub(";%s*$", "")
-  return compile(call .. ")", name) or compile(call .. "\n)", name) or chunk
+  for _, close in ipairs {")", "\n)"} do
+    if compile(call .. close) then return call .. close end
+  end
+  return "return " .. text
 end
 
 --- Compiles a text to a chunk, which is called with `values`.
 -- @tparam string text
 -- @tparam[opt] string name the chunk name
+-- @tparam[opt] table variables those of strided.session.locals that it has and
+-- leaves; without them it is a chunk of Lua
 -- @treturn ?function the chunk, nil on a syntax error
 -- @return true if its values are not printed; or the error message
 -- @treturn ?boolean true if the input is incomplete
-function session.compile(text, name)
+function session.compile(text, name, variables)
   text = text:gsub("^%s*=", "")
-  local chunk, early = compile_expression(text, name)
-  if chunk then return chunk, is_silent("return " .. text) end
-  local why
-  chunk, why = compile(text, name)
-  if chunk then return chunk, is_silent(text) end
-  return nil, why, is_unfinished(why) or is_unfinished(early)
+  variables = variables or locals.new()
+  local call, early = expression(text)
+  if call then
+    local chunk, why = variables:compile(call, name)
+    return chunk, chunk and is_silent("return " .. text) or why
+  end
+  local chunk, why = compile(text, name)
+  if not chunk then
+    return nil, why, is_unfinished(why) or is_unfinished(early)
+  end
+  chunk, why = variables:compile(text, name)
+  return chunk, chunk and is_silent(text) or why
 end
 
 -- -- Help ---------------------------------------------------------------------
@@ -91,7 +105,7 @@ local INTRO = [[
   st.apropos "inverse"  searches names and sentences
   expr          prints its values; expr; does not
   _, _2         the last value, the one before
-  ?session      %time, !command, files, options
+  ?session      %time, %who, !command, files, options
   Ctrl-C        discards the line or stops the chunk; Ctrl-D exits]]
 
 --- The help on a value.
@@ -108,12 +122,17 @@ local function describe(x, options)
 end
 
 --- The text for `?query` and, with all there is, `??query`, where query is a
--- name or an expression. A global of the user comes before what is similar.
-local function answer(query, all)
+-- name or an expression. A variable of the user comes before what is similar.
+local function answer(query, all, variables)
   if query == "" then return INTRO end
   if query:find "^[%w_:.]+$" then
     local text = help.lookup(query, all)
-    local mine = rawget(_G, query)
+    local mine
+    if variables:has(query) then
+      mine = variables:get(query)
+    else
+      mine = rawget(_G, query)
+    end
     if text and core.is_tensor(mine) then -- ?t, of a tensor of the user
       return describe(mine) .. "\n\n" .. text
     end
@@ -121,7 +140,7 @@ local function answer(query, all)
     local is_method = text and text:find "^%u%w*:"
     if text and not (is_method and mine ~= nil) then return text end
   end
-  local chunk = compile("return " .. query:gsub(":([%a_])", ".%1"))
+  local chunk = variables:compile("return " .. query:gsub(":([%a_])", ".%1"))
   if jit and chunk then jit.off(chunk, true) end -- as in Session:run
   local ok, value = pcall(chunk or error)
   if not ok and value == "interrupted" then error(value, 0) end
@@ -142,11 +161,10 @@ end
 
 --- Calls fn() in protected mode; returns true and its values, or false and the
 -- error message.
-local function protect(self, fn)
-  if self.is_terminal then
-    return core.interruptible(not jit, fn, failure.text)
-  end
-  return xpcall(fn, failure.text)
+local function protect(self, fn, handle)
+  handle = handle or failure.text
+  if self.is_terminal then return core.interruptible(not jit, fn, handle) end
+  return xpcall(fn, handle)
 end
 
 function Session:fail(text)
@@ -204,6 +222,10 @@ function Session:run(chunk, is_silent_one, is_timed)
   local start = core.clock()
   finish(self, is_silent_one, protect(self, function()
     return stop(start, self, chunk(values))
+  end, function(e)
+    self.variables:rescue(chunk, 3)
+    local text = failure.text(e, 1) -- no tail call: it counts levels
+    return text
   end))
   if is_timed and self.took then -- nil after an error
     say_to(io.stdout, "took " .. seconds_text(self.took))
@@ -217,7 +239,8 @@ end
 function Session:run_text(text, is_timed)
   local first = text
   while true do
-    local chunk, is_silent_one, unfinished = session.compile(text, "=input")
+    local chunk, is_silent_one, unfinished = session.compile(text, "=input",
+                                                            self.variables)
     if chunk then
       self.remember(text)
       self:run(chunk, is_silent_one, is_timed)
@@ -240,7 +263,9 @@ end
 
 --- Prints help.
 function Session:help(query, all)
-  local ok, text = protect(self, function() return answer(query, all) end)
+  local ok, text = protect(self, function()
+    return answer(query, all, self.variables)
+  end)
   if not ok then
     self:fail(text)
   elseif not (self.is_terminal and pager.show(text)) then
@@ -293,8 +318,8 @@ end
 
 --- Adjusts completions to the word that readline replaces, which may be longer
 -- or shorter than the word that complete() completes.
-local function complete_word(line, word)
-  local words, ours = complete(line)
+local function complete_word(line, word, env)
+  local words, ours = complete(line, env)
   local extra = #word - #ours
   local before = word:sub(1, extra)
   for i, w in ipairs(words) do
@@ -332,11 +357,13 @@ end
 -- @treturn number the exit status
 function session.run()
   local self = setmetatable({is_terminal = core.is_terminal(0), recent = {},
-                             results = 0}, Session)
+                             results = 0, variables = locals.new()}, Session)
   self.has_colours = self.is_terminal and wants_colours(1)
   self.has_error_colours = self.is_terminal and wants_colours(2)
   if self.is_terminal then
-    self.read, self.remember = input.terminal(complete_word)
+    self.read, self.remember = input.terminal(function(line, word)
+      return complete_word(line, word, self.variables:environment())
+    end)
   else
     self.read, self.remember = input.pipe()
   end
@@ -347,6 +374,8 @@ function session.run()
       say_to(io.stdout, text)
     end
   end)
+  self.globals = {}
+  for name in next, _G do self.globals[name] = true end
   if self.is_terminal then
     if core.is_terminal(1) then greet() end
     core.catch_interrupts(true)

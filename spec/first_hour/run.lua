@@ -9,6 +9,7 @@
 local files = require "spec.support.files"
 local advice = require "strided.session.advice"
 local failure = require "strided.session.traceback"
+local locals = require "strided.session.locals"
 local session = require "strided.session"
 local show = require "strided.session.show"
 local st = require "strided"
@@ -46,8 +47,9 @@ end
 -- -- Typing -------------------------------------------------------------------
 
 --- What the prompt prints for a text, and true after an error.
-local function typed(text)
-  local chunk, is_silent, unfinished = session.compile(text, "=input")
+local function typed(text, variables)
+  local chunk, is_silent, unfinished = session.compile(text, "=input",
+                                                       variables)
   if not chunk then
     if unfinished and not advice.is_python(text) then return nil end
     return show.fold(advice.add(is_silent, advice.syntax(is_silent, text))),
@@ -84,12 +86,13 @@ function run.block(block, folder, seen)
   rawset(_G, "print_of_lua", print)
   rawset(_G, "st", st)
   local code
+  local variables = locals.new()
   for line in (block .. "\n"):gmatch "(.-)\n" do
     local more = line:match "^> (.*)$" or code and line:match "^>> (.*)$"
     if more then
       code = code and code .. "\n" .. more or more
       local text = code:gsub('"([%w_]+%.%l%l%l?)"', '"' .. folder .. '/%1"')
-      local output, has_failed = typed(text)
+      local output, has_failed = typed(text, variables)
       if output then
         output = output:gsub(folder:gsub("%p", "%%%0") .. "/", "")
         seen(code, has_failed and show.fold(output) or output, has_failed)

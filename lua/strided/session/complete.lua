@@ -155,6 +155,7 @@ end
 local function global_names(env)
   local set = {}
   add_keys(set, env)
+  add_inherited(set, env)
   for word in pairs(KEYWORDS) do set[word] = true end
   return set
 end
@@ -197,7 +198,10 @@ end
 --- The names for st.help that begin with a text, and those of globals.
 local function help_names(start, env)
   local set = operator_names()
-  if env then add_keys(set, env) end
+  if env then
+    add_keys(set, env)
+    add_inherited(set, env)
+  end
   for _, from in ipairs {"pages", "manual"} do
     for _, page in ipairs(require("strided.help." .. from).entries()) do
       set[page.name] = true
@@ -211,7 +215,7 @@ end
 
 --- Completes the last word of a line.
 -- @tparam string text the line up to the cursor
--- @tparam[opt] table env the table of globals
+-- @tparam[opt] table env the variables; it may inherit the globals
 -- @treturn {string,...} the sorted completions, whole words
 -- @treturn string the word that they replace
 local function complete(text, env)

@@ -7,9 +7,12 @@ session: what one can type at the prompt
 
   expr            prints its values; with ; at its end it does not
   _, _1 ... _9    the last value; _2 is the one before it, and so on
+  local x = 1     stays in the lines that follow, as in a script; of
+                  local _ and of local x <close> nothing stays
   ?name  ??name   help; with schemas and kernels. st.apropos "word" searches
   %time expr      runs once and says how long it took; %time alone turns
                   times on and off for all that is typed
+  %who            lists the variables and what they hold
   !command        runs a command of the shell
   quit, exit      leave, as Ctrl-D does; Ctrl-C stops what runs
   Tab             completes names, fields, methods, options, dtypes, and

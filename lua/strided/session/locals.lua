@@ -1,0 +1,326 @@
+--- The local variables of a session: those that a chunk declares at its top
+-- level are there in the chunks after it, as in a script.
+--
+-- The variables themselves are kept, not copies of their values: chunks and the
+-- functions that have captured a variable share it. A chunk that names
+-- variables of earlier chunks becomes a function inside of one that declares
+-- them, and its upvalues are joined to the variables. A chunk that declares
+-- variables gives the session a closure over them at its end:
+--
+--     local _keep, a, b = ... return function(...) CHUNK
+--     do _keep(function() return c, d end) end end
+--
+-- Lua 5.1 cannot join upvalues, and a function has at most 60. Other variables
+-- are fields of the chunk's environment, which reads and writes the upvalues of
+-- such closures.
+--
+-- Variables that are to be closed end with their chunk. `_` is never kept: it
+-- is the last value that was printed.
+--
+-- @module strided.session.locals
+
+local core = require "strided.core"
+core.check_taken("session", "strided.session.locals")
+local KEYWORDS = require("strided.session.show").KEYWORDS
+local failure = require "strided.session.traceback"
+
+local compile, setfenv = loadstring or load, setfenv
+local concat, debug, find, getupvalue, globals, ipairs, next, setmetatable,
+  setupvalue, sort, sub, upvaluejoin = table.concat, debug, string.find,
+  debug.getupvalue, _G, ipairs, next, setmetatable, debug.setupvalue,
+  table.sort, string.sub, debug.upvaluejoin
+
+local KEEP = "_keep_locals" -- a name that no chunk has
+local MOST = 50             -- upvalues of a function
+
+-- -- Reading a chunk ----------------------------------------------------------
+
+local NAME = "^[%a_\128-\255][%w_\128-\255]*"
+
+--- The end of a string in quotes that begins at a place.
+local function quoted_end(text, from)
+  local quote, at = sub(text, from, from), from + 1
+  while true do
+    local c = sub(text, at, at)
+    if c == quote or c == "" then return at end
+    at = at + (c == "\\" and 2 or 1)
+  end
+end
+
+--- The end of a long string or of the text.
+local function long_end(text, from)
+  local _, open, level = find(text, "^%[(=*)%[", from)
+  if not open then return nil end
+  local _, to = find(text, "]" .. level .. "]", open + 1, true)
+  return to or #text
+end
+
+--- Iterates over the names and symbols of a text of Lua and where they begin;
+-- a string is a symbol.
+local function tokens(text)
+  local at = 1
+  return function()
+    while true do
+      at = find(text, "%S", at)
+      if not at then return nil end
+      if not find(text, "^%-%-", at) then break end
+      at = (long_end(text, at + 2) or find(text, "\n", at, true) or #text) + 1
+    end
+    local from, c = at, sub(text, at, at)
+    local _, to = find(text, NAME, at)
+    if c == '"' or c == "'" then to = quoted_end(text, at) end
+    if c == "[" then to = long_end(text, at) end
+    if not to then _, to = find(text, "^%d[%w.]*", at) end
+    at = (to or at) + 1
+    return sub(text, from, at - 1), from
+  end
+end
+
+-- The words that begin and end a block. Those of while and for begin at do, if
+-- ends like others.
+local STEP = {["do"] = 1, ["function"] = 1, ["if"] = 1, ["repeat"] = 1,
+              ["end"] = -1, ["until"] = -1}
+
+--- What a chunk names, which variables it declares at its top level, and where
+-- its last statement is if that is return.
+local function parse(text)
+  local list, starts, n = {}, {}, 0
+  for token, from in tokens(text) do
+    n = n + 1
+    list[n], starts[n] = token, from
+  end
+  local chunk, depth = {names = {}, declared = {}}, 0
+  local function declare(name, attribute)
+    if name ~= "_" and name ~= "_ENV" then -- UNNAMED
+      local declared = chunk.declared
+      declared[#declared + 1] = {name = name, attribute = attribute}
+    end
+  end
+  for i, token in ipairs(list) do
+    depth = depth + (STEP[token] or 0)
+    if find(token, NAME) and not KEYWORDS[token] then
+      chunk.names[token] = true
+    elseif depth == 0 and token == "return" then
+      chunk.return_at = starts[i]
+    elseif depth == 0 and token == "local" then
+      local k = i + 1
+      if list[k] == "function" then declare(list[k + 1]) end
+      while list[k] and find(list[k], NAME) and not KEYWORDS[list[k]] do
+        local has = list[k + 1] == "<"
+        declare(list[k], has and list[k + 2] or nil)
+        k = k + (has and 4 or 1)
+        if list[k] ~= "," then break end
+        k = k + 1
+      end
+    end
+  end
+  return chunk
+end
+
+-- -- Variables ----------------------------------------------------------------
+
+--- A variable: the upvalue of a function.
+local function variable(fn, index, is_const)
+  return {fn = fn, index = index, is_const = is_const}
+end
+
+local function value_of(v)
+  local _, value = getupvalue(v.fn, v.index)
+  return value
+end
+
+--- A new variable with a value.
+local function with_value(value, is_const)
+  return variable(function() return value end, 1, is_const)
+end
+
+local Locals = {}
+Locals.__index = Locals
+
+--- A session without variables.
+local function new()
+  return setmetatable({variables = {},
+                       declared = setmetatable({}, {__mode = "k"})}, Locals)
+end
+
+--- Their values by their names; globals are inherited.
+function Locals:environment()
+  local values = {}
+  for name, v in next, self.variables do values[name] = value_of(v) end
+  return setmetatable(values, {__index = globals})
+end
+
+--- True if there is a variable of a name.
+function Locals:has(name) return self.variables[name] ~= nil end
+
+--- The value of a variable.
+function Locals:get(name) return value_of(self.variables[name]) end
+
+--- Their sorted names.
+function Locals:names()
+  local list = {}
+  for name in next, self.variables do list[#list + 1] = name end
+  sort(list)
+  return list
+end
+
+--- Keeps the variables of a chunk, given a closure over those of a group.
+local function keep(self, group, fn)
+  local values = {fn()}
+  local places = {}
+  for i = 1, MOST do
+    local name = getupvalue(fn, i)
+    if not name then break end
+    places[name] = i
+  end
+  for i, d in ipairs(group) do
+    local is_const = d.attribute == "const"
+    -- A constant that the compiler knows is no upvalue.
+    self.variables[d.name] =
+      places[d.name] and variable(fn, places[d.name], is_const)
+      or with_value(values[i], is_const)
+  end
+end
+
+-- Variables that are not kept, and that of functions with ... in Lua 5.1.
+local UNNAMED = {_ = true, _ENV = true, arg = true}
+
+--- After an error in a chunk, keeps the values of the variables that it had
+-- declared. For message handlers.
+-- @tparam function chunk
+-- @tparam number level that of a function that the chunk calls
+function Locals:rescue(chunk, level)
+  local info = debug.getinfo(level, "f")
+  while info and info.func ~= chunk do
+    level = level + 1
+    info = debug.getinfo(level, "f")
+  end
+  if not info then return end
+  local i = 0
+  for _, d in ipairs(self.declared[chunk] or {}) do
+    local name, value
+    repeat
+      i = i + 1
+      name, value = debug.getlocal(level, i)
+    until name == d.name or not UNNAMED[name]
+    if name ~= d.name then return end
+    if d.attribute ~= "close" then
+      self.variables[name] = with_value(value, d.attribute == "const")
+    end
+  end
+end
+
+-- -- Compiling ----------------------------------------------------------------
+
+--- The declared variables that are kept, in groups of which a function has
+-- upvalues.
+local function groups_of(declared)
+  local last, groups, n = {}, {}, 0
+  for i, d in ipairs(declared) do last[d.name] = i end
+  for i, d in ipairs(declared) do
+    if last[d.name] == i and d.attribute ~= "close" then
+      if n % MOST == 0 then groups[#groups + 1] = {} end
+      n = n + 1
+      local group = groups[#groups]
+      group[#group + 1] = d
+    end
+  end
+  return groups
+end
+
+--- The text of a chunk that ends by keeping its variables.
+local function with_end(text, chunk, groups)
+  local calls = {}
+  for i, group in ipairs(groups) do
+    local names = {}
+    for k, d in ipairs(group) do names[k] = d.name end
+    calls[i] = ("%s(%d, function() return %s end)")
+      :format(KEEP, i, concat(names, ", "))
+  end
+  if not calls[1] then return text end
+  local last = "do " .. concat(calls, " ") .. " end "
+  local at = chunk.return_at
+  return at and sub(text, 1, at - 1) .. last .. sub(text, at)
+         or text .. "\n" .. last
+end
+
+--- Divides the variables that a chunk names: those that are upvalues of it, and
+-- those that are fields of its environment, by name.
+local function divide(self, names)
+  local joined, fields = {}, {}
+  for _, name in ipairs(self:names()) do
+    if names[name] then
+      if upvaluejoin and #joined < MOST then
+        joined[#joined + 1] = name
+      else
+        fields[name] = self.variables[name]
+      end
+    end
+  end
+  return joined, next(fields) and fields
+end
+
+--- An environment that has variables beside the globals.
+local function environment_with(fields)
+  return setmetatable({}, {
+    __index = function(_, name)
+      local v = fields[name]
+      if v then return value_of(v) end
+      return globals[name]
+    end,
+    __newindex = function(_, name, value)
+      local v = fields[name]
+      if v then setupvalue(v.fn, v.index, value) else globals[name] = value end
+    end,
+  })
+end
+
+local function join(self, fn, fields)
+  local i, name = 1, getupvalue(fn, 1)
+  while name do
+    local v = self.variables[name]
+    if v and name ~= KEEP then upvaluejoin(fn, i, v.fn, v.index) end
+    if fields and name == "_ENV" then
+      setupvalue(fn, i, environment_with(fields))
+    end
+    i = i + 1
+    name = getupvalue(fn, i)
+  end
+  if fields and setfenv then setfenv(fn, environment_with(fields)) end
+end
+
+--- The declarations of variables around a chunk.
+local function head_of(self, joined)
+  local list = {KEEP}
+  for i, name in ipairs(joined) do
+    list[i + 1] = name .. (self.variables[name].is_const and " <const>" or "")
+  end
+  return "local " .. concat(list, ", ") .. " = ... return function(...) "
+end
+
+--- Compiles a chunk that has the variables and leaves its own.
+-- @tparam string text what compiles without them
+-- @tparam string name of the chunk
+-- @tparam[opt] string source what declares variables, text if it is not given
+-- @treturn ?function nil on an error
+-- @treturn ?string the message
+function Locals:compile(text, name, source)
+  local chunk = parse(source or text)
+  local groups = groups_of(chunk.declared)
+  local joined, fields = divide(self, chunk.names)
+  if not (groups[1] or joined[1] or fields) then return compile(text, name) end
+  local outer, why = compile(head_of(self, joined)
+                             .. with_end(text, chunk, groups) .. "\nend", name)
+  if not outer then
+    -- The end of the chunk is behind a label at its end.
+    if find(why, "into the scope of") then return compile(text, name) end
+    return nil, why
+  end
+  local fn = outer(function(i, closure) keep(self, groups[i], closure) end)
+  join(self, fn, fields)
+  self.declared[fn] = chunk.declared
+  failure.is_chunk(fn)
+  return fn
+end
+
+return {new = new}
