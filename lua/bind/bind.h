@@ -29,6 +29,7 @@
 #ifndef ST_LUA_BIND_H
 #define ST_LUA_BIND_H
 
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>

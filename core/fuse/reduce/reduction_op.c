@@ -4,6 +4,7 @@
 
 #include "fuse/reduce/reduction_op.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -149,8 +150,13 @@ static void acc_key(const st_reducer *r, const uint8_t *accs, int times,
   }
 }
 
-/* The dtype of an accumulator of dtype d with the initial value init. */
+/* The dtype of an accumulator of dtype d with the initial value init. The value
+ * -0.0 leaves integers as they are: it is what a Lua script gets for -n of
+ * n = 0. */
 static st_dtype with_init(st_dtype d, st_scalar init) {
+  if (init.kind == ST_SCALAR_FLOAT && init.u.f == 0 && signbit(init.u.f)) {
+    init = st__scalar_int(0);
+  }
   const st_dtype s = st__scalar_dtype(init);
   if (st__is_complex(s)) {
     return st__is_complex(d) ? d

@@ -169,12 +169,26 @@ static st_scalar compute(char op, st_scalar a, st_scalar b) {
   return st__scalar_float(float_result(op, to_double(a), to_double(b)));
 }
 
+static bool is_minus_zero(const st_graph *g, int at) {
+  return g->numbers[at].op == 'z';
+}
+
+/* Scalar a as an operand beside scalar b. */
+static st_scalar operand(const st_graph *g, const st_scalar *all, int a,
+                         int b) {
+  const bool is_int = is_minus_zero(g, a) &&
+                      (is_minus_zero(g, b) || is_integral(all[b]));
+  return is_int ? st__scalar_int(0) : all[a];
+}
+
 void st__graph_scalars(const st_graph *g, const st_scalar *params,
                        st_scalar *all) {
   for (int i = 0; i < g->nnumbers; i++) {
     const st_sym_scalar *n = &g->numbers[i];
-    all[i] = i < g->nparams ? params[i]
-           : n->op == 'c' ? n->value : compute(n->op, all[n->a], all[n->b]);
+    if (i < g->nparams) all[i] = params[i];
+    else if (n->op == 'c' || n->op == 'z') all[i] = n->value;
+    else all[i] = compute(n->op, operand(g, all, n->a, n->b),
+                          operand(g, all, n->b, n->a));
   }
 }
 
@@ -209,11 +223,32 @@ void st__node_args(const st_graph_node *n, st_tensor *const *tensors,
   }
 }
 
+/* True if a tensor among the arguments is floating or complex. */
+static bool is_beside_floats(const run *r, const st_graph_node *n) {
+  for (int i = 0; i < n->schema->nargs; i++) {
+    const st_node_arg *a = &n->args[i];
+    const int count = a->kind == ST_NODE_ARG_TENSOR ? 1
+                    : a->kind == ST_NODE_ARG_TENSORS ? a->n : 0;
+    for (int k = 0; k < count; k++) {
+      const int at = a->kind == ST_NODE_ARG_TENSOR ? a->at : a->list[k];
+      if (at < 0) continue;
+      const st_dtype d = r->tensors[at]->dtype;
+      if (st__is_floating(d) || st__is_complex(d)) return true;
+    }
+  }
+  return false;
+}
+
 /* The scalar as a value of the argument's type; BAD_TYPE if it has another. */
 static st_status read_number(const run *r, const st_graph_node *n, int i,
                              st_value *v) {
   const st_arg *arg = &n->schema->args[i];
+  st_scalar zero = st__scalar_int(0);
   const st_scalar *s = &r->numbers[n->args[i].at];
+  if (is_minus_zero(r->g, n->args[i].at) && arg->type != ST_TYPE_FLOAT &&
+      !is_beside_floats(r, n)) {
+    s = &zero;
+  }
   *v = st__of_scalar(s);
   if (arg->type == ST_TYPE_SCALAR || arg->type == ST_TYPE_TENSOR) {
     return ST_OK;

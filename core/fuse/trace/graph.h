@@ -51,7 +51,8 @@ enum {
 };
 
 /* A symbolic scalar. op is '+', '-', '*', '/', '^' or '%' of the scalars a and
- * b, 'n' for the negative of a, 'c' for the constant value, and 0 for a scalar
+ * b, 'n' for the negative of a, 'c' for the constant value, 'z' for the
+ * constant value -0.0 that is the integer 0 beside integers, and 0 for a scalar
  * input. */
 typedef struct st_sym_scalar {
   char op;

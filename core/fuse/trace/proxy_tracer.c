@@ -200,7 +200,7 @@ st_tensor *st__tracing_input(const st_tracing *t, int i) {
 st_status st__tracing_number(st_tracing *t, char op, int a, int b,
                              st_scalar value, int *out) {
   const int n = t->base.graph->nnumbers;
-  if (op != 'c' && (a < 0 || a >= n || b < 0 || b >= n)) {
+  if (op != 'c' && op != 'z' && (a < 0 || a >= n || b < 0 || b >= n)) {
     return st__fail(ST_BAD_STATE, "a symbolic number of another trace");
   }
   return st__graph_scalar(t->base.graph, (st_sym_scalar){op, a, b, value}, out);

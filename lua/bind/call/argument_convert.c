@@ -58,6 +58,18 @@ static bool zero_index(st__frame *f, const st_arg *a) {
 
 /* -- Single values -------------------------------------------------------- */
 
+st_value st__scalar_arg(const st_scalar *s) {
+  switch (s->kind) {
+    case ST_SCALAR_BOOL: return (st_value){.tag = ST_TAG_BOOL, .u.i = s->u.i};
+    case ST_SCALAR_INT: return st__int_arg(s->u.i);
+    case ST_SCALAR_UINT: return (st_value){.tag = ST_TAG_UINT, .u.u = s->u.u};
+    case ST_SCALAR_FLOAT:
+      return (st_value){.tag = ST_TAG_FLOAT, .u.f = s->u.f};
+    default:
+      return (st_value){.tag = ST_TAG_COMPLEX, .u.pair = s->u.c};
+  }
+}
+
 static bool to_tensor(st__frame *f, int i, const st_arg *a, int idx) {
   st_tensor *t = st__to_tensor(f->h, f->L, idx);
   if (t) {
@@ -65,7 +77,7 @@ static bool to_tensor(st__frame *f, int i, const st_arg *a, int idx) {
     f->args[i] = st__tensor_arg(t);
     return true;
   }
-  int at;
+  int at = -1; /* of a symbolic scalar */
   if (!st__to_scalar(f->h, f->L, idx, &f->scalar[i]) &&
       !st__to_sym_scalar(f->h, f->L, idx, &at, &f->scalar[i])) {
     return wrong_type(f, a, idx);
@@ -74,6 +86,9 @@ static bool to_tensor(st__frame *f, int i, const st_arg *a, int idx) {
     f->needs_wrap |= !a->is_write;
     return wrong_type(f, a, idx);
   }
+  f->args[i] = st__scalar_arg(&f->scalar[i]);
+  f->args[i].len = (uint32_t)(at + 1);
+  f->has_minus_zero |= st__is_minus_zero(f->L, idx);
   f->wrap[f->nwraps++] = (uint8_t)i;
   return true;
 }
@@ -127,18 +142,6 @@ static bool to_integer(st__frame *f, int i, const st_arg *a, int idx) {
   return true;
 }
 
-st_value st__scalar_arg(const st_scalar *s) {
-  switch (s->kind) {
-    case ST_SCALAR_BOOL: return (st_value){.tag = ST_TAG_BOOL, .u.i = s->u.i};
-    case ST_SCALAR_INT: return st__int_arg(s->u.i);
-    case ST_SCALAR_UINT: return (st_value){.tag = ST_TAG_UINT, .u.u = s->u.u};
-    case ST_SCALAR_FLOAT:
-      return (st_value){.tag = ST_TAG_FLOAT, .u.f = s->u.f};
-    default:
-      return (st_value){.tag = ST_TAG_COMPLEX, .u.pair = s->u.c};
-  }
-}
-
 /* float, Scalar and complex; the frame stores the scalar. */
 static bool to_number(st__frame *f, int i, const st_arg *a, int idx) {
   st_scalar *s = &f->scalar[i];
@@ -148,6 +151,10 @@ static bool to_number(st__frame *f, int i, const st_arg *a, int idx) {
   }
   if (a->type == ST_TYPE_FLOAT && s->kind == ST_SCALAR_COMPLEX) {
     return wrong_type(f, a, idx);
+  }
+  if (st__is_minus_zero(f->L, idx)) {
+    f->has_minus_zero |= a->type == ST_TYPE_SCALAR;
+    if (a->type == ST_TYPE_FLOAT) *s = st__minus_zero;
   }
   st__fit_scalar(a->type, s);
   f->args[i] = st__scalar_arg(s);
@@ -391,4 +398,51 @@ bool st__convert(st__frame *f, int i, const st_arg *a, int idx) {
     return true;
   }
   return a->list ? convert_list(f, i, a, idx) : convert_one(f, i, a, idx);
+}
+
+/* -- Negative zeros ------------------------------------------------------- */
+
+static bool is_floating_tensor(const st_tensor *t) {
+  return t && st__has_fractions(st_tensor_dtype(t));
+}
+
+/* What the tensors and the dtype of the call are. */
+typedef struct company { bool has_proxy, has_floating; } company;
+
+static company company_of(const st__frame *f) {
+  company c = {false, false};
+  for (int i = 0; i < f->nargs; i++) {
+    const st_value *v = &f->args[i];
+    if (v->tag == ST_TAG_TENSOR) {
+      c.has_proxy |= v->u.tensor && st_tensor_is_symbol(v->u.tensor);
+      c.has_floating |= is_floating_tensor(v->u.tensor);
+    } else if (f->schema[i].type == ST_TYPE_DTYPE && v->tag == ST_TAG_INT) {
+      c.has_floating |= st__has_fractions((st_dtype)v->u.i);
+    }
+    for (uint32_t k = 0; v->tag == ST_TAG_TENSORS && k < v->len; k++) {
+      c.has_proxy |= v->u.tensors[k] && st_tensor_is_symbol(v->u.tensors[k]);
+      c.has_floating |= is_floating_tensor(v->u.tensors[k]);
+    }
+  }
+  return c;
+}
+
+void st__settle_zeros(st__frame *f) {
+  const company c = company_of(f);
+  if (!c.has_proxy && !c.has_floating) return;
+  for (int i = 0; i < f->nargs; i++) {
+    int at = -1;
+    const bool is_number = f->source[i] && f->args[i].tag == ST_TAG_INT &&
+                           (f->schema[i].type == ST_TYPE_SCALAR ||
+                            f->schema[i].type == ST_TYPE_TENSOR);
+    if (!is_number || !st__is_minus_zero(f->L, f->source[i])) continue;
+    if (c.has_proxy) {
+      const st_status status = st_tracing_number(f->h->tracing, 'z', 0, 0,
+                                                 st__minus_zero, &at);
+      if (status != ST_OK) st__raise(f->h, f->L, status);
+    }
+    f->scalar[i] = st__minus_zero;
+    f->args[i] = st__scalar_arg(&f->scalar[i]);
+    f->args[i].len = (uint32_t)(at + 1);
+  }
 }

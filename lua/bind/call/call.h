@@ -71,6 +71,7 @@ struct st__frame {
   int score;         /* quality of the match, to select the failure that is
                         reported: two per argument that fits */
   bool needs_wrap;   /* failed on a number passed for a Tensor */
+  bool has_minus_zero; /* -0.0 was given for a Scalar or a Tensor */
   st_value args[ST_MAX_ARGS];
   int source[ST_MAX_ARGS];    /* stack index of each, 0 if absent */
   uint8_t wrap[ST_MAX_ARGS];  /* indices of arguments to wrap as tensors */
@@ -91,6 +92,9 @@ bool st__convert(st__frame *f, int i, const st_arg *a, int idx);
 /* Converts the numbers at idx .. idx + n - 1 to one list of integers. */
 bool st__convert_gathered(st__frame *f, int i, const st_arg *a, int idx,
                           int n);
+/* Decides what a -0.0 among the arguments of a filled frame is: Note [Negative
+ * zero]. Raises if the trace has no room for it. */
+void st__settle_zeros(st__frame *f);
 /* True if the value at idx can be an element of a list of integers. */
 bool st__is_number(st__frame *f, int idx);
 /* Reads a dtype, memory format, device or layout; false if idx has none. */

@@ -24,12 +24,8 @@ static void unwrap(st__frame *f, int n) {
 /* Wraps the number of argument i as a 0-dim tensor; a symbolic scalar gives
  * its proxy. */
 static st_status wrap(st__frame *f, int i, st_tensor **out) {
-  st_scalar example;
-  int at;
-  if (f->source[i] &&
-      st__to_sym_scalar(f->h, f->L, f->source[i], &at, &example)) {
-    return st_tracing_number_symbol(f->h->tracing, at, out);
-  }
+  const int at = (int)f->args[i].len - 1;
+  if (at >= 0) return st_tracing_number_symbol(f->h->tracing, at, out);
   return st_tensor_scalar(f->scalar[i], wrapped_dtype(f->scalar[i].kind),
                           true, out);
 }
@@ -45,8 +41,9 @@ st_status st__run_frame(st__frame *f, st__request *req) {
   }
   for (int k = 0; k < f->nwraps; k++) {
     const int i = f->wrap[k];
-    f->args[i].tag = ST_TAG_TENSOR;
-    const st_status status = wrap(f, i, &f->args[i].u.tensor);
+    st_tensor *number = NULL;
+    const st_status status = wrap(f, i, &number);
+    f->args[i] = st__tensor_arg(number);
     if (status != ST_OK) {
       unwrap(f, k);
       return status;

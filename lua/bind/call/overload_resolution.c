@@ -360,7 +360,7 @@ bool st__match_overload(st__frame *f, const st_op *op) {
   f->schema = st_op_arg(op, 0);
   f->nrets = st_op_nrets(op);
   f->rets = st_op_ret(op, 0);
-  f->requires_grad = f->has_tensors = false;
+  f->requires_grad = f->has_tensors = f->has_minus_zero = false;
   f->shift = f->nused = f->ntensors = f->nwraps = f->nslots = f->score = 0;
   const int self = f->is_method ? self_index(f) : 0;
   for (int i = 0; i < f->nargs; i++) {
@@ -369,8 +369,11 @@ bool st__match_overload(st__frame *f, const st_op *op) {
   }
   if (!check_count(f)) return false;
   if (f->keywords && !check_keywords(f)) return false;
-  return f->nwraps == 0 || f->ntensors > 0 ||
-         mismatch(f, "needs a Tensor among its arguments");
+  if (f->nwraps > 0 && f->ntensors == 0) {
+    return mismatch(f, "needs a Tensor among its arguments");
+  }
+  if (f->has_minus_zero) st__settle_zeros(f);
+  return true;
 }
 
 /* -- All overloads -------------------------------------------------------- */

@@ -53,7 +53,10 @@ static st_status to_sym_scalar(st__state *h, lua_State *L, int idx, int *at,
                    st__type_name(h, L, idx));
   }
   *kind = s.kind;
-  return st_tracing_number(h->tracing, 'c', 0, 0, s, at);
+  if (!st__is_minus_zero(L, idx)) {
+    return st_tracing_number(h->tracing, 'c', 0, 0, s, at);
+  }
+  return st_tracing_number(h->tracing, 'z', 0, 0, st__minus_zero, at);
 }
 
 static st_scalar_kind kind_of(char sign, st_scalar_kind a,

@@ -186,10 +186,12 @@ static void read_number(st__state *h, lua_State *L, st_custom_reduction *f) {
     st__error(h, L, ST_BAD_VALUE, "reduction: init has more than %d numbers",
               most);
   }
-  if (!st__to_scalar(h, L, lua_gettop(L), &f->init[f->ninit++])) {
+  st_scalar *init = &f->init[f->ninit++];
+  if (!st__to_scalar(h, L, lua_gettop(L), init)) {
     st__error(h, L, ST_BAD_TYPE, "reduction: init must be a number or a "
               "list of numbers, got %s", st__type_name(h, L, -1));
   }
+  if (st__is_minus_zero(L, -1)) *init = st__minus_zero;
 }
 
 /* Reads init: a number, a list of numbers, or nil. */

@@ -67,6 +67,18 @@ static st_tensor *wrap_number(st__state *h, lua_State *L, int idx, int at,
   return ud->t;
 }
 
+/* True if the list at idx has a floating or complex tensor. */
+static bool holds_floats(st__state *h, lua_State *L, int idx) {
+  bool holds = false;
+  for (int k = 1; k <= (int)lua_objlen(L, idx); k++) {
+    lua_rawgeti(L, idx, k);                             /* [+1] */
+    const st_tensor *t = st__to_tensor(h, L, -1);
+    holds |= t && st__has_fractions(st_tensor_dtype(t));
+    lua_pop(L, 1);                                      /* [-1] */
+  }
+  return holds;
+}
+
 /* Reads the tensors of the list at idx: an output may be false, which gives
  * NULL; a number among the inputs is replaced in the list by a tensor. Returns
  * the number of operands. */
@@ -86,6 +98,9 @@ static int read_operands(st__state *h, lua_State *L, int idx, bool is_output,
       (!lua_toboolean(L, -1) || st__is_sentinel(h, L, -1, ST_SENTINEL_NONE));
     if (!out[k] && !is_output && st__to_scalar(h, L, -1, &s) &&
         !lua_isboolean(L, -1)) {
+      if (st__is_minus_zero(L, -1) && holds_floats(h, L, idx)) {
+        s = st__minus_zero;
+      }
       out[k] = wrap_number(h, L, idx, k + 1, s);
     }
     if (!out[k] && !is_absent) {
@@ -458,6 +473,7 @@ static int plan_set(lua_State *L) {
     return st__error(h, L, ST_BAD_TYPE, "iterator: argument 'value' must be a "
                      "number, got %s", st__type_name(h, L, 4));
   }
+  if (st__is_minus_zero(L, 4)) s = st__minus_zero;
   const int from = st_count_from(1);
   return finish(h, L, st_plan_set(p->p, i, offset, s), from);
 }

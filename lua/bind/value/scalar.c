@@ -11,9 +11,13 @@
  * float in Lua 5.3.
  *
  * Note [Negative zero]
- * -0.0 is converted to an integer, too: before Lua 5.3 it is the value of -n
- * for n = 0, and t + -n must not change the dtype of t then. Its sign is kept
- * for a float argument, in st.float(-0.0), and in an element of a floating
+ * -0.0 is an integer beside integers: before Lua 5.3 it is the value of -n for
+ * n = 0, and t + -n must not change the dtype of t then. Where a floating or
+ * complex number is computed its sign counts: 1 / -0.0 is -inf. So a call keeps
+ * it as a float if a tensor among the arguments, or the dtype asked for, is
+ * floating or complex (st__settle_zeros). Proxies have no dtype yet: there it
+ * is a symbolic scalar, of which each run of the graph decides. It is a float,
+ * too, for a float argument, in st.float(-0.0), and in an element of a floating
  * dtype.
  */
 

@@ -40,6 +40,16 @@ static inline void st__number_to_scalar(lua_State *L, int idx, st_scalar *out) {
     *out = (st_scalar){ST_SCALAR_FLOAT, {.f = d}};
   }
 }
+/* Dtypes of floating and complex numbers. */
+static inline bool st__has_fractions(st_dtype d) {
+  return !st__is_integral(d) && d != ST_BOOL;
+}
+static const st_scalar st__minus_zero = {ST_SCALAR_FLOAT, {.f = -0.0}};
+/* True for the number -0.0: Note [Negative zero]. */
+static inline bool st__is_minus_zero(lua_State *L, int idx) {
+  return lua_type(L, idx) == LUA_TNUMBER && lua_tonumber(L, idx) == 0 &&
+         signbit(lua_tonumber(L, idx));
+}
 /* Converts an integral number that int64_t can represent; no boolean. */
 bool st__to_int(st__state *h, lua_State *L, int idx, int64_t *out);
 bool st__to_double(st__state *h, lua_State *L, int idx, double *out);
