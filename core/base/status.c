@@ -94,6 +94,9 @@ void st__set_warning_handler(st_warning_fn fn, void *ctx) {
 }
 
 static _Thread_local bool is_muted;
+static _Thread_local unsigned nmuted;
+
+unsigned st__count_muted(void) { return nmuted; }
 
 bool st__mute(bool muted) {
   const bool old = is_muted;
@@ -104,6 +107,7 @@ bool st__mute(bool muted) {
 void st__warn(const char *format, ...) {
   char text[1024];
   va_list args;
+  nmuted += is_muted;
   if (is_muted) return;
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);

@@ -56,6 +56,8 @@ __attribute__((format(printf, 1, 2)))
 void st__warn(const char *format, ...);
 /* Turns this thread's warnings off or on; returns the previous setting. */
 bool st__mute(bool muted);
+/* How many warnings this thread has not given so far. */
+unsigned st__count_muted(void);
 /* The handler is process-wide; NULL restores printing on stderr. */
 typedef void (*st_warning_fn)(void *ctx, const char *text);
 void st__set_warning_handler(st_warning_fn fn, void *ctx);

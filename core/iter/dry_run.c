@@ -32,6 +32,7 @@ void st__capture_elementwise(const st_iter *it, st_loop loop,
 
 void st__capture_fill(const st_tensor *dst, st_scalar value) {
   if (capture) capture->fill(capture, dst, value);
+  else st__miss_elements();
 }
 
 void st__capture_divisor(const st_iter *it, int i) {
@@ -40,6 +41,7 @@ void st__capture_divisor(const st_iter *it, int i) {
 
 void st__capture_data_read(const st_tensor *t) {
   if (capture) capture->read(capture, t);
+  else st__miss_elements();
 }
 
 /* -- Plans ---------------------------------------------------------------- */
@@ -61,6 +63,7 @@ void st__dry_run_iter(const st_iter *it, int64_t grain, bool tiled,
 void st__dry_run_copy(const st_tensor *dst, const st_tensor *src) {
   st_iter it;
   if (capture) capture->copy(capture, dst, src);
+  else if (!current) st__miss_elements();
   if (!current) return;
   st__iter_init(&it, ST_ITER_BORROWED);
   st__iter_output(&it, dst, ST_DTYPE_NONE);

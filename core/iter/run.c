@@ -257,7 +257,10 @@ static void run_alone(st_iter_job *j, int64_t begin, int64_t end) {
 void st__iter_serial_range(const st_iter *it, st_loop loop, const void *ctx,
                            int64_t begin, int64_t end) {
   st_iter_job j = new_job(it, loop, ctx);
-  if (it->is_meta) return;
+  if (it->is_meta) {
+    st__miss_elements();
+    return;
+  }
   while (end - begin > SERIAL_BLOCK) {
     run_alone(&j, begin, begin + SERIAL_BLOCK);
     begin += SERIAL_BLOCK;
@@ -269,6 +272,7 @@ void st__iter_serial_range(const st_iter *it, st_loop loop, const void *ctx,
 static st_status run_serial(st_iter_job *j) {
   const int64_t n = j->it->numel;
   int64_t at = 0;
+  if (j->it->is_meta && !st__is_dry_run()) st__miss_elements();
   if (j->it->is_meta || n == 0) return ST_OK;
   for (; n - at > SERIAL_BLOCK; at += SERIAL_BLOCK) {
     run_alone(j, at, at + SERIAL_BLOCK);
@@ -313,7 +317,10 @@ static bool has_short_rows(const st_iter *it) {
 /* Note [Dry runs], Note [Captured loops] */
 static void report_dry_run(const st_iter *it, st_loop loop, const void *ctx,
                            int64_t grain, bool is_map) {
-  if (!st__is_dry_run()) return;
+  if (!st__is_dry_run()) {
+    st__miss_elements();
+    return;
+  }
   st__capture_elementwise(it, is_map || !ctx ? loop : NULL, ctx, grain);
   const bool tiled = choose_axis(it) > 0;
   st__dry_run_iter(it, grain, tiled, it->ncasts > 0 ||

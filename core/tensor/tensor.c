@@ -17,6 +17,20 @@
 #include "tensor/memory_format.h"
 
 _Thread_local st_keyset st__untracked_keys;
+
+/* Note [Elements that are not there] */
+static _Thread_local bool has_missed;
+
+bool st__miss_elements(void) {
+  has_missed = true;
+  return false;
+}
+
+bool st__set_missed(bool is_missed) {
+  const bool old = has_missed;
+  has_missed = is_missed;
+  return old;
+}
 void (*st__history_free)(st_history *h);
 
 #define TEXT(n, v) st__shape_text(n, v, (char[160]){0}, 160)

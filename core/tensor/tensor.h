@@ -182,6 +182,33 @@ static inline bool st__is_wrapped(const st_tensor *t) {
 static inline bool st__is_meta(const st_tensor *t) {
   return t->device == ST_DEVICE_META;
 }
+/* Note [Elements that are not there]
+ * A tensor on the meta device has no elements. What a kernel does without them
+ * is complete: the results are there, too. But a composite operator that looks
+ * at elements to choose what to call, that checks them, or that fills a tensor
+ * itself computes something else with elements than without, and a recording
+ * calls it without those that will be there later (Note [Fake tensors of a
+ * recording]). So code that does such things asks st__has_elements or
+ * st__is_cpu, never st__is_meta, and what moves elements outside of a call
+ * (iter/, fills and copies) says so, too: where there are none, this thread
+ * notes that they were missed, and whoever records takes the note. A spec
+ * checks that core/op does not ask otherwise. */
+bool st__miss_elements(void);        /* makes the note; returns false */
+bool st__set_missed(bool is_missed); /* returns the previous note */
+
+static inline bool st__has_elements(const st_tensor *t) {
+  return t->device != ST_DEVICE_META || st__miss_elements();
+}
+static inline bool st__is_cpu(const st_tensor *t) {
+  return t->device == ST_DEVICE_CPU ||
+         (t->device == ST_DEVICE_META && st__miss_elements());
+}
+/* The tensor whose device a result gets: a if it is on the meta device. */
+static inline const st_tensor *st__meta_or(const st_tensor *a,
+                                           const st_tensor *b) {
+  return st__is_meta(a) ? a : b;
+}
+
 /* True on a device of an extension. */
 static inline bool st__is_privateuse(const st_tensor *t) {
   return t->device > ST_DEVICE_META;

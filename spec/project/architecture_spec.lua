@@ -138,6 +138,41 @@ describe("Files", function()
   end)
 end)
 
+-- -- Elements ---------------------------------------------------------------
+
+-- Files that ask where a tensor is, without a note (Note [Elements that are not
+-- there] in core/tensor/tensor.h), and why.
+local ASK_DEVICE = {
+  ["core/op/registry/structured.c"] = "kernels, which run whole",
+  ["core/op/registry/direct_pointwise.c"] = "kernels, which run whole",
+  ["core/op/registry/register.c"] = "the device of a kernel, not of a tensor",
+  ["core/op/create/fill.c"] = "captured: st__capture_fill makes the note",
+  ["core/op/elementwise/clamp_where.c"] = "captured: st__capture_data_read",
+  ["core/op/print/format_tensor.c"] = "is no operator",
+}
+
+describe("Operators that look for elements", function()
+  it("ask by st__has_elements or st__is_cpu, which make a note", function()
+    local wrong, used = {}, {}
+    for _, name in ipairs(files("core/op", "%.[ch]$")) do
+      local number = 0
+      for line in read(name):gmatch "([^\n]*)\n" do
+        number = number + 1
+        if line:find "st__is_meta%(" or
+           line:find "device [!=]= ST_DEVICE_[CM]" and line:find "%->device" or
+           line:find "if .*storage%->data" then
+          used[name] = true
+          if not ASK_DEVICE[name] then
+            wrong[#wrong + 1] = ("%s:%d"):format(name, number)
+          end
+        end
+      end
+    end
+    assert.same({}, wrong)
+    for name in pairs(ASK_DEVICE) do assert.is_true(used[name], name) end
+  end)
+end)
+
 -- -- Axes --------------------------------------------------------------------
 
 -- What the result of a spec may depend on: spec/test_matrix.sh goes by it.

@@ -240,12 +240,12 @@ static void free_builder(builder *b) {
 
 typedef struct thread_state {
   st_isolated dispatch;
-  bool muted;
+  bool muted, missed;
   st_capture *capture;
 } thread_state;
 
 static thread_state isolate_thread(builder *b, bool grad) {
-  const thread_state o = {st__isolate(), st__mute(true),
+  const thread_state o = {st__isolate(), st__mute(true), st__set_missed(false),
                           st__set_capture(&b->capture)};
   st_tls tls = st__tls();
   tls.grad = grad;
@@ -257,6 +257,7 @@ static thread_state isolate_thread(builder *b, bool grad) {
 static void restore_thread(const thread_state *o) {
   st__end_isolation(&o->dispatch);
   st__mute(o->muted);
+  st__set_missed(o->missed);
   st__set_capture(o->capture);
 }
 
@@ -300,6 +301,12 @@ static bool has_fake_shape(const st_tensor *t) {
                           t->sizes[1] == SHAPE[1]);
 }
 
+/* Refuses what has looked for elements (Note [Elements that are not there]):
+ * with elements it may call something else, or fail. */
+static void check_missed(builder *b) {
+  if (st__set_missed(false)) refuse(b, NOT_POINTWISE);
+}
+
 /* Refuses a result that is not pointwise as soon as its node has run, so that
  * the message names this node and not a later reader. The result must have the
  * shape of the fake tensors, no size of which is 1, and an in-place node must
@@ -323,6 +330,7 @@ static st_status check_node(void *ctx, const st_graph_node *n,
   for (int i = 0; results && i < n->nresults; i++) {
     if (results[i]) check_result(p->b, n, results[i]);
   }
+  check_missed(p->b);
   return p->b->status;
 }
 
@@ -422,10 +430,11 @@ st_status st__lower_for_float32(const st_graph *g) {
 }
 
 st_status st__is_pointwise(const st_graph *g, const st_arg_spec *inputs,
-                           bool *out) {
+                           bool *out, bool *checks) {
   builder *b = NULL;
   const st_status status = lower_isolated(g, inputs, NULL, NULL, &b);
   *out = status == ST_OK;
+  *checks = status == ST_OK && b->code->nchecks > 0;
   free_builder(b);
   return status == ST_NO_MEMORY ? status : ST_OK;
 }
@@ -491,6 +500,7 @@ static st_status lower_gradients(builder *b, const st_graph *g,
   ST_TRY(make_fakes(b, g, spec->inputs, spec->grads, spec->wanted, s));
   ST_TRY(run_fakes(b, g, s, spec->params));
   ST_TRY(run_backward(g, spec->wanted, s));
+  check_missed(b);
   *given = 0;
   for (int i = 0; i < g->ninputs; i++) {
     if (!s->result[i]) continue;

@@ -42,9 +42,10 @@ st_status st__lower_graph(const st_graph *g, const st_arg_spec *inputs,
 /* Whether that succeeds for float32 and scalars of 1. It makes the program,
  * since a graph may exceed the limits of programs. */
 st_status st__lower_for_float32(const st_graph *g);
-/* Whether a graph without scalar inputs can be lowered; makes no program. */
+/* Whether a graph without scalar inputs can be lowered, and whether its program
+ * checks elements; makes no program. */
 st_status st__is_pointwise(const st_graph *g, const st_arg_spec *inputs,
-                           bool *out);
+                           bool *out, bool *checks);
 
 /* Expands each output to the sizes of its gradient (NULL: unchanged). An output
  * is smaller if the graph does not use its largest input. */

@@ -25,13 +25,17 @@ static st_status emit_call(st_scheduler *b, int call) {
                               ((size_t)c->nresults + 1) * sizeof(int), CHUNK);
   if (!step->out) return ST_NO_MEMORY;
   ST_TRY(st__node_copy(&b->s->arena, &step->call));
+  if (c->is_whole) {
+    const size_t size = ((size_t)c->nresults + 1) * sizeof *step->like;
+    step->like = st__arena_alloc(&b->s->arena, size, CHUNK);
+    if (!step->like) return ST_NO_MEMORY;
+  }
   for (int k = 0; k < c->nresults; k++) {
     const int v = c->result + k;
+    if (c->is_whole) st__tensor_retain(step->like[k] = b->r->values[v].fake);
     step->out[k] = b->is_wanted[v] ? v : NO_VALUE;
   }
-  if (st__op_tags(c->op) & ST_OPTAG_NONDETERMINISTIC_SEEDED) {
-    b->s->has_random = true;
-  }
+  if (st__may_draw(c)) b->s->has_random = true;
   b->s->nsteps++;
   return ST_OK;
 }
@@ -242,6 +246,9 @@ static st_status fill(st_scheduler *b, int nargs) {
   s->nvalues = b->g->ntensors;
   s->noutputs = b->g->noutputs;
   s->max_listed = b->g->max_listed;
+  s->differs = st__arena_alloc(&s->arena, sizeof *s->differs, CHUNK);
+  if (!s->differs) return ST_NO_MEMORY;
+  *s->differs = NULL;
   memcpy(s->outputs, b->g->outputs, sizeof s->outputs);
   return s->name ? build(b) : ST_NO_MEMORY;
 }

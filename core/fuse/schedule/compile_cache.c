@@ -171,13 +171,25 @@ static entry *find(st_compile_cache *f, const key *k) {
   return NULL;
 }
 
+/* The function is called from now on if a run found that the recording does not
+ * describe what it calls. */
+static void give_up_if_wrong(entry *e) {
+  char text[160];
+  if (!e->steps || !*e->steps->differs) return;
+  snprintf(text, sizeof text, "what %s returns depends on elements",
+           *e->steps->differs);
+  e->why = st__strndup(ST_MEM_REGISTRY, text, strlen(text));
+  st__schedule_release(&e->steps);
+}
+
 bool st__compile_cache_find(st_compile_cache *f, int n,
                             const st_compile_cache_arg *args,
                             st_schedule **steps) {
   key k;
   *steps = NULL;
   if (!st__may_fuse() || !make_key(n, args, &k)) return true;
-  const entry *e = find(f, &k);
+  entry *e = find(f, &k);
+  if (e) give_up_if_wrong(e);
   if (!e || (e->steps && !st__schedule_is_current(e->steps))) return false;
   if (e->steps) st__schedule_retain(*steps = e->steps);
   return true;
@@ -190,7 +202,7 @@ const char *st__compile_cache_why(st_compile_cache *f, int n,
                                 "must see its calls";
   if (!make_key(n, args, &k)) return "its arguments have no cache key";
   const entry *e = find(f, &k);
-  return e && e->why ? e->why : "";
+  return !e ? "it changes its arguments" : e->why ? e->why : "";
 }
 
 /* An empty entry for the key: replaces the entry of the same key, or evicts one
@@ -260,6 +272,8 @@ st_status st__compile_cache_end(st_compile_cache *f, int n,
     status = st__fail(ST_BAD_STATE, "%s", r->why);
   } else if (r->lacks_memory) {
     status = st__fail(ST_NO_MEMORY, "%s: out of memory", f->name);
+  } else if (st__recorder_input_changed(r)) {
+    /* there is no key for what has been recorded */
   } else if (is_whole) {
     status = compile(f, n, args, r, steps);
   } else {

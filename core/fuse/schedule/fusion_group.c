@@ -23,6 +23,10 @@ int st__nth_read(const st_graph_node *c, int k, bool *more) {
   return NO_VALUE;
 }
 
+bool st__may_draw(const st_graph_node *c) {
+  return c->may_draw || st__op_tags(c->op) & ST_OPTAG_NONDETERMINISTIC_SEEDED;
+}
+
 bool st__reads(const st_graph_node *c, int v) {
   bool more = true;
   for (int k = 0; more; k++) {
@@ -137,7 +141,10 @@ st_status st__extract_subgraph(st_scheduler *b, st_graph **out) {
  * lowering runs it on fake tensors of other sizes. */
 static bool may_be_pointwise(const st_graph_node *c) {
   const int tags = st__op_tags(c->op);
-  if (has_list(c) || (tags & ST_OPTAG_NONDETERMINISTIC_SEEDED)) return false;
+  if (c->is_whole || has_list(c) ||
+      (tags & ST_OPTAG_NONDETERMINISTIC_SEEDED)) {
+    return false;
+  }
   for (int i = 0; i < c->schema->nrets; i++) {
     if (c->schema->rets[i].list || c->schema->rets[i].is_alias) return false;
   }
@@ -188,7 +195,7 @@ static st_status is_fusible(st_scheduler *b, int call, bool *is_pointwise) {
   st_subgraph *p = &b->subgraph;
   st_arg_spec specs[ST_GRAPH_INPUTS];
   st_graph *g = NULL;
-  *is_pointwise = false;
+  *is_pointwise = b->checks[call] = false;
   if (!may_be_pointwise(c) || !has_broadcast_sizes(b, c)) return ST_OK;
   p->n = 1;
   p->calls[0] = call;
@@ -197,7 +204,9 @@ static st_status is_fusible(st_scheduler *b, int call, bool *is_pointwise) {
   for (int i = 0; i < p->nout; i++) p->out[i] = c->result + i;
   arg_specs_of(b, specs);
   st_status status = st__extract_subgraph(b, &g);
-  if (status == ST_OK) status = st__is_pointwise(g, specs, is_pointwise);
+  if (status == ST_OK) {
+    status = st__is_pointwise(g, specs, is_pointwise, &b->checks[call]);
+  }
   st__graph_release(&g);
   return status == ST_NO_MEMORY ? status : ST_OK;
 }
@@ -213,7 +222,8 @@ static void mark_inputs(st_scheduler *b, int call) {
 }
 
 /* Finds live calls, from the last to the first. Pointwise calls without uses
- * are dead; all others are live. */
+ * are dead, unless they may fail: those run on their own. All others are
+ * live. */
 static void find_live(st_scheduler *b) {
   const st_graph *g = b->g;
   memset(b->is_wanted, 0, sizeof b->is_wanted);
@@ -227,6 +237,10 @@ static void find_live(st_scheduler *b) {
     for (int k = 0; k < call->nresults; k++) {
       if (b->is_wanted[call->result + k]) b->is_needed[c] = true;
     }
+    if (!b->is_needed[c] && b->checks[c]) {
+      b->is_pointwise[c] = false;
+      b->is_needed[c] = b->has_unfused = true;
+    }
     if (b->is_needed[c]) mark_inputs(b, c);
   }
 }
@@ -239,8 +253,8 @@ static void find_live(st_scheduler *b) {
  * level the fusion groups run first, then the other calls. Groups of one level
  * may read each other: broadcasting only enlarges results, which have more
  * dimensions, or as many and fewer of size 1, so groups are ordered by their
- * number of dimensions, then by that of sizes 1. Calls that draw random numbers
- * keep their order. */
+ * number of dimensions, then by that of sizes 1. Calls that may draw random
+ * numbers keep their order. */
 static int find_level(st_scheduler *b, int call) {
   const st_graph_node *c = &b->g->nodes[call];
   int level = 0;
@@ -252,7 +266,7 @@ static int find_level(st_scheduler *b, int call) {
     const int after = b->level_of[from] + !b->is_pointwise[from];
     if (after > level) level = after;
   }
-  if (st__op_tags(c->op) & ST_OPTAG_NONDETERMINISTIC_SEEDED) {
+  if (st__may_draw(c)) {
     if (level < b->random_level) level = b->random_level;
     b->random_level = level;
   }

@@ -35,6 +35,7 @@ typedef struct st_scheduler {
   int ngroups;
   bool has_unfused;              /* a call is not pointwise */
   bool is_pointwise[ST_GRAPH_NODES], is_needed[ST_GRAPH_NODES];
+  bool checks[ST_GRAPH_NODES];   /* of a pointwise call: may fail by elements */
   bool is_wanted[ST_RECORD_VALUES], is_output[ST_RECORD_VALUES];
   int level_of[ST_GRAPH_NODES], group_of[ST_GRAPH_NODES];
   int random_level;              /* level of the last call that draws numbers */
@@ -47,6 +48,8 @@ typedef struct st_scheduler {
  * set, and behind the last tensor. */
 int st__nth_read(const st_graph_node *c, int k, bool *more);
 bool st__reads(const st_graph_node *c, int v);
+/* True if the call may draw random numbers. */
+bool st__may_draw(const st_graph_node *c);
 /* Sets the inputs and outputs of b->subgraph; false if there are too many. */
 bool st__find_boundary(st_scheduler *b);
 /* Makes a graph of b->subgraph; the caller owns it. */

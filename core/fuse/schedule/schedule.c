@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "fuse/trace/recorded_operator.h"
 #include "grad/record/custom_function.h"
 #include "grad/graph/history.h"
+#include "op/random/random.h"
 
 /* -- Lifetime ------------------------------------------------------------- */
 
@@ -20,6 +22,9 @@ void st__schedule_release(st_schedule **steps) {
   for (int i = 0; i < s->nsteps; i++) {
     st__program_release(&s->steps[i].program);
     st__compiled_release(s->steps[i].compiled);
+    for (int k = 0; s->steps[i].like && k < s->steps[i].call.nresults; k++) {
+      st__tensor_release(&s->steps[i].like[k]);
+    }
   }
   for (int i = 0; i < s->ncaptured; i++) {
     st__tensor_release(&s->captured[i].tensor);
@@ -120,13 +125,45 @@ static void take_result(const st_schedule_step *step, st_value *ret, int *at,
   st__value_clear(ret);
 }
 
-static st_status run_call(const st_schedule_step *step, st_tensor **values,
-                          st_tensor **lists) {
+/* True if t is what its fake tensor has described; the strides of dimensions
+ * without a second element do not matter. */
+static bool is_described(const st_tensor *t, const st_tensor *like) {
+  if (!t || t->dtype != like->dtype || !st__same_sizes(t, like)) return false;
+  for (int d = 0; d < t->ndim && t->numel > 0; d++) {
+    if (t->sizes[d] > 1 && t->strides[d] != like->strides[d]) return false;
+  }
+  return true;
+}
+
+/* Note [Composites recorded whole] */
+static st_status check_described(const st_schedule *s,
+                                 const st_schedule_step *step,
+                                 const st_value *rets) {
+  const st_graph_node *n = &step->call;
+  bool is_same = st__count_results(n->schema, rets) == n->nresults;
+  for (int k = 0; k < n->nresults && is_same; k++) {
+    is_same = is_described(st__nth_result(rets, k), step->like[k]);
+  }
+  if (is_same) return ST_OK;
+  *s->differs = st__op_name(n->op);
+  return st__fail(ST_BAD_STATE, "returned other tensors than when it was "
+                  "recorded");
+}
+
+static st_status run_call(const st_schedule *s, const st_schedule_step *step,
+                          st_tensor **values, st_tensor **lists) {
   st_value args[ST_MAX_ARGS], rets[ST_MAX_ARGS];
   const st_graph_node *n = &step->call;
   int at = 0;
   st__node_args(n, values, lists, args);
   ST_TRY(st__call_boxed(n->op, n->schema, args, rets));
+  if (step->like) {
+    const st_status status = check_described(s, step, rets);
+    for (int i = 0; i < n->schema->nrets && status != ST_OK; i++) {
+      st__value_clear(&rets[i]);
+    }
+    ST_TRY(status);
+  }
   for (int i = 0; i < n->schema->nrets; i++) {
     take_result(step, &rets[i], &at, values);
   }
@@ -158,7 +195,7 @@ static st_status run_all(const st_schedule *s, st_tensor *const *inputs,
   for (int i = 0; i < s->nsteps && status == ST_OK; i++) {
     const st_schedule_step *step = &s->steps[i];
     status = step->program ? run_fused(step, values)
-                           : run_call(step, values, values + s->nvalues);
+                           : run_call(s, step, values, values + s->nvalues);
     for (int k = 0; k < step->nfreed && status == ST_OK; k++) {
       st__tensor_release(&values[step->freed[k]]);
     }
@@ -171,8 +208,8 @@ static st_status run_all(const st_schedule *s, st_tensor *const *inputs,
   return status;
 }
 
-st_status st__schedule_run(const st_schedule *s, st_tensor *const *inputs,
-                           st_tensor **outs) {
+static st_status run(const st_schedule *s, st_tensor *const *inputs,
+                     st_tensor **outs) {
   st_tensor *small[64];
   const size_t n = (size_t)s->nvalues + (size_t)s->max_listed;
   if (n <= sizeof small / sizeof *small) {
@@ -183,6 +220,24 @@ st_status st__schedule_run(const st_schedule *s, st_tensor *const *inputs,
   if (!values) return ST_NO_MEMORY;
   const st_status status = run_all(s, inputs, values, outs);
   st__free(ST_MEM_SCRATCH, values, n * sizeof *values);
+  return status;
+}
+
+/* A failed run has drawn no random numbers: the function, which is called
+ * instead, draws them. */
+st_status st__schedule_run(const st_schedule *s, st_tensor *const *inputs,
+                           st_tensor **outs) {
+  if (!s->has_random) return run(s, inputs, outs);
+  st_generator *const g = st__default_generator();
+  const size_t size = st__generator_state_size(g);
+  void *state = st__alloc(ST_MEM_SCRATCH, size);
+  if (!state) return ST_NO_MEMORY;
+  st_status status = st__generator_get_state(g, state, size);
+  if (status == ST_OK) {
+    status = run(s, inputs, outs);
+    if (status != ST_OK) st__generator_set_state(g, state, size);
+  }
+  st__free(ST_MEM_SCRATCH, state, size);
   return status;
 }
 

@@ -36,6 +36,8 @@ typedef struct st_schedule_step {
   /* Of a fusion group; program is NULL for a call: */
   st_compiled_graph *compiled; /* owned */
   st_program *program; /* owned */
+  st_tensor **like;    /* of a call recorded whole, its results' fake tensors,
+                          owned; or NULL */
   uint32_t *depends;   /* of each output: the inputs to which its gradient
                           flows, as bits */
   int nin, nout, nfreed;
@@ -53,6 +55,8 @@ struct st_schedule {
   bool is_dynamic;     /* Note [Schedules for dynamic shapes] */
   bool has_random;
   int slot;            /* index in the compile cache */
+  const char **differs; /* the call whose results were not what was recorded
+                          (Note [Composites recorded whole]), or NULL */
   st_schedule_step *steps;
   st_captured *captured; /* captured tensors, owned */
   st_captured *fakes;  /* their fake tensors when recorded, owned */

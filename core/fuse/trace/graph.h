@@ -84,6 +84,8 @@ typedef struct st_graph_node {
   const st_node_arg *args;
   int nresults, result;
   int written;             /* the tensor that the call writes in place, or -1 */
+  bool is_whole, may_draw; /* Note [Composites recorded whole]; and it may draw
+                              random numbers */
 } st_graph_node;
 
 /* Replaces what n points to with copies that the arena owns. BAD_VALUE for a

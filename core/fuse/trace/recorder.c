@@ -4,12 +4,9 @@
 
 #include "fuse/trace/recorder.h"
 
-#include <string.h>
-
+#include "fuse/trace/recorded_operator.h"
 #include "grad/graph/history.h"
 #include "grad/record/derivatives.h"
-#include "grad/record/record.h"
-#include "op/registry/op.h"
 
 /* -- Refusals ------------------------------------------------------------- */
 
@@ -164,6 +161,7 @@ typedef struct pending_call {
   st_traced_call traced;
   st_value args[ST_MAX_ARGS];
   st_tensor *listed[ST_TRACER_LISTED];
+  bool is_whole, may_draw; /* of the node */
 } pending_call;
 
 /* A fake tensor is passed as it is, even where an in-place call has bound it
@@ -209,33 +207,13 @@ static void take_fakes(const st_recorder *r, pending_call *w,
 
 /* -- Results -------------------------------------------------------------- */
 
-static int count_tensors(const st_schema *s, const st_value *rets) {
-  int n = 0;
-  for (int i = 0; i < s->nrets; i++) {
-    n += rets[i].tag == ST_TAG_TENSORS ? (int)rets[i].len : 1;
-  }
-  return n;
-}
-
-static st_tensor *nth_tensor(const st_value *rets, int n) {
-  for (;; rets++) {
-    if (rets->tag != ST_TAG_TENSORS) {
-      if (n-- == 0) return st__to_tensor(rets);
-    } else if (n < (int)rets->len) {
-      return rets->u.tensors[n];
-    } else {
-      n -= (int)rets->len;
-    }
-  }
-}
-
 /* The results must be tensors on the meta device, either all new or all
  * bound. */
 static st_status check_results(st_recorder *r, const st_value *rets, int n,
                                bool *is_new) {
   int nbindings = 0;
   for (int i = 0; i < n; i++) {
-    const st_tensor *t = nth_tensor(rets, i);
+    const st_tensor *t = st__nth_result(rets, i);
     if (!t || !st__is_meta(t) || st__is_lazy(t)) {
       return refuse(r, "an operator returns no plain tensor");
     }
@@ -265,21 +243,38 @@ static bool reads_gradient(const pending_call *w) {
 static st_status record(st_recorder *r, const pending_call *w, const st_op *op,
                         const st_schema *s, const st_value *rets) {
   const st_graph *g = r->base.graph;
-  const int n = count_tensors(s, rets);
+  const int n = st__count_results(s, rets);
   int first;
   if (g->nnodes == ST_GRAPH_NODES || n > ST_RECORD_VALUES - g->ntensors ||
       st__tracer_is_full(&r->base, n)) {
     return refuse(r, "too many calls");
   }
   ST_TRY(st__tracer_add(&r->base, &w->traced, op, s, n, &first));
+  g->nodes[g->nnodes - 1].is_whole = w->is_whole;
+  g->nodes[g->nnodes - 1].may_draw = w->may_draw;
   const bool derives = reads_gradient(w) && st__op_passes_gradients(op);
   for (int i = 0; i < n; i++) {
-    st_tensor *t = nth_tensor(rets, i);
+    st_tensor *t = st__nth_result(rets, i);
     if (derives && st__is_differentiable(t)) require_gradient(t);
     set_value(r, first + i, ST_ORIGIN_CALL, NULL, t);
     st__tracer_bind(&r->base, t, first + i);
   }
   return ST_OK;
+}
+
+static void clear_results(const st_schema *s, st_value *rets) {
+  for (int i = 0; i < s->nrets; i++) st__value_clear(&rets[i]);
+}
+
+/* Fails or refuses: the elements of a fake tensor are unknown, and those of a
+ * captured tensor may differ in the next run. */
+static st_status reject_read(st_recorder *r, const st_schema *s,
+                             const st_value *args) {
+  for (int i = 0; i < s->nargs; i++) {
+    const st_tensor *t = st__to_tensor(&args[i]);
+    if (t && st__recorder_is_fake(r, t)) return st__recorder_reject_read(r);
+  }
+  return refuse(r, "it reads the elements of a captured tensor");
 }
 
 /* -- Leaves --------------------------------------------------------------- */
@@ -288,11 +283,15 @@ static st_status record(st_recorder *r, const pending_call *w, const st_op *op,
  * them. */
 static st_status run_fakes(st_recorder *r, const st_op *op,
                            const pending_call *w, st_value *rets) {
-  const bool muted = st__mute(true);
+  const bool muted = st__mute(true), missed = st__set_missed(false);
   const st_status status = st__call(op, w->args, rets);
+  const bool looks = st__set_missed(missed);
   st__mute(muted);
-  if (status == ST_OK || status == ST_NO_MEMORY) return status;
-  return refuse(r, st__message());
+  if (status == ST_NO_MEMORY || status == ST_INTERRUPTED) return status;
+  if (status != ST_OK) return refuse(r, st__message());
+  if (!looks || st__gives_tensors(st__op_schema(op))) return ST_OK;
+  clear_results(st__op_schema(op), rets);
+  return reject_read(r, st__op_schema(op), w->args);
 }
 
 static st_status record_leaf(st_recorder *r, const pending_call *w,
@@ -300,17 +299,18 @@ static st_status record_leaf(st_recorder *r, const pending_call *w,
   const st_schema *s = w->call->schema;
   bool is_new = false;
   ST_TRY(run_fakes(r, w->call->op, w, rets));
-  const int n = count_tensors(s, rets);
+  const int n = st__count_results(s, rets);
   st_status status = check_results(r, rets, n, &is_new);
-  if (status == ST_OK && is_new) status = record(r, w, w->call->op, s, rets);
-  for (int i = 0; i < s->nrets && status != ST_OK; i++) {
-    st__value_clear(&rets[i]);
+  if (status == ST_OK && w->is_whole && !is_new) {
+    status = refuse(r, "an operator returns one of its arguments");
   }
+  if (status == ST_OK && is_new) status = record(r, w, w->call->op, s, rets);
+  if (status != ST_OK) clear_results(s, rets);
   return status;
 }
 
 /* An operator that returns no tensor: it runs on the fake tensors and is not
- * recorded. Its result may depend on sizes. */
+ * recorded. Its result may depend on sizes, and must not on elements. */
 static st_status run_query(st_recorder *r, const pending_call *w,
                            st_value *rets) {
   r->uses_sizes = true;
@@ -318,21 +318,6 @@ static st_status run_query(st_recorder *r, const pending_call *w,
 }
 
 /* -- In-place calls ------------------------------------------------------- */
-
-/* The functional operator of an in-place one, with the same overload and
- * arguments: "aten::add" for "aten::add_"; NULL if there is none. */
-static const st_op *functional(const pending_call *w) {
-  const st_op *op = w->call->op;
-  char name[128];
-  snprintf(name, sizeof name, "%s", st__op_name(op));
-  const size_t n = strlen(name);
-  if (n == 0 || name[n - 1] != '_') return NULL;
-  name[n - 1] = 0;
-  const st_op *found = st__op_find(name, st__op_overload_name(op));
-  const st_schema *s = found ? st__op_schema(found) : NULL;
-  return s && s->nargs == w->call->schema->nargs && s->nrets == 1 ? found
-                                                                  : NULL;
-}
 
 static bool is_like(const st_tensor *a, const st_tensor *b) {
   return a->dtype == b->dtype && st__same_sizes(a, b) &&
@@ -345,7 +330,7 @@ static st_status record_inplace(st_recorder *r, const pending_call *w,
   static const char why[] = "it writes a tensor that it has not created, or "
                             "that has views";
   const st_recorded_value *v = &r->values[w->traced.args[0].at];
-  const st_op *op = functional(w);
+  const st_op *op = st__functional_of(w->call->op);
   st_value made = st__none();
   bool is_new = false;
   if (v->origin != ST_ORIGIN_CALL ||
@@ -374,58 +359,34 @@ static st_status record_inplace(st_recorder *r, const pending_call *w,
   return ST_OK;
 }
 
-/* -- The mode ------------------------------------------------------------- */
+/* -- Composite operators -------------------------------------------------- */
 
-static bool gives_tensors(const st_schema *s) {
-  for (int i = 0; i < s->nrets; i++) {
-    if (s->rets[i].type != ST_TYPE_TENSOR) return false;
-  }
-  return s->nrets > 0;
+/* How far the recording is. */
+typedef struct progress { int nnodes, ntensors, nbindings; } progress;
+
+static progress progress_of(const st_recorder *r) {
+  return (progress){r->base.graph->nnodes, r->base.graph->ntensors,
+                    r->base.nbindings};
 }
 
-/* The index of the first argument that is written, or -1. */
-static int first_written(const st_schema *s, const st_value *args) {
-  for (int i = 0; i < s->nargs; i++) {
-    if (s->args[i].is_write && args[i].tag != ST_TAG_NONE) return i;
+static void go_back(st_recorder *r, progress to) {
+  st_graph *g = r->base.graph;
+  while (r->base.nbindings > to.nbindings) {
+    st__tensor_release(&r->base.bindings[--r->base.nbindings].tensor);
   }
-  return -1;
-}
-
-/* Fails or refuses: the elements of a fake tensor are unknown, and those of a
- * captured tensor may differ in the next run. */
-static st_status reject_read(st_recorder *r, const st_schema *s,
-                             const st_value *args) {
-  for (int i = 0; i < s->nargs; i++) {
-    const st_tensor *t = st__to_tensor(&args[i]);
-    if (t && st__recorder_is_fake(r, t)) return st__recorder_reject_read(r);
+  while (g->ntensors > to.ntensors) {
+    st_recorded_value *v = &r->values[--g->ntensors];
+    st__tensor_release(&v->tensor);
+    st__tensor_release(&v->fake);
   }
-  return refuse(r, "it reads the elements of a captured tensor");
-}
-
-typedef enum op_kind { COMPOSITE, LEAF, OPAQUE } op_kind;
-
-/* An operator with a kernel that is not built in, such as a Lua function, is
- * OPAQUE. */
-static op_kind op_kind_of(const st_op *op) {
-  const st_kernel_facts cpu = st__kernel_facts(op, "CPU");
-  const st_kernel_facts meta = st__kernel_facts(op, "Meta");
-  const st_kernel_facts grad = st__kernel_facts(op, "AutogradCPU");
-  if (cpu.is_implicit && grad.is_implicit) {
-    return cpu.is_owned ? OPAQUE : COMPOSITE;
-  }
-  if ((cpu.is_owned && cpu.fn != st__structured) ||
-      (meta.is_owned && meta.fn != st__structured) ||
-      (grad.is_owned && grad.fn != st__record_call)) {
-    return OPAQUE;
-  }
-  return LEAF;
+  g->nnodes = to.nnodes;
+  r->was_refused = r->was_read = false;
 }
 
 /* Runs a composite operator with the mode on, so that its parts are
  * recorded. */
-static st_status enter_composite(st_recorder *r, const pending_call *w,
-                                 st_value *rets) {
-  r->uses_sizes = true;
+static st_status run_parts(st_recorder *r, const pending_call *w,
+                           st_value *rets) {
   st__mode_push(&r->base.mode);
   const st_status status =
     st__redispatch_boxed(w->call->op, w->call->schema,
@@ -433,6 +394,67 @@ static st_status enter_composite(st_recorder *r, const pending_call *w,
   st__mode_pop();
   return status;
 }
+
+/* True if each tensor among the results comes from the recording. */
+static bool are_bound(const st_recorder *r, const st_schema *s,
+                      const st_value *rets) {
+  for (int i = 0; i < s->nrets; i++) {
+    const bool is_list = rets[i].tag == ST_TAG_TENSORS;
+    const st_tensor *one = st__to_tensor(&rets[i]);
+    for (uint32_t k = 0; is_list && k < rets[i].len; k++) {
+      if (find(r, rets[i].u.tensors[k]) == ST_UNBOUND) return false;
+    }
+    if (!is_list && one && find(r, one) == ST_UNBOUND) return false;
+  }
+  return true;
+}
+
+/* True if the parts draw random numbers, which is not known of all when the
+ * operator failed, or if the operator takes a generator. */
+static bool may_draw(const st_recorder *r, const pending_call *w,
+                     progress from, st_status status) {
+  const st_schema *s = w->call->schema;
+  bool draws = status != ST_OK;
+  for (int i = from.nnodes; i < r->base.graph->nnodes; i++) {
+    const st_graph_node *n = &r->base.graph->nodes[i];
+    draws |= n->may_draw;
+    draws |= st__op_tags(n->op) & ST_OPTAG_NONDETERMINISTIC_SEEDED;
+  }
+  for (int i = 0; i < s->nargs; i++) {
+    draws |= s->args[i].type == ST_TYPE_GENERATOR;
+  }
+  return draws;
+}
+
+static st_status record_whole(st_recorder *r, pending_call *w, bool is_inplace,
+                              st_value *rets) {
+  w->is_whole = true;
+  if (is_inplace) return record_inplace(r, w, w->args[0].u.tensor, rets);
+  if (st__gives_tensors(w->call->schema)) return record_leaf(r, w, rets);
+  return reject_read(r, w->call->schema, w->args);
+}
+
+/* Note [Composites recorded whole] */
+static st_status record_composite(st_recorder *r, pending_call *w,
+                                  bool is_inplace, st_value *rets) {
+  const st_schema *s = w->call->schema;
+  const progress before = progress_of(r);
+  const bool muted = st__mute(true), missed = st__set_missed(false);
+  const unsigned nmuted = st__count_muted();
+  r->uses_sizes = true;
+  const st_status status = run_parts(r, w, rets);
+  st__mute(muted);
+  const bool is_split = status == ST_OK && nmuted == st__count_muted() &&
+                        are_bound(r, s, rets);
+  if (!st__set_missed(missed) && is_split) return ST_OK;
+  if (status == ST_OK) clear_results(s, rets);
+  if (status == ST_NO_MEMORY || status == ST_INTERRUPTED) return status;
+  w->may_draw = may_draw(r, w, before, status);
+  go_back(r, before);
+  return record_whole(r, w, is_inplace, rets);
+}
+
+/* -- Calls ---------------------------------------------------------------- */
 
 static st_status check_state(st_recorder *r) {
   const st_tls now = st__tls();
@@ -445,23 +467,28 @@ static st_status check_state(st_recorder *r) {
 static st_status intercept(st_recorder *r, pending_call *w,
                            const st_value *args, st_value *rets) {
   const st_schema *s = w->call->schema;
-  const int tags = st__op_tags(w->call->op), writes = first_written(s, args);
+  const int tags = st__op_tags(w->call->op);
+  const int writes = st__first_written(s, args);
   ST_TRY(check_state(r));
   if (tags & ST_OPTAG_DATA_DEPENDENT_OUTPUT) return reject_read(r, s, args);
   if (tags & ST_OPTAG_INPLACE_VIEW) {
     return refuse(r, "it changes the shape of a tensor in place");
   }
   if (writes > 0) return refuse(r, "it writes with out=");
-  const op_kind kind = op_kind_of(w->call->op);
-  if (kind == OPAQUE) return refuse(r, "it calls an operator of a library");
+  const st_recorded_kind kind = st__recorded_kind(w->call->op);
+  if (kind == ST_RECORDED_OPAQUE) {
+    return refuse(r, "it calls an operator of a library");
+  }
   ST_TRY(st__tracer_take_args(&r->base, s, args, &w->traced));
   take_fakes(r, w, args);
   if (writes == 0 && args[0].tag != ST_TAG_TENSOR) {
     return refuse(r, "it writes a list of tensors");
   }
-  if (kind == COMPOSITE) return enter_composite(r, w, rets);
+  if (kind == ST_RECORDED_COMPOSITE) {
+    return record_composite(r, w, writes == 0, rets);
+  }
   if (writes == 0) return record_inplace(r, w, args[0].u.tensor, rets);
-  return gives_tensors(s) ? record_leaf(r, w, rets)
+  return st__gives_tensors(s) ? record_leaf(r, w, rets)
                           : run_query(r, w, rets);
 }
 
@@ -472,6 +499,7 @@ static st_status run_mode(const st_call *call, const st_value *args,
   st_status status = ST_NO_MEMORY;
   if (w) {
     w->call = call;
+    w->is_whole = w->may_draw = false;
     status = intercept(r, w, args, rets);
     st__free(ST_MEM_SCRATCH, w, sizeof *w);
   }
@@ -486,6 +514,7 @@ void st__recorder_leave(st_recorder *r) { st__tracer_leave(&r->base); }
 void st__recorder_free(st_recorder **recording) {
   st_recorder *r = *recording;
   *recording = NULL;
+  for (int i = 0; i < r->ninputs; i++) st__tensor_release(&r->inputs[i]);
   for (int i = 0; i < ST_RECORD_VALUES; i++) {
     st__tensor_release(&r->values[i].tensor);
     st__tensor_release(&r->values[i].fake);
@@ -501,6 +530,8 @@ static st_status bind_inputs(st_recorder *r, int n, st_tensor *const *inputs) {
     set_value(r, i, ST_ORIGIN_ARG, NULL, fake);
     st__tracer_bind(&r->base, fake, i);
     st__tensor_release(&fake);
+    st__tensor_retain(r->inputs[i] = inputs[i]);
+    r->ninputs = i + 1;
   }
   return ST_OK;
 }
@@ -523,6 +554,14 @@ st_status st__recorder_begin(const st_tracing_config *c,
 
 st_tensor *st__recorder_input(const st_recorder *r, int i) {
   return r->values[i].fake;
+}
+
+bool st__recorder_input_changed(const st_recorder *r) {
+  for (int i = 0; i < r->ninputs; i++) {
+    const st_tensor *t = r->inputs[i];
+    if (!is_like(t, r->values[i].fake) || !st__is_plain(t)) return true;
+  }
+  return false;
 }
 
 bool st__recorder_outputs(st_recorder *r, int n,

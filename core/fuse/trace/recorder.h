@@ -8,9 +8,10 @@
  * Note [Fake tensors of a recording]
  * The function is called with one fake tensor per argument: a tensor on the
  * meta device with the argument's dtype, sizes and strides (Note [Tracing]). A
- * composite operator is entered, and its parts are recorded. Any other operator
- * runs on the fake tensors, which computes the fake tensors of its results, and
- * is recorded as one call. A captured tensor, which the function uses and which
+ * composite operator is entered, and its parts are recorded, if they can be
+ * (Note [Composites recorded whole]). Any other operator runs on the fake
+ * tensors, which computes the fake tensors of its results, and is recorded as
+ * one call. A captured tensor, which the function uses and which
  * is no argument, is retained and gets a fake tensor, too; every run of the
  * recording reads the captured tensor's current elements.
  *
@@ -28,6 +29,17 @@
  * gradient on. No history is recorded, and the Autograd kernels do not run. A
  * recording is valid for calls with the same required gradients only: the
  * compile cache compares them.
+ *
+ * Note [Composites recorded whole]
+ * A composite operator calls what its arguments need. If it looks at elements,
+ * checks them, or fills a tensor itself, what it calls for fake tensors is not
+ * what it calls for others: the thread notes that elements were missed (Note
+ * [Elements that are not there]). Then, and if the operator warns, if a part of
+ * it cannot be recorded, or if a result comes from no call, the recording goes
+ * back to where the operator began, and the operator is recorded as one call,
+ * which checks, chooses and fills when it runs, and has its own derivative. Its
+ * meta results describe those to come; a run in which they differ is given up,
+ * and the function is called, then and later.
  *
  * Note [What cannot be recorded]
  * A function that cannot be recorded is refused: the caller runs it without
@@ -64,6 +76,8 @@ struct st_recorder {
   bool was_refused, was_read, lacks_memory;
   bool uses_sizes;         /* the calls may depend on the sizes */
   bool has_gradients;      /* the run will be in grad mode */
+  int ninputs;
+  st_tensor *inputs[ST_RECORD_ARGS]; /* owned: the function may drop them */
   char why[256];           /* reason of the refusal or of the failed read */
   st_recorded_value values[ST_RECORD_VALUES]; /* of the graph's tensors */
 };
@@ -76,6 +90,8 @@ bool st__is_plain(const st_tensor *t);
 st_status st__recorder_begin(const st_tracing_config *c,
                              st_tensor *const *inputs, st_recorder **out);
 st_tensor *st__recorder_input(const st_recorder *r, int i);
+/* True if an input is not as it was when the recording began. */
+bool st__recorder_input_changed(const st_recorder *r);
 bool st__recorder_is_fake(const st_recorder *r, const st_tensor *t);
 void st__recorder_refuse(st_recorder *r, const char *why);
 st_status st__recorder_reject_read(st_recorder *r);

@@ -192,7 +192,7 @@ ST_BOXED(st__box_type_as) {
 st_status st__to_cpu(const st_tensor *t, st_tensor **out) {
   const st_value args[] = {st__of_tensor(t), st__of_int(ST_DEVICE_CPU)};
   ST_TRY(st__invoke1(ST_OP_to_prim_Device, 2, args, out));
-  if ((*out)->device == ST_DEVICE_CPU && st__same_sizes(*out, t) &&
+  if (st__is_cpu(*out) && st__same_sizes(*out, t) &&
       (*out)->dtype == t->dtype) {
     return ST_OK;
   }

@@ -266,7 +266,7 @@ static int find_wide_number(const st_run *r, const st_inputs *in,
   const st_dtype d = self->dtype;
   const bool can_widen =
     st__widens_number(kernel, number, d, other->dtype) &&
-    (self->device == ST_DEVICE_CPU || st__is_meta(self)) &&
+    !st__is_privateuse(self) &&
     other->numel == 1 && other->ndim <= self->ndim &&
     st__result_type(in->t, in->n) == d &&
     (r->variant == ST_FUNCTIONAL || r->given[0]->dtype == d);

@@ -101,7 +101,7 @@ static st_status make_positions(const st_tensor *t, border mode, int64_t pad,
   if (!st__mul_sizes(2, pad, &count) || !st__add_sizes(count, n, &all)) {
     return st__fail(ST_BAD_SHAPE, "n_fft is too large: 2^63 samples or more");
   }
-  const bool meta = st__is_meta(t);
+  const bool meta = !st__has_elements(t);
   const st_options o = {ST_INT64, meta ? ST_DEVICE_META : ST_DEVICE_CPU};
   ST_TRY(st__new_empty(o, 1, &count, ST_FORMAT_CONTIGUOUS, &index));
   int64_t *const p = meta ? NULL : (int64_t *)(void *)st__data(index);
@@ -328,7 +328,7 @@ static st_tensor *add_frames(st_op_scope *c, const frames *f,
 
 static void check_envelope(st_op_scope *c, const st_tensor *envelope) {
   if (!st__scope_ok(c) || envelope->numel == 0 ||
-      envelope->device != ST_DEVICE_CPU) {
+      !st__is_cpu(envelope)) {
     return;
   }
   const st_tensor *least = st__apply1(

@@ -138,7 +138,7 @@ static bool try_range(const st_run *r, st_status *status) {
   st_tensor *index = NULL;
   slice_range x;
   int dim;
-  if (out->numel == 0 || self->ndim == ST_MAX_DIMS || st__is_meta(out) ||
+  if (out->numel == 0 || self->ndim == ST_MAX_DIMS || !st__has_elements(out) ||
       st__lacks_memory(self)) {
     return false;
   }
@@ -384,7 +384,7 @@ static st_status index_fill(st_tensor *self, int64_t dim,
   ST_TRY(st__wrap_dim(dim, self->ndim, &at));
   ST_TRY(st__check_scalar_fits(value, self->dtype));
   ST_TRY(st__check_indices(index, at, size_of(self, at), base));
-  if (st__is_meta(self) || index->numel == 0) return ST_OK;
+  if (!st__has_elements(self) || index->numel == 0) return ST_OK;
   ST_TRY(st__tensor_from_scalar(value, self->dtype, false, &filler));
   st_status status = self->ndim
     ? st__index_operands_slices(self, at, index, base, &p)

@@ -153,7 +153,7 @@ static st_status convert_values(const put_args *a, st_tensor **out) {
   if (values->dtype != self->dtype && values->numel == 1 &&
       values->device == self->device && is_one_mask(a->indices) &&
       !a->accumulate) {
-    if (!st__is_meta(values)) {
+    if (st__has_elements(values)) {
       ST_TRY(st__check_scalar_fits(
         st__scalar_load(values->dtype, st__data(values)), d));
     }
@@ -176,7 +176,7 @@ static st_status put_values(const put_args *a) {
   if (status == ST_OK) status = trim(a->values, p.view->ndim, &trimmed);
   if (status == ST_OK) status = check_values(&p, trimmed);
   if (status == ST_OK) status = st__clone_if_overlapping(self, trimmed, &own);
-  if (status == ST_OK && !st__is_meta(self)) {
+  if (status == ST_OK && st__has_elements(self)) {
     status = st__index_operands_put(&p, own, a->accumulate ? ST_K_index_add
                                                            : ST_K_index_put);
   }
@@ -354,7 +354,7 @@ ST_BOXED(st__box_put_) {
                       PRId64, own->numel, source->numel);
   }
   if (status == ST_OK) status = st__check_indices(own, 0, self->numel, base);
-  if (status == ST_OK && own->numel > 0 && !st__is_meta(self)) {
+  if (status == ST_OK && own->numel > 0 && st__has_elements(self)) {
     status = put_flat(self, own, source, accumulate, base);
   }
   st__tensor_release(&own);
@@ -430,7 +430,7 @@ static st_status take_along(const st_tensor *self, const st_tensor *index,
   ST_TRY(check_ranks(self, index));
   ST_TRY(st__wrap_dim(dim, self->ndim, &at));
   ST_TRY(st__has_bad_index(index, self->sizes[at], base, &wraps));
-  if (wraps || st__is_meta(index)) {
+  if (wraps || !st__has_elements(index)) {
     index = wrapped(&c, index, self->sizes[at], base);
     base = 0;
     ST_TRY_FAIL(c.status);

@@ -76,7 +76,7 @@ st_status st__has_bad_index(const st_tensor *index, int64_t size,
   st_tensor *distinct = NULL;
   st_iter it;
   *found = false;
-  if (st__is_meta(index) || index->numel == 0) return ST_OK;
+  if (!st__has_elements(index) || index->numel == 0) return ST_OK;
   ST_TRY(without_repeats(index, &distinct));
   /* The loop only reads the indices; an output operand keeps the iterator from
    * copying them. */
@@ -208,7 +208,7 @@ static st_status expand_mask(const st_tensor *self, const st_tensor *mask,
                     "shape %s at dimension %d", ST_SHAPE_TEXT(mask),
                     ST_SHAPE_TEXT(self), (int)st__display_index(e->n + d));
   }
-  if (st__is_meta(mask)) {
+  if (!st__has_elements(mask)) {
     return st__fail(ST_BAD_STATE, "the number of elements that a mask selects "
                     "depends on its values, which a meta tensor does not have");
   }

@@ -394,7 +394,7 @@ ST_BOXED(st__box_masked_scatter_) {
   }
   ST_TRY(st__check_internal_overlap(self));
   ST_TRY(st__view_expand(mask, self->ndim, self->sizes, &set));
-  const st_status status = st__is_meta(self) ? ST_OK
+  const st_status status = !st__has_elements(self) ? ST_OK
                          : scatter_overlapping(self, set, source);
   st__tensor_release(&set);
   ST_TRY(status);

@@ -289,7 +289,7 @@ static st_status check_filler(const st_tensor *self, const st_tensor *value) {
   if (value->device != self->device) {
     return st__fail(ST_BAD_VALUE, "value is on another device than self");
   }
-  if (!st__is_meta(value)) {
+  if (st__has_elements(value)) {
     ST_TRY(st__invoke(ST_OP_item, 1, &item, &number));
     const st_scalar scalar = st__scalar_of(&number);
     st__value_clear(&number);
@@ -314,7 +314,8 @@ static const st_tensor *distinct(st_op_scope *c, const st_tensor *index,
                            st__of_tensor(index), st__of_int(1),
                            st__of_int(base)};
   mask = st__apply(c, ST_OP_index_fill_int_Scalar, 5, fill);
-  return st__is_meta(index) ? index : st__apply1(c, ST_OP_flatnonzero, mask);
+  return st__has_elements(index) ? st__apply1(c, ST_OP_flatnonzero, mask)
+                                 : index;
 }
 
 static st_status check_positions(const st_tensor *self, int at,

@@ -103,7 +103,7 @@ static const st_tensor *boundaries(st_op_scope *c, const segments *s) {
     t = st__apply_with(c, ST_OP_constant_pad_nd, t, st__of_ints(pad, 2));
   }
   t = st__apply1(c, ST_OP_contiguous, t);
-  if (s->is_checked && st__scope_ok(c) && t->device == ST_DEVICE_CPU) {
+  if (s->is_checked && st__scope_ok(c) && st__is_cpu(t)) {
     c->status = check_boundaries(s, t);
   }
   return t;
@@ -125,7 +125,7 @@ static const st_tensor *numbers(st_op_scope *c, const segments *s,
   const st_tensor *data = s->data;
   const int axis = s->axis;
   int64_t sizes[ST_MAX_DIMS];
-  if (data->ndim == 1 && s->is_checked && !st__is_meta(data)) {
+  if (data->ndim == 1 && s->is_checked && st__has_elements(data)) {
     return repeated(c, s, bounds);
   }
   const st_value range[] = {st__of_int(0), st__of_int(data->sizes[axis]),

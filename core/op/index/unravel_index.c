@@ -104,7 +104,7 @@ ST_BOXED(st__box_unravel_index) {
   st_op_scope c = {.n = 0};
   indices = from_zero(&c, positions(&c, indices, numel, base), base);
   if (st__scope_ok(&c)) {
-    c.status = size_vectors(shape, st__is_meta(indices), vectors);
+    c.status = size_vectors(shape, !st__has_elements(indices), vectors);
   }
   for (int i = 0; st__scope_ok(&c) && i < 2; i++) c.t[c.n++] = vectors[i];
   const st_tensor *t = st__apply_with(&c, ST_OP_unsqueeze, indices,
@@ -138,7 +138,7 @@ static const st_tensor *checked(st_op_scope *c, const st_tensor *index,
                                 int d, int64_t size, int64_t base) {
   index = st__apply_to(c, index, ST_INT64);
   if (st__scope_ok(c)) c->status = st__check_indices(index, d, size, base);
-  if (!st__scope_ok(c) || index->numel == 0 || st__is_meta(index)) {
+  if (!st__scope_ok(c) || index->numel == 0 || !st__has_elements(index)) {
     return index;
   }
   const st_value least = st__of_tensor(st__apply1(c, ST_OP_min, index));
@@ -227,7 +227,7 @@ ST_BOXED(st__box_nonzero_static) {
                            st__of_int(ST_INT64), st__none(),
                            st__of_int(self->device)};
   st_tensor *out = st__apply(&c, ST_OP_full, 5, full);
-  if (st__is_meta(self)) return st__scope_return(&c, out, rets);
+  if (!st__has_elements(self)) return st__scope_return(&c, out, rets);
   const st_tensor *rows = st__apply_with(&c, ST_OP_nonzero, self,
                                          st__of_int(base));
   if (!st__scope_ok(&c)) return st__scope_return(&c, NULL, rets);

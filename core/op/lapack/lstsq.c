@@ -417,7 +417,7 @@ static double default_rcond(const st_tensor *A) {
 
 /* True if a rank is known to be less than n. */
 static bool is_deficient(const st_tensor *rank, int64_t n) {
-  if (rank->device != ST_DEVICE_CPU) return false;
+  if (!st__is_cpu(rank)) return false;
   const int64_t *const p = (const int64_t *)(const void *)st__data(rank);
   for (int64_t i = 0; i < rank->numel; i++) {
     if (p[i] < n) return true;

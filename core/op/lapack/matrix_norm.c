@@ -492,7 +492,7 @@ static st_status tensor_pinv(const st_tensor *self, const st_tensor *atol,
   const st_tensor *tol[2];
   st_value list = {.tag = ST_TAG_NONE};
   ST_TRY(check_matrices(self));
-  if (self->numel == 0 || st__is_meta(self)) {
+  if (self->numel == 0 || !st__has_elements(self)) {
     return pinv(self, (tolerance){0, 0}, hermitian, rets);
   }
   st_op_scope c = {.n = 0};

@@ -120,7 +120,7 @@ static st_status expand_zero(const st_tensor *t, st_tensor **out) {
   st_tensor *one = NULL;
   ST_TRY(st__tensor_empty(t->device, t->dtype, 0, NULL,
                           ST_FORMAT_CONTIGUOUS, &one));
-  if (one->storage->data) {
+  if (st__has_elements(one)) {
     memset(one->storage->data, 0, one->storage->nbytes);
   }
   const st_status status = st__view_expand(one, t->ndim, t->sizes, out);

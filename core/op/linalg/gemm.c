@@ -273,7 +273,7 @@ static st_status for_blas(const st_tensor *t, st_tensor **out) {
 static bool is_row(const st_tensor *t, const st_product *p) {
   return t->ndim == 1 && t->dtype == p->dtype && t->sizes[0] == p->c.cols &&
          (t->strides[0] == 1 || t->sizes[0] == 1) &&
-         t->device == ST_DEVICE_CPU && !st__is_neg(t) && !st__is_zero(t);
+         st__is_cpu(t) && !st__is_neg(t) && !st__is_zero(t);
 }
 
 /* Copies operands that BLAS does not support, multiplies, and copies c back. */

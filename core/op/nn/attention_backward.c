@@ -98,7 +98,7 @@ static st_status check_back(const st_attention *a,
 }
 
 static bool is_plain(const st_tensor *t) {
-  return t->device == ST_DEVICE_CPU && !st__is_neg(t) && !st__is_zero(t);
+  return st__is_cpu(t) && !st__is_neg(t) && !st__is_zero(t);
 }
 
 static void back_by_operators(st_op_scope *c, const st_attention *given,

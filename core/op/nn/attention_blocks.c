@@ -352,7 +352,7 @@ static void run_backward(void *ctx, int64_t begin, int64_t end) {
 /* -- Arguments ------------------------------------------------------------ */
 
 static bool is_plain(const st_tensor *t, st_dtype d) {
-  return t->device == ST_DEVICE_CPU && t->dtype == d && !st__is_neg(t) &&
+  return st__is_cpu(t) && t->dtype == d && !st__is_neg(t) &&
          !st__is_zero(t);
 }
 

@@ -234,7 +234,7 @@ static int64_t images_per_product(const st_conv *v) {
   const double each = (double)v->in * (double)v->taps *
                       (double)st__product_of(v->w.n, v->w.out);
   if (st__is_recorded(keys) || is_pixelwise(&v->w) ||
-      st__is_meta(v->input)) {
+      !st__has_elements(v->input)) {
     return v->batch;
   }
   return each < CACHED ? (int64_t)(CACHED / each) : 1;

@@ -198,7 +198,7 @@ ST_BOXED(st__box_convolution_weight_backward) {
   }
   st_op_scope c = {.n = 0};
   p.rows = padded_rows(&c, &p);
-  const bool whole = p.batch < 2 || st__is_meta(p.image) || recorded;
+  const bool whole = p.batch < 2 || !st__has_elements(p.image) || recorded;
   st_tensor *sum = whole ? sum_products(&c, &p, 0, p.batch)
                          : sum_images(&c, &p);
   return st__scope_return(&c, st__apply_reshape(&c, sum, (int)sizes.n, sizes.p),

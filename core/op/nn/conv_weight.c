@@ -493,8 +493,8 @@ bool st__is_direct_weight(const st_conv_products *p) {
   const st_tensor *t = p->image;
   const int64_t size = (int64_t)st__itemsize(t->dtype);
   axis x[NAXES];
-  if (!p->fits || t->device != ST_DEVICE_CPU || t->dtype != p->rows->dtype ||
-      p->rows->device != ST_DEVICE_CPU ||
+  if (!p->fits || !st__is_cpu(t) || t->dtype != p->rows->dtype ||
+      !st__is_cpu(p->rows) ||
       (t->dtype != ST_FLOAT32 && t->dtype != ST_FLOAT64) ||
       t->numel == 0 || p->rows->numel == 0 || p->m == 0 || p->k == 0) {
     return false;

@@ -64,7 +64,7 @@ static st_status check_classes(const class_loss *k) {
 /* True if an element of mask is true, or if mask cannot be read. */
 static bool any(st_op_scope *c, const st_tensor *mask) {
   st_value v;
-  if (!st__scope_ok(c) || mask->device != ST_DEVICE_CPU) return true;
+  if (!st__scope_ok(c) || !st__is_cpu(mask)) return true;
   const st_tensor *one = st__apply1(c, ST_OP_any, mask);
   if (!st__scope_ok(c)) return true;
   c->status = st__invoke(ST_OP_item, 1, (st_value[]){st__of_tensor(one)}, &v);
@@ -79,7 +79,7 @@ static st_tensor *masked(st_op_scope *c, const st_tensor *t,
 
 /* True if the elements of t, an int64 tensor, lie in order in memory. */
 static bool is_plain(const st_tensor *t) {
-  return t->device == ST_DEVICE_CPU && !st__is_lazy(t) &&
+  return st__is_cpu(t) && !st__is_lazy(t) &&
          st__is_contiguous(t);
 }
 
@@ -156,7 +156,7 @@ static st_tensor *reduced(st_op_scope *c, const class_loss *k,
 static void name_bad_class(st_op_scope *c, const st_tensor *classes, int64_t n,
                            int64_t base) {
   int64_t bad = 0;
-  if (c->status != ST_BAD_INDEX || classes->device != ST_DEVICE_CPU ||
+  if (c->status != ST_BAD_INDEX || !st__is_cpu(classes) ||
       !st__find_bad_index(classes, n, base, &bad)) {
     return;
   }
@@ -357,7 +357,7 @@ ST_BOXED(st__box_binary_cross_entropy_each) {
 
 /* Checks that self is in [0, 1]; only CPU tensors can be read. */
 static void check_range(st_op_scope *c, const st_tensor *self) {
-  if (!st__scope_ok(c) || self->device != ST_DEVICE_CPU) return;
+  if (!st__scope_ok(c) || !st__is_cpu(self)) return;
   const st_tensor *inside = st__apply2(
     c, ST_OP_logical_and,
     st__apply_with(c, ST_OP_ge_Scalar, self, st__of_int(0)),

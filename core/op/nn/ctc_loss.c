@@ -121,7 +121,7 @@ static void check_labels(st_op_scope *c, const ctc *k) {
 
 /* Makes the results meta tensors if t is one. */
 static const st_tensor *follow(ctc *k, const st_tensor *t) {
-  if (!k->like || st__is_meta(t)) k->like = t;
+  k->like = k->like ? st__meta_or(t, k->like) : t;
   return t;
 }
 
@@ -154,7 +154,8 @@ static double *doubles(const st_tensor *t) {
 static bool open_inputs(st_op_scope *c, ctc *k) {
   const st_tensor *probs = contiguous(c, k->log_probs, ST_FLOAT64);
   const st_tensor *target = contiguous(c, k->targets, ST_INT64);
-  if (!st__scope_ok(c) || st__is_meta(probs) || st__is_meta(target)) {
+  if (!st__scope_ok(c) || !st__has_elements(probs) ||
+      !st__has_elements(target)) {
     return false;
   }
   k->probs = doubles(probs);
@@ -360,8 +361,8 @@ ST_BOXED(st__box__ctc_loss_backward) {
   grad = contiguous(&c, grad, ST_FLOAT64);
   loss = contiguous(&c, loss, ST_FLOAT64);
   alpha = contiguous(&c, alpha, ST_FLOAT64);
-  if (open_inputs(&c, &k) && !st__is_meta(grad) && !st__is_meta(loss) &&
-      !st__is_meta(alpha)) {
+  if (open_inputs(&c, &k) && st__has_elements(grad) &&
+      st__has_elements(loss) && st__has_elements(alpha)) {
     k.loss = doubles(loss);
     k.loss_grad = doubles(grad);
     k.alpha = doubles(alpha);
@@ -394,7 +395,7 @@ static st_tensor *mean(st_op_scope *c, const st_tensor *loss,
                        st_ints lengths) {
   const int64_t n = lengths.n;
   const st_tensor *t = full(c, loss, 1, &n, 1);
-  if (st__scope_ok(c) && !st__is_meta(t)) {
+  if (st__scope_ok(c) && st__has_elements(t)) {
     for (int64_t i = 0; i < n; i++) {
       if (lengths.p[i] > 1) doubles(t)[i] = (double)lengths.p[i];
     }
@@ -447,7 +448,8 @@ ST_BOXED(st__box_ctc_loss) {
 
 /* The elements of t as a list; t may have no dimension. */
 static st_ints ints_of(st_op_scope *c, const st_tensor *t, const char *name) {
-  if (st__scope_ok(c) && (st__is_meta(t) || !st__is_integral(t->dtype) ||
+  if (st__scope_ok(c) && (!st__has_elements(t) ||
+                          !st__is_integral(t->dtype) ||
                           t->numel > INT32_MAX)) {
     c->status = st__fail(ST_BAD_DTYPE, "%s must be integers on the CPU, it has "
                          "dtype %s and device %s", name,

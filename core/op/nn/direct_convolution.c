@@ -478,9 +478,8 @@ static st_status by_columns(const st_conv *v, st_value *rets) {
 /* Meta if any of the tensors is there: the CPU's tensors are then read for
  * their geometry only. */
 static st_device device_of(const st_conv *v) {
-  const bool is_meta = st__is_meta(v->input) || st__is_meta(v->weight) ||
-                       (v->bias && st__is_meta(v->bias));
-  return is_meta ? ST_DEVICE_META : v->input->device;
+  const st_tensor *like = st__meta_or(v->weight, v->input);
+  return v->bias ? st__meta_or(v->bias, like)->device : like->device;
 }
 
 ST_BOXED(st__box_direct_convolution) {
@@ -497,7 +496,7 @@ ST_BOXED(st__box_direct_convolution) {
   ST_TRY(st__tensor_empty(device_of(&v), v.input->dtype, 2 + v.w.n, sizes,
                           st__conv_format(&v), &out));
   st_status status = ST_OK;
-  if (!st__is_meta(out) && out->numel > 0) status = run(&v, out, &done);
+  if (st__has_elements(out) && out->numel > 0) status = run(&v, out, &done);
   if (status == ST_OK && done) {
     rets[0] = st__of_tensor(out);
     return ST_OK;

@@ -7,7 +7,7 @@
 #include "op/nn/spatial.h"
 
 void st__check_rows(st_op_scope *c, const st_tensor *at, int64_t rows) {
-  if (!st__scope_ok(c) || at->device != ST_DEVICE_CPU) return;
+  if (!st__scope_ok(c) || !st__is_cpu(at)) return;
   const int64_t *p = (const int64_t *)st__data(at);
   for (int64_t i = 0; st__scope_goes_on_at(c, i) && i < at->numel; i++) {
     if (p[i] >= 0) continue;
@@ -143,7 +143,7 @@ static int64_t classes_up_to(int64_t base, int64_t last) {
 static void count_classes(st_op_scope *c, const st_tensor *self, int64_t base,
                           int64_t *n) {
   int64_t range[2] = {base, base}, end;
-  const bool is_read = self->device == ST_DEVICE_CPU && self->numel > 0;
+  const bool is_read = st__is_cpu(self) && self->numel > 0;
   if (!st__scope_ok(c)) return;
   if (is_read) class_range(c, self, range);
   if (!st__scope_ok(c)) return;

@@ -461,7 +461,7 @@ static old_rows renorm(st_op_scope *c, const st_tensor *self,
 /* Writes the rows back, which needs no memory. */
 static void put_back(const st_tensor *self, const old_rows *old,
                      int64_t base) {
-  if (!old->rows || self->device != ST_DEVICE_CPU || st__is_neg(self)) return;
+  if (!old->rows || !st__is_cpu(self) || st__is_neg(self)) return;
   const size_t size = st__itemsize(self->dtype);
   const int64_t *at = (const int64_t *)st__data(old->at);
   const int64_t n = old->rows->sizes[0], m = old->rows->sizes[1];

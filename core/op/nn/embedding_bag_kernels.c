@@ -53,7 +53,7 @@ ST_BOXED(st__box_bag_numbers) {
   const st_tensor *from = st__apply1(&c, ST_OP_contiguous, starts);
   st_tensor *of = st__apply_with(&c, ST_OP_new_empty, starts,
                                  st__of_ints(&n, 1));
-  if (st__scope_ok(&c) && of->device == ST_DEVICE_CPU) {
+  if (st__scope_ok(&c) && st__is_cpu(of)) {
     c.status = number_bags((const int64_t *)st__data(from), from->numel - 1, n,
                            (int64_t *)st__data(of));
   }
@@ -156,9 +156,8 @@ static st_status run(const st_value *args, const st_tensor *scales,
   ST_TRY(st__check_cpu_or_meta(weight));
   if (!loop) return st__no_kernel_for(dtype);
   ST_TRY(check_bags(weight, indices, starts, scales));
-  const st_tensor *like = st__is_meta(indices) ? indices
-                        : st__is_meta(starts) ? starts
-                        : scales && st__is_meta(scales) ? scales : weight;
+  const st_tensor *like = st__meta_or(indices, st__meta_or(starts, weight));
+  if (scales) like = st__meta_or(scales, like);
   const int64_t sizes[] = {starts->numel - 1, weight->sizes[1]};
   if (weight->strides[1] != 1) {
     weight = st__apply1(&c, ST_OP_contiguous, weight);
@@ -169,7 +168,7 @@ static st_status run(const st_value *args, const st_tensor *scales,
   st_tensor *out = st__apply(&c, ST_OP_new_empty, 3, (st_value[]){
     st__of_tensor(like), st__of_ints(sizes, 2),
     st__of_int(finds_maxima ? ST_INT64 : dtype)});
-  if (st__scope_ok(&c) && out->device == ST_DEVICE_CPU) {
+  if (st__scope_ok(&c) && st__is_cpu(out)) {
     r.starts = (const int64_t *)st__data(starts);
     r.indices = (const int64_t *)st__data(indices);
     r.scales = scales ? st__data(scales) : NULL;

@@ -222,7 +222,7 @@ ST_BOXED(st__box_im2col_backward) {
 int64_t st__images_at_once(const st_tensor *images, int64_t pixels) {
   enum { CACHED = ST_FIXED_window_sums }; /* elements that fit the caches */
   const double each = (double)images->sizes[1] * (double)pixels;
-  if (st__is_meta(images)) return INT64_MAX;
+  if (!st__has_elements(images)) return INT64_MAX;
   return each < CACHED ? (int64_t)(CACHED / (each > 0 ? each : 1)) : 1;
 }
 

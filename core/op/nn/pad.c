@@ -250,7 +250,7 @@ static st_status run_pad(const st_tensor *t, const borders *b,
                          const pad_mode *mode, st_tensor *out) {
   pad_run r = {.loops.mode = (st_pad_mode)(mode - modes),
                .loop = st__kernel(ST_K_pad_borders, ST_UINT8)};
-  if (out->numel == 0 || t->device != ST_DEVICE_CPU) return ST_OK;
+  if (out->numel == 0 || !st__is_cpu(t)) return ST_OK;
   set_dims(&r, t, out, b, mode);
   r.to = st__data(out);
   r.from = st__data(t);

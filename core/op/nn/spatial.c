@@ -78,7 +78,7 @@ st_tensor *st__to_device_of(st_op_scope *c, const st_tensor *table,
                             st_dtype dtype, const st_tensor *like) {
   if (!st__scope_ok(c)) return NULL;
   st_tensor *t = st__apply_to(c, table, dtype);
-  if (!st__scope_ok(c) || like->device == ST_DEVICE_CPU) return t;
+  if (!st__scope_ok(c) || st__is_cpu(like)) return t;
   const st_value empty[] = {st__of_tensor(like), st__of_ints(t->sizes, 1),
                             st__of_int(dtype)};
   st_tensor *there = st__apply(c, ST_OP_new_empty, 3, empty);

@@ -46,7 +46,7 @@ static inline bool st__is_recorded(st_keyset keys) {
 /* True if the kernels of images take t: the memory of an extension device is
  * reached through its operators only. */
 static inline bool st__has_image_kernels(const st_tensor *t) {
-  return t->device == ST_DEVICE_CPU || t->device == ST_DEVICE_META;
+  return !st__is_privateuse(t);
 }
 
 /* -- Windows (spatial.c, im2col.c) ---------------------------------------- */

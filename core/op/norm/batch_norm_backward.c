@@ -186,7 +186,7 @@ static st_status run_kernels(channels *h, st_tensor *const out[3]) {
 }
 
 static bool is_plain(const st_tensor *t, st_dtype d) {
-  return !t || (t->device == ST_DEVICE_CPU && t->dtype == d &&
+  return !t || (st__is_cpu(t) && t->dtype == d &&
                 !st__is_neg(t) && !st__is_zero(t));
 }
 

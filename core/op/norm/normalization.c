@@ -52,7 +52,7 @@ static st_value last_dims(int n, int64_t *dims) {
 
 /* True if a kernel may read t: NULL, or contiguous floats of dtype d. */
 static bool is_plain(const st_tensor *t, st_dtype d) {
-  return !t || (t->device == ST_DEVICE_CPU && t->dtype == d &&
+  return !t || (st__is_cpu(t) && t->dtype == d &&
                 st__is_contiguous_in(t, ST_FORMAT_CONTIGUOUS) &&
                 !st__is_neg(t) && !st__is_zero(t));
 }

@@ -58,9 +58,10 @@ static st_status combination_indices(const st_tensor *self, int64_t r,
   int64_t rows, all;
   st_tensor *t = NULL;
   ST_TRY(count_rows(n, r, repeats, &rows, &all));
-  ST_TRY(st__tensor_empty(st__is_meta(self) ? ST_DEVICE_META : ST_DEVICE_CPU,
-                          ST_INT64, 1, &all, ST_FORMAT_CONTIGUOUS, &t));
-  if (!st__is_meta(self)) {
+  const bool has_data = st__has_elements(self);
+  ST_TRY(st__tensor_empty(has_data ? ST_DEVICE_CPU : ST_DEVICE_META, ST_INT64,
+                          1, &all, ST_FORMAT_CONTIGUOUS, &t));
+  if (has_data) {
     const st_status status = write_combinations(
       (int64_t *)(void *)st__data(t), rows, r, n, repeats);
     if (status != ST_OK) return st__tensor_release(&t), status;

@@ -18,7 +18,7 @@ typedef struct observations {
 static bool is_negative(const st_tensor *t, st_status *status) {
   st_value least, number;
   const st_value arg = st__of_tensor(t);
-  if (t->numel == 0 || st__is_meta(t)) return false;
+  if (t->numel == 0 || !st__has_elements(t)) return false;
   *status = st__invoke(ST_OP_min, 1, &arg, &least);
   if (*status != ST_OK) return false;
   *status = st__invoke(ST_OP_item, 1, &least, &number);

@@ -141,7 +141,7 @@ static const st_tensor *trimmed(st_op_scope *c, const st_tensor *p) {
   if (st__scope_ok(c) && p->numel == 0) {
     return st__apply_with(c, ST_OP_constant_pad_nd, p, st__of_ints(last, 2));
   }
-  if (st__is_meta(p)) return p;
+  if (!st__has_elements(p)) return p;
   find_ends(c, p, ends);
   const int64_t start = ends[1] < 0 ? p->numel - 1 : ends[0];
   return st__apply_narrow(c, p, 0, start, p->numel - start);

@@ -27,7 +27,7 @@ static st_status read_mode(const char *name, int *mode) {
 
 /* BAD_VALUE unless every q is in [0, whole]. Meta tensors are not checked. */
 static void check_range(st_op_scope *c, const st_tensor *q, int whole) {
-  if (!st__scope_ok(c) || q->device != ST_DEVICE_CPU) return;
+  if (!st__scope_ok(c) || !st__is_cpu(q)) return;
   const st_tensor *inside = st__apply2(
     c, ST_OP_logical_and,
     st__apply_with(c, ST_OP_ge_Scalar, q, st__of_int(0)),

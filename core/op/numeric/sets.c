@@ -183,8 +183,8 @@ ST_BOXED(st__box_digitize) {
     return st__fail(ST_BAD_SHAPE, "bins must be a vector, its shape is %s",
                     ST_SHAPE_TEXT(bins));
   }
-  const bool ascends = st__is_meta(bins) || none_relate(&c, ST_OP_gt_Tensor,
-                                                        bins);
+  const bool ascends = !st__has_elements(bins) ||
+                       none_relate(&c, ST_OP_gt_Tensor, bins);
   if (!ascends && st__scope_ok(&c) && !none_relate(&c, ST_OP_lt_Tensor, bins) &&
       st__scope_ok(&c)) {
     c.status = st__fail(ST_BAD_VALUE, "bins must ascend or descend");

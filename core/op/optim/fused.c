@@ -30,13 +30,13 @@ static st_status read_scale(const st_value **args, st_optim_call *c,
   *skips = false;
   if (scale) {
     ST_TRY(st__optim_number(scale, "grad_scale", &c->scale));
-    if (c->scale == 0 && !st__is_meta(scale)) {
+    if (c->scale == 0 && st__has_elements(scale)) {
       return st__fail(ST_BAD_VALUE, "argument 'grad_scale' must not be 0");
     }
   }
   if (found) ST_TRY(st__optim_number(found, "found_inf", &x));
-  *skips = x == 1 || (scale && st__is_meta(scale)) ||
-           (found && st__is_meta(found));
+  *skips = x == 1 || (scale && !st__has_elements(scale)) ||
+           (found && !st__has_elements(found));
   return ST_OK;
 }
 

@@ -162,11 +162,11 @@ static st_status check_lists(job *j) {
       ST_TRY(st__check_cpu_or_meta(t));
       ST_TRY(check_dtype(j, t, i, k));
       ST_TRY(check_shape(j, t, i, k));
-      j->is_meta |= st__is_meta(t);
+      j->is_meta |= !st__has_elements(t);
     }
   }
   for (uint32_t k = 0; k < c->steps.n; k++) {
-    j->is_meta |= st__is_meta(c->steps.p[k]);
+    j->is_meta |= !st__has_elements(c->steps.p[k]);
   }
   return ST_OK;
 }
@@ -287,7 +287,7 @@ st_status st__optim_number(const st_tensor *t, const char *name, double *out) {
                     st__dtype_name(t->dtype));
   }
   ST_TRY(st__check_cpu_or_meta(t));
-  if (st__is_meta(t)) return ST_OK;
+  if (!st__has_elements(t)) return ST_OK;
   const int64_t strides[4] = {0};
   char *pair[] = {(char *)out, st__data(t)};
   loop(pair, strides, 1, 1, NULL);

@@ -185,10 +185,10 @@ ST_BOXED(st__box_fractional_max_indices) {
   const st_tensor *numbers = st__apply1(
     &c, ST_OP_contiguous, st__apply_to(&c, samples, ST_FLOAT64));
   st_tensor *index = st__apply(&c, ST_OP_new_empty, 3, (st_value[]){
-    st__of_tensor(st__is_meta(samples) ? samples : self),
+    st__of_tensor(st__meta_or(samples, self)),
     st__of_ints(sizes, 2), st__of_int(ST_INT64)});
   if (st__scope_ok(&c) && index->numel > 0 &&
-      index->device == ST_DEVICE_CPU) {
+      st__is_cpu(index)) {
     set_windows(&f, &p);
     f.image = st__data(image);
     f.samples = (const double *)st__data(numbers);

@@ -78,7 +78,7 @@ static void back_some(void *ctx, int64_t begin, int64_t end) {
 }
 
 static bool is_plain(const st_tensor *t, st_format f) {
-  return t->device == ST_DEVICE_CPU && st__is_contiguous_in(t, f) &&
+  return st__is_cpu(t) && st__is_contiguous_in(t, f) &&
          !st__is_neg(t) && !st__is_zero(t);
 }
 

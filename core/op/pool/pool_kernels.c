@@ -78,7 +78,7 @@ static st_status run_pool(pool_run *r, const st_pool *p, st_kernel_id id,
   st_pool_loops *l = &r->loops;
   const st_tensor *self = p->self;
   const int64_t size = (int64_t)st__itemsize(self->dtype);
-  if (out->numel == 0 || self->device != ST_DEVICE_CPU) return ST_OK;
+  if (out->numel == 0 || !st__is_cpu(self)) return ST_OK;
   set_windows(l, p);
   set_strides(out, p->w.n, l->st[0]);
   set_strides(self, p->w.n, l->st[1]);

@@ -219,7 +219,7 @@ ST_BOXED(st__box_poisson) {
   const st_tensor *rate = doubles(&c, self, st__of_ints(self->sizes,
                                                         self->ndim));
   st_tensor *out = st__apply1(&c, ST_OP_empty_like, rate);
-  if (st__scope_ok(&c) && !st__is_meta(self)) {
+  if (st__scope_ok(&c) && st__has_elements(self)) {
     c.status = check_range(rate, FINITE, "self", "finite and not negative");
     if (st__scope_ok(&c)) {
       c.status = st__random_sample(out, rate, rate, poissons, g);
@@ -248,8 +248,8 @@ ST_BOXED(st__box_binomial) {
   const st_tensor *n = doubles(&c, count, st__of_ints(sizes, ndim));
   const st_tensor *p = doubles(&c, prob, st__of_ints(sizes, ndim));
   st_tensor *out = st__apply1(&c, ST_OP_empty_like,
-                              st__is_meta(prob) ? p : n);
-  if (st__scope_ok(&c) && !st__is_meta(count) && !st__is_meta(prob)) {
+                              st__meta_or(p, n));
+  if (st__scope_ok(&c) && st__has_elements(count) && st__has_elements(prob)) {
     c.status = check_range(n, FINITE, "count", "finite and not negative");
     if (st__scope_ok(&c)) c.status = check_range(p, 1, "prob", "from 0 to 1");
     if (st__scope_ok(&c)) {
@@ -294,7 +294,7 @@ static st_status check_draws(const draws *d) {
 /* Fails unless all elements of a bool tensor are true. */
 static void require(st_op_scope *c, const st_tensor *flags, const char *what) {
   const st_tensor *all = st__apply1(c, ST_OP_all, flags);
-  if (!st__scope_ok(c) || st__is_meta(all)) return;
+  if (!st__scope_ok(c) || !st__has_elements(all)) return;
   const bool *is_true = (const bool *)(const void *)st__data(all);
   if (!*is_true) c->status = st__fail(ST_BAD_VALUE, "%s", what);
 }

@@ -146,7 +146,8 @@ static st_status normal_blocks(st_tensor *t, const st_draw *d,
 
 static st_status fill_normal(st_tensor *t, double mean, double deviation,
                              st_generator *g) {
-  if (t->numel < ST_NORMAL_BLOCK || !st__is_contiguous(t) || st__is_meta(t)) {
+  if (t->numel < ST_NORMAL_BLOCK || !st__is_contiguous(t) ||
+      !st__has_elements(t)) {
     return st__random_draw_normal(t, mean, deviation, NULL, g);
   }
   ST_TRY(st__check_internal_overlap(t));
@@ -242,7 +243,7 @@ static st_status bernoulli(st_tensor *t, const st_tensor *p, st_generator *g) {
   st__iter_output(&it, t, ST_DTYPE_NONE);
   st__iter_input(&it, p);
   ST_TRY_FAIL(st__iter_build(&it));
-  if (!st__is_meta(t) && it.numel > 0) {
+  if (st__has_elements(t) && it.numel > 0) {
     ST_TRY_FAIL(st__iter_run_serial(&it, check_loop, &c));
     if (bad) {
       status = st__fail(ST_BAD_VALUE, "probabilities must be between 0 and 1");

@@ -148,7 +148,7 @@ static st_status fill(st_tensor *t, int words, int64_t grain, st_draw_fn fn,
   st__iter_init(&it, ST_ITER_NULLARY);
   st__iter_output(&it, t, ST_DTYPE_NONE);
   ST_TRY_FAIL(st__iter_build(&it));
-  if (!st__is_meta(t)) {
+  if (st__has_elements(t)) {
     const iter_draw job = {&it, ctx};
     status = st__random_run(g, it.numel, words, grain, fn, &job);
   }

@@ -87,7 +87,7 @@ static st_tensor *gammas(st_op_scope *c, const st_tensor *self,
   const st_tensor *shape = st__apply1(c, ST_OP_contiguous,
                                       st__apply_to(c, self, ST_FLOAT64));
   st_tensor *out = st__apply1(c, ST_OP_empty_like, shape);
-  if (!st__scope_ok(c) || st__is_meta(self)) return out;
+  if (!st__scope_ok(c) || !st__has_elements(self)) return out;
   c->status = check_shapes(shape);
   if (st__scope_ok(c)) {
     c->status = st__random_sample(out, shape, shape, by,

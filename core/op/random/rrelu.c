@@ -73,7 +73,7 @@ ST_BOXED(st__box_rrelu_slopes) {
   f.lower = rounded(lower, dtype);
   f.range = rounded(upper, dtype) - f.lower;
   ST_TRY(st__clone(self, dtype, ST_FORMAT_CONTIGUOUS, &f.t));
-  if (!st__is_meta(self)) {
+  if (st__has_elements(self)) {
     const st_status status = st__random_run(g, self->numel, 2, GRAIN,
                                             draw_range, &f);
     if (status != ST_OK) {

@@ -31,7 +31,7 @@ static st_status copy_on_device(st_tensor *out, const st_tensor *value) {
 }
 
 static st_status assign(st_tensor *out, const st_tensor *value) {
-  if (value->storage == out->storage && !st__is_meta(out) &&
+  if (value->storage == out->storage && st__has_elements(out) &&
       st__overlap(out, value) == ST_OVERLAP_SOME) {
     st_tensor *copy;
     ST_TRY(st__clone(value, value->dtype, ST_FORMAT_PRESERVE, &copy));
@@ -46,7 +46,7 @@ static st_status assign(st_tensor *out, const st_tensor *value) {
                                  ST_FORMAT_CONTIGUOUS));
   }
   if (out->device > ST_DEVICE_META) return copy_on_device(out, value);
-  return st__is_meta(out) ? ST_OK : st__copy_unchecked(out, value);
+  return st__copy_unchecked(out, value);
 }
 
 st_status st__prepare_out(st_tensor *out, const st_tensor *value) {

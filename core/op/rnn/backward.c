@@ -131,7 +131,7 @@ ST_BOXED(st__box_rnn_layer_backward) {
   if (r.mode == ST_RNN_GRU) {
     l.hidden = st__rnn_new(&c, &r, r.rows, width);
   }
-  if (st__scope_ok(&c) && !st__is_meta(l.gates)) c.status = run_layer(&l);
+  if (st__scope_ok(&c) && st__has_elements(l.gates)) c.status = run_layer(&l);
   const st_tensor *weight = weight_gradient(&c, &l), *bias = NULL;
   if (r.bias) {
     bias = st__apply_with(&c, ST_OP_sum_dim_IntList, l.hidden,

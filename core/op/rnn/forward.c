@@ -165,7 +165,7 @@ ST_BOXED(st__box_rnn_layer) {
   l.saved = st__rnn_new(&c, &r, r.keep ? r.rows : r.batch,
                         kind.saved * r.hidden);
   l.out = st__rnn_new(&c, &r, r.rows, r.hidden);
-  if (st__scope_ok(&c) && !st__is_meta(l.out)) c.status = run_layer(&l);
+  if (st__scope_ok(&c) && st__has_elements(l.out)) c.status = run_layer(&l);
   const st_dtype dtype = r.gates->dtype;
   st_tensor *results[] = {
     st__apply_to(&c, l.out, dtype), st__apply_to(&c, l.h, dtype),

@@ -351,8 +351,8 @@ static st_status packed(st_rnn_mode mode, const st_value *args,
   const st_tensor *sizes = st__next_tensor(&args);
   st_op_scope c = {.status = ST_OK};
   ST_TRY(read_network(&args, &n));
-  if (sizes->ndim != 1 || sizes->dtype != ST_INT64 || st__is_meta(sizes) ||
-      sizes->numel > INT32_MAX) {
+  if (sizes->ndim != 1 || sizes->dtype != ST_INT64 ||
+      !st__has_elements(sizes) || sizes->numel > INT32_MAX) {
     return st__fail(ST_BAD_VALUE, "batch_sizes must be an int64 vector on the "
                     "CPU, it has shape %s, dtype %s and device %s",
                     ST_SHAPE_TEXT(sizes), st__dtype_name(sizes->dtype),

@@ -47,7 +47,7 @@ typedef struct st_rnn {
 st_status st__rnn_check_sizes(st_rnn *r, int64_t batch);
 /* Makes the results meta tensors if t is one, which may be NULL. */
 static inline void st__rnn_follow(st_rnn *r, const st_tensor *t) {
-  if (t && st__is_meta(t)) r->like = t;
+  if (t) r->like = st__meta_or(t, r->like);
 }
 /* Reads and checks the arguments up to reverse. */
 st_status st__rnn_read(const st_value **args, st_rnn *r);

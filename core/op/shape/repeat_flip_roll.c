@@ -250,7 +250,7 @@ ST_BOXED(st__box_repeat_interleave_self_Tensor) {
   const st_tensor *repeats = st__next_tensor(&args);
   const st_value *dim = st__next(&args), *output_size = st__next(&args);
   if (!st__is_integral(repeats->dtype) || repeats->ndim > 1 ||
-      st__is_meta(repeats)) {
+      !st__has_elements(repeats)) {
     return st__fail(ST_BAD_TYPE, "repeats must be a vector of integers with "
                     "data, not %s of shape %s",
                     st__dtype_name(repeats->dtype),
@@ -297,7 +297,7 @@ ST_BOXED(st__box_flip) {
   ST_TRY(st__check_cpu_or_meta(self));
   if (dims.n) ST_TRY(st__wrap_dims(dims.p, (int)dims.n, self->ndim, &set));
   ST_TRY(st__new_empty_like(self, o, ST_FORMAT_PRESERVE, &out));
-  if (self->numel > 0 && !st__is_meta(self)) {
+  if (self->numel > 0 && st__has_elements(self)) {
     const st_status status = move_reversed(out, self, set);
     if (status != ST_OK) return st__tensor_release(&out), status;
   }

@@ -101,7 +101,7 @@ static void find_taps(st_op_scope *c, const resize *r, int d, st_taps *t) {
   }
   if (!st__scope_ok(c)) return;
   const int64_t pairs[] = {out, 2}, table[] = {out, taps};
-  if (st__is_meta(r->self)) {
+  if (!st__has_elements(r->self)) {
     t->spans = st__new_like(c, r->self, ST_INT64, 2, pairs);
     t->weights = st__new_like(c, r->self, r->self->dtype, 2, table);
     return;

@@ -370,7 +370,7 @@ static st_status run_kernel(const sampler *s, const st_tensor *input,
             .align_corners = s->align_corners, .channels = channels,
             .points = s->points}};
   ST_TRY(st__find_kernel(ST_K_grid_sample, input->dtype, &r.loop));
-  if (out->numel == 0 || out->device != ST_DEVICE_CPU) return ST_OK;
+  if (out->numel == 0 || !st__is_cpu(out)) return ST_OK;
   for (int d = 0; d < s->n; d++) r.ctx.size[d] = input->sizes[2 + d];
   r.data[0] = st__data(out);
   r.data[1] = st__data(input);
@@ -400,7 +400,7 @@ ST_BOXED(st__box_grid_samples) {
   sizes[1] = self->sizes[1];
   for (int d = 0; d < s.n; d++) sizes[2 + d] = s.grid->sizes[1 + d];
   if (st__scope_ok(&c)) {
-    const st_tensor *like = st__is_meta(grid) ? grid : input;
+    const st_tensor *like = st__meta_or(grid, input);
     out = st__apply_with(&c, ST_OP_new_empty, like,
                          st__of_ints(sizes, s.n + 2));
   }

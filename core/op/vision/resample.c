@@ -76,7 +76,7 @@ static st_status run_kernel(st_kernel_id id, const st_tensor *from,
   st_resample_ctx *c = &r->ctx;
   const int64_t outer = st__product_of(dim, from->sizes);
   c->inner = st__product_of(from->ndim - dim - 1, from->sizes + dim + 1);
-  if (to->numel == 0 || to->device != ST_DEVICE_CPU) return ST_OK;
+  if (to->numel == 0 || !st__is_cpu(to)) return ST_OK;
   ST_TRY(check_spans(c));
   if (from->numel == 0 || c->taps == 0) {
     return st__fill_new(to, st__scalar_float(0));
@@ -101,8 +101,7 @@ static st_status resample(st_kernel_id id, const st_value *args, bool back,
   const st_tensor *spans = st__next_tensor(&args);
   const st_tensor *weights = st__next_tensor(&args);
   const st_ints image = back ? st__next_ints(&args) : (st_ints){NULL, 0};
-  const st_tensor *like = st__is_meta(spans) ? spans
-                        : st__is_meta(weights) ? weights : self;
+  const st_tensor *like = st__meta_or(spans, st__meta_or(weights, self));
   resample_run r = {.loop = NULL};
   int64_t sizes[ST_MAX_DIMS];
   st_tensor *out = NULL;

@@ -121,7 +121,7 @@ static void find_taps(st_op_scope *c, const resample *r, int d, axis *a) {
   int64_t *at;
   double *weight;
   a->out = out;
-  if (st__is_meta(r->self)) {
+  if (!st__has_elements(r->self)) {
     a->indices = st__new_like(c, r->self, ST_INT64, 1, &n);
     if (taps > 1) {
       a->weights = st__new_like(c, r->self, r->self->dtype, 1, &n);

@@ -237,8 +237,20 @@ static void keep_error(lua_State *L, st_recorder *r) {
   st_recorder_refuse(r, why);
 }
 
-/* Records the function by calling it with fake tensors. NULL: it cannot be
- * fused for these arguments. */
+/* True if no finalizer has changed the arguments. */
+static bool has_args(const call *c) {
+  for (int i = 0; i < c->nargs; i++) {
+    if (c->args[i].tensor &&
+        st__to_tensor(c->h, c->L, i + 2) != c->args[i].tensor) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* Records the function by calling it with fake tensors. The recorder owns the
+ * arguments, which the function may free. NULL: it cannot be fused for these
+ * arguments. */
 static st_schedule *record(call *c) {
   lua_State *L = c->L;
   st__state *h = c->h;
@@ -253,6 +265,7 @@ static st_schedule *record(call *c) {
   lua_pushlightuserdata(L, c);                         /* [+1] */
   push_env_field(L, FUNCTION);                         /* [+1] */
   for (int i = 0; i < c->nargs; i++) lua_pushvalue(L, i + 2); /* [+1] */
+  if (!has_args(c)) return lua_settop(L, base), NULL;
   st_recorder *r;
   st_status status = st_recorder_begin(&config, c->inputs, &r);
   if (status != ST_OK) st__raise(h, L, status);
@@ -385,13 +398,7 @@ static st_status run_schedule(const call *c, const st_schedule *schedule,
 
 /* True if no finalizer has changed the arguments or the pinned schedule. */
 static bool is_same(const call *c, const st_schedule *schedule) {
-  for (int i = 0; i < c->nargs; i++) {
-    if (c->args[i].tensor &&
-        st__to_tensor(c->h, c->L, i + 2) != c->args[i].tensor) {
-      return false;
-    }
-  }
-  return c->ud->pinned == schedule && !c->ud->is_running;
+  return has_args(c) && c->ud->pinned == schedule && !c->ud->is_running;
 }
 
 static void take_outputs(const call *c, const st_schedule *schedule,
@@ -403,6 +410,14 @@ static void take_outputs(const call *c, const st_schedule *schedule,
       ((st__tensor_ud *)lua_touserdata(c->L, at[i]))->t = outs[i];
     }
   }
+}
+
+/* True if a call of the schedule has failed, and not what surrounds it. Then
+ * the function is called, and fails as well, or goes on behind a pcall: the
+ * schedule has changed nothing. */
+static bool is_failed_call(st_status status) {
+  return status != ST_OK && status != ST_NO_MEMORY && status != ST_HOST &&
+         status != ST_INTERRUPTED;
 }
 
 static int run(const call *c, st_schedule *schedule) {
@@ -419,11 +434,11 @@ static int run(const call *c, st_schedule *schedule) {
   const int n = push_results(c, schedule, at); /* [+n] */
   if (!is_same(c, schedule)) return call_function(c->h, L, c->nargs);
   st_status status = run_schedule(c, schedule, outs);
-  if (status == ST_NO_MEMORY && !st_schedule_is_random(schedule) &&
-      st__gc_retry(c->h, L, &made)) {
+  if (status == ST_NO_MEMORY && st__gc_retry(c->h, L, &made)) {
     if (!is_same(c, schedule)) return call_function(c->h, L, c->nargs);
     status = run_schedule(c, schedule, outs);
   }
+  if (is_failed_call(status)) return call_function(c->h, L, c->nargs);
   if (status != ST_OK) return st__raise(c->h, L, status);
   for (int i = 0; i < st_schedule_noutputs(schedule); i++) {
     if (st_schedule_output(schedule, i) < 0) bytes += weight(outs[i]);
@@ -476,7 +491,9 @@ static int explain(lua_State *L) {
   }
   if (!schedule) {
     lua_pushfstring(L, "the function is called: %s\n", /* [+1] */
-                    st_compile_cache_why(c.ud->f, c.nargs, c.args));
+                    has_args(&c) ? st_compile_cache_why(c.ud->f, c.nargs,
+                                                        c.args)
+                                 : "it changes its arguments");
     return 1;
   }
   pin(c.ud, schedule);

@@ -98,8 +98,11 @@ static int tensor_gc(lua_State *L) {
 static int tensor_free(lua_State *L) {
   st__state *h = st__state_of(L);
   st__tensor_ud *ud = st__checkudata(h, L, 1, ST_UD_TENSOR, "self");
-  if (ud->t && st__is_fake(h, ud->t)) {
+  if (ud->t && h->recorder && !h->running && !st__is_nested(h, L)) {
+    const bool is_fake = st__is_fake(h, ud->t);
     st__cannot_record(h, "it frees a tensor");
+    if (!is_fake) return st__error(h, L, ST_BAD_STATE, "free: the function "
+                                   "is recorded");
   }
   if (ud->t) st__gc_credit(h, ud);
   if (!ud->t || !(h->running || st__is_nested(h, L))) {
