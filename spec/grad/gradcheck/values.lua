@@ -77,7 +77,18 @@ local function spread(t)
   return memory:as_strided(t.shape, strides):detach()
 end
 
+--- The description of a tensor whose sizes are others, if there is a `size`.
+local function resized(d, size)
+  if not size or getmetatable(d) ~= Random then return d end
+  local out, shape = {}, {}
+  for k, v in pairs(d) do out[k] = v end
+  for i, n in ipairs(d.shape) do shape[i] = size(n) end
+  out.shape = shape
+  return setmetatable(out, Random)
+end
+
 local function leaf(d, maker)
+  d = resized(d, maker.size)
   local t = elements(d, maker.generator)
   if maker.layout == "spread" then t = spread(t):copy_(t) end
   if getmetatable(d) == Random or d.has_gradient then
@@ -97,9 +108,11 @@ local function make(x, maker)
 end
 
 --- The arguments that a call describes, `dense` left out, and the list of those
--- whose gradients are wanted. layout: "dense" or "spread".
-function values.make(call, layout)
-  local maker = {leaves = {}, layout = layout, generator = st.Generator(42)}
+-- whose gradients are wanted. layout: "dense" or "spread". seed: of random
+-- elements. size: nil, or what a size of random tensors becomes.
+function values.make(call, layout, seed, size)
+  local maker = {leaves = {}, layout = layout, size = size,
+                 generator = st.Generator(seed or 42)}
   local args = {}
   for i, x in ipairs(call) do args[i] = make(x, maker) end
   return args, maker.leaves

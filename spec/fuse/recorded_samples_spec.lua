@@ -1,0 +1,92 @@
+--- Every operator of the registry in a function of st.fuse: the samples of the
+-- gradient checks give what direct calls give, with other elements in the
+-- second call and other sizes in the third.
+-- axes: lua5.4
+
+local recorded = require "spec.support.recorded"
+local registry = require "spec.grad.gradcheck.registry"
+local samples = require "spec.grad.gradcheck.samples"
+local values = require "spec.grad.gradcheck.values"
+local st = require "strided"
+local tensors = require "spec.support.tensors"
+local collect = require "spec.support.collect"
+
+local unpack = unpack or table.unpack
+
+local counters = recorded.counters()
+
+--- The call as a function of the tensors in args: of these themselves, or of
+-- results of an operator before it, so that they are no arguments.
+local function function_of(operator, call, args, is_behind)
+  local f = recorded.function_of(function(...)
+    local after = call.after or function(...) return ... end
+    return after(operator(unpack(values.prepared(call, {...}))))
+  end, args, #args)
+  if not is_behind then return f end
+  return function(...)
+    local given = {...}
+    for i = 1, #given do
+      given[i] = given[i].dtype == "bool" and given[i]:clone() or given[i] * 1
+    end
+    return f(unpack(given))
+  end
+end
+
+--- The tensors of a call, without gradients.
+local function tensors_of(call, layout, seed, size)
+  local args = values.make(call, layout, seed, size)
+  args = recorded.map(args, function(t) return t:detach() end)
+  return args, recorded.tensors_of(args)
+end
+
+--- Sizes above 1 grow, if the call accepts that.
+local function grown(operator, call, layout)
+  local args, list = tensors_of(call, layout, 7, function(n)
+    return n > 1 and n + 1 or n
+  end)
+  st.manual_seed(1)
+  local ok = pcall(function_of(operator, call, args), unpack(list))
+  return ok and #list > 0 and list or nil
+end
+
+local function check(operator, call, layout, is_behind)
+  local args, first = tensors_of(call, layout)
+  local _, second = tensors_of(call, layout, 43)
+  if #first == 0 then return nil end
+  local lists = {first, second}
+  lists[3] = grown(operator, call, layout)
+  return recorded.compare(function_of(operator, call, args, is_behind), lists,
+                          counters)
+end
+
+describe("A recorded function", function()
+  local before
+  setup(function() before = tensors.kinds() end)
+
+  for _, entry in ipairs(registry.all()) do
+    for i, call in ipairs(samples[entry.name] or {}) do
+      it(("calls %s, sample %d"):format(entry.name, i), function()
+        for _, layout in ipairs {"dense", not call.dense and "spread" or nil} do
+          for _, is_behind in ipairs {false, true} do
+            local why = check(entry.call, call, layout, is_behind)
+            assert.is_nil(why and ("%s%s: %s"):format(
+              layout, is_behind and ", behind another call" or "", why))
+          end
+        end
+      end)
+    end
+  end
+
+  -- What is refused depends on elements: shapes, and lazy results.
+  it("is recorded, but for few calls", function()
+    assert.is_true(counters.calls > 20000)
+    assert.is_true(counters.fused > counters.calls / 5)
+    assert.is_true(counters.refused < counters.calls / 20)
+    if os.getenv "STRIDED_REPORT" then recorded.report(counters) end
+  end)
+
+  teardown(function()
+    collect()
+    assert.same(before, tensors.kinds())
+  end)
+end)
