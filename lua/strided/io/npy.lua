@@ -6,6 +6,7 @@
 -- @module strided.io.npy
 
 local core = require "strided.core"
+local descr = require "strided.io.npy_descr"
 local meter = require "strided.io.meter"
 
 local byte, char, format, rep = string.byte, string.char, string.format,
@@ -19,55 +20,17 @@ local MAX_HEADER = 65536   -- bytes; 64 dimensions need less than 1500
 local MAX_DIMS = 64
 local MAX_EXACT = 2 ^ 53   -- integers below it are exact in a double
 
--- -- Dtypes ------------------------------------------------------------------
-
--- NumPy's kind and size -> dtype, unit of byte swapping in bytes
-local DTYPES = {
-  b1 = {"bool", 1},
-  u1 = {"uint8", 1},      u2 = {"uint16", 2},
-  u4 = {"uint32", 4},     u8 = {"uint64", 8},
-  i1 = {"int8", 1},       i2 = {"int16", 2},
-  i4 = {"int32", 4},      i8 = {"int64", 8},
-  f2 = {"float16", 2},    f4 = {"float32", 4},  f8 = {"float64", 8},
-  c8 = {"complex64", 4},  c16 = {"complex128", 8},
-}
-
-local CODES = {}
-for code, d in pairs(DTYPES) do CODES[d[1]] = code end
-
 local npy = {MAGIC = MAGIC}
-
--- What to write in NumPy, by the kind of the elements.
-local INSTEAD = {
-  U = ", it is text: np.savetxt(\"a.csv\", a, \"%s\") writes what st.read_csv "
-    .. "reads",
-  O = ", it is objects of Python",
-  f = ", a.astype(\"float64\") has one",
-  c = ", a.astype(\"complex128\") has one",
-  M = ", it is times: a.astype(\"int64\") are their numbers",
-}
-INSTEAD.m = INSTEAD.M
-INSTEAD.S = INSTEAD.U
-
---- descr -> {dtype, bytes per element, unit to swap or nil}
-local function parse_descr(descr)
-  local order, code = descr:match "^([<>|=])(%a%d+)$"
-  local d = DTYPES[code]
-  if not d then
-    return nil, format("dtype '%s' has no equivalent here", descr)
-                .. (INSTEAD[descr:match "%a" or ""] or "")
-  end
-  local swapped = d[2] > 1 and (order == "<" or order == ">") and
-                  order ~= core.byte_order
-  return {dtype = d[1], size = tonumber(code:sub(2)),
-          swap = swapped and d[2] or nil, is_bool = code == "b1"}
-end
 
 -- -- The header: a Python dict of three entries ------------------------------
 
-local function skip(s, at) return s:match("^[ \t]*()", at) end
+--- The index of the first character from `at` on that is no space. Lines may
+-- end between the tokens of a dict.
+local function skip(s, at) return s:match("^%s*()", at) end
 
+--- A string, which Python 2 may have written as u''.
 local function parse_string(s, at)
+  at = s:match("^[uU]?()", at)
   local text, stop = s:match("^'([^'\\\n]*)'()", at)
   if not text then text, stop = s:match('^"([^"\\\n]*)"()', at) end
   return text, stop
@@ -107,13 +70,13 @@ local FIELDS = {
 --- Text -> {descr, fortran_order, shape}, or nil and an error message.
 local function parse_header(s)
   local fields = {}
-  local at = s:match "^[ \t]*{()"
+  local at = s:match "^%s*{()"
   if not at then return nil, "the header is not a dictionary" end
   while true do
     at = skip(s, at)
     if s:find("^}", at) then break end
     local name, after = parse_string(s, at)
-    local colon = after and s:match("^[ \t]*:[ \t]*()", after)
+    local colon = after and s:match("^%s*:%s*()", after)
     local parse = colon and FIELDS[name]
     if not parse or fields[name] ~= nil then
       return nil, format("the header has no field here: %q", s:sub(at, at + 20))
@@ -133,7 +96,7 @@ local function parse_header(s)
     end
     at = comma or at
   end
-  if s:find("[^ \t\n]", at + 1) then
+  if s:find("%S", at + 1) then
     return nil, "something follows the header's dictionary"
   end
   for name in pairs(FIELDS) do
@@ -194,8 +157,6 @@ local function fortran_strides(shape)
   return strides
 end
 
-npy.parse_descr = parse_descr
-
 --- Reads a header and checks it against the size of the file.
 -- @tparam function read returns the next n bytes as a string, or nil and an
 -- error message
@@ -206,7 +167,7 @@ npy.parse_descr = parse_descr
 function npy.read_header(read, total)
   local fields, offset = read_fields(read)
   if not fields then return nil, offset end
-  local d, why = parse_descr(fields.descr)
+  local d, why = descr.parse(fields.descr)
   if not d then return nil, why end
   local shape = fields.shape
   local n = count(shape, d.size)
@@ -321,7 +282,7 @@ end
 --- Encodes t: returns the header, and a tensor whose memory holds the elements
 -- in file order; or nil and an error message.
 function npy.encode(t)
-  local code = CODES[tostring(t.dtype)]
+  local code = descr.CODES[tostring(t.dtype)]
   if not code then return nil, no_equivalent(t) end
   if t.device ~= "cpu" and t.device ~= "meta" then t = t:to {device = "cpu"} end
   if t:is_conj() or t:is_neg() or t:_is_zerotensor() then t = t:clone() end
@@ -333,7 +294,7 @@ end
 --- Writes the header of a tensor like t and reserves room for its elements,
 -- which are zero; returns true, or nil and an error message.
 function npy.reserve(file, t)
-  local code = CODES[tostring(t.dtype)]
+  local code = descr.CODES[tostring(t.dtype)]
   if not code then return nil, no_equivalent(t) end
   local ok, why = file:write(header(code, false, t.shape))
   if not ok then return nil, why end

@@ -3,6 +3,7 @@
 --
 -- @module strided.io.pickle_numpy
 
+local descr = require "strided.io.npy_descr"
 local npy = require "strided.io.npy"
 local failure = require "strided.io.failure"
 local strided_view = require "strided.io.strided_view"
@@ -36,7 +37,7 @@ end
 --- The tensor of elements in a string.
 local function to_tensor(m, dtype, bytes, sizes, strides)
   m:spend(ARRAY_COST + #bytes / 16)
-  local info, why = npy.parse_descr(dtype.order .. dtype.code)
+  local info, why = descr.parse(dtype.order .. dtype.code)
   if not info then fail("an array of NumPy: %s", clean(why)) end
   local n, last = strided_view.check(sizes, strides)
   if n * info.size ~= #bytes or n > 0 and last ~= n - 1 then
