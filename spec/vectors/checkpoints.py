@@ -11,16 +11,21 @@ File.lua and DiskFile.c. values.lua is what the specs expect, in Lua.
 """
 
 import collections
+import copyreg
 import io
 import os
+import pickle
 import struct
 import sys
+import tarfile
 import textwrap
+import types
 import zipfile
 
 import numpy as np
 import torch
 from torch import nn
+from torch.utils.serialization import config
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "data",
                       "checkpoints")
@@ -67,10 +72,16 @@ def lua(x):
         return text(str(x)[6:])
     if isinstance(x, torch.device):
         return text(str(x))
+    if isinstance(x, (torch.layout, torch.qscheme)):
+        return text(str(x)[6:])
+    if isinstance(x, Call):
+        return lua(x.value)
     if isinstance(x, (np.ndarray, np.generic)):
         if x.ndim == 0:
             return lua(x.item())
         x = torch.from_numpy(x.astype(x.dtype.newbyteorder("=")))
+        if x.numel() == 0:  # whose strides NumPy leaves open
+            x = x.new_empty(x.shape)
     if isinstance(x, torch.Tensor):
         flat = [v.item() for v in x.detach().reshape(-1)]
         return "tensor(%s, {%s}, {%s}, {%s}, %s)" % (
@@ -173,6 +184,212 @@ def torch_files():
     module = nn.Linear(2, 1)
     torch.save(module, path("module.pt"))
     return expected
+
+
+# -- What weights_only allows ------------------------------------------------
+
+class Call:
+    """An object whose pickle calls a function and sets a state. `value` is what
+    that makes."""
+
+    def __init__(self, value, function, args, *state):
+        self.value, self.row = value, (function, args, *state)
+
+    def __reduce_ex__(self, protocol):
+        return self.row
+
+
+class Pickler(pickle._Pickler):
+    """Writes __newobj__ of any object as the opcode NEWOBJ."""
+
+    def save_reduce(self, func, args, state=None, *rest, obj=None):
+        if func is not copyreg.__newobj__:
+            return super().save_reduce(func, args, state, *rest, obj=obj)
+        self.save(args[0])
+        self.save(args[1:])
+        self.write(pickle.NEWOBJ)
+        self.memoize(obj)
+        self.save(state)
+        self.write(pickle.BUILD)
+
+
+def allowed_values():
+    """Names of _weights_only_unpickler._get_allowed_globals, and more that
+    PyTorch writes beside state dicts."""
+    a = torch.arange(6.).view(2, 3)
+    parameter, tensor, buffer = nn.Parameter(a.clone()), a.clone(), a.clone()
+    parameter.tag, tensor.tag = "x", torch.ones(1)
+    optimizer = torch.optim.SGD([nn.Parameter(torch.ones(1))], 0.1)
+    ordered = collections.OrderedDict(x=1)
+    ordered._metadata = {"": {"version": 1}}
+    rebuild, names = torch._utils, [
+        "complex32", "bcomplex32", "float8_e4m3fn", "float8_e4m3fnuz",
+        "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu",
+        "float4_e2m1fn_x2", "bits8", "bits16", "bits1x8", "bits2x4", "bits4x2",
+        "qint8", "qint32", "quint8", "quint2x4", "quint4x2"] + [
+            sign + "int%d" % i for i in range(1, 8) for sign in ("", "u")]
+    legacy = (a.storage(), 0, (2, 3), (3, 1))
+    return {
+        "counter": collections.Counter([3, 8, 8]),
+        "no_counter": collections.Counter(), "ordered": ordered,
+        "multistep": torch.optim.lr_scheduler.MultiStepLR(
+            optimizer, [3, 8]).state_dict(),
+        "nothing": [bytearray(), set(), (), {}],
+        "parameter": parameter, "tensor": tensor,
+        "fixed": nn.Parameter(torch.ones(2), requires_grad=False),
+        "buffer": nn.Buffer(buffer), "size": a.size(),
+        "layouts": [torch.strided, torch.sparse_coo, torch.sparse_csr],
+        "schemes": [torch.per_tensor_affine, torch.per_channel_affine,
+                    torch.per_tensor_symmetric, torch.per_channel_symmetric,
+                    torch.per_channel_affine_float_qparams],
+        "dtypes": [getattr(torch, name) for name in names],
+        "devices": [torch.device("cpu"), torch.device("cuda", 3)],
+        "storages": [torch.arange(4, dtype=torch.uint8).untyped_storage(),
+                     a.double().storage()],
+        "from_numpy": Call(a.double(),
+                           rebuild._rebuild_device_tensor_from_numpy,
+                           (a.numpy(), torch.float64, "cpu", False)),
+        "from_cpu": Call(a.clone().requires_grad_(),
+                         rebuild._rebuild_device_tensor_from_cpu_tensor,
+                         (a, torch.float32, "cpu", True)),
+        "old_parameter": Call(nn.Parameter(a), copyreg.__newobj__,
+                              (nn.Parameter, a), (True, False, None)),
+        "old_fixed": Call(a, copyreg.__newobj__, (nn.Parameter, a),
+                          (False, False, None)),
+        "called_parameter": Call(nn.Parameter(a), nn.Parameter, (a,)),
+        "old_tensor": Call(a, copyreg.__newobj__, (torch.Tensor,), legacy),
+        "rebuilt": Call(a, rebuild._rebuild_tensor, legacy),
+        "state": Call(nn.Parameter(a), rebuild._rebuild_parameter_with_state,
+                      (a, True, None, ({"x": 1}, {"y": 2}))),
+    }
+
+
+def refused_values():
+    """Files that torch.load reads; what st.load says of them."""
+    a = torch.arange(6.).view(2, 3)
+    return {
+        "sparse": (a.to_sparse(), "sparse tensors"),
+        "sparse_csr": (a.to_sparse_csr(), "sparse tensors"),
+        "quantized": (torch.quantize_per_tensor(a, 0.1, 0, torch.qint8),
+                      "quantized tensors"),
+        "nested": (torch.nested.nested_tensor([a[0], a[1, :2]]),
+                   "nested tensors"),
+        "float8": (a.to(torch.float8_e4m3fn),
+                   "the dtype float8_e4m3fn, which has no equivalent here"),
+    }
+
+
+def same(x, y):
+    if isinstance(x, Call):
+        x = x.value
+    if isinstance(x, (np.ndarray, torch.Tensor)):
+        return torch.equal(torch.as_tensor(x), torch.as_tensor(y))
+    if isinstance(x, (torch.UntypedStorage, torch.TypedStorage)):
+        return list(x) == list(y)
+    if isinstance(x, dict):
+        return set(x) == set(y) and all(same(v, y[k]) for k, v in x.items())
+    if isinstance(x, (list, tuple)):
+        return len(x) == len(y) and all(map(same, x, y))
+    return x == y
+
+
+def tar_file(value, tensors, storages, views=()):
+    """A file of PyTorch 0.1, whose torch.save is in no PyTorch of today: by the
+    definition in its torch/serialization.py. `tensors` has (key, key of the
+    storage, class, sizes, strides, offset), `storages` (key, elements)."""
+    def dump(x):
+        return pickle.dumps(x, protocol=2)
+
+    class Pickler(pickle.Pickler):
+        def persistent_id(self, x):
+            return x.key if isinstance(x, Key) else None
+
+    info = dict(protocol_version=1000, little_endian=True,
+                type_sizes=dict(short=2, int=4, long=4))
+    kinds = {"f": "Float", "d": "Double", "i": "Int", "l": "Long", "B": "Byte"}
+    out = io.BytesIO()
+    Pickler(out, protocol=2).dump(value)
+    parts = {"sys_info": dump(info), "pickle": out.getvalue(),
+             "tensors": dump(len(tensors)), "storages": dump(len(storages))}
+    for key, storage, char, sizes, strides, offset in tensors:
+        parts["tensors"] += dump_triple(key, storage, kinds[char] + "Tensor")
+        parts["tensors"] += struct.pack("<ii", len(sizes), 0)
+        parts["tensors"] += struct.pack("<%dq" % (2 * len(sizes) + 1),
+                                        *sizes, *strides, offset)
+    for key, data in storages:
+        parts["storages"] += dump_triple(key, "cpu",
+                                         kinds[data.dtype.char] + "Storage")
+        parts["storages"] += struct.pack("<q", len(data)) + data.tobytes()
+    parts["storages"] += dump(list(views))
+    with tarfile.open(path("tar.pt"), "w", format=tarfile.PAX_FORMAT) as file:
+        for name, data in parts.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(data)
+            file.addfile(entry, io.BytesIO(data))
+
+
+class Key:
+    """In place of a tensor or storage of tar_file."""
+
+    def __init__(self, key):
+        self.key = key
+
+
+def dump_triple(key, second, name):
+    """The pickle of (key, second, a class of torch)."""
+    data = pickle.dumps((key, second, torch.Tensor), protocol=2)
+    assert data.count(b"ctorch\nTensor\n") == 1
+    return data.replace(b"ctorch\nTensor\n", b"ctorch\n%s\n" % name.encode())
+
+
+def weights_only_files():
+    values = allowed_values()
+    module = types.ModuleType("pickler")
+    module.Pickler = Pickler
+    torch.save(values, path("allowed.pt"), pickle_module=module)
+    with torch.serialization.safe_globals(
+            [np._core.multiarray._reconstruct, np.ndarray, np.dtype,
+             np.dtypes.Float32DType, bytes]):
+        again = torch.load(path("allowed.pt"), weights_only=True)
+    for name, value in values.items():
+        assert same(value, again[name]), name
+    values["storages"] = [
+        torch.tensor(list(s), dtype=getattr(s, "dtype", torch.uint8))
+        for s in values["storages"]]
+    more = {"array": np.zeros((0, 3)), "frozen": frozenset(), "bytes": b"",
+            "missing": collections.defaultdict(list, a=[1])}
+    torch.save(more, path("more.pt")) # PyTorch reads it without weights_only
+    config.save.compute_crc32 = False
+    torch.save({"a": torch.arange(3)}, path("nocrc.pt"))
+    config.save.compute_crc32 = True
+    refused = {}
+    for name, (value, why) in refused_values().items():
+        torch.save(value, path("refused_%s.pt" % name))
+        refused["refused_%s.pt" % name] = why
+    grid = np.arange(6, dtype="f")
+    key = 2 ** 46 + 1
+    tar_file({"grid": Key(key), "again": Key(key), "column": Key("7"), "n": [1],
+              "scalar": Key(8), "part": Key(9), "longs": Key(5)},
+             [(key, 5000, "f", (2, 3), (3, 1), 0), (7, 5000, "f", (2,), (3,), 1),
+              (8, 5000, "f", (), (), 0), (9, 6, "f", (2,), (1,), 1)],
+             [(5000, grid), (5, np.array([2 ** 40, -1]))], [(6, 5000, 2, 3)])
+    a = torch.from_numpy(grid).view(2, 3)
+    tar = {"grid": a, "again": a, "column": a[:, 1], "n": [1],
+           "scalar": torch.tensor(0.), "part": torch.tensor([3., 4]),
+           "longs": torch.tensor([2 ** 40, -1])}
+    again = torch.load(path("tar.pt"), weights_only=False)
+    assert same({**tar, "longs": None}, {**again, "longs": None})
+    globals_of = torch._weights_only_unpickler._get_allowed_globals
+    with open(path("names.lua"), "w") as file:
+        file.write("-- Made by spec/vectors/checkpoints.py with PyTorch %s: "
+                   "what weights_only\n-- allows; what is said of files that "
+                   "are refused.\nreturn {\n" % torch.__version__.split("+")[0])
+        row = "allowed = [[%s]]," % " ".join(sorted(globals_of()))
+        file.write(textwrap.fill(row, 78, break_long_words=False) + "\n")
+        file.write("refused = {\n%s}}\n" % "".join(
+            '["%s"] =\n"%s",\n' % row for row in refused.items()))
+    return {"allowed.pt": values, "more.pt": more,
+            "nocrc.pt": {"a": torch.arange(3)}, "tar.pt": tar}
 
 
 # -- torch7 ------------------------------------------------------------------
@@ -347,6 +564,7 @@ def torch7_files():
 def main():
     os.makedirs(FOLDER, exist_ok=True)
     expected = torch_files()
+    expected.update(weights_only_files())
     expected.update(torch7_files())
     with open(path("values.lua"), "w") as file:
         file.write("-- Made by spec/vectors/checkpoints.py with PyTorch %s.\n"

@@ -101,8 +101,8 @@ local READERS = {
 }
 
 -- suffix -> format
-local FORMATS = {pth = "pt", ckpt = "pt", tab = "tsv", png = "image",
-                 jpg = "image", jpeg = "image", webp = "image"}
+local FORMATS = {pth = "pt", ckpt = "pt", tar = "pt", tab = "tsv",
+                 png = "image", jpg = "image", jpeg = "image", webp = "image"}
 
 local function extension(path)
   local name = path:match "%.(%w+)$"
@@ -128,14 +128,14 @@ local function detect(head, suffix)
   if head:find "^PK[\3\5]" then
     return kinds.is_torch_zip(head, suffix) and "pt" or "npz"
   end
-  if require "strided.io.pt".magic_size(head) then return "pt" end
+  if require "strided.io.pt".is_pt(head) then return "pt" end
   if head:find "^........{" and head:sub(1, 8):find "[^%w%p%s]" then
     return "safetensors"
   end
   if image.is_image(head) then return "image" end
 end
 
-local HEAD = 256 -- bytes, to tell what a file is
+local HEAD = 512 -- bytes, to tell what a file is
 local NOT_OURS = "it is not a .npy file, and no .npz, .safetensors, .pt or "
   .. ".t7 file"
 
@@ -362,14 +362,17 @@ local file = {}
 -- * `.safetensors`: a table of names and tensors, or the tables that st.save
 --   wrote; and a table of the file's metadata. The file is mapped, unless
 --   `mmap` is false.
--- * `.pt`, `.pth`: what torch.save of PyTorch wrote, in both of its formats:
---   tensors, also those that share elements or are parameters; dictionaries;
---   lists, tuples and shapes, as lists; sets, as keys with the value true;
---   numbers, strings, booleans, dtypes and devices, as their names; scalars
---   and arrays of NumPy. None in a list is st.none; a key with None is left
---   out. Integers beyond 2^53 are those of st.int. Nothing in the file is
---   executed: objects of other classes, such as whole modules, and all calls
---   that make none of these values are an error that names them.
+-- * `.pt`, `.pth`: what torch.save of PyTorch wrote, in each of its formats,
+--   since PyTorch 0.1, also what weights_only reads: tensors, also those that
+--   share elements or are parameters, without their attributes; dictionaries,
+--   counters among them; lists, tuples and shapes, as lists; sets, as keys with
+--   the value true; numbers, strings, booleans; dtypes, layouts and devices, as
+--   their names; scalars and arrays of NumPy. None in a list is st.none; a key
+--   with None is left out. Integers beyond 2^53 are those of st.int. Sparse,
+--   quantized and nested tensors are an error. Nothing in the file is executed:
+--   objects of other classes, such as whole modules, and all calls that make
+--   none of these values are an error that names them. So is a file that would
+--   make much more than its size.
 -- * `.t7`: what torch.save of torch7 wrote, binary or ASCII: numbers, strings,
 --   booleans, tables, tensors and storages. An object of another class is a
 --   table of its fields, with the name of the class in `__typename`. Functions

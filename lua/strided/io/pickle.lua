@@ -26,9 +26,18 @@ local clean, double, fail, int32, uint = failure.clean, reader.double,
 local float, integer, long = literals.float, literals.integer, literals.long
 local literal, unicode = literals.literal, literals.unicode
 
--- What a pickle may cost: opcodes, tables, and elements that are copied. Python
--- writes less than 4 per byte.
-local FREE_COST, COST_PER_BYTE = 1e5, 8
+-- Note [What a pickle may make]
+-- A few bytes of a pickle can make much: they call a function again and again
+-- with what is there. So all that is made is charged in bytes of memory, before
+-- it is made where its size is known, against a limit that is a multiple of the
+-- bytes in the file. What Python writes needs less: an empty tuple, the most
+-- for its size, is one byte. Bytes that a call makes, of strings and of
+-- elements, weigh more, since Python's pickles make them once or twice of each
+-- byte. `Machine:call` charges what functions return, so that none is left out.
+local FREE, PER_BYTE = 2 ^ 22, 128
+local OPCODE, TABLE, TENSOR = 32, 96, 384 -- with the place in another table
+local BULK = 16 -- the weight of a byte that a call makes
+
 local MAX_PROTOCOL = 5
 
 local pickle = {}
@@ -55,12 +64,22 @@ local function unwrap_argument(value)
   return meta and meta.is_argument and value or unwrap(value)
 end
 
---- Counts what a few bytes of the pickle can make much of, so that the memory
--- and the time that it takes are a multiple of its size in the file.
+--- Charges bytes of memory: Note [What a pickle may make].
 function Machine:spend(n)
   self.cost = self.cost + n
-  if self.cost > self.most then fail "its pickle makes too many objects" end
+  if self.cost > self.most then
+    fail "its pickle makes more than its size allows"
+  end
 end
+
+--- Charges n entries of a table that a call makes.
+function Machine:spend_entries(n) self:spend(n * OPCODE) end
+
+--- Charges n bytes of a string that a call makes.
+function Machine:spend_bytes(n) self:spend(n * BULK) end
+
+--- Charges a tensor with n bytes of its own.
+function Machine:spend_tensor(n) self:spend(TENSOR + n * BULK) end
 
 --- What a value is, for messages.
 function Machine:describe(value)
@@ -112,7 +131,7 @@ end
 --- A new table of a kind: "dict", "ordered dict", "set", "list", "tuple", or
 -- "call" for a tuple that holds what is no data.
 function Machine:new(kind)
-  self:spend(1)
+  self:spend(TABLE)
   local t = {}
   self.kinds[t] = kind
   return t
@@ -202,7 +221,7 @@ end
 --- A set of the elements of a list.
 function Machine:set_of(list)
   local set = self:new "set"
-  self:spend(#list)
+  self:spend_entries(#list)
   for _, value in ipairs(list) do self:set(set, value, true) end
   return set
 end
@@ -211,12 +230,28 @@ end
 function Machine:name(module, name)
   local full = module .. "." .. name
   local known = self.names[full]
-  if known and known.value ~= nil then
-    self:push(known.value)
-  else
-    self:push(setmetatable({name = clean(full), call = known and known.call},
-                           Name))
-  end
+  self:spend(#full)
+  if known and known.value ~= nil then return self:push(known.value) end
+  self:spend(2 * TABLE)
+  known = known or {}
+  self:push(setmetatable({name = clean(full), call = known.call,
+                          make = known.make, refuse = known.refuse}, Name))
+end
+
+--- Calls the function `field` of a name with a tuple; nil and what is wrong if
+-- the name has none or refuses the tuple. Ends the reading for a name that is
+-- refused with a reason of its own.
+function Machine:call(name, field, args)
+  if getmetatable(name) ~= Name then return nil end
+  if name.refuse then fail("%s", name.refuse) end
+  if not name[field] then return nil end
+  local result, why = name[field](self, args)
+  if result == nil then return nil, why or "with other arguments" end
+  local kind = type(result)
+  if kind == "string" then self:spend_bytes(#result) end
+  if kind == "userdata" then self:spend(TENSOR) end
+  if kind == "table" and getmetatable(result) then self:spend(2 * TABLE) end
+  return result
 end
 
 --- Advice for what is no data.
@@ -235,6 +270,12 @@ function Machine:refuse(opcode, class)
   fail("opcode %s would make an object of %s%s", opcode, name, advice(name))
 end
 
+--- Why a name is refused; nil for other values.
+function Machine.refusal(_, value)
+  return type(value) == "table" and getmetatable(value) == Name and
+         value.refuse or nil
+end
+
 -- -- Opcodes -----------------------------------------------------------------
 
 local OPS = {}
@@ -250,16 +291,22 @@ local function size(m, n)
   return uint(s, 1, n == 8 and 6 or n)
 end
 
+--- Pushes a text of the file.
+local function push_text(m, text)
+  m:spend(#text)
+  m:push(text)
+end
+
 -- Opcode, width of the size in front of the text.
 for _, row in ipairs {
   {"U", 1}, {"T", 4}, {"X", 4}, {"C", 1}, {"B", 4}, {0x8c, 1}, {0x8d, 8},
   {0x8e, 8}, {0x96, 8},
 } do
-  op(row[1], function(m) m:push(m.reader:take(size(m, row[2]))) end)
+  op(row[1], function(m) push_text(m, m.reader:take(size(m, row[2]))) end)
 end
 
-op("S", function(m) m:push(literal(m.reader:line())) end)
-op("V", function(m) m:push(unicode(m.reader:line())) end)
+op("S", function(m) push_text(m, literal(m.reader:line())) end)
+op("V", function(m) push_text(m, unicode(m.reader:line())) end)
 
 op("N", function(m) m:push(m.none) end)
 op(0x88, function(m) m:push(true) end)
@@ -340,7 +387,11 @@ local function get(m, key)
   m:push(value)
 end
 
-op("p", function(m) put(m, m.reader:line()) end)
+op("p", function(m)
+  local key = m.reader:line()
+  m:spend(#key)
+  put(m, key)
+end)
 op("q", function(m) put(m, m.reader:byte()) end)
 op("r", function(m) put(m, size(m, 4)) end)
 op(0x94, function(m) put(m, m.memos) end)
@@ -374,16 +425,14 @@ end)
 op("R", function(m)
   local args, f = m:pop(), m:pop()
   local kind = type(args) == "table" and m.kinds[args]
-  if getmetatable(f) ~= Name or not f.call then
-    local name = m:describe(f)
-    fail("opcode REDUCE would call %s%s", name, advice(name))
-  end
   if kind ~= "tuple" and kind ~= "call" then
-    fail("opcode REDUCE calls %s without a tuple", f.name)
+    fail("opcode REDUCE calls %s without a tuple", m:describe(f))
   end
-  local result, why = f.call(m, args)
+  local result, why = m:call(f, "call", args)
   if result == nil then
-    fail("opcode REDUCE calls %s %s", f.name, why or "with other arguments")
+    local name = m:describe(f)
+    if why then fail("opcode REDUCE calls %s %s", name, why) end
+    fail("opcode REDUCE would call %s%s", name, advice(name))
   end
   m:push(result)
 end)
@@ -410,8 +459,12 @@ op("o", function(m)
   m:refuse("OBJ", m.stack[mark + 1])
 end)
 op(0x81, function(m)
-  m:pop()
-  m:refuse("NEWOBJ", m:pop())
+  local args, class = m:pop(), m:pop()
+  local kind = type(args) == "table" and m.kinds[args]
+  local result = (kind == "tuple" or kind == "call") and
+                 m:call(class, "make", args)
+  if not result then m:refuse("NEWOBJ", class) end
+  m:push(result)
 end)
 op(0x92, function(m)
   m:pop()
@@ -442,68 +495,24 @@ end)
 
 local STOP = byte "."
 
---- The names of Python itself.
-pickle.names = {}
-
-for _, module in ipairs {"builtins", "__builtin__"} do
-  local names = pickle.names
-  local function set(m, args)
-    local list = args[1]
-    if list == nil then return m:new "set" end
-    local kind = type(list) == "table" and m.kinds[list]
-    if args[2] == nil and (kind == "list" or kind == "tuple") then
-      return m:set_of(list)
-    end
-  end
-  names[module .. ".set"] = {call = set}
-  names[module .. ".frozenset"] = {call = set}
-  names[module .. ".complex"] = {call = function(_, args)
-    if type(args[1]) == "number" and type(args[2]) == "number" then
-      return require "strided".complex(args[1], args[2])
-    end
-  end}
-  names[module .. ".bytearray"] = {call = function(_, args)
-    if args[1] == nil then return "" end
-    if type(args[1]) == "string" and args[2] == nil then return args[1] end
-  end}
-end
-
-pickle.names["_codecs.encode"] = {call = function(m, args)
-  if type(args[1]) ~= "string" or args[2] ~= "latin1" then return nil end
-  m:spend(#args[1] / 16)
-  return literals.latin1(args[1])
-end}
-
-pickle.names["collections.OrderedDict"] = {call = function(m, args)
-  local dict, list = m:new "ordered dict", args[1]
-  if list == nil then return dict end
-  if type(list) ~= "table" or m.kinds[list] ~= "list" then return nil end
-  m:spend(#list)
-  for _, pair in ipairs(list) do
-    local kind = type(pair) == "table" and m.kinds[pair]
-    if kind ~= "list" and kind ~= "tuple" or #pair ~= 2 then return nil end
-    m:set(dict, pair[1], pair[2])
-  end
-  return dict
-end}
-
 --- Reads one pickle. Ends by failure.fail if it is malformed, or no data.
 -- @tparam Reader bytes
 -- @tparam table names what may be named: {call = function(m, args)}, which
--- returns a value, or nil and what is wrong; or {value = any}
+-- returns a value, or nil and what is wrong; {make = function(m, args)}, the
+-- same for an object of a class; {value = any}; or {refuse = message}
 -- @tparam[opt] function persist(m, id) returns the value of a persistent id
 -- @return the value; st.none for None
 function pickle.load(bytes, names, persistent)
   local m = setmetatable({
     reader = bytes, names = names, persist = persistent, stack = {}, top = 0,
     marks = {}, memo = {}, memos = 0, kinds = {}, cost = 0,
-    most = FREE_COST + COST_PER_BYTE * bytes.packed,
+    most = FREE + PER_BYTE * bytes.packed,
     none = require "strided".none,
   }, Machine)
   while true do
     local code = bytes:byte()
     if code == STOP then break end
-    m:spend(1)
+    m:spend(OPCODE)
     local run = OPS[code]
     if not run then fail("its pickle has the unknown opcode %d", code) end
     run(m)

@@ -12,8 +12,6 @@ local getmetatable, ipairs, rawequal, require, setmetatable, type =
   getmetatable, ipairs, rawequal, require, setmetatable, type
 local clean, fail = failure.clean, failure.fail
 
-local ARRAY_COST = 20      -- of pickle.load
-
 -- -- Dtypes ------------------------------------------------------------------
 
 -- A dtype: `code` is NumPy's kind and size, `order` the byte order.
@@ -28,15 +26,14 @@ function Dtype.build(m, self, state)
   self.order = state[2]
 end
 
-local function make_dtype(m, args)
-  m:spend(1)
+local function make_dtype(_, args)
   if type(args[1]) ~= "string" then return nil end
   return setmetatable({code = args[1], order = "|"}, Dtype)
 end
 
 --- The tensor of elements in a string.
 local function to_tensor(m, dtype, bytes, sizes, strides)
-  m:spend(ARRAY_COST + #bytes / 16)
+  m:spend_tensor(#bytes)
   local info, why = descr.parse(dtype.order .. dtype.code)
   if not info then fail("an array of NumPy: %s", clean(why)) end
   local n, last = strided_view.check(sizes, strides)
@@ -98,7 +95,6 @@ function Array.build(m, self, state)
 end
 
 local function reconstruct(m, args)
-  m:spend(1)
   local class = args[1]
   if m:describe(class) ~= "numpy.ndarray" then return nil end
   return setmetatable({}, Array)

@@ -4,6 +4,7 @@
 -- * A zip of a pickle, `data.pkl`, and of the elements of each storage, which
 --   torch.save writes since PyTorch 1.6.
 -- * The legacy format: five pickles, followed by the storages.
+-- * The tar of PyTorch 0.1: strided.io.pt_tar.
 --
 -- @module strided.io.pt
 
@@ -11,6 +12,8 @@ local failure = require "strided.io.failure"
 local core = require "strided.core"
 local meter = require "strided.io.meter"
 local pickle = require "strided.io.pickle"
+local pt_names = require "strided.io.pt_names"
+local pt_tar = require "strided.io.pt_tar"
 local pt_tensors = require "strided.io.pt_tensors"
 local reader = require "strided.io.reader"
 local zip = require "strided.io.zip"
@@ -38,13 +41,21 @@ function pt.magic_size(head)
   return sub(head, at, at + #MAGIC - 1) == MAGIC and at + #MAGIC - 1 or nil
 end
 
+--- True if a file is one of the legacy format, or the tar of PyTorch 0.1. A zip
+-- may be one of others.
+-- @tparam string head its first 512 bytes
+function pt.is_pt(head)
+  return pt.magic_size(head) ~= nil or pt_tar.is_tar(head)
+end
+
 -- -- The zip -----------------------------------------------------------------
 
---- Ends the reading unless the CRC of a member's bytes, all read, is right.
+--- Ends the reading unless the CRC of a member's bytes, all read, is right. 0
+-- is that of a file which was saved without.
 local function check_crc(m, bytes)
   local crc, why = bytes:finish()
   if not crc then fail("member '%s': %s", clean(m.name), why) end
-  if crc ~= m.crc then
+  if crc ~= m.crc and m.crc ~= 0 then
     fail("member '%s': its bytes are damaged: the CRC differs", clean(m.name))
   end
 end
@@ -108,7 +119,7 @@ local function read_pickle(file, m)
   local storages = {}
   return with_member(file.source, m, function(bytes)
     local stream = reader.of_member(bytes, m.full, m.packed)
-    local value = pickle.load(stream, pt_tensors.names, function(machine, id)
+    local value = pickle.load(stream, pt_names, function(machine, id)
       local key, class, n = pt_tensors.parse_id(machine, id)
       local storage = storages[key]
       if not storage then
@@ -178,16 +189,11 @@ end
 
 --- The part of a storage that is one itself: its key, offset and size.
 local function part_of(m, view, base)
-  local first, n
-  if type(view) == "table" and m.kinds[view] == "tuple" then
-    first, n = view[2], view[3]
-  end
-  if type(first) ~= "number" or type(n) ~= "number" or first < 0 or n < 0 or
-     first % 1 ~= 0 or n % 1 ~= 0 or first + n > base.n then
+  if type(view) ~= "table" or m.kinds[view] ~= "tuple" then
     fail "a storage is no part of the one that it is said to be of"
   end
-  m:spend(20)
-  return pt_tensors.part(base.storage, first, n)
+  m:spend_tensor(0)
+  return pt_tensors.part(base.storage, view[2], view[3])
 end
 
 local function named_storage(file, m, id)
@@ -238,7 +244,7 @@ local function read_legacy(source, from)
   if version ~= VERSION then fail "its protocol is unknown" end
   pickle.load(stream, {}) -- sizes of types
   local file = {source = source, storages = {}, bytes = 0}
-  local value = pickle.load(stream, pt_tensors.names, function(m, id)
+  local value = pickle.load(stream, pt_names, function(m, id)
     return named_storage(file, m, id)
   end)
   local keys, m = pickle.load(stream, {})
@@ -253,10 +259,11 @@ local function read(source, options)
     fail "its elements cannot be written through: mmap must be \"r\""
   end
   local size = source:size()
-  local head, why = source:read(0, min(size, 32))
+  local head, why = source:read(0, min(size, pt_tar.BLOCK))
   if not head then fail("%s", why) end
   local legacy = pt.magic_size(head)
   if legacy then return read_legacy(source, legacy) end
+  if pt_tar.is_tar(head) then return pt_tar.read(source) end
   if not find(head, "^PK") then
     fail "it is neither a zip nor a file of torch.save before PyTorch 1.6"
   end

@@ -1,19 +1,14 @@
---- What pickles of PyTorch may name: storages, dtypes, and the functions that
--- make tensors of storages.
+--- What pickles of PyTorch are made of: storages, and the functions that make
+-- tensors of storages. Under which names they are called: strided.io.pt_names.
 --
 -- @module strided.io.pt_tensors
 
 local core = require "strided.core"
-local pickle = require "strided.io.pickle"
 local strided_view = require "strided.io.strided_view"
 
-local floor, getmetatable, ipairs, pairs, pcall, rawequal, require,
-  setmetatable, type =
-  math.floor, getmetatable, ipairs, pairs, pcall,
-  rawequal, require, setmetatable, type
+local floor, getmetatable, pcall, rawequal, require, setmetatable, type =
+  math.floor, getmetatable, pcall, rawequal, require, setmetatable, type
 local fail = require "strided.io.failure".fail
-
-local TENSOR_COST = 20     -- of pickle.load, for a few bytes of the pickle
 
 -- dtype -> bytes per element, unit of byte swapping
 local DTYPES = {
@@ -21,13 +16,6 @@ local DTYPES = {
   int32 = {4, 4}, int64 = {8, 8}, uint16 = {2, 2}, uint32 = {4, 4},
   uint64 = {8, 8}, float16 = {2, 2}, bfloat16 = {2, 2}, float32 = {4, 4},
   float64 = {8, 8}, complex64 = {8, 4}, complex128 = {16, 8},
-}
-
-local STORAGES = {
-  Bool = "bool", Byte = "uint8", Char = "int8", Short = "int16",
-  Int = "int32", Long = "int64", Half = "float16", BFloat16 = "bfloat16",
-  Float = "float32", Double = "float64", ComplexFloat = "complex64",
-  ComplexDouble = "complex128",
 }
 
 -- -- Storages ----------------------------------------------------------------
@@ -39,7 +27,20 @@ local Class = {name = "a class of storages"}
 -- order of bytes whose dtype is still unknown.
 local Storage = {name = "a storage", is_argument = true}
 
-local pt_tensors = {}
+local pt_tensors = {DTYPES = DTYPES}
+
+local function is_a(value, meta)
+  return type(value) == "table" and getmetatable(value) == meta
+end
+
+function pt_tensors.is_class(value) return is_a(value, Class) end
+function pt_tensors.is_storage(value) return is_a(value, Storage) end
+
+--- Makes a class of storages.
+function pt_tensors.class(dtype, is_untyped)
+  return setmetatable({dtype = dtype, size = DTYPES[dtype][1],
+                       is_untyped = is_untyped}, Class)
+end
 
 function Storage.unwrap(self) return self.t end
 
@@ -71,6 +72,11 @@ end
 
 --- Makes a storage of n elements of another one.
 function pt_tensors.part(storage, first, n)
+  local all = storage.t:numel()
+  if type(first) ~= "number" or type(n) ~= "number" or first < 0 or n < 0 or
+     first % 1 ~= 0 or n % 1 ~= 0 or first + n > all then
+    fail "a storage is no part of the one that it is said to be of"
+  end
   local t = n > 0 and storage.t:narrow(1, first + 1, n) or
             storage.t:new_empty {0}
   return setmetatable({t = t, class = storage.class, order = storage.order,
@@ -111,9 +117,8 @@ local function require_grad(t, is_wanted)
 end
 
 local function make(m, storage, args, dtype)
-  m:spend(TENSOR_COST)
-  if type(storage) ~= "table" or getmetatable(storage) ~= Storage or
-     not is_list(m, args[3]) or not is_list(m, args[4]) then
+  if not is_a(storage, Storage) or not is_list(m, args[3]) or
+     not is_list(m, args[4]) then
     return nil
   end
   local base = dtype and elements_as(storage, dtype) or storage.t
@@ -143,23 +148,56 @@ end
 local function rebuild_v3(m, args)
   local dtype = args[7]
   if not DTYPES[dtype] then
-    return nil, "with a dtype that has no equivalent here: " ..
-                (type(dtype) == "string" and dtype or m:describe(dtype))
+    fail("a tensor has the dtype %s, which has no equivalent here; in Python, "
+         .. "save t.float()",
+         type(dtype) == "string" and dtype or m:describe(dtype))
   end
   local t = make(m, args[1], args, dtype)
   t = t and apply_bits(m, t, args[8])
   return t and require_grad(t, args[5])
 end
 
-local function rebuild_parameter(m, args)
-  m:spend(TENSOR_COST)
+--- A parameter. Attributes that it has in Python, a fourth argument, have no
+-- place in a tensor and are left out.
+local function rebuild_parameter(_, args)
   if not core.is_tensor(args[1]) then return nil end
   return require_grad(args[1]:detach(), args[2])
 end
 
+-- Classes of tensors that are no more than that.
+local PLAIN = {
+  ["torch.Tensor"] = true, ["torch.nn.parameter.Parameter"] = true,
+  ["torch.nn.parameter.Buffer"] = true,
+}
+
+--- A tensor with attributes, or of a subclass: a function, the class, the
+-- arguments, and the attributes, which are left out.
+local function rebuild_from_type(m, args)
+  if not is_list(m, args[3]) and m.kinds[args[3]] ~= "call" then return nil end
+  local class = m:describe(args[2])
+  if not PLAIN[class] then
+    fail("it has a tensor of the class %s; in Python, save "
+         .. "t.as_subclass(torch.Tensor)", class)
+  end
+  local t, why = m:call(args[1], "call", args[3])
+  if core.is_tensor(t) then return t end
+  return nil, why
+end
+
+--- A tensor of a device that PyTorch saves by way of the CPU: elements, dtype,
+-- device, requires_grad.
+local function rebuild_device(m, args)
+  local t, dtype = args[1], args[2]
+  if not core.is_tensor(t) or not DTYPES[dtype] then return nil end
+  if t.dtype ~= dtype then
+    m:spend_tensor(t:numel() * DTYPES[dtype][1])
+    t = t:to {dtype = dtype}
+  end
+  return require_grad(t:detach(), args[4])
+end
+
 --- A tensor without elements: dtype, sizes, strides, requires_grad.
 local function rebuild_meta(m, args)
-  m:spend(TENSOR_COST)
   if not DTYPES[args[1]] or not is_list(m, args[2]) or
      not is_list(m, args[3]) then
     return nil
@@ -171,46 +209,52 @@ local function rebuild_meta(m, args)
                       args[4])
 end
 
--- -- The names ---------------------------------------------------------------
+-- -- Objects of PyTorch before 0.4 --------------------------------------------
 
-local names = {}
-pt_tensors.names = names
+-- A tensor or parameter that BUILD completes: it is `t` then.
+local Object = {}
 
-for name, entry in pairs(pickle.names) do names[name] = entry end
-for name, entry in pairs(require "strided.io.pickle_numpy".names) do
-  names[name] = entry
-end
+function Object.unwrap(self) return self.t end
 
-for name, dtype in pairs(STORAGES) do
-  local class = setmetatable({dtype = dtype, size = DTYPES[dtype][1]}, Class)
-  for _, module in ipairs {"torch.", "torch.cuda.", "torch.storage."} do
-    names[module .. name .. "Storage"] = {value = class}
+--- Sets the state: storage, offset, sizes and strides; or what a Variable had,
+-- its tensor in front or not: requires_grad, volatile, hooks.
+function Object.build(m, self, state)
+  local kind = type(state) == "table" and m.kinds[state]
+  if kind ~= "tuple" and kind ~= "call" then
+    fail("the state of %s is no tuple", self.class)
+  end
+  if #state == 4 then
+    self.t = make(m, state[1], state)
+  elseif #state == 5 and core.is_tensor(state[1]) then
+    self.t = require_grad(state[1]:detach(), state[4])
+  elseif #state == 3 and self.t then
+    self.t = require_grad(self.t:detach(), state[1])
+  else
+    fail("the state of %s is another than PyTorch's", self.class)
   end
 end
 
-local untyped = setmetatable({dtype = "uint8", size = 1, is_untyped = true},
-                             Class)
-names["torch.UntypedStorage"] = {value = untyped}
-names["torch.storage.UntypedStorage"] = {value = untyped}
-names["torch.storage._UntypedStorage"] = {value = untyped}
+--- A function that makes such an object of a tensor or of nothing.
+local function object_of(class, is_variable)
+  local meta = {name = class, unwrap = Object.unwrap, build = Object.build}
+  return function(_, args)
+    local t = args[1]
+    if t ~= nil and (not is_variable or not core.is_tensor(t)) then
+      return nil
+    end
+    return setmetatable({t = t, class = class}, meta)
+  end
+end
 
-for dtype in pairs(DTYPES) do names["torch." .. dtype] = {value = dtype} end
-
-names["torch._utils._rebuild_tensor"] = {call = rebuild_v1}
-names["torch._utils._rebuild_tensor_v2"] = {call = rebuild_v2}
-names["torch._utils._rebuild_tensor_v3"] = {call = rebuild_v3}
-names["torch._utils._rebuild_parameter"] = {call = rebuild_parameter}
-names["torch._utils._rebuild_meta_tensor_no_storage"] = {call = rebuild_meta}
-
-names["torch.Size"] = {call = function(m, args)
-  if is_list(m, args[1]) then return args[1] end
-end}
-
-names["torch.device"] = {call = function(_, args)
-  if type(args[1]) ~= "string" then return nil end
-  return type(args[2]) == "number" and ("%s:%.0f"):format(args[1], args[2]) or
-         args[1]
-end}
+--- A Variable or Parameter that is called: its tensor, requires_grad.
+local function variable_of(default)
+  return function(_, args)
+    if not core.is_tensor(args[1]) then return nil end
+    local is_wanted = args[2]
+    if is_wanted == nil then is_wanted = default end
+    return require_grad(args[1]:detach(), is_wanted)
+  end
+end
 
 -- -- Persistent ids ----------------------------------------------------------
 
@@ -226,13 +270,27 @@ function pt_tensors.parse_id(m, id)
          .. "here")
   end
   local class, key, n = id[2], id[3], id[5]
-  if id[1] ~= "storage" or type(class) ~= "table" or
-     getmetatable(class) ~= Class or type(key) ~= "string" or
+  if id[1] ~= "storage" or not is_a(class, Class) or type(key) ~= "string" or
      type(n) ~= "number" or n < 0 or n ~= floor(n) or n >= 2 ^ 48 then
+    local why = m:refusal(class)
+    if why then fail("%s", why) end
     fail("it has a persistent id that is not of a storage: %s",
          type(class) == "table" and m:describe(class) or "a " .. type(class))
   end
   return key, class, n, id[6]
 end
+
+pt_tensors.calls = {
+  _rebuild_tensor = rebuild_v1, _rebuild_tensor_v2 = rebuild_v2,
+  _rebuild_tensor_v3 = rebuild_v3, _rebuild_parameter = rebuild_parameter,
+  _rebuild_parameter_with_state = rebuild_parameter,
+  _rebuild_meta_tensor_no_storage = rebuild_meta,
+  _rebuild_device_tensor_from_numpy = rebuild_device,
+  _rebuild_device_tensor_from_cpu_tensor = rebuild_device,
+  _rebuild_xla_tensor = rebuild_device,
+}
+pt_tensors.rebuild_from_type = rebuild_from_type
+pt_tensors.object_of, pt_tensors.variable_of = object_of, variable_of
+pt_tensors.is_list = is_list
 
 return pt_tensors

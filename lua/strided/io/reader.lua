@@ -29,15 +29,15 @@ function reader.new(fetch, size)
                        at = 1, packed = size}, Reader)
 end
 
---- Makes a reader of a source, from an offset on.
-function reader.of_source(source, from)
-  local at = from
+--- Makes a reader of a source, from an offset on, to its end or to another one.
+function reader.of_source(source, from, stop)
+  local at, size = from, stop or source:size()
   local self = reader.new(function(n)
     local bytes, why = source:read(at, n)
     at = at + n
     return bytes, why
-  end, source:size() - from)
-  self.source, self.size = source, source:size()
+  end, size - from)
+  self.source, self.size = source, size
   return self
 end
 
@@ -84,7 +84,7 @@ end
 function Reader:skipping(n)
   if n > self.left then fail "it is truncated" end
   if self.at + n - 1 > #self.buffer then
-    return reader.of_source(self.source, self:tell() + n)
+    return reader.of_source(self.source, self:tell() + n, self.size)
   end
   self.at, self.left = self.at + n, self.left - n
   return self

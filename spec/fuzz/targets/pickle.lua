@@ -2,6 +2,7 @@
 
 local failure = require "strided.io.failure"
 local pickle = require "strided.io.pickle"
+local pt_names = require "strided.io.pt_names"
 local pt_tensors = require "strided.io.pt_tensors"
 local reader = require "strided.io.reader"
 local reading = require "spec.fuzz.targets.reading"
@@ -16,7 +17,7 @@ end
 return function(bytes)
   local value = reading.try(function(source)
     return failure.catch(pickle.load, reader.of_source(source, 0),
-                         pt_tensors.names, persist)
+                         pt_names, persist)
   end, bytes)
   reading.all_elements(value)
 end

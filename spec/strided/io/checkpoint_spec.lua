@@ -2,11 +2,14 @@
 -- formats' definitions have them, and nothing that is no data.
 -- axes: lua
 
+local builtins = require "strided.io.pickle_builtins"
 local build = require "spec.support.build"
 local core = require "strided.core"
 local failure = require "strided.io.failure"
 local files = require "spec.support.files"
 local pickle = require "strided.io.pickle"
+local pt_names = require "strided.io.pt_names"
+local pt_tensors = require "strided.io.pt_tensors"
 local reader = require "strided.io.reader"
 local refuses = require "spec.support.refusal"
 local st = require "strided"
@@ -181,6 +184,60 @@ describe("st.load of a checkpoint", function()
   it("leaves nothing behind", function() assert.equal(before, live()) end)
 end)
 
+describe("What PyTorch reads with weights_only", function()
+  local names = dofile(FOLDER .. "names.lua")
+
+  it("is read here, or refused with a reason", function()
+    local n = 0
+    for name in names.allowed:gmatch "%S+" do
+      n = n + 1
+      local entry = pt_names[name]
+      if name == "torch.storage.TypedStorage" then -- of which none is saved
+        assert.is_nil(entry)
+      else
+        assert.is_truthy(entry and (entry.call or entry.make or
+                                    entry.value ~= nil or entry.refuse), name)
+      end
+    end
+    assert.is_true(n > 100)
+  end)
+
+  for name, why in pairs(names.refused) do
+    it("is an error that says why and what to do, " .. name, function()
+      raises({"load: cannot load '" .. FOLDER .. name, why, "in Python, save"},
+             load, name)
+    end)
+  end
+
+  it("may be any opcode that calls what it does not have", function()
+    for _, row in ipairs {
+      {"ctorch.sparse\nFloatTensor\n)R.", "sparse tensors"},
+      {"ctorch.cuda.sparse\nHalfTensor\n)\129.", "sparse tensors"},
+      {"ctorch._utils\n_rebuild_wrapper_subclass\n)R.",
+       "a class that keeps its elements elsewhere"},
+      {"ctorch._tensor\n_rebuild_from_type_v2\n(ctorch._utils\n" ..
+       "_rebuild_tensor_v2\ncfoo\nImage\n)}tR.",
+       "a tensor of the class foo.Image; in Python, save t.as_subclass("},
+      {"ctorch._tensor\n_rebuild_from_type_v2\n(cos\nsystem\n" ..
+       "ctorch\nTensor\nX\1\0\0\0x\133}tR.", "_rebuild_from_type_v2"},
+      {"ctorch\nFloatTensor\nK\3\133R.", "would call torch.FloatTensor"},
+      {"ctorch\nFloatTensor\n)\129.", "names torch.FloatTensor"},
+      {"ctorch\nFloatTensor\n)\129}b.", "the state of torch.FloatTensor"},
+      {"ctorch\nFloatTensor\n)\129(K\1K\1K\1tb.",
+       "the state of torch.FloatTensor is another"},
+      {"ctorch\ndevice\nX\3\0\0\0a:bK\1\134R.", "calls torch.device"},
+      {"ctorch\ndevice\nX\5\0\0\0cpu:1K\1\134R.", "calls torch.device"},
+      {"ctorch.serialization\n_get_layout\nX\1\0\0\0x\133R.",
+       "calls torch.serialization._get_layout"},
+    } do
+      local name = os.tmpname()
+      files.write(name, legacy(row[1]))
+      raises({"load: cannot load '" .. name, row[2]}, st.load, name)
+      os.remove(name)
+    end
+  end)
+end)
+
 -- Every opcode that calls or makes objects: name, pickle, what is said.
 local CALLS = {
   {"REDUCE", "cos\nsystem\n(X\4\0\0\0exittR.",
@@ -269,7 +326,7 @@ local MALFORMED = {
    "more bytes than the file has"},
   {"a storage of another class",
    tensor_pickle("K\1", "K\0", "K\1\133", "K\1\133",
-                 "ctorch\nQInt8Storage\n"), "torch.QInt8Storage"},
+                 "ctorch\nQInt8Storage\n"), "quantized tensors"},
   {"a storage that is not there",
    tensor_pickle("K\1", "K\0", "K\1\133", "K\1\133"), "'k' is missing"},
 }
@@ -311,14 +368,14 @@ describe("A pickle", function()
     local value, why = failure.catch(pickle.load, stream, names)
     source:close()
     assert.is_nil(value)
-    assert.equal("its pickle makes too many objects", why)
+    assert.equal("its pickle makes more than its size allows", why)
   end
 
   it("is bounded in what a few bytes make", function()
     local calls = 0
     local names = {["x.y"] = {call = function(m)
       calls = calls + 1
-      m:spend(1e5)
+      m:spend(2 ^ 22)
       return true
     end}}
     makes_too_much("cx\ny\n\1480(" .. ("h\0)R"):rep(1000) .. "l.", names)
@@ -329,13 +386,76 @@ describe("A pickle", function()
     for i = 0, 2999 do list[i] = "M" .. le(i, 2) end
     makes_too_much("cbuiltins\nset\n\148](" .. table.concat(list, "", 0)
                    .. "e\1480(" .. ("h\0h\1\133R"):rep(6000) .. "l.",
-                   pickle.names)
+                   builtins.names)
   end)
 
   it("is bounded in what a few deflated bytes make", function()
-    for _, text in ipairs {"N", "(", "]", "N\148"} do
+    for _, text in ipairs {"N", "(", "]", "N\148", "cx\ny\n"} do
       makes_too_much(text:rep(2e5) .. ".", {}, 400)
     end
+  end)
+
+  -- Arguments of each function that a pickle may call, as opcodes. The calls
+  -- are repeated with what is there, and with what they have made.
+  local long = "X" .. le(20000, 4) .. ("x"):rep(20000)
+  local ARGUMENTS = {
+    ")", "K\1\133", "K\1K\2\134", long .. "\133", long .. "K\1\134",
+    long .. "X\6\0\0\0latin1\134", "X\3\0\0\0cpuK\1\134",
+    "](" .. ("K\1"):rep(5000) .. "e\133", "(" .. ("K\1"):rep(5000) .. "t\133",
+    "](" .. ("K\1K\2\134"):rep(5000) .. "e\133",
+    "(X\1\0\0\0kQK\0K\4\133K\1\133\137}t",
+    "(X\1\0\0\0kQK\0K\0\133K\1\133\137}ctorch\nfloat32\n}t",
+    "(ctorch\nfloat32\nK\4\133K\1\133\137t",
+    long .. "cnumpy\ndtype\nX\2\0\0\0u1\137\136\135R" .. "M\32\78\133"
+      .. "X\1\0\0\0C(h\1h\2h\3h\4t",
+  }
+
+  -- With the same arguments; and with the last result.
+  local AGAIN = {
+    ["h\0h\1R"] = 600, ["h\0h\1\129"] = 600, ["q\5h\0h\5\133R"] = 5000,
+    ["q\5h\0h\5K\1\134R"] = 5000, ["q\5h\0h\5h\5\134R"] = 5000,
+  }
+
+  --- What a pickle leaves and what it makes on the way, in bytes.
+  local function bytes_made_by(text)
+    local storage = pt_tensors.storage(st.zeros(4), pt_tensors.class "float32",
+                                       "<")
+    collectgarbage "stop"
+    local before, data = collectgarbage "count", st.memory()
+    local source = core.open_bytes(text)
+    failure.catch(pickle.load, reader.of_source(source, 0), pt_names,
+                  function() return storage end)
+    source:close()
+    local bytes = (collectgarbage "count" - before) * 1024
+    local after = st.memory()
+    for kind, row in pairs(after) do
+      if type(row) == "table" and row.bytes then
+        bytes = bytes + row.bytes - data[kind].bytes
+      end
+    end
+    collectgarbage "restart"
+    return bytes
+  end
+
+  it("makes no more than a multiple of its size by any call", function()
+    local n = 0
+    for name, entry in pairs(pt_names) do
+      if entry.call or entry.make then
+        local global = "c" .. name:gsub("^(.*)%.([^.]*)$", "%1\n%2") .. "\n"
+        for _, args in ipairs(ARGUMENTS) do
+          for again, times in pairs(AGAIN) do
+            local text = global .. "\1480" .. args .. "\1480(h\0h\1R" ..
+                         again:rep(times) .. "l."
+            local bytes = bytes_made_by(text)
+            n = n + 1
+            if bytes >= 2 ^ 23 + 160 * #text then
+              error(name .. " makes " .. bytes .. " of " .. #text)
+            end
+          end
+        end
+      end
+    end
+    assert.is_true(n > 1000)
   end)
 
   it("of a whole module is refused", function()
