@@ -6,7 +6,8 @@ local raise = require "strided.caller_error"
 local Scheduler = require "strided.optim.lr_scheduler.scheduler"
 
 local declare, per_group = Scheduler.declare, Scheduler.per_group
-local cos, floor, ipairs, pi = math.cos, math.floor, ipairs, math.pi
+local cos, floor, ipairs, min, pi = math.cos, math.floor, ipairs, math.min,
+  math.pi
 
 local cycle = {}
 
@@ -145,7 +146,9 @@ local function prepare_one_cycle(self)
 end
 
 --- lr goes from `max_lr / div_factor` up to `max_lr` and down to that start
--- divided by `final_div_factor`, once. Call `step` after each batch.
+-- divided by `final_div_factor`, once. Call `step` after each batch. The end is
+-- reached one step before `total_steps`, and lr stays there in that step, where
+-- PyTorch's goes up again or below 0.
 -- @function OneCycleLR
 -- @param optimizer
 -- @param max_lr a number, or a list of one per group
@@ -162,14 +165,16 @@ cycle.OneCycleLR = declare {
               final_div_factor = 1e4, three_phase = false},
   is_per_group = true, prepare = prepare_one_cycle,
   next_lr = function(self, _, base_lr, group, i)
-    local step, list = self.last_epoch, phases(self)
-    if step > self.total_steps then
-      raise("OneCycleLR: this is step %d of %d", step, self.total_steps)
+    if self.last_epoch > self.total_steps then
+      raise("OneCycleLR: this is step %d of %d", self.last_epoch,
+            self.total_steps)
     end
+    local step, list = min(self.last_epoch, self.total_steps - 1), phases(self)
     local n = 2
     while n < #list and step > list[n][1] do n = n + 1 end
     local from, to = list[n - 1], list[n]
-    local part = (step - from[1]) / (to[1] - from[1])
+    local length = to[1] - from[1]
+    local part = length == 0 and 1 or (step - from[1]) / length
     local anneal = ANNEAL[self.anneal_strategy]
     if self.cycle_momentum then
       local at = {base = self.base_momentums[i], max = self.max_momentums[i]}

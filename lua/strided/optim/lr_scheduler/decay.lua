@@ -66,9 +66,10 @@ decay.MultiStepLR = declare {
 decay.ConstantLR = declare {
   name = "ConstantLR", defaults = {factor = 1 / 3, total_iters = 5},
   prepare = function(self) check_range(self, "factor", 0, 1) end,
-  next_lr = function(self, lr)
+  next_lr = function(self, lr, base_lr)
     if self.last_epoch == 0 then return lr * self.factor end
-    return self.last_epoch == self.total_iters and lr * (1 / self.factor) or lr
+    if self.last_epoch ~= self.total_iters then return lr end
+    return self.factor == 0 and base_lr or lr * (1 / self.factor)
   end,
   lr_at_0 = function(self, _, base_lr)
     return self.total_iters > 0 and base_lr * self.factor or base_lr

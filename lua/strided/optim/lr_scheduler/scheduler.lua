@@ -227,7 +227,8 @@ local function check_saved(self, saved)
     local own = self[key]
     if own == nil then
       raise("load_state_dict: %s has no '%s'", self.name, tostring(key))
-    elseif own ~= false and type(own) ~= type(value) then
+    elseif type(own) ~= type(value) and
+           not (self.defaults[key] == false and (not own or not value)) then
       raise("load_state_dict: '%s' of %s must be a %s, got %s", key, self.name,
             type(own), type(value))
     end
