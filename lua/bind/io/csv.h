@@ -24,6 +24,11 @@ bool st__scan_integer(const char *p, uint64_t *out, bool *is_negative);
  * determine it or if it is out of the range that is done here. */
 bool st__decimal_to_double(const st__decimal *d, double *out);
 
+/* The sign of |number| - x, exactly; the number is in the text from p to end,
+ * x is finite and not negative. */
+int st__compare_decimal(const st__decimal *d, const char *p, const char *end,
+                        double x);
+
 /* Rounds a number in text, with a decimal point `.` and a NUL behind. */
 double st__text_to_double(const char *text);
 float st__text_to_float(const char *text);
@@ -65,8 +70,9 @@ typedef struct st__csv_column {
   st_dtype dtype;
   char *data;
   ptrdiff_t step;     /* bytes from row to row */
-  double beyond;      /* this and more do not fit, unless it is inferred; a
-                       * float64 that is finite: see to_odd in csv_column.c */
+  double beyond;      /* this and more do not fit, unless it is inferred; of
+                       * a float64 it is finite where halves are made of it:
+                       * see to_odd in csv_column.c */
 } st__csv_column;
 
 /* What n bytes are, which end in a byte that is part of no number. */

@@ -138,23 +138,48 @@ static bool store_integer(const st__csv_column *k, char *to, uint64_t u,
   }
 }
 
-/* Rounds to 24 bits, to the one that is odd if there is a rest. The conversion
- * to float16 or bfloat16, which rounds to float on the way, then rounds as if
- * it were one rounding. */
-static double to_odd(double x) {
-  uint64_t bits;
-  memcpy(&bits, &x, sizeof bits);
-  const uint64_t rest = bits & 0x1fffffff;
-  bits = (bits - rest) | (uint64_t)(rest != 0) << 29;
-  memcpy(&x, &bits, sizeof x);
-  return x;
+/* Note [Halves of decimals]
+ * A float16 or bfloat16 is rounded once, from the decimal. The column is of
+ * doubles, which are converted to float and then to half. So what is stored is
+ * a float that is rounded to odd: of the two next to the decimal, the one whose
+ * last bit is 1, unless the decimal is a float. It is above, below or at a tie
+ * of halves as the decimal is. The nearest double says which floats these are,
+ * and where it is a float itself, the decimal is compared with it. */
+
+static bool is_half(const st__csv_column *k) {
+  return k->dtype == ST_FLOAT64 && k->beyond < INFINITY;
+}
+
+/* Rounds x to a float, to odd; `side` is the sign of what |x| lacks. */
+static double to_odd(double x, int side) {
+  float f = (float)x;
+  uint32_t bits;
+  if (f != x) side = fabsf(f) < fabs(x) ? 1 : -1;
+  if (side == 0) return x;
+  if (side < 0) f = nextafterf(f, 0);
+  memcpy(&bits, &f, sizeof bits);
+  bits |= 1;
+  memcpy(&f, &bits, sizeof f);
+  return copysign(f, x);
 }
 
 static const char *store_double(const st__csv_column *k, char *to, double x) {
-  if (k->dtype == ST_FLOAT64 && k->beyond < INFINITY) *(double *)to = to_odd(x);
+  if (is_half(k)) *(double *)to = isfinite(x) ? to_odd(x, 0) : x;
   else if (k->dtype == ST_FLOAT64) *(double *)to = x;
   else if (k->dtype == ST_FLOAT32) *(float *)to = (float)x;
   else return "is no integer";
+  return NULL;
+}
+
+/* Stores the number at p as a half, see the note. */
+static const char *store_half(const st__csv_column *k, char *to, const char *p,
+                              const char *q, const st__decimal *d, double x) {
+  if (isinf(x)) return "does not fit";
+  const int side = (float)x == x ? st__compare_decimal(d, p, q, fabs(x)) : 0;
+  if (fabs(x) > k->beyond || (fabs(x) == k->beyond && side >= 0)) {
+    return "does not fit";
+  }
+  *(double *)to = to_odd(x, side);
   return NULL;
 }
 
@@ -166,6 +191,7 @@ const char *st__csv_store_number(const st__csv_words *w, st__csv_column *k,
     double x;
     const char *why = to_double(w, k, p, q, d, &x);
     if (why) return why;
+    if (is_half(k)) return store_half(k, to, p, q, d, x);
     if (fabs(x) >= k->beyond && !k->is_inferred) return "does not fit";
     return store_double(k, to, x);
   }

@@ -145,11 +145,12 @@ static double multiply(uint64_t w, int k) {
   return (double)((uint64_t)(n >> down) | has_rest) * power_of_two(down + k);
 }
 
+static const double tens[] = {
+  1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13,
+  1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22
+};
+
 bool st__decimal_to_double(const st__decimal *d, double *out) {
-  static const double tens[] = {
-    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13,
-    1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22
-  };
   const uint64_t w = d->digits;
   const int e = d->exponent;
   double x;
@@ -182,6 +183,56 @@ double st__text_to_double(const char *text) {
 float st__text_to_float(const char *text) {
   pthread_once(&once, open_locale);
   return c_locale ? strtof_l(text, NULL, c_locale) : strtof(text, NULL);
+}
+
+/* -- Comparison ------------------------------------------------------------ */
+
+static int sign_of(double x) { return (x > 0) - (x < 0); }
+
+/* The digits of a number in text, without the zeros in front. */
+typedef struct decimals { const char *p, *end; } decimals;
+
+/* The next digit, or -1. */
+static int next_digit(decimals *s) {
+  while (s->p < s->end && !is_digit(*s->p)) s->p++;
+  return s->p < s->end ? *s->p++ - '0' : -1;
+}
+
+static decimals significant(const char *p, const char *end) {
+  while (p < end && (!is_digit(*p) || *p == '0')) p++;
+  return (decimals){p, end};
+}
+
+/* The digits of x are exact: a double has at most 767 of them. */
+static int compare_digits(decimals a, int exponent, double x) {
+  char text[800];
+  int64_t n = 0;
+  snprintf(text, sizeof text, "%.766e", x);
+  const char *e = strchr(text, 'e');
+  decimals b = significant(text, e);
+  for (decimals s = a; next_digit(&s) >= 0;) n++;
+  if (n == 0 || b.p == e) return (n != 0) - (b.p != e);
+  const int64_t place = exponent + n - 1, other = atoi(e + 1);
+  if (place != other) return place < other ? -1 : 1;
+  for (;;) {
+    const int i = next_digit(&a), j = next_digit(&b);
+    if (i < 0 && j < 0) return 0;
+    if ((i > 0 ? i : 0) != (j > 0 ? j : 0)) return i < j ? -1 : 1;
+  }
+}
+
+int st__compare_decimal(const st__decimal *d, const char *p, const char *end,
+                        double x) {
+  const uint64_t w = d->digits;
+  const int e = d->exponent;
+  if (!d->is_long && w <= UINT64_C(1) << 53 && e >= -22 && e <= 22) {
+    return e < 0 ? -sign_of(fma(x, tens[-e], -(double)w))
+                 : sign_of(fma((double)w, tens[e], -x));
+  }
+  for (const char *q = p; q < end; q++) {
+    if ((*q | 32) == 'e') end = q;
+  }
+  return compare_digits(significant(p, end), e, x);
 }
 
 /* -- Binary to decimal, see the note -------------------------------------- */

@@ -47,6 +47,8 @@ static bool is_at_crlf(const reader *r, const char *p) {
   return *p == '\r' && p < r->end && (p + 1 == r->end || p[1] == '\n');
 }
 
+#define QUOTE_ADVICE "; with quote = false quotes are text"
+
 static outcome quoted_field(reader *r, const char *p, int column, field *f) {
   const char *q = p + 1;
   f->has_doubled = false;
@@ -55,7 +57,7 @@ static outcome quoted_field(reader *r, const char *p, int column, field *f) {
     if (!q && !r->is_last) return MORE;
     if (!q) {
       return fail(r, p, p, (size_t)(r->end - p), column,
-                  "has a quote that is not closed");
+                  "has a quote that is not closed" QUOTE_ADVICE);
     }
     if (q + 2 >= r->end && !r->is_last) return MORE;
     if (q[1] != r->quote || q + 1 == r->end) break;
@@ -68,7 +70,7 @@ static outcome quoted_field(reader *r, const char *p, int column, field *f) {
   if (f->after < r->end && (!r->stops[(unsigned char)*f->after] ||
                             *f->after == '\0')) {
     return fail(r, p, p, (size_t)(f->after + 1 - p), column,
-                "has text after the closing quote");
+                "has text after the closing quote" QUOTE_ADVICE);
   }
   return DONE;
 }

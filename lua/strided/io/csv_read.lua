@@ -19,6 +19,10 @@ local fail = failure.fail
 local NO_LIMIT = 2 ^ 31 - 1
 local MOST_NAMES = 10 -- of columns in a message
 
+-- Bytes of memory that a column takes beside its elements, and how many the
+-- columns of a file may take for its size.
+local COLUMN, FREE, PER_BYTE = 640, 2 ^ 24, 128
+
 -- Kinds of fields, as bits. ORDER CSV: csv.h.
 local MISSING, BOOL, INT, NEGATIVE, BEYOND, FLOAT, TEXT = 1, 2, 4, 8, 16, 32, 64
 local KINDS = {MISSING, BOOL, INT, NEGATIVE, BEYOND, FLOAT, TEXT}
@@ -113,6 +117,28 @@ local function read_header(source, spec, options)
   end
   spec.at, spec.line = at, line
   return nil, min(rows + 1, limit), body
+end
+
+--- Ends with a message if the file is too short for so many records: a field
+-- takes a byte of it, the delimiter or the end of the line. The number of fields
+-- of a record is known only when it is stored, which needs memory for all.
+local function check_size(source, spec, options)
+  local rest = source:size() - spec.at
+  if spec.limit * spec.ncols <= rest + 1 then return end
+  local none = {}
+  for c = 1, spec.ncols do none[c] = false end
+  local texts, why = core.csv_parse(source, spec, none, none, none)
+  if not texts then refuse(why, spec, options) end
+end
+
+--- Ends with a message if a file has so many columns that tensors of them take
+-- many times its size.
+local function check_columns(source, spec, options)
+  if not options.columns and
+     spec.ncols * COLUMN > FREE + PER_BYTE * source:size() then
+    fail("it has %d columns, too many for a tensor of each: as = \"tensor\" "
+         .. "makes one of all, option 'columns' names some", spec.ncols)
+  end
 end
 
 -- -- Names and columns -------------------------------------------------------
@@ -369,6 +395,7 @@ end
 local function read(source, spec, options)
   local fields, rows, kinds = read_header(source, spec, options)
   spec.limit = rows
+  check_size(source, spec, options)
   local names, places = names_of(options, fields, spec.ncols)
   local plan = {options = options, names = names, kinds = {}, dtypes = {},
                 results = {}, todo = {},
@@ -399,6 +426,7 @@ local function read(source, spec, options)
     end
   end
   for c in pairs(plan.todo) do plan.dtypes[c] = plan.parsed[c] end
+  check_columns(source, spec, options)
   read_columns(source, spec, plan)
   return collect(plan)
 end

@@ -73,6 +73,40 @@ describe("A number beyond its dtype in a CSV file", function()
                          "-1.0039062500000002", "bfloat16"))
   end)
 
+  -- dtype, bits, least exponent of a number with all bits, greatest
+  for _, row in ipairs {
+    {"float16", 11, -14, 15}, {"bfloat16", 8, -126, 127},
+    {"float32", 24, -90, 90},
+  } do
+    it("is rounded once to " .. row[1] .. " beside every tie", function()
+      local dtype, bits, least, most = row[1], row[2], row[3], row[4]
+      local texts, want = {}, {}
+      local function add(text, value)
+        texts[#texts + 1], want[#want + 1] = text, value
+        texts[#texts + 1], want[#want + 1] = "-" .. text, -value
+      end
+      local first = bits < 24 and least - bits or least
+      for e = first, most do
+        local unit = 2 ^ (math.max(e, least) - bits + 1)
+        for _, part in ipairs {0, 1, 2, 5, 2 ^ (bits - 1) - 1} do
+          local low = math.floor((2 ^ e + part * unit) / unit) * unit
+          local tie, high = low + unit / 2, low + unit
+          local is_last = e == most and part == 2 ^ (bits - 1) - 1
+          local digits, exponent = ("%.98e"):format(tie)
+                                   :match "^(%d%.%d-)0*(e.*)$"
+          local less = digits:sub(1, -2) .. digits:sub(-1):byte() - 49 .. "9"
+          add(less .. exponent, low)
+          if not is_last then
+            add(digits .. "1" .. exponent, high)
+            add(digits .. exponent, low / unit % 2 == 0 and low or high)
+          end
+        end
+      end
+      assert.same(want, elements(table.concat(texts, "\n"), dtype))
+      assert.is_true(#want > 800)
+    end)
+  end
+
   it("is infinite where no dtype is given", function()
     local t = read("x,y\n1e999,1\n-1e999,2\n")
     assert.same({math.huge, -math.huge}, t.x:totable())
