@@ -120,8 +120,8 @@ local function read_header(source, spec, options)
 end
 
 --- Ends with a message if the file is too short for so many records: a field
--- takes a byte of it, the delimiter or the end of the line. The number of fields
--- of a record is known only when it is stored, which needs memory for all.
+-- takes a byte of it, the delimiter or the end of the line. How many fields a
+-- record has is known only when it is stored, which needs memory for all.
 local function check_size(source, spec, options)
   local rest = source:size() - spec.at
   if spec.limit * spec.ncols <= rest + 1 then return end

@@ -128,8 +128,15 @@ local function parse_field(s, at, name)
   return value, stop
 end
 
+--- The metadata, or null where there are none.
+local function parse_metadata(s, at)
+  local stop = s:match("^null()", at)
+  if stop then return {}, stop end
+  return parse_object(s, at, parse_text)
+end
+
 local function parse_member(s, at, name)
-  if name == METADATA then return parse_object(s, at, parse_text) end
+  if name == METADATA then return parse_metadata(s, at) end
   local info, stop = parse_object(s, at, parse_field)
   if not info then return nil, format("tensor '%s': %s", name, stop) end
   for field in pairs(FIELDS) do

@@ -158,6 +158,10 @@ describe("A .safetensors file", function()
     assert.same({0}, t.e.shape)
     assert.same({}, metadata)
     assert.same({}, (load(file_of "{}")))
+    t, metadata = load(file_of('{"__metadata__": null , "a":{"dtype":"U8",' ..
+                               '"data_offsets":[0,1],"shape":[1]}}', "\7"))
+    assert.same({7}, t.a:totable())
+    assert.same({}, metadata)
   end)
 
   it("is recognised by what it starts with, and by its name", function()
@@ -307,6 +311,11 @@ describe("A .safetensors file", function()
     {"has no comma", file_of '{"__metadata__":{}"a":{}}', "malformed"},
     {"goes on after its header", file_of "{}{}", "something follows"},
     {"has a comment", file_of "{}//", "something follows"},
+    {"has nothing for its metadata", file_of '{"__metadata__":nul}',
+     "malformed"},
+    {"has null for a tensor", file_of '{"a":null}', "malformed"},
+    {"has null in its metadata", file_of '{"__metadata__":{"a":null}}',
+     "not a string"},
     {"has numbers in its metadata", file_of '{"__metadata__":{"a":1}}',
      "metadata 'a' is not a string"},
     {"has objects in its metadata", file_of '{"__metadata__":{"a":{}}}',
