@@ -21,8 +21,9 @@ ST_API st_tensor *st_tracing_input(const st_tracing *t, int i);
 /* Adds a symbolic scalar: op is one of + - * / % ^, or 'n', the negative of a,
  * or 'c', the constant value, or 'z', the constant value -0.0 of a language
  * that has one kind of number: the integer 0 beside integers. Scalars
- * 0 .. nnumbers - 1 are the call's number arguments. A symbolic scalar is passed to an operator as a value whose len is
- * its index + 1; such a value may only be used together with proxies. */
+ * 0 .. nnumbers - 1 are the call's number arguments. A symbolic scalar is
+ * passed to an operator as a value whose len is its index + 1; such a value may
+ * only be used together with proxies. */
 ST_API st_status st_tracing_number(st_tracing *t, char op, int a, int b,
                                    st_scalar value, int *out);
 /* A symbolic scalar as a proxy, where a tensor is needed; owned. */

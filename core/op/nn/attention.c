@@ -169,6 +169,27 @@ st_status st__read_attention_mask(const st_value **args, st_attention *a) {
   return check(a);
 }
 
+st_dtype st__widen_attention(st_op_scope *c, st_attention *a) {
+  const st_dtype d = a->query->dtype;
+  if (!st__is_reduced_float(d) || a->key->dtype != d || a->value->dtype != d) {
+    return d;
+  }
+  a->query = st__apply_to(c, a->query, ST_FLOAT32);
+  a->key = st__apply_to(c, a->key, ST_FLOAT32);
+  a->value = st__apply_to(c, a->value, ST_FLOAT32);
+  if (a->mask && st__is_reduced_float(a->mask->dtype)) {
+    a->mask = st__apply_to(c, a->mask, ST_FLOAT32);
+  }
+  return d;
+}
+
+void st__narrow_attention(st_op_scope *c, st_dtype d, int n,
+                          st_tensor *out[]) {
+  for (int i = 0; i < n && st__scope_ok(c); i++) {
+    if (out[i] && out[i]->dtype != d) out[i] = st__apply_to(c, out[i], d);
+  }
+}
+
 /* -- The operators -------------------------------------------------------- */
 
 ST_BOXED(st__box_scaled_dot_product_attention_forward) {
@@ -177,8 +198,13 @@ ST_BOXED(st__box_scaled_dot_product_attention_forward) {
   st__read_attention(&args, &a);
   ST_TRY(st__read_attention_mask(&args, &a));
   st_op_scope c = {.n = 0};
-  if (st__has_attention_blocks(&a)) st__attention_forward(&c, &a, out);
-  else out[0] = attend(&c, &a, &out[1]);
+  const st_dtype d = st__widen_attention(&c, &a);
+  if (st__scope_ok(&c) && st__has_attention_blocks(&a)) {
+    st__attention_forward(&c, &a, out);
+  } else {
+    out[0] = attend(&c, &a, &out[1]);
+  }
+  st__narrow_attention(&c, d, 2, out);
   return st__scope_end(&c, 2, out, rets);
 }
 
@@ -216,8 +242,11 @@ ST_BOXED(st__box_scaled_dot_product_attention) {
   const double size = (double)a.query->sizes[a.query->ndim - 1];
   a.scale = st__to_float(scale, 1 / sqrt(size));
   st_op_scope c = {.n = 0};
-  const bool by_blocks = st__has_attention_blocks(&a) && !has_few_queries(&a) &&
+  const st_dtype d = st__widen_attention(&c, &a);
+  const bool by_blocks = st__scope_ok(&c) && st__has_attention_blocks(&a) &&
+                         !has_few_queries(&a) &&
                          !(a.mask && st__is_recorded(st__keys(a.mask)));
-  return st__scope_return(&c, by_blocks ? attend_by_blocks(&c, &a)
-                                        : attend(&c, &a, NULL), rets);
+  st_tensor *out = by_blocks ? attend_by_blocks(&c, &a) : attend(&c, &a, NULL);
+  st__narrow_attention(&c, d, 1, &out);
+  return st__scope_return(&c, out, rets);
 }

@@ -19,6 +19,17 @@ typedef struct st_attention {
 void st__read_attention(const st_value **args, st_attention *a);
 /* Reads attn_mask, is_causal, scale and enable_gqa; checks them all. */
 st_status st__read_attention_mask(const st_value **args, st_attention *a);
+/* Note [Attention of halves]
+ * A score is a sum of products, which float16 cannot hold from 65504 on, and
+ * whose rounding to a half type the exponential multiplies. So query, key,
+ * value and a mask of a half dtype are computed with as float32, and only the
+ * result is rounded.
+ * Makes these float32, if they have one half dtype; returns the dtype of the
+ * results. */
+st_dtype st__widen_attention(st_op_scope *c, st_attention *a);
+/* Makes the n results, some of which may be NULL, of dtype d. */
+void st__narrow_attention(st_op_scope *c, st_dtype d, int n,
+                          st_tensor *out[]);
 /* Repeats the heads of key and value, if they are shared. */
 void st__repeat_heads(st_op_scope *c, st_attention *a);
 /* softmax(query key^T scale + mask), where a query that may attend to no key

@@ -127,12 +127,17 @@ ST_BOXED(st__box_scaled_dot_product_attention_backward) {
   ST_TRY(st__read_attention_mask(&args, &a));
   ST_TRY(check_back(&a, &b));
   st_op_scope c = {.n = 0};
-  if (st__has_attention_blocks(&a) && is_plain(b.grad) && is_plain(b.out) &&
-      is_plain(b.lse)) {
+  const st_dtype d = st__widen_attention(&c, &a);
+  if (!st__scope_ok(&c)) return st__scope_end(&c, 3, out, rets);
+  if (d != a.query->dtype) { /* lse is too coarse for blocks */
+    back_by_operators(&c, &a, st__apply_to(&c, b.grad, ST_FLOAT32), out);
+  } else if (st__has_attention_blocks(&a) && is_plain(b.grad) &&
+             is_plain(b.out) && is_plain(b.lse)) {
     st__attention_backward(&c, &a, &b, out);
   } else {
     back_by_operators(&c, &a, b.grad, out);
   }
+  st__narrow_attention(&c, d, 3, out);
   return st__scope_end(&c, 3, out, rets);
 }
 
@@ -167,6 +172,15 @@ static void differentiate(st_op_scope *c, const second *s, st_tensor *out[4]) {
   out[3] = turned_times(c, x, s->g);
 }
 
+/* Makes the gradients float32: Note [Attention of halves]. */
+static void widen(st_op_scope *c, second *s, st_attention *heads) {
+  s->h = st__apply_to(c, s->h, ST_FLOAT32);
+  s->g = st__apply_to(c, s->g, ST_FLOAT32);
+  heads->query = s->a.query;
+  heads->key = st__apply_to(c, heads->key, ST_FLOAT32);
+  heads->value = st__apply_to(c, heads->value, ST_FLOAT32);
+}
+
 ST_BOXED(st__box_scaled_dot_product_attention_double_backward) {
   second s = {.h = st__next_tensor(&args)};
   st_tensor *out[4] = {NULL};
@@ -179,6 +193,8 @@ ST_BOXED(st__box_scaled_dot_product_attention_double_backward) {
   st_attention second_heads = {.query = s.a.query, .key = s.i, .value = s.j,
                                .shares_heads = s.a.shares_heads};
   st_op_scope c = {.n = 0};
+  const st_dtype d = st__widen_attention(&c, &s.a);
+  if (st__scope_ok(&c) && d != s.a.query->dtype) widen(&c, &s, &second_heads);
   st__repeat_heads(&c, &s.a);
   st__repeat_heads(&c, &second_heads);
   s.i = second_heads.key;
@@ -188,5 +204,6 @@ ST_BOXED(st__box_scaled_dot_product_attention_double_backward) {
     out[2] = gathered(&c, out[2], given.key);
     out[3] = gathered(&c, out[3], given.value);
   }
+  st__narrow_attention(&c, d, 4, out);
   return st__scope_end(&c, 4, out, rets);
 }

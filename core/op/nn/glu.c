@@ -1,4 +1,5 @@
-/* glu: one half of a tensor, gated by the sigmoid of the other.
+/* glu: one half of a tensor, gated by the sigmoid of the other. Elements of a
+ * half type are computed as float32.
  */
 
 #include "op/registry/composite.h"
@@ -20,9 +21,12 @@ ST_BOXED(st__box_glu) {
                     "size, not %" PRId64, (int)st__display_index(dim),
                     self->sizes[dim]);
   }
+  const st_dtype dtype = self->dtype;
+  if (st__is_reduced_float(dtype)) self = st__apply_to(&c, self, ST_FLOAT32);
   const st_tensor *gate = st__apply1(
     &c, ST_OP_sigmoid, st__apply_narrow(&c, self, dim, half, half));
   const st_tensor *value = st__apply_narrow(&c, self, dim, 0, half);
-  return st__scope_return(&c, st__apply2(&c, ST_OP_mul_Tensor, value, gate),
-                          rets);
+  st_tensor *out = st__apply2(&c, ST_OP_mul_Tensor, value, gate);
+  if (st__is_reduced_float(dtype)) out = st__apply_to(&c, out, dtype);
+  return st__scope_return(&c, out, rets);
 }

@@ -216,16 +216,25 @@ static st_tensor *resample_dims(st_op_scope *c, const resample *r,
   return in_format(c, r, t);
 }
 
-static st_status run(const resample *r, st_value *rets) {
+/* Sums of halves are computed in float32, and rounded once. */
+static st_status run(const resample *given, st_value *rets) {
+  resample r = *given;
+  const st_dtype dtype = r.self->dtype;
   st_op_scope c = {.n = 0}, sum = {.n = 0};
   axis axes[ST_SPATIAL_MAX] = {{NULL, NULL, 0, false}};
-  st__check_resized(&c, r->self, r->n, r->size);
-  for (int d = 0; d < r->n; d++) {
-    if (!is_kept(r, d)) find_taps(&c, r, d, &axes[d]);
+  st__check_resized(&c, r.self, r.n, r.size);
+  if (r.mode >= LINEAR && st__is_reduced_float(dtype)) {
+    r.self = st__apply_to(&c, r.self, ST_FLOAT32);
+  }
+  for (int d = 0; st__scope_ok(&c) && d < r.n; d++) {
+    if (!is_kept(&r, d)) find_taps(&c, &r, d, &axes[d]);
   }
   sum.status = c.status;
-  const st_status status = st__scope_return(
-    &sum, resample_dims(&sum, r, axes), rets);
+  st_tensor *out = st__scope_ok(&sum) ? resample_dims(&sum, &r, axes) : NULL;
+  if (st__scope_ok(&sum) && out->dtype != dtype) {
+    out = st__apply_to(&sum, out, dtype);
+  }
+  const st_status status = st__scope_return(&sum, out, rets);
   st__scope_end(&c, 0, NULL, NULL);
   return status;
 }

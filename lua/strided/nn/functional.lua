@@ -219,14 +219,27 @@ local function merged(attn_mask, padding, batch, heads, keys)
   return attn_mask and attn_mask + padding or padding
 end
 
---- Softmax of the products of q and k, times v; and the softmax, (N, heads,
--- steps, keys).
-local function attend(a, q, k, v, mask)
+local function softmax_of_products(a, q, k, v, mask)
   local scaled, keys = q * (1 / a.size) ^ 0.5, k:transpose(2, 3)
   local weights = mask and st().baddbmm(mask, scaled, keys) or scaled:bmm(keys)
   weights = weights:softmax(3)
   if a.dropout_p > 0 then weights = weights:dropout(a.dropout_p, true) end
   return weights:bmm(v), weights:view(a.batch, a.heads, a.steps, k.shape[2])
+end
+
+--- Softmax of the products of q and k, times v; and the softmax, (N, heads,
+-- steps, keys). Halves are computed as float32, for which a region of autocast
+-- is left: see Note [Attention of halves] in core/op/nn/attention.h.
+local function attend(a, q, k, v, mask)
+  local dtype = q.dtype
+  if not (dtype == "float16" or dtype == "bfloat16") or k.dtype ~= dtype or
+     v.dtype ~= dtype then
+    return softmax_of_products(a, q, k, v, mask)
+  end
+  local out, weights = st().autocast({enabled = false}, softmax_of_products, a,
+                                     q:float(), k:float(), v:float(),
+                                     mask and mask:float())
+  return out:to(dtype), weights:to(dtype)
 end
 
 --- The same product only. is_causal stands for the mask.

@@ -102,8 +102,10 @@ describe("Resampling", function()
     for _, dtype in ipairs {"float64", "float32", "float16"} do
       for _, name in ipairs {"upsample_bilinear2d", "upsample_bicubic2d"} do
         local t = (x / 7):to(dtype)
-        local want = st[name](t, {40, 9}, false)
-        want = st[name](want, {4, 9}, false)
+        -- halves are computed in float32 (half_sums_spec)
+        local want = st[name](dtype == "float16" and t:float() or t, {40, 9},
+                              false)
+        want = st[name](want, {4, 9}, false):to(dtype)
         assert.is_true(st[name](t, {4, 9}, false):equal(want))
       end
       local doubled = st.upsample_nearest2d(x:to(dtype), {4, 14})
