@@ -4,7 +4,8 @@
 #ifndef ST_KERNEL_UNROLL_H
 #define ST_KERNEL_UNROLL_H
 
-#define INLINE static inline __attribute__((always_inline))
+#include "kernel/inline.h"
+
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "base/threads.h"
+#include "kernel/inline.h"
 #include "kernel/loop.h"
 
 #include "kernel/math/complex.h" /* after it: defines a macro called complex */
@@ -44,7 +45,6 @@ enum { WIDE = 32 };
 #else
 #define UNROLL _Pragma("GCC unroll 8")
 #endif
-#define ALWAYS __attribute__((always_inline)) inline void
 
 static inline uint64_t scalar_int(st_scalar s) {
   return (uint64_t)st__scalar_to_int(s);
@@ -112,9 +112,9 @@ static inline bool goes_on(int64_t *left, int64_t n) {
   typedef T v_##s##_##L __attribute__((vector_size(L * sizeof(T)),          \
                                        aligned(sizeof(T)), may_alias));     \
   STORE_TILE(s, T, L)                                                       \
-  static ALWAYS tile_##s##_##L(char *c, const char *a, const char *b,       \
-                               const int64_t *st, int64_t rows, int64_t k,  \
-                               T alpha, T beta, bool is_plain, int most) {  \
+  INLINE void tile_##s##_##L(char *c, const char *a, const char *b,         \
+                             const int64_t *st, int64_t rows, int64_t k,    \
+                             T alpha, T beta, bool is_plain, int most) {    \
     v_##s##_##L x[TALL] = {{0}};                                            \
     const char *p[TALL];                                                    \
     UNROLL for (int r = 0; r < most; r++) p[r] = a + (r < rows) * r * st[4];\
@@ -148,10 +148,10 @@ static inline bool goes_on(int64_t *left, int64_t n) {
   TILE(s, T, 4)                                                             \
   TILE(s, T, 2)                                                             \
   TILE(s, T, 1)                                                             \
-  static ALWAYS tiles_##s(char *c, const char *a, const char *b,            \
-                          const int64_t *st, int64_t n, int64_t rows,       \
-                          int64_t k, T alpha, T beta, bool is_plain,        \
-                          int most) {                                       \
+  INLINE void tiles_##s(char *c, const char *a, const char *b,              \
+                        const int64_t *st, int64_t n, int64_t rows,         \
+                        int64_t k, T alpha, T beta, bool is_plain,          \
+                        int most) {                                       \
     int64_t at = 0;                                                         \
     RUN_TILES(s, T, 16)                                                     \
     RUN_TILES(s, T, 8)                                                      \

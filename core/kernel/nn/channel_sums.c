@@ -5,9 +5,8 @@
 #include "kernel/nn/channel_sums.h"
 
 #include "base/threads.h"
+#include "kernel/inline.h"
 #include "kernel/loop.h"
-
-#define INLINE static inline __attribute__((always_inline))
 
 /* Partial sums of a row, each of at most BLOCK / LANES elements; columns whose
  * partial sums are held at a time. */

@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "base/threads.h"
+#include "kernel/inline.h"
 #include "kernel/loop.h"
 
-#define INLINE static inline __attribute__((always_inline))
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else

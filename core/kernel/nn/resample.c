@@ -5,9 +5,8 @@
 #include "kernel/nn/resample.h"
 
 #include "base/threads.h"
+#include "kernel/inline.h"
 #include "kernel/loop.h"
-
-#define INLINE static inline __attribute__((always_inline))
 
 /* Where a unit begins in the result and in the image, and how many elements of
  * a row it has. */

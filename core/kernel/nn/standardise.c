@@ -6,9 +6,8 @@
 #include "kernel/nn/standardise.h"
 
 #include "base/threads.h"
+#include "kernel/inline.h"
 #include "kernel/loop.h"
-
-#define INLINE static inline __attribute__((always_inline))
 
 #define ROW(tag, T)                                                          \
   INLINE void row_##tag(T *restrict out, const T *x, T mean, T rstd,         \

@@ -11,14 +11,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernel/inline.h"
 #include "kernel/loop.h"
 #include "kernel/random/random.h"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
 #endif
-
-#define INLINE static inline __attribute__((always_inline))
 
 enum {
   PAIRS = ST_NORMAL_BLOCK / 2,

@@ -2,6 +2,7 @@
  * Dror, D. E. Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3", SC11.
  */
 
+#include "kernel/inline.h"
 #include "kernel/loop.h"
 #include "kernel/random/random.h"
 
@@ -10,7 +11,6 @@
 #endif
 
 #define UNROLL _Pragma("GCC unroll 16")
-#define INLINE static inline __attribute__((always_inline))
 
 /* LANES blocks side by side: ORDER says which, so that pairing the even and
  * the odd elements of two vectors (PAIR_EVEN, PAIR_ODD) leaves the blocks in

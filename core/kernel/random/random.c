@@ -10,9 +10,8 @@
 #include <math.h>
 
 #include "kernel/elementwise/elementwise.h"
+#include "kernel/inline.h"
 #include "kernel/random/random.h"
-
-#define INLINE static inline __attribute__((always_inline))
 
 /* -- The Mersenne Twister ------------------------------------------------- */
 

@@ -15,9 +15,8 @@
 #include <string.h>
 
 #include "kernel/elementwise/elementwise.h"
+#include "kernel/inline.h"
 #include "kernel/random/random.h"
-
-#define INLINE static inline __attribute__((always_inline))
 
 #define PI 3.14159265358979323846
 

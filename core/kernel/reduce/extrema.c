@@ -8,10 +8,9 @@
  */
 
 #include "base/threads.h"
+#include "kernel/inline.h"
 #include "kernel/loop.h"
 #include "kernel/reduce/scan_across.h"
-
-#define INLINE static inline __attribute__((always_inline))
 
 enum { BLOCK = 16 };
 

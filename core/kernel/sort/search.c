@@ -6,6 +6,7 @@
  * they have no branches and do not wait for each other.
  */
 
+#include "kernel/inline.h"
 #include "kernel/loop.h"
 #include "kernel/sort/keys.h"
 #include "kernel/sort/sort.h"
@@ -16,8 +17,6 @@ enum {
   COUNTED_uint32_t = 64, COUNTED_uint64_t = 24, /* most keys counted */
   MAPPED = 1024                           /* most keys of a mapped line */
 };
-
-#define INLINE static inline __attribute__((always_inline))
 
 /* Counts the keys of a line that are before each of BLOCK values. */
 #define COUNT(K)                                                            \
