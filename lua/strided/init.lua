@@ -12,10 +12,9 @@
 
 local core = require "strided.core"
 
-local debug, error, format, gmatch, match, next, pairs, pcall, rawget, rawset,
-  require, setmetatable, tostring, type = debug, error, string.format,
-  string.gmatch, string.match, next, pairs, pcall, rawget, rawset, require,
-  setmetatable, tostring, type
+local debug, error, gmatch, match, pairs, pcall, rawget, rawset, require,
+  setmetatable, type = debug, error, string.gmatch, string.match, pairs, pcall,
+  rawget, rawset, require, setmetatable, type
 
 local set_rng_state = core.set_rng_state
 
@@ -467,48 +466,22 @@ setmetatable(st, lookups)
 
 -- -- Sandboxes ---------------------------------------------------------------
 
-local function refuse(name)
-  return function(_, key)
-    error(format("%s is read-only in a sandbox: cannot set '%s'", name,
-                 tostring(key)), 2)
-  end
-end
-
---- Makes a table read-only: its fields move to another one, which it returns.
--- The metatable keeps `call`; find(fields, key) finds further fields.
-local function seal(t, name, find, call)
-  local fields = {}
-  for key, value in next, t do fields[key] = value end
-  for key in next, fields do rawset(t, key, nil) end
-  setmetatable(t, {
-    __index = function(_, key)
-      local value = fields[key]
-      if value == nil and find then value = find(fields, key) end
-      return value
-    end,
-    __pairs = function()
-      local key, value
-      return function()
-        key, value = next(fields, key)
-        return key, value
-      end
-    end,
-    __newindex = refuse(name), __call = call, __metatable = "protected",
-  })
-  return fields
-end
-
---- Loads what is loaded on first use, and makes st read-only, tensor methods
--- included; for strided.sandbox.
-function core.seal()
+--- Makes st, its operators and the methods of tensors read-only; for
+-- strided.sandbox.close.
+-- @tparam table shells strided.sandbox.shells
+-- @tparam function make_filter(st) returns a function that raises an error for
+-- a name that is not public
+function core.seal(shells, make_filter)
+  core.seal = nil
+  local refuse = shells.refuse
   for name in pairs(names_of_parts()) do local _ = st[name] end
   function seal_namespace(operators, ns)
-    seal(operators, "st.ops." .. ns, debug.getmetatable(operators).__index)
+    shells.make(operators, "st.ops." .. ns)
   end
   for ns, operators in pairs(namespaces) do seal_namespace(operators, ns) end
-  seal(st.ops, "st.ops", namespace)
-  seal(st.memory, "st.memory", nil, debug.getmetatable(st.memory).__call)
-  core.fields = seal(st, "st", lookups.__index)
+  shells.make(st.ops, "st.ops")
+  core.inner_of, core.shell_of = shells.inner_of, shells.shell_of
+  core.fields = shells.make(st, "st", make_filter(st))
   shown.__newindex, shown.__metatable = refuse "the metatable of tensors",
                                         "protected"
 end
@@ -518,4 +491,4 @@ if core.is_sandboxed() then -- by STRIDED_SANDBOX
   require "strided.sandbox".close()
 end
 
-return st
+return core.shell_of and core.shell_of(st) or st

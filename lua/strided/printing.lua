@@ -74,4 +74,13 @@ function printing.get_printoptions()
   return copy
 end
 
+--- The current options themselves, for `restore`; they are never changed.
+function printing.current() return options end
+
+--- Sets the options that `current` returned.
+function printing.restore(before)
+  options = before
+  apply()
+end
+
 return printing

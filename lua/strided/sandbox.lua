@@ -61,73 +61,34 @@
 -- @module strided.sandbox
 
 local core = require "strided.core"
+local raise = require "strided.caller_error"
 
-local debug, next, pairs, require, setfenv, type =
-  debug, next, pairs, require, rawget(_G, "setfenv"), type
-local getinfo, getmetatable, getupvalue =
-  debug.getinfo, debug.getmetatable, debug.getupvalue
-
-local HOME = getinfo(1, "S").source:gsub("sandbox%.lua$", "")
-
--- Modules that functions load when they are first called.
-local LATE = {
-  "io.csv", "io.csv_read", "io.csv_write", "io.npy", "io.npz", "io.pt",
-  "io.pt_writer", "io.raw", "io.replace", "io.safetensors", "io.t7",
-  "expression", "layout.svg", "method_names", "nn.layer", "nn.loss",
-  "nn.module", "unknown_name",
-}
-
---- Gives all functions of the library's files that can be reached from a value
--- an empty environment.
-local function empty_environments(root)
-  local seen, list, empty = {}, {root}, {}
-  local function add(value)
-    local kind = type(value)
-    if (kind == "table" or kind == "function" or kind == "userdata")
-      and not seen[value] then
-      seen[value] = true
-      list[#list + 1] = value
-    end
-  end
-  local function visit(fn)
-    if getinfo(fn, "S").source:sub(1, #HOME) ~= HOME then return end
-    setfenv(fn, empty)
-    local i, name, value = 1, getupvalue(fn, 1)
-    while name do
-      add(value)
-      i = i + 1
-      name, value = getupvalue(fn, i)
-    end
-  end
-  while #list > 0 do
-    local value = list[#list]
-    list[#list] = nil
-    if type(value) == "function" then visit(value) end
-    if type(value) == "table" then
-      for k, v in next, value do
-        add(k)
-        add(v)
-      end
-    end
-    if type(value) ~= "function" then add(getmetatable(value)) end
-  end
-end
+local require, type = require, type
 
 local sandbox = {}
+
+local allowed = {} -- by the name of a module, why scripts may have it
+
+--- Lets scripts of a later sandbox require a module whose name begins with
+-- "strided", as those of rocks do:
+-- `sandbox.allow("strided.image", "decodes bytes; opens no file")`. The
+-- sandbox loads the module when it is turned on. Its functions can be called by
+-- scripts as they are: none may give a script what the sandbox takes away.
+-- @tparam string name of the module
+-- @tparam string reason
+function sandbox.allow(name, reason)
+  core.check_taken("internals", "sandbox.allow")
+  if type(name) ~= "string" or type(reason) ~= "string" then
+    raise "sandbox.allow: the name of a module and a reason are expected"
+  end
+  allowed[name] = reason
+end
 
 --- Closes the Lua side of a sandbox that is on, once.
 -- @local
 function sandbox.close()
   sandbox.close = nil
-  for _, name in pairs(LATE) do require("strided." .. name) end
-  core.seal()
-  local ours = {core}
-  for name, part in pairs(core.hide_modules()) do
-    if type(name) == "string" and name:find "^strided" then
-      ours[#ours + 1] = part
-    end
-  end
-  if setfenv then empty_environments(ours) end
+  require "strided.sandbox.close".close(allowed)
 end
 
 --- Takes away what a script must not have, for good, and sets limits.

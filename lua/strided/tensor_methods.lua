@@ -58,7 +58,7 @@ end
 --- The module, whose functions are those of the Array API standard.
 function methods.__array_namespace__(self)
   check("__array_namespace__", self)
-  return st()
+  return core.shell_of and core.shell_of(st()) or st()
 end
 
 --- The dimensions in the order of their strides, the largest first.

@@ -20,7 +20,7 @@ local LEFT_OUT = {
   wait_input = "waits for input",
   catch_interrupts = "takes signals", interruptible = "takes signals",
   memory_fail_at = "what the fuzzer itself makes fail with",
-  sandbox = "for good", seal = "for good", hide_modules = "for good",
+  sandbox = "for good", seal = "for good", close_sandbox = "for good",
   open_aside = "writes files anywhere", save = "writes files anywhere",
   create = "writes files anywhere",
   write_csv = "writes files anywhere", tofile = "writes files anywhere",

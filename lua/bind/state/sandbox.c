@@ -66,6 +66,7 @@
   X(SESSION, "terminal_size", "terminal_size", LUA_TNONE)               \
   X(SESSION, "ask_terminal", "ask_terminal", LUA_TNONE)                 \
   X(INTERNALS, "start_workers", "DataLoader with workers", LUA_TNONE)   \
+  X(INTERNALS, "close_sandbox", "close_sandbox", LUA_TNONE)             \
   X(INTERNALS, "set_home", "set_home", LUA_TNONE)                       \
   X(INTERNALS, "set_index", "set_index", LUA_TNONE)                     \
   X(INTERNALS, "set_metamethod", "set_metamethod", LUA_TNONE)           \
@@ -243,53 +244,57 @@ static int is_sandboxed(lua_State *L) {
   return 1;
 }
 
-/* -- Modules -------------------------------------------------------------- */
+/* -- Around a run ---------------------------------------------------------- */
 
-/* Any access to the module strided.core. */
-static int refuse_core(lua_State *L) {
-  return luaL_error(L, "strided.core: not available in a sandbox, which takes "
-                    "internals away");
-}
+static char enter_key, leave_key;
 
-/* Pushes what package.loaded shows instead of strided.core. [+1] */
-static void push_stub(lua_State *L) {
-  static const char *const events[] = {"__index", "__newindex"};
-  lua_newtable(L);                               /* [+1] */
-  lua_newtable(L);                               /* [+1] */
-  for (int i = 0; i < 2; i++) {
-    lua_pushcfunction(L, refuse_core);           /* [+1] */
-    lua_setfield(L, -2, events[i]);              /* [-1] */
-  }
-  lua_pushliteral(L, "protected");               /* [+1] */
-  lua_setfield(L, -2, "__metatable");            /* [-1] */
-  lua_setmetatable(L, -2);                       /* [-1] */
-}
-
-static bool is_of_session(const char *name) {
-  return (strncmp(name, "strided.session", 15) == 0 &&
-          strcmp(name, "strided.session.help") != 0) ||
-         strcmp(name, "strided.repl") == 0;
-}
-
-/* hide_modules(): takes internals away, once all modules are loaded: require
- * finds neither strided.core nor the modules of a session any more. Returns the
- * table of all modules. */
-static int hide_modules(lua_State *L) {
+/* close_sandbox(enter, leave): takes internals away, once all modules are
+ * loaded; each run calls enter() before and leave() after itself. */
+static int close_sandbox(lua_State *L) {
   st__state_of(L)->sandbox->taken |= INTERNALS;
-  lua_pushliteral(L, "_LOADED");                 /* [+1] */
+  lua_settop(L, 2);
+  lua_pushlightuserdata(L, &leave_key);          /* [+1] */
+  lua_insert(L, 2);                              /* [0] */
+  lua_rawset(L, LUA_REGISTRYINDEX);              /* [-2] */
+  lua_pushlightuserdata(L, &enter_key);          /* [+1] */
+  lua_insert(L, 1);                              /* [0] */
+  lua_rawset(L, LUA_REGISTRYINDEX);              /* [-2] */
+  return 0;
+}
+
+/* Calls the function of a key. */
+static void call_around(lua_State *L, char *key) {
+  lua_pushlightuserdata(L, key);                 /* [+1] */
   lua_rawget(L, LUA_REGISTRYINDEX);              /* [-1, +1] */
-  for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) { /* [+2, -1] */
-    if (lua_type(L, -2) != LUA_TSTRING ||
-        !is_of_session(lua_tostring(L, -2))) {
-      continue;
-    }
-    lua_pushvalue(L, -2);                        /* [+1] */
-    push_stub(L);                                /* [+1] */
-    lua_rawset(L, -5);                           /* [-2] */
+  if (lua_isfunction(L, -1)) st__call_c(L, 0, 0); /* [-1] */
+  else lua_pop(L, 1);                            /* [-1] */
+}
+
+/* error_text(value): the text of an error value */
+static int error_text(lua_State *L) {
+  if (luaL_getmetafield(L, 1, "__tostring") != 0) { /* [+1] */
+    lua_pushvalue(L, 1);                         /* [+1] */
+    st__call_c(L, 1, 1);                         /* [-1] */
+    if (lua_type(L, -1) == LUA_TSTRING) return 1;
   }
-  push_stub(L);                                  /* [+1] */
-  lua_setfield(L, -2, "strided.core");           /* [-1] */
+  lua_pushfstring(L, "an error without text, a %s", luaL_typename(L, 1));
   return 1;
+}
+
+/* Makes a text of the error value at the top, while the limits are on: a host
+ * that prints a value with __tostring would run the script without them. */
+static void make_text(st__state *h, lua_State *L) {
+  const int type = lua_type(L, -1);
+  if (type == LUA_TSTRING || type == LUA_TNUMBER || type == LUA_TBOOLEAN ||
+      type == LUA_TNIL) {
+    return;
+  }
+  lua_pushcfunction(L, error_text);              /* [+1] */
+  lua_insert(L, -2);                             /* [0] */
+  st__pcall_c(h, L, 1, 1, 0);                    /* [-1] */
+  if (lua_type(L, -1) == LUA_TSTRING) return;
+  lua_pop(L, 1);                                 /* [-1] */
+  lua_pushliteral(L, "an error whose text is an error"); /* [+1] */
 }
 
 /* -- Turning it on -------------------------------------------------------- */
@@ -303,7 +308,7 @@ static int find_class(const char *name, size_t n) {
   return 0;
 }
 
-/* All but the internals: hide_modules. */
+/* All but the internals: close_sandbox. */
 static void turn_on(st__sandbox *s, int allowed) {
   if (getrandom(&s->key, sizeof s->key, 0) < 0) s->key = (uintptr_t)s;
   s->taken = EVERYTHING & ~allowed & ~INTERNALS;
@@ -478,6 +483,7 @@ static int run(lua_State *L) {
     return st__error(h, L, ST_BAD_STATE, "run: the sandbox runs a function "
                      "already");
   }
+  call_around(L, &enter_key);
   const lua_Hook hook = lua_gethook(L);
   const int mask = lua_gethookmask(L), count = lua_gethookcount(L);
   if (s->is_timed) {
@@ -488,12 +494,14 @@ static int run(lua_State *L) {
   st_limits *before = st_limits_enter(s->limits);
   s->is_running = true;
   const int status = st__run_body(h, L, lua_gettop(L) - 2, LUA_MULTRET);
+  if (status != 0) make_text(h, L);
   s->is_running = false;
   st_limits_enter(before);
   if (s->is_timed) {
     st_limits_set_time(s->limits, INFINITY);
     lua_sethook(L, hook, mask, count);
   }
+  call_around(L, &leave_key);
   lua_pushboolean(L, status == 0);               /* [+1] */
   lua_replace(L, 1);                             /* [-1] */
   return lua_gettop(L);
@@ -544,7 +552,8 @@ void st__meta_sandbox(st__state *h, lua_State *L) {
 void st__open_sandbox(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {
     {"sandbox", sandbox}, {"is_sandboxed", is_sandboxed},
-    {"check_taken", check_taken}, {"hide_modules", hide_modules}, {NULL, NULL}
+    {"check_taken", check_taken}, {"close_sandbox", close_sandbox},
+    {NULL, NULL}
   };
   st__set_functions(h, L, functions);
 }

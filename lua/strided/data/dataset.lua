@@ -314,7 +314,7 @@ local function make(name, x)
   local made = x.make
   if not made then
     local ok
-    ok, made = pcall(require, x.module)
+    ok, made = pcall(core.public_require or require, x.module)
     if not ok then raise("%s: %s", name, tostring(made)) end
   end
   if is_callable(made) then

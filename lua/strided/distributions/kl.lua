@@ -19,6 +19,7 @@ local M = {}
 -- -- The registry ------------------------------------------------------------
 
 local rules = {} -- by the class of p, then by that of q
+M.rules = rules
 
 --- Registers the divergence of two classes: `f(p, q)`. That of their
 -- descendants is the same, unless it is registered, too.

@@ -16,6 +16,7 @@ local globals = _G
 local documents = {}
 
 local texts = setmetatable({}, {__mode = "k"}) -- by value
+documents.texts = texts
 
 --- Gives a function or a table documentation, which `st.help(value)` shows and
 -- `st.apropos` finds if the value is a global. The first sentence says what it

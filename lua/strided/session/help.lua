@@ -182,6 +182,7 @@ end
 
 --- Describes a value other than a string.
 local function describe_value(value, all)
+  if core.inner_of then value = core.inner_of(value) end -- in a sandbox
   if value == (core.fields or require "strided") then return overview() end
   local text = documents.of(value)
   if text and type(value) == "table" then return text end
