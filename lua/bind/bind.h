@@ -504,6 +504,7 @@ typedef void st__opener(st__state *h, lua_State *L);
   X(from_table) X(subscript) X(kernel) X(library) X(listen) X(plan) \
   X(system) X(keyset) X(guard) X(mode) X(inspect) X(explain) \
   X(dispatch_trace) X(profile) X(schema) X(signal) X(terminal) X(warning) \
+  X(child_process) \
   X(foreign) X(dlpack) X(arrow) X(source) X(mapped_pages) X(save) \
   X(zip_member) X(csv_read) X(csv_write) X(share) X(memory) X(scope) \
   X(keepalive) X(grad) X(hook) X(context) X(autograd_function) \

@@ -322,6 +322,7 @@ end
 -- @treturn Figure
 function Figure:show(opts)
   check_self(self, "show")
+  check_taken("session", "plot: show")
   local o = options("show", opts, {graphics = true})
   local kind = o.graphics
   if kind ~= nil and kind ~= "kitty" and kind ~= "sixel" and kind ~= "none"

@@ -4,9 +4,14 @@
 --     local box = st.sandbox {memory = 2^26, seconds = 1, threads = 1}
 --     local ok, result = box:run(script, st.tensor {1, 2, 3})
 --
--- It takes away, in this Lua state and for good:
+-- What a script may have is listed, with the reasons, in
+-- strided.sandbox.public: names of st, methods of tensors, and the modules that
+-- `require` gives. Nothing else of the library can be required or indexed. A
+-- host adds a module, of a rock for example, by `sandbox.allow(name, reason)`.
 --
--- * files: `load`, `save` and files mapped into memory;
+-- Of what is listed it takes away, in this Lua state and for good:
+--
+-- * files: `load`, `save` and files mapped into memory, programs;
 -- * addresses: `frombuffer` and `from_dlpack` of an address, `from_arrow`,
 --   `to_arrow`,
 --   `t:data_ptr()`, `capsule:pointer()`, `capsule:take()`, `plan:run_ffi()`;
@@ -21,11 +26,16 @@
 --   `memory.set_cache_limit`, `memory.trim`, `memory.reset_peak`;
 --   `manual_seed`, `get_rng_state` and `set_rng_state` of the default
 --   generator: a script passes a `Generator` of its own;
--- * the session: the modules `strided.session.*`, which reach the terminal,
---   the history file and the globals;
--- * internals: the module `strided.core`; assignments to fields of `st`,
---   `st.ops` and `st.memory` and to methods of tensors; in LuaJIT and Lua 5.1
---   the globals, as the environment of functions of the library.
+-- * the session: the terminal, the history file and the globals;
+-- * internals: workers of a DataLoader; assignments to tables of modules such
+--   as `st` and `st.nn`, to `st.ops` and to methods of tensors; the metatables
+--   of the library's objects; in LuaJIT and Lua 5.1 the globals, as the
+--   environment of functions of the library.
+--
+-- A run can change the fields of classes, such as `st.nn.Linear.forward`, what
+-- `register_kl`, `biject_to:register`, `set_default_validate_args` and
+-- `st.document` keep, and printing options: after the run they are what they
+-- were. Objects do not see a change of their class.
 --
 -- Calls of what is taken raise an error that says so. The test is in C, below
 -- these modules, so it does not matter how a script has come by a function.
@@ -50,9 +60,13 @@
 --   (`newproxy`, `__gc`), where Lua calls no hook, and not `string.rep`,
 --   `string.find` and others with arguments that keep one call busy;
 -- * `getfenv` reads the globals of the thread: `setfenv(0, env)` replaces them;
--- * scripts in the same Lua state share its tables, those of `st.nn` and
---   `string` among them, so each tenant should have a state. `rawset` changes
---   even the tables that are read-only here.
+-- * scripts in the same Lua state share its tables, that of `string` among
+--   them, so each tenant should have a state. `rawset` changes even the tables
+--   that are read-only here, until the end of the run and for scripts only.
+--
+-- An error of a script is returned as a text, made within the limits. What a
+-- script returns is its own: a host that prints a table with `__tostring` runs
+-- the script again, without limits.
 --
 -- The environment variable `STRIDED_SANDBOX=1` turns the sandbox on where the
 -- library is loaded, for every Lua state of the process;

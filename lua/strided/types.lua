@@ -11,9 +11,11 @@
 local core = require "strided.core"
 local classes = require "strided.types.classes"
 local emit = require "strided.types.emit"
+local failure = require "strided.io.failure"
 local functions = require "strided.session.functions"
 local operators = require "strided.types.operators"
 local raise = require "strided.caller_error"
+local replace = require "strided.io.replace"
 local signatures = require "strided.types.signatures"
 local unknown_name = require "strided.unknown_name"
 local values = require "strided.types.values"
@@ -325,13 +327,19 @@ function types.write(folder)
     raise("types.write: argument 1 must be a string, got %s", type(folder))
   end
   core.check_taken("files", "strided.types")
-  local quoted = "'" .. folder:gsub("'", "'\\''") .. "/strided'"
-  os.execute("mkdir -p -- " .. quoted)
+  local made, reason = core.make_folder(folder .. "/strided")
+  if not made then
+    raise("types.write: cannot create %s: %s", failure.quote(folder), reason)
+  end
   local count = 0
   for name, text in pairs(types.files()) do
-    local file = assert(io.open(folder .. "/" .. name, "w"))
-    file:write(text)
-    assert(file:close())
+    local ok, why = replace(folder .. "/" .. name, function(file)
+      return file:write(text)
+    end)
+    if not ok then
+      raise("types.write: cannot write %s: %s",
+            failure.quote(folder .. "/" .. name), why or "it failed")
+    end
     count = count + 1
   end
   return count

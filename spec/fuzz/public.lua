@@ -21,6 +21,8 @@ local LEFT_OUT = {
   catch_interrupts = "takes signals", interruptible = "takes signals",
   memory_fail_at = "what the fuzzer itself makes fail with",
   sandbox = "for good", seal = "for good", close_sandbox = "for good",
+  run_program = "starts programs", make_folder = "writes anywhere",
+  make_private = "writes anywhere",
   open_aside = "writes files anywhere", save = "writes files anywhere",
   create = "writes files anywhere",
   write_csv = "writes files anywhere", tofile = "writes files anywhere",

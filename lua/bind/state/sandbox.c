@@ -33,6 +33,11 @@
   X(FILES, "open_source", "load", LUA_TNONE)                            \
   X(FILES, "open_aside", "save", LUA_TNONE)                             \
   X(FILES, "open_bytes", "open_bytes", LUA_TNONE)                       \
+  X(FILES, "find_program", "find_program", LUA_TNONE)                   \
+  X(FILES, "run_program", "run_program", LUA_TNONE)                     \
+  X(FILES, "make_folder", "make_folder", LUA_TNONE)                     \
+  X(FILES, "make_private", "make_private", LUA_TNONE)                   \
+  X(FILES, "list_folder", "list_folder", LUA_TNONE)                     \
   X(ADDRESSES, "frombuffer", "frombuffer of an address", LUA_TSTRING)   \
   X(ADDRESSES, "from_dlpack", "from_dlpack of an address", LUA_TUSERDATA) \
   X(ADDRESSES, "from_arrow", "from_arrow", LUA_TNONE)                   \

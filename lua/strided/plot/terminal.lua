@@ -5,10 +5,12 @@
 local core = require "strided.core"
 local replace = require "strided.io.replace"
 
-local execute, getenv, io, pcall, remove, tmpname, tonumber = os and os.execute,
-  os and os.getenv, io, pcall, os and os.remove, os and os.tmpname, tonumber
-local concat, find, format, gsub, min, sub = table.concat, string.find,
-  string.format, string.gsub, math.min, string.sub
+local raise = require "strided.caller_error"
+
+local getenv, io, pcall, remove, tmpname, tonumber = os and os.getenv, io,
+  pcall, os and os.remove, os and os.tmpname, tonumber
+local concat, find, format, min, sub = table.concat, string.find,
+  string.format, math.min, string.sub
 local require = require
 
 local DEFAULT = 80
@@ -54,18 +56,6 @@ function terminal.write(path, text)
   return not ok and (why or "it failed") or nil
 end
 
-local function quoted(text) return "'" .. gsub(text, "'", "'\\''") .. "'" end
-
-local function succeeds(command)
-  if not execute then return false end
-  local ok = execute(command)
-  return ok == true or ok == 0
-end
-
-local function has(program)
-  return succeeds("command -v " .. program .. " >/dev/null 2>&1")
-end
-
 local function read(path)
   local file = io.open(path, "rb")
   if not file then return nil end
@@ -74,18 +64,22 @@ local function read(path)
   return bytes
 end
 
+local FORMATS = {png = true, pdf = true}
+
 --- Converts SVG into a temporary file by rsvg-convert; returns nil, or why not.
 local function convert(svg, path, suffix, scale)
-  if not has "rsvg-convert" then return PACKAGE end
+  if not FORMATS[suffix] then raise "save: the format must be png or pdf" end
+  if not core.find_program "rsvg-convert" then return PACKAGE end
   local from = tmpname()
   local file, why = io.open(from, "wb")
   if not file then return why end
   file:write(svg)
   file:close()
-  local ok = succeeds(format("rsvg-convert --format=%s --zoom=%g -o %s <%s",
-    suffix, suffix == "png" and scale or 0.75, quoted(path), quoted(from)))
+  local status = core.run_program({
+    "rsvg-convert", "--format=" .. suffix,
+    format("--zoom=%g", suffix == "png" and scale or 0.75), "-o", path}, from)
   remove(from)
-  return not ok and "rsvg-convert failed" or nil
+  return status ~= 0 and "rsvg-convert failed" or nil
 end
 
 --- Writes SVG into a file as .png or .pdf; returns nil, or why not.
@@ -144,7 +138,7 @@ function terminal.picture(fig, kind)
   if not is_terminal() then return false end
   kind = kind or graphics()
   if kind == "none" or not io or not tmpname then return false end
-  if kind == "sixel" and not has "img2sixel" then return false end
+  if kind == "sixel" and not core.find_program "img2sixel" then return false end
   local path = tmpname()
   local failed = convert(fig:svg(), path, "png", 1)
   local bytes = not failed and read(path)
@@ -154,7 +148,7 @@ function terminal.picture(fig, kind)
     io.stdout:write(kitty(bytes))
     shown = true
   elseif bytes then
-    shown = succeeds("img2sixel " .. quoted(path))
+    shown = core.run_program {"img2sixel", path} == 0
   end
   io.stdout:flush()
   remove(path)

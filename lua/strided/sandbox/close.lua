@@ -296,6 +296,8 @@ function close.close(allowed)
   share(st)
   local replaced = {[require] = inner_require,
                     [plain_metatable] = inner_metatable}
+  -- What loads modules late.
+  if core.require then replaced[core.require] = inner_require end
   for shell, inner in next, shells.inner do replaced[shell] = inner end
   hide_modules()
   for name, module in next, loaded do

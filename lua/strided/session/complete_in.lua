@@ -8,7 +8,7 @@ core.check_taken("session", "strided.session.complete_in")
 local comments = require "strided.session.comments"
 local functions = require "strided.session.functions"
 
-local io, ipairs, next, pcall, sort = io, ipairs, next, pcall, table.sort
+local ipairs, next, pcall, sort = ipairs, next, pcall, table.sort
 
 local DTYPES = {"bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16",
                 "int32", "int64", "float16", "bfloat16", "float32", "float64",
@@ -41,16 +41,14 @@ local function paths(start)
   if folder:find "[%z\n\"\\]" then return {} end
   local list, shown = {}, folder == "./" and start:sub(1, 2) ~= "./" and ""
                           or folder
-  local pipe = io.popen("ls -1Ap -- '" .. folder:gsub("'", "'\\''")
-                        .. "' 2>/dev/null")
-  if not pipe then return list end
-  for file in pipe:lines() do
+  local files = core.list_folder(folder) or {}
+  sort(files)
+  for _, file in ipairs(files) do
     local is_hidden = file:sub(1, 1) == "." and name == ""
     if file:sub(1, #name) == name and not is_hidden then
       list[#list + 1] = shown .. file
     end
   end
-  pipe:close()
   -- readline closes the string after a unique word, so a folder is completed
   -- with what is in it.
   if #list == 1 and list[1]:sub(-1) == "/" and list[1] ~= start then

@@ -29,8 +29,6 @@ function history.path()
   return state .. "/strided/history"
 end
 
-local function quoted(path) return "'" .. path:gsub("'", "'\\''") .. "'" end
-
 --- True if a path is a device, a pipe or the like: they may block or not end.
 local function is_special(path)
   local ok, source, why = pcall(core.open_source, path) -- not in a sandbox
@@ -62,8 +60,7 @@ function history.open()
   if not path or is_special(path) then return nil end
   local file = io.open(path, "a")
   if not file then
-    os.execute("{ umask 077; mkdir -p " .. quoted(path:match "^(.*)/")
-               .. " && : >>" .. quoted(path) .. "; } 2>/dev/null")
+    core.make_private(path:match "^(.*)/", path)
     file = io.open(path, "a")
   end
   if not file then return nil end

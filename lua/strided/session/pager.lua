@@ -11,18 +11,35 @@ local LINES = 22 -- fit on any terminal
 
 local pager = {}
 
-local function succeeds(command)
-  local ok = os.execute(command)
-  return ok == true or ok == 0
+--- The words of a command: spaces within quotes belong to a word.
+local function split(text)
+  local words, word, quote = {}, nil, nil
+  for c in text:gmatch "." do
+    if c == quote then
+      quote = nil
+    elseif not quote and (c == '"' or c == "'") then
+      word, quote = word or "", c
+    elseif not quote and c:find "%s" then
+      words[#words + 1], word = word, nil
+    else
+      word = (word or "") .. c
+    end
+  end
+  words[#words + 1] = word
+  return words
 end
 
---- The command of the pager; nil for none.
+--- The program of the pager and its arguments; nil for none. $PAGER is taken
+-- as words: no shell runs it.
 local function command()
   local own = os.getenv "PAGER"
-  if own then return own:find "%S" and own ~= "cat" and own or nil end
+  if own then
+    local words = split(own)
+    return words[1] and own ~= "cat" and words or nil
+  end
   if os.getenv "TERM" == "dumb" then return nil end
   -- -F quits if the text fits, -R passes colours on, -X leaves it there.
-  return succeeds "command -v less >/dev/null 2>&1" and "less -FRX" or nil
+  return core.find_program "less" and {"less", "-FRX"} or nil
 end
 
 --- Shows a text, if it is long and the output is a terminal.
@@ -40,7 +57,7 @@ function pager.show(text)
   file:write(text, "\n")
   file:close()
   io.stdout:flush()
-  local shown = succeeds(found .. " <'" .. path:gsub("'", "'\\''") .. "'")
+  local shown = core.run_program(found, path) == 0
   os.remove(path)
   return shown
 end
