@@ -1,5 +1,6 @@
 --- The modules that the library's own functions load when they are first
--- called: a sandbox loads all when it is closed, and nothing later.
+-- called: a sandbox loads all when it is closed, and nothing later. Modules that
+-- these load at once need no entry.
 -- What is left out is for sessions, for workers and for language servers.
 --
 -- @module strided.sandbox.modules
