@@ -129,8 +129,9 @@ static st_status take_tensor(st_tracer *t, const st_arg *arg, st_tensor *s,
                                : ST_OK;
 }
 
-/* Fake tensors are on the meta device, so a Device argument may name it. The
- * call runs on Meta and is recorded with CPU. */
+/* Fake tensors are on the meta device, so a Device argument of a composite
+ * operator's call may name it. The call runs on Meta and is recorded with
+ * CPU. */
 static st_status take_value(st_tracer *t, const st_arg *arg,
                             st_node_arg *ref) {
   st_recorder *r = (st_recorder *)t;
@@ -139,7 +140,8 @@ static st_status take_value(st_tracer *t, const st_arg *arg,
     return refuse(r, "it passes a random generator to an operator");
   }
   if (arg->type != ST_TYPE_DEVICE || v->tag != ST_TAG_INT) return ST_OK;
-  if (v->u.i != ST_DEVICE_CPU && v->u.i != ST_DEVICE_META) {
+  if (v->u.i != ST_DEVICE_CPU &&
+      (v->u.i != ST_DEVICE_META || r->depth == 0)) {
     return refuse(r, "it uses another device");
   }
   v->u.i = ST_DEVICE_CPU;
@@ -388,9 +390,11 @@ static void go_back(st_recorder *r, progress to) {
 static st_status run_parts(st_recorder *r, const pending_call *w,
                            st_value *rets) {
   st__mode_push(&r->base.mode);
+  r->depth++;
   const st_status status =
     st__redispatch_boxed(w->call->op, w->call->schema,
                          st__device_keys(ST_DEVICE_META), w->args, rets);
+  r->depth--;
   st__mode_pop();
   return status;
 }

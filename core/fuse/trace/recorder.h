@@ -76,7 +76,7 @@ struct st_recorder {
   bool was_refused, was_read, lacks_memory;
   bool uses_sizes;         /* the calls may depend on the sizes */
   bool has_gradients;      /* the run will be in grad mode */
-  int ninputs;
+  int ninputs, depth;      /* composite operators being recorded */
   st_tensor *inputs[ST_RECORD_ARGS]; /* owned: the function may drop them */
   char why[256];           /* reason of the refusal or of the failed read */
   st_recorded_value values[ST_RECORD_VALUES]; /* of the graph's tensors */

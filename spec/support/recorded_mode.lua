@@ -1,0 +1,163 @@
+--- A helper of busted, for ./dev recorded: each operator call of the specs is
+-- made three times more, directly and in a function of st.fuse, and compared.
+--
+--     busted --helper=spec/support/recorded_mode.lua SPEC...
+--
+-- The specs go on with the results of their own calls. What they say of the
+-- number of calls, tensors or bytes fails in this mode: only differences count.
+-- The last line of the output has the counts.
+
+local st = require "strided"
+local busted = require "busted"
+local recorded = require "spec.support.recorded"
+
+local unpack = unpack or table.unpack
+local ipairs, pcall, select, tostring, type = ipairs, pcall, select, tostring,
+  type
+
+local MAX_ELEMENTS = 200000 -- of the tensors of a call
+local UNKNOWN = "the elements of a tensor are not known"
+
+local counters = recorded.counters()
+counters.skipped = 0
+local differences, ndifferences = {}, 0
+local facts = setmetatable({}, {__mode = "k"}) -- by operator
+
+-- -- Operators ---------------------------------------------------------------
+
+--- How many arguments stand before the `*` of a schema's arguments, and the
+-- names of those behind it.
+local function keywords_of(args)
+  local before, names, is_behind = 0, {}, false
+  for text in (args:sub(2, -2) .. ","):gmatch "%s*([^,]-)%s*," do
+    if text == "*" then
+      is_behind = true
+    elseif is_behind then
+      names[#names + 1] = text:match "([%w_]+)=" or text:match "([%w_]+)$"
+    elseif text:find "^%u" or text:find "^%l" then
+      before = before + 1
+    end
+  end
+  return before, names
+end
+
+--- What is known of an operator: `skips`, if its calls are not compared, as of
+-- those that write lists, give no tensors or uninitialised ones; `inplace`, if
+-- it writes to its first argument; `call`, it as a function of all its arguments
+-- by position.
+local function facts_of(op)
+  local known = facts[op]
+  if known then return known end
+  local schema = op:schema()
+  local args, results = schema:match "^[^%(]*(%b())%s*%->%s*(.*)$"
+  local _, writes = args:gsub("!", "")
+  local inplace = writes == 1 and args:find "^%(Tensor%(a!%)" ~= nil
+  local before, names = keywords_of(args:gsub("%[.-%]", ""):gsub("%(a!?%)", ""))
+  local function call(...)
+    local given, options = {...}, {}
+    for i = 1, before do
+      if given[i] == nil then given[i] = st.none end
+    end
+    for i, name in ipairs(names) do
+      local x = given[before + i]
+      if x == nil then x = st.none end
+      options[name], given[before + i] = x, nil
+    end
+    if #names > 0 then given[before + 1] = options end
+    return op(unpack(given, 1, #names > 0 and before + 1 or before))
+  end
+  known = {
+    name = op:name(), inplace = inplace, call = call,
+    skips = writes > 0 and not inplace or not results:find "Tensor" or
+      op:name():find "empty" or not op:name():find "^aten::",
+  }
+  facts[op] = known
+  return known
+end
+
+-- -- Calls -------------------------------------------------------------------
+
+local function is_small(list)
+  local n = 0
+  for i = 1, #list do
+    if list[i].device ~= "cpu" then return false end
+    n = n + list[i]:numel()
+  end
+  return n > 0 and n <= MAX_ELEMENTS
+end
+
+local function has_generator(...)
+  for i = 1, select("#", ...) do
+    local x = select(i, ...)
+    if type(x) == "userdata" and not st.is_tensor(x) and
+       tostring(x):find "[Gg]enerator" then
+      return true
+    end
+  end
+  return false
+end
+
+--- The call as a function: in place it writes to a copy.
+local function function_of(known, args, n)
+  if not known.inplace then return recorded.function_of(known.call, args, n) end
+  return recorded.function_of(function(self, ...)
+    local copy = self:clone()
+    known.call(copy, ...)
+    return copy
+  end, args, n)
+end
+
+local function compare(known, ...)
+  local args, n = {...}, select("#", ...)
+  args = recorded.map(args, function(t) return t:detach() end)
+  local list = recorded.tensors_of(args)
+  if #list == 0 or #list > 32 or not is_small(list) or has_generator(...) then
+    counters.skipped = counters.skipped + 1
+    return
+  end
+  local why = recorded.compare(function_of(known, args, n), {list}, counters)
+  if not why then return end
+  if why:find(UNKNOWN, 1, true) then
+    counters.reasons[UNKNOWN] = (counters.reasons[UNKNOWN] or 0) + 1
+    counters.refused = counters.refused + 1
+    return
+  end
+  ndifferences = ndifferences + 1
+  differences[#differences + 1] = ("%s %s"):format(known.name, why)
+end
+
+local is_comparing = false
+
+local function on_call(op, keys, ...)
+  local known = facts_of(op)
+  if known.skips or is_comparing then
+    counters.skipped = counters.skipped + 1
+    return op:redispatch(keys, ...)
+  end
+  is_comparing = true
+  local state = st.get_rng_state()
+  local ok, why = pcall(compare, known, ...)
+  st.set_rng_state(state)
+  is_comparing = false
+  if not ok then
+    counters.reasons["cannot be compared: " .. tostring(why)] = 1
+  end
+  return op:redispatch(keys, ...)
+end
+
+-- -- Specs -------------------------------------------------------------------
+
+busted.subscribe({"test", "start"}, function(element)
+  local run = element.run
+  element.run = function(...) return st.dispatch_mode(on_call, run, ...) end
+  return nil, true
+end)
+
+busted.subscribe({"suite", "end"}, function()
+  for i = 1, math.min(#differences, 40) do print("DIFFERS " .. differences[i]) end
+  for why, n in pairs(counters.reasons) do print("REASON " .. n .. " " .. why) end
+  print(("RECORDED calls %d recorded %d fused %d refused %d skipped %d " ..
+         "differences %d"):format(counters.calls, counters.recorded,
+         counters.fused, counters.refused, counters.skipped, ndifferences))
+  return nil, true
+end)
