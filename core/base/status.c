@@ -96,6 +96,8 @@ void st__set_warning_handler(st_warning_fn fn, void *ctx) {
 static _Thread_local bool is_muted;
 static _Thread_local unsigned nmuted;
 
+bool st__is_muted(void) { return is_muted; }
+
 unsigned st__count_muted(void) { return nmuted; }
 
 bool st__mute(bool muted) {

@@ -56,6 +56,7 @@ __attribute__((format(printf, 1, 2)))
 void st__warn(const char *format, ...);
 /* Turns this thread's warnings off or on; returns the previous setting. */
 bool st__mute(bool muted);
+bool st__is_muted(void);
 /* How many warnings this thread has not given so far. */
 unsigned st__count_muted(void);
 /* The handler is process-wide; NULL restores printing on stderr. */
