@@ -38,7 +38,8 @@ local LOOKS = {
    {st.randn(3, 2, 4):log_softmax(3), I {{4, 3}, {3, 4}}}},
   {"ctc_loss with lengths in tensors", function(x, targets, n, m)
     return st.ctc_loss(x, targets, n, m)
-  end, {st.randn(3, 2, 4):log_softmax(3), I {{2, 3}, {2, 2}}, I {3, 3}, I {1, 2}},
+  end, {st.randn(3, 2, 4):log_softmax(3), I {{2, 3}, {2, 2}}, I {3, 3},
+        I {1, 2}},
    {st.randn(3, 2, 4):log_softmax(3), I {{2, 3}, {2, 2}}, I {2, 3}, I {1, 1}}},
   {"cross_entropy with all targets ignored", function(x, targets)
     return st.cross_entropy(x, targets, {ignore_index = 1})

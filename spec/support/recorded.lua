@@ -144,20 +144,23 @@ local function outcome(f, ...)
   return pack(pcall(f, ...))
 end
 
---- Compares one call.
+--- Compares one call. What differs or nil, and whether both calls fail.
 function M.compare_call(fn, fused, tensors)
   local ok, want = outcome(fn, unpack(tensors))
   local done, got = outcome(fused, unpack(tensors))
   if ok and not done then return "fails: " .. got end
   if not ok and done then return "has lost the error: " .. want end
-  if ok then return M.difference(want, got), true end
-  if want ~= got then return ("says: %s, not: %s"):format(got, want) end
+  if ok then return M.difference(want, got), false end
+  if want ~= got then return ("says: %s, not: %s"):format(got, want), true end
+  return nil, true
 end
 
 --- Counters: of calls, of those recorded, of those with a fusion group, and of
--- those whose function is called, by the reason.
+-- those whose function is called, by the reason, and of those that fail both
+-- ways.
 function M.counters()
-  return {calls = 0, recorded = 0, fused = 0, refused = 0, reasons = {}}
+  return {calls = 0, recorded = 0, fused = 0, refused = 0, failed = 0,
+          reasons = {}}
 end
 
 local function count(counters, fused, tensors)
@@ -175,8 +178,9 @@ local function count(counters, fused, tensors)
 end
 
 function M.report(counters)
-  print(("%d calls, %d recorded, %d with a fusion group, %d refused"):format(
-    counters.calls, counters.recorded, counters.fused, counters.refused))
+  print(("%d calls, %d recorded, %d with a fusion group, %d refused, %d fail")
+        :format(counters.calls, counters.recorded, counters.fused,
+                counters.refused, counters.failed))
   local lines = {}
   for why, n in pairs(counters.reasons) do
     lines[#lines + 1] = ("%6d  %s"):format(n, why)
@@ -192,9 +196,12 @@ function M.compare(fn, lists, counters)
   local fused = st.fuse(fn, {name = "recorded"})
   for i = 0, #lists do
     local tensors = lists[i == 0 and 1 or i]
-    local why = M.compare_call(fn, fused, tensors)
+    local why, fails = M.compare_call(fn, fused, tensors)
     if why then return ("call %d %s"):format(i, why) end
-    if counters then count(counters, fused, tensors) end
+    if counters then
+      count(counters, fused, tensors)
+      if fails then counters.failed = counters.failed + 1 end
+    end
   end
 end
 

@@ -44,8 +44,8 @@ end
 
 --- What is known of an operator: `skips`, if its calls are not compared, as of
 -- those that write lists, give no tensors or uninitialised ones; `inplace`, if
--- it writes to its first argument; `call`, it as a function of all its arguments
--- by position.
+-- it writes to its first argument; `call`, it as a function of all its
+-- arguments by position.
 local function facts_of(op)
   local known = facts[op]
   if known then return known end
@@ -158,8 +158,12 @@ busted.subscribe({"test", "start"}, function(element)
 end)
 
 busted.subscribe({"suite", "end"}, function()
-  for i = 1, math.min(#differences, 40) do print("DIFFERS " .. differences[i]) end
-  for why, n in pairs(counters.reasons) do print("REASON " .. n .. " " .. why) end
+  for i = 1, math.min(#differences, 40) do
+    print("DIFFERS " .. differences[i])
+  end
+  for why, n in pairs(counters.reasons) do
+    print(("REASON %d %s"):format(n, why))
+  end
   print(("RECORDED calls %d recorded %d fused %d refused %d skipped %d " ..
          "differences %d"):format(counters.calls, counters.recorded,
          counters.fused, counters.refused, counters.skipped, ndifferences))
