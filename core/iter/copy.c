@@ -134,8 +134,8 @@ st_status st__copy_unchecked(st_tensor *dst, const st_tensor *src) {
   return status;
 }
 
-/* Warns once per process, not counting where warnings are muted. A conversion to
- * bool uses both parts, so it does not warn. */
+/* Warns once per process, but where warnings are muted. A conversion to bool
+ * uses both parts, so it does not warn. */
 static void warn_complex_cast(st_dtype to, st_dtype from) {
   static atomic_flag has_warned = ATOMIC_FLAG_INIT;
   if (!st__is_complex(from) || st__is_complex(to) || to == ST_BOOL) return;
