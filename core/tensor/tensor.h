@@ -206,7 +206,7 @@ static inline bool st__is_cpu(const st_tensor *t) {
 /* The tensor whose device a result gets: a if it is on the meta device. */
 static inline const st_tensor *st__meta_or(const st_tensor *a,
                                            const st_tensor *b) {
-  return st__is_meta(a) ? a : b;
+  return a && st__is_meta(a) ? a : b; /* NULL: a call before it failed */
 }
 
 /* True on a device of an extension. */

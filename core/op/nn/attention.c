@@ -81,7 +81,7 @@ static const st_tensor *share_heads(st_op_scope *c, const st_tensor *t,
 }
 
 void st__repeat_heads(st_op_scope *c, st_attention *a) {
-  if (!a->shares_heads) return;
+  if (!a->shares_heads || !st__scope_ok(c)) return;
   a->key = share_heads(c, a->key, a->query);
   a->value = share_heads(c, a->value, a->query);
 }
