@@ -183,8 +183,7 @@ text-anchor: middle; dominant-baseline: central; fill: #1f2328 }
 --- The confusion matrix: counts[class][predicted class].
 local function confusion(net, part)
   local pairs_of = (part.y - 1) * 10 + predict(net, part.x)
-  return pairs_of:bincount {minlength = 101}:slice(1, 2, 101):view(10, 10)
-                 :totable()
+  return pairs_of:bincount {minlength = 100}:view(10, 10):totable()
 end
 
 local function draw_cell(file, row, column, count, share)

@@ -14,7 +14,7 @@ local ROWS = {
   {"corrcoef", "d", "a: T MxN -1:1", "@.corrcoef(a)"},
   {"histc", "d", "a: T MxN 0:9", "@.histc(a, 20, 0, 9)", nil,
    "@.histogram(a, 20, (0, 9))"},
-  {"bincount", "l", "a: T M 1:50", "@.bincount(a)", nil, nil},
+  {"bincount", "l", "a: T M 1:50", "@.bincount(a, {base = 0})", "@.bincount(a)", nil},
   {"unique_consecutive", "i", "a: T M 0:3", "@.unique_consecutive(a)", nil,
    false},
   {"var_mean", "f", "a: T MxN", "@.var_mean(a, $2)", nil, false},

@@ -320,7 +320,7 @@ static void try_all(st_tensor *t) {
     {"masked_select", "", {self, mask}},
     {"masked_scatter_", "", {self, mask, self}},
     {"nonzero", "", {mask, zero}},
-    {"bincount", "", {places, none, zero}},
+    {"bincount", "", {places, none, zero, zero}},
     {"sort", "", {places, zero, no, zero}},
     {"topk", "", {places, one, zero, yes, yes, zero}},
     {"_unique2", "", {places, yes, yes, yes, zero}},

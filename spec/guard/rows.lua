@@ -67,7 +67,7 @@ local MATRICES = {
   {"searchsorted", function(m, v)
     return st.searchsorted(v:sort(), m)
   end},
-  {"bincount", function(_, v) return v:bincount() end},
+  {"bincount", function(_, v) return v:bincount {base = 0} end},
   {"histc", function(m) return m:histc(7) end},
   {"topk", function(m, _, _, c) return m:topk(math.ceil(c / 2), 2) end},
   {"kthvalue", function(m, _, _, c)

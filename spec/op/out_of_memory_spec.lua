@@ -61,7 +61,7 @@ local OPERATORS = {
   {"mode", function(x) return x.b:mode(1) end},
   {"nanmedian", function(x) return x.b:nanmedian() end},
   {"histc", function(x) return x.b:histc(3) end},
-  {"bincount", function(x) return x.small:bincount() end},
+  {"bincount", function(x) return x.small:bincount {base = 0} end},
   {"unique_consecutive", function(x)
     return x.small:unique_consecutive(true, true)
   end},

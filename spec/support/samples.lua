@@ -30,7 +30,7 @@ function M.check_counts(x, probability)
   local n = x:numel()
   assert.is_true(x:eq(x:floor()):all():item())
   assert.is_true(x:ge(0):all():item())
-  local counts = x:to "int64":bincount():totable()
+  local counts = x:to "int64":bincount({base = 0}):totable()
   local square, cells, rest, others = 0, 0, 1, n
   for k = 0, #counts - 1 do
     local expected = probability(k) * n

@@ -35,43 +35,53 @@ static st_status check_bins(const st_tensor *self, const st_tensor *weights,
 
 enum { BLOCK = 1 << 16 }; /* elements between two questions whether to stop */
 
-/* Counts the bins that the n elements need, at least `least`. */
-static st_status count_bins(const int64_t *p, int64_t n, int64_t least,
-                            int64_t *bins) {
+static st_status no_bin(int64_t i, int64_t x, int64_t base) {
+  if (x >= 0 && x < base) {
+    return st__fail(ST_BAD_VALUE, "element %" PRId64 " of self is %" PRId64
+                    ", but values count from %" PRId64 ", as positions do: "
+                    "{base = 0} makes them count from 0", st__display_index(i),
+                    x, base);
+  }
+  return st__fail(ST_BAD_VALUE, "element %" PRId64 " of self is %" PRId64
+                  ", which is not the index of a bin", st__display_index(i), x);
+}
+
+/* Counts the bins that the n elements need, at least `least`. Bin 0 is that of
+ * the value base. */
+static st_status count_bins(const int64_t *p, int64_t n, int64_t base,
+                            int64_t least, int64_t *bins) {
   *bins = least;
   for (int64_t i = 0; i < n; i++) {
-    if (p[i] < 0 || p[i] == INT64_MAX) {
-      return st__fail(ST_BAD_VALUE, "element %" PRId64 " of self is %" PRId64
-                      ", which is not the index of a bin", st__display_index(i),
-                      p[i]);
-    }
-    if (p[i] >= *bins) *bins = p[i] + 1;
+    const int64_t at = (int64_t)((uint64_t)p[i] - (uint64_t)base);
+    if (p[i] < 0 || at < 0 || at == INT64_MAX) return no_bin(i, p[i], base);
+    if (at >= *bins) *bins = at + 1;
     if (i % BLOCK == BLOCK - 1) ST_TRY(st__poll_interrupt());
   }
   return ST_OK;
 }
 
-/* Adds the elements [from, end) to their bins. weights may be NULL. */
-static void add_some(const int64_t *p, const st_tensor *weights,
-                     const st_tensor *out, int64_t from, int64_t end) {
+/* Adds n elements to their bins. weights may be NULL. */
+static void add_some(const int64_t *p, const st_tensor *weights, int64_t from,
+                     int64_t n, int64_t base, const st_tensor *out) {
   void *to = st__data(out);
+  p += from;
   if (!weights) {
-    for (int64_t i = from; i < end; i++) ((int64_t *)to)[p[i]]++;
+    for (int64_t i = 0; i < n; i++) ((int64_t *)to)[p[i] - base]++;
   } else if (out->dtype == ST_FLOAT32) {
-    const float *w = (const float *)(const void *)st__data(weights);
-    for (int64_t i = from; i < end; i++) ((float *)to)[p[i]] += w[i];
+    const float *w = (const float *)(const void *)st__data(weights) + from;
+    for (int64_t i = 0; i < n; i++) ((float *)to)[p[i] - base] += w[i];
   } else {
-    const double *w = (const double *)(const void *)st__data(weights);
-    for (int64_t i = from; i < end; i++) ((double *)to)[p[i]] += w[i];
+    const double *w = (const double *)(const void *)st__data(weights) + from;
+    for (int64_t i = 0; i < n; i++) ((double *)to)[p[i] - base] += w[i];
   }
 }
 
 static st_status add_up(const st_tensor *self, const st_tensor *weights,
-                        const st_tensor *out) {
+                        int64_t base, const st_tensor *out) {
   const int64_t *p = (const int64_t *)(const void *)st__data(self);
   const int64_t n = self->numel;
   for (int64_t at = 0; at < n; at += BLOCK) {
-    add_some(p, weights, out, at, n - at < BLOCK ? n : at + BLOCK);
+    add_some(p, weights, at, n - at < BLOCK ? n - at : BLOCK, base, out);
     ST_TRY(st__poll_interrupt());
   }
   return ST_OK;
@@ -80,7 +90,7 @@ static st_status add_up(const st_tensor *self, const st_tensor *weights,
 ST_BOXED(st__box_bincount) {
   const st_tensor *self = st__next_tensor(&args);
   const st_tensor *weights = st__next_tensor(&args);
-  const int64_t minlength = st__next_int(&args);
+  const int64_t minlength = st__next_int(&args), base = st__next_int(&args);
   const st_dtype dtype = !weights ? ST_INT64
                        : weights->dtype == ST_FLOAT32 ? ST_FLOAT32
                                                       : ST_FLOAT64;
@@ -93,11 +103,11 @@ ST_BOXED(st__box_bincount) {
   }
   if (st__scope_ok(&c)) {
     c.status = count_bins((const int64_t *)(const void *)st__data(self),
-                          self->numel, minlength, &bins);
+                          self->numel, base, minlength, &bins);
   }
   const st_value zeros[] = {st__of_ints(&bins, 1), st__of_int(dtype)};
   st_tensor *out = st__apply(&c, ST_OP_zeros, 2, zeros);
-  if (st__scope_ok(&c)) c.status = add_up(self, weights, out);
+  if (st__scope_ok(&c)) c.status = add_up(self, weights, base, out);
   return st__scope_return(&c, out, rets);
 }
 

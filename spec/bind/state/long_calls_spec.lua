@@ -65,7 +65,8 @@ local CALLS = {
     return st.searchsorted(st.arange(1000), expanded(2 ^ 27))
   end},
   {"bincount", function()
-    return st.zeros({1}, {dtype = "int64"}):expand(2 ^ 26):bincount()
+    return st.zeros({1}, {dtype = "int64"}):expand(2 ^ 26)
+      :bincount {base = 0}
   end},
   {"an accumulating scatter", function()
     local at = st.ones({1}, {dtype = "int64"}):expand(2 ^ 26)

@@ -98,7 +98,12 @@ local RESULTS = {
    function()
      return i64 {1, 3, 1}:bincount(),
             i64 {1, 3, 1}:bincount(f64 {0.5, 2, 0.25}, 5)
-   end, {{0, 2, 0, 1}, {0, 0.75, 0, 2, 0}}},
+   end, {{2, 0, 1}, {0.75, 0, 2, 0, 0}}},
+  {"bincount counts from 0 with base = 0",
+   function()
+     return i64 {1, 3, 1}:bincount {base = 0},
+            i64 {1, 0, 1}:bincount(f64 {0.5, 2, 0.25}, 4, {base = 0})
+   end, {{0, 2, 0, 1}, {2, 0.75, 0, 0}}},
   {"bincount of nothing has minlength bins",
    function() return i64 {}:bincount {minlength = 2} end, {{0, 0}}},
   {"histc leaves out what is out of range, and NaN",
@@ -333,6 +338,12 @@ local MISUSE = {
   end, {"quantile: ", "not \"cubic\""}},
   {"bincount of a negative element", function() i64 {1, -1}:bincount() end,
    "bincount: element 2 of self is -1"},
+  {"bincount of a value below the base", function()
+    i64 {1, 0}:bincount()
+  end, {"bincount: element 2 of self is 0", "{base = 0}"}},
+  {"bincount of a negative element, from 0", function()
+    i64 {1, -1}:bincount {base = 0}
+  end, "bincount: element 2 of self is -1, which is not the index of a bin"},
   {"bincount of floats", function() f64 {1}:bincount() end,
    "bincount: not implemented"},
   {"bincount with weights for others", function()
@@ -341,7 +352,7 @@ local MISUSE = {
   {"bincount of a matrix", function() i64({{1}}):bincount() end,
    {"bincount: ", "vector"}},
   {"bincount of a huge element", function()
-    i64 {1}:add(st.int "9223372036854775806"):bincount()
+    i64 {1}:add(st.int "9223372036854775806"):bincount {base = 0}
   end, {"bincount: ", "not the index of a bin"}},
   {"histc without bins", function() f64 {1}:histc(0) end,
    {"histc: ", "positive"}},
