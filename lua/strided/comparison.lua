@@ -63,7 +63,8 @@ end
 -- -- Loops --------------------------------------------------------------------
 
 --- Iterates over the first dimension: `for row, i in t:iter() do`. The rows of
--- a 1-dim tensor are numbers, or booleans.
+-- a 1-dim tensor are numbers, or booleans; where its gradients are recorded,
+-- tensors.
 -- @function iter
 -- @treturn function
 local function iter(t)

@@ -364,8 +364,8 @@ static int push_at_number(st__state *h, lua_State *L) {
   const int64_t i = (int64_t)number;
   const int64_t size = ndim > 0 ? st_tensor_sizes(t)[0] : 0;
   if ((double)i != number || i == 0 || i < -size || i > size) return 0;
-  return ndim == 1 ? push_element(h, L, t, i)
-                   : push_row(h, L, self, i, ndim);
+  const bool is_number = ndim == 1 && !st__records_element(h, t);
+  return is_number ? push_element(h, L, t, i) : push_row(h, L, self, i, ndim);
 }
 
 /* True if the string at idx is an identifier, so not a subscript. */
@@ -396,7 +396,8 @@ static int tensor_index(lua_State *L) {
   int64_t i;
   st_tensor *t = st__check_tensor(h, L, 1, "self");
   if (st_tensor_ndim(t) == 1 && type != LUA_TBOOLEAN && type != LUA_TTABLE &&
-      type != LUA_TSTRING && st__to_int(h, L, 2, &i)) {
+      type != LUA_TSTRING && st__to_int(h, L, 2, &i) &&
+      !st__records_element(h, t)) {
     return push_element(h, L, t, i);
   }
   return push_subscript(h, L, t);

@@ -232,6 +232,16 @@ static inline void st__cannot_record(const st__state *h, const char *why) {
   if (h->recorder) st_recorder_refuse(h->recorder, why);
 }
 
+/* True if a view of t is part of the graph: elements of t are tensors then,
+ * since a number of Lua has no gradient. Kernels below Autograd record nothing;
+ * what st.fuse records may require gradients in the call that follows. */
+static inline bool st__records_element(const st__state *h, const st_tensor *t) {
+  if (!st_tensor_requires_grad(t)) return false;
+  if (h->recorder) return true;
+  const st_tls now = st_tls_get();
+  return now.grad && now.excluded != st_tls_below_autograd().excluded;
+}
+
 /* -- mapped_fault.c -------------------------------------------------------- */
 
 /* Installs the handler, once: Note [Truncated files]. */

@@ -25,11 +25,15 @@ With create_graph the gradient can be differentiated again.
   > st.grad(g:sum(), w)
   tensor([ 6., 12., 18.])
 
-Without recording: st.no_grad(fn, ...), st.inference_mode(fn, ...), and
-t:detach() for one tensor.
+Without recording: st.no_grad(fn, ...), st.inference_mode(fn), t:detach().
 
   > st.no_grad(function() return (w * 2).requires_grad end)
   false
+
+Gradients flow through v[i] and v:iter() of a vector: they give tensors here.
+
+  > w[2] * w:sum()
+  tensor(12., grad_fn=<MulBackward0>)
 
 In place on a leaf that requires a gradient is an error:
 

@@ -5,8 +5,8 @@
 return [=[
 indexing: elements, ranges and masks
 
-Indices count from 1, ranges include both ends, negative indices count from
-the end. A number of a vector is a Lua number; all else is a tensor.
+Indices count from 1, negative ones from the end; ranges include both ends.
+v[i] of a vector is a Lua number, where gradients of v are recorded a tensor.
 
   > v = st.tensor {10, 20, 30, 40}
   > v[1], v[-1], v[{1}]
