@@ -130,6 +130,41 @@ local function is_options(signature, i, x)
   return #x == 0
 end
 
+--- A value as it is written in Lua.
+local function literal(x)
+  if type(x) == "table" then
+    local list = {}
+    for i = 1, #x do list[i] = literal(x[i]) end
+    return "{" .. concat(list, ", ") .. "}"
+  end
+  if type(x) == "string" then return format("%q", x) end
+  if type(x) == "number" then
+    return x == huge and "math.huge" or format("%.14g", x)
+  end
+  return type(x) == "boolean" and (x and "true" or "false") or "..."
+end
+
+--- Raises for options that are given by position, as in PyTorch.
+local function refuse_positions(class, signature, n, ...)
+  local list, named, values = {}, {}, {...}
+  for i = 1, n do
+    local argument, text = signature[i], literal(values[i])
+    if i <= signature.positions then
+      list[i] = text
+    elseif argument and KINDS[argument.kind][2](values[i], signature.n) then
+      named[#named + 1] = argument.name .. " = " .. text
+    elseif n == signature.positions + 1 then
+      read_options(class, values[n], signature.known)
+    else
+      raise("%s: at most %d arguments are expected before the options, got %d",
+            class, signature.positions, n)
+    end
+  end
+  list[#list + 1] = "{" .. concat(named, ", ") .. "}"
+  raise("%s: options are given by name: write %s(%s)", class, class,
+        concat(list, ", "))
+end
+
 --- The values of a call by name, unchecked.
 local function gather(class, signature, ...)
   local n, values = select("#", ...), {}
@@ -137,12 +172,11 @@ local function gather(class, signature, ...)
   local given
   if n > 0 and is_options(signature, n, last) then
     given, n = last, n - 1
-  elseif n == signature.positions + 1 then
-    given, n = last, n - 1
+  elseif n == signature.positions + 1 and last == nil then
+    n = n - 1
   end
   if n > signature.positions then
-    raise("%s: at most %d arguments are expected before the options, got %d",
-          class, signature.positions, n)
+    refuse_positions(class, signature, n, ...)
   end
   for i = 1, n do values[signature[i].name] = (select(i, ...)) end
   for name, value in next, read_options(class, given, signature.known) do
@@ -172,19 +206,6 @@ local function read(self, class, signature, ...)
 end
 
 -- -- Text --------------------------------------------------------------------
-
-local function literal(x)
-  if type(x) == "table" then
-    local list = {}
-    for i = 1, #x do list[i] = literal(x[i]) end
-    return "{" .. concat(list, ", ") .. "}"
-  end
-  if type(x) == "string" then return format("%q", x) end
-  if type(x) == "number" then
-    return x == huge and "math.huge" or format("%.14g", x)
-  end
-  return type(x) == "boolean" and (x and "true" or "false") or "..."
-end
 
 --- The arguments as they are written in Lua: those before `;` up to the last
 -- one that must be given or differs from its default, then such options.

@@ -104,6 +104,10 @@ end
 KNOWN.LSTM.proj_size, KNOWN.RNN.nonlinearity = true, true
 
 local function read_options(self, class, o)
+  if type(o) == "number" then
+    raise("%s: options are given by name: write {num_layers = %s}", class,
+          tostring(o))
+  end
   o = options(class, o, KNOWN[class])
   self.num_layers, self.dropout = o.num_layers or 1, o.dropout or 0
   self.bias = flag(class, o, "bias", true)

@@ -65,9 +65,18 @@ local function misfit(name, t, value, is_strict)
   end
 end
 
---- Raises an error that names every difference, a line each.
-local function check(class, own, state, missing, unexpected, is_strict)
-  local lines = {}
+-- What to write where the names fit better with the elements of lists named
+-- from here.
+local OTHER_BASE = {
+  [0] = "the state names the elements of lists from 0, as PyTorch does: write "
+        .. "net:load_state_dict(state, {base = 0})",
+  [1] = "the state names the elements of lists from 1: write "
+        .. "net:load_state_dict(state)",
+}
+
+--- Raises an error that names every difference, a line each, below a first one.
+local function check(class, own, state, missing, unexpected, is_strict, first)
+  local lines = {first}
   local function add(line) lines[#lines + 1] = line end
   if is_strict and missing[1] then
     add("the state lacks " .. concat(missing, ", "))
@@ -78,7 +87,9 @@ local function check(class, own, state, missing, unexpected, is_strict)
   for _, entry in ipairs(own) do
     add(misfit(entry[1], entry[2], state[entry[1]], is_strict))
   end
-  if lines[2] then
+  if first then
+    raise("load_state_dict: %s", concat(lines, "\n  "))
+  elseif lines[2] then
     raise("load_state_dict: the state does not fit:\n  %s",
           concat(lines, "\n  "))
   elseif lines[1] then
@@ -129,14 +140,37 @@ return function(Module, tools)
     end
   end
 
+  --- The entries of self with the names that fit a state better, the names
+  -- that the state lacks, those that self lacks, and what to write if that is
+  -- not by the given base. Without a base, names from 0 are taken if they fit
+  -- and those from 1 do not.
+  local function fit(self, state, base, is_strict)
+    local own = collect(self, STATE, false, base)
+    local missing, unexpected = compare(own, state)
+    if not (missing[1] and unexpected[1]) then
+      return own, missing, unexpected
+    end
+    local other = base == 0 and 1 or 0
+    local others = collect(self, STATE, false, other)
+    local lacking, extra = compare(others, state)
+    local fits = is_strict and not (lacking[1] or extra[1])
+                 or not is_strict and not (lacking[1] and extra[1])
+    if fits and not base then return others, lacking, extra end
+    if #lacking + #extra < #missing + #unexpected then
+      return others, lacking, extra, OTHER_BASE[other]
+    end
+    return own, missing, unexpected
+  end
+
   --- Copies a state, from state_dict or st.load, into the parameters and
   -- buffers. Raises an error that names all differences, before anything is
   -- changed, if names, shapes or dtypes do not match.
   -- @function Module:load_state_dict
   -- @tparam table state
   -- @tparam[opt] table options `strict = false` ignores names that only the
-  -- module or only the state has, and converts dtypes; `base = 0`: the state
-  -- names the elements of lists from 0, as PyTorch does
+  -- module or only the state has, and converts dtypes; `base`, 0 or 1: where
+  -- the state names the elements of lists from, PyTorch's from 0; without it
+  -- the one that fits
   -- @treturn table the names missing from the state, in order
   -- @treturn table the names that the module does not have
   function Module:load_state_dict(state, given)
@@ -145,10 +179,10 @@ return function(Module, tools)
             is_tensor(state) and "Tensor" or type(state))
     end
     local base, o = base_of("load_state_dict", given, LOAD)
-    local own = collect(self, STATE, false, base)
-    local missing, unexpected = compare(own, state)
-    check(tools.class_name(self), own, state, missing, unexpected,
-          o.strict ~= false)
+    local is_strict = o.strict ~= false
+    local own, missing, unexpected, first = fit(self, state, base, is_strict)
+    check(tools.class_name(self), own, state, missing, unexpected, is_strict,
+          first)
     no_grad(function()
       for _, entry in ipairs(own) do
         local value = state[entry[1]]

@@ -289,10 +289,54 @@ describe("A state", function()
     local other = nn.Sequential {nn.Linear(2, 2), nn.Linear(2, 1)}
     other:load_state_dict(state, {base = 0})
     near(net[2].weight, other[2].weight, 0)
-    raises_here("load_state_dict: the state does not fit",
-                other.load_state_dict, other, state)
     raises_here("state_dict: option 'base' must be 0 or 1, got 2",
                 net.state_dict, net, {base = 2})
+  end)
+
+  it("loads by the names that fit: of lists from 1, and PyTorch's from 0",
+     function()
+    local function new()
+      return nn.Sequential {nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 1)}
+    end
+    local net = new()
+    for _, options in ipairs {{}, {base = 0}, {base = 1}} do
+      local other = new()
+      other:load_state_dict(net:state_dict(options))
+      near(net[1].weight, other[1].weight, 0)
+      near(net[3].bias, other[3].bias, 0)
+    end
+    -- "2.weight" is the last layer there, and would be the middle one here
+    local state, other = net:state_dict {base = 0}, new()
+    state["2.bias"] = nil
+    local missing, unexpected = other:load_state_dict(state, {strict = false})
+    assert.same({{"2.bias"}, {}}, {missing, unexpected})
+    near(net[1].weight, other[1].weight, 0)
+    near(net[3].weight, other[3].weight, 0)
+    -- a layer without parameters in front: only the names say which
+    local late = nn.Sequential {nn.ReLU(), nn.Linear(2, 2), nn.Linear(2, 2)}
+    other = nn.Sequential {nn.ReLU(), nn.Linear(2, 2), nn.Linear(2, 2)}
+    other:load_state_dict(late:state_dict {base = 0})
+    near(late[2].weight, other[2].weight, 0)
+    near(late[3].weight, other[3].weight, 0)
+  end)
+
+  it("that another base fits better is refused with what to write", function()
+    local net = nn.Sequential {nn.Linear(2, 2), nn.Linear(2, 1)}
+    local state = net:state_dict {base = 0}
+    state["1.bias"], state.more = nil, st.ones(1)
+    local ok, why = pcall(net.load_state_dict, net, state)
+    assert.is_false(ok)
+    assert.truthy(why:find("load_state_dict: the state names the elements of "
+      .. "lists from 0, as PyTorch does: write net:load_state_dict(state, "
+      .. "{base = 0})\n  the state lacks 1.bias\n  Sequential has no more",
+      1, true), why)
+    raises_here("load_state_dict: the state names the elements of lists from "
+                .. "1: write net:load_state_dict(state)",
+                net.load_state_dict, net, net:state_dict(), {base = 0})
+    state = net:state_dict {base = 0}
+    state["1.bias"] = st.ones(5)
+    raises_here("'1.bias' has shape {1} here, but {5} in the state",
+                net.load_state_dict, net, state)
   end)
 
   it("that does not fit is refused with every difference", function()
@@ -399,7 +443,12 @@ describe("The arguments of a layer", function()
     {"Conv2d: argument 'in_channels' is given twice", nn.Conv2d, 2, 4, 3,
      {in_channels = 2}},
     {"Conv2d: there is no option 'strid'", nn.Conv2d, 2, 4, 3, {strid = 2}},
-    {"Conv2d: at most 3 arguments are expected before the options, got 4",
+    {"Conv2d: options are given by name: write Conv2d(1, 2, 3, {stride = 1, "
+     .. "padding = {1, 2}})", nn.Conv2d, 1, 2, 3, 1, {1, 2}},
+    {"GRU: options are given by name: write {num_layers = 2}", nn.GRU, 5, 7, 2},
+    {"Conv2d: at most 3 arguments are expected before the options, got 5",
+     nn.Conv2d, 2, 4, 3, 2, "text"},
+    {"Conv2d: options are given by name: write Conv2d(2, 4, 3, {stride = 2})",
      nn.Conv2d, 2, 4, 3, 2, {padding = 1}},
     {"Conv2d: groups = 2 does not divide in_channels = 3 and out_channels = 4",
      nn.Conv2d, 3, 4, 3, {groups = 2}},

@@ -290,8 +290,10 @@ describe("Linear", function()
                    nn.Linear, 1.5, 2)
     raises_here("Linear: there is no option 'bais'", nn.Linear, 1, 2,
                    {bais = false})
-    raises_here("Linear: the options must be a table, got boolean",
-                   nn.Linear, 1, 2, false)
+    raises_here("Linear: options are given by name: write Linear(1, 2, "
+                .. "{bias = false})", nn.Linear, 1, 2, false)
+    raises_here("Linear: the options must be a table, got number",
+                   nn.Linear, 1, 2, 3)
   end)
 end)
 
