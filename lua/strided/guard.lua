@@ -10,20 +10,37 @@ local concat, ipairs, next, require, setmetatable, sort, tostring =
 
 local guard = {}
 
---- Makes methods of a class raise for what is no instance, as in net.train().
+local guarded = setmetatable({}, {__mode = "k"}) -- methods by what guards them
+
+--- A method that raises for what is no instance, as in net.train().
+-- @tparam string name
+-- @tparam string call how it is called
+-- @tparam function is_instance
+-- @tparam function method
+-- @treturn function
+function guard.method(name, call, is_instance, method)
+  local function checked(self, ...)
+    if not is_instance(self) then
+      raise("%s: write %s with a colon", name, call)
+    end
+    return method(self, ...)
+  end
+  guarded[checked] = method
+  return checked
+end
+
+--- The function that another one guards, or that function.
+function guard.original(fn) return guarded[fn] or fn end
+
+--- Makes methods of a class raise for what is no instance.
 -- @tparam table class
 -- @tparam string owner what the instances are called
 -- @tparam function is_instance
 -- @tparam table list the names of the methods
 function guard.methods(class, owner, is_instance, list)
   for _, name in ipairs(list) do
-    local method = class[name]
-    class[name] = function(self, ...)
-      if not is_instance(self) then
-        raise("%s: write %s:%s() with a colon", name, owner, name)
-      end
-      return method(self, ...)
-    end
+    class[name] = guard.method(name, owner .. ":" .. name .. "()",
+                               is_instance, class[name])
   end
 end
 

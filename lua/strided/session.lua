@@ -235,6 +235,19 @@ end
 
 -- -- Reading ------------------------------------------------------------------
 
+--- Reads a line that continues a text. `?name` is answered on the way, unless
+-- it is within a string or a comment of several lines.
+function Session:read_more(text)
+  while true do
+    local more = self.read ">> "
+    local marks, query = (more or ""):match "^%s*(%?%??)%s*(.-)%s*$"
+    if not query then return more end
+    local chunk, _, unfinished = session.compile(text .. "\n" .. more)
+    if chunk or unfinished then return more end
+    self:help(query, #marks == 2)
+  end
+end
+
 --- Reads the lines of a chunk that begins with a text; runs it.
 function Session:run_text(text, is_timed)
   local first = text
@@ -247,14 +260,15 @@ function Session:run_text(text, is_timed)
       return
     end
     local more
-    if unfinished and not advice.is_python(text) then
-      more = self.read ">> "
+    local method = unfinished and advice.method(text)
+    if unfinished and not method and not advice.is_python(text) then
+      more = self:read_more(text)
     end
     if more == false then return end
     if not more then
       self.remember(first)
       local why = is_silent_one
-      self:fail(advice.add(why, advice.syntax(why, text)))
+      self:fail(advice.add(why, advice.syntax(why, text) or method))
       return
     end
     text = text .. "\n" .. more

@@ -51,12 +51,7 @@ static void note_kind(inferred *s, st_scalar_kind kind) {
 
 /* Raises the error for the value at the top, which is no element. */
 static void refuse_leaf(const inferred *s, int depth) {
-  const bool is_tensor = st__testudata(s->h, s->L, -1, ST_UD_TENSOR) != NULL;
-  if (is_tensor && depth == 0) {
-    st__error(s->h, s->L, ST_BAD_TYPE, "tensor: the value is a Tensor already; "
-              "write t:clone() for a copy, t:to(dtype) for another dtype");
-  }
-  if (is_tensor) {
+  if (st__testudata(s->h, s->L, -1, ST_UD_TENSOR)) {
     st__error(s->h, s->L, ST_BAD_TYPE, "tensor: element %s is a Tensor; write "
               "st.stack(list) to join tensors in a new dimension, st.cat(list) "
               "in one of theirs", ELEMENT(s, depth));
@@ -279,7 +274,7 @@ static void require_grad(st__state *h, lua_State *L, st__tensor_ud *ud) {
 typedef struct options {
   st_dtype dtype;
   st_device device;
-  bool requires_grad;
+  bool has_device, requires_grad;
 } options;
 
 /* Reads the option whose key and value are at the top. */
@@ -298,6 +293,8 @@ static void read_option(st__state *h, lua_State *L, options *o) {
     st__describe_devices(devices, sizeof devices);
     st__error(h, L, ST_BAD_TYPE, "tensor: argument 'device' must be a device, "
               "got %s%s", got, devices);
+  } else {
+    o->has_device = true;
   }
 }
 
@@ -311,11 +308,32 @@ static void read_options(st__state *h, lua_State *L, int idx, options *o) {
   }
 }
 
+/* A copy without the history of t, for tensor(t). [+1] */
+static st__tensor_ud *copy_of(st__state *h, lua_State *L, st_tensor *t,
+                              const options *o) {
+  const st_value args[] = {st__tensor_arg(t), {.tag = ST_TAG_NONE}};
+  st_value ret;
+  st__cannot_record(h, "it copies a tensor by tensor(t)");
+  st__tensor_ud *ud = st__new_tensor_ud(h, L);        /* [+1] */
+  const st_tls before = st_tls_get();
+  st_tls_set(st_tls_grad(false));
+  const st_status status = st__run(h, L, &(st__request){
+    .op = h->op[ST_HANDLE_CLONE], .n = 2, .args = args, .rets = &ret});
+  st_tls_set(before);
+  if (status != ST_OK) st__raise(h, L, status);
+  ud->t = ret.u.tensor;
+  st__gc_charge(h, ud, st__memory_of(ud->t));
+  if (o->dtype != ST_DTYPE_NONE) convert(h, L, ud, o->dtype);
+  if (o->has_device) move(h, L, ud, o->device);
+  return ud;
+}
+
 /* tensor(value [, {dtype =, device =, requires_grad =}]); the options may also
- * be in the table of the value: tensor {1, 2, dtype = "int64"} */
+ * be in the table of the value: tensor {1, 2, dtype = "int64"}. Of a tensor it
+ * makes a copy. */
 static int new_tensor(lua_State *L) {
   st__state *h = st__state_of(L);
-  options o = {ST_DTYPE_NONE, ST_DEVICE_CPU, false};
+  options o = {ST_DTYPE_NONE, ST_DEVICE_CPU, false, false};
   lua_settop(L, 2);
   const bool has_options =
     lua_isnil(L, 2) && lua_istable(L, 1) &&
@@ -331,8 +349,9 @@ static int new_tensor(lua_State *L) {
                      ? "st.tensor(value, {dtype = name})"
                      : "st.tensor {1, 2, 3} for elements");
   }
-  st__tensor_ud *ud = from_value(h, L, 1, o.dtype, o.device,
-                                 has_options);        /* [+1] */
+  st_tensor *t = st__to_tensor(h, L, 1);
+  st__tensor_ud *ud = t ? copy_of(h, L, t, &o)
+    : from_value(h, L, 1, o.dtype, o.device, has_options); /* [+1] */
   if (o.requires_grad) require_grad(h, L, ud);
   return 1;
 }

@@ -4,6 +4,7 @@
 -- @module strided.help.documents
 
 local core = require "strided.core"
+local guard = require "strided.guard"
 local raise = require "strided.caller_error"
 
 local concat, find, gsub, match, sub = table.concat, string.find, string.gsub,
@@ -93,7 +94,8 @@ end
 -- @tparam function fn
 -- @treturn string
 function documents.describe(fn)
-  local info = getinfo and getinfo(fn, "Su")
+  local written = guard.original(fn)
+  local info = getinfo and getinfo(written, "Su")
   if not info or info.what == "C" then
     return "function written in C" ..
            (texts[fn] and "\n" .. texts[fn] or "")
@@ -107,7 +109,7 @@ function documents.describe(fn)
   if not text then return place end
   local name = line and (match(line, "function%s+([%w_.:]+)%s*%(") or
                          match(line, "([%w_.]+)%s*=%s*function%s*%("))
-  return ("%s(%s)\n%s\n%s"):format(name or "function", arguments(fn, info),
+  return ("%s(%s)\n%s\n%s"):format(name or "function", arguments(written, info),
                                    text, place)
 end
 
@@ -117,7 +119,8 @@ end
 -- @tparam string name
 -- @treturn ?string nil if the class has no method in a file
 function documents.describe_class(class, name)
-  local init = getinfo and (rawget(class, "init") or rawget(class, "forward"))
+  local init = getinfo and guard.original(rawget(class, "init") or
+                                          rawget(class, "forward"))
   local info = type(init) == "function" and getinfo(init, "Su")
   if not info or sub(info.source, 1, 1) ~= "@" then return nil end
   local pattern = "extend%s*%(?%s*[\"']" .. gsub(name, "%W", "%%%0") .. "[\"']"

@@ -96,11 +96,21 @@ local function create(class, ...)
   return module
 end
 
+--- Assigns a field of a class: net.forward(x), with a dot, is an error.
+local function define(class, key, value)
+  if key == "forward" and type(value) == "function" then
+    value = guard.method("forward", "net(x), or net:forward(x)", is_module,
+                         value)
+  end
+  rawset(class, key, value)
+end
+
 local function declare(class, name, parent)
   class.__name, class.__index, class.__newindex = name, class, assign
   class.__call, class.__tostring = call, describe
   classes[class] = true
-  return setmetatable(class, {__index = parent, __call = create})
+  return setmetatable(class, {__index = parent, __call = create,
+                              __newindex = define})
 end
 
 -- What to write for methods of modules of torch7 and PyTorch. A module is a
@@ -116,6 +126,11 @@ local ADVICE = {
   getParameters = "write module:parameters()",
   evaluate = "write module:eval()",
   get = "write module[i]",
+  save = "write st.save(path, module:state_dict())",
+  load = "write module:load_state_dict(st.load(path))",
+  fit = "write a loop: optimizer:zero_grad(), loss:backward() of a loss, then "
+    .. "optimizer:step()",
+  predict = "write module(x)",
   cuda = "there are the devices cpu and meta",
   register_backward_hook = "write module:register_full_backward_hook(hook)",
 }
@@ -202,9 +217,13 @@ Module.add_module = Module.register_module
 
 -- -- Traversal ---------------------------------------------------------------
 
---- "parameter", "saved" or "not saved" (buffers), "module", or nil.
+--- "parameter", "saved" or "not saved" (buffers), "module", "function" for a
+-- layer that is one, or nil.
 local function kind_of(module, key, value)
   if is_module(value) then return "module" end
+  if type(key) == "number" and type(value) == "function" then
+    return "function"
+  end
   if not is_tensor(value) then return nil end
   return parameters[value] and "parameter" or module[BUFFERS][key]
 end

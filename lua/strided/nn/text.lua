@@ -10,9 +10,17 @@
 --
 -- @module strided.nn.text
 
-local concat, format, tostring = table.concat, string.format, tostring
+local concat, debug, format, tostring = table.concat, debug, string.format,
+  tostring
 
-local MODULE = {module = true}
+local SHOWN = {module = true, ["function"] = true}
+
+--- A layer that is a function: where it is written, unless in C.
+local function function_text(fn)
+  local info = debug and debug.getinfo and debug.getinfo(fn, "S")
+  if not info or info.what == "C" then return "function" end
+  return format("function at %s:%d", info.short_src, info.linedefined)
+end
 
 return function(Module, tools)
   --- The text between the parentheses when a module without submodules is
@@ -26,9 +34,10 @@ return function(Module, tools)
   -- @treturn string
   function Module:describe()
     local lines = {}
-    tools.each_member(self, MODULE, function(name, module)
+    tools.each_member(self, SHOWN, function(name, layer, kind)
+      local text = kind == "module" and tostring(layer) or function_text(layer)
       lines[#lines + 1] = format("  (%s): %s", tostring(name),
-                                 (tostring(module):gsub("\n", "\n  ")))
+                                 (text:gsub("\n", "\n  ")))
     end)
     local inner = lines[1] and "\n" .. concat(lines, "\n") .. "\n" or
                   self:extra_repr()

@@ -3,11 +3,15 @@
 --
 -- @module strided.session.advice
 
-require("strided.core").check_taken("session", "strided.session.advice")
+local core = require "strided.core"
+core.check_taken("session", "strided.session.advice")
+local KEYWORDS = require("strided.session.show").KEYWORDS
+local tokens = require "strided.session.tokens"
 
 local find, gmatch, gsub, match, sub = string.find, string.gmatch, string.gsub,
   string.match, string.sub
-local io, ipairs, math, require, tonumber = io, ipairs, math, require, tonumber
+local globals, io, ipairs, math, rawget, require, tonumber, type = _G, io,
+  ipairs, math, rawget, require, tonumber, type
 
 local advice = {}
 
@@ -39,6 +43,7 @@ local SYNTAX = {
   {"%*%*", "a power is a ^ b"},
   {"!=", "unequal is ~=, and for the elements of tensors a:ne(b)"},
   {"[%w_%])]%s*[-+*/%%]=", "write a = a + b, or a:add_(b) in place"},
+  {"%(%([^()]*,[^()]*%)", "sizes are f(2, 3), or a list: f({2, 3})"},
   {"[&|]", "of booleans write a:logical_and(b), a:logical_or(b), "
    .. "a:logical_not(); of integers a:bitwise_and(b)"},
   {"~[^=]", "write a:logical_not()"},
@@ -54,6 +59,15 @@ local SYNTAX = {
   {"[=(,{]%s*%[", "a list is {1, 2, 3}"},
 }
 
+--- A call without parentheses, as in print x; nil for others.
+local function bare_call(line)
+  local fn, argument = match(line, "^%s*([%a_][%w_.:]*)%s+([%w_.]+)%s*$")
+  local is_function = fn and (find(fn, "[.:]") or
+                              type(rawget(globals, fn)) == "function")
+  if not is_function or KEYWORDS[argument] then return nil end
+  return ("a call has parentheses: %s(%s)"):format(fn, argument)
+end
+
 local function of_line(line)
   line = gsub(gsub(line, '"[^"]*"', '""'), "'[^']*'", "''")
   line = gsub(gsub(line, "%-%-.*", ""), "%b{}", "{}")
@@ -62,6 +76,25 @@ local function of_line(line)
       return row[2]
     end
   end
+  return bare_call(line)
+end
+
+local METHOD = "a method is called: write x:%s()"
+
+--- What to write for a text that ends in a method without its call, as x:sum
+-- does outside of brackets and blocks; nil for others.
+-- @tparam string text
+-- @treturn ?string
+function advice.method(text)
+  local list = tokens.list(text)
+  local n = #list
+  if n < 3 or list[n - 1] ~= ":" or list[n - 2] == ":" or KEYWORDS[list[n]]
+    or not find(list[n], tokens.NAME) then
+    return nil
+  end
+  local depth = 0
+  for _, token in ipairs(list) do depth = depth + (tokens.DEPTH[token] or 0) end
+  return depth == 0 and METHOD:format(list[n]) or nil
 end
 
 --- True for a text that Lua goes on reading and that is the head of a block of
@@ -78,7 +111,14 @@ function advice.syntax(why, text)
   local wanted, n = tonumber(match(why, ":(%d+):")), 0
   for line in gmatch(text .. "\n", "([^\n]*)\n") do
     n = n + 1
-    if n == wanted then return of_line(line) end
+    local found = n == wanted and of_line(line)
+    if found then return found end
+  end
+  if find(why, "function arguments expected") then
+    local near = match(why, "near '([^']*)'") or ""
+    near = near == "<eof>" and "$" or gsub(near, "%W", "%%%0")
+    return METHOD:format(match(text, ":%s*([%a_][%w_]*)%s*" .. near)
+                         or "method")
   end
 end
 
@@ -127,6 +167,9 @@ local function missing_global(text)
   return name and MISSING[name]
 end
 
+local INTEGERS = "whole numbers make tensors of int64: write t:float(), or "
+  .. "st.tensor(list, {dtype = \"float32\"})"
+local NUMBER = "the number of a tensor of one element is t:item()"
 local LOOP = "write for row, i in t:iter() do"
 
 local ERRORS = {
@@ -143,14 +186,27 @@ local ERRORS = {
    "v[i] of a vector is a number already; a number has no item()"},
   {"bad argument #%d to '(%w+)' %(number expected, got [uT]%a+%)",
    "of a tensor write t:%1(), or t:item() for its number"},
+  {"bad argument #%d to '[%w_?]+' %(number expected, got [uT]%a+%)", NUMBER},
+  {"'for' [%a ]+ must be a number", NUMBER},
+  {"bad 'for' [%a ]+ %(number expected, got [uT]%a+%)", NUMBER},
   {"must be a Tensor, got function", "a method is called: x:T(), not x.T"},
-  {"must be [^\n]*float32[^\n]*, not u?int%d+", "whole numbers make tensors of "
-   .. "int64: write t:float(), or st.tensor(list, {dtype = \"float32\"})"},
-  {"not implemented for dtype u?int%d+", "whole numbers make tensors of int64: "
-   .. "write t:float(), or st.tensor(list, {dtype = \"float32\"})"},
+  {"not implemented for dtype int64", INTEGERS},
+  {"must be [^\n]*float32[^\n]*, not int64", INTEGERS},
+  {"must be [^\n]*float32[^\n]*, not u?int%d+",
+   "write t:float(), or t:double()"},
+  {"not implemented for dtype u?int%d+", "write t:float(), or t:double()"},
   {"module 'torch' not found", "the library is the global st"},
   {"module 'numpy' not found", "the library is the global st"},
 }
+
+--- A method that was not called: x.T + 1.
+local function uncalled(text)
+  local name = match(text, "attempt to [%a ]+ %a+ '([%w_]+)' %(a function val")
+               or match(text, "a function value %(%a+ '([%w_]+)'%)")
+  local is_method = name and (core.methods[name] or core.named(name, true))
+  return is_method and ("a method is called: x:%s(), not x.%s"):format(name,
+                                                                     name)
+end
 
 -- A message with its location, which is in a file of the library.
 local INSIDE = "^[^\n:]*strided/[%w_/]+%.lua:%d+: "
@@ -159,7 +215,7 @@ local INSIDE = "^[^\n:]*strided/[%w_/]+%.lua:%d+: "
 -- @tparam string text the message
 -- @treturn ?string
 function advice.error(text)
-  local found = missing_global(text)
+  local found = missing_global(text) or uncalled(text)
   if found then return found end
   for _, row in ipairs(ERRORS) do
     local first, last, name = find(text, row[1])

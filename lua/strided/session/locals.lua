@@ -7,8 +7,8 @@
 -- them, and its upvalues are joined to the variables. A chunk that declares
 -- variables gives the session a closure over them at its end:
 --
---     local _keep, a, b = ... return function(...) CHUNK
---     do _keep(function() return c, d end) end end
+--     local _keep_locals, _first_of, a, b = ... return function(...) CHUNK
+--     do _keep_locals(1, function(...) return c, d end) end end
 --
 -- Lua 5.1 cannot join upvalues, and a function has at most 60. Other variables
 -- are fields of the chunk's environment, which reads and writes the upvalues of
@@ -23,72 +23,28 @@ local core = require "strided.core"
 core.check_taken("session", "strided.session.locals")
 local KEYWORDS = require("strided.session.show").KEYWORDS
 local failure = require "strided.session.traceback"
+local several = require "strided.session.several_results"
+local tokens = require "strided.session.tokens"
 
-local compile, setfenv = loadstring or load, setfenv
+local compile, jit, setfenv = loadstring or load, rawget(_G, "jit"), setfenv
 local concat, debug, find, getupvalue, globals, ipairs, next, setmetatable,
   setupvalue, sort, sub, upvaluejoin = table.concat, debug, string.find,
   debug.getupvalue, _G, ipairs, next, setmetatable, debug.setupvalue,
   table.sort, string.sub, debug.upvaluejoin
 
 local KEEP = "_keep_locals" -- a name that no chunk has
+local CHECK = "_first_of"   -- neither has one this name
 local MOST = 50             -- upvalues of a function
+local DEEPEST = 1000        -- a lookup of a level visits all levels above it
+
+local DEPTH, NAME = tokens.DEPTH, tokens.NAME
 
 -- -- Reading a chunk ----------------------------------------------------------
-
-local NAME = "^[%a_\128-\255][%w_\128-\255]*"
-
---- The end of a string in quotes that begins at a place.
-local function quoted_end(text, from)
-  local quote, at = sub(text, from, from), from + 1
-  while true do
-    local c = sub(text, at, at)
-    if c == quote or c == "" then return at end
-    at = at + (c == "\\" and 2 or 1)
-  end
-end
-
---- The end of a long string or of the text.
-local function long_end(text, from)
-  local _, open, level = find(text, "^%[(=*)%[", from)
-  if not open then return nil end
-  local _, to = find(text, "]" .. level .. "]", open + 1, true)
-  return to or #text
-end
-
---- Iterates over the names and symbols of a text of Lua and where they begin;
--- a string is a symbol.
-local function tokens(text)
-  local at = 1
-  return function()
-    while true do
-      at = find(text, "%S", at)
-      if not at then return nil end
-      if not find(text, "^%-%-", at) then break end
-      at = (long_end(text, at + 2) or find(text, "\n", at, true) or #text) + 1
-    end
-    local from, c = at, sub(text, at, at)
-    local _, to = find(text, NAME, at)
-    if c == '"' or c == "'" then to = quoted_end(text, at) end
-    if c == "[" then to = long_end(text, at) end
-    if not to then _, to = find(text, "^%d[%w.]*", at) end
-    at = (to or at) + 1
-    return sub(text, from, at - 1), from
-  end
-end
-
--- The words that begin and end a block. Those of while and for begin at do, if
--- ends like others.
-local STEP = {["do"] = 1, ["function"] = 1, ["if"] = 1, ["repeat"] = 1,
-              ["end"] = -1, ["until"] = -1}
 
 --- What a chunk names, which variables it declares at its top level, and where
 -- its last statement is if that is return.
 local function parse(text)
-  local list, starts, n = {}, {}, 0
-  for token, from in tokens(text) do
-    n = n + 1
-    list[n], starts[n] = token, from
-  end
+  local list, starts = tokens.list(text)
   local chunk, depth = {names = {}, declared = {}}, 0
   local function declare(name, attribute)
     if name ~= "_" and name ~= "_ENV" then -- UNNAMED
@@ -97,7 +53,7 @@ local function parse(text)
     end
   end
   for i, token in ipairs(list) do
-    depth = depth + (STEP[token] or 0)
+    depth = depth + (DEPTH[token] or 0)
     if find(token, NAME) and not KEYWORDS[token] then
       chunk.names[token] = true
     elseif depth == 0 and token == "return" then
@@ -129,9 +85,17 @@ local function value_of(v)
   return value
 end
 
+-- Note [Variables that a trace reads]
+-- LuaJIT takes an upvalue for a constant if the chunk that declares it does not
+-- assign it. A later chunk may, and its traces would read the first value.
+-- Therefore the functions here assign the variables, if they have arguments.
+
 --- A new variable with a value.
 local function with_value(value, is_const)
-  return variable(function() return value end, 1, is_const)
+  return variable(function(...)
+    if ... then value = ... end -- Note [Variables that a trace reads]
+    return value
+  end, 1, is_const)
 end
 
 local Locals = {}
@@ -190,14 +154,16 @@ local UNNAMED = {_ = true, _ENV = true, arg = true}
 -- @tparam function chunk
 -- @tparam number level that of a function that the chunk calls
 function Locals:rescue(chunk, level)
+  local declared = self.declared[chunk]
+  if not (declared and declared[1]) then return end
   local info = debug.getinfo(level, "f")
-  while info and info.func ~= chunk do
+  while info and info.func ~= chunk and level <= DEEPEST do
     level = level + 1
     info = debug.getinfo(level, "f")
   end
-  if not info then return end
+  if not info or info.func ~= chunk then return end
   local i = 0
-  for _, d in ipairs(self.declared[chunk] or {}) do
+  for _, d in ipairs(declared) do
     local name, value
     repeat
       i = i + 1
@@ -234,8 +200,11 @@ local function with_end(text, chunk, groups)
   for i, group in ipairs(groups) do
     local names = {}
     for k, d in ipairs(group) do names[k] = d.name end
-    calls[i] = ("%s(%d, function() return %s end)")
-      :format(KEEP, i, concat(names, ", "))
+    names = concat(names, ", ")
+    -- Note [Variables that a trace reads]
+    local assign = jit and ("if ... then %s = ... end "):format(names) or ""
+    calls[i] = ("%s(%d, function(...) %sreturn %s end)")
+      :format(KEEP, i, assign, names)
   end
   if not calls[1] then return text end
   local last = "do " .. concat(calls, " ") .. " end "
@@ -279,7 +248,9 @@ local function join(self, fn, fields)
   local i, name = 1, getupvalue(fn, 1)
   while name do
     local v = self.variables[name]
-    if v and name ~= KEEP then upvaluejoin(fn, i, v.fn, v.index) end
+    if v and name ~= KEEP and name ~= CHECK then
+      upvaluejoin(fn, i, v.fn, v.index)
+    end
     if fields and name == "_ENV" then
       setupvalue(fn, i, environment_with(fields))
     end
@@ -291,9 +262,9 @@ end
 
 --- The declarations of variables around a chunk.
 local function head_of(self, joined)
-  local list = {KEEP}
+  local list = {KEEP, CHECK}
   for i, name in ipairs(joined) do
-    list[i + 1] = name .. (self.variables[name].is_const and " <const>" or "")
+    list[i + 2] = name .. (self.variables[name].is_const and " <const>" or "")
   end
   return "local " .. concat(list, ", ") .. " = ... return function(...) "
 end
@@ -308,15 +279,18 @@ function Locals:compile(text, name, source)
   local chunk = parse(source or text)
   local groups = groups_of(chunk.declared)
   local joined, fields = divide(self, chunk.names)
-  if not (groups[1] or joined[1] or fields) then return compile(text, name) end
-  local outer, why = compile(head_of(self, joined)
-                             .. with_end(text, chunk, groups) .. "\nend", name)
+  local whole = several.mark(with_end(text, chunk, groups), CHECK)
+  if whole == text and not (joined[1] or fields) then
+    return compile(text, name)
+  end
+  local outer, why = compile(head_of(self, joined) .. whole .. "\nend", name)
   if not outer then
     -- The end of the chunk is behind a label at its end.
     if find(why, "into the scope of") then return compile(text, name) end
     return nil, why
   end
-  local fn = outer(function(i, closure) keep(self, groups[i], closure) end)
+  local fn = outer(function(i, closure) keep(self, groups[i], closure) end,
+                   several.first_of)
   join(self, fn, fields)
   self.declared[fn] = chunk.declared
   failure.is_chunk(fn)

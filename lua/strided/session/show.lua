@@ -4,7 +4,7 @@
 --
 -- @module strided.session.show
 
-local lists = require("strided.core").tensor_lists
+local core = require "strided.core"
 local trace_text = require "strided.session.trace_text"
 
 local concat, sort = table.concat, table.sort
@@ -55,7 +55,7 @@ end
 
 local function has_tostring(v)
   local meta = debug.getmetatable(v)
-  if meta == lists then return false end -- it is that of this module
+  if meta == core.tensor_lists then return false end -- it calls this module
   return type(meta) == "table" and rawget(meta, "__tostring") ~= nil
 end
 
@@ -94,6 +94,17 @@ local function count_elements(t)
   local n = 0
   while rawget(t, n + 1) ~= nil do n = n + 1 end
   return n
+end
+
+--- What to write for x.sum, which is a method; "" for other functions.
+local function method_text(fn)
+  local found
+  for name, method in next, core.methods do
+    local is_better = method == fn and type(name) == "string" and
+                      (not found or #name < #found)
+    if is_better then found = name end
+  end
+  return found and format("\n  a method is called: write x:%s()", found) or ""
 end
 
 local shown -- defined below; recursive
@@ -159,6 +170,7 @@ function shown(v, state, depth)
     return table_text(v, state, depth)
   end
   local text = kind == "string" and depth > 0 and quoted(v) or text_of(v)
+  if kind == "function" and depth == 0 then text = text .. method_text(v) end
   if kind == "string" and depth == 0 then return text end
   return show.paint(text, kind, state.has_colours)
 end

@@ -9,6 +9,7 @@ local catalogue = require "strided.help.catalogue"
 local core = require "strided.core"
 local emit = require "strided.types.emit"
 local functions = require "strided.session.functions"
+local guard = require "strided.guard"
 local reader = require "strided.types.comments"
 local signatures = require "strided.types.signatures"
 
@@ -295,6 +296,7 @@ local function layer_call(name, class, base)
   local forward = class.forward
   if forward == base.forward then return nil end
   local form = {params = {}, returns = {{type = TENSOR}}}
+  forward = guard.original(forward)
   local info = getinfo(forward, "u")
   if not info.nparams then -- Lua 5.1
     form.rest = TENSOR

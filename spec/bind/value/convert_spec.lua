@@ -7,6 +7,8 @@ local tensors = require "spec.support.tensors"
 local live, raises, raises_here = tensors.live, tensors.raises,
                                   tensors.raises_here
 
+local unpack = unpack or table.unpack
+
 local function text(int64) return (tostring(int64):gsub("LL$", "")) end
 
 describe("conversion", function()
@@ -94,6 +96,22 @@ describe("conversion", function()
       assert.matches(ragged[i][2], message)
     end)
   end
+
+  it("copies a tensor without its history, as PyTorch does", function()
+    local x = st.tensor({{1, 2}, {3, 4.5}}, {requires_grad = true})
+    local y = st.tensor(x)
+    assert.is_true(y:equal(x))
+    assert.is_false(y:is_alias_of(x))
+    assert.is_false(y.requires_grad)
+    assert.same({1, 2}, {unpack(st.tensor(x:t()):stride())})
+    assert.same({{1, 2}, {3, 4}}, st.tensor(x, {dtype = "int64"}):totable())
+    assert.equal("meta", st.tensor(x, {device = "meta"}).device)
+    assert.equal("meta", st.tensor(st.ones(2, {device = "meta"})).device)
+    local z = st.tensor(x * 2, {requires_grad = true})
+    assert.is_true(z.is_leaf and z.requires_grad)
+    raises_here("tensor: has no argument 'foo'", st.tensor, x, {foo = 1})
+    assert.is_true(x.requires_grad and x.is_leaf)
+  end)
 
   it("refuses a table that contains itself", function()
     local t = {}

@@ -416,6 +416,37 @@ end)
 
 -- -- Arguments ---------------------------------------------------------------
 
+describe("A layer", function()
+  it("that is a function is printed", function()
+    local net = nn.Sequential {nn.Linear(1, 2), st.relu, {"own", function(x)
+      return x * 2
+    end}}
+    local text = tostring(net)
+    assert.truthy(text:find("\n  (2): function\n", 1, true), text)
+    assert.matches("\n  %(own%): function at %S+module_spec.lua:%d+\n", text)
+    assert.equal(2, #net:parameters())
+    assert.equal(2, #net:modules())
+    local state = net:state_dict()
+    net:load_state_dict(state)
+  end)
+
+  it("is called by itself or with a colon", function()
+    local Net = nn.Module:extend "Net"
+    function Net:init() self.out = nn.Linear(1, 2) end
+    function Net:forward(x) return self.out(x) end
+    local Derived = Net:extend "Derived"
+    local x = st.ones(3, 1)
+    for _, net in ipairs {Net(), Derived(), nn.Linear(1, 2), nn.ReLU(),
+                          nn.Sequential {nn.Linear(1, 2)}} do
+      near(net(x), net:forward(x), 0)
+      raises_here("forward: write net(x), or net:forward(x) with a colon",
+                  net.forward, x)
+      raises_here("forward: write net(x), or net:forward(x) with a colon",
+                  net.forward)
+    end
+  end)
+end)
+
 describe("The arguments of a layer", function()
   it("are given by position or by name", function()
     for _, layer in ipairs {

@@ -22,6 +22,10 @@ describe("Python that is no Lua", function()
     {"for x in y: print(x)", "do"}, {"# a comment", "--"},
     {"try: f()", "pcall"}, {"~x", "logical_not"},
     {"print('a: [1:2]') @ b", "a:matmul(b)"},
+    {"print x", "print(x)"}, {"print x.y ", "print(x.y)"},
+    {"st.zeros((2, 3))", "f(2, 3)"}, {"x:reshape((2, -1))", "f({2, 3})"},
+    {"net:save x", "net:save(x)"},
+    {"y = 1 + x:sum 2", "x:sum()"}, {"y = x:sum", "x:sum()"},
   }
   for _, case in ipairs(cases) do
     it("is told what to write: " .. case[1], function()
@@ -41,7 +45,8 @@ describe("Python that is no Lua", function()
 
   it("is not seen in wrong Lua", function()
     for _, text in ipairs {"f(x, {dim = 1)", "t[x:size(1]", "x = = 1",
-                           "if x ~= 1 the", "f(x, {a = 1}, )", "'x[:8]' = 1"} do
+                           "if x ~= 1 the", "f(x, {a = 1}, )", "'x[:8]' = 1",
+                           "local x y", "for x in", "return x y"} do
       local _, why = compile(text, "=input")
       assert.is_nil(advice.syntax(why, text))
     end
@@ -63,7 +68,14 @@ describe("An error of Lua", function()
     {"local _ = math.sqrt(t)", "t:sqrt()"}, {"return t[1]:item()", "item()"},
     {"return st.cov(t.T)", "x:T(), not x.T"},
     {"return st.linalg.inv(st.tensor {{1, 2}, {3, 4}})", "t:float()"},
-    {"return st.poisson(st.tensor {4})", "t:float()"},
+    {"return st.poisson(st.tensor {4})", "int64: write t:float()"},
+    {"st.histc(st.tensor({1}, {dtype = 'uint16'}))", "\n  write t:float()"},
+    {'local s = ("%.3f"):format(t:sum()) return s', "is t:item()"},
+    {"local s = ('a'):rep(t:sum()) return s", "is t:item()"},
+    {"for _ = 1, t:sum() do end", "is t:item()"},
+    {"return t.T + 1", "x:T(), not x.T"}, {"return t.mT.shape", "x:mT()"},
+    {"return #t.sum", "x:sum()"}, {"return -t.sum", "x:sum()"},
+    {"st.nn.Linear(1, 2):save 'a.pt'", "st.save(path, module:state_dict())"},
     {'require "torch"', "the global st"},
     {"return st.distributions.Gamma(2, 1).sample({3})", "with a colon"},
     {"return st.nn.Linear.extra_repr(nil)", "with a colon"},
@@ -79,6 +91,9 @@ describe("An error of Lua", function()
   end
 
   it("of something else is as it was", function()
+    assert.is_nil(said("local t = {f = print} return t.f.x"):find "colon")
+    assert.is_nil(said("local t = {f = print} return t.f + 1"):find "method")
+    assert.is_nil(said("return ('%d'):format('a')"):find "item")
     assert.matches("^input:2: mine\nstack traceback:", said "error 'mine'")
     assert.is_nil(advice.error "input:1: attempt to call a nil value")
   end)

@@ -43,6 +43,16 @@ local function dec() n = n - 1 end
 dec() dec()
 inc()
 n]], "2\n11\n10\n"},
+  {"are assigned in loops that LuaJIT compiles", [[
+local sum = 0
+for i = 1, 1000 do sum = sum + i end
+sum
+local function add(n) for i = 1, n do sum = sum + i end end
+add(1000)
+sum
+local w = 0 error("oops", 0)
+for i = 1, 1000 do w = w + i end
+w]], "500500\n1001000\noops\n500500\n"},
   {"hide those of the same name, which functions keep", [[
 local n = 1
 local function get() return n end
@@ -150,12 +160,14 @@ describe("Local variables of a session", function()
         .. "} do " .. name .. " = 1000 end print(get())"
       lines[#lines + 1] = name
     end
+    lines[#lines + 1] = "v140 = 0 for i = 1, 1000 do v140 = v140 + i end "
+      .. "print(v140) return " .. table.concat(names, ", ") .. ";"
     local declared = {}
     for i = 1, 130 do declared[i] = "w" .. i end
     local list = table.concat(declared, ", ")
     lines[#lines + 1] = "local " .. list .. " = " .. list:gsub("w", "")
     lines[#lines + 1] = "w1 + w77 + w130"
-    assert.equal("11325\n" .. ("1000\n"):rep(8) .. "208\n",
+    assert.equal("11325\n" .. ("1000\n"):rep(8) .. "500500\n208\n",
                  piped(table.concat(lines, "\n")))
   end)
 

@@ -366,6 +366,37 @@ describe("A session on a pipe", function()
   end)
 end)
 
+describe("The prompt", function()
+  local cases = {
+    {"ends a method without a call", "x = st.ones(2)\nx:sum\n1 + 1",
+     {"function arguments expected", "\n  a method is called: write x:sum()\n",
+      "\n2\n"}},
+    {"waits for its arguments in brackets", "x = st.ones(2)\nprint(x:sum\n())",
+     {"ambiguous|tensor(2.)"}}, -- Lua 5.1 refuses the line
+    {"answers ?name between the lines of a chunk",
+     "t = {\n?ones\n  1,\n??zeros\n}\n#t",
+     {"ones: A tensor of ones.", "zeros: A tensor of zeros.", "\n1\n"}},
+    {"leaves ?name to a string and a comment of several lines",
+     "s = [[\n?ones\n]] --[[\n?ones\n]]\n#s", {"6\n"}},
+    {"says what x.T is", "st.ones(2).T\nst.ones(2).sum\nst.ones",
+     {"function: ", "\n  a method is called: write x:T()\n",
+      "write x:sum()\n", "function: "}},
+  }
+  for _, case in ipairs(cases) do
+    it(case[1], function()
+      local text, at = piped(case[2] .. "\n", "2>&1"), 1
+      for _, expected in ipairs(case[3]) do
+        local first, last
+        for part in expected:gmatch "[^|]+" do
+          if not first then first, last = text:find(part, at, true) end
+        end
+        assert.truthy(first, expected .. " in " .. text)
+        at = expected:sub(-1) == "\n" and last or last + 1
+      end
+    end)
+  end
+end)
+
 describe("An error in a session", function()
   local cases = {
     {"has no traceback when its place says it all", "error 'plain'",

@@ -5,7 +5,7 @@
 return [=[
 indexing: elements, ranges and masks
 
-Indices count from 1, negative ones from the end; ranges include both ends.
+Indices count from 1, negative indices from the end; ranges include both ends.
 v[i] of a vector is a Lua number, where gradients of v are recorded a tensor.
 
   > v = st.tensor {10, 20, 30, 40}
