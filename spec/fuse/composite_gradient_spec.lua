@@ -183,6 +183,71 @@ describe("A fused function of a pool", function()
   end)
 end)
 
+-- -- Histories ---------------------------------------------------------------
+
+describe("A fused function that", function()
+  local x
+  setup(function() x = st.rand({3, 3}, {dtype = "float64"}) end)
+  teardown(function() x = nil end)
+
+  local Scaled = st.autograd.Function {
+    forward = function(_, t) return t * 2 end,
+    backward = function(_, grad) return grad * 100 end,
+  }
+  local Same = st.autograd.Function {
+    forward = function(_, t) return t end,
+    backward = function(_, grad) return grad * 100 end,
+  }
+
+  for _, row in ipairs {
+    {"registers a hook", "a hook", function(t)
+      local y = t * 2
+      y:register_hook(function(grad) return grad * 10 end)
+      return y + t
+    end},
+    {"calls a function with a gradient of its own", "of its own",
+     function(t) return Scaled(t * 3) + t end},
+    {"calls one that does nothing", "of its own",
+     function(t) return Same(t * 3) + t end},
+    {"computes gradients", "gradients", function(t)
+      return st.grad((t * t):sum(), t, {create_graph = true}) * t
+    end},
+    {"tries to compute gradients", "gradients", function(t)
+      return pcall(st.grad, (t * t):sum(), t, {retain_graph = true}) and t * 2
+             or t * 3
+    end},
+    {"asks whether a gradient is required", "gradient", function(t)
+      return t.requires_grad and t * 2 + 1 or t * 3 + 1
+    end},
+    {"requires a gradient", "gradient", function(t)
+      return st.ones(3, {dtype = "float64"}):requires_grad_() * t + 1
+    end},
+    {"stops the recording of gradients", "state", function(t)
+      return st.no_grad(function() return t * 2 end) * t
+    end},
+  } do
+    it(row[1] .. " is called", function()
+      local f = st.fuse(row[3])
+      near(gradient_of(row[3], x), gradient_of(f, x), 1e-12)
+      near(gradient_of(row[3], x), gradient_of(f, x), 1e-12)
+      local text = f:explain(x:clone():requires_grad_())
+      assert.truthy(text:find("the function is called: .*" .. row[2]))
+    end)
+  end
+
+  it("is called under autocast, where its operators cast", function()
+    local function body(t) return t:matmul(t * 2) + 1 end
+    local f = st.fuse(body)
+    local y = x:float()
+    st.autocast(function()
+      assert.equal("bfloat16", tostring(f(y).dtype))
+      assert.truthy(f:explain(y):find "the function is called")
+      near(gradient_of(body, y), gradient_of(f, y), 1e-12)
+    end)
+    assert.equal("float32", tostring(f(y).dtype))
+  end)
+end)
+
 -- -- Training steps ----------------------------------------------------------
 
 local function train(net, steps, inputs, targets, wrap)

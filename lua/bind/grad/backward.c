@@ -221,6 +221,7 @@ static st_tensor **read_list(const request *r, int idx, const char *what,
 }
 
 static void read_outputs(request *r, int idx) {
+  st__cannot_record(r->h, "it computes gradients");
   r->pass.outputs = read_list(r, idx, "outputs", -1, &r->pass.noutputs);
   r->outputs = lua_gettop(r->L) - 1;                     /* [+2] */
 }
