@@ -143,6 +143,29 @@ local ATTACHED = {
    function(x) return x:cumprod(2) end, false},
 }
 
+describe("The gradient of the gradient by empty tensors", function()
+  for name, f in pairs {
+    linalg_slogdet = function(x) return (select(2, st.linalg_slogdet(x))) end,
+    logdet = st.logdet, linalg_det = st.linalg_det,
+    ["repeat"] = function(x)
+      return st["repeat"](x, x:dim() == 3 and {2, 1, 0} or {0, 2})
+    end,
+  } do
+    it("is that of " .. name, function()
+      for _, shape in ipairs {{0, 0}, {2, 0, 0}, {0, 3, 3}} do
+        for _, dtype in ipairs {"float64", "complex128"} do
+          local x = st.ones(shape, {dtype = dtype}):requires_grad_()
+          local u = st.ones_like(f(x)):requires_grad_()
+          local dx = st.grad(f(x), x, {grad_outputs = u, create_graph = true})
+          assert.same(shape, {unpack(dx.shape)})
+          local two = st.grad(dx, u, {grad_outputs = st.ones_like(dx)})
+          assert.is_true(two:equal(st.zeros_like(u)))
+        end
+      end
+    end)
+  end
+end)
+
 describe("The gradient with a graph", function()
   for _, row in ipairs(ATTACHED) do
     local name, x, f, want = row[1], row[2], row[3], row[4]

@@ -255,11 +255,10 @@ st_status st__help_det_back(int n, const st_helper_arg *args, st_value *out) {
   const st_tensor *det = st__read_tensor(&args);
   st_op_scope c = {.status = ST_OK};
   (void)n;
-  if (A->numel == 0) {
-    return st__scope_return(&c, st__apply1(&c, ST_OP_zeros_like, A), out);
-  }
   if (!st__tls().grad) {
-    return st__scope_return(&c, adjugate(&c, grad, A), out);
+    return st__scope_return(&c, A->numel > 0
+                                ? adjugate(&c, grad, A)
+                                : st__apply1(&c, ST_OP_zeros_like, A), out);
   }
   if (!st__is_complex(A->dtype) && has_zero(&c, det)) {
     return st__scope_return(&c, adjugate_by_svd(&c, grad, A), out);
@@ -281,9 +280,6 @@ st_status st__help_slogdet_back(int n, const st_helper_arg *args,
   st_op_scope c = {.status = ST_OK};
   st_tensor *solved[2];
   (void)n;
-  if (A->numel == 0) {
-    return st__scope_return(&c, st__apply1(&c, ST_OP_zeros_like, A), out);
-  }
   if (st__is_complex(A->dtype)) {
     const st_scalar minus_i = st__scalar_complex(0, -1);
     const st_tensor *turned = st__apply2(&c, ST_OP_mul_Tensor,

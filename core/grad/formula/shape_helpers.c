@@ -105,7 +105,7 @@ st_status st__help_repeat_back(int n, const st_helper_arg *args,
     if (d >= lead) split[ns++] = g->dims[d - lead];
   }
   const st_value sizes = st__of_ints(g->dims, g->ndim);
-  if (grad->numel == 0 || ns > ST_MAX_DIMS) {
+  if (ns > ST_MAX_DIMS) {
     return st__scope_return(&c, st__apply_with(&c, ST_OP_new_zeros, grad,
                                                sizes), out);
   }
