@@ -248,6 +248,11 @@ const char *st__type_name(st__state *h, lua_State *L, int idx);
 /* As luaL_setfuncs: sets fns, with the binding state as upvalue, in the table
  * at the top. Remembers the names for st__argument_error. */
 void st__set_functions(st__state *h, lua_State *L, const luaL_Reg *fns);
+/* The same for functions that access elements outside of operator calls: Note
+ * [Functions that access elements]. Errors begin with the name of the function
+ * if has_names is true, and not if Lua code calls it for another one. */
+void st__set_access_functions(st__state *h, lua_State *L, const luaL_Reg *fns,
+                              bool has_names);
 /* The registry reference of a new table with weak values. [0] */
 int st__new_weak_table(lua_State *L);
 /* The name of the C function at the top, or NULL for a metamethod and for
@@ -471,6 +476,10 @@ st_limits *st__sandbox_limits(const st__state *h);
 bool st__push_guarded(st__state *h, lua_State *L, const luaL_Reg *fn);
 /* What the function at the top guards, or NULL. */
 const luaL_Reg *st__guarded_function(lua_State *L);
+/* For other ways to register: whether a function is one of these, and the error
+ * if the sandbox has taken it. */
+bool st__is_guarded(const luaL_Reg *fn);
+void st__check_guarded(st__state *h, lua_State *L, const luaL_Reg *fn);
 /* Raises if the sandbox does not give the namespace to libraries. In one that
  * does, libraries do not replace registrations. */
 void st__check_namespace(st__state *h, lua_State *L, const char *ns);

@@ -486,18 +486,21 @@ void st__open_grad(st__state *h, lua_State *L) {
   };
   static const luaL_Reg methods[] = {
     {"requires_grad_", tensor_requires_grad}, {"retain_grad", retain_grad},
-    {"detach_", detach}, {"backward", tensor_backward}, {NULL, NULL}
+    {"detach_", detach}, {NULL, NULL}
   };
+  static const luaL_Reg passes[] = {{"backward", tensor_backward},
+                                    {NULL, NULL}};
   static const luaL_Reg functions[] = {
     {"backward", backward}, {"grad", grad_of}, {NULL, NULL}
   };
   static const luaL_Reg runners[] = {
     {"detect_anomaly", detect_anomaly}, {NULL, NULL}
   };
-  st__set_functions(h, L, functions);
+  st__set_access_functions(h, L, functions, true);
   st__set_body_functions(h, L, runners);
   lua_getfield(L, -1, "methods");                        /* [+1] */
   st__set_functions(h, L, methods);
+  st__set_access_functions(h, L, passes, true);
   lua_getfield(L, -2, "properties");                     /* [+1] */
   st__set_functions(h, L, properties);
   lua_pop(L, 2);                                         /* [-2] */

@@ -261,5 +261,5 @@ void st__open_arrow(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {
     {"to_arrow", to_arrow}, {"from_arrow", from_arrow}, {NULL, NULL}
   };
-  st__set_functions(h, L, functions);
+  st__set_access_functions(h, L, functions, true);
 }

@@ -393,14 +393,15 @@ static int save_gc(lua_State *L) {
 
 void st__meta_save(st__state *h, lua_State *L) {
   static const luaL_Reg methods[] = {
-    {"write", save_write}, {"reserve", save_reserve}, {"patch", save_patch},
-    {"tell", save_tell}, {"commit", save_commit}, {"abort", save_gc},
-    {NULL, NULL}
+    {"reserve", save_reserve}, {"patch", save_patch}, {"tell", save_tell},
+    {"commit", save_commit}, {"abort", save_gc}, {NULL, NULL}
   };
+  static const luaL_Reg access[] = {{"write", save_write}, {NULL, NULL}};
   static const luaL_Reg metamethods[] = {{"__gc", save_gc}, {NULL, NULL}};
   st__set_functions(h, L, metamethods);
   lua_newtable(L);                               /* [+1] */
   st__set_functions(h, L, methods);
+  st__set_access_functions(h, L, access, false);
   lua_setfield(L, -2, "__index");                /* [-1] */
 }
 

@@ -410,5 +410,5 @@ void st__open_csv_read(st__state *h, lua_State *L) {
     {"csv_record", first_record}, {"csv_survey", survey},
     {"csv_parse", parse}, {"csv_squeeze", st__csv_squeeze}, {NULL, NULL}
   };
-  st__set_functions(h, L, functions);
+  st__set_access_functions(h, L, functions, false);
 }

@@ -222,5 +222,5 @@ static int format_rows(lua_State *L) {
 void st__open_csv_write(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {{"csv_format", format_rows},
                                        {NULL, NULL}};
-  st__set_functions(h, L, functions);
+  st__set_access_functions(h, L, functions, false);
 }

@@ -129,7 +129,9 @@ void st__meta_capsule(st__state *h, lua_State *L) {
 
 void st__open_dlpack(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {
-    {"to_dlpack", to_dlpack}, {"from_dlpack", from_dlpack}, {NULL, NULL}
+    {"to_dlpack", to_dlpack}, {NULL, NULL}
   };
+  static const luaL_Reg access[] = {{"from_dlpack", from_dlpack}, {NULL, NULL}};
   st__set_functions(h, L, functions);
+  st__set_access_functions(h, L, access, true); /* read-only memory is copied */
 }

@@ -76,18 +76,19 @@ static void clear_flag(void) {
 
 void st__raise_lost(st__state *h, lua_State *L, int first, const char *name) {
   const bool was_new = atomic_exchange(&is_new, false);
+  const char *colon = *name ? ": " : "";
   clear_flag();
   if (was_new) {
-    st__error(h, L, ST_BAD_STATE, "%s: a mapped file, maybe that of another "
+    st__error(h, L, ST_BAD_STATE, "%s%sa mapped file, maybe that of another "
               "tensor, was truncated, or cannot be read or written; the rest "
-              "of it is zeros now", name);
+              "of it is zeros now", name, colon);
   }
   for (int i = first; i <= lua_gettop(L); i++) {
     const st_tensor *t = st__to_tensor(h, L, i);
     if (t && st__has_lost_file(t)) {
-      st__error(h, L, ST_BAD_STATE, "%s: the mapped file of a tensor was "
+      st__error(h, L, ST_BAD_STATE, "%s%sthe mapped file of a tensor was "
                 "truncated, or cannot be read or written; nothing more is "
-                "written to it", name);
+                "written to it", name, colon);
     }
   }
 }

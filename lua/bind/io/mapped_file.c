@@ -269,14 +269,17 @@ static int source_view(lua_State *L) {
 
 void st__meta_source(st__state *h, lua_State *L) {
   static const luaL_Reg methods[] = {
-    {"size", source_size}, {"read", source_read},
-    {"read_into", source_read_into}, {"map", source_map},
-    {"view", source_view}, {"close", source_gc}, {NULL, NULL}
+    {"size", source_size}, {"map", source_map}, {"view", source_view},
+    {"close", source_gc}, {NULL, NULL}
+  };
+  static const luaL_Reg access[] = {
+    {"read", source_read}, {"read_into", source_read_into}, {NULL, NULL}
   };
   static const luaL_Reg metamethods[] = {{"__gc", source_gc}, {NULL, NULL}};
   st__set_functions(h, L, metamethods);
   lua_newtable(L);                                /* [+1] */
   st__set_functions(h, L, methods);
+  st__set_access_functions(h, L, access, false);
   lua_setfield(L, -2, "__index");                 /* [-1] */
 }
 

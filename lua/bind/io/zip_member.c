@@ -258,20 +258,26 @@ static int deflate_all(lua_State *L) {
 
 void st__meta_member(st__state *h, lua_State *L) {
   static const luaL_Reg methods[] = {
-    {"read", member_read}, {"read_into", member_read_into},
     {"finish", member_finish}, {"close", member_gc}, {NULL, NULL}
+  };
+  static const luaL_Reg access[] = {
+    {"read", member_read}, {"read_into", member_read_into}, {NULL, NULL}
   };
   static const luaL_Reg metamethods[] = {{"__gc", member_gc}, {NULL, NULL}};
   st__set_functions(h, L, metamethods);
   lua_newtable(L);                               /* [+1] */
   st__set_functions(h, L, methods);
+  st__set_access_functions(h, L, access, false);
   lua_setfield(L, -2, "__index");                /* [-1] */
 }
 
 void st__open_zip_member(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {
-    {"open_member", open_member}, {"crc32", crc}, {"deflate", deflate_all},
-    {NULL, NULL}
+    {"open_member", open_member}, {NULL, NULL}
+  };
+  static const luaL_Reg access[] = {
+    {"crc32", crc}, {"deflate", deflate_all}, {NULL, NULL}
   };
   st__set_functions(h, L, functions);
+  st__set_access_functions(h, L, access, false);
 }

@@ -177,21 +177,26 @@ static void refuse(st__state *h, lua_State *L, const char *name, int id) {
             "%s away", name, class_name[id]);
 }
 
+bool st__is_guarded(const luaL_Reg *fn) { return find_row(fn->name) != NULL; }
+
+void st__check_guarded(st__state *h, lua_State *L, const luaL_Reg *fn) {
+  if (!h->sandbox->taken) return;
+  const struct taken *row = find_row(fn->name);
+  if (h->sandbox->taken & 1 << row->id &&
+      (row->harmless == LUA_TNONE || lua_type(L, 1) != row->harmless)) {
+    refuse(h, L, row->name, row->id);
+  }
+}
+
 static int guard(lua_State *L) {
   st__state *h = lua_touserdata(L, lua_upvalueindex(1));
   const luaL_Reg *fn = lua_touserdata(L, lua_upvalueindex(2));
-  if (h->sandbox->taken) {
-    const struct taken *row = find_row(fn->name);
-    if (h->sandbox->taken & 1 << row->id &&
-        (row->harmless == LUA_TNONE || lua_type(L, 1) != row->harmless)) {
-      refuse(h, L, row->name, row->id);
-    }
-  }
+  st__check_guarded(h, L, fn);
   return fn->func(L);
 }
 
 bool st__push_guarded(st__state *h, lua_State *L, const luaL_Reg *fn) {
-  if (!find_row(fn->name)) return false;
+  if (!st__is_guarded(fn)) return false;
   lua_pushlightuserdata(L, h);                   /* [+1] */
   lua_pushlightuserdata(L, (void *)(uintptr_t)fn); /* [+1] */
   lua_pushcclosure(L, guard, 2);                 /* [-2, +1] */

@@ -126,9 +126,43 @@ static void keep_list(st__state *h, lua_State *L, const luaL_Reg *fns) {
   h->lists[h->nlists++] = fns;
 }
 
+/* Note [Functions that access elements]
+ * A function that reads or writes elements itself, as totable does, may meet
+ * pages of a mapped file that is truncated: they are zeros then, and the
+ * function must not say that it is done (Note [Truncated files]). So such
+ * functions are registered in a way of their own, which asks when they return,
+ * and st__check_memory, which gives the address of elements, serves no other
+ * function. Operator calls ask in st__call_operator. */
+static int call_access(lua_State *L) {
+  const luaL_Reg *fn = lua_touserdata(L, lua_upvalueindex(2));
+  const bool has_name = lua_toboolean(L, lua_upvalueindex(3));
+  if (lua_toboolean(L, lua_upvalueindex(4))) {
+    st__check_guarded(st__state_of(L), L, fn);
+  }
+  const int n = fn->func(L);                     /* [+n] */
+  return n + st__check_lost(st__state_of(L), L, 1, has_name ? fn->name : "");
+}
+
+void st__check_access(st__state *h, lua_State *L) {
+  if (lua_type(L, lua_upvalueindex(4)) != LUA_TBOOLEAN) {
+    st__error(h, L, ST_BAD_STATE, "strided: a function that accesses elements "
+              "is registered as one that does not");
+  }
+}
+
+/* The entry of the function at the top if it is one of these, or NULL. */
+static const luaL_Reg *access_function(lua_State *L) {
+  if (lua_tocfunction(L, -1) != call_access) return NULL;
+  lua_getupvalue(L, -1, 2);                      /* [+1] */
+  const luaL_Reg *fn = lua_touserdata(L, -1);
+  lua_pop(L, 1);                                 /* [-1] */
+  return fn;
+}
+
 const char *st__function_name(const st__state *h, lua_State *L) {
   const luaL_Reg *guarded = st__guarded_function(L);
   const lua_CFunction fn = lua_tocfunction(L, -1);
+  if (!guarded) guarded = access_function(L);
   if (guarded) return guarded->name;
   for (int i = 0; fn && i < h->nlists; i++) {
     for (const luaL_Reg *r = h->lists[i]; r->name; r++) {
@@ -145,6 +179,19 @@ void st__set_functions(st__state *h, lua_State *L, const luaL_Reg *fns) {
       lua_pushlightuserdata(L, h);         /* [+1] */
       lua_pushcclosure(L, fns->func, 1);   /* [-1, +1] */
     }
+    lua_setfield(L, -2, fns->name);      /* [-1] */
+  }
+}
+
+void st__set_access_functions(st__state *h, lua_State *L, const luaL_Reg *fns,
+                              bool has_names) {
+  keep_list(h, L, fns);
+  for (; fns->name; fns++) {
+    lua_pushlightuserdata(L, h);         /* [+1] */
+    lua_pushlightuserdata(L, (void *)(uintptr_t)fns); /* [+1] */
+    lua_pushboolean(L, has_names);       /* [+1] */
+    lua_pushboolean(L, st__is_guarded(fns)); /* [+1] */
+    lua_pushcclosure(L, call_access, 4); /* [-4, +1] */
     lua_setfield(L, -2, fns->name);      /* [-1] */
   }
 }

@@ -162,9 +162,11 @@ static int get_rng_state(lua_State *L) {
   return 1;
 }
 
-/* The tensor at idx, which has the bytes of a state. */
-static const st_tensor *check_state(st__state *h, lua_State *L, int idx,
-                                    const char *name) {
+typedef struct state { const void *p; size_t n; } state;
+
+/* A copy of the bytes of a state, in the tensor at idx. [+1] */
+static state check_state(st__state *h, lua_State *L, int idx,
+                         const char *name) {
   const st_tensor *t = st__check_tensor(h, L, idx, "state");
   st__check_not_fake(h, L, t);
   if (st_tensor_dtype(t) != ST_UINT8 || st_tensor_ndim(t) != 1 ||
@@ -173,26 +175,29 @@ static const st_tensor *check_state(st__state *h, lua_State *L, int idx,
     st__error(h, L, ST_BAD_VALUE, "%s: a state is a contiguous tensor of "
               "bytes, as get_state() of a generator returns", name);
   }
-  return t;
-}
-
-static st_status read_state(st_generator *g, const st_tensor *t) {
-  return st_generator_set_state(g, st_tensor_data(t),
-                                (size_t)st_tensor_numel(t));
+  const size_t n = (size_t)st_tensor_numel(t);
+  void *copy = lua_newuserdata(L, n);                  /* [+1] */
+  t = st__check_tensor(h, L, idx, "state"); /* which a finalizer may resize */
+  if ((size_t)st_tensor_numel(t) != n) {
+    st__error(h, L, ST_BAD_STATE, "%s: the state changed", name);
+  }
+  if (n > 0) memcpy(copy, st_tensor_data(t), n);
+  st__check_lost(h, L, idx, name);
+  return (state){copy, n};
 }
 
 /* Sets the default generator to a state, of the algorithm whose states have
  * this size. */
-static st_status read_default(const st_tensor *t) {
+static st_status read_default(state s) {
   st_generator *g = NULL;
   st_status status = st_generator_new_of(ST_PHILOX, 0, &g);
   if (status == ST_OK &&
-      (int64_t)st_generator_state_size(g) != st_tensor_numel(t)) {
+      st_generator_state_size(g) != s.n) {
     st_generator_release(&g);
     status = st_generator_new_of(ST_MERSENNE, 0, &g);
   }
   if (status != ST_OK) return status;
-  status = read_state(g, t);
+  status = st_generator_set_state(g, s.p, s.n);
   if (status == ST_OK) st_generator_assign(st_default_generator(), g);
   st_generator_release(&g);
   return status;
@@ -203,8 +208,8 @@ static int set_rng_state(lua_State *L) {
   st__cannot_record(st__state_of(L), "it seeds random numbers");
   st__state *h = st__state_of(L);
   if (st__to_tensor(h, L, 1)) {
-    const st_tensor *t = check_state(h, L, 1, "set_rng_state");
-    const st_status status = read_default(t);
+    const state s = check_state(h, L, 1, "set_rng_state"); /* [+1] */
+    const st_status status = read_default(s);
     return status == ST_OK ? 0 : st__raise(h, L, status);
   }
   st_generator *g = *(st_generator **)st__checkudata(h, L, 1, ST_UD_GENERATOR,
@@ -310,8 +315,9 @@ static int generator_get_state(lua_State *L) {
 /* generator:set_state(t): returns the generator */
 static int generator_set_state(lua_State *L) {
   st__state *h = st__state_of(L);
-  st_generator *g = live_generator(h, L);
-  const st_status status = read_state(g, check_state(h, L, 2, "set_state"));
+  const state s = check_state(h, L, 2, "set_state");   /* [+1] */
+  const st_status status = st_generator_set_state(live_generator(h, L), s.p,
+                                                  s.n);
   if (status != ST_OK) return st__raise(h, L, status);
   lua_settop(L, 1);
   return 1;

@@ -447,7 +447,7 @@ static int run(const call *c, st_schedule *schedule) {
   take_outputs(c, schedule, at, outs);
   if (needs_env) inherit_env(c, schedule, at);
   st__gc_charge(c->h, NULL, bytes);
-  return n;
+  return n + st__check_lost(c->h, L, 1, st_compile_cache_name(c->ud->f));
 }
 
 /* True if the function must be called whatever its arguments are. */

@@ -405,7 +405,7 @@ static int tensor_totable(lua_State *L) {
   list_writer l = {.h = h, .t = t, .ndim = st_tensor_ndim(t)};
   for (int d = 0; d < l.ndim; d++) l.sizes[d] = st_tensor_sizes(t)[d];
   push_nested(&l, L, 0);                             /* [+1] */
-  return 1 + st__check_lost(h, L, 1, "totable");
+  return 1;
 }
 
 /* -- Bytes ---------------------------------------------------------------- */
@@ -423,6 +423,7 @@ static int64_t extent(const st_tensor *t) {
 
 char *st__check_memory(st__state *h, lua_State *L, int idx, size_t *n) {
   const st_tensor *t = st__check_tensor(h, L, idx, idx == 1 ? "self" : "t");
+  st__check_access(h, L);
   st__check_not_fake(h, L, t);
   const st_device device = st_tensor_device(t);
   char *data = st_tensor_data(t);
@@ -480,7 +481,7 @@ static void push_bytes(st__state *h, lua_State *L, int64_t n) {
 static int get_bytes(lua_State *L) {
   st__state *h = st__state_of(L);
   push_bytes(h, L, st__check_int(h, L, 3, "n")); /* [+2] */
-  return 1 + st__check_lost(h, L, 1, "get_bytes");
+  return 1;
 }
 
 typedef struct span { const char *p; size_t n; } span;
@@ -528,7 +529,7 @@ static int tensor_bytes(lua_State *L) {
     lua_replace(L, 1);                            /* [-1] */
   }
   push_all(h, L);                                 /* [+n] */
-  return 1 + st__check_lost(h, L, 1, "tostring_bytes");
+  return 1;
 }
 
 /* Swaps the byte order of n elements of unit bytes at p. */
@@ -575,17 +576,18 @@ static int normalize_bools(lua_State *L) {
 /* -- Opening -------------------------------------------------------------- */
 
 void st__open_from_table(st__state *h, lua_State *L) {
-  static const luaL_Reg functions[] = {
-    {"tensor", new_tensor}, {"set_bytes", set_bytes},
-    {"get_bytes", get_bytes}, {"mend", normalize_bools},
-    {"are_bools", are_bools}, {NULL, NULL}
+  static const luaL_Reg functions[] = {{"tensor", new_tensor}, {NULL, NULL}};
+  static const luaL_Reg access[] = {
+    {"set_bytes", set_bytes}, {"get_bytes", get_bytes},
+    {"mend", normalize_bools}, {"are_bools", are_bools}, {NULL, NULL}
   };
   static const luaL_Reg methods[] = {
     {"totable", tensor_totable}, {"tostring_bytes", tensor_bytes},
     {NULL, NULL}
   };
   st__set_functions(h, L, functions);
+  st__set_access_functions(h, L, access, false);
   lua_getfield(L, -1, "methods"); /* [+1] */
-  st__set_functions(h, L, methods);
+  st__set_access_functions(h, L, methods, true);
   lua_pop(L, 1);                  /* [-1] */
 }

@@ -585,16 +585,16 @@ void st__meta_plan(st__state *h, lua_State *L) {
 
 void st__open_plan(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {
-    {"plan", new_plan}, {"plan_call", plan_call},
-    {"plan_preset", plan_preset},
+    {"plan", new_plan}, {"plan_call", plan_call}, {"plan_preset", plan_preset},
     {"plan_info", plan_info}, {"plan_steps", plan_steps},
-    {"plan_step", plan_step}, {"plan_data", plan_data},
-    {"plan_get", plan_get}, {"plan_set", plan_set},
-    {"plan_cast_outputs", plan_cast_outputs}, {"chunks", chunks},
+    {"plan_step", plan_step}, {"plan_data", plan_data}, {"chunks", chunks},
     {"plan_narrow", plan_narrow}, {"plan_split", plan_split},
     {"plan_remove_operand", plan_remove_operand},
-    {"plan_replace_operand", plan_replace_operand},
-    {NULL, NULL}
+    {"plan_replace_operand", plan_replace_operand}, {NULL, NULL}};
+  static const luaL_Reg access[] = {
+    {"plan_get", plan_get}, {"plan_set", plan_set},
+    {"plan_cast_outputs", plan_cast_outputs}, {NULL, NULL}
   };
   st__set_functions(h, L, functions);
+  st__set_access_functions(h, L, access, false);
 }

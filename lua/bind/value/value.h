@@ -119,6 +119,8 @@ st__tensor_ud *st__tensor_from(st__state *h, lua_State *L, int idx,
 /* The memory of the tensor at idx, *n bytes from its first element to the end
  * of its last; raises for a tensor on another device and for a lazy one. */
 char *st__check_memory(st__state *h, lua_State *L, int idx, size_t *n);
+/* Raises unless the running function is one that accesses elements. */
+void st__check_access(st__state *h, lua_State *L);
 
 /* -- subscript_parse.c ----------------------------------------------------- */
 
@@ -249,8 +251,9 @@ void st__catch_faults(void);
 /* Pages of a mapping were replaced, and no call has said so, or what is written
  * to them is lost. */
 extern atomic_bool st__has_lost_pages;
-/* Raises the error of `name` for pages of which no call has said so, and for
- * tensors at stack index `first` and above whose file is no longer written. */
+/* Raises the error of `name`, which may be "", for pages of which no call has
+ * said so, and for tensors at stack index `first` and above whose file is no
+ * longer written. */
 void st__raise_lost(st__state *h, lua_State *L, int first, const char *name);
 
 /* The same, for calls that access elements; returns 0. */
