@@ -111,7 +111,7 @@ function M.difference(want, got)
     end
     return "differs by " .. tostring((x - y):abs():max():item())
   end
-  if type(want) == "table" and not getmetatable(want) then
+  if type(want) == "table" then
     if type(got) ~= "table" then return "is no table" end
     for k, v in pairs(want) do
       local why = M.difference(v, got[k])

@@ -136,9 +136,10 @@ static st_status repeat_indices(const int64_t *c, bool one, int64_t n,
   return ST_OK;
 }
 
-/* out[k] is the index of the slice of self that is slice k of the result. */
-static st_status expand_counts(const st_tensor *counts, int64_t n,
-                               st_tensor **out) {
+/* out[k] is the index of the slice, one of n, that is slice k of the result of
+ * self. */
+static st_status expand_counts(const st_tensor *self, const st_tensor *counts,
+                               int64_t n, st_tensor **out) {
   const int64_t *c = (const int64_t *)(const void *)st__data(counts);
   const bool one = counts->numel == 1;
   int64_t total = 0;
@@ -157,8 +158,10 @@ static st_status expand_counts(const st_tensor *counts, int64_t n,
       return st__fail(ST_BAD_SHAPE, "the size of the result is too large");
     }
   }
-  ST_TRY(st__tensor_empty(ST_DEVICE_CPU, ST_INT64, 1, &total,
-                          ST_FORMAT_CONTIGUOUS, out));
+  const bool has_elements = st__has_elements(self);
+  ST_TRY(st__tensor_empty(has_elements ? ST_DEVICE_CPU : ST_DEVICE_META,
+                          ST_INT64, 1, &total, ST_FORMAT_CONTIGUOUS, out));
+  if (!has_elements) return ST_OK;
   const st_status status = repeat_indices(c, one, n,
                                           (int64_t *)(void *)st__data(*out));
   if (status != ST_OK) st__tensor_release(out);
@@ -183,7 +186,7 @@ static st_status repeat_slices(st_tensor *self, const st_value *dim,
     at = dim->u.i;
   }
   ST_TRY_FAIL(st__wrap_dim(at, line->ndim, &d));
-  ST_TRY_FAIL(expand_counts(counts, line->ndim ? line->sizes[d] : 1,
+  ST_TRY_FAIL(expand_counts(line, counts, line->ndim ? line->sizes[d] : 1,
                             &indices));
   if (!st__is_none(output_size) && output_size->u.i != indices->numel) {
     status = st__fail(ST_BAD_VALUE, "output_size is %" PRId64 ", but the "

@@ -1,14 +1,17 @@
---- A helper of busted, for ./dev recorded: each operator call of the specs is
--- made three times more, directly and in a function of st.fuse, and compared.
+--- A mode in which each operator call is made again, directly and in a function
+-- of st.fuse, and compared. The caller goes on with the results of its own
+-- call.
 --
---     busted --helper=spec/support/recorded_mode.lua SPEC...
+--     local calls = require "spec.support.recorded_calls"
+--     st.dispatch_mode(calls.mode, body)
+--     calls.report()
 --
--- The specs go on with the results of their own calls. What they say of the
--- number of calls, tensors or bytes fails in this mode: only differences count.
--- The last line of the output has the counts.
+-- ./dev recorded runs the specs in this mode. As a helper of busted
+-- (--helper=spec/support/recorded_calls.lua) it puts the body of each `it` into
+-- it. What specs say of the number of calls, tensors or bytes fails then: only
+-- differences count.
 
 local st = require "strided"
-local busted = require "busted"
 local recorded = require "spec.support.recorded"
 
 local unpack = unpack or table.unpack
@@ -21,7 +24,7 @@ local UNCOMPARED = {"the elements of a tensor are not known", "too deep"}
 
 local counters = recorded.counters()
 counters.skipped = 0
-local differences, ndifferences = {}, 0
+local differences = {}
 local facts = setmetatable({}, {__mode = "k"}) -- by operator
 
 -- -- Operators ---------------------------------------------------------------
@@ -126,13 +129,13 @@ local function compare(known, ...)
       return
     end
   end
-  ndifferences = ndifferences + 1
   differences[#differences + 1] = ("%s %s"):format(known.name, why)
 end
 
 local is_comparing = false
 
-local function on_call(op, keys, ...)
+--- The function for st.dispatch_mode.
+local function mode(op, keys, ...)
   local known = facts_of(op)
   if known.skips or is_comparing then
     counters.skipped = counters.skipped + 1
@@ -144,28 +147,42 @@ local function on_call(op, keys, ...)
   st.set_rng_state(state)
   is_comparing = false
   if not ok then
-    counters.reasons["cannot be compared: " .. tostring(why)] = 1
+    why = "cannot be compared: " .. tostring(why)
+    counters.reasons[why] = (counters.reasons[why] or 0) + 1
   end
   return op:redispatch(keys, ...)
 end
 
--- -- Specs -------------------------------------------------------------------
+-- -- Reports -----------------------------------------------------------------
 
-busted.subscribe({"test", "start"}, function(element)
-  local run = element.run
-  element.run = function(...) return st.dispatch_mode(on_call, run, ...) end
-  return nil, true
-end)
+local MOST_SHOWN = 40
 
-busted.subscribe({"suite", "end"}, function()
-  for i = 1, math.min(#differences, 40) do
-    print("DIFFERS " .. differences[i])
+--- Prints a line per difference and reason, and one of counts, for
+-- run_recorded.lua.
+local function report()
+  for i = 1, math.min(#differences, MOST_SHOWN) do
+    print("DIFFERS " .. differences[i]:gsub("%s+", " "))
   end
   for why, n in pairs(counters.reasons) do
-    print(("REASON %d %s"):format(n, why))
+    print(("REASON %d %s"):format(n, (why:gsub("%s+", " "))))
   end
-  print(("RECORDED calls %d recorded %d fused %d refused %d skipped %d " ..
-         "differences %d"):format(counters.calls, counters.recorded,
-         counters.fused, counters.refused, counters.skipped, ndifferences))
-  return nil, true
-end)
+  print(("RECORDED %d %d %d %d %d %d %d"):format(
+    counters.calls, counters.recorded, counters.fused, counters.refused,
+    counters.failed, counters.skipped, #differences))
+end
+
+if ... ~= "spec.support.recorded_calls" then -- a helper of busted
+  local busted = require "busted"
+  busted.subscribe({"test", "start"}, function(element)
+    local run = element.run
+    element.run = function(...) return st.dispatch_mode(mode, run, ...) end
+    return nil, true
+  end)
+  busted.subscribe({"suite", "end"}, function()
+    report()
+    return nil, true
+  end)
+end
+
+return {mode = mode, report = report, counters = counters,
+        differences = differences}
