@@ -15,7 +15,8 @@ local SAMPLE = {
 describe("The calls of other specs", function()
   it("do the same in recorded functions", function()
     local files = {}
-    for i, name in ipairs(SAMPLE) do files[i] = ("spec/%s_spec.lua"):format(name)
+    for i, name in ipairs(SAMPLE) do
+      files[i] = ("spec/%s_spec.lua"):format(name)
     end
     local text = build.output("cd '" .. build.root .. "' && luajit " ..
                               "spec/support/run_recorded.lua " ..
