@@ -14,6 +14,7 @@
 #include "fuse/schedule/elementwise_op.h"
 #include "grad/autocast/autocast.h"
 #include "op/registry/op.h"
+#include "op/registry/scripted.h"
 
 /* -- Operators ------------------------------------------------------------ */
 
@@ -432,6 +433,21 @@ void st_observe(st_observer *o) { st__observe(o); }
 void st_unobserve(st_observer *o) { st__unobserve(o); }
 void st_watch(st_observer *o) { st__watch(o); }
 void st_unwatch(st_observer *o) { st__unwatch(o); }
+
+/* -- Scripts -------------------------------------------------------------- */
+
+st_status st_run_script(st_status (*fn)(void *arg), void *arg) {
+  return st__run_script(fn, arg);
+}
+
+st_status st_run_scripted_kernel(const st_call *call, const st_value *args,
+                                 st_value *rets, const char *where,
+                                 st_status (*fn)(void *arg), void *arg) {
+  return st__run_scripted(call, args, rets, where,
+                          &(st_script_fn){fn, arg});
+}
+
+void st_lend(const st_tensor *t) { st__lend(t); }
 
 /* -- Keys ----------------------------------------------------------------- */
 

@@ -330,6 +330,26 @@ ST_API void st_unobserve(st_observer *o);
 ST_API void st_watch(st_observer *o);
 ST_API void st_unwatch(st_observer *o);
 
+/* -- Scripts -------------------------------------------------------------- */
+
+/* For bindings, whose scripts may be kernels, modes and hooks. Calls fn(arg),
+ * which runs a function of a script inside of a call or a backward pass.
+ * Meanwhile tensors that calls on this thread use cannot be resized:
+ * BAD_STATE. */
+ST_API st_status st_run_script(st_status (*fn)(void *arg), void *arg);
+/* The same for a function that is the kernel of call and writes rets. Where the
+ * engine uses the results, they must have the shape, strides, dtype
+ * and device that the operator gives them, and share memory with the same
+ * arguments: BAD_STATE with a message that names `where`. Otherwise rets are
+ * released. */
+ST_API st_status st_run_scripted_kernel(const st_call *call,
+                                        const st_value *args, st_value *rets,
+                                        const char *where,
+                                        st_status (*fn)(void *arg), void *arg);
+/* Marks a tensor that the engine passes to a script, or takes from it, as one
+ * that the engine may use until the calls on this thread return. */
+ST_API void st_lend(const st_tensor *t);
+
 /* -- Keys ----------------------------------------------------------------- */
 
 ST_API bool st_key_parse(const char *name, st_keyset *out);

@@ -155,31 +155,39 @@ static inline const st_registration *kernel_of(const st_table *t, st_key key,
 
 /* -- Boxed calls ---------------------------------------------------------- */
 
+/* What a trace calls the call, and who makes it. */
+typedef struct way {
+  const char *kind;
+  st_caller caller;
+} way;
+
 static st_status run_observed(st_thread *self, const st_registration *k,
-                              const char *kind, const st_call *call,
-                              const st_value *args, st_value *rets) {
+                              const char *kind, const st_running *r,
+                              st_value *rets) {
   const bool is_call = is_observed(kind);
-  trace_call(self, call, kind, k);
-  if (is_call) before(self, call->op, args);
-  const st_status status = k->fn(call, args, rets);
-  if (is_call) after(self, call->op, status, rets);
+  trace_call(self, r->call, kind, k);
+  if (is_call) before(self, r->call->op, r->args);
+  const st_status status = k->fn(r->call, r->args, rets);
+  if (is_call) after(self, r->call->op, status, rets);
   return status;
 }
 
-static inline st_status run(const st_table *t, st_key key, const char *kind,
+static inline st_status run(const st_table *t, st_key key, way w,
                             st_call *call, const st_value *args,
                             st_value *rets) {
   const st_registration *k = kernel_of(t, key, call);
   st_thread *self = st__self();
-  if (UNLIKELY(self->has_observers)) {
-    return run_observed(self, k, kind, call, args, rets);
-  }
-  return k->fn(call, args, rets);
+  const st_running r = {self->running, call, args, w.caller};
+  self->running = &r;
+  const st_status status = UNLIKELY(self->has_observers)
+                           ? run_observed(self, k, w.kind, &r, rets)
+                           : k->fn(call, args, rets);
+  self->running = r.outer;
+  return status;
 }
 
-static inline st_status call_as(const char *kind, const st_op *op,
-                                const st_schema *s, const st_value *args,
-                                st_value *rets) {
+static inline st_status call_as(way w, const st_op *op, const st_schema *s,
+                                const st_value *args, st_value *rets) {
   st_thread *self = st__self();
   const st_table *t;
   ST_TRY(enter(self));
@@ -187,7 +195,7 @@ static inline st_status call_as(const char *kind, const st_op *op,
   if (status == ST_OK) {
     const st_keyset seen = keys_of(t->schema->tensor_args, args);
     st_call call = {.op = op, .keys = effective(self, t, seen)};
-    status = run(t, st__highest_slot(call.keys), kind, &call, args, rets);
+    status = run(t, st__highest_slot(call.keys), w, &call, args, rets);
   }
   return leave(self, op, status);
 }
@@ -201,18 +209,24 @@ static inline st_status redispatch_as(const char *kind, const st_op *op,
   st_status status = table_for(op, s, &t);
   if (status == ST_OK) {
     st_call call = {.op = op, .keys = keys};
-    status = run(t, st__highest_slot(keys), kind, &call, args, rets);
+    status = run(t, st__highest_slot(keys), (way){kind, ST_CALLER_KERNEL},
+                 &call, args, rets);
   }
   return leave(self, op, status);
 }
 
 st_status st__call(const st_op *op, const st_value *args, st_value *rets) {
-  return call_as("call", op, NULL, args, rets);
+  return call_as((way){"call", ST_CALLER_ENGINE}, op, NULL, args, rets);
 }
 
 st_status st__call_boxed(const st_op *op, const st_schema *s,
                          const st_value *args, st_value *rets) {
-  return call_as("callBoxed", op, s, args, rets);
+  return call_as((way){"callBoxed", ST_CALLER_ENGINE}, op, s, args, rets);
+}
+
+st_status st__call_scripted(const st_op *op, const st_schema *s,
+                            const st_value *args, st_value *rets) {
+  return call_as((way){"callBoxed", ST_CALLER_SCRIPT}, op, s, args, rets);
 }
 
 st_status st__redispatch(const st_op *op, st_keyset keys,
@@ -248,7 +262,8 @@ st_status st__call_for_key(const st_op *op, const st_schema *s, st_key key,
   st_status status = table_for(op, s, &t);
   if (status == ST_OK) {
     st_call call = {.op = op, .keys = st__key_set(key)};
-    status = run(t, key, "callBoxedForDispatchKey", &call, args, rets);
+    status = run(t, key, (way){"callBoxedForDispatchKey", ST_CALLER_SCRIPT},
+                 &call, args, rets);
   }
   return leave(self, op, status);
 }
@@ -327,9 +342,13 @@ st_status st__route_reenter(const st_op *op, const char *signature,
 st_status st__route_run(st_route *r, const st_value *args, st_value *rets) {
   st_thread *self = st__self();
   const bool shows = r->observed == OBSERVED_WITH_VALUES;
+  const st_running running = {self->running, &r->call, args,
+                              ST_CALLER_ENGINE};
+  self->running = &running;
   if (shows) before(self, r->call.op, args);
   const st_status status = r->fn(&r->call, args, rets);
   if (shows) after(self, r->call.op, status, rets);
+  self->running = running.outer;
   return status;
 }
 

@@ -186,7 +186,7 @@ st_status st__call_checked(const st_op *op, const char *declared, int n,
     status = bind_args(s, n, args, all);
     args = all;
   }
-  return status == ST_OK ? st__call_boxed(op, s, args, rets)
+  return status == ST_OK ? st__call_scripted(op, s, args, rets)
                          : st__add_error_context(op, status);
 }
 
@@ -194,7 +194,7 @@ st_status st__call_converted(const st_op *op, const char *declared,
                              const st_value *args, st_value *rets) {
   const st_schema *s;
   const st_status status = declared_schema(op, declared, &s);
-  return status == ST_OK ? st__call_boxed(op, s, args, rets)
+  return status == ST_OK ? st__call_scripted(op, s, args, rets)
                          : st__add_error_context(op, status);
 }
 

@@ -194,6 +194,10 @@ st_status st__redispatch(const st_op *op, st_keyset keys,
  * kernel of one key. s: the schema that args were checked against. */
 st_status st__call_boxed(const st_op *op, const st_schema *s,
                          const st_value *args, st_value *rets);
+/* The same for a script that made the call itself, or its binding, which
+ * checks what it needs of the results. */
+st_status st__call_scripted(const st_op *op, const st_schema *s,
+                            const st_value *args, st_value *rets);
 st_status st__redispatch_boxed(const st_op *op, const st_schema *s,
                                st_keyset keys, const st_value *args,
                                st_value *rets);
@@ -246,6 +250,25 @@ bool st__has_shortcuts(void);
 st_status st__call_below(const st_call *call, int functionality,
                          st_keyset excluded, const st_value *args,
                          st_value *rets);
+
+/* -- Scripts -------------------------------------------------------------- */
+
+/* Calls fn(arg), a function of a script: Note [Operands of running calls]. */
+st_status st__run_script(st_status (*fn)(void *arg), void *arg);
+/* In a kernel of op: true if a script made the call, so that no other code of
+ * the engine or of a host uses its results. */
+bool st__serves_script(const st_op *op);
+/* What the engine does in a call that a script is the kernel of, for tensors on
+ * the meta device. st__call_engine_kernel does so without modes, observers and
+ * scripts: while st__is_checking, these call st__run_engine_kernel. */
+st_status st__run_engine_kernel(const st_call *call, const st_value *args,
+                                st_value *rets);
+st_status st__call_engine_kernel(const st_call *call, const st_value *args,
+                                 st_value *rets);
+bool st__is_checking(void);
+/* Marks a tensor that the engine passes to a script or takes from it while it
+ * may use it itself. */
+void st__lend(const st_tensor *t);
 
 /* -- Thread state --------------------------------------------------------- */
 

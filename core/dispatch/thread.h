@@ -60,6 +60,23 @@ void st__retire(st_retired *r);
  * under the mutex. */
 void st__reclaim(void);
 
+/* -- Running calls -------------------------------------------------------- */
+
+/* Who made a call: the engine or a host, a script, or a kernel that passes the
+ * arguments of its own call on. */
+typedef enum st_caller {
+  ST_CALLER_ENGINE, ST_CALLER_SCRIPT, ST_CALLER_KERNEL
+} st_caller;
+
+/* A call or redispatch on the stack of this thread. */
+typedef struct st_running st_running;
+struct st_running {
+  const st_running *outer;
+  const st_call *call;
+  const st_value *args;
+  st_caller caller;
+};
+
 /* -- Threads -------------------------------------------------------------- */
 
 typedef struct st_thread {
@@ -70,6 +87,10 @@ typedef struct st_thread {
   bool in_observer;
   bool is_measured;   /* its observers, if any, only measure */
   int nmeasuring;     /* such observers */
+  const st_running *running; /* the innermost one */
+  const st_running *script;  /* the one that the innermost script runs for, or
+                                during which it runs; NULL: none */
+  bool is_checking;   /* Note [What scripts return] */
   st_reader *reader;  /* NULL until the first call */
   st_mode *mode;
   st_observer *observers;

@@ -3,6 +3,7 @@
 #include "iter/dry_run.h"
 
 #include "iter/build.h"
+#include "iter/fake_tensors.h"
 
 typedef struct dry_run {
   st_plan **plans;
@@ -101,94 +102,18 @@ void st__dry_run_reduce(const st_tensor *self, uint64_t dims,
   if (current) dry_run_reduce(self, dims);
 }
 
-/* -- Fake tensors --------------------------------------------------------- */
-
-enum { MAX_FAKE_TENSORS = 64 };
-
-typedef struct fake_tensors {
-  int n, nlisted;
-  const st_tensor *original[MAX_FAKE_TENSORS];
-  st_tensor *made[MAX_FAKE_TENSORS];
-  st_tensor *listed[2 * MAX_FAKE_TENSORS]; /* borrowed, of list arguments */
-} fake_tensors;
-
-static st_status new_storage(const fake_tensors *c, const st_storage *s,
-                             st_storage **out) {
-  for (int i = 0; i < c->n; i++) {
-    if (c->original[i]->storage != s) continue;
-    *out = c->made[i]->storage;
-    st__storage_retain(*out);
-    return ST_OK;
-  }
-  return st__storage_new(ST_DEVICE_META, s->nbytes, out);
-}
-
-static st_status too_many(void) {
-  return st__fail(ST_BAD_STATE, "the call has too many tensors for a dry run");
-}
-
-static st_status get_fake_tensor(fake_tensors *c, const st_tensor *t,
-                                 st_tensor **out) {
-  st_storage *storage = NULL;
-  for (int i = 0; i < c->n; i++) {
-    if (c->original[i] == t) return *out = c->made[i], ST_OK;
-  }
-  if (c->n == MAX_FAKE_TENSORS) return too_many();
-  if (st__is_privateuse(t)) {
-    return st__fail(ST_BAD_STATE, "a tensor is on device '%s', which dry "
-                    "runs do not support",
-                    st__device_name(t->device));
-  }
-  ST_TRY(new_storage(c, t->storage, &storage));
-  const st_geometry g = st__geometry(t);
-  const st_status status = st__tensor_new(storage, t->dtype, &g, out);
-  st__storage_release(&storage);
-  if (status != ST_OK) return status;
-  (*out)->flags |= t->flags & ST_FLAG_WRAPPED;
-  (*out)->keys |= t->keys & ST_LAZY_BITS;
-  c->original[c->n] = t;
-  c->made[c->n++] = *out;
-  return ST_OK;
-}
-
-static st_status replace_list(fake_tensors *c, st_value *v) {
-  st_tensor **list = c->listed + c->nlisted;
-  if (v->len > 2 * MAX_FAKE_TENSORS - (uint32_t)c->nlisted) return too_many();
-  for (uint32_t i = 0; i < v->len; i++) {
-    list[i] = NULL;
-    if (v->u.tensors[i]) ST_TRY(get_fake_tensor(c, v->u.tensors[i], &list[i]));
-  }
-  c->nlisted += (int)v->len;
-  v->u.tensors = list;
-  return ST_OK;
-}
-
-static st_status replace(fake_tensors *c, const st_arg *arg, st_value *v) {
-  if (v->tag == ST_TAG_TENSORS) return replace_list(c, v);
-  if (v->tag == ST_TAG_TENSOR) {
-    return get_fake_tensor(c, v->u.tensor, &v->u.tensor);
-  }
-  if (arg->type == ST_TYPE_DEVICE && v->tag == ST_TAG_INT) {
-    v->u.i = ST_DEVICE_META;
-  }
-  return ST_OK;
-}
-
 /* -- Calls ---------------------------------------------------------------- */
 
 static st_status call_with_fakes(const st_op *op, st_value *args) {
   const st_schema *s = st__op_schema(op);
   st_value rets[ST_MAX_ARGS];
-  fake_tensors c = {.n = 0};
-  st_status status = ST_OK;
-  for (int i = 0; i < s->nargs && status == ST_OK; i++) {
-    status = replace(&c, &s->args[i], &args[i]);
-  }
+  st_fake_tensors c;
+  st_status status = st__fake_arguments(&c, s, args);
   if (status == ST_OK && c.n > 0) status = st__call_unobserved(op, args, rets);
   if (status == ST_OK && c.n > 0) {
     for (int i = 0; i < s->nrets; i++) st__value_clear(&rets[i]);
   }
-  for (int i = 0; i < c.n; i++) st__tensor_release(&c.made[i]);
+  st__fake_tensors_release(&c);
   return status;
 }
 

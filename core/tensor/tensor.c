@@ -32,6 +32,7 @@ bool st__set_missed(bool is_missed) {
   return old;
 }
 void (*st__history_free)(st_history *h);
+_Thread_local st_unused_check st__check_unused;
 
 #define TEXT(n, v) st__shape_text(n, v, (char[160]){0}, 160)
 
@@ -488,16 +489,28 @@ st_status st__tensor_from_scalar(st_scalar s, st_dtype dtype, bool wrapped,
 
 /* -- Changes -------------------------------------------------------------- */
 
+/* Note [Operands of running calls] */
+static st_status check_unused(const st_tensor *t) {
+  return st__check_unused ? st__check_unused(t, false) : ST_OK;
+}
+
 st_status st__tensor_restride(st_tensor *t, int ndim, const int64_t *sizes,
                               const int64_t *strides, int64_t offset) {
   const st_geometry g = {ndim, sizes, strides, offset};
   int64_t numel;
+  ST_TRY(check_unused(t));
   ST_TRY(check_rank(ndim));
   ST_TRY(check_geometry(t->storage, st__itemsize(t->dtype), &g, &numel));
   int64_t *buffer = alloc_dims(t, ndim);
   if (!buffer) return ST_NO_MEMORY;
   set_geometry(t, buffer, &g, numel);
   return ST_OK;
+}
+
+void st__tensor_restore(st_tensor *t, const st_geometry *g) {
+  int64_t numel = 1;
+  for (int d = 0; d < g->ndim; d++) numel *= g->sizes[d];
+  set_geometry(t, t->dims, g, numel);
 }
 
 /* The strides of a format and the bytes of the storage that they need. */
@@ -513,8 +526,9 @@ static st_status resized_layout(const st_tensor *t, int ndim,
   return st__nbytes_of(ndim, sizes, strides, t->offset, itemsize, nbytes);
 }
 
-static st_status grow_storage(st_tensor *t, size_t nbytes) {
+st_status st__tensor_grow(st_tensor *t, size_t nbytes) {
   if (nbytes <= t->storage->nbytes) return ST_OK;
+  if (st__check_unused) ST_TRY(st__check_unused(t, true));
   return st__storage_resize(t->storage, nbytes);
 }
 
@@ -523,17 +537,18 @@ st_status st__tensor_reserve(st_tensor *t, int ndim, const int64_t *sizes,
   int64_t strides[ST_MAX_DIMS], numel;
   size_t nbytes;
   ST_TRY(resized_layout(t, ndim, sizes, format, strides, &numel, &nbytes));
-  return grow_storage(t, nbytes);
+  return st__tensor_grow(t, nbytes);
 }
 
 st_status st__tensor_resize(st_tensor *t, int ndim, const int64_t *sizes,
                             st_format format) {
   int64_t strides[ST_MAX_DIMS], numel;
   size_t nbytes;
+  ST_TRY(check_unused(t));
   ST_TRY(resized_layout(t, ndim, sizes, format, strides, &numel, &nbytes));
   int64_t *buffer = alloc_dims(t, ndim);
   if (!buffer) return ST_NO_MEMORY;
-  const st_status status = grow_storage(t, nbytes);
+  const st_status status = st__tensor_grow(t, nbytes);
   if (status != ST_OK) {
     free_dims(t, buffer, ndim);
     return status;

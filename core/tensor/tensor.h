@@ -49,6 +49,7 @@ struct st_storage {
   _Atomic uint32_t version;  /* number of in-place writes (A2) */
   atomic_uchar parts;        /* parts of an st_inline_storage not yet freed */
   atomic_bool is_recorded;   /* Note [Storages of differentiable tensors] */
+  atomic_bool is_lent;       /* Note [Operands of running calls] */
 };
 
 /* A storage with uninitialised bytes; on the meta device none are allocated.
@@ -66,7 +67,8 @@ st_status st__storage_new_bare(st_device device, size_t nbytes,
 st_status st__storage_wrap(void *data, size_t nbytes, st_storage_free_fn fn,
                            void *ctx, st_storage **out);
 /* Resizes in place and keeps the common bytes. BAD_STATE for a shared
- * storage and for memory that cannot be moved. */
+ * storage and for memory that cannot be moved. For st__tensor_grow, which
+ * checks that no running call uses it. */
 st_status st__storage_resize(st_storage *s, size_t nbytes);
 void st__storage_retain(st_storage *s);
 void st__storage_release(st_storage **s); /* nulls *s; NULL is fine */
@@ -307,11 +309,28 @@ st_status st__tensor_from_scalar(st_scalar s, st_dtype dtype, bool wrapped,
 void st__tensor_retain(st_tensor *t);
 void st__tensor_release(st_tensor **t); /* nulls *t; NULL is fine */
 
+/* Note [Operands of running calls]
+ * A kernel checks its arguments, then uses their sizes and addresses; between
+ * the two it may call operators whose kernels are functions of a script. So
+ * while such a function runs, tensors that calls below it on the stack use keep
+ * their geometry, and their storages do not move. Every change of a geometry
+ * and every growth of a storage asks st__check_unused (dispatch/operands.c),
+ * which knows the calls that run. Intermediate tensors, which no call has as
+ * an argument any more, are known by their storages: one is lent when the
+ * engine passes a tensor to a script or takes one from it. A lent tensor with
+ * another owner than the script may be in use. */
+typedef st_status (*st_unused_check)(const st_tensor *t, bool moves);
+/* BAD_STATE if a running call may use the geometry of t or, if its storage is
+ * to be moved, other tensors of that. NULL while no such function runs. */
+extern _Thread_local st_unused_check st__check_unused;
+
 /* Changes t's shape in place, with the strides of a format. The storage grows
  * if necessary and never shrinks (M7). */
 st_status st__tensor_resize(st_tensor *t, int ndim, const int64_t *sizes,
                             st_format format);
-/* Grows the storage to what st__tensor_resize needs; t does not change. */
+/* Grows the storage to at least nbytes; t does not change. */
+st_status st__tensor_grow(st_tensor *t, size_t nbytes);
+/* Grows it to what st__tensor_resize needs. */
 st_status st__tensor_reserve(st_tensor *t, int ndim, const int64_t *sizes,
                              st_format format);
 /* As st__tensor_resize, for an out= tensor: warns if it had elements. */
@@ -320,6 +339,9 @@ st_status st__tensor_resize_out(st_tensor *t, int ndim, const int64_t *sizes,
 /* New sizes and strides over the same storage, bounds checked. */
 st_status st__tensor_restride(st_tensor *t, int ndim, const int64_t *sizes,
                               const int64_t *strides, int64_t offset);
+/* Gives t back a geometry of at most ST_INLINE_DIMS dimensions that it had
+ * before the running call changed it. Cannot fail. */
+void st__tensor_restore(st_tensor *t, const st_geometry *g);
 /* Exchanges the sizes, strides and offsets of two headers over one storage.
  * Cannot fail. */
 void st__tensor_swap(st_tensor *a, st_tensor *b);

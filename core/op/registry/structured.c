@@ -42,9 +42,8 @@ static void restore_geometry(st_tensor *t, geometry *g) {
     st__tensor_swap(t, g->header);
     return;
   }
-  const st_status restored = st__tensor_restride(t, g->ndim, g->sizes,
-                                                 g->strides, g->offset);
-  ST_ASSERT(restored == ST_OK);
+  st__tensor_restore(t, &(st_geometry){g->ndim, g->sizes, g->strides,
+                                       g->offset});
 }
 
 /* -- Devices -------------------------------------------------------------- */
@@ -160,9 +159,7 @@ static st_status resize(st_tensor *t, int ndim, const int64_t *sizes,
   if (!strides) return ST_OK;
   ST_TRY(st__nbytes_of(ndim, sizes, strides, t->offset,
                        st__itemsize(t->dtype), &nbytes));
-  if (nbytes > t->storage->nbytes) {
-    ST_TRY(st__storage_resize(t->storage, nbytes));
-  }
+  ST_TRY(st__tensor_grow(t, nbytes));
   return st__tensor_restride(t, ndim, sizes, strides, t->offset);
 }
 

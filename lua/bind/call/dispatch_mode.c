@@ -8,20 +8,36 @@
 
 /* -- Nested calls --------------------------------------------------------- */
 
+/* A call of a C function; status: Lua's. */
+typedef struct nested {
+  st__state *h;
+  int ref;
+  void *arg;
+  int status;
+} nested;
+
+static st_status run_nested(void *arg) {
+  nested *n = arg;
+  lua_State *L = n->h->running;
+  lua_rawgeti(L, LUA_REGISTRYINDEX, n->ref);             /* [+1] */
+  lua_pushlightuserdata(L, n->arg);                      /* [+1] */
+  n->status = st__pcall_c(n->h, L, 1, 0, 0);             /* [-2, +0|1] */
+  return ST_OK;
+}
+
 int st__nested_pcall(st__state *h, int ref, void *arg) {
   lua_State *L = h->running;
   const st__frame *frame = h->frame;
   const bool has_error = h->has_error;
+  nested n = {h, ref, arg, 0};
   lua_rawgeti(L, LUA_REGISTRYINDEX, h->error_ref);       /* [+1] */
   h->frame = NULL;
-  lua_rawgeti(L, LUA_REGISTRYINDEX, ref);                /* [+1] */
-  lua_pushlightuserdata(L, arg);                         /* [+1] */
-  const int status = st__pcall_c(h, L, 1, 0, 0);         /* [-2, +0|1] */
+  st_run_script(run_nested, &n);                         /* [+0|1] */
   h->frame = frame;
   h->has_error = has_error;
-  if (status != 0) lua_insert(L, -2);
+  if (n.status != 0) lua_insert(L, -2);
   lua_rawseti(L, LUA_REGISTRYINDEX, h->error_ref);       /* [-1] */
-  return status;
+  return n.status;
 }
 
 /* -- Modes ---------------------------------------------------------------- */
@@ -93,6 +109,7 @@ static int run_event(lua_State *L) {
   st__push_overload(h, L, e->op);                        /* [+1] */
   if (e->which == AFTER) lua_pushboolean(L, e->ok);      /* [+1] */
   for (int i = 0; i < e->n; i++) {
+    if (e->values[i].tag == ST_TAG_TENSOR) st_lend(e->values[i].u.tensor);
     st__push_argument(h, L, &e->schema[i], &e->values[i]); /* [+1] */
   }
   st__call_lua(h, L, "observe", lua_gettop(L) - base, 0); /* [-n] */

@@ -265,6 +265,29 @@ static void push_known(run *r, lua_State *L, const st__frame *f) {
   }
 }
 
+/* Calls the function of the run arg. */
+static st_status run_fn(void *arg) {
+  run *r = arg;
+  st__state *h = r->lua_fn->h;
+  lua_State *L = h->running;
+  const st__frame *f = h->frame;
+  const bool has_entered = st__pass_enter_call(h, L, f); /* [+0|1] */
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->handler_ref); /* [+1] */
+  const int handler = lua_gettop(L);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->runner_ref);  /* [+1] */
+  lua_pushlightuserdata(L, r);                       /* [+1] */
+  push_known(r, L, f);                               /* [+known] */
+  h->frame = NULL;
+  const int status = st__pcall_c(h, L, lua_gettop(L) - handler - 1, 0,
+                                 handler);           /* [-known-2, +0|1] */
+  h->frame = f;
+  lua_remove(L, handler);                            /* [-1] */
+  if (has_entered) st__pass_leave_call(h, L, handler - 1); /* [-1] */
+  if (status == 0) return ST_OK;
+  for (int i = 0; i < r->nowned; i++) st_value_clear(&r->rets[i]);
+  return store_error(h, L);                          /* [-1] */
+}
+
 st_status st__run_lua_fn(const st__lua_fn *s, const st_call *call,
                          st_keyset keys, const st_value *args,
                          st_value *rets) {
@@ -282,45 +305,34 @@ st_status st__run_lua_fn(const st__lua_fn *s, const st_call *call,
   run r = {s, op, keys, st_schema_nargs(schema), st_schema_nrets(schema),
            st_schema_arg(schema, 0), st_schema_ret(schema, 0), args, rets, 0,
            0};
-  lua_State *L = h->running;
-  const st__frame *f = h->frame;
-  if (!lua_checkstack(L, r.nargs + ST_MAX_ARGS + LUA_MINSTACK)) {
+  if (!lua_checkstack(h->running, r.nargs + ST_MAX_ARGS + LUA_MINSTACK)) {
     return st_fail(ST_NO_MEMORY, "the Lua stack is full");
   }
-  const bool has_entered = st__pass_enter_call(h, L, f); /* [+0|1] */
-  lua_rawgeti(L, LUA_REGISTRYINDEX, h->handler_ref); /* [+1] */
-  const int handler = lua_gettop(L);
-  lua_rawgeti(L, LUA_REGISTRYINDEX, h->runner_ref);  /* [+1] */
-  lua_pushlightuserdata(L, &r);                      /* [+1] */
-  push_known(&r, L, f);                              /* [+known] */
-  h->frame = NULL;
-  const int status = st__pcall_c(h, L, lua_gettop(L) - handler - 1, 0,
-                                 handler);           /* [-known-2, +0|1] */
-  h->frame = f;
-  lua_remove(L, handler);                            /* [-1] */
-  if (has_entered) st__pass_leave_call(h, L, handler - 1); /* [-1] */
-  if (status == 0) return ST_OK;
-  for (int i = 0; i < r.nowned; i++) st_value_clear(&rets[i]);
-  return store_error(h, L);                          /* [-1] */
+  return st_run_scripted_kernel(call, args, rets, s->where, run_fn, &r);
 }
 
-st_status st__run_task(st__state *h, void (*fn)(lua_State *L, void *arg),
-                       void *arg) {
+static st_status run_task_now(void *arg) {
+  st__state *h = st__current_state();
   lua_State *L = h->running;
   const st__frame *f = h->frame;
-  task t = {fn, arg};
-  if (!lua_checkstack(L, LUA_MINSTACK)) {
-    return st_fail(ST_NO_MEMORY, "the Lua stack is full");
-  }
   lua_rawgeti(L, LUA_REGISTRYINDEX, h->handler_ref); /* [+1] */
   const int handler = lua_gettop(L);
   lua_rawgeti(L, LUA_REGISTRYINDEX, h->task_ref);    /* [+1] */
-  lua_pushlightuserdata(L, &t);                      /* [+1] */
+  lua_pushlightuserdata(L, arg);                     /* [+1] */
   h->frame = NULL;
   const int status = st__pcall_c(h, L, 1, 0, handler); /* [-2, +0|1] */
   h->frame = f;
   lua_remove(L, handler);                            /* [-1] */
   return status == 0 ? ST_OK : store_error(h, L);    /* [-0|1] */
+}
+
+st_status st__run_task(st__state *h, void (*fn)(lua_State *L, void *arg),
+                       void *arg) {
+  task t = {fn, arg};
+  if (!lua_checkstack(h->running, LUA_MINSTACK)) {
+    return st_fail(ST_NO_MEMORY, "the Lua stack is full");
+  }
+  return st_run_script(run_task_now, &t);
 }
 
 static st_status run_kernel(const st_call *call, const st_value *args,

@@ -52,7 +52,7 @@ static void push_grads(lua_State *L, const backward_run *r) {
       lua_pushnil(L);                                  /* [+1] */
       continue;
     }
-    if (r->grads[j]) st__push_in_pass(f->weak.h, L, r->grads[j]); /* [+1] */
+    if (r->grads[j]) st__push_lent(f->weak.h, L, r->grads[j]); /* [+1] */
     else if (f->fakes[j]) push_zeros(L, f, j);         /* [+1] */
     else lua_pushnil(L);                               /* [+1] */
     j++;
@@ -63,7 +63,7 @@ static void set_saved(lua_State *L, int ctx, const backward_run *r) {
   const int n = r->f->nsaved;
   lua_createtable(L, n, 0);                            /* [+1] */
   for (int i = 0; i < n; i++) {
-    if (r->saved[i]) st__push_in_pass(r->f->weak.h, L, r->saved[i]); /* [+1] */
+    if (r->saved[i]) st__push_lent(r->f->weak.h, L, r->saved[i]); /* [+1] */
     else lua_pushboolean(L, 0);                        /* [+1] */
     lua_rawseti(L, -2, i + 1);                         /* [-1] */
   }

@@ -37,11 +37,11 @@ typedef struct derivative_run {
 static void push_value(st__state *h, lua_State *L, const st_arg *a,
                        const st_value *v) {
   if (v->tag == ST_TAG_TENSOR) {
-    st__push_in_pass(h, L, v->u.tensor);               /* [+1] */
+    st__push_lent(h, L, v->u.tensor);               /* [+1] */
   } else if (v->tag == ST_TAG_TENSORS) {
     lua_createtable(L, (int)v->len, 0);                /* [+1] */
     for (uint32_t k = 0; k < v->len; k++) {
-      if (v->u.tensors[k]) st__push_in_pass(h, L, v->u.tensors[k]); /* [+1] */
+      if (v->u.tensors[k]) st__push_lent(h, L, v->u.tensors[k]); /* [+1] */
       else lua_pushboolean(L, 0);                      /* [+1] */
       lua_rawseti(L, -2, (int)k + 1);                  /* [-1] */
     }
@@ -81,7 +81,7 @@ static int count_grads(const derivative_run *r) {
 static void push_grads(lua_State *L, const derivative_run *r, int n) {
   luaL_checkstack(L, n + LUA_MINSTACK, NULL);
   for (int i = 0; i < n; i++) {
-    if (r->grads[i]) st__push_in_pass(r->d->weak.h, L, r->grads[i]); /* [+1] */
+    if (r->grads[i]) st__push_lent(r->d->weak.h, L, r->grads[i]); /* [+1] */
     else lua_pushnil(L);                               /* [+1] */
   }
 }

@@ -83,6 +83,8 @@ bool st__push_existing(st__state *h, lua_State *L, const st_tensor *t);
 /* A new userdata of t, for a Lua function that the engine calls; it inherits
  * the environment of the pass. [+1] */
 st__tensor_ud *st__push_in_pass(st__state *h, lua_State *L, st_tensor *t);
+/* The same for a tensor that the pass may use afterwards: st_lend. */
+st__tensor_ud *st__push_lent(st__state *h, lua_State *L, st_tensor *t);
 /* Tracks the userdata at idx: it may have a history. [0] */
 void st__track_ud(st__state *h, lua_State *L, int idx);
 /* Untracks a userdata that is being finalized. */

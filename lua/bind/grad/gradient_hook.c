@@ -48,7 +48,7 @@ static void call_tensor_hook(lua_State *L, void *arg) {
   const tensor_run *r = arg;
   st__state *h = r->k->weak.h;
   if (!push_function(L, r->k)) return;                 /* [+1] */
-  st__push_in_pass(h, L, r->grad);                     /* [+1] */
+  st__push_lent(h, L, r->grad);                     /* [+1] */
   st__call_lua(h, L, "a hook", 1, 1);                  /* [-2, +1] */
   if (lua_isnil(L, -1)) return;
   st_tensor *t = st__to_tensor(h, L, -1);
@@ -78,7 +78,7 @@ static void call_post_hook(lua_State *L, void *arg) {
   st__weak_push(h, L, r->k->owner);                    /* [+1] */
   if (st__to_tensor(h, L, -1) != r->grad) {
     lua_pop(L, 1);                                     /* [-1] */
-    st__push_in_pass(h, L, r->grad);                   /* [+1] */
+    st__push_lent(h, L, r->grad);                   /* [+1] */
   }
   st__call_lua(h, L, "a hook", 1, 0);                  /* [-2] */
 }
@@ -102,7 +102,7 @@ typedef struct node_run {
 static void push_grads(st__state *h, lua_State *L, int n, st_tensor **grads) {
   lua_createtable(L, n, 0);                            /* [+1] */
   for (int i = 0; i < n; i++) {
-    if (grads[i]) st__push_in_pass(h, L, grads[i]);    /* [+1] */
+    if (grads[i]) st__push_lent(h, L, grads[i]);    /* [+1] */
     else lua_pushboolean(L, 0);                        /* [+1] */
     lua_rawseti(L, -2, i + 1);                         /* [-1] */
   }

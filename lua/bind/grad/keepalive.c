@@ -414,6 +414,11 @@ st__tensor_ud *st__push_in_pass(st__state *h, lua_State *L, st_tensor *t) {
   return ud;
 }
 
+st__tensor_ud *st__push_lent(st__state *h, lua_State *L, st_tensor *t) {
+  st_lend(t);
+  return st__push_in_pass(h, L, t);                   /* [+1] */
+}
+
 /* -- Inheriting ----------------------------------------------------------- */
 
 /* Adds the environment at the top, if has_one, to the userdata at idx; returns

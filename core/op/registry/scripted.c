@@ -1,0 +1,284 @@
+/* Kernels that are functions of scripts.
+ *
+ * Note [What scripts return]
+ * A script can replace any kernel. Where the engine itself calls the operator,
+ * the code that follows relies on the shape, dtype, strides and device of the
+ * results, and on whether they share memory with the arguments. So the call is
+ * first made with fake tensors and the engine's own kernels, as on the meta
+ * device; then the results of the script must look like those. A result that
+ * depends on elements has no such expectation; code that uses one checks it.
+ *
+ * A call that a script made itself is not checked: its results go to scripts
+ * only. Nor are operators of libraries, of which the engine has no kernel.
+ */
+
+#include "op/registry/scripted.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "iter/fake_tensors.h"
+#include "op/registry/op.h"
+
+typedef struct expected {
+  st_call call;
+  st_fake_tensors fakes;
+  int device;            /* of the results on the meta device; -1: any */
+  bool may_cast;         /* autocast decides about floating dtypes */
+  st_status status;      /* of the call with fake tensors */
+  char message[256];     /* if that failed */
+  st_value rets[ST_MAX_ARGS];
+} expected;
+
+/* -- Expecting ------------------------------------------------------------ */
+
+/* The device of the results: that of an argument, or else of all tensors. */
+static int device_of(const st_schema *s, const st_value *args) {
+  int device = -1;
+  for (int i = 0; i < s->nargs; i++) {
+    const st_value *v = &args[i];
+    if (s->args[i].type == ST_TYPE_DEVICE && v->tag == ST_TAG_INT) {
+      return (int)v->u.i;
+    }
+    st_tensor *const *list = v->tag == ST_TAG_TENSORS ? v->u.tensors
+                                                      : &v->u.tensor;
+    const uint32_t n = v->tag == ST_TAG_TENSORS ? v->len
+                                                : v->tag == ST_TAG_TENSOR;
+    for (uint32_t k = 0; k < n; k++) {
+      if (!list[k]) continue;
+      if (device >= 0 && device != (int)list[k]->device) return -1;
+      device = (int)list[k]->device;
+    }
+  }
+  return s->tensor_args && device < 0 ? -1 : device < 0 ? ST_DEVICE_CPU
+                                                         : device;
+}
+
+/* A failure because elements are missing says nothing of the results. */
+static bool is_unknown(st_status status) {
+  return status == ST_BAD_STATE || status == ST_NO_KERNEL ||
+         status == ST_NOT_FOUND || status == ST_HOST ||
+         status == ST_INTERRUPTED;
+}
+
+static void call_engine(expected *e, const st_value *args) {
+  st_value own[ST_MAX_ARGS];
+  const st_schema *s = e->call.schema;
+  memcpy(own, args, (size_t)s->nargs * sizeof *args);
+  e->device = device_of(s, args);
+  e->may_cast = !(st__tls().excluded & ST_BIT(ST_FUNC_AutocastCPU));
+  e->status = st__fake_arguments(&e->fakes, s, own);
+  if (e->status == ST_OK) {
+    e->status = st__call_engine_kernel(&e->call, own, e->rets);
+  }
+  if (e->status != ST_OK) {
+    snprintf(e->message, sizeof e->message, "%s", st__message());
+  }
+}
+
+static void release(expected **e) {
+  expected *p = *e;
+  *e = NULL;
+  if (!p) return;
+  for (int i = 0; p->status == ST_OK && i < p->call.schema->nrets; i++) {
+    st__value_clear(&p->rets[i]);
+  }
+  st__fake_tensors_release(&p->fakes);
+  st__free(ST_MEM_VALUE, p, sizeof *p);
+}
+
+/* *out is NULL if nothing is known of the results. */
+static st_status expect(const st_call *call, const st_value *args,
+                        expected **out) {
+  expected *e = st__alloc(ST_MEM_VALUE, sizeof *e);
+  if (!e) return ST_NO_MEMORY;
+  e->call = *call;
+  call_engine(e, args);
+  const st_status status = e->status;
+  if (status == ST_NO_MEMORY || is_unknown(status)) release(&e);
+  *out = e;
+  return status == ST_NO_MEMORY ? status : ST_OK;
+}
+
+/* -- Checking ------------------------------------------------------------- */
+
+/* A result that is compared. */
+typedef struct subject {
+  const expected *e;
+  int i;             /* its number */
+  const char *where;
+} subject;
+
+__attribute__((format(printf, 2, 3)))
+static st_status differs(const subject *s, const char *format, ...) {
+  char text[400], number[24] = "";
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  if (s->e->call.schema->nrets > 1) {
+    snprintf(number, sizeof number, "result %d: ", s->i + 1);
+  }
+  const char *name = st__op_name(s->e->call.op);
+  if (strncmp(name, "aten::", strlen("aten::")) == 0) name += strlen("aten::");
+  return st__fail(ST_BAD_STATE, "%s: the function from %s is its kernel, but "
+                  "another operator uses what it returns: %s%s", name,
+                  s->where, number, text);
+}
+
+static bool is_float(st_dtype d) {
+  return st__is_floating(d) || st__is_complex(d);
+}
+
+static st_status compare_shape(const subject *s, const st_tensor *want,
+                               const st_tensor *got) {
+  const bool casts = s->e->may_cast && is_float((st_dtype)want->dtype) &&
+                     is_float((st_dtype)got->dtype);
+  if (want->dtype != got->dtype && !casts) {
+    return differs(s, "its dtype must be %s, got %s",
+                   st__dtype_name((st_dtype)want->dtype),
+                   st__dtype_name((st_dtype)got->dtype));
+  }
+  if (!st__same_sizes(want, got)) {
+    return differs(s, "its shape must be %s, got %s", ST_SHAPE_TEXT(want),
+                   ST_SHAPE_TEXT(got));
+  }
+  for (int d = 0; got->numel > 0 && d < got->ndim; d++) {
+    if (got->sizes[d] == 1 || got->strides[d] == want->strides[d]) continue;
+    return differs(s, "its strides must be %s, got %s",
+                   st__shape_text(want->ndim, want->strides,
+                                  (char[160]){0}, 160),
+                   st__shape_text(got->ndim, got->strides,
+                                  (char[160]){0}, 160));
+  }
+  return ST_OK;
+}
+
+static st_status compare_device(const subject *s, const st_tensor *want,
+                                const st_tensor *got) {
+  const int device = st__is_meta(want) ? s->e->device : (int)want->device;
+  if (device >= 0 && device != (int)got->device) {
+    return differs(s, "it must be on device '%s', got '%s'",
+                   st__device_name((st_device)device),
+                   st__device_name(got->device));
+  }
+  if ((want->keys & ST_LAZY_BITS) == (got->keys & ST_LAZY_BITS)) return ST_OK;
+  return differs(s, "it must %sbe a conjugate, negative or zero tensor that "
+                 "is not computed", st__is_lazy(want) ? "" : "not ");
+}
+
+/* The argument whose fake tensor is t, or has its storage; NULL for none. */
+static const st_tensor *source_of(const expected *e, const st_tensor *t,
+                                  bool same_header) {
+  for (int i = 0; i < e->fakes.n; i++) {
+    const st_tensor *made = e->fakes.made[i];
+    if (same_header ? made == t : made->storage == t->storage) {
+      return e->fakes.original[i];
+    }
+  }
+  return NULL;
+}
+
+static bool shares_memory(const expected *e, const st_tensor *t) {
+  for (int i = 0; i < e->fakes.n; i++) {
+    if (e->fakes.original[i]->storage == t->storage) return true;
+  }
+  return false;
+}
+
+static st_status compare_memory(const subject *s, const st_tensor *want,
+                                const st_tensor *got) {
+  const st_tensor *same = source_of(s->e, want, true);
+  if (s->e->call.schema->rets[s->i].is_write && same && same != got) {
+    return differs(s, "it must be the argument that the operator writes");
+  }
+  return source_of(s->e, want, false) || !shares_memory(s->e, got) ? ST_OK
+       : differs(s, "it must not share memory with an argument");
+}
+
+static st_status compare_tensor(const subject *s, const st_tensor *want,
+                                const st_tensor *got) {
+  if (!want || !got) {
+    return want == got ? ST_OK
+         : differs(s, "it must be %s", want ? "a tensor" : "nothing");
+  }
+  ST_TRY(compare_device(s, want, got));
+  ST_TRY(compare_shape(s, want, got));
+  return compare_memory(s, want, got);
+}
+
+static st_status compare(const subject *s, const st_value *want,
+                         const st_value *got) {
+  if (want->tag != got->tag) return ST_OK; /* kinds of numbers */
+  switch (want->tag) {
+    case ST_TAG_TENSOR:
+      return compare_tensor(s, want->u.tensor, got->u.tensor);
+    case ST_TAG_TENSORS:
+      if (want->len != got->len) {
+        return differs(s, "it must be a list of %u tensors, got %u",
+                       (unsigned)want->len, (unsigned)got->len);
+      }
+      for (uint32_t k = 0; k < want->len; k++) {
+        ST_TRY(compare_tensor(s, want->u.tensors[k], got->u.tensors[k]));
+      }
+      return ST_OK;
+    case ST_TAG_INT:
+      return want->u.i == got->u.i ? ST_OK
+           : differs(s, "it must be %lld, got %lld", (long long)want->u.i,
+                     (long long)got->u.i);
+    default: return ST_OK;
+  }
+}
+
+static st_status check_results(const expected *e, const st_value *rets,
+                               const char *where) {
+  if (!e) return ST_OK;
+  if (e->status != ST_OK) return st__fail(e->status, "%s", e->message);
+  for (int i = 0; i < e->call.schema->nrets; i++) {
+    ST_TRY(compare(&(subject){e, i, where}, &e->rets[i], &rets[i]));
+  }
+  return ST_OK;
+}
+
+/* -- Running -------------------------------------------------------------- */
+
+/* Marks the tensors of n values: Note [Operands of running calls]. */
+static void lend(int n, const st_value *values) {
+  for (int i = 0; i < n; i++) {
+    const st_value *v = &values[i];
+    if (v->tag == ST_TAG_TENSOR) st__lend(v->u.tensor);
+    for (uint32_t k = 0; v->tag == ST_TAG_TENSORS && k < v->len; k++) {
+      if (v->u.tensors[k]) st__lend(v->u.tensors[k]);
+    }
+  }
+}
+
+static st_status run_checked(const st_call *call, const st_value *args,
+                             st_value *rets, const char *where,
+                             const st_script_fn *f) {
+  const int nrets = call->schema->nrets;
+  expected *e = NULL;
+  /* the engine's operators have static schemas */
+  if (!call->schema->arena) ST_TRY(expect(call, args, &e));
+  lend(call->schema->nargs, args);
+  st_status status = st__run_script(f->fn, f->arg);
+  if (status == ST_OK) {
+    lend(nrets, rets);
+    status = check_results(e, rets, where);
+    for (int i = 0; i < nrets && status != ST_OK; i++) {
+      st__value_clear(&rets[i]);
+    }
+  }
+  release(&e);
+  return status;
+}
+
+st_status st__run_scripted(const st_call *call, const st_value *args,
+                           st_value *rets, const char *where,
+                           const st_script_fn *f) {
+  if (st__is_checking()) return st__run_engine_kernel(call, args, rets);
+  if (st__serves_script(call->op)) return st__run_script(f->fn, f->arg);
+  return run_checked(call, args, rets, where, f);
+}
