@@ -3,19 +3,19 @@
 --     ./dev lua spec/fuzz/fuzz.lua [trampoline] [SEED [ROUNDS [FIRST]]]
 --
 -- The same seed gives the same rounds, and each can be run alone by FIRST;
--- those of the trampoline are calls, of which each batch can be run alone.
+-- of the trampoline, and of `scripted` in its place, each batch of 500 or 200
+-- can.
 -- FUZZ_LOG names a file whose last line is the round that ran, for when the
 -- process dies. FUZZ_MEDIUM=1 adds sizes that only fail when memory is
 -- limited: set ulimit -v, or ASAN_OPTIONS=max_allocation_size_mb=256.
 
 require "strided".warnings(false) -- out= of any shape is on purpose here
 
-local is_trampoline = arg[1] == "trampoline"
-if is_trampoline then table.remove(arg, 1) end
-local run = require(is_trampoline and "spec.fuzz.trampoline"
-                    or "spec.fuzz.run")
+local has_name = arg[1] == "trampoline" or arg[1] == "scripted"
+local run = require("spec.fuzz." .. (has_name and table.remove(arg, 1)
+                                     or "run"))
 
-local BATCH = is_trampoline and run.LOOK or 1000
+local BATCH = run.LOOK or 1000
 
 local seed = tonumber(arg[1] or 1)
 local first = tonumber(arg[3] or 1)

@@ -85,6 +85,14 @@ fuzz_calls() {
   done
 }
 
+# Fuzzes kernels, fallbacks and modes in Lua.
+fuzz_scripted() {
+  build_san
+  mkdir -p build/fuzz
+  use build/san
+  fuzz_script luajit scripted "$1" scripted
+}
+
 # build_targets [TARGET...]: builds what these targets, or all, need. The
 # decoders of rocks/strided-image need no engine.
 build_targets() {
@@ -105,7 +113,7 @@ build_targets() {
 fuzz() {
   case $1 in *[!0-9]*|'') die "not a number of inputs: $1" ;; esac
   inputs=$1; shift
-  build_targets "$@"
+  [ "${*:-}" = scripted ] || build_targets "$@"
   use build/fuzz
   rows=$(echo "$fuzz_targets" | tr -d ' ' | grep .)
   for row in $rows; do
@@ -114,6 +122,7 @@ fuzz() {
     fuzz_inputs "$inputs" $(echo "$row" | tr '|' ' ')
   done
   case " ${*:-calls} " in *" calls "*) fuzz_calls "$inputs" ;; esac
+  case " ${*:-scripted} " in *" scripted "*) fuzz_scripted "$inputs" ;; esac
 }
 
 # keep [TARGET...]: adds a minimal set of inputs with new coverage from the
