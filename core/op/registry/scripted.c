@@ -158,7 +158,8 @@ static st_status compare_shape(const subject *s, const st_tensor *want,
 
 static st_status compare_device(const subject *s, const st_tensor *want,
                                 const st_tensor *got) {
-  const int device = st__is_meta(want) ? s->e->device : (int)want->device;
+  const int device = want->device == ST_DEVICE_META ? s->e->device
+                                                    : (int)want->device;
   if (device >= 0 && device != (int)got->device) {
     return differs(s, "it must be on device '%s', got '%s'",
                    st__device_name((st_device)device),
