@@ -78,7 +78,9 @@ st_status st__run_missing(const st_call *call, const st_value *args,
     return st__fail(ST_NO_KERNEL,
                     "%s%s\nkernels are registered for: %s; see st.explain",
                     name, has_tensor(call, args)
-                    ? "the key set has no key to choose a kernel by"
+                    ? "the key set has no key to choose a kernel by; a "
+                      "fallback of a backend calls the kernel of a key: "
+                      "op:call_for_key(\"CPU\", ...)"
                     : "there is no tensor to choose a kernel by (an empty "
                       "list of tensors?)", kernels);
   }

@@ -15,7 +15,8 @@
 --   call in front of the arguments;
 -- * `fallback(key, kernel)`: `kernel(op, keys, ...)` runs for every operator
 --   without a kernel for the key; keys are the keys below it, for
---   `op:redispatch(keys, ...)`;
+--   `op:redispatch(keys, ...)`. Below a backend there are none: there
+--   `op:call_for_key("CPU", ...)` calls the kernel of a key;
 -- * `elementwise(schema, body[, doc])`: see below;
 -- * `reduction(schema, {map =, combine =, init =, final =, doc =})`: see below;
 -- * `derivative(name, formulas)`, a list of strings such as
@@ -115,6 +116,17 @@ end)
 --- Opens a namespace for definitions and kernels. If the last argument is a
 -- function, its registrations are a transaction: they take effect together when
 -- it returns, or, if it raises an error, not at all.
+--
+-- Methods: `lib:def(schema, [doc], [kernel])` declares an operator,
+-- `lib:impl(name, [key], kernel)` gives it a kernel,
+-- `lib:fallback(key, kernel)` one for all operators,
+-- `lib:elementwise(schema, body)` and `lib:reduction(schema, parts)` compile
+-- expressions, `lib:derivative(name, formulas)` adds a derivative,
+-- `lib:close()` removes all; `lib.ns` is the namespace.
+--
+-- A fallback is called as `kernel(op, keys, ...)`: `op:redispatch(keys, ...)`
+-- goes on with the keys below it, and where there are none, as below a backend,
+-- `op:call_for_key("CPU", ...)` calls the kernel of a key.
 -- @function library
 -- @tparam string ns the namespace; `"_"` for fallbacks
 -- @tparam[opt="DEF"] string kind `"DEF"`, the owner of the namespace;

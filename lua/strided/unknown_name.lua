@@ -10,8 +10,8 @@
 local core = require "strided.core"
 local raise = require "strided.caller_error"
 
-local byte, concat, ipairs, min, next, require, sort, type =
-  string.byte, table.concat, ipairs, math.min, next, require, table.sort, type
+local byte, concat, find, ipairs, min, next, require, sort, type = string.byte,
+  table.concat, string.find, ipairs, math.min, next, require, table.sort, type
 
 local names = {}
 
@@ -113,7 +113,8 @@ names.advice = {
   apply = NO_LOOP, map = NO_LOOP, map2 = NO_LOOP, vectorize = NO_LOOP,
   fromfunction = NO_LOOP,
   set = "t:copy_(source) copies elements, t:view(...) shares them",
-  functional = "the functions are operators: st.relu(x), st.softmax(x, 2)",
+  functional = "the functions are operators: st.relu(x), st.softmax(x, 2); "
+    .. "st.help \"functional\" lists them",
   View = "write nn.Unflatten, nn.Flatten or x:view(...)",
   Reshape = "write nn.Unflatten, nn.Flatten or x:reshape(...)",
   utils = "batches are t:split(n); nn.utils has clip_grad_norm_ and others",
@@ -233,6 +234,60 @@ for torch7, name in next, read [[
   names.advice[torch7] = IN_PLACE:format(name, "t:" .. name)
 end
 
+-- -- What is absent ----------------------------------------------------------
+
+-- Patterns of names of what the library does not have: the page `?absent`.
+local ABSENT = {
+  {"sparse", "there are no sparse tensors: x:index_add(1, i, v), scatter_add "
+   .. "and st.bincount sum by index"},
+  {"^_?coalesce", "there are no sparse tensors"},
+  {"^to_dense$", "there are no sparse tensors: every tensor is dense"},
+  {"^vmap", "there is no vmap: operators take batches in leading dimensions "
+   .. "and broadcast, as st.bmm and st.linalg do"},
+  {"^func$", "st.grad and st.autograd have gradients: jacobian, hessian, vjp, "
+   .. "jvp; there is no vmap"},
+  {"quantize", "there are no quantized tensors: write (x / scale):round():"
+   .. "clamp(-128, 127):to \"int8\""},
+  {"^q_%a+$", "there are no quantized tensors"},
+  {"^compile$", "write st.fuse(fn), which runs fn with few loops"},
+  {"^jit$", "write st.fuse(fn), which runs fn with few loops"},
+  {"^script$", "write st.fuse(fn), which runs fn with few loops"},
+  {"[Ss]pline", "there are no splines: st.interp(x, xp, fp) interpolates "
+   .. "linearly, st.polyfit(x, y, degree) fits a polynomial"},
+  {"^interp1d$", "write st.interp(x, xp, fp)"},
+  {"^ode", "there are no solvers of differential equations: a step is a few "
+   .. "operators, of which st.fuse makes one loop"},
+  {"^solve_ivp$", "there are no solvers of differential equations: a step is a "
+   .. "few operators, of which st.fuse makes one loop"},
+  {"nested", "there are no nested tensors: st.nn.utils.rnn.pad_sequence pads "
+   .. "tensors of several lengths"},
+  {"^onnx$", "there is no ONNX: st.save writes .pt, .safetensors and .npz"},
+  {"^export$", "there is no export of programs: st.save writes tensors as .pt, "
+   .. ".safetensors and .npz"},
+  {"^distributed$", "the rock strided-mpi has several processes"},
+  {"^hub$", "there are no trained models: st.load reads .pt and .safetensors"},
+  {"^models$", "there are no trained models: st.load reads .pt and "
+   .. ".safetensors"},
+  {"parquet$", "there is no Parquet: st.read_csv reads CSV, st.load .npz"},
+  {"^read_hdf$", "there is no HDF5: st.read_csv reads CSV, st.load .npz"},
+  {"^h5", "there is no HDF5: st.read_csv reads CSV, st.load .npz"},
+  {"^read_excel$", "there are no spreadsheets: st.read_csv reads CSV"},
+  {"^DataFrame$", "st.read_csv gives a table of columns"},
+  {"^groupby$", "write local u, i = st.unique_inverse(keys), then index_add"},
+  {"^refine_names$", "dimensions are numbers, from 1"},
+  {"^align_to$", "dimensions are numbers, from 1"},
+  {"^profiler$", "write st.profile(fn)"},
+}
+
+--- What to say of a name of what the library does not have; nil for others.
+-- @tparam string name
+-- @treturn ?string
+function names.absent(name)
+  for _, row in ipairs(ABSENT) do
+    if find(name, row[1]) then return row[2] end
+  end
+end
+
 -- -- Similar names ------------------------------------------------------------
 
 -- The optimal string alignment distance: the number of insertions, deletions,
@@ -269,7 +324,10 @@ function names.similar(name, set)
     if type(other) == "string" and byte(other) ~= 95 and
        min(#other - #name, #name - #other) >= -limit then
       local d = distance(low, other:lower())
-      if d <= limit then found[#found + 1] = {other, d} end
+      -- Two letters of six are no mistyping if the first one is among them.
+      local is_near = d <= limit and
+                      (d < 2 or byte(other:lower()) == byte(low))
+      if is_near then found[#found + 1] = {other, d} end
     end
   end
   sort(found, function(a, b)
@@ -288,12 +346,14 @@ end
 -- @tparam[opt] string all what to say if no name is similar
 function names.missing(owner, name, set, all)
   if type(name) ~= "string" then return nil end
-  local text = names.advice[owner .. "." .. name] or names.advice[name]
+  local text = names.advice[owner .. "." .. name] or names.advice[name] or
+               names.absent(name)
   if not text then
     if byte(name) == 95 then return nil end
     local similar = names.similar(name, set)
     text = #similar > 0 and "did you mean " .. concat(similar, ", ") .. "?"
-           or all or "st.help() lists all names"
+           or all or "st.help() lists pages and topics, st.help \"absent\" "
+           .. "what is not there"
   end
   raise("%s has no '%.40s': %s", owner, name, text)
 end
@@ -315,7 +375,7 @@ function names.find(st, name, fields, lazy)
   if target then return st[target] end
   local dtype = names.casts[name]
   if dtype then return dtype end
-  if not names.advice[name] then
+  if not (names.advice[name] or names.absent(name)) then
     if core.properties[name] then
       raise("st has no '%s': write t.%s", name, name)
     elseif core.methods[name] then

@@ -105,6 +105,35 @@ describe("The dispatcher", function()
     assert.matches("NoKey", failure(f.call_for_key, f, "NoKey", x))
   end)
 
+  it("is what a fallback of a backend calls, which has no keys below it",
+     function()
+    local over = st.library("_", "IMPL")
+    local below
+    over:fallback("PrivateUse1", function(op, keys, ...)
+      below = tostring(keys)
+      return op:call_for_key("CPU", ...)
+    end)
+    assert.same({3, 4}, st.include_keys("PrivateUse1", st.add,
+                                        st.tensor {1, 2}, 2):totable())
+    assert.equal("DispatchKeySet()", below)
+    over:close()
+    over = st.library("_", "IMPL")
+    over:fallback("PrivateUse1", function(op, keys, ...)
+      return op:redispatch(keys, ...)
+    end)
+    local why = failure(st.include_keys, "PrivateUse1", st.add, st.ones(1), 2)
+    over:close()
+    assert.truthy(why:find('the key set has no key to choose a kernel by; a '
+      .. 'fallback of a backend calls the kernel of a key: op:call_for_key('
+      .. '"CPU", ...)', 1, true), why)
+    local help = st.help "library"
+    for _, method in ipairs {"def", "impl", "fallback", "elementwise",
+                             "reduction", "derivative", "close"} do
+      assert.truthy(help:find("lib:" .. method .. "(", 1, true), method)
+    end
+    assert.truthy(help:find("op:call_for_key(", 1, true))
+  end)
+
   -- -- Keys of a call -------------------------------------------------------
 
   describe("takes the keys of a call", function()

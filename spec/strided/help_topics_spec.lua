@@ -96,6 +96,26 @@ describe("st.apropos", function()
     has(st.apropos "broadcasting", "broadcasting")
   end)
 
+  it("finds other forms of a word", function()
+    for _, word in ipairs {"interpolate", "interpolation", "interpolating"} do
+      has("\n" .. names(st.apropos(word)):gsub(" ", "\n"), "interp\n",
+          "interpolate\n")
+    end
+    has(names(st.apropos "inverted"), "inverse")
+    has(names(st.apropos "normalised"), "normalize")
+  end)
+
+  it("finds parts of names, and nothing within a word", function()
+    has(names(st.apropos "transpose2d"), "conv_transpose2d")
+    has(names(st.apropos "sum"), "cumsum", "nansum", "sum")
+    has(names(st.apropos "norm2d"), "BatchNorm2d")
+    assert.equal("coming-from", names(st.apropos "coming"))
+    for _, word in ipairs {"ormalis", "nterp", "uadr"} do
+      assert.equal("nothing is known about '" .. word .. "'",
+                   st.apropos(word))
+    end
+  end)
+
   it("is cut short unless all is asked for", function()
     local short, long = st.apropos "sum", st.apropos("sum", {all = true})
     local _, lines = short:gsub("\n", "\n")
@@ -113,6 +133,19 @@ describe("st.apropos", function()
 end)
 
 describe("A name that is not there", function()
+  it("says so if the library does not have it, or names its page", function()
+    has(st.help "vmap", "there is no vmap")
+    has(st.help "torch.vmap", "there is no vmap")
+    has(st.help "sparse", "there are no sparse tensors")
+    has(st.help "compile", "write st.fuse(fn)")
+    has(st.help "coming", "Coming from PyTorch, NumPy or torch7")
+    for _, name in ipairs {"F", "nn.functional", "functional"} do
+      has(st.help(name), "functional: where the functions of ")
+    end
+    has(st.help(), "\n  absent ", "\n  functional ")
+    has(st.help "absent", "sparse tensors", "ONNX", "vmap", "splines")
+  end)
+
   it("brings similar ones, of the same letters first", function()
     has(st.help "sofmax", "did you mean softmax")
     has(st.help "nn.linear_", "linear")

@@ -45,7 +45,22 @@ describe("An unknown name", function()
     {st, "zeross", "did you mean zeros"},
     {st, "linspcae", "did you mean linspace"},
     {st, "laod", "did you mean load"},
-    {st, "qqqqqqqqqqqqqq", "st.help() lists all names"},
+    {st, "qqqqqqqqqqqqqq", 'st.help "absent" what is not there'},
+    -- two letters off, and the first one among them
+    {st, "hubba", 'st.help "absent" what is not there'},
+    -- what the library does not have
+    {st, "sparse_coo_tensor", "there are no sparse tensors: x:index_add("},
+    {x, "to_sparse", "there are no sparse tensors"},
+    {x, "to_sparse_csr", "there are no sparse tensors"},
+    {st, "vmap", "there is no vmap: operators take batches"},
+    {st, "func", "st.autograd"}, {st, "compile", "write st.fuse(fn)"},
+    {st, "jit", "write st.fuse(fn)"},
+    {st, "quantize_per_tensor", "there are no quantized tensors"},
+    {x, "dequantize", "there are no quantized tensors"},
+    {st.nn, "quantized", "there are no quantized tensors"},
+    {st, "CubicSpline", "st.interp(x, xp, fp)"}, {st, "odeint", "equations"},
+    {st, "nested_tensor", "pad_sequence"}, {st, "onnx", ".safetensors"},
+    {st, "distributed", "strided-mpi"}, {st, "read_parquet", "st.read_csv"},
     {x, "shap", "a tensor has no 'shap': did you mean shape?"},
     {x, "requires_gard", "did you mean requires_grad"},
     {x, "numpy", "t:totable()"},
@@ -54,6 +69,7 @@ describe("An unknown name", function()
     {st.nn, "Liner", "st.nn has no 'Liner': did you mean Linear?"},
     {st.nn, "Conv9", "did you mean Conv1d, Conv2d, Conv3d?"},
     {st.nn, "functional", "the functions are operators"},
+    {st.nn, "functional", 'st.help "functional" lists them'},
     {st.optim, "AdmaW", "st.optim has no 'AdmaW': did you mean AdamW, "},
   }
   for _, row in ipairs(ROWS) do

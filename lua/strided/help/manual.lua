@@ -29,6 +29,7 @@ local LINES = {
 }
 
 local ALSO = {
+  coming = "coming-from",
   numpy = "coming-from", pytorch = "coming-from", torch7 = "coming-from",
   embed = "embedding", reproducible = "reproducibility", speed = "performance",
 }

@@ -6,11 +6,13 @@
 local ipairs, require = ipairs, require
 
 local LINES = {
+  {"absent", "what is not there, and what to write"},
   {"autograd", "gradients of what was computed"},
   {"broadcasting", "operators on tensors of different shapes"},
   {"devices", "where tensors are: cpu, meta, and those of libraries"},
   {"dtypes", "element types, defaults, promotion, integers and fractions"},
   {"errors", "what they say, and how to find the cause"},
+  {"functional", "where the functions of torch.nn.functional are"},
   {"indexing", "elements, ranges, masks; counting from 1"},
   {"layout", "shapes, strides, views and memory formats"},
   {"memory", "when tensors are released; limits; files as memory"},
@@ -20,6 +22,8 @@ local LINES = {
 }
 
 local ALSO = {
+  missing = "absent", ["out of scope"] = "absent", F = "functional",
+  ["nn.functional"] = "functional", ["torch.nn.functional"] = "functional",
   autodiff = "autograd", gradients = "autograd", broadcast = "broadcasting",
   device = "devices", dtype = "dtypes", promotion = "dtypes",
   types = "dtypes",

@@ -9,13 +9,17 @@ local pages = require "strided.help.pages"
 local topics = require "strided.help.topics"
 
 local concat, sort = table.concat, table.sort
-local find, format, gmatch, ipairs, lower, match, max, min, next, require, sub,
-  type = string.find, string.format, string.gmatch, ipairs, string.lower,
-  string.match, math.max, math.min, next, require, string.sub, type
+local byte, find, format, gmatch, gsub, ipairs, lower, match, max, min, next,
+  require, sub, type = string.byte, string.find, string.format, string.gmatch,
+  string.gsub, ipairs, string.lower, string.match, math.max, math.min, next,
+  require, string.sub, type
 
 local WIDTH = 78
 local NAMES = 30  -- columns for names
 local MOST = 20   -- lines of a search
+
+-- What is written in front of another word, as one word: argmax, nansum.
+local FIRST = {"add", "arg", "cum", "log", "mat", "nan", "un"}
 
 local search = {}
 
@@ -89,18 +93,48 @@ end
 
 local KINDS = {page = 0, operator = 1, ["function"] = 1, class = 2, method = 3}
 
+local STEM = 5 -- letters that two forms of a word have in common, at least
+
+--- The words of a name: "conv", "transpose2d"; "batch", "norm1d"; "nansum" and
+-- "sum".
+local function parts_of(name)
+  local words = {}
+  name = gsub(name, "(%l)(%u)", "%1.%2")
+  for part in gmatch(lower(name), "[^._:-]+") do
+    words[#words + 1] = part
+    for _, first in ipairs(FIRST) do
+      local rest = match(part, "^" .. first .. "(%l%l%l*)")
+      if rest then words[#words + 1] = rest end
+    end
+  end
+  return words
+end
+
+--- True for two forms of a word, such as interp and interpolate, or inverse
+-- and invert.
+local function is_related(a, b)
+  local n = 0
+  while n < #a and byte(a, n + 1) == byte(b, n + 1) do n = n + 1 end
+  return n == #b and n >= STEM or n >= max(STEM, #a - 3, #b - 3)
+end
+
 --- How well a word fits an entry; nil if it does not.
 local function score(entry, word)
-  local name, line = lower(entry.name), lower(entry.line)
-  if name == word then return 100 end
-  for part in gmatch(name, "[^._:]+") do
+  local line = lower(entry.line)
+  if lower(entry.name) == word then return 100 end
+  local best = 0
+  for _, part in ipairs(parts_of(entry.name)) do
     if part == word then return 80 end
+    if sub(part, 1, #word) == word then best = 50
+    elseif is_related(word, part) then best = max(best, 45) end
   end
   local at = find(line, "%f[%w]" .. word .. "%f[%W]")
   if at then return at == 1 and 70 or 60 end
-  if find(name, word, 1, true) then return 50 end
+  if best > 0 then return best end
   if find(line, "%f[%w]" .. word) then return 40 end
-  return find(line, word, 1, true) and 20 or nil
+  for other in gmatch(line, "%l+") do
+    if is_related(word, other) then return 20 end
+  end
 end
 
 local function rank(entries, words)

@@ -18,6 +18,8 @@ local WIDEST = 200   -- a plot does not grow beyond
 local CHUNK = 4096   -- bytes of a picture in one escape sequence
 local TIMEOUT = 0.5  -- seconds that a terminal has to answer
 
+local IMG2SIXEL = "img2sixel was not found; install libsixel-bin (Debian, "
+  .. "Ubuntu) or libsixel"
 local PACKAGE = "rsvg-convert was not found; install librsvg2-bin (Debian, "
   .. "Ubuntu), librsvg2-tools (Fedora) or librsvg (Homebrew, Arch)"
 
@@ -132,15 +134,32 @@ local function kitty(bytes)
   return concat(out) .. "\n"
 end
 
+-- What was said about a program that is missing, as keys.
+local said = {}
+
+--- Says once why a terminal that shows pictures shows text.
+local function missing(text)
+  if said[text] then return false end
+  said[text] = true
+  core.warn("plot: shown as text: " .. text)
+  return false
+end
+
 --- Shows a figure as a picture; false if the terminal has none, or a program
 -- that converts it is missing.
 function terminal.picture(fig, kind)
   if not is_terminal() then return false end
   kind = kind or graphics()
   if kind == "none" or not io or not tmpname then return false end
-  if kind == "sixel" and not core.find_program "img2sixel" then return false end
+  if kind == "sixel" and not core.find_program "img2sixel" then
+    return missing(IMG2SIXEL)
+  end
   local path = tmpname()
   local failed = convert(fig:svg(), path, "png", 1)
+  if failed == PACKAGE then
+    remove(path)
+    return missing(PACKAGE)
+  end
   local bytes = not failed and read(path)
   local shown = false
   io.stdout:flush()

@@ -1,6 +1,6 @@
 --- The modules that the library's own functions load when they are first
--- called: a sandbox loads all when it is closed, and nothing later. Modules that
--- these load at once need no entry.
+-- called: a sandbox loads all when it is closed, and nothing later. Modules
+-- that these load at once need no entry.
 -- What is left out is for sessions, for workers and for language servers.
 --
 -- @module strided.sandbox.modules
@@ -16,10 +16,11 @@ distributions.kl distributions.multivariate distributions.pareto
 distributions.relaxed distributions.transform distributions.transform_class
 distributions.transform_compound explain expression expression.lexer
 expression.operators families fuse guard help.catalogue help.documents
-help.groups help.manual help.operator help.pages help.pages.autograd
-help.pages.broadcasting help.pages.devices help.pages.dtypes help.pages.errors
-help.pages.indexing help.pages.layout help.pages.memory help.pages.plot
-help.pages.random help.pages.session help.search help.topics io.buffer
+help.groups help.manual help.operator help.pages help.pages.absent
+help.pages.autograd help.pages.broadcasting help.pages.devices
+help.pages.dtypes help.pages.errors help.pages.functional help.pages.indexing
+help.pages.layout help.pages.memory help.pages.plot help.pages.random
+help.pages.session help.search help.topics io.buffer
 io.chunks io.csv io.csv_read io.csv_text io.csv_write io.failure io.file
 io.image io.json io.kinds io.meter io.npy io.npz io.pickle io.pickle_literals
 io.pickle_numpy io.pt io.pt_tensors io.pt_writer io.raw io.reader io.replace

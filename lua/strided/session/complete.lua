@@ -13,6 +13,7 @@ core.check_taken("session", "strided.session.complete")
 local inside = require "strided.session.complete_in"
 local method_names = require("strided.method_names").names
 local KEYWORDS = require("strided.session.show").KEYWORDS
+local operator = require "strided.help.operator"
 
 local concat, sort = table.concat, table.sort
 local debug, ipairs, next, pairs, pcall, rawget, require, type =
@@ -87,8 +88,15 @@ local function add_tensor(set)
   for name in pairs(core.properties) do set[name] = true end
 end
 
+--- True for st.linalg_inv and others, which are st.linalg.inv, unless the
+-- prefix says that it is what is looked for.
+local function is_in_family(name, prefix)
+  local family = operator.short_name("aten::" .. name):match "^(%w+)%."
+  return family and prefix:sub(1, #family + 1) ~= family .. "_"
+end
+
 --- The names that may follow a value and a dot or a colon.
-local function members(value, separator)
+local function members(value, separator, prefix)
   local set = {}
   if core.is_tensor(value) then
     add_tensor(set)
@@ -104,7 +112,11 @@ local function members(value, separator)
   end
   if value == st then
     add_keys(set, debug.getmetatable(st).names())
-    each_operator(function(_, name) set[name] = true end)
+    each_operator(function(ns, name)
+      if ns ~= "aten" or not is_in_family(name, prefix) then
+        set[name] = true
+      end
+    end)
   elseif is_family(value) then
     add_keys(set, debug.getmetatable(value).names())
   elseif value == st.ops then
@@ -240,7 +252,8 @@ local function complete(text, env)
   if not chain:find "^[%a_][%w_.]*$" then return {}, word end
   local value = follow(chain, env)
   if value == nil then return {}, word end
-  return pick(members(value, separator), concat {chain, separator}, prefix,
+  local set = members(value, separator, prefix)
+  return pick(set, concat {chain, separator}, prefix,
               separator == ":" and callable_in(value) or nil), word
 end
 

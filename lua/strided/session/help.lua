@@ -174,7 +174,8 @@ local function lookup_other(name, all)
     local text = lookup(target, all)
     return text and name .. " is st." .. target .. "\n" .. text
   end
-  local advice = unknown_name.advice[name]
+  local word = name:match "[^.:]*$"
+  local advice = unknown_name.advice[name] or unknown_name.absent(word)
   return advice and name .. ": " .. advice
 end
 

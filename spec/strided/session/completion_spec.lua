@@ -30,6 +30,9 @@ describe("Completion", function()
     {"s:fo", "s:format"}, {"string.rep", "string.rep"},
     {"t:softma", "t:softmax"}, {"t.sha", "t.shape"}, {"t:sha", ""},
     {"t:totab", "t:totable"},
+    {"st.linalg", "st.linalg"}, {"st.linalg_inv", "st.linalg_inv "
+     .. "st.linalg_inv_ex"}, {"st.linalg.inv", "st.linalg.inv "
+     .. "st.linalg.inv_ex"}, {"st.fft", "st.fft"}, {"st.speci", "st.special"},
     {"st.softma", "st.softmax"}, {"st.get_print", "st.get_printoptions"},
     {"st.ops.at", "st.ops.aten"}, {"st.ops.aten.softma", "st.ops.aten.softmax"},
     {"st.ops.aten.add.Sc",

@@ -21,6 +21,21 @@ end
 teardown(session.remove)
 
 describe("A session", function()
+  it("says once that a program for pictures is missing", function()
+    for graphics, program in pairs {kitty = "rsvg-convert",
+                                    sixel = "img2sixel"} do
+      typed({PROMPT, line("p = st.plot({1, 2, 1}); p:show();",
+                          "plot: shown as text: " .. program,
+                          "was not found; install"),
+             line("p:show() return 're' .. 'ady'", "ready")},
+            "STRIDED_GRAPHICS=" .. graphics,
+            -- the session finds no program
+            "sh -c 'lua=$(command -v " .. build.lua .. "); PATH=/nowhere; "
+            .. "export PATH; exec \"$lua\" \"" .. build.root
+            .. "/lua/bin/strided\"'")
+    end
+  end)
+
   it("neither waits for a history that is no file nor reads it all", function()
     local state = folder .. "/odd"
     local path = state .. "/strided/history"
