@@ -15,6 +15,8 @@ local ffi = require "ffi"
 local peers = require "bench.peers"
 local st = require "strided"
 
+st.manual_seed(1)
+
 local format, ipairs, print, tonumber = string.format, ipairs, print, tonumber
 local floor, max, random = math.floor, math.max, math.random
 

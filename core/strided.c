@@ -394,6 +394,7 @@ st_status st_value_of_scalar(st_scalar s, st_value *out) {
 
 /* -- Random numbers ------------------------------------------------------- */
 
+uint64_t st_system_seed(void) { return st__system_seed(); }
 st_status st_generator_new(uint64_t seed, st_generator **out) {
   return st__generator_new(ST_MERSENNE, seed, out);
 }

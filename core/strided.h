@@ -262,6 +262,8 @@ ST_API st_status st_value_of_scalar(st_scalar s, st_value *out);
 
 /* -- Random numbers ------------------------------------------------------- */
 
+/* A seed that the system chooses, below 2^53. */
+ST_API uint64_t st_system_seed(void);
 /* A Mersenne Twister; a seed gives the same numbers as in PyTorch.
  * NO_MEMORY. */
 ST_API st_status st_generator_new(uint64_t seed, st_generator **out);
@@ -291,7 +293,9 @@ ST_API st_status st_generator_get_state(st_generator *g, void *bytes,
                                         size_t n);
 ST_API st_status st_generator_set_state(st_generator *g, const void *bytes,
                                         size_t n);
-/* The generator that operators use when none is passed. Borrowed. */
+/* The generator that operators use when none is passed, one for all Lua states
+ * of the process. The system seeds it at its first use, and in a forked child
+ * anew, unless st_generator_seed, _assign or _set_state has. Borrowed. */
 ST_API st_generator *st_default_generator(void);
 /* Makes g, or NULL for that of the process, the default generator of this
  * thread. Borrowed: the thread enters another one before g is released. Returns

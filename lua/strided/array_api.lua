@@ -10,9 +10,9 @@ local core = require "strided.core"
 local options = require "strided.options"
 local raise = require "strided.caller_error"
 
-local floor, io, ipairs, max, next, os, pcall, require, select, sort, tostring,
-      type = math.floor, io, ipairs, math.max, next, os, pcall, require, select,
-             table.sort, tostring, type
+local floor, ipairs, max, next, pcall, require, select, sort, tostring, type =
+  math.floor, ipairs, math.max, next, pcall, require, select, table.sort,
+  tostring, type
 
 local api = {
   e = 2.718281828459045, pi = 3.141592653589793, inf = 1 / 0, nan = 0 / 0,
@@ -439,17 +439,13 @@ function api.__array_namespace_info__() return info end
 
 -- -- Seeds and determinism ----------------------------------------------------
 
---- A seed from the system, for the default generator.
+--- Seeds the default generator by the system.
 -- @function seed
--- @treturn integer the seed
+-- @treturn integer the seed, by which `st.manual_seed` gives the same numbers
 function api.seed()
-  local value, source = 0, io.open("/dev/urandom", "rb")
-  local bytes = source and source:read(6)
-  if source then source:close() end
-  for i = 1, bytes and #bytes or 0 do value = value * 256 + bytes:byte(i) end
-  if not bytes then value = os.time() * 65536 + floor(os.clock() * 1e6) end
-  core.manual_seed(value)
-  return value
+  local seed = core.Generator():initial_seed()
+  core.manual_seed(seed)
+  return seed
 end
 
 --- The seed of the default generator.

@@ -194,7 +194,9 @@ end
 -- @tparam string dtype
 -- @treturn table
 
---- Seeds the generator of operators that are given none.
+--- Seeds the generator of operators that are given none. Until then the system
+-- has seeded it, otherwise in every process and forked child: `st.initial_seed`
+-- says by what.
 -- @function manual_seed
 -- @tparam integer seed
 
@@ -232,7 +234,8 @@ end
 -- returns a copy of it, and `st.set_rng_state` takes that or its state, which
 -- can be saved: `st.save(path, {rng = st.get_rng_state():get_state()})`.
 -- @function Generator
--- @param[opt] seed an integer, or a table with `algorithm` and `seed`
+-- @param[opt] seed an integer, or a table with `algorithm` and `seed`; without
+-- one the system chooses it
 
 --- How many threads share the work of an operator.
 -- @function get_num_threads

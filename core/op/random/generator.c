@@ -3,8 +3,12 @@
  * generator.
  */
 
+#include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/interrupt.h"
 #include "base/threads.h"
@@ -15,6 +19,7 @@ enum { N = ST_MT19937_WORDS };
 /* What assigning one generator to another copies. */
 typedef struct state {
   uint64_t seed;
+  bool is_unseeded;    /* the system chose the seed, and nobody has set one */
   uint64_t children;   /* split off so far */
   st_source source;    /* its mt is NULL or the generator's */
   st_mt19937 mt;
@@ -40,10 +45,26 @@ static void seed_mersenne(st_mt19937 *mt, uint64_t seed) {
   mt->next = N;
 }
 
+/* Where the system gives no random bytes, the time and the process differ. */
+uint64_t st__system_seed(void) {
+  enum { BITS = 53 }; /* which a double holds */
+  uint64_t seed = 0;
+  ssize_t got;
+  do got = getrandom(&seed, sizeof seed, 0); while (got < 0 && errno == EINTR);
+  if (got != (ssize_t)sizeof seed) {
+    struct timespec now = {0, 0};
+    clock_gettime(CLOCK_REALTIME, &now);
+    seed = (uint64_t)now.tv_sec * 1000000007u ^ (uint64_t)now.tv_nsec << 20 ^
+           (uint64_t)getpid();
+  }
+  return seed & ((UINT64_C(1) << BITS) - 1);
+}
+
 static void seed_state(st_generator *g, uint64_t seed) {
   state *s = &g->now;
   st_mt19937 *mt = s->source.mt;
   s->seed = seed;
+  s->is_unseeded = false;
   s->children = 0;
   s->source = (st_source){.mt = mt, .at = {.key = seed}};
   if (mt) seed_mersenne(mt, seed);
@@ -68,8 +89,19 @@ static void after_fork(void) {
   pthread_mutex_unlock(&list_mutex);
 }
 
+/* Children of one process would draw the same numbers: what nobody has seeded
+ * is seeded anew. What was seeded goes on as in the parent. */
+static void after_fork_in_child(void) {
+  for (st_generator *g = first; g; g = g->next) {
+    if (!g->now.is_unseeded) continue;
+    seed_state(g, st__system_seed());
+    g->now.is_unseeded = true;
+  }
+  after_fork();
+}
+
 static void register_atfork(void) {
-  pthread_atfork(before_fork, after_fork, after_fork);
+  pthread_atfork(before_fork, after_fork, after_fork_in_child);
 }
 
 static void enlist(st_generator *g) {
@@ -146,6 +178,7 @@ void st__generator_assign(st_generator *g, st_generator *from) {
   unlock(from);
   lock(g);
   g->now = now;
+  g->now.is_unseeded = false;
   if (now.source.mt) g->now.source.mt = &g->now.mt;
   unlock(g);
 }
@@ -312,6 +345,7 @@ st_status st__generator_set_state(st_generator *g, const void *bytes,
                                   size_t n) {
   lock(g);
   const st_status status = read_state(&g->now, bytes, n);
+  if (status == ST_OK) g->now.is_unseeded = false;
   unlock(g);
   return status;
 }
@@ -391,13 +425,14 @@ st_status st__random_run(st_generator *g, int64_t n, int words, int64_t grain,
 
 static st_generator default_generator;
 
-/* The initial seed is PyTorch's. The reference count never reaches zero: the
- * first reference is not handed out. */
+/* The reference count never reaches zero: the first reference is not handed
+ * out. */
 static void make_default(void) {
   st__ref_init(&default_generator.refs);
   enlist(&default_generator);
   default_generator.now.source.mt = &default_generator.now.mt;
-  seed_state(&default_generator, UINT64_C(67280421310721));
+  seed_state(&default_generator, st__system_seed());
+  default_generator.now.is_unseeded = true;
 }
 
 /* Of this thread; NULL: that of the process. */

@@ -102,6 +102,8 @@ double st__window_normal(st_window *w, int step);
 
 /* -- Generators ----------------------------------------------------------- */
 
+/* A seed from the system, of 53 bits. */
+uint64_t st__system_seed(void);
 st_status st__generator_new(st_algorithm algorithm, uint64_t seed,
                             st_generator **out);
 void st__generator_retain(st_generator *g);

@@ -146,7 +146,8 @@ static int new_generator(lua_State *L) {
   const st_algorithm algorithm = lua_istable(L, 1) ? read_options(h, L)
                                                    : ST_MERSENNE;
   const int64_t seed = lua_isnoneornil(L, 1)
-                       ? 67280421310721 : st__check_int(h, L, 1, "seed");
+                       ? (int64_t)st_system_seed()
+                       : st__check_int(h, L, 1, "seed");
   st_generator **g = st__newudata(h, L, ST_UD_GENERATOR, sizeof *g);
   const st_status status = st_generator_new_of(algorithm, (uint64_t)seed, g);
   return status == ST_OK ? 1 : st__raise(h, L, status);

@@ -7,6 +7,8 @@
 -- beta the slope from 4 MB to 64 MB.
 
 local st = require "strided"
+
+st.manual_seed(1)
 local mpi = require "strided.mpi"
 
 local KB, MB = 2 ^ 10, 2 ^ 20

@@ -11,6 +11,10 @@ random: seeds, generators, and the same numbers again
   > st.rand(3):equal(a)
   true
 
+Without a seed they are others in every process; st.initial_seed() says by
+which seed they come again. A forked child of a process that has not been
+seeded gets a seed of its own; all Lua states of a process share one generator.
+
 The numbers are PyTorch's for the same seed, on any machine and with any
 number of threads. A generator of one's own keeps apart from the default one:
 
