@@ -172,6 +172,32 @@ describe("A recording", function()
   end)
 end)
 
+-- -- Expressions -------------------------------------------------------------
+
+describe("An elementwise operator", function()
+  local lib
+  before_each(function() lib = st.library "specrecording" end)
+  after_each(function() lib:close() end)
+
+  it("is not made of what looks at elements", function()
+    raises({"recording_spec.lua:", "looks at elements of a tensor"},
+           lib.elementwise, lib, "f(Tensor x, Tensor y) -> Tensor",
+           function(x, y)
+             return st.binary_cross_entropy(x, y, {reduction = "none"})
+           end)
+  end)
+
+  it("fails though the result of a call is unused", function()
+    lib:elementwise("f(Tensor x, Tensor y) -> Tensor", function(x, y)
+      st.floor_divide(x, y)
+      return x * 2
+    end)
+    local f = st.ops.specrecording.f
+    assert.same({8, 12}, f(I {4, 6}, I {2, 1}):totable())
+    raises("division of integers by zero", f, I {4, 6}, I {2, 0})
+  end)
+end)
+
 -- -- Failures ----------------------------------------------------------------
 
 describe("A call that fails in a recording", function()

@@ -133,11 +133,15 @@ local function compare(known, ...)
 end
 
 local is_comparing = false
+-- Within a kernel or a backward pass the thread excludes more keys, and no
+-- function is recorded.
+local EXCLUDED = tostring(st.excluded_keys())
 
 --- The function for st.dispatch_mode.
 local function mode(op, keys, ...)
   local known = facts_of(op)
-  if known.skips or is_comparing then
+  if known.skips or is_comparing or
+     tostring(st.excluded_keys()) ~= EXCLUDED then
     counters.skipped = counters.skipped + 1
     return op:redispatch(keys, ...)
   end

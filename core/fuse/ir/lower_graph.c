@@ -210,7 +210,7 @@ static void on_divide(st_capture *c, const st_iter *it, int i) {
 
 static void on_read(st_capture *c, const st_tensor *t) {
   (void)t;
-  refuse((builder *)c, "reads an element of a tensor when it is called");
+  refuse((builder *)c, "looks at elements of a tensor when it is called");
 }
 
 static st_status new_builder(bool skips_sums, builder **out) {
@@ -304,7 +304,9 @@ static bool has_fake_shape(const st_tensor *t) {
 /* Refuses what has looked for elements (Note [Elements that are not there]):
  * with elements it may call something else, or fail. */
 static void check_missed(builder *b) {
-  if (st__set_missed(false)) refuse(b, NOT_POINTWISE);
+  if (st__set_missed(false)) {
+    refuse(b, "looks at elements of a tensor when it is called");
+  }
 }
 
 /* Refuses a result that is not pointwise as soon as its node has run, so that
