@@ -11,8 +11,8 @@
 -- with adjacent elementwise operators fused into one loop. Everything else is
 -- captured at recording time: numbers, and the tensors that the function
 -- refers to; their elements are read at each call. A function that cannot be
--- recorded is called directly, and so is one in which a call fails: its error is
--- that of the function, and a pcall in it catches.
+-- recorded is called directly, and so is one in which a call fails: its error
+-- is that of the function, and a pcall in it catches.
 --
 -- @module strided.fuse
 

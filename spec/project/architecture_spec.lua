@@ -146,6 +146,7 @@ local ASK_DEVICE = {
   ["core/op/registry/structured.c"] = "kernels, which run whole",
   ["core/op/registry/direct_pointwise.c"] = "kernels, which run whole",
   ["core/op/registry/register.c"] = "the device of a kernel, not of a tensor",
+  ["core/op/registry/scripted.c"] = "compares the device of a result",
   ["core/op/create/fill.c"] = "captured: st__capture_fill makes the note",
   ["core/op/elementwise/clamp_where.c"] = "captured: st__capture_data_read",
   ["core/op/print/format_tensor.c"] = "is no operator",
