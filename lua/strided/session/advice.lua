@@ -138,7 +138,8 @@ end
 
 local LIBRARY = "the library is the global st: write st.name"
 local MISSING = {
-  np = LIBRARY, numpy = LIBRARY, torch = LIBRARY, F = LIBRARY,
+  np = LIBRARY, numpy = LIBRARY, torch = LIBRARY,
+  F = "the functions are operators: st.relu(x), x:relu(): ?functional",
   nn = "write nn = st.nn", optim = "write optim = st.optim",
   plt = LIBRARY, pd = "write st.read_csv(path)",
   len = "write #t for the first size, t.shape for all",

@@ -64,7 +64,8 @@ describe("An error of Lua", function()
   end
 
   local cases = {
-    {"np.zeros(1)", "the global st"}, {"return len(t)", "#t"},
+    {"np.zeros(1)", "the global st"}, {"F.relu(t)", "?functional"},
+    {"return len(t)", "#t"},
     {"local _ = math.sqrt(t)", "t:sqrt()"}, {"return t[1]:item()", "item()"},
     {"return st.cov(t.T)", "x:T(), not x.T"},
     {"return st.linalg.inv(st.tensor {{1, 2}, {3, 4}})", "t:float()"},
