@@ -29,7 +29,8 @@ local function find_python()
 end
 
 local function has_convert()
-  return output "env -u LD_PRELOAD convert -version":find "^Version: ImageMagick"
+  local text = output "env -u LD_PRELOAD convert -version"
+  return text:find "^Version: ImageMagick"
 end
 
 --- The photo of the main rock's specs, or gradients.
