@@ -51,10 +51,29 @@ typedef struct log_scan {
   int64_t dim;
 } log_scan;
 
+static st_tensor *masked(st_op_scope *c, const st_tensor *t,
+                         const st_tensor *mask, int64_t value) {
+  return st__apply(c, ST_OP_masked_fill_Scalar, 3,
+                   (st_value[]){st__of_tensor(t), st__of_tensor(mask),
+                                st__of_int(value)});
+}
+
+/* Replaces elements of -infinity, whose gradient is 0, by the result there, so
+ * that no difference is NaN. Returns where they were. */
+static st_tensor *without_infinities(st_op_scope *c, log_scan *s) {
+  st_tensor *hidden = st__apply1(c, ST_OP_isneginf, s->self);
+  s->result = masked(c, s->result, st__apply1(c, ST_OP_isneginf, s->result), 0);
+  s->self = st__apply(c, ST_OP_where_self, 3, (st_value[]){
+    st__of_tensor(hidden), st__of_tensor(s->result), st__of_tensor(s->self)});
+  return hidden;
+}
+
 /* The reverse sum of g exp(self - result) over the elements with positive g,
- * computed in logarithms. mask: where g is positive. */
+ * computed in logarithms, whose derivative at 0 would be NaN. mask: where g is
+ * positive. */
 static st_tensor *positive_part(st_op_scope *c, const log_scan *s,
                                 const st_tensor *g, const st_tensor *mask) {
+  g = masked(c, g, st__apply1(c, ST_OP_logical_not, mask), 1);
   const st_tensor *logs = st__apply(c, ST_OP_where_ScalarOther, 3,
     (st_value[]){st__of_tensor(mask),
                  st__of_tensor(st__apply1(c, ST_OP_log, g)),
@@ -90,12 +109,13 @@ st_status st__help_logcumsumexp_back(int n, const st_helper_arg *args,
   if (st__is_complex(grad->dtype)) {
     return st__scope_return(&c, complex_logcumsumexp_back(&c, &s), out);
   }
+  const st_tensor *hidden = without_infinities(&c, &s);
   const st_tensor *up = positive_part(&c, &s, grad,
     st__apply_with(&c, ST_OP_gt_Scalar, grad, st__of_int(0)));
   const st_tensor *down = positive_part(&c, &s, st__apply1(&c, ST_OP_neg, grad),
     st__apply_with(&c, ST_OP_lt_Scalar, grad, st__of_int(0)));
-  return st__scope_return(&c, st__apply2(&c, ST_OP_sub_Tensor, up, down),
-                          out);
+  const st_tensor *slope = st__apply2(&c, ST_OP_sub_Tensor, up, down);
+  return st__scope_return(&c, masked(&c, slope, hidden, 0), out);
 }
 
 /* -- Products ------------------------------------------------------------- */
@@ -148,7 +168,7 @@ static st_status has_zeros(const st_tensor *t, bool *out) {
 }
 
 /* prod_back(grad, self, result[, dim, keepdim]): grad * result / self if no
- * element is 0. */
+ * element is 0 and no product has underflowed. */
 st_status st__help_prod_back(int n, const st_helper_arg *args, st_value *out) {
   const st_tensor *grad = st__read_tensor(&args);
   const st_tensor *self = st__read_tensor(&args);
@@ -160,6 +180,7 @@ st_status st__help_prod_back(int n, const st_helper_arg *args, st_value *out) {
   bool zeros;
   if (self->ndim == 0) return st__return_tensor(grad, out);
   ST_TRY(has_zeros(self, &zeros));
+  if (!zeros) ST_TRY(has_zeros(result, &zeros));
   if (zeros && n < 4) {
     const st_tensor *line = st__apply_flatten(&c, self);
     if (!st__scope_ok(&c)) return st__scope_end(&c, 0, NULL, NULL);

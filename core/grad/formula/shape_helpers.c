@@ -261,8 +261,10 @@ st_status st__help_mish_curvature(int n, const st_helper_arg *args,
                           st__shifted(&c, mul(&c, x, bend), 2)), out);
 }
 
-/* y = x Phi(x): y'' = phi(x) (2 - x^2). */
+/* y = x Phi(x): y'' = phi(x) (2 - x^2), which is 0 from |x| = 100 on. */
 static st_tensor *exact_gelu(st_op_scope *c, const st_tensor *x) {
+  x = st__apply(c, ST_OP_clamp, 3, (st_value[]){
+    st__of_tensor(x), st__of_float(-100), st__of_float(100)});
   const st_tensor *xx = square(c, x);
   const st_tensor *phi = st__scaled(
     c, st__apply1(c, ST_OP_exp, st__scaled(c, xx, -0.5)), 0.3989422804014327);

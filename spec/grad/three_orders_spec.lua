@@ -1,0 +1,130 @@
+--- Three orders of derivatives against mpmath (three_orders.py), at points
+-- where formulas for them cancel, overflow or divide by 0.
+-- axes: isa
+
+local st = require "strided"
+local want = require "spec.grad.three_orders"
+
+local abs, huge, max, min = math.abs, math.huge, math.max, math.min
+
+local function with(x, value) return st.full_like(x, value) end
+local function power(n)
+  return function(x) return st.pow(x, with(x, n)) end
+end
+
+local FUNCTIONS = {
+  logaddexp = function(x) return st.logaddexp(x, with(x, 0)) end,
+  logaddexp2 = function(x) return st.logaddexp2(with(x, 0), x) end,
+  pow0 = power(0), pow1 = power(1), pow2 = power(2), pow3 = power(3),
+  prod = function(x) return st.cat {x, x * x, x}:prod() end,
+  atan2 = function(x) return st.atan2(x, with(x, 1)) end,
+  atan2_large = function(x) return st.atan2(x, with(x, 2 ^ 600)) end,
+  atan2_small = function(x) return st.atan2(x, with(x, 2 ^ -600)) end,
+  hypot = function(x) return st.hypot(with(x, 1), x) end,
+  hypot_large = function(x) return st.hypot(x, with(x, 2 ^ 600)) end,
+  logsumexp = function(x) return st.cat {x, with(x, 0)}:logsumexp(1) end,
+  logcumsumexp = function(x)
+    return st.cat({x, with(x, 0)}):logcumsumexp(1)["2:2"]
+  end,
+  cumprod = function(x) return st.cat({x, x + 1, x + 2}):cumprod(1)["3:3"] end,
+}
+for name in ("log_ndtr erfcx i0e i1 i1e ndtri entr"):gmatch "%S+" do
+  FUNCTIONS[name] = st.special[name]
+end
+for name in ([[sinc exp2 i0 expm1 log1p softplus log_sigmoid erfinv lgamma
+               digamma acosh asinh atanh logit gelu tanh sigmoid
+               silu]]):gmatch "%S+" do
+  FUNCTIONS[name] = st[name]
+end
+
+--- The first three derivatives of f at x.
+local function derivatives(f, x, dtype)
+  local t = st.tensor({x}, {dtype = dtype}):requires_grad_()
+  local y, out = f(t):sum(), {}
+  for k = 1, 3 do
+    local g = y.requires_grad and
+              st.grad({y}, {t}, {create_graph = true, allow_unused = true})
+    out[k] = st.is_tensor(g) and g:detach():to "float64"["1:1"]:sum():item()
+             or 0
+    y = st.is_tensor(g) and g:sum() or with(t, 0):sum()
+  end
+  return out
+end
+
+-- By dtype: the largest number, the smallest one, relative errors by order.
+local DTYPES = {
+  float64 = {largest = 1.7976931348623157e308, least = 1e-300,
+             errors = {1e-13, 1e-11, 1e-8}, unit = 2 ^ -52},
+  float32 = {largest = 3.4e38, least = 1e-37, errors = {1e-5, 1e-4, 2e-2},
+             unit = 2 ^ -23},
+}
+-- The slope of erfcx loses as many digits as it is smaller than its terms.
+local CANCELS = {erfcx = {float64 = {2e-13, 1e-11, 1e-8},
+                          float32 = {1e-4, huge, huge}}}
+
+local function is_in(x, d)
+  return x == 0 or (abs(x) >= d.least and abs(x) <= d.largest)
+end
+
+describe("Three orders of derivatives", function()
+  it("have a function for each table of references", function()
+    for name in pairs(want) do assert.is_truthy(FUNCTIONS[name], name) end
+  end)
+
+  for dtype, d in pairs(DTYPES) do
+    for name, rows in pairs(want) do
+      it(("are those of mpmath: %s, %s"):format(name, dtype), function()
+        local errors = CANCELS[name] and CANCELS[name][dtype] or d.errors
+        for _, row in ipairs(rows) do
+          local x, exact = row[1], {row[2], row[3], row[4]}
+          local scale = max(abs(exact[1]), abs(exact[2]), abs(exact[3]))
+          local got = is_in(x, d) and derivatives(FUNCTIONS[name], x, dtype)
+          for k = 1, got and is_in(x, d) and abs(x) < d.largest ^ 0.5 and 3
+                     or 0 do
+            local off = abs(got[k] - exact[k])
+            local bound = max(errors[k] * abs(exact[k]),
+                              8 * d.unit * min(scale, 1), d.least)
+            assert.is_true(abs(exact[k]) > d.largest or off <= bound,
+                           ("order %d at %g: %.9g, want %.17g"):format(
+                             k, x, got[k], exact[k]))
+          end
+        end
+      end)
+    end
+  end
+
+  it("are 0 where a running sum of exponentials begins at -inf", function()
+    for _, k in ipairs {1, 2} do
+      local t = st.tensor({-huge, 1}, {dtype = "float64"}):requires_grad_()
+      local y = t:logcumsumexp(1)[{k}]
+      local g = st.grad({y}, {t}, {create_graph = true})
+      assert.same({0, k == 2 and 1 or 0}, g:detach():totable())
+      local h = st.grad({g:sum()}, {t}, {create_graph = true})
+      assert.same({0, 0}, h:detach():totable())
+    end
+  end)
+
+  it("of log_ndtr far from 0 are those of a parabola and of 0", function()
+    local far = derivatives(FUNCTIONS.log_ndtr, -1e10, "float64")
+    assert.is_true(abs(far[1] - 1e10) < 1e-4 and abs(far[2] + 1) < 1e-14 and
+                   abs(far[3]) < 1e-20)
+    for _, x in ipairs {38, 40, 1e3, 1e200} do
+      for _, dtype in ipairs {"float32", "float64"} do
+        for _, v in ipairs(derivatives(FUNCTIONS.log_ndtr, x, dtype)) do
+          assert.is_true(abs(v) < 1e-300 or dtype == "float32" and v ~= v and
+                         x > 1e38, x .. " " .. v)
+        end
+      end
+    end
+    assert.same({1, 0, 0}, derivatives(st.gelu, 1e200, "float64"))
+  end)
+
+  it("of pow at the exponent 0 are those of a product with a logarithm",
+     function()
+    -- d/dy of y x^(y - 1) is 1 / x
+    local x = st.tensor({2}, {dtype = "float64"}):requires_grad_()
+    local y = st.tensor({0}, {dtype = "float64"}):requires_grad_()
+    local g = st.grad({st.pow(x, y):sum()}, {x}, {create_graph = true})
+    assert.equal(0.5, (st.grad({g:sum()}, {y})):item())
+  end)
+end)
