@@ -24,6 +24,7 @@ enum { MAX_WORDS = 320 };
 typedef struct key {
   int nspec, n;         /* words before the sizes; all words */
   bool is_contiguous;   /* all tensors are */
+  bool has_gradients;   /* grad mode is on */
   uint64_t words[MAX_WORDS];
 } key;
 
@@ -123,7 +124,7 @@ static bool add_geometry(key *k, const st_tensor *t) {
 /* False if calls with these arguments are not cached: a tensor is not plain, or
  * the key is too long. */
 static bool make_key(int n, const st_compile_cache_arg *args, key *k) {
-  const bool has_gradients = st__tls().grad;
+  k->has_gradients = st__tls().grad;
   k->words[0] = (uint64_t)st__default_dtype() << 32 | (uint64_t)n;
   k->n = 1;
   k->is_contiguous = true;
@@ -133,7 +134,7 @@ static bool make_key(int n, const st_compile_cache_arg *args, key *k) {
     const uint64_t kind = (uint64_t)args[i].kind << 56;
     if (t) {
       k->words[k->n++] = kind | spec_word(t, first_alias(args, i),
-                                             has_gradients);
+                                             k->has_gradients);
       k->is_contiguous = k->is_contiguous && st__is_contiguous(t);
     } else {
       k->words[k->n++] = kind;
@@ -164,7 +165,10 @@ static entry *find(st_compile_cache *f, const key *k) {
     if (at >= f->n) at = 0;
     const entry *e = &f->entries[at];
     if (!matches(e, k)) continue;
-    if (e->steps && !st__schedule_derives_same(e->steps)) continue;
+    if (e->steps &&
+        !st__schedule_derives_same(e->steps, k->has_gradients)) {
+      continue;
+    }
     f->last = at;
     return &f->entries[at];
   }

@@ -49,8 +49,7 @@ bool st__schedule_is_current(const st_schedule *s) {
   return true;
 }
 
-bool st__schedule_derives_same(const st_schedule *s) {
-  const bool has_gradients = st__tls().grad;
+bool st__schedule_derives_same(const st_schedule *s, bool has_gradients) {
   for (int i = 0; i < s->ncaptured; i++) {
     const bool now = has_gradients &&
                      st__requires_grad(s->captured[i].tensor);

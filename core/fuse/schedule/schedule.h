@@ -70,9 +70,9 @@ void st__schedule_release(st_schedule **s);
 /* False if an operator was redefined, or a captured tensor has another dtype,
  * shape or strides. */
 bool st__schedule_is_current(const st_schedule *s);
-/* True if the captured tensors require gradients as they did when they were
- * recorded. */
-bool st__schedule_derives_same(const st_schedule *s);
+/* True if the captured tensors require gradients, if there are any, as they did
+ * when they were recorded. */
+bool st__schedule_derives_same(const st_schedule *s, bool has_gradients);
 /* Runs the steps; the caller owns outs. */
 st_status st__schedule_run(const st_schedule *s, st_tensor *const *inputs,
                            st_tensor **outs);

@@ -54,12 +54,6 @@ st_status st__history_of(st_tensor *t, st_history **out) {
 
 /* -- Queries -------------------------------------------------------------- */
 
-bool st__requires_grad(const st_tensor *t) {
-  if (t->keys & ST_AUTOGRAD_BITS) return true;
-  const st_tensor *base = st__base(t);
-  return base && (base->keys & ST_AUTOGRAD_BITS) && st__is_differentiable(t);
-}
-
 st_status st__grad_fn(st_tensor *t, st_edge *out) {
   *out = (st_edge){NULL, 0};
   if (st__base(t) && st__requires_grad(t)) ST_TRY(st__view_refresh(t));

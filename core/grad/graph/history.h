@@ -55,7 +55,11 @@ static inline bool st__is_differentiable(const st_tensor *t) {
          st__is_complex(t->dtype);
 }
 /* True also for a view whose base began to require a gradient later. */
-bool st__requires_grad(const st_tensor *t);
+static inline bool st__requires_grad(const st_tensor *t) {
+  if (t->keys & ST_AUTOGRAD_BITS) return true;
+  const st_tensor *base = st__base(t);
+  return base && (base->keys & ST_AUTOGRAD_BITS) && st__is_differentiable(t);
+}
 /* The node that computed t, borrowed, NULL for a leaf. For a view written since
  * its node was made this creates a new node (A5), which may fail. */
 st_status st__grad_fn(st_tensor *t, st_edge *out);
