@@ -7,12 +7,13 @@
 --
 -- The function is called once with fake tensors, which have the dtypes and
 -- shapes of its arguments but no elements, and its operator calls are recorded.
--- Later calls with arguments of the same dtypes and shapes run the recording,
--- with adjacent elementwise operators fused into one loop. Everything else is
--- captured at recording time: numbers, and the tensors that the function
--- refers to; their elements are read at each call. A function that cannot be
--- recorded is called directly, and so is one in which a call fails: its error
--- is that of the function, and a pcall in it catches.
+-- Later calls with arguments of the same dtypes and shapes, of which the same
+-- ones require gradients, run the recording, with adjacent elementwise
+-- operators fused into one loop. Everything else is captured at recording time:
+-- numbers, and the tensors that the function refers to; their elements are read
+-- at each call. A function that cannot be recorded is called directly, and so
+-- is one in which a call fails: its error is that of the function, and a pcall
+-- in it catches.
 --
 -- @module strided.fuse
 
