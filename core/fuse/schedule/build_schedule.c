@@ -35,6 +35,7 @@ static st_status emit_call(st_scheduler *b, int call) {
     if (c->is_whole) st__tensor_retain(step->like[k] = b->r->values[v].fake);
     step->out[k] = b->is_wanted[v] ? v : NO_VALUE;
   }
+  if (b->s->has_random && !b->is_pointwise[call]) b->s->may_fail_later = true;
   if (st__may_draw(c)) b->s->has_random = true;
   b->s->nsteps++;
   return ST_OK;
@@ -128,7 +129,12 @@ static st_status emit_fused(st_scheduler *b, bool *done) {
     status = compile(b, step->compiled, &step->program, done);
   }
   if (status == ST_OK && *done) status = fill_step(b, step);
-  if (status == ST_OK && *done) return b->s->nsteps++, ST_OK;
+  if (status == ST_OK && *done) {
+    if (step->program->nchecks && b->s->has_random) {
+      b->s->may_fail_later = true;
+    }
+    return b->s->nsteps++, ST_OK;
+  }
   *done = false;
   st__program_release(&step->program);
   st__compiled_release(step->compiled);

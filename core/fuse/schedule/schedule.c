@@ -226,7 +226,7 @@ static st_status run(const st_schedule *s, st_tensor *const *inputs,
  * instead, draws them. */
 st_status st__schedule_run(const st_schedule *s, st_tensor *const *inputs,
                            st_tensor **outs) {
-  if (!s->has_random) return run(s, inputs, outs);
+  if (!s->may_fail_later) return run(s, inputs, outs);
   st_generator *const g = st__default_generator();
   const size_t size = st__generator_state_size(g);
   void *state = st__alloc(ST_MEM_SCRATCH, size);

@@ -54,6 +54,7 @@ struct st_schedule {
   int nargs, nvalues, nsteps, ncaptured, noutputs, max_listed;
   bool is_dynamic;     /* Note [Schedules for dynamic shapes] */
   bool has_random;
+  bool may_fail_later; /* a step after one that draws random numbers may fail */
   int slot;            /* index in the compile cache */
   const char **differs; /* the call whose results were not what was recorded
                           (Note [Composites recorded whole]), or NULL */

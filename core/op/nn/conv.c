@@ -314,13 +314,14 @@ ST_BOXED(st__box_convolution) {
   st_conv v = {.batch = 0};
   st_op_scope c = {.status = st__read_conv(args, &v)};
   if (!st__scope_ok(&c)) return c.status;
-  const int64_t each = images_per_product(&v);
-  st_tensor *out = is_direct(&v) ? convolve_directly(&c, &v, args)
+  const bool direct = is_direct(&v);
+  const int64_t each = direct ? v.batch : images_per_product(&v);
+  st_tensor *out = direct ? convolve_directly(&c, &v, args)
                  : v.transposed ? st__convolve_transposed(&c, &v)
                  : each < v.batch ? convolve_parts(&c, &v, each)
                  : convolve(&c, &v);
   const st_format format = st__conv_format(&v);
-  if (format != ST_FORMAT_CONTIGUOUS && !is_direct(&v)) {
+  if (format != ST_FORMAT_CONTIGUOUS && !direct) {
     out = st__apply_with(&c, ST_OP_clone, out, st__of_int(format));
   }
   return st__scope_return(&c, out, rets);

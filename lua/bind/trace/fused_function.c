@@ -434,7 +434,8 @@ static int run(const call *c, st_schedule *schedule) {
   const int n = push_results(c, schedule, at); /* [+n] */
   if (!is_same(c, schedule)) return call_function(c->h, L, c->nargs);
   st_status status = run_schedule(c, schedule, outs);
-  if (status == ST_NO_MEMORY && st__gc_retry(c->h, L, &made)) {
+  if (status == ST_NO_MEMORY && !st_schedule_is_random(schedule) &&
+      st__gc_retry(c->h, L, &made)) {
     if (!is_same(c, schedule)) return call_function(c->h, L, c->nargs);
     status = run_schedule(c, schedule, outs);
   }
