@@ -15,10 +15,11 @@ local values = require "strided.io.values"
 
 local byte, find, format, gmatch, sub = string.byte, string.find, string.format,
   string.gmatch, string.sub
-local concat, debug, dump, error, ipairs, next, package, pairs,
-  pcall, rawget, require, select, tonumber, type = table.concat, debug,
-  string.dump, error, ipairs, next, package, pairs, pcall, rawget,
-  require, select, tonumber, type
+local concat, debug, dump, error, getfenv, ipairs, next, package, pairs, pcall,
+  rawget, rawset, require, select, setfenv, setmetatable, tonumber, type =
+  table.concat, debug, string.dump, error, rawget(_G, "getfenv"), ipairs, next,
+  package, pairs, pcall, rawget, rawset, require, select, rawget(_G, "setfenv"),
+  setmetatable, tonumber, type
 local unpack = unpack or table.unpack
 local getmetatable = debug.getmetatable -- also of tables with __metatable
 local load_bytes = rawget(_G, "loadstring") or load
@@ -122,6 +123,24 @@ local function pack_name(w, module, field)
   put_string(w, field)
 end
 
+--- The variables of a session that are fields of a function's environment
+-- (strided.session.locals), and those of them that can be sent.
+local function pack_environment(w, fn, depth)
+  local locals = getfenv and package.loaded["strided.session.locals"]
+  local fields = locals and locals.values_of(getfenv(fn))
+  if not fields then return end
+  put(w, "E")
+  for name, value in next, fields do
+    local trial = {parts = {}, tensors = {}, places = {}, known = {[fn] = 1},
+                   count = 0, is_trial = true, names = w.names}
+    if w.is_trial or not select(2, catch(pack, trial, value, depth + 1)) then
+      put_string(w, name)
+      pack(w, value, depth + 1)
+    end
+  end
+  put(w, ".")
+end
+
 local function pack_function(w, fn, depth)
   local ok, bytes = pcall(dump, fn)
   if not ok then
@@ -143,6 +162,7 @@ local function pack_function(w, fn, depth)
     end
   end
   put(w, ".")
+  pack_environment(w, fn, depth)
 end
 
 local function pack_object(w, class, object, depth)
@@ -287,6 +307,18 @@ READERS["{"] = function(r)
   return t
 end
 
+--- Gives a function an environment with fields.
+local function read_environment(r, fn)
+  local fields = setmetatable({}, {__index = globals, __newindex = globals})
+  setfenv(fn, fields)
+  r.at = r.at + 1
+  while byte(r.s, r.at) ~= 46 do -- .
+    local name = read(r)
+    rawset(fields, name, read(r))
+  end
+  r.at = r.at + 1
+end
+
 function READERS.f(r)
   r.at = r.at + 1 -- s
   local fn = load_bytes(READERS.s(r), "=worker")
@@ -297,6 +329,7 @@ function READERS.f(r)
     debug.setupvalue(fn, i, (read(r)))
   end
   r.at = r.at + 1
+  if byte(r.s, r.at) == 69 then read_environment(r, fn) end -- E
   return fn
 end
 

@@ -229,9 +229,23 @@ local function divide(self, names)
   return joined, next(fields) and fields
 end
 
+local environments = setmetatable({}, {__mode = "k"}) -- their variables
+
+--- The values of the variables that an environment has, by name; nil for other
+-- environments.
+local function values_of(environment)
+  local fields = environments[environment]
+  if not fields then return nil end
+  local values = {}
+  for name, v in next, fields do values[name] = value_of(v) end
+  return values
+end
+
 --- An environment that has variables beside the globals.
 local function environment_with(fields)
-  return setmetatable({}, {
+  local environment = {}
+  environments[environment] = fields
+  return setmetatable(environment, {
     __index = function(_, name)
       local v = fields[name]
       if v then return value_of(v) end
@@ -297,4 +311,4 @@ function Locals:compile(text, name, source)
   return fn
 end
 
-return {new = new}
+return {new = new, values_of = values_of}

@@ -115,6 +115,20 @@ local print = print
 "a value"
 %who]], "there are no variables\na value\n  n      number  3\n"
         .. "  print  function\n  t      Tensor  float32  {2}\n"},
+  {"go with functions to the threads of a loader", [[
+local st = require "strided"
+local data, k, cannot = st.data, 3, setmetatable({}, {})
+local function scale(x) return x * k end
+local function again(n) if n == 0 then return k end return again(n - 1) + k end
+local numbers = data.TensorDataset(st.arange(10))
+local scaled = numbers:map(function(a) return scale(a) + st.zeros({}) end)
+for a in data.DataLoader(scaled, {num_workers = 1, batch_size = 10}):iter() do
+  print(("%d"):format(a:sum():item()))
+end
+local more = numbers:map(function(a) return a + again(2) end), cannot
+for a in data.DataLoader(more, {num_workers = 1, batch_size = 10}):iter() do
+  print(("%d"):format(a:sum():item()))
+end]], "135\n135\n"},
   {"may be called quit", "local quit = 3\nquit\nexit\n1", "3\n"},
 }
 if has_attributes then

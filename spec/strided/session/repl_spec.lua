@@ -135,6 +135,11 @@ describe("A session on a terminal", function()
     {"a loop in a function that was defined before",
      {line "function f() for i = 1, math.huge do x = i end end",
       "send print('go') f()\\r"}},
+    {"a loop over local variables",
+     {line "local n = 0", "send print('go') while true do n = n + 1 end\\r"}},
+    {"a local function that was defined before",
+     {line "local function f() for i = 1, math.huge do x = i end end",
+      "send print('go') f()\\r"}},
     {"a call that takes long",
      {"send print('go') print(st.ones(1):expand(2^40):sum())\\r"}},
     {"a coroutine", {"send c = coroutine.wrap(function() print('go') "
