@@ -19,8 +19,10 @@ local ipairs, pcall, select, tostring, type = ipairs, pcall, select, tostring,
   type
 
 local MAX_ELEMENTS = 200000 -- of the tensors of a call
--- What a comparison may say of a call that it cannot make.
-local UNCOMPARED = {"the elements of a tensor are not known", "too deep"}
+-- What a comparison may say of a call that it cannot make, or whose error comes
+-- once.
+local UNCOMPARED = {"the elements of a tensor are not known", "too deep",
+                    "a mapped file"}
 
 local counters = recorded.counters()
 counters.skipped = 0
