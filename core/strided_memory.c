@@ -4,8 +4,10 @@
 #include "strided.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "base/call_limits.h"
+#include "base/charged_block.h"
 #include "base/live_memory.h"
 #include "base/own_threads.h"
 #include "base/memory.h"
@@ -63,6 +65,13 @@ void st_limits_set_time(st_limits *l, double seconds) {
 }
 
 int64_t st_limits_used(const st_limits *l) { return st__limits_used(l); }
+
+void *st_limits_realloc(void *p, size_t n) { return st__block_resize(p, n); }
+
+void st_limits_free(void *p) {
+  st__credit_block(p);
+  free(p);
+}
 
 /* -- Sharing -------------------------------------------------------------- */
 

@@ -44,7 +44,8 @@ typedef struct st_limits st_limits;
 /* Limits of the calls that a thread makes while it has entered them, for hosts
  * that run code which they do not trust. memory is the most bytes that may be
  * live at a time of what these calls create (INT64_MAX: any number): elements,
- * headers of tensors, nodes of gradients, generators, temporaries. An
+ * headers of tensors, graphs of gradients, generators, operators, fused
+ * functions and their machine code, capsules, temporaries. An
  * allocation that exceeds it fails with NO_MEMORY. The bytes count until they
  * are released, on whichever thread. threads is the most threads that one of
  * these calls uses; 0: as many as st_num_threads. BAD_VALUE for a negative
@@ -65,6 +66,11 @@ ST_API void st_limits_set_time(st_limits *l, double seconds);
 ST_API st_status st_limits_check(void);
 /* The bytes that are charged to l now. */
 ST_API int64_t st_limits_used(const st_limits *l);
+/* realloc and free of what a binding keeps for the code under limits: n bytes
+ * are charged to the limits of this thread until they are freed. NULL, with a
+ * message, if these do not allow it, or out of memory; p is then as it was. */
+ST_API void *st_limits_realloc(void *p, size_t n);
+ST_API void st_limits_free(void *p);
 
 /* -- Sharing -------------------------------------------------------------- */
 

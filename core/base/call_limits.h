@@ -4,10 +4,10 @@
  * A host that runs code which it does not trust enters an st_limits around it.
  * Objects that are created meanwhile on that thread are charged to these
  * limits, and remember them, because they may be released later and on another
- * thread: storages by their elements, view headers and nodes of the graph by
- * their size. Scratch memory is charged for as long as it is allocated; it is
- * freed by the call that allocates it. A process that creates no limits reads
- * one flag.
+ * thread: storages by their elements, view headers and generators by their
+ * size, other blocks as Note [Charged blocks] says. Scratch memory is charged
+ * for as long as it is allocated; it is freed by the call that allocates it. A
+ * process that creates no limits reads one flag.
  */
 #ifndef ST_BASE_CALL_LIMITS_H
 #define ST_BASE_CALL_LIMITS_H

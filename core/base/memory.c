@@ -39,6 +39,7 @@
 
 #include "base/cgroup.h"
 #include "base/call_limits.h"
+#include "base/charged_block.h"
 #include "base/live_memory.h"
 #include "base/mapped_memory.h"
 #include "base/status.h"
@@ -486,17 +487,42 @@ void st__want_zero_blocks(bool want) {
 
 bool st__last_block_is_zero(void) { return own_cache && own_cache->is_zero; }
 
-/* Memory that other objects hold is charged where they are made. */
+static void free_block(st_mem_kind kind, void *p, size_t n) {
+  if (!uses_malloc(kind)) st__free_block(p, n);
+  else if (!st__is_startup_memory(p)) free(p);
+}
+
+/* Storages, headers of views and generators are charged where they are made,
+ * for as long as they live; the other blocks are charged here. */
 static bool is_charged(st_mem_kind kind) {
-  return kind == ST_MEM_SCRATCH && st__may_have_limits();
+  enum { THERE = 1 << ST_MEM_TENSOR | 1 << ST_MEM_STORAGE | 1 << ST_MEM_DATA |
+                 1 << ST_MEM_GENERATOR };
+  return st__may_have_limits() && !(THERE >> kind & 1);
+}
+
+static void *find_memory(st_mem_kind kind, size_t n) {
+  void *p = uses_malloc(kind) ? NULL : take_small(n);
+  return p ? p : allocate(uses_malloc(kind), n);
+}
+
+static void *charge(st_mem_kind kind, size_t n) {
+  const bool is_scratch = kind == ST_MEM_SCRATCH;
+  if (is_scratch && !st__limits_charge_scratch(n)) return NULL;
+  void *p = find_memory(kind, n);
+  if (!p && is_scratch) st__limits_credit_scratch(n);
+  if (!p || is_scratch || st__block_add(p, n)) return p;
+  free_block(kind, p, n);
+  return NULL;
+}
+
+static void credit(st_mem_kind kind, const void *p, size_t n) {
+  if (kind == ST_MEM_SCRATCH) st__limits_credit_scratch(n);
+  else st__block_remove(p);
 }
 
 void *st__alloc(st_mem_kind kind, size_t n) {
-  if (is_charged(kind) && !st__limits_charge_scratch(n)) return NULL;
-  void *p = uses_malloc(kind) ? NULL : take_small(n);
-  if (!p) p = allocate(uses_malloc(kind), n);
+  void *p = is_charged(kind) ? charge(kind, n) : find_memory(kind, n);
   if (p) st__count(kind, 1, (int64_t)n);
-  else if (is_charged(kind)) st__limits_credit_scratch(n);
   return p;
 }
 
@@ -509,9 +535,8 @@ void *st__alloc_zero(st_mem_kind kind, size_t n) {
 void st__free(st_mem_kind kind, void *p, size_t n) {
   if (!p) return;
   st__count(kind, -1, -(int64_t)n);
-  if (is_charged(kind)) st__limits_credit_scratch(n);
-  if (!uses_malloc(kind)) st__free_block(p, n);
-  else if (!st__is_startup_memory(p)) free(p);
+  if (is_charged(kind)) credit(kind, p, n);
+  free_block(kind, p, n);
 }
 
 char *st__strndup(st_mem_kind kind, const char *s, size_t n) {

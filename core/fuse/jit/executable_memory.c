@@ -9,6 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/charged_block.h"
+
 void *st__exec_pages_new(const void *code, size_t n, size_t *size) {
   const size_t page = (size_t)sysconf(_SC_PAGESIZE);
   *size = (n + page - 1) / page * page;
@@ -16,9 +18,15 @@ void *st__exec_pages_new(const void *code, size_t n, size_t *size) {
                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pages == MAP_FAILED) return NULL;
   memcpy(pages, code, n);
-  if (mprotect(pages, *size, PROT_READ | PROT_EXEC) == 0) return pages;
+  if (mprotect(pages, *size, PROT_READ | PROT_EXEC) == 0 &&
+      st__charge_block(pages, *size)) {
+    return pages;
+  }
   munmap(pages, *size);
   return NULL;
 }
 
-void st__exec_pages_free(void *pages, size_t size) { munmap(pages, size); }
+void st__exec_pages_free(void *pages, size_t size) {
+  st__credit_block(pages);
+  munmap(pages, size);
+}

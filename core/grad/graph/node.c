@@ -126,15 +126,9 @@ st_status st__node_new(const st_node_kind *kind, size_t size, int ninputs,
   const size_t nedges = (size_t)ninputs, nmetas = nedges + (size_t)nresults;
   const size_t whole = head + nedges * sizeof(st_edge) +
                        nmetas * sizeof(st_input_metadata);
-  st_limits *owner;
-  ST_TRY(st__limits_charge(whole, &owner));
   st_node *n = st__alloc_zero(ST_MEM_GRAPH, whole);
-  if (!n) {
-    st__limits_credit(owner, whole);
-    return ST_NO_MEMORY;
-  }
+  if (!n) return ST_NO_MEMORY;
   st__ref_init(&n->refs);
-  n->limits = owner;
   n->kind = kind;
   n->size = whole;
   n->ninputs = ninputs;
@@ -149,7 +143,6 @@ st_status st__node_new(const st_node_kind *kind, size_t size, int ninputs,
     *out = n;
     return ST_OK;
   }
-  st__limits_credit(owner, whole);
   st__free(ST_MEM_GRAPH, n, whole); /* kind->free must not see it */
   return status;
 }
@@ -172,7 +165,6 @@ static void destroy(st_node *n) {
   }
   st__hooks_free(&n->hooks);
   if (n->where) st__free(ST_MEM_GRAPH, n->where, strlen(n->where) + 1);
-  st__limits_credit(n->limits, n->size);
   st__free(ST_MEM_GRAPH, n, n->size);
 }
 

@@ -66,7 +66,6 @@ struct st_node {
   bool is_released;         /* its saved tensors were freed */
   bool has_saved;           /* it saved tensors, without which it cannot run */
   st_node *next;            /* Note [Deferred release] */
-  st_limits *limits;        /* that it is charged to, or NULL */
 };
 
 /* A new node, owned. size: of the struct of its kind, which begins with an

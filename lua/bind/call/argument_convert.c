@@ -13,7 +13,8 @@
 
 int64_t st__index_to_lua(st_type type, int64_t i) {
   switch (type) {
-    case ST_TYPE_DIM: case ST_TYPE_INDEX: return i >= 0 ? i + 1 : i;
+    case ST_TYPE_DIM: case ST_TYPE_INDEX:
+      return i >= 0 && i < INT64_MAX ? i + 1 : i;
     case ST_TYPE_END:
       return i == INT64_MAX ? -1 : i < 0 && i > INT64_MIN ? i - 1 : i;
     default: return i;

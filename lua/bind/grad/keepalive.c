@@ -32,11 +32,12 @@ void st__weak_push(st__state *h, lua_State *L, double number) {
 
 void *st__weak_ref_new(st__state *h, lua_State *L, int idx, size_t size) {
   const double number = st__weak_put(h, L, idx);
-  st__weak_ref *a = calloc(1, size);
+  st__weak_ref *a = st_limits_realloc(NULL, size);
   if (!a) {
-    st__error(h, L, ST_NO_MEMORY, "out of memory");
+    st__error(h, L, ST_NO_MEMORY, "%s", st_message());
     return NULL;
   }
+  memset(a, 0, size);
   *a = (st__weak_ref){h, number};
   atomic_fetch_add(&h->refs, 1);
   return a;
@@ -45,7 +46,7 @@ void *st__weak_ref_new(st__state *h, lua_State *L, int idx, size_t size) {
 void st__weak_ref_free(void *block) {
   st__weak_ref *a = block;
   st__state *h = a->h;
-  free(a);
+  st_limits_free(a);
   st__state_release(h);
 }
 

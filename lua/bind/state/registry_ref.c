@@ -8,12 +8,13 @@
 void *st__lua_ref_new(st__state *h, lua_State *L, int idx, size_t size) {
   lua_pushvalue(L, idx);                           /* [+1] */
   const int ref = luaL_ref(L, LUA_REGISTRYINDEX);  /* [-1] */
-  st__lua_ref *ref_block = calloc(1, size);
+  st__lua_ref *ref_block = st_limits_realloc(NULL, size);
   if (!ref_block) {
     luaL_unref(L, LUA_REGISTRYINDEX, ref);
-    st__error(h, L, ST_NO_MEMORY, "out of memory");
+    st__error(h, L, ST_NO_MEMORY, "%s", st_message());
     return NULL;
   }
+  memset(ref_block, 0, size);
   atomic_fetch_add(&h->refs, 1);
   ref_block->h = h;
   ref_block->ref = ref;
@@ -31,7 +32,7 @@ void st__lua_ref_free(void *block) {
   }
   st__unlock_states();
   if (!is_closed) return;
-  free(ref_block);
+  st_limits_free(ref_block);
   st__state_release(h);
 }
 
@@ -43,7 +44,7 @@ void st__lua_ref_sweep(st__state *h, lua_State *L) {
   while (ref_block) {
     st__lua_ref *next = ref_block->next;
     luaL_unref(L, LUA_REGISTRYINDEX, ref_block->ref);
-    free(ref_block);
+    st_limits_free(ref_block);
     st__state_release(h);
     ref_block = next;
   }

@@ -25,6 +25,7 @@
 #include <sys/random.h>
 
 #include "bind.h"
+#include "trace/profile.h"
 
 /* X(class, function, its name in messages, type of a first argument with which
  * it stays: LUA_TNONE if it is always taken). A first argument of that type
@@ -494,6 +495,7 @@ static int run(lua_State *L) {
                      "already");
   }
   call_around(L, &enter_key);
+  const st__profile *profile = h->profile;
   const lua_Hook hook = lua_gethook(L);
   const int mask = lua_gethookmask(L), count = lua_gethookcount(L);
   if (s->is_timed) {
@@ -511,6 +513,7 @@ static int run(lua_State *L) {
     st_limits_set_time(s->limits, INFINITY);
     lua_sethook(L, hook, mask, count);
   }
+  while (h->profile && h->profile != profile) st__profile_stop(h->profile);
   call_around(L, &leave_key);
   lua_pushboolean(L, status == 0);               /* [+1] */
   lua_replace(L, 1);                             /* [-1] */

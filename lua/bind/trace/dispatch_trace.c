@@ -33,7 +33,7 @@ static void note(void *ctx, const st_trace *t) {
   all->last = -1;
   if (all->n == all->room) {
     const size_t room = all->room ? 2 * all->room : 64;
-    event *e = realloc(all->e, room * sizeof *e);
+    event *e = st_limits_realloc(all->e, room * sizeof *e);
     if (!e) return; /* the event is lost; the call continues */
     all->e = e;
     all->room = room;
@@ -46,7 +46,7 @@ static void note_args(event *e, const st_op *op, const st_value *args) {
   st__profile_key k = {.n = 0};
   if (!args) return;
   st__profile_add(&k, op, args);
-  e->args = malloc((size_t)k.n * sizeof *k.words + 1);
+  e->args = st_limits_realloc(NULL, (size_t)k.n * sizeof *k.words + 1);
   if (!e->args) return;
   memcpy(e->args, k.words, (size_t)k.n * sizeof *k.words);
   e->nargs = k.n;
@@ -93,8 +93,8 @@ static int events_gc(lua_State *L) {
   events *all = st__testudata(st__state_of(L), L, 1, ST_UD_EVENTS);
   if (!all) return 0;
   stop(all);
-  for (size_t k = 0; k < all->n; k++) free(all->e[k].args);
-  free(all->e);
+  for (size_t k = 0; k < all->n; k++) st_limits_free(all->e[k].args);
+  st_limits_free(all->e);
   all->e = NULL;
   all->n = all->room = 0;
   return 0;

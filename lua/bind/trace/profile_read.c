@@ -192,11 +192,11 @@ static int start_profile(lua_State *L) {
   const lua_Number limit = luaL_checknumber(L, 2);
   st__cannot_record(h, "it runs an observer");
   profile_ud *ud = st__newudata(h, L, ST_UD_PROFILE, sizeof *ud); /* [+1] */
-  ud->p = calloc(1, sizeof *ud->p);
+  ud->p = st_limits_realloc(NULL, sizeof *ud->p);
   if (!ud->p) {
-    return st__error(h, L, ST_NO_MEMORY, "profile: out of memory: %zu bytes "
-                     "requested", sizeof *ud->p);
+    return st__error(h, L, ST_NO_MEMORY, "profile: %s", st_message());
   }
+  memset(ud->p, 0, sizeof *ud->p);
   ud->p->h = h;
   ud->p->has_shapes = has_shapes;
   ud->p->event_limit = (int64_t)limit;

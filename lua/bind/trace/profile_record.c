@@ -83,14 +83,15 @@ static uint32_t hash_of(const key *k) {
 
 static bool grow_slots(st__profile *p) {
   const int n = p->nslots ? 2 * p->nslots : 256;
-  int *slots = calloc((size_t)n, sizeof *slots);
+  int *slots = st_limits_realloc(NULL, (size_t)n * sizeof *slots);
   if (!slots) return false;
+  memset(slots, 0, (size_t)n * sizeof *slots);
   for (int r = 0; r < p->nrows; r++) {
     uint32_t at = p->rows[r].hash & (uint32_t)(n - 1);
     while (slots[at]) at = (at + 1) & (uint32_t)(n - 1);
     slots[at] = r + 1;
   }
-  free(p->slots);
+  st_limits_free(p->slots);
   p->slots = slots;
   p->nslots = n;
   return true;
@@ -100,7 +101,7 @@ static bool make_room(st__profile *p) {
   if (p->nrows < p->row_room) return true;
   const int room = p->row_room ? 2 * p->row_room : 64;
   if (2 * room > p->nslots && !grow_slots(p)) return false;
-  st__profile_row *rows = realloc(p->rows, (size_t)room * sizeof *rows);
+  st__profile_row *rows = st_limits_realloc(p->rows, (size_t)room * sizeof *rows);
   if (!rows) return false;
   p->rows = rows;
   p->row_room = room;
@@ -113,13 +114,16 @@ static char *line_of_call(const st__profile *p) {
   lua_State *L = p->h ? p->h->running : NULL;
   if (!L || st__current_state() != p->h) return NULL;
   st__where(p->h, L, where, sizeof where);
-  return *where ? strdup(where) : NULL;
+  const size_t size = strlen(where) + 1;
+  char *text = size > 1 ? st_limits_realloc(NULL, size) : NULL;
+  if (text) memcpy(text, where, size);
+  return text;
 }
 
 static int add_row(st__profile *p, const key *k, uint32_t hash) {
   if (!make_room(p)) return ST_PROFILE_NONE;
   const size_t size = (size_t)k->n * sizeof *k->words;
-  uint64_t *words = malloc(size);
+  uint64_t *words = st_limits_realloc(NULL, size);
   if (!words) return ST_PROFILE_NONE;
   memcpy(words, k->words, size);
   const int r = p->nrows++;
@@ -186,7 +190,7 @@ static bool has_event_room(st__profile *p) {
   if (p->nevents >= p->event_limit) return false;
   int64_t room = p->event_room ? 2 * p->event_room : 1024;
   if (room > p->event_limit) room = p->event_limit;
-  st__profile_event *e = realloc(p->events, (size_t)room * sizeof *e);
+  st__profile_event *e = st_limits_realloc(p->events, (size_t)room * sizeof *e);
   if (!e) return false;
   p->events = e;
   p->event_room = room;
@@ -258,7 +262,7 @@ static int named_row(st__profile *p, const char *what, const char *name) {
   const int row = row_of(p, &k, &is_new);
   if (is_new && row >= 0) {
     const size_t size = strlen(what) + strlen(name) + 1;
-    char *text = p->rows[row].name = malloc(size);
+    char *text = p->rows[row].name = st_limits_realloc(NULL, size);
     if (text) snprintf(text, size, "%s%s", what, name);
   }
   return row;
@@ -310,12 +314,12 @@ void st__profile_abandon(st__profile *p) {
 
 void st__profile_free(st__profile *p) {
   for (int r = 0; r < p->nrows; r++) {
-    free(p->rows[r].name);
-    free(p->rows[r].key);
-    free(p->rows[r].where);
+    st_limits_free(p->rows[r].name);
+    st_limits_free(p->rows[r].key);
+    st_limits_free(p->rows[r].where);
   }
-  free(p->rows);
-  free(p->slots);
-  free(p->events);
-  free(p);
+  st_limits_free(p->rows);
+  st_limits_free(p->slots);
+  st_limits_free(p->events);
+  st_limits_free(p);
 }
