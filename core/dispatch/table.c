@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/call_limits.h"
 #include "base/memory.h"
 #include "dispatch/entry.h"
 
@@ -228,7 +229,10 @@ st_status st__build_table(const st_op *handle, const st_table **out) {
   if (!schema) {
     status = st__undefined(op);
   } else if (!t) {
+    /* The operator's, not of those whose call needs it first. */
+    st_limits *limits = st__limits_enter(NULL);
     t = compute_table(op, schema);
+    st__limits_enter(limits);
     if (t) atomic_store(&op->table, t);
     else status = ST_NO_MEMORY;
   }

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/call_limits.h"
 #include "base/memory.h"
 #include "dispatch/watch.h"
 
@@ -117,7 +118,9 @@ static st_reader *take_reader(void) {
   st_reader *r = readers;
   while (r && r->in_use) r = r->next;
   if (!r) {
+    st_limits *limits = st__limits_enter(NULL); /* it is kept for others */
     r = st__alloc_zero(ST_MEM_REGISTRY, sizeof *r);
+    st__limits_enter(limits);
     if (!r) return NULL;
     r->next = readers;
     readers = r;
