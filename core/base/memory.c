@@ -1,12 +1,5 @@
 /* The allocator: size classes, block caches, statistics and a limit.
  *
- * Note [Size classes]
- * The size of a block depends on the requested size only: up to 1 KB it is the
- * next multiple of 64 bytes, above that there are eight classes per power of
- * two, so at most an eighth is wasted. The caller passes the requested size
- * when it frees a block, so a block needs no header, and any block of a class
- * serves any request of that class.
- *
  * Note [Block caches]
  * A freed block of up to 256 KB goes to the cache of the thread that frees it.
  * Larger blocks, and those that exceed that cache, go to a shared cache under
@@ -42,6 +35,7 @@
 #include "base/charged_block.h"
 #include "base/live_memory.h"
 #include "base/mapped_memory.h"
+#include "base/size_class.h"
 #include "base/status.h"
 
 enum {
@@ -57,29 +51,6 @@ enum {
 };
 
 static const size_t MAX_BLOCK_BYTES = (size_t)1 << 40;
-
-/* -- Size classes --------------------------------------------------------- */
-
-/* In units of 64 bytes: sizes 1 to 16 have a class each, then the sizes are
- * (8 + q) << shift with q = 1 to 8. */
-static int class_of(size_t n, size_t *size) {
-  const size_t units = n ? (n + 63) / 64 : 1;
-  if (units <= 16) {
-    *size = units * 64;
-    return (int)units - 1;
-  }
-  const int shift = 60 - __builtin_clzll(units - 1);
-  const size_t q = (units - 1) >> shift; /* 8 to 15 */
-  *size = ((q + 1) << shift) * 64;
-  return 16 + (shift - 1) * 8 + (int)(q - 8);
-}
-
-/* The inverse. */
-static size_t size_of_class(int k) {
-  if (k < 16) return (size_t)(k + 1) * 64;
-  const int shift = (k - 16) / 8 + 1, q = (k - 16) % 8 + 8;
-  return ((size_t)(q + 1) << shift) * 64;
-}
 
 /* -- Counters ------------------------------------------------------------- */
 
@@ -270,7 +241,7 @@ static int oldest_class(void) {
 /* Takes blocks of a class out until `bytes` are cached at most, and puts them
  * before the list. Under the mutex. */
 static block *evict_from(int class, int64_t bytes, block *list) {
-  const int64_t size = (int64_t)size_of_class(class);
+  const int64_t size = (int64_t)st__size_of_class(class);
   while (shared.blocks[class] && get(&shared.bytes) > bytes) {
     block *b = shared.blocks[class];
     shared.blocks[class] = b->next;
@@ -287,7 +258,7 @@ static block *evict_from(int class, int64_t bytes, block *list) {
  * those of class k alone are more. Under the mutex. */
 static block *evict(int64_t bytes, int k) {
   block *list = NULL;
-  if (shared.n[k] * (int64_t)size_of_class(k) > bytes) return NULL;
+  if (shared.n[k] * (int64_t)st__size_of_class(k) > bytes) return NULL;
   while (get(&shared.bytes) > bytes) {
     list = evict_from(oldest_class(), bytes, list);
   }
@@ -311,7 +282,7 @@ static bool keep_shared(int k, size_t size, block *b) {
   pthread_mutex_unlock(&mutex);
   for (block *next; evicted; evicted = next) {
     next = evicted->next;
-    return_block(evicted, size_of_class(evicted->class));
+    return_block(evicted, st__size_of_class(evicted->class));
   }
   return keeps;
 }
@@ -350,7 +321,7 @@ static void trim(void) {
   for (int k = 0; k < CLASSES; k++) {
     for (block *b = lists[k], *next; b; b = next) {
       next = b->next;
-      return_block(b, size_of_class(k));
+      return_block(b, st__size_of_class(k));
     }
   }
 }
@@ -399,7 +370,7 @@ static void *find_block(cache *c, bool is_plain, size_t n) {
     void *p = st__startup_alloc(n);
     return p ? p : malloc(n ? n : 1);
   }
-  const int k = class_of(n, &size);
+  const int k = st__class_of(n, &size);
   const bool is_new = c->wants_zero && size >= ST_FIXED_new_zeros;
   void *p = ST_BLOCK_CACHE && !is_new ? take_block(c, k, size) : NULL;
   c->is_zero = !p && is_mapped(size);
@@ -475,7 +446,7 @@ void st__free_block(void *p, size_t n) {
   size_t size;
   if (keep_small(p, n)) return;
   cache *c = thread_cache();
-  const int k = class_of(n, &size);
+  const int k = st__class_of(n, &size);
   if (ST_BLOCK_CACHE && c && keep_block(c, k, size, p)) return;
   return_block(p, size);
 }

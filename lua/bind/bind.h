@@ -483,6 +483,16 @@ void st__check_guarded(st__state *h, lua_State *L, const luaL_Reg *fn);
 /* Raises if the sandbox does not give the namespace to libraries. In one that
  * does, libraries do not replace registrations. */
 void st__check_namespace(st__state *h, lua_State *L, const char *ns);
+/* True for a library at idx that is open. */
+bool st__is_open_library(st__state *h, lua_State *L, int idx);
+/* True if libraries that are opened now are those of scripts. */
+bool st__is_boxed(const st__state *h);
+/* Raises unless the operator that a schema or name of a script's library is of
+ * was defined by such a library; is_new: unless it does not exist either. */
+void st__check_own_operator(st__state *h, lua_State *L, const char *ns,
+                            const char *name, bool is_new);
+/* Remembers that the library at idx has defined an operator. */
+void st__own_operator(lua_State *L, int idx, const char *ns, const char *name);
 /* A number that identifies p: its address, or in a sandbox another. */
 int64_t st__hide_address(const st__state *h, const void *p);
 

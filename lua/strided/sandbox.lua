@@ -19,7 +19,7 @@
 -- * sharing with other Lua states: `share`, `attach`, `unshare`;
 -- * registration, which is for the whole process: `library`, so new
 --   operators, kernels and fallbacks, other than in the `namespaces` that the
---   host gives; there, existing operators cannot be replaced.
+--   host gives; there, scripts register for operators of scripts only;
 --   `strict_registration`, and `listen`, which hears of other states;
 -- * settings of the whole process: `set_num_threads`, `set_default_dtype`,
 --   `set_jit_enabled`, `warnings`, `memory_fail_at`, `memory.set_limit`,
@@ -42,8 +42,10 @@
 --
 -- `box:run(fn, ...)` calls `fn(...)` as `pcall` does, under the limits. The
 -- memory limit is for what calls of this state create, inside `run` or not. It
--- counts until it is released: elements, headers of tensors, nodes of
--- gradients, generators, temporaries, but not what Lua itself allocates. The
+-- counts until it is released: elements, headers of tensors, graphs of
+-- gradients, generators, fused functions and their machine code, operators,
+-- capsules, profiles, temporaries, but not what Lua itself allocates: a host
+-- limits that by the allocator of the Lua state, `lua_newstate`. The
 -- time limit is for each `run`. It is tested at every call of an operator, in
 -- long calls about every millisecond, and, by a debug hook, every 1,000
 -- instructions of Lua. `run` cannot yield. Under LuaJIT a time limit turns the

@@ -10,6 +10,7 @@
 typedef struct library {
   st_library *lib;  /* NULL once closed */
   bool has_env;     /* it holds derivatives: custom_derivative.c */
+  bool is_boxed;    /* of a script: Note [Operators of scripts] */
   char ns[];
 } library;
 
@@ -20,6 +21,28 @@ static library *check_library(lua_State *L) {
     st__error(h, L, ST_BAD_STATE, "library '%s' is closed", l->ns);
   }
   return l;
+}
+
+bool st__is_open_library(st__state *h, lua_State *L, int idx) {
+  const library *l = st__testudata(h, L, idx, ST_UD_LIBRARY);
+  return l && l->lib && st_library_is_open(l->lib);
+}
+
+/* Raises unless a script's library may define the operator of a schema. */
+static void check_new(lua_State *L, const library *l, const char *schema) {
+  if (!l->is_boxed) return;
+  st__check_own_operator(st__state_of(L), L, l->ns, schema, true);
+}
+
+/* The same for kernels and derivatives of the operator of a name. */
+static void check_own(lua_State *L, const library *l, const char *name) {
+  if (!l->is_boxed) return;
+  st__check_own_operator(st__state_of(L), L, l->ns, name, false);
+}
+
+static void note_own(lua_State *L, const library *l, const char *schema,
+                     st_status status) {
+  if (l->is_boxed && status == ST_OK) st__own_operator(L, 1, l->ns, schema);
 }
 
 /* Ends a registration: raises a failure, or else notifies the listeners. */
@@ -64,6 +87,7 @@ static int open_library(lua_State *L) {
                     (lua_toboolean(L, 4) ? ST_DEFER : 0);
   library *l = st__newudata(h, L, ST_UD_LIBRARY, sizeof *l + n + 1);
   memcpy(l->ns, ns, n + 1);                              /* [+1] */
+  l->is_boxed = st__is_boxed(h);
   end_registration(L, st_library_open(ns, kind, key, flags,
                             st__where(h, L, where, sizeof where), &l->lib));
   return 1;
@@ -173,6 +197,7 @@ static int library_def(lua_State *L) {
                      "got %s", st__type_name(h, L, 2));
   }
   const char *schema = lua_tostring(L, 2);
+  check_new(L, l, schema);
   for (int i = 3; i <= top; i++) {
     if (lua_type(L, i) == LUA_TSTRING) d.doc = lua_tostring(L, i);
     else if (st__is_callable(L, i)) d.kernel = i;
@@ -191,6 +216,7 @@ static int library_def(lua_State *L) {
     : st_library_define(l->lib, schema, d.doc, d.tags,
                         st__where(h, L, where, sizeof where));
   if (status != ST_OK) st__drop_kernel(h, L, &kernel);
+  note_own(L, l, schema, status);
   end_registration(L, status);
   lua_settop(L, 1);
   return 1;
@@ -231,6 +257,7 @@ static int library_impl(lua_State *L) {
   st__state *h = st__state_of(L);
   library *l = check_library(L);
   const char *name = st__check_string(h, L, 2, "name");
+  check_own(L, l, name);
   const bool has_key = !is_kernel(L, 3) || is_kernel(L, 4);
   const int at = has_key ? 4 : 3;
   const char *key = has_key ? st__opt_string(h, L, 3, "key") : NULL;
@@ -301,6 +328,7 @@ static int library_derivative(lua_State *L) {
   const char *name = st__check_string(h, L, 2, "name");
   st_status status;
   int n = 1;
+  check_own(L, l, name);
   lua_settop(L, 3);
   if (st__is_callable(L, 3)) {
     status = st__derive(h, L, l->lib, name, 3, &l->has_env); /* [+2] */
@@ -330,6 +358,7 @@ static int library_elementwise(lua_State *L) {
   library *l = check_library(L);
   const char *schema = st__check_string(h, L, 2, "schema");
   const char *doc = st__opt_string(h, L, 4, "doc");
+  check_new(L, l, schema);
   lua_settop(L, 4);
   st__push_argument_names(h, L, schema, l->ns);          /* [+1] */
   st__compile_expression(L, h, 3);                       /* [-1] */
@@ -340,6 +369,7 @@ static int library_elementwise(lua_State *L) {
                              st__where(h, L, where, sizeof where))
     : st_fail(ST_BAD_STATE, "library '%s' is closed", l->ns);
   st_graph_release(&g);
+  note_own(L, l, schema, status);
   end_registration(L, status);
   lua_settop(L, 1);
   return 1;
@@ -353,6 +383,7 @@ static int library_reduction(lua_State *L) {
   st__state *h = st__state_of(L);
   library *l = check_library(L);
   f.schema = st__check_string(h, L, 2, "schema");
+  check_new(L, l, f.schema);
   lua_settop(L, 3);
   if (!strchr(f.schema, '(')) {
     f.schema = lua_pushfstring(L, "%s(Tensor self, Dim[1]? dim=None, "
@@ -364,6 +395,7 @@ static int library_reduction(lua_State *L) {
   const st_status status = l->lib
     ? st_library_reduction(l->lib, &f)
     : st_fail(ST_BAD_STATE, "library '%s' is closed", l->ns);
+  note_own(L, l, f.schema, status);
   st__end_reduction(L);                                  /* [-2] */
   end_registration(L, status);
   lua_settop(L, 1);

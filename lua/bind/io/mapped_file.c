@@ -36,7 +36,7 @@ void st__source_release(st__source *s) {
     st__mapping_remove(s->mapping);
     munmap(s->data, s->size);
   } else {
-    free(s->data);
+    st_limits_free(s->data);
   }
   free(s);
 }
@@ -156,8 +156,8 @@ static int open_bytes(lua_State *L) {
   st__state *h = st__state_of(L);
   const char *text = luaL_checklstring(L, 1, &n);
   st__source *s = push_source(h, L);              /* [+1] */
-  s->data = malloc(n ? n : 1);
-  if (!s->data) return st__error(h, L, ST_NO_MEMORY, "out of memory");
+  s->data = st_limits_realloc(NULL, n);
+  if (!s->data) return st__error(h, L, ST_NO_MEMORY, "%s", st_message());
   memcpy(s->data, text, n);
   s->size = n;
   return 1;

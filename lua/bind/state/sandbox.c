@@ -33,7 +33,6 @@
 #define ST_TAKEN_MAP(X) \
   X(FILES, "open_source", "load", LUA_TNONE)                            \
   X(FILES, "open_aside", "save", LUA_TNONE)                             \
-  X(FILES, "open_bytes", "open_bytes", LUA_TNONE)                       \
   X(FILES, "find_program", "find_program", LUA_TNONE)                   \
   X(FILES, "run_program", "run_program", LUA_TNONE)                     \
   X(FILES, "make_folder", "make_folder", LUA_TNONE)                     \
@@ -225,6 +224,10 @@ void st__check_namespace(st__state *h, lua_State *L, const char *ns) {
     if (strstr(s->namespaces, word)) return;
   }
   refuse(h, L, "library", ID_REGISTRATION);
+}
+
+bool st__is_boxed(const st__state *h) {
+  return (h->sandbox->taken & REGISTRATION) != 0;
 }
 
 /* Differs for different addresses, with the same certainty as a hash. */

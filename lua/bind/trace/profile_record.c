@@ -101,7 +101,8 @@ static bool make_room(st__profile *p) {
   if (p->nrows < p->row_room) return true;
   const int room = p->row_room ? 2 * p->row_room : 64;
   if (2 * room > p->nslots && !grow_slots(p)) return false;
-  st__profile_row *rows = st_limits_realloc(p->rows, (size_t)room * sizeof *rows);
+  st__profile_row *rows =
+    st_limits_realloc(p->rows, (size_t)room * sizeof *rows);
   if (!rows) return false;
   p->rows = rows;
   p->row_room = room;

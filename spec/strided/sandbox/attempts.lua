@@ -60,8 +60,12 @@ local list = {
    function(_, kept) return kept.core.open_source "/etc/passwd" end},
   {"replaces a file in C", taken("save", "files"),
    function(_, kept) return kept.core.open_aside "/tmp/out" end},
-  {"copies bytes that nobody counts", taken("open_bytes", "files"),
-   function(_, kept) return kept.core.open_bytes(("x"):rep(1000)) end},
+  {"copies bytes that are counted", "the limit here is 16777216",
+   function(_, kept)
+    local list = {}
+    for i = 1, 1e5 do list[i] = kept.core.open_bytes(("x"):rep(1000)) end
+    return #list
+  end},
   {"dumps load and loads it again", "attempt to", function(st)
     return (loadstring or load)(string.dump(st.load))("/etc/passwd")
   end},
@@ -130,6 +134,35 @@ local list = {
    function(st) return st.library "mine" end},
   {"defines the host's operator again", "theirs", function(st)
     return st.library("mine", "FRAGMENT"):def("theirs(Tensor x) -> Tensor")
+  end},
+  {"puts a kernel for another key into the host's operator", "theirs",
+   function(st)
+    return st.library("mine", "IMPL"):impl("theirs", "Autograd", evil)
+  end},
+  {"puts a kernel for a key of its library into it", "theirs", function(st)
+    return st.library("mine", "IMPL", "CPU"):impl("mine::theirs", evil)
+  end},
+  {"adds an overload to the host's operator", "theirs", function(st)
+    return st.library("mine", "FRAGMENT"):def(
+      "theirs.more(Tensor x, int n) -> Tensor", evil)
+  end},
+  {"derives the host's operator", "theirs", function(st)
+    return st.library("mine", "FRAGMENT"):derivative("theirs", "x: grad")
+  end},
+  {"traces an overload of it", "theirs", function(st)
+    return st.library("mine", "FRAGMENT"):elementwise(
+      "theirs.more(Tensor x, Tensor y) -> Tensor", "x + y")
+  end},
+  {"waits with a kernel for an operator of the host", "later", function(st)
+    return st.library("mine", "IMPL"):impl("later", "CPU", evil)
+  end},
+  {"puts a kernel for each key into it", "nothing", function(st)
+    local lib, done = st.library("mine", "IMPL"), nil
+    for _, key in ipairs {"CPU", "Meta", "Autograd", "Tracer", "Conjugate",
+                          "CompositeImplicitAutograd", "PrivateUse1"} do
+      done = done or pcall(lib.impl, lib, "theirs", key, evil)
+    end
+    return done
   end},
   {"allows replacement", taken("strict_registration", "registration"),
    function(st) return st.strict_registration(false) end},
