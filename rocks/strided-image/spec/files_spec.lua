@@ -118,6 +118,16 @@ describe("image.decode", function()
           {mode = "RGB"})
   end)
 
+  it("is of CMYK without Adobe's marker, too", function()
+    local data = bytes "cmyk.jpg"
+    local at = data:find("\255\238", 1, true)
+    local n = data:byte(at + 2) * 256 + data:byte(at + 3)
+    local bare = data:sub(1, at - 1) .. data:sub(at + 2 + n)
+    assert.truthy(data:sub(at, at + n):find("Adobe", 1, true))
+    assert.is_nil(bare:find("Adobe", 1, true))
+    assert.is_true(image.decode(bare):equal(image.decode(data)))
+  end)
+
   it("has dtypes", function()
     local want = expected "gray16.png"
     local function read(name, dtype)

@@ -108,14 +108,13 @@ static void choose_colours(reading *r) {
 }
 
 /* CMYK to RGB in place: the ink that is not there, times that of black. Files
- * of Adobe have the complement of the ink. */
-static void convert_cmyk(uint8_t *row, size_t n, bool inverted) {
+ * have the complement of the ink, as Adobe's do, whether they have Adobe's
+ * marker or not: browsers and Pillow take all of them so. */
+static void convert_cmyk(uint8_t *row, size_t n) {
   uint8_t *to = row;
   for (size_t i = 0; i < n; i++, row += 4, to += 3) {
-    const unsigned flip = inverted ? 0 : 255, k = row[3] ^ flip;
-    for (int c = 0; c < 3; c++) {
-      to[c] = (uint8_t)(((row[c] ^ flip) * k + 127) / 255);
-    }
+    const unsigned k = row[3];
+    for (int c = 0; c < 3; c++) to[c] = (uint8_t)((row[c] * k + 127) / 255);
   }
 }
 
@@ -128,7 +127,7 @@ static void read_rows(reading *r) {
     jpeg_read_scanlines(&r->jpeg, &into, 1);
     if (!r->row) continue;
     if (channels == 4) {
-      convert_cmyk(into, width, r->jpeg.saw_Adobe_marker);
+      convert_cmyk(into, width);
       channels = 3;
     }
     codec_convert_row(into, channels, to, r->h->channels, 8, width);
