@@ -271,22 +271,68 @@ describe("The workers of a loader", function()
     assert.equal(count + 2, tasks())
   end)
 
-  it("stop when the next pass begins", function()
-    for _, persistent in ipairs {false, true} do
-      local loader = data.DataLoader(st.arange(100), with(options, {
-        persistent_workers = persistent}))
-      local first = loader:iter()
-      first()
-      local second = loader:iter()
-      assert.same({0, 1}, second():totable())
-      assert.equal(count + 2, tasks())
-      raises("DataLoader: a later pass of this loader has ended this one",
-             first)
-      assert.same({2, 3}, second():totable())
-      loader:close()
-      raises({"DataLoader: the loader was closed", "loader:iter()"}, second)
-      assert.equal(count, tasks())
+  it("stop when the next pass of persistent ones begins", function()
+    local loader = data.DataLoader(st.arange(100), with(options, {
+      persistent_workers = true}))
+    local first = loader:iter()
+    first()
+    local second = loader:iter()
+    assert.same({0, 1}, second():totable())
+    assert.equal(count + 2, tasks())
+    raises("DataLoader: a later pass of this loader has ended this one", first)
+    assert.same({2, 3}, second():totable())
+    loader:close()
+    raises({"DataLoader: the loader was closed", "loader:iter()"}, second)
+    assert.equal(count, tasks())
+  end)
+
+  it("are those of one pass, of several at the same time", function()
+    local loader = data.DataLoader(st.arange(100), options)
+    local first, second = loader:iter(), loader:iter()
+    assert.same({0, 1}, first():totable())
+    assert.same({0, 1}, second():totable())
+    assert.equal(count + 4, tasks())
+    assert.same({2, 3}, second():totable())
+    assert.same({2, 3}, first():totable())
+    local n = 2
+    for _ in second do n = n + 1 end
+    assert.equal(50, n)
+    assert.equal(count + 2, tasks())
+    assert.same({4, 5}, first():totable())
+    local third = loader:iter()
+    third()
+    loader:close()
+    raises({"DataLoader: the loader was closed"}, first)
+    raises({"DataLoader: the loader was closed"}, third)
+    assert.equal(count, tasks())
+  end)
+
+  it("may be nested, as pairs of batches are", function()
+    for _, workers in ipairs {0, 1} do
+      local loader = data.DataLoader(st.arange(6), {
+        batch_size = 2, num_workers = workers})
+      local sums = {}
+      for a in loader:iter() do
+        for b in loader:iter() do
+          sums[#sums + 1] = (a * b):sum():item()
+        end
+      end
+      -- of {0, 1}, {2, 3}, {4, 5}
+      assert.same({1, 3, 5, 3, 13, 23, 5, 23, 41}, sums)
     end
+    assert.equal(count, tasks())
+  end)
+
+  it("stop when the next pass begins behind a break", function()
+    local loader = data.DataLoader(st.arange(100), options)
+    local function first_of()
+      for t in loader:iter() do return t:totable() end
+    end
+    for _ = 1, 5 do assert.same({0, 1}, first_of()) end
+    assert.is_true(tasks() <= count + 2)
+    loader:close()
+    collect()
+    assert.equal(count, tasks())
   end)
 
   if _VERSION == "Lua 5.4" then

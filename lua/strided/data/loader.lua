@@ -126,10 +126,12 @@ local function lists(batches)
 end
 
 --- An iterator over the batches of one pass: what it returns are the values of
--- a batch, `x, y` of TensorDataset(x, y). Every call shuffles anew. With
--- workers it ends the pass before; an error of a worker ends the pass. The
--- workers stop when a pass is over, and after a `break` when the next pass
--- begins, the iterator is collected, or at once in Lua 5.4.
+-- a batch, `x, y` of TensorDataset(x, y). Every call shuffles anew. Passes at
+-- the same time are independent, each with workers of its own; with
+-- `persistent_workers` a pass ends the one before, as in PyTorch. An error of a
+-- worker ends the pass. The workers stop when a pass is over, and after a
+-- `break` when the next pass begins, the iterator is collected, or at once in
+-- Lua 5.4.
 -- @function DataLoader:iter
 -- @treturn function
 function DataLoader:iter()
@@ -268,7 +270,7 @@ getmetatable(DataLoader).__call = function(_, source, given)
     prefetch_factor = given.prefetch_factor or 2,
     worker_init = given.worker_init, batch_seeds = given.batch_seeds,
     persistent_workers = given.persistent_workers,
-    last = setmetatable({}, {__mode = "v"})}, DataLoader)
+    open = setmetatable({}, {__mode = "v"})}, DataLoader)
   if type(source) == "function" then
     if given.shuffle or given.sampler or given.batch_sampler then
       raise "DataLoader: samples of an iterator cannot be shuffled or chosen"

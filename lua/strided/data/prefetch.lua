@@ -7,8 +7,8 @@ local dataset = require "strided.data.dataset"
 local message = require "strided.data.message"
 local raise = require "strided.caller_error"
 
-local ipairs, package, pcall, setmetatable, type = ipairs, package, pcall,
-  setmetatable, type
+local collectgarbage, ipairs, next, package, pcall, setmetatable, type =
+  collectgarbage, ipairs, next, package, pcall, setmetatable, type
 local unpack = unpack or table.unpack
 
 local prefetch = {}
@@ -75,6 +75,9 @@ end
 local function finish(pass, why)
   if pass.why then return end
   pass.why = why
+  for i, each in next, pass.loader.open do
+    if each == pass then pass.loader.open[i] = nil end
+  end
   if not pass.is_persistent then pass.workers:close() end
 end
 
@@ -124,7 +127,23 @@ local function next_batch(pass)
   return unpack(batch, 1, batch.n)
 end
 
---- Begins a pass, and ends the one before.
+--- Ends the passes that are not over.
+function prefetch.stop(loader, why)
+  for _, pass in next, loader.open do finish(pass, why) end
+end
+
+--- Makes room for a pass: workers that stay serve one at a time; those of passes
+-- that a `break` has left are collected.
+local function make_room(loader)
+  if loader.persistent_workers then
+    prefetch.stop(loader, "a later pass of this loader has ended this one: its "
+                  .. "workers stay, and serve one pass at a time")
+  elseif next(loader.open) then
+    collectgarbage()
+  end
+end
+
+--- Begins a pass, whose workers are its own unless they stay.
 -- @tparam table loader
 -- @tparam number seed that of batch k is seed + k
 -- @tparam function nextlist returns the indices of the next batch
@@ -133,20 +152,15 @@ end
 -- @treturn nil
 -- @treturn table a value that ends the pass when Lua 5.4 closes it
 function prefetch.iter(loader, seed, nextlist)
-  prefetch.stop(loader, "a later pass of this loader has ended this one")
+  make_room(loader)
   local pass = {
     loader = loader, workers = find_workers(loader),
     is_persistent = loader.persistent_workers,
     seed = seed, nextlist = nextlist, issued = 0, open = 0,
     room = loader.num_workers * loader.prefetch_factor}
-  loader.last.pass = pass
+  loader.open[#loader.open + 1] = pass
   return function() return next_batch(pass) end, nil, nil,
          setmetatable({}, {__close = function() finish(pass, "over") end})
-end
-
---- Ends the pass that is not over.
-function prefetch.stop(loader, why)
-  if loader.last.pass then finish(loader.last.pass, why) end
 end
 
 --- Stops the workers.
