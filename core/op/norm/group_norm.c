@@ -176,6 +176,11 @@ ST_BOXED(st__box_group_norm) {
                     "%s", ST_SHAPE_TEXT(input));
   }
   for (int d = 2; d < input->ndim; d++) size *= input->sizes[d];
+  const int64_t groups = num_groups.u.i, rows = input->sizes[0];
+  if (groups > 0 && rows * input->sizes[1] / groups * size == 1) {
+    return st__fail(ST_BAD_SHAPE, "input of shape %s has one value per group, "
+                    "which has no variance", ST_SHAPE_TEXT(input));
+  }
   const st_value native[] = {
     st__of_tensor(input), weight, bias, st__of_int(input->sizes[0]),
     st__of_int(input->sizes[1]), st__of_int(size), num_groups, eps};

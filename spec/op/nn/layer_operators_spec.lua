@@ -180,6 +180,11 @@ describe("Normalisation", function()
 
   it("of nothing is nothing", function()
     assert.same({0, 4}, st.layer_norm(st.zeros {0, 4}, {4}):size())
+    -- several values, or one of each of several samples, as in PyTorch
+    assert.same({1, 4}, st.group_norm(st.ones(1, 4), 2):size())
+    assert.same({2, 4}, st.group_norm(st.ones(2, 4), 4):size())
+    local one = st.native_group_norm(st.ones(1, 4), nil, nil, 1, 4, 1, 4, 1e-5)
+    assert.same({1, 4}, one:size())
     assert.same({0, 4, 2}, st.group_norm(st.zeros {0, 4, 2}, 2):size())
     local mean = st.zeros(4)
     local y = st.batch_norm(st.zeros {0, 4}, {
@@ -518,6 +523,10 @@ local REFUSALS = {
    "4 channels cannot be divided into 0 groups"},
   {"group_norm", function() return f(4), 2 end,
    "input needs two dimensions, its shape is [4]"},
+  {"group_norm", function() return f(1, 4), 4 end,
+   "input of shape [1, 4] has one value per group, which has no variance"},
+  {"group_norm", function() return f(1, 2, 1, 1), 2 end,
+   "input of shape [1, 2, 1, 1] has one value per group"},
   {"native_group_norm",
    function() return f(2, 4), nil, nil, 2, 4, 2, 2, 0 end,
    "input of shape [2, 4] does not have 2 x 4 x 2 elements"},

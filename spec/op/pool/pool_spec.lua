@@ -309,6 +309,23 @@ describe("Pooling", function()
     assert.same({2, 3, 9, 9}, st.max_unpool2d(y, i, {9, 9}):size())
   end)
 
+  it("writes means to out=", function()
+    local x = whole(2, 3, 4, 5, 6):to "float64"
+    for _, row in ipairs {
+      {"avg_pool1d", x:flatten(1, 3), 2}, {"avg_pool2d", x:flatten(1, 2), 2},
+      {"avg_pool3d", x, 2}, {"adaptive_avg_pool1d", x:flatten(1, 3), 3},
+      {"adaptive_avg_pool2d", x:flatten(1, 2), {2, 3}},
+      {"adaptive_avg_pool3d", x, {2, 2, 3}},
+    } do
+      local want = st[row[1]](row[2], row[3])
+      local out = st.empty({0}, {dtype = "float64"})
+      assert.equal(out, st[row[1]](row[2], row[3], {out = out}))
+      assert.is_true(out:equal(want), row[1])
+      raises({row[1]}, st[row[1]], row[2], row[3],
+             {out = st.empty({0}, {dtype = "int64"})})
+    end
+  end)
+
   it("leaves nothing behind", function()
     assert.same(before, live())
   end)
