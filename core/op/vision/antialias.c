@@ -1,5 +1,12 @@
 /* Images resized by filters that grow with the reduction, so that each pixel of
- * the image counts: antialiasing as in Pillow and in interpolate.
+ * the image counts: antialiasing as in Pillow and in interpolate. Images of
+ * bytes are resized here without antialiasing, too.
+ *
+ * Note [Images of bytes]
+ * As in Pillow and PyTorch, the weights of a dimension become integers of 16
+ * bits: they are multiplied by the greatest power of two for which they fit,
+ * and rounded. The sums are exact, and are rounded to bytes after each
+ * dimension. They are computed in float64, which has all of these integers.
  */
 
 #include <inttypes.h>
@@ -14,6 +21,9 @@ typedef struct resize {
   const st_tensor *self;
   filter filter;
   bool align_corners;
+  bool is_plain;      /* no antialiasing */
+  bool is_bytes;      /* Note [Images of bytes] */
+  int bits[2];        /* of bytes: the power of two that weights are times */
   int64_t size[2];
   double factor[2];   /* scale factor; 0: the ratio of the sizes */
 } resize;
@@ -30,6 +40,15 @@ static double cubic(double x) {
 static double sinc(double x) {
   const double y = 3.14159265358979323846 * x;
   return x == 0 ? 1 : sin(y) / y;
+}
+
+/* The weight without antialiasing: cubic convolution with a = -0.75. */
+static double plain_filtered(filter f, double x) {
+  const double a = -0.75;
+  x = fabs(x);
+  if (f == TRIANGLE) return x < 1 ? 1 - x : 0;
+  if (x < 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
+  return x < 2 ? (((x - 5) * x + 8) * x - 4) * a : 0;
 }
 
 /* The weight of a pixel at distance x, in pixels of the smaller image. */
@@ -67,9 +86,36 @@ static int64_t index_in(double x, int64_t in) {
   return (int64_t)fmin(fmax(x, 0), (double)in);
 }
 
-/* The taps of element i: span[0] and span[1], and their weights, of sum 1. */
-static void fill_taps(const resize *r, const reach *a, int64_t i, int64_t taps,
-                      int64_t *span, double *weight) {
+/* The taps of element i without antialiasing; returns the greatest weight. The
+ * weights of pixels outside of the image are those of its first or last. */
+static double fill_plain_taps(const resize *r, const reach *a, int64_t i,
+                              int64_t taps, int64_t *span, double *weight) {
+  const double shift = r->align_corners ? 0 : 0.5;
+  const double x = a->step * ((double)i + shift) - shift;
+  const int64_t half = taps / 2;
+  const int64_t at = (int64_t)fmin(floor(x), (double)(a->in - 1));
+  const double lambda = fmin(fmax(x - (double)at, 0), 1);
+  const int64_t first = at - half + 1, begin = first > 0 ? first : 0;
+  int64_t count = (at + half + 1 < a->in ? at + half + 1 : a->in) - begin;
+  count = count < 0 ? 0 : count > taps ? taps : count;
+  double most = 0;
+  for (int64_t k = 0; k < taps; k++) weight[k] = 0;
+  for (int64_t k = 0, to = 0; k < taps; k++, to++) {
+    if (first + k <= 0) to = 0;
+    else if (first + k >= a->in - 1) to = count - 1;
+    weight[to] += plain_filtered(r->filter, (double)(k + 1 - half) - lambda);
+    most = fmax(most, weight[to]);
+  }
+  span[0] = begin;
+  span[1] = count;
+  return most;
+}
+
+/* The taps of element i: span[0] and span[1], and their weights, of sum 1;
+ * returns the greatest weight. */
+static double fill_taps(const resize *r, const reach *a, int64_t i,
+                        int64_t taps, int64_t *span, double *weight) {
+  if (r->is_plain) return fill_plain_taps(r, a, i, taps, span, weight);
   const double center = rounded(r, a->step * ((double)i + 0.5));
   const int64_t first = index_in(rounded(r, center - a->support + 0.5), a->in);
   int64_t count = index_in(rounded(r, center + a->support + 0.5), a->in) -
@@ -77,24 +123,51 @@ static void fill_taps(const resize *r, const reach *a, int64_t i, int64_t taps,
   double sum = 0;
   count = count < 0 ? 0 : count > taps ? taps : count;
   for (int64_t k = 0; k < count; k++) {
-    const double x = ((double)first - center + (double)k + 0.5) * a->shrink;
+    const double x = ((double)(first + k) - center + 0.5) * a->shrink;
     sum += weight[k] = filtered(r->filter, x);
   }
-  for (int64_t k = 0; k < count && sum != 0; k++) weight[k] /= sum;
+  double most = 0;
+  for (int64_t k = 0; k < count && sum != 0; k++) {
+    weight[k] /= sum;
+    most = fmax(most, weight[k]);
+  }
   for (int64_t k = count; k < taps; k++) weight[k] = 0;
   span[0] = first;
   span[1] = count;
+  return most;
 }
 
-static void find_taps(st_op_scope *c, const resize *r, int d, st_taps *t) {
+/* Makes n weights integers of 16 bits, of which `most` is the greatest; returns
+ * the bits behind the point. */
+static int quantize(double *weight, int64_t n, double most) {
+  int bits = 0;
+  while (bits < 22 && floor(0.5 + ldexp(most, bits + 1)) < 1 << 15) bits++;
+  for (int64_t i = 0; i < n; i++) {
+    const double w = ldexp(weight[i], bits);
+    weight[i] = trunc(w < 0 ? w - 0.5 : w + 0.5);
+  }
+  return bits;
+}
+
+/* How the filter lies on dimension d, and the number of its taps. */
+static reach reach_of(const resize *r, int d, int64_t *taps) {
   static const double radius[] = {1, 2, 3};
-  const int64_t in = r->self->sizes[2 + d], out = r->size[d];
-  reach a = {.in = in, .step = step_size(r, d, in), .support = 1};
-  a.support = radius[r->filter] * (a.step >= 1 ? a.step : 1);
-  a.shrink = a.step >= 1 ? rounded(r, 1 / a.step) : 1;
-  const int64_t taps = index_in(2 * ceil(a.support) + 1, in);
-  int64_t *span, cells;
-  double *weight;
+  const int64_t in = r->self->sizes[2 + d];
+  reach a = {.in = in, .step = step_size(r, d, in), .shrink = 1};
+  a.support = radius[r->filter];
+  *taps = 2 * (int64_t)a.support;
+  if (r->is_plain) return a;
+  if (a.step >= 1) a.support *= a.step;
+  if (a.step >= 1) a.shrink = rounded(r, 1 / a.step);
+  *taps = index_in(2 * ceil(a.support) + 1, in);
+  return a;
+}
+
+static void find_taps(st_op_scope *c, resize *r, int d, st_taps *t) {
+  const int64_t out = r->size[d];
+  int64_t *span, cells, taps;
+  const reach a = reach_of(r, d, &taps);
+  double *weight, most = 0;
   if (st__scope_ok(c) && !st__mul_sizes(out, taps, &cells)) {
     c->status = st__fail(ST_BAD_VALUE, "there are too many weights: %" PRId64
                          " for each of %" PRId64 " pixels", taps, out);
@@ -110,11 +183,15 @@ static void find_taps(st_op_scope *c, const resize *r, int d, st_taps *t) {
   const st_tensor *weights = st__new_cpu_vector(c, ST_FLOAT64, cells, &weight);
   int64_t work = 0;
   for (int64_t i = 0; st__scope_ok(c) && i < out; i++) {
-    fill_taps(r, &a, i, taps, span + 2 * i, weight + i * taps);
+    most = fmax(most, fill_taps(r, &a, i, taps, span + 2 * i,
+                                weight + i * taps));
     work += taps;
     if (work < 1 << 16) continue;
     work = 0;
     if (!st__scope_goes_on(c)) break;
+  }
+  if (st__scope_ok(c) && r->is_bytes) {
+    r->bits[d] = quantize(weight, cells, most);
   }
   weights = st__apply_to(c, weights, r->self->dtype);
   t->spans = st__apply_reshape(c, spans, 2, pairs);
@@ -122,6 +199,16 @@ static void find_taps(st_op_scope *c, const resize *r, int d, st_taps *t) {
 }
 
 /* -- Images --------------------------------------------------------------- */
+
+/* Sums of products with weights of so many bits as bytes. */
+static st_tensor *to_bytes(st_op_scope *c, const st_tensor *t, int bits) {
+  st_value limits[] = {st__of_tensor(NULL), st__of_int(0), st__of_int(255)};
+  t = st__apply_with(c, ST_OP_add_Scalar, t, st__of_float(ldexp(0.5, bits)));
+  t = st__apply_with(c, ST_OP_mul_Scalar, t, st__of_float(ldexp(1, -bits)));
+  t = st__apply1(c, ST_OP_floor, t);
+  limits[0] = st__of_tensor(t);
+  return st__apply(c, ST_OP_clamp, 3, limits);
+}
 
 /* Half precision is resampled in float32. As in ATen, a dimension that keeps
  * its size is copied whatever its scale factor is. */
@@ -139,7 +226,10 @@ static st_status run(const resize *given, st_value *rets) {
   }
   st_taps taps[2] = {{NULL, NULL}, {NULL, NULL}};
   st__check_resized(&c, r.self, 2, r.size);
-  if (dtype != ST_FLOAT64) r.self = st__apply_to(&c, r.self, ST_FLOAT32);
+  r.is_bytes = dtype == ST_UINT8;
+  if (dtype != ST_FLOAT64) {
+    r.self = st__apply_to(&c, r.self, r.is_bytes ? ST_FLOAT64 : ST_FLOAT32);
+  }
   for (int d = 0; st__scope_ok(&c) && d < 2; d++) {
     if (in[d] != r.size[d]) find_taps(&c, &r, d, &taps[d]);
   }
@@ -149,12 +239,25 @@ static st_status run(const resize *given, st_value *rets) {
   }
   const int first = channels_last ? 1 : 2;
   for (int d = 1; d >= 0; d--) {
-    if (taps[d].spans) t = st__apply_resample(&c, t, first + d, &taps[d]);
+    if (!taps[d].spans) continue;
+    t = st__apply_resample(&c, t, first + d, &taps[d]);
+    if (r.is_bytes) t = to_bytes(&c, t, r.bits[d]);
   }
   if (channels_last) {
     t = st__apply_with(&c, ST_OP_permute, t, st__of_ints(second, 4));
   }
   return st__scope_return(&c, st__apply_to(&c, t, dtype), rets);
+}
+
+st_status st__resize_bytes(const st_tensor *self, const st_resized *to,
+                           st_value *rets) {
+  resize r = {.self = self, .filter = to->is_cubic ? CUBIC : TRIANGLE,
+              .align_corners = to->align_corners, .is_plain = true};
+  for (int d = 0; d < 2; d++) {
+    r.size[d] = to->size[d];
+    r.factor[d] = to->factor[d];
+  }
+  return run(&r, rets);
 }
 
 /* -- Arguments ------------------------------------------------------------ */
@@ -171,7 +274,8 @@ static st_status check_images(const resize *r, const char *name) {
                       "its shape is %s", name, ST_SHAPE_TEXT(t));
     }
   }
-  return st__is_floating(t->dtype) ? ST_OK : st__no_kernel_for(t->dtype);
+  return st__is_floating(t->dtype) || t->dtype == ST_UINT8
+         ? ST_OK : st__no_kernel_for(t->dtype);
 }
 
 /* self, output_size, align_corners, one factor per dimension */

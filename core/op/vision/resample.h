@@ -30,4 +30,15 @@ st_status st__read_resize(const st_value *output_size,
                           const st_value *scale_factors, int n,
                           const int64_t *in, int64_t *size, double *factor);
 
+/* An image of bytes in another size, bilinear or bicubic. */
+typedef struct st_resized {
+  bool is_cubic, align_corners;
+  const int64_t *size;
+  const double *factor;      /* scale factors; 0: the ratio of the sizes */
+} st_resized;
+
+/* The image self, which has been checked, in that size. */
+st_status st__resize_bytes(const st_tensor *self, const st_resized *to,
+                           st_value *rets);
+
 #endif

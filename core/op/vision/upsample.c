@@ -219,6 +219,10 @@ static st_tensor *resample_dims(st_op_scope *c, const resample *r,
 /* Sums of halves are computed in float32, and rounded once. */
 static st_status run(const resample *given, st_value *rets) {
   resample r = *given;
+  if (r.mode >= LINEAR && r.self->dtype == ST_UINT8) {
+    return st__resize_bytes(r.self, &(st_resized){
+      r.mode == CUBIC, r.align_corners, r.size, r.factor}, rets);
+  }
   const st_dtype dtype = r.self->dtype;
   st_op_scope c = {.n = 0}, sum = {.n = 0};
   axis axes[ST_SPATIAL_MAX] = {{NULL, NULL, 0, false}};
@@ -254,7 +258,8 @@ static st_status check_images(const resample *r, const char *name) {
                       "its shape is %s", name, ST_SHAPE_TEXT(t));
     }
   }
-  if (r->mode >= LINEAR && !st__is_floating(dtype)) {
+  const bool is_bytes = dtype == ST_UINT8 && r->n == 2;
+  if (r->mode >= LINEAR && !st__is_floating(dtype) && !is_bytes) {
     return st__no_kernel_for(dtype);
   }
   return ST_OK;
