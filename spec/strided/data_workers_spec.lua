@@ -326,7 +326,12 @@ describe("The workers of a loader", function()
   it("stop when the next pass begins behind a break", function()
     local loader = data.DataLoader(st.arange(100), options)
     local function first_of()
-      for t in loader:iter() do return t:totable() end
+      local first
+      for t in loader:iter() do
+        first = t:totable()
+        if first then break end
+      end
+      return first
     end
     for _ = 1, 5 do assert.same({0, 1}, first_of()) end
     assert.is_true(tasks() <= count + 2)

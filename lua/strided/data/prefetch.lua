@@ -132,8 +132,8 @@ function prefetch.stop(loader, why)
   for _, pass in next, loader.open do finish(pass, why) end
 end
 
---- Makes room for a pass: workers that stay serve one at a time; those of passes
--- that a `break` has left are collected.
+--- Makes room for a pass: workers that stay serve one at a time; those of
+-- passes that a `break` has left are collected.
 local function make_room(loader)
   if loader.persistent_workers then
     prefetch.stop(loader, "a later pass of this loader has ended this one: its "
