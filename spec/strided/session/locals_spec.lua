@@ -1,7 +1,7 @@
 --- The local variables of a session: what one chunk declares, the next ones
 -- have, and the functions that captured a variable share it with them. Values
 -- follow from the rules of Lua for one script.
--- axes: lua
+-- axes: lua unsanitized
 
 local files = require "spec.support.files"
 local build = require "spec.support.build"

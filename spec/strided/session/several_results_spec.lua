@@ -1,6 +1,6 @@
 --- A call of several results whose first one is indexed by a number: the
 -- session warns of it, once for each function, and computes what Lua computes.
--- axes: lua
+-- axes: lua unsanitized
 
 local build = require "spec.support.build"
 local several = require "strided.session.several_results"
