@@ -22,7 +22,7 @@ local MAX_ELEMENTS = 200000 -- of the tensors of a call
 -- What a comparison may say of a call that it cannot make, or whose error comes
 -- once.
 local UNCOMPARED = {"the elements of a tensor are not known", "too deep",
-                    "a mapped file"}
+                    "a mapped file", "out of memory"}
 
 local counters = recorded.counters()
 counters.skipped = 0
