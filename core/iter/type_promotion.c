@@ -276,10 +276,13 @@ static st_status resolve_output(st_iter *it, int i, st_dtype written) {
   if (st__iter_has(it, ST_ITER_SAFE_CAST) &&
       !st__can_cast(written, op->target)) {
     return st__fail(ST_BAD_DTYPE, "the result has dtype %s, which %s of "
-                    "dtype %s cannot hold: convert the output first",
+                    "dtype %s cannot hold: convert the output first%s",
                     st__dtype_name(written),
                     operand_name(it, i, (char[24]){0}),
-                    st__dtype_name(op->target));
+                    st__dtype_name(op->target),
+                    op->target != ST_INT64 ? ""
+                    : ", or make it with {dtype = \"float32\"}, since numbers "
+                      "without a fraction make int64");
   }
   const bool cast = st__iter_has(it, ST_ITER_CAST_OUTPUTS) &&
                     uses_temporaries(it);

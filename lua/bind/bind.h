@@ -420,6 +420,11 @@ bool st__is_user_frame(const st__state *h, const lua_Debug *ar);
  * none; returns buf. */
 char *st__where(const st__state *h, lua_State *L, char *buf, size_t size);
 
+/* -- warning.c ------------------------------------------------------------- */
+
+/* A warning of the binding, outside of calls into the engine. */
+void st__warn_text(st__state *h, lua_State *L, const char *text);
+
 /* Raises the failure that the engine reported, at the caller's line; does
  * not return. All errors of the binding are raised by this function. */
 int st__raise(st__state *h, lua_State *L, st_status status);

@@ -91,9 +91,9 @@ def main():
         for text in points.split():
             x = mp.mpf(float(text))
             row = [derivative(f, x, k) for k in (1, 2, 3)]
-            lines.append("    {%s," % text)
-            lines.extend("     %s," % number(v, x) for v in row)
-            lines[-1] = lines[-1][:-1] + "},"
+            first, second, third = (number(v, x) for v in row)
+            lines.append("    {%s, %s," % (text, first))
+            lines.append("     %s, %s}," % (second, third))
         lines.append("  },")
     lines.append("}")
     with open("spec/grad/three_orders.lua", "w") as out:

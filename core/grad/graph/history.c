@@ -190,8 +190,10 @@ st_status st__detach(st_tensor *t) {
 static st_status check_can_require(const st_tensor *t) {
   if (!st__is_differentiable(t)) {
     return st__fail(ST_BAD_DTYPE, "only tensors of floating and complex "
-                    "dtypes can require a gradient, not %s",
-                    st__dtype_name(t->dtype));
+                    "dtypes can require a gradient, not %s%s",
+                    st__dtype_name(t->dtype), t->dtype != ST_INT64 ? ""
+                    : ": numbers without a fraction make int64, write {dtype "
+                      "= \"float32\"}");
   }
   if (!(t->keys & ST_BIT(ST_FUNC_ADInplaceOrView)) && !st__tls().inference) {
     return st__fail(ST_BAD_STATE, "an inference tensor cannot require a "

@@ -109,9 +109,11 @@ st_status st__mean_meta(st_run *r) {
   ST_TRY(st__get_dims(r, &d));
   const st_dtype dtype = sum_dtype(r, dtype_of(d.self));
   if (!is_inexact(dtype_arg(r, dtype_of(d.self)))) {
+    const st_dtype given = dtype_arg(r, dtype_of(d.self));
     return st__fail(ST_BAD_DTYPE, "the mean of %s needs a floating point or "
-                    "complex dtype, such as {dtype = \"float32\"}",
-                    st__dtype_name(dtype_arg(r, dtype_of(d.self))));
+                    "complex dtype, such as {dtype = \"float32\"}%s",
+                    st__dtype_name(given), given != ST_INT64 ? ""
+                    : ": numbers without a fraction make int64");
   }
   if (!is_inexact(dtype)) { /* out='s */
     ST_TRY(st__check_castable(dtype_arg(r, dtype_of(d.self)), r->given[0]));

@@ -63,7 +63,10 @@ static kind kind_of(st__call_types *c, int at, int idx) {
       return TENSOR;
     case LUA_TNUMBER:
       st__number_to_scalar(L, idx, &arg->s);
-      if (arg->s.kind != ST_SCALAR_INT) return NUMBER;
+      if (arg->s.kind != ST_SCALAR_INT) {
+        c->has_fraction = true;
+        return NUMBER;
+      }
       if (arg->s.u.i != 0) return INTEGER;
       return st__is_minus_zero(L, idx) ? OTHER : ZERO;
     case LUA_TBOOLEAN:

@@ -26,6 +26,7 @@ typedef struct st__call_types {
   st__packet *p;
   int first, top;   /* stack indices of the arguments */
   int npos, nkeywords, nelements;
+  bool has_fraction; /* a number is no integer of 64 bits */
   uint32_t key;     /* of their types; 0: the resolution is not cached */
   uint64_t epoch;
   const char *names[ST_MAX_KEYWORDS];

@@ -118,6 +118,21 @@ static inline bool st__index_to_c(st_type type, int64_t *i) {
 }
 int64_t st__index_to_lua(st_type type, int64_t i);
 
+/* -- cut_numbers.c --------------------------------------------------------- */
+
+/* True for the name of an operator that writes a number as it is. */
+bool st__may_cut(const char *name);
+/* True if a tensor of dtype d cannot hold the fraction of the value, or
+ * infinity. */
+bool st__is_cut(double value, st_dtype d);
+/* Warns of it, once per place. what: an operator, or "index" */
+void st__warn_cut(st__state *h, lua_State *L, const char *what, double value,
+                  st_dtype d);
+struct st__packet;
+/* Warns if a number among the arguments from first to top is cut. */
+void st__check_cut(st__state *h, lua_State *L, const struct st__packet *p,
+                   int first, int top);
+
 /* -- overload_resolution.c ------------------------------------------------- */
 
 /* Overload packet: the overloads of a name. A finalizer that runs while
@@ -129,6 +144,7 @@ typedef struct st__packet {
   const st_op **ops;    /* owned; &only for a single overload */
   const st_op *only;
   struct st__resolution_cache *cache; /* owned; NULL: empty */
+  bool may_cut;         /* Note [Numbers that are cut] */
   unsigned tensors;     /* bits of the arguments that were tensors lately, and
                            of the keywords */
   char name[];          /* "aten::add", with an overload "aten::add.Tensor" */

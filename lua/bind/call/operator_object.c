@@ -39,6 +39,7 @@ static packet *push_packet(st__state *h, lua_State *L, const char *name,
   const size_t a = strlen(name), b = strlen(overload);
   packet *p = st__newudata(h, L, ST_UD_OPERATOR, sizeof *p + a + b + 2);
   p->h = h;
+  p->may_cut = st__may_cut(name);
   memcpy(p->name, name, a + 1);
   if (b) {
     p->name[a] = '.';

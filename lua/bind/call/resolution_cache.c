@@ -517,8 +517,12 @@ int st__call_cached(st__state *h, lua_State *L, st__packet *p, int first,
   c.epoch = st_registry_epoch();
   c.key = 0;
   c.npos = c.nkeywords = c.nelements = 0;
+  c.has_fraction = false;
   f->spare = 0;
   if (h->has_shortcuts) st__read_types(&c, f->is_method); /* [+n] */
+  if (p->may_cut && (c.has_fraction || c.key == 0)) {
+    st__check_cut(h, L, p, first, c.top);
+  }
   entry *e = find(&c);
   const int n = e ? call_shortcut(&c, e, &f->spare) : -1;
   if (n < 0) resolve(&c, f);

@@ -112,17 +112,19 @@ static int warnings(lua_State *L) {
   return 1;
 }
 
-/* warn(text): a warning of the library's Lua files */
-static int warn(lua_State *L) {
-  st__state *h = st__state_of(L);
-  const char *text = luaL_checkstring(L, 1);
+void st__warn_text(st__state *h, lua_State *L, const char *text) {
   if (h->warnings == ST_WARNINGS_CALL) {
     lua_rawgeti(L, LUA_REGISTRYINDEX, h->warning_ref);    /* [+1] */
-    lua_pushvalue(L, 1);                                  /* [+1] */
+    lua_pushstring(L, text);                                 /* [+1] */
     st__call_lua(h, L, "warnings", 1, 0);                 /* [-2] */
   } else if (h->warnings == ST_WARNINGS_PRINTED) {
     st_warn(text);
   }
+}
+
+/* warn(text): a warning of the library's Lua files */
+static int warn(lua_State *L) {
+  st__warn_text(st__state_of(L), L, luaL_checkstring(L, 1));
   return 0;
 }
 

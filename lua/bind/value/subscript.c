@@ -408,6 +408,9 @@ static int tensor_index(lua_State *L) {
 /* Converts the number in argument 3 for dtype d: Note [Negative zero]. */
 static bool to_element(st__state *h, lua_State *L, st_dtype d, st_scalar *s) {
   if (!st__to_scalar(h, L, 3, s)) return false;
+  if (s->kind == ST_SCALAR_FLOAT && st__is_cut(s->u.f, d)) {
+    st__warn_cut(h, L, "index", s->u.f, d);
+  }
   if (!st__is_integral(d) && lua_type(L, 3) == LUA_TNUMBER &&
       s->kind == ST_SCALAR_INT && s->u.i == 0) {
     *s = (st_scalar){ST_SCALAR_FLOAT, {.f = lua_tonumber(L, 3)}};
