@@ -103,6 +103,7 @@ static st_tensor *added(st_op_scope *c, const addends *a,
   const st_value beta = factor(a->beta, d), alpha = factor(a->alpha, d);
   const st_tensor *self = st__apply_to(c, a->self, d);
   product = st__apply_to(c, product, d);
+  if (!st__scope_ok(c)) return NULL;
   self = st__apply_with(c, ST_OP_expand, self,
                         st__of_ints(product->sizes, product->ndim));
   if (!scalar_equals(&alpha, 1)) {
