@@ -486,9 +486,10 @@ end
 
 function VonMises:draw(shape, o)
   local loc, k = self.loc:to "float64", self.concentration:to "float64"
-  k = k:clamp_max(1e14) -- beyond it r is rounded to 1
+  local is_none = k:ge(0):logical_not():expand(shape) -- NaN, of no number
+  k = k:clamp(1e-300, 1e14) -- beyond it r is infinite or rounded to 1
   local r, x = proposal(k), st.zeros(shape, {dtype = "float64"})
-  local done = st.zeros(shape, {dtype = "bool"})
+  local done = is_none
   local three = base.join({3}, shape)
   while not done:all():item() do
     local u = st.rand(three, {dtype = "float64", generator = o and o.generator})
@@ -501,6 +502,7 @@ function VonMises:draw(shape, o)
     x = st.where(accept, (u3 - 0.5):sign() * f:acos(), x)
     done = st.logical_or(done, accept)
   end
+  x = x:masked_fill(is_none, 0 / 0)
   return (x + pi + loc):remainder(2 * pi):sub(pi):to(self.loc.dtype)
 end
 
