@@ -154,6 +154,9 @@ typedef struct st__state {
   int sizes_ref;                 /* metatable of shapes */
   int lists_ref;                 /* metatable of lists of tensors */
   int error_ref;                 /* pending error of a Lua kernel */
+  int refusal_ref;               /* Note [Errors that may be caught] */
+  int require_ref;               /* the global require */
+  struct st__loading *loading;   /* innermost module, or NULL */
   st__ffi ffi;                   /* Note [The types of cdata] */
   int deferred_ref;              /* tensors freed while the engine runs */
   int thread_ref;                /* Note [Borrowed arguments on the stack] */
@@ -457,6 +460,12 @@ __attribute__((format(printf, 4, 5)))
 int st__error(st__state *h, lua_State *L, st_status code, const char *format,
               ...);
 
+/* -- refusal.c ------------------------------------------------------------- */
+
+/* Notes the error at idx, a text that is about to be raised: Note [Errors that
+ * may be caught]. */
+void st__note_refusal(st__state *h, lua_State *L, int idx);
+
 /* -- tensor_scope.c -------------------------------------------------------- */
 
 /* Raises if there is no memory. */
@@ -524,7 +533,8 @@ typedef void st__opener(st__state *h, lua_State *L);
 /* st__open_...: adds the functions of a file to the core table at the top, in
  * this order. [0] */
 #define ST_OPENER_MAP(X) \
-  X(fiber) X(cdata) X(operator) X(dtype) X(scalar) X(shape) X(tensor) \
+  X(load_module) X(refusal) X(fiber) X(cdata) X(operator) X(dtype) \
+  X(scalar) X(shape) X(tensor) \
   X(from_table) X(subscript) X(kernel) X(library) X(listen) X(plan) \
   X(system) X(keyset) X(guard) X(mode) X(inspect) X(explain) \
   X(dispatch_trace) X(profile) X(schema) X(signal) X(terminal) X(warning) \

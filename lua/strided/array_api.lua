@@ -10,8 +10,8 @@ local core = require "strided.core"
 local options = require "strided.options"
 local raise = require "strided.caller_error"
 
-local floor, ipairs, max, next, pcall, require, select, sort, tostring, type =
-  math.floor, ipairs, math.max, next, pcall, require, select, table.sort,
+local floor, ipairs, max, next, require, select, sort, tostring, type =
+  math.floor, ipairs, math.max, next, require, select, table.sort,
   tostring, type
 
 local api = {
@@ -30,7 +30,7 @@ end
 
 --- What f(...) returns; its error names `name` instead.
 local function as(name, f, ...)
-  local ok, result = pcall(f, ...)
+  local ok, result = core.try(f, ...)
   if ok then return result end
   local why = tostring(result)
   raise("%s: %s", name, why:match "^.-:%d+: [%w_]+: (.*)$" or
@@ -115,7 +115,7 @@ local function is_kind(name, info, kind)
   end
   local test = KINDS[kind]
   if test and kind ~= "bool" then return test(info) end
-  local known, other = pcall(core.dtype_info, kind)
+  local known, other = core.try(core.dtype_info, kind)
   if not known then
     raise("%s: argument 'kind' must be a dtype, \"bool\", \"signed integer\", "
           .. "\"unsigned integer\", \"integral\", \"real floating\", "
@@ -265,7 +265,7 @@ end
 --- The tensor of a value, for `name`.
 local function convert(name, value, opt)
   if not is_tensor(value) and type(value) == "userdata" then
-    local is_number, number = pcall(st().tensor, value) -- a complex one
+    local is_number, number = core.try(st().tensor, value) -- a complex one
     value = is_number and number or as(name, st().from_dlpack, value)
   end
   if not is_tensor(value) then

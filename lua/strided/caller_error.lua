@@ -2,6 +2,8 @@
 --
 -- @module strided.caller_error
 
+local refused = require "strided.core".refused
+
 local error, format, getinfo = error, string.format, debug.getinfo
 
 local HOME = getinfo(1, "S").source:gsub("caller_error%.lua$", "")
@@ -18,7 +20,12 @@ local function raise(text, ...)
     level = level + 1
     info = getinfo(level, "Sl")
   end
-  error(format(text, ...), info and level or 0)
+  text = format(text, ...)
+  if info then
+    text = info.short_src .. ":" .. info.currentline .. ": " .. text
+  end
+  refused(text)
+  error(text, 0)
 end
 
 return raise

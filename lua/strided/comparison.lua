@@ -11,8 +11,9 @@
 local core = require "strided.core"
 local raise = require "strided.caller_error"
 
-local concat, format, ipairs, require, type = table.concat, string.format,
-  ipairs, require, type
+local concat, format, ipairs, type = table.concat, string.format, ipairs, type
+
+local require = require "strided.core".require
 
 local is_tensor = core.is_tensor
 local methods = core.methods

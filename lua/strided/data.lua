@@ -17,7 +17,9 @@
 --
 -- @module strided.data
 
-local pairs, require = pairs, require
+local pairs = pairs
+
+local require = require "strided.core".require
 
 local data = {transforms = require "strided.data.transforms"}
 

@@ -37,7 +37,9 @@ local kl = require "strided.distributions.kl"
 local registry = require "strided.distributions.constraint_registry"
 local transforms = require "strided.distributions.transform"
 
-local pairs, require, type = pairs, require, type
+local pairs, type = pairs, type
+
+local require = require "strided.core".require
 
 local distributions = {
   Distribution = base.Distribution,

@@ -13,8 +13,8 @@ local plans_of = require "strided.iterator".plans_of
 local raise = require "strided.caller_error"
 
 local getinfo = debug.getinfo
-local concat, error, format, ipairs, pcall, select, tostring, type =
-  table.concat, error, string.format, ipairs, pcall, select, tostring, type
+local concat, format, ipairs, select, tostring, type = table.concat,
+  string.format, ipairs, select, tostring, type
 
 --- The line "  plan" with a text; further lines of the text are indented.
 local function entry(text)
@@ -48,8 +48,7 @@ end
 
 --- The order of the products of a call of einsum as text, or "".
 local function path_text(_, ...)
-  local ok, text = pcall(core.packet "aten::_einsum_path", ...)
-  if not ok and tostring(text):find "out of memory" then error(text, 0) end
+  local ok, text = core.try(core.packet "aten::_einsum_path", ...)
   if not ok or text:find "^{}" then return "" end -- one tensor: no product
   return "\n  path           " .. text:gsub("\n", "\n    ")
 end
@@ -72,8 +71,7 @@ end
 --- What a Lua function would run if it were fused, or why it cannot be.
 local function fused_text(fn, ...)
   local f = fuse(fn)
-  local ok, text = pcall(f.explain, f, ...)
-  if not ok and tostring(text):find "out of memory" then error(text, 0) end
+  local ok, text = core.try(f.explain, f, ...)
   return (ok and "with st.fuse it would run\n  " or
           "st.fuse cannot fuse it:\n  ")
          .. tostring(text):gsub("\n+$", ""):gsub("\n", "\n  ") .. "\n"

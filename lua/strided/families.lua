@@ -8,8 +8,10 @@
 
 local core = require "strided.core"
 
-local error, ipairs, next, require, setmetatable, type = error, ipairs, next,
-  require, setmetatable, type
+local error, ipairs, next, setmetatable, type = error, ipairs, next,
+  setmetatable, type
+
+local require = require "strided.core".require
 
 -- Operators of a family whose names have no prefix.
 local PLAIN = {

@@ -5,8 +5,10 @@
 
 local raise = require "strided.caller_error"
 
-local concat, ipairs, next, require, setmetatable, sort, tostring =
-  table.concat, ipairs, next, require, setmetatable, table.sort, tostring
+local concat, ipairs, next, setmetatable, sort, tostring = table.concat, ipairs,
+  next, setmetatable, table.sort, tostring
+
+local require = require "strided.core".require
 
 local guard = {}
 

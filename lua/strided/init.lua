@@ -10,11 +10,17 @@
 --
 -- @module strided
 
+-- Lua 5.1 marks a module that loads, and keeps the mark after an error: Note
+-- [Modules load whole or not at all].
+package.loaded[... or "strided"] = nil
+
 local core = require "strided.core"
 
-local debug, error, gmatch, match, pairs, pcall, rawget, rawset, require,
-  setmetatable, type = debug, error, string.gmatch, string.match, pairs, pcall,
-  rawget, rawset, require, setmetatable, type
+local debug, error, gmatch, match, pairs, rawget, rawset, setmetatable, type =
+  debug, error, string.gmatch, string.match, pairs, rawget, rawset,
+  setmetatable, type
+
+local require = require "strided.core".require
 
 local set_rng_state = core.set_rng_state
 
@@ -208,7 +214,7 @@ end
 -- @function set_rng_state
 -- @param state a Generator, or what its `get_state()` returned
 function st.set_rng_state(state)
-  local ok, why = pcall(set_rng_state, state)
+  local ok, why = core.try(set_rng_state, state)
   if ok then return end
   error(type(why) == "string" and why:gsub("set_state:", "set_rng_state:", 1)
         or why, 0)

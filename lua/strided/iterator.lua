@@ -21,9 +21,9 @@ local raise = require "strided.caller_error"
 local unknown_option = require "strided.unknown_option"
 
 local concat = table.concat
-local format, ipairs, max, pairs, pcall, require, setmetatable,
-  tostring, type = string.format, ipairs, math.max, pairs, pcall,
-  require, setmetatable, tostring, type
+local error, find, format, ipairs, max, pairs, pcall, require, setmetatable,
+  tostring, type = error, string.find, string.format, ipairs, math.max, pairs,
+  pcall, require, setmetatable, tostring, type
 local unpack = unpack or table.unpack
 
 local GRAIN = 32768 -- least elements per thread
@@ -250,6 +250,9 @@ function Plan:run_ffi(body, first, last)
   local ud = userdata_of(self)
   local has_ffi, ffi = pcall(require, "ffi")
   if not has_ffi then
+    if not find(tostring(ffi), "module 'ffi' not found", 1, true) then
+      error(ffi, 0)
+    end
     raise("iterator: this Lua has no FFI; use plan:run")
   end
   check_body(body)

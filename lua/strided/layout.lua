@@ -13,10 +13,11 @@ local raise = require "strided.caller_error"
 local unknown_option = require "strided.unknown_option"
 
 local concat, sort = table.concat, table.sort
-local abs, ceil, floor, format, ipairs, max, min, pairs, require,
-  tonumber, tostring, type = math.abs, math.ceil, math.floor,
-  string.format, ipairs, math.max, math.min, pairs, require, tonumber,
-  tostring, type
+local abs, ceil, floor, format, ipairs, max, min, pairs, tonumber, tostring,
+  type = math.abs, math.ceil, math.floor, string.format, ipairs, math.max,
+  math.min, pairs, tonumber, tostring, type
+
+local require = require "strided.core".require
 
 local SHORT = 6        -- slots that are a row of their own
 local BUDGET = 200000  -- steps of the search for the indices of slots

@@ -107,7 +107,9 @@
 
 local core = require "strided.core"
 
-local require, type = require, type
+local type = type
+
+local require = require "strided.core".require
 
 core.set_compiler(function(text, names)
   return require "strided.expression".compile(text, names)

@@ -12,8 +12,7 @@ local core = require "strided.core"
 local options = require "strided.options"
 local raise = require "strided.caller_error"
 
-local next, pcall, require, tostring, type = next, pcall, require, tostring,
-  type
+local next, require, tostring, type = next, require, tostring, type
 local floor, huge, log = math.floor, math.huge, math.log
 local max, min, sqrt = math.max, math.min, math.sqrt
 
@@ -316,7 +315,7 @@ local function lobpcg(A, k, given)
   end
   if k == nil then k = opt.k end
   local settings = read(A, k, opt)
-  local ok, E, X = pcall(st().no_grad, solve, A, opt, settings)
+  local ok, E, X = core.try(st().no_grad, solve, A, opt, settings)
   if not ok then
     local why = tostring(E)
     raise("lobpcg: %s", why:match "lobpcg: (.*)$" or

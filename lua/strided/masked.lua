@@ -9,8 +9,8 @@ local core = require "strided.core"
 local options = require "strided.options"
 local raise = require "strided.caller_error"
 
-local concat, ipairs, pairs, pcall, require, sort, type = table.concat, ipairs,
-  pairs, pcall, require, table.sort, type
+local concat, ipairs, pairs, require, sort, type = table.concat, ipairs, pairs,
+  require, table.sort, type
 
 local masked = {}
 
@@ -30,7 +30,7 @@ local function expanded(name, option, mask, input)
     raise("%s: option '%s' must be a Tensor of dtype bool, got %s", name,
           option, is_tensor(mask) and mask.dtype or type(mask))
   end
-  local fits, result = pcall(st().expand, mask, input.shape)
+  local fits, result = core.try(st().expand, mask, input.shape)
   if fits then return result end
   raise("%s: option '%s' of shape {%s} does not broadcast to the input, shape "
         .. "{%s}", name, option, concat(mask.shape, ", "),

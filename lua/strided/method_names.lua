@@ -4,7 +4,9 @@
 
 local core = require "strided.core"
 
-local ipairs, next, require = ipairs, next, require
+local ipairs, next = ipairs, next
+
+local require = require "strided.core".require
 
 --- The names of all methods.
 -- @treturn table a set

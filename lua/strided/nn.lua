@@ -34,7 +34,9 @@
 --
 -- @module strided.nn
 
-local pairs, require = pairs, require
+local pairs = pairs
+
+local require = require "strided.core".require
 
 local nn = {
   init = require "strided.nn.init", utils = require "strided.nn.utils",

@@ -22,7 +22,9 @@
 
 local guard = require "strided.guard"
 
-local ipairs, pairs, require = ipairs, pairs, require
+local ipairs, pairs = ipairs, pairs
+
+local require = require "strided.core".require
 
 local optim = {}
 

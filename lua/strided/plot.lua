@@ -22,9 +22,11 @@ local table = table
 
 local check_taken, is_tensor = core.check_taken, core.is_tensor
 local find, floor, format, getmetatable, ipairs, match, next, pairs, print,
-  rawget, require, setmetatable, tostring, type = string.find, math.floor,
-  string.format, getmetatable, ipairs, string.match, next, pairs, print,
-  rawget, require, setmetatable, tostring, type
+  rawget, setmetatable, tostring, type = string.find, math.floor, string.format,
+  getmetatable, ipairs, string.match, next, pairs, print, rawget, setmetatable,
+  tostring, type
+
+local require = require "strided.core".require
 
 local WIDTH, HEIGHT = 640, 400 -- of pictures, in pixels
 local MOST = 100000            -- pixels of a side

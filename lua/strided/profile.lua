@@ -39,9 +39,11 @@ local table_text = require "strided.profile.table"
 local write_trace = require "strided.profile.chrome"
 
 local check_taken, start_profile = core.check_taken, core.start_profile
-local error, find, floor, ipairs, pcall, rawget, require, setmetatable,
-  tostring, type = error, string.find, math.floor, ipairs, pcall, rawget,
-  require, setmetatable, tostring, type
+local error, find, floor, ipairs, pcall, rawget, setmetatable, tostring, type =
+  error, string.find, math.floor, ipairs, pcall, rawget, setmetatable, tostring,
+  type
+
+local require = require "strided.core".require
 
 local EVENTS = 1000000  -- of a timeline: 40 MB
 

@@ -17,11 +17,14 @@ local options = require "strided.options"
 local raise = require "strided.caller_error"
 
 local clock, is_tensor = core.clock, core.is_tensor
-local floor, format, getmetatable, gsub, huge, pairs, pcall, print,
-  require, select, setmetatable, stderr, stdout, sub, tostring, type =
-  math.floor, string.format, getmetatable, string.gsub, math.huge, pairs,
-  pcall, print, require, select, setmetatable, io and io.stderr,
-  io and io.stdout, string.sub, tostring, type
+local error, find, floor, format, getmetatable, gsub, huge, pairs, pcall, print,
+  select, setmetatable, stderr, stdout, sub, tostring, type = error,
+  string.find, math.floor, string.format, getmetatable, string.gsub, math.huge,
+  pairs, pcall, print, select, setmetatable, io and io.stderr, io and io.stdout,
+  string.sub, tostring, type
+
+local require = require "strided.core".require
+
 -- The iterators that they return; that of pairs is another `next` in Lua 5.1.
 local PAIRS, IPAIRS = pairs {}, ipairs {}
 
@@ -117,9 +120,9 @@ end
 
 --- The columns of the terminal of standard error; nil if it is none.
 local function columns()
-  local ok, is_terminal = pcall(core.is_terminal, 2)
+  local ok, is_terminal = core.try(core.is_terminal, 2)
   if not stderr or not ok or not is_terminal then return nil end
-  local known, width = pcall(core.terminal_size, 2)
+  local known, width = core.try(core.terminal_size, 2)
   return known and width or WIDTH
 end
 
@@ -198,6 +201,9 @@ function Progress:print(text, ...)
   end
   if select("#", ...) > 0 then
     local ok, result = pcall(format, text, ...)
+    if not ok and not find(tostring(result), "^bad argument") then
+      error(result, 0)
+    end
     if not ok then raise("print: %s", (gsub(result, " to '[^']*'", ""))) end
     text = result
   end

@@ -79,7 +79,9 @@
 local core = require "strided.core"
 local raise = require "strided.caller_error"
 
-local require, type = require, type
+local type = type
+
+local require = require "strided.core".require
 
 local sandbox = {}
 

@@ -10,8 +10,10 @@
 local core = require "strided.core"
 local raise = require "strided.caller_error"
 
-local byte, concat, find, ipairs, min, next, require, sort, type = string.byte,
-  table.concat, string.find, ipairs, math.min, next, require, table.sort, type
+local byte, concat, find, ipairs, min, next, sort, type = string.byte,
+  table.concat, string.find, ipairs, math.min, next, table.sort, type
+
+local require = require "strided.core".require
 
 local names = {}
 

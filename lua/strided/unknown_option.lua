@@ -4,8 +4,10 @@
 
 local raise = require "strided.caller_error"
 
-local concat, next, require, sort, tostring, type = table.concat, next, require,
-  table.sort, tostring, type
+local concat, next, sort, tostring, type = table.concat, next, table.sort,
+  tostring, type
+
+local require = require "strided.core".require
 
 --- Raises an error with the option that other libraries call so, the most
 -- similar options, or all of them.

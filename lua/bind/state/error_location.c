@@ -27,6 +27,12 @@ char *st__where(const st__state *h, lua_State *L, char *buf, size_t size) {
   return buf;
 }
 
+/* Note [Errors that may be caught] */
+static bool is_refusal(st_status status) {
+  return status != ST_NO_MEMORY && status != ST_INTERRUPTED &&
+         status != ST_HOST && !strstr(st_message(), "the time limit of ");
+}
+
 int st__raise(st__state *h, lua_State *L, st_status status) {
   luaL_checkstack(L, 4, NULL);
   if ((status == ST_HOST || status == ST_INTERRUPTED) && h->has_error) {
@@ -39,6 +45,7 @@ int st__raise(st__state *h, lua_State *L, st_status status) {
   char where[LUA_IDSIZE + 16];
   lua_pushfstring(L, *st__where(h, L, where, sizeof where) ? "%s: %s"
                      : "%s%s", where, st_message()); /* [+1] */
+  if (is_refusal(status)) st__note_refusal(h, L, lua_gettop(L));
   return lua_error(L);
 }
 

@@ -34,10 +34,10 @@ local raise = require "strided.caller_error"
 
 local abs, floor, is_tensor = math.abs, math.floor, st.is_tensor
 local fetch_rows = core.fetch_rows
-local debug, getmetatable, ipairs, next, pairs, pcall, rawget, require, select,
-  setmetatable, tostring, type, unpack = debug, getmetatable, ipairs, next,
-  pairs, pcall, rawget, require, select, setmetatable, tostring, type,
-  unpack or table.unpack
+local debug, error, find, getmetatable, ipairs, next, pairs, pcall, rawget,
+  require, select, setmetatable, tostring, type, unpack = debug, error,
+  string.find, getmetatable, ipairs, next, pairs, pcall, rawget, require,
+  select, setmetatable, tostring, type, unpack or table.unpack
 
 local GENERATOR = {generator = true}
 local DESCRIPTION = {module = true, make = true, args = true}
@@ -144,7 +144,7 @@ local function device_of(t) return t.device end
 -- is on the meta device.
 -- @treturn ?string
 function M.why_empty(t)
-  local ok, device = pcall(device_of, t)
+  local ok, device = core.try(device_of, t)
   if not ok then return "was freed" end
   return device == "meta" and "is on the meta device: it has no elements" or nil
 end
@@ -262,11 +262,8 @@ local function is_dataset(x)
          type(x.size) == "function"
 end
 
---- True for an object with the methods of a dataset. Its metatable may raise.
-function M.is_dataset(x)
-  local ok, is = pcall(is_dataset, x)
-  return ok and is
-end
+--- True for an object with the methods of a dataset.
+M.is_dataset = is_dataset
 
 --- The name of a dataset's class, for messages.
 function M.name_of(x)
@@ -315,7 +312,14 @@ local function make(name, x)
   if not made then
     local ok
     ok, made = pcall(core.public_require or require, x.module)
-    if not ok then raise("%s: %s", name, tostring(made)) end
+    if not ok then
+      if not core.is_refusal(made) and
+         not find(tostring(made), "module '" .. x.module .. "' not found", 1,
+                  true) then
+        error(made, 0)
+      end
+      raise("%s: %s", name, made)
+    end
   end
   if is_callable(made) then
     made = made(unpack(args, 1, args.n or #args))

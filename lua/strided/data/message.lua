@@ -15,11 +15,13 @@ local values = require "strided.io.values"
 
 local byte, find, format, gmatch, sub = string.byte, string.find, string.format,
   string.gmatch, string.sub
-local concat, debug, dump, error, getfenv, ipairs, next, package, pairs, pcall,
-  rawget, rawset, require, select, setfenv, setmetatable, tonumber, type =
-  table.concat, debug, string.dump, error, rawget(_G, "getfenv"), ipairs, next,
-  package, pairs, pcall, rawget, rawset, require, select, rawget(_G, "setfenv"),
-  setmetatable, tonumber, type
+local concat, debug, dump, error, getfenv, ipairs, next, package, pairs, rawget,
+  rawset, select, setfenv, setmetatable, tonumber, type = table.concat, debug,
+  string.dump, error, rawget(_G, "getfenv"), ipairs, next, package, pairs,
+  rawget, rawset, select, rawget(_G, "setfenv"), setmetatable, tonumber, type
+
+local require = require "strided.core".require
+
 local unpack = unpack or table.unpack
 local getmetatable = debug.getmetatable -- also of tables with __metatable
 local load_bytes = rawget(_G, "loadstring") or load
@@ -142,10 +144,10 @@ local function pack_environment(w, fn, depth)
 end
 
 local function pack_function(w, fn, depth)
-  local ok, bytes = pcall(dump, fn)
-  if not ok then
+  if debug.getinfo(fn, "S").what == "C" then
     fail "a C function cannot be sent to another thread"
   end
+  local bytes = dump(fn)
   put(w, "f")
   put_string(w, bytes)
   for i = 1, 255 do

@@ -7,8 +7,8 @@ local dataset = require "strided.data.dataset"
 local message = require "strided.data.message"
 local raise = require "strided.caller_error"
 
-local collectgarbage, ipairs, next, package, pcall, setmetatable, type =
-  collectgarbage, ipairs, next, package, pcall, setmetatable, type
+local collectgarbage, ipairs, next, package, setmetatable, type =
+  collectgarbage, ipairs, next, package, setmetatable, type
 local unpack = unpack or table.unpack
 
 local prefetch = {}
@@ -64,7 +64,7 @@ end
 -- or if they are threads of a parent process.
 local function find_workers(loader)
   local workers = loader.workers
-  if not workers or not pcall(workers.cancel, workers) then
+  if not workers or not core.try(workers.cancel, workers) then
     workers = start(loader)
   end
   if loader.persistent_workers then loader.workers = workers end

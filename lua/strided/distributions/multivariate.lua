@@ -16,7 +16,9 @@ local raise = require "strided.caller_error"
 
 local unpack = unpack or table.unpack
 local ipairs, log, pi, type = ipairs, math.log, math.pi, type
-local rawget, require, tostring = rawget, require, tostring
+local rawget, tostring = rawget, tostring
+
+local require = require "strided.core".require
 
 local M = {}
 

@@ -10,8 +10,8 @@ local raise = require "strided.caller_error"
 local concat, find, gsub, match, sub = table.concat, string.find, string.gsub,
   string.match, string.sub
 local getinfo, getlocal = debug and debug.getinfo, debug and debug.getlocal
-local next, open, pcall, rawget, setmetatable, type = next, io and io.open,
-  pcall, rawget, setmetatable, type
+local next, open, rawget, setmetatable, type = next, io and io.open, rawget,
+  setmetatable, type
 local globals = _G
 
 local documents = {}
@@ -69,7 +69,7 @@ end
 -- @param at the number of the line, or a pattern that is in it
 local function comment_above(path, at)
   -- In a sandbox a script chooses the names of its chunks.
-  local file = open and pcall(core.check_taken, "files", "st.help")
+  local file = open and core.try(core.check_taken, "files", "st.help")
                and open(path)
   if not file then return nil end
   local lines, n = {}, 0

@@ -6,8 +6,9 @@
 local core = require "strided.core"
 
 local concat, rawget, tostring, type = table.concat, rawget, tostring, type
-local format, ipairs, min, pcall, require = string.format, ipairs, math.min,
-  pcall, require
+local format, ipairs, min = string.format, ipairs, math.min
+
+local require = require "strided.core".require
 
 local WIDTH = 78
 local MAX_KEYS = 6  -- listed before "and 43 more"
@@ -305,7 +306,7 @@ end
 -- @return the object, or nil
 function operator.of(value)
   if type(value) == "userdata" then
-    local ok, packet = pcall(core.packet, value)
+    local ok, packet = core.try(core.packet, value)
     return ok and packet or nil
   end
   if type(value) ~= "function" then return nil end

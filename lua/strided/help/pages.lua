@@ -3,7 +3,9 @@
 --
 -- @module strided.help.pages
 
-local ipairs, require = ipairs, require
+local ipairs = ipairs
+
+local require = require "strided.core".require
 
 local LINES = {
   {"absent", "what is not there, and what to write"},

@@ -10,9 +10,11 @@ local topics = require "strided.help.topics"
 
 local concat, sort = table.concat, table.sort
 local byte, find, format, gmatch, gsub, ipairs, lower, match, max, min, next,
-  require, sub, type = string.byte, string.find, string.format, string.gmatch,
+  sub, type = string.byte, string.find, string.format, string.gmatch,
   string.gsub, ipairs, string.lower, string.match, math.max, math.min, next,
-  require, string.sub, type
+  string.sub, type
+
+local require = require "strided.core".require
 
 local WIDTH = 78
 local NAMES = 30  -- columns for names

@@ -9,10 +9,11 @@ local options_of = require "strided.options"
 local raise = require "strided.caller_error"
 local replace = require "strided.io.replace"
 
-local concat, error, find, floor, format, gsub, ipairs, lower, match, pairs,
-      pcall, require, tostring, type =
-  table.concat, error, string.find, math.floor, string.format, string.gsub,
-  ipairs, string.lower, string.match, pairs, pcall, require, tostring, type
+local concat, find, floor, format, gsub, ipairs, lower, match, pairs, pcall,
+  tostring, type = table.concat, string.find, math.floor, string.format,
+  string.gsub, ipairs, string.lower, string.match, pairs, pcall, tostring, type
+
+local require = require "strided.core".require
 
 local MISSING = {"", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL",
                  "null", "None"}
@@ -158,10 +159,7 @@ local function complain(name, verb, what, why)
 end
 
 --- What a failure that was raised says, without its place.
-local function text_of(why)
-  if type(why) ~= "string" then error(why, 0) end
-  return (gsub(why, "^[^\n]-:%d+: ", ""))
-end
+local text_of = failure.refusal
 
 --- The path and the text of an argument: a path, or {text = ...}.
 local function check_place(name, place)

@@ -11,9 +11,10 @@ local failure = require "strided.io.failure"
 local meter = require "strided.io.meter"
 
 local concat, error, find, floor, format, gsub, ipairs, min, next, pairs, pcall,
-      require, tostring, type =
-  table.concat, error, string.find, math.floor, string.format, string.gsub,
-  ipairs, math.min, next, pairs, pcall, require, tostring, type
+  tostring, type = table.concat, error, string.find, math.floor, string.format,
+  string.gsub, ipairs, math.min, next, pairs, pcall, tostring, type
+
+local require = require "strided.core".require
 local fail = failure.fail
 
 local NO_LIMIT = 2 ^ 31 - 1
@@ -218,7 +219,7 @@ local LIMITS = {float16 = 65520, bfloat16 = (2 - 2 ^ -8) * 2 ^ 127,
 local function parsed_dtype(dtype)
   if dtype == nil or dtype == "auto" then return nil end
   if dtype == "text" or dtype == "category" then return "text", dtype end
-  local ok, t = pcall(require "strided".empty, {0}, {dtype = dtype})
+  local ok, t = core.try(require "strided".empty, {0}, {dtype = dtype})
   if not ok then
     fail("option 'dtype': there is no dtype '%s', nor is it \"text\", "
          .. "\"category\" or \"auto\"", failure.clean(tostring(dtype)))

@@ -8,10 +8,11 @@ local failure = require "strided.io.failure"
 local meter = require "strided.io.meter"
 local values = require "strided.io.values"
 
-local concat, floor, gsub, ipairs, math_type, next, pairs, pcall, require, sort,
-      tostring, type =
-  table.concat, math.floor, string.gsub, ipairs, math.type, next, pairs, pcall,
-  require, table.sort, tostring, type
+local concat, floor, gsub, ipairs, math_type, next, pairs, sort, tostring,
+  type = table.concat, math.floor, string.gsub, ipairs, math.type, next, pairs,
+  table.sort, tostring, type
+
+local require = require "strided.core".require
 local fail = failure.fail
 
 local PLAIN = {bool = true, uint8 = true, int8 = true, int16 = true,
@@ -86,7 +87,7 @@ local function tensor_of(list, kind, what)
       dtype = "float64"
     end
   end
-  local ok, t = pcall(require "strided".tensor, list, {dtype = dtype})
+  local ok, t = core.try(require "strided".tensor, list, {dtype = dtype})
   if ok then return t end
   fail("column %s: %s", what, (gsub(tostring(t), "^[^\n]-:%d+: ", "")))
 end

@@ -4,6 +4,7 @@
 --
 -- @module strided.io.failure
 
+local is_refusal = require "strided.core".is_refusal
 local is_utf8 = require "strided.io.utf8".is_valid
 
 local byte, error, format, getmetatable, gsub, pcall, setmetatable, sub =
@@ -28,6 +29,15 @@ function failure.catch(f, ...)
   if ok then return value, extra end
   if getmetatable(value) == Failure then return nil, value.why end
   error(value, 0)
+end
+
+--- The text of a refusal, without the line of the library's file in front.
+-- Other errors, interrupts among them, pass: Note [Errors that may be caught].
+-- @param err what pcall caught
+-- @treturn string
+function failure.refusal(err)
+  if not is_refusal(err) then error(err, 0) end
+  return (gsub(err, "^[^\n]-:%d+: ", ""))
 end
 
 --- Text of a file for a message: what is no printable ASCII is a question mark.

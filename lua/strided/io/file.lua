@@ -13,17 +13,14 @@ local meter = require "strided.io.meter"
 local raise = require "strided.caller_error"
 local unknown_option = require "strided.unknown_option"
 
-local error, format, next, pairs, pcall, require, tostring, type = error,
-  string.format, next, pairs, pcall, require, tostring, type
+local error, format, next, pairs, pcall, tostring, type = error, string.format,
+  next, pairs, pcall, tostring, type
+
+local require = require "strided.core".require
 
 -- -- Errors ------------------------------------------------------------------
 
---- The text of an error without the location in front of it. What is no text
--- comes from a host's hook, and is raised again.
-local function text_of(why)
-  if type(why) ~= "string" then error(why, 0) end
-  return (why:gsub("^[^\n]-:%d+: ", ""))
-end
+local text_of = failure.refusal
 
 --- A message may have names of a file that nobody trusts: control characters
 -- become question marks, so that none reaches a terminal.
@@ -338,7 +335,7 @@ end
 --- A tensor on the meta device, which has a shape and a dtype.
 local function outline(shape, options)
   local st = require "strided"
-  local ok, t = pcall(st.empty, shape,
+  local ok, t = core.try(st.empty, shape,
                       {dtype = options.dtype, device = "meta"})
   if ok then return t end
   raise("%s", (text_of(t):gsub("^empty", "create", 1)))

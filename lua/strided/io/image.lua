@@ -4,7 +4,9 @@
 -- @module strided.io.image
 
 local format = string.format
-local pcall, require, tostring = pcall, require, tostring
+local error, find, pcall, type = error, string.find, pcall, type
+
+local require = require "strided.core".require
 
 local image = {}
 
@@ -27,7 +29,10 @@ end
 function image.rock()
   local ok, found = pcall(require, "strided.image")
   if ok then return found end
-  found = tostring(found)
+  if type(found) ~= "string" or not find(found, "module 'strided.image'", 1,
+                                         true) then
+    error(found, 0)
+  end
   if found:find("module 'strided.image' not found", 1, true) then
     return nil, image.ADVICE
   end

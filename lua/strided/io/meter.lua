@@ -5,8 +5,9 @@
 
 local core = require "strided.core"
 
-local floor, min, next, require, type = math.floor, math.min, next, require,
-  type
+local floor, min, next, type = math.floor, math.min, next, type
+
+local require = require "strided.core".require
 
 local meter = {
   PIECE = 2 ^ 25, -- bytes that are read or written between two steps, about

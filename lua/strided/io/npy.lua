@@ -11,8 +11,10 @@ local meter = require "strided.io.meter"
 
 local byte, char, format, rep = string.byte, string.char, string.format,
                                 string.rep
-local ipairs, pairs, require, tonumber, tostring = ipairs, pairs, require,
-                                                   tonumber, tostring
+local ipairs, pairs, tonumber, tostring = ipairs, pairs, tonumber, tostring
+
+local require = require "strided.core".require
+
 local concat, floor = table.concat, math.floor
 
 local MAGIC = "\147NUMPY"

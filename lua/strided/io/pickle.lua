@@ -19,8 +19,11 @@ local reader = require "strided.io.reader"
 
 local byte, find, gsub, reverse = string.byte, string.find, string.gsub,
   string.reverse
-local getmetatable, ipairs, rawequal, require, setmetatable, type =
-  getmetatable, ipairs, rawequal, require, setmetatable, type
+local getmetatable, ipairs, rawequal, setmetatable, type = getmetatable, ipairs,
+  rawequal, setmetatable, type
+
+local require = require "strided.core".require
+
 local clean, double, fail, int32, uint = failure.clean, reader.double,
   failure.fail, reader.int32, reader.uint
 local float, integer, long = literals.float, literals.integer, literals.long

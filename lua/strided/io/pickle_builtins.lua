@@ -7,7 +7,9 @@
 
 local literals = require "strided.io.pickle_literals"
 
-local ipairs, require, type = ipairs, require, type
+local ipairs, type = ipairs, type
+
+local require = require "strided.core".require
 
 local names = {}
 

@@ -8,8 +8,10 @@ local reader = require "strided.io.reader"
 
 local byte, char, find, format, gsub, match, sub = string.byte, string.char,
   string.find, string.format, string.gsub, string.match, string.sub
-local concat, require, tonumber, tostring, type = table.concat, require,
-  tonumber, tostring, type
+local concat, tonumber, tostring, type = table.concat, tonumber, tostring, type
+
+local require = require "strided.core".require
+
 local clean, fail, uint = failure.clean, failure.fail, reader.uint
 
 local MAX_EXACT = 2 ^ 53  -- integers below it are exact in a double

@@ -8,8 +8,11 @@ local npy = require "strided.io.npy"
 local failure = require "strided.io.failure"
 local strided_view = require "strided.io.strided_view"
 
-local getmetatable, ipairs, rawequal, require, setmetatable, type =
-  getmetatable, ipairs, rawequal, require, setmetatable, type
+local getmetatable, ipairs, rawequal, setmetatable, type = getmetatable, ipairs,
+  rawequal, setmetatable, type
+
+local require = require "strided.core".require
+
 local clean, fail = failure.clean, failure.fail
 
 -- -- Dtypes ------------------------------------------------------------------

@@ -18,9 +18,11 @@ local pt_tensors = require "strided.io.pt_tensors"
 local reader = require "strided.io.reader"
 local zip = require "strided.io.zip"
 
-local find, ipairs, match, min, next, rawequal, require, sub, type =
-  string.find, ipairs, string.match, math.min, next, rawequal, require,
-  string.sub, type
+local find, ipairs, match, min, next, rawequal, sub, type = string.find, ipairs,
+  string.match, math.min, next, rawequal, string.sub, type
+
+local require = require "strided.core".require
+
 local catch, fail, clean = failure.catch, failure.fail, failure.clean
 
 local MAX_PACKED = 2 ^ 22    -- bytes of a pickle that is deflated

@@ -18,9 +18,12 @@ local pt_tensors = require "strided.io.pt_tensors"
 local reader = require "strided.io.reader"
 local strided_view = require "strided.io.strided_view"
 
-local byte, find, floor, format, ipairs, match, require, setmetatable, sub,
-  tonumber, type = string.byte, string.find, math.floor, string.format, ipairs,
-  string.match, require, setmetatable, string.sub, tonumber, type
+local byte, find, floor, format, ipairs, match, setmetatable, sub, tonumber,
+  type = string.byte, string.find, math.floor, string.format, ipairs,
+  string.match, setmetatable, string.sub, tonumber, type
+
+local require = require "strided.core".require
+
 local clean, fail = failure.clean, failure.fail
 
 local BLOCK = 512

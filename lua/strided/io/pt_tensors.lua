@@ -6,8 +6,10 @@
 local core = require "strided.core"
 local strided_view = require "strided.io.strided_view"
 
-local floor, getmetatable, pcall, rawequal, require, setmetatable, type =
-  math.floor, getmetatable, pcall, rawequal, require, setmetatable, type
+local floor, getmetatable, rawequal, setmetatable, type = math.floor,
+  getmetatable, rawequal, setmetatable, type
+
+local require = require "strided.core".require
 local fail = require "strided.io.failure".fail
 
 -- dtype -> bytes per element, unit of byte swapping
@@ -110,7 +112,7 @@ end
 
 local function require_grad(t, is_wanted)
   if is_wanted ~= true then return t end
-  if not pcall(t.requires_grad_, t, true) then
+  if not core.try(t.requires_grad_, t, true) then
     fail "a tensor of integers requires a gradient"
   end
   return t
@@ -131,7 +133,7 @@ local function apply_bits(m, t, bits)
   if type(bits) ~= "table" or m.kinds[bits] ~= "dict" then return nil end
   if bits.conj == true then t = t:conj() end
   if bits.neg ~= true then return t end
-  local ok, negative = pcall(t._neg_view, t)
+  local ok, negative = core.try(t._neg_view, t)
   if not ok then fail("a tensor of %s is a negative", t.dtype) end
   return negative
 end

@@ -20,7 +20,10 @@ local zip = require "strided.io.zip"
 
 local byte, char, concat, floor, format, gsub, sub = string.byte, string.char,
   table.concat, math.floor, string.format, string.gsub, string.sub
-local ipairs, rawget, require, tostring = ipairs, rawget, require, tostring
+local ipairs, rawget, tostring = ipairs, rawget, tostring
+
+local require = require "strided.core".require
+
 local catch, fail = failure.catch, failure.fail
 local math_type = rawget(math, "type") -- Lua 5.3
 

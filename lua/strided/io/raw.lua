@@ -11,9 +11,10 @@ local options_of = require "strided.options"
 local raise = require "strided.caller_error"
 local replace = require "strided.io.replace"
 
-local find, floor, format, pcall, require, tostring, type =
-  string.find, math.floor, string.format, pcall, require, tostring,
-  type
+local find, floor, format, pcall, tostring, type = string.find, math.floor,
+  string.format, pcall, tostring, type
+
+local require = require "strided.core".require
 
 local KNOWN = {dtype = true, count = true, offset = true, shape = true,
                mmap = true}
@@ -146,7 +147,7 @@ function raw.fromfile(path, options)
   options = options_of("fromfile", options, KNOWN)
   local mode = check(options)
   local dtype = options.dtype or core.get_default_dtype()
-  local ok, none = pcall(require "strided".empty, {0}, {dtype = dtype})
+  local ok, none = core.try(require "strided".empty, {0}, {dtype = dtype})
   if not ok then
     raise("fromfile: there is no dtype '%s'", tostring(options.dtype))
   end
@@ -155,7 +156,7 @@ function raw.fromfile(path, options)
   local t
   ok, t, why = pcall(read, source, options, none, mode)
   source:close()
-  if not ok then raise("%s", (tostring(t):gsub("^[^\n]-:%d+: ", ""))) end
+  if not ok then raise("%s", failure.refusal(t)) end
   if not t then complain("fromfile", "read", path, why) end
   return t
 end

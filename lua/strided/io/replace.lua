@@ -4,13 +4,9 @@
 
 local core = require "strided.core"
 
-local error, gsub, pcall, type = error, string.gsub, pcall, type
+local pcall = pcall
 
---- What a failure that was raised says, without its place.
-local function text_of(why)
-  if type(why) ~= "string" then error(why, 0) end
-  return (gsub(why, "^[^\n]-:%d+: ", ""))
-end
+local text_of = require "strided.io.failure".refusal
 
 --- Calls write(file); the file at the path is the old one until that returns
 -- true.

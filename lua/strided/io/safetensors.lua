@@ -19,8 +19,10 @@ local tree = require "strided.io.tree"
 local byte, char, concat, floor, format, sort =
   string.byte, string.char, table.concat, math.floor, string.format,
   table.sort
-local ipairs, next, pairs, require, tonumber, tostring, type =
-  ipairs, next, pairs, require, tonumber, tostring, type
+local ipairs, next, pairs, tonumber, tostring, type = ipairs, next, pairs,
+  tonumber, tostring, type
+
+local require = require "strided.core".require
 
 local parse_string, quote, skip = json.parse_string, json.quote, json.skip
 

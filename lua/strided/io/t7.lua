@@ -18,8 +18,11 @@ local meter = require "strided.io.meter"
 local reader = require "strided.io.reader"
 local strided_view = require "strided.io.strided_view"
 
-local find, match, min, require, setmetatable, tonumber = string.find,
-  string.match, math.min, require, setmetatable, tonumber
+local find, match, min, setmetatable, tonumber = string.find, string.match,
+  math.min, setmetatable, tonumber
+
+local require = require "strided.core".require
+
 local catch, clean, fail = failure.catch, failure.clean, failure.fail
 
 local MAX_DEPTH = 200      -- of tables in tables

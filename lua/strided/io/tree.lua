@@ -26,8 +26,11 @@ local values = require "strided.io.values"
 local byte, char, concat, find, format, gsub, match, sub = string.byte,
   string.char, table.concat, string.find, string.format, string.gsub,
   string.match, string.sub
-local ipairs, next, pcall, rawget, require, tonumber, type = ipairs, next,
-  pcall, rawget, require, tonumber, type
+local ipairs, next, rawget, tonumber, type = ipairs, next, rawget, tonumber,
+  type
+
+local require = require "strided.core".require
+
 local catch, clean, fail = failure.catch, failure.clean, failure.fail
 local quote, skip = json.quote, json.skip
 local math_type = rawget(math, "type") -- Lua 5.3
@@ -221,7 +224,7 @@ function TAGS.int(_, s, at)
   local text, stop = parse_string(s, at)
   local digits = match(text, "^(%-?%d+)$") or malformed(at)
   if #digits > 20 then malformed(at) end
-  local ok, x = pcall(core.int, digits)
+  local ok, x = core.try(core.int, digits)
   return ok and x or malformed(at), stop
 end
 

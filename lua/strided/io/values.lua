@@ -7,9 +7,10 @@ local core = require "strided.core"
 local failure = require "strided.io.failure"
 local is_utf8 = require "strided.io.utf8".is_valid
 
-local find, floor, format, gsub, ipairs, next, pcall, rawequal, rawget, sort,
-  tostring, type = string.find, math.floor, string.format, string.gsub, ipairs,
-  next, pcall, rawequal, rawget, table.sort, tostring, type
+local debug, error, find, floor, format, gsub, ipairs, next, pcall, rawequal,
+  rawget, sort, tostring, type = debug, error, string.find, math.floor,
+  string.format, string.gsub, ipairs, next, pcall, rawequal, rawget, table.sort,
+  tostring, type
 local clean, fail = failure.clean, failure.fail
 
 local MAX_DEPTH = 200      -- of tables in tables
@@ -29,10 +30,14 @@ function values.kind(v)
   if kind ~= "userdata" and kind ~= "cdata" then return nil end
   if core.is_tensor(v) then return "tensor" end
   if rawequal(v, core.none) then return "none" end
-  local ok, x = pcall(core.int, v)
+  local ok, x = core.try(core.int, v)
   if ok then return "int", (gsub(tostring(x), "U?LL$", "")) end
   local im
   ok, x, im = pcall(parts_of, v)
+  if not ok and not find(tostring(x), "index") and
+     not find(tostring(x), "member") then
+    error(x, 0)
+  end
   if ok and type(x) == "number" and type(im) == "number" then
     return "complex", x, im
   end
@@ -83,17 +88,18 @@ local function join_name(name, key)
   return name == "" and key or name .. "." .. key
 end
 
---- The methods of a table's metatable may raise errors.
-local function is_object(t)
-  local ok, method = pcall(function() return t.state_dict end)
-  return ok and type(method) == "function"
+local function is_object(t) return type(t.state_dict) == "function" end
+
+--- The name of a userdata's kind, or nil.
+local function name_of_kind(value)
+  local meta = debug.getmetatable(value)
+  return type(meta) == "table" and rawget(meta, "__name")
 end
 
 --- What a value is called that cannot be saved.
 local function describe(value)
   local kind = type(value)
-  local ok, method = pcall(function() return value.get_state end)
-  if kind == "userdata" and ok and type(method) == "function" then
+  if kind == "userdata" and name_of_kind(value) == "Generator" then
     return "Generator; save its get_state()"
   end
   return kind

@@ -2,7 +2,9 @@
 --
 -- @module strided.nn.layer
 
-local pairs, require = pairs, require
+local pairs = pairs
+
+local require = require "strided.core".require
 
 local layer = {}
 

@@ -7,10 +7,12 @@ local st = require "strided"
 local options = require "strided.options"
 local raise = require "strided.caller_error"
 
-local concat, getmetatable, ipairs, is_tensor, next, no_grad, pairs, pcall,
-  rawequal, rawset, setmetatable, sort, tostring, type = table.concat,
-  getmetatable, ipairs, st.is_tensor, next, st.no_grad, pairs, pcall, rawequal,
-  rawset, setmetatable, table.sort, tostring, type
+local try = require "strided.core".try
+
+local concat, getmetatable, ipairs, is_tensor, next, no_grad, pairs, rawequal,
+  rawset, setmetatable, sort, tostring, type = table.concat, getmetatable,
+  ipairs, st.is_tensor, next, st.no_grad, pairs, rawequal, rawset, setmetatable,
+  table.sort, tostring, type
 
 local BASE = {base = true}
 local DEVICE = {device = true}
@@ -27,7 +29,7 @@ local TENSORS = {parameter = true, saved = true, ["not saved"] = true}
 
 --- What a dtype is, for `to`.
 local function info_of(dtype)
-  local ok, info = pcall(st.dtype_info, dtype)
+  local ok, info = try(st.dtype_info, dtype)
   if not ok then raise("to: %s", (info:gsub("^.-dtype_info: ", ""))) end
   return info
 end

@@ -7,9 +7,9 @@ local colours = require "strided.plot.colours"
 local options = require "strided.options"
 local raise = require "strided.caller_error"
 
-local ceil, floor, format, ipairs, max, min, pairs, pcall, require, tostring,
-  type = math.ceil, math.floor, string.format, ipairs, math.max, math.min,
-  pairs, pcall, require, tostring, type
+local ceil, floor, format, ipairs, max, min, pairs, require, tostring, type =
+  math.ceil, math.floor, string.format, ipairs, math.max, math.min, pairs,
+  require, tostring, type
 local concat, gsub, huge = table.concat, string.gsub, math.huge
 
 local is_tensor = core.is_tensor
@@ -33,7 +33,7 @@ end
 local function numbers(where, name, value)
   local t = value
   if type(value) == "table" then
-    local ok, made = pcall(st().tensor, value, {dtype = "float64"})
+    local ok, made = core.try(st().tensor, value, {dtype = "float64"})
     if not ok then
       raise("%s: argument '%s': %s", where, name,
             gsub(tostring(made), "^[^\n]-:%d+: ", ""))

@@ -7,11 +7,11 @@ local replace = require "strided.io.replace"
 
 local raise = require "strided.caller_error"
 
-local getenv, io, pcall, remove, tmpname, tonumber = os and os.getenv, io,
-  pcall, os and os.remove, os and os.tmpname, tonumber
+local getenv, io, remove, tmpname, tonumber = os and os.getenv, io, os and
+  os.remove, os and os.tmpname, tonumber
 local concat, find, format, min, sub = table.concat, string.find,
   string.format, math.min, string.sub
-local require = require
+local require = require "strided.core".require
 
 local DEFAULT = 80
 local WIDEST = 200   -- a plot does not grow beyond
@@ -29,14 +29,14 @@ local function environment(name) return getenv and getenv(name) or nil end
 
 --- True if standard output is a terminal; false in a sandbox.
 local function is_terminal()
-  local ok, is = pcall(core.is_terminal, 1)
+  local ok, is = core.try(core.is_terminal, 1)
   return ok and is and environment "TERM" ~= "dumb"
 end
 
 --- The number of columns.
 function terminal.width()
   if not is_terminal() then return DEFAULT end
-  local ok, columns = pcall(core.terminal_size, 1)
+  local ok, columns = core.try(core.terminal_size, 1)
   columns = ok and columns or tonumber(environment "COLUMNS" or "")
   if not columns or columns < 20 then return DEFAULT end
   return min(columns, WIDEST)
@@ -113,7 +113,7 @@ local function graphics()
     known = "kitty"
   else
     -- Primary device attributes: 4 stands for sixel.
-    local ok, answer = pcall(core.ask_terminal, "\27[c", "c", TIMEOUT)
+    local ok, answer = core.try(core.ask_terminal, "\27[c", "c", TIMEOUT)
     if ok and answer and find(answer, "^\27%[%?[%d;]*;4[;c]") then
       known = "sixel"
     end

@@ -8,10 +8,11 @@ local frame = require "strided.plot.frame"
 local words = require "strided.plot.words"
 
 local concat = table.concat
-local abs, ceil, char, floor, format, gsub, ipairs, max, min, rep, require,
-  select, setmetatable = math.abs, math.ceil, string.char, math.floor,
-  string.format, string.gsub, ipairs, math.max, math.min, string.rep, require,
-  select, setmetatable
+local abs, ceil, char, floor, format, gsub, ipairs, max, min, rep, select,
+  setmetatable = math.abs, math.ceil, string.char, math.floor, string.format,
+  string.gsub, ipairs, math.max, math.min, string.rep, select, setmetatable
+
+local require = require "strided.core".require
 
 local EIGHTHS = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"}
 local SHADES = {" ", "░", "▒", "▓", "█"}

@@ -29,6 +29,7 @@ local getinfo, get_metatable, getupvalue, setupvalue = debug.getinfo,
   debug.getmetatable, debug.getupvalue, debug.setupvalue
 local plain_metatable = getmetatable -- heeds __metatable
 local load_module = require
+local note_refusal = core.refused
 
 local HERE = getinfo(1, "S").source:gsub("close%.lua$", "")
 
@@ -43,7 +44,11 @@ local protected = {} -- a set of metatables
 
 local function inner_require(name)
   local module = loaded[name]
-  if module == nil then error(INTERNAL:format(name), 0) end
+  if module == nil then
+    local text = INTERNAL:format(name)
+    note_refusal(text)
+    error(text, 0)
+  end
   return module
 end
 

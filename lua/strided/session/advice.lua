@@ -10,8 +10,10 @@ local tokens = require "strided.session.tokens"
 
 local find, gmatch, gsub, match, sub = string.find, string.gmatch, string.gsub,
   string.match, string.sub
-local globals, io, ipairs, math, rawget, require, tonumber, type = _G, io,
-  ipairs, math, rawget, require, tonumber, type
+local globals, io, ipairs, math, rawget, tonumber, type = _G, io, ipairs, math,
+  rawget, tonumber, type
+
+local require = require "strided.core".require
 
 local advice = {}
 

@@ -8,8 +8,11 @@ core.check_taken("session", "strided.session.command")
 local advice = require "strided.session.advice"
 local failure = require "strided.session.traceback"
 
-local io, ipairs, loadfile, rawset, require, select, xpcall =
-  io, ipairs, loadfile, rawset, require, select, xpcall
+local io, ipairs, loadfile, rawset, select, xpcall = io, ipairs, loadfile,
+  rawset, select, xpcall
+
+local require = require "strided.core".require
+
 local compile, unpack = loadstring or load, unpack or table.unpack
 
 local USAGE = [[

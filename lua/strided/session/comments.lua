@@ -11,8 +11,10 @@ local find, format, gmatch, gsub, lower, match, rep = string.find,
   string.rep
 local getinfo = debug and debug.getinfo
 local getmetatable = debug and debug.getmetatable
-local ipairs, next, open, package, pcall, rawget, require, type = ipairs, next,
-  io and io.open, package, pcall, rawget, require, type
+local ipairs, next, open, package, rawget, type = ipairs, next, io and io.open,
+  package, rawget, type
+
+local require = require "strided.core".require
 
 local WIDTH = 78
 local MOST = 4 -- comments of one name that are shown
@@ -41,7 +43,7 @@ local function loaded()
                          "fuse", "printing", "profile", "sandbox",
                          "timeit", "plot", "progress",
                          "session.help"} do
-    pcall(require, "strided." .. name)
+    core.try(require, "strided." .. name) -- a sandbox may refuse
   end
   local names = {}
   for name in next, package.loaded do

@@ -16,8 +16,10 @@ local KEYWORDS = require("strided.session.show").KEYWORDS
 local operator = require "strided.help.operator"
 
 local concat, sort = table.concat, table.sort
-local debug, ipairs, next, pairs, pcall, rawget, require, type =
-  debug, ipairs, next, pairs, pcall, rawget, require, type
+local debug, ipairs, next, pairs, pcall, rawget, type = debug, ipairs, next,
+  pairs, pcall, rawget, type
+
+local require = require "strided.core".require
 
 -- The methods of operators.
 local OPERATOR_METHODS = {"schema", "doc", "name", "overloads", "kernel",

@@ -10,7 +10,9 @@
 --
 -- @module strided.session.examples
 
-local ipairs, require = ipairs, require
+local ipairs = ipairs
+
+local require = require "strided.core".require
 
 local examples = {}
 

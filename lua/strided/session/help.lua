@@ -20,8 +20,9 @@ local take_options = require "strided.options"
 local unknown_name = require "strided.unknown_name"
 
 local concat, sort = table.concat, table.sort
-local debug, ipairs, next, rawget, require, type =
-  debug, ipairs, next, rawget, require, type
+local debug, ipairs, next, rawget, type = debug, ipairs, next, rawget, type
+
+local require = require "strided.core".require
 
 local WIDTH = 78
 

@@ -9,7 +9,7 @@
 local core = require "strided.core"
 core.check_taken("session", "strided.session.history")
 
-local io, max, os, pcall = io, math.max, os, pcall
+local io, max, os = io, math.max, os
 
 local KEEP = 1000    -- entries
 local MOST = 2 ^ 20  -- bytes of the file
@@ -31,7 +31,7 @@ end
 
 --- True if a path is a device, a pipe or the like: they may block or not end.
 local function is_special(path)
-  local ok, source, why = pcall(core.open_source, path) -- not in a sandbox
+  local ok, source, why = core.try(core.open_source, path) -- not in a sandbox
   if ok and source then source:close() end
   return why == "it is not a regular file"
 end

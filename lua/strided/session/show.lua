@@ -8,9 +8,11 @@ local core = require "strided.core"
 local trace_text = require "strided.session.trace_text"
 
 local concat, sort = table.concat, table.sort
-local debug, error, format, ipairs, next, pcall, rawget, require, select,
-  tostring, type = debug, error, string.format, ipairs, next, pcall, rawget,
-  require, select, tostring, type
+local debug, error, format, ipairs, next, pcall, rawget, select, tostring,
+  type = debug, error, string.format, ipairs, next, pcall, rawget, select,
+  tostring, type
+
+local require = require "strided.core".require
 
 local DEPTH = 4     -- tables within tables
 local FIELDS = 40   -- of one table

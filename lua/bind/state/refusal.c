@@ -1,0 +1,64 @@
+/* Refusals: errors that say what is wrong with a call.
+ *
+ * Note [Errors that may be caught]
+ * Some functions of the library try something and do another thing, or say it
+ * in other words, if that is refused. An interrupt, a time limit of the host, a
+ * lack of memory and an error of a user's function are no refusals, and their
+ * meaning must not change. They can be any value, so it is the refusals that
+ * are known: the binding (st__raise) and the library (strided.caller_error)
+ * note the text of each that they raise, and `try` catches the last one only.
+ */
+
+#include "bind.h"
+
+void st__note_refusal(st__state *h, lua_State *L, int idx) {
+  lua_pushvalue(L, idx);                            /* [+1] */
+  lua_rawseti(L, LUA_REGISTRYINDEX, h->refusal_ref); /* [-1] */
+}
+
+/* refused(text): notes the text of an error that is about to be raised */
+static int refused(lua_State *L) {
+  st__note_refusal(st__state_of(L), L, 1);
+  return 0;
+}
+
+/* is_refusal(err): true for the last refusal */
+static int is_refusal(lua_State *L) {
+  const st__state *h = st__state_of(L);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->refusal_ref); /* [+1] */
+  lua_pushboolean(L, lua_type(L, 1) == LUA_TSTRING &&
+                     lua_rawequal(L, 1, -1));       /* [+1] */
+  return 1;
+}
+
+/* try(fn, ...): true and what fn(...) returns, or false and the text of the
+ * refusal; other errors pass */
+static int try(lua_State *L) {
+  st__state *h = st__state_of(L);
+  st__check_depth(h, L, "try");
+  luaL_checkany(L, 1);
+  if (st__pcall_c(h, L, lua_gettop(L) - 1, LUA_MULTRET, 0) == 0) {
+    luaL_checkstack(L, 1, NULL);
+    lua_pushboolean(L, 1);                          /* [+1] */
+    lua_insert(L, 1);
+    return lua_gettop(L);
+  }
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->refusal_ref); /* [+1] */
+  const bool is_known = lua_type(L, -2) == LUA_TSTRING &&
+                        lua_rawequal(L, -2, -1);
+  lua_pop(L, 1);                                    /* [-1] */
+  if (!is_known) return lua_error(L);
+  lua_pushboolean(L, 0);                            /* [+1] */
+  lua_insert(L, -2);
+  return 2;
+}
+
+void st__open_refusal(st__state *h, lua_State *L) {
+  static const luaL_Reg functions[] = {
+    {"refused", refused}, {"is_refusal", is_refusal}, {"try", try},
+    {NULL, NULL}
+  };
+  lua_pushboolean(L, 0);                            /* [+1] */
+  h->refusal_ref = luaL_ref(L, LUA_REGISTRYINDEX);  /* [-1] */
+  st__set_functions(h, L, functions);
+}
