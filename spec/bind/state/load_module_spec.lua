@@ -133,11 +133,22 @@ describe("A part of the library", function()
     end)
   end
 
+  local loaded, fields = {}, {} -- before: modules know each other
+
   setup(function()
-    for _, action in ipairs(ACTIONS) do action.modules = modules_of(action) end
+    for _, action in ipairs(ACTIONS) do
+      action.modules = modules_of(action)
+      for _, name in ipairs(action[3] or {}) do
+        fields[name] = rawget(st, name)
+      end
+    end
+    for name, module in next, package.loaded do loaded[name] = module end
   end)
 
   teardown(function()
+    for name in next, package.loaded do package.loaded[name] = loaded[name] end
+    for name, module in next, loaded do package.loaded[name] = module end
+    for name, value in next, fields do rawset(st, name, value) end
     for _, suffix in ipairs {"", ".npy", ".pt", ".safetensors"} do
       os.remove(path .. suffix)
     end
