@@ -157,6 +157,65 @@ describe("A sandbox", function()
     end)
   end
 
+  it("restores what a run has changed", function()
+    local text = run_code [[
+      local st = require "strided"
+      local net = st.nn.Linear(2, 1)
+      local box = st.sandbox()
+      local weights = net.weight:clone()
+      box:run(function()
+        local D = st.distributions
+        D.Normal.arg_constraints.loc = 5
+        D.register_kl(D.Normal, D.Normal, function() return 1 end)
+        D.biject_to.factories = {}
+        D.set_default_validate_args(false)
+        st.nn.Linear.forward = function() return "evil" end
+        rawset(st.nn, "Linear", 1)
+        rawset(st, "ones", 2)
+        st.document(net, "evil")
+        st.set_printoptions {precision = 1}
+        PROFILE = st.profile.start()
+      end)
+      local D = st.distributions
+      print(tostring(D.Normal.arg_constraints.loc),
+            D.kl_divergence(D.Normal(0, 1), D.Normal(0, 1)):item() == 0,
+            next(D.biject_to.factories) ~= nil, (pcall(D.Normal, 0, -1)),
+            type(st.nn.Linear), st.tensor {1.23456}, net.__index,
+            net(st.ones(2)):equal(st.nn.Linear.forward(net, st.ones(2))),
+            st.help(net):find "evil", #PROFILE:rows())]]
+    assert.equal("real\ttrue\ttrue\tfalse\ttable\ttensor([1.2346])\tnil\t"
+                 .. "true\tnil\t0\n", text)
+  end)
+
+  it("makes a text of an error within its limits", function()
+    local text = run_code [[
+      local st = require "strided"
+      local box = st.sandbox {seconds = 0.1}
+      local function raise(f)
+        return function() error(setmetatable({}, {__tostring = f})) end
+      end
+      print(box:run(raise(function() return "own" end)))
+      print(box:run(raise(function() while true do end end)))
+      print(box:run(raise(error)))
+      print(box:run(error, {}))
+      print(box:run(error, nil))]]
+    assert.truthy(text:find("^false\town\nfalse\t.-the time limit of 0.1 s is "
+      .. "over\nfalse\tan error whose text is an error\nfalse\tan error "
+      .. "without text, a table\nfalse\tnil\n$"), text)
+  end)
+
+  it("gives modules that the host adds", function()
+    local text = run_code [[
+      package.preload["strided.own"] = function() return {one = 1} end
+      local st = require "strided"
+      require "strided.sandbox".allow("strided.own", "has a number")
+      local box = st.sandbox()
+      print(box:run(function() return require "strided.own".one end))
+      print((select(2, box:run(require, "strided.other"))))]]
+    assert.truthy(text:find("true\t1\n.*strided.other: not available in a "
+                            .. "sandbox, which takes internals away"), text)
+  end)
+
   it("runs one function at a time", function()
     local text = run_code [[
       local st = require "strided"

@@ -475,6 +475,14 @@ static void on_count(lua_State *L, lua_Debug *ar) {
   const st__sandbox *s = find(L);                /* [0] */
   if (!s || !s->is_running || st_limits_check() == ST_OK) return;
   lua_sethook(L, on_count, LUA_MASKCOUNT, 1);
+#if LUA_VERSION_NUM >= 504
+  /* An error would close the variables of a coroutine without hooks. It is
+   * suspended instead; the hook of the thread that resumed it raises. */
+  if (lua_isyieldable(L)) {
+    lua_yield(L, 0);
+    return;
+  }
+#endif
   luaL_where(L, 0);                              /* [+1] */
   lua_pushstring(L, st_message());               /* [+1] */
   lua_concat(L, 2);                              /* [-2, +1] */
@@ -508,8 +516,14 @@ static int run(lua_State *L) {
   }
   st_limits *before = st_limits_enter(s->limits);
   s->is_running = true;
-  const int status = st__run_body(h, L, lua_gettop(L) - 2, LUA_MULTRET);
-  if (status != 0) make_text(h, L);
+  int status = st__run_body(h, L, lua_gettop(L) - 2, LUA_MULTRET);
+  if (status != 0) {
+    make_text(h, L);
+  } else if (s->is_timed && st_limits_check() != ST_OK) {
+    lua_settop(L, 1); /* the script has ended, after its time */
+    lua_pushstring(L, st_message());             /* [+1] */
+    status = LUA_ERRRUN;
+  }
   s->is_running = false;
   st_limits_enter(before);
   if (s->is_timed) {

@@ -315,7 +315,7 @@ function close.close(allowed)
   for _, inner in next, shells.inner do list[#list + 1] = inner end
   walk(list, replaced, homes)
   filter_methods()
-  core.public_require = public_require
+  core.public_require, core.loaded = public_require, loaded
   settings.keep(shells, loaded)
   if has_distributions then keep_distributions() end
   core.close_sandbox(settings.enter, settings.leave)

@@ -46,7 +46,7 @@ local function loaded()
     core.try(require, "strided." .. name) -- a sandbox may refuse
   end
   local names = {}
-  for name in next, package.loaded do
+  for name in next, core.loaded or package.loaded do -- hidden in a sandbox
     if type(name) == "string" and find(name, "^strided%f[^%w_]") then
       names[#names + 1] = name
     end

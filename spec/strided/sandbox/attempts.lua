@@ -373,6 +373,21 @@ list.timed = {
       coroutine.wrap(function() pcall(function() while true do end end) end)()
     end
   end},
+  {"loops in the handler of a closed variable", OVER, function()
+    local source = [[
+      local function loop() while true do end end
+      local function close()
+        for _ in pairs, {}, nil, setmetatable({}, {__close = loop}) do
+          loop()
+        end
+      end
+      coroutine.wrap(close)()
+      local thread = coroutine.create(close)
+      coroutine.resume(thread)
+      coroutine.close(thread)]]
+    if not rawget(coroutine, "close") then source = "while true do end" end
+    return (loadstring or load)(source)()
+  end},
   {"calls operators", OVER, function(st)
     local t = st.ones(1)
     while true do t:add_(1) end
