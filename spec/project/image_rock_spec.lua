@@ -125,9 +125,14 @@ describe("st.save and st.load", function()
   end)
 
   it("say why the rock does not load", function()
-    package.preload["strided.image"] = function() error("no libpng", 0) end
-    raises("the rock strided-image does not load: no libpng", st.save,
+    local why = "error loading module 'strided.image.core' from file 'core.so'"
+    package.preload["strided.image"] = function() error(why, 0) end
+    raises("the rock strided-image does not load: " .. why, st.save,
            base .. ".png", st.ones(3))
+    package.preload["strided.image"] = function() error("enough", 0) end
+    local ok, message = pcall(st.save, base .. ".png", st.ones(3))
+    assert.is_false(ok) -- an interrupt
+    assert.equal("enough", message)
   end)
 
   it("hand the bytes to the rock", function()

@@ -63,6 +63,8 @@ function M.near(want, got, tolerance)
   if type(want) == "table" then
     assert.equal(#want, #got)
     for i = 1, #want do M.near(want[i], got[i], tolerance) end
+  elseif st.is_tensor(got) then -- v[i] of a vector with a gradient
+    M.near(want, got:item(), tolerance)
   elseif want ~= got then
     local off = abs(want - got)
     if off ~= off or off > (tolerance or 1e-12) * max(1, abs(want)) then

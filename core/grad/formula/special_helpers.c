@@ -76,7 +76,7 @@ st_status st__help_sinc_slope(int n, const st_helper_arg *args,
   return st__scope_return(&c, selected(&c, near, small, large), out);
 }
 
-/* bessel_ratio(self, result, is_scaled): I1(x) / x, where result is I1(x);
+/* bessel_ratio(self, result, is_scaled): i1(x) / x, where result is i1(x);
  * times exp(-|x|) if it is scaled. Near 0 by its series. */
 st_status st__help_bessel_ratio(int n, const st_helper_arg *args,
                                 st_value *out) {

@@ -4,7 +4,8 @@
 -- @module strided.io.image
 
 local format = string.format
-local error, find, pcall, type = error, string.find, pcall, type
+local error, find, pcall, sub, type = error, string.find, pcall, string.sub,
+  type
 
 local require = require "strided.core".require
 
@@ -29,8 +30,7 @@ end
 function image.rock()
   local ok, found = pcall(require, "strided.image")
   if ok then return found end
-  if type(found) ~= "string" or not find(found, "module 'strided.image'", 1,
-                                         true) then
+  if type(found) ~= "string" or not find(found, "module 'strided%.image") then
     error(found, 0)
   end
   if found:find("module 'strided.image' not found", 1, true) then
@@ -78,7 +78,12 @@ function image.writer(suffix)
   local rock, why = image.rock()
   if not rock then return nil, why end
   local function write(file, t, options)
-    return file:write(rock.encode(t, image.suffixes[suffix], options))
+    local ok, bytes = pcall(rock.encode, t, image.suffixes[suffix], options)
+    if ok then return file:write(bytes) end
+    local at = type(bytes) == "string" and find(bytes, "image.encode: ", 1,
+                                                true)
+    if not at then error(bytes, 0) end
+    return nil, sub(bytes, at)
   end
   return {write, "a tensor", rock.encoding, "an image"}
 end

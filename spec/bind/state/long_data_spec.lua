@@ -102,13 +102,12 @@ describe("A long loop over data", function()
     end)
   end
 
-  it("says which file it was where the hook's error is a text", function()
+  it("keeps the hook's error as it is where that is a text", function()
     local ok, message = interrupt.stopped(function()
       return st.load(path "npy")
     end, "enough")
     assert.is_false(ok)
-    assert.truthy(message:find("load: cannot load '" .. path "npy"
-                               .. "': enough", 1, true), message)
+    assert.equal("enough", message)
   end)
 
   it("gives the data when nothing stops it", function()
