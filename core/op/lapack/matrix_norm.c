@@ -324,6 +324,14 @@ static st_tensor *inverted(st_op_scope *c, const st_tensor *s,
                         st__of_int(-2));
 }
 
+/* The sizes of the transposed matrices of t. */
+static void turned_sizes(const st_tensor *t, int64_t *sizes) {
+  const int n = t->ndim;
+  for (int d = 0; d < n - 2; d++) sizes[d] = t->sizes[d];
+  sizes[n - 2] = t->sizes[n - 1];
+  sizes[n - 1] = t->sizes[n - 2];
+}
+
 /* The implementation of linalg_pinv: V diag(1 / S) U'. */
 ST_BOXED(st__box_linalg_pinv_implementation) {
   const st_tensor *self = st__next_tensor(&args);
@@ -334,8 +342,10 @@ ST_BOXED(st__box_linalg_pinv_implementation) {
   st_op_scope c = {.n = 0};
   st_tensor *f[3] = {NULL};
   if (self->numel == 0) {
-    const st_value turned = st__of_tensor(st__apply1(&c, ST_OP_mT, self));
-    return st__scope_return(&c, st__apply(&c, ST_OP_zeros_like, 1, &turned),
+    int64_t sizes[ST_MAX_DIMS];
+    turned_sizes(self, sizes);
+    return st__scope_return(&c, st__apply_with(&c, ST_OP_new_zeros, self,
+                                               st__of_ints(sizes, self->ndim)),
                             rets);
   }
   const st_value arg[] = {st__of_tensor(self), st__of_bool(false)};

@@ -143,6 +143,29 @@ local function check_inverse(a, p)
 end
 
 describe("A pseudoinverse", function()
+  it("is contiguous whatever the layout, also when it is empty", function()
+    local layouts = {
+      st.randn(4, 3), st.randn(4, 3):t(), st.randn(2, 3, 4):mT(),
+      st.randn(3, 2, 4, 3):transpose(1, 2), st.randn(4, 3, 2):permute(3, 1, 2),
+      st.randn(4):expand(3, 4), st.zeros(0, 3), st.zeros(3, 0),
+      st.zeros(2, 0, 3), st.zeros(0, 3, 4),
+    }
+    for _, a in ipairs(layouts) do
+      local want = a:mT():clone {memory_format = "contiguous_format"}:stride()
+      for _, p in ipairs {
+        st.linalg.pinv(a), a:pinverse(), st.linalg.pinv(a, 1e-5),
+        st.linalg.pinv(a, {atol = st.tensor(0.1)}),
+        st.linalg.pinv(a:to "complex64"),
+        st.linalg.pinv(a:clone():requires_grad_()):detach(),
+      } do
+        assert.same(want, p:stride())
+      end
+      local square = a:matmul(a:mT())
+      assert.same(square:stride(),
+                  st.linalg.pinv(square, {hermitian = true}):stride())
+    end
+  end)
+
   it("fulfils Penrose's conditions", function()
     for _, size in ipairs {{3, 3}, {5, 3}, {3, 4}} do
       local full = with_values(size[1], size[2], {4, 2, 0.5})
