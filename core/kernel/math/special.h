@@ -136,20 +136,20 @@ static inline double st_digamma(double x) {
   return y + log(x) - 0.5 / x - tail;
 }
 
-/* The sum of (q + k)^-s for s > 1 and q > 0: its first terms, and the rest by
- * the Euler-Maclaurin formula (Abramowitz and Stegun, 23.1.30). */
-static inline double st_zeta_positive(double s, double q) {
+/* The sum of ((q + k) / unit)^-s for s > 1 and q > 0: its first terms, and the
+ * rest by the Euler-Maclaurin formula (Abramowitz and Stegun, 23.1.30). */
+static inline double st_zeta_in_units(double s, double q, double unit) {
   static const double share[] = { /* B_2j / (2j)!, j = 1, 2, ... */
     1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160,
     -691.0 / 1307674368000, 1.0 / 74724249600, -3617.0 / 10670622842880000};
   double sum = 0;
   for (; q < 16 + s; q += 1) {
-    const double term = pow(q, -s);
+    const double term = pow(q / unit, -s);
     sum += term;
     if (!(term > sum * 1e-17)) return sum;
   }
   if (q == (double)INFINITY) return 0;
-  const double last = pow(q, -s);
+  const double last = pow(q / unit, -s);
   double term = s * last / q;
   sum += last * (q / (s - 1) + 0.5);
   for (int j = 0; j < 8; j++) {
@@ -157,6 +157,10 @@ static inline double st_zeta_positive(double s, double q) {
     term *= (s + 2 * j + 1) * (s + 2 * j + 2) / (q * q);
   }
   return sum;
+}
+
+static inline double st_zeta_positive(double s, double q) {
+  return st_zeta_in_units(s, q, 1);
 }
 
 /* The Hurwitz zeta function. For q < 0 only an integer s has real terms; the
@@ -174,10 +178,41 @@ static inline double st_zeta(double s, double q) {
          sign * st_zeta_positive(s, 1 - q);
 }
 
+/* (s - 1)! m^-s, by Stirling's series where the factorial overflows. */
+static inline double st_factorial_by_power(double s, double m) {
+  const double two_pi = 6.28318530717958647693;
+  if (s <= 171) {
+    const double root = pow(m, -s / 2);
+    return tgamma(s) * root * root;
+  }
+  return exp(s * (log(s / m) - 1) - log(s / two_pi) / 2 +
+             (1 - 1 / (30 * s * s)) / (12 * s));
+}
+
+/* (s - 1)! zeta(s, x) where one of the two overflows or underflows: the largest
+ * term m^-s stands before the sum. */
+static inline double st_polygamma_extreme(double s, double x) {
+  const double part = x - floor(x), sign = fmod(s, 2) == 0 ? 1 : -1;
+  if (part == 0.5 && sign < 0) x = fmax(x, 1 - x); /* the others cancel */
+  if (!(x < 0)) {
+    return st_zeta_in_units(s, x, x) * st_factorial_by_power(s, x);
+  }
+  const double m = fmin(part, 1 - part);
+  const double sum = st_zeta_in_units(s, part, m) +
+                     sign * st_zeta_in_units(s, 1 - part, m) -
+                     sign * st_zeta_in_units(s, 1 - x, m);
+  return sum * st_factorial_by_power(s, m);
+}
+
 /* The n-th derivative of digamma. */
 static inline double st_polygamma(double n, double x) {
   if (n == 0) return st_digamma(x);
-  const double y = tgamma(n + 1) * st_zeta(n + 1, x);
+  double y = st_zeta(n + 1, x);
+  if (n <= 170 && fabs(y) >= DBL_MIN) {
+    y *= tgamma(n + 1);
+  } else if (y != (double)INFINITY && fabs(x) != (double)INFINITY) {
+    y = st_polygamma_extreme(n + 1, x);
+  }
   return fmod(n, 2) == 0 ? -y : y;
 }
 

@@ -49,6 +49,20 @@ local POLYGAMMAS = {
   {10, -4.5, -0.031369304343914058},
 }
 
+--- The same where n! overflows or zeta(n + 1, x) underflows (mpmath). An
+-- error of x in its last place is one of n in that of the value.
+local EXTREME_POLYGAMMAS = {
+  {20, 100, -1.3423500975739655e-23}, {30, 1e11, -8.8417619950659663e-300},
+  {170, 100, -8.8841193781856054e-36}, {171, 100, 1.5158124172677881e-35},
+  {171, 1000, 7.8957036584269071e-207}, {200, 75.5, -0.0028949089276653825},
+  {1000, 400.25, -5.1083008058848851e-38},
+  {1000, 300, -1.0521717652801775e+88},
+  {100000, 36790, -8.6305754173143245e-5},
+  {200, -1000.5, -3.2234238694294654e-228}, {200, -60.75, -inf},
+  {201, -90.75, inf}, {171, inf, 0}, {1e6, 2, -inf}, {1e6, 1e6, 0},
+  {171, nan, nan}, {171, 0, inf}, {171, -3, inf},
+}
+
 -- s, q, value
 local ZETAS = {
   {2, 1, pi ^ 2 / 6}, {3, 1, ZETA3}, {4, 1, pi ^ 4 / 90}, {1, 1, inf},
@@ -101,6 +115,12 @@ describe("a special function", function()
     for _, row in ipairs(POLYGAMMAS) do
       near(st.polygamma(row[1], f64 {row[2]}), {row[3]}, 2e-14)
       near(f64 {row[2]}:polygamma_(row[1]), {row[3]}, 2e-14)
+    end
+  end)
+
+  it("is right where its factors leave the range: polygamma", function()
+    for _, row in ipairs(EXTREME_POLYGAMMAS) do
+      near(st.polygamma(row[1], f64 {row[2]}), {row[3]}, 1e-15 * (20 + row[1]))
     end
   end)
 
