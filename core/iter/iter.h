@@ -154,6 +154,11 @@ st_status st__iter_map(st_iter *it, st_loop loop, const void *ctx,
 /* Runs on the calling thread, in order. */
 __attribute__((warn_unused_result))
 st_status st__iter_run_serial(const st_iter *it, st_loop loop, const void *ctx);
+
+/* Runs a loop for one element, outside of an iterator (Note [The stack of a
+ * loop]). */
+void st__run_loop_once(st_loop loop, char **data, const int64_t *strides,
+                       const void *ctx);
 /* The same for the elements [begin, end) in linear order, for range functions:
  * it ends early if the parallel loop around it stops. */
 void st__iter_serial_range(const st_iter *it, st_loop loop, const void *ctx,

@@ -236,6 +236,26 @@ static void run_range(void *ctx, int64_t begin, int64_t end) {
   else j->loop(data, strides, end - begin, 1, j->ctx);
 }
 
+/* -- One element ---------------------------------------------------------- */
+
+typedef struct one_element {
+  st_loop loop;
+  char **data;
+  const int64_t *strides;
+  const void *ctx;
+} one_element;
+
+static void run_one(void *arg) {
+  const one_element *e = arg;
+  e->loop(e->data, e->strides, 1, 1, e->ctx);
+}
+
+void st__run_loop_once(st_loop loop, char **data, const int64_t *strides,
+                       const void *ctx) {
+  one_element e = {loop, data, strides, ctx};
+  st__on_large_stack(run_one, &e);
+}
+
 /* -- Elementwise ---------------------------------------------------------- */
 
 enum {

@@ -194,7 +194,9 @@ static void convert_scalar(st_iter_operand *op, st_dtype dtype,
   static const int64_t none[4] = {0};
   char *data[2] = {(char *)op->scalar, st__data(op->tensor)};
   op->scalar[0] = op->scalar[1] = 0;
-  if (!is_meta) st__copy_kernel(dtype, op->target)(data, none, 1, 1, NULL);
+  if (!is_meta) {
+    st__run_loop_once(st__copy_kernel(dtype, op->target), data, none, NULL);
+  }
   op->data = (char *)op->scalar;
   op->target = dtype;
 }

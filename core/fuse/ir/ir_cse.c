@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "iter/iter.h"
 
 st_status st__ir_new(st_ir **out) {
   st_ir *c = st__alloc(ST_MEM_SCRATCH, sizeof *c);
@@ -89,7 +90,8 @@ static st_status fold_const(st_ir *c, const st_instr *x, const int *in,
     data[i] = room[i];
     if (i >= x->nout) memcpy(room[i], c->values[in[i - x->nout]].bytes, 16);
   }
-  x->loop(data, x->strides, 1, 1, x->has_params ? &x->params : NULL);
+  st__run_loop_once(x->loop, data, x->strides,
+                    x->has_params ? &x->params : NULL);
   for (int i = 0; i < x->nout; i++) {
     ST_TRY(st__ir_const(c, dtypes[i], room[i], &out[i]));
   }
