@@ -34,13 +34,13 @@ function api.overloads(name)
   return ok and names or {}
 end
 
-local INTEGERS = {int = true, Dim = true, Index = true, End = true}
+local NUMBERS = {int = true, Dim = true, Index = true, End = true, float = true}
 
---- A value of a vector as the argument takes it. Where an integer is asked
--- for, PyTorch takes a tensor of one.
+--- A value of a vector as the argument takes it. Where an integer or a float is
+-- asked for, PyTorch takes a tensor of one.
 local function convert(argument, value)
   if not argument then return value end
-  if INTEGERS[argument.kind] and api.is_tensor(value) then
+  if NUMBERS[argument.kind] and api.is_tensor(value) then
     value = value:item()
   end
   return schema.position(argument, value)

@@ -231,6 +231,21 @@ describe("The rule for fallbacks", function()
   end)
 end)
 
+describe("A tensor of one element", function()
+  local PINV = [=[{"id":"t-1","op":"aten::linalg_pinv.atol_rtol_float","args":[
+  {"dtype":"float32","shape":[2,2],"strides":[2,1],"offset":0,"storage":
+  [4,0,0,0.5]}],"kwargs":{"atol":{"dtype":"float32","shape":[],"strides":[],
+  "offset":0,"storage":[1]}},"expect":{"out":[{"dtype":"float32","shape":[2,2],
+  "strides":[2,1],"offset":0,"storage":[0.25,0,0,0]}]}}]=]
+
+  it("is a float where one is asked for", function()
+    assert.is_true(verdict(case(PINV)))
+    assert.is_false(verdict(case(PINV, function(c)
+      c.expect.out[1].storage[4] = 2
+    end)))
+  end)
+end)
+
 local POLES = [=[{"id":"p-1","op":"aten::polygamma","args":[1,
 {"dtype":"float32","shape":[3],"strides":[1],"offset":0,"storage":[-1,1,-2]}],
 "kwargs":{},
