@@ -10,9 +10,9 @@ local core = require "strided.core"
 local options = require "strided.options"
 local raise = require "strided.caller_error"
 
-local floor, ipairs, max, next, require, select, sort, tostring, type =
-  math.floor, ipairs, math.max, next, require, select, table.sort,
-  tostring, type
+local floor, ipairs, max, next, require, select, setmetatable, sort, tostring,
+  type = math.floor, ipairs, math.max, next, require, select, setmetatable,
+  table.sort, tostring, type
 
 local api = {
   e = 2.718281828459045, pi = 3.141592653589793, inf = 1 / 0, nan = 0 / 0,
@@ -398,6 +398,7 @@ local DTYPES = {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16",
                 "complex128"}
 
 local info = {}
+local is_info = setmetatable({}, {__mode = "k"}) -- the tables given out
 
 function info.capabilities()
   return {["boolean indexing"] = true, ["data-dependent shapes"] = true,
@@ -416,7 +417,7 @@ function info.default_dtypes()
 end
 
 function info.dtypes(self, given)
-  if self ~= info then given = self end
+  if not is_info[self or false] then given = self end
   local opt = options("dtypes", given, {kind = true, device = true})
   local found = {}
   for _, dtype in ipairs(DTYPES) do
@@ -435,7 +436,12 @@ function info.devices() return {"cpu"} end
 -- as for `isdtype`) and `devices`.
 -- @function __array_namespace_info__
 -- @treturn table
-function api.__array_namespace_info__() return info end
+function api.__array_namespace_info__()
+  local copy = {} -- what a script changes is its own
+  for name, fn in next, info do copy[name] = fn end
+  is_info[copy] = true
+  return copy
+end
 
 -- -- Seeds and determinism ----------------------------------------------------
 

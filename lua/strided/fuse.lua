@@ -13,7 +13,7 @@
 -- numbers, and the tensors that the function refers to; their elements are read
 -- at each call. A function that cannot be recorded is called directly, and so
 -- is one in which a call fails: its error is that of the function, and a pcall
--- in it catches.
+-- in it catches. One that reads an element as a number of Lua is an error.
 --
 -- @module strided.fuse
 

@@ -61,7 +61,13 @@
 -- * for a time limit they must have neither `xpcall` nor finalizers
 --   (`newproxy`, `__gc`), where Lua calls no hook, and not `string.rep`,
 --   `string.find` and others with arguments that keep one call busy;
--- * `getfenv` reads the globals of the thread: `setfenv(0, env)` replaces them;
+-- * `getfenv` reads the globals of the thread, which `setfenv(0, env)`
+--   replaces, and of the host's functions that have called `run`: scripts must
+--   not have it;
+-- * in Lua 5.4 a handler of a `<close>` variable runs without hooks where an
+--   error ends it. A time limit suspends a coroutine instead, but not one in
+--   which a function of C such as `table.sort` runs: where time matters,
+--   scripts must have no coroutines, or no `load` of texts with `<close>`;
 -- * scripts in the same Lua state share its tables, that of `string` among
 --   them, so each tenant should have a state. `rawset` changes even the tables
 --   that are read-only here, until the end of the run and for scripts only.

@@ -13,13 +13,18 @@
 
 static char own_key;
 
+#define BLANKS " \t\r\n\f\v" /* which schemas may have between their words */
+
 /* Pushes "ns::name" of a name or schema in the namespace. [+1] */
 static const char *push_base_name(lua_State *L, const char *ns,
                                   const char *name) {
+  name += strspn(name, BLANKS);
   const char *colons = strstr(name, "::");
-  if (colons && colons < name + strcspn(name, "( ")) name = colons + 2;
+  if (colons && colons < name + strcspn(name, "(")) {
+    name = colons + 2 + strspn(colons + 2, BLANKS);
+  }
   lua_pushfstring(L, "%s::", ns);                /* [+1] */
-  lua_pushlstring(L, name, strcspn(name, ".( ")); /* [+1] */
+  lua_pushlstring(L, name, strcspn(name, ".(" BLANKS)); /* [+1] */
   lua_concat(L, 2);                              /* [-2, +1] */
   return lua_tostring(L, -1);
 }

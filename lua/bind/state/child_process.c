@@ -104,7 +104,9 @@ static int run_program(lua_State *L) {
   typed_signals typed;
   luaL_checktype(L, 1, LUA_TTABLE);
   const char *input = luaL_optstring(L, 2, NULL);
-  luaL_checkstack(L, MAX_ARGUMENTS, NULL);
+  luaL_checkstack(L, MAX_ARGUMENTS + 1, NULL);
+  lua_rawgeti(L, 1, MAX_ARGUMENTS + 1);          /* [+1] */
+  if (!lua_isnil(L, -1)) return fail(L, E2BIG);
   for (; n < MAX_ARGUMENTS; n++) {
     lua_rawgeti(L, 1, n + 1);                    /* [+1] */
     if (lua_type(L, -1) != LUA_TSTRING) break;
@@ -114,9 +116,11 @@ static int run_program(lua_State *L) {
   arguments[n] = NULL;
   if (n == 0) return fail(L, EINVAL);
   ignore_typed(&typed);
-  const int error = start(&child, arguments, input);
+  int error = start(&child, arguments, input);
   if (error == 0) {
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+    pid_t ended;
+    do ended = waitpid(child, &status, 0); while (ended < 0 && errno == EINTR);
+    if (ended < 0) error = errno; /* the host ignores SIGCHLD */
   }
   restore_typed(&typed);
   if (error != 0) return fail(L, error);

@@ -142,6 +142,14 @@ return function(Module, tools)
     end
   end
 
+  --- True if one of the names has an element 0, as those from 0 have.
+  local function has_element_0(list)
+    for _, name in ipairs(list) do
+      if ("." .. name .. "."):find(".0.", 1, true) then return true end
+    end
+    return false
+  end
+
   --- The entries of self with the names that fit a state better, the names
   -- that the state lacks, those that self lacks, and what to write if that is
   -- not by the given base. Without a base, names from 0 are taken if they fit
@@ -149,7 +157,8 @@ return function(Module, tools)
   local function fit(self, state, base, is_strict)
     local own = collect(self, STATE, false, base)
     local missing, unexpected = compare(own, state)
-    if not (missing[1] and unexpected[1]) then
+    local is_from_0 = base ~= 0 and has_element_0(unexpected)
+    if not (missing[1] and unexpected[1] or is_from_0) then
       return own, missing, unexpected
     end
     local other = base == 0 and 1 or 0
@@ -158,7 +167,7 @@ return function(Module, tools)
     local fits = is_strict and not (lacking[1] or extra[1])
                  or not is_strict and not (lacking[1] and extra[1])
     if fits and not base then return others, lacking, extra end
-    if #lacking + #extra < #missing + #unexpected then
+    if is_from_0 or #lacking + #extra < #missing + #unexpected then
       return others, lacking, extra, OTHER_BASE[other]
     end
     return own, missing, unexpected

@@ -33,6 +33,9 @@ local note_refusal = core.refused
 
 local HERE = getinfo(1, "S").source:gsub("close%.lua$", "")
 
+-- A script may ask for the environment of the functions of this file, too.
+if setfenv then setfenv(1, {}) end
+
 local INTERNAL = "%s: not available in a sandbox, which takes internals away"
 
 local close = {}

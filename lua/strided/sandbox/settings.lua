@@ -5,6 +5,9 @@
 
 local ipairs, next = ipairs, next
 
+-- A script may ask for the environment of the functions of this file, too.
+if rawget(_G, "setfenv") then setfenv(1, {}) end
+
 local settings = {}
 
 local shells, modules, printing, options

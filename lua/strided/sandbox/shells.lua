@@ -11,10 +11,12 @@
 --
 -- @module strided.sandbox.shells
 
-local debug, error, format, next, rawequal, rawget, rawset, setmetatable,
-  tostring, type = debug, error, string.format, next, rawequal, rawget, rawset,
-  setmetatable, tostring, type
+local error, format, next, rawequal, rawget, rawset, setmetatable, type =
+  error, string.format, next, rawequal, rawget, rawset, setmetatable, type
 local get_metatable, set_metatable = debug.getmetatable, debug.setmetatable
+
+-- A script may ask for the environment of the functions of this file, too.
+if rawget(_G, "setfenv") then setfenv(1, {}) end
 
 local shells = {
   inner = {}, -- by a shell, its inner table
@@ -33,19 +35,25 @@ function shells.shell_of(value) return outer[value or false] or value end
 
 local copies = {} -- by a table, {its fields, its metatable}
 
---- Keeps what a table has, and the tables in it, for shells.restore.
-function shells.keep(t)
-  if type(t) ~= "table" or copies[t] or inner[t] or outer[t] then return end
+--- Keeps what a table has, and the tables in it, for shells.restore. A time
+-- limit may end it: no part of a table is restored.
+local function keep(t, seen)
+  if type(t) ~= "table" or copies[t] or inner[t] or outer[t] or seen[t] then
+    return
+  end
+  seen[t] = true
   local meta = get_metatable(t)
   -- The keys of some are weak: what a host documents, for example.
   local fields = setmetatable({}, meta and meta.__mode and
                                   {__mode = meta.__mode})
-  copies[t] = {fields, meta}
   for key, value in next, t do
     fields[key] = value
-    shells.keep(value)
+    keep(value, seen)
   end
+  copies[t] = {fields, meta}
 end
+
+function shells.keep(t) keep(t, {}) end
 
 local function restore(t, fields)
   for key, value in next, t do
@@ -59,11 +67,7 @@ end
 --- Undoes what a script has done to shells and to the tables that are kept.
 function shells.restore()
   for shell in next, inner do
-    local key = next(shell)
-    while key ~= nil do
-      rawset(shell, key, nil)
-      key = next(shell)
-    end
+    for key in next, shell do rawset(shell, key, nil) end
   end
   for t, copy in next, copies do
     if get_metatable(t) ~= copy[2] then set_metatable(t, copy[2]) end
@@ -85,8 +89,9 @@ end
 -- @tparam string name
 function shells.refuse(name)
   return function(_, key)
-    error(format("%s is read-only in a sandbox: cannot set '%s'", name,
-                 tostring(key)), 2)
+    local text = type(key) == "string" and key or type(key)
+    error(format("%s is read-only in a sandbox: cannot set '%s'", name, text),
+          2)
   end
 end
 

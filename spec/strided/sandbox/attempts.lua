@@ -146,6 +146,14 @@ local list = {
     return st.library("mine", "FRAGMENT"):def(
       "theirs.more(Tensor x, int n) -> Tensor", evil)
   end},
+  {"adds one behind a blank", "theirs", function(st)
+    return st.library("mine", "FRAGMENT"):def(
+      " theirs.more(Tensor x, int n) -> Tensor", evil)
+  end},
+  {"adds one behind blanks and colons", "theirs", function(st)
+    return st.library("mine", "FRAGMENT"):def(
+      "\tmine:: theirs.more(Tensor x, int n) -> Tensor", evil)
+  end},
   {"derives the host's operator", "theirs", function(st)
     return st.library("mine", "FRAGMENT"):derivative("theirs", "x: grad")
   end},
@@ -341,6 +349,16 @@ if rawget(_G, "getfenv") then
         return x
       end, st.ones(2):requires_grad_())
       return found
+    end},
+    {"finds globals up the stack of a key's text", "is read-only in a sandbox",
+     function(st)
+      local found
+      local key = setmetatable({}, {__tostring = function()
+        found = host_globals()
+        return "x"
+      end})
+      local ok, why = pcall(function() st.nn[key] = 1 end)
+      return found or not ok and error(why, 0)
     end},
     {"finds globals up the stack of a kernel", "nothing", function(st)
       local found
