@@ -2,7 +2,6 @@
  * norms.
  */
 
-#include <float.h>
 #include <math.h>
 
 #include "op/reduce/reduction.h"
@@ -336,84 +335,13 @@ st_status st__norm_meta(st_run *r) {
   return st__set_reduced(r, 0, &d, st__real_dtype(dtype));
 }
 
-/* Sums of powers below it may have lost bits of terms that underflowed. */
-static const double least_sum = 1e-290;
-
 static void finish_norm(const st_reduction *r, void *acc, const void *ref,
                         int64_t n) {
   double *a = acc;
-  bool is_outside = false;
   (void)ref;
   for (int64_t i = 0; i < n; i++) {
-    is_outside |= a[i] < least_sum || a[i] > DBL_MAX;
     a[i] = r->power == 2 ? sqrt(a[i]) : pow(a[i], 1 / r->power);
   }
-  if (is_outside) *r->left_range = true;
-}
-
-/* True where `norms` are of sums that left the range and `top`, the element
- * that counts most, is one to divide by. */
-static st_tensor *outside(st_op_scope *c, const st_tensor *norms,
-                          const st_tensor *top, double p) {
-  const st_op_id beyond = p > 0 ? ST_OP_lt_Scalar : ST_OP_gt_Scalar;
-  const st_tensor *left = st__apply2(
-    c, ST_OP_logical_or,
-    st__apply_with(c, beyond, norms, st__of_float(pow(least_sum, 1 / p))),
-    st__apply_with(c, ST_OP_eq_Scalar, norms,
-                   st__of_float(p > 0 ? INFINITY : 0)));
-  const st_tensor *divides = st__apply2(
-    c, ST_OP_logical_and, st__apply1(c, ST_OP_isfinite, top),
-    st__apply_with(c, ST_OP_gt_Scalar, top, st__of_int(0)));
-  return st__apply2(c, ST_OP_logical_and, left, divides);
-}
-
-/* top times the norms of x / top. */
-static st_tensor *scaled_norm(st_op_scope *c, const st_tensor *x,
-                              const st_tensor *top, st_value dims, double p) {
-  const st_tensor *powers = st__apply_with(
-    c, ST_OP_pow_Tensor_Scalar, st__apply2(c, ST_OP_div_Tensor, x, top),
-    st__of_float(p));
-  const st_tensor *sum = st__apply(c, ST_OP_sum_dim_IntList, 3,
-    (st_value[]){st__of_tensor(powers), dims, st__of_bool(true)});
-  return st__apply2(c, ST_OP_mul_Tensor, top,
-                    st__apply_with(c, ST_OP_pow_Tensor_Scalar, sum,
-                                   st__of_float(1 / p)));
-}
-
-/* Computes the norms of sums that left the range again; the others keep their
- * bits. */
-static st_status norm_in_range(st_run *r, double p) {
-  st_tensor *const out = r->out[0];
-  int64_t list[ST_MAX_DIMS];
-  int n = 0;
-  st_dims d;
-  ST_TRY(st__get_dims(r, &d));
-  for (int i = 0; i < d.self->ndim; i++) {
-    if (d.set >> i & 1) list[n++] = i;
-  }
-  const st_value dims = st__of_ints(list, n);
-  st_op_scope c = {.n = 0};
-  const st_tensor *x = st__apply1(
-    &c, ST_OP_abs, st__apply_to(&c, d.self, acc_dtype(dtype_of(d.self))));
-  const st_tensor *top = st__apply(
-    &c, p > 0 ? ST_OP_amax : ST_OP_amin, 3,
-    (st_value[]){st__of_tensor(x), dims, st__of_bool(true)});
-  if (!st__scope_ok(&c)) return st__scope_end(&c, 0, NULL, NULL);
-  const st_tensor *plain = st__apply_with(
-    &c, ST_OP_reshape, st__apply_to(&c, out, ST_FLOAT64),
-    st__of_ints(top->sizes, top->ndim));
-  const st_tensor *mask = outside(&c, plain, top, p);
-  const st_tensor *any = st__apply1(&c, ST_OP_any, mask);
-  if (st__scope_ok(&c) && *(const bool *)st__data(any)) {
-    x = scaled_norm(&c, x, top, dims, p);
-    x = st__apply(&c, ST_OP_where_self, 3,
-                  (st_value[]){st__of_tensor(mask), st__of_tensor(x),
-                               st__of_tensor(plain)});
-    x = st__apply_with(&c, ST_OP_reshape, x,
-                       st__of_ints(out->sizes, out->ndim));
-    if (st__scope_ok(&c)) c.status = st__copy_unchecked(out, x);
-  }
-  return st__scope_end(&c, 0, NULL, NULL);
 }
 
 static st_reduce_pass norm_pass(double p) {
@@ -432,20 +360,12 @@ static st_reduce_pass norm_pass(double p) {
 
 st_status st__norm_impl(st_run *r) {
   const double p = get_power(r);
-  _Atomic bool left_range = false;
-  st_reduction red = {.out_last = r->out[0], .ref = p, .power = p,
-                      .left_range = &left_range};
+  st_reduction red = {.out_last = r->out[0], .ref = p, .power = p};
   red.first = norm_pass(p);
   if (red.first.kernel == ST_K_norm2 || red.first.kernel == ST_K_normp) {
     red.finish = finish_norm;
   }
-  const st_tensor *self = st__arg_tensor(r, 0);
-  const st_dtype dtype = dtype_arg(r, dtype_of(self));
-  ST_TRY(reduce_as(r, &red, dtype));
-  /* Squares of floats stay in the range of doubles. */
-  const bool can_leave = p != 2 || st__real_dtype(dtype) == ST_FLOAT64;
-  return left_range && can_leave && self->numel > 0 ? norm_in_range(r, p)
-                                                    : ST_OK;
+  return reduce_as(r, &red, dtype_arg(r, dtype_of(st__arg_tensor(r, 0))));
 }
 
 /* -- logsumexp ------------------------------------------------------------ */
