@@ -279,6 +279,11 @@ static bool may_be_written(rule how, st_dtype from, st_dtype to) {
 static void judge_dtypes(const test *t, verdict *v) {
   const rule how = t->row->rule;
   v->common = common_dtype(t);
+  if ((v->common == ST_COMPLEX32 || v->common == ST_BCOMPLEX32) &&
+      t->variant == OUT && how != CHOICE &&
+      (t->out.dtype == ST_COMPLEX64 || t->out.dtype == ST_COMPLEX128)) {
+    v->common = ST_COMPLEX64; /* no result has the common dtype */
+  }
   v->computed = how == COMPARE ? ST_BOOL
               : how == REALS ? real_of(v->common) : v->common;
   v->result = t->row->op == OP_TO ? t->to : v->computed;
