@@ -36,10 +36,7 @@ static int is_refusal(lua_State *L) {
 static int try(lua_State *L) {
   st__state *h = st__state_of(L);
   st__check_depth(h, L, "try");
-  if (!lua_isfunction(L, 1)) {
-    return st__error(h, L, ST_BAD_TYPE, "try: argument 'fn' must be a "
-                     "function, got %s", luaL_typename(L, 1));
-  }
+  st__check_callable(h, L, 1, "fn");
   if (st__pcall_c(h, L, lua_gettop(L) - 1, LUA_MULTRET, 0) == 0) {
     luaL_checkstack(L, 1, NULL);
     lua_pushboolean(L, 1);                          /* [+1] */
