@@ -341,7 +341,7 @@ ST_BOXED(st__box_linalg_pinv_implementation) {
   const bool hermitian = st__next_bool(&args);
   st_op_scope c = {.n = 0};
   st_tensor *f[3] = {NULL};
-  if (self->numel == 0) {
+  if (self->numel == 0 && self->ndim >= 2) { /* else svd raises */
     int64_t sizes[ST_MAX_DIMS];
     turned_sizes(self, sizes);
     return st__scope_return(&c, st__apply_with(&c, ST_OP_new_zeros, self,
