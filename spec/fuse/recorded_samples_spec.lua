@@ -13,6 +13,9 @@ local collect = require "spec.support.collect"
 
 local unpack = unpack or table.unpack
 
+-- Under sanitizers one sample of STEP is called.
+local STEP = os.getenv "STRIDED_SANITIZED" and 16 or 1
+
 local counters = recorded.counters()
 
 --- The call as a function of the tensors in args: of these themselves, or of
@@ -86,9 +89,12 @@ describe("A recorded function", function()
   local before
   setup(function() before = tensors.kinds() end)
 
+  local count = 0
   for _, entry in ipairs(registry.all()) do
     for i, call in ipairs(samples[entry.name] or {}) do
-      it(("calls %s, sample %d"):format(entry.name, i), function()
+      count = count + 1
+      local case = count % STEP == 0 and it or function() end
+      case(("calls %s, sample %d"):format(entry.name, i), function()
         for _, layout in ipairs {"dense", not call.dense and "spread" or nil} do
           for _, is_behind in ipairs {false, true} do
             local why = check(entry.call, call, layout, is_behind)
@@ -102,10 +108,10 @@ describe("A recorded function", function()
 
   -- What is refused depends on elements: shapes, and lazy results.
   it("is recorded, but for few calls", function()
-    assert.is_true(counters.calls > 20000)
+    assert.is_true(counters.calls > 20000 / STEP)
     assert.is_true(counters.fused > counters.calls / 5)
     assert.is_true(counters.refused < counters.calls / 20)
-    assert.is_true(counters.failed > 1000)
+    assert.is_true(counters.failed > 1000 / STEP)
     if os.getenv "STRIDED_REPORT" then recorded.report(counters) end
   end)
 
