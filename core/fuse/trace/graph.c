@@ -61,6 +61,13 @@ st_status st__graph_constant(st_graph *g, const st_tensor *t, st_node_arg *r) {
     .op = 'c', .value = st__scalar_load(t->dtype, st__data(t))}, &r->at);
 }
 
+/* A copy of size bytes in the arena; `from` may be NULL if there are none. */
+static void *copied(st_arena *arena, const void *from, size_t size) {
+  void *copy = st__arena_alloc(arena, size + 1, CHUNK);
+  if (copy && size > 0) memcpy(copy, from, size);
+  return copy;
+}
+
 /* Copies the data that v points to into the arena. */
 static st_status copy_value(st_arena *arena, st_value *v) {
   const size_t n = v->len;
@@ -76,9 +83,8 @@ static st_status copy_value(st_arena *arena, st_value *v) {
       return st__fail(ST_BAD_VALUE, "a random generator cannot be traced");
     default: return ST_OK;
   }
-  void *copy = st__arena_alloc(arena, size + 1, CHUNK);
+  void *copy = copied(arena, from, size);
   if (!copy) return ST_NO_MEMORY;
-  memcpy(copy, from, size);
   v->u.ints = copy;
   return ST_OK;
 }
@@ -86,20 +92,16 @@ static st_status copy_value(st_arena *arena, st_value *v) {
 static st_status copy_arg(st_arena *arena, st_node_arg *r) {
   if (r->kind == ST_NODE_ARG_VALUE) return copy_value(arena, &r->value);
   if (r->kind != ST_NODE_ARG_TENSORS) return ST_OK;
-  const size_t size = (size_t)r->n * sizeof *r->list;
-  int *copy = st__arena_alloc(arena, size + 1, CHUNK);
-  if (!copy) return ST_NO_MEMORY;
-  memcpy(copy, r->list, size);
-  r->list = copy;
+  r->list = copied(arena, r->list, (size_t)r->n * sizeof *r->list);
+  if (!r->list) return ST_NO_MEMORY;
   return ST_OK;
 }
 
 st_status st__node_copy(st_arena *arena, st_graph_node *n) {
   const size_t size = (size_t)n->schema->nargs * sizeof *n->args;
-  st_node_arg *args = st__arena_alloc(arena, size + 1, CHUNK);
+  st_node_arg *args = copied(arena, n->args, size);
   n->where = st__arena_text(arena, n->where, strlen(n->where));
   if (!n->where || !args) return ST_NO_MEMORY;
-  memcpy(args, n->args, size);
   n->args = args;
   for (int i = 0; i < n->schema->nargs; i++) {
     ST_TRY(copy_arg(arena, &args[i]));
