@@ -175,6 +175,7 @@ typedef struct st__state {
   int names_ref;                 /* names of cached keywords, as keys */
   int operators_ref;             /* methods of operator objects */
   bool has_error, has_deferred, is_closed, has_retry;
+  bool is_broken;                /* Note [Closing whole or not at all] */
   bool is_strict;                /* libraries may not replace registrations */
   st__sandbox *sandbox;          /* of the Lua state */
   const st__frame *frame;        /* of the running call: Note [Identity of
@@ -320,12 +321,15 @@ st_status st__run(st__state *h, lua_State *L, const st__request *req);
 #define ST_OTHER_FIBER "another fiber yielded inside a body, or inside a Lua " \
                        "function that strided called, and must finish it first"
 
+#define ST_BROKEN "the sandbox of this Lua state could not be closed: it has " \
+                  "nothing of strided any more"
+
 #define ST_IN_HOOK "a hook that runs inside of a long call cannot use strided"
 
 /* Stands for the fiber while a hook runs inside of a call: Note [Hooks of long
  * calls]. */
 extern void *const st__asking_fiber;
-/* Says why this fiber does not own h. */
+/* Says why this fiber does not own h; no fiber owns a state that is broken. */
 const char *st__other_fiber(const st__state *h);
 /* True unless another fiber is inside a body or call: Note [Fibers]. */
 bool st__owns_fiber(const st__state *h);
@@ -357,6 +361,10 @@ void st__call_out(st__state *h, lua_State *L, const char *name, int nargs,
 /* lua_call of one of our own C functions; or of the body, by the C function
  * that st__run_body runs. */
 void st__call_c(lua_State *L, int nargs, int nrets);
+#if LUA_VERSION_NUM >= 504
+/* lua_resume by a C function that Lua called. */
+int st__resume(lua_State *co, lua_State *L, int nargs, int *nrets);
+#endif
 /* lua_getfield of a user's table, whose metatable may have a function. [+1] */
 void st__get_field(st__state *h, lua_State *L, int idx, const char *name);
 
@@ -483,6 +491,13 @@ bool st__sandbox_may_open(st__state *h);
 /* Turns the sandbox on if STRIDED_SANDBOX says so; returns its text if it is
  * malformed, else NULL. */
 const char *st__sandbox_from_env(st__state *h, lua_State *L);
+/* Raises if closing the sandbox has failed; name is what is refused. */
+void st__check_broken(st__state *h, lua_State *L, const char *name);
+/* Pushes what takes the place of the core table in a sandbox that was closed
+ * while it was opened. [+1] */
+void st__push_closed_core(lua_State *L);
+/* The thread that has called box:run if L is the thread of the run, or NULL. */
+lua_State *st__sandbox_host(const st__state *h, const lua_State *L);
 /* The limits of calls, or NULL. */
 st_limits *st__sandbox_limits(const st__state *h);
 /* Pushes fn with the test of the sandbox if it is one of the functions that
@@ -542,7 +557,8 @@ typedef void st__opener(st__state *h, lua_State *L);
   X(foreign) X(dlpack) X(arrow) X(source) X(mapped_pages) X(save) \
   X(zip_member) X(csv_read) X(csv_write) X(share) X(memory) X(scope) \
   X(keepalive) X(grad) X(hook) X(context) X(autograd_function) \
-  X(symbolic_trace) X(fused_function) X(sandbox) X(worker_threads)
+  X(symbolic_trace) X(fused_function) X(sandbox) X(sandbox_run) \
+  X(worker_threads)
 #define ST_OPENER(name) st__opener st__open_##name;
 ST_OPENER_MAP(ST_OPENER)
 #undef ST_OPENER

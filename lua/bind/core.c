@@ -25,5 +25,6 @@ int luaopen_strided_core(lua_State *L) {
     return luaL_error(L, "STRIDED_SANDBOX=%s: must be 1, or limits such as "
                       "memory=1000000,threads=1", wrong);
   }
+  if (st__is_boxed(h)) st__push_closed_core(L);   /* [+1] */
   return 1;
 }

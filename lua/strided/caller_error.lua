@@ -2,7 +2,8 @@
 --
 -- @module strided.caller_error
 
-local refused = require "strided.core".refused
+local core = require "strided.core"
+local refused, where = core.refused, core.where
 
 local error, format, getinfo = error, string.format, debug.getinfo
 
@@ -23,6 +24,8 @@ local function raise(text, ...)
   text = format(text, ...)
   if info then
     text = info.short_src .. ":" .. info.currentline .. ": " .. text
+  else
+    text = where() .. text -- on the thread of a sandbox's run
   end
   refused(text)
   error(text, 0)

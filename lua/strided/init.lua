@@ -15,6 +15,10 @@
 package.loaded[... or "strided"] = nil
 
 local core = require "strided.core"
+if core.closed then -- by STRIDED_SANDBOX: sandbox_close.c
+  package.loaded["strided.core"] = nil
+  return require "strided"
+end
 
 local debug, error, gmatch, match, pairs, rawget, rawset, setmetatable, type =
   debug, error, string.gmatch, string.match, pairs, rawget, rawset,
@@ -495,9 +499,4 @@ function core.seal(shells, make_filter)
                                         "protected"
 end
 
-if core.is_sandboxed() then -- by STRIDED_SANDBOX
-  package.loaded[... or "strided"] = st
-  require "strided.sandbox".close()
-end
-
-return core.shell_of and core.shell_of(st) or st
+return st

@@ -40,6 +40,12 @@
 -- Calls of what is taken raise an error that says so. The test is in C, below
 -- these modules, so it does not matter how a script has come by a function.
 --
+-- It is turned on whole or not at all. Wrong options are refused, and nothing
+-- is taken. If something fails afterwards, a module of `sandbox.allow` that
+-- does not load, memory, or an interrupt, the Lua state loses strided: every
+-- operator, `require` of a module and field of `st` is an error that says so.
+-- Such a host starts again with a new Lua state.
+--
 -- `box:run(fn, ...)` calls `fn(...)` as `pcall` does, under the limits. The
 -- memory limit is for what calls of this state create, inside `run` or not. It
 -- counts until it is released: elements, headers of tensors, graphs of
@@ -48,8 +54,12 @@
 -- limits that by the allocator of the Lua state, `lua_newstate`. The
 -- time limit is for each `run`. It is tested at every call of an operator, in
 -- long calls about every millisecond, and, by a debug hook, every 1,000
--- instructions of Lua. `run` cannot yield. Under LuaJIT a time limit turns the
--- compiler for Lua off, since compiled code calls no hooks. Give scripts
+-- instructions of Lua. `run` cannot yield. In LuaJIT and Lua 5.1 a script runs
+-- on a thread of its own, whose globals, `getfenv(0)`, are those of the script:
+-- of the first Lua function that `run` gets, or those that the host has given
+-- its own thread by `setfenv(0, env)`. `print` needs a `tostring` in them.
+-- `getfenv(level)` does not reach beyond `run`. Under LuaJIT a time limit turns
+-- the compiler for Lua off, since compiled code calls no hooks. Give scripts
 -- neither the box nor anything that holds it. A script may set hooks on tensors
 -- that it gets: run backward passes over them inside `run`, too.
 --
@@ -61,13 +71,13 @@
 -- * for a time limit they must have neither `xpcall` nor finalizers
 --   (`newproxy`, `__gc`), where Lua calls no hook, and not `string.rep`,
 --   `string.find` and others with arguments that keep one call busy;
--- * `getfenv` reads the globals of the thread, which `setfenv(0, env)`
---   replaces, and of the host's functions that have called `run`: scripts must
---   not have it;
--- * in Lua 5.4 a handler of a `<close>` variable runs without hooks where an
---   error ends it. A time limit suspends a coroutine instead, but not one in
---   which a function of C such as `table.sort` runs: where time matters,
---   scripts must have no coroutines, or no `load` of texts with `<close>`;
+-- * functions that a host gives as Lua functions have their environments, which
+--   `getfenv` reads in LuaJIT and Lua 5.1: `setfenv(fn, {})` hides them;
+-- * in Lua 5.4 an error of a hook leaves hooks off in a coroutine, so nothing
+--   would end a handler of a `<close>` variable there. With a time limit,
+--   `coroutine.close` and the functions of `coroutine.wrap` leave the variables
+--   of a coroutine that the limit has ended. A host gives scripts these two as
+--   they are in the table `coroutine` after `st.sandbox`, not earlier copies;
 -- * scripts in the same Lua state share its tables, that of `string` among
 --   them, so each tenant should have a state. `rawset` changes even the tables
 --   that are read-only here, until the end of the run and for scripts only.
@@ -108,11 +118,10 @@ function sandbox.allow(name, reason)
   allowed[name] = reason
 end
 
---- Closes the Lua side of a sandbox that is on, once.
+--- Closes the Lua side of a sandbox, once.
 -- @local
-function sandbox.close()
-  sandbox.close = nil
-  require "strided.sandbox.close".close(allowed)
+function sandbox.close(given)
+  require "strided.sandbox.close".close(allowed, given)
 end
 
 --- Takes away what a script must not have, for good, and sets limits.
@@ -125,9 +134,7 @@ end
 -- bytes that count for the memory limit. Raises an error if the Lua state is in
 -- a sandbox already.
 function sandbox.sandbox(options)
-  local box = core.sandbox(options)
-  sandbox.close()
-  return box
+  return core.sandbox(options, sandbox.close)
 end
 
 return sandbox

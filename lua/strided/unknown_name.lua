@@ -238,30 +238,34 @@ end
 
 -- -- What is absent ----------------------------------------------------------
 
--- Patterns of names of what the library does not have: the page `?absent`.
+-- Patterns of names of what the library does not have, each from the beginning
+-- of a name: the page `?absent`.
 local ABSENT = {
-  {"sparse", "there are no sparse tensors: x:index_add(1, i, v), scatter_add "
-   .. "and st.bincount sum by index"},
+  {{"^sparse$", "^_?sparse_", "^to_sparse", "^is_sparse"},
+   "there are no sparse tensors: x:index_add(1, i, v), scatter_add and "
+   .. "st.bincount sum by index"},
   {"^_?coalesce", "there are no sparse tensors"},
   {"^to_dense$", "there are no sparse tensors: every tensor is dense"},
-  {"^vmap", "there is no vmap: operators take batches in leading dimensions "
+  {"^vmap$", "there is no vmap: operators take batches in leading dimensions "
    .. "and broadcast, as st.bmm and st.linalg do"},
   {"^func$", "st.grad and st.autograd have gradients: jacobian, hessian, vjp, "
    .. "jvp; there is no vmap"},
-  {"quantize", "there are no quantized tensors: write (x / scale):round():"
-   .. "clamp(-128, 127):to \"int8\""},
+  {{"^quantized?$", "^quantized?_", "^dequantize$", "^_?fake_quantize_",
+    "^is_quantized$"}, "there are no quantized tensors: write (x / scale)"
+   .. ":round():clamp(-128, 127):to \"int8\""},
   {"^q_%a+$", "there are no quantized tensors"},
   {"^compile$", "write st.fuse(fn), which runs fn with few loops"},
   {"^jit$", "write st.fuse(fn), which runs fn with few loops"},
   {"^script$", "write st.fuse(fn), which runs fn with few loops"},
-  {"[Ss]pline", "there are no splines: st.interp(x, xp, fp) interpolates "
+  {{"^splines?$", "^spline_", "_splines?$", "^%u[%a%d]*Spline$", "^Spline$"},
+   "there are no splines: st.interp(x, xp, fp) interpolates "
    .. "linearly, st.polyfit(x, y, degree) fits a polynomial"},
   {"^interp1d$", "write st.interp(x, xp, fp)"},
-  {"^ode", "there are no solvers of differential equations: a step is a few "
-   .. "operators, of which st.fuse makes one loop"},
-  {"^solve_ivp$", "there are no solvers of differential equations: a step is a "
-   .. "few operators, of which st.fuse makes one loop"},
-  {"nested", "there are no nested tensors: st.nn.utils.rnn.pad_sequence pads "
+  {{"^ode$", "^odeint", "^ode_", "^solve_ivp$"},
+   "there are no solvers of differential equations: a step is a few operators, "
+   .. "of which st.fuse makes one loop"},
+  {{"^nested$", "^nested_", "^_nested_", "^as_nested_", "^is_nested$"},
+   "there are no nested tensors: st.nn.utils.rnn.pad_sequence pads "
    .. "tensors of several lengths"},
   {"^onnx$", "there is no ONNX: st.save writes .pt, .safetensors and .npz"},
   {"^export$", "there is no export of programs: st.save writes tensors as .pt, "
@@ -270,9 +274,10 @@ local ABSENT = {
   {"^hub$", "there are no trained models: st.load reads .pt and .safetensors"},
   {"^models$", "there are no trained models: st.load reads .pt and "
    .. ".safetensors"},
-  {"parquet$", "there is no Parquet: st.read_csv reads CSV, st.load .npz"},
-  {"^read_hdf$", "there is no HDF5: st.read_csv reads CSV, st.load .npz"},
-  {"^h5", "there is no HDF5: st.read_csv reads CSV, st.load .npz"},
+  {{"^parquet$", "^read_parquet$", "^to_parquet$"},
+   "there is no Parquet: st.read_csv reads CSV, st.load .npz"},
+  {{"^h5py$", "^hdf5$", "^h5$", "^read_hdf$"},
+   "there is no HDF5: st.read_csv reads CSV, st.load .npz"},
   {"^read_excel$", "there are no spreadsheets: st.read_csv reads CSV"},
   {"^DataFrame$", "st.read_csv gives a table of columns"},
   {"^groupby$", "write local u, i = st.unique_inverse(keys), then index_add"},
@@ -286,7 +291,10 @@ local ABSENT = {
 -- @treturn ?string
 function names.absent(name)
   for _, row in ipairs(ABSENT) do
-    if find(name, row[1]) then return row[2] end
+    local patterns = type(row[1]) == "table" and row[1] or {row[1]}
+    for _, pattern in ipairs(patterns) do
+      if find(name, pattern) then return row[2] end
+    end
   end
 end
 

@@ -124,6 +124,13 @@ describe("A folder", function()
                               :format(folder, folder))))
   end)
 
+  it("with very many files is listed whole", function()
+    assert.is_true(core.make_folder(folder))
+    build.shell(("cd '%s' && seq -f '%%0200g' 3000 | xargs touch")
+                :format(folder))
+    assert.equal(3000, #core.list_folder(folder))
+  end)
+
   it("that cannot be made or read is an error", function()
     local ok, why = core.make_folder "/proc/x/y"
     assert.is_nil(ok)

@@ -216,6 +216,111 @@ describe("A sandbox", function()
                             .. "sandbox, which takes internals away"), text)
   end)
 
+  it("gives a script no environment but its own", function()
+    if not rawget(_G, "getfenv") then return end
+    local text = run_code [[
+      local st = require "strided"
+      local box = st.sandbox()
+      local function script()
+        local found = 0
+        local function try(...)
+          local ok, env = pcall(getfenv, ...)
+          if ok and rawget(env, "os") then found = found + 1 end
+        end
+        local function try_levels()
+          for level = 0, 30 do try(level) end
+        end
+        try_levels()
+        coroutine.wrap(try_levels)()
+        st.scope(try_levels)
+        try(next)
+        try((pairs(st.nn)))
+        try(st.ones)
+        loadstring "own = 7"()
+        return found, own, getfenv(0) == getfenv(1)
+      end
+      setfenv(script, {st = st, getfenv = getfenv, pcall = pcall, next = next,
+                       rawget = rawget, loadstring = loadstring, pairs = pairs,
+                       coroutine = coroutine})
+      print(box:run(script))
+      print(box:run(pcall, script))
+      print(getfenv(0) == _G, own)]]
+    assert.equal("true\t0\t7\ttrue\ntrue\ttrue\t0\t7\ttrue\ntrue\tnil\n", text)
+  end)
+
+  it("leaves a host's globals of its thread to the script", function()
+    if not rawget(_G, "getfenv") then return end
+    local text = run_code [[
+      local print, setfenv, st = print, setfenv, require "strided"
+      local box = st.sandbox()
+      setfenv(0, {own = 7, getfenv = getfenv, tostring = tostring})
+      print(box:run(function() return getfenv(0).own end))]]
+    assert.equal("true\t7\n", text)
+  end)
+
+  it("reports errors at the caller's line", function()
+    local text = run_code [[
+      local st = require "strided"
+      local box = st.sandbox()
+      print(box:run(st.ones, "x"))
+      print(box:run(st.data.DataLoader, 5))
+      print(box:run(function()
+        st.ones "x"
+      end))
+      print(box:run(function() error("x", 2) end))
+      print(box:run(coroutine.yield))]]
+    assert.truthy(text:find("^false\t[^\n]*:3: ones: argument 'size'"), text)
+    assert.truthy(text:find("\nfalse\t[^\n]*:4: DataLoader: "), text)
+    assert.truthy(text:find("\nfalse\t[^\n]*:6: ones: argument"), text)
+    assert.truthy(text:find "\nfalse\tx\n", text)
+    assert.truthy(text:find "\nfalse\t[^\n]*attempt to yield", text)
+  end)
+
+  it("refuses the module of a dataset at the caller's line", function()
+    local text = run_code [[
+      local st = require "strided"
+      print(st.sandbox():run(function()
+        return st.data.DataLoader({module = "os"})
+      end))]]
+    assert.truthy(text:find("^false\t[^\n]*:3: DataLoader: os: not available "
+                            .. "in a sandbox"), text)
+  end)
+
+  for _, options in ipairs {"", "{seconds = 30}"} do
+    it("is interrupted by a signal " .. options, function()
+      local text = build.shell(("LUA_PATH='%s' LUA_CPATH='%s' timeout -s INT "
+        .. "-k 9 0.5 %s -e '%s'"):format(package.path, package.cpath, build.lua,
+        ([[if jit then jit.off() end -- compiled code calls no hooks
+           local box = require "strided".sandbox(%s)
+           print(box:run(function() while true do end end))
+           print(box:run(function() return 7 end))]]):format(options)))
+      assert.truthy(text:find "^false\t.*interrupted!\ntrue\t7\n", text)
+    end)
+  end
+
+  it("keeps a hook of the host", function()
+    local text = run_code [[
+      if jit then jit.off() end
+      local box = require "strided".sandbox()
+      local n = 0
+      debug.sethook(function()
+        n = n + 1
+        if n > 9 then error("the limit of the host", 0) end
+      end, "", 10000)
+      print(box:run(function() while true do end end))
+      print(n)]]
+    assert.truthy(text:find "^false\tthe limit of the host\n10\n", text)
+  end)
+
+  it("takes and gives many values", function()
+    local text = run_code [[
+      local box = require "strided".sandbox()
+      local unpack = unpack or table.unpack
+      print(select("#", box:run(function(...) return ... end,
+                                unpack({}, 1, 5000))))]]
+    assert.equal("5001\n", text)
+  end)
+
   it("runs one function at a time", function()
     local text = run_code [[
       local st = require "strided"

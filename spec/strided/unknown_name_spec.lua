@@ -72,6 +72,18 @@ describe("An unknown name", function()
     {st.nn, "functional", 'st.help "functional" lists them'},
     {st.optim, "AdmaW", "st.optim has no 'AdmaW': did you mean AdamW, "},
   }
+  for _, name in ipairs {
+    "sparsemax", "sparsity", "quantizer", "nestedness", "displines", "h5x",
+    "parquetry", "order", "unnested", "odes", "vmapper", "requantize",
+  } do
+    it(name .. " is no name of what is absent", function()
+      local ok, why = pcall(get(st, name))
+      assert.is_false(ok)
+      assert.is_nil(why:find("there is no ", 1, true) or
+                    why:find("there are no ", 1, true), why)
+    end)
+  end
+
   for _, row in ipairs(ROWS) do
     it(row[2] .. " says what to write", function()
       raises({row[3]}, get(row[1], row[2]))

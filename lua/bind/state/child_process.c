@@ -21,7 +21,7 @@ extern char **environ;
 
 enum {
   MAX_ARGUMENTS = 16,
-  LISTING = 1 << 18  /* bytes of the names in a folder */
+  LISTING = 1 << 16  /* bytes of the names in a folder, at first */
 };
 
 static int fail(lua_State *L, int error) {
@@ -179,9 +179,9 @@ static bool is_folder(DIR *folder, const struct dirent *entry) {
          S_ISDIR(info.st_mode);
 }
 
-/* Writes the names in a folder into text, each with a NUL after it, as many as
- * fit; returns the length, or -1 if it cannot be read. */
-static ptrdiff_t read_folder(const char *path, char *text) {
+/* Writes the names in a folder into text, each with a NUL after it. Returns the
+ * length, -1 if the folder cannot be read, -2 if they do not fit. */
+static ptrdiff_t read_folder(const char *path, char *text, size_t size) {
   DIR *folder = opendir(path);
   const struct dirent *entry;
   size_t length = 0;
@@ -190,7 +190,10 @@ static ptrdiff_t read_folder(const char *path, char *text) {
     const char *name = entry->d_name;
     const size_t n = strlen(name);
     if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) continue;
-    if (length + n + 2 > LISTING) break;
+    if (length + n + 2 > size) {
+      closedir(folder);
+      return -2;
+    }
     memcpy(text + length, name, n);
     length += n;
     if (is_folder(folder, entry)) text[length++] = '/';
@@ -204,9 +207,16 @@ static ptrdiff_t read_folder(const char *path, char *text) {
  * slash after them; nil and a reason if it cannot be read */
 static int list_folder(lua_State *L) {
   const char *path = luaL_checkstring(L, 1);
-  char *text = lua_newuserdata(L, LISTING);      /* [+1] */
-  const ptrdiff_t length = read_folder(path, text);
+  size_t size = LISTING;
+  char *text;
+  ptrdiff_t length;
   int n = 0;
+  for (;; size *= 2) {
+    text = lua_newuserdata(L, size);             /* [+1] */
+    length = read_folder(path, text, size);
+    if (length != -2) break;
+    lua_pop(L, 1);                               /* [-1] */
+  }
   if (length < 0) return fail(L, errno);
   lua_newtable(L);                               /* [+1] */
   for (const char *at = text; at < text + length; at += strlen(at) + 1) {

@@ -18,19 +18,22 @@ bool st__is_user_frame(const st__state *h, const lua_Debug *ar) {
 char *st__where(const st__state *h, lua_State *L, char *buf, size_t size) {
   lua_Debug ar;
   *buf = '\0';
-  for (int level = 0; lua_getstack(L, level, &ar); level++) {
-    lua_getinfo(L, "Sl", &ar);
-    if (!st__is_user_frame(h, &ar)) continue;
-    snprintf(buf, size, "%s:%d", ar.short_src, ar.currentline);
-    break;
+  for (; L && !*buf; L = st__sandbox_host(h, L)) {
+    for (int level = 0; lua_getstack(L, level, &ar); level++) {
+      lua_getinfo(L, "Sl", &ar);
+      if (!st__is_user_frame(h, &ar)) continue;
+      snprintf(buf, size, "%s:%d", ar.short_src, ar.currentline);
+      break;
+    }
   }
   return buf;
 }
 
-/* Note [Errors that may be caught] */
+/* Note [Errors that may be caught]. Once the time of a limit is over, no error
+ * may be caught. Its text has been read before this. */
 static bool is_refusal(st_status status) {
   return status != ST_NO_MEMORY && status != ST_INTERRUPTED &&
-         status != ST_HOST && !strstr(st_message(), "the time limit of ");
+         status != ST_HOST && st_limits_check() == ST_OK;
 }
 
 int st__raise(st__state *h, lua_State *L, st_status status) {

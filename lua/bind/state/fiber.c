@@ -27,11 +27,12 @@ static char asking;
 void *const st__asking_fiber = &asking;
 
 const char *st__other_fiber(const st__state *h) {
-  return h->fiber == st__asking_fiber ? ST_IN_HOOK : ST_OTHER_FIBER;
+  return h->is_broken ? ST_BROKEN
+         : h->fiber == st__asking_fiber ? ST_IN_HOOK : ST_OTHER_FIBER;
 }
 
 bool st__owns_fiber(const st__state *h) {
-  return !h->fiber || h->fiber == h->fiber_self();
+  return !h->is_broken && (!h->fiber || h->fiber == h->fiber_self());
 }
 
 void st__check_fiber(st__state *h, lua_State *L, const char *name) {

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "bind.h"
+#include "state/sandbox.h"
 
 /* A module that this function is loading; the outer one loads it. */
 struct st__loading {
@@ -31,9 +32,7 @@ static bool is_mark(lua_State *L, int idx) {
   return lua_islightuserdata(L, idx) || lua_type(L, idx) == LUA_TNUMBER;
 }
 
-/* Removes the marks of our modules from the table at the top, but those of
- * modules that are still being loaded. Allocates nothing. */
-static void remove_marks(const st__state *h, lua_State *L) {
+void st__remove_marks(const st__state *h, lua_State *L) {
   const int loaded = lua_gettop(L);
   for (lua_pushnil(L); lua_next(L, loaded); lua_pop(L, 1)) { /* [+2, -1] */
     if (!is_mark(L, -1) || lua_type(L, -2) != LUA_TSTRING) continue;
@@ -52,6 +51,7 @@ static void remove_marks(const st__state *h, lua_State *L) {
 static int require_module(lua_State *L) {
   st__state *h = st__state_of(L);
   struct st__loading here = {st__check_string(h, L, 1, "name"), h->loading};
+  st__check_broken(h, L, here.name);
   st__check_depth(h, L, "require");
   luaL_checkstack(L, LUA_MINSTACK, NULL);
   lua_settop(L, 1);
@@ -67,7 +67,7 @@ static int require_module(lua_State *L) {
   h->loading = here.outer;
   if (status == 0) return 1;
   lua_pushvalue(L, 2);                              /* [+1] */
-  remove_marks(h, L);
+  st__remove_marks(h, L);
   lua_pop(L, 1);                                    /* [-1] */
   return lua_error(L);
 }

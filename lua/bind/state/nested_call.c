@@ -119,6 +119,12 @@ void st__call_c(lua_State *L, int nargs, int nrets) {
   lua_call(L, nargs, nrets);                        /* [-nargs-1, +nrets] */
 }
 
+#if LUA_VERSION_NUM >= 504
+int st__resume(lua_State *co, lua_State *L, int nargs, int *nrets) {
+  return lua_resume(co, L, nargs, nrets);
+}
+#endif
+
 void st__call_out(st__state *h, lua_State *L, const char *name, int nargs,
                   int nrets) {
   st__check_depth(h, L, name);

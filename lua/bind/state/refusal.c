@@ -31,6 +31,15 @@ static int is_refusal(lua_State *L) {
   return 1;
 }
 
+/* where(): returns "file:line: " of the innermost user frame, or "" */
+static int where(lua_State *L) {
+  char text[LUA_IDSIZE + 16];
+  const st__state *h = st__state_of(L);
+  const bool is_known = *st__where(h, L, text, sizeof text) != 0;
+  lua_pushfstring(L, is_known ? "%s: " : "%s", text); /* [+1] */
+  return 1;
+}
+
 /* try(fn, ...): true and what fn(...) returns, or false and the text of the
  * refusal; other errors pass */
 static int try(lua_State *L) {
@@ -56,7 +65,7 @@ static int try(lua_State *L) {
 void st__open_refusal(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {
     {"refused", refused}, {"is_refusal", is_refusal}, {"try", try},
-    {NULL, NULL}
+    {"where", where}, {NULL, NULL}
   };
   lua_pushboolean(L, 0);                            /* [+1] */
   h->refusal_ref = luaL_ref(L, LUA_REGISTRYINDEX);  /* [-1] */

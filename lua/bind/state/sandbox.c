@@ -9,23 +9,14 @@
  * of these names are registered with a guard, a C function that tests the
  * sandbox first. So it does not matter how a script gets hold of one: from a
  * module, from package.loaded, as a local kept from before, or in a coroutine.
- *
- * Note [Time limits]
- * A debug hook tests the time every HOOK_INTERVAL instructions, and the engine
- * at every call of an operator. From then on the hook raises at every
- * instruction, so that a script which catches the error gets no further.
- * Machine code of LuaJIT calls no hooks: a time limit turns its compiler off.
- * Hooks do not run in finalizers, nor in the message handler of an xpcall that
- * the hook's error has entered; a host does not give these to scripts.
  */
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
 #include "bind.h"
-#include "trace/profile.h"
+#include "state/sandbox.h"
 
 /* X(class, function, its name in messages, type of a first argument with which
  * it stays: LUA_TNONE if it is always taken). A first argument of that type
@@ -78,22 +69,6 @@
   X(INTERNALS, "set_int64", "set_int64", LUA_TNONE)                     \
   X(INTERNALS, "set_compiler", "set_compiler", LUA_TNONE)
 
-/* X(class, its name in messages and in the option `allow`) */
-#define ST_CLASS_MAP(X) \
-  X(FILES, "files") X(ADDRESSES, "addresses") X(SHARING, "sharing")   \
-  X(REGISTRATION, "registration") X(SETTINGS, "settings")             \
-  X(SESSION, "session") X(INTERNALS, "internals")
-
-enum {
-#define ST_CLASS_INDEX(id, name) ID_##id,
-  ST_CLASS_MAP(ST_CLASS_INDEX)
-#undef ST_CLASS_INDEX
-#define ST_CLASS_BIT(id, name) id = 1 << ID_##id,
-  ST_CLASS_MAP(ST_CLASS_BIT)
-#undef ST_CLASS_BIT
-  EVERYTHING = 2 * INTERNALS - 1
-};
-
 static const char *const class_name[] = {
 #define ST_CLASS_NAME(id, name) name,
   ST_CLASS_MAP(ST_CLASS_NAME)
@@ -111,24 +86,11 @@ static const struct taken {
 #undef ST_TAKEN_ROW
 };
 
-enum { HOOK_INTERVAL = 1000, NAMESPACES = 512 };
-
-struct st__sandbox {
-  atomic_int refs;     /* of binding states */
-  int taken;           /* classes; 0: the sandbox is off */
-  bool has_opened;     /* a binding state exists */
-  bool is_timed, is_running;
-  double seconds;
-  st_limits *limits;   /* owned, or NULL */
-  uint64_t key;        /* of st__hide_address */
-  char namespaces[NAMESPACES]; /* " geo ml " */
-};
-
 /* -- One per Lua state ---------------------------------------------------- */
 
 static char registry_key;
 
-static st__sandbox *find(lua_State *L) {
+st__sandbox *st__find_sandbox(lua_State *L) {
   lua_pushlightuserdata(L, &registry_key);       /* [+1] */
   lua_rawget(L, LUA_REGISTRYINDEX);              /* [-1, +1] */
   st__sandbox *s = lua_touserdata(L, -1);
@@ -137,7 +99,7 @@ static st__sandbox *find(lua_State *L) {
 }
 
 bool st__sandbox_join(st__state *h, lua_State *L) {
-  st__sandbox *s = find(L);
+  st__sandbox *s = st__find_sandbox(L);
   if (!s) {
     lua_pushlightuserdata(L, &registry_key);     /* [+1] */
     s = calloc(1, sizeof *s);
@@ -172,9 +134,15 @@ static const struct taken *find_row(const char *function) {
   return NULL;
 }
 
-static void refuse(st__state *h, lua_State *L, const char *name, int id) {
+void st__refuse_taken(st__state *h, lua_State *L, const char *name, int id) {
+  if (h->is_broken) st__check_broken(h, L, name);
   st__error(h, L, ST_BAD_STATE, "%s: not available in a sandbox, which takes "
             "%s away", name, class_name[id]);
+}
+
+/* While it is closed, the library itself needs its internals. */
+static bool takes(const st__sandbox *s, int id) {
+  return s->taken & 1 << id && !(id == ID_INTERNALS && s->is_closing);
 }
 
 bool st__is_guarded(const luaL_Reg *fn) { return find_row(fn->name) != NULL; }
@@ -182,9 +150,9 @@ bool st__is_guarded(const luaL_Reg *fn) { return find_row(fn->name) != NULL; }
 void st__check_guarded(st__state *h, lua_State *L, const luaL_Reg *fn) {
   if (!h->sandbox->taken) return;
   const struct taken *row = find_row(fn->name);
-  if (h->sandbox->taken & 1 << row->id &&
+  if (takes(h->sandbox, row->id) &&
       (row->harmless == LUA_TNONE || lua_type(L, 1) != row->harmless)) {
-    refuse(h, L, row->name, row->id);
+    st__refuse_taken(h, L, row->name, row->id);
   }
 }
 
@@ -223,7 +191,7 @@ void st__check_namespace(st__state *h, lua_State *L, const char *ns) {
     memcpy(word + 1 + n, " ", 2);
     if (strstr(s->namespaces, word)) return;
   }
-  refuse(h, L, "library", ID_REGISTRATION);
+  st__refuse_taken(h, L, "library", ID_REGISTRATION);
 }
 
 bool st__is_boxed(const st__state *h) {
@@ -245,70 +213,11 @@ static int check_taken(lua_State *L) {
   st__state *h = st__state_of(L);
   const char *class = luaL_checkstring(L, 1), *name = luaL_checkstring(L, 2);
   for (int id = 0; EVERYTHING >> id; id++) {
-    if (strcmp(class_name[id], class) == 0 && h->sandbox->taken & 1 << id) {
-      refuse(h, L, name, id);
+    if (strcmp(class_name[id], class) == 0 && takes(h->sandbox, id)) {
+      st__refuse_taken(h, L, name, id);
     }
   }
   return 0;
-}
-
-/* is_sandboxed(): true once the sandbox is on */
-static int is_sandboxed(lua_State *L) {
-  lua_pushboolean(L, st__state_of(L)->sandbox->taken != 0); /* [+1] */
-  return 1;
-}
-
-/* -- Around a run ---------------------------------------------------------- */
-
-static char enter_key, leave_key;
-
-/* close_sandbox(enter, leave): takes internals away, once all modules are
- * loaded; each run calls enter() before and leave() after itself. */
-static int close_sandbox(lua_State *L) {
-  st__state_of(L)->sandbox->taken |= INTERNALS;
-  lua_settop(L, 2);
-  lua_pushlightuserdata(L, &leave_key);          /* [+1] */
-  lua_insert(L, 2);                              /* [0] */
-  lua_rawset(L, LUA_REGISTRYINDEX);              /* [-2] */
-  lua_pushlightuserdata(L, &enter_key);          /* [+1] */
-  lua_insert(L, 1);                              /* [0] */
-  lua_rawset(L, LUA_REGISTRYINDEX);              /* [-2] */
-  return 0;
-}
-
-/* Calls the function of a key. */
-static void call_around(lua_State *L, char *key) {
-  lua_pushlightuserdata(L, key);                 /* [+1] */
-  lua_rawget(L, LUA_REGISTRYINDEX);              /* [-1, +1] */
-  if (lua_isfunction(L, -1)) st__call_c(L, 0, 0); /* [-1] */
-  else lua_pop(L, 1);                            /* [-1] */
-}
-
-/* error_text(value): the text of an error value */
-static int error_text(lua_State *L) {
-  if (luaL_getmetafield(L, 1, "__tostring") != 0) { /* [+1] */
-    lua_pushvalue(L, 1);                         /* [+1] */
-    st__call_c(L, 1, 1);                         /* [-1] */
-    if (lua_type(L, -1) == LUA_TSTRING) return 1;
-  }
-  lua_pushfstring(L, "an error without text, a %s", luaL_typename(L, 1));
-  return 1;
-}
-
-/* Makes a text of the error value at the top, while the limits are on: a host
- * that prints a value with __tostring would run the script without them. */
-static void make_text(st__state *h, lua_State *L) {
-  const int type = lua_type(L, -1);
-  if (type == LUA_TSTRING || type == LUA_TNUMBER || type == LUA_TBOOLEAN ||
-      type == LUA_TNIL) {
-    return;
-  }
-  lua_pushcfunction(L, error_text);              /* [+1] */
-  lua_insert(L, -2);                             /* [0] */
-  st__pcall_c(h, L, 1, 1, 0);                    /* [-1] */
-  if (lua_type(L, -1) == LUA_TSTRING) return;
-  lua_pop(L, 1);                                 /* [-1] */
-  lua_pushliteral(L, "an error whose text is an error"); /* [+1] */
 }
 
 /* -- Turning it on -------------------------------------------------------- */
@@ -320,12 +229,6 @@ static int find_class(const char *name, size_t n) {
     }
   }
   return 0;
-}
-
-/* All but the internals: close_sandbox. */
-static void turn_on(st__sandbox *s, int allowed) {
-  if (getrandom(&s->key, sizeof s->key, 0) < 0) s->key = (uintptr_t)s;
-  s->taken = EVERYTHING & ~allowed & ~INTERNALS;
 }
 
 static void set_limits(st__state *h, lua_State *L, int64_t memory,
@@ -354,7 +257,8 @@ const char *st__sandbox_from_env(st__state *h, lua_State *L) {
     p = end + (*end == ',');
   }
   if (memory != INT64_MAX || threads) set_limits(h, L, memory, threads);
-  turn_on(h->sandbox, 0);
+  st__prepare_closing(h, L);
+  st__close_sandbox(h, L, 0, 0);
   return NULL;
 }
 
@@ -455,135 +359,38 @@ static void read_options(st__state *h, lua_State *L, options *o) {
   }
 }
 
-/* -- Time ----------------------------------------------------------------- */
-
-/* In LuaJIT; NULL elsewhere. */
-extern int luaJIT_setmode(lua_State *L, int idx, int mode)
-  __attribute__((weak));
-
-/* Compiled code does not call hooks: Note [Time limits]. */
-static void stop_compiler(lua_State *L) {
-  enum { ENGINE = 0, OFF = 0, FLUSH = 0x200 };
-  if (!luaJIT_setmode) return;
-  luaJIT_setmode(L, 0, ENGINE | FLUSH);
-  luaJIT_setmode(L, 0, ENGINE | OFF);
-}
-
-static void on_count(lua_State *L, lua_Debug *ar) {
-  (void)ar;
-  if (!lua_checkstack(L, 4)) return;
-  const st__sandbox *s = find(L);                /* [0] */
-  if (!s || !s->is_running || st_limits_check() == ST_OK) return;
-  lua_sethook(L, on_count, LUA_MASKCOUNT, 1);
-#if LUA_VERSION_NUM >= 504
-  /* An error would close the variables of a coroutine without hooks. It is
-   * suspended instead; the hook of the thread that resumed it raises. */
-  if (lua_isyieldable(L)) {
-    lua_yield(L, 0);
-    return;
-  }
-#endif
-  luaL_where(L, 0);                              /* [+1] */
-  lua_pushstring(L, st_message());               /* [+1] */
-  lua_concat(L, 2);                              /* [-2, +1] */
-  lua_error(L);
-}
-
-/* -- Running -------------------------------------------------------------- */
-
-typedef struct box { char unused; } box;
-
-/* box:run(fn, ...): as pcall, under the limits */
-static int run(lua_State *L) {
-  st__state *h = st__state_of(L);
-  st__sandbox *s = h->sandbox;
-  st__checkudata(h, L, 1, ST_UD_SANDBOX, "self");
-  st__check_callable(h, L, 2, "fn");
-  st__check_fiber(h, L, "run");
-  st__check_body(h, L, "run");
-  if (s->is_running) {
-    return st__error(h, L, ST_BAD_STATE, "run: the sandbox runs a function "
-                     "already");
-  }
-  call_around(L, &enter_key);
-  const st__profile *profile = h->profile;
-  const lua_Hook hook = lua_gethook(L);
-  const int mask = lua_gethookmask(L), count = lua_gethookcount(L);
-  if (s->is_timed) {
-    stop_compiler(L);
-    st_limits_set_time(s->limits, s->seconds);
-    lua_sethook(L, on_count, LUA_MASKCOUNT, HOOK_INTERVAL);
-  }
-  st_limits *before = st_limits_enter(s->limits);
-  s->is_running = true;
-  int status = st__run_body(h, L, lua_gettop(L) - 2, LUA_MULTRET);
-  if (status != 0) {
-    make_text(h, L);
-  } else if (s->is_timed && st_limits_check() != ST_OK) {
-    lua_settop(L, 1); /* the script has ended, after its time */
-    lua_pushstring(L, st_message());             /* [+1] */
-    status = LUA_ERRRUN;
-  }
-  s->is_running = false;
-  st_limits_enter(before);
-  if (s->is_timed) {
-    st_limits_set_time(s->limits, INFINITY);
-    lua_sethook(L, hook, mask, count);
-  }
-  while (h->profile && h->profile != profile) st__profile_stop(h->profile);
-  call_around(L, &leave_key);
-  lua_pushboolean(L, status == 0);               /* [+1] */
-  lua_replace(L, 1);                             /* [-1] */
-  return lua_gettop(L);
-}
-
-/* box:used(): returns the bytes that are charged to the limits */
-static int used(lua_State *L) {
-  st__state *h = st__state_of(L);
-  st__checkudata(h, L, 1, ST_UD_SANDBOX, "self");
-  const st_limits *l = h->sandbox->limits;
-  st__push_int(h, L, l ? st_limits_used(l) : 0); /* [+1] */
-  return 1;
-}
-
-/* sandbox([options]): turns it on; returns the box */
+/* sandbox(options, close): turns it on; returns the box. close(given) closes
+ * the Lua side: given gets the public modules. */
 static int sandbox(lua_State *L) {
   st__state *h = st__state_of(L);
   st__sandbox *s = h->sandbox;
   options o = {.memory = INT64_MAX, .namespaces = " "};
-  lua_settop(L, 1);
+  lua_settop(L, 2);
+  if (h->is_broken) st__check_broken(h, L, "sandbox");
   if (s->taken) {
     return st__error(h, L, ST_BAD_STATE, "sandbox: this Lua state is in a "
                      "sandbox already");
   }
   read_options(h, L, &o);
-  st__newudata(h, L, ST_UD_SANDBOX, sizeof(box)); /* [+1] */
+  st__check_callable(h, L, 2, "close");
+  st__prepare_closing(h, L);
+  st__newudata(h, L, ST_UD_SANDBOX, 1); /* [+1] */
   s->is_timed = o.seconds > 0;
   s->seconds = o.seconds;
   if (o.memory != INT64_MAX || o.threads || s->is_timed) {
     set_limits(h, L, o.memory, o.threads);
   }
   memcpy(s->namespaces, o.namespaces, sizeof s->namespaces);
-  turn_on(s, o.allowed);
+  st__close_sandbox(h, L, o.allowed, 2);
   return 1;
 }
 
 /* -- Opening -------------------------------------------------------------- */
 
-void st__meta_sandbox(st__state *h, lua_State *L) {
-  static const luaL_Reg methods[] = {{"used", used}, {NULL, NULL}};
-  static const luaL_Reg runners[] = {{"run", run}, {NULL, NULL}};
-  lua_newtable(L);                               /* [+1] */
-  st__set_functions(h, L, methods);
-  st__set_body_functions(h, L, runners);
-  lua_setfield(L, -2, "__index");                /* [-1] */
-}
-
 void st__open_sandbox(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {
-    {"sandbox", sandbox}, {"is_sandboxed", is_sandboxed},
-    {"check_taken", check_taken}, {"close_sandbox", close_sandbox},
-    {NULL, NULL}
+    {"sandbox", sandbox}, {"check_taken", check_taken}, {NULL, NULL}
   };
+  st__keep_core(h, L);
   st__set_functions(h, L, functions);
 }

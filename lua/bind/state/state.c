@@ -221,8 +221,8 @@ st__state *st__current_state(void) { return current; }
  * coroutine, whose stack does not show the functions that wait for it, and Lua
  * has no call that finds them. So a weak table stores the outermost thread that
  * has a waiting function: each thread that calls one stores itself, unless the
- * stored one is below it. The main thread, which is never collected, is
- * identified by its address. */
+ * stored one is below it. The main thread, which is never collected, and that
+ * of a sandbox's run are identified by their addresses. */
 
 /* True if the function at the top is a C function of the binding that does not
  * run a body. */
@@ -262,7 +262,8 @@ static bool borrower_elsewhere(const st__state *h, lua_State *L) {
 void st__track_thread(st__state *h, lua_State *L) {
   if (!lua_checkstack(L, 2) || borrower_elsewhere(h, L)) return;
   lua_rawgeti(L, LUA_REGISTRYINDEX, h->thread_ref);  /* [+1] */
-  h->thread = lua_pushthread(L) ? L : NULL;          /* [+1] */
+  const bool stays = lua_pushthread(L) || st__sandbox_host(h, L); /* [+1] */
+  h->thread = stays ? L : NULL;
   lua_rawseti(L, -2, 1);                             /* [-1] */
   lua_pop(L, 1);                                     /* [-1] */
 }

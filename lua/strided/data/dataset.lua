@@ -293,6 +293,18 @@ local function is_callable(x)
          type(meta) == "table" and rawget(meta, "__call") ~= nil
 end
 
+--- The module of a description. What is not there or not given is an error of
+-- the caller; an error of its own passes.
+local function load_module(name, module)
+  local ok, made = pcall(core.public_require or require, module)
+  if ok then return made end
+  local absent = "module '" .. module .. "' not found"
+  local text = core.is_refusal(made) and made or
+               find(tostring(made), absent, 1, true) and made
+  if not text then error(made, 0) end
+  raise("%s: %s", name, text)
+end
+
 --- Makes a dataset as described.
 local function make(name, x)
   for key in pairs(x) do
@@ -310,16 +322,7 @@ local function make(name, x)
   local args = x.args or {}
   local made = x.make
   if not made then
-    local ok
-    ok, made = pcall(core.public_require or require, x.module)
-    if not ok then
-      if not core.is_refusal(made) and
-         not find(tostring(made), "module '" .. x.module .. "' not found", 1,
-                  true) then
-        error(made, 0)
-      end
-      raise("%s: %s", name, made)
-    end
+    made = load_module(name, x.module)
   end
   if is_callable(made) then
     made = made(unpack(args, 1, args.n or #args))

@@ -187,7 +187,8 @@ end
 function pt_tar.read(source)
   local file = {source = source, found = files_of(source), objects = {}}
   local info = pickle.load(open(file, "sys_info"), {})
-  if type(info) ~= "table" or info.little_endian == false then
+  if type(info) ~= "table" then fail "its tar has no table 'sys_info'" end
+  if info.little_endian == false then
     fail "it was written on a big-endian machine"
   end
   read_storages(file)

@@ -13,6 +13,9 @@
 -- * package.loaded loses the modules that are not public. A searcher before all
 --   others, at which `require` comes first, refuses them.
 --
+-- This runs within Note [Closing whole or not at all]
+-- (lua/bind/state/sandbox_close.c): a failure leaves nothing of the library.
+--
 -- @module strided.sandbox.close
 
 local core = require "strided.core"
@@ -63,24 +66,21 @@ end
 
 -- -- What scripts require ----------------------------------------------------
 
-local given = {} -- public modules by their names
+local given -- public modules by their names
 
 --- `require` of a module by a name that a script gives.
 local function public_require(name)
   local module = given[name]
-  if module == nil then error(INTERNAL:format(name), 0) end
+  if module == nil then
+    local text = INTERNAL:format(name)
+    note_refusal(text)
+    error(text, 0)
+  end
   return module
 end
 
 local function is_ours(name)
   return type(name) == "string" and name:find "^strided%f[^%w]" ~= nil
-end
-
-local function searcher(name)
-  if not is_ours(name) then return nil end
-  local module = given[name]
-  if module == nil then error(INTERNAL:format(name), 3) end
-  return function() return module end
 end
 
 --- Leaves of package.loaded what is public.
@@ -90,9 +90,6 @@ local function hide_modules()
     if is_ours(name) then loaded[name] = module end
   end
   for name in next, loaded do registered[name] = given[name] end
-  local searchers = rawget(package, "searchers") or rawget(package, "loaders")
-  for i = #searchers, 1, -1 do searchers[i + 1] = searchers[i] end
-  searchers[1] = searcher
 end
 
 -- -- The walk over the library ------------------------------------------------
@@ -292,7 +289,10 @@ end
 
 --- Closes the sandbox.
 -- @tparam table allowed modules that the host adds, by their names
-function close.close(allowed)
+-- @tparam table list gets the public modules, by their names
+function close.close(allowed, list)
+  core.check_taken("internals", "sandbox.close")
+  given = list
   local st = require "strided"
   local homes = {[HERE:gsub("sandbox.$", "")] = true}
   local has_distributions = package.loaded["strided.distributions"] ~= nil
@@ -312,11 +312,11 @@ function close.close(allowed)
     loaded[name] = not name:find "^strided%.sandbox" and
                    shells.inner_of(module) or nil
   end
-  local list = {core, core.tensor {1}}
-  add_referenced(list)
-  for _, module in next, loaded do list[#list + 1] = module end
-  for _, inner in next, shells.inner do list[#list + 1] = inner end
-  walk(list, replaced, homes)
+  local found = {core, core.tensor {1}}
+  add_referenced(found)
+  for _, module in next, loaded do found[#found + 1] = module end
+  for _, inner in next, shells.inner do found[#found + 1] = inner end
+  walk(found, replaced, homes)
   filter_methods()
   core.public_require, core.loaded = public_require, loaded
   settings.keep(shells, loaded)

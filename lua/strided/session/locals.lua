@@ -8,7 +8,7 @@
 -- variables gives the session a closure over them at its end:
 --
 --     local _keep_locals, _first_of, a, b = ... return function(...) CHUNK
---     do _keep_locals(1, function(...) return c, d end) end end
+--     do _keep_locals(1, function() return c, d end) end end
 --
 -- Lua 5.1 cannot join upvalues, and a function has at most 60. Other variables
 -- are fields of the chunk's environment, which reads and writes the upvalues of
@@ -27,10 +27,10 @@ local several = require "strided.session.several_results"
 local tokens = require "strided.session.tokens"
 
 local compile, jit, setfenv = loadstring or load, rawget(_G, "jit"), setfenv
-local concat, debug, find, getupvalue, globals, ipairs, next, setmetatable,
-  setupvalue, sort, sub, upvaluejoin = table.concat, debug, string.find,
-  debug.getupvalue, _G, ipairs, next, setmetatable, debug.setupvalue,
-  table.sort, string.sub, debug.upvaluejoin
+local concat, debug, find, getupvalue, globals, gsub, ipairs, next,
+  setmetatable, setupvalue, sort, sub, upvaluejoin = table.concat, debug,
+  string.find, debug.getupvalue, _G, string.gsub, ipairs, next, setmetatable,
+  debug.setupvalue, table.sort, string.sub, debug.upvaluejoin
 
 local KEEP = "_keep_locals" -- a name that no chunk has
 local CHECK = "_first_of"   -- neither has one this name
@@ -146,8 +146,13 @@ local function keep(self, group, fn)
   end
 end
 
--- Variables that are not kept, and that of functions with ... in Lua 5.1.
-local UNNAMED = {_ = true, _ENV = true, arg = true}
+-- Variables that are not kept.
+local UNNAMED = {_ = true, _ENV = true}
+
+-- Lua 5.1 gives functions with ... a variable `arg`, the first one. So chunks
+-- have another parameter there, unless they name ... themselves.
+local HAS_ARG = setfenv and not jit
+local CALL, NAMED_CALL = "^return %(%.%.%.%)%(", "return (_values)("
 
 --- After an error in a chunk, keeps the values of the variables that it had
 -- declared. For message handlers.
@@ -162,7 +167,7 @@ function Locals:rescue(chunk, level)
     info = debug.getinfo(level, "f")
   end
   if not info or info.func ~= chunk then return end
-  local i = 0
+  local i = declared.first or 0
   for _, d in ipairs(declared) do
     local name, value
     repeat
@@ -203,8 +208,8 @@ local function with_end(text, chunk, groups)
     names = concat(names, ", ")
     -- Note [Variables that a trace reads]
     local assign = jit and ("if ... then %s = ... end "):format(names) or ""
-    calls[i] = ("%s(%d, function(...) %sreturn %s end)")
-      :format(KEEP, i, assign, names)
+    calls[i] = ("%s(%d, function(%s) %sreturn %s end)")
+      :format(KEEP, i, jit and "..." or "", assign, names)
   end
   if not calls[1] then return text end
   local last = "do " .. concat(calls, " ") .. " end "
@@ -274,13 +279,14 @@ local function join(self, fn, fields)
   if fields and setfenv then setfenv(fn, environment_with(fields)) end
 end
 
---- The declarations of variables around a chunk.
-local function head_of(self, joined)
+--- The declarations of variables around a chunk, and its parameters.
+local function head_of(self, joined, parameters)
   local list = {KEEP, CHECK}
   for i, name in ipairs(joined) do
     list[i + 2] = name .. (self.variables[name].is_const and " <const>" or "")
   end
-  return "local " .. concat(list, ", ") .. " = ... return function(...) "
+  return "local " .. concat(list, ", ") .. " = ... return function("
+         .. parameters .. ") "
 end
 
 --- Compiles a chunk that has the variables and leaves its own.
@@ -297,7 +303,14 @@ function Locals:compile(text, name, source)
   if whole == text and not (joined[1] or fields) then
     return compile(text, name)
   end
-  local outer, why = compile(head_of(self, joined) .. whole .. "\nend", name)
+  local parameters = "..."
+  if HAS_ARG then
+    whole = gsub(whole, CALL, NAMED_CALL)
+    if not find(whole, "...", 1, true) then parameters = "_values" end
+    chunk.declared.first = 1 -- arg or _values is a variable before these
+  end
+  local head = head_of(self, joined, parameters)
+  local outer, why = compile(head .. whole .. "\nend", name)
   if not outer then
     -- The end of the chunk is behind a label at its end.
     if find(why, "into the scope of") then return compile(text, name) end

@@ -15,43 +15,13 @@ end
 local st = require "strided"
 local core = require "strided.core"
 local public = require "strided.sandbox.public"
-local getmetatable, io, ipairs, next, pairs, pcall, setfenv, tonumber, type =
-  debug.getmetatable, io, ipairs, next, pairs, pcall, rawget(_G, "setfenv"),
-  tonumber, type
+local getmetatable, io, ipairs, pairs, pcall, setfenv, tonumber, type =
+  debug.getmetatable, io, ipairs, pairs, pcall, rawget(_G, "setfenv"), tonumber,
+  type
 
--- -- What must not be reached ------------------------------------------------
-
-local secrets = {[_G] = "_G", [core] = "strided.core",
-                 [package.loaded] = "package.loaded"}
-for name, module in pairs(package.loaded) do
-  if type(module) == "table" and not name:find "^strided" then
-    secrets[module] = name
-  end
-end
-for _, name in ipairs {"os", "io", "debug", "package"} do
-  for key, value in pairs(_G[name]) do
-    if type(value) == "function" then secrets[value] = name .. "." .. key end
-  end
-end
-for _, name in ipairs {"require", "dofile", "loadfile", "load"} do
-  secrets[_G[name]] = name
-end
-for key, value in pairs(core) do
-  if key:find "^open_" or key == "set_home" or key == "set_index" then
-    secrets[value] = "core." .. key
-  end
-end
-for _, name in ipairs {"string", "table", "math", "coroutine", "bit", "utf8"} do
-  if _G[name] then secrets[_G[name]] = nil end -- a host gives these
-end
-
-local modules = {}
-local root = arg[0]:match "^(.*)/spec/" or "."
-for path in io.popen("cd '" .. root .. "/lua' && find strided -name '*.lua'")
-              :lines() do
-  modules[#modules + 1] = path:gsub("%.lua$", ""):gsub("/init$", "")
-                              :gsub("/", ".")
-end
+local reach = require "spec.strided.sandbox.reach"
+local modules = reach.modules
+reach.add_core(core)
 
 -- -- The host ----------------------------------------------------------------
 
@@ -80,34 +50,14 @@ if setfenv then setfenv(0, safe) end
 
 local attacks, reached = 0, {}
 
---- Looks for secrets in a value, as a script could: by fields, metatables and,
--- where there are such, environments.
-local function look(value, place, seen, depth)
-  local kind = type(value)
-  if kind ~= "table" and kind ~= "function" or seen[value] or depth > 6 then
-    return
-  end
-  seen[value] = true
-  if secrets[value] then
-    reached[#reached + 1] = place .. ": " .. secrets[value]
-    return
-  end
-  if kind == "table" then
-    for key, field in next, value do
-      look(field, place .. "." .. tostring(key), seen, depth + 1)
-    end
-  elseif safe.getfenv then
-    local ok, env = pcall(safe.getfenv, value)
-    if ok then look(env, place .. " env", seen, depth + 1) end
-  end
-  local ok, meta = pcall(safe.getmetatable, value)
-  if ok then look(meta, place .. " meta", seen, depth + 1) end
+local function look(value, place)
+  reach.look(value, place, {[safe] = true}, 1, reached, safe.getfenv)
 end
 
 local function attack(place, fn, ...)
   attacks = attacks + 1
   local results = {box:run(fn, ...)}
-  for i = 2, 6 do look(results[i], place, {[safe] = true}, 1) end
+  for i = 2, 6 do look(results[i], place) end
 end
 
 -- -- Attacks -----------------------------------------------------------------
@@ -116,7 +66,7 @@ for _, name in ipairs(modules) do
   attacks = attacks + 1
   local ok, module = box:run(load_module, name)
   if ok and not is_public[name] then reached[#reached + 1] = name end
-  if ok then look(module, name, {[safe] = true}, 1) end
+  if ok then look(module, name) end
   attack("DataLoader of " .. name, function()
     return st.data.DataLoader({module = name, args = {"x"}})
   end)

@@ -406,6 +406,11 @@ list.timed = {
     if not rawget(coroutine, "close") then source = "while true do end" end
     return (loadstring or load)(source)()
   end},
+  {"closes what a limit has ended", "nothing", function()
+    local ended = rawget(_G, "ENDED")
+    return rawget(coroutine, "close") and ended and
+           coroutine.close(ended)
+  end},
   {"calls operators", OVER, function(st)
     local t = st.ones(1)
     while true do t:add_(1) end
@@ -431,5 +436,28 @@ list.timed = {
     end
   end},
 }
+
+-- Where a coroutine cannot be suspended, in Lua 5.4: below functions of C, by
+-- what ends the coroutine.
+for i, way in ipairs {
+  "table.sort({3, 2, 1}, loop)", "string.gsub('a', '.', loop)",
+  "tostring(setmetatable({}, {__tostring = loop}))",
+  "string.gsub('a', '.', function() pcall(loop) loop() end)",
+} do
+  for k, ending in ipairs {
+    "coroutine.wrap(body)()",
+    "ENDED = coroutine.create(body); coroutine.resume(ENDED); "
+    .. "coroutine.close(ENDED)",
+  } do
+    if rawget(coroutine, "close") then
+      table.insert(list.timed, 1, {
+        ("loops in a handler below C %d %d"):format(i, k), OVER, function()
+          return load("local function loop() while true do end end "
+            .. "local function body() local x <close> = setmetatable({}, "
+            .. "{__close = loop}) " .. way .. " end " .. ending)()
+        end})
+    end
+  end
+end
 
 return list

@@ -90,6 +90,17 @@ local a, b = 1, 2; b = 3 error("oops", 0) local c = 4
 a, b, c
 local _, d = 5, 6 error("oops", 0)
 d]], "oops\n1\t3\tnil\noops\n6\n"},
+  {"may be called arg, and others leave the global", [[
+local x = 1
+x, arg == rawget(_G, "arg")
+local arg = 7
+arg
+local b, arg = 1, 8 error("oops", 0)
+arg, b
+local c, arg = {...}, 9 error("oops", 0)
+arg
+local function f() return arg end
+f()]], "1\ttrue\n7\noops\n8\t1\noops\n9\n9\n"},
   {"leave _ to the last value", [[
 local _, q = 1, 7
 q
