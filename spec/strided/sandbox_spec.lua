@@ -280,7 +280,8 @@ describe("A sandbox", function()
     local text = run_code [[
       local st = require "strided"
       print(st.sandbox():run(function()
-        return st.data.DataLoader({module = "os"})
+        local loader = st.data.DataLoader({module = "os"})
+        return loader
       end))]]
     assert.truthy(text:find("^false\t[^\n]*:3: DataLoader: os: not available "
                             .. "in a sandbox"), text)
