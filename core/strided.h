@@ -41,7 +41,7 @@
  * structs and constants. MAJOR grows when one of them changes or goes, and
  * MINOR is 0 then; MINOR grows when one is added (CONTRIBUTING.md). */
 #define ST_API_MAJOR 1
-#define ST_API_MINOR 2
+#define ST_API_MINOR 3
 #define ST_API_VERSION (ST_API_MAJOR * 1000 + ST_API_MINOR)
 
 #ifdef __cplusplus

@@ -120,6 +120,8 @@ st_status st_recorder_reject_read(st_recorder *r) {
   return st__recorder_reject_read(r);
 }
 
+void st_recorder_stop(st_recorder *r) { r->was_stopped = true; }
+
 void st_recorder_uses_shape(st_recorder *r) { r->uses_sizes = true; }
 
 st_status st_compile_cache_end(st_compile_cache *f, int n,

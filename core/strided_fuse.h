@@ -110,17 +110,18 @@ ST_API st_tensor *st_recorder_input(const st_recorder *r, int i);
 /* True if t is a fake tensor of this recorder. */
 ST_API bool st_recorder_is_fake(const st_recorder *r, const st_tensor *t);
 /* Marks the function as one that cannot be recorded for these arguments, and is
- * called instead. why is the reason. */
+ * called instead. why is the reason; the place of the config is added. All
+ * calls fail from then on. */
 ST_API void st_recorder_refuse(st_recorder *r, const char *why);
 ST_API bool st_recorder_was_refused(const st_recorder *r);
-/* Call this on an attempt to read elements or the shape of a fake tensor.
- * Returns BAD_STATE; the recording fails with it as well. */
+/* The same on an attempt to read elements; returns BAD_STATE. */
 ST_API st_status st_recorder_reject_read(st_recorder *r);
 ST_API void st_recorder_uses_shape(st_recorder *r);
+/* Nothing is stored when the recording ends: its function was interrupted. */
+ST_API void st_recorder_stop(st_recorder *r);
 /* Ends the recording and stores its result in f for these arguments. outputs:
  * up to 16 fake tensors; noutputs is negative when the function failed. The
- * caller owns *steps; NULL: the function is to be called. BAD_STATE when
- * elements were read, NO_MEMORY. */
+ * caller owns *steps; NULL: the function is to be called. NO_MEMORY. */
 ST_API st_status st_compile_cache_end(st_compile_cache *f, int n,
                                       const st_compile_cache_arg *args,
                                       st_recorder **r, int noutputs,

@@ -430,6 +430,14 @@ bool st__is_user_frame(const st__state *h, const lua_Debug *ar);
 /* Writes "file:line" of the innermost user frame to buf, or "" if there is
  * none; returns buf. */
 char *st__where(const st__state *h, lua_State *L, char *buf, size_t size);
+/* Writes the name of the running function of the binding to buf, or ""; returns
+ * buf. */
+char *st__running_name(st__state *h, lua_State *L, char *buf, size_t size);
+
+/* True if the error at the top, with which lua_pcall returned this status, is
+ * an interrupt, the time limit of a sandbox or a lack of memory: what called
+ * the function then goes no other way. */
+bool st__stops_call(lua_State *L, int failure);
 
 /* -- warning.c ------------------------------------------------------------- */
 

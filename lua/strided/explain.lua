@@ -72,9 +72,11 @@ end
 local function fused_text(fn, ...)
   local f = fuse(fn)
   local ok, text = core.try(f.explain, f, ...)
-  return (ok and "with st.fuse it would run\n  " or
-          "st.fuse cannot fuse it:\n  ")
-         .. tostring(text):gsub("\n+$", ""):gsub("\n", "\n  ") .. "\n"
+  local title = ok and "with st.fuse it would run" or "st.fuse cannot fuse it:"
+  local why = ok and text:match "^the function is called: (.*)"
+  if why then title, text = "st.fuse would call it as it is:", why end
+  return title .. "\n  " ..
+         tostring(text):gsub("\n+$", ""):gsub("\n", "\n  ") .. "\n"
 end
 
 --- Explains how a call would run, without running it: the chosen overload and

@@ -13,7 +13,10 @@
 -- numbers, and the tensors that the function refers to; their elements are read
 -- at each call. A function that cannot be recorded is called directly, and so
 -- is one in which a call fails: its error is that of the function, and a pcall
--- in it catches. One that reads an element as a number of Lua is an error.
+-- in it catches. One that reads elements, by `x[1]`, `item()` or `totable`, or
+-- writes a tensor that it has not created, cannot be recorded: its first call
+-- with arguments of a kind stops there, before anything is written, and begins
+-- again with the arguments themselves.
 --
 -- @module strided.fuse
 
@@ -32,9 +35,10 @@ local function location(fn)
 end
 
 --- Returns a callable object f that computes what `fn` computes, with fused
--- loops. `f:explain(...)` describes what a call with these arguments runs;
--- `f:clear()` clears the compile cache. Reading an element of a tensor in `fn`
--- is an error.
+-- loops. `f:explain(...)` describes what a call with these arguments runs, or
+-- says why they cannot be recorded and in which line, as when `fn` reads an
+-- element of a tensor: then `fn` is called. `f:clear()` clears the compile
+-- cache.
 -- @function fuse
 -- @tparam function fn takes tensors, numbers, strings, booleans and nils, and
 -- returns tensors and constants; with arguments of other types it is called

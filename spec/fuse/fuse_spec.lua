@@ -9,7 +9,7 @@ local tensors = require "spec.support.tensors"
 local collect = require "spec.support.collect"
 
 local failure, live, raises = tensors.failure, tensors.kinds, tensors.raises
-local ipairs, pcall, tostring = ipairs, pcall, tostring
+local ipairs, tostring = ipairs, tostring
 
 st.manual_seed(7)
 local X, Y = st.randn(6, 8), st.randn(6, 8)
@@ -122,7 +122,7 @@ local CALLED = {
   {"asks for memory", function(x) return x * x:storage_offset() + 1 end,
    "where a tensor is in memory"},
   {"looks at what it has met", function(x) return x * BIAS[1] + 1 end,
-   "reads the elements of a captured tensor"},
+   "it reads the elements of a tensor: index, at "},
   {"takes a table", function(x) return x * 2 + 1 end,
    "its arguments have no cache key", {}},
 }
@@ -224,63 +224,6 @@ describe("A fused function", function()
   teardown(function()
     collect()
     assert.same(before, live())
-  end)
-end)
-
--- -- Elements ----------------------------------------------------------------
-
--- name, what looks at an element
-local LOOKS = {
-  {"item", function(x) return x:sum():item() > 0 end},
-  {"a subscript", function(x) return x:sum(2)[1] > 0 end},
-  {"a table", function(x) return x:totable() end},
-  {"printing", function(x) return tostring(x * 2) end},
-  {"equal", function(x) return x:equal(x * 2) end},
-  {"allclose", function(x) return x:allclose(x * 2) end},
-  {"a subscript by a tensor", function(x) return x[x:argmax()] end},
-}
-
-describe("An element of a tensor of a fused function", function()
-  for _, row in ipairs(LOOKS) do
-    it("is not known: " .. row[1], function()
-      local f = st.fuse(function(x)
-        if row[2](x) then return x * 2 end
-        return -x
-      end, {name = "f"})
-      for _ = 1, 2 do
-        local why = raises(
-          "the elements of a tensor are not known while f is traced", f, X)
-        assert.matches("fuse_spec.lua:%d+: ", why)
-      end
-    end)
-  end
-
-  it("is said to be where it is looked at", function()
-    local f = st.fuse(function(x)
-      if x:sum():item() > 0 then return x end return -x
-    end)
-    local line = debug.getinfo(1, "l").currentline - 2
-    local _, why = pcall(f, X)
-    assert.truthy(why:find("fuse_spec.lua:" .. line .. ": item: ", 1, true))
-  end)
-
-  it("is not known to who hides the error, either", function()
-    local f = st.fuse(function(x)
-      local ok = pcall(function() return x:sum():item() end)
-      return ok and x or x * 2
-    end)
-    raises("mul: the elements of a tensor are not known", f, X)
-  end)
-
-  it("does not matter to later calls", function()
-    local f = st.fuse(function(x, flag)
-      if flag then return x:sum():item() end
-      return x * 2 + 1
-    end)
-    raises("item: the elements of a tensor are not known", f, X, true)
-    same(X * 2 + 1, f(X))
-    assert.is_true(st.is_grad_enabled())
-    assert.equal("cpu", (X * 2).device)
   end)
 end)
 

@@ -169,6 +169,7 @@ local function count(counters, fused, tensors)
   if not ok then return end
   local why = text:match "^the function is called: (.-)\n?$"
   if why then
+    why = why:gsub(": [^:]*, at [^\n]*$", ""):gsub(", at [^\n]*:%d+$", "")
     counters.reasons[why] = (counters.reasons[why] or 0) + 1
     counters.refused = counters.refused + 1
   else

@@ -272,11 +272,9 @@ st_status st__compile_cache_end(st_compile_cache *f, int n,
   st__recorder_leave(r);
   const bool is_whole = noutputs >= 0 &&
                         st__recorder_outputs(r, noutputs, outputs);
-  if (r->was_read) {
-    status = st__fail(ST_BAD_STATE, "%s", r->why);
-  } else if (r->lacks_memory) {
+  if (r->lacks_memory) {
     status = st__fail(ST_NO_MEMORY, "%s: out of memory", f->name);
-  } else if (st__recorder_input_changed(r)) {
+  } else if (r->was_stopped || st__recorder_input_changed(r)) {
     /* there is no key for what has been recorded */
   } else if (is_whole) {
     status = compile(f, n, args, r, steps);

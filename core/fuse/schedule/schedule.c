@@ -242,11 +242,6 @@ st_status st__schedule_run(const st_schedule *s, st_tensor *const *inputs,
 
 /* -- Text ----------------------------------------------------------------- */
 
-static const char *short_name(const st_op *op) {
-  const char *full = st__op_name(op), *colons = strstr(full, "::");
-  return strncmp(full, "aten::", 6) == 0 && colons ? colons + 2 : full;
-}
-
 /* Appends the program's text, indented. */
 static st_status add_program(st_text *t, const st_program *p) {
   char *text;
@@ -265,14 +260,14 @@ static st_status add_program(st_text *t, const st_program *p) {
 static st_status add_step(st_text *t, const st_schedule_step *step) {
   const st_graph_node *n = &step->call;
   if (!step->program) {
-    st__text_format(t, "call %s%s%s\n", short_name(n->op),
+    st__text_format(t, "call %s%s%s\n", st__recorded_name(n->op),
                     *n->where ? " at " : "", n->where);
     return ST_OK;
   }
   const st_graph *g = step->compiled->graph;
   st__text_format(t, "fusion group of %d:", g->nnodes);
   for (int i = 0; i < g->nnodes; i++) {
-    st__text_format(t, " %s", short_name(g->nodes[i].op));
+    st__text_format(t, " %s", st__recorded_name(g->nodes[i].op));
   }
   st__text_puts(t, "\n");
   return add_program(t, step->program);

@@ -22,6 +22,12 @@ st_recorded_kind st__recorded_kind(const st_op *op) {
   return ST_RECORDED_LEAF;
 }
 
+const char *st__recorded_name(const st_op *op) {
+  static const char ns[] = "aten::";
+  const char *full = st__op_name(op);
+  return strncmp(full, ns, strlen(ns)) == 0 ? full + strlen(ns) : full;
+}
+
 const st_op *st__functional_of(const st_op *op) {
   char name[128];
   snprintf(name, sizeof name, "%s", st__op_name(op));

@@ -14,6 +14,8 @@ typedef enum st_recorded_kind {
 } st_recorded_kind;
 
 st_recorded_kind st__recorded_kind(const st_op *op);
+/* Its name in messages: without "aten::". */
+const char *st__recorded_name(const st_op *op);
 /* The functional operator of an in-place one, with the same overload and
  * arguments: "aten::add" for "aten::add_"; NULL if there is none. */
 const st_op *st__functional_of(const st_op *op);

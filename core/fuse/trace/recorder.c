@@ -19,28 +19,23 @@ static st_status fail_refused(const st_recorder *r) {
 }
 
 void st__recorder_refuse(st_recorder *r, const char *why) {
-  if (r->was_refused || r->was_read) return;
+  char where[128] = "";
+  if (r->was_refused) return;
   r->was_refused = true;
-  snprintf(r->why, sizeof r->why, "%s", why);
+  if (r->base.where) r->base.where(r->base.ctx, where, sizeof where);
+  snprintf(r->why, sizeof r->why, "%s%s%s", why, *where ? ", at " : "", where);
 }
 
 static st_status refuse(st_recorder *r, const char *why) {
-  st__recorder_refuse(r, why);
+  char text[224];
+  snprintf(text, sizeof text, "%s%s%s", why, r->op ? ": " : "",
+           r->op ? st__recorded_name(r->op) : "");
+  st__recorder_refuse(r, text);
   return fail_refused(r);
 }
 
 st_status st__recorder_reject_read(st_recorder *r) {
-  char where[128] = "";
-  if (!r->was_read) {
-    if (r->base.where) r->base.where(r->base.ctx, where, sizeof where);
-    r->was_read = true;
-    snprintf(r->why, sizeof r->why, "%s%sthe elements of a tensor are not "
-             "known while %s is traced: what it does must not depend on them",
-             where, *where ? ": " : "", name_of(r));
-  }
-  return st__fail(ST_BAD_STATE, "the elements of a tensor are not known while "
-                  "%s is traced: what it does must not depend on them",
-                  name_of(r));
+  return refuse(r, "it reads the elements of a tensor");
 }
 
 /* -- Values --------------------------------------------------------------- */
@@ -268,17 +263,6 @@ static void clear_results(const st_schema *s, st_value *rets) {
   for (int i = 0; i < s->nrets; i++) st__value_clear(&rets[i]);
 }
 
-/* Fails or refuses: the elements of a fake tensor are unknown, and those of a
- * captured tensor may differ in the next run. */
-static st_status reject_read(st_recorder *r, const st_schema *s,
-                             const st_value *args) {
-  for (int i = 0; i < s->nargs; i++) {
-    const st_tensor *t = st__to_tensor(&args[i]);
-    if (t && st__recorder_is_fake(r, t)) return st__recorder_reject_read(r);
-  }
-  return refuse(r, "it reads the elements of a captured tensor");
-}
-
 /* -- Leaves --------------------------------------------------------------- */
 
 /* Calls op on fake tensors. Warnings are muted: the run on real tensors gives
@@ -293,7 +277,7 @@ static st_status run_fakes(st_recorder *r, const st_op *op,
   if (status != ST_OK) return refuse(r, st__message());
   if (!looks || st__gives_tensors(st__op_schema(op))) return ST_OK;
   clear_results(st__op_schema(op), rets);
-  return reject_read(r, st__op_schema(op), w->args);
+  return st__recorder_reject_read(r);
 }
 
 static st_status record_leaf(st_recorder *r, const pending_call *w,
@@ -382,7 +366,7 @@ static void go_back(st_recorder *r, progress to) {
     st__tensor_release(&v->fake);
   }
   g->nnodes = to.nnodes;
-  r->was_refused = r->was_read = false;
+  r->was_refused = false;
 }
 
 /* Runs a composite operator with the mode on, so that its parts are
@@ -435,7 +419,7 @@ static st_status record_whole(st_recorder *r, pending_call *w, bool is_inplace,
   w->is_whole = true;
   if (is_inplace) return record_inplace(r, w, w->args[0].u.tensor, rets);
   if (st__gives_tensors(w->call->schema)) return record_leaf(r, w, rets);
-  return reject_read(r, w->call->schema, w->args);
+  return st__recorder_reject_read(r);
 }
 
 /* Note [Composites recorded whole] */
@@ -462,7 +446,6 @@ static st_status record_composite(st_recorder *r, pending_call *w,
 
 static st_status check_state(st_recorder *r) {
   const st_tls now = st__tls();
-  if (r->was_read) return st__recorder_reject_read(r);
   if (r->was_refused) return fail_refused(r);
   if (!now.grad) return refuse(r, "it turns off the recording of gradients");
   return ST_OK;
@@ -474,7 +457,9 @@ static st_status intercept(st_recorder *r, pending_call *w,
   const int tags = st__op_tags(w->call->op);
   const int writes = st__first_written(s, args);
   ST_TRY(check_state(r));
-  if (tags & ST_OPTAG_DATA_DEPENDENT_OUTPUT) return reject_read(r, s, args);
+  if (tags & ST_OPTAG_DATA_DEPENDENT_OUTPUT) {
+    return st__recorder_reject_read(r);
+  }
   if (tags & ST_OPTAG_INPLACE_VIEW) {
     return refuse(r, "it changes the shape of a tensor in place");
   }
@@ -503,8 +488,11 @@ static st_status run_mode(const st_call *call, const st_value *args,
   st_status status = ST_NO_MEMORY;
   if (w) {
     w->call = call;
+    const st_op *outer = r->op;
     w->is_whole = w->may_draw = false;
+    r->op = call->op;
     status = intercept(r, w, args, rets);
+    r->op = outer;
     st__free(ST_MEM_SCRATCH, w, sizeof *w);
   }
   if (status == ST_NO_MEMORY) r->lacks_memory = true;
@@ -580,5 +568,5 @@ bool st__recorder_outputs(st_recorder *r, int n,
     }
   }
   g->noutputs = n;
-  return !r->was_refused && !r->was_read;
+  return !r->was_refused;
 }

@@ -43,8 +43,10 @@
  *
  * Note [What cannot be recorded]
  * A function that cannot be recorded is refused: the caller runs it without
- * fusion, which computes the same. Reading an element of a fake tensor is an
- * error instead, because what the function does next may depend on it.
+ * fusion, which computes the same. So is a function that reads an element,
+ * since what it does next may depend on it. A refusal is an error where it
+ * happens, so the function goes no further; the calls that it makes after it
+ * has caught the error fail, too. Until then it has changed no tensor.
  */
 #ifndef ST_FUSE_TRACE_RECORDER_H
 #define ST_FUSE_TRACE_RECORDER_H
@@ -73,12 +75,13 @@ typedef struct st_recorded_value {
 
 struct st_recorder {
   st_tracer base;
-  bool was_refused, was_read, lacks_memory;
+  bool was_refused, was_stopped, lacks_memory;
   bool uses_sizes;         /* the calls may depend on the sizes */
   bool has_gradients;      /* the run will be in grad mode */
   int ninputs, depth;      /* composite operators being recorded */
+  const st_op *op;         /* being recorded, or NULL */
   st_tensor *inputs[ST_RECORD_ARGS]; /* owned: the function may drop them */
-  char why[256];           /* reason of the refusal or of the failed read */
+  char why[320];           /* reason of the refusal, and where it was */
   st_recorded_value values[ST_RECORD_VALUES]; /* of the graph's tensors */
 };
 

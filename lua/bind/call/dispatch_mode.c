@@ -62,7 +62,7 @@ static int dispatch_mode(lua_State *L) {
   st__check_callable(h, L, 1, "fn");
   st__check_callable(h, L, 2, "body");
   st__check_body(h, L, "dispatch_mode");
-  st__cannot_record(h, "it runs a mode");
+  st__cannot_record(h, L, "it runs a mode");
   lua_pushvalue(L, 1);                                   /* [+1] */
   st__lua_fn s = {h, luaL_ref(L, LUA_REGISTRYINDEX),     /* [-1] */
                   ST_TAKES_OPERATOR,
@@ -190,7 +190,7 @@ static int observe(lua_State *L) {
   st__check_table(o.h, L, 1, "options");
   st__check_callable(o.h, L, 2, "body");
   st__check_body(o.h, L, "observe");
-  st__cannot_record(o.h, "it runs an observer");
+  st__cannot_record(o.h, L, "it runs an observer");
   st__get_field(o.h, L, 1, "values");                    /* [+1] */
   observer.wants_values = lua_toboolean(L, -1);
   lua_pop(L, 1);                                         /* [-1] */

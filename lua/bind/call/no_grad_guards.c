@@ -14,7 +14,7 @@ static int run_body(lua_State *L, const char *name, st_tls state, int idx) {
   st__state *h = st__state_of(L);
   st__check_callable(h, L, idx, "body");
   st__check_body(h, L, name);
-  st__cannot_record(h, "it changes the thread's state");
+  st__cannot_record(h, L, "it changes the thread's state");
   const st_tls before = st_tls_get();
   st_tls_set(state);
   const int status = st__run_body(h, L, lua_gettop(L) - idx, LUA_MULTRET);
@@ -89,7 +89,7 @@ static int autocast(lua_State *L) {
 /* -- Queries -------------------------------------------------------------- */
 
 static int is_grad_enabled(lua_State *L) {
-  st__cannot_record(st__state_of(L), "it calls is_grad_enabled");
+  st__cannot_record(st__state_of(L), L, "it calls is_grad_enabled");
   lua_pushboolean(L, st_tls_get().grad);      /* [+1] */
   return 1;
 }
@@ -122,11 +122,13 @@ static int clear_autocast_cache(lua_State *L) {
 }
 
 static int included_keys(lua_State *L) {
+  st__cannot_record(st__state_of(L), L, "it reads dispatch keys");
   st__push_keyset(st__state_of(L), L, st_tls_get().included); /* [+1] */
   return 1;
 }
 
 static int excluded_keys(lua_State *L) {
+  st__cannot_record(st__state_of(L), L, "it reads dispatch keys");
   st__push_keyset(st__state_of(L), L, st_tls_get().excluded); /* [+1] */
   return 1;
 }

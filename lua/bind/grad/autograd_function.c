@@ -418,7 +418,7 @@ static void inherit_env(application *a) {
 /* Upvalues: the binding state, the definition. */
 static int apply(lua_State *L) {
   application a = {.h = st__state_of(L), .L = L, .nargs = lua_gettop(L)};
-  st__cannot_record(a.h, "it calls a function with a gradient of its own");
+  st__cannot_record(a.h, L, "it calls a function with a gradient of its own");
   push_definition(L, "name");                          /* [+1] */
   a.name = lua_tostring(L, -1);                        /* owned by upvalue 2 */
   lua_pop(L, 1);                                       /* [-1] */

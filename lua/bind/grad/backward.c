@@ -6,7 +6,7 @@
 #include "bind.h"
 
 static st_tensor *self(lua_State *L) {
-  st__cannot_record(st__state_of(L), "it reads a gradient or a history");
+  st__cannot_record(st__state_of(L), L, "it reads a gradient or a history");
   return st__check_tensor(st__state_of(L), L, 1, "self");
 }
 
@@ -221,7 +221,7 @@ static st_tensor **read_list(const request *r, int idx, const char *what,
 }
 
 static void read_outputs(request *r, int idx) {
-  st__cannot_record(r->h, "it computes gradients");
+  st__cannot_record(r->h, r->L, "it computes gradients");
   r->pass.outputs = read_list(r, idx, "outputs", -1, &r->pass.noutputs);
   r->outputs = lua_gettop(r->L) - 1;                     /* [+2] */
 }
@@ -464,7 +464,7 @@ static int detect_anomaly(lua_State *L) {
   st__state *h = st__state_of(L);
   st__check_callable(h, L, 1, "body");
   st__check_body(h, L, "detect_anomaly");
-  st__cannot_record(h, "it runs in anomaly mode");
+  st__cannot_record(h, L, "it runs in anomaly mode");
   const st_anomaly *outer = current;
   const st_anomaly anomaly = {node_where, h, true};
   current = &anomaly;

@@ -198,7 +198,7 @@ static int add_tensor_hook(lua_State *L, const char *name, add_fn *add,
   st_node *target = NULL;
   st__state *h = st__state_of(L);
   st__check_tensor(h, L, 1, "self");
-  st__cannot_record(h, "it registers a hook");
+  st__cannot_record(h, L, "it registers a hook");
   st_tensor_hook hook = *how;
   hook.ctx = push_hook(L, &handle);                    /* [+2] */
   hook.free_ctx = st__weak_ref_free;

@@ -110,6 +110,7 @@ static int to_arrow(lua_State *L) {
                                     "L", "e", "f", "g"};
   st__state *h = st__state_of(L);
   st_tensor *t = st__check_tensor(h, L, 1, "self");
+  st__access_elements(h, L, NULL);
   arrow_schema *schema = check_struct(h, L, 2, "to_arrow", "schema",
                                       sizeof *schema);
   arrow_array *array = check_struct(h, L, 3, "to_arrow", "array",

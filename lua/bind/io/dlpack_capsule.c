@@ -30,6 +30,7 @@ static int capsule_release(lua_State *L) {
 static int to_dlpack(lua_State *L) {
   st__state *h = st__state_of(L);
   st_tensor *t = st__check_tensor(h, L, 1, "self");
+  st__access_elements(h, L, NULL);
   lua_settop(L, 2);
   capsule *c = st__newudata(h, L, ST_UD_CAPSULE, sizeof *c); /* [+1] */
   const st_status status =

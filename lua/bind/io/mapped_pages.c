@@ -290,6 +290,7 @@ static pass begin(lua_State *L, const st__mapping *m) {
 static int act_on(lua_State *L, action *act) {
   st__state *h = st__state_of(L);
   st_tensor *t = st__check_tensor(h, L, 1, "t");
+  st__cannot_record(h, L, "it reads where a tensor is in memory");
   const st__mapping *m = mapping_of(t);
   lua_pushboolean(L, m != NULL);                   /* [+1] */
   if (!m) return 1;
@@ -311,6 +312,7 @@ static int act_on(lua_State *L, action *act) {
 static int mapping(lua_State *L) {
   st__state *h = st__state_of(L);
   const st_tensor *t = st__to_tensor(h, L, 1);
+  st__cannot_record(h, L, "it reads where a tensor is in memory");
   const st__mapping *m = t ? mapping_of(t) : NULL;
   if (!m) return 0;
   lua_pushstring(L, atomic_load(&m->is_shared) ? "r+" : "r"); /* [+1] */
@@ -354,6 +356,7 @@ static void fetch_row(const st_tensor *t, const pass *p, const runs *r,
 static int fetch_rows(lua_State *L) {
   st__state *h = st__state_of(L);
   const st_tensor *t = st__check_tensor(h, L, 1, "t");
+  st__cannot_record(h, L, "it reads where a tensor is in memory");
   const st__mapping *m = st_tensor_ndim(t) ? mapping_of(t) : NULL;
   if (!m || (int64_t)atomic_load(&m->size) / 2 < st_memory_sum().cache_limit) {
     return 0;

@@ -62,6 +62,7 @@ static int share(lua_State *L) {
     return st__error(h, L, ST_BAD_TYPE, "share: argument 't' must be a "
                      "Tensor, got %s", st__type_name(h, L, 1));
   }
+  st__access_elements(h, L, NULL);
   if (lua_istable(L, 2)) push_times(h, L);              /* [+0|1] */
   const int64_t times = lua_isnil(L, -1) ? 1 : check_times(h, L, -1);
   const st_status status = st_share(t, times, token);

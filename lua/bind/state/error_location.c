@@ -36,6 +36,16 @@ static bool is_refusal(st_status status) {
          status != ST_HOST && st_limits_check() == ST_OK;
 }
 
+bool st__stops_call(lua_State *L, int failure) {
+  static const char interrupted[] = "interrupted";
+  if (failure == LUA_ERRMEM) return true;
+  if (lua_type(L, -1) != LUA_TSTRING) return false;
+  const char *text = lua_tostring(L, -1);
+  const size_t n = strlen(text), end = strlen(interrupted);
+  return strstr(text, "the time limit of ") ||
+         (n >= end && strcmp(text + n - end, interrupted) == 0);
+}
+
 int st__raise(st__state *h, lua_State *L, st_status status) {
   luaL_checkstack(L, 4, NULL);
   if ((status == ST_HOST || status == ST_INTERRUPTED) && h->has_error) {
@@ -52,17 +62,16 @@ int st__raise(st__state *h, lua_State *L, st_status status) {
   return lua_error(L);
 }
 
-/* Writes "name: " for the running function of the binding, or "". */
-static void name_of_running(st__state *h, lua_State *L, char *buf,
-                            size_t size) {
+char *st__running_name(st__state *h, lua_State *L, char *buf, size_t size) {
   lua_Debug ar;
   *buf = '\0';
   luaL_checkstack(L, 2, NULL);
-  if (!lua_getstack(L, 0, &ar)) return;
+  if (!lua_getstack(L, 0, &ar)) return buf;
   lua_getinfo(L, "f", &ar);                        /* [+1] */
   const char *name = st__function_name(h, L);
-  if (name) snprintf(buf, size, "%s: ", name);
+  if (name) snprintf(buf, size, "%s", name);
   lua_pop(L, 1);                                   /* [-1] */
+  return buf;
 }
 
 int st__argument_error(st__state *h, lua_State *L, st_status code,
@@ -72,8 +81,9 @@ int st__argument_error(st__state *h, lua_State *L, st_status code,
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  name_of_running(h, L, name, sizeof name);
-  return st__raise(h, L, st_fail(code, "%s%s", name, text));
+  st__running_name(h, L, name, sizeof name);
+  return st__raise(h, L, st_fail(code, "%s%s%s", name, *name ? ": " : "",
+                                 text));
 }
 
 void st__unknown_option(st__state *h, lua_State *L, const char *name,

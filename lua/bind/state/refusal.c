@@ -7,11 +7,28 @@
  * meaning must not change. They can be any value, so it is the refusals that
  * are known: the binding (st__raise) and the library (strided.caller_error)
  * note the text of each that they raise, and `try` catches the last one only.
+ *
+ * In a function that st.fuse records, a refusal ends the recording, though the
+ * function may catch it: it may be one of fake tensors.
  */
+
+#include <string.h>
 
 #include "bind.h"
 
+/* The text without the source line in front. */
+static const char *without_line(const st__state *h, lua_State *L,
+                                const char *text) {
+  char where[LUA_IDSIZE + 16];
+  const size_t n = strlen(st__where(h, L, where, sizeof where));
+  return n && strncmp(text, where, n) == 0 && text[n] == ':' ? text + n + 2
+                                                             : text;
+}
+
 void st__note_refusal(st__state *h, lua_State *L, int idx) {
+  if (h->recorder && lua_type(L, idx) == LUA_TSTRING) {
+    st_recorder_refuse(h->recorder, without_line(h, L, lua_tostring(L, idx)));
+  }
   lua_pushvalue(L, idx);                            /* [+1] */
   lua_rawseti(L, LUA_REGISTRYINDEX, h->refusal_ref); /* [-1] */
 }

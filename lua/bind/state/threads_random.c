@@ -18,6 +18,7 @@ static int get_num_threads(lua_State *L) {
 static int set_num_threads(lua_State *L) {
   st__state *h = st__state_of(L);
   const int64_t n = st__check_int(h, L, 1, "n");
+  st__cannot_record(h, L, "it changes a setting");
   if (n < INT_MIN || n > INT_MAX) {
     return st__error(h, L, ST_BAD_VALUE, "the number of threads must be 1 to "
                      "256, not %" PRId64, n);
@@ -98,15 +99,19 @@ static int set_home(lua_State *L) {
 
 /* -- Random numbers ------------------------------------------------------- */
 
+static const char DRAWS[] = "it uses the state of random numbers";
+
 static st_generator *check_generator(lua_State *L) {
-  return *(st_generator **)st__checkudata(st__state_of(L), L, 1,
-                                          ST_UD_GENERATOR, "self");
+  st__state *h = st__state_of(L);
+  st_generator **g = st__checkudata(h, L, 1, ST_UD_GENERATOR, "self");
+  st__cannot_record(h, L, DRAWS);
+  return *g;
 }
 
 /* manual_seed(seed): seeds the default generator */
 static int manual_seed(lua_State *L) {
-  st__cannot_record(st__state_of(L), "it seeds random numbers");
   st__state *h = st__state_of(L);
+  st__cannot_record(h, L, DRAWS);
   st_generator_seed(st_default_generator(),
                     (uint64_t)st__check_int(h, L, 1, "seed"));
   return 0;
@@ -156,6 +161,7 @@ static int new_generator(lua_State *L) {
 /* get_rng_state(): returns a copy of the default generator */
 static int get_rng_state(lua_State *L) {
   st__state *h = st__state_of(L);
+  st__cannot_record(h, L, DRAWS);
   st_generator **g = st__newudata(h, L, ST_UD_GENERATOR, sizeof *g);
   const st_status status = st_generator_new(0, g);
   if (status != ST_OK) return st__raise(h, L, status);
@@ -169,7 +175,7 @@ typedef struct state { const void *p; size_t n; } state;
 static state check_state(st__state *h, lua_State *L, int idx,
                          const char *name) {
   const st_tensor *t = st__check_tensor(h, L, idx, "state");
-  st__check_not_fake(h, L, t);
+  st__access_elements(h, L, name);
   if (st_tensor_dtype(t) != ST_UINT8 || st_tensor_ndim(t) != 1 ||
       st_tensor_device(t) != ST_DEVICE_CPU ||
       !st_tensor_is_contiguous(t, ST_FORMAT_CONTIGUOUS)) {
@@ -206,8 +212,8 @@ static st_status read_default(state s) {
 
 /* set_rng_state(generator or state): copies it to the default generator */
 static int set_rng_state(lua_State *L) {
-  st__cannot_record(st__state_of(L), "it seeds random numbers");
   st__state *h = st__state_of(L);
+  st__cannot_record(h, L, DRAWS);
   if (st__to_tensor(h, L, 1)) {
     const state s = check_state(h, L, 1, "set_rng_state"); /* [+1] */
     const st_status status = read_default(s);

@@ -155,7 +155,7 @@ static int trace(lua_State *L) {
     return lua_gettop(L);
   }
   st__check_body(h, L, "trace");
-  st__cannot_record(h, "it runs an observer");
+  st__cannot_record(h, L, "it runs an observer");
   events *all = st__newudata(h, L, ST_UD_EVENTS, sizeof *all); /* [+1] */
   lua_insert(L, 1);
   begin(all);

@@ -45,12 +45,14 @@ static fused_function *check_fused(lua_State *L) {
   return st__checkudata(st__state_of(L), L, 1, ST_UD_FUSED, "self");
 }
 
-void st__check_not_fake(st__state *h, lua_State *L, const st_tensor *t) {
-  if (!h->recorder) return;
-  if (st_recorder_is_fake(h->recorder, t)) {
-    st__raise(h, L, st_recorder_reject_read(h->recorder));
-  }
-  st__cannot_record(h, "it reads the elements of a captured tensor");
+int st__end_recording(st__state *h, lua_State *L, const char *why,
+                      const char *name) {
+  char text[200], running[80];
+  if (!name) name = st__running_name(h, L, running, sizeof running);
+  snprintf(text, sizeof text, "%s%s%s", why, *name ? ": " : "", name);
+  st_recorder_refuse(h->recorder, text);
+  return st__error(h, L, ST_BAD_STATE, "%s%sst.fuse cannot record the "
+                   "function: %s", name, *name ? ": " : "", why);
 }
 
 /* -- Arguments ------------------------------------------------------------ */
@@ -169,8 +171,8 @@ static void push_constants(st__state *h, lua_State *L, int first, int n) {
                type == LUA_TBOOLEAN) {
       lua_pushvalue(L, first + i);                     /* [+1] */
     } else {
-      st__cannot_record(h, "a result is not a tensor, number, string, boolean "
-                        "or nil");
+      st_recorder_refuse(h->recorder, "a result is not a tensor, number, "
+                         "string, boolean or nil");
       lua_pushboolean(L, 0);                           /* [+1] */
     }
     lua_rawseti(L, -2, i + 1);                         /* [-1] */
@@ -188,7 +190,7 @@ static int run_recorded(lua_State *L) {
   put_fakes(c, L, 3);
   st__call_c(L, c->nargs, LUA_MULTRET);                /* [-n-1, +n] */
   const int n = lua_gettop(L) - 1;
-  if (n > MAX_OUTPUTS) st__cannot_record(c->h, "too many results");
+  if (n > MAX_OUTPUTS) st_recorder_refuse(c->h->recorder, "too many results");
   luaL_checkstack(L, LUA_MINSTACK, NULL);
   push_constants(c->h, L, 2, n);                       /* [+1] */
   lua_replace(L, 1);                                   /* [-1] */
@@ -272,12 +274,14 @@ static st_schedule *record(call *c) {
   h->recorder = r;
   const int failed = st__run_body(h, L, c->nargs + 2, LUA_MULTRET);
   h->recorder = NULL;
+  const bool stops = failed && st__stops_call(L, failed);
   if (failed) keep_error(L, r);
+  if (stops) st_recorder_stop(r);
   const int n = failed ? -1 : read_outputs(c, base + 2,
                                            lua_gettop(L) - base - 1, outputs);
   status = st_compile_cache_end(c->ud->f, c->nargs, c->args, &r, n, outputs,
                                 &schedule);
-  if (status != ST_OK && failed) lua_error(L);
+  if (stops || (status != ST_OK && failed)) lua_error(L);
   if (status != ST_OK) st__raise(h, L, status);
   if (schedule) keep_constants(c, schedule, base + 1);
   lua_settop(L, base);

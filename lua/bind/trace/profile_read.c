@@ -190,7 +190,7 @@ static int start_profile(lua_State *L) {
   st__state *h = st__state_of(L);
   const bool has_shapes = lua_toboolean(L, 1);
   const lua_Number limit = luaL_checknumber(L, 2);
-  st__cannot_record(h, "it runs an observer");
+  st__cannot_record(h, L, "it runs an observer");
   profile_ud *ud = st__newudata(h, L, ST_UD_PROFILE, sizeof *ud); /* [+1] */
   ud->p = st_limits_realloc(NULL, sizeof *ud->p);
   if (!ud->p) {

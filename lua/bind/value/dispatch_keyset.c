@@ -76,6 +76,7 @@ static int set_after(lua_State *L) {
 
 /* t:key_set() */
 static int tensor_key_set(lua_State *L) {
+  st__cannot_record(st__state_of(L), L, "it reads dispatch keys");
   return return_set(L, st_tensor_keys(st__check_tensor(st__state_of(L), L, 1,
                                                        "self")));
 }

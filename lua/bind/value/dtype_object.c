@@ -130,6 +130,7 @@ static int get_default_dtype(lua_State *L) {
 
 static int set_default_dtype(lua_State *L) {
   st__state *h = st__state_of(L);
+  st__cannot_record(h, L, "it changes a setting");
   const st_status status = st_set_default_dtype(
     st__check_dtype(h, L, 1, "dtype"));
   return status == ST_OK ? 0 : st__raise(h, L, status);

@@ -313,7 +313,7 @@ static st__tensor_ud *copy_of(st__state *h, lua_State *L, st_tensor *t,
                               const options *o) {
   const st_value args[] = {st__tensor_arg(t), {.tag = ST_TAG_NONE}};
   st_value ret;
-  st__cannot_record(h, "it copies a tensor by tensor(t)");
+  st__cannot_record(h, L, "it copies a tensor by tensor(t)");
   st__tensor_ud *ud = st__new_tensor_ud(h, L);        /* [+1] */
   const st_tls before = st_tls_get();
   st_tls_set(st_tls_grad(false));
@@ -392,7 +392,7 @@ static void push_nested(list_writer *l, lua_State *L, int d) {
 static int tensor_totable(lua_State *L) {
   st__state *h = st__state_of(L);
   st_tensor *t = st__check_tensor(h, L, 1, "self");
-  st__check_not_fake(h, L, t);
+  st__access_elements(h, L, NULL);
   if (st_tensor_device(t) == ST_DEVICE_META) {
     return st__error(h, L, ST_BAD_STATE, "totable: a tensor on the meta "
                      "device has no data");
@@ -424,7 +424,7 @@ static int64_t extent(const st_tensor *t) {
 char *st__check_memory(st__state *h, lua_State *L, int idx, size_t *n) {
   const st_tensor *t = st__check_tensor(h, L, idx, idx == 1 ? "self" : "t");
   st__check_access(h, L);
-  st__check_not_fake(h, L, t);
+  st__access_elements(h, L, NULL);
   const st_device device = st_tensor_device(t);
   char *data = st_tensor_data(t);
   *n = (size_t)extent(t);

@@ -9,7 +9,7 @@
 
 typedef struct plan { st_plan *p; int noutputs, noperands; } plan;
 
-enum { MAX_OPERANDS = 16, MAX_THREADS = 256 };
+enum { MAX_OPERANDS = 16, MAX_THREADS = 256, PLAN_ARGS = 7 };
 
 /* ORDER st_plan_kind */
 static const char *const kinds[] = {"own", "elementwise", "copy", "reduction"};
@@ -28,8 +28,6 @@ static const struct { const char *name; int bit; } flags[] = {
   {"promote_integer_inputs_to_float", ST_PLAN_INT_TO_FLOAT},
   {"cast_common_dtype_to_outputs", ST_PLAN_CAST_OUTPUTS}
 };
-
-enum { NARGS = 7 }; /* arguments of new_plan */
 
 /* -- Building ------------------------------------------------------------- */
 
@@ -137,8 +135,9 @@ static int new_plan(lua_State *L) {
   st__state *h = st__state_of(L);
   st_tensor *operands[MAX_OPERANDS];
   int64_t sizes[ST_MAX_DIMS];
-  lua_settop(L, NARGS);
+  lua_settop(L, PLAN_ARGS);
   for (int i = 1; i <= 3; i++) luaL_checktype(L, i, LUA_TTABLE);
+  st__cannot_record(h, L, "it builds a tensor iterator");
   st_plan_config c = {.flags = read_flags(L, 1), .operands = operands,
                       .dtype = ST_DTYPE_NONE, .static_dtype = ST_DTYPE_NONE};
   c.noutputs = read_operands(h, L, 2, true, operands, MAX_OPERANDS);
@@ -184,6 +183,7 @@ static int plan_call(lua_State *L) {
   st_plan *plans[MAX_PLANS];
   int count = 0;
   luaL_checkany(L, 1);
+  st__cannot_record(h, L, "it builds a tensor iterator");
   st__packet *packet = st__push_operator(h, L, 1, &f.is_method); /* [+1] */
   lua_replace(L, 1);                                    /* [-1] */
   f.is_complete = false;

@@ -200,10 +200,10 @@ static void replace_tensor(st__state *h, lua_State *L, int idx) {
   char number[80];
   st_scalar s;
   const st_tensor *t = st__check_tensor(h, L, idx, "self");
+  st__access_elements(h, L, "..");
   if (st_tensor_ndim(t) > 0 || st_tensor_device(t) == ST_DEVICE_META) {
     st__push_tensor_text(h, L, idx);                      /* [+1] */
   } else {
-    st__check_not_fake(h, L, t);
     const st_status status = st_tensor_get(t, 0, NULL, &s);
     if (status != ST_OK) st__raise(h, L, status);
     format_number(st_tensor_dtype(t), &s, number, sizeof number);

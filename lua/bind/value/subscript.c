@@ -147,7 +147,7 @@ static void apply_tensor(walk *w, st_tensor *t) {
     add_index(w, t, is_mask(t) ? st_tensor_ndim(t) : 1);
     return;
   }
-  st__check_not_fake(w->h, w->L, t);
+  st__access_elements(w->h, w->L, "index");
   const st_status status = st_tensor_get(t, 0, NULL, &s);
   if (status != ST_OK) st__raise(w->h, w->L, status);
   if (is_mask(t)) {
@@ -301,7 +301,7 @@ static int push_element(st__state *h, lua_State *L, const st_tensor *t,
                      : given == size + 1 ? LOOP_HINT : "");
   }
   if (i < 0) i += size;
-  st__check_not_fake(h, L, t);
+  st__access_elements(h, L, "index");
   const st_status status = st_tensor_get(t, 1, &i, &s);
   if (status != ST_OK) return st__raise(h, L, status);
   st__push_scalar(h, L, s); /* [+1] */
@@ -464,7 +464,7 @@ static bool set_at(st__state *h, lua_State *L, st_tensor *t) {
   int64_t at[ST_MAX_DIMS];
   st_scalar s;
   const int ndim = st_tensor_ndim(t);
-  if (ndim == 0 || lua_type(L, 3) != LUA_TNUMBER) return false;
+  if (ndim == 0 || lua_type(L, 3) != LUA_TNUMBER || h->recorder) return false;
   const st_dtype d = st_tensor_dtype(t);
   to_element(h, L, d, &s);
   if (d != ST_FLOAT32 && d != ST_FLOAT64 &&

@@ -40,9 +40,9 @@ st_tensor *st__check_tensor(st__state *h, lua_State *L, int idx,
                        is_method ? "; write a colon before a method" : "");
   }
   if (st_tensor_is_symbol(t)) {
-    st__error(h, L, ST_BAD_STATE, "argument '%s' represents tensors of any "
-              "dtype and shape while a function is traced: its shape, dtype "
-              "and elements are not known", arg);
+    st__argument_error(h, L, ST_BAD_STATE, "argument '%s' represents tensors "
+                       "of any dtype and shape while a function is traced: its "
+                       "shape, dtype and elements are not known", arg);
   }
   if (st__is_fake(h, t)) st_recorder_uses_shape(h->recorder);
   return t;
@@ -98,11 +98,8 @@ static int tensor_gc(lua_State *L) {
 static int tensor_free(lua_State *L) {
   st__state *h = st__state_of(L);
   st__tensor_ud *ud = st__checkudata(h, L, 1, ST_UD_TENSOR, "self");
-  if (ud->t && h->recorder && !h->running && !st__is_nested(h, L)) {
-    const bool is_fake = st__is_fake(h, ud->t);
-    st__cannot_record(h, "it frees a tensor");
-    if (!is_fake) return st__error(h, L, ST_BAD_STATE, "free: the function "
-                                   "is recorded");
+  if (ud->t && !h->running && !st__is_nested(h, L)) {
+    st__cannot_record(h, L, "it frees a tensor");
   }
   if (ud->t) st__gc_credit(h, ud);
   if (!ud->t || !(h->running || st__is_nested(h, L))) {
@@ -128,8 +125,9 @@ static st_tensor *self(lua_State *L) {
 /* The tensor in argument 1, for methods that depend on its memory, which a
  * fake tensor does not have. */
 static st_tensor *self_in_memory(lua_State *L) {
-  st__cannot_record(st__state_of(L), "it reads where a tensor is in memory");
-  return self(L);
+  st__state *h = st__state_of(L);
+  st__cannot_record(h, L, "it reads where a tensor is in memory");
+  return st__check_tensor(h, L, 1, "self");
 }
 
 /* -- Sizes ---------------------------------------------------------------- */
@@ -270,7 +268,7 @@ static int tensor_has_internal_overlap(lua_State *L) {
 /* may_share_memory(t, other): true if a byte may belong to both */
 static int may_share_memory(lua_State *L) {
   st__state *h = st__state_of(L);
-  st__cannot_record(h, "it reads where a tensor is in memory");
+  st__cannot_record(h, L, "it reads where a tensor is in memory");
   const st_tensor *t = st__check_tensor(h, L, 1, "t");
   const st_tensor *u = st__check_tensor(h, L, 2, "other");
   lua_pushboolean(L, st_may_share_memory(t, u)); /* [+1] */
@@ -306,7 +304,7 @@ static int tensor_suggest_format(lua_State *L) {
 
 static int tensor_keys(lua_State *L) {
   char text[512];
-  st__cannot_record(st__state_of(L), "it reads a tensor's dispatch keys");
+  st__cannot_record(st__state_of(L), L, "it reads dispatch keys");
   lua_pushstring(L, st_keyset_text(st_tensor_keys(self(L)), text,
                                    sizeof text)); /* [+1] */
   return 1;
@@ -332,7 +330,7 @@ void st__push_tensor_text(st__state *h, lua_State *L, int idx) {
     lua_remove(L, -2);                   /* [-1] */
     return;
   }
-  st__check_not_fake(h, L, ud->t);
+  st__access_elements(h, L, "tostring");
   const st_status status = format(h, L, ud->t, text);
   if (status != ST_OK) st__raise(h, L, status);
   lua_pushstring(L, *text);              /* [+1] */

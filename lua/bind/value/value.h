@@ -226,12 +226,24 @@ void st__end_reduction(lua_State *L);
 static inline bool st__is_fake(const st__state *h, const st_tensor *t) {
   return h->recorder && st_recorder_is_fake(h->recorder, t);
 }
-/* Raises if t is a fake tensor; call it before reading elements of t. */
-void st__check_not_fake(st__state *h, lua_State *L, const st_tensor *t);
-/* Cancels the running recording because of an effect that a replay of the
- * recorded calls would omit; the function is then called directly. */
-static inline void st__cannot_record(const st__state *h, const char *why) {
-  if (h->recorder) st_recorder_refuse(h->recorder, why);
+/* Ends the running recording and raises: the function is then called directly.
+ * why: "it registers a hook"; name: that of the function which does so, or NULL
+ * for the running one of the binding. */
+int st__end_recording(st__state *h, lua_State *L, const char *why,
+                      const char *name);
+/* The same if a recording is running. A function that has an effect, or a
+ * result, which a run of the recorded calls would omit calls this before. */
+static inline void st__cannot_record(st__state *h, lua_State *L,
+                                     const char *why) {
+  if (h->recorder) st__end_recording(h, L, why, NULL);
+}
+/* The same for functions that read or write elements, which a fake tensor does
+ * not have, and which may differ when the recording runs. */
+static inline void st__access_elements(st__state *h, lua_State *L,
+                                       const char *name) {
+  if (h->recorder) {
+    st__end_recording(h, L, "it reads the elements of a tensor", name);
+  }
 }
 
 /* True if a view of t is part of the graph: elements of t are tensors then,
