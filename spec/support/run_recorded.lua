@@ -41,7 +41,8 @@ local function start(name)
 end
 
 local NAMES = {"calls", "recorded", "with a fusion group", "refused",
-               "failing both ways", "not compared", "different"}
+               "failing both ways", "not compared", "like others",
+               "different"}
 local sums, reasons, unfinished = {}, {}, {}
 for i in ipairs(NAMES) do sums[i] = 0 end
 
