@@ -38,8 +38,6 @@ local READS = {
   end, "index"},
   {"totable", function(x) return x:totable()[2][1] end, "totable"},
   {"tostring", function(x) return #tostring(x) end, "tostring"},
-  {"a text", function(x) return #("x is " .. x) end, ".."},
-  {"a number in a text", function(x) return "sum " .. x:sum() end, ".."},
   {"bytes", function(x) return #x:tostring_bytes() end, "tostring_bytes"},
   {"a branch", function(x) return x:gt(2):any():item() and x * 2 or x end,
    "item"},
@@ -63,6 +61,12 @@ local READS = {
   end},
   {"a copy by st.tensor", function(x) return st.tensor(x) + 1 end, "tensor"},
 }
+
+if pcall(function() return "" .. st.ones(1) end) then -- not in Lua 5.4
+  READS[#READS + 1] = {"a text", function(x) return #("x is " .. x) end, ".."}
+  READS[#READS + 1] = {"a number in a text",
+                       function(x) return "sum " .. x:sum() end, ".."}
+end
 
 local function values(...)
   local out = {n = select("#", ...), ...}
@@ -381,8 +385,19 @@ end)
 
 -- -- Everything that is documented -------------------------------------------
 
--- Examples that leave something behind which the next call finds.
-local ONCE = {}
+-- Under sanitizers one example of STEP is called.
+local STEP = os.getenv "STRIDED_SANITIZED" and 16 or 1
+
+--- The rows of a table, one of STEP, in the order of their names.
+local function some(rows)
+  local names, i = {}, 0
+  for name in pairs(rows) do names[#names + 1] = name end
+  table.sort(names)
+  return function()
+    i = i + STEP
+    return names[i], rows[names[i]]
+  end
+end
 
 describe("The examples of st.help, in a function of st.fuse,", function()
   local function check(code, want)
@@ -399,30 +414,27 @@ describe("The examples of st.help, in a function of st.fuse,", function()
 
   it("of functions, give what they give", function()
     local n = 0
-    for name, row in pairs(functions) do
-      if not ONCE[name] then
-        local run = assert(compile("local st, t = ...\nreturn " ..
-                                   row.example))
-        local f = st.fuse(function(t) return run(st, t) end)
-        pcall(f, st.tensor {{2, 4}, {1, 3}})
-        for _ = 1, 2 do
-          local ok, v = pcall(f, st.tensor {{1, 2}, {3, 4}})
-          assert.equal(row.result, tostring(v), name)
-          assert.is_true(ok, name)
-        end
-        n = n + 1
+    for name, row in some(functions) do
+      local run = assert(compile("local st, t = ...\nreturn " .. row.example))
+      local f = st.fuse(function(t) return run(st, t) end)
+      pcall(f, st.tensor {{2, 4}, {1, 3}})
+      for _ = 1, 2 do
+        local ok, v = pcall(f, st.tensor {{1, 2}, {3, 4}})
+        assert.equal(row.result, tostring(v), name)
+        assert.is_true(ok, name)
       end
+      n = n + 1
     end
-    assert.is_true(n > 100)
+    assert.is_true(n > 100 / STEP)
   end)
 
   it("of operators, give what they give", function()
     local n = 0
-    for _, row in pairs(examples) do
+    for _, row in some(examples) do
       check(row.code, row.result)
       n = n + 1
     end
-    assert.is_true(n >= 580)
+    assert.is_true(n >= math.floor(580 / STEP))
   end)
 end)
 
