@@ -169,6 +169,12 @@ static st_tensor *zero_where(st_op_scope *c, const st_tensor *t,
     st__of_tensor(t), st__of_tensor(mask), st__of_int(0)});
 }
 
+static st_tensor *one_where(st_op_scope *c, const st_tensor *t,
+                            const st_tensor *mask) {
+  return st__apply(c, ST_OP_masked_fill_Scalar, 3, (st_value[]){
+    st__of_tensor(t), st__of_tensor(mask), st__of_int(1)});
+}
+
 static st_tensor *is_zero(st_op_scope *c, const st_tensor *t) {
   return st__apply_with(c, ST_OP_eq_Scalar, t, st__of_int(0));
 }
@@ -194,37 +200,31 @@ static st_tensor *infinite_norm(st_op_scope *c, const norm *a) {
                     st__apply2(c, ST_OP_mul_Tensor, is_it, share));
 }
 
-/* grad * self |self|^(p - 2) / result^(p - 1), 0 where it is undefined. */
+/* grad * sgn(self) (|self| / result)^(p - 1), 0 where it is undefined. The
+ * quotient is formed first: powers may leave the range of the dtype. */
 static st_tensor *finite_norm(st_op_scope *c, const norm *a) {
   const double p = a->p;
+  const st_tensor *zero = is_zero(c, a->result);
   if (p == 2 && st__tls().grad) { /* second derivative: undefined at norm 0 */
     return st__apply2(c, ST_OP_mul_Tensor, a->grad,
       zero_where(c, st__apply2(c, ST_OP_div_Tensor, a->self, a->result),
-                 is_zero(c, a->result)));
+                 zero));
   }
   if (p == 2) {
     return st__apply2(c, ST_OP_mul_Tensor, a->self,
       zero_where(c, st__apply2(c, ST_OP_div_Tensor, a->grad, a->result),
-                 is_zero(c, a->result)));
+                 zero));
   }
-  const st_tensor *size = st__apply1(c, ST_OP_abs, a->self);
   const st_tensor *direction = st__apply1(c, ST_OP_sgn, a->self);
-  const st_tensor *power = st__apply_with(c, ST_OP_pow_Tensor_Scalar, size,
-                                          st__of_float(p - 1));
-  if (p < 1) {
-    power = zero_where(c, power, is_zero(c, size));
-    return st__apply2(c, ST_OP_mul_Tensor,
-      st__apply2(c, ST_OP_mul_Tensor, direction, power),
-      st__apply2(c, ST_OP_mul_Tensor, a->grad,
-                 st__apply_with(c, ST_OP_pow_Tensor_Scalar, a->result,
-                                st__of_float(1 - p))));
-  }
-  const st_tensor *whole = st__apply_with(c, ST_OP_pow_Tensor_Scalar,
-                                          a->result, st__of_float(p - 1));
-  const st_tensor *ratio = zero_where(c,
-    st__apply2(c, ST_OP_div_Tensor, a->grad, whole), is_zero(c, a->result));
-  return st__apply2(c, ST_OP_mul_Tensor,
-                    st__apply2(c, ST_OP_mul_Tensor, direction, power), ratio);
+  const st_tensor *size = st__apply1(c, ST_OP_abs, a->self);
+  const st_tensor *none = p > 1 ? zero
+    : st__apply2(c, ST_OP_logical_or, zero, is_zero(c, size));
+  size = st__apply2(c, ST_OP_div_Tensor, size, one_where(c, a->result, zero));
+  const st_tensor *power = zero_where(c, st__apply_with(
+    c, ST_OP_pow_Tensor_Scalar, p < 1 ? one_where(c, size, none) : size,
+    st__of_float(p - 1)), none);
+  return st__apply2(c, ST_OP_mul_Tensor, direction,
+                    st__apply2(c, ST_OP_mul_Tensor, power, a->grad));
 }
 
 /* norm_back(grad, self, p, result, dim, keepdim) */

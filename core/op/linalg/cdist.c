@@ -201,20 +201,66 @@ static st_tensor *squared_sizes(st_op_scope *c, const st_tensor *t) {
                                 st__of_ints(last, 1), st__of_bool(true)});
 }
 
+/* The greatest of squared sizes, which are dense; NaN if one is. */
+static double greatest(const st_tensor *sizes) {
+  const size_t step = st__itemsize(sizes->dtype);
+  const char *p = st__data(sizes);
+  double most = 0;
+  for (int64_t i = 0; i < sizes->numel; i++, p += step) {
+    const double x = st__scalar_to_double(st__scalar_load(sizes->dtype, p));
+    if (!(x <= most)) most = x;
+    if (x != x) break;
+  }
+  return most;
+}
+
+/* A power of two that brings the greatest element of x and y near 1 if squared
+ * sizes leave the range of their dtype, else 1. */
+static double unit_of(st_op_scope *c, const st_tensor *x, const st_tensor *y,
+                      double most) {
+  const bool is_double = x->dtype == ST_FLOAT64;
+  double top = 0;
+  int exponent;
+  if (most > (is_double ? 1e-290 : 1e-30) &&
+      most < (is_double ? 1e307 : 1e37)) {
+    return 1;
+  }
+  for (int i = 0; i < 2; i++) {
+    const st_tensor *size = st__apply1(c, ST_OP_amax, st__apply1(
+      c, ST_OP_abs, i ? y : x));
+    if (!st__scope_ok(c)) return 1;
+    top = fmax(top, greatest(size));
+  }
+  if (!(top > 0 && isfinite(top))) return 1;
+  frexp(top, &exponent);
+  return ldexp(1, exponent - 1);
+}
+
 static st_tensor *by_product(st_op_scope *c, const st_tensor *x,
                              const st_tensor *y) {
   const st_tensor *mean = mean_row(c, y);
   x = st__apply2(c, ST_OP_sub_Tensor, x, mean);
   y = st__apply2(c, ST_OP_sub_Tensor, y, mean);
+  const st_tensor *xx = squared_sizes(c, x), *yy = squared_sizes(c, y);
+  const bool is_known = st__scope_ok(c) && st__has_elements(xx) &&
+                        st__has_elements(yy);
+  const double unit = is_known
+    ? unit_of(c, x, y, fmax(greatest(xx), greatest(yy))) : 1;
+  if (unit != 1) {
+    x = st__apply_with(c, ST_OP_div_Scalar, x, st__of_float(unit));
+    y = st__apply_with(c, ST_OP_div_Scalar, y, st__of_float(unit));
+    xx = squared_sizes(c, x);
+    yy = squared_sizes(c, y);
+  }
   st_tensor *d = st__apply2(c, ST_OP_matmul, x, st__apply1(c, ST_OP_mT, y));
-  const st_tensor *sizes = st__apply2(
-    c, ST_OP_add_Tensor, squared_sizes(c, x),
-    st__apply1(c, ST_OP_mT, squared_sizes(c, y)));
+  const st_tensor *sizes = st__apply2(c, ST_OP_add_Tensor, xx,
+                                      st__apply1(c, ST_OP_mT, yy));
   d = st__apply(c, ST_OP_sub_Tensor, 3,
                 (st_value[]){st__of_tensor(sizes), st__of_tensor(d),
                              st__of_int(2)});
   d = st__apply_with(c, ST_OP_clamp_min, d, st__of_int(0));
-  return st__apply1(c, ST_OP_sqrt, d);
+  d = st__apply1(c, ST_OP_sqrt, d);
+  return unit == 1 ? d : st__scaled(c, d, unit);
 }
 
 static bool use_product(const st_tensor *x, const st_tensor *y, double p,
@@ -258,31 +304,35 @@ ST_BOXED(st__box_cdist) {
 
 /* -- Gradients of cdist --------------------------------------------------- */
 
-/* grad / dist^(p - 1), 0 where the distance is 0. */
-static st_tensor *per_distance(st_op_scope *c, const st_tensor *grad,
-                               const st_tensor *dist, double p) {
-  const st_tensor *is_zero = st__apply_with(c, ST_OP_eq_Scalar, dist,
-                                            st__of_int(0));
-  dist = st__apply(c, ST_OP_masked_fill_Scalar, 3,
-                   (st_value[]){st__of_tensor(dist), st__of_tensor(is_zero),
-                                st__of_int(1)});
-  if (p != 2) {
-    dist = st__apply_with(c, ST_OP_pow_Tensor_Scalar, dist,
-                          st__of_float(p - 1));
-  }
-  return without(c, st__apply2(c, ST_OP_div_Tensor, grad, dist), is_zero);
+static st_tensor *is_zero(st_op_scope *c, const st_tensor *t) {
+  return st__apply_with(c, ST_OP_eq_Scalar, t, st__of_int(0));
 }
 
-/* d |d|^(p - 2), and 0 where d is 0. */
-static st_tensor *powers(st_op_scope *c, const st_tensor *d, double p) {
+/* t with 1 where it is 0. */
+static st_tensor *without_zeros(st_op_scope *c, const st_tensor *t) {
+  return st__apply(c, ST_OP_masked_fill_Scalar, 3,
+                   (st_value[]){st__of_tensor(t),
+                                st__of_tensor(is_zero(c, t)), st__of_int(1)});
+}
+
+/* grad / dist, 0 where the distance is 0. */
+static st_tensor *per_distance(st_op_scope *c, const st_tensor *grad,
+                               const st_tensor *dist) {
+  return without(c, st__apply2(c, ST_OP_div_Tensor, grad,
+                               without_zeros(c, dist)), is_zero(c, dist));
+}
+
+/* sgn(d) (|d| / dist)^(p - 1), and 0 where d is 0. The quotient is formed
+ * first: powers may leave the range of the dtype. */
+static st_tensor *powers(st_op_scope *c, const st_tensor *d,
+                         const st_tensor *dist, double p) {
   st_tensor *sign = st__apply1(c, ST_OP_sgn, d);
   if (p == 1) return sign;
-  const st_tensor *is_zero = st__apply_with(c, ST_OP_eq_Scalar, d,
-                                            st__of_int(0));
-  d = st__apply(c, ST_OP_masked_fill_Scalar, 3,
-                (st_value[]){st__of_tensor(d), st__of_tensor(is_zero),
-                             st__of_int(1)});
-  d = st__apply_with(c, ST_OP_pow_Tensor_Scalar, st__apply1(c, ST_OP_abs, d),
+  const st_tensor *far = st__apply_with(c, ST_OP_unsqueeze,
+                                        without_zeros(c, dist),
+                                        st__of_int(-1));
+  d = st__apply2(c, ST_OP_div_Tensor, st__apply1(c, ST_OP_abs, d), far);
+  d = st__apply_with(c, ST_OP_pow_Tensor_Scalar, without_zeros(c, d),
                      st__of_float(p - 1));
   return st__apply2(c, ST_OP_mul_Tensor, sign, d);
 }
@@ -301,8 +351,7 @@ static st_tensor *gradients_of_differences(st_op_scope *c,
                                        st__apply1(c, ST_OP_abs, d), far);
     each = without(c, st__apply1(c, ST_OP_sgn, d), less);
   } else {
-    grad = per_distance(c, grad, dist, p);
-    each = powers(c, d, p);
+    each = powers(c, d, dist, p);
   }
   grad = st__apply_with(c, ST_OP_unsqueeze, grad, st__of_int(-1));
   return st__apply_with(c, ST_OP_sum_dim_IntList,
@@ -350,7 +399,7 @@ static st_tensor *gradients(st_op_scope *c, const request *q) {
 /* For p = 2, the sum over j of w[i, j] (x[i] - y[j]), by a matrix product. */
 static st_tensor *gradients_by_product(st_op_scope *c, const request *q) {
   static const int64_t last[] = {-1};
-  const st_tensor *w = per_distance(c, q->grad, q->dist, 2);
+  const st_tensor *w = per_distance(c, q->grad, q->dist);
   const st_tensor *mean = mean_row(c, q->y);
   const st_tensor *x = st__apply2(c, ST_OP_sub_Tensor, q->x, mean);
   const st_tensor *y = st__apply2(c, ST_OP_sub_Tensor, q->y, mean);

@@ -58,6 +58,8 @@ struct st_reduction {
   int64_t count;     /* elements per output; set by st__reduce */
   double correction; /* for finish */
   double power;
+  _Atomic bool *left_range; /* set by finish: Note [Sums that leave the
+                               range] */
   int64_t base;
   st_tensor *out_first, *out_last; /* either may be NULL */
 };

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "op/reduce/reduction.h"
+#include "op/reduce/sums_out_of_range.h"
 #include "op/registry/composite.h"
 
 /* -- Helpers -------------------------------------------------------------- */
@@ -272,6 +272,17 @@ st_status st__var_meta(st_run *r) {
   return st__set_reduced(r, 0, &d, st__real_dtype(dtype_of(d.self)));
 }
 
+/* Squares of narrower types stay in the range of doubles. */
+static bool is_wide(st_dtype d) {
+  return st__real_dtype(d) == ST_FLOAT64;
+}
+
+st_status st__std_meta(st_run *r) {
+  ST_TRY(st__var_meta(r));
+  return is_wide(dtype_of(st__arg_tensor(r, 0))) ? st__write_apart(r, 0)
+                                                 : ST_OK;
+}
+
 st_status st__var_mean_meta(st_run *r) {
   st_dims d;
   ST_TRY(st__var_meta(r));
@@ -295,19 +306,26 @@ static void finish_var(const st_reduction *r, void *acc, const void *ref,
 static void finish_std(const st_reduction *r, void *acc, const void *ref,
                        int64_t n) {
   double *a = acc;
+  bool has_left = false;
+  for (int64_t i = 0; i < n; i++) has_left |= st__is_out_of_range(a[i]);
+  if (has_left) *r->left_range = true;
   finish_var(r, acc, ref, n);
   for (int64_t i = 0; i < n; i++) a[i] = sqrt(a[i]);
 }
 
 static st_status reduce_var(st_run *r, bool root) {
   const st_dtype self = dtype_of(st__arg_tensor(r, 0));
+  _Atomic bool left_range = false;
   st_reduction red = {.out_first = r->nouts > 1 ? r->out[1] : NULL,
                       .out_last = r->out[0], .pivot = pivot_mean,
                       .finish = root ? finish_std : finish_var,
-                      .correction = get_correction(r)};
+                      .correction = get_correction(r),
+                      .left_range = &left_range};
   red.first = sum_pass(ST_K_sum, acc_dtype(self));
   red.second = sum_pass(ST_K_sqdev, ST_FLOAT64);
-  return reduce_as(r, &red, self);
+  ST_TRY(reduce_as(r, &red, self));
+  return left_range && is_wide(self) && red.count > 0
+    ? st__std_out_of_range(r, red.correction) : ST_OK;
 }
 
 st_status st__var_impl(st_run *r) { return reduce_var(r, false); }
@@ -322,6 +340,11 @@ static double get_power(const st_run *r) {
   return p ? st__scalar_to_double(st__scalar_of(p)) : 2;
 }
 
+/* True if powers of elements of dtype d can leave the range of doubles. */
+static bool can_leave_range(double p, st_dtype d) {
+  return p == 2 ? is_wide(d) : p != 0 && p != 1 && isfinite(p);
+}
+
 st_status st__norm_meta(st_run *r) {
   st_dims d;
   ST_TRY(get_inexact_dims(r, &d));
@@ -332,16 +355,20 @@ st_status st__norm_meta(st_run *r) {
                     st__dtype_name(dtype), st__dtype_name(self));
   }
   if (isinf(get_power(r)) || get_power(r) < 0) ST_TRY(st__check_not_empty(&d));
-  return st__set_reduced(r, 0, &d, st__real_dtype(dtype));
+  ST_TRY(st__set_reduced(r, 0, &d, st__real_dtype(dtype)));
+  return can_leave_range(get_power(r), dtype) ? st__write_apart(r, 0) : ST_OK;
 }
 
 static void finish_norm(const st_reduction *r, void *acc, const void *ref,
                         int64_t n) {
   double *a = acc;
+  bool has_left = false;
   (void)ref;
   for (int64_t i = 0; i < n; i++) {
+    has_left |= st__is_out_of_range(a[i]);
     a[i] = r->power == 2 ? sqrt(a[i]) : pow(a[i], 1 / r->power);
   }
+  if (has_left) *r->left_range = true;
 }
 
 static st_reduce_pass norm_pass(double p) {
@@ -360,12 +387,17 @@ static st_reduce_pass norm_pass(double p) {
 
 st_status st__norm_impl(st_run *r) {
   const double p = get_power(r);
-  st_reduction red = {.out_last = r->out[0], .ref = p, .power = p};
+  _Atomic bool left_range = false;
+  st_reduction red = {.out_last = r->out[0], .ref = p, .power = p,
+                      .left_range = &left_range};
   red.first = norm_pass(p);
   if (red.first.kernel == ST_K_norm2 || red.first.kernel == ST_K_normp) {
     red.finish = finish_norm;
   }
-  return reduce_as(r, &red, dtype_arg(r, dtype_of(st__arg_tensor(r, 0))));
+  const st_dtype dtype = dtype_arg(r, dtype_of(st__arg_tensor(r, 0)));
+  ST_TRY(reduce_as(r, &red, dtype));
+  return left_range && can_leave_range(p, dtype) && red.count > 0
+    ? st__norm_out_of_range(r, p) : ST_OK;
 }
 
 /* -- logsumexp ------------------------------------------------------------ */
