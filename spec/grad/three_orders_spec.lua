@@ -28,12 +28,26 @@ local FUNCTIONS = {
   end,
   cumprod = function(x) return st.cat({x, x + 1, x + 2}):cumprod(1)["3:3"] end,
 }
-for name in ("log_ndtr erfcx i0e i1 i1e ndtri entr"):gmatch "%S+" do
+FUNCTIONS.gelu_tanh = function(x) return st.gelu(x, {approximate = "tanh"}) end
+FUNCTIONS.addcdiv = function(x)
+  return st.addcdiv(with(x, 1), with(x, 2 ^ -600), x)
+end
+FUNCTIONS.norm_of_power_3 = function(x)
+  return st.linalg.vector_norm(st.cat {x, with(x, 2 ^ 600)}, 3)
+end
+for name, imaginary in pairs {abs = 2 ^ -700, sgn = 2 ^ -700, angle = 2 ^ -600,
+                              sigmoid = 0.5, tanh = 0.5, asinh = 0.5} do
+  FUNCTIONS["complex_" .. name] = function(x)
+    return st.real(st[name](st.complex(x, with(x, imaginary))))
+  end
+end
+for name in ([[log_ndtr erfcx i0e i1 i1e ndtri entr bessel_j0 bessel_j1
+               modified_bessel_i0 modified_bessel_i1]]):gmatch "%S+" do
   FUNCTIONS[name] = st.special[name]
 end
 for name in ([[sinc exp2 i0 expm1 log1p softplus log_sigmoid erfinv lgamma
-               digamma acosh asinh atanh logit gelu tanh sigmoid
-               silu]]):gmatch "%S+" do
+               digamma acosh asinh atanh asin acos logit gelu tanh sigmoid
+               silu mish softsign]]):gmatch "%S+" do
   FUNCTIONS[name] = st[name]
 end
 
@@ -60,7 +74,16 @@ local DTYPES = {
 }
 -- The slope of erfcx loses as many digits as it is smaller than its terms.
 local CANCELS = {erfcx = {float64 = {2e-13, 1e-11, 1e-8},
-                          float32 = {1e-4, huge, huge}}}
+                          float32 = {1e-4, 1e-4, 2e-2}}}
+
+-- Where float32 has no number near enough, or none for the imaginary part.
+local STEEP = {asin = true, acos = true, acosh = true, atanh = true,
+               log1p = true}
+local function is_exact(name, x, dtype)
+  return dtype == "float64" or
+         not (STEEP[name] and abs(abs(x) - 1) < 1e-3) and
+         name ~= "complex_angle"
+end
 
 local function is_in(x, d)
   return x == 0 or (abs(x) >= d.least and abs(x) <= d.largest)
@@ -78,8 +101,9 @@ describe("Three orders of derivatives", function()
         for _, row in ipairs(rows) do
           local x, exact = row[1], {row[2], row[3], row[4]}
           local scale = max(abs(exact[1]), abs(exact[2]), abs(exact[3]))
-          local got = is_in(x, d) and derivatives(FUNCTIONS[name], x, dtype)
-          for k = 1, got and is_in(x, d) and abs(x) < d.largest ^ 0.5 and 3
+          local can = is_in(x, d) and is_exact(name, x, dtype)
+          local got = can and derivatives(FUNCTIONS[name], x, dtype)
+          for k = 1, can and abs(x) < d.largest ^ 0.5 and 3
                      or 0 do
             local off = abs(got[k] - exact[k])
             local bound = max(errors[k] * abs(exact[k]),

@@ -136,6 +136,9 @@ describe("What was saved for the backward pass", function()
     {"the result of sin", function(x) return x:sin() end, "y"},
     {"the input of sum", function(x) return x:sum() end, "x"},
     {"the input of exp", function(x) return x:exp() end, "x"},
+    {"the input of sigmoid", function(x) return x:sigmoid() end, "x"},
+    {"the input of tanh", function(x) return x:tanh() end, "x"},
+    {"the input of expm1", function(x) return x:expm1() end, "x"},
     {"what neg read", function(x) return -x end, "x"},
   }
   for _, row in ipairs(rows) do
@@ -152,6 +155,26 @@ describe("What was saved for the backward pass", function()
         assert.matches(row[4], why, 1, true)
         assert.matches("version 1", why, 1, true)
         assert.matches("expected 0", why, 1, true)
+      end
+    end)
+  end
+
+  -- (A3) A slope by the result alone, which has lost its digits at 30.
+  for name, slope in pairs {
+    sigmoid = function(y) return y * (1 - y) end,
+    tanh = function(y) return 1 - y * y end,
+    expm1 = function(y) return y + 1 end,
+  } do
+    it("may be read or not by the slope of " .. name, function()
+      for _, value in ipairs {0.5, -30, 30} do
+        local x = st.tensor({value}, {dtype = "float64"}):requires_grad_()
+        local h = x * 1
+        local y = h[name](h)
+        st.no_grad(h.mul_, h, 2)
+        assert.equal(slope(y:item()), st.grad(y:sum(), x):item())
+        local z = x * 1
+        z = z[name .. "_"](z)
+        assert.equal(slope(y:item()), st.grad(z:sum(), x):item())
       end
     end)
   end

@@ -67,8 +67,12 @@ static st_status read_arg(frame *f, const st_expr *t, st_helper_arg *out) {
   if (t->is_shape) {
     return geometry(&f->rec->arg_shapes[st__rank(r->arg_shapes, t->at)], out);
   }
-  return unpack_saved(f, &f->rec->args[st__rank(r->args, t->at)],
-                      r->schema->args[t->at].name, out);
+  const st_saved *s = &f->rec->args[st__rank(r->args, t->at)];
+  if (t->may_be_written && st__saved_is_written(s)) {
+    *out = (st_helper_arg){.value = st__none()};
+    return ST_OK;
+  }
+  return unpack_saved(f, s, r->schema->args[t->at].name, out);
 }
 
 static st_status read_result(frame *f, const st_expr *t, st_helper_arg *out) {

@@ -17,6 +17,14 @@
  * (grad/formula/helper.h). An argument whose geometry alone is read, as in
  * shape(self), is saved without its elements.
  *
+ * Note [Arguments that may be written]
+ * A slope computed from a result, as 1 - y^2 of y = tanh(x), loses all digits
+ * where y is almost 1, which one computed from the argument keeps. But as in
+ * PyTorch, an argument may be written in place after a call whose derivative
+ * reads the result alone. So `unwritten(self)` is the argument as long as it
+ * has not been written since, and then none: has(unwritten(self)) ? ... : ...
+ * An in-place variant saves none.
+ *
  * The engine completes the value of every formula: it sums over broadcast
  * dimensions, drops the imaginary part of the gradient of a real tensor and
  * converts to the input's dtype.
@@ -53,6 +61,7 @@ struct st_expr {
   int at;               /* index of the variable or of the helper */
   uint64_t grads;       /* bits of the gradients that it reads, not `grads` */
   bool is_shape;        /* only the variable's geometry is read */
+  bool may_be_written;  /* unwritten(variable) */
   st_value value;
   int nchildren;
   st_expr *children[ST_EXPR_CHILDREN];
@@ -65,6 +74,7 @@ struct st_expr {
 typedef struct st_formula {
   uint64_t targets;           /* bits of the arguments before the colon */
   uint64_t args, results;     /* bits: whose elements it reads */
+  uint64_t needed;            /* those of args that must not be written */
   uint64_t arg_shapes, result_shapes; /* bits: whose geometry it reads */
   uint64_t grads;             /* bits of results: whose gradient it reads */
   bool takes_list;            /* it reads `grads` */

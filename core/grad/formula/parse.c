@@ -166,6 +166,7 @@ static void mark_use(st_formula *f, const st_expr *t) {
     case ST_VAR_ARG:
       if (t->is_shape) f->arg_shapes |= bit;
       else f->args |= bit;
+      if (!t->is_shape && !t->may_be_written) f->needed |= bit;
       break;
     case ST_VAR_RESULT:
       if (t->is_shape) f->result_shapes |= bit;
@@ -176,8 +177,8 @@ static void mark_use(st_formula *f, const st_expr *t) {
   }
 }
 
-static st_status read_name(parser *q, const char *word, bool is_shape,
-                           st_expr **out) {
+static st_status read_variable(parser *q, const char *word, bool is_shape,
+                               bool may_be_written, st_expr **out) {
   st_value v;
   const bool is_plain = is_constant(word, &v);
   ST_TRY(new_expr(q, is_plain ? ST_EXPR_VALUE : ST_EXPR_NAME, out));
@@ -190,9 +191,24 @@ static st_status read_name(parser *q, const char *word, bool is_shape,
   }
   (*out)->is_shape = is_shape && (*out)->var != ST_VAR_GRAD &&
                      (*out)->var != ST_VAR_GRADS;
+  (*out)->may_be_written = may_be_written && (*out)->var == ST_VAR_ARG;
   if ((*out)->var == ST_VAR_GRAD) (*out)->grads = (uint64_t)1 << (*out)->at;
   mark_use(q->f, *out);
   return ST_OK;
+}
+
+static st_status read_name(parser *q, const char *word, bool is_shape,
+                           st_expr **out) {
+  return read_variable(q, word, is_shape, false, out);
+}
+
+/* "unwritten(" has been read: Note [Arguments that may be written]. */
+static st_status read_unwritten(parser *q, st_expr **out) {
+  char word[MAX_NAME];
+  accept(q, "");
+  ST_TRY(read_word(q, word));
+  ST_TRY(read_variable(q, word, false, true, out));
+  return expect(q, ")");
 }
 
 /* -- Calls ---------------------------------------------------------------- */
@@ -310,7 +326,10 @@ static st_status read_primary(parser *q, st_expr **out) {
   if (*q->p >= '0' && *q->p <= '9') return read_number(q, out);
   if (*q->p == '\'') return read_string(q, out);
   ST_TRY(read_word(q, word));
-  if (accept(q, "(")) return read_call(q, word, out);
+  if (accept(q, "(")) {
+    return strcmp(word, "unwritten") == 0 ? read_unwritten(q, out)
+                                          : read_call(q, word, out);
+  }
   return read_name(q, word, false, out);
 }
 

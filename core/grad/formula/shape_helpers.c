@@ -242,6 +242,12 @@ static st_tensor *square(st_op_scope *c, const st_tensor *a) {
   return st__apply1(c, ST_OP_square, a);
 }
 
+/* 1 - tanh(u)^2 */
+static st_tensor *one_less_square(st_op_scope *c, const st_tensor *u) {
+  const st_tensor *one = st__apply1(c, ST_OP_ones_like, u);
+  return st__apply2(c, ST_OP__tanh_slope, one, u);
+}
+
 /* y = x t, t = tanh(softplus(x)), s = sigmoid(x):
  * y'' = (1 - t^2) s (2 + x (1 - s - 2 t s)). */
 st_status st__help_mish_curvature(int n, const st_helper_arg *args,
@@ -253,9 +259,9 @@ st_status st__help_mish_curvature(int n, const st_helper_arg *args,
   const st_tensor *t = st__apply1(&c, ST_OP_tanh,
                                   st__apply1(&c, ST_OP_softplus, x));
   const st_tensor *slope = mul(
-    &c, s, st__shifted(&c, st__scaled(&c, square(&c, t), -1), 1));
+    &c, s, one_less_square(&c, st__apply1(&c, ST_OP_softplus, x)));
   const st_tensor *bend = st__minus(
-    &c, st__shifted(&c, st__scaled(&c, s, -1), 1),
+    &c, st__apply1(&c, ST_OP_sigmoid, st__scaled(&c, x, -1)),
     st__scaled(&c, mul(&c, t, s), 2));
   return st__scope_return(&c, mul(&c, slope,
                           st__shifted(&c, mul(&c, x, bend), 2)), out);
@@ -283,7 +289,7 @@ static st_tensor *tanh_gelu(st_op_scope *c, const st_tensor *x) {
     c, st__scaled(c, x, 6 * k * a),
     st__scaled(c, mul(c, t, square(c, du)), 2));
   const st_tensor *sum = st__plus(c, du, st__scaled(c, mul(c, x, bend), 0.5));
-  return mul(c, st__shifted(c, st__scaled(c, square(c, t), -1), 1), sum);
+  return mul(c, one_less_square(c, u), sum);
 }
 
 /* gelu_curvature(self, approximate) */

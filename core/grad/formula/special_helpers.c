@@ -46,8 +46,31 @@ static st_tensor *is_near(st_op_scope *c, const st_tensor *x, double limit) {
                         st__of_float(limit));
 }
 
+/* x in a type in which what cancels leaves enough digits for float32. */
+static st_tensor *widened(st_op_scope *c, const st_tensor *x) {
+  return st__apply_to(c, x, st__is_complex(x->dtype) ? ST_COMPLEX128
+                                                     : ST_FLOAT64);
+}
+
+/* wide(self): self in float64 or complex128. */
+st_status st__help_wide(int n, const st_helper_arg *args, st_value *out) {
+  const st_tensor *x = st__read_tensor(&args);
+  st_op_scope c = {.status = ST_OK};
+  (void)n;
+  return st__scope_return(&c, widened(&c, x), out);
+}
+
 static st_tensor *inverted(st_op_scope *c, const st_tensor *mask) {
   return st__apply1(c, ST_OP_logical_not, mask);
+}
+
+/* cos(pi x) of what is left of x beside a multiple of 2, which is exact. */
+static st_tensor *cos_pi(st_op_scope *c, const st_tensor *x) {
+  const st_tensor *half = st__scaled(c, st__apply1(c, ST_OP_real, x), 0.5);
+  const st_tensor *whole = st__apply1(c, ST_OP_round,
+                                      st__apply1(c, ST_OP_detach, half));
+  x = st__minus(c, x, st__scaled(c, whole, 2));
+  return st__apply1(c, ST_OP_cos, st__scaled(c, x, 3.141592653589793));
 }
 
 /* sinc_slope(self): (cos(pi x) - sinc(x)) / x, near 0 by its series. */
@@ -55,10 +78,10 @@ st_status st__help_sinc_slope(int n, const st_helper_arg *args,
                               st_value *out) {
   enum { TERMS = 12 };
   const double pi = 3.141592653589793;
-  const st_tensor *x = st__read_tensor(&args);
   double series[TERMS], power = 1; /* pi^2k / (2k + 1)!, and its sign */
   st_op_scope c = {.status = ST_OK};
   (void)n;
+  const st_tensor *x = widened(&c, st__read_tensor(&args));
   for (int k = 1; k <= TERMS; k++) {
     power *= -pi * pi / (2.0 * k * (2.0 * k + 1));
     series[k - 1] = 2 * k * power;
@@ -68,54 +91,135 @@ st_status st__help_sinc_slope(int n, const st_helper_arg *args,
   const st_tensor *large = without(&c, x, near, 1);
   small = mul(&c, small, polynomial(&c, st__apply1(&c, ST_OP_square, small),
                                     TERMS, series));
-  const st_tensor *cosine = st__apply1(&c, ST_OP_cos,
-                                       st__scaled(&c, large, pi));
+  const st_tensor *cosine = cos_pi(&c, large);
   large = st__apply2(&c, ST_OP_div_Tensor,
                      st__minus(&c, cosine, st__apply1(&c, ST_OP_sinc, large)),
                      large);
   return st__scope_return(&c, selected(&c, near, small, large), out);
 }
 
-/* bessel_ratio(self, result, is_scaled): i1(x) / x, where result is i1(x);
- * times exp(-|x|) if it is scaled. Near 0 by its series. */
-st_status st__help_bessel_ratio(int n, const st_helper_arg *args,
-                                st_value *out) {
+/* -- Bessel functions ----------------------------------------------------- */
+
+/* f(x) / x of the function of order 1, which is `result`; i1 has the sign 1, j1
+ * the sign -1. Near 0 by its series; times exp(-|x|) if it is scaled. */
+static st_tensor *ratio(st_op_scope *c, const st_tensor *x,
+                        const st_tensor *result, double sign, bool is_scaled) {
   enum { TERMS = 15 };
-  const st_tensor *x = st__read_tensor(&args);
-  const st_tensor *result = st__read_tensor(&args);
-  const bool is_scaled = st__read_bool(&args);
   double series[TERMS];
-  st_op_scope c = {.status = ST_OK};
-  (void)n;
   series[0] = 0.5;
   for (int k = 1; k < TERMS; k++) {
-    series[k] = series[k - 1] / (4.0 * k * (k + 1)); /* of x^2 */
+    series[k] = sign * series[k - 1] / (4.0 * k * (k + 1)); /* of x^2 */
   }
-  const st_tensor *near = is_near(&c, x, 2);
-  const st_tensor *small = without(&c, x, inverted(&c, near), 0);
-  const st_tensor *ratio = polynomial(
-    &c, st__apply1(&c, ST_OP_square, small), TERMS, series);
+  const st_tensor *near = is_near(c, x, 2);
+  const st_tensor *small = without(c, x, inverted(c, near), 0);
+  const st_tensor *part = polynomial(c, st__apply1(c, ST_OP_square, small),
+                                     TERMS, series);
   if (is_scaled) {
-    small = st__scaled(&c, st__apply1(&c, ST_OP_abs, small), -1);
-    ratio = mul(&c, ratio, st__apply1(&c, ST_OP_exp, small));
+    small = st__scaled(c, st__apply1(c, ST_OP_abs, small), -1);
+    part = mul(c, part, st__apply1(c, ST_OP_exp, small));
   }
-  const st_tensor *large = st__apply2(&c, ST_OP_div_Tensor,
-                                      without(&c, result, near, 0),
-                                      without(&c, x, near, 1));
-  return st__scope_return(&c, selected(&c, near, ratio, large), out);
+  const st_tensor *large = st__apply2(c, ST_OP_div_Tensor,
+                                      without(c, result, near, 0),
+                                      without(c, x, near, 1));
+  return selected(c, near, part, large);
 }
 
-/* erfcx_slope(self, result): 2 x erfcx(x) - 2 / sqrt(pi), where result is
- * erfcx(x); for large x the derivative of its asymptotic series,
- * -1 / (sqrt(pi) x^2) sum (-1)^k (2k + 1)!! / (2 x^2)^k. */
+/* bessel_ratio(self, result, sign) */
+st_status st__help_bessel_ratio(int n, const st_helper_arg *args,
+                                st_value *out) {
+  const st_tensor *x = st__read_tensor(&args);
+  const st_tensor *result = st__read_tensor(&args);
+  const double sign = st__to_float(st__read_value(&args), 1);
+  st_op_scope c = {.status = ST_OK};
+  (void)n;
+  return st__scope_return(&c, ratio(&c, x, result, sign, false), out);
+}
+
+/* The derivative of exp(-x) i(x), i of order 0 or 1, for x > FAR: that of
+ * Abramowitz and Stegun, 9.7.1. */
+enum { FAR = 50 };
+static st_tensor *scaled_tail(st_op_scope *c, const st_tensor *x, int order) {
+  enum { TERMS = 16 };
+  double series[TERMS], a = 0.3989422804014327;
+  for (int k = 0; k < TERMS; k++) {
+    series[k] = -(k + 0.5) * a; /* of 1 / x, times x^-1.5 */
+    a *= ((2 * k + 1) * (2 * k + 1) - 4 * order) / (8.0 * (k + 1));
+  }
+  const st_tensor *inverse = st__apply1(c, ST_OP_reciprocal, x);
+  const st_tensor *root = st__apply1(c, ST_OP_rsqrt, x);
+  return mul(c, mul(c, inverse, root),
+             polynomial(c, inverse, TERMS, series));
+}
+
+/* The derivative of i0e or i1e. */
+static st_tensor *scaled_slope(st_op_scope *c, const st_tensor *x, int order) {
+  x = widened(c, x);
+  const st_tensor *close = is_near(c, x, FAR);
+  const st_tensor *size = st__apply1(c, ST_OP_abs, x);
+  const st_tensor *sign = st__apply1(c, ST_OP_sgn, x);
+  const st_tensor *near = without(c, x, inverted(c, close), 1);
+  const st_tensor *i1 = st__apply1(c, ST_OP_special_i1e, near);
+  const st_tensor *i0 = st__apply1(c, ST_OP_special_i0e, near);
+  const st_tensor *tail = scaled_tail(c, without(c, size, close, FAR), order);
+  if (order == 0) {
+    return selected(c, close, st__minus(c, i1, mul(c, i0, sign)),
+                    mul(c, tail, sign));
+  }
+  near = st__minus(c, st__minus(c, i0, mul(c, i1, sign)),
+                   ratio(c, near, i1, 1, true));
+  return selected(c, close, near, tail);
+}
+
+st_status st__help_i0e_slope(int n, const st_helper_arg *args, st_value *out) {
+  st_op_scope c = {.status = ST_OK};
+  (void)n;
+  return st__scope_return(&c, scaled_slope(&c, st__read_tensor(&args), 0),
+                          out);
+}
+
+st_status st__help_i1e_slope(int n, const st_helper_arg *args, st_value *out) {
+  st_op_scope c = {.status = ST_OK};
+  (void)n;
+  return st__scope_return(&c, scaled_slope(&c, st__read_tensor(&args), 1),
+                          out);
+}
+
+/* -- Others --------------------------------------------------------------- */
+
+/* angle_back(grad, self) of complex numbers, in real arithmetic: an infinite
+ * product of one part is none of the other. 0 at the origin. */
+st_status st__help_angle_back(int n, const st_helper_arg *args,
+                              st_value *out) {
+  const st_tensor *grad = st__read_tensor(&args);
+  const st_tensor *self = st__read_tensor(&args);
+  st_op_scope c = {.status = ST_OK};
+  (void)n;
+  const st_tensor *x = st__apply1(&c, ST_OP_real, self);
+  const st_tensor *y = st__apply1(&c, ST_OP_imag, self);
+  const st_tensor *origin = st__apply_with(&c, ST_OP_eq_Scalar, self,
+                                           st__of_int(0));
+  const st_tensor *size = st__apply2(&c, ST_OP_hypot,
+                                     without(&c, x, origin, 1), y);
+  const st_tensor *part[2] = {y, x};
+  for (int i = 0; i < 2; i++) {
+    const st_tensor *once = st__apply2(&c, ST_OP_div_Tensor, part[i], size);
+    part[i] = mul(&c, grad, st__apply2(&c, ST_OP_div_Tensor, once, size));
+  }
+  return st__scope_return(&c, st__apply2(&c, ST_OP_complex,
+                                         st__scaled(&c, part[0], -1),
+                                         part[1]), out);
+}
+
+/* erfcx_slope(self): 2 x erfcx(x) - 2 / sqrt(pi); for large x the derivative of
+ * its asymptotic series, -1 / (sqrt(pi) x^2) sum (-1)^k (2k + 1)!! / (2 x^2)^k.
+ */
 st_status st__help_erfcx_slope(int n, const st_helper_arg *args,
                                st_value *out) {
   enum { TERMS = 18 };
-  const st_tensor *x = st__read_tensor(&args);
-  const st_tensor *result = st__read_tensor(&args);
   double series[TERMS];
   st_op_scope c = {.status = ST_OK};
   (void)n;
+  const st_tensor *x = widened(&c, st__read_tensor(&args));
   series[0] = -0.5641895835477563;
   for (int k = 1; k < TERMS; k++) {
     series[k] = series[k - 1] * -0.5 * (2 * k + 1); /* of 1 / x^2 */
@@ -127,9 +231,10 @@ st_status st__help_erfcx_slope(int n, const st_helper_arg *args,
                                  without(&c, x, inverted(&c, far), 10)));
   const st_tensor *tail = mul(&c, inverse, polynomial(&c, inverse, TERMS,
                                                       series));
+  const st_tensor *near = without(&c, x, far, 0);
   const st_tensor *close = st__shifted(
-    &c, st__scaled(&c, mul(&c, without(&c, x, far, 0),
-                           without(&c, result, far, 1)), 2),
+    &c, st__scaled(&c, mul(&c, near,
+                           st__apply1(&c, ST_OP_special_erfcx, near)), 2),
     -1.1283791670955126);
   return st__scope_return(&c, selected(&c, far, tail, close), out);
 }

@@ -174,6 +174,11 @@ st_status st__saved_check(const st_saved *s, const st_node *node,
   return check_one(s, node, name);
 }
 
+bool st__saved_is_written(const st_saved *s) {
+  return s->value.tag != ST_TAG_TENSOR ||
+         st__version(s->value.u.tensor) != s->version;
+}
+
 static st_status unpack_tensor(const st_saved *s, st_node *node,
                                const char *name, st_tensor **out) {
   st_tensor *t = s->value.u.tensor;

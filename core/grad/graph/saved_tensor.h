@@ -40,6 +40,8 @@ void st__saved_release(st_saved *s);
  * the one that saved it. name: of the argument, for the message. */
 st_status st__saved_check(const st_saved *s, const st_node *node,
                           const char *name);
+/* True if the saved tensor was written since, or none was saved. */
+bool st__saved_is_written(const st_saved *s);
 /* The saved value, checked and owned. While gradients are recorded, a tensor
  * gets its history back. */
 st_status st__saved_unpack(const st_saved *s, st_node *node, const char *name,

@@ -178,6 +178,7 @@ static st_status save_args(st_rule_node *rec, const needs *need,
     const int i = __builtin_ctzll(rest);
     st_saved *const s = &rec->args[st__rank(r->args, i)];
     const bool is_lost = i == 0 && r->is_inplace;
+    if (is_lost && !(r->needed & 1)) continue;
     if (is_lost && args[0].tag == ST_TAG_TENSOR) {
       ST_TRY(st__save_clone(s, args[0].u.tensor));
     } else {

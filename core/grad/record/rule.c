@@ -57,6 +57,7 @@ static st_status parse_all(st_rule *r, int n, const char *const *formulas,
     r->targets |= f->targets;
     r->common |= r->args & f->args;
     r->args |= f->args;
+    r->needed |= f->needed;
     r->results |= f->results;
     r->arg_shapes |= f->arg_shapes;
     r->result_shapes |= f->result_shapes;
@@ -86,6 +87,7 @@ st_status st__rule_custom(const st_op *op, const st_derivative *d,
   r->custom = *d;
   for (int i = 0; i < r->schema->nargs; i++) {
     r->args |= (uint64_t)1 << i;
+    r->needed |= (uint64_t)1 << i;
     if (r->schema->args[i].type == ST_TYPE_TENSOR) {
       r->targets |= (uint64_t)1 << i;
     }
@@ -193,7 +195,7 @@ static st_status run_custom(st_rule_node *rec, st_tensor *const *grads,
  * error must not depend on the values that the gradient is computed from. */
 static st_status check_saved(const st_rule_node *rec) {
   const st_rule *r = rec->rule;
-  for (uint64_t rest = r->args; rest; rest &= rest - 1) {
+  for (uint64_t rest = r->needed; rest; rest &= rest - 1) {
     const int i = __builtin_ctzll(rest);
     ST_TRY(st__saved_check(&rec->args[st__rank(r->args, i)], &rec->node,
                            r->schema->args[i].name));

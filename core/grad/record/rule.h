@@ -17,6 +17,7 @@ typedef struct st_rule {
   bool is_linear_in_self;
   uint64_t targets;         /* union of those of the formulas, as the next */
   uint64_t args, results, arg_shapes, result_shapes;
+  uint64_t needed;          /* arguments that must not be written */
   uint64_t common;          /* arguments that several formulas read */
   int nformulas;
   st_formula *formulas;

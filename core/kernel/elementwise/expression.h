@@ -22,19 +22,21 @@
 #define LOG2_E            0x1.71547652b82fep0
 
 #define SIGMOID(x) (1 / (1 + F(exp)(-(x))))
-#define GELU_TANH(x) \
-  F(tanh)((T)SQRT_2_OVER_PI * ((x) + (x) * (x) * (x) * (T)0.044715))
 
 /* Derivatives; those of gelu are the normal distribution plus x times its
  * density. s is the sigmoid of x, t a tanh, small exp(-|x|), which cannot
- * overflow. */
+ * overflow; of gelu with tanh exp(-|2 u|) with u the tanh's argument. */
 #define SILU_SLOPE(x, s) ((s) * (1 + (x) * (1 - (s))))
+#define SIGMOID_SLOPE(small) ((small) / (1 + (small)) / (1 + (small)))
 #define MISH_SLOPE(x, s, t) ((t) + (x) * (s) * (1 - (t) * (t)))
 #define GELU_SLOPE(x) \
-  ((T)0.5 * (1 + F(erf)((x) * (T)SQRT_HALF)) + \
+  (F(ndtr)(x) + \
    (x) * (F(exp)((T)-0.5 * (x) * (x)) * (T)ONE_OVER_SQRT_2PI))
-#define GELU_TANH_SLOPE(x, t) \
-  ((T)0.5 * (1 + (t)) + (T)0.5 * (x) * (1 - (t) * (t)) * \
+#define GELU_TANH_INNER(x) \
+  ((T)SQRT_2_OVER_PI * ((x) + (x) * (x) * (x) * (T)0.044715))
+#define GELU_TANH_SLOPE(x, small) \
+  (((x) < 0 ? (small) : 1) / (1 + (small)) + \
+   2 * (x) * SIGMOID_SLOPE(small) * \
    ((T)SQRT_2_OVER_PI * (1 + (T)0.134145 * (x) * (x))))
 #define LOG_SIGMOID_PART(x, small) \
   ((x) < 0 ? (small) / (1 + (small)) : -((small) / (1 + (small))))

@@ -151,7 +151,8 @@ static inline double st_zeta_in_units(double s, double q, double unit) {
   if (q == (double)INFINITY) return 0;
   const double last = pow(q / unit, -s);
   double term = s * last / q;
-  sum += last * (q / (s - 1) + 0.5);
+  sum += last > 1e-290 ? last * (q / (s - 1) + 0.5)
+                       : pow(q / unit, 1 - s) * unit / (s - 1); /* q is large */
   for (int j = 0; j < 8; j++) {
     sum += share[j] * term;
     term *= (s + 2 * j + 1) * (s + 2 * j + 2) / (q * q);
@@ -161,6 +162,14 @@ static inline double st_zeta_in_units(double s, double q, double unit) {
 
 static inline double st_zeta_positive(double s, double q) {
   return st_zeta_in_units(s, q, 1);
+}
+
+/* The distances of x to the integers below and above it, without the bits that
+ * the sum of a small one and 1 loses. */
+static inline void st_parts(double x, double *below, double *above) {
+  const double near = x - round(x);
+  *below = near < 0 ? 1 + near : near;
+  *above = near < 0 ? -near : 1 - near;
 }
 
 /* The Hurwitz zeta function. For q < 0 only an integer s has real terms; the
@@ -173,8 +182,10 @@ static inline double st_zeta(double s, double q) {
   if (q > 0) return st_zeta_positive(s, q);
   if (q == floor(q)) return INFINITY;
   if (s != floor(s)) return NAN;
-  const double part = q - floor(q), sign = fmod(s, 2) == 0 ? 1 : -1;
-  return st_zeta_positive(s, part) + sign * st_zeta_positive(s, 1 - part) -
+  const double sign = fmod(s, 2) == 0 ? 1 : -1;
+  double below, above;
+  st_parts(q, &below, &above);
+  return st_zeta_positive(s, below) + sign * st_zeta_positive(s, above) -
          sign * st_zeta_positive(s, 1 - q);
 }
 
@@ -192,14 +203,16 @@ static inline double st_factorial_by_power(double s, double m) {
 /* (s - 1)! zeta(s, x) where one of the two overflows or underflows: the largest
  * term m^-s stands before the sum. */
 static inline double st_polygamma_extreme(double s, double x) {
-  const double part = x - floor(x), sign = fmod(s, 2) == 0 ? 1 : -1;
-  if (part == 0.5 && sign < 0) x = fmax(x, 1 - x); /* the others cancel */
+  const double sign = fmod(s, 2) == 0 ? 1 : -1;
+  double below, above;
+  st_parts(x, &below, &above);
+  if (below == 0.5 && sign < 0) x = fmax(x, 1 - x); /* the others cancel */
   if (!(x < 0)) {
     return st_zeta_in_units(s, x, x) * st_factorial_by_power(s, x);
   }
-  const double m = fmin(part, 1 - part);
-  const double sum = st_zeta_in_units(s, part, m) +
-                     sign * st_zeta_in_units(s, 1 - part, m) -
+  const double m = fmin(below, above);
+  const double sum = st_zeta_in_units(s, below, m) +
+                     sign * st_zeta_in_units(s, above, m) -
                      sign * st_zeta_in_units(s, 1 - x, m);
   return sum * st_factorial_by_power(s, m);
 }

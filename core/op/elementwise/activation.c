@@ -65,6 +65,9 @@ ST_BOXED(st__box_prelu) {
 ST_BOXED(st__box_softsign) {
   const st_tensor *self = st__next_tensor(&args);
   st_op_scope c = {.n = 0};
+  if (self->dtype == ST_FLOAT32 || self->dtype == ST_FLOAT64) {
+    return st__scope_return(&c, st__apply1(&c, ST_OP__softsign, self), rets);
+  }
   const st_tensor *size = st__apply1(&c, ST_OP_abs, self);
   size = st__apply_with(&c, ST_OP_add_Scalar, size, st__of_int(1));
   return st__scope_return(&c, st__apply2(&c, ST_OP_div_Tensor, self, size),

@@ -41,6 +41,7 @@ each("igamma igammac special_gammainc special_gammaincc",
 each([[silu_backward mish_backward log_sigmoid_backward hardsigmoid_backward
        hardswish_backward logit_backward]], {{A(2, 3), between(0.1, 0.8, 2, 3)},
      {A(2, 3), between(0.1, 0.8, 3)}})
+each("_sigmoid_slope _tanh_slope", {{A(2, 3), A(2, 3)}, {A(3), A(2, 3)}})
 each("sigmoid_backward tanh_backward", {{A(2, 3), U(2, 3)}, {A(3), U(2, 3)}})
 layers["gelu_backward"] = {{A(2, 3), A(2, 3)},
                            {A(2, 3), A(2, 3), {approximate = "tanh"}}}

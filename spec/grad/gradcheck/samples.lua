@@ -184,6 +184,7 @@ samples["hardtanh"] = {{A(2, 3), -0.7, 0.9}}
 each("hardshrink softshrink", {{A(2, 3), 0.6}})
 samples["prelu"] = {{A(2, 3), A(3)}, {A(2, 3), A(1)}}
 each("softsign tanhshrink", {{A(2, 3)}, {Z(2)}})
+samples["_softsign"] = {{A(2, 3)}}
 samples["glu"] = {{A(2, 4), 2}}
 
 -- -- Functions of two --------------------------------------------------------
