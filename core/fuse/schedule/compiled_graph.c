@@ -183,22 +183,6 @@ st_status st__program_check(const st_program *p, st_iter *it) {
   return st__fail(ST_BAD_VALUE, "division of integers by zero");
 }
 
-static st_status apply(const st_program *p, st_tensor *const *inputs,
-                       st_tensor **outs) {
-  st_iter it;
-  st_tensor *none[ST_PROGRAM_OPERANDS] = {NULL};
-  st_status status = st__program_iter(&it, p, inputs, none);
-  if (status == ST_OK) status = st__program_check(p, &it);
-  if (status == ST_OK) {
-    status = st__program_run(p, &it);
-    for (int i = 0; status == ST_OK && i < p->noutputs; i++) {
-      outs[i] = st__iter_take_output(&it, i);
-    }
-  }
-  st__iter_release(&it);
-  return status;
-}
-
 /* Note [Operands of programs]
  * A program reads the elements of its operands in memory, so none may be lazy
  * (Note [Lazy tensors]). The arguments of an operator are resolved before its
@@ -218,15 +202,26 @@ static st_status apply_resolved(const st_program *p, st_tensor *const *inputs,
     const int at = p->order[i];
     status = st__resolve_lazy(inputs[at], &own[at]);
   }
-  if (status == ST_OK) status = apply(p, own, outs);
+  if (status == ST_OK) status = st__program_apply(p, own, outs);
   for (int i = 0; i < p->ninputs; i++) st__tensor_release(&own[p->order[i]]);
   return status;
 }
 
 st_status st__program_apply(const st_program *p, st_tensor *const *inputs,
                             st_tensor **outs) {
-  return reads_lazy(p, inputs) ? apply_resolved(p, inputs, outs)
-                               : apply(p, inputs, outs);
+  if (reads_lazy(p, inputs)) return apply_resolved(p, inputs, outs);
+  st_iter it;
+  st_tensor *none[ST_PROGRAM_OPERANDS] = {NULL};
+  st_status status = st__program_iter(&it, p, inputs, none);
+  if (status == ST_OK) status = st__program_check(p, &it);
+  if (status == ST_OK) {
+    status = st__program_run(p, &it);
+    for (int i = 0; status == ST_OK && i < p->noutputs; i++) {
+      outs[i] = st__iter_take_output(&it, i);
+    }
+  }
+  st__iter_release(&it);
+  return status;
 }
 
 st_status st__compiled_run(st_compiled_graph *f, st_tensor *const *inputs,

@@ -207,36 +207,41 @@ static st_status run_all(const st_schedule *s, st_tensor *const *inputs,
   return status;
 }
 
-static st_status run(const st_schedule *s, st_tensor *const *inputs,
-                     st_tensor **outs) {
-  st_tensor *small[64];
-  const size_t n = (size_t)s->nvalues + (size_t)s->max_listed;
-  if (n <= sizeof small / sizeof *small) {
-    memset(small, 0, n * sizeof *small);
-    return run_all(s, inputs, small, outs);
-  }
-  st_tensor **values = st__alloc_zero(ST_MEM_SCRATCH, n * sizeof *values);
-  if (!values) return ST_NO_MEMORY;
-  const st_status status = run_all(s, inputs, values, outs);
-  st__free(ST_MEM_SCRATCH, values, n * sizeof *values);
+/* The state of the random numbers before a run; NULL is none. */
+static st_status save_random(void **state) {
+  st_generator *const g = st__default_generator();
+  const size_t size = st__generator_state_size(g);
+  *state = st__alloc(ST_MEM_SCRATCH, size);
+  if (!*state) return ST_NO_MEMORY;
+  const st_status status = st__generator_get_state(g, *state, size);
+  if (status == ST_OK) return ST_OK;
+  st__free(ST_MEM_SCRATCH, *state, size);
+  *state = NULL;
   return status;
+}
+
+static void end_random(void *state, bool restores) {
+  st_generator *const g = st__default_generator();
+  const size_t size = st__generator_state_size(g);
+  if (restores) st__generator_set_state(g, state, size);
+  st__free(ST_MEM_SCRATCH, state, size);
 }
 
 /* A failed run has drawn no random numbers: the function, which is called
  * instead, draws them. */
 st_status st__schedule_run(const st_schedule *s, st_tensor *const *inputs,
                            st_tensor **outs) {
-  if (!s->may_fail_later) return run(s, inputs, outs);
-  st_generator *const g = st__default_generator();
-  const size_t size = st__generator_state_size(g);
-  void *state = st__alloc(ST_MEM_SCRATCH, size);
-  if (!state) return ST_NO_MEMORY;
-  st_status status = st__generator_get_state(g, state, size);
-  if (status == ST_OK) {
-    status = run(s, inputs, outs);
-    if (status != ST_OK) st__generator_set_state(g, state, size);
-  }
-  st__free(ST_MEM_SCRATCH, state, size);
+  st_tensor *small[64], **values = small;
+  const size_t n = (size_t)s->nvalues + (size_t)s->max_listed;
+  const bool is_large = n > sizeof small / sizeof *small;
+  st_status status = ST_NO_MEMORY;
+  void *state = NULL;
+  if (s->may_fail_later) ST_TRY(save_random(&state));
+  if (is_large) values = st__alloc_zero(ST_MEM_SCRATCH, n * sizeof *values);
+  else memset(small, 0, n * sizeof *small);
+  if (values) status = run_all(s, inputs, values, outs);
+  if (is_large && values) st__free(ST_MEM_SCRATCH, values, n * sizeof *values);
+  if (state) end_random(state, status != ST_OK);
   return status;
 }
 

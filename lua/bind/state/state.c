@@ -135,12 +135,18 @@ static void keep_list(st__state *h, lua_State *L, const luaL_Reg *fns) {
  * function. Operator calls ask in st__call_operator. */
 static int call_access(lua_State *L) {
   const luaL_Reg *fn = lua_touserdata(L, lua_upvalueindex(2));
-  const bool has_name = lua_toboolean(L, lua_upvalueindex(3));
-  if (lua_toboolean(L, lua_upvalueindex(4))) {
-    st__check_guarded(st__state_of(L), L, fn);
-  }
   const int n = fn->func(L);                     /* [+n] */
-  return n + st__check_lost(st__state_of(L), L, 1, has_name ? fn->name : "");
+  if (atomic_load_explicit(&st__has_lost_pages, memory_order_relaxed)) {
+    const bool has_name = lua_toboolean(L, lua_upvalueindex(3));
+    st__raise_lost(st__state_of(L), L, 1, has_name ? fn->name : "");
+  }
+  return n;
+}
+
+static int call_guarded_access(lua_State *L) {
+  st__check_guarded(st__state_of(L), L,
+                    lua_touserdata(L, lua_upvalueindex(2)));
+  return call_access(L);
 }
 
 void st__check_access(st__state *h, lua_State *L) {
@@ -152,7 +158,8 @@ void st__check_access(st__state *h, lua_State *L) {
 
 /* The entry of the function at the top if it is one of these, or NULL. */
 static const luaL_Reg *access_function(lua_State *L) {
-  if (lua_tocfunction(L, -1) != call_access) return NULL;
+  const lua_CFunction f = lua_tocfunction(L, -1);
+  if (f != call_access && f != call_guarded_access) return NULL;
   lua_getupvalue(L, -1, 2);                      /* [+1] */
   const luaL_Reg *fn = lua_touserdata(L, -1);
   lua_pop(L, 1);                                 /* [-1] */
@@ -190,8 +197,9 @@ void st__set_access_functions(st__state *h, lua_State *L, const luaL_Reg *fns,
     lua_pushlightuserdata(L, h);         /* [+1] */
     lua_pushlightuserdata(L, (void *)(uintptr_t)fns); /* [+1] */
     lua_pushboolean(L, has_names);       /* [+1] */
-    lua_pushboolean(L, st__is_guarded(fns)); /* [+1] */
-    lua_pushcclosure(L, call_access, 4); /* [-4, +1] */
+    lua_pushboolean(L, 1); /* [+1]: what st__check_access asks for */
+    lua_pushcclosure(L, st__is_guarded(fns) ? call_guarded_access : call_access,
+                     4);                 /* [-4, +1] */
     lua_setfield(L, -2, fns->name);      /* [-1] */
   }
 }
