@@ -27,7 +27,8 @@
  * density. s is the sigmoid of x, t a tanh, small exp(-|x|), which cannot
  * overflow; of gelu with tanh exp(-|2 u|) with u the tanh's argument. */
 #define SILU_SLOPE(x, s) ((s) * (1 + (x) * (1 - (s))))
-#define SIGMOID_SLOPE(small) ((small) / (1 + (small)) / (1 + (small)))
+#define PART(small) (1 / (1 + (small))) /* one quotient for all of them */
+#define SIGMOID_SLOPE(small) ((small) * PART(small) * PART(small))
 #define MISH_SLOPE(x, s, t) ((t) + (x) * (s) * (1 - (t) * (t)))
 #define GELU_SLOPE(x) \
   (F(ndtr)(x) + \
@@ -35,7 +36,7 @@
 #define GELU_TANH_INNER(x) \
   ((T)SQRT_2_OVER_PI * ((x) + (x) * (x) * (x) * (T)0.044715))
 #define GELU_TANH_SLOPE(x, small) \
-  (((x) < 0 ? (small) : 1) / (1 + (small)) + \
+  (((x) < 0 ? (small) : 1) * PART(small) + \
    2 * (x) * SIGMOID_SLOPE(small) * \
    ((T)SQRT_2_OVER_PI * (1 + (T)0.134145 * (x) * (x))))
 #define LOG_SIGMOID_PART(x, small) \
