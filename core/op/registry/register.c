@@ -20,8 +20,9 @@
 static st_status copy_out(const st_call *call, const st_value *args,
                           st_value *rets) {
   const st_structured_ctx *ctx = call->ctx;
-  return st__compose_out((st_op_id)ctx->row->target, call->schema->nargs - 1,
-                         args, rets);
+  const int nouts = call->schema->nrets;
+  return st__compose_outs((st_op_id)ctx->row->target,
+                          call->schema->nargs - nouts, nouts, args, rets);
 }
 
 /* -- The table ------------------------------------------------------------ */
