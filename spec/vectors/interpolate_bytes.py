@@ -1,5 +1,5 @@
-"""Makes spec/data/interpolate_bytes.lua, which op/vision/interpolate_bytes_spec
-.lua reads: images of bytes, resized by PyTorch.
+"""Makes spec/data/interpolate_bytes.jsonl.gz, a line of JSON per image of bytes
+that PyTorch has resized, for op/vision/interpolate_bytes_spec.lua.
 
     python spec/vectors/interpolate_bytes.py
     python spec/vectors/interpolate_bytes.py N FOLDER
@@ -8,10 +8,11 @@ The second form writes N random cases as .safetensors files without metadata
 that a script may compare: see the spec.
 """
 
+import gzip
 import itertools
+import json
 import os
 import sys
-import textwrap
 
 import torch
 import torch.nn.functional as F
@@ -60,21 +61,19 @@ def lua(x):
 
 
 def write_rows():
-    path = os.path.join(HERE, "..", "data", "interpolate_bytes.lua")
-    with open(path, "w") as file:
-        file.write("-- Made by spec/vectors/interpolate_bytes.py with PyTorch "
-                   "%s.\nreturn {\n" % torch.__version__.split("+")[0])
+    path = os.path.join(HERE, "..", "data", "interpolate_bytes.jsonl.gz")
+    with open(path, "wb") as file, gzip.GzipFile("", "wb", 9, file, 0) as out:
         for shape, row, is_last in rows():
             x = picture(*shape)
             if is_last:
                 x = x.to(memory_format=torch.channels_last)
             y = resize(x, row)
-            numbers = ", ".join(map(str, y.flatten().tolist()))
-            text = "{%s, %s, %s, %s, {%s}}," % (
-                lua(shape), ", ".join(map(lua, row)), lua(is_last),
-                lua(tuple(y.shape)), numbers)
-            file.write(textwrap.fill(text, 78) + "\n")
-        file.write("}\n")
+            mode, antialias, align, size, factor = row
+            line = {"shape": shape, "mode": mode, "antialias": antialias,
+                    "align_corners": align, "size": size or False,
+                    "scale_factor": factor or False, "is_last": is_last,
+                    "result": list(y.shape), "bytes": y.flatten().tolist()}
+            out.write((json.dumps(line) + "\n").encode())
 
 
 def write_random(n, folder):

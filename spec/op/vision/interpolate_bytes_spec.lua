@@ -1,14 +1,15 @@
 --- Images of bytes in other sizes: the bytes that PyTorch gives, in
--- spec/data/interpolate_bytes.lua, of spec/vectors/interpolate_bytes.py.
+-- spec/data/interpolate_bytes.jsonl.gz, of spec/vectors/interpolate_bytes.py.
 -- axes: isa
 
 local build = require "spec.support.build"
+local reader = require "spec.conformance.reader"
 local st = require "strided"
 local tensors = require "spec.support.tensors"
 
 local live, raises = tensors.live, tensors.raises
 
-local ROWS = dofile(build.root .. "/spec/data/interpolate_bytes.lua")
+local PATH = build.root .. "/spec/data/interpolate_bytes.jsonl.gz"
 
 --- Bytes that interpolate_bytes.py computes as well.
 local function picture(shape, is_last)
@@ -19,30 +20,38 @@ local function picture(shape, is_last)
   return is_last and t:contiguous {memory_format = "channels_last"} or t
 end
 
+local function integers(list)
+  local out = {}
+  for i, x in ipairs(list) do out[i] = reader.integer(x) end
+  return out
+end
+
 local function resized(x, row)
-  local _, mode, antialias, align, size, factor = (unpack or table.unpack)(row)
-  return st.interpolate(x, {mode = mode, antialias = antialias,
-    align_corners = align, size = size or nil, scale_factor = factor or nil})
+  return st.interpolate(x, {mode = row.mode, antialias = row.antialias,
+    align_corners = row.align_corners,
+    size = row.size and integers(row.size) or nil,
+    scale_factor = row.scale_factor or nil})
 end
 
 describe("An image of bytes", function()
   local before = live()
 
-  for i, row in ipairs(ROWS) do
-    it(("is resized as in PyTorch: %s%s, row %d"):format(row[2],
-       row[3] and " with antialiasing" or "", i), function()
-      local x = picture(row[1], row[7])
+  for row, _, i in reader.cases(PATH) do
+    it(("is resized as in PyTorch: %s%s, row %d"):format(row.mode,
+       row.antialias and " with antialiasing" or "", i), function()
+      local shape = integers(row.shape)
+      local x = picture(shape, row.is_last)
       local y = resized(x, row)
       assert.equal("uint8", y.dtype)
-      assert.same(row[8], y.shape)
-      assert.same(row[9], y:reshape(-1):totable())
-      local format = row[7] and "channels_last" or "contiguous_format"
+      assert.same(integers(row.result), y.shape)
+      assert.same(integers(row.bytes), y:reshape(-1):totable())
+      local format = row.is_last and "channels_last" or "contiguous_format"
       assert.is_true(y:is_contiguous {memory_format = format})
       -- of a view, and of each image alone
-      local wide = st.zeros({row[1][1], row[1][2], row[1][3], 2 * row[1][4]},
+      local wide = st.zeros({shape[1], shape[2], shape[3], 2 * shape[4]},
                             {dtype = "uint8"})
       wide[{{}, {}, {}, {1, -1, 2}}] = x
-      local view = wide:as_strided(row[1], {wide:stride(1), wide:stride(2),
+      local view = wide:as_strided(shape, {wide:stride(1), wide:stride(2),
                                             wide:stride(3), 2})
       assert.is_true(resized(view, row):equal(y))
     end)
