@@ -28,6 +28,17 @@ function M.live()
   return out
 end
 
+--- Adds to broken what is live in other numbers than before. which: words and
+-- numbers of what ran.
+function M.report_live(broken, before, which)
+  for kind, n in pairs(M.live()) do
+    if n ~= before[kind] then
+      broken[#broken + 1] = ("%s: %d %s live, %d before"):format(which, n, kind,
+                                                              before[kind])
+    end
+  end
+end
+
 --- Runs a round: did its call go through, and what promise it broke, if any.
 function M.check(round)
   local before = values.all_contents(round.tensors)
@@ -70,12 +81,8 @@ function M.run(seed, first, last, note)
     end
   end
   others.close()
-  for kind, n in pairs(M.live()) do
-    if n ~= before[kind] then
-      broken[#broken + 1] = ("seed %d rounds %d to %d: %d %s live, %d before")
-        :format(seed, first, last, n, kind, before[kind])
-    end
-  end
+  local which = ("seed %d rounds %d to %d"):format(seed, first, last)
+  M.report_live(broken, before, which)
   return broken, passed
 end
 

@@ -276,12 +276,8 @@ function M.run(seed, first, last, note)
     passed = passed + batch(seed, from, math.min(from + BATCH - 1, last), note)
   end
   st.memory.set_limit(limit)
-  for kind, n in pairs(run.live()) do
-    if n ~= before[kind] then
-      broken[#broken + 1] = ("seed %d rounds %d to %d: %d %s live, %d before")
-        :format(seed, first, last, n, kind, before[kind])
-    end
-  end
+  local which = ("seed %d rounds %d to %d"):format(seed, first, last)
+  run.report_live(broken, before, which)
   return broken, passed
 end
 

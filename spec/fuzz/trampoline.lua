@@ -273,12 +273,8 @@ function M.run(seed, first, last, note)
     local to = math.min(from + BATCH - 1, last)
     passed = passed + batch(seed, from, to, note, broken)
   end
-  for kind, n in pairs(run.live()) do
-    if n ~= before[kind] then
-      broken[#broken + 1] = ("seed %d calls %d to %d: %d %s live, %d before")
-        :format(seed, first, last, n, kind, before[kind])
-    end
-  end
+  local which = ("seed %d calls %d to %d"):format(seed, first, last)
+  run.report_live(broken, before, which)
   return broken, passed
 end
 
