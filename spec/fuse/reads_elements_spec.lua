@@ -121,6 +121,18 @@ describe("A function of st.fuse that reads elements", function()
                    st.explain(body, T {1, 2}))
   end)
 
+  it("is said to return what a recording does not, in no line", function()
+    local w = T {1}
+    for body, why in pairs {
+      [function(x) return {x} end] = "a result is not a tensor, number, " ..
+        "string, boolean or nil",
+      [function() return w end] = "it returns a captured tensor",
+    } do
+      assert.equal("the function is called: " .. why .. "\n",
+                   st.fuse(body):explain(T {1, 2}))
+    end
+  end)
+
   it("has its gradients", function()
     local function body(x, w)
       local scale = w:abs():max():item()

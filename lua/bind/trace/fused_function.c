@@ -32,6 +32,7 @@ typedef struct call {
   lua_State *L;
   fused_function *ud;
   int nargs, ntensors;
+  bool has_returned;   /* the function that is recorded */
   st_compile_cache_arg args[MAX_ARGS];
   double numbers[MAX_ARGS];
 #if LUA_VERSION_NUM >= 503
@@ -185,10 +186,11 @@ static void push_constants(st__state *h, lua_State *L, int first, int n) {
 /* run_recorded(call, fn, ...): returns the list of constants or nil, then the
  * results of fn for fake tensors */
 static int run_recorded(lua_State *L) {
-  const call *c = lua_touserdata(L, 1);
+  call *c = lua_touserdata(L, 1);
   luaL_checkstack(L, LUA_MINSTACK, NULL);
   put_fakes(c, L, 3);
   st__call_c(L, c->nargs, LUA_MULTRET);                /* [-n-1, +n] */
+  c->has_returned = true;
   const int n = lua_gettop(L) - 1;
   if (n > MAX_OUTPUTS) st_recorder_refuse(c->h->recorder, "too many results");
   luaL_checkstack(L, LUA_MINSTACK, NULL);
@@ -197,8 +199,11 @@ static int run_recorded(lua_State *L) {
   return n + 1;
 }
 
+/* The line of the function; what it has returned is at none. */
 static void write_where(void *ctx, char *text, size_t size) {
   const call *c = ctx;
+  *text = '\0';
+  if (c->has_returned) return;
   st__where(c->h, c->h->running ? c->h->running : c->L, text, size);
 }
 
@@ -261,6 +266,7 @@ static st_schedule *record(call *c) {
   const int base = c->nargs + 1;
   const st_tracing_config config = {st_compile_cache_name(c->ud->f),
                                     c->ntensors, 0, write_where, c};
+  c->has_returned = false;
   st__check_body(h, L, "fuse");
   luaL_checkstack(L, c->nargs + LUA_MINSTACK, "arguments");
   lua_pushcfunction(L, run_recorded);                  /* [+1] */
