@@ -72,6 +72,27 @@ describe("A norm", function()
     end
   end)
 
+  it("leaves out= alone where memory runs out", function()
+    local x, out = f64 {{3e160, 4e160}, {6e-170, 8e-170}}, f64 {7, 7}
+    for name, f in pairs {
+      norm = function() st.linalg.vector_norm(x, 2, {2}, {out = out}) end,
+      std = function() st.std(x, {2}, {out = out}) end,
+    } do
+      local failures = 0
+      repeat
+        out:fill_(7)
+        st.memory_fail_at(failures + 1)
+        local ok = pcall(f)
+        st.memory_fail_at(0)
+        if not ok then
+          failures = failures + 1
+          assert.same({7, 7}, out:totable(), name)
+        end
+      until ok
+      assert.is_true(failures > 10, name)
+    end
+  end)
+
   it("has the gradients of its direction", function()
     for _, size in ipairs {1e160, 1, 1e-170, 1e-300} do
       for _, p in ipairs {2, 3, -2} do
