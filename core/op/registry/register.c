@@ -20,9 +20,8 @@
 static st_status copy_out(const st_call *call, const st_value *args,
                           st_value *rets) {
   const st_structured_ctx *ctx = call->ctx;
-  const int nouts = call->schema->nrets;
-  return st__compose_outs((st_op_id)ctx->row->target,
-                          call->schema->nargs - nouts, nouts, args, rets);
+  return st__compose_out((st_op_id)ctx->row->target, call->schema->nargs - 1,
+                         args, rets);
 }
 
 /* -- The table ------------------------------------------------------------ */
