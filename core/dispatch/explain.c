@@ -28,9 +28,10 @@ static void add_head(st_text *t, const char *head) {
 }
 
 static st_keyset keys_of(const st_value *v) {
-  st_keyset ks = v->tag == ST_TAG_TENSOR ? st__keys(v->u.tensor) : 0;
-  for (uint32_t i = 0; v->tag == ST_TAG_TENSORS && i < v->len; i++) {
-    if (v->u.tensors[i]) ks |= st__keys(v->u.tensors[i]);
+  const st_tensors all = st__tensors_in(v);
+  st_keyset ks = 0;
+  for (uint32_t i = 0; i < all.n; i++) {
+    if (all.p[i]) ks |= st__keys(all.p[i]);
   }
   return ks;
 }

@@ -36,14 +36,9 @@ static bool is_differentiable(st_dtype d) {
 }
 
 static bool carries_gradient(const st_value *v) {
-  st_tensor *const *list = v->tag == ST_TAG_TENSORS ? v->u.tensors
-                                                    : &v->u.tensor;
-  const uint32_t n = v->tag == ST_TAG_TENSORS ? v->len
-                                              : v->tag == ST_TAG_TENSOR;
-  for (uint32_t i = 0; i < n; i++) {
-    if (list[i] && is_differentiable(list[i]->dtype)) {
-      return true;
-    }
+  const st_tensors all = st__tensors_in(v);
+  for (uint32_t i = 0; i < all.n; i++) {
+    if (all.p[i] && is_differentiable(all.p[i]->dtype)) return true;
   }
   return false;
 }
@@ -51,12 +46,9 @@ static bool carries_gradient(const st_value *v) {
 /* The name of the first argument that requires a gradient, or NULL. */
 static const char *find_grad_arg(const st_schema *s, const st_value *args) {
   for (int i = 0; i < s->nargs; i++) {
-    const st_value *v = &args[i];
-    if (v->tag == ST_TAG_TENSOR && (v->u.tensor->keys & ST_AUTOGRAD_BITS)) {
-      return s->args[i].name;
-    }
-    for (uint32_t k = 0; v->tag == ST_TAG_TENSORS && k < v->len; k++) {
-      const st_tensor *t = v->u.tensors[k];
+    const st_tensors all = st__tensors_in(&args[i]);
+    for (uint32_t k = 0; k < all.n; k++) {
+      const st_tensor *t = all.p[k];
       if (t && (t->keys & ST_AUTOGRAD_BITS)) return s->args[i].name;
     }
   }

@@ -40,10 +40,10 @@ static const char *find_key_source(const st_call *call, const st_value *args) {
   const st_schema *s = call->schema;
   const st_keyset set = st__key_set(st__highest_slot(call->keys));
   for (int i = 0; i < s->nargs; i++) {
-    const st_value *v = &args[i];
-    st_keyset ks = v->tag == ST_TAG_TENSOR ? v->u.tensor->keys : 0;
-    for (uint32_t k = 0; v->tag == ST_TAG_TENSORS && k < v->len; k++) {
-      if (v->u.tensors[k]) ks |= v->u.tensors[k]->keys;
+    const st_tensors all = st__tensors_in(&args[i]);
+    st_keyset ks = 0;
+    for (uint32_t k = 0; k < all.n; k++) {
+      if (all.p[k]) ks |= all.p[k]->keys;
     }
     if (set && (ks & set) == set) return s->args[i].name;
   }
@@ -52,10 +52,9 @@ static const char *find_key_source(const st_call *call, const st_value *args) {
 
 static bool has_tensor(const st_call *call, const st_value *args) {
   for (int i = 0; i < call->schema->nargs; i++) {
-    const st_value *v = &args[i];
-    if (v->tag == ST_TAG_TENSOR) return true;
-    for (uint32_t k = 0; v->tag == ST_TAG_TENSORS && k < v->len; k++) {
-      if (v->u.tensors[k]) return true;
+    const st_tensors all = st__tensors_in(&args[i]);
+    for (uint32_t k = 0; k < all.n; k++) {
+      if (all.p[k]) return true;
     }
   }
   return false;

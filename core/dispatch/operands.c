@@ -30,13 +30,9 @@ static use find_use(const st_running *r, const st_tensor *t, bool moves) {
   use found = NOT_USED;
   for (uint64_t left = s->tensor_args; left; left &= left - 1) {
     const int i = __builtin_ctzll(left);
-    const st_value *v = &r->args[i];
-    st_tensor *const *list = v->tag == ST_TAG_TENSORS ? v->u.tensors
-                                                      : &v->u.tensor;
-    const uint32_t n = v->tag == ST_TAG_TENSORS ? v->len
-                                                : v->tag == ST_TAG_TENSOR;
-    for (uint32_t k = 0; k < n; k++) {
-      const use one = use_of(r, &s->args[i], list[k], t, moves);
+    const st_tensors all = st__tensors_in(&r->args[i]);
+    for (uint32_t k = 0; k < all.n; k++) {
+      const use one = use_of(r, &s->args[i], all.p[k], t, moves);
       if (one > found) found = one;
     }
   }

@@ -4,6 +4,7 @@
 #ifndef ST_DISPATCH_VALUE_H
 #define ST_DISPATCH_VALUE_H
 
+#include "base/lists.h"
 #include "base/memory.h"
 #include "tensor/tensor.h"
 
@@ -45,6 +46,13 @@ static inline bool st__is_none(const st_value *v) {
 /* The tensor, borrowed; NULL if v is no tensor. */
 static inline st_tensor *st__to_tensor(const st_value *v) {
   return v->tag == ST_TAG_TENSOR ? v->u.tensor : NULL;
+}
+/* The tensors of v: itself, the elements of a list, of which some may be NULL,
+ * or none. */
+static inline st_tensors st__tensors_in(const st_value *v) {
+  if (v->tag == ST_TAG_TENSORS) return (st_tensors){v->u.tensors, v->len};
+  return (st_tensors){(st_tensor **)(uintptr_t)&v->u.tensor,
+                      v->tag == ST_TAG_TENSOR};
 }
 static inline int64_t st__to_int(const st_value *v, int64_t otherwise) {
   return v->tag == ST_TAG_NONE ? otherwise : v->u.i;

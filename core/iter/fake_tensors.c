@@ -8,10 +8,7 @@
 
 static int count_tensors(const st_schema *s, const st_value *args) {
   int n = 0;
-  for (int i = 0; i < s->nargs; i++) {
-    if (args[i].tag == ST_TAG_TENSORS) n += (int)args[i].len;
-    else n += args[i].tag == ST_TAG_TENSOR;
-  }
+  for (int i = 0; i < s->nargs; i++) n += (int)st__tensors_in(&args[i]).n;
   return n;
 }
 

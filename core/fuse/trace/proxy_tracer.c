@@ -47,10 +47,10 @@ static bool is_number(const st_value *v) {
 static bool has_proxy(const st_schema *s, const st_value *args) {
   for (int i = 0; i < s->nargs; i++) {
     const st_value *v = &args[i];
-    if (v->tag == ST_TAG_TENSOR && is_proxy(v->u.tensor)) return true;
+    const st_tensors all = st__tensors_in(v);
     if (is_number(v)) return true;
-    for (uint32_t k = 0; v->tag == ST_TAG_TENSORS && k < v->len; k++) {
-      if (is_proxy(v->u.tensors[k])) return true;
+    for (uint32_t k = 0; k < all.n; k++) {
+      if (is_proxy(all.p[k])) return true;
     }
   }
   return false;

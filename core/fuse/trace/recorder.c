@@ -227,10 +227,9 @@ static bool requires_gradient(const st_tensor *t) {
 
 static bool reads_gradient(const pending_call *w) {
   for (int i = 0; i < w->call->schema->nargs; i++) {
-    const st_value *v = &w->args[i];
-    if (v->tag == ST_TAG_TENSOR && requires_gradient(v->u.tensor)) return true;
-    for (uint32_t k = 0; v->tag == ST_TAG_TENSORS && k < v->len; k++) {
-      if (requires_gradient(v->u.tensors[k])) return true;
+    const st_tensors all = st__tensors_in(&w->args[i]);
+    for (uint32_t k = 0; k < all.n; k++) {
+      if (requires_gradient(all.p[k])) return true;
     }
   }
   return false;
@@ -387,12 +386,10 @@ static st_status run_parts(st_recorder *r, const pending_call *w,
 static bool are_bound(const st_recorder *r, const st_schema *s,
                       const st_value *rets) {
   for (int i = 0; i < s->nrets; i++) {
-    const bool is_list = rets[i].tag == ST_TAG_TENSORS;
-    const st_tensor *one = st__to_tensor(&rets[i]);
-    for (uint32_t k = 0; is_list && k < rets[i].len; k++) {
-      if (find(r, rets[i].u.tensors[k]) == ST_UNBOUND) return false;
+    const st_tensors all = st__tensors_in(&rets[i]);
+    for (uint32_t k = 0; k < all.n; k++) {
+      if (find(r, all.p[k]) == ST_UNBOUND) return false;
     }
-    if (!is_list && one && find(r, one) == ST_UNBOUND) return false;
   }
   return true;
 }

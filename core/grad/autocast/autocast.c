@@ -15,12 +15,9 @@ static bool is_eligible(const st_tensor *t) {
 }
 
 static bool has_more_precise(const st_value *v, st_dtype lower) {
-  st_tensor *const *list = v->tag == ST_TAG_TENSORS ? v->u.tensors
-                                                    : &v->u.tensor;
-  const uint32_t n = v->tag == ST_TAG_TENSORS ? v->len
-                                              : v->tag == ST_TAG_TENSOR;
-  for (uint32_t i = 0; i < n; i++) {
-    if (is_eligible(list[i]) && list[i]->dtype != lower) return true;
+  const st_tensors all = st__tensors_in(v);
+  for (uint32_t i = 0; i < all.n; i++) {
+    if (is_eligible(all.p[i]) && all.p[i]->dtype != lower) return true;
   }
   return false;
 }
@@ -49,9 +46,9 @@ static bool needs_cast(const cast_args *c, const st_tensor *t) {
 }
 
 static bool has_cast(const cast_args *c, const st_value *v) {
-  if (v->tag == ST_TAG_TENSOR) return needs_cast(c, v->u.tensor);
-  for (uint32_t k = 0; v->tag == ST_TAG_TENSORS && k < v->len; k++) {
-    if (needs_cast(c, v->u.tensors[k])) return true;
+  const st_tensors all = st__tensors_in(v);
+  for (uint32_t k = 0; k < all.n; k++) {
+    if (needs_cast(c, all.p[k])) return true;
   }
   return false;
 }
@@ -78,9 +75,9 @@ static st_status cast_arg(cast_args *c, int i) {
   if (!has_cast(c, v)) return ST_OK;
   ST_TRY(st__value_copy(&c->given[i], v));
   c->is_ours[i] = true;
-  if (v->tag == ST_TAG_TENSOR) return replace(c, &v->u.tensor);
-  for (uint32_t k = 0; status == ST_OK && k < v->len; k++) {
-    status = replace(c, &v->u.tensors[k]);
+  const st_tensors all = st__tensors_in(v);
+  for (uint32_t k = 0; status == ST_OK && k < all.n; k++) {
+    status = replace(c, &all.p[k]);
   }
   return status;
 }

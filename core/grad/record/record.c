@@ -31,9 +31,9 @@ static st_status redispatch(const st_call *call, const st_value *args,
 /* -- Required gradients --------------------------------------------------- */
 
 static bool value_requires_grad(const st_value *v) {
-  if (v->tag == ST_TAG_TENSOR) return st__requires_grad(v->u.tensor);
-  for (uint32_t i = 0; v->tag == ST_TAG_TENSORS && i < v->len; i++) {
-    if (v->u.tensors[i] && st__requires_grad(v->u.tensors[i])) return true;
+  const st_tensors all = st__tensors_in(v);
+  for (uint32_t i = 0; i < all.n; i++) {
+    if (all.p[i] && st__requires_grad(all.p[i])) return true;
   }
   return false;
 }
@@ -126,10 +126,9 @@ static st_status connect_all(st_rule_node *rec, const st_value *args) {
   for (uint64_t rest = r->targets; rest; rest &= rest - 1) {
     const int i = __builtin_ctzll(rest), at = rec->first[st__rank(r->targets,
                                                                   i)];
-    const st_value *v = &args[i];
-    if (v->tag == ST_TAG_TENSOR) ST_TRY(connect(rec, at, v->u.tensor));
-    for (uint32_t k = 0; v->tag == ST_TAG_TENSORS && k < v->len; k++) {
-      ST_TRY(connect(rec, at + (int)k, v->u.tensors[k]));
+    const st_tensors all = st__tensors_in(&args[i]);
+    for (uint32_t k = 0; k < all.n; k++) {
+      ST_TRY(connect(rec, at + (int)k, all.p[k]));
     }
   }
   return ST_OK;
@@ -386,9 +385,9 @@ st_status st__refuse_out(const st_call *call, const st_value *args,
 /* -- Versions and views --------------------------------------------------- */
 
 static void bump_versions(const st_value *v) {
-  if (v->tag == ST_TAG_TENSOR) st__bump_version(v->u.tensor);
-  for (uint32_t i = 0; v->tag == ST_TAG_TENSORS && i < v->len; i++) {
-    if (v->u.tensors[i]) st__bump_version(v->u.tensors[i]);
+  const st_tensors all = st__tensors_in(v);
+  for (uint32_t i = 0; i < all.n; i++) {
+    if (all.p[i]) st__bump_version(all.p[i]);
   }
 }
 

@@ -42,14 +42,11 @@ static int device_of(const st_schema *s, const st_value *args) {
     if (s->args[i].type == ST_TYPE_DEVICE && v->tag == ST_TAG_INT) {
       return (int)v->u.i;
     }
-    st_tensor *const *list = v->tag == ST_TAG_TENSORS ? v->u.tensors
-                                                      : &v->u.tensor;
-    const uint32_t n = v->tag == ST_TAG_TENSORS ? v->len
-                                                : v->tag == ST_TAG_TENSOR;
-    for (uint32_t k = 0; k < n; k++) {
-      if (!list[k]) continue;
-      if (device >= 0 && device != (int)list[k]->device) return -1;
-      device = (int)list[k]->device;
+    const st_tensors all = st__tensors_in(v);
+    for (uint32_t k = 0; k < all.n; k++) {
+      if (!all.p[k]) continue;
+      if (device >= 0 && device != (int)all.p[k]->device) return -1;
+      device = (int)all.p[k]->device;
     }
   }
   return s->tensor_args && device < 0 ? -1 : device < 0 ? ST_DEVICE_CPU
@@ -248,10 +245,9 @@ static st_status check_results(const expected *e, const st_value *rets,
 /* Marks the tensors of n values: Note [Operands of running calls]. */
 static void lend(int n, const st_value *values) {
   for (int i = 0; i < n; i++) {
-    const st_value *v = &values[i];
-    if (v->tag == ST_TAG_TENSOR) st__lend(v->u.tensor);
-    for (uint32_t k = 0; v->tag == ST_TAG_TENSORS && k < v->len; k++) {
-      if (v->u.tensors[k]) st__lend(v->u.tensors[k]);
+    const st_tensors all = st__tensors_in(&values[i]);
+    for (uint32_t k = 0; k < all.n; k++) {
+      if (all.p[k]) st__lend(all.p[k]);
     }
   }
 }

@@ -60,38 +60,29 @@ static bool is_shared(const st_tensor *t) {
                                    memory_order_relaxed);
 }
 
-/* The n tensors of v, a tensor or a list; some may be NULL. */
-static st_tensor **tensors_of(const st_value *v, uint32_t *n) {
-  *n = v->tag == ST_TAG_TENSORS ? v->len : v->tag == ST_TAG_TENSOR;
-  return v->tag == ST_TAG_TENSORS
-         ? v->u.tensors : (st_tensor **)(uintptr_t)&v->u.tensor;
-}
-
 static bool has_shared(const st_value *v) {
-  uint32_t n;
-  st_tensor *const *t = tensors_of(v, &n);
-  for (uint32_t i = 0; i < n; i++) {
-    if (is_shared(t[i])) return true;
+  const st_tensors all = st__tensors_in(v);
+  for (uint32_t i = 0; i < all.n; i++) {
+    if (is_shared(all.p[i])) return true;
   }
   return false;
 }
 
 /* An owned copy of v in which copies replace the shared tensors. */
 static st_status snapshot(const st_value *v, st_value *out) {
-  uint32_t n;
   ST_TRY(st__value_copy(v, out));
-  st_tensor **t = tensors_of(out, &n);
-  for (uint32_t i = 0; i < n; i++) {
-    st_tensor *copy = NULL;
-    if (!is_shared(t[i])) continue;
-    const st_status status = st__clone(t[i], t[i]->dtype,
-                                       ST_FORMAT_PRESERVE, &copy);
+  const st_tensors all = st__tensors_in(out);
+  for (uint32_t i = 0; i < all.n; i++) {
+    st_tensor **t = &all.p[i], *copy = NULL;
+    if (!is_shared(*t)) continue;
+    const st_status status = st__clone(*t, (*t)->dtype, ST_FORMAT_PRESERVE,
+                                       &copy);
     if (status != ST_OK) {
       st__value_clear(out);
       return status;
     }
-    st__tensor_release(&t[i]);
-    t[i] = copy;
+    st__tensor_release(t);
+    *t = copy;
   }
   return ST_OK;
 }

@@ -65,12 +65,9 @@ st_status st__check_devices(const st_call *call, const st_value *args,
   uint64_t left = call->schema->tensor_args;
   for (; left; left &= left - 1) {
     const int i = __builtin_ctzll(left);
-    const st_value *v = &args[i];
-    if (v->tag == ST_TAG_TENSOR) {
-      ST_TRY(check_device(call, i, v->u.tensor, device));
-    }
-    for (uint32_t j = 0; v->tag == ST_TAG_TENSORS && j < v->len; j++) {
-      ST_TRY(check_device(call, i, v->u.tensors[j], device));
+    const st_tensors all = st__tensors_in(&args[i]);
+    for (uint32_t j = 0; j < all.n; j++) {
+      ST_TRY(check_device(call, i, all.p[j], device));
     }
   }
   return ST_OK;
@@ -142,11 +139,8 @@ static bool any_input(const st_run *r, const st_tensor *t, relation holds) {
                 (r->variant == ST_OUT ? r->nouts : 0);
   bool found = false;
   for (int k = 0; k < n && !found; k++) {
-    const st_value *v = &r->args[k];
-    found = v->tag == ST_TAG_TENSOR && holds(t, v->u.tensor);
-    for (uint32_t j = 0; v->tag == ST_TAG_TENSORS && j < v->len; j++) {
-      found = found || holds(t, v->u.tensors[j]);
-    }
+    const st_tensors all = st__tensors_in(&r->args[k]);
+    for (uint32_t j = 0; j < all.n && !found; j++) found = holds(t, all.p[j]);
   }
   return found;
 }
@@ -362,14 +356,10 @@ static st_status check_meta(const st_run *r) {
   uint64_t left = r->call->schema->tensor_args;
   bool has_tensor = false;
   for (; left; left &= left - 1) {
-    const st_value *v = &r->args[__builtin_ctzll(left)];
-    st_tensor *const *list = v->tag == ST_TAG_TENSORS ? v->u.tensors
-                                                      : &v->u.tensor;
-    const uint32_t n = v->tag == ST_TAG_TENSORS ? v->len
-                                                : v->tag == ST_TAG_TENSOR;
-    for (uint32_t i = 0; i < n; i++) {
-      if (!list[i]) continue;
-      if (st__is_meta(list[i])) return ST_OK;
+    const st_tensors all = st__tensors_in(&r->args[__builtin_ctzll(left)]);
+    for (uint32_t i = 0; i < all.n; i++) {
+      if (!all.p[i]) continue;
+      if (st__is_meta(all.p[i])) return ST_OK;
       has_tensor = true;
     }
   }
