@@ -10,7 +10,7 @@
 
 #include "base/status.h"
 
-enum { PARTS = 64, FIRST_ROOM = 64, ENTRY = 64 /* bytes of one, with slack */ };
+enum { PARTS = 16, FIRST_ROOM = 64, ENTRY = 64 /* bytes of one, with slack */ };
 
 typedef struct entry {
   uintptr_t block;  /* 0: none */
@@ -47,7 +47,7 @@ static uint64_t hash_of(uintptr_t block) {
 static part *part_of(uintptr_t block) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, set_up);
-  return &parts[hash_of(block) >> 58];
+  return &parts[hash_of(block) >> 60];
 }
 
 /* The slot of a block, or the empty one where it belongs. */
