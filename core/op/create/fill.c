@@ -9,6 +9,7 @@
 #include "op/create/copy_clone_to.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -72,8 +73,8 @@ st_status st__check_scalar_fits(st_scalar v, st_dtype dtype) {
     return st__fail(ST_BAD_VALUE, "value %g%+gi does not fit in %s",
                     v.u.c[0], v.u.c[1], st__dtype_name(dtype));
   }
-  return st__fail(ST_BAD_VALUE, "value %g does not fit in %s", v.u.f,
-                  st__dtype_name(dtype));
+  return st__fail(ST_BAD_VALUE, "value %g does not fit in %s",
+                  v.u.f == v.u.f ? v.u.f : (double)NAN, st__dtype_name(dtype));
 }
 
 static st_status check_named(const char *name, st_scalar v, st_dtype d) {

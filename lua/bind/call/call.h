@@ -122,15 +122,16 @@ int64_t st__index_to_lua(st_type type, int64_t i);
 
 /* True for the name of an operator that writes a number as it is. */
 bool st__may_cut(const char *name);
-/* True if a tensor of dtype d cannot hold the fraction of the value, or
- * infinity. */
+/* True if a tensor of dtype d cannot hold the fraction of the value, or one of
+ * bools NaN or an infinity. */
 bool st__is_cut(double value, st_dtype d);
 /* Warns of it, once per place. what: an operator, or "index" */
 void st__warn_cut(st__state *h, lua_State *L, const char *what, double value,
                   st_dtype d);
 struct st__packet;
-/* Warns if a number among the arguments from first to top is cut. */
-void st__check_cut(st__state *h, lua_State *L, const struct st__packet *p,
+/* Warns if a number among the arguments from first to top is cut, and returns
+ * true: a function of the script may have run. */
+bool st__check_cut(st__state *h, lua_State *L, const struct st__packet *p,
                    int first, int top);
 
 /* -- overload_resolution.c ------------------------------------------------- */

@@ -30,10 +30,10 @@ bool st__may_cut(const char *name) {
   return false;
 }
 
+/* NaN and infinities are cut to a bool only: to an integer they are errors. */
 bool st__is_cut(double value, st_dtype d) {
   return !st__has_fractions(d) &&
-         !(fabs(value) >= 0x1p53 ? isfinite(value)
-                                 : value == (double)(int64_t)value);
+         (isfinite(value) ? value != trunc(value) : d == ST_BOOL);
 }
 
 /* False if the running place has been told before. */
@@ -84,7 +84,7 @@ void st__warn_cut(st__state *h, lua_State *L, const char *what, double value,
 static bool read_number(lua_State *L, int idx, double *value) {
   if (lua_type(L, idx) != LUA_TNUMBER) return false;
   *value = lua_tonumber(L, idx);
-  return st__is_cut(*value, ST_INT64);
+  return st__is_cut(*value, ST_INT64) || !isfinite(*value);
 }
 
 /* Finds such a number among the keywords in the table at top. */
@@ -100,7 +100,7 @@ static bool find_keyword(lua_State *L, int top, double *value) {
   return is_cut;
 }
 
-void st__check_cut(st__state *h, lua_State *L, const st__packet *p,
+bool st__check_cut(st__state *h, lua_State *L, const st__packet *p,
                    int first, int top) {
   double value = 0;
   bool is_cut = false;
@@ -108,9 +108,9 @@ void st__check_cut(st__state *h, lua_State *L, const st__packet *p,
     is_cut = read_number(L, idx, &value);
   }
   const bool has_names = top >= first && lua_istable(L, top);
-  if (!is_cut && !has_names) return;
+  if (!is_cut && !has_names) return false;
   luaL_checkstack(L, 2, NULL);
-  if (!is_cut && !find_keyword(L, top, &value)) return;
+  if (!is_cut && !find_keyword(L, top, &value)) return false;
   const st_tensor *self = st__to_tensor(h, L, first);
   st_dtype d = self ? st_tensor_dtype(self) : ST_FLOAT32;
   if (has_names) {
@@ -119,7 +119,7 @@ void st__check_cut(st__state *h, lua_State *L, const st__packet *p,
     st__to_dtype(L, -1, &d);
     lua_pop(L, 1);                                     /* [-1] */
   }
-  if (st__is_cut(value, d)) {
-    st__warn_cut(h, L, st__short_name(p->name), value, d);
-  }
+  if (!st__is_cut(value, d)) return false;
+  st__warn_cut(h, L, st__short_name(p->name), value, d);
+  return true;
 }

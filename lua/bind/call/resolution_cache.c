@@ -506,6 +506,14 @@ static void resolve(call *c, st__frame *f) {
   if (c->key && c->epoch == st_registry_epoch()) cache(f, c);
 }
 
+static inline void read_call(call *c, const st__frame *f) {
+  c->epoch = st_registry_epoch();
+  c->key = 0;
+  c->npos = c->nkeywords = c->nelements = 0;
+  c->has_fraction = false;
+  if (c->h->has_shortcuts) st__read_types(c, f->is_method); /* [+n] */
+}
+
 int st__call_cached(st__state *h, lua_State *L, st__packet *p, int first,
                     st__frame *f) {
   call c;
@@ -514,14 +522,12 @@ int st__call_cached(st__state *h, lua_State *L, st__packet *p, int first,
   c.p = p;
   c.first = first;
   c.top = lua_gettop(L);
-  c.epoch = st_registry_epoch();
-  c.key = 0;
-  c.npos = c.nkeywords = c.nelements = 0;
-  c.has_fraction = false;
   f->spare = 0;
-  if (h->has_shortcuts) st__read_types(&c, f->is_method); /* [+n] */
-  if (p->may_cut && (c.has_fraction || c.key == 0)) {
-    st__check_cut(h, L, p, first, c.top);
+  read_call(&c, f);                                   /* [+n] */
+  if (p->may_cut && (c.has_fraction || c.key == 0) &&
+      st__check_cut(h, L, p, first, c.top)) {
+    lua_settop(L, c.top);                             /* [-n] */
+    read_call(&c, f);       /* the handler may have changed keywords. [+n] */
   }
   entry *e = find(&c);
   const int n = e ? call_shortcut(&c, e, &f->spare) : -1;

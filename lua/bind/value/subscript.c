@@ -408,9 +408,6 @@ static int tensor_index(lua_State *L) {
 /* Converts the number in argument 3 for dtype d: Note [Negative zero]. */
 static bool to_element(st__state *h, lua_State *L, st_dtype d, st_scalar *s) {
   if (!st__to_scalar(h, L, 3, s)) return false;
-  if (s->kind == ST_SCALAR_FLOAT && st__is_cut(s->u.f, d)) {
-    st__warn_cut(h, L, "index", s->u.f, d);
-  }
   if (!st__is_integral(d) && lua_type(L, 3) == LUA_TNUMBER &&
       s->kind == ST_SCALAR_INT && s->u.i == 0) {
     *s = (st_scalar){ST_SCALAR_FLOAT, {.f = lua_tonumber(L, 3)}};
@@ -508,10 +505,16 @@ static st_tensor *push_source(st__state *h, lua_State *L, st_dtype dtype) {
 }
 
 /* The tensor in argument 1 may now have a history from that in argument 3, so
- * it inherits its keepalive environment. */
-static int finish_assignment(st__state *h, lua_State *L) {
+ * it inherits its keepalive environment. A warning comes last: its handler may
+ * free tensors. */
+static int finish_assignment(st__state *h, lua_State *L, st_dtype d) {
   const st_tensor *t = st__to_tensor(h, L, 1);
+  st_scalar s;
   if (t && st_tensor_requires_grad(t)) st__env_inherit_from(h, L, 1, 3, true);
+  if (st__to_scalar(h, L, 3, &s) && s.kind == ST_SCALAR_FLOAT &&
+      st__is_cut(s.u.f, d)) {
+    st__warn_cut(h, L, "index", s.u.f, d);
+  }
   return st__check_lost(h, L, 1, "index");
 }
 
@@ -522,7 +525,7 @@ static int assign_indexed(walk *w) {
   const st_status status = run_indexed(w, ST_HANDLE_INDEX_PUT, 3, args, &ret);
   if (status != ST_OK) return st__raise(w->h, w->L, status);
   st_value_clear(&ret);
-  return finish_assignment(w->h, w->L);
+  return finish_assignment(w->h, w->L, dtype);
 }
 
 /* What to write instead of an assignment to a field. */
@@ -557,14 +560,15 @@ static int tensor_newindex(lua_State *L) {
   walk_subscript(&w, t, 2);                           /* [+n] */
   if (w.nindices) return assign_indexed(&w);
   args[0] = st__tensor_arg(w.ud->t);
-  if (to_element(w.h, L, st_tensor_dtype(w.ud->t), &s)) {
+  const st_dtype d = st_tensor_dtype(w.ud->t);
+  if (to_element(w.h, L, d, &s)) {
     args[1] = st__scalar_arg(&s);
     st__call_for(w.h, L, ST_HANDLE_FILL, 2, args);
-    return st__check_lost(w.h, L, 1, "index");
+  } else {
+    args[1] = st__tensor_arg(push_source(w.h, L, d));
+    st__call_for(w.h, L, ST_HANDLE_COPY, 2, args);
   }
-  args[1] = st__tensor_arg(push_source(w.h, L, st_tensor_dtype(w.ud->t)));
-  st__call_for(w.h, L, ST_HANDLE_COPY, 2, args);
-  return finish_assignment(w.h, L);
+  return finish_assignment(w.h, L, d);
 }
 
 /* -- Opening -------------------------------------------------------------- */
