@@ -84,13 +84,13 @@ st_status st_call_op(const st_op *op, int n, const st_value *args,
 st_status st_call_declared(const st_op *op, const char *declared, int n,
                            const st_value *args, st_value *rets) {
   ST_TRY(check_op(op));
-  return st__call_checked(op, declared, n, args, rets);
+  return st__call_checked(ST_CALLER_ENGINE, op, declared, n, args, rets);
 }
 
 st_status st_call_converted(const st_op *op, const char *declared,
                             const st_value *args, st_value *rets) {
   ST_TRY(st__limits_check());
-  return st__call_converted(op, declared, args, rets);
+  return st__call_converted(ST_CALLER_ENGINE, op, declared, args, rets);
 }
 
 bool st_has_shortcuts(void) { return st__has_shortcuts(); }
@@ -134,9 +134,9 @@ st_status st_call_for_key(const st_op *op, const char *key,
   return st_call_for_key_declared(op, NULL, key, args, rets);
 }
 
-st_status st_call_for_key_declared(const st_op *op, const char *declared,
-                                   const char *key, const st_value *args,
-                                   st_value *rets) {
+static st_status call_for_key(st_caller caller, const st_op *op,
+                              const char *declared, const char *key,
+                              const st_value *args, st_value *rets) {
   const st_schema *s;
   st_key k;
   ST_TRY(check_op(op));
@@ -146,7 +146,13 @@ st_status st_call_for_key_declared(const st_op *op, const char *declared,
                     key);
   }
   ST_TRY(st__check_args(op, declared, args, &s));
-  return st__call_for_key(op, s, k, args, rets);
+  return st__call_for_key(caller, op, s, k, args, rets);
+}
+
+st_status st_call_for_key_declared(const st_op *op, const char *declared,
+                                   const char *key, const st_value *args,
+                                   st_value *rets) {
+  return call_for_key(ST_CALLER_ENGINE, op, declared, key, args, rets);
 }
 
 /* -- Schemas -------------------------------------------------------------- */
@@ -435,6 +441,24 @@ void st_watch(st_observer *o) { st__watch(o); }
 void st_unwatch(st_observer *o) { st__unwatch(o); }
 
 /* -- Scripts -------------------------------------------------------------- */
+
+st_status st_script_call_declared(const st_op *op, const char *declared, int n,
+                                  const st_value *args, st_value *rets) {
+  ST_TRY(check_op(op));
+  return st__call_checked(ST_CALLER_SCRIPT, op, declared, n, args, rets);
+}
+
+st_status st_script_call_converted(const st_op *op, const char *declared,
+                                   const st_value *args, st_value *rets) {
+  ST_TRY(st__limits_check());
+  return st__call_converted(ST_CALLER_SCRIPT, op, declared, args, rets);
+}
+
+st_status st_script_call_for_key(const st_op *op, const char *declared,
+                                 const char *key, const st_value *args,
+                                 st_value *rets) {
+  return call_for_key(ST_CALLER_SCRIPT, op, declared, key, args, rets);
+}
 
 st_status st_run_script(st_status (*fn)(void *arg), void *arg) {
   return st__run_script(fn, arg);

@@ -332,10 +332,24 @@ ST_API void st_unwatch(st_observer *o);
 
 /* -- Scripts -------------------------------------------------------------- */
 
-/* For bindings, whose scripts may be kernels, modes and hooks. Calls fn(arg),
- * which runs a function of a script inside of a call or a backward pass.
- * Meanwhile tensors that calls on this thread use cannot be resized:
- * BAD_STATE. */
+/* For bindings, whose scripts may be kernels, modes and hooks. A call that a
+ * script makes, as st_call_declared, st_call_converted and
+ * st_call_for_key_declared: kernels and modes of scripts may return to it what
+ * they like, of the types of the schema. The others get results as the operator
+ * gives them. */
+ST_API st_status st_script_call_declared(const st_op *op, const char *declared,
+                                         int n, const st_value *args,
+                                         st_value *rets);
+ST_API st_status st_script_call_converted(const st_op *op,
+                                          const char *declared,
+                                          const st_value *args,
+                                          st_value *rets);
+ST_API st_status st_script_call_for_key(const st_op *op, const char *declared,
+                                        const char *key, const st_value *args,
+                                        st_value *rets);
+/* Calls fn(arg), which runs a function of a script inside of a call or a
+ * backward pass. Meanwhile tensors that calls on this thread use cannot be
+ * resized: BAD_STATE. */
 ST_API st_status st_run_script(st_status (*fn)(void *arg), void *arg);
 /* The same for a function that is the kernel of call and writes rets. Where the
  * engine uses the results, they must have the shape, strides, dtype

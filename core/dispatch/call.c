@@ -177,7 +177,7 @@ static inline st_status run(const st_table *t, st_key key, way w,
                             st_value *rets) {
   const st_registration *k = kernel_of(t, key, call);
   st_thread *self = st__self();
-  const st_running r = {self->running, call, args, w.caller};
+  st_running r = {self->running, call, args, w.caller, 0};
   self->running = &r;
   const st_status status = UNLIKELY(self->has_observers)
                            ? run_observed(self, k, w.kind, &r, rets)
@@ -254,7 +254,8 @@ st_status st__call_below(const st_call *call, int functionality,
   return status;
 }
 
-st_status st__call_for_key(const st_op *op, const st_schema *s, st_key key,
+st_status st__call_for_key(st_caller caller, const st_op *op,
+                           const st_schema *s, st_key key,
                            const st_value *args, st_value *rets) {
   st_thread *self = st__self();
   const st_table *t;
@@ -262,8 +263,8 @@ st_status st__call_for_key(const st_op *op, const st_schema *s, st_key key,
   st_status status = table_for(op, s, &t);
   if (status == ST_OK) {
     st_call call = {.op = op, .keys = st__key_set(key)};
-    status = run(t, key, (way){"callBoxedForDispatchKey", ST_CALLER_SCRIPT},
-                 &call, args, rets);
+    status = run(t, key, (way){"callBoxedForDispatchKey", caller}, &call, args,
+                 rets);
   }
   return leave(self, op, status);
 }
@@ -342,8 +343,7 @@ st_status st__route_reenter(const st_op *op, const char *signature,
 st_status st__route_run(st_route *r, const st_value *args, st_value *rets) {
   st_thread *self = st__self();
   const bool shows = r->observed == OBSERVED_WITH_VALUES;
-  const st_running running = {self->running, &r->call, args,
-                              ST_CALLER_ENGINE};
+  st_running running = {self->running, &r->call, args, ST_CALLER_ENGINE, 0};
   self->running = &running;
   if (shows) before(self, r->call.op, args);
   const st_status status = r->fn(&r->call, args, rets);

@@ -175,8 +175,16 @@ st_status st__bind_args(const st_op *op, int n, const st_value *args,
   return st__add_error_context(op, status);
 }
 
-st_status st__call_checked(const st_op *op, const char *declared, int n,
-                           const st_value *args, st_value *rets) {
+static inline st_status call_as(st_caller caller, const st_op *op,
+                                const st_schema *s, const st_value *args,
+                                st_value *rets) {
+  return caller == ST_CALLER_SCRIPT ? st__call_scripted(op, s, args, rets)
+                                    : st__call_boxed(op, s, args, rets);
+}
+
+st_status st__call_checked(st_caller caller, const st_op *op,
+                           const char *declared, int n, const st_value *args,
+                           st_value *rets) {
   st_value all[ST_MAX_ARGS];
   const st_schema *s = NULL;
   st_status status = declared_schema(op, declared, &s);
@@ -186,15 +194,16 @@ st_status st__call_checked(const st_op *op, const char *declared, int n,
     status = bind_args(s, n, args, all);
     args = all;
   }
-  return status == ST_OK ? st__call_scripted(op, s, args, rets)
+  return status == ST_OK ? call_as(caller, op, s, args, rets)
                          : st__add_error_context(op, status);
 }
 
-st_status st__call_converted(const st_op *op, const char *declared,
-                             const st_value *args, st_value *rets) {
+st_status st__call_converted(st_caller caller, const st_op *op,
+                             const char *declared, const st_value *args,
+                             st_value *rets) {
   const st_schema *s;
   const st_status status = declared_schema(op, declared, &s);
-  return status == ST_OK ? st__call_scripted(op, s, args, rets)
+  return status == ST_OK ? call_as(caller, op, s, args, rets)
                          : st__add_error_context(op, status);
 }
 

@@ -184,6 +184,12 @@ st_status st__call(const st_op *op, const st_value *args, st_value *rets);
 st_status st__redispatch(const st_op *op, st_keyset keys,
                          const st_value *args, st_value *rets);
 
+/* Who made a call: the engine or a host, a script, or a kernel that passes the
+ * arguments of its own call on. */
+typedef enum st_caller {
+  ST_CALLER_ENGINE, ST_CALLER_SCRIPT, ST_CALLER_KERNEL
+} st_caller;
+
 /* Note [The schema of a call]
  * Arguments are checked against a schema before a call, and another thread may
  * redefine the operator in between. So callers outside the engine pass the
@@ -201,14 +207,17 @@ st_status st__call_scripted(const st_op *op, const st_schema *s,
 st_status st__redispatch_boxed(const st_op *op, const st_schema *s,
                                st_keyset keys, const st_value *args,
                                st_value *rets);
-st_status st__call_for_key(const st_op *op, const st_schema *s, st_key key,
+st_status st__call_for_key(st_caller caller, const st_op *op,
+                           const st_schema *s, st_key key,
                            const st_value *args, st_value *rets);
-/* st__call_boxed with n unchecked arguments. declared: as in st__check_args. */
-st_status st__call_checked(const st_op *op, const char *declared, int n,
-                           const st_value *args, st_value *rets);
-/* st__call_boxed with all arguments, whose types are right. */
-st_status st__call_converted(const st_op *op, const char *declared,
-                             const st_value *args, st_value *rets);
+/* The same with n unchecked arguments. declared: as in st__check_args. */
+st_status st__call_checked(st_caller caller, const st_op *op,
+                           const char *declared, int n, const st_value *args,
+                           st_value *rets);
+/* The same with all arguments, whose types are right. */
+st_status st__call_converted(st_caller caller, const st_op *op,
+                             const char *declared, const st_value *args,
+                             st_value *rets);
 /* st__call with the schema's defaults for the missing trailing arguments. */
 st_status st__call_n(const st_op *op, int n, const st_value *args,
                      st_value *rets);
@@ -255,17 +264,26 @@ st_status st__call_below(const st_call *call, int functionality,
 
 /* Calls fn(arg), a function of a script: Note [Operands of running calls]. */
 st_status st__run_script(st_status (*fn)(void *arg), void *arg);
+/* Calls fn(arg), code that uses tensors between the calls it makes, as a
+ * backward pass does: what a script gets meanwhile is lent until it returns. */
+st_status st__run_pass(st_status (*fn)(void *arg), void *arg);
 /* In a kernel of op: true if a script made the call, so that no other code of
  * the engine or of a host uses its results. */
 bool st__serves_script(const st_op *op);
 /* What the engine does in a call that a script is the kernel of, for tensors on
  * the meta device. st__call_engine_kernel does so without modes, observers and
- * scripts: while st__is_checking, these call st__run_engine_kernel. */
+ * scripts: while st__is_checking, these call st__run_engine_kernel. casts: with
+ * autocast, if that is on, as for tensors on the CPU. *lacks_sizes: sizes of
+ * rets are not known. */
 st_status st__run_engine_kernel(const st_call *call, const st_value *args,
                                 st_value *rets);
 st_status st__call_engine_kernel(const st_call *call, const st_value *args,
-                                 st_value *rets);
+                                 bool casts, st_value *rets,
+                                 bool *lacks_sizes);
 bool st__is_checking(void);
+/* For a result with a size that depends on elements which are missing: true
+ * while st__is_checking, where any size will do. */
+bool st__may_lack_size(void);
 /* Marks a tensor that the engine passes to a script or takes from it while it
  * may use it itself. */
 void st__lend(const st_tensor *t);

@@ -62,19 +62,16 @@ void st__reclaim(void);
 
 /* -- Running calls -------------------------------------------------------- */
 
-/* Who made a call: the engine or a host, a script, or a kernel that passes the
- * arguments of its own call on. */
-typedef enum st_caller {
-  ST_CALLER_ENGINE, ST_CALLER_SCRIPT, ST_CALLER_KERNEL
-} st_caller;
-
-/* A call or redispatch on the stack of this thread. */
+/* A call or redispatch on the stack of this thread, or a pass, which is not of
+ * an operator: call->op is NULL. */
 typedef struct st_running st_running;
 struct st_running {
-  const st_running *outer;
+  st_running *outer;
   const st_call *call;
   const st_value *args;
   st_caller caller;
+  uint16_t lender;  /* the number of what it has lent: Note [Operands of running
+                       calls]; 0: nothing */
 };
 
 /* -- Threads -------------------------------------------------------------- */
@@ -87,10 +84,14 @@ typedef struct st_thread {
   bool in_observer;
   bool is_measured;   /* its observers, if any, only measure */
   int nmeasuring;     /* such observers */
-  const st_running *running; /* the innermost one */
-  const st_running *script;  /* the one that the innermost script runs for, or
-                                during which it runs; NULL: none */
+  st_running *running;      /* the innermost one */
+  const st_running *script; /* the one that the innermost script runs for, or
+                               during which it runs; NULL: none */
+  const st_running *outer_script; /* that of the script around it */
+  uint16_t lenders;         /* the last number of one that has lent */
   bool is_checking;   /* Note [What scripts return] */
+  bool lacks_sizes;   /* a result of the call that is checked has a size that
+                         depends on elements */
   st_reader *reader;  /* NULL until the first call */
   st_mode *mode;
   st_observer *observers;

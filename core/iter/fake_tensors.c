@@ -13,7 +13,7 @@ static int count_tensors(const st_schema *s, const st_value *args) {
 }
 
 static st_status reserve(st_fake_tensors *c, int n) {
-  *c = (st_fake_tensors){.size = 3 * (size_t)n * sizeof *c->made};
+  c->size = 3 * (size_t)n * sizeof *c->made;
   if (n == 0) return ST_OK;
   c->block = st__alloc(ST_MEM_VALUE, c->size);
   if (!c->block) return ST_NO_MEMORY;
@@ -40,7 +40,9 @@ static st_status new_storage(const st_fake_tensors *c, const st_storage *s,
     st__storage_retain(*out);
     return ST_OK;
   }
-  return st__storage_new(ST_DEVICE_META, s->nbytes, out);
+  /* a larger dtype needs more room */
+  const size_t times = c->from == c->to ? 1 : 16;
+  return st__storage_new(ST_DEVICE_META, s->nbytes * times, out);
 }
 
 static st_status get_fake_tensor(st_fake_tensors *c, const st_tensor *t,
@@ -49,14 +51,15 @@ static st_status get_fake_tensor(st_fake_tensors *c, const st_tensor *t,
   for (int i = 0; i < c->n; i++) {
     if (c->original[i] == t) return *out = c->made[i], ST_OK;
   }
-  if (st__is_privateuse(t)) {
+  if (st__is_privateuse(t) && !c->any_device) {
     return st__fail(ST_BAD_STATE, "a tensor is on device '%s', which dry "
                     "runs do not support",
                     st__device_name(t->device));
   }
   ST_TRY(new_storage(c, t->storage, &storage));
   const st_geometry g = st__geometry(t);
-  const st_status status = st__tensor_new(storage, t->dtype, &g, out);
+  const st_dtype dtype = t->dtype == c->from ? c->to : (st_dtype)t->dtype;
+  const st_status status = st__tensor_new(storage, dtype, &g, out);
   st__storage_release(&storage);
   if (status != ST_OK) return status;
   (*out)->flags |= t->flags & ST_FLAG_WRAPPED;
@@ -90,11 +93,23 @@ static st_status replace(st_fake_tensors *c, const st_arg *arg, st_value *v) {
   return ST_OK;
 }
 
-st_status st__fake_arguments(st_fake_tensors *c, const st_schema *s,
-                             st_value *args) {
+static st_status fake_arguments(st_fake_tensors *c, const st_schema *s,
+                                st_value *args) {
   st_status status = reserve(c, count_tensors(s, args));
   for (int i = 0; i < s->nargs && status == ST_OK; i++) {
     status = replace(c, &s->args[i], &args[i]);
   }
   return status;
+}
+
+st_status st__fake_arguments(st_fake_tensors *c, const st_schema *s,
+                             st_value *args) {
+  *c = (st_fake_tensors){.n = 0};
+  return fake_arguments(c, s, args);
+}
+
+st_status st__fake_arguments_as(st_fake_tensors *c, const st_schema *s,
+                                st_value *args, st_dtype from, st_dtype to) {
+  *c = (st_fake_tensors){.any_device = true, .from = from, .to = to};
+  return fake_arguments(c, s, args);
 }

@@ -49,7 +49,7 @@ struct st_storage {
   _Atomic uint32_t version;  /* number of in-place writes (A2) */
   atomic_uchar parts;        /* parts of an st_inline_storage not yet freed */
   atomic_bool is_recorded;   /* Note [Storages of differentiable tensors] */
-  atomic_bool is_lent;       /* Note [Operands of running calls] */
+  _Atomic uint16_t lender;   /* Note [Operands of running calls] */
 };
 
 /* A storage with uninitialised bytes; on the meta device none are allocated.
@@ -317,8 +317,10 @@ void st__tensor_release(st_tensor **t); /* nulls *t; NULL is fine */
  * and every growth of a storage asks st__check_unused (dispatch/operands.c),
  * which knows the calls that run. Intermediate tensors, which no call has as
  * an argument any more, are known by their storages: one is lent when the
- * engine passes a tensor to a script or takes one from it. A lent tensor with
- * another owner than the script may be in use. */
+ * engine passes a tensor to a script or takes one from it. It gets the number
+ * of the lender: of the calls that run, the outermost one that this script, or
+ * the one around it, has made. Until that returns, a lent tensor with another
+ * owner than the script may be in use. */
 typedef st_status (*st_unused_check)(const st_tensor *t, bool moves);
 /* BAD_STATE if a running call may use the geometry of t or, if its storage is
  * to be moved, other tensors of that. NULL while no such function runs. */

@@ -80,6 +80,35 @@ describe("A function of a script", function()
       assert.same({50, 50}, seen:resize_ {50, 50}:size())
     end)
 
+    it("by an operator of its own that writes it", function()
+      local lib = st.library "specgrow"
+      lib:def("grow(Tensor(a!) x) -> Tensor(a!)", function(t)
+        return t:resize_ {50, 50}
+      end)
+      local seen, why
+      with({"mm", "CPU", function(a, b)
+        if seen then why = why or failure(st.ops.specgrow.grow, seen) end
+        seen = product(a, b)
+        return seen
+      end}, function() -- (a b) (c d)
+        st.linalg.multi_dot {st.rand(3, 30), st.rand(30, 2), st.rand(2, 30),
+                             st.rand(30, 3)}
+      end)
+      assert.matches("may be in use by linalg_multi_dot", why)
+      assert.same({50, 50}, st.ops.specgrow.grow(seen):size())
+      lib:close()
+    end)
+
+    it("that an observer was shown in a list", function()
+      local keys, why
+      st.observe({values = true, after = function(_, _, first)
+        if type(first) == "table" then keys = first end
+      end, before = function()
+        if keys then why = why or failure(keys[2].resize_, keys[2], {50}) end
+      end}, st.lexsort, st.tensor {{1, 2, 3}, {3, 1, 2}, {2, 2, 1}})
+      assert.matches("may be in use by lexsort", why)
+    end)
+
     it("from a hook of a backward pass", function()
       local kept, why
       local a = st.ones(3, {requires_grad = true})
@@ -127,6 +156,24 @@ describe("A function of a script", function()
     assert.same({1, 2, 2}, x:size())
   end)
 
+  it("changes what an earlier call within its own has had", function()
+    local lib = st.library "specouter"
+    local size
+    lib:def("f(Tensor x) -> Tensor", function(t)
+      local kept
+      with({"mm", "CPU", function(a, b)
+        kept = product(a, b)
+        return kept
+      end}, function() st.linalg.multi_dot {t, st.rand(4, 3), t} end)
+      local other = kept:alias()
+      size = kept:resize_ {50, 50}:size()
+      return other:clone()
+    end)
+    st.ops.specouter.f(x)
+    assert.same({50, 50}, size)
+    lib:close()
+  end)
+
   it("resizes what the operator of its own library writes", function()
     local lib = st.library "specscripted"
     lib:def("f(Tensor a, *, Tensor(a!) out) -> Tensor(a!)", function(a, out)
@@ -170,6 +217,102 @@ describe("A function of a script", function()
         end)
       end)
     end
+
+    it("also under autocast, which casts to one dtype", function()
+      local function wide(op, keys, ...)
+        local t = st.dispatch_mode(wide, function(...)
+          return op:redispatch(keys, ...)
+        end, ...)
+        return op:name():find "mul" and t:to "float64" or t
+      end
+      raises("its dtype must be float32, got float64", st.autocast,
+             st.dispatch_mode, wide, st.cosine_similarity, x, x)
+      local function pass(op, keys, ...)
+        return st.dispatch_mode(pass, function(...)
+          return op:redispatch(keys, ...)
+        end, ...)
+      end
+      local m = st.rand(4, 4)
+      for _, f in ipairs {
+        function() return st.cosine_similarity(m, m) end,
+        function() return st.linalg.multi_dot {m, m, m} end,
+        function() return st.tensordot(m, m) end,
+        function() return st.einsum("ij,jk->ik", {m, m}) end,
+      } do
+        assert.equal(st.autocast(f).dtype,
+                     st.autocast(st.dispatch_mode, pass, f).dtype)
+      end
+    end)
+
+    it("in a dtype that the engine does not know", function()
+      local b = x:gt(0)
+      local function any(p, q)
+        return p:unsqueeze(3):logical_and(q:unsqueeze(1)):any(2)
+      end
+      raises("not implemented for dtype bool", st.linalg.multi_dot,
+             {b, b:t(), b})
+      with({"mm", "CPU", any}, function()
+        assert.same({{true, true, true, true}, {true, true, true, true},
+                     {true, true, true, true}},
+                    st.linalg.multi_dot {b, b:t(), b}:totable())
+      end)
+      for text, kernel in pairs {
+        ["its dtype must be bool, got float32"] = product,
+        ["its shape must be %[%d, %d%], got %[7%]"] =
+          function() return st.ones(7):gt(0) end,
+      } do
+        with({"mm", "CPU", kernel}, function()
+          assert.matches(text, failure(st.linalg.multi_dot, {b, b:t(), b}))
+        end)
+      end
+    end)
+
+    it("however deep the call is", function()
+      local lib = st.library "specdeep"
+      lib:def("f(Tensor x, int n) -> Tensor", function(t, n)
+        if n > 0 then return st.ops.specdeep.f(t, n - 1) end
+        return st.linalg.multi_dot {t, t:t(), t}
+      end)
+      with({"mm", "CPU", function() return st.ones(7, 7) end}, function()
+        for n = 100, 200 do
+          local why = failure(st.ops.specdeep.f, x, n)
+          assert.is_truthy(why:find "its shape must be %[3, 3%], got %[7, 7%]"
+                           or why:find "more than 200 deep"
+                           or why:find "C stack overflow", why)
+        end
+      end)
+      lib:close()
+    end)
+
+    it("where its sizes depend on elements", function()
+      local m = st.tensor {{1, 2}, {3, 4}}
+      local key = "CompositeImplicitAutograd"
+      for _, case in ipairs {
+        {"result 2: its dtype must be int64, got float32", "_unique2", key,
+         function(t) return t:flatten() * 1, st.ones(2, 2), t:flatten() * 1 end,
+         function() return st.unique_dim(m, 1) end},
+        {"it must have 2 dimensions, got shape %[2%]", "nonzero", "CPU",
+         function() return st.tensor {1, 2} end,
+         function() return st.flatnonzero(m) end},
+        {"its dtype must be int64, got float32", "nonzero", "CPU",
+         function() return st.ones(1, 1) end,
+         function() return st.flatnonzero(m) end},
+        {"it must have 1 dimension, got shape %[1, 1%]", "masked_select",
+         "CPU", function() return st.tensor {{1}} end,
+         function() return st.unique(m) end},
+        {"it must be on device 'cpu', got 'meta'", "bincount", "CPU",
+         function() return st.tensor {1}:to "meta" end,
+         function()
+           return st.bincount(st.tensor {1}, {out = st.tensor {1}})
+         end},
+      } do
+        with({case[2], case[3], case[4]}, function()
+          assert.matches(case[1], failure(case[5]))
+        end)
+      end
+      with({"nonzero", "CPU", function() return st.tensor {{2}, {3}} end},
+           function() assert.same({2, 3}, st.flatnonzero(m):totable()) end)
+    end)
 
     it("views and copies", function()
       local m = st.rand(4, 6)

@@ -294,6 +294,50 @@ static void autocast(void) {
   puts("autocast");
 }
 
+/* The kernel of a script, which returns two elements for one. */
+static st_status return_two(void *rets) {
+  const int64_t two = 2;
+  *(st_value *)rets = (st_value){.tag = ST_TAG_NONE};
+  st_tensor *t;
+  if (st_tensor_empty(ST_DEVICE_CPU, ST_FLOAT64, 1, &two, NULL, &t) != ST_OK) {
+    return ST_NO_MEMORY;
+  }
+  *(st_value *)rets = arg(t);
+  return ST_OK;
+}
+
+static st_status scripted(const st_call *call, const st_value *args,
+                          st_value *rets) {
+  return st_run_scripted_kernel(call, args, rets, "a.lua:1", return_two, rets);
+}
+
+static void scripts(void) {
+  st_library *lib = open("aten", ST_LIBRARY_IMPL, ST_REPLACE);
+  const st_kernel kernel = {.fn = scripted, .debug = "scripted"};
+  const st_op *op = st_op_find("aten::sin", "");
+  st_tensor *x = one_element(1);
+  const st_value args[] = {arg(x)};
+  const char *text = st_op_schema(op);
+  st_value ret;
+  CHECK(st_library_implement(lib, "sin", "CPU", &kernel) == ST_OK);
+  CHECK(st_call_op(op, 1, args, &ret) == ST_BAD_STATE);
+  CHECK(says("its shape must be [1], got [2]"));
+  CHECK(st_call_declared(op, text, 1, args, &ret) == ST_BAD_STATE);
+  CHECK(st_call_converted(op, text, args, &ret) == ST_BAD_STATE);
+  CHECK(st_call_for_key(op, "CPU", args, &ret) == ST_BAD_STATE);
+  CHECK(st_script_call_declared(op, text, 1, args, &ret) == ST_OK);
+  st_value_clear(&ret);
+  CHECK(st_script_call_converted(op, text, args, &ret) == ST_OK);
+  st_value_clear(&ret);
+  CHECK(st_script_call_for_key(op, text, "CPU", args, &ret) == ST_OK);
+  st_value_clear(&ret);
+  st_library_close(&lib);
+  CHECK(st_call_op(op, 1, args, &ret) == ST_OK);
+  st_value_clear(&ret);
+  st_tensor_release(&x);
+  puts("scripts");
+}
+
 static void guards(void) {
   st_library *lib = open("ctest", ST_LIBRARY_DEF, 0);
   const st_kernel see = {.fn = see_keys, .debug = "see"};
@@ -470,6 +514,7 @@ int main(void) {
   watching();
   guards();
   autocast();
+  scripts();
   gradients();
   modes();
   shortcuts();

@@ -552,6 +552,13 @@ static st_status check_pass(const st_backward_pass *p) {
   return ST_OK;
 }
 
+typedef struct pass_run { graph_task *task; const st_edge *roots; } pass_run;
+
+static st_status run_pass(void *arg) {
+  const pass_run *r = arg;
+  return run_in_mode(r->task, r->roots);
+}
+
 st_status st__backward(const st_backward_pass *p, st_tensor **grads) {
   const size_t n = (size_t)(p->noutputs + p->ninputs) + 1;
   graph_task k = {.pass = p, .results = grads};
@@ -565,7 +572,9 @@ st_status st__backward(const st_backward_pass *p, st_tensor **grads) {
     status = find_edges(p->ninputs, p->inputs, k.targets);
   }
   if (status == ST_OK) status = check_outputs(p->noutputs, edges);
-  if (status == ST_OK) status = run_in_mode(&k, edges);
+  if (status == ST_OK) {
+    status = st__run_pass(run_pass, &(pass_run){&k, edges});
+  }
   for (int i = 0; status != ST_OK && grads && i < p->ninputs; i++) {
     st__tensor_release(&grads[i]);
   }

@@ -250,7 +250,7 @@ ST_BOXED(st__box_item) {
 ST_BOXED(st__box_local_scalar_dense) {
   const st_tensor *self = st__next_tensor(&args);
   ST_TRY(check_single(self));
-  if (!st__data(self)) {
+  if (!st__has_elements(self) || !st__data(self)) {
     return st__fail(ST_BAD_STATE, "self is on the meta device and has no "
                     "elements");
   }

@@ -198,6 +198,13 @@ static st_status too_many(const st_tensor *self) {
                   self->ndim);
 }
 
+/* In place of the rows of nonzero elements, if there are no elements. */
+static st_status no_rows(int ndim, st_tensor **out) {
+  const int64_t sizes[] = {0, ndim};
+  return st__tensor_empty(ST_DEVICE_META, ST_INT64, 2, sizes,
+                          ST_FORMAT_CONTIGUOUS, out);
+}
+
 static st_status expand_mask(const st_tensor *self, const st_tensor *mask,
                              int64_t base, expanded *e) {
   st_tensor *rows = NULL;
@@ -208,17 +215,20 @@ static st_status expand_mask(const st_tensor *self, const st_tensor *mask,
                     "shape %s at dimension %d", ST_SHAPE_TEXT(mask),
                     ST_SHAPE_TEXT(self), (int)st__display_index(e->n + d));
   }
-  if (!st__has_elements(mask)) {
+  const bool has_elements = st__has_elements(mask);
+  if (!has_elements && !st__may_lack_size()) {
     return st__fail(ST_BAD_STATE, "the number of elements that a mask selects "
                     "depends on its values, which a meta tensor does not have");
   }
   if (mask->ndim == 0) {
     ST_TRY(st__check_cpu_or_meta(mask));
     if (e->flag_at < 0) e->flag_at = e->n;
-    e->flag = e->flag && *(const uint8_t *)st__data(mask) != 0;
+    e->flag = e->flag && has_elements &&
+              *(const uint8_t *)st__data(mask) != 0;
     return ST_OK;
   }
-  ST_TRY(st__nonzero(mask, base, &rows));
+  ST_TRY(has_elements ? st__nonzero(mask, base, &rows)
+                      : no_rows(mask->ndim, &rows));
   st_status status = ST_OK;
   for (int d = 0; d < mask->ndim && status == ST_OK; d++) {
     status = st__view_select(rows, 1, d, &e->index[e->n]);

@@ -85,6 +85,7 @@ static st_status count_nonzero(const st_tensor *t, int64_t *n) {
 }
 
 static st_status no_elements(void) {
+  if (st__may_lack_size()) return ST_OK;
   return st__fail(ST_BAD_STATE, "the shape of the result depends on values, "
                   "which a meta tensor does not have");
 }
@@ -204,8 +205,7 @@ st_status st__nonzero(const st_tensor *t, int64_t base, st_tensor **out) {
 st_status st__nonzero_meta(st_run *r) {
   const st_tensor *self = st__arg_tensor(r, 0);
   int64_t n = 0;
-  if (r->is_meta) return no_elements();
-  ST_TRY(count_nonzero(self, &n));
+  ST_TRY(r->is_meta ? no_elements() : count_nonzero(self, &n));
   const int64_t sizes[] = {n, self->ndim}, strides[] = {1, n};
   ST_TRY(st__set_output(r, 0, 2, sizes, strides, ST_INT64));
   return st__forbid_alias(r, 0, self);
@@ -267,9 +267,9 @@ st_status st__masked_select_meta(st_run *r) {
   st_tensor *elements = NULL, *set = NULL;
   int64_t n = 0;
   ST_TRY(check_mask(self, mask));
-  if (r->is_meta) return no_elements();
   ST_TRY(broadcast_both(self, mask, &elements, &set));
-  const st_status status = count_nonzero(set, &n);
+  const st_status status = r->is_meta ? no_elements()
+                                      : count_nonzero(set, &n);
   st__tensor_release(&elements);
   st__tensor_release(&set);
   ST_TRY(status);

@@ -252,12 +252,17 @@ ST_BOXED(st__box_repeat_interleave_self_Tensor) {
   st_tensor *self = st__next_tensor(&args), *here = NULL, *counts = NULL;
   const st_tensor *repeats = st__next_tensor(&args);
   const st_value *dim = st__next(&args), *output_size = st__next(&args);
+  const bool has_elements = st__has_elements(repeats);
   if (!st__is_integral(repeats->dtype) || repeats->ndim > 1 ||
-      !st__has_elements(repeats)) {
+      (!has_elements && !st__may_lack_size())) {
     return st__fail(ST_BAD_TYPE, "repeats must be a vector of integers with "
                     "data, not %s of shape %s",
                     st__dtype_name(repeats->dtype),
                     ST_SHAPE_TEXT(repeats));
+  }
+  if (!has_elements) { /* of any size */
+    const st_value none[] = {st__of_tensor(self), st__of_int(0), *dim};
+    return st__invoke(ST_OP_repeat_interleave_self_int, 3, none, rets);
   }
   ST_TRY(st__to_cpu(repeats, &here));
   const st_status cloned = st__clone(here, ST_INT64, ST_FORMAT_CONTIGUOUS,

@@ -98,6 +98,13 @@ typedef struct event {
   const st_value *values;
 } event;
 
+static void lend(const st_value *v) {
+  if (v->tag == ST_TAG_TENSOR) st_lend(v->u.tensor);
+  for (uint32_t k = 0; v->tag == ST_TAG_TENSORS && k < v->len; k++) {
+    if (v->u.tensors[k]) st_lend(v->u.tensors[k]);
+  }
+}
+
 static int run_event(lua_State *L) {
   const event *e = lua_touserdata(L, 1);
   st__state *h = e->o->h;
@@ -109,7 +116,7 @@ static int run_event(lua_State *L) {
   st__push_overload(h, L, e->op);                        /* [+1] */
   if (e->which == AFTER) lua_pushboolean(L, e->ok);      /* [+1] */
   for (int i = 0; i < e->n; i++) {
-    if (e->values[i].tag == ST_TAG_TENSOR) st_lend(e->values[i].u.tensor);
+    lend(&e->values[i]);
     st__push_argument(h, L, &e->schema[i], &e->values[i]); /* [+1] */
   }
   st__call_lua(h, L, "observe", lua_gettop(L) - base, 0); /* [-n] */

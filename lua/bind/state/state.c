@@ -296,18 +296,19 @@ static st_status run_request(const st__request *req) {
       return st_redispatch_declared(req->op, req->declared, req->keys,
                                     req->args, req->rets);
     case ST_REQUEST_KEY:
-      return st_call_for_key_declared(req->op, req->declared, req->key,
-                                      req->args, req->rets);
+      return st_script_call_for_key(req->op, req->declared, req->key,
+                                    req->args, req->rets);
     case ST_REQUEST_EXPLAIN:
       return st_explain(req->op, req->n, req->args, req->text);
     case ST_REQUEST_PLANS:
       return st_plan_call(req->op, req->n, req->args, req->plans, req->room,
                           req->count);
     case ST_REQUEST_CONVERTED:
-      return st_call_converted(req->op, req->declared, req->args, req->rets);
+      return st_script_call_converted(req->op, req->declared, req->args,
+                                      req->rets);
     default:
-      return st_call_declared(req->op, req->declared, req->n, req->args,
-                              req->rets);
+      return st_script_call_declared(req->op, req->declared, req->n,
+                                     req->args, req->rets);
   }
 }
 
