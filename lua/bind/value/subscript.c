@@ -504,17 +504,15 @@ static st_tensor *push_source(st__state *h, lua_State *L, st_dtype dtype) {
   return ud->t;
 }
 
-/* The tensor in argument 1 may now have a history from that in argument 3, so
- * it inherits its keepalive environment. A warning comes last: its handler may
- * free tensors. */
+/* The tensor in argument 1 may now have a history from that in argument 3: it
+ * inherits its environment. The handler of a warning may free both. */
 static int finish_assignment(st__state *h, lua_State *L, st_dtype d) {
   const st_tensor *t = st__to_tensor(h, L, 1);
   st_scalar s;
   if (t && st_tensor_requires_grad(t)) st__env_inherit_from(h, L, 1, 3, true);
-  if (st__to_scalar(h, L, 3, &s) && s.kind == ST_SCALAR_FLOAT &&
-      st__is_cut(s.u.f, d)) {
-    st__warn_cut(h, L, "index", s.u.f, d);
-  }
+  const bool is_float = st__to_scalar(h, L, 3, &s) &&
+                        s.kind == ST_SCALAR_FLOAT;
+  if (is_float && st__is_cut(s.u.f, d)) st__warn_cut(h, L, "index", s.u.f, d);
   return st__check_lost(h, L, 1, "index");
 }
 

@@ -93,6 +93,43 @@ describe("A number that is cut", function()
     end)
   end
 
+  it("is said by a handler that may change what was given", function()
+    local options = {fill_value = 1.5, dtype = "int32"}
+    local before = st.warnings(function()
+      options.dtype, options.fill_value = nil, nil
+      options["dty" .. "pe"], options["fill" .. "_value"] = "int16", 7
+      collectgarbage()
+    end)
+    local made = st.full({2}, options)
+    local target = st.tensor {1, 2}
+    st.warnings(function() target:free() end)
+    target[1] = 0.5
+    target = st.tensor {1, 2}
+    target["1:2"] = 0.5
+    st.warnings(before)
+    assert.equal("int16", made.dtype)
+    assert.same({7, 7}, made:totable())
+    raises("freed", target.size, target)
+  end)
+
+  it("is an error if it is no number or infinite, and nothing else", function()
+    for _, value in ipairs {0 / 0, -(0 / 0), 1 / 0} do
+      for _, body in ipairs {
+        function() t[1] = value end, function() t["1:1"] = value end,
+        function() t:fill_(value) end,
+        function() t:masked_fill_(t:gt(0), value) end,
+      } do
+        local texts = {}
+        local before = st.warnings(function(text) texts[#texts + 1] = text end)
+        local why = tensors.failure(body)
+        st.warnings(before)
+        assert.matches("value " .. (value == value and "inf" or "nan") ..
+                       " does not fit in int64", why)
+        assert.same({}, texts)
+      end
+    end
+  end)
+
   it("is not said with warnings off", function()
     local before = st.warnings(false)
     t:fill_(0.5)
