@@ -32,7 +32,7 @@ end
 --- Elements that no index, length or offset should be.
 local function junk(c, t)
   if not st.is_floating_point(t) then
-    return t:fill_(c:pick {-1, 1, 0, 77, 2 ^ 30, -2 ^ 31, 2 ^ 40})
+    return t:fill_(c:pick {-5, -1, 1, 0, 3, 77, 3e8, 2 ^ 30, -2 ^ 31, 2 ^ 40})
   end
   return t:fill_(c:pick {-1, 0.5, 1e30, huge, -huge, 0 / 0, 3})
 end
@@ -110,6 +110,10 @@ local OTHERS = {
   function() return st.empty(0) end,
   function(c) return c:pick(c.made) end,
   function(c) return c:pick(c.kept) end,
+  function(c, t) -- in memory of another
+    return c:pick(c.kept):reshape(-1):view(t.dtype)
+            :as_strided(t:size(), t:stride())
+  end,
   function(c, t) change(c, t) return t end,
   function() return st.none end,
   function(c) return values.odd(c) end,

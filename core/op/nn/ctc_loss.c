@@ -153,13 +153,12 @@ static double *doubles(const st_tensor *t) {
  * an error. */
 static bool open_inputs(st_op_scope *c, ctc *k) {
   const st_tensor *probs = contiguous(c, k->log_probs, ST_FLOAT64);
-  const st_tensor *target = contiguous(c, k->targets, ST_INT64);
   if (!st__scope_ok(c) || !st__has_elements(probs) ||
-      !st__has_elements(target)) {
+      !st__has_elements(k->targets)) {
     return false;
   }
   k->probs = doubles(probs);
-  k->target = (const int64_t *)(void *)st__data(target);
+  k->target = st__scope_snapshot(c, k->targets);
   st__new_cpu_vector(c, ST_INT64, k->batch, &k->first);
   if (!st__scope_ok(c)) return false;
   find_labels(k);
@@ -456,9 +455,7 @@ static st_ints ints_of(st_op_scope *c, const st_tensor *t, const char *name) {
                          st__dtype_name(t->dtype),
                          st__device_name(t->device));
   }
-  t = contiguous(c, t, ST_INT64);
-  if (!st__scope_ok(c)) return (st_ints){NULL, 0};
-  return (st_ints){(const int64_t *)(void *)st__data(t), (uint32_t)t->numel};
+  return (st_ints){st__scope_snapshot(c, t), (uint32_t)t->numel};
 }
 
 ST_BOXED(st__box_ctc_loss_tensor) {

@@ -458,7 +458,8 @@ static old_rows renorm(st_op_scope *c, const st_tensor *self,
   return (old_rows){rows, st__to_tensor(&at)};
 }
 
-/* Writes the rows back, which needs no memory. */
+/* Writes the rows back, which needs no memory. Positions that a script has
+ * changed since are checked: Note [Snapshots of elements]. */
 static void put_back(const st_tensor *self, const old_rows *old,
                      int64_t base) {
   if (!old->rows || !st__is_cpu(self) || st__is_neg(self)) return;
@@ -466,8 +467,10 @@ static void put_back(const st_tensor *self, const old_rows *old,
   const int64_t *at = (const int64_t *)st__data(old->at);
   const int64_t n = old->rows->sizes[0], m = old->rows->sizes[1];
   for (int64_t i = 0; i < n; i++) {
+    const uint64_t row = (uint64_t)at[i] - (uint64_t)base;
+    if (row >= (uint64_t)self->sizes[0]) continue;
     for (int64_t j = 0; j < m; j++) {
-      const int64_t to = (at[i] - base) * self->strides[0] +
+      const int64_t to = (int64_t)row * self->strides[0] +
                          j * self->strides[1];
       const int64_t from = i * old->rows->strides[0] +
                            j * old->rows->strides[1];

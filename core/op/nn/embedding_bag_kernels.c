@@ -51,8 +51,7 @@ ST_BOXED(st__box_bag_numbers) {
                     ST_SHAPE_TEXT(starts), n);
   }
   const st_tensor *from = st__apply1(&c, ST_OP_contiguous, starts);
-  st_tensor *of = st__apply_with(&c, ST_OP_new_empty, starts,
-                                 st__of_ints(&n, 1));
+  st_tensor *of = st__scope_new(&c, starts, ST_INT64, 1, &n);
   if (st__scope_ok(&c) && st__is_cpu(of)) {
     c.status = number_bags((const int64_t *)st__data(from), from->numel - 1, n,
                            (int64_t *)st__data(of));
@@ -165,9 +164,8 @@ static st_status run(const st_value *args, const st_tensor *scales,
   indices = st__apply1(&c, ST_OP_contiguous, indices);
   starts = st__apply1(&c, ST_OP_contiguous, starts);
   if (scales) scales = st__apply1(&c, ST_OP_contiguous, scales);
-  st_tensor *out = st__apply(&c, ST_OP_new_empty, 3, (st_value[]){
-    st__of_tensor(like), st__of_ints(sizes, 2),
-    st__of_int(finds_maxima ? ST_INT64 : dtype)});
+  st_tensor *out = st__scope_new(&c, like, finds_maxima ? ST_INT64 : dtype, 2,
+                                 sizes);
   if (st__scope_ok(&c) && st__is_cpu(out)) {
     r.starts = (const int64_t *)st__data(starts);
     r.indices = (const int64_t *)st__data(indices);

@@ -61,19 +61,6 @@ st_tensor *st__apply_attached_none(st_op_scope *c, const st_tensor *t,
     st__of_tensor(t), st__of_tensor(to), st__of_bool(false)});
 }
 
-st_tensor *st__new_cpu_vector(st_op_scope *c, st_dtype dtype, int64_t n,
-                              void *data) {
-  st_tensor *t = NULL;
-  *(void **)data = NULL;
-  if (!st__scope_ok(c)) return NULL;
-  ST_ASSERT(c->n < ST_OP_SCOPE_MAX);
-  c->status = st__tensor_empty(ST_DEVICE_CPU, dtype, 1, &n,
-                               ST_FORMAT_CONTIGUOUS, &t);
-  if (!st__scope_ok(c)) return NULL;
-  *(void **)data = st__data(t);
-  return c->t[c->n++] = t;
-}
-
 st_tensor *st__to_device_of(st_op_scope *c, const st_tensor *table,
                             st_dtype dtype, const st_tensor *like) {
   if (!st__scope_ok(c)) return NULL;

@@ -106,10 +106,6 @@ st_tensor *st__apply_attached(st_op_scope *c, const st_tensor *t,
  * one. */
 st_tensor *st__apply_attached_none(st_op_scope *c, const st_tensor *t,
                                    const st_tensor *to);
-/* A new vector of n elements on the CPU. The caller fills it through *data,
- * which is NULL after a failure. */
-st_tensor *st__new_cpu_vector(st_op_scope *c, st_dtype dtype, int64_t n,
-                              void *data);
 /* Copies such a vector to the device of like, as dtype. */
 st_tensor *st__to_device_of(st_op_scope *c, const st_tensor *table,
                             st_dtype dtype, const st_tensor *like);

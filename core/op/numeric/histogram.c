@@ -6,6 +6,7 @@
 
 #include "base/interrupt.h"
 #include "op/create/copy_clone_to.h"
+#include "op/create/factory.h"
 #include "op/reduce/reduction.h"
 #include "op/registry/composite.h"
 
@@ -94,20 +95,29 @@ ST_BOXED(st__box_bincount) {
   const st_dtype dtype = !weights ? ST_INT64
                        : weights->dtype == ST_FLOAT32 ? ST_FLOAT32
                                                       : ST_FLOAT64;
+  const bool has_elements = st__has_elements(self) &&
+                            (!weights || st__has_elements(weights));
   st_op_scope c = {.status = check_bins(self, weights, minlength)};
-  int64_t bins = 0;
+  int64_t bins = minlength;
+  if (st__scope_ok(&c) && !has_elements && !st__may_lack_size()) {
+    c.status = st__fail(ST_BAD_STATE, "the number of bins depends on values, "
+                        "which a meta tensor does not have");
+  }
   self = st__apply1(&c, ST_OP_contiguous, st__apply_to(&c, self, ST_INT64));
   if (weights) {
     weights = st__apply1(&c, ST_OP_contiguous,
                          st__apply_to(&c, weights, dtype));
   }
-  if (st__scope_ok(&c)) {
+  if (st__scope_ok(&c) && has_elements) {
     c.status = count_bins((const int64_t *)(const void *)st__data(self),
                           self->numel, base, minlength, &bins);
   }
-  const st_value zeros[] = {st__of_ints(&bins, 1), st__of_int(dtype)};
-  st_tensor *out = st__apply(&c, ST_OP_zeros, 2, zeros);
-  if (st__scope_ok(&c)) c.status = add_up(self, weights, base, out);
+  st_tensor *out = st__scope_new(&c, st__meta_or(weights, self), dtype, 1,
+                                 &bins);
+  if (st__scope_ok(&c)) c.status = st__fill_new(out, st__scalar_int(0));
+  if (st__scope_ok(&c) && has_elements) {
+    c.status = add_up(self, weights, base, out);
+  }
   return st__scope_return(&c, out, rets);
 }
 
@@ -161,8 +171,8 @@ static st_status histogram_range(const st_tensor *self, double range[2]) {
     const T low = (T)range[0], high = (T)range[1];                          \
     for (int64_t i = 0; i < n; i++) {                                       \
       if (!(p[i] >= low && p[i] <= high)) continue;                         \
-      const int64_t at = (int64_t)((p[i] - low) * (T)bins / (high - low));  \
-      to[at < bins ? at : bins - 1]++;                                      \
+      const T at = (p[i] - low) * (T)bins / (high - low);                   \
+      to[at < (T)bins ? (int64_t)at : bins - 1]++;                          \
     }                                                                       \
   }
 COUNT(float)

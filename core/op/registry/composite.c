@@ -98,6 +98,45 @@ st_tensor *st__apply_flatten(st_op_scope *c, const st_tensor *a) {
   return st__apply_with(c, ST_OP_reshape, dense, st__of_ints(size, 1));
 }
 
+/* -- Without calls -------------------------------------------------------- */
+
+static st_tensor *own(st_op_scope *c, st_status status, st_tensor *t) {
+  c->status = status;
+  return st__scope_ok(c) ? c->t[c->n++] = t : NULL;
+}
+
+const int64_t *st__scope_snapshot(st_op_scope *c, const st_tensor *t) {
+  st_tensor *copy = NULL;
+  if (!st__scope_ok(c)) return NULL;
+  ST_ASSERT(c->n < ST_OP_SCOPE_MAX);
+  const st_status status = st__clone(t, ST_INT64, ST_FORMAT_CONTIGUOUS, &copy);
+  return own(c, status, copy) ? (const int64_t *)(const void *)st__data(copy)
+                              : NULL;
+}
+
+st_tensor *st__scope_new(st_op_scope *c, const st_tensor *like, st_dtype dtype,
+                         int ndim, const int64_t *sizes) {
+  st_tensor *t = NULL;
+  if (!st__scope_ok(c)) return NULL;
+  ST_ASSERT(c->n < ST_OP_SCOPE_MAX);
+  const st_status status = st__tensor_empty((st_device)like->device, dtype,
+                                            ndim, sizes, ST_FORMAT_CONTIGUOUS,
+                                            &t);
+  return own(c, status, t);
+}
+
+st_tensor *st__new_cpu_vector(st_op_scope *c, st_dtype dtype, int64_t n,
+                              void *data) {
+  st_tensor *t = NULL;
+  *(void **)data = NULL;
+  if (!st__scope_ok(c)) return NULL;
+  ST_ASSERT(c->n < ST_OP_SCOPE_MAX);
+  const st_status status = st__tensor_empty(ST_DEVICE_CPU, dtype, 1, &n,
+                                            ST_FORMAT_CONTIGUOUS, &t);
+  if (own(c, status, t)) *(void **)data = st__data(t);
+  return t;
+}
+
 /* -- Results -------------------------------------------------------------- */
 
 static void release_all(st_op_scope *c) {

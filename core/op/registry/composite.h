@@ -6,6 +6,14 @@
  * the end of the scope reports the failure. So a composite operator, or
  * another kernel that calls operators, reads like its formula: it checks
  * st__scope_ok only before it reads a field of a result.
+ *
+ * Note [Snapshots of elements]
+ * In each of these calls a function of a script may run, which changes elements
+ * of any tensor that an earlier call had; and it may return memory that another
+ * tensor has, too. So a kernel that calls operators does not check elements and
+ * use them as addresses, lengths or sizes after another call, nor while it
+ * writes to the result of one. It reads them from a snapshot, or it writes to a
+ * tensor of its own: no operator, hence no script, has seen these.
  */
 #ifndef ST_OP_REGISTRY_COMPOSITE_H
 #define ST_OP_REGISTRY_COMPOSITE_H
@@ -62,6 +70,18 @@ st_tensor *st__apply_narrow(st_op_scope *c, const st_tensor *a, int64_t dim,
                             int64_t start, int64_t length);
 /* a as a contiguous tensor of one dimension. */
 st_tensor *st__apply_flatten(st_op_scope *c, const st_tensor *a);
+
+/* The elements of t, which are integers and not on Meta, as a new contiguous
+ * tensor of int64: Note [Snapshots of elements]. NULL after a failure. */
+const int64_t *st__scope_snapshot(st_op_scope *c, const st_tensor *t);
+/* A new contiguous tensor on the device of like, the CPU or Meta, made without
+ * a call. */
+st_tensor *st__scope_new(st_op_scope *c, const st_tensor *like, st_dtype dtype,
+                         int ndim, const int64_t *sizes);
+/* The same for a vector of n elements on the CPU. The caller fills it through
+ * *data, which is NULL after a failure. */
+st_tensor *st__new_cpu_vector(st_op_scope *c, st_dtype dtype, int64_t n,
+                              void *data);
 
 /* Ends the scope `round` and copies its status to c. On success *t, a result
  * of round, replaces everything that c owns. */

@@ -358,11 +358,8 @@ static st_status packed(st_rnn_mode mode, const st_value *args,
                     ST_SHAPE_TEXT(sizes), st__dtype_name(sizes->dtype),
                     st__device_name(sizes->device));
   }
-  sizes = st__apply1(&c, ST_OP_contiguous, sizes);
-  if (st__scope_ok(&c)) {
-    c.status = check_packed(data, sizes, &n,
-                            (const int64_t *)(void *)st__data(sizes));
-  }
+  const int64_t *p = st__scope_snapshot(&c, sizes);
+  if (st__scope_ok(&c)) c.status = check_packed(data, sizes, &n, p);
   if (st__scope_ok(&c)) c.status = run(&n, data, 2, false, rets);
   return st__scope_end(&c, 0, NULL, rets);
 }

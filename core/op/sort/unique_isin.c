@@ -331,16 +331,15 @@ static st_tensor *order_rows(st_op_scope *c, const st_tensor *rows, int64_t n) {
                                 st__of_int(0)};
   st_tensor *ranks[3];
   st__apply_multi(c, ST_OP__unique2, 5, rank_args, 3, ranks);
-  const st_value space_args[] = {st__of_tensor(rows), st__of_ints(twice, 1),
-                                 st__of_int(ST_INT64)};
-  const st_tensor *dense = st__apply1(c, ST_OP_contiguous, ranks[1]);
-  const st_tensor *space = st__apply(c, ST_OP_new_empty, 3, space_args);
+  const st_tensor *space = st__scope_new(c, rows, ST_INT64, 1, twice);
+  if (!st__scope_ok(c)) return NULL;
+  if (!st__has_elements(rows)) return st__apply_narrow(c, space, 0, 0, n);
+  const int64_t *rank = st__scope_snapshot(c, ranks[1]);
   if (!st__scope_ok(c)) return NULL;
   int64_t *a = (int64_t *)(void *)st__data(space);
   int64_t *found = a;
-  c->status = sort_rows(a, a + n, n,
-                        (const int64_t *)(const void *)st__data(dense),
-                        n ? dense->numel / n : 0, &found);
+  c->status = sort_rows(a, a + n, n, rank, n ? ranks[1]->numel / n : 0,
+                        &found);
   if (!st__scope_ok(c)) return NULL;
   return st__apply_narrow(c, space, 0, found == a ? 0 : n, n);
 }

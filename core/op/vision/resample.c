@@ -122,14 +122,14 @@ static st_status resample(st_kernel_id id, const st_value *args, bool back,
   sizes[dim] = back ? image.p[dim] : weights->sizes[0];
   st_op_scope c = {.n = 0};
   const st_tensor *from = st__apply1(&c, ST_OP_contiguous, self);
-  const st_tensor *where = st__apply1(&c, ST_OP_contiguous, spans);
   const st_tensor *w = st__apply1(&c, ST_OP_contiguous, weights);
   out = st__new_like(&c, like, self->dtype, self->ndim, sizes);
+  const int64_t *where = st__scope_ok(&c) && st__is_cpu(out)
+                       ? st__scope_snapshot(&c, spans) : NULL;
   if (st__scope_ok(&c)) {
     r.ctx = (st_resample_ctx){
       .in = back ? image.p[dim] : self->sizes[dim], .out = weights->sizes[0],
-      .taps = weights->sizes[1], .spans = (const int64_t *)st__data(where),
-      .weights = st__data(w)};
+      .taps = weights->sizes[1], .spans = where, .weights = st__data(w)};
     c.status = run_kernel(id, from, out, dim, &r);
   }
   return st__scope_return(&c, out, rets);
