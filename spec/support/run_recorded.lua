@@ -11,8 +11,8 @@ local MOST_REASONS = 25 -- shown
 
 -- Folders of specs whose calls are worth it, and specs that count calls, run in
 -- processes of their own, test the mode, or have kernels that act at random.
--- callback_errors_spec has handlers of xpcall that call operators: these fail
--- in a mode, and LuaJIT has no end of handlers in which a pcall fails first.
+-- callback_errors_spec has handlers of xpcall that call operators, which fail
+-- in the mode: LuaJIT calls such a handler again until a stack is full.
 local FOLDERS = "base bind conformance dispatch fuse grad iter kernel op " ..
                 "strided tensor"
 local LEFT_OUT = {"out_of_memory", "oom", "recorded", "session", "help",
