@@ -185,6 +185,10 @@ void st__free_resolutions(st__packet *p);
  * torch7 or old PyTorch take: the error says what to write. */
 void st__advise(const st__frame *f, const st__packet *p);
 
+/* Adds to the message of a failure, if the dtype int64 of an argument is its
+ * reason, why numbers have that. */
+void st__advise_dtype(const st__frame *f);
+
 /* -- describe_call.c, continued -------------------------------------------- */
 
 /* Writes what an argument takes, in the words of Lua: "a list of integers". */

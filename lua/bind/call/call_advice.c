@@ -1,5 +1,6 @@
 /* Advice for calls that no overload takes, and that NumPy, torch7 or old
- * PyTorch take: what to write instead.
+ * PyTorch take: what to write instead; and for those that a dtype of int64
+ * fails.
  *
  * A row is an operator, the kinds of its positional arguments, and the advice.
  * Kinds: t a tensor, n a number, s a string, l a table. A "*" at the end is for
@@ -104,4 +105,32 @@ void st__advise(const st__frame *f, const st__packet *p) {
       st__error(f->h, f->L, ST_BAD_TYPE, "%s: %s", rows[i].op, rows[i].text);
     }
   }
+}
+
+static bool has_int64(const st__frame *f) {
+  for (int i = 0; i < f->nargs; i++) {
+    const st_value *v = &f->args[i];
+    if (v->tag == ST_TAG_TENSOR && v->u.tensor &&
+        st_tensor_dtype(v->u.tensor) == ST_INT64) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* True for a message that wants a floating point dtype in place of int64, and
+ * does not say what to write. */
+static bool wants_floats(const char *text) {
+  if (strstr(text, "make int64") || strstr(text, ":to(")) return false;
+  return strstr(text, "not implemented for dtype int64") ||
+         (strstr(text, "not int64") && strstr(text, "float")) ||
+         (strstr(text, "is int64") && strstr(text, "is float"));
+}
+
+void st__advise_dtype(const st__frame *f) {
+  char text[1024];
+  if (!wants_floats(st_message()) || !has_int64(f)) return;
+  snprintf(text, sizeof text, "%s", st_message());
+  st_fail(ST_BAD_DTYPE, "%s: numbers without a fraction make int64, write "
+          "{dtype = \"float32\"}", text);
 }

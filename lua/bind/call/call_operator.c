@@ -57,6 +57,7 @@ st_status st__run_frame(st__frame *f, st__request *req) {
   const st_status status = st__run(f->h, f->L, req);
   f->h->frame = NULL;
   unwrap(f, f->nwraps);
+  if (status == ST_BAD_DTYPE) st__advise_dtype(f);
   return status;
 }
 

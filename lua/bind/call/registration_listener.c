@@ -9,8 +9,10 @@
  */
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "bind.h"
+#include "state/hook_error.h"
 
 typedef struct event {
   const st_op *op;
@@ -95,24 +97,36 @@ void st__free_listeners(st__state *h) {
   }
 }
 
-/* Returns Lua's status; on failure the error is on the stack. [+0|1] */
+/* Returns Lua's status; on failure the error is on the stack. That of a hook is
+ * raised later: LATER. [+0|1] */
+enum { LATER = -1 };
+
+
 static int deliver(st__state *h, lua_State *L) {
+  st__watch w;
   if (!h->listeners || h->is_delivering) return 0;
-  luaL_checkstack(L, 3, NULL);
+  luaL_checkstack(L, LUA_MINSTACK, NULL);
   h->is_delivering = true;
   lua_pushcfunction(L, deliver_all);                         /* [+1] */
   lua_pushlightuserdata(L, h);                               /* [+1] */
+  st__watch_begin(L, &w);
   const int status = st__pcall_c(h, L, 1, 0, 0);             /* [-2, +0|1] */
   h->is_delivering = false;
-  return status;
+  return st__watch_end(L, &w, status) ? LATER : status;      /* [0|-1] */
 }
 
 /* The registration has taken effect, so an error in a listener is only a
- * warning. */
+ * warning. Without memory or stack no event may have been taken: it waits for
+ * the next delivery. */
 void st__deliver(st__state *h, lua_State *L) {
-  while (deliver(h, L) != 0) {                               /* [+0|1] */
+  for (int status = LUA_ERRRUN; status == LUA_ERRRUN;) {
+    status = deliver(h, L);                                  /* [+0|1] */
+    if (status <= 0) return;
     const char *text = lua_tostring(L, -1);
-    st_warn(text ? text : "a listener raised an error object");
+    if (text && strstr(text, "stack overflow")) status = LUA_ERRMEM;
+    if (status == LUA_ERRRUN) {
+      st_warn(text ? text : "a listener raised an error object");
+    }
     lua_pop(L, 1);                                           /* [-1] */
   }
 }
@@ -177,9 +191,10 @@ static int listen(lua_State *L) {
     close_listener(L, ud);
     return st__raise(h, L, status);
   }
-  if (deliver(h, L) == 0) return 1;                          /* [+0|1] */
+  const int delivered = deliver(h, L);                       /* [+0|1] */
+  if (delivered == 0) return 1;
   close_listener(L, ud);
-  return lua_error(L);
+  return delivered == LATER ? 0 : lua_error(L);
 }
 
 /* -- Opening -------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "bind.h"
+#include "state/hook_error.h"
 
 /* -- Weak numbers --------------------------------------------------------- */
 
@@ -365,7 +366,8 @@ bool st__pass_enter_call(st__state *h, lua_State *L, const st__frame *f) {
     lua_pushvalue(L, f->source[i]);                   /* [+1] */
     n++;
   }
-  if (st__pcall_c(h, L, n, 0, 0) != 0) lua_pop(L, 1); /* [-n-1] */
+  const int status = st__pcall_c(h, L, n, 0, 0);      /* [-n-1, +0|1] */
+  if (status != 0) st__drop_lack(L, status);          /* [-1] */
   return true;
 }
 

@@ -35,6 +35,7 @@
  */
 
 #include "bind.h"
+#include "state/hook_error.h"
 
 #include <string.h>
 
@@ -157,8 +158,9 @@ static int begin_nest(lua_State *L) {
 /* True if the stack has room for finalizers: Note [Stack space for
  * finalizers]. */
 static bool has_room(lua_State *L) {
-  if (st__protected(L, begin_nest, NULL) == 0) return true; /* [+0|1] */
-  lua_pop(L, 1);                                            /* [-1] */
+  const int status = st__protected(L, begin_nest, NULL); /* [+0|1] */
+  if (status == 0) return true;
+  st__drop_lack(L, status);                              /* [-1] */
   return false;
 }
 
@@ -215,8 +217,11 @@ static int collect_for_retry(lua_State *L) {
 }
 
 bool st__gc_retry(st__state *h, lua_State *L, bool *made) {
+  st__watch w;
   if (!h->has_retry || h->is_collecting || *made || !has_room(L)) return false;
   *made = true;
-  if (st__protected(L, collect_for_retry, h) != 0) lua_pop(L, 1); /* [-0|1] */
+  st__watch_begin(L, &w);
+  const int status = st__protected(L, collect_for_retry, h); /* [+0|1] */
+  if (!st__watch_end(L, &w, status) && status != 0) lua_pop(L, 1); /* [-1] */
   return true;
 }

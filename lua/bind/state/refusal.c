@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "bind.h"
+#include "state/hook_error.h"
 
 /* The text without the source line in front. */
 static const char *without_line(const st__state *h, lua_State *L,
@@ -86,5 +87,6 @@ void st__open_refusal(st__state *h, lua_State *L) {
   };
   lua_pushboolean(L, 0);                            /* [+1] */
   h->refusal_ref = luaL_ref(L, LUA_REGISTRYINDEX);  /* [-1] */
+  st__prepare_hook_errors(L);
   st__set_functions(h, L, functions);
 }

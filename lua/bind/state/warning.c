@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "bind.h"
+#include "state/hook_error.h"
 
 static void print(const char *text) {
   fprintf(stderr, "strided: warning: %s\n", text);
@@ -57,12 +58,15 @@ static void on_warning(void *ctx, const char *text) {
 /* While the handler runs, warnings go to stderr. */
 static void call_handler(st__state *h, const char *text) {
   lua_State *L = h->running;
+  st__watch w;
   if (h->warnings == ST_WARNINGS_PRINTED) print(text);
   if (h->warnings != ST_WARNINGS_CALL) return;
   if (!lua_checkstack(L, LUA_MINSTACK)) return;
   h->warnings = ST_WARNINGS_PRINTED;
-  if (st__nested_pcall(h, h->warner_ref,
-                       (void *)(uintptr_t)text) != 0) { /* [+0|1] */
+  st__watch_begin(L, &w);
+  const int status = st__nested_pcall(h, h->warner_ref,
+                                      (void *)(uintptr_t)text); /* [+0|1] */
+  if (!st__watch_end(L, &w, status) && status != 0) { /* [0|-1] */
     const char *why = lua_tostring(L, -1);
     fprintf(stderr, "strided: the warning handler failed: %s\n",
             why ? why : "?");

@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include "bind.h"
+#include "state/hook_error.h"
 
 enum { TCDATA = 10 };  /* the type tag of cdata in LuaJIT */
 
@@ -78,15 +79,17 @@ static int take_field(lua_State *L, const char *name) {
 /* What the function at a reference returns for the value at the top; false
  * and nothing if it raises or there is no function. [-1, +0|1] */
 static bool ask(st__state *h, lua_State *L, int ref) {
+  st__watch w;
   if (ref == LUA_NOREF) {
     lua_pop(L, 1);                                     /* [-1] */
     return false;
   }
   lua_rawgeti(L, LUA_REGISTRYINDEX, ref);              /* [+1] */
   lua_insert(L, -2);
-  if (st__pcall_c(h, L, 1, 1, 0) == 0) return true;    /* [-2, +1] */
-  lua_pop(L, 1);                                       /* [-1] */
-  return false;
+  st__watch_begin(L, &w);
+  const int status = st__pcall_c(h, L, 1, 1, 0);       /* [-2, +1] */
+  if (!st__watch_end(L, &w, status) && status != 0) lua_pop(L, 1); /* [-1] */
+  return status == 0;
 }
 
 /* True if the value at idx is printed as this text. */

@@ -170,8 +170,6 @@ local function missing_global(text)
   return name and MISSING[name]
 end
 
-local INTEGERS = "whole numbers make tensors of int64: write t:float(), or "
-  .. "st.tensor(list, {dtype = \"float32\"})"
 local NUMBER = "the number of a tensor of one element is t:item()"
 local LOOP = "write for row, i in t:iter() do"
 
@@ -193,9 +191,7 @@ local ERRORS = {
   {"'for' [%a ]+ must be a number", NUMBER},
   {"bad 'for' [%a ]+ %(number expected, got [uT]%a+%)", NUMBER},
   {"must be a Tensor, got function", "a method is called: x:T(), not x.T"},
-  {"not implemented for dtype int64", INTEGERS},
-  {"must be [^\n]*float32[^\n]*, not int64", INTEGERS},
-  {"must be [^\n]*float32[^\n]*, not u?int%d+",
+  {"must be [^\n]*float[^\n]*, not u?int%d+",
    "write t:float(), or t:double()"},
   {"not implemented for dtype u?int%d+", "write t:float(), or t:double()"},
   {"module 'torch' not found", "the library is the global st"},

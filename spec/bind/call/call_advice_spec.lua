@@ -111,3 +111,54 @@ describe("NumPy's ddof", function()
     assert.equal(2, t:var({axis = 1, ddof = 2}):item())
   end)
 end)
+
+describe("An operator that wants floating point numbers", function()
+  local t = st.tensor {1.0, 2.0}
+  local square = st.tensor {{1.0, 2.0}, {3.0, 5.0}}
+  local WHY = "numbers without a fraction make int64, write {dtype = "
+              .. "\"float32\"}"
+
+  for name, call in pairs {
+    std = function() return t:std() end,
+    var = function() return t:var() end,
+    norm = function() return t:norm() end,
+    linalg_norm = function() return st.linalg.norm(t) end,
+    linalg_vector_norm = function() return st.linalg.vector_norm(t) end,
+    softmax = function() return t:softmax(1) end,
+    log_softmax = function() return t:log_softmax(1) end,
+    linalg_inv = function() return st.linalg.inv(square) end,
+    linalg_qr = function() return st.linalg.qr(square) end,
+    gelu = function() return st.gelu(t) end,
+    multinomial = function() return st.multinomial(t, 1) end,
+    normal_ = function() return t:normal_() end,
+    linear = function() return st.nn.Linear(2, 2)(t) end,
+    layer_norm = function() return st.layer_norm(t, {2}) end,
+    cdist = function() return st.cdist(square, square) end,
+    mm = function() return st.mm(st.ones(2, 2), square) end,
+    lerp = function() return st.lerp(t, t, 0.5) end,
+  } do
+    it("says why numbers are int64: " .. name, function()
+      raises({name, "int64", WHY}, call)
+    end)
+  end
+
+  it("says so once", function()
+    local _, why = pcall(t.mean, t)
+    local _, count = why:gsub("make int64", "")
+    assert.equal(1, count)
+  end)
+
+  it("says nothing of it for other dtypes and reasons", function()
+    local b = st.tensor({1, 2}, {dtype = "int32"})
+    for _, call in ipairs {
+      function() return b:std() end,
+      function() return st.ones(2):masked_select(t) end,
+      function() return st.gather(st.ones(2), 1, b:to "int16") end,
+      function() return st.ones(2):view(3) end,
+    } do
+      local ok, why = pcall(call)
+      assert.is_false(ok)
+      assert.is_nil(why:find("make int64", 1, true), why)
+    end
+  end)
+end)

@@ -50,6 +50,12 @@ if setfenv then setfenv(0, safe) end
 
 local attacks, reached = 0, {}
 
+-- A module of the host: no name that a script gives loads it.
+package.preload["host.secret"] = function()
+  reached[#reached + 1] = "host.secret is loaded"
+  return function() return {} end
+end
+
 local function look(value, place)
   reach.look(value, place, {[safe] = true}, 1, reached, safe.getfenv)
 end
@@ -61,6 +67,10 @@ local function attack(place, fn, ...)
 end
 
 -- -- Attacks -----------------------------------------------------------------
+
+attack("DataLoader of host.secret", function()
+  return st.data.DataLoader({module = "host.secret"})
+end)
 
 for _, name in ipairs(modules) do
   attacks = attacks + 1
@@ -82,7 +92,7 @@ if setfenv then setfenv(script, safe) end
 local function values()
   local t = st.ones(2)
   return {true, 1, -1, 2^53, 0.5, "x", "/etc/passwd", "strided.core", {}, {t},
-          {module = "os"}, {text = "a\n1\n"}, script, t, t:to "int64",
+          {module = "host.secret"}, {text = "a\n1\n"}, script, t, t:to "int64",
           st.Generator(1), coroutine.create(script), st, st.nn, st.nn.Linear,
           st.ops.aten.add, t.shape, st.none}
 end

@@ -23,15 +23,16 @@ require "strided.image.core"
 
 local concat, error, format, pairs, pcall, sort, tostring, type =
   table.concat, error, string.format, pairs, pcall, table.sort, tostring, type
+local try = require "strided.core".try
 
 local ops = st.ops.image
 local image = {}
 
 -- -- Errors ------------------------------------------------------------------
 
---- The text of an error without the location and the operator in front of it.
+--- The text of a refusal without the location and the operator in front of it.
+-- Refusals are all that `try` catches: an interrupt passes.
 local function reason_of(failure)
-  if type(failure) ~= "string" then error(failure, 0) end
   return (failure:gsub("^[^\n]-:%d+: ", ""):gsub("^image::[%w_.]+: ", ""))
 end
 
@@ -133,7 +134,7 @@ function image.decode(bytes, options)
                  .. "%s", tostring(dtype)), 2)
   end
   local data = to_bytes("image.decode", bytes)
-  local ok, t, orientation = pcall(ops.decode, data, {
+  local ok, t, orientation = try(ops.decode, data, {
     mode = options.mode, max_pixels = options.max_pixels,
     permissive = options.permissive})
   if not ok then error("image.decode: " .. reason_of(t), 2) end
@@ -172,7 +173,7 @@ function image.info(what)
     return st.load(what, {format = "image", info = true})
   end
   local ok, kind, height, width, channels, bits, orientation =
-    pcall(ops.info, to_bytes("image.info", what))
+    try(ops.info, to_bytes("image.info", what))
   if not ok then error("image.info: " .. reason_of(kind), 2) end
   return {format = kind, height = height, width = width, channels = channels,
           bits = bits, orientation = orientation}
@@ -191,7 +192,11 @@ function image.read(bytes, options)
   end
   local ok, value = pcall(fn, bytes, given)
   if ok then return value end
-  return nil, (reason_of(value):gsub("^image%.%l+: ", ""))
+  local reason = type(value) == "string" and
+                 (value:match "^image%.%l+: (.*)$" or
+                  value:match "^[^\n]-:%d+: image%.%l+: (.*)$")
+  if not reason then error(value, 0) end -- none of this file's: an interrupt
+  return nil, reason
 end
 
 -- -- Encoding ----------------------------------------------------------------
@@ -221,7 +226,7 @@ function image.encode(t, kind, options)
     error(format("image.encode: the format must be \"png\", \"jpeg\" or "
                  .. "\"webp\", got %s", type(kind)), 2)
   end
-  local ok, bytes = pcall(ops.encode, t, kind, options)
+  local ok, bytes = try(ops.encode, t, kind, options)
   if not ok then error("image.encode: " .. reason_of(bytes), 2) end
   return bytes:tostring_bytes()
 end

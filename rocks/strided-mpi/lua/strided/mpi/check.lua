@@ -4,6 +4,7 @@
 
 local st = require "strided"
 local core = require "strided.mpi.core"
+local is_refusal = require "strided.core".is_refusal
 
 local concat, floor, huge = table.concat, math.floor, math.huge
 local debug, error, format, ipairs, pairs, pcall, sort, tostring, type = debug,
@@ -41,11 +42,11 @@ end
 
 local raise = check.raise
 
---- Raises an error that pcall has caught again, at the line outside of
--- the library.
+--- Raises an error that pcall has caught again: what is wrong with the call at
+-- the line outside of the library, an interrupt and others as they are.
 -- @param why
 function check.rethrow(why)
-  if type(why) ~= "string" then error(why, 0) end
+  if not is_refusal(why) then error(why, 0) end
   raise("%s", why:match "^[^\n]-:%d+: (.*)$" or why)
 end
 

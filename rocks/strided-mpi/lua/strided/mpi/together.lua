@@ -6,9 +6,9 @@ local st = require "strided"
 local agree = require "strided.mpi.agree"
 local check = require "strided.mpi.check"
 
-local format = string.format
-local io, pairs, pcall, print, select, tostring, type = io, pairs, pcall, print,
-  select, tostring, type
+local format, is_refusal = string.format, require "strided.core".is_refusal
+local error, io, pairs, pcall, print, select, tostring, type = error, io, pairs,
+  pcall, print, select, tostring, type
 
 local raise = check.raise
 
@@ -37,7 +37,11 @@ return function(mpi)
     end
     local ok, line = true, text
     if select("#", ...) > 0 then ok, line = pcall(format, text, ...) end
-    if not ok then -- called by pcall, format does not know its name
+    if not ok and not (type(line) == "string" and
+                       (line:find "bad argument #" or
+                        line:find "^[^\n]*invalid [%a ]*")) then
+      error(line, 0) -- an interrupt in __tostring of an argument
+    elseif not ok then -- called by pcall, format does not know its name
       raise("log: %s", (line:gsub("to '[^']*' ", "to 'format' ", 1)))
     end
     if mpi.rank() ~= 0 then return end
@@ -52,10 +56,12 @@ return function(mpi)
     if is_mine then ok, result = pcall(fn, ...) end
     local first = agree.first_failed(comm, ok)
     if not first then return result end
+    local said = tostring(result)
     -- without the line of this file that st.save and st.load may put in front
-    local why = tostring(result):gsub("^[^\n]-together%.lua:%d+: ", "")
-    raise("%s: rank %d: %s", name, first,
-          agree.text(comm, why:sub(1, 4000), first))
+    local why = said:gsub("^[^\n]-together%.lua:%d+: ", "")
+    local text = agree.text(comm, why:sub(1, 4000), first)
+    if not ok and not is_refusal(result) then error(result, 0) end
+    raise("%s: rank %d: %s", name, first, text)
   end
 
   local function check_path(name, path)
