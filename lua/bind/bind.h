@@ -343,6 +343,8 @@ void st__check_fiber(st__state *h, lua_State *L, const char *name);
 void st__check_depth(st__state *h, lua_State *L, const char *name);
 /* The same for a body, and if another fiber is inside one: Note [Fibers]. */
 void st__check_body(st__state *h, lua_State *L, const char *name);
+/* lua_error, which handlers cannot repeat until the C stack is full. */
+int st__throw(st__state *h, lua_State *L);
 /* lua_pcall of a body, with this fiber recorded as the one inside. A function
  * calls st__check_body before, and before it changes any state. */
 int st__run_body(st__state *h, lua_State *L, int nargs, int nrets);

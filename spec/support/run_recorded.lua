@@ -11,13 +11,11 @@ local MOST_REASONS = 25 -- shown
 
 -- Folders of specs whose calls are worth it, and specs that count calls, run in
 -- processes of their own, test the mode, or have kernels that act at random.
--- callback_errors_spec has handlers of xpcall that call operators, which fail
--- in the mode: LuaJIT calls such a handler again until a stack is full.
 local FOLDERS = "base bind conformance dispatch fuse grad iter kernel op " ..
                 "strided tensor"
 local LEFT_OUT = {"out_of_memory", "oom", "recorded", "session", "help",
                   "small_stack", "threads", "progress", "plot", "workers",
-                  "scripted_kernels", "callback_errors"}
+                  "scripted_kernels"}
 
 local function is_wanted(name)
   for _, part in ipairs(LEFT_OUT) do

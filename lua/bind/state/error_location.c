@@ -53,13 +53,13 @@ int st__raise(st__state *h, lua_State *L, st_status status) {
     lua_rawgeti(L, LUA_REGISTRYINDEX, h->error_ref); /* [+1] */
     lua_pushboolean(L, 0);                           /* [+1] */
     lua_rawseti(L, LUA_REGISTRYINDEX, h->error_ref); /* [-1] */
-    return lua_error(L);
+    return st__throw(h, L);
   }
   char where[LUA_IDSIZE + 16];
   lua_pushfstring(L, *st__where(h, L, where, sizeof where) ? "%s: %s"
                      : "%s%s", where, st_message()); /* [+1] */
   if (is_refusal(status)) st__note_refusal(h, L, lua_gettop(L));
-  return lua_error(L);
+  return st__throw(h, L);
 }
 
 char *st__running_name(st__state *h, lua_State *L, char *buf, size_t size) {

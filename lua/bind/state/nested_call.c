@@ -11,6 +11,13 @@
  *
  * An error leaves C functions without returning to them, so the count changes
  * around protected calls only.
+ *
+ * Note [Handlers that fail]
+ * LuaJIT calls the message handler of an xpcall where the error is raised, and
+ * again for an error of the handler, one above the other, until its own stack
+ * is full. A handler that calls operators fills the C stack first. So where
+ * little of that is left, an error takes all slots of Lua's stack before it is
+ * raised; then no handler can run, and the xpcall returns.
  */
 
 #include "bind.h"
@@ -19,7 +26,10 @@ enum {
   MAX_LEVELS = 200,    /* as many as operators nest */
   RESERVE = 36 << 10,  /* bytes of stack that a level needs, with the operator
                           that its function calls */
-  BUDGET = 192 << 10   /* bytes of all levels on a stack of unknown size */
+  BUDGET = 192 << 10,  /* bytes of all levels on a stack of unknown size */
+  HANDLERS = 128 << 10, /* bytes for handlers, at most a quarter of a stack */
+  SLOTS = 7900,        /* of Lua's stack, of the 8000 of a C function */
+  FEWEST_SLOTS = 8
 };
 
 /* -- The stack ------------------------------------------------------------ */
@@ -44,13 +54,20 @@ static void read_bounds(stack_bounds *b) {
   pthread_attr_destroy(&attr);
 }
 
-/* Bytes of the C stack that are left. A fiber has a stack of its own, whose
- * size nobody tells: it has a budget from its outermost level on. */
-static size_t stack_left(const st__state *h) {
+/* The stack of this thread; NULL if this is another one, of a fiber. */
+static const stack_bounds *this_stack(void) {
   static _Thread_local stack_bounds bounds;
   const uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
   if (!bounds.is_read) read_bounds(&bounds);
-  if (sp >= bounds.low && sp < bounds.high) return sp - bounds.low;
+  return sp >= bounds.low && sp < bounds.high ? &bounds : NULL;
+}
+
+/* Bytes of the C stack that are left. A fiber has a stack of its own, whose
+ * size nobody tells: it has a budget from its outermost level on. */
+static size_t stack_left(const st__state *h) {
+  const uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
+  const stack_bounds *bounds = this_stack();
+  if (bounds) return sp - bounds->low;
   const uintptr_t used = h->levels > 0 && h->first_level > sp
                          ? h->first_level - sp : 0;
   return used < BUDGET ? SIZE_MAX : 0;
@@ -79,6 +96,45 @@ void st__check_depth(st__state *h, lua_State *L, const char *name) {
 void st__check_body(st__state *h, lua_State *L, const char *name) {
   st__check_fiber(h, L, name);
   st__check_depth(h, L, name);
+}
+
+/* -- Errors: Note [Handlers that fail] ------------------------------------ */
+
+static int check_slots(lua_State *L) {
+  luaL_checkstack(L, (int)lua_tointeger(L, 1), NULL);
+  return 0;
+}
+
+/* (message, n): takes as many slots of Lua's stack as it can, n at once while
+ * there are n, and raises the message. */
+static int take_slots(lua_State *L) {
+  for (lua_Integer n = lua_tointeger(L, 2); n >= FEWEST_SLOTS; n /= 2) {
+    lua_settop(L, 1);
+    lua_pushcfunction(L, check_slots);              /* [+1] */
+    lua_pushinteger(L, n + LUA_MINSTACK);           /* [+1] */
+    if (lua_pcall(L, 1, 0, 0) != 0) continue;       /* [-2] */
+    luaL_checkstack(L, (int)n + LUA_MINSTACK, NULL);
+    lua_settop(L, (int)n);
+    lua_pushcfunction(L, take_slots);               /* [+1] */
+    lua_pushvalue(L, 1);                            /* [+1] */
+    lua_pushinteger(L, n);                          /* [+1] */
+    lua_call(L, 2, 0);                              /* [-3] */
+  }
+  lua_settop(L, 1);
+  return lua_error(L);
+}
+
+int st__throw(st__state *h, lua_State *L) {
+  const stack_bounds *bounds = this_stack();
+  const size_t least = bounds ? (bounds->high - bounds->low) / 4 : 0;
+  if (stack_left(h) >= (least < HANDLERS ? least : HANDLERS)) {
+    return lua_error(L);
+  }
+  lua_pushcfunction(L, take_slots);                 /* [+1] */
+  lua_insert(L, -2);
+  lua_pushinteger(L, SLOTS);                        /* [+1] */
+  lua_call(L, 2, 0);                                /* [-3] */
+  return 0;
 }
 
 /* -- Protected calls ------------------------------------------------------ */

@@ -332,6 +332,22 @@ describe("In a warning handler", function()
   end)
 end)
 
+-- LuaJIT calls such a handler again and again, each time deeper.
+local HANDLED = [[
+local st = require "strided"
+local function handler() return st.ones(2) end
+st.dispatch_mode(function() error "x" end, function()
+  assert(not xpcall(handler, handler))
+end)
+print(st.ones(2):sum():item())
+]]
+
+describe("In a handler of errors that fails", function()
+  it("the call ends", function()
+    assert.matches("^2%.?0?\n$", build.script(HANDLED))
+  end)
+end)
+
 -- A call of a leaf allocates before the dispatcher is asked; in a new process
 -- many of these allocations collect.
 local FREED = [[
