@@ -232,6 +232,10 @@ static st_status check_grad(const st_tensor *t, const st_tensor *grad) {
   if (grad == t) {
     return st__fail(ST_BAD_VALUE, "a tensor cannot be its own gradient");
   }
+  if (st__base(grad) == t) { /* neither would be released any more */
+    return st__fail(ST_BAD_VALUE, "a view of a tensor cannot be its gradient: "
+                    "clone() it");
+  }
   if (grad->dtype != t->dtype) {
     return st__fail(ST_BAD_DTYPE, "a gradient of %s cannot be that of a "
                     "tensor of %s", st__dtype_name(grad->dtype),

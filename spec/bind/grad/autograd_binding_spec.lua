@@ -90,6 +90,10 @@ describe("Gradients in Lua:", function()
              function() x.grad = 1 end)
       raises("a gradient of shape [3]",
              function() x.grad = st.zeros(3, {dtype = "float64"}) end)
+      raises("a tensor cannot be its own gradient",
+             function() x.grad = x end)
+      raises("a view of a tensor cannot be its gradient",
+             function() x.grad = x:view(x.shape) end)
       raises("no property 'shade' that can be set",
              function() x.shade = 1 end)
     end)
