@@ -214,44 +214,25 @@ static double greatest(const st_tensor *sizes) {
   return most;
 }
 
-/* A power of two that brings the greatest element of x and y near 1 if squared
- * sizes leave the range of their dtype, else 1. */
-static double unit_of(st_op_scope *c, const st_tensor *x, const st_tensor *y,
-                      double most) {
-  const bool is_double = x->dtype == ST_FLOAT64;
-  double top = 0;
-  int exponent;
-  if (most > (is_double ? 1e-290 : 1e-30) &&
-      most < (is_double ? 1e307 : 1e37)) {
-    return 1;
-  }
-  for (int i = 0; i < 2; i++) {
-    const st_tensor *size = st__apply1(c, ST_OP_amax, st__apply1(
-      c, ST_OP_abs, i ? y : x));
-    if (!st__scope_ok(c)) return 1;
-    top = fmax(top, greatest(size));
-  }
-  if (!(top > 0 && isfinite(top))) return 1;
-  frexp(top, &exponent);
-  return ldexp(1, exponent - 1);
+/* True if the greatest of the squared sizes xx and yy, where they are known, is
+ * in the range of their dtype. */
+static bool are_in_range(const st_tensor *xx, const st_tensor *yy) {
+  if (!st__is_cpu(xx) || !st__is_cpu(yy)) return true;
+  const bool is_double = xx->dtype == ST_FLOAT64;
+  const double x = greatest(xx), y = greatest(yy), most = x > y ? x : y;
+  if (x != x || y != y) return true;
+  return most > (is_double ? 1e-290 : 1e-30) &&
+         most < (is_double ? 1e307 : 1e37);
 }
 
+/* NULL if the squares of sizes leave the range: differences then tell. */
 static st_tensor *by_product(st_op_scope *c, const st_tensor *x,
                              const st_tensor *y) {
   const st_tensor *mean = mean_row(c, y);
   x = st__apply2(c, ST_OP_sub_Tensor, x, mean);
   y = st__apply2(c, ST_OP_sub_Tensor, y, mean);
   const st_tensor *xx = squared_sizes(c, x), *yy = squared_sizes(c, y);
-  const bool is_known = st__scope_ok(c) && st__has_elements(xx) &&
-                        st__has_elements(yy);
-  const double unit = is_known
-    ? unit_of(c, x, y, fmax(greatest(xx), greatest(yy))) : 1;
-  if (unit != 1) {
-    x = st__apply_with(c, ST_OP_div_Scalar, x, st__of_float(unit));
-    y = st__apply_with(c, ST_OP_div_Scalar, y, st__of_float(unit));
-    xx = squared_sizes(c, x);
-    yy = squared_sizes(c, y);
-  }
+  if (st__scope_ok(c) && !are_in_range(xx, yy)) return NULL;
   st_tensor *d = st__apply2(c, ST_OP_matmul, x, st__apply1(c, ST_OP_mT, y));
   const st_tensor *sizes = st__apply2(c, ST_OP_add_Tensor, xx,
                                       st__apply1(c, ST_OP_mT, yy));
@@ -259,8 +240,7 @@ static st_tensor *by_product(st_op_scope *c, const st_tensor *x,
                 (st_value[]){st__of_tensor(sizes), st__of_tensor(d),
                              st__of_int(2)});
   d = st__apply_with(c, ST_OP_clamp_min, d, st__of_int(0));
-  d = st__apply1(c, ST_OP_sqrt, d);
-  return unit == 1 ? d : st__scaled(c, d, unit);
+  return st__apply1(c, ST_OP_sqrt, d);
 }
 
 static bool use_product(const st_tensor *x, const st_tensor *y, double p,
@@ -283,7 +263,10 @@ ST_BOXED(st__box_cdist_forward) {
                              sizes, &n));
   st_op_scope c = {.n = 0};
   if (use_product(x, y, st__to_float(p, 2), mode)) {
-    return st__scope_return(&c, by_product(&c, x, y), rets);
+    st_tensor *distances = by_product(&c, x, y);
+    if (distances || !st__scope_ok(&c)) {
+      return st__scope_return(&c, distances, rets);
+    }
   }
   sizes[n] = rows_of(x);
   sizes[n + 1] = rows_of(y);
@@ -308,11 +291,16 @@ static st_tensor *is_zero(st_op_scope *c, const st_tensor *t) {
   return st__apply_with(c, ST_OP_eq_Scalar, t, st__of_int(0));
 }
 
-/* t with 1 where it is 0. */
-static st_tensor *without_zeros(st_op_scope *c, const st_tensor *t) {
+/* t with 1 where mask is true. */
+static st_tensor *with_ones(st_op_scope *c, const st_tensor *t,
+                            const st_tensor *mask) {
   return st__apply(c, ST_OP_masked_fill_Scalar, 3,
-                   (st_value[]){st__of_tensor(t),
-                                st__of_tensor(is_zero(c, t)), st__of_int(1)});
+                   (st_value[]){st__of_tensor(t), st__of_tensor(mask),
+                                st__of_int(1)});
+}
+
+static st_tensor *without_zeros(st_op_scope *c, const st_tensor *t) {
+  return with_ones(c, t, is_zero(c, t));
 }
 
 /* grad / dist, 0 where the distance is 0. */
@@ -331,8 +319,9 @@ static st_tensor *powers(st_op_scope *c, const st_tensor *d,
   const st_tensor *far = st__apply_with(c, ST_OP_unsqueeze,
                                         without_zeros(c, dist),
                                         st__of_int(-1));
+  const st_tensor *is_none = is_zero(c, d);
   d = st__apply2(c, ST_OP_div_Tensor, st__apply1(c, ST_OP_abs, d), far);
-  d = st__apply_with(c, ST_OP_pow_Tensor_Scalar, without_zeros(c, d),
+  d = st__apply_with(c, ST_OP_pow_Tensor_Scalar, with_ones(c, d, is_none),
                      st__of_float(p - 1));
   return st__apply2(c, ST_OP_mul_Tensor, sign, d);
 }

@@ -142,8 +142,21 @@ describe("A distance", function()
         assert.is_true(off < (dtype == "float64" and 1e-13 or 1e-4), off)
       end
     end
-    assert.is_true(st.cdist(x * 2 ^ 500, y * 2 ^ 500)
-                     :equal(st.cdist(x, y) * 2 ^ 500))
+  end)
+
+  it("of a row out of range leaves the other rows as they are", function()
+    for dtype, size in pairs {float64 = 1e300, float32 = 1e30} do
+      local x = st.full({2, 30, 3}, 1, {dtype = dtype})
+      local y = st.zeros({2, 30, 3}, {dtype = dtype})
+      x[{1, 1}] = size
+      local got = st.cdist(x, y)
+      near(got[{2, 5, {1, 1}}], {3 ^ 0.5}, 1e-6)
+      near(got[{1, 5, {1, 1}}], {3 ^ 0.5}, 1e-6)
+      near(got[{1, 1, {1, 1}}] / size, {3 ^ 0.5}, 1e-6)
+    end
+    local none, pair = st.zeros(0, 3), st.zeros(0, 30, 3)
+    assert.equal("{0, 30}", tostring(st.cdist(none, st.zeros(30, 3)).shape))
+    assert.equal("{0, 30, 30}", tostring(st.cdist(pair, pair).shape))
   end)
 
   it("has gradients there", function()
@@ -156,6 +169,16 @@ describe("A distance", function()
         want = want or got
         near(got, want:view(-1):totable(), 1e-14)
       end
+    end
+  end)
+
+  it("has gradients where a quotient underflows", function()
+    for _, row in ipairs {{"float16", 8, 1e-7}, {"float32", 1e25, 1e-21},
+                          {"float64", 1e200, 1e-200}} do
+      local x = st.tensor({{row[2], row[3]}}, {dtype = row[1]})
+      x:requires_grad_()
+      local y = st.zeros({1, 2}, {dtype = row[1]})
+      near(st.grad(st.cdist(x, y, 3):sum(), x), {1, 0}, 1e-3)
     end
   end)
 end)
