@@ -267,6 +267,23 @@ describe("A function of a script", function()
       end
     end)
 
+    it("or says that memory has run out, whatever the dtype", function()
+      local b = x:gt(0)
+      local list = {b, b:t(), b}
+      local function zeros() return st.zeros(3, 3):gt(0) end
+      with({"mm", "CPU", zeros}, function()
+        local failures, why = -1
+        repeat
+          failures = failures + 1
+          st.memory_fail_at(failures + 1)
+          why = failure(st.linalg.multi_dot, list)
+          st.memory_fail_at(0)
+        until not why:find "out of memory"
+        assert.matches("its shape must be %[3, 4%]", why)
+        assert.is_true(failures > 10, failures)
+      end)
+    end)
+
     it("however deep the call is", function()
       local lib = st.library "specdeep"
       lib:def("f(Tensor x, int n) -> Tensor", function(t, n)
