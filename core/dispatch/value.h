@@ -4,6 +4,8 @@
 #ifndef ST_DISPATCH_VALUE_H
 #define ST_DISPATCH_VALUE_H
 
+#include <string.h>
+
 #include "base/lists.h"
 #include "base/memory.h"
 #include "tensor/tensor.h"
@@ -27,6 +29,10 @@ static inline st_value st__of_float(double f) {
 }
 static inline st_value st__of_bool(bool b) {
   return (st_value){.tag = ST_TAG_BOOL, .u.i = b};
+}
+static inline st_value st__of_text(const char *text) {
+  return (st_value){.tag = ST_TAG_STRING, .len = (uint32_t)strlen(text),
+                    .u.string = text};
 }
 static inline st_value st__of_ints(const int64_t *p, int n) {
   return (st_value){.tag = ST_TAG_INTS, .len = (uint32_t)n, .u.ints = p};

@@ -132,6 +132,16 @@ describe("The dispatcher", function()
   -- -- Observers -------------------------------------------------------------
 
   describe("has observers (C14)", function()
+    it("that pass on what composites call, with its texts", function()
+      local function pass(op, keys, ...) return op:redispatch(keys, ...) end
+      local t = st.tensor({3, 1, 3}, {dtype = "float64"}):requires_grad_()
+      local values, first = st.dispatch_mode(pass, function()
+        return st.unique_all(t)
+      end)
+      assert.same({1, 3}, values:totable())
+      assert.same({2, 1}, first:totable())
+    end)
+
     it("that see calls, not redispatches", function()
       local seen = {}
       local y = st.observe({

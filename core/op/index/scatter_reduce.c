@@ -129,9 +129,8 @@ static st_status divide(const st_tensor *sum, const st_tensor *n,
                         st_tensor **out) {
   const bool is_exact = st__is_floating(sum->dtype) ||
                         st__is_complex(sum->dtype);
-  const st_value floor = {.tag = ST_TAG_STRING, .len = 5,
-                          .u.string = "floor"};
-  const st_value args[] = {st__of_tensor(sum), st__of_tensor(n), floor};
+  const st_value args[] = {st__of_tensor(sum), st__of_tensor(n),
+                           st__of_text("floor")};
   return is_exact ? st__invoke1(ST_OP_div_Tensor, 2, args, out)
                   : st__invoke1(ST_OP_div_Tensor_mode, 3, args, out);
 }
@@ -211,7 +210,7 @@ static st_status add_or_multiply(st_op_scope *c, st_variant variant,
     c->status = st__fail(ST_BAD_VALUE, "reduce must be \"add\" or "
                          "\"multiply\", not \"%s\"", name);
   }
-  const st_value prod = {.tag = ST_TAG_STRING, .len = 4, .u.string = "prod"};
+  const st_value prod = st__of_text("prod");
   if (variant == ST_INPLACE) {
     index = apart(c, index, self);
     src = apart(c, src, self);

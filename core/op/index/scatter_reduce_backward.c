@@ -36,11 +36,9 @@ static st_tensor *scatter_add(st_op_scope *c, const scatter_args *m,
 
 static st_tensor *reduce(st_op_scope *c, const scatter_args *m,
                          const st_tensor *self, const st_tensor *src) {
-  const st_value how = {.tag = ST_TAG_STRING,
-                        .len = (uint32_t)strlen(m->how), .u.string = m->how};
   const st_value args[] = {
     st__of_tensor(self), st__of_int(m->dim), st__of_tensor(m->index),
-    st__of_tensor(src), how, st__of_bool(m->includes_self),
+    st__of_tensor(src), st__of_text(m->how), st__of_bool(m->includes_self),
     st__of_int(m->base)};
   return st__apply(c, ST_OP_scatter_reduce_two, 7, args);
 }

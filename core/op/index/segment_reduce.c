@@ -225,12 +225,10 @@ ST_BOXED(st__box_segment_reduce) {
   const st_tensor *start = filled(&c, &s, s.n + 2,
     has_initial && !is_bounded ? *initial
                                : st__of_float(kinds[s.kind].identity));
-  const char *scatter = kinds[s.kind].scatter;
   const st_value reduce[] = {
     st__of_tensor(start), st__of_int(s.axis),
     st__of_tensor(numbers(&c, &s, bounds)), st__of_tensor(s.data),
-    {.tag = ST_TAG_STRING, .len = (uint32_t)strlen(scatter),
-     .u.string = scatter}, st__of_bool(true)};
+    st__of_text(kinds[s.kind].scatter), st__of_bool(true)};
   const st_tensor *t = st__apply(&c, ST_OP_scatter_reduce_two, 6, reduce);
   t = st__apply_narrow(&c, t, s.axis, 1, s.n);
   if (is_bounded) t = bound(&c, &s, t, initial);

@@ -428,9 +428,7 @@ static bool is_deficient(const st_tensor *rank, int64_t n) {
 /* There are no residuals unless all matrices have full rank, and no gradient
  * of the singular values, as in ATen. */
 ST_BOXED(st__box_linalg_lstsq) {
-  static const char text[] = "gelsy";
-  const st_value usual = {.tag = ST_TAG_STRING, .len = sizeof text - 1,
-                          .u.string = text};
+  const st_value usual = st__of_text("gelsy");
   const st_tensor *A = args[0].u.tensor;
   st_op_scope c = {.status = st__check_matrices(A, "self")};
   st_tensor *out[4];

@@ -535,8 +535,7 @@ ST_BOXED(st__box_einsum_path) {
   }
   names.out = labelled(&j.e, &j.f, &j.e.out, j.e.ndots);
   ST_TRY(st__einsum_describe(&j.order, &names, j.path, &text));
-  const st_value v = {.tag = ST_TAG_STRING, .len = (uint32_t)strlen(text),
-                      .u.string = text};
+  const st_value v = st__of_text(text);
   status = st__value_copy(&v, rets);
   st__text_free(&text);
   return status;

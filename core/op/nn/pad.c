@@ -309,8 +309,7 @@ static st_status pad_by_mode(st_tensor *t, st_ints pad, const pad_mode *mode,
       st__has_image_kernels(t) && t->ndim <= 5 && pad.n <= 2 * ST_SPATIAL_MAX) {
     const st_value call[] = {
       st__of_tensor(t), st__of_ints(pad.p, (int)pad.n),
-      {.tag = ST_TAG_STRING, .len = (uint32_t)strlen(mode->name),
-       .u.string = mode->name}};
+      st__of_text(mode->name)};
     return st__scope_return(&c, st__apply(&c, ST_OP__pad_borders, 3, call),
                             rets);
   }

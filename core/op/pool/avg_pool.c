@@ -274,13 +274,12 @@ static bool is_even(const mean *m) {
 /* sum / by; integers are divided towards 0. */
 static st_tensor *divided_by(st_op_scope *c, const st_tensor *sum,
                              st_value by) {
-  static const char cut[] = "trunc";
   if (!st__scope_ok(c)) return NULL;
   const bool whole = st__is_integral(sum->dtype);
   const bool same = by.tag == ST_TAG_INT;
   const st_value args[] = {
     st__of_tensor(sum), by,
-    {.tag = ST_TAG_STRING, .len = sizeof cut - 1, .u.string = cut}};
+    st__of_text("trunc")};
   const st_op_id id = whole ? same ? ST_OP_div_Scalar_mode
                                    : ST_OP_div_Tensor_mode
                             : same ? ST_OP_div_Scalar : ST_OP_div_Tensor;

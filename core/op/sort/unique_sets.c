@@ -66,8 +66,7 @@ static st_tensor *first_positions(st_op_scope *c, const st_tensor *values,
     st__of_tensor(st__apply(c, ST_OP_new_full, 3, size)), st__of_int(0),
     st__of_tensor(st__apply_flatten(c, inverse)),
     st__of_tensor(st__apply(c, ST_OP_arange_start, 2, range)),
-    (st_value){.tag = ST_TAG_STRING, .u.string = "amin"},
-    st__of_bool(true), st__of_int(base)};
+    st__of_text("amin"), st__of_bool(true), st__of_int(base)};
   st_tensor *first = st__apply(c, ST_OP_scatter_reduce_two, 7, least);
   return base == 0 ? first
                    : st__apply_with(c, ST_OP_add_Scalar, first,
