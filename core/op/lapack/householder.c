@@ -267,15 +267,16 @@ static st_tensor *row_products(st_op_scope *c, const st_tensor *a,
 }
 
 /* Both gradients, of self and of tau, by the gradient G of the first columns of
- * the product; none, as in ATen, if there are no reflections. */
+ * the product; zeros if there are no reflections. */
 ST_BOXED(st__box_householder_backward) {
   const st_tensor *G = st__next_tensor(&args), *self = st__next_tensor(&args);
   const st_tensor *tau = st__next_tensor(&args);
   st_op_scope c = {.status = ST_OK};
   st_tensor *out[2];
   if (tau->numel == 0) {
-    rets[0] = rets[1] = st__none();
-    return ST_OK;
+    out[0] = st__apply1(&c, ST_OP_zeros_like, self);
+    out[1] = st__apply1(&c, ST_OP_zeros_like, tau);
+    return st__scope_end(&c, 2, out, rets);
   }
   const compact q = compact_of(&c, self, tau, G);
   const st_tensor *of_DW = st__apply1(&c, ST_OP_neg, solve_unit(

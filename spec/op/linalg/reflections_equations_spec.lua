@@ -191,6 +191,21 @@ describe("In every layout", function()
     assert.same({2, 0}, pivots:size())
     assert.same({2, 0, 4}, st.linalg_ldl_solve(LD, pivots,
                                                empty(2, 0, 4)):size())
+    local function pass(op, _, ...) return op:redispatch(_, ...) end
+    for _, name in ipairs {"linalg_householder_product", "orgqr"} do
+      local A = st.rand(2, 3, 2):requires_grad_()
+      local none = st.rand(2, 0):requires_grad_()
+      local function slopes()
+        return st.grad(st[name](A, none):sum(), {A, none})
+      end
+      for _, f in ipairs {slopes, function()
+        return st.dispatch_mode(pass, slopes)
+      end} do
+        local of_A, of_tau = f()
+        same(st.zeros(2, 3, 2), of_A, 0)
+        assert.same({2, 0}, of_tau:size())
+      end
+    end
     local P, L, U = st.linalg_lu(empty(2, 3, 0))
     same(st.eye(3, {dtype = "float64"}):expand(2, 3, 3), P, 0)
     assert.same({2, 3, 0}, L:size())
