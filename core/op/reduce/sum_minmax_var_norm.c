@@ -340,9 +340,13 @@ static double get_power(const st_run *r) {
   return p ? st__scalar_to_double(st__scalar_of(p)) : 2;
 }
 
-/* True if powers of elements of dtype d can leave the range of doubles. */
+/* True if powers of elements of dtype d, or sums of up to 2^63 of them, can
+ * leave the range: float16 has numbers from 6e-8 to 65504, float32 and bfloat16
+ * from 1e-45 to 4e38. */
 static bool can_leave_range(double p, st_dtype d) {
-  return p == 2 ? is_wide(d) : p != 0 && p != 1 && isfinite(p);
+  const st_dtype real = st__real_dtype(d);
+  const double stays = real == ST_FLOAT64 ? 0.8 : real == ST_FLOAT16 ? 37 : 6;
+  return p != 1 && isfinite(p) && fabs(p) > stays;
 }
 
 st_status st__norm_meta(st_run *r) {

@@ -5,11 +5,12 @@
  * The square of 1e160 is infinite and that of 1e-170 is 0, but norms and
  * standard deviations of such elements are numbers. The step that finishes a
  * sum of powers notes whether one has over- or underflowed; then, and only
- * then, the elements are read again and divided by one that is about as large
- * as the greatest (or the least, for negative powers). Results of other sums
- * keep their bits. The meta functions let them be written apart from a given
- * output, which may share memory with the input, and stays as it is if the
- * second reading fails.
+ * then, the elements of such a sum are read again and divided by one that is
+ * about as large as the greatest (or the least, for negative powers). A sum
+ * that is small because its elements are 0, or all equal for a deviation, is
+ * found by comparing their bits. Results of other sums keep their bits. The
+ * meta functions let them be written apart from a given output, which may share
+ * memory with the input, and stays as it is if the second reading fails.
  */
 #ifndef ST_OP_REDUCE_SUMS_OUT_OF_RANGE_H
 #define ST_OP_REDUCE_SUMS_OUT_OF_RANGE_H

@@ -93,6 +93,93 @@ describe("A norm", function()
     end
   end)
 
+  it("is right along any dimensions of any layout", function()
+    st.manual_seed(6)
+    local sizes = f64 {1, 2 ^ 600, 0, 2 ^ -600, 1}:view(5, 1, 1)
+    for _, dtype in ipairs {"float64", "complex128"} do
+      local x = st.randn({5, 4, 6}, {dtype = dtype}):index_fill(1, 3, 0)
+      for _, order in ipairs {{1, 2, 3}, {2, 3, 1}, {3, 1, 2}} do
+        local base, y = x:permute(order), (x * sizes):permute(order)
+        local scale = sizes:permute(order)
+        for _, dims in ipairs {{1}, {2}, {3}, {1, 2}, {1, 3}, {2, 3}} do
+          for _, p in ipairs {2, 3, -2} do
+            local top = scale:expand_as(base):amax(dims, true)
+            local want = top
+            if p < 0 then
+              want = scale:expand_as(base):clamp(2 ^ -600):amin(dims, true)
+            end
+            want = st.linalg.vector_norm(base * (scale / want), p, dims, true)
+                   * want
+            want = want:masked_fill(top:eq(0), 0)
+            local got = st.linalg.vector_norm(y, p, dims, true)
+            near(got, want:view(-1):totable(), 1e-14)
+            local out = st.zeros(got:squeeze(dims):size(), {dtype = "float64"})
+            out = out:t():contiguous():t()
+            st.linalg.vector_norm(y, p, dims, {out = out})
+            assert.is_true(out:equal(got:squeeze(dims)))
+          end
+        end
+      end
+    end
+  end)
+
+  it("reads again only what has left the range", function()
+    local function requests(f)
+      local n = 0
+      f()
+      repeat
+        n = n + 1
+        st.memory_fail_at(n)
+        local ok = pcall(f)
+        st.memory_fail_at(0)
+      until ok
+      return n
+    end
+    for dtype, powers in pairs {float64 = {2, 3, 0.5}, float32 = {2, 3, 10},
+                                float16 = {3, 30, 50}} do
+      local zeros = st.zeros({3, 600}, {dtype = dtype})
+      zeros[{1}] = -zeros[{1}]
+      local ones = zeros + 1
+      for _, p in ipairs(powers) do
+        assert.equal(
+          requests(function() return st.norm(ones, p, 2) end),
+          requests(function() return st.norm(zeros, p, 2) end), dtype)
+        assert.same({0, 0, 0}, st.norm(zeros, p, 2):totable())
+      end
+    end
+    local x = f64 {{0, 0, 0}, {0.3, 0.3, 0.3}, {1, 2, 3}, {7e-300, 7e-300,
+                   7e-300}}
+    for _, dtype in ipairs {"float64", "complex128"} do
+      local c, other = x:to(dtype), st.rand({4, 3}, {dtype = dtype})
+      assert.equal(requests(function() st.std(other, 2) end),
+                   requests(function() st.std(c, 2) end), dtype)
+      assert.same({0, 0, 1, 0},
+                  st.std(c, 2):mul(2 ^ 40):floor():div(2 ^ 40):totable())
+      other, c = st.rand({3, 4}, {dtype = dtype}), c:t():contiguous()
+      assert.equal(requests(function() st.std(other, 1) end),
+                   requests(function() st.std(c, 1) end), dtype)
+    end
+    local y = f64 {{1e-170, -1e-170, 0}, {0, 0, 0}}
+    near(st.std(y, 2), {1e-170, 0}, 1e-15)
+  end)
+
+  it("of narrow floats is right for any power", function()
+    for dtype, list in pairs {
+      float32 = {2 ^ 127, 2 ^ -149}, bfloat16 = {2 ^ 127, 2 ^ -133},
+      float16 = {65504, 2 ^ -24},
+    } do
+      for _, v in ipairs(list) do
+        for _, p in ipairs {0.1, 0.9, 3, 5.9, 6, 6.5, 8, 36.9, 37.1, 45} do
+          for _, sign in ipairs {1, -1} do
+            local t = st.full({3}, v, {dtype = dtype}):to "float64":to(dtype)
+            near(st.linalg.vector_norm(t["1:1"], sign * p):to "float64",
+                 t["1:1"]:to "float64":totable(), 0)
+          end
+        end
+      end
+    end
+  end)
+
   it("has the gradients of its direction", function()
     for _, size in ipairs {1e160, 1, 1e-170, 1e-300} do
       for _, p in ipairs {2, 3, -2} do
