@@ -117,6 +117,20 @@ describe("Three orders of derivatives", function()
     end
   end
 
+  it("are 0 where gelu is a line, in each dtype", function()
+    for _, approximate in ipairs {"none", "tanh"} do
+      local function gelu(x) return st.gelu(x, {approximate = approximate}) end
+      for dtype, greatest in pairs {float16 = 65504, bfloat16 = 1e18,
+                                    float32 = 1e18, float64 = 1e150} do
+        local first = dtype == "float16" and 20 or 100
+        for _, x in ipairs {first, 120, 300, 65504, greatest} do
+          assert.same({1, 0, 0}, derivatives(gelu, x, dtype), dtype)
+          assert.same({0, 0, 0}, derivatives(gelu, -x, dtype), dtype)
+        end
+      end
+    end
+  end)
+
   it("are 0 where a running sum of exponentials begins at -inf", function()
     for _, k in ipairs {1, 2} do
       local t = st.tensor({-huge, 1}, {dtype = "float64"}):requires_grad_()

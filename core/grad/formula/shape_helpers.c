@@ -267,10 +267,17 @@ st_status st__help_mish_curvature(int n, const st_helper_arg *args,
                           st__shifted(&c, mul(&c, x, bend), 2)), out);
 }
 
-/* y = x Phi(x): y'' = phi(x) (2 - x^2), which is 0 from |x| = 100 on. */
+/* Both second derivatives of gelu are 0 from |x| = 100 on, in float16 from 10:
+ * powers of greater x are infinite there. */
+static st_tensor *clamp_gelu(st_op_scope *c, const st_tensor *x) {
+  if (!st__scope_ok(c)) return NULL;
+  const double top = x->dtype == ST_FLOAT16 ? 10 : 100;
+  return st__apply(c, ST_OP_clamp, 3, (st_value[]){
+    st__of_tensor(x), st__of_float(-top), st__of_float(top)});
+}
+
+/* y = x Phi(x): y'' = phi(x) (2 - x^2). */
 static st_tensor *exact_gelu(st_op_scope *c, const st_tensor *x) {
-  x = st__apply(c, ST_OP_clamp, 3, (st_value[]){
-    st__of_tensor(x), st__of_float(-100), st__of_float(100)});
   const st_tensor *xx = square(c, x);
   const st_tensor *phi = st__scaled(
     c, st__apply1(c, ST_OP_exp, st__scaled(c, xx, -0.5)), 0.3989422804014327);
@@ -301,6 +308,7 @@ st_status st__help_gelu_curvature(int n, const st_helper_arg *args,
                     ? approximate->u.string : "none";
   st_op_scope c = {.status = ST_OK};
   (void)n;
+  x = clamp_gelu(&c, x);
   return st__scope_return(&c, strcmp(how, "tanh") == 0
                               ? tanh_gelu(&c, x) : exact_gelu(&c, x), out);
 }
