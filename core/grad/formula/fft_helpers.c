@@ -27,6 +27,12 @@ static st_tensor *scale_mirrored(st_op_scope *c, const st_tensor *t,
   return st__apply2(c, ST_OP_mul_Tensor, t, weights);
 }
 
+/* The last dimension of a transform; none is out of every range. A script may
+ * have changed the rank of what was saved, so users check it. */
+static int64_t last_of(const st_value *dims) {
+  return dims->len > 0 ? dims->u.ints[dims->len - 1] : INT64_MAX;
+}
+
 /* fft_r2c_back(self, grad, dim, normalization, onesided), for both: the real
  * part of the inverse transform of grad. If grad is a half, it is that of a
  * signal whose other half is the conjugate of the first, both divided by 2. */
@@ -45,8 +51,10 @@ st_status st__help_fft_r2c_back(int n, const st_helper_arg *args,
     const st_tensor *full = st__apply(&c, ST_OP__fft_c2c, 4, back);
     return st__scope_return(&c, st__apply1(&c, ST_OP_real, full), out);
   }
-  const int64_t last = dim->u.ints[dim->len - 1];
-  const int64_t size = self->dims[last < 0 ? last + self->ndim : last];
+  const int64_t last = last_of(dim);
+  int at;
+  ST_TRY(st__wrap_dim(last, self->ndim, &at));
+  const int64_t size = self->dims[at];
   const st_tensor *half = scale_mirrored(&c, grad, last, size, 0.5);
   const st_value back[] = {st__of_tensor(half), *dim, *normalization,
                            st__of_int(size)};
@@ -61,11 +69,12 @@ st_status st__help_fft_c2r_back(int n, const st_helper_arg *args,
   const st_value *normalization = st__read_value(&args);
   st_op_scope c = {.status = ST_OK};
   (void)n;
+  const int64_t last = last_of(dim);
+  int at;
+  ST_TRY(st__wrap_dim(last, grad->ndim, &at));
   const st_value half[] = {st__of_tensor(grad), *dim, *normalization,
                            st__of_bool(true)};
   const st_tensor *sums = st__apply(&c, ST_OP__fft_r2c, 4, half);
-  const int64_t last = dim->u.ints[dim->len - 1];
-  const int64_t at = last < 0 ? last + grad->ndim : last;
   return st__scope_return(&c, scale_mirrored(&c, sums, last, grad->sizes[at],
                                              2), out);
 }

@@ -17,7 +17,8 @@ st_status st__help_mm_like(int n, const st_helper_arg *args, st_value *out) {
   const st_tensor *a = st__read_tensor(&args), *b = st__read_tensor(&args);
   st_op_scope c = {.status = ST_OK};
   (void)n;
-  if (!g || g->dims[2] != 1 || g->dims[3] != g->dims[0]) {
+  /* a script may have changed its rank before it was saved */
+  if (!g || g->ndim != 2 || g->dims[2] != 1 || g->dims[3] != g->dims[0]) {
     return st__scope_return(&c, st__apply2(&c, ST_OP_mm, a, b), out);
   }
   const st_tensor *transposed = st__apply2(&c, ST_OP_mm,
