@@ -41,8 +41,8 @@ local DEPTH, NAME = tokens.DEPTH, tokens.NAME
 
 -- -- Reading a chunk ----------------------------------------------------------
 
---- What a chunk names, which variables it declares at its top level, and where
--- its last statement is if that is return.
+--- What a chunk names, which variables it declares at its top level, whether it
+-- has `...`, and where its last statement is if that is return.
 local function parse(text)
   local list, starts = tokens.list(text)
   local chunk, depth = {names = {}, declared = {}}, 0
@@ -56,6 +56,8 @@ local function parse(text)
     depth = depth + (DEPTH[token] or 0)
     if find(token, NAME) and not KEYWORDS[token] then
       chunk.names[token] = true
+    elseif token == "." and list[i + 1] == "." and list[i + 2] == "." then
+      chunk.has_values = true
     elseif depth == 0 and token == "return" then
       chunk.return_at = starts[i]
     elseif depth == 0 and token == "local" then
@@ -296,7 +298,7 @@ end
 -- @treturn ?function nil on an error
 -- @treturn ?string the message
 function Locals:compile(text, name, source)
-  local chunk = parse(source or text)
+  local chunk = parse((gsub(source or text, CALL, NAMED_CALL)))
   local groups = groups_of(chunk.declared)
   local joined, fields = divide(self, chunk.names)
   local whole = several.mark(with_end(text, chunk, groups), CHECK)
@@ -305,8 +307,9 @@ function Locals:compile(text, name, source)
   end
   local parameters = "..."
   if HAS_ARG then
-    whole = gsub(whole, CALL, NAMED_CALL)
-    if not find(whole, "...", 1, true) then parameters = "_values" end
+    if not chunk.has_values then
+      whole, parameters = gsub(whole, CALL, NAMED_CALL), "_values"
+    end
     chunk.declared.first = 1 -- arg or _values is a variable before these
   end
   local head = head_of(self, joined, parameters)
