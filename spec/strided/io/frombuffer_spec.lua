@@ -172,8 +172,9 @@ local function light()
   if host then return host end
   debug.sethook(print, "", 1e9)
   for key, hooks in pairs(debug.getregistry()) do
-    if type(key) == "userdata" and type(hooks) == "table" then
-      host = next(hooks)
+    local first = type(hooks) == "table" and next(hooks)
+    if type(key) == "userdata" and type(first) == "userdata" then
+      host = first
     end
   end
   debug.sethook()
