@@ -134,14 +134,16 @@ static st_tensor *storage_indices(st_op_scope *c, const st_tensor *memory,
   return st__apply_flatten(c, seen);
 }
 
+/* The number of elements from the first to the last; wraps, as no tensor that
+ * the engine has made does. */
 static int64_t extent(int ndim, const int64_t *sizes, const int64_t *strides,
                       int64_t offset) {
-  int64_t last = offset;
+  uint64_t last = (uint64_t)offset;
   for (int d = 0; d < ndim; d++) {
     if (sizes[d] == 0) return 0;
-    last += (sizes[d] - 1) * strides[d];
+    last += ((uint64_t)sizes[d] - 1) * (uint64_t)strides[d];
   }
-  return last + 1;
+  return (int64_t)(last + 1);
 }
 
 /* True if two elements may have the same address. They do not if, sorted by
@@ -213,6 +215,10 @@ st_status st__help_as_strided_back(int n, const st_helper_arg *args,
   const st_value *strides = st__read_value(&args);
   const int64_t offset = st__to_int(st__read_value(&args), g->offset);
   st_op_scope c = {.status = ST_OK};
+  if (sizes->len != strides->len) { /* a kernel in Lua had accepted them */
+    return st__fail(ST_BAD_SHAPE, "as_strided: %d sizes, but %d strides",
+                    (int)sizes->len, (int)strides->len);
+  }
   strided view = {(int)sizes->len, sizes->u.ints, strides->u.ints, offset};
   strided in = {g->ndim, g->dims, g->dims + g->ndim, g->offset};
   (void)n;
