@@ -143,7 +143,7 @@ use() {
 find_spec() {
   if [ -e "$1" ]; then echo "$1"; return; fi
   name=${1%.lua}
-  for file in "$name" "${name}_spec" "${name}_host"; do
+  for file in "${name}_spec" "${name}_host" "$name"; do
     found=$(find spec -name "$file.lua" -name '*_*')
     case $found in
       '') ;;
