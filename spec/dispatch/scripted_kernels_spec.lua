@@ -66,16 +66,18 @@ describe("A function of a script", function()
       end)
     end
 
+    local function multiply() -- (a b) (c d)
+      st.linalg.multi_dot {st.rand(3, 30), st.rand(30, 2), st.rand(2, 30),
+                           st.rand(30, 3)}
+    end
+
     it("that an earlier call got, while the one around it runs", function()
       local seen, why
       with({"mm", "CPU", function(a, b)
         if seen then why = why or failure(seen.resize_, seen, {50, 50}) end
         seen = product(a, b)
         return seen
-      end}, function() -- (a b) (c d)
-        st.linalg.multi_dot {st.rand(3, 30), st.rand(30, 2), st.rand(2, 30),
-                             st.rand(30, 3)}
-      end)
+      end}, multiply)
       assert.matches("may be in use by linalg_multi_dot", why)
       assert.same({50, 50}, seen:resize_ {50, 50}:size())
     end)
@@ -90,10 +92,7 @@ describe("A function of a script", function()
         if seen then why = why or failure(st.ops.specgrow.grow, seen) end
         seen = product(a, b)
         return seen
-      end}, function() -- (a b) (c d)
-        st.linalg.multi_dot {st.rand(3, 30), st.rand(30, 2), st.rand(2, 30),
-                             st.rand(30, 3)}
-      end)
+      end}, multiply)
       assert.matches("may be in use by linalg_multi_dot", why)
       assert.same({50, 50}, st.ops.specgrow.grow(seen):size())
       lib:close()
