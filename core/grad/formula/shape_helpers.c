@@ -134,8 +134,8 @@ static st_tensor *storage_indices(st_op_scope *c, const st_tensor *memory,
   return st__apply_flatten(c, seen);
 }
 
-/* The number of elements from the first to the last; wraps, as no tensor that
- * the engine has made does. */
+/* The number of elements from the first of the storage to the last. It wraps
+ * for sizes that only a kernel in Lua accepts; as_strided checks them then. */
 static int64_t extent(int ndim, const int64_t *sizes, const int64_t *strides,
                       int64_t offset) {
   uint64_t last = (uint64_t)offset;

@@ -25,8 +25,8 @@ static inline bool st__is_out_of_range(double sum) {
   return sum < ST_LEAST_SUM || sum > 1.7976931348623157e308;
 }
 
-/* Corrects the norms of order p, or the standard deviations, in out[0] that are
- * of sums which left the range. */
+/* Corrects the norms of order p, or the standard deviations, in out[0] whose
+ * sums have left the range. */
 st_status st__norm_out_of_range(st_run *r, double p);
 st_status st__std_out_of_range(st_run *r, double correction);
 
