@@ -7,7 +7,8 @@
  * of the mapping, so that the kernel, on whatever thread, comes to its end. The
  * call then raises an error, once for each fault: the zeros may be used after
  * it. It is the call that is the first to return, which on several threads need
- * not be the one with the fault.
+ * not be the one with the fault. A call that fails says it behind its message,
+ * since it may have failed because of the zeros.
  *
  * What is written to such a page never reaches the file. So all calls with a
  * tensor of a mapping that writes to its file ("r+", st.create) raise an error
@@ -74,15 +75,21 @@ static void clear_flag(void) {
   }
 }
 
-void st__raise_lost(st__state *h, lua_State *L, int first, const char *name) {
-  const bool was_new = atomic_exchange(&is_new, false);
-  const char *colon = *name ? ": " : "";
-  clear_flag();
-  if (was_new) {
-    st__error(h, L, ST_BAD_STATE, "%s%sa mapped file, maybe that of another "
-              "tensor, was truncated, or cannot be read or written; the rest "
-              "of it is zeros now", name, colon);
+static const char reason[] = "a mapped file, maybe that of another tensor, was "
+  "truncated, or cannot be read or written; the rest of it is zeros now";
+
+const char *st__lost_reason(void) {
+  if (!atomic_load(&st__has_lost_pages) || !atomic_exchange(&is_new, false)) {
+    return NULL;
   }
+  clear_flag();
+  return reason;
+}
+
+void st__raise_lost(st__state *h, lua_State *L, int first, const char *name) {
+  const char *colon = *name ? ": " : "", *why = st__lost_reason();
+  if (why) st__error(h, L, ST_BAD_STATE, "%s%s%s", name, colon, why);
+  clear_flag();
   for (int i = first; i <= lua_gettop(L); i++) {
     const st_tensor *t = st__to_tensor(h, L, i);
     if (t && st__has_lost_file(t)) {

@@ -29,11 +29,16 @@ char *st__where(const st__state *h, lua_State *L, char *buf, size_t size) {
   return buf;
 }
 
+/* True for a failure of the call itself: others pass unchanged. */
+static bool is_of_call(st_status status) {
+  return status != ST_NO_MEMORY && status != ST_INTERRUPTED &&
+         status != ST_HOST;
+}
+
 /* Note [Errors that may be caught]. Once the time of a limit is over, no error
  * may be caught. Its text has been read before this. */
 static bool is_refusal(st_status status) {
-  return status != ST_NO_MEMORY && status != ST_INTERRUPTED &&
-         status != ST_HOST && st_limits_check() == ST_OK;
+  return is_of_call(status) && st_limits_check() == ST_OK;
 }
 
 bool st__stops_call(lua_State *L, int failure) {
@@ -56,8 +61,10 @@ int st__raise(st__state *h, lua_State *L, st_status status) {
     return st__throw(h, L);
   }
   char where[LUA_IDSIZE + 16];
-  lua_pushfstring(L, *st__where(h, L, where, sizeof where) ? "%s: %s"
-                     : "%s%s", where, st_message()); /* [+1] */
+  const char *lost = is_of_call(status) ? st__lost_reason() : NULL;
+  lua_pushfstring(L, *st__where(h, L, where, sizeof where) ? "%s: %s%s%s"
+                     : "%s%s%s%s", where, st_message(), lost ? "; " : "",
+                  lost ? lost : ""); /* [+1] */
   if (is_refusal(status)) st__note_refusal(h, L, lua_gettop(L));
   return st__throw(h, L);
 }

@@ -466,16 +466,29 @@ static pool *new_pool(int n, const char *path, const char *cpath) {
   return NULL;
 }
 
+/* The signals that a worker leaves to the program's threads: all but those of
+ * faults, which come to the thread that has the fault, and end the process
+ * where they are blocked: Note [Truncated files]. */
+static sigset_t signals_of_others(void) {
+  static const int faults[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP};
+  sigset_t set;
+  sigfillset(&set);
+  for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+    sigdelset(&set, faults[i]);
+  }
+  return set;
+}
+
 /* Starts the next worker; 0 or the error of pthread_create. */
 static int start_worker(pool *p, message *setup) {
   worker *w = &p->workers[p->n];
-  sigset_t all, before;
+  const sigset_t blocked = signals_of_others();
+  sigset_t before;
   pthread_attr_t attr;
   *w = (worker){.pool = p, .id = p->n + 1, .setup = setup};
-  sigfillset(&all);
   pthread_attr_init(&attr);
   pthread_attr_setstacksize(&attr, STACK_SIZE);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_sigmask(SIG_SETMASK, &blocked, &before);
   const int code = pthread_create(&w->thread, &attr, work, w);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   pthread_attr_destroy(&attr);

@@ -325,6 +325,7 @@ static st__tensor_ud *copy_of(st__state *h, lua_State *L, st_tensor *t,
   st__gc_charge(h, ud, st__memory_of(ud->t));
   if (o->dtype != ST_DTYPE_NONE) convert(h, L, ud, o->dtype);
   if (o->has_device) move(h, L, ud, o->device);
+  st__check_lost(h, L, 1, "tensor");
   return ud;
 }
 

@@ -209,6 +209,7 @@ static void replace_tensor(st__state *h, lua_State *L, int idx) {
     format_number(st_tensor_dtype(t), &s, number, sizeof number);
     lua_pushstring(L, number);                            /* [+1] */
   }
+  st__check_lost(h, L, idx, "..");
   lua_replace(L, idx);                                    /* [-1] */
 }
 

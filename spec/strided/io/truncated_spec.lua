@@ -79,6 +79,19 @@ describe("The missing part of a mapped file", function()
     {"save .safetensors", function(x) saved(".safetensors", {x = x}) end},
     {"save .pt", function(x) saved(".pt", {x = x}) end},
     {"tofile", function(x) x:tofile(other) end},
+    {"a copy by st.tensor", function(x) return st.tensor(x) end},
+    {"an index that is 0 now", function(x)
+      return st.embedding(st.ones(2, 2), x)
+    end, "int64"},
+    {"a position that is 0 now", function(x)
+      return x:narrow(1, x["-1:"]:view {}, 1)
+    end, "int64"},
+    {"elements by such indices", function(x) return st.ones(2)[x] end, "int64"},
+    {"workers of a DataLoader", function(x)
+      local loader = st.data.DataLoader(st.data.TensorDataset(x), {
+        batch_size = FLOATS / 2, num_workers = 1})
+      for _ in loader:iter() do end
+    end},
     {"to_dlpack and back", function(x)
       return st.from_dlpack(x:to_dlpack()):sum()
     end},
@@ -94,6 +107,13 @@ describe("The missing part of a mapped file", function()
     end},
   }
 
+  if pcall(function() return "" .. st.ones(1) end) then -- not in Lua 5.4
+    READERS[#READERS + 1] = {"..", function(x)
+      return "" .. x["-1:"]:view {}
+    end}
+    READERS[#READERS + 1] = {".. of elements", function(x) return "" .. x end}
+  end
+
   for _, row in ipairs(READERS) do
     it("is an error of " .. row[1], function()
       local size = row[3] and 4 * FLOATS or FLOATS
@@ -101,6 +121,14 @@ describe("The missing part of a mapped file", function()
       check_next()
     end)
   end
+
+  it("is said behind the error of a call that has found zeros", function()
+    assert.matches("^[^\n]*embedding: index 0 is out of range for dimension 1 "
+      .. "with size 2; [^;]*; a mapped file, maybe that of another tensor, "
+      .. "was truncated, or cannot be read or written; the rest of it is "
+      .. "zeros now$",
+      tensors.failure(st.embedding, st.ones(2, 2), lost "int64"))
+  end)
 
   it("is an error of a backward pass", function()
     local w = st.ones({FLOATS}, {requires_grad = true})
@@ -147,7 +175,7 @@ local TAKES = {
   ["state/threads_random.c"] = "asks behind its copy; writes to a new tensor",
   ["value/from_table.c"] = "is st__check_memory, and totable; writes to a new "
     .. "tensor",
-  ["value/shape.c"] = "sizes in tensors, of operator calls",
+  ["value/shape.c"] = "asks itself; sizes in tensors, of operator calls",
   ["value/subscript.c"] = "asks itself",
   ["value/tensor_userdata.c"] = "an address for the caller",
 }
