@@ -407,6 +407,11 @@ static bool is_floating_tensor(const st_tensor *t) {
   return t && st__has_fractions(st_tensor_dtype(t));
 }
 
+/* True if a number without a dtype has the default one, which is floating. */
+static bool has_default_dtype(const st__frame *f) {
+  return strcmp(st_op_name(f->op), "aten::scalar_tensor") == 0;
+}
+
 /* What the tensors and the dtype of the call are. */
 typedef struct company { bool has_proxy, has_floating; } company;
 
@@ -417,8 +422,10 @@ static company company_of(const st__frame *f) {
     if (v->tag == ST_TAG_TENSOR) {
       c.has_proxy |= v->u.tensor && st_tensor_is_symbol(v->u.tensor);
       c.has_floating |= is_floating_tensor(v->u.tensor);
-    } else if (f->schema[i].type == ST_TYPE_DTYPE && v->tag == ST_TAG_INT) {
-      c.has_floating |= st__has_fractions((st_dtype)v->u.i);
+    } else if (f->schema[i].type == ST_TYPE_DTYPE) {
+      c.has_floating |= v->tag == ST_TAG_INT
+                        ? st__has_fractions((st_dtype)v->u.i)
+                        : has_default_dtype(f);
     }
     for (uint32_t k = 0; v->tag == ST_TAG_TENSORS && k < v->len; k++) {
       c.has_proxy |= v->u.tensors[k] && st_tensor_is_symbol(v->u.tensors[k]);

@@ -6,8 +6,8 @@
 local core = require "strided.core"
 local strided_view = require "strided.io.strided_view"
 
-local floor, getmetatable, rawequal, setmetatable, type = math.floor,
-  getmetatable, rawequal, setmetatable, type
+local find, floor, getmetatable, rawequal, setmetatable, type = string.find,
+  math.floor, getmetatable, rawequal, setmetatable, type
 
 local require = require "strided.core".require
 local fail = require "strided.io.failure".fail
@@ -150,9 +150,10 @@ end
 local function rebuild_v3(m, args)
   local dtype = args[7]
   if not DTYPES[dtype] then
+    local name = type(dtype) == "string" and dtype or m:describe(dtype)
     fail("a tensor has the dtype %s, which has no equivalent here; in Python, "
-         .. "save t.float()",
-         type(dtype) == "string" and dtype or m:describe(dtype))
+         .. "save t.%s", name,
+         find(name, "complex") and "to(torch.complex64)" or "float()")
   end
   local t = make(m, args[1], args, dtype)
   t = t and apply_bits(m, t, args[8])

@@ -128,6 +128,9 @@ describe("-0.0 beside floating tensors", function()
     {"scalar_tensor", function(z)
       return st.scalar_tensor(z, {dtype = "float16"})
     end},
+    {"scalar_tensor of the default dtype", function(z)
+      return st.scalar_tensor(z)
+    end},
     {"where", function(z) return st.where(x:gt(5), x, z) end},
     {"a keyword", function(z) return x:clamp {max = z} end},
     {"alpha", function(z)
