@@ -141,6 +141,35 @@ describe("A folder", function()
     assert.is_nil(core.list_folder(folder))
   end)
 
+  it("is written to with core alone, whose errors are no signals", function()
+    local found = {}
+    for line in io.popen("cd '" .. build.root .. "' && grep -rnE "
+                         .. "'open *[(].*, *.([wa]b?|r[+])' lua rocks/*/lua "
+                         .. "--include=*.lua"):lines() do
+      local code = line:match "^[^:]+:%d+:(.*)$"
+      local mode = not code:find "^ *%-%-" and
+                   code:match "%f[%w]open *%(.*, *[\"']([^\"']+)[\"']%)"
+      if mode and mode:find "^[war]%+?b?$" then found[#found + 1] = line end
+    end
+    assert.same({}, found)
+  end)
+
+  it("has a history and plots within the limit of a file's size", function()
+    local code = ([[
+      local history = require "strided.session.history"
+      local path = "%s"
+      for _ = 1, 300 do history.add(path, ("x"):rep(99)) end
+      print(#history.entries(path))
+      local st = require "strided"
+      local fig = st.plot(st.rand(2000))
+      print((pcall(fig.save, fig, path .. ".png")))]]):format(folder)
+    local text, status = build.shell(("ulimit -f 8; LUA_PATH='%s' "
+      .. "LUA_CPATH='%s' %s -e '%s'"):format(package.path, package.cpath,
+                                            build.lua, code))
+    assert.equal(0, status, text)
+    assert.matches("^%d+\nfalse\n$", text)
+  end)
+
   it("gets annotations, whatever its name is", function()
     assert.is_true(types.write(folder .. NAME) > 10)
     assert.truthy(io.open(folder .. NAME .. "/strided.lua")):close()

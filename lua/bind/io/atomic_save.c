@@ -216,10 +216,9 @@ static saved_file *check_open(lua_State *L) {
 static const char LOST[] = "the mapped file of the tensor was truncated, or "
                            "cannot be read";
 
-static const char *write_all(saved_file *a, const char *p, size_t n,
-                             int64_t at) {
+static const char *write_all(int fd, const char *p, size_t n, int64_t at) {
   while (n > 0) {
-    const ssize_t done = pwrite(a->fd, p, n, (off_t)at);
+    const ssize_t done = pwrite(fd, p, n, (off_t)at);
     if (done < 0 && errno == EFAULT) return LOST;
     if (done < 0 && errno != EINTR) return strerror(errno);
     if (done < 0) continue;
@@ -250,12 +249,11 @@ static void unblock_limit(const sigset_t *before, bool is_exceeded) {
 }
 
 /* As write_all, with block_limit. */
-static const char *write_at(saved_file *a, const char *p, size_t n,
-                            int64_t at) {
+static const char *write_at(int fd, const char *p, size_t n, int64_t at) {
   sigset_t before;
   block_limit(&before);
   errno = 0;
-  const char *why = write_all(a, p, n, at);
+  const char *why = write_all(fd, p, n, at);
   unblock_limit(&before, why && errno == EFBIG);
   return why;
 }
@@ -267,7 +265,7 @@ const char *st__save_write(lua_State *L, int idx, const void *p, size_t n) {
   for (size_t part; !why; n -= part) {
     part = n < ST_POLL_BYTES ? n : ST_POLL_BYTES;
     if (a->fd < 0) return "the file is closed";
-    why = write_at(a, bytes, part, a->size);
+    why = write_at(a->fd, bytes, part, a->size);
     if (why || n == part) break;
     bytes += part;
     a->size += (int64_t)part;
@@ -340,13 +338,25 @@ static int save_patch(lua_State *L) {
   if (at < 0 || at > a->size || (int64_t)n > a->size - at) {
     return st__error(h, L, ST_BAD_INDEX, "patch: outside the written bytes");
   }
-  return report(L, write_at(a, p, n, at));
+  return report(L, write_at(a->fd, p, n, at));
 }
 
 /* file:tell(): returns the number of bytes written */
 static int save_tell(lua_State *L) {
   st__push_int(st__state_of(L), L, check_open(L)->size); /* [+1] */
   return 1;
+}
+
+/* append(path, text): adds a text to the end of a file, and makes the file if
+ * it does not exist; returns true, or nil and the error */
+static int append(lua_State *L) {
+  size_t n;
+  const char *path = luaL_checkstring(L, 1), *p = luaL_checklstring(L, 2, &n);
+  const int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (fd < 0) return report(L, strerror(errno));
+  const char *why = write_at(fd, p, n, 0);
+  close(fd);
+  return report(L, why);
 }
 
 /* -- Committing ----------------------------------------------------------- */
@@ -407,7 +417,7 @@ void st__meta_save(st__state *h, lua_State *L) {
 
 void st__open_save(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {
-    {"open_aside", open_save}, {NULL, NULL}
+    {"open_aside", open_save}, {"append", append}, {NULL, NULL}
   };
   st__set_functions(h, L, functions);
 }

@@ -24,6 +24,7 @@
 #define ST_TAKEN_MAP(X) \
   X(FILES, "open_source", "load", LUA_TNONE)                            \
   X(FILES, "open_aside", "save", LUA_TNONE)                             \
+  X(FILES, "append", "append", LUA_TNONE)                               \
   X(FILES, "find_program", "find_program", LUA_TNONE)                   \
   X(FILES, "run_program", "run_program", LUA_TNONE)                     \
   X(FILES, "make_folder", "make_folder", LUA_TNONE)                     \

@@ -73,15 +73,12 @@ local function convert(svg, path, suffix, scale)
   if not FORMATS[suffix] then raise "save: the format must be png or pdf" end
   if not core.find_program "rsvg-convert" then return PACKAGE end
   local from = tmpname()
-  local file, why = io.open(from, "wb")
-  if not file then return why end
-  file:write(svg)
-  file:close()
-  local status = core.run_program({
+  local why = terminal.write(from, svg)
+  local status = not why and core.run_program({
     "rsvg-convert", "--format=" .. suffix,
     format("--zoom=%g", suffix == "png" and scale or 0.75), "-o", path}, from)
   remove(from)
-  return status ~= 0 and "rsvg-convert failed" or nil
+  return why or status ~= 0 and "rsvg-convert failed" or nil
 end
 
 --- Writes SVG into a file as .png or .pdf; returns nil, or why not.

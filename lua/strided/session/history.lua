@@ -9,7 +9,9 @@
 local core = require "strided.core"
 core.check_taken("session", "strided.session.history")
 
-local io, max, os = io, math.max, os
+local replace = require "strided.io.replace"
+
+local io, max, os, table = io, math.max, os, table
 
 local KEEP = 1000    -- entries
 local MOST = 2 ^ 20  -- bytes of the file
@@ -47,10 +49,8 @@ local function trim(path)
   for line in file:lines() do lines[#lines + 1] = line end
   file:close()
   if from == 0 and #lines <= 2 * KEEP then return end
-  file = io.open(path, "w")
-  if not file then return end
-  for i = max(1, #lines - KEEP + 1), #lines do file:write(lines[i], "\n") end
-  file:close()
+  local text = table.concat(lines, "\n", max(1, #lines - KEEP + 1)) .. "\n"
+  replace(path, function(target) return target:write(text) end)
 end
 
 --- Creates the file if it does not exist, accessible only to its owner.
@@ -58,13 +58,10 @@ end
 function history.open()
   local path = history.path()
   if not path or is_special(path) then return nil end
-  local file = io.open(path, "a")
-  if not file then
+  if not core.append(path, "") then
     core.make_private(path:match "^(.*)/", path)
-    file = io.open(path, "a")
+    if not core.append(path, "") then return nil end
   end
-  if not file then return nil end
-  file:close()
   trim(path)
   return path
 end
@@ -73,10 +70,7 @@ end
 -- @tparam ?string path
 -- @tparam string text of one or more lines
 function history.add(path, text)
-  local file = path and io.open(path, "a")
-  if not file then return end
-  file:write((text:gsub("\n", BREAK)), "\n")
-  file:close()
+  if path then core.append(path, text:gsub("\n", BREAK) .. "\n") end
 end
 
 --- The entries of the file, the oldest first.

@@ -52,12 +52,9 @@ function pager.show(text)
   if not found then return false end
   -- A file, since a pager that quits early would end the session by SIGPIPE.
   local path = os.tmpname()
-  local file = io.open(path, "w")
-  if not file then return false end
-  file:write(text, "\n")
-  file:close()
   io.stdout:flush()
-  local shown = core.run_program(found, path) == 0
+  local shown = core.append(path, text .. "\n") and
+                core.run_program(found, path) == 0
   os.remove(path)
   return shown
 end

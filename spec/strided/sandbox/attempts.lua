@@ -60,6 +60,8 @@ local list = {
    function(_, kept) return kept.core.open_source "/etc/passwd" end},
   {"replaces a file in C", taken("save", "files"),
    function(_, kept) return kept.core.open_aside "/tmp/out" end},
+  {"appends to a file in C", taken("append", "files"),
+   function(_, kept) return kept.core.append("/tmp/out", "x") end},
   {"copies bytes that are counted", "the limit here is 16777216",
    function(_, kept)
     local list = {}
