@@ -405,6 +405,16 @@ describe("Dim, Index, End and base", function()
                      "Dim[2] both=0, Index[] list=[0, 1]) -> ()"))
   end)
 
+  it("stay what they are where int64 has no next one", function()
+    local most, least = "9223372036854775807", "-9223372036854775808"
+    local schema = ("f(Dim d=%s, Index i=%s, End e=%s, Index[] list=[%s, %s])"
+                    .. " -> ()"):format(most, most, least, most, least)
+    local got = seen(schema)
+    local texts = {got[1], got[2], got[3], got[4][1], got[4][2]}
+    for i, v in ipairs(texts) do texts[i] = tostring(v):match "^%-?%d+" end
+    assert.same({most, most, least, most, least}, texts)
+  end)
+
   it("give positions in tensors their base, which is 1 for Lua", function()
     local schema = "f(*, int base=0) -> ()"
     assert.same({1}, seen(schema))
