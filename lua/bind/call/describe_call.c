@@ -309,7 +309,11 @@ void st__describe_dtypes(const char *given, char *buf, size_t size) {
 }
 
 static void add_names(text *t, const st__reason *r) {
+  const unsigned numbers = 1u << ST_TYPE_SCALAR | 1u << ST_TYPE_FLOAT;
   if (r->kind != ST_REASON_TYPE) return;
+  if (r->types & numbers && strcmp(r->got, "Tensor") == 0) {
+    add(t, "; the number of a tensor of one element is t:item()");
+  }
   if (r->types & 1u << ST_TYPE_TENSOR && strcmp(r->got, "table") == 0) {
     add(t, "; st.tensor(list) makes one");
   }

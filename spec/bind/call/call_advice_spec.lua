@@ -60,6 +60,21 @@ describe("A call is refused with what to write:", function()
   end)
 end)
 
+describe("A tensor where a number is wanted", function()
+  for what, call in pairs {
+    full = function() st.full({2}, v[{1}]) end,
+    arange = function() st.arange(v[{1}]) end,
+    ["alpha of add"] = function() st.add(v, v, {alpha = v[{1}]}) end,
+    leaky_relu = function() st.leaky_relu(m, v[{1}]) end,
+    ["value of pad"] = function() st.pad(m, {1, 1}, {value = v[{1}]}) end,
+  } do
+    it("is told how its number is written: " .. what, function()
+      raises({"got Tensor; the number of a tensor of one element is t:item()"},
+             call)
+    end)
+  end
+end)
+
 describe("Several tensors", function()
   it("are a list that is the first argument", function()
     assert.same({1, 2, 3, 1, 2, 3}, st.cat(v, v):totable())
