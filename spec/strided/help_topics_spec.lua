@@ -18,6 +18,48 @@ local function names(text)
   return table.concat(list, " ")
 end
 
+describe("st.help of a class", function()
+  for name, methods in pairs {
+    library = "def impl fallback elementwise reduction derivative close",
+    Generator = "manual_seed jump get_state", iterator = "run get set",
+    GradScaler = "scale unscale_ step update", plot = "line scatter svg",
+    ["data.DataLoader"] = "close iter size", ["data.Dataset"] = "map",
+    ["nn.Module"] = "state_dict parameters register_buffer",
+    ["optim.SGD"] = "step zero_grad state_dict",
+    ["optim.LBFGS"] = "step zero_grad add_param_group",
+    ["optim.lr_scheduler.StepLR"] = "step get_last_lr load_state_dict",
+    ["distributions.Normal"] = "sample rsample log_prob entropy",
+  } do
+    it("lists its methods: " .. name, function()
+      local text = st.help(name)
+      local list = text:match "[Mm]ethods?[ :].*$"
+      for method in methods:gmatch "%S+" do
+        assert.matches("%f[%w_]" .. method .. "%f[^%w_]", list or text)
+      end
+    end)
+  end
+
+  it("lists those alone that exist and are public", function()
+    local nn, lr = st.nn, st.optim.lr_scheduler
+    for name, class in pairs {
+      ["nn.Module"] = nn.Module, ["data.DataLoader"] = st.data.DataLoader,
+      ["optim.Adam"] = st.optim.Adam, ["optim.lr_scheduler.StepLR"] = lr.StepLR,
+      ["distributions.Gamma"] = st.distributions.Gamma,
+    } do
+      local list = st.help(name):match "\n  methods (.-)\n%f[^ \n]" or
+                   st.help(name):match "\n  methods (.*)$"
+      local n = 0
+      for method in list:gmatch "[%w_]+" do
+        assert.equal("function", type(class[method]), name .. ":" .. method)
+        n = n + 1
+      end
+      assert.is_true(n > 2)
+    end
+    assert.is_nil(st.help "optim.lr_scheduler.StepLR":find("undo", 1, true))
+    assert.is_nil(st.help "nn.Linear":find("\n  methods", 1, true))
+  end)
+end)
+
 describe("st.help of a topic", function()
   it("lists what the files of operators and the modules have", function()
     has(st.help "linalg", "linalg: products", "\n  matmul ", "\n  linalg.inv ",

@@ -237,6 +237,36 @@ function describe(comment)
   return gsub(concat(text, "\n"), "\n\n*(\n  )", "%1")
 end
 
+-- The base classes of the public classes in a place.
+local BASES = {["optim."] = "Optimizer", ["distributions."] = "Distribution",
+               ["optim.lr_scheduler."] = "Scheduler"}
+
+--- True for a method of one of two classes that is public.
+local function is_method_of(comment, class, base)
+  local owner, name = match(comment.full, "^(.*):([%w_]+)$")
+  return name and (owner == class or owner == base) and
+         not find(name, "^_") and
+         not find(concat(comment.lines, "\n"), "@local", 1, true)
+end
+
+--- A line with the names of the methods of a class, or "". Layers have those of
+-- nn.Module.
+local function methods_of(comment)
+  local place, class = match(public_name(comment), "^st%.(.-)(%u[%w_]*)$")
+  if not class or place == "nn." and class ~= "Module" then return "" end
+  local names = {}
+  for name, list in next, comments() do
+    for _, other in ipairs(list) do
+      if is_method_of(other, class, BASES[place]) and names[#names] ~= name then
+        names[#names + 1] = name
+      end
+    end
+  end
+  sort(names)
+  return names[1] and "\n" .. fold("  methods  " .. concat(names, ", "), 4) or
+         ""
+end
+
 -- -- Search ------------------------------------------------------------------
 
 --- True if a comment is about a name in this place: part of a module's name, or
@@ -344,7 +374,7 @@ function comment_help.on(query)
   end
   local texts = {}
   for i = 1, found[MOST] and MOST or #found do
-    texts[i] = describe(found[i])
+    texts[i] = describe(found[i]) .. methods_of(found[i])
   end
   return texts[1] and concat(texts, "\n\n")
 end

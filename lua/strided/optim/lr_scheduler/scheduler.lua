@@ -164,6 +164,7 @@ function Scheduler:step()
 end
 
 --- The step of the constructor.
+-- @local
 function Scheduler:initial_step()
   self._step_count, self.is_initial = 0, true
   self:step()
@@ -171,6 +172,7 @@ function Scheduler:initial_step()
 end
 
 --- Begins at epoch 0, as SequentialLR demands.
+-- @local
 function Scheduler:restart()
   if not self.next_lr then
     raise("%s: can only be the first one of a SequentialLR", self.name)
@@ -181,6 +183,7 @@ function Scheduler:restart()
 end
 
 --- Takes the constructor's step back.
+-- @local
 function Scheduler:undo()
   for _, each in ipairs(self._schedulers or {}) do each:undo() end
   if not self._schedulers then self.last_epoch = self.last_epoch - 1 end
