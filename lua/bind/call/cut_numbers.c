@@ -100,6 +100,18 @@ static bool find_keyword(lua_State *L, int top, double *value) {
   return is_cut;
 }
 
+/* Sets d to the dtype that the keywords in the table at top give a result. */
+static void read_dtype(st__state *h, lua_State *L, int top, st_dtype *d) {
+  lua_pushliteral(L, "out");                           /* [+1] */
+  lua_rawget(L, top);                                  /* [-1, +1] */
+  const st_tensor *out = st__to_tensor(h, L, -1);
+  if (out) *d = st_tensor_dtype(out);
+  lua_pushliteral(L, "dtype");                         /* [+1] */
+  lua_rawget(L, top);                                  /* [-1, +1] */
+  st__to_dtype(L, -1, d);
+  lua_pop(L, 2);                                       /* [-2] */
+}
+
 bool st__check_cut(st__state *h, lua_State *L, const st__packet *p,
                    int first, int top) {
   double value = 0;
@@ -113,12 +125,7 @@ bool st__check_cut(st__state *h, lua_State *L, const st__packet *p,
   if (!is_cut && !find_keyword(L, top, &value)) return false;
   const st_tensor *self = st__to_tensor(h, L, first);
   st_dtype d = self ? st_tensor_dtype(self) : ST_FLOAT32;
-  if (has_names) {
-    lua_pushliteral(L, "dtype");                       /* [+1] */
-    lua_rawget(L, top);                                /* [-1, +1] */
-    st__to_dtype(L, -1, &d);
-    lua_pop(L, 1);                                     /* [-1] */
-  }
+  if (has_names) read_dtype(h, L, top, &d);
   if (!st__is_cut(value, d)) return false;
   st__warn_cut(h, L, st__short_name(p->name), value, d);
   return true;

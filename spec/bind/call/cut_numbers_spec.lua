@@ -33,6 +33,9 @@ local ROWS = {
   {"full by name", function()
     return (st.full({2}, {fill_value = 1.5, dtype = "int32"}))
   end, 1},
+  {"full to out", function()
+    return (st.full({2}, 1.5, {out = st.zeros({2}, {dtype = "uint8"})}))
+  end, 1},
   {"full_like", function() return (st.full_like(t, 1.5)) end, 1},
   {"new_full", function() return (t:new_full({2}, 1.5)) end, 1},
   {"full_like of another dtype", function()
