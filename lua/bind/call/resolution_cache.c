@@ -366,16 +366,19 @@ static bool is_wrapped(const st__frame *f, int i) {
   return false;
 }
 
-/* Index among the arguments of the call of the keyword for argument i; -1 if it
- * has another name, such as a synonym. */
-static int find_keyword(const call *c, const st_arg *a) {
+static int find_name(const call *c, const char *name) {
   for (int k = 0; k < c->nkeywords; k++) {
-    if (strcmp(c->names[k], a->name) == 0 ||
-        (a->is_write && a->kwarg_only && strcmp(c->names[k], "out") == 0)) {
-      return c->npos + k;
-    }
+    if (strcmp(c->names[k], name) == 0) return c->npos + k;
   }
   return -1;
+}
+
+/* Index among the arguments of the call of the keyword for argument i; -1 if it
+ * has another name, such as a synonym. The name "out" stands for an output that
+ * is not given by its own. */
+static int find_keyword(const call *c, const st_arg *a) {
+  const int at = find_name(c, a->name);
+  return at < 0 && a->is_write && a->kwarg_only ? find_name(c, "out") : at;
 }
 
 /* True if an overload takes a dtype or another name. */
