@@ -384,7 +384,8 @@ static st_status call_helper(frame *f, const st_expr *t, st_helper_arg *out) {
   for (int i = 0; i < t->nchildren; i++) {
     ST_TRY(evaluate(f, t->children[i], &given[i]));
   }
-  ST_TRY(st__helper(t->at)->fn(t->nchildren, given, &v));
+  ST_TRY(st__helper_call(st__helper(t->at), t->nchildren, given,
+                         f->rec->node.name, &v));
   return keep(f, v, out);
 }
 

@@ -5,6 +5,7 @@
 #include "grad/formula/helper.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "grad/formula/helpers.h"
@@ -107,20 +108,23 @@ static st_status negated(int n, const st_helper_arg *args, st_value *out) {
   (void)n;
   ST_TRY(st__value_copy(v, out));
   int64_t *p = (int64_t *)(uintptr_t)out->u.ints;
-  for (uint32_t i = 0; i < v->len; i++) p[i] = -p[i];
+  for (uint32_t i = 0; i < v->len; i++) {
+    p[i] = (int64_t)(0 - (uint64_t)p[i]);
+  }
   return ST_OK;
 }
 
 static st_status inverted(int n, const st_helper_arg *args, st_value *out) {
   const st_value *v = st__read_value(&args);
+  int64_t sources[ST_MAX_DIMS] = {0};
   (void)n;
-  ST_TRY(st__value_copy(v, out));
-  int64_t *p = (int64_t *)(uintptr_t)out->u.ints;
   for (uint32_t i = 0; i < v->len; i++) {
-    const int64_t d = v->u.ints[i];
-    p[d < 0 ? d + v->len : d] = i;
+    int d;
+    ST_TRY(st__wrap_dim(v->u.ints[i], (int)v->len, &d));
+    sources[d] = i;
   }
-  return ST_OK;
+  const st_value dims = st__of_ints(sources, (int)v->len);
+  return st__value_copy(&dims, out);
 }
 
 static st_status broadcast(int n, const st_helper_arg *args, st_value *out) {
@@ -198,24 +202,23 @@ static st_status within(int n, const st_helper_arg *args, st_value *out) {
 /* -- Table ---------------------------------------------------------------- */
 
 static const st_helper helpers[] = {
-  {"shape", 1, 1, true, true, shape},
-  {"numel", 1, 1, true, true, numel},
-  {"ndim", 1, 1, true, true, ndim},
-  {"dtype", 1, 1, true, true, dtype},
-  {"is_complex", 1, 1, true, true, is_complex},
-  {"has", 1, 1, true, true, has},
-  {"i", 0, 0, false, true, imaginary},
-  {"ln", 1, 1, false, false, ln},
-  {"count", 2, 2, false, false, count},
-  {"negated", 1, 1, false, false, negated},
-  {"inverted", 1, 1, false, false, inverted},
-  {"broadcast", 2, 2, false, false, broadcast},
-  {"conj", 1, 1, false, true, conjugate},
-  {"scale", 2, 2, false, false, scale},
-  {"underivable", 1, 1, false, false, underivable},
-  {"within", 3, 3, false, false, within},
-#define ST_HELPER(name, least, most, wants_geometry) \
-  {#name, least, most, wants_geometry, false, st__help_##name},
+  {"shape", "g", true, shape},
+  {"numel", "g", true, numel},
+  {"ndim", "g", true, ndim},
+  {"dtype", "g", true, dtype},
+  {"is_complex", "g", true, is_complex},
+  {"has", "g", true, has},
+  {"i", "", true, imaginary},
+  {"ln", "a", false, ln},
+  {"count", "la", false, count},
+  {"negated", "a", false, negated},
+  {"inverted", "l", false, inverted},
+  {"broadcast", "ll", false, broadcast},
+  {"conj", "a", true, conjugate},
+  {"scale", "aa", false, scale},
+  {"underivable", "a", false, underivable},
+  {"within", "taa", false, within},
+#define ST_HELPER(name, kinds) {#name, kinds, false, st__help_##name},
 #include "grad/formula/helpers.def"
 #undef ST_HELPER
 };
@@ -230,4 +233,59 @@ int st__helper_find(const char *name, size_t n) {
     }
   }
   return -1;
+}
+
+/* -- Calls ---------------------------------------------------------------- */
+
+bool st__helper_takes(const st_helper *h, int n) {
+  const int most = (int)strlen(h->kinds);
+  const char *rest = strchr(h->kinds, '?');
+  return rest ? n >= (int)(rest - h->kinds) && n < most : n == most;
+}
+
+bool st__helper_wants_geometry(const st_helper *h) {
+  return *h->kinds == 'g' || *h->kinds == 's';
+}
+
+/* The least number of dimensions of a tensor of this kind. */
+static int least_rank(char kind) { return kind == 'm' ? 2 : kind == 'v'; }
+
+static bool is_of_kind(char kind, const st_helper_arg *arg) {
+  switch (kind) {
+    case 't': case 'v': case 'm':
+      return arg->value.tag == ST_TAG_TENSOR &&
+             arg->value.u.tensor->ndim >= least_rank(kind);
+    case 'l':
+      return arg->value.tag == ST_TAG_INTS && arg->value.len <= ST_MAX_DIMS;
+    case 's': return arg->geometry != NULL;
+    default: return true;
+  }
+}
+
+static st_status bad_argument(const st_helper *h, int i, char kind,
+                              const st_value *v, const char *operation) {
+  char got[160] = "";
+  if (v->tag == ST_TAG_TENSOR) {
+    snprintf(got, sizeof got, ", got shape %s", ST_SHAPE_TEXT(v->u.tensor));
+  } else if (kind == 'l' && v->tag == ST_TAG_INTS) {
+    snprintf(got, sizeof got, ", got %u", v->len);
+  }
+  return kind == 'l'
+    ? st__fail(ST_BAD_SHAPE, "%s: the derivative (argument %d of %s) needs at "
+               "most %d integers%s", operation, i + 1, h->name, ST_MAX_DIMS,
+               got)
+    : st__fail(ST_BAD_SHAPE, "%s: the derivative (argument %d of %s) needs a "
+               "tensor of at least %d dimensions%s", operation, i + 1, h->name,
+               least_rank(kind), got);
+}
+
+st_status st__helper_call(const st_helper *h, int n, const st_helper_arg *args,
+                          const char *operation, st_value *out) {
+  const char *kind = h->kinds;
+  for (int i = 0; i < n; i++, kind++) {
+    if (*kind == '?') kind++;
+    if (is_of_kind(*kind, &args[i])) continue;
+    return bad_argument(h, i, *kind, &args[i].value, operation);
+  }
+  return h->fn(n, args, out);
 }

@@ -1,4 +1,12 @@
 /* Helpers: the functions that formulas may call in addition to operators.
+ *
+ * Note [Arguments of helpers]
+ * Formulas read what was saved, and kernels of scripts, which may accept and
+ * return tensors of any rank and lists of any length, decide what that is. A
+ * helper reads sizes of tensors and lists without looking at ranks and lengths
+ * first. So it declares what it relies on, a letter for each argument
+ * (helpers.def), and the evaluation fails with an error before the call if an
+ * argument is something else.
  */
 #ifndef ST_GRAD_FORMULA_HELPER_H
 #define ST_GRAD_FORMULA_HELPER_H
@@ -19,15 +27,21 @@ typedef st_status (*st_helper_fn)(int n, const st_helper_arg *args,
 
 typedef struct st_helper {
   const char *name;
-  int least, most;      /* bounds of the number of arguments */
-  bool wants_geometry;  /* reads no elements of the first argument */
-  bool takes_all;       /* accepts all arguments; otherwise only formulas of
-                           derivatives.def may call it */
+  const char *kinds; /* Note [Arguments of helpers] */
+  bool is_public;   /* otherwise only formulas of derivatives.def may call it */
   st_helper_fn fn;
 } st_helper;
 
 const st_helper *st__helper(int i);
 /* The index of a helper, or -1. */
 int st__helper_find(const char *name, size_t n);
+/* True if h may be called with n arguments. */
+bool st__helper_takes(const st_helper *h, int n);
+/* True if h reads no elements of its first argument. */
+bool st__helper_wants_geometry(const st_helper *h);
+/* Calls h with n arguments, as many as it takes; BAD_SHAPE if one of them is
+ * not what it declares. operation: whose derivative it is, for messages. */
+st_status st__helper_call(const st_helper *h, int n, const st_helper_arg *args,
+                          const char *operation, st_value *out);
 
 #endif

@@ -6,7 +6,7 @@
 #include "grad/formula/helper.h"
 #include "op/registry/composite.h"
 
-#define ST_HELPER(name, least, most, wants_geometry) \
+#define ST_HELPER(name, kinds) \
   st_status st__help_##name(int n, const st_helper_arg *args, st_value *out);
 #include "grad/formula/helpers.def"
 #undef ST_HELPER

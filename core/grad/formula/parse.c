@@ -297,7 +297,7 @@ static st_status find_operator(parser *q, st_expr *t, const char *word) {
 
 static st_status read_call(parser *q, const char *word, st_expr **out) {
   int helper = st__helper_find(word, strlen(word));
-  if (helper >= 0 && !q->is_builtin && !st__helper(helper)->takes_all) {
+  if (helper >= 0 && !q->is_builtin && !st__helper(helper)->is_public) {
     helper = -1;
   }
   ST_TRY(new_expr(q, helper >= 0 ? ST_EXPR_HELPER : ST_EXPR_CALL, out));
@@ -307,10 +307,8 @@ static st_status read_call(parser *q, const char *word, st_expr **out) {
   }
   (*out)->at = helper;
   const st_helper *h = st__helper(helper);
-  ST_TRY(read_arguments(q, *out, h->wants_geometry));
-  if ((*out)->nchildren >= h->least && (*out)->nchildren <= h->most) {
-    return ST_OK;
-  }
+  ST_TRY(read_arguments(q, *out, st__helper_wants_geometry(h)));
+  if (st__helper_takes(h, (*out)->nchildren)) return ST_OK;
   return parse_error(q, "the wrong number of arguments");
 }
 

@@ -6,8 +6,6 @@
 
 #include "grad/formula/helpers.h"
 
-
-
 /* -- Matrix products ------------------------------------------------------ */
 
 /* mm_like(like, a, b): the matrix product of a and b, column-major if `like`
@@ -161,7 +159,8 @@ static bool may_overlap(int ndim, const int64_t *sizes,
     done |= (uint64_t)1 << best;
     if (sizes[best] < 2) continue;
     if (strides[best] <= reach) return true;
-    reach += (sizes[best] - 1) * strides[best];
+    reach = (int64_t)((uint64_t)reach + ((uint64_t)sizes[best] - 1) *
+                                        (uint64_t)strides[best]);
   }
   return false;
 }
@@ -218,6 +217,9 @@ st_status st__help_as_strided_back(int n, const st_helper_arg *args,
   if (sizes->len != strides->len) { /* a kernel in Lua had accepted them */
     return st__fail(ST_BAD_SHAPE, "as_strided: %d sizes, but %d strides",
                     (int)sizes->len, (int)strides->len);
+  }
+  if (offset < 0) {
+    return st__fail(ST_BAD_VALUE, "as_strided: the offset is negative");
   }
   strided view = {(int)sizes->len, sizes->u.ints, strides->u.ints, offset};
   strided in = {g->ndim, g->dims, g->dims + g->ndim, g->offset};
