@@ -97,7 +97,28 @@ FUNCTIONS = {
     "complex_asinh": (lambda x: mp.asinh(x + 0.5j).real, "0 -1 50 1e160"),
     "norm_of_power_3": (lambda x: mp.cbrt(x ** 3 + mp.mpf(2) ** 1800),
                         "4.1e180 1e182"),
+    "norm_of_power_half": (
+        lambda x: (mp.sqrt(x) + mp.mpf(2) ** 500) ** 2, "1e-60 1e-6 1 1e300"),
+    "norm_of_power_minus_2": (
+        lambda x: (x ** -2 + mp.mpf(2) ** 1328) ** mp.mpf("-0.5"),
+        "1e-200 3e-200 1e-198 1 1e100 1e300"),
+    "angle_of_tiny": (lambda x: mp.atan2(mp.mpf(2) ** -664, x),
+                      "1e-160 -1e-160 1e-300 2e-200 1"),
+    "atan2_tiny": (lambda x: mp.atan2(x, mp.mpf(2) ** -664),
+                   "1e-160 -1e-160 1e-300 2e-200 1"),
     "entr": (lambda x: -x * mp.log(x), "0.3 1 1e-50"),
+}
+
+
+def gamma_density(x):
+    return x ** mp.mpf("1.5") * mp.exp(-x) / mp.gamma(mp.mpf("2.5"))
+
+
+# Functions that are given by their first derivative.
+SLOPES = {
+    "igamma": (gamma_density, "1e-300 1e-100 0.5 0.999 1.001 30"),
+    "igammac": (lambda x: -gamma_density(x),
+                "1e-300 1e-100 0.5 0.999 1.001 30"),
 }
 
 
@@ -117,11 +138,12 @@ def number(value, x):
 def main():
     lines = ["--- Written by three_orders.py: by function its points, and its "
              "first three", "-- derivatives there.", "", "return {"]
-    for name, (f, points) in FUNCTIONS.items():
+    for name, (f, points) in {**FUNCTIONS, **SLOPES}.items():
+        first = 0 if name in SLOPES else 1
         rows = []
         for text in points.split():
             x = mp.mpf(float(text))
-            row = [derivative(f, x, k) for k in (1, 2, 3)]
+            row = [derivative(f, x, first + k) for k in range(3)]
             rows.append("{%s}," % ", ".join([text] +
                                             [number(v, x) for v in row]))
         lines += ["  %s = {" % name,

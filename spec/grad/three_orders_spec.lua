@@ -35,6 +35,18 @@ end
 FUNCTIONS.norm_of_power_3 = function(x)
   return st.linalg.vector_norm(st.cat {x, with(x, 2 ^ 600)}, 3)
 end
+FUNCTIONS.norm_of_power_half = function(x)
+  return st.linalg.vector_norm(st.cat {x, with(x, 2 ^ 1000)}, 0.5)
+end
+FUNCTIONS.norm_of_power_minus_2 = function(x)
+  return st.linalg.vector_norm(st.cat {x, with(x, 2 ^ -664)}, -2)
+end
+FUNCTIONS.angle_of_tiny = function(x)
+  return st.complex(x, with(x, 2 ^ -664)):angle()
+end
+FUNCTIONS.atan2_tiny = function(x) return st.atan2(x, with(x, 2 ^ -664)) end
+FUNCTIONS.igamma = function(x) return st.igamma(with(x, 2.5), x) end
+FUNCTIONS.igammac = function(x) return st.igammac(with(x, 2.5), x) end
 for name, imaginary in pairs {abs = 2 ^ -700, sgn = 2 ^ -700, angle = 2 ^ -600,
                               sigmoid = 0.5, tanh = 0.5, asinh = 0.5} do
   FUNCTIONS["complex_" .. name] = function(x)
@@ -76,13 +88,15 @@ local DTYPES = {
 local CANCELS = {erfcx = {float64 = {2e-13, 1e-11, 1e-8},
                           float32 = {1e-4, 1e-4, 2e-2}}}
 
--- Where float32 has no number near enough, or none for the imaginary part.
+-- Where float32 has no number near enough, or none for a constant.
+local DOUBLE = {complex_angle = true, angle_of_tiny = true, atan2_tiny = true,
+                norm_of_power_half = true, norm_of_power_minus_2 = true}
 local STEEP = {asin = true, acos = true, acosh = true, atanh = true,
                log1p = true}
 local function is_exact(name, x, dtype)
   return dtype == "float64" or
          not (STEEP[name] and abs(abs(x) - 1) < 1e-3) and
-         name ~= "complex_angle"
+         not DOUBLE[name]
 end
 
 local function is_in(x, d)
@@ -131,6 +145,14 @@ describe("Three orders of derivatives", function()
     end
   end)
 
+  it("of an angle are those at 0, too", function()
+    for name, sign in pairs {angle_of_tiny = -1, atan2_tiny = 1} do
+      local got = derivatives(FUNCTIONS[name], 0, "float64")
+      assert.is_true(abs(sign * got[1] / 2 ^ 664 - 1) < 1e-15, name)
+      assert.equal(0, got[2], name)
+    end
+  end)
+
   it("are 0 where a running sum of exponentials begins at -inf", function()
     for _, k in ipairs {1, 2} do
       local t = st.tensor({-huge, 1}, {dtype = "float64"}):requires_grad_()
@@ -164,5 +186,102 @@ describe("Three orders of derivatives", function()
     local y = st.tensor({0}, {dtype = "float64"}):requires_grad_()
     local g = st.grad({st.pow(x, y):sum()}, {x}, {create_graph = true})
     assert.equal(0.5, (st.grad({g:sum()}, {y})):item())
+  end)
+end)
+
+-- -- Squares of norms --------------------------------------------------------
+
+local function column(x) return x:view(3, 1) end
+
+--- Functions of three numbers that are |x|^2 near 0, and the numbers they are
+-- 0 at.
+local SQUARES = {
+  ["norm and pow"] = function(x) return x:norm():pow(2) end,
+  ["norm and a product"] = function(x)
+    local n = x:norm()
+    return n * n
+  end,
+  ["norm and square"] = function(x) return x:norm():square() end,
+  ["linalg.norm"] = function(x) return st.linalg.norm(x) ^ 2 end,
+  ["linalg.vector_norm"] = function(x)
+    return st.linalg.vector_norm(x, 2):pow(2)
+  end,
+  ["norms of rows"] = function(x)
+    return st.linalg.vector_norm(column(x), 2, 2):square():sum()
+  end,
+  ["norms that keep the dimension"] = function(x)
+    return st.norm(column(x), 2, 2, true):square():sum()
+  end,
+  ["frobenius norm"] = function(x)
+    return st.linalg.matrix_norm(column(x)):pow(2)
+  end,
+  dist = function(x) return st.dist(x, st.zeros_like(x)):pow(2) end,
+  ["cdist to the left"] = function(x)
+    return st.cdist(column(x):t(), st.zeros(1, 3, {dtype = x.dtype})):pow(2)
+  end,
+  ["cdist to the right"] = function(x)
+    return st.cdist(st.zeros(1, 3, {dtype = x.dtype}), column(x):t()):pow(2)
+  end,
+  ["1 - cos, twice"] = function(x) return (1 - x:norm():cos()) * 2 end,
+  ["exp of the square"] = function(x) return x:norm():pow(2):exp() end,
+}
+
+--- The rows of the matrix of second derivatives at x, and the third derivatives
+-- of each row's sum.
+local function bends(f, x)
+  local rows, third = {}, {}
+  local g = st.grad({f(x):sum()}, {x}, {create_graph = true})
+  for i = 1, x:size(1) do
+    local h = st.grad({g[i]}, {x}, {create_graph = true})
+    rows[i] = h:detach():to "float64":totable()
+    local t = h.requires_grad and st.grad({h:sum()}, {x}, {retain_graph = true,
+                                                       allow_unused = true})
+    third[i] = st.is_tensor(t) and t:to "float64":totable() or {0, 0, 0}
+  end
+  return rows, third
+end
+
+describe("The square of a norm that is 0 has the derivatives of a square,",
+         function()
+  for name, f in pairs(SQUARES) do
+    it(name, function()
+      for _, dtype in ipairs {"float64", "float32"} do
+        local x = st.zeros(3, {dtype = dtype}):requires_grad_()
+        local rows, third = bends(f, x)
+        assert.same({{2, 0, 0}, {0, 2, 0}, {0, 0, 2}}, rows)
+        assert.same({{0, 0, 0}, {0, 0, 0}, {0, 0, 0}}, third)
+      end
+    end)
+  end
+
+  it("beside norms that are not", function()
+    local x = st.tensor({0, 2, 0}, {dtype = "float64"}):requires_grad_()
+    assert.same({{2, 0, 0}, {0, 2, 0}, {0, 0, 2}},
+                (bends(SQUARES["norms of rows"], x)))
+    local function product(v)
+      local n = st.norm(column(v), 2, 2)
+      return n:square():sum() * n:sum():pow(0)
+    end
+    assert.same({{2, 0, 0}, {0, 2, 0}, {0, 0, 2}}, (bends(product, x)))
+  end)
+
+  it("std", function()
+    local x = st.ones(3, {dtype = "float64"}):requires_grad_()
+    local rows = bends(function(v) return v:std() ^ 2 end, x)
+    for i = 1, 3 do
+      for k = 1, 3 do
+        assert.is_true(abs(rows[i][k] - (i == k and 2 / 3 or -1 / 3)) < 1e-15)
+      end
+    end
+  end)
+
+  it("and none where the function has none", function()
+    local x = st.zeros(3, {dtype = "float64"}):requires_grad_()
+    for _, exponent in ipairs {1, 1.5} do
+      local rows = bends(function(v) return v:norm():pow(exponent) end, x)
+      assert.is_true(rows[1][1] ~= rows[1][1])
+    end
+    local rows = bends(function(v) return v:norm() * 0 end, x)
+    assert.same({0, 0, 0}, rows[2])
   end)
 end)

@@ -213,7 +213,7 @@ static st_tensor *adjugate(st_op_scope *c, const st_tensor *grad,
 }
 
 static bool has_zero(st_op_scope *c, const st_tensor *t) {
-  if (!st__scope_ok(c) || t->device != ST_DEVICE_CPU) return false;
+  if (!st__scope_ok(c) || !st__is_cpu(t)) return false;
   const st_tensor *any = st__apply1(
     c, ST_OP_any, st__apply_with(c, ST_OP_eq_Scalar, t, st__of_int(0)));
   return st__scope_ok(c) && *st__data(any) != 0;

@@ -1,8 +1,6 @@
 /* Helpers for the derivatives of reductions.
  */
 
-#include <math.h>
-
 #include "grad/formula/helpers.h"
 
 /* -- Shapes --------------------------------------------------------------- */
@@ -22,8 +20,6 @@ st_tensor *st__restore(st_op_scope *c, const st_tensor *t, int ndim,
   }
   return (st_tensor *)(uintptr_t)t;
 }
-
-
 
 /* spread(grad, shape, dim, keepdim): expands the gradient of a reduction to
  * the shape of its input. */
@@ -111,8 +107,6 @@ st_status st__help_pick_back(int n, const st_helper_arg *args, st_value *out) {
 
 /* -- Moments -------------------------------------------------------------- */
 
-
-
 /* var_back(grad, self, dim, correction, keepdim) */
 st_status st__help_var_back(int n, const st_helper_arg *args, st_value *out) {
   const st_tensor *grad = st__read_tensor(&args);
@@ -140,119 +134,4 @@ st_status st__help_var_back(int n, const st_helper_arg *args, st_value *out) {
                                            st__of_float(2 / rest));
   return st__scope_return(&c, st__apply2(&c, ST_OP_mul_Tensor, factor, off),
                           out);
-}
-
-/* half_over(grad, result): grad / (2 * result), 0 where the result is 0. */
-st_status st__help_half_over(int n, const st_helper_arg *args, st_value *out) {
-  const st_tensor *grad = st__read_tensor(&args), *r = st__read_tensor(&args);
-  st_op_scope c = {.status = ST_OK};
-  (void)n;
-  const st_tensor *q = st__apply2(&c, ST_OP_div_Tensor, grad,
-    st__apply_with(&c, ST_OP_mul_Scalar, r, st__of_int(2)));
-  return st__scope_return(&c, st__apply(&c, ST_OP_masked_fill_Scalar, 3,
-    (st_value[]){st__of_tensor(q), st__of_tensor(
-      st__apply_with(&c, ST_OP_eq_Scalar, r, st__of_int(0))),
-      st__of_int(0)}), out);
-}
-
-/* -- Norms ---------------------------------------------------------------- */
-
-typedef struct norm {
-  const st_tensor *grad, *self, *result; /* of matching shapes */
-  double p;
-  uint64_t set;
-} norm;
-
-static st_tensor *zero_where(st_op_scope *c, const st_tensor *t,
-                             const st_tensor *mask) {
-  return st__apply(c, ST_OP_masked_fill_Scalar, 3, (st_value[]){
-    st__of_tensor(t), st__of_tensor(mask), st__of_int(0)});
-}
-
-static st_tensor *one_where(st_op_scope *c, const st_tensor *t,
-                            const st_tensor *mask) {
-  return st__apply(c, ST_OP_masked_fill_Scalar, 3, (st_value[]){
-    st__of_tensor(t), st__of_tensor(mask), st__of_int(1)});
-}
-
-static st_tensor *is_zero(st_op_scope *c, const st_tensor *t) {
-  return st__apply_with(c, ST_OP_eq_Scalar, t, st__of_int(0));
-}
-
-/* p = +-inf: distributes grad evenly among the elements whose magnitude is the
- * norm. */
-static st_tensor *infinite_norm(st_op_scope *c, const norm *a) {
-  int64_t dims[ST_MAX_DIMS];
-  int ndims = 0;
-  for (int d = 0; d < a->self->ndim; d++) {
-    if (a->set >> d & 1) dims[ndims++] = d;
-  }
-  const st_tensor *size = st__apply1(c, ST_OP_abs, a->self);
-  const st_tensor *is_it = st__apply2(c, ST_OP_logical_or,
-    st__apply2(c, ST_OP_eq_Tensor, size, a->result),
-    st__apply1(c, ST_OP_isnan, size));
-  const st_tensor *times = a->self->ndim == 0 ? is_it
-    : st__apply(c, ST_OP_sum_dim_IntList, 3, (st_value[]){
-        st__of_tensor(is_it), st__of_ints(dims, ndims), st__of_bool(true)});
-  const st_tensor *share = st__apply2(c, ST_OP_div_Tensor, a->grad, times);
-  return st__apply2(c, ST_OP_mul_Tensor,
-                    st__apply1(c, ST_OP_sgn, a->self),
-                    st__apply2(c, ST_OP_mul_Tensor, is_it, share));
-}
-
-/* grad * sgn(self) (|self| / result)^(p - 1), 0 where it is undefined. The
- * quotient is formed first: powers may leave the range of the dtype. */
-static st_tensor *finite_norm(st_op_scope *c, const norm *a) {
-  const double p = a->p;
-  const st_tensor *zero = is_zero(c, a->result);
-  if (p == 2 && st__tls().grad) { /* second derivative: undefined at norm 0 */
-    return st__apply2(c, ST_OP_mul_Tensor, a->grad,
-      zero_where(c, st__apply2(c, ST_OP_div_Tensor, a->self, a->result),
-                 zero));
-  }
-  if (p == 2) {
-    return st__apply2(c, ST_OP_mul_Tensor, a->self,
-      zero_where(c, st__apply2(c, ST_OP_div_Tensor, a->grad, a->result),
-                 zero));
-  }
-  const st_tensor *direction = st__apply1(c, ST_OP_sgn, a->self);
-  const st_tensor *size = st__apply1(c, ST_OP_abs, a->self);
-  const st_tensor *none = p > 1 ? zero
-    : st__apply2(c, ST_OP_logical_or, zero, is_zero(c, size));
-  size = st__apply2(c, ST_OP_div_Tensor, size, one_where(c, a->result, zero));
-  const st_tensor *power = zero_where(c, st__apply_with(
-    c, ST_OP_pow_Tensor_Scalar, p < 1 ? one_where(c, size, none) : size,
-    st__of_float(p - 1)), none);
-  return st__apply2(c, ST_OP_mul_Tensor, direction,
-                    st__apply2(c, ST_OP_mul_Tensor, power, a->grad));
-}
-
-/* norm_back(grad, self, p, result, dim, keepdim) */
-st_status st__help_norm_back(int n, const st_helper_arg *args, st_value *out) {
-  const st_tensor *grad = st__read_tensor(&args);
-  const st_tensor *self = st__read_tensor(&args);
-  norm a = {.self = self, .p = st__to_float(st__read_value(&args), 2)};
-  const st_tensor *result = st__read_tensor(&args);
-  const st_value *dim = st__read_value(&args);
-  const bool keepdim = st__read_bool(&args);
-  st_op_scope c = {.status = ST_OK};
-  st_tensor *r;
-  (void)n;
-  if (a.p == 0) { /* counts elements: it has no gradient */
-    *out = st__none();
-    return ST_OK;
-  }
-  ST_TRY(st__reduced(dim, self->ndim, &a.set));
-  a.grad = st__restore(&c, grad, self->ndim, a.set, keepdim);
-  a.result = st__restore(&c, result, self->ndim, a.set, keepdim);
-  if (!st__scope_ok(&c)) return st__scope_end(&c, 0, NULL, NULL);
-  if (a.p == 1) {
-    r = st__apply2(&c, ST_OP_mul_Tensor, st__apply1(&c, ST_OP_sgn, self),
-                   a.grad);
-  } else if (isinf(a.p)) {
-    r = infinite_norm(&c, &a);
-  } else {
-    r = finite_norm(&c, &a);
-  }
-  return st__scope_return(&c, r, out);
 }

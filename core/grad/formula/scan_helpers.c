@@ -5,8 +5,6 @@
 
 #include "grad/formula/helpers.h"
 
-
-
 /* -- Reverse sums --------------------------------------------------------- */
 
 static st_tensor *flipped(st_op_scope *c, const st_tensor *t, int64_t dim) {
@@ -154,7 +152,7 @@ static st_tensor *product_back(st_op_scope *c, const st_tensor *grad,
                     st__apply1(c, ST_OP_conj, rest));
 }
 
-static st_status has_zeros(const st_tensor *t, bool *out) {
+st_status st__has_zeros(const st_tensor *t, bool *out) {
   st_op_scope c = {.status = ST_OK};
   st_value v = st__none();
   const st_tensor *any = st__apply1(&c, ST_OP_any,
@@ -179,8 +177,8 @@ st_status st__help_prod_back(int n, const st_helper_arg *args, st_value *out) {
   int dim = 0;
   bool zeros;
   if (self->ndim == 0) return st__return_tensor(grad, out);
-  ST_TRY(has_zeros(self, &zeros));
-  if (!zeros) ST_TRY(has_zeros(result, &zeros));
+  ST_TRY(st__has_zeros(self, &zeros));
+  if (!zeros) ST_TRY(st__has_zeros(result, &zeros));
   if (zeros && n < 4) {
     const st_tensor *line = st__apply_flatten(&c, self);
     if (!st__scope_ok(&c)) return st__scope_end(&c, 0, NULL, NULL);
@@ -276,7 +274,7 @@ st_status st__help_cumprod_back(int n, const st_helper_arg *args,
   if (self->numel == 0 || self->ndim == 0 || self->sizes[dim] == 1) {
     return st__return_tensor(grad, out);
   }
-  ST_TRY(has_zeros(self, &zeros));
+  ST_TRY(st__has_zeros(self, &zeros));
   if (zeros) return exact_cumprod_back(grad, self, dim, out);
   return st__scope_return(&c, plain_cumprod_back(&c, grad, self, result, dim),
                           out);

@@ -186,28 +186,67 @@ st_status st__help_i1e_slope(int n, const st_helper_arg *args, st_value *out) {
 
 /* -- Others --------------------------------------------------------------- */
 
+/* A point, and what the derivatives of its angle are divided by. */
+typedef struct plane_point {
+  const st_tensor *y, *x;
+  const st_tensor *size;  /* the distance from the origin; there 1 */
+  const st_tensor *power; /* NULL, or Note [Quotients in all of the range] */
+} plane_point;
+
+/* Where gradients are recorded, the point is brought near 1: the higher
+ * derivatives of y / size^2 by y and x leave the range before their products
+ * do. */
+static plane_point point_of(st_op_scope *c, const st_tensor *y,
+                            const st_tensor *x) {
+  plane_point p = {y, x, NULL, NULL};
+  const st_tensor *origin = st__apply2(
+    c, ST_OP_logical_and, st__apply_with(c, ST_OP_eq_Scalar, y, st__of_int(0)),
+    st__apply_with(c, ST_OP_eq_Scalar, x, st__of_int(0)));
+  if (st__tls().grad) {
+    p.power = st__power_of(c, st__apply2(c, ST_OP_hypot, y, x));
+    p.y = st__apply2(c, ST_OP__ldexp, y, p.power);
+    p.x = st__apply2(c, ST_OP__ldexp, x, p.power);
+  }
+  p.size = st__apply2(c, ST_OP_hypot, without(c, p.y, origin, 1), p.x);
+  return p;
+}
+
+/* part / size^2 of a part of the point. */
+static st_tensor *angle_slope(st_op_scope *c, const st_tensor *part,
+                              const plane_point *p) {
+  const st_tensor *once = st__apply2(c, ST_OP_div_Tensor, part, p->size);
+  st_tensor *slope = st__apply2(c, ST_OP_div_Tensor, once, p->size);
+  return p->power ? st__apply2(c, ST_OP__ldexp, slope, p->power) : slope;
+}
+
+/* atan2_back(grad, y, x, is_of_x) */
+st_status st__help_atan2_back(int n, const st_helper_arg *args,
+                              st_value *out) {
+  const st_tensor *grad = st__read_tensor(&args);
+  const st_tensor *y = st__read_tensor(&args), *x = st__read_tensor(&args);
+  const bool is_of_x = st__read_bool(&args);
+  st_op_scope c = {.status = ST_OK};
+  (void)n;
+  const plane_point p = point_of(&c, y, x);
+  if (is_of_x) grad = st__apply1(&c, ST_OP_neg, grad);
+  return st__scope_return(&c, mul(&c, grad, angle_slope(
+    &c, is_of_x ? p.y : p.x, &p)), out);
+}
+
 /* angle_back(grad, self) of complex numbers, in real arithmetic: an infinite
- * product of one part is none of the other. 0 at the origin. */
+ * product of one part is none of the other. */
 st_status st__help_angle_back(int n, const st_helper_arg *args,
                               st_value *out) {
   const st_tensor *grad = st__read_tensor(&args);
   const st_tensor *self = st__read_tensor(&args);
   st_op_scope c = {.status = ST_OK};
   (void)n;
-  const st_tensor *x = st__apply1(&c, ST_OP_real, self);
-  const st_tensor *y = st__apply1(&c, ST_OP_imag, self);
-  const st_tensor *origin = st__apply_with(&c, ST_OP_eq_Scalar, self,
-                                           st__of_int(0));
-  const st_tensor *size = st__apply2(&c, ST_OP_hypot,
-                                     without(&c, x, origin, 1), y);
-  const st_tensor *part[2] = {y, x};
-  for (int i = 0; i < 2; i++) {
-    const st_tensor *once = st__apply2(&c, ST_OP_div_Tensor, part[i], size);
-    part[i] = mul(&c, grad, st__apply2(&c, ST_OP_div_Tensor, once, size));
-  }
+  const plane_point p = point_of(&c, st__apply1(&c, ST_OP_imag, self),
+                                 st__apply1(&c, ST_OP_real, self));
+  const st_tensor *of_x = mul(&c, grad, angle_slope(&c, p.y, &p));
+  const st_tensor *of_y = mul(&c, grad, angle_slope(&c, p.x, &p));
   return st__scope_return(&c, st__apply2(&c, ST_OP_complex,
-                                         st__scaled(&c, part[0], -1),
-                                         part[1]), out);
+                                         st__scaled(&c, of_x, -1), of_y), out);
 }
 
 /* erfcx_slope(self): 2 x erfcx(x) - 2 / sqrt(pi); for large x the derivative of

@@ -1,0 +1,289 @@
+/* Helpers for the derivatives of norms and standard deviations, and quotients
+ * in all of the range of a dtype.
+ *
+ * Note [Quotients in all of the range]
+ * The derivative of a / b by b divides by b twice. So it leaves the range of
+ * the dtype where a / b and what becomes of the derivative are ordinary, and 0
+ * times an infinity is NaN. Where gradients are recorded, ratio(a, b) therefore
+ * is the quotient of a and b times the power of two that brings b near 1: the
+ * same number, whose derivatives are multiplied by that power last.
+ *
+ * Note [Squares of norms]
+ * A norm has no derivative at 0, where its gradient is 0 by convention; its
+ * square has one, 2 x. The gradient g of the norm n is 2 n then, and the
+ * gradient of x is x times g / n, of which at 0 only the limit exists, the
+ * derivative of g by n. So where gradients are recorded, and g and n are 0, g
+ * is differentiated by n. A function of n that is smooth in x has g = 0 at
+ * n = 0, whatever other norms it takes, so that one backward pass from all
+ * elements of g gives the derivative of each by its own n. Where g is not 0,
+ * second derivatives are NaN.
+ */
+
+#include <math.h>
+
+#include "grad/engine/engine.h"
+#include "grad/formula/helpers.h"
+
+/* -- Masks ---------------------------------------------------------------- */
+
+static st_tensor *filled(st_op_scope *c, const st_tensor *t,
+                         const st_tensor *mask, int64_t value) {
+  return st__apply(c, ST_OP_masked_fill_Scalar, 3, (st_value[]){
+    st__of_tensor(t), st__of_tensor(mask), st__of_int(value)});
+}
+
+static st_tensor *is_zero(st_op_scope *c, const st_tensor *t) {
+  return st__apply_with(c, ST_OP_eq_Scalar, t, st__of_int(0));
+}
+
+static st_tensor *either(st_op_scope *c, const st_tensor *a,
+                         const st_tensor *b) {
+  return st__apply2(c, ST_OP_logical_or, a, b);
+}
+
+static st_tensor *mul(st_op_scope *c, const st_tensor *a, const st_tensor *b) {
+  return st__apply2(c, ST_OP_mul_Tensor, a, b);
+}
+
+/* -- Quotients ------------------------------------------------------------ */
+
+st_tensor *st__power_of(st_op_scope *c, const st_tensor *sizes) {
+  const st_value all = st__of_tensor(st__apply1(c, ST_OP_detach, sizes));
+  st_tensor *parts[2];
+  st__apply_multi(c, ST_OP_frexp_Tensor, 1, &all, 2, parts);
+  return st__apply1(c, ST_OP_neg, parts[1]);
+}
+
+st_tensor *st__ratio(st_op_scope *c, const st_tensor *a, const st_tensor *b) {
+  if (!st__scope_ok(c)) return NULL;
+  if (!st__tls().grad || st__is_complex(a->dtype)) {
+    return st__apply2(c, ST_OP_div_Tensor, a, b);
+  }
+  const st_tensor *power = st__power_of(c, b);
+  return st__apply2(c, ST_OP_div_Tensor, st__apply2(c, ST_OP__ldexp, a, power),
+                    st__apply2(c, ST_OP__ldexp, b, power));
+}
+
+/* ratio(a, b) */
+st_status st__help_ratio(int n, const st_helper_arg *args, st_value *out) {
+  const st_tensor *a = st__read_tensor(&args), *b = st__read_tensor(&args);
+  st_op_scope c = {.status = ST_OK};
+  (void)n;
+  return st__scope_return(&c, st__ratio(&c, a, b), out);
+}
+
+/* -- Norms that are 0 ----------------------------------------------------- */
+
+static st_tensor *differentiated(st_op_scope *c, const st_tensor *grad,
+                                 const st_tensor *by) {
+  st_tensor *outputs[] = {(st_tensor *)(uintptr_t)grad};
+  st_tensor *inputs[] = {(st_tensor *)(uintptr_t)by};
+  st_tensor *coming[] = {st__apply1(c, ST_OP_ones_like, grad)}, *slope = NULL;
+  const st_backward_pass pass = {
+    .noutputs = 1, .outputs = outputs, .grad_outputs = coming, .ninputs = 1,
+    .inputs = inputs, .create_graph = true, .retain_graph = true,
+    .allow_unused = true};
+  if (!st__scope_ok(c)) return NULL;
+  c->status = st__backward(&pass, &slope);
+  st_tensor *kept = slope ? st__apply1(c, ST_OP_alias, slope) : NULL;
+  st__tensor_release(&slope);
+  return kept;
+}
+
+/* The limit of grad / norm where both are 0, and 0 elsewhere: Note [Squares of
+ * norms]. *known: where it is one. Both are NULL if there is none, or where no
+ * gradients are recorded. */
+static st_tensor *limit_at_zero(st_op_scope *c, const st_tensor *grad,
+                                const st_tensor *norm,
+                                const st_tensor **known) {
+  bool has_zeros;
+  *known = NULL;
+  if (!st__tls().grad || !st__has_elements(norm)) return NULL;
+  c->status = st__has_zeros(norm, &has_zeros);
+  if (!st__scope_ok(c) || !has_zeros) return NULL;
+  st_tensor *slope = NULL;
+  if (st__requires_grad(grad) && st__requires_grad(norm)) {
+    slope = differentiated(c, grad, norm);
+  }
+  if (st__scope_ok(c) && !slope) slope = st__apply1(c, ST_OP_zeros_like, norm);
+  const st_tensor *both = st__apply2(c, ST_OP_logical_and, is_zero(c, norm),
+                                     is_zero(c, grad));
+  *known = st__apply2(c, ST_OP_logical_and, both,
+                      st__apply1(c, ST_OP_isfinite, slope));
+  return filled(c, slope, st__apply1(c, ST_OP_logical_not, *known), 0);
+}
+
+/* half_over(grad, result): grad / (2 result). Where the result is 0 it is 0, or
+ * the limit of that. */
+st_status st__help_half_over(int n, const st_helper_arg *args, st_value *out) {
+  const st_tensor *grad = st__read_tensor(&args), *r = st__read_tensor(&args);
+  const st_tensor *known;
+  st_op_scope c = {.status = ST_OK};
+  (void)n;
+  const st_tensor *limit = limit_at_zero(&c, grad, r, &known);
+  const st_tensor *over = known ? filled(&c, r, known, 1) : r;
+  st_tensor *half = filled(&c, st__ratio(&c, grad, st__scaled(&c, over, 2)),
+                           is_zero(&c, r), 0);
+  if (limit) half = st__plus(&c, half, st__scaled(&c, limit, 0.5));
+  return st__scope_return(&c, half, out);
+}
+
+/* -- Norms ---------------------------------------------------------------- */
+
+typedef struct norm {
+  const st_tensor *grad, *self, *result; /* of matching shapes */
+  const st_tensor *limit, *known; /* as of limit_at_zero */
+  double p;
+  uint64_t set;
+} norm;
+
+/* p = +-inf: distributes grad evenly among the elements whose magnitude is the
+ * norm. */
+static st_tensor *infinite_norm(st_op_scope *c, const norm *a) {
+  int64_t dims[ST_MAX_DIMS];
+  int ndims = 0;
+  for (int d = 0; d < a->self->ndim; d++) {
+    if (a->set >> d & 1) dims[ndims++] = d;
+  }
+  const st_tensor *size = st__apply1(c, ST_OP_abs, a->self);
+  const st_tensor *is_it = either(
+    c, st__apply2(c, ST_OP_eq_Tensor, size, a->result),
+    st__apply1(c, ST_OP_isnan, size));
+  const st_tensor *times = a->self->ndim == 0 ? is_it
+    : st__apply(c, ST_OP_sum_dim_IntList, 3, (st_value[]){
+        st__of_tensor(is_it), st__of_ints(dims, ndims), st__of_bool(true)});
+  const st_tensor *share = st__apply2(c, ST_OP_div_Tensor, a->grad, times);
+  return mul(c, st__apply1(c, ST_OP_sgn, a->self), mul(c, is_it, share));
+}
+
+/* grad self / result, 0 or the limit of that where the result is 0. */
+static st_tensor *euclidean_norm(st_op_scope *c, const norm *a) {
+  const st_tensor *zero = is_zero(c, a->result);
+  if (!st__tls().grad) {
+    return mul(c, a->self, filled(
+      c, st__apply2(c, ST_OP_div_Tensor, a->grad, a->result), zero, 0));
+  }
+  const st_tensor *over = a->known ? filled(c, a->result, a->known, 1)
+                                   : a->result;
+  st_tensor *slope = mul(c, a->grad, filled(
+    c, st__ratio(c, a->self, over), zero, 0));
+  return a->limit ? st__plus(c, slope, mul(c, a->self, a->limit)) : slope;
+}
+
+static st_tensor *power_of(st_op_scope *c, const st_tensor *t, double p) {
+  return st__apply_with(c, ST_OP_pow_Tensor_Scalar, t, st__of_float(p));
+}
+
+/* (size / result)^(p - 1) for 0 < p < 1, where the quotient may underflow and
+ * its power be ordinary: a product of powers of the two, and not of subnormal
+ * numbers. No size is 0. */
+static st_tensor *product_of_powers(st_op_scope *c, const st_tensor *size,
+                                    const st_tensor *result, double p) {
+  const st_tensor *up = st__apply_with(
+    c, ST_OP_clamp_min, st__power_of(c, result), st__of_int(0));
+  return mul(c, power_of(c, st__apply2(c, ST_OP__ldexp, size, up), p - 1),
+             power_of(c, st__apply2(c, ST_OP__ldexp, result, up), 1 - p));
+}
+
+/* The same for other p, with zeros where `none`. The quotient is formed first:
+ * powers may leave the range of the dtype. For p < 0 a quotient that overflows
+ * has the power 0. */
+static st_tensor *power_of_quotient(st_op_scope *c, const st_tensor *size,
+                                    const st_tensor *result, double p,
+                                    const st_tensor *none) {
+  if (p < 0) {
+    const st_tensor *q = st__apply2(c, ST_OP_div_Tensor,
+                                    st__apply1(c, ST_OP_detach, size),
+                                    st__apply1(c, ST_OP_detach, result));
+    const st_tensor *far = st__apply1(c, ST_OP_isinf, st__scaled(c, q, 16));
+    size = filled(c, size, far, 0);
+    none = either(c, none, far);
+  }
+  const st_tensor *q = st__ratio(c, size, result);
+  if (p < 1) q = filled(c, q, none, 1);
+  return filled(c, power_of(c, q, p - 1), none, 0);
+}
+
+/* grad * sgn(self) (|self| / result)^(p - 1), 0 where it is undefined. */
+static st_tensor *finite_norm(st_op_scope *c, const norm *a) {
+  const double p = a->p;
+  const st_tensor *zero = is_zero(c, a->result), *none = zero;
+  const st_tensor *result = filled(c, a->result, zero, 1);
+  const st_tensor *direction = st__apply1(c, ST_OP_sgn, a->self);
+  const st_tensor *size = st__apply1(c, ST_OP_abs, a->self);
+  if (p < 1) none = either(c, zero, is_zero(c, size));
+  const st_tensor *power =
+    p > 0 && p < 1
+    ? filled(c, product_of_powers(c, filled(c, size, none, 1), result, p),
+             none, 0)
+    : power_of_quotient(c, size, result, p, none);
+  return mul(c, direction, mul(c, power, a->grad));
+}
+
+/* norm_back(grad, self, p, result, dim, keepdim) */
+st_status st__help_norm_back(int n, const st_helper_arg *args, st_value *out) {
+  const st_tensor *grad = st__read_tensor(&args);
+  const st_tensor *self = st__read_tensor(&args);
+  norm a = {.self = self, .p = st__to_float(st__read_value(&args), 2)};
+  const st_tensor *result = st__read_tensor(&args);
+  const st_value *dim = st__read_value(&args);
+  const bool keepdim = st__read_bool(&args);
+  st_op_scope c = {.status = ST_OK};
+  st_tensor *r;
+  (void)n;
+  if (a.p == 0) { /* counts elements: it has no gradient */
+    *out = st__none();
+    return ST_OK;
+  }
+  ST_TRY(st__reduced(dim, self->ndim, &a.set));
+  if (a.p == 2) a.limit = limit_at_zero(&c, grad, result, &a.known);
+  if (a.limit) {
+    a.limit = st__restore(&c, a.limit, self->ndim, a.set, keepdim);
+    a.known = st__restore(&c, a.known, self->ndim, a.set, keepdim);
+  }
+  a.grad = st__restore(&c, grad, self->ndim, a.set, keepdim);
+  a.result = st__restore(&c, result, self->ndim, a.set, keepdim);
+  if (!st__scope_ok(&c)) return st__scope_end(&c, 0, NULL, NULL);
+  if (a.p == 1) {
+    r = mul(&c, st__apply1(&c, ST_OP_sgn, self), a.grad);
+  } else if (a.p == 2) {
+    r = euclidean_norm(&c, &a);
+  } else {
+    r = isinf(a.p) ? infinite_norm(&c, &a) : finite_norm(&c, &a);
+  }
+  return st__scope_return(&c, r, out);
+}
+
+/* -- Distances ------------------------------------------------------------ */
+
+/* cdist_back(grad, x1, x2, p, result, is_of_x2): the gradient of x1 or of x2,
+ * with that of squared distances which are 0: Note [Squares of norms]. */
+st_status st__help_cdist_back(int n, const st_helper_arg *args,
+                              st_value *out) {
+  const st_tensor *grad = st__read_tensor(&args);
+  const st_tensor *x = st__read_tensor(&args), *y = st__read_tensor(&args);
+  const st_value *p = st__read_value(&args);
+  const st_tensor *dist = st__read_tensor(&args), *limit = NULL, *known;
+  st_op_scope c = {.status = ST_OK};
+  (void)n;
+  if (st__to_float(p, 2) == 2) limit = limit_at_zero(&c, grad, dist, &known);
+  if (st__read_bool(&args)) {
+    const st_tensor *other = x;
+    x = y, y = other;
+    grad = st__apply1(&c, ST_OP_mT, grad);
+    dist = st__apply1(&c, ST_OP_mT, dist);
+    if (limit) limit = st__apply1(&c, ST_OP_mT, limit);
+  }
+  st_tensor *slope = st__apply(&c, ST_OP__cdist_backward, 5, (st_value[]){
+    st__of_tensor(grad), st__of_tensor(x), st__of_tensor(y), *p,
+    st__of_tensor(dist)});
+  if (limit) { /* the sum over j of limit[i, j] (x[i] - y[j]) */
+    static const int64_t last[] = {-1};
+    const st_tensor *sums = st__apply(&c, ST_OP_sum_dim_IntList, 3,
+      (st_value[]){st__of_tensor(limit), st__of_ints(last, 1),
+                   st__of_bool(true)});
+    slope = st__plus(&c, slope, st__minus(&c, mul(&c, x, sums),
+                                          st__times(&c, limit, y)));
+  }
+  return st__scope_return(&c, slope, out);
+}
