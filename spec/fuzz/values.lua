@@ -376,6 +376,7 @@ local HINTS = {
   ["Tensor mean"] = per_channel, ["Tensor var"] = per_channel,
   ["Tensor gg_weight"] = per_channel, ["Tensor gg_bias"] = per_channel,
   ["Tensor target"] = function(c)
+    if c.lists_classes then return fresh(c, "int64", c.sizes, -1, 1) end
     if not c.has_classes then return M.tensor(c) end
     return fresh(c, "int64", {c.sizes[1], unpack(c.sizes, 3)}, 1, 3)
   end,
@@ -452,7 +453,8 @@ local RANKS = {
   addmv = 1, addmv_ = 1, dot = 1, vdot = 1, ger = 1, outer = 1, inner = 1,
   addr = 2, addr_ = 2, addbmm = 2, addbmm_ = 2, embedding = 2,
   instance_norm = 3, native_group_norm = 3, nll_loss = 2, nll_loss_nd = 3,
-  nll_loss2d = 3, diagonal_backward = 1, diagonal_scatter = 2, histogramdd = 2,
+  nll_loss2d = 3, multi_margin_loss = 2, multilabel_margin_loss = 2,
+  diagonal_backward = 1, diagonal_scatter = 2, histogramdd = 2,
   linalg_cholesky_ex = 2, linalg_cholesky = 2,
   cholesky = 2, cholesky_solve = 2, lu_solve = 2, linalg_solve_triangular = 2,
   _solve_triangular_backward = 2,
@@ -502,13 +504,15 @@ local CHANNELS = {
   conv_tbc = true, bilinear = true,
   batch_norm = true, instance_norm = true, native_group_norm = true,
   group_norm = true, nll_loss = true, nll_loss_nd = true, nll_loss2d = true,
+  multi_margin_loss = true,
 }
 
 --- Makes the case fit an operator.
 function M.prepare(c, name)
   c.square = c:pick {0, 1, 2, 3, 4, 5, 8, 33}
   c.has_channels = CHANNELS[name] or name:find "_batch_norm" ~= nil
-  c.has_classes = name:find "^nll_loss" ~= nil
+  c.has_classes = name:find "^nll_loss" ~= nil or name == "multi_margin_loss"
+  c.lists_classes = name == "multilabel_margin_loss"
   images.prepare(c, name)
   c.reflects = name == "orgqr" or name == "ormqr"
   c.is_istft = name == "istft"
