@@ -244,11 +244,13 @@ bool st__helper_takes(const st_helper *h, int n) {
 }
 
 bool st__helper_wants_geometry(const st_helper *h) {
-  return *h->kinds == 'g' || *h->kinds == 's';
+  return *h->kinds != 0 && strchr("grs", *h->kinds) != NULL;
 }
 
 /* The least number of dimensions of a tensor of this kind. */
-static int least_rank(char kind) { return kind == 'm' ? 2 : kind == 'v'; }
+static int least_rank(char kind) {
+  return kind == 'm' ? 2 : kind == 'v' || kind == 'r';
+}
 
 static bool is_of_kind(char kind, const st_helper_arg *arg) {
   switch (kind) {
@@ -257,7 +259,8 @@ static bool is_of_kind(char kind, const st_helper_arg *arg) {
              arg->value.u.tensor->ndim >= least_rank(kind);
     case 'l':
       return arg->value.tag == ST_TAG_INTS && arg->value.len <= ST_MAX_DIMS;
-    case 's': return arg->geometry != NULL;
+    case 's': case 'r':
+      return arg->geometry && arg->geometry->ndim >= least_rank(kind);
     default: return true;
   }
 }
@@ -275,8 +278,8 @@ static st_status bad_argument(const st_helper *h, int i, char kind,
                "most %d integers%s", operation, i + 1, h->name, ST_MAX_DIMS,
                got)
     : st__fail(ST_BAD_SHAPE, "%s: the derivative (argument %d of %s) needs a "
-               "tensor of at least %d dimensions%s", operation, i + 1, h->name,
-               least_rank(kind), got);
+               "tensor of at least %d dimension%s%s", operation, i + 1, h->name,
+               least_rank(kind), least_rank(kind) == 1 ? "" : "s", got);
 }
 
 st_status st__helper_call(const st_helper *h, int n, const st_helper_arg *args,
