@@ -19,6 +19,12 @@ local ROWS = {
   {"a quotient", function(x, y) return x / y end, 1 / 4, -3 / 16},
   {"a reciprocal", function(_, y, s) return y:reciprocal() * s end, nil,
    -1 / 16},
+  {"a quotient by a norm", function(x, y)
+    return x / st.cat({x, y}):norm()
+  end, 16 / 125, -12 / 125},
+  {"a quotient by the norm of a dimension", function(x, y)
+    return x / st.linalg.vector_norm(st.cat {x, y}, 2, 1, true)
+  end, 16 / 125, -12 / 125},
   {"a reciprocal of a complex number", function(x, y, s)
     if x.dtype:find "float16" then return y:reciprocal() * s end
     return (st.complex(y, y * 0):reciprocal() * s):real()

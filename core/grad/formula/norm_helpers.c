@@ -160,8 +160,10 @@ static st_tensor *infinite_norm(st_op_scope *c, const norm *a) {
 static st_tensor *euclidean_norm(st_op_scope *c, const norm *a) {
   const st_tensor *zero = is_zero(c, a->result);
   if (!st__tls().grad) {
-    return mul(c, a->self, filled(
-      c, st__apply2(c, ST_OP_div_Tensor, a->grad, a->result), zero, 0));
+    /* grad / result may leave the range of the dtype. */
+    return mul(c, filled(c, a->grad, zero, 0),
+               st__apply2(c, ST_OP_div_Tensor, a->self,
+                          filled(c, a->result, zero, 1)));
   }
   const st_tensor *over = a->known ? filled(c, a->result, a->known, 1)
                                    : a->result;
