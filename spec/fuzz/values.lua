@@ -455,18 +455,16 @@ local RANKS = {
   instance_norm = 3, native_group_norm = 3, nll_loss = 2, nll_loss_nd = 3,
   nll_loss2d = 3, multi_margin_loss = 2, multilabel_margin_loss = 2,
   diagonal_backward = 1, diagonal_scatter = 2, histogramdd = 2,
-  linalg_cholesky_ex = 2, linalg_cholesky = 2,
-  cholesky = 2, cholesky_solve = 2, lu_solve = 2, linalg_solve_triangular = 2,
-  _solve_triangular_backward = 2,
+  linalg_cholesky_ex = 2, linalg_cholesky = 2, cholesky = 2, cholesky_solve = 2,
+  lu_solve = 2, linalg_solve_triangular = 2, _solve_triangular_backward = 2,
   _linalg_solve_backward = 2, _linalg_lu_solve_backward = 2, inverse = 2,
   det = 2, slogdet = 2, logdet = 2, linalg_eigh = 2, linalg_eigvalsh = 2,
   linalg_matrix_exp = 2, matrix_exp = 2, matrix_exp_backward = 2,
   linalg_matrix_sqrth = 2, _linalg_lyapunov = 2, linalg_polar = 2,
   cholesky_inverse = 2, triangular_solve = 2, linalg_tensorsolve = 2,
   _fft_c2r = 1, istft = 2, linalg_householder_product = 2, orgqr = 2, ormqr = 2,
-  linalg_lstsq = 2, _linalg_lstsq = 2, _linalg_lstsq_backward = 2,
-  bilinear = 2, conv_tbc = 3,
-  convolve = 1, correlate = 1, segment_reduce = 1,
+  linalg_lstsq = 2, _linalg_lstsq = 2, _linalg_lstsq_backward = 2, bilinear = 2,
+  conv_tbc = 3, convolve = 1, correlate = 1, segment_reduce = 1,
 }
 
 -- Operators of some dtypes only.
