@@ -475,14 +475,13 @@ local DTYPES = {affine_grid = "float32", affine_grid_generator = "float64",
                 embedding_renorm_ = "float64",
                 _resample = "float32", _resample_backward = "float64",
                 complex = "complex64", polar = "complex64",
-                correlate = "float64",
-                _fft_c2r = "complex64", istft = "complex64",
-                histogram = "float64", histogramdd = "float64",
-                linalg_householder_product = "float64", orgqr = "float64",
-                ormqr = "float64", linalg_ldl_solve = "float64",
-                convolve = "float64", segment_reduce = "float64",
-                linalg_lstsq = "float64", _linalg_lstsq = "float64",
-                _linalg_lstsq_backward = "float64"}
+                correlate = "float64", istft = "complex64",
+                _fft_c2r = "complex64", histogram = "float64",
+                histogramdd = "float64", orgqr = "float64",
+                linalg_householder_product = "float64", ormqr = "float64",
+                linalg_ldl_solve = "float64", convolve = "float64",
+                segment_reduce = "float64", linalg_lstsq = "float64",
+                _linalg_lstsq = "float64", _linalg_lstsq_backward = "float64"}
 
 -- Operators whose result grows with a power of the vectors' sizes.
 local FEW = {combinations = true, cartesian_prod = true}
@@ -499,10 +498,9 @@ local SIZES = {affine_grid = {2, 2, 3}, affine_grid_generator = {1, 2, 3},
 local WEIGHTS = {bilinear = 3, conv_tbc = 3}
 
 local CHANNELS = {
-  conv_tbc = true, bilinear = true,
+  conv_tbc = true, bilinear = true, multi_margin_loss = true, group_norm = true,
   batch_norm = true, instance_norm = true, native_group_norm = true,
-  group_norm = true, nll_loss = true, nll_loss_nd = true, nll_loss2d = true,
-  multi_margin_loss = true,
+  nll_loss = true, nll_loss_nd = true, nll_loss2d = true,
 }
 
 --- Makes the case fit an operator.
