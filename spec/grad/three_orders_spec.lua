@@ -275,6 +275,18 @@ describe("The square of a norm that is 0 has the derivatives of a square,",
     end
   end)
 
+  it("whatever hooks do, which are called as often as without", function()
+    local x = st.zeros(2, {dtype = "float64"}):requires_grad_()
+    local n, calls = x:norm(), 0
+    n:register_hook(function(g)
+      calls = calls + 1
+      return g / 2
+    end)
+    local g = st.grad({n:square()}, {x}, {create_graph = true})
+    assert.equal(1, calls)
+    assert.same({1, 0}, st.grad({g[1]}, {x}, {retain_graph = true}):totable())
+  end)
+
   it("and none where the function has none", function()
     local x = st.zeros(3, {dtype = "float64"}):requires_grad_()
     for _, exponent in ipairs {1, 1.5} do

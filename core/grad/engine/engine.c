@@ -44,6 +44,7 @@ enum { REACHES = 1, TARGET = 2, VISITED = 4 }; /* marks of nodes, in reach */
 
 typedef struct graph_task {
   const st_backward_pass *pass;
+  bool skips_hooks;         /* of tensors */
   st_tensor **results;
   ready_node *all;          /* slots of queued nodes; free_slots lists the
                                unused ones */
@@ -358,8 +359,12 @@ static st_status run_next(graph_task *k) {
   k->all[slot].node = NULL;
   k->free_slots[k->nfree_slots++] = slot;
   st_tensor *leaf = st__leaf_retain(w.node);
-  if (leaf) status = st__run_result_hooks(&leaf->history->hooks, grads);
-  if (status == ST_OK) status = st__run_result_hooks(&w.node->hooks, grads);
+  if (leaf && !k->skips_hooks) {
+    status = st__run_result_hooks(&leaf->history->hooks, grads);
+  }
+  if (status == ST_OK && !k->skips_hooks) {
+    status = st__run_result_hooks(&w.node->hooks, grads);
+  }
   if (status == ST_OK && k->results) status = capture(k, w.node, grads);
   if (status == ST_OK && needs_run(k, w.node)) {
     status = run_node(k, w.node, grads);
@@ -559,9 +564,10 @@ static st_status run_pass(void *arg) {
   return run_in_mode(r->task, r->roots);
 }
 
-st_status st__backward(const st_backward_pass *p, st_tensor **grads) {
+static st_status backward(const st_backward_pass *p, bool skips_hooks,
+                          st_tensor **grads) {
   const size_t n = (size_t)(p->noutputs + p->ninputs) + 1;
-  graph_task k = {.pass = p, .results = grads};
+  graph_task k = {.pass = p, .skips_hooks = skips_hooks, .results = grads};
   ST_TRY(check_pass(p));
   st_edge *edges = st__alloc_zero(ST_MEM_SCRATCH, n * sizeof *edges);
   if (!edges) return ST_NO_MEMORY;
@@ -582,4 +588,12 @@ st_status st__backward(const st_backward_pass *p, st_tensor **grads) {
   for (size_t i = 0; i < n; i++) st__node_release(&edges[i].node);
   st__free(ST_MEM_SCRATCH, edges, n * sizeof *edges);
   return status;
+}
+
+st_status st__backward(const st_backward_pass *p, st_tensor **grads) {
+  return backward(p, false, grads);
+}
+
+st_status st__differentiate(const st_backward_pass *p, st_tensor **grads) {
+  return backward(p, true, grads);
 }

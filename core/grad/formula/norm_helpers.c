@@ -74,6 +74,7 @@ st_status st__help_ratio(int n, const st_helper_arg *args, st_value *out) {
 
 /* -- Norms that are 0 ----------------------------------------------------- */
 
+/* The derivative of all elements of grad by `by`; NULL if there is none. */
 static st_tensor *differentiated(st_op_scope *c, const st_tensor *grad,
                                  const st_tensor *by) {
   st_tensor *outputs[] = {(st_tensor *)(uintptr_t)grad};
@@ -83,8 +84,11 @@ static st_tensor *differentiated(st_op_scope *c, const st_tensor *grad,
     .noutputs = 1, .outputs = outputs, .grad_outputs = coming, .ninputs = 1,
     .inputs = inputs, .create_graph = true, .retain_graph = true,
     .allow_unused = true};
-  if (!st__scope_ok(c)) return NULL;
-  c->status = st__backward(&pass, &slope);
+  st_edge edge = {NULL, 0};
+  if (st__scope_ok(c)) c->status = st__gradient_edge(outputs[0], &edge);
+  if (!st__scope_ok(c) || !edge.node) return NULL; /* made within no_grad */
+  st__node_release(&edge.node);
+  c->status = st__differentiate(&pass, &slope);
   st_tensor *kept = slope ? st__apply1(c, ST_OP_alias, slope) : NULL;
   st__tensor_release(&slope);
   return kept;
