@@ -153,6 +153,20 @@ describe("Three orders of derivatives", function()
     end
   end)
 
+  it("of norms of orders below 1 exist for the least numbers", function()
+    for dtype, x in pairs {float16 = 2 ^ -24, float32 = 2 ^ -140,
+                           float64 = 2 ^ -1060} do
+      for _, p in ipairs {0.5, 0.25} do
+        local t = st.tensor({x, x}, {dtype = dtype}):requires_grad_()
+        local g = st.grad({st.linalg.vector_norm(t, p)}, {t})
+        local slope = 2 ^ (1 / p - 1)
+        for _, got in ipairs(g:to "float64":totable()) do
+          assert.is_true(abs(got / slope - 1) < 2e-3, dtype .. " " .. got)
+        end
+      end
+    end
+  end)
+
   it("are 0 where a running sum of exponentials begins at -inf", function()
     for _, k in ipairs {1, 2} do
       local t = st.tensor({-huge, 1}, {dtype = "float64"}):requires_grad_()

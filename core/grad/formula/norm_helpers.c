@@ -6,7 +6,8 @@
  * the dtype where a / b and what becomes of the derivative are ordinary, and 0
  * times an infinity is NaN. Where gradients are recorded, ratio(a, b) therefore
  * is the quotient of a and b times the power of two that brings b near 1: the
- * same number, whose derivatives are multiplied by that power last.
+ * same number, whose derivatives are multiplied by that power last. Devices of
+ * extensions need no kernels for that: there it is the plain quotient.
  *
  * Note [Squares of norms]
  * A norm has no derivative at 0, where its gradient is 0 by convention; its
@@ -48,6 +49,7 @@ static st_tensor *mul(st_op_scope *c, const st_tensor *a, const st_tensor *b) {
 /* -- Quotients ------------------------------------------------------------ */
 
 st_tensor *st__power_of(st_op_scope *c, const st_tensor *sizes) {
+  if (!st__scope_ok(c) || st__is_privateuse(sizes)) return NULL;
   const st_value all = st__of_tensor(st__apply1(c, ST_OP_detach, sizes));
   st_tensor *parts[2];
   st__apply_multi(c, ST_OP_frexp_Tensor, 1, &all, 2, parts);
@@ -56,10 +58,9 @@ st_tensor *st__power_of(st_op_scope *c, const st_tensor *sizes) {
 
 st_tensor *st__ratio(st_op_scope *c, const st_tensor *a, const st_tensor *b) {
   if (!st__scope_ok(c)) return NULL;
-  if (!st__tls().grad || st__is_complex(a->dtype)) {
-    return st__apply2(c, ST_OP_div_Tensor, a, b);
-  }
-  const st_tensor *power = st__power_of(c, b);
+  const bool is_plain = !st__tls().grad || st__is_complex(a->dtype);
+  const st_tensor *power = is_plain ? NULL : st__power_of(c, b);
+  if (!power) return st__apply2(c, ST_OP_div_Tensor, a, b);
   return st__apply2(c, ST_OP_div_Tensor, st__apply2(c, ST_OP__ldexp, a, power),
                     st__apply2(c, ST_OP__ldexp, b, power));
 }
@@ -102,7 +103,9 @@ static st_tensor *limit_at_zero(st_op_scope *c, const st_tensor *grad,
                                 const st_tensor **known) {
   bool has_zeros;
   *known = NULL;
-  if (!st__tls().grad || !st__has_elements(norm)) return NULL;
+  if (!st__tls().grad || st__is_privateuse(norm) || !st__has_elements(norm)) {
+    return NULL;
+  }
   c->status = st__has_zeros(norm, &has_zeros);
   if (!st__scope_ok(c) || !has_zeros) return NULL;
   st_tensor *slope = NULL;
@@ -185,10 +188,14 @@ static st_tensor *power_of(st_op_scope *c, const st_tensor *t, double p) {
  * numbers. No size is 0. */
 static st_tensor *product_of_powers(st_op_scope *c, const st_tensor *size,
                                     const st_tensor *result, double p) {
-  const st_tensor *up = st__apply_with(
-    c, ST_OP_clamp_min, st__power_of(c, result), st__of_int(0));
-  return mul(c, power_of(c, st__apply2(c, ST_OP__ldexp, size, up), p - 1),
-             power_of(c, st__apply2(c, ST_OP__ldexp, result, up), 1 - p));
+  const st_tensor *power = st__power_of(c, result);
+  if (power) {
+    const st_tensor *up = st__apply_with(c, ST_OP_clamp_min, power,
+                                         st__of_int(0));
+    size = st__apply2(c, ST_OP__ldexp, size, up);
+    result = st__apply2(c, ST_OP__ldexp, result, up);
+  }
+  return mul(c, power_of(c, size, p - 1), power_of(c, result, 1 - p));
 }
 
 /* The same for other p, with zeros where `none`. The quotient is formed first:

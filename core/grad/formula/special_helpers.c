@@ -202,8 +202,9 @@ static plane_point point_of(st_op_scope *c, const st_tensor *y,
   const st_tensor *origin = st__apply2(
     c, ST_OP_logical_and, st__apply_with(c, ST_OP_eq_Scalar, y, st__of_int(0)),
     st__apply_with(c, ST_OP_eq_Scalar, x, st__of_int(0)));
-  if (st__tls().grad) {
-    p.power = st__power_of(c, st__apply2(c, ST_OP_hypot, y, x));
+  p.power = st__tls().grad ? st__power_of(c, st__apply2(c, ST_OP_hypot, y, x))
+                           : NULL;
+  if (p.power) {
     p.y = st__apply2(c, ST_OP__ldexp, y, p.power);
     p.x = st__apply2(c, ST_OP__ldexp, x, p.power);
   }
