@@ -60,9 +60,23 @@ describe("The gradient of", function()
     local y = x:rsqrt() * 2 ^ -8 -- of which the gradient is -x^-1.5 / 2^9
     y:sum():backward()
     assert.equal(-2 ^ 9, x.grad:item())
+    x = st.tensor({2 ^ -18}, {dtype = "float16"}):requires_grad_()
+    x:rsqrt():backward(st.tensor({2 ^ -12}, {dtype = "float16"}))
+    assert.equal(-2 ^ 14, x.grad:item())
     x = st.tensor({-1023}, {dtype = "float16"}):requires_grad_()
     y = st.softsign(x) * 2 ^ 15
     y:sum():backward()
     assert.equal(2 ^ -5, x.grad:item())
+  end)
+
+  it("norms of negative orders too", function()
+    -- (n^(1/p) / |x|)^(1 - p) of n ones
+    for _, row in ipairs {{64, -0.5}, {3, -0.1}, {2, -2}} do
+      local n, p = row[1], row[2]
+      local x = st.ones(n, {dtype = "float16"}):requires_grad_()
+      x:norm(p):backward()
+      local want = n ^ ((1 - p) / p)
+      assert.is_true(math.abs(x.grad[1] / want - 1) < 2e-2, x.grad[1])
+    end
   end)
 end)

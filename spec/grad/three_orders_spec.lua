@@ -310,4 +310,61 @@ describe("The square of a norm that is 0 has the derivatives of a square,",
     local rows = bends(function(v) return v:norm() * 0 end, x)
     assert.same({0, 0, 0}, rows[2])
   end)
+
+  it("and NaN where it depends on other norms that are 0", function()
+    local x = st.zeros(2, {dtype = "float64"}):requires_grad_()
+    local function norms(v) return st.norm(v:view(2, 1), 2, 2) end
+    for _, f in ipairs {
+      function(v) return v:norm() * v:norm() end,
+      function(v) return v:norm() * v:sum() end,
+      function(v) return norms(v):prod() end,
+      function(v) return norms(v):sum():square() end,
+    } do
+      local rows = bends(f, x)
+      assert.is_true(rows[1][1] ~= rows[1][1])
+    end
+  end)
+
+  -- Passes within passes took a hundred times as long with each further norm.
+  it("also behind many norms that are 0", function()
+    local x = st.zeros(4, 3)
+    x["2:"] = st.tensor {1, 2, 4.}
+    x:requires_grad_()
+    local function normalized(times)
+      local y = x
+      for _ = 1, times do y = y / (y:std(2, {keepdim = true}) + 1e-5) end
+      local loss, calls = y:square():sum(), 0
+      st.dispatch_mode(function(op, keys, ...)
+        calls = calls + 1
+        return op:redispatch(keys, ...)
+      end, function() st.grad({loss}, {x}, {create_graph = true}) end)
+      return calls
+    end
+    assert.is_true(normalized(24) < 6 * normalized(12))
+  end)
+
+  it("without what has no second derivative", function()
+    local x = st.zeros(3):requires_grad_()
+    local n = x:norm()
+    local g = st.grad({st._standard_gamma(n * n + 1)}, {x},
+                      {create_graph = true})
+    assert.same({0, 0, 0}, g:totable())
+    local m = x:norm()
+    g = st.grad({(m * m):exp()}, {x}, {create_graph = true,
+                                       retain_graph = false})
+    assert.same({0, 0, 0}, g:totable())
+  end)
+end)
+
+describe("The gradient of atan2 can be recorded", function()
+  it("where an argument is an integer", function()
+    for _, dtype in ipairs {"int64", "uint8", "bool"} do
+      local x = st.tensor({2}, {dtype = "float32"}):requires_grad_()
+      local y = st.tensor({1}):to(dtype)
+      local a = st.grad({st.atan2(y, x)}, {x}, {create_graph = true})
+      local b = st.grad({st.atan2(x, y)}, {x}, {create_graph = true})
+      assert.is_true(abs(a:item() + 0.2) < 1e-6)
+      assert.is_true(abs(b:item() - 0.2) < 1e-6)
+    end
+  end)
 end)

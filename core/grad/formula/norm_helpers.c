@@ -14,10 +14,12 @@
  * square has one, 2 x. The gradient g of the norm n is 2 n then, and the
  * gradient of x is x times g / n, of which at 0 only the limit exists, the
  * derivative of g by n. So where gradients are recorded, and g and n are 0, g
- * is differentiated by n. A function of n that is smooth in x has g = 0 at
- * n = 0, whatever other norms it takes, so that one backward pass from all
- * elements of g gives the derivative of each by its own n. Where g is not 0,
- * second derivatives are NaN.
+ * is differentiated by n. Of many norms, g may depend on others than its own,
+ * as that of a product does, which has no such derivative: a second pass, with
+ * other weights, tells. Neither pass looks for limits of other norms that are
+ * 0: a chain of norms would take passes within passes without end. Second
+ * derivatives are NaN there, and where g is not 0, does not depend on n, or has
+ * no derivative.
  */
 
 #include <math.h>
@@ -27,10 +29,15 @@
 
 /* -- Masks ---------------------------------------------------------------- */
 
+static st_tensor *filled_with(st_op_scope *c, const st_tensor *t,
+                              const st_tensor *mask, st_value value) {
+  return st__apply(c, ST_OP_masked_fill_Scalar, 3, (st_value[]){
+    st__of_tensor(t), st__of_tensor(mask), value});
+}
+
 static st_tensor *filled(st_op_scope *c, const st_tensor *t,
                          const st_tensor *mask, int64_t value) {
-  return st__apply(c, ST_OP_masked_fill_Scalar, 3, (st_value[]){
-    st__of_tensor(t), st__of_tensor(mask), st__of_int(value)});
+  return filled_with(c, t, mask, st__of_int(value));
 }
 
 static st_tensor *is_zero(st_op_scope *c, const st_tensor *t) {
@@ -75,24 +82,69 @@ st_status st__help_ratio(int n, const st_helper_arg *args, st_value *out) {
 
 /* -- Norms that are 0 ----------------------------------------------------- */
 
-/* The derivative of all elements of grad by `by`; NULL if there is none. */
+/* Whether limits are looked for, and whether another norm that is 0 was met
+ * there: Note [Squares of norms]. */
+static _Thread_local bool is_within, has_met;
+
+/* The sum of the derivatives by `norm` of the elements of grad, each times its
+ * weight; NULL if it is not known. */
 static st_tensor *differentiated(st_op_scope *c, const st_tensor *grad,
-                                 const st_tensor *by) {
+                                 const st_tensor *norm, st_tensor *weights) {
   st_tensor *outputs[] = {(st_tensor *)(uintptr_t)grad};
-  st_tensor *inputs[] = {(st_tensor *)(uintptr_t)by};
-  st_tensor *coming[] = {st__apply1(c, ST_OP_ones_like, grad)}, *slope = NULL;
+  st_tensor *inputs[] = {(st_tensor *)(uintptr_t)norm};
+  st_tensor *slope = NULL;
   const st_backward_pass pass = {
-    .noutputs = 1, .outputs = outputs, .grad_outputs = coming, .ninputs = 1,
+    .noutputs = 1, .outputs = outputs, .grad_outputs = &weights, .ninputs = 1,
     .inputs = inputs, .create_graph = true, .retain_graph = true,
     .allow_unused = true};
   st_edge edge = {NULL, 0};
-  if (st__scope_ok(c)) c->status = st__gradient_edge(outputs[0], &edge);
+  if (!st__scope_ok(c)) return NULL;
+  c->status = st__gradient_edge(outputs[0], &edge);
   if (!st__scope_ok(c) || !edge.node) return NULL; /* made within no_grad */
   st__node_release(&edge.node);
-  c->status = st__differentiate(&pass, &slope);
-  st_tensor *kept = slope ? st__apply1(c, ST_OP_alias, slope) : NULL;
+  is_within = true, has_met = false;
+  const st_status status = st__differentiate(&pass, &slope);
+  is_within = false;
+  if (status == ST_NO_MEMORY || status == ST_INTERRUPTED ||
+      status == ST_HOST) { /* which may be an interrupt, too */
+    c->status = status;
+  }
+  const bool is_known = status == ST_OK && slope && !has_met;
+  st_tensor *kept = is_known ? st__apply1(c, ST_OP_alias, slope) : NULL;
   st__tensor_release(&slope);
   return kept;
+}
+
+/* As many different numbers from 1 to 2 as t has elements. */
+static st_tensor *distinct(st_op_scope *c, const st_tensor *t) {
+  static const int64_t all[] = {-1};
+  const st_tensor *ones = st__apply1(c, ST_OP_ones_like, t);
+  const st_tensor *places = st__apply_with(
+    c, ST_OP_cumsum,
+    st__apply_with(c, ST_OP_reshape, ones, st__of_ints(all, 1)),
+    st__of_int(0));
+  return st__apply_with(
+    c, ST_OP_reshape, st__apply_with(c, ST_OP_add_Scalar, st__apply1(
+      c, ST_OP_frac, st__scaled(c, places, 0.6180339887)), st__of_int(1)),
+    st__of_ints(t->sizes, t->ndim));
+}
+
+/* The derivative of each element of grad by its own norm; NULL if it is not
+ * known or some depend on the norms of others. */
+static st_tensor *slope_of(st_op_scope *c, const st_tensor *grad,
+                           const st_tensor *norm) {
+  st_tensor *ones = st__apply1(c, ST_OP_ones_like, grad);
+  st_tensor *slope = differentiated(c, grad, norm, ones);
+  if (!slope || st__numel(norm) == 1) return slope;
+  st_tensor *weights = distinct(c, st__apply1(c, ST_OP_detach, grad));
+  const st_tensor *again = differentiated(c, grad, norm, weights);
+  if (!again) return NULL;
+  const st_tensor *own = mul(c, st__apply1(c, ST_OP_detach, slope), weights);
+  const st_tensor *gap = st__minus(c, st__apply1(c, ST_OP_detach, again), own);
+  const st_tensor *is_far = st__apply2(
+    c, ST_OP_gt_Tensor, st__apply1(c, ST_OP_abs, gap),
+    st__scaled(c, st__apply1(c, ST_OP_abs, own), 0.0625));
+  return filled_with(c, slope, is_far, st__of_float(NAN));
 }
 
 /* The limit of grad / norm where both are 0, and 0 elsewhere: Note [Squares of
@@ -103,16 +155,17 @@ static st_tensor *limit_at_zero(st_op_scope *c, const st_tensor *grad,
                                 const st_tensor **known) {
   bool has_zeros;
   *known = NULL;
-  if (!st__tls().grad || st__is_privateuse(norm) || !st__has_elements(norm)) {
-    return NULL;
-  }
+  if (!st__tls().grad || !st__has_elements(norm)) return NULL;
   c->status = st__has_zeros(norm, &has_zeros);
   if (!st__scope_ok(c) || !has_zeros) return NULL;
-  st_tensor *slope = NULL;
-  if (st__requires_grad(grad) && st__requires_grad(norm)) {
-    slope = differentiated(c, grad, norm);
+  if (is_within) {
+    has_met = true;
+    return NULL;
   }
-  if (st__scope_ok(c) && !slope) slope = st__apply1(c, ST_OP_zeros_like, norm);
+  const st_tensor *slope = st__requires_grad(grad) && st__requires_grad(norm)
+    ? slope_of(c, grad, norm) : st__requires_grad(grad)
+    ? NULL : st__apply1(c, ST_OP_zeros_like, norm);
+  if (!slope) return NULL;
   const st_tensor *both = st__apply2(c, ST_OP_logical_and, is_zero(c, norm),
                                      is_zero(c, grad));
   *known = st__apply2(c, ST_OP_logical_and, both,
@@ -199,18 +252,15 @@ static st_tensor *product_of_powers(st_op_scope *c, const st_tensor *size,
 }
 
 /* The same for other p, with zeros where `none`. The quotient is formed first:
- * powers may leave the range of the dtype. For p < 0 a quotient that overflows
- * has the power 0. */
+ * powers may leave the range of the dtype. For p < 0 it is the other one, which
+ * underflows only where its power does. */
 static st_tensor *power_of_quotient(st_op_scope *c, const st_tensor *size,
                                     const st_tensor *result, double p,
                                     const st_tensor *none) {
   if (p < 0) {
-    const st_tensor *q = st__apply2(c, ST_OP_div_Tensor,
-                                    st__apply1(c, ST_OP_detach, size),
-                                    st__apply1(c, ST_OP_detach, result));
-    const st_tensor *far = st__apply1(c, ST_OP_isinf, st__scaled(c, q, 16));
-    size = filled(c, size, far, 0);
-    none = either(c, none, far);
+    const st_tensor *r = st__ratio(c, result, filled(c, size, none, 1));
+    none = either(c, none, is_zero(c, st__apply1(c, ST_OP_detach, r)));
+    return filled(c, power_of(c, filled(c, r, none, 1), 1 - p), none, 0);
   }
   const st_tensor *q = st__ratio(c, size, result);
   if (p < 1) q = filled(c, q, none, 1);
@@ -282,7 +332,8 @@ st_status st__help_cdist_back(int n, const st_helper_arg *args,
   if (st__to_float(p, 2) == 2) limit = limit_at_zero(&c, grad, dist, &known);
   if (st__read_bool(&args)) {
     const st_tensor *other = x;
-    x = y, y = other;
+    x = y;
+    y = other;
     grad = st__apply1(&c, ST_OP_mT, grad);
     dist = st__apply1(&c, ST_OP_mT, dist);
     if (limit) limit = st__apply1(&c, ST_OP_mT, limit);

@@ -193,6 +193,13 @@ typedef struct plane_point {
   const st_tensor *power; /* NULL, or Note [Quotients in all of the range] */
 } plane_point;
 
+/* A coordinate may be an integer beside a floating one. */
+static const st_tensor *floating(st_op_scope *c, const st_tensor *t,
+                                 st_dtype dtype) {
+  return t->dtype == dtype ? t
+    : st__apply_with(c, ST_OP_to_dtype, t, st__of_int(dtype));
+}
+
 /* Where gradients are recorded, the point is brought near 1: the higher
  * derivatives of y / size^2 by y and x leave the range before their products
  * do. */
@@ -202,11 +209,12 @@ static plane_point point_of(st_op_scope *c, const st_tensor *y,
   const st_tensor *origin = st__apply2(
     c, ST_OP_logical_and, st__apply_with(c, ST_OP_eq_Scalar, y, st__of_int(0)),
     st__apply_with(c, ST_OP_eq_Scalar, x, st__of_int(0)));
-  p.power = st__tls().grad ? st__power_of(c, st__apply2(c, ST_OP_hypot, y, x))
-                           : NULL;
-  if (p.power) {
-    p.y = st__apply2(c, ST_OP__ldexp, y, p.power);
-    p.x = st__apply2(c, ST_OP__ldexp, x, p.power);
+  if (st__tls().grad) {
+    const st_tensor *size = st__apply2(c, ST_OP_hypot, y, x);
+    if (!size) return p;
+    p.power = st__power_of(c, size);
+    p.y = st__apply2(c, ST_OP__ldexp, floating(c, y, size->dtype), p.power);
+    p.x = st__apply2(c, ST_OP__ldexp, floating(c, x, size->dtype), p.power);
   }
   p.size = st__apply2(c, ST_OP_hypot, without(c, p.y, origin, 1), p.x);
   return p;
