@@ -49,11 +49,11 @@ rows() {
         [ $isa = $best ] || echo "luajit-$isa build luajit $isa - isa"
       done
       echo "luajit-threads build luajit - 3 threads"
-      # Lua 5.1 and 5.2 differ from the others in what few specs ask for.
-      for version in 5.1 5.2; do
-        echo "lua$version build lua$version - - lua$version"
-      done
-      echo "lua5.3 build lua5.3 - - lua"
+      # Lua 5.1 to 5.3 differ from the others in what few specs ask for: 5.2
+      # has no integers, and 5.3 those of 5.4.
+      echo "lua5.1 build lua5.1 - - lua5.1"
+      echo "lua5.2 build lua5.2 - - lua5.2"
+      echo "lua5.3 build lua5.3 - - lua5.2"
       echo "lua5.4 build lua5.4 - - lua5.4"
       echo "luacheck - - - - luacheck"
       rows tsan
@@ -99,8 +99,7 @@ rows() {
 # files AXIS: prints the specs that a pass runs, out of $chosen (all specs, if
 # it is empty), the slow ones first. Specs on the axis unsanitized test Lua code
 # and texts rather than the engine. All others run in Lua 5.1 with sanitizers,
-# so the pass without them runs only those. The axis lua5.4 is one Lua more
-# where the axis lua is each.
+# so the pass without them runs only those.
 files() {
   case $1 in
     luacheck) [ -n "$chosen" ] || echo -; return ;;
@@ -167,10 +166,24 @@ guard() {
   echo "STRIDED_SANITIZED=1 GUARD_STEP=${GUARD_STEP:-1}"
 }
 
+# part FILE: prints one of how many tests of a spec the pass runs. Where a whole
+# ./dev test runs a spec again for another Lua, instruction set or number of
+# threads, or with sanitizers, the line "-- sampled: N" makes it one of N.
+part() {
+  every=
+  case $pass-${SAMPLED:-} in
+    luajit-yes|hosts-yes|tsan-yes) ;;
+    *-yes) every=$(sed -n '/^-- sampled: /{s///p;q;}' "$1") ;;
+  esac
+  echo ${every:-1}
+}
+
 # run_spec FILE: runs busted, in the pass that the variables of `job` describe.
 run_spec() {
   case $build in */guard) use build ;; *) use "$build" ;; esac
+  every=$(part "$1")
   set -- "$(command -v busted)" -o plainTerminal "$1"
+  [ "$every" = 1 ] || set -- "$@" --helper=spec/support/sampled.lua
   case $build in
     */san) set -- $(asan $lua) $lua "$@" ;;
     */guard) set -- $(guard $pass) $lua "$@" ;;
@@ -184,6 +197,8 @@ run_spec() {
   [ $threads = - ] || set -- STRIDED_NUM_THREADS=$threads "$@"
   # Threads of parallel processes must not spin while they wait.
   set -- OMP_WAIT_POLICY="${OMP_WAIT_POLICY:-passive}" "$@"
+  number=$(grep -n "^$pass " $out/passes | cut -d: -f1)
+  set -- STRIDED_SAMPLED="$every $number" "$@"
   timeout --foreground $LIMIT \
     env -u STRIDED_ISA -u STRIDED_NUM_THREADS "$@" </dev/null
 }
@@ -211,7 +226,7 @@ make_build() {
   CMAKE_BUILD_PARALLEL_LEVEL=$((($(nproc) + 1) / 2))
   kernels=native
   ! grep -q "^[^ ]* build/$1 [^ ]* avx" $out/passes || kernels=all
-  (build_$1 $kernels)
+  (HAS_RELEASE=$(grep '^build - ' $out/results || true); build_$1 $kernels)
 }
 
 # job PASS FILE: runs a job, writes its log, and appends its result.
@@ -328,7 +343,10 @@ main() {
     case ${1:-} in all|clang) what=$1; shift ;; esac
   fi
   # Specs that run a sample of their cases run all of them.
-  case $what in all|hosts) export STRIDED_WHOLE=1 ;; esac
+  case $what-$# in
+    all-*|hosts-*) export STRIDED_WHOLE=1 ;;
+    test-0) export SAMPLED=yes ;;
+  esac
   began=$(date +%s)
   chosen=
   for name; do chosen="$chosen $(find_spec "$name")"; done

@@ -2,6 +2,7 @@
 -- what the environment says, what the process may use, and what can be made.
 -- What takes longer is in spec/hosts.
 -- axes: isa threads
+-- sampled: 3
 
 local build = require "spec.support.build"
 local on_disk = require "spec.support.files"

@@ -6,9 +6,9 @@ local live = require("spec.support.tensors").live
 local overlapping = require "spec.conformance.overlapping"
 local overlap = require "spec.conformance.overlap"
 
--- All in `./dev test all`, a sample of them otherwise.
+-- For each operator: all in `./dev test all`, a sample of them otherwise.
 local WHOLE = os.getenv "STRIDED_WHOLE" ~= nil
-local CASES = WHOLE and 60 or 5 -- for each operator
+local CASES = WHOLE and 60 or os.getenv "STRIDED_SANITIZED" and 2 or 5
 
 describe("An input that shares memory with an output", function()
   local before
@@ -36,7 +36,8 @@ describe("An input that shares memory with an output", function()
       end
       assert.is_true(tries < 20 * cases)
     end
-    assert.is_true(different > (WHOLE and 0.95 or 0.8) * #names)
+    assert.is_true(different > (WHOLE and 0.95 or CASES == 5 and 0.8 or 0.6)
+                   * #names)
   end)
 
   it("leaves no tensor behind", function()

@@ -2,6 +2,7 @@
 -- running calls keep their geometry (C18), and what a kernel returns for the
 -- engine is what the operator returns (C19).
 -- axes: lua
+-- sampled: 3
 
 local calls = require "spec.fuzz.calls"
 local scripted = require "spec.fuzz.scripted"

@@ -1,6 +1,7 @@
 --- Fused functions of composite operators that choose their inner operators by
 -- whether a gradient is recorded: the choice is that of the later call.
 -- axes: isa
+-- sampled: 3
 
 local st = require "strided"
 

@@ -3,6 +3,7 @@
 -- lib:reduction: at the samples of the gradient checks, at other elements and
 -- in other shapes, they are those of the direct call.
 -- axes: lua5.4
+-- sampled: 3
 
 local samples = require "spec.grad.gradcheck.samples"
 local registry = require "spec.grad.gradcheck.registry"

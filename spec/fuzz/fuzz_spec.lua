@@ -1,6 +1,7 @@
 --- Nothing a script does can crash, leak, or change the inputs of a call that
 -- fails: a short run of the fuzzer, and what its long runs found.
 -- axes: isa lua ffi
+-- sampled: 2
 
 local st = require "strided"
 local core = require "strided.core"

@@ -2,6 +2,7 @@
 -- error is the one of memory, nothing leaks, and the same goes through
 -- afterwards with the same gradients.
 -- axes: none
+-- sampled: 3
 
 local gradients = require "spec.support.gradients"
 local registry = require "spec.grad.gradcheck.registry"

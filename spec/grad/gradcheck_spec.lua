@@ -1,6 +1,7 @@
 --- Gradients against finite differences: every operator of the registry that
 -- has one, first and second derivatives, dense inputs and others.
 -- axes: isa
+-- sampled: 3
 
 local gradients = require "spec.support.gradients"
 local samples = require "spec.grad.gradcheck.samples"

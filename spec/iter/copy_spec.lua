@@ -4,6 +4,7 @@
 -- The expected elements come from a loop over logical indices that knows
 -- only sizes, strides and offsets.
 -- axes: isa threads
+-- sampled: 3
 
 local st = require "strided"
 local live = require("spec.support.tensors").live

@@ -2,6 +2,7 @@
 -- spread and replicated into buffers. The elements are those of contiguous
 -- operands, whatever the rank, the dtype and the layout.
 -- axes: isa threads
+-- sampled: 3
 
 local st = require "strided"
 local tensors = require "spec.support.tensors"

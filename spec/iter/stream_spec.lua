@@ -1,6 +1,7 @@
 --- Maps whose operands are larger than the caches write their output past
 -- these, block by block: same values, wherever the output begins and ends.
 -- axes: isa threads
+-- sampled: 3
 
 local st = require "strided"
 

@@ -8,6 +8,7 @@
 -- every GUARD_STEP-th dtype: one of them here, all of them in ./dev guard and
 -- ./dev test all, where STRIDED_GUARD names a side.
 -- axes: isa
+-- sampled: 3
 
 local build = require "spec.support.build"
 

@@ -1,6 +1,7 @@
 --- Tensors without elements, whose other sizes may be anything, and numbers
 -- that nothing could have: an error or the right result.
 -- axes: lua5.4
+-- sampled: 3
 
 local empty_calls = require "spec.fuzz.empty_calls"
 local extremes = require "spec.fuzz.extremes"

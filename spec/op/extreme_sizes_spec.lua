@@ -1,6 +1,7 @@
 --- Sizes, positions and steps that nothing could have: an error or the right
 -- result, whatever the number.
 -- axes: lua
+-- sampled: 3
 
 local calls = require "spec.fuzz.calls"
 local extremes = require "spec.fuzz.extremes"

@@ -1,6 +1,7 @@
 --- Every allocation of an operator may fail: the error is the one of memory,
 -- nothing leaks and no input changes.
 -- axes: none
+-- sampled: 2
 
 local st = require "strided"
 local calls = require "spec.fuzz.calls"

@@ -186,7 +186,8 @@ describe("A spec", function()
     local names = files("spec", "_spec%.lua$")
     for _, name in ipairs(names) do
       local opening = read(name):match "^(.-\n)\n"
-      local axes = opening and opening:match "\n%-%- axes: ([^\n]+)\n$"
+      local axes = opening and opening:gsub("\n%-%- sampled: [2-9]\n$", "\n")
+                               :match "\n%-%- axes: ([^\n]+)\n$"
       if axes ~= "none" then
         for axis in (axes or "no such line"):gmatch "%S+" do
           if not AXES[axis] then wrong[#wrong + 1] = name .. ": " .. axis end

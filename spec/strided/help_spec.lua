@@ -1,6 +1,7 @@
 --- What st.help says about functions in Lua is true, and so are its examples of
 -- operators.
 -- axes: lua unsanitized
+-- sampled: 3
 
 local core = require "strided.core"
 local st = require "strided"

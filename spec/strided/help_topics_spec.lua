@@ -1,5 +1,6 @@
 --- st.help by topic, st.apropos, and what programs document themselves.
 -- axes: lua unsanitized
+-- sampled: 3
 
 local raises = require("spec.support.tensors").raises
 local core = require "strided.core"

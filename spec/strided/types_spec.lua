@@ -1,6 +1,7 @@
 --- The annotations for language servers: they are in the grammar, every public
 -- name is in them, and they allow what the examples and the README write.
 -- axes: lua unsanitized
+-- sampled: 3
 
 local annotations = require "spec.support.annotations"
 local build = require "spec.support.build"

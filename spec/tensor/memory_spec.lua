@@ -1,6 +1,7 @@
 --- The memory of tensors: figures, limits, what is kept for reuse, scopes, and
 -- how the collector is made to keep up.
 -- axes: lua ffi threads
+-- sampled: 3
 
 local st = require "strided"
 

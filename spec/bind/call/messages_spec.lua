@@ -1,6 +1,7 @@
 --- What a call says that does not fit its operator: in the words of Lua, not
 -- in the types of schemas.
 -- axes: lua
+-- sampled: 3
 
 local core = require "strided.core"
 local st = require "strided"

@@ -1,6 +1,7 @@
 --- Errors, yields, interrupts and lack of memory at places where the engine
 -- waits for Lua: they arrive, and the engine is as it was before.
 -- axes: lua ffi
+-- sampled: 3
 
 local build = require "spec.support.build"
 local collect = require "spec.support.collect"

@@ -1,5 +1,6 @@
 --- Long calls: the count hook of a Lua state stops them between blocks.
 -- axes: lua threads
+-- sampled: 3
 
 local st = require "strided"
 local collect = require "spec.support.collect"

@@ -1,6 +1,7 @@
 --- Long loops over Lua data, strings and files: they stop at an error of the
 -- count hook, like long calls of operators.
 -- axes: lua
+-- sampled: 3
 
 local interrupt = require "spec.support.interrupt"
 local st = require "strided"

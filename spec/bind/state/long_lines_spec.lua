@@ -1,6 +1,7 @@
 --- Calls whose work is one long line, one large unit, or a serial loop: they
 -- stop at an error of the count hook as well.
 -- axes: isa lua threads
+-- sampled: 3
 
 local interrupt = require "spec.support.interrupt"
 local st = require "strided"

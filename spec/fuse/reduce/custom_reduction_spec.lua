@@ -1,5 +1,6 @@
 --- Reductions whose map, combine and final are functions or expressions.
 -- axes: isa lua ffi threads
+-- sampled: 3
 
 local build = require "spec.support.build"
 local library = require "spec.fuse.reduce.custom_reduction.library"

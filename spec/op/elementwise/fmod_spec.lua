@@ -1,6 +1,7 @@
 --- Exact remainders of floats, which are those of the C library. Operands whose
 -- quotient has its units take a path of their own, in blocks.
 -- axes: isa
+-- sampled: 3
 
 local st = require "strided"
 local tensors = require "spec.support.tensors"

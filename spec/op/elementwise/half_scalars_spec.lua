@@ -2,6 +2,7 @@
 -- tensor, and which are used in float32, as PyTorch 2.15 does. What is expected
 -- is computed in float32 and rounded once.
 -- axes: isa
+-- sampled: 3
 
 local st = require "strided"
 local tensors = require "spec.support.tensors"

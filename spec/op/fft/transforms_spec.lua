@@ -1,6 +1,7 @@
 --- Fourier transforms, against their definition: a product with the matrix of
 -- exp(-2 pi i j k / n), whose elements are computed by Lua.
 -- axes: isa threads
+-- sampled: 3
 
 local collect = require "spec.support.collect"
 local st = require "strided"

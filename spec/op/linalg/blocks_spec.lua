@@ -2,6 +2,7 @@
 -- block and of a chunk, both triangles, errors behind the first block; the
 -- same bits for every number of threads and place in a batch.
 -- axes: isa threads
+-- sampled: 3
 
 local interrupt = require "spec.support.interrupt"
 local matrices = require "spec.support.matrices"

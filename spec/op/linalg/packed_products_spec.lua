@@ -2,6 +2,7 @@
 -- and dot products. The elements are small integers, so that every order of
 -- the sum gives the same floats.
 -- axes: isa threads
+-- sampled: 3
 
 local st = require "strided"
 

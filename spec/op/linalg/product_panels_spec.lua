@@ -1,6 +1,7 @@
 --- Products so large that they are computed in panels: of rows, of columns and
 -- of the inner dimension.
 -- axes: threads
+-- sampled: 3
 
 local st = require "strided"
 

@@ -3,6 +3,7 @@
 -- norms at both ends of the exponents; the same bits for every number of
 -- threads and layout.
 -- axes: isa threads
+-- sampled: 3
 
 local build = require "spec.support.build"
 local interrupt = require "spec.support.interrupt"

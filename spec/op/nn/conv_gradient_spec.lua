@@ -1,5 +1,6 @@
 --- The gradient of a convolution's weight.
 -- axes: isa threads
+-- sampled: 3
 
 local images = require "spec.support.images"
 local st = require "strided"

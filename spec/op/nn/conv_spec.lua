@@ -1,5 +1,6 @@
 --- Convolutions, their columns, and borders.
 -- axes: isa threads
+-- sampled: 3
 
 local images = require "spec.support.images"
 local st = require "strided"

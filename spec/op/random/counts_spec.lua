@@ -2,6 +2,7 @@
 -- number: chi-square of their frequencies, or quantiles, against the formulas;
 -- the numbers of a seed are PyTorch 2.15's.
 -- axes: isa
+-- sampled: 3
 
 local st = require "strided"
 local tensors = require "spec.support.tensors"

@@ -3,6 +3,7 @@
 --
 -- REPRODUCIBLE=SEED asks for other elements.
 -- axes: isa
+-- sampled: 3
 
 local build = require "spec.support.build"
 local cases = require "spec.op.reduce.reproducible.cases"

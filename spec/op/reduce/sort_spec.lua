@@ -1,6 +1,7 @@
 --- Sorting of lines of every length, on both sides of where the algorithm
 -- changes: the elements in order, NaN last, equal ones as they were.
 -- axes: isa
+-- sampled: 3
 
 local st = require "strided"
 

@@ -1,6 +1,7 @@
 --- Shortcuts of calls, direct calls of pointwise operators and cached overload
 -- resolutions give what the usual path gives.
 -- axes: isa lua5.4
+-- sampled: 3
 
 local build = require "spec.support.build"
 

@@ -1,5 +1,6 @@
 --- Expressions: text that becomes a function of tensors and numbers.
 -- axes: isa lua
+-- sampled: 3
 
 local expression = require "strided.expression"
 local st = require "strided"

@@ -1,6 +1,7 @@
 --- Checkpoints: PyTorch's .pt files and torch7's .t7 files as PyTorch and the
 -- formats' definitions have them, and nothing that is no data.
 -- axes: lua
+-- sampled: 3
 
 local builtins = require "strided.io.pickle_builtins"
 local build = require "spec.support.build"

@@ -1,5 +1,6 @@
 --- Blocks of tensors that are larger than memory, and files for such results.
 -- axes: lua
+-- sampled: 3
 
 local build = require "spec.support.build"
 local files = require "spec.support.files"

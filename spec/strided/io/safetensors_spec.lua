@@ -1,5 +1,6 @@
 --- .safetensors files: what is read, what is written, what is refused.
 -- axes: lua
+-- sampled: 3
 
 local st = require "strided"
 local refuses = require "spec.support.refusal"
