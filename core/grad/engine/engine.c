@@ -345,6 +345,12 @@ static bool needs_run(const graph_task *k, const st_node *n) {
   return e && (e->value & REACHES);
 }
 
+/* The hooks of a leaf, which is NULL for other nodes, and of its node. */
+static st_status run_hooks(st_tensor *leaf, st_node *node, st_tensor **grads) {
+  if (leaf) ST_TRY(st__run_result_hooks(&leaf->history->hooks, grads));
+  return st__run_result_hooks(&node->hooks, grads);
+}
+
 static st_status run_next(graph_task *k) {
   const int64_t slot = k->heap[0];
   ready_node w = k->all[slot];
@@ -359,12 +365,7 @@ static st_status run_next(graph_task *k) {
   k->all[slot].node = NULL;
   k->free_slots[k->nfree_slots++] = slot;
   st_tensor *leaf = st__leaf_retain(w.node);
-  if (leaf && !k->skips_hooks) {
-    status = st__run_result_hooks(&leaf->history->hooks, grads);
-  }
-  if (status == ST_OK && !k->skips_hooks) {
-    status = st__run_result_hooks(&w.node->hooks, grads);
-  }
+  if (!k->skips_hooks) status = run_hooks(leaf, w.node, grads);
   if (status == ST_OK && k->results) status = capture(k, w.node, grads);
   if (status == ST_OK && needs_run(k, w.node)) {
     status = run_node(k, w.node, grads);

@@ -55,7 +55,7 @@ static st_tensor *mul(st_op_scope *c, const st_tensor *a, const st_tensor *b) {
 
 /* -- Quotients ------------------------------------------------------------ */
 
-st_tensor *st__power_of(st_op_scope *c, const st_tensor *sizes) {
+st_tensor *st__near_one_exponents(st_op_scope *c, const st_tensor *sizes) {
   if (!st__scope_ok(c) || st__is_privateuse(sizes)) return NULL;
   const st_value all = st__of_tensor(st__apply1(c, ST_OP_detach, sizes));
   st_tensor *parts[2];
@@ -66,7 +66,7 @@ st_tensor *st__power_of(st_op_scope *c, const st_tensor *sizes) {
 st_tensor *st__ratio(st_op_scope *c, const st_tensor *a, const st_tensor *b) {
   if (!st__scope_ok(c)) return NULL;
   const bool is_plain = !st__tls().grad || st__is_complex(a->dtype);
-  const st_tensor *power = is_plain ? NULL : st__power_of(c, b);
+  const st_tensor *power = is_plain ? NULL : st__near_one_exponents(c, b);
   if (!power) return st__apply2(c, ST_OP_div_Tensor, a, b);
   return st__apply2(c, ST_OP_div_Tensor, st__apply2(c, ST_OP__ldexp, a, power),
                     st__apply2(c, ST_OP__ldexp, b, power));
@@ -241,7 +241,7 @@ static st_tensor *power_of(st_op_scope *c, const st_tensor *t, double p) {
  * numbers. No size is 0. */
 static st_tensor *product_of_powers(st_op_scope *c, const st_tensor *size,
                                     const st_tensor *result, double p) {
-  const st_tensor *power = st__power_of(c, result);
+  const st_tensor *power = st__near_one_exponents(c, result);
   if (power) {
     const st_tensor *up = st__apply_with(c, ST_OP_clamp_min, power,
                                          st__of_int(0));

@@ -193,13 +193,6 @@ typedef struct plane_point {
   const st_tensor *power; /* NULL, or Note [Quotients in all of the range] */
 } plane_point;
 
-/* A coordinate may be an integer beside a floating one. */
-static const st_tensor *floating(st_op_scope *c, const st_tensor *t,
-                                 st_dtype dtype) {
-  return t->dtype == dtype ? t
-    : st__apply_with(c, ST_OP_to_dtype, t, st__of_int(dtype));
-}
-
 /* Where gradients are recorded, the point is brought near 1: the higher
  * derivatives of y / size^2 by y and x leave the range before their products
  * do. */
@@ -212,9 +205,14 @@ static plane_point point_of(st_op_scope *c, const st_tensor *y,
   if (st__tls().grad) {
     const st_tensor *size = st__apply2(c, ST_OP_hypot, y, x);
     if (!size) return p;
-    p.power = st__power_of(c, size);
-    p.y = st__apply2(c, ST_OP__ldexp, floating(c, y, size->dtype), p.power);
-    p.x = st__apply2(c, ST_OP__ldexp, floating(c, x, size->dtype), p.power);
+    p.power = st__near_one_exponents(c, size);
+    if (p.power) {
+      /* One of them may be an integer. */
+      y = st__apply_to(c, y, size->dtype);
+      x = st__apply_to(c, x, size->dtype);
+      p.y = st__apply2(c, ST_OP__ldexp, y, p.power);
+      p.x = st__apply2(c, ST_OP__ldexp, x, p.power);
+    }
   }
   p.size = st__apply2(c, ST_OP_hypot, without(c, p.y, origin, 1), p.x);
   return p;

@@ -470,7 +470,8 @@ static pool *new_pool(int n, const char *path, const char *cpath) {
  * faults, which come to the thread that has the fault, and end the process
  * where they are blocked: Note [Truncated files]. */
 static sigset_t signals_of_others(void) {
-  static const int faults[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP};
+  static const int faults[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP,
+                               SIGSYS};
   sigset_t set;
   sigfillset(&set);
   for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {

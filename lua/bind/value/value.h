@@ -267,8 +267,8 @@ extern atomic_bool st__has_lost_pages;
  * said so, and for tensors at stack index `first` and above whose file is no
  * longer written. */
 void st__raise_lost(st__state *h, lua_State *L, int first, const char *name);
-/* What a call says that fails where no call has said so, as one that has met
- * the zeros; otherwise NULL. */
+/* The text that a failing call adds to its message where pages were lost and no
+ * call has said so, which it then has; otherwise NULL. */
 const char *st__lost_reason(void);
 
 /* The same, for calls that access elements; returns 0. */
