@@ -2,7 +2,6 @@
 -- rocks/strided-image/spec, in processes of their own; and st.save and st.load,
 -- with the rock and without it.
 -- axes: lua unsanitized
--- sampled: 3
 
 local build = require "spec.support.build"
 local files = require "spec.support.files"

@@ -1,7 +1,6 @@
 --- The rock strided-mpi, built against the public header, and its specs, which
 -- start programs under mpirun.
 -- axes: lua alone
--- sampled: 3
 
 local build = require "spec.support.build"
 
