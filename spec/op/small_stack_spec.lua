@@ -1,6 +1,6 @@
 --- Threads with a stack of 48 KB: every operator runs there. The frames of
 -- sanitized builds are larger.
--- axes: lua5.4
+-- axes: lua5.4 unsanitized
 
 local build = require "spec.support.build"
 

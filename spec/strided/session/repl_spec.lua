@@ -1,6 +1,6 @@
 --- The session and the `strided` command: processes of their own, most of them
 -- driven through a pseudo terminal (spec/pty/pty.c), as a person would.
--- axes: lua
+-- axes: lua unsanitized
 
 local build = require "spec.support.build"
 local files = require "spec.support.files"
