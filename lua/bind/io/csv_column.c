@@ -38,7 +38,8 @@ static bool is_missing(const st__csv_words *w, const char *p, size_t n) {
   return false;
 }
 
-/* A number that is written as a word. */
+/* A number that is written as a word. A NaN has no sign, as it is written
+ * without. */
 static bool to_special(const char *p, size_t n, double *out) {
   const bool is_negative = n > 0 && *p == '-';
   if (n > 0 && (*p == '-' || *p == '+')) p++, n--;
@@ -49,7 +50,7 @@ static bool to_special(const char *p, size_t n, double *out) {
   } else {
     return false;
   }
-  if (is_negative) *out = -*out;
+  if (is_negative && !isnan(*out)) *out = -*out;
   return true;
 }
 
