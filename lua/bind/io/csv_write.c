@@ -48,10 +48,22 @@ static bool has_mark(const char *p, size_t n) {
                      memcmp(p, "\xfe\xff", 2) == 0));
 }
 
+/* Whether it could be taken for a binary file, which have control characters
+ * among their first bytes. */
+static bool has_control(const char *p, size_t n) {
+  for (size_t i = 0; i < n && i < 8; i++) {
+    const unsigned char c = (unsigned char)p[i];
+    if (c < ' ' && (c < '\t' || c > '\r')) return true;
+  }
+  return false;
+}
+
 /* A text of which a byte has a meaning is quoted, and so is a text that could
- * be taken for an empty line or for a mark; false if there are no quotes. */
+ * be taken for an empty line, a mark or a binary file; false if there are no
+ * quotes. */
 static bool add_text(writer *w, const char *p, size_t n) {
-  bool is_plain = (n > 0 || w->ncols > 1) && !has_mark(p, n);
+  bool is_plain = (n > 0 || w->ncols > 1) && !has_mark(p, n) &&
+                  !has_control(p, n);
   for (size_t i = 0; i < n && is_plain; i++) {
     is_plain = !w->must_quote[(unsigned char)p[i]];
   }

@@ -401,6 +401,7 @@ describe("st.write_csv", function()
                  write {{"a,b"}, {'say "c"'}, {"d\ne"}, {"f g"}, {"\r"}})
     assert.equal('""\n', write {{""}})
     assert.equal('"\239\187\191x"\n', write {{"\239\187\191x"}})
+    assert.equal('"\128\4"\n', write {{"\128\4"}}) -- as pickles begin
     assert.equal("-9223372036854775808\n",
                  write(st.tensor({st.int "-9223372036854775808"},
                                  {dtype = "int64"})))
