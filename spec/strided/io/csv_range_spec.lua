@@ -1,5 +1,5 @@
 --- Numbers of a CSV file that a floating dtype does not have: an error, where
--- the dtype was asked for.
+-- the dtype was asked for. NaN.
 -- axes: lua
 
 local st = require "strided"
@@ -15,6 +15,14 @@ end
 local function elements(text, dtype)
   return read("x\n" .. text .. "\n", {dtype = dtype}).x:totable()
 end
+
+describe("A NaN in a CSV file", function()
+  it("has no sign", function()
+    local t = read("a\nnan\n-nan\n+NaN\n-NAN\n").a
+    assert.is_true(t:isnan():all():item())
+    assert.is_false(t:signbit():any():item())
+  end)
+end)
 
 describe("A number beyond its dtype in a CSV file", function()
   -- dtype, the largest number in text that rounds to a finite one, what that

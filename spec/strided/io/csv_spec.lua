@@ -189,12 +189,6 @@ describe("A column", function()
     assert.same({false, true}, t.a:isnan():totable())
   end)
 
-  it("has one NaN, whatever its sign", function()
-    local t = read("a\nnan\n-nan\n+NaN\n-NAN\n").a
-    assert.is_true(t:isnan():all():item())
-    assert.is_false(t:signbit():any():item())
-  end)
-
   it("has the dtype it is given", function()
     local text = "a,b,c,d\n1,2,0,x\n3,4,1,y\n5,6,true,x\n"
     local t = read(text, {dtype = {a = "int8", b = "float16", c = "bool",
