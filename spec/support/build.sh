@@ -83,9 +83,10 @@ base_kernels() {
 # their time, and what a kernel reads or writes by a wrong one is found anyway.
 build_san() {
   need build
-  isas=-DSTRIDED_KERNEL_ISAS=native base=$(base_kernels)
   if [ "${1:-}" = all ]; then
     isas=-USTRIDED_KERNEL_ISAS base=-USTRIDED_BASE_KERNELS
+  else
+    isas=-DSTRIDED_KERNEL_ISAS=native base=$(base_kernels)
   fi
   build_in build/san -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS=-O1 \
            "$isas" "$base" -DSTRIDED_KERNEL_OPTIMIZE=-O1 \
