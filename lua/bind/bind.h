@@ -175,6 +175,7 @@ typedef struct st__state {
   int names_ref;                 /* names of cached keywords, as keys */
   int operators_ref;             /* methods of operator objects */
   bool has_error, has_deferred, is_closed, has_retry;
+  int saved_searches;            /* Note [The search of a deep stack] */
   bool is_broken;                /* Note [Closing whole or not at all] */
   bool is_strict;                /* libraries may not replace registrations */
   st__sandbox *sandbox;          /* of the Lua state */
@@ -267,10 +268,6 @@ const char *st__function_name(const st__state *h, lua_State *L);
 void st__set_body_functions(st__state *h, lua_State *L, const luaL_Reg *fns);
 /* Pushes the metatable of a kind; creates it on first use. [+1] */
 void st__push_meta(st__state *h, lua_State *L, st_ud_kind kind);
-
-/* True if one of our C functions, possibly holding borrowed tensors, is deeper
- * in the stack. This is so when a finalizer or a Lua kernel runs. */
-bool st__is_nested(st__state *h, lua_State *L);
 
 /* From st__enter to st__leave the engine runs for L: indices in messages count
  * from 1, and warnings go to L. */

@@ -496,6 +496,40 @@ describe("The collector", function()
     collectgarbage("setpause", pause)
   end)
 
+  -- lua_getstack walks to each level from the top, so that a search of all
+  -- calls takes minutes with those that Lua 5.2 allows.
+  it("finds what waits for the end of a kernel in a deep stack", function()
+    local lib = st.library "deepspec"
+    lib:def "take(Tensor a) -> Tensor"
+    lib:impl("take", "CompositeImplicitAutograd", function(a)
+      a:free() -- released when the call returns, or later
+      return st.ones(2)
+    end)
+    local function at(n, f)
+      if n == 0 then return f() end
+      return (at(n - 1, f))
+    end
+    local function take()
+      for _ = 1, 1000 do st.ops.deepspec.take(st.ones(3)):free() end
+      return true
+    end
+    local can_be_deep = pcall(at, 150000, tostring)
+    local count = memory().tensors.count
+    for _, depth in ipairs {300, 3000, can_be_deep and 150000 or 6000} do
+      assert.is_true(at(depth, take))
+      st.ones(1):free()
+      collect()
+      assert.equal(count, memory().tensors.count, depth)
+    end
+    at(1000, function() -- 16 searches pay for one of 1000 calls
+      for _ = 1, 40 do st.ops.deepspec.take(st.ones(3)):free() end
+      collect()
+      assert.is_true(memory().tensors.count - count < 40)
+    end)
+    st.ones(1):free()
+    lib:close()
+  end)
+
   it("is left alone by who stopped it", function()
     if not pcall(collectgarbage, "isrunning") then return end -- 5.1 cannot tell
     collect()

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bind.h"
+#include "state/nesting.h"
 
 /* ORDER UD */
 static const char *const ud_name[] = {
@@ -244,31 +245,61 @@ static bool may_borrow(const st__state *h, lua_State *L) {
   return !is_runner;
 }
 
-/* True if such a function is active on L at that level or below. */
-static bool has_borrower(const st__state *h, lua_State *L, int level) {
+/* Note [The search of a deep stack]
+ * lua_getstack takes a time in proportion to the level, and so a search one in
+ * proportion to the square of the depth: seconds for the 500,000 calls that Lua
+ * 5.4 allows. So a search looks at SEARCHED levels, and at the others only if
+ * they are at most DEEPEST and if the searches before it that did not look at
+ * them have saved the time for it. Otherwise the answer is "unknown", and what
+ * is to be released waits for a later call. */
+enum {
+  SEARCHED = 256,
+  DEEPEST = 4096,
+  MOST_SAVED = DEEPEST / SEARCHED * (DEEPEST / SEARCHED) /* searches */
+};
+
+/* Is such a function active on L at one of the levels [level, end)? */
+static st__nesting search(const st__state *h, lua_State *L, int level,
+                          int end) {
   lua_Debug ar;
   bool found = false;
-  if (!lua_checkstack(L, 2)) return true;
   for (; !found && lua_getstack(L, level, &ar); level++) {
+    if (level == end) return ST__NESTING_UNKNOWN;
     lua_getinfo(L, "f", &ar); /* [+1] */
     found = may_borrow(h, L);
     lua_pop(L, 1);            /* [-1] */
   }
-  return found;
+  return found ? ST__NESTED : ST__OUTERMOST;
 }
 
-/* True if such a function is active on the stored thread, which is not L. */
-static bool borrower_elsewhere(const st__state *h, lua_State *L) {
+/* Is such a function active on L at that level or below? */
+static st__nesting find_borrower(st__state *h, lua_State *L, int level) {
+  lua_Debug ar;
+  if (!lua_checkstack(L, 2)) return ST__NESTING_UNKNOWN;
+  const st__nesting near = search(h, L, level, SEARCHED);
+  if (near != ST__NESTING_UNKNOWN) return near;
+  const int end = (int)(SEARCHED * sqrt(h->saved_searches + 1));
+  if (lua_getstack(L, end, &ar)) {
+    if (h->saved_searches < MOST_SAVED) h->saved_searches++;
+    return ST__NESTING_UNKNOWN;
+  }
+  h->saved_searches = 0;
+  return search(h, L, SEARCHED, end);
+}
+
+/* Is such a function active on the stored thread, if that is not L? */
+static st__nesting find_elsewhere(st__state *h, lua_State *L) {
+  if (!lua_checkstack(L, 2)) return ST__NESTING_UNKNOWN;
   lua_rawgeti(L, LUA_REGISTRYINDEX, h->thread_ref); /* [+1] */
   lua_rawgeti(L, -1, 1);                            /* [+1] */
   lua_State *noted = lua_tothread(L, -1);
   lua_pop(L, 2);                                    /* [-2] */
-  return noted && noted != L && lua_status(noted) == 0 && has_borrower(h, noted,
-                                                                       0);
+  const bool is_other = noted && noted != L && lua_status(noted) == 0;
+  return is_other ? find_borrower(h, noted, 0) : ST__OUTERMOST;
 }
 
 void st__track_thread(st__state *h, lua_State *L) {
-  if (!lua_checkstack(L, 2) || borrower_elsewhere(h, L)) return;
+  if (find_elsewhere(h, L) != ST__OUTERMOST) return;
   lua_rawgeti(L, LUA_REGISTRYINDEX, h->thread_ref);  /* [+1] */
   const bool stays = lua_pushthread(L) || st__sandbox_host(h, L); /* [+1] */
   h->thread = stays ? L : NULL;
@@ -276,15 +307,16 @@ void st__track_thread(st__state *h, lua_State *L) {
   lua_pop(L, 1);                                     /* [-1] */
 }
 
-bool st__is_nested(st__state *h, lua_State *L) {
-  return has_borrower(h, L,
-                      1) || (lua_checkstack(L, 2) && borrower_elsewhere(h, L));
+st__nesting st__nesting_of(st__state *h, lua_State *L) {
+  const st__nesting here = find_borrower(h, L, 1);
+  return here == ST__OUTERMOST ? find_elsewhere(h, L) : here;
 }
 
 /* Releases the tensors that were freed while the engine ran: see tensor_free
  * (tensor_userdata.c). */
 static void release_deferred(st__state *h, lua_State *L) {
-  if (!h->has_deferred || h->running || st__is_nested(h, L)) return;
+  if (!h->has_deferred || h->running) return;
+  if (st__nesting_of(h, L) != ST__OUTERMOST) return;
   h->has_deferred = false;
   lua_pushboolean(L, 0);                            /* [+1] */
   lua_rawseti(L, LUA_REGISTRYINDEX, h->deferred_ref); /* [-1] */
