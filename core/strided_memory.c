@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "base/call_limits.h"
-#include "base/charged_block.h"
 #include "base/live_memory.h"
 #include "base/own_threads.h"
 #include "base/memory.h"

@@ -32,7 +32,6 @@
 
 #include "base/cgroup.h"
 #include "base/call_limits.h"
-#include "base/charged_block.h"
 #include "base/live_memory.h"
 #include "base/mapped_memory.h"
 #include "base/size_class.h"

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/charged_block.h"
+#include "base/call_limits.h"
 
 void *st__exec_pages_new(const void *code, size_t n, size_t *size) {
   const size_t page = (size_t)sysconf(_SC_PAGESIZE);
