@@ -209,11 +209,6 @@ const st_op *st__registration_op(const st_registration *r) { return r->op; }
 
 static uint64_t definitions;
 
-bool st__is_compatible(const st_registration *r) {
-  const char *signature = r->op ? st__op_signature(r->op) : NULL;
-  return !r->signature || !signature || r->signature == signature;
-}
-
 /* Moves the schema to op, or frees it if op already has an equal one; returns
  * op's. */
 static st_schema *keep_schema(st_op *op, st_registration *r) {

@@ -230,11 +230,7 @@ const char *st__op_signature(const st_op *op) {
   return atomic_load(&((st_op *)(uintptr_t)op)->signature);
 }
 
-void st__op_slot(const st_op *op, st_key key, const char **debug,
-                 const char **provenance) {
-  st__lock();
-  const st_registration *r = st__select(op, key);
-  *debug = r->debug;
-  *provenance = st__provenance(r);
-  st__unlock();
+bool st__is_compatible(const st_registration *r) {
+  const char *signature = r->op ? st__op_signature(r->op) : NULL;
+  return !r->signature || !signature || r->signature == signature;
 }

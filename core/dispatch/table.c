@@ -151,6 +151,15 @@ const st_registration *st__select(const st_op *op, st_key key) {
   return select_from(op, &n, key);
 }
 
+void st__op_slot(const st_op *op, st_key key, const char **debug,
+                 const char **provenance) {
+  st__lock();
+  const st_registration *r = st__select(op, key);
+  *debug = r->debug;
+  *provenance = st__provenance(r);
+  st__unlock();
+}
+
 /* -- Tables --------------------------------------------------------------- */
 
 static void free_table(st_retired *self) {
