@@ -8,7 +8,7 @@
 #include "fuse/schedule/compile_cache.h"
 #include "fuse/reduce/reduction_op.h"
 #include "fuse/trace/proxy_tracer.h"
-#include "iter/dry_run.h"
+#include "iter/loop_report.h"
 
 /* -- Tracing -------------------------------------------------------------- */
 

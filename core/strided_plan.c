@@ -8,6 +8,7 @@
 
 #include "base/threads.h"
 #include "iter/dry_run.h"
+#include "iter/plan.h"
 #include "op/create/copy_clone_to.h"
 
 /* -- Plans ---------------------------------------------------------------- */

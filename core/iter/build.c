@@ -4,7 +4,8 @@
 #include "iter/build.h"
 
 #include "base/memory.h"
-#include "iter/dry_run.h"
+#include "iter/copy.h"
+#include "iter/loop_report.h"
 
 /* -- Operands ------------------------------------------------------------- */
 
@@ -153,6 +154,54 @@ static const st_tensor *overlapped_by(const st_iter *it,
   return NULL;
 }
 
+/* -- Temporaries of inputs ------------------------------------------------ */
+
+/* A 0-dim operand needs no temporary tensor: its converted value is stored in
+ * the operand. On the meta device the value is 0. */
+static void convert_scalar(st_iter_operand *op, st_dtype dtype,
+                           bool is_meta) {
+  static const int64_t none[4] = {0};
+  char *data[2] = {(char *)op->scalar, st__data(op->tensor)};
+  op->scalar[0] = op->scalar[1] = 0;
+  if (!is_meta) {
+    st__run_loop_once(st__copy_kernel(dtype, op->target), data, none, NULL);
+  }
+  op->data = (char *)op->scalar;
+  op->target = dtype;
+}
+
+/* Replaces op by a copy in dtype with the same layout. A 0-dim operand needs no
+ * allocation. */
+static st_status copy_input(st_iter *it, st_iter_operand *op, st_dtype dtype) {
+  const st_tensor *t = op->tensor;
+  st_tensor *temporary = NULL;
+  int64_t strides[ST_MAX_DIMS];
+  if (t->ndim == 0) {
+    convert_scalar(op, dtype, it->is_meta);
+    return ST_OK;
+  }
+  st__preserved_strides(t, strides);
+  ST_TRY(st__tensor_empty_strided(st__iter_temporary_device(it), dtype, t->ndim,
+                                  t->sizes, strides, &temporary));
+  const st_status status = st__copy_unchecked(temporary, t);
+  if (status != ST_OK) {
+    st__tensor_release(&temporary);
+    return status;
+  }
+  st__iter_use_temporary(it, op, temporary, dtype);
+  return ST_OK;
+}
+
+/* Inputs whose dtype the loop neither reads nor casts. */
+static st_status convert_inputs(st_iter *it) {
+  if (!st__iter_uses_temporaries(it)) return ST_OK;
+  for (int i = it->noutputs; i < it->noperands; i++) {
+    st_iter_operand *op = &it->op[i];
+    if (op->target != op->seen) ST_TRY(copy_input(it, op, op->seen));
+  }
+  return ST_OK;
+}
+
 /* Note [Overlapping inputs are copied]
  * An input that shares memory with an output is read from a copy, unless both
  * are the same elements in the same order. The overlap is decided exactly, so
@@ -165,7 +214,7 @@ static st_status copy_overlapping(st_iter *it) {
     if (!out) continue;
     ST_TRY(it->device > ST_DEVICE_META
            ? st__check_partial_overlap(out, in->tensor)
-           : st__iter_copy_input(it, in, in->target));
+           : copy_input(it, in, in->target));
   }
   return ST_OK;
 }
@@ -463,6 +512,7 @@ st_status st__iter_build(st_iter *it) {
   ST_TRY(finish_shape(it));
   if (!static_shape) ST_TRY(mark_resize(it));
   ST_TRY(st__iter_types(it));
+  ST_TRY(convert_inputs(it));
   if (shared) ST_TRY(copy_overlapping(it));
   if (!set_up_fast(it, &l)) {
     plan_strides(it, static_shape);

@@ -6,12 +6,20 @@
 #include "iter/iter.h"
 
 /* The dtype stage (I5): sets it->device and it->common_dtype and the target of
- * each operand, and makes the temporaries. */
+ * each operand, and makes the temporaries of outputs. */
 st_status st__iter_types(st_iter *it);
-/* Replaces op by a copy in dtype with the same layout. A 0-dim operand needs no
- * allocation. */
-st_status st__iter_copy_input(st_iter *it, st_iter_operand *op,
-                              st_dtype dtype);
+/* Makes temporary, or if it is NULL a tensor that is allocated later, the
+ * tensor of op. */
+void st__iter_use_temporary(st_iter *it, st_iter_operand *op,
+                            st_tensor *temporary, st_dtype dtype);
+/* On the meta device a temporary has no bytes but the same strides as on the
+ * CPU, so that results have the same layout on both. */
+static inline st_device st__iter_temporary_device(const st_iter *it) {
+  return it->is_meta ? ST_DEVICE_META : ST_DEVICE_CPU;
+}
+static inline bool st__iter_uses_temporaries(const st_iter *it) {
+  return it->is_meta || it->device == ST_DEVICE_CPU;
+}
 
 /* Sorts the dimensions by the operands' strides, the fastest first. */
 void st__iter_reorder(st_iter *it);

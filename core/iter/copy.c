@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "base/threads.h"
 #include "iter/strided_copy.h"
-#include "iter/dry_run.h"
+#include "iter/loop_report.h"
 
 static void start(st_iter *it, uint32_t flags, const st_tensor *dst,
                   const st_tensor *src) {

@@ -1,87 +1,57 @@
-/* Dry runs (Note [Dry runs]) and captured loops (Note [Captured loops]). */
+/* Dry runs (Note [Dry runs]): plans of the loops that a call reports.
+ */
 
 #include "iter/dry_run.h"
 
 #include "iter/build.h"
 #include "iter/fake_tensors.h"
+#include "iter/loop_report.h"
+#include "iter/plan.h"
 
 typedef struct dry_run {
+  st_dry_run reports; /* first: of() */
   st_plan **plans;
   int room, count;
   st_status status; /* of the copies of iterators */
 } dry_run;
 
-static _Thread_local dry_run *current;
-static _Thread_local st_capture *capture;
-
-bool st__is_dry_run(void) { return current || capture; }
-
-/* -- Captured loops ------------------------------------------------------- */
-
-st_capture *st__set_capture(st_capture *c) {
-  st_capture *const old = capture;
-  capture = c;
-  return old;
-}
-
-st_capture *st__captured(void) { return capture; }
-
-void st__capture_elementwise(const st_iter *it, st_loop loop,
-                             const st_params *params, int64_t grain) {
-  if (capture) capture->map(capture, it, loop, params, grain);
-}
-
-void st__capture_fill(const st_tensor *dst, st_scalar value) {
-  if (capture) capture->fill(capture, dst, value);
-  else st__miss_elements();
-}
-
-void st__capture_divisor(const st_iter *it, int i) {
-  if (capture) capture->divide(capture, it, i);
-}
-
-void st__capture_data_read(const st_tensor *t) {
-  if (capture) capture->read(capture, t);
-  else st__miss_elements();
-}
+static dry_run *of(st_dry_run *d) { return (dry_run *)d; }
 
 /* -- Plans ---------------------------------------------------------------- */
 
-static void add_plan(const st_iter *it, st_plan_run run) {
-  dry_run *w = current;
+static void add_plan(dry_run *w, const st_iter *it, st_plan_run run) {
   if (w->count < w->room && w->status == ST_OK) {
     w->status = st__plan_of(it, &run, &w->plans[w->count]);
   }
   if (w->status == ST_OK) w->count++;
 }
 
-void st__dry_run_iter(const st_iter *it, int64_t grain, bool tiled,
-                      bool buffered) {
+static void add_iter(st_dry_run *d, const st_iter *it, int64_t grain,
+                     bool tiled, bool buffered) {
   const st_plan_run run = {ST_PLAN_ELEMENTWISE, grain, tiled, buffered};
-  if (current) add_plan(it, run);
+  add_plan(of(d), it, run);
 }
 
-void st__dry_run_copy(const st_tensor *dst, const st_tensor *src) {
+static void add_copy(st_dry_run *d, const st_tensor *dst,
+                     const st_tensor *src) {
   st_iter it;
-  if (capture) capture->copy(capture, dst, src);
-  else if (!current) st__miss_elements();
-  if (!current) return;
   st__iter_init(&it, ST_ITER_BORROWED);
   st__iter_output(&it, dst, ST_DTYPE_NONE);
   st__iter_input(&it, src);
   const st_plan_run run = {.kind = ST_PLAN_COPY};
-  if (st__iter_build(&it) == ST_OK) add_plan(&it, run);
+  if (st__iter_build(&it) == ST_OK) add_plan(of(d), &it, run);
   st__iter_release(&it);
 }
 
 /* The result gets dimensions of size 1 in place of the reduced ones, so that
  * its strides are 0 there. */
-static void dry_run_reduce(const st_tensor *self, uint64_t dims) {
+static void add_reduction(st_dry_run *d, const st_tensor *self,
+                          uint64_t dims) {
   int64_t sizes[ST_MAX_DIMS];
   st_tensor *out = NULL;
   st_iter it;
-  for (int d = 0; d < self->ndim; d++) {
-    sizes[d] = dims >> d & 1 ? 1 : self->sizes[d];
+  for (int i = 0; i < self->ndim; i++) {
+    sizes[i] = dims >> i & 1 ? 1 : self->sizes[i];
   }
   if (st__tensor_empty(ST_DEVICE_META, self->dtype, self->ndim,
                        sizes, ST_FORMAT_CONTIGUOUS, &out) != ST_OK) {
@@ -91,15 +61,9 @@ static void dry_run_reduce(const st_tensor *self, uint64_t dims) {
   st__iter_output(&it, out, ST_DTYPE_NONE);
   st__iter_input(&it, self);
   const st_plan_run run = {.kind = ST_PLAN_FOLD};
-  if (st__iter_build(&it) == ST_OK) add_plan(&it, run);
+  if (st__iter_build(&it) == ST_OK) add_plan(of(d), &it, run);
   st__iter_release(&it);
   st__tensor_release(&out);
-}
-
-void st__dry_run_reduce(const st_tensor *self, uint64_t dims,
-                        const st_tensor *out, st_kernel_id kernel) {
-  if (capture) capture->reduce(capture, out, self, kernel);
-  if (current) dry_run_reduce(self, dims);
 }
 
 /* -- Calls ---------------------------------------------------------------- */
@@ -120,14 +84,15 @@ static st_status call_with_fakes(const st_op *op, st_value *args) {
 st_status st__dry_run_call(const st_op *op, int n, const st_value *args,
                            st_plan **plans, int room, int *count) {
   st_value all[ST_MAX_ARGS] = {{0}};
-  dry_run w = {.plans = plans, .room = room, .status = ST_OK}, *old = current;
+  dry_run w = {.reports = {add_iter, add_copy, add_reduction},
+               .plans = plans, .room = room, .status = ST_OK};
   *count = 0;
   ST_TRY(st__bind_args(op, n, args, all));
   if (!st__runs_on_meta(op)) return ST_OK;
   const bool muted = st__mute(true);
-  current = &w;
+  st_dry_run *const old = st__set_dry_run(&w.reports);
   st_status status = call_with_fakes(op, all);
-  current = old;
+  st__set_dry_run(old);
   st__mute(muted);
   /* a call that would read elements is reported up to that point */
   if (status == ST_BAD_STATE && w.count > 0) status = ST_OK;

@@ -80,7 +80,8 @@ typedef struct st_iter_operand {
   st_dtype target;      /* before build: the dtype that an input, or an output
                            that is NULL, shall have; after: the dtype that the
                            loop sees */
-  st_dtype seen;        /* the requested dtype, or else the tensor's */
+  st_dtype seen;        /* the requested dtype, or else the tensor's; then what
+                           the loop reads */
   bool casts;           /* the tensor's dtype is not target: see buffer.h */
   bool owns_tensor, owns_original;
   bool is_output;

@@ -13,7 +13,7 @@
 #include "base/threads.h"
 #include "iter/buffer.h"
 #include "iter/build.h"
-#include "iter/dry_run.h"
+#include "iter/loop_report.h"
 
 /* -- The walk ------------------------------------------------------------- */
 

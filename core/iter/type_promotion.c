@@ -3,7 +3,6 @@
  */
 
 #include "iter/build.h"
-#include "iter/copy.h"
 
 /* -- Promotion ------------------------------------------------------------ */
 
@@ -168,8 +167,8 @@ static st_status compute_common_dtype(st_iter *it, const dtype_scan *s) {
 
 /* -- Temporaries ---------------------------------------------------------- */
 
-static void use_temporary(st_iter *it, st_iter_operand *op,
-                          st_tensor *temporary, st_dtype dtype) {
+void st__iter_use_temporary(st_iter *it, st_iter_operand *op,
+                            st_tensor *temporary, st_dtype dtype) {
   it->ncasts -= op->casts;
   op->original = op->tensor;
   op->owns_original = op->owns_tensor;
@@ -188,48 +187,6 @@ static bool cast_in_loop(st_iter *it, st_iter_operand *op, st_dtype dtype) {
   return true;
 }
 
-/* A 0-dim operand needs no temporary tensor: its converted value is stored in
- * the operand. On the meta device the value is 0. */
-static void convert_scalar(st_iter_operand *op, st_dtype dtype,
-                           bool is_meta) {
-  static const int64_t none[4] = {0};
-  char *data[2] = {(char *)op->scalar, st__data(op->tensor)};
-  op->scalar[0] = op->scalar[1] = 0;
-  if (!is_meta) {
-    st__run_loop_once(st__copy_kernel(dtype, op->target), data, none, NULL);
-  }
-  op->data = (char *)op->scalar;
-  op->target = dtype;
-}
-
-/* On the meta device a temporary has no bytes but the same strides as on the
- * CPU, so that results have the same layout on both. */
-static st_device temporary_device(const st_iter *it) {
-  return it->is_meta ? ST_DEVICE_META : ST_DEVICE_CPU;
-}
-
-static bool uses_temporaries(const st_iter *it) {
-  return it->is_meta || it->device == ST_DEVICE_CPU;
-}
-
-st_status st__iter_copy_input(st_iter *it, st_iter_operand *op,
-                              st_dtype dtype) {
-  const st_tensor *t = op->tensor;
-  st_tensor *temporary = NULL;
-  int64_t strides[ST_MAX_DIMS];
-  if (t->ndim == 0) {
-    convert_scalar(op, dtype, it->is_meta);
-    return ST_OK;
-  }
-  st__preserved_strides(t, strides);
-  ST_TRY(st__tensor_empty_strided(temporary_device(it), dtype, t->ndim,
-                                  t->sizes, strides, &temporary));
-  const st_status status = st__copy_unchecked(temporary, t);
-  if (status != ST_OK) return st__tensor_release(&temporary), status;
-  use_temporary(it, op, temporary, dtype);
-  return ST_OK;
-}
-
 /* For an output that will be resized, the temporary is allocated later, with
  * the new outputs. */
 static st_status replace_output(st_iter *it, st_iter_operand *op,
@@ -238,10 +195,10 @@ static st_status replace_output(st_iter *it, st_iter_operand *op,
   st_tensor *temporary = NULL;
   if (cast_in_loop(it, op, dtype)) return ST_OK;
   if (!op->will_resize) {
-    ST_TRY(st__tensor_empty(temporary_device(it), dtype, t->ndim, t->sizes,
-                            ST_FORMAT_CONTIGUOUS, &temporary));
+    ST_TRY(st__tensor_empty(st__iter_temporary_device(it), dtype, t->ndim,
+                            t->sizes, ST_FORMAT_CONTIGUOUS, &temporary));
   }
-  use_temporary(it, op, temporary, dtype);
+  st__iter_use_temporary(it, op, temporary, dtype);
   return ST_OK;
 }
 
@@ -288,16 +245,15 @@ static st_status resolve_output(st_iter *it, int i, st_dtype written) {
                       "without a fraction make int64");
   }
   const bool cast = st__iter_has(it, ST_ITER_CAST_OUTPUTS) &&
-                    uses_temporaries(it);
+                    st__iter_uses_temporaries(it);
   return cast ? replace_output(it, op, written) : ST_OK;
 }
 
-static st_status resolve_input(st_iter *it, st_iter_operand *op) {
-  const st_dtype seen = st__iter_has(it, ST_ITER_PROMOTE) ? it->common_dtype
-                                                          : op->seen;
-  if (op->target == seen || !uses_temporaries(it)) return ST_OK;
-  if (op->tensor->ndim > 0 && cast_in_loop(it, op, seen)) return ST_OK;
-  return st__iter_copy_input(it, op, seen);
+/* The caller converts the other inputs: convert_inputs in build.c. */
+static void resolve_input(st_iter *it, st_iter_operand *op) {
+  if (st__iter_has(it, ST_ITER_PROMOTE)) op->seen = it->common_dtype;
+  if (op->target == op->seen || !st__iter_uses_temporaries(it)) return;
+  if (op->tensor->ndim > 0) cast_in_loop(it, op, op->seen);
 }
 
 st_status st__iter_types(st_iter *it) {
@@ -311,7 +267,7 @@ st_status st__iter_types(st_iter *it) {
     ST_TRY(resolve_output(it, i, written));
   }
   for (int i = it->noutputs; i < it->noperands; i++) {
-    ST_TRY(resolve_input(it, &it->op[i]));
+    resolve_input(it, &it->op[i]);
   }
   return ST_OK;
 }

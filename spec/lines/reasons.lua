@@ -223,7 +223,7 @@ local rows = {
     validate_grad.c st__check_root
     copy.c st__copy
     copy.c st__contiguous
-    dry_run.c dry_run_reduce
+    dry_run.c add_reduction
     dry_run.c get_fake_tensor
     arange_linspace.c make_range
     copy_clone_to.c check_layout

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "grad/engine/engine.h"
-#include "iter/dry_run.h"
-#include "op/registry/op.h"
+#include "iter/loop_report.h"
+#include "op/row/op.h"
 
 enum { MAX_STORAGES = 2048 };
 

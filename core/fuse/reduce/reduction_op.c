@@ -10,7 +10,8 @@
 #include "base/text.h"
 #include "fuse/schedule/elementwise_op.h"
 #include "grad/record/derivatives.h"
-#include "iter/dry_run.h"
+#include "iter/loop_report.h"
+#include "op/table/register.h"
 
 /* -- Lifetime ------------------------------------------------------------- */
 

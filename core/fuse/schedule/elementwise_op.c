@@ -8,8 +8,8 @@
 
 #include "base/text.h"
 #include "grad/record/derivatives.h"
-#include "iter/dry_run.h"
-#include "op/registry/register.h"
+#include "iter/loop_report.h"
+#include "op/table/register.h"
 
 /* -- Arguments ------------------------------------------------------------ */
 

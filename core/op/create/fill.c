@@ -16,8 +16,8 @@
 #include "base/cpu.h"
 #include "base/machine.h"
 #include "base/threads.h"
-#include "iter/dry_run.h"
-#include "op/registry/composite.h"
+#include "iter/loop_report.h"
+#include "op/row/composite.h"
 
 /* -- Range checks --------------------------------------------------------- */
 

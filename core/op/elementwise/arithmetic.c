@@ -6,7 +6,7 @@
 
 #include <inttypes.h>
 
-#include "iter/dry_run.h"
+#include "iter/loop_report.h"
 #include "kernel/index/index.h"
 #include "op/create/copy_clone_to.h"
 

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "iter/dry_run.h"
+#include "iter/loop_report.h"
 #include "op/create/copy_clone_to.h"
 
 /* -- clamp ---------------------------------------------------------------- */

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "iter/dry_run.h"
+#include "iter/loop_report.h"
 
 static bool is_whole(st_dtype d) { return d == ST_BOOL || st__is_integral(d); }
 
