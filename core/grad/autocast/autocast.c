@@ -2,7 +2,7 @@
 
 #include "grad/autocast/autocast.h"
 
-#include "op/registry/op.h"
+#include "op/row/op.h"
 
 /* -- Dtypes --------------------------------------------------------------- */
 

@@ -10,7 +10,7 @@
 
 #include "grad/autocast/autocast.h"
 
-#include "op/registry/op.h"
+#include "op/row/op.h"
 
 typedef struct entry {
   st_tensor *source, *cast; /* owned; source NULL: empty */

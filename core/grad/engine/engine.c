@@ -28,7 +28,7 @@
 #include "grad/engine/growable.h"
 #include "grad/engine/hook.h"
 #include "grad/engine/validate_grad.h"
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 /* -- State of a pass ------------------------------------------------------ */
 

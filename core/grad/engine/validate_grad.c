@@ -5,7 +5,7 @@
 #include "grad/engine/validate_grad.h"
 
 #include "grad/graph/history.h"
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 static st_status replace(st_tensor **t, st_op_id id, const st_value *more,
                          int n) {

@@ -4,7 +4,7 @@
 #define ST_GRAD_FORMULA_HELPERS_H
 
 #include "grad/formula/helper.h"
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 #define ST_HELPER(name, kinds) \
   st_status st__help_##name(int n, const st_helper_arg *args, st_value *out);

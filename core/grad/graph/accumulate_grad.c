@@ -1,45 +1,9 @@
-/* AccumulateGrad nodes, which add gradients to leaves.
- *
- * Note [AccumulateGrad nodes]
- * A leaf has at most one AccumulateGrad node. Neither owns the other: the node
- * lives while a graph leads to it, the leaf while it has references of its
- * own. So a leaf whose gradient has a history, or that was written with a
- * value computed from it, forms no cycle. The gradient of a freed leaf is
- * discarded. Hooks of a leaf must run even so: the node of a leaf with hooks
- * owns the leaf. Threads may begin graphs at the same leaf, and release it, at
- * the same time: a mutex protects the pointers between the two.
+/* AccumulateGrad nodes, which add gradients to leaves (Note [AccumulateGrad
+ * nodes]).
  */
 
-#include <pthread.h>
-
-#include "grad/graph/history.h"
-#include "op/registry/composite.h"
-
-typedef struct accumulator {
-  st_node node;
-  st_tensor *leaf; /* NULL once it is freed */
-  bool owns_leaf;
-} accumulator;
-
-static accumulator *of(const st_node *n) {
-  return (accumulator *)(uintptr_t)n;
-}
-
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-
-static void reinit_mutex(void) {
-  mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-}
-
-static void register_atfork(void) { pthread_atfork(NULL, NULL, reinit_mutex); }
-
-/* Takes a reference unless the count has already reached zero. */
-static bool try_retain(st_refcount *r) {
-  int_least32_t refs = atomic_load(&r->n);
-  while (refs > 0 && !atomic_compare_exchange_weak(&r->n, &refs, refs + 1)) {
-  }
-  return refs > 0;
-}
+#include "grad/graph/leaf.h"
+#include "op/row/composite.h"
 
 /* -- Accumulating --------------------------------------------------------- */
 
@@ -120,21 +84,10 @@ static st_status call_post_hooks(st_tensor *leaf) {
   return ST_OK;
 }
 
-static const st_node_kind kind;
-
-st_tensor *st__leaf_retain(const st_node *n) {
-  if (n->kind != &kind) return NULL;
-  pthread_mutex_lock(&mutex);
-  st_tensor *const leaf = of(n)->leaf;
-  const bool is_there = leaf && try_retain(&leaf->refs);
-  pthread_mutex_unlock(&mutex);
-  return is_there ? leaf : NULL;
-}
-
 static st_status run(st_node *n, st_tensor *const *grads, const bool *wanted,
                      st_tensor **out) {
   (void)wanted; (void)out;
-  st_tensor *leaf = st__leaf_retain(n);
+  st_tensor *leaf = st__leaf_take(n);
   if (!leaf) return ST_OK;
   st_status status = st__accumulate(leaf, grads[0], st__tls().grad);
   if (status == ST_OK) status = call_post_hooks(leaf);
@@ -144,80 +97,24 @@ static st_status run(st_node *n, st_tensor *const *grads, const bool *wanted,
 
 /* -- Creation ------------------------------------------------------------- */
 
-static void clear_leaf(st_node *n) {
-  accumulator *a = of(n);
-  pthread_mutex_lock(&mutex);
-  st_tensor *leaf = a->leaf;
-  if (leaf && leaf->history->accumulator == n) {
-    leaf->history->accumulator = NULL;
-  }
-  a->leaf = NULL;
-  pthread_mutex_unlock(&mutex);
-  if (a->owns_leaf) st__tensor_release(&leaf);
-}
+static const st_node_kind kind = {run, NULL, st__leaf_unlink};
 
-static const st_node_kind kind = {run, NULL, clear_leaf};
-
-void st__leaf_freed(st_history *h) {
-  if (!h->has_accumulated) return;
-  pthread_mutex_lock(&mutex);
-  if (h->accumulator) of(h->accumulator)->leaf = NULL;
-  h->accumulator = NULL;
-  pthread_mutex_unlock(&mutex);
-}
-
-/* Makes the node own its leaf. The caller holds the mutex. */
-static void keep_leaf(accumulator *a, st_tensor *t) {
-  if (a->owns_leaf) return;
-  st__tensor_retain(t);
-  a->owns_leaf = true;
-}
-
-void st__leaf_keep(st_tensor *t) {
-  pthread_mutex_lock(&mutex);
-  st_node *n = t->history->accumulator;
-  const bool is_there = n && try_retain(&n->refs);
-  if (is_there) keep_leaf(of(n), t);
-  pthread_mutex_unlock(&mutex);
-  if (is_there) st__node_release(&n);
-}
-
-/* The caller does not hold the mutex: this may call the function of anomaly
- * mode, which can free leaves. */
+/* This may call the function of anomaly mode, which can free leaves. */
 static st_status new_accumulator(const st_tensor *t, st_node **out) {
-  ST_TRY(st__node_new(&kind, sizeof(accumulator), 0, 1, out));
+  ST_TRY(st__node_new(&kind, sizeof(st_leaf_node), 0, 1, out));
   (*out)->name = "AccumulateGrad";
   const st_status status = st__metadata_init(&(*out)->results[0], t);
   if (status != ST_OK) st__node_release(out);
   return status;
 }
 
-/* Returns t's node, retained. If t has none, installs n, which may be NULL,
- * and returns it. */
-static st_node *install(st_tensor *t, st_node *n) {
-  st_history *const h = t->history;
-  pthread_mutex_lock(&mutex);
-  st_node *found = h->accumulator;
-  if (found && !try_retain(&found->refs)) found = NULL;
-  if (!found && n) {
-    h->accumulator = found = n;
-    h->has_accumulated = true;
-    of(n)->leaf = t;
-    if (h->hooks) keep_leaf(of(n), t);
-  }
-  pthread_mutex_unlock(&mutex);
-  return found;
-}
-
 st_status st__accumulator(st_tensor *t, st_node **out) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
   st_history *h;
   st_node *fresh;
-  pthread_once(&once, register_atfork);
   ST_TRY(st__history_of(t, &h));
-  if ((*out = install(t, NULL))) return ST_OK;
+  if ((*out = st__leaf_link(t, NULL))) return ST_OK;
   ST_TRY(new_accumulator(t, &fresh));
-  *out = install(t, fresh);
+  *out = st__leaf_link(t, fresh);
   if (*out != fresh) st__node_release(&fresh);
   return ST_OK;
 }
@@ -225,5 +122,10 @@ st_status st__accumulator(st_tensor *t, st_node **out) {
 bool st__accumulates(const st_node *n) { return n->kind == &kind; }
 
 st_tensor *st__leaf_of(const st_node *n) {
-  return n->kind == &kind ? of(n)->leaf : NULL;
+  return st__accumulates(n) ? ((const st_leaf_node *)(const void *)n)->leaf
+                            : NULL;
+}
+
+st_tensor *st__leaf_retain(const st_node *n) {
+  return st__accumulates(n) ? st__leaf_take(n) : NULL;
 }

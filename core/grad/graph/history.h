@@ -36,6 +36,8 @@ struct st_history {
 
 /* t's history, borrowed; creates one if there is none. */
 st_status st__history_of(st_tensor *t, st_history **out);
+/* Releases an st_retained_grad; may be NULL. */
+void st__retained_grad_drop(void *ctx);
 /* Installs the function that frees histories. Called once. */
 void st__history_set_up(void);
 
@@ -75,10 +77,6 @@ bool st__accumulates(const st_node *n);
  * other nodes and when the leaf is freed. */
 st_tensor *st__leaf_of(const st_node *n);
 st_tensor *st__leaf_retain(const st_node *n);
-/* Makes t's AccumulateGrad node, if there is one, own t. */
-void st__leaf_keep(st_tensor *t);
-/* Clears the node's pointer to a leaf that is about to be freed. */
-void st__leaf_freed(st_history *h);
 /* t's gradient, borrowed, or NULL. */
 st_tensor *st__grad_of(const st_tensor *t);
 

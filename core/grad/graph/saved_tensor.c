@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 #include "tensor/view.h"
 
 /* -- Saving --------------------------------------------------------------- */

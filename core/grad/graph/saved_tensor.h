@@ -3,7 +3,7 @@
 #ifndef ST_GRAD_GRAPH_SAVED_TENSOR_H
 #define ST_GRAD_GRAPH_SAVED_TENSOR_H
 
-#include "dispatch/value.h"
+#include "tensor/value.h"
 #include "grad/graph/history.h"
 
 /* The geometry of a tensor, without its elements. */

@@ -7,13 +7,6 @@
 
 #include "tensor/view.h"
 
-void st__version_counter_drop(st_version_counter **c) {
-  if (*c && st__ref_drop(&(*c)->refs)) {
-    st__free(ST_MEM_GRAPH, *c, sizeof **c);
-  }
-  *c = NULL;
-}
-
 static _Atomic uint32_t *counter_of(const st_tensor *t) {
   const st_history *h = t->history;
   return h && h->version_counter

@@ -12,7 +12,7 @@
 #include "grad/graph/view_history.h"
 
 #include "dispatch/dispatch.h"
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 #include "tensor/view.h"
 
 static st_view_tensor *as_view(const st_tensor *t) {

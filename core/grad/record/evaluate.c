@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "grad/record/rule.h"
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 enum { MOST_VALUES = 160 };
 

@@ -16,7 +16,7 @@
 #include "base/interrupt.h"
 #include "grad/record/derivatives.h"
 #include "grad/graph/view_history.h"
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 #include "tensor/view.h"
 
 /* -- Redispatch ----------------------------------------------------------- */

@@ -4,7 +4,7 @@
 #define ST_GRAD_RECORD_RECORD_H
 
 #include "grad/record/rule.h"
-#include "op/registry/op.h"
+#include "op/row/op.h"
 
 /* Autograd: records the call by the rule of its ctx, an st_derived, and
  * redispatches (A12). */
