@@ -12,7 +12,7 @@
  *
  * float32 or float64 as a NAME measures that type only.
  */
-#include "kernel/elementwise/expression.h"
+#include "kernel/expression.h"
 #include "kernel/math/far_angle.h"
 
 #include <stdio.h>

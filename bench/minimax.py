@@ -1,7 +1,7 @@
-"""Prints core/kernel/math/polynomials.h: polynomials with the least largest
+"""Prints core/kernel/polynomials.h: polynomials with the least largest
 error, by the Remez exchange algorithm, in 200 bits (mpmath from PyPI).
 
-    python3 bench/minimax.py > core/kernel/math/polynomials.h     (a minute)
+    python3 bench/minimax.py > core/kernel/polynomials.h     (a minute)
 """
 import mpmath as m
 from mpmath import mp, mpf

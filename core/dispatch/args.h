@@ -13,7 +13,7 @@
 #define ST_DISPATCH_ARGS_H
 
 #include "base/lists.h"
-#include "dispatch/value.h"
+#include "tensor/value.h"
 
 /* The boxed value, to be passed on as it is. */
 static inline const st_value *st__next(const st_value **args) {

@@ -15,7 +15,7 @@
 
 #include "dispatch/keyset.h"
 #include "dispatch/schema/schema.h"
-#include "dispatch/value.h"
+#include "tensor/value.h"
 
 /* -- Registration --------------------------------------------------------- */
 

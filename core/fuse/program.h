@@ -14,8 +14,8 @@
  *
  * A program has fixed dtypes: casts are instructions, too.
  */
-#ifndef ST_FUSE_IR_PROGRAM_H
-#define ST_FUSE_IR_PROGRAM_H
+#ifndef ST_FUSE_PROGRAM_H
+#define ST_FUSE_PROGRAM_H
 
 #include "base/refcount.h"
 #include "iter/iter.h"

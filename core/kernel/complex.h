@@ -1,8 +1,8 @@
 /* Complex products and quotients by the textbook formulas, without the
  * recovery of infinities of C's Annex G: as in PyTorch, and vectorisable.
  */
-#ifndef ST_KERNEL_MATH_COMPLEX_H
-#define ST_KERNEL_MATH_COMPLEX_H
+#ifndef ST_KERNEL_COMPLEX_H
+#define ST_KERNEL_COMPLEX_H
 
 #include <complex.h>
 #include <math.h>

@@ -10,7 +10,7 @@
 
 #include "kernel/loop.h"
 
-#include "kernel/math/complex.h"
+#include "kernel/complex.h"
 
 typedef uint8_t T_u1;
 typedef int8_t T_i1;

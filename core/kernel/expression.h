@@ -2,8 +2,8 @@
  * written out (kernel/source.c): kernels and machine code are made from one
  * definition. So these are in the grammar of fuse/jit/kernel_parser.c.
  */
-#ifndef ST_KERNEL_ELEMENTWISE_EXPRESSION_H
-#define ST_KERNEL_ELEMENTWISE_EXPRESSION_H
+#ifndef ST_KERNEL_EXPRESSION_H
+#define ST_KERNEL_EXPRESSION_H
 
 #define AT_LEAST(x, low) ((x) > (low) ? (x) : (low))
 #define AT_MOST(x, high) ((x) < (high) ? (x) : (high))

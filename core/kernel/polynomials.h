@@ -3,8 +3,8 @@
  * d'approximation de degre donnee, 1934). A list has the coefficients from the
  * highest degree on: POLYNOMIAL(p, x, NAME) declares p, their value at x.
  */
-#ifndef ST_KERNEL_MATH_POLYNOMIALS_H
-#define ST_KERNEL_MATH_POLYNOMIALS_H
+#ifndef ST_KERNEL_POLYNOMIALS_H
+#define ST_KERNEL_POLYNOMIALS_H
 
 #define ST_FIRST(p, x, c) T p = c;
 #define ST_NEXT(p, x, c) p = FMA(p, x, c);

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "kernel/dtype_tags.h"
-#include "kernel/elementwise/expression.h"
-#include "kernel/math/polynomials.h"
+#include "kernel/expression.h"
+#include "kernel/polynomials.h"
 
 typedef struct source {
   uint16_t id, dtypes;      /* dtypes: a bit set */

@@ -1,6 +1,6 @@
 /* Boxed values: conversion of scalars, release, copies. */
 
-#include "dispatch/value.h"
+#include "tensor/value.h"
 
 #include <string.h>
 

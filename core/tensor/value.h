@@ -1,8 +1,8 @@
 /* Boxed values: constructors, accessors, release. Constructors borrow what
  * they are given.
  */
-#ifndef ST_DISPATCH_VALUE_H
-#define ST_DISPATCH_VALUE_H
+#ifndef ST_TENSOR_VALUE_H
+#define ST_TENSOR_VALUE_H
 
 #include <string.h>
 

@@ -8,9 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dispatch/keyset.h"
 #include "dispatch/schema/schema_type.h"
-#include "dispatch/value.h"
+#include "tensor/value.h"
 
 enum { MAX_DIGITS = 63, MAX_LIST = 1024 };
 

@@ -8,7 +8,7 @@
  * also Note [Three places that gather blocks].
  */
 
-#include "fuse/ir/program.h"
+#include "fuse/program.h"
 
 #include <string.h>
 

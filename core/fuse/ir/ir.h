@@ -10,7 +10,7 @@
 #ifndef ST_FUSE_IR_IR_H
 #define ST_FUSE_IR_IR_H
 
-#include "fuse/ir/program.h"
+#include "fuse/program.h"
 
 enum { ST_IR_VALUES = 4096 };
 

@@ -1,6 +1,6 @@
 /* The JIT compiler: machine code for regions of a program.
  *
- * Stage jit of Note [Stages of fusion]. In: a program (fuse/ir/program.h). Each
+ * Stage jit of Note [Stages of fusion]. In: a program (fuse/program.h). Each
  * region is lowered to vector IR (kernel_lowering.h, kernel_parser.h,
  * vector_ir.h), which codegen.h emits. Out: the same program with code and
  * regions, which fuse/ir/interpreter.c calls.
@@ -20,7 +20,7 @@
 #ifndef ST_FUSE_JIT_JIT_COMPILE_H
 #define ST_FUSE_JIT_JIT_COMPILE_H
 
-#include "fuse/ir/program.h"
+#include "fuse/program.h"
 
 /* True if new programs are compiled: the processor can run the code, and
  * neither STRIDED_JIT=0 nor st__set_jit has switched it off. */

@@ -16,7 +16,7 @@
 #ifndef ST_FUSE_JIT_VECTOR_IR_H
 #define ST_FUSE_JIT_VECTOR_IR_H
 
-#include "fuse/ir/program.h"
+#include "fuse/program.h"
 
 enum { ST_VECTOR_OPS = 1024 };
 

@@ -11,7 +11,7 @@
 
 #include "fuse/schedule/compiled_graph.h"
 #include "fuse/reduce/reduction_loop.h"
-#include "op/registry/op.h"
+#include "op/row/op.h"
 
 /* See strided_fuse.h. */
 st_status st__library_reduction(st_library *lib, const st_custom_reduction *f);

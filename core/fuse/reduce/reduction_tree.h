@@ -29,7 +29,7 @@
 #ifndef ST_FUSE_REDUCE_REDUCTION_TREE_H
 #define ST_FUSE_REDUCE_REDUCTION_TREE_H
 
-#include "fuse/ir/program.h"
+#include "fuse/program.h"
 
 enum { ST_TREE_ACCS = 4, ST_TREE_LANES = 32 };
 

@@ -20,7 +20,7 @@
 #define ST_FUSE_SCHEDULE_COMPILED_GRAPH_H
 
 #include "fuse/ir/lower_graph.h"
-#include "op/registry/op.h"
+#include "op/row/op.h"
 
 enum { ST_COMPILED_PROGRAMS = 32 };
 

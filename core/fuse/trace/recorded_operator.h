@@ -5,7 +5,7 @@
 #ifndef ST_FUSE_TRACE_RECORDED_OPERATOR_H
 #define ST_FUSE_TRACE_RECORDED_OPERATOR_H
 
-#include "op/registry/op.h"
+#include "op/row/op.h"
 
 /* An operator with a kernel that is not built in, such as a Lua function, is
  * OPAQUE. */

@@ -4,8 +4,8 @@
 #include "kernel/math/functions.h"
 
 #include "kernel/elementwise/elementwise_loops.h"
-#include "kernel/elementwise/expression.h"
-#include "kernel/math/complex.h"
+#include "kernel/expression.h"
+#include "kernel/complex.h"
 
 #define ST_LOOPS(name, grain, pattern, list, ...) \
   ST_LIST_##list(ST_##pattern, name, __VA_ARGS__)

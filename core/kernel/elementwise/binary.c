@@ -2,7 +2,7 @@
  */
 
 #include "kernel/elementwise/elementwise_loops.h"
-#include "kernel/elementwise/expression.h"
+#include "kernel/expression.h"
 #include "kernel/math/functions.h"
 #include "kernel/math/orthogonal.h"
 #include "kernel/math/reparameterized.h"

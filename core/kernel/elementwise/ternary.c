@@ -2,14 +2,14 @@
  */
 
 #include "kernel/elementwise/elementwise_loops.h"
-#include "kernel/elementwise/expression.h"
+#include "kernel/expression.h"
 #include "kernel/math/functions.h"
 #include "kernel/math/reparameterized.h"
 #include "kernel/math/special.h"
 
 #include <tgmath.h>
 
-#include "kernel/math/complex.h"
+#include "kernel/complex.h"
 #include "kernel/math/integer.h"
 
 /* A function, because compilers turn selections of this form into blends. */

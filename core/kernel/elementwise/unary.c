@@ -2,7 +2,7 @@
  */
 
 #include "kernel/elementwise/elementwise_loops.h"
-#include "kernel/elementwise/expression.h"
+#include "kernel/expression.h"
 #include "kernel/math/bessel.h"
 #include "kernel/math/bessel_airy.h"
 #include "kernel/math/far_angle.h"

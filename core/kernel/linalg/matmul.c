@@ -17,7 +17,7 @@
 #include "kernel/inline.h"
 #include "kernel/loop.h"
 
-#include "kernel/math/complex.h" /* after it: defines a macro called complex */
+#include "kernel/complex.h" /* after it: defines a macro called complex */
 
 typedef float _Complex c64;
 typedef double _Complex c128;

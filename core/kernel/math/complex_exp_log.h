@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "kernel/math/complex.h"
+#include "kernel/complex.h"
 
 /* f: the suffix of the functions of <math.h> for the real type T. */
 

@@ -9,7 +9,7 @@
 #include <tgmath.h>
 
 #include "kernel/math/fma.h"
-#include "kernel/math/polynomials.h"
+#include "kernel/polynomials.h"
 
 #define ST_BITS_OF(tag, real, bits)                                          \
   typedef bits ST_BITS_##tag;                                                \

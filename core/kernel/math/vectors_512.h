@@ -12,7 +12,7 @@
 #include <stdbool.h>
 
 #include "kernel/math/far_angle.h"
-#include "kernel/math/polynomials.h"
+#include "kernel/polynomials.h"
 #include "kernel/unroll.h"
 
 #ifndef ST_NVECTORS

@@ -9,7 +9,7 @@
 #include "kernel/math/half_rows.h"
 #include "kernel/reduce/pairwise_reduction.h"
 
-#include "kernel/math/complex.h" /* after it: defines a macro called complex */
+#include "kernel/complex.h" /* after it: defines a macro called complex */
 
 #define ST_MAYBE __attribute__((unused))
 #define ST_ALWAYS_INLINE inline __attribute__((always_inline))
