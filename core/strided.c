@@ -22,8 +22,9 @@
 #include "grad/autocast/autocast.h"
 #include "grad/record/derivatives.h"
 #include "grad/graph/history.h"
-#include "op/registry/op.h"
 #include "op/random/random.h"
+#include "op/row/op.h"
+#include "op/table/register.h"
 
 /* -- Process -------------------------------------------------------------- */
 

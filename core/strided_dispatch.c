@@ -13,8 +13,9 @@
 #include "dispatch/watch.h"
 #include "fuse/schedule/elementwise_op.h"
 #include "grad/autocast/autocast.h"
-#include "op/registry/op.h"
-#include "op/registry/scripted.h"
+#include "op/row/op.h"
+#include "op/row/scripted.h"
+#include "op/table/register.h"
 
 /* -- Operators ------------------------------------------------------------ */
 

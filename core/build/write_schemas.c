@@ -15,8 +15,8 @@
 
 #include "base/text.h"
 #include "dispatch/schema/schema.h"
-#include "op/registry/builtin_schemas.h"
-#include "op/registry/register.h"
+#include "op/row/kernel_context.h"
+#include "op/table/builtin_schemas.h"
 
 /* -- The rows, without their functions ------------------------------------ */
 
@@ -218,7 +218,7 @@ static void put_entry(int id, int variant) {
 int main(void) {
   printf("/* Written by core/build/write_schemas.c from ops.def. */\n\n"
          "#include <math.h>\n\n"
-         "#include \"op/registry/builtin_schemas.h\"\n\n");
+         "#include \"op/table/builtin_schemas.h\"\n\n");
   for (int id = 0; id < COUNT; id++) {
     parse(id, ST_FUNCTIONAL, rows[id].schema);
     if (rows[id].variants & ST_FI) derive(id, ST_INPLACE);

@@ -1,7 +1,7 @@
 /* Complex numbers made of two real tensors: complex and polar.
  */
 
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 static st_status check_parts(const st_tensor *a, const char *a_name,
                              const st_tensor *b, const char *b_name) {

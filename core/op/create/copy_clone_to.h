@@ -3,7 +3,7 @@
 #ifndef ST_OP_CREATE_COPY_CLONE_TO_H
 #define ST_OP_CREATE_COPY_CLONE_TO_H
 
-#include "op/registry/op.h"
+#include "op/row/op.h"
 
 /* The range of an integral dtype. */
 /* BAD_VALUE when dtype cannot represent v: 300 as uint8, 1+2i as float32.

@@ -6,7 +6,7 @@
 #ifndef ST_OP_CREATE_FACTORY_H
 #define ST_OP_CREATE_FACTORY_H
 
-#include "op/registry/op.h"
+#include "op/row/op.h"
 
 /* -- For other families --------------------------------------------------- */
 
@@ -41,5 +41,8 @@ st_status st__copy_to_device(st_tensor **t, st_device device, st_tensor **out);
 /* OK for CPU and Meta tensors. NO_KERNEL for an extension device, which must
  * register its own kernel. BAD_STATE for a zero tensor that has no memory. */
 st_status st__check_cpu_or_meta(const st_tensor *t);
+
+/* The boxed kernel of ST_MAKE_OUT rows (factory_out.c). */
+ST_BOXED(st__make_out);
 
 #endif

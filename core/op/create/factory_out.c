@@ -1,12 +1,12 @@
 /* out= variants of factories, which take the dtype and device of out.
  */
 
-#include "op/registry/assign_out.h"
+#include "op/create/factory.h"
 
 #include <string.h>
 
-#include "op/create/factory.h"
-#include "op/registry/register.h"
+#include "op/row/assign_out.h"
+#include "op/row/kernel_context.h"
 #include "tensor/view.h"
 
 /* -- Factories that fill -------------------------------------------------- */

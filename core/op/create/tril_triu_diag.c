@@ -6,7 +6,7 @@
 
 #include "base/interrupt.h"
 #include "base/threads.h"
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 #include "op/create/factory.h"
 #include "tensor/view.h"
 

@@ -3,8 +3,7 @@
 
 #include <inttypes.h>
 
-#include "op/nn/spatial.h"
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 ST_BOXED(st__box_relu6) {
   const st_value self = *st__next(&args);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "op/elementwise/pointwise.h"
-#include "op/registry/op.h"
+#include "op/row/op.h"
 
 /* The sign of self follows from the sign of the result only if the slope is
  * not negative. */

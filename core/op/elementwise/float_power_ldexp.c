@@ -1,7 +1,7 @@
 /* float_power and ldexp, composed of pow, mul and _ldexp.
  */
 
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 /* -- float_power ---------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /* isclose and allclose.
  */
 
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 static st_status check_close(const st_tensor *self, const st_tensor *other,
                              double rtol, double atol) {

@@ -10,7 +10,7 @@
 #ifndef ST_OP_ELEMENTWISE_POINTWISE_H
 #define ST_OP_ELEMENTWISE_POINTWISE_H
 
-#include "op/registry/op.h"
+#include "op/row/op.h"
 
 enum { ST_MAX_INPUTS = 4 };
 

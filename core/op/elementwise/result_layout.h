@@ -4,7 +4,7 @@
 #ifndef ST_OP_ELEMENTWISE_RESULT_LAYOUT_H
 #define ST_OP_ELEMENTWISE_RESULT_LAYOUT_H
 
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 /* A meta tensor of t's dtype with these sizes and strides; owned. */
 st_status st__meta_twin(const st_tensor *t, int ndim, const int64_t *sizes,

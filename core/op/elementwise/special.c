@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "op/elementwise/pointwise.h"
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 /* -- polygamma ------------------------------------------------------------ */
 

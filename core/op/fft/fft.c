@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 /* -- Arguments ------------------------------------------------------------ */
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "op/create/factory.h"
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 /* The arguments that both have. */
 typedef struct frames {

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "op/fft/lines.h"
-#include "op/registry/op.h"
+#include "op/row/op.h"
 
 /* -- Arguments ------------------------------------------------------------ */
 

@@ -11,7 +11,7 @@
 
 #include "base/threads.h"
 #include "op/create/factory.h"
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 #define PI 3.14159265358979323846
 

@@ -8,7 +8,7 @@
 
 #include "op/create/copy_clone_to.h"
 #include "op/create/factory.h"
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 #include "tensor/view.h"
 
 /* -- index ---------------------------------------------------------------- */

@@ -10,7 +10,7 @@
 #define ST_OP_INDEX_INDEX_H
 
 #include "kernel/index/index.h"
-#include "op/registry/op.h"
+#include "op/row/op.h"
 
 /* -- Index operands (index_operands.c) ------------------------------------- */
 

@@ -4,7 +4,7 @@
  */
 
 #include "op/index/index.h"
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 /* The indices, owned by a scope or NULL. */
 typedef struct clamped {

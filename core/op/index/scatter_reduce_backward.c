@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 /* The arguments of a scatter reduction. src is narrowed to index's shape. */
 typedef struct scatter_args {

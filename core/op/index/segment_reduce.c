@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 /* ORDER SEGMENT */
 typedef enum segment_kind { SUM, MEAN, MAX, MIN, PROD, KINDS } segment_kind;

@@ -2,7 +2,7 @@
  * masked_select, and reductions to a selected element.
  */
 
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 /* Calls an in-place operator. Its result is its first argument, which the op
  * scope owns already. */

@@ -7,7 +7,7 @@
 
 #include "op/create/factory.h"
 #include "op/index/index.h"
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 static st_status check_integers(const st_tensor *t, const char *name) {
   if (st__is_integral(t->dtype) && t->dtype != ST_BOOL) return ST_OK;

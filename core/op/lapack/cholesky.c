@@ -6,7 +6,7 @@
 
 #include "op/lapack/blocks.h"
 #include "op/lapack/small_matrices.h"
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 /* -- linalg_cholesky_ex --------------------------------------------------- */
 

@@ -6,7 +6,7 @@
 #include "base/threads.h"
 #include "op/lapack/lu.h"
 #include "op/lapack/small_matrices.h"
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 /* -- The diagonal of U ---------------------------------------------------- */
 

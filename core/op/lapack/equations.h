@@ -3,7 +3,7 @@
 #ifndef ST_OP_LAPACK_EQUATIONS_H
 #define ST_OP_LAPACK_EQUATIONS_H
 
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 /* The sizes of X, whose batch is that of A and B, broadcast. BAD_SHAPE if B
  * does not fit to A, which is called `name`. */

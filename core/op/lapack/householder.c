@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "op/lapack/blocks.h"
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 enum { BLOCK = 32 }; /* columns that LAPACK works with at once */
 

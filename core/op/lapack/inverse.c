@@ -5,7 +5,7 @@
 
 #include "op/lapack/blocks.h"
 #include "op/lapack/small_matrices.h"
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 /* -- linalg_inv_ex -------------------------------------------------------- */
 

@@ -16,7 +16,7 @@
 #define ST_OP_LAPACK_LAPACK_H
 
 #include "op/linalg/blas.h"
-#include "op/registry/op.h"
+#include "op/row/op.h"
 
 /* The functions for one dtype. Pointers to elements are void; the lengths of
  * the texts come last, as Fortran compilers pass them.

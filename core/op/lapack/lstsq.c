@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "op/lapack/lapack.h"
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 #include "tensor/view.h"
 
 /* -- Drivers -------------------------------------------------------------- */

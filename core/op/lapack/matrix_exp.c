@@ -18,7 +18,7 @@
 
 #include "base/threads.h"
 #include "op/lapack/lapack.h"
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 /* -- Linear combinations -------------------------------------------------- */
 

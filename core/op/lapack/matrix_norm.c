@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 /* -- Norms ---------------------------------------------------------------- */
 

@@ -9,7 +9,7 @@
  */
 
 #include "op/lapack/lapack.h"
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 static st_tensor *times(st_op_scope *c, const st_tensor *a,
                         const st_tensor *b) {

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 
 #include "op/lapack/lapack.h"
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 /* -- svd ------------------------------------------------------------------ */
 

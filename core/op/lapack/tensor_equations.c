@@ -3,7 +3,7 @@
  */
 
 #include "op/lapack/lapack.h"
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 static int64_t product(const int64_t *sizes, int n) {
   int64_t all = 1;

@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 #include "op/create/copy_clone_to.h"
 #include "tensor/view.h"
 
@@ -400,7 +400,7 @@ st_status st__register_lazy(void) {
                                 keys[k].debug));
   }
   for (int id = 0; id < ST_OP_COUNT; id++) {
-    if (st__op_rows[id].kind != ST_KIND_VIEW) continue;
+    if (st__op_row((st_op_id)id)->kind != ST_KIND_VIEW) continue;
     ST_TRY(register_for((st_op_id)id, ALL, NULL, "keeps the key"));
   }
   for (size_t i = 0; i < sizeof fallthroughs / sizeof *fallthroughs; i++) {

@@ -5,7 +5,7 @@
 #ifndef ST_OP_LAZY_LAZY_H
 #define ST_OP_LAZY_LAZY_H
 
-#include "op/registry/op.h"
+#include "op/row/op.h"
 
 /* t itself, retained, if it is not lazy, otherwise a materialized copy. *out is
  * read-only: for a zero tensor it is one zero, expanded. */

@@ -3,7 +3,7 @@
  * times infinity or NaN is zero.
  */
 
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 #include "op/create/factory.h"
 #include "op/lazy/lazy.h"
 

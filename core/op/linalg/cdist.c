@@ -6,8 +6,7 @@
 #include <math.h>
 
 #include "base/interrupt.h"
-#include "op/nn/spatial.h"
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 /* The norm of order p over the last dimension. */
 static st_tensor *norm(st_op_scope *c, const st_tensor *d, st_value p,

@@ -2,7 +2,7 @@
  */
 
 #include "op/elementwise/result_layout.h"
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 /* -- cross ---------------------------------------------------------------- */
 

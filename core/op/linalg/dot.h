@@ -3,7 +3,7 @@
 #ifndef ST_OP_LINALG_DOT_H
 #define ST_OP_LINALG_DOT_H
 
-#include "op/registry/op.h"
+#include "op/row/op.h"
 
 /* Elements and their byte strides. */
 typedef struct st_dot {

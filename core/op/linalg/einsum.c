@@ -16,7 +16,7 @@
 
 #include "base/interrupt.h"
 #include "base/text.h"
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 enum { DOTS = ST_LABELS }; /* the code of an ellipsis */
 enum { REPEATS = 28 };     /* of labels of one tensor: a scope owns the views */

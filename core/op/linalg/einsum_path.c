@@ -10,7 +10,7 @@
 #include <math.h>
 
 #include "base/text.h"
-#include "op/registry/op.h"
+#include "op/row/op.h"
 
 enum { EXACT = 8, SETS = 1 << EXACT };
 

@@ -3,7 +3,7 @@
 #ifndef ST_OP_LINALG_GEMM_H
 #define ST_OP_LINALG_GEMM_H
 
-#include "op/registry/op.h"
+#include "op/row/op.h"
 
 static inline bool st__scalar_is_zero(st_scalar s) {
   double c[2];

@@ -3,8 +3,7 @@
 
 #include "op/create/copy_clone_to.h"
 #include "op/elementwise/result_layout.h"
-#include "op/nn/spatial.h"
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 #include "tensor/view.h"
 
 /* -- Inner products ------------------------------------------------------- */

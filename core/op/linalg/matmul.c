@@ -4,9 +4,8 @@
 
 #include "op/create/copy_clone_to.h"
 #include "op/linalg/gemm.h"
-#include "op/nn/spatial.h"
-#include "op/registry/assign_out.h"
-#include "op/registry/op.h"
+#include "op/row/assign_out.h"
+#include "op/row/composite.h"
 #include "tensor/view.h"
 
 /* -- Checks --------------------------------------------------------------- */

@@ -4,7 +4,7 @@
 #define ST_OP_LINALG_PRODUCT_H
 
 #include "op/linalg/blas.h"
-#include "op/registry/op.h"
+#include "op/row/op.h"
 
 /* A batch of matrices; strides in elements. */
 typedef struct st_matrix {

@@ -2,7 +2,7 @@
  * addmm.dtype, baddbmm.dtype. The factors are converted first.
  */
 
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 /* float16 and bfloat16 may be multiplied in float32, others in their own. */
 static st_status check_dtype(const st_tensor *t, st_dtype d) {

@@ -7,7 +7,7 @@
 #include "base/interrupt.h"
 #include "base/sizes.h"
 #include "op/elementwise/result_layout.h"
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 /* -- tensordot ------------------------------------------------------------ */
 

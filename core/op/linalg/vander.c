@@ -1,7 +1,7 @@
 /* Powers of the elements of vectors: vander, linalg_vander.
  */
 
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 static st_tensor *join(st_op_scope *c, st_tensor *ones, st_tensor *powers) {
   st_tensor *parts[] = {ones, powers};

@@ -3,7 +3,7 @@
 #ifndef ST_OP_NN_ATTENTION_H
 #define ST_OP_NN_ATTENTION_H
 
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 typedef struct st_attention {
   const st_tensor *query, *key, *value;

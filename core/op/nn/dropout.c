@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 /* Forms of dropout. */
 enum { CHANNELS = 1, ALPHA = 2, IN_PLACE = 4 };

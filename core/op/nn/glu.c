@@ -2,7 +2,7 @@
  * half type are computed as float32.
  */
 
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 #include <inttypes.h>
 

@@ -3,7 +3,7 @@
 #ifndef ST_OP_NN_LOSS_H
 #define ST_OP_NN_LOSS_H
 
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 /* The values of `int reduction`. ORDER REDUCTION:
  * lua/bind/call/argument_convert.c */

@@ -4,7 +4,7 @@
 
 #include "op/reduce/cumsum.h"
 #include "op/reduce/line_tiles.h"
-#include "op/registry/op.h"
+#include "op/row/op.h"
 
 /* -- softmax -------------------------------------------------------------- */
 

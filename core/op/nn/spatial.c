@@ -12,11 +12,6 @@
 
 /* -- Calls of operators --------------------------------------------------- */
 
-st_tensor *st__apply_reshape(st_op_scope *c, const st_tensor *t, int ndim,
-                             const int64_t *sizes) {
-  return st__apply_with(c, ST_OP_reshape, t, st__of_ints(sizes, ndim));
-}
-
 st_tensor *st__reshape_tail(st_op_scope *c, const st_tensor *t, int drop, int n,
                             const int64_t *sizes) {
   int64_t all[ST_MAX_DIMS + ST_SPATIAL_MAX];
@@ -35,30 +30,6 @@ st_tensor *st__apply_format(st_op_scope *c, const st_tensor *t,
     return (st_tensor *)(uintptr_t)t;
   }
   return st__apply_with(c, ST_OP_clone, t, st__of_int(format));
-}
-
-st_tensor *st__scope_keep(st_op_scope *c, st_op_scope *round, st_tensor *t) {
-  const bool going = st__scope_ok(c) && st__scope_ok(round);
-  if (going && t) {
-    ST_ASSERT(c->n < ST_OP_SCOPE_MAX);
-    st__tensor_retain(t);
-    c->t[c->n++] = t;
-  }
-  const st_status status = st__scope_end(round, 0, NULL, NULL);
-  if (st__scope_ok(c)) c->status = status;
-  return going ? t : NULL;
-}
-
-st_tensor *st__apply_attached(st_op_scope *c, const st_tensor *t,
-                              const st_tensor *to) {
-  return st__apply2(c, ST_OP__attached, t, to);
-}
-
-st_tensor *st__apply_attached_none(st_op_scope *c, const st_tensor *t,
-                                   const st_tensor *to) {
-  if (!st__scope_ok(c)) return NULL;
-  return st__apply(c, ST_OP__attached, 3, (st_value[]){
-    st__of_tensor(t), st__of_tensor(to), st__of_bool(false)});
 }
 
 st_tensor *st__to_device_of(st_op_scope *c, const st_tensor *table,

@@ -9,19 +9,11 @@
  * one, too; a transposed one applies col2im to a product. For small windows
  * means whose gradient is recorded use views instead: view k has element k of
  * all windows. im2col is a clone of a strided view, col2im adds views of one.
- *
- * Note [Zero second derivatives]
- * The gradient of a mean does not depend on the image, nor that of a bias on
- * the weight. Yet ATen's backward operators take the image and the weight as
- * arguments, so there such a gradient can be differentiated again, and the
- * result is 0. _attached gives the same behaviour: it returns a view of its
- * argument whose gradient is a function, a constant one, of another tensor.
- * Without `zero` the second derivative is none instead of zeros.
  */
 #ifndef ST_OP_NN_SPATIAL_H
 #define ST_OP_NN_SPATIAL_H
 
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 enum { ST_SPATIAL_MAX = 3 };
 
@@ -36,12 +28,6 @@ typedef struct st_window {
   int64_t dilation[ST_SPATIAL_MAX];
   int64_t out[ST_SPATIAL_MAX];
 } st_window;
-
-/* True if the gradient of a result computed from tensors with these keys is
- * recorded. */
-static inline bool st__is_recorded(st_keyset keys) {
-  return (keys & ST_AUTOGRAD_BITS) && st__tls().grad;
-}
 
 /* True if the kernels of images take t: the memory of an extension device is
  * reached through its operators only. */
@@ -87,25 +73,12 @@ int64_t st__images_at_once(const st_tensor *images, int64_t pixels);
 
 /* -- Calls of operators (spatial.c) --------------------------------------- */
 
-st_tensor *st__apply_reshape(st_op_scope *c, const st_tensor *t, int ndim,
-                             const int64_t *sizes);
 /* Replaces the last `drop` dimensions of t by n dimensions. */
 st_tensor *st__reshape_tail(st_op_scope *c, const st_tensor *t, int drop, int n,
                             const int64_t *sizes);
 /* t in the memory format that like suggests. */
 st_tensor *st__apply_format(st_op_scope *c, const st_tensor *t,
                             const st_tensor *like);
-/* Ends scope round; t, if any, moves to scope c. Returns t, or NULL after a
- * failure. */
-st_tensor *st__scope_keep(st_op_scope *c, st_op_scope *round, st_tensor *t);
-/* A view of t whose gradient depends on `to`: Note [Zero second
- * derivatives]. */
-st_tensor *st__apply_attached(st_op_scope *c, const st_tensor *t,
-                              const st_tensor *to);
-/* The same, where the second derivative is none unless something else gives
- * one. */
-st_tensor *st__apply_attached_none(st_op_scope *c, const st_tensor *t,
-                                   const st_tensor *to);
 /* Copies such a vector to the device of like, as dtype. */
 st_tensor *st__to_device_of(st_op_scope *c, const st_tensor *table,
                             st_dtype dtype, const st_tensor *like);

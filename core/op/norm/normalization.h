@@ -4,7 +4,7 @@
 #define ST_OP_NORM_NORMALIZATION_H
 
 #include "op/nn/spatial.h"
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 /* t in the dtype that it is computed in. */
 static inline st_tensor *precise(st_op_scope *c, st_tensor *t) {

@@ -1,7 +1,7 @@
 /* Covariances and correlations of the rows of a matrix.
  */
 
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 #include <inttypes.h>
 

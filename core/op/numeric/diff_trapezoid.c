@@ -1,7 +1,7 @@
 /* Differences along a dimension, and the trapezoidal rule.
  */
 
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 #include <inttypes.h>
 

@@ -2,7 +2,7 @@
  * central differences inside, one-sided ones at the ends.
  */
 
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 #include <inttypes.h>
 

@@ -8,7 +8,7 @@
 #include "op/create/copy_clone_to.h"
 #include "op/create/factory.h"
 #include "op/reduce/reduction.h"
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 /* -- bincount ------------------------------------------------------------- */
 

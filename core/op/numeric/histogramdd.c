@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 /* The points, as a matrix with a row for each, and what is counted. */
 typedef struct points {

@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 static st_status check_vector(const st_tensor *t, const char *name) {
   if (t->ndim == 1) return ST_OK;

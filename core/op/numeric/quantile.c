@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 enum { LINEAR, LOWER, HIGHER, MIDPOINT, NEAREST, NMODES };
 

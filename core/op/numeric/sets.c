@@ -3,7 +3,7 @@
  * NaN, which differs from that of another set.
  */
 
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 /* -- Sets ----------------------------------------------------------------- */
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "iter/iter.h"
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 static st_status check_samples(const st_tensor *t, const char *name) {
   if (t->ndim == 1 && t->sizes[0] > 0) return ST_OK;

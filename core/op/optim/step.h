@@ -5,7 +5,7 @@
 #define ST_OP_OPTIM_STEP_H
 
 #include "kernel/optim/optim.h"
-#include "op/registry/op.h"
+#include "op/row/op.h"
 
 enum { ST_OPTIM_LISTS = 6 }; /* parameters, up to four states, gradients */
 

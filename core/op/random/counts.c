@@ -13,7 +13,7 @@
 
 #include "op/create/factory.h"
 #include "op/random/random.h"
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 /* -- Poisson -------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
  * Distribution", ICLR 2017.
  */
 
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 /* A tensor like t of -log(E), where E is exponential. */
 static const st_tensor *gumbels(st_op_scope *c, const st_tensor *t,

@@ -18,7 +18,7 @@
 #define ST_OP_RANDOM_RANDOM_H
 
 #include "kernel/random/random.h"
-#include "op/registry/op.h"
+#include "op/row/op.h"
 
 /* -- Sources -------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
 
 #include "op/create/factory.h"
 #include "op/random/random.h"
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 #include "tensor/overlap.h"
 
 enum { GRAIN = 4096 }; /* elements of a thread */

@@ -6,7 +6,7 @@
  */
 
 #include "op/reduce/reduction.h"
-#include "op/registry/op.h"
+#include "op/row/op.h"
 
 static st_status get_checked_dims(const st_run *r, st_dims *d) {
   ST_TRY(st__get_dims(r, d));

@@ -3,7 +3,7 @@
 #ifndef ST_OP_REDUCE_CUMSUM_H
 #define ST_OP_REDUCE_CUMSUM_H
 
-#include "op/registry/op.h"
+#include "op/row/op.h"
 
 /* Sets *dtype to the argument "dtype", or to otherwise if it is absent;
  * BAD_DTYPE if no tensor can have it. */

@@ -3,7 +3,7 @@
 #ifndef ST_OP_REDUCE_LINES_H
 #define ST_OP_REDUCE_LINES_H
 
-#include "op/registry/op.h"
+#include "op/row/op.h"
 #include "tensor/loop_dims.h"
 
 enum { ST_LINE_OPERANDS = 3 };

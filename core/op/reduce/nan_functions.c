@@ -7,7 +7,7 @@
  * path as without these functions.
  */
 
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 #include <math.h>
 

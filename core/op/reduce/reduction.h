@@ -30,7 +30,7 @@
 #ifndef ST_OP_REDUCE_REDUCTION_H
 #define ST_OP_REDUCE_REDUCTION_H
 
-#include "op/registry/op.h"
+#include "op/row/op.h"
 
 /* One pass: acc is the dtype of the accumulators, `start` their initial value.
  * The kernel `combine` combines partial results. */

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "op/reduce/sums_out_of_range.h"
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 /* -- Helpers -------------------------------------------------------------- */
 

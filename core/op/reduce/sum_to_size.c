@@ -1,7 +1,7 @@
 /* sum_to_size, the sum that undoes a broadcast.
  */
 
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 /* The dimensions of self to sum over; BAD_SHAPE if size does not expand to
  * self's sizes. */

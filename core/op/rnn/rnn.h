@@ -17,7 +17,7 @@
 #ifndef ST_OP_RNN_RNN_H
 #define ST_OP_RNN_RNN_H
 
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 typedef enum st_rnn_mode {
   ST_RNN_GRU, ST_RNN_LSTM, ST_RNN_TANH, ST_RNN_RELU, ST_RNN_MODES

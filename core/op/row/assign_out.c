@@ -3,7 +3,7 @@
  * themselves: structured.c.
  */
 
-#include "op/registry/assign_out.h"
+#include "op/row/assign_out.h"
 
 #include "tensor/overlap.h"
 

@@ -1,9 +1,9 @@
 /* Results that are copied to out=, of operators that are not structured.
  */
-#ifndef ST_OP_REGISTRY_ASSIGN_OUT_H
-#define ST_OP_REGISTRY_ASSIGN_OUT_H
+#ifndef ST_OP_ROW_ASSIGN_OUT_H
+#define ST_OP_ROW_ASSIGN_OUT_H
 
-#include "op/registry/op.h"
+#include "op/row/op.h"
 
 /* Copies value to out. out keeps its strides if it has the shape of value,
  * and is resized otherwise. BAD_DTYPE or BAD_VALUE when dtypes or devices

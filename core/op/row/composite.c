@@ -1,10 +1,10 @@
 /* Operator scopes: calls of operators inside composite operators.
  */
 
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 #include "base/interrupt.h"
-#include "op/registry/assign_out.h"
+#include "op/row/assign_out.h"
 
 bool st__scope_goes_on(st_op_scope *c) {
   if (st__scope_ok(c)) c->status = st__poll_interrupt();
@@ -88,6 +88,11 @@ st_tensor *st__apply_narrow(st_op_scope *c, const st_tensor *a, int64_t dim,
                                 st__of_int(start), st__of_int(length)});
 }
 
+st_tensor *st__apply_reshape(st_op_scope *c, const st_tensor *t, int ndim,
+                             const int64_t *sizes) {
+  return st__apply_with(c, ST_OP_reshape, t, st__of_ints(sizes, ndim));
+}
+
 st_tensor *st__apply_flatten(st_op_scope *c, const st_tensor *a) {
   const int64_t size[] = {-1};
   if (st__scope_ok(c) && a->numel == 0) {
@@ -96,6 +101,18 @@ st_tensor *st__apply_flatten(st_op_scope *c, const st_tensor *a) {
   }
   const st_tensor *dense = st__apply1(c, ST_OP_contiguous, a);
   return st__apply_with(c, ST_OP_reshape, dense, st__of_ints(size, 1));
+}
+
+st_tensor *st__apply_attached(st_op_scope *c, const st_tensor *t,
+                              const st_tensor *to) {
+  return st__apply2(c, ST_OP__attached, t, to);
+}
+
+st_tensor *st__apply_attached_none(st_op_scope *c, const st_tensor *t,
+                                   const st_tensor *to) {
+  if (!st__scope_ok(c)) return NULL;
+  return st__apply(c, ST_OP__attached, 3, (st_value[]){
+    st__of_tensor(t), st__of_tensor(to), st__of_bool(false)});
 }
 
 /* -- Without calls -------------------------------------------------------- */
@@ -167,6 +184,18 @@ st_status st__scope_return(st_op_scope *c, st_tensor *result, st_value *rets) {
   return st__scope_end(c, 1, &result, rets);
 }
 
+st_tensor *st__scope_keep(st_op_scope *c, st_op_scope *round, st_tensor *t) {
+  const bool going = st__scope_ok(c) && st__scope_ok(round);
+  if (going && t) {
+    ST_ASSERT(c->n < ST_OP_SCOPE_MAX);
+    st__tensor_retain(t);
+    c->t[c->n++] = t;
+  }
+  const st_status status = st__scope_end(round, 0, NULL, NULL);
+  if (st__scope_ok(c)) c->status = status;
+  return going ? t : NULL;
+}
+
 typedef st_status (*assign_fn)(st_tensor *out, const st_tensor *value);
 
 static st_status write_out(st_op_id id, int n, const st_value *args,
@@ -187,7 +216,7 @@ st_status st__compose_self(st_op_id id, int n, const st_value *args,
   st_value given[ST_MAX_ARGS];
   st_op_scope c = {.status = ST_OK};
   for (int i = 0; i < n; i++) given[i] = args[i];
-  if (st__tls().grad && (self->keys & ST_AUTOGRAD_BITS)) {
+  if (st__is_recorded(self->keys)) {
     given[0] = st__of_tensor(st__apply1(&c, ST_OP_clone, self));
   }
   const st_tensor *value = st__scope_ok(&c) ? st__apply(&c, id, n,

@@ -14,11 +14,19 @@
  * use them as addresses, lengths or sizes after another call, nor while it
  * writes to the result of one. It reads them from a snapshot, or it writes to a
  * tensor of its own: no operator, hence no script, has seen these.
+ *
+ * Note [Zero second derivatives]
+ * The gradient of a mean does not depend on the image, nor that of a bias on
+ * the weight. Yet ATen's backward operators take the image and the weight as
+ * arguments, so there such a gradient can be differentiated again, and the
+ * result is 0. _attached gives the same behaviour: it returns a view of its
+ * argument whose gradient is a function, a constant one, of another tensor.
+ * Without `zero` the second derivative is none instead of zeros.
  */
-#ifndef ST_OP_REGISTRY_COMPOSITE_H
-#define ST_OP_REGISTRY_COMPOSITE_H
+#ifndef ST_OP_ROW_COMPOSITE_H
+#define ST_OP_ROW_COMPOSITE_H
 
-#include "op/registry/op.h"
+#include "op/row/op.h"
 
 enum { ST_OP_SCOPE_MAX = 96 };
 
@@ -30,6 +38,12 @@ typedef struct st_op_scope {
 
 static inline bool st__scope_ok(const st_op_scope *c) {
   return c->status == ST_OK;
+}
+
+/* True if the gradient of a result computed from tensors with these keys is
+ * recorded. */
+static inline bool st__is_recorded(st_keyset keys) {
+  return (keys & ST_AUTOGRAD_BITS) && st__tls().grad;
 }
 
 /* For loops that may take long: st__scope_ok; asks whether to stop first
@@ -68,8 +82,18 @@ st_tensor *st__apply_to(st_op_scope *c, const st_tensor *a, st_dtype d);
 /* A view of the indices [start, start + length) of dimension dim. */
 st_tensor *st__apply_narrow(st_op_scope *c, const st_tensor *a, int64_t dim,
                             int64_t start, int64_t length);
+st_tensor *st__apply_reshape(st_op_scope *c, const st_tensor *t, int ndim,
+                             const int64_t *sizes);
 /* a as a contiguous tensor of one dimension. */
 st_tensor *st__apply_flatten(st_op_scope *c, const st_tensor *a);
+/* A view of t whose gradient depends on `to`: Note [Zero second
+ * derivatives]. */
+st_tensor *st__apply_attached(st_op_scope *c, const st_tensor *t,
+                              const st_tensor *to);
+/* The same, where the second derivative is none unless something else gives
+ * one. */
+st_tensor *st__apply_attached_none(st_op_scope *c, const st_tensor *t,
+                                   const st_tensor *to);
 
 /* The elements of t, which are integers and not on Meta, as a new contiguous
  * tensor of int64: Note [Snapshots of elements]. NULL after a failure. */
@@ -86,6 +110,9 @@ st_tensor *st__new_cpu_vector(st_op_scope *c, st_dtype dtype, int64_t n,
 /* Ends the scope `round` and copies its status to c. On success *t, a result
  * of round, replaces everything that c owns. */
 void st__scope_replace(st_op_scope *c, st_op_scope *round, st_tensor **t);
+/* Ends scope round; t, if any, moves to scope c. Returns t, or NULL after a
+ * failure. */
+st_tensor *st__scope_keep(st_op_scope *c, st_op_scope *round, st_tensor *t);
 
 /* Releases the tensors of the scope and returns its status. On success rets
  * owns the n results. */

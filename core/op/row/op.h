@@ -17,8 +17,8 @@
  * Results that are copies of elements or positions (sort, argmax, gather) need
  * an out= of their own dtype, as in ATen.
  */
-#ifndef ST_OP_REGISTRY_OP_H
-#define ST_OP_REGISTRY_OP_H
+#ifndef ST_OP_ROW_OP_H
+#define ST_OP_ROW_OP_H
 
 #include "dispatch/args.h"
 #include "dispatch/dispatch.h"
@@ -89,8 +89,6 @@ struct st_op_row {
   const char *what;          /* describes the kernel in dumps */
 };
 
-extern const st_op_row st__op_rows[];
-
 /* Operators by row, for calls from C: ST_OP_add_Tensor. st__op_variant
  * returns the in-place and out= variants of structured rows. */
 typedef enum st_op_id {
@@ -129,14 +127,15 @@ typedef enum st_op_id {
 #define ST_FACTORY(id, schema, fn, doc)   ST_BOXED(fn);
 #include "ops.def"
 
+/* Makes op the variant of row id: the table does it, once per process. */
+void st__set_op(st_op_id id, st_variant variant, const st_op_row *row,
+                const st_op *op);
+const st_op_row *st__op_row(st_op_id id);
 const st_op *st__op(st_op_id id);
 const st_op *st__op_variant(st_op_id id, st_variant variant);
 
 /* The kernel in op's row; ST_K_NONE for an operator without a row. */
 st_kernel_id st__op_kernel(const st_op *op);
-
-/* Registers every row under aten::, once per process. */
-st_status st__register_operators(void);
 
 /* Calls operator id with n arguments; the other arguments are defaults. */
 st_status st__invoke(st_op_id id, int n, const st_value *args,
@@ -208,10 +207,7 @@ st_status st__run_structured(const st_call *call, const st_value *args,
 st_status st__check_devices(const st_call *call, const st_value *args,
                             st_device device);
 
-/* -- Extensions ----------------------------------------------------------- */
-
 /* See strided.h. */
-st_status st__library_structured(st_library *lib, const st_structured *s);
 void *st__run_ctx(const st_run *r);
 
 #endif

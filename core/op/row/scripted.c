@@ -16,7 +16,7 @@
  * only. Nor are operators of libraries, of which the engine has no kernel.
  */
 
-#include "op/registry/scripted.h"
+#include "op/row/scripted.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@
 
 #include "base/memory.h"
 #include "iter/fake_tensors.h"
-#include "op/registry/op.h"
+#include "op/row/op.h"
 
 typedef struct expected {
   st_call call;

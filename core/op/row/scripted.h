@@ -1,6 +1,6 @@
 /* Kernels that are functions of scripts: Note [What scripts return]. */
-#ifndef ST_OP_REGISTRY_SCRIPTED_H
-#define ST_OP_REGISTRY_SCRIPTED_H
+#ifndef ST_OP_ROW_SCRIPTED_H
+#define ST_OP_ROW_SCRIPTED_H
 
 #include "dispatch/dispatch.h"
 

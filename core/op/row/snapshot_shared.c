@@ -13,8 +13,7 @@
 
 #include <string.h>
 
-#include "op/create/copy_clone_to.h"
-#include "op/registry/register.h"
+#include "op/row/kernel_context.h"
 
 static const struct { const char *name, *arg; } listed[] = {
   {"_log_softmax_at",   "index"},

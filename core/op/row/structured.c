@@ -2,11 +2,8 @@
  * variants (Note [A structured run]).
  */
 
-#include "op/registry/op.h"
-
-#include "iter/dry_run.h"
-#include "op/registry/direct_pointwise.h"
-#include "op/registry/register.h"
+#include "iter/loop_report.h"
+#include "op/row/kernel_context.h"
 
 /* -- Geometry of out= arguments ------------------------------------------- */
 
@@ -417,7 +414,7 @@ st_status st__structured(const st_call *call, const st_value *args,
                          st_value *rets) {
   const st_structured_ctx *ctx = call->ctx;
   st_status status;
-  if (ctx->direct_inputs && st__direct_call(ctx, args, rets, &status)) {
+  if (ctx->direct && ctx->direct(ctx, args, rets, &status)) {
     return status;
   }
   return st__run_structured(call, args, rets);

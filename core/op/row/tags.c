@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "op/registry/register.h"
+#include "op/row/kernel_context.h"
 
 static const struct { const char *name; int tags; } listed[] = {
   {"nonzero",                        ST_OPTAG_DYNAMIC_OUTPUT_SHAPE},

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "op/registry/register.h"
+#include "op/row/kernel_context.h"
 
 /* -- Checks --------------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
  * new contiguous tensors.
  */
 
-#include "op/registry/register.h"
+#include "op/row/kernel_context.h"
 
 /* Replaces a view by a copy of its elements. */
 static st_status copy(st_tensor **view) {

@@ -1,7 +1,7 @@
 /* atleast_1d, atleast_2d and atleast_3d of lists of tensors.
  */
 
-#include "op/registry/op.h"
+#include "op/row/op.h"
 
 static st_status each(st_op_id id, const st_value *args, st_value *rets) {
   const st_tensors tensors = st__next_tensors(&args);

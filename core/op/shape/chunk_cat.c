@@ -2,7 +2,7 @@
  */
 
 #include "base/memory.h"
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 static st_status check_tensors(st_tensors list, int dim) {
   const st_tensor *first = list.p[0];

@@ -3,7 +3,7 @@
  * which start from a copy of self.
  */
 
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 #include "tensor/overlap.h"
 
 /* -- Writing a view ------------------------------------------------------- */

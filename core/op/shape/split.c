@@ -6,7 +6,7 @@
 #include "base/interrupt.h"
 #include "op/create/copy_clone_to.h"
 #include "op/lazy/lazy.h"
-#include "op/registry/op.h"
+#include "op/row/op.h"
 #include "tensor/view.h"
 
 /* The size of self along dim. BAD_DIM if there is no such dimension. */

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 #include "tensor/view.h"
 
 static st_status return_view(st_tensor *t, st_value *ret) {

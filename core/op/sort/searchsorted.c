@@ -6,7 +6,7 @@
 #include "base/threads.h"
 #include "kernel/sort/sort.h"
 #include "op/reduce/reduction.h"
-#include "op/registry/op.h"
+#include "op/row/op.h"
 
 /* -- Arguments ------------------------------------------------------------ */
 

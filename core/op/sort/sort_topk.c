@@ -11,7 +11,7 @@
 #include "kernel/sort/sort.h"
 #include "op/reduce/line_tiles.h"
 #include "op/reduce/reduction.h"
-#include "op/registry/op.h"
+#include "op/row/op.h"
 #include "tensor/view.h"
 
 /* -- Running -------------------------------------------------------------- */

@@ -3,7 +3,7 @@
 
 #include "base/interrupt.h"
 #include "op/create/factory.h"
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 /* -- Runs of equal elements ----------------------------------------------- */
 

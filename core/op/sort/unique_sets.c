@@ -3,7 +3,7 @@
  * unique_values.
  */
 
-#include "op/registry/composite.h"
+#include "op/row/composite.h"
 
 /* With dim the distinct slices along it. */
 ST_BOXED(st__box_unique) {

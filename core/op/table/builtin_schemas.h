@@ -1,8 +1,8 @@
 /* The schemas of ops.def as static data: core/build/write_schemas.c writes it
  * when the library is built.
  */
-#ifndef ST_OP_REGISTRY_BUILTIN_SCHEMAS_H
-#define ST_OP_REGISTRY_BUILTIN_SCHEMAS_H
+#ifndef ST_OP_TABLE_BUILTIN_SCHEMAS_H
+#define ST_OP_TABLE_BUILTIN_SCHEMAS_H
 
 #include "dispatch/schema/schema.h"
 

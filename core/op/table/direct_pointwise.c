@@ -14,12 +14,13 @@
  * calls, to compare them with the usual path.
  */
 
-#include "op/registry/direct_pointwise.h"
+#include "op/table/direct_pointwise.h"
 
 #include <string.h>
 
 #include "base/stack.h"
 #include "kernel/kernel.h"
+#include "op/elementwise/pointwise.h"
 
 enum { MAX_INPUTS = 3 };
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "op/registry/register.h"
+#include "op/table/register.h"
 
 enum { VARIANTS = 3, BACKENDS = 4 };
 

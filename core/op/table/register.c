@@ -2,19 +2,20 @@
  * kernels, under aten::.
  */
 
-#include "op/registry/register.h"
+#include "op/table/register.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/mapped_memory.h"
 #include "base/text.h"
+#include "op/create/factory.h"
 #include "op/elementwise/pointwise.h"
 #include "op/lazy/lazy.h"
-#include "op/registry/builtin_schemas.h"
-#include "op/registry/composite.h"
-#include "op/registry/direct_pointwise.h"
-#include "op/registry/row_shortcuts.h"
+#include "op/row/composite.h"
+#include "op/table/builtin_schemas.h"
+#include "op/table/direct_pointwise.h"
+#include "op/table/row_shortcuts.h"
 
 /* The kernel of ST_COPY_OUT rows. */
 static st_status copy_out(const st_call *call, const st_value *args,
@@ -65,14 +66,7 @@ const st_op_row st__op_rows[] = {
 #include "ops.def"
 };
 
-static const st_op *ops[ST_OP_COUNT][3];
 static st_structured_ctx contexts[ST_OP_COUNT][3][2];
-
-const st_op *st__op(st_op_id id) { return ops[id][ST_FUNCTIONAL]; }
-
-const st_op *st__op_variant(st_op_id id, st_variant variant) {
-  return ops[id][variant];
-}
 
 /* -- Registration --------------------------------------------------------- */
 
@@ -137,7 +131,8 @@ static st_status call_composed(const st_call *call, const st_value *args,
 static st_status call_alias(const st_call *call, const st_value *args,
                             st_value *rets) {
   const st_structured_ctx *ctx = call->ctx;
-  return st__call(ops[ctx->row->target][ctx->variant], args, rets);
+  const st_op_id target = (st_op_id)ctx->row->target;
+  return st__call(st__op_variant(target, ctx->variant), args, rets);
 }
 
 static st_kernel_fn function_of(const st_structured_ctx *ctx) {
@@ -221,14 +216,15 @@ static st_status register_variant(int id, st_variant variant) {
   const st_op *op;
   ST_TRY(st__def_static(b->schema, b->signature, row->doc, b->file, b->tags,
                         &op));
-  ops[id][variant] = op;
+  st__set_op((st_op_id)id, variant, row, op);
   st_structured_ctx *ctx = contexts[id][variant];
   const int base = find_base(op), snapshot_arg = st__snapshot_arg(op);
-  ctx[0] = (st_structured_ctx){row, variant, ST_DEVICE_CPU, base, snapshot_arg,
-                               st__direct_inputs(row, b->schema, variant),
-                               {NULL}, NULL};
-  ctx[1] = (st_structured_ctx){row, variant, ST_DEVICE_META, base, snapshot_arg,
-                               0, {NULL}, NULL};
+  ctx[0] = ctx[1] = (st_structured_ctx){
+    .row = row, .variant = variant, .device = ST_DEVICE_CPU, .base = base,
+    .snapshot_arg = snapshot_arg};
+  ctx[0].direct_inputs = st__direct_inputs(row, b->schema, variant);
+  if (ctx[0].direct_inputs > 0) ctx[0].direct = st__direct_call;
+  ctx[1].device = ST_DEVICE_META;
   return register_kernels(row, op, ctx);
 }
 
@@ -245,34 +241,8 @@ st_status st__register_operators(void) {
   for (int id = 0; id < ST_OP_COUNT; id++) ST_TRY(register_row(id));
   for (int id = 0; id < ST_OP_COUNT; id++) {
     for (int v = 0; v < 3; v++) {
-      if (ops[id][v]) st__row_calls(contexts[id][v]);
+      if (contexts[id][v]->row) st__row_calls(contexts[id][v]);
     }
   }
   return st__register_lazy();
-}
-
-/* -- Kernels by operator -------------------------------------------------- */
-
-st_kernel_id st__op_kernel(const st_op *op) {
-  for (int id = 0; id < ST_OP_COUNT; id++) {
-    for (int v = 0; v < 3; v++) {
-      if (ops[id][v] == op) return st__op_rows[id].kernel;
-    }
-  }
-  return ST_K_NONE;
-}
-
-/* -- Calls from C --------------------------------------------------------- */
-
-st_status st__invoke(st_op_id id, int n, const st_value *args,
-                     st_value *rets) {
-  return st__call_n(ops[id][ST_FUNCTIONAL], n, args, rets);
-}
-
-st_status st__invoke1(st_op_id id, int n, const st_value *args,
-                      st_tensor **out) {
-  st_value ret;
-  ST_TRY(st__invoke(id, n, args, &ret));
-  *out = ret.u.tensor;
-  return ST_OK;
 }

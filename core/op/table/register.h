@@ -1,49 +1,17 @@
-/* Registration of operators: the context of their boxed kernels, and the
- * schemas of derived variants.
+/* The table of operators: the rows of ops.def, and what registers them and the
+ * structured operators of extensions.
  */
-#ifndef ST_OP_REGISTRY_REGISTER_H
-#define ST_OP_REGISTRY_REGISTER_H
+#ifndef ST_OP_TABLE_REGISTER_H
+#define ST_OP_TABLE_REGISTER_H
 
-#include "op/registry/op.h"
+#include "op/row/kernel_context.h"
 
-typedef struct st_structured_ctx {
-  const st_op_row *row;
-  st_variant variant;
-  st_device device; /* of the kernel */
-  int base;         /* index of the argument `int base`, or -1 */
-  int snapshot_arg; /* index of the argument that is read twice, or -1 */
-  int direct_inputs; /* inputs of a direct call, or 0: Note [Direct calls] */
-  const st_op *calls[2]; /* of the row's shortcut, up to NULL */
-  void *own;        /* st_structured's ctx, NULL for rows of ops.def */
-} st_structured_ctx;
+extern const st_op_row st__op_rows[];
 
-/* Derives the schema of a variant from the functional schema:
- *
- *   relu(Tensor self) -> Tensor
- *   relu_(Tensor(a!) self) -> Tensor(a!)
- *   relu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
- *
- * out_overload is used for ST_OUT only. The caller frees *text with
- * st__text_free. BAD_SCHEMA when the variant does not exist: a result is not a
- * new tensor, there are more than ST_MAX_OUTS results, the first argument of
- * an in-place variant is not a tensor, or several results of an out= variant
- * have no names. */
-st_status st__variant_schema(const st_schema *functional, st_variant variant,
-                             const char *out_overload, char **text);
+/* Registers every row under aten::, once per process. */
+st_status st__register_operators(void);
 
-/* The index of the argument of op that is read twice, or -1: Note [Snapshots
- * of shared arguments]. */
-int st__snapshot_arg(const st_op *op);
-/* Calls fn, with a copy of argument `at` if its storage is shared. */
-st_status st__snapshot_shared(const st_call *call, const st_value *args,
-                              st_value *rets, int at, st_kernel_fn fn);
-
-/* The boxed kernel of ST_MAKE_OUT rows (factory_out.c). */
-ST_BOXED(st__make_out);
-/* The boxed kernel of ST_VIEW_COPY rows (view_copy.c). */
-ST_BOXED(st__view_copy);
-
-/* The ST_OPTAG_ bits of the row's operator with this schema. */
-int st__row_tags(const st_op_row *row, const char *schema);
+/* See strided.h. */
+st_status st__library_structured(st_library *lib, const st_structured *s);
 
 #endif

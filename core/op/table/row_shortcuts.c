@@ -2,7 +2,7 @@
  * that scripts call on single elements and small tensors.
  */
 
-#include "op/registry/row_shortcuts.h"
+#include "op/table/row_shortcuts.h"
 
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #include "op/create/copy_clone_to.h"
 #include "op/create/factory.h"
 #include "op/lapack/equations.h"
-#include "op/registry/direct_pointwise.h"
+#include "op/table/register.h"
 #include "tensor/view.h"
 
 static bool is_served(st_status status) {
@@ -50,7 +50,7 @@ static bool are_small(uint64_t tensor_args, const st_value *args) {
  * it does not warn. */
 static ST_SHORTCUT(run_structured) {
   const st_structured_ctx *ctx = call->ctx;
-  if (ctx->direct_inputs && st__direct_call(ctx, args, rets, status)) {
+  if (ctx->direct && ctx->direct(ctx, args, rets, status)) {
     return true;
   }
   if (ctx->variant != ST_FUNCTIONAL || !st__stack_is_large() ||
@@ -291,7 +291,7 @@ static st_shortcut_fn function_of(const st_structured_ctx *ctx,
   }
   const bool is_structured = ctx->row->kind == ST_KIND_STRUCTURED ||
                              ctx->row->kind == ST_KIND_POINTWISE;
-  return ctx->direct_inputs > 0 ||
+  return ctx->direct ||
          (is_structured && ctx->variant == ST_FUNCTIONAL &&
           depends_on_tensors(s))
          ? run_structured : NULL;

@@ -1,9 +1,9 @@
 /* The shortcuts of the kernels of ops.def: Note [Shortcuts].
  */
-#ifndef ST_OP_REGISTRY_ROW_SHORTCUTS_H
-#define ST_OP_REGISTRY_ROW_SHORTCUTS_H
+#ifndef ST_OP_TABLE_ROW_SHORTCUTS_H
+#define ST_OP_TABLE_ROW_SHORTCUTS_H
 
-#include "op/registry/register.h"
+#include "op/row/kernel_context.h"
 
 /* The shortcut of the CPU's kernel of a row's variant. Its calls are in
  * ctx->calls, which st__row_calls fills in once all rows are registered. */
