@@ -1,5 +1,6 @@
---- The shape of the house: what includes what, what is exported, and how long
--- files are. How many places a new operator takes: contributing_spec.lua.
+--- The shape of the house: what includes and calls what, what is exported, and
+-- how long files are. How many places a new operator takes:
+-- contributing_spec.lua.
 -- axes: unsanitized
 
 local build = require "spec.support.build"
@@ -31,11 +32,29 @@ local ENGINE = BUILD .. "/lib/libstrided.so"
 
 -- -- Includes ----------------------------------------------------------------
 
--- left to right; a folder may include itself and what stands left of it
-local FOLDERS = {"base", "kernel", "tensor", "dispatch", "iter", "op", "grad",
-                 "fuse"}
-local RANK = {}
-for i, folder in ipairs(FOLDERS) do RANK[folder] = i end
+-- The folders of core by the table of core/README.md: one may include and call
+-- itself and what stands before it there.
+local ROOMS, RANK = {}, {}
+for row in read "core/README.md":gmatch "\n| (`[^|]+) |" do
+  for room in row:gmatch "`([%l%d/]+)/`" do
+    assert(not RANK[room], room .. " is in the table twice")
+    ROOMS[#ROOMS + 1] = room
+    RANK[room] = #ROOMS
+  end
+end
+
+--- The folder of a file of core below it: "op/row", "" for core itself.
+-- signature.h is a part of the public header alone.
+local function room_of(name)
+  if name == "base/signature.h" then return "" end
+  return name:match "^(.*)/" or ""
+end
+
+--- Whether a file of room may use one of another room.
+local function may_use(room, other)
+  return room == other or room == "" or
+         other ~= "" and RANK[other] < RANK[room]
+end
 
 local function quoted_includes(name)
   local list = {}
@@ -62,12 +81,9 @@ describe("Includes", function()
   it("point left only inside core", function()
     assert.same({}, wrong_includes(files("core", "%.[ch]$"),
                                    function(name, included)
-      local rank = RANK[name:match "^core/([^/]+)/"]
-      local folder = included:match "^([^/]+)/"
-      local other = folder and RANK[folder]
-      return rank and other and other > rank or
-             rank and included == "strided.h" or
-             folder and not other
+      local room = room_of(name:match "^core/(.*)")
+      return room ~= "build" and included:find "%.h$" and
+             not may_use(room, room_of(included))
     end))
   end)
 
@@ -98,6 +114,117 @@ describe("Includes", function()
       return not own[included] and included ~= "strided.h" and
              not included:find "^lua%w*%.h$" and included ~= "lauxlib.h"
     end))
+  end)
+end)
+
+-- -- Calls -------------------------------------------------------------------
+
+--- The text of a C file without comments and strings, and without the names of
+-- tables of kernels, to which ST_EXPORT adds the instruction set.
+local function code_of(name)
+  return (read(name):gsub("/%*.-%*/", " "):gsub('"[^"\n]*"', '""')
+                    :gsub("ST_EXPORT%b()", ""))
+end
+
+--- The functions and data of these names that a file defines at the left edge.
+-- A macro that defines a function has its name in parentheses.
+local function definitions(code)
+  local list = {}
+  for head, sign in ("\n" .. code):gmatch "\n(%a[^;{}#=]-) ?([{=])" do
+    local name = head:match "^ST_%u+%((st__?%l[%w_]*)" or
+                 head:match "%f[%w_](st__?%l[%w_]*)%(" or
+                 sign == "=" and head:match "%f[%w_](st__?%l[%w_]*)[%[%]%w_]*$"
+    if name and not head:find "^static %a" and not head:find "^typedef" then
+      list[#list + 1] = name
+    end
+  end
+  return list
+end
+
+--- What each module of core, a C file with its header, uses of others:
+-- uses[module][other] is a list of names. Of a header the bodies of its
+-- functions count.
+local function calls_of_core()
+  local codes, home, uses = {}, {}, {}
+  for _, name in ipairs(files("core", "%.[ch]$")) do
+    if not name:find "^core/build/" then codes[name] = code_of(name) end
+  end
+  for name, code in pairs(codes) do
+    for _, defined in ipairs(definitions(code)) do home[defined] = name end
+  end
+  local function module_of(name) return name:match "^core/(.*)%.[ch]$" end
+  for name, code in pairs(codes) do
+    local module, bodies = module_of(name), {}
+    uses[module] = uses[module] or {}
+    if name:find "%.h$" then
+      for body in ("\n" .. code):gmatch "\nstatic inline[^;{}]-(%b{})" do
+        bodies[#bodies + 1] = body
+      end
+      code = table.concat(bodies)
+    end
+    for used in code:gmatch "%f[%w_](st__?%l[%w_]*)" do
+      local other = home[used] and module_of(home[used])
+      if other and other ~= module then
+        uses[module][other] = uses[module][other] or {}
+        uses[module][other][used] = true
+      end
+    end
+  end
+  return uses
+end
+
+--- The circles of a graph with more than two nodes, by Tarjan: sets of nodes
+-- each of which leads to all others of its set.
+local function circles(graph)
+  local found, stack, index, low, n = {}, {}, {}, {}, 0
+  local function visit(node)
+    n = n + 1
+    index[node], low[node] = n, n
+    stack[#stack + 1] = node
+    for other in pairs(graph[node]) do
+      if not index[other] then visit(other) end
+      low[node] = math.min(low[node], low[other])
+    end
+    if low[node] ~= index[node] then return end
+    local circle, last = {}
+    repeat
+      last = table.remove(stack)
+      low[last] = math.huge -- it leads nowhere any more
+      circle[#circle + 1] = last
+    until last == node
+    table.sort(circle)
+    if #circle > 2 then found[#found + 1] = table.concat(circle, ", ") end
+  end
+  for node in pairs(graph) do
+    if not index[node] then visit(node) end
+  end
+  return found
+end
+
+describe("Calls", function()
+  local uses = calls_of_core()
+
+  it("go to folders that stand before, or are given as pointers", function()
+    local wrong, n = {}, 0
+    for module, others in pairs(uses) do
+      for other, names in pairs(others) do
+        n = n + 1
+        if not may_use(room_of(module), room_of(other)) and
+           module ~= "base/signature" then
+          wrong[#wrong + 1] = ("%s uses %s of %s"):format(module, next(names),
+                                                          other)
+        end
+      end
+    end
+    assert.is_true(n > 1000)
+    assert.same({}, wrong)
+  end)
+
+  it("make circles of at most two files", function()
+    assert.same({}, circles(uses))
+    local ring = {a = {b = true}, b = {c = true}, c = {a = true},
+                  d = {a = true}, e = {f = true}, f = {e = true}}
+    assert.same({"a, b, c"}, circles(ring))
   end)
 end)
 
@@ -143,10 +270,10 @@ end)
 -- Files that ask where a tensor is, without a note (Note [Elements that are not
 -- there] in core/tensor/tensor.h), and why.
 local ASK_DEVICE = {
-  ["core/op/registry/structured.c"] = "kernels, which run whole",
-  ["core/op/registry/direct_pointwise.c"] = "kernels, which run whole",
-  ["core/op/registry/register.c"] = "the device of a kernel, not of a tensor",
-  ["core/op/registry/scripted.c"] = "compares the device of a result",
+  ["core/op/row/structured.c"] = "kernels, which run whole",
+  ["core/op/table/direct_pointwise.c"] = "kernels, which run whole",
+  ["core/op/table/register.c"] = "the device of a kernel, not of a tensor",
+  ["core/op/row/scripted.c"] = "compares the device of a result",
   ["core/op/create/fill.c"] = "captured: st__capture_fill makes the note",
   ["core/op/elementwise/clamp_where.c"] = "captured: st__capture_data_read",
   ["core/op/print/format_tensor.c"] = "is no operator",
