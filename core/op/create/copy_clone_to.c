@@ -53,48 +53,43 @@ static target unchanged(const st_tensor *t) {
 
 /* -- Copies --------------------------------------------------------------- */
 
-ST_BOXED(st__box_copy_) {
-  st_tensor *self = st__next_tensor(&args);
-  ST_TRY(st__copy(self, st__next_tensor(&args)));
-  return st__return_tensor(self, rets);
-}
+ST_TYPED_INPLACE(st__box_copy_, st__copy, (TENSOR, TENSOR))
 
 /* For an extension device, or between devices, the copy is allocated and
  * copied through the dispatcher, with the kernels of the backend. */
 static st_status copy_as(const st_tensor *t, const target *to,
-                         st_value *ret) {
+                         st_tensor **out) {
   const st_options o = {to->dtype, to->device};
-  st_tensor *out = NULL;
+  st_tensor *made = NULL;
   if (to->device == t->device && !st__is_privateuse(t)) {
-    ST_TRY(st__clone(t, to->dtype, to->format, &out));
-    *ret = st__of_tensor(out);
-    return ST_OK;
+    return st__clone(t, to->dtype, to->format, out);
   }
-  ST_TRY(st__new_empty_like(t, o, to->format, &out));
-  const st_value args[] = {st__of_tensor(out), st__of_tensor(t)};
-  const st_status status = st__invoke(ST_OP_copy_, 2, args, ret);
-  st__tensor_release(&out);
+  ST_TRY(st__new_empty_like(t, o, to->format, &made));
+  const st_value args[] = {st__of_tensor(made), st__of_tensor(t)};
+  const st_status status = st__invoke1(ST_OP_copy_, 2, args, out);
+  st__tensor_release(&made);
   return status;
 }
 
-ST_BOXED(st__box_clone) {
-  const st_tensor *self = st__next_tensor(&args);
+static st_status clone(const st_tensor *self, const st_value *memory_format,
+                       st_tensor **out) {
   target to = unchanged(self);
-  ST_TRY(read_format(st__next(&args), &to.format));
-  return copy_as(self, &to, rets);
+  ST_TRY(read_format(memory_format, &to.format));
+  return copy_as(self, &to, out);
 }
+ST_TYPED(st__box_clone, clone, (TENSOR, VALUE))
 
-ST_BOXED(st__box_contiguous) {
-  const st_tensor *self = st__next_tensor(&args);
+st_status st__op_contiguous(const st_callees *ops, const st_tensor *self,
+                            const st_value *memory_format, st_tensor **out) {
   st_format format = ST_FORMAT_CONTIGUOUS;
-  ST_TRY(read_format(st__next(&args), &format));
+  ST_TRY(read_format(memory_format, &format));
   if (format == ST_FORMAT_PRESERVE) {
     return st__fail(ST_BAD_VALUE, "memory_format must not be preserve_format");
   }
-  if (st__is_contiguous_in(self, format)) return st__return_tensor(self, rets);
-  const st_value clone[] = {st__of_tensor(self), st__of_int(format)};
-  return st__invoke(ST_OP_clone, 2, clone, rets);
+  return st__is_contiguous_in(self, format) ? st__give(self, out)
+                                            : ops->clone(self, format, out);
 }
+ST_TYPED_COMPOSITE(st__box_contiguous, st__op_contiguous, (TENSOR, VALUE))
 
 /* -- to ------------------------------------------------------------------- */
 
@@ -103,91 +98,87 @@ static st_status check_layout(const st_value *v) {
   return st__fail(ST_BAD_VALUE, "only the strided layout is supported");
 }
 
-ST_BOXED(st__box_to_copy) {
-  const st_tensor *self = st__next_tensor(&args);
-  target to = unchanged(self);
-  ST_TRY(read_dtype(st__next(&args), &to.dtype));
-  ST_TRY(check_layout(st__next(&args)));
-  ST_TRY(read_device(st__next(&args), &to.device));
-  args += 2; /* pin_memory and non_blocking */
-  ST_TRY(read_format(st__next(&args), &to.format));
-  return copy_as(self, &to, rets);
+/* The indices of the arguments of an overload; 0: it has none. Nothing depends
+ * on pin_memory and non_blocking. */
+typedef struct places { int dtype, layout, device, copy, format; } places;
+
+static st_status read_target(const st_value *args, places at, target *to) {
+  if (at.dtype) ST_TRY(read_dtype(&args[at.dtype], &to->dtype));
+  if (at.layout) ST_TRY(check_layout(&args[at.layout]));
+  if (at.device) ST_TRY(read_device(&args[at.device], &to->device));
+  if (at.copy) to->copy = st__to_bool(&args[at.copy], false);
+  return at.format ? read_format(&args[at.format], &to->format) : ST_OK;
 }
+
+static st_status to_copy(const st_value *args, st_tensor **out) {
+  target to = unchanged(args->u.tensor);
+  ST_TRY(read_target(args, (places){.dtype = 1, .layout = 2, .device = 3,
+                                    .format = 6}, &to));
+  return copy_as(args->u.tensor, &to, out);
+}
+ST_TYPED(st__box_to_copy, to_copy, (VALUE))
 
 /* Returns self if nothing changes. A format other than the one that self
  * suggests is a change, so a tensor of ambiguous layout is copied (Note
  * [Ambiguous layouts]). */
-static st_status convert(const st_tensor *self, const target *to,
-                         st_value *ret) {
+static st_status convert(const st_callees *ops, const st_tensor *self,
+                         const target *to, st_tensor **out) {
   if (!to->copy && to->dtype == self->dtype && to->device == self->device &&
       (to->format == ST_FORMAT_PRESERVE ||
        to->format == st__suggest_format(self, false))) {
-    return st__return_tensor(self, ret);
+    return st__give(self, out);
   }
-  const st_value args[] = {st__of_tensor(self), st__of_int(to->dtype),
-                           st__none(), st__of_int(to->device), st__none(),
-                           st__of_bool(false), st__of_int(to->format)};
-  return st__invoke(ST_OP__to_copy, 7, args, ret);
+  return ops->to_copy(self, to->dtype, to->device, to->format, out);
 }
 
-ST_BOXED(st__box_to_dtype_layout) {
-  const st_tensor *self = st__next_tensor(&args);
-  target to = unchanged(self);
-  ST_TRY(read_dtype(st__next(&args), &to.dtype));
-  ST_TRY(check_layout(st__next(&args)));
-  ST_TRY(read_device(st__next(&args), &to.device));
-  args += 2; /* pin_memory and non_blocking */
-  to.copy = st__next_bool(&args);
-  ST_TRY(read_format(st__next(&args), &to.format));
-  return convert(self, &to, rets);
+static st_status to(const st_callees *ops, const st_value *args, places at,
+                    st_tensor **out) {
+  target t = unchanged(args->u.tensor);
+  ST_TRY(read_target(args, at, &t));
+  return convert(ops, args->u.tensor, &t, out);
 }
 
-ST_BOXED(st__box_to_device) {
-  const st_tensor *self = st__next_tensor(&args);
-  target to = unchanged(self);
-  ST_TRY(read_device(st__next(&args), &to.device));
-  ST_TRY(read_dtype(st__next(&args), &to.dtype));
-  args++; /* non_blocking */
-  to.copy = st__next_bool(&args);
-  ST_TRY(read_format(st__next(&args), &to.format));
-  return convert(self, &to, rets);
+st_status st__op_to_dtype(const st_callees *ops, const st_value *args,
+                          st_tensor **out) {
+  return to(ops, args, (places){.dtype = 1, .copy = 3, .format = 4}, out);
 }
 
-ST_BOXED(st__box_to_prim_device) {
-  const st_tensor *self = st__next_tensor(&args);
-  target to = unchanged(self);
-  ST_TRY(read_device(st__next(&args), &to.device));
-  ST_TRY(read_dtype(st__next(&args), &to.dtype));
-  args++; /* non_blocking */
-  to.copy = st__next_bool(&args);
-  return convert(self, &to, rets);
+static st_status to_dtype_layout(const st_callees *ops, const st_value *args,
+                                 st_tensor **out) {
+  return to(ops, args, (places){.dtype = 1, .layout = 2, .device = 3,
+                                .copy = 6, .format = 7}, out);
 }
 
-ST_BOXED(st__box_to_dtype) {
-  const st_tensor *self = st__next_tensor(&args);
-  target to = unchanged(self);
-  ST_TRY(read_dtype(st__next(&args), &to.dtype));
-  args++; /* non_blocking */
-  to.copy = st__next_bool(&args);
-  ST_TRY(read_format(st__next(&args), &to.format));
-  return convert(self, &to, rets);
+static st_status to_device(const st_callees *ops, const st_value *args,
+                           st_tensor **out) {
+  return to(ops, args, (places){.device = 1, .dtype = 2, .copy = 4,
+                                .format = 5}, out);
 }
 
-ST_BOXED(st__box_to_other) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *other = st__next_tensor(&args);
-  target to = unchanged(other);
-  args++; /* non_blocking */
-  to.copy = st__next_bool(&args);
-  ST_TRY(read_format(st__next(&args), &to.format));
-  return convert(self, &to, rets);
+static st_status to_prim_device(const st_callees *ops, const st_value *args,
+                                st_tensor **out) {
+  return to(ops, args, (places){.device = 1, .dtype = 2, .copy = 4}, out);
 }
 
-ST_BOXED(st__box_type_as) {
-  const st_tensor *self = st__next_tensor(&args);
-  const target to = unchanged(st__next_tensor(&args));
-  return convert(self, &to, rets);
+static st_status to_other(const st_callees *ops, const st_value *args,
+                          st_tensor **out) {
+  target t = unchanged(args[1].u.tensor);
+  ST_TRY(read_target(args, (places){.copy = 3, .format = 4}, &t));
+  return convert(ops, args->u.tensor, &t, out);
 }
+
+static st_status type_as(const st_callees *ops, const st_tensor *self,
+                         const st_tensor *other, st_tensor **out) {
+  const target t = unchanged(other);
+  return convert(ops, self, &t, out);
+}
+
+ST_TYPED_COMPOSITE(st__box_to_dtype, st__op_to_dtype, (VALUE))
+ST_TYPED_COMPOSITE(st__box_to_dtype_layout, to_dtype_layout, (VALUE))
+ST_TYPED_COMPOSITE(st__box_to_device, to_device, (VALUE))
+ST_TYPED_COMPOSITE(st__box_to_prim_device, to_prim_device, (VALUE))
+ST_TYPED_COMPOSITE(st__box_to_other, to_other, (VALUE))
+ST_TYPED_COMPOSITE(st__box_type_as, type_as, (TENSOR, TENSOR))
 
 st_status st__to_cpu(const st_tensor *t, st_tensor **out) {
   const st_value args[] = {st__of_tensor(t), st__of_int(ST_DEVICE_CPU)};

@@ -3,9 +3,8 @@
 #ifndef ST_OP_CREATE_COPY_CLONE_TO_H
 #define ST_OP_CREATE_COPY_CLONE_TO_H
 
-#include "op/row/op.h"
+#include "op/row/typed.h"
 
-/* The range of an integral dtype. */
 /* BAD_VALUE when dtype cannot represent v: 300 as uint8, 1+2i as float32.
  * Fractions are truncated, any value converts to bool, and a negative integer
  * down to -255 wraps in uint8 (-1 is 255). */
@@ -27,5 +26,13 @@ st_status st__fill(st_tensor *t, st_scalar v);
 /* t itself, retained, if it is on the CPU, otherwise a copy on the CPU, made
  * through the dispatcher. */
 st_status st__to_cpu(const st_tensor *t, st_tensor **out);
+
+/* contiguous and to.dtype, for their shortcuts, too: Note [Operators that a
+ * composite row calls]. */
+st_status st__op_contiguous(const st_callees *ops, const st_tensor *self,
+                            const st_value *memory_format, st_tensor **out);
+/* args: those of the operator. */
+st_status st__op_to_dtype(const st_callees *ops, const st_value *args,
+                          st_tensor **out);
 
 #endif

@@ -8,48 +8,20 @@
 #include <string.h>
 
 #include "op/row/composite.h"
+#include "op/shape/view.h"
 #include "tensor/view.h"
-
-static st_status return_view(st_tensor *t, st_value *ret) {
-  *ret = st__of_tensor(t);
-  return ST_OK;
-}
 
 /* -- Views ---------------------------------------------------------------- */
 
-ST_BOXED(st__box_as_strided) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_ints size = st__next_ints(&args), stride = st__next_ints(&args);
-  const int64_t offset = st__next_int_or(&args, self->offset);
-  st_tensor *t = NULL;
+static st_status as_strided(const st_tensor *self, st_ints size,
+                            st_ints stride, st_opt_int storage_offset,
+                            st_tensor **out) {
+  const int64_t offset = storage_offset.has ? storage_offset.i : self->offset;
   if (size.n != stride.n) {
     return st__fail(ST_BAD_SHAPE, "size has %u entries, but stride has %u",
                     size.n, stride.n);
   }
-  ST_TRY(st__view_as_strided(self, (int)size.n, size.p, stride.p, offset, &t));
-  return return_view(t, rets);
-}
-
-ST_BOXED(st__box_view) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_ints size = st__next_ints(&args);
-  st_tensor *t = NULL;
-  ST_TRY(st__view_view(self, (int)size.n, size.p, &t));
-  return return_view(t, rets);
-}
-
-ST_BOXED(st__box_view_dtype) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_dtype dtype = st__next_dtype_or(&args, self->dtype);
-  st_tensor *t = NULL;
-  ST_TRY(st__view_dtype(self, dtype, &t));
-  return return_view(t, rets);
-}
-
-ST_BOXED(st__box_alias) {
-  st_tensor *t = NULL;
-  ST_TRY(st__view_alias(st__next_tensor(&args), &t));
-  return return_view(t, rets);
+  return st__view_as_strided(self, (int)size.n, size.p, stride.p, offset, out);
 }
 
 static st_status view_t(const st_tensor *self, st_tensor **out) {
@@ -60,121 +32,47 @@ static st_status view_t(const st_tensor *self, st_tensor **out) {
   return st__view_transpose(self, 0, -1, out);
 }
 
-ST_BOXED(st__box_t) {
-  st_tensor *t = NULL;
-  ST_TRY(view_t(st__next_tensor(&args), &t));
-  return return_view(t, rets);
+static st_status view_dtype(const st_tensor *self, int64_t dtype,
+                            st_tensor **out) {
+  return st__view_dtype(self, (st_dtype)dtype, out);
 }
 
-ST_BOXED(st__box_transpose) {
-  const st_tensor *self = st__next_tensor(&args);
-  const int64_t dim0 = st__next_int(&args), dim1 = st__next_int(&args);
-  st_tensor *t = NULL;
-  ST_TRY(st__view_transpose(self, dim0, dim1, &t));
-  return return_view(t, rets);
+static st_status slice(const st_tensor *self, int64_t dim, st_opt_int start,
+                       st_opt_int end, int64_t step, st_tensor **out) {
+  return st__view_slice(self, dim, start.has ? start.i : 0,
+                        end.has ? end.i : INT64_MAX, step, out);
 }
 
-ST_BOXED(st__box_permute) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_ints dims = st__next_ints(&args);
-  st_tensor *t = NULL;
-  ST_TRY(st__view_permute(self, (int)dims.n, dims.p, &t));
-  return return_view(t, rets);
-}
-
-ST_BOXED(st__box_select) {
-  const st_tensor *self = st__next_tensor(&args);
-  const int64_t dim = st__next_int(&args), index = st__next_int(&args);
-  st_tensor *t = NULL;
-  ST_TRY(st__view_select(self, dim, index, &t));
-  return return_view(t, rets);
-}
-
-ST_BOXED(st__box_slice) {
-  const st_tensor *self = st__next_tensor(&args);
-  const int64_t dim = st__next_int(&args);
-  const int64_t start = st__next_int_or(&args, 0);
-  const int64_t end = st__next_int_or(&args, INT64_MAX);
-  const int64_t step = st__next_int(&args);
-  st_tensor *t = NULL;
-  ST_TRY(st__view_slice(self, dim, start, end, step, &t));
-  return return_view(t, rets);
-}
-
-ST_BOXED(st__box_squeeze) {
-  st_tensor *t = NULL;
-  ST_TRY(st__view_squeeze_all(st__next_tensor(&args), &t));
-  return return_view(t, rets);
-}
-
-static st_status view_squeeze(const st_tensor *self, int n,
+static st_status squeeze_dims(const st_tensor *self, int n,
                               const int64_t *dims, st_tensor **out) {
   uint64_t set = 0;
   if (n > 0) ST_TRY(st__wrap_dims(dims, n, self->ndim, &set));
   return st__view_squeeze(self, set, out);
 }
 
-ST_BOXED(st__box_squeeze_dim) {
-  const st_tensor *self = st__next_tensor(&args);
-  const int64_t dim = st__next_int(&args);
-  st_tensor *t = NULL;
-  ST_TRY(view_squeeze(self, 1, &dim, &t));
-  return return_view(t, rets);
+static st_status squeeze_dim(const st_tensor *self, int64_t dim,
+                             st_tensor **out) {
+  return squeeze_dims(self, 1, &dim, out);
 }
 
-ST_BOXED(st__box_squeeze_dims) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_ints dims = st__next_ints(&args);
-  st_tensor *t = NULL;
-  ST_TRY(view_squeeze(self, (int)dims.n, dims.p, &t));
-  return return_view(t, rets);
-}
-
-ST_BOXED(st__box_unsqueeze) {
-  const st_tensor *self = st__next_tensor(&args);
-  const int64_t dim = st__next_int(&args);
-  st_tensor *t = NULL;
-  ST_TRY(st__view_unsqueeze(self, dim, &t));
-  return return_view(t, rets);
-}
-
-ST_BOXED(st__box_expand) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_ints size = st__next_ints(&args);
-  st_tensor *t = NULL;
-  ST_TRY(st__view_expand(self, (int)size.n, size.p, &t));
-  return return_view(t, rets);
-}
-
-ST_BOXED(st__box_diagonal) {
-  const st_tensor *self = st__next_tensor(&args);
-  const int64_t offset = st__next_int(&args);
-  const int64_t dim1 = st__next_int(&args), dim2 = st__next_int(&args);
-  st_tensor *t = NULL;
-  ST_TRY(st__view_diagonal(self, offset, dim1, dim2, &t));
-  return return_view(t, rets);
-}
-
-ST_BOXED(st__box_unfold) {
-  const st_tensor *self = st__next_tensor(&args);
-  const int64_t dim = st__next_int(&args);
-  const int64_t size = st__next_int(&args), step = st__next_int(&args);
-  st_tensor *t = NULL;
-  ST_TRY(st__view_unfold(self, dim, size, step, &t));
-  return return_view(t, rets);
-}
-
-ST_BOXED(st__box_view_as_real) {
-  st_tensor *t = NULL;
-  ST_TRY(st__view_as_real(st__next_tensor(&args), &t));
-  return return_view(t, rets);
-}
-
-ST_BOXED(st__box_view_as_complex) {
-  st_tensor *t = NULL;
-  ST_TRY(st__view_as_complex(st__next_tensor(&args), &t));
-  return return_view(t, rets);
-}
+ST_TYPED(st__box_as_strided, as_strided, (TENSOR, INTS, INTS, OPT_INT))
+ST_TYPED(st__box_view, st__view_view, (TENSOR, SIZES))
+ST_TYPED(st__box_view_dtype, view_dtype, (TENSOR, INT))
+ST_TYPED(st__box_alias, st__view_alias, (TENSOR))
+ST_TYPED(st__box_t, view_t, (TENSOR))
+ST_TYPED(st__box_transpose, st__view_transpose, (TENSOR, INT, INT))
+ST_TYPED(st__box_permute, st__view_permute, (TENSOR, SIZES))
+ST_TYPED(st__box_select, st__view_select, (TENSOR, INT, INT))
+ST_TYPED(st__box_slice, slice, (TENSOR, INT, OPT_INT, OPT_INT, INT))
+ST_TYPED(st__box_squeeze, st__view_squeeze_all, (TENSOR))
+ST_TYPED(st__box_squeeze_dim, squeeze_dim, (TENSOR, INT))
+ST_TYPED(st__box_squeeze_dims, squeeze_dims, (TENSOR, SIZES))
+ST_TYPED(st__box_unsqueeze, st__view_unsqueeze, (TENSOR, INT))
+ST_TYPED(st__box_expand, st__view_expand, (TENSOR, SIZES))
+ST_TYPED(st__box_diagonal, st__view_diagonal, (TENSOR, INT, INT, INT))
+ST_TYPED(st__box_unfold, st__view_unfold, (TENSOR, INT, INT, INT))
+ST_TYPED(st__box_view_as_real, st__view_as_real, (TENSOR))
+ST_TYPED(st__box_view_as_complex, st__view_as_complex, (TENSOR))
 
 /* -- In place ------------------------------------------------------------- */
 
@@ -188,207 +86,152 @@ static st_status set_geometry(st_tensor *self, st_tensor *view,
   return status == ST_OK ? st__return_tensor(self, ret) : status;
 }
 
-ST_BOXED(st__box_as_strided_) {
-  st_value view = st__none();
-  ST_TRY(st__box_as_strided(call, args, &view));
-  return set_geometry(st__next_tensor(&args), view.u.tensor, rets);
-}
-
-ST_BOXED(st__box_t_) {
-  st_tensor *self = st__next_tensor(&args), *t = NULL;
-  ST_TRY(view_t(self, &t));
-  return set_geometry(self, t, rets);
-}
-
-ST_BOXED(st__box_transpose_) {
-  st_tensor *self = st__next_tensor(&args);
-  const int64_t dim0 = st__next_int(&args), dim1 = st__next_int(&args);
-  st_tensor *t = NULL;
-  ST_TRY(st__view_transpose(self, dim0, dim1, &t));
-  return set_geometry(self, t, rets);
-}
-
-ST_BOXED(st__box_squeeze_) {
-  st_tensor *self = st__next_tensor(&args), *t = NULL;
-  ST_TRY(st__view_squeeze_all(self, &t));
-  return set_geometry(self, t, rets);
-}
-
-ST_BOXED(st__box_squeeze_dim_) {
-  st_tensor *self = st__next_tensor(&args);
-  const int64_t dim = st__next_int(&args);
-  st_tensor *t = NULL;
-  ST_TRY(view_squeeze(self, 1, &dim, &t));
-  return set_geometry(self, t, rets);
-}
-
-ST_BOXED(st__box_squeeze_dims_) {
-  st_tensor *self = st__next_tensor(&args);
-  const st_ints dims = st__next_ints(&args);
-  st_tensor *t = NULL;
-  ST_TRY(view_squeeze(self, (int)dims.n, dims.p, &t));
-  return set_geometry(self, t, rets);
-}
-
-ST_BOXED(st__box_unsqueeze_) {
-  st_tensor *self = st__next_tensor(&args);
-  const int64_t dim = st__next_int(&args);
-  st_tensor *t = NULL;
-  ST_TRY(st__view_unsqueeze(self, dim, &t));
-  return set_geometry(self, t, rets);
-}
+/* Makes self what the function, a view of it, returns. */
+#define BECOME(boxed, function, ARGS)               \
+  ST_BOXED(boxed) {                                 \
+    st_tensor *t = NULL;                            \
+    ST_TRY(function(ST_UNBOXED(ARGS), &t));         \
+    return set_geometry(args[0].u.tensor, t, rets); \
+  }
+BECOME(st__box_as_strided_, as_strided, (TENSOR, INTS, INTS, OPT_INT))
+BECOME(st__box_t_, view_t, (TENSOR))
+BECOME(st__box_transpose_, st__view_transpose, (TENSOR, INT, INT))
+BECOME(st__box_squeeze_, st__view_squeeze_all, (TENSOR))
+BECOME(st__box_squeeze_dim_, squeeze_dim, (TENSOR, INT))
+BECOME(st__box_squeeze_dims_, squeeze_dims, (TENSOR, SIZES))
+BECOME(st__box_unsqueeze_, st__view_unsqueeze, (TENSOR, INT))
 
 /* -- Reshaping ------------------------------------------------------------ */
 
-static st_status call_view(const st_tensor *self, int n, const int64_t *sizes,
-                           st_value *ret) {
-  const st_value args[] = {st__of_tensor(self), st__of_ints(sizes, n)};
-  return st__invoke(ST_OP_view, 2, args, ret);
-}
-
 /* sizes contains no -1. */
-static st_status reshape(const st_tensor *self, int n, const int64_t *sizes,
-                         st_value *ret) {
+static st_status reshape(const st_callees *ops, const st_tensor *self, int n,
+                         const int64_t *sizes, st_tensor **out) {
   int64_t strides[ST_MAX_DIMS];
   if (st__view_strides(self, n, sizes, strides)) {
-    return call_view(self, n, sizes, ret);
+    return ops->view(self, n, sizes, strides, out);
   }
-  const st_value args[] = {st__of_tensor(self),
-                           st__of_int(ST_FORMAT_CONTIGUOUS)};
   st_tensor *copy = NULL;
-  ST_TRY(st__invoke1(ST_OP_clone, 2, args, &copy));
-  const st_status status = call_view(copy, n, sizes, ret);
+  ST_TRY(ops->clone(self, ST_FORMAT_CONTIGUOUS, &copy));
+  const st_status status = ops->view(copy, n, sizes, NULL, out);
   st__tensor_release(&copy);
   return status;
 }
 
-static st_status infer_and_reshape(const st_tensor *self, int n,
-                                   const int64_t *sizes, st_value *ret) {
+st_status st__op_reshape(const st_callees *ops, const st_tensor *self, int n,
+                         const int64_t *shape, st_tensor **out) {
   int64_t full[ST_MAX_DIMS];
-  ST_TRY(st__view_infer_size(self->numel, n, sizes, full));
-  return reshape(self, n, full, ret);
+  ST_TRY(st__view_infer_size(self->numel, n, shape, full));
+  return reshape(ops, self, n, full, out);
 }
 
-ST_BOXED(st__box_reshape) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_ints shape = st__next_ints(&args);
-  return infer_and_reshape(self, (int)shape.n, shape.p, rets);
+static st_status reshape_as(const st_callees *ops, const st_tensor *self,
+                            const st_tensor *other, st_tensor **out) {
+  return st__op_reshape(ops, self, other->ndim, other->sizes, out);
 }
 
-ST_BOXED(st__box_reshape_as) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *other = st__next_tensor(&args);
-  return infer_and_reshape(self, other->ndim, other->sizes, rets);
+static st_status view_as(const st_callees *ops, const st_tensor *self,
+                         const st_tensor *other, st_tensor **out) {
+  return ops->view(self, other->ndim, other->sizes, NULL, out);
 }
 
-ST_BOXED(st__box_view_as) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *other = st__next_tensor(&args);
-  return call_view(self, other->ndim, other->sizes, rets);
-}
-
-ST_BOXED(st__box_ravel) {
+static st_status ravel(const st_callees *ops, const st_tensor *self,
+                       st_tensor **out) {
+  const st_value contiguous[] = {st__of_tensor(self)};
   const int64_t all = -1;
   st_tensor *t = NULL;
-  ST_TRY(st__invoke1(ST_OP_contiguous, 1, args, &t));
-  const st_status status = call_view(t, 1, &all, rets);
+  ST_TRY(st__invoke1(ST_OP_contiguous, 1, contiguous, &t));
+  const st_status status = ops->view(t, 1, &all, NULL, out);
   st__tensor_release(&t);
   return status;
 }
 
-ST_BOXED(st__box_flatten) {
-  const st_tensor *self = st__next_tensor(&args);
-  const int64_t start_dim = st__next_int(&args), end_dim = st__next_int(&args);
+st_status st__op_flatten(const st_callees *ops, const st_tensor *self,
+                         int64_t start_dim, int64_t end_dim, st_tensor **out) {
   int64_t sizes[ST_MAX_DIMS + 1];
   int n = 0;
   ST_TRY(st__view_flatten_shape(self, start_dim, end_dim, sizes, &n));
-  return n == self->ndim ? st__return_tensor(self, rets)
-                         : reshape(self, n, sizes, rets);
+  return n == self->ndim ? st__give(self, out)
+                         : reshape(ops, self, n, sizes, out);
 }
 
-ST_BOXED(st__box_unflatten) {
-  const st_tensor *self = st__next_tensor(&args);
-  const int64_t dim = st__next_int(&args);
-  const st_ints into = st__next_ints(&args);
+static st_status unflatten(const st_callees *ops, const st_tensor *self,
+                           int64_t dim, st_ints into, st_tensor **out) {
   int64_t sizes[ST_MAX_DIMS];
   int n = 0;
   ST_TRY(st__view_unflatten_shape(self, dim, (int)into.n, into.p, sizes, &n));
-  return call_view(self, n, sizes, rets);
+  return ops->view(self, n, sizes, NULL, out);
 }
+
+ST_TYPED_COMPOSITE(st__box_reshape, st__op_reshape, (TENSOR, SIZES))
+ST_TYPED_COMPOSITE(st__box_reshape_as, reshape_as, (TENSOR, TENSOR))
+ST_TYPED_COMPOSITE(st__box_view_as, view_as, (TENSOR, TENSOR))
+ST_TYPED_COMPOSITE(st__box_ravel, ravel, (TENSOR))
+ST_TYPED_COMPOSITE(st__box_flatten, st__op_flatten, (TENSOR, INT, INT))
+ST_TYPED_COMPOSITE(st__box_unflatten, unflatten, (TENSOR, INT, INTS))
 
 /* -- Permutations --------------------------------------------------------- */
 
-static st_status call_permute(const st_tensor *self, const int64_t *dims,
-                              st_value *ret) {
-  const st_value args[] = {st__of_tensor(self),
-                           st__of_ints(dims, self->ndim)};
-  return st__invoke(ST_OP_permute, 2, args, ret);
-}
-
-static st_status movedim(const st_tensor *self, int n, const int64_t *from,
-                         const int64_t *to, st_value *ret) {
+static st_status movedim(const st_callees *ops, const st_tensor *self, int n,
+                         const int64_t *from, const int64_t *to,
+                         st_tensor **out) {
   int64_t dims[ST_MAX_DIMS];
   ST_TRY(st__view_movedim_dims(self->ndim, n, from, to, dims));
-  return call_permute(self, dims, ret);
+  return ops->permute(self, self->ndim, dims, out);
 }
 
-ST_BOXED(st__box_movedim_int) {
-  const st_tensor *self = st__next_tensor(&args);
-  const int64_t from = st__next_int(&args), to = st__next_int(&args);
-  return movedim(self, 1, &from, &to, rets);
+st_status st__op_movedim(const st_callees *ops, const st_tensor *self,
+                         int64_t source, int64_t destination, st_tensor **out) {
+  return movedim(ops, self, 1, &source, &destination, out);
 }
 
-ST_BOXED(st__box_movedim_intlist) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_ints from = st__next_ints(&args), to = st__next_ints(&args);
-  if (from.n != to.n) {
+static st_status movedim_list(const st_callees *ops, const st_tensor *self,
+                              st_ints source, st_ints destination,
+                              st_tensor **out) {
+  if (source.n != destination.n) {
     return st__fail(ST_BAD_DIM, "source lists %u dimensions, but destination "
-                    "%u", from.n, to.n);
+                    "%u", source.n, destination.n);
   }
-  return movedim(self, (int)from.n, from.p, to.p, rets);
+  return movedim(ops, self, (int)source.n, source.p, destination.p, out);
 }
+
+static st_status numpy_T(const st_callees *ops, const st_tensor *self,
+                         st_tensor **out) {
+  int64_t dims[ST_MAX_DIMS];
+  for (int d = 0; d < self->ndim; d++) dims[d] = self->ndim - 1 - d;
+  return ops->permute(self, self->ndim, dims, out);
+}
+
+ST_TYPED_COMPOSITE(st__box_movedim_int, st__op_movedim, (TENSOR, INT, INT))
+ST_TYPED_COMPOSITE(st__box_movedim_intlist, movedim_list,
+                   (TENSOR, INTS, INTS))
+ST_TYPED_COMPOSITE(st__box_numpy_T, numpy_T, (TENSOR))
 
 ST_BOXED(st__box_swap) {
   return st__invoke(ST_OP_transpose_int, 3, args, rets);
 }
 
-ST_BOXED(st__box_numpy_T) {
-  const st_tensor *self = st__next_tensor(&args);
-  int64_t dims[ST_MAX_DIMS];
-  for (int d = 0; d < self->ndim; d++) dims[d] = self->ndim - 1 - d;
-  return call_permute(self, dims, rets);
-}
-
 /* A 0-dim tensor is its own transpose, as for t. */
-ST_BOXED(st__box_mT) {
-  const st_tensor *self = st__next_tensor(&args);
-  if (self->ndim == 0) return st__return_tensor(self, rets);
+static st_status mT(const st_tensor *self, st_tensor **out) {
+  if (self->ndim == 0) return st__give(self, out);
   if (self->ndim == 1) {
     return st__fail(ST_BAD_SHAPE, "self must have at least 2 dimensions, its "
                     "shape is %s", ST_SHAPE_TEXT(self));
   }
   const st_value swap[] = {st__of_tensor(self), st__of_int(-2),
                            st__of_int(-1)};
-  return st__invoke(ST_OP_transpose_int, 3, swap, rets);
+  return st__invoke1(ST_OP_transpose_int, 3, swap, out);
 }
+ST_TYPED(st__box_mT, mT, (TENSOR))
 
 /* -- Slices and broadcasts ------------------------------------------------ */
 
-static st_status call_slice(const st_tensor *self, int64_t dim, int64_t start,
-                            int64_t end, st_value *ret) {
-  const st_value args[] = {st__of_tensor(self), st__of_int(dim),
-                           st__of_int(start), st__of_int(end)};
-  return st__invoke(ST_OP_slice_Tensor, 4, args, ret);
+st_status st__op_narrow(const st_callees *ops, const st_tensor *self,
+                        int64_t dim, int64_t start, int64_t length,
+                        st_tensor **out) {
+  ST_TRY(st__view_narrow_start(self, dim, start, length, &start));
+  return ops->slice(self, dim, start, start + length, 1, out);
 }
-
-ST_BOXED(st__box_narrow) {
-  const st_tensor *self = st__next_tensor(&args);
-  const int64_t dim = st__next_int(&args), from = st__next_int(&args);
-  const int64_t length = st__next_int(&args);
-  int64_t start = 0;
-  ST_TRY(st__view_narrow_start(self, dim, from, length, &start));
-  return call_slice(self, dim, start, start + length, rets);
-}
+ST_TYPED_COMPOSITE(st__box_narrow, st__op_narrow, (TENSOR, INT, INT, INT))
 
 /* start is a 0-dim tensor that holds an index, counted from base. */
 ST_BOXED(st__box_narrow_tensor) {
@@ -410,23 +253,19 @@ ST_BOXED(st__box_narrow_tensor) {
   return st__invoke(ST_OP_narrow, 4, narrow, rets);
 }
 
-static st_status call_expand(const st_tensor *self, int n,
-                             const int64_t *sizes, st_value *ret) {
+static st_status expand(const st_tensor *self, int n, const int64_t *sizes,
+                        st_tensor **out) {
   const st_value args[] = {st__of_tensor(self), st__of_ints(sizes, n)};
-  return st__invoke(ST_OP_expand, 2, args, ret);
+  return st__invoke1(ST_OP_expand, 2, args, out);
 }
 
-ST_BOXED(st__box_expand_as) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *other = st__next_tensor(&args);
-  return call_expand(self, other->ndim, other->sizes, rets);
+static st_status expand_as(const st_tensor *self, const st_tensor *other,
+                           st_tensor **out) {
+  return expand(self, other->ndim, other->sizes, out);
 }
 
-ST_BOXED(st__box_broadcast_to) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_ints size = st__next_ints(&args);
-  return call_expand(self, (int)size.n, size.p, rets);
-}
+ST_TYPED(st__box_expand_as, expand_as, (TENSOR, TENSOR))
+ST_TYPED(st__box_broadcast_to, expand, (TENSOR, SIZES))
 
 ST_BOXED(st__box_broadcast_tensors) {
   const st_tensors tensors = st__next_tensors(&args);
@@ -438,15 +277,15 @@ ST_BOXED(st__box_broadcast_tensors) {
     ST_TRY(st__broadcast_shape(ndim, sizes, t->ndim, t->sizes, sizes,
                                &ndim));
   }
-  st_value list, one;
+  st_value list;
   ST_TRY(st__value_new_tensors(n, &list));
   for (int i = 0; i < n; i++) {
-    const st_status status = call_expand(tensors.p[i], ndim, sizes, &one);
+    const st_status status = expand(tensors.p[i], ndim, sizes,
+                                    &list.u.tensors[i]);
     if (status != ST_OK) {
       st__value_clear(&list);
       return status;
     }
-    list.u.tensors[i] = one.u.tensor;
   }
   *rets = list;
   return ST_OK;

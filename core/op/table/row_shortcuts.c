@@ -11,6 +11,7 @@
 #include "op/create/copy_clone_to.h"
 #include "op/create/factory.h"
 #include "op/lapack/equations.h"
+#include "op/shape/view.h"
 #include "op/table/register.h"
 #include "tensor/view.h"
 
@@ -21,7 +22,7 @@ static bool is_served(st_status status) {
 /* -- Whole kinds of rows -------------------------------------------------- */
 
 /* The kernels of views read their arguments only and call no operator. */
-static ST_SHORTCUT(make_view) {
+static ST_SHORTCUT(run_view) {
   const st_structured_ctx *ctx = call->ctx;
   if (args[0].tag != ST_TAG_TENSOR) return false;
   *status = ctx->row->fn(call, args, rets);
@@ -72,52 +73,6 @@ static ST_SHORTCUT(read_element) {
   return true;
 }
 
-static ST_SHORTCUT(narrow) {
-  st_tensor *view = NULL;
-  *status = st__view_narrow(args[0].u.tensor, args[1].u.i, args[2].u.i,
-                            args[3].u.i, &view);
-  if (*status == ST_OK) rets[0] = st__of_tensor(view);
-  return is_served(*status);
-}
-
-static ST_SHORTCUT(reshape) {
-  const st_tensor *t = args[0].u.tensor;
-  st_tensor *view = NULL;
-  if (!(t->flags & ST_FLAG_CONTIGUOUS)) return false;
-  *status = st__view_view(t, (int)args[1].len, args[1].u.ints, &view);
-  if (*status == ST_OK) rets[0] = st__of_tensor(view);
-  return is_served(*status);
-}
-
-/* self itself, if there is nothing to flatten, is no view to be tracked. */
-static ST_SHORTCUT(flatten) {
-  const st_tensor *t = args[0].u.tensor;
-  int64_t sizes[ST_MAX_DIMS + 1];
-  int n = 0;
-  st_tensor *view = NULL;
-  if (!st__is_contiguous(t) ||
-      st__view_flatten_shape(t, args[1].u.i, args[2].u.i, sizes, &n) != ST_OK ||
-      n == t->ndim) {
-    return false;
-  }
-  *status = st__view_view(t, n, sizes, &view);
-  if (*status == ST_OK) rets[0] = st__of_tensor(view);
-  return is_served(*status);
-}
-
-static ST_SHORTCUT(movedim) {
-  const st_tensor *t = args[0].u.tensor;
-  int64_t dims[ST_MAX_DIMS];
-  st_tensor *view = NULL;
-  if (st__view_movedim_dims(t->ndim, 1, &args[1].u.i, &args[2].u.i, dims) !=
-      ST_OK) {
-    return false;
-  }
-  *status = st__view_permute(t, t->ndim, dims, &view);
-  if (*status == ST_OK) rets[0] = st__of_tensor(view);
-  return is_served(*status);
-}
-
 /* For kernels that check all arguments before they write, call no operator and
  * do not warn. */
 static ST_SHORTCUT(run_kernel) {
@@ -136,93 +91,105 @@ static ST_SHORTCUT(copy) {
          run_kernel(call, args, rets, status);
 }
 
-/* A copy of a small tensor. A conversion of complex elements may warn. */
-static bool clone(const st_tensor *t, int64_t dtype, st_format format,
-                  st_value *rets, st_status *status) {
-  st_tensor *out = NULL;
-  if (dtype < 0 || dtype >= ST_DTYPE_COUNT || t->numel > ST_GRAIN ||
-      (dtype != (int64_t)t->dtype && st__is_complex(t->dtype)) ||
-      !st__stack_is_large()) {
-    return false;
-  }
-  *status = st__clone(t, (st_dtype)dtype, format, &out);
-  if (*status == ST_OK) rets[0] = st__of_tensor(out);
-  return is_served(*status);
-}
-
-static ST_SHORTCUT(contiguous) {
-  const st_tensor *t = args[0].u.tensor;
-  const int64_t format = st__to_int(&args[1], ST_FORMAT_CONTIGUOUS);
-  if (format != ST_FORMAT_CONTIGUOUS) return false;
-  if (!st__is_contiguous(t)) {
-    return clone(t, t->dtype, ST_FORMAT_CONTIGUOUS, rets, status);
-  }
-  *status = st__return_tensor(t, rets);
-  return true;
-}
-
-static ST_SHORTCUT(to_dtype) {
-  const st_tensor *t = args[0].u.tensor;
-  const int64_t dtype = st__to_int(&args[1], t->dtype);
-  const bool copies = st__to_bool(&args[3], false);
-  if (args[4].tag != ST_TAG_NONE) return false;
-  if (copies || dtype != (int64_t)t->dtype) {
-    return clone(t, dtype, ST_FORMAT_PRESERVE, rets, status);
-  }
-  *status = st__return_tensor(t, rets);
-  return true;
+/* True unless the conversion may warn. */
+static bool converts_quietly(const st_tensor *t, int64_t dtype) {
+  return dtype == (int64_t)t->dtype || !st__is_complex(t->dtype);
 }
 
 static ST_SHORTCUT(to_copy) {
-  return args[2].tag == ST_TAG_NONE && args[6].tag == ST_TAG_NONE &&
-         st__to_int(&args[3], ST_DEVICE_CPU) == ST_DEVICE_CPU &&
-         clone(args[0].u.tensor,
-               st__to_int(&args[1], args[0].u.tensor->dtype),
-               ST_FORMAT_PRESERVE, rets, status);
+  const st_tensor *t = args[0].u.tensor;
+  return st__to_int(&args[3], ST_DEVICE_CPU) == ST_DEVICE_CPU &&
+         converts_quietly(t, st__to_int(&args[1], t->dtype)) &&
+         run_kernel(call, args, rets, status);
 }
 
-/* True if the options of a factory are a dtype, at most, and the CPU. */
-static bool has_usual_options(const st_value *options) {
-  return options[1].tag == ST_TAG_NONE && options[3].tag == ST_TAG_NONE &&
-         st__to_int(&options[2], ST_DEVICE_CPU) == ST_DEVICE_CPU;
+/* -- Composite rows ------------------------------------------------------- */
+
+/* Not served, without a message. */
+static const st_status unserved = ST_BAD_STATE;
+
+static st_status plain_to_copy(const st_tensor *self, st_dtype dtype,
+                               st_device device, st_format format,
+                               st_tensor **out) {
+  if (device != ST_DEVICE_CPU || self->numel > ST_GRAIN ||
+      !converts_quietly(self, dtype) || !st__stack_is_large()) {
+    return unserved;
+  }
+  return st__clone(self, dtype, format, out);
 }
 
-/* A tensor of these sizes with usual options. */
-static st_status new_tensor(const st_value *sizes, const st_value *options,
-                            st_tensor **out) {
-  const int64_t dtype = st__to_int(&options[0], st__default_dtype());
-  if (dtype < 0 || dtype >= ST_DTYPE_COUNT) return ST_BAD_DTYPE;
-  return st__tensor_empty(ST_DEVICE_CPU, (st_dtype)dtype, (int)sizes->len,
-                          sizes->u.ints, ST_FORMAT_CONTIGUOUS, out);
+static st_status plain_view(const st_tensor *self, int n, const int64_t *sizes,
+                            const int64_t *strides, st_tensor **out) {
+  if (!strides) return st__view_view(self, n, sizes, out);
+  const st_geometry g = {n, sizes, strides, self->offset};
+  return st__tensor_view_inside(self, &g, out);
+}
+
+static st_status plain_clone(const st_tensor *self, st_format format,
+                             st_tensor **out) {
+  return plain_to_copy(self, self->dtype, ST_DEVICE_CPU, format, out);
+}
+
+/* Note [Operators that a composite row calls] */
+static const st_callees plain = {plain_view, st__view_permute,
+                                 st__view_slice, plain_clone, plain_to_copy};
+
+/* The function of a composite row, where its arguments are plain. */
+#define PLAIN(name, function, ARGS)                          \
+  static ST_SHORTCUT(name) {                                 \
+    st_tensor *out = NULL;                                   \
+    *status = function(&plain, ST_UNBOXED(ARGS), &out);      \
+    if (*status == ST_OK) rets[0] = st__of_tensor(out);      \
+    return is_served(*status);                               \
+  }
+PLAIN(narrow, st__op_narrow, (TENSOR, INT, INT, INT))
+PLAIN(reshape, st__op_reshape, (TENSOR, SIZES))
+PLAIN(flatten_view, st__op_flatten, (TENSOR, INT, INT))
+PLAIN(movedim, st__op_movedim, (TENSOR, INT, INT))
+PLAIN(contiguous, st__op_contiguous, (TENSOR, VALUE))
+PLAIN(to_dtype, st__op_to_dtype, (VALUE))
+
+/* self itself, if there is nothing to flatten, is no view to be tracked. */
+static ST_SHORTCUT(flatten) {
+  if (!flatten_view(call, args, rets, status)) return false;
+  if (*status != ST_OK || rets[0].u.tensor != args[0].u.tensor) return true;
+  st__value_clear(rets);
+  return false;
+}
+
+/* -- Factories ------------------------------------------------------------ */
+
+/* True if the options are those of a tensor on the CPU. */
+static bool are_of_cpu(const st_value *options) {
+  return st__to_int(&options[2], ST_DEVICE_CPU) == ST_DEVICE_CPU;
 }
 
 static ST_SHORTCUT(make_empty) {
-  st_tensor *t = NULL;
-  if (!has_usual_options(args + 1) || args[5].tag != ST_TAG_NONE) return false;
-  *status = new_tensor(args, args + 1, &t);
-  if (*status == ST_OK) rets[0] = st__of_tensor(t);
+  const st_structured_ctx *ctx = call->ctx;
+  if (!are_of_cpu(args + 1)) return false;
+  *status = ctx->row->fn(call, args, rets);
   return is_served(*status);
 }
 
 /* Clears a few elements, or none of new memory. */
 static ST_SHORTCUT(make_zeros) {
   enum { FEW = 4096 }; /* cleared on one thread */
+  st_options o = {st__default_dtype(), ST_DEVICE_CPU};
   st_tensor *t = NULL;
-  int64_t numel;
-  if (!has_usual_options(args + 1) ||
-      st__numel_of((int)args->len, args->u.ints, &numel) != ST_OK) {
+  if (!are_of_cpu(args + 1) || st__read_options(args + 1, &o) != ST_OK) {
     return false;
   }
   st__want_zero_blocks(true);
-  *status = new_tensor(args, args + 1, &t);
+  *status = st__tensor_empty(o.device, o.dtype, (int)args->len, args->u.ints,
+                             ST_FORMAT_CONTIGUOUS, &t);
   st__want_zero_blocks(false);
   if (*status != ST_OK) return is_served(*status);
-  if (!st__last_block_is_zero()) {
-    if (numel > FEW) {
-      st__tensor_release(&t);
-      return false;
-    }
-    if (numel > 0) memset(st__data(t), 0, t->storage->nbytes);
+  if (!st__last_block_is_zero() && t->numel > FEW) {
+    st__tensor_release(&t);
+    return false;
+  }
+  if (!st__last_block_is_zero() && t->numel > 0) {
+    memset(st__data(t), 0, t->storage->nbytes);
   }
   rets[0] = st__of_tensor(t);
   return true;
@@ -287,7 +254,7 @@ static st_shortcut_fn function_of(const st_structured_ctx *ctx,
   if (ctx->base >= 0 || ctx->snapshot_arg >= 0) return NULL;
   if (ctx->row->kind == ST_KIND_ALIAS) return st__shortcut_to_callee;
   if (ctx->row->kind == ST_KIND_VIEW && s->nrets == 1 && !s->rets->list) {
-    return make_view;
+    return run_view;
   }
   const bool is_structured = ctx->row->kind == ST_KIND_STRUCTURED ||
                              ctx->row->kind == ST_KIND_POINTWISE;
