@@ -1,14 +1,14 @@
 /* Shortcuts: calls whose kernel was found before.
  *
  * Note [Shortcuts]
- * Most calls of a script have plain arguments: tensors in the CPU's memory,
- * neither lazy nor differentiable, in a thread with the initial dispatch state
- * that nothing observes. Then an operator's table leads to the same kernels in
- * each call. st__shortcut_find follows them once, through the kernels that
- * only redispatch: the tracking of views and versions, and BackendSelect. It
- * stores what serves the CPU: the kernel's shortcut, a function that does the
- * kernel's work for common arguments, with no dispatch inside.
- * st__shortcut_call tests that the arguments and the thread are plain, then
+ * Most calls of a script have plain tensors without gradients as arguments, in
+ * a thread with the initial dispatch state that nothing observes. Then an
+ * operator's table leads to the same kernels in each call. st__shortcut_find
+ * follows them once, through the kernels that only redispatch: the tracking of
+ * views and versions, and BackendSelect. It stores what serves the CPU: the
+ * kernel's shortcut, a function that does the kernel's work for common
+ * arguments, with no dispatch inside.
+ * st__shortcut_call tests that the arguments and the thread are such, then
  * runs that function.
  *
  * The registry's epoch grows with every change of a table that a call has
@@ -29,8 +29,8 @@
 #include "base/call_limits.h"
 #include "dispatch/entry.h"
 
-/* The keys of a plain tensor. */
-#define PLAIN st__tracked_tensor_keys(ST_DEVICE_CPU)
+/* The keys of a plain tensor without gradients. */
+#define SERVED st__tracked_tensor_keys(ST_DEVICE_CPU)
 
 bool st__has_shortcuts(void) {
   enum { UNKNOWN, NO, YES };
@@ -59,10 +59,10 @@ ST_SHORTCUT(st__shortcut_to_cpu) {
   return st__shortcut_to_callee(call, args, rets, status);
 }
 
-/* The kernel that calls with plain arguments reach. Under the mutex. */
+/* The kernel that calls with such arguments reach. Under the mutex. */
 static const st_registration *follow(const st_table *t, st_shortcut *s) {
   const st_tls first = st__first_tls();
-  const st_keyset seen = t->schema->tensor_args ? PLAIN : 0;
+  const st_keyset seen = t->schema->tensor_args ? SERVED : 0;
   st_keyset ks = (seen | first.included) & ~(first.excluded & ~ST_BACKEND_BITS);
   ks &= t->masks[t->mask_of[st__highest_backend(ks)]];
   for (;;) {
@@ -98,7 +98,7 @@ static bool all_have_one(const st_op *const *calls, int depth,
   return true;
 }
 
-/* Copies the kernel that plain arguments reach, which may be freed any time;
+/* Copies the kernel that such arguments reach, which may be freed any time;
  * false if no call has made a table yet. */
 static bool reach(const st_op *op, st_shortcut *s, st_registration *out) {
   st__lock();
@@ -142,12 +142,12 @@ void st__shortcut_find(const st_op *op, st_shortcut *out) {
 
 /* -- Calling -------------------------------------------------------------- */
 
-static bool are_plain(uint64_t tensor_args, const st_value *args) {
+static bool are_served(uint64_t tensor_args, const st_value *args) {
   bool any = !tensor_args;
   for (; tensor_args; tensor_args &= tensor_args - 1) {
     const st_value *v = &args[__builtin_ctzll(tensor_args)];
     if (v->tag == ST_TAG_TENSOR) {
-      if (st__keys(v->u.tensor) != PLAIN) return false;
+      if (st__keys(v->u.tensor) != SERVED) return false;
       any = true;
     } else if (v->tag == ST_TAG_TENSORS) {
       return false;
@@ -163,7 +163,7 @@ static inline bool is_initial(const st_thread *self) {
 static inline bool serves(const st_shortcut *s, const st_value *args) {
   return s->run && s->epoch == st__registry_epoch() &&
          is_initial(st__self()) && !st__may_have_limits() &&
-         are_plain(s->call.schema->tensor_args, args);
+         are_served(s->call.schema->tensor_args, args);
 }
 
 bool st__shortcut_serves(const st_shortcut *s, const st_value *args) {

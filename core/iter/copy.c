@@ -172,8 +172,8 @@ static st_status resolve_and_copy(st_tensor *dst, const st_tensor *src) {
   return status;
 }
 
-/* True if the copy needs neither checks nor broadcasting, so no iterator. */
-static bool is_plain(const st_tensor *dst, const st_tensor *src) {
+/* True if the copy needs neither checks nor broadcasting. */
+static bool needs_no_iterator(const st_tensor *dst, const st_tensor *src) {
   return (dst->flags & ST_FLAG_DENSE) && !st__may_overlap(dst, src) &&
          dst->device == ST_DEVICE_CPU && src->device == ST_DEVICE_CPU &&
          is_same_lazily(dst, src) && st__same_sizes(dst, src);
@@ -199,7 +199,7 @@ st_status st__copy(st_tensor *dst, const st_tensor *src) {
             (size_t)dst->numel * st__itemsize(dst->dtype));
     return ST_OK;
   }
-  if (is_plain(dst, src)) return move_elements(dst, src);
+  if (needs_no_iterator(dst, src)) return move_elements(dst, src);
   start(&it, ST_ITER_CHECK_OVERLAP, dst, src);
   st_status status = st__iter_build(&it);
   if (status == ST_OK && it.is_meta) st__dry_run_copy(dst, src);

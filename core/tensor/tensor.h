@@ -237,12 +237,27 @@ static inline bool st__is_neg(const st_tensor *t) {
 static inline bool st__is_zero(const st_tensor *t) {
   return t->keys & ST_BIT(ST_FUNC_ZeroTensor);
 }
+/* True for a plain tensor: its elements are its bytes, in the CPU's memory. */
+static inline bool st__is_plain(const st_tensor *t) {
+  return st__is_cpu(t) && !st__is_lazy(t);
+}
 /* True for a zero tensor on a device whose kernels would access its bytes. It
  * reaches a kernel only if a caller excluded the ZeroTensor key. */
 static inline bool st__lacks_memory(const st_tensor *t) {
   return st__is_zero(t) && !st__is_meta(t);
 }
 st_status st__refuse_memoryless(void);
+
+/* True if t, which has elements, has the strides of a new contiguous tensor,
+ * also those of dimensions of size 1. */
+static inline bool st__has_new_strides(const st_tensor *t) {
+  int64_t next = 1;
+  for (int d = t->ndim - 1; d >= 0; d--) {
+    if (t->strides[d] != next) return false;
+    next *= t->sizes[d];
+  }
+  return true;
+}
 
 /* Where the elements of a tensor are in its storage; sizes, strides and offset
  * are in elements. */

@@ -70,6 +70,13 @@ local CASES = {
   {"transpose.int", function(a) return a:neg_():permute(2, 1) end,
    function() return m:clone():swapaxes(1, 2):totable() end,
    {{0, -3}, {-1, -4}, {-2, -5}}, {{0, 3}, {1, 4}, {2, 5}}},
+  {"clone", function(a)
+    return st.empty({3, 2}, {dtype = "int64"}):copy_(a):mul_(2)
+  end,
+   function() return m:t():contiguous():totable() end,
+   {{0, 6}, {2, 8}, {4, 10}}, {{0, 3}, {1, 4}, {2, 5}}},
+  {"_to_copy", function(a) return a:mul(2.5) end,
+   function() return x:to("float32"):totable() end, {2.5, 5}, {1, 2}},
   {"empty.memory_format", function() return st.ones_like(x) end,
    function() return st.empty(2):size() end, {2}, {2}},
   {"max.dim", function(a) return a:select(2, 1), x end,
@@ -149,6 +156,16 @@ describe("A shortcut", function()
                    often(function() return base:swapaxes(1, 2) end)}
     base:mul_(st.ones(2, 3):requires_grad_())
     for _, view in ipairs(views) do assert.is_true(view.requires_grad) end
+  end)
+
+  it("records no base of a copy", function()
+    local base = st.zeros(2, 3)
+    local copies = {often(function() return base:t():reshape(6) end),
+                    often(function() return base:t():flatten() end),
+                    often(function() return base:t():contiguous() end),
+                    often(function() return base:to "float64" end)}
+    base:mul_(st.ones(2, 3):requires_grad_())
+    for _, copy in ipairs(copies) do assert.is_false(copy.requires_grad) end
   end)
 
   it("returns the tensor itself if there is nothing to flatten", function()

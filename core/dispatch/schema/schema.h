@@ -30,6 +30,11 @@ void st__schema_free(st_schema **s);
 size_t st__schema_size(const st_schema *s);
 /* True if s is a valid name of an operator, overload, argument or namespace. */
 bool st__is_name(const char *s, size_t n);
+/* True for an argument or result of type Tensor that is not written. */
+static inline bool st__is_one_tensor(const st_arg *a) {
+  return a->type == ST_TYPE_TENSOR && !a->list && !a->optional &&
+         !a->is_alias;
+}
 static inline bool st__returns_views(const st_schema *s) {
   return s->nrets > 0 && s->rets[0].is_alias;
 }

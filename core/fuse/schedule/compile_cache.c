@@ -130,7 +130,7 @@ static bool make_key(int n, const st_compile_cache_arg *args, key *k) {
   k->is_contiguous = true;
   for (int i = 0; i < n; i++) {
     const st_tensor *t = args[i].tensor;
-    if (k->n + 2 > MAX_WORDS || (t && !st__is_plain(t))) return false;
+    if (k->n + 2 > MAX_WORDS || (t && !st__is_recordable(t))) return false;
     const uint64_t kind = (uint64_t)args[i].kind << 56;
     if (t) {
       k->words[k->n++] = kind | spec_word(t, first_alias(args, i),

@@ -19,15 +19,10 @@ static bool is_number(const st_arg *arg) {
           arg->type == ST_TYPE_BOOL || arg->type == ST_TYPE_SCALAR);
 }
 
-static bool is_plain_tensor(const st_arg *arg) {
-  return arg->type == ST_TYPE_TENSOR && !arg->list && !arg->optional &&
-         !arg->is_alias;
-}
-
 st_status st__graph_arguments(const st_schema *s, int *ninputs, int *nparams) {
   *ninputs = *nparams = 0;
   for (int i = 0; i < s->nargs; i++) {
-    if (is_plain_tensor(&s->args[i])) {
+    if (st__is_one_tensor(&s->args[i])) {
       ++*ninputs;
     } else if (is_number(&s->args[i])) {
       ++*nparams;
@@ -38,7 +33,7 @@ st_status st__graph_arguments(const st_schema *s, int *ninputs, int *nparams) {
     }
   }
   for (int i = 0; i < s->nrets; i++) {
-    if (is_plain_tensor(&s->rets[i])) continue;
+    if (st__is_one_tensor(&s->rets[i])) continue;
     return st__fail(ST_BAD_SCHEMA, "result %d of %s is %s; a fused operator "
                     "returns tensors", i + 1, s->name, s->rets[i].text);
   }

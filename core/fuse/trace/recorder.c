@@ -92,7 +92,7 @@ static st_status new_fake(const st_recorder *r, const st_tensor *t,
 
 /* -- Arguments ------------------------------------------------------------ */
 
-bool st__is_plain(const st_tensor *t) {
+bool st__is_recordable(const st_tensor *t) {
   return t->device == ST_DEVICE_CPU && !(t->flags & ST_FLAG_SYMBOL) &&
          (t->keys & ~ST_AUTOGRAD_BITS) ==
            (st__device_keys(ST_DEVICE_CPU) | ST_BIT(ST_FUNC_ADInplaceOrView) |
@@ -104,7 +104,7 @@ static st_status capture(st_recorder *r, st_tensor *t, int *out) {
   if (st__is_wrapped_number(t)) {
     return add_value(r, ST_ORIGIN_NUMBER, t, t, out);
   }
-  if (!st__is_plain(t)) {
+  if (!st__is_recordable(t)) {
     return refuse(r, "it uses a tensor that is not a plain CPU tensor");
   }
   st_tensor *fake = NULL;
@@ -548,7 +548,7 @@ st_tensor *st__recorder_input(const st_recorder *r, int i) {
 bool st__recorder_input_changed(const st_recorder *r) {
   for (int i = 0; i < r->ninputs; i++) {
     const st_tensor *t = r->inputs[i];
-    if (!is_like(t, r->values[i].fake) || !st__is_plain(t)) return true;
+    if (!is_like(t, r->values[i].fake) || !st__is_recordable(t)) return true;
   }
   return false;
 }

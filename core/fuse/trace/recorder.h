@@ -87,7 +87,7 @@ struct st_recorder {
 
 /* True for a CPU tensor without keys beyond the default ones: it is neither
  * lazy nor a proxy. */
-bool st__is_plain(const st_tensor *t);
+bool st__is_recordable(const st_tensor *t);
 
 /* See strided_fuse.h. */
 st_status st__recorder_begin(const st_tracing_config *c,

@@ -210,12 +210,8 @@ static st_status new_by_chain(st_run *r, layout_fn layout) {
   return status;
 }
 
-/* True if self has elements and the strides of a new contiguous tensor. */
-static bool is_plain(const st_tensor *self) {
-  int64_t strides[ST_MAX_DIMS];
-  if (self->numel == 0) return false;
-  st__contiguous_strides(self->ndim, self->sizes, strides);
-  return st__same_dims(self->ndim, strides, self->strides);
+static bool is_laid_out_as_new(const st_tensor *self) {
+  return self->numel > 0 && st__has_new_strides(self);
 }
 
 st_status st__is_float_meta(st_run *r) {
@@ -223,7 +219,7 @@ st_status st__is_float_meta(st_run *r) {
   const st_dtype d = self->dtype;
   if (!st__is_floating(d) && !st__is_complex(d)) {
     ST_TRY(st__new_like_self(r, ST_BOOL, ST_FORMAT_PRESERVE));
-  } else if (!is_plain(self)) {
+  } else if (!is_laid_out_as_new(self)) {
     ST_TRY(new_by_chain(r, r->row->kernel == ST_K_isinf ? st__isinf_layout
                                                         : st__isfinite_layout));
   }
@@ -234,7 +230,7 @@ st_status st__isreal_meta(st_run *r) {
   const st_tensor *self = st__arg_tensor(r, 0);
   st_inputs in = {.n = 0};
   if (st__is_complex(self->dtype)) {
-    if (!is_plain(self)) ST_TRY(new_by_chain(r, st__isreal_layout));
+    if (!is_laid_out_as_new(self)) ST_TRY(new_by_chain(r, st__isreal_layout));
     ST_TRY(st__view_imag(st__arg_tensor(r, 0), &in.t[0]));
     in.n = 1;
   } else {

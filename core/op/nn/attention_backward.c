@@ -97,10 +97,6 @@ static st_status check_back(const st_attention *a,
   return ST_OK;
 }
 
-static bool is_plain(const st_tensor *t) {
-  return st__is_cpu(t) && !st__is_neg(t) && !st__is_zero(t);
-}
-
 static void back_by_operators(st_op_scope *c, const st_attention *given,
                               const st_tensor *grad, st_tensor *out[3]) {
   st_attention a = *given;
@@ -131,8 +127,8 @@ ST_BOXED(st__box_scaled_dot_product_attention_backward) {
   if (!st__scope_ok(&c)) return st__scope_end(&c, 3, out, rets);
   if (d != a.query->dtype) { /* lse is too coarse for blocks */
     back_by_operators(&c, &a, st__apply_to(&c, b.grad, ST_FLOAT32), out);
-  } else if (st__has_attention_blocks(&a) && is_plain(b.grad) &&
-             is_plain(b.out) && is_plain(b.lse)) {
+  } else if (st__has_attention_blocks(&a) && st__is_plain(b.grad) &&
+             st__is_plain(b.out) && st__is_plain(b.lse)) {
     st__attention_backward(&c, &a, &b, out);
   } else {
     back_by_operators(&c, &a, b.grad, out);

@@ -351,11 +351,6 @@ static void run_backward(void *ctx, int64_t begin, int64_t end) {
 
 /* -- Arguments ------------------------------------------------------------ */
 
-static bool is_plain(const st_tensor *t, st_dtype d) {
-  return st__is_cpu(t) && t->dtype == d && !st__is_neg(t) &&
-         !st__is_zero(t);
-}
-
 /* The size of dimension d from the end, 1 if there is none. */
 static int64_t size_of(const st_tensor *t, int d) {
   return d > t->ndim ? 1 : t->sizes[t->ndim - d];
@@ -372,15 +367,16 @@ static bool suits_mask(const st_attention *a) {
       return false;
     }
   }
-  return is_plain(mask, mask->dtype) &&
+  return st__is_plain(mask) &&
          (mask->dtype == ST_BOOL || mask->dtype == a->query->dtype);
 }
 
 bool st__has_attention_blocks(const st_attention *a) {
   const st_tensor *q = a->query, *k = a->key, *v = a->value;
   const st_dtype d = q->dtype;
-  if ((d != ST_FLOAT32 && d != ST_FLOAT64) || !is_plain(q, d) ||
-      !is_plain(k, d) || !is_plain(v, d) || a->dropout > 0) {
+  if ((d != ST_FLOAT32 && d != ST_FLOAT64) || k->dtype != d || v->dtype != d ||
+      !st__is_plain(q) || !st__is_plain(k) || !st__is_plain(v) ||
+      a->dropout > 0) {
     return false;
   }
   if (q->ndim > 4 || k->ndim != q->ndim || v->ndim != q->ndim ||

@@ -77,14 +77,8 @@ static st_tensor *masked(st_op_scope *c, const st_tensor *t,
                    (st_value[]){st__of_tensor(t), st__of_tensor(mask), with});
 }
 
-/* True if the elements of t, an int64 tensor, lie in order in memory. */
-static bool is_plain(const st_tensor *t) {
-  return st__is_cpu(t) && !st__is_lazy(t) &&
-         st__is_contiguous(t);
-}
-
-/* True if an element of at, which is plain, is value. Few targets are searched
- * sooner than one operator is called. */
+/* True if an element of at, which is plain and contiguous, is value. Few targets
+ * are searched sooner than one operator is called. */
 static bool contains(st_op_scope *c, const st_tensor *at, int64_t value) {
   enum { STEP = 4096 };
   const int64_t *p = (const int64_t *)(const void *)st__data(at);
@@ -106,7 +100,8 @@ static void find_classes(st_op_scope *c, class_loss *k) {
                       ? k->target : st__apply_to(c, k->target, ST_INT64);
   at = st__apply_with(c, ST_OP_unsqueeze, at, k->dim);
   k->classes = at;
-  if (st__scope_ok(c) && is_plain(at) &&
+  if (st__scope_ok(c) && st__is_plain(at) &&
+      st__is_contiguous(at) &&
       !contains(c, at, k->ignore_index.u.i)) {
     return;
   }

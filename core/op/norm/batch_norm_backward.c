@@ -185,16 +185,13 @@ static st_status run_kernels(channels *h, st_tensor *const out[3]) {
     write_rows, h);
 }
 
-static bool is_plain(const st_tensor *t, st_dtype d) {
-  return !t || (st__is_cpu(t) && t->dtype == d &&
-                !st__is_neg(t) && !st__is_zero(t));
-}
-
 /* True if kernels may read the arguments; their dtype is that of input. */
 static bool has_kernels(const batch_back *b) {
   const st_dtype d = b->input->dtype;
   const st_tensor *all[] = {b->grad, b->input, b->weight, b->mean, b->var};
-  for (int i = 0; i < 5; i++) if (!is_plain(all[i], d)) return false;
+  for (int i = 0; i < 5; i++) {
+    if (all[i] && (all[i]->dtype != d || !st__is_plain(all[i]))) return false;
+  }
   return (d == ST_FLOAT32 || d == ST_FLOAT64) && b->input->numel > 0;
 }
 

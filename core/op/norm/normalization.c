@@ -51,10 +51,9 @@ static st_value last_dims(int n, int64_t *dims) {
 }
 
 /* True if a kernel may read t: NULL, or contiguous floats of dtype d. */
-static bool is_plain(const st_tensor *t, st_dtype d) {
-  return !t || (st__is_cpu(t) && t->dtype == d &&
-                st__is_contiguous_in(t, ST_FORMAT_CONTIGUOUS) &&
-                !st__is_neg(t) && !st__is_zero(t));
+static bool is_line(const st_tensor *t, st_dtype d) {
+  return !t || (st__is_plain(t) && t->dtype == d &&
+                st__is_contiguous_in(t, ST_FORMAT_CONTIGUOUS));
 }
 
 typedef struct row_run {
@@ -106,8 +105,8 @@ ST_BOXED(st__box_layer_norm_forward) {
   st_tensor *rstd = inverse_root(&c, var, eps);
   const st_tensor *const all[] = {mean, rstd, weight, bias};
   bool plain = st__scope_ok(&c) && x->numel > 0 && st__is_floating(x->dtype) &&
-               is_plain(x, x->dtype);
-  for (int i = 0; i < 4; i++) plain = plain && is_plain(all[i], x->dtype);
+               is_line(x, x->dtype);
+  for (int i = 0; i < 4; i++) plain = plain && is_line(all[i], x->dtype);
   x = plain ? standardised_rows(&c, x, st__product_of((int)shape.n, shape.p),
                                 all)
             : affine(&c, standardised(&c, x, mean, rstd), weight, bias);

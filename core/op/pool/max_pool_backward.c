@@ -77,11 +77,6 @@ static void back_some(void *ctx, int64_t begin, int64_t end) {
   r->loop(data, r->strides, r->windows, end - begin, &r->ctx);
 }
 
-static bool is_plain(const st_tensor *t, st_format f) {
-  return st__is_cpu(t) && st__is_contiguous_in(t, f) &&
-         !st__is_neg(t) && !st__is_zero(t);
-}
-
 /* The format in which the kernel reads all tensors; PRESERVE if there is
  * none. */
 static st_format common_format(const pool_back *b) {
@@ -91,7 +86,9 @@ static st_format common_format(const pool_back *b) {
     b->n == 3 ? ST_FORMAT_CHANNELS_LAST_3D : ST_FORMAT_CONTIGUOUS};
   for (int i = 0; i < 2; i++) {
     const st_format f = formats[i];
-    if (is_plain(b->grad, f) && is_plain(b->indices, f) &&
+    if (st__is_plain(b->grad) && st__is_plain(b->indices) &&
+        st__is_contiguous_in(b->grad, f) &&
+        st__is_contiguous_in(b->indices, f) &&
         st__is_contiguous_in(b->self, f)) {
       return f;
     }

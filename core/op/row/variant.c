@@ -9,16 +9,11 @@
 
 /* -- Checks --------------------------------------------------------------- */
 
-static bool is_plain_tensor(const st_arg *a) {
-  return a->type == ST_TYPE_TENSOR && !a->list && !a->optional &&
-         !a->is_alias && !a->kwarg_only;
-}
-
 static st_status check_functional(const st_schema *s) {
-  bool is_plain = s->nrets > 0 && !s->is_vararg && !s->is_varret;
-  for (int i = 0; i < s->nrets; i++) is_plain &= is_plain_tensor(&s->rets[i]);
-  for (int i = 0; i < s->nargs; i++) is_plain &= !s->args[i].is_alias;
-  if (!is_plain || s->nrets > ST_MAX_OUTS) {
+  bool suits = s->nrets > 0 && !s->is_vararg && !s->is_varret;
+  for (int i = 0; i < s->nrets; i++) suits &= st__is_one_tensor(&s->rets[i]);
+  for (int i = 0; i < s->nargs; i++) suits &= !s->args[i].is_alias;
+  if (!suits || s->nrets > ST_MAX_OUTS) {
     return st__fail(ST_BAD_SCHEMA, "%s: a structured operator must return 1 "
                     "to %d new tensors and write no argument", s->text,
                     ST_MAX_OUTS);
@@ -27,7 +22,8 @@ static st_status check_functional(const st_schema *s) {
 }
 
 static st_status check_inplace(const st_schema *s) {
-  if (s->nrets == 1 && s->nargs > 0 && is_plain_tensor(&s->args[0])) {
+  if (s->nrets == 1 && s->nargs > 0 && st__is_one_tensor(&s->args[0]) &&
+      !s->args[0].kwarg_only) {
     return ST_OK;
   }
   return st__fail(ST_BAD_SCHEMA, "%s: an in-place variant needs a Tensor as "

@@ -58,17 +58,6 @@ static bool is_contiguous(const st_tensor *t) {
          !st__lacks_memory(t);
 }
 
-/* True unless the stride of a dimension of size 1 is another than in a new
- * tensor: the iterator's output may keep such a stride. */
-static bool has_usual_strides(const st_tensor *t) {
-  int64_t next = 1;
-  for (int d = t->ndim - 1; d >= 0; d--) {
-    if (t->strides[d] != next) return false;
-    next *= t->sizes[d];
-  }
-  return true;
-}
-
 static bool is_like(const st_tensor *t, const st_tensor *like) {
   return t->dtype == like->dtype && t->numel == like->numel &&
          t->ndim == like->ndim && is_contiguous(t) &&
@@ -102,7 +91,8 @@ static bool find_operands(const st_value *args, int n, operands *o) {
       if (args[i].tag == ST_TAG_TENSOR && !is_contiguous(t)) return false;
       o->number = i;
     } else if (!o->like) {
-      if (!is_contiguous(t) || !has_usual_strides(t)) return false;
+      /* the iterator's output may keep the stride of a size of 1 */
+      if (!is_contiguous(t) || !st__has_new_strides(t)) return false;
       o->like = t;
     } else if (!is_like(t, o->like)) {
       return false;

@@ -108,7 +108,7 @@ static ST_SHORTCUT(to_copy) {
 /* Not served, without a message. */
 static const st_status unserved = ST_BAD_STATE;
 
-static st_status plain_to_copy(const st_tensor *self, st_dtype dtype,
+static st_status convert_small(const st_tensor *self, st_dtype dtype,
                                st_device device, st_format format,
                                st_tensor **out) {
   if (device != ST_DEVICE_CPU || self->numel > ST_GRAIN ||
@@ -118,36 +118,46 @@ static st_status plain_to_copy(const st_tensor *self, st_dtype dtype,
   return st__clone(self, dtype, format, out);
 }
 
-static st_status plain_view(const st_tensor *self, int n, const int64_t *sizes,
+static st_status make_view(const st_tensor *self, int n, const int64_t *sizes,
                             const int64_t *strides, st_tensor **out) {
   if (!strides) return st__view_view(self, n, sizes, out);
   const st_geometry g = {n, sizes, strides, self->offset};
   return st__tensor_view_inside(self, &g, out);
 }
 
-static st_status plain_clone(const st_tensor *self, st_format format,
+static st_status clone_small(const st_tensor *self, st_format format,
                              st_tensor **out) {
-  return plain_to_copy(self, self->dtype, ST_DEVICE_CPU, format, out);
+  return convert_small(self, self->dtype, ST_DEVICE_CPU, format, out);
 }
 
-/* Note [Operators that a composite row calls] */
-static const st_callees plain = {plain_view, st__view_permute,
-                                 st__view_slice, plain_clone, plain_to_copy};
+static st_status refuse_clone(const st_tensor *self, st_format format,
+                              st_tensor **out) {
+  (void)self, (void)format, (void)out;
+  return unserved;
+}
 
-/* The function of a composite row, where its arguments are plain. */
-#define PLAIN(name, function, ARGS)                          \
-  static ST_SHORTCUT(name) {                                 \
-    st_tensor *out = NULL;                                   \
-    *status = function(&plain, ST_UNBOXED(ARGS), &out);      \
-    if (*status == ST_OK) rets[0] = st__of_tensor(out);      \
-    return is_served(*status);                               \
+/* Note [Operators that a composite row calls]: of rows that return views, whose
+ * result is tracked as a view of the argument, which a copy is not; and of rows
+ * that return copies. */
+static const st_callees views = {make_view, st__view_permute, st__view_slice,
+                                 refuse_clone, NULL};
+static const st_callees copies = {NULL, NULL, NULL, clone_small,
+                                  convert_small};
+
+/* The function of a composite row as its shortcut. */
+#define SERVE(name, function, callees, ARGS)             \
+  static ST_SHORTCUT(name) {                             \
+    st_tensor *out = NULL;                               \
+    *status = function(&callees, ST_UNBOXED(ARGS), &out); \
+    if (*status == ST_OK) rets[0] = ST_OUT_TENSOR(out);  \
+    return is_served(*status);                           \
   }
-PLAIN(narrow, st__op_narrow, (TENSOR, INT, INT, INT))
-PLAIN(reshape, st__op_reshape, (TENSOR, SIZES))
-PLAIN(flatten_view, st__op_flatten, (TENSOR, INT, INT))
-PLAIN(movedim, st__op_movedim, (TENSOR, INT, INT))
-PLAIN(contiguous, st__op_contiguous, (TENSOR, VALUE))
-PLAIN(to_dtype, st__op_to_dtype, (VALUE))
+SERVE(narrow, st__op_narrow, views, (TENSOR, INT, INT, INT))
+SERVE(reshape, st__op_reshape, views, (TENSOR, SIZES))
+SERVE(flatten_view, st__op_flatten, views, (TENSOR, INT, INT))
+SERVE(movedim, st__op_movedim, views, (TENSOR, INT, INT))
+SERVE(contiguous, st__op_contiguous, copies, (TENSOR, VALUE))
+SERVE(to_dtype, st__op_to_dtype, copies, (VALUE))
 
 /* self itself, if there is nothing to flatten, is no view to be tracked. */
 static ST_SHORTCUT(flatten) {
