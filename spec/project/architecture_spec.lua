@@ -127,11 +127,17 @@ local function code_of(name)
 end
 
 --- The functions and data of these names that a file defines at the left edge.
--- A macro that defines a function has its name in parentheses.
+-- A macro that makes a boxed kernel, or stands before its body, has its name
+-- in parentheses.
 local function definitions(code)
   local list = {}
-  for head, sign in ("\n" .. code):gmatch "\n(%a[^;{}#=]-) ?([{=])" do
-    local name = head:match "^ST_%u+%((st__?%l[%w_]*)" or
+  code = "\n" .. code
+  for name in code:gmatch "\nST_[%u_]+%((st__box_[%w_]+)" do
+    list[#list + 1] = name
+  end
+  code = code:gsub("\n%u[%u_]+%b()%f[\n]", "\n")
+  for head, sign in code:gmatch "\n(%a[^;{}#=]-) ?([{=])" do
+    local name = head:match "^ST_SHORTCUT%((st__?%l[%w_]*)" or
                  head:match "%f[%w_](st__?%l[%w_]*)%(" or
                  sign == "=" and head:match "%f[%w_](st__?%l[%w_]*)[%[%]%w_]*$"
     if name and not head:find "^static %a" and not head:find "^typedef" then

@@ -335,21 +335,12 @@ fail:
   return status;
 }
 
-ST_BOXED(st__box_linspace_Tensor) {
-  return with_items(ST_OP_linspace, 7, args, rets);
-}
-
-ST_BOXED(st__box_logspace_Tensor) {
-  return with_items(ST_OP_logspace, 8, args, rets);
-}
-
-ST_BOXED(st__box_linspace_Tensor_out) {
-  return with_items(ST_OP_linspace_out, 4, args, rets);
-}
-
-ST_BOXED(st__box_logspace_Tensor_out) {
-  return with_items(ST_OP_logspace_out, 5, args, rets);
-}
+ST_BOXED_AS(st__box_linspace_Tensor, with_items, ST_OP_linspace, 7, args)
+ST_BOXED_AS(st__box_logspace_Tensor, with_items, ST_OP_logspace, 8, args)
+ST_BOXED_AS(st__box_linspace_Tensor_out, with_items, ST_OP_linspace_out, 4,
+            args)
+ST_BOXED_AS(st__box_logspace_Tensor_out, with_items, ST_OP_logspace_out, 5,
+            args)
 
 /* -- eye ------------------------------------------------------------------ */
 

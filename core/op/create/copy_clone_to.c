@@ -196,10 +196,8 @@ st_status st__to_cpu(const st_tensor *t, st_tensor **out) {
 /* -- Resizing ------------------------------------------------------------- */
 
 /* Without memory_format, a tensor that has the size keeps its strides. */
-ST_BOXED(st__box_resize_) {
-  st_tensor *self = st__next_tensor(&args);
-  const st_ints size = st__next_ints(&args);
-  const st_value *memory_format = st__next(&args);
+static st_status resize_(st_tensor *self, st_ints size,
+                         const st_value *memory_format, st_value *rets) {
   const int n = (int)size.n;
   st_format format = ST_FORMAT_CONTIGUOUS;
   ST_TRY(read_format(memory_format, &format));
@@ -211,6 +209,7 @@ ST_BOXED(st__box_resize_) {
   }
   return st__return_tensor(self, rets);
 }
+ST_TYPED_ARGS(st__box_resize_, resize_, (TENSOR, INTS, VALUE))
 
 ST_BOXED(st__box_resize_as_) {
   const st_value self = *st__next(&args);

@@ -224,15 +224,17 @@ static st_status filled(st_ints size, const st_value *options, st_options o,
   return finish(made, t, s, ret);
 }
 
-static st_status filled_by_default(const st_value *args, int64_t value,
+static const st_scalar zero = {ST_SCALAR_INT, {.i = 0}};
+static const st_scalar one = {ST_SCALAR_INT, {.i = 1}};
+
+static st_status filled_by_default(const st_value *args, const st_scalar *s,
                                    st_value *ret) {
   const st_ints size = st__next_ints(&args);
-  const st_scalar s = st__scalar_int(value);
-  return filled(size, st__next_options(&args), default_options(), &s, ret);
+  return filled(size, st__next_options(&args), default_options(), s, ret);
 }
 
-ST_BOXED(st__box_zeros) { return filled_by_default(args, 0, rets); }
-ST_BOXED(st__box_ones) { return filled_by_default(args, 1, rets); }
+ST_BOXED_AS(st__box_zeros, filled_by_default, args, &zero)
+ST_BOXED_AS(st__box_ones, filled_by_default, args, &one)
 
 /* The dtype follows from fill_value unless it is given. */
 ST_BOXED(st__box_full) {
@@ -255,17 +257,9 @@ static st_status new_filled(const st_value *args, const st_scalar *s,
   return filled(size, st__next_options(&args), options_of(self), s, ret);
 }
 
-ST_BOXED(st__box_new_empty) { return new_filled(args, NULL, rets); }
-
-ST_BOXED(st__box_new_zeros) {
-  const st_scalar zero = st__scalar_int(0);
-  return new_filled(args, &zero, rets);
-}
-
-ST_BOXED(st__box_new_ones) {
-  const st_scalar one = st__scalar_int(1);
-  return new_filled(args, &one, rets);
-}
+ST_BOXED_AS(st__box_new_empty, new_filled, args, NULL)
+ST_BOXED_AS(st__box_new_zeros, new_filled, args, &zero)
+ST_BOXED_AS(st__box_new_ones, new_filled, args, &one)
 
 ST_BOXED(st__box_new_full) {
   const st_tensor *self = st__next_tensor(&args);
@@ -302,22 +296,9 @@ static st_status like(const st_tensor *self, const st_value *rest,
   return finish(made, t, s, ret);
 }
 
-ST_BOXED(st__box_empty_like) {
-  const st_tensor *self = st__next_tensor(&args);
-  return like(self, args, NULL, rets);
-}
-
-ST_BOXED(st__box_zeros_like) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_scalar zero = st__scalar_int(0);
-  return like(self, args, &zero, rets);
-}
-
-ST_BOXED(st__box_ones_like) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_scalar one = st__scalar_int(1);
-  return like(self, args, &one, rets);
-}
+ST_BOXED_AS(st__box_empty_like, like, args->u.tensor, args + 1, NULL)
+ST_BOXED_AS(st__box_zeros_like, like, args->u.tensor, args + 1, &zero)
+ST_BOXED_AS(st__box_ones_like, like, args->u.tensor, args + 1, &one)
 
 ST_BOXED(st__box_full_like) {
   const st_tensor *self = st__next_tensor(&args);

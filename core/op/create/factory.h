@@ -6,7 +6,7 @@
 #ifndef ST_OP_CREATE_FACTORY_H
 #define ST_OP_CREATE_FACTORY_H
 
-#include "op/row/op.h"
+#include "op/row/typed.h"
 
 /* -- For other families --------------------------------------------------- */
 

@@ -69,39 +69,21 @@ ST_BOXED(st__box_empty_out) {
   return st__invoke(ST_OP_resize_, 3, resize, rets);
 }
 
-ST_BOXED(st__box_zeros_out) {
-  const st_ints size = st__next_ints(&args);
-  return fill_with(size, st__of_int(0), st__next_tensor(&args), rets);
-}
+ST_BOXED_AS(st__box_zeros_out, fill_with, ST_IN_INTS(args), st__of_int(0),
+            args[1].u.tensor)
+ST_BOXED_AS(st__box_ones_out, fill_with, ST_IN_INTS(args), st__of_int(1),
+            args[1].u.tensor)
+ST_BOXED_AS(st__box_full_out, fill_with, ST_IN_INTS(args), args[1],
+            args[2].u.tensor)
+ST_BOXED_AS(st__box_rand_out, draw, ST_OP_uniform_, st__of_float(0),
+            st__of_float(1), args)
+ST_BOXED_AS(st__box_randn_out, draw, ST_OP_normal_, st__of_float(0),
+            st__of_float(1), args)
 
-ST_BOXED(st__box_ones_out) {
-  const st_ints size = st__next_ints(&args);
-  return fill_with(size, st__of_int(1), st__next_tensor(&args), rets);
-}
-
-ST_BOXED(st__box_full_out) {
-  const st_ints size = st__next_ints(&args);
-  const st_value *fill_value = st__next(&args);
-  return fill_with(size, *fill_value, st__next_tensor(&args), rets);
-}
-
-ST_BOXED(st__box_rand_out) {
-  return draw(ST_OP_uniform_, st__of_float(0), st__of_float(1), args, rets);
-}
-
-ST_BOXED(st__box_randn_out) {
-  return draw(ST_OP_normal_, st__of_float(0), st__of_float(1), args, rets);
-}
-
-ST_BOXED(st__box_randint_out) {
-  const st_value *high = st__next(&args);
-  return draw(ST_OP_random__from, st__of_int(0), *high, args, rets);
-}
-
-ST_BOXED(st__box_randint_low_out) {
-  const st_value *low = st__next(&args), *high = st__next(&args);
-  return draw(ST_OP_random__from, *low, *high, args, rets);
-}
+ST_BOXED_AS(st__box_randint_out, draw, ST_OP_random__from, st__of_int(0),
+            args[0], args + 1)
+ST_BOXED_AS(st__box_randint_low_out, draw, ST_OP_random__from, args[0], args[1],
+            args + 2)
 
 /* -- Factories whose result is copied ------------------------------------- */
 

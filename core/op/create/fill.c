@@ -230,37 +230,26 @@ static st_status value_of(const st_tensor *self, const st_tensor *value,
   return ST_OK;
 }
 
-ST_BOXED(st__box_fill_scalar_) {
-  st_tensor *self = st__next_tensor(&args);
-  return fill_self(self, st__next_scalar(&args), rets);
-}
-
-ST_BOXED(st__box_fill_tensor_) {
-  st_tensor *self = st__next_tensor(&args);
+static st_status fill_tensor_(st_tensor *self, const st_tensor *value,
+                              st_value *rets) {
   st_scalar v;
-  ST_TRY(value_of(self, st__next_tensor(&args), &v));
+  ST_TRY(value_of(self, value, &v));
   return fill_self(self, v, rets);
 }
 
-ST_BOXED(st__box_fill_scalar) {
-  const st_tensor *self = st__next_tensor(&args);
-  return new_filled(self, st__next_scalar(&args), rets);
-}
-
-ST_BOXED(st__box_fill_tensor) {
-  const st_tensor *self = st__next_tensor(&args);
+static st_status fill_tensor(const st_tensor *self, const st_tensor *value,
+                             st_value *rets) {
   st_scalar v;
-  ST_TRY(value_of(self, st__next_tensor(&args), &v));
+  ST_TRY(value_of(self, value, &v));
   return new_filled(self, v, rets);
 }
 
-ST_BOXED(st__box_zero_) {
-  return fill_self(st__next_tensor(&args), st__scalar_int(0), rets);
-}
-
-ST_BOXED(st__box_zero) {
-  return new_filled(st__next_tensor(&args), st__scalar_int(0), rets);
-}
+ST_TYPED_ARGS(st__box_fill_scalar_, fill_self, (TENSOR, SCALAR))
+ST_TYPED_ARGS(st__box_fill_scalar, new_filled, (TENSOR, SCALAR))
+ST_TYPED_ARGS(st__box_fill_tensor_, fill_tensor_, (TENSOR, TENSOR))
+ST_TYPED_ARGS(st__box_fill_tensor, fill_tensor, (TENSOR, TENSOR))
+ST_BOXED_AS(st__box_zero_, fill_self, st__next_tensor(&args), st__scalar_int(0))
+ST_BOXED_AS(st__box_zero, new_filled, st__next_tensor(&args), st__scalar_int(0))
 
 /* -- fill_diagonal_ ------------------------------------------------------- */
 

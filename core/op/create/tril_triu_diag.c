@@ -203,13 +203,8 @@ static st_status triangle_indices(const st_value *args, bool upper,
   return ST_OK;
 }
 
-ST_BOXED(st__box_tril_indices) {
-  return triangle_indices(args, false, rets);
-}
-
-ST_BOXED(st__box_triu_indices) {
-  return triangle_indices(args, true, rets);
-}
+ST_BOXED_AS(st__box_tril_indices, triangle_indices, args, false)
+ST_BOXED_AS(st__box_triu_indices, triangle_indices, args, true)
 
 /* -- Diagonals ------------------------------------------------------------ */
 
@@ -259,10 +254,8 @@ static st_status check_offset(int64_t offset) {
                   offset);
 }
 
-ST_BOXED(st__box_diag_embed) {
-  const st_tensor *self = st__next_tensor(&args);
-  const int64_t offset = st__next_int(&args);
-  const int64_t dim1 = st__next_int(&args), dim2 = st__next_int(&args);
+static st_status diag_embed(const st_tensor *self, int64_t offset, int64_t dim1,
+                            int64_t dim2, st_value *rets) {
   st_tensor *out = NULL;
   ST_TRY(st__check_cpu_or_meta(self));
   ST_TRY(check_offset(offset));
@@ -270,6 +263,7 @@ ST_BOXED(st__box_diag_embed) {
   rets[0] = st__of_tensor(out);
   return ST_OK;
 }
+ST_TYPED_ARGS(st__box_diag_embed, diag_embed, (TENSOR, INT, INT, INT))
 
 ST_BOXED(st__box_diag) {
   const st_tensor *self = st__next_tensor(&args);

@@ -45,13 +45,10 @@ static st_op_id float_power_of(const st_value *args) {
                                         : ST_OP_float_power_Tensor_Tensor;
 }
 
-ST_BOXED(st__box_float_power_out) {
-  return st__compose_out(float_power_of(args), 2, args, rets);
-}
-
-ST_BOXED(st__box_float_power_) {
-  return st__compose_self(float_power_of(args), 2, args, rets);
-}
+ST_BOXED_AS(st__box_float_power_out, st__compose_out, float_power_of(args), 2,
+            args)
+ST_BOXED_AS(st__box_float_power_, st__compose_self, float_power_of(args), 2,
+            args)
 
 /* -- ldexp ---------------------------------------------------------------- */
 

@@ -146,21 +146,14 @@ static const double HANN[] = {0.5, 0.5}, HAMMING[] = {0.54, 0.46},
                     BLACKMAN[] = {0.42, 0.5, 0.08},
                     NUTTALL[] = {0.3635819, 0.4891775, 0.1365995, 0.0106411};
 
-ST_BOXED(st__box_hann_window) {
-  return make_cosines(args[0].u.i, true, HANN, 2, args + 1, rets);
-}
-
-ST_BOXED(st__box_hann_window_periodic) {
-  return make_cosines(args[0].u.i, args[1].u.i, HANN, 2, args + 2, rets);
-}
-
-ST_BOXED(st__box_hamming_window) {
-  return make_cosines(args[0].u.i, true, HAMMING, 2, args + 1, rets);
-}
-
-ST_BOXED(st__box_hamming_window_periodic) {
-  return make_cosines(args[0].u.i, args[1].u.i, HAMMING, 2, args + 2, rets);
-}
+ST_BOXED_AS(st__box_hann_window, make_cosines, args[0].u.i, true, HANN, 2,
+            args + 1)
+ST_BOXED_AS(st__box_hann_window_periodic, make_cosines, args[0].u.i,
+            args[1].u.i, HANN, 2, args + 2)
+ST_BOXED_AS(st__box_hamming_window, make_cosines, args[0].u.i, true, HAMMING, 2,
+            args + 1)
+ST_BOXED_AS(st__box_hamming_window_periodic, make_cosines, args[0].u.i,
+            args[1].u.i, HAMMING, 2, args + 2)
 
 ST_BOXED(st__box_hamming_window_periodic_alpha) {
   const double terms[] = {st__to_float(&args[2], 0), HAMMING[1]};
@@ -173,13 +166,10 @@ ST_BOXED(st__box_hamming_window_periodic_alpha_beta) {
   return make_cosines(args[0].u.i, args[1].u.i, terms, 2, args + 4, rets);
 }
 
-ST_BOXED(st__box_blackman_window) {
-  return make_cosines(args[0].u.i, true, BLACKMAN, 3, args + 1, rets);
-}
-
-ST_BOXED(st__box_blackman_window_periodic) {
-  return make_cosines(args[0].u.i, args[1].u.i, BLACKMAN, 3, args + 2, rets);
-}
+ST_BOXED_AS(st__box_blackman_window, make_cosines, args[0].u.i, true, BLACKMAN,
+            3, args + 1)
+ST_BOXED_AS(st__box_blackman_window_periodic, make_cosines, args[0].u.i,
+            args[1].u.i, BLACKMAN, 3, args + 2)
 
 ST_BOXED(st__box_bartlett_window) {
   return make_window((window){.curve = TRIANGLE, .n = args[0].u.i}, true,
@@ -214,9 +204,8 @@ ST_BOXED(st__box_signal_windows_bartlett) {
                      !args[1].u.i, args + 2, rets);
 }
 
-ST_BOXED(st__box_signal_windows_blackman) {
-  return make_cosines(args[0].u.i, !args[1].u.i, BLACKMAN, 3, args + 2, rets);
-}
+ST_BOXED_AS(st__box_signal_windows_blackman, make_cosines, args[0].u.i,
+            !args[1].u.i, BLACKMAN, 3, args + 2)
 
 ST_BOXED(st__box_signal_windows_cosine) {
   return make_window((window){.curve = HALF_WAVE, .n = args[0].u.i},
@@ -264,13 +253,10 @@ ST_BOXED(st__box_signal_windows_general_hamming) {
   return make_cosines(args[0].u.i, !args[2].u.i, terms, 2, args + 3, rets);
 }
 
-ST_BOXED(st__box_signal_windows_hamming) {
-  return make_cosines(args[0].u.i, !args[1].u.i, HAMMING, 2, args + 2, rets);
-}
-
-ST_BOXED(st__box_signal_windows_hann) {
-  return make_cosines(args[0].u.i, !args[1].u.i, HANN, 2, args + 2, rets);
-}
+ST_BOXED_AS(st__box_signal_windows_hamming, make_cosines, args[0].u.i,
+            !args[1].u.i, HAMMING, 2, args + 2)
+ST_BOXED_AS(st__box_signal_windows_hann, make_cosines, args[0].u.i,
+            !args[1].u.i, HANN, 2, args + 2)
 
 ST_BOXED(st__box_signal_windows_kaiser) {
   const double beta = st__to_float(&args[1], 12);
@@ -281,9 +267,8 @@ ST_BOXED(st__box_signal_windows_kaiser) {
                      !args[2].u.i, args + 3, rets);
 }
 
-ST_BOXED(st__box_signal_windows_nuttall) {
-  return make_cosines(args[0].u.i, !args[1].u.i, NUTTALL, 4, args + 2, rets);
-}
+ST_BOXED_AS(st__box_signal_windows_nuttall, make_cosines, args[0].u.i,
+            !args[1].u.i, NUTTALL, 4, args + 2)
 
 /* -- Frequencies ---------------------------------------------------------- */
 
@@ -296,6 +281,4 @@ static st_status frequencies(curve kind, const st_value *args,
 }
 
 ST_BOXED(st__box_fft_fftfreq) { return frequencies(FREQUENCIES, args, rets); }
-ST_BOXED(st__box_fft_rfftfreq) {
-  return frequencies(HALF_FREQUENCIES, args, rets);
-}
+ST_BOXED_AS(st__box_fft_rfftfreq, frequencies, HALF_FREQUENCIES, args)

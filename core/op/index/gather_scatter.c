@@ -415,6 +415,5 @@ ST_BOXED(st__box_index_fill__int_Scalar) {
   return st__return_tensor(self, rets);
 }
 
-ST_BOXED(st__box_index_fill_int_Scalar) {
-  return st__call_on_copy(ST_OP_index_fill__int_Scalar, 5, args, rets);
-}
+ST_BOXED_AS(st__box_index_fill_int_Scalar, st__call_on_copy,
+            ST_OP_index_fill__int_Scalar, 5, args)

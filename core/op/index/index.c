@@ -215,9 +215,7 @@ st_status st__call_on_copy(st_op_id id, int n, const st_value *args,
   return status;
 }
 
-ST_BOXED(st__box_index_put) {
-  return st__call_on_copy(ST_OP_index_put_, 5, args, rets);
-}
+ST_BOXED_AS(st__box_index_put, st__call_on_copy, ST_OP_index_put_, 5, args)
 
 /* -- take and put --------------------------------------------------------- */
 
@@ -338,12 +336,10 @@ fail:
   return status;
 }
 
-ST_BOXED(st__box_put_) {
-  st_tensor *self = st__next_tensor(&args), *own = NULL;
-  const st_tensor *index = st__next_tensor(&args);
-  const st_tensor *source = st__next_tensor(&args);
-  const bool accumulate = st__next_bool(&args);
-  const int64_t base = st__next_int(&args);
+static st_status put_(st_tensor *self, const st_tensor *index,
+                      const st_tensor *source, bool accumulate, int64_t base,
+                      st_value *rets) {
+  st_tensor *own = NULL;
   ST_TRY(st__check_cpu_or_meta(self));
   ST_TRY(st__check_same_dtype(self, source, "source"));
   ST_TRY(st__check_internal_overlap(self));
@@ -361,6 +357,7 @@ ST_BOXED(st__box_put_) {
   ST_TRY(status);
   return st__return_tensor(self, rets);
 }
+ST_TYPED_ARGS(st__box_put_, put_, (TENSOR, TENSOR, TENSOR, BOOL, INT))
 
 ST_BOXED(st__box_put) { return st__call_on_copy(ST_OP_put_, 5, args, rets); }
 

@@ -402,10 +402,8 @@ ST_BOXED(st__box_masked_scatter_) {
 }
 
 /* Broadcasts self with mask, too. */
-ST_BOXED(st__box_masked_scatter) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *mask = st__next_tensor(&args);
-  const st_value *source = st__next(&args);
+static st_status masked_scatter(const st_tensor *self, const st_tensor *mask,
+                                const st_value *source, st_value *rets) {
   st_tensor *elements = NULL, *set = NULL;
   st_value copy, same;
   ST_TRY(check_mask(self, mask));
@@ -427,3 +425,4 @@ ST_BOXED(st__box_masked_scatter) {
   st__tensor_release(&set);
   return status;
 }
+ST_TYPED_ARGS(st__box_masked_scatter, masked_scatter, (TENSOR, TENSOR, VALUE))

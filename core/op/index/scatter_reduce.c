@@ -241,9 +241,7 @@ static st_status scatter_src(st_variant variant, const st_value *args,
   return add_or_multiply(&c, variant, self, dim, index, src, args, rets);
 }
 
-ST_BOXED(st__box_scatter_reduce_src) {
-  return scatter_src(ST_FUNCTIONAL, args, rets);
-}
+ST_BOXED_AS(st__box_scatter_reduce_src, scatter_src, ST_FUNCTIONAL, args)
 
 ST_BOXED(st__box_scatter__reduce_src) {
   return is_recorded(args->u.tensor)
@@ -265,9 +263,7 @@ static st_status scatter_value(st_variant variant, const st_value *args,
   return add_or_multiply(&c, variant, self, dim, index, src, args, rets);
 }
 
-ST_BOXED(st__box_scatter_value_reduce) {
-  return scatter_value(ST_FUNCTIONAL, args, rets);
-}
+ST_BOXED_AS(st__box_scatter_value_reduce, scatter_value, ST_FUNCTIONAL, args)
 
 ST_BOXED(st__box_scatter__value_reduce) {
   return is_recorded(args->u.tensor)
@@ -355,10 +351,7 @@ static st_status fill_slices(const st_op *copy, const st_value *args,
   return st__scope_end(&c, 0, NULL, rets);
 }
 
-ST_BOXED(st__box_index_fill_int_Tensor) {
-  return fill_slices(st__op(ST_OP_index_copy), args, rets);
-}
-
-ST_BOXED(st__box_index_fill__int_Tensor) {
-  return fill_slices(st__op_variant(ST_OP_index_copy, ST_INPLACE), args, rets);
-}
+ST_BOXED_AS(st__box_index_fill_int_Tensor, fill_slices,
+            st__op(ST_OP_index_copy), args)
+ST_BOXED_AS(st__box_index_fill__int_Tensor, fill_slices,
+            st__op_variant(ST_OP_index_copy, ST_INPLACE), args)

@@ -92,10 +92,8 @@ static st_status size_vectors(st_ints sizes, bool is_meta, st_tensor *out[2]) {
   return ST_OK;
 }
 
-ST_BOXED(st__box_unravel_index) {
-  const st_tensor *indices = st__next_tensor(&args);
-  const st_ints shape = st__next_ints(&args);
-  const int64_t base = st__next_int(&args);
+static st_status unravel_index(const st_tensor *indices, st_ints shape,
+                               int64_t base, st_value *rets) {
   int64_t numel = 0;
   st_tensor *vectors[2] = {NULL};
   st_value rows;
@@ -118,6 +116,7 @@ ST_BOXED(st__box_unravel_index) {
   st__value_clear(&rows);
   return status;
 }
+ST_TYPED_ARGS(st__box_unravel_index, unravel_index, (TENSOR, INTS, INT))
 
 /* -- ravel_multi_index ---------------------------------------------------- */
 
@@ -213,10 +212,8 @@ ST_BOXED(st__box_flatnonzero) {
                                              st__of_int(1)), rets);
 }
 
-ST_BOXED(st__box_nonzero_static) {
-  const st_tensor *self = st__next_tensor(&args);
-  const int64_t size = st__next_int(&args), fill = st__next_int(&args);
-  const int64_t base = st__next_int(&args);
+static st_status nonzero_static(const st_tensor *self, int64_t size,
+                                int64_t fill, int64_t base, st_value *rets) {
   const int64_t sizes[] = {size, self->ndim};
   st_op_scope c = {.n = 0};
   if (size < 0) {
@@ -236,3 +233,4 @@ ST_BOXED(st__box_nonzero_static) {
              st__apply_narrow(&c, rows, 0, 0, n));
   return st__scope_return(&c, out, rets);
 }
+ST_TYPED_ARGS(st__box_nonzero_static, nonzero_static, (TENSOR, INT, INT, INT))

@@ -391,12 +391,11 @@ ST_BOXED(st__box_linalg_pinv_float) {
               rets);
 }
 
-ST_BOXED(st__box_pinverse) {
-  const st_tensor *self = st__next_tensor(&args);
-  const double rcond = st__next_float(&args);
+static st_status pinverse(const st_tensor *self, double rcond, st_value *rets) {
   ST_TRY(check_matrices(self));
   return pinv(self, (tolerance){0, rcond}, false, rets);
 }
+ST_TYPED_ARGS(st__box_pinverse, pinverse, (TENSOR, FLOAT))
 
 /* -- Tolerances for each matrix ------------------------------------------- */
 

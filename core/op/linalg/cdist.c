@@ -19,15 +19,14 @@ static st_tensor *norm(st_op_scope *c, const st_tensor *d, st_value p,
 
 /* -- Corresponding vectors ------------------------------------------------ */
 
-ST_BOXED(st__box_dist) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *other = st__next_tensor(&args);
-  const st_value *p = st__next(&args);
+static st_status dist(const st_tensor *self, const st_tensor *other,
+                      const st_value *p, st_value *rets) {
   st_op_scope c = {.n = 0};
   const st_tensor *d = st__apply2(&c, ST_OP_sub_Tensor, self, other);
   return st__scope_return(&c, st__apply_with(&c, ST_OP_norm_Scalar, d, *p),
                           rets);
 }
+ST_TYPED_ARGS(st__box_dist, dist, (TENSOR, TENSOR, VALUE))
 
 ST_BOXED(st__box_pairwise_distance) {
   const st_tensor *x1 = st__next_tensor(&args), *x2 = st__next_tensor(&args);

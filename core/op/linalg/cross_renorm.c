@@ -100,11 +100,8 @@ static st_tensor *slice_norms(st_op_scope *c, const st_tensor *self,
   return st__apply(c, ST_OP_linalg_vector_norm, 5, norm);
 }
 
-ST_BOXED(st__box_renorm) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_value *p = st__next(&args);
-  const int64_t dim = st__next_int(&args);
-  const st_value *maxnorm = st__next(&args);
+static st_status renorm(const st_tensor *self, const st_value *p, int64_t dim,
+                        const st_value *maxnorm, st_value *rets) {
   st_op_scope c = {.n = 0};
   int at = 0;
   ST_TRY(check_renorm(self, st__scalar_of(p), st__scalar_of(maxnorm)));
@@ -124,6 +121,7 @@ ST_BOXED(st__box_renorm) {
     &c, st__apply2(&c, ST_OP_mul_Tensor, self, factor), self->dtype);
   return st__scope_return(&c, st__apply_fresh(&c, cut), rets);
 }
+ST_TYPED_ARGS(st__box_renorm, renorm, (TENSOR, VALUE, INT, VALUE))
 
 /* -- norm_except_dim ------------------------------------------------------ */
 

@@ -217,12 +217,10 @@ static st_status check_batches(const st_tensor *a, const st_tensor *b) {
 
 /* The sum of the products is one product: of batch1's matrices concatenated
  * horizontally and batch2's vertically. */
-ST_BOXED(st__box_addbmm) {
+static st_status addbmm(const st_value *self, const st_tensor *batch1,
+                        const st_tensor *batch2, const st_value *beta,
+                        const st_value *alpha, st_value *rets) {
   static const int64_t beside[] = {1, 0, 2};
-  const st_value *self = st__next(&args);
-  const st_tensor *batch1 = st__next_tensor(&args);
-  const st_tensor *batch2 = st__next_tensor(&args);
-  const st_value *beta = st__next(&args), *alpha = st__next(&args);
   st_op_scope c = {.status = check_batches(batch1, batch2)};
   if (!st__scope_ok(&c)) return c.status;
   const int64_t inner = batch1->sizes[0] * batch1->sizes[2];
@@ -237,3 +235,4 @@ ST_BOXED(st__box_addbmm) {
                               *beta, *alpha};
   return st__scope_return(&c, st__apply(&c, ST_OP_addmm, 5, product), rets);
 }
+ST_TYPED_ARGS(st__box_addbmm, addbmm, (VALUE, TENSOR, TENSOR, VALUE, VALUE))

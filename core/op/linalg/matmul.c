@@ -369,14 +369,7 @@ static st_status matmul(const st_tensor *a, const st_tensor *b,
                                       : multiply_any(a, b, out);
 }
 
-ST_BOXED(st__box_matmul) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *other = st__next_tensor(&args);
-  st_tensor *out = NULL;
-  ST_TRY(matmul(self, other, &out));
-  rets[0] = st__of_tensor(out);
-  return ST_OK;
-}
+ST_TYPED(st__box_matmul, matmul, (TENSOR, TENSOR))
 
 ST_BOXED(st__box_matmul_out) {
   const st_value *all = args;
@@ -445,10 +438,8 @@ fail:
   return status;
 }
 
-ST_BOXED(st__box_linear) {
-  const st_tensor *input = st__next_tensor(&args);
-  const st_value *weight = st__next(&args);
-  const st_tensor *bias = st__next_tensor(&args);
+static st_status linear(const st_tensor *input, const st_value *weight,
+                        const st_tensor *bias, st_value *rets) {
   st_tensor *t = NULL, *product = NULL, *out = NULL;
   st_status status;
   ST_TRY_FAIL(st__invoke1(ST_OP_t, 1, weight, &t));
@@ -466,3 +457,4 @@ fail:
   st__tensor_release(&product);
   return status;
 }
+ST_TYPED_ARGS(st__box_linear, linear, (TENSOR, VALUE, OPT_TENSOR))

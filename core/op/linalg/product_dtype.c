@@ -55,6 +55,4 @@ static st_status add_product(st_op_id id, const st_value *args,
 
 ST_BOXED(st__box_addmm_dtype) { return add_product(ST_OP_addmm, args, rets); }
 
-ST_BOXED(st__box_baddbmm_dtype) {
-  return add_product(ST_OP_baddbmm, args, rets);
-}
+ST_BOXED_AS(st__box_baddbmm_dtype, add_product, ST_OP_baddbmm, args)

@@ -119,10 +119,8 @@ ST_BOXED(st__box_tensordot) {
 }
 
 /* The last dims dimensions of self and the first ones of other. */
-ST_BOXED(st__box_tensordot_int) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *other = st__next_tensor(&args);
-  const int64_t n = st__next_int(&args);
+static st_status tensordot_int(const st_tensor *self, const st_tensor *other,
+                               int64_t n, st_value *rets) {
   int64_t last[ST_MAX_DIMS], first[ST_MAX_DIMS];
   if (n < 0 || n > self->ndim || n > other->ndim) {
     return st__fail(ST_BAD_VALUE, "dims must be from 0 to the number of "
@@ -137,6 +135,7 @@ ST_BOXED(st__box_tensordot_int) {
   return tensordot(self, other, (st_ints){last, (uint32_t)n},
                    (st_ints){first, (uint32_t)n}, rets);
 }
+ST_TYPED_ARGS(st__box_tensordot_int, tensordot_int, (TENSOR, TENSOR, INT))
 
 /* -- kron ----------------------------------------------------------------- */
 
@@ -293,9 +292,7 @@ static st_status multi_dot(st_tensors all, st_value *rets) {
   return st__scope_return(&c, out, rets);
 }
 
-ST_BOXED(st__box_linalg_multi_dot) {
-  return multi_dot(st__next_tensors(&args), rets);
-}
+ST_BOXED_AS(st__box_linalg_multi_dot, multi_dot, st__next_tensors(&args))
 
 ST_BOXED(st__box_chain_matmul) {
   const st_tensors all = st__next_tensors(&args);

@@ -34,11 +34,9 @@ static st_status check_sizes(const st_tensor *input1, const st_tensor *input2,
   return ST_OK;
 }
 
-ST_BOXED(st__box_bilinear) {
-  const st_tensor *input1 = st__next_tensor(&args);
-  const st_tensor *input2 = st__next_tensor(&args);
-  const st_tensor *weight = st__next_tensor(&args);
-  const st_tensor *bias = st__next_tensor(&args);
+static st_status bilinear(const st_tensor *input1, const st_tensor *input2,
+                          const st_tensor *weight, const st_tensor *bias,
+                          st_value *rets) {
   static const int64_t order[] = {1, 0, 2};
   ST_TRY(check_sizes(input1, input2, weight, bias));
   const int64_t *w = weight->sizes;
@@ -62,3 +60,4 @@ ST_BOXED(st__box_bilinear) {
   return st__scope_return(&c, st__apply_reshape(&c, out, input1->ndim, sizes),
                           rets);
 }
+ST_TYPED_ARGS(st__box_bilinear, bilinear, (TENSOR, TENSOR, TENSOR, OPT_TENSOR))

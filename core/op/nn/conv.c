@@ -389,15 +389,9 @@ static st_status conv_transpose_nd(const st_value *args, int n,
   return batched(&a, n, rets);
 }
 
-ST_BOXED(st__box_conv_transpose1d) {
-  return conv_transpose_nd(args, 1, rets);
-}
-ST_BOXED(st__box_conv_transpose2d) {
-  return conv_transpose_nd(args, 2, rets);
-}
-ST_BOXED(st__box_conv_transpose3d) {
-  return conv_transpose_nd(args, 3, rets);
-}
+ST_BOXED_AS(st__box_conv_transpose1d, conv_transpose_nd, args, 1)
+ST_BOXED_AS(st__box_conv_transpose2d, conv_transpose_nd, args, 2)
+ST_BOXED_AS(st__box_conv_transpose3d, conv_transpose_nd, args, 3)
 
 /* -- Padding by name ------------------------------------------------------ */
 

@@ -3,11 +3,8 @@
 
 #include "op/nn/spatial.h"
 
-ST_BOXED(st__box_conv_tbc) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *weight = st__next_tensor(&args);
-  const st_tensor *bias = st__next_tensor(&args);
-  const int64_t pad = st__next_int(&args);
+static st_status conv_tbc(const st_tensor *self, const st_tensor *weight,
+                          const st_tensor *bias, int64_t pad, st_value *rets) {
   static const int64_t images[] = {1, 2, 0}, filters[] = {2, 1, 0};
   static const int64_t back[] = {2, 0, 1}, one[] = {1};
   if (self->ndim != 3 || weight->ndim != 3 || bias->ndim != 1 ||
@@ -29,3 +26,4 @@ ST_BOXED(st__box_conv_tbc) {
   y = st__apply_with(&c, ST_OP_permute, y, st__of_ints(back, 3));
   return st__scope_return(&c, st__apply1(&c, ST_OP_contiguous, y), rets);
 }
+ST_TYPED_ARGS(st__box_conv_tbc, conv_tbc, (TENSOR, TENSOR, TENSOR, INT))

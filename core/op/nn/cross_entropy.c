@@ -77,8 +77,8 @@ static st_tensor *masked(st_op_scope *c, const st_tensor *t,
                    (st_value[]){st__of_tensor(t), st__of_tensor(mask), with});
 }
 
-/* True if an element of at, which is plain and contiguous, is value. Few targets
- * are searched sooner than one operator is called. */
+/* True if an element of at, which is plain and contiguous, is value. A few
+ * targets are searched sooner than one operator is called. */
 static bool contains(st_op_scope *c, const st_tensor *at, int64_t value) {
   enum { STEP = 4096 };
   const int64_t *p = (const int64_t *)(const void *)st__data(at);

@@ -102,19 +102,12 @@ static st_status boxed(const st_value *args, int form, st_value *rets) {
 ST_BOXED(st__box_dropout) { return boxed(args, 0, rets); }
 ST_BOXED(st__box_dropout_) { return boxed(args, IN_PLACE, rets); }
 ST_BOXED(st__box_feature_dropout) { return boxed(args, CHANNELS, rets); }
-ST_BOXED(st__box_feature_dropout_) {
-  return boxed(args, CHANNELS | IN_PLACE, rets);
-}
+ST_BOXED_AS(st__box_feature_dropout_, boxed, args, CHANNELS | IN_PLACE)
 ST_BOXED(st__box_alpha_dropout) { return boxed(args, ALPHA, rets); }
-ST_BOXED(st__box_alpha_dropout_) {
-  return boxed(args, ALPHA | IN_PLACE, rets);
-}
-ST_BOXED(st__box_feature_alpha_dropout) {
-  return boxed(args, CHANNELS | ALPHA, rets);
-}
-ST_BOXED(st__box_feature_alpha_dropout_) {
-  return boxed(args, CHANNELS | ALPHA | IN_PLACE, rets);
-}
+ST_BOXED_AS(st__box_alpha_dropout_, boxed, args, ALPHA | IN_PLACE)
+ST_BOXED_AS(st__box_feature_alpha_dropout, boxed, args, CHANNELS | ALPHA)
+ST_BOXED_AS(st__box_feature_alpha_dropout_, boxed, args,
+            CHANNELS | ALPHA | IN_PLACE)
 
 /* dropout of the channels of (N, C, ...), or of (C, ...) if the input has
  * `unbatched` dimensions. */

@@ -164,10 +164,8 @@ static void count_classes(st_op_scope *c, const st_tensor *self, int64_t base,
   }
 }
 
-ST_BOXED(st__box_one_hot) {
-  const st_tensor *self = st__next_tensor(&args);
-  int64_t num_classes = st__next_int(&args);
-  const int64_t base = st__next_int(&args);
+static st_status one_hot(const st_tensor *self, int64_t num_classes,
+                         int64_t base, st_value *rets) {
   st_op_scope c = {.status = check_integers(self, "self")};
   count_classes(&c, self, base, &num_classes);
   const st_value classes[] = {
@@ -180,3 +178,4 @@ ST_BOXED(st__box_one_hot) {
     &c, st__apply2(&c, ST_OP_eq_Tensor, each, all), ST_INT64);
   return st__scope_return(&c, st__apply_fresh(&c, is), rets);
 }
+ST_TYPED_ARGS(st__box_one_hot, one_hot, (TENSOR, INT, INT))

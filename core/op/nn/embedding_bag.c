@@ -528,10 +528,7 @@ static st_status after_renorm(const st_value *args, int n, st_kernel_fn op,
   return status;
 }
 
-ST_BOXED(st__box_embedding_max_norm) {
-  return after_renorm(args, 5, st__box_embedding, rets);
-}
-
-ST_BOXED(st__box_embedding_bag_max_norm) {
-  return after_renorm(args, 9, st__box_embedding_bag_functional, rets);
-}
+ST_BOXED_AS(st__box_embedding_max_norm, after_renorm, args, 5,
+            st__box_embedding)
+ST_BOXED_AS(st__box_embedding_bag_max_norm, after_renorm, args, 9,
+            st__box_embedding_bag_functional)

@@ -175,8 +175,6 @@ static st_status run(const st_value *args, const st_tensor *scales,
   return st__scope_return(&c, out, rets);
 }
 
-ST_BOXED(st__box_bag_sums) {
-  return run(args, st__to_tensor(&args[4]), false, rets);
-}
+ST_BOXED_AS(st__box_bag_sums, run, args, st__to_tensor(&args[4]), false)
 
 ST_BOXED(st__box_bag_maxima) { return run(args, NULL, true, rets); }

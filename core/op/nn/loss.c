@@ -190,11 +190,8 @@ ST_BOXED(st__box_smooth_l1_loss) {
 
 static const double pi = 3.14159265358979323846;
 
-ST_BOXED(st__box_kl_div) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *target = st__next_tensor(&args);
-  const int64_t reduction = st__next_int(&args);
-  const bool log_target = st__next_bool(&args);
+static st_status kl_div(const st_tensor *self, const st_tensor *target,
+                        int64_t reduction, bool log_target, st_value *rets) {
   st_op_scope c = st__loss_begin(reduction);
   st_tensor *loss;
   if (log_target) {
@@ -207,6 +204,7 @@ ST_BOXED(st__box_kl_div) {
   }
   return st__loss_end(&c, loss, reduction, rets);
 }
+ST_TYPED_ARGS(st__box_kl_div, kl_div, (TENSOR, TENSOR, INT, BOOL))
 
 /* log(n!) by Stirling's formula for n > 1, else 0. */
 static st_tensor *log_factorial(st_op_scope *c, const st_tensor *n) {

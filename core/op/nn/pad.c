@@ -92,10 +92,8 @@ static st_status fill_around(st_tensor *out, const st_tensor *inner,
   return status;
 }
 
-ST_BOXED(st__box_constant_pad_nd) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_ints pad = st__next_ints(&args);
-  const st_scalar value = st__next_scalar(&args);
+static st_status constant_pad_nd(const st_tensor *self, st_ints pad,
+                                 st_scalar value, st_value *rets) {
   const st_dtype dtype = self->dtype;
   const st_options o = {dtype, self->device};
   int64_t kept[ST_MAX_DIMS];
@@ -119,6 +117,7 @@ fail:
   else st__tensor_release(&out);
   return status;
 }
+ST_TYPED_ARGS(st__box_constant_pad_nd, constant_pad_nd, (TENSOR, INTS, SCALAR))
 
 ST_BOXED(st__box_constant_pad_nd_backward) {
   const st_value grad_output = *st__next(&args);
@@ -367,21 +366,9 @@ static st_status pad_images(const st_value *args, int n,
   return pad_by_mode(self, (st_ints){pad, all}, mode, rets);
 }
 
-ST_BOXED(st__box_reflection_pad1d) {
-  return pad_images(args, 1, &modes[REFLECT], rets);
-}
-ST_BOXED(st__box_reflection_pad2d) {
-  return pad_images(args, 2, &modes[REFLECT], rets);
-}
-ST_BOXED(st__box_reflection_pad3d) {
-  return pad_images(args, 3, &modes[REFLECT], rets);
-}
-ST_BOXED(st__box_replication_pad1d) {
-  return pad_images(args, 1, &modes[REPLICATE], rets);
-}
-ST_BOXED(st__box_replication_pad2d) {
-  return pad_images(args, 2, &modes[REPLICATE], rets);
-}
-ST_BOXED(st__box_replication_pad3d) {
-  return pad_images(args, 3, &modes[REPLICATE], rets);
-}
+ST_BOXED_AS(st__box_reflection_pad1d, pad_images, args, 1, &modes[REFLECT])
+ST_BOXED_AS(st__box_reflection_pad2d, pad_images, args, 2, &modes[REFLECT])
+ST_BOXED_AS(st__box_reflection_pad3d, pad_images, args, 3, &modes[REFLECT])
+ST_BOXED_AS(st__box_replication_pad1d, pad_images, args, 1, &modes[REPLICATE])
+ST_BOXED_AS(st__box_replication_pad2d, pad_images, args, 2, &modes[REPLICATE])
+ST_BOXED_AS(st__box_replication_pad3d, pad_images, args, 3, &modes[REPLICATE])

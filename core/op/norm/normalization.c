@@ -125,9 +125,7 @@ ST_BOXED(st__box_native_layer_norm) {
   return st__scope_end(&c, 3, all, rets);
 }
 
-ST_BOXED(st__box_layer_norm) {
-  return first_of(ST_OP__layer_norm, 5, args, rets);
-}
+ST_BOXED_AS(st__box_layer_norm, first_of, ST_OP__layer_norm, 5, args)
 
 static double epsilon(st_dtype d) {
   return d == ST_FLOAT64 || d == ST_COMPLEX128 ? DBL_EPSILON : FLT_EPSILON;

@@ -88,10 +88,8 @@ static st_status add_up(const st_tensor *self, const st_tensor *weights,
   return ST_OK;
 }
 
-ST_BOXED(st__box_bincount) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *weights = st__next_tensor(&args);
-  const int64_t minlength = st__next_int(&args), base = st__next_int(&args);
+static st_status bincount(const st_tensor *self, const st_tensor *weights,
+                          int64_t minlength, int64_t base, st_value *rets) {
   const st_dtype dtype = !weights ? ST_INT64
                        : weights->dtype == ST_FLOAT32 ? ST_FLOAT32
                                                       : ST_FLOAT64;
@@ -120,6 +118,7 @@ ST_BOXED(st__box_bincount) {
   }
   return st__scope_return(&c, out, rets);
 }
+ST_TYPED_ARGS(st__box_bincount, bincount, (TENSOR, OPT_TENSOR, INT, INT))
 
 /* -- histc ---------------------------------------------------------------- */
 

@@ -61,10 +61,8 @@ static st_tensor *column(st_op_scope *c, const st_tensor *t) {
 }
 
 /* Least squares with the powers of x, whose columns are scaled to norm 1. */
-ST_BOXED(st__box_polyfit) {
-  const st_tensor *x = st__next_tensor(&args), *y = st__next_tensor(&args);
-  const int64_t deg = st__next_int(&args);
-  const st_tensor *w = st__next_tensor(&args);
+static st_status polyfit(const st_tensor *x, const st_tensor *y, int64_t deg,
+                         const st_tensor *w, st_value *rets) {
   const bool is_vector = y->ndim == 1;
   const st_value rows = st__of_ints((int64_t[]){0}, 1);
   st_op_scope c = {.status = check_samples(x, y, w, deg)};
@@ -88,6 +86,7 @@ ST_BOXED(st__box_polyfit) {
   if (is_vector) p = st__apply_with(&c, ST_OP_squeeze_dim, p, st__of_int(-1));
   return st__scope_return(&c, p, rets);
 }
+ST_TYPED_ARGS(st__box_polyfit, polyfit, (TENSOR, TENSOR, INT, OPT_TENSOR))
 
 /* -- Ends ---------------------------------------------------------------- */
 
@@ -176,9 +175,7 @@ static const st_tensor *exponents(st_op_scope *c, const st_tensor *p,
   return st__apply(c, ST_OP_arange_start_step, 6, range);
 }
 
-ST_BOXED(st__box_polyder) {
-  const st_tensor *p = st__next_tensor(&args);
-  const int64_t m = st__next_int(&args);
+static st_status polyder(const st_tensor *p, int64_t m, st_value *rets) {
   st_op_scope c = {.status = check_order(p, m)};
   st_tensor *y = st__apply1(&c, ST_OP_clone, p);
   for (int64_t i = 0; i < m && st__scope_goes_on(&c) && y->sizes[0] > 0; i++) {
@@ -191,12 +188,11 @@ ST_BOXED(st__box_polyder) {
   }
   return st__scope_return(&c, y, rets);
 }
+ST_TYPED_ARGS(st__box_polyder, polyder, (TENSOR, INT))
 
 /* The constants of integration k: none, one for all, or one of each. */
-ST_BOXED(st__box_polyint) {
-  const st_tensor *p = st__next_tensor(&args);
-  const int64_t m = st__next_int(&args);
-  const st_value *k = st__next(&args);
+static st_status polyint(const st_tensor *p, int64_t m, const st_value *k,
+                         st_value *rets) {
   const bool has_k = !st__is_none(k) && k->len > 0;
   st_op_scope c = {.status = check_order(p, m)};
   if (st__scope_ok(&c) && has_k && k->len != 1 && k->len != m) {
@@ -216,6 +212,7 @@ ST_BOXED(st__box_polyint) {
   }
   return st__scope_return(&c, y, rets);
 }
+ST_TYPED_ARGS(st__box_polyint, polyint, (TENSOR, INT, VALUE))
 
 /* -- roots ---------------------------------------------------------------- */
 

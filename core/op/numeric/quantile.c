@@ -189,9 +189,7 @@ static st_status run_quantile(const st_value *args, int whole,
 ST_BOXED(st__box_quantile) { return run_quantile(args, 1, false, rets); }
 ST_BOXED(st__box_nanquantile) { return run_quantile(args, 1, true, rets); }
 ST_BOXED(st__box_percentile) { return run_quantile(args, 100, false, rets); }
-ST_BOXED(st__box_nanpercentile) {
-  return run_quantile(args, 100, true, rets);
-}
+ST_BOXED_AS(st__box_nanpercentile, run_quantile, args, 100, true)
 
 /* q is a tensor or a number. */
 static bool has_tensor_q(const st_value *args) {

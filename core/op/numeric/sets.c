@@ -71,10 +71,8 @@ ST_BOXED(st__box_setdiff1d) {
 
 /* An element of the sorted union with repetitions is in one set only if it
  * differs from both neighbours. */
-ST_BOXED(st__box_setxor1d) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *other = st__next_tensor(&args);
-  const bool is_unique = st__next_bool(&args);
+static st_status setxor1d(const st_tensor *self, const st_tensor *other,
+                          bool is_unique, st_value *rets) {
   const int64_t ends[] = {1, 1};
   st_op_scope c = {.n = 0};
   st_tensor *sorted[2];
@@ -96,6 +94,7 @@ ST_BOXED(st__box_setxor1d) {
   return st__scope_return(&c, st__apply2(&c, ST_OP_masked_select, sorted[0],
                                          is_single), rets);
 }
+ST_TYPED_ARGS(st__box_setxor1d, setxor1d, (TENSOR, TENSOR, BOOL))
 
 /* -- intersect1d ---------------------------------------------------------- */
 
@@ -120,12 +119,9 @@ static void set_with_positions(st_op_scope *c, const st_tensor *t,
 
 /* Each common element is twice in the sorted union with repetitions, first
  * that of self. */
-ST_BOXED(st__box_intersect1d) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *other = st__next_tensor(&args);
-  const bool is_unique = st__next_bool(&args);
-  const bool with_indices = st__next_bool(&args);
-  const int64_t base = st__next_int(&args);
+static st_status intersect1d(const st_tensor *self, const st_tensor *other,
+                             bool is_unique, bool with_indices, int64_t base,
+                             st_value *rets) {
   st_op_scope c = {.n = 0};
   const st_tensor *a[2] = {NULL}, *b[2] = {NULL};
   st_tensor *sorted[2], *out[3] = {NULL};
@@ -156,6 +152,8 @@ ST_BOXED(st__box_intersect1d) {
   }
   return st__scope_end(&c, 3, out, rets);
 }
+ST_TYPED_ARGS(st__box_intersect1d, intersect1d,
+              (TENSOR, TENSOR, BOOL, BOOL, INT))
 
 /* -- digitize ------------------------------------------------------------- */
 
@@ -173,11 +171,8 @@ static bool none_relate(st_op_scope *c, st_op_id relates,
 }
 
 /* Bins that descend are turned around, and so are the indices. */
-ST_BOXED(st__box_digitize) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *bins = st__next_tensor(&args);
-  const bool right = st__next_bool(&args);
-  const int64_t base = st__next_int(&args);
+static st_status digitize(const st_tensor *self, const st_tensor *bins,
+                          bool right, int64_t base, st_value *rets) {
   st_op_scope c = {.n = 0};
   if (bins->ndim != 1) {
     return st__fail(ST_BAD_SHAPE, "bins must be a vector, its shape is %s",
@@ -201,6 +196,7 @@ ST_BOXED(st__box_digitize) {
   return st__scope_return(&c, st__apply_with(&c, ST_OP_add_Scalar, at,
                                              st__of_int(base)), rets);
 }
+ST_TYPED_ARGS(st__box_digitize, digitize, (TENSOR, TENSOR, BOOL, INT))
 
 /* -- lexsort -------------------------------------------------------------- */
 

@@ -395,12 +395,6 @@ static st_status adaptive_avg_pool(const st_value *args, int n,
 ST_BOXED(st__box_avg_pool1d) { return avg_pool(args, 1, rets); }
 ST_BOXED(st__box_avg_pool2d) { return avg_pool(args, 2, rets); }
 ST_BOXED(st__box_avg_pool3d) { return avg_pool(args, 3, rets); }
-ST_BOXED(st__box_adaptive_avg_pool1d) {
-  return adaptive_avg_pool(args, 1, rets);
-}
-ST_BOXED(st__box_adaptive_avg_pool2d) {
-  return adaptive_avg_pool(args, 2, rets);
-}
-ST_BOXED(st__box_adaptive_avg_pool3d) {
-  return adaptive_avg_pool(args, 3, rets);
-}
+ST_BOXED_AS(st__box_adaptive_avg_pool1d, adaptive_avg_pool, args, 1)
+ST_BOXED_AS(st__box_adaptive_avg_pool2d, adaptive_avg_pool, args, 2)
+ST_BOXED_AS(st__box_adaptive_avg_pool3d, adaptive_avg_pool, args, 3)

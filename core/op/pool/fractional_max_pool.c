@@ -299,15 +299,7 @@ static st_status by_size(const st_value *args, int n, int nrets,
 
 ST_BOXED(st__box_fractional_max_pool2d) { return by_samples(args, 2, rets); }
 ST_BOXED(st__box_fractional_max_pool3d) { return by_samples(args, 3, rets); }
-ST_BOXED(st__box_fractional_max_pool2d_functional) {
-  return by_size(args, 2, 1, rets);
-}
-ST_BOXED(st__box_fractional_max_pool3d_functional) {
-  return by_size(args, 3, 1, rets);
-}
-ST_BOXED(st__box_fractional_max_pool2d_with_indices) {
-  return by_size(args, 2, 2, rets);
-}
-ST_BOXED(st__box_fractional_max_pool3d_with_indices) {
-  return by_size(args, 3, 2, rets);
-}
+ST_BOXED_AS(st__box_fractional_max_pool2d_functional, by_size, args, 2, 1)
+ST_BOXED_AS(st__box_fractional_max_pool3d_functional, by_size, args, 3, 1)
+ST_BOXED_AS(st__box_fractional_max_pool2d_with_indices, by_size, args, 2, 2)
+ST_BOXED_AS(st__box_fractional_max_pool3d_with_indices, by_size, args, 3, 2)

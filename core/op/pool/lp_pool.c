@@ -32,12 +32,6 @@ static st_status lp_pool(const st_value *args, int n, st_op_id mean,
                        st__of_float(1 / order)), rets);
 }
 
-ST_BOXED(st__box_lp_pool1d) {
-  return lp_pool(args, 1, ST_OP_avg_pool1d, rets);
-}
-ST_BOXED(st__box_lp_pool2d) {
-  return lp_pool(args, 2, ST_OP_avg_pool2d, rets);
-}
-ST_BOXED(st__box_lp_pool3d) {
-  return lp_pool(args, 3, ST_OP_avg_pool3d, rets);
-}
+ST_BOXED_AS(st__box_lp_pool1d, lp_pool, args, 1, ST_OP_avg_pool1d)
+ST_BOXED_AS(st__box_lp_pool2d, lp_pool, args, 2, ST_OP_avg_pool2d)
+ST_BOXED_AS(st__box_lp_pool3d, lp_pool, args, 3, ST_OP_avg_pool3d)

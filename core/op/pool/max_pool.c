@@ -77,15 +77,9 @@ ST_BOXED(st__box_max_pool3d) { return max_pool(args, 3, 1, rets); }
 ST_BOXED(st__box_max_pool1d_with_indices) { return max_pool(args, 1, 2, rets); }
 ST_BOXED(st__box_max_pool2d_with_indices) { return max_pool(args, 2, 2, rets); }
 ST_BOXED(st__box_max_pool3d_with_indices) { return max_pool(args, 3, 2, rets); }
-ST_BOXED(st__box_adaptive_max_pool1d) {
-  return adaptive_max_pool(args, 1, rets);
-}
-ST_BOXED(st__box_adaptive_max_pool2d) {
-  return adaptive_max_pool(args, 2, rets);
-}
-ST_BOXED(st__box_adaptive_max_pool3d) {
-  return adaptive_max_pool(args, 3, rets);
-}
+ST_BOXED_AS(st__box_adaptive_max_pool1d, adaptive_max_pool, args, 1)
+ST_BOXED_AS(st__box_adaptive_max_pool2d, adaptive_max_pool, args, 2)
+ST_BOXED_AS(st__box_adaptive_max_pool3d, adaptive_max_pool, args, 3)
 
 /* -- max_unpool ----------------------------------------------------------- */
 

@@ -58,12 +58,8 @@ static st_status uniform(st_tensor *t, double a, double b, st_generator *g) {
   return status;
 }
 
-ST_BOXED(st__box_uniform_) {
-  st_tensor *self = st__next_tensor(&args);
-  const double from = st__next_float(&args), to = st__next_float(&args);
-  ST_TRY(uniform(self, from, to, st__generator_of(st__next(&args))));
-  return st__return_tensor(self, rets);
-}
+ST_TYPED_INPLACE(st__box_uniform_, uniform,
+                 (TENSOR, FLOAT, FLOAT, ANY_GENERATOR))
 
 /* -- normal --------------------------------------------------------------- */
 
@@ -174,12 +170,8 @@ static st_status normal(st_tensor *t, double mean, double deviation,
   return status;
 }
 
-ST_BOXED(st__box_normal_) {
-  st_tensor *self = st__next_tensor(&args);
-  const double mean = st__next_float(&args), std = st__next_float(&args);
-  ST_TRY(normal(self, mean, std, st__generator_of(st__next(&args))));
-  return st__return_tensor(self, rets);
-}
+ST_TYPED_INPLACE(st__box_normal_, normal,
+                 (TENSOR, FLOAT, FLOAT, ANY_GENERATOR))
 
 /* -- bernoulli ------------------------------------------------------------ */
 
@@ -188,10 +180,7 @@ static st_status check_probability(double p) {
   return st__fail(ST_BAD_VALUE, "p must be between 0 and 1, it is %g", p);
 }
 
-ST_BOXED(st__box_bernoulli__float) {
-  st_tensor *self = st__next_tensor(&args);
-  const double p = st__next_float(&args);
-  st_generator *g = st__generator_of(st__next(&args));
+static st_status bernoulli_float(st_tensor *self, double p, st_generator *g) {
   ST_TRY(st__check_cpu_or_meta(self));
   ST_TRY(check_probability(p));
   /* u * 2^-53 < p for an integer u if u < p * 2^53, rounded up. */
@@ -199,9 +188,10 @@ ST_BOXED(st__box_bernoulli__float) {
   const st_draw d = {.ctx = &c, .words = 2, .made = ST_BOOL,
                      .make = st__kernel(ST_K_bernoulli_words, ST_BOOL),
                      .dtype = self->dtype};
-  ST_TRY(st__random_draw(self, &d, g));
-  return st__return_tensor(self, rets);
+  return st__random_draw(self, &d, g);
 }
+ST_TYPED_INPLACE(st__box_bernoulli__float, bernoulli_float,
+                 (TENSOR, FLOAT, ANY_GENERATOR))
 
 typedef struct check { st_dtype dtype; bool *bad; } check;
 
@@ -256,12 +246,8 @@ fail:
   return status;
 }
 
-ST_BOXED(st__box_bernoulli__Tensor) {
-  st_tensor *self = st__next_tensor(&args);
-  const st_tensor *p = st__next_tensor(&args);
-  ST_TRY(bernoulli(self, p, st__generator_of(st__next(&args))));
-  return st__return_tensor(self, rets);
-}
+ST_TYPED_INPLACE(st__box_bernoulli__Tensor, bernoulli,
+                 (TENSOR, TENSOR, ANY_GENERATOR))
 
 ST_BOXED(st__box_bernoulli) {
   const st_tensor *p = st__next_tensor(&args);

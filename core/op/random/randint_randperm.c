@@ -79,29 +79,20 @@ static st_status random_below(st_tensor *t, int64_t from, int64_t to,
   return random_between(t, from, to - 1, g);
 }
 
-ST_BOXED(st__box_random_) {
-  st_tensor *self = st__next_tensor(&args);
-  ST_TRY(random_full(self, st__generator_of(st__next(&args))));
-  return st__return_tensor(self, rets);
-}
+ST_TYPED_INPLACE(st__box_random_, random_full, (TENSOR, ANY_GENERATOR))
 
-ST_BOXED(st__box_random__to) {
-  st_tensor *self = st__next_tensor(&args);
-  const int64_t to = st__next_int(&args);
-  ST_TRY(random_below(self, 0, to, st__generator_of(st__next(&args))));
-  return st__return_tensor(self, rets);
+static st_status random_to(st_tensor *self, int64_t to, st_generator *g) {
+  return random_below(self, 0, to, g);
 }
+ST_TYPED_INPLACE(st__box_random__to, random_to, (TENSOR, INT, ANY_GENERATOR))
 
-ST_BOXED(st__box_random__from) {
-  st_tensor *self = st__next_tensor(&args);
-  const int64_t from = st__next_int(&args);
-  const st_value *to = st__next(&args);
-  st_generator *g = st__generator_of(st__next(&args));
-  ST_TRY(st__is_none(to)
-         ? random_between(self, from, largest(self->dtype), g)
-         : random_below(self, from, to->u.i, g));
-  return st__return_tensor(self, rets);
+static st_status random_from(st_tensor *self, int64_t from, st_opt_int to,
+                             st_generator *g) {
+  return to.has ? random_below(self, from, to.i, g)
+                : random_between(self, from, largest(self->dtype), g);
 }
+ST_TYPED_INPLACE(st__box_random__from, random_from,
+                 (TENSOR, INT, OPT_INT, ANY_GENERATOR))
 
 /* -- New tensors ---------------------------------------------------------- */
 
@@ -159,25 +150,10 @@ static st_status new_integers(const st_value *size, int64_t low, int64_t high,
 
 /* After the last reader in each of these kernels, args are the options. */
 
-ST_BOXED(st__box_rand) {
-  const st_value *size = st__next(&args);
-  return new_real(uniform, size, st__none(), args, rets);
-}
-
-ST_BOXED(st__box_rand_generator) {
-  const st_value *size = st__next(&args), *generator = st__next(&args);
-  return new_real(uniform, size, *generator, args, rets);
-}
-
-ST_BOXED(st__box_randn) {
-  const st_value *size = st__next(&args);
-  return new_real(normal, size, st__none(), args, rets);
-}
-
-ST_BOXED(st__box_randn_generator) {
-  const st_value *size = st__next(&args), *generator = st__next(&args);
-  return new_real(normal, size, *generator, args, rets);
-}
+ST_BOXED_AS(st__box_rand, new_real, uniform, args, st__none(), args + 1)
+ST_BOXED_AS(st__box_rand_generator, new_real, uniform, args, args[1], args + 2)
+ST_BOXED_AS(st__box_randn, new_real, normal, args, st__none(), args + 1)
+ST_BOXED_AS(st__box_randn_generator, new_real, normal, args, args[1], args + 2)
 
 ST_BOXED(st__box_normal_float_float) {
   const double mean = st__next_float(&args), std = st__next_float(&args);
@@ -186,29 +162,19 @@ ST_BOXED(st__box_normal_float_float) {
                   args, rets);
 }
 
-ST_BOXED(st__box_randint) {
+/* args: low, if it has_low; high, size, a generator, if it has one; options. */
+static st_status randint(const st_value *args, bool has_low,
+                         bool has_generator, st_value *rets) {
+  const int64_t low = has_low ? st__next_int(&args) : 0;
   const int64_t high = st__next_int(&args);
   const st_value *size = st__next(&args);
-  return new_integers(size, 0, high, st__none(), args, rets);
+  const st_value generator = has_generator ? *st__next(&args) : st__none();
+  return new_integers(size, low, high, generator, args, rets);
 }
-
-ST_BOXED(st__box_randint_generator) {
-  const int64_t high = st__next_int(&args);
-  const st_value *size = st__next(&args), *generator = st__next(&args);
-  return new_integers(size, 0, high, *generator, args, rets);
-}
-
-ST_BOXED(st__box_randint_low) {
-  const int64_t low = st__next_int(&args), high = st__next_int(&args);
-  const st_value *size = st__next(&args);
-  return new_integers(size, low, high, st__none(), args, rets);
-}
-
-ST_BOXED(st__box_randint_low_generator) {
-  const int64_t low = st__next_int(&args), high = st__next_int(&args);
-  const st_value *size = st__next(&args), *generator = st__next(&args);
-  return new_integers(size, low, high, *generator, args, rets);
-}
+ST_BOXED_AS(st__box_randint, randint, args, false, false)
+ST_BOXED_AS(st__box_randint_generator, randint, args, false, true)
+ST_BOXED_AS(st__box_randint_low, randint, args, true, false)
+ST_BOXED_AS(st__box_randint_low_generator, randint, args, true, true)
 
 /* -- New tensors like another --------------------------------------------- */
 
@@ -220,38 +186,22 @@ static st_status new_like(const st_tensor *self, const st_value *options,
   return st__new_empty_like(self, o, (st_format)format, out);
 }
 
-ST_BOXED(st__box_rand_like) {
-  const st_tensor *self = st__next_tensor(&args);
+/* A tensor like args[0] with these options, filled by operator id. */
+static st_status draw_like(const st_value *args, const st_value *options,
+                           st_op_id id, st_value low, st_value high,
+                           st_value *rets) {
   st_tensor *t = NULL;
-  ST_TRY(new_like(self, args, &t));
-  return fill_by(ST_OP_uniform_, t, st__of_float(0), st__of_float(1),
-                 st__none(), rets);
+  ST_TRY(new_like(args->u.tensor, options, &t));
+  return fill_by(id, t, low, high, st__none(), rets);
 }
-
-ST_BOXED(st__box_randn_like) {
-  const st_tensor *self = st__next_tensor(&args);
-  st_tensor *t = NULL;
-  ST_TRY(new_like(self, args, &t));
-  return fill_by(ST_OP_normal_, t, st__of_float(0), st__of_float(1),
-                 st__none(), rets);
-}
-
-ST_BOXED(st__box_randint_like) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_value *high = st__next(&args);
-  st_tensor *t = NULL;
-  ST_TRY(new_like(self, args, &t));
-  return fill_by(ST_OP_random__from, t, st__of_int(0), *high, st__none(),
-                 rets);
-}
-
-ST_BOXED(st__box_randint_like_low_dtype) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_value *low = st__next(&args), *high = st__next(&args);
-  st_tensor *t = NULL;
-  ST_TRY(new_like(self, args, &t));
-  return fill_by(ST_OP_random__from, t, *low, *high, st__none(), rets);
-}
+ST_BOXED_AS(st__box_rand_like, draw_like, args, args + 1, ST_OP_uniform_,
+            st__of_float(0), st__of_float(1))
+ST_BOXED_AS(st__box_randn_like, draw_like, args, args + 1, ST_OP_normal_,
+            st__of_float(0), st__of_float(1))
+ST_BOXED_AS(st__box_randint_like, draw_like, args, args + 2,
+            ST_OP_random__from, st__of_int(0), args[1])
+ST_BOXED_AS(st__box_randint_like_low_dtype, draw_like, args, args + 3,
+            ST_OP_random__from, args[1], args[2])
 
 /* high is a tensor of one element. */
 ST_BOXED(st__box_randint_like_Tensor) {
@@ -359,13 +309,6 @@ static st_status permutation(int64_t n, st_value generator,
   return ST_OK;
 }
 
-ST_BOXED(st__box_randperm) {
-  const int64_t n = st__next_int(&args);
-  return permutation(n, st__none(), args, rets);
-}
-
-ST_BOXED(st__box_randperm_generator) {
-  const int64_t n = st__next_int(&args);
-  const st_value *generator = st__next(&args);
-  return permutation(n, *generator, args, rets);
-}
+ST_BOXED_AS(st__box_randperm, permutation, args->u.i, st__none(), args + 1)
+ST_BOXED_AS(st__box_randperm_generator, permutation, args->u.i, args[1],
+            args + 2)

@@ -18,7 +18,7 @@
 #define ST_OP_RANDOM_RANDOM_H
 
 #include "kernel/random/random.h"
-#include "op/row/op.h"
+#include "op/row/typed.h"
 
 /* -- Sources -------------------------------------------------------------- */
 
@@ -130,6 +130,7 @@ st_generator *st__generator_enter(st_generator *g);
 
 /* The generator in v, or the default one if there is none. Borrowed. */
 st_generator *st__generator_of(const st_value *v);
+#define ST_IN_ANY_GENERATOR(v) st__generator_of(v)
 
 /* -- Draws ---------------------------------------------------------------- */
 

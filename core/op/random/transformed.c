@@ -43,35 +43,32 @@ static st_status check_floating(const st_tensor *t) {
   return st__is_floating(t->dtype) ? ST_OK : st__no_kernel_for(t->dtype);
 }
 
-ST_BOXED(st__box_cauchy_) {
-  st_tensor *self = st__next_tensor(&args);
-  const double median = st__next_float(&args), sigma = st__next_float(&args);
+static st_status cauchy(st_tensor *self, double median, double sigma,
+                        const st_value *generator) {
   ST_TRY(check_floating(self));
   if (!(sigma > 0)) {
     return st__fail(ST_BAD_VALUE, "sigma must be positive, it is %g", sigma);
   }
   const st_loop make = self->dtype == ST_FLOAT64
                      ? exact_cauchy : st__kernel(ST_K_cauchy_words, ST_FLOAT64);
-  ST_TRY(fill_transformed(self, st__next(&args), make, median, sigma));
-  return st__return_tensor(self, rets);
+  return fill_transformed(self, generator, make, median, sigma);
 }
+ST_TYPED_INPLACE(st__box_cauchy_, cauchy, (TENSOR, FLOAT, FLOAT, VALUE))
 
-ST_BOXED(st__box_exponential_) {
-  st_tensor *self = st__next_tensor(&args);
-  const double lambd = st__next_float(&args);
+static st_status exponential(st_tensor *self, double lambd,
+                             const st_value *generator) {
   ST_TRY(check_floating(self));
   if (!(lambd > 0)) {
     return st__fail(ST_BAD_VALUE, "lambd must be positive, it is %g", lambd);
   }
-  ST_TRY(fill_transformed(self, st__next(&args),
+  return fill_transformed(self, generator,
                           st__kernel(ST_K_exponential_words, ST_FLOAT64),
-                          -1 / lambd, 0));
-  return st__return_tensor(self, rets);
+                          -1 / lambd, 0);
 }
+ST_TYPED_INPLACE(st__box_exponential_, exponential, (TENSOR, FLOAT, VALUE))
 
-ST_BOXED(st__box_geometric_) {
-  st_tensor *self = st__next_tensor(&args);
-  const double p = st__next_float(&args);
+static st_status geometric(st_tensor *self, double p,
+                           const st_value *generator) {
   ST_TRY(st__check_cpu_or_meta(self));
   if (self->dtype == ST_BOOL || st__is_complex(self->dtype)) {
     return st__no_kernel_for(self->dtype);
@@ -79,22 +76,21 @@ ST_BOXED(st__box_geometric_) {
   if (!(p > 0 && p < 1)) {
     return st__fail(ST_BAD_VALUE, "p must be between 0 and 1, it is %g", p);
   }
-  ST_TRY(fill_transformed(self, st__next(&args),
+  return fill_transformed(self, generator,
                           st__kernel(ST_K_geometric_words, ST_FLOAT64),
-                          1 / log1p(-p), 0));
-  return st__return_tensor(self, rets);
+                          1 / log1p(-p), 0);
 }
+ST_TYPED_INPLACE(st__box_geometric_, geometric, (TENSOR, FLOAT, VALUE))
 
 /* -- Of a normal number --------------------------------------------------- */
 
-ST_BOXED(st__box_log_normal_) {
-  st_tensor *self = st__next_tensor(&args);
-  const double mean = st__next_float(&args), std = st__next_float(&args);
-  st_generator *g = st__generator_of(st__next(&args));
+static st_status log_normal(st_tensor *self, double mean, double std,
+                            st_generator *g) {
   ST_TRY(check_floating(self));
   if (!(std > 0)) {
     return st__fail(ST_BAD_VALUE, "std must be positive, it is %g", std);
   }
-  ST_TRY(st__random_draw_normal(self, mean, std, exp, g));
-  return st__return_tensor(self, rets);
+  return st__random_draw_normal(self, mean, std, exp, g);
 }
+ST_TYPED_INPLACE(st__box_log_normal_, log_normal,
+                 (TENSOR, FLOAT, FLOAT, ANY_GENERATOR))

@@ -151,13 +151,8 @@ static st_status extremum(st_op_id id, const st_value *args, double least,
   return st__scope_return(&c, or_nan(&c, self, dim, keepdim, values), rets);
 }
 
-ST_BOXED(st__box_nanmax) {
-  return extremum(ST_OP_amax, args, -INFINITY, rets);
-}
-
-ST_BOXED(st__box_nanmin) {
-  return extremum(ST_OP_amin, args, INFINITY, rets);
-}
+ST_BOXED_AS(st__box_nanmax, extremum, ST_OP_amax, args, -INFINITY)
+ST_BOXED_AS(st__box_nanmin, extremum, ST_OP_amin, args, INFINITY)
 
 /* Which elements are the extremum of their slice, as bytes. */
 static st_tensor *is_extreme(st_op_scope *c, st_op_id id,
@@ -190,13 +185,8 @@ static st_status position(st_op_id plain, st_op_id extreme,
   return st__scope_return(&c, st__apply(&c, ST_OP_argmax, 4, all), rets);
 }
 
-ST_BOXED(st__box_nanargmax) {
-  return position(ST_OP_argmax, ST_OP_nanmax, args, rets);
-}
-
-ST_BOXED(st__box_nanargmin) {
-  return position(ST_OP_argmin, ST_OP_nanmin, args, rets);
-}
+ST_BOXED_AS(st__box_nanargmax, position, ST_OP_argmax, ST_OP_nanmax, args)
+ST_BOXED_AS(st__box_nanargmin, position, ST_OP_argmin, ST_OP_nanmin, args)
 
 /* -- Products and cumulative sums ----------------------------------------- */
 

@@ -26,7 +26,7 @@
 #ifndef ST_OP_ROW_COMPOSITE_H
 #define ST_OP_ROW_COMPOSITE_H
 
-#include "op/row/op.h"
+#include "op/row/typed.h"
 
 enum { ST_OP_SCOPE_MAX = 96 };
 

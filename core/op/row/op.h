@@ -30,6 +30,11 @@
   st_status name(__attribute__((unused)) const st_call *call,        \
                  const st_value *args, st_value *rets)
 
+/* A boxed kernel that is another function of its arguments: function(...,
+ * rets). */
+#define ST_BOXED_AS(name, function, ...) \
+  ST_BOXED(name) { return function(__VA_ARGS__, rets); }
+
 typedef enum st_variant { ST_FUNCTIONAL, ST_INPLACE, ST_OUT } st_variant;
 
 typedef struct st_op_row st_op_row;

@@ -15,14 +15,6 @@ static st_status each(st_op_id id, const st_value *args, st_value *rets) {
   return status;
 }
 
-ST_BOXED(st__box_atleast_1d_Sequence) {
-  return each(ST_OP_atleast_1d, args, rets);
-}
-
-ST_BOXED(st__box_atleast_2d_Sequence) {
-  return each(ST_OP_atleast_2d, args, rets);
-}
-
-ST_BOXED(st__box_atleast_3d_Sequence) {
-  return each(ST_OP_atleast_3d, args, rets);
-}
+ST_BOXED_AS(st__box_atleast_1d_Sequence, each, ST_OP_atleast_1d, args)
+ST_BOXED_AS(st__box_atleast_2d_Sequence, each, ST_OP_atleast_2d, args)
+ST_BOXED_AS(st__box_atleast_3d_Sequence, each, ST_OP_atleast_3d, args)

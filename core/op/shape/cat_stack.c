@@ -214,21 +214,12 @@ static st_status as_columns(const st_tensor *t, int64_t dim,
   return st__invoke1(ST_OP_reshape, 2, args, out);
 }
 
-ST_BOXED(st__box_hstack) {
-  return cat_mapped(st__next_tensors(&args), at_least, 1, -1, rets);
-}
-
-ST_BOXED(st__box_vstack) {
-  return cat_mapped(st__next_tensors(&args), at_least, 2, 0, rets);
-}
-
-ST_BOXED(st__box_dstack) {
-  return cat_mapped(st__next_tensors(&args), at_least, 3, 2, rets);
-}
-
-ST_BOXED(st__box_column_stack) {
-  return cat_mapped(st__next_tensors(&args), as_columns, 0, 1, rets);
-}
+ST_BOXED_AS(st__box_hstack, cat_mapped, st__next_tensors(&args), at_least, 1,
+            -1)
+ST_BOXED_AS(st__box_vstack, cat_mapped, st__next_tensors(&args), at_least, 2, 0)
+ST_BOXED_AS(st__box_dstack, cat_mapped, st__next_tensors(&args), at_least, 3, 2)
+ST_BOXED_AS(st__box_column_stack, cat_mapped, st__next_tensors(&args),
+            as_columns, 0, 1)
 
 static st_status box_at_least(const st_value *args, int n, st_value *ret) {
   st_tensor *out = NULL;
@@ -259,9 +250,7 @@ static st_status check_stack(st_tensors list, int64_t dim, int *at) {
 
 /* Along a dimension that the tensors have, stack is cat followed by a view
  * that splits this dimension, so no input is unsqueezed. */
-ST_BOXED(st__box_stack) {
-  const st_tensors tensors = st__next_tensors(&args);
-  const int64_t dim = st__next_int(&args);
+static st_status stack(st_tensors tensors, int64_t dim, st_value *rets) {
   int at;
   ST_TRY(check_stack(tensors, dim, &at));
   const st_tensor *first = tensors.p[0];
@@ -280,6 +269,7 @@ ST_BOXED(st__box_stack) {
   st__value_clear(&result);
   return status;
 }
+ST_TYPED_ARGS(st__box_stack, stack, (TENSORS, INT))
 
 ST_BOXED(st__box_stack_out) {
   const st_tensors tensors = st__next_tensors(&args);

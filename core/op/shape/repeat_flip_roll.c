@@ -103,9 +103,7 @@ fail:
   return status;
 }
 
-ST_BOXED(st__box_tile) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_ints dims = st__next_ints(&args);
+static st_status tile(const st_tensor *self, st_ints dims, st_value *rets) {
   int64_t times[ST_MAX_DIMS];
   const int have = (int)dims.n;
   const int n = have > self->ndim ? have : self->ndim;
@@ -119,6 +117,7 @@ ST_BOXED(st__box_tile) {
   const st_value repeat[] = {st__of_tensor(self), st__of_ints(times, n)};
   return st__invoke(ST_OP_repeat, 2, repeat, rets);
 }
+ST_TYPED_ARGS(st__box_tile, tile, (TENSOR, INTS))
 
 /* -- repeat_interleave ---------------------------------------------------- */
 
@@ -532,9 +531,7 @@ static st_status mesh(st_tensors tensors, bool swap, st_value *ret) {
   return ST_OK;
 }
 
-ST_BOXED(st__box_meshgrid) {
-  return mesh(st__next_tensors(&args), false, rets);
-}
+ST_BOXED_AS(st__box_meshgrid, mesh, st__next_tensors(&args), false)
 
 ST_BOXED(st__box_meshgrid_indexing) {
   const st_tensors tensors = st__next_tensors(&args);

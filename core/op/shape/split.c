@@ -126,9 +126,7 @@ ST_BOXED(st__box_unbind) {
 
 /* -- Composite operators -------------------------------------------------- */
 
-ST_BOXED(st__box_split_sizes) {
-  return st__invoke(ST_OP_split_with_sizes, 3, args, rets);
-}
+ST_BOXED_AS(st__box_split_sizes, st__invoke, ST_OP_split_with_sizes, 3, args)
 
 /* The n chunks of a dimension of size 0, each of size 0. */
 static st_status chunk_nothing(const st_tensor *self, int64_t n, int64_t dim,

@@ -206,9 +206,7 @@ ST_TYPED_COMPOSITE(st__box_movedim_intlist, movedim_list,
                    (TENSOR, INTS, INTS))
 ST_TYPED_COMPOSITE(st__box_numpy_T, numpy_T, (TENSOR))
 
-ST_BOXED(st__box_swap) {
-  return st__invoke(ST_OP_transpose_int, 3, args, rets);
-}
+ST_BOXED_AS(st__box_swap, st__invoke, ST_OP_transpose_int, 3, args)
 
 /* A 0-dim tensor is its own transpose, as for t. */
 static st_status mT(const st_tensor *self, st_tensor **out) {
@@ -310,6 +308,4 @@ ST_BOXED(st__box_real) {
                                      : st__return_tensor(self, rets);
 }
 
-ST_BOXED(st__box_imag) {
-  return view_half(st__next_tensor(&args), 1, rets);
-}
+ST_BOXED_AS(st__box_imag, view_half, st__next_tensor(&args), 1)

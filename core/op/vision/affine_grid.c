@@ -67,10 +67,8 @@ static st_status check_theta(const st_tensor *theta, st_ints size) {
   return ST_OK;
 }
 
-ST_BOXED(st__box_affine_grid) {
-  const st_tensor *theta = st__next_tensor(&args);
-  const st_ints size = st__next_ints(&args);
-  const bool align_corners = st__next_bool(&args);
+static st_status affine_grid(const st_tensor *theta, st_ints size,
+                             bool align_corners, st_value *rets) {
   ST_TRY(check_theta(theta, size));
   const int n = (int)size.n - 2;
   st_op_scope c = {.n = 0};
@@ -86,6 +84,7 @@ ST_BOXED(st__box_affine_grid) {
   shape[n + 1] = n;
   return st__scope_return(&c, st__apply_reshape(&c, grid, n + 2, shape), rets);
 }
+ST_TYPED_ARGS(st__box_affine_grid, affine_grid, (TENSOR, INTS, BOOL))
 
 /* -- grid_sample ---------------------------------------------------------- */
 

@@ -172,9 +172,7 @@ static st_status upsample(const st_value *args, const char *mode,
   return run(&r, rets);
 }
 
-ST_BOXED(st__box_upsample) {
-  return upsample(args, args[3].u.string, &args[4], rets);
-}
+ST_BOXED_AS(st__box_upsample, upsample, args, args[3].u.string, &args[4])
 
 ST_BOXED(st__box_upsample_nearest) {
   const st_value none = st__none();

@@ -137,13 +137,8 @@ static st_status resample(st_kernel_id id, const st_value *args, bool back,
 
 /* -- Operators ------------------------------------------------------------ */
 
-ST_BOXED(st__box_resample) {
-  return resample(ST_K_resample, args, false, rets);
-}
-
-ST_BOXED(st__box_resample_backward) {
-  return resample(ST_K_resample_back, args, true, rets);
-}
+ST_BOXED_AS(st__box_resample, resample, ST_K_resample, args, false)
+ST_BOXED_AS(st__box_resample_backward, resample, ST_K_resample_back, args, true)
 
 st_tensor *st__new_like(st_op_scope *c, const st_tensor *like, st_dtype dtype,
                         int n, const int64_t *sizes) {
