@@ -4,13 +4,12 @@
  */
 
 #include "kernel/loop.h"
-#include "kernel/nn/pool_units.h"
-
-#include "kernel/math/half_rows.h"
+#include "kernel/nn/pool_types.h"
 
 #define OP(a, b) ((a) + (b))
 #define PLAIN(x) (x)
 #define WIDEN(x) ((uint64_t)(x))
+#define NARROW(T, x) ((T)(x))
 
 /* The number of rows of each window. inner: the range of the tile's windows
  * whose columns are all in the image or, if the divisor is given, all. */
@@ -46,105 +45,70 @@ static inline int64_t divided(uint64_t sum, int64_t n) {
 #define BY_DOUBLE(sum, n) (((sum) + 0) / (double)(n))
 
 #define T float
+#define IN PLAIN
 #define A float
 #define F(name) name##_f32
 #define NEUTRAL 0
-#define IN PLAIN
-#define HALF 0
-#define IS_SAME 1
+#define BY_ROWS 0
 #define DIVIDE BY
 #include "kernel/nn/avg_pool_template.h"
 
 #define T double
+#define IN PLAIN
 #define A double
 #define F(name) name##_f64
 #define NEUTRAL 0
-#define IN PLAIN
-#define HALF 0
-#define IS_SAME 1
+#define BY_ROWS 0
 #define DIVIDE BY_DOUBLE
 #include "kernel/nn/avg_pool_template.h"
 
-#define T uint16_t
-#define A float
-#define F(name) name##_f16
-#define NEUTRAL 0
-#define LOAD st_load_f16
-#define STORE st_store_f16
-#define HALF 1
-#define IS_SAME 0
-#define DIVIDE BY
-#include "kernel/nn/avg_pool_template.h"
-
-#define T uint16_t
-#define A float
-#define F(name) name##_bf16
-#define NEUTRAL 0
-#define LOAD st_load_bf16
-#define STORE st_store_bf16
-#define HALF 1
-#define IS_SAME 0
-#define DIVIDE BY
-#include "kernel/nn/avg_pool_template.h"
-
-#define T uint8_t
-#define A uint64_t
-#define F(name) name##_u8
-#define NEUTRAL 0
-#define IN WIDEN
-#define HALF 0
-#define IS_SAME 0
-#define DIVIDE divided
-#include "kernel/nn/avg_pool_template.h"
-
-#define T int8_t
-#define A uint64_t
-#define F(name) name##_i8
-#define NEUTRAL 0
-#define IN WIDEN
-#define HALF 0
-#define IS_SAME 0
-#define DIVIDE divided
-#include "kernel/nn/avg_pool_template.h"
-
-#define T int16_t
-#define A uint64_t
-#define F(name) name##_i16
-#define NEUTRAL 0
-#define IN WIDEN
-#define HALF 0
-#define IS_SAME 0
-#define DIVIDE divided
-#include "kernel/nn/avg_pool_template.h"
-
-#define T int32_t
-#define A uint64_t
-#define F(name) name##_i32
-#define NEUTRAL 0
-#define IN WIDEN
-#define HALF 0
-#define IS_SAME 0
-#define DIVIDE divided
-#include "kernel/nn/avg_pool_template.h"
-
 #define T int64_t
+#define IN WIDEN
 #define A uint64_t
 #define F(name) name##_i64
 #define NEUTRAL 0
-#define IN WIDEN
-#define HALF 0
-#define IS_SAME 0
+#define BY_ROWS 0
+#define DIVIDE divided
+#include "kernel/nn/avg_pool_template.h"
+
+#define A float
+#define F(name) name##_halves
+#define NEUTRAL 0
+#define BY_ROWS 1
+#define DIVIDE BY
+#include "kernel/nn/avg_pool_template.h"
+
+#define A uint64_t
+#define F(name) name##_integers
+#define NEUTRAL 0
+#define BY_ROWS 1
 #define DIVIDE divided
 #include "kernel/nn/avg_pool_template.h"
 
 /* -- The table ------------------------------------------------------------ */
 
+ST_POOL_HALF(f16)
+ST_POOL_HALF(bf16)
+ST_POOL_INTEGER(u8, uint8_t, uint64_t, WIDEN, NARROW)
+ST_POOL_INTEGER(i8, int8_t, uint64_t, WIDEN, NARROW)
+ST_POOL_INTEGER(i16, int16_t, uint64_t, WIDEN, NARROW)
+ST_POOL_INTEGER(i32, int32_t, uint64_t, WIDEN, NARROW)
+ST_POOL_LOOP(avg_pool, u8, integers, &type_u8)
+ST_POOL_LOOP(avg_pool, i8, integers, &type_i8)
+ST_POOL_LOOP(avg_pool, i16, integers, &type_i16)
+ST_POOL_LOOP(avg_pool, i32, integers, &type_i32)
+ST_POOL_LOOP(avg_pool, i64, i64, NULL)
+ST_POOL_LOOP(avg_pool, f16, halves, &type_f16)
+ST_POOL_LOOP(avg_pool, bf16, halves, &type_bf16)
+ST_POOL_LOOP(avg_pool, f32, f32, NULL)
+ST_POOL_LOOP(avg_pool, f64, f64, NULL)
+
 static const st_kernel_row rows[] = {
   {"avg_pool", {
-    [ST_UINT8] = avg_pool_u8, [ST_INT8] = avg_pool_i8,
-    [ST_INT16] = avg_pool_i16, [ST_INT32] = avg_pool_i32,
-    [ST_INT64] = avg_pool_i64, [ST_FLOAT16] = avg_pool_f16,
-    [ST_BFLOAT16] = avg_pool_bf16, [ST_FLOAT32] = avg_pool_f32,
-    [ST_FLOAT64] = avg_pool_f64}}};
+    [ST_UINT8] = avg_pool_loop_u8, [ST_INT8] = avg_pool_loop_i8,
+    [ST_INT16] = avg_pool_loop_i16, [ST_INT32] = avg_pool_loop_i32,
+    [ST_INT64] = avg_pool_loop_i64, [ST_FLOAT16] = avg_pool_loop_f16,
+    [ST_BFLOAT16] = avg_pool_loop_bf16, [ST_FLOAT32] = avg_pool_loop_f32,
+    [ST_FLOAT64] = avg_pool_loop_f64}}};
 
 ST_EXPORT(st__avg_pool, rows)

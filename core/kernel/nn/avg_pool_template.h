@@ -1,16 +1,17 @@
-/* Average pooling of one dtype, included once per dtype: pool_template.h.
- * DIVIDE(sum, n) is the mean.
+/* Average pooling, included once per type: pool_template.h. DIVIDE(sum, n) is
+ * the mean.
  */
 
 #include "kernel/nn/pool_template.h"
 
 /* Writes n means of windows with size elements each, step bytes apart. */
-static void F(write)(char *out, int64_t step, const A *sum, int64_t size,
+static void F(write)(const st_tile *t, char *out, const A *sum, int64_t size,
                      int64_t n) {
-#if HALF
+  const int64_t step = t->p->channels_inner ? SIZE(t) : t->p->st[0][ST_POOL_W];
+#if BY_ROWS
   A mean[ST_POOL_BLOCK];
-  for (int64_t i = 0; i < n; i++) mean[i] = DIVIDE(sum[i], size);
-  STORE(out, step, mean, n);
+  for (int64_t i = 0; i < n; i++) mean[i] = (A)DIVIDE(sum[i], size);
+  t->type->store(out, step, mean, n);
 #else
   if (step == sizeof(T)) {
     T *to = (T *)(void *)out;
@@ -35,7 +36,7 @@ static void F(means_of_row)(const st_tile *t) {
     n = i >= inner[0] && i < inner[1] ? inner[1] - i : 1;
     const int64_t size = p->divisor ? p->divisor
                        : rows * st__pool_count(p, 2, t->first + i);
-    F(write)(out + i * step, step, sum + i, size, n);
+    F(write)(t, out + i * step, sum + i, size, n);
   }
 }
 
@@ -48,18 +49,17 @@ static void F(means_of_channels)(const st_tile *t) {
   for (int64_t c = 0, n; c < p->channels; c += n) {
     n = p->channels - c;
     if (n > ST_POOL_CHANNELS) n = ST_POOL_CHANNELS;
-    part.image = t->image + c * (int64_t)sizeof(T);
+    part.image = t->image + c * SIZE(t);
     for (int64_t o = t->first; o < t->first + t->n; o++) {
       const int64_t size = p->divisor ? p->divisor
                                       : rows * st__pool_count(p, 2, o);
       F(channels)(sum, &part, o, n);
-      F(write)(t->out + o * p->st[0][ST_POOL_W] + c * (int64_t)sizeof(T),
-               sizeof(T), sum, size, n);
+      F(write)(t, t->out + o * p->st[0][ST_POOL_W] + c * SIZE(t), sum, size, n);
     }
   }
 }
 
-#if !HALF
+#if !BY_ROWS
 /* The rows [y, y + n) of windows of an image plane: a few squares in each. */
 static inline __attribute__((always_inline)) void F(plane_of_squares)(
     const st_tile *t, int size, int64_t y, int64_t n) {
@@ -95,14 +95,12 @@ static void F(planes_of_squares)(char **data, const st_pool_loops *p,
 }
 #endif
 
-static void F(avg_pool)(char **data, const int64_t *strides, int64_t n0,
-                        int64_t n1, const void *ctx) {
-  const st_pool_loops *p = ctx;
+static void F(avg_pool)(char **data, int64_t n0, int64_t n1,
+                        const st_pool_loops *p, const st_pool_type *type) {
   char *const operands[] = {data[0], data[1], NULL};
   st_units u;
-  st_tile t;
-  (void)strides;
-#if !HALF
+  st_tile t = {.type = type};
+#if !BY_ROWS
   if (st__pool_has_squares(p, sizeof(T))) {
     F(planes_of_squares)(data, p, n0, n1);
     return;
@@ -122,8 +120,6 @@ static void F(avg_pool)(char **data, const int64_t *strides, int64_t n0,
 #undef F
 #undef NEUTRAL
 #undef IN
-#undef LOAD
-#undef STORE
-#undef HALF
-#undef IS_SAME
+#undef BY_ROWS
+#undef SIZE
 #undef DIVIDE

@@ -1,17 +1,22 @@
 /* Kernels of max pooling: the greatest element of each window, where the first
- * NaN is the greatest, and its index in the image.
+ * NaN is the greatest, and its index in the image. Half types are compared as
+ * floats, smaller integers and booleans as int32.
  */
 
 #include <math.h>
 
 #include "kernel/loop.h"
-#include "kernel/nn/pool_units.h"
-
-#include "kernel/math/half_rows.h"
+#include "kernel/nn/pool_types.h"
 
 #define OP(a, b) (((a) >= (b)) | IS_NAN(a) ? (a) : (b))
 #define PLAIN(x) (x)
-#define TRUTH(x) ((uint8_t)((x) != 0))
+#define TRUTH(x) ((x) != 0)
+/* The neutral element of int32 is the least value of a smaller type. */
+#define FROM_i8(T, x) (T)((x) < INT8_MIN ? INT8_MIN : (x))
+#define FROM_i16(T, x) (T)((x) < INT16_MIN ? INT16_MIN : (x))
+#define FROM_u8(T, x) (T)((x) < 0 ? 0 : (x))
+#define FROM_i32(T, x) (x)
+#define IN PLAIN
 
 enum { SHORT = 256 }; /* columns of a row whose ends matter */
 
@@ -43,9 +48,7 @@ static bool lie_apart(const st_tile *t, int64_t first, int64_t last) {
 #define F(name) name##_f32
 #define NEUTRAL (-HUGE_VALF)
 #define HAS_NAN 1
-#define IN PLAIN
-#define HALF 0
-#define IS_SAME 1
+#define BY_ROWS 0
 #include "kernel/nn/max_pool_template.h"
 
 #define T double
@@ -54,88 +57,7 @@ static bool lie_apart(const st_tile *t, int64_t first, int64_t last) {
 #define F(name) name##_f64
 #define NEUTRAL (-HUGE_VAL)
 #define HAS_NAN 1
-#define IN PLAIN
-#define HALF 0
-#define IS_SAME 1
-#include "kernel/nn/max_pool_template.h"
-
-#define T uint16_t
-#define A float
-#define I int32_t
-#define F(name) name##_f16
-#define NEUTRAL (-HUGE_VALF)
-#define HAS_NAN 1
-#define LOAD st_load_f16
-#define STORE st_store_f16
-#define HALF 1
-#define IS_SAME 0
-#include "kernel/nn/max_pool_template.h"
-
-#define T uint16_t
-#define A float
-#define I int32_t
-#define F(name) name##_bf16
-#define NEUTRAL (-HUGE_VALF)
-#define HAS_NAN 1
-#define LOAD st_load_bf16
-#define STORE st_store_bf16
-#define HALF 1
-#define IS_SAME 0
-#include "kernel/nn/max_pool_template.h"
-
-#define T uint8_t
-#define A uint8_t
-#define I int32_t
-#define F(name) name##_u8
-#define NEUTRAL 0
-#define HAS_NAN 0
-#define IN PLAIN
-#define HALF 0
-#define IS_SAME 1
-#include "kernel/nn/max_pool_template.h"
-
-#define T uint8_t
-#define A uint8_t
-#define I int32_t
-#define F(name) name##_bool
-#define NEUTRAL 0
-#define HAS_NAN 0
-#define IN TRUTH
-#define HALF 0
-#define IS_SAME 0
-#include "kernel/nn/max_pool_template.h"
-
-#define T int8_t
-#define A int8_t
-#define I int32_t
-#define F(name) name##_i8
-#define NEUTRAL INT8_MIN
-#define HAS_NAN 0
-#define IN PLAIN
-#define HALF 0
-#define IS_SAME 1
-#include "kernel/nn/max_pool_template.h"
-
-#define T int16_t
-#define A int16_t
-#define I int32_t
-#define F(name) name##_i16
-#define NEUTRAL INT16_MIN
-#define HAS_NAN 0
-#define IN PLAIN
-#define HALF 0
-#define IS_SAME 1
-#include "kernel/nn/max_pool_template.h"
-
-#define T int32_t
-#define A int32_t
-#define I int32_t
-#define F(name) name##_i32
-#define NEUTRAL INT32_MIN
-#define HAS_NAN 0
-#define IN PLAIN
-#define HALF 0
-#define IS_SAME 1
+#define BY_ROWS 0
 #include "kernel/nn/max_pool_template.h"
 
 #define T int64_t
@@ -144,21 +66,57 @@ static bool lie_apart(const st_tile *t, int64_t first, int64_t last) {
 #define F(name) name##_i64
 #define NEUTRAL INT64_MIN
 #define HAS_NAN 0
-#define IN PLAIN
-#define HALF 0
-#define IS_SAME 1
+#define BY_ROWS 0
+#include "kernel/nn/max_pool_template.h"
+
+#define A float
+#define I int32_t
+#define F(name) name##_halves
+#define NEUTRAL (-HUGE_VALF)
+#define HAS_NAN 1
+#define BY_ROWS 1
+#include "kernel/nn/max_pool_template.h"
+
+#define A int32_t
+#define I int32_t
+#define F(name) name##_integers
+#define NEUTRAL INT32_MIN
+#define HAS_NAN 0
+#define BY_ROWS 1
 #include "kernel/nn/max_pool_template.h"
 
 /* -- The table ------------------------------------------------------------ */
 
-#define ALL(name)                                                           \
-  {#name, {                                                           \
-    [ST_BOOL] = name##_bool, [ST_UINT8] = name##_u8,                        \
-    [ST_INT8] = name##_i8, [ST_INT16] = name##_i16,                         \
-    [ST_INT32] = name##_i32, [ST_INT64] = name##_i64,                       \
-    [ST_FLOAT16] = name##_f16, [ST_BFLOAT16] = name##_bf16,                 \
-    [ST_FLOAT32] = name##_f32, [ST_FLOAT64] = name##_f64}}
+ST_POOL_HALF(f16)
+ST_POOL_HALF(bf16)
+ST_POOL_INTEGER(b8, uint8_t, int32_t, TRUTH, FROM_u8)
+ST_POOL_INTEGER(u8, uint8_t, int32_t, PLAIN, FROM_u8)
+ST_POOL_INTEGER(i8, int8_t, int32_t, PLAIN, FROM_i8)
+ST_POOL_INTEGER(i16, int16_t, int32_t, PLAIN, FROM_i16)
+ST_POOL_INTEGER(i32, int32_t, int32_t, PLAIN, FROM_i32)
 
-static const st_kernel_row rows[] = {ALL(max_pool), ALL(max_pool_indices)};
+#define LOOPS(name)                              \
+  ST_POOL_LOOP(name, b8, integers, &type_b8)     \
+  ST_POOL_LOOP(name, u8, integers, &type_u8)     \
+  ST_POOL_LOOP(name, i8, integers, &type_i8)     \
+  ST_POOL_LOOP(name, i16, integers, &type_i16)   \
+  ST_POOL_LOOP(name, i32, integers, &type_i32)   \
+  ST_POOL_LOOP(name, i64, i64, NULL)             \
+  ST_POOL_LOOP(name, f16, halves, &type_f16)     \
+  ST_POOL_LOOP(name, bf16, halves, &type_bf16)   \
+  ST_POOL_LOOP(name, f32, f32, NULL)             \
+  ST_POOL_LOOP(name, f64, f64, NULL)
+LOOPS(max_pool)
+LOOPS(max_pool_indices)
+
+#define ROW(name)                                                         \
+  {#name, {                                                               \
+    [ST_BOOL] = name##_loop_b8, [ST_UINT8] = name##_loop_u8,              \
+    [ST_INT8] = name##_loop_i8, [ST_INT16] = name##_loop_i16,             \
+    [ST_INT32] = name##_loop_i32, [ST_INT64] = name##_loop_i64,           \
+    [ST_FLOAT16] = name##_loop_f16, [ST_BFLOAT16] = name##_loop_bf16,     \
+    [ST_FLOAT32] = name##_loop_f32, [ST_FLOAT64] = name##_loop_f64}}
+
+static const st_kernel_row rows[] = {ROW(max_pool), ROW(max_pool_indices)};
 
 ST_EXPORT(st__max_pool, rows)

@@ -1,5 +1,5 @@
-/* Max pooling of one dtype, included once per dtype: pool_template.h. I: the
- * type of offsets in a buffer. HAS_NAN: 1 for floating dtypes.
+/* Max pooling, included once per type: pool_template.h. I: the type of offsets
+ * in a buffer. HAS_NAN: 1 for floating types.
  */
 
 #if HAS_NAN
@@ -11,15 +11,17 @@
 #include "kernel/nn/pool_template.h"
 
 /* Writes n results, step bytes apart. */
-static void F(write)(char *out, int64_t step, const A *from, int64_t n) {
-#if HALF
-  STORE(out, step, from, n);
+static void F(write)(const st_tile *t, char *out, int64_t step, const A *from,
+                     int64_t n) {
+#if BY_ROWS
+  t->type->store(out, step, from, n);
 #else
+  (void)t;
   if (step == sizeof(T)) {
     memcpy(out, from, (size_t)n * sizeof(T));
     return;
   }
-  for (int64_t i = 0; i < n; i++) *(T *)(out + i * step) = (T)from[i];
+  for (int64_t i = 0; i < n; i++) *(T *)(out + i * step) = from[i];
 #endif
 }
 
@@ -30,33 +32,31 @@ static void F(each_channel)(const st_tile *t) {
   for (int64_t c = 0, n; c < p->channels; c += n) {
     n = p->channels - c;
     if (n > ST_POOL_CHANNELS) n = ST_POOL_CHANNELS;
-    part.image = t->image + c * (int64_t)sizeof(T);
+    part.image = t->image + c * SIZE(t);
     for (int64_t o = t->first; o < t->first + t->n; o++) {
       F(channels)(to, &part, o, n);
-      F(write)(t->out + o * p->st[0][ST_POOL_W] + c * (int64_t)sizeof(T),
-               sizeof(T), to, n);
+      F(write)(t, t->out + o * p->st[0][ST_POOL_W] + c * SIZE(t), SIZE(t), to,
+               n);
     }
   }
 }
 
-static void F(max_pool)(char **data, const int64_t *strides, int64_t n0,
-                        int64_t n1, const void *ctx) {
-  const st_pool_loops *p = ctx;
+static void F(max_pool)(char **data, int64_t n0, int64_t n1,
+                        const st_pool_loops *p, const st_pool_type *type) {
   char *const operands[] = {data[0], data[1], NULL};
   const int64_t step = p->st[0][ST_POOL_W];
   st_units u;
-  st_tile t;
+  st_tile t = {.type = type};
   A to[ST_POOL_BLOCK];
-  (void)strides;
   st_units_begin(&u, p, n0);
   for (int64_t i = n0; i < n1; i++, st_units_next(&u)) {
     st_tile_of(&t, p, operands, &u);
     if (!p->channels_inner) {
       char *out = t.out + t.first * step;
-      const bool direct = !HALF && step == sizeof(T);
+      const bool direct = !BY_ROWS && step == SIZE(&t);
       A *row = direct ? (A *)(void *)out : to;
       F(row_of_windows)(row, &t, t.first, t.n);
-      if (!direct) F(write)(out, step, to, t.n);
+      if (!direct) F(write)(&t, out, step, to, t.n);
     } else {
       F(each_channel)(&t);
     }
@@ -261,7 +261,7 @@ static void F(indices_of_row)(const st_tile *t) {
       *(int64_t *)(index + i * step) = start + i * p->stride[2] + elem[i];
     }
   }
-  F(write)(t->out + t->first * to_step, to_step, best, t->n);
+  F(write)(t, t->out + t->first * to_step, to_step, best, t->n);
 }
 
 /* One window of n channels that lie side by side. */
@@ -288,9 +288,9 @@ static void F(indices_of_channels)(A *best, int64_t *index, const st_tile *t,
       const int64_t at = (i * deep * p->in[1] + j * down) * p->in[2] - first;
       for (int64_t k = first; k < end; k += d) {
         const char *from = image + k * p->st[1][ST_POOL_W];
-        F(batch) b = {.to = x, .step = sizeof(T), .count = n};
-        if (!IS_SAME) F(columns)(&b, &row, from);
-        F(compare)(best, elem, IS_SAME ? (const A *)(const void *)from : x, 1,
+        F(batch) b = {.to = x, .step = SIZE(t), .count = n};
+        if (BY_ROWS) F(columns)(&b, &row, from);
+        F(compare)(best, elem, BY_ROWS ? x : (const A *)(const void *)from, 1,
                    (I)(at + k), n);
       }
     }
@@ -298,13 +298,12 @@ static void F(indices_of_channels)(A *best, int64_t *index, const st_tile *t,
   for (int64_t c = 0; c < n; c++) index[c] = start + elem[c] + p->base;
 }
 
-static void F(max_pool_indices)(char **data, const int64_t *strides,
-                                int64_t n0, int64_t n1, const void *ctx) {
-  const st_pool_loops *p = ctx;
+static void F(max_pool_indices)(char **data, int64_t n0, int64_t n1,
+                                const st_pool_loops *p,
+                                const st_pool_type *type) {
   st_units u;
-  st_tile t;
+  st_tile t = {.type = type};
   A best[ST_POOL_CHANNELS];
-  (void)strides;
   st_units_begin(&u, p, n0);
   for (int64_t i = n0; i < n1; i++, st_units_next(&u)) {
     st_tile_of(&t, p, data, &u);
@@ -317,9 +316,9 @@ static void F(max_pool_indices)(char **data, const int64_t *strides,
       for (int64_t c = 0, n; c < p->channels; c += n) {
         n = p->channels - c;
         if (n > ST_POOL_CHANNELS) n = ST_POOL_CHANNELS;
-        part.image = t.image + c * (int64_t)sizeof(T);
+        part.image = t.image + c * SIZE(&t);
         F(indices_of_channels)(best, index + c, &part, t.first + o, n);
-        F(write)(out + c * (int64_t)sizeof(T), sizeof(T), best, n);
+        F(write)(&t, out + c * SIZE(&t), SIZE(&t), best, n);
       }
     }
     if (st_units_stop(&u, &t)) return;
@@ -333,8 +332,5 @@ static void F(max_pool_indices)(char **data, const int64_t *strides,
 #undef F
 #undef NEUTRAL
 #undef HAS_NAN
-#undef IN
-#undef LOAD
-#undef STORE
-#undef HALF
-#undef IS_SAME
+#undef BY_ROWS
+#undef SIZE

@@ -1,7 +1,7 @@
-/* Reduction of windows for one dtype, included once per dtype. T: the type in
- * memory, A: the type of results in a buffer, OP(a, b): an associative
- * operation, NEUTRAL: its neutral element, IN(x): an A from a T, F(name): a
- * name per dtype. HALF: 1 where LOAD converts rows of a half type.
+/* Reduction of windows, included once per type. T: the type in memory, A: the
+ * type of results in a buffer, OP(a, b): an associative operation, NEUTRAL: its
+ * neutral element, IN(x): an A from a T, F(name): a name per type. BY_ROWS: 1
+ * for all types whose rows are converted to A by tile->type, without T and IN.
  *
  * Note [Order of pooling]
  * An element of a column of a window is reduced first, from top to bottom; then
@@ -12,19 +12,35 @@
  * of them.
  */
 
+#if BY_ROWS
+#define SIZE(tile) ((tile)->type->size)
+#else
+#define SIZE(tile) ((int64_t)sizeof(T))
+#endif
+
+/* Pointers that wait for combine. */
+typedef struct F(batch) {
+  const st_pool_type *type; /* of memory, or NULL */
+  A *to;
+  const char *p[4];
+  int n;
+  bool fresh;
+  int64_t step, count;
+} F(batch);
+
 /* to[i] = OP(.. OP(OP(to[i], p[0][i]), p[1][i]) .., p[n - 1][i]); fresh:
  * without to[i]. n is 1 to 4. */
-#if HALF
-static void F(combine)(A *restrict to, const char *const *p, int n, bool fresh,
-                       int64_t step, int64_t count) {
+#if BY_ROWS
+static void F(combine_rows)(const F(batch) *b) {
+  A *restrict to = b->to;
   A x[ST_POOL_ROW];
-  for (int j = 0; j < n; j++) {
-    if (fresh && j == 0) {
-      LOAD(to, p[0], step, count);
+  for (int j = 0; j < b->n; j++) {
+    if (b->fresh && j == 0) {
+      b->type->load(to, b->p[0], b->step, b->count);
       continue;
     }
-    LOAD(x, p[j], step, count);
-    for (int64_t i = 0; i < count; i++) to[i] = OP(to[i], x[i]);
+    b->type->load(x, b->p[j], b->step, b->count);
+    for (int64_t i = 0; i < b->count; i++) to[i] = OP(to[i], x[i]);
   }
 }
 #else
@@ -69,18 +85,13 @@ static void F(combine)(A *restrict to, const char *const *p, int n, bool fresh,
 }
 #endif
 
-/* Pointers that wait for combine. */
-typedef struct F(batch) {
-  A *to;
-  const char *p[4];
-  int n;
-  bool fresh;
-  int64_t step, count;
-} F(batch);
-
 static inline void F(flush)(F(batch) *b) {
   if (b->n == 0) return;
+#if BY_ROWS
+  F(combine_rows)(b);
+#else
   F(combine)(b->to, b->p, b->n, b->fresh, b->step, b->count);
+#endif
   b->fresh = false;
   b->n = 0;
 }
@@ -88,6 +99,7 @@ static inline void F(flush)(F(batch) *b) {
 /* Reduces the rows of the windows of one row, from p on, to b->to. */
 static inline void F(columns)(F(batch) *b, const st_tile *t, const char *p) {
   int64_t left = ST_PERIOD;
+  b->type = t->type;
   b->fresh = true;
   b->n = 0;
   for (int64_t i = 0; i < t->rows[0]; i++) {
@@ -216,15 +228,15 @@ static A F(long_window)(const st_tile *t, int64_t first, int64_t d,
 static const A *F(row_of)(A *to, const st_tile *t, int64_t first,
                           int64_t last) {
   const st_pool_loops *p = t->p;
-  if (IS_SAME && first >= 0 && last <= p->in[2] &&
-      t->rows[0] * t->rows[1] == 1 && p->st[1][ST_POOL_W] == sizeof(T)) {
-    return (const A *)(const void *)(t->image + first * (int64_t)sizeof(T));
+  if (!BY_ROWS && first >= 0 && last <= p->in[2] &&
+      t->rows[0] * t->rows[1] == 1 && p->st[1][ST_POOL_W] == SIZE(t)) {
+    return (const A *)(const void *)(t->image + first * SIZE(t));
   }
   F(fill_row)(to, t, first, last);
   return to;
 }
 
-#if !HALF
+#if !BY_ROWS
 /* The column of a window that starts at x, of rows[0] x rows[1] elements. */
 static inline A F(column)(const char *x, const st_tile *t) {
   A sum = IN(*(const T *)x);
@@ -309,7 +321,7 @@ static void F(row_of_windows)(A *to, const st_tile *t, int64_t o, int64_t n) {
   const st_pool_loops *p = t->p;
   const int64_t d = p->dilation[2];
   st_spans s = st_spans_from(p, o);
-#if !HALF
+#if !BY_ROWS
   const int64_t rows = t->rows[0] * t->rows[1];
   if (n <= FEW && p->kernel[2] < WIDE && rows > 0 && rows <= FEW_ROWS) {
     F(few)(to, t, s, n);
@@ -352,9 +364,10 @@ static inline void F(add_columns)(A *restrict lane, const A *restrict x,
 
 /* How many columns of n channels F(channels) reads at once: as many as lie side
  * by side, since memory is fast where it is read in order. */
-static inline int64_t F(columns_at_once)(const st_pool_loops *p, int64_t n) {
+static inline int64_t F(columns_at_once)(const st_tile *t, int64_t n) {
+  const st_pool_loops *p = t->p;
   const bool joined = p->dilation[2] == 1 &&
-                      p->st[1][ST_POOL_W] == n * (int64_t)sizeof(T);
+                      p->st[1][ST_POOL_W] == n * SIZE(t);
   return joined ? ST_POOL_ROW / n : 1;
 }
 
@@ -372,7 +385,7 @@ static void F(channels)(A *restrict to, const st_tile *t, int64_t o,
   const int64_t inside = d == 1 ? room : (room + d - 1) / d;
   const int64_t end = columns < inside ? columns : inside;
   const bool is_small = columns < FEW && n > 64;
-  const int64_t most = is_small ? 1 : F(columns_at_once)(p, n);
+  const int64_t most = is_small ? 1 : F(columns_at_once)(t, n);
   int64_t left = ST_PERIOD;
   if (lanes > 1) {
     for (int64_t i = 0; i < lanes * n; i++) lane[i] = NEUTRAL;
@@ -383,7 +396,7 @@ static void F(channels)(A *restrict to, const st_tile *t, int64_t o,
     if (left < 0 && st__stops()) break;
     if (left < 0) left = ST_PERIOD;
     F(batch) b = {.to = lanes == 1 && k == begin && more == 1 ? to : x,
-                  .step = sizeof(T), .count = more * n};
+                  .step = SIZE(t), .count = more * n};
     F(columns)(&b, t, t->image + (first + k * d) * step);
     if (b.to != to) {
       F(add_columns)(lanes == 1 ? to : lane, x, lanes,

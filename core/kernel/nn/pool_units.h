@@ -13,10 +13,19 @@ enum {
   FEW_ROWS = 16  /* if they do not have more rows */
 };
 
+/* A type in memory whose elements are converted to those of results, and back,
+ * in rows of n, step bytes apart. */
+typedef struct st_pool_type {
+  int64_t size; /* bytes */
+  void (*load)(void *to, const char *p, int64_t step, int64_t n);
+  void (*store)(char *p, int64_t step, const void *from, int64_t n);
+} st_pool_type;
+
 /* Windows of one row. A window covers rows[0] x rows[1] rows of the image, step
  * bytes apart; image is the start of the first one. */
 typedef struct st_tile {
   const st_pool_loops *p;
+  const st_pool_type *type;   /* NULL: that of results */
   const char *image;
   int64_t rows[2], step[2];
   int64_t top[2];             /* the indices of the first row */
