@@ -383,11 +383,7 @@ st_status st__frexp_impl(st_run *r) {
 
 /* -- Composite operators -------------------------------------------------- */
 
-ST_BOXED(st__box_positive) {
-  const st_tensor *self = st__next_tensor(&args);
-  ST_TRY(refuse_bool(self));
-  return st__return_tensor(self, rets);
-}
+ST_TYPED_INPLACE(st__box_positive, refuse_bool, (TENSOR))
 
 /* Returns a real tensor itself. */
 ST_BOXED(st__box_conj_physical) {

@@ -145,13 +145,8 @@ static st_status run_norm(const st_tensor *self, const st_value *ord,
 }
 
 /* ord is a number or a name. */
-ST_BOXED(st__box_linalg_matrix_norm) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_value *ord = st__next(&args);
-  const st_ints dims = st__next_ints(&args);
-  const bool keepdim = st__next_bool(&args);
-  return run_norm(self, ord, dims, keepdim, st__next(&args), rets);
-}
+ST_TYPED_ARGS(st__box_linalg_matrix_norm, run_norm,
+              (TENSOR, VALUE, INTS, BOOL, VALUE))
 
 static st_status check_rank(const st_tensor *t, const st_value *ord,
                             const st_value *dim) {
@@ -448,12 +443,8 @@ static st_status tensor_rank(const st_tensor *self, const st_tensor *atol,
 }
 
 /* args: self, atol, rtol, hermitian */
-ST_BOXED(st__box_linalg_matrix_rank_tensor) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *atol = st__next_tensor(&args);
-  const st_tensor *rtol = st__next_tensor(&args);
-  return tensor_rank(self, atol, rtol, st__next_bool(&args), rets);
-}
+ST_TYPED_ARGS(st__box_linalg_matrix_rank_tensor, tensor_rank,
+              (TENSOR, OPT_TENSOR, OPT_TENSOR, BOOL))
 
 ST_BOXED(st__box_linalg_matrix_rank_tol_tensor) {
   const st_tensor *self = st__next_tensor(&args);
@@ -549,15 +540,8 @@ static st_status tensor_pinv(const st_tensor *self, const st_tensor *atol,
 }
 
 /* args: self, atol, rtol, hermitian */
-ST_BOXED(st__box_linalg_pinv_tensor) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *atol = st__next_tensor(&args);
-  const st_tensor *rtol = st__next_tensor(&args);
-  return tensor_pinv(self, atol, rtol, st__next_bool(&args), rets);
-}
+ST_TYPED_ARGS(st__box_linalg_pinv_tensor, tensor_pinv,
+              (TENSOR, OPT_TENSOR, OPT_TENSOR, BOOL))
 
-ST_BOXED(st__box_linalg_pinv_rcond_tensor) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *rcond = st__next_tensor(&args);
-  return tensor_pinv(self, NULL, rcond, st__next_bool(&args), rets);
-}
+ST_BOXED_AS(st__box_linalg_pinv_rcond_tensor, tensor_pinv, args[0].u.tensor,
+            NULL, args[1].u.tensor, args[2].u.i)

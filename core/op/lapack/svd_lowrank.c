@@ -147,11 +147,9 @@ static st_status check_rank(const st_tensor *A) {
                   "is %s", ST_SHAPE_TEXT(A));
 }
 
-ST_BOXED(st__box_pca_lowrank) {
-  const st_tensor *A = st__next_tensor(&args);
-  const st_value *q = st__next(&args);
-  const bool center = st__next_bool(&args);
-  const int64_t rounds = st__next_int(&args), rows[] = {-2};
+static st_status pca_lowrank(const st_tensor *A, const st_value *q, bool center,
+                             int64_t rounds, st_value *rets) {
+  const int64_t rows[] = {-2};
   ST_TRY(check_rank(A));
   const int64_t k = st__rows(A) < st__cols(A) ? st__rows(A) : st__cols(A);
   const int64_t count = or_default(q, k < 6 ? k : 6);
@@ -164,3 +162,4 @@ ST_BOXED(st__box_pca_lowrank) {
   if (st__scope_ok(&c)) c.status = lowrank(A, NULL, count, rounds, rets);
   return st__scope_end(&c, 0, NULL, rets);
 }
+ST_TYPED_ARGS(st__box_pca_lowrank, pca_lowrank, (TENSOR, VALUE, BOOL, INT))

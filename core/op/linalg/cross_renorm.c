@@ -49,11 +49,7 @@ static st_status cross(const st_tensor *self, const st_tensor *other,
   return st__scope_return(&c, st__apply(&c, ST_OP_stack, 2, stack), rets);
 }
 
-ST_BOXED(st__box_linalg_cross) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *other = st__next_tensor(&args);
-  return cross(self, other, st__next_int(&args), rets);
-}
+ST_TYPED_ARGS(st__box_linalg_cross, cross, (TENSOR, TENSOR, INT))
 
 /* Without dim, the first dimension of size 3. */
 ST_BOXED(st__box_cross) {

@@ -111,12 +111,7 @@ static st_status tensordot(const st_tensor *self, const st_tensor *other,
                                              st__of_ints(sizes, n)), rets);
 }
 
-ST_BOXED(st__box_tensordot) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *other = st__next_tensor(&args);
-  const st_ints dims_self = st__next_ints(&args);
-  return tensordot(self, other, dims_self, st__next_ints(&args), rets);
-}
+ST_TYPED_ARGS(st__box_tensordot, tensordot, (TENSOR, TENSOR, INTS, INTS))
 
 /* The last dims dimensions of self and the first ones of other. */
 static st_status tensordot_int(const st_tensor *self, const st_tensor *other,

@@ -50,12 +50,7 @@ st_tensor *st__apply_index_select(st_op_scope *c, const st_tensor *t,
   return st__apply(c, ST_OP_index_select, 3, args);
 }
 
-ST_BOXED(st__box_attached) {
-  st_tensor *view = NULL;
-  ST_TRY(st__view_alias(st__next_tensor(&args), &view));
-  rets[0] = st__of_tensor(view);
-  return ST_OK;
-}
+ST_TYPED(st__box_attached, st__view_alias, (TENSOR))
 
 /* -- Arguments ------------------------------------------------------------ */
 

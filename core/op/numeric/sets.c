@@ -235,11 +235,7 @@ static st_status lexsort(st_tensors keys, int64_t dim, int64_t base,
                                              st__of_int(base)), rets);
 }
 
-ST_BOXED(st__box_lexsort) {
-  const st_tensors keys = st__next_tensors(&args);
-  const int64_t dim = st__next_int(&args);
-  return lexsort(keys, dim, st__next_int(&args), rets);
-}
+ST_TYPED_ARGS(st__box_lexsort, lexsort, (TENSORS, INT, INT))
 
 /* The keys are the slices of the first dimension. */
 ST_BOXED(st__box_lexsort_Tensor) {

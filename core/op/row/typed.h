@@ -44,10 +44,10 @@
     return function(ST_UNBOXED(ARGS), rets);    \
   }
 
-/* function(arguments), which changes the first of them, the result. */
-#define ST_TYPED_INPLACE(boxed, function, ARGS)      \
-  ST_BOXED(boxed) {                                  \
-    ST_TRY(function(ST_UNBOXED(ARGS)));              \
+/* function(arguments), which changes or checks the first, the result. */
+#define ST_TYPED_INPLACE(boxed, function, ARGS)       \
+  ST_BOXED(boxed) {                                   \
+    ST_TRY(function(ST_UNBOXED(ARGS)));               \
     return st__return_tensor(args[0].u.tensor, rets); \
   }
 

@@ -271,10 +271,8 @@ static st_status stack(st_tensors tensors, int64_t dim, st_value *rets) {
 }
 ST_TYPED_ARGS(st__box_stack, stack, (TENSORS, INT))
 
-ST_BOXED(st__box_stack_out) {
-  const st_tensors tensors = st__next_tensors(&args);
-  const int64_t dim = st__next_int(&args);
-  const st_value *out = st__next(&args);
+static st_status stack_out(st_tensors tensors, int64_t dim, const st_value *out,
+                           st_value *rets) {
   st_value mapped;
   int at;
   ST_TRY(check_stack(tensors, dim, &at));
@@ -290,3 +288,4 @@ ST_BOXED(st__box_stack_out) {
   st__value_clear(&mapped);
   return status;
 }
+ST_TYPED_ARGS(st__box_stack_out, stack_out, (TENSORS, INT, VALUE))
