@@ -64,7 +64,7 @@ static bool stops(int64_t *left, int64_t n) {
 }
 
 /* True if the bodies can read the elements without loading them. */
-static bool is_plain(const reducer *k) {
+static bool is_direct(const reducer *k) {
   return k->in_size == k->size && !k->maps;
 }
 
@@ -175,7 +175,7 @@ static void run_rows(const reducer *k, span p, const int64_t *s, int64_t n0,
   char *to = p.acc;
   p.n0 = n0;
   p.start = r->at;
-  c.direct = r->ndim == 1 && r->stride[0] == k->size && is_plain(k);
+  c.direct = r->ndim == 1 && r->stride[0] == k->size && is_direct(k);
   c.stored = k->stored && r->ndim == 1 && r->stride[0] == k->in_size;
   for (int64_t j = 0; j < n1; j++, in += s[4], p.pivot += s[5]) {
     if (one_block) {
@@ -263,7 +263,7 @@ static void run_short_rows(const reducer *k, span p, const int64_t *s,
   p.n0 = n0;
   p.n1 = n1;
   p.more = s[5] != 0;
-  if (is_plain(k) && r->stride[0] == k->size) reduce_short_rows(k, p, s[4]);
+  if (is_direct(k) && r->stride[0] == k->size) reduce_short_rows(k, p, s[4]);
   else load_short_rows(k, p, r->stride[0], s[4], buffer);
 }
 
@@ -435,7 +435,7 @@ static void run_columns(const reducer *k, span p, const int64_t *s, int64_t n0,
   /* Without pivots their size is 1; a search has pivots of any size. */
   const bool copies = !s[5] && (k->pivot_size > 1 || k->stops_early);
   c.step = s[4];
-  c.direct = c.step == k->in_size && is_plain(k);
+  c.direct = c.step == k->in_size && is_direct(k);
   p.far = c.direct && n0 * magnitude(r->stride[0]) > st__machine.far_rows;
   for (int64_t j = 0; j < n1; j += p.n1) {
     p.n1 = least(n1 - j, width);
@@ -462,7 +462,7 @@ static void run_columns(const reducer *k, span p, const int64_t *s, int64_t n0,
  * makes copies. */
 static bool are_near(const reducer *k, const int64_t *s, int64_t n0,
                      int64_t n1, const st_reduce_run *r) {
-  return n0 <= ST_REDUCE_BLOCK && s[4] == k->in_size && is_plain(k) &&
+  return n0 <= ST_REDUCE_BLOCK && s[4] == k->in_size && is_direct(k) &&
          n0 * magnitude(r->stride[0]) <= NEAR &&
          (k->lanes * n1 * k->acc_size > FLAT ||
           (k->pivot_size > 1 && n1 >= 16));
@@ -482,7 +482,7 @@ static bool has_columns(const reducer *k, const int64_t *s, int64_t n0,
 static void run_one_block(const reducer *k, span p, const int64_t *s,
                          int64_t n0, int64_t n1, const st_reduce_run *r) {
   _Alignas(64) char buffer[ROOM];
-  const bool direct = s[4] == k->in_size && is_plain(k);
+  const bool direct = s[4] == k->in_size && is_direct(k);
   const int64_t most = direct ? n1 : ROOM / (n0 * k->size);
   const char *in = p.in + r->at * r->stride[0];
   p.n0 = n0;
@@ -527,7 +527,7 @@ void st__run_reduction(const reducer *k, char **data, const int64_t *s,
     return;
   }
   if (k->few && n0 >= 2 && n0 <= 4 && n1 >= 4 && !r->partials && r->ndim == 1 &&
-      is_plain(k) && r->stride[0] == k->size &&
+      is_direct(k) && r->stride[0] == k->size &&
       s[4] == n0 * k->size) {
     k->few(p.acc, p.in + r->at * k->size, n0, n1);
   } else if (has_short_rows(k, s, n0, n1, r)) {

@@ -480,26 +480,20 @@ static void put_back(const st_tensor *self, const old_rows *old,
   }
 }
 
-ST_BOXED(st__box_embedding_renorm_) {
-  st_tensor *self = st__next_tensor(&args);
+/* args: self, indices, max_norm, order, base. Scales rows of self, or of a
+ * copy. */
+static st_status renorm_rows(const st_value *args, bool copies,
+                             st_value *rets) {
+  st_tensor *out = st__next_tensor(&args);
   const st_tensor *indices = st__next_tensor(&args);
   const double max_norm = st__next_float(&args);
-  const st_value *order = st__next(&args);
-  st_op_scope c = {.status = check_matrix(self, indices, "self")};
-  if (st__scope_ok(&c)) renorm(&c, self, indices, max_norm, *order, *args);
-  return st__scope_return(&c, self, rets);
-}
-
-ST_BOXED(st__box_embedding_renorm) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *indices = st__next_tensor(&args);
-  const double max_norm = st__next_float(&args);
-  const st_value *order = st__next(&args);
-  st_op_scope c = {.status = check_matrix(self, indices, "self")};
-  st_tensor *out = st__apply1(&c, ST_OP_clone, self);
-  if (st__scope_ok(&c)) renorm(&c, out, indices, max_norm, *order, *args);
+  st_op_scope c = {.status = check_matrix(out, indices, "self")};
+  if (copies) out = st__apply1(&c, ST_OP_clone, out);
+  if (st__scope_ok(&c)) renorm(&c, out, indices, max_norm, args[0], args[1]);
   return st__scope_return(&c, out, rets);
 }
+ST_BOXED_AS(st__box_embedding_renorm_, renorm_rows, args, false)
+ST_BOXED_AS(st__box_embedding_renorm, renorm_rows, args, true)
 
 enum { RENORM_ARGS = 10 };
 

@@ -3,6 +3,8 @@
  * which start from a copy of self.
  */
 
+#include <string.h>
+
 #include "op/row/composite.h"
 #include "tensor/overlap.h"
 
@@ -50,39 +52,26 @@ static st_status write_view(st_op_scope *c, st_tensor *whole,
 
 /* -- Gradients of views --------------------------------------------------- */
 
-ST_BOXED(st__box_select_backward) {
-  const st_tensor *grad_output = st__next_tensor(&args);
-  const st_value *input_sizes = st__next(&args);
-  const st_value *dim = st__next(&args), *index = st__next(&args);
-  st_op_scope c = {.n = 0};
-  st_tensor *whole = new_zeros(&c, grad_output, input_sizes);
-  const st_value select[] = {st__of_tensor(whole), *dim, *index};
-  const st_tensor *target = st__apply(&c, ST_OP_select_int, 3, select);
-  return write_view(&c, whole, target, grad_output, "grad_output", rets);
+/* The view of whole that operator id makes with n more arguments. */
+static st_tensor *view_of(st_op_scope *c, const st_tensor *whole, st_op_id id,
+                          int n, const st_value *more) {
+  st_value args[5] = {st__of_tensor(whole)};
+  memcpy(args + 1, more, (size_t)n * sizeof *more);
+  return st__apply(c, id, n + 1, args);
 }
 
-ST_BOXED(st__box_slice_backward) {
-  const st_tensor *grad_output = st__next_tensor(&args);
-  const st_value *input_sizes = st__next(&args), *dim = st__next(&args);
-  const st_value *start = st__next(&args), *end = st__next(&args);
-  const st_value *step = st__next(&args);
+/* args: grad_output, input_sizes, those of the view. */
+static st_status backward(st_op_id id, int n, const st_value *args,
+                          st_value *rets) {
+  const st_tensor *grad_output = args->u.tensor;
   st_op_scope c = {.n = 0};
-  st_tensor *whole = new_zeros(&c, grad_output, input_sizes);
-  const st_value slice[] = {st__of_tensor(whole), *dim, *start, *end, *step};
-  const st_tensor *target = st__apply(&c, ST_OP_slice_Tensor, 5, slice);
-  return write_view(&c, whole, target, grad_output, "grad_output", rets);
+  st_tensor *whole = new_zeros(&c, grad_output, &args[1]);
+  return write_view(&c, whole, view_of(&c, whole, id, n, args + 2),
+                    grad_output, "grad_output", rets);
 }
-
-ST_BOXED(st__box_diagonal_backward) {
-  const st_tensor *grad_output = st__next_tensor(&args);
-  const st_value *input_sizes = st__next(&args), *offset = st__next(&args);
-  const st_value *dim1 = st__next(&args), *dim2 = st__next(&args);
-  st_op_scope c = {.n = 0};
-  st_tensor *whole = new_zeros(&c, grad_output, input_sizes);
-  const st_value diagonal[] = {st__of_tensor(whole), *offset, *dim1, *dim2};
-  const st_tensor *target = st__apply(&c, ST_OP_diagonal, 4, diagonal);
-  return write_view(&c, whole, target, grad_output, "grad_output", rets);
-}
+ST_BOXED_AS(st__box_select_backward, backward, ST_OP_select_int, 2, args)
+ST_BOXED_AS(st__box_slice_backward, backward, ST_OP_slice_Tensor, 4, args)
+ST_BOXED_AS(st__box_diagonal_backward, backward, ST_OP_diagonal, 3, args)
 
 /* -- Gradient of unfold --------------------------------------------------- */
 
@@ -169,40 +158,17 @@ ST_BOXED(st__box_unfold_backward) {
 
 /* -- Scatter -------------------------------------------------------------- */
 
-ST_BOXED(st__box_select_scatter) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *src = st__next_tensor(&args);
-  const st_value *dim = st__next(&args), *index = st__next(&args);
+/* args: self, src, those of the view. */
+static st_status scatter(st_op_id id, int n, const st_value *args,
+                         st_value *rets) {
   st_op_scope c = {.n = 0};
-  st_tensor *whole = clone_strides(&c, self);
-  const st_value select[] = {st__of_tensor(whole), *dim, *index};
-  const st_tensor *target = st__apply(&c, ST_OP_select_int, 3, select);
-  return write_view(&c, whole, target, src, "src", rets);
+  st_tensor *whole = clone_strides(&c, args->u.tensor);
+  return write_view(&c, whole, view_of(&c, whole, id, n, args + 2),
+                    args[1].u.tensor, "src", rets);
 }
-
-ST_BOXED(st__box_slice_scatter) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *src = st__next_tensor(&args);
-  const st_value *dim = st__next(&args), *start = st__next(&args);
-  const st_value *end = st__next(&args), *step = st__next(&args);
-  st_op_scope c = {.n = 0};
-  st_tensor *whole = clone_strides(&c, self);
-  const st_value slice[] = {st__of_tensor(whole), *dim, *start, *end, *step};
-  const st_tensor *target = st__apply(&c, ST_OP_slice_Tensor, 5, slice);
-  return write_view(&c, whole, target, src, "src", rets);
-}
-
-ST_BOXED(st__box_diagonal_scatter) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *src = st__next_tensor(&args);
-  const st_value *offset = st__next(&args), *dim1 = st__next(&args);
-  const st_value *dim2 = st__next(&args);
-  st_op_scope c = {.n = 0};
-  st_tensor *whole = clone_strides(&c, self);
-  const st_value diagonal[] = {st__of_tensor(whole), *offset, *dim1, *dim2};
-  const st_tensor *target = st__apply(&c, ST_OP_diagonal, 4, diagonal);
-  return write_view(&c, whole, target, src, "src", rets);
-}
+ST_BOXED_AS(st__box_select_scatter, scatter, ST_OP_select_int, 2, args)
+ST_BOXED_AS(st__box_slice_scatter, scatter, ST_OP_slice_Tensor, 4, args)
+ST_BOXED_AS(st__box_diagonal_scatter, scatter, ST_OP_diagonal, 3, args)
 
 /* A copy of self's whole storage, viewed with self's sizes, strides and offset.
  */
@@ -222,16 +188,12 @@ static st_tensor *copy_storage(st_op_scope *c, const st_tensor *self) {
 
 /* A self that overlaps itself, such as an expanded gradient, is cloned. */
 ST_BOXED(st__box_as_strided_scatter) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *src = st__next_tensor(&args);
-  const st_value *size = st__next(&args), *stride = st__next(&args);
-  const st_value *storage_offset = st__next(&args);
+  const st_tensor *self = args->u.tensor;
   st_op_scope c = {.n = 0};
   bool overlaps;
   ST_TRY(st__overlaps_itself(self, &overlaps));
   st_tensor *whole = overlaps ? clone_self(&c, self) : copy_storage(&c, self);
-  const st_value as_strided[] = {st__of_tensor(whole), *size, *stride,
-                                 *storage_offset};
-  const st_tensor *target = st__apply(&c, ST_OP_as_strided, 4, as_strided);
-  return write_view(&c, whole, target, src, "src", rets);
+  return write_view(&c, whole,
+                    view_of(&c, whole, ST_OP_as_strided, 3, args + 2),
+                    args[1].u.tensor, "src", rets);
 }
