@@ -5,8 +5,9 @@
 # A pass is one Lua with one build, over all specs or over those that depend
 # on what the pass varies, which the line "-- axes:" of a spec lists. Each spec
 # runs in a separate process. As many processes run in parallel as there are
-# processors, at most four (LANES); the specs on the axis "alone" run at the
-# end, one by one. Logs are in build/test/PASS/, results in build/test/results.
+# processors, at most four (LANES), and one more for the hosts, which mostly
+# wait; the specs on the axis "alone" run at the end, one by one. Logs are in
+# build/test/PASS/, results in build/test/results.
 set -eu
 cd "$(dirname "$0")/.."
 . spec/support/build.sh
@@ -268,7 +269,8 @@ END
 
 # -- All of them ---------------------------------------------------------------
 
-# plan SPECS <ROWS: appends a line "PASS FILE" per job to queue or alone.
+# plan SPECS <ROWS: appends a line "PASS FILE" per job to queue, beside or
+# alone.
 plan() {
   chosen=$1
   while read -r pass build lua isa threads axis; do
@@ -282,6 +284,7 @@ plan() {
     echo "$pass $build $lua $isa $threads $axis" >>$out/passes
     for file in $found; do
       to=queue
+      [ $pass != hosts ] || to=beside
       case " $(axes "$file") " in *" alone "*) to=alone ;; esac
       echo "$pass $file" >>$out/$to
     done
@@ -352,7 +355,8 @@ main() {
   for name; do chosen="$chosen $(find_spec "$name")"; done
   rm -rf $out
   mkdir -p $out
-  : >$out/passes; : >$out/queue; : >$out/alone; : >$out/results
+  : >$out/passes; : >$out/results
+  : >$out/queue; : >$out/beside; : >$out/alone
   rows $what >$out/rows
   need build test image mpi
   want plot
@@ -362,9 +366,11 @@ main() {
   lanes=${LANES:-$(nproc)}
   [ $lanes -le 4 ] || lanes=4
   job='sh spec/test_matrix.sh job'
+  [ ! -s $out/beside ] || xargs -n 2 $job <$out/beside &
   cat $out/builds $out/queue | xargs -P $lanes -n 2 $job || true
+  wait
   [ ! -s $out/alone ] || xargs -n 2 $job <$out/alone || true
-  lost=$(($(cat $out/builds $out/queue $out/alone | wc -l) -
+  lost=$(($(cd $out; cat builds queue beside alone | wc -l) -
           $(grep -v -c '^build - ' $out/results || true)))
   [ $lost = 0 ] || echo "not-run - 0 0 $lost 0" >>$out/results
   report $(($(date +%s) - began)) >&2

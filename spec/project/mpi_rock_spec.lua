@@ -67,15 +67,19 @@ describe("The rock strided-mpi", function()
     end
   end
 
+  -- LuaJIT runs the programs on 1 to 4 ranks, Lua 5.4 on 2.
+  local most = is_first and 4 or 2
   local plain, exact = {}, {}
-  for _, n in ipairs {1, 2, 4} do plain[n] = digits(n, "") end
-  for n = 4, 1, -1 do exact[n] = digits(n, "--deterministic --batch 30") end
+  for _, n in ipairs {1, 2, most} do
+    plain[n] = plain[n] or digits(n, "")
+  end
+  for n = most, 1, -1 do exact[n] = digits(n, "--deterministic --batch 30") end
   local seeded = digits(2, "--deterministic --batch 30 --seed 1")
 
   it("trains the digits to the same accuracy on 1, 2 and 4 ranks", function()
     local _, accuracy = plain[1]()
     assert.is_true(accuracy > 93, accuracy)
-    for _, n in ipairs {2, 4} do
+    for _, n in ipairs {2, is_first and 4 or nil} do
       local _, other = plain[n]()
       assert.is_true(math.abs(other - accuracy) < 0.6, other)
     end
@@ -83,12 +87,11 @@ describe("The rock strided-mpi", function()
 
   it("trains deterministic ones to the same weights", function()
     local sums = {}
-    for n = 4, 1, -1 do sums[n] = exact[n]() end
-    assert.same({sums[1], sums[1], sums[1], sums[1]}, sums)
+    for n = most, 1, -1 do sums[n] = exact[n]() end
+    for n = 2, most do assert.equal(sums[1], sums[n], n) end
     assert.not_equal(sums[1], (seeded()))
   end)
 
-  -- LuaJIT runs the programs on 1 to 4 ranks, Lua 5.4 on 2.
   for _, name in ipairs(is_first and {"programs", "faults"} or {"programs"}) do
     run_spec(name, rawget(_G, "getfenv") and getfenv(1) or _ENV,
              {ranks = not is_first and {2} or nil})

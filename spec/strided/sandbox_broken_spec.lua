@@ -1,6 +1,7 @@
 --- A sandbox that cannot be closed leaves nothing of the library, whatever step
 -- fails.
 -- axes: lua
+-- sampled: 2
 
 local build = require "spec.support.build"
 local files = require "spec.support.files"

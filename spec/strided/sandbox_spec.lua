@@ -1,5 +1,6 @@
 --- Sandboxes: what scripts try, and what comes of it.
 -- axes: lua ffi
+-- sampled: 2
 
 local attempts = require "spec.strided.sandbox.attempts"
 local build = require "spec.support.build"
