@@ -70,8 +70,9 @@ end
 add_library("libstrided.so", build .. "/lib/libstrided.so")
 add_library("core.so", build .. "/lua/strided/core.so")
 add_objects("strided", "")
-for _, isa in ipairs {"base", "avx2", "avx512"} do
-  add_objects("kernels_" .. isa, isa .. " ")
+for line in io.lines "core/base/isa.def" do
+  local isa = line:match "^ST_ISA%((%w+),"
+  if isa then add_objects("kernels_" .. isa, isa .. " ") end
 end
 add_objects("core_lua", "")
 

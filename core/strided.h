@@ -63,8 +63,8 @@ ST_API st_status st_init_for(int api);
 
 ST_API const char *st_version(void); /* ST_VERSION of the library */
 ST_API int st_api_version(void);     /* ST_API_VERSION of the library */
-/* The instruction set of the selected kernels: "base", "avx2" or "avx512". The
- * environment variable STRIDED_ISA lowers it. */
+/* The instruction set of the selected kernels, "base" or a better one. The
+ * environment variable STRIDED_ISA lowers it to one of that name. */
 ST_API const char *st_isa(void);
 /* The sizes and thresholds that loops use on this machine (cache sizes, tiles,
  * elements worth a thread): the name and the value of number i, from 0; NULL

@@ -23,18 +23,22 @@ LIMIT=900
 
 # -- Passes --------------------------------------------------------------------
 
-# Prints the instruction sets of this machine, the best one last.
+# Prints the instruction sets of core/base/isa.def that this machine has, the
+# best one last.
 isas() {
   [ -z "${ISAS:-}" ] || { printf '%s' "$ISAS"; return; } # for docs/tested.md
-  printf base
-  [ -r /proc/cpuinfo ] || return 0
-  flags=$(sed -n '/^flags/{p;q;}' /proc/cpuinfo)
-  has() { for flag; do case " $flags " in *" $flag "*) ;; *) return 1 ;; esac
+  list=core/base/isa.def words= found=
+  [ ! -r /proc/cpuinfo ] ||
+    words=$(sed -n -E '/^(flags|Features)/{p;q;}' /proc/cpuinfo)
+  has() { for word; do case " $words " in *" $word "*) ;; *) return 1 ;; esac
           done; }
-  if has avx2 fma f16c bmi1 bmi2; then
-    printf ' avx2'
-    if has avx512f avx512dq avx512bw avx512vl; then printf ' avx512'; fi
-  fi
+  sed -n 's/^ST_ISA(\([^,]*\),.*, *\([^)]*\)).*/\1 \2/p' $list |
+  while read -r isa below; do
+    case " $found $isa " in *" $below "*) ;; *) continue ;; esac
+    has $(sed -n "s/^ST_ISA_FLAGS($isa, *\(.*\)).*/\1/p" $list) || continue
+    printf '%s' "${found:+ }$isa"
+    found="$found $isa"
+  done
 }
 
 # rows COMMAND: prints its passes. Those of the sanitizers come last: the others
@@ -226,7 +230,8 @@ counted_luacheck() {
 make_build() {
   CMAKE_BUILD_PARALLEL_LEVEL=$((($(nproc) + 1) / 2))
   kernels=native
-  ! grep -q "^[^ ]* build/$1 [^ ]* avx" $out/passes || kernels=all
+  ! awk -v folder="build/$1" '$2 == folder && $4 != "-" && $4 != "base" {
+        found = 1 } END { exit !found }' $out/passes || kernels=all
   (HAS_RELEASE=$(grep '^build - ' $out/results || true); build_$1 $kernels)
 }
 

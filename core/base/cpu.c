@@ -2,53 +2,87 @@
 
 #include "base/cpu.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const isa_names[] = {"base", "avx2", "avx512"};
+/* ST_KERNELS_avx2 and so on: 1 if the build has kernels for it, else 0. */
+static const struct {
+  const char *name;
+  st_isa_level below;
+  bool is_built;
+} isas[ST_ISA_COUNT] = {
+#define ST_ISA(name, processor, below) \
+  {#name, ST_ISA_##below, ST_KERNELS_##name},
+#include "base/isa.def"
+};
 
-const char *st__isa_name(st_isa_level isa) { return isa_names[isa]; }
+#define ST_ISA(name, processor, below)                                       \
+  _Static_assert(ST_ISA_##below < ST_ISA_##name || ST_ISA_##name == 0,       \
+                 "an instruction set comes after the one that it stands on");
+#include "base/isa.def"
+
+const char *st__isa_name(st_isa_level isa) { return isas[isa].name; }
+
+st_isa_level st__isa_below(st_isa_level isa) { return isas[isa].below; }
+
+#if defined(__x86_64__)
+#define X86(feature) __builtin_cpu_supports(#feature)
+#else
+#define X86(feature) false
+#endif
+
+/* True if the CPU has what isa adds to the one below. */
+static bool cpu_has(int isa) {
+#define ST_ISA_CPU(name, test) \
+  if (isa == ST_ISA_##name && !(test)) return false;
+#include "base/isa.def"
+  return true;
+}
 
 /* True if the CPU supports isa and the library has kernels for it. */
 static bool has_isa(int isa) {
-  if (isa == ST_ISA_BASE) return true;
-#if defined(__x86_64__)
-  const bool avx2 = __builtin_cpu_supports("avx2") &&
-                    __builtin_cpu_supports("fma") &&
-                    __builtin_cpu_supports("bmi2");
-  if (isa == ST_ISA_AVX2) return ST_HAS_AVX2 && avx2;
-  return ST_HAS_AVX512 && avx2 && __builtin_cpu_supports("avx512f") &&
-         __builtin_cpu_supports("avx512dq") &&
-         __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512vl");
-#else
-  return false;
-#endif
+  if (!isas[isa].is_built) return false;
+  for (; isa != ST_ISA_base; isa = (int)isas[isa].below) {
+    if (!cpu_has(isa)) return false;
+  }
+  return true;
 }
 
-/* The highest supported instruction set up to isa. */
+/* Of isa and those that it stands on, the best one that there is. */
 static st_isa_level best_upto(int isa) {
+  while (!has_isa(isa)) isa = (int)isas[isa].below;
+  return (st_isa_level)isa;
+}
+
+st_isa_level st__isa_max(void) {
+  int isa = ST_ISA_COUNT - 1;
   while (!has_isa(isa)) isa--;
   return (st_isa_level)isa;
 }
 
-st_isa_level st__isa_max(void) { return best_upto(ST_ISA_COUNT - 1); }
+/* Prints the names: "base, avx2 or avx512". */
+static void print_names(FILE *to) {
+  for (int i = 0; i < ST_ISA_COUNT; i++) {
+    const int left = ST_ISA_COUNT - 1 - i;
+    fprintf(to, "%s%s", isas[i].name,
+            left > 1 ? ", " : left == 1 ? " or " : "\n");
+  }
+}
 
 static st_isa_level choose(void) {
   const char *name = getenv("STRIDED_ISA");
   if (!name || !*name) return st__isa_max();
   for (int i = 0; i < ST_ISA_COUNT; i++) {
-    if (strcmp(name, isa_names[i]) != 0) continue;
+    if (strcmp(name, isas[i].name) != 0) continue;
     const st_isa_level best = best_upto(i);
     if ((int)best == i) return best;
     fprintf(stderr, "strided: STRIDED_ISA=%s: this CPU supports at most %s\n",
-            name, isa_names[best]);
+            name, isas[best].name);
     return best;
   }
-  fprintf(stderr, "strided: STRIDED_ISA=%s: unknown, must be base, avx2 or "
-          "avx512\n", name);
+  fprintf(stderr, "strided: STRIDED_ISA=%s: unknown, must be ", name);
+  print_names(stderr);
   return st__isa_max();
 }
 
@@ -60,4 +94,10 @@ st_isa_level st__isa(void) {
     __atomic_store_n(&chosen, isa, __ATOMIC_RELAXED);
   }
   return (st_isa_level)isa;
+}
+
+bool st__isa_has(st_isa_level part) {
+  st_isa_level isa = st__isa();
+  while (isa > part) isa = isas[isa].below;
+  return isa == part;
 }

@@ -2,19 +2,26 @@
 #ifndef ST_BASE_CPU_H
 #define ST_BASE_CPU_H
 
-/* ORDER ISA: ascending; kernel tables are overlaid in this order. */
+#include <stdbool.h>
+
+/* ST_ISA_base, ST_ISA_avx2 and the others of isa.def. */
 typedef enum st_isa_level {
-  ST_ISA_BASE, ST_ISA_AVX2, ST_ISA_AVX512,
+#define ST_ISA(name, ...) ST_ISA_##name,
+#include "base/isa.def"
   ST_ISA_COUNT
 } st_isa_level;
 
-/* The instruction set in use: that of STRIDED_ISA (base, avx2, avx512), else
- * the highest one that the CPU supports and that the library was built with
- * (STRIDED_KERNEL_ISAS). An unknown name, or one above that, is reported on
- * stderr and ignored. */
+/* The instruction set in use: that of STRIDED_ISA, else the best one that the
+ * CPU supports and that the library was built with (STRIDED_KERNEL_ISAS). An
+ * unknown name is reported on stderr and ignored; for one that there is not,
+ * the best one that it stands on is taken, and reported. */
 st_isa_level st__isa(void);
 st_isa_level st__isa_max(void);
 const char *st__isa_name(st_isa_level isa);
+/* The one that isa stands on; ST_ISA_base for itself. */
+st_isa_level st__isa_below(st_isa_level isa);
+/* True if the instruction set in use is `part` or stands on it. */
+bool st__isa_has(st_isa_level part);
 
 /* Orders the non-temporal stores of kernels before all later stores. */
 static inline void st__fence_streams(void) {

@@ -8,51 +8,24 @@
 
 #include "base/status.h"
 
-/* -- The tables of the instruction sets, ORDER ISA ------------------------ */
+/* -- The tables of the instruction sets ----------------------------------- */
 
-#define ST_TABLE(name) extern const st_kernel_table st__##name##_base;
-#include "kernel/tables.def"
-#undef ST_TABLE
+/* Of one that the build has, and of one that it has not. */
+#define DECLARED_1(name) \
+  extern const st_kernel_table *const st__tables_##name[];
+#define DECLARED_0(name)
+#define TABLES_1(name) st__tables_##name
+#define TABLES_0(name) NULL
+#define PASTED(a, b, name) a##b(name)
+#define BY_BUILD(a, b, name) PASTED(a, b, name)
 
-static const st_kernel_table *const base_tables[] = {
-#define ST_TABLE(name) &st__##name##_base,
-#include "kernel/tables.def"
-#undef ST_TABLE
-};
+#define ST_ISA(name, ...) BY_BUILD(DECLARED_, ST_KERNELS_##name, name)
+#include "base/isa.def"
 
-#if ST_HAS_AVX2
-#define ST_TABLE(name) extern const st_kernel_table st__##name##_avx2;
-#include "kernel/tables.def"
-#undef ST_TABLE
-
-static const st_kernel_table *const avx2_tables[] = {
-#define ST_TABLE(name) &st__##name##_avx2,
-#include "kernel/tables.def"
-#undef ST_TABLE
-};
-#endif
-
-#if ST_HAS_AVX512
-#define ST_TABLE(name) extern const st_kernel_table st__##name##_avx512;
-#include "kernel/tables.def"
-#undef ST_TABLE
-
-static const st_kernel_table *const avx512_tables[] = {
-#define ST_TABLE(name) &st__##name##_avx512,
-#include "kernel/tables.def"
-#undef ST_TABLE
-};
-#endif
-
-/* NULL: not in this build. */
 static const st_kernel_table *const *const tables[ST_ISA_COUNT] = {
-  [ST_ISA_BASE] = base_tables,
-#if ST_HAS_AVX2
-  [ST_ISA_AVX2] = avx2_tables,
-#endif
-#if ST_HAS_AVX512
-  [ST_ISA_AVX512] = avx512_tables,
-#endif
+#define ST_ISA(name, ...) \
+  [ST_ISA_##name] = BY_BUILD(TABLES_, ST_KERNELS_##name, name),
+#include "base/isa.def"
 };
 
 /* -- Grains --------------------------------------------------------------- */
@@ -98,7 +71,8 @@ static uint16_t *find_slot(uint16_t *slots, const char *name) {
   return &slots[at];
 }
 
-static void overlay(uint16_t *slots, const st_kernel_table *table, int isa) {
+static void overlay(uint16_t *slots, const st_kernel_table *table,
+                    st_isa_level isa) {
   for (int i = 0; i < table->n; i++) {
     const st_kernel_row *row = &table->rows[i];
     const int id = *find_slot(slots, row->name);
@@ -111,18 +85,19 @@ static void overlay(uint16_t *slots, const st_kernel_table *table, int isa) {
   }
 }
 
+static void overlay_all(uint16_t *slots, st_isa_level isa) {
+  if (isa != ST_ISA_base) overlay_all(slots, st__isa_below(isa));
+  if (!tables[isa]) return;
+  for (int i = 0; tables[isa][i]; i++) overlay(slots, tables[isa][i], isa);
+}
+
 /* Runs when the library is loaded, before any thread calls st__kernel. */
-__attribute__((constructor)) static void overlay_all(void) {
-  const int n = (int)(sizeof base_tables / sizeof *base_tables);
+__attribute__((constructor)) static void fill_table(void) {
   uint16_t slots[SLOTS] = {ST_K_NONE};
   for (int id = ST_K_NONE + 1; id < ST_K_COUNT; id++) {
     *find_slot(slots, names[id]) = (uint16_t)id;
   }
-  for (int isa = ST_ISA_BASE; isa <= (int)st__isa(); isa++) {
-    for (int i = 0; tables[isa] && i < n; i++) {
-      overlay(slots, tables[isa][i], isa);
-    }
-  }
+  overlay_all(slots, st__isa());
 }
 
 st_loop st__kernel(st_kernel_id id, st_dtype dtype) {

@@ -8,7 +8,8 @@ local markdown = require "docs.generate.markdown"
 local topics = require "strided.help.topics"
 
 local concat, sort = table.concat, table.sort
-local find, gsub, match = string.find, string.gsub, string.match
+local find, gmatch, gsub = string.find, string.gmatch, string.gsub
+local match = string.match
 
 local man = {}
 
@@ -18,10 +19,22 @@ local function usage()
   return assert(match(text, "USAGE = %[%[\n[^\n]*\n\n(.-)%]%]"))
 end
 
+--- The names of the instruction sets: `base`, `avx2` or `avx512`.
+local function instruction_sets()
+  local names = {}
+  for name in gmatch("\n" .. markdown.read "core/base/isa.def",
+                     "\nST_ISA%((%w+),") do
+    names[#names + 1] = "`" .. name .. "`"
+  end
+  return (gsub(concat(names, ", "), ", (%S+)$", " or %1"))
+end
+
 local function command_page(head)
-  return (gsub(head, "@USAGE@", function()
-    return markdown.code((gsub(usage(), "\n\nWithout FILE.*$", "")), "text")
-  end))
+  local values = {
+    ISAS = instruction_sets(),
+    USAGE = markdown.code((gsub(usage(), "\n\nWithout FILE.*$", "")), "text"),
+  }
+  return (gsub(head, "@(%u+)@", values))
 end
 
 --- How an entry is written: st.sum, t:stride, t.grad_fn.

@@ -17,6 +17,13 @@ for template in package.cpath:gmatch "[^;]+" do
   end
 end
 
+--- The names of the instruction sets, those of core/base/isa.def.
+build.isas = {}
+for isa in ("\n" .. files.read(build.root .. "/core/base/isa.def"))
+           :gmatch "\nST_ISA%((%w+)," do
+  build.isas[#build.isas + 1] = isa
+end
+
 --- The command of the Lua that runs the specs.
 build.lua = rawget(_G, "jit") and "luajit" or "lua" .. _VERSION:match "%d.%d"
 
@@ -77,7 +84,7 @@ end
 -- before the name of the one that it ran on is always the same.
 function build.same_by_instruction_set(command)
   local texts = {}
-  for _, isa in ipairs {"base", "avx2", "avx512"} do
+  for _, isa in ipairs(build.isas) do
     local text = build.run(("env STRIDED_ISA=%s %s"):format(isa, command))
     -- a CPU that lacks an instruction set is said to
     text = text:gsub("^strided: STRIDED_ISA=%w+: this CPU[^\n]*\n", "")

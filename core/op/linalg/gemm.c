@@ -125,7 +125,7 @@ static bool is_thin(const st_product *p) {
 /* The most multiplications that the kernel that packs b does before BLAS is
  * faster. */
 static int64_t most_packed(const st_product *p) {
-  if (st__isa() < ST_ISA_AVX512) return LARGE;
+  if (!st__isa_has(ST_ISA_avx512)) return LARGE;
   if (p->c.rows <= SHORT || p->c.cols <= SHORT) return INT64_MAX;
   return p->a.col == 1 ? WIDE_LARGE : LARGE;
 }
