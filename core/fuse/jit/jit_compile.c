@@ -12,8 +12,6 @@
 #include "fuse/jit/codegen.h"
 #include "fuse/jit/executable_memory.h"
 
-#if defined(__x86_64__)
-
 enum {
   MAX_CODE = 64 << 10,   /* bytes for a program */
   MIN_REGION = 2,        /* instructions */
@@ -22,6 +20,7 @@ enum {
 
 typedef struct compiler {
   st_program *p;
+  const st_jit_target *target;
   st_codegen *m;
   st_lowering w;
   uint8_t code[MAX_CODE];
@@ -63,7 +62,7 @@ static bool lower_region(compiler *c, int from, int to, int width) {
       st__lower_store(&c->w, slot);
     }
   }
-  return !c->w.v.is_full;
+  return !c->w.v.is_full && st__codegen_has(c->target, &c->w.v);
 }
 
 /* Note [Latency limit of a region]
@@ -86,7 +85,8 @@ static int region_end(compiler *c, int from, int *width) {
   st__lower_begin(&c->w, p, *width);
   for (; to < p->ninstrs; to++) {
     const int w = st__lower_width(p, &p->instrs[to]);
-    if ((w != 0 && w != *width) || !st__lower_instr(&c->w, &p->instrs[to])) {
+    if ((w != 0 && w != *width) || !st__lower_instr(&c->w, &p->instrs[to]) ||
+        !st__codegen_has(c->target, &c->w.v)) {
       break;
     }
     const int value = c->w.value[p->instrs[to].at[0]].value;
@@ -121,10 +121,11 @@ static void compile_regions(compiler *c) {
 
 st_status st__program_compile(st_program *p) {
   if (!st__jit_enabled()) return ST_OK;
-  st_codegen *m = st__codegen_new();
+  st_codegen *m = st__codegen_new(st__jit_target());
   compiler *c = st__alloc(ST_MEM_SCRATCH, sizeof *c);
   if (m && c) {
     c->p = p;
+    c->target = st__jit_target();
     c->m = m;
     compile_regions(c);
     if (p->nregions > 0) {
@@ -138,23 +139,9 @@ st_status st__program_compile(st_program *p) {
   return status;
 }
 
-#else
-
-st_status st__program_compile(st_program *p) { return (void)p, ST_OK; }
-
-#endif
-
 /* -- The switch ----------------------------------------------------------- */
 
 static atomic_bool is_jit_off;
-
-static bool can_run(void) {
-#if defined(__x86_64__)
-  return st__isa() >= ST_ISA_AVX2;
-#else
-  return false;
-#endif
-}
 
 __attribute__((constructor)) static void read_switch(void) {
   const char *s = getenv("STRIDED_JIT");
@@ -162,9 +149,10 @@ __attribute__((constructor)) static void read_switch(void) {
 }
 
 bool st__jit_enabled(void) {
-  return can_run() && !atomic_load_explicit(&is_jit_off, memory_order_relaxed);
+  return st__jit_target() &&
+         !atomic_load_explicit(&is_jit_off, memory_order_relaxed);
 }
 
 bool st__set_jit(bool is_on) {
-  return can_run() && !atomic_exchange(&is_jit_off, !is_on);
+  return st__jit_target() && !atomic_exchange(&is_jit_off, !is_on);
 }

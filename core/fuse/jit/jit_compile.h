@@ -14,8 +14,8 @@
  * results are the same to the bit (of two NaN operands either may be the
  * result, as in any kernel). Vector maths stays in kernels, between the
  * regions. A program without machine code computes the same. There is none on
- * processors other than x86-64 with AVX2, where the system refuses executable
- * pages, and where it is switched off.
+ * processors without a target (jit_target.h), where the system refuses
+ * executable pages, and where it is switched off.
  */
 #ifndef ST_FUSE_JIT_JIT_COMPILE_H
 #define ST_FUSE_JIT_JIT_COMPILE_H

@@ -45,18 +45,17 @@ static void spill(st_codegen *c, int v) {
   c->reg[v] = NONE;
   c->owner[reg] = NONE;
   if (st__is_rematerialized(c, v) || c->spill_slot[v] != NONE) return;
-  if (c->nspills == ST_CODEGEN_SPILLS) {
+  if (c->nspills == ST_JIT_SPILLS) {
     c->has_failed = true;
     return;
   }
   c->spill_slot[v] = (int8_t)c->nspills++;
-  st__x64_op(&c->x, ST_VMOVUPS_STORE, reg, 0,
-             st__spill_operand(c->spill_slot[v]), NONE);
+  c->target->spill(c, reg, c->spill_slot[v]);
 }
 
 int st__alloc_register(st_codegen *c, int i) {
   int best = 0, farthest = -1;
-  for (int r = 0; r < ST_CODEGEN_REGS; r++) {
+  for (int r = 0; r < c->target->registers; r++) {
     if (c->owner[r] == NONE) return r;
     const int next = next_use(c, c->owner[r], i);
     if (next > farthest) best = r, farthest = next;
@@ -68,6 +67,14 @@ int st__alloc_register(st_codegen *c, int i) {
 void st__assign_register(st_codegen *c, int reg, int v) {
   c->owner[reg] = (int16_t)v;
   c->reg[v] = (int8_t)reg;
+}
+
+int st__register_of(st_codegen *c, int v, int i) {
+  if (c->reg[v] != NONE) return c->reg[v];
+  const int reg = st__alloc_register(c, i);
+  st__assign_register(c, reg, v);
+  c->target->fill(c, reg, v);
+  return reg;
 }
 
 void st__free_last_uses(st_codegen *c, const st_vector_op *op, int i) {

@@ -1,4 +1,4 @@
-/* Register allocation, and the state that it shares with codegen.c.
+/* Register allocation, and the state that codegen.c and the targets share.
  *
  * Note [Register allocation]
  * Values get registers in the order of the operations. When none is free, the
@@ -10,32 +10,20 @@
 #ifndef ST_FUSE_JIT_REGISTER_ALLOCATION_H
 #define ST_FUSE_JIT_REGISTER_ALLOCATION_H
 
-#include "fuse/jit/codegen.h"
-#include "fuse/jit/x86_encoder.h"
-
-enum {
-  ST_CODEGEN_REGS = 15,   /* allocated registers; the 16th is scratch */
-  ST_CODEGEN_SPILLS = 32
-};
-
-#define ST_VMOVUPS_STORE ST_X64_OP(0, 1, 0x11, 0, ST_X64_WHOLE)
+#include "fuse/jit/jit_target.h"
 
 struct st_codegen {
+  const st_jit_target *target;
   const st_vector_ir *v;
-  st_x64 x;
+  uint8_t *code;                   /* borrowed; n bytes of at most max */
+  size_t n, max;
   bool live[ST_VECTOR_OPS];
   int16_t last_use[ST_VECTOR_OPS]; /* the last operation that reads a value */
   int8_t reg[ST_VECTOR_OPS], spill_slot[ST_VECTOR_OPS]; /* of a value, or -1 */
-  int16_t owner[ST_CODEGEN_REGS];  /* the value in a register, or -1 */
-  int nspills, npointers;
-  int in_k1;                       /* AVX-512: the mask in k1, or -1 */
-  bool has_failed;
-  int8_t pointer[ST_PROGRAM_SLOTS]; /* general register of a slot, or -1 */
+  int16_t owner[ST_JIT_REGISTERS]; /* the value in a register, or -1 */
+  int nspills;
+  bool has_failed;                 /* code or spill slots do not suffice */
 };
-
-static inline st_x64_operand st__spill_operand(int spill_slot) {
-  return (st_x64_operand){ST_X64_SPILL, (uint8_t)spill_slot, 0, 0};
-}
 
 /* Sets live and last_use. */
 void st__find_live_ops(st_codegen *c);
@@ -45,6 +33,8 @@ bool st__is_rematerialized(const st_codegen *c, int v);
  * the farthest next use from i on, so no operand of i. */
 int st__alloc_register(st_codegen *c, int i);
 void st__assign_register(st_codegen *c, int reg, int v);
+/* The register of value v for operation i, which is filled if v has none. */
+int st__register_of(st_codegen *c, int v, int i);
 /* Frees the registers of values whose last use is operation i, op. */
 void st__free_last_uses(st_codegen *c, const st_vector_op *op, int i);
 

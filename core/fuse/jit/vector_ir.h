@@ -29,8 +29,8 @@ typedef enum st_vector_opcode {
   ST_V_MIN,       /* a < b ? a : b */
   ST_V_MAX,       /* a > b ? a : b */
   ST_V_SQRT,
-  ST_V_ROUND,     /* imm: an SSE4.1 rounding mode */
-  ST_V_COMPARE,   /* imm: an AVX predicate; gives a mask */
+  ST_V_ROUND,     /* to an integer; imm: an st_vector_rounding */
+  ST_V_COMPARE,   /* imm: an st_vector_predicate; gives a mask */
   ST_V_AND,
   ST_V_AND_NOT,   /* ~a & b */
   ST_V_OR, ST_V_XOR,
@@ -44,12 +44,17 @@ typedef enum st_vector_opcode {
   ST_V_COUNT
 } st_vector_opcode;
 
-/* Predicates and rounding modes. */
-enum {
-  ST_V_EQ = 0x00, ST_V_NE = 0x04, ST_V_LT = 0x11, ST_V_LE = 0x12,
-  ST_V_GE = 0x1d, ST_V_GT = 0x1e,
-  ST_V_EVEN = 0x08, ST_V_FLOOR = 0x09, ST_V_CEIL = 0x0a, ST_V_TRUNC = 0x0b
-};
+/* Of NaN, ST_V_NE is true and the others are false. */
+typedef enum st_vector_predicate {
+  ST_V_EQ, ST_V_NE, ST_V_LT, ST_V_LE, ST_V_GE, ST_V_GT,
+  ST_V_PREDICATES
+} st_vector_predicate;
+
+typedef enum st_vector_rounding {
+  ST_V_EVEN,      /* to the nearest one, the even one of two */
+  ST_V_FLOOR, ST_V_CEIL, ST_V_TRUNC,
+  ST_V_ROUNDINGS
+} st_vector_rounding;
 
 typedef struct st_vector_op {
   uint8_t code, imm;
