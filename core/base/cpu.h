@@ -23,11 +23,4 @@ st_isa_level st__isa_below(st_isa_level isa);
 /* True if the instruction set in use is `part` or stands on it. */
 bool st__isa_has(st_isa_level part);
 
-/* Orders the non-temporal stores of kernels before all later stores. */
-static inline void st__fence_streams(void) {
-#if defined(__SSE2__)
-  __builtin_ia32_sfence();
-#endif
-}
-
 #endif

@@ -7,6 +7,7 @@
 #include "base/machine.h"
 #include "iter/build.h"
 #include "iter/strided_copy.h"
+#include "kernel/stream_line.h"
 
 enum {
   ROW = 128,       /* bytes of a contiguous row that a loop may read directly */

@@ -30,12 +30,12 @@
 
 #include <string.h>
 
-#include "base/cpu.h"
 #include "base/machine.h"
 #include "base/status.h"
 #include "base/threads.h"
 #include "kernel/kernel.h"
 #include "kernel/copy/transpose.h"
+#include "kernel/stream_line.h"
 
 enum {
   PAD = 16,            /* puts columns of a buffer into different cache sets */

@@ -7,6 +7,8 @@
 #include <complex.h>
 #include <math.h>
 
+#include "kernel/isa.h"
+
 /* glibc defines them for GCC only. */
 #ifndef CMPLX
 #define CMPLX(re, im) __builtin_complex((double)(re), (double)(im))
@@ -19,20 +21,15 @@
  * has it. float32 products are exact in float64, so fusing does not change
  * them. The others go through st_rounded, which keeps them scalar and rounds
  * each product. */
-#if defined(__FMA__)
 static inline float st_roundedf(float x) {
-  __asm__("" : "+x"(x));
+  ST_KEEP_ROUNDED(x);
   return x;
 }
 
 static inline double st_rounded(double x) {
-  __asm__("" : "+x"(x));
+  ST_KEEP_ROUNDED(x);
   return x;
 }
-#else
-static inline float st_roundedf(float x) { return x; }
-static inline double st_rounded(double x) { return x; }
-#endif
 
 static inline float _Complex st_cmulf(float _Complex x, float _Complex y) {
   const double a = crealf(x), b = cimagf(x), c = crealf(y), d = cimagf(y);

@@ -6,7 +6,6 @@
 #ifndef ST_KERNEL_LOOP_H
 #define ST_KERNEL_LOOP_H
 
-#include "base/cpu.h"
 #include "base/dtype.h"
 
 /* The signature of all loops.

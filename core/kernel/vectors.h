@@ -1,37 +1,30 @@
-/* Vectors of the widest registers and their multiply-add, a b + c, which is
- * fused where the instruction set has it.
+/* Vectors, and what kernels do with them that takes instructions of its own:
+ *   FMA_f4(a, b, c), FMA_f8  a b + c, fused if ST_HAS_FMA
+ *   MULTIPLY_u8(a, m)        the products of the low halves of elements
+ *   WIDEN_u2(V, x)           converts ST_HALVES integers of 16 to 32 bits
+ *   INDICES_f8(at)           loads indices of 32 bits, as an indices_f8
+ *   LOOK_UP_f8(table, k)     of a table of 16 numbers, those at the indices
+ *   LOAD_2x16(p, q)          a vector of 32 bytes from 16 at p and at q,
+ *   LOAD_4x16(p, q, r, s)    one of 64 bytes from 16 at each address,
+ *   LOAD_2x32(p, q)          or from 32, where vectors are as wide
+ * and, if ST_HAS_PARTS, MASK_f4(n) of the first n elements, masked loads and
+ * stores, GET_f4(from, mask) and PUT_f4(to, mask, x), and those of f8. Sums,
+ * conversions and shuffles (ST_SHUFFLE) are the compilers' own.
  */
 #ifndef ST_KERNEL_VECTORS_H
 #define ST_KERNEL_VECTORS_H
 
-#if defined(__AVX2__)
-#include <immintrin.h>
-#endif
+#include <stdint.h>
 
-#if defined(__AVX512F__)
-enum { BYTES = 64 };
-#elif defined(__AVX2__)
-enum { BYTES = 32 };
-#else
-enum { BYTES = 16 };
-#endif
+#include "kernel/isa.h"
 
+enum { BYTES = ST_VECTOR_BYTES };
+
+/* Numbers may be in memory that is aligned for one of them. */
 typedef float v_f4 __attribute__((vector_size(BYTES), aligned(4), may_alias));
 typedef double v_f8 __attribute__((vector_size(BYTES), aligned(8), may_alias));
+typedef uint64_t v_u8 __attribute__((vector_size(BYTES)));
 
-#if defined(__AVX512F__)
-#define FMA_f4(a, b, c) (v_f4)_mm512_fmadd_ps((__m512)(a), (__m512)(b), \
-                                              (__m512)(c))
-#define FMA_f8(a, b, c) (v_f8)_mm512_fmadd_pd((__m512d)(a), (__m512d)(b), \
-                                              (__m512d)(c))
-#elif defined(__AVX2__)
-#define FMA_f4(a, b, c) (v_f4)_mm256_fmadd_ps((__m256)(a), (__m256)(b), \
-                                              (__m256)(c))
-#define FMA_f8(a, b, c) (v_f8)_mm256_fmadd_pd((__m256d)(a), (__m256d)(b), \
-                                              (__m256d)(c))
-#else
-#define FMA_f4(a, b, c) ((a) * (b) + (c))
-#define FMA_f8(a, b, c) ((a) * (b) + (c))
-#endif
+#include ST_VECTOR_OPERATIONS
 
 #endif

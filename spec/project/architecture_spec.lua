@@ -43,11 +43,26 @@ for row in read "core/README.md":gmatch "\n| (`[^|]+) |" do
   end
 end
 
+-- The folders of architectures: core/kernel/x86, core/kernel/math/x86.
+local ARCHITECTURES = {}
+for _, name in ipairs(files("core/kernel", "/isa%.h$")) do
+  ARCHITECTURES[name:match "^core/kernel/([^/]+)/" or ""] = true
+end
+
+--- Whether a file is of an architecture alone.
+local function is_architectures(name)
+  return ARCHITECTURES[name:match "([^/]+)/[^/]+$"] or
+         ARCHITECTURES[name:match "/(%w+)_%w+%.[ch]$"]
+end
+
 --- The folder of a file of core below it: "op/row", "" for core itself.
--- signature.h is a part of the public header alone.
+-- signature.h is a part of the public header alone. What there is for an
+-- architecture is a part of the folder that it is in.
 local function room_of(name)
   if name == "base/signature.h" then return "" end
-  return name:match "^(.*)/" or ""
+  local folder = name:match "^(.*)/" or ""
+  local outer, last = folder:match "^(.*)/([^/]+)$"
+  return ARCHITECTURES[last] and outer or folder
 end
 
 --- Whether a file of room may use one of another room.
@@ -231,6 +246,66 @@ describe("Calls", function()
     local ring = {a = {b = true}, b = {c = true}, c = {a = true},
                   d = {a = true}, e = {f = true}, f = {e = true}}
     assert.same({"a, b, c"}, circles(ring))
+  end)
+end)
+
+-- -- Instruction sets --------------------------------------------------------
+
+describe("Instruction sets", function()
+  -- Files that know one or a processor, besides those of an architecture, such
+  -- as core/kernel/x86 and core/fuse/jit/x86_codegen.c, and why.
+  local MAY_KNOW = {
+    ["core/kernel/isa.h"] = "chooses the folder",
+    ["core/base/cpu.c"] = "asks the CPU",
+    ["core/op/linalg/gemm.c"] = "compares its kernel with OpenBLAS's",
+    ["core/fuse/jit/codegen.c"] = "lists the targets",
+    ["core/fuse/jit/jit_target.h"] = "declares them",
+  }
+  local WORDS = {"__AVX", "__SSE", "__FMA__", "__F16C__", "__BMI", "__ARM",
+                 "__aarch64__", "__x86_64__", "__i386__", "mmintrin",
+                 "arm_neon", "__builtin_ia32", "%f[%w_]_mm%d*_", "__m%d%d%d",
+                 "[Aa][Vv][Xx]", "[Nn][Ee][Oo][Nn]", "[%f_]x86_", "st__x64"}
+
+  it("are known to their own files alone", function()
+    local wrong, used = {}, {}
+    for _, name in ipairs(files("core lua/bind", "%.[ch]$")) do
+      local code = code_of(name):gsub("\n#if[^\n]*__clang__[^\n]*", "")
+      for _, word in ipairs(WORDS) do
+        local found = code:match(word .. "[%w_]*")
+        used[name] = used[name] or found
+        if found and not MAY_KNOW[name] and not is_architectures(name) then
+          wrong[#wrong + 1] = name .. ": " .. found
+        end
+      end
+    end
+    assert.same({}, wrong)
+    for name in pairs(MAY_KNOW) do assert.truthy(used[name], name) end
+  end)
+
+  it("are listed in core/base/isa.def alone", function()
+    local wrong = {}
+    local names = files("spec/support spec/lint spec/test_matrix.sh bench dev "
+                        .. "CMakeLists.txt", "%.?[%l]+$")
+    for _, name in ipairs(names) do
+      local text = read(name):gsub("\n *#[^\n]*", ""):gsub("%-%-[^\n]*", "")
+      local row = text:match "[^\n]*avx512[^\n]*"
+      if row and not name:find "^bench/results/" and
+         name ~= "bench/sizes.txt" then
+        wrong[#wrong + 1] = name .. ": " .. row
+      end
+    end
+    assert.same({}, wrong)
+    assert.equal("base", build.isas[1])
+    assert.is_true(#build.isas > 1)
+  end)
+
+  it("are in the passes of the specs up to that of the library", function()
+    if SANITIZED then return end
+    local rows = output("cd '" .. ROOT ..
+                        "' && env -u ISAS sh spec/test_matrix.sh rows guard")
+    local best = rows:match "guard%-start%-(%w+) [^\n]*\n$"
+    assert.equal(best, (build.run("env -u STRIDED_ISA " .. build.lua ..
+      " -e 'io.write(require(\"strided\").config().isa)'")))
   end)
 end)
 

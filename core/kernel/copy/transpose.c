@@ -18,85 +18,69 @@
 #include "kernel/loop.h"
 #include "kernel/stream_line.h"
 #include "kernel/unroll.h"
-
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
+#include "kernel/vectors.h"
 
 enum { LINE = ST_LINE };
 
-/* -- Registers of 16 bytes ------------------------------------------------ */
+/* -- Registers ------------------------------------------------------------ */
 
-typedef uint8_t lane1 __attribute__((vector_size(16)));
-typedef uint16_t lane2 __attribute__((vector_size(16)));
-typedef uint32_t lane4 __attribute__((vector_size(16)));
-typedef uint64_t lane8 __attribute__((vector_size(16)));
-typedef uint64_t lane16 __attribute__((vector_size(16)));
+/* A register is a lane of 16 bytes, a pair of lanes or four of them. Of lane j
+ * of two registers of n elements of b bytes: the lower halves, interleaved, and
+ * the upper ones. */
+#define LOW1(j, n) MIX8(16 * (j), n)
+#define HIGH1(j, n) MIX8(16 * (j) + 8, n)
+#define LOW2(j, n) MIX4(8 * (j), n)
+#define HIGH2(j, n) MIX4(8 * (j) + 4, n)
+#define LOW4(j, n) MIX2(4 * (j), n)
+#define HIGH4(j, n) MIX2(4 * (j) + 2, n)
+#define LOW8(j, n) MIX1(2 * (j), n)
+#define HIGH8(j, n) MIX1(2 * (j) + 1, n)
+#define MIX8(i, n) MIX4(i, n), MIX4((i) + 4, n)
+#define MIX4(i, n) MIX2(i, n), MIX2((i) + 2, n)
+#define MIX2(i, n) MIX1(i, n), MIX1((i) + 1, n)
+#define MIX1(i, n) (i), (n) + (i)
 
-#if defined(__clang__)
-#define SHUFFLE(b, x, y, ...) __builtin_shufflevector(x, y, __VA_ARGS__)
-#else
-#define SHUFFLE(b, x, y, ...) __builtin_shuffle(x, y, (lane##b){__VA_ARGS__})
+#define LANES_lane(M, n) M(0, n)
+#define LANES_pair(M, n) M(0, n), M(1, n)
+#define LANES_quad(M, n) M(0, n), M(1, n), M(2, n), M(3, n)
+
+#define INTERLEAVE(reg, b, name, M)                                          \
+  INLINE reg##b reg##_##name##b(reg##b x, reg##b y) {                        \
+    return ST_SHUFFLE(reg##b, x, y, LANES_##reg(M##b, (int)sizeof x / b));   \
+  }
+#define ELEMENTS(reg, b, T, bytes)                                           \
+  typedef T reg##b __attribute__((vector_size(bytes)));                      \
+  INTERLEAVE(reg, b, low, LOW)                                               \
+  INTERLEAVE(reg, b, high, HIGH)
+#define REGISTERS(reg, bytes)                                                \
+  ELEMENTS(reg, 1, uint8_t, bytes)                                           \
+  ELEMENTS(reg, 2, uint16_t, bytes)                                          \
+  ELEMENTS(reg, 4, uint32_t, bytes)                                          \
+  ELEMENTS(reg, 8, uint64_t, bytes)                                          \
+  typedef uint64_t reg##16 __attribute__((vector_size(bytes)));              \
+  INLINE reg##16 reg##_low16(reg##16 x, reg##16 y) { return (void)y, x; }    \
+  INLINE reg##16 reg##_high16(reg##16 x, reg##16 y) { return (void)x, y; }
+
+REGISTERS(lane, 16)
+INLINE lane16 lane_load(const char *p, int64_t next) {
+  lane16 x;
+  (void)next;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+
+/* The lanes of wider ones are loaded from addresses that are `next` apart. */
+#if ST_VECTOR_BYTES >= 32
+REGISTERS(pair, 32)
+INLINE pair16 pair_load(const char *p, int64_t next) {
+  return (pair16)LOAD_2x16(p, p + next);
+}
 #endif
-
-#define lane_low1(x, y) \
-  SHUFFLE(1, x, y, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
-#define lane_high1(x, y)                                                     \
-  SHUFFLE(1, x, y, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30,     \
-          15, 31)
-#define lane_low2(x, y)  SHUFFLE(2, x, y, 0, 8, 1, 9, 2, 10, 3, 11)
-#define lane_high2(x, y) SHUFFLE(2, x, y, 4, 12, 5, 13, 6, 14, 7, 15)
-#define lane_low4(x, y)  SHUFFLE(4, x, y, 0, 4, 1, 5)
-#define lane_high4(x, y) SHUFFLE(4, x, y, 2, 6, 3, 7)
-#define lane_low8(x, y)  SHUFFLE(8, x, y, 0, 2)
-#define lane_high8(x, y) SHUFFLE(8, x, y, 1, 3)
-#define lane_low16(x, y) (x) /* an element fills the register */
-#define lane_high16(x, y) (y)
-#define lane_load(to, p, next) memcpy(&(to), p, 16)
-
-/* -- Registers of 32 bytes ------------------------------------------------ */
-
-#if defined(__AVX2__)
-typedef __m256i pair1, pair2, pair4, pair8, pair16;
-
-#define pair_low1   _mm256_unpacklo_epi8
-#define pair_high1  _mm256_unpackhi_epi8
-#define pair_low2   _mm256_unpacklo_epi16
-#define pair_high2  _mm256_unpackhi_epi16
-#define pair_low4   _mm256_unpacklo_epi32
-#define pair_high4  _mm256_unpackhi_epi32
-#define pair_low8   _mm256_unpacklo_epi64
-#define pair_high8  _mm256_unpackhi_epi64
-#define pair_low16  lane_low16
-#define pair_high16 lane_high16
-#define pair_load(to, p, next)                                               \
-  (to) = _mm256_inserti128_si256(_mm256_castsi128_si256(                     \
-    _mm_loadu_si128((const __m128i *)(const void *)(p))),                    \
-    _mm_loadu_si128((const __m128i *)(const void *)((p) + (next))), 1)
-#endif
-
-/* -- Registers of 64 bytes ------------------------------------------------ */
-
-#if defined(__AVX512BW__)
-typedef __m512i quad1, quad2, quad4, quad8, quad16;
-
-#define quad_low1   _mm512_unpacklo_epi8
-#define quad_high1  _mm512_unpackhi_epi8
-#define quad_low2   _mm512_unpacklo_epi16
-#define quad_high2  _mm512_unpackhi_epi16
-#define quad_low4   _mm512_unpacklo_epi32
-#define quad_high4  _mm512_unpackhi_epi32
-#define quad_low8   _mm512_unpacklo_epi64
-#define quad_high8  _mm512_unpackhi_epi64
-#define quad_low16  lane_low16
-#define quad_high16 lane_high16
-#define quad_load(to, p, next)                                               \
-  do {                                                                       \
-    __m256i low, high;                                                       \
-    pair_load(low, p, next);                                                 \
-    pair_load(high, (p) + 2 * (next), next);                                 \
-    (to) = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);         \
-  } while (0)
+#if ST_VECTOR_BYTES >= 64
+REGISTERS(quad, 64)
+INLINE quad16 quad_load(const char *p, int64_t next) {
+  return (quad16)LOAD_4x16(p, p + next, p + 2 * next, p + 3 * next);
+}
 #endif
 
 /* -- Tiles ---------------------------------------------------------------- */
@@ -119,7 +103,7 @@ typedef __m512i quad1, quad2, quad4, quad8, quad16;
                             int64_t src_row) {                               \
     reg##b row[k];                                                           \
     UNROLL for (int r = 0; r < k; r++) {                                     \
-      reg##_load(row[r], src + r * src_row, k * src_row);                    \
+      row[r] = (reg##b)reg##_load(src + r * src_row, k * src_row);           \
     }                                                                        \
     reg##_zip##b(row);                                                       \
     UNROLL for (int r = 0; r < k; r++) {                                     \
@@ -135,7 +119,7 @@ typedef __m512i quad1, quad2, quad4, quad8, quad16;
   ZIP(reg, 16, 1, 0) TILE(reg, 16, 1)
 
 TILES(lane)
-#if defined(__AVX2__)
+#if ST_VECTOR_BYTES >= 32
 TILES(pair)
 enum { PAIR = 2 };
 #else
@@ -146,7 +130,7 @@ enum { PAIR = 2 };
 #define pair_tile16 lane_tile16
 enum { PAIR = 1 };
 #endif
-#if defined(__AVX512BW__)
+#if ST_VECTOR_BYTES >= 64
 TILES(quad)
 enum { QUAD = 4 };
 #else

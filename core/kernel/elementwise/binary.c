@@ -106,9 +106,9 @@ enum { MODULO_BLOCK = 256 };
   ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 3,                        \
                 ST_ELEM_##tag, ST_ELEM_##tag, ST_ELEM_##tag)
 
-/* Divisions of int64 in vectors (Note [Near integers]), which SSE2 would take
- * longer for than the instruction of a division. */
-#if defined(__AVX2__)
+/* Divisions of int64 in vectors (Note [Near integers]), which take longer
+ * in 16 bytes than the instruction of a division. */
+#if ST_VECTOR_BYTES >= 32
 static bool are_near(const T_i8 *a, const T_i8 *b, int64_t n) {
   int is_far = 0;
 #pragma omp simd reduction(|:is_far)
@@ -223,8 +223,8 @@ static inline int64_t int32_lcm(int32_t a, int32_t b) {
 #include "kernel/elementwise/binary.def"
 #undef ST_BINARY
 
-#if defined(__AVX512F__)
-#include "kernel/elementwise/vector_loops_512.h"
+#if ST_HAS_FUNCTIONS
+#include "kernel/elementwise/x86/vector_loops_512.h"
 ST_FLOAT_512(pow_512, 2, pow_f4_any, ST_PLAIN_BLOCK, ST_NO_PARAMS,
              st_pow_at_512_f4(x, b))
 ST_DOUBLE_512(pow_512, 2, pow_f8_any, ST_PLAIN_BLOCK, ST_NO_PARAMS,

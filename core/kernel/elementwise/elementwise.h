@@ -23,7 +23,7 @@
 
 #include "kernel/dtype_tags.h"
 #include "kernel/elementwise/steps.h"
-#include "kernel/math/f16c.h"
+#include "kernel/math/halves.h"
 
 enum { ST_BLOCK_BYTES = 4096, ST_BLOCK_OPERANDS = 5 };
 
@@ -118,41 +118,6 @@ static inline bool st_has_rows(st_tile w, int64_t size) {
 
 /* -- Half types ----------------------------------------------------------- */
 
-/* Convert eight elements at a time with the F16C instructions and return the
- * number converted. The scalar functions convert the rest; they give the same
- * bits. */
-#if defined(__F16C__)
-static inline int64_t st_widen_eights(float *to, const st_bits2 *from,
-                                      int64_t n) {
-  int64_t i = 0;
-  for (; i + 8 <= n; i += 8) {
-    const st_eight x = st_f16c_load(from + i);
-    memcpy(to + i, &x, sizeof x);
-  }
-  return i;
-}
-
-static inline int64_t st_narrow_eights(st_bits2 *to, const float *from,
-                                       int64_t n) {
-  int64_t i = 0;
-  for (; i + 8 <= n; i += 8) {
-    st_eight x;
-    memcpy(&x, from + i, sizeof x);
-    st_f16c_store(to + i, st_f16c_plain_nan(x));
-  }
-  return i;
-}
-#else
-static inline int64_t st_widen_eights(float *to, const st_bits2 *from,
-                                      int64_t n) {
-  return (void)to, (void)from, (void)n, 0;
-}
-static inline int64_t st_narrow_eights(st_bits2 *to, const float *from,
-                                       int64_t n) {
-  return (void)to, (void)from, (void)n, 0;
-}
-#endif
-
 static void st_widen(float *to, const st_bits2 *from, int64_t n, bool bf) {
   if (bf) {
     ST_SIMD_FOR(i, n) to[i] = st__bf16_to_float(from[i]);
@@ -182,30 +147,9 @@ static void st_narrow(st_bits2 *to, const float *from, int64_t n, bool bf) {
  * results, are the same. */
 enum { ST_CHUNK_bf = 32, ST_HALVES_UNIT = 32, ST_FEW_HALVES = 512 };
 
-#if defined(__AVX512F__)
-enum { ST_CHUNK_f2 = 16 };
-static inline void st_load_f2(float *to, const char *p) {
-  const st_sixteen x = st_f16c_load_sixteen(p);
-  memcpy(to, &x, sizeof x);
-}
-static inline void st_store_f2(char *p, const float *from) {
-  st_sixteen x;
-  memcpy(&x, from, sizeof x);
-  st_f16c_store_sixteen(p, x);
-}
-#else
-enum { ST_CHUNK_f2 = 8 };
-static inline void st_load_f2(float *to, const char *p) {
-  const st_bits2 *from = (const st_bits2 *)p;
-  if (st_widen_eights(to, from, ST_CHUNK_f2)) return;
-  ST_SIMD_FOR(i, ST_CHUNK_f2) to[i] = st__half_to_float(from[i]);
-}
-static inline void st_store_f2(char *p, const float *from) {
-  st_bits2 *to = (st_bits2 *)p;
-  if (st_narrow_eights(to, from, ST_CHUNK_f2)) return;
-  ST_SIMD_FOR(i, ST_CHUNK_f2) to[i] = st__float_to_half(from[i]);
-}
-#endif
+enum { ST_CHUNK_f2 = ST_HALVES };
+#define st_load_f2 st_load_halves
+#define st_store_f2 st_store_halves
 
 static inline void st_load_bf(float *to, const char *p) {
   const st_bits2 *from = (const st_bits2 *)p;

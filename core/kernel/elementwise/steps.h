@@ -18,9 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#if defined(__AVX2__)
-#include <immintrin.h>
-#endif
+#include "kernel/isa.h"
 
 #define ST_SIMD_FOR(i, n) \
   _Pragma("omp simd") for (int64_t i = 0; i < (n); i++)
@@ -76,32 +74,11 @@ enum { ST_FIRST_STEP = 5, ST_LONG_ROW = 128 };
     return (void)to, (void)from, (void)n, (void)step, false;                 \
   }
 
-#define ST_LOAD(p) _mm_loadu_si128((const __m128i_u *)(const void *)(p))
-#define ST_STORE(p, x) _mm_storeu_si128((__m128i_u *)(void *)(p), x)
-#define ST_PLACE(sum, at, x) _mm_or_si128(sum, _mm_shuffle_epi8(x, at))
-#define ST_PERMUTED_128(b, lanes, most, there, keep)                         \
-  ST_PERMUTED_STEPS(b, lanes, most, __m128i, ST_LOAD, ST_STORE, ST_PLACE,    \
-                    there, keep)
-#define ST_PLACE_2(sum, at, x) _mm512_permutex2var_epi16(sum, at, x)
-#define ST_PLACE_4(sum, at, x) _mm512_permutex2var_epi32(sum, at, x)
-#define ST_PERMUTED_512(b, lanes, most)                                      \
-  ST_PERMUTED_STEPS(b, lanes, most, __m512i, _mm512_loadu_si512,             \
-                    _mm512_storeu_si512, ST_PLACE_##b, lanes + i, e)
-
-#if defined(__AVX2__)
-ST_PERMUTED_128(1, 16, 16, i, 0x80)
+#if ST_HAS_PERMUTATIONS
+#include "kernel/elementwise/x86/permuted_steps.h"
 #else
 ST_NO_PERMUTED_STEPS(1)
-#endif
-#if defined(__AVX512BW__)
-ST_PERMUTED_512(2, 32, 12)
-ST_PERMUTED_512(4, 16, 8)
-#else
-#if defined(__AVX2__)
-ST_PERMUTED_128(2, 8, 8, 0x202 * i + 0x100, 0x8080)
-#else
 ST_NO_PERMUTED_STEPS(2)
-#endif
 ST_NO_PERMUTED_STEPS(4)
 #endif
 ST_NO_PERMUTED_STEPS(8)
@@ -111,11 +88,7 @@ ST_NO_PERMUTED_STEPS(16)
 
 /* SSE2 has no shuffle for a step of 3, which then takes longer than single
  * elements. */
-#if defined(__AVX2__)
-enum { ST_HAS_STEP_3 = 1 };
-#else
-enum { ST_HAS_STEP_3 = 0 };
-#endif
+enum { ST_HAS_STEP_3 = ST_VECTOR_BYTES > 16 };
 
 /* The result is true if there is a loop for the step. */
 #define ST_COPY_STEP(b)                                                      \
@@ -138,13 +111,6 @@ ST_COPY_STEP(4)
 ST_COPY_STEP(8)
 ST_COPY_STEP(16)
 
-#undef ST_LOAD
-#undef ST_STORE
-#undef ST_PLACE
-#undef ST_PLACE_2
-#undef ST_PLACE_4
-#undef ST_PERMUTED_128
-#undef ST_PERMUTED_512
 #undef ST_PERMUTED_STEPS
 #undef ST_NO_PERMUTED_STEPS
 #undef ST_COPY_STEP

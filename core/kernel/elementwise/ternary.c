@@ -84,8 +84,8 @@ typedef uint64_t T_e8;
 #include "kernel/elementwise/ternary.def"
 #undef ST_LOOPS
 
-#if defined(__AVX512F__)
-#include "kernel/elementwise/vector_loops_512.h"
+#if ST_HAS_FUNCTIONS
+#include "kernel/elementwise/x86/vector_loops_512.h"
 ST_FLOAT_512(pow_number_512, 1, pow_number_f4_any, ST_PLAIN_BLOCK, ST_PARAMS,
              st_pow_number_512_f4(x, p0))
 ST_DOUBLE_512(pow_number_512, 1, pow_number_f8_any, ST_PLAIN_BLOCK, ST_PARAMS,

@@ -73,8 +73,8 @@ BY_RANGE(i1e, st_bessel_scaled_near_f4, 1)
 
 /* -- Whole vectors with AVX-512 ------------------------------------------- */
 
-#if defined(__AVX512F__)
-#include "kernel/elementwise/vector_loops_512.h"
+#if ST_HAS_FUNCTIONS
+#include "kernel/elementwise/x86/vector_loops_512.h"
 
 #define FLOAT_512(fn, any, block)                                            \
   ST_FLOAT_512(fn##_512, 1, any, block, ST_NO_PARAMS, st_##fn##_512_f4(x))   \

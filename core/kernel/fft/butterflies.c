@@ -11,12 +11,9 @@
 
 #include <string.h>
 
-#if defined(__AVX2__)
-#include <immintrin.h>
-#endif
-
 #include "kernel/loop.h"
 #include "kernel/unroll.h"
+#include "kernel/vectors.h"
 
 /* -- Constants ------------------------------------------------------------ */
 
@@ -70,28 +67,18 @@ static const double sines13[] = {
 
 /* -- Vectors -------------------------------------------------------------- */
 
-#if defined(__AVX512F__)
-#define LANES 4 /* of 128 bits */
-#define FLOATS 16
-#define DOUBLES 8
+#define LANES ST_BY_WIDTH(1, 2, 4) /* of 128 bits */
+#define FLOATS ST_BY_WIDTH(4, 8, 16)
+#define DOUBLES ST_BY_WIDTH(2, 4, 8)
+#if LANES == 4
 #define EACH(F, n) F(0, n), F(1, n), F(2, n), F(3, n)
-#elif defined(__AVX2__)
-#define LANES 2
-#define FLOATS 8
-#define DOUBLES 4
+#elif LANES == 2
 #define EACH(F, n) F(0, n), F(1, n)
 #else
-#define LANES 1
-#define FLOATS 4
-#define DOUBLES 2
 #define EACH(F, n) F(0, n)
 #endif
 
-#if defined(__clang__)
-#define SHUFFLE(i, x, y, ...) __builtin_shufflevector(x, y, __VA_ARGS__)
-#else
-#define SHUFFLE(i, x, y, ...) __builtin_shuffle(x, y, (i){__VA_ARGS__})
-#endif
+#define SHUFFLE(x, y, ...) ST_SHUFFLE(INDICES, x, y, __VA_ARGS__)
 
 /* Of lane j of two vectors of n parts: parts 0 and 2 of both, 1 and 3, and
  * those of the lower and the upper half of the lane by turns; parts 0 and 2 by

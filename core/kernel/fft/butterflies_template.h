@@ -157,13 +157,13 @@ INLINE void NAME(dft)(C *x, int R) {
 INLINE C NAME(get)(const char *p, bool are_pairs) {
   const V a = NAME(load)(p), b = NAME(load)(p + sizeof(V));
   if (!are_pairs) return (C){a, b};
-  return (C){SHUFFLE(INDICES, a, b, EACH(EVEN, REALS)),
-             SHUFFLE(INDICES, a, b, EACH(ODD, REALS))};
+  return (C){SHUFFLE(a, b, EACH(EVEN, REALS)),
+             SHUFFLE(a, b, EACH(ODD, REALS))};
 }
 
 INLINE void NAME(put_pairs)(char *p, char *q, C x) {
-  NAME(store)(p, SHUFFLE(INDICES, x.re, x.im, EACH(LOW, REALS)));
-  NAME(store)(q, SHUFFLE(INDICES, x.re, x.im, EACH(HIGH, REALS)));
+  NAME(store)(p, SHUFFLE(x.re, x.im, EACH(LOW, REALS)));
+  NAME(store)(q, SHUFFLE(x.re, x.im, EACH(HIGH, REALS)));
 }
 
 INLINE void NAME(put)(char *p, C x, bool are_pairs) {
@@ -185,7 +185,7 @@ INLINE C NAME(get_row)(const char *p, shape s, const st_fft_rows *rows) {
 }
 
 INLINE void NAME(put_row)(char *p, C x, shape s, const st_fft_rows *rows) {
-  enum { HALF = ST_FFT_ROW / 2, BYTES = sizeof(V) };
+  enum { HALF = ST_FFT_ROW / 2 };
   p += s.v;
   if (!s.to_pairs) {
     NAME(put)(p, x, false);

@@ -18,8 +18,8 @@ enum {
 
 /* -- From blocks to rows --------------------------------------------------- */
 
-#define FIRST(x, y) SHUFFLE(INDICES, x, y, EACH(LOW, REALS))
-#define SECOND(x, y) SHUFFLE(INDICES, x, y, EACH(HIGH, REALS))
+#define FIRST(x, y) SHUFFLE(x, y, EACH(LOW, REALS))
+#define SECOND(x, y) SHUFFLE(x, y, EACH(HIGH, REALS))
 
 /* y[r * PARTS + g] is part g of row r, from parts x[k] of results k. */
 #if REALS == 2 * LANES
@@ -49,8 +49,8 @@ INLINE void NAME(turn_pairs)(V *y, V *x) {
     V a[LANES], b[LANES];
     UNROLL for (int l = 0; l < LANES; l++) {
       const V z = x[2 * LANES * g + l], w = x[2 * LANES * g + l + LANES];
-      a[l] = SHUFFLE(INDICES, z, w, EACH(FORMER4, REALS));
-      b[l] = SHUFFLE(INDICES, z, w, EACH(LATTER4, REALS));
+      a[l] = SHUFFLE(z, w, EACH(FORMER4, REALS));
+      b[l] = SHUFFLE(z, w, EACH(LATTER4, REALS));
     }
     NAME(transpose_lanes)(a);
     NAME(transpose_lanes)(b);
@@ -93,11 +93,7 @@ typedef struct NAME(octet) {
 INLINE V NAME(load_part)(const char *p, int64_t half, int v) {
   const int at = v * (int)sizeof(V);
 #if LANES == 4
-  if (half != 32) {
-    const __m256d a = _mm256_loadu_pd((const double *)(const void *)p);
-    const __m256d b = _mm256_loadu_pd((const double *)(const void *)(p + half));
-    return (V)_mm512_insertf64x4(_mm512_castpd256_pd512(a), b, 1);
-  }
+  if (half != 32) return (V)LOAD_2x32(p, p + half);
 #endif
   return NAME(load)(p + (at < 32 ? at : half + at - 32));
 }
@@ -111,8 +107,8 @@ INLINE void NAME(first_of)(C *rows, NAME(octet) o, int v, const char *roots,
   UNROLL for (int i = 0; i < 8; i++) {
     const V a = NAME(load_part)(o.p + i * o.d, o.p_half, v);
     const V b = NAME(load_part)(o.q + i * o.d, o.q_half, v);
-    const V first = SHUFFLE(INDICES, a, b, EACH(REAL, REALS));
-    const V second = SHUFFLE(INDICES, a, b, EACH(IMAGINARY, REALS));
+    const V first = SHUFFLE(a, b, EACH(REAL, REALS));
+    const V second = SHUFFLE(a, b, EACH(IMAGINARY, REALS));
     x[i] = swaps ? (C){second, first} : (C){first, second};
   }
   NAME(dft8)(x);

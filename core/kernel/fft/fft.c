@@ -6,24 +6,15 @@
 
 #include <string.h>
 
+#include "kernel/isa.h"
 #include "kernel/loop.h"
 #include "kernel/unroll.h"
 
 /* -- Vectors -------------------------------------------------------------- */
 
-#if defined(__AVX512F__)
-enum { BYTES = 64 };
-#define FLOATS 16
-#define DOUBLES 8
-#elif defined(__AVX2__)
-enum { BYTES = 32 };
-#define FLOATS 8
-#define DOUBLES 4
-#else
-enum { BYTES = 16 };
-#define FLOATS 4
-#define DOUBLES 2
-#endif
+enum { BYTES = ST_VECTOR_BYTES };
+#define FLOATS ST_BY_WIDTH(4, 8, 16)
+#define DOUBLES ST_BY_WIDTH(2, 4, 8)
 
 #define SWAPPED2 1, 0
 #define SWAPPED4 1, 0, 3, 2

@@ -9,12 +9,7 @@
 #define NAME(name) NAME2(name, TAG)
 #define INDICES_(name, reals) name##reals
 #define INDICES2(name, reals) INDICES_(name, reals)
-#if defined(__clang__)
-#define PICK(x, name) __builtin_shufflevector(x, x, INDICES2(name, REALS))
-#else
-#define PICK(x, name) \
-  __builtin_shuffle(x, (NAME(indices)){INDICES2(name, REALS)})
-#endif
+#define PICK(x, name) ST_SHUFFLE(NAME(indices), x, x, INDICES2(name, REALS))
 
 typedef T NAME(parts) __attribute__((vector_size(REALS * sizeof(T))));
 typedef I NAME(indices) __attribute__((vector_size(REALS * sizeof(T))));

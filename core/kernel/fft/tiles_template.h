@@ -22,50 +22,44 @@ INLINE int NAME(line_of)(int g, int j) {
 /* Lane i of vector j becomes lane j of vector i. */
 INLINE void NAME(transpose_lanes)(V *x) {
 #if LANES == 4
-  const V a = SHUFFLE(INDICES, x[0], x[1], LANE(0), LANE(1), LANE(4), LANE(5));
-  const V b = SHUFFLE(INDICES, x[2], x[3], LANE(0), LANE(1), LANE(4), LANE(5));
-  const V c = SHUFFLE(INDICES, x[0], x[1], LANE(2), LANE(3), LANE(6), LANE(7));
-  const V d = SHUFFLE(INDICES, x[2], x[3], LANE(2), LANE(3), LANE(6), LANE(7));
-  x[0] = SHUFFLE(INDICES, a, b, LANE(0), LANE(2), LANE(4), LANE(6));
-  x[1] = SHUFFLE(INDICES, a, b, LANE(1), LANE(3), LANE(5), LANE(7));
-  x[2] = SHUFFLE(INDICES, c, d, LANE(0), LANE(2), LANE(4), LANE(6));
-  x[3] = SHUFFLE(INDICES, c, d, LANE(1), LANE(3), LANE(5), LANE(7));
+  const V a = SHUFFLE(x[0], x[1], LANE(0), LANE(1), LANE(4), LANE(5));
+  const V b = SHUFFLE(x[2], x[3], LANE(0), LANE(1), LANE(4), LANE(5));
+  const V c = SHUFFLE(x[0], x[1], LANE(2), LANE(3), LANE(6), LANE(7));
+  const V d = SHUFFLE(x[2], x[3], LANE(2), LANE(3), LANE(6), LANE(7));
+  x[0] = SHUFFLE(a, b, LANE(0), LANE(2), LANE(4), LANE(6));
+  x[1] = SHUFFLE(a, b, LANE(1), LANE(3), LANE(5), LANE(7));
+  x[2] = SHUFFLE(c, d, LANE(0), LANE(2), LANE(4), LANE(6));
+  x[3] = SHUFFLE(c, d, LANE(1), LANE(3), LANE(5), LANE(7));
 #elif LANES == 2
-  const V a = SHUFFLE(INDICES, x[0], x[1], LANE(0), LANE(2));
-  x[1] = SHUFFLE(INDICES, x[0], x[1], LANE(1), LANE(3));
+  const V a = SHUFFLE(x[0], x[1], LANE(0), LANE(2));
+  x[1] = SHUFFLE(x[0], x[1], LANE(1), LANE(3));
   x[0] = a;
 #else
   (void)x;
 #endif
 }
 
-#if LANES > 1
-INLINE __m128 NAME(lane)(const char *p, const int64_t *at, int g, int j) {
-  p += at[NAME(line_of)(g, j)];
-  return _mm_loadu_ps((const float *)(const void *)p);
+INLINE const char *NAME(lane)(const char *p, const int64_t *at, int g, int j) {
+  return p + at[NAME(line_of)(g, j)];
 }
-#endif
 
 /* 16 bytes of LANES lines: a lane of each. Inserting them from memory takes
  * fewer steps than shuffles between lanes. */
 INLINE V NAME(load_lanes)(const char *p, const int64_t *at, int g) {
 #if LANES == 4
-  __m512 x = _mm512_castps128_ps512(NAME(lane)(p, at, g, 0));
-  x = _mm512_insertf32x4(x, NAME(lane)(p, at, g, 1), 1);
-  x = _mm512_insertf32x4(x, NAME(lane)(p, at, g, 2), 2);
-  return (V)_mm512_insertf32x4(x, NAME(lane)(p, at, g, 3), 3);
+  return (V)LOAD_4x16(NAME(lane)(p, at, g, 0), NAME(lane)(p, at, g, 1),
+                      NAME(lane)(p, at, g, 2), NAME(lane)(p, at, g, 3));
 #elif LANES == 2
-  const __m256 x = _mm256_castps128_ps256(NAME(lane)(p, at, g, 0));
-  return (V)_mm256_insertf128_ps(x, NAME(lane)(p, at, g, 1), 1);
+  return (V)LOAD_2x16(NAME(lane)(p, at, g, 0), NAME(lane)(p, at, g, 1));
 #else
-  return NAME(load)(p + at[NAME(line_of)(g, 0)]);
+  return NAME(load)(NAME(lane)(p, at, g, 0));
 #endif
 }
 
-#define FIRST(x, y) SHUFFLE(INDICES, x, y, EACH(LOW, REALS))
-#define SECOND(x, y) SHUFFLE(INDICES, x, y, EACH(HIGH, REALS))
-#define EVENS(x, y) SHUFFLE(INDICES, x, y, EACH(EVEN, REALS))
-#define ODDS(x, y) SHUFFLE(INDICES, x, y, EACH(ODD, REALS))
+#define FIRST(x, y) SHUFFLE(x, y, EACH(LOW, REALS))
+#define SECOND(x, y) SHUFFLE(x, y, EACH(HIGH, REALS))
+#define EVENS(x, y) SHUFFLE(x, y, EACH(EVEN, REALS))
+#define ODDS(x, y) SHUFFLE(x, y, EACH(ODD, REALS))
 
 /* NUMBERS numbers of REALS lines, which begin at `at` behind p, to as many
  * rows. The offsets stay in memory: there are more than registers. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kernel/fft/butterflies.h"
+#include "kernel/isa.h"
 #include "kernel/loop.h"
 #include "kernel/unroll.h"
 
@@ -31,22 +32,10 @@
 #define LOW4_16 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23
 #define HIGH4_16 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31
 
-#if defined(__AVX512F__)
-#define FLOATS 16
-#define DOUBLES 8
-#define HALF_FLOATS 8
-#define HALF_DOUBLES 4
-#elif defined(__AVX2__)
-#define FLOATS 8
-#define DOUBLES 4
-#define HALF_FLOATS 4
-#define HALF_DOUBLES 2
-#else
-#define FLOATS 4
-#define DOUBLES 2
-#define HALF_FLOATS 2
-#define HALF_DOUBLES 1
-#endif
+#define FLOATS ST_BY_WIDTH(4, 8, 16)
+#define DOUBLES ST_BY_WIDTH(2, 4, 8)
+#define HALF_FLOATS ST_BY_WIDTH(2, 4, 8)
+#define HALF_DOUBLES ST_BY_WIDTH(1, 2, 4)
 
 #define T float
 #define I int32_t

@@ -9,12 +9,7 @@
 #define NAME(name) NAME2(name, TAG)
 #define INDICES_(name, reals) name##reals
 #define INDICES2(name, reals) INDICES_(name, reals)
-#if defined(__clang__)
-#define MIX(x, y, by) __builtin_shufflevector(x, y, INDICES2(by, REALS))
-#else
-#define MIX(x, y, by) \
-  __builtin_shuffle(x, y, (NAME(indices)){INDICES2(by, REALS)})
-#endif
+#define MIX(x, y, by) ST_SHUFFLE(NAME(indices), x, y, INDICES2(by, REALS))
 #define SWAP(x) MIX(x, x, SWAPPED)
 
 typedef T NAME(parts) __attribute__((vector_size(REALS * sizeof(T))));

@@ -8,16 +8,11 @@
 #include <string.h>
 
 #include "base/threads.h"
+#include "kernel/isa.h"
 #include "kernel/loop.h"
 #include "kernel/unroll.h"
 
-#if defined(__AVX512F__)
-enum { BYTES = 64 };
-#elif defined(__AVX2__)
-enum { BYTES = 32 };
-#else
-enum { BYTES = 16 };
-#endif
+enum { BYTES = ST_VECTOR_BYTES };
 enum { WIDTH = 256, SUMS = WIDTH / BYTES };
 
 /* Adds the products of WIDTH bytes. */

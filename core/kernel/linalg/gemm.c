@@ -22,15 +22,11 @@
 #include "kernel/vectors.h"
 #include "kernel/unroll.h"
 
-#if defined(__AVX2__)
+#if ST_HAS_PARTS
 
 /* ROWS rows of two vectors, two vectors of b and an element of a fit the
  * registers. */
-#if defined(__AVX512F__)
-enum { ROWS = 12 };
-#else
-enum { ROWS = 6 };
-#endif
+enum { ROWS = ST_VECTOR_REGISTERS >= 32 ? 12 : 6 };
 enum { WIDTH = 2 * BYTES, DEPTH = 256, PACKED = 24 };
 /* The least rows of a product for which it fetches the next panel. */
 enum { FETCHED = 4 * ROWS };
@@ -61,28 +57,6 @@ INLINE void fetch(lines *l, int64_t i, int64_t n) {
     }
   }
 }
-
-/* MASK: of the first n lanes. GET, PUT: a masked load and store. */
-#if defined(__AVX512F__)
-typedef __mmask16 mask_f4;
-typedef __mmask8 mask_f8;
-#define MASK_f4(n) (mask_f4)((1u << (n)) - 1)
-#define MASK_f8(n) (mask_f8)((1u << (n)) - 1)
-#define GET_f4(p, m) (v_f4)_mm512_maskz_loadu_ps(m, p)
-#define GET_f8(p, m) (v_f8)_mm512_maskz_loadu_pd(m, p)
-#define PUT_f4(p, m, x) _mm512_mask_storeu_ps(p, m, (__m512)(x))
-#define PUT_f8(p, m, x) _mm512_mask_storeu_pd(p, m, (__m512d)(x))
-#else
-typedef __m256i mask_f4, mask_f8;
-#define MASK_f4(n) _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(n)), \
-                                      _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
-#define MASK_f8(n) _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), \
-                                      _mm256_setr_epi64x(0, 1, 2, 3))
-#define GET_f4(p, m) (v_f4)_mm256_maskload_ps(p, m)
-#define GET_f8(p, m) (v_f8)_mm256_maskload_pd(p, m)
-#define PUT_f4(p, m, x) _mm256_maskstore_ps(p, m, (__m256)(x))
-#define PUT_f8(p, m, x) _mm256_maskstore_pd(p, m, (__m256d)(x))
-#endif
 
 #define T float
 #define TAG f4

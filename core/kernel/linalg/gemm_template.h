@@ -69,7 +69,7 @@ INLINE void NAME(tile)(char *c, int64_t next, const operands *o,
   }
 #define TILES(rows) TILE(rows, 1) TILE(rows, 2)
 
-#if defined(__AVX512F__)
+#if ST_VECTOR_REGISTERS >= 32
 TILES(12)
 TILES(8)
 #else
@@ -84,7 +84,7 @@ static const struct {
   int rows;
   void (*run[2])(char *, int64_t, const operands *, const NAME(scale) *);
 } NAME(tiles)[] = {
-#if defined(__AVX512F__)
+#if ST_VECTOR_REGISTERS >= 32
   ROW(12), ROW(8),
 #else
   ROW(6),

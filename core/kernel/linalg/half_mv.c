@@ -14,16 +14,9 @@
 #include "base/threads.h"
 #include "kernel/loop.h"
 #include "kernel/math/half_rows.h"
+#include "kernel/vectors.h"
 
-#if defined(__AVX2__)
-#include <immintrin.h>
-#endif
-
-#if defined(__AVX512F__)
-enum { LANES = 16 };
-#else
-enum { LANES = 8 };
-#endif
+enum { LANES = ST_HALVES };
 enum { PART = 128, SUMS = 32 / LANES, PERIOD = ST_PERIOD / PART };
 
 typedef float f32x8 __attribute__((vector_size(32)));
@@ -37,28 +30,15 @@ static inline void load_f32(floats *x, const char *p) {
   memcpy(x, p, sizeof *x);
 }
 
+/* A sum with a NaN is NaN, whatever its bits. */
 static inline void load_f16(floats *x, const char *p) {
-#if defined(__AVX512F__)
-  *x = st_f16c_load_sixteen(p); /* a sum with a NaN is NaN, whatever its bits */
-#elif defined(__F16C__)
-  *x = st_f16c_load(p);
-#else
-  for (int i = 0; i < LANES; i++) {
-    (*x)[i] = st__half_to_float(((const uint16_t *)p)[i]);
-  }
-#endif
+  st_load_halves((float *)x, p);
 }
 
 static inline void load_bf16(floats *x, const char *p) {
   halves h;
   memcpy(&h, p, sizeof h);
-#if defined(__AVX512F__)
-  *x = (floats)_mm512_slli_epi32(_mm512_cvtepu16_epi32((__m256i)h), 16);
-#elif defined(__AVX2__)
-  *x = (floats)_mm256_slli_epi32(_mm256_cvtepu16_epi32((__m128i)h), 16);
-#else
-  *x = (floats)(__builtin_convertvector(h, words) << 16);
-#endif
+  *x = (floats)(WIDEN_u2(words, h) << 16);
 }
 
 /* -- Rows ----------------------------------------------------------------- */

@@ -15,6 +15,7 @@
 
 #include "base/threads.h"
 #include "kernel/inline.h"
+#include "kernel/isa.h"
 #include "kernel/loop.h"
 
 #include "kernel/complex.h" /* after it: defines a macro called complex */
@@ -31,11 +32,7 @@ enum {
   FEW = 4, TALL = 8, /* rows of a tile */
   TURN = 16 * ST_PERIOD /* multiplications of a row between two questions */
 };
-#ifdef __AVX512F__
-enum { WIDE = 64 }; /* bytes of a vector */
-#else
-enum { WIDE = 32 };
-#endif
+enum { WIDE = ST_BY_WIDTH(32, 32, 64) }; /* bytes of a vector, or two */
 
 /* -- Scalars -------------------------------------------------------------- */
 

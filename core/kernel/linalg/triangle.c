@@ -13,11 +13,7 @@
 #include "kernel/vectors.h"
 #include "kernel/unroll.h"
 
-#if defined(__AVX512F__)
-enum { ROWS = 8 };
-#else
-enum { ROWS = 4 };
-#endif
+enum { ROWS = ST_VECTOR_REGISTERS >= 32 ? 8 : 4 };
 enum { WIDTH = 2 * BYTES };
 
 #define T float

@@ -13,9 +13,11 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "kernel/isa.h"
+
 #define ST_INLINE static inline __attribute__((always_inline))
 
-#if defined(__FMA__) || defined(__FP_FAST_FMA) || defined(__aarch64__)
+#if ST_HAS_FMA
 
 ST_INLINE float st_fma_f4(float a, float b, float c) {
   return __builtin_fmaf(a, b, c);

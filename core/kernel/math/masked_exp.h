@@ -1,14 +1,13 @@
 /* exp of elements many of which may be masked, as by -infinity: the bits of
  * st_exp. Results that round to 0 are selected: underflow takes a processor a
- * hundred cycles or more. Without the instructions of AVX2 selections take as
- * long.
+ * hundred cycles or more. Where there are no blends, selections take as long.
  */
 #ifndef ST_KERNEL_MATH_MASKED_EXP_H
 #define ST_KERNEL_MATH_MASKED_EXP_H
 
 #include "kernel/math/functions.h"
 
-#if defined(__SSE2__) && !defined(__AVX2__)
+#if !ST_HAS_BLENDS
 #define st_masked_exp_f4 st_exp_f4
 #define st_masked_exp_f8 st_exp_f8
 #else

@@ -17,11 +17,7 @@
 
 /* ROWS output channels and three vectors of pixels fit the registers, as do
  * PIXELS pixels of a vector of channels. */
-#if defined(__AVX512F__)
-enum { ROWS = 8, PIXELS = 8 };
-#else
-enum { ROWS = 4, PIXELS = 8 };
-#endif
+enum { ROWS = ST_VECTOR_REGISTERS >= 32 ? 8 : 4, PIXELS = 8 };
 
 #define T float
 #define TAG f4

@@ -15,11 +15,7 @@
 #include "kernel/vectors.h"
 
 /* ROWS rows of two vectors, two more vectors and a number fit the registers. */
-#if defined(__AVX512F__)
-enum { ROWS = 12 };
-#else
-enum { ROWS = 6 };
-#endif
+enum { ROWS = ST_VECTOR_REGISTERS >= 32 ? 12 : 6 };
 
 #define T float
 #define TAG f4

@@ -110,7 +110,7 @@ INLINE void NAME(sum_pixels)(const NAME(pixels) *w, const int rows,
 #define WINDOWS(n) {NAME(windows_##n##_1), NAME(windows_##n##_2)},
 #define PIXELS(n) {NAME(pixels_##n##_1), NAME(pixels_##n##_2)},
 #define BOTH(n) TILE(n, 1) TILE(n, 2)
-#if defined(__AVX512F__)
+#if ST_VECTOR_REGISTERS >= 32
 #define EACH(M) M(1) M(2) M(3) M(4) M(5) M(6) M(7) M(8) M(9) M(10) M(11) M(12)
 #else
 #define EACH(M) M(1) M(2) M(3) M(4) M(5) M(6)

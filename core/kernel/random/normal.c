@@ -14,10 +14,7 @@
 #include "kernel/inline.h"
 #include "kernel/loop.h"
 #include "kernel/random/random.h"
-
-#if defined(__AVX2__)
-#include <immintrin.h>
-#endif
+#include "kernel/vectors.h"
 
 enum {
   PAIRS = ST_NORMAL_BLOCK / 2,
@@ -49,28 +46,11 @@ static const double logs[16] = {
 
 /* inverse[i] and log_c[i] of entry at[i]. n is a multiple of PAIRS. */
 INLINE void look_up(double *inverse, double *log_c, const int32_t *at, int n) {
-#if defined(__AVX512F__)
-  const __m512d a = _mm512_loadu_pd(inverses), c = _mm512_loadu_pd(logs);
-  const __m512d b = _mm512_loadu_pd(inverses + 8);
-  const __m512d d = _mm512_loadu_pd(logs + 8);
-  for (int i = 0; i < n; i += 8) {
-    const __m512i k = _mm512_cvtepi32_epi64(
-      _mm256_loadu_si256((const __m256i *)(const void *)(at + i)));
-    _mm512_storeu_pd(inverse + i, _mm512_permutex2var_pd(a, k, b));
-    _mm512_storeu_pd(log_c + i, _mm512_permutex2var_pd(c, k, d));
+  for (int i = 0; i < n; i += BYTES / 8) {
+    const indices_f8 k = INDICES_f8(at + i);
+    *(v_f8 *)(void *)(inverse + i) = LOOK_UP_f8(inverses, k);
+    *(v_f8 *)(void *)(log_c + i) = LOOK_UP_f8(logs, k);
   }
-#elif defined(__AVX2__)
-  for (int i = 0; i < n; i += 4) {
-    const __m128i k = _mm_loadu_si128((const __m128i *)(const void *)(at + i));
-    _mm256_storeu_pd(inverse + i, _mm256_i32gather_pd(inverses, k, 8));
-    _mm256_storeu_pd(log_c + i, _mm256_i32gather_pd(logs, k, 8));
-  }
-#else
-  for (int i = 0; i < n; i++) {
-    inverse[i] = inverses[at[i]];
-    log_c[i] = logs[at[i]];
-  }
-#endif
 }
 
 INLINE uint32_t bits_of(float x) {

@@ -5,28 +5,23 @@
 #include "kernel/inline.h"
 #include "kernel/loop.h"
 #include "kernel/random/random.h"
-
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
+#include "kernel/vectors.h"
 
 #define UNROLL _Pragma("GCC unroll 16")
 
 /* LANES blocks side by side: ORDER says which, so that pairing the even and
  * the odd elements of two vectors (PAIR_EVEN, PAIR_ODD) leaves the blocks in
  * order. */
-#if defined(__AVX512F__)
-enum { LANES = 8 };
+enum { LANES = BYTES / 8 };
+#if ST_VECTOR_BYTES == 64
 #define ORDER     {0, 4, 1, 5, 2, 6, 3, 7}
 #define PAIR_EVEN 0, 8, 2, 10, 4, 12, 6, 14
 #define PAIR_ODD  1, 9, 3, 11, 5, 13, 7, 15
-#elif defined(__AVX2__)
-enum { LANES = 4 };
+#elif ST_VECTOR_BYTES == 32
 #define ORDER     {0, 2, 1, 3}
 #define PAIR_EVEN 0, 4, 2, 6
 #define PAIR_ODD  1, 5, 3, 7
 #else
-enum { LANES = 2 };
 #define ORDER     {0, 1}
 #define PAIR_EVEN 0, 2
 #define PAIR_ODD  1, 3
@@ -34,27 +29,15 @@ enum { LANES = 2 };
 
 enum { WIDTH = 4 }; /* vectors at a time */
 
-typedef uint64_t vec __attribute__((vector_size(8 * LANES)));
+typedef v_u8 vec;
 typedef uint64_t unaligned __attribute__((vector_size(8 * LANES), aligned(4),
                                           may_alias));
 
-#if defined(__clang__)
-#define SHUFFLE(x, y, ...) __builtin_shufflevector(x, y, __VA_ARGS__)
-#else
-#define SHUFFLE(x, y, ...) __builtin_shuffle(x, y, (vec){__VA_ARGS__})
-#endif
+#define SHUFFLE(x, y, ...) ST_SHUFFLE(vec, x, y, __VA_ARGS__)
 
 /* The products of the low halves of the elements and m. */
 INLINE vec times(vec a, uint32_t m) {
-#if defined(__AVX512F__)
-  return (vec)_mm512_mul_epu32((__m512i)a, _mm512_set1_epi64(m));
-#elif defined(__AVX2__)
-  return (vec)_mm256_mul_epu32((__m256i)a, _mm256_set1_epi64x(m));
-#elif defined(__SSE2__)
-  return (vec)_mm_mul_epu32((__m128i)a, _mm_set1_epi64x(m));
-#else
-  return (a & 0xffffffffu) * m;
-#endif
+  return MULTIPLY_u8(a, (vec){0} + m);
 }
 
 /* A counter's words in the low halves of a, b, c, d; the high ones are

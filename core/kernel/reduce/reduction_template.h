@@ -46,10 +46,10 @@
 #define OPTIONS IN_ORDER
 #endif
 
-/* There is a body for several rows. Without these instruction sets compilers
- * make branches of its selections. */
-#if defined PAD && (defined __AVX512F__ || \
-                    (defined __AVX2__ && defined BY_COLUMNS))
+/* There is a body for several rows. With narrower vectors compilers make
+ * branches of its selections. */
+#if defined PAD && (ST_VECTOR_BYTES >= 64 || \
+                    (ST_VECTOR_BYTES >= 32 && defined BY_COLUMNS))
 #define PADDED_ROWS
 #endif
 

@@ -12,7 +12,8 @@
 
 #include "base/threads.h"
 #include "kernel/math/half_rows.h"
-#include "kernel/math/masked_exp.h"
+#define ST_NVECTORS 1
+#include "kernel/math/exp_minus.h"
 #include "kernel/loop.h"
 
 enum {
@@ -79,27 +80,8 @@ static inline bool suits_columns(const int64_t *st, int64_t n0, int64_t n1) {
 
 /* -- Exponentials --------------------------------------------------------- */
 
-/* x = exp(x - by), of PAD elements */
-#if defined(__AVX512F__)
-#define ST_NVECTORS 1
-#include "kernel/math/vectors_512.h"
-#define EXP_MINUS(tag, W, V, ps)                                            \
-  static inline void exp_minus_##tag(W *x, const W *by) {                   \
-    for (int l = 0; l < PAD; l += 64 / (int)sizeof *x) {                    \
-      V v[] = {_mm512_loadu_##ps(x + l) - _mm512_loadu_##ps(by + l)};       \
-      st_exp_512_##tag(v);                                                  \
-      _mm512_storeu_##ps(x + l, v[0]);                                      \
-    }                                                                       \
-  }
-#else
-#define EXP_MINUS(tag, W, V, ps)                                            \
-  static inline void exp_minus_##tag(W *x, const W *by) {                   \
-    for (int l = 0; l < PAD; l++)                                           \
-      x[l] = st_masked_exp_##tag(x[l] - by[l]); }
-#endif
-
-EXP_MINUS(f4, float, __m512, ps)
-EXP_MINUS(f8, double, __m512d, pd)
+EXP_MINUS(static inline, f4, float, PAD)
+EXP_MINUS(static inline, f8, double, PAD)
 
 /* -- Loops ---------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
  * additions than in a loop of its own.
  */
 
-#if defined(__F16C__)
+#if ST_HAS_HALVES
 static void JOIN(NAME, stored_f16)(const span *p) {
   enum { W = JOIN(NAME, lane_count) };
   ST_MAYBE const R r = *(const R *)p->pivot;
@@ -13,12 +13,12 @@ static void JOIN(NAME, stored_f16)(const span *p) {
   const int64_t n = p->n0;
   float part[W];
   A v[W];
-  st_widen_f16(part, x, W);
+  st_widen_plain(part, x, W);
   for (int l = 0; l < W; l++) v[l] = MAP(LOAD(part[l]), r);
   int64_t i = W;
   for (; i + W <= n; i += W) {
     __builtin_prefetch(x + 2 * i + 1024);
-    st_widen_f16(part, x + 2 * i, W);
+    st_widen_plain(part, x + 2 * i, W);
     for (int l = 0; l < W; l++) v[l] = OP(v[l], MAP(LOAD(part[l]), r));
   }
   st_load_f16(part, x + 2 * i, 2, n - i);

@@ -24,7 +24,6 @@
 
 #include "kernel/sort/sort.h"
 
-#include "base/cpu.h"
 #include "base/machine.h"
 #include "base/threads.h"
 #include "kernel/loop.h"
@@ -34,16 +33,12 @@
 
 /* Most pairs that are sorted by rank, and most in each of several lines that
  * are sorted by a network. */
-#if defined(__AVX512F__)
-enum { RANK_pair32 = 144, RANK_pair64 = 128 };
-enum { NETWORK_pair32 = ST_SHORT_LINE, NETWORK_pair64 = 256 };
-#elif defined(__AVX2__)
-enum { RANK_pair32 = 128, RANK_pair64 = 80 };
-enum { NETWORK_pair32 = 192, NETWORK_pair64 = 80 };
-#else
-enum { RANK_pair32 = 80, RANK_pair64 = 32 };
-enum { NETWORK_pair32 = 32, NETWORK_pair64 = 32 };
-#endif
+enum {
+  RANK_pair32 = ST_BY_WIDTH(80, 128, 144),
+  RANK_pair64 = ST_BY_WIDTH(32, 80, 128),
+  NETWORK_pair32 = ST_BY_WIDTH(32, 192, ST_SHORT_LINE),
+  NETWORK_pair64 = ST_BY_WIDTH(32, 80, 256)
+};
 
 enum {
   EXACT_pair32 = 192, EXACT_pair64 = 160, /* integers sorted by a network */

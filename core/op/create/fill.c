@@ -13,10 +13,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/cpu.h"
 #include "base/machine.h"
 #include "base/threads.h"
 #include "iter/loop_report.h"
+#include "kernel/stream_line.h"
 #include "op/row/composite.h"
 
 /* -- Range checks --------------------------------------------------------- */

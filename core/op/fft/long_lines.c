@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "base/cpu.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/threads.h"
@@ -13,6 +12,7 @@
 #include "kernel/fft/fft.h"
 #include "kernel/fft/turn.h"
 #include "kernel/kernel.h"
+#include "kernel/stream_line.h"
 #include "op/fft/tiles.h"
 
 enum {

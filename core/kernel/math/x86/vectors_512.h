@@ -5,8 +5,8 @@
  * [Plain arguments]. EACH step is made for one vector after the other, so that
  * a processor has work while a result is not ready.
  */
-#ifndef ST_KERNEL_MATH_VECTORS_512_H
-#define ST_KERNEL_MATH_VECTORS_512_H
+#ifndef ST_KERNEL_MATH_X86_VECTORS_512_H
+#define ST_KERNEL_MATH_X86_VECTORS_512_H
 
 #include <immintrin.h>
 #include <stdbool.h>
@@ -50,7 +50,7 @@ _Static_assert(ST_NVECTORS <= 2, "see is_beyond");
 #define FROM_BITS(u) _mm512_castsi512_ps(u)
 #define POLYNOMIAL(p, x, name) name##_f4(p, x)
 #define MASK __mmask16
-#include "kernel/math/vectors_512.def"
+#include "kernel/math/x86/vectors_512.def"
 #undef WIDTH
 #undef T
 #undef V
@@ -82,7 +82,7 @@ _Static_assert(ST_NVECTORS <= 2, "see is_beyond");
 #define FROM_BITS(u) _mm512_castsi512_pd(u)
 #define POLYNOMIAL(p, x, name) name##_f8(p, x)
 #define MASK __mmask8
-#include "kernel/math/vectors_512.def"
+#include "kernel/math/x86/vectors_512.def"
 #undef WIDTH
 #undef T
 #undef V

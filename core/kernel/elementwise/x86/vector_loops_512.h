@@ -1,11 +1,11 @@
-/* Loops of the functions of math/vectors_512.def: st_loops that replace those
- * of rows which compilers vectorise.
+/* Loops of the functions of math/x86/vectors_512.def: st_loops that replace
+ * those of rows which compilers vectorise.
  */
-#ifndef ST_KERNEL_ELEMENTWISE_VECTOR_LOOPS_512_H
-#define ST_KERNEL_ELEMENTWISE_VECTOR_LOOPS_512_H
+#ifndef ST_KERNEL_ELEMENTWISE_X86_VECTOR_LOOPS_512_H
+#define ST_KERNEL_ELEMENTWISE_X86_VECTOR_LOOPS_512_H
 
 #include "kernel/elementwise/elementwise_loops.h"
-#include "kernel/math/vectors_512.h"
+#include "kernel/math/x86/vectors_512.h"
 
 /* The numbers that a function is of at once. */
 enum { ST_STEP_f4 = ST_NVECTORS * 16, ST_STEP_f8 = ST_NVECTORS * 8 };

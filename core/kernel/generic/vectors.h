@@ -1,0 +1,54 @@
+/* kernel/vectors.h for any processor.
+ */
+#ifndef ST_KERNEL_GENERIC_VECTORS_H
+#define ST_KERNEL_GENERIC_VECTORS_H
+
+#include <string.h>
+
+#define FMA_f4(a, b, c) ((a) * (b) + (c))
+#define FMA_f8(a, b, c) ((a) * (b) + (c))
+
+#define MULTIPLY_u8(a, m) (((a) & 0xffffffffu) * ((m) & 0xffffffffu))
+
+#define WIDEN_u2(V, x) __builtin_convertvector(x, V)
+
+typedef const int32_t *indices_f8;
+#define INDICES_f8(at) (at)
+
+static inline v_f8 LOOK_UP_f8(const double *table, indices_f8 at) {
+  v_f8 x;
+  for (int i = 0; i < BYTES / 8; i++) x[i] = table[at[i]];
+  return x;
+}
+
+#if ST_VECTOR_BYTES >= 32
+typedef uint64_t st_32_bytes __attribute__((vector_size(32)));
+
+static inline st_32_bytes LOAD_2x16(const char *p, const char *q) {
+  st_32_bytes x;
+  memcpy(&x, p, 16);
+  memcpy((char *)&x + 16, q, 16);
+  return x;
+}
+#endif
+
+#if ST_VECTOR_BYTES >= 64
+static inline v_u8 LOAD_2x32(const char *p, const char *q) {
+  v_u8 x;
+  memcpy(&x, p, 32);
+  memcpy((char *)&x + 32, q, 32);
+  return x;
+}
+
+static inline v_u8 LOAD_4x16(const char *p, const char *q, const char *r,
+                             const char *s) {
+  v_u8 x;
+  memcpy(&x, p, 16);
+  memcpy((char *)&x + 16, q, 16);
+  memcpy((char *)&x + 32, r, 16);
+  memcpy((char *)&x + 48, s, 16);
+  return x;
+}
+#endif
+
+#endif

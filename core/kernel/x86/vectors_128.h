@@ -1,0 +1,8 @@
+/* kernel/vectors.h with SSE2, which has one operation more than compilers find.
+ */
+#include <emmintrin.h>
+
+#include "kernel/generic/vectors.h"
+
+#undef MULTIPLY_u8
+#define MULTIPLY_u8(a, m) (v_u8)_mm_mul_epu32((__m128i)(a), (__m128i)(m))

@@ -1,0 +1,35 @@
+/* kernel/vectors.h with AVX-512.
+ */
+#define FMA_f4(a, b, c) \
+  (v_f4)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c))
+#define FMA_f8(a, b, c) \
+  (v_f8)_mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c))
+
+#define MULTIPLY_u8(a, m) (v_u8)_mm512_mul_epu32((__m512i)(a), (__m512i)(m))
+
+#define WIDEN_u2(V, x) (V)_mm512_cvtepu16_epi32((__m256i)(x))
+
+typedef __m512i indices_f8;
+#define INDICES_f8(at) _mm512_cvtepi32_epi64(ST_LOAD_32(at))
+#define LOOK_UP_f8(table, k)                                                 \
+  (v_f8)_mm512_permutex2var_pd(_mm512_loadu_pd(table), k,                    \
+                               _mm512_loadu_pd((table) + 8))
+
+static inline __m512i LOAD_4x16(const char *p, const char *q, const char *r,
+                                const char *s) {
+  __m512i x = _mm512_castsi128_si512(ST_LOAD_16(p));
+  x = _mm512_inserti32x4(x, ST_LOAD_16(q), 1);
+  x = _mm512_inserti32x4(x, ST_LOAD_16(r), 2);
+  return _mm512_inserti32x4(x, ST_LOAD_16(s), 3);
+}
+#define LOAD_2x32(p, q) \
+  _mm512_inserti64x4(_mm512_castsi256_si512(ST_LOAD_32(p)), ST_LOAD_32(q), 1)
+
+typedef __mmask16 mask_f4;
+typedef __mmask8 mask_f8;
+#define MASK_f4(n) (mask_f4)((1u << (n)) - 1)
+#define MASK_f8(n) (mask_f8)((1u << (n)) - 1)
+#define GET_f4(p, m) (v_f4)_mm512_maskz_loadu_ps(m, p)
+#define GET_f8(p, m) (v_f8)_mm512_maskz_loadu_pd(m, p)
+#define PUT_f4(p, m, x) _mm512_mask_storeu_ps(p, m, (__m512)(x))
+#define PUT_f8(p, m, x) _mm512_mask_storeu_pd(p, m, (__m512d)(x))
