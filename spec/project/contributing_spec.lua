@@ -75,7 +75,8 @@ set -e
 cache=$(command -v ccache || true)
 cmake -S "$1" -B "$1/build" -G Ninja -DCMAKE_BUILD_TYPE=None \
   -DCMAKE_C_FLAGS=-O0 -DSTRIDED_KERNEL_OPTIMIZE=-O0 -DSTRIDED_WERROR=OFF \
-  -DSTRIDED_KERNEL_ISAS=base -DCMAKE_C_COMPILER_LAUNCHER="$cache" \
+  "-DSTRIDED_KERNEL_ISAS=base;wide" \
+  -DCMAKE_C_COMPILER_LAUNCHER="$cache" \
   -DLUADIR="$1/rock/lua" -DLIBDIR="$1/rock/lib"
 rm -rf "$1/rock"
 cmake --build "$1/build"
@@ -110,10 +111,10 @@ describe("The worked examples", function()
     assert.is_nil(files.read(log):find("modf%.%l+:%d+[^\n]*warning:"), log)
     assert.is_nil(files.read(log):find("device%.c:%d+[^\n]*warning:"), log)
     -- from the installed files alone, and from another folder
-    local said = build.output(("cd / && LUA_PATH='%s/rock/lua/?.lua;" ..
-      "%s/rock/lua/?/init.lua' LUA_CPATH='%s/rock/lib/?.so;%s/mine/build/?.so'"
-      .. " luajit '%s/try.lua' 2>&1"):format(scratch, scratch, scratch, scratch,
-                                             scratch))
+    local said = build.output(("cd / && STRIDED_ISA=wide " ..
+      "LUA_PATH='%s/rock/lua/?.lua;%s/rock/lua/?/init.lua' " ..
+      "LUA_CPATH='%s/rock/lib/?.so;%s/mine/build/?.so' luajit '%s/try.lua' 2>&1"
+      ):format(scratch, scratch, scratch, scratch, scratch))
     assert.equal("it works", said:sub(-8), said)
   end)
 end)

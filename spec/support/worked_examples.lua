@@ -37,6 +37,8 @@ function examples.apply(folder, changes)
       local at = ("\n" .. old):find("\n" .. before, 1, true)
       assert(at, change[1] .. " has no line " .. before)
       text = old:sub(1, at - 1) .. text .. old:sub(at)
+    else
+      os.execute(("mkdir -p '%s'"):format(path:match "^(.*)/"))
     end
     files.write(path, text)
   end
