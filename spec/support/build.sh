@@ -10,8 +10,8 @@ export CMAKE_BUILD_PARALLEL_LEVEL
 say() { printf '%s\n' "$*" >&2; }
 die() { say "dev: $*"; exit 1; }
 
-# build_in FOLDER OPTION...: configures once, then compiles what changed. Prints
-# nothing if QUIET is set. Uses ccache if it is installed.
+# build_in FOLDER OPTION...: configures once, then compiles what changed, or what
+# TARGET needs. Prints nothing if QUIET is set. Uses ccache if it is installed.
 build_in() {
   folder=$1; shift
   home=$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' \
@@ -30,11 +30,12 @@ build_in() {
     printf '%s' "$*" >"$folder/options"
   fi
   if [ -n "${QUIET:-}" ] && [ -e "$folder/lib" ]; then
-    cmake --build "$folder" >"$folder/build.log" 2>&1 ||
+    cmake --build "$folder" --target "${TARGET:-all}" \
+      >"$folder/build.log" 2>&1 ||
       { cat "$folder/build.log" >&2; die "building failed"; }
   else
     say "dev: building $folder"
-    cmake --build "$folder" >&2
+    cmake --build "$folder" --target "${TARGET:-all}" >&2
   fi
 }
 
@@ -93,13 +94,16 @@ build_san() {
 }
 
 # Without OpenMP, whose runtime is not built for ThreadSanitizer, and without
-# Lua, which is not needed. Kernels share nothing: they are not sanitized.
+# Lua, which is not needed; nor are other programs than that with threads.
+# Kernels share nothing: they are not sanitized.
 build_tsan() {
   need build
-  build_in build/tsan -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS=-O0 \
-           "$(base_kernels)" -DSTRIDED_KERNEL_ISAS=base \
-           -DSTRIDED_SANITIZE=thread -DSTRIDED_OPENMP=OFF \
-           -DSTRIDED_LUA=OFF -DSTRIDED_SPEC_PROGRAMS=ON
+  base=$(base_kernels)
+  (TARGET=spec_threads_threads
+   build_in build/tsan -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS=-O0 \
+            "$base" -DSTRIDED_KERNEL_ISAS=base \
+            -DSTRIDED_SANITIZE=thread -DSTRIDED_OPENMP=OFF \
+            -DSTRIDED_LUA=OFF -DSTRIDED_SPEC_PROGRAMS=ON)
 }
 
 # For valgrind, which does not support AVX-512. Without the block cache, freed
