@@ -132,7 +132,7 @@ static st_status clone_small(const st_tensor *self, st_format format,
 
 static st_status refuse_clone(const st_tensor *self, st_format format,
                               st_tensor **out) {
-  (void)self, (void)format, (void)out;
+  (void)self; (void)format; (void)out;
   return unserved;
 }
 
