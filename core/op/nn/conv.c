@@ -329,69 +329,36 @@ ST_BOXED(st__box_convolution) {
 
 /* -- conv1d to conv_transpose3d ------------------------------------------- */
 
-/* The arguments of convNd and conv_transposeNd. */
-typedef struct conv_args {
-  const st_tensor *input, *weight;
-  st_value bias, stride, padding, dilation, output_padding, groups;
-  bool transposed;
-} conv_args;
-
 /* Calls convolution; adds a batch dimension if the input has none, and removes
- * it from the result. */
-static st_status batched(const conv_args *a, int n, st_value *rets) {
-  ST_TRY(st__check_images(a->input, "input", n));
-  if (a->weight->ndim != n + 2) {
+ * it from the result. args: input, weight, bias, stride, padding; then dilation
+ * and groups, or output_padding, groups and dilation if it is transposed. */
+static st_status conv_nd(const st_value *args, int n, bool transposed,
+                         st_value *rets) {
+  static const int64_t none[] = {0};
+  const st_tensor *input = args[0].u.tensor, *weight = args[1].u.tensor;
+  ST_TRY(st__check_images(input, "input", n));
+  if (weight->ndim != n + 2) {
     return st__fail(ST_BAD_SHAPE, "weight must have %d dimensions, but its "
-                    "shape is %s", n + 2, ST_SHAPE_TEXT(a->weight));
+                    "shape is %s", n + 2, ST_SHAPE_TEXT(weight));
   }
-  const bool is_batch = a->input->ndim == n + 2;
+  const bool is_batch = input->ndim == n + 2;
   const st_value first = st__of_int(0);
   st_op_scope c = {.n = 0};
-  const st_tensor *input = is_batch
-    ? a->input : st__apply_with(&c, ST_OP_unsqueeze, a->input, first);
+  if (!is_batch) input = st__apply_with(&c, ST_OP_unsqueeze, input, first);
   const st_value all[] = {
-    st__of_tensor(input), st__of_tensor(a->weight), a->bias, a->stride,
-    a->padding, a->dilation, st__of_bool(a->transposed), a->output_padding,
-    a->groups};
+    st__of_tensor(input), args[1], args[2], args[3], args[4],
+    args[transposed ? 7 : 5], st__of_bool(transposed),
+    transposed ? args[5] : st__of_ints(none, 1), args[6]};
   st_tensor *out = st__apply(&c, ST_OP_convolution, 9, all);
   if (!is_batch) out = st__apply_with(&c, ST_OP_squeeze_dim, out, first);
   return st__scope_return(&c, out, rets);
 }
-
-static st_status conv_nd(const st_value *args, int n, st_value *rets) {
-  static const int64_t none[] = {0};
-  conv_args a = {.output_padding = st__of_ints(none, 1)};
-  a.input = st__next_tensor(&args);
-  a.weight = st__next_tensor(&args);
-  a.bias = *st__next(&args);
-  a.stride = *st__next(&args);
-  a.padding = *st__next(&args);
-  a.dilation = *st__next(&args);
-  a.groups = *st__next(&args);
-  return batched(&a, n, rets);
-}
-
-ST_BOXED(st__box_conv1d) { return conv_nd(args, 1, rets); }
-ST_BOXED(st__box_conv2d) { return conv_nd(args, 2, rets); }
-ST_BOXED(st__box_conv3d) { return conv_nd(args, 3, rets); }
-
-static st_status conv_transpose_nd(const st_value *args, int n,
-                                   st_value *rets) {
-  conv_args a = {.transposed = true};
-  a.input = st__next_tensor(&args);
-  a.weight = st__next_tensor(&args);
-  a.bias = *st__next(&args);
-  a.stride = *st__next(&args);
-  a.padding = *st__next(&args);
-  a.output_padding = *st__next(&args);
-  a.groups = *st__next(&args);
-  a.dilation = *st__next(&args);
-  return batched(&a, n, rets);
-}
-
-ST_BOXED_AS(st__box_conv_transpose1d, conv_transpose_nd, args, 1)
-ST_BOXED_AS(st__box_conv_transpose2d, conv_transpose_nd, args, 2)
-ST_BOXED_AS(st__box_conv_transpose3d, conv_transpose_nd, args, 3)
+ST_BOXED_AS(st__box_conv1d, conv_nd, args, 1, false)
+ST_BOXED_AS(st__box_conv2d, conv_nd, args, 2, false)
+ST_BOXED_AS(st__box_conv3d, conv_nd, args, 3, false)
+ST_BOXED_AS(st__box_conv_transpose1d, conv_nd, args, 1, true)
+ST_BOXED_AS(st__box_conv_transpose2d, conv_nd, args, 2, true)
+ST_BOXED_AS(st__box_conv_transpose3d, conv_nd, args, 3, true)
 
 /* -- Padding by name ------------------------------------------------------ */
 

@@ -73,7 +73,7 @@ static st_status check(st_rnn *r) {
   return ST_OK;
 }
 
-st_status st__rnn_read(const st_value **args, st_rnn *r) {
+st_status st__rnn_take(const st_value **args, st_rnn *r) {
   r->gates = st__next_tensor(args);
   r->hx = st__next_tensor(args);
   r->cx = st__next_tensor(args);
@@ -87,6 +87,11 @@ st_status st__rnn_read(const st_value **args, st_rnn *r) {
                     (long long)mode);
   }
   r->mode = (st_rnn_mode)mode;
+  return ST_OK;
+}
+
+st_status st__rnn_read(const st_value **args, st_rnn *r) {
+  ST_TRY(st__rnn_take(args, r));
   if (!st__is_floating(r->gates->dtype)) {
     return st__no_kernel_for(r->gates->dtype);
   }

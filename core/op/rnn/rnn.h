@@ -49,7 +49,9 @@ st_status st__rnn_check_sizes(st_rnn *r, int64_t batch);
 static inline void st__rnn_follow(st_rnn *r, const st_tensor *t) {
   if (t) r->like = st__meta_or(t, r->like);
 }
-/* Reads and checks the arguments up to reverse. */
+/* Reads the arguments up to reverse. BAD_VALUE for the mode. */
+st_status st__rnn_take(const st_value **args, st_rnn *r);
+/* The same, and checks them. */
 st_status st__rnn_read(const st_value **args, st_rnn *r);
 /* Calls _rnn_layer, or, with a projection (or NULL) and for complex numbers,
  * _rnn_layer_steps. out: output, hy, cy. */

@@ -106,19 +106,7 @@ static st_status run_step(const st_rnn_walk *w, const st_tensor *projection,
 }
 
 static st_status read(const st_value **args, st_rnn *r) {
-  r->gates = st__next_tensor(args);
-  r->hx = st__next_tensor(args);
-  r->cx = st__next_tensor(args);
-  r->weight = st__next_tensor(args);
-  r->bias = st__next_tensor(args);
-  const int64_t mode = st__next_int(args);
-  r->sizes = st__next_ints(args);
-  r->reverse = st__next_bool(args);
-  if (mode < 0 || mode >= ST_RNN_MODES) {
-    return st__fail(ST_BAD_VALUE, "mode must be 0, 1, 2 or 3, it is %lld",
-                    (long long)mode);
-  }
-  r->mode = (st_rnn_mode)mode;
+  ST_TRY(st__rnn_take(args, r));
   const int gates = st__rnn_kind(r->mode).gates;
   if (r->hx->ndim != 2 || r->gates->ndim != 2 ||
       r->gates->sizes[1] % gates != 0) {
