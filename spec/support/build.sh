@@ -10,8 +10,9 @@ export CMAKE_BUILD_PARALLEL_LEVEL
 say() { printf '%s\n' "$*" >&2; }
 die() { say "dev: $*"; exit 1; }
 
-# build_in FOLDER OPTION...: configures once, then compiles what changed, or what
-# TARGET needs. Prints nothing if QUIET is set. Uses ccache if it is installed.
+# build_in FOLDER OPTION...: configures once, then compiles what changed, or
+# what TARGET needs. Prints nothing if QUIET is set. Uses ccache if it is
+# installed.
 build_in() {
   folder=$1; shift
   home=$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' \
