@@ -2,7 +2,12 @@
  * of strided wrap as its public modules.
  */
 
-#include "bind.h"
+#include "grad/grad.h"
+#include "io/io.h"
+#include "library/library.h"
+#include "process/process.h"
+#include "sandbox/sandbox.h"
+#include "trace/trace.h"
 
 #define OPEN(name) st__open_##name(h, L);
 
@@ -19,7 +24,16 @@ int luaopen_strided_core(lua_State *L) {
   lua_newtable(L);                                /* [+1] */
   lua_pushfstring(L, "strided %s", st_version()); /* [+1] */
   lua_setfield(L, -2, "_VERSION");                /* [-1] */
-  ST_OPENER_MAP(OPEN)
+  ST_STATE_OPENERS(OPEN)
+  ST_VALUE_OPENERS(OPEN)
+  ST_CALL_OPENERS(OPEN)
+  ST_TENSOR_OPENERS(OPEN)
+  ST_GRAD_OPENERS(OPEN)
+  ST_TRACE_OPENERS(OPEN)
+  ST_LIBRARY_OPENERS(OPEN)
+  ST_IO_OPENERS(OPEN)
+  ST_PROCESS_OPENERS(OPEN)
+  ST_SANDBOX_OPENERS(OPEN)
   const char *wrong = st__sandbox_from_env(h, L);
   if (wrong) {
     return luaL_error(L, "STRIDED_SANDBOX=%s: must be 1, or limits such as "

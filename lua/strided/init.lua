@@ -313,7 +313,7 @@ local function look_up(t, key)
 end
 
 -- The metatable that getmetatable(t) returns. It is empty itself: see Note
--- [Metatables on first use] in bind.h. `pairs` goes through all methods from
+-- [Metatables on first use] in state.h. `pairs` goes through all methods from
 -- Lua 5.2 on. LuaJIT and Lua 5.1 have no __pairs, so there it finds nothing;
 -- `pairs(getmetatable(t).__index)` goes through all methods in every Lua, and
 -- is what completers look at.

@@ -4,6 +4,7 @@
 -- axes: unsanitized
 
 local build = require "spec.support.build"
+local call_graph = require "spec.support.call_graph"
 local on_disk = require "spec.support.files"
 
 -- -- Help --------------------------------------------------------------------
@@ -32,16 +33,22 @@ local ENGINE = BUILD .. "/lib/libstrided.so"
 
 -- -- Includes ----------------------------------------------------------------
 
--- The folders of core by the table of core/README.md: one may include and call
+--- The ranks of folders in the table of a README: one may include and call
 -- itself and what stands before it there.
-local ROOMS, RANK = {}, {}
-for row in read "core/README.md":gmatch "\n| (`[^|]+) |" do
-  for room in row:gmatch "`([%l%d/]+)/`" do
-    assert(not RANK[room], room .. " is in the table twice")
-    ROOMS[#ROOMS + 1] = room
-    RANK[room] = #ROOMS
+local function ranks_in(name, pattern)
+  local rank, n = {}, 0
+  for row in read(name):gmatch "\n| (`[^|]+) |" do
+    for room in row:gmatch(pattern) do
+      assert(not rank[room], room .. " is in the table twice")
+      n = n + 1
+      rank[room] = n
+    end
   end
+  return rank
 end
+
+local RANK = ranks_in("core/README.md", "`([%l%d/]+)/`")
+local BIND_RANK = ranks_in("lua/README.md", "`bind/(%l+)/`")
 
 -- The folders of architectures: core/kernel/x86, core/kernel/math/x86.
 local ARCHITECTURES = {}
@@ -69,6 +76,24 @@ end
 local function may_use(room, other)
   return room == other or room == "" or
          other ~= "" and RANK[other] < RANK[room]
+end
+
+--- The same for folders of the binding; core.c, in none, opens all.
+local function may_bind(room, other)
+  return room == other or room == "" or
+         other ~= "" and BIND_RANK[other] < BIND_RANK[room]
+end
+
+--- The texts of the C files below a folder, by name. The name of a table of
+-- kernels has no meaning: ST_EXPORT adds the instruction set.
+local function texts_of(folder)
+  local texts = {}
+  for _, name in ipairs(files(folder, "%.[ch]$")) do
+    if not name:find "^core/build/" then
+      texts[name:sub(#folder + 2)] = read(name):gsub("ST_EXPORT%b()", "")
+    end
+  end
+  return texts
 end
 
 local function quoted_includes(name)
@@ -121,6 +146,15 @@ describe("Includes", function()
     assert.same({}, wrong)
   end)
 
+  it("point left only inside the binding", function()
+    assert.same({}, wrong_includes(files("lua/bind", "%.[ch]$"),
+                                   function(name, included)
+      return included:find "/" and
+             not may_bind(room_of(name:match "^lua/bind/(.*)"),
+                          room_of(included))
+    end))
+  end)
+
   it("give the binding the public header and nothing else of core", function()
     local own, names = {}, files("lua/bind", "%.[ch]$")
     for _, name in ipairs(names) do own[name:match "^lua/bind/(.*)"] = true end
@@ -137,114 +171,94 @@ end)
 --- The text of a C file without comments and strings, and without the names of
 -- tables of kernels, to which ST_EXPORT adds the instruction set.
 local function code_of(name)
-  return (read(name):gsub("/%*.-%*/", " "):gsub('"[^"\n]*"', '""')
-                    :gsub("ST_EXPORT%b()", ""))
-end
-
---- The functions and data of these names that a file defines at the left edge.
--- A macro that makes a boxed kernel, or stands before its body, has its name
--- in parentheses.
-local function definitions(code)
-  local list = {}
-  code = "\n" .. code
-  for name in code:gmatch "\nST_[%u_]+%((st__box_[%w_]+)" do
-    list[#list + 1] = name
-  end
-  code = code:gsub("\n%u[%u_]+%b()%f[\n]", "\n")
-  for head, sign in code:gmatch "\n(%a[^;{}#=]-) ?([{=])" do
-    local name = head:match "^ST_SHORTCUT%((st__?%l[%w_]*)" or
-                 head:match "%f[%w_](st__?%l[%w_]*)%(" or
-                 sign == "=" and head:match "%f[%w_](st__?%l[%w_]*)[%[%]%w_]*$"
-    if name and not head:find "^static %a" and not head:find "^typedef" then
-      list[#list + 1] = name
-    end
-  end
-  return list
-end
-
---- What each module of core, a C file with its header, uses of others:
--- uses[module][other] is a list of names. Of a header the bodies of its
--- functions count.
-local function calls_of_core()
-  local codes, home, uses = {}, {}, {}
-  for _, name in ipairs(files("core", "%.[ch]$")) do
-    if not name:find "^core/build/" then codes[name] = code_of(name) end
-  end
-  for name, code in pairs(codes) do
-    for _, defined in ipairs(definitions(code)) do home[defined] = name end
-  end
-  local function module_of(name) return name:match "^core/(.*)%.[ch]$" end
-  for name, code in pairs(codes) do
-    local module, bodies = module_of(name), {}
-    uses[module] = uses[module] or {}
-    if name:find "%.h$" then
-      for body in ("\n" .. code):gmatch "\nstatic inline[^;{}]-(%b{})" do
-        bodies[#bodies + 1] = body
-      end
-      code = table.concat(bodies)
-    end
-    for used in code:gmatch "%f[%w_](st__?%l[%w_]*)" do
-      local other = home[used] and module_of(home[used])
-      if other and other ~= module then
-        uses[module][other] = uses[module][other] or {}
-        uses[module][other][used] = true
-      end
-    end
-  end
-  return uses
-end
-
---- The circles of a graph with more than two nodes, by Tarjan: sets of nodes
--- each of which leads to all others of its set.
-local function circles(graph)
-  local found, stack, index, low, n = {}, {}, {}, {}, 0
-  local function visit(node)
-    n = n + 1
-    index[node], low[node] = n, n
-    stack[#stack + 1] = node
-    for other in pairs(graph[node]) do
-      if not index[other] then visit(other) end
-      low[node] = math.min(low[node], low[other])
-    end
-    if low[node] ~= index[node] then return end
-    local circle, last = {}
-    repeat
-      last = table.remove(stack)
-      low[last] = math.huge -- it leads nowhere any more
-      circle[#circle + 1] = last
-    until last == node
-    table.sort(circle)
-    if #circle > 2 then found[#found + 1] = table.concat(circle, ", ") end
-  end
-  for node in pairs(graph) do
-    if not index[node] then visit(node) end
-  end
-  return found
+  return (call_graph.code_of(read(name)):gsub("ST_EXPORT%b()", ""))
 end
 
 describe("Calls", function()
-  local uses = calls_of_core()
+  local uses = call_graph.of(texts_of "core")
+  local own = call_graph.of(texts_of "lua/bind")
+
+  it("are found in texts", function()
+    local found = call_graph.of {
+      ["a.h"] = "int st__b(void);\n/* st__c() */\n" ..
+                "static inline int st__both(void) {\n  return 2 * st__b();\n}",
+      ["a.c"] = "static int st__none(void) { return 0; }\n" ..
+                "int st__a(int i,\n    int k) {\n  return st__none();\n}",
+      ["b.c"] = "int st__c(void);\nint st__b(void) { return st__c(); }",
+      ["c.c"] = "int st__n = 1;\nint st__c(void) { return st__a(1, 2); }",
+      ["d.c"] = "int st__d(void) { return st__n; } /* st__b() */",
+    }
+    assert.same({a = {b = {st__b = true}}, b = {c = {st__c = true}},
+                 c = {a = {st__a = true}}, d = {c = {st__n = true}}}, found)
+    assert.same({"a, b, c"}, call_graph.circles(found))
+    local ring = {a = {b = true}, b = {a = true}}
+    assert.same({}, call_graph.circles(ring))
+  end)
 
   it("go to folders that stand before, or are given as pointers", function()
-    local wrong, n = {}, 0
-    for module, others in pairs(uses) do
-      for other, names in pairs(others) do
-        n = n + 1
-        if not may_use(room_of(module), room_of(other)) then
-          wrong[#wrong + 1] = ("%s uses %s of %s"):format(module, next(names),
-                                                          other)
-        end
-      end
-    end
+    local n = 0
+    assert.same({}, call_graph.wrong(uses, function(module, other)
+      n = n + 1
+      return may_use(room_of(module), room_of(other))
+    end))
     assert.is_true(n > 1000)
-    assert.same({}, wrong)
+  end)
+
+  it("go to folders that stand before in the binding, too", function()
+    local n = 0
+    assert.same({}, call_graph.wrong(own, function(module, other)
+      n = n + 1
+      return may_bind(room_of(module), room_of(other))
+    end))
+    assert.is_true(n > 300, tostring(n))
   end)
 
   it("make circles of at most two files", function()
-    assert.same({}, circles(uses))
-    local ring = {a = {b = true}, b = {c = true}, c = {a = true},
-                  d = {a = true}, e = {f = true}, f = {e = true}}
-    assert.same({"a, b, c"}, circles(ring))
+    assert.same({}, call_graph.circles(uses))
+    assert.same({}, call_graph.circles(own))
+  end)
+end)
+
+-- -- The binding state -------------------------------------------------------
+
+describe("The binding state", function()
+  -- The fields of its struct that are no parts: a part is a pointer to a struct
+  -- which its owner alone knows.
+  local function fields()
+    local list = {}
+    local header = read "lua/bind/state/state.h"
+    local body = header:match "\nstruct st__state (%b{});"
+    for line in body:gsub("/%*.-%*/", ""):sub(2, -2):gmatch "[^;]+" do
+      line = line:gsub("%b[]", "")
+      local pointer = line:match "%(%*([%l_]+)%)%("
+      if pointer then
+        list[#list + 1] = pointer
+      elseif not line:find "^%s*st__[%w_]+ %*" then
+        for field in line:gmatch "([%l_]+)%s*%f[,%z]" do
+          list[#list + 1] = field
+        end
+      end
+    end
+    return list
+  end
+
+  it("has no field for one file, which keeps a part of its own", function()
+    local users = {}
+    for _, name in ipairs(files("lua/bind", "%.[ch]$")) do
+      for field in read(name):gmatch "[h)]%->([%l_]+)" do
+        users[field] = users[field] or {}
+        users[field][name] = true
+      end
+    end
+    local list, wrong = fields(), {}
+    for _, field in ipairs(list) do
+      local first = next(users[field] or {})
+      if not first or not next(users[field], first) then
+        wrong[#wrong + 1] = field
+      end
+    end
+    assert.is_true(#list > 20)
+    assert.same({}, wrong)
   end)
 end)
 
@@ -412,7 +426,8 @@ describe("Calls of Lua functions by the binding", function()
   -- The mechanism itself, a macro for the C functions of others, and the first
   -- calls of a new Lua state.
   local MAY_CALL = {["lua/bind/state/nested_call.c"] = true,
-                    ["lua/bind/state/worker_threads.c"] = true,
+                    ["lua/bind/state/c_stack.c"] = true,
+                    ["lua/bind/process/worker_threads.c"] = true,
                     ["lua/bind/compat.h"] = true}
 
   --- Calls f(name, line, number, lines) for each line of the binding's code.

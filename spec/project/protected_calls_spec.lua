@@ -54,26 +54,26 @@ local LATER = "raises that of a hook later: Note [Errors of hooks]"
 local BINDING = {
   ["trace/fused_function.c"] = {1, RAISED},
   ["trace/dispatch_trace.c"] = {1, RAISED},
-  ["trace/symbolic_trace.c"] = {1, RAISED},
-  ["value/from_table.c"] = {1, RAISED},
+  ["library/symbolic_trace.c"] = {1, RAISED},
+  ["tensor/from_table.c"] = {1, RAISED},
   ["value/cdata.c"] = {2, LATER},
   ["grad/reachability.c"] = {1, RAISED},
   ["grad/backward.c"] = {1, RAISED},
-  ["grad/keepalive.c"] = {1, LATER},
+  ["value/keepalive.c"] = {1, LATER},
   ["grad/autograd_function.c"] = {1, RAISED},
   ["call/lua_kernel.c"] = {2, STORED},
-  ["call/operator_library.c"] = {1, RAISED},
+  ["library/operator_library.c"] = {1, RAISED},
   ["call/no_grad_guards.c"] = {1, RAISED},
-  ["call/dispatch_mode.c"] = {4, "raises it where the observed body ends"},
-  ["call/registration_listener.c"] = {1, LATER},
-  ["state/tensor_scope.c"] = {2, RAISED},
-  ["state/load_module.c"] = {1, RAISED},
-  ["state/sandbox_close.c"] = {1, RAISED},
-  ["state/sandbox_run.c"] = {2, "a host gets it as pcall does"},
-  ["state/interrupt_signal.c"] = {2, TYPED},
+  ["call/dispatch_mode.c"] = {3, "raises it where the observed body ends"},
+  ["library/registration_listener.c"] = {1, LATER},
+  ["value/tensor_scope.c"] = {2, RAISED},
+  ["sandbox/load_module.c"] = {1, RAISED},
+  ["sandbox/sandbox_close.c"] = {1, RAISED},
+  ["sandbox/sandbox_run.c"] = {2, "a host gets it as pcall does"},
+  ["process/interrupt_signal.c"] = {2, TYPED},
   ["state/refusal.c"] = {1, "raises what is no refusal again"},
   ["state/gc_pacing.c"] = {3, LATER},
-  ["state/worker_threads.c"] = {1, "a worker is a state of its own"},
+  ["process/worker_threads.c"] = {1, "a worker is a state of its own"},
   ["state/warning.c"] = {1, LATER},
 }
 
@@ -81,7 +81,7 @@ local IN_C = {"st__pcall_c", "st__run_body", "st__run_handled", "st__protected",
               "st__nested_pcall", "lua_pcallk?", "lua_cpcall"}
 
 -- What these are made of.
-local MAKES = {["state/nested_call.c"] = true}
+local MAKES = {["state/nested_call.c"] = true, ["state/c_stack.c"] = true}
 
 --- Protected calls in the text of a file in C, without its own definitions.
 local function count_in_c(text)

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bind.h"
+#include "call/call.h"
 
 /* -- Indices -------------------------------------------------------------- */
 

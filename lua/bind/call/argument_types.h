@@ -2,7 +2,7 @@
 #ifndef ST_LUA_CALL_ARGUMENT_TYPES_H
 #define ST_LUA_CALL_ARGUMENT_TYPES_H
 
-#include "bind.h"
+#include "call/call.h"
 
 enum {
   ST_MAX_POSITIONAL = 6, ST_MAX_KEYWORDS = 3,

@@ -1,8 +1,14 @@
-/* Part of bind.h: calls of operators from Lua, and of Lua functions by the
- * engine.
+/* The room of calls: of operators from Lua, and of Lua functions by the engine.
  */
 #ifndef ST_LUA_CALL_CALL_H
 #define ST_LUA_CALL_CALL_H
+
+#include "value/value.h"
+
+#define ST_CALL_OPENERS(X) \
+  X(packet) X(resolution_cache) X(operator) X(scalar) X(results) X(kernel) \
+  X(guard) X(mode)
+ST_CALL_OPENERS(ST_DECLARE_OPENER)
 
 /* -- describe_call.c ------------------------------------------------------- */
 
@@ -160,13 +166,48 @@ bool st__match_overload(st__frame *f, const st_op *op);
  * fit. */
 void st__raise_mismatch(st__frame *f, const st__packet *p);
 
+/* -- packet.c -------------------------------------------------------------- */
+
+/* Pushes an empty packet. [+1] */
+st__packet *st__push_packet(st__state *h, lua_State *L, const char *name,
+                            const char *overload);
+/* Empties its cache of resolutions. */
+void st__free_resolutions(st__packet *p);
+/* Looks up the overloads of a packet again. */
+void st__refresh(st__state *h, lua_State *L, st__packet *p);
+/* Pushes the object of the overload op, the same one as long as Lua holds it.
+ * [+1] */
+void st__push_overload(st__state *h, lua_State *L, const st_op *op);
+/* Pushes the full name, such as "aten::add.Tensor". [+1] */
+void st__push_op_name(lua_State *L, const st_op *op);
+/* Pushes a text without its final newline. [+1] */
+void st__push_lines(lua_State *L, const char *text);
+/* Pushes the table of packets and overloads. [+1] */
+void st__push_packets(st__state *h, lua_State *L);
+/* The table of the methods of operator objects: keeps the one at the top,
+ * pushes it. */
+void st__keep_operator_methods(st__state *h, lua_State *L); /* [-1] */
+void st__push_operator_methods(st__state *h, lua_State *L); /* [+1] */
+
+/* -- frame.c --------------------------------------------------------------- */
+
+/* Converts the arguments from stack index first on into f, whose is_method and
+ * is_complete the caller has set; raises when no overload fits. */
+void st__resolve_frame(st__state *h, lua_State *L, st__packet *p, int first,
+                       st__frame *f);
+
+/* -- push_value.c ---------------------------------------------------------- */
+
+/* Pushes a result as a Lua value, which takes over what v owns. [+1] */
+void st__push_value(st__state *h, lua_State *L, const st_arg *a, st_value *v);
+
 /* -- resolution_cache.c ---------------------------------------------------- */
 
 /* True if no call of this state is in progress, recorded or traced, so that a
  * shortcut may serve the next one. */
 static inline bool st__may_shortcut(const st__state *h) {
   return h->has_shortcuts && !h->running && !h->fiber && !h->recorder &&
-         !h->tracing && !h->keepalive.has_returned && !h->has_deferred;
+         !h->tracing && !h->has_returned && !h->has_deferred;
 }
 /* st_shortcut_call; raises if there is no memory. False if the usual path has
  * to run the call. */
@@ -177,7 +218,6 @@ bool st__run_shortcut(st__state *h, lua_State *L, const st_shortcut *s,
  * [Cached resolutions]. */
 int st__call_cached(st__state *h, lua_State *L, st__packet *p, int first,
                     st__frame *f);
-void st__free_resolutions(st__packet *p);
 
 /* -- call_advice.c --------------------------------------------------------- */
 
@@ -193,14 +233,6 @@ void st__advise_dtype(const st__frame *f);
 
 /* Writes what an argument takes, in the words of Lua: "a list of integers". */
 void st__arg_type_text(const st_arg *a, char *buf, size_t size);
-/* Writes what the value at idx is: "string 'a'", "number 2.5", "table". */
-void st__describe_value(st__state *h, lua_State *L, int idx, char *buf,
-                        size_t size);
-/* Writes the names of the dtypes, and the most similar to `given`, if that is
- * not NULL; begins with "; did" or a new line. */
-void st__describe_dtypes(const char *given, char *buf, size_t size);
-/* Writes the names of the devices; begins with a new line. */
-void st__describe_devices(char *buf, size_t size);
 /* Sets the reason that argument a does not accept the value at idx, or that it
  * is missing, for which idx is 0. */
 void st__set_reason(st__frame *f, const st_arg *a, int idx);
@@ -213,12 +245,6 @@ void st__describe_mismatch(const st__frame *f, const st__packet *p,
 
 /* -- call_operator.c ------------------------------------------------------- */
 
-/* Looks up the overloads of a packet again (operator_object.c). */
-void st__refresh(st__state *h, lua_State *L, st__packet *p);
-/* Converts the arguments from stack index first on into f, whose is_method and
- * is_complete the caller has set; raises when no overload fits. */
-void st__resolve_frame(st__state *h, lua_State *L, st__packet *p, int first,
-                       st__frame *f);
 /* Executes the request with the frame's operator and arguments; numbers passed
  * for Tensors are wrapped. */
 st_status st__run_frame(st__frame *f, st__request *req);
@@ -228,8 +254,6 @@ int st__return_frame(st__frame *f, st__request *req);
  * returns the number of results pushed. */
 int st__call_operator(st__state *h, lua_State *L, st__packet *p, int first,
                       bool is_method);
-/* Pushes a result as a Lua value, which takes over what v owns. [+1] */
-void st__push_value(st__state *h, lua_State *L, const st_arg *a, st_value *v);
 /* Calls op and stores its one tensor result in ud, a userdata on the Lua
  * stack; raises on failure. */
 void st__call_into(st__state *h, lua_State *L, st_handle op, int n,
@@ -259,21 +283,22 @@ bool st__push_callable(st__state *h, lua_State *L, const char *name,
  * so that it may be cached. [+1] */
 bool st__push_named(st__state *h, lua_State *L, const char *name,
                     bool is_method);
-/* Pushes the object of the overload op, the same one as long as Lua holds it.
- * [+1] */
-void st__push_overload(st__state *h, lua_State *L, const st_op *op);
-/* Pushes a text without its final newline. [+1] */
-void st__push_lines(lua_State *L, const char *text);
-/* The part of a name that messages show: without "aten::". */
-static inline const char *st__short_name(const char *name) {
-  return strncmp(name, "aten::", 6) == 0 ? name + 6 : name;
-}
-/* Pushes the full name, such as "aten::add.Tensor". [+1] */
-void st__push_op_name(lua_State *L, const st_op *op);
 /* Pushes the operator object for the value at idx: an object of st.ops, an
  * operator's name, st.add or t.add; raises for anything else. [+1] */
 st__packet *st__push_operator(st__state *h, lua_State *L, int idx,
                               bool *is_method);
+
+/* -- arithmetic.c ---------------------------------------------------------- */
+
+/* Sets the metamethods of the signs, of "+-*" "/%^", in the metatable at the
+ * top to fn, which calls the two functions below. [0] */
+void st__set_arithmetic(st__state *h, lua_State *L, const char *signs,
+                        lua_CFunction fn);
+/* If an operand is a tensor, calls the operator with both; else returns false.
+ * [-0|2, +0|1] */
+bool st__call_arithmetic(st__state *h, lua_State *L);
+/* The sign of the running metamethod. */
+char st__sign(lua_State *L);
 
 /* -- lua_kernel.c ---------------------------------------------------------- */
 
@@ -308,9 +333,28 @@ void st__drop_kernel(st__state *h, lua_State *L, st_kernel *k);
 /* Pushes a borrowed argument as a Lua value for a kernel. [+1] */
 void st__push_argument(st__state *h, lua_State *L, const st_arg *a,
                        const st_value *v);
-/* True for a function or a value with __call. */
-bool st__is_callable(lua_State *L, int idx);
-/* Raises otherwise, with the name of argument arg in the message. */
-void st__check_callable(st__state *h, lua_State *L, int idx, const char *arg);
+
+/* -- frame_environment.c --------------------------------------------------- */
+
+/* st__env_collect for the arguments of a frame. [+0|1] */
+bool st__env_collect_args(const st__frame *f);
+/* st__pass_enter around a Lua function that runs for the call of a frame.
+ * Returns false and pushes nothing if no environment exists; otherwise
+ * st__pass_leave_call must follow. [+0|1] */
+bool st__pass_enter_call(st__state *h, lua_State *L, const st__frame *f);
+/* The results of the frame's call, from index `first` on, inherit the
+ * environments of its arguments. */
+void st__env_inherit(st__frame *f, int first);
+/* True if a result may have to inherit an environment. A view without a
+ * history, of a tracked source, does not. */
+static inline bool st__needs_env(const st__frame *f, const st_arg *ret,
+                                 const st_tensor *t) {
+  if (st_tensor_requires_grad(t)) return true;
+  if (!ret->is_alias || !st_tensor_base(t)) return false;
+  if (f->nwraps > 0 || !f->source[0]) return true;
+  const st__tensor_ud *source = st__testudata(f->h, f->L, f->source[0],
+                                              ST_UD_TENSOR);
+  return !source || !source->slot;
+}
 
 #endif

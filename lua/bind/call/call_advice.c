@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bind.h"
+#include "call/call.h"
 
 #define RESULT_FIRST(op) \
   {op, "ttt*", "torch7's result comes first; write st." op "(a, b), or " \

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "bind.h"
+#include "call/call.h"
 
 /* -- Numbers wrapped as tensors ------------------------------------------- */
 
@@ -110,83 +110,6 @@ static int64_t written_bytes(const st__frame *f) {
 static int64_t growth(const st__frame *f, int64_t before) {
   const int64_t now = written_bytes(f);
   return now > before ? now - before : 0;
-}
-
-static void push_list(st__state *h, lua_State *L, const st_arg *a,
-                      st_value *v) {
-  const int n = (int)v->len;
-  if (v->tag == ST_TAG_INTS) {
-    lua_createtable(L, n, 0);                     /* [+1] */
-    for (int k = 0; k < n; k++) {
-      st__push_int(h, L, st__index_to_lua(a->type, v->u.ints[k])); /* [+1] */
-      lua_rawseti(L, -2, k + 1);                  /* [-1] */
-    }
-    if (a->type == ST_TYPE_INT) st__make_sizes(h, L);
-    return;
-  }
-  lua_createtable(L, n, 0);                       /* [+1] */
-  if (v->tag == ST_TAG_TENSORS) {
-    lua_rawgeti(L, LUA_REGISTRYINDEX, h->lists_ref); /* [+1] */
-    lua_setmetatable(L, -2);                      /* [-1] */
-  }
-  for (int k = 0; k < n; k++) {
-    if (k % ST_POLL_ITEMS == ST_POLL_ITEMS - 1) st__poll(h, L);
-    if (v->tag == ST_TAG_TENSORS) {
-      st__tensor_ud *ud = st__new_tensor_ud(h, L); /* [+1] */
-      ud->t = v->u.tensors[k];
-      v->u.tensors[k] = NULL;
-    } else if (v->tag == ST_TAG_FLOATS) {
-      lua_pushnumber(L, v->u.floats[k]);          /* [+1] */
-    } else {
-      lua_pushboolean(L, v->u.bools[k]);          /* [+1] */
-    }
-    lua_rawseti(L, -2, k + 1);                    /* [-1] */
-  }
-}
-
-static void push_integer(st__state *h, lua_State *L, st_type type, int64_t i) {
-  switch (type) {
-    case ST_TYPE_DTYPE: st__push_dtype(h, L, (st_dtype)i); break;   /* [+1] */
-    case ST_TYPE_FORMAT:
-      lua_pushstring(L, st_format_name((st_format)i));              /* [+1] */
-      break;
-    case ST_TYPE_DEVICE:
-      lua_pushstring(L, st_device_name((st_device)i));              /* [+1] */
-      break;
-    case ST_TYPE_LAYOUT: lua_pushliteral(L, "strided"); break;      /* [+1] */
-    default: st__push_int(h, L, st__index_to_lua(type, i));         /* [+1] */
-  }
-}
-
-void st__push_value(st__state *h, lua_State *L, const st_arg *a, st_value *v) {
-  st__tensor_ud *ud;
-  st_generator **generator;
-  st_scalar s = {ST_SCALAR_COMPLEX, {.c = {0, 0}}};
-  switch ((st_tag)v->tag) {
-    case ST_TAG_NONE: lua_pushnil(L); break;                    /* [+1] */
-    case ST_TAG_TENSOR:
-      ud = st__new_tensor_ud(h, L);                             /* [+1] */
-      ud->t = v->u.tensor;
-      v->tag = ST_TAG_NONE;
-      break;
-    case ST_TAG_INT: push_integer(h, L, a->type, v->u.i); break; /* [+1] */
-    case ST_TAG_UINT: st__push_scalar(h, L, st__unsigned(v->u.u)); break;
-    case ST_TAG_FLOAT: lua_pushnumber(L, v->u.f); break;        /* [+1] */
-    case ST_TAG_BOOL: lua_pushboolean(L, v->u.i != 0); break;   /* [+1] */
-    case ST_TAG_COMPLEX:
-      memcpy(s.u.c, v->u.pair, sizeof s.u.c);
-      st__push_scalar(h, L, s);                                 /* [+1] */
-      break;
-    case ST_TAG_STRING:
-      lua_pushlstring(L, v->u.string, v->len);                  /* [+1] */
-      break;
-    case ST_TAG_GENERATOR:
-      generator = st__newudata(h, L, ST_UD_GENERATOR, sizeof *generator);
-      *generator = v->u.generator;
-      v->tag = ST_TAG_NONE;
-      break;
-    default: push_list(h, L, a, v);                             /* [+1] */
-  }
 }
 
 /* Stack index of the written argument that result r returns: the n-th written
@@ -328,51 +251,6 @@ static bool may_own(const st_arg *ret) {
   }
 }
 
-/* Classifies the last argument. A table with names holds keywords; if it has
- * a list, too, that is the last positional argument: x:sum {1, keepdim = true}.
- */
-static void split_keywords(st__frame *f, const st__packet *p, int top) {
-  lua_State *L = f->L;
-  const unsigned parts = top >= f->first && lua_istable(L, top)
-                         ? st__count_names(L, top, &f->nkeywords) : 0;
-  const bool has_list = parts & ST_PART_LIST;
-  if (parts & ST_PART_OTHER && (has_list || !(parts & ST_PART_NAMES))) {
-    st__error(f->h, L, ST_BAD_TYPE, "%s: a list must have no nil and no other "
-              "keys, but element %d is nil", st__short_name(p->name),
-              (int)lua_objlen(L, top) + 1);
-  }
-  if (parts & ST_PART_OTHER) f->nkeywords++; /* which no argument uses */
-  f->keywords = parts & ST_PART_NAMES ? top : 0;
-  f->npos = top - f->first + 1 - (f->keywords && !has_list);
-}
-
-/* Resolves again without the last argument if that is an empty table, which
- * may be a table of keywords whose values are all nil. */
-static bool resolve_without_empty(st__frame *f, const st__packet *p, int top) {
-  if (top < f->first || !lua_istable(f->L, top)) return false;
-  if (f->keywords || st__table_parts(f->L, top)) return false;
-  f->npos--;
-  if (st__resolve_overload(f, p)) return true;
-  f->npos++;
-  return false;
-}
-
-void st__resolve_frame(st__state *h, lua_State *L, st__packet *p, int first,
-                       st__frame *f) {
-  const int top = lua_gettop(L);
-  st__check_room(L);
-  f->h = h;
-  f->L = L;
-  f->first = first;
-  split_keywords(f, p, top);
-  if (st__resolve_overload(f, p)) return;
-  st__refresh(h, L, p);
-  if (st__resolve_overload(f, p)) return;
-  if (resolve_without_empty(f, p, top)) return;
-  st__advise(f, p);
-  st__raise_mismatch(f, p);
-}
-
 /* Sets requires_grad on a factory's result at the top of the stack. */
 static void require_grad(st__frame *f) {
   lua_State *L = f->L;
@@ -413,8 +291,11 @@ int st__call_operator(st__state *h, lua_State *L, st__packet *p, int first,
   return n;
 }
 
+/* Of the operators that the binding calls. */
+struct st__shortcuts { st_shortcut of[ST_HANDLE_COUNT]; };
+
 static const st_shortcut *shortcut_of(st__state *h, st_handle op, int n) {
-  st_shortcut *s = &h->shortcut[op];
+  st_shortcut *s = &h->shortcuts->of[op];
   if (!st__may_shortcut(h)) return NULL;
   if (s->epoch != st_registry_epoch()) st_shortcut_find(h->op[op], s);
   return s->run && n == st_op_nargs(h->op[op]) ? s : NULL;
@@ -459,7 +340,12 @@ void st__call_for(st__state *h, lua_State *L, st_handle op, int n,
 
 /* -- Opening -------------------------------------------------------------- */
 
-void st__meta_values(st__state *h, lua_State *L) {
+static void fill_values(st__state *h, lua_State *L) {
   static const luaL_Reg methods[] = {{"__gc", values_gc}, {NULL, NULL}};
   st__set_functions(h, L, methods);
+}
+
+void st__open_results(st__state *h, lua_State *L) {
+  h->shortcuts = st__new_part(h, L, sizeof *h->shortcuts, NULL);
+  st__fill_meta(h, ST_UD_VALUES, fill_values);
 }

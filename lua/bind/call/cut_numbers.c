@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bind.h"
+#include "call/call.h"
 
 enum { MAX_PLACES = 1000 };
 
@@ -70,7 +70,7 @@ static bool note_place(st__state *h, lua_State *L) {
 void st__warn_cut(st__state *h, lua_State *L, const char *what, double value,
                   st_dtype d) {
   char text[400], place[300];
-  if (h->warnings == ST_WARNINGS_OFF) return;
+  if (!st__warns(h)) return;
   luaL_checkstack(L, LUA_MINSTACK, NULL);
   if (!note_place(h, L)) return;
   st__where(h, L, place, sizeof place);

@@ -3,26 +3,20 @@
  * st.ops.aten.sum:schema().
  */
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "bind.h"
+#include "call/call.h"
 
-/* A text that is cut off at the end of its buffer. */
-typedef struct text { char *at; size_t left; } text;
+typedef st__text text;
 
 __attribute__((format(printf, 2, 3)))
 static void add(text *t, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  const int n = vsnprintf(t->at, t->left, format, args);
+  st__add_text(t, format, args);
   va_end(args);
-  const size_t used = n < 0 ? 0 : (size_t)n < t->left ? (size_t)n
-                                                      : t->left - 1;
-  t->at += used;
-  t->left -= used;
 }
 
 /* -- Types ---------------------------------------------------------------- */
@@ -74,34 +68,6 @@ static void describe(const st_arg *a, const char *either, char *buf,
 
 void st__arg_type_text(const st_arg *a, char *buf, size_t size) {
   describe(a, " or ", buf, size);
-}
-
-static void describe_number(st__state *h, lua_State *L, int idx, char *buf,
-                            size_t size) {
-  const double d = (double)lua_tonumber(L, idx);
-  if (!isfinite(d)) {
-    snprintf(buf, size, "%s", st__type_name(h, L, idx));
-  } else if (fabs(d) < 0x1p63) {
-    snprintf(buf, size, "number %.14g", d);
-  } else {
-    snprintf(buf, size, "number %.14g, which is beyond 64 bits", d);
-  }
-}
-
-void st__describe_value(st__state *h, lua_State *L, int idx, char *buf,
-                        size_t size) {
-  switch (lua_type(L, idx)) {
-    case LUA_TSTRING:
-      snprintf(buf, size, "string '%.40s'", lua_tostring(L, idx));
-      break;
-    case LUA_TNUMBER:
-      describe_number(h, L, idx, buf, size);
-      break;
-    case LUA_TBOOLEAN:
-      snprintf(buf, size, "%s", lua_toboolean(L, idx) ? "true" : "false");
-      break;
-    default: snprintf(buf, size, "%s", st__type_name(h, L, idx));
-  }
 }
 
 /* -- Reasons -------------------------------------------------------------- */
@@ -236,76 +202,11 @@ static void add_reason(text *t, const st__frame *f, const st__packet *p,
 
 /* -- Names ---------------------------------------------------------------- */
 
-static void add_devices(text *t) {
-  add(t, "\n  the devices are");
-  for (int d = 0; d < ST_DEVICE_COUNT; d++) {
-    const char *name = st_device_name((st_device)d);
-    if (strncmp(name, "privateuse", 10) == 0) continue; /* not registered */
-    add(t, "%s %s", d ? "," : "", name);
-  }
-}
-
-void st__describe_devices(char *buf, size_t size) {
-  text t = {buf, size};
-  add_devices(&t);
-}
-
 static void add_formats(text *t) {
   add(t, "\n  the memory formats are");
   for (int i = 0; i < ST_FORMAT_COUNT; i++) {
     add(t, "%s %s", i ? "," : "", st_format_name((st_format)i));
   }
-}
-
-/* Number of insertions, deletions and substitutions that turn a into b; 9 for
- * a long text. */
-static int distance(const char *a, const char *b) {
-  int row[24];
-  const int n = (int)strlen(b);
-  if (n >= 24 || strlen(a) >= 24) return 9;
-  for (int j = 0; j <= n; j++) row[j] = j;
-  for (int i = 1; *a; a++, i++) {
-    int corner = row[0];
-    row[0] = i;
-    for (int j = 1; j <= n; j++) {
-      const int above = row[j];
-      const int cost = corner + (*a != b[j - 1]);
-      const int step = (above < row[j - 1] ? above : row[j - 1]) + 1;
-      corner = above;
-      row[j] = cost < step ? cost : step;
-    }
-  }
-  return row[n];
-}
-
-/* The dtype whose name is similar to a text, or NULL. */
-static const char *similar_dtype(const char *s) {
-  const char *found = NULL, *dot = strrchr(s, '.');
-  int best = strlen(s) <= 4 ? 2 : 3;
-  if (dot) s = dot + 1; /* torch.float32 */
-  for (int i = 0; i < ST_DTYPE_COUNT; i++) {
-    const char *name = st_dtype_name((st_dtype)i);
-    const int d = distance(s, name);
-    if (d >= best) continue;
-    best = d;
-    found = name;
-  }
-  return found;
-}
-
-static void add_dtypes(text *t, const char *given) {
-  const char *similar = given ? similar_dtype(given) : NULL;
-  if (similar) add(t, "; did you mean '%s'?", similar);
-  add(t, "\n  the dtypes are");
-  for (int i = 0; i < ST_DTYPE_COUNT; i++) {
-    add(t, "%s %s", i ? "," : "", st_dtype_name((st_dtype)i));
-  }
-}
-
-void st__describe_dtypes(const char *given, char *buf, size_t size) {
-  text t = {buf, size};
-  *buf = '\0';
-  add_dtypes(&t, given);
 }
 
 static void add_names(text *t, const st__reason *r) {
@@ -318,9 +219,9 @@ static void add_names(text *t, const st__reason *r) {
     add(t, "; st.tensor(list) makes one");
   }
   if (r->types & 1u << ST_TYPE_DTYPE) {
-    add_dtypes(t, *r->given ? r->given : NULL);
+    st__add_dtypes(t, *r->given ? r->given : NULL);
   }
-  if (r->types & 1u << ST_TYPE_DEVICE) add_devices(t);
+  if (r->types & 1u << ST_TYPE_DEVICE) st__add_devices(t);
   if (r->types & 1u << ST_TYPE_FORMAT) add_formats(t);
 }
 

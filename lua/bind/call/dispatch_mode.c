@@ -4,41 +4,7 @@
 
 #include <stdio.h>
 
-#include "bind.h"
-
-/* -- Nested calls --------------------------------------------------------- */
-
-/* A call of a C function; status: Lua's. */
-typedef struct nested {
-  st__state *h;
-  int ref;
-  void *arg;
-  int status;
-} nested;
-
-static st_status run_nested(void *arg) {
-  nested *n = arg;
-  lua_State *L = n->h->running;
-  lua_rawgeti(L, LUA_REGISTRYINDEX, n->ref);             /* [+1] */
-  lua_pushlightuserdata(L, n->arg);                      /* [+1] */
-  n->status = st__pcall_c(n->h, L, 1, 0, 0);             /* [-2, +0|1] */
-  return ST_OK;
-}
-
-int st__nested_pcall(st__state *h, int ref, void *arg) {
-  lua_State *L = h->running;
-  const st__frame *frame = h->frame;
-  const bool has_error = h->has_error;
-  nested n = {h, ref, arg, 0};
-  lua_rawgeti(L, LUA_REGISTRYINDEX, h->error_ref);       /* [+1] */
-  h->frame = NULL;
-  st_run_script(run_nested, &n);                         /* [+0|1] */
-  h->frame = frame;
-  h->has_error = has_error;
-  if (n.status != 0) lua_insert(L, -2);
-  lua_rawseti(L, LUA_REGISTRYINDEX, h->error_ref);       /* [-1] */
-  return n.status;
-}
+#include "call/call.h"
 
 /* -- Modes ---------------------------------------------------------------- */
 
@@ -76,6 +42,8 @@ static int dispatch_mode(lua_State *L) {
 }
 
 /* -- Observers ------------------------------------------------------------ */
+
+struct st__observers { int runner_ref; }; /* calls an observer */
 
 enum { BEFORE = 1, AFTER, FAILURE, MAX_DEPTH = 256 };
 
@@ -140,7 +108,8 @@ static void run_observer(const event *e) {
   lua_State *L = e->o->h->running;
   if (!lua_checkstack(L, LUA_MINSTACK)) return;
   snprintf(message, sizeof message, "%s", e->ok ? "" : st_message());
-  if (st__nested_pcall(e->o->h, e->o->h->observer_ref,       /* [+0|1] */
+  st__state *h = e->o->h;
+  if (st__nested_pcall(h, h->observers->runner_ref,          /* [+0|1] */
                        (void *)(uintptr_t)e) != 0) {
     store_failure(e->o, L);                                  /* [-1] */
   }
@@ -226,6 +195,7 @@ void st__open_mode(st__state *h, lua_State *L) {
     {"dispatch_mode", dispatch_mode}, {"observe", observe}, {NULL, NULL}
   };
   st__set_body_functions(h, L, runners);
+  h->observers = st__new_part(h, L, sizeof *h->observers, NULL);
   lua_pushcfunction(L, run_event);                     /* [+1] */
-  h->observer_ref = luaL_ref(L, LUA_REGISTRYINDEX);    /* [-1] */
+  h->observers->runner_ref = luaL_ref(L, LUA_REGISTRYINDEX);    /* [-1] */
 }

@@ -19,7 +19,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bind.h"
+#include "call/call.h"
+
+/* Of functions that run protected. */
+struct st__runners {
+  int runner_ref, handler_ref;   /* runs a Lua kernel; message handler */
+  int task_ref;                  /* runs another function */
+};
 
 /* Holds the function: Note [Registry references]. */
 typedef struct kernel_ref {
@@ -272,9 +278,9 @@ static st_status run_fn(void *arg) {
   lua_State *L = h->running;
   const st__frame *f = h->frame;
   const bool has_entered = st__pass_enter_call(h, L, f); /* [+0|1] */
-  lua_rawgeti(L, LUA_REGISTRYINDEX, h->handler_ref); /* [+1] */
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->runners->handler_ref); /* [+1] */
   const int handler = lua_gettop(L);
-  lua_rawgeti(L, LUA_REGISTRYINDEX, h->runner_ref);  /* [+1] */
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->runners->runner_ref);  /* [+1] */
   lua_pushlightuserdata(L, r);                       /* [+1] */
   push_known(r, L, f);                               /* [+known] */
   h->frame = NULL;
@@ -315,9 +321,9 @@ static st_status run_task_now(void *arg) {
   st__state *h = st__current_state();
   lua_State *L = h->running;
   const st__frame *f = h->frame;
-  lua_rawgeti(L, LUA_REGISTRYINDEX, h->handler_ref); /* [+1] */
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->runners->handler_ref); /* [+1] */
   const int handler = lua_gettop(L);
-  lua_rawgeti(L, LUA_REGISTRYINDEX, h->task_ref);    /* [+1] */
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->runners->task_ref);    /* [+1] */
   lua_pushlightuserdata(L, arg);                     /* [+1] */
   h->frame = NULL;
   const int status = st__pcall_c(h, L, 1, 0, handler); /* [-2, +0|1] */
@@ -353,23 +359,6 @@ static st_status run_fallback(const st_call *call, const st_value *args,
 
 /* -- Making kernels ------------------------------------------------------- */
 
-bool st__is_callable(lua_State *L, int idx) {
-  if (lua_isfunction(L, idx)) return true;
-  if (st__to_tensor(st__state_of(L), L, idx)) return false; /* raises */
-  if (!luaL_getmetafield(L, idx, "__call")) return false; /* [+0|1] */
-  lua_pop(L, 1);                                          /* [-1] */
-  return true;
-}
-
-void st__check_callable(st__state *h, lua_State *L, int idx,
-                        const char *arg) {
-  if (st__is_callable(L, idx)) return;
-  st__argument_error(h, L, ST_BAD_TYPE, "argument '%s' must be a function, got "
-                     "%s%s", arg, st__type_name(h, L, idx),
-                     strcmp(arg, "body") == 0 ? "; write function() ... end "
-                     "around the statements" : "");
-}
-
 void st__new_kernel(st__state *h, lua_State *L, int idx, st__convention c,
                     st_kernel *out) {
   char where[LUA_IDSIZE + 16];
@@ -391,11 +380,12 @@ void st__drop_kernel(st__state *h, lua_State *L, st_kernel *k) {
 /* -- Opening -------------------------------------------------------------- */
 
 void st__open_kernel(st__state *h, lua_State *L) {
+  h->runners = st__new_part(h, L, sizeof *h->runners, NULL);
   lua_pushcfunction(L, run_protected);               /* [+1] */
-  h->runner_ref = luaL_ref(L, LUA_REGISTRYINDEX);    /* [-1] */
+  h->runners->runner_ref = luaL_ref(L, LUA_REGISTRYINDEX);    /* [-1] */
   lua_pushcfunction(L, run_task);                    /* [+1] */
-  h->task_ref = luaL_ref(L, LUA_REGISTRYINDEX);      /* [-1] */
+  h->runners->task_ref = luaL_ref(L, LUA_REGISTRYINDEX);      /* [-1] */
   lua_pushlightuserdata(L, h);                       /* [+1] */
   lua_pushcclosure(L, add_traceback, 1);             /* [-1, +1] */
-  h->handler_ref = luaL_ref(L, LUA_REGISTRYINDEX);   /* [-1] */
+  h->runners->handler_ref = luaL_ref(L, LUA_REGISTRYINDEX);   /* [-1] */
 }

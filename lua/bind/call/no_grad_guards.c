@@ -4,7 +4,7 @@
  * a coroutine cannot yield out of it.
  */
 
-#include "bind.h"
+#include "call/call.h"
 
 /* -- Guards --------------------------------------------------------------- */
 

@@ -1,90 +1,17 @@
 /* Operators as Lua values: C functions for st.add and t:add, and objects for
  * st.ops.aten.add (an overload packet) and st.ops.aten.add.Tensor.
- *
- * Note [Overload packets]
- * A packet caches the handles of the overloads of a name. Handles stay valid
- * and overloads are appended in order of definition, so the cache is refreshed
- * only by the first call and when no cached overload fits.
  */
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bind.h"
+#include "call/call.h"
 
 typedef st__packet packet;
 
-/* -- Packets -------------------------------------------------------------- */
-
 static packet *check_packet(lua_State *L) {
   return st__checkudata(st__state_of(L), L, 1, ST_UD_OPERATOR, "self");
-}
-
-void st__refresh(st__state *h, lua_State *L, packet *p) {
-  if (p->is_overload) return;
-  const int n = st_op_overloads(p->name, NULL, 0);
-  const st_op **ops = malloc((size_t)(n ? n : 1) * sizeof *ops);
-  if (!ops) st__error(h, L, ST_NO_MEMORY, "%s: out of memory", p->name);
-  const int m = st_op_overloads(p->name, ops, n);
-  free(p->ops);
-  p->ops = ops;
-  p->n = m < n ? m : n;
-  st__free_resolutions(p);
-}
-
-/* Pushes an empty packet. [+1] */
-static packet *push_packet(st__state *h, lua_State *L, const char *name,
-                           const char *overload) {
-  const size_t a = strlen(name), b = strlen(overload);
-  packet *p = st__newudata(h, L, ST_UD_OPERATOR, sizeof *p + a + b + 2);
-  p->h = h;
-  p->may_cut = st__may_cut(name);
-  memcpy(p->name, name, a + 1);
-  if (b) {
-    p->name[a] = '.';
-    memcpy(p->name + a + 1, overload, b + 1);
-  }
-  return p;
-}
-
-void st__push_op_name(lua_State *L, const st_op *op) {
-  const char *overload = st_op_overload_name(op);
-  lua_pushfstring(L, *overload ? "%s.%s" : "%s", st_op_name(op),
-                  overload);                                /* [+1] */
-}
-
-void st__push_lines(lua_State *L, const char *text) {
-  const size_t n = strlen(text);
-  lua_pushlstring(L, text, n - (n && text[n - 1] == '\n'));  /* [+1] */
-}
-
-void st__push_overload(st__state *h, lua_State *L, const st_op *op) {
-  lua_rawgeti(L, LUA_REGISTRYINDEX, h->objects_ref);      /* [+1] */
-  lua_pushlightuserdata(L, (void *)(uintptr_t)op);          /* [+1] */
-  lua_rawget(L, -2);                                        /* [-1, +1] */
-  if (lua_isnil(L, -1)) {
-    lua_pop(L, 1);                                          /* [-1] */
-    packet *p = push_packet(h, L, st_op_name(op), st_op_overload_name(op));
-    p->is_overload = true;                                  /* [+1] */
-    p->only = op;
-    p->ops = &p->only;
-    p->n = 1;
-    lua_pushlightuserdata(L, (void *)(uintptr_t)op);        /* [+1] */
-    lua_pushvalue(L, -2);                                   /* [+1] */
-    lua_rawset(L, -4);                                      /* [-2] */
-  }
-  lua_remove(L, -2);                                        /* [-1] */
-}
-
-static int packet_gc(lua_State *L) {
-  packet *p = st__testudata(st__state_of(L), L, 1, ST_UD_OPERATOR);
-  if (!p) return 0;
-  if (!p->is_overload) free(p->ops);
-  st__free_resolutions(p);
-  p->ops = NULL;
-  p->n = 0;
-  return 0;
 }
 
 /* -- Calls ---------------------------------------------------------------- */
@@ -109,7 +36,7 @@ bool st__push_callable(st__state *h, lua_State *L, const char *name,
                        bool is_method) {
   if (st_op_overloads(name, NULL, 0) == 0) return false;
   lua_pushlightuserdata(L, h);                        /* [+1] */
-  push_packet(h, L, name, "");                        /* [+1] */
+  st__push_packet(h, L, name, "");                        /* [+1] */
   lua_pushcclosure(L, is_method ? call_method : call_function, 2);
   return true;                                        /* [-2, +1] */
 }
@@ -160,7 +87,7 @@ static bool push_by_name(st__state *h, lua_State *L, const char *name) {
   }
   if (!found) return false;
   if (!dot) {
-    push_packet(h, L, found, "");                     /* [+1] */
+    st__push_packet(h, L, found, "");                     /* [+1] */
     return true;
   }
   const st_op *op = st_op_find(found, strcmp(dot, "default") ? dot : "");
@@ -304,11 +231,11 @@ static int find_packet(lua_State *L) {
   st__state *h = st__state_of(L);
   const char *name = st__check_string(h, L, 1, "name");
   if (st_op_overloads(name, NULL, 0) == 0) return 0;
-  lua_rawgeti(L, LUA_REGISTRYINDEX, h->objects_ref);        /* [+1] */
+  st__push_packets(h, L);                                   /* [+1] */
   lua_pushvalue(L, 1);                                      /* [+1] */
   lua_rawget(L, 2);                                         /* [-1, +1] */
   if (!lua_isnil(L, -1)) return 1;
-  push_packet(h, L, name, "");                              /* [+1] */
+  st__push_packet(h, L, name, "");                              /* [+1] */
   lua_pushvalue(L, 1);                                      /* [+1] */
   lua_pushvalue(L, -2);                                     /* [+1] */
   lua_rawset(L, 2);                                         /* [-2] */
@@ -377,22 +304,19 @@ static const luaL_Reg functions[] = {
   {"operators", list_operators}, {NULL, NULL}
 };
 static const luaL_Reg metamethods[] = {
-  {"__gc", packet_gc}, {"__call", packet_call}, {"__tostring", packet_name},
+  {"__call", packet_call}, {"__tostring", packet_name},
   {NULL, NULL}
 };
 
 void st__open_operator(st__state *h, lua_State *L) {
   st__set_functions(h, L, functions);
-  h->objects_ref = st__new_weak_table(L);
-  lua_newtable(L);                             /* [+1] */
-  h->names_ref = luaL_ref(L, LUA_REGISTRYINDEX); /* [-1] */
   st__push_meta(h, L, ST_UD_OPERATOR);         /* [+1] */
   st__set_functions(h, L, metamethods);
   lua_pushlightuserdata(L, h);                 /* [+1] */
   lua_newtable(L);                             /* [+1] */
   st__set_functions(h, L, object_methods);
   lua_pushvalue(L, -1);                        /* [+1] */
-  h->operators_ref = luaL_ref(L, LUA_REGISTRYINDEX); /* [-1] */
+  st__keep_operator_methods(h, L);             /* [-1] */
   lua_pushcclosure(L, packet_index, 2);        /* [-2, +1] */
   lua_setfield(L, -2, "__index");              /* [-1] */
   lua_pop(L, 1);                               /* [-1] */

@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bind.h"
+#include "call/call.h"
 
 __attribute__((format(printf, 2, 3)))
 static bool mismatch(st__frame *f, const char *format, ...) {

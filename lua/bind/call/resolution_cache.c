@@ -45,10 +45,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bind.h"
+#include "call/call.h"
 #include "call/argument_types.h"
 
 enum { MAX_SCHEMA = 12, ENTRIES = 4, MAX_RESULTS = 4 };
+
+struct st__resolutions { int names_ref; }; /* cached keywords, as keys */
 
 typedef st__call_types call;
 
@@ -454,7 +456,7 @@ static bool passed_undefined(const st__frame *f, const st__packet *p) {
  * Lua does not intern one. */
 static bool keep_names(const call *c) {
   lua_State *L = c->L;
-  lua_rawgeti(L, LUA_REGISTRYINDEX, c->h->names_ref); /* [+1] */
+  lua_rawgeti(L, LUA_REGISTRYINDEX, c->h->resolutions->names_ref); /* [+1] */
   bool are_interned = true;
   for (int k = 0; k < c->nkeywords; k++) {
     lua_pushstring(L, c->names[k]);                   /* [+1] */
@@ -538,7 +540,10 @@ int st__call_cached(st__state *h, lua_State *L, st__packet *p, int first,
   return n;
 }
 
-void st__free_resolutions(st__packet *p) {
-  free(p->cache);
-  p->cache = NULL;
+/* -- Opening -------------------------------------------------------------- */
+
+void st__open_resolution_cache(st__state *h, lua_State *L) {
+  h->resolutions = st__new_part(h, L, sizeof *h->resolutions, NULL);
+  lua_newtable(L);                                           /* [+1] */
+  h->resolutions->names_ref = luaL_ref(L, LUA_REGISTRYINDEX); /* [-1] */
 }

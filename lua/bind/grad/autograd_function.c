@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "bind.h"
+#include "grad/grad.h"
 
 /* Data of a call's graph node. `inputs` and `outputs` are the indices of
  * tensors among the arguments and among the results of `forward`. */
@@ -405,7 +405,7 @@ static bool record(application *a) {
 static void inherit_env(application *a) {
   lua_State *L = a->L;
   lua_pushvalue(L, a->ctx);                            /* [+1] */
-  for (int i = 1; i <= a->nargs && a->h->keepalive.count > 0; i++) {
+  for (int i = 1; i <= a->nargs && st__any_env(a->h); i++) {
     st__env_collect(a->h, L, i, true);
   }
   for (int i = 0; i < a->nrets; i++) {
@@ -441,7 +441,7 @@ static int apply(lua_State *L) {
 static void take_function(lua_State *L, const char *name) {
   st__state *h = st__state_of(L);
   st__get_field(h, L, 1, name);                        /* [+1] */
-  if (!st__is_callable(L, -1)) {
+  if (!st__is_callable(h, L, -1)) {
     st__error(h, L, ST_BAD_TYPE, "Function: '%s' must be a function, got %s",
               name, st__type_name(h, L, -1));
   }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "bind.h"
+#include "grad/grad.h"
 
 st__node_ud *st__check_node(st__state *h, lua_State *L, int idx) {
   st__node_ud *ud = st__checkudata(h, L, idx, ST_UD_NODE, "self");
@@ -123,7 +123,7 @@ static int node_index(lua_State *L) {
 
 /* -- Opening -------------------------------------------------------------- */
 
-void st__meta_node(st__state *h, lua_State *L) {
+static void fill_node(st__state *h, lua_State *L) {
   static const luaL_Reg metamethods[] = {
     {"__gc", node_gc}, {"__tostring", node_tostring}, {"__eq", node_eq},
     {NULL, NULL}
@@ -138,4 +138,9 @@ void st__meta_node(st__state *h, lua_State *L) {
   st__set_functions(h, L, methods);
   lua_pushcclosure(L, node_index, 2);        /* [-2, +1] */
   lua_setfield(L, -2, "__index");            /* [-1] */
+}
+
+void st__open_node(st__state *h, lua_State *L) {
+  (void)L;
+  st__fill_meta(h, ST_UD_NODE, fill_node);
 }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "bind.h"
+#include "grad/grad.h"
 
 static st_tensor *self(lua_State *L) {
   st__cannot_record(st__state_of(L), L, "it reads a gradient or a history");
@@ -96,7 +96,7 @@ static int grad_fn(lua_State *L) {
   return ud->n != NULL;
 }
 
-void st__push_gradient_text(lua_State *L) {
+static void push_gradient_text(lua_State *L) {
   if (grad_fn(L)) {                                        /* [+1] */
     const st__node_ud *ud = lua_touserdata(L, -1);
     lua_pushfstring(L, "grad_fn=<%s>", st_node_name(ud->n)); /* [+1] */
@@ -128,13 +128,13 @@ static void set_grad(st__state *h, lua_State *L) {
                                  : st__check_tensor(h, L, 3, "grad");
   const st_status status = st_tensor_set_grad(self(L), g);
   if (status != ST_OK) raise(L, "grad", status);
-  if (h->keepalive.count > 0 && st__env_collect(h, L, 3, false)) { /* [+0|1] */
+  if (st__any_env(h) && st__env_collect(h, L, 3, false)) { /* [+0|1] */
     st__track_ud(h, L, 1);
     st__env_add(h, L, 1);                                /* [-1] */
   }
 }
 
-bool st__set_property(st__state *h, lua_State *L, const char *name) {
+static bool set_property(st__state *h, lua_State *L, const char *name) {
   if (strcmp(name, "grad") == 0) set_grad(h, L);
   else if (strcmp(name, "requires_grad") != 0) return false;
   else if (lua_isboolean(L, 3)) set_requires_grad(L, lua_toboolean(L, 3));
@@ -333,7 +333,7 @@ static void run(request *r, st_tensor **grads, int uds) {
   bool has_one = false;
   luaL_checkstack(L, LUA_MINSTACK, NULL);
   make_room(h, L);
-  if (h->keepalive.count > 0) {
+  if (st__any_env(h)) {
     has_one = st__env_collect(h, L, r->outputs, false);  /* [+0|1] */
     if (r->grads) has_one = st__env_collect(h, L, r->grads, has_one);
   }
@@ -496,6 +496,8 @@ void st__open_grad(st__state *h, lua_State *L) {
   static const luaL_Reg runners[] = {
     {"detect_anomaly", detect_anomaly}, {NULL, NULL}
   };
+  h->push_gradient_text = push_gradient_text;
+  h->set_property = set_property;
   st__set_access_functions(h, L, functions, true);
   st__set_body_functions(h, L, runners);
   lua_getfield(L, -1, "methods");                        /* [+1] */

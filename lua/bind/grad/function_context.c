@@ -6,13 +6,18 @@
  * userdata as the key would be an address, which st.frombuffer accepts.
  */
 
-#include "bind.h"
+#include "grad/grad.h"
+
+struct st__contexts {
+  int meta_ref;      /* metatable of contexts */
+  int fields_ref;    /* key of the binding's fields in them */
+};
 
 /* -- Fields --------------------------------------------------------------- */
 
 /* Pushes the table of the binding's fields; nil if there is none. [+1] */
 static void push_fields(st__state *h, lua_State *L, int ctx) {
-  lua_rawgeti(L, LUA_REGISTRYINDEX, h->keepalive.fields_ref); /* [+1] */
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->contexts->fields_ref); /* [+1] */
   lua_rawget(L, ctx);                                  /* [-1, +1] */
   if (st__testudata(h, L, -1, ST_UD_CONTEXT)) st__get_env(L, -1); /* [+1] */
   else lua_pushnil(L);                                 /* [+1] */
@@ -39,12 +44,12 @@ void st__set_field(st__state *h, lua_State *L, int ctx, const char *name) {
 
 void st__push_context(st__state *h, lua_State *L) {
   lua_createtable(L, 0, 4);                            /* [+1] */
-  lua_rawgeti(L, LUA_REGISTRYINDEX, h->keepalive.fields_ref); /* [+1] */
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->contexts->fields_ref); /* [+1] */
   st__newudata(h, L, ST_UD_CONTEXT, 1);                /* [+1] */
   lua_createtable(L, 0, 6);                            /* [+1] */
   st__set_env(L, -2);                                  /* [-1] */
   lua_rawset(L, -3);                                   /* [-2] */
-  lua_rawgeti(L, LUA_REGISTRYINDEX, h->keepalive.context_ref); /* [+1] */
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->contexts->meta_ref); /* [+1] */
   lua_setmetatable(L, -2);                             /* [-1] */
 }
 
@@ -129,13 +134,14 @@ void st__open_context(st__state *h, lua_State *L) {
     {"mark_dirty", context_mark_dirty},
     {"mark_non_differentiable", context_mark_constant}, {NULL, NULL}
   };
+  h->contexts = st__new_part(h, L, sizeof *h->contexts, NULL);
   lua_newtable(L);                                     /* [+1] */
   lua_newtable(L);                                     /* [+1] */
   st__set_functions(h, L, methods);
   lua_setfield(L, -2, "__index");                      /* [-1] */
   lua_pushliteral(L, "protected");                     /* [+1] */
   lua_setfield(L, -2, "__metatable");                  /* [-1] */
-  h->keepalive.context_ref = luaL_ref(L, LUA_REGISTRYINDEX); /* [-1] */
+  h->contexts->meta_ref = luaL_ref(L, LUA_REGISTRYINDEX); /* [-1] */
   st__newudata(h, L, ST_UD_CONTEXT, 1);                /* [+1] */
-  h->keepalive.fields_ref = luaL_ref(L, LUA_REGISTRYINDEX); /* [-1] */
+  h->contexts->fields_ref = luaL_ref(L, LUA_REGISTRYINDEX); /* [-1] */
 }

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "bind.h"
+#include "grad/grad.h"
 
 /* A registered hook, ctx of st_tensor_hook and st_node_hook. */
 typedef struct hook_ref {
@@ -288,7 +288,7 @@ static int hook_remove(lua_State *L) {
   return 1;
 }
 
-void st__meta_hook(st__state *h, lua_State *L) {
+static void fill_hook(st__state *h, lua_State *L) {
   static const luaL_Reg methods[] = {{"remove", hook_remove}, {NULL, NULL}};
   lua_newtable(L);                           /* [+1] */
   st__set_functions(h, L, methods);
@@ -300,6 +300,7 @@ void st__open_hook(st__state *h, lua_State *L) {
     {"register_hook", register_hook},
     {"register_post_accumulate_grad_hook", register_post_hook}, {NULL, NULL}
   };
+  st__fill_meta(h, ST_UD_HOOK, fill_hook);
   lua_getfield(L, -1, "methods");            /* [+1] */
   st__set_functions(h, L, tensor_methods);
   lua_pop(L, 1);                             /* [-1] */

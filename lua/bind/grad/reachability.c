@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "bind.h"
+#include "grad/grad.h"
 
 /* A visited node; reaches: a path leads from it to the target. */
 typedef struct visited {

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bind.h"
+#include "io/io.h"
 
 typedef struct arrow_schema {
   const char *format, *name, *metadata;

@@ -38,7 +38,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "bind.h"
+#include "io/io.h"
 
 typedef struct saved_file {
   int fd;               /* -1 if committed or aborted */
@@ -401,7 +401,7 @@ static int save_gc(lua_State *L) {
 
 /* -- Opening -------------------------------------------------------------- */
 
-void st__meta_save(st__state *h, lua_State *L) {
+static void fill_save(st__state *h, lua_State *L) {
   static const luaL_Reg methods[] = {
     {"reserve", save_reserve}, {"patch", save_patch}, {"tell", save_tell},
     {"commit", save_commit}, {"abort", save_gc}, {NULL, NULL}
@@ -419,5 +419,6 @@ void st__open_save(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {
     {"open_aside", open_save}, {"append", append}, {NULL, NULL}
   };
+  st__fill_meta(h, ST_UD_SAVE, fill_save);
   st__set_functions(h, L, functions);
 }

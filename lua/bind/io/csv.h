@@ -2,7 +2,7 @@
 #ifndef ST_LUA_IO_CSV_H
 #define ST_LUA_IO_CSV_H
 
-#include "bind.h"
+#include "io/io.h"
 
 /* A decimal number: digits * 10^exponent. */
 typedef struct st__decimal {

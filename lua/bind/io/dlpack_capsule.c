@@ -2,7 +2,7 @@
  * as Python's "dltensor" capsules do.
  */
 
-#include "bind.h"
+#include "io/io.h"
 
 /* One of the two is set until the capsule is used. */
 typedef struct capsule {
@@ -114,7 +114,7 @@ static int from_dlpack(lua_State *L) {
 
 /* -- Opening -------------------------------------------------------------- */
 
-void st__meta_capsule(st__state *h, lua_State *L) {
+static void fill_capsule(st__state *h, lua_State *L) {
   static const luaL_Reg methods[] = {
     {"pointer", push_address}, {"take", capsule_take},
     {"is_used", capsule_is_used}, {"release", capsule_release}, {NULL, NULL}
@@ -133,6 +133,7 @@ void st__open_dlpack(st__state *h, lua_State *L) {
     {"to_dlpack", to_dlpack}, {NULL, NULL}
   };
   static const luaL_Reg access[] = {{"from_dlpack", from_dlpack}, {NULL, NULL}};
+  st__fill_meta(h, ST_UD_CAPSULE, fill_capsule);
   st__set_functions(h, L, functions);
   st__set_access_functions(h, L, access, true); /* read-only memory is copied */
 }

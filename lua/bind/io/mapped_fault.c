@@ -23,13 +23,11 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include "bind.h"
-
-atomic_bool st__has_lost_pages;
-
-static atomic_bool is_new; /* no call has said so */
+#include "io/io.h"
 
 static struct sigaction earlier;
+
+static bool (*_Atomic replace_rest)(uintptr_t p);
 
 /* As if this handler were not there. */
 static void pass_on(int sig, siginfo_t *info, void *context) {
@@ -46,9 +44,9 @@ static void pass_on(int sig, siginfo_t *info, void *context) {
 
 static void on_fault(int sig, siginfo_t *info, void *context) {
   const int error = errno;
-  if (info->si_code > 0 && st__mapping_replace((uintptr_t)info->si_addr)) {
-    atomic_store(&is_new, true);
-    atomic_store(&st__has_lost_pages, true);
+  if (info->si_code > 0 &&
+      atomic_load(&replace_rest)((uintptr_t)info->si_addr)) {
+    st__note_lost_pages();
   } else {
     pass_on(sig, info, context);
   }
@@ -62,40 +60,8 @@ static void install(void) {
   sigaction(SIGBUS, &ours, &earlier);
 }
 
-void st__catch_faults(void) {
+void st__catch_faults(bool (*replace)(uintptr_t p)) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
+  atomic_store(&replace_rest, replace);
   pthread_once(&once, install);
-}
-
-/* A fault on another thread may set the flag again meanwhile. */
-static void clear_flag(void) {
-  atomic_store(&st__has_lost_pages, false);
-  if (atomic_load(&is_new) || st__has_lost_writes()) {
-    atomic_store(&st__has_lost_pages, true);
-  }
-}
-
-static const char reason[] = "a mapped file, maybe that of another tensor, was "
-  "truncated, or cannot be read or written; the rest of it is zeros now";
-
-const char *st__lost_reason(void) {
-  if (!atomic_load(&st__has_lost_pages) || !atomic_exchange(&is_new, false)) {
-    return NULL;
-  }
-  clear_flag();
-  return reason;
-}
-
-void st__raise_lost(st__state *h, lua_State *L, int first, const char *name) {
-  const char *colon = *name ? ": " : "", *why = st__lost_reason();
-  if (why) st__error(h, L, ST_BAD_STATE, "%s%s%s", name, colon, why);
-  clear_flag();
-  for (int i = first; i <= lua_gettop(L); i++) {
-    const st_tensor *t = st__to_tensor(h, L, i);
-    if (t && st__has_lost_file(t)) {
-      st__error(h, L, ST_BAD_STATE, "%s%sthe mapped file of a tensor was "
-                "truncated, or cannot be read or written; nothing more is "
-                "written to it", name, colon);
-    }
-  }
 }

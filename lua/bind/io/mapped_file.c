@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bind.h"
+#include "io/io.h"
 
 struct st__source {
   atomic_int refs;      /* of the userdata and of tensors */
@@ -76,13 +76,6 @@ st__source *st__check_source(st__state *h, lua_State *L, int idx) {
 
 /* -- Reading -------------------------------------------------------------- */
 
-const char st__interrupted[] = "interrupted";
-
-const char *st__poll_reason(lua_State *L) {
-  return st__poll_status(st__state_of(L), L) == ST_OK ? NULL
-                                                      : st__interrupted;
-}
-
 static const char *read_some(const st__source *s, size_t offset, char *p,
                              size_t n) {
   if (s->fd < 0) {
@@ -115,15 +108,6 @@ const char *st__source_read(lua_State *L, const st__source *s, size_t offset,
 }
 
 size_t st__source_size(const st__source *s) { return s->size; }
-
-int st__failed(lua_State *L, const char *why) {
-  if (why == st__interrupted) {
-    return st__raise(st__state_of(L), L, ST_INTERRUPTED);
-  }
-  lua_pushnil(L);           /* [+1] */
-  lua_pushstring(L, why);   /* [+1] */
-  return 2;
-}
 
 /* An offset or a count of bytes, which must not be negative. */
 static size_t check_count(st__state *h, lua_State *L, int idx,
@@ -267,7 +251,7 @@ static int source_view(lua_State *L) {
 
 /* -- Opening -------------------------------------------------------------- */
 
-void st__meta_source(st__state *h, lua_State *L) {
+static void fill_source(st__state *h, lua_State *L) {
   static const luaL_Reg methods[] = {
     {"size", source_size}, {"map", source_map}, {"view", source_view},
     {"close", source_gc}, {NULL, NULL}
@@ -287,6 +271,7 @@ void st__open_source(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {
     {"open_source", open_source}, {"open_bytes", open_bytes}, {NULL, NULL}
   };
+  st__fill_meta(h, ST_UD_SOURCE, fill_source);
   st__set_functions(h, L, functions);
   lua_pushstring(L, __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? "<" : ">");
   lua_setfield(L, -2, "byte_order");              /* [+1, -1] */

@@ -36,7 +36,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "bind.h"
+#include "io/io.h"
 
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22 /* Linux 5.14; EINVAL before */
@@ -76,10 +76,37 @@ static st__mapping *claim(void) {
   return m;
 }
 
+/* The mapping that has the byte at an address, or NULL. */
+static st__mapping *find_mapping(uintptr_t p) {
+  for (st__mapping *m = atomic_load(&mappings); m; m = m->next) {
+    const uintptr_t start = atomic_load(&m->start);
+    if (start <= 1 || p < start) continue;
+    if (p - start < atomic_load(&m->size)) return m;
+  }
+  return NULL;
+}
+
+/* In a signal handler: replaces the pages from an address on by zeros; false if
+ * no mapping has the address. */
+static bool replace_rest(uintptr_t p) {
+  st__mapping *m = find_mapping(p);
+  if (!m) return false;
+  p &= ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
+  const size_t n = atomic_load(&m->start) + atomic_load(&m->size) - p;
+  if (mmap((void *)p, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS |
+           MAP_FIXED | MAP_NORESERVE, -1, 0) == MAP_FAILED) {
+    return false;
+  }
+  if (!atomic_exchange(&m->is_lost, true) && atomic_load(&m->is_shared)) {
+    atomic_fetch_add(&lost_writes, 1);
+  }
+  return true;
+}
+
 st__mapping *st__mapping_add(const void *p, size_t n, bool is_shared) {
   st__mapping *m = claim();
   if (!m) return NULL;
-  st__catch_faults();
+  st__catch_faults(replace_rest);
   atomic_store(&m->size, n);
   atomic_store(&m->is_shared, is_shared);
   atomic_store(&m->is_lost, false);
@@ -95,32 +122,7 @@ void st__mapping_remove(st__mapping *m) {
   atomic_store(&m->start, 0);
 }
 
-/* The mapping that has the byte at an address, or NULL. */
-static st__mapping *find_mapping(uintptr_t p) {
-  for (st__mapping *m = atomic_load(&mappings); m; m = m->next) {
-    const uintptr_t start = atomic_load(&m->start);
-    if (start <= 1 || p < start) continue;
-    if (p - start < atomic_load(&m->size)) return m;
-  }
-  return NULL;
-}
-
-bool st__mapping_replace(uintptr_t p) {
-  st__mapping *m = find_mapping(p);
-  if (!m) return false;
-  p &= ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
-  const size_t n = atomic_load(&m->start) + atomic_load(&m->size) - p;
-  if (mmap((void *)p, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS |
-           MAP_FIXED | MAP_NORESERVE, -1, 0) == MAP_FAILED) {
-    return false;
-  }
-  if (!atomic_exchange(&m->is_lost, true) && atomic_load(&m->is_shared)) {
-    atomic_fetch_add(&lost_writes, 1);
-  }
-  return true;
-}
-
-bool st__has_lost_writes(void) { return atomic_load(&lost_writes) > 0; }
+static bool has_lost_writes(void) { return atomic_load(&lost_writes) > 0; }
 
 /* -- The runs of a tensor ------------------------------------------------- */
 
@@ -274,7 +276,7 @@ static const st__mapping *mapping_of(const st_tensor *t) {
   return at && st_tensor_numel(t) ? find_mapping(at) : NULL;
 }
 
-bool st__has_lost_file(const st_tensor *t) {
+static bool has_lost_file(const st_tensor *t) {
   const st__mapping *m = mapping_of(t);
   return m && atomic_load(&m->is_lost) && atomic_load(&m->is_shared);
 }
@@ -379,10 +381,12 @@ static int fetch_rows(lua_State *L) {
 }
 
 void st__open_mapped_pages(st__state *h, lua_State *L) {
+  static const st__lost_files files = {has_lost_writes, has_lost_file};
   static const luaL_Reg functions[] = {
     {"mapping", mapping}, {"fetch_pages", fetch_pages},
     {"populate_pages", populate_pages}, {"discard_pages", discard_pages},
     {"fetch_rows", fetch_rows}, {NULL, NULL}
   };
+  st__watch_lost_files(&files);
   st__set_functions(h, L, functions);
 }

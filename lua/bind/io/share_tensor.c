@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "bind.h"
+#include "io/io.h"
 
 /* Raises the engine's error with the function's name in front. */
 static int fail(st__state *h, lua_State *L, const char *name, st_status code) {

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "bind.h"
+#include "io/io.h"
 
 enum {
   BLOCK = 32768,         /* size of the input buffer */
@@ -256,7 +256,7 @@ static int deflate_all(lua_State *L) {
 
 /* -- Opening -------------------------------------------------------------- */
 
-void st__meta_member(st__state *h, lua_State *L) {
+static void fill_member(st__state *h, lua_State *L) {
   static const luaL_Reg methods[] = {
     {"finish", member_finish}, {"close", member_gc}, {NULL, NULL}
   };
@@ -278,6 +278,7 @@ void st__open_zip_member(st__state *h, lua_State *L) {
   static const luaL_Reg access[] = {
     {"crc32", crc}, {"deflate", deflate_all}, {NULL, NULL}
   };
+  st__fill_meta(h, ST_UD_MEMBER, fill_member);
   st__set_functions(h, L, functions);
   st__set_access_functions(h, L, access, false);
 }

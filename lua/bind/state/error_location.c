@@ -1,12 +1,18 @@
-/* Raises failures as Lua errors: the engine's message with the user's source
- * line in front.
+/* Where a script is: the source line of the user, the name of the running
+ * function of the binding.
+ *
+ * The lists of functions are remembered as they are registered. A function that
+ * is called by another one, which tests something first, has its entry in a
+ * list as the second upvalue of that one.
  */
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "bind.h"
+#include "state/error.h"
+#include "state/guard.h"
+
+/* -- Lines ---------------------------------------------------------------- */
 
 /* Frames of C functions and of strided's own Lua files are skipped: the user's
  * mistake is in neither. */
@@ -29,44 +35,44 @@ char *st__where(const st__state *h, lua_State *L, char *buf, size_t size) {
   return buf;
 }
 
-/* True for a failure of the call itself: others pass unchanged. */
-static bool is_of_call(st_status status) {
-  return status != ST_NO_MEMORY && status != ST_INTERRUPTED &&
-         status != ST_HOST;
-}
+/* -- Names ---------------------------------------------------------------- */
 
-/* Note [Errors that may be caught]. Once the time of a limit is over, no error
- * may be caught. Its text has been read before this. */
-static bool is_refusal(st_status status) {
-  return is_of_call(status) && st_limits_check() == ST_OK;
-}
+enum { MAX_LISTS = 128 };
 
-bool st__stops_call(lua_State *L, int failure) {
-  static const char interrupted[] = "interrupted";
-  if (failure == LUA_ERRMEM) return true;
-  if (lua_type(L, -1) != LUA_TSTRING) return false;
-  const char *text = lua_tostring(L, -1);
-  const size_t n = strlen(text), end = strlen(interrupted);
-  return strstr(text, "the time limit of ") ||
-         (n >= end && strcmp(text + n - end, interrupted) == 0);
-}
+struct st__function_lists {
+  const luaL_Reg *lists[MAX_LISTS];
+  int n;
+};
 
-int st__raise(st__state *h, lua_State *L, st_status status) {
-  luaL_checkstack(L, 4, NULL);
-  if ((status == ST_HOST || status == ST_INTERRUPTED) && h->has_error) {
-    h->has_error = false;
-    lua_rawgeti(L, LUA_REGISTRYINDEX, h->error_ref); /* [+1] */
-    lua_pushboolean(L, 0);                           /* [+1] */
-    lua_rawseti(L, LUA_REGISTRYINDEX, h->error_ref); /* [-1] */
-    return st__throw(h, L);
+void st__keep_names(st__state *h, lua_State *L, const luaL_Reg *fns) {
+  st__function_lists *f = h->functions;
+  if (!f) f = h->functions = st__new_part(h, L, sizeof *f, NULL);
+  if (f->n == MAX_LISTS) {
+    luaL_error(L, "strided: more than %d lists of functions", MAX_LISTS);
   }
-  char where[LUA_IDSIZE + 16];
-  const char *lost = is_of_call(status) ? st__lost_reason() : NULL;
-  lua_pushfstring(L, *st__where(h, L, where, sizeof where) ? "%s: %s%s%s"
-                     : "%s%s%s%s", where, st_message(), lost ? "; " : "",
-                  lost ? lost : ""); /* [+1] */
-  if (is_refusal(status)) st__note_refusal(h, L, lua_gettop(L));
-  return st__throw(h, L);
+  f->lists[f->n++] = fns;
+}
+
+/* The second upvalue of the function at the top, if it is an address. */
+static const void *inner_entry(lua_State *L) {
+  if (!lua_getupvalue(L, -1, 2)) return NULL;    /* [+0|1] */
+  const void *p = lua_islightuserdata(L, -1) ? lua_touserdata(L, -1) : NULL;
+  lua_pop(L, 1);                                 /* [-1] */
+  return p;
+}
+
+/* The name of the C function at the top, or NULL for a metamethod and for
+ * others. */
+static const char *function_name(const st__state *h, lua_State *L) {
+  const lua_CFunction fn = lua_tocfunction(L, -1);
+  const void *inner = fn ? inner_entry(L) : NULL;
+  for (int i = 0; fn && i < h->functions->n; i++) {
+    for (const luaL_Reg *r = h->functions->lists[i]; r->name; r++) {
+      if (r == inner) return r->name;
+      if (r->func == fn && strncmp(r->name, "__", 2) != 0) return r->name;
+    }
+  }
+  return NULL;
 }
 
 char *st__running_name(st__state *h, lua_State *L, char *buf, size_t size) {
@@ -75,61 +81,8 @@ char *st__running_name(st__state *h, lua_State *L, char *buf, size_t size) {
   luaL_checkstack(L, 2, NULL);
   if (!lua_getstack(L, 0, &ar)) return buf;
   lua_getinfo(L, "f", &ar);                        /* [+1] */
-  const char *name = st__function_name(h, L);
+  const char *name = function_name(h, L);
   if (name) snprintf(buf, size, "%s", name);
   lua_pop(L, 1);                                   /* [-1] */
   return buf;
-}
-
-int st__argument_error(st__state *h, lua_State *L, st_status code,
-                       const char *format, ...) {
-  char text[1024], name[80];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  st__running_name(h, L, name, sizeof name);
-  return st__raise(h, L, st_fail(code, "%s%s%s", name, *name ? ": " : "",
-                                 text));
-}
-
-void st__unknown_option(st__state *h, lua_State *L, const char *name,
-                        const char *option, const char *const *names) {
-  char list[400] = "it has";
-  for (int i = 0; names[i]; i++) {
-    const size_t n = strlen(list);
-    snprintf(list + n, sizeof list - n, "%s %s", i ? "," : "", names[i]);
-  }
-  st__error(h, L, ST_BAD_VALUE, "%s: there is no option '%.40s': %s", name,
-            option, list);
-}
-
-void st__check_table(st__state *h, lua_State *L, int idx, const char *arg) {
-  if (lua_istable(L, idx)) return;
-  st__argument_error(h, L, ST_BAD_TYPE, "argument '%s' must be a table, got %s",
-                     arg, st__type_name(h, L, idx));
-}
-
-const char *st__check_string(st__state *h, lua_State *L, int idx,
-                             const char *arg) {
-  if (lua_type(L, idx) != LUA_TSTRING) {
-    st__argument_error(h, L, ST_BAD_TYPE, "argument '%s' must be a string, got "
-                       "%s", arg, st__type_name(h, L, idx));
-  }
-  return lua_tostring(L, idx);
-}
-
-const char *st__opt_string(st__state *h, lua_State *L, int idx,
-                           const char *arg) {
-  return lua_isnoneornil(L, idx) ? NULL : st__check_string(h, L, idx, arg);
-}
-
-int st__error(st__state *h, lua_State *L, st_status code, const char *format,
-              ...) {
-  char text[1024];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  return st__raise(h, L, st_fail(code, "%s", text));
 }

@@ -11,7 +11,8 @@
 
 #include <dlfcn.h>
 
-#include "bind.h"
+#include "state/engine.h"
+#include "state/guard.h"
 
 static void *no_fiber(void) { return NULL; }
 

@@ -34,7 +34,7 @@
  * collect there.
  */
 
-#include "bind.h"
+#include "state/engine.h"
 #include "state/hook_error.h"
 
 #include <string.h>
@@ -49,21 +49,30 @@ enum {
   CALLS = 4           /* nested calls that a finalizer may need */
 };
 
-void st__gc_init(st__state *h) {
+struct st__pacing {
+  int64_t small_bound;     /* bytes: of large results in the debt */
+  int64_t stepped;         /* the debt at the last step */
+  bool is_collecting;      /* this file runs the collector */
+  bool collects_fully;     /* Note [A collection by one step] */
+};
+
+void st__open_pacing(st__state *h, lua_State *L) {
   const char *name;
   int64_t l2 = 0, value;
   for (int i = 0; (name = st_machine_choice(i, &value)); i++) {
     if (strcmp(name, "l2_bytes") == 0) l2 = value;
   }
-  h->small_bound = l2 < LARGE_L2 ? MIN_BOUND : l2 / 2;
+  h->pacing = st__new_part(h, L, sizeof *h->pacing, NULL);
+  h->pacing->small_bound = l2 < LARGE_L2 ? MIN_BOUND : l2 / 2;
 }
 
 static int64_t bound_of(const st__state *h, int64_t heap) {
   const int64_t wanted = 8 * heap < MID_BOUND ? 8 * heap : MID_BOUND;
   const int64_t needed = 3 * heap;
   const int64_t bound = wanted > needed ? wanted : needed;
-  const bool is_dear = h->large > h->debt / 2 && 8 * heap > h->small_bound;
-  const int64_t least = is_dear ? MIN_BOUND : h->small_bound;
+  const int64_t small = h->pacing->small_bound;
+  const bool is_dear = h->large > h->debt / 2 && 8 * heap > small;
+  const int64_t least = is_dear ? MIN_BOUND : small;
   return bound > least ? bound : least;
 }
 
@@ -83,11 +92,11 @@ static int run_gc_call(lua_State *L) {
  * finalizer that creates tensors from starting a nested collection. */
 static int run_gc(st__state *h, lua_State *L, int what, int data) {
   gc_call t = {what, data, 0};
-  h->is_collecting = true;
+  h->pacing->is_collecting = true;
   if (h->profile) st__profile_enter(h, "collector", "");
   const int status = st__protected(L, run_gc_call, &t); /* [+0|1] */
   if (h->profile) st__profile_leave(h);
-  h->is_collecting = false;
+  h->pacing->is_collecting = false;
   if (status != 0) lua_error(L);
   return t.result;
 }
@@ -100,7 +109,7 @@ static int64_t take_freed(st__state *h) {
 }
 
 static void pay_debt(st__state *h) {
-  h->debt = h->large = h->threshold = h->stepped = 0;
+  h->debt = h->large = h->threshold = h->pacing->stepped = 0;
 }
 
 static void collect_all(st__state *h, lua_State *L) {
@@ -118,7 +127,7 @@ static void collect_all(st__state *h, lua_State *L) {
 static void collect(st__state *h, lua_State *L) {
   const int64_t enough = h->debt / 2;
   take_freed(h);
-  if (!h->collects_fully) {
+  if (!h->pacing->collects_fully) {
     pay_debt(h);
     if (run_gc(h, L, LUA_GCSTEP, WHOLE_CYCLE) == 1 &&
         take_freed(h) >= enough) {
@@ -126,7 +135,7 @@ static void collect(st__state *h, lua_State *L) {
     }
   }
   collect_all(h, L);
-  h->collects_fully = take_freed(h) < enough;
+  h->pacing->collects_fully = take_freed(h) < enough;
 }
 
 /* Respect a collector that the user stopped. */
@@ -167,15 +176,16 @@ static bool has_room(lua_State *L) {
 /* Runs the part of a cycle that is due between start and bound. */
 static void step(st__state *h, lua_State *L, int64_t heap, int64_t start,
                  int64_t bound) {
+  st__pacing *p = h->pacing;
   const int64_t span = bound - start;
-  const int64_t from = h->stepped < start ? start : h->stepped;
+  const int64_t from = p->stepped < start ? start : p->stepped;
   const int64_t part = h->debt < bound ? h->debt - from : span;
-  h->stepped = h->debt;
+  p->stepped = h->debt;
   h->threshold = h->debt + span / STEPS;
   const int kb = (int)(heap / 1024 * part / span) + 1;
-  if (run_gc(h, L, LUA_GCSTEP, kb) == 1 && h->stepped - start > span / 4) {
+  if (run_gc(h, L, LUA_GCSTEP, kb) == 1 && p->stepped - start > span / 4) {
     h->debt -= h->debt < start ? h->debt : start;
-    h->large = h->threshold = h->stepped = 0;
+    h->large = h->threshold = p->stepped = 0;
   } else if (h->debt > bound + span) {
     collect(h, L);
   }
@@ -186,8 +196,8 @@ void st__gc_pace(st__state *h, lua_State *L) {
   const int64_t start = heap < FULL_GC_HEAP ? bound : bound / 4 * 3;
   if (h->debt <= start) {
     h->threshold = start;
-    h->stepped = 0;
-  } else if (h->is_collecting || is_stopped(L) || !has_room(L)) {
+    h->pacing->stepped = 0;
+  } else if (h->pacing->is_collecting || is_stopped(L) || !has_room(L)) {
     h->threshold = h->debt + MIN_BOUND;
   } else if (heap < FULL_GC_HEAP) {
     collect(h, L);
@@ -218,7 +228,8 @@ static int collect_for_retry(lua_State *L) {
 
 bool st__gc_retry(st__state *h, lua_State *L, bool *made) {
   st__watch w;
-  if (!h->has_retry || h->is_collecting || *made || !has_room(L)) return false;
+  if (!h->has_retry || h->pacing->is_collecting || *made) return false;
+  if (!has_room(L)) return false;
   *made = true;
   st__watch_begin(L, &w);
   const int status = st__protected(L, collect_for_retry, h); /* [+0|1] */

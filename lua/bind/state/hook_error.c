@@ -14,7 +14,6 @@
 #include <limits.h>
 #include <string.h>
 
-#include "bind.h"
 #include "state/hook_error.h"
 
 static char waiting_key;

@@ -1,9 +1,9 @@
 /* Errors of debug hooks where other errors are caught: Note [Errors of
  * hooks]. */
-#ifndef ST_LUA_HOOK_ERROR_H
-#define ST_LUA_HOOK_ERROR_H
+#ifndef ST_LUA_STATE_HOOK_ERROR_H
+#define ST_LUA_STATE_HOOK_ERROR_H
 
-#include "bind.h"
+#include "state/state.h"
 
 /* Raises the value at the top at the next instruction of Lua: Note [Errors of
  * hooks]. Needs no memory. [-1] */

@@ -11,67 +11,15 @@
  *
  * An error leaves C functions without returning to them, so the count changes
  * around protected calls only.
- *
- * Note [Handlers that fail]
- * LuaJIT calls the message handler of an xpcall where the error is raised, and
- * again for an error of the handler, one above the other, until its own stack
- * is full. A handler that calls operators fills the C stack first. So where
- * little of that is left, an error takes all slots of Lua's stack before it is
- * raised; then no handler can run, and the xpcall returns.
  */
 
-#include "bind.h"
+#include "state/engine.h"
 
 enum {
   MAX_LEVELS = 200,    /* as many as operators nest */
-  RESERVE = 36 << 10,  /* bytes of stack that a level needs, with the operator
+  RESERVE = 36 << 10   /* bytes of stack that a level needs, with the operator
                           that its function calls */
-  BUDGET = 192 << 10,  /* bytes of all levels on a stack of unknown size */
-  HANDLERS = 128 << 10, /* bytes for handlers, at most a quarter of a stack */
-  SLOTS = 7900,        /* of Lua's stack, of the 8000 of a C function */
-  FEWEST_SLOTS = 8
 };
-
-/* -- The stack ------------------------------------------------------------ */
-
-/* The stack of a thread; high is 0 if it is not known. */
-typedef struct stack_bounds {
-  bool is_read;
-  uintptr_t low, high;
-} stack_bounds;
-
-static void read_bounds(stack_bounds *b) {
-  pthread_attr_t attr;
-  void *low;
-  size_t size, guard = 0;
-  b->is_read = true;
-  if (pthread_getattr_np(pthread_self(), &attr) != 0) return;
-  if (pthread_attr_getstack(&attr, &low, &size) == 0) {
-    pthread_attr_getguardsize(&attr, &guard);
-    b->low = (uintptr_t)low + guard;
-    b->high = (uintptr_t)low + size;
-  }
-  pthread_attr_destroy(&attr);
-}
-
-/* The stack of this thread; NULL if this is another one, of a fiber. */
-static const stack_bounds *this_stack(void) {
-  static _Thread_local stack_bounds bounds;
-  const uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
-  if (!bounds.is_read) read_bounds(&bounds);
-  return sp >= bounds.low && sp < bounds.high ? &bounds : NULL;
-}
-
-/* Bytes of the C stack that are left. A fiber has a stack of its own, whose
- * size nobody tells: it has a budget from its outermost level on. */
-static size_t stack_left(const st__state *h) {
-  const uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
-  const stack_bounds *bounds = this_stack();
-  if (bounds) return sp - bounds->low;
-  const uintptr_t used = h->levels > 0 && h->first_level > sp
-                         ? h->first_level - sp : 0;
-  return used < BUDGET ? SIZE_MAX : 0;
-}
 
 /* -- Depth ---------------------------------------------------------------- */
 
@@ -81,7 +29,7 @@ static void check_levels(st__state *h, lua_State *L, const char *name,
     st__error(h, L, ST_BAD_STATE, "%s: too deep: functions call each other "
               "through strided more than %d times", name, MAX_LEVELS);
   }
-  const size_t left = stack_left(h);
+  const size_t left = st__stack_left(h);
   if (left < RESERVE) {
     st__error(h, L, ST_BAD_STATE, "%s: too deep: %zu KB of the stack of this "
               "thread are left, and a function that strided calls needs %d",
@@ -96,45 +44,6 @@ void st__check_depth(st__state *h, lua_State *L, const char *name) {
 void st__check_body(st__state *h, lua_State *L, const char *name) {
   st__check_fiber(h, L, name);
   st__check_depth(h, L, name);
-}
-
-/* -- Errors: Note [Handlers that fail] ------------------------------------ */
-
-static int check_slots(lua_State *L) {
-  luaL_checkstack(L, (int)lua_tointeger(L, 1), NULL);
-  return 0;
-}
-
-/* (message, n): takes as many slots of Lua's stack as it can, n at once while
- * there are n, and raises the message. */
-static int take_slots(lua_State *L) {
-  for (lua_Integer n = lua_tointeger(L, 2); n >= FEWEST_SLOTS; n /= 2) {
-    lua_settop(L, 1);
-    lua_pushcfunction(L, check_slots);              /* [+1] */
-    lua_pushinteger(L, n + LUA_MINSTACK);           /* [+1] */
-    if (lua_pcall(L, 1, 0, 0) != 0) continue;       /* [-2] */
-    luaL_checkstack(L, (int)n + LUA_MINSTACK, NULL);
-    lua_settop(L, (int)n);
-    lua_pushcfunction(L, take_slots);               /* [+1] */
-    lua_pushvalue(L, 1);                            /* [+1] */
-    lua_pushinteger(L, n);                          /* [+1] */
-    lua_call(L, 2, 0);                              /* [-3] */
-  }
-  lua_settop(L, 1);
-  return lua_error(L);
-}
-
-int st__throw(st__state *h, lua_State *L) {
-  const stack_bounds *bounds = this_stack();
-  const size_t least = bounds ? (bounds->high - bounds->low) / 4 : 0;
-  if (stack_left(h) >= (least < HANDLERS ? least : HANDLERS)) {
-    return lua_error(L);
-  }
-  lua_pushcfunction(L, take_slots);                 /* [+1] */
-  lua_insert(L, -2);
-  lua_pushinteger(L, SLOTS);                        /* [+1] */
-  lua_call(L, 2, 0);                                /* [-3] */
-  return 0;
 }
 
 /* -- Protected calls ------------------------------------------------------ */
@@ -161,6 +70,40 @@ int st__run_body(st__state *h, lua_State *L, int nargs, int nrets) {
 
 int st__run_handled(st__state *h, lua_State *L, int nargs, int handler) {
   return st__pcall_c(h, L, nargs, LUA_MULTRET, handler);
+}
+
+/* -- Calls from within the engine ----------------------------------------- */
+
+/* A call of a C function; status: Lua's. */
+typedef struct nested {
+  st__state *h;
+  int ref;
+  void *arg;
+  int status;
+} nested;
+
+static st_status run_nested(void *arg) {
+  nested *n = arg;
+  lua_State *L = n->h->running;
+  lua_rawgeti(L, LUA_REGISTRYINDEX, n->ref);             /* [+1] */
+  lua_pushlightuserdata(L, n->arg);                      /* [+1] */
+  n->status = st__pcall_c(n->h, L, 1, 0, 0);             /* [-2, +0|1] */
+  return ST_OK;
+}
+
+int st__nested_pcall(st__state *h, int ref, void *arg) {
+  lua_State *L = h->running;
+  const st__frame *frame = h->frame;
+  const bool has_error = h->has_error;
+  nested n = {h, ref, arg, 0};
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->error_ref);       /* [+1] */
+  h->frame = NULL;
+  st_run_script(run_nested, &n);                         /* [+0|1] */
+  h->frame = frame;
+  h->has_error = has_error;
+  if (n.status != 0) lua_insert(L, -2);
+  lua_rawseti(L, LUA_REGISTRYINDEX, h->error_ref);       /* [-1] */
+  return n.status;
 }
 
 /* -- Calls that raise ----------------------------------------------------- */

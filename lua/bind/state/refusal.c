@@ -1,38 +1,9 @@
-/* Refusals: errors that say what is wrong with a call.
- *
- * Note [Errors that may be caught]
- * Some functions of the library try something and do another thing, or say it
- * in other words, if that is refused. An interrupt, a time limit of the host, a
- * lack of memory and an error of a user's function are no refusals, and their
- * meaning must not change. They can be any value, so it is the refusals that
- * are known: the binding (st__raise) and the library (strided.caller_error)
- * note the text of each that they raise, and `try` catches the last one only.
- *
- * In a function that st.fuse records, a refusal ends the recording, though the
- * function may catch it: it may be one of fake tensors.
+/* What the library's Lua files ask of refusals: Note [Errors that may be
+ * caught].
  */
 
-#include <string.h>
-
-#include "bind.h"
+#include "state/engine.h"
 #include "state/hook_error.h"
-
-/* The text without the source line in front. */
-static const char *without_line(const st__state *h, lua_State *L,
-                                const char *text) {
-  char where[LUA_IDSIZE + 16];
-  const size_t n = strlen(st__where(h, L, where, sizeof where));
-  return n && strncmp(text, where, n) == 0 && text[n] == ':' ? text + n + 2
-                                                             : text;
-}
-
-void st__note_refusal(st__state *h, lua_State *L, int idx) {
-  if (h->recorder && lua_type(L, idx) == LUA_TSTRING) {
-    st_recorder_refuse(h->recorder, without_line(h, L, lua_tostring(L, idx)));
-  }
-  lua_pushvalue(L, idx);                            /* [+1] */
-  lua_rawseti(L, LUA_REGISTRYINDEX, h->refusal_ref); /* [-1] */
-}
 
 /* refused(text): notes the text of an error that is about to be raised */
 static int refused(lua_State *L) {
@@ -85,8 +56,6 @@ void st__open_refusal(st__state *h, lua_State *L) {
     {"refused", refused}, {"is_refusal", is_refusal}, {"try", try},
     {"where", where}, {NULL, NULL}
   };
-  lua_pushboolean(L, 0);                            /* [+1] */
-  h->refusal_ref = luaL_ref(L, LUA_REGISTRYINDEX);  /* [-1] */
   st__prepare_hook_errors(L);
   st__set_functions(h, L, functions);
 }

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "bind.h"
+#include "state/engine.h"
 
 void *st__lua_ref_new(st__state *h, lua_State *L, int idx, size_t size) {
   lua_pushvalue(L, idx);                           /* [+1] */

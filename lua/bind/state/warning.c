@@ -15,25 +15,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bind.h"
+#include "state/engine.h"
 #include "state/hook_error.h"
 
 static void print(const char *text) {
   fprintf(stderr, "strided: warning: %s\n", text);
 }
 
-static int run_warning(lua_State *L) {
-  st__state *h = st__current_state();
-  lua_rawgeti(L, LUA_REGISTRYINDEX, h->warning_ref);  /* [+1] */
-  lua_pushstring(L, lua_touserdata(L, 1));            /* [+1] */
-  st__call_lua(h, L, "warnings", 1, 0);               /* [-2] */
-  return 0;
-}
+enum { PRINTED, OFF, CALLED };
+
+struct st__warnings {
+  int mode;          /* PRINTED, OFF or CALLED */
+  int runner_ref;    /* calls the function of the script */
+  int function_ref;  /* that function */
+};
 
 struct st__pending_warning {
   st__pending_warning *next;
   char text[];
 };
+
+static void push_function(const st__state *h, lua_State *L) {
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->warnings->function_ref); /* [+1] */
+}
+
+static int run_warning(lua_State *L) {
+  st__state *h = st__current_state();
+  push_function(h, L);                                /* [+1] */
+  lua_pushstring(L, lua_touserdata(L, 1));            /* [+1] */
+  st__call_lua(h, L, "warnings", 1, 0);               /* [-2] */
+  return 0;
+}
 
 static void enqueue(st__state *h, const char *text) {
   st__pending_warning **end = &h->pending_warnings;
@@ -51,20 +63,20 @@ static void enqueue(st__state *h, const char *text) {
 static void on_warning(void *ctx, const char *text) {
   st__state *h = st__current_state();
   (void)ctx;
-  if (!h || h->warnings == ST_WARNINGS_PRINTED) print(text);
-  else if (h->warnings == ST_WARNINGS_CALL) enqueue(h, text);
+  if (!h || h->warnings->mode == PRINTED) print(text);
+  else if (h->warnings->mode == CALLED) enqueue(h, text);
 }
 
 /* While the handler runs, warnings go to stderr. */
 static void call_handler(st__state *h, const char *text) {
   lua_State *L = h->running;
   st__watch w;
-  if (h->warnings == ST_WARNINGS_PRINTED) print(text);
-  if (h->warnings != ST_WARNINGS_CALL) return;
+  if (h->warnings->mode == PRINTED) print(text);
+  if (h->warnings->mode != CALLED) return;
   if (!lua_checkstack(L, LUA_MINSTACK)) return;
-  h->warnings = ST_WARNINGS_PRINTED;
+  h->warnings->mode = PRINTED;
   st__watch_begin(L, &w);
-  const int status = st__nested_pcall(h, h->warner_ref,
+  const int status = st__nested_pcall(h, h->warnings->runner_ref,
                                       (void *)(uintptr_t)text); /* [+0|1] */
   if (!st__watch_end(L, &w, status) && status != 0) { /* [0|-1] */
     const char *why = lua_tostring(L, -1);
@@ -72,7 +84,7 @@ static void call_handler(st__state *h, const char *text) {
             why ? why : "?");
     lua_pop(L, 1);                                    /* [-1] */
   }
-  if (h->warnings == ST_WARNINGS_PRINTED) h->warnings = ST_WARNINGS_CALL;
+  if (h->warnings->mode == PRINTED) h->warnings->mode = CALLED;
 }
 
 void st__deliver_warnings(st__state *h) {
@@ -88,13 +100,11 @@ void st__deliver_warnings(st__state *h) {
   st_fail(ST_HOST, "%s", message);
 }
 
-static st__warnings kind_of(st__state *h, lua_State *L) {
-  if (lua_isnoneornil(L, 1)) return ST_WARNINGS_PRINTED;
-  if (lua_isboolean(L, 1)) {
-    return lua_toboolean(L, 1) ? ST_WARNINGS_PRINTED : ST_WARNINGS_OFF;
-  }
+static int kind_of(st__state *h, lua_State *L) {
+  if (lua_isnoneornil(L, 1)) return PRINTED;
+  if (lua_isboolean(L, 1)) return lua_toboolean(L, 1) ? PRINTED : OFF;
   st__check_callable(h, L, 1, "handler");
-  return ST_WARNINGS_CALL;
+  return CALLED;
 }
 
 /* warnings(fn | false | true): fn(text) is called after a call that does
@@ -102,26 +112,28 @@ static st__warnings kind_of(st__state *h, lua_State *L) {
  * them to stderr, which is the default. Returns the previous setting. */
 static int warnings(lua_State *L) {
   st__state *h = st__state_of(L);
-  const st__warnings kind = kind_of(h, L);
-  if (h->warnings == ST_WARNINGS_CALL) {
-    lua_rawgeti(L, LUA_REGISTRYINDEX, h->warning_ref);    /* [+1] */
+  const int kind = kind_of(h, L);
+  if (h->warnings->mode == CALLED) {
+    push_function(h, L);                                  /* [+1] */
   } else {
-    lua_pushboolean(L, h->warnings != ST_WARNINGS_OFF);   /* [+1] */
+    lua_pushboolean(L, h->warnings->mode != OFF);         /* [+1] */
   }
-  if (kind == ST_WARNINGS_CALL) lua_pushvalue(L, 1);      /* [+0|1] */
+  if (kind == CALLED) lua_pushvalue(L, 1);                /* [+0|1] */
   else lua_pushboolean(L, false);                         /* [+0|1] */
-  lua_rawseti(L, LUA_REGISTRYINDEX, h->warning_ref);      /* [-1] */
-  if (kind != ST_WARNINGS_PRINTED) st_set_warning_handler(on_warning, NULL);
-  h->warnings = kind;
+  lua_rawseti(L, LUA_REGISTRYINDEX, h->warnings->function_ref); /* [-1] */
+  if (kind != PRINTED) st_set_warning_handler(on_warning, NULL);
+  h->warnings->mode = kind;
   return 1;
 }
 
+bool st__warns(const st__state *h) { return h->warnings->mode != OFF; }
+
 void st__warn_text(st__state *h, lua_State *L, const char *text) {
-  if (h->warnings == ST_WARNINGS_CALL) {
-    lua_rawgeti(L, LUA_REGISTRYINDEX, h->warning_ref);    /* [+1] */
-    lua_pushstring(L, text);                                 /* [+1] */
+  if (h->warnings->mode == CALLED) {
+    push_function(h, L);                                  /* [+1] */
+    lua_pushstring(L, text);                              /* [+1] */
     st__call_lua(h, L, "warnings", 1, 0);                 /* [-2] */
-  } else if (h->warnings == ST_WARNINGS_PRINTED) {
+  } else if (h->warnings->mode == PRINTED) {
     st_warn(text);
   }
 }
@@ -139,8 +151,8 @@ void st__open_warning(st__state *h, lua_State *L) {
     {"warnings", warnings}, {"warn", warn}, {NULL, NULL}
   };
   st__set_functions(h, L, functions);
-  lua_pushcfunction(L, run_warning);                  /* [+1] */
-  h->warner_ref = luaL_ref(L, LUA_REGISTRYINDEX);     /* [-1] */
-  lua_pushboolean(L, 0);                              /* [+1] */
-  h->warning_ref = luaL_ref(L, LUA_REGISTRYINDEX);    /* [-1] */
+  h->warnings = st__new_part(h, L, sizeof *h->warnings, NULL);
+  lua_pushcfunction(L, run_warning);                             /* [+1] */
+  h->warnings->runner_ref = luaL_ref(L, LUA_REGISTRYINDEX);      /* [-1] */
+  h->warnings->function_ref = st__new_slot(L);
 }

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "trace/profile.h"
+#include "trace/trace.h"
 
 typedef struct event {
   st_trace trace;
@@ -173,12 +173,13 @@ static int trace(lua_State *L) {
   return nrets + 1;
 }
 
-void st__meta_events(st__state *h, lua_State *L) {
+static void fill_events(st__state *h, lua_State *L) {
   static const luaL_Reg methods[] = {{"__gc", events_gc}, {NULL, NULL}};
   st__set_functions(h, L, methods);
 }
 
 void st__open_dispatch_trace(st__state *h, lua_State *L) {
+  st__fill_meta(h, ST_UD_EVENTS, fill_events);
   lua_pushlightuserdata(L, h);        /* [+1] */
   if (!st__push_callable(h, L, "aten::trace", false)) { /* [+1] */
     lua_pushnil(L);                   /* [+1] */

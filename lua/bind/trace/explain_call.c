@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bind.h"
+#include "trace/trace.h"
 
 /* Writes "add.Tensor" to buf; omits the namespace "aten". */
 static void name_of(const st_op *op, char *buf, size_t size) {

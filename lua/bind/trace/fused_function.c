@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bind.h"
+#include "trace/trace.h"
 
 enum { MAX_ARGS = 32, MAX_OUTPUTS = 16, MAX_SLOTS = 64,
        FUNCTION = 1, CONSTANTS = 2 };
@@ -44,16 +44,6 @@ typedef struct call {
 
 static fused_function *check_fused(lua_State *L) {
   return st__checkudata(st__state_of(L), L, 1, ST_UD_FUSED, "self");
-}
-
-int st__end_recording(st__state *h, lua_State *L, const char *why,
-                      const char *name) {
-  char text[200], running[80];
-  if (!name) name = st__running_name(h, L, running, sizeof running);
-  snprintf(text, sizeof text, "%s%s%s", why, *name ? ": " : "", name);
-  st_recorder_refuse(h->recorder, text);
-  return st__error(h, L, ST_BAD_STATE, "%s%sst.fuse cannot record the "
-                   "function: %s", name, *name ? ": " : "", why);
 }
 
 /* -- Arguments ------------------------------------------------------------ */
@@ -379,7 +369,7 @@ static void inherit_env(const call *c, const st_schedule *schedule,
                         const int *at) {
   st__state *h = c->h;
   lua_State *L = c->L;
-  const bool has_one = h->keepalive.count > 0 &&
+  const bool has_one = st__any_env(h) &&
                        collect_env(c, schedule); /* [+0|1] */
   for (int i = 0; i < st_schedule_noutputs(schedule); i++) {
     if (has_one) st__env_inherit_top(h, L, at[i], false);
@@ -434,7 +424,7 @@ static int run(const call *c, st_schedule *schedule) {
   lua_State *L = c->L;
   st_tensor *outs[MAX_OUTPUTS];
   int at[MAX_OUTPUTS];
-  bool made = false, needs_env = c->h->keepalive.count > 0;
+  bool made = false, needs_env = st__any_env(c->h);
   int64_t bytes = 0;
   if (c->ud->is_running) {
     st_schedule_release(&schedule);
@@ -562,7 +552,7 @@ static int is_fused(lua_State *L) {
 
 /* -- Opening -------------------------------------------------------------- */
 
-void st__meta_fused(st__state *h, lua_State *L) {
+static void fill_fused(st__state *h, lua_State *L) {
   static const luaL_Reg metamethods[] = {
     {"__gc", fused_gc}, {"__tostring", fused_tostring}, {NULL, NULL}
   };
@@ -580,5 +570,6 @@ void st__meta_fused(st__state *h, lua_State *L) {
 void st__open_fused_function(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {{"fuse", fuse}, {"is_fused", is_fused},
                                        {NULL, NULL}};
+  st__fill_meta(h, ST_UD_FUSED, fill_fused);
   st__set_functions(h, L, functions);
 }

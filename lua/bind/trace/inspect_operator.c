@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "bind.h"
+#include "trace/trace.h"
 
 static st__packet *check_packet(lua_State *L) {
   st__state *h = st__state_of(L);
@@ -165,7 +165,7 @@ void st__open_inspect(st__state *h, lua_State *L) {
     {"signature", packet_signature}, {NULL, NULL}
   };
   st__set_functions(h, L, functions);
-  lua_rawgeti(L, LUA_REGISTRYINDEX, h->operators_ref); /* [+1] */
+  st__push_operator_methods(h, L);                     /* [+1] */
   st__set_functions(h, L, methods);
   lua_pop(L, 1);                                       /* [-1] */
 }

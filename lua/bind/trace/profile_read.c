@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "trace/profile.h"
+#include "trace/trace.h"
 
 typedef struct profile_ud { st__profile *p; } profile_ud;
 
@@ -206,7 +206,7 @@ static int start_profile(lua_State *L) {
 
 /* -- Opening -------------------------------------------------------------- */
 
-void st__meta_profile(st__state *h, lua_State *L) {
+static void fill_profile(st__state *h, lua_State *L) {
   static const luaL_Reg metamethods[] = {{"__gc", profile_gc}, {NULL, NULL}};
   static const luaL_Reg methods[] = {
     {"rows", profile_rows}, {"event", profile_event},
@@ -223,5 +223,6 @@ void st__open_profile(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {
     {"start_profile", start_profile}, {NULL, NULL}
   };
+  st__fill_meta(h, ST_UD_PROFILE, fill_profile);
   st__set_functions(h, L, functions);
 }

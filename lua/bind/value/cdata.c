@@ -23,7 +23,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bind.h"
+#include "value/value.h"
+
+/* References to functions and types of LuaJIT's FFI. */
+struct st__ffi {
+  int tostring_ref;            /* of all cdata; LUA_NOREF: there are none */
+  int typeof_ref, cast_ref, sizeof_ref, int64_ref, uint64_ref, pointer_ref;
+  bool is_trusted;             /* the others are the FFI's */
+};
 #include "state/hook_error.h"
 
 enum { TCDATA = 10 };  /* the type tag of cdata in LuaJIT */
@@ -95,7 +102,7 @@ static bool ask(st__state *h, lua_State *L, int ref) {
 /* True if the value at idx is printed as this text. */
 static bool prints_as(st__state *h, lua_State *L, int idx, const char *text) {
   lua_pushvalue(L, idx);                               /* [+1] */
-  if (!ask(h, L, h->ffi.tostring_ref)) return false;   /* [-1, +0|1] */
+  if (!ask(h, L, h->ffi->tostring_ref)) return false;   /* [-1, +0|1] */
   const char *printed = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1)
                                                        : "";
   const bool is_same = strcmp(printed, text) == 0;
@@ -108,7 +115,7 @@ static bool prints_as(st__state *h, lua_State *L, int idx, const char *text) {
 static int take_type(st__state *h, lua_State *L, const char *name,
                      const char *printed) {
   lua_pushstring(L, name);                             /* [+1] */
-  if (!ask(h, L, h->ffi.typeof_ref)) return LUA_NOREF; /* [-1, +0|1] */
+  if (!ask(h, L, h->ffi->typeof_ref)) return LUA_NOREF; /* [-1, +0|1] */
   if (lua_type(L, -1) == TCDATA && prints_as(h, L, lua_gettop(L), printed)) {
     return luaL_ref(L, LUA_REGISTRYINDEX);             /* [-1] */
   }
@@ -118,17 +125,17 @@ static int take_type(st__state *h, lua_State *L, const char *name,
 
 /* Takes the functions of the FFI at the top if it can be trusted. */
 static void take_ffi(st__state *h, lua_State *L) {
-  h->ffi.typeof_ref = take_field(L, "typeof");
-  h->ffi.cast_ref = take_field(L, "cast");
-  h->ffi.sizeof_ref = take_field(L, "sizeof");
-  h->ffi.int64_ref = take_type(h, L, "int64_t", "ctype<int64_t>");
-  h->ffi.uint64_ref = take_type(h, L, "uint64_t", "ctype<uint64_t>");
-  h->ffi.pointer_ref = take_type(h, L, "const void *", "ctype<const void *>");
-  h->ffi.is_trusted = h->ffi.cast_ref != LUA_NOREF &&
-                      h->ffi.sizeof_ref != LUA_NOREF &&
-                      h->ffi.int64_ref != LUA_NOREF &&
-                      h->ffi.uint64_ref != LUA_NOREF &&
-                      h->ffi.pointer_ref != LUA_NOREF;
+  h->ffi->typeof_ref = take_field(L, "typeof");
+  h->ffi->cast_ref = take_field(L, "cast");
+  h->ffi->sizeof_ref = take_field(L, "sizeof");
+  h->ffi->int64_ref = take_type(h, L, "int64_t", "ctype<int64_t>");
+  h->ffi->uint64_ref = take_type(h, L, "uint64_t", "ctype<uint64_t>");
+  h->ffi->pointer_ref = take_type(h, L, "const void *", "ctype<const void *>");
+  h->ffi->is_trusted = h->ffi->cast_ref != LUA_NOREF &&
+                      h->ffi->sizeof_ref != LUA_NOREF &&
+                      h->ffi->int64_ref != LUA_NOREF &&
+                      h->ffi->uint64_ref != LUA_NOREF &&
+                      h->ffi->pointer_ref != LUA_NOREF;
 }
 
 /* Pushes the FFI that the literal opened, or that was open before: then the
@@ -167,17 +174,18 @@ static int open_cdata(lua_State *L) {
   lua_pushvalue(L, -1);                                /* [+1] */
   luaL_ref(L, LUA_REGISTRYINDEX);                      /* [-1] */
   if (lua_type(L, zero) != TCDATA || !lua_getmetatable(L, zero)) return 0;
-  h->ffi.tostring_ref = take_field(L, "__tostring");
+  h->ffi->tostring_ref = take_field(L, "__tostring");
   lua_pop(L, 1);                                       /* [-1] */
   if (prints_as(h, L, zero, "0LL")) take_ffi(h, L);
-  else h->ffi.tostring_ref = LUA_NOREF;
+  else h->ffi->tostring_ref = LUA_NOREF;
   return 0;
 }
 
 #endif
 
 void st__open_cdata(st__state *h, lua_State *L) {
-  h->ffi = (st__ffi){LUA_NOREF, LUA_NOREF, LUA_NOREF, LUA_NOREF, LUA_NOREF,
+  h->ffi = st__new_part(h, L, sizeof *h->ffi, NULL);
+  *h->ffi = (st__ffi){LUA_NOREF, LUA_NOREF, LUA_NOREF, LUA_NOREF, LUA_NOREF,
                      LUA_NOREF, LUA_NOREF, false};
 #if LUA_VERSION_NUM == 501
   if (st__protected(L, open_cdata, h) != 0) lua_error(L); /* [+0|1] */
@@ -198,13 +206,13 @@ static void push_answer(st__state *h, lua_State *L, int ref, int idx) {
 
 /* Pushes what the cdata at idx is printed as. [+1] */
 static const char *push_text(st__state *h, lua_State *L, int idx) {
-  push_answer(h, L, h->ffi.tostring_ref, idx);         /* [+1] */
+  push_answer(h, L, h->ffi->tostring_ref, idx);         /* [+1] */
   return lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
 }
 
 /* Pushes the type of the cdata at idx, as in "ctype<int64_t>". [+1] */
 static const char *push_type(st__state *h, lua_State *L, int idx) {
-  push_answer(h, L, h->ffi.typeof_ref, idx);           /* [+1] */
+  push_answer(h, L, h->ffi->typeof_ref, idx);           /* [+1] */
   if (lua_type(L, -1) != TCDATA) return "";
   const char *text = push_text(h, L, lua_gettop(L));   /* [+1] */
   lua_remove(L, -2);                                   /* [-1] */
@@ -239,7 +247,7 @@ static bool read_integer(const char *text, st_scalar *out) {
 
 /* A reference to an integer prints as one, too; only the FFI tells. */
 static bool may_be_integer(st__state *h, lua_State *L, int idx) {
-  if (!h->ffi.is_trusted) return true;
+  if (!h->ffi->is_trusted) return true;
   const char *type = push_type(h, L, idx);             /* [+1] */
   const bool may_be = strcmp(type, "ctype<int64_t>") == 0 ||
                       strcmp(type, "ctype<uint64_t>") == 0;
@@ -248,7 +256,7 @@ static bool may_be_integer(st__state *h, lua_State *L, int idx) {
 }
 
 bool st__cdata_to_int(st__state *h, lua_State *L, int idx, st_scalar *out) {
-  if (h->ffi.tostring_ref == LUA_NOREF) return false;
+  if (h->ffi->tostring_ref == LUA_NOREF) return false;
   luaL_checkstack(L, 4, NULL);
   if (!may_be_integer(h, L, idx)) return false;
   const bool is = read_integer(push_text(h, L, idx), out); /* [+1] */
@@ -258,9 +266,9 @@ bool st__cdata_to_int(st__state *h, lua_State *L, int idx, st_scalar *out) {
 
 /* A type called without arguments makes a new cdata of zeros. */
 bool st__push_int_cdata(st__state *h, lua_State *L, st_scalar s) {
-  if (!h->ffi.is_trusted) return false;
+  if (!h->ffi->is_trusted) return false;
   lua_rawgeti(L, LUA_REGISTRYINDEX, s.kind == ST_SCALAR_UINT
-              ? h->ffi.uint64_ref : h->ffi.int64_ref); /* [+1] */
+              ? h->ffi->uint64_ref : h->ffi->int64_ref); /* [+1] */
   st__call_c(L, 0, 1);                                 /* [-1, +1] */
   memcpy((void *)(uintptr_t)lua_topointer(L, -1), &s.u, sizeof s.u.u);
   return true;
@@ -290,8 +298,8 @@ static bool is_aggregate(const char *type) {
 /* The address that the cdata at idx, which is one, has or is at. */
 static void *address_of(st__state *h, lua_State *L, int idx) {
   void *p = NULL;
-  lua_rawgeti(L, LUA_REGISTRYINDEX, h->ffi.cast_ref);    /* [+1] */
-  lua_rawgeti(L, LUA_REGISTRYINDEX, h->ffi.pointer_ref); /* [+1] */
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->ffi->cast_ref);    /* [+1] */
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->ffi->pointer_ref); /* [+1] */
   lua_pushvalue(L, idx);                                 /* [+1] */
   st__call_out(h, L, "cdata", 2, 1);                     /* [-3, +1] */
   if (lua_type(L, -1) == TCDATA) memcpy(&p, lua_topointer(L, -1), sizeof p);
@@ -300,7 +308,7 @@ static void *address_of(st__state *h, lua_State *L, int idx) {
 }
 
 static size_t size_of(st__state *h, lua_State *L, int idx) {
-  push_answer(h, L, h->ffi.sizeof_ref, idx);           /* [+1] */
+  push_answer(h, L, h->ffi->sizeof_ref, idx);           /* [+1] */
   const double n = lua_tonumber(L, -1);
   lua_pop(L, 1);                                       /* [-1] */
   return n > 0 ? (size_t)n : 0;
@@ -308,7 +316,7 @@ static size_t size_of(st__state *h, lua_State *L, int idx) {
 
 static void read_cdata(st__state *h, lua_State *L, int idx, const char *name,
                        st__address *out) {
-  if (!h->ffi.is_trusted) {
+  if (!h->ffi->is_trusted) {
     st__error(h, L, ST_BAD_TYPE, "%s: a cdata is an address only if strided "
               "can ask the FFI for its type, and this host hides the FFI",
               name);

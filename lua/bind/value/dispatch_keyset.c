@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "bind.h"
+#include "value/value.h"
 
 void st__push_keyset(st__state *h, lua_State *L, st_keyset ks) {
   st_keyset *ud = st__newudata(h, L, ST_UD_KEYSET, sizeof *ud);   /* [+1] */
@@ -186,7 +186,7 @@ static int set_eq(lua_State *L) {
 
 /* -- Opening -------------------------------------------------------------- */
 
-void st__meta_keyset(st__state *h, lua_State *L) {
+static void fill_keyset(st__state *h, lua_State *L) {
   /* Lua 5.3 and later use the bitwise ones. */
   static const luaL_Reg metamethods[] = {
     {"__tostring", set_tostring}, {"__eq", set_eq}, {"__len", set_len},
@@ -214,6 +214,7 @@ void st__open_keyset(st__state *h, lua_State *L) {
   static const luaL_Reg tensor_methods[] = {
     {"key_set", tensor_key_set}, {NULL, NULL}
   };
+  st__fill_meta(h, ST_UD_KEYSET, fill_keyset);
   st__set_functions(h, L, functions);
   lua_getfield(L, -1, "methods");     /* [+1] */
   st__set_functions(h, L, tensor_methods);

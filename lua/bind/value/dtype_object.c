@@ -6,7 +6,9 @@
 #include <float.h>
 #include <string.h>
 
-#include "bind.h"
+#include "value/value.h"
+
+struct st__dtypes { int name_ref[ST_DTYPE_ALL]; };
 
 /* The string at idx; "", which is not a name, if it contains a NUL byte; NULL
  * if the value is not a string. */
@@ -51,7 +53,7 @@ st_dtype st__check_dtype(st__state *h, lua_State *L, int idx,
 }
 
 void st__push_dtype(st__state *h, lua_State *L, st_dtype d) {
-  lua_rawgeti(L, LUA_REGISTRYINDEX, h->dtype_ref[d]); /* [+1] */
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->dtypes->name_ref[d]); /* [+1] */
 }
 
 static bool is_floating(st_dtype d) {
@@ -150,7 +152,7 @@ bool st__to_device(lua_State *L, int idx, st_device *out) {
 
 /* -- Sentinels ------------------------------------------------------------ */
 
-/* ORDER SENTINEL: bind.h */
+/* ORDER SENTINEL: state/state.h */
 static const char *const sentinel_name[] = {"none", "newaxis", "ellipsis"};
 
 bool st__is_sentinel(st__state *h, lua_State *L, int idx, st_sentinel which) {
@@ -176,6 +178,7 @@ static const luaL_Reg sentinel_methods[] = {
 };
 
 void st__open_dtype(st__state *h, lua_State *L) {
+  h->dtypes = st__new_part(h, L, sizeof *h->dtypes, NULL);
   st__set_functions(h, L, functions);
   st__push_meta(h, L, ST_UD_SENTINEL);                 /* [+1] */
   st__set_functions(h, L, sentinel_methods);
@@ -183,7 +186,7 @@ void st__open_dtype(st__state *h, lua_State *L) {
   for (int d = 0; d < ST_DTYPE_ALL; d++) {
     lua_pushstring(L, st_dtype_name((st_dtype)d));     /* [+1] */
     lua_pushvalue(L, -1);                              /* [+1] */
-    h->dtype_ref[d] = luaL_ref(L, LUA_REGISTRYINDEX);  /* [-1] */
+    h->dtypes->name_ref[d] = luaL_ref(L, LUA_REGISTRYINDEX);  /* [-1] */
     lua_setfield(L, -2, st_dtype_name((st_dtype)d));   /* [-1] */
   }
   for (int m = 0; m < 3; m++) {

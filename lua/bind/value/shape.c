@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bind.h"
+#include "value/value.h"
+
+struct st__shapes { int meta_ref; };
 
 /* -- Lists ---------------------------------------------------------------- */
 
@@ -36,7 +38,7 @@ static int sizes_tostring(lua_State *L) {
 static bool is_sizes(st__state *h, lua_State *L, int idx) {
   if (!lua_istable(L, idx)) return false;
   if (!lua_getmetatable(L, idx)) return false; /* [+0|1] */
-  lua_rawgeti(L, LUA_REGISTRYINDEX, h->sizes_ref); /* [+1] */
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->shapes->meta_ref); /* [+1] */
   const bool is = lua_rawequal(L, -2, -1);
   lua_pop(L, 2);           /* [-2] */
   return is;
@@ -112,7 +114,7 @@ static int sizes_eq(lua_State *L) {
 }
 
 void st__make_sizes(st__state *h, lua_State *L) {
-  lua_rawgeti(L, LUA_REGISTRYINDEX, h->sizes_ref); /* [+1] */
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->shapes->meta_ref); /* [+1] */
   lua_setmetatable(L, -2);     /* [-1] */
 }
 
@@ -263,10 +265,11 @@ void st__open_shape(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {
     {"Size", new_sizes}, {"is_shape", is_shape}, {NULL, NULL}
   };
+  h->shapes = st__new_part(h, L, sizeof *h->shapes, NULL);
   st__set_functions(h, L, functions);
   lua_newtable(L);                               /* [+1] */
   st__set_functions(h, L, metamethods);
   lua_pushliteral(L, "shape");                   /* [+1] */
   lua_setfield(L, -2, "__metatable");            /* [-1] */
-  h->sizes_ref = luaL_ref(L, LUA_REGISTRYINDEX); /* [-1] */
+  h->shapes->meta_ref = luaL_ref(L, LUA_REGISTRYINDEX); /* [-1] */
 }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "bind.h"
+#include "value/value.h"
 
 /* True for n = #t, which table.pack adds. */
 static bool is_pack_length(lua_State *L, int64_t n) {

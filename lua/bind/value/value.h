@@ -1,7 +1,44 @@
-/* Part of bind.h: conversion of Lua values to the engine's and back.
+/* The room of values: conversion of Lua values to the engine's and back, and
+ * what a tensor's userdata takes part in.
+ *
+ * Note [Keeping gradient functions alive]
+ * A node of the graph may call a Lua function: a hook or a derivative. Such a
+ * function often refers to tensors whose graph contains that node. If C held
+ * the function by a strong reference, this cycle would pass through C, where no
+ * collector can find it, and would leak. So C holds only a number, the key of
+ * the function in a weak table. Strong references exist in Lua alone: in the
+ * environments of the userdata whose graph may call the function. Every cycle
+ * then consists of Lua objects, and Lua's collector finds it.
+ *
+ * An environment is a table; it is created once, is shared by the userdata that
+ * need the same functions, and has other environments as keys. A userdata that
+ * has one has has_keepalive set. An operator call passes the environments of
+ * its arguments on to its results, to the tensors it writes in place, and to
+ * the bases of those that are views (st__env_inherit). A backward pass has the
+ * environment of its outputs, which every tensor with a history inherits that
+ * Lua sees during the pass (st__push_in_pass). A hook may be registered after
+ * tensors were computed from its tensor; the search for them covers the tracked
+ * userdata, those that may have a history, which a weak list holds.
+ *
+ * To keep code without autograd fast, views of tensors without a history are
+ * not tracked. If such a view outlives its base, or its base got a history
+ * through another view, the view misses the environment. If a function was
+ * collected, for that reason or because a finalizer runs a graph that was
+ * collected with it, the pass fails with an error that says so.
  */
 #ifndef ST_LUA_VALUE_VALUE_H
 #define ST_LUA_VALUE_VALUE_H
+
+#include <math.h>
+#include <stdarg.h>
+
+#include "state/engine.h"
+#include "lua_number.h"
+
+#define ST_VALUE_OPENERS(X) \
+  X(cdata) X(keepalive) X(scope) X(dtype) X(shape) X(tensor) \
+  X(tensor_text) X(tensor_methods) X(keyset) X(foreign)
+ST_VALUE_OPENERS(ST_DECLARE_OPENER)
 
 /* -- scalar.c ------------------------------------------------------------- */
 
@@ -25,21 +62,6 @@ static inline bool st__is_integral(st_dtype d) {
 /* Converts a number, boolean, int64_t or uint64_t cdata or scalar userdata;
  * false for any other value. */
 bool st__to_scalar(st__state *h, lua_State *L, int idx, st_scalar *out);
-/* The same for a number. */
-static inline void st__number_to_scalar(lua_State *L, int idx, st_scalar *out) {
-#if LUA_VERSION_NUM >= 503
-  if (lua_isinteger(L, idx)) {
-    *out = (st_scalar){ST_SCALAR_INT, {.i = lua_tointeger(L, idx)}};
-    return;
-  }
-#endif
-  const double d = lua_tonumber(L, idx);
-  if (d >= -0x1p63 && d < 0x1p63 && d == (double)(int64_t)d) {
-    *out = (st_scalar){ST_SCALAR_INT, {.i = (int64_t)d}};
-  } else {
-    *out = (st_scalar){ST_SCALAR_FLOAT, {.f = d}};
-  }
-}
 /* Dtypes of floating and complex numbers. */
 static inline bool st__has_fractions(st_dtype d) {
   return !st__is_integral(d) && d != ST_BOOL;
@@ -56,7 +78,41 @@ bool st__to_double(st__state *h, lua_State *L, int idx, double *out);
 int64_t st__check_int(st__state *h, lua_State *L, int idx, const char *arg);
 void st__push_int(st__state *h, lua_State *L, int64_t i);      /* [+1] */
 void st__push_scalar(st__state *h, lua_State *L, st_scalar s); /* [+1] */
-/* Pushes the integer, or decimal string, at idx as an exact integer. [+1] */
+/* Pushes a userdata; an integer that a double cannot represent, or that st.int
+ * makes, as an exact integer. */
+void st__push_scalar_ud(st__state *h, lua_State *L, st_scalar s); /* [+1] */
+void st__push_exact(st__state *h, lua_State *L, st_scalar s);    /* [+1] */
+
+/* -- sym_scalar.c ---------------------------------------------------------- */
+
+/* The userdata of a symbolic number. */
+typedef struct st__sym_scalar {
+  uint64_t trace;      /* the trace it belongs to */
+  int at;
+  st_scalar_kind kind;
+} st__sym_scalar;
+
+/* If the value at idx is a symbolic scalar of the running trace, sets its
+ * index and an example value of its kind. */
+bool st__to_sym_scalar(st__state *h, lua_State *L, int idx, int *at,
+                       st_scalar *example);
+/* -- describe_value.c ------------------------------------------------------ */
+
+/* A text that is cut off at the end of its buffer. */
+typedef struct st__text { char *at; size_t left; } st__text;
+__attribute__((format(printf, 2, 0)))
+void st__add_text(st__text *t, const char *format, va_list args);
+/* Add the names of the dtypes, as st__describe_dtypes, and of the devices. */
+void st__add_dtypes(st__text *t, const char *given);
+void st__add_devices(st__text *t);
+/* Writes what the value at idx is: "string 'a'", "number 2.5", "table". */
+void st__describe_value(st__state *h, lua_State *L, int idx, char *buf,
+                        size_t size);
+/* Writes the names of the dtypes, and the most similar to `given`, if that is
+ * not NULL; begins with "; did" or a new line. */
+void st__describe_dtypes(const char *given, char *buf, size_t size);
+/* Writes the names of the devices; begins with a new line. */
+void st__describe_devices(char *buf, size_t size);
 
 /* -- dtype_object.c -------------------------------------------------------- */
 
@@ -80,13 +136,11 @@ st__tensor_ud *st__new_tensor_ud(st__state *h, lua_State *L);     /* [+1] */
 /* Pushes a new userdata that retains t. */
 st__tensor_ud *st__push_tensor(st__state *h, lua_State *L,
                                st_tensor *t); /* [+1] */
+
+/* -- tensor_text.c --------------------------------------------------------- */
+
 /* Pushes what tostring makes of the tensor at idx. */
 void st__push_tensor_text(st__state *h, lua_State *L, int idx);   /* [+1] */
-
-/* -- tensor_operators.c ---------------------------------------------------- */
-
-/* Sets the arithmetic metamethods in the metatable at the top. */
-void st__set_operators(st__state *h, lua_State *L);               /* [0] */
 
 /* -- shape.c --------------------------------------------------------------- */
 
@@ -109,45 +163,6 @@ unsigned st__count_names(lua_State *L, int idx, int *names);
 /* True if the value at idx is an integer from 1 to n. */
 bool st__is_list_key(lua_State *L, int idx, int64_t n);
 
-/* -- from_table.c ---------------------------------------------------------- */
-
-/* Pushes a tensor made from the table or number at idx; ST_DTYPE_NONE infers
- * the dtype. [+1] */
-st__tensor_ud *st__tensor_from(st__state *h, lua_State *L, int idx,
-                               st_dtype dtype, st_device device);
-
-/* The memory of the tensor at idx, *n bytes from its first element to the end
- * of its last; raises for a tensor on another device and for a lazy one. */
-char *st__check_memory(st__state *h, lua_State *L, int idx, size_t *n);
-/* Raises unless the running function is one that accesses elements. */
-void st__check_access(st__state *h, lua_State *L);
-
-/* -- subscript_parse.c ----------------------------------------------------- */
-
-typedef enum st__item_kind {
-  ST_ITEM_INDEX, ST_ITEM_RANGE, ST_ITEM_NEWAXIS, ST_ITEM_ELLIPSIS,
-  ST_ITEM_TENSOR, ST_ITEM_BOOL
-} st__item_kind;
-
-/* One item of a subscript, with 0-based indices. */
-typedef struct st__item {
-  st__item_kind kind;
-  int64_t a, b, step;   /* INDEX: a; RANGE: [a, b) by step; BOOL: a */
-  bool is_exact;        /* a range of one index, which must be in range */
-  st_tensor *tensor;    /* borrowed from a userdata on the Lua stack */
-} st__item;
-
-enum { ST_MAX_ITEMS = 2 * ST_MAX_DIMS };
-
-/* Parses the subscript at idx (number, boolean, sentinel, tensor, table,
- * string); returns the number of items, or raises. [+number of tensors] */
-int st__parse_subscript(st__state *h, lua_State *L, int idx, st__item *items);
-/* Parses the table at the absolute index idx if it holds nothing but indices of
- * t, which are in range, and ranges, one per dimension at most; otherwise
- * returns 0, and st__parse_subscript has to. */
-int st__parse_plain(lua_State *L, int idx, const st_tensor *t,
-                    st__item *items);
-
 /* -- cdata.c: Note [The types of cdata] ------------------------------------ */
 
 /* Converts an int64_t or uint64_t of LuaJIT; idx must not be negative. */
@@ -167,6 +182,14 @@ typedef struct st__address {
  * for any other value. idx must not be negative. */
 bool st__to_address(st__state *h, lua_State *L, int idx, const char *name,
                     st__address *out);
+
+/* -- dispatch_keyset.c ----------------------------------------------------- */
+
+void st__push_keyset(st__state *h, lua_State *L, st_keyset ks); /* [+1] */
+/* The key set at idx, or that of the key whose name is at idx; raises for
+ * anything else. */
+st_keyset st__check_keyset(st__state *h, lua_State *L, int idx);
+
 
 /* -- foreign_memory.c ------------------------------------------------------ */
 
@@ -192,35 +215,7 @@ void st__make_bools(st__state *h, lua_State *L, char *p, size_t n);
 void st__copy_bytes(st__state *h, lua_State *L, char *to, const char *from,
                     size_t n);
 
-/* -- symbolic_trace.c ------------------------------------------------------ */
-
-/* If the value at idx is a symbolic scalar of the running trace, sets its
- * index and an example value of its kind. */
-bool st__to_sym_scalar(st__state *h, lua_State *L, int idx, int *at,
-                       st_scalar *example);
-/* Replaces an expression in a string at idx by a compiled function; the list
- * of its arguments' names is at the top. Leaves a function as it is. Raises.
- * [-1] */
-void st__compile_expression(lua_State *L, st__state *h, int idx);
-/* Pushes a list of the names of a schema's arguments; raises. [+1] */
-void st__push_argument_names(st__state *h, lua_State *L, const char *schema,
-                             const char *ns);
-/* Traces the function at fn as the body of an operator with this schema.
- * Returns a graph, which the caller owns; raises. */
-st_graph *st__trace_body(st__state *h, lua_State *L, const char *schema,
-                         const char *ns, int fn);
-
-/* -- trace_reduction.c ----------------------------------------------------- */
-
-/* Traces the functions of a reduction, given in the table at idx. The caller
- * sets f->schema and f->debug; this sets the rest of *f, which borrows from
- * two values that it pushes. Raises. [+2] */
-void st__trace_reduction(st__state *h, lua_State *L, const char *ns, int idx,
-                         st_custom_reduction *f);
-/* Releases and pops these two values. [-2] */
-void st__end_reduction(lua_State *L);
-
-/* -- fused_function.c ------------------------------------------------------ */
+/* -- recording.c ----------------------------------------------------------- */
 
 /* True if t is a fake tensor of the running recorder. */
 static inline bool st__is_fake(const st__state *h, const st_tensor *t) {
@@ -256,22 +251,7 @@ static inline bool st__records_element(const st__state *h, const st_tensor *t) {
   return now.grad && now.excluded != st_tls_below_autograd().excluded;
 }
 
-/* -- mapped_fault.c -------------------------------------------------------- */
-
-/* Installs the handler, once: Note [Truncated files]. */
-void st__catch_faults(void);
-/* Pages of a mapping were replaced, and no call has said so, or what is written
- * to them is lost. */
-extern atomic_bool st__has_lost_pages;
-/* Raises the error of `name`, which may be "", for pages of which no call has
- * said so, and for tensors at stack index `first` and above whose file is no
- * longer written. */
-void st__raise_lost(st__state *h, lua_State *L, int first, const char *name);
-/* The text that a failing call adds to its message where pages were lost and no
- * call has said so, which it then has; otherwise NULL. */
-const char *st__lost_reason(void);
-
-/* The same, for calls that access elements; returns 0. */
+/* st__raise_lost, for calls that access elements; returns 0. */
 static inline int st__check_lost(st__state *h, lua_State *L, int first,
                                  const char *name) {
   if (atomic_load_explicit(&st__has_lost_pages, memory_order_relaxed)) {
@@ -280,48 +260,95 @@ static inline int st__check_lost(st__state *h, lua_State *L, int first,
   return 0;
 }
 
-/* -- mapped_pages.c, mapped_file.c, atomic_save.c -------------------------- */
+/* -- tensor_scope.c -------------------------------------------------------- */
 
-/* A mapped file, in the list that finds the mapping of a tensor. */
-typedef struct st__mapping st__mapping;
+/* Raises if there is no memory. */
+void st__scope_enter(st__state *h, lua_State *L, st__scope *s,
+                     st__tensor_ud *ud);
+void st__scope_leave(st__state *h, st__tensor_ud *ud); /* no-op outside one */
 
-st__mapping *st__mapping_add(const void *p, size_t n, bool is_shared);
-void st__mapping_remove(st__mapping *m); /* before it is unmapped */
-/* In a signal handler: replaces the pages from an address on by zeros; false if
- * no mapping has the address. */
-bool st__mapping_replace(uintptr_t p);
-/* True if the elements of t are in a mapping that wrote to its file, until
- * pages of it were replaced. */
-bool st__has_lost_file(const st_tensor *t);
-/* True if there is such a mapping. */
-bool st__has_lost_writes(void);
+/* -- keepalive.c ----------------------------------------------------------- */
 
-/* A file or bytes in memory, reference-counted; any thread may release it. */
-typedef struct st__source st__source;
+/* A weak reference to a table: its number in the weak table of values. */
+typedef struct st__weak_ref {
+  st__state *h;   /* retained */
+  double number;
+} st__weak_ref;
 
-st__source *st__check_source(st__state *h, lua_State *L, int idx);
-st__source *st__source_retain(st__source *s);
-void st__source_release(st__source *s); /* NULL is a no-op */
-size_t st__source_size(const st__source *s);
-/* Reads n bytes at offset; returns NULL, or the reason of a failure. */
-const char *st__source_read(lua_State *L, const st__source *s, size_t offset,
-                            void *out, size_t n);
-/* Appends n bytes to the atomic save at idx; returns as st__source_read. */
-const char *st__save_write(lua_State *L, int idx, const void *p, size_t n);
-/* The bytes of the string, or of the tensor's memory, at idx. */
-const char *st__check_bytes(st__state *h, lua_State *L, int idx, size_t *n);
-/* Pushes nil and the reason; returns 2. Raises for st__interrupted. [+2] */
-int st__failed(lua_State *L, const char *why);
-/* st__poll_status as a reason: NULL or st__interrupted. The two functions above
- * that read and write poll. */
-const char *st__poll_reason(lua_State *L);
-extern const char st__interrupted[];
+/* Allocates a zeroed block of size bytes that begins with an st__weak_ref to
+ * the table at idx. Raises if memory runs out. */
+void *st__weak_ref_new(st__state *h, lua_State *L, int idx, size_t size);
+/* Frees such a block; may run on any thread. */
+void st__weak_ref_free(void *block);
+/* st__weak_put assigns a number to the value at idx; st__weak_push pushes the
+ * value of a number, nil if it was collected. */
+double st__weak_put(st__state *h, lua_State *L, int idx);
+void st__weak_push(st__state *h, lua_State *L, double number);      /* [+1] */
+/* ST_BAD_STATE if the reference's Lua state does not run on this thread. */
+st_status st__weak_ref_check(const st__weak_ref *a, const char *what);
 
-/* -- dispatch_keyset.c ----------------------------------------------------- */
-
-void st__push_keyset(st__state *h, lua_State *L, st_keyset ks); /* [+1] */
-/* The key set at idx, or that of the key whose name is at idx; raises for
- * anything else. */
-st_keyset st__check_keyset(st__state *h, lua_State *L, int idx);
+/* Merges the two environments at the top. [-2, +1] */
+void st__env_merge(lua_State *L);
+/* Adds the environment at the top to the userdata at idx. [-1] */
+void st__env_add(st__state *h, lua_State *L, int idx);
+/* Pushes the environment of the tensors with a history at idx, a tensor or a
+ * list. has_one: the environment at the top is merged with it. Returns true if
+ * there is one. [+0|1] */
+bool st__env_collect(st__state *h, lua_State *L, int idx, bool has_one);
+/* True if any userdata has an environment. */
+bool st__any_env(const st__state *h);
+/* Takes the environment that st__env_return stored, merged with the one at the
+ * top if has_one. [+0|1] */
+bool st__env_take_returned(st__state *h, lua_State *L, bool has_one);
+/* Stores the environment of the value at idx, which a Lua function returned to
+ * the engine, for the results of the running call. [0] */
+void st__env_return(st__state *h, lua_State *L, int idx);
+/* st__pass_enter makes the environment at the top, if has_one, that of the pass
+ * and pushes the outer one. st__pass_leave restores the outer one and leaves
+ * the pass's, which may have grown, in its slot (nil or false: none); returns
+ * true if there is one. */
+void st__pass_enter(st__state *h, lua_State *L, bool has_one); /* [-0|1, +1] */
+bool st__pass_leave(st__state *h, lua_State *L);              /* [-1, +1] */
+/* For a Lua function that runs for a call: pushes the outer environment, a
+ * function and its first argument; after the arguments of the call were pushed,
+ * nargs of them, st__pass_collect makes their environments that of the pass.
+ * st__pass_leave_call restores the outer one, at index slot. */
+void st__pass_open(st__state *h, lua_State *L);                    /* [+3] */
+void st__pass_collect(st__state *h, lua_State *L, int nargs); /* [-nargs-2] */
+void st__pass_leave_call(st__state *h, lua_State *L, int slot);    /* [-1] */
+/* Adds the environment of the value at idx, which a function of a backward pass
+ * returned, to that of the pass. [0] */
+void st__pass_add(st__state *h, lua_State *L, int idx);
+/* Pushes the tracked userdata of t; false if there is none. [+0|1] */
+bool st__push_existing(st__state *h, lua_State *L, const st_tensor *t);
+/* A new userdata of t, for a Lua function that the engine calls; it inherits
+ * the environment of the pass. [+1] */
+st__tensor_ud *st__push_in_pass(st__state *h, lua_State *L, st_tensor *t);
+/* The same for a tensor that the pass may use afterwards: st_lend. */
+st__tensor_ud *st__push_lent(st__state *h, lua_State *L, st_tensor *t);
+/* Tracks the userdata at idx: it may have a history. [0] */
+void st__track_ud(st__state *h, lua_State *L, int idx);
+/* Untracks a userdata that is being finalized. */
+void st__untrack_ud(st__state *h, st__tensor_ud *ud);
+/* Calls fn for each live tracked userdata, of a node or of a tensor that is not
+ * freed, with the userdata at the top of the stack. */
+void st__each_node_ud(st__state *h, lua_State *L,
+                      void (*fn)(lua_State *L, st__tensor_ud *ud, void *ctx),
+                      void *ctx);
+void st__each_tensor_ud(st__state *h, lua_State *L,
+                        void (*fn)(lua_State *L, st__tensor_ud *ud, void *ctx),
+                        void *ctx);
+/* The value at idx inherits the environment at the top; is_written: it was
+ * written in place. [0] */
+void st__env_inherit_top(st__state *h, lua_State *L, int idx, bool is_written);
+/* The value at idx, or those in a list, inherits the environment at the top, if
+ * has_one; a result that may have a history is tracked. */
+void st__env_inherit_all(st__state *h, lua_State *L, int idx, bool has_one,
+                         bool is_written);
+/* Tracks the source of a view, if the value at idx is a tensor. */
+void st__track_source(st__state *h, lua_State *L, int idx);
+/* The value at idx inherits the environments of the userdata at source. */
+void st__env_inherit_from(st__state *h, lua_State *L, int idx, int source,
+                          bool is_written);
 
 #endif

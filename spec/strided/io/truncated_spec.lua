@@ -169,14 +169,14 @@ end)
 -- which serves only functions that ask for lost pages when they return.
 local TAKES = {
   ["io/arrow_array.c"] = "registered as functions that access elements",
-  ["io/foreign_memory.c"] = "writes to a new tensor",
+  ["value/foreign_memory.c"] = "writes to a new tensor",
   ["io/mapped_pages.c"] = "addresses alone",
   ["state/gc_pacing.c"] = "asks whether there is an address",
-  ["state/threads_random.c"] = "asks behind its copy; writes to a new tensor",
-  ["value/from_table.c"] = "is st__check_memory, and totable; writes to a new "
+  ["process/threads_random.c"] = "asks behind its copy; writes to a new tensor",
+  ["tensor/from_table.c"] = "is st__check_memory, and totable; writes to a new "
     .. "tensor",
   ["value/shape.c"] = "asks itself; sizes in tensors, of operator calls",
-  ["value/subscript.c"] = "asks itself",
+  ["tensor/subscript.c"] = "asks itself",
   ["value/tensor_userdata.c"] = "an address for the caller",
 }
 
