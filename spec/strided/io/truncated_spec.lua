@@ -177,7 +177,7 @@ local TAKES = {
     .. "tensor",
   ["value/shape.c"] = "asks itself; sizes in tensors, of operator calls",
   ["tensor/subscript.c"] = "asks itself",
-  ["value/tensor_userdata.c"] = "an address for the caller",
+  ["value/tensor_methods.c"] = "an address for the caller",
 }
 
 it("No function of the binding takes elements without a reason", function()
