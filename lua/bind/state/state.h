@@ -123,62 +123,59 @@ typedef void st__opener(st__state *h, lua_State *L);
 #define ST_DECLARE_OPENER(name) st__opener st__open_##name;
 
 struct st__state {
-  atomic_int refs;
-  bool is_closed;
-  st__state *next_closed;        /* Note [Closed binding states] */
-  st__part *parts;
-  _Atomic(st__lua_ref *) unrefs; /* references to drop: st__lua_ref_sweep */
-
-  /* Of userdata. */
+  /* What a call reads: one or two lines of the cache. */
+  const lua_State *thread;       /* that of the last call, if it is the main
+                                    thread or that of a run: nesting.c */
+  lua_State *running;            /* of the innermost call into the engine */
+  void *fiber;                   /* inside a body or call: Note [Fibers] */
+  st_recorder *recorder;         /* of fused_function.c, or NULL */
+  st_tracing *tracing;           /* innermost, or NULL: symbolic_trace.c */
+  st__scope *scope;              /* innermost, or NULL: tensor_scope.c */
+  int64_t debt, threshold;       /* bytes: Note [Pacing the collector] */
+  int64_t large;                 /* bytes of large results in the debt */
+  bool has_shortcuts;            /* Note [Cached resolutions] */
+  bool has_returned, has_deferred, has_error;
+  int lists_ref;                 /* metatable of lists of tensors */
   const void *meta[ST_UD_COUNT]; /* addresses of metatables, or NULL */
   int meta_ref[ST_UD_COUNT];     /* their registry references */
-  st__opener *fill[ST_UD_COUNT]; /* Note [Metatables on first use] */
-  int lists_ref;                 /* metatable of lists of tensors */
 
   /* Of the call that runs. */
-  lua_State *running;            /* of the innermost call into the engine */
   const st__frame *frame;        /* Note [Identity of arguments] */
-  void *fiber;                   /* inside a body or call: Note [Fibers] */
   void *(*fiber_self)(void);
   int levels;                    /* Note [Nested calls] */
   uintptr_t first_level;         /* the outermost one's place on the stack */
-  const lua_State *thread;       /* that of the last call, if it is the main
-                                    thread or that of a run: nesting.c */
   int error_ref;                 /* pending error of a Lua kernel */
   int refusal_ref;               /* Note [Errors that may be caught] */
-  bool has_error;
-  st__pending_warning *pending_warnings; /* Note [Warnings are deferred] */
-  bool has_deferred;
   int deferred_ref;              /* tensors freed while the engine runs */
-  bool has_returned;
   int returned_ref;              /* environment of the results of Lua kernels */
-  st_tracing *tracing;           /* innermost, or NULL: symbolic_trace.c */
-  uint64_t trace;                /* its number */
-  st_recorder *recorder;         /* of fused_function.c, or NULL */
+  uint64_t trace;                /* the number of `tracing` */
+  st__pending_warning *pending_warnings; /* Note [Warnings are deferred] */
   st__profile *profile;          /* innermost that is running, or NULL */
-  st__scope *scope;              /* innermost, or NULL: tensor_scope.c */
-
-  /* Note [Pacing the collector], in bytes. */
-  int64_t debt, threshold;
-  int64_t large;                 /* of large results in the debt */
   int64_t freed;                 /* KB of the tensors that were collected */
-  bool has_retry;                /* after an allocation failed */
 
   /* Settings. */
-  bool has_shortcuts;            /* Note [Cached resolutions] */
+  bool has_retry;                /* after an allocation failed */
   bool is_broken;                /* Note [Closing whole or not at all] */
   bool is_strict;                /* libraries may not replace registrations */
   st__sandbox *sandbox;          /* of the Lua state */
+  const st_op *op[ST_HANDLE_COUNT];
   char home[256];                /* "@" and the folder of our Lua files */
 
-  /* Registered by grad/backward.c: pushes what makes the tensor at index 1 part
-   * of a graph, "grad_fn=<MulBackward0>" or "requires_grad=true"; and t.name =
-   * the value at index 3, false if no settable property has that name. */
+  /* Its life. */
+  atomic_int refs;
+  bool is_closed;
+  st__state *next_closed;        /* Note [Closed binding states] */
+  _Atomic(st__lua_ref *) unrefs; /* references to drop: st__lua_ref_sweep */
+
+  /* Registered by rooms above: functions that fill metatables (Note [Metatables
+   * on first use]); by grad/backward.c what pushes "grad_fn=<MulBackward0>" or
+   * "requires_grad=true" for the tensor at index 1, and t.name = the value at
+   * index 3, false if no settable property has that name. */
+  st__opener *fill[ST_UD_COUNT];
   void (*push_gradient_text)(lua_State *L);
   bool (*set_property)(st__state *h, lua_State *L, const char *name);
 
-  const st_op *op[ST_HANDLE_COUNT];
-
+  st__part *parts;
   st__contexts *contexts;
   st__dtypes *dtypes;
   st__ffi *ffi;
