@@ -4,7 +4,7 @@
 
 local markdown = require "docs.generate.markdown"
 local results = require "bench.results"
-local unknown_name = require "strided.unknown_name"
+local unknown_name = require "strided.name.unknown_name"
 
 local concat, sort = table.concat, table.sort
 

@@ -19,9 +19,9 @@
 
 local st = require "strided"
 local core = require "strided.core"
-local guard = require "strided.guard"
-local options = require "strided.options"
-local raise = require "strided.caller_error"
+local guard = require "strided.name.guard"
+local options = require "strided.argument.options"
+local raise = require "strided.argument.caller_error"
 
 local aminmax, is_tensor, no_grad, scope, tensor, view_as_real = st.aminmax,
   st.is_tensor, st.no_grad, st.scope, st.tensor, st.view_as_real

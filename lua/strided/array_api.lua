@@ -7,8 +7,8 @@
 -- @module strided.array_api
 
 local core = require "strided.core"
-local options = require "strided.options"
-local raise = require "strided.caller_error"
+local options = require "strided.argument.options"
+local raise = require "strided.argument.caller_error"
 
 local floor, ipairs, max, next, require, select, setmetatable, sort, tostring,
   type = math.floor, ipairs, math.max, next, require, select, setmetatable,

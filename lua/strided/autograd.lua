@@ -18,11 +18,11 @@
 
 local st = require "strided"
 local core = require "strided.core"
-local raise = require "strided.caller_error"
-local callable = require "strided.callable"
+local raise = require "strided.argument.caller_error"
+local callable = require "strided.argument.callable"
 local check = require "strided.autograd.gradcheck"
 local checkpoint = require "strided.autograd.checkpoint".checkpoint
-local read = require "strided.options"
+local read = require "strided.argument.options"
 
 local ipairs, select, tostring, type = ipairs, select, tostring, type
 local unpack = unpack or table.unpack
@@ -344,7 +344,7 @@ autograd.grad, autograd.backward = grad, st.backward
 autograd.gradcheck, autograd.gradgradcheck, autograd.checkpoint =
   check.gradcheck, check.gradgradcheck, checkpoint
 
-require("strided.guard").names(autograd, "st.autograd")
+require("strided.name.guard").names(autograd, "st.autograd")
 
 return {
   autograd = autograd, detect_anomaly = autograd.detect_anomaly,

@@ -32,5 +32,5 @@ for _, name in pairs {"dataset", "sampler", "loader"} do
   end
 end
 
-require("strided.guard").names(data.transforms, "st.data.transforms")
-return require("strided.guard").names(data, "st.data")
+require("strided.name.guard").names(data.transforms, "st.data.transforms")
+return require("strided.name.guard").names(data, "st.data")

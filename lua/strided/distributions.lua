@@ -73,4 +73,4 @@ function distributions.set_default_validate_args(flag)
   base.validates = flag and true or false
 end
 
-return require("strided.guard").names(distributions, "st.distributions")
+return require("strided.name.guard").names(distributions, "st.distributions")

@@ -10,7 +10,7 @@
 local core = require "strided.core"
 local fuse = require "strided.fuse".fuse
 local plans_of = require "strided.iterator".plans_of
-local raise = require "strided.caller_error"
+local raise = require "strided.argument.caller_error"
 
 local getinfo = debug.getinfo
 local concat, format, ipairs, select, tostring, type = table.concat,

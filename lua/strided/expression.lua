@@ -31,7 +31,7 @@
 --
 -- @module strided.expression
 
-local raise = require "strided.caller_error"
+local raise = require "strided.argument.caller_error"
 local core = require "strided.core"
 local operators = require "strided.expression.operators"
 local lexer = require "strided.expression.lexer"

@@ -22,9 +22,9 @@
 
 local core = require "strided.core"
 
-local raise = require "strided.caller_error"
-local callable = require "strided.callable"
-local options = require "strided.options"
+local raise = require "strided.argument.caller_error"
+local callable = require "strided.argument.callable"
+local options = require "strided.argument.options"
 
 local getinfo, type = debug.getinfo, type
 

@@ -306,7 +306,7 @@ local function look_up(t, key)
   if property then return property(t) end
   local value = index(t, key)
   if value == nil and type(key) == "string" then
-    value = require "strided.unknown_name".find_method(t, key)
+    value = require "strided.name.unknown_name".find_method(t, key)
     methods[key] = value
   end
   return value
@@ -322,22 +322,24 @@ local shown = {
     local method = methods[name]
     if method ~= nil or type(name) ~= "string" then return method end
     if name == "__index" then
-      return require "strided.method_names".all(self)
+      return require "strided.name.method_names".all(self)
     end
     local keep
     method, keep = core.named(name, true)
-    if method == nil then method = require "strided.tensor_methods"[name] end
+    if method == nil then
+      method = require "strided.tensor.tensor_methods"[name]
+    end
     if keep then methods[name] = method end
     return method
   end,
   __newindex = methods,
   __pairs = function(self) -- from Lua 5.2 on
-    return pairs(require "strided.method_names".all(self))
+    return pairs(require "strided.name.method_names".all(self))
   end,
 }
 core.set_index(look_up, setmetatable({}, shown))
 
-require "strided.comparison"
+require "strided.tensor.comparison"
 
 function methods.to_dlpack(t, options)
   return require "strided.io.buffer".to_dlpack(t, options)
@@ -358,7 +360,9 @@ end
 
 -- aten's operators of these names return a new tensor.
 for _, name in pairs {"fill", "zero"} do
-  methods[name] = function() require "strided.unknown_name".refuse(name) end
+  methods[name] = function()
+    require "strided.name.unknown_name".refuse(name)
+  end
 end
 
 -- -- Operators ---------------------------------------------------------------
@@ -420,7 +424,7 @@ local PARTS = { -- a module, and the names of st that it makes
   "fuse", " fuse ",
   "sandbox", " sandbox ",
   "profile", " profile ",
-  "families", " linalg fft special signal ",
+  "name.families", " linalg fft special signal ",
   "distributions", " distributions ",
   "nn.functional", " multi_head_attention_forward "
     .. "triplet_margin_with_distance_loss ",
@@ -466,8 +470,8 @@ local lookups = {
         value = rawget(part, name)
         if value == nil then value = part end -- st.nn is the module itself
       else
-        value = require "strided.unknown_name".find(st, name, self,
-                                                    names_of_parts())
+        value = require "strided.name.unknown_name".find(st, name, self,
+                                                         names_of_parts())
       end
       keep = true
     end

@@ -17,8 +17,8 @@
 -- @module strided.iterator
 
 local core = require "strided.core"
-local raise = require "strided.caller_error"
-local unknown_option = require "strided.unknown_option"
+local raise = require "strided.argument.caller_error"
+local unknown_option = require "strided.argument.unknown_option"
 
 local concat = table.concat
 local error, find, format, ipairs, max, pairs, pcall, require, setmetatable,

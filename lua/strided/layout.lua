@@ -9,8 +9,8 @@
 -- @module strided.layout
 
 local core = require "strided.core"
-local raise = require "strided.caller_error"
-local unknown_option = require "strided.unknown_option"
+local raise = require "strided.argument.caller_error"
+local unknown_option = require "strided.argument.unknown_option"
 
 local concat, sort = table.concat, table.sort
 local abs, ceil, floor, format, ipairs, max, min, pairs, tonumber, tostring,

@@ -9,8 +9,8 @@
 -- @module strided.lobpcg
 
 local core = require "strided.core"
-local options = require "strided.options"
-local raise = require "strided.caller_error"
+local options = require "strided.argument.options"
+local raise = require "strided.argument.caller_error"
 
 local next, require, tostring, type = next, require, tostring, type
 local floor, huge, log = math.floor, math.huge, math.log

@@ -6,8 +6,8 @@
 -- @module strided.masked
 
 local core = require "strided.core"
-local options = require "strided.options"
-local raise = require "strided.caller_error"
+local options = require "strided.argument.options"
+local raise = require "strided.argument.caller_error"
 
 local concat, ipairs, pairs, require, sort, type = table.concat, ipairs, pairs,
   require, table.sort, type

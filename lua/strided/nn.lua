@@ -50,4 +50,4 @@ end
 nn.label = nil
 nn.utils.rnn = require "strided.nn.packed"
 
-return require("strided.guard").names(nn, "st.nn")
+return require("strided.name.guard").names(nn, "st.nn")

@@ -20,7 +20,7 @@
 --
 -- @module strided.optim
 
-local guard = require "strided.guard"
+local guard = require "strided.name.guard"
 
 local ipairs, pairs = ipairs, pairs
 

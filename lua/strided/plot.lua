@@ -12,8 +12,8 @@
 local core = require "strided.core"
 local failure = require "strided.io.failure"
 local frame = require "strided.plot.frame"
-local options = require "strided.options"
-local raise = require "strided.caller_error"
+local options = require "strided.argument.options"
+local raise = require "strided.argument.caller_error"
 local series = require "strided.plot.series"
 local terminal = require "strided.plot.terminal"
 local text_of = require "strided.plot.text"
@@ -381,7 +381,7 @@ setmetatable(Figure, {__index = function(_, name)
   local list = {}
   for key in next, Figure do list[#list + 1] = key end
   table.sort(list)
-  return require "strided.unknown_name".missing("a figure", tostring(name),
+  return require "strided.name.unknown_name".missing("a figure", tostring(name),
     Figure, "it has " .. table.concat(list, ", "))
 end})
 meta.__index = Figure

@@ -3,8 +3,8 @@
 -- @module strided.printing
 
 local core = require "strided.core"
-local raise = require "strided.caller_error"
-local unknown_option = require "strided.unknown_option"
+local raise = require "strided.argument.caller_error"
+local unknown_option = require "strided.argument.unknown_option"
 
 local pairs, tostring, type = pairs, tostring, type
 

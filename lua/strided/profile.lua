@@ -29,11 +29,11 @@
 
 local core = require "strided.core"
 
-local callable = require "strided.callable"
+local callable = require "strided.argument.callable"
 local failure = require "strided.io.failure"
 local hints_of = require "strided.profile.hints"
-local options = require "strided.options"
-local raise = require "strided.caller_error"
+local options = require "strided.argument.options"
+local raise = require "strided.argument.caller_error"
 local replace = require "strided.io.replace"
 local table_text = require "strided.profile.table"
 local write_trace = require "strided.profile.chrome"
@@ -50,7 +50,7 @@ local EVENTS = 1000000  -- of a timeline: 40 MB
 local data = setmetatable({}, {__mode = "k"}) -- profile -> what is in C
 
 local function missing(...)
-  return require "strided.unknown_name".missing(...)
+  return require "strided.name.unknown_name".missing(...)
 end
 
 local Profile = setmetatable({}, {__index = function(self, name)

@@ -13,8 +13,8 @@
 -- @module strided.progress
 
 local core = require "strided.core"
-local options = require "strided.options"
-local raise = require "strided.caller_error"
+local options = require "strided.argument.options"
+local raise = require "strided.argument.caller_error"
 
 local clock, is_tensor = core.clock, core.is_tensor
 local error, find, floor, format, getmetatable, gsub, huge, pairs, pcall, print,
@@ -138,8 +138,9 @@ local FIELDS = {total = true, is_bytes = true, columns = true, iter = true,
 
 local Progress = setmetatable({}, {__index = function(self, name)
   if FIELDS[name] then return nil end
-  return require "strided.unknown_name".missing("a bar", name, self, "it has "
-    .. "step, print, finish, done and total")
+  local unknown_name = require "strided.name.unknown_name"
+  return unknown_name.missing("a bar", name, self,
+                              "it has step, print, finish, done and total")
 end})
 Progress.__index = Progress
 

@@ -93,7 +93,7 @@
 -- @module strided.sandbox
 
 local core = require "strided.core"
-local raise = require "strided.caller_error"
+local raise = require "strided.argument.caller_error"
 
 local type = type
 

@@ -2,7 +2,7 @@
 --
 -- @module strided.timeit
 
-local callable = require "strided.callable"
+local callable = require "strided.argument.callable"
 local core = require "strided.core"
 
 local clock = core.clock

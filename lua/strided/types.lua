@@ -14,10 +14,10 @@ local emit = require "strided.types.emit"
 local failure = require "strided.io.failure"
 local functions = require "strided.session.functions"
 local operators = require "strided.types.operators"
-local raise = require "strided.caller_error"
+local raise = require "strided.argument.caller_error"
 local replace = require "strided.io.replace"
 local signatures = require "strided.types.signatures"
-local unknown_name = require "strided.unknown_name"
+local unknown_name = require "strided.name.unknown_name"
 local values = require "strided.types.values"
 
 local concat, find, ipairs, match, next, pairs, sub, type = table.concat,
@@ -204,7 +204,7 @@ local function tensor_methods(out, ops)
                   line = "The tensor as " .. dtype .. "."}
     names[name] = true
   end
-  for name in pairs(require "strided.method_names".names()) do
+  for name in pairs(require "strided.name.method_names".names()) do
     if not find(name, "^_%f[^_]") and not is_operator[name] and
       name ~= "zero" and name ~= "fill" then names[name] = true end
   end

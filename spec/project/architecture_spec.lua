@@ -10,7 +10,7 @@ local on_disk = require "spec.support.files"
 -- -- Help --------------------------------------------------------------------
 
 local ROOT = build.root
-local MAX_LINES, MAX_COLUMNS = 600, 80
+local MAX_LINES, MAX_COLUMNS, MAX_FILES = 600, 80, 25
 
 local lines_of = on_disk.lines_of
 local output = build.output
@@ -338,6 +338,19 @@ describe("Files", function()
       end
     end
     assert.same({}, long)
+  end)
+
+  it("are at most 25 in a room of the Lua side", function()
+    local count, wrong = {}, {}
+    for _, name in ipairs(files("lua", "%.%a+$")) do
+      local room = name:match "^(.*)/"
+      count[room] = (count[room] or 0) + 1
+    end
+    assert.is_not_nil(count["lua/strided/nn"])
+    for room, n in pairs(count) do
+      if n > MAX_FILES then wrong[#wrong + 1] = ("%s: %d"):format(room, n) end
+    end
+    assert.same({}, wrong)
   end)
 
   it("have lines of at most 80 columns", function()

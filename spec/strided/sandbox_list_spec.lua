@@ -6,6 +6,7 @@ local core = require "strided.core"
 local modules = require "strided.sandbox.modules"
 local public = require "strided.sandbox.public"
 local st = require "strided"
+local tensor_methods = require "strided.tensor.tensor_methods"
 
 --- The modules of the library, by their files.
 local function all_modules()
@@ -51,7 +52,7 @@ describe("The list of a sandbox", function()
     end
     for name in pairs(public.set(public.methods)) do
       assert.is_true(core.methods[name] ~= nil or core.properties[name] ~= nil
-                     or require "strided.tensor_methods"[name] ~= nil, name)
+                     or tensor_methods[name] ~= nil, name)
     end
     for _, place in ipairs(public.tables) do
       local t = st
@@ -69,8 +70,7 @@ describe("The list of a sandbox", function()
       end
     end
     local methods = public.set(public.methods)
-    for _, set in ipairs {core.methods, core.properties,
-                          require "strided.tensor_methods"} do
+    for _, set in ipairs {core.methods, core.properties, tensor_methods} do
       for name in next, set do
         if not methods[name] and core.named(name, true) == nil then
           missing[#missing + 1] = name

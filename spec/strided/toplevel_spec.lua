@@ -112,7 +112,7 @@ describe("a session", function()
   it("lists the methods of a tensor for completers", function()
     local t = st.zeros(1)
     local shown = getmetatable(t)
-    local all = require "strided.method_names".all(shown)
+    local all = require "strided.name.method_names".all(shown)
     for _, name in ipairs {"add", "view", "sum", "stride", "totable"} do
       assert.equal("function", type(shown[name]), name)
       assert.equal(shown[name], all[name])

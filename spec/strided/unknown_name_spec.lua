@@ -3,7 +3,7 @@
 
 local st = require "strided"
 local build = require "spec.support.build"
-local names = require "strided.unknown_name"
+local names = require "strided.name.unknown_name"
 local raises = require("spec.support.tensors").raises
 
 local x = st.tensor {{1, -2}, {3, 4}}
@@ -132,9 +132,9 @@ describe("An unknown name", function()
     assert.equal("nil\ttable\n", build.output(build.lua .. [[ -e '
       local st = require "strided"
       local _ = st.nn.Linear(2, 3).bias, st.optim.SGD, st.autograd.vjp
-      local before = package.loaded["strided.unknown_name"]
+      local before = package.loaded["strided.name.unknown_name"]
       pcall(function() return st.no_such_name end)
-      print(before, type(package.loaded["strided.unknown_name"]))']]))
+      print(before, type(package.loaded["strided.name.unknown_name"]))']]))
   end)
 
   for name, text in pairs(names.advice) do

@@ -4,7 +4,7 @@
 
 local st = require "strided"
 
-local names = require "strided.unknown_name"
+local names = require "strided.name.unknown_name"
 local raises_here = require("spec.support.tensors").raises_here
 
 local function read(options) st.read_csv({text = "a\n1\n"}, options) end

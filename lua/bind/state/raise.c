@@ -6,8 +6,9 @@
  * in other words, if that is refused. An interrupt, a time limit of the host, a
  * lack of memory and an error of a user's function are no refusals, and their
  * meaning must not change. They can be any value, so it is the refusals that
- * are known: the binding (st__raise) and the library (strided.caller_error)
- * note the text of each that they raise, and `try` catches the last one only.
+ * are known: the binding (st__raise) and the library
+ * (strided.argument.caller_error) note the text of each that they raise, and
+ * `try` catches the last one only.
  *
  * In a function that st.fuse records, a refusal ends the recording, though the
  * function may catch it: it may be one of fake tensors.

@@ -1,6 +1,6 @@
 /* The operators of Lua on tensors, a + b or -a: each is a metamethod that calls
  * an operator of the engine. The others, a < b or a == b, are in
- * strided/comparison.lua.
+ * strided/tensor/comparison.lua.
  */
 
 #include "tensor/tensor.h"

@@ -10,8 +10,8 @@
 
 local st = require "strided"
 local core = require "strided.core"
-local raise = require "strided.caller_error"
-local callable = require "strided.callable"
+local raise = require "strided.argument.caller_error"
+local callable = require "strided.argument.callable"
 
 local error, ipairs, pairs, pcall, select, type = error, ipairs, pairs, pcall,
   select, type

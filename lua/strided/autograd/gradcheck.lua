@@ -7,9 +7,9 @@
 -- @module strided.autograd.gradcheck
 
 local st = require "strided"
-local raise = require "strided.caller_error"
-local callable = require "strided.callable"
-local read = require "strided.options"
+local raise = require "strided.argument.caller_error"
+local callable = require "strided.argument.callable"
+local read = require "strided.argument.options"
 
 local abs, error, format, huge, ipairs, pairs, pcall, select, tostring, type =
   math.abs, error, string.format, math.huge, ipairs, pairs, pcall, select,

@@ -3,7 +3,7 @@
 -- @module strided.data.collate
 
 local st = require "strided"
-local raise = require "strided.caller_error"
+local raise = require "strided.argument.caller_error"
 
 local is_tensor = st.is_tensor
 local ipairs, pairs, select, tostring, type, unpack = ipairs, pairs, select,

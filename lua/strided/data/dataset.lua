@@ -28,9 +28,9 @@
 
 local st = require "strided"
 local core = require "strided.core"
-local callable = require "strided.callable"
-local options = require "strided.options"
-local raise = require "strided.caller_error"
+local callable = require "strided.argument.callable"
+local options = require "strided.argument.options"
+local raise = require "strided.argument.caller_error"
 
 local abs, floor, is_tensor = math.abs, math.floor, st.is_tensor
 local fetch_rows = core.fetch_rows

@@ -38,7 +38,7 @@ local message = {}
 -- The modules whose functions have names.
 local LIBRARIES = {"_G", "string", "table", "math", "os", "io", "coroutine",
                    "bit", "utf8", "strided", "strided.nn", "strided.optim",
-                   "strided.data", "strided.families", "strided.array_api"}
+                   "strided.data", "strided.name.families", "strided.array_api"}
 
 --- True for a function that a script may have added to a module of Lua.
 local function is_of_script(value, library)
@@ -67,9 +67,9 @@ local function collect_names()
       end
     end
   end
-  local families = package.loaded["strided.families"]
+  local families = package.loaded["strided.name.families"]
   if families then
-    names[families.signal.windows] = {"strided.families", "signal.windows"}
+    names[families.signal.windows] = {"strided.name.families", "signal.windows"}
   end
   for name, value in pairs(package.loaded) do
     local kind = type(value)

@@ -5,7 +5,7 @@
 local core = require "strided.core"
 local dataset = require "strided.data.dataset"
 local message = require "strided.data.message"
-local raise = require "strided.caller_error"
+local raise = require "strided.argument.caller_error"
 
 local collectgarbage, ipairs, next, package, setmetatable, type =
   collectgarbage, ipairs, next, package, setmetatable, type

@@ -8,8 +8,8 @@
 
 local st = require "strided"
 local dataset = require "strided.data.dataset"
-local options = require "strided.options"
-local raise = require "strided.caller_error"
+local options = require "strided.argument.options"
+local raise = require "strided.argument.caller_error"
 
 local floor, is_tensor = math.floor, st.is_tensor
 local ipairs, setmetatable, tostring, type = ipairs, setmetatable, tostring,

@@ -16,8 +16,8 @@
 -- @module strided.data.transforms
 
 local st = require "strided"
-local options = require "strided.options"
-local raise = require "strided.caller_error"
+local options = require "strided.argument.options"
+local raise = require "strided.argument.caller_error"
 
 local from = require "strided.data.dataset".from
 

@@ -8,7 +8,7 @@ local st = require "strided"
 local collate = require "strided.data.collate"
 local dataset = require "strided.data.dataset"
 local message = require "strided.data.message"
-local raise = require "strided.caller_error"
+local raise = require "strided.argument.caller_error"
 
 local debug, error, ipairs, math, pairs, pcall, rawget, tostring, type = debug,
   error, ipairs, math, pairs, pcall, rawget, tostring, type

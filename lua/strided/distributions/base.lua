@@ -6,8 +6,8 @@
 
 local st = require "strided"
 local constraints = require "strided.distributions.constraint"
-local guard = require "strided.guard"
-local raise = require "strided.caller_error"
+local guard = require "strided.name.guard"
+local raise = require "strided.argument.caller_error"
 
 local concat, find, format = table.concat, string.find, string.format
 local unpack = unpack or table.unpack

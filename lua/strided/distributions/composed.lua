@@ -7,7 +7,7 @@ local st = require "strided"
 local base = require "strided.distributions.base"
 local constraints = require "strided.distributions.constraint"
 local continuous = require "strided.distributions.continuous"
-local raise = require "strided.caller_error"
+local raise = require "strided.argument.caller_error"
 local transforms = require "strided.distributions.transform"
 
 local concat, format, ipairs, max, pairs, setmetatable, tostring, type =

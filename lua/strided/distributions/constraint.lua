@@ -12,7 +12,7 @@
 -- @module strided.distributions.constraint
 
 local st = require "strided"
-local raise = require "strided.caller_error"
+local raise = require "strided.argument.caller_error"
 
 local format, getmetatable, ipairs, max, rawequal, setmetatable, tostring,
   type = string.format, getmetatable, ipairs, math.max, rawequal, setmetatable,

@@ -12,7 +12,7 @@
 -- @module strided.distributions.constraint_registry
 
 local constraints = require "strided.distributions.constraint"
-local raise = require "strided.caller_error"
+local raise = require "strided.argument.caller_error"
 local transforms = require "strided.distributions.transform"
 
 local ipairs, setmetatable, type = ipairs, setmetatable, type

@@ -6,7 +6,7 @@ local st = require "strided"
 local base = require "strided.distributions.base"
 local constraints = require "strided.distributions.constraint"
 local family = require "strided.distributions.exponential_family"
-local raise = require "strided.caller_error"
+local raise = require "strided.argument.caller_error"
 local math, type = math, type
 
 local M = {}

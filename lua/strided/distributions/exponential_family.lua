@@ -12,7 +12,7 @@
 
 local st = require "strided"
 local base = require "strided.distributions.base"
-local raise = require "strided.caller_error"
+local raise = require "strided.argument.caller_error"
 
 local unpack = unpack or table.unpack
 local getmetatable, ipairs, rawget, type = getmetatable, ipairs, rawget, type

@@ -6,7 +6,7 @@
 local st = require "strided"
 local base = require "strided.distributions.base"
 local family = require "strided.distributions.exponential_family"
-local raise = require "strided.caller_error"
+local raise = require "strided.argument.caller_error"
 
 local log, pi = math.log, math.pi
 local math = math

@@ -4,7 +4,7 @@
 
 local st = require "strided"
 local base = require "strided.distributions.base"
-local raise = require "strided.caller_error"
+local raise = require "strided.argument.caller_error"
 local family = require "strided.distributions.exponential_family"
 local multivariate = require "strided.distributions.multivariate"
 local transforms = require "strided.distributions.transform"

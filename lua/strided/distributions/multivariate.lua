@@ -12,7 +12,7 @@ local st = require "strided"
 local base = require "strided.distributions.base"
 local constraints = require "strided.distributions.constraint"
 local family = require "strided.distributions.exponential_family"
-local raise = require "strided.caller_error"
+local raise = require "strided.argument.caller_error"
 
 local unpack = unpack or table.unpack
 local ipairs, log, pi, type = ipairs, math.log, math.pi, type

@@ -5,7 +5,7 @@
 
 local st = require "strided"
 local base = require "strided.distributions.base"
-local raise = require "strided.caller_error"
+local raise = require "strided.argument.caller_error"
 local composed = require "strided.distributions.composed"
 local constraints = require "strided.distributions.constraint"
 local discrete = require "strided.distributions.discrete"

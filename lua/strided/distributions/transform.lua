@@ -23,7 +23,7 @@ local st = require "strided"
 local base = require "strided.distributions.base"
 local classes = require "strided.distributions.transform_class"
 local constraints = require "strided.distributions.constraint"
-local raise = require "strided.caller_error"
+local raise = require "strided.argument.caller_error"
 
 local floor, format, log, pairs, rawget, require, sqrt, tostring, type =
   math.floor, string.format, math.log, pairs, rawget, require, math.sqrt,

@@ -5,7 +5,7 @@
 local st = require "strided"
 local base = require "strided.distributions.base"
 local constraints = require "strided.distributions.constraint"
-local raise = require "strided.caller_error"
+local raise = require "strided.argument.caller_error"
 
 local concat, getmetatable, ipairs, pairs, rawequal, select, setmetatable,
   tostring, type = table.concat, getmetatable, ipairs, pairs, rawequal, select,

@@ -6,7 +6,7 @@ local st = require "strided"
 local base = require "strided.distributions.base"
 local classes = require "strided.distributions.transform_class"
 local constraints = require "strided.distributions.constraint"
-local raise = require "strided.caller_error"
+local raise = require "strided.argument.caller_error"
 
 local concat, ipairs, max, rawequal, type = table.concat, ipairs, math.max,
   rawequal, type

@@ -2,7 +2,7 @@
 --
 -- @module strided.expression.lexer
 
-local raise = require "strided.caller_error"
+local raise = require "strided.argument.caller_error"
 
 local tonumber = tonumber
 

@@ -4,8 +4,8 @@
 -- @module strided.help.documents
 
 local core = require "strided.core"
-local guard = require "strided.guard"
-local raise = require "strided.caller_error"
+local guard = require "strided.name.guard"
+local raise = require "strided.argument.caller_error"
 
 local concat, find, gsub, match, sub = table.concat, string.find, string.gsub,
   string.match, string.sub

@@ -170,11 +170,11 @@ end
 -- @tparam[opt] table options `all = true` lists more than the best 20
 -- @treturn string names and sentences, the best first
 function search.apropos(words, options)
-  local raise = require "strided.caller_error"
+  local raise = require "strided.argument.caller_error"
   if type(words) ~= "string" then
     raise("apropos: argument 1 must be a string, got %s", type(words))
   end
-  options = require "strided.options"("apropos", options, {all = true})
+  options = require "strided.argument.options"("apropos", options, {all = true})
   local list = {}
   for word in gmatch(lower(words), "[%w_]+") do list[#list + 1] = word end
   if not list[1] then raise("apropos: '%s' has no word", words) end
@@ -217,7 +217,8 @@ function search.similar(name)
     if match(e.name, "[^.:]+$") == last then list[1] = list[1] or e.name end
   end
   last = lower(last)
-  for _, other in ipairs(require "strided.unknown_name".similar(last, set)) do
+  local unknown_name = require "strided.name.unknown_name"
+  for _, other in ipairs(unknown_name.similar(last, set)) do
     if set[other] ~= list[1] then list[#list + 1] = set[other] end
   end
   return list

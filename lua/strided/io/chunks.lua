@@ -22,9 +22,9 @@
 -- @module strided.io.chunks
 
 local core = require "strided.core"
-local options = require "strided.options"
+local options = require "strided.argument.options"
 local progress = require "strided.progress"
-local raise = require "strided.caller_error"
+local raise = require "strided.argument.caller_error"
 local values = require "strided.io.values"
 
 local ceil, floor, huge, max, min = math.ceil, math.floor, math.huge,

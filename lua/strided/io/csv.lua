@@ -5,8 +5,8 @@
 local core = require "strided.core"
 local failure = require "strided.io.failure"
 local meter = require "strided.io.meter"
-local options_of = require "strided.options"
-local raise = require "strided.caller_error"
+local options_of = require "strided.argument.options"
+local raise = require "strided.argument.caller_error"
 local replace = require "strided.io.replace"
 
 local concat, find, floor, format, gsub, ipairs, lower, match, pairs, pcall,
@@ -204,14 +204,14 @@ end
 
 --- Reads a source for st.load, as failure.catch does.
 function csv.read(source, options, delimiter)
-  return failure.catch(require "strided.io.csv_read".read, source,
+  return failure.catch(require "strided.io.csv.read".read, source,
                        read_options("load", options, "auto", delimiter))
 end
 
 --- Writes to a file for st.save, as failure.catch does.
 function csv.write(file, value, options, delimiter)
   options = write_options("save", options, delimiter)
-  return failure.catch(require "strided.io.csv_write".write, function(text)
+  return failure.catch(require "strided.io.csv.write".write, function(text)
     return file:write(text)
   end, value, options)
 end
@@ -279,7 +279,7 @@ function csv.read_csv(place, options)
   if checked then
     show(source:size())
     ok, value, extra = pcall(failure.catch,
-                             require "strided.io.csv_read".read, source, o)
+                             require "strided.io.csv.read".read, source, o)
     show(nil, ok and value ~= nil)
   end
   source:close()
@@ -324,7 +324,7 @@ function csv.write_csv(place, value, options)
   if path then
     show(0)
     local done, why = replace(path, function(file)
-      return failure.catch(require "strided.io.csv_write".write,
+      return failure.catch(require "strided.io.csv.write".write,
                            function(piece) return file:write(piece) end,
                            value, options)
     end)
@@ -338,7 +338,7 @@ function csv.write_csv(place, value, options)
     raise "write_csv: field 'text' must be true: the text is returned"
   end
   local ok, result, why = pcall(failure.catch,
-                                require "strided.io.csv_write".format, value,
+                                require "strided.io.csv.write".format, value,
                                 options)
   if not ok then result, why = nil, text_of(result) end
   if result == nil then complain("write_csv", "write", "the text", why) end

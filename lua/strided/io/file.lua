@@ -10,8 +10,8 @@ local failure = require "strided.io.failure"
 local image = require "strided.io.image"
 local kinds = require "strided.io.kinds"
 local meter = require "strided.io.meter"
-local raise = require "strided.caller_error"
-local unknown_option = require "strided.unknown_option"
+local raise = require "strided.argument.caller_error"
+local unknown_option = require "strided.argument.unknown_option"
 
 local error, format, next, pairs, pcall, tostring, type = error, string.format,
   next, pairs, pcall, tostring, type
@@ -241,7 +241,7 @@ local function write_tsv(file, value, options)
 end
 
 local function write_pt(file, value)
-  return require "strided.io.pt_writer".write(file, value)
+  return require "strided.io.pt.writer".write(file, value)
 end
 
 -- by extension: writer, what it takes, options, name for messages

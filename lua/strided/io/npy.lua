@@ -6,7 +6,7 @@
 -- @module strided.io.npy
 
 local core = require "strided.core"
-local descr = require "strided.io.npy_descr"
+local descr = require "strided.io.npy.descr"
 local meter = require "strided.io.meter"
 
 local byte, char, format, rep = string.byte, string.char, string.format,

@@ -14,7 +14,7 @@
 -- @module strided.io.pickle
 
 local failure = require "strided.io.failure"
-local literals = require "strided.io.pickle_literals"
+local literals = require "strided.io.pickle.literals"
 local reader = require "strided.io.reader"
 
 local byte, find, gsub, reverse = string.byte, string.find, string.gsub,

@@ -4,7 +4,7 @@
 -- * A zip of a pickle, `data.pkl`, and of the elements of each storage, which
 --   torch.save writes since PyTorch 1.6.
 -- * The legacy format: five pickles, followed by the storages.
--- * The tar of PyTorch 0.1: strided.io.pt_tar.
+-- * The tar of PyTorch 0.1: strided.io.pt.tar.
 --
 -- @module strided.io.pt
 
@@ -12,9 +12,9 @@ local failure = require "strided.io.failure"
 local core = require "strided.core"
 local meter = require "strided.io.meter"
 local pickle = require "strided.io.pickle"
-local pt_names = require "strided.io.pt_names"
-local pt_tar = require "strided.io.pt_tar"
-local pt_tensors = require "strided.io.pt_tensors"
+local pt_names = require "strided.io.pt.names"
+local pt_tar = require "strided.io.pt.tar"
+local pt_tensors = require "strided.io.pt.tensors"
 local reader = require "strided.io.reader"
 local zip = require "strided.io.zip"
 

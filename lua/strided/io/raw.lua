@@ -7,8 +7,8 @@
 
 local core = require "strided.core"
 local failure = require "strided.io.failure"
-local options_of = require "strided.options"
-local raise = require "strided.caller_error"
+local options_of = require "strided.argument.options"
+local raise = require "strided.argument.caller_error"
 local replace = require "strided.io.replace"
 
 local find, floor, format, pcall, tostring, type = string.find, math.floor,

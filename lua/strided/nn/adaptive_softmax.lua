@@ -4,9 +4,9 @@
 
 local st = require "strided"
 local container = require "strided.nn.container"
-local declare = require "strided.nn.declare"
+local declare = require "strided.nn.module.declare"
 local Linear = require "strided.nn.linear".Linear
-local raise = require "strided.caller_error"
+local raise = require "strided.argument.caller_error"
 
 local floor, ipairs, tostring, type, unpack = math.floor, ipairs, tostring,
   type, unpack or table.unpack

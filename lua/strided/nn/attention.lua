@@ -22,9 +22,9 @@
 -- @module strided.nn.attention
 
 local st = require "strided"
-local options = require "strided.options"
-local raise = require "strided.caller_error"
-local computed = require "strided.nn.hooks".computed
+local options = require "strided.argument.options"
+local raise = require "strided.argument.caller_error"
+local computed = require "strided.nn.module.hooks".computed
 local init = require "strided.nn.init"
 local module = require "strided.nn.module"
 local layer = require "strided.nn.layer"

@@ -5,7 +5,7 @@
 
 local st = require "strided"
 local module = require "strided.nn.module"
-local raise = require "strided.caller_error"
+local raise = require "strided.argument.caller_error"
 
 local Module, is_module, is_parameter, label = module.Module, module.is_module,
   module.is_parameter, module.label

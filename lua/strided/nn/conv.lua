@@ -6,10 +6,10 @@
 -- @module strided.nn.conv
 
 local st = require "strided"
-local declare = require "strided.nn.declare"
+local declare = require "strided.nn.module.declare"
 local init = require "strided.nn.init"
-local new_parameter = require "strided.nn.new_parameter"
-local raise = require "strided.caller_error"
+local new_parameter = require "strided.nn.module.new_parameter"
+local raise = require "strided.argument.caller_error"
 
 local concat, floor, ipairs, no_grad, sqrt, tostring, type = table.concat,
   math.floor, ipairs, st.no_grad, math.sqrt, tostring, type

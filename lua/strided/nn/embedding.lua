@@ -5,10 +5,10 @@
 -- @module strided.nn.embedding
 
 local st = require "strided"
-local declare = require "strided.nn.declare"
-local new_parameter = require "strided.nn.new_parameter"
+local declare = require "strided.nn.module.declare"
+local new_parameter = require "strided.nn.module.new_parameter"
 local Parameter = require "strided.nn.module".Parameter
-local raise = require "strided.caller_error"
+local raise = require "strided.argument.caller_error"
 
 local no_grad, pairs = st.no_grad, pairs
 

@@ -4,8 +4,8 @@
 -- @module strided.nn.functional
 
 local core = require "strided.core"
-local options = require "strided.options"
-local raise = require "strided.caller_error"
+local options = require "strided.argument.options"
+local raise = require "strided.argument.caller_error"
 
 local concat, huge, ipairs, rawequal, require, tostring, type = table.concat,
   math.huge, ipairs, rawequal, require, tostring, type

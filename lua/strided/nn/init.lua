@@ -7,8 +7,8 @@
 -- @module strided.nn.init
 
 local st = require "strided"
-local options = require "strided.options"
-local raise = require "strided.caller_error"
+local options = require "strided.argument.options"
+local raise = require "strided.argument.caller_error"
 
 local floor, huge, ipairs, max, min, no_grad, pairs, select, sqrt, type =
   math.floor, math.huge, ipairs, math.max, math.min, st.no_grad, pairs, select,

@@ -3,10 +3,10 @@
 -- @module strided.nn.linear
 
 local st = require "strided"
-local declare = require "strided.nn.declare"
+local declare = require "strided.nn.module.declare"
 local init = require "strided.nn.init"
 local module = require "strided.nn.module"
-local new_parameter = require "strided.nn.new_parameter"
+local new_parameter = require "strided.nn.module.new_parameter"
 
 local linear_of, no_grad, rawget, sqrt, type = st.linear, st.no_grad, rawget,
   math.sqrt, type

@@ -10,10 +10,10 @@
 -- @module strided.nn.loss
 
 local st = require "strided"
-local computed = require "strided.nn.hooks".computed
-local declare = require "strided.nn.declare"
+local computed = require "strided.nn.module.hooks".computed
+local declare = require "strided.nn.module.declare"
 local Linear = require "strided.nn.linear".Linear
-local raise = require "strided.caller_error"
+local raise = require "strided.argument.caller_error"
 
 local ipairs, rawget, type = ipairs, rawget, type
 

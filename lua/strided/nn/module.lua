@@ -23,16 +23,17 @@
 -- Modules in a plain table are not registered; use nn.ModuleList or
 -- nn.ModuleDict, and nn.Sequential for layers that are called in turn.
 --
--- Hooks are in strided.nn.hooks, states and conversions in strided.nn.state.
+-- Hooks are in strided.nn.module.hooks, states and conversions in
+-- strided.nn.module.state.
 --
 -- @function nn.Module
 -- @module strided.nn.module
 
 local st = require "strided"
-local guard = require "strided.guard"
-local hooks = require "strided.nn.hooks"
-local options = require "strided.options"
-local raise = require "strided.caller_error"
+local guard = require "strided.name.guard"
+local hooks = require "strided.nn.module.hooks"
+local options = require "strided.argument.options"
+local raise = require "strided.argument.caller_error"
 
 local is_tensor = st.is_tensor
 local getmetatable, ipairs, next, rawget, rawset, select, setmetatable,
@@ -481,8 +482,8 @@ local tools = {
   FIELDS = FIELDS, BUFFERS = BUFFERS, LABELS = LABELS, HOOKS = HOOKS,
 }
 hooks.add_methods(Module)
-require "strided.nn.state"(Module, tools)
-require "strided.nn.text"(Module, tools)
+require "strided.nn.module.state"(Module, tools)
+require "strided.nn.module.text"(Module, tools)
 
 local methods = {}
 for name, value in next, Module do

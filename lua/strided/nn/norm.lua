@@ -4,9 +4,9 @@
 -- @module strided.nn.norm
 
 local st = require "strided"
-local declare = require "strided.nn.declare"
-local new_parameter = require "strided.nn.new_parameter"
-local raise = require "strided.caller_error"
+local declare = require "strided.nn.module.declare"
+local new_parameter = require "strided.nn.module.new_parameter"
+local raise = require "strided.argument.caller_error"
 
 local ipairs, no_grad, rawset, tostring, type, zeros = ipairs, st.no_grad,
   rawset, tostring, type, st.zeros

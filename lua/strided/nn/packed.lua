@@ -14,8 +14,8 @@
 -- @module strided.nn.packed
 
 local st = require "strided"
-local options = require "strided.options"
-local raise = require "strided.caller_error"
+local options = require "strided.argument.options"
+local raise = require "strided.argument.caller_error"
 
 local arange, concat, is_tensor = st.arange, table.concat, st.is_tensor
 local getmetatable, ipairs, setmetatable, tonumber, tostring, type =
@@ -294,4 +294,4 @@ function packed.unpack_sequence(sequence)
   return packed.unpad_sequence(padded, lengths, {batch_first = true})
 end
 
-return require "strided.guard".names(packed, "st.nn.utils.rnn")
+return require "strided.name.guard".names(packed, "st.nn.utils.rnn")

@@ -7,7 +7,7 @@
 -- @module strided.nn.padding
 
 local st = require "strided"
-local declare = require "strided.nn.declare"
+local declare = require "strided.nn.module.declare"
 
 local type = type
 

@@ -14,10 +14,10 @@
 -- @module strided.nn.parametrize
 
 local st = require "strided"
-local hooks = require "strided.nn.hooks"
+local hooks = require "strided.nn.module.hooks"
 local module = require "strided.nn.module"
-local options = require "strided.options"
-local raise = require "strided.caller_error"
+local options = require "strided.argument.options"
+local raise = require "strided.argument.caller_error"
 
 local getmetatable, ipairs, is_tensor, no_grad, rawget, rawset, tostring, type =
   getmetatable, ipairs, st.is_tensor, st.no_grad, rawget, rawset, tostring, type

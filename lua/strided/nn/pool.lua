@@ -7,8 +7,8 @@
 -- @module strided.nn.pool
 
 local st = require "strided"
-local declare = require "strided.nn.declare"
-local raise = require "strided.caller_error"
+local declare = require "strided.nn.module.declare"
+local raise = require "strided.argument.caller_error"
 
 local concat, floor, ipairs, max, tostring, type = table.concat, math.floor,
   ipairs, math.max, tostring, type

@@ -11,8 +11,8 @@
 -- @module strided.nn.recurrent
 
 local st = require "strided"
-local options = require "strided.options"
-local raise = require "strided.caller_error"
+local options = require "strided.argument.options"
+local raise = require "strided.argument.caller_error"
 local module = require "strided.nn.module"
 local packed = require "strided.nn.packed"
 

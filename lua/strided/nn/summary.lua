@@ -7,7 +7,7 @@
 
 local st = require "strided"
 local module = require "strided.nn.module"
-local raise = require "strided.caller_error"
+local raise = require "strided.argument.caller_error"
 
 local concat, format, getmetatable, ipairs, is_tensor, max, pairs, rep, select,
   setmetatable, tostring, type = table.concat, string.format, getmetatable,

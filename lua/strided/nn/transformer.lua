@@ -27,8 +27,8 @@
 -- @module strided.nn.transformer
 
 local st = require "strided"
-local options = require "strided.options"
-local raise = require "strided.caller_error"
+local options = require "strided.argument.options"
+local raise = require "strided.argument.caller_error"
 local init = require "strided.nn.init"
 local module = require "strided.nn.module"
 local layer = require "strided.nn.layer"

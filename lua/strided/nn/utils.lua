@@ -7,9 +7,9 @@
 
 local st = require "strided"
 local module = require "strided.nn.module"
-local options = require "strided.options"
+local options = require "strided.argument.options"
 local parametrize = require "strided.nn.parametrize"
-local raise = require "strided.caller_error"
+local raise = require "strided.argument.caller_error"
 local weight_norms = require "strided.nn.weight_norm"
 
 local ipairs, is_tensor, no_grad, pairs, tostring, type = ipairs, st.is_tensor,

@@ -3,8 +3,8 @@
 -- @module strided.nn.vision
 
 local st = require "strided"
-local declare = require "strided.nn.declare"
-local raise = require "strided.caller_error"
+local declare = require "strided.nn.module.declare"
+local raise = require "strided.argument.caller_error"
 
 local vision = {}
 

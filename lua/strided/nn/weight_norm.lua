@@ -6,10 +6,10 @@
 -- @module strided.nn.weight_norm
 
 local st = require "strided"
-local hooks = require "strided.nn.hooks"
+local hooks = require "strided.nn.module.hooks"
 local module = require "strided.nn.module"
-local options = require "strided.options"
-local raise = require "strided.caller_error"
+local options = require "strided.argument.options"
+local raise = require "strided.argument.caller_error"
 
 local getmetatable, ipairs, no_grad, rawget, rawset, tostring, type =
   getmetatable, ipairs, st.no_grad, rawget, rawset, tostring, type

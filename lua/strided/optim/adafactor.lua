@@ -5,7 +5,7 @@
 local st = require "strided"
 local declare = require "strided.optim.optimizer".declare
 local keep = require "strided.core".keep_from_all
-local raise = require "strided.caller_error"
+local raise = require "strided.argument.caller_error"
 
 local finfo, norm, vector_norm = st.finfo, st.norm, st.linalg.vector_norm
 local ipairs, max, min, sqrt, tostring, type = ipairs, math.max, math.min,

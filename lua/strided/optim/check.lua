@@ -3,8 +3,8 @@
 -- @module strided.optim.check
 
 local st = require "strided"
-local raise = require "strided.caller_error"
-local options = require "strided.options"
+local raise = require "strided.argument.caller_error"
+local options = require "strided.argument.options"
 
 local format, is_tensor = string.format, st.is_tensor
 local ipairs, pairs, type = ipairs, pairs, type

@@ -3,9 +3,9 @@
 -- @module strided.optim
 
 local st = require "strided"
-local callable = require "strided.callable"
+local callable = require "strided.argument.callable"
 local check = require "strided.optim.check"
-local guard = require "strided.guard"
+local guard = require "strided.name.guard"
 local declare = require "strided.optim.optimizer".declare
 local strong_wolfe = require "strided.optim.line_search"
 

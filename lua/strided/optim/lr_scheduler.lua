@@ -18,7 +18,7 @@
 --
 -- @module strided.optim.lr_scheduler
 
-local guard = require "strided.guard"
+local guard = require "strided.name.guard"
 
 local ipairs, pairs = ipairs, pairs
 

@@ -5,7 +5,7 @@
 local st = require "strided"
 local check = require "strided.optim.check"
 local declare = require "strided.optim.optimizer".declare
-local raise = require "strided.caller_error"
+local raise = require "strided.argument.caller_error"
 
 local addmm, bfloat16 = st.addmm, st.bfloat16
 local ipairs, max, sqrt = ipairs, math.max, math.sqrt

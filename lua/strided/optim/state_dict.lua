@@ -4,7 +4,7 @@
 
 local st = require "strided"
 local check = require "strided.optim.check"
-local raise = require "strided.caller_error"
+local raise = require "strided.argument.caller_error"
 
 local is_tensor, no_grad, tensor = st.is_tensor, st.no_grad, st.tensor
 local byte, char, unpack = string.byte, string.char, table.unpack or unpack

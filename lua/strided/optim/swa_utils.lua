@@ -10,9 +10,9 @@
 -- @module strided.optim.swa_utils
 
 local st = require "strided"
-local guard = require "strided.guard"
-local options = require "strided.options"
-local raise = require "strided.caller_error"
+local guard = require "strided.name.guard"
+local options = require "strided.argument.options"
+local raise = require "strided.argument.caller_error"
 
 local is_tensor, keep, no_grad = st.is_tensor, st.keep, st.no_grad
 local ipairs, setmetatable, tostring, type =

@@ -6,7 +6,7 @@
 --
 -- @module strided.plot.colours
 
-local raise = require "strided.caller_error"
+local raise = require "strided.argument.caller_error"
 
 local concat, floor, format, match, max, min, pairs, rep, sort,
   tonumber, type = table.concat, math.floor, string.format,

@@ -4,8 +4,8 @@
 
 local core = require "strided.core"
 local colours = require "strided.plot.colours"
-local options = require "strided.options"
-local raise = require "strided.caller_error"
+local options = require "strided.argument.options"
+local raise = require "strided.argument.caller_error"
 
 local ceil, floor, format, ipairs, max, min, pairs, require, tostring, type =
   math.ceil, math.floor, string.format, ipairs, math.max, math.min, pairs,

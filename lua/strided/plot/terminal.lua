@@ -5,7 +5,7 @@
 local core = require "strided.core"
 local replace = require "strided.io.replace"
 
-local raise = require "strided.caller_error"
+local raise = require "strided.argument.caller_error"
 
 local getenv, io, remove, tmpname, tonumber = os and os.getenv, io, os and
   os.remove, os and os.tmpname, tonumber

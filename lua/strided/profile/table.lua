@@ -2,7 +2,7 @@
 --
 -- @module strided.profile.table
 
-local raise = require "strided.caller_error"
+local raise = require "strided.argument.caller_error"
 local units = require "strided.profile.units"
 
 local concat, format, ipairs, sort, tostring = table.concat, string.format,

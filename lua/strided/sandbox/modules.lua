@@ -6,41 +6,43 @@
 -- @module strided.sandbox.modules
 
 return [[
-amp array_api autograd autograd.checkpoint autograd.gradcheck callable
-caller_error comparison data data.collate data.dataset data.loader
-data.message data.prefetch data.sampler data.transforms distributions
-distributions.base distributions.composed distributions.constraint
+amp argument.callable argument.caller_error argument.options
+argument.unknown_option array_api autograd autograd.checkpoint
+autograd.gradcheck data data.collate data.dataset data.loader data.message
+data.prefetch data.sampler data.transforms distributions distributions.base
+distributions.composed distributions.constraint
 distributions.constraint_registry distributions.continuous
 distributions.discrete distributions.exponential_family distributions.gamma
 distributions.kl distributions.multivariate distributions.pareto
 distributions.relaxed distributions.transform distributions.transform_class
 distributions.transform_compound explain expression expression.lexer
-expression.operators families fuse guard help.catalogue help.documents
-help.groups help.manual help.operator help.pages help.pages.absent
-help.pages.autograd help.pages.broadcasting help.pages.devices
-help.pages.dtypes help.pages.errors help.pages.functional help.pages.indexing
-help.pages.layout help.pages.memory help.pages.plot help.pages.random
-help.pages.session help.search help.topics io.buffer
-io.chunks io.csv io.csv_read io.csv_text io.csv_write io.failure io.file
-io.image io.json io.kinds io.meter io.npy io.npz io.pickle io.pickle_literals
-io.pickle_numpy io.pt io.pt_tensors io.pt_writer io.raw io.reader io.replace
-io.safetensors io.share io.strided_view io.t7 io.tree io.utf8 io.values io.zip
-iterator layout layout.svg library lobpcg masked method_names nn nn.activation
+expression.operators fuse help.catalogue help.documents help.groups help.manual
+help.operator help.pages help.pages.absent help.pages.autograd
+help.pages.broadcasting help.pages.devices help.pages.dtypes help.pages.errors
+help.pages.functional help.pages.indexing help.pages.layout help.pages.memory
+help.pages.plot help.pages.random help.pages.session help.search help.topics
+io.buffer io.chunks io.csv io.csv.read io.csv.text io.csv.write io.failure
+io.file io.image io.json io.kinds io.meter io.npy io.npz io.pickle
+io.pickle.literals io.pickle.numpy io.pt io.pt.tensors io.pt.writer io.raw
+io.reader io.replace io.safetensors io.share io.strided_view io.t7 io.tree
+io.utf8 io.values io.zip iterator layout layout.svg library lobpcg masked
+name.families name.guard name.method_names name.unknown_name nn nn.activation
 nn.adaptive_softmax nn.attention nn.attention_blocks nn.container nn.conv
-nn.declare nn.dropout nn.embedding nn.functional nn.hooks nn.init nn.layer
-nn.linear nn.loss nn.module nn.new_parameter nn.norm nn.packed nn.padding
-nn.parametrize nn.pool nn.recurrent nn.state nn.summary nn.text nn.transformer
-nn.utils nn.vision nn.weight_norm optim optim.adafactor optim.adagrad
-optim.adam optim.check optim.fused optim.lbfgs optim.line_search
-optim.lr_scheduler optim.lr_scheduler.composed optim.lr_scheduler.cycle
-optim.lr_scheduler.decay optim.lr_scheduler.scheduler optim.muon
-optim.optimizer optim.sgd optim.state_dict optim.swa_utils options plot
-plot.colours plot.frame plot.path plot.pixels plot.png plot.series plot.svg
-plot.terminal plot.text plot.ticks plot.words printing profile profile.chrome
-profile.hints profile.table profile.units progress session.comments
-session.examples session.examples.elements session.examples.fields
-session.examples.functions session.examples.gradients session.examples.more
-session.examples.networks session.examples.numbers session.examples.rare
-session.examples.shapes session.functions session.functions_in_c session.help
-session.show tensor_methods timeit unknown_name unknown_option
+nn.dropout nn.embedding nn.functional nn.init nn.layer nn.linear nn.loss
+nn.module nn.module.declare nn.module.hooks nn.module.new_parameter
+nn.module.state nn.module.text nn.norm nn.packed nn.padding nn.parametrize
+nn.pool nn.recurrent nn.summary nn.transformer nn.utils nn.vision
+nn.weight_norm optim optim.adafactor optim.adagrad optim.adam optim.check
+optim.fused optim.lbfgs optim.line_search optim.lr_scheduler
+optim.lr_scheduler.composed optim.lr_scheduler.cycle optim.lr_scheduler.decay
+optim.lr_scheduler.scheduler optim.muon optim.optimizer optim.sgd
+optim.state_dict optim.swa_utils plot plot.colours plot.frame plot.path
+plot.pixels plot.png plot.series plot.svg plot.terminal plot.text plot.ticks
+plot.words printing profile profile.chrome profile.hints profile.table
+profile.units progress session.comments session.examples
+session.examples.elements session.examples.fields session.examples.functions
+session.examples.gradients session.examples.more session.examples.networks
+session.examples.numbers session.examples.rare session.examples.shapes
+session.functions session.functions_in_c session.help session.show
+tensor.comparison tensor.tensor_methods timeit
 ]]

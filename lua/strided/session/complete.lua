@@ -11,7 +11,7 @@ local st = require "strided"
 local core = require "strided.core"
 core.check_taken("session", "strided.session.complete")
 local inside = require "strided.session.complete_in"
-local method_names = require("strided.method_names").names
+local method_names = require("strided.name.method_names").names
 local KEYWORDS = require("strided.session.show").KEYWORDS
 local operator = require "strided.help.operator"
 
@@ -71,7 +71,7 @@ end
 
 --- True for a family of operators, such as st.linalg.
 local function is_family(value)
-  for _, family in next, (require "strided.families") do
+  for _, family in next, (require "strided.name.families") do
     if value == family or value == rawget(family, "windows") then
       return true
     end

@@ -14,10 +14,10 @@ local functions = require "strided.session.functions"
 local manual = require "strided.help.manual"
 local operator = require "strided.help.operator"
 local pages = require "strided.help.pages"
-local raise = require "strided.caller_error"
+local raise = require "strided.argument.caller_error"
 local search = require "strided.help.search"
-local take_options = require "strided.options"
-local unknown_name = require "strided.unknown_name"
+local take_options = require "strided.argument.options"
+local unknown_name = require "strided.name.unknown_name"
 
 local concat, sort = table.concat, table.sort
 local debug, ipairs, next, rawget, type = debug, ipairs, next, rawget, type

@@ -9,7 +9,7 @@ local catalogue = require "strided.help.catalogue"
 local core = require "strided.core"
 local emit = require "strided.types.emit"
 local functions = require "strided.session.functions"
-local guard = require "strided.guard"
+local guard = require "strided.name.guard"
 local reader = require "strided.types.comments"
 local signatures = require "strided.types.signatures"
 
@@ -24,7 +24,7 @@ local classes = {}
 
 local TENSOR = "strided.Tensor"
 
--- Arguments of strided.nn.declare, by their kinds -> types.
+-- Arguments of strided.nn.module.declare, by their kinds -> types.
 local KINDS = {
   size = "integer", integer = "integer", number = "number", flag = "boolean",
   probability = "number", momentum = "number|boolean", string = "string",

@@ -2,7 +2,7 @@
 -- axes: lua ffi lua5.2
 
 local st = require "strided"
-local all_methods = require("strided.method_names").all
+local all_methods = require("strided.name.method_names").all
 local tensors = require "spec.support.tensors"
 
 local failure, live, raises = tensors.failure, tensors.live, tensors.raises

@@ -1,8 +1,8 @@
 --- Any bytes as a CSV file: read, written and read again. The first byte
 -- chooses the options.
 
-local csv_read = require "strided.io.csv_read"
-local csv_write = require "strided.io.csv_write"
+local csv_read = require "strided.io.csv.read"
+local csv_write = require "strided.io.csv.write"
 local failure = require "strided.io.failure"
 local reading = require "spec.fuzz.targets.reading"
 local st = require "strided"

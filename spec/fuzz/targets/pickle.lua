@@ -2,8 +2,8 @@
 
 local failure = require "strided.io.failure"
 local pickle = require "strided.io.pickle"
-local pt_names = require "strided.io.pt_names"
-local pt_tensors = require "strided.io.pt_tensors"
+local pt_names = require "strided.io.pt.names"
+local pt_tensors = require "strided.io.pt.tensors"
 local reader = require "strided.io.reader"
 local reading = require "spec.fuzz.targets.reading"
 local st = require "strided"

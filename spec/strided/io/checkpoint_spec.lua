@@ -3,14 +3,14 @@
 -- axes: lua
 -- sampled: 3
 
-local builtins = require "strided.io.pickle_builtins"
+local builtins = require "strided.io.pickle.builtins"
 local build = require "spec.support.build"
 local core = require "strided.core"
 local failure = require "strided.io.failure"
 local files = require "spec.support.files"
 local pickle = require "strided.io.pickle"
-local pt_names = require "strided.io.pt_names"
-local pt_tensors = require "strided.io.pt_tensors"
+local pt_names = require "strided.io.pt.names"
+local pt_tensors = require "strided.io.pt.tensors"
 local reader = require "strided.io.reader"
 local refuses = require "spec.support.refusal"
 local st = require "strided"

@@ -2,8 +2,8 @@
 --
 -- @module strided.optim.lr_scheduler
 
-local options = require "strided.options"
-local raise = require "strided.caller_error"
+local options = require "strided.argument.options"
+local raise = require "strided.argument.caller_error"
 local Scheduler = require "strided.optim.lr_scheduler.scheduler"
 
 local declare, per_group = Scheduler.declare, Scheduler.per_group

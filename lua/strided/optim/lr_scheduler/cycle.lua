@@ -2,7 +2,7 @@
 --
 -- @module strided.optim.lr_scheduler
 
-local raise = require "strided.caller_error"
+local raise = require "strided.argument.caller_error"
 local Scheduler = require "strided.optim.lr_scheduler.scheduler"
 
 local declare, per_group = Scheduler.declare, Scheduler.per_group

@@ -2,8 +2,8 @@
 --
 -- @module strided.optim.lr_scheduler
 
-local callable = require "strided.callable"
-local raise = require "strided.caller_error"
+local callable = require "strided.argument.callable"
+local raise = require "strided.argument.caller_error"
 local Scheduler = require "strided.optim.lr_scheduler.scheduler"
 
 local declare = Scheduler.declare

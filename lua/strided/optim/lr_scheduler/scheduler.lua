@@ -18,9 +18,9 @@
 --
 -- @module strided.optim.lr_scheduler.scheduler
 
-local guard = require "strided.guard"
-local options = require "strided.options"
-local raise = require "strided.caller_error"
+local guard = require "strided.name.guard"
+local options = require "strided.argument.options"
+local raise = require "strided.argument.caller_error"
 
 local ipairs, pairs, select, setmetatable, type =
   ipairs, pairs, select, setmetatable, type

@@ -1,10 +1,10 @@
 --- Methods of tensors in Lua that are looked up on first use.
 --
--- @module strided.tensor_methods
+-- @module strided.tensor.tensor_methods
 
 local core = require "strided.core"
-local options = require "strided.options"
-local raise = require "strided.caller_error"
+local options = require "strided.argument.options"
+local raise = require "strided.argument.caller_error"
 
 local ipairs, require, sort, type = ipairs, require, table.sort, type
 

@@ -6,10 +6,10 @@
 -- tensors this way: `t < 2` works from Lua 5.2 on, `t:item() < 2` in every Lua.
 -- `t == 2` is false in every Lua, without a call: `t:item() == 2`.
 --
--- @module strided.comparison
+-- @module strided.tensor.comparison
 
 local core = require "strided.core"
-local raise = require "strided.caller_error"
+local raise = require "strided.argument.caller_error"
 
 local concat, format, ipairs, type = table.concat, string.format, ipairs, type
 

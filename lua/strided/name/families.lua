@@ -4,7 +4,7 @@
 -- is `outer`; `st.linalg.trace` is the standard's, of batches.
 -- `st.signal.windows.hann` is `signal_windows_hann`.
 --
--- @module strided.families
+-- @module strided.name.families
 
 local core = require "strided.core"
 
@@ -50,7 +50,7 @@ local function family(label)
         if keep then permanent[name] = full end
         return st[full]
       end
-      return require "strided.unknown_name".missing(
+      return require "strided.name.unknown_name".missing(
         "st." .. label, name, names_of(prefix, plain))
     end,
     __newindex = function(_, name)

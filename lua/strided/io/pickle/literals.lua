@@ -1,6 +1,6 @@
 --- Numbers and strings as pickles of Python write them.
 --
--- @module strided.io.pickle_literals
+-- @module strided.io.pickle.literals
 
 local failure = require "strided.io.failure"
 local json = require "strided.io.json"

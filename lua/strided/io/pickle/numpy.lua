@@ -1,9 +1,9 @@
 --- NumPy's scalars and arrays in pickles. Scalars become numbers, booleans or
 -- complex numbers; arrays become tensors.
 --
--- @module strided.io.pickle_numpy
+-- @module strided.io.pickle.numpy
 
-local descr = require "strided.io.npy_descr"
+local descr = require "strided.io.npy.descr"
 local npy = require "strided.io.npy"
 local failure = require "strided.io.failure"
 local strided_view = require "strided.io.strided_view"

@@ -1,7 +1,7 @@
 --- Dtypes as NumPy writes them in headers: a byte order and a code, `<f4`, a
 -- code alone, `f4`, one character, `f`, or a name, `float32`.
 --
--- @module strided.io.npy_descr
+-- @module strided.io.npy.descr
 
 local core = require "strided.core"
 

@@ -1,7 +1,7 @@
 --- The text of a CSV file: where it begins, what is no text, spaces in a row as
 -- one delimiter, and what an option would do for records that do not fit.
 --
--- @module strided.io.csv_text
+-- @module strided.io.csv.text
 
 local core = require "strided.core"
 local failure = require "strided.io.failure"

@@ -1,7 +1,7 @@
 --- What pickles of PyTorch are made of: storages, and the functions that make
--- tensors of storages. Under which names they are called: strided.io.pt_names.
+-- tensors of storages. Under which names they are called: strided.io.pt.names.
 --
--- @module strided.io.pt_tensors
+-- @module strided.io.pt.tensors
 
 local core = require "strided.core"
 local strided_view = require "strided.io.strided_view"

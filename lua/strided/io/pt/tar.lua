@@ -8,13 +8,13 @@
 -- * `pickle`: the value. A persistent id in it is the key of a tensor or of a
 --   storage.
 --
--- @module strided.io.pt_tar
+-- @module strided.io.pt.tar
 
 local failure = require "strided.io.failure"
 local meter = require "strided.io.meter"
 local pickle = require "strided.io.pickle"
-local pt_names = require "strided.io.pt_names"
-local pt_tensors = require "strided.io.pt_tensors"
+local pt_names = require "strided.io.pt.names"
+local pt_tensors = require "strided.io.pt.tensors"
 local reader = require "strided.io.reader"
 local strided_view = require "strided.io.strided_view"
 

@@ -5,10 +5,10 @@
 -- A name that begins with an underscore is nil instead, and so is every name in
 -- st.ops: a script can test there whether an operator exists.
 --
--- @module strided.unknown_name
+-- @module strided.name.unknown_name
 
 local core = require "strided.core"
-local raise = require "strided.caller_error"
+local raise = require "strided.argument.caller_error"
 
 local byte, concat, find, ipairs, min, next, sort, type = string.byte,
   table.concat, string.find, ipairs, math.min, next, table.sort, type
@@ -408,7 +408,7 @@ end
 function names.find_method(t, name)
   local target = names.synonyms[name]
   if target then return t[target] end
-  local method = require "strided.tensor_methods"[name]
+  local method = require "strided.tensor.tensor_methods"[name]
   if method then return method end
   local dtype = names.casts[name]
   if dtype then
@@ -419,7 +419,7 @@ function names.find_method(t, name)
       return self:to(dtype)
     end
   end
-  local set = require("strided.method_names").names()
+  local set = require("strided.name.method_names").names()
   for key in next, core.properties do set[key] = true end
   return names.missing("a tensor", name, set)
 end

@@ -1,9 +1,9 @@
 --- Errors for members that a module or a class does not have, and for methods
 -- that are called without their object.
 --
--- @module strided.guard
+-- @module strided.name.guard
 
-local raise = require "strided.caller_error"
+local raise = require "strided.argument.caller_error"
 
 local concat, ipairs, next, setmetatable, sort, tostring = table.concat, ipairs,
   next, setmetatable, table.sort, tostring
@@ -55,8 +55,9 @@ function guard.names(module, owner)
     local list = {}
     for key in next, self do list[#list + 1] = tostring(key) end
     sort(list)
-    return require "strided.unknown_name".missing(owner, name, self, "it has "
-                                                  .. concat(list, ", "))
+    local unknown_name = require "strided.name.unknown_name"
+    return unknown_name.missing(owner, name, self,
+                                "it has " .. concat(list, ", "))
   end})
 end
 

@@ -1,6 +1,6 @@
 --- Lists all methods of tensors, including those that are not created yet.
 --
--- @module strided.method_names
+-- @module strided.name.method_names
 
 local core = require "strided.core"
 
@@ -13,7 +13,9 @@ local require = require "strided.core".require
 local function names()
   local set = {}
   for name in next, core.methods do set[name] = true end
-  for name in next, (require "strided.tensor_methods") do set[name] = true end
+  for name in next, (require "strided.tensor.tensor_methods") do
+    set[name] = true
+  end
   local list, is_method = core.operators()
   for i, full in ipairs(list) do
     local name = is_method[i] and full:match "^aten::(%a[%w_]*)$"

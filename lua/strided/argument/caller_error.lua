@@ -1,13 +1,13 @@
 --- Raises errors at the line of the user's code that called the library.
 --
--- @module strided.caller_error
+-- @module strided.argument.caller_error
 
 local core = require "strided.core"
 local refused, where = core.refused, core.where
 
 local error, format, getinfo = error, string.format, debug.getinfo
 
-local HOME = getinfo(1, "S").source:gsub("caller_error%.lua$", "")
+local HOME = getinfo(1, "S").source:gsub("argument/caller_error%.lua$", "")
 
 --- Raises an error with a formatted message. Its location is the innermost
 -- frame that is outside the library's own files.

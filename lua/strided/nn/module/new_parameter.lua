@@ -1,6 +1,6 @@
 --- Uninitialized parameters of layers.
 --
--- @module strided.nn.new_parameter
+-- @module strided.nn.module.new_parameter
 
 local st = require "strided"
 local Parameter = require "strided.nn.module".Parameter

@@ -1,9 +1,9 @@
 --- Checks the table of options that is the last argument of a call.
 --
--- @module strided.options
+-- @module strided.argument.options
 
-local raise = require "strided.caller_error"
-local unknown_option = require "strided.unknown_option"
+local raise = require "strided.argument.caller_error"
+local unknown_option = require "strided.argument.unknown_option"
 
 local concat, pairs, sort, type = table.concat, pairs, table.sort, type
 

@@ -3,10 +3,10 @@
 -- The bytes are parsed by lua/bind/io/csv_read.c; here it is decided which
 -- record is the header, which dtype a column has and what comes back.
 --
--- @module strided.io.csv_read
+-- @module strided.io.csv.read
 
 local core = require "strided.core"
-local csv_text = require "strided.io.csv_text"
+local csv_text = require "strided.io.csv.text"
 local failure = require "strided.io.failure"
 local meter = require "strided.io.meter"
 
@@ -170,7 +170,7 @@ local function known(key, places, ncols)
   elseif type(key) ~= "string" then
     return "; there are " .. ncols
   end
-  local list = require "strided.unknown_name".similar(key, places)
+  local list = require "strided.name.unknown_name".similar(key, places)
   local is_similar = list[1] ~= nil
   for name, c in next, is_similar and {} or places do list[c] = name end
   local n = 0

@@ -1,11 +1,11 @@
 --- States of modules: saving, loading, conversion and copies. It adds methods
 -- to nn.Module.
 --
--- @module strided.nn.state
+-- @module strided.nn.module.state
 
 local st = require "strided"
-local options = require "strided.options"
-local raise = require "strided.caller_error"
+local options = require "strided.argument.options"
+local raise = require "strided.argument.caller_error"
 
 local try = require "strided.core".try
 

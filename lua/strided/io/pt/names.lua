@@ -5,11 +5,11 @@
 -- * A dtype, layout, device or quantization scheme becomes its name.
 -- * The attributes of a tensor are left out.
 --
--- @module strided.io.pt_names
+-- @module strided.io.pt.names
 
-local builtins = require "strided.io.pickle_builtins"
-local numpy = require "strided.io.pickle_numpy"
-local pt_tensors = require "strided.io.pt_tensors"
+local builtins = require "strided.io.pickle.builtins"
+local numpy = require "strided.io.pickle.numpy"
+local pt_tensors = require "strided.io.pt.tensors"
 
 local find, format, gmatch, ipairs, match, pairs, type = string.find,
   string.format, string.gmatch, ipairs, string.match, pairs, type

@@ -1,9 +1,9 @@
 --- Checks that an argument can be called.
 --
--- @module strided.callable
+-- @module strided.argument.callable
 
 local is_tensor = require "strided.core".is_tensor
-local raise = require "strided.caller_error"
+local raise = require "strided.argument.caller_error"
 
 local getmetatable, type = debug.getmetatable, type
 

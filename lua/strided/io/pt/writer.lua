@@ -9,7 +9,7 @@
 --   one of the subtype integer. st.none becomes None. Strings that are not
 --   UTF-8 become bytes.
 --
--- @module strided.io.pt_writer
+-- @module strided.io.pt.writer
 
 local core = require "strided.core"
 local failure = require "strided.io.failure"

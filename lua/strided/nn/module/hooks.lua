@@ -9,11 +9,11 @@
 --
 -- Hooks of one kind are called in the order of their registration.
 --
--- @module strided.nn.hooks
+-- @module strided.nn.module.hooks
 
 local st = require "strided"
-local callable = require "strided.callable"
-local raise = require "strided.caller_error"
+local callable = require "strided.argument.callable"
+local raise = require "strided.argument.caller_error"
 
 local getmetatable, ipairs, is_grad_enabled, is_tensor, remove, select,
   setmetatable, type = getmetatable, ipairs, st.is_grad_enabled, st.is_tensor,

@@ -10,11 +10,11 @@
 -- A module has its arguments as fields of these names. It prints as the call
 -- that creates it.
 --
--- @module strided.nn.declare
+-- @module strided.nn.module.declare
 
 local st = require "strided"
-local raise = require "strided.caller_error"
-local read_options = require "strided.options"
+local raise = require "strided.argument.caller_error"
+local read_options = require "strided.argument.options"
 local module = require "strided.nn.module"
 
 local is_module, is_tensor, Module = module.is_module, st.is_tensor,

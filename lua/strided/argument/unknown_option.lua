@@ -1,8 +1,8 @@
 --- Raises the error for an option that a function does not have.
 --
--- @module strided.unknown_option
+-- @module strided.argument.unknown_option
 
-local raise = require "strided.caller_error"
+local raise = require "strided.argument.caller_error"
 
 local concat, next, sort, tostring, type = table.concat, next, table.sort,
   tostring, type
@@ -17,7 +17,7 @@ local require = require "strided.core".require
 return function(name, key, known)
   local list, text, other = {}, "it has none", nil
   if type(key) == "string" then
-    local names = require "strided.unknown_name"
+    local names = require "strided.name.unknown_name"
     list, other = names.similar(key, known), names.options[key]
   end
   if other and known[other] ~= nil then

@@ -3,9 +3,9 @@
 -- A Counter and a defaultdict are dictionaries; the function that a defaultdict
 -- has for missing keys is left out.
 --
--- @module strided.io.pickle_builtins
+-- @module strided.io.pickle.builtins
 
-local literals = require "strided.io.pickle_literals"
+local literals = require "strided.io.pickle.literals"
 
 local ipairs, type = ipairs, type
 

@@ -8,7 +8,7 @@
 --       (2): ReLU()
 --     ) -- 8320 parameters
 --
--- @module strided.nn.text
+-- @module strided.nn.module.text
 
 local concat, debug, format, tostring = table.concat, debug, string.format,
   tostring

@@ -1,7 +1,7 @@
 --- Writes CSV files: which columns a value has. Their elements are formatted by
 -- lua/bind/io/csv_write.c.
 --
--- @module strided.io.csv_write
+-- @module strided.io.csv.write
 
 local core = require "strided.core"
 local failure = require "strided.io.failure"
