@@ -98,4 +98,18 @@ function build.same_by_instruction_set(command)
   end
 end
 
+--- The files below folders of the source tree, by the pattern of their names.
+function build.files(folders, pattern)
+  local list = {}
+  local found = build.output("cd '" .. build.root .. "' && find " .. folders ..
+                             " -type f 2>/dev/null | sort")
+  for _, name in ipairs(files.lines_of(found)) do
+    if name:find(pattern) then list[#list + 1] = name end
+  end
+  return list
+end
+
+--- The bytes of a file of the source tree.
+function build.read(name) return files.read(build.root .. "/" .. name) end
+
 return build
