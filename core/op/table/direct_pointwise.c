@@ -14,7 +14,7 @@
  * calls, to compare them with the usual path.
  */
 
-#include "op/table/direct_pointwise.h"
+#include "op/table/register.h"
 
 #include <string.h>
 

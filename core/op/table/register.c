@@ -14,8 +14,6 @@
 #include "op/lazy/lazy.h"
 #include "op/row/composite.h"
 #include "op/table/builtin_schemas.h"
-#include "op/table/direct_pointwise.h"
-#include "op/table/row_shortcuts.h"
 
 /* The kernel of ST_COPY_OUT rows. */
 static st_status copy_out(const st_call *call, const st_value *args,

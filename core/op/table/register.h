@@ -14,4 +14,20 @@ st_status st__register_operators(void);
 /* See strided.h. */
 st_status st__library_structured(st_library *lib, const st_structured *s);
 
+/* -- Within the table ----------------------------------------------------- */
+
+/* The shortcut of the CPU's kernel of a row's variant. Its calls are in
+ * ctx->calls, which st__row_calls fills in once all rows are registered. */
+st_shortcut_of st__row_shortcut(const st_structured_ctx *ctx,
+                                const st_schema *s);
+void st__row_calls(st_structured_ctx *ctx);
+
+/* The number of inputs of a row's variant whose calls may be direct, 0 for any
+ * other (Note [Direct calls]). */
+int st__direct_inputs(const st_op_row *row, const st_schema *s,
+                      st_variant variant);
+/* The st_direct_fn of these contexts. */
+bool st__direct_call(const st_structured_ctx *ctx, const st_value *args,
+                     st_value *rets, st_status *status);
+
 #endif

@@ -2,7 +2,7 @@
  * that scripts call on single elements and small tensors.
  */
 
-#include "op/table/row_shortcuts.h"
+#include "op/table/register.h"
 
 #include <string.h>
 
@@ -12,7 +12,6 @@
 #include "op/create/factory.h"
 #include "op/lapack/equations.h"
 #include "op/shape/view.h"
-#include "op/table/register.h"
 #include "tensor/view.h"
 
 static bool is_served(st_status status) {
