@@ -1,6 +1,9 @@
 --- Ends the reading or writing of a file with a message, from any depth.
 --
--- `catch` returns the message as the second result; other errors pass it.
+-- What runs inside of `catch` ends by `fail`. Functions in C, and those of zip
+-- archives, return nil and a message where they fail: `check` takes what they
+-- return. `catch` returns the message as the second result, for the function of
+-- the script, which raises it at the caller's line. Other errors pass.
 --
 -- @module strided.io.failure
 
@@ -20,6 +23,15 @@ local Failure = {}
 -- @param ... as for string.format
 function failure.fail(text, ...)
   error(setmetatable({why = format(text, ...)}, Failure), 0)
+end
+
+--- What a function returned; its nil and message end what catch called.
+-- @param value
+-- @param ... the message, or more results
+-- @return all arguments
+function failure.check(value, ...)
+  if not value then failure.fail("%s", (...)) end
+  return value, ...
 end
 
 --- Calls a function.

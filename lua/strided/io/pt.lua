@@ -23,7 +23,8 @@ local find, ipairs, match, min, next, rawequal, sub, type = string.find, ipairs,
 
 local require = require "strided.core".require
 
-local catch, fail, clean = failure.catch, failure.fail, failure.clean
+local catch, check, clean, fail = failure.catch, failure.check, failure.clean,
+  failure.fail
 
 local MAX_PACKED = 2 ^ 22    -- bytes of a pickle that is deflated
 local MAX_READ = 2 ^ 20
@@ -82,9 +83,7 @@ local function text_of(source, m, max)
   if not m then return nil end
   if m.full > max then fail("member '%s' is too long", clean(m.name)) end
   return with_member(source, m, function(bytes)
-    local text, why = bytes:read(m.full)
-    if not text then fail("%s", why) end
-    return text
+    return (check(bytes:read(m.full)))
   end)
 end
 
@@ -140,8 +139,7 @@ end
 local ORDERS = {little = "<", big = ">"}
 
 local function read_zip(source, options)
-  local members, why = zip.members(source)
-  if not members then fail("%s", why) end
+  local members = check(zip.members(source))
   local found, pickled = {}, nil
   for _, m in ipairs(members) do
     found[m.name] = m
@@ -165,11 +163,7 @@ local function read_zip(source, options)
   if not file.order then
     fail("its byte order is '%s'", clean(order))
   end
-  if file.is_mapped then
-    local ok
-    ok, why = source:map(false)
-    if not ok then fail("%s", why) end
-  end
+  if file.is_mapped then check(source:map(false)) end
   return read_pickle(file, pickled)
 end
 
@@ -219,8 +213,7 @@ local function fill_storages(file, keys, m, at)
   end
   for _, key in ipairs(keys) do
     local item = file.storages[key]
-    local head, why = source:read(at, 8)
-    if not head then fail("%s", why) end
+    local head = check(source:read(at, 8))
     if not item or item.is_read then
       fail("it has the storage '%s' and no tensor of it",
            clean(type(key) == "string" and key or type(key)))
@@ -228,8 +221,7 @@ local function fill_storages(file, keys, m, at)
     if sub(head, 7) ~= "\0\0" or reader.uint(head, 1, 6) ~= item.n then
       fail("storage '%s' has another size than its tensors", clean(key))
     end
-    local done
-    done, why = meter.read_into(source, item.storage.t, at + 8)
+    local done, why = meter.read_into(source, item.storage.t, at + 8)
     if not done then fail("storage '%s': %s", clean(key), why) end
     pt_tensors.mend(item.storage)
     item.is_read = true
@@ -261,8 +253,7 @@ local function read(source, options)
     fail "its elements cannot be written through: mmap must be \"r\""
   end
   local size = source:size()
-  local head, why = source:read(0, min(size, pt_tar.BLOCK))
-  if not head then fail("%s", why) end
+  local head = check(source:read(0, min(size, pt_tar.BLOCK)))
   local legacy = pt.magic_size(head)
   if legacy then return read_legacy(source, legacy) end
   if pt_tar.is_tar(head) then return pt_tar.read(source) end

@@ -7,7 +7,9 @@
 
 local byte, concat, find, match, min, setmetatable, sub = string.byte,
   table.concat, string.find, string.match, math.min, setmetatable, string.sub
-local fail = require "strided.io.failure".fail
+local failure = require "strided.io.failure"
+
+local check, fail = failure.check, failure.fail
 
 local BLOCK = 65536
 local MAX_READ = 2 ^ 20    -- bytes that a member returns at once
@@ -53,8 +55,7 @@ function Reader:tell() return self.size - self.left end
 
 --- The next n bytes after the buffer.
 function Reader:next_block(n)
-  local bytes, why = self.fetch(n)
-  if not bytes then fail("%s", why) end
+  local bytes = check(self.fetch(n))
   self.rest = self.rest - n
   return bytes
 end

@@ -23,7 +23,8 @@ local find, match, min, setmetatable, tonumber = string.find, string.match,
 
 local require = require "strided.core".require
 
-local catch, clean, fail = failure.catch, failure.clean, failure.fail
+local catch, check, clean, fail = failure.catch, failure.check, failure.clean,
+  failure.fail
 
 local MAX_DEPTH = 200      -- of tables in tables
 local MAX_DIMS = 64
@@ -82,8 +83,7 @@ end
 function Binary:elements(n, d)
   if n * d[2] > self.bytes.left then fail "it is truncated" end
   local t = require "strided".empty({n}, {dtype = d[1]})
-  local done, why = meter.read_into(self.source, t, self.bytes:tell())
-  if not done then fail("%s", why) end
+  check(meter.read_into(self.source, t, self.bytes:tell()))
   if core.byte_order == ">" and d[2] > 1 then core.mend(t, d[2]) end
   self.bytes = self.bytes:skipping(n * d[2])
   return t

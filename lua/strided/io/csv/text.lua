@@ -9,7 +9,7 @@ local kinds = require "strided.io.kinds"
 
 local concat, find, format, gsub, match, min, sub = table.concat, string.find,
   string.format, string.gsub, string.match, math.min, string.sub
-local fail = failure.fail
+local check, fail = failure.check, failure.fail
 
 local BLOCK = 65536 -- bytes
 
@@ -19,9 +19,7 @@ local M = {}
 
 --- The bytes at an offset, at most n of them.
 local function bytes_at(source, at, n)
-  local bytes, why = source:read(at, min(n, source:size() - at))
-  if not bytes then fail("%s", why) end
-  return bytes
+  return (check(source:read(at, min(n, source:size() - at))))
 end
 
 --- The offset and the number of the line after the first n lines.

@@ -24,7 +24,7 @@ local byte, find, floor, format, ipairs, match, setmetatable, sub, tonumber,
 
 local require = require "strided.core".require
 
-local clean, fail = failure.clean, failure.fail
+local check, clean, fail = failure.check, failure.clean, failure.fail
 
 local BLOCK = 512
 local MAX_DIMS = 64
@@ -62,8 +62,7 @@ end
 local function files_of(source)
   local at, size, found = 0, source:size(), {}
   while at + BLOCK <= size do
-    local head, why = source:read(at, BLOCK)
-    if not head then fail("%s", why) end
+    local head = check(source:read(at, BLOCK))
     if not find(head, "[^%z]") then break end
     local n = is_header(head) and octal(sub(head, 125, 136))
     if not n then fail "its tar is damaged" end

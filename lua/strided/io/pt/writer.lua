@@ -24,7 +24,7 @@ local ipairs, rawget, tostring = ipairs, rawget, tostring
 
 local require = require "strided.core".require
 
-local catch, fail = failure.catch, failure.fail
+local catch, check, fail = failure.catch, failure.check, failure.fail
 local math_type = rawget(math, "type") -- Lua 5.3
 
 local ALIGN = 64           -- of storages in the file, as in PyTorch
@@ -283,9 +283,8 @@ local function write(file, value)
   put(w, ".")
   local members = {}
   local function add(name, parts, size)
-    local m, why = zip.add(file, ROOT .. name, parts, size, false, ALIGN)
-    if not m then fail("%s", why) end
-    members[#members + 1] = m
+    members[#members + 1] = check(zip.add(file, ROOT .. name, parts, size,
+                                          false, ALIGN))
   end
   local text = concat(w.parts)
   add("data.pkl", {text}, #text)
@@ -297,8 +296,7 @@ local function write(file, value)
         elements:numel() * elements:element_size())
   end
   add("version", {"3\n"}, 2)
-  local done, why = zip.finish(file, members)
-  if not done then fail("%s", why) end
+  check(zip.finish(file, members))
   return true
 end
 
