@@ -9,9 +9,9 @@
 -- call counts, too. `engine` is what runs below the public header (dispatch,
 -- iterator, allocation, kernel), `userdata` a new userdata with the garbage
 -- collection that it causes, `binding` the rest: Lua itself and the conversion
--- of arguments. `goal` is the most that a call should take, `known` what it took
--- when the row was last changed: a count that is a tenth higher is a fault, one
--- that is a tenth lower needs a new row.
+-- of arguments. `goal` is the most that a call should take, `known` what it
+-- took when the row was last changed: a count that is a tenth higher is an
+-- error, one that is a tenth lower needs a new row.
 
 local peers = require "bench.peers"
 
