@@ -3,7 +3,7 @@
 -- @module docs.generate.man
 
 local catalogue = require "strided.help.catalogue"
-local functions = require "strided.session.functions"
+local functions = require "strided.help.functions"
 local markdown = require "docs.generate.markdown"
 local topics = require "strided.help.topics"
 

@@ -6,8 +6,8 @@
 --
 -- @module docs.generate.modules
 
-local comments = require "strided.session.comments"
-local examples = require "strided.session.examples"
+local comments = require "strided.help.comments"
+local examples = require "strided.help.examples"
 local markdown = require "docs.generate.markdown"
 local st = require "strided"
 
@@ -17,7 +17,7 @@ local find, gsub, match = string.find, string.gsub, string.match
 local modules = {}
 
 -- Modules whose files are texts or lists, which other pages show.
-local LEFT_OUT = {"^strided%.help%.pages%.", "^strided%.session%.examples%."}
+local LEFT_OUT = {"^strided%.help%.pages%.", "^strided%.help%.examples%."}
 
 local INNER = "inner" -- the page of groups that have nothing public
 

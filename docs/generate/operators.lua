@@ -6,8 +6,8 @@
 
 local core = require "strided.core"
 local catalogue = require "strided.help.catalogue"
-local examples = require "strided.session.examples"
-local functions = require "strided.session.functions"
+local examples = require "strided.help.examples"
+local functions = require "strided.help.functions"
 local groups = require "strided.help.groups"
 local markdown = require "docs.generate.markdown"
 local operator = require "strided.help.operator"

@@ -4,8 +4,8 @@
 
 local st = require "strided"
 local collect = require "spec.support.collect"
-local functions = require "strided.session.functions"
-local examples = require "strided.session.examples"
+local functions = require "strided.help.functions"
+local examples = require "strided.help.examples"
 local tensors = require "spec.support.tensors"
 
 local failure, raises = tensors.failure, tensors.raises

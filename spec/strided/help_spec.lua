@@ -5,7 +5,7 @@
 
 local core = require "strided.core"
 local st = require "strided"
-local functions = require "strided.session.functions"
+local functions = require "strided.help.functions"
 
 local compile = loadstring or load
 
@@ -42,7 +42,7 @@ describe("st.help", function()
 
   it("gives examples of operators, which hold", function()
     local n = 0
-    for name, row in pairs(require "strided.session.examples") do
+    for name, row in pairs(require "strided.help.examples") do
       local run = assert(compile("local st, t = ...\nreturn " .. row.code))
       local results = {run(st, st.tensor {{1, 2}, {3, 4}})}
       for i, v in ipairs(results) do results[i] = tostring(v) end

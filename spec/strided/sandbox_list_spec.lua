@@ -23,8 +23,7 @@ end
 local NOT_LOADED = {"sandbox", "types", "repl", "data.worker", "session"}
 
 -- But these, which help and printing need.
-local LOADED = {"session.comments", "session.examples", "session.functions",
-                "session.help", "session.show"}
+local LOADED = {"session.help", "session.show"}
 
 local function begins(name, list)
   for _, start in ipairs(list) do

@@ -220,10 +220,10 @@ describe("The annotations allow", function()
 
   it("the examples of operators and functions", function()
     local lines = {}
-    for _, row in pairs(require "strided.session.examples") do
+    for _, row in pairs(require "strided.help.examples") do
       lines[#lines + 1] = "local _ = " .. row.code
     end
-    for _, row in pairs(require "strided.session.functions") do
+    for _, row in pairs(require "strided.help.functions") do
       lines[#lines + 1] = "local _ = " .. row.example
     end
     assert.is_true(#lines > 400)

@@ -7,9 +7,9 @@
 -- @module strided.help.catalogue
 
 local core = require "strided.core"
-local comments = require "strided.session.comments"
+local comments = require "strided.help.comments"
 local documents = require "strided.help.documents"
-local functions = require "strided.session.functions"
+local functions = require "strided.help.functions"
 local operator = require "strided.help.operator"
 local topics = require "strided.help.topics"
 

@@ -4,6 +4,7 @@
 -- @module strided.help.operator
 
 local core = require "strided.core"
+local wrap = require "strided.help.wrap"
 
 local concat, rawget, tostring, type = table.concat, rawget, tostring, type
 local format, ipairs, min = string.format, ipairs, math.min
@@ -114,31 +115,12 @@ function operator.fold(text)
   return concat(lines, "\n")
 end
 
---- Wraps a text.
--- @tparam string text
--- @tparam[opt] string first what its first line begins with
--- @tparam[opt] string further what other lines begin with, by default two
--- spaces
-function operator.wrap(text, first, further)
-  local lines, line = {}, nil
-  for word in text:gmatch "%S+" do
-    if line and #line + 1 + #word > WIDTH then
-      lines[#lines + 1] = line
-      line = nil
-    end
-    line = line and line .. " " .. word
-           or (lines[1] and (further or "  ") or first or "") .. word
-  end
-  lines[#lines + 1] = line
-  return concat(lines, "\n")
-end
-
 --- Wraps each line of a text; further ones are indented by five columns.
 local function rows(text)
   local list = {}
   for line in text:gmatch "[^\n]+" do
     list[#list + 1] = #line + 2 <= WIDTH and "  " .. line
-                      or operator.wrap(line, "  ", "     ")
+                      or wrap(line, "  ", "     ")
   end
   return concat(list, "\n")
 end
@@ -191,7 +173,7 @@ local function tables(list)
     known[#known + 1] = one:name():match "%.([^.]*)$" or "default"
   end
   for i, text in ipairs(order) do
-    parts[i] = operator.wrap("dispatch of " .. concat(names[text], ", "))
+    parts[i] = wrap("dispatch of " .. concat(names[text], ", "))
       .. "\n"
       .. rows(text == "" and "no kernel of its own" or text)
   end
@@ -212,7 +194,7 @@ local function derivatives(list)
     end
   end
   for i, text in ipairs(order) do
-    parts[i] = operator.wrap("derivative of " .. concat(names[text], ", "))
+    parts[i] = wrap("derivative of " .. concat(names[text], ", "))
       .. "\n"
       .. rows(text)
   end
@@ -232,7 +214,7 @@ end
 local function example_of(packet)
   local name = packet:name():match "^aten::([^.]*)$"
   if not name then return nil end
-  local examples = require "strided.session.examples"
+  local examples = require "strided.help.examples"
   local other = packet:doc() and (packet:doc():match "^Another name of ([%w_]+)"
                 or packet:doc():match "^The same as ([%w_]+)%.?$")
   local row = examples[name] or examples[other or ""]
@@ -260,7 +242,7 @@ end
 local function short(packet, list)
   local short_name = operator.short_name(packet:name():match "^[^.]*")
   local lines, seen, has_out = {}, {}, false
-  lines[1] = operator.wrap(short_name .. (packet:doc() and ": "
+  lines[1] = wrap(short_name .. (packet:doc() and ": "
                                           .. packet:doc() or ""))
   for _, one in ipairs(list) do
     local schema = one:schema()
@@ -278,7 +260,7 @@ local function short(packet, list)
 end
 
 local function long(packet, list)
-  local lines = {operator.wrap(packet:name() .. (packet:doc() and ": "
+  local lines = {wrap(packet:name() .. (packet:doc() and ": "
                                                  .. packet:doc() or ""))}
   for _, one in ipairs(list) do
     local schema = one:schema()

@@ -16,13 +16,17 @@ distributions.discrete distributions.exponential_family distributions.gamma
 distributions.kl distributions.multivariate distributions.pareto
 distributions.relaxed distributions.transform distributions.transform_class
 distributions.transform_compound explain expression expression.lexer
-expression.operators fuse help.catalogue help.documents help.groups help.manual
+expression.operators fuse help.catalogue help.comments help.documents
+help.examples help.examples.elements help.examples.fields
+help.examples.functions help.examples.gradients help.examples.more
+help.examples.networks help.examples.numbers help.examples.rare
+help.examples.shapes help.functions help.functions_in_c help.groups help.manual
 help.operator help.pages help.pages.absent help.pages.autograd
 help.pages.broadcasting help.pages.devices help.pages.dtypes help.pages.errors
 help.pages.functional help.pages.indexing help.pages.layout help.pages.memory
 help.pages.plot help.pages.random help.pages.session help.search help.topics
-io.buffer io.chunks io.csv io.csv.read io.csv.text io.csv.write io.failure
-io.file io.image io.json io.kinds io.meter io.npy io.npz io.pickle
+help.wrap io.buffer io.chunks io.csv io.csv.read io.csv.text io.csv.write
+io.failure io.file io.image io.json io.kinds io.meter io.npy io.npz io.pickle
 io.pickle.literals io.pickle.numpy io.pt io.pt.tensors io.pt.writer io.raw
 io.reader io.replace io.safetensors io.share io.strided_view io.t7 io.tree
 io.utf8 io.values io.zip iterator layout layout.svg library lobpcg masked
@@ -39,10 +43,6 @@ optim.lr_scheduler.scheduler optim.muon optim.optimizer optim.sgd
 optim.state_dict optim.swa_utils plot plot.colours plot.frame plot.path
 plot.pixels plot.png plot.series plot.svg plot.terminal plot.text plot.ticks
 plot.words printing profile profile.chrome profile.hints profile.table
-profile.units progress session.comments session.examples
-session.examples.elements session.examples.fields session.examples.functions
-session.examples.gradients session.examples.more session.examples.networks
-session.examples.numbers session.examples.rare session.examples.shapes
-session.functions session.functions_in_c session.help session.show
-tensor.comparison tensor.tensor_methods timeit
+profile.units progress session.help session.show tensor.comparison
+tensor.tensor_methods timeit
 ]]

@@ -234,8 +234,7 @@ end
 -- @treturn string
 function advice.add(text, found)
   if not found then return text end
-  return text .. "\n" .. require("strided.help.operator").wrap(found, "  ",
-                                                               "  ")
+  return text .. "\n" .. require "strided.help.wrap"(found, "  ", "  ")
 end
 
 return advice

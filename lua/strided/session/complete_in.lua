@@ -5,8 +5,8 @@
 
 local core = require "strided.core"
 core.check_taken("session", "strided.session.complete_in")
-local comments = require "strided.session.comments"
-local functions = require "strided.session.functions"
+local comments = require "strided.help.comments"
+local functions = require "strided.help.functions"
 
 local ipairs, next, pcall, sort = ipairs, next, pcall, table.sort
 

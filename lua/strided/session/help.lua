@@ -8,14 +8,15 @@
 -- @module strided.session.help
 
 local core = require "strided.core"
-local comments = require "strided.session.comments"
+local comments = require "strided.help.comments"
 local documents = require "strided.help.documents"
-local functions = require "strided.session.functions"
+local functions = require "strided.help.functions"
 local manual = require "strided.help.manual"
 local operator = require "strided.help.operator"
 local pages = require "strided.help.pages"
 local raise = require "strided.argument.caller_error"
 local search = require "strided.help.search"
+local wrap_text = require "strided.help.wrap"
 local take_options = require "strided.argument.options"
 local unknown_name = require "strided.name.unknown_name"
 
@@ -108,7 +109,7 @@ end
 local function describe_function(name)
   local f = functions[name]
   return concat({
-    operator.wrap(name .. ": " .. f.line), operator.fold(f.signature),
+    wrap_text(name .. ": " .. f.line), operator.fold(f.signature),
     operator.example(f.example, f.result),
   }, "\n")
 end
@@ -119,7 +120,7 @@ local function comment_on(name)
   local text = comments.on(name) or comments.on((name:gsub("Transform$", "")))
   local public = text and text:match "^st%.([%w_.]+)%("
   -- st.autograd.grad is st.grad, too.
-  local row = public and require "strided.session.examples"[
+  local row = public and require "strided.help.examples"[
     public:gsub("^autograd%.", "")]
   return row and text .. "\n" .. operator.example(row.code, row.result) or text
 end

@@ -209,7 +209,7 @@ function show.fold(text)
   return (text:gsub("[^\n]+", function(line)
     if #line <= WIDTH or line:sub(1, 1) == "\t" then return nil end
     local indent = line:match "^ *"
-    return require("strided.help.operator").wrap(line, indent, indent .. "  ")
+    return require "strided.help.wrap"(line, indent, indent .. "  ")
   end))
 end
 

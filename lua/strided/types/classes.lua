@@ -8,7 +8,7 @@
 local catalogue = require "strided.help.catalogue"
 local core = require "strided.core"
 local emit = require "strided.types.emit"
-local functions = require "strided.session.functions"
+local functions = require "strided.help.functions"
 local guard = require "strided.name.guard"
 local reader = require "strided.types.comments"
 local signatures = require "strided.types.signatures"
@@ -171,7 +171,7 @@ local function methods_of(class, owner, place)
     local meta = getmetatable(level)
     level = meta and rawget(meta, "__index")
   end
-  for name, list in next, require("strided.session.comments").all() do
+  for name, list in next, require("strided.help.comments").all() do
     for _, c in ipairs(list) do
       if c.owner == owner and find(c.full, ":", 1, true) and not found[name]
         and find(c.module, place, 1, true) then

@@ -2,7 +2,7 @@
 --
 -- @module strided.types.comments
 
-local comments = require "strided.session.comments"
+local comments = require "strided.help.comments"
 local emit = require "strided.types.emit"
 
 local unpack = unpack or table.unpack

@@ -230,7 +230,7 @@ local function description(name, packet)
       text = (of:doc() or "") .. (of:doc() and " " or "") .. "In place."
     end
   end
-  local examples = require "strided.session.examples"
+  local examples = require "strided.help.examples"
   local row = examples[name]
   if row then
     text = text .. "\n```lua\n" .. row.code .. "\n--> "

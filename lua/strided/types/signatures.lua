@@ -1,5 +1,5 @@
 --- Annotations of functions, methods and properties whose signatures are texts
--- in strided.session.functions: "st.f(a: Tensor, {b: number = 1}) -> Tensor".
+-- in strided.help.functions: "st.f(a: Tensor, {b: number = 1}) -> Tensor".
 --
 -- @module strided.types.signatures
 

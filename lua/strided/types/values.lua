@@ -285,7 +285,7 @@ values.properties = {
   {"data", "strided.Tensor", "The tensor without its gradients."},
 }
 
--- Methods in C without a row in strided.session.functions: name, signature,
+-- Methods in C without a row in strided.help.functions: name, signature,
 -- text.
 values.methods = {
   {"size", "t:size(dim: dim? = nil) -> integer or Size",

@@ -2,7 +2,7 @@
 -- line, and an example with its result, which a spec runs; `t` is the tensor
 -- {{1, 2}, {3, 4}}.
 --
--- @module strided.session.functions
+-- @module strided.help.functions
 
 local ipairs, require = ipairs, require
 
@@ -212,7 +212,7 @@ add("map2_", "t:map2_(x: Tensor, y: Tensor, fn: function) -> Tensor",
     "t:clone():map2_(t, t, function(a, b, c) return a + b + c end)",
     "tensor([[ 3,  6],\n        [ 9, 12]])")
 
-for _, row in ipairs(require "strided.session.functions_in_c") do
+for _, row in ipairs(require "strided.help.functions_in_c") do
   add(row[1], row[2], row[3], row[4], row[5])
 end
 

@@ -1,7 +1,7 @@
 --- Help on functions and classes in Lua: the comments above them in the files
 -- that the library was loaded from.
 --
--- @module strided.session.comments
+-- @module strided.help.comments
 
 local core = require "strided.core"
 

@@ -1,7 +1,7 @@
 --- Examples of st.help: rarely used operators of networks and images. The rows
--- are explained in strided.session.examples.
+-- are explained in strided.help.examples.
 --
--- @module strided.session.examples.networks
+-- @module strided.help.examples.networks
 
 return [==[
 -- Pooling

@@ -1,7 +1,7 @@
 --- Examples of st.help: operators that are rarely used. The rows are explained
--- in strided.session.examples.
+-- in strided.help.examples.
 --
--- @module strided.session.examples.rare
+-- @module strided.help.examples.rare
 
 return [==[
 adaptive_avg_pool1d:

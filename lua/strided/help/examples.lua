@@ -1,14 +1,14 @@
 --- Examples of operators, which st.help shows and a spec runs; `t` is the
 -- tensor {{1, 2}, {3, 4}}.
 --
--- A row of strided.session.examples.elements and the others is an operator's
+-- A row of strided.help.examples.elements and the others is an operator's
 -- name, its call in the same line or in the next ones, and the results after
 -- `-->`, each in lines of its own:
 --
 --     amax:  st.amax(t, 2)
 --       --> tensor([2, 4])
 --
--- @module strided.session.examples
+-- @module strided.help.examples
 
 local ipairs = ipairs
 
@@ -41,7 +41,7 @@ end
 
 for _, name in ipairs {"elements", "shapes", "fields", "functions", "gradients",
                        "more", "networks", "numbers", "rare"} do
-  add(require("strided.session.examples." .. name))
+  add(require("strided.help.examples." .. name))
 end
 
 return examples

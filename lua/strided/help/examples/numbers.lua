@@ -1,8 +1,8 @@
 --- Examples of st.help: rarely used operators of linear algebra, transforms,
 -- special functions, random numbers and indices. The rows are explained in
--- strided.session.examples.
+-- strided.help.examples.
 --
--- @module strided.session.examples.numbers
+-- @module strided.help.examples.numbers
 
 return [==[
 -- Linear algebra

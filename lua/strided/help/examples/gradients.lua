@@ -1,7 +1,7 @@
 --- Examples of st.help: the gradients that are operators, and the copies of
--- views. The rows are explained in strided.session.examples.
+-- views. The rows are explained in strided.help.examples.
 --
--- @module strided.session.examples.gradients
+-- @module strided.help.examples.gradients
 
 return [==[
 -- Gradients

@@ -1,8 +1,8 @@
 --- Examples of st.help: linear algebra, Fourier transforms, special functions,
 -- random numbers, layers and losses. The rows are explained in
--- strided.session.examples.
+-- strided.help.examples.
 --
--- @module strided.session.examples.fields
+-- @module strided.help.examples.fields
 
 return [==[
 -- Linear algebra

@@ -1,7 +1,7 @@
 --- Examples of st.help: creation, elements, reductions. The rows are explained
--- in strided.session.examples.
+-- in strided.help.examples.
 --
--- @module strided.session.examples.elements
+-- @module strided.help.examples.elements
 
 return [==[
 -- Creation

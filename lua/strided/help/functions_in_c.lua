@@ -1,7 +1,7 @@
 --- What st.help says about functions, methods and properties in C: rows as in
--- strided.session.functions, of name, signature, line, example and result.
+-- strided.help.functions, of name, signature, line, example and result.
 --
--- @module strided.session.functions_in_c
+-- @module strided.help.functions_in_c
 
 return {
 

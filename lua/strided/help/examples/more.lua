@@ -1,7 +1,7 @@
 --- Examples of st.help: further operators. The rows are explained in
--- strided.session.examples.
+-- strided.help.examples.
 --
--- @module strided.session.examples.more
+-- @module strided.help.examples.more
 
 return [==[
 -- Elements

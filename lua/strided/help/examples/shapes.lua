@@ -1,7 +1,7 @@
 --- Examples of st.help: shapes, indexing, products. The rows are explained in
--- strided.session.examples.
+-- strided.help.examples.
 --
--- @module strided.session.examples.shapes
+-- @module strided.help.examples.shapes
 
 return [==[
 -- Shapes

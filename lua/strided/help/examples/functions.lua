@@ -1,7 +1,7 @@
 --- Examples of st.help: functions and classes in Lua. The rows are explained in
--- strided.session.examples.
+-- strided.help.examples.
 --
--- @module strided.session.examples.functions
+-- @module strided.help.examples.functions
 
 return [==[
 -- Tensors
