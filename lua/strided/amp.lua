@@ -20,7 +20,7 @@
 local st = require "strided"
 local core = require "strided.core"
 local guard = require "strided.name.guard"
-local options = require "strided.argument.options"
+local options = require "strided.option.options"
 local raise = require "strided.argument.caller_error"
 
 local aminmax, is_tensor, no_grad, scope, tensor, view_as_real = st.aminmax,

@@ -7,7 +7,7 @@
 -- @module strided.array_api
 
 local core = require "strided.core"
-local options = require "strided.argument.options"
+local options = require "strided.option.options"
 local raise = require "strided.argument.caller_error"
 
 local floor, ipairs, max, next, require, select, setmetatable, sort, tostring,

@@ -22,7 +22,7 @@ local raise = require "strided.argument.caller_error"
 local callable = require "strided.argument.callable"
 local check = require "strided.autograd.gradcheck"
 local checkpoint = require "strided.autograd.checkpoint".checkpoint
-local read = require "strided.argument.options"
+local read = require "strided.option.options"
 
 local ipairs, select, tostring, type = ipairs, select, tostring, type
 local unpack = unpack or table.unpack

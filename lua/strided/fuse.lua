@@ -24,7 +24,7 @@ local core = require "strided.core"
 
 local raise = require "strided.argument.caller_error"
 local callable = require "strided.argument.callable"
-local options = require "strided.argument.options"
+local options = require "strided.option.options"
 
 local getinfo, type = debug.getinfo, type
 

@@ -18,7 +18,7 @@
 
 local core = require "strided.core"
 local raise = require "strided.argument.caller_error"
-local unknown_option = require "strided.argument.unknown_option"
+local unknown_option = require "strided.option.unknown_option"
 
 local concat = table.concat
 local error, find, format, ipairs, max, pairs, pcall, require, setmetatable,

@@ -10,7 +10,7 @@
 
 local core = require "strided.core"
 local raise = require "strided.argument.caller_error"
-local unknown_option = require "strided.argument.unknown_option"
+local unknown_option = require "strided.option.unknown_option"
 
 local concat, sort = table.concat, table.sort
 local abs, ceil, floor, format, ipairs, max, min, pairs, tonumber, tostring,

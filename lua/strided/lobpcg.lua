@@ -9,7 +9,7 @@
 -- @module strided.lobpcg
 
 local core = require "strided.core"
-local options = require "strided.argument.options"
+local options = require "strided.option.options"
 local raise = require "strided.argument.caller_error"
 
 local next, require, tostring, type = next, require, tostring, type

@@ -6,7 +6,7 @@
 -- @module strided.masked
 
 local core = require "strided.core"
-local options = require "strided.argument.options"
+local options = require "strided.option.options"
 local raise = require "strided.argument.caller_error"
 
 local concat, ipairs, pairs, require, sort, type = table.concat, ipairs, pairs,

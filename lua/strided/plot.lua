@@ -12,7 +12,7 @@
 local core = require "strided.core"
 local failure = require "strided.io.failure"
 local frame = require "strided.plot.frame"
-local options = require "strided.argument.options"
+local options = require "strided.option.options"
 local raise = require "strided.argument.caller_error"
 local series = require "strided.plot.series"
 local terminal = require "strided.plot.terminal"

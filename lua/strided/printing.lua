@@ -4,7 +4,7 @@
 
 local core = require "strided.core"
 local raise = require "strided.argument.caller_error"
-local unknown_option = require "strided.argument.unknown_option"
+local unknown_option = require "strided.option.unknown_option"
 
 local pairs, tostring, type = pairs, tostring, type
 

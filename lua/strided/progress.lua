@@ -13,7 +13,7 @@
 -- @module strided.progress
 
 local core = require "strided.core"
-local options = require "strided.argument.options"
+local options = require "strided.option.options"
 local raise = require "strided.argument.caller_error"
 
 local clock, is_tensor = core.clock, core.is_tensor

@@ -154,6 +154,31 @@ describe("Includes", function()
   end)
 end)
 
+describe("Modules of Lua", function()
+  it("are in rooms of which no two require each other", function()
+    local uses, wrong = {}, {}
+    for _, name in ipairs(files("lua/strided", "%.lua$")) do
+      local room = name:match "^lua/strided/([%l_]+)/"
+      if room then
+        uses[room] = uses[room] or {}
+        for other in read(name):gsub("%-%-[^\n]*", "")
+                               :gmatch 'require%s*%(?"strided%.([%l_]+)%.' do
+          if other ~= room then uses[room][other] = name end
+        end
+      end
+    end
+    assert.truthy(uses.session.help)
+    for room, others in pairs(uses) do
+      for other, name in pairs(others) do
+        if uses[other] and uses[other][room] then
+          wrong[#wrong + 1] = name .. " requires " .. other
+        end
+      end
+    end
+    assert.same({}, wrong)
+  end)
+end)
+
 -- -- Calls -------------------------------------------------------------------
 
 --- The text of a C file without comments and strings, and without the names of

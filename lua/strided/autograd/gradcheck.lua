@@ -9,7 +9,7 @@
 local st = require "strided"
 local raise = require "strided.argument.caller_error"
 local callable = require "strided.argument.callable"
-local read = require "strided.argument.options"
+local read = require "strided.option.options"
 
 local abs, error, format, huge, ipairs, pairs, pcall, select, tostring, type =
   math.abs, error, string.format, math.huge, ipairs, pairs, pcall, select,

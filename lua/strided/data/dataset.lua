@@ -29,7 +29,7 @@
 local st = require "strided"
 local core = require "strided.core"
 local callable = require "strided.argument.callable"
-local options = require "strided.argument.options"
+local options = require "strided.option.options"
 local raise = require "strided.argument.caller_error"
 
 local abs, floor, is_tensor = math.abs, math.floor, st.is_tensor

@@ -8,7 +8,7 @@
 
 local st = require "strided"
 local dataset = require "strided.data.dataset"
-local options = require "strided.argument.options"
+local options = require "strided.option.options"
 local raise = require "strided.argument.caller_error"
 
 local floor, is_tensor = math.floor, st.is_tensor

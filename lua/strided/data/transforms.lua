@@ -16,7 +16,7 @@
 -- @module strided.data.transforms
 
 local st = require "strided"
-local options = require "strided.argument.options"
+local options = require "strided.option.options"
 local raise = require "strided.argument.caller_error"
 
 local from = require "strided.data.dataset".from

@@ -174,7 +174,7 @@ function search.apropos(words, options)
   if type(words) ~= "string" then
     raise("apropos: argument 1 must be a string, got %s", type(words))
   end
-  options = require "strided.argument.options"("apropos", options, {all = true})
+  options = require "strided.option.options"("apropos", options, {all = true})
   local list = {}
   for word in gmatch(lower(words), "[%w_]+") do list[#list + 1] = word end
   if not list[1] then raise("apropos: '%s' has no word", words) end

@@ -14,9 +14,9 @@
 -- @module strided.io.buffer
 
 local core = require "strided.core"
-local options_of = require "strided.argument.options"
+local options_of = require "strided.option.options"
 local raise = require "strided.argument.caller_error"
-local unknown_option = require "strided.argument.unknown_option"
+local unknown_option = require "strided.option.unknown_option"
 
 local floor, pairs, tostring, type = math.floor, pairs, tostring, type
 

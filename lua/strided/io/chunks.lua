@@ -22,7 +22,7 @@
 -- @module strided.io.chunks
 
 local core = require "strided.core"
-local options = require "strided.argument.options"
+local options = require "strided.option.options"
 local progress = require "strided.progress"
 local raise = require "strided.argument.caller_error"
 local values = require "strided.io.values"

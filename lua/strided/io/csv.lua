@@ -5,7 +5,7 @@
 local core = require "strided.core"
 local failure = require "strided.io.failure"
 local meter = require "strided.io.meter"
-local options_of = require "strided.argument.options"
+local options_of = require "strided.option.options"
 local raise = require "strided.argument.caller_error"
 local replace = require "strided.io.replace"
 

@@ -11,7 +11,7 @@ local image = require "strided.io.image"
 local kinds = require "strided.io.kinds"
 local meter = require "strided.io.meter"
 local raise = require "strided.argument.caller_error"
-local unknown_option = require "strided.argument.unknown_option"
+local unknown_option = require "strided.option.unknown_option"
 
 local error, format, next, pairs, pcall, tostring, type = error, string.format,
   next, pairs, pcall, tostring, type

@@ -22,7 +22,7 @@
 -- @module strided.nn.attention
 
 local st = require "strided"
-local options = require "strided.argument.options"
+local options = require "strided.option.options"
 local raise = require "strided.argument.caller_error"
 local computed = require "strided.nn.module.hooks".computed
 local init = require "strided.nn.init"

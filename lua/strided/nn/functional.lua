@@ -4,7 +4,7 @@
 -- @module strided.nn.functional
 
 local core = require "strided.core"
-local options = require "strided.argument.options"
+local options = require "strided.option.options"
 local raise = require "strided.argument.caller_error"
 
 local concat, huge, ipairs, rawequal, require, tostring, type = table.concat,

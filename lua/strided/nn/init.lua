@@ -7,7 +7,7 @@
 -- @module strided.nn.init
 
 local st = require "strided"
-local options = require "strided.argument.options"
+local options = require "strided.option.options"
 local raise = require "strided.argument.caller_error"
 
 local floor, huge, ipairs, max, min, no_grad, pairs, select, sqrt, type =

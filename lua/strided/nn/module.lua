@@ -32,7 +32,7 @@
 local st = require "strided"
 local guard = require "strided.name.guard"
 local hooks = require "strided.nn.module.hooks"
-local options = require "strided.argument.options"
+local options = require "strided.option.options"
 local raise = require "strided.argument.caller_error"
 
 local is_tensor = st.is_tensor

@@ -14,7 +14,7 @@
 -- @module strided.nn.packed
 
 local st = require "strided"
-local options = require "strided.argument.options"
+local options = require "strided.option.options"
 local raise = require "strided.argument.caller_error"
 
 local arange, concat, is_tensor = st.arange, table.concat, st.is_tensor

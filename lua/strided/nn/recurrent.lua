@@ -11,7 +11,7 @@
 -- @module strided.nn.recurrent
 
 local st = require "strided"
-local options = require "strided.argument.options"
+local options = require "strided.option.options"
 local raise = require "strided.argument.caller_error"
 local module = require "strided.nn.module"
 local packed = require "strided.nn.packed"

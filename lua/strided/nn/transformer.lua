@@ -27,7 +27,7 @@
 -- @module strided.nn.transformer
 
 local st = require "strided"
-local options = require "strided.argument.options"
+local options = require "strided.option.options"
 local raise = require "strided.argument.caller_error"
 local init = require "strided.nn.init"
 local module = require "strided.nn.module"

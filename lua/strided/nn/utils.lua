@@ -7,7 +7,7 @@
 
 local st = require "strided"
 local module = require "strided.nn.module"
-local options = require "strided.argument.options"
+local options = require "strided.option.options"
 local parametrize = require "strided.nn.parametrize"
 local raise = require "strided.argument.caller_error"
 local weight_norms = require "strided.nn.weight_norm"

@@ -8,7 +8,7 @@
 local st = require "strided"
 local hooks = require "strided.nn.module.hooks"
 local module = require "strided.nn.module"
-local options = require "strided.argument.options"
+local options = require "strided.option.options"
 local raise = require "strided.argument.caller_error"
 
 local getmetatable, ipairs, no_grad, rawget, rawset, tostring, type =

@@ -4,7 +4,7 @@
 
 local st = require "strided"
 local raise = require "strided.argument.caller_error"
-local options = require "strided.argument.options"
+local options = require "strided.option.options"
 
 local format, is_tensor = string.format, st.is_tensor
 local ipairs, pairs, type = ipairs, pairs, type

@@ -39,7 +39,7 @@ local callable = require "strided.argument.callable"
 local check = require "strided.optim.check"
 local guard = require "strided.name.guard"
 local raise = require "strided.argument.caller_error"
-local options = require "strided.argument.options"
+local options = require "strided.option.options"
 local state_dict = require "strided.optim.state_dict"
 
 local enable_grad, full_like, is_tensor, no_grad, scope, view_as_real,

@@ -11,7 +11,7 @@
 
 local st = require "strided"
 local guard = require "strided.name.guard"
-local options = require "strided.argument.options"
+local options = require "strided.option.options"
 local raise = require "strided.argument.caller_error"
 
 local is_tensor, keep, no_grad = st.is_tensor, st.keep, st.no_grad

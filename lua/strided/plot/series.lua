@@ -4,7 +4,7 @@
 
 local core = require "strided.core"
 local colours = require "strided.plot.colours"
-local options = require "strided.argument.options"
+local options = require "strided.option.options"
 local raise = require "strided.argument.caller_error"
 
 local ceil, floor, format, ipairs, max, min, pairs, require, tostring, type =

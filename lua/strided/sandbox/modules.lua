@@ -6,15 +6,15 @@
 -- @module strided.sandbox.modules
 
 return [[
-amp argument.callable argument.caller_error argument.options
-argument.unknown_option array_api autograd autograd.checkpoint
-autograd.gradcheck data data.collate data.dataset data.loader data.message
-data.prefetch data.sampler data.transforms distributions distributions.base
-distributions.composed distributions.constraint
-distributions.constraint_registry distributions.continuous
-distributions.discrete distributions.exponential_family distributions.gamma
-distributions.kl distributions.multivariate distributions.pareto
-distributions.relaxed distributions.transform distributions.transform_class
+amp argument.callable argument.caller_error array_api autograd
+autograd.checkpoint autograd.gradcheck data data.collate data.dataset
+data.loader data.message data.prefetch data.sampler data.transforms
+distributions distributions.base distributions.composed
+distributions.constraint distributions.constraint_registry
+distributions.continuous distributions.discrete
+distributions.exponential_family distributions.gamma distributions.kl
+distributions.multivariate distributions.pareto distributions.relaxed
+distributions.transform distributions.transform_class
 distributions.transform_compound explain expression expression.lexer
 expression.operators fuse help.catalogue help.comments help.documents
 help.examples help.examples.elements help.examples.fields
@@ -40,9 +40,9 @@ nn.weight_norm optim optim.adafactor optim.adagrad optim.adam optim.check
 optim.fused optim.lbfgs optim.line_search optim.lr_scheduler
 optim.lr_scheduler.composed optim.lr_scheduler.cycle optim.lr_scheduler.decay
 optim.lr_scheduler.scheduler optim.muon optim.optimizer optim.sgd
-optim.state_dict optim.swa_utils plot plot.colours plot.frame plot.path
-plot.pixels plot.png plot.series plot.svg plot.terminal plot.text plot.ticks
-plot.words printing profile profile.chrome profile.hints profile.table
-profile.units progress session.help session.show tensor.comparison
-tensor.tensor_methods timeit
+optim.state_dict optim.swa_utils option.options option.unknown_option plot
+plot.colours plot.frame plot.path plot.pixels plot.png plot.series plot.svg
+plot.terminal plot.text plot.ticks plot.words printing profile profile.chrome
+profile.hints profile.table profile.units progress session.help session.show
+tensor.comparison tensor.tensor_methods timeit
 ]]

@@ -17,7 +17,7 @@ local pages = require "strided.help.pages"
 local raise = require "strided.argument.caller_error"
 local search = require "strided.help.search"
 local wrap_text = require "strided.help.wrap"
-local take_options = require "strided.argument.options"
+local take_options = require "strided.option.options"
 local unknown_name = require "strided.name.unknown_name"
 
 local concat, sort = table.concat, table.sort

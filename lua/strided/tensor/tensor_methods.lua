@@ -3,7 +3,7 @@
 -- @module strided.tensor.tensor_methods
 
 local core = require "strided.core"
-local options = require "strided.argument.options"
+local options = require "strided.option.options"
 local raise = require "strided.argument.caller_error"
 
 local ipairs, require, sort, type = ipairs, require, table.sort, type

@@ -14,7 +14,7 @@
 
 local st = require "strided"
 local raise = require "strided.argument.caller_error"
-local read_options = require "strided.argument.options"
+local read_options = require "strided.option.options"
 local module = require "strided.nn.module"
 
 local is_module, is_tensor, Module = module.is_module, st.is_tensor,

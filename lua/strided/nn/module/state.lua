@@ -4,7 +4,7 @@
 -- @module strided.nn.module.state
 
 local st = require "strided"
-local options = require "strided.argument.options"
+local options = require "strided.option.options"
 local raise = require "strided.argument.caller_error"
 
 local try = require "strided.core".try

@@ -2,7 +2,7 @@
 --
 -- @module strided.optim.lr_scheduler
 
-local options = require "strided.argument.options"
+local options = require "strided.option.options"
 local raise = require "strided.argument.caller_error"
 local Scheduler = require "strided.optim.lr_scheduler.scheduler"
 

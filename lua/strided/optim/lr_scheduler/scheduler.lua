@@ -19,7 +19,7 @@
 -- @module strided.optim.lr_scheduler.scheduler
 
 local guard = require "strided.name.guard"
-local options = require "strided.argument.options"
+local options = require "strided.option.options"
 local raise = require "strided.argument.caller_error"
 
 local ipairs, pairs, select, setmetatable, type =

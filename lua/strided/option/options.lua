@@ -1,9 +1,9 @@
 --- Checks the table of options that is the last argument of a call.
 --
--- @module strided.argument.options
+-- @module strided.option.options
 
 local raise = require "strided.argument.caller_error"
-local unknown_option = require "strided.argument.unknown_option"
+local unknown_option = require "strided.option.unknown_option"
 
 local concat, pairs, sort, type = table.concat, pairs, table.sort, type
 

@@ -1,6 +1,6 @@
 --- Raises the error for an option that a function does not have.
 --
--- @module strided.argument.unknown_option
+-- @module strided.option.unknown_option
 
 local raise = require "strided.argument.caller_error"
 
