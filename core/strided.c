@@ -150,6 +150,9 @@ bool st_dtype_parse(const char *name, st_dtype *out) {
   return st__dtype_parse(name, out);
 }
 size_t st_dtype_size(st_dtype d) { return st__itemsize(d); }
+const st_dtype_facts *st_dtype_facts_of(st_dtype d) {
+  return (unsigned)d < ST_DTYPE_ALL ? &st__dtype_facts[d] : NULL;
+}
 st_dtype st_default_dtype(void) { return st__default_dtype(); }
 st_status st_set_default_dtype(st_dtype d) { return st__set_default_dtype(d); }
 st_dtype st_promote_types(st_dtype a, st_dtype b) { return st__promote(a, b); }
@@ -178,7 +181,7 @@ static st_status check_new(st_device device, st_dtype dtype) {
   if ((unsigned)device >= ST_DEVICE_COUNT) {
     return st__fail(ST_BAD_VALUE, "there is no device number %d", (int)device);
   }
-  if ((unsigned)dtype >= ST_DTYPE_COUNT) {
+  if (!st__is_tensor_dtype(dtype)) {
     return st__fail(ST_BAD_DTYPE, "there is no dtype number %d", (int)dtype);
   }
   return ST_OK;

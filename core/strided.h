@@ -41,7 +41,7 @@
  * structs and constants. MAJOR grows when one of them changes or goes, and
  * MINOR is 0 then; MINOR grows when one is added (CONTRIBUTING.md). */
 #define ST_API_MAJOR 1
-#define ST_API_MINOR 3
+#define ST_API_MINOR 4
 #define ST_API_VERSION (ST_API_MAJOR * 1000 + ST_API_MINOR)
 
 #ifdef __cplusplus
@@ -139,6 +139,8 @@ ST_API const char *st_dtype_name(st_dtype d);
 /* False if there is no dtype of that name. */
 ST_API bool st_dtype_parse(const char *name, st_dtype *out);
 ST_API size_t st_dtype_size(st_dtype d); /* bytes of an element */
+/* NULL if there is no dtype of this number. */
+ST_API const st_dtype_facts *st_dtype_facts_of(st_dtype d);
 /* The dtype of new tensors of floating point numbers; process-wide. */
 ST_API st_dtype st_default_dtype(void);
 /* BAD_DTYPE unless d is floating. */

@@ -416,7 +416,7 @@ st_tls st_tls_inference(bool enabled) {
 st_status st_tls_autocast(bool enabled, st_dtype dtype, bool caches,
                           st_tls *out) {
   st_tls tls = st__tls();
-  if (dtype != ST_BFLOAT16 && dtype != ST_FLOAT16) {
+  if (!st__is_reduced_float(dtype)) {
     return st__fail(ST_BAD_DTYPE, "autocast: the dtype must be bfloat16 or "
                     "float16, it is %s", st__dtype_name(dtype));
   }

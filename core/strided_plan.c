@@ -14,7 +14,7 @@
 /* -- Plans ---------------------------------------------------------------- */
 
 static st_status check_dtype(st_dtype dtype) {
-  if ((unsigned)dtype < ST_DTYPE_COUNT) return ST_OK;
+  if (st__is_tensor_dtype(dtype)) return ST_OK;
   return st__fail(ST_BAD_DTYPE, "there is no dtype number %d", (int)dtype);
 }
 

@@ -7,105 +7,60 @@
 
 #include "base/status.h"
 
-const uint8_t st__dtype_size[ST_DTYPE_ALL] = {
-#define SIZE(id, name, bytes) bytes,
-  ST_DTYPE_MAP(SIZE)
-#undef SIZE
-};
-
 /* -- Names ---------------------------------------------------------------- */
 
-static const char *const dtype_names[] = {
-#define NAME(id, name, bytes) name,
-  ST_DTYPE_MAP(NAME)
-#undef NAME
-};
-
-/* PyTorch's alternative names. */
-static const struct { const char *name; st_dtype dtype; } aliases[] = {
-  {"float", ST_FLOAT32}, {"double", ST_FLOAT64}, {"half", ST_FLOAT16},
-  {"byte", ST_UINT8},    {"char", ST_INT8},      {"short", ST_INT16},
-  {"int", ST_INT32},     {"long", ST_INT64},     {"cfloat", ST_COMPLEX64},
-  {"cdouble", ST_COMPLEX128},
-};
-
 const char *st__dtype_name(st_dtype d) {
-  return (unsigned)d < ST_DTYPE_ALL ? dtype_names[d] : "none";
+  return (unsigned)d < ST_DTYPE_ALL ? st__dtype_facts[d].name : "none";
 }
 
 bool st__dtype_parse(const char *s, st_dtype *out) {
-  for (int i = 0; i < ST_DTYPE_COUNT; i++) {
-    if (strcmp(s, dtype_names[i]) == 0) return *out = (st_dtype)i, true;
-  }
-  for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
-    if (strcmp(s, aliases[i].name) == 0) return *out = aliases[i].dtype, true;
+  for (int i = 0; i < ST_DTYPE_ALL; i++) {
+    const st_dtype_facts *f = &st__dtype_facts[i];
+    if (st__is_tensor_dtype(i) && (strcmp(s, f->name) == 0 ||
+                                 (f->alias && strcmp(s, f->alias) == 0))) {
+      return *out = (st_dtype)i, true;
+    }
   }
   return false;
 }
 
 /* -- Promotion ------------------------------------------------------------ */
 
-/* ORDER DTYPE */
-#define u1 ST_UINT8
-#define i1 ST_INT8
-#define i2 ST_INT16
-#define i4 ST_INT32
-#define i8 ST_INT64
-#define f2 ST_FLOAT16
-#define f4 ST_FLOAT32
-#define f8 ST_FLOAT64
-#define c4 ST_COMPLEX64
-#define c8 ST_COMPLEX128
-#define b1 ST_BOOL
-#define bf ST_BFLOAT16
-#define u2 ST_UINT16
-#define u4 ST_UINT32
-#define u8 ST_UINT64
-#define c2 ST_COMPLEX32
-#define cb ST_BCOMPLEX32
-#define ix ST_INT128
-static const uint8_t promote_table[ST_DTYPE_ALL][ST_DTYPE_ALL] = {
-  /*        u1 i1 i2 i4 i8 f2 f4 f8 c4 c8 b1 bf u2 u4 u8 c2 cb ix */
-  /* u1 */ {u1,i2,i2,i4,i8,f2,f4,f8,c4,c8,u1,bf,u2,u4,u8,c2,cb,ix},
-  /* i1 */ {i2,i1,i2,i4,i8,f2,f4,f8,c4,c8,i1,bf,i4,i8,ix,c2,cb,ix},
-  /* i2 */ {i2,i2,i2,i4,i8,f2,f4,f8,c4,c8,i2,bf,i4,i8,ix,c2,cb,ix},
-  /* i4 */ {i4,i4,i4,i4,i8,f2,f4,f8,c4,c8,i4,bf,i4,i8,ix,c2,cb,ix},
-  /* i8 */ {i8,i8,i8,i8,i8,f2,f4,f8,c4,c8,i8,bf,i8,i8,ix,c2,cb,ix},
-  /* f2 */ {f2,f2,f2,f2,f2,f2,f4,f8,c4,c8,f2,f4,f2,f2,f2,c2,c4,f2},
-  /* f4 */ {f4,f4,f4,f4,f4,f4,f4,f8,c4,c8,f4,f4,f4,f4,f4,c4,c4,f4},
-  /* f8 */ {f8,f8,f8,f8,f8,f8,f8,f8,c8,c8,f8,f8,f8,f8,f8,c8,c8,f8},
-  /* c4 */ {c4,c4,c4,c4,c4,c4,c4,c8,c4,c8,c4,c4,c4,c4,c4,c4,c4,c4},
-  /* c8 */ {c8,c8,c8,c8,c8,c8,c8,c8,c8,c8,c8,c8,c8,c8,c8,c8,c8,c8},
-  /* b1 */ {u1,i1,i2,i4,i8,f2,f4,f8,c4,c8,b1,bf,u2,u4,u8,c2,cb,ix},
-  /* bf */ {bf,bf,bf,bf,bf,f4,f4,f8,c4,c8,bf,bf,bf,bf,bf,c4,cb,bf},
-  /* u2 */ {u2,i4,i4,i4,i8,f2,f4,f8,c4,c8,u2,bf,u2,u4,u8,c2,cb,ix},
-  /* u4 */ {u4,i8,i8,i8,i8,f2,f4,f8,c4,c8,u4,bf,u4,u4,u8,c2,cb,ix},
-  /* u8 */ {u8,ix,ix,ix,ix,f2,f4,f8,c4,c8,u8,bf,u8,u8,u8,c2,cb,ix},
-  /* c2 */ {c2,c2,c2,c2,c2,c2,c4,c8,c4,c8,c2,c4,c2,c2,c2,c2,c4,c2},
-  /* cb */ {cb,cb,cb,cb,cb,c4,c4,c8,c4,c8,cb,cb,cb,cb,cb,c4,cb,cb},
-  /* ix */ {ix,ix,ix,ix,ix,f2,f4,f8,c4,c8,ix,bf,ix,ix,ix,c2,cb,ix},
-};
-#undef u1
-#undef i1
-#undef i2
-#undef i4
-#undef i8
-#undef f2
-#undef f4
-#undef f8
-#undef c4
-#undef c8
-#undef b1
-#undef bf
-#undef u2
-#undef u4
-#undef u8
-#undef c2
-#undef cb
-#undef ix
+static st_dtype signed_of(size_t bytes) {
+  switch (bytes) {
+    case 2: return ST_INT16;
+    case 4: return ST_INT32;
+    case 8: return ST_INT64;
+    default: return ST_INT128;
+  }
+}
+
+/* Of an unsigned and a signed dtype, a signed one. */
+static st_dtype promote_integers(st_dtype a, st_dtype b) {
+  const bool differ = st__is_unsigned(a) != st__is_unsigned(b);
+  const size_t m = st__itemsize(a), n = st__itemsize(b);
+  const size_t least = differ ? 2 * (st__is_unsigned(a) ? m : n) : 0;
+  const size_t most = m > n ? m : n;
+  if (least > most) return signed_of(least);
+  return m > n ? a : b;
+}
+
+static st_dtype promote_floats(st_dtype a, st_dtype b) {
+  const size_t m = st__itemsize(a), n = st__itemsize(b);
+  return m == n && a != b ? ST_FLOAT32 : m > n ? a : b;
+}
 
 st_dtype st__promote(st_dtype a, st_dtype b) {
-  return (st_dtype)promote_table[a][b];
+  if (a == b || b == ST_BOOL) return a;
+  if (a == ST_BOOL) return b;
+  if (st__is_complex(a) || st__is_complex(b)) {
+    return st__complex_dtype(st__promote(st__real_dtype(a),
+                                         st__real_dtype(b)));
+  }
+  if (st__is_integral(a)) {
+    return st__is_integral(b) ? promote_integers(a, b) : b;
+  }
+  return st__is_integral(b) ? a : promote_floats(a, b);
 }
 
 bool st__can_cast(st_dtype from, st_dtype to) {
@@ -115,26 +70,6 @@ bool st__can_cast(st_dtype from, st_dtype to) {
   }
   if (from != ST_BOOL && to == ST_BOOL) return false;
   return true;
-}
-
-st_dtype st__real_dtype(st_dtype d) {
-  switch (d) {
-    case ST_COMPLEX32: return ST_FLOAT16;
-    case ST_BCOMPLEX32: return ST_BFLOAT16;
-    case ST_COMPLEX64: return ST_FLOAT32;
-    case ST_COMPLEX128: return ST_FLOAT64;
-    default: return d;
-  }
-}
-
-st_dtype st__complex_dtype(st_dtype d) {
-  switch (d) {
-    case ST_FLOAT16: return ST_COMPLEX32;
-    case ST_BFLOAT16: return ST_BCOMPLEX32;
-    case ST_FLOAT32: return ST_COMPLEX64;
-    case ST_FLOAT64: return ST_COMPLEX128;
-    default: return d;
-  }
 }
 
 st_status st__refuse_promoted(st_dtype d) {
@@ -240,69 +175,89 @@ static bool is_nonzero(st_scalar s) {
 
 #define STORE(T, value) memcpy(p, &(T){(T)(value)}, sizeof(T))
 
-void st__scalar_store(st_scalar s, st_dtype d, void *p) {
-  const double f = st__scalar_to_double(s);
-  const float single = st__scalar_to_float(s);
-  const int64_t i = st__scalar_to_int(s);
+static void store_integer(uint64_t bits, size_t bytes, void *p) {
+  switch (bytes) {
+    case 1: STORE(uint8_t, bits); break;
+    case 2: STORE(uint16_t, bits); break;
+    case 4: STORE(uint32_t, bits); break;
+    default: STORE(uint64_t, bits);
+  }
+}
+
+/* Of 8 and 16 bits that are signed, of 16 bits that are not, and of 32 that
+ * are, x86 truncates a float to 32 bits first. */
+static uint64_t to_integer(st_scalar s, st_dtype d) {
   const bool is_exact = st__scalar_is_int(s) || s.kind == ST_SCALAR_BOOL;
-  const int64_t narrow = is_exact ? i : st__f64_to_i32_x86(f);
-  const double im = s.kind == ST_SCALAR_COMPLEX ? s.u.c[1] : 0;
+  if (d == ST_UINT64) return st__scalar_to_uint(s);
+  if (is_exact || d == ST_UINT8 || d == ST_UINT32 || d == ST_INT64) {
+    return (uint64_t)st__scalar_to_int(s);
+  }
+  return (uint64_t)st__f64_to_i32_x86(st__scalar_to_double(s));
+}
+
+static void store_float(double f, float single, st_dtype d, void *p) {
   switch (d) {
-    case ST_BOOL: STORE(uint8_t, is_nonzero(s)); break;
-    case ST_UINT8: STORE(uint8_t, i); break;
-    case ST_INT8: STORE(int8_t, narrow); break;
-    case ST_INT16: STORE(int16_t, narrow); break;
-    case ST_INT32: STORE(int32_t, narrow); break;
-    case ST_INT64: STORE(int64_t, i); break;
-    case ST_UINT16: STORE(uint16_t, narrow); break;
-    case ST_UINT32: STORE(uint32_t, i); break;
-    case ST_UINT64: STORE(uint64_t, st__scalar_to_uint(s)); break;
-    case ST_FLOAT16: STORE(uint16_t, st__float_to_half(single)); break;
-    case ST_BFLOAT16: STORE(uint16_t, st__float_to_bf16(single)); break;
+#define STORE_REDUCED(id, T, name) \
+  case ST_##id: STORE(T, st__float_to_##name(single)); break;
+    ST_REDUCED_FLOATS(STORE_REDUCED)
     case ST_FLOAT32: STORE(float, single); break;
-    case ST_FLOAT64: STORE(double, f); break;
-    case ST_COMPLEX64: {
-      const float c[2] = {single, (float)im};
-      memcpy(p, c, sizeof c);
-      break;
+    default:
+      ST_ASSERT(d == ST_FLOAT64);
+      STORE(double, f);
+  }
+}
+
+void st__scalar_store(st_scalar s, st_dtype d, void *p) {
+  const double im = s.kind == ST_SCALAR_COMPLEX ? s.u.c[1] : 0;
+  const st_dtype part = st__real_dtype(d);
+  ST_ASSERT(st__is_tensor_dtype(d));
+  if (d == ST_BOOL) {
+    STORE(uint8_t, is_nonzero(s));
+  } else if (st__is_integral(d)) {
+    store_integer(to_integer(s, d), st__itemsize(d), p);
+  } else {
+    store_float(st__scalar_to_double(s), st__scalar_to_float(s), part, p);
+    if (part != d) {
+      store_float(im, (float)im, part, (char *)p + st__itemsize(part));
     }
-    case ST_COMPLEX128: {
-      const double c[2] = {f, im};
-      memcpy(p, c, sizeof c);
-      break;
-    }
-    default: ST_ASSERT(!"a dtype that tensors have");
   }
 }
 
 #define LOAD(T) (*(T *)memcpy(&(T){0}, p, sizeof(T)))
 
-st_scalar st__scalar_load(st_dtype d, const void *p) {
-  switch (d) {
-    case ST_BOOL: return st__scalar_bool(LOAD(uint8_t) != 0);
-    case ST_UINT8: return st__scalar_int(LOAD(uint8_t));
-    case ST_INT8: return st__scalar_int(LOAD(int8_t));
-    case ST_INT16: return st__scalar_int(LOAD(int16_t));
-    case ST_INT32: return st__scalar_int(LOAD(int32_t));
-    case ST_INT64: return st__scalar_int(LOAD(int64_t));
-    case ST_UINT16: return st__scalar_int(LOAD(uint16_t));
-    case ST_UINT32: return st__scalar_int(LOAD(uint32_t));
-    case ST_UINT64: return st__scalar_uint(LOAD(uint64_t));
-    case ST_FLOAT16: return st__scalar_float(st__half_to_float(LOAD(uint16_t)));
-    case ST_BFLOAT16:
-      return st__scalar_float(st__bf16_to_float(LOAD(uint16_t)));
-    case ST_FLOAT32: return st__scalar_float(LOAD(float));
-    case ST_FLOAT64: return st__scalar_float(LOAD(double));
-    case ST_COMPLEX64: {
-      float c[2];
-      memcpy(c, p, sizeof c);
-      return st__scalar_complex(c[0], c[1]);
-    }
-    default: {
-      double c[2];
-      ST_ASSERT(d == ST_COMPLEX128);
-      memcpy(c, p, sizeof c);
-      return st__scalar_complex(c[0], c[1]);
-    }
+static st_scalar load_integer(st_dtype d, const void *p) {
+  const bool is_unsigned = st__is_unsigned(d);
+  switch (st__itemsize(d)) {
+    case 1: return st__scalar_int(is_unsigned ? LOAD(uint8_t) : LOAD(int8_t));
+    case 2: return st__scalar_int(is_unsigned ? LOAD(uint16_t) : LOAD(int16_t));
+    case 4:
+      return st__scalar_int(is_unsigned ? (int64_t)LOAD(uint32_t)
+                                        : LOAD(int32_t));
+    default:
+      return is_unsigned ? st__scalar_uint(LOAD(uint64_t))
+                         : st__scalar_int(LOAD(int64_t));
   }
+}
+
+static double load_float(st_dtype d, const void *p) {
+  switch (d) {
+#define LOAD_REDUCED(id, T, name) \
+  case ST_##id: return st__##name##_to_float(LOAD(T));
+    ST_REDUCED_FLOATS(LOAD_REDUCED)
+    case ST_FLOAT32: return LOAD(float);
+    default:
+      ST_ASSERT(d == ST_FLOAT64);
+      return LOAD(double);
+  }
+}
+
+st_scalar st__scalar_load(st_dtype d, const void *p) {
+  const st_dtype part = st__real_dtype(d);
+  ST_ASSERT(st__is_tensor_dtype(d));
+  if (d == ST_BOOL) return st__scalar_bool(LOAD(uint8_t) != 0);
+  if (st__is_integral(d)) return load_integer(d, p);
+  if (part == d) return st__scalar_float(load_float(d, p));
+  return st__scalar_complex(load_float(part, p),
+                            load_float(part, (const char *)p +
+                                             st__itemsize(part)));
 }

@@ -9,48 +9,58 @@
 #include "base/types.h"
 
 extern const uint8_t st__dtype_size[ST_DTYPE_ALL];
+extern const st_dtype_facts st__dtype_facts[ST_DTYPE_ALL];
 
 static inline size_t st__itemsize(st_dtype d) { return st__dtype_size[d]; }
 
 const char *st__dtype_name(st_dtype d);            /* "float32" */
 bool st__dtype_parse(const char *s, st_dtype *out); /* also "float", "long" */
 
-static inline bool st__is_complex(st_dtype d) {
-  return d == ST_COMPLEX64 || d == ST_COMPLEX128 || d == ST_COMPLEX32 ||
-         d == ST_BCOMPLEX32;
-}
-/* Such dtypes appear in type promotion only. */
-static inline bool st__is_complex_half(st_dtype d) {
-  return d == ST_COMPLEX32 || d == ST_BCOMPLEX32;
-}
-static inline bool st__is_promoted_only(st_dtype d) {
-  return d >= ST_DTYPE_COUNT && d < ST_DTYPE_ALL;
-}
+static inline bool st__is_complex(st_dtype d) { return st_dtype_is_complex(d); }
 static inline bool st__is_floating(st_dtype d) {
-  return d == ST_FLOAT16 || d == ST_FLOAT32 || d == ST_FLOAT64 ||
-         d == ST_BFLOAT16;
+  return st_dtype_is_floating(d);
 }
 static inline bool st__is_unsigned(st_dtype d) {
-  return d == ST_UINT8 || d == ST_UINT16 || d == ST_UINT32 || d == ST_UINT64;
+  return st_dtype_is_unsigned(d);
 }
 /* Integer dtypes; bool is not one. */
 static inline bool st__is_integral(st_dtype d) {
-  return d <= ST_INT64 || st__is_unsigned(d) || d == ST_INT128;
+  return st_dtype_is_integer(d);
 }
+/* float16 and bfloat16. */
 static inline bool st__is_reduced_float(st_dtype d) {
-  return d == ST_FLOAT16 || d == ST_BFLOAT16;
+  return st_dtype_is_in(ST_DTYPES_OF(ST_KIND_BIT(HALF)), d);
+}
+/* Of type promotion only: complex32 and bcomplex32, or those and int128. */
+static inline bool st__is_complex_half(st_dtype d) {
+  return st_dtype_is_in(ST_DTYPES_OF(ST_KIND_BIT(PROMOTED_COMPLEX)), d);
+}
+static inline bool st__is_promoted_only(st_dtype d) {
+  return (unsigned)d < ST_DTYPE_ALL && !st_dtype_is_of_tensors(d);
+}
+/* Can tensors have the dtype of this number? */
+static inline bool st__is_tensor_dtype(int64_t d) {
+  return (uint64_t)d < ST_DTYPE_ALL && st_dtype_is_of_tensors((st_dtype)d);
 }
 
-/* The promoted dtype of a and b, from ATen's table. Two integer dtypes give
+/* The promoted dtype of a and b, by ATen's rules. Two integer dtypes give
  * the narrowest one that holds all values of both: the Array API standard's
  * rule, where ATen refuses uint16, uint32 and uint64. int128: there is none. */
 st_dtype st__promote(st_dtype a, st_dtype b);
 /* False for complex -> real, float -> integer, non-bool -> bool. */
 bool st__can_cast(st_dtype from, st_dtype to);
 /* float32 for complex64, float64 for complex128, else d. */
-st_dtype st__real_dtype(st_dtype d);
+static inline st_dtype st__real_dtype(st_dtype d) {
+  return st__is_complex(d) ? (st_dtype)st__dtype_facts[d].counterpart : d;
+}
 /* complex64 for float32, ...; d must be floating or complex. */
-st_dtype st__complex_dtype(st_dtype d);
+static inline st_dtype st__complex_dtype(st_dtype d) {
+  return st__is_floating(d) ? (st_dtype)st__dtype_facts[d].counterpart : d;
+}
+/* The limits of a floating dtype, or of the parts of a complex one. */
+static inline const st_dtype_facts *st__float_limits(st_dtype d) {
+  return &st__dtype_facts[st__real_dtype(d)];
+}
 
 /* BAD_DTYPE for a result of dtype complex32, bcomplex32 or int128. */
 st_status st__refuse_promoted(st_dtype d);
@@ -165,5 +175,16 @@ static inline uint16_t st__float_to_bf16(float f) {
   const uint32_t r = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;
   return (uint16_t)((u & 0x7fffffffu) > 0x7f800000u ? 0x7fc0u : r);
 }
+
+/* X(id, T, name): the dtypes of fewer than 32 bits, the type of their bits, and
+ * how the conversions from and to float32 are called. */
+#define ST_REDUCED_FLOATS(X) \
+  X(FLOAT16,  uint16_t, half) \
+  X(BFLOAT16, uint16_t, bf16)
+
+#define ST_REDUCED_BIT(id, T, name) | UINT64_C(1) << ST_##id
+_Static_assert((0 ST_REDUCED_FLOATS(ST_REDUCED_BIT)) ==
+               ST_DTYPES_OF(ST_KIND_BIT(HALF)),
+               "a dtype has no conversions from and to float32");
 
 #endif

@@ -43,38 +43,7 @@ typedef enum st_status {
   ST_STATUS_COUNT
 } st_status;
 
-/* -- Dtypes --------------------------------------------------------------- */
-
-/* id, name, bytes. The first eight have ATen's numbers. complex32, bcomplex32
- * (two bfloat16) and int128 exist in type promotion only: no tensor has them.
- * ORDER DTYPE: promote_table (base/dtype.c), kernel tables. */
-#define ST_DTYPE_MAP(X) \
-  X(UINT8,      "uint8",      1)  \
-  X(INT8,       "int8",       1)  \
-  X(INT16,      "int16",      2)  \
-  X(INT32,      "int32",      4)  \
-  X(INT64,      "int64",      8)  \
-  X(FLOAT16,    "float16",    2)  \
-  X(FLOAT32,    "float32",    4)  \
-  X(FLOAT64,    "float64",    8)  \
-  X(COMPLEX64,  "complex64",  8)  \
-  X(COMPLEX128, "complex128", 16) \
-  X(BOOL,       "bool",       1)  \
-  X(BFLOAT16,   "bfloat16",   2)  \
-  X(UINT16,     "uint16",     2)  \
-  X(UINT32,     "uint32",     4)  \
-  X(UINT64,     "uint64",     8)  \
-  X(COMPLEX32,  "complex32",  4)  \
-  X(BCOMPLEX32, "bcomplex32", 4)  \
-  X(INT128,     "int128",     16)
-
-typedef enum st_dtype {
-#define ST_DTYPE_ENUM(id, name, bytes) ST_##id,
-  ST_DTYPE_MAP(ST_DTYPE_ENUM)
-#undef ST_DTYPE_ENUM
-  ST_DTYPE_COUNT = ST_COMPLEX32, /* dtypes a tensor can have */
-  ST_DTYPE_ALL = ST_INT128 + 1, ST_DTYPE_NONE = 255 /* "not given" */
-} st_dtype;
+#include "base/dtypes.h"
 
 /* -- Memory formats and devices ------------------------------------------- */
 

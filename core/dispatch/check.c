@@ -63,16 +63,15 @@ static bool accepts_one(st_type type, uint32_t tag) {
   }
 }
 
-/* The number of values of an enumeration, 0 for other types. Kernels index
- * tables by these values, so they are range-checked. */
-static int64_t enum_count(const st_arg *arg) {
-  if (arg->list) return 0;
+/* Is i a value of the type? Kernels index tables by those of enumerations. */
+static bool is_value(const st_arg *arg, int64_t i) {
+  if (arg->list) return true;
   switch (arg->type) {
-    case ST_TYPE_DTYPE: return ST_DTYPE_COUNT;
-    case ST_TYPE_FORMAT: return ST_FORMAT_COUNT;
-    case ST_TYPE_DEVICE: return ST_DEVICE_COUNT;
-    case ST_TYPE_LAYOUT: return 1;
-    default: return 0;
+    case ST_TYPE_DTYPE: return st__is_tensor_dtype(i);
+    case ST_TYPE_FORMAT: return i >= 0 && i < ST_FORMAT_COUNT;
+    case ST_TYPE_DEVICE: return i >= 0 && i < ST_DEVICE_COUNT;
+    case ST_TYPE_LAYOUT: return i == 0;
+    default: return true;
   }
 }
 
@@ -85,7 +84,6 @@ static bool has_null(const st_value *v) {
 
 static st_status check_arg(const st_schema *s, int i, const st_value *v) {
   const st_arg *arg = &s->args[i];
-  const int64_t count = enum_count(arg);
   if (v->tag == ST_TAG_NONE && arg->optional) return ST_OK;
   const bool fits = arg->list ? accepts_list(arg->type, v->tag)
                               : accepts_one(arg->type, v->tag);
@@ -98,7 +96,7 @@ static st_status check_arg(const st_schema *s, int i, const st_value *v) {
     return st__fail(ST_BAD_VALUE, "argument '%s': the %s has no data",
                     arg->name, tag_name(v->tag));
   }
-  if (count && (v->u.i < 0 || v->u.i >= count)) {
+  if (!is_value(arg, v->u.i)) {
     return st__fail(ST_BAD_VALUE, "argument '%s': %" PRId64 " is not a valid "
                     "%s", arg->name, v->u.i, arg->text);
   }

@@ -228,7 +228,7 @@ static st_status resolve_output(st_iter *it, int i, st_dtype written) {
   st_iter_operand *op = &it->op[i];
   if (!op->tensor) {
     if (op->target == ST_DTYPE_NONE) op->target = written;
-    if (op->target < ST_DTYPE_COUNT) return ST_OK;
+    if (st__is_tensor_dtype(op->target)) return ST_OK;
     return st__fail(ST_BAD_DTYPE, "the dtype of %s cannot be inferred",
                     operand_name(it, i, (char[24]){0}));
   }

@@ -12,33 +12,21 @@
 
 #include <string.h>
 
+#include "base/dtype.h"
 #include "base/memory.h"
 
 /* -- Dtypes --------------------------------------------------------------- */
 
-/* ORDER DTYPE */
-static const struct { uint8_t code, bits; } type_of[ST_DTYPE_COUNT] = {
-  [ST_UINT8] = {ST_DL_UINT, 8},
-  [ST_INT8] = {ST_DL_INT, 8},
-  [ST_INT16] = {ST_DL_INT, 16},
-  [ST_INT32] = {ST_DL_INT, 32},
-  [ST_INT64] = {ST_DL_INT, 64},
-  [ST_UINT16] = {ST_DL_UINT, 16},
-  [ST_UINT32] = {ST_DL_UINT, 32},
-  [ST_UINT64] = {ST_DL_UINT, 64},
-  [ST_FLOAT16] = {ST_DL_FLOAT, 16},
-  [ST_FLOAT32] = {ST_DL_FLOAT, 32},
-  [ST_FLOAT64] = {ST_DL_FLOAT, 64},
-  [ST_COMPLEX64] = {ST_DL_COMPLEX, 64},
-  [ST_COMPLEX128] = {ST_DL_COMPLEX, 128},
-  [ST_BOOL] = {ST_DL_BOOL, 8},
-  [ST_BFLOAT16] = {ST_DL_BFLOAT, 16}
-};
+static st_dl_type type_of(st_dtype d) {
+  return (st_dl_type){st__dtype_facts[d].dlpack,
+                      (uint8_t)(8 * st__itemsize(d)), 1};
+}
 
 static st_status find_dtype(st_dl_type type, st_dtype *out) {
-  for (int d = 0; d < ST_DTYPE_COUNT; d++) {
-    if (type_of[d].code == type.code && type_of[d].bits == type.bits &&
-        type.lanes == 1) {
+  for (int d = 0; d < ST_DTYPE_ALL; d++) {
+    const st_dl_type own = type_of((st_dtype)d);
+    if (st__is_tensor_dtype(d) && own.code == type.code &&
+        own.bits == type.bits && own.lanes == type.lanes) {
       *out = (st_dtype)d;
       return ST_OK;
     }
@@ -115,7 +103,7 @@ static st_status new_export(st_tensor *t, export **out, st_dl_tensor *dl) {
   *dl = (st_dl_tensor){
     .data = t->numel ? st__data(t) : NULL, .device = {ST_DL_CPU, 0},
     .ndim = t->ndim,
-    .dtype = {type_of[t->dtype].code, type_of[t->dtype].bits, 1},
+    .dtype = type_of(t->dtype),
     .shape = e->dims, .strides = e->dims + t->ndim};
   *out = e;
   return ST_OK;

@@ -16,7 +16,7 @@ typedef struct st_dl_device {
 } st_dl_device;
 
 typedef struct st_dl_type {
-  uint8_t code;              /* st_dl_code */
+  uint8_t code;              /* of st_dtype_facts */
   uint8_t bits;              /* of the whole element: 64 for complex64 */
   uint16_t lanes;            /* 1, unless elements are short vectors */
 } st_dl_type;
@@ -47,12 +47,6 @@ struct DLManagedTensorVersioned {
 
 enum { ST_DL_CPU = 1, ST_DL_MAJOR = 1, ST_DL_MINOR = 0 };
 enum { ST_DL_READ_ONLY = 1, ST_DL_IS_COPIED = 2 }; /* flags */
-
-/* The codes of DLPack without opaque handles and types of less than a byte. */
-typedef enum st_dl_code {
-  ST_DL_INT = 0, ST_DL_UINT = 1, ST_DL_FLOAT = 2, ST_DL_BFLOAT = 4,
-  ST_DL_COMPLEX = 5, ST_DL_BOOL = 6
-} st_dl_code;
 
 /* See strided_memory.h. */
 st_status st__to_dlpack(st_tensor *t, struct DLManagedTensor **out);

@@ -225,7 +225,7 @@ static st_status cannot_regroup(const st_tensor *t, st_dtype dtype) {
 
 st_status st__view_dtype(const st_tensor *t, st_dtype dtype,
                          st_tensor **out) {
-  if ((unsigned)dtype >= ST_DTYPE_COUNT) {
+  if (!st__is_tensor_dtype(dtype)) {
     return st__fail(ST_BAD_DTYPE, "a tensor cannot have dtype %s",
                     st__dtype_name(dtype));
   }

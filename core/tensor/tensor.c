@@ -45,7 +45,7 @@ static st_status check_rank(int ndim) {
 }
 
 static st_status check_dtype(st_dtype dtype) {
-  if ((unsigned)dtype < ST_DTYPE_COUNT) return ST_OK;
+  if (st__is_tensor_dtype(dtype)) return ST_OK;
   return st__fail(ST_BAD_DTYPE, "a tensor cannot have dtype %s",
                   st__dtype_name(dtype));
 }

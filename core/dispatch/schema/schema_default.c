@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/dtype.h"
 #include "dispatch/schema/schema_type.h"
 #include "tensor/value.h"
 
@@ -150,13 +151,12 @@ constants[] = {
   {"Mean", ST_TYPE_INT, 1},
 };
 
-/* The number of values of an enumeration; 0 for other integer types. */
-static int64_t enum_count(st_type type) {
+static bool is_value(st_type type, int64_t i) {
   switch (type) {
-    case ST_TYPE_DTYPE: return ST_DTYPE_COUNT;
-    case ST_TYPE_FORMAT: return ST_FORMAT_COUNT;
-    case ST_TYPE_LAYOUT: return 1;
-    default: return 0;
+    case ST_TYPE_DTYPE: return st__is_tensor_dtype(i);
+    case ST_TYPE_FORMAT: return i >= 0 && i < ST_FORMAT_COUNT;
+    case ST_TYPE_LAYOUT: return i == 0;
+    default: return true;
   }
 }
 
@@ -174,9 +174,8 @@ static st_status parse_int_like(st_parser *p, st_type type, st_value *out) {
     return st__lex_fail(p, at, "this name is not a default of this type");
   }
   ST_TRY(parse_number(p, &n));
-  const int64_t count = enum_count(type);
   if (n.kind != INTEGER) return st__lex_fail(p, at, "expected an integer");
-  if (count && (n.i < 0 || n.i >= count)) {
+  if (!is_value(type, n.i)) {
     return st__lex_fail(p, at, "a default is out of range");
   }
   *out = st__of_int(n.i);

@@ -110,8 +110,7 @@ static void write_range(void *ctx, int64_t begin, int64_t end) {
 static st_dtype made_dtype(const sequence *q, st_dtype dtype) {
   if (q->is_complex) return ST_COMPLEX128;
   if (q->curve == CURVE_INT) return dtype == ST_INT32 ? ST_INT32 : ST_INT64;
-  const bool narrow = dtype == ST_FLOAT32 || dtype == ST_FLOAT16 ||
-                      dtype == ST_BFLOAT16; /* those go through float32 */
+  const bool narrow = dtype == ST_FLOAT32 || st__is_reduced_float(dtype);
   return narrow && q->curve != CURVE_LOG ? ST_FLOAT32 : ST_FLOAT64;
 }
 

@@ -15,7 +15,7 @@ st_status st__read_options(const st_value *options, st_options *out) {
   const int64_t layout = st__next_int_or(&options, 0);
   const int64_t device = st__next_int_or(&options, out->device);
   const bool pin_memory = st__next_bool(&options);
-  if (dtype < 0 || dtype >= ST_DTYPE_COUNT) {
+  if (!st__is_tensor_dtype(dtype)) {
     return st__fail(ST_BAD_DTYPE, "no tensor can have dtype %s",
                     st__dtype_name((st_dtype)dtype));
   }

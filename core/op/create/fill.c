@@ -21,17 +21,9 @@
 
 /* -- Range checks --------------------------------------------------------- */
 
-static const struct { double low, high; } float_limits[] = {
-  [ST_FLOAT16] = {-65504.0, 65504.0},
-  [ST_BFLOAT16] = {-0x1.fep127, 0x1.fep127},
-  [ST_FLOAT32] = {-0x1.fffffep127, 0x1.fffffep127},
-  [ST_COMPLEX64] = {-0x1.fffffep127, 0x1.fffffep127},
-};
-
 static bool float_fits(double f, st_dtype dtype) {
-  if (dtype == ST_FLOAT64 || dtype == ST_COMPLEX128) return true;
   return f != f || f - f != 0 || /* NaN and infinities are representable */
-         (f >= float_limits[dtype].low && f <= float_limits[dtype].high);
+         fabs(f) <= st__float_limits(dtype)->max;
 }
 
 /* A negative number wraps into an unsigned dtype, as it does in ATen. */
@@ -79,7 +71,7 @@ st_status st__check_scalar_fits(st_scalar v, st_dtype dtype) {
 
 static st_status check_named(const char *name, st_scalar v, st_dtype d) {
   char why[128];
-  if (d >= ST_DTYPE_COUNT || fits(v, d)) return ST_OK;
+  if (!st__is_tensor_dtype(d) || fits(v, d)) return ST_OK;
   const st_status status = st__check_scalar_fits(v, d);
   snprintf(why, sizeof why, "%s", st__message());
   return st__fail(status, "argument '%s': %s", name, why);

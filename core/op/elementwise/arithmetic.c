@@ -195,8 +195,8 @@ static st_status power_meta(st_run *r, st_scalar exponent) {
 /* A copy keeps a NaN of a half type and a bool that is not 0 or 1, which powers
  * change. */
 static bool is_first_power(st_scalar exponent, st_dtype d) {
-  return st__scalar_to_double(exponent) == 1 && d < ST_DTYPE_COUNT &&
-         d != ST_BOOL && d != ST_FLOAT16 && d != ST_BFLOAT16;
+  return st__scalar_to_double(exponent) == 1 && st__is_tensor_dtype(d) &&
+         d != ST_BOOL && !st__is_reduced_float(d);
 }
 
 static st_kernel_id power_kernel(st_scalar exponent, st_dtype d) {
@@ -218,7 +218,7 @@ static st_status power_impl(st_run *r, st_scalar exponent) {
   ST_TRY(st__round_to_half("exponent", &exponent, r->it.common_dtype));
   const st_params k = {.s = {exponent}};
   const st_kernel_id id = power_kernel(exponent, r->it.common_dtype);
-  const bool has_kernel = r->it.common_dtype < ST_DTYPE_COUNT &&
+  const bool has_kernel = st__is_tensor_dtype(r->it.common_dtype) &&
                           st__kernel(id, r->it.common_dtype) != NULL;
   return st__run_kernel(r, has_kernel ? id : ST_K_pow_number, &k);
 }

@@ -233,20 +233,13 @@ st_status st__lerp_meta(st_run *r) {
 
 /* -- nan_to_num, round, gelu ---------------------------------------------- */
 
-static double largest(st_dtype d) {
-  switch (d) {
-    case ST_FLOAT16: return 65504.0;
-    case ST_BFLOAT16: return 0x1.fep127;
-    case ST_FLOAT32: return FLT_MAX;
-    default: return DBL_MAX;
-  }
-}
-
 /* Defaults: 0 for NaN, the largest finite values of the dtype for infinities.
  */
 st_status st__nan_to_num_impl(st_run *r) {
   const st_value *posinf = &r->args[2], *neginf = &r->args[3];
-  const double max = largest(st__real_dtype(r->it.common_dtype));
+  const st_dtype d = r->it.common_dtype;
+  const double max = st__is_integral(d) || d == ST_BOOL
+                     ? DBL_MAX : st__float_limits(d)->max;
   st_params k;
   st__get_scalars(r, &k);
   if (st__is_none(posinf)) k.s[1] = st__scalar_float(max);

@@ -85,8 +85,7 @@ static st_status check_renorm(const st_tensor *self, st_scalar p,
  * bfloat16. */
 static st_tensor *slice_norms(st_op_scope *c, const st_tensor *self,
                               st_value p, int dim) {
-  const bool is_half = self->dtype == ST_FLOAT16 ||
-                       self->dtype == ST_BFLOAT16;
+  const bool is_half = st__is_reduced_float(self->dtype);
   int64_t dims[ST_MAX_DIMS];
   int n = 0;
   for (int d = 0; d < self->ndim; d++) if (d != dim) dims[n++] = d;

@@ -116,14 +116,10 @@ static void run_range(void *ctx, int64_t begin, int64_t end) {
 
 /* -- Checks --------------------------------------------------------------- */
 
-static bool is_half(st_dtype d) {
-  return d == ST_FLOAT16 || d == ST_BFLOAT16;
-}
-
 static st_status check_dtype(const job *j, const st_tensor *t, int list,
                              uint32_t k) {
   if (t->dtype == j->dtype ||
-      (j->dtype == ST_FLOAT32 && is_half(t->dtype))) {
+      (j->dtype == ST_FLOAT32 && st__is_reduced_float(t->dtype))) {
     return ST_OK;
   }
   return st__fail(ST_BAD_DTYPE, "argument '%s' number %u has dtype %s, but %s",

@@ -28,14 +28,9 @@ static bool is_whole(st_dtype d) { return d == ST_BOOL || st__is_integral(d); }
 
 /* The largest int64 n such that every integer from 0 to n is exact in dtype. */
 static int64_t largest(st_dtype dtype) {
-  switch (dtype) {
-    case ST_FLOAT16: return 1 << 11;
-    case ST_BFLOAT16: return 1 << 8;
-    case ST_FLOAT32: return 1 << 24;
-    case ST_FLOAT64: return INT64_C(1) << 53;
-    case ST_UINT64: return INT64_MAX;
-    default: return is_whole(dtype) ? st__int_highest(dtype).u.i : INT64_MAX;
-  }
+  if (st__is_floating(dtype)) return (int64_t)(2 / st__dtype_facts[dtype].eps);
+  if (!is_whole(dtype) || dtype == ST_UINT64) return INT64_MAX;
+  return st__int_highest(dtype).u.i;
 }
 
 static int64_t smallest(st_dtype dtype) {

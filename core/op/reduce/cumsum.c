@@ -24,7 +24,7 @@ st_status st__asked_dtype(const st_run *r, st_dtype otherwise,
                           st_dtype *dtype) {
   const st_value *asked = st__named_arg(r, "dtype");
   *dtype = asked ? (st_dtype)asked->u.i : otherwise;
-  return *dtype < ST_DTYPE_COUNT ? ST_OK : st__no_kernel_for(*dtype);
+  return st__is_tensor_dtype(*dtype) ? ST_OK : st__no_kernel_for(*dtype);
 }
 
 st_status st__cumsum_meta(st_run *r) {

@@ -278,7 +278,7 @@ st_status st__no_kernel_for(st_dtype dtype) {
 }
 
 st_status st__find_kernel(st_kernel_id id, st_dtype dtype, st_loop *out) {
-  *out = dtype < ST_DTYPE_COUNT ? st__kernel(id, dtype) : NULL;
+  *out = st__is_tensor_dtype(dtype) ? st__kernel(id, dtype) : NULL;
   return *out ? ST_OK : st__no_kernel_for(dtype);
 }
 

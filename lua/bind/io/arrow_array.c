@@ -33,14 +33,6 @@ typedef struct arrow_array {
   void *private_data;
 } arrow_array;
 
-static const struct { char letter; st_dtype dtype; } formats[] = {
-  {'b', ST_BOOL}, {'c', ST_INT8}, {'C', ST_UINT8}, {'s', ST_INT16},
-  {'S', ST_UINT16}, {'i', ST_INT32}, {'I', ST_UINT32}, {'l', ST_INT64},
-  {'L', ST_UINT64}, {'e', ST_FLOAT16}, {'f', ST_FLOAT32}, {'g', ST_FLOAT64}
-};
-
-enum { FORMATS = sizeof formats / sizeof formats[0] };
-
 /* -- Arguments ------------------------------------------------------------ */
 
 /* The address at idx of a structure of `size` bytes. */
@@ -106,8 +98,6 @@ static st_status export_buffers(st_tensor *t, int64_t n, exported **out) {
 
 /* to_arrow(t, schema, array): fills the structures at two addresses */
 static int to_arrow(lua_State *L) {
-  static const char letters[][2] = {"b", "c", "C", "s", "S", "i", "I", "l",
-                                    "L", "e", "f", "g"};
   st__state *h = st__state_of(L);
   st_tensor *t = st__check_tensor(h, L, 1, "self");
   st__access_elements(h, L, NULL);
@@ -115,11 +105,10 @@ static int to_arrow(lua_State *L) {
                                       sizeof *schema);
   arrow_array *array = check_struct(h, L, 3, "to_arrow", "array",
                                     sizeof *array);
-  int k = 0;
-  while (k < FORMATS && formats[k].dtype != st_tensor_dtype(t)) k++;
-  if (k == FORMATS) {
+  const st_dtype_facts *dtype = st_dtype_facts_of(st_tensor_dtype(t));
+  if (!dtype->arrow) {
     return st__error(h, L, ST_BAD_DTYPE, "to_arrow: Arrow has no %s",
-                     st_dtype_name(st_tensor_dtype(t)));
+                     dtype->name);
   }
   if (st_tensor_ndim(t) != 1) {
     return st__error(h, L, ST_BAD_SHAPE, "to_arrow: an array has one "
@@ -138,7 +127,7 @@ static int to_arrow(lua_State *L) {
   if (status != ST_OK) {
     return st__error(h, L, status, "to_arrow: %s", st_message());
   }
-  *schema = (arrow_schema){.format = letters[k], .name = "",
+  *schema = (arrow_schema){.format = dtype->arrow, .name = "",
                            .release = release_schema};
   *array = (arrow_array){.length = n, .n_buffers = 2, .buffers = e->buffers,
                          .release = release_array, .private_data = e};
@@ -147,10 +136,18 @@ static int to_arrow(lua_State *L) {
 
 /* -- Importing ------------------------------------------------------------ */
 
+/* The dtype of a format, or ST_DTYPE_NONE. */
+static st_dtype dtype_of(const char *format) {
+  for (int d = 0; d < ST_DTYPE_ALL; d++) {
+    const char *own = st_dtype_facts_of((st_dtype)d)->arrow;
+    if (own && strcmp(own, format) == 0) return (st_dtype)d;
+  }
+  return ST_DTYPE_NONE;
+}
+
 /* Raises unless the array has numbers or booleans. */
 static st_dtype check_array(st__state *h, lua_State *L, const arrow_schema *s,
                             const arrow_array *a) {
-  int k = 0;
   if (!s->release || !a->release) {
     st__error(h, L, ST_BAD_STATE, "from_arrow: the %s has been released",
               s->release ? "array" : "schema");
@@ -158,10 +155,8 @@ static st_dtype check_array(st__state *h, lua_State *L, const arrow_schema *s,
   if (!s->format) {
     st__error(h, L, ST_BAD_VALUE, "from_arrow: the schema has no format");
   }
-  while (k < FORMATS && (s->format[0] != formats[k].letter || s->format[1])) {
-    k++;
-  }
-  if (k == FORMATS || s->dictionary || s->n_children > 0) {
+  const st_dtype dtype = dtype_of(s->format);
+  if (dtype == ST_DTYPE_NONE || s->dictionary || s->n_children > 0) {
     st__error(h, L, ST_BAD_DTYPE, "from_arrow: the format '%.20s'%s is none of "
               "numbers and booleans", s->format,
               s->dictionary ? " of a dictionary" : "");
@@ -171,7 +166,7 @@ static st_dtype check_array(st__state *h, lua_State *L, const arrow_schema *s,
       !a->buffers || (!a->buffers[1] && a->length > 0)) {
     st__error(h, L, ST_BAD_VALUE, "from_arrow: the array is malformed");
   }
-  return formats[k].dtype;
+  return dtype;
 }
 
 static bool has_nulls(const arrow_array *a) {

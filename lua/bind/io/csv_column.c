@@ -126,7 +126,7 @@ static const char *to_double(const st__csv_words *w, const st__csv_column *k,
 static bool store_integer(const st__csv_column *k, char *to, uint64_t u,
                           bool is_negative) {
   const int bits = 8 * (int)st_dtype_size(k->dtype);
-  const bool is_unsigned = st__is_unsigned(k->dtype);
+  const bool is_unsigned = st_dtype_is_unsigned(k->dtype);
   const uint64_t half = UINT64_C(1) << (bits - 1);
   const uint64_t most = is_unsigned ? half - 1 + half : half - 1;
   if (u > (is_negative ? is_unsigned ? 0 : half : most)) return false;

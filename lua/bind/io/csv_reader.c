@@ -74,8 +74,9 @@ void st__csv_bind_columns(reader *r) {
     const st_tensor *t = st__to_tensor(r->h, L, -1);
     const st_dtype dtype = st_tensor_dtype(t);
     if (st_tensor_ndim(t) != 1 || st_tensor_sizes(t)[0] != r->limit ||
-        (!st__is_integral(dtype) && dtype != ST_BOOL && dtype != ST_FLOAT32 &&
-         dtype != ST_FLOAT64) || (k->step && dtype != k->dtype)) {
+        (!st_dtype_is_integer(dtype) && dtype != ST_BOOL &&
+         dtype != ST_FLOAT32 && dtype != ST_FLOAT64) ||
+        (k->step && dtype != k->dtype)) {
       st__error(r->h, L, ST_BAD_SHAPE, "csv_parse: column %d is no tensor of "
                 "numbers with %" PRId64 " elements", c + 1, r->limit);
     }

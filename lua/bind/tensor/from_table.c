@@ -140,9 +140,9 @@ static void infer_value(inferred *s, int depth, bool is_first) {
 static st_dtype natural_dtype(const inferred *s, st_dtype dtype) {
   if (s->has_complex) return ST_COMPLEX128;
   if (s->has_float) return ST_FLOAT64;
-  if (s->has_minus_zero && !st__is_integral(dtype)) return ST_FLOAT64;
+  if (s->has_minus_zero && !st_dtype_is_integer(dtype)) return ST_FLOAT64;
   if (s->has_uint) { /* a negative integer wraps into an integer dtype */
-    return s->has_negative && !st__is_integral(dtype) ? ST_FLOAT64
+    return s->has_negative && !st_dtype_is_integer(dtype) ? ST_FLOAT64
                                                       : ST_UINT64;
   }
   if (s->has_int) return ST_INT64;

@@ -28,7 +28,7 @@ static bool is_mask(const st_tensor *t) {
 }
 
 static bool is_integral(const st_tensor *t) {
-  return st__is_integral(st_tensor_dtype(t));
+  return st_dtype_is_integer(st_tensor_dtype(t));
 }
 
 /* ipairs reads one index too many, since no element of a tensor is nil. */
@@ -408,7 +408,7 @@ static int tensor_index(lua_State *L) {
 /* Converts the number in argument 3 for dtype d: Note [Negative zero]. */
 static bool to_element(st__state *h, lua_State *L, st_dtype d, st_scalar *s) {
   if (!st__to_scalar(h, L, 3, s)) return false;
-  if (!st__is_integral(d) && lua_type(L, 3) == LUA_TNUMBER &&
+  if (!st_dtype_is_integer(d) && lua_type(L, 3) == LUA_TNUMBER &&
       s->kind == ST_SCALAR_INT && s->u.i == 0) {
     *s = (st_scalar){ST_SCALAR_FLOAT, {.f = lua_tonumber(L, 3)}};
   }

@@ -98,10 +98,10 @@ static const char *similar_dtype(const char *s) {
   const char *found = NULL, *dot = strrchr(s, '.');
   int best = strlen(s) <= 4 ? 2 : 3;
   if (dot) s = dot + 1; /* torch.float32 */
-  for (int i = 0; i < ST_DTYPE_COUNT; i++) {
+  for (int i = 0; i < ST_DTYPE_ALL; i++) {
     const char *name = st_dtype_name((st_dtype)i);
     const int d = distance(s, name);
-    if (d >= best) continue;
+    if (d >= best || !st_dtype_is_of_tensors((st_dtype)i)) continue;
     best = d;
     found = name;
   }
@@ -112,7 +112,8 @@ void st__add_dtypes(text *t, const char *given) {
   const char *similar = given ? similar_dtype(given) : NULL;
   if (similar) add(t, "; did you mean '%s'?", similar);
   add(t, "\n  the dtypes are");
-  for (int i = 0; i < ST_DTYPE_COUNT; i++) {
+  for (int i = 0; i < ST_DTYPE_ALL; i++) {
+    if (!st_dtype_is_of_tensors((st_dtype)i)) continue;
     add(t, "%s %s", i ? "," : "", st_dtype_name((st_dtype)i));
   }
 }

@@ -3,7 +3,6 @@
  * a name that the script writes.
  */
 
-#include <float.h>
 #include <string.h>
 
 #include "value/value.h"
@@ -56,19 +55,9 @@ void st__push_dtype(st__state *h, lua_State *L, st_dtype d) {
   lua_rawgeti(L, LUA_REGISTRYINDEX, h->dtypes->name_ref[d]); /* [+1] */
 }
 
-static bool is_floating(st_dtype d) {
-  return d == ST_FLOAT16 || d == ST_BFLOAT16 || d == ST_FLOAT32 ||
-         d == ST_FLOAT64;
-}
-
-static bool is_complex(st_dtype d) {
-  return d == ST_COMPLEX32 || d == ST_BCOMPLEX32 || d == ST_COMPLEX64 ||
-         d == ST_COMPLEX128;
-}
-
 /* An integer dtype's smallest and largest number. */
 static void push_integer_limits(st__state *h, lua_State *L, st_dtype d) {
-  const bool is_signed = !st__is_unsigned(d);
+  const bool is_signed = !st_dtype_is_unsigned(d);
   const int bits = 8 * (int)st_dtype_size(d) - is_signed;
   const uint64_t max = UINT64_MAX >> (64 - bits);
   st__push_int(h, L, is_signed ? -(int64_t)max - 1 : 0); /* [+1] */
@@ -77,51 +66,100 @@ static void push_integer_limits(st__state *h, lua_State *L, st_dtype d) {
   lua_setfield(L, -2, "max");                   /* [-1] */
 }
 
-/* The limits of a floating dtype, and of a complex one's parts. */
-static void push_float_limits(lua_State *L, st_dtype d) {
-  double max = FLT_MAX, eps = FLT_EPSILON, tiny = FLT_MIN;
-  switch (d) {
-    case ST_FLOAT64: case ST_COMPLEX128:
-      max = DBL_MAX, eps = DBL_EPSILON, tiny = DBL_MIN;
-      break;
-    case ST_FLOAT16: case ST_COMPLEX32:
-      max = 65504, eps = 0x1p-10, tiny = 0x1p-14;
-      break;
-    case ST_BFLOAT16: case ST_BCOMPLEX32:
-      max = 0x1.FEp127, eps = 0x1p-7, tiny = 0x1p-126;
-      break;
-    default: break;
-  }
-  const struct { const char *name; double value; } limits[] = {
-    {"min", -max}, {"max", max}, {"eps", eps}, {"tiny", tiny}};
-  for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
-    lua_pushnumber(L, limits[i].value);         /* [+1] */
-    lua_setfield(L, -2, limits[i].name);        /* [-1] */
-  }
+static void set_number(lua_State *L, const char *name, double value) {
+  lua_pushnumber(L, value);                     /* [+1] */
+  lua_setfield(L, -2, name);                    /* [-1] */
+}
+
+static void set_integer(lua_State *L, const char *name, lua_Integer value) {
+  lua_pushinteger(L, value);                    /* [+1] */
+  lua_setfield(L, -2, name);                    /* [-1] */
+}
+
+static void set_flag(lua_State *L, const char *name, bool value) {
+  lua_pushboolean(L, value);                    /* [+1] */
+  lua_setfield(L, -2, name);                    /* [-1] */
+}
+
+/* Nothing for NULL. */
+static void set_text(lua_State *L, const char *name, const char *value) {
+  if (!value) return;
+  lua_pushstring(L, value);                     /* [+1] */
+  lua_setfield(L, -2, name);                    /* [-1] */
+}
+
+/* What is known of a complex dtype's parts, or of d itself. */
+static const st_dtype_facts *part_of(st_dtype d) {
+  const st_dtype_facts *f = st_dtype_facts_of(d);
+  return st_dtype_is_complex(d) ? st_dtype_facts_of((st_dtype)f->counterpart)
+                                : f;
 }
 
 /* dtype_info(dtype): a table that describes the dtype */
 static int dtype_info(lua_State *L) {
   st__state *h = st__state_of(L);
   const st_dtype d = st__check_dtype(h, L, 1, "dtype");
-  const bool has_parts = is_complex(d), is_float = is_floating(d);
-  const struct { const char *name; bool value; } flags[] = {
-    {"is_floating_point", is_float}, {"is_complex", has_parts},
-    {"is_signed", d != ST_BOOL && !st__is_unsigned(d)}};
+  const st_dtype_facts *part = part_of(d);
   lua_createtable(L, 0, 10);                    /* [+1] */
   st__push_dtype(h, L, d);                      /* [+1] */
   lua_setfield(L, -2, "dtype");                 /* [-1] */
-  lua_pushinteger(L, (lua_Integer)st_dtype_size(d)); /* [+1] */
-  lua_setfield(L, -2, "itemsize");              /* [-1] */
-  lua_pushinteger(L, (lua_Integer)st_dtype_size(d) * 8 /
-                     (has_parts ? 2 : 1));      /* [+1] */
-  lua_setfield(L, -2, "bits");                  /* [-1] */
-  for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
-    lua_pushboolean(L, flags[i].value);         /* [+1] */
-    lua_setfield(L, -2, flags[i].name);         /* [-1] */
+  set_integer(L, "itemsize", (lua_Integer)st_dtype_size(d));
+  set_integer(L, "bits", part->size * 8);
+  set_flag(L, "is_floating_point", st_dtype_is_floating(d));
+  set_flag(L, "is_complex", st_dtype_is_complex(d));
+  set_flag(L, "is_signed", d != ST_BOOL && !st_dtype_is_unsigned(d));
+  if (part->max > 0) {
+    set_number(L, "min", -part->max);
+    set_number(L, "max", part->max);
+    set_number(L, "eps", part->eps);
+    set_number(L, "tiny", part->tiny);
+  } else if (st_dtype_is_integer(d) && st_dtype_is_of_tensors(d)) {
+    push_integer_limits(h, L, d);
   }
-  if (is_float || has_parts) push_float_limits(L, d);
-  else if (st__is_integral(d)) push_integer_limits(h, L, d);
+  return 1;
+}
+
+static const char *kind_of(st_dtype d) {
+  return st_dtype_is_complex(d) ? "complex"
+       : st_dtype_is_floating(d) ? "float"
+       : st_dtype_is_unsigned(d) ? "unsigned"
+       : st_dtype_is_integer(d) ? "signed" : "bool";
+}
+
+/* dtypes(): a table for each dtype, in a list. part: the dtype of the parts of
+ * complex numbers, whose size is the unit of swapping bytes. */
+static int dtypes(lua_State *L) {
+  lua_createtable(L, ST_DTYPE_ALL, 0);          /* [+1] */
+  for (int i = 0; i < ST_DTYPE_ALL; i++) {
+    const st_dtype d = (st_dtype)i;
+    const st_dtype_facts *f = st_dtype_facts_of(d), *part = part_of(d);
+    lua_createtable(L, 0, 12);                  /* [+1] */
+    set_text(L, "name", f->name);
+    set_text(L, "kind", kind_of(d));
+    set_text(L, "part", part->name);
+    set_text(L, "alias", f->alias);
+    set_text(L, "npy", f->npy);
+    set_text(L, "safetensors", f->safetensors);
+    set_text(L, "pt", f->pt);
+    set_integer(L, "size", f->size);
+    set_integer(L, "unit", part->size);
+    set_number(L, "max", part->max);
+    set_number(L, "eps", part->eps);
+    set_flag(L, "is_of_tensors", st_dtype_is_of_tensors(d));
+    lua_rawseti(L, -2, i + 1);                  /* [-1] */
+  }
+  return 1;
+}
+
+/* dtype_names(): the names of dtypes that scripts see, in a list */
+static int dtype_names(lua_State *L) {
+  int n = 0;
+  lua_createtable(L, ST_DTYPE_ALL, 0);          /* [+1] */
+  for (int d = 0; d < ST_DTYPE_ALL; d++) {
+    if (st_dtype_facts_of((st_dtype)d)->kind == ST_KIND_PROMOTED_INT) continue;
+    lua_pushstring(L, st_dtype_name((st_dtype)d)); /* [+1] */
+    lua_rawseti(L, -2, ++n);                    /* [-1] */
+  }
   return 1;
 }
 
@@ -170,7 +208,9 @@ static int sentinel_tostring(lua_State *L) {
 /* -- Opening -------------------------------------------------------------- */
 
 static const luaL_Reg functions[] = {
-  {"dtype_info", dtype_info}, {"get_default_dtype", get_default_dtype},
+  {"dtype_info", dtype_info}, {"dtypes", dtypes},
+  {"dtype_names", dtype_names},
+  {"get_default_dtype", get_default_dtype},
   {"set_default_dtype", set_default_dtype}, {NULL, NULL}
 };
 static const luaL_Reg sentinel_methods[] = {

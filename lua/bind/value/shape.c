@@ -170,14 +170,11 @@ void st__push_sizes(st__state *h, lua_State *L, const int64_t *p, int n,
 
 #if HAS_CONCAT
 
-/* Significant digits that a dtype holds. */
+/* Significant digits of a number; Lua writes 14 of a double. */
 static int digits(st_dtype d) {
-  switch (d) {
-    case ST_FLOAT32: return 7;
-    case ST_FLOAT16: return 4;
-    case ST_BFLOAT16: return 3;
-    default: return 14;
-  }
+  const double eps = st_dtype_facts_of(d)->eps;
+  const int held = eps > 0 ? 1 + (int)floor(-log10(eps)) : 14;
+  return held > 14 ? 14 : held;
 }
 
 /* Formats the number of a 0-dim tensor, as Lua writes it. */

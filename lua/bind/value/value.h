@@ -42,7 +42,7 @@ ST_VALUE_OPENERS(ST_DECLARE_OPENER)
 
 /* -- scalar.c ------------------------------------------------------------- */
 
-/* An integer scalar, and dtypes of integers. */
+/* An integer scalar. */
 static inline st_scalar st__unsigned(uint64_t u) {
   return (st_scalar){u > INT64_MAX ? ST_SCALAR_UINT : ST_SCALAR_INT, {.u = u}};
 }
@@ -52,19 +52,13 @@ static inline bool st__is_whole(const st_scalar *s) {
 static inline double st__whole_to_double(const st_scalar *s) {
   return s->kind == ST_SCALAR_UINT ? (double)s->u.u : (double)s->u.i;
 }
-static inline bool st__is_unsigned(st_dtype d) {
-  return d == ST_UINT8 || (d >= ST_UINT16 && d <= ST_UINT64);
-}
-static inline bool st__is_integral(st_dtype d) {
-  return d <= ST_INT64 || st__is_unsigned(d);
-}
 
 /* Converts a number, boolean, int64_t or uint64_t cdata or scalar userdata;
  * false for any other value. */
 bool st__to_scalar(st__state *h, lua_State *L, int idx, st_scalar *out);
 /* Dtypes of floating and complex numbers. */
 static inline bool st__has_fractions(st_dtype d) {
-  return !st__is_integral(d) && d != ST_BOOL;
+  return !st_dtype_is_integer(d) && d != ST_BOOL;
 }
 static const st_scalar st__minus_zero = {ST_SCALAR_FLOAT, {.f = -0.0}};
 /* True for the number -0.0: Note [Negative zero]. */

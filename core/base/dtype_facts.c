@@ -1,0 +1,74 @@
+/* What is known of each dtype: sizes, limits, names in other formats.
+ */
+
+#include "base/dtype.h"
+
+/* The codes of DLPack. */
+enum {
+  DL_INT = 0, DL_UINT = 1, DL_FLOAT = 2, DL_BFLOAT = 4, DL_COMPLEX = 5,
+  DL_BOOL = 6, DL_NONE = 255
+};
+
+/* X(id, greatest, eps, tiny) */
+#define LIMITS(X) \
+  X(FLOAT16,  65504.0,              0x1p-10, 0x1p-14)  \
+  X(BFLOAT16, 0x1.fep127,           0x1p-7,  0x1p-126) \
+  X(FLOAT32,  0x1.fffffep127,       0x1p-23, 0x1p-126) \
+  X(FLOAT64,  0x1.fffffffffffffp1023, 0x1p-52, 0x1p-1022)
+
+/* X(id, DLPack, alias, .npy, .safetensors, .pt, Arrow) */
+#define NAMES(X) \
+  X(UINT8,      UINT,    "byte",    "u1",  "U8",   "Byte",          "C")  \
+  X(INT8,       INT,     "char",    "i1",  "I8",   "Char",          "c")  \
+  X(INT16,      INT,     "short",   "i2",  "I16",  "Short",         "s")  \
+  X(INT32,      INT,     "int",     "i4",  "I32",  "Int",           "i")  \
+  X(INT64,      INT,     "long",    "i8",  "I64",  "Long",          "l")  \
+  X(FLOAT16,    FLOAT,   "half",    "f2",  "F16",  "Half",          "e")  \
+  X(FLOAT32,    FLOAT,   "float",   "f4",  "F32",  "Float",         "f")  \
+  X(FLOAT64,    FLOAT,   "double",  "f8",  "F64",  "Double",        "g")  \
+  X(COMPLEX64,  COMPLEX, "cfloat",  "c8",  "C64",  "ComplexFloat",  NULL) \
+  X(COMPLEX128, COMPLEX, "cdouble", "c16", NULL,   "ComplexDouble", NULL) \
+  X(BOOL,       BOOL,    NULL,      "b1",  "BOOL", "Bool",          "b")  \
+  X(BFLOAT16,   BFLOAT,  NULL,      NULL,  "BF16", "BFloat16",      NULL) \
+  X(UINT16,     UINT,    NULL,      "u2",  "U16",  "",              "S")  \
+  X(UINT32,     UINT,    NULL,      "u4",  "U32",  "",              "I")  \
+  X(UINT64,     UINT,    NULL,      "u8",  "U64",  "",              "L")  \
+  X(COMPLEX32,  NONE,    NULL,      NULL,  NULL,   NULL,            NULL) \
+  X(BCOMPLEX32, NONE,    NULL,      NULL,  NULL,   NULL,            NULL) \
+  X(INT128,     NONE,    NULL,      NULL,  NULL,   NULL,            NULL)
+
+/* -- Every dtype has its rows --------------------------------------------- */
+
+#define BIT(id, ...) | UINT64_C(1) << ST_##id
+#define BIT_OF_KIND(a, id, kind, counterpart) BIT(id, kind)
+#define EVERY ((UINT64_C(1) << ST_DTYPE_ALL) - 1)
+
+_Static_assert((0 ST_DTYPE_KIND_MAP(BIT_OF_KIND, 0)) == EVERY,
+               "a dtype has no row in ST_DTYPE_KIND_MAP");
+_Static_assert((0 NAMES(BIT)) == EVERY, "a dtype has no names");
+_Static_assert((0 LIMITS(BIT)) == ST_DTYPES_OF(ST_KIND_BIT(FLOAT) |
+                                               ST_KIND_BIT(HALF)),
+               "a floating dtype has no limits");
+
+/* -- Tables --------------------------------------------------------------- */
+
+const uint8_t st__dtype_size[ST_DTYPE_ALL] = {
+#define SIZE(id, name, bytes) [ST_##id] = bytes,
+  ST_DTYPE_MAP(SIZE)
+};
+
+const st_dtype_facts st__dtype_facts[ST_DTYPE_ALL] = {
+#define FACTS(id, text, bytes) [ST_##id].name = text, [ST_##id].size = bytes,
+  ST_DTYPE_MAP(FACTS)
+#define KIND(a, id, what, to) \
+  [ST_##id].kind = ST_KIND_##what, [ST_##id].counterpart = ST_##to,
+  ST_DTYPE_KIND_MAP(KIND, 0)
+#define LIMIT(id, greatest, of_1, least) \
+  [ST_##id].max = greatest, [ST_##id].eps = of_1, [ST_##id].tiny = least,
+  LIMITS(LIMIT)
+#define NAME(id, dl, other, numpy, hf, torch, arrays)                        \
+  [ST_##id].dlpack = DL_##dl, [ST_##id].alias = other,                       \
+  [ST_##id].npy = numpy, [ST_##id].safetensors = hf, [ST_##id].pt = torch,   \
+  [ST_##id].arrow = arrays,
+  NAMES(NAME)
+};
