@@ -14,6 +14,7 @@ core/, so build with -g:
 
 They call no function of the program, so they work on a core file too.
 """
+import re
 import struct
 
 import gdb
@@ -27,13 +28,10 @@ MOST_DIMS = 4     # of a tensor whose elements are printed
 # compilers leave out types that nothing uses. spec/gdb/gdb_spec.lua compares
 # these with the headers.
 
-# ORDER DTYPE: name, struct's code of an element; bf: bfloat16.
-DTYPES = [
-    ('uint8', 'B'), ('int8', 'b'), ('int16', 'h'), ('int32', 'i'),
-    ('int64', 'q'), ('float16', 'e'), ('float32', 'f'), ('float64', 'd'),
-    ('complex64', 'ff'), ('complex128', 'dd'), ('bool', '?'),
-    ('bfloat16', 'bf'), ('uint16', 'H'), ('uint32', 'I'), ('uint64', 'Q'),
-]
+# ORDER DTYPE
+DTYPES = """uint8 int8 int16 int32 int64 float16 float32 float64 complex64
+    complex128 bool bfloat16 uint16 uint32 uint64 complex32 bcomplex32
+    int128""".split()
 DEVICES = 'cpu meta privateuse1 privateuse2 privateuse3'.split()
 KINDS = 'bool int float complex uint'.split()
 TAGS = """none tensor int float bool complex string generator ints floats bools
@@ -60,7 +58,7 @@ def nth(names, number):
 def dtype_name(number):
     if number == 255:
         return 'none'
-    return nth([name for name, _ in DTYPES], number)
+    return nth(DTYPES, number)
 
 
 def ints(pointer, n):
@@ -100,11 +98,25 @@ class KeysetPrinter:
 
 # -- Elements ----------------------------------------------------------------
 
-def decode(code, data):
-    if code == 'bf':  # the upper half of a float
-        return struct.unpack('<f', b'\0\0' + bytes(data))[0]
-    values = struct.unpack('<' + code, bytes(data))
-    return complex(*values) if len(values) == 2 else values[0]
+def element_size(name):
+    return 1 if name == 'bool' else int(re.search(r'\d+', name).group()) // 8
+
+
+def decode(name, data):
+    """The number of an element, by the name of its dtype."""
+    if name == 'bool':
+        return data[0] != 0
+    if 'complex' in name:
+        part = '%s%d' % (name.replace('complex', 'float').rstrip('0123456789'),
+                         len(data) * 4)
+        half = len(data) // 2
+        return complex(decode(part, data[:half]), decode(part, data[half:]))
+    if name == 'bfloat16':  # the upper half of a float
+        return struct.unpack('<f', b'\0\0' + data)[0]
+    if name.startswith('float'):
+        code = {2: '<e', 4: '<f', 8: '<d'}[len(data)]
+        return struct.unpack(code, data)[0]
+    return int.from_bytes(data, 'little', signed=not name.startswith('u'))
 
 
 def number_text(value):
@@ -117,18 +129,14 @@ def number_text(value):
     return str(value)
 
 
-def element_size(code):
-    return 2 if code == 'bf' else struct.calcsize('<' + code)
-
-
-def elements_text(data, code, sizes, strides):
+def elements_text(data, name, sizes, strides):
     """The elements from an address on, nested in braces."""
-    size = element_size(code)
+    size = element_size(name)
     process = gdb.selected_inferior()
     if not sizes:
-        return number_text(decode(code, process.read_memory(data, size)))
+        return number_text(decode(name, bytes(process.read_memory(data, size))))
     shown = min(sizes[0], MOST_PER_DIM)
-    texts = [elements_text(data + i * strides[0] * size, code, sizes[1:],
+    texts = [elements_text(data + i * strides[0] * size, name, sizes[1:],
                            strides[1:]) for i in range(shown)]
     if shown < sizes[0]:
         texts.append('...')
@@ -163,9 +171,8 @@ def tensor_text(t):
     if device != 0 or data == 0 or dtype >= len(DTYPES) or ndim > MOST_DIMS:
         return text
     try:
-        code = DTYPES[dtype][1]
-        start = data + offset * element_size(code)
-        return text + ' = ' + elements_text(start, code, sizes, strides)
+        start = data + offset * element_size(name)
+        return text + ' = ' + elements_text(start, name, sizes, strides)
     except gdb.MemoryError:
         return text + ' = <memory that cannot be read>'
 

@@ -1,14 +1,14 @@
-/* Dtypes as two-letter tags, and the lists of them that kernel rows name.
+/* The types of elements, by the tags of dtypes (dtype_tables.h).
  *
  * Per tag x: T_x is the type of an element in a block, W_x the type to compute
  * in where T_x could overflow (unsigned for integers), ST_ELEM_x the layout in
- * memory, ST_DTYPE_x the dtype, st_param_x(ctx, i) the operator's i-th scalar
- * argument. Half types have no T_x: their blocks hold float32 (Note [Blocks]).
+ * memory, st_param_x(ctx, i) the operator's i-th scalar argument. Half types
+ * have no T_x: their blocks hold float32 (Note [Blocks]).
  */
 #ifndef ST_KERNEL_DTYPE_TAGS_H
 #define ST_KERNEL_DTYPE_TAGS_H
 
-#include "kernel/loop.h"
+#include "kernel/dtype_tables.h"
 
 #include "kernel/complex.h"
 
@@ -33,22 +33,6 @@ typedef T_f8 W_f8;
 typedef T_c4 W_c4;
 typedef T_c8 W_c8;
 typedef T_b1 W_b1;
-
-#define ST_DTYPE_u1 ST_UINT8
-#define ST_DTYPE_i1 ST_INT8
-#define ST_DTYPE_i2 ST_INT16
-#define ST_DTYPE_i4 ST_INT32
-#define ST_DTYPE_i8 ST_INT64
-#define ST_DTYPE_u2 ST_UINT16
-#define ST_DTYPE_u4 ST_UINT32
-#define ST_DTYPE_u8 ST_UINT64
-#define ST_DTYPE_f2 ST_FLOAT16
-#define ST_DTYPE_bf ST_BFLOAT16
-#define ST_DTYPE_f4 ST_FLOAT32
-#define ST_DTYPE_f8 ST_FLOAT64
-#define ST_DTYPE_c4 ST_COMPLEX64
-#define ST_DTYPE_c8 ST_COMPLEX128
-#define ST_DTYPE_b1 ST_BOOL
 
 /* Layout of an element in memory: a size in bytes, or a half type. */
 typedef enum st_elem {
@@ -125,72 +109,5 @@ static inline T_b1 st_param_b1(const st_params *k, int i) {
   st__scalar_store(k->s[i], ST_BOOL, &b);
   return b;
 }
-
-/* -- Lists of dtypes ------------------------------------------------------ */
-
-/* ST_LIST_<list>(M, ...) expands to M_LOOP(tag, ...) per dtype, except M_MATH
- * for a dtype that uses functions of math/functions.def, M_PLAIN for one of
- * plain arguments, M_ANGLE for one of an angle, M_SAME(tag, signed, ...) for
- * one whose loop is that of the signed dtype, and M_QUICK or M_HALF for a half
- * type: Note [Halves in registers].
- * LIBM is FLOAT for an expression that compilers do not vectorise. WRAP, NUMBER
- * and ALL: the result has the same bits for signed and unsigned integers. */
-#define ST_LIST_SIGNED(M, ...)                                               \
-  M##_LOOP(u1, __VA_ARGS__)                                                  \
-  M##_LOOP(i1, __VA_ARGS__) M##_LOOP(i2, __VA_ARGS__)                        \
-  M##_LOOP(i4, __VA_ARGS__) M##_LOOP(i8, __VA_ARGS__)
-#define ST_LIST_UNSIGNED(M, ...)                                             \
-  M##_LOOP(u2, __VA_ARGS__) M##_LOOP(u4, __VA_ARGS__)                        \
-  M##_LOOP(u8, __VA_ARGS__)
-#define ST_LIST_AS_SIGNED(M, ...)                                            \
-  M##_SAME(u2, i2, __VA_ARGS__) M##_SAME(u4, i4, __VA_ARGS__)                \
-  M##_SAME(u8, i8, __VA_ARGS__)
-#define ST_LIST_BOOL(M, ...) M##_LOOP(b1, __VA_ARGS__)
-#define ST_LIST_WIDE(M, ...)                                                 \
-  M##_LOOP(f4, __VA_ARGS__) M##_LOOP(f8, __VA_ARGS__)
-#define ST_LIST_FLOAT(M, ...)                                                \
-  ST_LIST_WIDE(M, __VA_ARGS__)                                               \
-  M##_QUICK(f2, __VA_ARGS__) M##_QUICK(bf, __VA_ARGS__)
-#define ST_LIST_LIBM(M, ...)                                                 \
-  ST_LIST_WIDE(M, __VA_ARGS__)                                               \
-  M##_HALF(f2, __VA_ARGS__) M##_HALF(bf, __VA_ARGS__)
-#define ST_LIST_MATH(M, ...)                                                 \
-  M##_MATH(f4, __VA_ARGS__) M##_MATH(f8, __VA_ARGS__)                        \
-  M##_HALF(f2, __VA_ARGS__) M##_HALF(bf, __VA_ARGS__)
-#define ST_LIST_PLAIN(M, ...)                                                \
-  M##_PLAIN(f4, __VA_ARGS__) M##_PLAIN(f8, __VA_ARGS__)                      \
-  M##_HALF(f2, __VA_ARGS__) M##_HALF(bf, __VA_ARGS__)
-#define ST_LIST_ANGLE(M, ...)                                                \
-  M##_ANGLE(f4, __VA_ARGS__) M##_ANGLE(f8, __VA_ARGS__)                      \
-  M##_HALF(f2, __VA_ARGS__) M##_HALF(bf, __VA_ARGS__)
-#define ST_LIST_COMPLEX(M, ...)                                              \
-  M##_LOOP(c4, __VA_ARGS__) M##_LOOP(c8, __VA_ARGS__)
-#define ST_LIST_INT(M, ...)                                                  \
-  ST_LIST_SIGNED(M, __VA_ARGS__) ST_LIST_UNSIGNED(M, __VA_ARGS__)
-#define ST_LIST_INT_BOOL(M, ...)                                             \
-  ST_LIST_INT(M, __VA_ARGS__) ST_LIST_BOOL(M, __VA_ARGS__)
-#define ST_LIST_REAL(M, ...)                                                 \
-  ST_LIST_INT(M, __VA_ARGS__) ST_LIST_FLOAT(M, __VA_ARGS__)
-#define ST_LIST_REAL_BOOL(M, ...)                                            \
-  ST_LIST_REAL(M, __VA_ARGS__) ST_LIST_BOOL(M, __VA_ARGS__)
-#define ST_LIST_WRAP_INT(M, ...)                                             \
-  ST_LIST_SIGNED(M, __VA_ARGS__) ST_LIST_AS_SIGNED(M, __VA_ARGS__)
-#define ST_LIST_WRAP_BOOL(M, ...)                                            \
-  ST_LIST_WRAP_INT(M, __VA_ARGS__) ST_LIST_BOOL(M, __VA_ARGS__)
-#define ST_LIST_WRAP_REAL(M, ...)                                            \
-  ST_LIST_WRAP_INT(M, __VA_ARGS__) ST_LIST_FLOAT(M, __VA_ARGS__)
-#define ST_LIST_NUMBER(M, ...)                                               \
-  ST_LIST_WRAP_REAL(M, __VA_ARGS__) ST_LIST_COMPLEX(M, __VA_ARGS__)
-#define ST_LIST_ALL(M, ...)                                                  \
-  ST_LIST_NUMBER(M, __VA_ARGS__) ST_LIST_BOOL(M, __VA_ARGS__)
-
-/* Loops of a table row, by dtype. */
-#define ST_SLOT_LOOP(tag, name, ...) [ST_DTYPE_##tag] = name##_##tag,
-#define ST_SLOT_SAME(tag, signed, name, ...) [ST_DTYPE_##tag] = name##_##signed,
-#define ST_SLOT_MATH(tag, name, ...) [ST_DTYPE_##tag] = name##_##tag,
-#define ST_SLOT_PLAIN(tag, name, ...) [ST_DTYPE_##tag] = name##_##tag,
-#define ST_SLOT_ANGLE(tag, name, ...) [ST_DTYPE_##tag] = name##_##tag,
-#define ST_SLOT_HALF(tag, name, ...) [ST_DTYPE_##tag] = name##_##tag,
-#define ST_SLOT_QUICK ST_SLOT_HALF
 
 #endif

@@ -13,7 +13,7 @@
 #define ST_KERNEL_KERNEL_H
 
 #include "base/cpu.h"
-#include "kernel/loop.h"
+#include "kernel/dtype_tables.h"
 
 /* Kernels by name, one enumerator per row of the .def files. */
 typedef enum st_kernel_id {
@@ -41,9 +41,10 @@ int64_t st__kernel_grain(st_kernel_id id);
 
 /* The loop that converts src elements to dst elements (Y6). */
 st_loop st__copy_kernel(st_dtype dst, st_dtype src);
-/* The key of that loop. ORDER DTYPE */
+/* The key of that loop. */
+extern const uint16_t st__copy_ids[ST_DTYPE_ALL]; /* st_kernel_id, by dst */
 static inline st_kernel_key st__copy_key(st_dtype dst, st_dtype src) {
-  return (st_kernel_key){(uint16_t)(ST_K_copy_u1 + (int)dst), (uint8_t)src};
+  return (st_kernel_key){st__copy_ids[dst], (uint8_t)src};
 }
 
 static inline bool st__is_kernel(st_kernel_key k, st_kernel_id id,

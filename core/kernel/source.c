@@ -10,9 +10,12 @@
 #include "kernel/polynomials.h"
 
 typedef struct source {
-  uint16_t id, dtypes;      /* dtypes: a bit set */
+  uint16_t id;
+  uint32_t dtypes;          /* a bit set */
   const char *text;
 } source;
+
+_Static_assert(ST_DTYPE_ALL <= 32, "source.dtypes has a bit for each dtype");
 
 #define BIT(tag, ...) | 1u << ST_DTYPE_##tag
 #define BIT_LOOP BIT
@@ -38,7 +41,7 @@ typedef struct source {
 
 #define TEXT(...) #__VA_ARGS__
 #define ROW(name, list, ...) \
-  {ST_K_##name, (uint16_t)(0 ST_LIST_##list(BIT, 0)), TEXT(__VA_ARGS__)},
+  {ST_K_##name, (uint32_t)(0 ST_LIST_##list(BIT, 0)), TEXT(__VA_ARGS__)},
 
 static const source sources[] = {
 #define ST_UNARY(name, grain, list, ...) ROW(name, list, __VA_ARGS__)
@@ -54,7 +57,7 @@ static const source sources[] = {
 #include "kernel/elementwise/binary.def"
 #undef ST_BINARY
 #undef ST_COMPARE
-#define ST_COPY(tag)
+#define ST_COPY(a, tag, id, bytes)
 #define ST_LOOPS(name, grain, pattern, list, ...) ROW(name, list, __VA_ARGS__)
 #define ST_LOOPS_MORE ST_LOOPS
 #include "kernel/elementwise/ternary.def"

@@ -117,6 +117,12 @@ const char *st__loop_name(st_loop loop) {
   return names[ST_K_NONE];
 }
 
+const uint16_t st__copy_ids[ST_DTYPE_ALL] = {
+#define COPY(a, tag, id, bytes) [ST_##id] = ST_K_copy_##tag,
+  ST_TAGS(COPY, 0)
+#undef COPY
+};
+
 st_loop st__copy_kernel(st_dtype dst, st_dtype src) {
   return loops[st__copy_key(dst, src).id][src];
 }

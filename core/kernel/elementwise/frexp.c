@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "kernel/loop.h"
+#include "kernel/dtype_tables.h"
 
 #define SAME(x) (x)
 
@@ -64,9 +64,7 @@ FREXP(f4, float, SAME, SAME, split_f4)
 FREXP(f8, double, SAME, SAME, split_f8)
 
 static const st_kernel_row rows[] = {
-  {"frexp",
-   {[ST_FLOAT16] = frexp_f2, [ST_BFLOAT16] = frexp_bf,
-    [ST_FLOAT32] = frexp_f4, [ST_FLOAT64] = frexp_f8}},
+  {"frexp", {ST_BY_TAG(FLOAT, frexp)}},
 };
 
 ST_EXPORT(st__frexp, rows)

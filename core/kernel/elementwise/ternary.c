@@ -39,48 +39,38 @@ CLAMP_FLOAT(f8)
 
 /* -- Where: elements are bits of some size -------------------------------- */
 
-typedef struct T_e16 { uint64_t u[2]; } T_e16;
-typedef uint8_t T_e1;
-typedef uint16_t T_e2;
-typedef uint32_t T_e4;
-typedef uint64_t T_e8;
+typedef struct T_16 { uint64_t u[2]; } T_16;
+typedef uint8_t T_1;
+typedef uint16_t T_2;
+typedef uint32_t T_4;
+typedef uint64_t T_8;
 
-#define WHERE_BITS(tag, elem, name, ...)                                     \
-  ST_BODY(name, tag) {                                                       \
+#define WHERE_BITS(bytes, name, ...)                                         \
+  ST_BODY(name, bytes) {                                                     \
     (void)ctx;                                                               \
-    T_##tag *out = (T_##tag *)p[0];                                          \
+    T_##bytes *out = (T_##bytes *)p[0];                                      \
     const uint8_t *pm = (const uint8_t *)p[1];                               \
-    const T_##tag *pa = (const T_##tag *)p[2], *pb = (const T_##tag *)p[3];  \
+    const T_##bytes *pa = (const T_##bytes *)p[2];                           \
+    const T_##bytes *pb = (const T_##bytes *)p[3];                           \
     ST_SIMD_FOR(i, n) {                                                      \
-      const T_##tag a = pa[i], b = pb[i];                                    \
+      const T_##bytes a = pa[i], b = pb[i];                                  \
       const uint8_t mask = pm[i];                                            \
       out[i] = __VA_ARGS__;                                                  \
     }                                                                        \
   }                                                                          \
-  ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 4, elem, ST_ELEM_1, elem, \
-                elem)
+  ST_BLOCK_LOOP(name##_##bytes, name##_##bytes##_body, 4, ST_ELEM_##bytes,   \
+                ST_ELEM_1, ST_ELEM_##bytes, ST_ELEM_##bytes)
 
 #define ST_LIST_BITS(M, ...)                                                 \
-  M##_BITS(e1, ST_ELEM_1, __VA_ARGS__) M##_BITS(e2, ST_ELEM_2, __VA_ARGS__)  \
-  M##_BITS(e4, ST_ELEM_4, __VA_ARGS__) M##_BITS(e8, ST_ELEM_8, __VA_ARGS__)  \
-  M##_BITS(e16, ST_ELEM_16, __VA_ARGS__)
+  M##_BITS(1, __VA_ARGS__) M##_BITS(2, __VA_ARGS__) M##_BITS(4, __VA_ARGS__) \
+  M##_BITS(8, __VA_ARGS__) M##_BITS(16, __VA_ARGS__)
 #define ST_WHERE_BITS WHERE_BITS
-
-#define SLOTS_e1(f)  [ST_UINT8] = f, [ST_INT8] = f, [ST_BOOL] = f,
-#define SLOTS_e2(f)  \
-  [ST_INT16] = f, [ST_UINT16] = f, [ST_FLOAT16] = f, [ST_BFLOAT16] = f,
-#define SLOTS_e4(f)  [ST_INT32] = f, [ST_UINT32] = f, [ST_FLOAT32] = f,
-#define SLOTS_e8(f)  \
-  [ST_INT64] = f, [ST_UINT64] = f, [ST_FLOAT64] = f, [ST_COMPLEX64] = f,
-#define SLOTS_e16(f) [ST_COMPLEX128] = f,
-#define ST_SLOT_BITS(tag, elem, name, ...) SLOTS_##tag(name##_##tag)
-
 /* -- Rows ----------------------------------------------------------------- */
 
 #define ST_LOOPS(name, grain, pattern, list, ...) \
   ST_LIST_##list(ST_##pattern, name, __VA_ARGS__)
 #define ST_LOOPS_MORE ST_LOOPS
-#define ST_COPY(tag)
+#define ST_COPY(a, tag, id, bytes)
 #include "kernel/elementwise/ternary.def"
 #undef ST_LOOPS
 
@@ -99,12 +89,15 @@ ST_UNARY_512(pow_number_512, f8, pow_number_512_f8_body)
 #define ROWS_512
 #endif
 
+#undef ST_LIST_BITS
+#define ST_LIST_BITS(M, name, ...) ST_BY_SIZE(name)
+
 /* Further rows of a kernel replace its loops. */
 static const st_kernel_row rows[] = {
 #define ST_LOOPS(name, grain, pattern, list, ...) \
   {#name, {ST_LIST_##list(ST_SLOT, name, __VA_ARGS__)}},
 #define ST_LOOPS_MORE ST_LOOPS
-#define ST_COPY(tag)
+#define ST_COPY(a, tag, id, bytes)
 #include "kernel/elementwise/ternary.def"
   ROWS_512
 };

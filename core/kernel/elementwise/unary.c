@@ -66,10 +66,8 @@ BY_RANGE(i0, st_bessel_near_f4, 0)
 BY_RANGE(i0e, st_bessel_scaled_near_f4, 0)
 BY_RANGE(i1, st_bessel_near_f4, 1)
 BY_RANGE(i1e, st_bessel_scaled_near_f4, 1)
-#define RANGE_ROW(name)                                                      \
-  {#name, {[ST_FLOAT32] = name##_range_f4,                                   \
-                 [ST_FLOAT16] = name##_range_f2,                             \
-                 [ST_BFLOAT16] = name##_range_bf}},
+#define RANGE_ROW(name) \
+  {#name, {[ST_FLOAT32] = name##_range_f4, ST_BY_TAG(HALF, name##_range)}},
 
 /* -- Whole vectors with AVX-512 ------------------------------------------- */
 

@@ -4,6 +4,8 @@
 
 #include "kernel/index/index.h"
 
+#include "kernel/dtype_tables.h"
+
 /* -- Index operands ------------------------------------------------------- */
 
 /* Byte offset that the n index operands select at step i. */
@@ -546,48 +548,18 @@ PACKS(16)
 
 /* -- The table ------------------------------------------------------------ */
 
-#define BY_SIZE(what)                                                       \
-  {[ST_UINT8] = what##_1, [ST_INT8] = what##_1, [ST_BOOL] = what##_1,       \
-   [ST_INT16] = what##_2, [ST_UINT16] = what##_2,                           \
-   [ST_FLOAT16] = what##_2, [ST_BFLOAT16] = what##_2,                       \
-   [ST_INT32] = what##_4, [ST_UINT32] = what##_4, [ST_FLOAT32] = what##_4,  \
-   [ST_INT64] = what##_8, [ST_UINT64] = what##_8, [ST_FLOAT64] = what##_8,  \
-   [ST_COMPLEX64] = what##_8, [ST_COMPLEX128] = what##_16}
-
-#define BY_VALUE(what)                                                      \
-  {[ST_UINT8] = what##_u1, [ST_INT8] = what##_u1, [ST_BOOL] = what##_u1,    \
-   [ST_INT16] = what##_i2, [ST_INT32] = what##_i4, [ST_INT64] = what##_i8,  \
-   [ST_UINT16] = what##_i2, [ST_UINT32] = what##_i4,                        \
-   [ST_UINT64] = what##_i8,                                                 \
-   [ST_FLOAT16] = what##_f2, [ST_BFLOAT16] = what##_f2,                     \
-   [ST_FLOAT32] = what##_f4, [ST_FLOAT64] = what##_f8,                      \
-   [ST_COMPLEX64] = what##_c4, [ST_COMPLEX128] = what##_c8}
-
-#define REDUCE(what)                                                        \
-  {"index_" #what,                                                       \
-   {[ST_UINT8] = what##_u1, [ST_INT8] = what##_i1, [ST_INT16] = what##_i2,  \
-    [ST_INT32] = what##_i4, [ST_INT64] = what##_i8, [ST_BOOL] = what##_b1,  \
-    [ST_UINT16] = what##_u2, [ST_UINT32] = what##_u4,                       \
-    [ST_UINT64] = what##_u8,                                                \
-    [ST_FLOAT16] = what##_f2, [ST_BFLOAT16] = what##_bf,                    \
-    [ST_FLOAT32] = what##_f4, [ST_FLOAT64] = what##_f8}}
+#define REDUCE(what) {"index_" #what, {ST_BY_TAG(REAL_BOOL, what)}}
 
 static const st_kernel_row rows[] = {
-  {"index_get", BY_SIZE(get)},
-  {"index_put", BY_SIZE(put)},
-  {"index_add",
-   {[ST_UINT8] = add_u1, [ST_INT8] = add_i1, [ST_INT16] = add_i2,
-    [ST_INT32] = add_i4, [ST_INT64] = add_i8, [ST_BOOL] = add_b1,
-    [ST_UINT16] = add_i2, [ST_UINT32] = add_i4, [ST_UINT64] = add_i8,
-    [ST_FLOAT16] = add_f2, [ST_BFLOAT16] = add_bf, [ST_FLOAT32] = add_f4,
-    [ST_FLOAT64] = add_f8, [ST_COMPLEX64] = add_c4,
-    [ST_COMPLEX128] = add_c8}},
+  {"index_get", {ST_BY_SIZE(get)}},
+  {"index_put", {ST_BY_SIZE(put)}},
+  {"index_add", {ST_BY_TAG(ALL, add)}},
   REDUCE(mul), REDUCE(max), REDUCE(min),
   {"index_check", {[ST_INT64] = check}},
-  {"nonzero_count", BY_VALUE(count)},
-  {"nonzero_pack", BY_VALUE(nonzero)},
-  {"mask_pack", BY_SIZE(pack)},
-  {"mask_unpack", BY_SIZE(unpack)},
+  {"nonzero_count", {ST_BY_TAG(NONZERO, count)}},
+  {"nonzero_pack", {ST_BY_TAG(NONZERO, nonzero)}},
+  {"mask_pack", {ST_BY_SIZE(pack)}},
+  {"mask_unpack", {ST_BY_SIZE(unpack)}},
 };
 
 ST_EXPORT(st__index, rows)

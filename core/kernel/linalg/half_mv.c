@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/threads.h"
-#include "kernel/loop.h"
+#include "kernel/dtype_tables.h"
 #include "kernel/math/half_rows.h"
 #include "kernel/vectors.h"
 
@@ -110,7 +110,6 @@ PRODUCT(bf16, st__bf16_to_float)
 /* -- The table ------------------------------------------------------------ */
 
 static const st_kernel_row rows[] = {
-  {"half_mv", {
-    [ST_FLOAT16] = half_mv_f16, [ST_BFLOAT16] = half_mv_bf16}}};
+  {"half_mv", {ST_BY_TYPE(HALF, half_mv)}}};
 
 ST_EXPORT(st__half_mv, rows)

@@ -15,8 +15,8 @@
 
 #include "base/threads.h"
 #include "kernel/inline.h"
+#include "kernel/dtype_tables.h"
 #include "kernel/isa.h"
-#include "kernel/loop.h"
 
 #include "kernel/complex.h" /* after it: defines a macro called complex */
 
@@ -235,11 +235,7 @@ PRODUCT(c128, c128, c128, st_cmul, scalar_complex, NOT_TILED)
 
 static const st_kernel_row rows[] = {
   {"matmul", {
-    [ST_UINT8] = matmul_u8, [ST_INT8] = matmul_i8, [ST_INT16] = matmul_i16,
-    [ST_INT32] = matmul_i32, [ST_INT64] = matmul_i64,
-    [ST_UINT16] = matmul_i16, [ST_UINT32] = matmul_i32,
-    [ST_UINT64] = matmul_i64,
-    [ST_FLOAT32] = matmul_f32, [ST_FLOAT64] = matmul_f64,
-    [ST_COMPLEX64] = matmul_c64, [ST_COMPLEX128] = matmul_c128}}};
+    ST_BY_TYPE(WRAP_INT, matmul) ST_BY_TYPE(WIDE, matmul)
+    ST_BY_TYPE(COMPLEX, matmul)}}};
 
 ST_EXPORT(st__matmul, rows)

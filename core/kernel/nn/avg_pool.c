@@ -3,7 +3,7 @@
  * in int64.
  */
 
-#include "kernel/loop.h"
+#include "kernel/dtype_tables.h"
 #include "kernel/nn/pool_types.h"
 
 #define OP(a, b) ((a) + (b))
@@ -105,10 +105,6 @@ ST_POOL_LOOP(avg_pool, f64, f64, NULL)
 
 static const st_kernel_row rows[] = {
   {"avg_pool", {
-    [ST_UINT8] = avg_pool_loop_u8, [ST_INT8] = avg_pool_loop_i8,
-    [ST_INT16] = avg_pool_loop_i16, [ST_INT32] = avg_pool_loop_i32,
-    [ST_INT64] = avg_pool_loop_i64, [ST_FLOAT16] = avg_pool_loop_f16,
-    [ST_BFLOAT16] = avg_pool_loop_bf16, [ST_FLOAT32] = avg_pool_loop_f32,
-    [ST_FLOAT64] = avg_pool_loop_f64}}};
+    ST_BY_TYPE(SIGNED, avg_pool_loop) ST_BY_TYPE(FLOAT, avg_pool_loop)}}};
 
 ST_EXPORT(st__avg_pool, rows)

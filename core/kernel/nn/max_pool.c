@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "kernel/loop.h"
+#include "kernel/dtype_tables.h"
 #include "kernel/nn/pool_types.h"
 
 #define OP(a, b) (((a) >= (b)) | IS_NAN(a) ? (a) : (b))
@@ -109,13 +109,9 @@ ST_POOL_INTEGER(i32, int32_t, int32_t, PLAIN, FROM_i32)
 LOOPS(max_pool)
 LOOPS(max_pool_indices)
 
-#define ROW(name)                                                         \
-  {#name, {                                                               \
-    [ST_BOOL] = name##_loop_b8, [ST_UINT8] = name##_loop_u8,              \
-    [ST_INT8] = name##_loop_i8, [ST_INT16] = name##_loop_i16,             \
-    [ST_INT32] = name##_loop_i32, [ST_INT64] = name##_loop_i64,           \
-    [ST_FLOAT16] = name##_loop_f16, [ST_BFLOAT16] = name##_loop_bf16,     \
-    [ST_FLOAT32] = name##_loop_f32, [ST_FLOAT64] = name##_loop_f64}}
+#define ROW(name)                                                        \
+  {#name, {ST_BY_TYPE(SIGNED, name##_loop) ST_BY_TYPE(BOOL, name##_loop) \
+           ST_BY_TYPE(FLOAT, name##_loop)}}
 
 static const st_kernel_row rows[] = {ROW(max_pool), ROW(max_pool_indices)};
 

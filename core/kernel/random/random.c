@@ -242,13 +242,9 @@ ST_BLOCK_LOOP(integer_i8, integer_i8_body, 2, ST_ELEM_8, ST_ELEM_8)
 
 static const st_kernel_row rows[] = {
   {"mt19937", {[ST_INT32] = mt19937}},
-  {"uniform_words",
-   {[ST_FLOAT16] = uniform_f2, [ST_BFLOAT16] = uniform_bf,
-    [ST_FLOAT32] = uniform_f4, [ST_FLOAT64] = uniform_f8}},
+  {"uniform_words", {ST_BY_TAG(FLOAT, uniform)}},
   {"bernoulli_words", {[ST_BOOL] = bernoulli}},
-  {"bernoulli_p_words",
-   {[ST_FLOAT16] = bernoulli_p_f2, [ST_BFLOAT16] = bernoulli_p_bf,
-    [ST_FLOAT32] = bernoulli_p_f4, [ST_FLOAT64] = bernoulli_p_f8}},
+  {"bernoulli_p_words", {ST_BY_TAG(FLOAT, bernoulli_p)}},
   {"integer_words", {[ST_INT32] = integer_i4, [ST_INT64] = integer_i8}},
 };
 

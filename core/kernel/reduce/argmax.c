@@ -87,6 +87,6 @@ FIND_LOOP(find_bf16, load_bf16, 2, find_f32, f32)
 /* -- The table ------------------------------------------------------------ */
 
 static const st_kernel_row rows[] = {
-  {"find", {BIT_LOOPS(find, find_b8), FLOAT_LOOPS(find)}}};
+  {"find", {ST_BY_TYPE(WRAP_BOOL, find) ST_BY_TYPE(FLOAT, find)}}};
 
 ST_EXPORT(st__argmax, rows)

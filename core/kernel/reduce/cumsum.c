@@ -7,7 +7,7 @@
  */
 
 #include "base/threads.h"
-#include "kernel/loop.h"
+#include "kernel/dtype_tables.h"
 #include "kernel/reduce/scan_across.h"
 
 /* after it: defines a macro called complex */
@@ -71,23 +71,12 @@ static inline c128 clogaddexp(c128 sum, c128 term) {
 
 /* -- The table ------------------------------------------------------------ */
 
-#define WRAPPED_LOOPS(name)                                                 \
-  [ST_UINT8] = name##_u8, [ST_INT8] = name##_u8, [ST_INT16] = name##_u16,   \
-  [ST_INT32] = name##_u32, [ST_INT64] = name##_u64, [ST_BOOL] = name##_b8,  \
-  [ST_UINT16] = name##_u16, [ST_UINT32] = name##_u32,                       \
-  [ST_UINT64] = name##_u64
-#define FLOAT_LOOPS(name)                                                   \
-  [ST_FLOAT16] = name##_f16, [ST_BFLOAT16] = name##_bf16,                   \
-  [ST_FLOAT32] = name##_f32, [ST_FLOAT64] = name##_f64
-#define COMPLEX_LOOPS(name)                                                 \
-  [ST_COMPLEX64] = name##_c64, [ST_COMPLEX128] = name##_c128
-
-#define NUMBER(name) \
-  {#name, {WRAPPED_LOOPS(name), FLOAT_LOOPS(name), COMPLEX_LOOPS(name)}}
-#define INEXACT(name) \
-  {#name, {FLOAT_LOOPS(name), COMPLEX_LOOPS(name)}}
+#define INEXACT(name) ST_BY_TYPE(FLOAT, name) ST_BY_TYPE(COMPLEX, name)
+#define NUMBER(name)                                                        \
+  {#name, {ST_BY_TYPE(SIZED_INT, name) ST_BY_TYPE(BOOL, name)               \
+           INEXACT(name)}}
 
 static const st_kernel_row rows[] = {
-  NUMBER(cumsum), NUMBER(cumprod), INEXACT(logcumsumexp)};
+  NUMBER(cumsum), NUMBER(cumprod), {"logcumsumexp", {INEXACT(logcumsumexp)}}};
 
 ST_EXPORT(st__cumsum, rows)

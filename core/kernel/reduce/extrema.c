@@ -9,7 +9,7 @@
 
 #include "base/threads.h"
 #include "kernel/inline.h"
-#include "kernel/loop.h"
+#include "kernel/dtype_tables.h"
 #include "kernel/reduce/scan_across.h"
 
 enum { BLOCK = 16 };
@@ -113,13 +113,7 @@ FLOAT_KEY(key_f64, int64_t, INT64_MAX, INT64_C(0x7ff) << 52)
 
 /* -- The table ------------------------------------------------------------ */
 
-#define ORDERED(name) {#name, {                                       \
-  [ST_UINT8] = name##_u8, [ST_INT8] = name##_i8, [ST_INT16] = name##_i16,   \
-  [ST_INT32] = name##_i32, [ST_INT64] = name##_i64, [ST_BOOL] = name##_b8,  \
-  [ST_UINT16] = name##_u16, [ST_UINT32] = name##_u32,                       \
-  [ST_UINT64] = name##_u64,                                                 \
-  [ST_FLOAT16] = name##_f16, [ST_BFLOAT16] = name##_bf16,                   \
-  [ST_FLOAT32] = name##_f32, [ST_FLOAT64] = name##_f64}}
+#define ORDERED(name) {#name, {ST_BY_TYPE(REAL_BOOL, name)}}
 
 static const st_kernel_row rows[] = {ORDERED(cummax), ORDERED(cummin)};
 

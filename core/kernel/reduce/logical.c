@@ -30,17 +30,8 @@
 
 /* -- The table ------------------------------------------------------------ */
 
-#define ALL_LOOPS(name)                                                     \
-  {#name, {                                                           \
-    [ST_UINT8] = name##_u8, [ST_INT8] = name##_u8, [ST_BOOL] = name##_u8,   \
-    [ST_INT16] = name##_i16, [ST_INT32] = name##_i32,                       \
-    [ST_INT64] = name##_i64, [ST_UINT16] = name##_i16,                      \
-    [ST_UINT32] = name##_i32, [ST_UINT64] = name##_i64,                     \
-    [ST_FLOAT16] = name##_h,                                                \
-    [ST_BFLOAT16] = name##_h, [ST_FLOAT32] = name##_f32,                    \
-    [ST_FLOAT64] = name##_f64, COMPLEX_LOOPS(name)}}
-
 static const st_kernel_row rows[] = {
-  ALL_LOOPS(any), ALL_LOOPS(all), ALL_LOOPS(count)};
+  {"any", {ST_BY_TYPE(NONZERO, any)}}, {"all", {ST_BY_TYPE(NONZERO, all)}},
+  {"count", {ST_BY_TYPE(NONZERO, count)}}};
 
 ST_EXPORT(st__logical, rows)

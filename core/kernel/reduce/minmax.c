@@ -71,6 +71,7 @@ ZERO_OR_NAN(f64)
 /* -- The table ------------------------------------------------------------ */
 
 static const st_kernel_row rows[] = {
-  REAL(amax, amax_b8), REAL(amin, amin_b8)};
+  {"amax", {ST_BY_TYPE(REAL_BOOL, amax)}},
+  {"amin", {ST_BY_TYPE(REAL_BOOL, amin)}}};
 
 ST_EXPORT(st__minmax, rows)

@@ -1,5 +1,5 @@
 /* The reductions FAMILY_u8 to FAMILY_c128 of x != 0, by the parameters A and
- * OP. int8, uint8 and bool share u8, float16 and bfloat16 share h. ENDS_AT is
+ * OP. int8, uint8 and bool share u8, float16 and bfloat16 f16. ENDS_AT is
  * the field ends_at of st_reduce_ops; default: 0.
  */
 
@@ -30,7 +30,7 @@
 
 #undef LOAD
 #define LOAD(x) (((x) & 0x7fff) != 0)
-#define NAME JOIN(FAMILY, h)
+#define NAME JOIN(FAMILY, f16)
 #define T uint16_t
 #define ENDS_FAMILY
 #include "kernel/reduce/reduction_template.h"

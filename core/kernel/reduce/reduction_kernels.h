@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "kernel/dtype_tables.h"
 #include "kernel/math/half_rows.h"
 #include "kernel/reduce/pairwise_reduction.h"
 
@@ -150,28 +151,8 @@ typedef uint32_t __attribute__((may_alias, aligned(2))) st_bf16_pair;
 
 /* -- Rows of the table ---------------------------------------------------- */
 
-#define SIGNED_LOOPS(name, b)                                               \
-  [ST_UINT8] = name##_u8, [ST_INT8] = name##_i8, [ST_INT16] = name##_i16,   \
-  [ST_INT32] = name##_i32, [ST_INT64] = name##_i64, [ST_BOOL] = b
-#define INT_LOOPS(name, b)                                                  \
-  SIGNED_LOOPS(name, b), [ST_UINT16] = name##_u16,                          \
-  [ST_UINT32] = name##_u32, [ST_UINT64] = name##_u64
-/* The bits of an element decide. */
-#define BIT_LOOPS(name, b)                                                  \
-  SIGNED_LOOPS(name, b), [ST_UINT16] = name##_i16,                          \
-  [ST_UINT32] = name##_i32, [ST_UINT64] = name##_i64
-#define FLOAT_LOOPS(name)                                                   \
-  [ST_FLOAT16] = name##_f16, [ST_BFLOAT16] = name##_bf16,                   \
-  [ST_FLOAT32] = name##_f32, [ST_FLOAT64] = name##_f64
-#define COMPLEX_LOOPS(name)                                                 \
-  [ST_COMPLEX64] = name##_c64, [ST_COMPLEX128] = name##_c128
-
-/* b is the loop for bool. */
-#define NUMBER(name, b)                                                     \
-  {#name, {                                                           \
-    INT_LOOPS(name, b), FLOAT_LOOPS(name), COMPLEX_LOOPS(name)}}
-#define REAL(name, b) {#name, {INT_LOOPS(name, b), FLOAT_LOOPS(name)}}
-#define INEXACT(name) {#name, {FLOAT_LOOPS(name), COMPLEX_LOOPS(name)}}
-#define FLOATING(name) {#name, {FLOAT_LOOPS(name)}}
+#define INEXACT(name) \
+  {#name, {ST_BY_TYPE(FLOAT, name) ST_BY_TYPE(COMPLEX, name)}}
+#define FLOATING(name) {#name, {ST_BY_TYPE(FLOAT, name)}}
 
 #endif

@@ -17,15 +17,15 @@
 #define T uint8_t
 #include "kernel/reduce/scan_template.h"
 
-#define NAME(f) SCAN(u16##f)
+#define NAME(f) SCAN(i16##f)
 #define T uint16_t
 #include "kernel/reduce/scan_template.h"
 
-#define NAME(f) SCAN(u32##f)
+#define NAME(f) SCAN(i32##f)
 #define T uint32_t
 #include "kernel/reduce/scan_template.h"
 
-#define NAME(f) SCAN(u64##f)
+#define NAME(f) SCAN(i64##f)
 #define T uint64_t
 #include "kernel/reduce/scan_template.h"
 #undef OP

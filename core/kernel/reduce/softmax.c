@@ -14,7 +14,7 @@
 #include "kernel/math/half_rows.h"
 #define ST_NVECTORS 1
 #include "kernel/math/exp_minus.h"
-#include "kernel/loop.h"
+#include "kernel/dtype_tables.h"
 
 enum {
   LINE = 2048, LANES = 32, PAD = 16, /* each a multiple of the next */
@@ -32,8 +32,8 @@ typedef struct half_type {
   void (*store)(char *p, int64_t step, const float *from, int64_t n);
 } half_type;
 
-static const half_type type_f16 = {st_load_f16, st_store_f16};
-static const half_type type_bf16 = {st_load_bf16, st_store_bf16};
+static const half_type type_f2 = {st_load_f16, st_store_f16};
+static const half_type type_bf = {st_load_bf16, st_store_bf16};
 
 typedef struct place {
   char *data;
@@ -112,8 +112,8 @@ EXP_MINUS(static inline, f8, double, PAD)
     name##_f4(data, st, n0, n1, &type_##s); }
 
 #define HALF_LOOPS(name) \
-  HALF_LOOP(name, f16)   \
-  HALF_LOOP(name, bf16)
+  HALF_LOOP(name, f2)    \
+  HALF_LOOP(name, bf)
 
 HALF_LOOPS(softmax)
 HALF_LOOPS(log_softmax)
@@ -121,10 +121,7 @@ HALF_LOOPS(softmax_backward)
 HALF_LOOPS(log_softmax_backward)
 
 /* float32 and float64 have no ctx: it is NULL. */
-#define FLOATING(name)                                                      \
-  {#name, {                                                           \
-    [ST_FLOAT16] = name##_f16, [ST_BFLOAT16] = name##_bf16,                 \
-    [ST_FLOAT32] = name##_f4, [ST_FLOAT64] = name##_f8}}
+#define FLOATING(name) {#name, {ST_BY_TAG(FLOAT, name)}}
 
 static const st_kernel_row rows[] = {
   FLOATING(softmax), FLOATING(log_softmax), FLOATING(softmax_backward),

@@ -147,8 +147,10 @@ LOOP(prod_b8, load_b8_i64, 1, prod_i64, MUL_u64, ANY_ORDER)
 
 /* -- The table ------------------------------------------------------------ */
 
+#define NUMBER(name)                                                        \
+  {#name, {ST_BY_TYPE(REAL_BOOL, name) ST_BY_TYPE(COMPLEX, name)}}
+
 static const st_kernel_row rows[] = {
-  NUMBER(sum, sum_b8), NUMBER(prod, prod_b8), FLOATING(nansum),
-  FLOATING(sumexp)};
+  NUMBER(sum), NUMBER(prod), FLOATING(nansum), FLOATING(sumexp)};
 
 ST_EXPORT(st__sum, rows)

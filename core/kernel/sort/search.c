@@ -7,7 +7,7 @@
  */
 
 #include "kernel/inline.h"
-#include "kernel/loop.h"
+#include "kernel/dtype_tables.h"
 #include "kernel/sort/keys.h"
 #include "kernel/sort/sort.h"
 
@@ -98,12 +98,6 @@ SEARCH(u64, uint64_t, uint64_t, UNSIGNED)
 SEARCH(f64, double, uint64_t, double_key)
 
 static const st_kernel_row rows[] = {
-  {"search",
-   {[ST_UINT8] = search_u8, [ST_INT8] = search_i8, [ST_INT16] = search_i16,
-    [ST_INT32] = search_i32, [ST_INT64] = search_i64, [ST_BOOL] = search_b8,
-    [ST_UINT16] = search_u16, [ST_UINT32] = search_u32,
-    [ST_UINT64] = search_u64,
-    [ST_FLOAT16] = search_f16, [ST_BFLOAT16] = search_bf16,
-    [ST_FLOAT32] = search_f32, [ST_FLOAT64] = search_f64}}};
+  {"search", {ST_BY_TYPE(REAL_BOOL, search)}}};
 
 ST_EXPORT(st__search, rows)

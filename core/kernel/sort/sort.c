@@ -26,7 +26,7 @@
 
 #include "base/machine.h"
 #include "base/threads.h"
-#include "kernel/loop.h"
+#include "kernel/dtype_tables.h"
 #include "kernel/sort/keys.h"
 #include "kernel/sort/sorting_network.h"
 #include "kernel/stream_line.h"
@@ -499,15 +499,7 @@ SORT(u16, uint16_t, pair32, keys_u16, NULL, false)
 SORT(u32, uint32_t, pair32, keys_u32, values_u32, false)
 SORT(u64, uint64_t, pair64, keys_u64, values_u64, false)
 
-#define BY_DTYPE(what) {                                                    \
-  [ST_UINT8] = what##_u8, [ST_INT8] = what##_i8, [ST_INT16] = what##_i16,   \
-  [ST_INT32] = what##_i32, [ST_INT64] = what##_i64, [ST_BOOL] = what##_b8,  \
-  [ST_UINT16] = what##_u16, [ST_UINT32] = what##_u32,                       \
-  [ST_UINT64] = what##_u64,                                                 \
-  [ST_FLOAT16] = what##_f16, [ST_BFLOAT16] = what##_bf16,                   \
-  [ST_FLOAT32] = what##_f32, [ST_FLOAT64] = what##_f64}
-
 static const st_kernel_row rows[] = {
-  {"sort", BY_DTYPE(sort)}};
+  {"sort", {ST_BY_TYPE(REAL_BOOL, sort)}}};
 
 ST_EXPORT(st__sort, rows)

@@ -60,9 +60,8 @@ enum { ST_STEP_f4 = ST_NVECTORS * 16, ST_STEP_f8 = ST_NVECTORS * 8 };
 #define ST_FLOAT_LOOPS_512(pattern, name)                                    \
   pattern(name, f4, name##_f4_body) pattern(name, f2, name##_f4_body)        \
   pattern(name, bf, name##_f4_body)
-#define ST_FLOAT_ROW_512(kernel, name)                                       \
-  {#kernel, {[ST_FLOAT32] = name##_f4, [ST_FLOAT16] = name##_f2,             \
-                   [ST_BFLOAT16] = name##_bf}},
+#define ST_FLOAT_ROW_512(kernel, name) \
+  {#kernel, {[ST_FLOAT32] = name##_f4, ST_BY_TAG(HALF, name)}},
 #define ST_DOUBLE_ROW_512(kernel, name)                                      \
   {#kernel, {[ST_FLOAT64] = name##_f8}},
 
