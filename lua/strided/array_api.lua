@@ -10,9 +10,9 @@ local core = require "strided.core"
 local options = require "strided.option.options"
 local raise = require "strided.argument.caller_error"
 
-local floor, ipairs, max, next, require, select, setmetatable, sort, tostring,
-  type = math.floor, ipairs, math.max, next, require, select, setmetatable,
-  table.sort, tostring, type
+local floor, ipairs, log, max, next, require, select, setmetatable, sort,
+  tostring, type = math.floor, ipairs, math.log, math.max, next, require,
+  select, setmetatable, table.sort, tostring, type
 
 local api = {
   e = 2.718281828459045, pi = 3.141592653589793, inf = 1 / 0, nan = 0 / 0,
@@ -49,10 +49,8 @@ local function dtype_of(value)
   return is_tensor(value) and value.dtype or value
 end
 
-local PART = {complex32 = "float16", bcomplex32 = "bfloat16",
-              complex64 = "float32", complex128 = "float64"}
--- decimal digits that every number keeps
-local DIGITS = {float16 = 3, bfloat16 = 2, float32 = 6, float64 = 15}
+local PART = {} -- dtype -> that of the parts of a complex one
+for _, d in ipairs(core.dtypes()) do PART[d.name] = d.part end
 
 --- The limits of a floating-point dtype; for a complex one, those of its parts.
 -- @function finfo
@@ -70,7 +68,8 @@ function api.finfo(dtype)
   return {
     dtype = info.dtype, bits = info.bits, min = info.min, max = info.max,
     eps = info.eps, tiny = info.tiny, smallest_normal = info.tiny,
-    resolution = 10 ^ -DIGITS[info.dtype],
+    -- of the decimal digits that every number keeps
+    resolution = 10 ^ -floor(-log(info.eps) / log(10)),
   }
 end
 

@@ -51,13 +51,11 @@ for _, name in pairs {
   "trace", "dump", "dangling_impls", "check_registry",
   "strict_registration", "warnings", "schema", "dtype_info",
   "get_default_dtype", "set_default_dtype", "contiguous_format",
-  "preserve_format", "channels_last", "channels_last_3d", "bool", "uint8",
-  "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float16",
-  "bfloat16", "float32", "float64", "complex32", "bcomplex32", "complex64",
-  "complex128", "_VERSION",
+  "preserve_format", "channels_last", "channels_last_3d", "_VERSION",
 } do
   st[name] = core[name]
 end
+for _, name in pairs(core.dtype_names()) do st[name] = name end
 
 --- The memory that the engine uses in this process: `st.memory()` returns a
 -- table of `{count =, bytes =, peak =}` by kind ("tensors", "storages", "data",

@@ -32,17 +32,13 @@ local MAX_EXACT = 2 ^ 53     -- integers below it are exact in a double
 local ALIGN = 8              -- of the first element in the file
 local METADATA = "__metadata__"
 
--- dtype in the file -> dtype, element size, unit of byte swapping in bytes
-local DTYPES = {
-  BOOL = {"bool", 1, 1}, U8 = {"uint8", 1, 1}, I8 = {"int8", 1, 1},
-  I16 = {"int16", 2, 2}, I32 = {"int32", 4, 4}, I64 = {"int64", 8, 8},
-  U16 = {"uint16", 2, 2}, U32 = {"uint32", 4, 4}, U64 = {"uint64", 8, 8},
-  F16 = {"float16", 2, 2}, BF16 = {"bfloat16", 2, 2}, F32 = {"float32", 4, 4},
-  F64 = {"float64", 8, 8}, C64 = {"complex64", 8, 4},
-}
-
-local CODES = {}
-for code, d in pairs(DTYPES) do CODES[d[1]] = code end
+local DTYPES = {} -- dtype in the file -> what is known of the dtype
+local CODES = {}  -- dtype -> dtype in the file
+for _, d in ipairs(core.dtypes()) do
+  if d.safetensors then
+    DTYPES[d.safetensors], CODES[d.name] = d, d.safetensors
+  end
+end
 
 -- -- Grammar -----------------------------------------------------------------
 
@@ -167,7 +163,7 @@ local function check_info(info, name)
     return first > last and
            format("tensor '%s' ends before it begins", name) or nil
   end
-  local n, nonzero = d[2], d[2]
+  local n, nonzero = d.size, d.size
   for _, size in ipairs(info.shape) do
     n = n * size
     if size > 0 then nonzero = nonzero * size end
@@ -179,7 +175,7 @@ local function check_info(info, name)
     return format("tensor '%s' needs %.0f bytes and has %.0f", name, n,
                   last - first)
   end
-  info.dtype, info.unit = d[1], d[3]
+  info.dtype, info.unit = d.name, d.unit
 end
 
 --- The tensors in file order; or nil and an error message, if they do not cover
@@ -353,7 +349,7 @@ local function arrange(tensors)
     list[#list + 1] = {name = name, code = code, tensor = t}
   end
   sort(list, function(a, b)
-    local m, n = DTYPES[a.code][2], DTYPES[b.code][2]
+    local m, n = DTYPES[a.code].size, DTYPES[b.code].size
     if m ~= n then return m > n end
     return a.name < b.name
   end)
@@ -418,7 +414,7 @@ local function plain(t)
   t = t:contiguous()
   if core.byte_order == ">" then
     t = t:clone()
-    core.mend(t, DTYPES[CODES[tostring(t.dtype)]][3])
+    core.mend(t, DTYPES[CODES[tostring(t.dtype)]].unit)
   end
   return t
 end

@@ -50,10 +50,12 @@ local ipairs, pairs, rawset, setmetatable, type =
   ipairs, pairs, rawset, setmetatable, type
 
 local ZERO_GRAD = {set_to_none = true}
-local COMPLEX = {[st.complex32] = true, [st.complex64] = true,
-                 [st.complex128] = true}
-local FLOAT64 = {[st.float64] = true, [st.complex128] = true}
-local HALF = {[st.float16] = true, [st.bfloat16] = true}
+local COMPLEX, FLOAT64, HALF = {}, {}, {} -- sets of dtypes
+for _, d in ipairs(require "strided.core".dtypes()) do
+  COMPLEX[d.name] = d.kind == "complex"
+  FLOAT64[d.name] = d.part == "float64"
+  HALF[d.name] = d.kind == "float" and d.size == 2
+end
 
 local Optimizer = {}
 

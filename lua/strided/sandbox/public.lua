@@ -9,10 +9,9 @@ local public = {}
 public.names = {
   "values: no more than the numbers and texts that they hold",
   "Size complex float int none newaxis ellipsis contiguous_format "
-    .. "preserve_format channels_last channels_last_3d bool uint8 uint16 "
-    .. "uint32 uint64 int8 int16 int32 int64 float16 bfloat16 float32 float64 "
-    .. "complex32 bcomplex32 complex64 complex128 _VERSION e pi inf nan "
-    .. "__array_api_version__",
+    .. "preserve_format channels_last channels_last_3d _VERSION e pi inf nan "
+    .. "__array_api_version__ "
+    .. table.concat(require "strided.core".dtype_names(), " "),
 
   "tensors: their elements are charged, and they read only their arguments",
   "tensor is_tensor may_share_memory is_floating_point is_complex is_signed "

@@ -10,9 +10,7 @@ local functions = require "strided.help.functions"
 
 local ipairs, next, pcall, sort = ipairs, next, pcall, table.sort
 
-local DTYPES = {"bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16",
-                "int32", "int64", "float16", "bfloat16", "float32", "float64",
-                "complex32", "bcomplex32", "complex64", "complex128"}
+local DTYPES = core.dtype_names()
 local DEVICES = {"cpu", "meta"}
 local FORMATS = {"contiguous_format", "preserve_format", "channels_last",
                  "channels_last_3d"}

@@ -3,28 +3,20 @@
 --
 -- @module strided.types.values
 
+local core = require "strided.core"
+
+local concat, format, ipairs = table.concat, string.format, ipairs
+
 local values = {}
 
+local dtypes = {"---@alias strided.dtype"}
+for i, name in ipairs(core.dtype_names()) do
+  dtypes[i + 1] = format('---| "%s"', name)
+end
+
 --- Types of strings.
-values.aliases = [[
----@alias strided.dtype
----| "float32"
----| "float64"
----| "float16"
----| "bfloat16"
----| "int64"
----| "int32"
----| "int16"
----| "int8"
----| "uint8"
----| "uint16"
----| "uint32"
----| "uint64"
----| "bool"
----| "complex64"
----| "complex128"
----| "complex32"
----| "bcomplex32"
+values.aliases = concat(dtypes, "\n") .. [[
+
 
 ---@alias strided.memory_format
 ---| "contiguous_format"

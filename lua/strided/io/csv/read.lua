@@ -10,9 +10,10 @@ local csv_text = require "strided.io.csv.text"
 local failure = require "strided.io.failure"
 local meter = require "strided.io.meter"
 
-local concat, error, find, floor, format, gsub, ipairs, min, next, pairs, pcall,
-  tostring, type = table.concat, error, string.find, math.floor, string.format,
-  string.gsub, ipairs, math.min, next, pairs, pcall, tostring, type
+local concat, error, find, floor, format, gsub, ipairs, log, min, next, pairs,
+  pcall, tostring, type = table.concat, error, string.find, math.floor,
+  string.format, string.gsub, ipairs, math.log, math.min, next, pairs, pcall,
+  tostring, type
 
 local require = require "strided.core".require
 local fail = failure.fail
@@ -206,14 +207,18 @@ local function choose(options, places, ncols)
   return chosen
 end
 
-local PARSED = {bool = true, uint8 = true, int8 = true, int16 = true,
-                int32 = true, int64 = true, uint16 = true, uint32 = true,
-                uint64 = true, float32 = true, float64 = true}
-local WIDER = {float16 = "float64", bfloat16 = "float64"}
-
--- The smallest numbers that round to infinity.
-local LIMITS = {float16 = 65520, bfloat16 = (2 - 2 ^ -8) * 2 ^ 127,
-                float32 = (2 - 2 ^ -24) * 2 ^ 127}
+local PARSED_AS = {} -- dtype -> the one to parse as
+local LIMITS = {}    -- the smallest numbers that round to infinity
+for _, d in ipairs(core.dtypes()) do
+  local is_float = d.kind == "float"
+  if d.is_of_tensors and d.kind ~= "complex" then
+    PARSED_AS[d.name] = is_float and d.size < 4 and "float64" or d.name
+  end
+  if is_float and d.size < 8 then
+    local power = 2 ^ floor(log(d.max) / log(2))
+    LIMITS[d.name] = d.max + power * d.eps / 2
+  end
+end
 
 --- The dtype to parse as, and the one to convert to; nil for "auto".
 local function parsed_dtype(dtype)
@@ -225,8 +230,7 @@ local function parsed_dtype(dtype)
          .. "\"category\" or \"auto\"", failure.clean(tostring(dtype)))
   end
   local name = tostring(t.dtype)
-  if PARSED[name] then return name, name end
-  if WIDER[name] then return WIDER[name], name end
+  if PARSED_AS[name] then return PARSED_AS[name], name end
   fail("option 'dtype': a column cannot be %s", name)
 end
 
@@ -414,7 +418,9 @@ local function read(source, spec, options)
     local t, wrong = read_tensor(source, spec, plan)
     if t then
       local wanted = plan.wanted[plan.chosen[1]]
-      if WIDER[wanted] then t = t:to {dtype = wanted} end
+      if wanted and PARSED_AS[wanted] ~= wanted then
+        t = t:to {dtype = wanted}
+      end
       return t, names and collect(plan).names or nil
     end
     if as == "tensor" then

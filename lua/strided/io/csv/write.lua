@@ -15,10 +15,13 @@ local concat, floor, gsub, ipairs, math_type, next, pairs, sort, tostring,
 local require = require "strided.core".require
 local fail = failure.fail
 
-local PLAIN = {bool = true, uint8 = true, int8 = true, int16 = true,
-               int32 = true, int64 = true, uint16 = true, uint32 = true,
-               uint64 = true, float32 = true, float64 = true}
-local WIDER = {float16 = "float32", bfloat16 = "float32"}
+local WRITTEN_AS = {} -- dtype -> the one whose elements are formatted
+for _, d in ipairs(core.dtypes()) do
+  if d.is_of_tensors and d.kind ~= "complex" then
+    WRITTEN_AS[d.name] = d.kind == "float" and d.size < 4 and "float32" or
+                         d.name
+  end
+end
 
 local M = {}
 
@@ -31,8 +34,8 @@ local function plain(t)
   t = t:detach()
   if t.device ~= "cpu" then t = t:to {device = "cpu"} end
   if t:is_conj() or t:is_neg() or t:_is_zerotensor() then t = t:clone() end
-  if PLAIN[dtype] then return t end
-  if WIDER[dtype] then return t:to {dtype = WIDER[dtype]} end
+  local as = WRITTEN_AS[dtype]
+  if as then return as == dtype and t or t:to {dtype = as} end
   fail("%s cannot be written as text; of complex numbers write "
        .. "st.view_as_real(t)", dtype)
 end

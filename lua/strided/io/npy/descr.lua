@@ -5,18 +5,7 @@
 
 local core = require "strided.core"
 
-local format, pairs, tonumber = string.format, pairs, tonumber
-
--- NumPy's kind and size -> dtype, unit of byte swapping in bytes
-local DTYPES = {
-  b1 = {"bool", 1},
-  u1 = {"uint8", 1},      u2 = {"uint16", 2},
-  u4 = {"uint32", 4},     u8 = {"uint64", 8},
-  i1 = {"int8", 1},       i2 = {"int16", 2},
-  i4 = {"int32", 4},      i8 = {"int64", 8},
-  f2 = {"float16", 2},    f4 = {"float32", 4},  f8 = {"float64", 8},
-  c8 = {"complex64", 4},  c16 = {"complex128", 8},
-}
+local format, ipairs = string.format, ipairs
 
 -- Characters, which may follow a byte order; those of C's long are as on 64-bit
 -- systems other than Windows.
@@ -50,9 +39,12 @@ local INSTEAD = {
 }
 
 local descr = {CODES = {}} -- dtype -> code
+local DTYPES = {}          -- NumPy's kind and size -> what is known of a dtype
 
-for code, d in pairs(DTYPES) do
-  descr.CODES[d[1]], NAMES[d[1]] = code, code
+for _, d in ipairs(core.dtypes()) do
+  if d.npy then
+    DTYPES[d.npy], descr.CODES[d.name], NAMES[d.name] = d, d.npy, d.npy
+  end
 end
 
 --- Parses a dtype.
@@ -68,10 +60,10 @@ function descr.parse(text)
     return nil, format("dtype '%s' has no equivalent here%s", text,
                        INSTEAD[word or ""] or "")
   end
-  local swapped = d[2] > 1 and (order == "<" or order == ">") and
+  local swapped = d.unit > 1 and (order == "<" or order == ">") and
                   order ~= core.byte_order
-  return {dtype = d[1], size = tonumber(code:sub(2)),
-          swap = swapped and d[2] or nil, is_bool = code == "b1"}
+  return {dtype = d.name, size = d.size, swap = swapped and d.unit or nil,
+          is_bool = d.kind == "bool"}
 end
 
 return descr

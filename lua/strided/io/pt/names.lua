@@ -22,17 +22,12 @@ end
 
 -- -- Storages ----------------------------------------------------------------
 
-local STORAGES = {
-  Bool = "bool", Byte = "uint8", Char = "int8", Short = "int16",
-  Int = "int32", Long = "int64", Half = "float16", BFloat16 = "bfloat16",
-  Float = "float32", Double = "float64", ComplexFloat = "complex64",
-  ComplexDouble = "complex128",
-}
-
-for name, dtype in pairs(STORAGES) do
-  local class = pt_tensors.class(dtype)
-  for _, module in ipairs {"torch.", "torch.cuda.", "torch.storage."} do
-    names[module .. name .. "Storage"] = {value = class}
+for dtype, known in pairs(pt_tensors.DTYPES) do
+  if known.pt ~= "" then
+    local class = pt_tensors.class(dtype)
+    for _, module in ipairs {"torch.", "torch.cuda.", "torch.storage."} do
+      names[module .. known.pt .. "Storage"] = {value = class}
+    end
   end
 end
 
@@ -52,10 +47,10 @@ local WORDS = "complex32 bcomplex32 float8_e4m3fn float8_e4m3fnuz float8_e5m2 "
   .. "per_tensor_affine per_tensor_symmetric per_channel_affine "
   .. "per_channel_symmetric per_channel_affine_float_qparams"
 
+for word in gmatch(WORDS, "%S+") do names["torch." .. word] = {value = word} end
 for dtype in pairs(pt_tensors.DTYPES) do
   names["torch." .. dtype] = {value = dtype}
 end
-for word in gmatch(WORDS, "%S+") do names["torch." .. word] = {value = word} end
 
 names["torch.Size"] = {call = function(m, args)
   if pt_tensors.is_list(m, args[1]) then return args[1] end

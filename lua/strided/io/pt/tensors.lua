@@ -6,19 +6,16 @@
 local core = require "strided.core"
 local strided_view = require "strided.io.strided_view"
 
-local find, floor, getmetatable, rawequal, setmetatable, type = string.find,
-  math.floor, getmetatable, rawequal, setmetatable, type
+local find, floor, getmetatable, ipairs, rawequal, setmetatable, type =
+  string.find, math.floor, getmetatable, ipairs, rawequal, setmetatable, type
 
 local require = require "strided.core".require
 local fail = require "strided.io.failure".fail
 
--- dtype -> bytes per element, unit of byte swapping
-local DTYPES = {
-  bool = {1, 1}, uint8 = {1, 1}, int8 = {1, 1}, int16 = {2, 2},
-  int32 = {4, 4}, int64 = {8, 8}, uint16 = {2, 2}, uint32 = {4, 4},
-  uint64 = {8, 8}, float16 = {2, 2}, bfloat16 = {2, 2}, float32 = {4, 4},
-  float64 = {8, 8}, complex64 = {8, 4}, complex128 = {16, 8},
-}
+local DTYPES = {} -- those that files have, by name: what is known of them
+for _, d in ipairs(core.dtypes()) do
+  if d.pt then DTYPES[d.name] = d end
+end
 
 -- -- Storages ----------------------------------------------------------------
 
@@ -40,7 +37,7 @@ function pt_tensors.is_storage(value) return is_a(value, Storage) end
 
 --- Makes a class of storages.
 function pt_tensors.class(dtype, is_untyped)
-  return setmetatable({dtype = dtype, size = DTYPES[dtype][1],
+  return setmetatable({dtype = dtype, size = DTYPES[dtype].size,
                        is_untyped = is_untyped}, Class)
 end
 
@@ -48,7 +45,7 @@ function Storage.unwrap(self) return self.t end
 
 --- Converts bytes in the byte order of the file to elements of a dtype.
 local function mend(storage, t, dtype)
-  local unit = DTYPES[dtype][2]
+  local unit = DTYPES[dtype].unit
   if storage.order == core.byte_order then unit = 1 end
   if unit > 1 or dtype == "bool" then core.mend(t, unit) end
 end
@@ -96,7 +93,7 @@ local function elements_as(storage, dtype)
   end
   if not storage.as then
     local n = storage.t:numel()
-    storage.as = storage.t:narrow(1, 1, n - n % DTYPES[dtype][1]):view(dtype)
+    storage.as = storage.t:narrow(1, 1, n - n % DTYPES[dtype].size):view(dtype)
     storage.dtype = dtype
     mend(storage, storage.as, dtype)
   end
@@ -193,7 +190,7 @@ local function rebuild_device(m, args)
   local t, dtype = args[1], args[2]
   if not core.is_tensor(t) or not DTYPES[dtype] then return nil end
   if t.dtype ~= dtype then
-    m:spend_tensor(t:numel() * DTYPES[dtype][1])
+    m:spend_tensor(t:numel() * DTYPES[dtype].size)
     t = t:to {dtype = dtype}
   end
   return require_grad(t:detach(), args[4])

@@ -31,12 +31,9 @@ local ALIGN = 64           -- of storages in the file, as in PyTorch
 local MAX_EXACT = 2 ^ 53   -- integers below it are exact in a double
 local ROOT = "archive/"
 
-local STORAGES = {
-  bool = "Bool", uint8 = "Byte", int8 = "Char", int16 = "Short", int32 = "Int",
-  int64 = "Long", float16 = "Half", bfloat16 = "BFloat16", float32 = "Float",
-  float64 = "Double", complex64 = "ComplexFloat", complex128 = "ComplexDouble",
-  uint16 = true, uint32 = true, uint64 = true, -- of bytes
-}
+-- dtype -> name of the class of storages, or "" for bytes
+local STORAGES = {}
+for _, d in ipairs(core.dtypes()) do STORAGES[d.name] = d.pt end
 
 -- -- Storages ----------------------------------------------------------------
 
@@ -181,7 +178,7 @@ end
 local function put_tensor(w, item)
   local storage, t = item.storage, item.t
   local class = STORAGES[item.dtype]
-  local has_class = class ~= true
+  local has_class = class ~= ""
   local n = storage.elements:numel()
   put_global(w, "torch._utils", has_class and "_rebuild_tensor_v2" or
                                 "_rebuild_tensor_v3")
