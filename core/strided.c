@@ -155,10 +155,15 @@ const st_dtype_facts *st_dtype_facts_of(st_dtype d) {
 }
 st_dtype st_default_dtype(void) { return st__default_dtype(); }
 st_status st_set_default_dtype(st_dtype d) { return st__set_default_dtype(d); }
-st_dtype st_promote_types(st_dtype a, st_dtype b) { return st__promote(a, b); }
+static st_dtype or_none(st_dtype d) {
+  return d >= ST_NOTHING_PROMOTED ? ST_DTYPE_NONE : d;
+}
+st_dtype st_promote_types(st_dtype a, st_dtype b) {
+  return or_none(st__promote(a, b));
+}
 bool st_can_cast(st_dtype from, st_dtype to) { return st__can_cast(from, to); }
 st_dtype st_result_type(st_tensor *const *tensors, int n) {
-  return st__result_type(tensors, n);
+  return or_none(st__result_type(tensors, n));
 }
 
 const char *st_format_name(st_format f) { return st__format_name(f); }

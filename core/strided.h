@@ -145,7 +145,8 @@ ST_API const st_dtype_facts *st_dtype_facts_of(st_dtype d);
 ST_API st_dtype st_default_dtype(void);
 /* BAD_DTYPE unless d is floating. */
 ST_API st_status st_set_default_dtype(st_dtype d);
-/* The smallest dtype that both a and b promote to. */
+/* The smallest dtype that both a and b promote to. ST_DTYPE_NONE if there is
+ * none: float8 dtypes promote with no other. */
 ST_API st_dtype st_promote_types(st_dtype a, st_dtype b);
 /* True if an operator may write a result of dtype `from` to an output of dtype
  * `to`: the category (bool, integral, floating, complex) must not get lower. */

@@ -51,7 +51,11 @@ static st_dtype promote_floats(st_dtype a, st_dtype b) {
 }
 
 st_dtype st__promote(st_dtype a, st_dtype b) {
-  if (a == b || b == ST_BOOL) return a;
+  if (a == b || a >= ST_NOTHING_PROMOTED) return a;
+  if (b >= ST_NOTHING_PROMOTED) return b;
+  if (st__is_float8(a)) return st__refuses_others(a);
+  if (st__is_float8(b)) return st__refuses_others(b);
+  if (b == ST_BOOL) return a;
   if (a == ST_BOOL) return b;
   if (st__is_complex(a) || st__is_complex(b)) {
     return st__complex_dtype(st__promote(st__real_dtype(a),
@@ -74,6 +78,11 @@ bool st__can_cast(st_dtype from, st_dtype to) {
 
 st_status st__refuse_promoted(st_dtype d) {
   const bool is_bfloat = d == ST_BCOMPLEX32;
+  if (d >= ST_NOTHING_PROMOTED) {
+    return st__fail(ST_BAD_DTYPE, "%s and other dtypes have no common dtype: "
+                    "convert the tensors to one first, as in t:to \"float32\"",
+                    st__dtype_name((st_dtype)(d - ST_NOTHING_PROMOTED)));
+  }
   if (d == ST_INT128) {
     return st__fail(ST_BAD_DTYPE, "uint64 and signed integers give int128, "
                     "which tensors cannot have: convert one of the tensors "
@@ -90,7 +99,7 @@ static _Atomic int default_dtype = ST_FLOAT32;
 st_dtype st__default_dtype(void) { return (st_dtype)default_dtype; }
 
 st_status st__set_default_dtype(st_dtype d) {
-  if (!st__is_floating(d)) {
+  if (!st__is_floating(d) || st__is_float8(d)) {
     return st__fail(ST_BAD_DTYPE, "the default dtype must be a floating-point "
                     "dtype, not %s", st__dtype_name(d));
   }

@@ -31,12 +31,21 @@ static inline bool st__is_integral(st_dtype d) {
 static inline bool st__is_reduced_float(st_dtype d) {
   return st_dtype_is_in(ST_DTYPES_OF(ST_KIND_BIT(HALF)), d);
 }
+static inline bool st__is_float8(st_dtype d) {
+  return st_dtype_is_in(ST_DTYPES_OF(ST_KIND_BIT(FLOAT8)), d);
+}
 /* Of type promotion only: complex32 and bcomplex32, or those and int128. */
 static inline bool st__is_complex_half(st_dtype d) {
   return st_dtype_is_in(ST_DTYPES_OF(ST_KIND_BIT(PROMOTED_COMPLEX)), d);
 }
 static inline bool st__is_promoted_only(st_dtype d) {
-  return (unsigned)d < ST_DTYPE_ALL && !st_dtype_is_of_tensors(d);
+  return d != ST_DTYPE_NONE && !st_dtype_is_of_tensors(d);
+}
+/* What a float8 dtype promotes to with another dtype: a number that is of no
+ * dtype, and from which a message tells the float8 one. */
+#define ST_NOTHING_PROMOTED 128u
+static inline st_dtype st__refuses_others(st_dtype float8) {
+  return (st_dtype)(ST_NOTHING_PROMOTED | float8);
 }
 /* Can tensors have the dtype of this number? */
 static inline bool st__is_tensor_dtype(int64_t d) {
@@ -62,7 +71,8 @@ static inline const st_dtype_facts *st__float_limits(st_dtype d) {
   return &st__dtype_facts[st__real_dtype(d)];
 }
 
-/* BAD_DTYPE for a result of dtype complex32, bcomplex32 or int128. */
+/* BAD_DTYPE for a result of dtype complex32, bcomplex32 or int128, or of
+ * none. */
 st_status st__refuse_promoted(st_dtype d);
 
 /* The default dtype of floating-point results, process-wide: float32 at the
@@ -179,12 +189,12 @@ static inline uint16_t st__float_to_bf16(float f) {
 /* X(id, T, name): the dtypes of fewer than 32 bits, the type of their bits, and
  * how the conversions from and to float32 are called. */
 #define ST_REDUCED_FLOATS(X) \
-  X(FLOAT16,  uint16_t, half) \
-  X(BFLOAT16, uint16_t, bf16)
+  X(FLOAT16,       uint16_t, half)   \
+  X(BFLOAT16,      uint16_t, bf16)
 
 #define ST_REDUCED_BIT(id, T, name) | UINT64_C(1) << ST_##id
 _Static_assert((0 ST_REDUCED_FLOATS(ST_REDUCED_BIT)) ==
-               ST_DTYPES_OF(ST_KIND_BIT(HALF)),
+               ST_DTYPES_OF(ST_KIND_BIT(HALF) | ST_KIND_BIT(FLOAT8)),
                "a dtype has no conversions from and to float32");
 
 #endif

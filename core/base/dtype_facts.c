@@ -3,39 +3,34 @@
 
 #include "base/dtype.h"
 
-/* The codes of DLPack. */
-enum {
-  DL_INT = 0, DL_UINT = 1, DL_FLOAT = 2, DL_BFLOAT = 4, DL_COMPLEX = 5,
-  DL_BOOL = 6, DL_NONE = 255
-};
-
 /* X(id, greatest, eps, tiny) */
 #define LIMITS(X) \
-  X(FLOAT16,  65504.0,              0x1p-10, 0x1p-14)  \
-  X(BFLOAT16, 0x1.fep127,           0x1p-7,  0x1p-126) \
-  X(FLOAT32,  0x1.fffffep127,       0x1p-23, 0x1p-126) \
-  X(FLOAT64,  0x1.fffffffffffffp1023, 0x1p-52, 0x1p-1022)
+  X(FLOAT16,       65504.0,                0x1p-10, 0x1p-14)   \
+  X(BFLOAT16,      0x1.fep127,             0x1p-7,  0x1p-126)  \
+  X(FLOAT32,       0x1.fffffep127,         0x1p-23, 0x1p-126)  \
+  X(FLOAT64,       0x1.fffffffffffffp1023, 0x1p-52, 0x1p-1022)
 
-/* X(id, DLPack, alias, .npy, .safetensors, .pt, Arrow) */
+/* X(id, DLPack, alias, .npy, .safetensors, .pt, Arrow). The codes of DLPack are
+ * those of its standard; 255: it has none. */
 #define NAMES(X) \
-  X(UINT8,      UINT,    "byte",    "u1",  "U8",   "Byte",          "C")  \
-  X(INT8,       INT,     "char",    "i1",  "I8",   "Char",          "c")  \
-  X(INT16,      INT,     "short",   "i2",  "I16",  "Short",         "s")  \
-  X(INT32,      INT,     "int",     "i4",  "I32",  "Int",           "i")  \
-  X(INT64,      INT,     "long",    "i8",  "I64",  "Long",          "l")  \
-  X(FLOAT16,    FLOAT,   "half",    "f2",  "F16",  "Half",          "e")  \
-  X(FLOAT32,    FLOAT,   "float",   "f4",  "F32",  "Float",         "f")  \
-  X(FLOAT64,    FLOAT,   "double",  "f8",  "F64",  "Double",        "g")  \
-  X(COMPLEX64,  COMPLEX, "cfloat",  "c8",  "C64",  "ComplexFloat",  NULL) \
-  X(COMPLEX128, COMPLEX, "cdouble", "c16", NULL,   "ComplexDouble", NULL) \
-  X(BOOL,       BOOL,    NULL,      "b1",  "BOOL", "Bool",          "b")  \
-  X(BFLOAT16,   BFLOAT,  NULL,      NULL,  "BF16", "BFloat16",      NULL) \
-  X(UINT16,     UINT,    NULL,      "u2",  "U16",  "",              "S")  \
-  X(UINT32,     UINT,    NULL,      "u4",  "U32",  "",              "I")  \
-  X(UINT64,     UINT,    NULL,      "u8",  "U64",  "",              "L")  \
-  X(COMPLEX32,  NONE,    NULL,      NULL,  NULL,   NULL,            NULL) \
-  X(BCOMPLEX32, NONE,    NULL,      NULL,  NULL,   NULL,            NULL) \
-  X(INT128,     NONE,    NULL,      NULL,  NULL,   NULL,            NULL)
+  X(UINT8,         1,   "byte",    "u1",  "U8",      "Byte",          "C")  \
+  X(INT8,          0,   "char",    "i1",  "I8",      "Char",          "c")  \
+  X(INT16,         0,   "short",   "i2",  "I16",     "Short",         "s")  \
+  X(INT32,         0,   "int",     "i4",  "I32",     "Int",           "i")  \
+  X(INT64,         0,   "long",    "i8",  "I64",     "Long",          "l")  \
+  X(FLOAT16,       2,   "half",    "f2",  "F16",     "Half",          "e")  \
+  X(FLOAT32,       2,   "float",   "f4",  "F32",     "Float",         "f")  \
+  X(FLOAT64,       2,   "double",  "f8",  "F64",     "Double",        "g")  \
+  X(COMPLEX64,     5,   "cfloat",  "c8",  "C64",     "ComplexFloat",  NULL) \
+  X(COMPLEX128,    5,   "cdouble", "c16", NULL,      "ComplexDouble", NULL) \
+  X(BOOL,          6,   NULL,      "b1",  "BOOL",    "Bool",          "b")  \
+  X(BFLOAT16,      4,   NULL,      NULL,  "BF16",    "BFloat16",      NULL) \
+  X(UINT16,        1,   NULL,      "u2",  "U16",     "",              "S")  \
+  X(UINT32,        1,   NULL,      "u4",  "U32",     "",              "I")  \
+  X(UINT64,        1,   NULL,      "u8",  "U64",     "",              "L")  \
+  X(COMPLEX32,     255, NULL,      NULL,  NULL,      NULL,            NULL) \
+  X(BCOMPLEX32,    255, NULL,      NULL,  NULL,      NULL,            NULL) \
+  X(INT128,        255, NULL,      NULL,  NULL,      NULL,            NULL)
 
 /* -- Every dtype has its rows --------------------------------------------- */
 
@@ -47,7 +42,8 @@ _Static_assert((0 ST_DTYPE_KIND_MAP(BIT_OF_KIND, 0)) == EVERY,
                "a dtype has no row in ST_DTYPE_KIND_MAP");
 _Static_assert((0 NAMES(BIT)) == EVERY, "a dtype has no names");
 _Static_assert((0 LIMITS(BIT)) == ST_DTYPES_OF(ST_KIND_BIT(FLOAT) |
-                                               ST_KIND_BIT(HALF)),
+                                               ST_KIND_BIT(HALF) |
+                                               ST_KIND_BIT(FLOAT8)),
                "a floating dtype has no limits");
 
 /* -- Tables --------------------------------------------------------------- */
@@ -67,7 +63,7 @@ const st_dtype_facts st__dtype_facts[ST_DTYPE_ALL] = {
   [ST_##id].max = greatest, [ST_##id].eps = of_1, [ST_##id].tiny = least,
   LIMITS(LIMIT)
 #define NAME(id, dl, other, numpy, hf, torch, arrays)                        \
-  [ST_##id].dlpack = DL_##dl, [ST_##id].alias = other,                       \
+  [ST_##id].dlpack = dl, [ST_##id].alias = other,                       \
   [ST_##id].npy = numpy, [ST_##id].safetensors = hf, [ST_##id].pt = torch,   \
   [ST_##id].arrow = arrays,
   NAMES(NAME)

@@ -13,24 +13,24 @@
  * (two bfloat16) and int128 exist in type promotion only: no tensor has them.
  * ORDER DTYPE: DTYPES of gdb/strided.py. */
 #define ST_DTYPE_MAP(X) \
-  X(UINT8,      "uint8",      1)  \
-  X(INT8,       "int8",       1)  \
-  X(INT16,      "int16",      2)  \
-  X(INT32,      "int32",      4)  \
-  X(INT64,      "int64",      8)  \
-  X(FLOAT16,    "float16",    2)  \
-  X(FLOAT32,    "float32",    4)  \
-  X(FLOAT64,    "float64",    8)  \
-  X(COMPLEX64,  "complex64",  8)  \
-  X(COMPLEX128, "complex128", 16) \
-  X(BOOL,       "bool",       1)  \
-  X(BFLOAT16,   "bfloat16",   2)  \
-  X(UINT16,     "uint16",     2)  \
-  X(UINT32,     "uint32",     4)  \
-  X(UINT64,     "uint64",     8)  \
-  X(COMPLEX32,  "complex32",  4)  \
-  X(BCOMPLEX32, "bcomplex32", 4)  \
-  X(INT128,     "int128",     16)
+  X(UINT8,         "uint8",         1)  \
+  X(INT8,          "int8",          1)  \
+  X(INT16,         "int16",         2)  \
+  X(INT32,         "int32",         4)  \
+  X(INT64,         "int64",         8)  \
+  X(FLOAT16,       "float16",       2)  \
+  X(FLOAT32,       "float32",       4)  \
+  X(FLOAT64,       "float64",       8)  \
+  X(COMPLEX64,     "complex64",     8)  \
+  X(COMPLEX128,    "complex128",    16) \
+  X(BOOL,          "bool",          1)  \
+  X(BFLOAT16,      "bfloat16",      2)  \
+  X(UINT16,        "uint16",        2)  \
+  X(UINT32,        "uint32",        4)  \
+  X(UINT64,        "uint64",        8)  \
+  X(COMPLEX32,     "complex32",     4)  \
+  X(BCOMPLEX32,    "bcomplex32",    4)  \
+  X(INT128,        "int128",        16)
 
 typedef enum st_dtype {
 #define ST_DTYPE_ENUM(id, name, bytes) ST_##id,
@@ -43,34 +43,36 @@ typedef enum st_dtype {
 
 /* -- Kinds ---------------------------------------------------------------- */
 
-/* HALF: a float of 16 bits, which is computed in float32. The last two are of
- * type promotion only. */
+/* HALF: a float of 16 bits, which is computed in float32. FLOAT8: one that is
+ * stored, converted and compared; it promotes with no other dtype. PROMOTED_..:
+ * of type promotion only. */
 typedef enum st_dtype_kind {
   ST_KIND_BOOL, ST_KIND_UNSIGNED, ST_KIND_SIGNED, ST_KIND_FLOAT, ST_KIND_HALF,
-  ST_KIND_COMPLEX, ST_KIND_PROMOTED_INT, ST_KIND_PROMOTED_COMPLEX
+  ST_KIND_COMPLEX, ST_KIND_PROMOTED_INT, ST_KIND_PROMOTED_COMPLEX,
+  ST_KIND_FLOAT8
 } st_dtype_kind;
 
 /* X(a, id, kind, counterpart): the complex dtype of a floating one, the dtype
  * of the parts of a complex one, else id. */
-#define ST_DTYPE_KIND_MAP(X, a)                  \
-  X(a, UINT8,      UNSIGNED,         UINT8)      \
-  X(a, INT8,       SIGNED,           INT8)       \
-  X(a, INT16,      SIGNED,           INT16)      \
-  X(a, INT32,      SIGNED,           INT32)      \
-  X(a, INT64,      SIGNED,           INT64)      \
-  X(a, FLOAT16,    HALF,             COMPLEX32)  \
-  X(a, FLOAT32,    FLOAT,            COMPLEX64)  \
-  X(a, FLOAT64,    FLOAT,            COMPLEX128) \
-  X(a, COMPLEX64,  COMPLEX,          FLOAT32)    \
-  X(a, COMPLEX128, COMPLEX,          FLOAT64)    \
-  X(a, BOOL,       BOOL,             BOOL)       \
-  X(a, BFLOAT16,   HALF,             BCOMPLEX32) \
-  X(a, UINT16,     UNSIGNED,         UINT16)     \
-  X(a, UINT32,     UNSIGNED,         UINT32)     \
-  X(a, UINT64,     UNSIGNED,         UINT64)     \
-  X(a, COMPLEX32,  PROMOTED_COMPLEX, FLOAT16)    \
-  X(a, BCOMPLEX32, PROMOTED_COMPLEX, BFLOAT16)   \
-  X(a, INT128,     PROMOTED_INT,     INT128)
+#define ST_DTYPE_KIND_MAP(X, a) \
+  X(a, UINT8,         UNSIGNED,         UINT8)         \
+  X(a, INT8,          SIGNED,           INT8)          \
+  X(a, INT16,         SIGNED,           INT16)         \
+  X(a, INT32,         SIGNED,           INT32)         \
+  X(a, INT64,         SIGNED,           INT64)         \
+  X(a, FLOAT16,       HALF,             COMPLEX32)     \
+  X(a, FLOAT32,       FLOAT,            COMPLEX64)     \
+  X(a, FLOAT64,       FLOAT,            COMPLEX128)    \
+  X(a, COMPLEX64,     COMPLEX,          FLOAT32)       \
+  X(a, COMPLEX128,    COMPLEX,          FLOAT64)       \
+  X(a, BOOL,          BOOL,             BOOL)          \
+  X(a, BFLOAT16,      HALF,             BCOMPLEX32)    \
+  X(a, UINT16,        UNSIGNED,         UINT16)        \
+  X(a, UINT32,        UNSIGNED,         UINT32)        \
+  X(a, UINT64,        UNSIGNED,         UINT64)        \
+  X(a, COMPLEX32,     PROMOTED_COMPLEX, FLOAT16)       \
+  X(a, BCOMPLEX32,    PROMOTED_COMPLEX, BFLOAT16)      \
+  X(a, INT128,        PROMOTED_INT,     INT128)
 
 /* The dtypes of some kinds, a bit set; kinds is one, too. */
 #define ST_DTYPE_BIT(kinds, id, kind, counterpart) \
@@ -88,7 +90,8 @@ static inline bool st_dtype_is_complex(st_dtype d) {
 }
 static inline bool st_dtype_is_floating(st_dtype d) {
   return st_dtype_is_in(ST_DTYPES_OF(ST_KIND_BIT(FLOAT) |
-                                     ST_KIND_BIT(HALF)), d);
+                                     ST_KIND_BIT(HALF) |
+                                     ST_KIND_BIT(FLOAT8)), d);
 }
 static inline bool st_dtype_is_unsigned(st_dtype d) {
   return st_dtype_is_in(ST_DTYPES_OF(ST_KIND_BIT(UNSIGNED)), d);

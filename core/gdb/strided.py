@@ -14,6 +14,7 @@ core/, so build with -g:
 
 They call no function of the program, so they work on a core file too.
 """
+import math
 import re
 import struct
 
@@ -102,6 +103,24 @@ def element_size(name):
     return 1 if name == 'bool' else int(re.search(r'\d+', name).group()) // 8
 
 
+def decode_float8(name, code):
+    """Of float8_e4m3fn: 4 bits of exponent, 3 of mantissa, no infinities."""
+    exponent_bits, mantissa_bits = map(int, re.findall(r'[em](\d)', name))
+    bias = 2 ** (exponent_bits - 1) - 1
+    exponent, mantissa = divmod(code & 127, 2 ** mantissa_bits)
+    sign = -1.0 if code & 128 else 1.0
+    if name.endswith('fn'):
+        is_special, infinite = code & 127 == 127, False
+    else:
+        is_special = exponent == 2 ** exponent_bits - 1
+        infinite = mantissa == 0
+    if is_special:
+        return sign * (math.inf if infinite else math.nan)
+    if exponent == 0:
+        return sign * mantissa * 2.0 ** (1 - bias - mantissa_bits)
+    return sign * (1 + mantissa / 2 ** mantissa_bits) * 2.0 ** (exponent - bias)
+
+
 def decode(name, data):
     """The number of an element, by the name of its dtype."""
     if name == 'bool':
@@ -113,6 +132,8 @@ def decode(name, data):
         return complex(decode(part, data[:half]), decode(part, data[half:]))
     if name == 'bfloat16':  # the upper half of a float
         return struct.unpack('<f', b'\0\0' + data)[0]
+    if name.startswith('float8'):
+        return decode_float8(name, data[0])
     if name.startswith('float'):
         code = {2: '<e', 4: '<f', 8: '<d'}[len(data)]
         return struct.unpack(code, data)[0]

@@ -52,15 +52,21 @@ static bool is_same_lazily(const st_tensor *a, const st_tensor *b) {
   return ((a->keys ^ b->keys) & ST_LAZY_BITS) == 0;
 }
 
+static st_status refuse_change(st_dtype d) {
+  return st__fail(ST_BAD_DTYPE, "a lazy conjugate or negative of dtype %s "
+                  "cannot be copied", st__dtype_name(d));
+}
+
 /* Applies a kernel to t in place. t must not overlap itself. */
 static st_status apply_change(const st_tensor *t, st_kernel_id id) {
   st_iter it;
+  const st_loop loop = st__kernel(id, t->dtype);
+  if (!loop) return refuse_change(t->dtype);
   start(&it, 0, t, t);
   const st_status built = st__iter_build(&it);
   ST_ASSERT(built == ST_OK);
   it.kernel = (st_kernel_key){id, t->dtype};
-  const st_status status = st__iter_run(&it, st__kernel(id, t->dtype),
-                                        NULL, st__kernel_grain(id));
+  const st_status status = st__iter_run(&it, loop, NULL, st__kernel_grain(id));
   st__iter_release(&it);
   return status;
 }
@@ -89,6 +95,7 @@ static st_status run_copy(st_iter *it) {
   st_move m;
   if (left.n > 0 && it->op[1].target == d && !is_tiled(it)) {
     const st_kernel_id id = left.of[--left.n];
+    if (!st__kernel(id, d)) return refuse_change(d);
     it->kernel = (st_kernel_key){id, d};
     ST_TRY(st__iter_run(it, st__kernel(id, d), NULL, st__kernel_grain(id)));
   } else {

@@ -21,7 +21,8 @@ static st_dtype promote_known(st_dtype a, st_dtype b) {
 static st_dtype combine(st_dtype high, st_dtype low) {
   if (st__is_complex(high)) return high;
   if (st__is_complex(low)) {
-    return st__is_floating(high) ? st__complex_dtype(high) : low;
+    return st__is_float8(high) ? st__refuses_others(high)
+         : st__is_floating(high) ? st__complex_dtype(high) : low;
   }
   if (st__is_floating(high)) return high;
   if (high == ST_BOOL || st__is_floating(low)) return promote_known(high, low);
@@ -49,6 +50,10 @@ static void rank(ranks *r, const st_tensor *t) {
 static const ranks no_ranks = {ST_DTYPE_NONE, ST_DTYPE_NONE, ST_DTYPE_NONE};
 
 static st_dtype combine_ranks(const ranks *r) {
+  if (r->dim != ST_DTYPE_NONE && r->dim >= ST_NOTHING_PROMOTED) return r->dim;
+  if (r->zero != ST_DTYPE_NONE && r->zero >= ST_NOTHING_PROMOTED) {
+    return r->zero;
+  }
   return combine(r->dim, combine(r->zero, r->wrapped));
 }
 

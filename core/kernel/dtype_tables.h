@@ -7,21 +7,24 @@
 
 /* X(a, tag, id, bytes): the dtypes of tensors. */
 #define ST_TAGS(X, a) \
-  X(a, u1, UINT8,      1)    \
-  X(a, i1, INT8,       1)    \
-  X(a, i2, INT16,      2)    \
-  X(a, i4, INT32,      4)    \
-  X(a, i8, INT64,      8)    \
-  X(a, f2, FLOAT16,    2)    \
-  X(a, f4, FLOAT32,    4)    \
-  X(a, f8, FLOAT64,    8)    \
-  X(a, c4, COMPLEX64,  8)    \
-  X(a, c8, COMPLEX128, 16)   \
-  X(a, b1, BOOL,       1)    \
-  X(a, bf, BFLOAT16,   2)    \
-  X(a, u2, UINT16,     2)    \
-  X(a, u4, UINT32,     4)    \
-  X(a, u8, UINT64,     8)
+  X(a, u1, UINT8,         1)  \
+  X(a, i1, INT8,          1)  \
+  X(a, i2, INT16,         2)  \
+  X(a, i4, INT32,         4)  \
+  X(a, i8, INT64,         8)  \
+  X(a, f2, FLOAT16,       2)  \
+  X(a, f4, FLOAT32,       4)  \
+  X(a, f8, FLOAT64,       8)  \
+  X(a, c4, COMPLEX64,     8)  \
+  X(a, c8, COMPLEX128,    16) \
+  X(a, b1, BOOL,          1)  \
+  X(a, bf, BFLOAT16,      2)  \
+  X(a, u2, UINT16,        2)  \
+  X(a, u4, UINT32,        4)  \
+  X(a, u8, UINT64,        8)
+
+/* X(a, tag, conversion): the floats of eight bits. */
+#define ST_FLOAT8_TAGS(X, a)
 
 enum {
 #define ST_TAG_ENUM(a, tag, id, bytes) ST_DTYPE_##tag = ST_##id,
@@ -85,6 +88,7 @@ _Static_assert((0 ST_TAGS(ST_TAG_BIT, 0)) ==
   M##_LOOP(f4, __VA_ARGS__) M##_LOOP(f8, __VA_ARGS__)
 #define ST_LIST_HALF(M, ...)                                                 \
   M##_HALF(f2, __VA_ARGS__) M##_HALF(bf, __VA_ARGS__)
+#define ST_LIST_FLOAT8(M, ...)
 #define ST_LIST_FLOAT(M, ...)                                                \
   ST_LIST_WIDE(M, __VA_ARGS__)                                               \
   M##_QUICK(f2, __VA_ARGS__) M##_QUICK(bf, __VA_ARGS__)

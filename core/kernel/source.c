@@ -31,6 +31,8 @@ _Static_assert(ST_DTYPE_ALL <= 32, "source.dtypes has a bit for each dtype");
 #define ST_LIST_AS_HALF(M, ...)
 #define ST_LIST_MODULO(M, ...)
 #define ST_LIST_BITS ST_LIST_ALL
+#undef ST_LIST_FLOAT8 /* fused operators call kernels of these */
+#define ST_LIST_FLOAT8(M, ...)
 
 /* What CLAMP of ternary.c computes. */
 #define CLAMP(x, low, high) FIRST_NAN(x, low, AT_MOST(AT_LEAST(x, low), high))

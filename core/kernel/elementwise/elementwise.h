@@ -49,8 +49,13 @@ typedef struct st_blocks {
 #define ST_SHARED __attribute__((noinline, noclone))
 #endif
 
-static const uint8_t st_memory_size[] = {1, 2, 4, 8, 16, 2, 2};
-static const uint8_t st_block_size[] = {1, 2, 4, 8, 16, 4, 4};
+#define ST_SIZE_IN(bytes, tag, conversion) [ST_ELEM_##tag] = bytes,
+static const uint8_t st_memory_size[ST_ELEM_COUNT] = {
+  1, 2, 4, 8, 16, 2, 2, ST_FLOAT8_TAGS(ST_SIZE_IN, 1)
+};
+static const uint8_t st_block_size[ST_ELEM_COUNT] = {
+  1, 2, 4, 8, 16, 4, 4, ST_FLOAT8_TAGS(ST_SIZE_IN, 4)
+};
 
 /* -- Gather and scatter --------------------------------------------------- */
 
@@ -118,24 +123,42 @@ static inline bool st_has_rows(st_tile w, int64_t size) {
 
 /* -- Half types ----------------------------------------------------------- */
 
-static void st_widen(float *to, const st_bits2 *from, int64_t n, bool bf) {
-  if (bf) {
-    ST_SIMD_FOR(i, n) to[i] = st__bf16_to_float(from[i]);
-    return;
+#define ST_WIDEN_CASE(p, tag, conversion)                                    \
+  case ST_ELEM_##tag:                                                        \
+    ST_SIMD_FOR(i, n) to[i] = st__##conversion##_to_float(p[i]);             \
+    break;
+static void st_widen(float *to, const char *p, int64_t n, int elem) {
+  const st_bits2 *from = (const st_bits2 *)p;
+  switch (elem) {
+    ST_FLOAT8_TAGS(ST_WIDEN_CASE, ((const uint8_t *)p))
+    case ST_ELEM_bf:
+      ST_SIMD_FOR(i, n) to[i] = st__bf16_to_float(from[i]);
+      break;
+    default: {
+      const int64_t done = st_widen_eights(to, from, n);
+      to += done, from += done;
+      ST_SIMD_FOR(i, n - done) to[i] = st__half_to_float(from[i]);
+    }
   }
-  const int64_t done = st_widen_eights(to, from, n);
-  to += done, from += done;
-  ST_SIMD_FOR(i, n - done) to[i] = st__half_to_float(from[i]);
 }
 
-static void st_narrow(st_bits2 *to, const float *from, int64_t n, bool bf) {
-  if (bf) {
-    ST_SIMD_FOR(i, n) to[i] = st__float_to_bf16(from[i]);
-    return;
+#define ST_NARROW_CASE(p, tag, conversion)                                   \
+  case ST_ELEM_##tag:                                                        \
+    ST_SIMD_FOR(i, n) p[i] = st__float_to_##conversion(from[i]);             \
+    break;
+static void st_narrow(char *p, const float *from, int64_t n, int elem) {
+  st_bits2 *to = (st_bits2 *)p;
+  switch (elem) {
+    ST_FLOAT8_TAGS(ST_NARROW_CASE, ((uint8_t *)p))
+    case ST_ELEM_bf:
+      ST_SIMD_FOR(i, n) to[i] = st__float_to_bf16(from[i]);
+      break;
+    default: {
+      const int64_t done = st_narrow_eights(to, from, n);
+      to += done, from += done;
+      ST_SIMD_FOR(i, n - done) to[i] = st__float_to_half(from[i]);
+    }
   }
-  const int64_t done = st_narrow_eights(to, from, n);
-  to += done, from += done;
-  ST_SIMD_FOR(i, n - done) to[i] = st__float_to_half(from[i]);
 }
 
 /* Note [Halves in registers]
@@ -168,9 +191,9 @@ static void st_gather(char *block, const char *p, st_tile w, int elem) {
   if (elem >= ST_ELEM_f2) {
     st_bits2 raw[ST_BLOCK_BYTES / sizeof(float)];
     const bool dense = st_is_dense(w, size);
-    if (!dense) st_gather2((char *)raw, p, w);
-    st_widen((float *)block, dense ? (const st_bits2 *)p : raw,
-             w.m0 * w.m1, elem == ST_ELEM_bf);
+    if (!dense && size == 1) st_gather1((char *)raw, p, w);
+    if (!dense && size == 2) st_gather2((char *)raw, p, w);
+    st_widen((float *)block, dense ? p : (const char *)raw, w.m0 * w.m1, elem);
     return;
   }
   if (st_has_rows(w, size)) {
@@ -193,11 +216,11 @@ static void st_scatter(char *p, const char *block, st_tile w, int elem) {
   st_bits2 raw[ST_BLOCK_BYTES / sizeof(float)];
   if (elem >= ST_ELEM_f2) {
     const bool dense = st_is_dense(w, size);
-    st_narrow(dense ? (st_bits2 *)p : raw, (const float *)block,
-              w.m0 * w.m1, elem == ST_ELEM_bf);
+    st_narrow(dense ? p : (char *)raw, (const float *)block, w.m0 * w.m1,
+              elem);
     if (dense) return;
     block = (const char *)raw;
-    elem = ST_ELEM_2;
+    elem = size == 1 ? ST_ELEM_1 : ST_ELEM_2;
   }
   if (st_has_rows(w, size)) {
     for (int64_t j = 0; j < w.m1; j++) {

@@ -1,6 +1,6 @@
 /* The reductions FAMILY_u8 to FAMILY_c128 of x != 0, by the parameters A and
- * OP. int8, uint8 and bool share u8, float16 and bfloat16 f16. ENDS_AT is
- * the field ends_at of st_reduce_ops; default: 0.
+ * OP. int8, uint8 and bool share u8, float16 and bfloat16 f16, floats of eight
+ * bits float8. ENDS_AT is the field ends_at of st_reduce_ops; default: 0.
  */
 
 #ifndef ENDS_AT
@@ -26,6 +26,12 @@
 #define T c64
 #include "kernel/reduce/reduction_template.h"
 #define T c128
+#include "kernel/reduce/reduction_template.h"
+
+#undef LOAD
+#define LOAD(x) (((x) & 0x7f) != 0)
+#define NAME JOIN(FAMILY, float8)
+#define T u8
 #include "kernel/reduce/reduction_template.h"
 
 #undef LOAD

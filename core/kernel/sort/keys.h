@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "base/dtype.h"
+#include "kernel/dtype_tables.h"
 
 #define UNSIGNED(x) (x)
 #define TRUTH(x) ((x) != 0)
@@ -50,5 +50,10 @@ static inline double double_of_key(uint64_t key) {
 
 #define HALF_KEY(x) float_key(st__half_to_float(x))
 #define BF16_KEY(x) float_key(st__bf16_to_float(x))
+#define FLOAT8_KEY(a, tag, conversion)                                       \
+  static inline uint32_t key_##tag(uint8_t x) {                              \
+    return float_key(st__##conversion##_to_float(x));                        \
+  }
+ST_FLOAT8_TAGS(FLOAT8_KEY, 0)
 
 #endif

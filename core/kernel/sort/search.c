@@ -90,6 +90,9 @@ SEARCH(i16, int16_t, uint32_t, SIGNED32)
 SEARCH(i32, int32_t, uint32_t, SIGNED32)
 SEARCH(f16, uint16_t, uint32_t, HALF_KEY)
 SEARCH(bf16, uint16_t, uint32_t, BF16_KEY)
+#define FLOAT8_SEARCH(a, tag, conversion) \
+  SEARCH(tag, uint8_t, uint32_t, key_##tag)
+ST_FLOAT8_TAGS(FLOAT8_SEARCH, 0)
 SEARCH(f32, float, uint32_t, float_key)
 SEARCH(i64, int64_t, uint64_t, SIGNED64)
 SEARCH(u16, uint16_t, uint32_t, UNSIGNED)
@@ -98,6 +101,6 @@ SEARCH(u64, uint64_t, uint64_t, UNSIGNED)
 SEARCH(f64, double, uint64_t, double_key)
 
 static const st_kernel_row rows[] = {
-  {"search", {ST_BY_TYPE(REAL_BOOL, search)}}};
+  {"search", {ST_BY_TYPE(REAL_BOOL, search) ST_BY_TAG(FLOAT8, search)}}};
 
 ST_EXPORT(st__search, rows)

@@ -98,6 +98,8 @@ KEYS(i16, int16_t, uint32_t, SIGNED32)
 KEYS(i32, int32_t, uint32_t, SIGNED32)
 KEYS(f16, uint16_t, uint32_t, HALF_KEY)
 KEYS(bf16, uint16_t, uint32_t, BF16_KEY)
+#define FLOAT8_KEYS(a, tag, conversion) KEYS(tag, uint8_t, uint32_t, key_##tag)
+ST_FLOAT8_TAGS(FLOAT8_KEYS, 0)
 KEYS(f32, float, uint32_t, float_key)
 KEYS(i64, int64_t, uint64_t, SIGNED64)
 KEYS(f64, double, uint64_t, double_key)
@@ -492,6 +494,9 @@ SORT(i16, int16_t, pair32, keys_i16, NULL, false)
 SORT(i32, int32_t, pair32, keys_i32, values_i32, false)
 SORT(f16, uint16_t, pair32, keys_f16, NULL, true)
 SORT(bf16, uint16_t, pair32, keys_bf16, NULL, true)
+#define FLOAT8_SORT(a, tag, conversion) \
+  SORT(tag, uint8_t, pair32, keys_##tag, NULL, true)
+ST_FLOAT8_TAGS(FLOAT8_SORT, 0)
 SORT(f32, float, pair32, keys_f32, values_f32, true)
 SORT(i64, int64_t, pair64, keys_i64, values_i64, false)
 SORT(f64, double, pair64, keys_f64, values_f64, true)
@@ -500,6 +505,6 @@ SORT(u32, uint32_t, pair32, keys_u32, values_u32, false)
 SORT(u64, uint64_t, pair64, keys_u64, values_u64, false)
 
 static const st_kernel_row rows[] = {
-  {"sort", {ST_BY_TYPE(REAL_BOOL, sort)}}};
+  {"sort", {ST_BY_TYPE(REAL_BOOL, sort) ST_BY_TAG(FLOAT8, sort)}}};
 
 ST_EXPORT(st__sort, rows)

@@ -333,11 +333,18 @@ static st_status operand(const st_value *v, st_tensor **out) {
   return st__tensor_from_scalar(s, st__scalar_dtype(s), true, out);
 }
 
+static st_status return_promoted(st_dtype d, st_value *rets) {
+  if (d >= ST_NOTHING_PROMOTED) return st__refuse_promoted(d);
+  *rets = st__of_int(d);
+  return ST_OK;
+}
+
 ST_BOXED(st__box_result_type) {
   st_tensor *t[2] = {NULL, NULL};
   st_status status = operand(st__next(&args), &t[0]);
   if (status == ST_OK) status = operand(st__next(&args), &t[1]);
-  if (status == ST_OK) *rets = st__of_int(st__result_type(t, 2));
+  const st_dtype d = status == ST_OK ? st__result_type(t, 2) : ST_DTYPE_NONE;
+  if (status == ST_OK) status = return_promoted(d, rets);
   st__tensor_release(&t[0]);
   st__tensor_release(&t[1]);
   return status;
@@ -355,6 +362,5 @@ ST_BOXED(st__box_promote_types) {
   st_dtype a = ST_DTYPE_NONE, b = ST_DTYPE_NONE;
   ST_TRY(read_dtype(st__next(&args), &a));
   ST_TRY(read_dtype(st__next(&args), &b));
-  *rets = st__of_int(st__promote(a, b));
-  return ST_OK;
+  return return_promoted(st__promote(a, b), rets);
 }

@@ -68,7 +68,9 @@ static void count_chunks(void *ctx, int64_t begin, int64_t end) {
 /* Fills w->before and *n, the number of nonzero elements. */
 static st_status chunked_loop_count(chunked_loop *w, st_dtype dtype,
                                     int64_t *n) {
+  *n = 0;
   w->loop = st__kernel(ST_K_nonzero_count, dtype);
+  if (!w->loop) return st__no_kernel_for(dtype);
   w->before[0] = 0;
   ST_TRY(st__parallel_try(0, w->chunks, 1, count_chunks, w));
   for (int i = 0; i < w->chunks; i++) w->before[i + 1] += w->before[i];

@@ -439,7 +439,8 @@ st_status st__gemm_add(const st_tensor *a, const st_tensor *b,
                        st_scalar beta) {
   st_product p = {.dtype = c->dtype, .alpha = alpha, .beta = beta};
   if (c->numel == 0) return ST_OK;
-  const bool is_half = st__is_reduced_float(p.dtype);
+  const bool is_half = st__is_reduced_float(p.dtype) ||
+                       st__is_float8(p.dtype);
   if (!is_half && !st__is_integral(p.dtype) && !is_thin_but_for(b, &p)) {
     return multiply(a, b, c, add, &p);
   }

@@ -78,6 +78,7 @@ static void draw_range(const void *ctx, st_source *s, int64_t begin,
 st_status st__random_draw_iter(const st_iter *it, const st_draw *d,
                                st_generator *g) {
   const iter_draw job = {it, d};
+  if (!d->make) return st__no_kernel_for(d->dtype);
   return st__random_run(g, it->numel, d->words, DRAW_GRAIN, draw_range, &job);
 }
 
@@ -158,6 +159,7 @@ fail:
 }
 
 st_status st__random_draw(st_tensor *t, const st_draw *d, st_generator *g) {
+  if (!d->make) return st__no_kernel_for(t->dtype);
   return fill(t, d->words, DRAW_GRAIN, draw_range, d, g);
 }
 
