@@ -186,11 +186,38 @@ static inline uint16_t st__float_to_bf16(float f) {
   return (uint16_t)((u & 0x7fffffffu) > 0x7f800000u ? 0x7fc0u : r);
 }
 
+/* -- Floats of eight bits ------------------------------------------------- */
+
+/* As above: branch-free, rounded to nearest even. A NaN keeps its sign and no
+ * payload. The formats are the Open Compute Project's, converted as in PyTorch:
+ * e4m3fn has no infinities, and numbers beyond 448 become 448. */
+
+static inline float st__e4m3fn_to_float(uint8_t c) {
+  const uint32_t sign = (uint32_t)(c & 0x80u) << 24;
+  const uint32_t bits = (uint32_t)(c & 0x7fu) << 20;
+  const float scaled = st__bits_float(bits) * 0x1p120f; /* rebiased */
+  const uint32_t nan = bits == 0x07f00000u ? 0x7fc00000u : 0u;
+  return st__bits_float(st__float_bits(scaled) | nan | sign);
+}
+
+static inline uint8_t st__float_to_e4m3fn(float f) {
+  const uint32_t u = st__float_bits(f), a = u & 0x7fffffffu;
+  /* Subnormal results are multiples of 2^-9, the last bit of 2^14. */
+  const uint32_t sub = st__float_bits(st__bits_float(a) + 0x1p14f) -
+                       0x46800000u;
+  const uint32_t nor = (a - 0x3c000000u + 0x7ffffu + ((a >> 20) & 1u)) >> 20;
+  uint32_t r = a < 0x3c800000u ? sub : nor;
+  r = r > 0x7eu ? 0x7eu : r;           /* 448 */
+  r = a > 0x7f800000u ? 0x7fu : r;     /* NaN */
+  return (uint8_t)(r | (u >> 24 & 0x80u));
+}
+
 /* X(id, T, name): the dtypes of fewer than 32 bits, the type of their bits, and
  * how the conversions from and to float32 are called. */
 #define ST_REDUCED_FLOATS(X) \
   X(FLOAT16,       uint16_t, half)   \
-  X(BFLOAT16,      uint16_t, bf16)
+  X(BFLOAT16,      uint16_t, bf16)   \
+  X(FLOAT8_E4M3FN, uint8_t,  e4m3fn)
 
 #define ST_REDUCED_BIT(id, T, name) | UINT64_C(1) << ST_##id
 _Static_assert((0 ST_REDUCED_FLOATS(ST_REDUCED_BIT)) ==

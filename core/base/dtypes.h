@@ -30,7 +30,8 @@
   X(UINT64,        "uint64",        8)  \
   X(COMPLEX32,     "complex32",     4)  \
   X(BCOMPLEX32,    "bcomplex32",    4)  \
-  X(INT128,        "int128",        16)
+  X(INT128,        "int128",        16) \
+  X(FLOAT8_E4M3FN, "float8_e4m3fn", 1)
 
 typedef enum st_dtype {
 #define ST_DTYPE_ENUM(id, name, bytes) ST_##id,
@@ -72,7 +73,8 @@ typedef enum st_dtype_kind {
   X(a, UINT64,        UNSIGNED,         UINT64)        \
   X(a, COMPLEX32,     PROMOTED_COMPLEX, FLOAT16)       \
   X(a, BCOMPLEX32,    PROMOTED_COMPLEX, BFLOAT16)      \
-  X(a, INT128,        PROMOTED_INT,     INT128)
+  X(a, INT128,        PROMOTED_INT,     INT128)        \
+  X(a, FLOAT8_E4M3FN, FLOAT8,           FLOAT8_E4M3FN)
 
 /* The dtypes of some kinds, a bit set; kinds is one, too. */
 #define ST_DTYPE_BIT(kinds, id, kind, counterpart) \

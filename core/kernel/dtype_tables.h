@@ -21,10 +21,12 @@
   X(a, bf, BFLOAT16,      2)  \
   X(a, u2, UINT16,        2)  \
   X(a, u4, UINT32,        4)  \
-  X(a, u8, UINT64,        8)
+  X(a, u8, UINT64,        8)  \
+  X(a, e4, FLOAT8_E4M3FN, 1)
 
 /* X(a, tag, conversion): the floats of eight bits. */
-#define ST_FLOAT8_TAGS(X, a)
+#define ST_FLOAT8_TAGS(X, a) \
+  X(a, e4, e4m3fn)
 
 enum {
 #define ST_TAG_ENUM(a, tag, id, bytes) ST_DTYPE_##tag = ST_##id,
@@ -88,7 +90,7 @@ _Static_assert((0 ST_TAGS(ST_TAG_BIT, 0)) ==
   M##_LOOP(f4, __VA_ARGS__) M##_LOOP(f8, __VA_ARGS__)
 #define ST_LIST_HALF(M, ...)                                                 \
   M##_HALF(f2, __VA_ARGS__) M##_HALF(bf, __VA_ARGS__)
-#define ST_LIST_FLOAT8(M, ...)
+#define ST_LIST_FLOAT8(M, ...) M##_HALF(e4, __VA_ARGS__)
 #define ST_LIST_FLOAT(M, ...)                                                \
   ST_LIST_WIDE(M, __VA_ARGS__)                                               \
   M##_QUICK(f2, __VA_ARGS__) M##_QUICK(bf, __VA_ARGS__)

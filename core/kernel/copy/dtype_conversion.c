@@ -110,6 +110,13 @@ EACH(CONVERT_TO_HALF, f2)
 EACH(CONVERT_TO_HALF, bf)
 EACH_SIGNED(CONVERT_FROM_HALF, f2)
 EACH_SIGNED(CONVERT_FROM_HALF, bf)
+#define CONVERT_FLOAT8(a, tag, conversion)                                   \
+  EACH(CONVERT_TO_HALF, tag)                                                 \
+  EACH_SIGNED(CONVERT_FROM_HALF, tag)                                        \
+  CONVERT_FROM_HALF(tag, u4) CONVERT_FROM_HALF(tag, u8)                      \
+  CONVERT_HALVES(tag, f2) CONVERT_HALVES(tag, bf)                            \
+  CONVERT_HALVES(f2, tag) CONVERT_HALVES(bf, tag)
+ST_FLOAT8_TAGS(CONVERT_FLOAT8, 0)
 CONVERT_HALVES(f2, bf)
 CONVERT_HALVES(f2, f2)
 CONVERT_HALVES(bf, f2)
@@ -221,6 +228,11 @@ static bool is_interleaved(const int64_t *s, int64_t n0, int64_t n1,
 #define SAME(tag, b) {"copy_" #tag, {[ST_DTYPE_##tag] = same_##b}},
 #define SAME_BITS(dst, src, b) {"copy_" #dst, {[ST_DTYPE_##src] = same_##b}},
 
+#define SLOT_FROM(dst, tag, conversion) SLOT(dst, tag)
+#define FROM_FLOAT8(tag, dst) {"copy_" #tag, {ST_FLOAT8_TAGS(SLOT_FROM, dst)}},
+#define FLOAT8_ROWS(a, tag, conversion) \
+  ROW(tag) FROM_UNSIGNED(tag) SAME(tag, 1)
+
 /* Further rows of a dtype replace conversions. */
 static const st_kernel_row rows[] = {
   ROW(u1) ROW(i1) ROW(i2) ROW(i4) ROW(i8) ROW(f2) ROW(f4) ROW(f8) ROW(c4)
@@ -237,6 +249,12 @@ static const st_kernel_row rows[] = {
   SAME(u2, 2) SAME(u4, 4) SAME(u8, 8) SAME_BITS(u2, i2, 2)
   SAME_BITS(i2, u2, 2) SAME_BITS(u4, i4, 4) SAME_BITS(i4, u4, 4)
   SAME_BITS(u8, i8, 8) SAME_BITS(i8, u8, 8)
+  FROM_FLOAT8(u1, u1) FROM_FLOAT8(i1, i1) FROM_FLOAT8(i2, i2)
+  FROM_FLOAT8(i4, i4) FROM_FLOAT8(i8, i8) FROM_FLOAT8(u2, i2)
+  FROM_FLOAT8(u4, u4) FROM_FLOAT8(u8, u8) FROM_FLOAT8(f2, f2)
+  FROM_FLOAT8(bf, bf) FROM_FLOAT8(f4, f4) FROM_FLOAT8(f8, f8)
+  FROM_FLOAT8(c4, c4) FROM_FLOAT8(c8, c8) FROM_FLOAT8(b1, b1)
+  ST_FLOAT8_TAGS(FLOAT8_ROWS, 0)
 };
 
 ST_EXPORT(st__copy, rows)

@@ -57,5 +57,5 @@ refused = {
 ["refused_nested.pt"] =
 "nested tensors",
 ["refused_float8.pt"] =
-"the dtype float8_e4m3fn, which has no equivalent here",
+"the dtype float8_e8m0fnu, which has no equivalent here",
 }}
