@@ -212,12 +212,33 @@ static inline uint8_t st__float_to_e4m3fn(float f) {
   return (uint8_t)(r | (u >> 24 & 0x80u));
 }
 
+static inline float st__e5m2_to_float(uint8_t c) {
+  const uint32_t sign = (uint32_t)(c & 0x80u) << 24;
+  const uint32_t bits = (uint32_t)(c & 0x7fu) << 21;
+  const float scaled = st__bits_float(bits) * 0x1p112f;
+  const uint32_t infinite = bits >= 0x0f800000u ? 0x7f800000u : 0u;
+  const uint32_t special = bits > 0x0f800000u ? 0x7fc00000u : infinite;
+  return st__bits_float(st__float_bits(scaled) | special | sign);
+}
+
+static inline uint8_t st__float_to_e5m2(float f) {
+  const uint32_t u = st__float_bits(f), a = u & 0x7fffffffu;
+  /* Subnormal results are multiples of 2^-16, the last bit of 2^7. */
+  const uint32_t sub = st__float_bits(st__bits_float(a) + 0x1p7f) - 0x43000000u;
+  const uint32_t nor = (a - 0x38000000u + 0xfffffu + ((a >> 21) & 1u)) >> 21;
+  uint32_t r = a < 0x38800000u ? sub : nor;
+  r = r > 0x7cu ? 0x7cu : r;           /* 61440 and up: infinite */
+  r = a > 0x7f800000u ? 0x7fu : r;     /* NaN */
+  return (uint8_t)(r | (u >> 24 & 0x80u));
+}
+
 /* X(id, T, name): the dtypes of fewer than 32 bits, the type of their bits, and
  * how the conversions from and to float32 are called. */
 #define ST_REDUCED_FLOATS(X) \
   X(FLOAT16,       uint16_t, half)   \
   X(BFLOAT16,      uint16_t, bf16)   \
-  X(FLOAT8_E4M3FN, uint8_t,  e4m3fn)
+  X(FLOAT8_E4M3FN, uint8_t,  e4m3fn) \
+  X(FLOAT8_E5M2,   uint8_t,  e5m2)
 
 #define ST_REDUCED_BIT(id, T, name) | UINT64_C(1) << ST_##id
 _Static_assert((0 ST_REDUCED_FLOATS(ST_REDUCED_BIT)) ==

@@ -9,7 +9,8 @@
   X(BFLOAT16,      0x1.fep127,             0x1p-7,  0x1p-126)  \
   X(FLOAT32,       0x1.fffffep127,         0x1p-23, 0x1p-126)  \
   X(FLOAT64,       0x1.fffffffffffffp1023, 0x1p-52, 0x1p-1022) \
-  X(FLOAT8_E4M3FN, 448.0,                  0x1p-3,  0x1p-6)
+  X(FLOAT8_E4M3FN, 448.0,                  0x1p-3,  0x1p-6)    \
+  X(FLOAT8_E5M2,   57344.0,                0x1p-2,  0x1p-14)
 
 /* X(id, DLPack, alias, .npy, .safetensors, .pt, Arrow). The codes of DLPack are
  * those of its standard; 255: it has none. */
@@ -32,7 +33,8 @@
   X(COMPLEX32,     255, NULL,      NULL,  NULL,      NULL,            NULL) \
   X(BCOMPLEX32,    255, NULL,      NULL,  NULL,      NULL,            NULL) \
   X(INT128,        255, NULL,      NULL,  NULL,      NULL,            NULL) \
-  X(FLOAT8_E4M3FN, 10,  NULL,      NULL,  "F8_E4M3", "",              NULL)
+  X(FLOAT8_E4M3FN, 10,  NULL,      NULL,  "F8_E4M3", "",              NULL) \
+  X(FLOAT8_E5M2,   12,  NULL,      NULL,  "F8_E5M2", "",              NULL)
 
 /* -- Every dtype has its rows --------------------------------------------- */
 

@@ -31,7 +31,8 @@
   X(COMPLEX32,     "complex32",     4)  \
   X(BCOMPLEX32,    "bcomplex32",    4)  \
   X(INT128,        "int128",        16) \
-  X(FLOAT8_E4M3FN, "float8_e4m3fn", 1)
+  X(FLOAT8_E4M3FN, "float8_e4m3fn", 1)  \
+  X(FLOAT8_E5M2,   "float8_e5m2",   1)
 
 typedef enum st_dtype {
 #define ST_DTYPE_ENUM(id, name, bytes) ST_##id,
@@ -74,7 +75,8 @@ typedef enum st_dtype_kind {
   X(a, COMPLEX32,     PROMOTED_COMPLEX, FLOAT16)       \
   X(a, BCOMPLEX32,    PROMOTED_COMPLEX, BFLOAT16)      \
   X(a, INT128,        PROMOTED_INT,     INT128)        \
-  X(a, FLOAT8_E4M3FN, FLOAT8,           FLOAT8_E4M3FN)
+  X(a, FLOAT8_E4M3FN, FLOAT8,           FLOAT8_E4M3FN) \
+  X(a, FLOAT8_E5M2,   FLOAT8,           FLOAT8_E5M2)
 
 /* The dtypes of some kinds, a bit set; kinds is one, too. */
 #define ST_DTYPE_BIT(kinds, id, kind, counterpart) \

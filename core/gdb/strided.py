@@ -32,7 +32,7 @@ MOST_DIMS = 4     # of a tensor whose elements are printed
 # ORDER DTYPE
 DTYPES = """uint8 int8 int16 int32 int64 float16 float32 float64 complex64
     complex128 bool bfloat16 uint16 uint32 uint64 complex32 bcomplex32
-    int128 float8_e4m3fn""".split()
+    int128 float8_e4m3fn float8_e5m2""".split()
 DEVICES = 'cpu meta privateuse1 privateuse2 privateuse3'.split()
 KINDS = 'bool int float complex uint'.split()
 TAGS = """none tensor int float bool complex string generator ints floats bools

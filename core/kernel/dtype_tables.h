@@ -22,11 +22,13 @@
   X(a, u2, UINT16,        2)  \
   X(a, u4, UINT32,        4)  \
   X(a, u8, UINT64,        8)  \
-  X(a, e4, FLOAT8_E4M3FN, 1)
+  X(a, e4, FLOAT8_E4M3FN, 1)  \
+  X(a, e5, FLOAT8_E5M2,   1)
 
 /* X(a, tag, conversion): the floats of eight bits. */
 #define ST_FLOAT8_TAGS(X, a) \
-  X(a, e4, e4m3fn)
+  X(a, e4, e4m3fn) \
+  X(a, e5, e5m2)
 
 enum {
 #define ST_TAG_ENUM(a, tag, id, bytes) ST_DTYPE_##tag = ST_##id,
@@ -90,7 +92,8 @@ _Static_assert((0 ST_TAGS(ST_TAG_BIT, 0)) ==
   M##_LOOP(f4, __VA_ARGS__) M##_LOOP(f8, __VA_ARGS__)
 #define ST_LIST_HALF(M, ...)                                                 \
   M##_HALF(f2, __VA_ARGS__) M##_HALF(bf, __VA_ARGS__)
-#define ST_LIST_FLOAT8(M, ...) M##_HALF(e4, __VA_ARGS__)
+#define ST_LIST_FLOAT8(M, ...)                                               \
+  M##_HALF(e4, __VA_ARGS__) M##_HALF(e5, __VA_ARGS__)
 #define ST_LIST_FLOAT(M, ...)                                                \
   ST_LIST_WIDE(M, __VA_ARGS__)                                               \
   M##_QUICK(f2, __VA_ARGS__) M##_QUICK(bf, __VA_ARGS__)

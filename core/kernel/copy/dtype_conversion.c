@@ -117,6 +117,8 @@ EACH_SIGNED(CONVERT_FROM_HALF, bf)
   CONVERT_HALVES(tag, f2) CONVERT_HALVES(tag, bf)                            \
   CONVERT_HALVES(f2, tag) CONVERT_HALVES(bf, tag)
 ST_FLOAT8_TAGS(CONVERT_FLOAT8, 0)
+CONVERT_HALVES(e4, e5)
+CONVERT_HALVES(e5, e4)
 CONVERT_HALVES(f2, bf)
 CONVERT_HALVES(f2, f2)
 CONVERT_HALVES(bf, f2)
@@ -255,6 +257,7 @@ static const st_kernel_row rows[] = {
   FROM_FLOAT8(bf, bf) FROM_FLOAT8(f4, f4) FROM_FLOAT8(f8, f8)
   FROM_FLOAT8(c4, c4) FROM_FLOAT8(c8, c8) FROM_FLOAT8(b1, b1)
   ST_FLOAT8_TAGS(FLOAT8_ROWS, 0)
+  {"copy_e4", {SLOT(e4, e5)}}, {"copy_e5", {SLOT(e5, e4)}},
 };
 
 ST_EXPORT(st__copy, rows)

@@ -7,7 +7,7 @@ dtypes: types of elements
 
 A dtype is its name, a string: bool; uint8, uint16, uint32, uint64; int8,
 int16, int32, int64; float16, bfloat16, float32, float64; complex32,
-complex64, complex128; float8_e4m3fn.
+complex64, complex128; to store float8_e4m3fn, float8_e5m2.
 
   > t = st.tensor {1, 2}
   > t.dtype, t.dtype == "int64"
@@ -34,12 +34,6 @@ fraction.
   float32	int64
   > st.result_type("uint8", "int8")
   int16
-
-Floats of eight bits are stored, converted, compared, sorted and multiplied.
-They promote with no other dtype: x:to "float32" first.
-
-  > st.tensor({1, 300, -0.3}, {dtype = "float8_e4m3fn"}):float()
-  tensor([  1.0000, 288.0000,  -0.3125])
 
 Sums of integers are int64; division of integers gives floats.
 
