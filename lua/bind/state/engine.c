@@ -7,8 +7,7 @@
 /* Releases the tensors that were freed while the engine ran: see tensor_free
  * (tensor_userdata.c). */
 static void release_deferred(st__state *h, lua_State *L) {
-  if (!h->has_deferred || h->running) return;
-  if (st__nesting_of(h, L) != ST__OUTERMOST) return;
+  if (!h->has_deferred || h->running || !st__is_outermost(h, L)) return;
   h->has_deferred = false;
   lua_pushboolean(L, 0);                            /* [+1] */
   lua_rawseti(L, LUA_REGISTRYINDEX, h->deferred_ref); /* [-1] */

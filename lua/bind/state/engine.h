@@ -8,13 +8,12 @@
 
 /* -- nesting.c ------------------------------------------------------------- */
 
-/* Is one of our C functions, possibly holding borrowed tensors, deeper in the
- * stack? This is so when a finalizer or a Lua kernel runs. In a deep stack it
- * may be unknown: Note [The search of a deep stack]. */
-typedef enum st__nesting {
-  ST__OUTERMOST, ST__NESTED, ST__NESTING_UNKNOWN
-} st__nesting;
-st__nesting st__nesting_of(st__state *h, lua_State *L);
+/* True if one of our C functions, possibly holding borrowed tensors, is deeper
+ * in the stack. This is so when a finalizer or a Lua kernel runs. */
+bool st__is_nested(st__state *h, lua_State *L);
+/* True if not; false as well where a deep stack hides it: Note [The search of a
+ * deep stack]. */
+bool st__is_outermost(st__state *h, lua_State *L);
 /* Before any other use of a binding state. */
 void st__open_nesting(st__state *h, lua_State *L);
 

@@ -1,6 +1,7 @@
 /* Whether functions of the binding that may hold borrowed tensors are active.
  */
 
+#include <limits.h>
 #include <math.h>
 
 #include "state/engine.h"
@@ -33,61 +34,36 @@ static bool may_borrow(const st__state *h, lua_State *L) {
   return !is_runner;
 }
 
-/* Note [The search of a deep stack]
- * lua_getstack takes a time in proportion to the level, and so a search one in
- * proportion to the square of the depth: seconds for the 500,000 calls that Lua
- * 5.4 allows. So a search looks at SEARCHED levels, and at the others only if
- * they are at most DEEPEST and if the searches before it that did not look at
- * them have saved the time for it. Otherwise the answer is "unknown", and what
- * is to be released waits for a later call. */
-enum {
-  SEARCHED = 256,
-  DEEPEST = 4096,
-  MOST_SAVED = DEEPEST / SEARCHED * (DEEPEST / SEARCHED) /* searches */
-};
-
-/* Is such a function active on L at one of the levels [level, end)? */
-static st__nesting search(const st__state *h, lua_State *L, int level,
-                          int end) {
+/* True if such a function is active on L at one of the levels [level, end). */
+static bool has_borrower(const st__state *h, lua_State *L, int level, int end) {
   lua_Debug ar;
   bool found = false;
-  for (; !found && lua_getstack(L, level, &ar); level++) {
-    if (level == end) return ST__NESTING_UNKNOWN;
+  if (!lua_checkstack(L, 2)) return true;
+  for (; !found && level < end && lua_getstack(L, level, &ar); level++) {
     lua_getinfo(L, "f", &ar); /* [+1] */
     found = may_borrow(h, L);
     lua_pop(L, 1);            /* [-1] */
   }
-  return found ? ST__NESTED : ST__OUTERMOST;
+  return found;
 }
 
-/* Is such a function active on L at that level or below? */
-static st__nesting find_borrower(st__state *h, lua_State *L, int level) {
-  lua_Debug ar;
-  if (!lua_checkstack(L, 2)) return ST__NESTING_UNKNOWN;
-  const st__nesting near = search(h, L, level, SEARCHED);
-  if (near != ST__NESTING_UNKNOWN) return near;
-  const int end = (int)(SEARCHED * sqrt(h->search->saved + 1));
-  if (lua_getstack(L, end, &ar)) {
-    if (h->search->saved < MOST_SAVED) h->search->saved++;
-    return ST__NESTING_UNKNOWN;
-  }
-  h->search->saved = 0;
-  return search(h, L, SEARCHED, end);
-}
-
-/* Is such a function active on the stored thread, if that is not L? */
-static st__nesting find_elsewhere(st__state *h, lua_State *L) {
-  if (!lua_checkstack(L, 2)) return ST__NESTING_UNKNOWN;
+/* The stored thread if it is another than L and waits for it, else NULL. */
+static lua_State *noted_thread(const st__state *h, lua_State *L) {
   lua_rawgeti(L, LUA_REGISTRYINDEX, h->search->thread_ref); /* [+1] */
-  lua_rawgeti(L, -1, 1);                            /* [+1] */
+  lua_rawgeti(L, -1, 1);                                    /* [+1] */
   lua_State *noted = lua_tothread(L, -1);
-  lua_pop(L, 2);                                    /* [-2] */
-  const bool is_other = noted && noted != L && lua_status(noted) == 0;
-  return is_other ? find_borrower(h, noted, 0) : ST__OUTERMOST;
+  lua_pop(L, 2);                                            /* [-2] */
+  return noted && noted != L && lua_status(noted) == 0 ? noted : NULL;
+}
+
+/* True if such a function is active on the stored thread, which is not L. */
+static bool borrower_elsewhere(const st__state *h, lua_State *L) {
+  lua_State *noted = noted_thread(h, L);
+  return noted && has_borrower(h, noted, 0, INT_MAX);
 }
 
 void st__track_thread(st__state *h, lua_State *L) {
-  if (find_elsewhere(h, L) != ST__OUTERMOST) return;
+  if (!lua_checkstack(L, 2) || borrower_elsewhere(h, L)) return;
   lua_rawgeti(L, LUA_REGISTRYINDEX, h->search->thread_ref);  /* [+1] */
   const bool stays = lua_pushthread(L) || st__sandbox_host(h, L); /* [+1] */
   h->thread = stays ? L : NULL;
@@ -95,9 +71,43 @@ void st__track_thread(st__state *h, lua_State *L) {
   lua_pop(L, 1);                                     /* [-1] */
 }
 
-st__nesting st__nesting_of(st__state *h, lua_State *L) {
-  const st__nesting here = find_borrower(h, L, 1);
-  return here == ST__OUTERMOST ? find_elsewhere(h, L) : here;
+bool st__is_nested(st__state *h, lua_State *L) {
+  return has_borrower(h, L, 1, INT_MAX) ||
+         (lua_checkstack(L, 2) && borrower_elsewhere(h, L));
+}
+
+/* Note [The search of a deep stack]
+ * lua_getstack takes a time in proportion to the level, and so a search one in
+ * proportion to the square of the depth: seconds for the 500,000 calls that Lua
+ * 5.4 allows. t:free() pays that; a call that looks whether something waits for
+ * its end does not. It looks at SEARCHED levels, and at the others only if they
+ * are at most DEEPEST and if the calls before it that did not look have saved
+ * the time for it. Else what waits goes on waiting. */
+enum {
+  SEARCHED = 256,
+  DEEPEST = 4096,
+  MOST_SAVED = DEEPEST / SEARCHED * (DEEPEST / SEARCHED) /* searches */
+};
+
+/* True if no such function is active on L at that level or below, as far as
+ * that is known. */
+static bool has_none(st__state *h, lua_State *L, int level) {
+  lua_Debug ar;
+  if (has_borrower(h, L, level, SEARCHED)) return false;
+  if (!lua_getstack(L, SEARCHED, &ar)) return true;
+  const int end = (int)(SEARCHED * sqrt(h->search->saved + 1));
+  if (lua_getstack(L, end, &ar)) {
+    if (h->search->saved < MOST_SAVED) h->search->saved++;
+    return false;
+  }
+  h->search->saved = 0;
+  return !has_borrower(h, L, SEARCHED, end);
+}
+
+bool st__is_outermost(st__state *h, lua_State *L) {
+  if (!has_none(h, L, 1) || !lua_checkstack(L, 2)) return false;
+  lua_State *noted = noted_thread(h, L);
+  return !noted || has_none(h, noted, 0);
 }
 
 void st__open_nesting(st__state *h, lua_State *L) {

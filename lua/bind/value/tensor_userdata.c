@@ -90,19 +90,14 @@ static int tensor_gc(lua_State *L) {
 /* free(): releases the tensor now; using it later is an error. In a Lua kernel
  * or a finalizer, a C function deeper in the stack may hold the tensor as a
  * borrowed argument: the release is then deferred until the outermost call
- * returns, and in a stack of more than 256 calls at times until there are fewer
- * calls. */
+ * returns, in a deep stack one of a later call. */
 static int tensor_free(lua_State *L) {
   st__state *h = st__state_of(L);
   st__tensor_ud *ud = st__checkudata(h, L, 1, ST_UD_TENSOR, "self");
-  if (!ud->t) {
-    release(h, L, ud);
-    return 0;
-  }
-  const st__nesting nesting = h->running ? ST__NESTED : st__nesting_of(h, L);
-  if (nesting != ST__NESTED) st__cannot_record(h, L, "it frees a tensor");
-  st__gc_credit(h, ud);
-  if (nesting == ST__OUTERMOST) {
+  const bool is_nested = h->running || st__is_nested(h, L);
+  if (ud->t && !is_nested) st__cannot_record(h, L, "it frees a tensor");
+  if (ud->t) st__gc_credit(h, ud);
+  if (!ud->t || !is_nested) {
     release(h, L, ud);
     return 0;
   }
