@@ -32,8 +32,9 @@ isas() {
     words=$(sed -n -E '/^(flags|Features)/{p;q;}' /proc/cpuinfo)
   has() { for word; do case " $words " in *" $word "*) ;; *) return 1 ;; esac
           done; }
-  sed -n 's/^ST_ISA(\([^,]*\),.*, *\([^)]*\)).*/\1 \2/p' $list |
-  while read -r isa below; do
+  sed -n 's/^ST_ISA(\([^,]*\), *\([^,]*\), *\([^)]*\)).*/\1 \2 \3/p' $list |
+  while read -r isa processor below; do
+    case $processor in any|$(uname -m)) ;; *) continue ;; esac
     case " $found $isa " in *" $below "*) ;; *) continue ;; esac
     has $(sed -n "s/^ST_ISA_FLAGS($isa, *\(.*\)).*/\1/p" $list) || continue
     printf '%s' "${found:+ }$isa"
@@ -352,7 +353,8 @@ main() {
   fi
   # Specs that run a sample of their cases run all of them.
   case $what-$# in
-    all-*|hosts-*) export STRIDED_WHOLE=1 ;;
+    all-*) export STRIDED_WHOLE=1 OTHER= ;;
+    hosts-*) export STRIDED_WHOLE=1 ;;
     test-0) export SAMPLED=yes ;;
   esac
   began=$(date +%s)
@@ -371,9 +373,12 @@ main() {
   lanes=${LANES:-$(nproc)}
   [ $lanes -le 4 ] || lanes=4
   job='sh spec/test_matrix.sh job'
+  # A job in the background does not hear Ctrl-C.
   [ ! -s $out/beside ] || xargs -n 2 $job <$out/beside &
+  trap "kill $! 2>/dev/null; exit 130" INT TERM
   cat $out/builds $out/queue | xargs -P $lanes -n 2 $job || true
   wait
+  trap - INT TERM
   [ ! -s $out/alone ] || xargs -n 2 $job <$out/alone || true
   lost=$(($(cd $out; cat builds queue beside alone | wc -l) -
           $(grep -v -c '^build - ' $out/results || true)))

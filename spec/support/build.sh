@@ -57,7 +57,8 @@ further_luas() {
 #   all   these, and the kernels of every instruction set
 # Parts that were built earlier are kept up to date too. Kernels that are not
 # the best for this machine, and the bindings of further Luas, are made with -O1
-# in half of the time that those of an installed library take.
+# in half of the time that those of an installed library take; as there, if
+# OTHER is set and empty.
 build_release() {
   need build
   asked=$1
@@ -68,8 +69,8 @@ build_release() {
   [ "$asked" != all ] || isas=-USTRIDED_KERNEL_ISAS
   build_in build -DCMAKE_BUILD_TYPE=Release \
            -DSTRIDED_WERROR="${STRIDED_WERROR:-OFF}" \
-           "$isas" -DSTRIDED_LUAS="$luas" -DSTRIDED_OTHER_OPTIMIZE=-O1 \
-           -DSTRIDED_SPEC_PROGRAMS="$programs"
+           -DSTRIDED_OTHER_OPTIMIZE="${OTHER--O1}" \
+           "$isas" -DSTRIDED_LUAS="$luas" -DSTRIDED_SPEC_PROGRAMS="$programs"
   echo "$asked" >build/holds
 }
 
