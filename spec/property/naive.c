@@ -195,7 +195,7 @@ static st_dtype wide(st_dtype d) {
 
 /* A number in place of a tensor is converted to the common dtype by where. */
 static void judge_choices(const test *t, verdict *v) {
-  if (t->row->op != OP_WHERE || v->common >= ST_DTYPE_COUNT) return;
+  if (t->row->op != OP_WHERE || v->common >= DTYPES) return;
   for (int k = 0; k < t->noperands; k++) {
     const operand *o = &t->operand[k];
     if (o->source == NUMBER && !fits(o->number, wide(v->common))) {
@@ -222,7 +222,7 @@ static void judge_numbers(const test *t, verdict *v) {
     const bool is_weight = t->row->op == OP_LERP_NUMBER;
     const bool is_own = is_weight || is_sum; /* converted to the dtype */
     const st_dtype met = c == 'p' && !is_own ? wide(into) : into;
-    if (into < ST_DTYPE_COUNT &&
+    if (into < DTYPES &&
         !(c == 'b' ? bound_fits(s, into, is_min) : fits(s, met))) {
       refuse(v, ST_BAD_VALUE);
     }
@@ -287,7 +287,7 @@ static void judge_dtypes(const test *t, verdict *v) {
   v->computed = how == COMPARE ? ST_BOOL
               : how == REALS ? real_of(v->common) : v->common;
   v->result = t->row->op == OP_TO ? t->to : v->computed;
-  if (v->common >= ST_DTYPE_COUNT || !(t->row->dtypes >> v->common & 1)) {
+  if (v->common >= DTYPES || !(t->row->dtypes >> v->common & 1)) {
     refuse(v, ST_BAD_DTYPE);
   }
   if (how == REALS && t->variant == INPLACE && v->computed != v->common) {

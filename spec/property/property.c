@@ -39,15 +39,15 @@ static bool run(uint64_t seed, int64_t index, dice *spoil, tally *sum) {
 
 static void summary(const tally *sum, uint64_t seed, int64_t n) {
   int64_t pairs = 0, operators = 0;
-  for (int i = 0; i < ST_DTYPE_COUNT * ST_DTYPE_COUNT; i++) {
-    pairs += sum->copied[i / ST_DTYPE_COUNT][i % ST_DTYPE_COUNT] > 0;
+  for (int i = 0; i < DTYPES * DTYPES; i++) {
+    pairs += sum->copied[i / DTYPES][i % DTYPES] > 0;
   }
   for (int k = 0; k < count_rows(); k++) operators += sum->row[k] > 0;
   printf("seed %" PRIu64 ": %" PRId64 " cases, %" PRId64 " results, %" PRId64
          " refusals\n", seed, n, sum->results, sum->refusals);
   printf("%" PRId64 " of %d operators, copies of %" PRId64 " of %d pairs of "
          "dtypes\n", operators, count_rows(), pairs,
-         ST_DTYPE_COUNT * ST_DTYPE_COUNT);
+         DTYPES * DTYPES);
   printf("%" PRId64 " outputs in the memory of an input, %" PRId64
          " elements\n", sum->sharing, sum->elements);
 }

@@ -22,6 +22,9 @@
 
 #include "strided.h"
 
+/* The dtypes that operators compute, which are the first ones. */
+#define DTYPES ((int)ST_UINT64 + 1)
+
 #define CHECK(cond) do {                                                     \
     if (!(cond)) {                                                           \
       fprintf(stderr, "%s:%d: not so: %s (%s)\n", __FILE__, __LINE__, #cond, \
@@ -268,7 +271,7 @@ char *spread(const test *t, const verdict *v, int k);
 typedef struct tally {
   int64_t results, refusals, sharing, elements, damaged;
   int64_t row[256];
-  int64_t copied[ST_DTYPE_COUNT][ST_DTYPE_COUNT];
+  int64_t copied[DTYPES][DTYPES];
 } tally;
 
 /* Where what differs is told. */
