@@ -11,7 +11,7 @@ say() { printf '%s\n' "$*" >&2; }
 die() { say "dev: $*"; exit 1; }
 
 # build_in FOLDER OPTION...: configures once, then compiles what changed, or
-# what TARGET needs. Prints nothing if QUIET is set. Uses ccache if it is
+# TARGETS of it. Prints nothing if QUIET is set. Uses ccache if it is
 # installed.
 build_in() {
   folder=$1; shift
@@ -31,12 +31,12 @@ build_in() {
     printf '%s' "$*" >"$folder/options"
   fi
   if [ -n "${QUIET:-}" ] && [ -e "$folder/lib" ]; then
-    cmake --build "$folder" --target "${TARGET:-all}" \
+    cmake --build "$folder" --target ${TARGETS:-all} \
       >"$folder/build.log" 2>&1 ||
       { cat "$folder/build.log" >&2; die "building failed"; }
   else
     say "dev: building $folder"
-    cmake --build "$folder" --target "${TARGET:-all}" >&2
+    cmake --build "$folder" --target ${TARGETS:-all} >&2
   fi
 }
 
@@ -96,12 +96,15 @@ build_san() {
 }
 
 # Without OpenMP, whose runtime is not built for ThreadSanitizer, and without
-# Lua, which is not needed; nor are other programs than that with threads.
+# Lua, which is not needed; nor are other programs than those with threads.
 # Kernels share nothing: they are not sanitized.
 build_tsan() {
   need build
   base=$(base_kernels)
-  (TARGET=spec_threads_threads
+  (TARGETS=spec_threads_threads
+   for name in interrupt limits share; do
+     TARGETS="$TARGETS spec_embed_$name"
+   done
    build_in build/tsan -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS=-O0 \
             "$base" -DSTRIDED_KERNEL_ISAS=base \
             -DSTRIDED_SANITIZE=thread -DSTRIDED_OPENMP=OFF \
