@@ -256,10 +256,10 @@ st_status stmpi_finalize(void) {
 void stmpi_abort(const char *text, int code) {
   const bool runs = is_initialized && !is_finalized;
   if (code < 1 || code > 255) code = 1; /* never that of success */
-  if (runs) fprintf(stderr, "rank %d: ", comms[0].rank);
-  fprintf(stderr, "%s\n", text);
   fflush(stdout);
-  fflush(stderr);
+  /* In one write: mpirun puts what it prints itself between two. */
+  if (runs) dprintf(STDERR_FILENO, "rank %d: %s\n", comms[0].rank, text);
+  else dprintf(STDERR_FILENO, "%s\n", text);
   is_finalized = true; /* for at_exit */
   if (runs) MPI_Abort(MPI_COMM_WORLD, code);
   exit(code);
