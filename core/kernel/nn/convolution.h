@@ -5,7 +5,7 @@
  * Operands: sums, image, weights. n0 pixels p, adjacent on both sides; n1
  * output channels o, whose sums are the outer stride of operand 0 apart. So
  * the offsets of the taps say everything about the window: its size, dilation
- * and stride (op/nn/direct_convolution.c).
+ * and stride (op/conv/direct_convolution.c).
  *
  * Weights are in panels of ST_CONV_ROWS output channels, each [c][t][o]. The
  * last panel has as many columns as st__conv_panel says. Sums and biases up to

@@ -10,7 +10,7 @@
 #include "base/threads.h"
 #include "op/create/copy_clone_to.h"
 #include "op/create/factory.h"
-#include "op/lapack/equations.h"
+#include "op/decompositions/equations.h"
 #include "op/shape/view.h"
 #include "tensor/view.h"
 

@@ -95,7 +95,7 @@ static bool to_tensor(st__frame *f, int i, const st_arg *a, int idx) {
 }
 
 /* Converts the name of a reduction for an argument `int reduction`. ORDER
- * REDUCTION: core/op/nn/loss.h */
+ * REDUCTION: core/op/loss/loss.h */
 static bool to_reduction(st__frame *f, const st_arg *a, int idx,
                          int64_t *n) {
   static const char *const names[] = {"none", "mean", "sum"};

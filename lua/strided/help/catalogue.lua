@@ -20,8 +20,8 @@ local catalogue = {}
 
 -- What a folder of operators, or a module, is called where the name is another.
 local RENAMED = {
-  lapack = "linalg", lazy = "elementwise", lobpcg = "linalg",
-  index = "indexing",
+  decompositions = "linalg", lazy = "elementwise", lobpcg = "linalg",
+  conv = "nn", index = "indexing", loss = "nn",
   norm = "normalization", pool = "pooling", rnn = "recurrent", sort = "sorting",
   array_api = "general", init = "general", tensor_methods = "general",
   printing = "general", iterator = "layout", library = "operators",

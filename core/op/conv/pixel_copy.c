@@ -6,7 +6,7 @@
  * buffer between.
  */
 
-#include "op/nn/pixel_copy.h"
+#include "op/conv/pixel_copy.h"
 
 #include "iter/strided_copy.h"
 #include "kernel/kernel.h"

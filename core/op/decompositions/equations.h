@@ -1,7 +1,7 @@
 /* What operators that solve A X = B, or X A = B, have in common.
  */
-#ifndef ST_OP_LAPACK_EQUATIONS_H
-#define ST_OP_LAPACK_EQUATIONS_H
+#ifndef ST_OP_DECOMPOSITIONS_EQUATIONS_H
+#define ST_OP_DECOMPOSITIONS_EQUATIONS_H
 
 #include "op/row/composite.h"
 

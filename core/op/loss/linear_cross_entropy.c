@@ -1,7 +1,7 @@
 /* linear_cross_entropy: a linear layer and cross_entropy_loss.
  */
 
-#include "op/nn/loss.h"
+#include "op/loss/loss.h"
 
 /* weight: (classes, ..., features). */
 typedef struct linear_loss {

@@ -1,12 +1,12 @@
 /* A direct convolution: what its parts share (Note [Direct convolution]).
  */
-#ifndef ST_OP_NN_DIRECT_CONVOLUTION_H
-#define ST_OP_NN_DIRECT_CONVOLUTION_H
+#ifndef ST_OP_CONV_DIRECT_CONVOLUTION_H
+#define ST_OP_CONV_DIRECT_CONVOLUTION_H
 
 #include "kernel/kernel.h"
 #include "kernel/nn/convolution.h"
 #include "kernel/nn/convolution_nhwc.h"
-#include "op/nn/conv_axis.h"
+#include "op/conv/conv_axis.h"
 
 /* What a vector of the kernel holds: pixels of an output channel; channels of a
  * pixel, each convolved alone (Note [Depthwise convolution]); output channels

@@ -2,7 +2,7 @@
  * operators.
  */
 
-#include "op/nn/loss.h"
+#include "op/loss/loss.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -3,7 +3,7 @@
  */
 
 #include "op/lapack/blocks.h"
-#include "op/lapack/equations.h"
+#include "op/decompositions/equations.h"
 #include "tensor/view.h"
 
 /* -- linalg_solve_triangular ---------------------------------------------- */

@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "op/nn/conv_weight.h"
+#include "op/conv/conv_weight.h"
 
 /* BAD_SHAPE unless all have n + 2 dimensions, n from 1 to 3, and sizes of 0 to
  * INT32_MAX. */

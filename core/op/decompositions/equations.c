@@ -1,7 +1,7 @@
 /* Shapes and gradients of the operators that solve equations.
  */
 
-#include "op/lapack/equations.h"
+#include "op/decompositions/equations.h"
 
 #include "op/lapack/lapack.h"
 

@@ -7,10 +7,10 @@
  * matrices solves the equation.
  */
 
-#include "op/lapack/equations.h"
+#include "op/decompositions/equations.h"
 
 #include "base/stack.h"
-#include "op/lapack/lu.h"
+#include "op/decompositions/lu.h"
 #include "op/lapack/small_matrices.h"
 #include "tensor/view.h"
 

@@ -10,7 +10,7 @@
 #include <inttypes.h>
 
 #include "op/index/index.h"
-#include "op/nn/loss.h"
+#include "op/loss/loss.h"
 #include "op/nn/spatial.h"
 
 /* -- Targets -------------------------------------------------------------- */

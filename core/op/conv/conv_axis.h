@@ -1,9 +1,9 @@
 /* A spatial dimension of a direct convolution (Note [Direct convolution]).
  */
-#ifndef ST_OP_NN_CONV_AXIS_H
-#define ST_OP_NN_CONV_AXIS_H
+#ifndef ST_OP_CONV_CONV_AXIS_H
+#define ST_OP_CONV_CONV_AXIS_H
 
-#include "op/nn/conv.h"
+#include "op/conv/conv.h"
 
 /* The spatial dimensions; those that an image does not have come first. */
 enum { DEPTH, ROW, COL, NAXES };

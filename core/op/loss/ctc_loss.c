@@ -13,7 +13,7 @@
 
 #include "base/threads.h"
 #include "op/create/factory.h"
-#include "op/nn/loss.h"
+#include "op/loss/loss.h"
 #include "op/nn/spatial.h"
 
 /* -- Arguments ------------------------------------------------------------ */

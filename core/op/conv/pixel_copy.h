@@ -1,9 +1,9 @@
 /* Copies of an image's pixels between buffers and tensors, in any layout.
  */
-#ifndef ST_OP_NN_PIXEL_COPY_H
-#define ST_OP_NN_PIXEL_COPY_H
+#ifndef ST_OP_CONV_PIXEL_COPY_H
+#define ST_OP_CONV_PIXEL_COPY_H
 
-#include "op/nn/conv_axis.h"
+#include "op/conv/conv_axis.h"
 
 /* n pixels along each axis; strides in bytes. The elements have 4 or 8. */
 typedef struct st_pixel_copy {

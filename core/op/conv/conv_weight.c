@@ -13,7 +13,7 @@
  * alone, so the number of threads does not change a bit.
  */
 
-#include "op/nn/conv_weight.h"
+#include "op/conv/conv_weight.h"
 
 #include <string.h>
 
@@ -23,7 +23,7 @@
 #include "iter/strided_copy.h"
 #include "kernel/kernel.h"
 #include "kernel/nn/convolution_nhwc.h"
-#include "op/nn/pixel_copy.h"
+#include "op/conv/pixel_copy.h"
 
 /* Windows of a block, if there are more than MANY sums, and its columns, at
  * most; elements of a band's buffers; partial results and their elements, at

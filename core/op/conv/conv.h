@@ -1,7 +1,7 @@
 /* The arguments of convolution, for its kernel and its composites.
  */
-#ifndef ST_OP_NN_CONV_H
-#define ST_OP_NN_CONV_H
+#ifndef ST_OP_CONV_CONV_H
+#define ST_OP_CONV_CONV_H
 
 #include "op/nn/spatial.h"
 #include "tensor/memory_format.h"

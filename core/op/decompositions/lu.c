@@ -1,12 +1,12 @@
 /* LU factors: linalg_lu_factor_ex, linalg_lu_factor, linalg_lu_solve, lu_solve.
  */
 
-#include "op/lapack/lu.h"
+#include "op/decompositions/lu.h"
 
 #include <inttypes.h>
 
 #include "op/lapack/blocks.h"
-#include "op/lapack/equations.h"
+#include "op/decompositions/equations.h"
 #include "op/lapack/small_matrices.h"
 #include "tensor/view.h"
 

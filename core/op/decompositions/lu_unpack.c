@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/threads.h"
-#include "op/lapack/equations.h"
-#include "op/lapack/lu.h"
+#include "op/decompositions/equations.h"
+#include "op/decompositions/lu.h"
 
 /* -- lu_unpack ------------------------------------------------------------ */
 

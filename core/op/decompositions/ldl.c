@@ -10,8 +10,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "op/lapack/equations.h"
-#include "op/lapack/lu.h"
+#include "op/decompositions/equations.h"
+#include "op/decompositions/lu.h"
 #include "tensor/view.h"
 
 /* -- linalg_ldl_factor_ex, linalg_ldl_factor ------------------------------ */

@@ -1,7 +1,7 @@
 /* Losses: the argument reduction, and the final reduction.
  */
-#ifndef ST_OP_NN_LOSS_H
-#define ST_OP_NN_LOSS_H
+#ifndef ST_OP_LOSS_LOSS_H
+#define ST_OP_LOSS_LOSS_H
 
 #include "op/row/composite.h"
 

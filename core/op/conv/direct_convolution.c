@@ -19,8 +19,8 @@
 #include "base/machine.h"
 #include "base/memory.h"
 #include "base/threads.h"
-#include "op/nn/direct_convolution.h"
-#include "op/nn/pixel_copy.h"
+#include "op/conv/direct_convolution.h"
+#include "op/conv/pixel_copy.h"
 #include "tensor/memory_format.h"
 
 enum { COLUMNS = 512, SLACK = 64 }; /* of a band, at most; behind its end */

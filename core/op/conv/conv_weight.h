@@ -1,9 +1,9 @@
 /* The gradient of a convolution's weight: its arguments and its two ways.
  */
-#ifndef ST_OP_NN_CONV_WEIGHT_H
-#define ST_OP_NN_CONV_WEIGHT_H
+#ifndef ST_OP_CONV_CONV_WEIGHT_H
+#define ST_OP_CONV_CONV_WEIGHT_H
 
-#include "op/nn/conv.h"
+#include "op/conv/conv.h"
 
 /* Sums over all images and windows, for each group: of rows (batch, groups * m,
  * windows..) times the elements of the windows of image (batch, groups *

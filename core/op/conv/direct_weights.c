@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "iter/strided_copy.h"
-#include "op/nn/direct_convolution.h"
-#include "op/nn/pixel_copy.h"
+#include "op/conv/direct_convolution.h"
+#include "op/conv/pixel_copy.h"
 
 /* -- Weights -------------------------------------------------------------- */
 

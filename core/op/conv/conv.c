@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/machine.h"
-#include "op/nn/conv.h"
+#include "op/conv/conv.h"
 
 /* -- Arguments ------------------------------------------------------------ */
 

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/threads.h"
-#include "op/lapack/lu.h"
+#include "op/decompositions/lu.h"
 #include "op/lapack/small_matrices.h"
 #include "op/row/composite.h"
 

@@ -1,7 +1,7 @@
 /* Spatial dimensions of direct convolutions (Note [Direct convolution]).
  */
 
-#include "op/nn/conv_axis.h"
+#include "op/conv/conv_axis.h"
 
 static int64_t gcd(int64_t a, int64_t b) {
   while (b) {

@@ -1,7 +1,7 @@
 /* LU factors of batches of matrices, and equations solved by them.
  */
-#ifndef ST_OP_LAPACK_LU_H
-#define ST_OP_LAPACK_LU_H
+#ifndef ST_OP_DECOMPOSITIONS_LU_H
+#define ST_OP_DECOMPOSITIONS_LU_H
 
 #include "op/lapack/lapack.h"
 
