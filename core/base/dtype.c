@@ -18,7 +18,8 @@ bool st__dtype_parse(const char *s, st_dtype *out) {
     const st_dtype_facts *f = &st__dtype_facts[i];
     if (st__is_tensor_dtype(i) && (strcmp(s, f->name) == 0 ||
                                  (f->alias && strcmp(s, f->alias) == 0))) {
-      return *out = (st_dtype)i, true;
+      *out = (st_dtype)i;
+      return true;
     }
   }
   return false;

@@ -49,7 +49,10 @@ static st_status get_fake_tensor(st_fake_tensors *c, const st_tensor *t,
                                  st_tensor **out) {
   st_storage *storage = NULL;
   for (int i = 0; i < c->n; i++) {
-    if (c->original[i] == t) return *out = c->made[i], ST_OK;
+    if (c->original[i] == t) {
+      *out = c->made[i];
+      return ST_OK;
+    }
   }
   if (st__is_privateuse(t) && !c->any_device) {
     return st__fail(ST_BAD_STATE, "a tensor is on device '%s', which dry "

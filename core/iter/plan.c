@@ -189,7 +189,10 @@ st_status st__plan_new(const st_plan_config *c, st_plan **out) {
   st__iter_init(&p->it, c->flags | ST_ITER_TEMPORARIES);
   add_operands(&p->it, c);
   const st_status status = st__iter_build(&p->it);
-  if (status != ST_OK) return st__plan_release(&p), status;
+  if (status != ST_OK) {
+    st__plan_release(&p);
+    return status;
+  }
   for (int i = 0; i < p->it.noperands; i++) {
     init_location(&p->it.op[i], &p->locations[i]);
   }
@@ -202,7 +205,10 @@ st_status st__plan_of(const st_iter *it, const st_plan_run *run,
   st_plan *p = st__alloc_zero(ST_MEM_SCRATCH, sizeof *p);
   if (!p) return ST_NO_MEMORY;
   const st_status status = st__iter_copy(it, &p->it);
-  if (status != ST_OK) return st__plan_release(&p), status;
+  if (status != ST_OK) {
+    st__plan_release(&p);
+    return status;
+  }
   p->run = *run;
   for (int i = 0; i < it->noperands; i++) {
     init_location(&p->it.op[i], &p->locations[i]);
@@ -445,7 +451,10 @@ st_status st__plan_split(st_plan *p, int dim, st_plan **first) {
   get_strides(&p->it, dim, strides);
   st__iter_init(&q->it, p->it.flags);
   const st_status status = st__iter_split(&p->it, dim, &q->it);
-  if (status != ST_OK) return st__plan_release(&q), status;
+  if (status != ST_OK) {
+    st__plan_release(&q);
+    return status;
+  }
   copy_locations(p, q);
   advance_data(p, strides, half);
   *first = q;

@@ -30,7 +30,10 @@ const char *st__format_name(st_format f) {
 
 bool st__format_parse(const char *s, st_format *out) {
   for (int i = 0; i < ST_FORMAT_COUNT; i++) {
-    if (strcmp(s, names[i]) == 0) return *out = (st_format)i, true;
+    if (strcmp(s, names[i]) == 0) {
+      *out = (st_format)i;
+      return true;
+    }
   }
   return false;
 }

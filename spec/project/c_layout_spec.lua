@@ -111,6 +111,21 @@ describe("The text of C code", function()
     end))
   end)
 
+  it("returns one expression, without a comma before it", function()
+    local wrong = {}
+    for _, name in ipairs(C) do
+      code[name] = code[name] or code_of(name)
+      local text = table.concat(code[name], "\n")
+      for value in text:gmatch "%f[%w_]return%f[^%w_]([^;]*);" do
+        local rest = value:gsub("%b()", ""):gsub("%b{}", ""):gsub("%b[]", "")
+        if rest:find(",", 1, true) then
+          wrong[#wrong + 1] = ("%s: return%s"):format(name, value)
+        end
+      end
+    end
+    assert.same({}, wrong)
+  end)
+
   it("has blanks after keywords and before braces", function()
     assert.same({}, found(function(_, _, line)
       return line:find "%f[%w_]if%(" or line:find "%f[%w_]for%(" or

@@ -79,7 +79,10 @@ static int run_damaged(uint64_t seed, int64_t n) {
 
 int main(int argc, char **argv) {
   static tally sum;
-  if (argc < 3) return fprintf(stderr, "property SEED COUNT\n"), 2;
+  if (argc < 3) {
+    fprintf(stderr, "property SEED COUNT\n");
+    return 2;
+  }
   const uint64_t seed = strtoull(argv[1], NULL, 10);
   const int64_t n = strtoll(argv[2], NULL, 10);
   reports = stdout;

@@ -56,7 +56,8 @@ st_status st__ir_const(st_ir *c, st_dtype dtype, const void *bytes,
     const st_ir_value *v = &c->values[i];
     if (v->kind == ST_IR_CONST && v->dtype == dtype &&
         memcmp(v->bytes, bytes, size) == 0) {
-      return *out = i, ST_OK;
+      *out = i;
+      return ST_OK;
     }
   }
   ST_TRY(add_value(c, ST_IR_CONST, dtype, true, out));
@@ -158,7 +159,10 @@ st_status st__ir_instr(st_ir *c, const st_ir_call *call, int *out) {
 
 st_status st__ir_convert(st_ir *c, int v, st_dtype dtype, int *out) {
   const st_dtype from = c->values[v].dtype;
-  if (from == dtype) return *out = v, ST_OK;
+  if (from == dtype) {
+    *out = v;
+    return ST_OK;
+  }
   const st_ir_call copy = {.loop = st__copy_kernel(dtype, from),
                            .kernel = st__copy_key(dtype, from),
                            .grain = 32768, .nin = 1, .nout = 1, .in = {v},

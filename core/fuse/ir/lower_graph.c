@@ -117,7 +117,10 @@ static int read_memory(builder *b, const st_tensor *t) {
   int value = -1;
   char bytes[16];
   if (!st__is_meta(t)) {
-    if (t->numel != 1 || !st__data(t)) return refuse(b, NOT_POINTWISE), -1;
+    if (t->numel != 1 || !st__data(t)) {
+      refuse(b, NOT_POINTWISE);
+      return -1;
+    }
     memset(bytes, 0, sizeof bytes);
     memcpy(bytes, st__data(t), st__itemsize(t->dtype));
     fail_with(b, st__ir_const(b->code, t->dtype, bytes, &value));

@@ -166,7 +166,10 @@ bool st__lower_instr(st_lowering *w, const st_instr *x) {
   const bool done = is_copy(w->p, x) ? lower_copy(w, x, &t)
                                      : lower_source(w, x, &t);
   if (done) t = converted(w, dtype_at(w->p, slot), t);
-  if (!done || w->v.is_full) return w->v.n = before, false;
+  if (!done || w->v.is_full) {
+    w->v.n = before;
+    return false;
+  }
   w->value[slot] = t;
   w->is_known[slot] = true;
   return true;

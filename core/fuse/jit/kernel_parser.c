@@ -53,7 +53,10 @@ typedef struct parser {
 
 static const term NO_TERM = {TERM_INT, 0, 0, 0};
 
-static term fail(parser *r) { return r->failed = true, NO_TERM; }
+static term fail(parser *r) {
+  r->failed = true;
+  return NO_TERM;
+}
 
 static term parse_ternary(parser *r);
 
@@ -324,7 +327,10 @@ static term hex_number(parser *r) {
     t.bits = t.bits << 4 | (uint64_t)digit_of(*r->at);
     exponent -= has_point ? 4 : 0;
   }
-  if (*r->at == 'u') return r->at++, t;
+  if (*r->at == 'u') {
+    r->at++;
+    return t;
+  }
   if (*r->at++ != 'p') return fail(r);
   const bool is_negative = *r->at == '-';
   int power = 0;
@@ -531,9 +537,15 @@ static bool parse_statement(parser *r, term *result) {
   if (!is_new_bits) take(r, "T ");
   if (!take_name(r, name)) return true;
   const bool is_return = strcmp(name, "return") == 0;
-  if (!is_return && !take(r, "=")) return fail(r), true;
+  if (!is_return && !take(r, "=")) {
+    fail(r);
+    return true;
+  }
   term t = parse_ternary(r);
-  if (r->failed || !take(r, ";")) return fail(r), true;
+  if (r->failed || !take(r, ";")) {
+    fail(r);
+    return true;
+  }
   if (is_new_bits) t = (term){TERM_BITS, to_bits(r, t), 0, 0};
   else t = lanes_of(to_lanes(r, t));
   if (is_return) *result = t;

@@ -442,7 +442,10 @@ static st_status define(st_library *part, const st_schema *s,
                                     .free_ctx = st__reducer_release};
   st__reducer_retain(r);
   st_status status = st__library_structured(part, &d);
-  if (status != ST_OK) return st__reducer_release(r), status;
+  if (status != ST_OK) {
+    st__reducer_release(r);
+    return status;
+  }
   snprintf(name, sizeof name, "%s%s%s", s->name, *s->overload ? "." : "",
            s->overload);
   st__reducer_retain(r);

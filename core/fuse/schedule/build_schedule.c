@@ -133,7 +133,8 @@ static st_status emit_fused(st_scheduler *b, bool *done) {
     if (step->program->nchecks && b->s->has_random) {
       b->s->may_fail_later = true;
     }
-    return b->s->nsteps++, ST_OK;
+    b->s->nsteps++;
+    return ST_OK;
   }
   *done = false;
   st__program_release(&step->program);

@@ -139,7 +139,10 @@ static st_status find_or_compile(st_compiled_graph *f,
   if (!e) return ST_NO_MEMORY;
   memcpy(&e->key, key, sizeof *key);
   const st_status status = compile(f, key, e);
-  if (status != ST_OK) return drop_entry(e), status;
+  if (status != ST_OK) {
+    drop_entry(e);
+    return status;
+  }
   *out = e->program;
   *given = e->given;
   if (*out) st__program_retain(*out);

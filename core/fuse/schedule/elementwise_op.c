@@ -288,7 +288,10 @@ static st_status define(st_library *part, const st_schema *s,
   char name[256];
   st__compiled_retain(f);
   const st_status status = st__library_structured(part, d);
-  if (status != ST_OK) return st__compiled_release(f), status;
+  if (status != ST_OK) {
+    st__compiled_release(f);
+    return status;
+  }
   full_name(s, "", name, sizeof name);
   ST_TRY(st__compiled_derive(part, name, f));
   if (!d->inplace) return ST_OK;

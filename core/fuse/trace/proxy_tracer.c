@@ -187,7 +187,10 @@ st_status st__tracing_begin(const st_tracing_config *c, st_tracing **out) {
   for (int i = 0; i < c->ninputs && status == ST_OK; i++) {
     status = new_proxy(&t->base, i, &proxy);
   }
-  if (status != ST_OK) return free_tracing(t), status;
+  if (status != ST_OK) {
+    free_tracing(t);
+    return status;
+  }
   st__tracer_enter(&t->base, run_mode, false);
   *out = t;
   return ST_OK;

@@ -535,7 +535,10 @@ st_status st__recorder_begin(const st_tracing_config *c,
   r->has_gradients = st__tls().grad;
   st_status status = st__tracer_init(&r->base, &KIND, c);
   if (status == ST_OK) status = bind_inputs(r, c->ninputs, inputs);
-  if (status != ST_OK) return st__recorder_free(&r), status;
+  if (status != ST_OK) {
+    st__recorder_free(&r);
+    return status;
+  }
   st__tracer_enter(&r->base, run_mode, true);
   *out = r;
   return ST_OK;

@@ -58,8 +58,8 @@ enum { LINE = ST_LINE };
   ELEMENTS(reg, 4, uint32_t, bytes)                                          \
   ELEMENTS(reg, 8, uint64_t, bytes)                                          \
   typedef uint64_t reg##16 __attribute__((vector_size(bytes)));              \
-  INLINE reg##16 reg##_low16(reg##16 x, reg##16 y) { return (void)y, x; }    \
-  INLINE reg##16 reg##_high16(reg##16 x, reg##16 y) { return (void)x, y; }
+  INLINE reg##16 reg##_low16(reg##16 x, reg##16 y) { (void)y; return x; }    \
+  INLINE reg##16 reg##_high16(reg##16 x, reg##16 y) { (void)x; return y; }
 
 REGISTERS(lane, 16)
 INLINE lane16 lane_load(const char *p, int64_t next) {

@@ -13,7 +13,8 @@
 #else
 static inline int64_t st_truncate_vectors(int32_t *to, const double *from,
                                           int64_t n) {
-  return (void)to, (void)from, (void)n, 0;
+  (void)to, (void)from, (void)n;
+  return 0;
 }
 #endif
 

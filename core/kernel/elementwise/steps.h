@@ -71,7 +71,8 @@ enum { ST_FIRST_STEP = 5, ST_LONG_ROW = 128 };
   static inline bool st_copy_permuted##b(st_bits##b *to,                     \
                                          const st_bits##b *from, int64_t n,  \
                                          int64_t step) {                     \
-    return (void)to, (void)from, (void)n, (void)step, false;                 \
+    (void)to, (void)from, (void)n, (void)step;                               \
+    return false;                                                            \
   }
 
 #if ST_HAS_PERMUTATIONS

@@ -36,18 +36,21 @@ static inline void st_store_halves(void *p, const float *from) {
 
 static inline int64_t st_widen_eights(float *to, const void *halves,
                                       int64_t n) {
-  return (void)to, (void)halves, (void)n, 0;
+  (void)to, (void)halves, (void)n;
+  return 0;
 }
 
 static inline int64_t st_narrow_eights(void *halves, const float *from,
                                        int64_t n) {
-  return (void)halves, (void)from, (void)n, 0;
+  (void)halves, (void)from, (void)n;
+  return 0;
 }
 
 /* To floats with the default NaN. */
 static inline int64_t st_widen_plain(float *to, const void *halves,
                                      int64_t n) {
-  return (void)to, (void)halves, (void)n, 0;
+  (void)to, (void)halves, (void)n;
+  return 0;
 }
 #endif
 

@@ -126,7 +126,10 @@ static st_status make_sequence(sequence *q, st_options o, st_value *ret) {
     q->data = st__data(t);
     const st_status status = st__parallel_try(0, q->count, ST_GRAIN / 4,
                                               write_range, q);
-    if (status != ST_OK) return st__tensor_release(&t), status;
+    if (status != ST_OK) {
+      st__tensor_release(&t);
+      return status;
+    }
   }
   ST_TRY(st__copy_to_device(&t, o.device, &out));
   *ret = st__of_tensor(out);
@@ -359,7 +362,10 @@ static st_status make_eye(int64_t n, int64_t m, const st_value *options,
   if (!meta) {
     const int64_t size = (int64_t)st__itemsize(o.dtype);
     const st_status status = st__fill_new(t, st__scalar_int(0));
-    if (status != ST_OK) return st__tensor_release(&t), status;
+    if (status != ST_OK) {
+      st__tensor_release(&t);
+      return status;
+    }
     for (int64_t i = 0; i < n && i < m; i++) {
       st__scalar_store(st__scalar_int(1), o.dtype,
                        st__data(t) + i * (m + 1) * size);

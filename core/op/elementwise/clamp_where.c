@@ -157,7 +157,10 @@ st_status st__where_meta(st_run *r) {
   const st_status status = check_where(r, &in, d);
   in.as = d;
   in.casts[1] = in.casts[2] = true;
-  if (status != ST_OK) return st__release_inputs(&in), status;
+  if (status != ST_OK) {
+    st__release_inputs(&in);
+    return status;
+  }
   return st__build_pointwise(r, MOVE, &in, d);
 }
 

@@ -70,7 +70,10 @@ st_status st__get_inputs(const st_run *r, st_inputs *in) {
       add_tensor(in, t);
     } else if (st__is_scalar_operand(&args[i])) {
       const st_status status = st__add_scalar(in, st__scalar_of(&r->args[i]));
-      if (status != ST_OK) return st__release_inputs(in), status;
+      if (status != ST_OK) {
+        st__release_inputs(in);
+        return status;
+      }
     }
   }
   return ST_OK;
@@ -305,7 +308,10 @@ static st_status new_by_iterator(st_run *r, uint32_t flags,
 
 static st_status build_in_float32(st_run *r, uint32_t flags, st_inputs *in) {
   const st_status status = r->out[0] ? ST_OK : new_by_iterator(r, flags, in);
-  if (status != ST_OK) return st__release_inputs(in), status;
+  if (status != ST_OK) {
+    st__release_inputs(in);
+    return status;
+  }
   in->casts[0] = in->casts[1] = true;
   in->as = ST_FLOAT32;
   return st__build_pointwise(r, flags & ~(uint32_t)ST_ITER_PROMOTE, in,

@@ -78,7 +78,10 @@ static st_status size_vectors(st_ints sizes, bool is_meta, st_tensor *out[2]) {
   for (int i = 0; i < 2; i++) {
     const st_status status = st__tensor_empty(device, ST_INT64, 1, &n,
                                               ST_FORMAT_CONTIGUOUS, &out[i]);
-    if (status != ST_OK) return st__tensor_release(&out[0]), status;
+    if (status != ST_OK) {
+      st__tensor_release(&out[0]);
+      return status;
+    }
   }
   if (is_meta) return ST_OK;
   int64_t step = 1;

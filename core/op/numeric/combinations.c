@@ -64,7 +64,10 @@ static st_status combination_indices(const st_tensor *self, int64_t r,
   if (has_data) {
     const st_status status = write_combinations(
       (int64_t *)(void *)st__data(t), rows, r, n, repeats);
-    if (status != ST_OK) return st__tensor_release(&t), status;
+    if (status != ST_OK) {
+      st__tensor_release(&t);
+      return status;
+    }
   }
   return st__copy_to_device(&t, self->device, out);
 }

@@ -298,7 +298,10 @@ static st_status permutation(int64_t n, st_value generator,
     if (status == ST_OK) status = st__copy_unchecked(cast, t);
     st__tensor_release(&t);
   }
-  if (status != ST_OK) return st__tensor_release(&cast), status;
+  if (status != ST_OK) {
+    st__tensor_release(&cast);
+    return status;
+  }
   ST_TRY(st__copy_to_device(&cast, o.device, &out));
   *ret = st__of_tensor(out);
   return ST_OK;

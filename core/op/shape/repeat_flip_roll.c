@@ -306,7 +306,10 @@ ST_BOXED(st__box_flip) {
   ST_TRY(st__new_empty_like(self, o, ST_FORMAT_PRESERVE, &out));
   if (self->numel > 0 && st__has_elements(self)) {
     const st_status status = move_reversed(out, self, set);
-    if (status != ST_OK) return st__tensor_release(&out), status;
+    if (status != ST_OK) {
+      st__tensor_release(&out);
+      return status;
+    }
   }
   rets[0] = st__of_tensor(out);
   return ST_OK;

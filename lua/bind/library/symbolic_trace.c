@@ -31,7 +31,10 @@ static void push_sym_scalar(st__state *h, lua_State *L, int at,
 static st_status to_sym_scalar(st__state *h, lua_State *L, int idx, int *at,
                                st_scalar_kind *kind) {
   st_scalar s;
-  if (st__to_sym_scalar(h, L, idx, at, &s)) return *kind = s.kind, ST_OK;
+  if (st__to_sym_scalar(h, L, idx, at, &s)) {
+    *kind = s.kind;
+    return ST_OK;
+  }
   if (!h->tracing || !st__to_scalar(h, L, idx, &s) ||
       s.kind == ST_SCALAR_COMPLEX) {
     return st_fail(ST_BAD_TYPE, "no arithmetic with a symbolic number and %s",

@@ -263,7 +263,10 @@ static st_schedule *record(call *c) {
   lua_pushlightuserdata(L, c);                         /* [+1] */
   push_env_field(L, FUNCTION);                         /* [+1] */
   for (int i = 0; i < c->nargs; i++) lua_pushvalue(L, i + 2); /* [+1] */
-  if (!has_args(c)) return lua_settop(L, base), NULL;
+  if (!has_args(c)) {
+    lua_settop(L, base);
+    return NULL;
+  }
   st_recorder *r;
   st_status status = st_recorder_begin(&config, c->inputs, &r);
   if (status != ST_OK) st__raise(h, L, status);
