@@ -18,7 +18,9 @@
 #include "base/threads.h"
 #include "dispatch/dispatch.h"
 #include "op/create/copy_clone_to.h"
+#include "op/device/device.h"
 #include "op/print/format_tensor.h"
+#include "fuse/device/device_loop.h"
 #include "grad/autocast/autocast.h"
 #include "grad/record/derivatives.h"
 #include "grad/graph/history.h"
@@ -39,6 +41,7 @@ static st_status start_all(void) {
   if (status == ST_OK) status = st__register_operators();
   if (status == ST_OK) status = st__register_derivatives();
   if (status == ST_OK) status = st__register_autocast();
+  st__device_loops_set_up();
   st__close_startup_memory();
   return status;
 }
@@ -180,12 +183,33 @@ st_status st_device_register(st_device device, const char *name,
   return st__device_register(device, name, allocator);
 }
 
+bool st_device_nth(int k, st_device *out) { return st__nth_device(k, out); }
+st_status st_backend_register(st_device kind, const char *name,
+                              const st_backend *backend) {
+  return st__backend_register(kind, name, backend);
+}
+static st_status check_device(st_device device) {
+  return st__is_device(device) ? ST_OK
+    : st__fail(ST_BAD_VALUE, "there is no device number %d", (int)device);
+}
+st_status st_synchronize(st_device device) {
+  ST_TRY(check_device(device));
+  return st__device_synchronize(device);
+}
+st_status st_device_properties_of(st_device device,
+                                  st_device_properties *out) {
+  ST_TRY(check_device(device));
+  return st__device_properties(device, out);
+}
+st_status st_cpu_fallback(const st_call *call, const st_value *args,
+                          st_value *rets) {
+  return st__cpu_fallback(call, args, rets);
+}
+
 /* -- Tensors -------------------------------------------------------------- */
 
 static st_status check_new(st_device device, st_dtype dtype) {
-  if ((unsigned)device >= ST_DEVICE_COUNT) {
-    return st__fail(ST_BAD_VALUE, "there is no device number %d", (int)device);
-  }
+  ST_TRY(check_device(device));
   if (!st__is_tensor_dtype(dtype)) {
     return st__fail(ST_BAD_DTYPE, "there is no dtype number %d", (int)dtype);
   }
@@ -257,6 +281,10 @@ st_format st_tensor_suggest_format(const st_tensor *t) {
   return st__suggest_format(t, false);
 }
 void *st_tensor_data(const st_tensor *t) { return st__data(t); }
+st_place st_tensor_place(const st_tensor *t) {
+  return (st_place){t->device, t->storage->data,
+                    (size_t)t->offset * st__itemsize(t->dtype)};
+}
 const void *st_tensor_storage(const st_tensor *t) { return t->storage; }
 size_t st_tensor_storage_nbytes(const st_tensor *t) {
   return t->storage->nbytes;

@@ -41,7 +41,7 @@
  * structs and constants. MAJOR grows when one of them changes or goes, and
  * MINOR is 0 then; MINOR grows when one is added (CONTRIBUTING.md). */
 #define ST_API_MAJOR 1
-#define ST_API_MINOR 4
+#define ST_API_MINOR 5
 #define ST_API_VERSION (ST_API_MAJOR * 1000 + ST_API_MINOR)
 
 #ifdef __cplusplus
@@ -171,6 +171,32 @@ ST_API bool st_device_parse(const char *name, st_device *out);
 ST_API st_status st_device_register(st_device device, const char *name,
                                     const st_allocator *allocator);
 
+/* The devices that can be used: the CPU, Meta, and those of backends. False
+ * past the last. */
+ST_API bool st_device_nth(int k, st_device *out);
+/* Gives PRIVATEUSE1, 2 or 3 a name (lower case letters, digits and _, at most
+ * 31 characters) and devices, for the life of the process. The functions are
+ * used until the process exits: link the library that contains them with -z
+ * nodelete. The engine registers kernels for the dispatch key "PrivateUse1" and
+ * so on: empty, empty_strided, copy_, fill_ and zero_; if the backend compiles
+ * expressions, those of all elementwise operators, in place and with out= too;
+ * and st_cpu_fallback for all others. So every operator works, and gradients
+ * do. Kernels that the extension registers replace these: st_library_implement,
+ * st_library_implement_structured. BAD_STATE when the device or the name is
+ * taken, BAD_VALUE when a function is missing. */
+ST_API st_status st_backend_register(st_device kind, const char *name,
+                                     const st_backend *backend);
+/* Waits until the work of a device is done. Fails with what failed in it. */
+ST_API st_status st_synchronize(st_device device);
+/* What the backend says of a device. */
+ST_API st_status st_device_properties_of(st_device device,
+                                         st_device_properties *out);
+/* The kernel for any operator on devices: copies the arguments to the CPU,
+ * calls the operator there, and copies what it wrote and returned to the
+ * device. NO_KERNEL for an operator that returns views. */
+ST_API st_status st_cpu_fallback(const st_call *call, const st_value *args,
+                                 st_value *rets);
+
 /* -- Tensors -------------------------------------------------------------- */
 
 /* A tensor with uninitialised elements; strides NULL means contiguous.
@@ -228,6 +254,8 @@ ST_API st_format st_tensor_suggest_format(const st_tensor *t);
 ST_API void *st_tensor_data(const st_tensor *t);
 /* Identifies the storage: tensors with equal addresses share bytes. */
 ST_API const void *st_tensor_storage(const st_tensor *t);
+/* The same as a place in the memory of its device. */
+ST_API st_place st_tensor_place(const st_tensor *t);
 ST_API size_t st_tensor_storage_nbytes(const st_tensor *t);
 /* The number of references to t, and the number of tensors on its storage. */
 ST_API int st_tensor_refcount(const st_tensor *t);

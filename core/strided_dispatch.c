@@ -304,11 +304,18 @@ st_status st_library_structured(st_library *lib, const st_structured *s) {
   return st__library_structured(lib, s);
 }
 
+st_status st_library_implement_structured(st_library *lib, const char *name,
+                                          const st_structured *s) {
+  return st__library_implement_structured(lib, name, s);
+}
 const st_value *st_run_args(const st_run *r) { return r->args; }
 st_tensor *st_run_tensor(const st_run *r, int i) {
   return st__arg_tensor(r, i);
 }
 void *st_run_ctx(const st_run *r) { return st__run_ctx(r); }
+st_status st_run_plan(const st_run *r, st_plan **out) {
+  return st__run_plan(r, out);
+}
 st_device st_run_device(const st_run *r) { return r->device; }
 int st_run_noutputs(const st_run *r) { return r->nouts; }
 int64_t *st_run_note(st_run *r) { return r->note; }

@@ -226,6 +226,17 @@ ST_API void st_library_close(st_library **lib);
 ST_API st_status st_library_structured(st_library *lib,
                                        const st_structured *s);
 
+/* Registers the kernels of lib, whose key is PrivateUse1 to 3, for a structured
+ * operator of aten, "add.Tensor": functional, in place and out=, if there are
+ * such. Only impl, ctx, free_ctx and debug of s are used: the meta function
+ * is the operator's, with its checks, promotion, broadcasting, proxies and
+ * rules of overlap; impl gets outputs on the device, and computes them. If impl
+ * returns NO_KERNEL before it writes, the CPU computes them (st_cpu_fallback).
+ * NOT_FOUND; BAD_VALUE for an operator that is not structured. */
+ST_API st_status st_library_implement_structured(st_library *lib,
+                                                 const char *name,
+                                                 const st_structured *s);
+
 /* For use in meta and impl. */
 
 /* The arguments, in the order of the functional schema. */
@@ -236,6 +247,10 @@ ST_API void *st_run_ctx(const st_run *r);
 /* The device of the outputs: the backend's, or META. */
 ST_API st_device st_run_device(const st_run *r);
 ST_API int st_run_noutputs(const st_run *r);
+/* For an impl of an elementwise operator: the iterator that its meta function
+ * has built over outputs and inputs, to be released by the caller. BAD_STATE if
+ * it has built none; NO_MEMORY. */
+ST_API st_status st_run_plan(const st_run *r, st_plan **out);
 /* An array of ST_RUN_NOTE integers, which meta fills and impl reads. */
 ST_API int64_t *st_run_note(st_run *r);
 

@@ -84,6 +84,11 @@ st_status st_plan_operand_info(const st_plan *p, int i,
   return ST_OK;
 }
 
+st_place st_plan_place(const st_plan *p, int i) {
+  const bool is_there = i >= 0 && i < st__plan_iter(p)->noperands;
+  return is_there ? st__plan_place(p, i) : (st_place){ST_DEVICE_CPU, NULL, 0};
+}
+
 st_status st_plan_data(const st_plan *p, const int64_t size[2],
                        const int64_t *offsets, void **data) {
   return st__plan_data(p, size, offsets, data);

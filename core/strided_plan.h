@@ -34,6 +34,10 @@ ST_API bool st_plan_step(const st_plan *p, int64_t begin, int64_t end,
 /* Operand i as the loops access it; BAD_INDEX. */
 ST_API st_status st_plan_operand_info(const st_plan *p, int i,
                                       st_plan_operand *out);
+/* The place of operand i's first element. The block is NULL for the copy of a
+ * scalar, which st_plan_get reads, on the meta device, and if i is out of
+ * range. */
+ST_API st_place st_plan_place(const st_plan *p, int i);
 /* The present addresses of the elements at a step's offsets. BAD_INDEX when the
  * step is outside a storage, for example after the storage was shrunk;
  * BAD_STATE for memory that the CPU cannot access. */

@@ -59,7 +59,7 @@ static inline st_keyset st__device_keys(st_device device) {
   static const uint8_t backend[ST_DEVICE_COUNT] = {
     ST_BACKEND_CPU, ST_BACKEND_Meta, ST_BACKEND_PrivateUse1,
     ST_BACKEND_PrivateUse2, ST_BACKEND_PrivateUse3 };
-  return ST_BIT(ST_FUNC_Dense) | ST_BIT(backend[device]);
+  return ST_BIT(ST_FUNC_Dense) | ST_BIT(backend[ST_DEVICE_KIND(device)]);
 }
 
 /* Keys that new tensors of this thread do not get: in inference mode those

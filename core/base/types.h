@@ -65,17 +65,25 @@ typedef enum st_algorithm { ST_MERSENNE, ST_PHILOX } st_algorithm;
 
 enum { ST_PHILOX_STATE = 40, ST_MERSENNE_STATE = 5056 }; /* bytes */
 
+/* The kind of a device, plus ST_DEVICE_STEP times its number among those of
+ * its backend: "name:2" is ST_DEVICE_PRIVATEUSE1 + 2 * ST_DEVICE_STEP. */
 typedef enum st_device {
   ST_DEVICE_CPU,
   ST_DEVICE_META,         /* shapes and strides, no data */
-  ST_DEVICE_PRIVATEUSE1,  /* usable after st_device_register, as 2 and 3 */
+  ST_DEVICE_PRIVATEUSE1,  /* usable after st_backend_register, as 2 and 3 */
   ST_DEVICE_PRIVATEUSE2,
   ST_DEVICE_PRIVATEUSE3,
-  ST_DEVICE_COUNT
+  ST_DEVICE_COUNT,        /* number of kinds */
+  ST_DEVICE_STEP = 8
 } st_device;
 
-/* The allocator of a registered device. Any thread may call these functions,
- * also while kernels of the device run. */
+#define ST_DEVICE_KIND(device)   ((st_device)((device) % ST_DEVICE_STEP))
+#define ST_DEVICE_NUMBER(device) ((int)(device) / ST_DEVICE_STEP)
+#define ST_DEVICE_AT(kind, number) \
+  ((st_device)((int)(kind) + ST_DEVICE_STEP * (number)))
+
+/* The allocator of a device that st_device_register registers. Any thread may
+ * call these functions, also while kernels of the device run. */
 typedef struct st_allocator {
   /* Returns uninitialised memory, aligned for 16-byte elements; NULL when out
    * of memory, but never for nbytes = 0. */
@@ -419,6 +427,10 @@ typedef struct st_custom_reduction {
   const char *doc, *debug;
 } st_custom_reduction;
 
+typedef struct st_plan st_plan; /* a built iterator */
+
+#include "base/backend_types.h"
+
 /* -- Plans ---------------------------------------------------------------- */
 
 /* Work on the range [begin, end) of units (st_parallel_for). */
@@ -452,8 +464,6 @@ typedef struct st_plan_config {
   bool has_static_device; /* outputs are allocated on static_device */
   st_device static_device;
 } st_plan_config;
-
-typedef struct st_plan st_plan; /* a built iterator */
 
 /* Origin of a plan: built by the caller, or a part of a call (st_plan_call). */
 typedef enum st_plan_kind {

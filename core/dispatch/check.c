@@ -69,7 +69,7 @@ static bool is_value(const st_arg *arg, int64_t i) {
   switch (arg->type) {
     case ST_TYPE_DTYPE: return st__is_tensor_dtype(i);
     case ST_TYPE_FORMAT: return i >= 0 && i < ST_FORMAT_COUNT;
-    case ST_TYPE_DEVICE: return i >= 0 && i < ST_DEVICE_COUNT;
+    case ST_TYPE_DEVICE: return st__is_device(i);
     case ST_TYPE_LAYOUT: return i == 0;
     default: return true;
   }

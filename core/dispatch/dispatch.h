@@ -140,6 +140,8 @@ st_status st__library_fallback(st_library *lib, const char *key,
 st_status st__library_commit(st_library *lib);
 bool st__library_is_open(const st_library *lib);
 const char *st__library_namespace(const st_library *lib);
+/* The name of the key of all its kernels; "" if it has none. */
+const char *st__library_key(const st_library *lib);
 void st__library_close(st_library **lib);
 /* A staged library collects registrations; st__library_merge moves them all to
  * lib in one step, or none. The caller closes the staged library. */

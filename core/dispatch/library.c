@@ -416,6 +416,10 @@ bool st__library_is_open(const st_library *lib) {
   return is_open;
 }
 
+const char *st__library_key(const st_library *lib) {
+  return lib->key == ST_KEY_INVALID ? "" : st__key_name(lib->key);
+}
+
 const char *st__library_namespace(const st_library *lib) { return lib->ns; }
 
 void st__library_close(st_library **handle) {

@@ -194,7 +194,6 @@ static st_status copy_input(st_iter *it, st_iter_operand *op, st_dtype dtype) {
 
 /* Inputs whose dtype the loop neither reads nor casts. */
 static st_status convert_inputs(st_iter *it) {
-  if (!st__iter_uses_temporaries(it)) return ST_OK;
   for (int i = it->noutputs; i < it->noperands; i++) {
     st_iter_operand *op = &it->op[i];
     if (op->target != op->seen) ST_TRY(copy_input(it, op, op->seen));
@@ -492,7 +491,9 @@ static void plan_walk(st_iter *it, bool static_shape) {
 static void find_data(st_iter *it) {
   for (int i = 0; i < it->noperands; i++) {
     st_iter_operand *op = &it->op[i];
-    if (!op->data) op->data = st__data(op->tensor);
+    if (!op->data && !st__is_privateuse(op->tensor)) {
+      op->data = st__data(op->tensor);
+    }
   }
 }
 

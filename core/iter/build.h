@@ -17,7 +17,9 @@ void st__iter_use_temporary(st_iter *it, st_iter_operand *op,
 static inline st_device st__iter_temporary_device(const st_iter *it) {
   return it->is_meta ? ST_DEVICE_META : ST_DEVICE_CPU;
 }
-static inline bool st__iter_uses_temporaries(const st_iter *it) {
+/* Only the CPU's memory can be converted here. The loops of other devices
+ * convert what they read and write. */
+static inline bool st__iter_converts(const st_iter *it) {
   return it->is_meta || it->device == ST_DEVICE_CPU;
 }
 

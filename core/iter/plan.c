@@ -279,6 +279,13 @@ void st__plan_operand(const st_plan *p, int i, st_plan_operand *out) {
   bounds(p, i, &out->low, &out->high);
 }
 
+st_place st__plan_place(const st_plan *p, int i) {
+  const location *at = &p->locations[i];
+  if (!at->storage) return (st_place){ST_DEVICE_CPU, NULL, 0};
+  return (st_place){(st_device)at->storage->device, at->storage->data,
+                    (size_t)at->origin};
+}
+
 /* The address of bytes [low, high), which are relative to operand i's first
  * element. */
 static st_status locate(const st_plan *p, int i, int64_t low, int64_t high,

@@ -21,6 +21,7 @@ void st__plan_release(st_plan **p);
 const st_iter *st__plan_iter(const st_plan *p);
 st_plan_facts st__plan_facts(const st_plan *p);
 void st__plan_operand(const st_plan *p, int i, st_plan_operand *out);
+st_place st__plan_place(const st_plan *p, int i);
 bool st__plan_step(const st_plan *p, int64_t begin, int64_t end, int64_t k,
                    int64_t size[2], int64_t *offsets);
 /* The present addresses of the elements at these offsets. BAD_INDEX if a step

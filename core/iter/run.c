@@ -290,6 +290,7 @@ void st__iter_serial_range(const st_iter *it, st_loop loop, const void *ctx,
 }
 
 static st_status run_serial(st_iter_job *j) {
+  if (j->it->device > ST_DEVICE_META) return ST_NO_KERNEL;
   const int64_t n = j->it->numel;
   int64_t at = 0;
   if (j->it->is_meta && !st__is_dry_run()) st__miss_elements();
@@ -349,6 +350,7 @@ static void report_dry_run(const st_iter *it, st_loop loop, const void *ctx,
 
 static st_status run_job(st_iter_job *j, int64_t grain) {
   const st_iter *it = j->it;
+  if (it->device > ST_DEVICE_META) return ST_NO_KERNEL; /* see iter.h */
   if (j->packed && !j->tiled && !j->streams) {
     j->block_dims = st__pack_dims(it, &j->unit);
   }

@@ -185,7 +185,9 @@ void st__iter_use_temporary(st_iter *it, st_iter_operand *op,
 
 /* Note [Casting inside the loop] */
 static bool cast_in_loop(st_iter *it, st_iter_operand *op, st_dtype dtype) {
-  if (st__iter_has(it, ST_ITER_TEMPORARIES)) return false;
+  if (st__iter_has(it, ST_ITER_TEMPORARIES) && st__iter_converts(it)) {
+    return false;
+  }
   op->casts = true;
   op->target = dtype;
   it->ncasts++;
@@ -249,16 +251,17 @@ static st_status resolve_output(st_iter *it, int i, st_dtype written) {
                     : ", or make it with {dtype = \"float32\"}, since numbers "
                       "without a fraction make int64");
   }
-  const bool cast = st__iter_has(it, ST_ITER_CAST_OUTPUTS) &&
-                    st__iter_uses_temporaries(it);
-  return cast ? replace_output(it, op, written) : ST_OK;
+  return st__iter_has(it, ST_ITER_CAST_OUTPUTS)
+         ? replace_output(it, op, written) : ST_OK;
 }
 
 /* The caller converts the other inputs: convert_inputs in build.c. */
 static void resolve_input(st_iter *it, st_iter_operand *op) {
   if (st__iter_has(it, ST_ITER_PROMOTE)) op->seen = it->common_dtype;
-  if (op->target == op->seen || !st__iter_uses_temporaries(it)) return;
-  if (op->tensor->ndim > 0) cast_in_loop(it, op, op->seen);
+  if (op->target == op->seen) return;
+  if (op->tensor->ndim > 0 || st__is_privateuse(op->tensor)) {
+    cast_in_loop(it, op, op->seen);
+  }
 }
 
 st_status st__iter_types(st_iter *it) {

@@ -1,121 +1,11 @@
-/* Storages, the reference-counted bytes that tensors share, and the table of
- * devices.
- *
- * Note [Memory of extension devices]
- * Only the extension that registered a device can access its bytes: data need
- * not be an address of the process. The engine never reads or writes it.
- * Operators that access elements have kernels for CPU and Meta only, which
- * check the devices of their arguments; all other code accesses elements by
- * copying to the CPU through the dispatcher.
+/* Storages: the reference-counted bytes that tensors share.
  */
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "tensor/tensor.h"
-
-/* -- Devices -------------------------------------------------------------- */
-
-enum { NAME_SIZE = 32 };
-
-typedef struct device_entry {
-  const char *default_name; /* name before registration */
-  char name[NAME_SIZE];
-  st_allocator allocator;
-  atomic_bool is_registered; /* set last; constant after that */
-} device_entry;
-
-/* ORDER DEVICE: st_device */
-static device_entry devices[ST_DEVICE_COUNT] = {
-  {.default_name = "cpu"}, {.default_name = "meta"},
-  {.default_name = "privateuse1"}, {.default_name = "privateuse2"},
-  {.default_name = "privateuse3"}
-};
-
-static bool is_registered(st_device d) {
-  return atomic_load_explicit(&devices[d].is_registered,
-                              memory_order_acquire);
-}
-
-const char *st__device_name(st_device d) {
-  if ((unsigned)d >= ST_DEVICE_COUNT) return "unknown";
-  return is_registered(d) ? devices[d].name : devices[d].default_name;
-}
-
-bool st__device_parse(const char *name, st_device *out) {
-  for (int d = 0; d < ST_DEVICE_COUNT; d++) {
-    if (strcmp(devices[d].default_name, name) != 0 &&
-        strcmp(st__device_name((st_device)d), name) != 0) {
-      continue;
-    }
-    *out = (st_device)d;
-    return true;
-  }
-  return false;
-}
-
-static bool is_valid_name(const char *s) {
-  const size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_");
-  return n > 0 && n < NAME_SIZE && !s[n] && (*s < '0' || *s > '9');
-}
-
-static st_status add_device(st_device d, const char *name,
-                            const st_allocator *allocator) {
-  st_device other;
-  if (is_registered(d)) {
-    return st__fail(ST_BAD_STATE, "%s is already registered, as '%s'",
-                    devices[d].default_name, devices[d].name);
-  }
-  if (st__device_parse(name, &other) && other != d) {
-    return st__fail(ST_BAD_STATE, "there is already a device '%s'", name);
-  }
-  snprintf(devices[d].name, NAME_SIZE, "%s", name);
-  devices[d].allocator = *allocator;
-  atomic_store_explicit(&devices[d].is_registered, true,
-                        memory_order_release);
-  return ST_OK;
-}
-
-/* The fork handler reinitialises the mutex in the child. The entries that it
- * protects are complete before is_registered is set. */
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-
-static void reinit_mutex(void) {
-  mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-}
-
-static void register_atfork(void) { pthread_atfork(NULL, NULL, reinit_mutex); }
-
-st_status st__device_register(st_device d, const char *name,
-                              const st_allocator *allocator) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  if (d < ST_DEVICE_PRIVATEUSE1 || d >= ST_DEVICE_COUNT) {
-    return st__fail(ST_BAD_VALUE, "device number %d cannot be registered",
-                    (int)d);
-  }
-  if (!is_valid_name(name)) {
-    return st__fail(ST_BAD_VALUE, "'%.40s' is not a valid device name: use "
-                    "lower-case letters, digits and _, at most %d", name,
-                    NAME_SIZE - 1);
-  }
-  if (!allocator->alloc || !allocator->free) {
-    return st__fail(ST_BAD_VALUE, "an allocator needs alloc and free");
-  }
-  pthread_once(&once, register_atfork);
-  pthread_mutex_lock(&mutex);
-  const st_status status = add_device(d, name, allocator);
-  pthread_mutex_unlock(&mutex);
-  return status;
-}
-
-static st_status find_allocator(st_device d, const st_allocator **out) {
-  *out = &devices[d].allocator;
-  if (is_registered(d)) return ST_OK;
-  return st__fail(ST_BAD_STATE, "device '%s' has no memory: it is not "
-                  "registered", devices[d].default_name);
-}
 
 /* -- Bytes ---------------------------------------------------------------- */
 
@@ -141,6 +31,10 @@ static void free_data(st_storage *s) {
     s->free_fn(s->free_ctx, s->data, s->nbytes);
     return;
   }
+  if (s->device > ST_DEVICE_META) {
+    if (s->data) st__device_free((st_device)s->device, s->data, s->nbytes);
+    return;
+  }
   st__limits_credit(s->free_ctx, charge_of(s->nbytes));
   if (s->inline_units && s->data == inline_data(s)) {
     st__count(ST_MEM_DATA, -1, -(int64_t)s->nbytes);
@@ -149,34 +43,27 @@ static void free_data(st_storage *s) {
   }
 }
 
-/* Allocates uninitialised bytes on s's device and sets *ctx to its free_ctx; s
- * does not change. */
-static st_status new_data(const st_storage *s, size_t nbytes, char **out,
-                          void **ctx) {
-  const st_allocator *a;
-  st_limits *owner;
-  if (s->device == ST_DEVICE_CPU) {
-    ST_TRY(st__limits_charge(charge_of(nbytes), &owner));
-    *out = st__alloc(ST_MEM_DATA, nbytes);
-    if (!*out) st__limits_credit(owner, charge_of(nbytes));
-    *ctx = owner;
-    return *out ? ST_OK : ST_NO_MEMORY;
+/* Allocates uninitialised bytes on s's device and sets *owner to the limits
+ * that they are charged to; s does not change. */
+static st_status new_data(const st_storage *s, size_t nbytes, void **out,
+                          void **owner) {
+  st_limits *limits;
+  if (s->device != ST_DEVICE_CPU) {
+    *owner = NULL;
+    return st__device_allocate((st_device)s->device, nbytes, out);
   }
-  ST_TRY(find_allocator(s->device, &a));
-  *ctx = a->ctx;
-  *out = a->alloc(a->ctx, nbytes);
-  if (*out) return ST_OK;
-  return st__fail(ST_NO_MEMORY, "out of memory: device '%s' cannot allocate "
-                  "%zu bytes",
-                  st__device_name(s->device), nbytes);
+  ST_TRY(st__limits_charge(charge_of(nbytes), &limits));
+  *out = st__alloc(ST_MEM_DATA, nbytes);
+  if (!*out) st__limits_credit(limits, charge_of(nbytes));
+  *owner = limits;
+  return *out ? ST_OK : ST_NO_MEMORY;
 }
 
-/* Makes s own data, which comes from new_data, as does ctx. */
-static void adopt(st_storage *s, char *data, void *ctx) {
-  const bool is_here = s->device == ST_DEVICE_CPU;
+/* Makes s own data, which comes from new_data, as does owner. */
+static void adopt(st_storage *s, void *data, void *owner) {
   s->data = data;
-  s->free_fn = is_here ? NULL : devices[s->device].allocator.free;
-  s->free_ctx = ctx;
+  s->free_fn = NULL;
+  s->free_ctx = owner;
 }
 
 /* -- Storages ------------------------------------------------------------- */
@@ -199,8 +86,7 @@ st_status st__storage_new_bare(st_device device, size_t nbytes,
 
 st_status st__storage_init(st_storage *s, int inline_units, st_device device,
                            size_t nbytes) {
-  char *data;
-  void *ctx;
+  void *data, *ctx;
   st_limits *owner;
   init_bare(s, inline_units, device, nbytes);
   if (inline_units * ST_INLINE_UNIT > ST_INLINE_HEAD) {
@@ -245,34 +131,38 @@ static st_status check_move(const st_storage *s) {
                     "bytes must not move", s->nbytes);
   }
   if (!s->data && s->nbytes) return st__refuse_memoryless();
-  if (s->device == ST_DEVICE_CPU || s->nbytes == 0 ||
-      devices[s->device].allocator.move) {
-    return ST_OK;
-  }
-  return st__fail(ST_BAD_STATE, "device '%s' cannot move elements into a "
-                  "larger storage", st__device_name(s->device));
+  return s->device == ST_DEVICE_CPU || s->nbytes == 0
+         ? ST_OK : st__device_check_moves((st_device)s->device);
 }
 
-static void move_data(const st_storage *s, char *to, size_t nbytes) {
-  const st_allocator *a = &devices[s->device].allocator;
-  if (nbytes == 0) return;
-  if (s->device == ST_DEVICE_CPU) {
-    memcpy(to, s->data, nbytes);
-  } else {
-    a->move(a->ctx, to, s->data, nbytes);
+static st_status move_data(const st_storage *s, void *to, size_t nbytes) {
+  const st_device d = (st_device)s->device;
+  if (nbytes == 0) return ST_OK;
+  if (d != ST_DEVICE_CPU) {
+    return st__device_copy(&(st_place){d, to, 0}, &(st_place){d, s->data, 0},
+                           nbytes);
   }
+  memcpy(to, s->data, nbytes);
+  return ST_OK;
+}
+
+static st_status move_to_new(st_storage *s, size_t nbytes) {
+  void *data, *ctx;
+  ST_TRY(check_move(s));
+  ST_TRY(new_data(s, nbytes, &data, &ctx));
+  const st_status status = move_data(s, data, nbytes < s->nbytes ? nbytes
+                                                                 : s->nbytes);
+  if (status != ST_OK) { /* of an extension device */
+    st__device_free((st_device)s->device, data, nbytes);
+    return status;
+  }
+  free_data(s);
+  adopt(s, data, ctx);
+  return ST_OK;
 }
 
 st_status st__storage_resize(st_storage *s, size_t nbytes) {
-  if (s->device != ST_DEVICE_META) {
-    char *data;
-    void *ctx;
-    ST_TRY(check_move(s));
-    ST_TRY(new_data(s, nbytes, &data, &ctx));
-    move_data(s, data, nbytes < s->nbytes ? nbytes : s->nbytes);
-    free_data(s);
-    adopt(s, data, ctx);
-  }
+  if (s->device != ST_DEVICE_META) ST_TRY(move_to_new(s, nbytes));
   s->nbytes = nbytes;
   return ST_OK;
 }

@@ -10,22 +10,11 @@
 #define ST_TENSOR_TENSOR_H
 
 #include "base/call_limits.h"
-#include "base/dispatch_key_priority.h"
 #include "base/refcount.h"
 #include "base/sizes.h"
-#include "base/status.h"
+#include "tensor/device.h"
 
 enum { ST_INLINE_DIMS = 5 };
-
-/* -- Devices -------------------------------------------------------------- */
-
-/* "cpu", "meta" or the name of a registered device; "privateuse1" to
- * "privateuse3" before registration. */
-const char *st__device_name(st_device device);
-bool st__device_parse(const char *name, st_device *out);
-/* See strided.h. */
-st_status st__device_register(st_device device, const char *name,
-                              const st_allocator *allocator);
 
 /* -- Storage -------------------------------------------------------------- */
 
@@ -39,8 +28,8 @@ struct st_storage {
   atomic_bool is_shared; /* Note [Shared storages] */
   bool is_bound;         /* its memory is freed with the state that created it,
                             so it must not be shared */
-  char *data;          /* NULL on the meta device and for zero tensors; only
-                          on the CPU to be accessed: Note [Memory of extension
+  char *data;          /* NULL on the meta device and for zero tensors; on an
+                          extension device a handle: Note [Memory of extension
                           devices] */
   size_t nbytes;
   st_storage_free_fn free_fn;

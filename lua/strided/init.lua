@@ -46,7 +46,7 @@ for _, name in pairs {
   "set_grad_enabled", "grad", "backward",
   "inference_mode", "is_inference_mode_enabled", "is_autocast_enabled",
   "is_autocast_cache_enabled", "get_autocast_dtype", "clear_autocast_cache",
-  "is_jit_enabled",
+  "devices", "device_properties", "synchronize", "is_jit_enabled",
   "set_jit_enabled", "dispatch_mode", "observe", "listen",
   "trace", "dump", "dangling_impls", "check_registry",
   "strict_registration", "warnings", "schema", "dtype_info",
@@ -244,6 +244,24 @@ end
 -- @function Generator
 -- @param[opt] seed an integer, or a table with `algorithm` and `seed`; without
 -- one the system chooses it
+
+--- The names of all devices: "cpu", "meta", and those that libraries brought,
+-- such as "opencl", "opencl:1".
+-- @function devices
+-- @treturn table
+
+--- What is known of a device: a table with `name`, that of the hardware, and
+-- where the library says so `alignment`, `max_bytes` of one tensor,
+-- `total_bytes` and `free_bytes` of its memory, and `units`, the processors that
+-- work at a time.
+-- @function device_properties
+-- @tparam string device
+-- @treturn table
+
+--- Waits until the work of a device is done. What failed in it is the error of
+-- this call, unless `item`, or a copy to the CPU, had it before.
+-- @function synchronize
+-- @tparam[opt] string device without it all devices
 
 --- How many threads share the work of an operator.
 -- @function get_num_threads

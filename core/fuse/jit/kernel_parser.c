@@ -374,7 +374,10 @@ static term number(parser *r) {
 }
 
 static term param(parser *r, int i) {
-  if (!r->names->params) return fail(r);
+  if (!r->names->params) {
+    return r->names->has_params
+           ? lanes_of(st__vector_op(r->v, ST_V_PARAM, i, -1, -1, -1)) : fail(r);
+  }
   const st_scalar s = r->names->params->s[i];
   const double d = r->v->width == 4 ? (double)st__scalar_to_float(s)
                                     : st__scalar_to_double(s);

@@ -22,7 +22,8 @@ typedef struct st_kernel_env {
   int n;                     /* inputs, named a, b, c, d */
   st_vector_value inputs[4], mask;
   bool has_mask;
-  const st_params *params;   /* NULL: none */
+  const st_params *params;   /* NULL: not known */
+  bool has_params;           /* without params: they become PARAM operations */
   st_kernel_locals *locals;  /* scratch */
 } st_kernel_env;
 

@@ -20,49 +20,9 @@
 
 enum { ST_VECTOR_OPS = 1024 };
 
-/* Operands a, b and c are earlier values. */
-typedef enum st_vector_opcode {
-  ST_V_LOAD,      /* the elements of a slot, as lanes */
-  ST_V_STORE,     /* stores a to a slot, in its dtype; has no value */
-  ST_V_CONST,     /* bits, in all lanes */
-  ST_V_ADD, ST_V_SUB, ST_V_MUL, ST_V_DIV,
-  ST_V_MIN,       /* a < b ? a : b */
-  ST_V_MAX,       /* a > b ? a : b */
-  ST_V_SQRT,
-  ST_V_ROUND,     /* to an integer; imm: an st_vector_rounding */
-  ST_V_COMPARE,   /* imm: an st_vector_predicate; gives a mask */
-  ST_V_AND,
-  ST_V_AND_NOT,   /* ~a & b */
-  ST_V_OR, ST_V_XOR,
-  ST_V_SELECT,    /* c ? a : b, by a mask */
-  ST_V_FMA,       /* a * b + c, rounded once */
-  ST_V_INT_ADD, ST_V_INT_SUB, /* of the bits of lanes */
-  ST_V_SHIFT_LEFT, ST_V_SHIFT_RIGHT, /* by imm; zeros move in */
-  ST_V_FLOAT,     /* converts 32-bit integers */
-  ST_V_COPY,      /* copies a load: Note [Loads are rematerialized] */
-  ST_V_HALF,      /* rounds to float16 */
-  ST_V_COUNT
-} st_vector_opcode;
-
-/* Of NaN, ST_V_NE is true and the others are false. */
-typedef enum st_vector_predicate {
-  ST_V_EQ, ST_V_NE, ST_V_LT, ST_V_LE, ST_V_GE, ST_V_GT,
-  ST_V_PREDICATES
-} st_vector_predicate;
-
-typedef enum st_vector_rounding {
-  ST_V_EVEN,      /* to the nearest one, the even one of two */
-  ST_V_FLOOR, ST_V_CEIL, ST_V_TRUNC,
-  ST_V_ROUNDINGS
-} st_vector_rounding;
-
-typedef struct st_vector_op {
-  uint8_t code, imm;
-  uint8_t dtype;       /* LOAD, STORE: the slot's */
-  int16_t slot;
-  int16_t a, b, c;     /* -1: none */
-  uint64_t bits;
-} st_vector_op;
+/* The operations are public: base/backend_types.h. In the IR of a region a slot
+ * is one of the program's, there is no PARAM, and COPY copies a load: Note
+ * [Loads are rematerialized]. */
 
 typedef struct st_vector_ir {
   int n, width;        /* width: bytes of a lane, 4 or 8 */

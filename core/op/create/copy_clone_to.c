@@ -29,12 +29,7 @@ static st_status read_dtype(const st_value *v, st_dtype *out) {
 }
 
 static st_status read_device(const st_value *v, st_device *out) {
-  const int64_t d = st__to_int(v, *out);
-  if (d < 0 || d >= ST_DEVICE_COUNT) {
-    return st__fail(ST_BAD_VALUE, "there is no device number %" PRId64, d);
-  }
-  *out = (st_device)d;
-  return ST_OK;
+  return st__read_device(st__to_int(v, *out), out);
 }
 
 static st_status read_format(const st_value *v, st_format *out) {

@@ -19,9 +19,7 @@ st_status st__read_options(const st_value *options, st_options *out) {
     return st__fail(ST_BAD_DTYPE, "no tensor can have dtype %s",
                     st__dtype_name((st_dtype)dtype));
   }
-  if (device < 0 || device >= ST_DEVICE_COUNT) {
-    return st__fail(ST_BAD_VALUE, "there is no device number %" PRId64, device);
-  }
+  ST_TRY(st__read_device(device, &out->device));
   if (layout != 0) {
     return st__fail(ST_BAD_VALUE, "layout must be strided");
   }
@@ -29,7 +27,6 @@ st_status st__read_options(const st_value *options, st_options *out) {
     return st__fail(ST_BAD_VALUE, "pin_memory is not supported");
   }
   out->dtype = (st_dtype)dtype;
-  out->device = (st_device)device;
   return ST_OK;
 }
 

@@ -185,6 +185,8 @@ static st_status masked_value(const st_run *r, st_tensor **out) {
   }
   if (!t) {
     v = st__scalar_of(&r->args[2]);
+  } else if (st__is_privateuse(t)) {
+    return ST_NO_KERNEL; /* the CPU reads it: Note [Loops on devices] */
   } else if (!st__is_meta(t)) {
     v = st__scalar_load(t->dtype, st__data(t));
   } else {

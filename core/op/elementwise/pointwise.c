@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "op/create/copy_clone_to.h"
+#include "op/device/device.h"
 #include "op/elementwise/result_layout.h"
 #include "tensor/memory_format.h"
 #include "tensor/view.h"
@@ -168,6 +169,7 @@ st_status st__run_kernel(st_run *r, st_kernel_id id, const st_params *k) {
   st_loop loop;
   ST_TRY(st__find_kernel(id, r->it.common_dtype, &loop));
   r->it.kernel = (st_kernel_key){id, r->it.common_dtype};
+  if (r->it.device > ST_DEVICE_META) return st__device_loop(&r->it, k);
   return st__iter_map(&r->it, loop, k, st__kernel_grain(id));
 }
 
@@ -265,7 +267,7 @@ static int find_wide_number(const st_run *r, const st_inputs *in,
   const st_dtype d = self->dtype;
   const bool can_widen =
     st__widens_number(kernel, number, d, other->dtype) &&
-    !st__is_privateuse(self) &&
+    !st__is_privateuse(self) && !st__is_privateuse(other) &&
     other->numel == 1 && other->ndim <= self->ndim &&
     st__result_type(in->t, in->n) == d &&
     (r->variant == ST_FUNCTIONAL || r->given[0]->dtype == d);

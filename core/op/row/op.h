@@ -214,5 +214,6 @@ st_status st__check_devices(const st_call *call, const st_value *args,
 
 /* See strided.h. */
 void *st__run_ctx(const st_run *r);
+st_status st__run_plan(const st_run *r, st_plan **out);
 
 #endif

@@ -3,6 +3,7 @@
  */
 
 #include "iter/loop_report.h"
+#include "iter/plan.h"
 #include "op/row/kernel_context.h"
 
 /* -- Geometry of out= arguments ------------------------------------------- */
@@ -45,10 +46,16 @@ static void restore_geometry(st_tensor *t, geometry *g) {
 
 /* -- Devices -------------------------------------------------------------- */
 
+/* A kernel for Meta may get CPU tensors, one for an extension device both. */
+static bool may_use(st_device device, const st_tensor *t) {
+  return t->device > ST_DEVICE_META ? (st_device)t->device == device
+                                    : (st_device)t->device <= device;
+}
+
 static st_status check_device(const st_call *call, int i, const st_tensor *t,
                               st_device device) {
   if (!t) return ST_OK;
-  if (t->device <= device) {
+  if (may_use(device, t)) {
     return st__lacks_memory(t) ? st__refuse_memoryless() : ST_OK;
   }
   return st__fail(ST_BAD_VALUE, "argument '%s' is on device '%s', but the "
@@ -284,6 +291,21 @@ st_status st__find_kernel(st_kernel_id id, st_dtype dtype, st_loop *out) {
 
 /* -- The run -------------------------------------------------------------- */
 
+/* The device of a kernel for the devices of a backend: that of the first tensor
+ * on one of them. */
+static st_device device_of(const st_call *call, const st_value *args,
+                           st_device kind) {
+  uint64_t left = call->schema->tensor_args;
+  if (kind <= ST_DEVICE_META) return kind;
+  for (; left; left &= left - 1) {
+    const st_tensors all = st__tensors_in(&args[__builtin_ctzll(left)]);
+    for (uint32_t j = 0; j < all.n; j++) {
+      if (all.p[j] && st__is_privateuse(all.p[j])) return all.p[j]->device;
+    }
+  }
+  return kind;
+}
+
 static void init_run(st_run *r, const st_call *call, const st_value *args) {
   const st_structured_ctx *ctx = call->ctx;
   const st_schema *schema = call->schema;
@@ -291,7 +313,7 @@ static void init_run(st_run *r, const st_call *call, const st_value *args) {
   r->call = call;
   r->args = args;
   r->variant = ctx->variant;
-  r->device = ctx->device;
+  r->device = device_of(call, args, ctx->device);
   r->is_meta = ctx->device == ST_DEVICE_META;
   r->has_iter = false;
   r->casts_out = false;
@@ -418,6 +440,13 @@ st_status st__structured(const st_call *call, const st_value *args,
     return status;
   }
   return st__run_structured(call, args, rets);
+}
+
+st_status st__run_plan(const st_run *r, st_plan **out) {
+  const st_plan_run how = {.kind = ST_PLAN_ELEMENTWISE};
+  if (r->has_iter) return st__plan_of(&r->it, &how, out);
+  return st__fail(ST_BAD_STATE, "the meta function of %s builds no iterator",
+                  st__op_full_name(r->call->op));
 }
 
 void *st__run_ctx(const st_run *r) {

@@ -1,5 +1,6 @@
 /* Structured operators of extensions: registers the variants and kernels that
- * an st_structured describes, as register.c does for the rows of ops.def.
+ * an st_structured describes, as register.c does for the rows of ops.def; and
+ * the kernels of extensions for structured rows of ops.def.
  */
 
 #include <stdatomic.h>
@@ -134,5 +135,81 @@ st_status st__library_structured(st_library *lib, const st_structured *s) {
   drop(e);
 fail:
   st__schema_free(&functional);
+  return status;
+}
+
+/* -- Kernels for rows ----------------------------------------------------- */
+
+/* The structured row of a functional operator. */
+static st_status find_row(const char *name, st_op_id *out) {
+  char full[128];
+  snprintf(full, sizeof full, "aten::%s", name);
+  const st_op *op = st__op_find_full(full);
+  for (int id = 0; op && id < ST_OP_COUNT; id++) {
+    const st_op_row *row = st__op_row((st_op_id)id);
+    if (st__op((st_op_id)id) != op) continue;
+    if (row->kind != ST_KIND_STRUCTURED && row->kind != ST_KIND_POINTWISE) {
+      break;
+    }
+    *out = (st_op_id)id;
+    return ST_OK;
+  }
+  return st__fail(op ? ST_BAD_VALUE : ST_NOT_FOUND, op
+                  ? "aten::%.80s is not a structured operator: register its "
+                    "kernels with st_library_implement"
+                  : "there is no operator aten::%.80s", name);
+}
+
+/* The registration's name of an operator: without the namespace. */
+static const char *own_name(const st_op *op) {
+  return st__op_full_name(op) + strlen("aten::");
+}
+
+static st_status inherit(st_library *part, extension *e, st_variant variant,
+                         const st_op *op, const char *debug) {
+  const char *key = st__library_key(part);
+  st_structured_ctx *c = &e->contexts[variant][0];
+  *c = (st_structured_ctx){
+    .row = &e->row, .variant = variant, .base = st__find_base(op),
+    .snapshot_arg = -1, .own = e->ctx};
+  const st_kernel kernel = {.fn = st__structured_on_device, .ctx = c,
+                            .free_ctx = drop_kernel, .debug = debug};
+  ST_TRY(find_device(key, &c->device));
+  atomic_fetch_add(&e->users, 1);
+  const st_status status = st__library_implement(part, own_name(op), NULL,
+                                                 &kernel);
+  if (status != ST_OK) drop(e);
+  return status;
+}
+
+static st_status inherit_variants(st_library *lib, extension *e, st_op_id id,
+                                  const st_structured *s) {
+  st_library *part = NULL;
+  st_status status;
+  ST_TRY(st__library_stage(lib, &part));
+  for (int v = 0; v < VARIANTS; v++) {
+    const st_op *op = st__op_variant(id, (st_variant)v);
+    if (op) ST_TRY_FAIL(inherit(part, e, (st_variant)v, op, s->debug));
+  }
+  status = st__library_merge(lib, part);
+  if (status == ST_OK) e->free_ctx = s->free_ctx;
+fail:
+  st__library_close(&part);
+  return status;
+}
+
+st_status st__library_implement_structured(st_library *lib, const char *name,
+                                           const st_structured *s) {
+  extension *e = NULL;
+  st_op_id id = ST_OP_COUNT;
+  if (!s->impl) {
+    return st__fail(ST_BAD_VALUE, "a structured operator needs impl");
+  }
+  ST_TRY(find_row(name, &id));
+  ST_TRY(new_extension(s, &e));
+  e->row = *st__op_row(id);
+  e->row.impl = s->impl;
+  const st_status status = inherit_variants(lib, e, id, s);
+  drop(e);
   return status;
 }

@@ -80,13 +80,9 @@ static st_status implement(const st_op *op, st_key key, st_kernel_fn fn,
 static st_status select_backend(const st_call *call, const st_value *args,
                                 st_value *rets) {
   const int at = st__schema_arg(call->schema, "device");
-  const int64_t device = at < 0 ? ST_DEVICE_CPU
-                                : st__to_int(&args[at], ST_DEVICE_CPU);
-  if (device < 0 || device >= ST_DEVICE_COUNT) {
-    return st__fail(ST_BAD_VALUE, "there is no device number %" PRId64, device);
-  }
-  return st__redispatch(call->op, st__device_keys((st_device)device), args,
-                        rets);
+  st_device device = ST_DEVICE_CPU;
+  if (at >= 0) ST_TRY(st__read_device(st__to_int(&args[at], device), &device));
+  return st__redispatch(call->op, st__device_keys(device), args, rets);
 }
 
 static st_status implement_selection(const st_op *op,
@@ -106,8 +102,7 @@ static st_status check_base(const st_structured_ctx *ctx,
                   base);
 }
 
-static st_status structured_with_base(const st_call *call,
-                                      const st_value *args, st_value *rets) {
+ST_BOXED(st__structured_with_base) {
   ST_TRY(check_base(call->ctx, args));
   return st__structured(call, args, rets);
 }
@@ -169,11 +164,11 @@ static st_status with_snapshot(const st_call *call, const st_value *args,
   const st_op_kind kind = ctx->row->kind;
   return st__snapshot_shared(call, args, rets, ctx->snapshot_arg,
                              is_composite(kind) ? composite_with_base
-                             : kind == ST_KIND_STRUCTURED ? structured_with_base
-                             : native);
+                             : kind != ST_KIND_STRUCTURED ? native
+                             : st__structured_with_base);
 }
 
-static int find_base(const st_op *op) {
+int st__find_base(const st_op *op) {
   const int at = st__schema_arg(st__op_schema(op), "base");
   return at >= 0 && st__op_schema(op)->args[at].type == ST_TYPE_INT ? at : -1;
 }
@@ -187,7 +182,7 @@ static st_status register_kernels(const st_op_row *row, const st_op *op,
                                : is_based ? composite_with_base
                                : function_of(ctx);
   const st_kernel_fn structured = has_snapshot ? with_snapshot
-                                : is_based ? structured_with_base
+                                : is_based ? st__structured_with_base
                                 : st__structured;
   const st_kernel_fn checked = has_snapshot ? with_snapshot : native;
   switch (row->kind) {
@@ -216,7 +211,7 @@ static st_status register_variant(int id, st_variant variant) {
                         &op));
   st__set_op((st_op_id)id, variant, row, op);
   st_structured_ctx *ctx = contexts[id][variant];
-  const int base = find_base(op), snapshot_arg = st__snapshot_arg(op);
+  const int base = st__find_base(op), snapshot_arg = st__snapshot_arg(op);
   ctx[0] = ctx[1] = (st_structured_ctx){
     .row = row, .variant = variant, .device = ST_DEVICE_CPU, .base = base,
     .snapshot_arg = snapshot_arg};

@@ -13,8 +13,20 @@ st_status st__register_operators(void);
 
 /* See strided.h. */
 st_status st__library_structured(st_library *lib, const st_structured *s);
+st_status st__library_implement_structured(st_library *lib, const char *name,
+                                           const st_structured *s);
+st_status st__backend_register(st_device kind, const char *name,
+                               const st_backend *backend);
 
 /* -- Within the table ----------------------------------------------------- */
+
+/* The index of the argument `int base` of op, or -1. */
+int st__find_base(const st_op *op);
+/* The kernel of a structured row that has it, which must be 0 or 1. */
+ST_BOXED(st__structured_with_base);
+/* The kernel of a structured row on a device of an extension. If impl cannot
+ * compute the result, NO_KERNEL, the CPU does: Note [The CPU fallback]. */
+ST_BOXED(st__structured_on_device);
 
 /* The shortcut of the CPU's kernel of a row's variant. Its calls are in
  * ctx->calls, which st__row_calls fills in once all rows are registered. */

@@ -6,7 +6,8 @@
 #include "value/value.h"
 
 #define ST_PROCESS_OPENERS(X) \
-  X(system) X(signal) X(terminal) X(child_process) X(memory) X(worker_threads)
+  X(system) X(signal) X(terminal) X(child_process) X(memory) X(worker_threads) \
+  X(devices)
 ST_PROCESS_OPENERS(ST_DECLARE_OPENER)
 
 #endif

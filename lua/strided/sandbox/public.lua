@@ -35,7 +35,8 @@ public.names = {
     .. "triplet_margin_with_distance_loss",
 
   "texts: they say what the library is, and what the script gives them",
-  "memory get_num_threads config is_jit_enabled schema dump dangling_impls "
+  "memory devices device_properties synchronize get_num_threads config "
+    .. "is_jit_enabled schema dump dangling_impls "
     .. "check_registry get_default_dtype get_printoptions help apropos layout "
     .. "plot explain are_deterministic_algorithms_enabled "
     .. "__array_namespace_info__",

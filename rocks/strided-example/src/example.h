@@ -9,6 +9,13 @@ st_status example_register_operators(void);
 /* device.c: the device PrivateUse1, named "example". */
 st_status example_register_device(void);
 int64_t example_live_blocks(void); /* allocated on the device */
+/* The address of a place on the device or on the CPU. */
+char *example_address(const st_place *p);
+/* expression.c: functions of the device (st_backend). */
+st_status example_compile(void *ctx, const st_expression *e, void **code);
+st_status example_run(void *ctx, int device, void *code, const st_plan *plan,
+                      const st_scalar *params);
+void example_release_code(void *ctx, void *code);
 
 /* -- Arguments ------------------------------------------------------------ */
 

@@ -14,6 +14,11 @@ dtype_info: st.dtype_info("int8").max
   --> 127
 get_default_dtype: st.get_default_dtype()
   --> float32
+devices: st.devices()[1]
+  --> cpu
+device_properties: st.device_properties("cpu").name
+  --> cpu
+synchronize: st.synchronize("cpu")
 get_num_threads: st.get_num_threads() >= 1
   --> true
 config: type(st.config().version)

@@ -23,10 +23,13 @@ The option device is of all functions that make tensors; t:to(device) copies.
   {2, 3}
 
 Operators take tensors of one device. There is no GPU device; a library may
-bring a device of its own, by kernels for its dispatch keys.
+bring devices of its own, "name", "name:1" and so on: st.devices() lists them.
+On such a device every operator works, and so do gradients: what the library has
+no kernel for, the CPU computes. Work may go on when a call returns; its errors
+come up where elements are read, as by item(), and in st.synchronize(device).
 
   > t + st.ones({2, 3}, {device = "meta"})
   input:1: add: input 1 is on device 'cpu', other tensors are on 'meta'
 
 See also ?config for the instruction set in use, ?set_num_threads, and
-?library.]=]
+?library. How a library brings a device: CONTRIBUTING.md, "A device".]=]

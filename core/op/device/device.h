@@ -1,0 +1,23 @@
+/* What the engine does for the devices of extensions: copies, fills, and
+ * operators that run on the CPU. op/table/backend.c registers it.
+ */
+#ifndef ST_OP_DEVICE_DEVICE_H
+#define ST_OP_DEVICE_DEVICE_H
+
+#include "op/row/typed.h"
+
+/* copy_: one or both of the tensors are on a device with a backend. */
+ST_BOXED(st__box_device_copy_);
+/* fill_.Scalar and zero_. */
+ST_BOXED(st__box_device_fill_);
+ST_BOXED(st__box_device_zero_);
+
+/* See strided.h. */
+ST_BOXED(st__cpu_fallback);
+
+/* Runs the loop of it->kernel over an iterator on a device; params may be NULL.
+ * NO_KERNEL, without a message, if the device cannot. Set by fuse/. */
+extern st_status (*st__device_loop)(const st_iter *it,
+                                    const st_params *params);
+
+#endif

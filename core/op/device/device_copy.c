@@ -1,0 +1,156 @@
+/* copy_ and fill_ for devices with a backend.
+ *
+ * Note [Copies between devices]
+ * A backend copies bytes. Where both tensors have the same elements in the same
+ * order, dense and of one dtype, their bytes are copied. Otherwise the CPU
+ * converts and rearranges: a tensor on a device has a mirror there, a tensor
+ * with the same strides over its bytes, from the first element to the last,
+ * which are copied at once. A destination with gaps is read first, since what
+ * is in the gaps is written back.
+ */
+
+#include "op/device/device.h"
+
+#include "iter/copy.h"
+#include "op/create/copy_clone_to.h"
+#include "tensor/overlap.h"
+#include "tensor/view.h"
+
+/* -- Places --------------------------------------------------------------- */
+
+static st_place place_of(const st_tensor *t) {
+  return (st_place){t->device, t->storage->data,
+                    (size_t)t->offset * st__itemsize(t->dtype)};
+}
+
+/* Bytes from the first element to the last; strides are not negative. */
+static size_t span(const st_tensor *t) {
+  int64_t last = 0;
+  if (t->numel == 0) return 0;
+  for (int d = 0; d < t->ndim; d++) last += (t->sizes[d] - 1) * t->strides[d];
+  return (size_t)(last + 1) * st__itemsize(t->dtype);
+}
+
+static bool is_dense(const st_tensor *t) { return t->flags & ST_FLAG_DENSE; }
+
+/* -- Mirrors -------------------------------------------------------------- */
+
+static st_status read_mirror(const st_tensor *t, const st_tensor *mirror) {
+  const st_place to = place_of(mirror), from = place_of(t);
+  return st__device_copy(&to, &from, span(t));
+}
+
+static st_status write_mirror(const st_tensor *t, const st_tensor *mirror) {
+  const st_place to = place_of(t), from = place_of(mirror);
+  return st__device_copy(&to, &from, span(t));
+}
+
+static st_status new_mirror(const st_tensor *t, st_tensor **out) {
+  st_storage *s = NULL;
+  ST_TRY(st__storage_new(ST_DEVICE_CPU, span(t), &s));
+  const st_geometry g = {t->ndim, t->sizes, t->strides, 0};
+  const st_status status = st__tensor_new(s, t->dtype, &g, out);
+  st__storage_release(&s);
+  if (status == ST_OK) (*out)->keys |= t->keys & ST_LAZY_BITS;
+  return status;
+}
+
+/* t itself (retained) on the CPU, else a mirror, with its elements if `reads`.
+ */
+static st_status mirror_of(st_tensor *t, bool reads, st_tensor **out) {
+  if (t->device == ST_DEVICE_CPU) return st__give(t, out);
+  ST_TRY(new_mirror(t, out));
+  const st_status status = reads ? read_mirror(t, *out) : ST_OK;
+  if (status != ST_OK) st__tensor_release(out);
+  return status;
+}
+
+/* -- copy_ ---------------------------------------------------------------- */
+
+/* True if a backend has functions for both devices. */
+static bool have_one_backend(st_device a, st_device b) {
+  return a == ST_DEVICE_CPU || b == ST_DEVICE_CPU ||
+         ST_DEVICE_KIND(a) == ST_DEVICE_KIND(b);
+}
+
+static bool are_same_bytes(const st_tensor *a, const st_tensor *b) {
+  return a->dtype == b->dtype && is_dense(a) && is_dense(b) &&
+         st__same_sizes(a, b) &&
+         st__same_dims(a->ndim, a->strides, b->strides) &&
+         ((a->keys ^ b->keys) & ST_LAZY_BITS) == 0 &&
+         have_one_backend(a->device, b->device);
+}
+
+static st_status copy_by_mirrors(st_tensor *to, st_tensor *from) {
+  st_tensor *to_here = NULL, *from_here = NULL;
+  st_status status;
+  ST_TRY_FAIL(mirror_of(from, true, &from_here));
+  ST_TRY_FAIL(mirror_of(to, !is_dense(to), &to_here));
+  ST_TRY_FAIL(st__copy(to_here, from_here));
+  if (to_here != to) ST_TRY_FAIL(write_mirror(to, to_here));
+  status = ST_OK;
+fail:
+  st__tensor_release(&to_here);
+  st__tensor_release(&from_here);
+  return status;
+}
+
+static st_status copy_elements(st_tensor *to, st_tensor *from) {
+  const st_overlap shared = st__overlap(to, from);
+  const bool is_self = shared == ST_OVERLAP_SAME && are_same_bytes(to, from);
+  if (to->numel == 0 || is_self) return ST_OK;
+  if (shared != ST_OVERLAP_NO || !are_same_bytes(to, from)) {
+    return copy_by_mirrors(to, from);
+  }
+  const st_place there = place_of(to), here = place_of(from);
+  return st__device_copy(&there, &here, span(from));
+}
+
+static st_status device_copy_(st_tensor *self, const st_tensor *src) {
+  st_tensor *wide = NULL;
+  if (st__is_meta(self)) return ST_OK;
+  if (st__is_meta(src)) {
+    return st__fail(ST_BAD_STATE, "src is on the meta device and has no "
+                    "elements");
+  }
+  if (st__lacks_memory(self)) return st__refuse_memoryless();
+  ST_TRY(st__view_expand(src, self->ndim, self->sizes, &wide));
+  const st_status status = copy_elements(self, wide);
+  st__tensor_release(&wide);
+  return status;
+}
+ST_TYPED_INPLACE(st__box_device_copy_, device_copy_, (TENSOR, TENSOR))
+
+/* -- fill_ ---------------------------------------------------------------- */
+
+static st_status fill_by_mirror(st_tensor *t, st_scalar v) {
+  st_tensor *here = NULL;
+  st_status status;
+  ST_TRY_FAIL(mirror_of(t, !is_dense(t), &here));
+  ST_TRY_FAIL(st__fill(here, v));
+  ST_TRY_FAIL(write_mirror(t, here));
+  status = ST_OK;
+fail:
+  st__tensor_release(&here);
+  return status;
+}
+
+static st_status device_fill_(st_tensor *self, st_scalar v) {
+  const st_backend *b = st__backend_of(self->device);
+  _Alignas(16) char element[16];
+  if (st__lacks_memory(self)) return st__refuse_memoryless();
+  ST_TRY(st__check_scalar_fits(v, self->dtype));
+  if (self->numel == 0) return ST_OK;
+  if (!b->fill || !is_dense(self) || st__is_lazy(self)) {
+    return fill_by_mirror(self, v);
+  }
+  st__scalar_store(v, self->dtype, element);
+  const st_place to = place_of(self);
+  return b->fill(b->ctx, &to, element, st__itemsize(self->dtype), self->numel);
+}
+ST_TYPED_INPLACE(st__box_device_fill_, device_fill_, (TENSOR, SCALAR))
+
+static st_status device_zero_(st_tensor *self) {
+  return device_fill_(self, st__scalar_int(0));
+}
+ST_TYPED_INPLACE(st__box_device_zero_, device_zero_, (TENSOR))
