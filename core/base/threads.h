@@ -41,6 +41,15 @@ static inline bool st__stops_at(int64_t i) {
   return i % ST_PERIOD == 0 && i > 0 && st__stops();
 }
 
+/* The same for loops over units of n elements each: counts `left` down, which
+ * is ST_PERIOD at first, and asks when it is used up. */
+static inline bool st__stops_after(int64_t *left, int64_t n) {
+  *left -= n;
+  if (*left > 0) return false;
+  *left = ST_PERIOD;
+  return st__stops();
+}
+
 static inline int64_t st__period_end(int64_t i, int64_t n) {
   const int64_t end = i - i % ST_PERIOD + ST_PERIOD;
   return end < n ? end : n;

@@ -237,7 +237,7 @@ local rows = {
     embedding_bag.c check_tensors
     embedding_bag.c flatten_bags
     embedding_bag.c functional
-    embedding_bag_kernels.c check_bags
+    bags.c check_bags
     histogram.c check_bins
     repeat_flip_roll.c check_positions
     interpolate.c find_operator

@@ -35,7 +35,7 @@ local function ranks_in(name, pattern)
   return rank
 end
 
-local RANK = ranks_in("core/README.md", "`([%l%d/]+)/`")
+local RANK = ranks_in("core/README.md", "`([%l%d_/]+)/`")
 local BIND_RANK = ranks_in("lua/README.md", "`bind/(%l+)/`")
 
 -- The folders of architectures: core/kernel/x86, core/kernel/math/x86.

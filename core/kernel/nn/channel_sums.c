@@ -12,14 +12,6 @@
  * partial sums are held at a time. */
 enum { LANES = 32, BLOCK = 4096, COLUMNS = 64 };
 
-/* Counts n elements; asks whether to stop once in ST_PERIOD of them. */
-INLINE bool stops(int64_t *left, int64_t n) {
-  *left -= n;
-  if (*left > 0) return false;
-  *left = ST_PERIOD;
-  return st__stops();
-}
-
 #define T float
 #define F(name) name##_f4
 #include "kernel/nn/channel_sums_template.h"

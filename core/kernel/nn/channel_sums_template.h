@@ -37,7 +37,7 @@ static void F(channel_sums)(char **data, const int64_t *s, int64_t n0,
     for (int64_t i = 0; i < n0; i += BLOCK) {
       const int64_t n = n0 - i < BLOCK ? n0 - i : BLOCK;
       F(block_sums)(c->sums, g + i, x + i, mean, n);
-      if (stops(&left, n)) return;
+      if (st__stops_after(&left, n)) return;
     }
   }
 }
@@ -70,7 +70,7 @@ static void F(column_sums)(char **data, const int64_t *s, int64_t n0,
     const int64_t at = k * (int64_t)sizeof(T);
     F(some_columns)(c->sums + k, c->sums + n0 + k, data[0] + at, data[1] + at,
                     s, mean + k, COLUMNS, n1);
-    if (stops(&left, COLUMNS * n1)) return;
+    if (st__stops_after(&left, COLUMNS * n1)) return;
   }
   if (k < n0) {
     const int64_t at = k * (int64_t)sizeof(T);
@@ -83,7 +83,7 @@ static void F(channel_affine)(char **data, const int64_t *s, int64_t n0,
                               int64_t n1, const void *ctx) {
   int64_t left = ST_PERIOD;
   (void)ctx;
-  for (int64_t j = 0; j < n1 && !stops(&left, n0); j++) {
+  for (int64_t j = 0; j < n1 && !st__stops_after(&left, n0); j++) {
     T *restrict out = (T *)(void *)(data[0] + j * s[7]);
     const T *g = (const T *)(void *)(data[1] + j * s[8]);
     const T *x = (const T *)(void *)(data[2] + j * s[9]);
@@ -106,7 +106,7 @@ static void F(column_affine)(char **data, const int64_t *s, int64_t n0,
   const T *c = (const T *)(void *)data[6];
   int64_t left = ST_PERIOD;
   (void)ctx;
-  for (int64_t j = 0; j < n1 && !stops(&left, n0); j++) {
+  for (int64_t j = 0; j < n1 && !st__stops_after(&left, n0); j++) {
     T *restrict out = (T *)(void *)(data[0] + j * s[7]);
     const T *g = (const T *)(void *)(data[1] + j * s[8]);
     const T *x = (const T *)(void *)(data[2] + j * s[9]);

@@ -130,7 +130,7 @@ static void pad_borders(char **data, const int64_t *strides, int64_t n0,
   const int64_t sizes[] = {INT64_MAX, p->channels, p->dim[0].out,
                            p->dim[1].out};
   const pad_row r = row_of(p);
-  int64_t at[4], unit = n0, left = 16 * ST_PERIOD;
+  int64_t at[4], unit = n0, left = ST_PERIOD;
   (void)strides;
   for (int d = 3; d >= 0; d--) {
     at[d] = d ? unit % sizes[d] : unit;
@@ -147,9 +147,7 @@ static void pad_borders(char **data, const int64_t *strides, int64_t n0,
     for (int64_t y = at[3]; y < at[3] + rows; y++) {
       pad(&r, to + y * p->st[0][3],
           from + st__pad_source(p, 1, y) * p->st[1][3]);
-      left -= r.out * r.itemsize / 8 + 16;
-      if (left < 0 && st__stops()) return;
-      if (left < 0) left = 16 * ST_PERIOD;
+      if (st__stops_after(&left, r.out * r.itemsize / 128 + 1)) return;
     }
     i += rows;
     at[3] = 0;

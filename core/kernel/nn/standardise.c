@@ -20,14 +20,6 @@
     }                                                                        \
   }
 
-/* Counts n elements; asks whether to stop once in ST_PERIOD of them. */
-INLINE bool stops(int64_t *left, int64_t n) {
-  *left -= n;
-  if (*left > 0) return false;
-  *left = ST_PERIOD;
-  return st__stops();
-}
-
 /* The compiler removes the tests of constant NULLs. */
 #define STANDARDISE(tag, T)                                                  \
   ROW(tag, T)                                                                \
@@ -36,7 +28,7 @@ INLINE bool stops(int64_t *left, int64_t n) {
     const st_standardise_ctx *c = ctx;                                       \
     const T *w = c->weight, *b = c->bias;                                    \
     int64_t left = ST_PERIOD;                                                \
-    for (int64_t j = 0; j < n1 && !stops(&left, n0); j++) {                  \
+    for (int64_t j = 0; j < n1 && !st__stops_after(&left, n0); j++) {        \
       T *out = (T *)(void *)(data[0] + j * s[4]);                            \
       const T *x = (const T *)(void *)(data[1] + j * s[5]);                  \
       const T mean = *(const T *)(void *)(data[2] + j * s[6]);               \

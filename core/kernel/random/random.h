@@ -10,7 +10,8 @@
  * bernoulli_words (bool): bools, pairs.
  * bernoulli_p_words (dtype of p): bools, words, p; pairs if p is float64.
  * integer_words: int64, words (int32) or pairs (int64).
- * exponential_words, geometric_words, cauchy_words: float64, pairs.
+ * exponential_words, geometric_words, cauchy_words, exact_cauchy_words:
+ * float64, pairs.
  * uniform_waits: ceil(log(u) / ctx), u in [0, 1); float64 rows. n1 is 1.
  * normal_pairs: two normal numbers, two uniform ones; float64 rows. n1 is 1.
  */
@@ -53,7 +54,7 @@ typedef struct st_normal_ctx {
 } st_normal_ctx;
 
 /* exponential_words: a is -1 / rate. geometric_words: a is 1 / log(1 - p).
- * cauchy_words: the median and the scale. */
+ * cauchy_words, exact_cauchy_words: the median and the scale. */
 typedef struct st_transform_ctx { double a, b; } st_transform_ctx;
 
 /* bernoulli_words: 1 if the low 53 bits of the pair are less than this. */

@@ -114,6 +114,22 @@ static void cauchy_body(char *const *p, int64_t n, const void *ctx) {
   }
 }
 
+/* By the C library, whose bits are PyTorch's. */
+static void exact_cauchy(char **data, const int64_t *strides, int64_t n0,
+                         int64_t n1, const void *ctx) {
+  const st_transform_ctx *c = ctx;
+  for (int64_t j = 0; j < n1; j++) {
+    char *p = data[0] + j * strides[2];
+    const uint32_t *words = (const uint32_t *)(const void *)(data[1] +
+                                                             j * strides[3]);
+    for (int64_t i = 0; i < n0; i++) {
+      const double u = st__unit_double(words + 2 * i);
+      *(double *)(void *)(p + i * strides[0]) =
+        fma(c->b, tan(PI * (u - 0.5)), c->a);
+    }
+  }
+}
+
 ST_BLOCK_LOOP(exponential_f8, exponential_body, 2, ST_ELEM_8, ST_ELEM_8)
 ST_BLOCK_LOOP(geometric_f8, geometric_body, 2, ST_ELEM_8, ST_ELEM_8)
 ST_BLOCK_LOOP(cauchy_f8, cauchy_body, 2, ST_ELEM_8, ST_ELEM_8)
@@ -199,6 +215,7 @@ static const st_kernel_row rows[] = {
   {"exponential_words", {[ST_FLOAT64] = exponential_f8}},
   {"geometric_words", {[ST_FLOAT64] = geometric_f8}},
   {"cauchy_words", {[ST_FLOAT64] = cauchy_f8}},
+  {"exact_cauchy_words", {[ST_FLOAT64] = exact_cauchy}},
   {"uniform_waits", {[ST_FLOAT64] = uniform_waits}},
   {"normal_pairs", {[ST_FLOAT64] = normal_pairs}},
   {"normal_blocks", {[ST_FLOAT64] = normal_blocks}},

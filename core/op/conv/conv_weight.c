@@ -4,7 +4,7 @@
  * A band of the image, with its padding as zeros, and the same windows of the
  * other factor (rows) are copied to buffers in which the channels of a pixel
  * are adjacent, unless they are so in memory. The kernel
- * (kernel/nn/convolution_nhwc.h) multiplies each channel of one buffer by
+ * (kernel/conv/convolution_nhwc.h) multiplies each channel of one buffer by
  * vectors of channels of the other, and sums over a block of windows. So a tap
  * is a place in the buffer, and nothing is copied for each tap.
  *
@@ -22,7 +22,7 @@
 #include "base/threads.h"
 #include "iter/strided_copy.h"
 #include "kernel/kernel.h"
-#include "kernel/nn/convolution_nhwc.h"
+#include "kernel/conv/convolution_nhwc.h"
 #include "op/conv/pixel_copy.h"
 
 /* Windows of a block, if there are more than MANY sums, and its columns, at

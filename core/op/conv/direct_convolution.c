@@ -4,7 +4,7 @@
  * A band of the image, some rows and columns of the channels of a group, is
  * copied to a buffer with its padding as zeros. In the buffer each element of a
  * window is at a constant distance from the first, for all windows. The kernel
- * (kernel/nn/convolution.h) adds up as many shifted copies of the band as a
+ * (kernel/conv/convolution.h) adds up as many shifted copies of the band as a
  * window has elements; it never sees padding, strides or layouts. Rows follow
  * each other without a gap, so that a vector of pixels may reach over the end
  * of a row; what is computed between two rows is dropped.

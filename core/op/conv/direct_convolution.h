@@ -4,8 +4,8 @@
 #define ST_OP_CONV_DIRECT_CONVOLUTION_H
 
 #include "kernel/kernel.h"
-#include "kernel/nn/convolution.h"
-#include "kernel/nn/convolution_nhwc.h"
+#include "kernel/conv/convolution.h"
+#include "kernel/conv/convolution_nhwc.h"
 #include "op/conv/conv_axis.h"
 
 /* What a vector of the kernel holds: pixels of an output channel; channels of a

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/threads.h"
-#include "kernel/linalg/secular.h"
+#include "kernel/lapack/secular.h"
 #include "op/lapack/chunks.h"
 
 enum { LEAF = 20 };

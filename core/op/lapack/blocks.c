@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "iter/strided_copy.h"
-#include "kernel/linalg/triangle.h"
+#include "kernel/lapack/triangle.h"
 #include "op/lapack/chunks.h"
 
 /* Columns of a block and of a block's blocks. */

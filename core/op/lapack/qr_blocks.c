@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/threads.h"
-#include "kernel/linalg/reflect.h"
+#include "kernel/lapack/reflect.h"
 #include "op/lapack/blocks.h"
 #include "op/lapack/chunks.h"
 

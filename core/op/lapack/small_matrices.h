@@ -3,7 +3,7 @@
 #ifndef ST_OP_LAPACK_SMALL_MATRICES_H
 #define ST_OP_LAPACK_SMALL_MATRICES_H
 
-#include "kernel/linalg/small_matrices.h"
+#include "kernel/small_matrices/small_matrices.h"
 #include "op/lapack/lapack.h"
 
 /* A call of a kernel for a batch. An operand that is not set is not wanted. */

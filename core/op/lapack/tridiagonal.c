@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "base/threads.h"
-#include "kernel/linalg/secular.h"
-#include "kernel/linalg/steqr.h"
+#include "kernel/lapack/secular.h"
+#include "kernel/lapack/steqr.h"
 #include "op/lapack/chunks.h"
 
 enum { LEAF = 25 };

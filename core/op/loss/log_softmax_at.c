@@ -1,5 +1,5 @@
 /* One element of log_softmax per line. The loop is in
- * kernel/reduce/log_softmax_at.c.
+ * kernel/softmax/log_softmax_at.c.
  */
 
 #include "op/index/index.h"

@@ -1,5 +1,5 @@
 /* softmax, log_softmax and softmin, and their gradients. The loops are in
- * kernel/reduce/softmax.c; reduce/lines.c runs them along a dimension.
+ * kernel/softmax/softmax.c; reduce/lines.c runs them along a dimension.
  */
 
 #include "op/reduce/cumsum.h"

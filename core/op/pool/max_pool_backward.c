@@ -5,7 +5,7 @@
 
 #include "base/threads.h"
 #include "kernel/kernel.h"
-#include "kernel/nn/pool.h"
+#include "kernel/pool/pool.h"
 #include "op/pool/pool.h"
 
 /* The arguments: a tensor like the result of pooling, the image and the indices

@@ -6,7 +6,7 @@
 
 #include "base/threads.h"
 #include "kernel/kernel.h"
-#include "kernel/nn/pool.h"
+#include "kernel/pool/pool.h"
 #include "op/create/factory.h"
 #include "op/pool/pool.h"
 #include "tensor/memory_format.h"

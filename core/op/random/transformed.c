@@ -22,22 +22,6 @@ static st_status fill_transformed(st_tensor *t, const st_value *generator,
   return st__random_draw(t, &d, st__generator_of(generator));
 }
 
-/* By the C library, whose bits are PyTorch's. */
-static void exact_cauchy(char **data, const int64_t *strides, int64_t n0,
-                         int64_t n1, const void *ctx) {
-  const st_transform_ctx *c = ctx;
-  for (int64_t j = 0; j < n1; j++) {
-    char *p = data[0] + j * strides[2];
-    const uint32_t *words = (const uint32_t *)(const void *)(data[1] +
-                                                             j * strides[3]);
-    for (int64_t i = 0; i < n0; i++) {
-      const double u = st__unit_double(words + 2 * i);
-      *(double *)(void *)(p + i * strides[0]) =
-        fma(c->b, tan(3.14159265358979323846 * (u - 0.5)), c->a);
-    }
-  }
-}
-
 static st_status check_floating(const st_tensor *t) {
   ST_TRY(st__check_cpu_or_meta(t));
   return st__is_floating(t->dtype) ? ST_OK : st__no_kernel_for(t->dtype);
@@ -49,9 +33,10 @@ static st_status cauchy(st_tensor *self, double median, double sigma,
   if (!(sigma > 0)) {
     return st__fail(ST_BAD_VALUE, "sigma must be positive, it is %g", sigma);
   }
-  const st_loop make = self->dtype == ST_FLOAT64
-                     ? exact_cauchy : st__kernel(ST_K_cauchy_words, ST_FLOAT64);
-  return fill_transformed(self, generator, make, median, sigma);
+  const st_kernel_id id = self->dtype == ST_FLOAT64 ? ST_K_exact_cauchy_words
+                                                    : ST_K_cauchy_words;
+  return fill_transformed(self, generator, st__kernel(id, ST_FLOAT64), median,
+                          sigma);
 }
 ST_TYPED_INPLACE(st__box_cauchy_, cauchy, (TENSOR, FLOAT, FLOAT, VALUE))
 

@@ -9,7 +9,7 @@
 
 #include "base/threads.h"
 #include "kernel/kernel.h"
-#include "kernel/nn/grid_sample.h"
+#include "kernel/vision/grid_sample.h"
 #include "op/create/factory.h"
 #include "op/nn/spatial.h"
 

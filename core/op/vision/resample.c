@@ -1,6 +1,6 @@
-/* The operators that run the kernels of kernel/nn/resample.c: a dimension of an
- * image resampled by tables of taps and weights, and the transpose of that.
- * Each is the other's derivative.
+/* The operators that run the kernels of kernel/vision/resample.c: a dimension
+ * of an image resampled by tables of taps and weights, and the transpose of
+ * that. Each is the other's derivative.
  */
 
 #include "op/vision/resample.h"
@@ -9,7 +9,7 @@
 
 #include "base/threads.h"
 #include "kernel/kernel.h"
-#include "kernel/nn/resample.h"
+#include "kernel/vision/resample.h"
 #include "op/create/factory.h"
 
 typedef struct resample_run {

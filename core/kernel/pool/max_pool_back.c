@@ -1,0 +1,24 @@
+/* The gradient of max pooling: adds the gradient of each window to the
+ * element that was its maximum. Operands: out, g, index. n1 images of n0
+ * windows, whose st_max_pool_back::channels channels lie side by side; out is
+ * zero before. Strides are those of images.
+ */
+
+#include "base/threads.h"
+#include "kernel/loop.h"
+#include "kernel/pool/pool.h"
+
+#define T float
+#define F(name) name##_f4
+#include "kernel/pool/max_pool_back_template.h"
+
+#define T double
+#define F(name) name##_f8
+#include "kernel/pool/max_pool_back_template.h"
+
+static const st_kernel_row rows[] = {
+  {"max_pool_back", {[ST_FLOAT32] = max_pool_back_f4,
+                        [ST_FLOAT64] = max_pool_back_f8}},
+};
+
+ST_EXPORT(st__max_pool_back, rows)

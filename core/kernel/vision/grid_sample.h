@@ -1,0 +1,28 @@
+/* Operands and ctx of the loops of kernel/vision/grid_sample.c. Operands: out
+ * (batch, channels, points), image (batch, channels, pixels) and grid (batch,
+ * points, dims), all contiguous. A unit is a block of ST_GRID_BLOCK points of
+ * all channels of an image; n0 and n1 are the first unit and the one after the
+ * last.
+ */
+#ifndef ST_KERNEL_VISION_GRID_SAMPLE_H
+#define ST_KERNEL_VISION_GRID_SAMPLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { ST_GRID_BLOCK = 64 };
+
+typedef enum st_grid_border {
+  ST_GRID_ZEROS, ST_GRID_BORDER, ST_GRID_REFLECTION
+} st_grid_border;
+
+typedef struct st_grid_ctx {
+  int dims;             /* 2 or 3 */
+  bool nearest;         /* else linear between pixels */
+  bool align_corners;
+  st_grid_border border;
+  int64_t size[3];      /* of an image; at most INT32_MAX pixels */
+  int64_t channels, points;
+} st_grid_ctx;
+
+#endif
