@@ -200,9 +200,11 @@ describe("Calls", function()
       ["b.c"] = "int st__c(void);\nint st__b(void) { return st__c(); }",
       ["c.c"] = "int st__n = 1;\nint st__c(void) { return st__a(1, 2); }",
       ["d.c"] = "int st__d(void) { return st__n; } /* st__b() */",
+      ["e.h"] = "#define E(x) \\\n  do st__d(x); while (0)\nint st__a(int);",
     }
     assert.same({a = {b = {st__b = true}}, b = {c = {st__c = true}},
-                 c = {a = {st__a = true}}, d = {c = {st__n = true}}}, found)
+                 c = {a = {st__a = true}}, d = {c = {st__n = true}},
+                 e = {d = {st__d = true}}}, found)
     assert.same({"a, b, c"}, call_graph.circles(found))
     local ring = {a = {b = true}, b = {a = true}}
     assert.same({}, call_graph.circles(ring))

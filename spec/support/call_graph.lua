@@ -28,18 +28,22 @@ local function definitions(code)
   return list
 end
 
---- The bodies of the functions of a header.
+--- The bodies of the functions and of the macros of a header.
 local function bodies_of(code)
   local bodies = {}
-  for body in ("\n" .. code):gmatch "\nstatic inline[^;{}]-(%b{})" do
+  code = "\n" .. code:gsub("\\\n", " ")
+  for body in code:gmatch "\nstatic inline[^;{}]-(%b{})" do
     bodies[#bodies + 1] = body
   end
-  return table.concat(bodies)
+  for body in code:gmatch "\n *# *define [%w_]+([^\n]*)" do
+    bodies[#bodies + 1] = body
+  end
+  return table.concat(bodies, "\n")
 end
 
 --- What each module, a C file with its header, uses of others, from the texts
 -- of the files by name: uses[module][other] is a set of names. Of a header the
--- bodies of its functions count.
+-- bodies of its functions and macros count.
 function call_graph.of(texts)
   local codes, home, uses = {}, {}, {}
   local function module_of(name) return name:match "^(.*)%.[ch]$" end
