@@ -1,0 +1,115 @@
+--- The types of typed functions (core/op/row/typed.h) are those of the schemas
+-- of their rows: a compiler sees no schema, and what is unboxed as another type
+-- is read as one.
+-- axes: none
+
+local build = require "spec.support.build"
+local call_graph = require "spec.support.call_graph"
+
+-- -- Rows and functions ------------------------------------------------------
+
+--- The types of a schema's arguments, without alias marks and sizes of lists:
+-- {"Tensor", "int[]", "Scalar?"}.
+local function types_of(schema)
+  local arguments, types = schema:match "^[^(]*%((.*)%) %-> ", {}
+  arguments = arguments:gsub("%(%l!?%)", ""):gsub("%[%d+%]", "[]")
+                       :gsub("=%b[]", "")
+  for argument in arguments:gmatch "[^,]+" do
+    local type = argument:match "^ *(%u?[%a%d]+[%[%]?]*) "
+    if type then types[#types + 1] = type end -- not *
+  end
+  return types
+end
+
+--- The schemas of the rows that name a boxed kernel, by its name.
+local function schemas_by_kernel()
+  local schemas = {}
+  for _, name in ipairs(build.files("core/op", "/ops%.def$")) do
+    local text = build.read(name):gsub("/%*.-%*/", "")
+    for row in text:gmatch "\nST_[%u_]+(%b())" do
+      local schema = row:match '^%([%w_]+,%s*"(.-)",'
+      schema = schema and schema:gsub('"%s*"', "")
+      for kernel in row:gmatch "st__box_[%w_]+" do
+        assert.truthy(schema, row)
+        schemas[kernel] = schemas[kernel] or {}
+        table.insert(schemas[kernel], schema)
+      end
+    end
+  end
+  return schemas
+end
+
+--- Calls f(kernel, types) for each typed function of core/op.
+local function each_typed(f)
+  for _, name in ipairs(build.files("core/op", "%.[ch]$")) do
+    local code = call_graph.code_of(build.read(name)):gsub("%s+", " ")
+    for kernel, list in
+        code:gmatch "%u[%u_]+%((st__box_[%w_]+), [%w_]+, %(([%u_, ]+)%)%)" do
+      local types = {}
+      for type in list:gmatch "[%u_]+" do types[#types + 1] = type end
+      f(kernel, types)
+    end
+  end
+end
+
+-- -- What fits ---------------------------------------------------------------
+
+local INTEGERS = {int = true, Dim = true, Index = true, End = true,
+                  ScalarType = true, Layout = true, MemoryFormat = true,
+                  Device = true}
+local EXACT = {TENSOR = "Tensor", OPT_TENSOR = "Tensor?", TENSORS = "Tensor[]",
+               OPT_TENSORS = "Tensor?[]", FLOAT = "float", BOOL = "bool",
+               SCALAR = "Scalar", OPT_SCALAR = "Scalar?", STRING = "str",
+               OPT_FLOAT = "float?", OPT_BOOL = "bool?", FLOATS = "float[]",
+               BOOLS = "bool[]", GENERATOR = "Generator?",
+               ANY_GENERATOR = "Generator?"}
+local SUFFIX = {INT = "", OPT_INT = "?", INTS = "[]", SIZES = "[]",
+                OPT_INTS = "[]?"}
+
+--- Whether a schema's type can be unboxed as a type of typed.h.
+local function fits(type, of_schema)
+  if type == "VALUE" or EXACT[type] == of_schema then return true end
+  local integer, suffix = of_schema:match "^(%a+)(.*)$"
+  return INTEGERS[integer] and SUFFIX[type] == suffix or false
+end
+
+--- Why the types of a typed function are not those of a schema, or nil.
+local function difference(types, schema)
+  local of_schema = types_of(schema)
+  for k, type in ipairs(types) do
+    if not of_schema[k] then return ("%d: %s of nothing"):format(k, type) end
+    if not fits(type, of_schema[k]) then
+      return ("%d: %s of %s"):format(k, type, of_schema[k])
+    end
+  end
+end
+
+-- -- Specs -------------------------------------------------------------------
+
+describe("The types of a typed function", function()
+  it("are compared with those of a schema", function()
+    local schema = "f.a(Tensor(a!) self, Dim[2] dim=[0, 1], *, ScalarType? " ..
+                   "dtype=None, Generator? generator=None) -> Tensor(a!)"
+    assert.same({"Tensor", "Dim[]", "ScalarType?", "Generator?"},
+                types_of(schema))
+    assert.is_nil(difference({"TENSOR", "SIZES", "OPT_INT", "VALUE"}, schema))
+    assert.is_nil(difference({"TENSOR"}, schema))
+    assert.equal("2: INT of Dim[]", difference({"TENSOR", "INT"}, schema))
+    assert.equal("1: OPT_TENSOR of Tensor", difference({"OPT_TENSOR"}, schema))
+    assert.equal("1: INT of nothing", difference({"INT"}, "f() -> Tensor"))
+  end)
+
+  it("are those of the schemas of its rows", function()
+    local schemas, wrong, n = schemas_by_kernel(), {}, 0
+    each_typed(function(kernel, types)
+      assert.truthy(schemas[kernel], kernel .. " is in no row")
+      for _, schema in ipairs(schemas[kernel]) do
+        local why = difference(types, schema)
+        n = n + 1
+        if why then wrong[#wrong + 1] = schema .. ": " .. why end
+      end
+    end)
+    assert.is_true(n > 90, tostring(n))
+    assert.same({}, wrong)
+  end)
+end)
