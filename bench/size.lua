@@ -70,7 +70,7 @@ end
 add_library("libstrided.so", build .. "/lib/libstrided.so")
 add_library("core.so", build .. "/lua/strided/core.so")
 add_objects("strided", "")
-for line in io.lines "core/base/isa.def" do
+for line in io.lines "core/os/isa.def" do
   local isa = line:match "^ST_ISA%((%w+),"
   if isa then add_objects("kernels_" .. isa, isa .. " ") end
 end

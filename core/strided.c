@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "base/interrupt.h"
-#include "base/cpu.h"
-#include "base/machine.h"
+#include "os/cpu.h"
+#include "os/machine.h"
 #include "base/memory.h"
-#include "base/mapped_memory.h"
+#include "os/mapped_memory.h"
 #include "base/text.h"
 #include "base/threads.h"
 #include "dispatch/dispatch.h"

@@ -30,7 +30,7 @@
 #ifndef STRIDED_H
 #define STRIDED_H
 
-#include "base/lists.h"
+#include "abi/lists.h"
 
 /* -- Versions ------------------------------------------------------------- */
 
@@ -338,7 +338,7 @@ ST_API st_generator *st_generator_enter(st_generator *g);
 #include "strided_plan.h"
 #include "strided_grad.h"
 #include "strided_fuse.h"
-#include "base/signature.h"
+#include "abi/signature.h"
 
 #ifdef __cplusplus
 }

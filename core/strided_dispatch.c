@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "base/cpu.h"
+#include "os/cpu.h"
 #include "base/call_limits.h"
 #include "base/text.h"
 #include "dispatch/dispatch.h"

@@ -23,11 +23,11 @@ LIMIT=900
 
 # -- Passes --------------------------------------------------------------------
 
-# Prints the instruction sets of core/base/isa.def that this machine has, the
+# Prints the instruction sets of core/os/isa.def that this machine has, the
 # best one last.
 isas() {
   [ -z "${ISAS:-}" ] || { printf '%s' "$ISAS"; return; } # for docs/tested.md
-  list=core/base/isa.def words= found=
+  list=core/os/isa.def words= found=
   [ ! -r /proc/cpuinfo ] ||
     words=$(sed -n -E '/^(flags|Features)/{p;q;}' /proc/cpuinfo)
   has() { for word; do case " $words " in *" $word "*) ;; *) return 1 ;; esac

@@ -22,7 +22,7 @@
 
 #include <stdatomic.h>
 
-#include "base/types.h"
+#include "abi/types.h"
 
 typedef struct st_limits st_limits;
 

@@ -11,7 +11,7 @@
 #ifndef ST_BASE_DISPATCH_KEY_PRIORITY_H
 #define ST_BASE_DISPATCH_KEY_PRIORITY_H
 
-#include "base/types.h"
+#include "abi/types.h"
 
 /* ORDER BACKEND: bit number and index in a per-backend block of slots. */
 #define ST_BACKEND_MAP(X) \

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "base/types.h"
+#include "abi/types.h"
 
 extern const uint8_t st__dtype_size[ST_DTYPE_ALL];
 extern const st_dtype_facts st__dtype_facts[ST_DTYPE_ALL];

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "base/stack.h"
+#include "os/stack.h"
 
 enum { PERIOD_NS = 1000000, MAX_CHECKS = 8 };
 

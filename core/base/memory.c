@@ -30,10 +30,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cgroup.h"
+#include "os/cgroup.h"
 #include "base/call_limits.h"
 #include "base/live_memory.h"
-#include "base/mapped_memory.h"
+#include "os/mapped_memory.h"
 #include "base/size_class.h"
 #include "base/status.h"
 

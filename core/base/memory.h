@@ -6,7 +6,7 @@
 
 #include <stdatomic.h>
 
-#include "base/types.h"
+#include "abi/types.h"
 
 /* ORDER MEM_KIND: names shown by strided.memory(). */
 #define ST_MEM_MAP(X) \

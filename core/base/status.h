@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/types.h"
+#include "abi/types.h"
 
 /* Returns the status of e if it is not ST_OK. */
 #define ST_TRY(e) do {                     \

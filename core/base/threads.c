@@ -45,11 +45,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/backoff.h"
-#include "base/cgroup.h"
+#include "os/backoff.h"
+#include "os/cgroup.h"
 #include "base/interrupt.h"
 #include "base/call_limits.h"
-#include "base/stack.h"
+#include "os/stack.h"
 #include "base/status.h"
 
 #if ST_OPENMP

@@ -8,8 +8,8 @@
 #ifndef ST_BASE_THREADS_H
 #define ST_BASE_THREADS_H
 
-#include "base/machine.h"
-#include "base/types.h"
+#include "os/machine.h"
+#include "abi/types.h"
 
 enum { ST_GRAIN = ST_FIXED_grain }; /* least cheap elements per thread */
 

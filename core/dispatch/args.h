@@ -12,7 +12,7 @@
 #ifndef ST_DISPATCH_ARGS_H
 #define ST_DISPATCH_ARGS_H
 
-#include "base/lists.h"
+#include "abi/lists.h"
 #include "tensor/value.h"
 
 /* The boxed value, to be passed on as it is. */

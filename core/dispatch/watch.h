@@ -4,7 +4,7 @@
 #ifndef ST_DISPATCH_WATCH_H
 #define ST_DISPATCH_WATCH_H
 
-#include "base/types.h"
+#include "abi/types.h"
 
 /* As st__observe and st__unobserve. Each st__watch needs one st__unwatch. */
 void st__watch(st_observer *o);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/machine.h"
+#include "os/machine.h"
 #include "iter/build.h"
 #include "iter/strided_copy.h"
 #include "kernel/stream_line.h"

@@ -32,7 +32,7 @@
 #ifndef ST_ITER_BUFFER_H
 #define ST_ITER_BUFFER_H
 
-#include "base/machine.h"
+#include "os/machine.h"
 #include "iter/iter.h"
 
 typedef struct st_iter_job {

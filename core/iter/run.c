@@ -8,8 +8,8 @@
  */
 
 #include "base/interrupt.h"
-#include "base/machine.h"
-#include "base/stack.h"
+#include "os/machine.h"
+#include "os/stack.h"
 #include "base/threads.h"
 #include "iter/buffer.h"
 #include "iter/build.h"

@@ -30,7 +30,7 @@
 
 #include <string.h>
 
-#include "base/machine.h"
+#include "os/machine.h"
 #include "base/status.h"
 #include "base/threads.h"
 #include "kernel/kernel.h"

@@ -5,14 +5,14 @@
  * Each kernel source is compiled once per instruction set and exports one
  * table, whose rows hold the name of a kernel and a loop per dtype. When the
  * library is loaded, the names are looked up, and the tables of the instruction
- * set in use and of those that it stands on (base/isa.def) are copied into one
+ * set in use and of those that it stands on (os/isa.def) are copied into one
  * array, from base upwards, so that later ones replace earlier ones. st__kernel
  * reads that array.
  */
 #ifndef ST_KERNEL_KERNEL_H
 #define ST_KERNEL_KERNEL_H
 
-#include "base/cpu.h"
+#include "os/cpu.h"
 #include "kernel/dtype_tables.h"
 
 /* Kernels by name, one enumerator per row of the .def files. */

@@ -20,12 +20,12 @@
 #define BY_BUILD(a, b, name) PASTED(a, b, name)
 
 #define ST_ISA(name, ...) BY_BUILD(DECLARED_, ST_KERNELS_##name, name)
-#include "base/isa.def"
+#include "os/isa.def"
 
 static const st_kernel_table *const *const tables[ST_ISA_COUNT] = {
 #define ST_ISA(name, ...) \
   [ST_ISA_##name] = BY_BUILD(TABLES_, ST_KERNELS_##name, name),
-#include "base/isa.def"
+#include "os/isa.def"
 };
 
 /* -- Grains --------------------------------------------------------------- */

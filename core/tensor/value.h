@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "base/lists.h"
+#include "abi/lists.h"
 #include "base/memory.h"
 #include "tensor/tensor.h"
 

@@ -17,15 +17,15 @@ local headers = {}
 -- The parts, in the order in which one reads them.
 local PARTS = {
   {"strided", "Tensors and calls", "core/strided.h"},
-  {"types", "Types", "core/base/types.h"},
+  {"types", "Types", "core/abi/types.h"},
   {"dispatch", "Operators and dispatch", "core/strided_dispatch.h"},
-  {"kernels", "Typed kernels", "core/base/kernel_types.h"},
-  {"signature", "Signatures", "core/base/signature.h"},
+  {"kernels", "Typed kernels", "core/abi/kernel_types.h"},
+  {"signature", "Signatures", "core/abi/signature.h"},
   {"plan", "Iterators", "core/strided_plan.h"},
   {"grad", "Gradients", "core/strided_grad.h"},
   {"fuse", "Fusion", "core/strided_fuse.h"},
   {"memory", "Memory, limits, sharing", "core/strided_memory.h"},
-  {"lists", "The parts of the header", "core/base/lists.h"},
+  {"lists", "The parts of the header", "core/abi/lists.h"},
 }
 
 -- Lines that are not for readers.

@@ -22,7 +22,7 @@ end
 --- The names of the instruction sets: `base`, `avx2` or `avx512`.
 local function instruction_sets()
   local names = {}
-  for name in gmatch("\n" .. markdown.read "core/base/isa.def",
+  for name in gmatch("\n" .. markdown.read "core/os/isa.def",
                      "\nST_ISA%((%w+),") do
     names[#names + 1] = "`" .. name .. "`"
   end

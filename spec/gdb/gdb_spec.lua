@@ -64,7 +64,7 @@ end
 --- The names of a map of a header, "ST_..._MAP(X)", with a star before those
 -- whose second column is 1.
 local function names_of(header, map, pattern)
-  local text = files.read(build.root .. "/core/base/" .. header)
+  local text = files.read(build.root .. "/core/" .. header)
   local body = text:match("#define " .. map .. "%(X%)(.-)\n\n")
   local names = {}
   for name, column in body:gmatch(pattern) do
@@ -96,11 +96,12 @@ describe("The debugger's printers", function()
       local body = python:match("\n" .. name .. ' = "*([^"\']-)"*%.split')
       return (body:gsub("%s+", " "))
     end
-    assert.equal(names_of("dispatch_key_priority.h", "ST_BACKEND_MAP",
-                          "X%((%w+)()%)"), listed "BACKENDS")
-    assert.equal(names_of("dispatch_key_priority.h", "ST_FUNCTIONALITY_MAP",
-                          "X%(([%w_]+)(, %d)%)"), listed "FUNCTIONALITIES")
-    assert.equal(names_of("dtypes.h", "ST_DTYPE_MAP",
+    local keys = "base/dispatch_key_priority.h"
+    assert.equal(names_of(keys, "ST_BACKEND_MAP", "X%((%w+)()%)"),
+                 listed "BACKENDS")
+    assert.equal(names_of(keys, "ST_FUNCTIONALITY_MAP", "X%(([%w_]+)(, %d)%)"),
+                 listed "FUNCTIONALITIES")
+    assert.equal(names_of("abi/dtypes.h", "ST_DTYPE_MAP",
                           'X%([%w_]+, +"([%w_]+)"()'), listed "DTYPES")
   end)
 end)

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "base/cgroup.h"
+#include "os/cgroup.h"
 
 int main(int argc, char **argv) {
   const char *root = argc > 1 ? argv[1] : "";

@@ -17,9 +17,9 @@ for template in package.cpath:gmatch "[^;]+" do
   end
 end
 
---- The names of the instruction sets, those of core/base/isa.def.
+--- The names of the instruction sets, those of core/os/isa.def.
 build.isas = {}
-for isa in ("\n" .. files.read(build.root .. "/core/base/isa.def"))
+for isa in ("\n" .. files.read(build.root .. "/core/os/isa.def"))
            :gmatch "\nST_ISA%((%w+)," do
   build.isas[#build.isas + 1] = isa
 end

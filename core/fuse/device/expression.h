@@ -1,5 +1,5 @@
 /* Expressions for devices: what a loop computes of each element, as vector IR
- * whose slots are the operands of a plan (base/backend_types.h).
+ * whose slots are the operands of a plan (abi/backend_types.h).
  */
 #ifndef ST_FUSE_DEVICE_EXPRESSION_H
 #define ST_FUSE_DEVICE_EXPRESSION_H

@@ -20,7 +20,7 @@
 
 enum { ST_VECTOR_OPS = 1024 };
 
-/* The operations are public: base/backend_types.h. In the IR of a region a slot
+/* The operations are public: abi/backend_types.h. In the IR of a region a slot
  * is one of the program's, there is no PARAM, and COPY copies a load: Note
  * [Loads are rematerialized]. */
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/cpu.h"
+#include "os/cpu.h"
 #include "fuse/jit/register_allocation.h"
 #include "fuse/jit/x86_encoder.h"
 

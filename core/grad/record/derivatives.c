@@ -11,7 +11,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "base/mapped_memory.h"
+#include "os/mapped_memory.h"
 #include "base/text.h"
 #include "grad/record/record.h"
 

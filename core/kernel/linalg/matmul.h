@@ -8,7 +8,7 @@
 #ifndef ST_KERNEL_LINALG_MATMUL_H
 #define ST_KERNEL_LINALG_MATMUL_H
 
-#include "base/types.h"
+#include "abi/types.h"
 
 typedef struct st_matmul {
   int64_t k;

@@ -5,7 +5,7 @@
 #ifndef ST_KERNEL_NN_PAD_H
 #define ST_KERNEL_NN_PAD_H
 
-#include "base/types.h"
+#include "abi/types.h"
 
 typedef enum st_pad_mode {
   ST_PAD_REFLECT, ST_PAD_REPLICATE, ST_PAD_CIRCULAR, ST_PAD_MODES

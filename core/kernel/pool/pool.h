@@ -11,7 +11,7 @@
 
 #include <stdatomic.h>
 
-#include "base/types.h"
+#include "abi/types.h"
 
 enum {
   ST_POOL_ROW = 1024, /* elements of a row in a buffer */

@@ -33,7 +33,7 @@
 
 #include <string.h>
 
-#include "base/machine.h"
+#include "os/machine.h"
 #include "base/threads.h"
 #include "kernel/reduce/reduction_elements.h"
 

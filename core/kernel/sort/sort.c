@@ -24,7 +24,7 @@
 
 #include "kernel/sort/sort.h"
 
-#include "base/machine.h"
+#include "os/machine.h"
 #include "base/threads.h"
 #include "kernel/dtype_tables.h"
 #include "kernel/sort/keys.h"

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/machine.h"
+#include "os/machine.h"
 #include "op/conv/conv.h"
 
 /* -- Arguments ------------------------------------------------------------ */

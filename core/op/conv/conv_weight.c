@@ -17,7 +17,7 @@
 
 #include <string.h>
 
-#include "base/machine.h"
+#include "os/machine.h"
 #include "base/memory.h"
 #include "base/threads.h"
 #include "iter/strided_copy.h"

@@ -16,7 +16,7 @@
  * dilation has a factor in common with the stride).
  */
 
-#include "base/machine.h"
+#include "os/machine.h"
 #include "base/memory.h"
 #include "base/threads.h"
 #include "op/conv/direct_convolution.h"

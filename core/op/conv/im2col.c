@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "base/machine.h"
+#include "os/machine.h"
 #include "op/create/factory.h"
 #include "op/nn/spatial.h"
 

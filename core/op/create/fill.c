@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/machine.h"
+#include "os/machine.h"
 #include "base/threads.h"
 #include "iter/loop_report.h"
 #include "kernel/stream_line.h"

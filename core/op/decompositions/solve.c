@@ -9,7 +9,7 @@
 
 #include "op/decompositions/equations.h"
 
-#include "base/stack.h"
+#include "os/stack.h"
 #include "op/decompositions/lu.h"
 #include "op/lapack/small_matrices.h"
 #include "tensor/view.h"

@@ -42,7 +42,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/stack.h"
+#include "os/stack.h"
 #include "base/status.h"
 #include "op/fft/long_lines.h"
 

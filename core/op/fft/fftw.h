@@ -16,7 +16,7 @@
 #ifndef ST_OP_FFT_FFTW_H
 #define ST_OP_FFT_FFTW_H
 
-#include "base/types.h"
+#include "abi/types.h"
 
 typedef enum st_fft_kind {
   ST_FFT_FORWARD, ST_FFT_BACKWARD, /* complex to complex */

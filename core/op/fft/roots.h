@@ -3,7 +3,7 @@
 #ifndef ST_OP_FFT_ROOTS_H
 #define ST_OP_FFT_ROOTS_H
 
-#include "base/types.h"
+#include "abi/types.h"
 
 /* Cosine and sine of 2 pi j / n, for 0 <= j < n < 2^60. */
 void st__fft_root(int64_t j, int64_t n, double *out);

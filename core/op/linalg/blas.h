@@ -4,7 +4,7 @@
 
 #include <cblas.h>
 
-#include "base/types.h"
+#include "abi/types.h"
 
 /* ORDER BLAS: the names in blas.c. */
 typedef struct st_blas {

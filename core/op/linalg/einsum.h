@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "base/types.h"
+#include "abi/types.h"
 
 enum { ST_LABELS = 52, ST_OPERANDS = 64 };
 

@@ -36,8 +36,8 @@
 
 #include <limits.h>
 
-#include "base/cpu.h"
-#include "base/machine.h"
+#include "os/cpu.h"
+#include "os/machine.h"
 #include "base/threads.h"
 #include "iter/copy.h"
 #include "iter/strided_copy.h"

@@ -4,7 +4,7 @@
 #include "op/reduce/reduction.h"
 
 #include "base/memory.h"
-#include "base/stack.h"
+#include "os/stack.h"
 #include "base/threads.h"
 #include "kernel/reduce/pairwise_reduction.h"
 #include "tensor/loop_dims.h"

@@ -4,7 +4,7 @@
  *
  *     ST_TYPED(st__box_select, st__view_select, (TENSOR, INT, INT))
  *
- * The types are those of base/boxing.h and, below, the ones for arguments that
+ * The types are those of abi/boxing.h and, below, the ones for arguments that
  * a function takes in another way than an extension's. There are at most eight.
  */
 #ifndef ST_OP_ROW_TYPED_H
@@ -12,7 +12,7 @@
 
 #include "op/row/op.h"
 
-#include "base/boxing.h"
+#include "abi/boxing.h"
 
 #define ST_IN_SIZES(v) (int)(v)->len, (v)->u.ints /* two parameters */
 #define ST_IN_VALUE(v) (v)                        /* as it is */

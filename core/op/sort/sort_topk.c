@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "base/machine.h"
+#include "os/machine.h"
 #include "base/memory.h"
 #include "base/threads.h"
 #include "iter/copy.h"

@@ -18,7 +18,7 @@
 
 #include <string.h>
 
-#include "base/stack.h"
+#include "os/stack.h"
 #include "kernel/kernel.h"
 #include "op/elementwise/pointwise.h"
 

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/mapped_memory.h"
+#include "os/mapped_memory.h"
 #include "base/text.h"
 #include "op/create/factory.h"
 #include "op/elementwise/pointwise.h"

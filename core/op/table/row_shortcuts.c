@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "base/stack.h"
+#include "os/stack.h"
 #include "base/threads.h"
 #include "op/create/copy_clone_to.h"
 #include "op/create/factory.h"

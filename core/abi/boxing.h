@@ -1,9 +1,9 @@
 /* The types of arguments and results: for each its C type, its text, how it is
  * taken out of a boxed value and put into one. For ST_SIGNATURE and, in the
- * engine, for the typed functions of rows. Included after base/lists.h.
+ * engine, for the typed functions of rows. Included after abi/lists.h.
  */
-#ifndef ST_BASE_BOXING_H
-#define ST_BASE_BOXING_H
+#ifndef ST_ABI_BOXING_H
+#define ST_ABI_BOXING_H
 
 /* -- Types: C type, text, unboxing, boxing -------------------------------- */
 

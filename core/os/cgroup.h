@@ -1,6 +1,6 @@
 /* Limits that Linux control groups set for this process. */
-#ifndef ST_BASE_CGROUP_H
-#define ST_BASE_CGROUP_H
+#ifndef ST_OS_CGROUP_H
+#define ST_OS_CGROUP_H
 
 #include <stdint.h>
 

@@ -8,7 +8,7 @@
  * sees is its own folder.
  */
 
-#include "base/cgroup.h"
+#include "os/cgroup.h"
 
 #include <limits.h>
 #include <stdio.h>

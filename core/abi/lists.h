@@ -1,10 +1,10 @@
 /* Arguments of list types and of optional types in C. strided.h includes this
  * file, and the build flattens it in.
  */
-#ifndef ST_BASE_LISTS_H
-#define ST_BASE_LISTS_H
+#ifndef ST_ABI_LISTS_H
+#define ST_ABI_LISTS_H
 
-#include "base/types.h"
+#include "abi/types.h"
 
 typedef struct st_tensors { st_tensor **p; uint32_t n; } st_tensors;
 typedef struct st_ints { const int64_t *p; uint32_t n; } st_ints;

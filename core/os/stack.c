@@ -2,7 +2,7 @@
  * stack of a loop].
  */
 
-#include "base/stack.h"
+#include "os/stack.h"
 
 #include <pthread.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
  * takes, never its result; Note [Pairwise reduction tree] and other promises of
  * bits have constants of their own.
  */
-#ifndef ST_BASE_MACHINE_H
-#define ST_BASE_MACHINE_H
+#ifndef ST_OS_MACHINE_H
+#define ST_OS_MACHINE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@
 enum {
 #define ST_FIXED(name, value) ST_FIXED_##name = (value),
 #define ST_DETECTED(name, value)
-#include "base/machine.def"
+#include "os/machine.def"
 #undef ST_FIXED
 #undef ST_DETECTED
 };
@@ -21,7 +21,7 @@ enum {
 typedef struct st_machine_choices {
 #define ST_FIXED(name, value)
 #define ST_DETECTED(name, value) int64_t name;
-#include "base/machine.def"
+#include "os/machine.def"
 #undef ST_FIXED
 #undef ST_DETECTED
 } st_machine_choices;

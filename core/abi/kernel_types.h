@@ -1,8 +1,8 @@
-/* The part of base/types.h about kernels: what they get and how they are
+/* The part of abi/types.h about kernels: what they get and how they are
  * registered and called. Included by it only, and flattened with it.
  */
-#ifndef ST_BASE_KERNEL_TYPES_H
-#define ST_BASE_KERNEL_TYPES_H
+#ifndef ST_ABI_KERNEL_TYPES_H
+#define ST_ABI_KERNEL_TYPES_H
 
 /* Any C function; the dispatcher casts it to its own type to call it. */
 typedef void (*st_unboxed_fn)(void);

@@ -1,7 +1,7 @@
 /* Part of the public header: dtypes, their kinds, and what is known of each.
  */
-#ifndef ST_BASE_DTYPES_H
-#define ST_BASE_DTYPES_H
+#ifndef ST_ABI_DTYPES_H
+#define ST_ABI_DTYPES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,10 +1,10 @@
 /* When a thread runs parallel loops alone, although it has a team (Note
  * [Backing off from a slow team]). Times are those of st__now, in ns.
  */
-#ifndef ST_BASE_BACKOFF_H
-#define ST_BASE_BACKOFF_H
+#ifndef ST_OS_BACKOFF_H
+#define ST_OS_BACKOFF_H
 
-#include "base/types.h"
+#include "abi/types.h"
 
 /* A loop that starts now runs alone until then; a time in the past: not. */
 int64_t st__alone_until(int64_t now);

@@ -7,8 +7,8 @@
  * the thread maps at its first such loop and keeps until it ends. The other
  * code of the engine needs less than 48 KB.
  */
-#ifndef ST_BASE_STACK_H
-#define ST_BASE_STACK_H
+#ifndef ST_OS_STACK_H
+#define ST_OS_STACK_H
 
 #include <stdbool.h>
 

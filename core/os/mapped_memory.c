@@ -15,7 +15,7 @@
  * from one mapping, whose pages the kernel provides in a single call.
  */
 
-#include "base/mapped_memory.h"
+#include "os/mapped_memory.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

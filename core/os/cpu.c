@@ -1,6 +1,6 @@
 /* Detects the instruction set of the CPU. */
 
-#include "base/cpu.h"
+#include "os/cpu.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,13 +14,13 @@ static const struct {
 } isas[ST_ISA_COUNT] = {
 #define ST_ISA(name, processor, below) \
   {#name, ST_ISA_##below, ST_KERNELS_##name},
-#include "base/isa.def"
+#include "os/isa.def"
 };
 
 #define ST_ISA(name, processor, below)                                       \
   _Static_assert(ST_ISA_##below < ST_ISA_##name || ST_ISA_##name == 0,       \
                  "an instruction set comes after the one that it stands on");
-#include "base/isa.def"
+#include "os/isa.def"
 
 const char *st__isa_name(st_isa_level isa) { return isas[isa].name; }
 
@@ -36,7 +36,7 @@ st_isa_level st__isa_below(st_isa_level isa) { return isas[isa].below; }
 static bool cpu_has(int isa) {
 #define ST_ISA_CPU(name, test) \
   if (isa == ST_ISA_##name && !(test)) return false;
-#include "base/isa.def"
+#include "os/isa.def"
   return true;
 }
 

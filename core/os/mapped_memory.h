@@ -1,11 +1,11 @@
 /* Memory that the kernel maps for the engine alone: large blocks (Note [Mapped
  * blocks]) and the objects of st_init (Note [Memory for start-up]).
  */
-#ifndef ST_BASE_MAPPED_MEMORY_H
-#define ST_BASE_MAPPED_MEMORY_H
+#ifndef ST_OS_MAPPED_MEMORY_H
+#define ST_OS_MAPPED_MEMORY_H
 
-#include "base/machine.h"
-#include "base/types.h"
+#include "os/machine.h"
+#include "abi/types.h"
 
 enum { ST_MAPPED_MIN = ST_FIXED_huge_page }; /* bytes */
 

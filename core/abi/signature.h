@@ -19,10 +19,10 @@
  * most three of them, or (NONE). Dim, Index, End, ScalarType, Layout,
  * MemoryFormat and Device are INT, too.
  */
-#ifndef ST_BASE_SIGNATURE_H
-#define ST_BASE_SIGNATURE_H
+#ifndef ST_ABI_SIGNATURE_H
+#define ST_ABI_SIGNATURE_H
 
-#include "base/boxing.h"
+#include "abi/boxing.h"
 
 /* -- Dispatch keys of arguments ------------------------------------------- */
 

@@ -1,13 +1,13 @@
 /* The instruction set of the kernels, chosen once. */
-#ifndef ST_BASE_CPU_H
-#define ST_BASE_CPU_H
+#ifndef ST_OS_CPU_H
+#define ST_OS_CPU_H
 
 #include <stdbool.h>
 
 /* ST_ISA_base, ST_ISA_avx2 and the others of isa.def. */
 typedef enum st_isa_level {
 #define ST_ISA(name, ...) ST_ISA_##name,
-#include "base/isa.def"
+#include "os/isa.def"
   ST_ISA_COUNT
 } st_isa_level;
 

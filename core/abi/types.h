@@ -1,8 +1,8 @@
 /* Public types: status codes, dtypes, boxed values and the structs of the API.
  * The build flattens strided.h and this file into the one installed header, so
  * this file must not include internal headers. */
-#ifndef ST_BASE_TYPES_H
-#define ST_BASE_TYPES_H
+#ifndef ST_ABI_TYPES_H
+#define ST_ABI_TYPES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,7 +43,7 @@ typedef enum st_status {
   ST_STATUS_COUNT
 } st_status;
 
-#include "base/dtypes.h"
+#include "abi/dtypes.h"
 
 /* -- Memory formats and devices ------------------------------------------- */
 
@@ -250,7 +250,7 @@ enum {
   ST_OPTAG_NONE = 0
 };
 
-#include "base/kernel_types.h"
+#include "abi/kernel_types.h"
 
 /* -- Libraries ------------------------------------------------------------ */
 
@@ -429,7 +429,7 @@ typedef struct st_custom_reduction {
 
 typedef struct st_plan st_plan; /* a built iterator */
 
-#include "base/backend_types.h"
+#include "abi/backend_types.h"
 
 /* -- Plans ---------------------------------------------------------------- */
 

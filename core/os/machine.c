@@ -1,6 +1,6 @@
 /* Detects the machine and fills the table of choices. */
 
-#include "base/machine.h"
+#include "os/machine.h"
 
 #include <unistd.h>
 
@@ -39,7 +39,7 @@ void st__machine_detect(void) {
   const int64_t CORES = known(_SC_NPROCESSORS_ONLN, 1);
 #define ST_FIXED(name, value)
 #define ST_DETECTED(name, value) st__machine.name = (value);
-#include "base/machine.def"
+#include "os/machine.def"
 #undef ST_FIXED
 #undef ST_DETECTED
 }
@@ -50,7 +50,7 @@ const char *st__machine_choice(int i, int64_t *value) {
   const struct { const char *name; int64_t value; } choices[] = {
 #define ST_FIXED(name, value) {#name, value},
 #define ST_DETECTED(name, value) {#name, st__machine.name},
-#include "base/machine.def"
+#include "os/machine.def"
 #undef ST_FIXED
 #undef ST_DETECTED
   };

@@ -1,8 +1,8 @@
-/* The part of base/types.h about devices that extensions bring. Included by it
+/* The part of abi/types.h about devices that extensions bring. Included by it
  * only, and flattened with it.
  */
-#ifndef ST_BASE_BACKEND_TYPES_H
-#define ST_BASE_BACKEND_TYPES_H
+#ifndef ST_ABI_BACKEND_TYPES_H
+#define ST_ABI_BACKEND_TYPES_H
 
 /* -- Expressions of elementwise kernels ----------------------------------- */
 

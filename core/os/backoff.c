@@ -21,7 +21,7 @@
  * which limits the cost of waiting to a few percent. This changes which threads
  * do the work and never the result. */
 
-#include "base/backoff.h"
+#include "os/backoff.h"
 
 #include <sched.h>
 #include <stdatomic.h>
