@@ -161,7 +161,7 @@ void prefetch_columns(const char *at, int64_t stride, int64_t columns,
 static void transpose_columns(const st_pack *p, int64_t stride, int64_t size,
                               char *to, char *at, int64_t rows) {
   const st_loop transpose = st__kernel(ST_K_transpose, st__bits_of(size));
-  const int64_t turn[4] = {size, stride, p->inner * size, size};
+  const int64_t strides[4] = {size, stride, p->inner * size, size};
   const bool far = stride > FAR, meet = far || stride % LINE == 0;
   const int64_t n = p->inner, some = size < 4 ? 4 * PART / size : PART;
   const int64_t part = meet && some < n ? some : n;
@@ -170,7 +170,7 @@ static void transpose_columns(const st_pack *p, int64_t stride, int64_t size,
       prefetch_columns(at + (j + part) * stride, stride, part, rows * size);
     }
     if (j > n - part) j = n - part;
-    transpose((char *[]){to + j * size, at + j * stride}, turn, part, rows,
+    transpose((char *[]){to + j * size, at + j * stride}, strides, part, rows,
               NULL);
   }
 }

@@ -6,7 +6,7 @@
  * regions, which fuse/ir/interpreter.c calls.
  *
  * Note [Machine code]
- * Instructions whose kernels are plain arithmetic need not pass values through
+ * Instructions whose kernels are arithmetic need not pass values through
  * the cache. So regions of consecutive ones are compiled to one loop each,
  * which keeps values in registers of the processor and stores only those that
  * other instructions read. A region computes the expressions of the kernels'

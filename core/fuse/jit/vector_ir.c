@@ -155,8 +155,8 @@ static int simplify_select(st_vector_ir *v, int a, int b, int mask) {
 }
 
 static int simplify_bits(st_vector_ir *v, st_vector_opcode code, int a, int b) {
-  for (int turn = 0; turn < 2; turn++) {
-    const int x = turn ? a : b, y = turn ? b : a;
+  for (int swaps = 0; swaps < 2; swaps++) {
+    const int x = swaps ? a : b, y = swaps ? b : a;
     if (st__vector_is_bool(v, x, false)) {
       return code == ST_V_AND ? x : y;
     }

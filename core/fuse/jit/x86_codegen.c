@@ -229,12 +229,12 @@ static st_x64_operand operand_of(x86 *m, int v, int i) {
   const st_vector_op *op = &m->c.v->ops[v];
   if (m->c.reg[v] != NONE) return in_reg(m->c.reg[v]);
   if (op->code == ST_V_CONST) return constant(m, op->bits);
-  const bool is_plain = op->code == ST_V_LOAD &&
+  const bool is_in_memory = op->code == ST_V_LOAD &&
     (op->dtype == ST_FLOAT32 || op->dtype == ST_FLOAT64);
   if (m->c.last_use[v] == i && m->c.spill_slot[v] != NONE) {
     return spill_operand(m->c.spill_slot[v]);
   }
-  if (m->c.last_use[v] == i && is_plain) {
+  if (m->c.last_use[v] == i && is_in_memory) {
     return at_slot(m, op->slot, op->dtype);
   }
   return in_reg(st__register_of(&m->c, v, i));

@@ -327,14 +327,14 @@ static st_status impl(st_run *r) {
 
 /* Counts tensors and scalars; dim and keepdim are left out. */
 static st_status count_args(const st_schema *s, int *ninputs, int *nparams) {
-  st_schema plain = *s;
+  st_schema operands = *s;
   st_arg args[ST_MAX_ARGS];
-  plain.args = args;
-  plain.nargs = 0;
+  operands.args = args;
+  operands.nargs = 0;
   for (int i = 0; i < s->nargs; i++) {
-    if (!is_option(&s->args[i])) args[plain.nargs++] = s->args[i];
+    if (!is_option(&s->args[i])) args[operands.nargs++] = s->args[i];
   }
-  return st__graph_arguments(&plain, ninputs, nparams);
+  return st__graph_arguments(&operands, ninputs, nparams);
 }
 
 static st_status check_options(const st_schema *s) {

@@ -80,9 +80,9 @@ st_status st__help_eigh_back(int n, const st_helper_arg *args,
   (void)n;
   const st_tensor *adjoint = st__adjoint(&c, V);
   const st_tensor *of_V = st__times(&c, adjoint, grad_V);
-  const st_tensor *turned = over_gaps(&c, of_V, gaps(&c, values));
+  const st_tensor *quotient = over_gaps(&c, of_V, gaps(&c, values));
   check_phases(&c, diagonal(&c, of_V), "linalg_eigh");
-  const st_tensor *inner = st__plus(&c, strict(&c, turned),
+  const st_tensor *inner = st__plus(&c, strict(&c, quotient),
                                     st__apply1(&c, ST_OP_diag_embed, grad));
   return st__scope_return(&c, st__times(&c, V, st__times(&c, inner, adjoint)),
                           out);
@@ -119,10 +119,10 @@ st_status st__help_eig_back(int n, const st_helper_arg *args, st_value *out) {
   check_phases(&c, lengths, "linalg_eig");
   const st_tensor *scaled_V = st__apply2(
     &c, ST_OP_mul_Tensor, V, row(&c, st__apply1(&c, ST_OP_real, lengths)));
-  const st_tensor *turned = over_gaps(
+  const st_tensor *quotient = over_gaps(
     &c, st__minus(&c, of_V, st__times(&c, adjoint, scaled_V)),
     st__apply1(&c, ST_OP_conj, gaps(&c, values)));
-  const st_tensor *inner = st__plus(&c, strict(&c, turned),
+  const st_tensor *inner = st__plus(&c, strict(&c, quotient),
                                     st__apply1(&c, ST_OP_diag_embed, grad));
   return st__scope_return(&c, st__apply2(&c, ST_OP_linalg_solve, adjoint,
                                          st__times(&c, inner, adjoint)), out);

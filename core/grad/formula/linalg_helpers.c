@@ -282,10 +282,10 @@ st_status st__help_slogdet_back(int n, const st_helper_arg *args,
   (void)n;
   if (st__is_complex(A->dtype)) {
     const st_scalar minus_i = st__scalar_complex(0, -1);
-    const st_tensor *turned = st__apply2(&c, ST_OP_mul_Tensor,
+    const st_tensor *products = st__apply2(&c, ST_OP_mul_Tensor,
                                          conjugate(&c, grad_sign), sign);
     const st_tensor *angle = st__apply_with(
-      &c, ST_OP_mul_Scalar, st__apply1(&c, ST_OP_imag, turned),
+      &c, ST_OP_mul_Scalar, st__apply1(&c, ST_OP_imag, products),
       st__of_scalar(&minus_i));
     grad = st__apply2(&c, ST_OP_add_Tensor, angle, grad);
   }

@@ -15,9 +15,9 @@ st_status st__help_pinv_back(int n, const st_helper_arg *args,
   const st_tensor *P = st__read_tensor(&args);
   st_op_scope c = {.status = ST_OK};
   (void)n;
-  const st_tensor *adjoint = st__adjoint(&c, P), *turned = st__adjoint(&c, G);
-  const st_tensor *rows = st__times(&c, st__times(&c, turned, P), adjoint);
-  const st_tensor *cols = st__times(&c, adjoint, st__times(&c, P, turned));
+  const st_tensor *adjoint = st__adjoint(&c, P), *G_H = st__adjoint(&c, G);
+  const st_tensor *rows = st__times(&c, st__times(&c, G_H, P), adjoint);
+  const st_tensor *cols = st__times(&c, adjoint, st__times(&c, P, G_H));
   const st_tensor *first = st__minus(
     &c, rows, st__times(&c, A, st__times(&c, P, rows)));
   const st_tensor *second = st__minus(

@@ -212,10 +212,10 @@ static st_status reversed(frame *f, int op, const st_value *number,
                           const st_value *tensor, st_helper_arg *out) {
   static const char from[] = "<>lg", to[] = "><gl";
   const st_value args[] = {*tensor, *number};
-  const char *turned = strchr(from, op);
+  const char *mirror = strchr(from, op);
   if (op == '-') return call(f, ST_OP_rsub_Scalar, 2, args, out);
   if (op != '/') {
-    return call(f, scalar_overload(turned ? to[turned - from] : op), 2, args,
+    return call(f, scalar_overload(mirror ? to[mirror - from] : op), 2, args,
                 out);
   }
   ST_TRY(call(f, ST_OP_reciprocal, 1, args, out));

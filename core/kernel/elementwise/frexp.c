@@ -18,13 +18,13 @@
     B u, v;                                                                  \
     memcpy(&u, &x, sizeof u), memcpy(&v, &large, sizeof v);                  \
     const B size = u & ~sign;                                                \
-    const bool plain = size != 0 && size < top * unit, small = size < unit;  \
+    const bool splits = size != 0 && size < top * unit, small = size < unit; \
     const B bits = small ? v : u, half = (top / 2 - 1) * unit;               \
     const B part = (bits & (sign | (unit - 1))) | half;                      \
     const int32_t power = (int32_t)(bits >> digits & top) - (top / 2 - 1);   \
     T y; memcpy(&y, &part, sizeof y);                                        \
-    *exponent = plain ? power - (small ? digits + 2 : 0) : 0;                \
-    return plain ? y : x + x;                                                \
+    *exponent = splits ? power - (small ? digits + 2 : 0) : 0;               \
+    return splits ? y : x + x;                                               \
   }
 SPLIT(split_f4, float, uint32_t, 23, 255)
 SPLIT(split_f8, double, uint64_t, 52, 2047)

@@ -135,7 +135,7 @@ INLINE void NAME(first_octet)(char *to, NAME(octet) o, const char *roots,
     NAME(first_of)(rows, o, v, roots, swaps);
     UNROLL for (int i = 0; i < 8; i++) {
       const int r = NAME(row_of)(v, i / NAME(PARTS));
-      NAME(put)(to + r * ST_FFT_ROW + i % NAME(PARTS) * NAME(TURN), rows[i],
+      NAME(put)(to + r * ST_FFT_ROW + i % NAME(PARTS) * NAME(BOTH), rows[i],
                 false);
     }
   }

@@ -9,7 +9,7 @@
 enum {
   NAME(GROUPS) = REALS / LANES,              /* of lines, a lane each */
   NAME(NUMBERS) = sizeof(V) / sizeof(T) / 2, /* of a line in a vector */
-  NAME(TURN) = 2 * sizeof(V)                 /* bytes of both parts of a row */
+  NAME(BOTH) = 2 * sizeof(V)                 /* bytes of both parts of a row */
 };
 
 /* The line that a group has in lane j, so that pairs from EVEN and ODD of two
@@ -123,10 +123,10 @@ static void NAME(gather)(char **data, const int64_t *st, int64_t n0,
   enum { N = NAME(NUMBERS) };
   const st_fft_lines *c = ctx;
   (void)st, (void)n0, (void)n1;
-  for (int v = 0; v < ST_FFT_ROW; v += NAME(TURN)) {
+  for (int v = 0; v < ST_FFT_ROW; v += NAME(BOTH)) {
     const int64_t re = v + (c->are_swapped ? (int)sizeof(V) : 0);
     const int64_t im = 2 * v + (int)sizeof(V) - re;
-    const int64_t *const at = c->at + v / NAME(TURN) * REALS;
+    const int64_t *const at = c->at + v / NAME(BOTH) * REALS;
     for (int64_t k = 0; k < c->rows; k += N) {
       const int64_t i = k + N <= c->rows ? k : c->rows - N;
       NAME(gather_block)(data[0] + i * ST_FFT_ROW,
@@ -140,10 +140,10 @@ static void NAME(scatter)(char **data, const int64_t *st, int64_t n0,
   enum { N = NAME(NUMBERS) };
   const st_fft_lines *c = ctx;
   (void)st, (void)n0, (void)n1;
-  for (int v = 0; v < ST_FFT_ROW; v += NAME(TURN)) {
+  for (int v = 0; v < ST_FFT_ROW; v += NAME(BOTH)) {
     const int64_t re = v + (c->are_swapped ? (int)sizeof(V) : 0);
     const int64_t im = 2 * v + (int)sizeof(V) - re;
-    const int64_t *const at = c->at + v / NAME(TURN) * REALS;
+    const int64_t *const at = c->at + v / NAME(BOTH) * REALS;
     for (int64_t k = 0; k < c->rows; k += N) {
       const int64_t i = k + N <= c->rows ? k : c->rows - N;
       NAME(scatter_block)(data[0] + i * 2 * (int)sizeof(T), at,
@@ -195,7 +195,7 @@ static void NAME(pairs)(char **data, const int64_t *st, int64_t n0, int64_t n1,
   const T factor = c->to_real ? (T)c->factor : (T)(c->factor / 2);
   const int64_t in = c->from.step;
   (void)st, (void)n0, (void)n1;
-  for (int v = 0; v < ST_FFT_ROW; v += NAME(TURN)) {
+  for (int v = 0; v < ST_FFT_ROW; v += NAME(BOTH)) {
     const char *const from = data[1] + v;
     char *const to = data[0] + v;
     NAME(ends)(to, from, c);

@@ -13,17 +13,17 @@
  * first, in fewer steps if they are small: else it gets the matrix reversed. */
 static void NAME(begin)(const NAME(ql_matrix) *q) {
   const int64_t n = q->n;
-  const bool turned = FABS(q->d[n - 1]) < FABS(q->d[0]);
+  const bool is_reversed = FABS(q->d[n - 1]) < FABS(q->d[0]);
   for (int64_t i = 0; i < n; i++) {
     memset(q->rows + i * q->next, 0, (size_t)q->width * sizeof(T));
-    q->rows[i * q->next + (turned ? n - 1 - i : i)] = 1;
+    q->rows[i * q->next + (is_reversed ? n - 1 - i : i)] = 1;
   }
-  for (int64_t i = 0; turned && i < n / 2; i++) {
+  for (int64_t i = 0; is_reversed && i < n / 2; i++) {
     const T x = q->d[i];
     q->d[i] = q->d[n - 1 - i];
     q->d[n - 1 - i] = x;
   }
-  for (int64_t i = 0; turned && i < (n - 1) / 2; i++) {
+  for (int64_t i = 0; is_reversed && i < (n - 1) / 2; i++) {
     const T x = q->e[i];
     q->e[i] = q->e[n - 2 - i];
     q->e[n - 2 - i] = x;

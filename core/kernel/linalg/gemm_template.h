@@ -12,11 +12,11 @@
 /* How a sum x is stored: c = alpha x + beta add. */
 typedef struct NAME(scale) {
   T alpha, beta;
-  bool is_plain; /* alpha = 1, beta = 0 */
+  bool is_unscaled; /* alpha = 1, beta = 0 */
 } NAME(scale);
 
 INLINE void NAME(store)(char *c, const char *add, V x, const NAME(scale) *s) {
-  if (!s->is_plain) {
+  if (!s->is_unscaled) {
     x *= s->alpha;
     if (s->beta != 0) x += s->beta * *(const V *)(const void *)add;
   }
@@ -103,7 +103,7 @@ static void NAME(store_part)(char *c, int64_t next, const operands *o,
   for (int r = 0; r < rows; r++, c += next, add += o->add_next, x += WIDTH) {
     V y = *(const V *)(const void *)(x + first);
     if (first) NAME(store)(c, add, *(const V *)(const void *)x, s);
-    if (!s->is_plain) y *= s->alpha;
+    if (!s->is_unscaled) y *= s->alpha;
     if (s->beta != 0) {
       y += s->beta * GET((const T *)(const void *)(add + first), mask);
     }
@@ -114,7 +114,7 @@ static void NAME(store_part)(char *c, int64_t next, const operands *o,
 /* m rows of n elements, at most WIDTH bytes; b has room for WIDTH. */
 static void NAME(rows)(char *c, int64_t next, operands o, int64_t m, int64_t n,
                        const NAME(scale) *s) {
-  static const NAME(scale) plain = {1, 0, true};
+  static const NAME(scale) unscaled = {1, 0, true};
   _Alignas(64) char part[ROWS * WIDTH];
   const int wide = n * SIZE > BYTES;
   const bool is_full = n * SIZE == (wide ? WIDTH : BYTES);
@@ -127,7 +127,7 @@ static void NAME(rows)(char *c, int64_t next, operands o, int64_t m, int64_t n,
       if (is_full) {
         NAME(tiles)[t].run[wide](c, next, &o, s);
       } else {
-        NAME(tiles)[t].run[wide](part, WIDTH, &o, &plain);
+        NAME(tiles)[t].run[wide](part, WIDTH, &o, &unscaled);
         NAME(store_part)(c, next, &o, part, rows, n, s);
       }
     }
@@ -208,7 +208,7 @@ static void NAME(block_row)(char **data, const int64_t *st, int64_t n0,
   for (int64_t i = 0; i < w->k && (i == 0 || !st__stops()); i += DEPTH) {
     char *at[3] = {data[0], data[1] + i * st[1], data[2] + i * st[5]};
     if (i > 0) s.beta = 1;
-    s.is_plain = s.alpha == 1 && s.beta == 0;
+    s.is_unscaled = s.alpha == 1 && s.beta == 0;
     NAME(block)(at, st, n0, m, w->k - i < DEPTH ? w->k - i : DEPTH, &s,
                 i == 0 ? w->row : NULL, w->transpose);
   }

@@ -30,7 +30,7 @@ enum {
   BLOCK = 6144, /* elements of b that stay in the cache */
   LEAST = 64, /* columns of a block, at least */
   FEW = 4, TALL = 8, /* rows of a tile */
-  TURN = 16 * ST_PERIOD /* multiplications of a row between two questions */
+  ROW_PERIOD = 16 * ST_PERIOD /* products of a row between two questions */
 };
 enum { WIDE = ST_BY_WIDTH(32, 32, 64) }; /* bytes of a vector, or two */
 
@@ -90,17 +90,17 @@ static inline bool is_far(int64_t step, int64_t k) {
 static inline bool goes_on(int64_t *left, int64_t n) {
   *left -= n;
   if (*left >= 0) return true;
-  *left = TURN;
+  *left = ROW_PERIOD;
   return !st__stops();
 }
 
 /* c = alpha x + beta c for L elements. */
 #define STORE_TILE(s, T, L)                                                 \
   static inline void store_##s##_##L(char *c, v_##s##_##L x, T alpha,       \
-                                     T beta, bool is_plain) {               \
+                                     T beta, bool is_unscaled) {            \
     v_##s##_##L *out = (v_##s##_##L *)c;                                    \
-    if (!is_plain && alpha != 1) x *= alpha;                                \
-    if (!is_plain && beta != 0) x += beta * *out;                           \
+    if (!is_unscaled && alpha != 1) x *= alpha;                             \
+    if (!is_unscaled && beta != 0) x += beta * *out;                        \
     *out = x; }
 
 /* `most` rows of L columns, of which the first `rows` are written; rows that
@@ -111,7 +111,7 @@ static inline bool goes_on(int64_t *left, int64_t n) {
   STORE_TILE(s, T, L)                                                       \
   INLINE void tile_##s##_##L(char *c, const char *a, const char *b,         \
                              const int64_t *st, int64_t rows, int64_t k,    \
-                             T alpha, T beta, bool is_plain, int most) {    \
+                             T alpha, T beta, bool is_unscaled, int most) { \
     v_##s##_##L x[TALL] = {{0}};                                            \
     const char *p[TALL];                                                    \
     UNROLL for (int r = 0; r < most; r++) p[r] = a + (r < rows) * r * st[4];\
@@ -121,16 +121,16 @@ static inline bool goes_on(int64_t *left, int64_t n) {
         x[r] += *(const T *)(p[r] + at) * y; }                              \
     UNROLL for (int r = 0; r < most; r++)                                   \
       if (r < rows) store_##s##_##L(c + r * st[3], x[r], alpha, beta,       \
-                                    is_plain); }
+                                    is_unscaled); }
 
 /* The next L columns of the rows, as often as they fit. The last ones
  * again with the rest, if c is only written. */
 #define RUN_TILES(s, T, L)                                                  \
   while (n - at >= L && L * (int)sizeof(T) <= WIDE) {                       \
     tile_##s##_##L(c + at * (int)sizeof(T), a, b + at * (int)sizeof(T), st, \
-                   rows, k, alpha, beta, is_plain, most);                   \
+                   rows, k, alpha, beta, is_unscaled, most);                \
     at += L;                                                                \
-    if (is_plain && n - at > 0 && n - at < L) at = n - L; }
+    if (is_unscaled && n - at > 0 && n - at < L) at = n - L; }
 
 /* n columns of `rows` rows of c, which is only written. */
 #define FULL_TILES(s, rows)                                                 \
@@ -147,7 +147,7 @@ static inline bool goes_on(int64_t *left, int64_t n) {
   TILE(s, T, 1)                                                             \
   INLINE void tiles_##s(char *c, const char *a, const char *b,              \
                         const int64_t *st, int64_t n, int64_t rows,         \
-                        int64_t k, T alpha, T beta, bool is_plain,          \
+                        int64_t k, T alpha, T beta, bool is_unscaled,       \
                         int most) {                                       \
     int64_t at = 0;                                                         \
     RUN_TILES(s, T, 16)                                                     \
@@ -165,20 +165,20 @@ static inline bool goes_on(int64_t *left, int64_t n) {
   static bool tiled_##s(char *const *data, const int64_t *st, int64_t n0,   \
                         int64_t n1, int64_t k, T alpha, T beta) {           \
     const int64_t size = (int64_t)sizeof(T);                                \
-    const bool is_plain = alpha == 1 && beta == 0;                          \
-    int64_t left = TURN;                                                    \
+    const bool is_unscaled = alpha == 1 && beta == 0;                       \
+    int64_t left = ROW_PERIOD;                                              \
     if (n0 > 1 && (st[0] != size || st[2] != size)) return false;           \
     if (k > DEEP || (n0 > 1 && is_far(st[5], k))) return false;             \
     const int64_t most = n0 <= LEAST ? n0 : block_of(k);                    \
     for (int64_t p = 0, n; p < n0; p += n) {                                \
       n = n0 - p < most ? n0 - p : most;                                    \
       for (int64_t i = 0, m; i < n1; i += m) {                              \
-        m = is_plain && n1 - i >= TALL ? TALL : n1 - i < FEW ? n1 - i : FEW;\
+        m = is_unscaled && n1 - i >= TALL ? TALL : n1 - i < FEW ? n1 - i : FEW;\
         if (!goes_on(&left, (k + 1) * n)) return true;                      \
         char *c = data[0] + i * st[3] + p * size;                           \
         const char *a = data[1] + i * st[4], *b = data[2] + p * size;       \
         if (m == TALL) full_##s##_TALL(c, a, b, st, n, k);                  \
-        else if (is_plain && m == FEW) full_##s##_FEW(c, a, b, st, n, k);   \
+        else if (is_unscaled && m == FEW) full_##s##_FEW(c, a, b, st, n, k); \
         else tiles_##s(c, a, b, st, n, m, k, alpha, beta, false, FEW); } }  \
     return true; }
 

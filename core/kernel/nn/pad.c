@@ -12,20 +12,21 @@
 typedef struct bytes16 { uint64_t half[2]; } bytes16;
 
 /* The columns of a row: [0, begin) and [end, out) are borders. The columns of a
- * border repeat those of the image from left or right on, turn apart. */
+ * border repeat those of the image from left or right on, each a step apart. */
 typedef struct pad_row {
   int64_t begin, end, out;
   int64_t first;       /* the column of the image that begin repeats */
-  int64_t left, right, turn;
+  int64_t left, right;
+  int64_t sign;        /* -1, 0 or 1: from column to column of a border */
   int64_t to_step, step, itemsize;
 } pad_row;
 
 static pad_row row_of(const st_pad_loops *p) {
-  static const int64_t turns[ST_PAD_MODES] = {
+  static const int64_t steps[ST_PAD_MODES] = {
     [ST_PAD_REFLECT] = -1, [ST_PAD_REPLICATE] = 0, [ST_PAD_CIRCULAR] = 1};
   const st_pad_dim *w = &p->dim[2];
   pad_row r = {.begin = w->before + w->cut, .out = w->out,
-               .turn = turns[p->mode], .to_step = p->st[0][4],
+               .sign = steps[p->mode], .to_step = p->st[0][4],
                .step = p->st[1][4], .itemsize = p->itemsize};
   if (r.begin < 0) r.begin = 0;
   if (r.begin > w->out) r.begin = w->out;
@@ -89,10 +90,10 @@ static bool is_joined(const pad_row *r) {
     const int64_t n = r->end - r->begin;                                    \
     char *inner = to + r->begin * to_step, *end = to + r->end * to_step;    \
     const char *first = from + r->first * step;                             \
-    copy_##s(to, to_step, from + r->left * step, r->turn * step, r->begin); \
+    copy_##s(to, to_step, from + r->left * step, r->sign * step, r->begin); \
     if (n > 0 && is_joined(r)) copy_run(inner, first, n * s);               \
     else copy_##s(inner, to_step, first, step, n);                          \
-    copy_##s(end, to_step, from + r->right * step, r->turn * step,          \
+    copy_##s(end, to_step, from + r->right * step, r->sign * step,          \
              r->out - r->end);                                              \
   }
 
@@ -106,10 +107,10 @@ static void row_any(const pad_row *r, char *to, const char *from) {
   const int64_t step = r->step, to_step = r->to_step, n = r->end - r->begin;
   char *inner = to + r->begin * to_step;
   const char *first = from + r->first * step;
-  copy_any(r, to, from + r->left * step, r->turn * step, r->begin);
+  copy_any(r, to, from + r->left * step, r->sign * step, r->begin);
   if (n > 0 && is_joined(r)) copy_run(inner, first, n * r->itemsize);
   else copy_any(r, inner, first, step, n);
-  copy_any(r, to + r->end * to_step, from + r->right * step, r->turn * step,
+  copy_any(r, to + r->end * to_step, from + r->right * step, r->sign * step,
            r->out - r->end);
 }
 

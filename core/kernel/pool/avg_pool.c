@@ -7,7 +7,7 @@
 #include "kernel/pool/pool_types.h"
 
 #define OP(a, b) ((a) + (b))
-#define PLAIN(x) (x)
+#define SAME(x) (x)
 #define WIDEN(x) ((uint64_t)(x))
 #define NARROW(T, x) ((T)(x))
 
@@ -45,7 +45,7 @@ static inline int64_t divided(uint64_t sum, int64_t n) {
 #define BY_DOUBLE(sum, n) (((sum) + 0) / (double)(n))
 
 #define T float
-#define IN PLAIN
+#define IN SAME
 #define A float
 #define F(name) name##_f32
 #define NEUTRAL 0
@@ -54,7 +54,7 @@ static inline int64_t divided(uint64_t sum, int64_t n) {
 #include "kernel/pool/avg_pool_template.h"
 
 #define T double
-#define IN PLAIN
+#define IN SAME
 #define A double
 #define F(name) name##_f64
 #define NEUTRAL 0

@@ -9,14 +9,14 @@
 #include "kernel/pool/pool_types.h"
 
 #define OP(a, b) (((a) >= (b)) | IS_NAN(a) ? (a) : (b))
-#define PLAIN(x) (x)
+#define SAME(x) (x)
 #define TRUTH(x) ((x) != 0)
 /* The neutral element of int32 is the least value of a smaller type. */
 #define FROM_i8(T, x) (T)((x) < INT8_MIN ? INT8_MIN : (x))
 #define FROM_i16(T, x) (T)((x) < INT16_MIN ? INT16_MIN : (x))
 #define FROM_u8(T, x) (T)((x) < 0 ? 0 : (x))
 #define FROM_i32(T, x) (x)
-#define IN PLAIN
+#define IN SAME
 
 enum { SHORT = 256 }; /* columns of a row whose ends matter */
 
@@ -90,10 +90,10 @@ static bool lie_apart(const st_tile *t, int64_t first, int64_t last) {
 ST_POOL_HALF(f16)
 ST_POOL_HALF(bf16)
 ST_POOL_INTEGER(b8, uint8_t, int32_t, TRUTH, FROM_u8)
-ST_POOL_INTEGER(u8, uint8_t, int32_t, PLAIN, FROM_u8)
-ST_POOL_INTEGER(i8, int8_t, int32_t, PLAIN, FROM_i8)
-ST_POOL_INTEGER(i16, int16_t, int32_t, PLAIN, FROM_i16)
-ST_POOL_INTEGER(i32, int32_t, int32_t, PLAIN, FROM_i32)
+ST_POOL_INTEGER(u8, uint8_t, int32_t, SAME, FROM_u8)
+ST_POOL_INTEGER(i8, int8_t, int32_t, SAME, FROM_i8)
+ST_POOL_INTEGER(i16, int16_t, int32_t, SAME, FROM_i16)
+ST_POOL_INTEGER(i32, int32_t, int32_t, SAME, FROM_i32)
 
 #define LOOPS(name)                              \
   ST_POOL_LOOP(name, b8, integers, &type_b8)     \

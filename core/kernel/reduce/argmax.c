@@ -28,13 +28,13 @@ static inline int64_t first_hit(const uint8_t *hit) {
   static inline T##_range T##_range_of(T r) {                               \
     const bool is_float = (T)0.5 != 0;                                      \
     const T inf = (T)(is_float ? INFINITY : 0);                             \
-    const U plain = (U)((U)-1 >> 1);                                        \
+    const U digits = (U)((U)-1 >> 1);                                       \
     T##_range to = {(U)-1, 0, 0};                                           \
     memcpy(&to.least, &r, sizeof r);                                        \
-    if (is_float && r == 0) to.mask = plain, to.least = 0;                  \
+    if (is_float && r == 0) to.mask = digits, to.least = 0;                 \
     if (r == r) return to;                                                  \
     memcpy(&to.least, &inf, sizeof inf);                                    \
-    to.mask = plain, to.least++, to.span = plain - to.least;                \
+    to.mask = digits, to.least++, to.span = digits - to.least;              \
     return to; }
 
 RANGE(u8, bits8)

@@ -81,18 +81,18 @@ static st_tensor *sum_products(st_op_scope *c, const st_conv_products *p,
   const int64_t flat[] = {n * p->groups, p->m, windows};
   const int64_t wide[] = {n * p->groups, p->k, windows};
   const st_value swap[] = {st__none(), st__of_int(1), st__of_int(2)};
-  st_value turn[3];
+  st_value columns[3];
   const st_tensor *rows = p->rows, *image = p->image;
   if (n < p->batch) {
     rows = st__apply_narrow(c, rows, 0, i, n);
     image = st__apply_narrow(c, image, 0, i, n);
   }
-  memcpy(turn, swap, sizeof turn);
-  turn[0] = st__of_tensor(
+  memcpy(columns, swap, sizeof columns);
+  columns[0] = st__of_tensor(
     st__apply_reshape(c, st__apply_im2col(c, image, &p->w), 3, wide));
   st_tensor *each = st__apply2(
     c, ST_OP_bmm, st__apply_reshape(c, rows, 3, flat),
-    st__apply(c, ST_OP_transpose_int, 3, turn));
+    st__apply(c, ST_OP_transpose_int, 3, columns));
   if (n == 1) return each;
   const int64_t split[] = {n, p->groups, p->m, p->k}, first[] = {0};
   return st__apply_with(c, ST_OP_sum_dim_IntList,

@@ -389,23 +389,24 @@ static bool is_depthwise(const st_conv *v, const st_tensor *out) {
 }
 
 /* The time of each kernel for a product that counts, and of the copies; a copy
- * that transposes takes as long as TURN products. */
+ * that transposes takes as long as TRANSPOSE products. */
 static bool has_better_outputs(direct *c) {
-  enum { TURN = 8 };
+  enum { TRANSPOSE = 8 };
   const st_conv *v = c->v;
   const int last = v->w.n - 1;
   const double taps = (double)v->taps, wide = (double)c->wide;
   const double cols = (double)st__conv_size(v, last);
   const double gap = (double)((v->w.kernel[last] - 1) * v->w.dilation[last]);
-  const double turned_out = c->out_channel == c->size ? 0 : TURN;
-  const double turned_in = c->in_channel == c->size ? 0 : TURN;
+  const double transposed_out = c->out_channel == c->size ? 0 : TRANSPOSE;
+  const double transposed_in = c->in_channel == c->size ? 0 : TRANSPOSE;
   c->vectors = PIXELS;
   const double pixels = (double)st__panel_end(c) / wide * (1 + gap / cols) +
-    (TURN - turned_out) / ((double)c->channels * taps) +
-    (TURN - turned_in) / (wide * taps);
+    (TRANSPOSE - transposed_out) / ((double)c->channels * taps) +
+    (TRANSPOSE - transposed_in) / (wide * taps);
   c->vectors = OUTPUTS;
   const double outputs = (double)st__panel_end(c) / wide +
-    turned_out / ((double)c->channels * taps) + turned_in / (wide * taps);
+    transposed_out / ((double)c->channels * taps) +
+    transposed_in / (wide * taps);
   return outputs < pixels;
 }
 

@@ -29,14 +29,14 @@ static void turn_panel(const direct *c, char *to, const char *from,
   const int64_t size = c->size, taps = c->ctx.taps;
   const int64_t out = t->strides[c->v->transposed ? 1 : 0] * size;
   const int64_t in = t->strides[c->v->transposed ? 0 : 1] * size;
-  st_turn turn = {size, panel, out, wide, taps};
+  st_pixel_transpose transpose = {size, panel, out, wide, taps};
   int64_t n = c->channels;
   if (in == taps * size) {
-    turn.nj *= n;
+    transpose.nj *= n;
     n = 1;
   }
   for (int64_t i = 0; i < n; i++) {
-    st__turn(&turn, to + i * taps * panel, from + i * in);
+    st__transpose_pixels(&transpose, to + i * taps * panel, from + i * in);
   }
 }
 

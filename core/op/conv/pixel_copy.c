@@ -26,7 +26,8 @@ static st_status move(const st_pixel_copy *p) {
   return st__move_run(&m);
 }
 
-void st__turn(const st_turn *t, char *dst, const char *src) {
+void st__transpose_pixels(const st_pixel_transpose *t, char *dst,
+                          const char *src) {
   const st_loop loop = st__kernel(ST_K_transpose, st__bits_of(t->size));
   const int64_t s[4] = {t->size, t->src, t->dst, t->size};
   for (int64_t i = 0, n; i < t->ni; i += n) {
@@ -40,7 +41,7 @@ st_status st__copy_pixels(const st_pixel_copy *p) {
   const int64_t size = (int64_t)st__itemsize(p->dtype);
   const bool in = p->dst_channel == size && p->src_next[COL] == size;
   const bool out = p->src_channel == size && p->dst_next[COL] == size;
-  st_turn t = {.size = size};
+  st_pixel_transpose t = {.size = size};
   int64_t rows = p->n[ROW], cols = p->n[COL];
   if (in == out) return move(p);
   if (p->dst_next[ROW] == cols * p->dst_next[COL] &&
@@ -54,8 +55,9 @@ st_status st__copy_pixels(const st_pixel_copy *p) {
   t.nj = in ? cols : p->channels;
   for (int64_t d = 0; d < p->n[DEPTH]; d++) {
     for (int64_t r = 0; r < rows; r++) {
-      st__turn(&t, p->dst + d * p->dst_next[DEPTH] + r * p->dst_next[ROW],
-               p->src + d * p->src_next[DEPTH] + r * p->src_next[ROW]);
+      st__transpose_pixels(
+        &t, p->dst + d * p->dst_next[DEPTH] + r * p->dst_next[ROW],
+        p->src + d * p->src_next[DEPTH] + r * p->src_next[ROW]);
     }
   }
   return ST_OK;

@@ -25,12 +25,13 @@ st_status st__copy_pixels(const st_pixel_copy *p);
 
 /* A transpose: dst[j][i] = src[i][j], with adjacent i in dst and adjacent j in
  * src. */
-typedef struct st_turn {
+typedef struct st_pixel_transpose {
   int64_t size;      /* of an element, 4 or 8 */
   int64_t dst, src;  /* bytes between two j in dst, two i in src */
   int64_t ni, nj;
-} st_turn;
+} st_pixel_transpose;
 
-void st__turn(const st_turn *t, char *dst, const char *src);
+void st__transpose_pixels(const st_pixel_transpose *t, char *dst,
+                          const char *src);
 
 #endif

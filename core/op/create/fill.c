@@ -284,13 +284,13 @@ ST_BOXED(st__box_fill_diagonal_) {
   fill_spaced(&c, self, n, step, 0, value);
   const int64_t rows = self->sizes[0], below = self->sizes[1] + 1;
   const bool wraps = wrap && self->ndim == 2 && self->numel > 0;
-  const int64_t turns = wraps ? rows : 0;
-  for (int64_t r = below; r < turns && st__scope_goes_on(&c); r += below) {
-    st_op_scope turn = {0};
+  const int64_t end = wraps ? rows : 0;
+  for (int64_t r = below; r < end && st__scope_goes_on(&c); r += below) {
+    st_op_scope band = {0};
     const int64_t left = rows - r;
-    fill_spaced(&turn, self, left < n ? left : n, step, self->strides[0] * r,
+    fill_spaced(&band, self, left < n ? left : n, step, self->strides[0] * r,
                 value);
-    c.status = st__scope_end(&turn, 0, NULL, NULL);
+    c.status = st__scope_end(&band, 0, NULL, NULL);
   }
   ST_TRY(st__scope_end(&c, 0, NULL, rets));
   return st__return_tensor(self, rets);

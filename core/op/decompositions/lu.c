@@ -53,13 +53,13 @@ st_status st__lu_factor(const st_tensor *A, const st_lu *f) {
 }
 
 st_status st__lu_factor_new(const st_tensor *A, st_lu *f) {
-  st_tensor *turned = NULL, *info = NULL;
+  st_tensor *transposed = NULL, *info = NULL;
   st_status status;
   st_lu all = *f;
   f->LU = f->pivots = NULL;
-  f->is_turned = st__is_contiguous(A);
-  if (f->is_turned) ST_TRY_FAIL(st__view_transpose(A, -2, -1, &turned));
-  const st_tensor *a = turned ? turned : A;
+  f->is_transposed = st__is_contiguous(A);
+  if (f->is_transposed) ST_TRY_FAIL(st__view_transpose(A, -2, -1, &transposed));
+  const st_tensor *a = transposed ? transposed : A;
   if (!all.info) {
     ST_TRY_FAIL(st__tensor_empty(ST_DEVICE_CPU, ST_INT32, A->ndim - 2,
                                  A->sizes, ST_FORMAT_CONTIGUOUS, &info));
@@ -72,7 +72,7 @@ st_status st__lu_factor_new(const st_tensor *A, st_lu *f) {
   all.pivots = f->pivots;
   status = st__lu_factor(a, &all);
 fail:
-  st__tensor_release(&turned);
+  st__tensor_release(&transposed);
   st__tensor_release(&info);
   if (status != ST_OK) st__lu_release(f);
   return status;
@@ -162,7 +162,7 @@ static void solve(const st_lapack_job *j, int64_t i, char *scratch) {
 /* X' is solved for instead, with the transposed matrix, unless left. */
 static const char *trans_of(const st_lu_equation *e) {
   if (e->adjoint) return e->left ? "C" : "N";
-  return e->left == e->f->is_turned ? "T" : "N";
+  return e->left == e->f->is_transposed ? "T" : "N";
 }
 
 static st_status run_system(lu_system *s, const st_tensor *B) {
@@ -180,8 +180,8 @@ static st_status run_system(lu_system *s, const st_tensor *B) {
 }
 
 /* t, retained, or transposed; owned. */
-static st_status turn(st_tensor *t, bool turns, st_tensor **out) {
-  if (turns) return st__view_transpose(t, -2, -1, out);
+static st_status transpose_if(st_tensor *t, bool transposes, st_tensor **out) {
+  if (transposes) return st__view_transpose(t, -2, -1, out);
   st__tensor_retain(t);
   *out = t;
   return ST_OK;
@@ -197,14 +197,14 @@ st_status st__lu_solve(const st_lu_equation *e, const st_tensor *B,
   st_status status;
   if (X->numel == 0) return ST_OK;
   ST_TRY_FAIL(st__view_expand(B, X->ndim, X->sizes, &wide));
-  ST_TRY_FAIL(turn(wide, !e->left, &b));
-  ST_TRY_FAIL(turn(X, !e->left, &x));
+  ST_TRY_FAIL(transpose_if(wide, !e->left, &b));
+  ST_TRY_FAIL(transpose_if(X, !e->left, &x));
   st__batch_sizes(e->f->LU, X, sizes);
   ST_TRY_FAIL(st__as_columns(e->f->LU, X->ndim, sizes, &LU));
   ST_TRY_FAIL(st__spread_pivots(e->f->pivots, X, &pivots));
   st__column_strides(x->ndim, x->sizes, strides);
   if (st__same_dims(x->ndim, x->strides, strides)) {
-    ST_TRY_FAIL(turn(x, false, &s.Y));
+    ST_TRY_FAIL(transpose_if(x, false, &s.Y));
   } else {
     ST_TRY_FAIL(st__new_columns(x->dtype, x->ndim, x->sizes, &s.Y));
   }

@@ -5,11 +5,11 @@
 
 #include "op/lapack/lapack.h"
 
-/* P L U = A, or A transposed if is_turned; L and U in one matrix, as LAPACK
+/* P L U = A, or A transposed if is_transposed; L and U in one matrix, as LAPACK
  * stores them. Tensors owned by the caller, info and pivots contiguous. */
 typedef struct st_lu {
   st_tensor *LU, *pivots, *info;
-  bool is_turned;
+  bool is_transposed;
 } st_lu;
 
 /* Factorizes A into the tensors of f. */

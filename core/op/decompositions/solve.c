@@ -109,14 +109,14 @@ fail:
 static st_status solve_all(const st_tensor *A, const st_tensor *B, bool left,
                            bool check_errors, const st_lu *f, st_tensor *X) {
   const st_lu_equation e = {f, left, false};
-  st_tensor *turned = NULL;
+  st_tensor *transposed = NULL;
   st_status status;
-  if (f->is_turned) ST_TRY_FAIL(st__view_transpose(A, -2, -1, &turned));
-  ST_TRY_FAIL(st__lu_factor(turned ? turned : A, f));
+  if (f->is_transposed) ST_TRY_FAIL(st__view_transpose(A, -2, -1, &transposed));
+  ST_TRY_FAIL(st__lu_factor(transposed ? transposed : A, f));
   if (check_errors) ST_TRY_FAIL(st__check_info(f->info, "A", ST_SINGULAR));
   status = st__lu_solve(&e, B, X);
 fail:
-  st__tensor_release(&turned);
+  st__tensor_release(&transposed);
   return status;
 }
 
@@ -147,13 +147,13 @@ fail:
  * equation]. */
 static st_tensor *solve_adjoint(st_op_scope *c, const st_tensor *G,
                                 const st_lu_equation *e) {
-  const bool turned = e->f->is_turned;
-  if (turned) G = st__apply1(c, ST_OP_conj, G);
+  const bool transposed = e->f->is_transposed;
+  if (transposed) G = st__apply1(c, ST_OP_conj, G);
   const st_value solve[] = {st__of_tensor(e->f->LU),
                             st__of_tensor(e->f->pivots), st__of_tensor(G),
-                            st__of_bool(e->left), st__of_bool(!turned)};
+                            st__of_bool(e->left), st__of_bool(!transposed)};
   st_tensor *X = st__apply(c, ST_OP_linalg_lu_solve, 5, solve);
-  return turned ? st__apply1(c, ST_OP_conj, X) : X;
+  return transposed ? st__apply1(c, ST_OP_conj, X) : X;
 }
 
 /* The same by A. */
@@ -171,7 +171,7 @@ static st_tensor *solve_again(st_op_scope *c, const st_tensor *G,
 ST_BOXED(st__box_linalg_solve_backward) {
   const st_tensor *G = st__next_tensor(&args), *A = st__next_tensor(&args);
   const st_tensor *X = st__next_tensor(&args);
-  st_lu f = {.is_turned = st__is_contiguous(A)};
+  st_lu f = {.is_transposed = st__is_contiguous(A)};
   f.LU = st__next_tensor(&args);
   f.pivots = st__next_tensor(&args);
   const st_lu_equation e = {&f, st__next_bool(&args), false};

@@ -44,17 +44,17 @@ st_status st__linalg_solve_triangular_meta(st_run *r) {
 static st_status columns_of(const st_tensor *self, const st_tensor *X,
                             triangular_system *s, st_tensor **A) {
   int64_t sizes[ST_MAX_DIMS];
-  st_tensor *turned = NULL;
+  st_tensor *transposed = NULL;
   st_status status = ST_OK;
   s->is_transposed = st__is_contiguous(self);
   if (s->is_transposed) {
-    ST_TRY_FAIL(st__view_transpose(self, -2, -1, &turned));
+    ST_TRY_FAIL(st__view_transpose(self, -2, -1, &transposed));
     s->upper = !s->upper;
   }
-  st__batch_sizes(turned ? turned : self, X, sizes);
-  status = st__as_columns(turned ? turned : self, X->ndim, sizes, A);
+  st__batch_sizes(transposed ? transposed : self, X, sizes);
+  status = st__as_columns(transposed ? transposed : self, X->ndim, sizes, A);
 fail:
-  st__tensor_release(&turned);
+  st__tensor_release(&transposed);
   return status;
 }
 
@@ -117,9 +117,9 @@ static st_tensor *clone_wide(st_op_scope *c, const st_tensor *A,
   st__batch_sizes(A, X, sizes);
   const st_tensor *wide = st__apply_with(c, ST_OP_expand, A,
                                          st__of_ints(sizes, X->ndim));
-  const st_tensor *turned = st__apply1(c, ST_OP_mT, wide);
+  const st_tensor *transposed = st__apply1(c, ST_OP_mT, wide);
   return st__apply1(c, ST_OP_mT, st__apply_with(
-    c, ST_OP_clone, turned, st__of_int(ST_FORMAT_CONTIGUOUS)));
+    c, ST_OP_clone, transposed, st__of_int(ST_FORMAT_CONTIGUOUS)));
 }
 
 ST_BOXED(st__box_triangular_solve) {

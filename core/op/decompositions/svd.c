@@ -21,7 +21,7 @@ typedef struct singular {
   bool is_rest;       /* only matrices whose values are NaN */
   bool is_real;       /* of A, real, with at least as many rows as columns:
                        * decompose_real */
-  bool is_turned;     /* A is transposed, so U is what V would be */
+  bool is_transposed;     /* A is transposed, so U is what V would be */
 } singular;
 
 /* What a call works in: elements for A, U, Vh and LAPACK, real numbers,
@@ -102,14 +102,15 @@ static void decompose(const st_lapack_job *j, int64_t i, char *scratch) {
  * where it is to be transposed, and for the products with reflections. */
 typedef struct parts {
   char *d, *e, *tau_left, *tau_right, *u, *vt, *order, *room;
-  char *rows, *turned, *products;
+  char *rows, *transposed, *products;
 } parts;
 
 /* The bytes of U or V, where it is to be transposed. */
-static int64_t turned_bytes(const singular *s) {
+static int64_t transposed_bytes(const singular *s) {
   const int64_t m = st__rows(s->A), n = st__cols(s->A);
   const int64_t size = (int64_t)st__itemsize(s->A->dtype);
-  return st__whole_lines((s->is_turned ? m * st__rows(s->Vh) : n * n) * size);
+  const int64_t cols = st__rows(s->Vh);
+  return st__whole_lines((s->is_transposed ? m * cols : n * n) * size);
 }
 
 static parts parts_of(const singular *s, char *scratch) {
@@ -126,8 +127,8 @@ static parts parts_of(const singular *s, char *scratch) {
   p.order = p.vt + square;
   p.room = p.order + st__whole_lines(n * (int64_t)sizeof(blasint));
   p.rows = p.room;
-  p.turned = p.rows + square;
-  p.products = p.turned + turned_bytes(s);
+  p.transposed = p.rows + square;
+  p.products = p.transposed + transposed_bytes(s);
   return p;
 }
 
@@ -138,7 +139,7 @@ static int64_t real_bytes(const singular *s) {
   const int64_t square = st__whole_lines(n * n * size);
   const int64_t reduce = st__whole_lines(BLOCK * (m + n) * size);
   const int64_t divide = st__bdsdc_bytes(s->A->dtype, n);
-  const int64_t products = square + turned_bytes(s) +
+  const int64_t products = square + transposed_bytes(s) +
                            st__apply_q_bytes(s->A->dtype, m, n);
   return 4 * st__whole_lines(n * size) + 2 * square +
          st__whole_lines(n * (int64_t)sizeof(blasint)) +
@@ -171,7 +172,7 @@ static void order_left(const st_step *s, int64_t from, int64_t to) {
   }
 }
 
-#define DEFINE_TURN(name, T)                                                 \
+#define DEFINE_TRANSPOSE(name, T)                                            \
   /* Columns [i, end) of `to` are rows of `from`, ld apart, in order. */     \
   static void name(const copy *c, int64_t i, int64_t end) {                  \
     const T *const from = (const T *)(const void *)c->from;                  \
@@ -180,18 +181,18 @@ static void order_left(const st_step *s, int64_t from, int64_t to) {
       for (int64_t k = 0; k < c->rows; k++) *to++ = from[k * c->ld + row];   \
     }                                                                        \
   }
-DEFINE_TURN(turn_f4, float)
-DEFINE_TURN(turn_f8, double)
+DEFINE_TRANSPOSE(transpose_f4, float)
+DEFINE_TRANSPOSE(transpose_f8, double)
 
 /* By tiles, so that lines are read once. */
-static void turn(const st_step *s, int64_t from, int64_t to) {
+static void transpose(const st_step *s, int64_t from, int64_t to) {
   enum { TILE = 16 };
   const copy *c = s->ctx;
   const bool is_float = s->j->dtype == ST_FLOAT32;
   for (; from < to; from += TILE) {
     const int64_t end = st__smaller(from + TILE, to);
-    if (is_float) turn_f4(c, from, end);
-    else turn_f8(c, from, end);
+    if (is_float) transpose_f4(c, from, end);
+    else transpose_f8(c, from, end);
   }
 }
 
@@ -208,14 +209,14 @@ static bool transform(const st_lapack_job *j, const singular *s,
   const blasint m = (blasint)st__rows(s->A), n = (blasint)st__cols(s->A);
   const blasint rest = n - 1;
   const int64_t size = st__size(j);
-  const int64_t columns = s->is_turned ? st__rows(s->Vh) : st__cols(s->U);
+  const int64_t columns = s->is_transposed ? st__rows(s->Vh) : st__cols(s->U);
   const blasint *const order = (const blasint *)(const void *)p->order;
   const copy rows = {a + m * size, p->rows, NULL, rest, rest, m};
   const copy u = {p->u, left, order, m, n, m};
   const copy v = {p->vt, right, order, n, n, n};
-  if (!share(j, &rows, rest, turn)) return false;
+  if (!share(j, &rows, rest, transpose)) return false;
   if (!share(j, &u, columns, order_left)) return false;
-  if (!share(j, &v, n, turn)) return false;
+  if (!share(j, &v, n, transpose)) return false;
   st__apply_q(j, m, (blasint)columns, n, a, m, p->tau_left, left, m,
               p->products);
   if (rest > 0) {
@@ -237,11 +238,11 @@ static void decompose_real(const st_lapack_job *j, int64_t i, char *scratch) {
   char *const a = st__matrix_at(s->A, i);
   char *const U = st__matrix_at(s->U, i), *const Vh = st__matrix_at(s->Vh, i);
   char *const values = st__data(s->S) + i * n * size;
-  const int64_t columns = s->is_turned ? st__rows(s->Vh) : st__cols(s->U);
-  char *const left = s->is_turned ? p.turned : U;
-  char *const right = s->is_turned ? U : p.turned;
-  const copy c = {p.turned, Vh, NULL, s->is_turned ? columns : n,
-                  s->is_turned ? m : n, s->is_turned ? m : n};
+  const int64_t columns = s->is_transposed ? st__rows(s->Vh) : st__cols(s->U);
+  char *const left = s->is_transposed ? p.transposed : U;
+  char *const right = s->is_transposed ? U : p.transposed;
+  const copy c = {p.transposed, Vh, NULL, s->is_transposed ? columns : n,
+                  s->is_transposed ? m : n, s->is_transposed ? m : n};
   int exponent;
   *info = -1;
   if (!st__find_scale(j, a, m, n, false, &exponent)) return;
@@ -255,7 +256,7 @@ static void decompose_real(const st_lapack_job *j, int64_t i, char *scratch) {
     st__set_value(j, values, k, st__value(j, p.d, n - 1 - k));
   }
   if (!transform(j, s, &p, a, left, right)) return;
-  share(j, &c, s->is_turned ? m : n, turn);
+  share(j, &c, s->is_transposed ? m : n, transpose);
 }
 
 /* -- linalg_svd, linalg_svdvals ------------------------------------------- */
@@ -324,15 +325,15 @@ static bool is_near_square(const st_tensor *A) {
 
 static st_status decompose_all(const st_tensor *A, singular *s) {
   st_lapack_job j = {.ctx = s};
-  st_tensor *turned = NULL;
+  st_tensor *transposed = NULL;
   st_status status;
   if (s->U && !s->is_rest && is_near_square(A)) {
     ST_TRY(st__lapack_divides(A->dtype, &s->is_real));
   }
-  s->is_turned = s->is_real && st__rows(A) < st__cols(A);
-  if (s->is_turned) {
-    ST_TRY(st__view_transpose(A, A->ndim - 2, A->ndim - 1, &turned));
-    A = turned;
+  s->is_transposed = s->is_real && st__rows(A) < st__cols(A);
+  if (s->is_transposed) {
+    ST_TRY(st__view_transpose(A, A->ndim - 2, A->ndim - 1, &transposed));
+    A = transposed;
   }
   ST_TRY_FAIL(st__tensor_empty(ST_DEVICE_CPU, ST_INT32, A->ndim - 2, A->sizes,
                                ST_FORMAT_CONTIGUOUS, &s->info));
@@ -345,7 +346,7 @@ static st_status decompose_all(const st_tensor *A, singular *s) {
   if (status == ST_OK) status = st__check_info(s->info, "A", ST_DIVERGENT);
 fail:
   st__tensor_release(&s->info);
-  st__tensor_release(&turned);
+  st__tensor_release(&transposed);
   st__tensor_release(&s->A);
   return status;
 }

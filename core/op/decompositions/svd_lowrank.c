@@ -70,12 +70,12 @@ static st_tensor *basis_of(st_op_scope *c, st_op_scope *held, shifted s,
   const int64_t sizes[] = {st__cols(s.A), q};
   const st_value start[] = {st__of_ints(sizes, 2), st__of_int(s.A->dtype),
                             st__none(), st__of_int(s.A->device)};
-  const shifted turned = adjoint(c, s);
+  const shifted transposed = adjoint(c, s);
   st_tensor *Q = orthonormal(held, product(held, s, st__apply(
     held, ST_OP_randn, 4, start)));
   for (int64_t i = 0; i < rounds && st__scope_goes_on(held); i++) {
     st_op_scope round = {.status = c->status};
-    Q = orthonormal(&round, product(&round, turned, Q));
+    Q = orthonormal(&round, product(&round, transposed, Q));
     Q = orthonormal(&round, product(&round, s, Q));
     st__scope_replace(held, &round, &Q);
   }
@@ -83,33 +83,34 @@ static st_tensor *basis_of(st_op_scope *c, st_op_scope *held, shifted s,
   return Q;
 }
 
-/* Matrices of floats that are not wide; *turns if these are the adjoints. */
+/* Matrices of floats that are not wide; *is_adjoint if these are the adjoints.
+ */
 static shifted prepare(st_op_scope *c, const st_tensor *A, const st_tensor *M,
-                       bool *turns) {
+                       bool *is_adjoint) {
   if (st__is_integral(A->dtype)) A = st__apply_to(c, A, ST_FLOAT32);
   if (st__scope_ok(c)) c->status = st__check_matrices(A, "A");
   if (!st__scope_ok(c)) return (shifted){A, NULL};
   if (M) {
     M = st__apply_with(c, ST_OP_expand, M, st__of_ints(A->sizes, A->ndim));
   }
-  *turns = st__rows(A) < st__cols(A);
-  return *turns ? adjoint(c, (shifted){A, M}) : (shifted){A, M};
+  *is_adjoint = st__rows(A) < st__cols(A);
+  return *is_adjoint ? adjoint(c, (shifted){A, M}) : (shifted){A, M};
 }
 
 static st_status lowrank(const st_tensor *A, const st_tensor *M, int64_t q,
                          int64_t rounds, st_value *rets) {
   st_op_scope c = {.status = ST_OK}, held = {.status = ST_OK};
   st_tensor *f[3] = {NULL, NULL, NULL}, *out[3];
-  bool turns = false;
-  const shifted s = prepare(&c, A, M, &turns);
+  bool is_adjoint = false;
+  const shifted s = prepare(&c, A, M, &is_adjoint);
   if (st__scope_ok(&c)) {
     const st_tensor *Q = basis_of(&c, &held, s, q, rounds);
     const st_tensor *B = st__times(&c, st__adjoint(&c, Q), s.A);
     if (s.M) B = st__minus(&c, B, st__times(&c, st__adjoint(&c, Q), s.M));
     decompose(&c, B, false, f);
-    out[turns ? 2 : 0] = st__times(&c, Q, f[0]);
+    out[is_adjoint ? 2 : 0] = st__times(&c, Q, f[0]);
     out[1] = f[1];
-    out[turns ? 0 : 2] = st__adjoint(&c, f[2]);
+    out[is_adjoint ? 0 : 2] = st__adjoint(&c, f[2]);
   }
   const st_status status = st__scope_end(&c, 3, out, rets);
   st__scope_end(&held, 0, NULL, NULL);

@@ -154,7 +154,7 @@ static void make_right(const st_step *s, int64_t from, int64_t to) {
 /* LAPACK's way for the least sizes, where columns are in no groups. */
 static void make_single(const st_lapack_job *j, const merge *m) {
   const blasint ld2 = m->n + m->extra;
-  const bool turned = st__value(j, m->z, 0) <= 0;
+  const bool negates = st__value(j, m->z, 0) <= 0;
   st__set_value(j, m->d, 0, fabs(st__value(j, m->z, 0)));
   for (blasint i = 0; i < ld2; i++) {
     memcpy(st__element(j, m->vt, m->t->ld, 0, i),
@@ -162,7 +162,7 @@ static void make_single(const st_lapack_job *j, const merge *m) {
   }
   for (blasint i = 0; i < m->n; i++) {
     const double x = st__value(j, m->u2, i);
-    st__set_value(j, m->u, i, turned ? -x : x);
+    st__set_value(j, m->u, i, negates ? -x : x);
   }
 }
 

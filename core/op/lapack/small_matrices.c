@@ -37,30 +37,30 @@ static bool find_step(const st_tensor *t, int64_t *step) {
 }
 
 static void set_matrices(st_small_call *c, int i, const st_tensor *t,
-                         bool turned) {
+                         bool is_transposed) {
   const int64_t size = (int64_t)st__itemsize(t->dtype);
   const int64_t row = t->strides[t->ndim - 2] * size;
   const int64_t col = t->strides[t->ndim - 1] * size;
   c->data[i] = st__data(t);
-  c->s.row[i] = turned ? col : row;
-  c->s.col[i] = turned ? row : col;
+  c->s.row[i] = is_transposed ? col : row;
+  c->s.col[i] = is_transposed ? row : col;
 }
 
 st_status st__small_input(st_small_call *c, int i, const st_tensor *t,
-                          bool turned) {
+                          bool is_transposed) {
   if (!find_step(t, &c->next[i])) {
     ST_TRY(st__clone(t, t->dtype, ST_FORMAT_CONTIGUOUS, &c->own[i]));
     t = c->own[i];
     find_step(t, &c->next[i]);
   }
-  set_matrices(c, i, t, turned);
+  set_matrices(c, i, t, is_transposed);
   return ST_OK;
 }
 
 void st__small_output(st_small_call *c, int i, const st_tensor *t,
-                      bool turned) {
+                      bool is_transposed) {
   find_step(t, &c->next[i]);
-  set_matrices(c, i, t, turned);
+  set_matrices(c, i, t, is_transposed);
 }
 
 void st__small_values(st_small_call *c, int i, const st_tensor *t,

@@ -24,14 +24,14 @@ bool st__is_small(const st_tensor *t);
 /* The call for A's matrices; k is the number of columns of another operand. */
 st_small_call st__small_call(st_kernel_id kernel, const st_tensor *A,
                              int64_t k);
-/* Operand i: an input, transposed if turned, copied if its matrices are not at
+/* Operand i: an input, perhaps transposed, copied if its matrices are not at
  * equal distances. */
 st_status st__small_input(st_small_call *c, int i, const st_tensor *t,
-                          bool turned);
+                          bool is_transposed);
 /* Operand i: an output of matrices at equal distances, or a contiguous one of
  * `trailing` dimensions each. */
 void st__small_output(st_small_call *c, int i, const st_tensor *t,
-                      bool turned);
+                      bool is_transposed);
 void st__small_values(st_small_call *c, int i, const st_tensor *t,
                       int trailing);
 /* Runs the kernel, on several threads if that pays. */

@@ -56,7 +56,7 @@ enum { SMALL = 4096, MODERATE = 1000000, LARGE = 1 << 25,
        WIDE_LARGE = 1 << 27, TILES = 1 << 18 };
 /* The least rows and columns of such a product, and if b is transposed; the
  * least products in a sum, where another kernel is as good. */
-enum { ROWS = 12, COLUMNS = 8, INNER = 13, TURNED = 24, SHORT = 128 };
+enum { ROWS = 12, COLUMNS = 8, INNER = 13, TRANSPOSED = 24, SHORT = 128 };
 /* Of a thin product: the most products in a sum, the fewest rows, and columns
  * where c is written and where it is added to. */
 enum { THIN = 16, THIN_ROWS = 4, THIN_COLUMNS = 32, THIN_ADDED = 64 };
@@ -142,7 +142,7 @@ static bool is_moderate(const st_product *p) {
     return false;
   }
   const bool turns_b = p->a.col == 1 && p->b.row == 1 &&
-                       q.c.rows >= TURNED && q.c.cols >= TURNED;
+                       q.c.rows >= TRANSPOSED && q.c.cols >= TRANSPOSED;
   return n >= MODERATE || turns_b || !st__fits_blas(&p->a) ||
          !st__fits_blas(&p->b);
 }

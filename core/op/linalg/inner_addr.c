@@ -172,8 +172,8 @@ static st_tensor *addr_rows(st_op_scope *c, const addends *a) {
 static st_tensor *addr_columns(st_op_scope *c, const addends *a) {
   const st_tensor *self = a->self;
   if (self->ndim == 2) self = st__apply1(c, ST_OP_t, self);
-  const addends turned = {self, a->vec2, a->vec1, a->beta, a->alpha};
-  return st__apply1(c, ST_OP_t, addr_rows(c, &turned));
+  const addends swapped = {self, a->vec2, a->vec1, a->beta, a->alpha};
+  return st__apply1(c, ST_OP_t, addr_rows(c, &swapped));
 }
 
 /* BAD_VALUE unless the dtype of the result can hold beta and alpha. */

@@ -23,7 +23,7 @@
 
 /* -- Formulas ------------------------------------------------------------- */
 
-static st_tensor *turned(st_op_scope *c, const st_tensor *t) {
+static st_tensor *transposed(st_op_scope *c, const st_tensor *t) {
   return st__apply(c, ST_OP_transpose_int, 3,
                    (st_value[]){st__of_tensor(t), st__of_int(-2),
                                 st__of_int(-1)});
@@ -32,12 +32,12 @@ static st_tensor *turned(st_op_scope *c, const st_tensor *t) {
 /* a b^T, a^T b */
 static st_tensor *times_turned(st_op_scope *c, const st_tensor *a,
                                const st_tensor *b) {
-  return st__times(c, a, turned(c, b));
+  return st__times(c, a, transposed(c, b));
 }
 
 static st_tensor *turned_times(st_op_scope *c, const st_tensor *a,
                                const st_tensor *b) {
-  return st__times(c, turned(c, a), b);
+  return st__times(c, transposed(c, a), b);
 }
 
 static st_tensor *each(st_op_scope *c, const st_tensor *a, const st_tensor *b) {

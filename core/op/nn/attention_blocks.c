@@ -54,7 +54,7 @@ typedef struct blocks {
   st_gemm_ctx gemm; /* if product is gemm: what all calls share */
   bool is_gemm;
   int64_t units, shares, bytes; /* bytes: scratch of a share */
-  int64_t turned;               /* rows of z */
+  int64_t z_rows;
   char *scratch;
 } blocks;
 
@@ -91,7 +91,7 @@ static side rows_of(const matrices *m, int64_t batch, int64_t head,
                 m->row, m->col};
 }
 
-static side turned(side s) { return (side){s.data, s.col, s.row}; }
+static side transposed(side s) { return (side){s.data, s.col, s.row}; }
 
 static side in_room(const blocks *j, char *x) {
   return (side){x, QUERIES * j->size, j->size};
@@ -125,7 +125,7 @@ static void multiply(const blocks *j, side c, side a, side b, extent e) {
 /* The transpose of the block's rows, of k elements; copied unless the kernel
  * packs it itself. */
 static side columns(const blocks *j, const block *b, side rows, int64_t k) {
-  if (j->is_gemm) return turned(rows);
+  if (j->is_gemm) return transposed(rows);
   const side z = in_room(j, b->r.z);
   char *data[2] = {z.data, rows.data};
   const int64_t st[4] = {z.col, rows.row, z.row, rows.col};
@@ -184,7 +184,7 @@ static room room_of(const blocks *j, int64_t share) {
   r.max = r.lse = at;
   r.factor = r.dot = at + line;
   r.z = at + 2 * line;
-  r.x = r.z + j->turned * line;
+  r.x = r.z + j->z_rows * line;
   r.y = r.x + least(j->keys, KEYS) * line;
   return r;
 }
@@ -195,9 +195,9 @@ static st_status run_shares(blocks *j, int buffers, int64_t grain,
                             st_range_fn fn) {
   const int64_t line = QUERIES * j->size;
   j->shares = st__num_shares(j->units, grain);
-  if (!j->is_gemm) j->turned = j->width > j->depth ? j->width : j->depth;
+  if (!j->is_gemm) j->z_rows = j->width > j->depth ? j->width : j->depth;
   j->bytes = QUERIES * (int64_t)sizeof(double) +
-             (2 + j->turned + buffers * least(j->keys, KEYS)) * line;
+             (2 + j->z_rows + buffers * least(j->keys, KEYS)) * line;
   const size_t all = (size_t)(j->shares * j->bytes);
   j->scratch = st__alloc(ST_MEM_SCRATCH, all);
   if (!j->scratch) return ST_NO_MEMORY;
@@ -254,7 +254,7 @@ static void attend_block(const blocks *j, const block *b) {
     const int64_t st[8] = {j->size, j->size, sizeof(double), j->size, line};
     j->weights(data, st, b->n, m, NULL);
     if (k > 0) scale_rows(j, b, out);
-    multiply(j, out, turned(in_room(j, r->x)),
+    multiply(j, out, transposed(in_room(j, r->x)),
              rows_of(&j->v, b->batch, b->head / j->group, k),
              (extent){b->n, j->depth, m, 1, k > 0});
   }
@@ -296,7 +296,7 @@ static void back_keys(const blocks *j, const block *b, int64_t k, int64_t m,
   multiply(j, rows_of(&j->dk, b->batch, head, k), y,
            rows_of(&j->q, b->batch, b->head, b->q),
            (extent){m, j->width, b->n, j->scale, !is_first});
-  multiply(j, rows_of(&j->dq, b->batch, b->head, b->q), turned(y),
+  multiply(j, rows_of(&j->dq, b->batch, b->head, b->q), transposed(y),
            rows_of(&j->k, b->batch, head, k),
            (extent){b->n, j->width, m, j->scale, k > 0});
 }

@@ -44,11 +44,11 @@ static st_status bilinear(const st_tensor *input1, const st_tensor *input2,
   const int64_t first[] = {rows, w[1]}, second[] = {rows, w[2], 1};
   const int64_t matrix[] = {w[1], w[0] * w[2]}, both[] = {rows, w[0], w[2]};
   st_op_scope c = {.n = 0};
-  const st_tensor *turned = st__apply_with(&c, ST_OP_permute, weight,
+  const st_tensor *permuted = st__apply_with(&c, ST_OP_permute, weight,
                                            st__of_ints(order, 3));
   const st_tensor *left = st__times(
     &c, st__apply_reshape(&c, input1, 2, first),
-    st__apply_reshape(&c, turned, 2, matrix));
+    st__apply_reshape(&c, permuted, 2, matrix));
   const st_tensor *y = st__times(
     &c, st__apply_reshape(&c, left, 3, both),
     st__apply_reshape(&c, input2, 3, second));

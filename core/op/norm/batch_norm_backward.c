@@ -312,8 +312,8 @@ ST_BOXED(st__box_batch_norm_double_backward) {
   l.r = inverse_root(&c, var, b.eps);
   l.xhat = standardised(&c, b.input, mean, l.r);
   const st_tensor *g = w ? times(&c, b.grad, w) : b.grad;
-  st_tensor *turned = times(&c, b.is_measured ? projected(&l, h) : h, l.r);
-  st_tensor *gg = w ? times(&c, turned, w) : turned;
+  st_tensor *scaled = times(&c, b.is_measured ? projected(&l, h) : h, l.r);
+  st_tensor *gg = w ? times(&c, scaled, w) : scaled;
   hw = along(&c, &b, hw);
   gg = st__plus(&c, gg, along(&c, &b, hb));
   gg = st__plus(&c, gg, times(&c, hw, l.xhat));
@@ -321,5 +321,5 @@ ST_BOXED(st__box_batch_norm_double_backward) {
   gx = times(&c, b.is_measured ? projected(&l, gx) : gx, l.r);
   if (b.is_measured) gx = st__plus(&c, gx, curvature(&l, h, g));
   return st__scope_end(&c, 3, (st_tensor *[]){
-    gg, gx, summed(&l, times(&c, b.grad, turned))}, rets);
+    gg, gx, summed(&l, times(&c, b.grad, scaled))}, rets);
 }

@@ -228,8 +228,8 @@ ST_BOXED(st__box_layer_norm_double_backward) {
   layer l = layer_of(&c, input, (int)shape.n, dims, outer);
   layer_stats(&l, input, rstd);
   const st_tensor *g = weight ? times(&c, grad, weight) : grad;
-  st_tensor *turned = times(&c, projected(&l, h), l.r);
-  st_tensor *gg = weight ? times(&c, turned, weight) : turned;
+  st_tensor *scaled = times(&c, projected(&l, h), l.r);
+  st_tensor *gg = weight ? times(&c, scaled, weight) : scaled;
   gg = st__apply2(&c, ST_OP_add_Tensor, gg, hb);
   st_tensor *gx = curvature(&l, h, g);
   st_tensor *gw = no_gradient(&c, input, shape);
@@ -237,7 +237,7 @@ ST_BOXED(st__box_layer_norm_double_backward) {
     gg = st__apply2(&c, ST_OP_add_Tensor, gg, times(&c, hw, l.xhat));
     gx = st__apply2(&c, ST_OP_add_Tensor, gx,
                     times(&c, projected(&l, times(&c, hw, grad)), l.r));
-    gw = summed(&l, times(&c, grad, turned));
+    gw = summed(&l, times(&c, grad, scaled));
   }
   return st__scope_end(&c, 3, (st_tensor *[]){gg, gx, gw}, rets);
 }

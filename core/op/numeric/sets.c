@@ -170,7 +170,7 @@ static bool none_relate(st_op_scope *c, st_op_id relates,
   return is_true.u.i != 0;
 }
 
-/* Bins that descend are turned around, and so are the indices. */
+/* Bins that descend are reversed, and so are the indices. */
 static st_status digitize(const st_tensor *self, const st_tensor *bins,
                           bool right, int64_t base, st_value *rets) {
   st_op_scope c = {.n = 0};

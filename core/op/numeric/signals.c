@@ -61,8 +61,8 @@ ST_BOXED(st__box_convolve) {
 
 /* -- correlate ------------------------------------------------------------ */
 
-/* The convolution with v turned around. If v is the longer one, the result is
- * that of the exchanged vectors, turned around. */
+/* The convolution with v reversed. If v is the longer one, the result is
+ * that of the exchanged vectors, reversed. */
 ST_BOXED(st__box_correlate) {
   const st_tensor *a = st__next_tensor(&args), *v = st__next_tensor(&args);
   const st_value mode = *st__next(&args);
@@ -71,10 +71,10 @@ ST_BOXED(st__box_correlate) {
   if (st__scope_ok(&c)) c.status = check_samples(v, "v");
   if (!st__scope_ok(&c)) return c.status;
   const bool is_swapped = v->sizes[0] > a->sizes[0];
-  const st_tensor *kept = is_swapped ? v : a, *turned = is_swapped ? a : v;
-  turned = st__apply_with(&c, ST_OP_flip, st__apply1(&c, ST_OP_conj, turned),
-                          all);
-  const st_value both[] = {st__of_tensor(kept), st__of_tensor(turned), mode};
+  const st_tensor *kept = is_swapped ? v : a, *reversed = is_swapped ? a : v;
+  reversed = st__apply_with(&c, ST_OP_flip,
+                            st__apply1(&c, ST_OP_conj, reversed), all);
+  const st_value both[] = {st__of_tensor(kept), st__of_tensor(reversed), mode};
   st_tensor *t = st__apply(&c, ST_OP_convolve, 3, both);
   if (is_swapped) {
     t = st__apply1(&c, ST_OP_conj_physical,

@@ -88,9 +88,9 @@ static st_tensor *reflected(st_op_scope *c, const sampler *s,
   const st_tensor *far = st__apply1(c, ST_OP_abs, add_number(c, x, -low));
   const st_tensor *rest = st__apply_with(c, ST_OP_fmod_Scalar, far,
                                          st__of_float(span));
-  const st_tensor *turns = st__apply1(
+  const st_tensor *periods = st__apply1(
     c, ST_OP_floor, mul_number(c, st__apply1(c, ST_OP_detach, far), 1 / span));
-  const st_tensor *odd = st__apply_with(c, ST_OP_fmod_Scalar, turns,
+  const st_tensor *odd = st__apply_with(c, ST_OP_fmod_Scalar, periods,
                                         st__of_float(2));
   const st_tensor *back = add_number(c, st__apply1(c, ST_OP_neg, rest), span);
   const st_value where[] = {

@@ -37,9 +37,9 @@ static st_status regroup(const st_tensor *first, int n, const int64_t *split,
     const int k = d - (t->ndim - n);
     dims[d] = k < 0 ? d : t->ndim - n + order[k];
   }
-  const st_tensor *turned = st__apply_with(c, ST_OP_permute, t,
+  const st_tensor *permuted = st__apply_with(c, ST_OP_permute, t,
                                            st__of_ints(dims, t->ndim));
-  const st_tensor *dense = st__apply_with(c, ST_OP_clone, turned,
+  const st_tensor *dense = st__apply_with(c, ST_OP_clone, permuted,
                                           st__of_int(ST_FORMAT_CONTIGUOUS));
   const st_tensor *out = st__reshape_tail(c, dense, n, 3, image);
   return st__scope_return(c, st__apply_format(c, out, first), rets);
