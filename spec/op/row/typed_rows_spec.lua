@@ -21,19 +21,27 @@ local function types_of(schema)
   return types
 end
 
---- The schemas of the rows that name a boxed kernel, by its name.
+--- The schemas of the rows that name a boxed kernel, by its name; or that a
+-- table of C gives it to, as {ST_OP_copy_, st__box_device_copy_}.
 local function schemas_by_kernel()
-  local schemas = {}
+  local schemas, of_row = {}, {}
   for _, name in ipairs(build.files("core/op", "/ops%.def$")) do
     local text = build.read(name):gsub("/%*.-%*/", "")
     for row in text:gmatch "\nST_[%u_]+(%b())" do
-      local schema = row:match '^%([%w_]+,%s*"(.-)",'
+      local id, schema = row:match '^%(([%w_]+),%s*"(.-)",'
       schema = schema and schema:gsub('"%s*"', "")
+      if id then of_row[id] = schema end
       for kernel in row:gmatch "st__box_[%w_]+" do
         assert.truthy(schema, row)
         schemas[kernel] = schemas[kernel] or {}
         table.insert(schemas[kernel], schema)
       end
+    end
+  end
+  for _, name in ipairs(build.files("core/op", "%.c$")) do
+    for id, kernel in
+        build.read(name):gmatch "{ST_OP_([%w_]+), (st__box_[%w_]+)}" do
+      schemas[kernel] = {of_row[id]}
     end
   end
   return schemas
