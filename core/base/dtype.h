@@ -188,57 +188,115 @@ static inline uint16_t st__float_to_bf16(float f) {
 
 /* -- Floats of eight bits ------------------------------------------------- */
 
-/* As above: branch-free, rounded to nearest even. A NaN keeps its sign and no
- * payload. The formats are the Open Compute Project's, converted as in PyTorch:
- * e4m3fn has no infinities, and numbers beyond 448 become 448. */
+/* As above: branch-free, rounded to nearest even, converted as in PyTorch. A
+ * code is a sign, an exponent and `mantissa` bits; `bias` is the exponent's. */
+
+/* The number of a code without its sign, as if none were special. */
+static inline float st__float8_number(uint32_t c, int mantissa, int bias) {
+  const float rebias = st__bits_float((uint32_t)(254 - bias) << 23);
+  return st__bits_float((c & 0x7fu) << (23 - mantissa)) * rebias;
+}
+
+/* The code of a float of bits `a` without its sign, as if exponents had no
+ * limit. */
+static inline uint32_t st__float8_code(uint32_t a, int mantissa, int bias) {
+  const int shift = 23 - mantissa;
+  /* A subnormal result is a multiple of this float's last bit. */
+  const uint32_t unit = (uint32_t)(151 - bias - mantissa) << 23;
+  const uint32_t sub =
+    st__float_bits(st__bits_float(a) + st__bits_float(unit)) - unit;
+  const uint32_t nor = (a - ((uint32_t)(127 - bias) << 23) +
+                        (1u << (shift - 1)) - 1u + ((a >> shift) & 1u)) >>
+                       shift;
+  return a < (uint32_t)(128 - bias) << 23 ? sub : nor;
+}
+
+/* e4m3fn and e5m2 are the Open Compute Project's; a NaN keeps its sign and no
+ * payload. e4m3fn has no infinities, and numbers beyond 448 become 448. */
 
 static inline float st__e4m3fn_to_float(uint8_t c) {
-  const uint32_t sign = (uint32_t)(c & 0x80u) << 24;
-  const uint32_t bits = (uint32_t)(c & 0x7fu) << 20;
-  const float scaled = st__bits_float(bits) * 0x1p120f; /* rebiased */
-  const uint32_t nan = bits == 0x07f00000u ? 0x7fc00000u : 0u;
-  return st__bits_float(st__float_bits(scaled) | nan | sign);
+  const uint32_t nan = (c & 0x7fu) == 0x7fu ? 0x7fc00000u : 0u;
+  return st__bits_float(st__float_bits(st__float8_number(c, 3, 7)) | nan |
+                        (uint32_t)(c & 0x80u) << 24);
 }
 
 static inline uint8_t st__float_to_e4m3fn(float f) {
   const uint32_t u = st__float_bits(f), a = u & 0x7fffffffu;
-  /* Subnormal results are multiples of 2^-9, the last bit of 2^14. */
-  const uint32_t sub = st__float_bits(st__bits_float(a) + 0x1p14f) -
-                       0x46800000u;
-  const uint32_t nor = (a - 0x3c000000u + 0x7ffffu + ((a >> 20) & 1u)) >> 20;
-  uint32_t r = a < 0x3c800000u ? sub : nor;
+  uint32_t r = st__float8_code(a, 3, 7);
   r = r > 0x7eu ? 0x7eu : r;           /* 448 */
   r = a > 0x7f800000u ? 0x7fu : r;     /* NaN */
   return (uint8_t)(r | (u >> 24 & 0x80u));
 }
 
 static inline float st__e5m2_to_float(uint8_t c) {
-  const uint32_t sign = (uint32_t)(c & 0x80u) << 24;
-  const uint32_t bits = (uint32_t)(c & 0x7fu) << 21;
-  const float scaled = st__bits_float(bits) * 0x1p112f;
-  const uint32_t infinite = bits >= 0x0f800000u ? 0x7f800000u : 0u;
-  const uint32_t special = bits > 0x0f800000u ? 0x7fc00000u : infinite;
-  return st__bits_float(st__float_bits(scaled) | special | sign);
+  const uint32_t infinite = (c & 0x7fu) >= 0x7cu ? 0x7f800000u : 0u;
+  const uint32_t special = (c & 0x7fu) > 0x7cu ? 0x7fc00000u : infinite;
+  return st__bits_float(st__float_bits(st__float8_number(c, 2, 15)) | special |
+                        (uint32_t)(c & 0x80u) << 24);
 }
 
 static inline uint8_t st__float_to_e5m2(float f) {
   const uint32_t u = st__float_bits(f), a = u & 0x7fffffffu;
-  /* Subnormal results are multiples of 2^-16, the last bit of 2^7. */
-  const uint32_t sub = st__float_bits(st__bits_float(a) + 0x1p7f) - 0x43000000u;
-  const uint32_t nor = (a - 0x38000000u + 0xfffffu + ((a >> 21) & 1u)) >> 21;
-  uint32_t r = a < 0x38800000u ? sub : nor;
+  uint32_t r = st__float8_code(a, 2, 15);
   r = r > 0x7cu ? 0x7cu : r;           /* 61440 and up: infinite */
   r = a > 0x7f800000u ? 0x7fu : r;     /* NaN */
   return (uint8_t)(r | (u >> 24 & 0x80u));
 }
 
+/* The formats fnuz have no -0, whose code is the only NaN, and no infinities:
+ * what is beyond the greatest number becomes NaN. */
+
+static inline float st__fnuz_to_float(uint8_t c, int mantissa, int bias) {
+  const uint32_t sign = (uint32_t)(c & 0x80u) << 24;
+  const uint32_t r =
+    st__float_bits(st__float8_number(c, mantissa, bias)) | sign;
+  return st__bits_float(c == 0x80u ? 0x7fc00000u : r);
+}
+
+static inline uint8_t st__float_to_fnuz(float f, int mantissa, int bias) {
+  const uint32_t u = st__float_bits(f);
+  const uint32_t r = st__float8_code(u & 0x7fffffffu, mantissa, bias);
+  const uint32_t sign = r == 0u ? 0u : u >> 24 & 0x80u;
+  return (uint8_t)(r > 0x7fu ? 0x80u : r | sign);
+}
+
+static inline float st__e4m3fnuz_to_float(uint8_t c) {
+  return st__fnuz_to_float(c, 3, 8);
+}
+static inline uint8_t st__float_to_e4m3fnuz(float f) {
+  return st__float_to_fnuz(f, 3, 8);
+}
+static inline float st__e5m2fnuz_to_float(uint8_t c) {
+  return st__fnuz_to_float(c, 2, 16);
+}
+static inline uint8_t st__float_to_e5m2fnuz(float f) {
+  return st__float_to_fnuz(f, 2, 16);
+}
+
+/* e8m0fnu: powers of two from 2^-127 on, and a NaN. A number loses its sign;
+ * midpoints go up, and so do all numbers between the least two. */
+
+static inline float st__e8m0fnu_to_float(uint8_t c) {
+  const uint32_t power = c == 0u ? 0x00400000u : (uint32_t)c << 23;
+  return st__bits_float(c == 0xffu ? 0x7fc00000u : power);
+}
+
+static inline uint8_t st__float_to_e8m0fnu(float f) {
+  const uint32_t a = st__float_bits(f) & 0x7fffffffu;
+  const uint32_t r = (a + 0x3fffffu + (a >= 0x00800000u)) >> 23;
+  return (uint8_t)(r > 0xffu ? 0xffu : r);
+}
+
 /* X(id, T, name): the dtypes of fewer than 32 bits, the type of their bits, and
  * how the conversions from and to float32 are called. */
 #define ST_REDUCED_FLOATS(X) \
-  X(FLOAT16,       uint16_t, half)   \
-  X(BFLOAT16,      uint16_t, bf16)   \
-  X(FLOAT8_E4M3FN, uint8_t,  e4m3fn) \
-  X(FLOAT8_E5M2,   uint8_t,  e5m2)
+  X(FLOAT16,         uint16_t, half)     \
+  X(BFLOAT16,        uint16_t, bf16)     \
+  X(FLOAT8_E4M3FN,   uint8_t,  e4m3fn)   \
+  X(FLOAT8_E5M2,     uint8_t,  e5m2)     \
+  X(FLOAT8_E4M3FNUZ, uint8_t,  e4m3fnuz) \
+  X(FLOAT8_E5M2FNUZ, uint8_t,  e5m2fnuz) \
+  X(FLOAT8_E8M0FNU,  uint8_t,  e8m0fnu)
 
 #define ST_REDUCED_BIT(id, T, name) | UINT64_C(1) << ST_##id
 _Static_assert((0 ST_REDUCED_FLOATS(ST_REDUCED_BIT)) ==

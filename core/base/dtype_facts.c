@@ -3,38 +3,46 @@
 
 #include "base/dtype.h"
 
-/* X(id, greatest, eps, tiny) */
+#include <float.h>
+
+/* X(id, greatest, eps, tiny, least) */
 #define LIMITS(X) \
-  X(FLOAT16,       65504.0,                0x1p-10, 0x1p-14)   \
-  X(BFLOAT16,      0x1.fep127,             0x1p-7,  0x1p-126)  \
-  X(FLOAT32,       0x1.fffffep127,         0x1p-23, 0x1p-126)  \
-  X(FLOAT64,       0x1.fffffffffffffp1023, 0x1p-52, 0x1p-1022) \
-  X(FLOAT8_E4M3FN, 448.0,                  0x1p-3,  0x1p-6)    \
-  X(FLOAT8_E5M2,   57344.0,                0x1p-2,  0x1p-14)
+  X(FLOAT16,         65504.0,    0x1p-10, 0x1p-14,   -65504.0)    \
+  X(BFLOAT16,        0x1.fep127, 0x1p-7,  0x1p-126,  -0x1.fep127) \
+  X(FLOAT32,         FLT_MAX,    0x1p-23, 0x1p-126,  -FLT_MAX)    \
+  X(FLOAT64,         DBL_MAX,    0x1p-52, 0x1p-1022, -DBL_MAX)    \
+  X(FLOAT8_E4M3FN,   448.0,      0x1p-3,  0x1p-6,    -448.0)      \
+  X(FLOAT8_E5M2,     57344.0,    0x1p-2,  0x1p-14,   -57344.0)    \
+  X(FLOAT8_E4M3FNUZ, 240.0,      0x1p-3,  0x1p-7,    -240.0)      \
+  X(FLOAT8_E5M2FNUZ, 57344.0,    0x1p-2,  0x1p-15,   -57344.0)    \
+  X(FLOAT8_E8M0FNU,  0x1p127,    1.0,     0x1p-127,  0x1p-127)
 
 /* X(id, DLPack, alias, .npy, .safetensors, .pt, Arrow). The codes of DLPack are
  * those of its standard; 255: it has none. */
 #define NAMES(X) \
-  X(UINT8,         1,   "byte",    "u1",  "U8",      "Byte",          "C")  \
-  X(INT8,          0,   "char",    "i1",  "I8",      "Char",          "c")  \
-  X(INT16,         0,   "short",   "i2",  "I16",     "Short",         "s")  \
-  X(INT32,         0,   "int",     "i4",  "I32",     "Int",           "i")  \
-  X(INT64,         0,   "long",    "i8",  "I64",     "Long",          "l")  \
-  X(FLOAT16,       2,   "half",    "f2",  "F16",     "Half",          "e")  \
-  X(FLOAT32,       2,   "float",   "f4",  "F32",     "Float",         "f")  \
-  X(FLOAT64,       2,   "double",  "f8",  "F64",     "Double",        "g")  \
-  X(COMPLEX64,     5,   "cfloat",  "c8",  "C64",     "ComplexFloat",  NULL) \
-  X(COMPLEX128,    5,   "cdouble", "c16", NULL,      "ComplexDouble", NULL) \
-  X(BOOL,          6,   NULL,      "b1",  "BOOL",    "Bool",          "b")  \
-  X(BFLOAT16,      4,   NULL,      NULL,  "BF16",    "BFloat16",      NULL) \
-  X(UINT16,        1,   NULL,      "u2",  "U16",     "",              "S")  \
-  X(UINT32,        1,   NULL,      "u4",  "U32",     "",              "I")  \
-  X(UINT64,        1,   NULL,      "u8",  "U64",     "",              "L")  \
-  X(COMPLEX32,     255, NULL,      NULL,  NULL,      NULL,            NULL) \
-  X(BCOMPLEX32,    255, NULL,      NULL,  NULL,      NULL,            NULL) \
-  X(INT128,        255, NULL,      NULL,  NULL,      NULL,            NULL) \
-  X(FLOAT8_E4M3FN, 10,  NULL,      NULL,  "F8_E4M3", "",              NULL) \
-  X(FLOAT8_E5M2,   12,  NULL,      NULL,  "F8_E5M2", "",              NULL)
+  X(UINT8,           1,   "byte",    "u1",  "U8",      "Byte",          "C")  \
+  X(INT8,            0,   "char",    "i1",  "I8",      "Char",          "c")  \
+  X(INT16,           0,   "short",   "i2",  "I16",     "Short",         "s")  \
+  X(INT32,           0,   "int",     "i4",  "I32",     "Int",           "i")  \
+  X(INT64,           0,   "long",    "i8",  "I64",     "Long",          "l")  \
+  X(FLOAT16,         2,   "half",    "f2",  "F16",     "Half",          "e")  \
+  X(FLOAT32,         2,   "float",   "f4",  "F32",     "Float",         "f")  \
+  X(FLOAT64,         2,   "double",  "f8",  "F64",     "Double",        "g")  \
+  X(COMPLEX64,       5,   "cfloat",  "c8",  "C64",     "ComplexFloat",  NULL) \
+  X(COMPLEX128,      5,   "cdouble", "c16", NULL,      "ComplexDouble", NULL) \
+  X(BOOL,            6,   NULL,      "b1",  "BOOL",    "Bool",          "b")  \
+  X(BFLOAT16,        4,   NULL,      NULL,  "BF16",    "BFloat16",      NULL) \
+  X(UINT16,          1,   NULL,      "u2",  "U16",     "",              "S")  \
+  X(UINT32,          1,   NULL,      "u4",  "U32",     "",              "I")  \
+  X(UINT64,          1,   NULL,      "u8",  "U64",     "",              "L")  \
+  X(COMPLEX32,       255, NULL,      NULL,  NULL,      NULL,            NULL) \
+  X(BCOMPLEX32,      255, NULL,      NULL,  NULL,      NULL,            NULL) \
+  X(INT128,          255, NULL,      NULL,  NULL,      NULL,            NULL) \
+  X(FLOAT8_E4M3FN,   10,  NULL,      NULL,  "F8_E4M3", "",              NULL) \
+  X(FLOAT8_E5M2,     12,  NULL,      NULL,  "F8_E5M2", "",              NULL) \
+  X(FLOAT8_E4M3FNUZ, 11,  NULL,      NULL,  "F8_E4M3FNUZ", "",          NULL) \
+  X(FLOAT8_E5M2FNUZ, 13,  NULL,      NULL,  "F8_E5M2FNUZ", "",          NULL) \
+  X(FLOAT8_E8M0FNU,  14,  NULL,      NULL,  "F8_E8M0", "",              NULL)
 
 /* -- Every dtype has its rows --------------------------------------------- */
 
@@ -63,8 +71,9 @@ const st_dtype_facts st__dtype_facts[ST_DTYPE_ALL] = {
 #define KIND(a, id, what, to) \
   [ST_##id].kind = ST_KIND_##what, [ST_##id].counterpart = ST_##to,
   ST_DTYPE_KIND_MAP(KIND, 0)
-#define LIMIT(id, greatest, of_1, least) \
-  [ST_##id].max = greatest, [ST_##id].eps = of_1, [ST_##id].tiny = least,
+#define LIMIT(id, greatest, of_1, normal, least)                             \
+  [ST_##id].max = greatest, [ST_##id].eps = of_1, [ST_##id].tiny = normal,   \
+  [ST_##id].min = least,
   LIMITS(LIMIT)
 #define NAME(id, dl, other, numpy, hf, torch, arrays)                        \
   [ST_##id].dlpack = dl, [ST_##id].alias = other,                       \

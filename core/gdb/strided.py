@@ -32,7 +32,8 @@ MOST_DIMS = 4     # of a tensor whose elements are printed
 # ORDER DTYPE
 DTYPES = """uint8 int8 int16 int32 int64 float16 float32 float64 complex64
     complex128 bool bfloat16 uint16 uint32 uint64 complex32 bcomplex32
-    int128 float8_e4m3fn float8_e5m2""".split()
+    int128 float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz
+    float8_e8m0fnu""".split()
 DEVICES = 'cpu meta privateuse1 privateuse2 privateuse3'.split()
 KINDS = 'bool int float complex uint'.split()
 TAGS = """none tensor int float bool complex string generator ints floats bools
@@ -104,12 +105,17 @@ def element_size(name):
 
 
 def decode_float8(name, code):
-    """Of float8_e4m3fn: 4 bits of exponent, 3 of mantissa, no infinities."""
+    """Of float8_e4m3fn: 4 bits of exponent, 3 of mantissa, no infinities (fn).
+    uz: the code of -0 is NaN, u without a sign."""
     exponent_bits, mantissa_bits = map(int, re.findall(r'[em](\d)', name))
-    bias = 2 ** (exponent_bits - 1) - 1
+    bias = 2 ** (exponent_bits - 1) - (not name.endswith('uz'))
     exponent, mantissa = divmod(code & 127, 2 ** mantissa_bits)
     sign = -1.0 if code & 128 else 1.0
-    if name.endswith('fn'):
+    if mantissa_bits == 0:
+        return math.nan if code == 255 else 2.0 ** (code - 127)
+    if name.endswith('uz'):
+        is_special, infinite = code == 128, False
+    elif name.endswith('fn'):
         is_special, infinite = code & 127 == 127, False
     else:
         is_special = exponent == 2 ** exponent_bits - 1

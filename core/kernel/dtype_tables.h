@@ -7,28 +7,34 @@
 
 /* X(a, tag, id, bytes): the dtypes of tensors. */
 #define ST_TAGS(X, a) \
-  X(a, u1, UINT8,         1)  \
-  X(a, i1, INT8,          1)  \
-  X(a, i2, INT16,         2)  \
-  X(a, i4, INT32,         4)  \
-  X(a, i8, INT64,         8)  \
-  X(a, f2, FLOAT16,       2)  \
-  X(a, f4, FLOAT32,       4)  \
-  X(a, f8, FLOAT64,       8)  \
-  X(a, c4, COMPLEX64,     8)  \
-  X(a, c8, COMPLEX128,    16) \
-  X(a, b1, BOOL,          1)  \
-  X(a, bf, BFLOAT16,      2)  \
-  X(a, u2, UINT16,        2)  \
-  X(a, u4, UINT32,        4)  \
-  X(a, u8, UINT64,        8)  \
-  X(a, e4, FLOAT8_E4M3FN, 1)  \
-  X(a, e5, FLOAT8_E5M2,   1)
+  X(a, u1, UINT8,           1)   \
+  X(a, i1, INT8,            1)   \
+  X(a, i2, INT16,           2)   \
+  X(a, i4, INT32,           4)   \
+  X(a, i8, INT64,           8)   \
+  X(a, f2, FLOAT16,         2)   \
+  X(a, f4, FLOAT32,         4)   \
+  X(a, f8, FLOAT64,         8)   \
+  X(a, c4, COMPLEX64,       8)   \
+  X(a, c8, COMPLEX128,      16)  \
+  X(a, b1, BOOL,            1)   \
+  X(a, bf, BFLOAT16,        2)   \
+  X(a, u2, UINT16,          2)   \
+  X(a, u4, UINT32,          4)   \
+  X(a, u8, UINT64,          8)   \
+  X(a, e4, FLOAT8_E4M3FN,   1)   \
+  X(a, e5, FLOAT8_E5M2,     1)   \
+  X(a, z4, FLOAT8_E4M3FNUZ, 1)   \
+  X(a, z5, FLOAT8_E5M2FNUZ, 1)   \
+  X(a, e8, FLOAT8_E8M0FNU,  1)
 
 /* X(a, tag, conversion): the floats of eight bits. */
 #define ST_FLOAT8_TAGS(X, a) \
-  X(a, e4, e4m3fn) \
-  X(a, e5, e5m2)
+  X(a, e4, e4m3fn)   \
+  X(a, e5, e5m2)     \
+  X(a, z4, e4m3fnuz) \
+  X(a, z5, e5m2fnuz) \
+  X(a, e8, e8m0fnu)
 
 enum {
 #define ST_TAG_ENUM(a, tag, id, bytes) ST_DTYPE_##tag = ST_##id,
@@ -51,6 +57,12 @@ enum {
 #define ST_TYPE_c4 c64
 #define ST_TYPE_c8 c128
 #define ST_TYPE_b1 b8
+/* Floats of eight bits, by the codes of their zeros: two, 0, none. */
+#define ST_TYPE_e4 float8
+#define ST_TYPE_e5 float8
+#define ST_TYPE_z4 u8
+#define ST_TYPE_z5 u8
+#define ST_TYPE_e8 power
 
 #define ST_TAG_BIT(a, tag, id, bytes) | UINT64_C(1) << ST_##id
 _Static_assert((0 ST_TAGS(ST_TAG_BIT, 0)) ==
@@ -93,7 +105,9 @@ _Static_assert((0 ST_TAGS(ST_TAG_BIT, 0)) ==
 #define ST_LIST_HALF(M, ...)                                                 \
   M##_HALF(f2, __VA_ARGS__) M##_HALF(bf, __VA_ARGS__)
 #define ST_LIST_FLOAT8(M, ...)                                               \
-  M##_HALF(e4, __VA_ARGS__) M##_HALF(e5, __VA_ARGS__)
+  M##_HALF(e4, __VA_ARGS__) M##_HALF(e5, __VA_ARGS__)                        \
+  M##_HALF(z4, __VA_ARGS__) M##_HALF(z5, __VA_ARGS__)                        \
+  M##_HALF(e8, __VA_ARGS__)
 #define ST_LIST_FLOAT(M, ...)                                                \
   ST_LIST_WIDE(M, __VA_ARGS__)                                               \
   M##_QUICK(f2, __VA_ARGS__) M##_QUICK(bf, __VA_ARGS__)
@@ -129,6 +143,14 @@ _Static_assert((0 ST_TAGS(ST_TAG_BIT, 0)) ==
   ST_LIST_WRAP_REAL(M, __VA_ARGS__) ST_LIST_COMPLEX(M, __VA_ARGS__)
 #define ST_LIST_ALL(M, ...)                                                  \
   ST_LIST_NUMBER(M, __VA_ARGS__) ST_LIST_BOOL(M, __VA_ARGS__)
+
+#define ST_LISTED_HALF(tag, ...) | UINT64_C(1) << ST_DTYPE_##tag
+#define ST_FLOAT8_BIT(a, tag, conversion) | UINT64_C(1) << ST_DTYPE_##tag
+_Static_assert((0 ST_LIST_FLOAT8(ST_LISTED, 0)) ==
+               ST_DTYPES_OF(ST_KIND_BIT(FLOAT8)) &&
+               (0 ST_FLOAT8_TAGS(ST_FLOAT8_BIT, 0)) ==
+               ST_DTYPES_OF(ST_KIND_BIT(FLOAT8)),
+               "a float of eight bits is in no list");
 
 /* Loops of a table row, by dtype. */
 #define ST_SLOT_LOOP(tag, name, ...) [ST_DTYPE_##tag] = name##_##tag,

@@ -274,8 +274,8 @@ def refused_values():
                       "quantized tensors"),
         "nested": (torch.nested.nested_tensor([a[0], a[1, :2]]),
                    "nested tensors"),
-        "float8": (a.to(torch.float8_e8m0fnu),
-                   "the dtype float8_e8m0fnu, which has no equivalent here"),
+        "bits8": (a.to(torch.uint8).view(torch.bits8),
+                  "the dtype bits8, which has no equivalent here"),
     }
 
 

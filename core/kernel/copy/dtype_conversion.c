@@ -115,10 +115,10 @@ EACH_SIGNED(CONVERT_FROM_HALF, bf)
   EACH_SIGNED(CONVERT_FROM_HALF, tag)                                        \
   CONVERT_FROM_HALF(tag, u4) CONVERT_FROM_HALF(tag, u8)                      \
   CONVERT_HALVES(tag, f2) CONVERT_HALVES(tag, bf)                            \
-  CONVERT_HALVES(f2, tag) CONVERT_HALVES(bf, tag)
+  CONVERT_HALVES(f2, tag) CONVERT_HALVES(bf, tag)                            \
+  ST_LIST_FLOAT8(CONVERT_FROM_8, tag)
+#define CONVERT_FROM_8_HALF(src, dst) CONVERT_HALVES(dst, src)
 ST_FLOAT8_TAGS(CONVERT_FLOAT8, 0)
-CONVERT_HALVES(e4, e5)
-CONVERT_HALVES(e5, e4)
 CONVERT_HALVES(f2, bf)
 CONVERT_HALVES(f2, f2)
 CONVERT_HALVES(bf, f2)
@@ -230,10 +230,10 @@ static bool is_interleaved(const int64_t *s, int64_t n0, int64_t n1,
 #define SAME(tag, b) {"copy_" #tag, {[ST_DTYPE_##tag] = same_##b}},
 #define SAME_BITS(dst, src, b) {"copy_" #dst, {[ST_DTYPE_##src] = same_##b}},
 
-#define SLOT_FROM(dst, tag, conversion) SLOT(dst, tag)
-#define FROM_FLOAT8(tag, dst) {"copy_" #tag, {ST_FLOAT8_TAGS(SLOT_FROM, dst)}},
+#define FROM_HALF(src, dst) SLOT(dst, src)
+#define FROM_FLOAT8(tag, dst) {"copy_" #tag, {ST_LIST_FLOAT8(FROM, dst)}},
 #define FLOAT8_ROWS(a, tag, conversion) \
-  ROW(tag) FROM_UNSIGNED(tag) SAME(tag, 1)
+  ROW(tag) FROM_UNSIGNED(tag) FROM_FLOAT8(tag, tag) SAME(tag, 1)
 
 /* Further rows of a dtype replace conversions. */
 static const st_kernel_row rows[] = {
@@ -257,7 +257,6 @@ static const st_kernel_row rows[] = {
   FROM_FLOAT8(bf, bf) FROM_FLOAT8(f4, f4) FROM_FLOAT8(f8, f8)
   FROM_FLOAT8(c4, c4) FROM_FLOAT8(c8, c8) FROM_FLOAT8(b1, b1)
   ST_FLOAT8_TAGS(FLOAT8_ROWS, 0)
-  {"copy_e4", {SLOT(e4, e5)}}, {"copy_e5", {SLOT(e5, e4)}},
 };
 
 ST_EXPORT(st__copy, rows)

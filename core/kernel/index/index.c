@@ -289,6 +289,10 @@ ADD_ROW(i8, uint64_t, uint64_t, SAME, SAME, INT_ALPHA)
 ADD_ROW(b1, uint8_t, uint32_t, SAME, TO_BOOL, INT_ALPHA)
 ADD_ROW(f2, uint16_t, float, st__half_to_float, st__float_to_half, REAL_ALPHA)
 ADD_ROW(bf, uint16_t, float, st__bf16_to_float, st__float_to_bf16, REAL_ALPHA)
+#define ADD_FLOAT8(a, tag, name)                                            \
+  ADD_ROW(tag, uint8_t, float, st__##name##_to_float, st__float_to_##name,  \
+          REAL_ALPHA)
+ST_FLOAT8_TAGS(ADD_FLOAT8, 0)
 ADD_ROW(f4, float, float, SAME, SAME, REAL_ALPHA)
 ADD_ROW(f8, double, double, SAME, SAME, REAL_ALPHA)
 
@@ -553,7 +557,7 @@ PACKS(16)
 static const st_kernel_row rows[] = {
   {"index_get", {ST_BY_SIZE(get)}},
   {"index_put", {ST_BY_SIZE(put)}},
-  {"index_add", {ST_BY_TAG(ALL, add)}},
+  {"index_add", {ST_BY_TAG(ALL, add) ST_BY_TAG(FLOAT8, add)}},
   REDUCE(mul), REDUCE(max), REDUCE(min),
   {"index_check", {[ST_INT64] = check}},
   {"nonzero_count", {ST_BY_TAG(NONZERO, count)}},

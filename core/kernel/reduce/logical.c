@@ -30,12 +30,9 @@
 
 /* -- The table ------------------------------------------------------------ */
 
-/* Without the sign, zero has no bits. */
-#define SLOT(name, tag, conversion) [ST_DTYPE_##tag] = name##_float8,
-
 static const st_kernel_row rows[] = {
-  {"any", {ST_BY_TYPE(NONZERO, any) ST_FLOAT8_TAGS(SLOT, any)}},
-  {"all", {ST_BY_TYPE(NONZERO, all) ST_FLOAT8_TAGS(SLOT, all)}},
+  {"any", {ST_BY_TYPE(NONZERO, any) ST_BY_TYPE(FLOAT8, any)}},
+  {"all", {ST_BY_TYPE(NONZERO, all) ST_BY_TYPE(FLOAT8, all)}},
   {"count", {ST_BY_TYPE(NONZERO, count)}}};
 
 ST_EXPORT(st__logical, rows)

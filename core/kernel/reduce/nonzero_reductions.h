@@ -1,6 +1,7 @@
 /* The reductions FAMILY_u8 to FAMILY_c128 of x != 0, by the parameters A and
- * OP. int8, uint8 and bool share u8, float16 and bfloat16 f16, floats of eight
- * bits float8. ENDS_AT is the field ends_at of st_reduce_ops; default: 0.
+ * OP. int8, uint8 and bool share u8, float16 and bfloat16 f16. Floats of
+ * eight bits: float8, if their zeros have two codes; power, if there is no
+ * zero. ENDS_AT is the field ends_at of st_reduce_ops; default: 0.
  */
 
 #ifndef ENDS_AT
@@ -31,6 +32,12 @@
 #undef LOAD
 #define LOAD(x) (((x) & 0x7f) != 0)
 #define NAME JOIN(FAMILY, float8)
+#define T u8
+#include "kernel/reduce/reduction_template.h"
+
+#undef LOAD
+#define LOAD(x) ((x) | 1)
+#define NAME JOIN(FAMILY, power)
 #define T u8
 #include "kernel/reduce/reduction_template.h"
 

@@ -109,7 +109,7 @@ static int dtype_info(lua_State *L) {
   set_flag(L, "is_complex", st_dtype_is_complex(d));
   set_flag(L, "is_signed", d != ST_BOOL && !st_dtype_is_unsigned(d));
   if (part->max > 0) {
-    set_number(L, "min", -part->max);
+    set_number(L, "min", part->min);
     set_number(L, "max", part->max);
     set_number(L, "eps", part->eps);
     set_number(L, "tiny", part->tiny);

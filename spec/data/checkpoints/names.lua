@@ -56,6 +56,6 @@ refused = {
 "quantized tensors",
 ["refused_nested.pt"] =
 "nested tensors",
-["refused_float8.pt"] =
-"the dtype float8_e8m0fnu, which has no equivalent here",
+["refused_bits8.pt"] =
+"the dtype bits8, which has no equivalent here",
 }}

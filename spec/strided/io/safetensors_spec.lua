@@ -217,12 +217,12 @@ describe("A .safetensors file", function()
 
   it("may have tensors of other dtypes beside those that are asked for",
      function()
-    local bytes = file_of('{"a":{"dtype":"F8_E8M0","shape":[1],"data_offsets":'
+    local bytes = file_of('{"a":{"dtype":"F6_E2M3","shape":[1],"data_offsets":'
       .. '[0,2]},"b":{"dtype":"U8","shape":[2],"data_offsets":[2,4]}}',
       "\1\2\3\4")
     assert.same({3, 4}, load(bytes, {names = {"b"}}).b:totable())
     for _, options in ipairs {{}, {names = {"b", "a"}}} do
-      raises({"load: ", "'a': dtype F8_E8M0 has no equivalent"},
+      raises({"load: ", "'a': dtype F6_E2M3 has no equivalent"},
              load, bytes, options)
     end
   end)
@@ -285,8 +285,8 @@ describe("A .safetensors file", function()
      '"data_offsets":[0]}}', "\1"), "must be a beginning and an end"},
     {"has no offset", file_of('{"a":{"dtype":"BF16","shape":[3],' ..
      '"data_offsets":[]}}', "\1"), "must be a beginning and an end"},
-    {"has 8-bit floats without an end",
-     file_of('{"a":{"dtype":"F8_E8M0","shape":[1],' ..
+    {"has 6-bit floats without an end",
+     file_of('{"a":{"dtype":"F6_E2M3","shape":[1],' ..
      '"data_offsets":[0]}}', "\1"), "must be a beginning and an end"},
     {"lacks a field", file_of('{"a":{"dtype":"U8","shape":[]}}'),
      "has no data_offsets"},
@@ -295,13 +295,13 @@ describe("A .safetensors file", function()
      "'dtype' twice"},
     {"repeats a tensor", file_of(two(2, 4):gsub('"b"', '"\\u0061"'),
      "\1\2\3\4"), "'a' twice"},
-    {"has 8-bit floats", file_of(one("F8_E8M0", "[1]", 0, 1), "\1"),
-     "F8_E8M0 has no equivalent"},
-    {"has 8-bit floats that end before they begin",
-     file_of(one("F8_E8M0", "[1]", 0, -2), ""), "'data_offsets' is malformed"},
-    {"has 8-bit floats that go back", file_of(
+    {"has 6-bit floats", file_of(one("F6_E2M3", "[1]", 0, 1), "\1"),
+     "F6_E2M3 has no equivalent"},
+    {"has 6-bit floats that end before they begin",
+     file_of(one("F6_E2M3", "[1]", 0, -2), ""), "'data_offsets' is malformed"},
+    {"has 6-bit floats that go back", file_of(
      '{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},' ..
-     '"b":{"dtype":"F8_E8M0","shape":[1],"data_offsets":[2,1]}}', "\1\2"),
+     '"b":{"dtype":"F6_E2M3","shape":[1],"data_offsets":[2,1]}}', "\1\2"),
      "'b' ends before it begins"},
     {"has an array for a header", file_of "{]", "malformed"},
     {"has a header that is not closed", file_of '{"a":', "malformed"},

@@ -48,7 +48,8 @@ describe("Completion", function()
     {"nn.Linear(2, 3, {b", "bias = "}, {"{t, pri", "print"},
     {"st.asarray(1, {co", "copy = "}, {"x[{fiel", "fields"},
     {"f({a = {1}, fiel", "fields"},
-    {"t:to 'floa", "float16 float32 float64 float8_e4m3fn float8_e5m2"},
+    {"t:to 'floa", "float16 float32 float64 float8_e4m3fn float8_e5m2 "
+     .. "float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu"},
     {"t:to('cp", "cpu"},
     {"{dtype = 'bf", "bfloat16"}, {"{device = 'm", "meta"},
     {"{memory_format = 'channels_last_", "channels_last_3d"},
