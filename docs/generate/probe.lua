@@ -17,11 +17,42 @@ local unpack = table.unpack or unpack -- luacheck: ignore 143
 
 local probe = {}
 
-local DTYPES = {
-  "bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32",
-  "uint64", "float16", "bfloat16", "float32", "float64", "complex64",
-  "complex128",
-}
+-- The order of dtypes in texts, by kind; floats of one byte and complex numbers
+-- of four come last, and are no part of "all".
+local ORDER = {bool = 1, unsigned = 2, signed = 2, float = 3, complex = 4}
+local FAMILY = {[2] = "integers", [3] = "floats", [4] = "complex",
+                [5] = "float8"}
+
+local function order_of(d)
+  local order = ORDER[d.kind]
+  if order == 3 and d.size == 1 then return 5 end
+  return order == 4 and d.size == 4 and 6 or order
+end
+
+--- The dtypes of tensors, and what several are called together, the largest
+-- first.
+local function known_dtypes()
+  local list, names, all, families = {}, {}, {}, {{"all"}}
+  for i, d in ipairs(core.dtypes()) do
+    local order = order_of(d)
+    local rank = (order * 100 + (order == 2 and 0 or d.size)) * 100 + i
+    if d.is_of_tensors then list[#list + 1] = {d.name, order, rank} end
+  end
+  table.sort(list, function(a, b) return a[3] < b[3] end)
+  families[1][2] = all
+  for i, d in ipairs(list) do
+    local family = FAMILY[d[2]]
+    names[i] = d[1]
+    if d[2] < 5 then all[#all + 1] = d[1] end
+    if family and families[#families][1] ~= family then
+      families[#families + 1] = {family, {}}
+    end
+    if family then table.insert(families[#families][2], d[1]) end
+  end
+  return names, families
+end
+
+local DTYPES, FAMILIES = known_dtypes()
 
 -- Shapes to try.
 local SHAPES = {{}, {3}, {2, 3}, {2, 2, 2}, {0, 2}}
@@ -154,15 +185,6 @@ end
 
 -- -- Dtypes -------------------------------------------------------------------
 
--- What several dtypes are called together, the largest first.
-local FAMILIES = {
-  {"all", DTYPES},
-  {"integers", {"uint8", "int8", "int16", "int32", "int64", "uint16", "uint32",
-                "uint64"}},
-  {"floats", {"float16", "bfloat16", "float32", "float64"}},
-  {"complex", {"complex64", "complex128"}},
-}
-
 --- "bool, integers, float32": names of dtypes in the order of DTYPES, families
 -- by one word.
 local function list_text(list)
@@ -173,9 +195,8 @@ local function list_text(list)
     for _, name in ipairs(family[2]) do
       is_whole = is_whole and set[name] ~= nil
     end
-    if is_whole and family[1] == "all" then return "all" end
     for _, name in ipairs(is_whole and family[2] or {}) do
-      set[name] = family[1]
+      if set[name] == true then set[name] = family[1] end
     end
   end
   for _, name in ipairs(list) do

@@ -9,6 +9,7 @@
 local st = require "strided"
 local core = require "strided.core"
 local contents = require "spec.fuzz.contents"
+local dtypes = require "spec.fuzz.dtypes"
 local images = require "spec.fuzz.images"
 local numeric = require "spec.fuzz.numeric"
 local optimizers = require "spec.fuzz.optimizers"
@@ -23,12 +24,7 @@ local getenv, pairs = os.getenv, pairs
 
 local M = {}
 
-M.DTYPES = {
-  "bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16",
-  "float32", "float64", "complex64", "complex128",
-}
--- of every 13th case, since most operators are for floats
-local UNSIGNED = {"uint16", "uint32", "uint64"}
+M.DTYPES = dtypes.common
 
 -- -- The random source -------------------------------------------------------
 
@@ -590,7 +586,9 @@ function M.case(seed, i)
   st.manual_seed(i)
   c.tame = c:chance(0.65)
   c.dtype = c:pick(M.DTYPES)
-  if i % 13 == 3 then c.dtype = UNSIGNED[floor(i / 13) % 3 + 1] end
+  if i % 13 == 3 then
+    c.dtype = dtypes.rare[floor(i / 13) % #dtypes.rare + 1]
+  end
   c.sizes = random_sizes(c)
   return c
 end

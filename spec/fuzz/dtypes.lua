@@ -1,0 +1,17 @@
+--- The dtypes of the fuzzer's tensors.
+
+local core = require "strided.core"
+
+local common = {
+  "bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16",
+  "float32", "float64", "complex64", "complex128",
+}
+
+-- The others, of every 13th case, since most operators are for floats.
+local rare, is_common = {}, {}
+for _, name in ipairs(common) do is_common[name] = true end
+for _, d in ipairs(core.dtypes()) do
+  if d.is_of_tensors and not is_common[d.name] then rare[#rare + 1] = d.name end
+end
+
+return {common = common, rare = rare}
