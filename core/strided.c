@@ -470,6 +470,10 @@ st_status st_generator_set_state(st_generator *g, const void *bytes,
   return st__generator_set_state(g, bytes, n);
 }
 st_generator *st_default_generator(void) { return st__default_generator(); }
+void st_manual_seed(uint64_t seed) {
+  st_generator_seed(st__default_generator(), seed);
+  st__devices_seed(seed);
+}
 st_generator *st_generator_enter(st_generator *g) {
   return st__generator_enter(g);
 }

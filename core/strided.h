@@ -326,8 +326,11 @@ ST_API st_status st_generator_set_state(st_generator *g, const void *bytes,
                                         size_t n);
 /* The generator that operators use when none is passed, one for all Lua states
  * of the process. The system seeds it at its first use, and in a forked child
- * anew, unless st_generator_seed, _assign or _set_state has. Borrowed. */
+ * anew, unless st_manual_seed, st_generator_seed, _assign or _set_state has.
+ * Borrowed. */
 ST_API st_generator *st_default_generator(void);
+/* Seeds the default generator, and the generators of devices. */
+ST_API void st_manual_seed(uint64_t seed);
 /* Makes g, or NULL for that of the process, the default generator of this
  * thread. Borrowed: the thread enters another one before g is released. Returns
  * the one before, or NULL. */

@@ -104,6 +104,9 @@ st_tensor *st_recorder_input(const st_recorder *r, int i) {
   return st__recorder_input(r, i);
 }
 
+st_device st_recorder_device(const st_recorder *r) {
+  return st__recorder_device(r);
+}
 bool st_recorder_is_fake(const st_recorder *r, const st_tensor *t) {
   return st__recorder_is_fake(r, t);
 }

@@ -107,6 +107,8 @@ ST_API st_status st_recorder_begin(const st_tracing_config *c,
                                    st_recorder **out);
 /* The fake tensor of input i; borrowed. */
 ST_API st_tensor *st_recorder_input(const st_recorder *r, int i);
+/* The device on which the recording will run: that of the arguments. */
+ST_API st_device st_recorder_device(const st_recorder *r);
 /* True if t is a fake tensor of this recorder. */
 ST_API bool st_recorder_is_fake(const st_recorder *r, const st_tensor *t);
 /* Marks the function as one that cannot be recorded for these arguments, and is

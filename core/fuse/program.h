@@ -17,6 +17,8 @@
 #ifndef ST_FUSE_PROGRAM_H
 #define ST_FUSE_PROGRAM_H
 
+#include <stdatomic.h>
+
 #include "base/refcount.h"
 #include "iter/iter.h"
 
@@ -64,6 +66,9 @@ typedef struct st_jit_region {
   uint32_t at;
 } st_jit_region;
 
+/* What devices have made of a program: fuse/device/device_loop.c. */
+typedef struct st_device_code st_device_code;
+
 typedef struct st_program {
   st_refcount refs;
   int ninputs, noutputs, nslots;
@@ -86,6 +91,7 @@ typedef struct st_program {
   st_jit_region regions[ST_JIT_REGIONS];
   char *code;              /* owned pages, code_size bytes; or NULL */
   size_t code_size;
+  _Atomic(st_device_code *) device_codes; /* owned */
   st_slot slots[ST_PROGRAM_SLOTS];
 } st_program;
 

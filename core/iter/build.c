@@ -176,7 +176,7 @@ static st_status copy_input(st_iter *it, st_iter_operand *op, st_dtype dtype) {
   const st_tensor *t = op->tensor;
   st_tensor *temporary = NULL;
   int64_t strides[ST_MAX_DIMS];
-  if (t->ndim == 0) {
+  if (t->ndim == 0 && !st__is_privateuse(t)) {
     convert_scalar(op, dtype, it->is_meta);
     return ST_OK;
   }
@@ -204,16 +204,13 @@ static st_status convert_inputs(st_iter *it) {
 /* Note [Overlapping inputs are copied]
  * An input that shares memory with an output is read from a copy, unless both
  * are the same elements in the same order. The overlap is decided exactly, so
- * no other call pays for a copy. On other devices the memory cannot be copied
- * here, and a partial overlap is an error. */
+ * no other call pays for a copy. */
 static st_status copy_overlapping(st_iter *it) {
   for (int j = it->noutputs; j < it->noperands; j++) {
     st_iter_operand *in = &it->op[j];
     const st_tensor *out = overlapped_by(it, in);
     if (!out) continue;
-    ST_TRY(it->device > ST_DEVICE_META
-           ? st__check_partial_overlap(out, in->tensor)
-           : copy_input(it, in, in->target));
+    ST_TRY(copy_input(it, in, in->target));
   }
   return ST_OK;
 }

@@ -15,7 +15,7 @@ void st__iter_use_temporary(st_iter *it, st_iter_operand *op,
 /* On the meta device a temporary has no bytes but the same strides as on the
  * CPU, so that results have the same layout on both. */
 static inline st_device st__iter_temporary_device(const st_iter *it) {
-  return it->is_meta ? ST_DEVICE_META : ST_DEVICE_CPU;
+  return it->is_meta ? ST_DEVICE_META : it->device;
 }
 /* Only the CPU's memory can be converted here. The loops of other devices
  * convert what they read and write. */

@@ -126,12 +126,17 @@ static st_status move_elements(const st_tensor *dst, const st_tensor *src) {
   return st__move_run(&m);
 }
 
+static bool leaves_cpu(const st_tensor *dst, const st_tensor *src) {
+  return st__is_privateuse(dst) || st__is_privateuse(src);
+}
+
 /* Two operands of equal shape fit in the inline slots, so nothing is
  * allocated. */
 st_status st__copy_unchecked(st_tensor *dst, const st_tensor *src) {
   st_iter it;
   if (st__is_meta(dst)) st__dry_run_copy(dst, src);
   if (st__is_meta(dst) || st__is_meta(src) || src->numel == 0) return ST_OK;
+  if (leaves_cpu(dst, src)) return st__copy_on_device(dst, src, st__copy);
   if (is_same_lazily(dst, src)) return move_elements(dst, src);
   start(&it, 0, dst, src);
   const st_status built = st__iter_build(&it);
@@ -167,8 +172,7 @@ static bool is_move(const st_tensor *dst, const st_tensor *src) {
   return dst->storage == src->storage && dst->dtype == src->dtype &&
          is_same_lazily(dst, src) && st__same_sizes(dst, src) &&
          st__is_contiguous(dst) && st__is_contiguous(src) &&
-         !st__is_meta(dst) && !st__is_privateuse(dst) &&
-         st__overlap(dst, src) != ST_OVERLAP_NO;
+         !st__is_meta(dst) && st__overlap(dst, src) != ST_OVERLAP_NO;
 }
 
 static st_status resolve_and_copy(st_tensor *dst, const st_tensor *src) {
@@ -197,6 +201,9 @@ st_status st__copy(st_tensor *dst, const st_tensor *src) {
   if (st__is_meta(src) && !st__is_meta(dst)) {
     return st__fail(ST_BAD_STATE, "src is on the meta device and has no "
                     "elements to copy");
+  }
+  if (leaves_cpu(dst, src) && !st__is_meta(dst)) {
+    return st__copy_on_device(dst, src, st__copy);
   }
   if (negates_first(src, dst->dtype)) {
     return resolve_and_copy(dst, src);
@@ -229,6 +236,18 @@ static st_status new_like(const st_tensor *t, st_dtype dtype,
                                   out);
 }
 
+static st_status zero(st_tensor *t) {
+  st_tensor *number = NULL;
+  if (!st__is_privateuse(t)) {
+    memset(t->storage->data, 0, t->storage->nbytes);
+    return ST_OK;
+  }
+  ST_TRY(st__tensor_from_scalar(st__scalar_int(0), t->dtype, false, &number));
+  const st_status status = st__copy_on_device(t, number, st__copy);
+  st__tensor_release(&number);
+  return status;
+}
+
 st_status st__clone(const st_tensor *t, st_dtype dtype, st_format format,
                     st_tensor **out) {
   st_tensor *copy = NULL;
@@ -237,7 +256,7 @@ st_status st__clone(const st_tensor *t, st_dtype dtype, st_format format,
   ST_TRY(new_like(t, dtype, format, &copy));
   warn_complex_cast(dtype, t->dtype);
   if (st__lacks_memory(t)) {
-    memset(copy->storage->data, 0, copy->storage->nbytes);
+    status = zero(copy);
   } else if (negates_first(t, dtype)) {
     status = resolve_and_copy(copy, t);
   } else {

@@ -12,6 +12,13 @@ st_status st__copy(st_tensor *dst, const st_tensor *src);
 __attribute__((warn_unused_result))
 st_status st__copy_unchecked(st_tensor *dst, const st_tensor *src);
 
+/* st__copy if one of the two is on an extension device: Note [Copies between
+ * devices]. Neither is on the meta device, and both have memory. here copies on
+ * the CPU. */
+typedef st_status (*st_copy_fn)(st_tensor *dst, const st_tensor *src);
+st_status st__copy_on_device(st_tensor *dst, const st_tensor *src,
+                             st_copy_fn here);
+
 /* True if a copy over this iterator, built for one output and one input, runs
  * tile by tile because the two have different fastest dimensions. */
 bool st__copy_is_tiled(const st_iter *it);

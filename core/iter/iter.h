@@ -144,7 +144,7 @@ st_tensor *st__iter_take_output(st_iter *it, int i);
 /* Runs loop over all elements, on several threads if there are more than grain.
  * Runs only once, because it may reorder the iterator. INTERRUPTED is its only
  * failure on the CPU (Note [Interrupts of long calls]). On an extension device,
- * whose memory it cannot access, NO_KERNEL without a message. */
+ * whose memory it cannot access, NO_KERNEL. */
 __attribute__((warn_unused_result))
 st_status st__iter_run(st_iter *it, st_loop loop, const void *ctx,
                        int64_t grain);

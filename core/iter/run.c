@@ -289,8 +289,13 @@ void st__iter_serial_range(const st_iter *it, st_loop loop, const void *ctx,
   if (begin < end) run_alone(&j, begin, end);
 }
 
+static st_status refuse_device(const st_iter *it) {
+  return st__fail(ST_NO_KERNEL, "the CPU cannot access elements on device "
+                  "'%s'", st__device_name(it->device));
+}
+
 static st_status run_serial(st_iter_job *j) {
-  if (j->it->device > ST_DEVICE_META) return ST_NO_KERNEL;
+  if (j->it->device > ST_DEVICE_META) return refuse_device(j->it);
   const int64_t n = j->it->numel;
   int64_t at = 0;
   if (j->it->is_meta && !st__is_dry_run()) st__miss_elements();
@@ -350,7 +355,7 @@ static void report_dry_run(const st_iter *it, st_loop loop, const void *ctx,
 
 static st_status run_job(st_iter_job *j, int64_t grain) {
   const st_iter *it = j->it;
-  if (it->device > ST_DEVICE_META) return ST_NO_KERNEL; /* see iter.h */
+  if (it->device > ST_DEVICE_META) return refuse_device(it);
   if (j->packed && !j->tiled && !j->streams) {
     j->block_dims = st__pack_dims(it, &j->unit);
   }

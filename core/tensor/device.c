@@ -192,6 +192,11 @@ const st_backend *st__backend_of(st_device d) {
   return is_registered(e) && e->has_backend ? &e->backend : NULL;
 }
 
+bool st__device_compiles(st_device d) {
+  const st_backend *b = st__backend_of(d);
+  return b && b->compile;
+}
+
 st_status st__device_allocate(st_device d, size_t nbytes, void **block) {
   const device_entry *e = entry(d);
   if (!is_registered(e)) {

@@ -37,6 +37,8 @@ st_status st__backend_add(st_device kind, const char *name,
 /* The backend of a device; NULL for the CPU, Meta, and devices that are not
  * registered or only have an allocator. */
 const st_backend *st__backend_of(st_device device);
+/* True for a device that runs expressions. */
+bool st__device_compiles(st_device device);
 
 /* Memory of extension devices. */
 st_status st__device_allocate(st_device device, size_t nbytes, void **block);

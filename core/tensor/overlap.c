@@ -323,17 +323,9 @@ st_status st__check_internal_overlap(const st_tensor *t) {
                   st__shape_text(t->ndim, t->strides, (char[160]){0}, 160));
 }
 
-static st_status overlaps(const st_tensor *out, const st_tensor *in) {
-  return st__fail(ST_OVERLAP, "the tensor to be written, shape %s, shares "
-                  "memory with another operand, shape %s; clone one of them "
-                  "first", ST_SHAPE_TEXT(out), ST_SHAPE_TEXT(in));
-}
-
-st_status st__check_partial_overlap(const st_tensor *out,
-                                    const st_tensor *in) {
-  return st__overlap(out, in) == ST_OVERLAP_SOME ? overlaps(out, in) : ST_OK;
-}
-
 st_status st__check_no_overlap(const st_tensor *out, const st_tensor *in) {
-  return st__overlap(out, in) != ST_OVERLAP_NO ? overlaps(out, in) : ST_OK;
+  return st__overlap(out, in) == ST_OVERLAP_NO ? ST_OK
+    : st__fail(ST_OVERLAP, "the tensor to be written, shape %s, shares "
+               "memory with another operand, shape %s; clone one of them "
+               "first", ST_SHAPE_TEXT(out), ST_SHAPE_TEXT(in));
 }

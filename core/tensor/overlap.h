@@ -37,9 +37,6 @@ st_status st__overlaps_itself(const st_tensor *t, bool *out);
 
 /* OVERLAP if t, which is about to be written, overlaps itself. */
 st_status st__check_internal_overlap(const st_tensor *t);
-/* OVERLAP if out and in overlap, unless they are the same elements in the same
- * order. */
-st_status st__check_partial_overlap(const st_tensor *out, const st_tensor *in);
 /* OVERLAP if out and in overlap at all. */
 st_status st__check_no_overlap(const st_tensor *out, const st_tensor *in);
 

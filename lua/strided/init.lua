@@ -252,8 +252,8 @@ end
 
 --- What is known of a device: a table with `name`, that of the hardware, and
 -- where the library says so `alignment`, `max_bytes` of one tensor,
--- `total_bytes` and `free_bytes` of its memory, and `units`, the processors
--- that work at a time.
+-- `total_bytes` and `free_bytes` of its memory, and `units`, the number of its
+-- processors.
 -- @function device_properties
 -- @tparam string device
 -- @treturn table

@@ -227,6 +227,115 @@ topic("an addition on the device", function()
   fails("other tensors are on", function() return t + st.ones(3) end)
 end)
 
+--- How many loops the device runs meanwhile.
+local function loops(fn)
+  local before_it = ex.loops()
+  fn()
+  return ex.loops() - before_it
+end
+
+topic("expressions on the device", function()
+  local x = floats {{-1.5, 0, 2}, {3, 0.25, -7}}
+  local t, double = x:to(DEVICE), x:to("float64")
+  for _, name in ipairs {"exp", "tanh", "relu", "floor", "sigmoid", "erf",
+                         "gelu", "isnan", "sign", "log1p"} do
+    local got
+    same(1, loops(function() got = st[name](t) end))
+    assert(got:to("cpu"):equal(st[name](x)) or name == "log1p")
+    same(1, loops(function()
+      got = st[name](double:to(DEVICE):t())
+    end))
+    same("example", got.device)
+  end
+  -- in place, out=, broadcasting, numbers, mixed dtypes, comparisons
+  same(1, loops(function() t:mul_(2) end))
+  same_values(x * 2, t)
+  local out = st.zeros({0}, DEVICE)
+  same(1, loops(function() st.add(t, t[1], {out = out, alpha = 3}) end))
+  same_values(st.add(x * 2, x[1] * 2, {alpha = 3}), out)
+  same(1, loops(function() out = t + double:to(DEVICE) end))
+  same("float64", out.dtype)
+  same_values(x * 2 + double, out)
+  same(1, loops(function() out = t:gt(1) end))
+  same_values((x * 2):gt(1), out)
+  same(1, loops(function() t:clamp_(-1, 1) end))
+  same_values((x * 2):clamp(-1, 1), t)
+  -- integers have no expression: the CPU computes, and fails as it does
+  local n = st.tensor({7, -7}, DEVICE)
+  same(0, loops(function() out = n:fmod(4) end))
+  same_values(st.tensor {3, -3}, out)
+  fails("division of int64 by zero", function() return n:fmod(0) end)
+  fails("in one place", st.mul_, st.zeros({1}, DEVICE):expand(3), 2)
+  t[1]["2:3"]:add_(t[1]["1:2"])
+  x = (x * 2):clamp(-1, 1)
+  x[1]["2:3"]:add_(x[1]["1:2"])
+  same_values(x, t)
+end)
+
+topic("fused expressions are one loop", function()
+  local f = st.fuse(function(a, b) return (a * b + 1):exp() * a - b end)
+  local a, b = X / 10, floats {1, 2, 3}
+  local got
+  for _ = 1, 2 do
+    same(1, loops(function() got = f(a:to(DEVICE), b:to(DEVICE)) end))
+    same("example", got.device)
+    assert(got:to("cpu"):equal(f(a, b)))
+  end
+  same("example", st.fuse(function(t) return st.zeros_like(t) + 1 end)(
+    a:to(DEVICE)).device)
+  fails("on device", f, a:to(DEVICE), b)
+  local g = a:to(DEVICE):requires_grad_()
+  f(g, b:to(DEVICE)):sum():backward()
+  local h = a:clone():requires_grad_()
+  f(h, b):sum():backward()
+  assert(g.grad:to("cpu"):allclose(h.grad))
+end)
+
+topic("gradients on the device", function()
+  local here, t = X:clone():requires_grad_(), X:to(DEVICE):requires_grad_();
+  (here * here + here:sin()):sum():backward();
+  (t * t + t:sin()):sum():backward()
+  same("example", t.grad.device)
+  same_values(here.grad, t.grad)
+end)
+
+topic("two devices of one backend", function()
+  same("cpu meta example example:1", table.concat(st.devices(), " "))
+  local x, t = st.ones({2}, DEVICE), st.ones({2}, {device = "example:1"})
+  same("example:1", t.device)
+  same("example:1", (t * 2 + 1).device)
+  same("example:1", t:sum().device)
+  same("example:1", st.rand_like(t).device)
+  same("example", t:to("example").device)
+  same("example", t:to("example:0").device)
+  same("example:1", x:to("example:1").device)
+  same_values(st.ones(2), x:to("example:1"))
+  fails("is on device 'example', but the kernel runs on 'example:1'", st.add,
+        t, x)
+  fails("other tensors are on", st.cat, {t, x})
+  fails("example:2", st.ones, {2}, {device = "example:2"})
+  same("memory of the host", st.device_properties("example:1").name)
+  same(64, st.device_properties("example").alignment)
+  st.synchronize("example:1")
+  st.synchronize()
+  fails("must be a device", st.synchronize, "exampel")
+end)
+
+topic("a kernel that inherits a meta function", function()
+  local a, b = floats {1, 2, 3}:to(DEVICE), floats {4, 5, 6}:to(DEVICE)
+  local events = st.trace(function() same(32, a:dot(b):item()) end)
+  local kernel
+  for _, e in ipairs(events) do
+    if e.op:find "dot" and e.key == "PrivateUse1" then kernel = e.kernel end
+  end
+  same("strided_example", kernel)
+  local out = st.zeros({}, DEVICE)
+  assert(st.dot(a, b, {out = out}):is_alias_of(out))
+  same(32, out:item())
+  fails("cannot be multiplied", st.dot, a, b["1:2"])
+  same(32, st.dot(a:to "int64", b:to "int64"):item()) -- by the CPU
+end)
+
 topic("the rest through the CPU and back", function()
   local x = st.arange(6):to("float32"):view(2, 3)
   local t = x:to(DEVICE)

@@ -355,7 +355,6 @@ local ASK_DEVICE = {
   ["core/op/table/register.c"] = "the device of a kernel, not of a tensor",
   ["core/op/row/scripted.c"] = "compares the device of a result",
   ["core/op/create/fill.c"] = "captured: st__capture_fill makes the note",
-  ["core/op/device/device_copy.c"] = "one tensor is on an extension's device",
   ["core/op/elementwise/clamp_where.c"] = "captured: st__capture_data_read",
   ["core/op/print/format_tensor.c"] = "is no operator",
 }

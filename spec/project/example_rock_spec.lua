@@ -1,5 +1,6 @@
 --- The example rock, built against nothing but the public header, in a
--- process of its own: rocks/strided-example and spec/example/check.lua.
+-- process of its own: rocks/strided-example, and spec/example/check.lua and
+-- walk.lua, which calls every operator on the device.
 -- axes: lua
 
 local build = require "spec.support.build"
@@ -20,7 +21,9 @@ local TOPICS = {
   "an output that overlaps an input, as if it did not",
   "a meta tensor gets shape and strides, and no data",
   "what fails for memory changes nothing", "a device by name",
-  "there and back", "an addition on the device",
+  "there and back", "an addition on the device", "expressions on the device",
+  "fused expressions are one loop", "gradients on the device",
+  "two devices of one backend", "a kernel that inherits a meta function",
   "the rest through the CPU and back",
   "what touches elements does it on the CPU", "views and subscripts",
   "lazy negatives and conjugates, of which the device knows nothing",
@@ -43,14 +46,34 @@ describe("The example rock", function()
     assert.is_nil(said:find "warning", said)
   end)
 
+  --- Runs a script with the rock; returns what it prints.
+  local function run(lua, script, arguments)
+    return output((
+      "env -u LUA_CPATH_5_2 -u LUA_CPATH_5_3 -u LUA_CPATH_5_4 " ..
+      "LUA_CPATH='%s/?.so;%s' LUA_PATH='%s/?.lua;%s' %s '%s/example/%s.lua' " ..
+      "%s; echo exit code $?"):format(folder, package.cpath, build.root,
+                                      package.path, lua, HERE, script,
+                                      arguments or ""))
+  end
+
   for _, lua in ipairs(LUAS) do
     it("does in " .. lua .. " what it says", function()
-      local said = output((
-        "env -u LUA_CPATH_5_2 -u LUA_CPATH_5_3 -u LUA_CPATH_5_4 " ..
-        "LUA_CPATH='%s/?.so;%s' %s '%s/example/check.lua'; echo exit code $?"
-        ):format(
-        folder, package.cpath, lua, HERE))
+      local said = run(lua, "check")
       assert.equal(table.concat(TOPICS, "\n") .. "\nexit code 0\n", said)
     end)
   end
+
+  it("runs every operator on its device", function()
+    local step = (build.is_sanitized or build.lua ~= "luajit") and 8 or 1
+    local said = run(LUAS[1], "walk", step)
+    local calls, failed, results, gradients =
+      said:match "(%d+) calls, (%d+) failed, (%d+) results, (%d+) gradients"
+    assert.truthy(said:find("0 different\n", 1, true), said)
+    assert.truthy(said:find("exit code 0\n", 1, true), said)
+    assert.equal("0", failed)
+    assert.is_true(tonumber(calls) > 1300 / step, said)
+    assert.is_true(tonumber(results) > 1500 / step, said)
+    assert.is_true(tonumber(gradients) > 1800 / step, said)
+    assert.is_true(tonumber(said:match "(%d+) loops") > 5000 / step, said)
+  end)
 end)

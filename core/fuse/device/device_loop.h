@@ -16,4 +16,11 @@
 /* Sets st__device_loop (op/device/device.h). */
 void st__device_loops_set_up(void);
 
+/* Runs p over an iterator on a device, which has been built for it. NO_KERNEL,
+ * without a message, if the device cannot. */
+__attribute__((warn_unused_result))
+st_status st__program_run_on_device(st_program *p, const st_iter *it);
+/* Releases the code that devices have made of a program. */
+void st__device_codes_free(st_device_code *codes);
+
 #endif

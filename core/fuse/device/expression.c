@@ -26,20 +26,24 @@ static bool is_small_int(st_dtype d) {
   return d == ST_UINT8 || d == ST_INT8 || d == ST_INT16 || d == ST_INT32;
 }
 
+/* True if elements of d are converted to and from lanes of so many bytes. */
+static bool fits_lanes(st_dtype d, int width) {
+  return lane_width(d) == width || d == ST_FLOAT32 || d == ST_FLOAT64;
+}
+
 /* An operand as lanes of its dtype in the loop; false if it has none. */
 static bool load(st_vector_ir *v, int at, st_loop_operand o,
                  st_vector_value *out) {
   const st_dtype memory = o.memory, seen = o.seen;
-  const int width = lane_width(memory);
   *out = (st_vector_value){st__vector_load(v, at, memory), memory == ST_BOOL};
-  if (memory == seen) return memory == ST_BOOL || width == v->width;
+  if (memory == seen) return memory == ST_BOOL || fits_lanes(memory, v->width);
   if (lane_width(seen) != v->width || is_half(seen)) return false;
   if (memory == ST_BOOL) {
     out->value = st__value_lanes(v, *out);
     out->is_mask = false;
     return true;
   }
-  if (!is_small_int(memory)) return width == v->width;
+  if (!is_small_int(memory)) return fits_lanes(memory, v->width);
   out->value = st__vector_op(v, ST_V_FLOAT, 0, out->value, -1, -1);
   return v->width == 4;
 }
@@ -49,11 +53,8 @@ static bool load(st_vector_ir *v, int at, st_loop_operand o,
 static bool store(st_vector_ir *v, int at, st_loop_operand o,
                   st_vector_value t) {
   const bool is_bool = o.memory == ST_BOOL;
-  if (o.memory != o.seen &&
-      (is_half(o.seen) || lane_width(o.memory) != v->width)) {
-    return false;
-  }
-  if (!is_bool && lane_width(o.memory) != v->width) return false;
+  if (o.memory != o.seen && is_half(o.seen)) return false;
+  if (!is_bool && !fits_lanes(o.memory, v->width)) return false;
   if (is_bool && !t.is_mask) {
     t.value = st__vector_op(v, ST_V_COMPARE, ST_V_NE, t.value,
                             st__vector_float(v, 0), -1);
@@ -123,6 +124,13 @@ bool st__kernel_expression(st_expression_builder *b, const st_loop_key *k) {
 
 /* -- Programs ------------------------------------------------------------- */
 
+/* The operand of a plan that is the program's input `at`. */
+static int operand_of_input(const st_program *p, int at) {
+  int i = 0;
+  while (p->order[i] != at) i++;
+  return p->noutputs + i;
+}
+
 /* Makes the slots of loads and stores operands; false for one that is none. */
 static bool number_operands(st_vector_ir *v, const st_program *p) {
   for (int i = 0; i < v->n; i++) {
@@ -131,7 +139,7 @@ static bool number_operands(st_vector_ir *v, const st_program *p) {
     const st_slot *slot = &p->slots[op->slot];
     const bool is_store = op->code == ST_V_STORE;
     if (slot->kind != (is_store ? ST_SLOT_OUTPUT : ST_SLOT_INPUT)) return false;
-    op->slot = (int16_t)(slot->at + (is_store ? 0 : p->noutputs));
+    op->slot = (int16_t)(is_store ? slot->at : operand_of_input(p, slot->at));
   }
   return true;
 }

@@ -14,6 +14,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "fuse/device/device_loop.h"
 #include "fuse/jit/executable_memory.h"
 
 enum { LINE = 64 };
@@ -26,6 +27,7 @@ void st__program_free(st_program *p) {
              (size_t)p->capacity * sizeof *p->instrs);
   }
   if (p->code) st__exec_pages_free(p->code, p->code_size);
+  st__device_codes_free(atomic_load(&p->device_codes));
   if (p->consts) st__free(ST_MEM_REGISTRY, p->consts, p->consts_size + LINE);
   st__free(ST_MEM_REGISTRY, p, sizeof *p);
 }

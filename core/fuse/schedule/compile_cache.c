@@ -122,8 +122,9 @@ static bool add_geometry(key *k, const st_tensor *t) {
 }
 
 /* False if calls with these arguments are not cached: a tensor is not plain, or
- * the key is too long. */
+ * on another device than the others, or the key is too long. */
 static bool make_key(int n, const st_compile_cache_arg *args, key *k) {
+  const st_tensor *first = NULL;
   k->has_gradients = st__tls().grad;
   k->words[0] = (uint64_t)st__default_dtype() << 32 | (uint64_t)n;
   k->n = 1;
@@ -133,6 +134,8 @@ static bool make_key(int n, const st_compile_cache_arg *args, key *k) {
     if (k->n + 2 > MAX_WORDS || (t && !st__is_recordable(t))) return false;
     const uint64_t kind = (uint64_t)args[i].kind << 56;
     if (t) {
+      if (!first) first = t;
+      if (t->device != first->device) return false;
       k->words[k->n++] = kind | spec_word(t, first_alias(args, i),
                                              k->has_gradients);
       k->is_contiguous = k->is_contiguous && st__is_contiguous(t);
@@ -141,6 +144,7 @@ static bool make_key(int n, const st_compile_cache_arg *args, key *k) {
       if (!add_bytes(k, &args[i])) return false;
     }
   }
+  if (first) k->words[0] |= (uint64_t)first->device << 48;
   k->nspec = k->n;
   for (int i = 0; i < n; i++) {
     if (args[i].tensor && !add_geometry(k, args[i].tensor)) return false;

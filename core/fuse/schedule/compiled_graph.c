@@ -5,8 +5,11 @@
 
 #include <string.h>
 
+#include "fuse/device/device_loop.h"
 #include "fuse/jit/jit_compile.h"
 #include "grad/engine/engine.h"
+#include "op/create/copy_clone_to.h"
+#include "op/create/factory.h"
 #include "op/lazy/lazy.h"
 
 /* -- Lifetime ------------------------------------------------------------- */
@@ -197,7 +200,7 @@ static bool reads_lazy(const st_program *p, st_tensor *const *inputs) {
   return keys & ST_LAZY_BITS;
 }
 
-static st_status apply_resolved(const st_program *p, st_tensor *const *inputs,
+static st_status apply_resolved(st_program *p, st_tensor *const *inputs,
                                 st_tensor **outs) {
   st_tensor *own[ST_GRAPH_OUTPUTS + ST_GRAPH_INPUTS] = {NULL};
   st_status status = ST_OK;
@@ -210,21 +213,45 @@ static st_status apply_resolved(const st_program *p, st_tensor *const *inputs,
   return status;
 }
 
-st_status st__program_apply(const st_program *p, st_tensor *const *inputs,
+/* For a device that cannot run the program. */
+static st_status apply_on_cpu(st_program *p, st_device device,
+                              st_tensor *const *inputs, st_tensor **outs) {
+  st_tensor *own[ST_GRAPH_OUTPUTS + ST_GRAPH_INPUTS] = {NULL};
+  st_tensor *here[ST_PROGRAM_OPERANDS] = {NULL};
+  st_status status = ST_OK;
+  for (int i = 0; i < p->ninputs && status == ST_OK; i++) {
+    const int at = p->order[i];
+    status = st__to_cpu(inputs[at], &own[at]);
+  }
+  if (status == ST_OK) status = st__program_apply(p, own, here);
+  for (int i = 0; i < p->ninputs; i++) st__tensor_release(&own[p->order[i]]);
+  for (int i = 0; i < p->noutputs && status == ST_OK; i++) {
+    status = st__copy_to_device(&here[i], device, &outs[i]);
+  }
+  for (int i = 0; i < p->noutputs; i++) st__tensor_release(&here[i]);
+  return status;
+}
+
+st_status st__program_apply(st_program *p, st_tensor *const *inputs,
                             st_tensor **outs) {
   if (reads_lazy(p, inputs)) return apply_resolved(p, inputs, outs);
   st_iter it;
   st_tensor *none[ST_PROGRAM_OPERANDS] = {NULL};
   st_status status = st__program_iter(&it, p, inputs, none);
-  if (status == ST_OK) status = st__program_check(p, &it);
+  const st_device device = it.device;
+  if (status == ST_OK && device <= ST_DEVICE_META) {
+    status = st__program_check(p, &it);
+  }
   if (status == ST_OK) {
-    status = st__program_run(p, &it);
+    status = device <= ST_DEVICE_META ? st__program_run(p, &it)
+                                      : st__program_run_on_device(p, &it);
     for (int i = 0; status == ST_OK && i < p->noutputs; i++) {
       outs[i] = st__iter_take_output(&it, i);
     }
   }
   st__iter_release(&it);
-  return status;
+  return status == ST_NO_KERNEL && device > ST_DEVICE_META
+         ? apply_on_cpu(p, device, inputs, outs) : status;
 }
 
 st_status st__compiled_run(st_compiled_graph *f, st_tensor *const *inputs,
@@ -316,7 +343,7 @@ fail:
 
 /* Runs the program p of the gradients. Its inputs are the gradients of outputs
  * that are not NULL, then the graph's inputs. */
-static st_status run_gradients(const st_compiled_graph *f, const st_program *p,
+static st_status run_gradients(const st_compiled_graph *f, st_program *p,
                                st_tensor *const *inputs,
                                st_tensor *const *grads, uint32_t given,
                                st_tensor **out) {

@@ -78,7 +78,7 @@ st_status st__program_check(const st_program *p, st_iter *it);
 
 /* Runs a program and creates outs, which the caller owns. Inputs may be lazy
  * (Note [Operands of programs]). */
-st_status st__program_apply(const st_program *p, st_tensor *const *inputs,
+st_status st__program_apply(st_program *p, st_tensor *const *inputs,
                             st_tensor **outs);
 /* Computes the outputs, which the caller owns. Records no history. */
 st_status st__compiled_run(st_compiled_graph *f, st_tensor *const *inputs,

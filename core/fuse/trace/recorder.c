@@ -93,10 +93,9 @@ static st_status new_fake(const st_recorder *r, const st_tensor *t,
 /* -- Arguments ------------------------------------------------------------ */
 
 bool st__is_recordable(const st_tensor *t) {
-  return t->device == ST_DEVICE_CPU && !(t->flags & ST_FLAG_SYMBOL) &&
-         (t->keys & ~ST_AUTOGRAD_BITS) ==
-           (st__device_keys(ST_DEVICE_CPU) | ST_BIT(ST_FUNC_ADInplaceOrView) |
-            ST_BIT(ST_FUNC_AutocastCPU));
+  return !(t->flags & ST_FLAG_SYMBOL) &&
+         (t->keys & ~ST_AUTOGRAD_BITS) == st__tracked_tensor_keys(t->device) &&
+         (t->device == ST_DEVICE_CPU || st__device_compiles(t->device));
 }
 
 /* A tensor that is not bound yet is captured. */
@@ -106,6 +105,9 @@ static st_status capture(st_recorder *r, st_tensor *t, int *out) {
   }
   if (!st__is_recordable(t)) {
     return refuse(r, "it uses a tensor that is not a plain CPU tensor");
+  }
+  if ((st_device)t->device != r->device) {
+    return refuse(r, "it uses tensors of several devices");
   }
   st_tensor *fake = NULL;
   ST_TRY(new_fake(r, t, &fake));
@@ -125,8 +127,8 @@ static st_status take_tensor(st_tracer *t, const st_arg *arg, st_tensor *s,
 }
 
 /* Fake tensors are on the meta device, so a Device argument of a composite
- * operator's call may name it. The call runs on Meta and is recorded with
- * CPU. */
+ * operator's call may name it. The call runs on Meta and is recorded with the
+ * device of the recording. */
 static st_status take_value(st_tracer *t, const st_arg *arg,
                             st_node_arg *ref) {
   st_recorder *r = (st_recorder *)t;
@@ -135,11 +137,11 @@ static st_status take_value(st_tracer *t, const st_arg *arg,
     return refuse(r, "it passes a random generator to an operator");
   }
   if (arg->type != ST_TYPE_DEVICE || v->tag != ST_TAG_INT) return ST_OK;
-  if (v->u.i != ST_DEVICE_CPU &&
+  if (v->u.i != (int64_t)r->device &&
       (v->u.i != ST_DEVICE_META || r->depth == 0)) {
     return refuse(r, "it uses another device");
   }
-  v->u.i = ST_DEVICE_CPU;
+  v->u.i = r->device;
   return ST_OK;
 }
 
@@ -533,6 +535,7 @@ st_status st__recorder_begin(const st_tracing_config *c,
   st_recorder *r = st__alloc_zero(ST_MEM_SCRATCH, sizeof *r);
   if (!r) return ST_NO_MEMORY;
   r->has_gradients = st__tls().grad;
+  if (c->ninputs > 0) r->device = inputs[0]->device;
   st_status status = st__tracer_init(&r->base, &KIND, c);
   if (status == ST_OK) status = bind_inputs(r, c->ninputs, inputs);
   if (status != ST_OK) {
@@ -543,6 +546,8 @@ st_status st__recorder_begin(const st_tracing_config *c,
   *out = r;
   return ST_OK;
 }
+
+st_device st__recorder_device(const st_recorder *r) { return r->device; }
 
 st_tensor *st__recorder_input(const st_recorder *r, int i) {
   return r->values[i].fake;

@@ -78,6 +78,7 @@ struct st_recorder {
   bool was_refused, was_stopped, lacks_memory;
   bool uses_sizes;         /* the calls may depend on the sizes */
   bool has_gradients;      /* the run will be in grad mode */
+  st_device device;        /* of the tensors */
   int ninputs, depth;      /* composite operators being recorded */
   const st_op *op;         /* being recorded, or NULL */
   st_tensor *inputs[ST_RECORD_ARGS]; /* owned: the function may drop them */
@@ -85,8 +86,8 @@ struct st_recorder {
   st_recorded_value values[ST_RECORD_VALUES]; /* of the graph's tensors */
 };
 
-/* True for a CPU tensor without keys beyond the default ones: it is neither
- * lazy nor a proxy. */
+/* True for a tensor without keys beyond the default ones, that is neither lazy
+ * nor a proxy, on the CPU or on a device that runs programs. */
 bool st__is_recordable(const st_tensor *t);
 
 /* See strided_fuse.h. */
@@ -96,6 +97,7 @@ st_tensor *st__recorder_input(const st_recorder *r, int i);
 /* True if an input is not as it was when the recording began. */
 bool st__recorder_input_changed(const st_recorder *r);
 bool st__recorder_is_fake(const st_recorder *r, const st_tensor *t);
+st_device st__recorder_device(const st_recorder *r);
 void st__recorder_refuse(st_recorder *r, const char *why);
 st_status st__recorder_reject_read(st_recorder *r);
 

@@ -157,9 +157,10 @@ static st_tensor *det_of(st_op_scope *c, const st_tensor *diagonal_of_U,
                          const st_tensor *pivots) {
   if (!st__scope_ok(c)) return NULL;
   const int64_t n = pivots->sizes[pivots->ndim - 1], last[] = {-1};
-  const st_value count[] = {st__of_int(1), st__of_int(n + 1)};
+  const st_value count[] = {st__of_int(1), st__of_int(n + 1), st__none(),
+                            st__none(), st__of_int(pivots->device)};
   const st_tensor *moved = st__apply2(c, ST_OP_ne_Tensor, pivots,
-                                      st__apply(c, ST_OP_arange_start, 2,
+                                      st__apply(c, ST_OP_arange_start, 5,
                                                 count));
   const st_tensor *times = st__apply_with(c, ST_OP_sum_dim_IntList, moved,
                                           st__of_ints(last, 1));
@@ -213,10 +214,10 @@ static st_tensor *adjugate(st_op_scope *c, const st_tensor *grad,
 }
 
 static bool has_zero(st_op_scope *c, const st_tensor *t) {
-  if (!st__scope_ok(c) || !st__is_cpu(t)) return false;
+  if (!st__scope_ok(c) || !st__has_elements(t)) return false;
   const st_tensor *any = st__apply1(
     c, ST_OP_any, st__apply_with(c, ST_OP_eq_Scalar, t, st__of_int(0)));
-  return st__scope_ok(c) && *st__data(any) != 0;
+  return st__scope_is_true(c, any);
 }
 
 /* The product of the other elements of each row, for every element. */

@@ -416,8 +416,9 @@ static double default_rcond(const st_tensor *A) {
 }
 
 /* True if a rank is known to be less than n. */
-static bool is_deficient(const st_tensor *rank, int64_t n) {
-  if (!st__is_cpu(rank)) return false;
+static bool is_deficient(st_op_scope *c, const st_tensor *rank, int64_t n) {
+  rank = st__scope_here(c, rank);
+  if (!st__scope_ok(c) || !st__is_cpu(rank)) return false;
   const int64_t *const p = (const int64_t *)(const void *)st__data(rank);
   for (int64_t i = 0; i < rank->numel; i++) {
     if (p[i] < n) return true;
@@ -440,7 +441,7 @@ ST_BOXED(st__box_linalg_lstsq) {
   st__apply_multi(&c, ST_OP__linalg_lstsq, 4, given, 4, out);
   out[3] = st__apply1(&c, ST_OP_detach, out[3]);
   if (st__scope_ok(&c) && out[1]->numel > 0 &&
-      is_deficient(out[2], st__cols(A))) {
+      is_deficient(&c, out[2], st__cols(A))) {
     const int64_t none[] = {0};
     out[1] = st__apply_with(&c, ST_OP_new_zeros, out[1],
                             st__of_ints(none, 1));

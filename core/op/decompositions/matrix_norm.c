@@ -464,7 +464,7 @@ ST_BOXED(st__box_linalg_matrix_rank_tol_tensor) {
 static const st_tensor *per_matrix(st_op_scope *c, st_ints batch,
                                    const st_tensor *t) {
   t = st__apply_with(c, ST_OP_expand, t, st__of_ints(batch.p, (int)batch.n));
-  t = st__apply_flatten(c, t);
+  t = st__scope_here(c, st__apply_flatten(c, t));
   if (st__scope_ok(c) && t->numel > 0 && !st__data(t)) {
     c->status = st__fail(ST_BAD_VALUE, "a tolerance is on device '%s', but "
                          "its elements are read", st__device_name(t->device));

@@ -1,13 +1,11 @@
-/* What the engine does for the devices of extensions: copies, fills, and
- * operators that run on the CPU. op/table/backend.c registers it.
+/* What the engine does for the devices of extensions: fills, and operators that
+ * run on the CPU. op/table/backend.c registers it.
  */
 #ifndef ST_OP_DEVICE_DEVICE_H
 #define ST_OP_DEVICE_DEVICE_H
 
 #include "op/row/typed.h"
 
-/* copy_: one or both of the tensors are on a device with a backend. */
-ST_BOXED(st__box_device_copy_);
 /* fill_.Scalar and zero_. */
 ST_BOXED(st__box_device_fill_);
 ST_BOXED(st__box_device_zero_);

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 
+#include "op/create/copy_clone_to.h"
 #include "op/create/factory.h"
 #include "op/index/index.h"
 #include "tensor/view.h"
@@ -69,14 +70,12 @@ static st_status without_repeats(const st_tensor *index, st_tensor **out) {
                          index->offset, out);
 }
 
-st_status st__has_bad_index(const st_tensor *index, int64_t size,
-                            int64_t base, bool *found) {
+static st_status has_bad_index(const st_tensor *index, int64_t size,
+                               int64_t base, bool *found) {
   atomic_int bad = 0;
   const st_index_check_ctx ctx = {base, size, &bad};
   st_tensor *distinct = NULL;
   st_iter it;
-  *found = false;
-  if (!st__has_elements(index) || index->numel == 0) return ST_OK;
   ST_TRY(without_repeats(index, &distinct));
   /* The loop only reads the indices; an output operand keeps the iterator from
    * copying them. */
@@ -93,11 +92,35 @@ st_status st__has_bad_index(const st_tensor *index, int64_t size,
   return status;
 }
 
-st_status st__check_indices(const st_tensor *index, int dim, int64_t size,
-                            int64_t base) {
+st_status st__has_bad_index(const st_tensor *index, int64_t size,
+                            int64_t base, bool *found) {
+  st_tensor *here = NULL;
+  *found = false;
+  if (!st__has_elements(index) || index->numel == 0) return ST_OK;
+  if (!st__is_privateuse(index)) {
+    return has_bad_index(index, size, base, found);
+  }
+  ST_TRY(st__to_cpu(index, &here));
+  const st_status status = has_bad_index(here, size, base, found);
+  st__tensor_release(&here);
+  return status;
+}
+
+static st_status check_indices(const st_tensor *index, int dim, int64_t size,
+                               int64_t base) {
   bool found;
   ST_TRY(st__has_bad_index(index, size, base, &found));
   return found ? fail_bad_index(index, dim, size, base) : ST_OK;
+}
+
+st_status st__check_indices(const st_tensor *index, int dim, int64_t size,
+                            int64_t base) {
+  st_tensor *here = NULL;
+  if (!st__is_privateuse(index)) return check_indices(index, dim, size, base);
+  ST_TRY(st__to_cpu(index, &here));
+  const st_status status = check_indices(here, dim, size, base);
+  st__tensor_release(&here);
+  return status;
 }
 
 /* -- Operands ------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "op/create/factory.h"
+#include "op/device/device.h"
 #include "op/index/index.h"
 #include "op/row/composite.h"
 
@@ -119,7 +120,14 @@ static st_status unravel_index(const st_tensor *indices, st_ints shape,
   st__value_clear(&rows);
   return status;
 }
-ST_TYPED_ARGS(st__box_unravel_index, unravel_index, (TENSOR, INTS, INT))
+
+ST_BOXED(st__box_unravel_index) {
+  if (st__is_privateuse(args->u.tensor)) {
+    return st__cpu_fallback(call, args, rets);
+  }
+  return unravel_index(args[0].u.tensor, (st_ints){args[1].u.ints, args[1].len},
+                       args[2].u.i, rets);
+}
 
 /* -- ravel_multi_index ---------------------------------------------------- */
 

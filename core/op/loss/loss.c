@@ -262,7 +262,7 @@ static void check_variances(st_op_scope *c, const st_tensor *var) {
   const st_tensor *below = st__apply_with(c, ST_OP_lt_Scalar, var,
                                           st__of_int(0));
   const st_tensor *any = st__apply1(c, ST_OP_any, below);
-  if (st__scope_ok(c) && st__is_cpu(any) && *st__data(any)) {
+  if (st__scope_is_true(c, any)) {
     c->status = st__fail(ST_BAD_VALUE, "var must not be negative");
   }
 }

@@ -143,7 +143,7 @@ static int64_t classes_up_to(int64_t base, int64_t last) {
 static void count_classes(st_op_scope *c, const st_tensor *self, int64_t base,
                           int64_t *n) {
   int64_t range[2] = {base, base}, end;
-  const bool is_read = st__is_cpu(self) && self->numel > 0;
+  const bool is_read = st__has_elements(self) && self->numel > 0;
   if (!st__scope_ok(c)) return;
   if (is_read) class_range(c, self, range);
   if (!st__scope_ok(c)) return;

@@ -27,13 +27,13 @@ static st_status read_mode(const char *name, int *mode) {
 
 /* BAD_VALUE unless every q is in [0, whole]. Meta tensors are not checked. */
 static void check_range(st_op_scope *c, const st_tensor *q, int whole) {
-  if (!st__scope_ok(c) || !st__is_cpu(q)) return;
+  if (!st__scope_ok(c) || !st__has_elements(q)) return;
   const st_tensor *inside = st__apply2(
     c, ST_OP_logical_and,
     st__apply_with(c, ST_OP_ge_Scalar, q, st__of_int(0)),
     st__apply_with(c, ST_OP_le_Scalar, q, st__of_int(whole)));
   const st_tensor *all = st__apply1(c, ST_OP_all, inside);
-  if (st__scope_ok(c) && !*st__data(all)) {
+  if (!st__scope_is_true(c, all) && st__scope_ok(c)) {
     c->status = st__fail(ST_BAD_VALUE, "q must be in the range from 0 to %d",
                          whole);
   }

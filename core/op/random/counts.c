@@ -12,6 +12,7 @@
 #include <math.h>
 
 #include "op/create/factory.h"
+#include "op/device/device.h"
 #include "op/random/random.h"
 #include "op/row/composite.h"
 
@@ -273,7 +274,6 @@ typedef struct draws {
 
 static st_status check_draws(const draws *d) {
   const st_tensor *t = d->self;
-  ST_TRY(st__check_cpu_or_meta(t));
   const int64_t categories = t->ndim > 0 ? t->sizes[t->ndim - 1] : 0;
   if (t->ndim != 1 && t->ndim != 2) {
     return st__fail(ST_BAD_SHAPE, "self must have 1 or 2 dimensions, its shape "
@@ -363,6 +363,9 @@ static st_tensor *draw_again(st_op_scope *c, const draws *d) {
 }
 
 ST_BOXED(st__box_multinomial) {
+  if (st__is_privateuse(args->u.tensor)) {
+    return st__cpu_fallback(call, args, rets);
+  }
   draws d = {.self = st__next_tensor(&args)};
   d.n = st__next_int(&args);
   d.with_replacement = st__next_bool(&args);

@@ -165,7 +165,7 @@ static st_tensor *is_extreme(st_op_scope *c, st_op_id id,
   if (!st__scope_ok(c)) return NULL;
   const st_tensor *any = st__apply1(c, ST_OP_any,
                                     st__apply1(c, ST_OP_isnan, extreme));
-  if (st__scope_ok(c) && st__has_elements(any) && *st__data(any)) {
+  if (st__scope_is_true(c, any)) {
     c->status = st__fail(ST_BAD_VALUE, "a slice of self has only NaN");
   }
   return st__apply_to(c, st__apply2(c, ST_OP_eq_Tensor, self, extreme),

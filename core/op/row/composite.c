@@ -122,13 +122,38 @@ static st_tensor *own(st_op_scope *c, st_status status, st_tensor *t) {
   return st__scope_ok(c) ? c->t[c->n++] = t : NULL;
 }
 
+/* A contiguous copy of t on the CPU. */
+static st_status copy_here(const st_tensor *t, st_dtype dtype,
+                           st_tensor **out) {
+  ST_TRY(st__tensor_empty(ST_DEVICE_CPU, dtype, t->ndim, t->sizes,
+                          ST_FORMAT_CONTIGUOUS, out));
+  const st_status status = st__copy(*out, t);
+  if (status != ST_OK) st__tensor_release(out);
+  return status;
+}
+
 const int64_t *st__scope_snapshot(st_op_scope *c, const st_tensor *t) {
   st_tensor *copy = NULL;
   if (!st__scope_ok(c)) return NULL;
   ST_ASSERT(c->n < ST_OP_SCOPE_MAX);
-  const st_status status = st__clone(t, ST_INT64, ST_FORMAT_CONTIGUOUS, &copy);
+  const st_status status =
+    st__is_privateuse(t) ? copy_here(t, ST_INT64, &copy)
+    : st__clone(t, ST_INT64, ST_FORMAT_CONTIGUOUS, &copy);
   return own(c, status, copy) ? (const int64_t *)(const void *)st__data(copy)
                               : NULL;
+}
+
+const st_tensor *st__scope_here(st_op_scope *c, const st_tensor *t) {
+  st_tensor *copy = NULL;
+  if (!st__scope_ok(c) || !st__is_privateuse(t)) return t;
+  ST_ASSERT(c->n < ST_OP_SCOPE_MAX);
+  const st_status status = copy_here(t, t->dtype, &copy);
+  return own(c, status, copy);
+}
+
+bool st__scope_is_true(st_op_scope *c, const st_tensor *t) {
+  t = st__scope_here(c, t);
+  return st__scope_ok(c) && st__has_elements(t) && *st__data(t);
 }
 
 st_tensor *st__scope_new(st_op_scope *c, const st_tensor *like, st_dtype dtype,

@@ -98,6 +98,12 @@ st_tensor *st__apply_attached_none(st_op_scope *c, const st_tensor *t,
 /* The elements of t, which are integers and not on Meta, as a new contiguous
  * tensor of int64: Note [Snapshots of elements]. NULL after a failure. */
 const int64_t *st__scope_snapshot(st_op_scope *c, const st_tensor *t);
+/* For code that reads elements: t itself, or a contiguous copy on the CPU if it
+ * is on an extension device. */
+const st_tensor *st__scope_here(st_op_scope *c, const st_tensor *t);
+/* The element of a bool tensor that has one; false on Meta, and after a
+ * failure. */
+bool st__scope_is_true(st_op_scope *c, const st_tensor *t);
 /* A new contiguous tensor on the device of like, the CPU or Meta, made without
  * a call. */
 st_tensor *st__scope_new(st_op_scope *c, const st_tensor *like, st_dtype dtype,

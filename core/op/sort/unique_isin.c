@@ -3,6 +3,7 @@
 
 #include "base/interrupt.h"
 #include "op/create/factory.h"
+#include "op/device/device.h"
 #include "op/row/composite.h"
 
 /* -- Runs of equal elements ----------------------------------------------- */
@@ -145,6 +146,10 @@ ST_BOXED(st__box_isin) {
   if (st__scope_ok(&c)) c.status = check_isin(elements);
   if (st__scope_ok(&c)) c.status = check_isin(test);
   elements = st__apply1(&c, ST_OP_contiguous, elements);
+  if (st__scope_ok(&c) && st__is_privateuse(test)) {
+    elements = st__apply_with(&c, ST_OP_to_prim_Device, elements,
+                              st__of_int(test->device));
+  }
   if (!st__scope_ok(&c)) return st__scope_end(&c, 0, NULL, rets);
   st_tensor *found = among(&c, elements, test);
   if (invert) found = st__apply1(&c, ST_OP_logical_not, found);
@@ -370,6 +375,9 @@ static st_status unique_dim(st_op_scope *c, const st_tensor *self, int64_t dim,
 }
 
 ST_BOXED(st__box_unique_dim) {
+  if (st__is_privateuse(args->u.tensor)) {
+    return st__cpu_fallback(call, args, rets);
+  }
   const st_tensor *self = st__next_tensor(&args);
   const int64_t dim = st__next_int(&args);
   runs r = {.n = 0};
@@ -377,8 +385,7 @@ ST_BOXED(st__box_unique_dim) {
   r.inverse = st__next_bool(&args);
   r.counts = st__next_bool(&args);
   r.base = st__next_int(&args);
-  st_op_scope c = {.status = st__check_cpu_or_meta(self)};
-  if (!st__scope_ok(&c)) return c.status;
+  st_op_scope c = {.status = ST_OK};
   return self->ndim == 0 ? unique_of_line(&c, self, &r, rets)
                          : unique_dim(&c, self, dim, &r, rets);
 }

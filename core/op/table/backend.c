@@ -70,15 +70,15 @@ static st_status add_rows(st_device kind, st_key key) {
 
 /* -- Other kernels -------------------------------------------------------- */
 
-/* The rows' own functions make tensors on any device. */
-static ST_BOXED(make) {
+/* The row's own function, which makes and copies tensors on any device. */
+static ST_BOXED(own) {
   const st_op_row *row = call->ctx;
   return row->fn(call, args, rets);
 }
 
 static const struct { st_op_id id; st_kernel_fn fn; } kernels[] = {
-  {ST_OP_empty_memory_format, make}, {ST_OP_empty_strided, make},
-  {ST_OP_copy_, st__box_device_copy_},
+  {ST_OP_empty_memory_format, own}, {ST_OP_empty_strided, own},
+  {ST_OP_copy_, own},
   {ST_OP_fill__Scalar, st__box_device_fill_},
   {ST_OP_zero_, st__box_device_zero_},
 };

@@ -193,7 +193,8 @@ static void find_taps(st_op_scope *c, resize *r, int d, st_taps *t) {
   if (st__scope_ok(c) && r->is_bytes) {
     r->bits[d] = quantize(weight, cells, most);
   }
-  weights = st__apply_to(c, weights, r->self->dtype);
+  spans = st__to_device_of(c, spans, ST_INT64, r->self);
+  weights = st__to_device_of(c, weights, r->self->dtype, r->self);
   t->spans = st__apply_reshape(c, spans, 2, pairs);
   t->weights = st__apply_reshape(c, weights, 2, table);
 }

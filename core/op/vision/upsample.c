@@ -133,8 +133,10 @@ static void find_taps(st_op_scope *c, const resample *r, int d, axis *a) {
   for (int64_t i = 0; st__scope_goes_on_at(c, i) && i < out; i++) {
     fill_taps(r, coordinate(r, step, i), in, out, at + i, weight + i);
   }
-  a->indices = indices;
-  if (taps > 1) a->weights = st__apply_to(c, weights, r->self->dtype);
+  a->indices = st__to_device_of(c, indices, ST_INT64, r->self);
+  if (taps > 1) {
+    a->weights = st__to_device_of(c, weights, r->self->dtype, r->self);
+  }
 }
 
 /* The slices of t along dim at the indices of tap k. */

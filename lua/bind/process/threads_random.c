@@ -108,12 +108,11 @@ static st_generator *check_generator(lua_State *L) {
   return *g;
 }
 
-/* manual_seed(seed): seeds the default generator */
+/* manual_seed(seed): seeds the default generator and those of devices */
 static int manual_seed(lua_State *L) {
   st__state *h = st__state_of(L);
   st__cannot_record(h, L, DRAWS);
-  st_generator_seed(st_default_generator(),
-                    (uint64_t)st__check_int(h, L, 1, "seed"));
+  st_manual_seed((uint64_t)st__check_int(h, L, 1, "seed"));
   return 0;
 }
 

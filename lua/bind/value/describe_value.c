@@ -60,10 +60,9 @@ void st__describe_value(st__state *h, lua_State *L, int idx, char *buf,
 
 void st__add_devices(text *t) {
   add(t, "\n  the devices are");
-  for (int d = 0; d < ST_DEVICE_COUNT; d++) {
-    const char *name = st_device_name((st_device)d);
-    if (strncmp(name, "privateuse", 10) == 0) continue; /* not registered */
-    add(t, "%s %s", d ? "," : "", name);
+  st_device device;
+  for (int k = 0; st_device_nth(k, &device); k++) {
+    add(t, "%s %s", k ? "," : "", st_device_name(device));
   }
 }
 

@@ -101,9 +101,10 @@ static int tensor_dtype(lua_State *L) {
 }
 
 static int tensor_device(lua_State *L) {
+  const st__state *h = st__state_of(L);
   const st_tensor *t = self(L);
-  const st_device device = st__is_fake(st__state_of(L), t)
-                           ? ST_DEVICE_CPU : st_tensor_device(t);
+  const st_device device = st__is_fake(h, t) ? st_recorder_device(h->recorder)
+                                             : st_tensor_device(t);
   lua_pushstring(L, st_device_name(device)); /* [+1] */
   return 1;
 }

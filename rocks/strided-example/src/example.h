@@ -9,6 +9,7 @@ st_status example_register_operators(void);
 /* device.c: the device PrivateUse1, named "example". */
 st_status example_register_device(void);
 int64_t example_live_blocks(void); /* allocated on the device */
+int64_t example_loops(void);       /* that have run there */
 /* The address of a place on the device or on the CPU. */
 char *example_address(const st_place *p);
 /* expression.c: functions of the device (st_backend). */

@@ -4,29 +4,34 @@
  */
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "example.h"
+
+static atomic_int loops;
+
+int64_t example_loops(void) { return loops; }
 
 typedef struct code {
   st_expression e;
   st_vector_op ops[];
 } code;
 
-/* The dtypes whose elements are lanes, and bool. */
-static bool is_known(const st_expression *e, const st_vector_op *op) {
-  const st_dtype lane = e->width == 4 ? ST_FLOAT32 : ST_FLOAT64;
+/* Elements are float32, float64 and bool; the CPU computes with others. */
+static bool is_known(const st_vector_op *op) {
   if (op->code == ST_V_FLOAT || op->code == ST_V_HALF) return false;
   return (op->code != ST_V_LOAD && op->code != ST_V_STORE) ||
-         op->dtype == lane || op->dtype == ST_BOOL;
+         op->dtype == ST_FLOAT32 || op->dtype == ST_FLOAT64 ||
+         op->dtype == ST_BOOL;
 }
 
 st_status example_compile(void *ctx, const st_expression *e, void **out) {
   const size_t bytes = (size_t)e->nops * sizeof *e->ops;
   (void)ctx;
   for (int i = 0; i < e->nops; i++) {
-    if (!is_known(e, &e->ops[i])) return ST_NO_KERNEL;
+    if (!is_known(&e->ops[i])) return ST_NO_KERNEL;
   }
   code *c = malloc(sizeof *c + bytes);
   if (!c) return st_fail(ST_NO_MEMORY, "out of memory");
@@ -135,11 +140,22 @@ static double to_double(st_scalar s) {
        : s.kind == ST_SCALAR_UINT ? (double)s.u.u : (double)s.u.i;
 }
 
-static uint64_t load(const run *r, const st_vector_op *op, const char *p) {
+static uint64_t load(int width, st_dtype dtype, const char *p) {
   uint64_t bits = 0;
-  if (op->dtype == ST_BOOL) return *p ? ones(r->c->e.width) : 0;
-  memcpy(&bits, p, (size_t)r->c->e.width);
-  return bits;
+  const int own = dtype == ST_FLOAT32 ? 4 : 8;
+  if (dtype == ST_BOOL) return *p ? ones(width) : 0;
+  memcpy(&bits, p, (size_t)own);
+  return own == width ? bits : bits_of(width, number(own, bits));
+}
+
+static void store(int width, st_dtype dtype, uint64_t bits, char *p) {
+  const int own = dtype == ST_FLOAT32 ? 4 : 8;
+  if (dtype == ST_BOOL) {
+    *p = bits != 0;
+    return;
+  }
+  if (own != width) bits = bits_of(own, number(width, bits));
+  memcpy(p, &bits, (size_t)own);
 }
 
 static void evaluate(const run *r, char *const *p) {
@@ -148,7 +164,7 @@ static void evaluate(const run *r, char *const *p) {
   for (int i = 0; i < r->c->e.nops; i++) {
     const st_vector_op *op = &r->c->ops[i];
     if (op->code == ST_V_LOAD) {
-      v[i] = load(r, op, p[op->slot]);
+      v[i] = load(width, op->dtype, p[op->slot]);
     } else if (op->code == ST_V_CONST) {
       v[i] = op->bits;
     } else if (op->code == ST_V_PARAM) {
@@ -156,10 +172,8 @@ static void evaluate(const run *r, char *const *p) {
     } else if (op->code != ST_V_STORE) {
       v[i] = apply(op, width, op->a < 0 ? 0 : v[op->a],
                    op->b < 0 ? 0 : v[op->b], op->c < 0 ? 0 : v[op->c]);
-    } else if (op->dtype == ST_BOOL) {
-      *p[op->slot] = v[op->a] != 0;
     } else {
-      memcpy(p[op->slot], &v[op->a], (size_t)width);
+      store(width, op->dtype, v[op->a], p[op->slot]);
     }
   }
 }
@@ -189,8 +203,7 @@ static st_status locate(run *r, const st_plan *plan, int k) {
   if (place.block) return ST_OK;
   TRY(st_plan_operand_info(plan, k, &o));
   TRY(st_plan_get(plan, k, 0, &s));
-  r->scalar[k] = o.seen_as == ST_BOOL ? to_double(s) != 0
-                                      : bits_of(r->c->e.width, to_double(s));
+  store(8, o.seen_as, bits_of(8, to_double(s)), (char *)&r->scalar[k]);
   return ST_OK;
 }
 
@@ -207,5 +220,6 @@ st_status example_run(void *ctx, int device, void *program, const st_plan *plan,
     run_step(&r, plan, size, offset);
   }
   free(r.values);
+  loops++;
   return ST_OK;
 }

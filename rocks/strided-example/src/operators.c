@@ -168,6 +168,14 @@ static st_status live_blocks(const st_call *call, const st_value *args,
   return ST_OK;
 }
 
+/* loops() -> int */
+static st_status loops(const st_call *call, const st_value *args,
+                       st_value *rets) {
+  (void)call, (void)args;
+  rets[0] = of_int(example_loops());
+  return ST_OK;
+}
+
 /* -- Registration --------------------------------------------------------- */
 
 /* key NULL: CompositeImplicitAutograd. */
@@ -187,6 +195,9 @@ static const struct {
   {"live_blocks", "live_blocks() -> int",
    "The number of blocks that are allocated on the device.", NULL,
    {.fn = live_blocks, .debug = "strided_example"}},
+  {"loops", "loops() -> int",
+   "The number of loops that have run on the device.", NULL,
+   {.fn = loops, .debug = "strided_example"}},
 };
 
 /* The library is kept for the life of the process; closing it would remove its

@@ -1,4 +1,4 @@
-/* copy_ and fill_ for devices with a backend.
+/* Copies to, from and within the devices of extensions.
  *
  * Note [Copies between devices]
  * A backend copies bytes. Where both tensors have the same elements in the same
@@ -9,10 +9,7 @@
  * is in the gaps is written back.
  */
 
-#include "op/device/device.h"
-
 #include "iter/copy.h"
-#include "op/create/copy_clone_to.h"
 #include "tensor/overlap.h"
 #include "tensor/view.h"
 
@@ -58,14 +55,17 @@ static st_status new_mirror(const st_tensor *t, st_tensor **out) {
 /* t itself (retained) on the CPU, else a mirror, with its elements if `reads`.
  */
 static st_status mirror_of(st_tensor *t, bool reads, st_tensor **out) {
-  if (t->device == ST_DEVICE_CPU) return st__give(t, out);
+  if (!st__is_privateuse(t)) {
+    st__tensor_retain(*out = t);
+    return ST_OK;
+  }
   ST_TRY(new_mirror(t, out));
   const st_status status = reads ? read_mirror(t, *out) : ST_OK;
   if (status != ST_OK) st__tensor_release(out);
   return status;
 }
 
-/* -- copy_ ---------------------------------------------------------------- */
+/* -- Copies --------------------------------------------------------------- */
 
 /* True if a backend has functions for both devices. */
 static bool have_one_backend(st_device a, st_device b) {
@@ -81,12 +81,13 @@ static bool are_same_bytes(const st_tensor *a, const st_tensor *b) {
          have_one_backend(a->device, b->device);
 }
 
-static st_status copy_by_mirrors(st_tensor *to, st_tensor *from) {
+static st_status copy_by_mirrors(st_tensor *to, st_tensor *from,
+                                 st_copy_fn here) {
   st_tensor *to_here = NULL, *from_here = NULL;
   st_status status;
   ST_TRY_FAIL(mirror_of(from, true, &from_here));
   ST_TRY_FAIL(mirror_of(to, !is_dense(to), &to_here));
-  ST_TRY_FAIL(st__copy(to_here, from_here));
+  ST_TRY_FAIL(here(to_here, from_here));
   if (to_here != to) ST_TRY_FAIL(write_mirror(to, to_here));
   status = ST_OK;
 fail:
@@ -95,62 +96,32 @@ fail:
   return status;
 }
 
-static st_status copy_elements(st_tensor *to, st_tensor *from) {
+static st_status copy_elements(st_tensor *to, st_tensor *from,
+                               st_copy_fn here) {
   const st_overlap shared = st__overlap(to, from);
   const bool is_self = shared == ST_OVERLAP_SAME && are_same_bytes(to, from);
   if (to->numel == 0 || is_self) return ST_OK;
   if (shared != ST_OVERLAP_NO || !are_same_bytes(to, from)) {
-    return copy_by_mirrors(to, from);
+    return copy_by_mirrors(to, from, here);
   }
-  const st_place there = place_of(to), here = place_of(from);
-  return st__device_copy(&there, &here, span(from));
+  const st_place target = place_of(to), source = place_of(from);
+  return st__device_copy(&target, &source, span(from));
 }
 
-static st_status device_copy_(st_tensor *self, const st_tensor *src) {
+static st_status check_copies(const st_tensor *t) {
+  return !st__is_privateuse(t) || st__backend_of(t->device) ? ST_OK
+    : st__fail(ST_NO_KERNEL, "device '%s' cannot copy elements: it has no "
+               "kernel of copy_ and no backend", st__device_name(t->device));
+}
+
+st_status st__copy_on_device(st_tensor *dst, const st_tensor *src,
+                             st_copy_fn here) {
   st_tensor *wide = NULL;
-  if (st__is_meta(self)) return ST_OK;
-  if (st__is_meta(src)) {
-    return st__fail(ST_BAD_STATE, "src is on the meta device and has no "
-                    "elements");
-  }
-  if (st__lacks_memory(self)) return st__refuse_memoryless();
-  ST_TRY(st__view_expand(src, self->ndim, self->sizes, &wide));
-  const st_status status = copy_elements(self, wide);
+  ST_TRY(check_copies(dst));
+  ST_TRY(check_copies(src));
+  ST_TRY(st__view_expand(src, dst->ndim, dst->sizes, &wide));
+  wide->keys = src->keys;
+  const st_status status = copy_elements(dst, wide, here);
   st__tensor_release(&wide);
   return status;
 }
-ST_TYPED_INPLACE(st__box_device_copy_, device_copy_, (TENSOR, TENSOR))
-
-/* -- fill_ ---------------------------------------------------------------- */
-
-static st_status fill_by_mirror(st_tensor *t, st_scalar v) {
-  st_tensor *here = NULL;
-  st_status status;
-  ST_TRY_FAIL(mirror_of(t, !is_dense(t), &here));
-  ST_TRY_FAIL(st__fill(here, v));
-  ST_TRY_FAIL(write_mirror(t, here));
-  status = ST_OK;
-fail:
-  st__tensor_release(&here);
-  return status;
-}
-
-static st_status device_fill_(st_tensor *self, st_scalar v) {
-  const st_backend *b = st__backend_of(self->device);
-  _Alignas(16) char element[16];
-  if (st__lacks_memory(self)) return st__refuse_memoryless();
-  ST_TRY(st__check_scalar_fits(v, self->dtype));
-  if (self->numel == 0) return ST_OK;
-  if (!b->fill || !is_dense(self) || st__is_lazy(self)) {
-    return fill_by_mirror(self, v);
-  }
-  st__scalar_store(v, self->dtype, element);
-  const st_place to = place_of(self);
-  return b->fill(b->ctx, &to, element, st__itemsize(self->dtype), self->numel);
-}
-ST_TYPED_INPLACE(st__box_device_fill_, device_fill_, (TENSOR, SCALAR))
-
-static st_status device_zero_(st_tensor *self) {
-  return device_fill_(self, st__scalar_int(0));
-}
-ST_TYPED_INPLACE(st__box_device_zero_, device_zero_, (TENSOR))

@@ -1,0 +1,115 @@
+--- What spec/project/example_rock_spec.lua runs in a process of its own: every
+-- operator on the device "example". The samples of the gradient checks give
+-- what they give on the CPU, forward and backward. Prints counts.
+
+local st = require "strided"
+
+local recorded = require "spec.support.recorded"
+local registry = require "spec.grad.gradcheck.registry"
+local samples = require "spec.grad.gradcheck.samples"
+local values = require "spec.grad.gradcheck.values"
+
+local ex = st.ops.example
+local unpack = unpack or table.unpack
+
+require "strided_example"
+st.warnings(false)
+
+local STEP = tonumber(arg[1]) or 1
+
+local counts = {calls = 0, results = 0, gradients = 0, failed = 0,
+                different = 0}
+
+local function there(t) return t:to "example" end
+local function here(t) return t:to "cpu" end
+
+--- True for the same values: sums may be added in another order, as composite
+-- operators choose other formulas for other devices.
+local function are_equal(a, b)
+  a, b = here(a):detach(), here(b):detach()
+  if a.dtype ~= b.dtype or a.shape ~= b.shape then return false end
+  if not a:is_floating_point() and not a:is_complex() then return a:equal(b) end
+  local near = a.dtype == "float64" or a.dtype == "complex128"
+  return a:allclose(b, {rtol = near and 1e-9 or 1e-4,
+                        atol = near and 1e-12 or 1e-5, equal_nan = true})
+end
+
+--- The tensors that the call gives, and the gradients of their sum by its
+-- arguments; nil and the message if it fails.
+local function run(operator, call, args, move)
+  local inputs = recorded.tensors_of(args)
+  st.manual_seed(1)
+  local after = call.after or function(...) return ... end
+  local out = {pcall(function()
+    local given = recorded.map(values.prepared(call, args), move)
+    return after(operator(unpack(given)))
+  end)}
+  if not out[1] then return nil, tostring(out[2]) end
+  local results, wanted, total = recorded.tensors_of {unpack(out, 2)}, {}, nil
+  for _, t in ipairs(inputs) do
+    if t.requires_grad then wanted[#wanted + 1] = t end
+  end
+  for _, y in ipairs(results) do
+    if y.requires_grad then
+      local sum = y:is_complex() and (y * y:conj()):real():sum() or y:sum()
+      total = total and total + sum:to(total) or sum
+    end
+  end
+  if not total or #wanted == 0 then return results, {} end
+  st.manual_seed(1)
+  local got = {pcall(st.grad, total, wanted, {allow_unused = true})}
+  if not got[1] then return results, {tostring(got[2])} end
+  return results, type(got[2]) == "table" and not st.is_tensor(got[2])
+                  and got[2] or {unpack(got, 2, #wanted + 1)}
+end
+
+local function report(name, what, a, b)
+  counts.different = counts.different + 1
+  print(("%s: %s: %s, on the device %s"):format(name, what, tostring(a),
+                                                tostring(b)))
+end
+
+local function compare(name, what, list, other)
+  for i = 1, math.max(#list, #other) do
+    local a, b = list[i], other[i]
+    if not (st.is_tensor(a) and st.is_tensor(b)) then
+      if st.is_tensor(a) ~= st.is_tensor(b) then report(name, what, a, b) end
+    elseif not are_equal(a, b) then
+      report(name, what, a, b)
+    end
+  end
+  counts[what] = counts[what] + #list
+end
+
+local function check(name, operator, call)
+  local args = values.make(call, "dense")
+  local results, gradients = run(operator, call, args, here)
+  local others, more = run(operator, call, args, there)
+  counts.calls = counts.calls + 1
+  if not results or not others then
+    counts.failed = counts.failed + 1
+    if results or others then
+      report(name, "fails", results and "works" or gradients,
+             others and "works" or more)
+    end
+    return
+  end
+  compare(name, "results", results, others)
+  compare(name, "gradients", gradients, more)
+end
+
+local count = 0
+for _, entry in ipairs(registry.all()) do
+  for i, call in ipairs(samples[entry.name] or {}) do
+    count = count + 1
+    if count % STEP == 0 then
+      if os.getenv "WALK_SHOW" then io.stderr:write(entry.name, "\n") end
+      check(("%s, sample %d"):format(entry.name, i), entry.call, call)
+    end
+  end
+end
+
+print(("%d calls, %d failed, %d results, %d gradients, %d different"):format(
+  counts.calls, counts.failed, counts.results, counts.gradients,
+  counts.different))
+print(("%d loops on the device"):format(ex.loops()))
