@@ -77,10 +77,13 @@ static st_status check_strides(int ndim, const int64_t *sizes,
                   TEXT(ndim, strides), offset);
 }
 
-/* Foreign memory may have any address, but kernels need aligned elements. */
+/* Foreign memory may have any address, but kernels need aligned elements. The
+ * blocks of extension devices have none. */
 static st_status check_alignment(const st_storage *s, size_t itemsize) {
   const size_t align = itemsize < 8 ? itemsize : 8;
-  if ((uintptr_t)s->data % align == 0) return ST_OK;
+  if (s->device > ST_DEVICE_META || (uintptr_t)s->data % align == 0) {
+    return ST_OK;
+  }
   return st__fail(ST_BAD_VALUE, "memory at %p is not aligned for elements of "
                   "%zu bytes", (void *)s->data, itemsize);
 }

@@ -16,6 +16,8 @@ local PROGRAMS = {
                "built-in schemas", "out of memory", "nothing left"}},
   {"structured", {"variants", "bad schemas", "refusals", "bad metas",
                   "out of memory", "devices", "nothing left"}},
+  {"backend", {"registration", "names", "operators", "late errors",
+               "inheriting", "out of memory", "nothing left"}},
   {"start", {"forks while it starts", "starts while it forks"}},
   {"team", {"short loops", "a slow member", "a late team",
             "a team in time", "affinity", "every unit", "small work",
