@@ -31,17 +31,17 @@ static st_status redispatch(const st_call *call, const st_value *args,
 /* -- Required gradients --------------------------------------------------- */
 
 static bool value_requires_grad(const st_value *v) {
-  const st_tensors all = st__tensors_in(v);
-  for (uint32_t i = 0; i < all.n; i++) {
-    if (all.p[i] && st__requires_grad(all.p[i])) return true;
+  const st_tensors list = st__tensors_in(v);
+  for (uint32_t i = 0; i < list.n; i++) {
+    if (list.p[i] && st__requires_grad(list.p[i])) return true;
   }
   return false;
 }
 
 /* True if a target of the rule requires a gradient. */
 static bool is_recorded(const st_rule *r, const st_value *args) {
-  for (uint64_t rest = r->targets; rest; rest &= rest - 1) {
-    if (value_requires_grad(&args[__builtin_ctzll(rest)])) return true;
+  for (uint64_t bits = r->targets; bits; bits &= bits - 1) {
+    if (value_requires_grad(&args[__builtin_ctzll(bits)])) return true;
   }
   return false;
 }
@@ -90,8 +90,8 @@ static st_status new_record(st_rule *r, const st_value *args, int nresults,
   const size_t firsts = ((size_t)count_bits(r->targets) + 2) / 2 * 2;
   int ninputs = 0, rank = 0;
   st_node *n;
-  for (uint64_t rest = r->targets; rest; rest &= rest - 1) {
-    ninputs += inputs_of(&args[__builtin_ctzll(rest)]);
+  for (uint64_t bits = r->targets; bits; bits &= bits - 1) {
+    ninputs += inputs_of(&args[__builtin_ctzll(bits)]);
   }
   ST_TRY(st__node_new(&record_kind, sizeof(st_rule_node) +
                       (size_t)nsaved * sizeof(st_saved) +
@@ -107,9 +107,9 @@ static st_status new_record(st_rule *r, const st_value *args, int nresults,
   rec->first =
     (int *)(void *)(rec->result_shapes + count_bits(r->result_shapes));
   ninputs = 0;
-  for (uint64_t rest = r->targets; rest; rest &= rest - 1) {
+  for (uint64_t bits = r->targets; bits; bits &= bits - 1) {
     rec->first[rank++] = ninputs;
-    ninputs += inputs_of(&args[__builtin_ctzll(rest)]);
+    ninputs += inputs_of(&args[__builtin_ctzll(bits)]);
   }
   rec->first[rank] = ninputs;
   return ST_OK;
@@ -123,12 +123,12 @@ static st_status connect(st_rule_node *rec, int i, st_tensor *t) {
 
 static st_status connect_all(st_rule_node *rec, const st_value *args) {
   const st_rule *r = rec->rule;
-  for (uint64_t rest = r->targets; rest; rest &= rest - 1) {
-    const int i = __builtin_ctzll(rest), at = rec->first[st__rank(r->targets,
+  for (uint64_t bits = r->targets; bits; bits &= bits - 1) {
+    const int i = __builtin_ctzll(bits), at = rec->first[st__rank(r->targets,
                                                                   i)];
-    const st_tensors all = st__tensors_in(&args[i]);
-    for (uint32_t k = 0; k < all.n; k++) {
-      ST_TRY(connect(rec, at + (int)k, all.p[k]));
+    const st_tensors list = st__tensors_in(&args[i]);
+    for (uint32_t k = 0; k < list.n; k++) {
+      ST_TRY(connect(rec, at + (int)k, list.p[k]));
     }
   }
   return ST_OK;
@@ -139,9 +139,9 @@ static st_status connect_all(st_rule_node *rec, const st_value *args) {
 static uint64_t connected(const st_rule_node *rec) {
   uint64_t found = 0;
   int rank = 0;
-  for (uint64_t rest = rec->rule->targets; rest; rest &= rest - 1, rank++) {
+  for (uint64_t bits = rec->rule->targets; bits; bits &= bits - 1, rank++) {
     for (int i = rec->first[rank]; i < rec->first[rank + 1]; i++) {
-      if (rec->node.edges[i].node) found |= rest & -rest;
+      if (rec->node.edges[i].node) found |= bits & -bits;
     }
   }
   return found;
@@ -173,8 +173,8 @@ static needs needs_of(const st_rule *r, uint64_t wanted) {
 static st_status save_args(st_rule_node *rec, const needs *need,
                            const st_value *args) {
   const st_rule *r = rec->rule;
-  for (uint64_t rest = need->args; rest; rest &= rest - 1) {
-    const int i = __builtin_ctzll(rest);
+  for (uint64_t bits = need->args; bits; bits &= bits - 1) {
+    const int i = __builtin_ctzll(bits);
     st_saved *const s = &rec->args[st__rank(r->args, i)];
     const bool is_lost = i == 0 && r->is_inplace;
     if (is_lost && !(r->needed & 1)) continue;
@@ -186,8 +186,8 @@ static st_status save_args(st_rule_node *rec, const needs *need,
     rec->node.has_saved |= args[i].tag == ST_TAG_TENSOR ||
                            args[i].tag == ST_TAG_TENSORS;
   }
-  for (uint64_t rest = need->arg_shapes; rest; rest &= rest - 1) {
-    const int i = __builtin_ctzll(rest);
+  for (uint64_t bits = need->arg_shapes; bits; bits &= bits - 1) {
+    const int i = __builtin_ctzll(bits);
     ST_TRY(st__save_geometry(&rec->arg_shapes[st__rank(r->arg_shapes, i)],
                              &args[i]));
   }
@@ -197,15 +197,15 @@ static st_status save_args(st_rule_node *rec, const needs *need,
 static st_status save_results(st_rule_node *rec, const needs *need,
                               const st_value *rets) {
   const st_rule *r = rec->rule;
-  for (uint64_t rest = need->results; rest; rest &= rest - 1) {
-    const int i = __builtin_ctzll(rest);
+  for (uint64_t bits = need->results; bits; bits &= bits - 1) {
+    const int i = __builtin_ctzll(bits);
     st_saved *const s = &rec->results[st__rank(r->results, i)];
     ST_TRY(st__save(s, &rets[i], true));
     if (!s->list) s->nr = i;
     rec->node.has_saved = true;
   }
-  for (uint64_t rest = need->result_shapes; rest; rest &= rest - 1) {
-    const int i = __builtin_ctzll(rest);
+  for (uint64_t bits = need->result_shapes; bits; bits &= bits - 1) {
+    const int i = __builtin_ctzll(bits);
     ST_TRY(st__save_geometry(
       &rec->result_shapes[st__rank(r->result_shapes, i)], &rets[i]));
   }
@@ -385,9 +385,9 @@ st_status st__refuse_out(const st_call *call, const st_value *args,
 /* -- Versions and views --------------------------------------------------- */
 
 static void bump_versions(const st_value *v) {
-  const st_tensors all = st__tensors_in(v);
-  for (uint32_t i = 0; i < all.n; i++) {
-    if (all.p[i]) st__bump_version(all.p[i]);
+  const st_tensors list = st__tensors_in(v);
+  for (uint32_t i = 0; i < list.n; i++) {
+    if (list.p[i]) st__bump_version(list.p[i]);
   }
 }
 

@@ -128,8 +128,8 @@ static st_status store_grads(const st_formula *f, const st_rule_node *rec,
                              st_value *v, const bool *wanted, st_tensor **out) {
   const st_rule *r = rec->rule;
   uint32_t at = 0;
-  for (uint64_t rest = f->targets; rest; rest &= rest - 1) {
-    const int rank = st__rank(r->targets, __builtin_ctzll(rest));
+  for (uint64_t bits = f->targets; bits; bits &= bits - 1) {
+    const int rank = st__rank(r->targets, __builtin_ctzll(bits));
     for (int i = rec->first[rank]; i < rec->first[rank + 1]; i++, at++) {
       st_tensor **from = v->tag == ST_TAG_TENSOR ? &v->u.tensor
                        : v->tag == ST_TAG_TENSORS && at < v->len
@@ -147,8 +147,8 @@ static st_status store_grads(const st_formula *f, const st_rule_node *rec,
 
 static bool is_wanted(const st_formula *f, const st_rule_node *rec,
                       const bool *wanted) {
-  for (uint64_t rest = f->targets; rest; rest &= rest - 1) {
-    const int rank = st__rank(rec->rule->targets, __builtin_ctzll(rest));
+  for (uint64_t bits = f->targets; bits; bits &= bits - 1) {
+    const int rank = st__rank(rec->rule->targets, __builtin_ctzll(bits));
     for (int i = rec->first[rank]; i < rec->first[rank + 1]; i++) {
       if (wanted[i]) return true;
     }
@@ -195,13 +195,13 @@ static st_status run_custom(st_rule_node *rec, st_tensor *const *grads,
  * error must not depend on the values that the gradient is computed from. */
 static st_status check_saved(const st_rule_node *rec) {
   const st_rule *r = rec->rule;
-  for (uint64_t rest = r->needed; rest; rest &= rest - 1) {
-    const int i = __builtin_ctzll(rest);
+  for (uint64_t bits = r->needed; bits; bits &= bits - 1) {
+    const int i = __builtin_ctzll(bits);
     ST_TRY(st__saved_check(&rec->args[st__rank(r->args, i)], &rec->node,
                            r->schema->args[i].name));
   }
-  for (uint64_t rest = r->results; rest; rest &= rest - 1) {
-    const int i = __builtin_ctzll(rest);
+  for (uint64_t bits = r->results; bits; bits &= bits - 1) {
+    const int i = __builtin_ctzll(bits);
     ST_TRY(st__saved_check(&rec->results[st__rank(r->results, i)],
                            &rec->node, "result"));
   }

@@ -146,14 +146,14 @@ static st_tensor *for_batch(st_op_scope *c, st_tensor *t, const st_conv *v) {
   if (!st__scope_ok(c) || v->batch == 1) return t;
   const int64_t rows = t->sizes[1], cols = t->sizes[2];
   const int64_t one[] = {1, v->groups, rows, cols};
-  const int64_t all[] = {v->batch, v->groups, rows, cols};
-  const int64_t flat[] = {v->batch * v->groups, rows, cols};
+  const int64_t grouped[] = {v->batch, v->groups, rows, cols};
+  const int64_t matrices[] = {v->batch * v->groups, rows, cols};
   if (v->groups == 1) {
-    return st__apply_with(c, ST_OP_expand, t, st__of_ints(flat, 3));
+    return st__apply_with(c, ST_OP_expand, t, st__of_ints(matrices, 3));
   }
   t = st__apply_reshape(c, t, 4, one);
-  t = st__apply_with(c, ST_OP_expand, t, st__of_ints(all, 4));
-  return st__apply_reshape(c, t, 3, flat);
+  t = st__apply_with(c, ST_OP_expand, t, st__of_ints(grouped, 4));
+  return st__apply_reshape(c, t, 3, matrices);
 }
 
 /* The weight as one matrix of rows x cols per group. */
@@ -185,17 +185,17 @@ static st_tensor *convolve(st_op_scope *c, const st_conv *v) {
   const st_window *w = &v->w;
   const int64_t nwindows = st__product_of(w->n, w->out);
   const int64_t depth = v->in / v->groups * v->taps;
-  const int64_t wide = v->out / v->groups;
-  const int64_t flat[] = {v->batch * v->groups, depth, nwindows};
+  const int64_t filters = v->out / v->groups;
+  const int64_t matrices[] = {v->batch * v->groups, depth, nwindows};
   int64_t image[2 + ST_SPATIAL_MAX] = {v->batch, v->out};
   memcpy(image + 2, w->out, (size_t)w->n * sizeof *image);
   const st_tensor *columns = is_pixelwise(w) ? v->input
                                              : st__apply_im2col(c, v->input, w);
-  columns = st__apply_reshape(c, columns, 3, flat);
-  const st_tensor *rows = for_batch(c, weights(c, v, wide, depth), v);
+  columns = st__apply_reshape(c, columns, 3, matrices);
+  const st_tensor *rows = for_batch(c, weights(c, v, filters, depth), v);
   st_tensor *product;
   if (v->bias) {
-    const int64_t column[] = {v->groups, wide, 1};
+    const int64_t column[] = {v->groups, filters, 1};
     st_tensor *bias = for_batch(c, bias_as(c, v, 3, column), v);
     const st_value add[] = {st__of_tensor(bias),
                             st__of_tensor(rows), st__of_tensor(columns)};
@@ -209,15 +209,15 @@ static st_tensor *convolve(st_op_scope *c, const st_conv *v) {
 /* Without a gradient to record, convolves a few images at a time: their columns
  * stay in the caches and take little memory. */
 static st_tensor *convolve_parts(st_op_scope *c, const st_conv *v,
-                                 int64_t each) {
+                                 int64_t images) {
   int64_t sizes[2 + ST_SPATIAL_MAX] = {v->batch, v->out};
   memcpy(sizes + 2, v->w.out, (size_t)v->w.n * sizeof *sizes);
   st_tensor *out = st__apply_with(c, ST_OP_new_empty, v->input,
                                   st__of_ints(sizes, 2 + v->w.n));
-  for (int64_t i = 0; st__scope_goes_on(c) && i < v->batch; i += each) {
+  for (int64_t i = 0; st__scope_goes_on(c) && i < v->batch; i += images) {
     st_conv part = *v;
     st_op_scope round = {.n = 0};
-    part.batch = each < v->batch - i ? each : v->batch - i;
+    part.batch = images < v->batch - i ? images : v->batch - i;
     part.input = st__apply_narrow(&round, v->input, 0, i, part.batch);
     const st_tensor *to = st__apply_narrow(&round, out, 0, i, part.batch);
     st__apply2(&round, ST_OP_copy_, to, convolve(&round, &part));
@@ -231,13 +231,13 @@ static int64_t images_per_product(const st_conv *v) {
   enum { CACHED = ST_FIXED_conv_columns }; /* elements in cache */
   const st_keyset keys = v->input->keys | v->weight->keys |
                          (v->bias ? v->bias->keys : 0);
-  const double each = (double)v->in * (double)v->taps *
+  const double numbers = (double)v->in * (double)v->taps *
                       (double)st__product_of(v->w.n, v->w.out);
   if (st__is_recorded(keys) || is_pixelwise(&v->w) ||
       !st__has_elements(v->input)) {
     return v->batch;
   }
-  return each < CACHED ? (int64_t)(CACHED / each) : 1;
+  return numbers < CACHED ? (int64_t)(CACHED / numbers) : 1;
 }
 
 /* -- Transposed ----------------------------------------------------------- */
@@ -261,16 +261,16 @@ st_tensor *st__convolve_transposed(st_op_scope *c, const st_conv *v) {
   const st_window *w = &v->w;
   const int64_t nwindows = st__product_of(w->n, w->out);
   const int64_t depth = v->in / v->groups;
-  const int64_t wide = v->out / v->groups * v->taps;
-  const int64_t flat[] = {v->batch * v->groups, depth, nwindows};
+  const int64_t results = v->out / v->groups * v->taps;
+  const int64_t matrices[] = {v->batch * v->groups, depth, nwindows};
   const int64_t columns[] = {v->batch, v->out * v->taps, nwindows};
   int64_t along[1 + ST_SPATIAL_MAX] = {v->out, 1, 1, 1};
-  const st_value swap[] = {st__of_tensor(weights(c, v, depth, wide)),
+  const st_value swap[] = {st__of_tensor(weights(c, v, depth, results)),
                            st__of_int(1), st__of_int(2)};
   st_tensor *rows = st__apply(c, ST_OP_transpose_int, 3, swap);
   const st_tensor *product = st__apply2(
     c, ST_OP_bmm, for_batch(c, rows, v),
-    st__apply_reshape(c, v->input, 3, flat));
+    st__apply_reshape(c, v->input, 3, matrices));
   st_tensor *image = st__apply_col2im(
     c, st__apply_reshape(c, product, 3, columns), w);
   image = with_borders(c, image, v);
@@ -301,12 +301,12 @@ static st_tensor *convolve_directly(st_op_scope *c, const st_conv *v,
   const st_dtype dtype = v->input->dtype;
   const st_dtype computed = st__itemsize(dtype) < 4 ? ST_FLOAT32 : dtype;
   const st_tensor *t[TENSORS] = {v->input, v->weight, v->bias};
-  st_value all[ALL];
-  memcpy(all, args, sizeof all);
+  st_value inputs[ALL];
+  memcpy(inputs, args, sizeof inputs);
   for (int i = 0; i < TENSORS; i++) {
-    if (t[i]) all[i] = st__of_tensor(st__apply_to(c, t[i], computed));
+    if (t[i]) inputs[i] = st__of_tensor(st__apply_to(c, t[i], computed));
   }
-  return st__apply_to(c, st__apply(c, ST_OP__direct_convolution, ALL, all),
+  return st__apply_to(c, st__apply(c, ST_OP__direct_convolution, ALL, inputs),
                       dtype);
 }
 
@@ -315,10 +315,10 @@ ST_BOXED(st__box_convolution) {
   st_op_scope c = {.status = st__read_conv(args, &v)};
   if (!st__scope_ok(&c)) return c.status;
   const bool direct = is_direct(&v);
-  const int64_t each = direct ? v.batch : images_per_product(&v);
+  const int64_t images = direct ? v.batch : images_per_product(&v);
   st_tensor *out = direct ? convolve_directly(&c, &v, args)
                  : v.transposed ? st__convolve_transposed(&c, &v)
-                 : each < v.batch ? convolve_parts(&c, &v, each)
+                 : images < v.batch ? convolve_parts(&c, &v, images)
                  : convolve(&c, &v);
   const st_format format = st__conv_format(&v);
   if (format != ST_FORMAT_CONTIGUOUS && !direct) {
@@ -345,11 +345,11 @@ static st_status conv_nd(const st_value *args, int n, bool transposed,
   const st_value first = st__of_int(0);
   st_op_scope c = {.n = 0};
   if (!is_batch) input = st__apply_with(&c, ST_OP_unsqueeze, input, first);
-  const st_value all[] = {
+  const st_value inputs[] = {
     st__of_tensor(input), args[1], args[2], args[3], args[4],
     args[transposed ? 7 : 5], st__of_bool(transposed),
     transposed ? args[5] : st__of_ints(none, 1), args[6]};
-  st_tensor *out = st__apply(&c, ST_OP_convolution, 9, all);
+  st_tensor *out = st__apply(&c, ST_OP_convolution, 9, inputs);
   if (!is_batch) out = st__apply_with(&c, ST_OP_squeeze_dim, out, first);
   return st__scope_return(&c, out, rets);
 }
@@ -408,12 +408,12 @@ static st_status conv_by_name(const st_value *args, int n, st_value *rets) {
     input = st__apply_with(&c, ST_OP_constant_pad_nd, input,
                            st__of_ints(pad, 2 * n));
   }
-  const st_value all[] = {
+  const st_value inputs[] = {
     st__of_tensor(input), st__of_tensor(weight), bias,
     st__of_ints(stride.p, (int)stride.n), st__of_ints(padding, n),
     st__of_ints(dilation.p, (int)dilation.n), groups};
   static const st_op_id ids[] = {ST_OP_conv1d, ST_OP_conv2d, ST_OP_conv3d};
-  return st__scope_return(&c, st__apply(&c, ids[n - 1], 7, all), rets);
+  return st__scope_return(&c, st__apply(&c, ids[n - 1], 7, inputs), rets);
 }
 
 ST_BOXED(st__box_conv1d_padding) { return conv_by_name(args, 1, rets); }

@@ -53,22 +53,23 @@ ST_BOXED(st__box_convolution_input_backward) {
   (void)st__next(&args); /* output_padding: the gradient has it already */
   const st_value groups = *st__next(&args);
   const int n = weight->ndim - 2;
-  int64_t s[ST_SPATIAL_MAX], p[ST_SPATIAL_MAX], each[ST_SPATIAL_MAX];
-  int64_t rest[ST_SPATIAL_MAX] = {0};
+  int64_t s[ST_SPATIAL_MAX], p[ST_SPATIAL_MAX], dilations[ST_SPATIAL_MAX];
+  int64_t output_padding[ST_SPATIAL_MAX] = {0};
   ST_TRY(check_ranks(n, grad, weight, sizes));
   ST_TRY(st__read_sizes(stride, "stride", n, 1, s));
   ST_TRY(st__read_sizes(padding, "padding", n, 0, p));
-  ST_TRY(st__read_sizes(dilation, "dilation", n, 1, each));
+  ST_TRY(st__read_sizes(dilation, "dilation", n, 1, dilations));
   for (int d = 0; d < n && !transposed; d++) { /* what the stride cut off */
-    rest[d] = sizes.p[2 + d] - (grad->sizes[2 + d] - 1) * s[d] + 2 * p[d] -
-              each[d] * (weight->sizes[2 + d] - 1) - 1;
+    output_padding[d] = sizes.p[2 + d] + 2 * p[d] - 1 -
+                        (grad->sizes[2 + d] - 1) * s[d] -
+                        dilations[d] * (weight->sizes[2 + d] - 1);
   }
   st_op_scope c = {.n = 0};
-  const st_value all[] = {
+  const st_value inputs[] = {
     st__of_tensor(grad), st__of_tensor(weight), st__none(), st__of_ints(s, n),
-    st__of_ints(p, n), st__of_ints(each, n), st__of_bool(!transposed),
-    st__of_ints(rest, n), groups};
-  st_tensor *out = st__apply(&c, ST_OP_convolution, 9, all);
+    st__of_ints(p, n), st__of_ints(dilations, n), st__of_bool(!transposed),
+    st__of_ints(output_padding, n), groups};
+  st_tensor *out = st__apply(&c, ST_OP_convolution, 9, inputs);
   return st__scope_return(&c, cut_to(&c, out, sizes), rets);
 }
 
@@ -78,8 +79,8 @@ ST_BOXED(st__box_convolution_input_backward) {
 static st_tensor *sum_products(st_op_scope *c, const st_conv_products *p,
                                int64_t i, int64_t n) {
   const int64_t windows = st__product_of(p->w.n, p->w.out);
-  const int64_t flat[] = {n * p->groups, p->m, windows};
-  const int64_t wide[] = {n * p->groups, p->k, windows};
+  const int64_t row_sizes[] = {n * p->groups, p->m, windows};
+  const int64_t column_sizes[] = {n * p->groups, p->k, windows};
   const st_value swap[] = {st__none(), st__of_int(1), st__of_int(2)};
   st_value columns[3];
   const st_tensor *rows = p->rows, *image = p->image;
@@ -89,14 +90,14 @@ static st_tensor *sum_products(st_op_scope *c, const st_conv_products *p,
   }
   memcpy(columns, swap, sizeof columns);
   columns[0] = st__of_tensor(
-    st__apply_reshape(c, st__apply_im2col(c, image, &p->w), 3, wide));
-  st_tensor *each = st__apply2(
-    c, ST_OP_bmm, st__apply_reshape(c, rows, 3, flat),
+    st__apply_reshape(c, st__apply_im2col(c, image, &p->w), 3, column_sizes));
+  st_tensor *products = st__apply2(
+    c, ST_OP_bmm, st__apply_reshape(c, rows, 3, row_sizes),
     st__apply(c, ST_OP_transpose_int, 3, columns));
-  if (n == 1) return each;
+  if (n == 1) return products;
   const int64_t split[] = {n, p->groups, p->m, p->k}, first[] = {0};
   return st__apply_with(c, ST_OP_sum_dim_IntList,
-                        st__apply_reshape(c, each, 4, split),
+                        st__apply_reshape(c, products, 4, split),
                         st__of_ints(first, 1));
 }
 

@@ -228,15 +228,15 @@ static bool is_outside(const st_conv_axis *x, int64_t pixel) {
 static void valid_taps(const direct *c, int64_t row, int64_t *from,
                        int64_t *end) {
   const st_conv_axis *x = &c->x[ROW];
-  const int64_t each = c->x[COL].taps;
+  const int64_t taps = c->x[COL].taps;
   int64_t first = 0, last = x->taps;
   const int64_t at = row * x->stride + x->origin;
   if (c->x[DEPTH].taps == 1) {
     while (first < last && is_outside(x, at + first * x->dilation)) first++;
     while (first < last && is_outside(x, at + (last - 1) * x->dilation)) last--;
   }
-  *from = first * each;
-  *end = c->x[DEPTH].taps == 1 ? last * each : c->ctx.taps;
+  *from = first * taps;
+  *end = c->x[DEPTH].taps == 1 ? last * taps : c->ctx.taps;
 }
 
 /* Note [Vectors of output channels]
@@ -248,14 +248,14 @@ static void valid_taps(const direct *c, int64_t row, int64_t *from,
  * added up in the same order. */
 static void run_outputs(const direct *c, const band *b, int64_t row, int64_t n,
                         char *sums) {
-  const int64_t each = st__panel_rows(c), size = c->size;
+  const int64_t panel = st__panel_rows(c), size = c->size;
   const int64_t pixel = c->is_stored ? c->x[COL].step * c->out_stride[COL]
                                      : c->sum_pixel;
   const int64_t line = c->is_stored ? c->x[ROW].step * c->out_stride[ROW]
                                     : c->cols * c->sum_pixel;
   const int64_t s[6] = {pixel, c->pixel, 0, 0, 0, 0};
-  for (int64_t o = 0; o < c->sum_lanes && !st__stops(); o += each) {
-    const int64_t cols = least(each, c->sum_lanes - o);
+  for (int64_t o = 0; o < c->sum_lanes && !st__stops(); o += panel) {
+    const int64_t cols = least(panel, c->sum_lanes - o);
     const char *weights = c->weights + b->group * c->panels +
                           o * c->channels * c->ctx.taps * size;
     for (int64_t i = 0; i < n; i++) {
@@ -445,9 +445,9 @@ static st_status run(const st_conv *v, st_tensor *out, bool *done) {
   int64_t phases = 1;
   for (int d = 0; d < v->w.n; d++) phases *= st__conv_phases(v, d);
   for (int64_t i = 0; i < phases; i++) {
-    int64_t phase[NAXES] = {0}, rest = i;
+    int64_t phase[NAXES] = {0}, number = i;
     for (int d = 0; d < v->w.n; d++) {
-      phase[d] = take(&rest, st__conv_phases(v, d));
+      phase[d] = take(&number, st__conv_phases(v, d));
     }
     set_axes(&c, phase);
     if (c.x[DEPTH].count > 0 && c.x[ROW].count > 0 && c.x[COL].count > 0) {

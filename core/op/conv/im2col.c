@@ -205,14 +205,14 @@ ST_BOXED(st__box_im2col_backward) {
   const st_ints self_sizes = st__next_ints(&args);
   const st_value kernel_size = *st__next(&args), dilation = *st__next(&args);
   const st_value padding = *st__next(&args), stride = *st__next(&args);
-  const int all = (int)self_sizes.n;
+  const int ndim = (int)self_sizes.n;
   const int n = kernel_size.len == ST_SPATIAL_MAX ? ST_SPATIAL_MAX : 2;
-  if (all < n) {
+  if (ndim < n) {
     return st__fail(ST_BAD_VALUE, "self_sizes must have %d entries or more, "
-                    "it has %d", n, all);
+                    "it has %d", n, ndim);
   }
   const st_value image[] = {
-    grad_output, st__of_ints(self_sizes.p + all - n, n), kernel_size,
+    grad_output, st__of_ints(self_sizes.p + ndim - n, n), kernel_size,
     dilation, padding, stride};
   return st__invoke(ST_OP_col2im, 6, image, rets);
 }
@@ -221,9 +221,9 @@ ST_BOXED(st__box_im2col_backward) {
 
 int64_t st__images_at_once(const st_tensor *images, int64_t pixels) {
   enum { CACHED = ST_FIXED_window_sums }; /* elements that fit the caches */
-  const double each = (double)images->sizes[1] * (double)pixels;
+  const double numbers = (double)images->sizes[1] * (double)pixels;
   if (!st__has_elements(images)) return INT64_MAX;
-  return each < CACHED ? (int64_t)(CACHED / (each > 0 ? each : 1)) : 1;
+  return numbers < CACHED ? (int64_t)(CACHED / (numbers > 0 ? numbers : 1)) : 1;
 }
 
 /* Writes the window sums of images [first, first + n) to out. */
@@ -257,11 +257,11 @@ ST_BOXED(st__box_window_sum) {
                                              : self;
   st_tensor *out = st__apply_with(&c, ST_OP_new_empty, self,
                                   st__of_ints(sizes, 2 + w.n));
-  const int64_t each = st__images_at_once(
+  const int64_t images = st__images_at_once(
     self, st__product_of(w.n, w.out));
-  for (int64_t i = 0; st__scope_goes_on(&c) && i < sizes[0]; i += each) {
-    const int64_t rest = sizes[0] - i;
-    c.status = sum_windows(image, out, &w, i, each < rest ? each : rest);
+  for (int64_t i = 0; st__scope_goes_on(&c) && i < sizes[0]; i += images) {
+    const int64_t left = sizes[0] - i;
+    c.status = sum_windows(image, out, &w, i, images < left ? images : left);
   }
   return st__scope_return(&c, out, rets);
 }

@@ -314,11 +314,11 @@ ST_BOXED(st__box_multilabel_soft_margin_loss) {
   const st_value input = *st__next(&args), target = *st__next(&args);
   const st_value weight = *st__next(&args);
   const int64_t reduction = st__next_int(&args), last[] = {-1};
-  const st_value each[] = {input, target, weight, st__none(),
+  const st_value inputs[] = {input, target, weight, st__none(),
                            st__of_int(ST_REDUCE_NONE)};
   st_op_scope c = st__loss_begin(reduction);
   const st_tensor *labels = st__apply(
-    &c, ST_OP_binary_cross_entropy_with_logits, 5, each);
+    &c, ST_OP_binary_cross_entropy_with_logits, 5, inputs);
   st_tensor *loss = st__apply_with(&c, ST_OP_mean_dim, labels,
                                    st__of_ints(last, 1));
   return st__loss_end(&c, loss, reduction, rets);
@@ -336,13 +336,13 @@ ST_BOXED(st__box_hinge_embedding_loss) {
   st_op_scope c = st__loss_begin(reduction);
   const st_tensor *apart = st__apply_with(&c, ST_OP_ne_Scalar, target,
                                           st__of_int(1));
-  const st_tensor *same = st__apply_with(&c, ST_OP_ne_Scalar, target,
-                                         st__of_int(-1));
+  const st_tensor *similar = st__apply_with(&c, ST_OP_ne_Scalar, target,
+                                            st__of_int(-1));
   st_tensor *loss = st__apply2(
     &c, ST_OP_add_Tensor,
     only(&c, apart, at_least_0(&c, st__apply_with(&c, ST_OP_rsub_Scalar, self,
                                                   margin))),
-    only(&c, same, self));
+    only(&c, similar, self));
   return st__loss_end(&c, loss, reduction, rets);
 }
 
@@ -395,12 +395,12 @@ ST_BOXED(st__box_cosine_embedding_loss) {
   if (st__scope_ok(&c)) c.status = check_pairs(input1, target);
   if (st__scope_ok(&c)) c.status = check_pairs(input2, target);
   const st_tensor *cosine = cosines(&c, input1, input2);
-  const st_tensor *same = st__apply_with(&c, ST_OP_eq_Scalar, target,
-                                         st__of_int(1));
+  const st_tensor *similar = st__apply_with(&c, ST_OP_eq_Scalar, target,
+                                            st__of_int(1));
   const st_tensor *apart = st__apply_with(&c, ST_OP_eq_Scalar, target,
                                           st__of_int(-1));
   st_tensor *loss = st__apply2(
-    &c, ST_OP_add_Tensor, only(&c, same, from(&c, 1, cosine)),
+    &c, ST_OP_add_Tensor, only(&c, similar, from(&c, 1, cosine)),
     only(&c, apart, at_least_0(&c, st__shifted(&c, cosine, -margin))));
   return st__loss_end(&c, loss, reduction, rets);
 }
@@ -412,11 +412,11 @@ ST_BOXED(st__box_triplet_margin_loss) {
   const st_value p = *st__next(&args), eps = *st__next(&args);
   const bool swap = st__next_bool(&args);
   const int64_t reduction = st__next_int(&args);
-  const st_value same[] = {anchor, positive, p, eps};
+  const st_value inputs[] = {anchor, positive, p, eps};
   const st_value apart[] = {anchor, negative, p, eps};
   const st_value across[] = {positive, negative, p, eps};
   st_op_scope c = st__loss_begin(reduction);
-  const st_tensor *near = st__apply(&c, ST_OP_pairwise_distance, 4, same);
+  const st_tensor *near = st__apply(&c, ST_OP_pairwise_distance, 4, inputs);
   const st_tensor *far = st__apply(&c, ST_OP_pairwise_distance, 4, apart);
   if (swap) {
     far = st__apply2(&c, ST_OP_minimum, far,

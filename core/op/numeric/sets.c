@@ -10,8 +10,8 @@
 static st_tensor *joined(st_op_scope *c, const st_tensor *a,
                          const st_tensor *b) {
   st_tensor *both[] = {(st_tensor *)(uintptr_t)a, (st_tensor *)(uintptr_t)b};
-  const st_value all = st__of_tensors(both, 2);
-  return st__apply(c, ST_OP_cat, 1, &all);
+  const st_value list = st__of_tensors(both, 2);
+  return st__apply(c, ST_OP_cat, 1, &list);
 }
 
 /* All elements of t, a vector, but the first, or but the last. */
@@ -25,16 +25,16 @@ static st_tensor *without_end(st_op_scope *c, const st_tensor *t,
 /* The sorted elements of t once each: one of its NaNs, which are last. */
 static st_tensor *distinct(st_op_scope *c, const st_tensor *t) {
   const int64_t front[] = {1, 0};
-  st_tensor *all = st__apply1(c, ST_OP_unique_values, t);
+  st_tensor *elements = st__apply1(c, ST_OP_unique_values, t);
   const bool has_nan = st__is_floating(t->dtype) || st__is_complex(t->dtype);
-  if (!has_nan || !st__scope_ok(c) || all->numel < 2) return all;
-  const st_tensor *is_nan = st__apply2(c, ST_OP_ne_Tensor, all, all);
+  if (!has_nan || !st__scope_ok(c) || elements->numel < 2) return elements;
+  const st_tensor *is_nan = st__apply2(c, ST_OP_ne_Tensor, elements, elements);
   const st_tensor *repeats = st__apply2(c, ST_OP_logical_and,
                                         without_end(c, is_nan, true),
                                         without_end(c, is_nan, false));
   repeats = st__apply_with(c, ST_OP_constant_pad_nd, repeats,
                            st__of_ints(front, 2));
-  return st__apply2(c, ST_OP_masked_select, all,
+  return st__apply2(c, ST_OP_masked_select, elements,
                     st__apply1(c, ST_OP_logical_not, repeats));
 }
 
@@ -48,10 +48,10 @@ ST_BOXED(st__box_union1d) {
   const st_tensor *self = st__next_tensor(&args);
   const st_tensor *other = st__next_tensor(&args);
   st_op_scope c = {.n = 0};
-  const st_tensor *all = joined(&c, st__apply_flatten(&c, self),
+  const st_tensor *elements = joined(&c, st__apply_flatten(&c, self),
                                 st__apply_flatten(&c, other));
   if (!st__scope_ok(&c)) return st__scope_return(&c, NULL, rets);
-  return st__scope_return(&c, distinct(&c, all), rets);
+  return st__scope_return(&c, distinct(&c, elements), rets);
 }
 
 ST_BOXED(st__box_setdiff1d) {
@@ -76,9 +76,9 @@ static st_status setxor1d(const st_tensor *self, const st_tensor *other,
   const int64_t ends[] = {1, 1};
   st_op_scope c = {.n = 0};
   st_tensor *sorted[2];
-  const st_value all = st__of_tensor(joined(&c, as_set(&c, self, is_unique),
-                                            as_set(&c, other, is_unique)));
-  st__apply_multi(&c, ST_OP_sort, 1, &all, 2, sorted);
+  const st_value elements = st__of_tensor(
+    joined(&c, as_set(&c, self, is_unique), as_set(&c, other, is_unique)));
+  st__apply_multi(&c, ST_OP_sort, 1, &elements, 2, sorted);
   if (st__scope_ok(&c) && sorted[0]->numel < 2) {
     return st__scope_return(&c, sorted[0], rets);
   }
@@ -102,7 +102,7 @@ ST_TYPED_ARGS(st__box_setxor1d, setxor1d, (TENSOR, TENSOR, BOOL))
 static void set_with_positions(st_op_scope *c, const st_tensor *t,
                                bool is_unique, int64_t base,
                                const st_tensor *out[2]) {
-  st_tensor *all[4];
+  st_tensor *parts[4];
   const st_value unique[] = {st__of_tensor(t), st__of_int(base)};
   const st_value range[] = {st__of_int(0), st__of_int(t->numel)};
   if (is_unique) {
@@ -112,9 +112,9 @@ static void set_with_positions(st_op_scope *c, const st_tensor *t,
                             st__of_int(base));
     return;
   }
-  st__apply_multi(c, ST_OP_unique_all, 2, unique, 4, all);
-  out[0] = all[0];
-  out[1] = all[1];
+  st__apply_multi(c, ST_OP_unique_all, 2, unique, 4, parts);
+  out[0] = parts[0];
+  out[1] = parts[1];
 }
 
 /* Each common element is twice in the sorted union with repetitions, first
@@ -132,8 +132,8 @@ static st_status intersect1d(const st_tensor *self, const st_tensor *other,
     a[0] = as_set(&c, self, is_unique);
     b[0] = as_set(&c, other, is_unique);
   }
-  const st_value all = st__of_tensor(joined(&c, a[0], b[0]));
-  st__apply_multi(&c, ST_OP_sort, 1, &all, 2, sorted);
+  const st_value elements = st__of_tensor(joined(&c, a[0], b[0]));
+  st__apply_multi(&c, ST_OP_sort, 1, &elements, 2, sorted);
   const st_tensor *first = without_end(&c, sorted[0], false);
   const st_tensor *is_common = st__apply2(&c, ST_OP_eq_Tensor, first,
                                           without_end(&c, sorted[0], true));
@@ -162,10 +162,10 @@ static bool none_relate(st_op_scope *c, st_op_id relates,
                         const st_tensor *bins) {
   const st_tensor *any = st__apply1(c, ST_OP_any, st__apply2(
     c, relates, without_end(c, bins, false), without_end(c, bins, true)));
-  const st_value all = st__of_tensor(st__apply1(c, ST_OP_logical_not, any));
+  const st_value none = st__of_tensor(st__apply1(c, ST_OP_logical_not, any));
   st_value is_true = st__of_bool(false);
   if (st__scope_ok(c)) {
-    c->status = st__invoke(ST_OP_is_nonzero, 1, &all, &is_true);
+    c->status = st__invoke(ST_OP_is_nonzero, 1, &none, &is_true);
   }
   return is_true.u.i != 0;
 }

@@ -58,9 +58,9 @@ ST_BOXED(st__box_nanmean) {
   }
   const st_tensor *count = st__scope_ok(&c)
     ? count_numbers(&c, self, *dim, *keepdim) : NULL;
-  const st_value all[] = {st__of_tensor(self), *dim, *keepdim,
+  const st_value inputs[] = {st__of_tensor(self), *dim, *keepdim,
                           st__of_int(sum_dtype(asked))};
-  const st_tensor *sum = st__apply(&c, ST_OP_nansum, 4, all);
+  const st_tensor *sum = st__apply(&c, ST_OP_nansum, 4, inputs);
   return st__scope_return(&c, st__apply_to(
     &c, st__apply2(&c, ST_OP_div_Tensor, sum, count), asked), rets);
 }
@@ -73,17 +73,18 @@ static const st_tensor *squares(st_op_scope *c, const st_tensor *self,
   const st_tensor *mean = st__apply2(
     c, ST_OP_div_Tensor, st__apply(c, ST_OP_sum_dim_IntList, 3, sum),
     count_numbers(c, self, dim, keep));
-  const st_tensor *rest = st__apply2(c, ST_OP_sub_Tensor, self, mean);
+  const st_tensor *deviation = st__apply2(c, ST_OP_sub_Tensor, self, mean);
   if (!st__scope_ok(c)) return NULL;
   const st_value numbers[] = {
     st__of_tensor(st__apply1(c, ST_OP_isnan, self)), st__of_float(0),
-    st__of_tensor(rest)};
-  rest = st__apply(c, ST_OP_where_ScalarSelf, 3, numbers);
+    st__of_tensor(deviation)};
+  deviation = st__apply(c, ST_OP_where_ScalarSelf, 3, numbers);
   if (!st__is_complex(self->dtype)) {
-    return st__apply1(c, ST_OP_square, rest);
+    return st__apply1(c, ST_OP_square, deviation);
   }
-  const st_tensor *conj = st__apply1(c, ST_OP_conj, rest);
-  return st__apply1(c, ST_OP_real, st__apply2(c, ST_OP_mul_Tensor, rest, conj));
+  const st_tensor *conj = st__apply1(c, ST_OP_conj, deviation);
+  return st__apply1(c, ST_OP_real,
+                    st__apply2(c, ST_OP_mul_Tensor, deviation, conj));
 }
 
 static st_tensor *nanvar(st_op_scope *c, const st_value *args) {
@@ -132,10 +133,10 @@ ST_BOXED(st__box_nanstd) {
 static st_tensor *or_nan(st_op_scope *c, const st_tensor *self, st_value dim,
                          st_value keepdim, st_tensor *values) {
   if (!st__scope_ok(c) || !has_nan(self->dtype)) return values;
-  const st_value all[] = {st__of_tensor(st__apply1(c, ST_OP_isnan, self)),
+  const st_value inputs[] = {st__of_tensor(st__apply1(c, ST_OP_isnan, self)),
                           dim.len > 0 ? dim : st__none(), keepdim};
   const st_value where[] = {
-    st__of_tensor(st__apply(c, ST_OP_all_dims, 3, all)), st__of_float(NAN),
+    st__of_tensor(st__apply(c, ST_OP_all_dims, 3, inputs)), st__of_float(NAN),
     st__of_tensor(values)};
   return st__apply(c, ST_OP_where_ScalarSelf, 3, where);
 }
@@ -145,9 +146,9 @@ static st_status extremum(st_op_id id, const st_value *args, double least,
   const st_tensor *self = st__next_tensor(&args);
   const st_value dim = *st__next(&args), keepdim = *st__next(&args);
   st_op_scope c = {.n = 0};
-  const st_value all[] = {st__of_tensor(replaced(&c, self, least)), dim,
+  const st_value inputs[] = {st__of_tensor(replaced(&c, self, least)), dim,
                           keepdim};
-  st_tensor *values = st__apply(&c, id, 3, all);
+  st_tensor *values = st__apply(&c, id, 3, inputs);
   return st__scope_return(&c, or_nan(&c, self, dim, keepdim, values), rets);
 }
 
@@ -158,10 +159,10 @@ ST_BOXED_AS(st__box_nanmin, extremum, ST_OP_amin, args, INFINITY)
 static st_tensor *is_extreme(st_op_scope *c, st_op_id id,
                              const st_tensor *self, const st_value *dim) {
   const int64_t along[] = {st__to_int(dim, 0)};
-  const st_value all[] = {st__of_tensor(self),
+  const st_value inputs[] = {st__of_tensor(self),
                           st__of_ints(along, st__is_none(dim) ? 0 : 1),
                           st__of_bool(true)};
-  const st_tensor *extreme = st__apply(c, id, 3, all);
+  const st_tensor *extreme = st__apply(c, id, 3, inputs);
   if (!st__scope_ok(c)) return NULL;
   const st_tensor *any = st__apply1(c, ST_OP_any,
                                     st__apply1(c, ST_OP_isnan, extreme));
@@ -179,10 +180,10 @@ static st_status position(st_op_id plain, st_op_id extreme,
   if (!has_nan(self->dtype) || self->numel == 0) {
     return st__invoke(plain, 4, args, rets);
   }
-  const st_value all[] = {
+  const st_value inputs[] = {
     st__of_tensor(is_extreme(&c, extreme, self, &args[1])), args[1], args[2],
     args[3]};
-  return st__scope_return(&c, st__apply(&c, ST_OP_argmax, 4, all), rets);
+  return st__scope_return(&c, st__apply(&c, ST_OP_argmax, 4, inputs), rets);
 }
 
 ST_BOXED_AS(st__box_nanargmax, position, ST_OP_argmax, ST_OP_nanmax, args)
@@ -215,10 +216,10 @@ ST_BOXED(st__box_nanprod) {
 static st_status scan(st_op_id id, const st_value *args, double neutral,
                       st_value *rets) {
   st_op_scope c = {.n = 0};
-  const st_value all[] = {
+  const st_value inputs[] = {
     st__of_tensor(replaced(&c, st__to_tensor(args), neutral)), args[1],
     args[2]};
-  return st__scope_return(&c, st__apply(&c, id, 3, all), rets);
+  return st__scope_return(&c, st__apply(&c, id, 3, inputs), rets);
 }
 
 ST_BOXED(st__box_nancumsum) { return scan(ST_OP_cumsum, args, 0, rets); }
