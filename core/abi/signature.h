@@ -141,6 +141,16 @@ static inline st_keyset st__keys_of_tensors(st_tensors list) {
     return ST_OK;                                                           \
   }
 
+#define ST_SIGNATURE_UNBOXED(name, ARGS, RETS)                              \
+  status = ((name##_fn *)r.call.unboxed)(                                   \
+    &r.call ST_EACH(ST_SIG_PASS, , ARGS) ST_EACH(ST_RET_PASS, , RETS));
+
+#define ST_SIGNATURE_PACKED(ARGS, RETS)                                     \
+  const st_value args[] = { ST_EACH(ST_SIG_BOX, , ARGS) };                  \
+  st_value rets[4];                                                         \
+  status = st_route_run(&r, args, rets);                                    \
+  if (status == ST_OK) { ST_EACH(ST_RET_UNBOX, , RETS) }
+
 #define ST_SIGNATURE_ENTER(name, fn, enter, how, extra, ARGS, RETS)         \
   __attribute__((unused)) static inline st_status fn(                       \
       const st_typed *h extra ST_EACH(ST_SIG_PARAM, , ARGS)                 \
@@ -150,15 +160,8 @@ static inline st_keyset st__keys_of_tensors(st_tensors list) {
     st_status status = enter how;                                           \
     (void)ks;                                                               \
     if (status != ST_OK) return status;                                     \
-    if (!r.packs) {                                                         \
-      status = ((name##_fn *)r.call.unboxed)(                               \
-        &r.call ST_EACH(ST_SIG_PASS, , ARGS) ST_EACH(ST_RET_PASS, , RETS)); \
-    } else {                                                                \
-      const st_value args[] = { ST_EACH(ST_SIG_BOX, , ARGS) };              \
-      st_value rets[4];                                                     \
-      status = st_route_run(&r, args, rets);                                \
-      if (status == ST_OK) { ST_EACH(ST_RET_UNBOX, , RETS) }                \
-    }                                                                       \
+    if (!r.packs) { ST_SIGNATURE_UNBOXED(name, ARGS, RETS) }                \
+    else { ST_SIGNATURE_PACKED(ARGS, RETS) }                                \
     return st_route_leave(&r, status);                                      \
   }
 

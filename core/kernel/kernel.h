@@ -31,6 +31,8 @@ typedef struct st_kernel_key {
 
 /* The loop of a kernel for a common dtype, or NULL if it has none. */
 st_loop st__kernel(st_kernel_id id, st_dtype dtype);
+/* The same of a kernel that is a task, a row ST_TASKS of a .def file. */
+st_task st__task(st_kernel_id id, st_dtype dtype);
 /* The kernel name of a loop; "?" for any other function. */
 const char *st__loop_name(st_loop loop);
 /* The instruction set that the loops of a kernel were compiled for (U1). */

@@ -17,6 +17,10 @@
 typedef void (*st_loop)(char **data, const int64_t *strides, int64_t n0,
                         int64_t n1, const void *ctx);
 
+/* The signature of tasks, of which ctx says all: no strides and no steps. data
+ * and ctx are as those of a loop. */
+typedef void (*st_task)(char **data, const void *ctx);
+
 /* The ctx of elementwise kernels: the scalar arguments of the operator, in
  * schema order. */
 typedef struct st_params { st_scalar s[4]; } st_params;
@@ -28,8 +32,15 @@ typedef struct st_kernel_row {
   st_loop loop[ST_DTYPE_COUNT]; /* by common dtype; NULL: not supported */
 } st_kernel_row;
 
+typedef struct st_task_row {
+  const char *name;
+  st_task task[ST_DTYPE_COUNT];
+} st_task_row;
+
+/* The kernels of a source are loops, or they are tasks. */
 typedef struct st_kernel_table {
-  const st_kernel_row *rows;
+  const st_kernel_row *loops;
+  const st_task_row *tasks;
   int n;
 } st_kernel_table;
 
@@ -42,6 +53,10 @@ typedef struct st_kernel_table {
 #define ST_EXPORT(name, rows)                                                \
   extern const st_kernel_table ST_ISA_NAME(name);                            \
   const st_kernel_table ST_ISA_NAME(name) = {                                \
-    rows, (int)(sizeof rows / sizeof *rows)};
+    rows, NULL, (int)(sizeof rows / sizeof *rows)};
+#define ST_EXPORT_TASKS(name, rows)                                          \
+  extern const st_kernel_table ST_ISA_NAME(name);                            \
+  const st_kernel_table ST_ISA_NAME(name) = {                                \
+    NULL, rows, (int)(sizeof rows / sizeof *rows)};
 
 #endif

@@ -49,7 +49,8 @@ static const char *const names[ST_K_COUNT] = {
 /* -- The overlay ---------------------------------------------------------- */
 
 static st_loop loops[ST_K_COUNT][ST_DTYPE_COUNT];
-static uint8_t isas[ST_K_COUNT]; /* of the loops in use */
+static st_task tasks[ST_K_COUNT][ST_DTYPE_COUNT];
+static uint8_t isas[ST_K_COUNT]; /* of those in use */
 
 /* A hash table of ids by name, with open addressing. */
 enum { SLOTS = 2048 };
@@ -74,12 +75,14 @@ static uint16_t *find_slot(uint16_t *slots, const char *name) {
 static void overlay(uint16_t *slots, const st_kernel_table *table,
                     st_isa_level isa) {
   for (int i = 0; i < table->n; i++) {
-    const st_kernel_row *row = &table->rows[i];
-    const int id = *find_slot(slots, row->name);
+    const st_kernel_row *row = table->loops ? &table->loops[i] : NULL;
+    const st_task_row *task = table->tasks ? &table->tasks[i] : NULL;
+    const int id = *find_slot(slots, row ? row->name : task->name);
     ST_ASSERT(id != ST_K_NONE); /* a row that no .def file has */
     for (int d = 0; d < ST_DTYPE_COUNT; d++) {
-      if (!row->loop[d]) continue;
-      loops[id][d] = row->loop[d];
+      if (row && row->loop[d]) loops[id][d] = row->loop[d];
+      else if (task && task->task[d]) tasks[id][d] = task->task[d];
+      else continue;
       isas[id] = (uint8_t)isa;
     }
   }
@@ -102,6 +105,10 @@ __attribute__((constructor)) static void fill_table(void) {
 
 st_loop st__kernel(st_kernel_id id, st_dtype dtype) {
   return loops[id][dtype];
+}
+
+st_task st__task(st_kernel_id id, st_dtype dtype) {
+  return tasks[id][dtype];
 }
 
 st_isa_level st__kernel_isa(st_kernel_id id) {

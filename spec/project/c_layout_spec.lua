@@ -126,6 +126,22 @@ describe("The text of C code", function()
     assert.same({}, wrong)
   end)
 
+  it("has macros of at most 15 lines, lists aside", function()
+    local wrong = {}
+    for _, name in ipairs(list "find core lua/bind -name '*.[ch]' | sort") do
+      local text = "\n" .. files.read(build.root .. "/" .. name)
+      for macro in
+          text:gmatch "\n *# *define ([^\n]+\\\n.-[^\\])%f[\n]" do
+        local _, lines = macro:gsub("\n", "")
+        if lines + 1 > 15 and macro:find(";", 1, true) then
+          wrong[#wrong + 1] = ("%s: %s, %d lines"):format(
+            name, macro:match "^[%w_]+", lines + 1)
+        end
+      end
+    end
+    assert.same({}, wrong)
+  end)
+
   it("has blanks after keywords and before braces", function()
     assert.same({}, found(function(_, _, line)
       return line:find "%f[%w_]if%(" or line:find "%f[%w_]for%(" or

@@ -176,10 +176,13 @@ static inline bool has_lines(char *const *data, const int64_t *s) {
     }                                                                        \
   }
 
-#define TRANSPOSE(b, k)                                                      \
+#define ALL_COLUMNS(b, k)                                                    \
   COLUMNS(lane, b, k)                                                        \
   COLUMNS(pair, b, PAIR * k)                                                 \
-  COLUMNS(quad, b, QUAD ? QUAD * k : k)                                      \
+  COLUMNS(quad, b, QUAD ? QUAD * k : k)
+
+#define TRANSPOSE(b, k)                                                      \
+  ALL_COLUMNS(b, k)                                                          \
   static void transpose##b(char **data, const int64_t *s, int64_t n0,        \
                            int64_t n1, const void *ctx) {                    \
     const bool is_quad = QUAD && n0 >= QUAD * k && has_lines(data, s);       \

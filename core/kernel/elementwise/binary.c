@@ -88,9 +88,7 @@ enum { MODULO_BLOCK = 256 };
       out[i] = __VA_ARGS__;                                                  \
     }                                                                        \
   }
-#define ST_BINARY_MODULO(tag, name, ...)                                     \
-  MODULO_NEAR(tag, name, __VA_ARGS__)                                        \
-  MODULO_FAR(tag, name, __VA_ARGS__)                                         \
+#define MODULO_BODY(tag, name)                                               \
   ST_BODY(name, tag) {                                                       \
     const T_##tag *pa = (const T_##tag *)p[1], *pb = (const T_##tag *)p[2];  \
     T_##tag y[MODULO_BLOCK];                                                 \
@@ -102,7 +100,11 @@ enum { MODULO_BLOCK = 256 };
       }                                                                      \
       memcpy((T_##tag *)p[0] + k, y, (size_t)m * sizeof *y);                 \
     }                                                                        \
-  }                                                                          \
+  }
+#define ST_BINARY_MODULO(tag, name, ...)                                     \
+  MODULO_NEAR(tag, name, __VA_ARGS__)                                        \
+  MODULO_FAR(tag, name, __VA_ARGS__)                                         \
+  MODULO_BODY(tag, name)                                                     \
   ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 3,                        \
                 ST_ELEM_##tag, ST_ELEM_##tag, ST_ELEM_##tag)
 
@@ -116,11 +118,13 @@ static bool are_near(const T_i8 *a, const T_i8 *b, int64_t n) {
   return !is_far;
 }
 
-#define LONG_DIVISION(name)                                                  \
+#define NEAR_BLOCK(name)                                                     \
   static void near_##name##_block(T_i8 *restrict out, const T_i8 *a,         \
                                   const T_i8 *b, int64_t n) {                \
     for (int64_t i = 0; i < n; i++) out[i] = near_##name(a[i], b[i]);        \
-  }                                                                          \
+  }
+#define LONG_DIVISION(name)                                                  \
+  NEAR_BLOCK(name)                                                           \
   ST_BODY(long_##name, i8) {                                                 \
     const T_i8 *a = (const T_i8 *)p[1], *b = (const T_i8 *)p[2];             \
     T_i8 y[MODULO_BLOCK];                                                    \
@@ -130,9 +134,7 @@ static bool are_near(const T_i8 *a, const T_i8 *b, int64_t n) {
       const int64_t m = n - k < MODULO_BLOCK ? n - k : MODULO_BLOCK;         \
       if (are_near(a, b, m)) near_##name##_block(y, a, b, m);                \
       else for (int64_t i = 0; i < m; i++) y[i] = int_##name(a[i], b[i]);    \
-      memcpy((T_i8 *)p[0] + k, y, (size_t)m * sizeof *y);                    \
-    }                                                                        \
-  }                                                                          \
+      memcpy((T_i8 *)p[0] + k, y, (size_t)m * sizeof *y); } }                \
   ST_BLOCK_LOOP(long_##name, long_##name##_i8_body, 3,                       \
                 ST_ELEM_i8, ST_ELEM_i8, ST_ELEM_i8)
 LONG_DIVISION(div)

@@ -195,7 +195,18 @@ enum { ST_PAD = 16 };
       out[i] = ((void)b, (T)(__VA_ARGS__));                                  \
     }                                                                        \
   }
+/* The last numbers of fewer than `pad`: x[2] ends with their results. */
+#define ST_PADDED_FEW(tag, name, pad)                                        \
+  static inline void name##_##tag##_few(                                     \
+    T_##tag (*x)[pad], const T_##tag *a, const T_##tag *b, int64_t n,        \
+    const void *ctx) {                                                       \
+    for (int i = 0; i < pad; i++) x[0][i] = a[0], x[1][i] = b[0];            \
+    memcpy(x[0] + pad - n, a, (size_t)n * sizeof *a);                        \
+    memcpy(x[1] + pad - n, b, (size_t)n * sizeof *b);                        \
+    name##_##tag##_whole(x[2], x[0], x[1], pad, ctx);                        \
+  }
 #define ST_PADDED_BODY(tag, name, ninputs, pad)                              \
+  ST_PADDED_FEW(tag, name, pad)                                              \
   ST_BODY(name, tag) {                                                       \
     const int64_t rest = n % pad, whole = n - rest;                          \
     T_##tag *out = (T_##tag *)p[0];                                          \
@@ -204,12 +215,7 @@ enum { ST_PAD = 16 };
     T_##tag x[3][pad];                                                       \
     if (rest && whole) {                                                     \
       name##_##tag##_whole(x[2], a + n - pad, b + n - pad, pad, ctx);        \
-    } else if (rest) {                                                       \
-      for (int i = 0; i < pad; i++) x[0][i] = a[0], x[1][i] = b[0];          \
-      memcpy(x[0] + pad - rest, a, (size_t)rest * sizeof *a);                \
-      memcpy(x[1] + pad - rest, b, (size_t)rest * sizeof *b);                \
-      name##_##tag##_whole(x[2], x[0], x[1], pad, ctx);                      \
-    }                                                                        \
+    } else if (rest) name##_##tag##_few(x, a, b, rest, ctx);                 \
     if (whole) name##_##tag##_whole(out, a, b, whole, ctx);                  \
     memcpy(out + whole, x[2] + pad - rest, (size_t)rest * sizeof *out);      \
   }
@@ -233,7 +239,7 @@ enum { ST_PAD = 16 };
 /* p0 is loaded from memory, as GCC does not vectorise a loop when it has moved
  * selections by a number out of it. */
 enum { ST_COPIES = 16 * ST_PAD };
-#define ST_NUMBER_WHOLE(tag, fn, ...)                                        \
+#define ST_NUMBER_OF(tag, fn, ...)                                           \
   static __attribute__((noinline)) void fn##_of(                             \
     T_##tag *out, const T_##tag *pa, const T_##tag *numbers, int64_t n) {    \
     enum { ST_WHICH = ST_ANY_ROW };                                          \
@@ -242,7 +248,9 @@ enum { ST_COPIES = 16 * ST_PAD };
       const T a = pa[i], p0 = numbers[i];                                    \
       out[i] = (T)(__VA_ARGS__);                                             \
     }                                                                        \
-  }                                                                          \
+  }
+#define ST_NUMBER_WHOLE(tag, fn, ...)                                        \
+  ST_NUMBER_OF(tag, fn, __VA_ARGS__)                                         \
   static void fn(T_##tag *out, const T_##tag *pa, const T_##tag *pb,         \
                  int64_t n, const void *ctx) {                               \
     T_##tag numbers[ST_COPIES];                                              \
@@ -320,9 +328,7 @@ enum { ST_PLAIN_BLOCK = 512 };
   ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 2,                        \
                 ST_ELEM_##tag, ST_ELEM_##tag)
 
-#define ST_UNARY_ANGLE(tag, name, fn)                                        \
-  ST_MATH_WHOLE(tag, name##_##tag##_plain, ST_ANY_ROW, ST_NO_PARAMS,         \
-                F(fn)(a))                                                    \
+#define ST_ANGLE_ANY(tag, name, fn)                                          \
   static void name##_##tag##_any(T_##tag *out, const T_##tag *pa,            \
                                  const T_##tag *pb, int64_t n,               \
                                  const void *ctx) {                          \
@@ -332,7 +338,11 @@ enum { ST_PLAIN_BLOCK = 512 };
       const T a = pa[i];                                                     \
       out[i] = fabs(a) > ST_FAR_##tag ? st_far_##fn##_##tag(a) : F(fn)(a);   \
     }                                                                        \
-  }                                                                          \
+  }
+#define ST_UNARY_ANGLE(tag, name, fn)                                        \
+  ST_MATH_WHOLE(tag, name##_##tag##_plain, ST_ANY_ROW, ST_NO_PARAMS,         \
+                F(fn)(a))                                                    \
+  ST_ANGLE_ANY(tag, name, fn)                                                \
   static bool name##_##tag##_is_beyond(const T_##tag *pa, const T_##tag *pb, \
                                        int64_t n, const void *ctx) {         \
     int nfar = 0;                                                            \

@@ -42,26 +42,36 @@ enum { ST_FIRST_STEP = 5, ST_LONG_ROW = 128 };
  * leaves element e of the result. No register may begin behind the last
  * element, so it is copied alone; the last block overlaps the one before it.
  * False if the step is above `most`, or the row is short. */
-#define ST_PERMUTED_STEPS(b, lanes, most, vector, load, store, place, there, \
-                          keep)                                              \
-  static inline bool st_copy_permuted##b(st_bits##b *to,                     \
-                                         const st_bits##b *from, int64_t n,  \
-                                         int64_t step) {                     \
-    _Alignas(64) st_bits##b at[most][lanes];                                 \
-    if (n < ST_LONG_ROW || step < ST_FIRST_STEP || step > most) return false;\
+#define ST_STEP_INDICES(b, lanes, there, keep)                               \
+  static inline void st_step_indices##b(st_bits##b (*at)[lanes],             \
+                                        int64_t step) {                      \
     for (int64_t j = 0; j < step; j++) {                                     \
       ST_SIMD_FOR(e, lanes) {                                                \
         const int64_t i = e * step - j * lanes;                              \
         at[j][e] = (st_bits##b)(i >= 0 && i < lanes ? there : keep);         \
       }                                                                      \
     }                                                                        \
+  }
+#define ST_STEP_BLOCK(b, lanes, vector, load, place)                         \
+  static inline vector st_step_block##b(st_bits##b (*at)[lanes],             \
+                                        const st_bits##b *from,              \
+                                        int64_t step) {                      \
+    vector sum = {0};                                                        \
+    for (int64_t j = 0; j < step; j++) {                                     \
+      sum = place(sum, load(at[j]), load(from + j * lanes));                 \
+    }                                                                        \
+    return sum;                                                              \
+  }
+#define ST_PERMUTED_STEPS(b, lanes, most, store)                             \
+  static inline bool st_copy_permuted##b(st_bits##b *to,                     \
+                                         const st_bits##b *from, int64_t n,  \
+                                         int64_t step) {                     \
+    _Alignas(64) st_bits##b at[most][lanes];                                 \
+    if (n < ST_LONG_ROW || step < ST_FIRST_STEP || step > most) return false;\
+    st_step_indices##b(at, step);                                            \
     for (int64_t i = 0; i < n - 1; i += lanes) {                             \
-      vector sum = {0};                                                      \
       if (i > n - 1 - lanes) i = n - 1 - lanes;                              \
-      for (int64_t j = 0; j < step; j++) {                                   \
-        sum = place(sum, load(at[j]), load(from + i * step + j * lanes));    \
-      }                                                                      \
-      store(to + i, sum);                                                    \
+      store(to + i, st_step_block##b(at, from + i * step, step));            \
     }                                                                        \
     to[n - 1] = from[(n - 1) * step];                                        \
     return true;                                                             \
@@ -112,6 +122,8 @@ ST_COPY_STEP(4)
 ST_COPY_STEP(8)
 ST_COPY_STEP(16)
 
+#undef ST_STEP_INDICES
+#undef ST_STEP_BLOCK
 #undef ST_PERMUTED_STEPS
 #undef ST_NO_PERMUTED_STEPS
 #undef ST_COPY_STEP

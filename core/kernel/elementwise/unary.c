@@ -56,9 +56,7 @@ static bool has_far(const float *a, int64_t n) {
       float *out = (float *)p[0] + k, *a = (float *)p[1] + k;                \
       char *const part[] = {(char *)out, (char *)a};                         \
       if (has_far(a, m)) name##_f4_body(part, m, ctx);                       \
-      else name##_near(out, a, m);                                           \
-    }                                                                        \
-  }                                                                          \
+      else name##_near(out, a, m); } }                                       \
   ST_BLOCK_LOOP(name##_range_f4, name##_by_range, 2, ST_ELEM_4, ST_ELEM_4)   \
   ST_BLOCK_LOOP(name##_range_f2, name##_by_range, 2, ST_ELEM_f2, ST_ELEM_f2) \
   ST_BLOCK_LOOP(name##_range_bf, name##_by_range, 2, ST_ELEM_bf, ST_ELEM_bf)

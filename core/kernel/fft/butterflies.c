@@ -140,7 +140,7 @@ typedef struct shape {
 
 /* -- The table ------------------------------------------------------------ */
 
-static const st_kernel_row rows[] = {
+static const st_task_row rows[] = {
   {"fft_pass", {[ST_FLOAT32] = pass_f32, [ST_FLOAT64] = pass_f64}},
   {"fft_eighths", {[ST_FLOAT32] = eighths_f32, [ST_FLOAT64] = eighths_f64}},
   {"fft_pairs", {[ST_FLOAT32] = pairs_f32, [ST_FLOAT64] = pairs_f64}},
@@ -148,4 +148,4 @@ static const st_kernel_row rows[] = {
   {"fft_scatter", {
     [ST_FLOAT32] = scatter_f32, [ST_FLOAT64] = scatter_f64}}};
 
-ST_EXPORT(st__fft_butterflies, rows)
+ST_EXPORT_TASKS(st__fft_butterflies, rows)

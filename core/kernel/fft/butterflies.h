@@ -1,8 +1,7 @@
-/* Operands and ctx of the loops of kernel/fft/butterflies.c: tiles of lines.
+/* Operands and ctx of the tasks of kernel/fft/butterflies.c: tiles of lines.
  *
  * Row k of a tile has numbers k of ST_FFT_ROW / (size of a number) lines, one
- * beside the other; parts are of the dtype. n0 and n1 are not read, nor are the
- * strides. Rows need no alignment.
+ * beside the other; parts are of the dtype. Rows need no alignment.
  */
 #ifndef ST_KERNEL_FFT_BUTTERFLIES_H
 #define ST_KERNEL_FFT_BUTTERFLIES_H

@@ -331,10 +331,8 @@ BLOCKS(13)
 BLOCKS(15)
 BLOCKS(16)
 
-static void NAME(pass)(char **data, const int64_t *st, int64_t n0, int64_t n1,
-                       const void *ctx) {
+static void NAME(pass)(char **data, const void *ctx) {
   const st_fft_pass *c = ctx;
-  (void)st, (void)n0, (void)n1;
   switch (c->radix) {
   case 2: NAME(radix2)(data[0], data[1], data[2], c); break;
   case 3: NAME(radix3)(data[0], data[1], data[2], c); break;

@@ -169,7 +169,7 @@ static void NAME(other_passes)(char **data, const st_fft_eighths_of *c,
     pass.radix = c->radix[i];
     pass.blocks /= pass.radix;
     char *operands[] = {to, from, data[3] + c->at[i]};
-    NAME(pass)(operands, NULL, 0, 0, &pass);
+    NAME(pass)(operands, &pass);
     pass.stride *= pass.radix;
     from = to;
   }
@@ -257,10 +257,8 @@ INLINE void NAME(all_lines)(char **data, const st_fft_eighths_of *c,
   }
 }
 
-static void NAME(eighths)(char **data, const int64_t *st, int64_t n0,
-                          int64_t n1, const void *ctx) {
+static void NAME(eighths)(char **data, const void *ctx) {
   const st_fft_eighths_of own = *(const st_fft_eighths_of *)ctx, *c = &own;
-  (void)st, (void)n0, (void)n1;
   if (c->blocks == 4) {
     if (c->are_swapped) NAME(half_octets)(data, c, true);
     else NAME(half_octets)(data, c, false);

@@ -1,6 +1,5 @@
-/* Operands and ctx of the loops of kernel/fft/fft.c: single lines of complex
- * numbers, whose parts are of the dtype. n0 and n1 are not read, nor are the
- * strides.
+/* Operands and ctx of the tasks of kernel/fft/fft.c: single lines of complex
+ * numbers, whose parts are of the dtype.
  *
  * Note [Real lines by half]
  * The n real numbers of a line, n even, are h = n / 2 complex numbers, whose

@@ -118,11 +118,9 @@ INLINE void NAME(scatter_block)(char *p, const int64_t *at, const char *from,
 #undef ODDS
 
 /* The last block overlaps the one before it unless rows are whole blocks. */
-static void NAME(gather)(char **data, const int64_t *st, int64_t n0,
-                         int64_t n1, const void *ctx) {
+static void NAME(gather)(char **data, const void *ctx) {
   enum { N = NAME(NUMBERS) };
   const st_fft_lines *c = ctx;
-  (void)st, (void)n0, (void)n1;
   for (int v = 0; v < ST_FFT_ROW; v += NAME(BOTH)) {
     const int64_t re = v + (c->are_swapped ? (int)sizeof(V) : 0);
     const int64_t im = 2 * v + (int)sizeof(V) - re;
@@ -135,11 +133,9 @@ static void NAME(gather)(char **data, const int64_t *st, int64_t n0,
   }
 }
 
-static void NAME(scatter)(char **data, const int64_t *st, int64_t n0,
-                          int64_t n1, const void *ctx) {
+static void NAME(scatter)(char **data, const void *ctx) {
   enum { N = NAME(NUMBERS) };
   const st_fft_lines *c = ctx;
-  (void)st, (void)n0, (void)n1;
   for (int v = 0; v < ST_FFT_ROW; v += NAME(BOTH)) {
     const int64_t re = v + (c->are_swapped ? (int)sizeof(V) : 0);
     const int64_t im = 2 * v + (int)sizeof(V) - re;
@@ -188,13 +184,11 @@ INLINE void NAME(ends)(char *to, const char *from, const st_fft_pairs *c) {
   }
 }
 
-static void NAME(pairs)(char **data, const int64_t *st, int64_t n0, int64_t n1,
-                        const void *ctx) {
+static void NAME(pairs)(char **data, const void *ctx) {
   const st_fft_pairs *c = ctx;
   const T *const u = (const T *)(void *)data[2];
   const T factor = c->to_real ? (T)c->factor : (T)(c->factor / 2);
   const int64_t in = c->from.step;
-  (void)st, (void)n0, (void)n1;
   for (int v = 0; v < ST_FFT_ROW; v += NAME(BOTH)) {
     const char *const from = data[1] + v;
     char *const to = data[0] + v;

@@ -52,7 +52,7 @@
 
 /* -- The table ------------------------------------------------------------ */
 
-static const st_kernel_row rows[] = {
+static const st_task_row rows[] = {
   {"fft_turn", {[ST_FLOAT32] = turns_f32, [ST_FLOAT64] = turns_f64}}};
 
-ST_EXPORT(st__fft_turn, rows)
+ST_EXPORT_TASKS(st__fft_turn, rows)

@@ -1,5 +1,4 @@
-/* Operands and ctx of the loop of kernel/fft/turn.c. n0 and n1 are not read,
- * nor are the strides.
+/* Operands and ctx of the task of kernel/fft/turn.c.
  */
 #ifndef ST_KERNEL_FFT_TURN_H
 #define ST_KERNEL_FFT_TURN_H

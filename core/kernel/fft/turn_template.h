@@ -58,15 +58,13 @@ INLINE void NAME(exchange)(V *x) {
   (void)x;
 }
 
-static void NAME(turns)(char **data, const int64_t *st, int64_t n0, int64_t n1,
-                        const void *ctx) {
+static void NAME(turns)(char **data, const void *ctx) {
   enum { L = ST_FFT_ROW / 2 / sizeof(T), E = NUMBERS, ROW = ST_FFT_ROW };
   const st_fft_turn *c = ctx;
   const V signs = NAME(signs)();
   const T *coarse = (const T *)(void *)data[3];
   const char *from = data[1], *fine = data[2];
   char *to = data[0];
-  (void)st, (void)n0, (void)n1;
   for (int64_t k = 0; k < c->n; k += L, to += c->pitch) {
     for (int64_t g = 0; g < L; g += E) {
       for (int v = 0; v < L / E; v++) {

@@ -249,7 +249,7 @@ GET(16)
 
 /* Integers wrap, half types are added in float32, bool addition is "or". One
  * offset addresses a row whose indices are fixed. */
-#define ADD_ROW(name, T, A, LOAD, STORE, ALPHA)                             \
+#define ADD_AT(name, T, A, LOAD, STORE)                                     \
   ADD_RUN(name, T, A, LOAD, STORE)                                          \
   static NOINLINE void add_at_##name(char *const *p, const int64_t *s,      \
                                      int64_t n, axis a, A alpha) {          \
@@ -258,7 +258,10 @@ GET(16)
     for (; n > 0; n--, to += ds, from += vs, a.index += a.step) {           \
       T *d = (T *)(to + axis_offset(&a, 0));                                \
       *d = STORE(LOAD(*d) + LOAD(*(const T *)from) * alpha); }              \
-  }                                                                         \
+  }
+
+#define ADD_ROW(name, T, A, LOAD, STORE, ALPHA)                             \
+  ADD_AT(name, T, A, LOAD, STORE)                                           \
   static void row_add_##name(char **p, const int64_t *s, int64_t n,         \
                              const st_index_ctx *c) {                       \
     const A alpha = (A)ALPHA(c->alpha);                                     \
@@ -316,18 +319,24 @@ ADD_COMPLEX(c8, double)
 
 /* -- index_mul, index_max, index_min -------------------------------------- */
 
-#define REDUCE_ROW(what, name, T, A, LOAD, STORE, OP)                       \
+#define REDUCE_ONE(what, name, T, A, LOAD, STORE, OP)                       \
   static inline void what##_one_##name(T *d, const T *v) {                  \
     const A x = (A)LOAD(*d), y = (A)LOAD(*v);                               \
     *d = STORE(OP(x, y));                                                   \
-  }                                                                         \
+  }
+
+#define REDUCE_AT(what, name, T)                                            \
   static NOINLINE void what##_at_##name(char *const *p, const int64_t *s,   \
                                         int64_t n, axis a) {                \
     const int64_t ds = s[0], vs = s[1];                                     \
     char *to = p[0], *from = p[1];                                          \
     for (; n > 0; n--, to += ds, from += vs, a.index += a.step)             \
       what##_one_##name((T *)(to + axis_offset(&a, 0)), (const T *)from);   \
-  }                                                                         \
+  }
+
+#define REDUCE_ROW(what, name, T, A, LOAD, STORE, OP)                       \
+  REDUCE_ONE(what, name, T, A, LOAD, STORE, OP)                             \
+  REDUCE_AT(what, name, T)                                                  \
   static void row_##what##_##name(char **p, const int64_t *s, int64_t n,    \
                                   const st_index_ctx *c) {                  \
     if (c->n == 1) {                                                        \

@@ -94,6 +94,17 @@ static inline bool goes_on(int64_t *left, int64_t n) {
   return !st__stops();
 }
 
+static inline bool can_tile(const int64_t *st, int64_t n0, int64_t k,
+                            int64_t size) {
+  if (n0 > 1 && (st[0] != size || st[2] != size)) return false;
+  return k <= DEEP && (n0 <= 1 || !is_far(st[5], k));
+}
+
+static inline int64_t rows_at_once(int64_t left, bool is_unscaled) {
+  if (is_unscaled && left >= TALL) return TALL;
+  return left < FEW ? left : FEW;
+}
+
 /* c = alpha x + beta c for L elements. */
 #define STORE_TILE(s, T, L)                                                 \
   static inline void store_##s##_##L(char *c, v_##s##_##L x, T alpha,       \
@@ -103,12 +114,13 @@ static inline bool goes_on(int64_t *left, int64_t n) {
     if (!is_unscaled && beta != 0) x += beta * *out;                        \
     *out = x; }
 
+#define TILE_TYPE(s, T, L)                                                  \
+  typedef T v_##s##_##L __attribute__((vector_size(L * sizeof(T)),          \
+                                       aligned(sizeof(T)), may_alias));
+
 /* `most` rows of L columns, of which the first `rows` are written; rows that
  * are missing repeat the first. */
 #define TILE(s, T, L)                                                       \
-  typedef T v_##s##_##L __attribute__((vector_size(L * sizeof(T)),          \
-                                       aligned(sizeof(T)), may_alias));     \
-  STORE_TILE(s, T, L)                                                       \
   INLINE void tile_##s##_##L(char *c, const char *a, const char *b,         \
                              const int64_t *st, int64_t rows, int64_t k,    \
                              T alpha, T beta, bool is_unscaled, int most) { \
@@ -139,53 +151,55 @@ static inline bool goes_on(int64_t *left, int64_t n) {
     if (k == 1) tiles_##s(c, a, b, st, n, rows, 1, 1, 0, true, rows);       \
     else tiles_##s(c, a, b, st, n, rows, k, 1, 0, true, rows); }
 
+#define EACH_LENGTH(M, s, T)                                                \
+  M(s, T, 16) M(s, T, 8) M(s, T, 4) M(s, T, 2) M(s, T, 1)
+
 #define TILES(s, T)                                                         \
-  TILE(s, T, 16)                                                            \
-  TILE(s, T, 8)                                                             \
-  TILE(s, T, 4)                                                             \
-  TILE(s, T, 2)                                                             \
-  TILE(s, T, 1)                                                             \
+  EACH_LENGTH(TILE_TYPE, s, T)                                              \
+  EACH_LENGTH(STORE_TILE, s, T)                                             \
+  EACH_LENGTH(TILE, s, T)                                                   \
   INLINE void tiles_##s(char *c, const char *a, const char *b,              \
                         const int64_t *st, int64_t n, int64_t rows,         \
                         int64_t k, T alpha, T beta, bool is_unscaled,       \
-                        int most) {                                       \
+                        int most) {                                         \
     int64_t at = 0;                                                         \
-    RUN_TILES(s, T, 16)                                                     \
-    RUN_TILES(s, T, 8)                                                      \
-    RUN_TILES(s, T, 4)                                                      \
-    RUN_TILES(s, T, 2)                                                      \
-    RUN_TILES(s, T, 1) }                                                    \
+    EACH_LENGTH(RUN_TILES, s, T) }                                          \
   FULL_TILES(s, FEW)                                                        \
   FULL_TILES(s, TALL)
+
+/* m rows, at most TALL; c is only written, unless it is scaled. */
+#define TILE_ROWS(s, T)                                                     \
+  INLINE void some_##s(char *c, const char *a, const char *b,               \
+                       const int64_t *st, int64_t n, int64_t m, int64_t k,  \
+                       T alpha, T beta) {                                   \
+    const bool is_unscaled = alpha == 1 && beta == 0;                       \
+    if (m == TALL) full_##s##_TALL(c, a, b, st, n, k);                      \
+    else if (is_unscaled && m == FEW) full_##s##_FEW(c, a, b, st, n, k);    \
+    else tiles_##s(c, a, b, st, n, m, k, alpha, beta, false, FEW); }
 
 /* A whole product, in blocks of columns whose part of b stays in a cache;
  * false if its rows are not contiguous or the kernel for rows is better. */
 #define TILED(s, T)                                                         \
-  TILES(s, T)                                                               \
   static bool tiled_##s(char *const *data, const int64_t *st, int64_t n0,   \
                         int64_t n1, int64_t k, T alpha, T beta) {           \
     const int64_t size = (int64_t)sizeof(T);                                \
-    const bool is_unscaled = alpha == 1 && beta == 0;                       \
     int64_t left = ROW_PERIOD;                                              \
-    if (n0 > 1 && (st[0] != size || st[2] != size)) return false;           \
-    if (k > DEEP || (n0 > 1 && is_far(st[5], k))) return false;             \
+    if (!can_tile(st, n0, k, size)) return false;                           \
     const int64_t most = n0 <= LEAST ? n0 : block_of(k);                    \
     for (int64_t p = 0, n; p < n0; p += n) {                                \
       n = n0 - p < most ? n0 - p : most;                                    \
       for (int64_t i = 0, m; i < n1; i += m) {                              \
-        m = is_unscaled && n1 - i >= TALL ? TALL : n1 - i < FEW ? n1 - i : FEW;\
+        m = rows_at_once(n1 - i, alpha == 1 && beta == 0);                  \
         if (!goes_on(&left, (k + 1) * n)) return true;                      \
-        char *c = data[0] + i * st[3] + p * size;                           \
-        const char *a = data[1] + i * st[4], *b = data[2] + p * size;       \
-        if (m == TALL) full_##s##_TALL(c, a, b, st, n, k);                  \
-        else if (is_unscaled && m == FEW) full_##s##_FEW(c, a, b, st, n, k); \
-        else tiles_##s(c, a, b, st, n, m, k, alpha, beta, false, FEW); } }  \
+        some_##s(data[0] + i * st[3] + p * size, data[1] + i * st[4],       \
+                 data[2] + p * size, st, n, m, k, alpha, beta); } }         \
     return true; }
 
-TILED(f32, float)
-TILED(f64, double)
-TILED(i32, uint32_t)
-TILED(i64, uint64_t)
+#define ALL_TILED(s, T) TILES(s, T) TILE_ROWS(s, T) TILED(s, T)
+ALL_TILED(f32, float)
+ALL_TILED(f64, double)
+ALL_TILED(i32, uint32_t)
+ALL_TILED(i64, uint64_t)
 #define NOT_TILED(data, st, n0, n1, k, alpha, beta) false
 
 /* -- Products ------------------------------------------------------------- */
@@ -195,15 +209,13 @@ TILED(i64, uint64_t)
   static void by_rows_##s(char *const *data, const int64_t *st, int64_t n0, \
                           int64_t n1, int64_t k, A alpha, A beta) {         \
     A acc[PART];                                                            \
-    int64_t left = 16 * PERIOD;                                             \
+    int64_t left = ST_PERIOD;                                               \
     for (int64_t p = 0, n; p < n0; p += n) {                                \
       n = n0 - p < PART ? n0 - p : PART;                                    \
       for (int64_t i = 0; i < n1; i++) {                                    \
         char *c = data[0] + i * st[3] + p * st[0];                          \
         row_##s(acc, data[1] + i * st[4], data[2] + p * st[2], st, n, k);   \
-        left -= k + 1;                                                      \
-        if (left < 0 && st__stops()) return;                                \
-        if (left < 0) left = 16 * PERIOD;                                   \
+        if (st__stops_after(&left, 8 * (k + 1))) return;                    \
         for (int64_t j = 0; j < n; j++, c += st[0]) {                       \
           const A sum = alpha == 1 ? acc[j] : MULT(alpha, acc[j]);          \
           T *out = (T *)c;                                                  \

@@ -6,13 +6,8 @@
 #include "base/threads.h"
 #include "kernel/loop.h"
 
-#define T float
-#define F(name) name##_f4
-#include "kernel/nn/bag_sums_template.h"
-
-#define T double
-#define F(name) name##_f8
-#include "kernel/nn/bag_sums_template.h"
+#define TEMPLATE "kernel/nn/bag_sums_template.h"
+#include "kernel/each_float.h"
 
 static const st_kernel_row rows[] = {
   {"bag_sums", {[ST_FLOAT32] = bag_sums_f4, [ST_FLOAT64] = bag_sums_f8}},

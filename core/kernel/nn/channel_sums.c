@@ -12,13 +12,8 @@
  * partial sums are held at a time. */
 enum { LANES = 32, BLOCK = 4096, COLUMNS = 64 };
 
-#define T float
-#define F(name) name##_f4
-#include "kernel/nn/channel_sums_template.h"
-
-#define T double
-#define F(name) name##_f8
-#include "kernel/nn/channel_sums_template.h"
+#define TEMPLATE "kernel/nn/channel_sums_template.h"
+#include "kernel/each_float.h"
 
 #define BOTH(name) \
   {#name, {[ST_FLOAT32] = name##_f4, [ST_FLOAT64] = name##_f8}}

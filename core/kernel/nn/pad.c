@@ -125,22 +125,21 @@ static void pad(const pad_row *r, char *to, const char *from) {
   }
 }
 
-static void pad_borders(char **data, const int64_t *strides, int64_t n0,
-                        int64_t n1, const void *ctx) {
+static void pad_borders(char **data, const void *ctx) {
   const st_pad_loops *p = ctx;
   const int64_t sizes[] = {INT64_MAX, p->channels, p->dim[0].out,
                            p->dim[1].out};
   const pad_row r = row_of(p);
-  int64_t at[4], unit = n0, left = ST_PERIOD;
-  (void)strides;
+  int64_t at[4], unit = p->begin, left = ST_PERIOD;
   for (int d = 3; d >= 0; d--) {
     at[d] = d ? unit % sizes[d] : unit;
     if (d) unit /= sizes[d];
   }
-  for (int64_t i = n0; i < n1;) {
+  for (int64_t i = p->begin; i < p->end;) {
     char *to = data[0];
     const char *from = data[1];
-    const int64_t rows = n1 - i < sizes[3] - at[3] ? n1 - i : sizes[3] - at[3];
+    const int64_t todo = p->end - i, below = sizes[3] - at[3];
+    const int64_t rows = todo < below ? todo : below;
     for (int d = 0; d < 3; d++) {
       to += at[d] * p->st[0][d];
       from += (d < 2 ? at[d] : st__pad_source(p, 0, at[d])) * p->st[1][d];
@@ -156,7 +155,7 @@ static void pad_borders(char **data, const int64_t *strides, int64_t n0,
   }
 }
 
-static const st_kernel_row rows[] = {
+static const st_task_row rows[] = {
   {"pad_borders", {[ST_UINT8] = pad_borders}}};
 
-ST_EXPORT(st__pad, rows)
+ST_EXPORT_TASKS(st__pad, rows)

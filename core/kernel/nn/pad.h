@@ -1,4 +1,4 @@
-/* Operands and ctx of the padding kernel: the result and the image, whose last
+/* Operands and ctx of the padding task: the result and the image, whose last
  * three of five dimensions get borders that repeat the image. A unit is a row
  * of the result.
  */
@@ -23,6 +23,7 @@ typedef struct st_pad_loops {
   int64_t itemsize;      /* of a column: one element, or all channels */
   int64_t channels;      /* 1 where a column has all of them */
   st_pad_dim dim[3];
+  int64_t begin, end;    /* units */
   int64_t st[2][5];
 } st_pad_loops;
 

@@ -87,24 +87,14 @@ static inline int64_t divided(uint64_t sum, int64_t n) {
 
 /* -- The table ------------------------------------------------------------ */
 
-ST_POOL_HALF(f16)
-ST_POOL_HALF(bf16)
 ST_POOL_INTEGER(u8, uint8_t, uint64_t, WIDEN, NARROW)
 ST_POOL_INTEGER(i8, int8_t, uint64_t, WIDEN, NARROW)
 ST_POOL_INTEGER(i16, int16_t, uint64_t, WIDEN, NARROW)
 ST_POOL_INTEGER(i32, int32_t, uint64_t, WIDEN, NARROW)
-ST_POOL_LOOP(avg_pool, u8, integers, &type_u8)
-ST_POOL_LOOP(avg_pool, i8, integers, &type_i8)
-ST_POOL_LOOP(avg_pool, i16, integers, &type_i16)
-ST_POOL_LOOP(avg_pool, i32, integers, &type_i32)
-ST_POOL_LOOP(avg_pool, i64, i64, NULL)
-ST_POOL_LOOP(avg_pool, f16, halves, &type_f16)
-ST_POOL_LOOP(avg_pool, bf16, halves, &type_bf16)
-ST_POOL_LOOP(avg_pool, f32, f32, NULL)
-ST_POOL_LOOP(avg_pool, f64, f64, NULL)
+ST_POOL_TASKS(avg_pool)
 
-static const st_kernel_row rows[] = {
+static const st_task_row rows[] = {
   {"avg_pool", {
-    ST_BY_TYPE(SIGNED, avg_pool_loop) ST_BY_TYPE(FLOAT, avg_pool_loop)}}};
+    ST_BY_TYPE(SIGNED, avg_pool_task) ST_BY_TYPE(FLOAT, avg_pool_task)}}};
 
-ST_EXPORT(st__avg_pool, rows)
+ST_EXPORT_TASKS(st__avg_pool, rows)

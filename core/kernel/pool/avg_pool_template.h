@@ -79,13 +79,12 @@ static inline __attribute__((always_inline)) void F(plane_of_squares)(
 
 /* Units of a few squares, by planes: a tile for each row of windows takes
  * longer than its means. */
-static void F(planes_of_squares)(char **data, const st_pool_loops *p,
-                                 int64_t n0, int64_t n1) {
+static void F(planes_of_squares)(char **data, const st_pool_loops *p) {
   st_tile t = {.p = p, .step = {0, p->st[1][ST_POOL_H]}};
   st_units u;
-  st_units_begin(&u, p, n0);
-  for (int64_t i = n0, n; i < n1; i += n) {
-    n = st_units_rows(&u, n1 - i < ST_PERIOD ? n1 - i : ST_PERIOD);
+  st_units_begin(&u, p, p->begin);
+  for (int64_t i = p->begin, n; i < p->end; i += n) {
+    n = st_units_rows(&u, p->end - i < ST_PERIOD ? p->end - i : ST_PERIOD);
     t.out = data[0] + st_units_plane(&u, p, 0, 1);
     t.image = data[1] + st_units_plane(&u, p, 1, p->stride[0]);
     if (p->kernel[2] == 2) F(plane_of_squares)(&t, 2, u.at[3], n);
@@ -95,19 +94,19 @@ static void F(planes_of_squares)(char **data, const st_pool_loops *p,
 }
 #endif
 
-static void F(avg_pool)(char **data, int64_t n0, int64_t n1,
-                        const st_pool_loops *p, const st_pool_type *type) {
+static void F(avg_pool)(char **data, const st_pool_loops *p,
+                        const st_pool_type *type) {
   char *const operands[] = {data[0], data[1], NULL};
   st_units u;
   st_tile t = {.type = type};
 #if !BY_ROWS
   if (st__pool_has_squares(p, sizeof(T))) {
-    F(planes_of_squares)(data, p, n0, n1);
+    F(planes_of_squares)(data, p);
     return;
   }
 #endif
-  st_units_begin(&u, p, n0);
-  for (int64_t i = n0; i < n1; i++, st_units_next(&u)) {
+  st_units_begin(&u, p, p->begin);
+  for (int64_t i = p->begin; i < p->end; i++, st_units_next(&u)) {
     st_tile_of(&t, p, operands, &u);
     if (p->channels_inner) F(means_of_channels)(&t);
     else F(means_of_row)(&t);

@@ -87,32 +87,21 @@ static bool lie_apart(const st_tile *t, int64_t first, int64_t last) {
 
 /* -- The table ------------------------------------------------------------ */
 
-ST_POOL_HALF(f16)
-ST_POOL_HALF(bf16)
 ST_POOL_INTEGER(b8, uint8_t, int32_t, TRUTH, FROM_u8)
 ST_POOL_INTEGER(u8, uint8_t, int32_t, SAME, FROM_u8)
 ST_POOL_INTEGER(i8, int8_t, int32_t, SAME, FROM_i8)
 ST_POOL_INTEGER(i16, int16_t, int32_t, SAME, FROM_i16)
 ST_POOL_INTEGER(i32, int32_t, int32_t, SAME, FROM_i32)
 
-#define LOOPS(name)                              \
-  ST_POOL_LOOP(name, b8, integers, &type_b8)     \
-  ST_POOL_LOOP(name, u8, integers, &type_u8)     \
-  ST_POOL_LOOP(name, i8, integers, &type_i8)     \
-  ST_POOL_LOOP(name, i16, integers, &type_i16)   \
-  ST_POOL_LOOP(name, i32, integers, &type_i32)   \
-  ST_POOL_LOOP(name, i64, i64, NULL)             \
-  ST_POOL_LOOP(name, f16, halves, &type_f16)     \
-  ST_POOL_LOOP(name, bf16, halves, &type_bf16)   \
-  ST_POOL_LOOP(name, f32, f32, NULL)             \
-  ST_POOL_LOOP(name, f64, f64, NULL)
-LOOPS(max_pool)
-LOOPS(max_pool_indices)
+ST_POOL_TASK(max_pool, b8, integers, &type_b8)
+ST_POOL_TASKS(max_pool)
+ST_POOL_TASK(max_pool_indices, b8, integers, &type_b8)
+ST_POOL_TASKS(max_pool_indices)
 
 #define ROW(name)                                                        \
-  {#name, {ST_BY_TYPE(SIGNED, name##_loop) ST_BY_TYPE(BOOL, name##_loop) \
-           ST_BY_TYPE(FLOAT, name##_loop)}}
+  {#name, {ST_BY_TYPE(SIGNED, name##_task) ST_BY_TYPE(BOOL, name##_task) \
+           ST_BY_TYPE(FLOAT, name##_task)}}
 
-static const st_kernel_row rows[] = {ROW(max_pool), ROW(max_pool_indices)};
+static const st_task_row rows[] = {ROW(max_pool), ROW(max_pool_indices)};
 
-ST_EXPORT(st__max_pool, rows)
+ST_EXPORT_TASKS(st__max_pool, rows)

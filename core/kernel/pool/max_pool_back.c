@@ -8,13 +8,8 @@
 #include "kernel/loop.h"
 #include "kernel/pool/pool.h"
 
-#define T float
-#define F(name) name##_f4
-#include "kernel/pool/max_pool_back_template.h"
-
-#define T double
-#define F(name) name##_f8
-#include "kernel/pool/max_pool_back_template.h"
+#define TEMPLATE "kernel/pool/max_pool_back_template.h"
+#include "kernel/each_float.h"
 
 static const st_kernel_row rows[] = {
   {"max_pool_back", {[ST_FLOAT32] = max_pool_back_f4,

@@ -41,15 +41,15 @@ static void F(each_channel)(const st_tile *t) {
   }
 }
 
-static void F(max_pool)(char **data, int64_t n0, int64_t n1,
-                        const st_pool_loops *p, const st_pool_type *type) {
+static void F(max_pool)(char **data, const st_pool_loops *p,
+                        const st_pool_type *type) {
   char *const operands[] = {data[0], data[1], NULL};
   const int64_t step = p->st[0][ST_POOL_W];
   st_units u;
   st_tile t = {.type = type};
   A to[ST_POOL_BLOCK];
-  st_units_begin(&u, p, n0);
-  for (int64_t i = n0; i < n1; i++, st_units_next(&u)) {
+  st_units_begin(&u, p, p->begin);
+  for (int64_t i = p->begin; i < p->end; i++, st_units_next(&u)) {
     st_tile_of(&t, p, operands, &u);
     if (!p->channels_inner) {
       char *out = t.out + t.first * step;
@@ -294,14 +294,13 @@ static void F(indices_of_channels)(A *best, int64_t *index, const st_tile *t,
   for (int64_t c = 0; c < n; c++) index[c] = start + elem[c] + p->base;
 }
 
-static void F(max_pool_indices)(char **data, int64_t n0, int64_t n1,
-                                const st_pool_loops *p,
+static void F(max_pool_indices)(char **data, const st_pool_loops *p,
                                 const st_pool_type *type) {
   st_units u;
   st_tile t = {.type = type};
   A best[ST_POOL_CHANNELS];
-  st_units_begin(&u, p, n0);
-  for (int64_t i = n0; i < n1; i++, st_units_next(&u)) {
+  st_units_begin(&u, p, p->begin);
+  for (int64_t i = p->begin; i < p->end; i++, st_units_next(&u)) {
     st_tile_of(&t, p, data, &u);
     if (!p->channels_inner) F(indices_of_row)(&t);
     for (int64_t o = 0; p->channels_inner && o < t.n; o++) {

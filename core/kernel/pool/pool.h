@@ -1,10 +1,10 @@
 /* Operands and ctx of the pooling kernels.
  *
  * The operands are the results, the images and, for max_pool_indices, the
- * indices of the maxima. A kernel computes the units [n0, n1). If the channels
- * of an operand lie side by side, a unit is a row of windows of all channels,
- * else it is a block of at most st_pool.block windows of a row of one channel.
- * The strides are those of the ctx, in bytes.
+ * indices of the maxima. A task computes the units [begin, end). If the
+ * channels of an operand lie side by side, a unit is a row of windows of all
+ * channels, else it is a block of at most st_pool_loops.block windows of a row
+ * of one channel. The strides are those of the ctx, in bytes.
  */
 #ifndef ST_KERNEL_POOL_POOL_H
 #define ST_KERNEL_POOL_POOL_H
@@ -31,6 +31,7 @@ typedef struct st_pool_loops {
   int64_t channels;
   int64_t block;        /* windows of a unit */
   int64_t base;         /* what is added to indices */
+  int64_t begin, end;   /* units */
   int64_t st[3][ST_POOL_DIMS];
 } st_pool_loops;
 

@@ -17,6 +17,8 @@
     st_store_##S(p, step, from, n);                                         \
   }                                                                         \
   static const st_pool_type type_##S = {2, load_##S, store_##S};
+ST_POOL_HALF(f16)
+ST_POOL_HALF(bf16)
 
 /* Integers T, computed in A: IN(x) is an A, OUT(T, a) is a T. */
 #define ST_POOL_INTEGER(S, T, A, IN, OUT)                                   \
@@ -35,12 +37,22 @@
   }                                                                         \
   static const st_pool_type type_##S = {sizeof(T), load_##S, store_##S};
 
-/* The loop of a kernel for dtype S, by the functions that end in _KIND. */
-#define ST_POOL_LOOP(name, S, KIND, type)                                   \
-  static void name##_loop_##S(char **data, const int64_t *strides,          \
-                              int64_t n0, int64_t n1, const void *ctx) {    \
-    (void)strides;                                                          \
-    name##_##KIND(data, n0, n1, ctx, type);                                 \
+/* The task of a kernel for dtype S, by the functions that end in _KIND. */
+#define ST_POOL_TASK(name, S, KIND, type)                                   \
+  static void name##_task_##S(char **data, const void *ctx) {               \
+    name##_##KIND(data, ctx, type);                                         \
   }
+
+/* Those of all dtypes but bool. */
+#define ST_POOL_TASKS(name)                                                 \
+  ST_POOL_TASK(name, u8, integers, &type_u8)                                \
+  ST_POOL_TASK(name, i8, integers, &type_i8)                                \
+  ST_POOL_TASK(name, i16, integers, &type_i16)                              \
+  ST_POOL_TASK(name, i32, integers, &type_i32)                              \
+  ST_POOL_TASK(name, i64, i64, NULL)                                        \
+  ST_POOL_TASK(name, f16, halves, &type_f16)                                \
+  ST_POOL_TASK(name, bf16, halves, &type_bf16)                              \
+  ST_POOL_TASK(name, f32, f32, NULL)                                        \
+  ST_POOL_TASK(name, f64, f64, NULL)
 
 #endif

@@ -42,8 +42,18 @@ typedef st_reduce_span span;
 
 /* -- Loads ---------------------------------------------------------------- */
 
+#define LOAD_FAR(s, T)                                                      \
+  ST_MAYBE static inline void load_far_##s(T *restrict out, const char *p,  \
+                                           int64_t step, int64_t n) {       \
+    for (; n >= 4; n -= 4, p += 4 * step, out += 4) {                       \
+      out[0] = *(const T *)p, out[1] = *(const T *)(p + step);              \
+      out[2] = *(const T *)(p + 2 * step);                                  \
+      out[3] = *(const T *)(p + 3 * step); }                                \
+    for (; n > 0; n--, p += step) *out++ = *(const T *)p; }
+
 /* Constant steps let the compiler deinterleave in registers. */
 #define LOAD_BITS(s, T)                                                     \
+  LOAD_FAR(s, T)                                                            \
   ST_MAYBE static void load_##s(char *to, const char *p, int64_t step,      \
                                 int64_t n) {                                \
     T *restrict out = (T *)to;                                              \
@@ -56,12 +66,7 @@ typedef st_reduce_span span;
       for (int64_t i = 0; i < n; i++) out[i] = x[3 * i];                    \
     else if (step == 4 * size)                                              \
       for (int64_t i = 0; i < n; i++) out[i] = x[4 * i];                    \
-    else {                                                                  \
-      for (; n >= 4; n -= 4, p += 4 * step, out += 4) {                     \
-        out[0] = *(const T *)p, out[1] = *(const T *)(p + step);            \
-        out[2] = *(const T *)(p + 2 * step);                                \
-        out[3] = *(const T *)(p + 3 * step); }                              \
-      for (; n > 0; n--, p += step) *out++ = *(const T *)p; } }
+    else load_far_##s(out, p, step, n); }
 
 typedef uint8_t __attribute__((may_alias)) bits8;
 typedef uint16_t __attribute__((may_alias)) bits16;

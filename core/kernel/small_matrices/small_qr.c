@@ -11,29 +11,8 @@
 #define TINY 0x1p-400
 #define SCALE 0x1p600
 
-#define T float
-#define I int32_t
-#define LANES 1
-#define TAG f4
-#include "kernel/small_matrices/small_qr_template.h"
-
-#define T float
-#define I int32_t
-#define LANES 16
-#define TAG f4s
-#include "kernel/small_matrices/small_qr_template.h"
-
-#define T double
-#define I int64_t
-#define LANES 1
-#define TAG f8
-#include "kernel/small_matrices/small_qr_template.h"
-
-#define T double
-#define I int64_t
-#define LANES 8
-#define TAG f8s
-#include "kernel/small_matrices/small_qr_template.h"
+#define SMALL_TEMPLATE "kernel/small_matrices/small_qr_template.h"
+#include "kernel/small_matrices/small_types.h"
 
 ST_SMALL_LOOP(qr, f4, 16)
 ST_SMALL_LOOP(qr, f8, 8)

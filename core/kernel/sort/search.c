@@ -50,6 +50,14 @@ COUNT(uint64_t)
 HALVE(uint32_t, uint32_t, uint32_t, SAME)
 HALVE(uint64_t, uint64_t, uint64_t, SAME)
 
+/* The same for n values; `line` has the keys of a mapped line. */
+#define SEARCH_BLOCK(s, T, K)                                               \
+  INLINE void block_##s(const T *p, const K *line, int64_t length,          \
+                        const K *key, int n, bool right, int64_t *at) {     \
+    if (!line) halve_##s(p, length, key, n, right, at);                     \
+    else if (length <= COUNTED_##K) count_##K(line, length, key, right, at);\
+    else halve_##K(line, length, key, n, right, at); }
+
 /* Searches n0 values in one line. */
 #define SEARCH_LINE(s, T, K, E)                                             \
   INLINE void side_##s(char **data, const int64_t *st, int64_t n0,          \
@@ -60,19 +68,17 @@ HALVE(uint64_t, uint64_t, uint64_t, SAME)
     const bool is_mapped = w->n <= MAPPED && w->n < 8 * n0;                 \
     for (int64_t t = 0; is_mapped && t < w->n; t++) line[t] = E(p[t]);      \
     for (int64_t i = 0, n; i < n0; i += n) {                                \
-      const char *v = data[1] + i * st[1];                                  \
       n = n0 - i < BLOCK ? n0 - i : BLOCK;                                  \
       for (int64_t k = 0; k < n; k++)                                       \
-        key[k] = E(*(const T *)(v + k * st[1]));                            \
-      if (!is_mapped) halve_##s(p, w->n, key, (int)n, right, at);           \
-      else if (w->n <= COUNTED_##K) count_##K(line, w->n, key, right, at);  \
-      else halve_##K(line, w->n, key, (int)n, right, at);                   \
+        key[k] = E(*(const T *)(data[1] + (i + k) * st[1]));                \
+      block_##s(p, is_mapped ? line : NULL, w->n, key, (int)n, right, at);  \
       for (int64_t k = 0; k < n; k++)                                       \
         *(int64_t *)(data[0] + (i + k) * st[0]) = at[k] + w->base; } }
 
 /* The elements of a line are contiguous. */
 #define SEARCH(s, T, K, E)                                                  \
   HALVE(s, T, K, E)                                                         \
+  SEARCH_BLOCK(s, T, K)                                                     \
   SEARCH_LINE(s, T, K, E)                                                   \
   static void search_##s(char **data, const int64_t *st, int64_t n0,        \
                          int64_t n1, const void *ctx) {                     \

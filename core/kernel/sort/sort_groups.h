@@ -16,30 +16,6 @@ typedef struct group {
 #define WORD_pair32(key, i) ((uint64_t)(key) << 32 | (uint64_t)(i))
 #define WORD_pair64(key, i) (key)
 
-/* Lanes without a line get a copy of the first. */
-#define LOAD_GROUP(P, K)                                                    \
-  static void load_##P(const group *g, keys_##P keys, K flip) {             \
-    const line *w = &g->first;                                              \
-    K key[ST_SHORT_LINE];                                                   \
-    if (w->n <= 8 || g->across[2] == w->size) {                             \
-      for (int64_t i = 0; i < w->n; i++) {                                  \
-        uint64_t *to = g->word + i * g->lanes;                              \
-        keys(key, w->in + i * w->step[2], g->across[2], g->lines, flip);    \
-        for (int64_t l = 0; l < g->lines; l++) to[l] = WORD_##P(key[l], i); \
-      }                                                                     \
-    } else {                                                                \
-      for (int64_t l = 0; l < g->lines; l++) {                              \
-        keys(key, w->in + l * g->across[2], w->step[2], w->n, flip);        \
-        for (int64_t i = 0; i < w->n; i++)                                  \
-          g->word[i * g->lanes + l] = WORD_##P(key[i], i); }                \
-    }                                                                       \
-    for (int64_t i = 0; g->lines < g->lanes && i < w->n; i++)               \
-      for (int64_t l = g->lines; l < g->lanes; l++)                         \
-        g->word[i * g->lanes + l] = g->word[i * g->lanes]; }
-
-LOAD_GROUP(pair32, uint32_t)
-LOAD_GROUP(pair64, uint64_t)
-
 static void index_words_pair32(group *g) {
   g->index = g->word;
   g->shift = 32;
@@ -110,24 +86,3 @@ static void put_group(const group *g, const st_sort *o) {
     }
   }
 }
-
-#define RUN_GROUP(P, K)                                                     \
-  static void group_##P(group *g, keys_##P keys, bool has_nan,              \
-                        const st_sort *o) {                                 \
-    line w = g->first;                                                      \
-    const bool one = o->median || o->mode;                                  \
-    load_##P(g, keys, o->descending ? (K)-1 : 0);                           \
-    index_words_##P(g);                                                     \
-    run_network(g->word, g->index == g->word ? NULL : g->index, w.n,        \
-                one ? w.n : o->first + o->k, g->lanes);                     \
-    if (!one) { put_group(g, o); return; }                                  \
-    P *a = (P *)(g->word + w.n * g->lanes * (int64_t)sizeof(K) / 4);        \
-    for (int64_t l = 0; l < g->lines; l++) {                                \
-      for (int64_t i = 0; i < w.n; i++) {                                   \
-        const int64_t at = i * g->lanes + l;                                \
-        a[i].key = (K)((g->word[at] >> g->shift) + g->least);               \
-        a[i].at = (__typeof__(a->at))(g->index[at] & g->mask); }            \
-      finish_##P(&w, a, has_nan, NULL, o);                                  \
-      w.values = w.values ? w.values + g->across[0] : NULL;                 \
-      w.indices = w.indices ? w.indices + g->across[1] : NULL;              \
-      w.in += g->across[2]; } }

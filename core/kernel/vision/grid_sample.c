@@ -42,9 +42,9 @@ enum { BLOCK = ST_GRID_BLOCK, MOST_TAPS = 8 };
 #undef TAG
 #undef M
 
-static const st_kernel_row rows[] = {
+static const st_task_row rows[] = {
   {"grid_sample", {[ST_FLOAT32] = grid_sample_f4,
                       [ST_FLOAT64] = grid_sample_f8}},
 };
 
-ST_EXPORT(st__grid_sample, rows)
+ST_EXPORT_TASKS(st__grid_sample, rows)

@@ -1,8 +1,7 @@
-/* Operands and ctx of the loops of kernel/vision/grid_sample.c. Operands: out
+/* Operands and ctx of the tasks of kernel/vision/grid_sample.c. Operands: out
  * (batch, channels, points), image (batch, channels, pixels) and grid (batch,
  * points, dims), all contiguous. A unit is a block of ST_GRID_BLOCK points of
- * all channels of an image; n0 and n1 are the first unit and the one after the
- * last.
+ * all channels of an image.
  */
 #ifndef ST_KERNEL_VISION_GRID_SAMPLE_H
 #define ST_KERNEL_VISION_GRID_SAMPLE_H
@@ -23,6 +22,7 @@ typedef struct st_grid_ctx {
   st_grid_border border;
   int64_t size[3];      /* of an image; at most INT32_MAX pixels */
   int64_t channels, points;
+  int64_t begin, end;   /* units */
 } st_grid_ctx;
 
 #endif

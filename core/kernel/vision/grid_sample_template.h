@@ -190,14 +190,12 @@ static void NAME(nearest)(const st_grid_ctx *c, T *out, const T *image,
   NAME(block)(c, out, image, grid, n, c->dims, 1);
 }
 
-static void NAME(grid_sample)(char **data, const int64_t *strides, int64_t n0,
-                              int64_t n1, const void *ctx) {
+static void NAME(grid_sample)(char **data, const void *ctx) {
   const st_grid_ctx *c = ctx;
   const int64_t blocks = (c->points + BLOCK - 1) / BLOCK;
   int64_t pixels = c->channels;
-  (void)strides;
   for (int d = 0; d < c->dims; d++) pixels *= c->size[d];
-  for (int64_t i = n0; i < n1; i++) {
+  for (int64_t i = c->begin; i < c->end; i++) {
     const int64_t batch = i / blocks, at = i % blocks * BLOCK;
     const int64_t left = c->points - at;
     const int n = left < BLOCK ? (int)left : BLOCK;

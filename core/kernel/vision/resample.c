@@ -21,23 +21,14 @@ INLINE resample_unit unit_at(const st_resample_ctx *c, int64_t i) {
                          rest < ST_RESAMPLE_BLOCK ? rest : ST_RESAMPLE_BLOCK};
 }
 
-#define T float
-#define TAG f4
-#include "kernel/vision/resample_template.h"
-#undef T
-#undef TAG
+#define TEMPLATE "kernel/vision/resample_template.h"
+#include "kernel/each_float.h"
 
-#define T double
-#define TAG f8
-#include "kernel/vision/resample_template.h"
-#undef T
-#undef TAG
-
-static const st_kernel_row rows[] = {
+static const st_task_row rows[] = {
   {"resample",      {[ST_FLOAT32] = resample_f4,
                         [ST_FLOAT64] = resample_f8}},
   {"resample_back", {[ST_FLOAT32] = resample_back_f4,
                         [ST_FLOAT64] = resample_back_f8}},
 };
 
-ST_EXPORT(st__resample, rows)
+ST_EXPORT_TASKS(st__resample, rows)

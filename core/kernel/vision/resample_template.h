@@ -1,13 +1,9 @@
-/* resample.c for one dtype: T, TAG.
+/* resample.c for one dtype: T, F.
  */
 
-#define NAME_(name, tag) name##_##tag
-#define NAME2(name, tag) NAME_(name, tag)
-#define NAME(name) NAME2(name, TAG)
-
 /* y = sum of count rows of x, a step apart, times their weights. */
-INLINE void NAME(row)(T *restrict y, const T *restrict x, const T *w,
-                      int64_t count, int64_t step, int64_t n) {
+INLINE void F(row)(T *restrict y, const T *restrict x, const T *w,
+                   int64_t count, int64_t step, int64_t n) {
   for (int64_t j = 0; j < n; j++) y[j] = 0;
   for (int64_t k = 0; k < count; k++) {
     const T *restrict row = x + k * step;
@@ -19,8 +15,8 @@ INLINE void NAME(row)(T *restrict y, const T *restrict x, const T *w,
 }
 
 /* The transpose: adds x times each weight to count rows of y. */
-INLINE void NAME(spread)(T *restrict y, const T *restrict x, const T *w,
-                         int64_t count, int64_t step, int64_t n) {
+INLINE void F(spread)(T *restrict y, const T *restrict x, const T *w,
+                      int64_t count, int64_t step, int64_t n) {
   for (int64_t k = 0; k < count; k++) {
     T *restrict row = y + k * step;
     const T weight = w[k];
@@ -30,18 +26,16 @@ INLINE void NAME(spread)(T *restrict y, const T *restrict x, const T *w,
   }
 }
 
-INLINE T NAME(dot)(const T *x, const T *w, int64_t count) {
+INLINE T F(dot)(const T *x, const T *w, int64_t count) {
   T sum = 0;
   for (int64_t k = 0; k < count; k++) sum += x[k] * w[k];
   return sum;
 }
 
-static void NAME(resample)(char **data, const int64_t *strides, int64_t n0,
-                           int64_t n1, const void *ctx) {
+static void F(resample)(char **data, const void *ctx) {
   const st_resample_ctx *c = ctx;
   int64_t left = ST_PERIOD;
-  (void)strides;
-  for (int64_t i = n0; i < n1; i++) {
+  for (int64_t i = c->begin; i < c->end; i++) {
     const resample_unit u = unit_at(c, i);
     T *y = (T *)(void *)data[0] + u.at_out;
     const T *x = (const T *)(const void *)data[1] + u.at_in;
@@ -49,19 +43,17 @@ static void NAME(resample)(char **data, const int64_t *strides, int64_t n0,
       const int64_t first = c->spans[2 * o], count = c->spans[2 * o + 1];
       const T *w = (const T *)c->weights + o * c->taps;
       if (st__stops_after(&left, (count + 1) * u.n)) return;
-      if (c->inner == 1) y[o] = NAME(dot)(x + first, w, count);
-      else NAME(row)(y + o * c->inner, x + first * c->inner, w, count, c->inner,
-                     u.n);
+      if (c->inner == 1) y[o] = F(dot)(x + first, w, count);
+      else F(row)(y + o * c->inner, x + first * c->inner, w, count, c->inner,
+                  u.n);
     }
   }
 }
 
-static void NAME(resample_back)(char **data, const int64_t *strides, int64_t n0,
-                                int64_t n1, const void *ctx) {
+static void F(resample_back)(char **data, const void *ctx) {
   const st_resample_ctx *c = ctx;
   int64_t left = ST_PERIOD;
-  (void)strides;
-  for (int64_t i = n0; i < n1; i++) {
+  for (int64_t i = c->begin; i < c->end; i++) {
     const resample_unit u = unit_at(c, i);
     T *y = (T *)(void *)data[0] + u.at_in;
     const T *x = (const T *)(const void *)data[1] + u.at_out;
@@ -72,12 +64,11 @@ static void NAME(resample_back)(char **data, const int64_t *strides, int64_t n0,
       const int64_t first = c->spans[2 * o], count = c->spans[2 * o + 1];
       const T *w = (const T *)c->weights + o * c->taps;
       if (st__stops_after(&left, (count + 1) * u.n)) return;
-      NAME(spread)(y + first * c->inner, x + o * c->inner, w, count, c->inner,
-                   u.n);
+      F(spread)(y + first * c->inner, x + o * c->inner, w, count, c->inner,
+                u.n);
     }
   }
 }
 
-#undef NAME_
-#undef NAME2
-#undef NAME
+#undef T
+#undef F

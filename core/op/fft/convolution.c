@@ -100,7 +100,7 @@ void st__fft_chirp_free(st_fft_plan *p, bool is_double) {
 /* -- Lines ---------------------------------------------------------------- */
 
 typedef struct product {
-  st_loop loop;
+  st_task task;
   int64_t size;
   char *to;
   const char *a, *b;
@@ -112,14 +112,14 @@ static void multiply_range(void *ctx, int64_t begin, int64_t end) {
   char *data[] = {p->to + at, (char *)(uintptr_t)(p->a + at),
                   (char *)(uintptr_t)(p->b + at)};
   const st_fft_multiply count = {end - begin};
-  p->loop(data, NULL, 0, 0, &count);
+  p->task(data, &count);
 }
 
 /* to[i] = a[i] b[i] for i < n; the threads share a long line. */
 static void multiply(const st_fft_convolved *c, char *to, const char *a,
                      const char *b, int64_t n) {
-  product p = {st__kernel(ST_K_fft_multiply, c->is_double ? ST_FLOAT64
-                                                          : ST_FLOAT32),
+  product p = {st__task(ST_K_fft_multiply, c->is_double ? ST_FLOAT64
+                                                        : ST_FLOAT32),
                c->is_double ? 16 : 8, to, a, b};
   if (!c->plan->line.matrix) multiply_range(&p, 0, n);
   else st__parallel_for(0, n, ST_GRAIN, multiply_range, &p);
@@ -139,8 +139,8 @@ static void widen(const st_fft_convolved *c, char *to, const char *in) {
     const st_fft_mirror mirror = {n};
     memcpy(to, in, (size_t)((n / 2 + 1) * 2 * part));
     memset(to + part, 0, (size_t)part);
-    st__kernel(ST_K_fft_mirror, c->is_double ? ST_FLOAT64 : ST_FLOAT32)
-      (&to, NULL, 0, 0, &mirror);
+    st__task(ST_K_fft_mirror, c->is_double ? ST_FLOAT64 : ST_FLOAT32)
+      (&to, &mirror);
   }
 }
 

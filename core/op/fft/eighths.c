@@ -93,6 +93,5 @@ void st__fft_run_eighths(const st_fft_eighths *e, bool is_double, double scale,
     .out = l->out_pitch, .are_swapped = p->backward, .factor = scale,
     .count = p->count, .radix = p->radix, .at = p->at};
   char *data[] = {l->out, l->in, e->roots, p->roots, scratch};
-  st__kernel(ST_K_fft_eighths, is_double ? ST_FLOAT64 : ST_FLOAT32)
-    (data, NULL, 0, 0, &c);
+  st__task(ST_K_fft_eighths, is_double ? ST_FLOAT64 : ST_FLOAT32)(data, &c);
 }

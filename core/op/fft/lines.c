@@ -57,7 +57,7 @@ typedef struct transform {
   bool is_double;
   st_fft_kind kind;
   bool to_real;
-  st_loop halves, complete;     /* fft_halves and fft_mirror */
+  st_task halves, complete;     /* fft_halves and fft_mirror */
   int64_t between;              /* offset of a complex line between the passes
                                    of a real one, in the scratch memory */
   int64_t apart;                /* from one such line to the next */
@@ -158,7 +158,7 @@ static void halve(void *ctx, int64_t begin, int64_t end) {
   char *data[] = {h->to, (char *)(uintptr_t)h->from, t->plan->halving};
   const st_fft_halves c = {t->plan->count, begin, end, t->scale, t->to_real,
                            1, 0, 0};
-  t->halves(data, NULL, 0, 0, &c);
+  t->halves(data, &c);
 }
 
 static void halve_line(const transform *t, const char *from, char *to) {
@@ -203,7 +203,7 @@ static bool has_between(const transform *t) {
 
 static void mirror_line(const transform *t, char *line) {
   const st_fft_mirror c = {t->mirror};
-  if (t->mirror > 0) t->complete(&line, NULL, 0, 0, &c);
+  if (t->mirror > 0) t->complete(&line, &c);
 }
 
 static st_status run_line(const transform *t, char *from, char *to,
@@ -228,7 +228,7 @@ static void halve_lines(const transform *t, st_fft_eighths_lines l) {
   const int64_t h = t->plan->count;
   const st_fft_halves c = {h, 0, h / 2 + 1, t->scale, t->to_real,
                            l.count, l.out_pitch, l.in_pitch};
-  t->halves(data, NULL, 0, 0, &c);
+  t->halves(data, &c);
 }
 
 /* Lines by eighths, as many real ones at a time as stay in the cache. */
@@ -536,8 +536,8 @@ static void prepare(transform *t, const st_lines *l) {
   const st_dtype real = t->is_double ? ST_FLOAT64 : ST_FLOAT32;
   t->kind = l->kind;
   t->to_real = l->kind == ST_FFT_C2R;
-  t->halves = st__kernel(ST_K_fft_halves, real);
-  t->complete = st__kernel(ST_K_fft_mirror, real);
+  t->halves = st__task(ST_K_fft_halves, real);
+  t->complete = st__task(ST_K_fft_mirror, real);
   t->in = side_of(l->in, l->dim);
   t->out = side_of(l->out, l->dim);
   t->scale = l->scale;

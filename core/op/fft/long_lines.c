@@ -134,7 +134,7 @@ typedef struct passes {
   int64_t pitch;     /* between tiles of rows, in bytes */
   int64_t buffer;    /* bytes of one of the two of a chunk */
   double scale;
-  st_loop powers, turn;
+  st_task powers, turn;
   bool streams;      /* a long line is written past the caches */
   int64_t count;     /* tiles of a pass */
   int64_t period;    /* of them, between two questions whether to stop */
@@ -177,7 +177,7 @@ static void set_coarse(const passes *p, int64_t first, char *to) {
   }
   char *data[] = {to, (char *)rough, (char *)fine};
   const st_fft_powers_of c = {m->padded, p->scale};
-  p->powers(data, NULL, 0, 0, &c);
+  p->powers(data, &c);
 }
 
 /* Writes n rows of `bytes` from contiguous ones past the caches. */
@@ -221,7 +221,7 @@ static void columns_of_tile(const passes *p, int64_t i, char *scratch) {
   char *const turned = p->streams ? buffers[to == buffers[0]] : middle;
   char *data[] = {turned, to, m->fine, coarse};
   const st_fft_turn c = {end, p->streams ? block : p->pitch};
-  p->turn(data, NULL, 0, 0, &c);
+  p->turn(data, &c);
   if (p->streams) {
     stream(middle, p->pitch, turned, block, end / p->lines);
   }
@@ -315,8 +315,8 @@ st_status st__fft_execute(const st_fft_call *c, char *in, char *out) {
               .pitch = r.pitch, .buffer = r.buffer, .bytes = r.chunk,
               .middle = c->scratch, .scratch = c->scratch + r.middle,
               .chunks = c->shares,
-              .powers = st__kernel(ST_K_fft_powers, real),
-              .turn = st__kernel(ST_K_fft_turn, real)};
+              .powers = st__task(ST_K_fft_powers, real),
+              .turn = st__task(ST_K_fft_turn, real)};
   p.streams = l->length * p.size >= MOST_CACHED;
   return run_passes(&p);
 }

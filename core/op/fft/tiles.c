@@ -135,8 +135,8 @@ void st__fft_passes_free(st_fft_passes *p) {
 void st__fft_run_passes(const st_fft_passes *p, bool is_double, double factor,
                         st_fft_rows_at in, st_fft_rows_at out,
                         char *const buffers[2]) {
-  const st_loop loop = st__kernel(ST_K_fft_pass, is_double ? ST_FLOAT64
-                                                           : ST_FLOAT32);
+  const st_task task = st__task(ST_K_fft_pass, is_double ? ST_FLOAT64
+                                                         : ST_FLOAT32);
   st_fft_pass pass = {.blocks = p->length, .stride = 1, .factor = factor};
   for (int i = 0; i < p->count; i++) {
     const st_fft_rows_at next = {
@@ -147,7 +147,7 @@ void st__fft_run_passes(const st_fft_passes *p, bool is_double, double factor,
     pass.blocks /= pass.radix;
     pass.from = in.of;
     pass.to = to.of;
-    loop(data, NULL, 0, 0, &pass);
+    task(data, &pass);
     pass.stride *= pass.radix;
     in = to;
   }
@@ -221,7 +221,7 @@ static void pairs(const st_fft_tile *t, rows to, rows from) {
   char *data[] = {to.at, from.at, (char *)(uintptr_t)t->halving};
   const st_fft_pairs c = {t->passes->length, to.of, from.of, t->scale,
                           t->to_real, t->is_full};
-  st__kernel(ST_K_fft_pairs, part_of(t))(data, NULL, 0, 0, &c);
+  st__task(ST_K_fft_pairs, part_of(t))(data, &c);
 }
 
 /* How the lines of a side lie in memory. */
@@ -248,7 +248,7 @@ static rows read_rows(const st_fft_tile *t, int64_t lines, st_fft_lines *in,
   rows from = {buffer, {ROW, true, in->are_swapped, 0}};
   switch (layout_of(t, s, in, lines)) {
   case CONTIGUOUS:
-    st__kernel(ST_K_fft_gather, part_of(t))(data, NULL, 0, 0, in);
+    st__task(ST_K_fft_gather, part_of(t))(data, in);
     from.of.are_pairs = false;
     break;
   case SIDE_BY_SIDE:
@@ -284,7 +284,7 @@ static void write_rows(const st_fft_tile *t, int64_t lines, st_fft_lines *out,
   out->rows = !is_half ? n : t->is_full ? 2 * n : n + 1;
   char *data[] = {s->data, buffer};
   if (l == CONTIGUOUS) {
-    st__kernel(ST_K_fft_scatter, part_of(t))(data, NULL, 0, 0, out);
+    st__task(ST_K_fft_scatter, part_of(t))(data, out);
   } else if (l == ELSEWHERE) {
     scatter_elements(s, out, t->to_real ? 2 : 1, lines, buffer);
   }

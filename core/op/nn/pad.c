@@ -208,14 +208,17 @@ static st_tensor *pad_dim(st_op_scope *c, const st_tensor *t, int d,
 
 typedef struct pad_run {
   st_pad_loops loops;
-  st_loop loop;
+  st_task task;
   char *to, *from;
 } pad_run;
 
 static void run_rows(void *ctx, int64_t begin, int64_t end) {
   const pad_run *r = ctx;
   char *data[] = {r->to, r->from};
-  r->loop(data, NULL, begin, end, &r->loops);
+  st_pad_loops units = r->loops;
+  units.begin = begin;
+  units.end = end;
+  r->task(data, &units);
 }
 
 /* The last five dimensions; those that t does not have are 1. */
@@ -248,7 +251,7 @@ static void set_dims(pad_run *r, const st_tensor *t, const st_tensor *out,
 static st_status run_pad(const st_tensor *t, const borders *b,
                          const pad_mode *mode, st_tensor *out) {
   pad_run r = {.loops.mode = (st_pad_mode)(mode - modes),
-               .loop = st__kernel(ST_K_pad_borders, ST_UINT8)};
+               .task = st__task(ST_K_pad_borders, ST_UINT8)};
   if (out->numel == 0 || !st__is_cpu(t)) return ST_OK;
   set_dims(&r, t, out, b, mode);
   r.to = st__data(out);

@@ -11,18 +11,21 @@
 #include "op/pool/pool.h"
 #include "tensor/memory_format.h"
 
-/* -- Loops ---------------------------------------------------------------- */
+/* -- Tasks ---------------------------------------------------------------- */
 
 typedef struct pool_run {
   st_pool_loops loops;
-  st_loop loop;
+  st_task task;
   char *data[3];
 } pool_run;
 
 static void run_units(void *ctx, int64_t begin, int64_t end) {
   const pool_run *r = ctx;
   char *data[] = {r->data[0], r->data[1], r->data[2]};
-  r->loop(data, NULL, begin, end, &r->loops);
+  st_pool_loops units = r->loops;
+  units.begin = begin;
+  units.end = end;
+  r->task(data, &units);
 }
 
 /* The byte strides of (image, channel, depth, height, width). */
@@ -128,21 +131,20 @@ static st_status new_result(const st_pool *p, st_dtype dtype,
                        format, out);
 }
 
-static st_status find_loop(const st_tensor *self, st_kernel_id id,
+static st_status find_task(const st_tensor *self, st_kernel_id id,
                            pool_run *r) {
   ST_TRY(st__check_cpu_or_meta(self));
-  r->loop = st__kernel(id, self->dtype);
-  return r->loop ? ST_OK : st__no_kernel_for(self->dtype);
+  return st__find_task(id, self->dtype, &r->task);
 }
 
 /* -- Operators ------------------------------------------------------------ */
 
 ST_BOXED(st__box_max_pool_values) {
-  pool_run r = {.loop = NULL};
+  pool_run r = {.task = NULL};
   st_pool p = {.self = NULL};
   st_tensor *out = NULL;
   ST_TRY(read_windows(&args, &p));
-  ST_TRY(find_loop(p.self, ST_K_max_pool, &r));
+  ST_TRY(find_task(p.self, ST_K_max_pool, &r));
   ST_TRY(new_result(&p, p.self->dtype, st__pool_format(&p, false), &out));
   const st_status status = run_pool(&r, &p, ST_K_max_pool, out, NULL);
   if (status == ST_OK) rets[0] = st__of_tensor(out);
@@ -151,13 +153,13 @@ ST_BOXED(st__box_max_pool_values) {
 }
 
 ST_BOXED(st__box_max_pool_indices) {
-  pool_run r = {.loop = NULL};
+  pool_run r = {.task = NULL};
   st_pool p = {.self = NULL};
   st_tensor *out = NULL, *index = NULL;
   st_status status;
   ST_TRY(read_windows(&args, &p));
   r.loops.base = st__next_int(&args);
-  ST_TRY(find_loop(p.self, ST_K_max_pool_indices, &r));
+  ST_TRY(find_task(p.self, ST_K_max_pool_indices, &r));
   const st_format format = st__pool_format(&p, false);
   ST_TRY_FAIL(new_result(&p, p.self->dtype, format, &out));
   ST_TRY_FAIL(new_result(&p, ST_INT64, format, &index));
@@ -174,13 +176,13 @@ fail:
 }
 
 ST_BOXED(st__box_avg_pool_means) {
-  pool_run r = {.loop = NULL};
+  pool_run r = {.task = NULL};
   st_pool p = {.self = NULL};
   st_tensor *out = NULL;
   ST_TRY(read_windows(&args, &p));
   r.loops.with_padding = st__next_bool(&args);
   r.loops.divisor = st__next_int(&args);
-  ST_TRY(find_loop(p.self, ST_K_avg_pool, &r));
+  ST_TRY(find_task(p.self, ST_K_avg_pool, &r));
   for (int d = 0; d < p.w.n && !p.adaptive; d++) {
     if (p.w.dilation[d] != 1) {
       return st__fail(ST_BAD_VALUE, "means have a dilation of 1, not %" PRId64,

@@ -35,7 +35,7 @@ typedef struct pattern {
   uint64_t bits[2], mask; /* of the bits that count */
 } pattern;
 
-#define FIND_OTHER(T)                                                       \
+#define FIND(T)                                                             \
   static inline bool find_##T(const char *data, int64_t n, int64_t step,    \
                               T bits, T mask) {                             \
     for (int64_t i = 0; i < n;) {                                           \
@@ -49,7 +49,10 @@ typedef struct pattern {
       if (other) return true;                                               \
     }                                                                       \
     return false;                                                           \
-  }                                                                         \
+  }
+
+#define FIND_OTHER(T)                                                       \
+  FIND(T)                                                                   \
   static bool find_other_##T(const char *data, int64_t n, int64_t step,     \
                              T bits, T mask) {                              \
     return step == sizeof(T) ? find_##T(data, n, sizeof(T), bits, mask)     \

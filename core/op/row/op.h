@@ -198,6 +198,7 @@ st_status st__run_iter_build(st_run *r);
 st_status st__no_kernel_for(st_dtype dtype);
 /* The loop of kernel id for dtype. Fails as st__no_kernel_for. */
 st_status st__find_kernel(st_kernel_id id, st_dtype dtype, st_loop *out);
+st_status st__find_task(st_kernel_id id, st_dtype dtype, st_task *out);
 
 /* The boxed kernel of structured rows; call->ctx is a st_structured_ctx. */
 st_status st__structured(const st_call *call, const st_value *args,

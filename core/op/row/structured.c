@@ -289,6 +289,11 @@ st_status st__find_kernel(st_kernel_id id, st_dtype dtype, st_loop *out) {
   return *out ? ST_OK : st__no_kernel_for(dtype);
 }
 
+st_status st__find_task(st_kernel_id id, st_dtype dtype, st_task *out) {
+  *out = st__is_tensor_dtype(dtype) ? st__task(id, dtype) : NULL;
+  return *out ? ST_OK : st__no_kernel_for(dtype);
+}
+
 /* -- The run -------------------------------------------------------------- */
 
 /* The device of a kernel for the devices of a backend: that of the first tensor

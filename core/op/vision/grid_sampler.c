@@ -340,14 +340,17 @@ static st_status read_sampler(const st_value *args, int n, sampler *s) {
 
 typedef struct grid_run {
   st_grid_ctx ctx;
-  st_loop loop;
+  st_task task;
   char *data[3];
 } grid_run;
 
 static void run_blocks(void *ctx, int64_t begin, int64_t end) {
   const grid_run *r = ctx;
   char *data[] = {r->data[0], r->data[1], r->data[2]};
-  r->loop(data, NULL, begin, end, &r->ctx);
+  st_grid_ctx units = r->ctx;
+  units.begin = begin;
+  units.end = end;
+  r->task(data, &units);
 }
 
 /* The kernel keeps positions of pixels in 32 bits, and the last one along a
@@ -369,7 +372,7 @@ static st_status run_kernel(const sampler *s, const st_tensor *input,
     .ctx = {.dims = s->n, .nearest = s->mode == NEAREST, .border = s->border,
             .align_corners = s->align_corners, .channels = channels,
             .points = s->points}};
-  ST_TRY(st__find_kernel(ST_K_grid_sample, input->dtype, &r.loop));
+  ST_TRY(st__find_task(ST_K_grid_sample, input->dtype, &r.task));
   if (out->numel == 0 || !st__is_cpu(out)) return ST_OK;
   for (int d = 0; d < s->n; d++) r.ctx.size[d] = input->sizes[2 + d];
   r.data[0] = st__data(out);

@@ -14,14 +14,17 @@
 
 typedef struct resample_run {
   st_resample_ctx ctx;
-  st_loop loop;
+  st_task task;
   char *data[2];
 } resample_run;
 
 static void run_units(void *ctx, int64_t begin, int64_t end) {
   const resample_run *r = ctx;
   char *data[] = {r->data[0], r->data[1]};
-  r->loop(data, NULL, begin, end, &r->ctx);
+  st_resample_ctx units = r->ctx;
+  units.begin = begin;
+  units.end = end;
+  r->task(data, &units);
 }
 
 /* -- Arguments ------------------------------------------------------------ */
@@ -102,12 +105,12 @@ static st_status resample(st_kernel_id id, const st_value *args, bool back,
   const st_tensor *weights = st__next_tensor(&args);
   const st_ints image = back ? st__next_ints(&args) : (st_ints){NULL, 0};
   const st_tensor *like = st__meta_or(spans, st__meta_or(weights, self));
-  resample_run r = {.loop = NULL};
+  resample_run r = {.task = NULL};
   int64_t sizes[ST_MAX_DIMS];
   st_tensor *out = NULL;
   int dim;
   ST_TRY(st__check_cpu_or_meta(self));
-  ST_TRY(st__find_kernel(id, self->dtype, &r.loop));
+  ST_TRY(st__find_task(id, self->dtype, &r.task));
   ST_TRY(st__wrap_dim(given_dim, self->ndim, &dim));
   ST_TRY(check_tables(self, spans, weights));
   if (self->ndim == 0) {

@@ -18,8 +18,7 @@ enum { ST_STEP_f4 = ST_NVECTORS * 16, ST_STEP_f8 = ST_NVECTORS * 8 };
     T_##tag *out, const T_##tag *pa, const T_##tag *pb, int64_t n,           \
     const void *ctx) {                                                       \
     enum { STEP = ST_STEP_##tag, LANES = STEP / ST_NVECTORS };               \
-    ST_TYPES(tag);                                                           \
-    params(tag);                                                             \
+    ST_TYPES(tag); params(tag);                                              \
     for (int64_t i = 0; i < n; i += STEP) {                                  \
       const T_##tag *const b = pb + i;                                       \
       vector x[ST_NVECTORS];                                                 \
