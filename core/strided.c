@@ -280,9 +280,11 @@ bool st_may_share_memory(const st_tensor *a, const st_tensor *b) {
 st_format st_tensor_suggest_format(const st_tensor *t) {
   return st__suggest_format(t, false);
 }
-void *st_tensor_data(const st_tensor *t) { return st__data(t); }
+void *st_tensor_data(const st_tensor *t) {
+  return st__is_strided(t) ? st__data(t) : NULL;
+}
 st_place st_tensor_place(const st_tensor *t) {
-  return (st_place){t->device, t->storage->data,
+  return (st_place){t->device, st__is_strided(t) ? t->storage->data : NULL,
                     (size_t)t->offset * st__itemsize(t->dtype)};
 }
 const void *st_tensor_storage(const st_tensor *t) { return t->storage; }
@@ -310,6 +312,7 @@ static st_status locate(const st_tensor *t, int n, const int64_t *index,
     }
     at += index[i] * t->strides[i];
   }
+  ST_TRY(st__check_strided(t));
   if (st__is_meta(t)) return st__fail(ST_BAD_STATE, "the tensor has no data");
   *out = at;
   return ST_OK;

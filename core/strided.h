@@ -41,7 +41,7 @@
  * structs and constants. MAJOR grows when one of them changes or goes, and
  * MINOR is 0 then; MINOR grows when one is added (CONTRIBUTING.md). */
 #define ST_API_MAJOR 1
-#define ST_API_MINOR 5
+#define ST_API_MINOR 6
 #define ST_API_VERSION (ST_API_MAJOR * 1000 + ST_API_MINOR)
 
 #ifdef __cplusplus
@@ -221,7 +221,8 @@ ST_API st_status st_tensor_scalar(st_scalar s, st_dtype dtype, bool wrapped,
 ST_API void st_tensor_retain(st_tensor *t);
 ST_API void st_tensor_release(st_tensor **t);
 
-/* The properties of a tensor. Pointers are valid until its next resize. */
+/* The properties of a tensor. Pointers are valid until its next resize. Of one
+ * without strides these are 0, it is not contiguous, and it has no data. */
 ST_API int st_tensor_ndim(const st_tensor *t);
 ST_API const int64_t *st_tensor_sizes(const st_tensor *t);
 ST_API const int64_t *st_tensor_strides(const st_tensor *t);
@@ -248,9 +249,9 @@ ST_API st_status st_tensor_overlaps_itself(const st_tensor *t, bool *out);
 ST_API bool st_may_share_memory(const st_tensor *a, const st_tensor *b);
 /* The memory format that results of operators on t get. */
 ST_API st_format st_tensor_suggest_format(const st_tensor *t);
-/* The address of the first element; NULL on the meta device and for
- * ZeroTensors. On a registered device its meaning is up to the device's
- * allocator. */
+/* The address of the first element; NULL on the meta device, for ZeroTensors
+ * and for other layouts than the strided one. On a registered device its
+ * meaning is up to the device's allocator. */
 ST_API void *st_tensor_data(const st_tensor *t);
 /* Identifies the storage: tensors with equal addresses share bytes. */
 ST_API const void *st_tensor_storage(const st_tensor *t);
@@ -262,8 +263,9 @@ ST_API int st_tensor_refcount(const st_tensor *t);
 ST_API int st_tensor_storage_refcount(const st_tensor *t);
 
 /* Reads or writes one element. BAD_INDEX if out of range, BAD_STATE on the meta
- * device. On a registered device and for lazy tensors this calls operators,
- * which is slow, and fails with their errors. */
+ * device, BAD_LAYOUT for a tensor without strides. On a registered device and
+ * for lazy tensors this calls operators, which is slow, and fails with their
+ * errors. */
 ST_API st_status st_tensor_get(const st_tensor *t, int n,
                                const int64_t *index, st_scalar *out);
 ST_API st_status st_tensor_set(st_tensor *t, int n, const int64_t *index,
@@ -336,6 +338,7 @@ ST_API void st_manual_seed(uint64_t seed);
  * the one before, or NULL. */
 ST_API st_generator *st_generator_enter(st_generator *g);
 
+#include "strided_layout.h"
 #include "strided_memory.h"
 #include "strided_dispatch.h"
 #include "strided_plan.h"

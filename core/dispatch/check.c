@@ -70,7 +70,7 @@ static bool is_value(const st_arg *arg, int64_t i) {
     case ST_TYPE_DTYPE: return st__is_tensor_dtype(i);
     case ST_TYPE_FORMAT: return i >= 0 && i < ST_FORMAT_COUNT;
     case ST_TYPE_DEVICE: return st__is_device(i);
-    case ST_TYPE_LAYOUT: return i == 0;
+    case ST_TYPE_LAYOUT: return st__is_layout(i);
     default: return true;
   }
 }

@@ -15,6 +15,7 @@
 
 #include "dispatch/keyset.h"
 #include "dispatch/schema/schema.h"
+#include "tensor/layout.h"
 #include "tensor/value.h"
 
 /* -- Registration --------------------------------------------------------- */
@@ -107,6 +108,14 @@ st_status st__impl(const char *name, st_key key, const st_kernel *kernel,
  * or NULL. */
 st_status st__impl_op(const st_op *op, st_key key, const st_kernel *kernel,
                       const st_shortcut_of *shortcut);
+/* Marks the kernels of op, which serve tensors of any layout: Note [Layouts of
+ * extensions]. */
+void st__accept_layouts(const st_op *op);
+/* True if tensors of a registered layout have this key. */
+bool st__is_layout_key(st_key key);
+/* See strided.h. */
+st_status st__layout_register(const char *name, const char *key,
+                              const st_layout_functions *f, st_layout *out);
 
 /* Registers a default fallback of a key; other fallbacks of the key take
  * precedence. st__dispatch_init registers those of the dispatcher; upper

@@ -41,6 +41,7 @@ struct st_registration {
   int flags;               /* ST_REPLACE */
   bool is_default;         /* a fallback of the lowest precedence */
   bool is_fallthrough;
+  bool accepts_layouts;    /* st__accept_layouts */
   bool is_linked;          /* stays set after unregistering */
   st_op *op;               /* NULL for a fallback */
   st_registration *next;   /* older ones */
@@ -147,8 +148,10 @@ const st_registration *st__select(const st_op *op, st_key key);
 /* Returns op's table and computes it if necessary; NOT_FOUND if op is not
  * defined. Takes the mutex. */
 st_status st__build_table(const st_op *op, const st_table **out);
-/* Retires op's table, if there is one. Under the mutex. */
+/* Retires op's table, if there is one; those of all operators. Under the
+ * mutex. */
 void st__drop_table(st_op *op);
+void st__drop_tables(void);
 /* Sets *is_right to whether the table equals a newly computed one. Under the
  * mutex. */
 st_status st__check_dispatch_table(const st_op *op, const st_table *t,

@@ -299,9 +299,7 @@ static void publish_fallbacks(void) {
     }
     st__fallbacks[k] = found;
   }
-  for (st_op *op = st__first_op(); op; op = atomic_load(&op->next)) {
-    st__drop_table(op);
-  }
+  st__drop_tables();
 }
 
 static st_status link_fallback(st_registration *r) {

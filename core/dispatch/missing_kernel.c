@@ -35,15 +35,21 @@ static const char *error_prefix(const st_call *call, char *buf, size_t size) {
   return buf;
 }
 
-/* The name of the argument that has the highest key of the call, or "". */
-static const char *find_key_source(const st_call *call, const st_value *args) {
+/* The name of the argument that has the highest key of the call, or "", and its
+ * layout. */
+static const char *find_key_source(const st_call *call, const st_value *args,
+                                   st_layout *layout) {
   const st_schema *s = call->schema;
   const st_keyset set = st__key_set(st__highest_slot(call->keys));
   for (int i = 0; i < s->nargs; i++) {
     const st_tensors all = st__tensors_in(&args[i]);
     st_keyset ks = 0;
     for (uint32_t k = 0; k < all.n; k++) {
-      if (all.p[k]) ks |= all.p[k]->keys;
+      if (!all.p[k]) continue;
+      ks |= all.p[k]->keys;
+      if (all.p[k]->keys & set & st__layout_bits()) {
+        *layout = all.p[k]->storage->layout;
+      }
     }
     if (set && (ks & set) == set) return s->args[i].name;
   }
@@ -63,7 +69,8 @@ static bool has_tensor(const st_call *call, const st_value *args) {
 st_status st__run_missing(const st_call *call, const st_value *args,
                           st_value *rets) {
   const st_key key = st__highest_slot(call->keys);
-  const char *key_source = find_key_source(call, args);
+  st_layout layout = ST_LAYOUT_STRIDED;
+  const char *key_source = find_key_source(call, args, &layout);
   char kernels[160], name[160];
   (void)rets;
   list_kernels(call->op, kernels, sizeof kernels);
@@ -82,6 +89,12 @@ st_status st__run_missing(const st_call *call, const st_value *args,
                       "op:call_for_key(\"CPU\", ...)"
                     : "there is no tensor to choose a kernel by (an empty "
                       "list of tensors?)", kernels);
+  }
+  if (layout != ST_LAYOUT_STRIDED) {
+    return st__fail(ST_NO_KERNEL, "%sargument '%s' has layout '%s', and there "
+                    "is no kernel for %s\nkernels are registered for: %s; see "
+                    "st.explain", name, key_source, st__layout_name(layout),
+                    st__key_name(key), kernels);
   }
   return st__fail(ST_NO_KERNEL, "%sno kernel for %s%s%s%s\n"
                   "kernels are registered for: %s; see st.explain", name,

@@ -132,13 +132,21 @@ static const st_registration *select_tracking(const st_op *op,
   return n->of[ST_KEY_AUTOGRAD] ? n->of[ST_KEY_AUTOGRAD] : &default_out_refusal;
 }
 
+/* CompositeExplicitAutograd kernels expect strides: Note [Layouts of
+ * extensions]. */
+static const st_registration *select_explicit(const newest *n, st_key key) {
+  const st_registration *r =
+    alias(n, ST_KEY_COMPOSITE_EXPLICIT_NON_FUNCTIONAL, key);
+  if (!r) r = alias(n, ST_KEY_COMPOSITE_EXPLICIT, key);
+  return r && st__is_layout_key(key) && !r->accepts_layouts ? NULL : r;
+}
+
 static const st_registration *select_from(const st_op *op, const newest *n,
                                           st_key key) {
   const st_registration *r;
   if ((r = n->of[key])) return r;
   if ((r = select_tracking(op, n, key))) return r;
-  if ((r = alias(n, ST_KEY_COMPOSITE_EXPLICIT_NON_FUNCTIONAL, key))) return r;
-  if ((r = alias(n, ST_KEY_COMPOSITE_EXPLICIT, key))) return r;
+  if ((r = select_explicit(n, key))) return r;
   if ((r = select_implicit(op, n, key))) return r;
   if ((r = alias(n, ST_KEY_AUTOGRAD, key))) return r;
   if (key < ST_KEY_RUNTIME_COUNT && (r = st__fallbacks[key])) return r;
@@ -270,4 +278,34 @@ st_status st__check_dispatch_table(const st_op *op, const st_table *t,
 void st__drop_table(st_op *op) {
   st_table *t = atomic_exchange(&op->table, NULL);
   if (t) st__retire(&t->retired);
+}
+
+void st__drop_tables(void) {
+  for (st_op *op = st__first_op(); op; op = atomic_load(&op->next)) {
+    st__drop_table(op);
+  }
+}
+
+/* -- Layouts -------------------------------------------------------------- */
+
+bool st__is_layout_key(st_key key) {
+  return key > ST_KEY_UNDEFINED && key < ST_KEY_RUNTIME_COUNT &&
+         (ST_BIT(st__key_functionality(key)) & st__layout_bits());
+}
+
+void st__accept_layouts(const st_op *op) {
+  st__lock();
+  for (st_registration *r = op->kernels; r; r = r->next) {
+    r->accepts_layouts = true;
+  }
+  st__unlock();
+}
+
+st_status st__layout_register(const char *name, const char *key,
+                              const st_layout_functions *f, st_layout *out) {
+  st__lock();
+  const st_status status = st__layout_add(name, key, f, out);
+  if (status == ST_OK) st__drop_tables();
+  st__unlock();
+  return status;
 }

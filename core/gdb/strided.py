@@ -195,6 +195,9 @@ def tensor_text(t):
         return text
     device = int(t['device'])
     data = int(storage.dereference()['data'])
+    layout = int(storage.dereference()['layout'])
+    if layout != 0:  # of an extension: no elements
+        return text + ' layout %d' % layout
     if device != 0 or data == 0 or dtype >= len(DTYPES) or ndim > MOST_DIMS:
         return text
     try:

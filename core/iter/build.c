@@ -81,18 +81,18 @@ st_tensor *st__iter_take_output(st_iter *it, int i) {
 
 static st_status populate(st_iter *it) {
   const bool retain = !st__iter_has(it, ST_ITER_BORROWED);
-  bool lacks_memory = false;
+  const st_tensor *bare = NULL;
   it->is_meta = it->static_device == ST_DEVICE_META;
   for (int i = 0; i < it->noperands; i++) {
     st_iter_operand *op = &it->op[i];
     if (!op->tensor) continue;
     it->is_meta |= st__is_meta(op->tensor);
-    lacks_memory |= st__lacks_memory(op->tensor);
+    if (st__lacks_memory(op->tensor)) bare = op->tensor;
     if (!retain) continue;
     st__tensor_retain(op->tensor);
     op->owns_tensor = true;
   }
-  return lacks_memory ? st__refuse_memoryless() : ST_OK;
+  return bare ? st__refuse_memoryless(bare) : ST_OK;
 }
 
 /* -- Overlap -------------------------------------------------------------- */

@@ -134,6 +134,8 @@ static bool leaves_cpu(const st_tensor *dst, const st_tensor *src) {
  * allocated. */
 st_status st__copy_unchecked(st_tensor *dst, const st_tensor *src) {
   st_iter it;
+  ST_TRY(st__check_strided(dst));
+  ST_TRY(st__check_strided(src));
   if (st__is_meta(dst)) st__dry_run_copy(dst, src);
   if (st__is_meta(dst) || st__is_meta(src) || src->numel == 0) return ST_OK;
   if (leaves_cpu(dst, src)) return st__copy_on_device(dst, src, st__copy);
@@ -193,9 +195,8 @@ static bool needs_no_iterator(const st_tensor *dst, const st_tensor *src) {
 /* A copy to the meta device moves no elements, but its shapes are checked. */
 st_status st__copy(st_tensor *dst, const st_tensor *src) {
   st_iter it;
-  if (st__lacks_memory(dst) || st__lacks_memory(src)) {
-    return st__refuse_memoryless();
-  }
+  if (st__lacks_memory(dst)) return st__refuse_memoryless(dst);
+  if (st__lacks_memory(src)) return st__refuse_memoryless(src);
   if (same_view(dst, src) && is_same_lazily(dst, src)) return ST_OK;
   warn_complex_cast(dst->dtype, src->dtype);
   if (st__is_meta(src) && !st__is_meta(dst)) {
@@ -253,6 +254,7 @@ st_status st__clone(const st_tensor *t, st_dtype dtype, st_format format,
   st_tensor *copy = NULL;
   st_status status = ST_OK;
   if (dtype == ST_DTYPE_NONE) dtype = t->dtype;
+  ST_TRY(st__check_strided(t));
   ST_TRY(new_like(t, dtype, format, &copy));
   warn_complex_cast(dtype, t->dtype);
   if (st__lacks_memory(t)) {

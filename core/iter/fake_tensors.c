@@ -45,6 +45,13 @@ static st_status new_storage(const st_fake_tensors *c, const st_storage *s,
   return st__storage_new(ST_DEVICE_META, s->nbytes * times, out);
 }
 
+static st_status keep(st_fake_tensors *c, const st_tensor *t,
+                      st_tensor *made) {
+  c->original[c->n] = t;
+  c->made[c->n++] = made;
+  return ST_OK;
+}
+
 static st_status get_fake_tensor(st_fake_tensors *c, const st_tensor *t,
                                  st_tensor **out) {
   st_storage *storage = NULL;
@@ -59,17 +66,22 @@ static st_status get_fake_tensor(st_fake_tensors *c, const st_tensor *t,
                     "runs do not support",
                     st__device_name(t->device));
   }
+  const st_dtype dtype = t->dtype == c->from ? c->to : (st_dtype)t->dtype;
+  if (!st__is_strided(t)) { /* its results have the shapes and dtypes */
+    if (!c->any_device) return st__refuse_memoryless(t);
+    ST_TRY(st__tensor_empty(ST_DEVICE_META, dtype, t->ndim, t->sizes,
+                            ST_FORMAT_CONTIGUOUS, out));
+    c->has_layouts = true;
+    return keep(c, t, *out);
+  }
   ST_TRY(new_storage(c, t->storage, &storage));
   const st_geometry g = st__geometry(t);
-  const st_dtype dtype = t->dtype == c->from ? c->to : (st_dtype)t->dtype;
   const st_status status = st__tensor_new(storage, dtype, &g, out);
   st__storage_release(&storage);
   if (status != ST_OK) return status;
   (*out)->flags |= t->flags & ST_FLAG_WRAPPED;
   (*out)->keys |= t->keys & ST_LAZY_BITS;
-  c->original[c->n] = t;
-  c->made[c->n++] = *out;
-  return ST_OK;
+  return keep(c, t, *out);
 }
 
 /* -- Arguments ------------------------------------------------------------ */

@@ -9,6 +9,7 @@
 typedef struct st_fake_tensors {
   int n, nlisted;
   bool any_device;
+  bool has_layouts;    /* a tensor has another layout than the strided one */
   st_dtype from, to;   /* of tensors that get another dtype */
   const st_tensor **original;
   st_tensor **made;    /* owned */
@@ -22,8 +23,8 @@ typedef struct st_fake_tensors {
  * BAD_STATE for tensors on the devices of extensions. */
 st_status st__fake_arguments(st_fake_tensors *c, const st_schema *s,
                              st_value *args);
-/* The same for tensors on any device. Those of dtype `from` become ones of
- * dtype `to`. */
+/* The same for tensors on any device and of any layout. Those of dtype `from`
+ * become ones of dtype `to`. */
 st_status st__fake_arguments_as(st_fake_tensors *c, const st_schema *s,
                                 st_value *args, st_dtype from, st_dtype to);
 void st__fake_tensors_release(st_fake_tensors *c);

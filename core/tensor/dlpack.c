@@ -70,6 +70,7 @@ static st_status check_export(const st_tensor *t) {
     return st__fail(ST_BAD_STATE, "a tensor that requires a gradient cannot "
                     "be exported: detach it first");
   }
+  ST_TRY(st__check_strided(t));
   if (st__is_lazy(t)) {
     return st__fail(ST_BAD_STATE, "a lazy conjugate or negative, or a zero "
                     "tensor, cannot be exported: clone it first");

@@ -185,7 +185,9 @@ static answer overlaps_itself(const st_tensor *t) {
   dims d;
   uint64_t below = 0;
   answer all = NO;
-  if (t->flags & ST_FLAG_DENSE || t->numel == 0) return NO;
+  if (t->flags & ST_FLAG_DENSE || t->numel == 0 || !st__is_strided(t)) {
+    return NO;
+  }
   sort_dims(t, &d);
   if (d.n == 0) return NO;
   if (d.t[0].c == 0) return YES;
@@ -298,6 +300,9 @@ st_overlap st__overlap_of(const st_tensor *a, const st_tensor *b) {
     return ST_OVERLAP_NO;
   }
   if (a == b) return ST_OVERLAP_SAME;
+  if (!st__is_strided(a) || !st__is_strided(b)) {
+    return a->storage == b->storage ? ST_OVERLAP_SAME : ST_OVERLAP_NO;
+  }
   const uint64_t x = st__itemsize(a->dtype);
   const uint64_t y = st__itemsize(b->dtype);
   const uint64_t a0 = first_byte(a), a1 = a0 + reach_of(a) * x + x - 1;

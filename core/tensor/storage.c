@@ -5,7 +5,21 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "tensor/tensor.h"
+#include "tensor/layout.h"
+
+/* Note [Elements that are not there] */
+static _Thread_local bool has_missed;
+
+bool st__miss_elements(void) {
+  has_missed = true;
+  return false;
+}
+
+bool st__set_missed(bool is_missed) {
+  const bool old = has_missed;
+  has_missed = is_missed;
+  return old;
+}
 
 /* -- Bytes ---------------------------------------------------------------- */
 
@@ -126,11 +140,14 @@ st_status st__storage_wrap(void *data, size_t nbytes, st_storage_free_fn fn,
 }
 
 static st_status check_move(const st_storage *s) {
+  if (s->layout) return st__refuse_layout(s->layout);
   if (atomic_load_explicit(&s->is_shared, memory_order_relaxed)) {
     return st__fail(ST_BAD_STATE, "a shared storage cannot grow: its %zu "
                     "bytes must not move", s->nbytes);
   }
-  if (!s->data && s->nbytes) return st__refuse_memoryless();
+  if (!s->data && s->nbytes) {
+    return st__fail(ST_BAD_STATE, "a zero tensor has no memory: clone it");
+  }
   return s->device == ST_DEVICE_CPU || s->nbytes == 0
          ? ST_OK : st__device_check_moves((st_device)s->device);
 }

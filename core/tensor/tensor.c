@@ -14,23 +14,11 @@
 
 #include "base/dtype.h"
 #include "base/memory.h"
+#include "tensor/layout.h"
 #include "tensor/memory_format.h"
 
 _Thread_local st_keyset st__untracked_keys;
 
-/* Note [Elements that are not there] */
-static _Thread_local bool has_missed;
-
-bool st__miss_elements(void) {
-  has_missed = true;
-  return false;
-}
-
-bool st__set_missed(bool is_missed) {
-  const bool old = has_missed;
-  has_missed = is_missed;
-  return old;
-}
 void (*st__history_free)(st_history *h);
 _Thread_local st_unused_check st__check_unused;
 
@@ -48,10 +36,6 @@ static st_status check_dtype(st_dtype dtype) {
   if (st__is_tensor_dtype(dtype)) return ST_OK;
   return st__fail(ST_BAD_DTYPE, "a tensor cannot have dtype %s",
                   st__dtype_name(dtype));
-}
-
-st_status st__refuse_memoryless(void) {
-  return st__fail(ST_BAD_STATE, "a zero tensor has no memory: clone it");
 }
 
 static st_status check_strides(int ndim, const int64_t *sizes,
@@ -91,6 +75,7 @@ static st_status check_alignment(const st_storage *s, size_t itemsize) {
 static st_status check_geometry(const st_storage *s, size_t itemsize,
                                 const st_geometry *g, int64_t *numel) {
   size_t need = 0;
+  if (s->layout) return st__refuse_layout(s->layout);
   ST_TRY(st__numel_of(g->ndim, g->sizes, numel));
   ST_TRY(check_strides(g->ndim, g->sizes, g->strides, g->offset,
                        (int64_t)itemsize));
@@ -102,8 +87,7 @@ static st_status check_geometry(const st_storage *s, size_t itemsize,
   return st__fail(ST_BAD_INDEX, "shape %s with strides %s at offset %" PRId64
                   " needs a storage of %zu bytes, this one has %zu",
                   TEXT(g->ndim, g->sizes), TEXT(g->ndim, g->strides), g->offset,
-                  need,
-                  s->nbytes);
+                  need, s->nbytes);
 }
 
 /* -- Headers -------------------------------------------------------------- */
@@ -225,6 +209,26 @@ static inline st_tensor *new_view_tensor(st_dtype dtype, st_device device,
   return &t->tensor;
 }
 
+typedef struct header { st_dtype dtype; st_keyset keys; } header;
+
+/* A header over storage (retained), whose geometry is checked. */
+static st_status new_header(st_storage *storage, header h,
+                            const st_geometry *g, int64_t numel,
+                            st_tensor **out) {
+  st_tensor *t = new_view_tensor(h.dtype, storage->device, h.keys);
+  if (!t) return ST_NO_MEMORY;
+  int64_t *buffer = alloc_dims(t, g->ndim);
+  if (!buffer) {
+    destroy(t);
+    return ST_NO_MEMORY;
+  }
+  set_geometry(t, buffer, g, numel);
+  st__storage_retain(storage);
+  t->storage = storage;
+  *out = t;
+  return ST_OK;
+}
+
 st_status st__tensor_new(st_storage *storage, st_dtype dtype,
                          const st_geometry *given, st_tensor **out) {
   st_geometry g = *given;
@@ -237,18 +241,23 @@ st_status st__tensor_new(st_storage *storage, st_dtype dtype,
     g.strides = contiguous;
   }
   ST_TRY(check_geometry(storage, st__itemsize(dtype), &g, &numel));
-  st_tensor *t = new_view_tensor(dtype, storage->device,
-                                 st__tensor_keys(storage->device));
-  if (!t) return ST_NO_MEMORY;
-  int64_t *buffer = alloc_dims(t, g.ndim);
-  if (!buffer) {
-    destroy(t);
-    return ST_NO_MEMORY;
-  }
-  set_geometry(t, buffer, &g, numel);
-  st__storage_retain(storage);
-  t->storage = storage;
-  *out = t;
+  return new_header(storage, (header){dtype, st__tensor_keys(storage->device)},
+                    &g, numel, out);
+}
+
+/* The flags are 0, so it is neither contiguous nor dense, and strides of 0 make
+ * no address of an index. */
+st_status st__tensor_unstrided(st_storage *storage, st_dtype dtype,
+                               st_keyset keys, int ndim, const int64_t *sizes,
+                               st_tensor **out) {
+  const int64_t strides[ST_MAX_DIMS] = {0};
+  int64_t numel;
+  ST_TRY(check_rank(ndim));
+  ST_TRY(check_dtype(dtype));
+  ST_TRY(st__numel_of(ndim, sizes, &numel));
+  ST_TRY(new_header(storage, (header){dtype, keys},
+                    &(st_geometry){ndim, sizes, strides, 0}, numel, out));
+  (*out)->flags = 0;
   return ST_OK;
 }
 
@@ -433,6 +442,7 @@ st_status st__tensor_view_within(const st_tensor *t, const st_geometry *g,
                                  st_tensor **out) {
   uint64_t numel = 1; /* a size of 0 may follow large ones */
   const int ndim = g->ndim;
+  ST_TRY(st__check_strided(t));
   st_tensor *view = new_view_tensor((st_dtype)t->dtype, (st_device)t->device,
                                     t->keys & ~ST_AUTOGRAD_BITS);
   if (!view) return ST_NO_MEMORY;
@@ -481,19 +491,11 @@ st_status st__tensor_view_inside(const st_tensor *t, const st_geometry *g,
                       : st__tensor_view_as(t, (st_dtype)t->dtype, g, out);
 }
 
-st_status st__tensor_from_scalar(st_scalar s, st_dtype dtype, bool wrapped,
-                                 st_tensor **out) {
-  ST_TRY(st__tensor_empty(ST_DEVICE_CPU, dtype, 0, NULL,
-                          ST_FORMAT_CONTIGUOUS, out));
-  st__scalar_store(s, dtype, (*out)->storage->data);
-  if (wrapped) (*out)->flags |= ST_FLAG_WRAPPED;
-  return ST_OK;
-}
-
 /* -- Changes -------------------------------------------------------------- */
 
 /* Note [Operands of running calls] */
 static st_status check_unused(const st_tensor *t) {
+  ST_TRY(st__check_strided(t));
   return st__check_unused ? st__check_unused(t, false) : ST_OK;
 }
 
@@ -530,6 +532,7 @@ static st_status resized_layout(const st_tensor *t, int ndim,
 }
 
 st_status st__tensor_grow(st_tensor *t, size_t nbytes) {
+  ST_TRY(st__check_strided(t));
   if (nbytes <= t->storage->nbytes) return ST_OK;
   if (st__check_unused) ST_TRY(st__check_unused(t, true));
   return st__storage_resize(t->storage, nbytes);

@@ -26,8 +26,9 @@ struct st_storage {
   uint8_t device;      /* st_device */
   uint8_t inline_units; /* Note [Inline storages]; 0: allocated separately */
   atomic_bool is_shared; /* Note [Shared storages] */
-  bool is_bound;         /* its memory is freed with the state that created it,
+  unsigned is_bound : 1; /* its memory is freed with the state that created it,
                             so it must not be shared */
+  unsigned layout : 7;   /* st_layout: Note [Layouts of extensions] */
   char *data;          /* NULL on the meta device and for zero tensors; on an
                           extension device a handle: Note [Memory of extension
                           devices] */
@@ -173,6 +174,10 @@ static inline bool st__is_wrapped(const st_tensor *t) {
 static inline bool st__is_meta(const st_tensor *t) {
   return t->device == ST_DEVICE_META;
 }
+/* False for a tensor without strides: Note [Layouts of extensions]. */
+static inline bool st__is_strided(const st_tensor *t) {
+  return !t->storage->layout;
+}
 /* Note [Elements that are not there]
  * A tensor on the meta device has no elements. What a kernel does without them
  * is complete: the results are there, too. But a composite operator that looks
@@ -188,10 +193,11 @@ bool st__miss_elements(void);        /* makes the note; returns false */
 bool st__set_missed(bool is_missed); /* returns the previous note */
 
 static inline bool st__has_elements(const st_tensor *t) {
-  return t->device != ST_DEVICE_META || st__miss_elements();
+  return (t->device != ST_DEVICE_META && st__is_strided(t)) ||
+         st__miss_elements();
 }
 static inline bool st__is_cpu(const st_tensor *t) {
-  return t->device == ST_DEVICE_CPU ||
+  return (t->device == ST_DEVICE_CPU && st__is_strided(t)) ||
          (t->device == ST_DEVICE_META && st__miss_elements());
 }
 /* The tensor whose device a result gets: a if it is on the meta device. */
@@ -230,12 +236,18 @@ static inline bool st__is_zero(const st_tensor *t) {
 static inline bool st__is_plain(const st_tensor *t) {
   return st__is_cpu(t) && !st__is_lazy(t);
 }
-/* True for a zero tensor on a device whose kernels would access its bytes. It
- * reaches a kernel only if a caller excluded the ZeroTensor key. */
+/* True for a zero tensor on a device whose kernels would access its bytes, and
+ * for a tensor of another layout. It reaches a kernel of strided tensors only
+ * if a caller excluded its key. */
 static inline bool st__lacks_memory(const st_tensor *t) {
-  return st__is_zero(t) && !st__is_meta(t);
+  return (st__is_zero(t) && !st__is_meta(t)) || !st__is_strided(t);
 }
-st_status st__refuse_memoryless(void);
+/* The error for such a tensor. */
+st_status st__refuse_memoryless(const st_tensor *t);
+/* For operators that look at elements before they call others. */
+static inline st_status st__check_strided(const st_tensor *t) {
+  return st__is_strided(t) ? ST_OK : st__refuse_memoryless(t);
+}
 
 /* True if t, which has elements, has the strides of a new contiguous tensor,
  * also those of dimensions of size 1. */
@@ -260,10 +272,10 @@ static inline st_geometry st__geometry(const st_tensor *t) {
   return (st_geometry){t->ndim, t->sizes, t->strides, t->offset};
 }
 
-/* A new header over storage (retained). strides NULL means contiguous.
- * BAD_SHAPE for a wrong number of dimensions, negative sizes or strides and
- * overflow, BAD_INDEX if an element is outside the storage, BAD_VALUE if its
- * bytes are not aligned for the dtype. */
+/* A new header over storage (retained), which is that of strided tensors.
+ * strides NULL means contiguous. BAD_SHAPE for a wrong number of dimensions,
+ * negative sizes or strides and overflow, BAD_INDEX if an element is outside
+ * the storage, BAD_VALUE if its bytes are not aligned for the dtype. */
 st_status st__tensor_new(st_storage *storage, st_dtype dtype,
                          const st_geometry *g, st_tensor **out);
 
@@ -309,6 +321,12 @@ st_status st__tensor_view_as(const st_tensor *t, st_dtype dtype,
  * counts as a scalar. */
 st_status st__tensor_from_scalar(st_scalar s, st_dtype dtype, bool wrapped,
                                  st_tensor **out);
+
+/* A new header without strides over the storage of a tensor of a layout
+ * (retained). */
+st_status st__tensor_unstrided(st_storage *storage, st_dtype dtype,
+                               st_keyset keys, int ndim, const int64_t *sizes,
+                               st_tensor **out);
 
 void st__tensor_retain(st_tensor *t);
 void st__tensor_release(st_tensor **t); /* nulls *t; NULL is fine */

@@ -117,3 +117,14 @@ st_status st__value_new_ints(int n, st_value *out) {
   *out = st__of_ints(p, n);
   return ST_OK;
 }
+
+/* -- Tensors of scalars ---------------------------------------------------- */
+
+st_status st__tensor_from_scalar(st_scalar s, st_dtype dtype, bool wrapped,
+                                 st_tensor **out) {
+  ST_TRY(st__tensor_empty(ST_DEVICE_CPU, dtype, 0, NULL,
+                          ST_FORMAT_CONTIGUOUS, out));
+  st__scalar_store(s, dtype, (*out)->storage->data);
+  if (wrapped) (*out)->flags |= ST_FLAG_WRAPPED;
+  return ST_OK;
+}

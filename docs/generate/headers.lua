@@ -24,6 +24,8 @@ local PARTS = {
   {"plan", "Iterators", "core/strided_plan.h"},
   {"grad", "Gradients", "core/strided_grad.h"},
   {"fuse", "Fusion", "core/strided_fuse.h"},
+  {"layout", "Layouts", "core/strided_layout.h"},
+  {"layout_types", "Types of layouts", "core/abi/layout_types.h"},
   {"memory", "Memory, limits, sharing", "core/strided_memory.h"},
   {"lists", "The parts of the header", "core/abi/lists.h"},
 }

@@ -1,6 +1,7 @@
 --- The example rock, built against nothing but the public header, in a
--- process of its own: rocks/strided-example, and spec/example/check.lua and
--- walk.lua, which calls every operator on the device.
+-- process of its own: rocks/strided-example, and spec/example/*.lua: check.lua
+-- and layout.lua; walk.lua, which calls every operator on the device, and
+-- layout_walk.lua, which calls it with tensors of the layout.
 -- axes: lua
 
 local build = require "spec.support.build"
@@ -31,6 +32,18 @@ local TOPICS = {
   "no memory for the device", "nothing left",
 }
 
+local OF_LAYOUT = {
+  "a layout by name and key", "kernels of the layout",
+  "what shares the parts, and what copies them",
+  "what needs strides says so", "gradients of a layout",
+  "a kernel in Lua", "a fallback of the key",
+  "fused functions run what has a layout unrecorded",
+  "what fails for memory leaves nothing", "no tensor of a layout left",
+}
+
+-- Cases of each operator, and how they are called: layout_walk.lua.
+local WALKS = {"4", "2 grad", "2 key", "1 fuse"}
+
 describe("The example rock", function()
   local folder = os.tmpname()
   os.remove(folder)
@@ -60,6 +73,17 @@ describe("The example rock", function()
     it("does in " .. lua .. " what it says", function()
       local said = run(lua, "check")
       assert.equal(table.concat(TOPICS, "\n") .. "\nexit code 0\n", said)
+    end)
+
+    it("does in " .. lua .. " what it says of its layout", function()
+      assert.equal(table.concat(OF_LAYOUT, "\n") .. "\nexit code 0\n",
+                   run(lua, "layout"))
+    end)
+  end
+
+  for _, walk in ipairs(WALKS) do
+    it("gives its layout to every operator: " .. walk, function()
+      assert.equal("done\nexit code 0\n", run(LUAS[1], "layout_walk", walk))
     end)
   end
 

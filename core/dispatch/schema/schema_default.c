@@ -10,6 +10,7 @@
 
 #include "base/dtype.h"
 #include "dispatch/schema/schema_type.h"
+#include "tensor/layout.h"
 #include "tensor/value.h"
 
 enum { MAX_DIGITS = 63, MAX_LIST = 1024 };
@@ -155,9 +156,20 @@ static bool is_value(st_type type, int64_t i) {
   switch (type) {
     case ST_TYPE_DTYPE: return st__is_tensor_dtype(i);
     case ST_TYPE_FORMAT: return i >= 0 && i < ST_FORMAT_COUNT;
-    case ST_TYPE_LAYOUT: return i == 0;
+    case ST_TYPE_LAYOUT: return st__is_layout(i);
     default: return true;
   }
+}
+
+/* The number of a layout of an extension. */
+static bool parse_layout(st_token at, st_value *out) {
+  char name[32] = {0};
+  st_layout layout;
+  if (at.n >= sizeof name) return false;
+  memcpy(name, at.s, at.n);
+  if (!st__layout_parse(name, &layout)) return false;
+  *out = st__of_int(layout);
+  return true;
 }
 
 static st_status parse_int_like(st_parser *p, st_type type, st_value *out) {
@@ -169,6 +181,10 @@ static st_status parse_int_like(st_parser *p, st_type type, st_value *out) {
       if (!st__token_is(at, constants[i].name)) continue;
       st__lex_next(p);
       *out = st__of_int(constants[i].value);
+      return ST_OK;
+    }
+    if (type == ST_TYPE_LAYOUT && parse_layout(at, out)) {
+      st__lex_next(p);
       return ST_OK;
     }
     return st__lex_fail(p, at, "this name is not a default of this type");

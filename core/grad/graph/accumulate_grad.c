@@ -52,12 +52,16 @@ static st_tensor *clone_grad(st_op_scope *c, const st_tensor *leaf,
 static st_tensor *sum_of(st_op_scope *c, const st_tensor *leaf, st_tensor *grad,
                          bool create_graph) {
   st_tensor *old = leaf->history ? leaf->history->grad : NULL;
+  const bool is_strided = st__is_strided(grad) && (!old || st__is_strided(old));
   if (!old && create_graph) return grad;
+  if (!old && !is_strided) return st__apply1(c, ST_OP_clone, grad);
   if (!old && has_layout_of(leaf, grad) && is_exclusive(grad)) {
     return steal_grad(c, grad);
   }
   if (!old) return clone_grad(c, leaf, grad);
-  if (create_graph) return st__apply2(c, ST_OP_add_Tensor, old, grad);
+  if (create_graph || !is_strided) {
+    return st__apply2(c, ST_OP_add_Tensor, old, grad);
+  }
   st__apply_into(c, ST_OP_add_Tensor, old, grad);
   return old;
 }

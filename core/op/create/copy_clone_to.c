@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "op/create/factory.h"
+#include "tensor/layout.h"
 
 /* -- Arguments ------------------------------------------------------------ */
 
@@ -66,10 +67,30 @@ static st_status copy_as(const st_tensor *t, const target *to,
   return status;
 }
 
+/* A copy with copies of the parts. */
+static st_status clone_parts(const st_tensor *t, st_format format,
+                             st_tensor **out) {
+  st_tensor *copy[ST_MAX_PARTS] = {NULL};
+  st_status status = ST_OK;
+  const int n = st__nparts(t);
+  if (format != ST_FORMAT_PRESERVE) return st__refuse_memoryless(t);
+  for (int i = 0; i < n && status == ST_OK; i++) {
+    st_tensor *part = NULL;
+    status = st__part(t, i, &part);
+    const st_value self = st__of_tensor(part);
+    if (status == ST_OK) status = st__invoke1(ST_OP_clone, 1, &self, &copy[i]);
+    st__tensor_release(&part);
+  }
+  if (status == ST_OK) status = st__layout_like(t, copy, out);
+  for (int i = 0; i < n; i++) st__tensor_release(&copy[i]);
+  return status;
+}
+
 static st_status clone(const st_tensor *self, const st_value *memory_format,
                        st_tensor **out) {
   target to = unchanged(self);
   ST_TRY(read_format(memory_format, &to.format));
+  if (!st__is_strided(self)) return clone_parts(self, to.format, out);
   return copy_as(self, &to, out);
 }
 ST_TYPED(st__box_clone, clone, (TENSOR, VALUE))
@@ -88,9 +109,13 @@ ST_TYPED_COMPOSITE(st__box_contiguous, st__op_contiguous, (TENSOR, VALUE))
 
 /* -- to ------------------------------------------------------------------- */
 
-static st_status check_layout(const st_value *v) {
-  if (st__to_int(v, 0) == 0) return ST_OK;
-  return st__fail(ST_BAD_VALUE, "only the strided layout is supported");
+static st_status check_layout(const st_tensor *t, const st_value *v) {
+  const st_layout here = t->storage->layout;
+  const int64_t layout = st__to_int(v, here);
+  if (layout == here) return ST_OK;
+  return st__fail(ST_BAD_VALUE, "argument 'layout' is '%s', but a tensor of "
+                  "layout '%s' is converted by operators of these layouts",
+                  st__layout_name(layout), st__layout_name(here));
 }
 
 /* The indices of the arguments of an overload; 0: it has none. Nothing depends
@@ -99,7 +124,7 @@ typedef struct places { int dtype, layout, device, copy, format; } places;
 
 static st_status read_target(const st_value *args, places at, target *to) {
   if (at.dtype) ST_TRY(read_dtype(&args[at.dtype], &to->dtype));
-  if (at.layout) ST_TRY(check_layout(&args[at.layout]));
+  if (at.layout) ST_TRY(check_layout(args->u.tensor, &args[at.layout]));
   if (at.device) ST_TRY(read_device(&args[at.device], &to->device));
   if (at.copy) to->copy = st__to_bool(&args[at.copy], false);
   return at.format ? read_format(&args[at.format], &to->format) : ST_OK;

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 #include "op/create/copy_clone_to.h"
+#include "tensor/layout.h"
 
 /* -- Options -------------------------------------------------------------- */
 
@@ -21,7 +22,8 @@ st_status st__read_options(const st_value *options, st_options *out) {
   }
   ST_TRY(st__read_device(device, &out->device));
   if (layout != 0) {
-    return st__fail(ST_BAD_VALUE, "layout must be strided");
+    return st__fail(ST_BAD_VALUE, "argument 'layout' is '%s', but this "
+                    "operator makes strided tensors", st__layout_name(layout));
   }
   if (pin_memory) {
     return st__fail(ST_BAD_VALUE, "pin_memory is not supported");
@@ -39,7 +41,7 @@ static st_options options_of(const st_tensor *t) {
 }
 
 st_status st__check_cpu_or_meta(const st_tensor *t) {
-  if (st__lacks_memory(t)) return st__refuse_memoryless();
+  if (st__lacks_memory(t)) return st__refuse_memoryless(t);
   if (!st__is_privateuse(t)) return ST_OK;
   return st__fail(ST_NO_KERNEL, "not implemented for device '%s'",
                   st__device_name(t->device));

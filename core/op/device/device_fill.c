@@ -25,7 +25,7 @@ static st_status fill_bytes(const st_backend *b, const st_tensor *t,
 
 static st_status device_fill_(st_tensor *self, st_scalar v) {
   const st_backend *b = st__backend_of(self->device);
-  if (st__lacks_memory(self)) return st__refuse_memoryless();
+  if (st__lacks_memory(self)) return st__refuse_memoryless(self);
   ST_TRY(st__check_scalar_fits(v, self->dtype));
   if (self->numel == 0) return ST_OK;
   return b->fill && self->flags & ST_FLAG_DENSE && !st__is_lazy(self)

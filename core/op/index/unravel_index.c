@@ -235,7 +235,9 @@ static st_status nonzero_static(const st_tensor *self, int64_t size,
                            st__of_int(ST_INT64), st__none(),
                            st__of_int(self->device)};
   st_tensor *out = st__apply(&c, ST_OP_full, 5, full);
-  if (!st__has_elements(self)) return st__scope_return(&c, out, rets);
+  if (st__is_strided(self) && !st__has_elements(self)) {
+    return st__scope_return(&c, out, rets);
+  }
   const st_tensor *rows = st__apply_with(&c, ST_OP_nonzero, self,
                                          st__of_int(base));
   if (!st__scope_ok(&c)) return st__scope_return(&c, NULL, rets);

@@ -447,6 +447,7 @@ ST_BOXED(st__box_ctc_loss) {
 
 /* The elements of t as a list; t may have no dimension. */
 static st_ints ints_of(st_op_scope *c, const st_tensor *t, const char *name) {
+  if (st__scope_ok(c)) c->status = st__check_strided(t);
   if (st__scope_ok(c) && (!st__has_elements(t) ||
                           !st__is_integral(t->dtype) ||
                           t->numel > INT32_MAX)) {

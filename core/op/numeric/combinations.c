@@ -55,10 +55,10 @@ static st_status write_combinations(int64_t *to, int64_t rows, int64_t r,
 static st_status combination_indices(const st_tensor *self, int64_t r,
                                      bool repeats, st_tensor **out) {
   const int64_t n = self->numel;
-  int64_t rows, all;
+  int64_t rows = 0, all = 0;
   st_tensor *t = NULL;
   ST_TRY(count_rows(n, r, repeats, &rows, &all));
-  const bool has_data = st__has_elements(self);
+  const bool has_data = !st__is_strided(self) || st__has_elements(self);
   ST_TRY(st__tensor_empty(has_data ? ST_DEVICE_CPU : ST_DEVICE_META, ST_INT64,
                           1, &all, ST_FORMAT_CONTIGUOUS, &t));
   if (has_data) {

@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "op/create/copy_clone_to.h"
 #include "op/lazy/lazy.h"
+#include "tensor/layout.h"
 
 enum { NUMBER_SIZE = 512 }; /* fits the longest "%.*f" of a double */
 
@@ -356,12 +357,72 @@ static st_status write_text(const st_tensor *t, st_device device,
   return st__text_finish(&p.out, out);
 }
 
+/* -- Other layouts -------------------------------------------------------- */
+
+/* Adds a text whose further lines begin with `indent` spaces. */
+static void add_lines(st_text *out, const char *text, int indent) {
+  for (const char *end; (end = strchr(text, '\n')); text = end + 1) {
+    st__text_add(out, text, (size_t)(end - text) + 1);
+    st__text_fill(out, ' ', indent);
+  }
+  st__text_puts(out, text);
+}
+
+static st_status add_part(st_text *out, const st_tensor *t, int i,
+                          const st_print_options *options) {
+  enum { INDENT = 7 }; /* behind "tensor(" */
+  st_tensor *part = NULL;
+  char *text = NULL;
+  ST_TRY(st__part(t, i, &part));
+  const st_status status = st__tensor_text(part, options, &text);
+  st__tensor_release(&part);
+  ST_TRY(status);
+  add_lines(out, text, INDENT);
+  st__text_puts(out, ",\n");
+  st__text_fill(out, ' ', INDENT);
+  st__text_free(&text);
+  return ST_OK;
+}
+
+/* The parts, then what the tensor is. */
+static st_status write_parts(const st_tensor *t,
+                             const st_print_options *options, char **out) {
+  printer p = {.t = t, .device = t->device, .o = clamp_options(options),
+               .out = {.status = ST_OK}};
+  st_status status = ST_OK;
+  st__text_puts(&p.out, "tensor(");
+  for (int i = 0; i < st__nparts(t) && status == ST_OK; i++) {
+    status = add_part(&p.out, t, i, options);
+  }
+  st__text_format(&p.out, "layout='%s'", st__layout_name(t->storage->layout));
+  add_suffixes(&p, false);
+  st__text_puts(&p.out, ")");
+  const st_status finished = st__text_finish(&p.out, out);
+  if (status != ST_OK && finished == ST_OK) st__text_free(out);
+  return status == ST_OK ? finished : status;
+}
+
+/* By the layout's own function, if it has one. */
+static st_status write_layout(const st_tensor *t,
+                              const st_print_options *options, char **out) {
+  const st_layout_functions *f = st__layout_functions(t->storage->layout);
+  const st_print_options o = clamp_options(options);
+  st_text text = {.status = ST_OK};
+  st_value v = st__none();
+  if (!f || !f->text) return write_parts(t, options, out);
+  ST_TRY(f->text(f->ctx, t, &o, &v));
+  if (v.tag == ST_TAG_STRING) st__text_add(&text, v.u.string, v.len);
+  st__value_clear(&v);
+  return st__text_finish(&text, out);
+}
+
 /* A tensor on another device is copied to the CPU if possible; lazy
  * conjugation and negation are resolved. */
 st_status st__tensor_text(const st_tensor *t, const st_print_options *options,
                           char **out) {
   const st_device device = t->device;
   st_tensor *here = NULL;
+  if (!st__is_strided(t)) return write_layout(t, options, out);
   if (st__is_privateuse(t)) {
     const st_status status = st__to_cpu(t, &here);
     if (status != ST_OK && status != ST_NO_KERNEL) return status;

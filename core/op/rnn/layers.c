@@ -351,6 +351,7 @@ static st_status packed(st_rnn_mode mode, const st_value *args,
   const st_tensor *sizes = st__next_tensor(&args);
   st_op_scope c = {.status = ST_OK};
   ST_TRY(read_network(&args, &n));
+  ST_TRY(st__check_strided(sizes));
   if (sizes->ndim != 1 || sizes->dtype != ST_INT64 ||
       !st__has_elements(sizes) || sizes->numel > INT32_MAX) {
     return st__fail(ST_BAD_VALUE, "batch_sizes must be an int64 vector on the "

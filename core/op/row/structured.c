@@ -56,7 +56,7 @@ static st_status check_device(const st_call *call, int i, const st_tensor *t,
                               st_device device) {
   if (!t) return ST_OK;
   if (may_use(device, t)) {
-    return st__lacks_memory(t) ? st__refuse_memoryless() : ST_OK;
+    return st__lacks_memory(t) ? st__refuse_memoryless(t) : ST_OK;
   }
   return st__fail(ST_BAD_VALUE, "argument '%s' is on device '%s', but the "
                   "kernel runs on '%s'", call->schema->args[i].name,

@@ -216,6 +216,7 @@ ST_BOXED(st__box_repeat_interleave_Tensor) {
   const st_tensor *repeats = st__next_tensor(&args);
   const st_value output_size = *st__next(&args);
   const int64_t base = st__next_int(&args);
+  ST_TRY(st__check_strided(repeats));
   if (repeats->ndim != 1) {
     return st__fail(ST_BAD_SHAPE, "repeats must be a vector, its shape is %s",
                     ST_SHAPE_TEXT(repeats));
@@ -251,6 +252,7 @@ ST_BOXED(st__box_repeat_interleave_self_Tensor) {
   st_tensor *self = st__next_tensor(&args), *here = NULL, *counts = NULL;
   const st_tensor *repeats = st__next_tensor(&args);
   const st_value *dim = st__next(&args), *output_size = st__next(&args);
+  ST_TRY(st__check_strided(repeats));
   const bool has_elements = st__has_elements(repeats);
   if (!st__is_integral(repeats->dtype) || repeats->ndim > 1 ||
       (!has_elements && !st__may_lack_size())) {

@@ -255,6 +255,7 @@ ST_BOXED(st__box_tensor_split_tensor) {
   const st_tensor *at = st__next_tensor(&args);
   const int64_t dim = st__next_int(&args);
   st_tensor *here = NULL;
+  ST_TRY(st__check_strided(at));
   if (at->dtype != ST_INT64 || at->ndim > 1 || !st__has_elements(at) ||
       at->numel > INT32_MAX) {
     return st__fail(ST_BAD_DTYPE, "tensor_indices_or_sections must be a 0-dim "

@@ -76,13 +76,18 @@ static st_status implement(const st_op *op, st_key key, st_kernel_fn fn,
                      ctx->device == ST_DEVICE_CPU ? &shortcut : NULL);
 }
 
-/* Redispatches to the backend of the device argument. */
+/* Redispatches to the backend of the device argument, and of the layout. */
 static st_status select_backend(const st_call *call, const st_value *args,
                                 st_value *rets) {
   const int at = st__schema_arg(call->schema, "device");
+  const int layout_at = st__schema_arg(call->schema, "layout");
+  const int64_t layout = layout_at < 0 ? ST_LAYOUT_STRIDED
+                                       : st__to_int(&args[layout_at], 0);
   st_device device = ST_DEVICE_CPU;
   if (at >= 0) ST_TRY(st__read_device(st__to_int(&args[at], device), &device));
-  return st__redispatch(call->op, st__device_keys(device), args, rets);
+  st_keyset keys = st__device_keys(device);
+  if (layout) ST_TRY(st__layout_keys((st_layout)layout, device, &keys));
+  return st__redispatch(call->op, keys, args, rets);
 }
 
 static st_status implement_selection(const st_op *op,
@@ -237,5 +242,9 @@ st_status st__register_operators(void) {
       if (contexts[id][v]->row) st__row_calls(contexts[id][v]);
     }
   }
+  /* they copy headers, of any layout */
+  st__accept_layouts(st__op(ST_OP_alias));
+  st__accept_layouts(st__op(ST_OP_detach));
+  st__accept_layouts(st__op(ST_OP_clone));
   return st__register_lazy();
 }

@@ -175,6 +175,7 @@ bool st__to_enum(lua_State *L, st_type type, int idx, int64_t *n) {
   st_dtype dtype;
   st_format format;
   st_device device;
+  st_layout layout;
   *n = 0;
   switch (type) {
     case ST_TYPE_DTYPE:
@@ -190,8 +191,12 @@ bool st__to_enum(lua_State *L, st_type type, int idx, int64_t *n) {
       *n = device;
       return true;
     default:
-      return lua_type(L, idx) == LUA_TSTRING &&
-             strcmp(lua_tostring(L, idx), "strided") == 0;
+      if (lua_type(L, idx) != LUA_TSTRING ||
+          !st_layout_parse(lua_tostring(L, idx), &layout)) {
+        return false;
+      }
+      *n = layout;
+      return true;
   }
 }
 

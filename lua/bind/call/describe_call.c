@@ -21,6 +21,11 @@ static void add(text *t, const char *format, ...) {
 
 /* -- Types ---------------------------------------------------------------- */
 
+static bool is_layout(st_layout l) {
+  st_layout found;
+  return st_layout_parse(st_layout_name(l), &found) && found == l;
+}
+
 typedef struct words { const char *one, *many; } words;
 
 static words words_of(st_type type) {
@@ -35,7 +40,8 @@ static words words_of(st_type type) {
     case ST_TYPE_DTYPE: return (words){"a dtype", "dtypes"};
     case ST_TYPE_DEVICE: return (words){"a device", "devices"};
     case ST_TYPE_FORMAT: return (words){"a memory format", "memory formats"};
-    case ST_TYPE_LAYOUT: return (words){"'strided'", "layouts"};
+    case ST_TYPE_LAYOUT:
+      return (words){is_layout(1) ? "a layout" : "'strided'", "layouts"};
     case ST_TYPE_GENERATOR:
       return (words){"a Generator, which st.Generator() makes", "Generators"};
     default: return (words){"a number", "numbers"};
@@ -209,6 +215,14 @@ static void add_formats(text *t) {
   }
 }
 
+static void add_layouts(text *t) {
+  if (!is_layout(1)) return; /* there is one */
+  add(t, "\n  the layouts are");
+  for (int i = 0; is_layout(i); i++) {
+    add(t, "%s %s", i ? "," : "", st_layout_name(i));
+  }
+}
+
 static void add_names(text *t, const st__reason *r) {
   const unsigned numbers = 1u << ST_TYPE_SCALAR | 1u << ST_TYPE_FLOAT;
   if (r->kind != ST_REASON_TYPE) return;
@@ -223,6 +237,7 @@ static void add_names(text *t, const st__reason *r) {
   }
   if (r->types & 1u << ST_TYPE_DEVICE) st__add_devices(t);
   if (r->types & 1u << ST_TYPE_FORMAT) add_formats(t);
+  if (r->types & 1u << ST_TYPE_LAYOUT) add_layouts(t);
 }
 
 /* -- Calls that fit ------------------------------------------------------- */

@@ -46,7 +46,9 @@ static void push_integer(st__state *h, lua_State *L, st_type type, int64_t i) {
     case ST_TYPE_DEVICE:
       lua_pushstring(L, st_device_name((st_device)i));              /* [+1] */
       break;
-    case ST_TYPE_LAYOUT: lua_pushliteral(L, "strided"); break;      /* [+1] */
+    case ST_TYPE_LAYOUT:
+      lua_pushstring(L, st_layout_name((st_layout)i));              /* [+1] */
+      break;
     default: st__push_int(h, L, st__index_to_lua(type, i));         /* [+1] */
   }
 }

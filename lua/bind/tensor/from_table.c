@@ -433,6 +433,10 @@ char *st__check_memory(st__state *h, lua_State *L, int idx, size_t *n) {
     st__error(h, L, ST_BAD_STATE, "a tensor on device '%s' has no CPU memory: "
               "move it to the CPU first", st_device_name(device));
   }
+  if (st_tensor_layout(t) != ST_LAYOUT_STRIDED) {
+    st__error(h, L, ST_BAD_LAYOUT, "a tensor of layout '%s' has no strides and "
+              "no memory of elements", st_layout_name(st_tensor_layout(t)));
+  }
   if (st_tensor_is_lazy(t)) {
     st__error(h, L, ST_BAD_STATE, "the bytes of a lazy conjugate or negative, "
               "or of a zero tensor, are not its elements: clone it first");

@@ -47,9 +47,18 @@ static int tensor_size(lua_State *L) {
   return push_one_or_all(L, st_tensor_sizes(t), st_tensor_ndim(t));
 }
 
+/* Raises unless t has strides. */
+static const st_tensor *check_strided(lua_State *L, const st_tensor *t) {
+  const st_layout layout = st_tensor_layout(t);
+  if (layout == ST_LAYOUT_STRIDED) return t;
+  st__error(st__state_of(L), L, ST_BAD_LAYOUT, "a tensor of layout '%s' has no "
+            "strides and no memory of elements", st_layout_name(layout));
+  return NULL;
+}
+
 /* stride([dim]), in elements */
 static int tensor_stride(lua_State *L) {
-  const st_tensor *t = self(L);
+  const st_tensor *t = check_strided(L, self(L));
   return push_one_or_all(L, st_tensor_strides(t), st_tensor_ndim(t));
 }
 
@@ -76,10 +85,8 @@ static int tensor_nbytes(lua_State *L) {
   return 1;
 }
 
-/* There is one layout. */
 static int tensor_layout(lua_State *L) {
-  self(L);
-  lua_pushliteral(L, "strided"); /* [+1] */
+  lua_pushstring(L, st_layout_name(st_tensor_layout(self(L)))); /* [+1] */
   return 1;
 }
 
@@ -115,8 +122,8 @@ static int tensor_element_size(lua_State *L) {
 }
 
 static int tensor_storage_offset(lua_State *L) {
-  const int64_t offset = st_tensor_offset(self_in_memory(L));
-  st__push_int(st__state_of(L), L, offset); /* [+1] */
+  const st_tensor *t = check_strided(L, self_in_memory(L));
+  st__push_int(st__state_of(L), L, st_tensor_offset(t)); /* [+1] */
   return 1;
 }
 
@@ -124,7 +131,8 @@ static int tensor_storage_offset(lua_State *L) {
  * valid while a tensor of the storage is alive and the storage is not
  * resized. */
 static int tensor_data_ptr(lua_State *L) {
-  st__push_int(st__state_of(L), L, (intptr_t)st_tensor_data(self_in_memory(L)));
+  const st_tensor *t = check_strided(L, self_in_memory(L));
+  st__push_int(st__state_of(L), L, (intptr_t)st_tensor_data(t)); /* [+1] */
   return 1;
 }
 

@@ -272,7 +272,7 @@ values.properties = {
   {"shape", "strided.Size", "The sizes."},
   {"dtype", "strided.dtype", "The name of the dtype."},
   {"device", "strided.device", "The name of the device."},
-  {"layout", "strided.layout", "The layout: \"strided\"."},
+  {"layout", "strided.layout", "\"strided\", or a library's name for another."},
   {"grad", "strided.Tensor?", "The gradient, once backward has computed it."},
   {"data", "strided.Tensor", "The tensor without its gradients."},
 }

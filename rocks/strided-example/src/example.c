@@ -1,5 +1,6 @@
-/* The module `strided_example`: registers the operators st.ops.example and the
- * device "example" once per process. `require` returns true.
+/* The module `strided_example`: registers the operators st.ops.example, the
+ * device "example" and the layout "example_coo" once per process. `require`
+ * returns true.
  */
 
 #include <lauxlib.h>
@@ -14,6 +15,7 @@ static void register_all(void) {
   registered = st_init();
   if (registered == ST_OK) registered = example_register_operators();
   if (registered == ST_OK) registered = example_register_device();
+  if (registered == ST_OK) registered = example_register_layout();
 }
 
 __attribute__((visibility("default")))

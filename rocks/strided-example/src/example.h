@@ -17,6 +17,8 @@ st_status example_compile(void *ctx, const st_expression *e, void **code);
 st_status example_run(void *ctx, int device, void *code, const st_plan *plan,
                       const st_scalar *params);
 void example_release_code(void *ctx, void *code);
+/* layout.c: the layout "example_coo" and its operators. */
+st_status example_register_layout(void);
 
 /* -- Arguments ------------------------------------------------------------ */
 
