@@ -9,8 +9,8 @@
 
 /* -- Dtypes --------------------------------------------------------------- */
 
-/* id, name, bytes. The first eight have ATen's numbers. complex32, bcomplex32
- * (two bfloat16) and int128 exist in type promotion only: no tensor has them.
+/* id, name, bytes. The first eight have ATen's numbers. bcomplex32 is two
+ * bfloat16. int128 exists in type promotion only: no tensor has it.
  * ORDER DTYPE: DTYPES of gdb/strided.py. */
 #define ST_DTYPE_MAP(X) \
   X(UINT8,           "uint8",           1)\
@@ -48,13 +48,13 @@ typedef enum st_dtype {
 
 /* -- Kinds ---------------------------------------------------------------- */
 
-/* HALF: a float of 16 bits, which is computed in float32. FLOAT8: one that is
- * stored, converted and compared; it promotes with no other dtype. PROMOTED_..:
- * of type promotion only. */
+/* HALF: a float of 16 bits, which is computed in float32. COMPLEX_HALF: two of
+ * them, computed in complex64. FLOAT8: one of eight bits that is stored,
+ * converted and compared; it promotes with no other dtype. PROMOTED_INT: of
+ * type promotion only. */
 typedef enum st_dtype_kind {
   ST_KIND_BOOL, ST_KIND_UNSIGNED, ST_KIND_SIGNED, ST_KIND_FLOAT, ST_KIND_HALF,
-  ST_KIND_COMPLEX, ST_KIND_PROMOTED_INT, ST_KIND_PROMOTED_COMPLEX,
-  ST_KIND_FLOAT8
+  ST_KIND_COMPLEX, ST_KIND_PROMOTED_INT, ST_KIND_COMPLEX_HALF, ST_KIND_FLOAT8
 } st_dtype_kind;
 
 /* X(a, id, kind, counterpart): the complex dtype of a floating one, the dtype
@@ -75,8 +75,8 @@ typedef enum st_dtype_kind {
   X(a, UINT16,          UNSIGNED,         UINT16)           \
   X(a, UINT32,          UNSIGNED,         UINT32)           \
   X(a, UINT64,          UNSIGNED,         UINT64)           \
-  X(a, COMPLEX32,       PROMOTED_COMPLEX, FLOAT16)          \
-  X(a, BCOMPLEX32,      PROMOTED_COMPLEX, BFLOAT16)         \
+  X(a, COMPLEX32,       COMPLEX_HALF,     FLOAT16)          \
+  X(a, BCOMPLEX32,      COMPLEX_HALF,     BFLOAT16)         \
   X(a, INT128,          PROMOTED_INT,     INT128)           \
   X(a, FLOAT8_E4M3FN,   FLOAT8,           FLOAT8_E4M3FN)    \
   X(a, FLOAT8_E5M2,     FLOAT8,           FLOAT8_E5M2)      \
@@ -96,7 +96,7 @@ static inline bool st_dtype_is_in(uint64_t set, st_dtype d) {
 }
 static inline bool st_dtype_is_complex(st_dtype d) {
   return st_dtype_is_in(ST_DTYPES_OF(ST_KIND_BIT(COMPLEX) |
-                                     ST_KIND_BIT(PROMOTED_COMPLEX)), d);
+                                     ST_KIND_BIT(COMPLEX_HALF)), d);
 }
 static inline bool st_dtype_is_floating(st_dtype d) {
   return st_dtype_is_in(ST_DTYPES_OF(ST_KIND_BIT(FLOAT) |
@@ -114,8 +114,7 @@ static inline bool st_dtype_is_integer(st_dtype d) {
 }
 /* Can a tensor have it? */
 static inline bool st_dtype_is_of_tensors(st_dtype d) {
-  return st_dtype_is_in(~ST_DTYPES_OF(ST_KIND_BIT(PROMOTED_INT) |
-                                      ST_KIND_BIT(PROMOTED_COMPLEX)), d);
+  return st_dtype_is_in(~ST_DTYPES_OF(ST_KIND_BIT(PROMOTED_INT)), d);
 }
 
 /* -- Facts ---------------------------------------------------------------- */

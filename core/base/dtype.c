@@ -78,21 +78,14 @@ bool st__can_cast(st_dtype from, st_dtype to) {
 }
 
 st_status st__refuse_promoted(st_dtype d) {
-  const bool is_bfloat = d == ST_BCOMPLEX32;
   if (d >= ST_NOTHING_PROMOTED) {
     return st__fail(ST_BAD_DTYPE, "%s and other dtypes have no common dtype: "
                     "convert the tensors to one first, as in t:to \"float32\"",
                     st__dtype_name((st_dtype)(d - ST_NOTHING_PROMOTED)));
   }
-  if (d == ST_INT128) {
-    return st__fail(ST_BAD_DTYPE, "uint64 and signed integers give int128, "
-                    "which tensors cannot have: convert one of the tensors "
-                    "first");
-  }
-  return st__fail(ST_BAD_DTYPE, "%s and complex numbers give %s, which tensors "
-                  "cannot have: convert the %s tensor to float32 or complex64 "
-                  "first", is_bfloat ? "bfloat16" : "float16",
-                  st__dtype_name(d), is_bfloat ? "bfloat16" : "float16");
+  ST_ASSERT(d == ST_INT128);
+  return st__fail(ST_BAD_DTYPE, "uint64 and signed integers give int128, which "
+                  "tensors cannot have: convert one of the tensors first");
 }
 
 static _Atomic int default_dtype = ST_FLOAT32;

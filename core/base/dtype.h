@@ -34,10 +34,11 @@ static inline bool st__is_reduced_float(st_dtype d) {
 static inline bool st__is_float8(st_dtype d) {
   return st_dtype_is_in(ST_DTYPES_OF(ST_KIND_BIT(FLOAT8)), d);
 }
-/* Of type promotion only: complex32 and bcomplex32, or those and int128. */
+/* complex32 and bcomplex32. */
 static inline bool st__is_complex_half(st_dtype d) {
-  return st_dtype_is_in(ST_DTYPES_OF(ST_KIND_BIT(PROMOTED_COMPLEX)), d);
+  return st_dtype_is_in(ST_DTYPES_OF(ST_KIND_BIT(COMPLEX_HALF)), d);
 }
+/* int128, or none. */
 static inline bool st__is_promoted_only(st_dtype d) {
   return d != ST_DTYPE_NONE && !st_dtype_is_of_tensors(d);
 }
@@ -71,8 +72,7 @@ static inline const st_dtype_facts *st__float_limits(st_dtype d) {
   return &st__dtype_facts[st__real_dtype(d)];
 }
 
-/* BAD_DTYPE for a result of dtype complex32, bcomplex32 or int128, or of
- * none. */
+/* BAD_DTYPE for a result of dtype int128, or of none. */
 st_status st__refuse_promoted(st_dtype d);
 
 /* The default dtype of floating-point results, process-wide: float32 at the

@@ -35,8 +35,8 @@
   X(UINT16,          1,   NULL,      "u2",  "U16",     "",              "S")  \
   X(UINT32,          1,   NULL,      "u4",  "U32",     "",              "I")  \
   X(UINT64,          1,   NULL,      "u8",  "U64",     "",              "L")  \
-  X(COMPLEX32,       255, NULL,      NULL,  NULL,      NULL,            NULL) \
-  X(BCOMPLEX32,      255, NULL,      NULL,  NULL,      NULL,            NULL) \
+  X(COMPLEX32,       5,   "chalf",   NULL,  NULL,      "",              NULL) \
+  X(BCOMPLEX32,      255, NULL,      NULL,  NULL,      "",              NULL) \
   X(INT128,          255, NULL,      NULL,  NULL,      NULL,            NULL) \
   X(FLOAT8_E4M3FN,   10,  NULL,      NULL,  "F8_E4M3", "",              NULL) \
   X(FLOAT8_E5M2,     12,  NULL,      NULL,  "F8_E5M2", "",              NULL) \

@@ -158,16 +158,8 @@ static st_status compute_common_dtype(st_iter *it, const dtype_scan *s) {
       (it->common_dtype == ST_BOOL || st__is_integral(it->common_dtype))) {
     it->common_dtype = st__default_dtype();
   }
-  /* If no result is to have that dtype, since it is static, as in comparisons,
-   * or that of a given output, complex32 can be computed as complex64. */
-  if (!st__is_promoted_only(it->common_dtype)) return ST_OK;
-  const bool is_elsewhere = it->static_dtype != ST_DTYPE_NONE ||
-    (st__is_complex(s->output) && !s->outputs_differ && !s->has_untyped);
-  if (!is_elsewhere || !st__is_complex_half(it->common_dtype)) {
-    return st__refuse_promoted(it->common_dtype);
-  }
-  it->common_dtype = ST_COMPLEX64;
-  return ST_OK;
+  return st__is_promoted_only(it->common_dtype)
+    ? st__refuse_promoted(it->common_dtype) : ST_OK;
 }
 
 /* -- Temporaries ---------------------------------------------------------- */

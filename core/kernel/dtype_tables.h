@@ -22,6 +22,8 @@
   X(a, u2, UINT16,          2)   \
   X(a, u4, UINT32,          4)   \
   X(a, u8, UINT64,          8)   \
+  X(a, c2, COMPLEX32,       4)   \
+  X(a, cb, BCOMPLEX32,      4)   \
   X(a, e4, FLOAT8_E4M3FN,   1)   \
   X(a, e5, FLOAT8_E5M2,     1)   \
   X(a, z4, FLOAT8_E4M3FNUZ, 1)   \
@@ -66,8 +68,7 @@ enum {
 
 #define ST_TAG_BIT(a, tag, id, bytes) | UINT64_C(1) << ST_##id
 _Static_assert((0 ST_TAGS(ST_TAG_BIT, 0)) ==
-               ST_DTYPES_OF(~(ST_KIND_BIT(PROMOTED_INT) |
-                              ST_KIND_BIT(PROMOTED_COMPLEX))),
+               ST_DTYPES_OF(~ST_KIND_BIT(PROMOTED_INT)),
                "a dtype has no tag");
 
 /* -- Lists of dtypes ------------------------------------------------------ */
@@ -75,8 +76,9 @@ _Static_assert((0 ST_TAGS(ST_TAG_BIT, 0)) ==
 /* ST_LIST_<list>(M, ...) expands to M_LOOP(tag, ...) per dtype, except M_MATH
  * for a dtype that uses functions of math/functions.def, M_PLAIN for one of
  * plain arguments, M_ANGLE for one of an angle, M_SAME(tag, signed, ...) for
- * one whose loop is that of the signed dtype, and M_QUICK or M_HALF for a half
- * type: Note [Halves in registers].
+ * one whose loop is that of the signed dtype, M_QUICK or M_HALF for a half
+ * type: Note [Halves in registers], and M_PAIR for a complex one of two halves.
+ * BCOMPLEX: bcomplex32, which is moved and compared, as in PyTorch.
  * LIBM is FLOAT for an expression that compilers do not vectorise. WRAP, NUMBER
  * and ALL: the result has the same bits for signed and unsigned integers. */
 #define ST_LIST_SIGNED(M, ...)                                               \
@@ -98,7 +100,8 @@ _Static_assert((0 ST_TAGS(ST_TAG_BIT, 0)) ==
 #define ST_LIST_NONZERO(M, ...)                                              \
   ST_LIST_SIZED_INT(M, __VA_ARGS__) M##_SAME(b1, u1, __VA_ARGS__)            \
   M##_LOOP(f2, __VA_ARGS__) M##_SAME(bf, f2, __VA_ARGS__)                    \
-  ST_LIST_WIDE(M, __VA_ARGS__) ST_LIST_COMPLEX(M, __VA_ARGS__)
+  ST_LIST_WIDE(M, __VA_ARGS__) ST_LIST_COMPLEX(M, __VA_ARGS__)               \
+  ST_LIST_BCOMPLEX(M, __VA_ARGS__)
 #define ST_LIST_BOOL(M, ...) M##_LOOP(b1, __VA_ARGS__)
 #define ST_LIST_WIDE(M, ...)                                                 \
   M##_LOOP(f4, __VA_ARGS__) M##_LOOP(f8, __VA_ARGS__)
@@ -124,7 +127,9 @@ _Static_assert((0 ST_TAGS(ST_TAG_BIT, 0)) ==
   M##_ANGLE(f4, __VA_ARGS__) M##_ANGLE(f8, __VA_ARGS__)                      \
   ST_LIST_HALF(M, __VA_ARGS__)
 #define ST_LIST_COMPLEX(M, ...)                                              \
-  M##_LOOP(c4, __VA_ARGS__) M##_LOOP(c8, __VA_ARGS__)
+  M##_LOOP(c4, __VA_ARGS__) M##_LOOP(c8, __VA_ARGS__)                        \
+  M##_PAIR(c2, __VA_ARGS__)
+#define ST_LIST_BCOMPLEX(M, ...) M##_PAIR(cb, __VA_ARGS__)
 #define ST_LIST_INT(M, ...)                                                  \
   ST_LIST_SIGNED(M, __VA_ARGS__) ST_LIST_UNSIGNED(M, __VA_ARGS__)
 #define ST_LIST_INT_BOOL(M, ...)                                             \
@@ -160,6 +165,7 @@ _Static_assert((0 ST_LIST_FLOAT8(ST_LISTED, 0)) ==
 #define ST_SLOT_ANGLE(tag, name, ...) [ST_DTYPE_##tag] = name##_##tag,
 #define ST_SLOT_HALF(tag, name, ...) [ST_DTYPE_##tag] = name##_##tag,
 #define ST_SLOT_QUICK ST_SLOT_HALF
+#define ST_SLOT_PAIR ST_SLOT_HALF
 
 /* -- Tables --------------------------------------------------------------- */
 
@@ -171,6 +177,7 @@ _Static_assert((0 ST_LIST_FLOAT8(ST_LISTED, 0)) ==
   [ST_DTYPE_##tag] = ST_JOIN(name, ST_TYPE_##as),
 #define ST_TYPED_HALF ST_TYPED_LOOP
 #define ST_TYPED_QUICK ST_TYPED_LOOP
+#define ST_TYPED_PAIR(tag, name, ...) /* these loops have none */
 #define ST_SIZED(name, tag, id, bytes) [ST_##id] = name##_##bytes,
 
 /* The loops of a row for a list of dtypes: name_f4, ... by tag, name_f32, ...

@@ -35,12 +35,13 @@ typedef T_c8 W_c8;
 typedef T_b1 W_b1;
 
 /* Layout of an element in memory: a size in bytes, or a float of at most 16
- * bits, of which a block holds float32. */
+ * bits or a pair of them, of which a block holds float32. */
 typedef enum st_elem {
   ST_ELEM_1, ST_ELEM_2, ST_ELEM_4, ST_ELEM_8, ST_ELEM_16,
   ST_ELEM_f2, ST_ELEM_bf,
 #define ST_ELEM_ENUM(a, tag, conversion) ST_ELEM_##tag,
   ST_FLOAT8_TAGS(ST_ELEM_ENUM, 0)
+  ST_ELEM_c2, ST_ELEM_cb,
   ST_ELEM_COUNT
 } st_elem;
 

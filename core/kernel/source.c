@@ -25,13 +25,14 @@ _Static_assert(ST_DTYPE_ALL <= 32, "source.dtypes has a bit for each dtype");
 #define BIT_ANGLE BIT
 #define BIT_HALF BIT
 #define BIT_QUICK BIT
+#define BIT_PAIR(tag, ...) /* fused operators call kernels of these */
 /* Lists that are defined in single kernel sources. */
 #undef ST_LIST_TO_REAL
 #define ST_LIST_TO_REAL(M, ...)
 #define ST_LIST_AS_HALF(M, ...)
 #define ST_LIST_MODULO(M, ...)
 #define ST_LIST_BITS ST_LIST_ALL
-#undef ST_LIST_FLOAT8 /* fused operators call kernels of these */
+#undef ST_LIST_FLOAT8 /* as BIT_PAIR */
 #define ST_LIST_FLOAT8(M, ...)
 
 /* What CLAMP of ternary.c computes. */

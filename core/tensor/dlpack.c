@@ -17,6 +17,8 @@
 
 /* -- Dtypes --------------------------------------------------------------- */
 
+enum { NO_CODE = 255 }; /* in st_dtype_facts */
+
 static st_dl_type type_of(st_dtype d) {
   return (st_dl_type){st__dtype_facts[d].dlpack,
                       (uint8_t)(8 * st__itemsize(d)), 1};
@@ -25,7 +27,8 @@ static st_dl_type type_of(st_dtype d) {
 static st_status find_dtype(st_dl_type type, st_dtype *out) {
   for (int d = 0; d < ST_DTYPE_ALL; d++) {
     const st_dl_type own = type_of((st_dtype)d);
-    if (st__is_tensor_dtype(d) && own.code == type.code &&
+    if (st__is_tensor_dtype(d) && own.code != NO_CODE &&
+        own.code == type.code &&
         own.bits == type.bits && own.lanes == type.lanes) {
       *out = (st_dtype)d;
       return ST_OK;
@@ -66,6 +69,10 @@ static void delete_versioned(struct DLManagedTensorVersioned *m) {
 }
 
 static st_status check_export(const st_tensor *t) {
+  if (type_of(t->dtype).code == NO_CODE) {
+    return st__fail(ST_BAD_DTYPE, "DLPack has no dtype %s",
+                    st__dtype_name(t->dtype));
+  }
   if (t->keys & ST_AUTOGRAD_BITS) {
     return st__fail(ST_BAD_STATE, "a tensor that requires a gradient cannot "
                     "be exported: detach it first");

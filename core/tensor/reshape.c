@@ -188,8 +188,8 @@ st_status st__view_imag(const st_tensor *t, st_tensor **out) {
 st_status st__view_as_complex(const st_tensor *t, st_tensor **out) {
   const st_dtype dtype = t->dtype;
   const int last = t->ndim - 1;
-  if (dtype != ST_FLOAT32 && dtype != ST_FLOAT64) {
-    return st__fail(ST_BAD_DTYPE, "needs float32 or float64, got %s",
+  if (dtype != ST_FLOAT16 && dtype != ST_FLOAT32 && dtype != ST_FLOAT64) {
+    return st__fail(ST_BAD_DTYPE, "needs float16, float32 or float64, got %s",
                     st__dtype_name(dtype));
   }
   if (last < 0 || t->sizes[last] != 2) {

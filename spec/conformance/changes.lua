@@ -165,6 +165,14 @@ local function bcomplex(case)
   return is_bcomplex(found)
 end
 
+--- The answer of where, which moves elements of bcomplex32; nil for others.
+local function in_bcomplex(case)
+  if not case.op:find "^aten::where" then return nil end
+  local new = copy(case)
+  new.expect.out[1].dtype = "bcomplex32"
+  return new
+end
+
 --- Whether result_type of these operands ("d:bf", "z:c4", "w:pc") is bcomplex32
 -- since then.
 function changes.is_bcomplex(...)
@@ -194,7 +202,7 @@ function changes.of_call(case)
     if new then return "changed since 1.13: " .. rule[2], new, is_same end
   end
   if case.expect and bcomplex(case) then
-    return "changed since 1.13: " .. BCOMPLEX, "bcomplex32"
+    return "changed since 1.13: " .. BCOMPLEX, in_bcomplex(case) or "bcomplex32"
   end
 end
 

@@ -20,6 +20,8 @@ local DTYPES = {
   float32 = {4, "float", exponent = 8}, float64 = {8, "float", exponent = 11},
   complex64 = {8, "complex", part = "float32"},
   complex128 = {16, "complex", part = "float64"},
+  complex32 = {4, "complex", part = "float16"},
+  bcomplex32 = {4, "complex", part = "bfloat16"},
 }
 
 values.codes = {

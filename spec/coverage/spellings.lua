@@ -241,7 +241,6 @@ spellings.out_of_scope = {
     is_masked_tensor masked_tensor]]},
   {why = "removed from PyTorch, where it is an error", names = "eig lstsq",
    families = {["torch"] = true, ["torch.Tensor"] = true}},
-  {why = "dtypes that do not exist here", names = "chalf"},
   {why = "parameters that get a shape at the first call", names = [[
     Lazy.* Uninitialized.*]], families = {["torch.nn"] = true}},
   {why = "several devices in a process", names = "DataParallel SyncBatchNorm",

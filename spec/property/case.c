@@ -55,7 +55,7 @@ static st_scalar multiplier(dice *d, const test *t, st_dtype common) {
     return (st_scalar){.kind = ST_SCALAR_INT, .u.i = 1};
   }
   if (is_sum && chance(d, 10)) return random_number(d, random_kind(d));
-  const bool whole = chance(d, 30) || common >= DTYPES;
+  const bool whole = chance(d, 30) || common == ST_INT128;
   return random_number(d, whole ? ST_SCALAR_INT : kind_of(common));
 }
 
@@ -151,7 +151,7 @@ static st_dtype out_dtype(dice *d, const test *t, const verdict *v) {
   const rule r = t->row->rule;
   const bool is_free = r == BINARY || r == FLOATS || r == REALS ||
                        r == COMPARE;
-  if (v->result >= DTYPES || chance(d, is_free ? 35 : 4)) {
+  if (v->result == ST_INT128 || chance(d, is_free ? 35 : 4)) {
     return any_dtype(d);
   }
   return v->result;

@@ -20,8 +20,7 @@ static typed typed_of(const operand *o) {
 
 static typed typed_number(st_scalar s) { return (typed){widest(s), PLAIN}; }
 
-/* What is computed in; complex32 and bcomplex32 are nothing that tensors have.
- */
+/* What is computed in. */
 static st_dtype common_dtype(const test *t) {
   typed all[MOST_OPERANDS + MOST_NUMBERS + 1];
   int n = 0;
@@ -47,9 +46,6 @@ static st_dtype common_dtype(const test *t) {
   }
   const st_dtype d = result_type(all, n);
   if (t->row->rule == FLOATS && is_integer(d)) return ST_FLOAT32;
-  if (t->row->rule == COMPARE && (d == ST_COMPLEX32 || d == ST_BCOMPLEX32)) {
-    return ST_COMPLEX64;
-  }
   return d;
 }
 
@@ -190,12 +186,13 @@ static bool bound_fits(st_scalar s, st_dtype d, bool is_min) {
 
 /* The dtype in which a number meets elements of dtype d. */
 static st_dtype wide(st_dtype d) {
-  return d == ST_FLOAT16 || d == ST_BFLOAT16 ? ST_FLOAT32 : d;
+  return d == ST_FLOAT16 || d == ST_BFLOAT16 ? ST_FLOAT32
+       : d == ST_COMPLEX32 ? ST_COMPLEX64 : d;
 }
 
 /* A number in place of a tensor is converted to the common dtype by where. */
 static void judge_choices(const test *t, verdict *v) {
-  if (t->row->op != OP_WHERE || v->common >= DTYPES) return;
+  if (t->row->op != OP_WHERE || v->common == ST_INT128) return;
   for (int k = 0; k < t->noperands; k++) {
     const operand *o = &t->operand[k];
     if (o->source == NUMBER && !fits(o->number, wide(v->common))) {
@@ -222,7 +219,7 @@ static void judge_numbers(const test *t, verdict *v) {
     const bool is_weight = t->row->op == OP_LERP_NUMBER;
     const bool is_own = is_weight || is_sum; /* converted to the dtype */
     const st_dtype met = c == 'p' && !is_own ? wide(into) : into;
-    if (into < DTYPES &&
+    if (into != ST_INT128 &&
         !(c == 'b' ? bound_fits(s, into, is_min) : fits(s, met))) {
       refuse(v, ST_BAD_VALUE);
     }
@@ -279,15 +276,10 @@ static bool may_be_written(rule how, st_dtype from, st_dtype to) {
 static void judge_dtypes(const test *t, verdict *v) {
   const rule how = t->row->rule;
   v->common = common_dtype(t);
-  if ((v->common == ST_COMPLEX32 || v->common == ST_BCOMPLEX32) &&
-      t->variant == OUT && how != CHOICE &&
-      (t->out.dtype == ST_COMPLEX64 || t->out.dtype == ST_COMPLEX128)) {
-    v->common = ST_COMPLEX64; /* no result has the common dtype */
-  }
   v->computed = how == COMPARE ? ST_BOOL
               : how == REALS ? real_of(v->common) : v->common;
   v->result = t->row->op == OP_TO ? t->to : v->computed;
-  if (v->common >= DTYPES || !(t->row->dtypes >> v->common & 1)) {
+  if (!(t->row->dtypes >> v->common & 1)) {
     refuse(v, ST_BAD_DTYPE);
   }
   if (how == REALS && t->variant == INPLACE && v->computed != v->common) {

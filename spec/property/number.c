@@ -27,7 +27,13 @@ bool is_complex(st_dtype d) {
 }
 
 st_dtype real_of(st_dtype d) {
-  return d == ST_COMPLEX64 ? ST_FLOAT32 : d == ST_COMPLEX128 ? ST_FLOAT64 : d;
+  switch (d) {
+    case ST_COMPLEX32: return ST_FLOAT16;
+    case ST_BCOMPLEX32: return ST_BFLOAT16;
+    case ST_COMPLEX64: return ST_FLOAT32;
+    case ST_COMPLEX128: return ST_FLOAT64;
+    default: return d;
+  }
 }
 
 whole wrapped(st_dtype d, whole i) {
@@ -116,6 +122,11 @@ number load(st_dtype d, const void *p) {
       memcpy(c, p, sizeof c);
       return (number){.re = c[0], .im = c[1]};
     }
+    case ST_COMPLEX32: case ST_BCOMPLEX32: {
+      const number re = load(real_of(d), p);
+      return (number){.re = re.re,
+                      .im = load(real_of(d), (const char *)p + 2).re};
+    }
     default: {
       double c[2];
       memcpy(c, p, sizeof c);
@@ -144,6 +155,10 @@ void store(st_dtype d, number x, void *p) {
       memcpy(p, c, sizeof c);
       break;
     }
+    case ST_COMPLEX32: case ST_BCOMPLEX32:
+      store(real_of(d), x, p);
+      store(real_of(d), (number){.re = x.im}, (char *)p + 2);
+      break;
     default: {
       const double c[2] = {x.re, x.im};
       memcpy(p, c, sizeof c);
@@ -210,10 +225,10 @@ static whole to_integer(number x, st_dtype from, st_dtype to) {
 
 /* Rounded as the memory of dtype d has it. */
 static double in_memory(st_dtype d, double x) {
-  switch (d) {
+  switch (real_of(d)) {
     case ST_FLOAT16: return half_value(half_bits((float)x));
     case ST_BFLOAT16: return brain_value(brain_bits((float)x));
-    case ST_FLOAT32: case ST_COMPLEX64: return (float)x;
+    case ST_FLOAT32: return (float)x;
     default: return x;
   }
 }
@@ -259,8 +274,8 @@ static bool is_whole(st_scalar s) {
 }
 
 static bool float_fits(double x, st_dtype d) {
-  const double most = d == ST_FLOAT16 ? 65504
-                    : d == ST_BFLOAT16 ? 0x1.fep127
+  const double most = real_of(d) == ST_FLOAT16 ? 65504
+                    : real_of(d) == ST_BFLOAT16 ? 0x1.fep127
                     : real_of(d) == ST_FLOAT32 ? 0x1.fffffep127 : INFINITY;
   return x != x || isinf(x) || fabs(x) <= most;
 }

@@ -22,7 +22,7 @@
 
 #include "strided.h"
 
-/* The dtypes that operators compute, which are the first ones. */
+/* The dtypes of operands, which are the first ones. */
 #define DTYPES ((int)ST_UINT64 + 1)
 
 #define CHECK(cond) do {                                                     \
@@ -88,7 +88,7 @@ bool can_cast(st_dtype from, st_dtype to);
 /* What takes part in type promotion, and how much it weighs. */
 enum { TENSOR, ZERO_DIM, PLAIN };
 typedef struct typed { st_dtype dtype; int rank; } typed;
-/* ST_COMPLEX32, ST_BCOMPLEX32 or ST_INT128 when only that would do. */
+/* ST_INT128 when only that would do. */
 st_dtype result_type(const typed *t, int n);
 
 /* -- arithmetic.c --------------------------------------------------------- */
@@ -137,7 +137,8 @@ enum {
   I = 1 << ST_UINT8 | 1 << ST_INT8 | 1 << ST_INT16 | 1 << ST_INT32 |
       1 << ST_INT64 | 1 << ST_UINT16 | 1 << ST_UINT32 | 1 << ST_UINT64,
   F = 1 << ST_FLOAT16 | 1 << ST_BFLOAT16 | 1 << ST_FLOAT32 | 1 << ST_FLOAT64,
-  C = 1 << ST_COMPLEX64 | 1 << ST_COMPLEX128
+  C = 1 << ST_COMPLEX32 | 1 << ST_COMPLEX64 | 1 << ST_COMPLEX128,
+  BC = 1 << ST_BCOMPLEX32 /* moved and compared */
 };
 
 /* Letters of a row's arguments, in the order of the schema:

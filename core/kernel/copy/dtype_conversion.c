@@ -119,6 +119,23 @@ EACH_SIGNED(CONVERT_FROM_HALF, bf)
   ST_LIST_FLOAT8(CONVERT_FROM_8, tag)
 #define CONVERT_FROM_8_HALF(src, dst) CONVERT_HALVES(dst, src)
 ST_FLOAT8_TAGS(CONVERT_FLOAT8, 0)
+/* Of complex numbers of two halves. */
+#define CONVERT_TO_PAIR(dst, src) \
+  ST_BLOCK_LOOP(dst##_##src, c4_##src##_body, 2, ST_ELEM_##dst, ST_ELEM_##src)
+#define CONVERT_FROM_PAIR(src, dst) \
+  ST_BLOCK_LOOP(dst##_##src, dst##_c4_body, 2, ST_ELEM_##dst, ST_ELEM_##src)
+#define CONVERT_PAIR_AND_HALF(half, pair)                                   \
+  ST_BLOCK_LOOP(pair##_##half, c4_f4_body, 2, ST_ELEM_##pair,              \
+                ST_ELEM_##half)                                              \
+  ST_BLOCK_LOOP(half##_##pair, f4_c4_body, 2, ST_ELEM_##half, ST_ELEM_##pair)
+#define CONVERT_PAIR(tag, other)                                             \
+  EACH(CONVERT_TO_PAIR, tag)                                                 \
+  EACH_SIGNED(CONVERT_FROM_PAIR, tag)                                        \
+  CONVERT_FROM_PAIR(tag, u4) CONVERT_FROM_PAIR(tag, u8)                      \
+  ST_LIST_HALF(CONVERT_PAIR_AND, tag) ST_LIST_FLOAT8(CONVERT_PAIR_AND, tag)  \
+  ST_BLOCK_LOOP(tag##_##other, c4_c4_body, 2, ST_ELEM_##tag, ST_ELEM_##other)
+CONVERT_PAIR(c2, cb)
+CONVERT_PAIR(cb, c2)
 CONVERT_HALVES(f2, bf)
 CONVERT_HALVES(f2, f2)
 CONVERT_HALVES(bf, f2)
@@ -232,8 +249,12 @@ static bool is_interleaved(const int64_t *s, int64_t n0, int64_t n1,
 
 #define FROM_HALF(src, dst) SLOT(dst, src)
 #define FROM_FLOAT8(tag, dst) {"copy_" #tag, {ST_LIST_FLOAT8(FROM, dst)}},
+#define FROM_PAIRS(tag, dst) {"copy_" #tag, {SLOT(dst, c2) SLOT(dst, cb)}},
+#define REDUCED_ROWS(tag)                                                    \
+  ROW(tag) FROM_UNSIGNED(tag) FROM_FLOAT8(tag, tag)
 #define FLOAT8_ROWS(a, tag, conversion) \
-  ROW(tag) FROM_UNSIGNED(tag) FROM_FLOAT8(tag, tag) SAME(tag, 1)
+  REDUCED_ROWS(tag) FROM_PAIRS(tag, tag) SAME(tag, 1)
+#define FROM_REDUCED(tag, dst) FROM_FLOAT8(tag, dst) FROM_PAIRS(tag, dst)
 
 /* Further rows of a dtype replace conversions. */
 static const st_kernel_row rows[] = {
@@ -251,12 +272,14 @@ static const st_kernel_row rows[] = {
   SAME(u2, 2) SAME(u4, 4) SAME(u8, 8) SAME_BITS(u2, i2, 2)
   SAME_BITS(i2, u2, 2) SAME_BITS(u4, i4, 4) SAME_BITS(i4, u4, 4)
   SAME_BITS(u8, i8, 8) SAME_BITS(i8, u8, 8)
-  FROM_FLOAT8(u1, u1) FROM_FLOAT8(i1, i1) FROM_FLOAT8(i2, i2)
-  FROM_FLOAT8(i4, i4) FROM_FLOAT8(i8, i8) FROM_FLOAT8(u2, i2)
-  FROM_FLOAT8(u4, u4) FROM_FLOAT8(u8, u8) FROM_FLOAT8(f2, f2)
-  FROM_FLOAT8(bf, bf) FROM_FLOAT8(f4, f4) FROM_FLOAT8(f8, f8)
-  FROM_FLOAT8(c4, c4) FROM_FLOAT8(c8, c8) FROM_FLOAT8(b1, b1)
+  FROM_REDUCED(u1, u1) FROM_REDUCED(i1, i1) FROM_REDUCED(i2, i2)
+  FROM_REDUCED(i4, i4) FROM_REDUCED(i8, i8) FROM_REDUCED(u2, i2)
+  FROM_REDUCED(u4, u4) FROM_REDUCED(u8, u8) FROM_REDUCED(f2, f2)
+  FROM_REDUCED(bf, bf) FROM_REDUCED(f4, f4) FROM_REDUCED(f8, f8)
+  FROM_REDUCED(c4, c4) FROM_REDUCED(c8, c8) FROM_REDUCED(b1, b1)
   ST_FLOAT8_TAGS(FLOAT8_ROWS, 0)
+  REDUCED_ROWS(c2) SAME(c2, 4) {"copy_c2", {SLOT(c2, cb)}},
+  REDUCED_ROWS(cb) SAME(cb, 4) {"copy_cb", {SLOT(cb, c2)}},
 };
 
 ST_EXPORT(st__copy, rows)

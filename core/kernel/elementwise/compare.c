@@ -11,7 +11,15 @@
 #include "kernel/elementwise/binary.def"
 #undef ST_COMPARE
 
+/* Whether bcomplex32 is zero; beyond PyTorch. */
+ST_LIST_BCOMPLEX(ST_COMPARE, logical_and, )
+ST_LIST_BCOMPLEX(ST_COMPARE, logical_or, )
+ST_LIST_BCOMPLEX(ST_COMPARE, logical_xor, )
+
 static const st_kernel_row rows[] = {
+  {"logical_and", {ST_BY_TAG(BCOMPLEX, logical_and)}},
+  {"logical_or", {ST_BY_TAG(BCOMPLEX, logical_or)}},
+  {"logical_xor", {ST_BY_TAG(BCOMPLEX, logical_xor)}},
 #define ST_BINARY_MORE(name, ...)
 #define ST_COMPARE(name, grain, list, ...) \
   {#name, {ST_LIST_##list(ST_SLOT, name, __VA_ARGS__)}},

@@ -52,9 +52,11 @@ typedef struct st_blocks {
 #define ST_SIZE_IN(bytes, tag, conversion) [ST_ELEM_##tag] = bytes,
 static const uint8_t st_memory_size[ST_ELEM_COUNT] = {
   1, 2, 4, 8, 16, 2, 2, ST_FLOAT8_TAGS(ST_SIZE_IN, 1)
+  [ST_ELEM_c2] = 4, [ST_ELEM_cb] = 4
 };
 static const uint8_t st_block_size[ST_ELEM_COUNT] = {
   1, 2, 4, 8, 16, 4, 4, ST_FLOAT8_TAGS(ST_SIZE_IN, 4)
+  [ST_ELEM_c2] = 8, [ST_ELEM_cb] = 8
 };
 
 /* -- Gather and scatter --------------------------------------------------- */
@@ -131,7 +133,7 @@ static void st_widen(float *to, const char *p, int64_t n, int elem) {
   const st_bits2 *from = (const st_bits2 *)p;
   switch (elem) {
     ST_FLOAT8_TAGS(ST_WIDEN_CASE, ((const uint8_t *)p))
-    case ST_ELEM_bf:
+    case ST_ELEM_bf: case ST_ELEM_cb:
       ST_SIMD_FOR(i, n) to[i] = st__bf16_to_float(from[i]);
       break;
     default: {
@@ -150,7 +152,7 @@ static void st_narrow(char *p, const float *from, int64_t n, int elem) {
   st_bits2 *to = (st_bits2 *)p;
   switch (elem) {
     ST_FLOAT8_TAGS(ST_NARROW_CASE, ((uint8_t *)p))
-    case ST_ELEM_bf:
+    case ST_ELEM_bf: case ST_ELEM_cb:
       ST_SIMD_FOR(i, n) to[i] = st__float_to_bf16(from[i]);
       break;
     default: {
@@ -186,14 +188,20 @@ static inline void st_store_bf(char *p, const float *from) {
 
 /* -- One operand, one tile ------------------------------------------------ */
 
+/* The floats that a block holds of a tile. */
+static inline int64_t st_floats_of(st_tile w, int elem) {
+  return w.m0 * w.m1 * (elem >= ST_ELEM_c2 ? 2 : 1);
+}
+
 static void st_gather(char *block, const char *p, st_tile w, int elem) {
   const int64_t size = st_memory_size[elem];
   if (elem >= ST_ELEM_f2) {
-    st_bits2 raw[ST_BLOCK_BYTES / sizeof(float)];
+    _Alignas(4) char raw[ST_BLOCK_BYTES / 2];
     const bool dense = st_is_dense(w, size);
-    if (!dense && size == 1) st_gather1((char *)raw, p, w);
-    if (!dense && size == 2) st_gather2((char *)raw, p, w);
-    st_widen((float *)block, dense ? p : (const char *)raw, w.m0 * w.m1, elem);
+    if (!dense && size == 1) st_gather1(raw, p, w);
+    if (!dense && size == 2) st_gather2(raw, p, w);
+    if (!dense && size == 4) st_gather4(raw, p, w);
+    st_widen((float *)block, dense ? p : raw, st_floats_of(w, elem), elem);
     return;
   }
   if (st_has_rows(w, size)) {
@@ -213,14 +221,14 @@ static void st_gather(char *block, const char *p, st_tile w, int elem) {
 
 static void st_scatter(char *p, const char *block, st_tile w, int elem) {
   const int64_t size = st_memory_size[elem];
-  st_bits2 raw[ST_BLOCK_BYTES / sizeof(float)];
+  _Alignas(4) char raw[ST_BLOCK_BYTES / 2];
   if (elem >= ST_ELEM_f2) {
     const bool dense = st_is_dense(w, size);
-    st_narrow(dense ? p : (char *)raw, (const float *)block, w.m0 * w.m1,
+    st_narrow(dense ? p : raw, (const float *)block, st_floats_of(w, elem),
               elem);
     if (dense) return;
-    block = (const char *)raw;
-    elem = size == 1 ? ST_ELEM_1 : ST_ELEM_2;
+    block = raw;
+    elem = size == 1 ? ST_ELEM_1 : size == 2 ? ST_ELEM_2 : ST_ELEM_4;
   }
   if (st_has_rows(w, size)) {
     for (int64_t j = 0; j < w.m1; j++) {

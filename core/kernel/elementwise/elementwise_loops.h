@@ -89,6 +89,8 @@
                 ST_ELEM_##tag, ST_ELEM_##tag)
 #define ST_UNARY_HALF(tag, name, ...)                                        \
   ST_BLOCK_LOOP(name##_##tag, name##_f4_body, 2, ST_ELEM_##tag, ST_ELEM_##tag)
+#define ST_UNARY_PAIR(tag, name, ...)                                        \
+  ST_BLOCK_LOOP(name##_##tag, name##_c4_body, 2, ST_ELEM_##tag, ST_ELEM_##tag)
 
 #define ST_BINARY_LOOP(tag, name, ...)                                       \
   ST_BODY(name, tag) {                                                       \
@@ -104,6 +106,9 @@
                 ST_ELEM_##tag, ST_ELEM_##tag, ST_ELEM_##tag)
 #define ST_BINARY_HALF(tag, name, ...)                                       \
   ST_BLOCK_LOOP(name##_##tag, name##_f4_body, 3,                             \
+                ST_ELEM_##tag, ST_ELEM_##tag, ST_ELEM_##tag)
+#define ST_BINARY_PAIR(tag, name, ...)                                       \
+  ST_BLOCK_LOOP(name##_##tag, name##_c4_body, 3,                             \
                 ST_ELEM_##tag, ST_ELEM_##tag, ST_ELEM_##tag)
 
 #define ST_TERNARY_LOOP(tag, name, ...)                                      \
@@ -121,6 +126,9 @@
                 ST_ELEM_##tag, ST_ELEM_##tag, ST_ELEM_##tag)
 #define ST_TERNARY_HALF(tag, name, ...)                                      \
   ST_BLOCK_LOOP(name##_##tag, name##_f4_body, 4, ST_ELEM_##tag,              \
+                ST_ELEM_##tag, ST_ELEM_##tag, ST_ELEM_##tag)
+#define ST_TERNARY_PAIR(tag, name, ...)                                      \
+  ST_BLOCK_LOOP(name##_##tag, name##_c4_body, 4, ST_ELEM_##tag,              \
                 ST_ELEM_##tag, ST_ELEM_##tag, ST_ELEM_##tag)
 
 /* -- With scalar arguments ------------------------------------------------ */
@@ -144,6 +152,7 @@
   ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 2,                        \
                 ST_ELEM_##tag, ST_ELEM_##tag)
 #define ST_UNARY_P_HALF ST_UNARY_HALF
+#define ST_UNARY_P_PAIR ST_UNARY_PAIR
 
 #define ST_BINARY_P_LOOP(tag, name, ...)                                     \
   ST_BODY(name, tag) {                                                       \
@@ -159,6 +168,7 @@
   ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 3,                        \
                 ST_ELEM_##tag, ST_ELEM_##tag, ST_ELEM_##tag)
 #define ST_BINARY_P_HALF ST_BINARY_HALF
+#define ST_BINARY_P_PAIR ST_BINARY_PAIR
 
 #define ST_TERNARY_P_LOOP(tag, name, ...)                                    \
   ST_BODY(name, tag) {                                                       \
@@ -175,6 +185,7 @@
   ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 4, ST_ELEM_##tag,         \
                 ST_ELEM_##tag, ST_ELEM_##tag, ST_ELEM_##tag)
 #define ST_TERNARY_P_HALF ST_TERNARY_HALF
+#define ST_TERNARY_P_PAIR ST_TERNARY_PAIR
 
 /* -- Functions of math/functions.def -------------------------------------- */
 
@@ -371,6 +382,8 @@ enum { ST_PLAIN_BLOCK = 512 };
                 ST_ELEM_##tag)
 #define ST_PREDICATE_HALF(tag, name, ...)                                    \
   ST_BLOCK_LOOP(name##_##tag, name##_f4_body, 2, ST_ELEM_1, ST_ELEM_##tag)
+#define ST_PREDICATE_PAIR(tag, name, ...)                                    \
+  ST_BLOCK_LOOP(name##_##tag, name##_c4_body, 2, ST_ELEM_1, ST_ELEM_##tag)
 #define ST_PREDICATE_QUICK ST_PREDICATE_HALF
 
 #define ST_COMPARE_LOOP(tag, name, ...)                                      \
@@ -388,11 +401,15 @@ enum { ST_PLAIN_BLOCK = 512 };
 #define ST_COMPARE_HALF(tag, name, ...)                                      \
   ST_BLOCK_LOOP(name##_##tag, name##_f4_body, 3, ST_ELEM_1, ST_ELEM_##tag,   \
                 ST_ELEM_##tag)
+#define ST_COMPARE_PAIR(tag, name, ...)                                      \
+  ST_BLOCK_LOOP(name##_##tag, name##_c4_body, 3, ST_ELEM_1, ST_ELEM_##tag,   \
+                ST_ELEM_##tag)
 #define ST_COMPARE_QUICK ST_COMPARE_HALF
 
 /* A real result of a complex input; T is the real type. */
 #define ST_LIST_TO_REAL(M, ...)                                              \
-  M##_REAL(c4, f4, __VA_ARGS__) M##_REAL(c8, f8, __VA_ARGS__)
+  M##_REAL(c4, f4, __VA_ARGS__) M##_REAL(c8, f8, __VA_ARGS__)                \
+  M##_REAL_OF_PAIR(c2, f2, __VA_ARGS__)
 #define ST_UNARY_REAL(tag, real, name, ...)                                  \
   ST_BODY(name, tag) {                                                       \
     ST_TYPES(real);                                                          \
@@ -405,6 +422,10 @@ enum { ST_PLAIN_BLOCK = 512 };
   }                                                                          \
   ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 2, ST_ELEM_##real,        \
                 ST_ELEM_##tag)
+#define ST_UNARY_REAL_OF_PAIR(tag, real, name, ...)                          \
+  ST_BLOCK_LOOP(name##_##tag, name##_c4_body, 2, ST_ELEM_##real,             \
+                ST_ELEM_##tag)
 #define ST_SLOT_REAL(tag, real, name, ...) [ST_DTYPE_##tag] = name##_##tag,
+#define ST_SLOT_REAL_OF_PAIR ST_SLOT_REAL
 
 #endif

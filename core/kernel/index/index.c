@@ -299,23 +299,25 @@ ST_FLOAT8_TAGS(ADD_FLOAT8, 0)
 ADD_ROW(f4, float, float, SAME, SAME, REAL_ALPHA)
 ADD_ROW(f8, double, double, SAME, SAME, REAL_ALPHA)
 
-#define ADD_COMPLEX(name, T)                                                \
+#define ADD_COMPLEX(name, T, A, LOAD, STORE)                                \
   static void row_add_##name(char **p, const int64_t *s, int64_t n,         \
                              const st_index_ctx *c) {                       \
     const bool full = c->alpha.kind == ST_SCALAR_COMPLEX;                   \
-    const T re = (T)(full ? c->alpha.u.c[0] : REAL_ALPHA(c->alpha));        \
-    const T im = full ? (T)c->alpha.u.c[1] : 0;                             \
+    const A re = (A)(full ? c->alpha.u.c[0] : REAL_ALPHA(c->alpha));        \
+    const A im = full ? (A)c->alpha.u.c[1] : 0;                             \
     for (int64_t i = 0; i < n; i++) {                                       \
       T *d = (T *)(p[0] + i * s[0] + offset_at(c, c->n, p + 2, s + 2, i));  \
       const T *v = (const T *)(p[1] + i * s[1]);                            \
-      d[0] += v[0] * re - v[1] * im;                                        \
-      d[1] += v[0] * im + v[1] * re;                                        \
+      const A x = LOAD(v[0]), y = LOAD(v[1]);                               \
+      d[0] = STORE(LOAD(d[0]) + (x * re - y * im));                         \
+      d[1] = STORE(LOAD(d[1]) + (x * im + y * re));                         \
     }                                                                       \
   }                                                                         \
   LOOP(add, name)
 
-ADD_COMPLEX(c4, float)
-ADD_COMPLEX(c8, double)
+ADD_COMPLEX(c4, float, float, SAME, SAME)
+ADD_COMPLEX(c8, double, double, SAME, SAME)
+ADD_COMPLEX(c2, uint16_t, float, st__half_to_float, st__float_to_half)
 
 /* -- index_mul, index_max, index_min -------------------------------------- */
 
@@ -413,6 +415,7 @@ static inline int64_t is_set(const char *p, st_dtype dtype) {
     case ST_INT16: return LOAD(uint16_t, 0) != 0;
     case ST_FLOAT16: return (LOAD(uint16_t, 0) & 0x7fffu) != 0;
     case ST_INT32: return LOAD(uint32_t, 0) != 0;
+    case ST_COMPLEX32: return (LOAD(uint32_t, 0) & 0x7fff7fffu) != 0;
     case ST_INT64: return LOAD(uint64_t, 0) != 0;
     case ST_FLOAT32: return LOAD(uint32_t, 0) << 1 != 0;
     case ST_FLOAT64: return LOAD(uint64_t, 0) << 1 != 0;
@@ -496,6 +499,9 @@ NONZEROS(i8, ST_INT64)
 NONZEROS(f2, ST_FLOAT16)
 NONZEROS(f4, ST_FLOAT32)
 NONZEROS(f8, ST_FLOAT64)
+NONZEROS(c2, ST_COMPLEX32)
+#define count_cb count_c2
+#define nonzero_cb nonzero_c2
 NONZEROS(c4, ST_COMPLEX64)
 NONZEROS(c8, ST_COMPLEX128)
 

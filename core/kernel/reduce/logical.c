@@ -30,9 +30,11 @@
 
 /* -- The table ------------------------------------------------------------ */
 
+#define PAIRS(name) [ST_COMPLEX32] = name##_pair, [ST_BCOMPLEX32] = name##_pair
+
 static const st_kernel_row rows[] = {
-  {"any", {ST_BY_TYPE(NONZERO, any) ST_BY_TYPE(FLOAT8, any)}},
-  {"all", {ST_BY_TYPE(NONZERO, all) ST_BY_TYPE(FLOAT8, all)}},
-  {"count", {ST_BY_TYPE(NONZERO, count)}}};
+  {"any", {ST_BY_TYPE(NONZERO, any) ST_BY_TYPE(FLOAT8, any) PAIRS(any)}},
+  {"all", {ST_BY_TYPE(NONZERO, all) ST_BY_TYPE(FLOAT8, all) PAIRS(all)}},
+  {"count", {ST_BY_TYPE(NONZERO, count) PAIRS(count)}}};
 
 ST_EXPORT(st__logical, rows)

@@ -1,7 +1,8 @@
 /* The reductions FAMILY_u8 to FAMILY_c128 of x != 0, by the parameters A and
- * OP. int8, uint8 and bool share u8, float16 and bfloat16 f16. Floats of
- * eight bits: float8, if their zeros have two codes; power, if there is no
- * zero. ENDS_AT is the field ends_at of st_reduce_ops; default: 0.
+ * OP. int8, uint8 and bool share u8, float16 and bfloat16 f16, complex numbers
+ * of two of these pair. Floats of eight bits: float8, if their zeros have two
+ * codes; power, if there is no zero. ENDS_AT is the field ends_at of
+ * st_reduce_ops; default: 0.
  */
 
 #ifndef ENDS_AT
@@ -39,6 +40,12 @@
 #define LOAD(x) ((x) | 1)
 #define NAME JOIN(FAMILY, power)
 #define T u8
+#include "kernel/reduce/reduction_template.h"
+
+#undef LOAD
+#define LOAD(x) (((x) & 0x7fff7fffu) != 0)
+#define NAME JOIN(FAMILY, pair)
+#define T uint32_t
 #include "kernel/reduce/reduction_template.h"
 
 #undef LOAD

@@ -6,8 +6,11 @@
 static st_status check_parts(const st_tensor *a, const char *a_name,
                              const st_tensor *b, const char *b_name) {
   const st_dtype d = a->dtype;
-  if (d == b->dtype && (d == ST_FLOAT32 || d == ST_FLOAT64)) return ST_OK;
-  return st__fail(ST_BAD_DTYPE, "%s and %s must both be float32 or both be "
+  if (d == b->dtype && (d == ST_FLOAT16 || d == ST_FLOAT32 ||
+                        d == ST_FLOAT64)) {
+    return ST_OK;
+  }
+  return st__fail(ST_BAD_DTYPE, "%s and %s must both be float16, float32 or "
                   "float64, not %s and %s", a_name, b_name, st__dtype_name(d),
                   st__dtype_name(b->dtype));
 }

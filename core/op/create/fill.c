@@ -80,13 +80,14 @@ static st_status check_named(const char *name, st_scalar v, st_dtype d) {
 
 st_status st__check_scalar_named(const char *name, st_scalar v,
                                  st_dtype dtype) {
-  return check_named(name, v,
-                     st__is_reduced_float(dtype) ? ST_FLOAT32 : dtype);
+  return check_named(name, v, st__is_reduced_float(dtype) ? ST_FLOAT32
+                            : st__is_complex_half(dtype) ? ST_COMPLEX64
+                                                         : dtype);
 }
 
 st_status st__round_to_half(const char *name, st_scalar *s, st_dtype d) {
-  char element[2];
-  if (!st__is_reduced_float(d)) return ST_OK;
+  char element[4];
+  if (!st__is_reduced_float(d) && !st__is_complex_half(d)) return ST_OK;
   ST_TRY(check_named(name, *s, d));
   st__scalar_store(*s, d, element);
   *s = st__scalar_load(d, element);

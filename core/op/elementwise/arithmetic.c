@@ -187,10 +187,6 @@ static st_status power_meta(st_run *r, st_scalar exponent) {
   if (st__is_integral(d)) {
     ST_TRY(st__check_scalar_named("exponent", exponent, d));
   }
-  if (st__is_complex_half(d) && r->given[0] &&
-      st__is_complex(r->given[0]->dtype)) {
-    d = ST_COMPLEX64; /* as in compute_common_dtype (iter) */
-  }
   if (st__is_promoted_only(d)) return st__no_kernel_for(d);
   st__get_self_as(r, d, &in);
   return st__build_pointwise(r, (ST_ITER_UNARY & ~ST_ITER_SAME_DTYPE) |

@@ -151,7 +151,8 @@ static st_dtype natural_dtype(const inferred *s, st_dtype dtype) {
 
 static st_dtype inferred_dtype(const inferred *s) {
   if (s->has_complex) {
-    return st_default_dtype() == ST_FLOAT64 ? ST_COMPLEX128 : ST_COMPLEX64;
+    return st_default_dtype() == ST_FLOAT64 ? ST_COMPLEX128
+         : st_default_dtype() == ST_FLOAT16 ? ST_COMPLEX32 : ST_COMPLEX64;
   }
   if (s->has_float || !(s->has_int || s->has_uint || s->has_bool)) {
     return st_default_dtype();

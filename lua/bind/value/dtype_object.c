@@ -20,8 +20,7 @@ static const char *to_name(lua_State *L, int idx) {
 
 /* -- Dtypes --------------------------------------------------------------- */
 
-/* Also complex32, bcomplex32 and int128, which promotion gives and no tensor
- * has. */
+/* Also int128, which promotion gives and no tensor has. */
 bool st__to_dtype(lua_State *L, int idx, st_dtype *out) {
   const char *name = to_name(L, idx);
   if (!name) return false;

@@ -64,8 +64,8 @@ names.functions = read [[
 --- Methods that convert to a dtype: x:long().
 names.casts = read [[
   bool=bool byte=uint8 char=int8 short=int16 int=int32 long=int64 half=float16
-  bfloat16=bfloat16 float=float32 double=float64 cfloat=complex64
-  cdouble=complex128
+  bfloat16=bfloat16 float=float32 double=float64 chalf=complex32
+  cfloat=complex64 cdouble=complex128
 ]]
 
 --- Options, as pandas, NumPy and tqdm call them.

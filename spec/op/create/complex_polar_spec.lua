@@ -36,10 +36,10 @@ describe("Complex numbers of two tensors", function()
   end)
 
   it("are refused of other dtypes and shapes", function()
-    raises("real and imag must both be float32 or both be float64, not " ..
+    raises("real and imag must both be float16, float32 or float64, not " ..
            "float64 and float32",
            function() return st.complex(f64 {1}, st.ones(1)) end)
-    raises("abs and angle must both be float32 or both be float64, not " ..
+    raises("abs and angle must both be float16, float32 or float64, not " ..
            "int64 and int64", function() return st.polar(i64 {1}, i64 {1}) end)
     raises("[2]", function() return st.complex(f64 {1, 2}, f64 {1, 2, 3}) end)
     raises("re and im must be numbers", function() return st.complex "x" end)
