@@ -127,6 +127,7 @@ typedef struct st_dtype_facts {
   uint8_t kind;             /* st_dtype_kind */
   uint8_t counterpart;      /* st_dtype, as in ST_DTYPE_KIND_MAP */
   uint8_t dlpack;           /* DLPack's code; 255: none */
+  uint8_t lanes;            /* numbers in an element, of a complex one 1 */
   double max, eps, tiny;    /* of a floating dtype: the greatest number, the
                              * distance from 1 to the next, the least normal */
   const char *alias;        /* PyTorch's other name: "long" */

@@ -66,7 +66,8 @@ const uint8_t st__dtype_size[ST_DTYPE_ALL] = {
 };
 
 const st_dtype_facts st__dtype_facts[ST_DTYPE_ALL] = {
-#define FACTS(id, text, bytes) [ST_##id].name = text, [ST_##id].size = bytes,
+#define FACTS(id, text, bytes) \
+  [ST_##id].name = text, [ST_##id].size = bytes, [ST_##id].lanes = 1,
   ST_DTYPE_MAP(FACTS)
 #define KIND(a, id, what, to) \
   [ST_##id].kind = ST_KIND_##what, [ST_##id].counterpart = ST_##to,

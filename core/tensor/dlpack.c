@@ -20,8 +20,9 @@
 enum { NO_CODE = 255 }; /* in st_dtype_facts */
 
 static st_dl_type type_of(st_dtype d) {
+  const uint8_t lanes = st__dtype_facts[d].lanes;
   return (st_dl_type){st__dtype_facts[d].dlpack,
-                      (uint8_t)(8 * st__itemsize(d)), 1};
+                      (uint8_t)(8 * st__itemsize(d) / lanes), lanes};
 }
 
 static st_status find_dtype(st_dl_type type, st_dtype *out) {

@@ -19,7 +19,8 @@ local probe = {}
 
 -- The order of dtypes in texts, by kind; floats of one byte and complex numbers
 -- of four come last, and are no part of "all".
-local ORDER = {bool = 1, unsigned = 2, signed = 2, float = 3, complex = 4}
+local ORDER = {bool = 1, unsigned = 2, signed = 2, float = 3, complex = 4,
+               packed = 7}
 local FAMILY = {[2] = "integers", [3] = "floats", [4] = "complex",
                 [5] = "float8"}
 

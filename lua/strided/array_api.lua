@@ -79,7 +79,8 @@ end
 -- @treturn table `dtype`, `bits`, `min`, `max`
 function api.iinfo(dtype)
   local info = info_of("iinfo", dtype_of(dtype))
-  if info.dtype == "bool" or info.is_complex or info.is_floating_point then
+  if info.dtype == "bool" or info.is_complex or info.is_floating_point or
+     info.bits < 8 then
     raise("iinfo: argument 'dtype' must be an integer dtype, got %s; write "
           .. "st.finfo(dtype)", info.dtype)
   end
@@ -94,7 +95,7 @@ local KINDS = {
 
 local function is_integral(info)
   return info.dtype ~= "bool" and not info.is_floating_point
-         and not info.is_complex
+         and not info.is_complex and info.bits >= 8
 end
 KINDS.integral = is_integral
 KINDS.numeric = function(info) return info.dtype ~= "bool" end

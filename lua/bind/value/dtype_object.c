@@ -103,7 +103,7 @@ static int dtype_info(lua_State *L) {
   st__push_dtype(h, L, d);                      /* [+1] */
   lua_setfield(L, -2, "dtype");                 /* [-1] */
   set_integer(L, "itemsize", (lua_Integer)st_dtype_size(d));
-  set_integer(L, "bits", part->size * 8);
+  set_integer(L, "bits", part->size * 8 / part->lanes);
   set_flag(L, "is_floating_point", st_dtype_is_floating(d));
   set_flag(L, "is_complex", st_dtype_is_complex(d));
   set_flag(L, "is_signed", d != ST_BOOL && !st_dtype_is_unsigned(d));
@@ -122,7 +122,7 @@ static const char *kind_of(st_dtype d) {
   return st_dtype_is_complex(d) ? "complex"
        : st_dtype_is_floating(d) ? "float"
        : st_dtype_is_unsigned(d) ? "unsigned"
-       : st_dtype_is_integer(d) ? "signed" : "bool";
+       : st_dtype_is_integer(d) ? "signed" : d == ST_BOOL ? "bool" : "packed";
 }
 
 /* dtypes(): a table for each dtype, in a list. part: the dtype of the parts of
@@ -142,6 +142,7 @@ static int dtypes(lua_State *L) {
     set_text(L, "pt", f->pt);
     set_integer(L, "size", f->size);
     set_integer(L, "unit", part->size);
+    set_integer(L, "lanes", f->lanes);
     set_number(L, "max", part->max);
     set_number(L, "eps", part->eps);
     set_flag(L, "is_of_tensors", st_dtype_is_of_tensors(d));

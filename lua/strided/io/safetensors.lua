@@ -164,6 +164,15 @@ local function check_info(info, name)
            format("tensor '%s' ends before it begins", name) or nil
   end
   local n, nonzero = d.size, d.size
+  if d.lanes > 1 then -- the file counts numbers, a tensor elements
+    local dim = #info.shape
+    local size = info.shape[dim]
+    if not size or size % d.lanes ~= 0 then
+      return format("tensor '%s': the last dimension of %s must be a multiple "
+                    .. "of %d", name, info.dtype, d.lanes)
+    end
+    info.shape[dim] = size / d.lanes
+  end
   for _, size in ipairs(info.shape) do
     n = n * size
     if size > 0 then nonzero = nonzero * size end
@@ -346,7 +355,12 @@ local function arrange(tensors)
       return nil, format("'%s': %s has no equivalent in .safetensors; convert "
                          .. "it first", name, tostring(t.dtype))
     end
-    list[#list + 1] = {name = name, code = code, tensor = t}
+    local lanes = DTYPES[code].lanes
+    if lanes > 1 and #t.shape == 0 then
+      return nil, format("'%s': a tensor of %s without dimensions has no "
+                         .. "equivalent in .safetensors", name, t.dtype)
+    end
+    list[#list + 1] = {name = name, code = code, lanes = lanes, tensor = t}
   end
   sort(list, function(a, b)
     local m, n = DTYPES[a.code].size, DTYPES[b.code].size
@@ -377,7 +391,9 @@ end
 
 local function entry(item, at, nbytes)
   local sizes, shape = {}, item.tensor.shape
-  for i = 1, #shape do sizes[i] = format("%.0f", shape[i]) end
+  for i = 1, #shape do
+    sizes[i] = format("%.0f", shape[i] * (i == #shape and item.lanes or 1))
+  end
   return format('%s:{"dtype":"%s","shape":[%s],"data_offsets":[%.0f,%.0f]}',
                 quote(item.name), item.code, concat(sizes, ","), at,
                 at + nbytes)
