@@ -13,29 +13,30 @@
  * bfloat16. int128 exists in type promotion only: no tensor has it.
  * ORDER DTYPE: DTYPES of gdb/strided.py. */
 #define ST_DTYPE_MAP(X) \
-  X(UINT8,           "uint8",           1)\
-  X(INT8,            "int8",            1)\
-  X(INT16,           "int16",           2)\
-  X(INT32,           "int32",           4)\
-  X(INT64,           "int64",           8)\
-  X(FLOAT16,         "float16",         2)\
-  X(FLOAT32,         "float32",         4)\
-  X(FLOAT64,         "float64",         8)\
-  X(COMPLEX64,       "complex64",       8)\
-  X(COMPLEX128,      "complex128",      16)\
-  X(BOOL,            "bool",            1)\
-  X(BFLOAT16,        "bfloat16",        2)\
-  X(UINT16,          "uint16",          2)\
-  X(UINT32,          "uint32",          4)\
-  X(UINT64,          "uint64",          8)\
-  X(COMPLEX32,       "complex32",       4)\
-  X(BCOMPLEX32,      "bcomplex32",      4)\
-  X(INT128,          "int128",          16)\
-  X(FLOAT8_E4M3FN,   "float8_e4m3fn",   1)\
-  X(FLOAT8_E5M2,     "float8_e5m2",     1)\
-  X(FLOAT8_E4M3FNUZ, "float8_e4m3fnuz", 1)\
-  X(FLOAT8_E5M2FNUZ, "float8_e5m2fnuz", 1)\
-  X(FLOAT8_E8M0FNU,  "float8_e8m0fnu",  1)
+  X(UINT8,            "uint8",            1) \
+  X(INT8,             "int8",             1) \
+  X(INT16,            "int16",            2) \
+  X(INT32,            "int32",            4) \
+  X(INT64,            "int64",            8) \
+  X(FLOAT16,          "float16",          2) \
+  X(FLOAT32,          "float32",          4) \
+  X(FLOAT64,          "float64",          8) \
+  X(COMPLEX64,        "complex64",        8) \
+  X(COMPLEX128,       "complex128",       16)\
+  X(BOOL,             "bool",             1) \
+  X(BFLOAT16,         "bfloat16",         2) \
+  X(UINT16,           "uint16",           2) \
+  X(UINT32,           "uint32",           4) \
+  X(UINT64,           "uint64",           8) \
+  X(COMPLEX32,        "complex32",        4) \
+  X(BCOMPLEX32,       "bcomplex32",       4) \
+  X(INT128,           "int128",           16)\
+  X(FLOAT8_E4M3FN,    "float8_e4m3fn",    1) \
+  X(FLOAT8_E5M2,      "float8_e5m2",      1) \
+  X(FLOAT8_E4M3FNUZ,  "float8_e4m3fnuz",  1) \
+  X(FLOAT8_E5M2FNUZ,  "float8_e5m2fnuz",  1) \
+  X(FLOAT8_E8M0FNU,   "float8_e8m0fnu",   1) \
+  X(FLOAT4_E2M1FN_X2, "float4_e2m1fn_x2", 1)
 
 typedef enum st_dtype {
 #define ST_DTYPE_ENUM(id, name, bytes) ST_##id,
@@ -50,39 +51,42 @@ typedef enum st_dtype {
 
 /* HALF: a float of 16 bits, which is computed in float32. COMPLEX_HALF: two of
  * them, computed in complex64. FLOAT8: one of eight bits that is stored,
- * converted and compared; it promotes with no other dtype. PROMOTED_INT: of
- * type promotion only. */
+ * converted and compared; it promotes with no other dtype. PACKED: two numbers
+ * of four bits in an element, the first in the low ones, which is stored and
+ * moved. PROMOTED_INT: of type promotion only. */
 typedef enum st_dtype_kind {
   ST_KIND_BOOL, ST_KIND_UNSIGNED, ST_KIND_SIGNED, ST_KIND_FLOAT, ST_KIND_HALF,
-  ST_KIND_COMPLEX, ST_KIND_PROMOTED_INT, ST_KIND_COMPLEX_HALF, ST_KIND_FLOAT8
+  ST_KIND_COMPLEX, ST_KIND_PROMOTED_INT, ST_KIND_COMPLEX_HALF, ST_KIND_FLOAT8,
+  ST_KIND_PACKED
 } st_dtype_kind;
 
 /* X(a, id, kind, counterpart): the complex dtype of a floating one, the dtype
  * of the parts of a complex one, else id. */
 #define ST_DTYPE_KIND_MAP(X, a) \
-  X(a, UINT8,           UNSIGNED,         UINT8)            \
-  X(a, INT8,            SIGNED,           INT8)             \
-  X(a, INT16,           SIGNED,           INT16)            \
-  X(a, INT32,           SIGNED,           INT32)            \
-  X(a, INT64,           SIGNED,           INT64)            \
-  X(a, FLOAT16,         HALF,             COMPLEX32)        \
-  X(a, FLOAT32,         FLOAT,            COMPLEX64)        \
-  X(a, FLOAT64,         FLOAT,            COMPLEX128)       \
-  X(a, COMPLEX64,       COMPLEX,          FLOAT32)          \
-  X(a, COMPLEX128,      COMPLEX,          FLOAT64)          \
-  X(a, BOOL,            BOOL,             BOOL)             \
-  X(a, BFLOAT16,        HALF,             BCOMPLEX32)       \
-  X(a, UINT16,          UNSIGNED,         UINT16)           \
-  X(a, UINT32,          UNSIGNED,         UINT32)           \
-  X(a, UINT64,          UNSIGNED,         UINT64)           \
-  X(a, COMPLEX32,       COMPLEX_HALF,     FLOAT16)          \
-  X(a, BCOMPLEX32,      COMPLEX_HALF,     BFLOAT16)         \
-  X(a, INT128,          PROMOTED_INT,     INT128)           \
-  X(a, FLOAT8_E4M3FN,   FLOAT8,           FLOAT8_E4M3FN)    \
-  X(a, FLOAT8_E5M2,     FLOAT8,           FLOAT8_E5M2)      \
-  X(a, FLOAT8_E4M3FNUZ, FLOAT8,           FLOAT8_E4M3FNUZ)  \
-  X(a, FLOAT8_E5M2FNUZ, FLOAT8,           FLOAT8_E5M2FNUZ)  \
-  X(a, FLOAT8_E8M0FNU,  FLOAT8,           FLOAT8_E8M0FNU)
+  X(a, UINT8,            UNSIGNED,     UINT8)             \
+  X(a, INT8,             SIGNED,       INT8)              \
+  X(a, INT16,            SIGNED,       INT16)             \
+  X(a, INT32,            SIGNED,       INT32)             \
+  X(a, INT64,            SIGNED,       INT64)             \
+  X(a, FLOAT16,          HALF,         COMPLEX32)         \
+  X(a, FLOAT32,          FLOAT,        COMPLEX64)         \
+  X(a, FLOAT64,          FLOAT,        COMPLEX128)        \
+  X(a, COMPLEX64,        COMPLEX,      FLOAT32)           \
+  X(a, COMPLEX128,       COMPLEX,      FLOAT64)           \
+  X(a, BOOL,             BOOL,         BOOL)              \
+  X(a, BFLOAT16,         HALF,         BCOMPLEX32)        \
+  X(a, UINT16,           UNSIGNED,     UINT16)            \
+  X(a, UINT32,           UNSIGNED,     UINT32)            \
+  X(a, UINT64,           UNSIGNED,     UINT64)            \
+  X(a, COMPLEX32,        COMPLEX_HALF, FLOAT16)           \
+  X(a, BCOMPLEX32,       COMPLEX_HALF, BFLOAT16)          \
+  X(a, INT128,           PROMOTED_INT, INT128)            \
+  X(a, FLOAT8_E4M3FN,    FLOAT8,       FLOAT8_E4M3FN)     \
+  X(a, FLOAT8_E5M2,      FLOAT8,       FLOAT8_E5M2)       \
+  X(a, FLOAT8_E4M3FNUZ,  FLOAT8,       FLOAT8_E4M3FNUZ)   \
+  X(a, FLOAT8_E5M2FNUZ,  FLOAT8,       FLOAT8_E5M2FNUZ)   \
+  X(a, FLOAT8_E8M0FNU,   FLOAT8,       FLOAT8_E8M0FNU)    \
+  X(a, FLOAT4_E2M1FN_X2, PACKED,       FLOAT4_E2M1FN_X2)
 
 /* The dtypes of some kinds, a bit set; kinds is one, too. */
 #define ST_DTYPE_BIT(kinds, id, kind, counterpart) \

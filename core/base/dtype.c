@@ -54,8 +54,8 @@ static st_dtype promote_floats(st_dtype a, st_dtype b) {
 st_dtype st__promote(st_dtype a, st_dtype b) {
   if (a == b || a >= ST_NOTHING_PROMOTED) return a;
   if (b >= ST_NOTHING_PROMOTED) return b;
-  if (st__is_float8(a)) return st__refuses_others(a);
-  if (st__is_float8(b)) return st__refuses_others(b);
+  if (st__promotes_alone(a)) return st__refuses_others(a);
+  if (st__promotes_alone(b)) return st__refuses_others(b);
   if (b == ST_BOOL) return a;
   if (a == ST_BOOL) return b;
   if (st__is_complex(a) || st__is_complex(b)) {
@@ -69,6 +69,7 @@ st_dtype st__promote(st_dtype a, st_dtype b) {
 }
 
 bool st__can_cast(st_dtype from, st_dtype to) {
+  if (st__is_packed(from) || st__is_packed(to)) return from == to;
   if (st__is_complex(from) && !st__is_complex(to)) return false;
   if (st__is_floating(from) && (st__is_integral(to) || to == ST_BOOL)) {
     return false;
@@ -77,7 +78,20 @@ bool st__can_cast(st_dtype from, st_dtype to) {
   return true;
 }
 
+st_status st__check_conversion(st_dtype from, st_dtype to) {
+  if (from == to || (!st__is_packed(from) && !st__is_packed(to))) return ST_OK;
+  return st__fail(ST_BAD_DTYPE, "an element of %s holds two numbers and is "
+                  "converted to no other dtype: view its codes, as in "
+                  "t:view \"uint8\"",
+                  st__dtype_name(st__is_packed(from) ? from : to));
+}
+
 st_status st__refuse_promoted(st_dtype d) {
+  if (d >= ST_NOTHING_PROMOTED &&
+      st__is_packed((st_dtype)(d - ST_NOTHING_PROMOTED))) {
+    return st__fail(ST_BAD_DTYPE, "%s and other dtypes have no common dtype",
+                    st__dtype_name((st_dtype)(d - ST_NOTHING_PROMOTED)));
+  }
   if (d >= ST_NOTHING_PROMOTED) {
     return st__fail(ST_BAD_DTYPE, "%s and other dtypes have no common dtype: "
                     "convert the tensors to one first, as in t:to \"float32\"",
@@ -216,7 +230,7 @@ void st__scalar_store(st_scalar s, st_dtype d, void *p) {
   ST_ASSERT(st__is_tensor_dtype(d));
   if (d == ST_BOOL) {
     STORE(uint8_t, is_nonzero(s));
-  } else if (st__is_integral(d)) {
+  } else if (st__is_integral(d) || st__is_packed(d)) {
     store_integer(to_integer(s, d), st__itemsize(d), p);
   } else {
     store_float(st__scalar_to_double(s), st__scalar_to_float(s), part, p);
@@ -259,6 +273,7 @@ st_scalar st__scalar_load(st_dtype d, const void *p) {
   ST_ASSERT(st__is_tensor_dtype(d));
   if (d == ST_BOOL) return st__scalar_bool(LOAD(uint8_t) != 0);
   if (st__is_integral(d)) return load_integer(d, p);
+  if (st__is_packed(d)) return st__scalar_int(LOAD(uint8_t));
   if (part == d) return st__scalar_float(load_float(d, p));
   return st__scalar_complex(load_float(part, p),
                             load_float(part, (const char *)p +

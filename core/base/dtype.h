@@ -34,6 +34,14 @@ static inline bool st__is_reduced_float(st_dtype d) {
 static inline bool st__is_float8(st_dtype d) {
   return st_dtype_is_in(ST_DTYPES_OF(ST_KIND_BIT(FLOAT8)), d);
 }
+static inline bool st__is_packed(st_dtype d) {
+  return st_dtype_is_in(ST_DTYPES_OF(ST_KIND_BIT(PACKED)), d);
+}
+/* Has it no common dtype with another? */
+static inline bool st__promotes_alone(st_dtype d) {
+  return st_dtype_is_in(ST_DTYPES_OF(ST_KIND_BIT(FLOAT8) |
+                                     ST_KIND_BIT(PACKED)), d);
+}
 /* complex32 and bcomplex32. */
 static inline bool st__is_complex_half(st_dtype d) {
   return st_dtype_is_in(ST_DTYPES_OF(ST_KIND_BIT(COMPLEX_HALF)), d);
@@ -42,11 +50,11 @@ static inline bool st__is_complex_half(st_dtype d) {
 static inline bool st__is_promoted_only(st_dtype d) {
   return d != ST_DTYPE_NONE && !st_dtype_is_of_tensors(d);
 }
-/* What a float8 dtype promotes to with another dtype: a number that is of no
- * dtype, and from which a message tells the float8 one. */
+/* What such a dtype promotes to with another one: a number that is of no dtype,
+ * and from which a message tells the dtype. */
 #define ST_NOTHING_PROMOTED 128u
-static inline st_dtype st__refuses_others(st_dtype float8) {
-  return (st_dtype)(ST_NOTHING_PROMOTED | float8);
+static inline st_dtype st__refuses_others(st_dtype alone) {
+  return (st_dtype)(ST_NOTHING_PROMOTED | alone);
 }
 /* Can tensors have the dtype of this number? */
 static inline bool st__is_tensor_dtype(int64_t d) {
@@ -57,7 +65,8 @@ static inline bool st__is_tensor_dtype(int64_t d) {
  * the narrowest one that holds all values of both: the Array API standard's
  * rule, where ATen refuses uint16, uint32 and uint64. int128: there is none. */
 st_dtype st__promote(st_dtype a, st_dtype b);
-/* False for complex -> real, float -> integer, non-bool -> bool. */
+/* False for complex -> real, float -> integer, non-bool -> bool, and between a
+ * packed dtype and another. */
 bool st__can_cast(st_dtype from, st_dtype to);
 /* float32 for complex64, float64 for complex128, else d. */
 static inline st_dtype st__real_dtype(st_dtype d) {
@@ -74,6 +83,9 @@ static inline const st_dtype_facts *st__float_limits(st_dtype d) {
 
 /* BAD_DTYPE for a result of dtype int128, or of none. */
 st_status st__refuse_promoted(st_dtype d);
+
+/* BAD_DTYPE between a packed dtype and another. */
+st_status st__check_conversion(st_dtype from, st_dtype to);
 
 /* The default dtype of floating-point results, process-wide: float32 at the
  * start. It must be a floating dtype (BAD_DTYPE). */

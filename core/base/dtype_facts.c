@@ -42,7 +42,8 @@
   X(FLOAT8_E5M2,     12,  NULL,      NULL,  "F8_E5M2", "",              NULL) \
   X(FLOAT8_E4M3FNUZ, 11,  NULL,      NULL,  "F8_E4M3FNUZ", "",          NULL) \
   X(FLOAT8_E5M2FNUZ, 13,  NULL,      NULL,  "F8_E5M2FNUZ", "",          NULL) \
-  X(FLOAT8_E8M0FNU,  14,  NULL,      NULL,  "F8_E8M0", "",              NULL)
+  X(FLOAT8_E8M0FNU,  14,  NULL,      NULL,  "F8_E8M0", "",              NULL) \
+  X(FLOAT4_E2M1FN_X2, 17, NULL,      NULL,  "F4",      "",              NULL)
 
 /* -- Every dtype has its rows --------------------------------------------- */
 
@@ -66,11 +67,11 @@ const uint8_t st__dtype_size[ST_DTYPE_ALL] = {
 };
 
 const st_dtype_facts st__dtype_facts[ST_DTYPE_ALL] = {
-#define FACTS(id, text, bytes) \
-  [ST_##id].name = text, [ST_##id].size = bytes, [ST_##id].lanes = 1,
+#define FACTS(id, text, bytes) [ST_##id].name = text, [ST_##id].size = bytes,
   ST_DTYPE_MAP(FACTS)
 #define KIND(a, id, what, to) \
-  [ST_##id].kind = ST_KIND_##what, [ST_##id].counterpart = ST_##to,
+  [ST_##id].kind = ST_KIND_##what, [ST_##id].counterpart = ST_##to,          \
+  [ST_##id].lanes = ST_KIND_##what == ST_KIND_PACKED ? 2 : 1,
   ST_DTYPE_KIND_MAP(KIND, 0)
 #define LIMIT(id, greatest, of_1, normal, least)                             \
   [ST_##id].max = greatest, [ST_##id].eps = of_1, [ST_##id].tiny = normal,   \

@@ -33,7 +33,7 @@ MOST_DIMS = 4     # of a tensor whose elements are printed
 DTYPES = """uint8 int8 int16 int32 int64 float16 float32 float64 complex64
     complex128 bool bfloat16 uint16 uint32 uint64 complex32 bcomplex32
     int128 float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz
-    float8_e8m0fnu""".split()
+    float8_e8m0fnu float4_e2m1fn_x2""".split()
 DEVICES = 'cpu meta privateuse1 privateuse2 privateuse3'.split()
 KINDS = 'bool int float complex uint'.split()
 TAGS = """none tensor int float bool complex string generator ints floats bools
@@ -101,7 +101,9 @@ class KeysetPrinter:
 # -- Elements ----------------------------------------------------------------
 
 def element_size(name):
-    return 1 if name == 'bool' else int(re.search(r'\d+', name).group()) // 8
+    if name == 'bool' or name.endswith('_x2'):
+        return 1
+    return int(re.search(r'\d+', name).group()) // 8
 
 
 def decode_float8(name, code):
@@ -138,6 +140,8 @@ def decode(name, data):
         return complex(decode(part, data[:half]), decode(part, data[half:]))
     if name == 'bfloat16':  # the upper half of a float
         return struct.unpack('<f', b'\0\0' + data)[0]
+    if name.endswith('_x2'):  # two numbers: their code
+        return data[0]
     if name.startswith('float8'):
         return decode_float8(name, data[0])
     if name.startswith('float'):

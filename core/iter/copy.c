@@ -198,6 +198,7 @@ st_status st__copy(st_tensor *dst, const st_tensor *src) {
   if (st__lacks_memory(dst)) return st__refuse_memoryless(dst);
   if (st__lacks_memory(src)) return st__refuse_memoryless(src);
   if (same_view(dst, src) && is_same_lazily(dst, src)) return ST_OK;
+  ST_TRY(st__check_conversion(src->dtype, dst->dtype));
   warn_complex_cast(dst->dtype, src->dtype);
   if (st__is_meta(src) && !st__is_meta(dst)) {
     return st__fail(ST_BAD_STATE, "src is on the meta device and has no "
@@ -255,6 +256,7 @@ st_status st__clone(const st_tensor *t, st_dtype dtype, st_format format,
   st_status status = ST_OK;
   if (dtype == ST_DTYPE_NONE) dtype = t->dtype;
   ST_TRY(st__check_strided(t));
+  ST_TRY(st__check_conversion(t->dtype, dtype));
   ST_TRY(new_like(t, dtype, format, &copy));
   warn_complex_cast(dtype, t->dtype);
   if (st__lacks_memory(t)) {

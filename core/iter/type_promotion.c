@@ -21,7 +21,7 @@ static st_dtype promote_known(st_dtype a, st_dtype b) {
 static st_dtype combine(st_dtype high, st_dtype low) {
   if (st__is_complex(high)) return high;
   if (st__is_complex(low)) {
-    return st__is_float8(high) ? st__refuses_others(high)
+    return st__promotes_alone(high) ? st__refuses_others(high)
          : st__is_floating(high) ? st__complex_dtype(high) : low;
   }
   if (st__is_floating(high)) return high;

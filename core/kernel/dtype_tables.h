@@ -28,7 +28,8 @@
   X(a, e5, FLOAT8_E5M2,     1)   \
   X(a, z4, FLOAT8_E4M3FNUZ, 1)   \
   X(a, z5, FLOAT8_E5M2FNUZ, 1)   \
-  X(a, e8, FLOAT8_E8M0FNU,  1)
+  X(a, e8, FLOAT8_E8M0FNU,  1)   \
+  X(a, p4, FLOAT4_E2M1FN_X2, 1)
 
 /* X(a, tag, conversion): the floats of eight bits. */
 #define ST_FLOAT8_TAGS(X, a) \
@@ -111,6 +112,7 @@ _Static_assert((0 ST_TAGS(ST_TAG_BIT, 0)) ==
   M##_HALF(e4, __VA_ARGS__) M##_HALF(e5, __VA_ARGS__)                        \
   M##_HALF(z4, __VA_ARGS__) M##_HALF(z5, __VA_ARGS__)                        \
   M##_HALF(e8, __VA_ARGS__)
+#define ST_LIST_PACKED(M, ...) M##_SAME(p4, u1, __VA_ARGS__)
 #define ST_LIST_FLOAT(M, ...)                                                \
   ST_LIST_WIDE(M, __VA_ARGS__)                                               \
   M##_QUICK(f2, __VA_ARGS__) M##_QUICK(bf, __VA_ARGS__)

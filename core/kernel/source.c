@@ -34,6 +34,8 @@ _Static_assert(ST_DTYPE_ALL <= 32, "source.dtypes has a bit for each dtype");
 #define ST_LIST_BITS ST_LIST_ALL
 #undef ST_LIST_FLOAT8 /* as BIT_PAIR */
 #define ST_LIST_FLOAT8(M, ...)
+#undef ST_LIST_PACKED
+#define ST_LIST_PACKED(M, ...)
 
 /* What CLAMP of ternary.c computes. */
 #define CLAMP(x, low, high) FIRST_NAN(x, low, AT_MOST(AT_LEAST(x, low), high))

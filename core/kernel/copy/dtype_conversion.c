@@ -249,11 +249,14 @@ static bool is_interleaved(const int64_t *s, int64_t n0, int64_t n1,
 
 #define FROM_HALF(src, dst) SLOT(dst, src)
 #define FROM_FLOAT8(tag, dst) {"copy_" #tag, {ST_LIST_FLOAT8(FROM, dst)}},
+/* Packed elements are codes wherever operators convert them on the way; users
+ * cannot (st__check_conversion). */
+#define FROM_PACKED(tag, dst) {"copy_" #tag, {SLOT_AS(p4, dst, u1)}},
 #define FROM_PAIRS(tag, dst) {"copy_" #tag, {SLOT(dst, c2) SLOT(dst, cb)}},
 #define REDUCED_ROWS(tag)                                                    \
   ROW(tag) FROM_UNSIGNED(tag) FROM_FLOAT8(tag, tag)
 #define FLOAT8_ROWS(a, tag, conversion) \
-  REDUCED_ROWS(tag) FROM_PAIRS(tag, tag) SAME(tag, 1)
+  REDUCED_ROWS(tag) FROM_PAIRS(tag, tag) FROM_PACKED(tag, tag) SAME(tag, 1)
 #define FROM_REDUCED(tag, dst) FROM_FLOAT8(tag, dst) FROM_PAIRS(tag, dst)
 
 /* Further rows of a dtype replace conversions. */
@@ -280,6 +283,13 @@ static const st_kernel_row rows[] = {
   ST_FLOAT8_TAGS(FLOAT8_ROWS, 0)
   REDUCED_ROWS(c2) SAME(c2, 4) {"copy_c2", {SLOT(c2, cb)}},
   REDUCED_ROWS(cb) SAME(cb, 4) {"copy_cb", {SLOT(cb, c2)}},
+  ROW_AS(p4, u1) FROM_REDUCED(p4, u1) SAME(p4, 1)
+  FROM_PACKED(u1, u1) FROM_PACKED(i1, i1) FROM_PACKED(i2, i2)
+  FROM_PACKED(i4, i4) FROM_PACKED(i8, i8) FROM_PACKED(u2, i2)
+  FROM_PACKED(u4, i4) FROM_PACKED(u8, i8) FROM_PACKED(f2, f2)
+  FROM_PACKED(bf, bf) FROM_PACKED(f4, f4) FROM_PACKED(f8, f8)
+  FROM_PACKED(c4, c4) FROM_PACKED(c8, c8) FROM_PACKED(b1, b1)
+  FROM_PACKED(c2, c2) FROM_PACKED(cb, cb)
 };
 
 ST_EXPORT(st__copy, rows)

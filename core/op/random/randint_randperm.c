@@ -12,6 +12,10 @@
  * would not be as likely as each other. */
 #define WIDE (UINT64_C(1) << 28)
 
+static bool has_no_order(st_dtype d) {
+  return st__is_complex(d) || st__is_packed(d);
+}
+
 /* Draws of integers in a range; wide: of 64 bits each. */
 static st_status fill_integers(st_tensor *t, st_integers_ctx range, bool wide,
                                st_generator *g) {
@@ -20,7 +24,7 @@ static st_status fill_integers(st_tensor *t, st_integers_ctx range, bool wide,
                      .ctx = &range, .words = wide ? 2 : 1, .made = ST_INT64,
                      .dtype = t->dtype};
   ST_TRY(st__check_cpu_or_meta(t));
-  if (st__is_complex(t->dtype)) return st__no_kernel_for(t->dtype);
+  if (has_no_order(t->dtype)) return st__no_kernel_for(t->dtype);
   return st__random_draw(t, &d, g);
 }
 
@@ -44,7 +48,7 @@ static st_status random_full(st_tensor *t, st_generator *g) {
   const uint64_t range = dtype == ST_UINT64 ? 0 : (uint64_t)largest(dtype) + 1;
   const bool wide = dtype == ST_INT64 || dtype == ST_FLOAT64 ||
                     dtype == ST_UINT64 || dtype == ST_UINT32;
-  if (st__is_complex(dtype)) return st__no_kernel_for(dtype);
+  if (has_no_order(dtype)) return st__no_kernel_for(dtype);
   return fill_integers(t, (st_integers_ctx){0, range}, wide, g);
 }
 
@@ -270,7 +274,7 @@ static st_status permutation(int64_t n, st_value generator,
   if (n < 0) {
     return st__fail(ST_BAD_VALUE, "n must not be negative, it is %" PRId64, n);
   }
-  if (st__is_complex(o.dtype)) return st__no_kernel_for(o.dtype);
+  if (has_no_order(o.dtype)) return st__no_kernel_for(o.dtype);
   if (n > largest(o.dtype)) {
     return st__fail(ST_BAD_VALUE, "%s cannot represent %" PRId64 " distinct "
                     "values", st__dtype_name(o.dtype), n);

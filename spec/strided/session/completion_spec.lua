@@ -49,7 +49,7 @@ describe("Completion", function()
     {"st.asarray(1, {co", "copy = "}, {"x[{fiel", "fields"},
     {"f({a = {1}, fiel", "fields"},
     {"t:to 'floa", "float16 float32 float64 float8_e4m3fn float8_e5m2 "
-     .. "float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu"},
+     .. "float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn_x2"},
     {"t:to('cp", "cpu"},
     {"{dtype = 'bf", "bfloat16"}, {"{device = 'm", "meta"},
     {"{memory_format = 'channels_last_", "channels_last_3d"},

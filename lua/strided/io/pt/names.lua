@@ -40,7 +40,7 @@ end
 -- -- Names as data -----------------------------------------------------------
 
 -- Dtypes that tensors have only in PyTorch, and quantization schemes.
-local WORDS = "float4_e2m1fn_x2 bits8 bits16 bits1x8 "
+local WORDS = "bits8 bits16 bits1x8 "
   .. "bits2x4 bits4x2 qint8 qint32 quint8 quint2x4 quint4x2 int1 int2 int3 "
   .. "int4 int5 int6 int7 uint1 uint2 uint3 uint4 uint5 uint6 uint7 "
   .. "per_tensor_affine per_tensor_symmetric per_channel_affine "
