@@ -48,6 +48,16 @@ static bool negates_first(const st_tensor *src, st_dtype to) {
           (st__is_complex(to) && !st__is_complex(from)));
 }
 
+/* True if src must be resolved before it is converted: also where the dtype has
+ * no conjugates or negatives, as bcomplex32. */
+static bool resolves_first(const st_tensor *src, st_dtype to) {
+  if (negates_first(src, to)) return true;
+  if (src->dtype == to || !st__is_lazy(src)) return false;
+  return (st__is_neg(src) && !st__kernel(ST_K_neg, to)) ||
+         (st__is_conj(src) && st__is_complex(to) &&
+          !st__kernel(ST_K_conj_physical, to));
+}
+
 static bool is_same_lazily(const st_tensor *a, const st_tensor *b) {
   return ((a->keys ^ b->keys) & ST_LAZY_BITS) == 0;
 }
@@ -207,7 +217,7 @@ st_status st__copy(st_tensor *dst, const st_tensor *src) {
   if (leaves_cpu(dst, src) && !st__is_meta(dst)) {
     return st__copy_on_device(dst, src, st__copy);
   }
-  if (negates_first(src, dst->dtype)) {
+  if (resolves_first(src, dst->dtype)) {
     return resolve_and_copy(dst, src);
   }
   if (is_move(dst, src)) {
@@ -261,7 +271,7 @@ st_status st__clone(const st_tensor *t, st_dtype dtype, st_format format,
   warn_complex_cast(dtype, t->dtype);
   if (st__lacks_memory(t)) {
     status = zero(copy);
-  } else if (negates_first(t, dtype)) {
+  } else if (resolves_first(t, dtype)) {
     status = resolve_and_copy(copy, t);
   } else {
     status = st__copy_unchecked(copy, t);

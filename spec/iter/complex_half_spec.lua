@@ -73,6 +73,16 @@ for _, row in ipairs(ROWS) do
       assert.same({1, 0, 0, 0}, parts(st.tensor({true, false}):to(dtype)))
     end)
 
+    it("comes from a lazy conjugate or negative", function()
+      local c = t:to "complex64"
+      assert.same({1, -2, -3, -0.5, 0, 0, 4, 8}, parts(c:conj():to(dtype)))
+      local out = st.zeros_like(t)
+      out:copy_(c:conj())
+      assert.same({1, -2, -3, -0.5, 0, 0, 4, 8}, parts(out))
+      assert.same({-2, -0.5, 0, 8, 0}, st.cat {c:conj():imag(),
+                  st.zeros(1)}:to(dtype):real():double():totable())
+    end)
+
     it("is moved in any layout", function()
       local m = t:reshape(2, 2)
       assert.same(parts(m:to "complex64":t():contiguous()),
