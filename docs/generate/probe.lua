@@ -19,8 +19,7 @@ local probe = {}
 
 -- The order of dtypes in texts, by kind; floats of one byte and complex numbers
 -- of four come last, and are no part of "all".
-local ORDER = {bool = 1, unsigned = 2, signed = 2, float = 3, complex = 4,
-               packed = 7}
+local ORDER = {bool = 1, unsigned = 2, signed = 2, float = 3, complex = 4}
 local FAMILY = {[2] = "integers", [3] = "floats", [4] = "complex",
                 [5] = "float8"}
 
@@ -30,14 +29,16 @@ local function order_of(d)
   return order == 4 and d.size == 4 and 6 or order
 end
 
---- The dtypes of tensors, and what several are called together, the largest
--- first.
+--- The dtypes of tensors that numbers are converted to, and what several are
+-- called together, the largest first.
 local function known_dtypes()
   local list, names, all, families = {}, {}, {}, {{"all"}}
   for i, d in ipairs(core.dtypes()) do
-    local order = order_of(d)
-    local rank = (order * 100 + (order == 2 and 0 or d.size)) * 100 + i
-    if d.is_of_tensors then list[#list + 1] = {d.name, order, rank} end
+    if d.is_of_tensors and d.lanes == 1 then
+      local order = order_of(d)
+      local rank = (order * 100 + (order == 2 and 0 or d.size)) * 100 + i
+      list[#list + 1] = {d.name, order, rank}
+    end
   end
   table.sort(list, function(a, b) return a[3] < b[3] end)
   families[1][2] = all
@@ -254,9 +255,10 @@ local function dtype_text(groups, order, refused)
   return order[1] and text or nil
 end
 
---- Tries each dtype: try(dtype) gives true and the results, or an error.
+--- Tries each dtype: try(dtype) gives true and the results, or an error. Of
+-- errors that differ in the dtype alone, the first is kept.
 local function tried_dtypes(try, errors, to_text)
-  local groups, order, refused = {}, {}, {}
+  local groups, order, refused, said = {}, {}, {}, {}
   for _, dtype in ipairs(DTYPES) do
     local ok, results = try(dtype)
     if ok then
@@ -266,7 +268,9 @@ local function tried_dtypes(try, errors, to_text)
       group[#group + 1] = dtype
     elseif is_about_dtypes(results, dtype) then
       refused[#refused + 1] = dtype
-      errors[#errors + 1] = results
+      local of_any = results:gsub("%f[%w_]" .. dtype .. "%f[^%w_]", "?")
+      if not said[of_any] then errors[#errors + 1] = results end
+      said[of_any] = true
     end
   end
   -- "int64 → the same" goes to the others that give int64

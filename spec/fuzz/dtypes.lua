@@ -7,11 +7,14 @@ local common = {
   "float32", "float64", "complex64", "complex128",
 }
 
--- The others, of every 13th case, since most operators are for floats.
+-- The others that numbers are converted to, of every 13th case, since most
+-- operators are for floats.
 local rare, is_common = {}, {}
 for _, name in ipairs(common) do is_common[name] = true end
 for _, d in ipairs(core.dtypes()) do
-  if d.is_of_tensors and not is_common[d.name] then rare[#rare + 1] = d.name end
+  if d.is_of_tensors and d.lanes == 1 and not is_common[d.name] then
+    rare[#rare + 1] = d.name
+  end
 end
 
 return {common = common, rare = rare}

@@ -32,15 +32,18 @@ end
 
 -- Operators, and what the reference says of them, found out by calling them.
 local PROBED = {
-  {"cos", "Dtypes: `bool`, integers → `float32`; floats, complex → the same.",
+  {"cos", "Dtypes: `bool`, integers → `float32`; floats, complex, "
+   .. "`complex32` → the same. Refused: float8, `bcomplex32`.",
    "Shapes: any → the same.", "cos: argument 'self' must be a Tensor"},
-  {"add", "Dtypes: all → the same.", "Shapes: those that [broadcast]",
+  {"add", "Dtypes: all, `complex32` → the same. Refused: float8",
+   "Shapes: those that [broadcast]",
    "add: shapes [3] and [4] do not broadcast"},
-  {"topk", "`bool`, integers, floats → the same and `int64`. Refused: complex",
+  {"topk", "`bool`, integers, floats, float8 → the same and `int64`. Refused: "
+   .. "complex",
    "`{3}` → `{2}`, `{2}`"},
   {"gather", "`{2, 2}`, `{2, 1}` → `{2, 1}`"},
-  {"zeros", "Dtypes: `float32` here; by the option `dtype` all."},
-  {"linalg%-solve", "Refused: `bool`, integers, `float16`, `bfloat16`."},
+  {"zeros", "Dtypes: `float32` here; by the option `dtype` all, float8"},
+  {"linalg%-solve", "Refused: `bool`, integers, `float16`, `bfloat16`, float8"},
 }
 
 describe("The documentation", function()
