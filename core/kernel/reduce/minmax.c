@@ -38,6 +38,7 @@ ZERO_OR_NAN(f64)
 #define LEAST(x) (-INFINITY)
 #define GREATEST(x) INFINITY
 
+/* amax_f32, amax_f64, amax_f16, amax_bf16 */
 #define FAMILY amax
 #define OP MAX
 #define PAD LEAST
@@ -45,6 +46,7 @@ ZERO_OR_NAN(f64)
 #define BY_COLUMNS
 #include "kernel/reduce/float_reductions.h"
 
+/* amin_f32, amin_f64, amin_f16, amin_bf16 */
 #define FAMILY amin
 #define OP MIN
 #define PAD GREATEST

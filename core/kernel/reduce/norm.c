@@ -23,18 +23,21 @@
 
 /* -- Floats --------------------------------------------------------------- */
 
+/* norm1_f32, norm1_f64, norm1_f16, norm1_bf16 */
 #define FAMILY norm1
 #define A f64
 #define BY_ROWS
 #define MAP(x, r) fabs(x)
 #include "kernel/reduce/float_reductions.h"
 
+/* norm2_f32, norm2_f64, norm2_f16, norm2_bf16 */
 #define FAMILY norm2
 #define A f64
 #define BY_ROWS
 #define MAP(x, r) ((x) * (x))
 #include "kernel/reduce/float_reductions.h"
 
+/* norm_inf_f32, norm_inf_f64, norm_inf_f16, norm_inf_bf16 */
 #define FAMILY norm_inf
 #define A f64
 #define OP MAX
@@ -42,6 +45,7 @@
 #define MAP(x, r) fabs(x)
 #include "kernel/reduce/float_reductions.h"
 
+/* norm_neginf_f32, norm_neginf_f64, norm_neginf_f16, norm_neginf_bf16 */
 #define FAMILY norm_neginf
 #define A f64
 #define OP MIN
@@ -49,6 +53,7 @@
 #define MAP(x, r) fabs(x)
 #include "kernel/reduce/float_reductions.h"
 
+/* sqdev_f32, sqdev_f64, sqdev_f16, sqdev_bf16 */
 #define FAMILY sqdev
 #define A f64
 #define BY_ROWS

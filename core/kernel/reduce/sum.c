@@ -51,6 +51,7 @@
 FEW(f32)
 FEW(f64)
 
+/* sum_f32, sum_f64, sum_f16, sum_bf16 */
 #define FAMILY sum
 #define A f64
 #define OPTIONS .few = JOIN(few, T)
@@ -73,6 +74,7 @@ static inline f64 number_f32(f32 x) {
 }
 static inline f64 number_f64(f64 x) { return x != x ? 0 : x; }
 
+/* nansum_f32, nansum_f64, nansum_f16, nansum_bf16 */
 #define FAMILY nansum
 #define A f64
 #define LOAD JOIN(number, T)
@@ -129,6 +131,7 @@ LOOP(prod_b8, load_b8_i64, 1, prod_i64, MUL_u64, ANY_ORDER)
 
 #define prod_u64 prod_i64 /* the same bits */
 
+/* prod_f32, prod_f64, prod_f16, prod_bf16 */
 #define FAMILY prod
 #define A f64
 #define OP MUL

@@ -30,18 +30,3 @@ st_kernel_id st__op_kernel(const st_op *op) {
   }
   return ST_K_NONE;
 }
-
-/* -- Calls ---------------------------------------------------------------- */
-
-st_status st__invoke(st_op_id id, int n, const st_value *args,
-                     st_value *rets) {
-  return st__call_n(st__op(id), n, args, rets);
-}
-
-st_status st__invoke1(st_op_id id, int n, const st_value *args,
-                      st_tensor **out) {
-  st_value ret;
-  ST_TRY(st__invoke(id, n, args, &ret));
-  *out = ret.u.tensor;
-  return ST_OK;
-}

@@ -143,11 +143,18 @@ const st_op *st__op_variant(st_op_id id, st_variant variant);
 st_kernel_id st__op_kernel(const st_op *op);
 
 /* Calls operator id with n arguments; the other arguments are defaults. */
-st_status st__invoke(st_op_id id, int n, const st_value *args,
-                     st_value *rets);
+static inline st_status st__invoke(st_op_id id, int n, const st_value *args,
+                                   st_value *rets) {
+  return st__call_n(st__op(id), n, args, rets);
+}
 /* The same for an operator with one tensor result. */
-st_status st__invoke1(st_op_id id, int n, const st_value *args,
-                      st_tensor **out);
+static inline st_status st__invoke1(st_op_id id, int n, const st_value *args,
+                                    st_tensor **out) {
+  st_value ret;
+  ST_TRY(st__invoke(id, n, args, &ret));
+  *out = ret.u.tensor;
+  return ST_OK;
+}
 
 /* -- For boxed kernels ---------------------------------------------------- */
 

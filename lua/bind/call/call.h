@@ -165,6 +165,10 @@ bool st__match_overload(st__frame *f, const st_op *op);
 /* Raises an error that says why st__resolve_overload failed, with calls that
  * fit. */
 void st__raise_mismatch(st__frame *f, const st__packet *p);
+/* Converts the arguments from stack index first on into f, whose is_method and
+ * is_complete the caller has set; raises when no overload fits. */
+void st__resolve_frame(st__state *h, lua_State *L, st__packet *p, int first,
+                       st__frame *f);
 
 /* -- packet.c -------------------------------------------------------------- */
 
@@ -188,13 +192,6 @@ void st__push_packets(st__state *h, lua_State *L);
  * pushes it. */
 void st__keep_operator_methods(st__state *h, lua_State *L); /* [-1] */
 void st__push_operator_methods(st__state *h, lua_State *L); /* [+1] */
-
-/* -- frame.c --------------------------------------------------------------- */
-
-/* Converts the arguments from stack index first on into f, whose is_method and
- * is_complete the caller has set; raises when no overload fits. */
-void st__resolve_frame(st__state *h, lua_State *L, st__packet *p, int first,
-                       st__frame *f);
 
 /* -- push_value.c ---------------------------------------------------------- */
 

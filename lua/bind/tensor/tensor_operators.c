@@ -44,5 +44,6 @@ void st__open_tensor_operators(st__state *h, lua_State *L) {
     } else {
       lua_pop(L, 1);                            /* [-1] */
     }
-  }  lua_pop(L, 1);                                /* [-1] */
+  }
+  lua_pop(L, 1);                                /* [-1] */
 }
