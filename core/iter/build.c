@@ -132,6 +132,7 @@ static bool will_overlap(const st_iter *it, const st_tensor *out,
   int64_t size = it->numel, stride = 1;
   const st_tensor line = {
     .dtype = out->dtype, .flags = ST_FLAG_DENSE, .ndim = 1,
+    .device = out->device,
     .offset = out->offset, .numel = size, .storage = out->storage,
     .sizes = &size, .strides = &stride };
   return st__overlap(&line, in) != ST_OVERLAP_NO;

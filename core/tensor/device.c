@@ -60,6 +60,12 @@ const char *st__device_name(st_device d) {
   return is_registered(e) ? e->names[ST_DEVICE_NUMBER(d)] : e->default_name;
 }
 
+const char *st__device_key(st_device d) {
+  static const char *const keys[ST_DEVICE_COUNT] = {
+    "CPU", "Meta", "PrivateUse1", "PrivateUse2", "PrivateUse3"};
+  return keys[ST_DEVICE_KIND(d)];
+}
+
 /* The number behind a colon, 0 without one; -1 for anything else. */
 static int parse_number(const char *text) {
   if (!*text) return 0;

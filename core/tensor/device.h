@@ -28,6 +28,9 @@ st_status st__read_device(int64_t number, st_device *out);
  * past the last. */
 bool st__nth_device(int k, st_device *out);
 
+/* The key of kernels of a device, such as "PrivateUse1". */
+const char *st__device_key(st_device device);
+
 /* See strided.h. */
 st_status st__device_register(st_device kind, const char *name,
                               const st_allocator *allocator);

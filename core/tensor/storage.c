@@ -45,11 +45,11 @@ static void free_data(st_storage *s) {
     s->free_fn(s->free_ctx, s->data, s->nbytes);
     return;
   }
+  st__limits_credit(s->free_ctx, charge_of(s->nbytes));
   if (s->device > ST_DEVICE_META) {
     if (s->data) st__device_free((st_device)s->device, s->data, s->nbytes);
     return;
   }
-  st__limits_credit(s->free_ctx, charge_of(s->nbytes));
   if (s->inline_units && s->data == inline_data(s)) {
     st__count(ST_MEM_DATA, -1, -(int64_t)s->nbytes);
   } else if (s->data) {
@@ -61,16 +61,19 @@ static void free_data(st_storage *s) {
  * that they are charged to; s does not change. */
 static st_status new_data(const st_storage *s, size_t nbytes, void **out,
                           void **owner) {
+  const size_t charge = charge_of(nbytes);
   st_limits *limits;
+  st_status status = ST_OK;
+  ST_TRY(st__limits_charge(charge, &limits));
   if (s->device != ST_DEVICE_CPU) {
-    *owner = NULL;
-    return st__device_allocate((st_device)s->device, nbytes, out);
+    status = st__device_allocate((st_device)s->device, nbytes, out);
+  } else {
+    *out = st__alloc(ST_MEM_DATA, nbytes);
+    if (!*out) status = ST_NO_MEMORY;
   }
-  ST_TRY(st__limits_charge(charge_of(nbytes), &limits));
-  *out = st__alloc(ST_MEM_DATA, nbytes);
-  if (!*out) st__limits_credit(limits, charge_of(nbytes));
+  if (status != ST_OK) st__limits_credit(limits, charge);
   *owner = limits;
-  return *out ? ST_OK : ST_NO_MEMORY;
+  return status;
 }
 
 /* Makes s own data, which comes from new_data, as does owner. */
@@ -170,6 +173,7 @@ static st_status move_to_new(st_storage *s, size_t nbytes) {
   const st_status status = move_data(s, data, nbytes < s->nbytes ? nbytes
                                                                  : s->nbytes);
   if (status != ST_OK) { /* of an extension device */
+    st__limits_credit(ctx, charge_of(nbytes));
     st__device_free((st_device)s->device, data, nbytes);
     return status;
   }

@@ -318,6 +318,23 @@ static void out_of_memory(void) {
   puts("out of memory");
 }
 
+/* Blocks count for limits. */
+static void limited(void) {
+  const int64_t n = 1 << 20;
+  st_limits *l;
+  st_tensor *t;
+  CHECK(st_limits_new(1 << 20, 0, &l) == ST_OK);
+  st_limits *const before = st_limits_enter(l);
+  CHECK(st_tensor_empty(KIND, ST_FLOAT32, 1, &n, NULL, &t) == ST_NO_MEMORY);
+  t = count(1000, KIND);
+  CHECK(st_limits_used(l) >= 4000);
+  st_limits_enter(before);
+  st_tensor_release(&t);
+  CHECK(st_limits_used(l) == 0);
+  st_limits_release(&l);
+  puts("limits");
+}
+
 int main(void) {
   CHECK(st_init() == ST_OK);
   registration();
@@ -326,6 +343,7 @@ int main(void) {
   late_errors();
   inheriting();
   out_of_memory();
+  limited();
   CHECK(live() == 0);
   puts("nothing left");
   return 0;

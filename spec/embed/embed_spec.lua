@@ -17,7 +17,7 @@ local PROGRAMS = {
   {"structured", {"variants", "bad schemas", "refusals", "bad metas",
                   "out of memory", "devices", "nothing left"}},
   {"backend", {"registration", "names", "operators", "late errors",
-               "inheriting", "out of memory", "nothing left"}},
+               "inheriting", "out of memory", "limits", "nothing left"}},
   {"start", {"forks while it starts", "starts while it forks"}},
   {"team", {"short loops", "a slow member", "a late team",
             "a team in time", "affinity", "every unit", "small work",

@@ -297,6 +297,42 @@ topic("gradients on the device", function()
   (t * t + t:sin()):sum():backward()
   same("example", t.grad.device)
   same_values(here.grad, t.grad)
+  -- across devices
+  local x, scale = X:clone():requires_grad_(), st.tensor(2.5):requires_grad_();
+  (x:to(DEVICE) * scale):sum():backward()
+  same("cpu", x.grad.device)
+  same_values(st.full({2, 3}, 2.5), x.grad)
+  same("cpu", scale.grad.device)
+  same(15, scale.grad:item())
+  local z = st.zeros({2, 3}, DEVICE)
+  z:copy_(x)
+  x.grad = nil
+  z:sum():backward()
+  same_values(st.ones(2, 3), x.grad)
+end)
+
+topic("what a review found", function()
+  -- a resized out= that overlaps an input
+  local here, t = st.arange(8):float(), st.arange(8):float():to(DEVICE)
+  for _, b in ipairs {here, t} do
+    st.add(b["1:5"], b["2:6"], {out = b["3:4"]})
+  end
+  same_values(here, t)
+  -- elements that are checked and filled by composite operators
+  local lp = st.randn(3, 2, 4):log_softmax(3)
+  local targets = st.tensor {{1, 2}, {3, 2}}
+  local loss = st.ctc_loss(lp, targets, {3, 3}, {2, 2})
+  assert(loss:allclose(st.ctc_loss(lp:to(DEVICE), targets:to(DEVICE), {3, 3},
+                                   {2, 2}):to "cpu"))
+  fails("out of range", st.embedding, st.ones({3, 2}, DEVICE),
+        st.tensor({-2}, DEVICE))
+  fails("range from 0 to 1", st.binary_cross_entropy,
+        st.tensor({2.5}, DEVICE), st.tensor({1}, DEVICE):float())
+  -- fused functions that convert, and operators with kernels of their own
+  local f = st.fuse(function(a) return a:to "float64" * 2 + a:dot(a) end)
+  local a = floats {1, 2}
+  for _ = 1, 2 do same_values(f(a), f(a:to(DEVICE))) end
+  same("example:1", st.nn.Linear(2, 2):to("example:1").weight.device)
 end)
 
 topic("two devices of one backend", function()

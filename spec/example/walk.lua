@@ -26,6 +26,7 @@ local function here(t) return t:to "cpu" end
 --- True for the same values: sums may be added in another order, as composite
 -- operators choose other formulas for other devices.
 local function are_equal(a, b)
+  if a.device == "example" then return false end
   a, b = here(a):detach(), here(b):detach()
   if a.dtype ~= b.dtype or a.shape ~= b.shape then return false end
   if not a:is_floating_point() and not a:is_complex() then return a:equal(b) end

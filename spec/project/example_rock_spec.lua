@@ -24,6 +24,7 @@ local TOPICS = {
   "what fails for memory changes nothing", "a device by name",
   "there and back", "an addition on the device", "expressions on the device",
   "fused expressions are one loop", "gradients on the device",
+  "what a review found",
   "two devices of one backend", "a kernel that inherits a meta function",
   "the rest through the CPU and back",
   "what touches elements does it on the CPU", "views and subscripts",

@@ -7,10 +7,14 @@
 
 #include "grad/record/record.h"
 
-st_recorded_kind st__recorded_kind(const st_op *op) {
+st_recorded_kind st__recorded_kind(const st_op *op, st_device device) {
   const st_kernel_facts cpu = st__kernel_facts(op, "CPU");
   const st_kernel_facts meta = st__kernel_facts(op, "Meta");
   const st_kernel_facts grad = st__kernel_facts(op, "AutogradCPU");
+  if (device > ST_DEVICE_META &&
+      st__kernel_facts(op, st__device_key(device)).is_owned) {
+    return ST_RECORDED_LEAF;
+  }
   if (cpu.is_implicit && grad.is_implicit) {
     return cpu.is_owned ? ST_RECORDED_OPAQUE : ST_RECORDED_COMPOSITE;
   }

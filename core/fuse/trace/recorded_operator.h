@@ -8,12 +8,13 @@
 #include "op/row/op.h"
 
 /* An operator with a kernel that is not built in, such as a Lua function, is
- * OPAQUE. */
+ * OPAQUE. One that a library has a kernel of for the device, as devices do, is a
+ * LEAF, also if it is composite. */
 typedef enum st_recorded_kind {
   ST_RECORDED_COMPOSITE, ST_RECORDED_LEAF, ST_RECORDED_OPAQUE
 } st_recorded_kind;
 
-st_recorded_kind st__recorded_kind(const st_op *op);
+st_recorded_kind st__recorded_kind(const st_op *op, st_device device);
 /* Its name in messages: without "aten::". */
 const char *st__recorded_name(const st_op *op);
 /* The functional operator of an in-place one, with the same overload and

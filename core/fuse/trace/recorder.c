@@ -463,7 +463,7 @@ static st_status intercept(st_recorder *r, pending_call *w,
     return refuse(r, "it changes the shape of a tensor in place");
   }
   if (writes > 0) return refuse(r, "it writes with out=");
-  const st_recorded_kind kind = st__recorded_kind(w->call->op);
+  const st_recorded_kind kind = st__recorded_kind(w->call->op, r->device);
   if (kind == ST_RECORDED_OPAQUE) {
     return refuse(r, "it calls an operator of a library");
   }

@@ -1,5 +1,5 @@
-/* Checks of the outputs of a pass; conversion of gradients to the shape and
- * dtype of their inputs.
+/* Checks of the outputs of a pass; conversion of gradients to the shape, dtype
+ * and device of their inputs.
  */
 
 #include "grad/engine/validate_grad.h"
@@ -61,8 +61,12 @@ st_status st__validate_grad(const st_node *n, int i, st_tensor **t) {
     }
     ST_TRY(sum_to(m, t));
   }
-  if ((*t)->dtype == m->dtype) return ST_OK;
-  return replace(t, ST_OP_to_dtype, (st_value[]){st__of_int(m->dtype)}, 1);
+  if ((*t)->dtype != m->dtype) {
+    ST_TRY(replace(t, ST_OP_to_dtype, (st_value[]){st__of_int(m->dtype)}, 1));
+  }
+  if ((*t)->device == m->device) return ST_OK;
+  return replace(t, ST_OP_to_prim_Device,
+                 (st_value[]){st__of_int(m->device)}, 1);
 }
 
 st_status st__check_root(const st_tensor *t, const st_tensor *grad, int i) {

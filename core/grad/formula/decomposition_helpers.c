@@ -46,7 +46,7 @@ static st_tensor *diagonal(st_op_scope *c, const st_tensor *t) {
 static void check_phases(st_op_scope *c, const st_tensor *t,
                          const char *name) {
   if (!st__scope_ok(c) || !st__is_complex(t->dtype) ||
-      !st__is_cpu(t)) {
+      !st__has_elements(t)) {
     return;
   }
   const st_tensor *imag = st__apply1(c, ST_OP_imag, t);

@@ -30,7 +30,8 @@ static void metadata_free(st_input_metadata *m) {
 }
 
 bool st__metadata_matches(const st_input_metadata *m, const st_tensor *t) {
-  return m->dtype == t->dtype && st__has_sizes(t, m->ndim, m->sizes);
+  return m->dtype == t->dtype && m->device == t->device &&
+         st__has_sizes(t, m->ndim, m->sizes);
 }
 
 /* -- Hooks ---------------------------------------------------------------- */

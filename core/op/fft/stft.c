@@ -328,7 +328,7 @@ static st_tensor *add_frames(st_op_scope *c, const frames *f,
 
 static void check_envelope(st_op_scope *c, const st_tensor *envelope) {
   if (!st__scope_ok(c) || envelope->numel == 0 ||
-      !st__is_cpu(envelope)) {
+      !st__has_elements(envelope)) {
     return;
   }
   const st_tensor *least = st__apply1(

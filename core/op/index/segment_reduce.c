@@ -103,8 +103,9 @@ static const st_tensor *boundaries(st_op_scope *c, const segments *s) {
     t = st__apply_with(c, ST_OP_constant_pad_nd, t, st__of_ints(pad, 2));
   }
   t = st__apply1(c, ST_OP_contiguous, t);
-  if (s->is_checked && st__scope_ok(c) && st__is_cpu(t)) {
-    c->status = check_boundaries(s, t);
+  if (s->is_checked && st__scope_ok(c) && st__has_elements(t)) {
+    const st_tensor *here = st__scope_here(c, t);
+    if (st__scope_ok(c)) c->status = check_boundaries(s, here);
   }
   return t;
 }

@@ -63,12 +63,9 @@ static st_status check_classes(const class_loss *k) {
 
 /* True if an element of mask is true, or if mask cannot be read. */
 static bool any(st_op_scope *c, const st_tensor *mask) {
-  st_value v;
-  if (!st__scope_ok(c) || !st__is_cpu(mask)) return true;
-  const st_tensor *one = st__apply1(c, ST_OP_any, mask);
-  if (!st__scope_ok(c)) return true;
-  c->status = st__invoke(ST_OP_item, 1, (st_value[]){st__of_tensor(one)}, &v);
-  return !st__scope_ok(c) || v.u.i != 0;
+  if (!st__scope_ok(c) || !st__has_elements(mask)) return true;
+  const bool is_one = st__scope_is_true(c, st__apply1(c, ST_OP_any, mask));
+  return !st__scope_ok(c) || is_one;
 }
 
 static st_tensor *masked(st_op_scope *c, const st_tensor *t,
@@ -350,9 +347,9 @@ ST_BOXED(st__box_binary_cross_entropy_each) {
                           rets);
 }
 
-/* Checks that self is in [0, 1]; only CPU tensors can be read. */
+/* Checks that self is in [0, 1]. */
 static void check_range(st_op_scope *c, const st_tensor *self) {
-  if (!st__scope_ok(c) || !st__is_cpu(self)) return;
+  if (!st__scope_ok(c) || !st__has_elements(self)) return;
   const st_tensor *inside = st__apply2(
     c, ST_OP_logical_and,
     st__apply_with(c, ST_OP_ge_Scalar, self, st__of_int(0)),

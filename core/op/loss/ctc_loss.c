@@ -392,16 +392,14 @@ static st_tensor *without_infinity(st_op_scope *c, st_tensor *loss) {
 /* The mean over the batch of the losses per label. */
 static st_tensor *mean(st_op_scope *c, const st_tensor *loss,
                        st_ints lengths) {
-  const int64_t n = lengths.n;
-  const st_tensor *t = full(c, loss, 1, &n, 1);
-  if (st__scope_ok(c) && st__has_elements(t)) {
-    for (int64_t i = 0; i < n; i++) {
-      if (lengths.p[i] > 1) doubles(t)[i] = (double)lengths.p[i];
-    }
-  }
+  double *divisor;
+  st_tensor *table = st__new_cpu_vector(c, ST_FLOAT64, lengths.n, &divisor);
   if (!st__scope_ok(c)) return NULL;
-  t = st__apply2(c, ST_OP_div_Tensor, loss, st__apply_to(c, t, loss->dtype));
-  return st__apply1(c, ST_OP_mean, t);
+  for (uint32_t i = 0; i < lengths.n; i++) {
+    divisor[i] = lengths.p[i] > 1 ? (double)lengths.p[i] : 1;
+  }
+  const st_tensor *t = st__to_device_of(c, table, loss->dtype, loss);
+  return st__apply1(c, ST_OP_mean, st__apply2(c, ST_OP_div_Tensor, loss, t));
 }
 
 static st_status run(const st_tensor *log_probs, const st_tensor *targets,

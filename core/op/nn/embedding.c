@@ -7,7 +7,9 @@
 #include "op/nn/spatial.h"
 
 void st__check_rows(st_op_scope *c, const st_tensor *at, int64_t rows) {
-  if (!st__scope_ok(c) || !st__is_cpu(at)) return;
+  if (!st__scope_ok(c) || !st__has_elements(at)) return;
+  at = st__scope_here(c, at);
+  if (!st__scope_ok(c)) return;
   const int64_t *p = (const int64_t *)st__data(at);
   for (int64_t i = 0; st__scope_goes_on_at(c, i) && i < at->numel; i++) {
     if (p[i] >= 0) continue;

@@ -95,13 +95,9 @@ static st_status add_kernels(st_key key) {
 
 st_status st__backend_register(st_device kind, const char *name,
                                const st_backend *backend) {
-  static const char *const keys[ST_DEVICE_COUNT] = {
-    [ST_DEVICE_PRIVATEUSE1] = "PrivateUse1",
-    [ST_DEVICE_PRIVATEUSE2] = "PrivateUse2",
-    [ST_DEVICE_PRIVATEUSE3] = "PrivateUse3"};
   ST_TRY(st__backend_add(kind, name, backend));
-  const st_key key = st__key_parse(keys[kind]);
+  const st_key key = st__key_parse(st__device_key(kind));
   ST_TRY(add_kernels(key));
   if (backend->compile) ST_TRY(add_rows(kind, key));
-  return st__default_fallback(keys[kind], st__cpu_fallback, DEBUG);
+  return st__default_fallback(st__device_key(kind), st__cpu_fallback, DEBUG);
 }

@@ -205,6 +205,10 @@ st_status st__library_implement_structured(st_library *lib, const char *name,
   if (!s->impl) {
     return st__fail(ST_BAD_VALUE, "a structured operator needs impl");
   }
+  if (strncmp(st__library_key(lib), "PrivateUse", 10) != 0) {
+    return st__fail(ST_BAD_VALUE, "the key of the library must be PrivateUse1, "
+                    "2 or 3, not '%s'", st__library_key(lib));
+  }
   ST_TRY(find_row(name, &id));
   ST_TRY(new_extension(s, &e));
   e->row = *st__op_row(id);

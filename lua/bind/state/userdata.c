@@ -133,8 +133,9 @@ bool st__is_callable(st__state *h, lua_State *L, int idx) {
   const st__tensor_ud *ud = st__testudata(h, L, idx, ST_UD_TENSOR);
   if (ud && ud->t) return false; /* its __call raises */
   if (!luaL_getmetafield(L, idx, "__call")) return false; /* [+0|1] */
+  const bool is_function = lua_isfunction(L, -1);
   lua_pop(L, 1);                                          /* [-1] */
-  return true;
+  return is_function;
 }
 
 void st__check_callable(st__state *h, lua_State *L, int idx,

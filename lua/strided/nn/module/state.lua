@@ -3,11 +3,12 @@
 --
 -- @module strided.nn.module.state
 
+local core = require "strided.core"
 local st = require "strided"
 local options = require "strided.option.options"
 local raise = require "strided.argument.caller_error"
 
-local try = require "strided.core".try
+local try = core.try
 
 local concat, getmetatable, ipairs, is_tensor, next, no_grad, pairs, rawequal,
   rawset, setmetatable, sort, tostring, type = table.concat, getmetatable,
@@ -243,7 +244,10 @@ return function(Module, tools)
         raise("to: '%s' is a memory format; write to {memory_format = \"%s\"}",
               what, what)
       end
-      local is_device = what == "cpu" or what == "meta"
+      local is_device = what:find "^[%l_]+%d?:%d+$" ~= nil
+      for _, name in ipairs(core.devices()) do
+        is_device = is_device or name == what
+      end
       o = {[is_device and "device" or "dtype"] = what}
     end
     o = options("to", o, TO)
