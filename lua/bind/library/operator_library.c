@@ -123,6 +123,7 @@ static int transact(lua_State *L) {
   st__state *h = st__state_of(L);
   library *l = check_library(L);
   lua_settop(L, 2);
+  st__check_callable(h, L, 2, "body");
   st__check_body(h, L, "library");
   lua_pushvalue(L, 1);                                   /* [+1] */
   const int status = st__run_body(h, L, 1, 0);           /* [-2, +0|1] */

@@ -33,8 +33,6 @@ fraction.
   float16
   > (t + 1.5).dtype, (t + 1).dtype
   float32	int64
-  > st.result_type("uint8", "int8")
-  int16
 
 Sums of integers are int64; division of integers gives floats.
 
