@@ -8,8 +8,8 @@
 #include "op/row/op.h"
 
 /* An operator with a kernel that is not built in, such as a Lua function, is
- * OPAQUE. One that a library has a kernel of for the device is a LEAF, also if it
- * is composite. */
+ * OPAQUE. One that a library has a kernel of for the device is a LEAF, even if
+ * it is composite. */
 typedef enum st_recorded_kind {
   ST_RECORDED_COMPOSITE, ST_RECORDED_LEAF, ST_RECORDED_OPAQUE
 } st_recorded_kind;
