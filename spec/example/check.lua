@@ -328,6 +328,10 @@ topic("what a review found", function()
         st.tensor({-2}, DEVICE))
   fails("range from 0 to 1", st.binary_cross_entropy,
         st.tensor({2.5}, DEVICE), st.tensor({1}, DEVICE):float())
+  -- one tensor for several arguments
+  local m, o = st.zeros({2}, DEVICE), st.ones({2, 3}, DEVICE)
+  fails("shares memory", st.aminmax, o, {dim = 2, min = m, max = m})
+  fails("out is an input", st.sum, o, 1, {out = o})
   -- fused functions that convert, and operators with kernels of their own
   local f = st.fuse(function(a) return a:to "float64" * 2 + a:dot(a) end)
   local a = floats {1, 2}

@@ -111,7 +111,8 @@ describe("A recorded function", function()
   it("is recorded, but for few calls", function()
     assert.is_true(counters.calls > 20000 / STEP)
     assert.is_true(counters.fused > counters.calls / 5)
-    assert.is_true(counters.refused < counters.calls / 20)
+    assert.is_true(counters.refused < -- 1 of 25; a part of them may have more
+                   counters.calls / (STEP > 1 and 15 or 20))
     assert.is_true(counters.failed > 1000 / STEP)
     if os.getenv "STRIDED_REPORT" then recorded.report(counters) end
   end)

@@ -189,18 +189,6 @@ static void arg_specs_of(const st_scheduler *b, st_arg_spec *out) {
   }
 }
 
-/* True if the call makes its result on a device that it names: fake tensors
- * have another. */
-static bool names_device(const st_graph_node *c) {
-  for (int i = 0; i < c->schema->nargs; i++) {
-    if (c->schema->args[i].type == ST_TYPE_DEVICE &&
-        c->args[i].value.tag == ST_TAG_INT) {
-      return true;
-    }
-  }
-  return false;
-}
-
 /* True if a library has a kernel of its own for the device of the recording. */
 static bool has_own_kernel(const st_scheduler *b, const st_op *op) {
   const st_device d = b->r->device;
@@ -215,7 +203,7 @@ static st_status is_fusible(st_scheduler *b, int call, bool *is_pointwise) {
   st_arg_spec specs[ST_GRAPH_INPUTS];
   st_graph *g = NULL;
   *is_pointwise = b->checks[call] = false;
-  if (!may_be_pointwise(c) || !has_broadcast_sizes(b, c) || names_device(c) ||
+  if (!may_be_pointwise(c) || !has_broadcast_sizes(b, c) ||
       has_own_kernel(b, c->op)) {
     return ST_OK;
   }

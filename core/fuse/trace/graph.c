@@ -295,6 +295,27 @@ static st_status call_wrapped(const st_graph_node *n, st_value *args,
   return status;
 }
 
+static bool has_fake(const st_graph_node *n, const st_value *args) {
+  for (int i = 0; i < n->schema->nargs; i++) {
+    const st_tensors all = st__tensors_in(&args[i]);
+    for (uint32_t k = 0; k < all.n; k++) {
+      if (all.p[k] && st__is_meta(all.p[k])) return true;
+    }
+  }
+  return false;
+}
+
+/* A call that names the device of its result was recorded with that of the
+ * recording; on fake tensors it makes fake ones. */
+static void follow_fakes(const st_graph_node *n, st_value *args) {
+  for (int i = 0; i < n->schema->nargs; i++) {
+    if (n->schema->args[i].type == ST_TYPE_DEVICE &&
+        args[i].tag == ST_TAG_INT && has_fake(n, args)) {
+      args[i] = st__of_int(ST_DEVICE_META);
+    }
+  }
+}
+
 static st_status call_node(const run *r, const st_graph_node *n) {
   st_value args[ST_MAX_ARGS], rets[ST_MAX_ARGS];
   int at = n->result;
@@ -304,6 +325,7 @@ static st_status call_node(const run *r, const st_graph_node *n) {
       ST_TRY(read_number(r, n, i, &args[i]));
     }
   }
+  follow_fakes(n, args);
   ST_TRY(call_wrapped(n, args, rets));
   for (int i = 0; i < n->schema->nrets; i++) {
     if (n->schema->rets[i].type != ST_TYPE_TENSOR) {

@@ -3,8 +3,8 @@
  *
  * Note [The CPU fallback]
  * Arguments on the device are copied to the CPU, the operator is called, and
- * what it wrote and returns is copied back. A result that is a written argument
- * is that argument. Views of an argument cannot be made this way; view
+ * what it wrote and returns is copied back. One tensor that is several arguments
+ * has one copy. A result that is a written argument is that argument. Views of an argument cannot be made this way; view
  * operators have kernels for any device, and do not get here. An argument that
  * names the device names the CPU meanwhile. Random numbers are drawn from the
  * generator that the call would use on the CPU, and so are the same.
@@ -77,8 +77,23 @@ static bool holds_tensors(const st_value *v) {
   return v->tag == ST_TAG_TENSOR || v->tag == ST_TAG_TENSORS;
 }
 
+/* The copy of a tensor that an argument before i is, too; NULL if none is. */
+static const st_tensor *copy_before(const fallback *f, int i,
+                                    const st_tensor *t) {
+  for (int k = 0; k < i; k++) {
+    if (st__to_tensor(&f->args[k]) == t) return st__to_tensor(&f->here[k]);
+  }
+  return NULL;
+}
+
 static st_status bring(fallback *f, int i) {
   const st_value *arg = &f->args[i];
+  const st_tensor *t = st__to_tensor(arg);
+  const st_tensor *known = t ? copy_before(f, i, t) : NULL;
+  if (known) {
+    const st_value same = st__of_tensor(known);
+    return st__value_copy(&same, &f->here[i]);
+  }
   if (holds_tensors(arg)) {
     ST_TRY(st__value_copy(arg, &f->here[i]));
     return move_all(&f->here[i], ST_DEVICE_CPU);

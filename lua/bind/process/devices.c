@@ -13,8 +13,8 @@ static st_device check_device(st__state *h, lua_State *L, int idx) {
   if (st__to_device(L, idx, &device)) return device;
   st__describe_value(h, L, idx, got, sizeof got);
   st__describe_devices(devices, sizeof devices);
-  st__error(h, L, ST_BAD_TYPE, "argument 'device' must be a device, got %s%s",
-            got, devices);
+  st__argument_error(h, L, ST_BAD_TYPE, "argument 'device' must be a device, "
+                     "got %s%s", got, devices);
   return ST_DEVICE_CPU;
 }
 
