@@ -3,12 +3,12 @@
  *
  * Note [The CPU fallback]
  * Arguments on the device are copied to the CPU, the operator is called, and
- * what it wrote and returns is copied back. One tensor that is several arguments
- * has one copy. A result that is a written argument is that argument. Views of
- * an argument cannot be made this way; view operators have kernels for any
- * device, and do not get here. An argument that names the device names the CPU
- * meanwhile. Random numbers are drawn from the generator that the call would use
- * on the CPU, and so are the same.
+ * what it wrote and returns is copied back. One tensor that is several
+ * arguments has one copy. A result that is a written argument is that argument.
+ * Views of an argument cannot be made this way; view operators have kernels for
+ * any device, and do not get here. An argument that names the device names the
+ * CPU meanwhile. Random numbers are drawn from the generator that the call
+ * would use on the CPU, and so are the same.
  */
 
 #include "op/device/device.h"
