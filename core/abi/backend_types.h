@@ -107,6 +107,7 @@ typedef struct st_backend {
   /* A block of nbytes > 0: an address or any other handle but NULL, which the
    * engine only passes back. NULL: out of memory. */
   void *(*allocate)(void *ctx, int device, size_t nbytes);
+  /* May be called while work that uses the block still runs. */
   void (*free)(void *ctx, int device, void *block, size_t nbytes);
   /* Copies nbytes > 0 that do not overlap. One place at least is on a device
    * of the backend; the other is on one of them, too, or on the CPU. */
@@ -127,7 +128,7 @@ typedef struct st_backend {
   st_status (*compile)(void *ctx, const st_expression *e, void **code);
   /* Runs it on a device over the elements of a plan (strided_plan.h), whose
    * operands are on that device; a 0-dim input may be on the CPU, to be read by
-   * st_plan_get. */
+   * st_plan_get. The plan and params are valid during the call. */
   st_status (*run)(void *ctx, int device, void *code, const st_plan *plan,
                    const st_scalar *params);
   void (*release)(void *ctx, void *code);

@@ -4,10 +4,11 @@
  * Only the extension that registered a device can access its memory. A block is
  * a handle, which need not be an address of the process; the engine stores it
  * as the data of a storage and passes it back, with an offset in bytes. So the
- * data of a tensor (st__data) is only for the CPU. Operators that access
- * elements have kernels for CPU and Meta only, which check the devices of their
- * arguments; all other code accesses elements by copying to the CPU through the
- * dispatcher.
+ * data of a tensor (st__data) is only for the CPU. Kernels of the CPU check the
+ * devices of their arguments, iterators of other devices do not run on the CPU,
+ * and other code reads elements of a copy: st__copy and st__clone copy to, from
+ * and within devices with a backend (Note [Copies between devices]); a scope
+ * reads by st__scope_here.
  */
 #ifndef ST_TENSOR_DEVICE_H
 #define ST_TENSOR_DEVICE_H
