@@ -188,20 +188,29 @@ static inline void st_store_bf(char *p, const float *from) {
 
 /* -- One operand, one tile ------------------------------------------------ */
 
+/* Elements that are not converted are gathered and scattered in the loop over
+ * the tiles, the others behind a call. */
+
 /* The floats that a block holds of a tile. */
 static inline int64_t st_floats_of(st_tile w, int elem) {
   return w.m0 * w.m1 * (elem >= ST_ELEM_c2 ? 2 : 1);
 }
 
-static void st_gather(char *block, const char *p, st_tile w, int elem) {
+ST_SHARED static void st_gather_floats(char *block, const char *p, st_tile w,
+                                       int elem) {
+  const int64_t size = st_memory_size[elem];
+  _Alignas(4) char raw[ST_BLOCK_BYTES / 2];
+  const bool dense = st_is_dense(w, size);
+  if (!dense && size == 1) st_gather1(raw, p, w);
+  if (!dense && size == 2) st_gather2(raw, p, w);
+  if (!dense && size == 4) st_gather4(raw, p, w);
+  st_widen((float *)block, dense ? p : raw, st_floats_of(w, elem), elem);
+}
+
+static inline void st_gather(char *block, const char *p, st_tile w, int elem) {
   const int64_t size = st_memory_size[elem];
   if (elem >= ST_ELEM_f2) {
-    _Alignas(4) char raw[ST_BLOCK_BYTES / 2];
-    const bool dense = st_is_dense(w, size);
-    if (!dense && size == 1) st_gather1(raw, p, w);
-    if (!dense && size == 2) st_gather2(raw, p, w);
-    if (!dense && size == 4) st_gather4(raw, p, w);
-    st_widen((float *)block, dense ? p : raw, st_floats_of(w, elem), elem);
+    st_gather_floats(block, p, w, elem);
     return;
   }
   if (st_has_rows(w, size)) {
@@ -219,17 +228,9 @@ static void st_gather(char *block, const char *p, st_tile w, int elem) {
   }
 }
 
-static void st_scatter(char *p, const char *block, st_tile w, int elem) {
+static void st_scatter_bits(char *p, const char *block, st_tile w,
+                            int elem) {
   const int64_t size = st_memory_size[elem];
-  _Alignas(4) char raw[ST_BLOCK_BYTES / 2];
-  if (elem >= ST_ELEM_f2) {
-    const bool dense = st_is_dense(w, size);
-    st_narrow(dense ? p : raw, (const float *)block, st_floats_of(w, elem),
-              elem);
-    if (dense) return;
-    block = raw;
-    elem = size == 1 ? ST_ELEM_1 : size == 2 ? ST_ELEM_2 : ST_ELEM_4;
-  }
   if (st_has_rows(w, size)) {
     for (int64_t j = 0; j < w.m1; j++) {
       memcpy(p + j * w.s1, block + j * w.m0 * size, (size_t)(w.m0 * size));
@@ -243,6 +244,24 @@ static void st_scatter(char *p, const char *block, st_tile w, int elem) {
     case ST_ELEM_8: st_scatter8(p, block, w); break;
     default: st_scatter16(p, block, w);
   }
+}
+
+ST_SHARED static void st_scatter_floats(char *p, const char *block, st_tile w,
+                                        int elem) {
+  const int64_t size = st_memory_size[elem];
+  _Alignas(4) char raw[ST_BLOCK_BYTES / 2];
+  const bool dense = st_is_dense(w, size);
+  st_narrow(dense ? p : raw, (const float *)block, st_floats_of(w, elem),
+            elem);
+  if (dense) return;
+  st_scatter_bits(p, raw, w,
+                  size == 1 ? ST_ELEM_1 : size == 2 ? ST_ELEM_2 : ST_ELEM_4);
+}
+
+static inline void st_scatter(char *p, const char *block, st_tile w,
+                              int elem) {
+  if (elem >= ST_ELEM_f2) st_scatter_floats(p, block, w, elem);
+  else st_scatter_bits(p, block, w, elem);
 }
 
 /* -- The driver ----------------------------------------------------------- */
