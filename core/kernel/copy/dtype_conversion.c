@@ -73,16 +73,31 @@ static inline uint64_t f32_to_u64_x86(float f) {
   ST_BLOCK_LOOP(dst##_##src, f4_##src##_body, 2, ST_ELEM_##dst, ST_ELEM_##src)
 #define CONVERT_FROM_HALF(src, dst) \
   ST_BLOCK_LOOP(dst##_##src, dst##_f4_body, 2, ST_ELEM_##dst, ST_ELEM_##src)
+/* To and from float32 there is nothing else to do: b are the bytes of the tag.
+ */
+#define CONVERT_FLOATS(tag, b)                                               \
+  static void f4_##tag##_body(char *const *p, int64_t n, const void *ctx) {  \
+    (void)ctx;                                                               \
+    st_widen((float *)p[0], p[1], n, ST_ELEM_##tag);                         \
+  }                                                                          \
+  static void tag##_f4_body(char *const *p, int64_t n, const void *ctx) {    \
+    (void)ctx;                                                               \
+    st_narrow(p[0], (const float *)p[1], n, ST_ELEM_##tag);                  \
+  }                                                                          \
+  ST_BLOCK_LOOP(f4_##tag, f4_##tag##_body, 2, ST_ELEM_f4, ST_ELEM_##b)       \
+  ST_BLOCK_LOOP(tag##_f4, tag##_f4_body, 2, ST_ELEM_##b, ST_ELEM_f4)
 #define CONVERT_HALVES(dst, src) \
   ST_BLOCK_LOOP(dst##_##src, f4_f4_body, 2, ST_ELEM_##dst, ST_ELEM_##src)
 
 /* M(x, tag) for every dtype except the half types; SIGNED: and but uint16 to
  * uint64. Those convert as the signed dtypes of their size wherever bits are
  * only copied, extended by a sign or dropped, and for tests of zero. */
-#define EACH_SIGNED(M, x)                                                    \
-  M(x, u1) M(x, i1) M(x, i2) M(x, i4) M(x, i8) M(x, f4) M(x, f8) M(x, c4)    \
-  M(x, c8) M(x, b1)
-#define EACH(M, x) EACH_SIGNED(M, x) M(x, u2) M(x, u4) M(x, u8)
+#define EACH_BUT_f4(M, x)                                                    \
+  M(x, u1) M(x, i1) M(x, i2) M(x, i4) M(x, i8) M(x, f8) M(x, c4) M(x, c8)    \
+  M(x, b1)
+#define EACH_UNSIGNED(M, x) M(x, u2) M(x, u4) M(x, u8)
+#define EACH_SIGNED(M, x) EACH_BUT_f4(M, x) M(x, f4)
+#define EACH(M, x) EACH_SIGNED(M, x) EACH_UNSIGNED(M, x)
 
 EACH_SIGNED(CONVERT, u1)
 EACH_SIGNED(CONVERT, i1)
@@ -106,13 +121,14 @@ CONVERT_FROM_HALF(f2, u4)
 CONVERT_FROM_HALF(f2, u8)
 CONVERT_FROM_HALF(bf, u4)
 CONVERT_FROM_HALF(bf, u8)
-EACH(CONVERT_TO_HALF, f2)
-EACH(CONVERT_TO_HALF, bf)
-EACH_SIGNED(CONVERT_FROM_HALF, f2)
-EACH_SIGNED(CONVERT_FROM_HALF, bf)
+#define CONVERT_REDUCED(tag, b)                                              \
+  EACH_BUT_f4(CONVERT_TO_HALF, tag) EACH_UNSIGNED(CONVERT_TO_HALF, tag)      \
+  EACH_BUT_f4(CONVERT_FROM_HALF, tag)                                        \
+  CONVERT_FLOATS(tag, b)
+CONVERT_REDUCED(f2, 2)
+CONVERT_REDUCED(bf, 2)
 #define CONVERT_FLOAT8(a, tag, conversion)                                   \
-  EACH(CONVERT_TO_HALF, tag)                                                 \
-  EACH_SIGNED(CONVERT_FROM_HALF, tag)                                        \
+  CONVERT_REDUCED(tag, 1)                                                    \
   CONVERT_FROM_HALF(tag, u4) CONVERT_FROM_HALF(tag, u8)                      \
   CONVERT_HALVES(tag, f2) CONVERT_HALVES(tag, bf)                            \
   CONVERT_HALVES(f2, tag) CONVERT_HALVES(bf, tag)                            \
