@@ -269,6 +269,8 @@ static double load_float(st_dtype d, const void *p) {
 }
 
 st_scalar st__scalar_load(st_dtype d, const void *p) {
+  if (d == ST_FLOAT32) return st__scalar_float(LOAD(float)); /* most are */
+  if (d == ST_FLOAT64) return st__scalar_float(LOAD(double));
   const st_dtype part = st__real_dtype(d);
   ST_ASSERT(st__is_tensor_dtype(d));
   if (d == ST_BOOL) return st__scalar_bool(LOAD(uint8_t) != 0);

@@ -45,7 +45,7 @@ bool st__is_device(int64_t number) {
          number / ST_DEVICE_STEP < count(&devices[kind]);
 }
 
-st_status st__read_device(int64_t number, st_device *out) {
+st_status st__read_any_device(int64_t number, st_device *out) {
   if (!st__is_device(number)) {
     return st__fail(ST_BAD_VALUE, "there is no device number %" PRId64,
                     number);

@@ -24,7 +24,12 @@ bool st__device_parse(const char *name, st_device *out);
 /* False for a number that is no device, also of a device that is not there. */
 bool st__is_device(int64_t number);
 /* BAD_VALUE unless st__is_device. */
-st_status st__read_device(int64_t number, st_device *out);
+st_status st__read_any_device(int64_t number, st_device *out);
+static inline st_status st__read_device(int64_t number, st_device *out) {
+  if (number != ST_DEVICE_CPU) return st__read_any_device(number, out);
+  *out = ST_DEVICE_CPU;
+  return ST_OK;
+}
 /* The k-th device that can be used: the CPU, Meta, and those of backends. False
  * past the last. */
 bool st__nth_device(int k, st_device *out);

@@ -174,9 +174,10 @@ static inline bool st__is_wrapped(const st_tensor *t) {
 static inline bool st__is_meta(const st_tensor *t) {
   return t->device == ST_DEVICE_META;
 }
-/* False for a tensor without strides: Note [Layouts of extensions]. */
+/* False for a tensor without strides: Note [Layouts of extensions]. It has the
+ * key of its layout instead of that of dense tensors. */
 static inline bool st__is_strided(const st_tensor *t) {
-  return !t->storage->layout;
+  return t->keys & ST_BIT(ST_FUNC_Dense);
 }
 /* Note [Elements that are not there]
  * A tensor on the meta device has no elements. What a kernel does without them
