@@ -27,10 +27,11 @@ ST_API bool st_layout_parse(const char *name, st_layout *out);
  * with a dispatch key for each backend ("SparseCPU"), or "SparseCsr", for the
  * CPU only. Kernels are registered for this dispatch key, as is a fallback
  * (st_library_fallback); they also get calls in which some of the arguments are
- * strided. Factories that take an argument `layout` find the kernel by it. Must
- * precede the first tensor. Layouts with the same f may share a key: a kernel
- * asks st_tensor_layout. f is used until the process exits. BAD_STATE when the
- * name or the key is taken, BAD_VALUE for another key or an invalid name. */
+ * strided. empty finds the kernel by its argument `layout`; zeros, ones, full
+ * and new_* with this argument call it, and then zero_ or fill_. Must precede
+ * the first tensor. Layouts with the same f may share a key: a kernel asks
+ * st_tensor_layout. f is used until the process exits. BAD_STATE when the name
+ * or the key is taken, BAD_VALUE for another key or an invalid name. */
 ST_API st_status st_layout_register(const char *name, const char *key,
                                     const st_layout_functions *f,
                                     st_layout *out);

@@ -7,17 +7,10 @@ require "strided_example"
 local ex = st.ops.example
 st.warnings(false)
 
-local function topic(name, fn)
-  fn()
-  print(name)
-end
+local topics = require "spec.example.topics"
 
-local function same(expected, got)
-  if expected ~= got then
-    error(("expected %s, got %s"):format(tostring(expected), tostring(got)),
-          2)
-  end
-end
+local fails, live, same, topic =
+  topics.fails, topics.live, topics.same, topics.topic
 
 local function same_values(expected, t)
   if type(expected) == "table" then
@@ -27,22 +20,6 @@ local function same_values(expected, t)
   if not expected:equal(t) then
     error(("expected %s, got %s"):format(tostring(expected), tostring(t)), 2)
   end
-end
-
-local function fails(text, fn, ...)
-  local ok, why = pcall(fn, ...)
-  if ok or not tostring(why):find(text, 1, true) then
-    error(("expected a failure with '%s', got %s"):format(text,
-                                                          tostring(why)), 2)
-  end
-end
-
-local function live()
-  if jit then jit.flush() end -- compiled code holds what it has seen
-  for _ = 1, 3 do collectgarbage() end
-  local m = st.memory()
-  return ("%d tensors, %d storages, %d values, %d of the graph"):format(
-    m.tensors.count, m.storages.count, m.values.count, m.graph.count)
 end
 
 local AT = st.tensor {{0, 1, 1}, {1, 0, 2}}
@@ -70,8 +47,9 @@ topic("a layout by name and key", function()
         {layout = "exampel"})
   fails("strided, example_coo", st.empty, {2}, {layout = "exampel"})
   fails("no kernel for SparseCPU", st.empty, {2}, {layout = "example_coo"})
+  fails("no kernel for SparseCPU", st.zeros, 2, {layout = "example_coo"})
   fails("'layout' is 'example_coo', but this operator makes strided tensors",
-        st.zeros, 2, {layout = "example_coo"})
+        st.eye, 2, {layout = "example_coo"})
   fails(NO_KERNEL, t.relu, t)
 end)
 
@@ -178,6 +156,31 @@ topic("a kernel in Lua", function()
   lib:impl("neg", function() return t end)
   fails("it must be strided, got layout 'example_coo'",
         st.softmin, floats(DENSE), 2)
+  lib:close()
+end)
+
+topic("factories of the layout", function()
+  local o = {layout = "example_coo"}
+  local lib, wrong = st.library("aten", "IMPL", "SparseCPU"), nil
+  lib:impl("empty.memory_format", function(size, dtype)
+    return wrong or ex.coo(st.zeros({2, 0}, {dtype = "int64"}),
+                           st.zeros({0}, {dtype = dtype}), size)
+  end)
+  fails("SparseCPU", st.zeros, {2, 3}, o)
+  lib:impl("zero_", function(t) return t end)
+  local t = st.zeros({2, 3}, o)
+  same("example_coo", t.layout)
+  same("float32", t.dtype)
+  same_values(st.zeros(2, 3), t)
+  same("example_coo", st.ones(2):new_zeros({2, 3}, o).layout)
+  same("example_coo", st.empty({2, 3}, o).layout)
+  fails("SparseCPU", st.ones, {2, 3}, o) -- there is no fill_
+  fails("SparseCPU", st.full, {2, 3}, 2.5, o)
+  wrong = st.zeros(2, 3)
+  fails("layout", st.zeros, {2, 3}, o)
+  wrong = coo()
+  fails("shape must be [3, 3]", st.zeros, {3, 3}, o)
+  wrong = nil
   lib:close()
 end)
 

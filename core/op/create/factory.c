@@ -11,9 +11,14 @@
 
 /* -- Options -------------------------------------------------------------- */
 
-st_status st__read_options(const st_value *options, st_options *out) {
+static int64_t layout_of(const st_value *options) {
+  return st__to_int(&options[1], ST_LAYOUT_STRIDED);
+}
+
+/* All but the layout. */
+static st_status read_options(const st_value *options, st_options *out) {
   const int64_t dtype = st__next_int_or(&options, out->dtype);
-  const int64_t layout = st__next_int_or(&options, 0);
+  options++;
   const int64_t device = st__next_int_or(&options, out->device);
   const bool pin_memory = st__next_bool(&options);
   if (!st__is_tensor_dtype(dtype)) {
@@ -21,15 +26,18 @@ st_status st__read_options(const st_value *options, st_options *out) {
                     st__dtype_name((st_dtype)dtype));
   }
   ST_TRY(st__read_device(device, &out->device));
-  if (layout != 0) {
-    return st__fail(ST_BAD_VALUE, "argument 'layout' is '%s', but this "
-                    "operator makes strided tensors", st__layout_name(layout));
-  }
   if (pin_memory) {
     return st__fail(ST_BAD_VALUE, "pin_memory is not supported");
   }
   out->dtype = (st_dtype)dtype;
   return ST_OK;
+}
+
+st_status st__read_options(const st_value *options, st_options *out) {
+  ST_TRY(read_options(options, out));
+  return layout_of(options) == ST_LAYOUT_STRIDED ? ST_OK
+    : st__fail(ST_BAD_VALUE, "argument 'layout' is '%s', but this operator "
+               "makes strided tensors", st__layout_name(layout_of(options)));
 }
 
 static st_options default_options(void) {
@@ -214,17 +222,55 @@ static st_status finish(st_status made, st_tensor *t, const st_scalar *s,
 
 /* -- Factories with a size ------------------------------------------------ */
 
+static const st_scalar zero = {ST_SCALAR_INT, {.i = 0}};
+static const st_scalar one = {ST_SCALAR_INT, {.i = 1}};
+
+static bool is_in_layout(const st_tensor *t, st_ints size, st_options o,
+                         int64_t layout) {
+  return t->storage->layout == layout && t->dtype == o.dtype &&
+         t->device == o.device && st__has_sizes(t, (int)size.n, size.p);
+}
+
+static st_status fill_in_layout(st_tensor *t, const st_scalar *s) {
+  st_value ret;
+  const st_value args[] = {st__of_tensor(t),
+                           s ? st__of_scalar(s) : st__none()};
+  if (!s) return ST_OK;
+  ST_TRY(s == &zero ? st__invoke(ST_OP_zero_, 1, args, &ret)
+                    : st__invoke(ST_OP_fill__Scalar, 2, args, &ret));
+  st__value_clear(&ret);
+  return ST_OK;
+}
+
+/* A tensor of an extension's layout, by the layout's kernels of empty, and of
+ * zero_ or fill_. */
+static st_status filled_in_layout(st_ints size, const st_value *options,
+                                  st_options o, const st_scalar *s,
+                                  st_value *ret) {
+  st_tensor *t = NULL;
+  ST_TRY(read_options(options, &o));
+  const st_value args[] = {
+    st__of_ints(size.p, (int)size.n), st__of_int(o.dtype), options[1],
+    st__of_int(o.device), st__none(), st__none()};
+  ST_TRY(st__invoke1(ST_OP_empty_memory_format, 6, args, &t));
+  const st_status status = is_in_layout(t, size, o, layout_of(options))
+    ? fill_in_layout(t, s)
+    : st__fail(ST_BAD_STATE, "the kernel of empty returned a tensor with the "
+               "wrong shape, layout, dtype or device");
+  return finish(status, t, NULL, ret);
+}
+
 static st_status filled(st_ints size, const st_value *options, st_options o,
                         const st_scalar *s, st_value *ret) {
   st_tensor *t = NULL;
+  if (layout_of(options) != ST_LAYOUT_STRIDED) {
+    return filled_in_layout(size, options, o, s, ret);
+  }
   ST_TRY(st__read_options(options, &o));
   const st_status made = st__new_empty(o, (int)size.n, size.p,
                                        ST_FORMAT_CONTIGUOUS, &t);
   return finish(made, t, s, ret);
 }
-
-static const st_scalar zero = {ST_SCALAR_INT, {.i = 0}};
-static const st_scalar one = {ST_SCALAR_INT, {.i = 1}};
 
 static st_status filled_by_default(const st_value *args, const st_scalar *s,
                                    st_value *ret) {

@@ -68,6 +68,20 @@ static bool is_of_outside(st_status status) {
   return status == ST_NO_MEMORY || status == ST_INTERRUPTED;
 }
 
+/* The engine makes a strided tensor, of the same sizes and dtype, in place of
+ * one in a layout that an argument names. True if there is such an argument. */
+static bool take_layout(const st_schema *s, st_value *args) {
+  for (int i = 0; i < s->nargs; i++) {
+    if (s->args[i].type != ST_TYPE_LAYOUT ||
+        st__to_int(&args[i], ST_LAYOUT_STRIDED) == ST_LAYOUT_STRIDED) {
+      continue;
+    }
+    args[i] = st__none();
+    return true;
+  }
+  return false;
+}
+
 /* Tensors of dtype `from` stand for ones of dtype `to`. */
 static void call_as(expected *e, const st_value *args, st_dtype from,
                     st_dtype to) {
@@ -75,7 +89,9 @@ static void call_as(expected *e, const st_value *args, st_dtype from,
   const st_schema *s = e->call.schema;
   memcpy(own, args, (size_t)s->nargs * sizeof *args);
   const bool missed = st__set_missed(false);
+  const bool names_layout = take_layout(s, own);
   e->status = st__fake_arguments_as(&e->fakes, s, own, from, to);
+  e->fakes.has_layouts = e->fakes.has_layouts || names_layout;
   if (e->status == ST_OK) {
     e->status = st__call_engine_kernel(
       &e->call, own, e->device == ST_DEVICE_CPU, e->rets, &e->lacks_sizes);
