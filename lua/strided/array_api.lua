@@ -429,7 +429,14 @@ function info.dtypes(self, given)
   return found
 end
 
-function info.devices() return {"cpu"} end
+--- Those that have elements.
+function info.devices()
+  local found = {}
+  for _, device in ipairs(core.devices()) do
+    if device ~= "meta" then found[#found + 1] = device end
+  end
+  return found
+end
 
 --- What the standard asks a namespace: a table with the methods
 -- `capabilities`, `default_device`, `default_dtypes`, `dtypes` (option `kind`,

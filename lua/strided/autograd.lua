@@ -199,7 +199,7 @@ end
 --- The gradients of component i of y; with options.batch, for all samples in
 -- one backward pass.
 local function row(y, i, inputs, options)
-  local u = st.zeros(y.shape, {dtype = y.dtype})
+  local u = st.zeros(y.shape, {dtype = y.dtype, device = y.device})
   if options.batch then
     u:view {y.shape[1], -1}:select(2, i):fill_(1)
   else
@@ -220,7 +220,7 @@ local function rows_of(y, inputs, options)
     local column = {}
     for i = 1, n do column[i] = rows[i][k] end
     out[k] = n > 0 and st.stack(column, at):reshape(full) or
-             st.zeros(full, {dtype = x.dtype})
+             st.zeros(full, {dtype = x.dtype, device = x.device})
   end
   return out
 end

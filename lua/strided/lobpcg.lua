@@ -72,6 +72,9 @@ end
 
 local function norm(t) return t:norm():item() end
 
+--- The options of a new tensor that is like t.
+local function like(t) return {dtype = t.dtype, device = t.device} end
+
 --- Columns that span what those of U add to those of V, B-orthonormal, and
 -- B-orthogonal to V.
 local function beside(w, U, V)
@@ -82,7 +85,7 @@ local function beside(w, U, V)
       U = orthonormal(w, U)
       if U:numel() == 0 then return U end
       local G = form(w.B, U)
-      local rest = norm(G - st().eye(G.shape[1], {dtype = G.dtype}))
+      local rest = norm(G - st().eye(G.shape[1], like(G)))
       if rest < w.tol * norm(U) * norm(times(w.B, U)) then break end
     end
     local rest = norm(V:mT():matmul(times(w.B, U)))
@@ -276,7 +279,7 @@ local function solve(A, opt, settings)
   if A.ndim == 2 then
     local w = {A = A, B = opt.B, iK = opt.iK}
     for key, value in next, settings do w[key] = value end
-    w.X = opt.X or st().randn({w.m, w.n}, {dtype = A.dtype})
+    w.X = opt.X or st().randn({w.m, w.n}, like(A))
     return iterate(w)
   end
   local shape, E, X = A.shape, {}, {}

@@ -301,7 +301,7 @@ function types.files()
   local st = core.fields or require "strided"
   local ops, files = read_operators(), {}
   local out = emit.head()
-  out[#out + 1] = values.aliases
+  out[#out + 1] = values.aliases()
   classes.returned(out)
   files["strided/values.lua"] = concat(out, "\n")
   for _, name in ipairs(MODULES) do

@@ -472,6 +472,28 @@ describe("A function", function()
   end)
 end)
 
+-- What has a dtype and is no tensor: options, facts of files and of dtypes.
+local NO_TENSOR = {opt = true, o = true, d = true, info = true, none = true,
+                   class = true}
+
+describe("A Lua module", function()
+  it("makes tensors like another one on the device of that one", function()
+    local found, right = {}, 0
+    for _, name in ipairs(files("lua/strided", "%.lua$")) do
+      for options in read(name):gmatch "{([^{}]*)}" do
+        local of = (", " .. options):match "[,{%s]dtype = ([%w_.:()]+)%.dtype"
+        if of and options:find "device = " then
+          right = right + 1
+        elseif of and not NO_TENSOR[of] then
+          found[#found + 1] = ("%s: {%s}"):format(name, options)
+        end
+      end
+    end
+    assert.is_true(right > 20)
+    assert.same({}, found)
+  end)
+end)
+
 describe("The libraries", function()
   it("export names that start with st_, and the module its opener", function()
     if SANITIZED then return end

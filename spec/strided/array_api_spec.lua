@@ -322,7 +322,7 @@ describe("__array_namespace_info__", function()
                  ["data-dependent shapes"] = true, ["max dimensions"] = 64},
                 info:capabilities())
     assert.equal("cpu", info:default_device())
-    assert.same({"cpu"}, info:devices())
+    assert.same({"cpu"}, info:devices()) -- those with elements
     assert.same({["real floating"] = "float32", ["complex floating"] =
                  "complex64", integral = "int64", indexing = "int64"},
                 info.default_dtypes())

@@ -113,9 +113,10 @@ static const st_tensor *boundaries(st_op_scope *c, const segments *s) {
 /* The numbers of the elements of a vector, whose segments hold all of it. */
 static const st_tensor *repeated(st_op_scope *c, const segments *s,
                                  const st_tensor *bounds) {
-  const st_value range[] = {st__of_int(1), st__of_int(s->n + 1)};
+  const st_value range[] = {st__of_int(1), st__of_int(s->n + 1), st__none(),
+                            st__none(), st__of_int(s->data->device)};
   const st_value repeat[] = {
-    st__of_tensor(st__apply(c, ST_OP_arange_start, 2, range)),
+    st__of_tensor(st__apply(c, ST_OP_arange_start, 5, range)),
     st__of_tensor(st__apply1(c, ST_OP_diff, bounds))};
   return st__apply(c, ST_OP_repeat_interleave_self_Tensor, 2, repeat);
 }

@@ -227,9 +227,10 @@ static const st_tensor *companion(st_op_scope *c, const st_tensor *p,
                        st__of_int(0));
   if (!st__scope_ok(c)) return NULL;
   const st_value eye[] = {st__of_int(n - 1), st__of_int(n),
-                          st__of_int(row->dtype)};
+                          st__of_int(row->dtype), st__none(),
+                          st__of_int(row->device)};
   st_tensor *rows[] = {(st_tensor *)(uintptr_t)row,
-                       st__apply(c, ST_OP_eye_m, 3, eye)};
+                       st__apply(c, ST_OP_eye_m, 5, eye)};
   const st_value all = st__of_tensors(rows, 2);
   return st__apply(c, ST_OP_cat, 1, &all);
 }

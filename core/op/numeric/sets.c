@@ -104,11 +104,12 @@ static void set_with_positions(st_op_scope *c, const st_tensor *t,
                                const st_tensor *out[2]) {
   st_tensor *parts[4];
   const st_value unique[] = {st__of_tensor(t), st__of_int(base)};
-  const st_value range[] = {st__of_int(0), st__of_int(t->numel)};
+  const st_value range[] = {st__of_int(0), st__of_int(t->numel), st__none(),
+                            st__none(), st__of_int(t->device)};
   if (is_unique) {
     out[0] = st__apply_flatten(c, t);
     out[1] = st__apply_with(c, ST_OP_add_Scalar,
-                            st__apply(c, ST_OP_arange_start, 2, range),
+                            st__apply(c, ST_OP_arange_start, 5, range),
                             st__of_int(base));
     return;
   }

@@ -158,12 +158,17 @@ static st_status expand_counts(const st_tensor *self, const st_tensor *counts,
     }
   }
   const bool has_elements = st__has_elements(self);
-  ST_TRY(st__tensor_empty(has_elements ? ST_DEVICE_CPU : ST_DEVICE_META,
-                          ST_INT64, 1, &total, ST_FORMAT_CONTIGUOUS, out));
-  if (!has_elements) return ST_OK;
+  st_tensor *t = NULL;
+  if (!has_elements) {
+    return st__tensor_empty(ST_DEVICE_META, ST_INT64, 1, &total,
+                            ST_FORMAT_CONTIGUOUS, out);
+  }
+  ST_TRY(st__tensor_empty(ST_DEVICE_CPU, ST_INT64, 1, &total,
+                          ST_FORMAT_CONTIGUOUS, &t));
   const st_status status = repeat_indices(c, one, n,
-                                          (int64_t *)(void *)st__data(*out));
-  if (status != ST_OK) st__tensor_release(out);
+                                          (int64_t *)(void *)st__data(t));
+  if (status == ST_OK) return st__copy_to_device(&t, self->device, out);
+  st__tensor_release(&t);
   return status;
 }
 

@@ -3,7 +3,6 @@
 
 #include "base/interrupt.h"
 #include "op/create/factory.h"
-#include "op/device/device.h"
 #include "op/row/composite.h"
 
 /* -- Runs of equal elements ----------------------------------------------- */
@@ -330,23 +329,25 @@ static st_status sort_rows(int64_t *a, int64_t *b, int64_t n,
 /* The indices of the rows in sorted order. Elements are compared by their
  * ranks, which have the same dtype for every dtype of rows. */
 static st_tensor *order_rows(st_op_scope *c, const st_tensor *rows, int64_t n) {
-  const int64_t twice[] = {2 * n};
+  int64_t *a;
   const st_value rank_args[] = {st__of_tensor(rows), st__of_bool(true),
                                 st__of_bool(true), st__of_bool(false),
                                 st__of_int(0)};
   st_tensor *ranks[3];
   st__apply_multi(c, ST_OP__unique2, 5, rank_args, 3, ranks);
-  const st_tensor *space = st__scope_new(c, rows, ST_INT64, 1, twice);
   if (!st__scope_ok(c)) return NULL;
-  if (!st__has_elements(rows)) return st__apply_narrow(c, space, 0, 0, n);
+  if (!st__has_elements(rows)) return st__scope_new(c, rows, ST_INT64, 1, &n);
+  const st_tensor *space = st__new_cpu_vector(c, ST_INT64, 2 * n, &a);
   const int64_t *rank = st__scope_snapshot(c, ranks[1]);
   if (!st__scope_ok(c)) return NULL;
-  int64_t *a = (int64_t *)(void *)st__data(space);
   int64_t *found = a;
   c->status = sort_rows(a, a + n, n, rank, n ? ranks[1]->numel / n : 0,
                         &found);
   if (!st__scope_ok(c)) return NULL;
-  return st__apply_narrow(c, space, 0, found == a ? 0 : n, n);
+  st_tensor *order = st__apply_narrow(c, space, 0, found == a ? 0 : n, n);
+  if (!st__is_privateuse(rows)) return order;
+  return st__apply_with(c, ST_OP_to_prim_Device, order,
+                        st__of_int(rows->device));
 }
 
 static st_status unique_dim(st_op_scope *c, const st_tensor *self, int64_t dim,
@@ -375,9 +376,6 @@ static st_status unique_dim(st_op_scope *c, const st_tensor *self, int64_t dim,
 }
 
 ST_BOXED(st__box_unique_dim) {
-  if (st__is_privateuse(args->u.tensor)) {
-    return st__cpu_fallback(call, args, rets);
-  }
   const st_tensor *self = st__next_tensor(&args);
   const int64_t dim = st__next_int(&args);
   runs r = {.n = 0};

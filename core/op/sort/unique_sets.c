@@ -61,11 +61,12 @@ static st_tensor *first_positions(st_op_scope *c, const st_tensor *values,
   const int64_t n = inverse->numel;
   const st_value size[] = {st__of_tensor(inverse),
                            st__of_ints(values->sizes, 1), st__of_int(n)};
-  const st_value range[] = {st__of_int(0), st__of_int(n)};
+  const st_value range[] = {st__of_int(0), st__of_int(n), st__none(),
+                            st__none(), st__of_int(inverse->device)};
   const st_value least[] = {
     st__of_tensor(st__apply(c, ST_OP_new_full, 3, size)), st__of_int(0),
     st__of_tensor(st__apply_flatten(c, inverse)),
-    st__of_tensor(st__apply(c, ST_OP_arange_start, 2, range)),
+    st__of_tensor(st__apply(c, ST_OP_arange_start, 5, range)),
     st__of_text("amin"), st__of_bool(true), st__of_int(base)};
   st_tensor *first = st__apply(c, ST_OP_scatter_reduce_two, 7, least);
   return base == 0 ? first

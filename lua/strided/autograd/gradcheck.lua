@@ -47,8 +47,9 @@ local function composed(vector, t)
   return vector:to(t.dtype)
 end
 
-local function unit(n, i)
-  local v = st.zeros(n, {dtype = "float64"})
+--- A vector of the components of t that is 1 at i, and 0 elsewhere.
+local function unit(t, i)
+  local v = st.zeros(size(t), {dtype = "float64", device = t.device})
   v[i] = 1
   return v
 end
@@ -197,7 +198,7 @@ local function numeric_jacobian(check)
     for k, x in ipairs(check.wanted) do
       for i = 1, size(x) do
         local steps = {}
-        steps[k] = unit(size(x), i)
+        steps[k] = unit(x, i)
         for r, change in ipairs(differences(check, start, steps)) do
           rows[r] = rows[r] or {}
           rows[r][k] = rows[r][k] or {}
@@ -217,7 +218,7 @@ local function backward_jacobian(check, results)
     rows[r] = {}
     for i = 1, size(y) do
       local grads = {}
-      grads[r] = unit(size(y), i)
+      grads[r] = unit(y, i)
       for k, g in ipairs(gradients(check, results, grads)) do
         rows[r][k] = rows[r][k] or {}
         rows[r][k][i] = g
@@ -254,7 +255,8 @@ end
 local function random_components(generator, list)
   local out = {}
   for k, t in ipairs(list) do
-    out[k] = st.rand({size(t)}, {dtype = "float64", generator = generator})
+    out[k] = st.rand({size(t)}, {dtype = "float64", device = t.device,
+                                 generator = generator})
     out[k]:mul_(2):sub_(1)
   end
   return out

@@ -213,7 +213,9 @@ function TensorDataset:batch(indices)
     fetch_rows(t, indices)
   end
   local rows = st.tensor(indices, {dtype = "int64"})
-  return each_tensor(self, function(t) return t:index_select(1, rows) end)
+  return each_tensor(self, function(t)
+    return t:index_select(1, rows:to(t.device))
+  end)
 end
 
 -- -- Lists and functions -----------------------------------------------------

@@ -70,9 +70,9 @@ function M.Normalize(mean, std)
       raise("Normalize: a floating-point Tensor is expected, got %s; convert "
             .. "it with ToDtype(\"float32\", {scale = true})", x.dtype)
     end
-    local shape = {dtype = x.dtype}
-    return (x - st.tensor(mean, shape):view(-1, 1, 1))
-           / st.tensor(std, shape):view(-1, 1, 1)
+    local like = {dtype = x.dtype, device = x.device}
+    return (x - st.tensor(mean, like):view(-1, 1, 1))
+           / st.tensor(std, like):view(-1, 1, 1)
   end
 end
 

@@ -75,23 +75,28 @@ end
 
 -- -- Values ------------------------------------------------------------------
 
---- A value as a tensor; numbers and lists have the dtype of `like`.
-function base.as_tensor(v, like)
+--- The options of a new tensor that is like t.
+local function like(t) return {dtype = t.dtype, device = t.device} end
+base.like = like
+
+--- A value as a tensor; numbers and lists have the dtype and device of `model`.
+function base.as_tensor(v, model)
   if is_tensor(v) then return v end
-  return st.tensor(v, {dtype = like and like.dtype or st.get_default_dtype()})
+  return st.tensor(v, model and like(model) or
+                      {dtype = st.get_default_dtype()})
 end
 
 --- Tensors, numbers and lists as tensors of one shape. Numbers have the dtype
--- of the first tensor.
+-- and device of the first tensor.
 function base.broadcast(...)
-  local list, like = {...}, nil
+  local list, model = {...}, nil
   for i = 1, select("#", ...) do
     if is_tensor(list[i]) then
-      like = list[i]
+      model = list[i]
       break
     end
   end
-  for i = 1, #list do list[i] = base.as_tensor(list[i], like) end
+  for i = 1, #list do list[i] = base.as_tensor(list[i], model) end
   return unpack(st.broadcast_tensors(list))
 end
 
@@ -349,9 +354,9 @@ base.parameter = parameter
 
 -- -- Samples -----------------------------------------------------------------
 
---- Uninitialized numbers of the parameters' dtype.
+--- Uninitialized numbers of the parameters' dtype, on their device.
 function base.empty(self, shape)
-  return st.empty(shape, {dtype = parameter(self).dtype})
+  return st.empty(shape, like(parameter(self)))
 end
 
 function base.uniform(self, shape, o, low, high)

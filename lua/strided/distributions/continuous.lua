@@ -488,11 +488,12 @@ function VonMises:draw(shape, o)
   local loc, k = self.loc:to "float64", self.concentration:to "float64"
   local is_none = k:ge(0):logical_not():expand(shape) -- NaN, of no number
   k = k:clamp(1e-300, 1e14) -- beyond it r is infinite or rounded to 1
-  local r, x = proposal(k), st.zeros(shape, {dtype = "float64"})
+  local r, x = proposal(k), st.zeros(shape, base.like(k))
   local done = is_none
   local three = base.join({3}, shape)
   while not done:all():item() do
-    local u = st.rand(three, {dtype = "float64", generator = o and o.generator})
+    local u = st.rand(three, {dtype = "float64", device = k.device,
+                              generator = o and o.generator})
     local u1, u2, u3 = u:select(1, 1), u:select(1, 2), u:select(1, 3)
     local z = (pi * u1):cos()
     local f = (1 + r * z) / (r + z)

@@ -11,7 +11,8 @@ local math, type = math, type
 
 local M = {}
 
-local broadcast, join, part = base.broadcast, base.join, base.part
+local broadcast, join, like, part =
+  base.broadcast, base.join, base.like, base.part
 
 local PROBS = {{"probs", "unit_interval"}, {"logits", "real"}}
 local VECTORS = {{"probs", "weights", 1}, {"logits", "real_vector", 1}}
@@ -60,7 +61,7 @@ function Bernoulli:entropy() return cross_entropy(self.logits, self.probs) end
 function Bernoulli:natural_params() return {self.logits} end
 function Bernoulli.log_normalizer(_, x) return st.softplus(x) end
 function Bernoulli:values()
-  return st.arange(2, {dtype = base.parameter(self).dtype})
+  return st.arange(2, like(base.parameter(self)))
 end
 
 -- -- Geometric ---------------------------------------------------------------
@@ -159,7 +160,7 @@ local function count_to(self, name)
   if self.total_count:min():item() ~= most then
     raise("%s: total_count differs in the batch", name)
   end
-  return st.arange(most + 1, {dtype = base.parameter(self).dtype})
+  return st.arange(most + 1, like(base.parameter(self)))
 end
 
 function Binomial:values() return count_to(self, "enumerate_support") end
@@ -288,7 +289,7 @@ end
 base.add_probs(Categorical, false)
 
 function Categorical.get:mean()
-  return st.full(self.batch, 0 / 0, {dtype = self.probs.dtype})
+  return st.full(self.batch, 0 / 0, like(self.probs))
 end
 Categorical.get.variance = Categorical.get.mean
 function Categorical.get:mode() return self.probs:argmax(-1) end
@@ -322,7 +323,8 @@ function Categorical:entropy()
 end
 
 function Categorical:values()
-  return st.arange(1, self.num_events + 1, {dtype = "int64"})
+  return st.arange(1, self.num_events + 1,
+                   {dtype = "int64", device = base.parameter(self).device})
 end
 
 --- A vector of 0 with one 1, at a random category.
@@ -358,7 +360,7 @@ function OneHot:density(x) return pick(self.logits, x:argmax(-1)) end
 OneHot.entropy = Categorical.entropy
 
 function OneHot:values()
-  return st.eye(self.event[1], {dtype = self.probs.dtype})
+  return st.eye(self.event[1], like(self.probs))
 end
 
 --- The same, whose rsample passes the gradient of a sample to probs (straight
@@ -407,11 +409,11 @@ function Multinomial.get:variance()
 end
 
 function Multinomial:draw(shape, o, outer)
-  local counts = st.zeros(shape, {dtype = self.probs.dtype})
+  local counts = st.zeros(shape, like(self.probs))
   if self.total_count == 0 then return counts end
   local x = draw_categories(self, join({self.total_count}, outer), o)
   x = x:movedim(1, -1)
-  return counts:scatter_add_(-1, x, st.ones(x.shape, {dtype = counts.dtype}))
+  return counts:scatter_add_(-1, x, st.ones(x.shape, like(counts)))
 end
 
 function Multinomial:density(x)
@@ -426,14 +428,14 @@ end
 function Multinomial:entropy()
   local n, p = self.total_count, self.probs
   local category = Categorical {probs = p, validate_args = false}:entropy()
-  local counts = st.arange(1, n + 1, {dtype = p.dtype})
+  local counts = st.arange(1, n + 1, like(p))
   local weights = Binomial {total_count = n, probs = p,
                             validate_args = false}
   local outer = {n}
   for _ = 1, p:dim() do outer[#outer + 1] = 1 end
   counts = counts:reshape(outer)
   local chances = weights:log_prob(counts):exp()
-  local factorial = st.tensor(n + 1, {dtype = p.dtype}):lgamma()
+  local factorial = st.tensor(n + 1, like(p)):lgamma()
   return n * category - factorial
          + (chances * (counts + 1):lgamma()):sum({1, -1})
 end

@@ -434,7 +434,7 @@ function M.define(classes)
     check_events(p, q)
     local n, a, b = p.event[1], p.scale_tril, q.scale_tril
     local both = st.broadcast_tensors {b, a}
-    local steps = st.arange(n, {dtype = p.df.dtype}) / 2
+    local steps = st.arange(n, base.like(p.df)) / 2
     local slope = ((p.df / 2):unsqueeze(-1) - steps):digamma():sum(-1)
     return q.df * (matrices.log_det(b) - matrices.log_det(a))
            + p.df / 2 * (squares(matrices.solve_lower(both[1], both[2])) - n)

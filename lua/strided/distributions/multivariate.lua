@@ -22,7 +22,7 @@ local require = require "strided.core".require
 
 local M = {}
 
-local join, part = base.join, base.part
+local join, like, part = base.join, base.like, base.part
 
 local MATRICES = {
   {"covariance_matrix", "positive_definite", 2},
@@ -50,7 +50,7 @@ local function precision_to_scale(p)
   local flipped = st.linalg_cholesky(p:flip {-2, -1})
   local inverse = flipped:flip({-2, -1}):mT()
   local n = p.shape[p:dim()]
-  return solve_lower(inverse, st.eye(n, {dtype = p.dtype}):expand_as(p))
+  return solve_lower(inverse, st.eye(n, like(p)):expand_as(p))
 end
 
 M.matrices = {
@@ -88,7 +88,7 @@ local function add_matrices(class)
   function class.get:precision_matrix()
     local l = self.scale_tril
     local n = l.shape[l:dim()]
-    return st.cholesky_solve(st.eye(n, {dtype = l.dtype}):expand_as(l), l)
+    return st.cholesky_solve(st.eye(n, like(l)):expand_as(l), l)
   end
 end
 
@@ -217,7 +217,7 @@ local function capacitance(self)
   local scaled = w:mT() / self.cov_diag:unsqueeze(-2)
   local m = w.shape[w:dim()]
   return scaled, st.linalg_cholesky(scaled:matmul(w)
-                                    + st.eye(m, {dtype = w.dtype}))
+                                    + st.eye(m, like(w)))
 end
 
 --- The logarithm of the determinant of the covariance.
@@ -248,7 +248,7 @@ function LowRank.get:scale_tril()
   local root = self.cov_diag:sqrt():unsqueeze(-1)
   local w = self.cov_factor / root
   return root * st.linalg_cholesky(w:matmul(w:mT())
-                                   + st.eye(self.event[1], {dtype = w.dtype}))
+                                   + st.eye(self.event[1], like(w)))
 end
 
 function LowRank.get:precision_matrix()
@@ -297,7 +297,7 @@ function Wishart:init(a)
     raise("Wishart: df must be greater than %d", n - 1)
   end
   local outer = st.empty(part(matrix.shape, 1, matrix:dim() - 2),
-                         {dtype = df.dtype})
+                         like(df))
   self.df = st.broadcast_tensors {df, outer}[1]
   local batch = self.df.shape
   self[key] = matrix:expand(join(batch, {n, n}))
@@ -336,13 +336,13 @@ end
 function Wishart:draw(_, o, outer)
   local n, l = self.event[1], self.scale_tril
   local shape = join(outer, self.batch)
-  local df = self.df:unsqueeze(-1) - st.arange(n, {dtype = l.dtype})
+  local df = self.df:unsqueeze(-1) - st.arange(n, like(l))
   local chi2 = require "strided.distributions.gamma".Chi2(df)
   local full = join(shape, {n})
   local a = chi2.draw(chi2, full, o):sqrt():clamp_min(base.eps(l)):diag_embed()
-  local below = st.empty(join(shape, {n * (n - 1) / 2}), {dtype = l.dtype})
+  local below = st.empty(join(shape, {n * (n - 1) / 2}), like(l))
                 :normal_(0, 1, o)
-  local mask = st.ones({n, n}, {dtype = "bool"}):tril(-1)
+  local mask = st.ones({n, n}, {dtype = "bool", device = l.device}):tril(-1)
   a = a:masked_scatter(mask:expand(join(shape, {n, n})), below)
   local root = l:matmul(a)
   return root:matmul(root:mT())
@@ -358,7 +358,7 @@ end
 
 --- The derivative of mvlgamma.
 local function mvdigamma(x, n)
-  return (x:unsqueeze(-1) - st.arange(n, {dtype = x.dtype}) / 2):digamma():sum(
+  return (x:unsqueeze(-1) - st.arange(n, like(x)) / 2):digamma():sum(
     -1)
 end
 
@@ -409,7 +409,7 @@ end
 -- times the root of a beta number, and what is left of the norm 1.
 function LKJ:draw(shape, o, outer)
   local n, c = self.dim, self.concentration
-  local steps = st.arange(n - 1, {dtype = c.dtype}) / 2
+  local steps = st.arange(n - 1, like(c)) / 2
   steps = st.constant_pad_nd(steps, {1, 0})
   local beta = require "strided.distributions.gamma".Beta(
     steps + 0.5, (c + 0.5 * (n - 2)):unsqueeze(-1) - steps)
@@ -424,7 +424,7 @@ end
 function LKJ:density(x)
   local n, c = self.dim, self.concentration
   local order = 2 * (c - 1):unsqueeze(-1) + n
-                - st.arange(2, n + 1, {dtype = c.dtype})
+                - st.arange(2, n + 1, like(c))
   local alpha = c + 0.5 * (n - 1)
   local norm = 0.5 * (n - 1) * log(pi) + st.mvlgamma(alpha - 0.5, n - 1)
                - alpha:lgamma() * (n - 1)

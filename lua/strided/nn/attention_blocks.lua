@@ -84,9 +84,10 @@ local function each_block(o, q, k, is_backward, fn)
     k.shape[3]
   local causal = o.causal
   local rows, heads = sizes_of(q, k, causal)
-  local scores = empty({rows * heads * all_keys}, {dtype = q.dtype})
+  local like = {dtype = q.dtype, device = q.device}
+  local scores = empty({rows * heads * all_keys}, like)
   local second = is_backward and empty({rows * heads * all_keys},
-                                       {dtype = q.dtype})
+                                       like)
   local last = floor((steps - 1) / rows) * rows + 1
   local hide = causal and rows > 1 and triangle(rows, q)
   for n = 1, batch do
@@ -199,7 +200,8 @@ local Blocks = core.autograd_function {
     local batch, steps = q.shape[1], q.shape[3]
     local first, second = batch, steps
     if o.out_seq_first then first, second = steps, batch end
-    local out = empty({first, second, o.heads * q.shape[4]}, {dtype = a.dtype})
+    local out = empty({first, second, o.heads * q.shape[4]},
+                      {dtype = a.dtype, device = a.device})
     forward(o, q, k, v, (by_head(out, 1, o.heads, o.out_seq_first)))
     ctx.o, ctx.inputs = o, c and 3 or b and 2 or 1
     ctx:save(out, a, b, c)

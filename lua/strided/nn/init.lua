@@ -321,7 +321,7 @@ function init.sparse_(t, ...)
   no_grad(function()
     t:normal_(0, o.std, from)
     for c = 1, columns do
-      local order = st.randperm(rows, from)
+      local order = st.randperm(rows, from):to(t.device)
       t:select(2, c):index_fill_(1, order:narrow(1, 1, zeros), 0)
     end
   end)
@@ -337,8 +337,8 @@ end
 
 --- Normal numbers, drawn again where they are not from a to b.
 local function reject_outside(t, mean, std, a, b, o)
-  local low = st.tensor(a, {dtype = t.dtype}):item()
-  local high = st.tensor(b, {dtype = t.dtype}):item()
+  local like = {dtype = t.dtype, device = t.device}
+  local low, high = st.tensor(a, like):item(), st.tensor(b, like):item()
   local x = t:normal_(mean, std, o)
   while true do
     local outside = st.logical_or(x:lt(low), x:gt(high))

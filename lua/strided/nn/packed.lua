@@ -71,12 +71,16 @@ function packed.PackedSequence(data, batch_sizes, sorted_indices,
   }, PackedSequence)
 end
 
---- The packed sequence with its data converted.
+--- The packed sequence with its data converted. The indices follow the data to
+-- a device; the sizes of batches stay.
 -- @function PackedSequence:to
 -- @param ... as for Tensor:to
 function PackedSequence:to(...)
-  return packed.PackedSequence(self.data:to(...), self.batch_sizes,
-                               self.sorted_indices, self.unsorted_indices)
+  local data = self.data:to(...)
+  local function beside(t) return t and t:to(data.device) end
+  return packed.PackedSequence(data, self.batch_sizes,
+                               beside(self.sorted_indices),
+                               beside(self.unsorted_indices))
 end
 
 function PackedSequence:__tostring()
@@ -154,6 +158,7 @@ local function lengths_of(name, lengths, batch)
     raise("%s: %d lengths do not match a batch of %d", name, lengths.shape[1],
           batch)
   end
+  if lengths.device ~= "meta" then lengths = lengths:to "cpu" end
   return lengths:to "int64"
 end
 
@@ -193,8 +198,10 @@ local function steps_of(lengths, steps)
   return arange(steps, INT64):unsqueeze(2):lt(lengths:unsqueeze(1))
 end
 
---- The positions of the rows that are true, of a bool {steps, N}.
-local function rows_of(mask) return mask:flatten():nonzero():squeeze(2) end
+--- The positions of the rows that are true, of a bool {steps, N}, on a device.
+local function rows_of(mask, device)
+  return mask:flatten():nonzero():squeeze(2):to(device)
+end
 
 local function check_lengths(lengths, steps, is_sorted)
   local list = lengths:totable()
@@ -214,7 +221,7 @@ local PACK = {batch_first = true, enforce_sorted = true}
 
 --- Packs a padded batch.
 -- @tparam Tensor padded
--- @param lengths a list or a vector, on the CPU
+-- @param lengths a list or a vector
 -- @tparam[opt] table given options: `batch_first` (false); `enforce_sorted`
 -- (true): the lengths must decrease; with false the sequences are sorted
 -- @treturn table a packed sequence
@@ -228,11 +235,13 @@ function packed.pack_padded_sequence(padded, lengths, given)
   local sorted
   if o.enforce_sorted == false then
     lengths, sorted = lengths:sort({stable = true, descending = true})
+    sorted = sorted:to(padded.device)
     padded = padded:index_select(2, sorted)
   end
   local longest = tonumber(lengths:max():item())
   local mask = steps_of(lengths, longest)
-  local data = padded:flatten(1, 2):index_select(1, rows_of(mask))
+  local rows = rows_of(mask, padded.device)
+  local data = padded:flatten(1, 2):index_select(1, rows)
   return packed.PackedSequence(data, mask:sum({2}), sorted)
 end
 
@@ -259,12 +268,13 @@ function packed.pad_packed_sequence(sequence, given)
   local shape = data:size()
   shape[1] = total * batch
   local padded = data:new_full(shape, o.padding_value or 0)
-    :index_copy(1, rows_of(mask), data):unflatten(1, {total, batch})
+    :index_copy(1, rows_of(mask, data.device), data)
+    :unflatten(1, {total, batch})
   local lengths, unsorted = mask:sum({1}), sequence.unsorted_indices
   if o.batch_first then padded = padded:transpose(1, 2) end
   if unsorted then
     padded = padded:index_select(o.batch_first and 1 or 2, unsorted)
-    lengths = lengths:index_select(1, unsorted)
+    lengths = lengths:index_select(1, unsorted:to(lengths.device))
   end
   return padded, lengths
 end

@@ -134,9 +134,11 @@ local function is_causal(mask, hint)
      mask.shape[1] ~= mask.shape[2] then return false end
   local n = mask.shape[1]
   if mask.dtype == "bool" then
-    return mask:equal(st.ones({n, n}, {dtype = "bool"}):triu(1))
+    local all = st.ones({n, n}, {dtype = "bool", device = mask.device})
+    return mask:equal(all:triu(1))
   end
-  return mask:equal(generate_square_subsequent_mask(n, {dtype = mask.dtype}))
+  return mask:equal(generate_square_subsequent_mask(
+    n, {dtype = mask.dtype, device = mask.device}))
 end
 
 -- -- Layers ------------------------------------------------------------------

@@ -34,7 +34,9 @@ end
 
 --- A list with the number of steps of each parameter of a batch.
 function fused.steps(batch, step)
-  local t, list = full({}, step, {dtype = "float64"}), {}
+  local list = {}
+  local t = full({}, step, {dtype = "float64",
+                            device = batch.params[1].device})
   for i in ipairs(batch.params) do list[i] = t end
   return list
 end

@@ -11,7 +11,6 @@ local functions = require "strided.help.functions"
 local ipairs, next, pcall, sort = ipairs, next, pcall, table.sort
 
 local DTYPES = core.dtype_names()
-local DEVICES = {"cpu", "meta"}
 local FORMATS = {"contiguous_format", "preserve_format", "channels_last",
                  "channels_last_3d"}
 
@@ -73,7 +72,10 @@ function inside.words(start, before, names)
   local key = before:match "([%w_]+)%s*=%s*$"
   local call = before:match "([%w_]+)%s*%(?%s*$"
   if key == "memory_format" then return of_list(FORMATS, start) end
-  if key == "device" then return of_list(DEVICES, start) end
+  if key == "device" or call == "device_properties" or call == "synchronize"
+  then
+    return of_list(core.devices(), start)
+  end
   if call == "help" then return names(start) end
   if key == "dtype" or call == "set_default_dtype" or call == "type"
     or call == "dtype_info" or call == "finfo" or call == "iinfo" then
@@ -81,7 +83,7 @@ function inside.words(start, before, names)
   end
   if call == "to" then
     local list = of_list(DTYPES, start)
-    for _, word in ipairs(of_list(DEVICES, start)) do
+    for _, word in ipairs(of_list(core.devices(), start)) do
       list[#list + 1] = word
     end
     return list

@@ -112,7 +112,8 @@ local function set_elements(name, self, tensors, fn)
     end
     out[i] = result
   end
-  return self:copy_(st().tensor(out, {dtype = self.dtype}):view(self.shape))
+  return self:copy_(st().tensor(out, {dtype = self.dtype, device = self.device})
+                    :view(self.shape))
 end
 
 --- Sets each element to fn(element), by Lua.

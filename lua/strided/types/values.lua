@@ -9,24 +9,19 @@ local concat, format, ipairs = table.concat, string.format, ipairs
 
 local values = {}
 
-local dtypes = {"---@alias strided.dtype"}
-for i, name in ipairs(core.dtype_names()) do
-  dtypes[i + 1] = format('---| "%s"', name)
+--- The type of the strings of a list.
+local function alias(name, list)
+  local lines = {"---@alias strided." .. name}
+  for i, value in ipairs(list) do lines[i + 1] = format('---| "%s"', value) end
+  return concat(lines, "\n") .. "\n"
 end
 
---- Types of strings.
-values.aliases = concat(dtypes, "\n") .. [[
-
-
+local constant = [[
 ---@alias strided.memory_format
 ---| "contiguous_format"
 ---| "preserve_format"
 ---| "channels_last"
 ---| "channels_last_3d"
-
----@alias strided.device
----| "cpu"
----| "meta"
 
 ---@alias strided.layout
 ---| "strided"
@@ -248,6 +243,12 @@ function Library:reduction(schema, options) end
 --- Ends the registrations.
 function Library:close() end
 ]]
+
+--- Types of strings and of objects in C; devices are those of the moment.
+function values.aliases()
+  return concat({alias("dtype", core.dtype_names()),
+                 alias("device", core.devices()), constant}, "\n")
+end
 
 local OPERATORS = {"add", "sub", "mul", "div", "mod", "pow", "idiv", "band",
                    "bor", "bxor", "shl", "shr"}

@@ -22,7 +22,8 @@ The option device is of all functions that make tensors; t:to(device) copies.
   > t:to("meta").shape
   {2, 3}
 
-Operators take tensors of one device. There is no GPU device; a library may
+Operators take tensors of one device; a number in a tensor without dimensions,
+and tensors that index, may be on the CPU. There is no GPU device; a library may
 bring devices of its own, "name", "name:1" and so on: st.devices() lists them.
 On such a device every operator works, and so do gradients: what the library has
 no kernel for, the CPU computes. Work may go on when a call returns; its errors
