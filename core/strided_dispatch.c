@@ -242,7 +242,7 @@ st_status st_implement_fallback(const char *key, const st_kernel *kernel,
   st_registration *r;
   st_key k;
   ST_TRY(find_key(key, &k));
-  ST_TRY(st__prepare_fallback(k, kernel, 0, &r));
+  ST_TRY(st__prepare_fallback(k, kernel, 0, false, &r));
   return link_prepared(r, out);
 }
 

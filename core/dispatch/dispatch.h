@@ -53,8 +53,9 @@ st_status st__prepare_definition(const st_definition *d, int flags,
 st_status st__prepare_kernel(const char *name, st_key key,
                              const st_kernel *kernel, int flags,
                              st_registration **out);
+/* is_default: other fallbacks of the key take precedence. */
 st_status st__prepare_fallback(st_key key, const st_kernel *kernel, int flags,
-                               st_registration **out);
+                               bool is_default, st_registration **out);
 st_status st__prepare_listener(const st_listener *l, st_registration **out);
 /* Links all of regs and unregisters all of drop, or does nothing. */
 st_status st__link(st_registration *const *regs, int n,
@@ -334,6 +335,11 @@ static inline uint64_t st__registry_epoch(void) {
   extern _Atomic uint64_t st__epoch;
   return atomic_load_explicit(&st__epoch, memory_order_acquire);
 }
+/* The number of registrations that have been linked or unlinked so far. */
+static inline uint64_t st__registry_changes(void) {
+  extern _Atomic uint64_t st__changes;
+  return atomic_load_explicit(&st__changes, memory_order_acquire);
+}
 /* Nothing that was replaced is freed between st__pause_reclaim(true) and
  * st__pause_reclaim(false). */
 void st__pause_reclaim(bool pauses);
@@ -359,6 +365,7 @@ typedef struct st_kernel_facts {
   void *ctx;        /* may be freed between calls: see st__pause_reclaim */
   bool is_implicit; /* a CompositeImplicitAutograd kernel: calls operators */
   bool is_owned;    /* has a free_ctx, so it can be unregistered */
+  bool is_of_library; /* a library registered it, not the engine */
 } st_kernel_facts;
 st_kernel_facts st__kernel_facts(const st_op *op, const char *key);
 /* st__call without the thread's modes, observers and traces. */

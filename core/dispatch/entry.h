@@ -42,6 +42,8 @@ struct st_registration {
   bool is_default;         /* a fallback of the lowest precedence */
   bool is_fallthrough;
   bool accepts_layouts;    /* st__accept_layouts */
+  bool is_of_library;      /* a kernel of a library or a program, not of the
+                              engine */
   bool is_linked;          /* stays set after unregistering */
   st_op *op;               /* NULL for a fallback */
   st_registration *next;   /* older ones */

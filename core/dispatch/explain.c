@@ -157,7 +157,8 @@ st_kernel_facts st__kernel_facts(const st_op *op, const char *key) {
   const st_registration *r = st__select(op, st__key_parse(key));
   const st_kernel_facts facts = {
     r->fn, r->ctx, r->key == ST_KEY_COMPOSITE_IMPLICIT &&
-           r->what == ST_REGISTERED_KERNEL, r->free_ctx != NULL};
+           r->what == ST_REGISTERED_KERNEL, r->free_ctx != NULL,
+    r->is_of_library};
   st__unlock();
   return facts;
 }

@@ -188,6 +188,14 @@ static st_status prepare_definition(const st_library *lib,
   return st__prepare_definition(&own, lib->flags & ST_REPLACE, out);
 }
 
+static st_status prepare_kernel(const st_library *lib, const char *name,
+                                st_key key, const st_kernel *kernel,
+                                st_registration **out) {
+  ST_TRY(st__prepare_kernel(name, key, kernel, lib->flags & ST_REPLACE, out));
+  (*out)->is_of_library = true;
+  return ST_OK;
+}
+
 /* Prepares the kernel that is registered together with a definition. */
 static st_status prepare_kernel_of(const st_library *lib,
                                    const st_registration *def,
@@ -196,7 +204,7 @@ static st_status prepare_kernel_of(const st_library *lib,
   const char *name = st__op_full_name(st__registration_op(def));
   st_key key;
   ST_TRY(find_key(lib, NULL, &key));
-  return st__prepare_kernel(name, key, kernel, lib->flags & ST_REPLACE, out);
+  return prepare_kernel(lib, name, key, kernel, out);
 }
 
 static st_status define(st_library *lib, const st_definition *d,
@@ -220,7 +228,7 @@ static st_status implement(st_library *lib, const char *name,
   ST_TRY(check_open(lib));
   ST_TRY(qualify(lib, name, full, sizeof full));
   ST_TRY(find_key(lib, key, &k));
-  ST_TRY(st__prepare_kernel(full, k, kernel, lib->flags & ST_REPLACE, &r));
+  ST_TRY(prepare_kernel(lib, full, k, kernel, &r));
   return keep_registrations(lib, &r, 1);
 }
 
@@ -239,7 +247,7 @@ static st_status add_fallback(st_library *lib, const char *key,
     return st__fail(ST_BAD_VALUE, "a fallback needs a dispatch key");
   }
   ST_TRY(find_key(lib, key, &k));
-  ST_TRY(st__prepare_fallback(k, kernel, lib->flags & ST_REPLACE, &r));
+  ST_TRY(st__prepare_fallback(k, kernel, lib->flags & ST_REPLACE, false, &r));
   return keep_registrations(lib, &r, 1);
 }
 

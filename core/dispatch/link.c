@@ -175,11 +175,14 @@ st_status st__prepare_kernel(const char *name, st_key key,
 }
 
 st_status st__prepare_fallback(st_key key, const st_kernel *kernel, int flags,
-                               st_registration **out) {
+                               bool is_default, st_registration **out) {
   st__lock();
   const st_status status = prepare_code(ST_REGISTERED_FALLBACK, key, kernel,
                                         flags, out);
-  if (status == ST_OK) (*out)->free_ctx = kernel->free_ctx;
+  if (status == ST_OK) {
+    (*out)->free_ctx = kernel->free_ctx;
+    (*out)->is_default = is_default;
+  }
   st__unlock();
   return status;
 }
@@ -305,7 +308,8 @@ static void publish_fallbacks(void) {
 static st_status link_fallback(st_registration *r) {
   for (int k = 0; k < ST_KEY_RUNTIME_COUNT; k++) {
     const st_registration *old = covers(r->key, k) ? st__fallbacks[k] : NULL;
-    if (!old || old->is_default || (old->flags & r->flags & ST_REPLACE)) {
+    if (!old || old->is_default || r->is_default ||
+        (old->flags & r->flags & ST_REPLACE)) {
       continue;
     }
     return st__fail(ST_BAD_STATE, "%s already has the fallback '%s'; '%s' "
@@ -365,7 +369,10 @@ static void notify_of_all(st_registration *const *list, int n) {
 
 /* -- Linking -------------------------------------------------------------- */
 
+_Atomic uint64_t st__changes;
+
 static st_status link_one(st_registration *r) {
+  atomic_fetch_add_explicit(&st__changes, 1, memory_order_acq_rel);
   switch (r->what) {
     case ST_REGISTERED_SCHEMA: return link_definition(r);
     case ST_REGISTERED_KERNEL: return link_kernel(r);
@@ -384,6 +391,7 @@ static void unlink_from(st_registration **link, const st_registration *r) {
 }
 
 static void unlink_one(st_registration *r) {
+  atomic_fetch_add_explicit(&st__changes, 1, memory_order_acq_rel);
   switch (r->what) {
     case ST_REGISTERED_SCHEMA:
       unlink_from(&r->op->definitions, r);
@@ -514,6 +522,7 @@ st_status st__impl(const char *name, st_key key, const st_kernel *kernel,
                    st_registration **out) {
   st_registration *r;
   ST_TRY(st__prepare_kernel(name, key, kernel, 0, &r));
+  r->is_of_library = true;
   return link_prepared(r, out);
 }
 
@@ -562,8 +571,7 @@ st_status st__default_fallback(const char *name, st_kernel_fn fn,
   const st_key key = st__key_parse(name);
   st_registration *r;
   if (st__fallbacks[key]) return ST_OK; /* from an earlier attempt */
-  ST_TRY(st__prepare_fallback(key, &kernel, ST_REPLACE, &r));
-  r->is_default = true;
+  ST_TRY(st__prepare_fallback(key, &kernel, ST_REPLACE, true, &r));
   return st__link(&r, 1, NULL, 0);
 }
 

@@ -111,17 +111,22 @@ static bool is_valid_name(const char *s) {
   return n > 0 && n < NAME_SIZE && !s[n] && (*s < '0' || *s > '9');
 }
 
-static st_status add_device(st_device d, const char *name,
-                            const device_entry *from) {
-  device_entry *e = &devices[d];
+static st_status check_free(st_device d, const char *name) {
+  const device_entry *e = &devices[d];
   st_device other;
   if (is_registered(e)) {
     return st__fail(ST_BAD_STATE, "%s is already registered, as '%s'",
                     e->default_name, e->names[0]);
   }
-  if (st__device_parse(name, &other) && other != d) {
-    return st__fail(ST_BAD_STATE, "there is already a device '%s'", name);
-  }
+  return st__device_parse(name, &other) && other != d
+         ? st__fail(ST_BAD_STATE, "there is already a device '%s'", name)
+         : ST_OK;
+}
+
+static st_status add_device(st_device d, const char *name,
+                            const device_entry *from) {
+  device_entry *e = &devices[d];
+  ST_TRY(check_free(d, name));
   e->ndevices = from->ndevices;
   e->has_backend = from->has_backend;
   e->backend = from->backend;
@@ -144,8 +149,7 @@ static void reinit_mutex(void) {
 
 static void register_atfork(void) { pthread_atfork(NULL, NULL, reinit_mutex); }
 
-static st_status add(st_device d, const char *name, const device_entry *from) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
+static st_status check_name(st_device d, const char *name) {
   if (d < ST_DEVICE_PRIVATEUSE1 || d >= ST_DEVICE_COUNT) {
     return st__fail(ST_BAD_VALUE, "device number %d cannot be registered",
                     (int)d);
@@ -155,9 +159,17 @@ static st_status add(st_device d, const char *name, const device_entry *from) {
                     "lower-case letters, digits and _, at most %d", name,
                     NAME_SIZE - 1);
   }
+  return ST_OK;
+}
+
+/* from NULL: only checks that it could be added. */
+static st_status add(st_device d, const char *name, const device_entry *from) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  ST_TRY(check_name(d, name));
   pthread_once(&once, register_atfork);
   pthread_mutex_lock(&mutex);
-  const st_status status = add_device(d, name, from);
+  const st_status status = from ? add_device(d, name, from)
+                                : check_free(d, name);
   pthread_mutex_unlock(&mutex);
   return status;
 }
@@ -170,8 +182,13 @@ st_status st__device_register(st_device d, const char *name,
   return add(d, name, &(device_entry){.ndevices = 1, .allocator = *allocator});
 }
 
-st_status st__backend_add(st_device d, const char *name, const st_backend *b) {
-  const int n = b->ndevices ? b->ndevices : 1;
+static int count_of(const st_backend *b) {
+  return b->ndevices ? b->ndevices : 1;
+}
+
+st_status st__backend_check(st_device d, const char *name,
+                            const st_backend *b) {
+  const int n = count_of(b);
   if (!b->allocate || !b->free || !b->copy) {
     return st__fail(ST_BAD_VALUE, "a backend needs allocate, free and copy");
   }
@@ -183,8 +200,12 @@ st_status st__backend_add(st_device d, const char *name, const st_backend *b) {
     return st__fail(ST_BAD_VALUE, "a backend has 1 to %d devices, not %d",
                     ST_BACKEND_DEVICES, n);
   }
-  return add(d, name, &(device_entry){.ndevices = n, .has_backend = true,
-                                      .backend = *b});
+  return add(d, name, NULL);
+}
+
+st_status st__backend_add(st_device d, const char *name, const st_backend *b) {
+  return add(d, name, &(device_entry){
+    .ndevices = count_of(b), .has_backend = true, .backend = *b});
 }
 
 /* -- Memory --------------------------------------------------------------- */

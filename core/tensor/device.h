@@ -40,7 +40,10 @@ const char *st__device_key(st_device device);
 /* See strided.h. */
 st_status st__device_register(st_device kind, const char *name,
                               const st_allocator *allocator);
-/* The same for a backend; its kernels are registered by op/table/backend.c. */
+/* The same for a backend, which has passed st__backend_check. Its kernels are
+ * registered by op/table/backend.c. */
+st_status st__backend_check(st_device kind, const char *name,
+                            const st_backend *backend);
 st_status st__backend_add(st_device kind, const char *name,
                           const st_backend *backend);
 /* The backend of a device; NULL for the CPU, Meta, and devices that are not

@@ -15,7 +15,7 @@
 
 /* What the devices of a backend run for a kernel or a program: code, or NULL
  * if they cannot. A list of them only grows, at its head, so that readers take
- * no lock. */
+ * no lock. The list of a program has one entry for each backend. */
 struct st_device_code {
   st_device_code *next;
   st_device kind;
@@ -26,8 +26,17 @@ struct st_device_code {
 typedef _Atomic(st_device_code *) code_list;
 
 /* Of kernels: there is one entry per kernel and dtypes, kept for the life of
- * the process. */
-static code_list kernels;
+ * the process. Lists by a hash of their keys: programs of large models use some
+ * thousand loops. */
+enum { BUCKETS = 1024 };
+static code_list kernels[BUCKETS];
+
+static code_list *bucket_of(st_device kind, const st_loop_key *key) {
+  const unsigned char *p = (const unsigned char *)key;
+  uint32_t hash = 2166136261u ^ (uint32_t)kind;
+  for (size_t i = 0; i < sizeof *key; i++) hash = (hash ^ p[i]) * 16777619u;
+  return &kernels[(hash ^ hash >> 16) % BUCKETS];
+}
 
 static st_device_code *find(code_list *list, st_device kind,
                             const st_loop_key *key) {
@@ -63,7 +72,7 @@ static st_status get_code(st_device device, st_program *p,
                           const st_loop_key *key, void **out) {
   const st_backend *b = st__backend_of(device);
   const st_device kind = ST_DEVICE_KIND(device);
-  code_list *list = p ? &p->device_codes : &kernels;
+  code_list *list = p ? &p->device_codes : bucket_of(kind, key);
   void *code = NULL;
   st_device_code *c = find(list, kind, key);
   if (!c) {

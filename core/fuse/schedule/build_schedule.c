@@ -267,6 +267,8 @@ st_status st__schedule_new(const st_recorder *r, int nargs, st_schedule **out) {
   if (s) {
     st__ref_init(&s->refs);
     s->arena.kind = ST_MEM_REGISTRY;
+    s->device = r->device;
+    s->changes = r->changes;
   }
   if (b && s) {
     b->r = r;

@@ -193,7 +193,7 @@ static void arg_specs_of(const st_scheduler *b, st_arg_spec *out) {
 static bool has_own_kernel(const st_scheduler *b, const st_op *op) {
   const st_device d = b->r->device;
   return d > ST_DEVICE_META &&
-         st__kernel_facts(op, st__device_key(d)).is_owned;
+         st__kernel_facts(op, st__device_key(d)).is_of_library;
 }
 
 /* A call is fusible if a graph of this call alone is pointwise. */

@@ -35,6 +35,9 @@ void st__schedule_release(st_schedule **steps) {
 }
 
 bool st__schedule_is_current(const st_schedule *s) {
+  if (s->device > ST_DEVICE_META && s->changes != st__registry_changes()) {
+    return false;
+  }
   for (int i = 0; i < s->nsteps; i++) {
     const st_graph_node *n = &s->steps[i].call;
     if (n->op && st__op_schema(n->op) != n->schema) return false;

@@ -56,6 +56,8 @@ struct st_schedule {
   bool has_random;
   bool may_fail_later; /* a step after one that draws random numbers may fail */
   int slot;            /* index in the compile cache */
+  st_device device;    /* of the tensors */
+  uint64_t changes;    /* st__registry_changes when it was recorded */
   const char **differs; /* the call whose results were not what was recorded
                           (Note [Composites recorded whole]), or NULL */
   st_schedule_step *steps;
@@ -69,7 +71,8 @@ struct st_schedule {
 void st__schedule_retain(st_schedule *s);
 void st__schedule_release(st_schedule **s);
 /* False if an operator was redefined, or a captured tensor has another dtype,
- * shape or strides. */
+ * shape or strides; on the device of an extension also after any registration,
+ * since kernels of the device are called as they are there, not fused. */
 bool st__schedule_is_current(const st_schedule *s);
 /* True if the captured tensors require gradients, if there are any, as they did
  * when they were recorded. */

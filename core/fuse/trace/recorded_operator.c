@@ -12,7 +12,7 @@ st_recorded_kind st__recorded_kind(const st_op *op, st_device device) {
   const st_kernel_facts meta = st__kernel_facts(op, "Meta");
   const st_kernel_facts grad = st__kernel_facts(op, "AutogradCPU");
   if (device > ST_DEVICE_META &&
-      st__kernel_facts(op, st__device_key(device)).is_owned) {
+      st__kernel_facts(op, st__device_key(device)).is_of_library) {
     return ST_RECORDED_LEAF;
   }
   if (cpu.is_implicit && grad.is_implicit) {

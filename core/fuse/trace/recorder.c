@@ -535,6 +535,7 @@ st_status st__recorder_begin(const st_tracing_config *c,
   st_recorder *r = st__alloc_zero(ST_MEM_SCRATCH, sizeof *r);
   if (!r) return ST_NO_MEMORY;
   r->has_gradients = st__tls().grad;
+  r->changes = st__registry_changes();
   if (c->ninputs > 0) r->device = inputs[0]->device;
   st_status status = st__tracer_init(&r->base, &KIND, c);
   if (status == ST_OK) status = bind_inputs(r, c->ninputs, inputs);

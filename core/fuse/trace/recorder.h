@@ -79,6 +79,7 @@ struct st_recorder {
   bool uses_sizes;         /* the calls may depend on the sizes */
   bool has_gradients;      /* the run will be in grad mode */
   st_device device;        /* of the tensors */
+  uint64_t changes;        /* st__registry_changes when it began */
   int ninputs, depth;      /* composite operators being recorded */
   const st_op *op;         /* being recorded, or NULL */
   st_tensor *inputs[ST_RECORD_ARGS]; /* owned: the function may drop them */
