@@ -41,6 +41,7 @@ static st_status start_all(void) {
   if (status == ST_OK) status = st__register_operators();
   if (status == ST_OK) status = st__register_derivatives();
   if (status == ST_OK) status = st__register_autocast();
+  st__device_copies_set_up();
   st__device_loops_set_up();
   st__close_startup_memory();
   return status;

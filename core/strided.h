@@ -183,7 +183,8 @@ ST_API bool st_device_nth(int k, st_device *out);
  * and st_cpu_fallback for all others. So every operator works, and gradients
  * do. Kernels that the extension registers replace these: st_library_implement,
  * st_library_implement_structured. BAD_STATE when the device or the name is
- * taken, BAD_VALUE when a function is missing. */
+ * taken, BAD_VALUE when a function is missing, NO_MEMORY; then nothing is
+ * registered. */
 ST_API st_status st_backend_register(st_device kind, const char *name,
                                      const st_backend *backend);
 /* Waits until the work of a device is done. Fails with what failed in it. */
@@ -192,8 +193,11 @@ ST_API st_status st_synchronize(st_device device);
 ST_API st_status st_device_properties_of(st_device device,
                                          st_device_properties *out);
 /* The kernel for any operator on devices: copies the arguments to the CPU,
- * calls the operator there, and copies what it wrote and returned to the
- * device. NO_KERNEL for an operator that returns views. */
+ * where those that share memory do so, too, calls the operator there, and
+ * copies what it wrote and returned to the device. A call that fails for memory
+ * changes nothing. BAD_VALUE for a tensor that is elsewhere, but for numbers
+ * (0-dim tensors of the CPU) and index tensors; NO_KERNEL for an operator that
+ * returns views. */
 ST_API st_status st_cpu_fallback(const st_call *call, const st_value *args,
                                  st_value *rets);
 

@@ -19,6 +19,13 @@ typedef st_status (*st_copy_fn)(st_tensor *dst, const st_tensor *src);
 st_status st__copy_on_device(st_tensor *dst, const st_tensor *src,
                              st_copy_fn here);
 
+/* For a device without a backend: calls the kernel of copy_ that its extension
+ * has registered. NO_KERNEL without one. Set by op/device. */
+extern st_status (*st__copy_by_kernel)(st_tensor *dst, const st_tensor *src);
+/* The first element of t, and the bytes from there to the last. */
+st_place st__place_of(const st_tensor *t);
+size_t st__span(const st_tensor *t);
+
 /* True if a copy over this iterator, built for one output and one input, runs
  * tile by tile because the two have different fastest dimensions. */
 bool st__copy_is_tiled(const st_iter *it);

@@ -6,7 +6,8 @@
  * converts and rearranges: a tensor on a device has a mirror there, a tensor
  * with the same strides over its bytes, from the first element to the last,
  * which are copied at once. A destination with gaps is read first, since what
- * is in the gaps is written back.
+ * is in the gaps is written back. A device without a backend has a kernel of
+ * copy_, which is called.
  */
 
 #include "iter/copy.h"
@@ -15,13 +16,12 @@
 
 /* -- Places --------------------------------------------------------------- */
 
-static st_place place_of(const st_tensor *t) {
+st_place st__place_of(const st_tensor *t) {
   return (st_place){t->device, t->storage->data,
                     (size_t)t->offset * st__itemsize(t->dtype)};
 }
 
-/* Bytes from the first element to the last; strides are not negative. */
-static size_t span(const st_tensor *t) {
+size_t st__span(const st_tensor *t) {
   int64_t last = 0;
   if (t->numel == 0) return 0;
   for (int d = 0; d < t->ndim; d++) last += (t->sizes[d] - 1) * t->strides[d];
@@ -33,18 +33,18 @@ static bool is_dense(const st_tensor *t) { return t->flags & ST_FLAG_DENSE; }
 /* -- Mirrors -------------------------------------------------------------- */
 
 static st_status read_mirror(const st_tensor *t, const st_tensor *mirror) {
-  const st_place to = place_of(mirror), from = place_of(t);
-  return st__device_copy(&to, &from, span(t));
+  const st_place to = st__place_of(mirror), from = st__place_of(t);
+  return st__device_copy(&to, &from, st__span(t));
 }
 
 static st_status write_mirror(const st_tensor *t, const st_tensor *mirror) {
-  const st_place to = place_of(t), from = place_of(mirror);
-  return st__device_copy(&to, &from, span(t));
+  const st_place to = st__place_of(t), from = st__place_of(mirror);
+  return st__device_copy(&to, &from, st__span(t));
 }
 
 static st_status new_mirror(const st_tensor *t, st_tensor **out) {
   st_storage *s = NULL;
-  ST_TRY(st__storage_new(ST_DEVICE_CPU, span(t), &s));
+  ST_TRY(st__storage_new(ST_DEVICE_CPU, st__span(t), &s));
   const st_geometry g = {t->ndim, t->sizes, t->strides, 0};
   const st_status status = st__tensor_new(s, t->dtype, &g, out);
   st__storage_release(&s);
@@ -104,21 +104,23 @@ static st_status copy_elements(st_tensor *to, st_tensor *from,
   if (shared != ST_OVERLAP_NO || !are_same_bytes(to, from)) {
     return copy_by_mirrors(to, from, here);
   }
-  const st_place target = place_of(to), source = place_of(from);
-  return st__device_copy(&target, &source, span(from));
+  const st_place target = st__place_of(to), source = st__place_of(from);
+  return st__device_copy(&target, &source, st__span(from));
 }
 
-static st_status check_copies(const st_tensor *t) {
-  return !st__is_privateuse(t) || st__backend_of(t->device) ? ST_OK
-    : st__fail(ST_NO_KERNEL, "device '%s' cannot copy elements: it has no "
-               "kernel of copy_ and no backend", st__device_name(t->device));
+st_status (*st__copy_by_kernel)(st_tensor *dst, const st_tensor *src);
+
+/* False for a device that has an allocator only. */
+static bool has_copies(const st_tensor *t) {
+  return !st__is_privateuse(t) || st__backend_of(t->device);
 }
 
 st_status st__copy_on_device(st_tensor *dst, const st_tensor *src,
                              st_copy_fn here) {
   st_tensor *wide = NULL;
-  ST_TRY(check_copies(dst));
-  ST_TRY(check_copies(src));
+  if (!has_copies(dst) || !has_copies(src)) {
+    return st__copy_by_kernel(dst, src);
+  }
   ST_TRY(st__view_expand(src, dst->ndim, dst->sizes, &wide));
   wide->keys = src->keys;
   const st_status status = copy_elements(dst, wide, here);

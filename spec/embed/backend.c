@@ -1,7 +1,7 @@
 /* A backend whose blocks are numbers, not addresses, and whose errors come up
  * late: what st_backend_register and st_library_implement_structured refuse,
- * and what they make of the least that a device can do. Run by
- * embed_spec.lua.
+ * and what they make of the least that a device can do. A device that has an
+ * allocator and three kernels. Run by embed_spec.lua.
  */
 
 #include <stdint.h>
@@ -89,9 +89,27 @@ static int live(void) {
   return n;
 }
 
+/* The CPU computes all expressions. */
+static st_status compile(void *ctx, const st_expression *e, void **code) {
+  (void)ctx, (void)e, (void)code;
+  return ST_NO_KERNEL;
+}
+
+static st_status run(void *ctx, int device, void *code, const st_plan *plan,
+                     const st_scalar *params) {
+  (void)ctx, (void)device, (void)code, (void)plan, (void)params;
+  abort();
+}
+
+static void release_code(void *ctx, void *code) {
+  (void)ctx, (void)code;
+  abort();
+}
+
 static const st_backend slots = {
   .ndevices = 2, .ctx = machines, .allocate = allocate, .free = release,
-  .copy = copy, .synchronize = synchronize, .seed = seed};
+  .copy = copy, .synchronize = synchronize, .seed = seed, .compile = compile,
+  .run = run, .release = release_code};
 
 /* -- Calls ---------------------------------------------------------------- */
 
@@ -147,9 +165,20 @@ static void refuse(st_backend b, const char *what) {
   CHECK(strstr(st_message(), what));
 }
 
-static st_status unused(void *ctx, const st_expression *e, void **code) {
-  (void)ctx, (void)e, (void)code;
-  abort();
+/* A registration that fails for memory has registered nothing. */
+static void register_slots(void) {
+  st_device d;
+  for (int64_t k = 1; ; k += k < 40 ? 1 : 41) {
+    st_memory_fail_at(k);
+    const st_status status = st_backend_register(KIND, "slots", &slots);
+    const int64_t left = st_memory_fail_at(0);
+    if (status == ST_OK) {
+      CHECK(left > 0 && k > 100);
+      return;
+    }
+    CHECK(status == ST_NO_MEMORY && !st_device_parse("slots", &d));
+    CHECK(!st_device_nth(2, &d) && k < 100000);
+  }
 }
 
 static void registration(void) {
@@ -157,14 +186,14 @@ static void registration(void) {
   b.copy = NULL;
   refuse(b, "allocate, free and copy");
   b = slots;
-  b.compile = unused;
+  b.run = NULL;
   refuse(b, "all of compile, run and release");
   b = slots;
   b.ndevices = ST_BACKEND_DEVICES + 1;
   refuse(b, "1 to 16 devices, not 17");
   CHECK(st_backend_register(ST_DEVICE_META, "slots", &slots) == ST_BAD_VALUE);
   CHECK(st_backend_register(KIND, "Slots", &slots) == ST_BAD_VALUE);
-  CHECK(st_backend_register(KIND, "slots", &slots) == ST_OK);
+  register_slots();
   CHECK(st_backend_register(KIND, "slots", &slots) == ST_BAD_STATE);
   CHECK(st_backend_register(ST_DEVICE_PRIVATEUSE2, "slots", &slots) ==
         ST_BAD_STATE);
@@ -318,6 +347,102 @@ static void out_of_memory(void) {
   puts("out of memory");
 }
 
+/* -- A device without a backend ------------------------------------------- */
+
+static const st_device CHIP = ST_DEVICE_PRIVATEUSE2;
+static int copies;
+
+static void *chip_alloc(void *ctx, size_t nbytes) {
+  (void)ctx;
+  return malloc(nbytes ? nbytes : 1);
+}
+
+static void chip_free(void *ctx, void *data, size_t nbytes) {
+  (void)ctx, (void)nbytes;
+  free(data);
+}
+
+static st_status chip_empty(const st_call *c, const st_value *args,
+                            st_value *rets) {
+  (void)c;
+  const bool has_strides = args[1].tag == ST_TAG_INTS;
+  const st_value *dtype = &args[1 + has_strides];
+  rets[0].tag = ST_TAG_TENSOR;
+  return st_tensor_empty(CHIP, dtype->tag == ST_TAG_INT ? (st_dtype)dtype->u.i
+                               : ST_FLOAT32, (int)args->len, args->u.ints,
+                         has_strides ? args[1].u.ints : NULL,
+                         &rets->u.tensor);
+}
+
+/* Of one dtype and contiguous. */
+static st_status chip_copy_(const st_call *c, const st_value *args,
+                            st_value *rets) {
+  st_tensor *to = args[0].u.tensor, *from = args[1].u.tensor;
+  const st_place a = st_tensor_place(to), b = st_tensor_place(from);
+  (void)c;
+  CHECK(st_tensor_dtype(to) == st_tensor_dtype(from));
+  CHECK(st_tensor_is_contiguous(to, ST_FORMAT_CONTIGUOUS) &&
+        st_tensor_is_contiguous(from, ST_FORMAT_CONTIGUOUS));
+  memcpy((char *)a.block + a.offset, (char *)b.block + b.offset,
+         (size_t)st_tensor_numel(to) * st_dtype_size(st_tensor_dtype(to)));
+  copies++;
+  st_tensor_retain(to);
+  rets[0] = tensor_arg(to);
+  return ST_OK;
+}
+
+static void open_chip(st_library **aten, st_library **any) {
+  const st_allocator a = {chip_alloc, chip_free, NULL, NULL};
+  const st_kernel empty = {.fn = chip_empty, .debug = "backend.c"};
+  const st_kernel copy_ = {.fn = chip_copy_, .debug = "backend.c"};
+  const st_kernel fallback = {.fn = st_cpu_fallback, .debug = "backend.c"};
+  CHECK(st_device_register(CHIP, "chip", &a) == ST_OK);
+  CHECK(st_library_open("aten", ST_LIBRARY_IMPL, "PrivateUse2", 0, "backend.c",
+                        aten) == ST_OK);
+  CHECK(st_library_implement(*aten, "empty.memory_format", NULL, &empty) ==
+        ST_OK);
+  CHECK(st_library_implement(*aten, "empty_strided", NULL, &empty) == ST_OK);
+  CHECK(st_library_implement(*aten, "copy_", NULL, &copy_) == ST_OK);
+  CHECK(st_library_open("_", ST_LIBRARY_IMPL, "PrivateUse2", 0, "backend.c",
+                        any) == ST_OK);
+  CHECK(st_library_fallback(*any, "PrivateUse2", &fallback) == ST_OK);
+}
+
+/* Its kernel of copy_ serves the fallback, and composite operators that read
+ * elements. */
+static void without_backend(void) {
+  st_library *aten, *any;
+  st_scalar s;
+  open_chip(&aten, &any);
+  st_tensor *a = count(4, CHIP), *sum, *same, *at, *rows, *table;
+  const st_value two[] = {tensor_arg(a), tensor_arg(a)};
+  CHECK(call("aten::add", "Tensor", 2, two, &sum) == ST_OK);
+  CHECK(st_tensor_device(sum) == CHIP && copies > 2);
+  CHECK(st_tensor_get(sum, 1, (int64_t[]){3}, &s) == ST_OK && s.u.f == 6);
+  CHECK(call("aten::mul_", "Tensor", 2, two, &same) == ST_OK && same == a);
+  CHECK(st_tensor_get(a, 1, (int64_t[]){3}, &s) == ST_OK && s.u.f == 9);
+  const int64_t shape[] = {2, 2}, one[] = {1};
+  const st_value view[] = {tensor_arg(a), {.tag = ST_TAG_INTS, .len = 2,
+                                           .u.ints = shape}};
+  CHECK(call("aten::view", "", 2, view, &table) == ST_OK);
+  st_tensor *here;
+  CHECK(st_tensor_empty(ST_DEVICE_CPU, ST_INT64, 1, one, NULL, &here) ==
+        ST_OK);
+  *(int64_t *)st_tensor_data(here) = 1;
+  at = to(here, CHIP);
+  const st_value lookup[] = {tensor_arg(table), tensor_arg(at)};
+  CHECK(call("aten::embedding", "", 2, lookup, &rows) == ST_OK);
+  CHECK(st_tensor_get(rows, 2, (int64_t[]){0, 1}, &s) == ST_OK && s.u.f == 9);
+  st_tensor *const all[] = {a, same, sum, at, rows, table, here};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    st_tensor *t = all[i];
+    st_tensor_release(&t);
+  }
+  st_library_close(&aten);
+  st_library_close(&any);
+  puts("without a backend");
+}
+
 /* Blocks count for limits. */
 static void limited(void) {
   const int64_t n = 1 << 20;
@@ -343,6 +468,7 @@ int main(void) {
   late_errors();
   inheriting();
   out_of_memory();
+  without_backend();
   limited();
   CHECK(live() == 0);
   puts("nothing left");

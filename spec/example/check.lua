@@ -11,46 +11,19 @@ local DEVICE = {device = "example"}
 st.warnings(false) -- an out= tensor of another shape is on purpose here
 local MOST = 200 -- allocations a call may take before this looks endless
 
-local function topic(name, fn)
-  fn()
-  print(name)
-end
+local topics = require "spec.example.topics"
 
-local function same(expected, got)
-  if expected ~= got then
-    error(("expected %s, got %s"):format(tostring(expected), tostring(got)),
-          2)
-  end
-end
-
-local function same_values(expected, t)
-  if not expected:equal(t:to {device = "cpu"}) then
-    error(("expected %s, got %s"):format(tostring(expected), tostring(t)), 2)
-  end
-end
+local fails, same, same_values, topic =
+  topics.fails, topics.same, topics.same_values, topics.topic
 
 local function same_strides(a, b, t)
   local strides = t:stride()
   same(a .. ", " .. b, strides[1] .. ", " .. strides[2])
 end
 
-local function fails(text, fn, ...)
-  local ok, why = pcall(fn, ...)
-  if ok or not tostring(why):find(text, 1, true) then
-    error(("expected a failure with '%s', got %s"):format(text,
-                                                          tostring(why)), 2)
-  end
-end
-
 local function floats(values) return st.tensor(values, {dtype = "float32"}) end
 
-local function live()
-  if jit then jit.flush() end -- compiled code holds what it has seen
-  for _ = 1, 3 do collectgarbage() end
-  local m = st.memory()
-  return ("%d tensors, %d storages, %d blocks"):format(
-    m.tensors.count, m.storages.count, ex.live_blocks())
-end
+local live = topics.live
 
 local X = st.arange(6):to("float32"):view(2, 3)
 local BY = floats {10, 100}
@@ -350,14 +323,22 @@ topic("two devices of one backend", function()
   same("example", t:to("example:0").device)
   same("example:1", x:to("example:1").device)
   same_values(st.ones(2), x:to("example:1"))
-  fails("is on device 'example', but the kernel runs on 'example:1'", st.add,
-        t, x)
+  fails("argument 'other' is on device 'example', other tensors are on "
+        .. "'example:1'", st.add, t, x)
   fails("other tensors are on", st.cat, {t, x})
   fails("example:2", st.ones, {2}, {device = "example:2"})
   same("memory of the host", st.device_properties("example:1").name)
   same(64, st.device_properties("example").alignment)
   st.synchronize("example:1")
   st.synchronize()
+  local words = require "strided.session.complete_in".words
+  same("example example:1", table.concat(words("exam", "x:to("), " "))
+  same("example:1", words("example:", "st.ones(2, {device = ")[1])
+  same("cpu example example:1", table.concat(
+    st.__array_namespace_info__():devices(), " "))
+  local types = require "strided.types".files()["strided/values.lua"]
+  assert(types:find('alias strided.device\n---| "cpu"\n---| "meta"\n'
+                    .. '---| "example"\n---| "example:1"\n', 1, true))
   fails("must be a device", st.synchronize, "exampel")
 end)
 

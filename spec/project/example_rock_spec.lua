@@ -1,7 +1,8 @@
 --- The example rock, built against nothing but the public header, in a
--- process of its own: rocks/strided-example, and spec/example/*.lua: check.lua
--- and layout.lua; walk.lua, which calls every operator on the device, and
--- layout_walk.lua, which calls it with tensors of the layout.
+-- process of its own: rocks/strided-example, and spec/example/*.lua: check.lua,
+-- device.lua and layout.lua; walk.lua, which calls every operator on the
+-- device, module_walk.lua, which does so with what is written in Lua, and
+-- layout_walk.lua, which calls operators with tensors of the layout.
 -- axes: lua
 
 local build = require "spec.support.build"
@@ -33,11 +34,18 @@ local TOPICS = {
   "no memory for the device", "nothing left",
 }
 
+local ON_DEVICE = {
+  "arguments that share memory", "strides and numbers are as on the CPU",
+  "tensors of the CPU beside those of the device",
+  "a failed call leaves what it was given",
+  "a kernel that comes after a function was fused", "nothing left",
+}
+
 local OF_LAYOUT = {
   "a layout by name and key", "kernels of the layout",
   "what shares the parts, and what copies them",
   "what needs strides says so", "gradients of a layout",
-  "a kernel in Lua", "a fallback of the key",
+  "a kernel in Lua", "factories of the layout", "a fallback of the key",
   "fused functions run what has a layout unrecorded",
   "what fails for memory leaves nothing", "no tensor of a layout left",
 }
@@ -76,6 +84,11 @@ describe("The example rock", function()
       assert.equal(table.concat(TOPICS, "\n") .. "\nexit code 0\n", said)
     end)
 
+    it("does in " .. lua .. " on its device what the CPU does", function()
+      assert.equal(table.concat(ON_DEVICE, "\n") .. "\nexit code 0\n",
+                   run(lua, "device"))
+    end)
+
     it("does in " .. lua .. " what it says of its layout", function()
       assert.equal(table.concat(OF_LAYOUT, "\n") .. "\nexit code 0\n",
                    run(lua, "layout"))
@@ -100,5 +113,15 @@ describe("The example rock", function()
     assert.is_true(tonumber(results) > 1500 / step, said)
     assert.is_true(tonumber(gradients) > 1800 / step, said)
     assert.is_true(tonumber(said:match "(%d+) loops") > 5000 / step, said)
+  end)
+
+  it("runs layers, distributions and optimizers on its device", function()
+    local step = (build.is_sanitized or build.lua ~= "luajit") and 8 or 1
+    local said = run(LUAS[1], "module_walk", step)
+    local cases, tensors = said:match "(%d+) cases, (%d+) tensors"
+    assert.truthy(said:find(" 0 different\n", 1, true), said)
+    assert.truthy(said:find("exit code 0\n", 1, true), said)
+    assert.is_true(tonumber(cases) > 330 / step, said)
+    assert.is_true(tonumber(tensors) > 1000 / step, said)
   end)
 end)

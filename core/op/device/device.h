@@ -13,6 +13,9 @@ ST_BOXED(st__box_device_zero_);
 /* See strided.h. */
 ST_BOXED(st__cpu_fallback);
 
+/* Sets st__copy_by_kernel (iter/copy.h). */
+void st__device_copies_set_up(void);
+
 /* Runs the loop of it->kernel over an iterator on a device; params may be NULL.
  * NO_KERNEL, without a message, if the device cannot. Set by fuse/. */
 extern st_status (*st__device_loop)(const st_iter *it,

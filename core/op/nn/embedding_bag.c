@@ -480,6 +480,23 @@ static void put_back(const st_tensor *self, const old_rows *old,
   }
 }
 
+/* The same on the device of an extension, by an operator. The message stays
+ * that of the failure before. */
+static st_status put_back_there(const st_tensor *self, const old_rows *old,
+                                int64_t base, st_status before) {
+  char why[1024];
+  st_value same;
+  const st_value args[] = {
+    st__of_tensor(self), st__of_int(0), st__of_tensor(old->at),
+    st__of_tensor(old->rows), st__of_int(base)};
+  if (!old->rows) return before;
+  snprintf(why, sizeof why, "%s", st__message());
+  const st_status status = st__call_n(
+    st__op_variant(ST_OP_index_copy, ST_INPLACE), 5, args, &same);
+  if (status == ST_OK) st__value_clear(&same);
+  return st__fail(before, "%s", why);
+}
+
 /* args: self, indices, max_norm, order, base. Scales rows of self, or of a
  * copy. */
 static st_status renorm_rows(const st_value *args, bool copies,
@@ -516,8 +533,12 @@ static st_status after_renorm(const st_value *args, int n, st_kernel_fn op,
   for (int i = 0; i < n; i++) plain[i] = args[i];
   plain[n] = args[n + 2];
   if (!st__scope_ok(&c)) return st__scope_end(&c, 0, NULL, NULL);
-  const st_status status = op(NULL, plain, rets);
-  if (status != ST_OK) put_back(weight, &old, base);
+  st_status status = op(NULL, plain, rets);
+  if (status != ST_OK && st__is_privateuse(weight)) {
+    status = put_back_there(weight, &old, base, status);
+  } else if (status != ST_OK) {
+    put_back(weight, &old, base);
+  }
   ST_TRY(st__scope_end(&c, 0, NULL, NULL));
   return status;
 }

@@ -214,9 +214,13 @@ st_status st__structured(const st_call *call, const st_value *args,
 st_status st__run_structured(const st_call *call, const st_value *args,
                              st_value *rets);
 
-/* Checks that each tensor argument of a kernel for device is on that device or
- * on an earlier one in the order of st_device: Note [Memory of extension
- * devices]. BAD_VALUE names the argument that is not. */
+/* True for the index tensors of an indexing operator, which may be on the CPU
+ * while the indexed tensor is on the device of an extension. */
+bool st__is_index_list(const st_arg *arg);
+/* Checks that each tensor argument of a kernel for device can be used by it: it
+ * is on that device; for Meta, or on the CPU; for the device of an extension,
+ * or on the CPU and 0-dim, and not written, or an index. BAD_VALUE names the
+ * argument that cannot: Note [Memory of extension devices]. */
 st_status st__check_devices(const st_call *call, const st_value *args,
                             st_device device);
 

@@ -46,21 +46,30 @@ static void restore_geometry(st_tensor *t, geometry *g) {
 
 /* -- Devices -------------------------------------------------------------- */
 
-/* A kernel for Meta may get CPU tensors, one for an extension device both. */
-static bool may_use(st_device device, const st_tensor *t) {
-  return t->device > ST_DEVICE_META ? (st_device)t->device == device
-                                    : (st_device)t->device <= device;
+bool st__is_index_list(const st_arg *arg) {
+  return arg->list && strcmp(arg->name, "indices") == 0;
 }
 
-static st_status check_device(const st_call *call, int i, const st_tensor *t,
+/* A kernel for Meta may get CPU tensors; one for an extension device gets
+ * numbers that it reads, and the positions that index. */
+static bool may_use(st_device device, const st_arg *arg, const st_tensor *t) {
+  if (device <= ST_DEVICE_META) return (st_device)t->device <= device;
+  if (t->device != ST_DEVICE_CPU) return (st_device)t->device == device;
+  return (t->ndim == 0 && !arg->is_write) || st__is_index_list(arg);
+}
+
+static st_status check_device(const st_arg *arg, const st_tensor *t,
                               st_device device) {
   if (!t) return ST_OK;
-  if (may_use(device, t)) {
+  if (may_use(device, arg, t)) {
     return st__lacks_memory(t) ? st__refuse_memoryless(t) : ST_OK;
   }
-  return st__fail(ST_BAD_VALUE, "argument '%s' is on device '%s', but the "
-                  "kernel runs on '%s'", call->schema->args[i].name,
-                  st__device_name(t->device),
+  return st__fail(ST_BAD_VALUE, device <= ST_DEVICE_META
+                  ? "argument '%s' is on device '%s', but the kernel runs on "
+                    "'%s'"
+                  : "expected all tensors to be on the same device, but "
+                    "argument '%s' is on device '%s', other tensors are on "
+                    "'%s'", arg->name, st__device_name(t->device),
                   st__device_name(device));
 }
 
@@ -71,7 +80,7 @@ st_status st__check_devices(const st_call *call, const st_value *args,
     const int i = __builtin_ctzll(left);
     const st_tensors all = st__tensors_in(&args[i]);
     for (uint32_t j = 0; j < all.n; j++) {
-      ST_TRY(check_device(call, i, all.p[j], device));
+      ST_TRY(check_device(&call->schema->args[i], all.p[j], device));
     }
   }
   return ST_OK;
