@@ -228,8 +228,10 @@ for _, row in ipairs {
     end
     local first = st.optim[row[1]]({p}, row[2])
     steps(first, 3)
+    local saved = {} -- tensors of a file are on the CPU
+    for key, t in pairs(first:state_dict()) do saved[key] = t:to "cpu" end
     local second = st.optim[row[1]]({p}, row[2])
-    second:load_state_dict(first:state_dict())
+    second:load_state_dict(saved)
     steps(second, 2)
     return {p}
   end)
@@ -322,6 +324,17 @@ local REST = {
     local mask = st.nn.Transformer.generate_square_subsequent_mask(5)
     return {layer(here(matrix():narrow(2, 1, 4):unsqueeze(2):clone()),
                   {src_mask = here(mask)})}
+  end,
+  ["what is drawn"] = function(here)
+    local x = here(matrix())
+    return {st.plot(x:select(1, 1), x:select(1, 2)):svg(), st.layout(x),
+            st.plot():heatmap(x):svg(), st.plot():image(x):svg(),
+            st.plot():hist(x:flatten()):svg(), st.plot():bar(x[1]):svg()}
+  end,
+  ["a number that fills"] = function(here)
+    local x, rows = here(matrix()), here(st.tensor {1, 3})
+    return {x:index_fill(1, rows, st.tensor(2.5)),
+            x:clone():index_fill_(2, rows, st.tensor(0.5))}
   end,
   ["elements by functions"] = function(here)
     local x = here(matrix())

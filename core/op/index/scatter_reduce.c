@@ -273,6 +273,11 @@ ST_BOXED(st__box_scatter__value_reduce) {
 
 /* -- index_fill with a tensor --------------------------------------------- */
 
+/* True for a number of the CPU beside a tensor on an extension's device. */
+static bool is_brought(const st_tensor *self, const st_tensor *value) {
+  return st__is_privateuse(self) && st__is_cpu(value);
+}
+
 /* BAD_VALUE unless self can hold value. */
 static st_status check_filler(const st_tensor *self, const st_tensor *value) {
   const st_value item = st__of_tensor(value);
@@ -281,7 +286,7 @@ static st_status check_filler(const st_tensor *self, const st_tensor *value) {
     return st__fail(ST_BAD_SHAPE, "value must be a 0-dim tensor, its shape is "
                     "%s", ST_SHAPE_TEXT(value));
   }
-  if (value->device != self->device) {
+  if (value->device != self->device && !is_brought(self, value)) {
     return st__fail(ST_BAD_VALUE, "value is on another device than self");
   }
   if (st__has_elements(value)) {
@@ -342,7 +347,10 @@ static st_status fill_slices(const st_op *copy, const st_value *args,
   for (int d = 0; d < self->ndim; d++) sizes[d] = self->sizes[d];
   const bool is_none = self->ndim == 0 && index->numel == 0;
   if (self->ndim || is_none) sizes[at] = index->numel;
-  value = st__apply_to(&c, st__apply1(&c, ST_OP_clone, value), self->dtype);
+  value = is_brought(self, value)
+    ? st__apply_with(&c, ST_OP_to_prim_Device, value, st__of_int(self->device))
+    : st__apply1(&c, ST_OP_clone, value);
+  value = st__apply_to(&c, value, self->dtype);
   value = st__apply_with(&c, ST_OP_expand, value,
                          st__of_ints(sizes, self->ndim + is_none));
   const st_value all[] = {st__of_tensor(self), st__of_int(at),

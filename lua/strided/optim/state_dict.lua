@@ -106,21 +106,24 @@ local function check_kept(self, n, p, group, saved)
 end
 
 --- Loads the saved state of parameter n. The tensors get the dtype of new ones,
--- whatever they were saved as.
+-- whatever they were saved as, and the device of the parameter.
 local function load_kept(self, n, p, group, saved)
   local state = self.state[p]
+  local function copy(t, dtype)
+    return keep(t:to {dtype = dtype, device = p.device, copy = true})
+  end
   for key, kind in pairs(self.kept) do
     local t = saved["state." .. n .. "." .. key]
     if t and kind == "tensor" then
       self.room(self, state, key, p, group):copy_(t)
     elseif key == "master" then
       local is_used = t and self.has_master(p, group)
-      state.master = is_used and keep(t:to("float32", {copy = true})) or nil
+      state.master = is_used and copy(t, "float32") or nil
     elseif t and kind == "factor" then
       local dtype = self.has_master(p, group) and "float32" or p.dtype
-      state[key] = keep(t:to(dtype, {copy = true}))
+      state[key] = copy(t, dtype)
     elseif t and kind == "any" then
-      state[key] = keep(t:clone())
+      state[key] = copy(t, t.dtype)
     else
       state[key] = t and t:item()
     end

@@ -49,11 +49,11 @@ local function numbers(where, name, value)
     raise("%s: argument '%s' is %s; draw its parts, as in z:real(), z:abs() "
           .. "or z:angle()", where, name, describe(t))
   end
-  if t.device ~= "cpu" then
+  if t.device == "meta" then
     raise("%s: argument '%s' is on device '%s' and has no elements to draw",
           where, name, tostring(t.device))
   end
-  return t:detach()
+  return t:detach():to "cpu"
 end
 
 local function is_whole(t)
