@@ -73,15 +73,34 @@ static int compare_mirrors(const void *x, const void *y) {
   return by ? by : compare((uintptr_t)a->there, (uintptr_t)b->there);
 }
 
+/* Makes here the argument. */
+static void fill_slot(const mirror *m, st_tensor *here) {
+  here->keys |= m->there->keys & ST_LAZY_BITS;
+  here->flags |= m->there->flags & ST_FLAG_WRAPPED;
+  st__tensor_release(m->slot);
+  *m->slot = here;
+}
+
+/* A tensor whose bytes are no other's. */
+static st_status add_single(const mirror *m) {
+  const st_tensor *t = m->there;
+  st_tensor *here = NULL;
+  ST_TRY(st__tensor_empty_strided(ST_DEVICE_CPU, t->dtype, t->ndim, t->sizes,
+                                  t->strides, &here));
+  const st_status status = copy_bytes((range){here->storage, 0},
+                                      (range){t->storage, m->begin}, t->dtype,
+                                      m->end - m->begin);
+  if (status == ST_OK) fill_slot(m, here);
+  else st__tensor_release(&here);
+  return status;
+}
+
 /* A tensor over the bytes of s, which begin at byte `base` of t's storage. */
 static st_status new_mirror(const st_tensor *t, st_storage *s, size_t base,
                             st_tensor **out) {
   const int64_t skipped = (int64_t)(base / st__itemsize(t->dtype));
   const st_geometry g = {t->ndim, t->sizes, t->strides, t->offset - skipped};
-  ST_TRY(st__tensor_new(s, t->dtype, &g, out));
-  (*out)->keys |= t->keys & ST_LAZY_BITS;
-  (*out)->flags |= t->flags & ST_FLAG_WRAPPED;
-  return ST_OK;
+  return st__tensor_new(s, t->dtype, &g, out);
 }
 
 static st_dtype common_dtype(const mirror *m, int n) {
@@ -98,8 +117,7 @@ static st_status fill_slots(mirror *m, int n, st_storage *s, size_t base) {
     st_tensor *here = is_known ? *m[i - 1].slot : NULL;
     if (is_known) st__tensor_retain(here);
     else ST_TRY(new_mirror(m[i].there, s, base, &here));
-    st__tensor_release(m[i].slot);
-    *m[i].slot = here;
+    fill_slot(&m[i], here);
   }
   return ST_OK;
 }
@@ -118,7 +136,7 @@ static st_status add_group(mirror *m, int n, size_t end) {
 }
 
 static st_status add_groups(mirror *m, int n) {
-  qsort(m, (size_t)n, sizeof *m, compare_mirrors);
+  if (n > 1) qsort(m, (size_t)n, sizeof *m, compare_mirrors);
   for (int i = 0, next; i < n; i = next) {
     size_t end = m[i].end;
     for (next = i + 1; next < n; next++) {
@@ -129,7 +147,7 @@ static st_status add_groups(mirror *m, int n) {
       }
       if (k->end > end) end = k->end;
     }
-    ST_TRY(add_group(m + i, next - i, end));
+    ST_TRY(next - i == 1 ? add_single(m + i) : add_group(m + i, next - i, end));
   }
   return ST_OK;
 }
