@@ -1,10 +1,10 @@
-/* cummax and cummin of one dtype. extrema.c includes this file once per dtype,
- * after defining
+/* cummax and cummin of elements of one kind and size. extrema.c includes this
+ * file once per kind and size, after defining
  *
- *   NAME(f)          f, with a suffix for the dtype
- *   T                a signed or unsigned integer type for an element's bits
- *   KEY(x, least)    a T that is greater for a greater element, or with `least`
- *                    for a lesser one, and greatest for NaN
+ *   NAME(f)          f, with a suffix for the kind
+ *   T                a signed integer type for an element's bits
+ *   KEY(x, o)        a T that is greater for an element that comes later in the
+ *                    order o, and greatest for NaN
  *   VECTORS          a pragma for the loop over a block's keys; default: none
  */
 
@@ -17,7 +17,7 @@ typedef struct NAME(best) { T key, value; int64_t at; } NAME(best);
 /* n elements from i on. Most are no new extremum: vectors find the blocks that
  * have none. */
 INLINE void NAME(block)(const extrema *w, int64_t i, int64_t n,
-                        NAME(best) *best, bool least) {
+                        NAME(best) *best, const order *o) {
   NAME(best) b = *best;
   const char *x = w->in + i * w->step[2];
   char *y = w->values + i * w->step[0], *at = w->indices + i * w->step[1];
@@ -25,7 +25,7 @@ INLINE void NAME(block)(const extrema *w, int64_t i, int64_t n,
   T is_new = 0;
   VECTORS
   for (int64_t k = 0; k < n; k++) {
-    key[k] = KEY(*(const T *)(x + k * w->step[2]), least);
+    key[k] = KEY(*(const T *)(x + k * w->step[2]), o);
     is_new |= key[k] >= b.key;
   }
   if (!is_new) {
@@ -45,23 +45,23 @@ INLINE void NAME(block)(const extrema *w, int64_t i, int64_t n,
   *best = b;
 }
 
-INLINE void NAME(blocks)(const extrema *w, int64_t n, bool least) {
+INLINE void NAME(blocks)(const extrema *w, int64_t n, const order *o) {
   NAME(best) b = {.value = *(const T *)w->in, .at = w->base};
-  b.key = KEY(b.value, least);
+  b.key = KEY(b.value, o);
   for (int64_t i = 0; i < n && !st__stops_at(i); i += BLOCK) {
-    if (n - i >= BLOCK) NAME(block)(w, i, BLOCK, &b, least);
-    else NAME(block)(w, i, n - i, &b, least);
+    if (n - i >= BLOCK) NAME(block)(w, i, BLOCK, &b, o);
+    else NAME(block)(w, i, n - i, &b, o);
   }
 }
 
-INLINE void NAME(line)(const extrema *w, int64_t n, bool least) {
+INLINE void NAME(line)(const extrema *w, int64_t n, const order *o) {
   const int64_t *s = w->step;
   if (s[0] == sizeof(T) && s[1] == 8 && s[2] == sizeof(T)) {
     const extrema dense = {w->values, w->indices, w->in,
                            {sizeof(T), 8, sizeof(T)}, {0}, w->base};
-    NAME(blocks)(&dense, n, least);
+    NAME(blocks)(&dense, n, o);
   } else {
-    NAME(blocks)(w, n, least);
+    NAME(blocks)(w, n, o);
   }
 }
 
@@ -74,12 +74,12 @@ typedef struct NAME(columns) {
 /* A row across the lines, whose elements have index i. across: steps between
  * the lines of y, at and x. */
 INLINE void NAME(row)(NAME(columns) *restrict c, char *const *data,
-                      const int64_t *across, int64_t i, bool least) {
+                      const int64_t *across, int64_t i, const order *o) {
   const char *x = data[2];
   char *y = data[0], *restrict at = data[1];
   const int64_t n = c->n;
   for (int64_t j = 0; j < n; j++) {
-    const T next = *(const T *)(x + j * across[2]), k = KEY(next, least);
+    const T next = *(const T *)(x + j * across[2]), k = KEY(next, o);
     const bool wins = k >= c->key[j];
     const T value = wins ? next : c->value[j];
     const int64_t best = wins ? i : c->best[j];
@@ -92,27 +92,28 @@ INLINE void NAME(row)(NAME(columns) *restrict c, char *const *data,
 }
 
 /* Up to WIDTH adjacent lines. */
-INLINE void NAME(lines)(const extrema *w, int64_t n0, int64_t n1, bool least) {
+INLINE void NAME(lines)(const extrema *w, int64_t n0, int64_t n1,
+                        const order *o) {
   const int64_t *s = w->across, dense[] = {sizeof(T), 8, sizeof(T)};
   const bool is_dense = s[0] == dense[0] && s[1] == 8 && s[2] == dense[2];
   NAME(columns) c;
   c.n = n1;
   for (int64_t j = 0; j < n1; j++) {
     c.value[j] = *(const T *)(w->in + j * s[2]);
-    c.key[j] = KEY(c.value[j], least);
+    c.key[j] = KEY(c.value[j], o);
     c.best[j] = w->base;
   }
   for (int64_t i = 0; i < n0 && !stops_at_row(i); i++) {
     char *const row[] = {w->values + i * w->step[0],
                          w->indices + i * w->step[1],
                          w->in + i * w->step[2]};
-    if (is_dense) NAME(row)(&c, row, dense, w->base + i, least);
-    else NAME(row)(&c, row, s, w->base + i, least);
+    if (is_dense) NAME(row)(&c, row, dense, w->base + i, o);
+    else NAME(row)(&c, row, s, w->base + i, o);
   }
 }
 
 INLINE void NAME(run)(char **data, const int64_t *s, const int64_t *n,
-                      int64_t base, bool least) {
+                      int64_t base, const order *o) {
   const bool across = is_across_lines(s[2], s[5], n[1]) &&
                       is_across_lines(s[0], s[3], n[1]);
   for (int64_t j = 0, m; j < n[1] && n[0] > 0; j += m) {
@@ -120,19 +121,9 @@ INLINE void NAME(run)(char **data, const int64_t *s, const int64_t *n,
                        data[2] + j * s[5], {s[0], s[1], s[2]},
                        {s[3], s[4], s[5]}, base};
     m = !across ? 1 : n[1] - j < WIDTH ? n[1] - j : WIDTH;
-    if (across) NAME(lines)(&w, n[0], m, least);
-    else NAME(line)(&w, n[0], least);
+    if (across) NAME(lines)(&w, n[0], m, o);
+    else NAME(line)(&w, n[0], o);
   }
-}
-
-static void NAME(cummax)(char **data, const int64_t *s, int64_t n0, int64_t n1,
-                         const void *ctx) {
-  NAME(run)(data, s, (int64_t[]){n0, n1}, *(const int64_t *)ctx, false);
-}
-
-static void NAME(cummin)(char **data, const int64_t *s, int64_t n0, int64_t n1,
-                         const void *ctx) {
-  NAME(run)(data, s, (int64_t[]){n0, n1}, *(const int64_t *)ctx, true);
 }
 
 #undef NAME
