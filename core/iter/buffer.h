@@ -24,7 +24,7 @@
  * Note [Three places that gather blocks]
  * Here, the iterator gathers the operands of a loop of any kind, over up to
  * ST_MAX_DIMS dimensions, and keeps what repeats. In that loop, an elementwise
- * kernel gathers what is strided (kernel/elementwise/elementwise.h): that code
+ * kernel gathers what is strided (kernel/elementwise/blocks.c): that code
  * is compiled once per instruction set, and converts half types on the way. The
  * interpreter (fuse/ir/interpreter.c), such a loop as well, fills the slots of
  * a program, with room for the whole vectors that machine code reads.

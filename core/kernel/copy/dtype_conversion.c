@@ -11,6 +11,8 @@
 
 #include "kernel/copy/truncate.h"
 #include "kernel/elementwise/elementwise_loops.h"
+#include "kernel/elementwise/reduced_floats.h"
+#include "kernel/elementwise/steps.h"
 
 /* -- One element ---------------------------------------------------------- */
 
