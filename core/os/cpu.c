@@ -49,15 +49,20 @@ static bool has_isa(int isa) {
   return true;
 }
 
-/* Of isa and those that it stands on, the best one that there is. */
-static st_isa_level best_upto(int isa) {
-  while (!has_isa(isa)) isa = (int)isas[isa].below;
-  return (st_isa_level)isa;
+/* Of isa and those that it stands on, the best one that there is, or -1: a
+ * build may have only the kernels of the machine that made it. */
+static int best_upto(int isa) {
+  while (!has_isa(isa) && isa != ST_ISA_base) isa = (int)isas[isa].below;
+  return has_isa(isa) ? isa : -1;
 }
 
 st_isa_level st__isa_max(void) {
   int isa = ST_ISA_COUNT - 1;
-  while (!has_isa(isa)) isa--;
+  while (isa >= 0 && !has_isa(isa)) isa--;
+  if (isa < 0) {
+    fputs("strided: this build has no kernels for this CPU\n", stderr);
+    exit(EXIT_FAILURE);
+  }
   return (st_isa_level)isa;
 }
 
@@ -75,11 +80,16 @@ static st_isa_level choose(void) {
   if (!name || !*name) return st__isa_max();
   for (int i = 0; i < ST_ISA_COUNT; i++) {
     if (strcmp(name, isas[i].name) != 0) continue;
-    const st_isa_level best = best_upto(i);
-    if ((int)best == i) return best;
+    const int best = best_upto(i);
+    if (best == i) return (st_isa_level)i;
+    if (best < 0) {
+      fprintf(stderr, "strided: STRIDED_ISA=%s: this build has no kernels for "
+              "it\n", name);
+      return st__isa_max();
+    }
     fprintf(stderr, "strided: STRIDED_ISA=%s: this CPU supports at most %s\n",
             name, isas[best].name);
-    return best;
+    return (st_isa_level)best;
   }
   fprintf(stderr, "strided: STRIDED_ISA=%s: unknown, must be ", name);
   print_names(stderr);

@@ -52,8 +52,9 @@ further_luas() {
 }
 
 # build_release WHAT: builds into build/, at least
-#   run   the kernels for this machine (base and its best), LuaJIT's binding
-#   spec  these, the bindings of all Lua versions, the C programs of the specs
+#   run   the kernels for this machine, LuaJIT's binding
+#   spec  these, those of base, the bindings of all Lua versions, the C programs
+#         of the specs
 #   all   these, and the kernels of every instruction set
 # Parts that were built earlier are kept up to date too. Kernels that are not
 # the best for this machine, and the bindings of further Luas, are made with -O1
@@ -64,9 +65,12 @@ build_release() {
   asked=$1
   was=$(cat build/holds 2>/dev/null || true)
   case $was-$asked in all-*|spec-run) asked=$was ;; esac
-  isas=-DSTRIDED_KERNEL_ISAS=native luas= programs=OFF
-  [ "$asked" = run ] || { luas=$(further_luas); programs=ON; }
-  [ "$asked" != all ] || isas=-USTRIDED_KERNEL_ISAS
+  isas=best luas= programs=OFF
+  [ "$asked" = run ] || { isas=native luas=$(further_luas) programs=ON; }
+  case $asked in
+    all) isas=-USTRIDED_KERNEL_ISAS ;;
+    *) isas=-DSTRIDED_KERNEL_ISAS=$isas ;;
+  esac
   build_in build -DCMAKE_BUILD_TYPE=Release \
            -DSTRIDED_WERROR="${STRIDED_WERROR:-OFF}" \
            -DSTRIDED_OTHER_OPTIMIZE="${OTHER--O1}" \
