@@ -143,7 +143,6 @@ local rows = {
     cdata.c take_type
     cdata.c push_ffi
     cdata.c open_cdata
-    warning.c st__warn
   ]]},
   {"fork", [[
     threads.c unblock_external
@@ -153,7 +152,6 @@ local rows = {
   ]]},
   {"race", [[
     compile_cache.c insert
-    registration_listener.c st__free_listeners
   ]]},
   {"caller", [[
     dtype.c st__real_dtype
@@ -218,13 +216,13 @@ local rows = {
     recorder.c record_inplace
     recorder.c intercept
     history.c check_grad
-    history.c st__tensor_hook
+    grad_fn.c st__tensor_hook
     saved_tensor.c st__saved_unpack
     validate_grad.c st__check_root
     copy.c st__copy
     copy.c st__contiguous
     dry_run.c add_reduction
-    dry_run.c get_fake_tensor
+    fake_tensors.c get_fake_tensor
     arange_linspace.c make_range
     copy_clone_to.c check_layout
     factory.c st__read_options
@@ -247,15 +245,14 @@ local rows = {
     stft.c check_istft
     conj_neg.c st__run_resolved
     direct_convolution.c run_phase
-    csv_read.c bind_columns
-    csv_read.c int_field
+    csv_reader.c int_field
     csv_read.c first_record
     csv_write.c open_column
     argument_convert.c convert_one
     argument_convert.c convert_list
     describe_call.c describe
-    state.c keep_list
-    state.c make_meta
+    function_context.c keep_list
+    userdata.c make_meta
   ]]},
   {"line", [[
     butterflies_template.h -

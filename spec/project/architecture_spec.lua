@@ -470,6 +470,22 @@ describe("A function", function()
     assert.truthy(home.st__call)
     assert.same({}, twice)
   end)
+
+  it("that LINES.md gives a reason for is in that file", function()
+    local text, gone = {}, {}
+    for _, name in ipairs(files("core lua/bind", "%.[ch]$")) do
+      local file = name:match "[^/]+$"
+      text[file] = (text[file] or "") .. read(name)
+    end
+    for key in pairs(require("spec.lines.reasons").functions) do
+      local file, name = key:match "(%S+) (%S+)"
+      if not text[file] or name ~= "-" and
+         not text[file]:find("%f[%w_]" .. name .. "%f[^%w_]") then
+        gone[#gone + 1] = key
+      end
+    end
+    assert.same({}, gone)
+  end)
 end)
 
 -- What has a dtype and is no tensor: options, facts of files and of dtypes.
