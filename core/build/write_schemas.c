@@ -139,39 +139,46 @@ static void put_arg(const st_arg *a, int number) {
   printf("},\n");
 }
 
-static int nvalues; /* arrays of default values so far */
+/* -- Schemas -------------------------------------------------------------- */
 
-static void put_args(const st_schema *s, int id, int variant) {
+enum { COUNT = sizeof rows / sizeof *rows };
+
+static const st_schema *written[3 * COUNT]; /* those whose arguments are */
+static int nwritten, nvalues; /* and the arrays of default values so far */
+
+/* Writes the arguments and results, unless an earlier schema has the same ones;
+ * returns the number of their array. */
+static int put_args(const st_schema *s) {
   const int n = s->nargs + s->nrets, first = nvalues;
+  for (int k = 0; k < nwritten; k++) {
+    if (strcmp(strchr(written[k]->text, '('), strchr(s->text, '(')) == 0) {
+      return k;
+    }
+  }
   for (int i = 0; i < n; i++) {
     put_elements(&s->args[i].default_value, nvalues++);
   }
-  if (n == 0) return;
-  printf("static const st_arg a%d_%d[] = {\n", id, variant);
+  printf("static const st_arg a%d[] = {\n", nwritten);
   for (int i = 0; i < n; i++) put_arg(&s->args[i], first + i);
-  printf("};\n");
+  printf("%s};\n", n == 0 ? "  {0}\n" : "");
+  written[nwritten] = s;
+  return nwritten++;
 }
 
 static void put_schema(const st_schema *s, int id, int variant) {
-  char args[64] = "NULL";
-  put_args(s, id, variant);
-  if (s->nargs + s->nrets) {
-    snprintf(args, sizeof args, "a%d_%d", id, variant);
-  }
+  const int args = put_args(s);
   printf("static st_schema s%d_%d = {\n  ", id, variant);
   put_text(s->name);
   printf(", ");
   put_text(s->overload);
   printf(",\n  ");
   put_text(s->text);
-  printf(",\n  %d, %d, %s, %s + %d, %d, %d, %d, UINT64_C(%" PRIu64 "), NULL, "
+  printf(",\n  %d, %d, a%d, a%d + %d, %d, %d, %d, UINT64_C(%" PRIu64 "), NULL, "
          "NULL};\n", s->nargs, s->nrets, args, args, s->nargs, s->is_mutable,
          s->is_vararg, s->is_varret, s->tensor_args);
 }
 
 /* -- The table ------------------------------------------------------------ */
-
-enum { COUNT = sizeof rows / sizeof *rows };
 
 static st_schema *schemas[COUNT][3];
 static int tags[COUNT][3];
