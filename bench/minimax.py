@@ -201,7 +201,32 @@ print("""\
 #define ST_KERNEL_MATH_POLYNOMIALS_H
 
 #define ST_FIRST(p, x, c) T p = c;
-#define ST_NEXT(p, x, c) p = FMA(p, x, c);""")
+#define ST_NEXT(p, x, c) p = FMA(p, x, c);
+
+/* Horner's rule, for 2 to 19 coefficients. */
+#define ST_HORNER(p, x, c, ...) \\
+  ST_FIRST(p, x, c) ST_NTH(__VA_ARGS__, 18, 17, 16, 15, 14, 13, 12, 11, 10, \\
+                           9, 8, 7, 6, 5, 4, 3, 2, 1, 0)(p, x, __VA_ARGS__)
+#define ST_NTH(a, b, c, d, e, f, g, h, i, j, k, l, m, o, q, r, s, t, n, ...) \\
+  ST_H##n
+#define ST_H1(p, x, c) ST_NEXT(p, x, c)
+#define ST_H2(p, x, c, ...) ST_NEXT(p, x, c) ST_H1(p, x, __VA_ARGS__)
+#define ST_H3(p, x, c, ...) ST_NEXT(p, x, c) ST_H2(p, x, __VA_ARGS__)
+#define ST_H4(p, x, c, ...) ST_NEXT(p, x, c) ST_H3(p, x, __VA_ARGS__)
+#define ST_H5(p, x, c, ...) ST_NEXT(p, x, c) ST_H4(p, x, __VA_ARGS__)
+#define ST_H6(p, x, c, ...) ST_NEXT(p, x, c) ST_H5(p, x, __VA_ARGS__)
+#define ST_H7(p, x, c, ...) ST_NEXT(p, x, c) ST_H6(p, x, __VA_ARGS__)
+#define ST_H8(p, x, c, ...) ST_NEXT(p, x, c) ST_H7(p, x, __VA_ARGS__)
+#define ST_H9(p, x, c, ...) ST_NEXT(p, x, c) ST_H8(p, x, __VA_ARGS__)
+#define ST_H10(p, x, c, ...) ST_NEXT(p, x, c) ST_H9(p, x, __VA_ARGS__)
+#define ST_H11(p, x, c, ...) ST_NEXT(p, x, c) ST_H10(p, x, __VA_ARGS__)
+#define ST_H12(p, x, c, ...) ST_NEXT(p, x, c) ST_H11(p, x, __VA_ARGS__)
+#define ST_H13(p, x, c, ...) ST_NEXT(p, x, c) ST_H12(p, x, __VA_ARGS__)
+#define ST_H14(p, x, c, ...) ST_NEXT(p, x, c) ST_H13(p, x, __VA_ARGS__)
+#define ST_H15(p, x, c, ...) ST_NEXT(p, x, c) ST_H14(p, x, __VA_ARGS__)
+#define ST_H16(p, x, c, ...) ST_NEXT(p, x, c) ST_H15(p, x, __VA_ARGS__)
+#define ST_H17(p, x, c, ...) ST_NEXT(p, x, c) ST_H16(p, x, __VA_ARGS__)
+#define ST_H18(p, x, c, ...) ST_NEXT(p, x, c) ST_H17(p, x, __VA_ARGS__)""")
 
 first_two, erfc_first = {}, {}
 for name, f, weight, degrees, ends, ends8 in ROWS:
@@ -240,10 +265,13 @@ for name, f, weight, degrees, ends, ends8 in ROWS:
             c = c[4:]
         print("\n/* error 2^%.1f */" % m.log(worst, 2))
         print("#define %s_%s(p, x) \\" % (name, tag))
-        lines = ["  %s(p, x, %s)" % ("ST_NEXT" if i else "ST_FIRST",
-                                     text(k, bits))
-                 for i, k in enumerate(reversed(c))]
-        print(" \\\n".join(lines))
+        lines = ["  ST_HORNER(p, x"]
+        for k in reversed(c):
+            lines[-1] += ","
+            if len(lines[-1]) + len(text(k, bits)) > 75:
+                lines.append("           ")
+            lines[-1] += " " + text(k, bits)
+        print(" \\\n".join(lines) + ")")
 
 print()
 for i, name in enumerate(("BASE", "SLOPE")):

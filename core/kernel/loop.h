@@ -14,8 +14,13 @@
  * array. strides: the inner byte stride of each operand, then the outer byte
  * stride of each. n0 and n1: number of inner and outer steps. ctx: further
  * arguments of the operator (a scalar, a pair of bounds). */
-typedef void (*st_loop)(char **data, const int64_t *strides, int64_t n0,
-                        int64_t n1, const void *ctx);
+#define ST_LOOP_FN(name, strides)                                            \
+  void name(__attribute__((unused)) char **data,                             \
+            __attribute__((unused)) const int64_t *strides,                  \
+            __attribute__((unused)) int64_t n0,                              \
+            __attribute__((unused)) int64_t n1,                              \
+            __attribute__((unused)) const void *ctx)
+typedef ST_LOOP_FN((*st_loop), strides);
 
 /* The signature of tasks, of which ctx says all: no strides and no steps. data
  * and ctx are as those of a loop. */
@@ -48,6 +53,10 @@ typedef struct st_kernel_table {
 #define ST_ISA_NAME_(name, isa) name##_##isa
 #define ST_ISA_NAME2(name, isa) ST_ISA_NAME_(name, isa)
 #define ST_ISA_NAME(name) ST_ISA_NAME2(name, ST_KERNEL_ISA)
+
+/* A row of a kernel for float32 and float64: each_float.h. */
+#define ST_FLOATS(name) \
+  {#name, {[ST_FLOAT32] = name##_f4, [ST_FLOAT64] = name##_f8}}
 
 /* Defines the only exported symbol of a kernel source. */
 #define ST_EXPORT(name, rows)                                                \

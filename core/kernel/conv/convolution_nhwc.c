@@ -17,17 +17,8 @@
 /* ROWS rows of two vectors, two more vectors and a number fit the registers. */
 enum { ROWS = ST_VECTOR_REGISTERS >= 32 ? 12 : 6 };
 
-#define T float
-#define TAG f4
-#define V v_f4
-#define FMA FMA_f4
-#include "kernel/conv/convolution_nhwc_template.h"
-
-#define T double
-#define TAG f8
-#define V v_f8
-#define FMA FMA_f8
-#include "kernel/conv/convolution_nhwc_template.h"
+#define TEMPLATE "kernel/conv/convolution_nhwc_template.h"
+#include "kernel/each_float.h"
 
 static const st_kernel_row rows[] = {
   {"convolution_nhwc", {[ST_FLOAT32] = nhwc_f4, [ST_FLOAT64] = nhwc_f8}},

@@ -107,10 +107,8 @@ static void NAME(copy_bits)(char **data, st_tile to, st_tile from) {
   }
 }
 
-static void NAME(same_)(char **data, const int64_t *s, int64_t n0, int64_t n1,
-                        const void *ctx) {
+static ST_LOOP_FN(NAME(same_), s) {
   const st_tile to = {s[0], s[2], n0, n1}, from = {s[1], s[3], n0, n1};
-  (void)ctx;
   if (st_is_dense(to, SIZE) && st_is_dense(from, SIZE)) {
     copy_rows(data, s, 1, (size_t)(n0 * n1 * SIZE));
   } else if (st_has_rows(to, SIZE) && s[1] == SIZE) {

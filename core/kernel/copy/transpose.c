@@ -183,8 +183,7 @@ static inline bool has_lines(char *const *data, const int64_t *s) {
 
 #define TRANSPOSE(b, k)                                                      \
   ALL_COLUMNS(b, k)                                                          \
-  static void transpose##b(char **data, const int64_t *s, int64_t n0,        \
-                           int64_t n1, const void *ctx) {                    \
+  static ST_LOOP_FN(transpose##b, s) {                                       \
     const bool is_quad = QUAD && n0 >= QUAD * k && has_lines(data, s);       \
     (void)ctx;                                                               \
     if (n0 < k || n1 < k) transpose_few(data, s, n0, n1, b);                 \
@@ -225,8 +224,7 @@ RUNS(8)
 RUNS(16)
 RUNS(32)
 
-static void runs(char **data, const int64_t *s, int64_t n0, int64_t n1,
-                 const void *ctx) {
+static ST_LOOP_FN(runs, s) {
   const size_t bytes = ((const st_runs_ctx *)ctx)->bytes;
   if (bytes <= 2) runs1(data, s, n0, n1, bytes);
   else if (bytes <= 4) runs2(data, s, n0, n1, bytes);
@@ -255,9 +253,7 @@ static void stream_row(char *to, const char *from, size_t n) {
 
 /* The caller orders the stores: st__fence_streams. A fence for each block would
  * wait for its stores. */
-static void stream(char **data, const int64_t *s, int64_t n0, int64_t n1,
-                   const void *ctx) {
-  (void)ctx;
+static ST_LOOP_FN(stream, s) {
   for (int64_t j = 0; j < n1; j++) {
     stream_row(data[0] + j * s[2], data[1] + j * s[3], (size_t)n0);
   }

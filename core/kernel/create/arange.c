@@ -7,8 +7,7 @@
 
 /* An index is an exact sum of float64: few instruction sets convert int64. */
 #define FLOATS(tag, T)                                                       \
-  static void arange_##tag(char **data, const int64_t *s, int64_t n0,        \
-                           int64_t n1, const void *ctx) {                    \
+  static ST_LOOP_FN(arange_##tag, s) {                                       \
     const st_arange_ctx *c = ctx;                                            \
     const double start = c->start, step = c->step;                           \
     const double begin = (double)c->begin, next = c->down ? -1 : 1;          \
@@ -21,8 +20,7 @@
   }
 
 #define INTEGERS(tag, T)                                                     \
-  static void arange_##tag(char **data, const int64_t *s, int64_t n0,        \
-                           int64_t n1, const void *ctx) {                    \
+  static ST_LOOP_FN(arange_##tag, s) {                                       \
     const st_arange_ctx *c = ctx;                                            \
     const T by = (T)c->by;                                                   \
     const T first = (T)c->first + (T)c->begin * by;                          \

@@ -46,8 +46,7 @@ ST_SHARED static void st_run_blocks(const st_blocks *k, char **data,
 /* Defines the st_loop fn of n operands that runs body on blocks; then the
  * st_elem of each operand, output first. */
 #define ST_BLOCK_LOOP(fn, body, n, ...)                                      \
-  static void fn(char **data, const int64_t *strides, int64_t n0,            \
-                 int64_t n1, const void *ctx) {                              \
+  static ST_LOOP_FN(fn, strides) {                                           \
     static const st_blocks k = {body, n, {__VA_ARGS__}, NULL};               \
     st_run_blocks(&k, data, strides, n0, n1, ctx);                           \
   }

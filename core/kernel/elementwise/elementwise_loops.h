@@ -44,8 +44,7 @@
 #define ST_NO_PARAMS(tag) (void)ctx
 #define ST_QUICK(tag, name, n, params, ...)                                  \
   ST_HALVES(tag, name, params, __VA_ARGS__)                                  \
-  static void name##_##tag(char **data, const int64_t *strides, int64_t n0,  \
-                           int64_t n1, const void *ctx) {                    \
+  static ST_LOOP_FN(name##_##tag, strides) {                                 \
     static const st_blocks k = {                                             \
       name##_f4_body, n, {ST_ELEM_##tag, ST_ELEM_##tag, ST_ELEM_##tag,       \
                           ST_ELEM_##tag}, name##_##tag##_halves};            \
@@ -75,9 +74,9 @@
 
 /* -- Result of the same dtype as the inputs ------------------------------- */
 
-#define ST_UNARY_LOOP(tag, name, ...)                                        \
+#define ST_UNARY_OF(tag, name, params, ...)                                  \
   ST_BODY(name, tag) {                                                       \
-    ST_TYPES(tag);                                                           \
+    ST_TYPES(tag); params(tag);                                              \
     T *out = (T *)p[0];                                                      \
     const T *pa = (const T *)p[1];                                           \
     ST_SIMD_FOR(i, n) {                                                      \
@@ -87,14 +86,16 @@
   }                                                                          \
   ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 2,                        \
                 ST_ELEM_##tag, ST_ELEM_##tag)
+#define ST_UNARY_LOOP(tag, name, ...) \
+  ST_UNARY_OF(tag, name, ST_NO_PARAMS, __VA_ARGS__)
 #define ST_UNARY_HALF(tag, name, ...)                                        \
   ST_BLOCK_LOOP(name##_##tag, name##_f4_body, 2, ST_ELEM_##tag, ST_ELEM_##tag)
 #define ST_UNARY_PAIR(tag, name, ...)                                        \
   ST_BLOCK_LOOP(name##_##tag, name##_c4_body, 2, ST_ELEM_##tag, ST_ELEM_##tag)
 
-#define ST_BINARY_LOOP(tag, name, ...)                                       \
+#define ST_BINARY_OF(tag, name, params, ...)                                 \
   ST_BODY(name, tag) {                                                       \
-    ST_TYPES(tag);                                                           \
+    ST_TYPES(tag); params(tag);                                              \
     T *out = (T *)p[0];                                                      \
     const T *pa = (const T *)p[1], *pb = (const T *)p[2];                    \
     ST_SIMD_FOR(i, n) {                                                      \
@@ -104,6 +105,8 @@
   }                                                                          \
   ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 3,                        \
                 ST_ELEM_##tag, ST_ELEM_##tag, ST_ELEM_##tag)
+#define ST_BINARY_LOOP(tag, name, ...) \
+  ST_BINARY_OF(tag, name, ST_NO_PARAMS, __VA_ARGS__)
 #define ST_BINARY_HALF(tag, name, ...)                                       \
   ST_BLOCK_LOOP(name##_##tag, name##_f4_body, 3,                             \
                 ST_ELEM_##tag, ST_ELEM_##tag, ST_ELEM_##tag)
@@ -111,9 +114,9 @@
   ST_BLOCK_LOOP(name##_##tag, name##_c4_body, 3,                             \
                 ST_ELEM_##tag, ST_ELEM_##tag, ST_ELEM_##tag)
 
-#define ST_TERNARY_LOOP(tag, name, ...)                                      \
+#define ST_TERNARY_OF(tag, name, params, ...)                                \
   ST_BODY(name, tag) {                                                       \
-    ST_TYPES(tag);                                                           \
+    ST_TYPES(tag); params(tag);                                              \
     T *out = (T *)p[0];                                                      \
     const T *pa = (const T *)p[1], *pb = (const T *)p[2],                    \
             *pc = (const T *)p[3];                                           \
@@ -124,6 +127,8 @@
   }                                                                          \
   ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 4, ST_ELEM_##tag,         \
                 ST_ELEM_##tag, ST_ELEM_##tag, ST_ELEM_##tag)
+#define ST_TERNARY_LOOP(tag, name, ...) \
+  ST_TERNARY_OF(tag, name, ST_NO_PARAMS, __VA_ARGS__)
 #define ST_TERNARY_HALF(tag, name, ...)                                      \
   ST_BLOCK_LOOP(name##_##tag, name##_f4_body, 4, ST_ELEM_##tag,              \
                 ST_ELEM_##tag, ST_ELEM_##tag, ST_ELEM_##tag)
@@ -138,52 +143,18 @@
   const T p1 __attribute__((unused)) = st_param_##tag(ctx, 1);               \
   const T p2 __attribute__((unused)) = st_param_##tag(ctx, 2)
 
-#define ST_UNARY_P_LOOP(tag, name, ...)                                      \
-  ST_BODY(name, tag) {                                                       \
-    ST_TYPES(tag);                                                           \
-    ST_PARAMS(tag);                                                          \
-    T *out = (T *)p[0];                                                      \
-    const T *pa = (const T *)p[1];                                           \
-    ST_SIMD_FOR(i, n) {                                                      \
-      const T a = ST_IN_##tag(pa[i]);                                        \
-      out[i] = (T)(__VA_ARGS__);                                             \
-    }                                                                        \
-  }                                                                          \
-  ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 2,                        \
-                ST_ELEM_##tag, ST_ELEM_##tag)
+#define ST_UNARY_P_LOOP(tag, name, ...) \
+  ST_UNARY_OF(tag, name, ST_PARAMS, __VA_ARGS__)
 #define ST_UNARY_P_HALF ST_UNARY_HALF
 #define ST_UNARY_P_PAIR ST_UNARY_PAIR
 
-#define ST_BINARY_P_LOOP(tag, name, ...)                                     \
-  ST_BODY(name, tag) {                                                       \
-    ST_TYPES(tag);                                                           \
-    ST_PARAMS(tag);                                                          \
-    T *out = (T *)p[0];                                                      \
-    const T *pa = (const T *)p[1], *pb = (const T *)p[2];                    \
-    ST_SIMD_FOR(i, n) {                                                      \
-      const T a = ST_IN_##tag(pa[i]), b = ST_IN_##tag(pb[i]);                \
-      out[i] = (T)(__VA_ARGS__);                                             \
-    }                                                                        \
-  }                                                                          \
-  ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 3,                        \
-                ST_ELEM_##tag, ST_ELEM_##tag, ST_ELEM_##tag)
+#define ST_BINARY_P_LOOP(tag, name, ...) \
+  ST_BINARY_OF(tag, name, ST_PARAMS, __VA_ARGS__)
 #define ST_BINARY_P_HALF ST_BINARY_HALF
 #define ST_BINARY_P_PAIR ST_BINARY_PAIR
 
-#define ST_TERNARY_P_LOOP(tag, name, ...)                                    \
-  ST_BODY(name, tag) {                                                       \
-    ST_TYPES(tag);                                                           \
-    ST_PARAMS(tag);                                                          \
-    T *out = (T *)p[0];                                                      \
-    const T *pa = (const T *)p[1], *pb = (const T *)p[2],                    \
-            *pc = (const T *)p[3];                                           \
-    ST_SIMD_FOR(i, n) {                                                      \
-      const T a = pa[i], b = pb[i], c = pc[i];                               \
-      out[i] = (T)(__VA_ARGS__);                                             \
-    }                                                                        \
-  }                                                                          \
-  ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 4, ST_ELEM_##tag,         \
-                ST_ELEM_##tag, ST_ELEM_##tag, ST_ELEM_##tag)
+#define ST_TERNARY_P_LOOP(tag, name, ...) \
+  ST_TERNARY_OF(tag, name, ST_PARAMS, __VA_ARGS__)
 #define ST_TERNARY_P_HALF ST_TERNARY_HALF
 #define ST_TERNARY_P_PAIR ST_TERNARY_PAIR
 

@@ -52,9 +52,7 @@ static void run_rows(char **data, const int64_t *s, int64_t n0, int64_t n1,
     _Pragma("omp simd") for (int64_t i = 0; i < n; i++)                      \
       to[i] = STORE(split(LOAD(from[i]), &e[i]));                            \
   }                                                                          \
-  static void frexp_##tag(char **data, const int64_t *s, int64_t n0,         \
-                          int64_t n1, const void *ctx) {                     \
-    (void)ctx;                                                               \
+  static ST_LOOP_FN(frexp_##tag, s) {                                        \
     run_rows(data, s, n0, n1, row_##tag, sizeof(T));                         \
   }
 

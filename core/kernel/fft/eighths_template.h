@@ -268,12 +268,6 @@ static void NAME(eighths)(char **data, const void *ctx) {
   }
 }
 
-#undef NAME_
-#undef NAME2
-#undef NAME
-#undef V
-#undef C
-#undef INDICES
 #undef T
 #undef I
 #undef REALS

@@ -57,12 +57,6 @@ INLINE void NAME(reflect)(T *p, int64_t n, int64_t k) {
   NAME(store)(p + 2 * (n - k) + 2 - REALS, PICK(x, REVERSED));
 }
 
-#undef NAME_
-#undef NAME2
-#undef NAME
-#undef INDICES_
-#undef INDICES2
-#undef PICK
 #undef T
 #undef I
 #undef REALS

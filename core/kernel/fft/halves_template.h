@@ -92,10 +92,6 @@ static void NAME(powers)(char **data, const void *ctx) {
   }
 }
 
-#undef NAME_
-#undef NAME2
-#undef NAME
-#undef BY_VECTOR
 #undef T
 #undef TAG
 #undef VECTOR_TAG

@@ -89,15 +89,6 @@ static void NAME(turns)(char **data, const void *ctx) {
   }
 }
 
-#undef NAME_
-#undef NAME2
-#undef NAME
-#undef INDICES_
-#undef INDICES2
-#undef MIX
-#undef SWAP
-#undef EXCHANGE
-#undef V
 #undef T
 #undef I
 #undef REALS

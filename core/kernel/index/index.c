@@ -59,8 +59,7 @@ static inline bool is_fixed(const st_index_ctx *c, const int64_t *step) {
 }
 
 #define LOOP(what, name)                                                    \
-  static void what##_##name(char **data, const int64_t *strides,            \
-                            int64_t n0, int64_t n1, const void *ctx) {      \
+  static ST_LOOP_FN(what##_##name, strides) {                               \
     each_row(data, strides, n0, n1, ctx, row_##what##_##name);              \
   }
 
@@ -216,8 +215,7 @@ static inline void each_get(char **data, const int64_t *s, int64_t n0,
 }
 
 #define GET(size)                                                           \
-  static void get_##size(char **data, const int64_t *strides, int64_t n0,   \
-                         int64_t n1, const void *ctx) {                     \
+  static ST_LOOP_FN(get_##size, strides) {                                  \
     each_get(data, strides, n0, n1, ctx, size, row_get_##size);             \
   }
 GET(1)
@@ -389,8 +387,7 @@ REDUCE_UNSIGNED(min, MIN_OF)
 
 /* -- index_check ---------------------------------------------------------- */
 
-static void check(char **data, const int64_t *strides, int64_t n0,
-                  int64_t n1, const void *ctx) {
+static ST_LOOP_FN(check, strides) {
   const st_index_check_ctx *c = ctx;
   const uint64_t size = (uint64_t)c->size;
   uint64_t bad = 0;
@@ -483,12 +480,10 @@ static inline void nonzero(char **data, const int64_t *s, int64_t n0,
 }
 
 #define NONZEROS(name, dtype)                                               \
-  static void count_##name(char **data, const int64_t *s, int64_t n0,       \
-                           int64_t n1, const void *ctx) {                   \
+  static ST_LOOP_FN(count_##name, s) {                                      \
     count(data, s, n0, n1, ctx, dtype);                                     \
   }                                                                         \
-  static void nonzero_##name(char **data, const int64_t *s, int64_t n0,     \
-                             int64_t n1, const void *ctx) {                 \
+  static ST_LOOP_FN(nonzero_##name, s) {                                    \
     nonzero(data, s, n0, n1, ctx, dtype);                                   \
   }
 
@@ -550,12 +545,10 @@ static inline void unpack(char **data, const int64_t *s, int64_t n0,
 }
 
 #define PACKS(size)                                                         \
-  static void pack_##size(char **data, const int64_t *s, int64_t n0,        \
-                          int64_t n1, const void *ctx) {                    \
+  static ST_LOOP_FN(pack_##size, s) {                                       \
     pack(data, s, n0, n1, ctx, size);                                       \
   }                                                                         \
-  static void unpack_##size(char **data, const int64_t *s, int64_t n0,      \
-                            int64_t n1, const void *ctx) {                  \
+  static ST_LOOP_FN(unpack_##size, s) {                                     \
     unpack(data, s, n0, n1, ctx, size);                                     \
   }
 

@@ -9,29 +9,15 @@
 
 #include "kernel/unroll.h"
 
-#define T float
-#define TAG f4
-#define FABS fabsf
-#define SQRT sqrtf
-#define LDEXP ldexpf
-#define FREXP frexpf
-#define LEAST 0x1p-90f
-#define MOST 1e15f
-#define STEEP 100
-#include "kernel/lapack/reflect_template.h"
+#define LEAST_f4 0x1p-90f
+#define LEAST_f8 0x1p-900
+#define MOST_f4 1e15f
+#define MOST_f8 1e140
+#define STEEP_f4 100
+#define STEEP_f8 1000
+#define TEMPLATE "kernel/lapack/reflect_template.h"
+#include "kernel/each_float.h"
 
-#define T double
-#define TAG f8
-#define FABS fabs
-#define SQRT sqrt
-#define LDEXP ldexp
-#define FREXP frexp
-#define LEAST 0x1p-900
-#define MOST 1e140
-#define STEEP 1000
-#include "kernel/lapack/reflect_template.h"
-
-static const st_kernel_row rows[] = {
-  {"reflect", {[ST_FLOAT32] = reflect_f4, [ST_FLOAT64] = reflect_f8}}};
+static const st_kernel_row rows[] = {ST_FLOATS(reflect)};
 
 ST_EXPORT(st__reflect, rows)

@@ -13,27 +13,14 @@
 #include "kernel/unroll.h"
 #include "kernel/vectors.h"
 
-#define T float
-#define TAG f4
-#define V v_f4
-#define FABS fabsf
-#define SQRT sqrtf
-#define COPYSIGN copysignf
-#define EPS 0x1p-24f
-#define MOST FLT_MAX
-#define DOWN 0x1p-100f
-#include "kernel/lapack/secular_template.h"
-
-#define T double
-#define TAG f8
-#define V v_f8
-#define FABS fabs
-#define SQRT sqrt
-#define COPYSIGN copysign
-#define EPS 0x1p-53
-#define MOST DBL_MAX
-#define DOWN 0x1p-800
-#include "kernel/lapack/secular_template.h"
+#define EPS_f4 0x1p-24f
+#define EPS_f8 0x1p-53
+#define MOST_f4 FLT_MAX
+#define MOST_f8 DBL_MAX
+#define DOWN_f4 0x1p-100f
+#define DOWN_f8 0x1p-800
+#define TEMPLATE "kernel/lapack/secular_template.h"
+#include "kernel/each_float.h"
 
 static const st_kernel_row rows[] = {
   {"secular_roots", {[ST_FLOAT32] = roots_f4, [ST_FLOAT64] = roots_f8}},

@@ -11,25 +11,13 @@
 
 #include "kernel/unroll.h"
 
-#define T float
-#define TAG f4
-#define QL_LANES 16
-#define FABS fabsf
-#define SQRT sqrtf
-#define EPS 0x1p-24f
-#define LEAST 0x1p-98f
-#include "kernel/lapack/steqr_template.h"
+#define EPS_f4 0x1p-24f
+#define EPS_f8 0x1p-53
+#define LEAST_f4 0x1p-98f
+#define LEAST_f8 0x1p-960
+#define TEMPLATE "kernel/lapack/steqr_template.h"
+#include "kernel/each_float.h"
 
-#define T double
-#define TAG f8
-#define QL_LANES 8
-#define FABS fabs
-#define SQRT sqrt
-#define EPS 0x1p-53
-#define LEAST 0x1p-960
-#include "kernel/lapack/steqr_template.h"
-
-static const st_kernel_row rows[] = {
-  {"steqr", {[ST_FLOAT32] = steqr_f4, [ST_FLOAT64] = steqr_f8}}};
+static const st_kernel_row rows[] = {ST_FLOATS(steqr)};
 
 ST_EXPORT(st__steqr, rows)

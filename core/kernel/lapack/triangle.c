@@ -16,19 +16,9 @@
 enum { ROWS = ST_VECTOR_REGISTERS >= 32 ? 8 : 4 };
 enum { WIDTH = 2 * BYTES };
 
-#define T float
-#define TAG f4
-#define V v_f4
-#define FMA FMA_f4
-#include "kernel/lapack/triangle_template.h"
+#define TEMPLATE "kernel/lapack/triangle_template.h"
+#include "kernel/each_float.h"
 
-#define T double
-#define TAG f8
-#define V v_f8
-#define FMA FMA_f8
-#include "kernel/lapack/triangle_template.h"
-
-static const st_kernel_row rows[] = {
-  {"triangle", {[ST_FLOAT32] = triangle_f4, [ST_FLOAT64] = triangle_f8}}};
+static const st_kernel_row rows[] = {ST_FLOATS(triangle)};
 
 ST_EXPORT(st__triangle, rows)

@@ -1,40 +1,37 @@
 /* Equations with triangular matrices of one dtype; included once for each.
- *
- * T: the element type. TAG: its suffix. V: a vector of it. FMA: a b + c of
- * vectors.
+ * V: a vector. FMA: a b + c of vectors.
  */
 
-#define NAME_(name, tag) name##_##tag
-#define NAME2(name, tag) NAME_(name, tag)
-#define NAME(name) NAME2(name, TAG)
+#define V F(v)
+#define FMA F(FMA)
 #define SIZE ((int64_t)sizeof(T))
 
-INLINE V NAME(get)(const char *p) { return *(const V *)(const void *)p; }
+INLINE V F(get)(const char *p) { return *(const V *)(const void *)p; }
 
-INLINE V NAME(spread)(const char *p) {
+INLINE V F(spread)(const char *p) {
   return *(const T *)(const void *)p - (V){0};
 }
 
 /* Rows i, i + 1 ... of the X at x, whose rows are `next` bytes apart. a: row i
  * of A. */
-INLINE void NAME(solve_rows)(char *x, int64_t next, const char *a,
-                             const int64_t *st, int64_t i, bool is_unit,
-                             const int rows, const int vectors) {
+INLINE void F(solve_rows)(char *x, int64_t next, const char *a,
+                          const int64_t *st, int64_t i, bool is_unit,
+                          const int rows, const int vectors) {
   const int64_t col = st[1], row = st[3];
   char *const out = x + i * next;
   V y[ROWS][2];
   UNROLL for (int r = 0; r < rows; r++) {
     UNROLL for (int v = 0; v < vectors; v++) {
-      y[r][v] = NAME(get)(out + r * next + v * BYTES);
+      y[r][v] = F(get)(out + r * next + v * BYTES);
     }
   }
   for (int64_t k = 0; k < i; k++, x += next, a += col) {
     V above[2];
     UNROLL for (int v = 0; v < vectors; v++) {
-      above[v] = NAME(get)(x + v * BYTES);
+      above[v] = F(get)(x + v * BYTES);
     }
     UNROLL for (int r = 0; r < rows; r++) {
-      const V w = -NAME(spread)(a + r * row);
+      const V w = -F(spread)(a + r * row);
       UNROLL for (int v = 0; v < vectors; v++) {
         y[r][v] = FMA(w, above[v], y[r][v]);
       }
@@ -43,45 +40,45 @@ INLINE void NAME(solve_rows)(char *x, int64_t next, const char *a,
   UNROLL for (int r = 0; r < rows; r++) {
     const char *const at = a + r * row;
     UNROLL for (int k = 0; k < r; k++) {
-      const V w = -NAME(spread)(at + k * col);
+      const V w = -F(spread)(at + k * col);
       UNROLL for (int v = 0; v < vectors; v++) {
         y[r][v] = FMA(w, y[k][v], y[r][v]);
       }
     }
     UNROLL for (int v = 0; v < vectors; v++) {
-      if (!is_unit) y[r][v] /= NAME(spread)(at + r * col);
+      if (!is_unit) y[r][v] /= F(spread)(at + r * col);
       *(V *)(void *)(out + r * next + v * BYTES) = y[r][v];
     }
   }
 }
 
-INLINE void NAME(solve_all)(char *x, int64_t next, const char *a,
-                            const int64_t *st, int64_t n, bool is_unit,
-                            const int vectors) {
+INLINE void F(solve_all)(char *x, int64_t next, const char *a,
+                         const int64_t *st, int64_t n, bool is_unit,
+                         const int vectors) {
   int64_t i = 0;
   for (; i + ROWS <= n; i += ROWS) {
-    NAME(solve_rows)(x, next, a + i * st[3], st, i, is_unit, ROWS, vectors);
+    F(solve_rows)(x, next, a + i * st[3], st, i, is_unit, ROWS, vectors);
   }
   for (; i < n; i++) {
-    NAME(solve_rows)(x, next, a + i * st[3], st, i, is_unit, 1, vectors);
+    F(solve_rows)(x, next, a + i * st[3], st, i, is_unit, 1, vectors);
   }
 }
 
 /* A tile of one vector or two. */
-static void NAME(solve_1)(char *x, int64_t next, const char *a,
-                          const int64_t *st, int64_t n, bool is_unit) {
-  NAME(solve_all)(x, next, a, st, n, is_unit, 1);
+static void F(solve_1)(char *x, int64_t next, const char *a,
+                       const int64_t *st, int64_t n, bool is_unit) {
+  F(solve_all)(x, next, a, st, n, is_unit, 1);
 }
-static void NAME(solve_2)(char *x, int64_t next, const char *a,
-                          const int64_t *st, int64_t n, bool is_unit) {
-  NAME(solve_all)(x, next, a, st, n, is_unit, 2);
+static void F(solve_2)(char *x, int64_t next, const char *a,
+                       const int64_t *st, int64_t n, bool is_unit) {
+  F(solve_all)(x, next, a, st, n, is_unit, 2);
 }
 
 /* Moves the tile to a buffer and back. Its rows start at x, `row` bytes apart,
  * and the elements of a row are `col` bytes apart; those of the buffer start at
  * packed, WIDTH bytes apart. */
-static void NAME(move)(char *packed, char *x, int64_t col, int64_t row,
-                       int64_t n, int64_t rows, bool back, st_loop transpose) {
+static void F(move)(char *packed, char *x, int64_t col, int64_t row,
+                    int64_t n, int64_t rows, bool back, st_loop transpose) {
   const bool is_column = row == SIZE;
   if (is_column && back) {
     transpose((char *[]){x, packed}, (int64_t[]){SIZE, WIDTH, col, SIZE}, rows,
@@ -101,9 +98,8 @@ static void NAME(move)(char *packed, char *x, int64_t col, int64_t row,
 }
 
 /* A tile in the buffer, whose first row is the lowest in memory. */
-static void NAME(solve_packed)(char *x, const int64_t *st, const char *a,
-                               int64_t n, int64_t rows,
-                               const st_triangle_ctx *w) {
+static void F(solve_packed)(char *x, const int64_t *st, const char *a,
+                            int64_t n, int64_t rows, const st_triangle_ctx *w) {
   _Alignas(64) char packed[ST_TRIANGLE * WIDTH];
   const bool is_reversed = st[2] < 0;
   const int64_t last = rows - 1, row = is_reversed ? -st[2] : st[2];
@@ -112,31 +108,21 @@ static void NAME(solve_packed)(char *x, const int64_t *st, const char *a,
   const int64_t next = is_reversed ? -WIDTH : WIDTH;
   const bool is_wide = n * SIZE > BYTES;
   if (n * SIZE < WIDTH) memset(packed, 0, (size_t)(rows * WIDTH));
-  NAME(move)(packed, low, st[0], row, n, rows, false, w->transpose);
-  (is_wide ? NAME(solve_2) : NAME(solve_1))(at, next, a, st, rows, w->is_unit);
-  NAME(move)(packed, low, st[0], row, n, rows, true, w->transpose);
+  F(move)(packed, low, st[0], row, n, rows, false, w->transpose);
+  (is_wide ? F(solve_2) : F(solve_1))(at, next, a, st, rows, w->is_unit);
+  F(move)(packed, low, st[0], row, n, rows, true, w->transpose);
 }
 
-static void NAME(triangle)(char **data, const int64_t *st, int64_t n0,
-                           int64_t n1, const void *ctx) {
+static ST_LOOP_FN(F(triangle), st) {
   const st_triangle_ctx *w = ctx;
   const int64_t most = WIDTH / SIZE;
   for (int64_t j = 0, n; j < n0; j += n) {
     n = n0 - j < most ? n0 - j : most;
     char *const x = data[0] + j * st[0];
     if (st[0] == SIZE && n == most) {
-      NAME(solve_2)(x, st[2], data[1], st, n1, w->is_unit);
+      F(solve_2)(x, st[2], data[1], st, n1, w->is_unit);
     } else {
-      NAME(solve_packed)(x, st, data[1], n, n1, w);
+      F(solve_packed)(x, st, data[1], n, n1, w);
     }
   }
 }
-
-#undef SIZE
-#undef NAME
-#undef NAME2
-#undef NAME_
-#undef FMA
-#undef V
-#undef TAG
-#undef T

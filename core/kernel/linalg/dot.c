@@ -20,7 +20,6 @@ enum { WIDTH = 256, SUMS = WIDTH / BYTES };
 
 /* -- The table ------------------------------------------------------------ */
 
-static const st_kernel_row rows[] = {
-  {"dot", {[ST_FLOAT32] = dot_f4, [ST_FLOAT64] = dot_f8}}};
+static const st_kernel_row rows[] = {ST_FLOATS(dot)};
 
 ST_EXPORT(st__dot, rows)

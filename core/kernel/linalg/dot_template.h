@@ -48,14 +48,9 @@ static T F(block)(const char *a, int64_t sa, const char *b, int64_t sb,
 }
 
 /* n1 blocks of n0 elements: out, a, b. */
-static void F(dot)(char **data, const int64_t *st, int64_t n0,
-                   int64_t n1, const void *ctx) {
-  (void)ctx;
+static ST_LOOP_FN(F(dot), st) {
   for (int64_t i = 0; i < n1 && (i == 0 || !st__stops()); i++) {
     *(T *)(data[0] + i * st[3]) =
       F(block)(data[1] + i * st[4], st[1], data[2] + i * st[5], st[2], n0);
   }
 }
-
-#undef T
-#undef F

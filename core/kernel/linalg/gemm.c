@@ -58,26 +58,10 @@ INLINE void fetch(lines *l, int64_t i, int64_t n) {
   }
 }
 
-#define T float
-#define TAG f4
-#define V v_f4
-#define FMA FMA_f4
-#define MASK MASK_f4
-#define GET GET_f4
-#define PUT PUT_f4
-#include "kernel/linalg/gemm_template.h"
+#define TEMPLATE "kernel/linalg/gemm_template.h"
+#include "kernel/each_float.h"
 
-#define T double
-#define TAG f8
-#define V v_f8
-#define FMA FMA_f8
-#define MASK MASK_f8
-#define GET GET_f8
-#define PUT PUT_f8
-#include "kernel/linalg/gemm_template.h"
-
-static const st_kernel_row rows[] = {
-  {"gemm", {[ST_FLOAT32] = gemm_f4, [ST_FLOAT64] = gemm_f8}}};
+static const st_kernel_row rows[] = {ST_FLOATS(gemm)};
 #else
 static const st_kernel_row rows[] = {{"gemm", {NULL}}};
 #endif

@@ -1,21 +1,21 @@
 /* Matrix products of one dtype; included once for each.
- *
- * T: the element type. TAG: its suffix. V: a vector of it. FMA: a b + c of
- * vectors. MASK, GET, PUT: of a part of a vector.
+ * V: a vector. FMA: a b + c of vectors. MASK, GET, PUT: of a part of a vector.
  */
 
-#define NAME_(name, tag) name##_##tag
-#define NAME2(name, tag) NAME_(name, tag)
-#define NAME(name) NAME2(name, TAG)
+#define V F(v)
+#define FMA F(FMA)
+#define MASK F(MASK)
+#define GET F(GET)
+#define PUT F(PUT)
 #define SIZE ((int64_t)sizeof(T))
 
 /* How a sum x is stored: c = alpha x + beta add. */
-typedef struct NAME(scale) {
+typedef struct F(scale) {
   T alpha, beta;
   bool is_unscaled; /* alpha = 1, beta = 0 */
-} NAME(scale);
+} F(scale);
 
-INLINE void NAME(store)(char *c, const char *add, V x, const NAME(scale) *s) {
+INLINE void F(store)(char *c, const char *add, V x, const F(scale) *s) {
   if (!s->is_unscaled) {
     x *= s->alpha;
     if (s->beta != 0) x += s->beta * *(const V *)(const void *)add;
@@ -25,9 +25,8 @@ INLINE void NAME(store)(char *c, const char *add, V x, const NAME(scale) *s) {
 
 /* -- Tiles ---------------------------------------------------------------- */
 
-INLINE void NAME(tile)(char *c, int64_t next, const operands *o,
-                       const NAME(scale) *s, const int rows,
-                       const int vectors) {
+INLINE void F(tile)(char *c, int64_t next, const operands *o,
+                    const F(scale) *s, const int rows, const int vectors) {
   V sum[ROWS][2] = {{{0}}};
   const int64_t row = o->row, col = o->col, step = o->next;
   const char *b = o->b, *a[ROWS / 3];
@@ -56,16 +55,16 @@ INLINE void NAME(tile)(char *c, int64_t next, const operands *o,
   }
   UNROLL for (int r = 0; r < rows; r++) {
     UNROLL for (int v = 0; v < vectors; v++) {
-      NAME(store)(c + r * next + v * BYTES,
-                  o->add + r * o->add_next + v * BYTES, sum[r][v], s);
+      F(store)(c + r * next + v * BYTES,
+               o->add + r * o->add_next + v * BYTES, sum[r][v], s);
     }
   }
 }
 
 #define TILE(rows, vectors)                                                  \
-  static void NAME(tile_##rows##_##vectors)(                                 \
-    char *c, int64_t next, const operands *o, const NAME(scale) *s) {        \
-    NAME(tile)(c, next, o, s, rows, vectors);                                \
+  static void F(tile_##rows##_##vectors)(                                    \
+    char *c, int64_t next, const operands *o, const F(scale) *s) {           \
+    F(tile)(c, next, o, s, rows, vectors);                                   \
   }
 #define TILES(rows) TILE(rows, 1) TILE(rows, 2)
 
@@ -79,30 +78,29 @@ TILES(4)
 TILES(2)
 TILES(1)
 
-#define ROW(n) {n, {NAME(tile_##n##_1), NAME(tile_##n##_2)}}
+#define ROW(n) {n, {F(tile_##n##_1), F(tile_##n##_2)}}
 static const struct {
   int rows;
-  void (*run[2])(char *, int64_t, const operands *, const NAME(scale) *);
-} NAME(tiles)[] = {
+  void (*run[2])(char *, int64_t, const operands *, const F(scale) *);
+} F(tiles)[] = {
 #if ST_VECTOR_REGISTERS >= 32
   ROW(12), ROW(8),
 #else
   ROW(6),
 #endif
   ROW(4), ROW(2), ROW(1)};
-#undef ROW
 
 /* c = alpha x + beta add for n elements of each row of a tile, whose last
  * vector is not full. */
-static void NAME(store_part)(char *c, int64_t next, const operands *o,
-                             const char *x, int rows, int64_t n,
-                             const NAME(scale) *s) {
+static void F(store_part)(char *c, int64_t next, const operands *o,
+                          const char *x, int rows, int64_t n,
+                          const F(scale) *s) {
   const int64_t first = n * SIZE > BYTES ? BYTES : 0;
-  const NAME(mask) mask = MASK(n - first / SIZE);
+  const F(mask) mask = MASK(n - first / SIZE);
   const char *add = o->add;
   for (int r = 0; r < rows; r++, c += next, add += o->add_next, x += WIDTH) {
     V y = *(const V *)(const void *)(x + first);
-    if (first) NAME(store)(c, add, *(const V *)(const void *)x, s);
+    if (first) F(store)(c, add, *(const V *)(const void *)x, s);
     if (!s->is_unscaled) y *= s->alpha;
     if (s->beta != 0) {
       y += s->beta * GET((const T *)(const void *)(add + first), mask);
@@ -112,23 +110,23 @@ static void NAME(store_part)(char *c, int64_t next, const operands *o,
 }
 
 /* m rows of n elements, at most WIDTH bytes; b has room for WIDTH. */
-static void NAME(rows)(char *c, int64_t next, operands o, int64_t m, int64_t n,
-                       const NAME(scale) *s) {
-  static const NAME(scale) unscaled = {1, 0, true};
+static void F(rows)(char *c, int64_t next, operands o, int64_t m, int64_t n,
+                    const F(scale) *s) {
+  static const F(scale) unscaled = {1, 0, true};
   _Alignas(64) char part[ROWS * WIDTH];
   const int wide = n * SIZE > BYTES;
   const bool is_full = n * SIZE == (wide ? WIDTH : BYTES);
   const int64_t all = m;
   for (int t = 0; m > 0; t++) {
-    const int rows = NAME(tiles)[t].rows;
+    const int rows = F(tiles)[t].rows;
     for (; m >= rows; m -= rows, c += rows * next, o.a += rows * o.row,
                       o.add += rows * o.add_next) {
       fetch(&o.ahead, all - m + rows, all);
       if (is_full) {
-        NAME(tiles)[t].run[wide](c, next, &o, s);
+        F(tiles)[t].run[wide](c, next, &o, s);
       } else {
-        NAME(tiles)[t].run[wide](part, WIDTH, &o, &unscaled);
-        NAME(store_part)(c, next, &o, part, rows, n, s);
+        F(tiles)[t].run[wide](part, WIDTH, &o, &unscaled);
+        F(store_part)(c, next, &o, part, rows, n, s);
       }
     }
   }
@@ -137,8 +135,8 @@ static void NAME(rows)(char *c, int64_t next, operands o, int64_t m, int64_t n,
 /* -- Panels --------------------------------------------------------------- */
 
 /* k rows of n elements of b, WIDTH bytes apart; zeros fill them up. */
-static void NAME(pack)(char *to, const char *b, const int64_t *st, int64_t n,
-                       int64_t k, st_loop transpose) {
+static void F(pack)(char *to, const char *b, const int64_t *st, int64_t n,
+                    int64_t k, st_loop transpose) {
   const size_t bytes = (size_t)(n * SIZE);
   if (st[2] == SIZE && bytes == WIDTH) {
     for (int64_t i = 0; i < k; i++) {
@@ -165,8 +163,8 @@ static void NAME(pack)(char *to, const char *b, const int64_t *st, int64_t n,
 }
 
 /* The panel after column j of b, if it is to be packed in lines. */
-static lines NAME(next_panel)(const char *b, const int64_t *st, int64_t j,
-                              int64_t n0, int64_t m, int64_t k) {
+static lines F(next_panel)(const char *b, const int64_t *st, int64_t j,
+                           int64_t n0, int64_t m, int64_t k) {
   const int64_t most = WIDTH / SIZE;
   const int64_t n = n0 - j < most ? n0 - j : most;
   if (n <= 0 || m < FETCHED) return (lines){NULL, 0, 0, 0, 0};
@@ -178,9 +176,9 @@ static lines NAME(next_panel)(const char *b, const int64_t *st, int64_t j,
 
 /* The product of a block of a, m rows of k elements, and k rows of b, by panels
  * of WIDTH bytes. add: a row to add beta times to every row, or NULL for c. */
-static void NAME(block)(char **data, const int64_t *st, int64_t n0, int64_t m,
-                        int64_t k, const NAME(scale) *s, const char *add,
-                        st_loop transpose) {
+static void F(block)(char **data, const int64_t *st, int64_t n0, int64_t m,
+                     int64_t k, const F(scale) *s, const char *add,
+                     st_loop transpose) {
   _Alignas(64) char packed[DEPTH * WIDTH];
   const int64_t most = WIDTH / SIZE;
   operands o = {data[1], data[2], st[4], st[1], st[5], k, NULL,
@@ -191,49 +189,34 @@ static void NAME(block)(char **data, const int64_t *st, int64_t n0, int64_t m,
     o.b = in_place ? data[2] + j * SIZE : packed;
     o.next = in_place ? st[5] : WIDTH;
     if (!in_place) {
-      NAME(pack)(packed, data[2] + j * st[2], st, n, k, transpose);
-      o.ahead = NAME(next_panel)(data[2], st, j + n, n0, m, k);
+      F(pack)(packed, data[2] + j * st[2], st, n, k, transpose);
+      o.ahead = F(next_panel)(data[2], st, j + n, n0, m, k);
     }
     o.add = (add ? add : data[0]) + j * SIZE;
-    NAME(rows)(data[0] + j * SIZE, st[3], o, m, n, s);
+    F(rows)(data[0] + j * SIZE, st[3], o, m, n, s);
   }
 }
 
 /* m rows of c, which are added to from the second block of the inner size
  * on. */
-static void NAME(block_row)(char **data, const int64_t *st, int64_t n0,
-                            int64_t m, const st_gemm_ctx *w) {
-  NAME(scale) s = {(T)st__scalar_to_double(w->alpha),
-                   (T)st__scalar_to_double(w->beta), false};
+static void F(block_row)(char **data, const int64_t *st, int64_t n0,
+                         int64_t m, const st_gemm_ctx *w) {
+  F(scale) s = {(T)st__scalar_to_double(w->alpha),
+                (T)st__scalar_to_double(w->beta), false};
   for (int64_t i = 0; i < w->k && (i == 0 || !st__stops()); i += DEPTH) {
     char *at[3] = {data[0], data[1] + i * st[1], data[2] + i * st[5]};
     if (i > 0) s.beta = 1;
     s.is_unscaled = s.alpha == 1 && s.beta == 0;
-    NAME(block)(at, st, n0, m, w->k - i < DEPTH ? w->k - i : DEPTH, &s,
-                i == 0 ? w->row : NULL, w->transpose);
+    F(block)(at, st, n0, m, w->k - i < DEPTH ? w->k - i : DEPTH, &s,
+             i == 0 ? w->row : NULL, w->transpose);
   }
 }
 
-static void NAME(gemm)(char **data, const int64_t *st, int64_t n0, int64_t n1,
-                       const void *ctx) {
+static ST_LOOP_FN(F(gemm), st) {
   const st_gemm_ctx *w = ctx;
   const int64_t most = w->block / (DEPTH * SIZE);
   for (int64_t r = 0; r < n1 && (r == 0 || !st__stops()); r += most) {
     char *at[3] = {data[0] + r * st[3], data[1] + r * st[4], data[2]};
-    NAME(block_row)(at, st, n0, n1 - r < most ? n1 - r : most, w);
+    F(block_row)(at, st, n0, n1 - r < most ? n1 - r : most, w);
   }
 }
-
-#undef TILES
-#undef TILE
-#undef SIZE
-#undef NAME
-#undef NAME2
-#undef NAME_
-#undef FMA
-#undef MASK
-#undef GET
-#undef PUT
-#undef V
-#undef TAG
-#undef T

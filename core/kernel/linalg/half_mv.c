@@ -91,8 +91,7 @@ static void store(char *c, float sum, const st_half_mv *w) {
 #define PRODUCT(s, CONVERT)                                                 \
   DOT(s, CONVERT)                                                           \
   COLUMNS(s)                                                                \
-  static void half_mv_##s(char **data, const int64_t *st, int64_t n0,       \
-                          int64_t n1, const void *ctx) {                    \
+  static ST_LOOP_FN(half_mv_##s, st) {                                      \
     const bool is_row = st[1] == 2;                                         \
     const char *a = data[1];                                                \
     const float *v = (const float *)data[2];                                \

@@ -224,8 +224,7 @@ ALL_TILED(i64, uint64_t)
 #define PRODUCT(s, T, A, MULT, SCALAR, TILED)                               \
   ROW_TIMES(s, T, A, MULT)                                                  \
   BY_ROWS(s, T, A, MULT)                                                    \
-  static void matmul_##s(char **data, const int64_t *st, int64_t n0,        \
-                         int64_t n1, const void *ctx) {                     \
+  static ST_LOOP_FN(matmul_##s, st) {                                       \
     const st_matmul *w = ctx;                                               \
     const A alpha = (A)SCALAR(w->alpha), beta = (A)SCALAR(w->beta);         \
     for (int64_t i = 0; i < w->batch; i++) {                                \

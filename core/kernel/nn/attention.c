@@ -27,12 +27,9 @@ EXP_MINUS(INLINE, f8, double, 128 / (int)sizeof(double))
 #define NAME(name) name##_f8
 #include "kernel/nn/attention_template.h"
 
-#define BOTH(name) \
-  {#name, {[ST_FLOAT32] = name##_f4, [ST_FLOAT64] = name##_f8}}
-
 static const st_kernel_row rows[] = {
-  BOTH(attention_weights), BOTH(attention_slopes), BOTH(attention_mask),
-  BOTH(attention_dots),
+  ST_FLOATS(attention_weights), ST_FLOATS(attention_slopes),
+  ST_FLOATS(attention_mask), ST_FLOATS(attention_dots),
 };
 
 ST_EXPORT(st__attention, rows)

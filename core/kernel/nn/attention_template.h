@@ -45,9 +45,7 @@ INLINE void NAME(exponentials)(char *x, int64_t step, int64_t n1, const T *by,
   }
 }
 
-static void NAME(attention_weights)(char **data, const int64_t *st, int64_t n0,
-                                 int64_t n1, const void *ctx) {
-  (void)ctx;
+static ST_LOOP_FN(NAME(attention_weights), st) {
   for (int64_t j = 0; j < n0; j += GROUP) {
     char *x = data[0] + j * (int64_t)sizeof(T);
     T *max = (T *)(void *)data[1] + j, *factor = (T *)(void *)data[3] + j;
@@ -67,9 +65,7 @@ static void NAME(attention_weights)(char **data, const int64_t *st, int64_t n0,
   }
 }
 
-static void NAME(attention_slopes)(char **data, const int64_t *st, int64_t n0,
-                                int64_t n1, const void *ctx) {
-  (void)ctx;
+static ST_LOOP_FN(NAME(attention_slopes), st) {
   for (int64_t j = 0; j < n0; j += GROUP) {
     char *x = data[0] + j * (int64_t)sizeof(T);
     char *y = data[1] + j * (int64_t)sizeof(T);
@@ -85,8 +81,7 @@ static void NAME(attention_slopes)(char **data, const int64_t *st, int64_t n0,
 
 /* -- Masks ---------------------------------------------------------------- */
 
-static void NAME(attention_mask)(char **data, const int64_t *st, int64_t n0,
-                              int64_t n1, const void *ctx) {
+static ST_LOOP_FN(NAME(attention_mask), st) {
   const bool is_bool = ctx && *(const bool *)ctx;
   for (int64_t k = 0; k < n1; k++) {
     T *restrict x = (T *)(void *)(data[0] + k * st[2]);
@@ -106,9 +101,7 @@ static void NAME(attention_mask)(char **data, const int64_t *st, int64_t n0,
 
 /* -- Dot products --------------------------------------------------------- */
 
-static void NAME(attention_dots)(char **data, const int64_t *st, int64_t n0,
-                              int64_t n1, const void *ctx) {
-  (void)ctx;
+static ST_LOOP_FN(NAME(attention_dots), st) {
   for (int64_t k = 0; k < n1; k++) {
     const T *a = (const T *)(const void *)(data[1] + k * st[4]);
     const T *b = (const T *)(const void *)(data[2] + k * st[5]);

@@ -10,8 +10,8 @@
 #include "kernel/each_float.h"
 
 static const st_kernel_row rows[] = {
-  {"bag_sums", {[ST_FLOAT32] = bag_sums_f4, [ST_FLOAT64] = bag_sums_f8}},
-  {"bag_maxima", {[ST_FLOAT32] = bag_maxima_f4, [ST_FLOAT64] = bag_maxima_f8}},
+  ST_FLOATS(bag_sums),
+  ST_FLOATS(bag_maxima),
 };
 
 ST_EXPORT(st__bag_sums, rows)

@@ -10,8 +10,7 @@ static void F(add_scaled)(T *restrict sum, const T *restrict row, T scale,
   for (int64_t j = 0; j < n; j++) sum[j] += row[j] * scale;
 }
 
-static void F(bag_sums)(char **data, const int64_t *s, int64_t n0, int64_t n1,
-                        const void *ctx) {
+static ST_LOOP_FN(F(bag_sums), s) {
   const st_bags_ctx *c = ctx;
   const T *weight = c->weight, *scales = c->scales;
   int64_t left = ST_PERIOD;
@@ -28,8 +27,7 @@ static void F(bag_sums)(char **data, const int64_t *s, int64_t n0, int64_t n1,
   }
 }
 
-static void F(bag_maxima)(char **data, const int64_t *s, int64_t n0, int64_t n1,
-                          const void *ctx) {
+static ST_LOOP_FN(F(bag_maxima), s) {
   const st_bags_ctx *c = ctx;
   const T *weight = c->weight;
   int64_t left = ST_PERIOD;
@@ -49,6 +47,3 @@ static void F(bag_maxima)(char **data, const int64_t *s, int64_t n0, int64_t n1,
     }
   }
 }
-
-#undef T
-#undef F

@@ -15,12 +15,9 @@ enum { LANES = 32, BLOCK = 4096, COLUMNS = 64 };
 #define TEMPLATE "kernel/nn/channel_sums_template.h"
 #include "kernel/each_float.h"
 
-#define BOTH(name) \
-  {#name, {[ST_FLOAT32] = name##_f4, [ST_FLOAT64] = name##_f8}}
-
 static const st_kernel_row rows[] = {
-  BOTH(channel_sums), BOTH(column_sums),
-  BOTH(channel_affine), BOTH(column_affine),
+  ST_FLOATS(channel_sums), ST_FLOATS(column_sums),
+  ST_FLOATS(channel_affine), ST_FLOATS(column_affine),
 };
 
 ST_EXPORT(st__channel_sums, rows)

@@ -25,8 +25,7 @@ INLINE void F(block_sums)(double *sums, const T *g, const T *x, T mean,
   sums[1] += sum_gx;
 }
 
-static void F(channel_sums)(char **data, const int64_t *s, int64_t n0,
-                            int64_t n1, const void *ctx) {
+static ST_LOOP_FN(F(channel_sums), s) {
   const st_channel_sums *c = ctx;
   const T mean = *(const T *)c->mean;
   int64_t left = ST_PERIOD;
@@ -61,8 +60,7 @@ INLINE void F(some_columns)(double *sums_g, double *sums_gx, const char *g,
   }
 }
 
-static void F(column_sums)(char **data, const int64_t *s, int64_t n0,
-                           int64_t n1, const void *ctx) {
+static ST_LOOP_FN(F(column_sums), s) {
   const st_channel_sums *c = ctx;
   const T *mean = c->mean;
   int64_t left = ST_PERIOD, k = 0;
@@ -79,10 +77,8 @@ static void F(column_sums)(char **data, const int64_t *s, int64_t n0,
   }
 }
 
-static void F(channel_affine)(char **data, const int64_t *s, int64_t n0,
-                              int64_t n1, const void *ctx) {
+static ST_LOOP_FN(F(channel_affine), s) {
   int64_t left = ST_PERIOD;
-  (void)ctx;
   for (int64_t j = 0; j < n1 && !st__stops_after(&left, n0); j++) {
     T *restrict out = (T *)(void *)(data[0] + j * s[7]);
     const T *g = (const T *)(void *)(data[1] + j * s[8]);
@@ -98,14 +94,12 @@ static void F(channel_affine)(char **data, const int64_t *s, int64_t n0,
   }
 }
 
-static void F(column_affine)(char **data, const int64_t *s, int64_t n0,
-                             int64_t n1, const void *ctx) {
+static ST_LOOP_FN(F(column_affine), s) {
   const T *mean = (const T *)(void *)data[3];
   const T *a = (const T *)(void *)data[4];
   const T *b = (const T *)(void *)data[5];
   const T *c = (const T *)(void *)data[6];
   int64_t left = ST_PERIOD;
-  (void)ctx;
   for (int64_t j = 0; j < n1 && !st__stops_after(&left, n0); j++) {
     T *restrict out = (T *)(void *)(data[0] + j * s[7]);
     const T *g = (const T *)(void *)(data[1] + j * s[8]);
@@ -115,6 +109,3 @@ static void F(column_affine)(char **data, const int64_t *s, int64_t n0,
     }
   }
 }
-
-#undef T
-#undef F

@@ -11,13 +11,10 @@
 
 /* -- Table ---------------------------------------------------------------- */
 
-#define SLOTS(name) \
-  {#name, {[ST_FLOAT32] = name##_f4, [ST_FLOAT64] = name##_f8}},
-
 static const st_kernel_row rows[] = {
-  SLOTS(gate_sum) SLOTS(gru_new) SLOTS(gru_hidden) SLOTS(lstm_cell)
-  SLOTS(lstm_hidden) SLOTS(gru_backward) SLOTS(lstm_backward)
-  SLOTS(rnn_backward)
+  ST_FLOATS(gate_sum), ST_FLOATS(gru_new), ST_FLOATS(gru_hidden),
+  ST_FLOATS(lstm_cell), ST_FLOATS(lstm_hidden), ST_FLOATS(gru_backward),
+  ST_FLOATS(lstm_backward), ST_FLOATS(rnn_backward),
 };
 
 ST_EXPORT(st__recurrent, rows)

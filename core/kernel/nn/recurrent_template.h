@@ -122,9 +122,3 @@ KERNEL(rnn_backward) {
     else UNITS(i) gates[i] = (dh[i] + dout[i]) * (1 - h[i] * h[i]);
   }
 }
-
-#undef KERNEL
-#undef ROW
-#undef UNITS
-#undef T
-#undef F

@@ -12,9 +12,6 @@
 #define TEMPLATE "kernel/nn/standardise_template.h"
 #include "kernel/each_float.h"
 
-static const st_kernel_row rows[] = {
-  {"standardise", {[ST_FLOAT32] = standardise_f4,
-                      [ST_FLOAT64] = standardise_f8}},
-};
+static const st_kernel_row rows[] = {ST_FLOATS(standardise)};
 
 ST_EXPORT(st__standardise, rows)

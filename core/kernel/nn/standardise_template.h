@@ -12,8 +12,7 @@ INLINE void F(row)(T *restrict out, const T *x, T mean, T rstd,
 }
 
 /* The compiler removes the tests of constant NULLs. */
-static void F(standardise)(char **data, const int64_t *s, int64_t n0,
-                           int64_t n1, const void *ctx) {
+static ST_LOOP_FN(F(standardise), s) {
   const st_standardise_ctx *c = ctx;
   const T *w = c->weight, *b = c->bias;
   int64_t left = ST_PERIOD;
@@ -28,6 +27,3 @@ static void F(standardise)(char **data, const int64_t *s, int64_t n0,
     else F(row)(out, x, mean, rstd, NULL, NULL, n0);
   }
 }
-
-#undef T
-#undef F

@@ -20,25 +20,14 @@
 
 #define UNITS(i) _Pragma("omp simd") for (int64_t i = 0; i < n; i++)
 
-#define T float
-#define F(name) name##_f4
-#define SQRT sqrtf
-#define ABS fabsf
-#include "kernel/optim/optim_template.h"
-
-#define T double
-#define F(name) name##_f8
-#define SQRT sqrt
-#define ABS fabs
-#include "kernel/optim/optim_template.h"
-
-#define SLOTS(name) \
-  {#name, {[ST_FLOAT32] = name##_f4, [ST_FLOAT64] = name##_f8}},
+#define TEMPLATE "kernel/optim/optim_template.h"
+#include "kernel/each_float.h"
 
 static const st_kernel_row rows[] = {
-  SLOTS(sgd_step) SLOTS(adam_step) SLOTS(nadam_step) SLOTS(radam_step)
-  SLOTS(rmsprop_step) SLOTS(adagrad_step) SLOTS(adadelta_step)
-  SLOTS(adamax_step) SLOTS(asgd_step) SLOTS(rprop_step) SLOTS(unscale)
+  ST_FLOATS(sgd_step), ST_FLOATS(adam_step), ST_FLOATS(nadam_step),
+  ST_FLOATS(radam_step), ST_FLOATS(rmsprop_step), ST_FLOATS(adagrad_step),
+  ST_FLOATS(adadelta_step), ST_FLOATS(adamax_step), ST_FLOATS(asgd_step),
+  ST_FLOATS(rprop_step), ST_FLOATS(unscale),
 };
 
 ST_EXPORT(st__optim, rows)

@@ -1,5 +1,4 @@
-/* The steps of optimizers for one dtype, included once per dtype. T: its type.
- * F(name): the name of a function for T. SQRT, ABS: functions of T.
+/* The steps of optimizers for one dtype: T, F, M.
  *
  * They compute in the order of PyTorch's loops over parameters.
  */
@@ -93,7 +92,7 @@ static ALWAYS_INLINE void F(adam_row)(T *restrict p, T *restrict mean,
     mean[i] = m;
     square[i] = s;
     if (has_top) top[i] = largest = F(larger)(top[i], s);
-    p[i] = p[i] * k.shrink - k.lr * m / (SQRT(largest) / k.a + k.eps);
+    p[i] = p[i] * k.shrink - k.lr * m / (M(sqrt)(largest) / k.a + k.eps);
   }
 }
 
@@ -116,7 +115,7 @@ LOOP(nadam_step) {
     const T d = F(grad)(&k, g[i], p[i]);
     const T m = F(between)(mean[i], d, k.rest1);
     const T s = F(squares)(&k, square[i], d);
-    const T root = SQRT(s / k.a) + k.eps;
+    const T root = M(sqrt)(s / k.a) + k.eps;
     mean[i] = m;
     square[i] = s;
     p[i] = p[i] * k.shrink - k.b * d / root - k.lr * m / root;
@@ -136,7 +135,7 @@ LOOP(radam_step) {
     mean[i] = m;
     square[i] = s;
     p[i] = p[i] * k.shrink -
-           m * k.lr * (divides ? k.a / (SQRT(s) + k.eps) : 1);
+           m * k.lr * (divides ? k.a / (M(sqrt)(s) + k.eps) : 1);
   }
 }
 
@@ -148,7 +147,7 @@ LOOP(adamax_step) {
   UNITS(i) {
     const T d = F(grad)(&k, g[i], p[i]);
     const T m = F(between)(mean[i], d, k.rest1);
-    const T t = F(larger)(top[i] * k.beta2, ABS(d) + k.eps);
+    const T t = F(larger)(top[i] * k.beta2, M(fabs)(d) + k.eps);
     mean[i] = m;
     top[i] = t;
     p[i] -= k.lr * m / t;
@@ -175,7 +174,7 @@ static ALWAYS_INLINE void F(rmsprop_row)(char **data, int64_t n,
       mean[i] = m;
       s -= m * m;
     }
-    const T root = SQRT(s) + k.eps;
+    const T root = M(sqrt)(s) + k.eps;
     if (has_buffer) {
       const T next = buffer[i] * k.beta1 + d / root;
       buffer[i] = next;
@@ -203,7 +202,7 @@ LOOP(adagrad_step) {
     const T d = F(grad)(&k, g[i], p[i]);
     const T s = sum[i] + d * d;
     sum[i] = s;
-    p[i] -= k.lr * d / (SQRT(s) + k.eps);
+    p[i] -= k.lr * d / (M(sqrt)(s) + k.eps);
   }
 }
 
@@ -215,7 +214,7 @@ LOOP(adadelta_step) {
   UNITS(i) {
     const T d = F(grad)(&k, g[i], p[i]);
     const T s = F(squares)(&k, square[i], d);
-    const T by = SQRT(delta[i] + k.eps) / SQRT(s + k.eps) * d;
+    const T by = M(sqrt)(delta[i] + k.eps) / M(sqrt)(s + k.eps) * d;
     square[i] = s;
     delta[i] = F(squares)(&k, delta[i], by);
     p[i] -= k.lr * by;
@@ -248,8 +247,3 @@ LOOP(unscale) {
   const T scale = F(read)(ctx).a;
   UNITS(i) g[i] /= scale;
 }
-
-#undef T
-#undef F
-#undef SQRT
-#undef ABS

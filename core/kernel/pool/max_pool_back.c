@@ -11,9 +11,6 @@
 #define TEMPLATE "kernel/pool/max_pool_back_template.h"
 #include "kernel/each_float.h"
 
-static const st_kernel_row rows[] = {
-  {"max_pool_back", {[ST_FLOAT32] = max_pool_back_f4,
-                        [ST_FLOAT64] = max_pool_back_f8}},
-};
+static const st_kernel_row rows[] = {ST_FLOATS(max_pool_back)};
 
 ST_EXPORT(st__max_pool_back, rows)

@@ -2,8 +2,7 @@
  */
 
 /* Positions outside of the image are skipped and reported. */
-static void F(max_pool_back)(char **data, const int64_t *s, int64_t n0,
-                             int64_t n1, const void *ctx) {
+static ST_LOOP_FN(F(max_pool_back), s) {
   const st_max_pool_back *b = ctx;
   const int64_t channels = b->channels;
   int64_t left = ST_PERIOD;
@@ -28,6 +27,3 @@ static void F(max_pool_back)(char **data, const int64_t *s, int64_t n0,
   }
   if (bad) atomic_store_explicit(b->bad, true, memory_order_relaxed);
 }
-
-#undef T
-#undef F

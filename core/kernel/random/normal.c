@@ -147,10 +147,8 @@ static void box_muller(float *d, int n, const st_normal_ctx *c) {
   }
 }
 
-static void normal_f4(char **data, const int64_t *s, int64_t n0, int64_t n1,
-                      const void *ctx) {
+static ST_LOOP_FN(normal_f4, s) {
   float *p = (float *)(void *)data[0];
-  (void)s, (void)n1;
   for (int64_t i = 0; i < n0; i += 2 * MOST) {
     const int64_t n = n0 - i < 2 * MOST ? n0 - i : 2 * MOST;
     box_muller(p + i, (int)n / 2, ctx);

@@ -77,11 +77,9 @@ INLINE void some_blocks(const st_philox_at *at, uint32_t *words) {
   }
 }
 
-static void philox(char **data, const int64_t *strides, int64_t n0, int64_t n1,
-                   const void *ctx) {
+static ST_LOOP_FN(philox, strides) {
   uint32_t *words = (uint32_t *)(void *)data[0];
   st_philox_at at = *(const st_philox_at *)ctx;
-  (void)strides, (void)n1;
   int64_t i = 0;
   for (; i + WIDTH * LANES <= n0; i += WIDTH * LANES) {
     some_blocks(&at, words + ST_PHILOX_WORDS * i);

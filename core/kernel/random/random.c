@@ -30,8 +30,7 @@ INLINE uint32_t temper(uint32_t y) {
 }
 
 /* An element depends on those 227 or more before it, or not yet renewed. */
-static void mt19937(char **data, const int64_t *strides, int64_t n0,
-                    int64_t n1, const void *ctx) {
+static ST_LOOP_FN(mt19937, strides) {
   uint32_t *s = (uint32_t *)(void *)data[0];
   uint32_t *words = (uint32_t *)(void *)data[1];
   (void)strides, (void)n0, (void)n1, (void)ctx;

@@ -115,8 +115,7 @@ static void cauchy_body(char *const *p, int64_t n, const void *ctx) {
 }
 
 /* By the C library, whose bits are PyTorch's. */
-static void exact_cauchy(char **data, const int64_t *strides, int64_t n0,
-                         int64_t n1, const void *ctx) {
+static ST_LOOP_FN(exact_cauchy, strides) {
   const st_transform_ctx *c = ctx;
   for (int64_t j = 0; j < n1; j++) {
     char *p = data[0] + j * strides[2];
@@ -136,12 +135,10 @@ ST_BLOCK_LOOP(cauchy_f8, cauchy_body, 2, ST_ELEM_8, ST_ELEM_8)
 
 /* -- Numbers of uniform numbers ------------------------------------------- */
 
-static void uniform_waits(char **data, const int64_t *strides, int64_t n0,
-                          int64_t n1, const void *ctx) {
+static ST_LOOP_FN(uniform_waits, strides) {
   const double log_failure = *(const double *)ctx;
   double *out = (double *)(void *)data[0];
   const double *u = (const double *)(const void *)data[1];
-  (void)strides, (void)n1;
   ST_SIMD_FOR(i, n0) {
     out[i] = u[i] == 0 ? INFINITY : ceil(log_of(u[i]) / log_failure);
   }
@@ -159,8 +156,7 @@ INLINE pair pair_of(double u1, double u2) {
                 (quarter + 1) & 2 ? -p : p, quarter & 2 ? -q : q};
 }
 
-static void normal_pairs(char **data, const int64_t *strides, int64_t n0,
-                         int64_t n1, const void *ctx) {
+static ST_LOOP_FN(normal_pairs, strides) {
   double *x = (double *)(void *)data[0], *y = (double *)(void *)data[1];
   const double *u1 = (const double *)(const void *)data[2];
   const double *u2 = (const double *)(const void *)data[3];
@@ -198,11 +194,9 @@ INLINE void block(double *d, const st_normal_ctx *c) {
   }
 }
 
-static void normal_blocks(char **data, const int64_t *strides, int64_t n0,
-                          int64_t n1, const void *ctx) {
+static ST_LOOP_FN(normal_blocks, strides) {
   const st_normal_ctx c = *(const st_normal_ctx *)ctx;
   double *d = (double *)(void *)data[0];
-  (void)strides, (void)n1;
   for (int64_t i = 0; i < n0; i += ST_NORMAL_BLOCK) {
     if (c.exact) exact_block(d + i, &c);
     else block(d + i, &c);

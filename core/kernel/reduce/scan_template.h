@@ -115,15 +115,13 @@ static void NAME(_lines)(char *to, const char *p, const int64_t *s, int64_t n0,
 }
 #endif
 
-static void NAME()(char **data, const int64_t *s, int64_t n0, int64_t n1,
-                   const void *ctx) {
+static ST_LOOP_FN(NAME(), s) {
   const bool across = is_across_lines(s[1], s[3], n1);
 #ifdef ASSOCIATIVE
   const bool adjacent = s[0] == sizeof(T) && s[1] == sizeof(T);
 #else
   const bool adjacent = false;
 #endif
-  (void)ctx;
   for (int64_t j = 0, n; j < n1 && n0 > 0; j += n) {
     char *to = data[0] + j * s[2], *p = data[1] + j * s[3];
     n = across && n1 - j > WIDTH ? WIDTH : n1 - j;

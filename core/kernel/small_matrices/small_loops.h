@@ -30,9 +30,7 @@ static inline void run_batch(char *const *data, const int64_t *next,
 }
 
 #define ST_SMALL_LOOP(name, tag, lanes)                                      \
-  static void small_##name##_##tag(char **data, const int64_t *strides,      \
-                                   int64_t n0, int64_t n1, const void *ctx) { \
-    (void)n1;                                                                \
+  static ST_LOOP_FN(small_##name##_##tag, strides) {                          \
     run_batch(data, strides, n0, ctx, lanes, name##_##tag, name##_##tag##s); \
   }
 #define ST_SMALL_ROW(name)                                                   \

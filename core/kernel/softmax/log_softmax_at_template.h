@@ -222,8 +222,7 @@ static void NAME(finish)(char **data, const int64_t *st, int64_t j,
   *(W *)(data[0] + j * st[3]) = x - max - (W)log(sum);
 }
 
-static void NAME(log_softmax_at)(char **data, const int64_t *st,
-                                 int64_t n0, int64_t n1, const void *ctx) {
+static ST_LOOP_FN(NAME(log_softmax_at), st) {
   NAME(block) w;
   memset(w.lane, 0, sizeof w.lane);
   for (int64_t j = 0, n; j < n1 && !st__stops_at(j); j += n) {

@@ -106,9 +106,7 @@ EXP_MINUS(static inline, f8, double, PAD)
 /* -- The table ------------------------------------------------------------ */
 
 #define HALF_LOOP(name, s)                                                  \
-  static void name##_##s(char **data, const int64_t *st, int64_t n0,        \
-                         int64_t n1, const void *ctx) {                     \
-    (void)ctx;                                                              \
+  static ST_LOOP_FN(name##_##s, st) {                                       \
     name##_f4(data, st, n0, n1, &type_##s); }
 
 #define HALF_LOOPS(name) \

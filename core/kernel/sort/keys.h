@@ -56,4 +56,16 @@ static inline double double_of_key(uint64_t key) {
   }
 ST_FLOAT8_TAGS(FLOAT8_KEY, 0)
 
+/* M(suffix, type, type of keys, key of x) for each dtype that has an order. */
+#define EACH_KEY(M)                                                          \
+  M(u8, uint8_t, uint32_t, UNSIGNED)    M(b8, uint8_t, uint32_t, TRUTH)      \
+  M(i8, int8_t, uint32_t, SIGNED32)     M(i16, int16_t, uint32_t, SIGNED32)  \
+  M(i32, int32_t, uint32_t, SIGNED32)   M(i64, int64_t, uint64_t, SIGNED64)  \
+  M(u16, uint16_t, uint32_t, UNSIGNED)  M(u32, uint32_t, uint32_t, UNSIGNED) \
+  M(u64, uint64_t, uint64_t, UNSIGNED)  M(f32, float, uint32_t, float_key)   \
+  M(f64, double, uint64_t, double_key)  M(f16, uint16_t, uint32_t, HALF_KEY) \
+  M(bf16, uint16_t, uint32_t, BF16_KEY) ST_FLOAT8_TAGS(EACH_FLOAT8_KEY, M)
+#define EACH_FLOAT8_KEY(M, tag, conversion) \
+  M(tag, uint8_t, uint32_t, key_##tag)
+
 #endif

@@ -80,8 +80,7 @@ HALVE(uint64_t, uint64_t, uint64_t, SAME)
   HALVE(s, T, K, E)                                                         \
   SEARCH_BLOCK(s, T, K)                                                     \
   SEARCH_LINE(s, T, K, E)                                                   \
-  static void search_##s(char **data, const int64_t *st, int64_t n0,        \
-                         int64_t n1, const void *ctx) {                     \
+  static ST_LOOP_FN(search_##s, st) {                                       \
     const st_search *w = ctx;                                               \
     for (int64_t j = 0; j < n1; j++) {                                      \
       char *p[] = {data[0] + j * st[3], data[1] + j * st[4],                \
@@ -89,22 +88,7 @@ HALVE(uint64_t, uint64_t, uint64_t, SAME)
       if (w->right) side_##s(p, st, n0, w, true);                           \
       else side_##s(p, st, n0, w, false); } }
 
-SEARCH(u8, uint8_t, uint32_t, UNSIGNED)
-SEARCH(b8, uint8_t, uint32_t, TRUTH)
-SEARCH(i8, int8_t, uint32_t, SIGNED32)
-SEARCH(i16, int16_t, uint32_t, SIGNED32)
-SEARCH(i32, int32_t, uint32_t, SIGNED32)
-SEARCH(f16, uint16_t, uint32_t, HALF_KEY)
-SEARCH(bf16, uint16_t, uint32_t, BF16_KEY)
-#define FLOAT8_SEARCH(a, tag, conversion) \
-  SEARCH(tag, uint8_t, uint32_t, key_##tag)
-ST_FLOAT8_TAGS(FLOAT8_SEARCH, 0)
-SEARCH(f32, float, uint32_t, float_key)
-SEARCH(i64, int64_t, uint64_t, SIGNED64)
-SEARCH(u16, uint16_t, uint32_t, UNSIGNED)
-SEARCH(u32, uint32_t, uint32_t, UNSIGNED)
-SEARCH(u64, uint64_t, uint64_t, UNSIGNED)
-SEARCH(f64, double, uint64_t, double_key)
+EACH_KEY(SEARCH)
 
 static const st_kernel_row rows[] = {
   {"search", {ST_BY_TYPE(REAL_BOOL, search) ST_BY_TAG(FLOAT8, search)}}};

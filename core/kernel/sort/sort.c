@@ -91,21 +91,7 @@ typedef struct pair64 { uint64_t key; int64_t at; } pair64;
       for (int64_t i = 0; i < n; i++)                                       \
         to[i] = E(*(const T *)(p + i * step)) ^ flip; } }
 
-KEYS(u8, uint8_t, uint32_t, UNSIGNED)
-KEYS(b8, uint8_t, uint32_t, TRUTH)
-KEYS(i8, int8_t, uint32_t, SIGNED32)
-KEYS(i16, int16_t, uint32_t, SIGNED32)
-KEYS(i32, int32_t, uint32_t, SIGNED32)
-KEYS(f16, uint16_t, uint32_t, HALF_KEY)
-KEYS(bf16, uint16_t, uint32_t, BF16_KEY)
-#define FLOAT8_KEYS(a, tag, conversion) KEYS(tag, uint8_t, uint32_t, key_##tag)
-ST_FLOAT8_TAGS(FLOAT8_KEYS, 0)
-KEYS(f32, float, uint32_t, float_key)
-KEYS(i64, int64_t, uint64_t, SIGNED64)
-KEYS(f64, double, uint64_t, double_key)
-KEYS(u16, uint16_t, uint32_t, UNSIGNED)
-KEYS(u32, uint32_t, uint32_t, UNSIGNED)
-KEYS(u64, uint64_t, uint64_t, UNSIGNED)
+EACH_KEY(KEYS)
 
 typedef void (*keys_pair32)(uint32_t *to, const char *p, int64_t step,
                             int64_t n, uint32_t flip);
@@ -198,8 +184,7 @@ static inline line line_of(char *const *data, const int64_t *s, int64_t j,
 }
 
 #define SORT(name, T, P, keys, values, has_nan)                             \
-  static void sort_##name(char **data, const int64_t *s, int64_t n0,        \
-                          int64_t n1, const void *ctx) {                    \
+  static ST_LOOP_FN(sort_##name, s) {                                       \
     const st_sort *o = ctx;                                                 \
     for (int64_t j = 0, n; j < n1; j += n) {                                \
       const line w = line_of(data, s, j, n0, sizeof(T), o);                 \

@@ -22,29 +22,9 @@
 
 enum { BLOCK = ST_GRID_BLOCK, MOST_TAPS = 8 };
 
-#define T float
-#define INDEX int32_t
-#define TAG f4
-#define M(name) name##f
-#include "kernel/vision/grid_sample_template.h"
-#undef T
-#undef INDEX
-#undef TAG
-#undef M
+#define TEMPLATE "kernel/vision/grid_sample_template.h"
+#include "kernel/each_float.h"
 
-#define T double
-#define INDEX int64_t
-#define TAG f8
-#define M(name) name
-#include "kernel/vision/grid_sample_template.h"
-#undef T
-#undef INDEX
-#undef TAG
-#undef M
-
-static const st_task_row rows[] = {
-  {"grid_sample", {[ST_FLOAT32] = grid_sample_f4,
-                      [ST_FLOAT64] = grid_sample_f8}},
-};
+static const st_task_row rows[] = {ST_FLOATS(grid_sample)};
 
 ST_EXPORT_TASKS(st__grid_sample, rows)

@@ -1,30 +1,23 @@
-/* Sampling of one dtype; included once for each.
- *
- * T: the element type. TAG: its suffix. M: a function of math.h for it. INDEX:
- * an integer type as wide as T.
+/* Sampling of one dtype: T, INT, F, M.
  */
-
-#define NAME_(name, tag) name##_##tag
-#define NAME2(name, tag) NAME_(name, tag)
-#define NAME(name) NAME2(name, TAG)
 
 /* The taps of a block of points: the index of each pixel, 0 if it is outside
  * the image; a mask, all bits 1 if it is inside, else 0; and its weight. */
-typedef struct NAME(taps) {
-  INDEX at[MOST_TAPS][BLOCK], inside[MOST_TAPS][BLOCK];
+typedef struct F(taps) {
+  INT at[MOST_TAPS][BLOCK], inside[MOST_TAPS][BLOCK];
   T weight[MOST_TAPS][BLOCK];
-} NAME(taps);
+} F(taps);
 
 /* The taps along one dimension: at most two. */
-typedef struct NAME(axis) {
-  INDEX at[2][BLOCK];
+typedef struct F(axis) {
+  INT at[2][BLOCK];
   T weight[2][BLOCK];
-} NAME(axis);
+} F(axis);
 
 /* -- Coordinates ---------------------------------------------------------- */
 
 /* Reflects at the centres of the border pixels or at their outer edges. */
-static void NAME(reflect)(T *x, int n, int64_t size, bool align_corners) {
+static void F(reflect)(T *x, int n, int64_t size, bool align_corners) {
   const T low = align_corners ? 0 : (T)-0.5;
   const T span = (T)(align_corners ? size - 1 : size);
   const T inverse = (T)(1 / (double)span);
@@ -36,8 +29,8 @@ static void NAME(reflect)(T *x, int n, int64_t size, bool align_corners) {
 }
 
 /* Coordinates of n points along dimension d, in pixels. */
-INLINE void NAME(coordinates)(const st_grid_ctx *c, const T *grid, int d, int n,
-                              T *x) {
+INLINE void F(coordinates)(const st_grid_ctx *c, const T *grid, int d, int n,
+                           T *x) {
   const int step = c->dims;
   const T size = (T)c->size[d], last = (T)(c->size[d] - 1);
   grid += step - 1 - d;
@@ -50,7 +43,7 @@ INLINE void NAME(coordinates)(const st_grid_ctx *c, const T *grid, int d, int n,
   }
   if (c->border == ST_GRID_ZEROS) return;
   if (c->border == ST_GRID_REFLECTION) {
-    NAME(reflect)(x, n, c->size[d], c->align_corners);
+    F(reflect)(x, n, c->size[d], c->align_corners);
   }
   for (int i = 0; i < n; i++) {
     const T y = x[i] <= 0 ? 0 : x[i];
@@ -61,26 +54,25 @@ INLINE void NAME(coordinates)(const st_grid_ctx *c, const T *grid, int d, int n,
 /* -- Taps ----------------------------------------------------------------- */
 
 /* x as an index, -1 if it is outside. */
-INLINE INDEX NAME(inside)(T x, T last) {
+INLINE INT F(inside)(T x, T last) {
   const bool in = x >= 0 && x <= last;
-  const INDEX at = (INDEX)(in ? x : 0);
+  const INT at = (INT)(in ? x : 0);
   return in ? at : -1;
 }
 
 /* All of the block is computed, so that the loops have a constant length. */
-INLINE void NAME(find_axis)(const st_grid_ctx *c, const T *x, int d,
-                            NAME(axis) *a) {
+INLINE void F(find_axis)(const st_grid_ctx *c, const T *x, int d, F(axis) *a) {
   const T last = (T)(c->size[d] - 1);
   if (c->nearest) {
     for (int i = 0; i < BLOCK; i++) {
-      a->at[0][i] = NAME(inside)(M(rint)(x[i]), last);
+      a->at[0][i] = F(inside)(M(rint)(x[i]), last);
     }
     return;
   }
   for (int i = 0; i < BLOCK; i++) {
     const T first = M(floor)(x[i]), t = x[i] - first;
-    a->at[0][i] = NAME(inside)(first, last);
-    a->at[1][i] = NAME(inside)(first + 1, last);
+    a->at[0][i] = F(inside)(first, last);
+    a->at[1][i] = F(inside)(first + 1, last);
     a->weight[0][i] = -t + 1;
     a->weight[1][i] = t;
   }
@@ -88,16 +80,16 @@ INLINE void NAME(find_axis)(const st_grid_ctx *c, const T *x, int d,
 
 /* Adds an axis whose taps are `each` to `count` taps of the axes before it. The
  * last tap comes first, because the new ones replace the old ones. */
-INLINE void NAME(add_axis)(const NAME(axis) *a, int64_t size, const int each,
-                           const int count, NAME(taps) *t) {
+INLINE void F(add_axis)(const F(axis) *a, int64_t size, const int each,
+                        const int count, F(taps) *t) {
   for (int k = count - 1; k >= 0; k--) {
     for (int j = each - 1; j >= 0; j--) {
-      INDEX *to = t->at[k * each + j], *inside = t->inside[k * each + j];
+      INT *to = t->at[k * each + j], *inside = t->inside[k * each + j];
       T *weight = t->weight[k * each + j];
       for (int i = 0; i < BLOCK; i++) {
-        const INDEX outer = t->at[k][i], inner = a->at[j][i];
-        const INDEX at = outer * (INDEX)size + inner;
-        const INDEX both = t->inside[k][i] & (inner < 0 ? 0 : -1);
+        const INT outer = t->at[k][i], inner = a->at[j][i];
+        const INT at = outer * (INT)size + inner;
+        const INT both = t->inside[k][i] & (inner < 0 ? 0 : -1);
         to[i] = at & both;
         inside[i] = both;
       }
@@ -113,8 +105,8 @@ INLINE void NAME(add_axis)(const NAME(axis) *a, int64_t size, const int each,
 
 /* x where the bits of mask are 1, 0 where they are 0. There is no condition,
  * so that compilers load x by vectors. */
-INLINE T NAME(masked)(T x, INDEX mask) {
-  INDEX bits;
+INLINE T F(masked)(T x, INT mask) {
+  INT bits;
   memcpy(&bits, &x, sizeof bits);
   bits &= mask;
   memcpy(&x, &bits, sizeof x);
@@ -123,12 +115,12 @@ INLINE T NAME(masked)(T x, INDEX mask) {
 
 /* Outside the image the value is 0, and yet times the weight, which may be no
  * number. */
-INLINE void NAME(mix)(const NAME(taps) *t, const T *restrict image,
-                      T *restrict out, int n, const int count) {
+INLINE void F(mix)(const F(taps) *t, const T *restrict image,
+                   T *restrict out, int n, const int count) {
   for (int i = 0; i < n; i++) {
     T sum = 0;
     UNROLL for (int k = 0; k < count; k++) {
-      const T pixel = NAME(masked)(image[t->at[k][i]], t->inside[k][i]);
+      const T pixel = F(masked)(image[t->at[k][i]], t->inside[k][i]);
       const T value = pixel * t->weight[k][i];
       sum = k ? sum + value : value;
     }
@@ -137,60 +129,59 @@ INLINE void NAME(mix)(const NAME(taps) *t, const T *restrict image,
 }
 
 /* Adding 0 makes a 0 of -0, as does the sum with a gradient of zeros. */
-INLINE void NAME(pick)(const NAME(taps) *t, const T *restrict image,
-                       T *restrict out, int n) {
+INLINE void F(pick)(const F(taps) *t, const T *restrict image,
+                    T *restrict out, int n) {
   for (int i = 0; i < n; i++) {
-    out[i] = NAME(masked)(image[t->at[0][i]], t->inside[0][i]) + (T)0;
+    out[i] = F(masked)(image[t->at[0][i]], t->inside[0][i]) + (T)0;
   }
 }
 
 /* A block of n points of one image. */
-INLINE void NAME(block)(const st_grid_ctx *c, T *out, const T *image,
-                        const T *grid, int n, const int dims,
-                        const int each) {
+INLINE void F(block)(const st_grid_ctx *c, T *out, const T *image,
+                     const T *grid, int n, const int dims, const int each) {
   int64_t pixels = 1;
   int count = 1;
   T x[BLOCK] = {0};
-  NAME(axis) axis;
-  NAME(taps) taps;
+  F(axis) axis;
+  F(taps) taps;
   for (int i = 0; i < BLOCK; i++) {
     taps.at[0][i] = 0;
     taps.inside[0][i] = -1;
     taps.weight[0][i] = 1;
   }
   for (int d = 0; d < dims; d++, count *= each) {
-    NAME(coordinates)(c, grid, d, n, x);
-    NAME(find_axis)(c, x, d, &axis);
-    NAME(add_axis)(&axis, c->size[d], each, count, &taps);
+    F(coordinates)(c, grid, d, n, x);
+    F(find_axis)(c, x, d, &axis);
+    F(add_axis)(&axis, c->size[d], each, count, &taps);
     pixels *= c->size[d];
   }
   for (int64_t k = 0; k < c->channels; k++) {
     const T *from = image + k * pixels;
     T *to = out + k * c->points;
     if (k % 256 == 255 && st__stops()) return;
-    if (each == 1) NAME(pick)(&taps, from, to, n);
-    else NAME(mix)(&taps, from, to, n, dims == 2 ? 4 : 8);
+    if (each == 1) F(pick)(&taps, from, to, n);
+    else F(mix)(&taps, from, to, n, dims == 2 ? 4 : 8);
   }
 }
 
 /* -- Loops ---------------------------------------------------------------- */
 
-static void NAME(linear_2d)(const st_grid_ctx *c, T *out, const T *image,
-                            const T *grid, int n) {
-  NAME(block)(c, out, image, grid, n, 2, 2);
+static void F(linear_2d)(const st_grid_ctx *c, T *out, const T *image,
+                         const T *grid, int n) {
+  F(block)(c, out, image, grid, n, 2, 2);
 }
 
-static void NAME(linear_3d)(const st_grid_ctx *c, T *out, const T *image,
-                            const T *grid, int n) {
-  NAME(block)(c, out, image, grid, n, 3, 2);
+static void F(linear_3d)(const st_grid_ctx *c, T *out, const T *image,
+                         const T *grid, int n) {
+  F(block)(c, out, image, grid, n, 3, 2);
 }
 
-static void NAME(nearest)(const st_grid_ctx *c, T *out, const T *image,
-                          const T *grid, int n) {
-  NAME(block)(c, out, image, grid, n, c->dims, 1);
+static void F(nearest)(const st_grid_ctx *c, T *out, const T *image,
+                       const T *grid, int n) {
+  F(block)(c, out, image, grid, n, c->dims, 1);
 }
 
-static void NAME(grid_sample)(char **data, const void *ctx) {
+static void F(grid_sample)(char **data, const void *ctx) {
   const st_grid_ctx *c = ctx;
   const int64_t blocks = (c->points + BLOCK - 1) / BLOCK;
   int64_t pixels = c->channels;
@@ -204,12 +195,8 @@ static void NAME(grid_sample)(char **data, const void *ctx) {
                     (batch * c->points + at) * c->dims;
     T *out = (T *)(void *)data[0] + batch * c->channels * c->points + at;
     if (i % 64 == 63 && st__stops()) return;
-    if (c->nearest) NAME(nearest)(c, out, image, grid, n);
-    else if (c->dims == 2) NAME(linear_2d)(c, out, image, grid, n);
-    else NAME(linear_3d)(c, out, image, grid, n);
+    if (c->nearest) F(nearest)(c, out, image, grid, n);
+    else if (c->dims == 2) F(linear_2d)(c, out, image, grid, n);
+    else F(linear_3d)(c, out, image, grid, n);
   }
 }
-
-#undef NAME_
-#undef NAME2
-#undef NAME

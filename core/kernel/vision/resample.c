@@ -25,10 +25,8 @@ INLINE resample_unit unit_at(const st_resample_ctx *c, int64_t i) {
 #include "kernel/each_float.h"
 
 static const st_task_row rows[] = {
-  {"resample",      {[ST_FLOAT32] = resample_f4,
-                        [ST_FLOAT64] = resample_f8}},
-  {"resample_back", {[ST_FLOAT32] = resample_back_f4,
-                        [ST_FLOAT64] = resample_back_f8}},
+  ST_FLOATS(resample),
+  ST_FLOATS(resample_back),
 };
 
 ST_EXPORT_TASKS(st__resample, rows)

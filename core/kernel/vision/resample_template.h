@@ -69,6 +69,3 @@ static void F(resample_back)(char **data, const void *ctx) {
     }
   }
 }
-
-#undef T
-#undef F
