@@ -336,9 +336,10 @@ static bool is_recorded(const st_tensor *t) {
 /* Calls an operator, so that gradients flow through it. */
 static st_status view_element(const st_tensor *t, int64_t at,
                               st_tensor **out) {
-  return st__invoke1(ST_OP_as_strided, 4, (st_value[]){
-    st__of_tensor(t), st__of_ints(NULL, 0), st__of_ints(NULL, 0),
-    st__of_int(t->offset + at)}, out);
+  return st__invoke1(
+    ST_OP_as_strided,
+    ST_VALUES(t, st__of_ints(NULL, 0), st__of_ints(NULL, 0), t->offset + at),
+    out);
 }
 
 static st_status call_on_element(const st_tensor *t, int64_t at, st_op_id id,

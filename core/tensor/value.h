@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "abi/lists.h"
+#include "abi/boxing.h"
 #include "base/memory.h"
 #include "tensor/tensor.h"
 
@@ -45,6 +46,29 @@ static inline st_value st__of_tensors(st_tensor **p, int n) {
 st_value st__of_scalar(const st_scalar *s);
 /* v must be INT, FLOAT, BOOL or COMPLEX (asserted). */
 st_scalar st__scalar_of(const st_value *v);
+
+static inline st_value st__of_value(st_value v) { return v; }
+
+/* The boxed values of at most eight arguments, as two parameters of a function:
+ * how many, and their array. The C type says which value an argument becomes;
+ * boxed ones stay as they are. The truth values of C are integers: give
+ * st__of_bool.
+ *
+ *     st__invoke(ST_OP_sum_dim_IntList, ST_VALUES(t, ST_INTS(-1)), rets)
+ */
+#define ST_VALUES(...)                \
+  0 ST_EACH(ST_ONE, , (__VA_ARGS__)), \
+    (const st_value[]) { ST_EACH(ST_BOXED_ELEMENT, , (__VA_ARGS__)) }
+#define ST_ONE(k, x, v) + 1
+#define ST_BOXED_ELEMENT(k, x, v) ST_TO_VALUE(v),
+#define ST_TO_VALUE(v)                                               \
+  _Generic((v), st_value: st__of_value, st_tensor *: st__of_tensor,  \
+           const st_tensor *: st__of_tensor, double: st__of_float,   \
+           bool: st__of_bool, default: st__of_int)(v)
+/* The value of a list of integers. */
+#define ST_INTS(...)                           \
+  st__of_ints((const int64_t[]){__VA_ARGS__},  \
+              (int)(sizeof(int64_t[]){__VA_ARGS__} / sizeof(int64_t)))
 
 static inline bool st__is_none(const st_value *v) {
   return v->tag == ST_TAG_NONE;

@@ -467,9 +467,9 @@ st_status st__expand_to_grads(int n, st_tensor **outs,
   for (int i = 0; i < n; i++) {
     st_tensor *wide;
     if (!grads[i] || st__same_sizes(outs[i], grads[i])) continue;
-    const st_value args[] = {st__of_tensor(outs[i]),
-                             st__of_ints(grads[i]->sizes, grads[i]->ndim)};
-    ST_TRY(st__invoke1(ST_OP_expand, 2, args, &wide));
+    ST_TRY(st__invoke1(
+      ST_OP_expand,
+      ST_VALUES(outs[i], st__of_ints(grads[i]->sizes, grads[i]->ndim)), &wide));
     st__tensor_release(&outs[i]);
     outs[i] = wide;
   }

@@ -38,10 +38,8 @@ static st_status apply_with(st_tensor **t, st_op_id id, st_value v) {
 /* Every second element of the last dimension, in [first, end). */
 static st_status every_second(const st_tensor *t, int64_t first, int64_t end,
                               st_tensor **out) {
-  const st_value args[] = {st__of_tensor(t), st__of_int(t->ndim - 1),
-                           st__of_int(first), st__of_int(end),
-                           st__of_int(2)};
-  return st__invoke1(ST_OP_slice_Tensor, 5, args, out);
+  return st__invoke1(ST_OP_slice_Tensor,
+                     ST_VALUES(t, t->ndim - 1, first, end, 2), out);
 }
 
 static void release_all(int n, st_tensor **t) {
@@ -104,8 +102,8 @@ static st_status append_last(st_tensor *values, st_tensor **pairs) {
   st_tensor *list[2] = {*pairs, NULL}, *out;
   if (n % 2 == 0) return ST_OK;
   ST_TRY(every_second(values, n - 1, n, &list[1]));
-  const st_value args[] = {st__of_tensors(list, 2), dim};
-  const st_status status = st__invoke1(ST_OP_cat, 2, args, &out);
+  const st_status status =
+    st__invoke1(ST_OP_cat, ST_VALUES(st__of_tensors(list, 2), dim), &out);
   st__tensor_release(&list[1]);
   ST_TRY(status);
   st__tensor_release(pairs);
@@ -186,9 +184,10 @@ static st_status apply_init(const reduction *f, st_tensor **values) {
   if (!f->r->has_init) return ST_OK;
   for (int j = 0; j < k; j++) {
     st_scalar init = f->r->init[j];
-    const st_value args[] = {st__of_ints(f->outer, f->nouter),
-                             st__of_scalar(&init), st__of_int(f->accs[j])};
-    ST_TRY_FAIL(st__invoke1(ST_OP_full, 3, args, &inputs[j]));
+    ST_TRY_FAIL(st__invoke1(ST_OP_full,
+                            ST_VALUES(st__of_ints(f->outer, f->nouter),
+                                      st__of_scalar(&init), f->accs[j]),
+                            &inputs[j]));
     inputs[k + j] = values[j];
     st__tensor_retain(values[j]);
   }

@@ -62,8 +62,7 @@ static st_status replace(const cast_args *c, st_tensor **slot) {
   if (c->caches && st__is_cached_cast(*slot)) {
     ST_TRY(st__cached_cast(*slot, c->to, &made));
   } else {
-    const st_value args[] = {st__of_tensor(*slot), st__of_int(c->to)};
-    ST_TRY(st__invoke1(ST_OP_to_dtype, 2, args, &made));
+    ST_TRY(st__invoke1(ST_OP_to_dtype, ST_VALUES(*slot, c->to), &made));
   }
   st__tensor_release(slot);
   *slot = made;

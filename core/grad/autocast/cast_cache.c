@@ -82,8 +82,7 @@ static bool serves(const entry *e, st_dtype to) {
 }
 
 static st_status cast(const st_tensor *t, st_dtype to, st_tensor **out) {
-  const st_value args[] = {st__of_tensor(t), st__of_int(to)};
-  return st__invoke1(ST_OP_to_dtype, 2, args, out);
+  return st__invoke1(ST_OP_to_dtype, ST_VALUES(t, to), out);
 }
 
 static st_status replace(const st_tensor *t, st_tensor *made) {

@@ -457,8 +457,7 @@ static st_status add_root_grad(graph_task *k, const st_edge *root, st_tensor *t,
     st__tensor_retain(grad);
     first = grad;
   } else if (grad) {
-    ST_TRY(st__invoke1(ST_OP_to_dtype, 2, (st_value[]){
-      st__of_tensor(grad), st__of_int(t->dtype)}, &first));
+    ST_TRY(st__invoke1(ST_OP_to_dtype, ST_VALUES(grad, t->dtype), &first));
   } else {
     const st_value like = st__of_tensor(t);
     ST_TRY(st__invoke1(ST_OP_ones_like, 1, &like, &first));

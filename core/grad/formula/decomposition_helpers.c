@@ -10,10 +10,10 @@
 
 /* A row, or a column, of the elements of t for each matrix. */
 static st_tensor *row(st_op_scope *c, const st_tensor *t) {
-  return st__apply_with(c, ST_OP_unsqueeze, t, st__of_int(-2));
+  return ST_APPLY(c, ST_OP_unsqueeze, t, -2);
 }
 static st_tensor *column(st_op_scope *c, const st_tensor *t) {
-  return st__apply_with(c, ST_OP_unsqueeze, t, st__of_int(-1));
+  return ST_APPLY(c, ST_OP_unsqueeze, t, -1);
 }
 
 /* -- Eigenvalues ---------------------------------------------------------- */
@@ -28,17 +28,15 @@ static st_tensor *gaps(st_op_scope *c, const st_tensor *x) {
 /* x / gap; 0 where both are 0, as where no gradient comes from vectors. */
 static st_tensor *over_gaps(st_op_scope *c, const st_tensor *x,
                             const st_tensor *gap) {
-  const st_tensor *both = st__apply2(
-    c, ST_OP_logical_and, st__apply_with(c, ST_OP_eq_Scalar, x, st__of_int(0)),
-    st__apply_with(c, ST_OP_eq_Scalar, gap, st__of_int(0)));
-  const st_tensor *safe = st__apply(c, ST_OP_masked_fill_Scalar, 3,
-    (st_value[]){st__of_tensor(gap), st__of_tensor(both), st__of_int(1)});
-  return st__apply2(c, ST_OP_div_Tensor, x, safe);
+  const st_tensor *both =
+    st__apply2(c, ST_OP_logical_and, ST_APPLY(c, ST_OP_eq_Scalar, x, 0),
+               ST_APPLY(c, ST_OP_eq_Scalar, gap, 0));
+  const st_tensor *safe = ST_APPLY(c, ST_OP_masked_fill_Scalar, gap, both, 1);
+  return st__div(c, x, safe);
 }
 
 static st_tensor *diagonal(st_op_scope *c, const st_tensor *t) {
-  return st__apply(c, ST_OP_diagonal, 4, (st_value[]){
-    st__of_tensor(t), st__of_int(0), st__of_int(-2), st__of_int(-1)});
+  return ST_APPLY(c, ST_OP_diagonal, t, 0, -2, -1);
 }
 
 /* BAD_STATE if an imaginary part of the numbers t is not near 0: Note [Phases
@@ -64,20 +62,15 @@ static void check_phases(st_op_scope *c, const st_tensor *t,
 
 /* t with zeros on the diagonal. */
 static st_tensor *strict(st_op_scope *c, const st_tensor *t) {
-  return st__plus(c, st__apply_with(c, ST_OP_tril, t, st__of_int(-1)),
-                  st__apply_with(c, ST_OP_triu, t, st__of_int(1)));
+  return st__plus(c, ST_APPLY(c, ST_OP_tril, t, -1),
+                  ST_APPLY(c, ST_OP_triu, t, 1));
 }
 
 /* eigh_back(grad_values, grad_vectors, values, V):
  * V (diag(grad_values) + (V' grad_vectors) / gaps, without its diagonal) V'. */
-st_status st__help_eigh_back(int n, const st_helper_arg *args,
-                             st_value *out) {
-  const st_tensor *grad = st__read_tensor(&args);
-  const st_tensor *grad_V = st__read_tensor(&args);
-  const st_tensor *values = st__read_tensor(&args);
-  const st_tensor *V = st__read_tensor(&args);
+ST_HELPER_FN(st__help_eigh_back) {
+  ST_READ(TENSOR(grad), TENSOR(grad_V), TENSOR(values), TENSOR(V));
   st_op_scope c = {.status = ST_OK};
-  (void)n;
   const st_tensor *adjoint = st__adjoint(&c, V);
   const st_tensor *of_V = st__times(&c, adjoint, grad_V);
   const st_tensor *quotient = over_gaps(&c, of_V, gaps(&c, values));
@@ -89,16 +82,13 @@ st_status st__help_eigh_back(int n, const st_helper_arg *args,
 }
 
 /* eigvalsh_back(grad, self, UPLO): V diag(grad) V'. */
-st_status st__help_eigvalsh_back(int n, const st_helper_arg *args,
-                                 st_value *out) {
-  const st_tensor *grad = st__read_tensor(&args);
-  const st_value matrix[] = {args[0].value, args[1].value};
+ST_HELPER_FN(st__help_eigvalsh_back) {
+  ST_READ(TENSOR(grad));
   st_op_scope c = {.status = ST_OK};
   st_tensor *f[2];
-  (void)n;
-  st__apply_multi(&c, ST_OP_linalg_eigh, 2, matrix, 2, f);
-  const st_tensor *scaled_V = st__apply2(&c, ST_OP_mul_Tensor, f[1],
-                                         row(&c, grad));
+  st__apply_multi(&c, ST_OP_linalg_eigh,
+                  ST_VALUES(args[0].value, args[1].value), 2, f);
+  const st_tensor *scaled_V = st__mul(&c, f[1], row(&c, grad));
   return st__scope_return(&c, st__times(&c, scaled_V, st__adjoint(&c, f[1])),
                           out);
 }
@@ -106,19 +96,15 @@ st_status st__help_eigvalsh_back(int n, const st_helper_arg *args,
 /* eig_back(grad_values, grad_vectors, values, V):
  * V'^-1 (diag(grad_values) + (D - V' V Re diag(D)) / conj(gaps), without its
  * diagonal) V', where D = V' grad_V. */
-st_status st__help_eig_back(int n, const st_helper_arg *args, st_value *out) {
-  const st_tensor *grad = st__read_tensor(&args);
-  const st_tensor *grad_V = st__read_tensor(&args);
-  const st_tensor *values = st__read_tensor(&args);
-  const st_tensor *V = st__read_tensor(&args);
+ST_HELPER_FN(st__help_eig_back) {
+  ST_READ(TENSOR(grad), TENSOR(grad_V), TENSOR(values), TENSOR(V));
   st_op_scope c = {.status = ST_OK};
-  (void)n;
   const st_tensor *adjoint = st__adjoint(&c, V);
   const st_tensor *of_V = st__times(&c, adjoint, grad_V);
   const st_tensor *lengths = diagonal(&c, of_V);
   check_phases(&c, lengths, "linalg_eig");
-  const st_tensor *scaled_V = st__apply2(
-    &c, ST_OP_mul_Tensor, V, row(&c, st__apply1(&c, ST_OP_real, lengths)));
+  const st_tensor *scaled_V =
+    st__mul(&c, V, row(&c, st__apply1(&c, ST_OP_real, lengths)));
   const st_tensor *quotient = over_gaps(
     &c, st__minus(&c, of_V, st__times(&c, adjoint, scaled_V)),
     st__apply1(&c, ST_OP_conj, gaps(&c, values)));
@@ -129,32 +115,28 @@ st_status st__help_eig_back(int n, const st_helper_arg *args, st_value *out) {
 }
 
 /* eigvals_back(grad, self): V'^-1 diag(grad) V'. */
-st_status st__help_eigvals_back(int n, const st_helper_arg *args,
-                                st_value *out) {
-  const st_tensor *grad = st__read_tensor(&args);
+ST_HELPER_FN(st__help_eigvals_back) {
+  ST_READ(TENSOR(grad));
   st_op_scope c = {.status = ST_OK};
   st_tensor *f[2];
-  (void)n;
   st__apply_multi(&c, ST_OP_linalg_eig, 1, &args[0].value, 2, f);
   const st_tensor *adjoint = st__adjoint(&c, f[1]);
-  return st__scope_return(&c, st__apply2(
-    &c, ST_OP_linalg_solve, adjoint,
-    st__apply2(&c, ST_OP_mul_Tensor, column(&c, grad), adjoint)), out);
+  return st__scope_return(&c,
+                          st__apply2(&c, ST_OP_linalg_solve, adjoint,
+                                     st__mul(&c, column(&c, grad), adjoint)),
+                          out);
 }
 
 /* -- Singular values ------------------------------------------------------ */
 
 /* svdvals_back(grad, A): U diag(grad) Vh. */
-st_status st__help_svdvals_back(int n, const st_helper_arg *args,
-                                st_value *out) {
-  const st_tensor *grad = st__read_tensor(&args);
-  const st_value matrix[] = {args[0].value, st__of_bool(false)};
+ST_HELPER_FN(st__help_svdvals_back) {
+  ST_READ(TENSOR(grad));
   st_op_scope c = {.status = ST_OK};
   st_tensor *f[3];
-  (void)n;
-  st__apply_multi(&c, ST_OP_linalg_svd, 2, matrix, 3, f);
-  const st_tensor *scaled_U = st__apply2(&c, ST_OP_mul_Tensor, f[0],
-                                         row(&c, grad));
+  st__apply_multi(&c, ST_OP_linalg_svd,
+                  ST_VALUES(args[0].value, st__of_bool(false)), 3, f);
+  const st_tensor *scaled_U = st__mul(&c, f[0], row(&c, grad));
   return st__scope_return(&c, st__times(&c, scaled_U, f[2]), out);
 }
 
@@ -177,20 +159,16 @@ static st_tensor *phases(st_op_scope *c, const st_tensor *of_U,
   if (!st__is_complex(of_U->dtype)) return st__apply1(c, ST_OP_zeros_like, S);
   const st_scalar i = st__scalar_complex(0, 1);
   const st_tensor *parts = st__apply1(c, ST_OP_imag, diagonal(c, of_U));
-  return st__apply_with(c, ST_OP_mul_Scalar,
-                        st__apply2(c, ST_OP_div_Tensor, parts, S),
-                        st__of_scalar(&i));
+  return ST_APPLY(c, ST_OP_mul_Scalar, st__div(c, parts, S), st__of_scalar(&i));
 }
 
 /* svd_back(grad_U, grad_S, grad_Vh, U, S, Vh), of the singular vectors that
  * belong to singular values. */
-st_status st__help_svd_back(int n, const st_helper_arg *args, st_value *out) {
-  const st_tensor *gU = st__read_tensor(&args), *gS = st__read_tensor(&args);
-  const st_tensor *gVh = st__read_tensor(&args), *U = st__read_tensor(&args);
-  const st_tensor *S = st__read_tensor(&args), *Vh = st__read_tensor(&args);
+ST_HELPER_FN(st__help_svd_back) {
+  ST_READ(TENSOR(gU), TENSOR(gS), TENSOR(gVh), TENSOR(U), TENSOR(S),
+          TENSOR(Vh));
   st_op_scope c = {.status = ST_OK};
   const int64_t k = S->sizes[S->ndim - 1];
-  (void)n;
   gU = st__apply_narrow(&c, gU, -1, 0, k);
   U = st__apply_narrow(&c, U, -1, 0, k);
   gVh = st__apply_narrow(&c, gVh, -2, 0, k);
@@ -201,22 +179,18 @@ st_status st__help_svd_back(int n, const st_helper_arg *args, st_value *out) {
   const st_tensor *of_U = st__times(&c, st__adjoint(&c, U), gU);
   const st_tensor *of_V = st__times(&c, Vh, gV);
   check_phases(&c, diagonal(&c, st__plus(&c, of_U, of_V)), "linalg_svd");
-  const st_tensor *inner = st__plus(
-    &c, st__apply2(&c, ST_OP_mul_Tensor, skew_over(&c, of_U, gap),
-                   row(&c, S)),
-    st__apply2(&c, ST_OP_mul_Tensor, column(&c, S),
-               skew_over(&c, of_V, gap)));
+  const st_tensor *inner =
+    st__plus(&c, st__mul(&c, skew_over(&c, of_U, gap), row(&c, S)),
+             st__mul(&c, column(&c, S), skew_over(&c, of_V, gap)));
   inner = st__plus(&c, strict(&c, inner), st__apply1(
     &c, ST_OP_diag_embed, st__plus(&c, gS, phases(&c, of_U, S))));
   st_tensor *sum = st__times(&c, st__times(&c, U, inner), Vh);
   if (U->sizes[U->ndim - 2] > k) {
-    const st_tensor *left = rest(&c, U, st__apply2(&c, ST_OP_div_Tensor, gU,
-                                                   row(&c, S)));
+    const st_tensor *left = rest(&c, U, st__div(&c, gU, row(&c, S)));
     sum = st__plus(&c, sum, st__times(&c, left, Vh));
   }
   if (V->sizes[V->ndim - 2] > k) {
-    const st_tensor *right = rest(&c, V, st__apply2(&c, ST_OP_div_Tensor, gV,
-                                                    row(&c, S)));
+    const st_tensor *right = rest(&c, V, st__div(&c, gV, row(&c, S)));
     sum = st__plus(&c, sum, st__times(&c, U, st__adjoint(&c, right)));
   }
   return st__scope_return(&c, sum, out);
@@ -237,9 +211,8 @@ static st_tensor *qr_gradient(st_op_scope *c, const st_tensor *gQ,
     c, st__plus(c, X, st__adjoint(c, X)),
     st__apply1(c, ST_OP_diag_embed, real));
   const st_tensor *left = st__plus(c, st__times(c, Q, sum), gQ);
-  return st__apply(c, ST_OP_linalg_solve_triangular, 4, (st_value[]){
-    st__of_tensor(adjoint), st__of_tensor(left), st__of_bool(false),
-    st__of_bool(false)});
+  return ST_APPLY(c, ST_OP_linalg_solve_triangular, adjoint, left,
+                  st__of_bool(false), st__of_bool(false));
 }
 
 /* A wide A is [B C] = Q [R S]. As S = Q' C, grad_Q gets C grad_S'. */
@@ -255,16 +228,13 @@ static st_tensor *wide_qr_gradient(st_op_scope *c, const st_tensor *gQ,
                 st__apply_narrow(c, R, -1, 0, m)),
     st__times(c, Q, gS)};
   if (!st__scope_ok(c)) return NULL;
-  return st__apply(c, ST_OP_cat, 2, (st_value[]){st__of_tensors(parts, 2),
-                                                 st__of_int(-1)});
+  return ST_APPLY(c, ST_OP_cat, st__of_tensors(parts, 2), -1);
 }
 
 /* qr_back(grad_Q, grad_R, Q, R). */
-st_status st__help_qr_back(int n, const st_helper_arg *args, st_value *out) {
-  const st_tensor *gQ = st__read_tensor(&args), *gR = st__read_tensor(&args);
-  const st_tensor *Q = st__read_tensor(&args), *R = st__read_tensor(&args);
+ST_HELPER_FN(st__help_qr_back) {
+  ST_READ(TENSOR(gQ), TENSOR(gR), TENSOR(Q), TENSOR(R));
   st_op_scope c = {.status = ST_OK};
-  (void)n;
   const int64_t rows = R->sizes[R->ndim - 2], cols = R->sizes[R->ndim - 1];
   if (Q->ndim < 2) {
     return st__fail(ST_BAD_STATE, "the derivative of linalg_qr needs Q: mode "

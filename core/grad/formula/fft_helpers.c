@@ -17,14 +17,13 @@ static st_tensor *scale_mirrored(st_op_scope *c, const st_tensor *t,
   c->status = st__wrap_dim(dim, t->ndim, &at);
   if (!st__scope_ok(c)) return NULL;
   for (int d = 0; d < t->ndim; d++) sizes[d] = d == at ? t->sizes[d] : 1;
-  const st_value ones[] = {st__of_tensor(t), st__of_ints(sizes, t->ndim),
-                           st__of_int(st__real_dtype((st_dtype)t->dtype))};
-  const st_tensor *weights = st__apply(c, ST_OP_new_ones, 3, ones);
+  const st_tensor *weights =
+    ST_APPLY(c, ST_OP_new_ones, t, st__of_ints(sizes, t->ndim),
+             st__real_dtype((st_dtype)t->dtype));
   const st_tensor *mirrored = st__apply_narrow(c, weights, at, 1,
                                                (n - 1) / 2);
-  const st_value fill[] = {st__of_tensor(mirrored), st__of_float(by)};
-  if (st__scope_ok(c)) st__apply(c, ST_OP_fill__Scalar, 2, fill);
-  return st__apply2(c, ST_OP_mul_Tensor, t, weights);
+  if (st__scope_ok(c)) ST_APPLY(c, ST_OP_fill__Scalar, mirrored, by);
+  return st__mul(c, t, weights);
 }
 
 /* The last dimension of a transform; none is out of every range. A script may
@@ -36,15 +35,10 @@ static int64_t last_of(const st_value *dims) {
 /* fft_r2c_back(self, grad, dim, normalization, onesided), for both: the real
  * part of the inverse transform of grad. If grad is a half, it is that of a
  * signal whose other half is the conjugate of the first, both divided by 2. */
-st_status st__help_fft_r2c_back(int n, const st_helper_arg *args,
-                                st_value *out) {
-  const st_saved_geometry *self = st__read_geometry(&args);
-  const st_tensor *grad = st__read_tensor(&args);
-  const st_value *dim = st__read_value(&args);
-  const st_value *normalization = st__read_value(&args);
+ST_HELPER_FN(st__help_fft_r2c_back) {
+  ST_READ(GEOMETRY(self), TENSOR(grad), BOXED(dim), BOXED(normalization));
   const bool onesided = st__to_bool(st__read_value(&args), true);
   st_op_scope c = {.status = ST_OK};
-  (void)n;
   if (!onesided) {
     const st_value back[] = {st__of_tensor(grad), *dim, *normalization,
                              st__of_bool(false)};
@@ -62,19 +56,14 @@ st_status st__help_fft_r2c_back(int n, const st_helper_arg *args,
 }
 
 /* fft_c2r_back(grad, dim, normalization) */
-st_status st__help_fft_c2r_back(int n, const st_helper_arg *args,
-                                st_value *out) {
-  const st_tensor *grad = st__read_tensor(&args);
-  const st_value *dim = st__read_value(&args);
-  const st_value *normalization = st__read_value(&args);
+ST_HELPER_FN(st__help_fft_c2r_back) {
+  ST_READ(TENSOR(grad), BOXED(dim), BOXED(normalization));
   st_op_scope c = {.status = ST_OK};
-  (void)n;
   const int64_t last = last_of(dim);
   int at;
   ST_TRY(st__wrap_dim(last, grad->ndim, &at));
-  const st_value half[] = {st__of_tensor(grad), *dim, *normalization,
-                           st__of_bool(true)};
-  const st_tensor *sums = st__apply(&c, ST_OP__fft_r2c, 4, half);
+  const st_tensor *sums =
+    ST_APPLY(&c, ST_OP__fft_r2c, grad, *dim, *normalization, st__of_bool(true));
   return st__scope_return(&c, scale_mirrored(&c, sums, last, grad->sizes[at],
                                              2), out);
 }

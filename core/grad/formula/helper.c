@@ -27,42 +27,36 @@ static operand_geometry geometry_of(const st_helper_arg *o) {
   return (operand_geometry){0, NULL, ST_FLOAT32};
 }
 
-static st_status shape(int n, const st_helper_arg *args, st_value *out) {
+static ST_HELPER_FN(shape) {
   const operand_geometry l = geometry_of(args);
   const st_value sizes = st__of_ints(l.sizes, l.ndim);
-  (void)n;
   return st__value_copy(&sizes, out);
 }
 
-static st_status numel(int n, const st_helper_arg *args, st_value *out) {
+static ST_HELPER_FN(numel) {
   const operand_geometry l = geometry_of(args);
   int64_t all = 1;
-  (void)n;
   for (int d = 0; d < l.ndim; d++) all *= l.sizes[d];
   *out = st__of_int(all);
   return ST_OK;
 }
 
-static st_status ndim(int n, const st_helper_arg *args, st_value *out) {
-  (void)n;
+static ST_HELPER_FN(ndim) {
   *out = st__of_int(geometry_of(args).ndim);
   return ST_OK;
 }
 
-static st_status dtype(int n, const st_helper_arg *args, st_value *out) {
-  (void)n;
+static ST_HELPER_FN(dtype) {
   *out = st__of_int(geometry_of(args).dtype);
   return ST_OK;
 }
 
-static st_status is_complex(int n, const st_helper_arg *args, st_value *out) {
-  (void)n;
+static ST_HELPER_FN(is_complex) {
   *out = st__of_bool(st__is_complex(geometry_of(args).dtype));
   return ST_OK;
 }
 
-static st_status has(int n, const st_helper_arg *args, st_value *out) {
-  (void)n;
+static ST_HELPER_FN(has) {
   *out = st__of_bool(args->geometry || args->value.tag != ST_TAG_NONE);
   return ST_OK;
 }
@@ -74,15 +68,13 @@ static st_status return_scalar(st_scalar s, st_value *out) {
   return st__value_copy(&v, out);
 }
 
-static st_status imaginary(int n, const st_helper_arg *args, st_value *out) {
-  (void)n; (void)args;
+static ST_HELPER_FN(imaginary) {
   return return_scalar(st__scalar_complex(0, 1), out);
 }
 
-static st_status ln(int n, const st_helper_arg *args, st_value *out) {
-  const st_value *v = st__read_value(&args);
+static ST_HELPER_FN(ln) {
+  ST_READ(BOXED(v));
   const st_scalar s = st__scalar_of(v);
-  (void)n;
   if (s.kind == ST_SCALAR_COMPLEX) {
     return return_scalar(st__scalar_complex(log(hypot(s.u.c[0], s.u.c[1])),
                                             atan2(s.u.c[1], s.u.c[0])), out);
@@ -90,11 +82,10 @@ static st_status ln(int n, const st_helper_arg *args, st_value *out) {
   return return_scalar(st__scalar_float(log(st__to_float(v, 0))), out);
 }
 
-static st_status count(int n, const st_helper_arg *args, st_value *out) {
-  const st_value *sizes = st__read_value(&args), *dims = st__read_value(&args);
+static ST_HELPER_FN(count) {
+  ST_READ(BOXED(sizes), BOXED(dims));
   uint64_t set;
   int64_t all = 1;
-  (void)n;
   ST_TRY(st__reduced(dims, (int)sizes->len, &set));
   for (uint32_t d = 0; d < sizes->len; d++) {
     if (set >> d & 1) all *= sizes->u.ints[d];
@@ -103,9 +94,8 @@ static st_status count(int n, const st_helper_arg *args, st_value *out) {
   return ST_OK;
 }
 
-static st_status negated(int n, const st_helper_arg *args, st_value *out) {
-  const st_value *v = st__read_value(&args);
-  (void)n;
+static ST_HELPER_FN(negated) {
+  ST_READ(BOXED(v));
   ST_TRY(st__value_copy(v, out));
   int64_t *p = (int64_t *)(uintptr_t)out->u.ints;
   for (uint32_t i = 0; i < v->len; i++) {
@@ -114,10 +104,9 @@ static st_status negated(int n, const st_helper_arg *args, st_value *out) {
   return ST_OK;
 }
 
-static st_status inverted(int n, const st_helper_arg *args, st_value *out) {
-  const st_value *v = st__read_value(&args);
+static ST_HELPER_FN(inverted) {
+  ST_READ(BOXED(v));
   int64_t sources[ST_MAX_DIMS] = {0};
-  (void)n;
   for (uint32_t i = 0; i < v->len; i++) {
     int d;
     ST_TRY(st__wrap_dim(v->u.ints[i], (int)v->len, &d));
@@ -127,11 +116,10 @@ static st_status inverted(int n, const st_helper_arg *args, st_value *out) {
   return st__value_copy(&dims, out);
 }
 
-static st_status broadcast(int n, const st_helper_arg *args, st_value *out) {
-  const st_value *a = st__read_value(&args), *b = st__read_value(&args);
+static ST_HELPER_FN(broadcast) {
+  ST_READ(BOXED(a), BOXED(b));
   int64_t sizes[ST_MAX_DIMS];
   int ndim_out;
-  (void)n;
   ST_TRY(st__broadcast_shape((int)a->len, a->u.ints, (int)b->len, b->u.ints,
                              sizes, &ndim_out));
   const st_value v = st__of_ints(sizes, ndim_out);
@@ -139,8 +127,7 @@ static st_status broadcast(int n, const st_helper_arg *args, st_value *out) {
 }
 
 /* For arguments without a known derivative. */
-static st_status underivable(int n, const st_helper_arg *args, st_value *out) {
-  (void)n; (void)out;
+static ST_HELPER_FN(underivable) {
   return st__fail(ST_BAD_STATE, "there is no derivative of %s",
                   args->value.u.string);
 }
@@ -152,10 +139,9 @@ static st_status one(st_op_id id, int n, const st_value *args,
   return st__invoke(id, n, args, out);
 }
 
-static st_status conjugate(int n, const st_helper_arg *args, st_value *out) {
-  const st_value *v = st__read_value(&args);
+static ST_HELPER_FN(conjugate) {
+  ST_READ(BOXED(v));
   const st_tensor *t = st__to_tensor(v);
-  (void)n;
   if (t && st__is_complex(t->dtype)) {
     return one(ST_OP_conj, 1, v, out);
   }
@@ -166,13 +152,11 @@ static st_status conjugate(int n, const st_helper_arg *args, st_value *out) {
 }
 
 /* grad times the conjugate of a scalar; grad itself if the scalar is 1. */
-static st_status scale(int n, const st_helper_arg *args, st_value *out) {
-  const st_value *grad = st__read_value(&args);
-  const st_value *factor = st__read_value(&args);
+static ST_HELPER_FN(scale) {
+  ST_READ(BOXED(grad), BOXED(factor));
   const st_scalar s = st__scalar_of(factor);
   const st_scalar c = s.kind == ST_SCALAR_COMPLEX
                       ? st__scalar_complex(s.u.c[0], -s.u.c[1]) : s;
-  (void)n;
   if (s.kind != ST_SCALAR_COMPLEX && st__to_float(factor, 0) == 1) {
     return st__value_copy(grad, out);
   }
@@ -181,18 +165,12 @@ static st_status scale(int n, const st_helper_arg *args, st_value *out) {
 }
 
 /* min < self < max, where none is no bound. */
-static st_status within(int n, const st_helper_arg *args, st_value *out) {
-  const st_tensor *self = st__read_tensor(&args);
-  const st_value *min = st__read_value(&args), *max = st__read_value(&args);
+static ST_HELPER_FN(within) {
+  ST_READ(TENSOR(self), BOXED(min), BOXED(max));
   st_op_scope c = {.status = ST_OK};
   st_tensor *above = NULL, *below = NULL;
-  (void)n;
-  if (!st__is_none(min)) {
-    above = st__apply_with(&c, ST_OP_gt_Scalar, self, *min);
-  }
-  if (!st__is_none(max)) {
-    below = st__apply_with(&c, ST_OP_lt_Scalar, self, *max);
-  }
+  if (!st__is_none(min)) above = ST_APPLY(&c, ST_OP_gt_Scalar, self, *min);
+  if (!st__is_none(max)) below = ST_APPLY(&c, ST_OP_lt_Scalar, self, *max);
   st_tensor *both = above && below
                     ? st__apply2(&c, ST_OP_logical_and, above, below)
                     : above ? above : below;

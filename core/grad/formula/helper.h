@@ -21,9 +21,13 @@ typedef struct st_helper_arg {
   const struct st_saved *list; /* geometries of a list of value.len tensors */
 } st_helper_arg;
 
-/* *out is owned. */
-typedef st_status (*st_helper_fn)(int n, const st_helper_arg *args,
-                                  st_value *out);
+/* The signature of a helper. Most know how many arguments they have and do not
+ * use n. *out is owned. */
+#define ST_HELPER_FN(name)                                                   \
+  st_status name(__attribute__((unused)) int n,                              \
+                 __attribute__((unused)) const st_helper_arg *args,          \
+                 __attribute__((unused)) st_value *out)
+typedef ST_HELPER_FN((*st_helper_fn));
 
 typedef struct st_helper {
   const char *name;

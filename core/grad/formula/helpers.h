@@ -6,8 +6,7 @@
 #include "grad/formula/helper.h"
 #include "op/row/composite.h"
 
-#define ST_HELPER(name, kinds) \
-  st_status st__help_##name(int n, const st_helper_arg *args, st_value *out);
+#define ST_HELPER(name, kinds) ST_HELPER_FN(st__help_##name);
 #include "grad/formula/helpers.def"
 #undef ST_HELPER
 
@@ -32,6 +31,17 @@ static inline const st_saved_geometry *st__read_geometry(
     const st_helper_arg **args) {
   return (*args)++->geometry;
 }
+
+/* ST_READ(TENSOR(grad), BOXED(dim)): as ST_ARGS. */
+#define ST_READ(...) ST_EACH(ST_READ_ARG, , (__VA_ARGS__))
+#define ST_READ_ARG(k, x, arg) ST_READ_##arg
+#define ST_READ_TENSOR(name)   const st_tensor *name = st__read_tensor(&args);
+#define ST_READ_MUTABLE(name)  st_tensor *name = st__read_tensor(&args);
+#define ST_READ_BOXED(name)    const st_value *name = st__read_value(&args);
+#define ST_READ_INT(name)      const int64_t name = st__read_int(&args);
+#define ST_READ_BOOL(name)     const bool name = st__read_bool(&args);
+#define ST_READ_GEOMETRY(name) \
+  const st_saved_geometry *name = st__read_geometry(&args);
 
 /* Sets the bits of the dimensions that a reduction over `dims` removes. dims:
  * an integer, a list, or for all dimensions none or an empty list. */

@@ -31,8 +31,7 @@
 
 static st_tensor *filled_with(st_op_scope *c, const st_tensor *t,
                               const st_tensor *mask, st_value value) {
-  return st__apply(c, ST_OP_masked_fill_Scalar, 3, (st_value[]){
-    st__of_tensor(t), st__of_tensor(mask), value});
+  return ST_APPLY(c, ST_OP_masked_fill_Scalar, t, mask, value);
 }
 
 static st_tensor *filled(st_op_scope *c, const st_tensor *t,
@@ -41,16 +40,12 @@ static st_tensor *filled(st_op_scope *c, const st_tensor *t,
 }
 
 static st_tensor *is_zero(st_op_scope *c, const st_tensor *t) {
-  return st__apply_with(c, ST_OP_eq_Scalar, t, st__of_int(0));
+  return ST_APPLY(c, ST_OP_eq_Scalar, t, 0);
 }
 
 static st_tensor *either(st_op_scope *c, const st_tensor *a,
                          const st_tensor *b) {
   return st__apply2(c, ST_OP_logical_or, a, b);
-}
-
-static st_tensor *mul(st_op_scope *c, const st_tensor *a, const st_tensor *b) {
-  return st__apply2(c, ST_OP_mul_Tensor, a, b);
 }
 
 /* -- Quotients ------------------------------------------------------------ */
@@ -67,16 +62,15 @@ st_tensor *st__ratio(st_op_scope *c, const st_tensor *a, const st_tensor *b) {
   if (!st__scope_ok(c)) return NULL;
   const bool is_plain = !st__tls().grad || st__is_complex(a->dtype);
   const st_tensor *power = is_plain ? NULL : st__near_one_exponents(c, b);
-  if (!power) return st__apply2(c, ST_OP_div_Tensor, a, b);
-  return st__apply2(c, ST_OP_div_Tensor, st__apply2(c, ST_OP__ldexp, a, power),
-                    st__apply2(c, ST_OP__ldexp, b, power));
+  if (!power) return st__div(c, a, b);
+  return st__div(c, st__apply2(c, ST_OP__ldexp, a, power),
+                 st__apply2(c, ST_OP__ldexp, b, power));
 }
 
 /* ratio(a, b) */
-st_status st__help_ratio(int n, const st_helper_arg *args, st_value *out) {
-  const st_tensor *a = st__read_tensor(&args), *b = st__read_tensor(&args);
+ST_HELPER_FN(st__help_ratio) {
+  ST_READ(TENSOR(a), TENSOR(b));
   st_op_scope c = {.status = ST_OK};
-  (void)n;
   return st__scope_return(&c, st__ratio(&c, a, b), out);
 }
 
@@ -117,15 +111,13 @@ static st_tensor *differentiated(st_op_scope *c, const st_tensor *grad,
 
 /* As many different numbers from 1 to 2 as t has elements. */
 static st_tensor *distinct(st_op_scope *c, const st_tensor *t) {
-  static const int64_t all[] = {-1};
   const st_tensor *ones = st__apply1(c, ST_OP_ones_like, t);
-  const st_tensor *places = st__apply_with(
-    c, ST_OP_cumsum,
-    st__apply_with(c, ST_OP_reshape, ones, st__of_ints(all, 1)),
-    st__of_int(0));
-  return st__apply_with(
-    c, ST_OP_reshape, st__apply_with(c, ST_OP_add_Scalar, st__apply1(
-      c, ST_OP_frac, st__scaled(c, places, 0.6180339887)), st__of_int(1)),
+  const st_tensor *places =
+    ST_APPLY(c, ST_OP_cumsum, ST_APPLY(c, ST_OP_reshape, ones, ST_INTS(-1)), 0);
+  return ST_APPLY(
+    c, ST_OP_reshape,
+    ST_APPLY(c, ST_OP_add_Scalar,
+             st__apply1(c, ST_OP_frac, st__scaled(c, places, 0.6180339887)), 1),
     st__of_ints(t->sizes, t->ndim));
 }
 
@@ -139,7 +131,8 @@ static st_tensor *slope_of(st_op_scope *c, const st_tensor *grad,
   st_tensor *weights = distinct(c, st__apply1(c, ST_OP_detach, grad));
   const st_tensor *again = differentiated(c, grad, norm, weights);
   if (!again) return NULL;
-  const st_tensor *own = mul(c, st__apply1(c, ST_OP_detach, slope), weights);
+  const st_tensor *own =
+    st__mul(c, st__apply1(c, ST_OP_detach, slope), weights);
   const st_tensor *gap = st__minus(c, st__apply1(c, ST_OP_detach, again), own);
   const st_tensor *is_far = st__apply2(
     c, ST_OP_gt_Tensor, st__apply1(c, ST_OP_abs, gap),
@@ -175,11 +168,10 @@ static st_tensor *limit_at_zero(st_op_scope *c, const st_tensor *grad,
 
 /* half_over(grad, result): grad / (2 result). Where the result is 0 it is 0, or
  * the limit of that. */
-st_status st__help_half_over(int n, const st_helper_arg *args, st_value *out) {
-  const st_tensor *grad = st__read_tensor(&args), *r = st__read_tensor(&args);
+ST_HELPER_FN(st__help_half_over) {
+  ST_READ(TENSOR(grad), TENSOR(r));
   const st_tensor *known;
   st_op_scope c = {.status = ST_OK};
-  (void)n;
   const st_tensor *limit = limit_at_zero(&c, grad, r, &known);
   const st_tensor *over = known ? filled(&c, r, known, 1) : r;
   st_tensor *half = filled(&c, st__ratio(&c, grad, st__scaled(&c, over, 2)),
@@ -209,11 +201,13 @@ static st_tensor *infinite_norm(st_op_scope *c, const norm *a) {
   const st_tensor *is_it = either(
     c, st__apply2(c, ST_OP_eq_Tensor, size, a->result),
     st__apply1(c, ST_OP_isnan, size));
-  const st_tensor *times = a->self->ndim == 0 ? is_it
-    : st__apply(c, ST_OP_sum_dim_IntList, 3, (st_value[]){
-        st__of_tensor(is_it), st__of_ints(dims, ndims), st__of_bool(true)});
-  const st_tensor *share = st__apply2(c, ST_OP_div_Tensor, a->grad, times);
-  return mul(c, st__apply1(c, ST_OP_sgn, a->self), mul(c, is_it, share));
+  const st_tensor *times =
+    a->self->ndim == 0 ? is_it
+                       : ST_APPLY(c, ST_OP_sum_dim_IntList, is_it,
+                                  st__of_ints(dims, ndims), st__of_bool(true));
+  const st_tensor *share = st__div(c, a->grad, times);
+  return st__mul(c, st__apply1(c, ST_OP_sgn, a->self),
+                 st__mul(c, is_it, share));
 }
 
 /* grad self / result, 0 or the limit of that where the result is 0. */
@@ -221,19 +215,18 @@ static st_tensor *euclidean_norm(st_op_scope *c, const norm *a) {
   const st_tensor *zero = is_zero(c, a->result);
   if (!st__tls().grad) {
     /* grad / result may leave the range of the dtype. */
-    return mul(c, filled(c, a->grad, zero, 0),
-               st__apply2(c, ST_OP_div_Tensor, a->self,
-                          filled(c, a->result, zero, 1)));
+    return st__mul(c, filled(c, a->grad, zero, 0),
+                   st__div(c, a->self, filled(c, a->result, zero, 1)));
   }
   const st_tensor *over = a->known ? filled(c, a->result, a->known, 1)
                                    : a->result;
-  st_tensor *slope = mul(c, a->grad, filled(
-    c, st__ratio(c, a->self, over), zero, 0));
-  return a->limit ? st__plus(c, slope, mul(c, a->self, a->limit)) : slope;
+  st_tensor *slope =
+    st__mul(c, a->grad, filled(c, st__ratio(c, a->self, over), zero, 0));
+  return a->limit ? st__plus(c, slope, st__mul(c, a->self, a->limit)) : slope;
 }
 
 static st_tensor *power_of(st_op_scope *c, const st_tensor *t, double p) {
-  return st__apply_with(c, ST_OP_pow_Tensor_Scalar, t, st__of_float(p));
+  return ST_APPLY(c, ST_OP_pow_Tensor_Scalar, t, p);
 }
 
 /* (size / result)^(p - 1) for 0 < p < 1, where the quotient may underflow and
@@ -243,12 +236,11 @@ static st_tensor *product_of_powers(st_op_scope *c, const st_tensor *size,
                                     const st_tensor *result, double p) {
   const st_tensor *power = st__near_one_exponents(c, result);
   if (power) {
-    const st_tensor *up = st__apply_with(c, ST_OP_clamp_min, power,
-                                         st__of_int(0));
+    const st_tensor *up = ST_APPLY(c, ST_OP_clamp_min, power, 0);
     size = st__apply2(c, ST_OP__ldexp, size, up);
     result = st__apply2(c, ST_OP__ldexp, result, up);
   }
-  return mul(c, power_of(c, size, p - 1), power_of(c, result, 1 - p));
+  return st__mul(c, power_of(c, size, p - 1), power_of(c, result, 1 - p));
 }
 
 /* The same for other p, with zeros where `none`. The quotient is formed first:
@@ -280,20 +272,16 @@ static st_tensor *finite_norm(st_op_scope *c, const norm *a) {
     ? filled(c, product_of_powers(c, filled(c, size, none, 1), result, p),
              none, 0)
     : power_of_quotient(c, size, result, p, none);
-  return mul(c, direction, mul(c, power, a->grad));
+  return st__mul(c, direction, st__mul(c, power, a->grad));
 }
 
 /* norm_back(grad, self, p, result, dim, keepdim) */
-st_status st__help_norm_back(int n, const st_helper_arg *args, st_value *out) {
-  const st_tensor *grad = st__read_tensor(&args);
-  const st_tensor *self = st__read_tensor(&args);
+ST_HELPER_FN(st__help_norm_back) {
+  ST_READ(TENSOR(grad), TENSOR(self));
   norm a = {.self = self, .p = st__to_float(st__read_value(&args), 2)};
-  const st_tensor *result = st__read_tensor(&args);
-  const st_value *dim = st__read_value(&args);
-  const bool keepdim = st__read_bool(&args);
+  ST_READ(TENSOR(result), BOXED(dim), BOOL(keepdim));
   st_op_scope c = {.status = ST_OK};
   st_tensor *r;
-  (void)n;
   if (a.p == 0) { /* counts elements: it has no gradient */
     *out = st__none();
     return ST_OK;
@@ -308,7 +296,7 @@ st_status st__help_norm_back(int n, const st_helper_arg *args, st_value *out) {
   a.result = st__restore(&c, result, self->ndim, a.set, keepdim);
   if (!st__scope_ok(&c)) return st__scope_end(&c, 0, NULL, NULL);
   if (a.p == 1) {
-    r = mul(&c, st__apply1(&c, ST_OP_sgn, self), a.grad);
+    r = st__mul(&c, st__apply1(&c, ST_OP_sgn, self), a.grad);
   } else if (a.p == 2) {
     r = euclidean_norm(&c, &a);
   } else {
@@ -321,14 +309,10 @@ st_status st__help_norm_back(int n, const st_helper_arg *args, st_value *out) {
 
 /* cdist_back(grad, x1, x2, p, result, is_of_x2): the gradient of x1 or of x2,
  * with that of squared distances which are 0: Note [Squares of norms]. */
-st_status st__help_cdist_back(int n, const st_helper_arg *args,
-                              st_value *out) {
-  const st_tensor *grad = st__read_tensor(&args);
-  const st_tensor *x = st__read_tensor(&args), *y = st__read_tensor(&args);
-  const st_value *p = st__read_value(&args);
+ST_HELPER_FN(st__help_cdist_back) {
+  ST_READ(TENSOR(grad), TENSOR(x), TENSOR(y), BOXED(p));
   const st_tensor *dist = st__read_tensor(&args), *limit = NULL, *known;
   st_op_scope c = {.status = ST_OK};
-  (void)n;
   if (st__to_float(p, 2) == 2) limit = limit_at_zero(&c, grad, dist, &known);
   if (st__read_bool(&args)) {
     const st_tensor *other = x;
@@ -338,16 +322,12 @@ st_status st__help_cdist_back(int n, const st_helper_arg *args,
     dist = st__apply1(&c, ST_OP_mT, dist);
     if (limit) limit = st__apply1(&c, ST_OP_mT, limit);
   }
-  st_tensor *slope = st__apply(&c, ST_OP__cdist_backward, 5, (st_value[]){
-    st__of_tensor(grad), st__of_tensor(x), st__of_tensor(y), *p,
-    st__of_tensor(dist)});
+  st_tensor *slope = ST_APPLY(&c, ST_OP__cdist_backward, grad, x, y, *p, dist);
   if (limit) { /* the sum over j of limit[i, j] (x[i] - y[j]) */
-    static const int64_t last[] = {-1};
-    const st_tensor *sums = st__apply(&c, ST_OP_sum_dim_IntList, 3,
-      (st_value[]){st__of_tensor(limit), st__of_ints(last, 1),
-                   st__of_bool(true)});
-    slope = st__plus(&c, slope, st__minus(&c, mul(&c, x, sums),
-                                          st__times(&c, limit, y)));
+    const st_tensor *sums = ST_APPLY(&c, ST_OP_sum_dim_IntList, limit,
+                                     ST_INTS(-1), st__of_bool(true));
+    slope = st__plus(
+      &c, slope, st__minus(&c, st__mul(&c, x, sums), st__times(&c, limit, y)));
   }
   return st__scope_return(&c, slope, out);
 }

@@ -9,12 +9,9 @@
 
 /* pinv_back(G, A, P), where P is the pseudoinverse:
  * (I - A P) G' P P' + P' P G' (I - P A) - P' G P'. */
-st_status st__help_pinv_back(int n, const st_helper_arg *args,
-                             st_value *out) {
-  const st_tensor *G = st__read_tensor(&args), *A = st__read_tensor(&args);
-  const st_tensor *P = st__read_tensor(&args);
+ST_HELPER_FN(st__help_pinv_back) {
+  ST_READ(TENSOR(G), TENSOR(A), TENSOR(P));
   st_op_scope c = {.status = ST_OK};
-  (void)n;
   const st_tensor *adjoint = st__adjoint(&c, P), *G_H = st__adjoint(&c, G);
   const st_tensor *rows = st__times(&c, st__times(&c, G_H, P), adjoint);
   const st_tensor *cols = st__times(&c, adjoint, st__times(&c, P, G_H));

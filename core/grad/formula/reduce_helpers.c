@@ -16,24 +16,20 @@ st_tensor *st__restore(st_op_scope *c, const st_tensor *t, int ndim,
                        uint64_t set, bool keepdim) {
   if (keepdim || ndim == 0) return (st_tensor *)(uintptr_t)t;
   for (int d = 0; d < ndim && st__scope_ok(c); d++) {
-    if (set >> d & 1) t = st__apply_with(c, ST_OP_unsqueeze, t, st__of_int(d));
+    if (set >> d & 1) t = ST_APPLY(c, ST_OP_unsqueeze, t, d);
   }
   return (st_tensor *)(uintptr_t)t;
 }
 
 /* spread(grad, shape, dim, keepdim): expands the gradient of a reduction to
  * the shape of its input. */
-st_status st__help_spread(int n, const st_helper_arg *args, st_value *out) {
-  const st_tensor *grad = st__read_tensor(&args);
-  const st_value *sizes = st__read_value(&args), *dims = st__read_value(&args);
-  const bool keepdim = st__read_bool(&args);
+ST_HELPER_FN(st__help_spread) {
+  ST_READ(TENSOR(grad), BOXED(sizes), BOXED(dims), BOOL(keepdim));
   st_op_scope c = {.status = ST_OK};
   uint64_t set;
-  (void)n;
   ST_TRY(st__reduced(dims, (int)sizes->len, &set));
   const st_tensor *t = st__restore(&c, grad, (int)sizes->len, set, keepdim);
-  return st__scope_return(&c, st__apply_with(&c, ST_OP_expand, t, *sizes),
-                          out);
+  return st__scope_return(&c, ST_APPLY(&c, ST_OP_expand, t, *sizes), out);
 }
 
 /* -- Ties ----------------------------------------------------------------- */
@@ -50,10 +46,8 @@ static st_tensor *same_as(st_op_scope *c, const st_tensor *self,
 /* share(grad, self, result[, dim, keepdim]): distributes grad evenly among the
  * elements equal to the result. As in ATen, if dim is given and the result is
  * NaN, all gradients are NaN. */
-st_status st__help_share(int n, const st_helper_arg *args, st_value *out) {
-  const st_tensor *grad = st__read_tensor(&args);
-  const st_tensor *self = st__read_tensor(&args);
-  const st_tensor *value = st__read_tensor(&args);
+ST_HELPER_FN(st__help_share) {
+  ST_READ(TENSOR(grad), TENSOR(self), TENSOR(value));
   const st_value dims = n > 3 ? *st__read_value(&args) : st__none();
   const bool keepdim = n > 4 && st__read_bool(&args);
   st_op_scope c = {.status = ST_OK};
@@ -69,56 +63,45 @@ st_status st__help_share(int n, const st_helper_arg *args, st_value *out) {
   for (int d = 0; d < self->ndim; d++) {
     if (set >> d & 1) reduced[nreduced++] = d;
   }
-  const st_tensor *times = self->ndim == 0 ? same
-    : st__apply(&c, ST_OP_sum_dim_IntList, 3, (st_value[]){
-        st__of_tensor(same), st__of_ints(reduced, nreduced),
-        st__of_bool(true)});
-  const st_tensor *part = st__apply2(&c, ST_OP_div_Tensor, grad, times);
-  if (n > 3) {
-    return st__scope_return(&c, st__apply2(&c, ST_OP_mul_Tensor, part, same),
-                            out);
-  }
-  return st__scope_return(&c, st__apply(&c, ST_OP_where_ScalarOther, 3,
-    (st_value[]){st__of_tensor(same), st__of_tensor(part), st__of_int(0)}),
-    out);
+  const st_tensor *times =
+    self->ndim == 0
+      ? same
+      : ST_APPLY(&c, ST_OP_sum_dim_IntList, same,
+                 st__of_ints(reduced, nreduced), st__of_bool(true));
+  const st_tensor *part = st__div(&c, grad, times);
+  if (n > 3) return st__scope_return(&c, st__mul(&c, part, same), out);
+  return st__scope_return(
+    &c, ST_APPLY(&c, ST_OP_where_ScalarOther, same, part, 0), out);
 }
 
 /* pick_back(self, grad, dim, indices, keepdim, base): scatters grad to the
  * indices along dim. */
-st_status st__help_pick_back(int n, const st_helper_arg *args, st_value *out) {
-  const st_saved_geometry *g = st__read_geometry(&args);
-  const st_tensor *grad = st__read_tensor(&args);
-  const st_value *dim = st__read_value(&args);
-  const st_tensor *indices = st__read_tensor(&args);
-  const bool keepdim = st__read_bool(&args);
-  const st_value *base = st__read_value(&args);
+ST_HELPER_FN(st__help_pick_back) {
+  ST_READ(GEOMETRY(g), TENSOR(grad), BOXED(dim), TENSOR(indices), BOOL(keepdim),
+          BOXED(base));
   st_op_scope c = {.status = ST_OK};
-  (void)n;
   if (!keepdim && g->ndim > 0) {
-    grad = st__apply_with(&c, ST_OP_unsqueeze, grad, *dim);
-    indices = st__apply_with(&c, ST_OP_unsqueeze, indices, *dim);
+    grad = ST_APPLY(&c, ST_OP_unsqueeze, grad, *dim);
+    indices = ST_APPLY(&c, ST_OP_unsqueeze, indices, *dim);
   }
-  const st_tensor *zeros = st__apply_with(&c, ST_OP_new_zeros, grad,
-                                          st__of_ints(g->dims, g->ndim));
-  return st__scope_return(&c, st__apply(&c, ST_OP_scatter_add, 5, (st_value[]){
-    st__of_tensor(zeros), *dim, st__of_tensor(indices), st__of_tensor(grad),
-    *base}), out);
+  const st_tensor *zeros =
+    ST_APPLY(&c, ST_OP_new_zeros, grad, st__of_ints(g->dims, g->ndim));
+  return st__scope_return(
+    &c, ST_APPLY(&c, ST_OP_scatter_add, zeros, *dim, indices, grad, *base),
+    out);
 }
 
 /* -- Moments -------------------------------------------------------------- */
 
 /* var_back(grad, self, dim, correction, keepdim) */
-st_status st__help_var_back(int n, const st_helper_arg *args, st_value *out) {
-  const st_tensor *grad = st__read_tensor(&args);
-  const st_tensor *self = st__read_tensor(&args);
-  const st_value *dim = st__read_value(&args);
+ST_HELPER_FN(st__help_var_back) {
+  ST_READ(TENSOR(grad), TENSOR(self), BOXED(dim));
   const double correction = st__to_float(st__read_value(&args), 1);
-  const bool keepdim = st__read_bool(&args);
+  ST_READ(BOOL(keepdim));
   st_op_scope c = {.status = ST_OK};
   uint64_t set;
   int64_t dims[ST_MAX_DIMS], count = 1;
   int ndims = 0;
-  (void)n;
   ST_TRY(st__reduced(dim, self->ndim, &set));
   for (int d = 0; d < self->ndim; d++) {
     if (!(set >> d & 1)) continue;
@@ -127,11 +110,10 @@ st_status st__help_var_back(int n, const st_helper_arg *args, st_value *out) {
   }
   const double rest = (double)count - correction;
   grad = st__restore(&c, grad, self->ndim, set, keepdim);
-  const st_tensor *mean = st__apply(&c, ST_OP_mean_dim, 3, (st_value[]){
-    st__of_tensor(self), st__of_ints(dims, ndims), st__of_bool(true)});
-  const st_tensor *off = st__apply2(&c, ST_OP_sub_Tensor, self, mean);
-  const st_tensor *factor = st__apply_with(&c, ST_OP_mul_Scalar, grad,
-                                           st__of_float(2 / rest));
-  return st__scope_return(&c, st__apply2(&c, ST_OP_mul_Tensor, factor, off),
-                          out);
+  const st_tensor *mean = ST_APPLY(&c, ST_OP_mean_dim, self,
+                                   st__of_ints(dims, ndims), st__of_bool(true));
+  const st_tensor *off = st__minus(&c, self, mean);
+  const st_tensor *factor =
+    ST_APPLY(&c, ST_OP_mul_Scalar, grad, st__of_float(2 / rest));
+  return st__scope_return(&c, st__mul(&c, factor, off), out);
 }

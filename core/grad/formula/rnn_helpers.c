@@ -54,7 +54,7 @@ static st_status recorded(const st_value *all, st_value *out) {
 
 /* rnn_back(grad_output, grad_hy, grad_cy, gates, hx, cx, weight, bias, mode,
  * batch_sizes, reverse, saved) */
-st_status st__help_rnn_back(int n, const st_helper_arg *args, st_value *out) {
+ST_HELPER_FN(st__help_rnn_back) {
   st_value all[12];
   for (int i = 0; i < n; i++) all[i] = args[i].value;
   return st__tls().grad ? recorded(all, out) : backward(all, out);

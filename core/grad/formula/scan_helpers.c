@@ -9,29 +9,24 @@
 
 static st_tensor *flipped(st_op_scope *c, const st_tensor *t, int64_t dim) {
   if (st__scope_ok(c) && t->ndim == 0) return (st_tensor *)(uintptr_t)t;
-  return st__apply_with(c, ST_OP_flip, t, st__of_ints(&dim, 1));
+  return ST_APPLY(c, ST_OP_flip, t, st__of_ints(&dim, 1));
 }
 
 static st_tensor *sum_from_end(st_op_scope *c, const st_tensor *t,
                                int64_t dim) {
-  return flipped(c, st__apply_with(c, ST_OP_cumsum, flipped(c, t, dim),
-                                   st__of_int(dim)), dim);
+  return flipped(c, ST_APPLY(c, ST_OP_cumsum, flipped(c, t, dim), dim), dim);
 }
 
 /* cumsum_back(grad, dim) */
-st_status st__help_cumsum_back(int n, const st_helper_arg *args,
-                               st_value *out) {
-  const st_tensor *grad = st__read_tensor(&args);
-  const int64_t dim = st__read_int(&args);
+ST_HELPER_FN(st__help_cumsum_back) {
+  ST_READ(TENSOR(grad), INT(dim));
   st_op_scope c = {.status = ST_OK};
-  (void)n;
   return st__scope_return(&c, sum_from_end(&c, grad, dim), out);
 }
 
 static st_tensor *log_sum_from_end(st_op_scope *c, const st_tensor *t,
                                    int64_t dim) {
-  return flipped(c, st__apply_with(c, ST_OP_logcumsumexp,
-                                   flipped(c, t, dim), st__of_int(dim)),
+  return flipped(c, ST_APPLY(c, ST_OP_logcumsumexp, flipped(c, t, dim), dim),
                  dim);
 }
 
@@ -51,9 +46,7 @@ typedef struct log_scan {
 
 static st_tensor *masked(st_op_scope *c, const st_tensor *t,
                          const st_tensor *mask, int64_t value) {
-  return st__apply(c, ST_OP_masked_fill_Scalar, 3,
-                   (st_value[]){st__of_tensor(t), st__of_tensor(mask),
-                                st__of_int(value)});
+  return ST_APPLY(c, ST_OP_masked_fill_Scalar, t, mask, value);
 }
 
 /* Replaces elements of -infinity, whose gradient is 0, by the result there, so
@@ -61,8 +54,7 @@ static st_tensor *masked(st_op_scope *c, const st_tensor *t,
 static st_tensor *without_infinities(st_op_scope *c, log_scan *s) {
   st_tensor *hidden = st__apply1(c, ST_OP_isneginf, s->self);
   s->result = masked(c, s->result, st__apply1(c, ST_OP_isneginf, s->result), 0);
-  s->self = st__apply(c, ST_OP_where_self, 3, (st_value[]){
-    st__of_tensor(hidden), st__of_tensor(s->result), st__of_tensor(s->self)});
+  s->self = ST_APPLY(c, ST_OP_where_self, hidden, s->result, s->self);
   return hidden;
 }
 
@@ -72,13 +64,12 @@ static st_tensor *without_infinities(st_op_scope *c, log_scan *s) {
 static st_tensor *positive_part(st_op_scope *c, const log_scan *s,
                                 const st_tensor *g, const st_tensor *mask) {
   g = masked(c, g, st__apply1(c, ST_OP_logical_not, mask), 1);
-  const st_tensor *logs = st__apply(c, ST_OP_where_ScalarOther, 3,
-    (st_value[]){st__of_tensor(mask),
-                 st__of_tensor(st__apply1(c, ST_OP_log, g)),
-                 st__of_float(min_log(s->grad))});
-  const st_tensor *rest = st__apply2(c, ST_OP_sub_Tensor, logs, s->result);
-  return st__apply1(c, ST_OP_exp, st__apply2(c, ST_OP_add_Tensor,
-    log_sum_from_end(c, rest, s->dim), s->self));
+  const st_tensor *logs =
+    ST_APPLY(c, ST_OP_where_ScalarOther, mask, st__apply1(c, ST_OP_log, g),
+             st__of_float(min_log(s->grad)));
+  const st_tensor *rest = st__minus(c, logs, s->result);
+  return st__apply1(c, ST_OP_exp,
+                    st__plus(c, log_sum_from_end(c, rest, s->dim), s->self));
 }
 
 /* Complex logarithms exist for every g, so one sum suffices: the conjugate of
@@ -86,33 +77,30 @@ static st_tensor *positive_part(st_op_scope *c, const log_scan *s,
 static st_tensor *complex_logcumsumexp_back(st_op_scope *c,
                                             const log_scan *s) {
   const st_tensor *g = st__apply1(c, ST_OP_conj_physical, s->grad);
-  const st_tensor *logs = st__apply2(c, ST_OP_sub_Tensor,
-                                     st__apply1(c, ST_OP_log, g), s->result);
-  const st_tensor *sum = st__apply2(c, ST_OP_add_Tensor,
-    log_sum_from_end(c, logs, s->dim), s->self);
+  const st_tensor *logs = st__minus(c, st__apply1(c, ST_OP_log, g), s->result);
+  const st_tensor *sum =
+    st__plus(c, log_sum_from_end(c, logs, s->dim), s->self);
   return st__apply1(c, ST_OP_conj_physical, st__apply1(c, ST_OP_exp, sum));
 }
 
 /* logcumsumexp_back(grad, self, result, dim) */
-st_status st__help_logcumsumexp_back(int n, const st_helper_arg *args,
-                                     st_value *out) {
-  const st_tensor *grad = st__read_tensor(&args);
+ST_HELPER_FN(st__help_logcumsumexp_back) {
+  ST_READ(TENSOR(grad));
   log_scan s = {.grad = grad};
   s.self = st__read_tensor(&args);
   s.result = st__read_tensor(&args);
   s.dim = st__read_int(&args);
   st_op_scope c = {.status = ST_OK};
-  (void)n;
   if (grad->numel == 0 || grad->ndim == 0) return st__return_tensor(grad, out);
   if (st__is_complex(grad->dtype)) {
     return st__scope_return(&c, complex_logcumsumexp_back(&c, &s), out);
   }
   const st_tensor *hidden = without_infinities(&c, &s);
-  const st_tensor *up = positive_part(&c, &s, grad,
-    st__apply_with(&c, ST_OP_gt_Scalar, grad, st__of_int(0)));
+  const st_tensor *up =
+    positive_part(&c, &s, grad, ST_APPLY(&c, ST_OP_gt_Scalar, grad, 0));
   const st_tensor *down = positive_part(&c, &s, st__apply1(&c, ST_OP_neg, grad),
-    st__apply_with(&c, ST_OP_lt_Scalar, grad, st__of_int(0)));
-  const st_tensor *slope = st__apply2(&c, ST_OP_sub_Tensor, up, down);
+                                        ST_APPLY(&c, ST_OP_lt_Scalar, grad, 0));
+  const st_tensor *slope = st__minus(&c, up, down);
   return st__scope_return(&c, masked(&c, slope, hidden, 0), out);
 }
 
@@ -125,20 +113,20 @@ static st_tensor *product_of_others(st_op_scope *c, const st_tensor *t,
   int64_t sizes[ST_MAX_DIMS];
   for (int d = 0; d < t->ndim; d++) sizes[d] = d == dim ? 1 : t->sizes[d];
   const int64_t size = t->sizes[dim];
-  const st_tensor *ones = st__apply_with(c, ST_OP_new_ones, t,
-                                         st__of_ints(sizes, t->ndim));
+  const st_tensor *ones =
+    ST_APPLY(c, ST_OP_new_ones, t, st__of_ints(sizes, t->ndim));
   st_tensor *sides[2];
   for (int i = 0; i < 2; i++) {
     const st_tensor *line = i ? flipped(c, t, dim) : t;
-    const st_tensor *before = st__apply_with(c, ST_OP_cumprod,
-      st__apply_narrow(c, line, dim, 0, size - 1), st__of_int(dim));
+    const st_tensor *before = ST_APPLY(
+      c, ST_OP_cumprod, st__apply_narrow(c, line, dim, 0, size - 1), dim);
     st_tensor *list[] = {(st_tensor *)(uintptr_t)ones,
                          (st_tensor *)(uintptr_t)before};
-    const st_value args[] = {st__of_tensors(list, 2), st__of_int(dim)};
-    sides[i] = st__scope_ok(c) ? st__apply(c, ST_OP_cat, 2, args) : NULL;
+    sides[i] = st__scope_ok(c)
+                 ? ST_APPLY(c, ST_OP_cat, st__of_tensors(list, 2), dim)
+                 : NULL;
   }
-  return st__apply2(c, ST_OP_mul_Tensor, sides[0],
-                    flipped(c, sides[1], dim));
+  return st__mul(c, sides[0], flipped(c, sides[1], dim));
 }
 
 /* The gradient along one dimension, also exact where elements are 0. That of a
@@ -148,15 +136,14 @@ static st_tensor *product_back(st_op_scope *c, const st_tensor *grad,
   if (!st__scope_ok(c)) return NULL;
   if (self->sizes[dim] == 1) return (st_tensor *)(uintptr_t)grad;
   const st_tensor *rest = product_of_others(c, self, dim);
-  return st__apply2(c, ST_OP_mul_Tensor, grad,
-                    st__apply1(c, ST_OP_conj, rest));
+  return st__mul(c, grad, st__apply1(c, ST_OP_conj, rest));
 }
 
 st_status st__has_zeros(const st_tensor *t, bool *out) {
   st_op_scope c = {.status = ST_OK};
   st_value v = st__none();
-  const st_tensor *any = st__apply1(&c, ST_OP_any,
-    st__apply_with(&c, ST_OP_eq_Scalar, t, st__of_int(0)));
+  const st_tensor *any =
+    st__apply1(&c, ST_OP_any, ST_APPLY(&c, ST_OP_eq_Scalar, t, 0));
   if (st__scope_ok(&c)) {
     const st_value arg = st__of_tensor(any);
     c.status = st__invoke(ST_OP_item, 1, &arg, &v);
@@ -167,10 +154,8 @@ st_status st__has_zeros(const st_tensor *t, bool *out) {
 
 /* prod_back(grad, self, result[, dim, keepdim]): grad * result / self if no
  * element is 0 and no product has underflowed. */
-st_status st__help_prod_back(int n, const st_helper_arg *args, st_value *out) {
-  const st_tensor *grad = st__read_tensor(&args);
-  const st_tensor *self = st__read_tensor(&args);
-  const st_tensor *result = st__read_tensor(&args);
+ST_HELPER_FN(st__help_prod_back) {
+  ST_READ(TENSOR(grad), TENSOR(self), TENSOR(result));
   const int64_t given = n > 3 ? st__read_int(&args) : 0;
   const bool keepdim = n <= 3 || st__read_bool(&args);
   st_op_scope c = {.status = ST_OK};
@@ -182,32 +167,33 @@ st_status st__help_prod_back(int n, const st_helper_arg *args, st_value *out) {
   if (zeros && n < 4) {
     const st_tensor *line = st__apply_flatten(&c, self);
     if (!st__scope_ok(&c)) return st__scope_end(&c, 0, NULL, NULL);
-    return st__scope_return(&c, st__apply_with(&c, ST_OP_reshape,
-      product_back(&c, grad, line, 0),
-      st__of_ints(self->sizes, self->ndim)), out);
+    return st__scope_return(&c,
+                            ST_APPLY(&c, ST_OP_reshape,
+                                     product_back(&c, grad, line, 0),
+                                     st__of_ints(self->sizes, self->ndim)),
+                            out);
   }
   ST_TRY(st__wrap_dim(given, self->ndim, &dim));
   if (!keepdim) {
-    grad = st__apply_with(&c, ST_OP_unsqueeze, grad, st__of_int(dim));
-    result = st__apply_with(&c, ST_OP_unsqueeze, result, st__of_int(dim));
+    grad = ST_APPLY(&c, ST_OP_unsqueeze, grad, dim);
+    result = ST_APPLY(&c, ST_OP_unsqueeze, result, dim);
   }
   if (zeros) {
     return st__scope_return(&c, product_back(&c, grad, self, dim), out);
   }
-  const st_tensor *rest = st__apply2(&c, ST_OP_div_Tensor, result, self);
-  return st__scope_return(&c, st__apply2(&c, ST_OP_mul_Tensor, grad,
-                                         st__apply1(&c, ST_OP_conj, rest)),
-                          out);
+  const st_tensor *rest = st__div(&c, result, self);
+  return st__scope_return(
+    &c, st__mul(&c, grad, st__apply1(&c, ST_OP_conj, rest)), out);
 }
 
 /* Without zeros: the reverse sum of grad * result, divided by self. */
 static st_tensor *plain_cumprod_back(st_op_scope *c, const st_tensor *grad,
                                      const st_tensor *self,
                                      const st_tensor *result, int64_t dim) {
-  const st_tensor *weighted = st__apply2(c, ST_OP_mul_Tensor, grad,
-                                         st__apply1(c, ST_OP_conj, result));
-  return st__apply2(c, ST_OP_div_Tensor, sum_from_end(c, weighted, dim),
-                    st__apply1(c, ST_OP_conj, self));
+  const st_tensor *weighted =
+    st__mul(c, grad, st__apply1(c, ST_OP_conj, result));
+  return st__div(c, sum_from_end(c, weighted, dim),
+                 st__apply1(c, ST_OP_conj, self));
 }
 
 /* With zeros, the gradient of element k: the product of the elements before k
@@ -224,21 +210,20 @@ static st_tensor *cumprod_back_at(st_op_scope *c, const st_tensor *grad,
   if (k + 1 < size) {
     st_tensor *list[] = {(st_tensor *)(uintptr_t)first,
       st__apply_narrow(c, behind, dim, 1, size - k - 1)};
-    const st_value cat[] = {st__of_tensors(list, 2), st__of_int(dim)};
-    if (st__scope_ok(c)) first = st__apply(c, ST_OP_cat, 2, cat);
+    if (st__scope_ok(c)) {
+      first = ST_APPLY(c, ST_OP_cat, st__of_tensors(list, 2), dim);
+    }
   }
-  const st_tensor *products = st__apply_with(c, ST_OP_cumprod, first,
-                                             st__of_int(dim));
+  const st_tensor *products = ST_APPLY(c, ST_OP_cumprod, first, dim);
   if (k > 0) {
-    products = st__apply2(c, ST_OP_mul_Tensor, products,
-      st__apply(c, ST_OP_prod_dim_int, 3, (st_value[]){
-        st__of_tensor(st__apply_narrow(c, self, dim, 0, k)), st__of_int(dim),
-        st__of_bool(true)}));
+    products = st__mul(c, products,
+                       ST_APPLY(c, ST_OP_prod_dim_int,
+                                st__apply_narrow(c, self, dim, 0, k), dim,
+                                st__of_bool(true)));
   }
-  const st_tensor *terms = st__apply2(c, ST_OP_mul_Tensor, g,
-                                      st__apply1(c, ST_OP_conj, products));
-  return st__apply(c, ST_OP_sum_dim_IntList, 3, (st_value[]){
-    st__of_tensor(terms), st__of_ints(&dim, 1), st__of_bool(true)});
+  const st_tensor *terms = st__mul(c, g, st__apply1(c, ST_OP_conj, products));
+  return ST_APPLY(c, ST_OP_sum_dim_IntList, terms, st__of_ints(&dim, 1),
+                  st__of_bool(true));
 }
 
 static st_status exact_cumprod_back(const st_tensor *grad,
@@ -254,22 +239,18 @@ static st_status exact_cumprod_back(const st_tensor *grad,
     if (st__scope_ok(&c)) st__tensor_retain(list.u.tensors[k] = part);
     all.status = st__scope_end(&c, 0, NULL, NULL);
   }
-  const st_value cat[] = {list, st__of_int(dim)};
-  st_tensor *r = st__scope_ok(&all) ? st__apply(&all, ST_OP_cat, 2, cat) : NULL;
+  st_tensor *r =
+    st__scope_ok(&all) ? ST_APPLY(&all, ST_OP_cat, list, dim) : NULL;
   st__value_clear(&list);
   return st__scope_return(&all, r, out);
 }
 
 /* cumprod_back(grad, self, result, dim) */
-st_status st__help_cumprod_back(int n, const st_helper_arg *args,
-                                st_value *out) {
-  const st_tensor *grad = st__read_tensor(&args);
-  const st_tensor *self = st__read_tensor(&args);
-  const st_tensor *result = st__read_tensor(&args);
+ST_HELPER_FN(st__help_cumprod_back) {
+  ST_READ(TENSOR(grad), TENSOR(self), TENSOR(result));
   st_op_scope c = {.status = ST_OK};
   int dim;
   bool zeros;
-  (void)n;
   ST_TRY(st__wrap_dim(st__read_int(&args), self->ndim, &dim));
   if (self->numel == 0 || self->ndim == 0 || self->sizes[dim] == 1) {
     return st__return_tensor(grad, out);

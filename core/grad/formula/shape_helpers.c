@@ -10,11 +10,9 @@
 
 /* mm_like(like, a, b): the matrix product of a and b, column-major if `like`
  * is, so that the gradient of a transposed weight needs no copy. */
-st_status st__help_mm_like(int n, const st_helper_arg *args, st_value *out) {
-  const st_saved_geometry *g = st__read_geometry(&args);
-  const st_tensor *a = st__read_tensor(&args), *b = st__read_tensor(&args);
+ST_HELPER_FN(st__help_mm_like) {
+  ST_READ(GEOMETRY(g), TENSOR(a), TENSOR(b));
   st_op_scope c = {.status = ST_OK};
-  (void)n;
   /* a script may have changed its rank before it was saved */
   if (!g || g->ndim != 2 || g->dims[2] != 1 || g->dims[3] != g->dims[0]) {
     return st__scope_return(&c, st__apply2(&c, ST_OP_mm, a, b), out);
@@ -28,22 +26,21 @@ st_status st__help_mm_like(int n, const st_helper_arg *args, st_value *out) {
 /* -- Joins ---------------------------------------------------------------- */
 
 /* front(t, shape): t, padded with zeros after its elements to that shape. */
-st_status st__help_front(int n, const st_helper_arg *args, st_value *out) {
-  const st_tensor *t = st__read_tensor(&args);
-  const st_value *want = st__read_value(&args);
+ST_HELPER_FN(st__help_front) {
+  ST_READ(TENSOR(t), BOXED(want));
   st_op_scope c = {.status = ST_OK};
-  (void)n;
   for (int d = 0; st__scope_ok(&c) && d < t->ndim && d < (int)want->len; d++) {
     int64_t sizes[ST_MAX_DIMS];
     const int64_t more = want->u.ints[d] - t->sizes[d];
     if (more <= 0) continue;
     for (int k = 0; k < t->ndim; k++) sizes[k] = k == d ? more : t->sizes[k];
-    const st_tensor *zeros = st__apply_with(&c, ST_OP_new_zeros, t,
-                                            st__of_ints(sizes, t->ndim));
+    const st_tensor *zeros =
+      ST_APPLY(&c, ST_OP_new_zeros, t, st__of_ints(sizes, t->ndim));
     st_tensor *list[] = {(st_tensor *)(uintptr_t)t,
                          (st_tensor *)(uintptr_t)zeros};
-    const st_value cat[] = {st__of_tensors(list, 2), st__of_int(d)};
-    if (st__scope_ok(&c)) t = st__apply(&c, ST_OP_cat, 2, cat);
+    if (st__scope_ok(&c)) {
+      t = ST_APPLY(&c, ST_OP_cat, st__of_tensors(list, 2), d);
+    }
   }
   return st__scope_return(&c, (st_tensor *)(uintptr_t)t, out);
 }
@@ -54,13 +51,12 @@ static bool is_empty_vector(const st_saved_geometry *g) {
 
 /* cat_back(tensors, grad, dim): the slice of grad of each tensor; an empty one
  * for an empty vector, which cat skips. */
-st_status st__help_cat_back(int n, const st_helper_arg *args, st_value *out) {
+ST_HELPER_FN(st__help_cat_back) {
   const st_saved *list = args->list;
   const uint32_t len = st__read_value(&args)->len;
-  st_tensor *grad = st__read_tensor(&args);
+  ST_READ(MUTABLE(grad));
   int dim;
   int64_t at = 0;
-  (void)n;
   ST_TRY(st__wrap_dim(st__read_int(&args), grad->ndim, &dim));
   ST_TRY(st__value_new_tensors((int)len, out));
   for (uint32_t i = 0; i < len; i++) {
@@ -72,11 +68,9 @@ st_status st__help_cat_back(int n, const st_helper_arg *args, st_value *out) {
     }
     const bool is_empty = is_empty_vector(g) && grad->ndim != 1;
     const int64_t size = is_empty_vector(g) ? 0 : g->dims[dim];
-    const int64_t none[] = {0};
     st_op_scope c = {.status = ST_OK};
-    st_tensor *part = is_empty
-      ? st__apply_with(&c, ST_OP_new_zeros, grad, st__of_ints(none, 1))
-      : st__apply_narrow(&c, grad, dim, at, size);
+    st_tensor *part = is_empty ? ST_APPLY(&c, ST_OP_new_zeros, grad, ST_INTS(0))
+                               : st__apply_narrow(&c, grad, dim, at, size);
     if (st__scope_ok(&c)) st__tensor_retain(out->u.tensors[i] = part);
     at += size;
     const st_status status = st__scope_end(&c, 0, NULL, NULL);
@@ -88,16 +82,12 @@ st_status st__help_cat_back(int n, const st_helper_arg *args, st_value *out) {
 }
 
 /* repeat_back(self, grad, repeats): the sum over the repetitions. */
-st_status st__help_repeat_back(int n, const st_helper_arg *args,
-                               st_value *out) {
-  const st_saved_geometry *g = st__read_geometry(&args);
-  const st_tensor *grad = st__read_tensor(&args);
-  const st_value *times = st__read_value(&args);
+ST_HELPER_FN(st__help_repeat_back) {
+  ST_READ(GEOMETRY(g), TENSOR(grad), BOXED(times));
   st_op_scope c = {.status = ST_OK};
   int64_t split[2 * ST_MAX_DIMS], dims[ST_MAX_DIMS];
   const int lead = (int)times->len - g->ndim;
   int ns = 0, nd = 0;
-  (void)n;
   for (int d = 0; d < (int)times->len; d++) {
     dims[nd++] = ns;
     split[ns++] = times->u.ints[d];
@@ -105,16 +95,15 @@ st_status st__help_repeat_back(int n, const st_helper_arg *args,
   }
   const st_value sizes = st__of_ints(g->dims, g->ndim);
   if (ns > ST_MAX_DIMS) {
-    return st__scope_return(&c, st__apply_with(&c, ST_OP_new_zeros, grad,
-                                               sizes), out);
+    return st__scope_return(&c, ST_APPLY(&c, ST_OP_new_zeros, grad, sizes),
+                            out);
   }
-  const st_tensor *t = st__apply_with(&c, ST_OP_reshape, grad,
-                                      st__of_ints(split, ns));
+  const st_tensor *t =
+    ST_APPLY(&c, ST_OP_reshape, grad, st__of_ints(split, ns));
   if (nd > 0) {
-    t = st__apply_with(&c, ST_OP_sum_dim_IntList, t, st__of_ints(dims, nd));
+    t = ST_APPLY(&c, ST_OP_sum_dim_IntList, t, st__of_ints(dims, nd));
   }
-  return st__scope_return(&c, st__apply_with(&c, ST_OP_reshape, t, sizes),
-                          out);
+  return st__scope_return(&c, ST_APPLY(&c, ST_OP_reshape, t, sizes), out);
 }
 
 /* -- Strides -------------------------------------------------------------- */
@@ -123,12 +112,11 @@ st_status st__help_repeat_back(int n, const st_helper_arg *args,
 static st_tensor *storage_indices(st_op_scope *c, const st_tensor *memory,
                                   int ndim, const int64_t *sizes,
                                   const int64_t *strides, int64_t offset) {
-  const st_value range[] = {st__of_int(memory->numel), st__of_int(ST_INT64),
-                            st__none(), st__of_int(memory->device)};
-  const st_tensor *all = st__apply(c, ST_OP_arange, 4, range);
-  const st_tensor *seen = st__apply(c, ST_OP_as_strided, 4, (st_value[]){
-    st__of_tensor(all), st__of_ints(sizes, ndim), st__of_ints(strides, ndim),
-    st__of_int(offset)});
+  const st_tensor *all = ST_APPLY(c, ST_OP_arange, memory->numel, ST_INT64,
+                                  st__none(), memory->device);
+  const st_tensor *seen =
+    ST_APPLY(c, ST_OP_as_strided, all, st__of_ints(sizes, ndim),
+             st__of_ints(strides, ndim), offset);
   return st__apply_flatten(c, seen);
 }
 
@@ -175,16 +163,15 @@ typedef struct strided {
  * elements with the same address are added. */
 static st_tensor *scatter_strided(st_op_scope *c, const st_tensor *grad,
                                   int64_t size, const strided *s) {
-  const st_tensor *memory = st__apply_with(c, ST_OP_new_zeros, grad,
-                                           st__of_ints(&size, 1));
+  const st_tensor *memory =
+    ST_APPLY(c, ST_OP_new_zeros, grad, st__of_ints(&size, 1));
   if (!st__scope_ok(c) || grad->numel == 0) {
     return (st_tensor *)(uintptr_t)memory;
   }
   if (!may_overlap(s->n, s->sizes, s->strides)) {
-    return st__apply(c, ST_OP_as_strided_scatter, 5, (st_value[]){
-      st__of_tensor(memory), st__of_tensor(grad),
-      st__of_ints(s->sizes, s->n), st__of_ints(s->strides, s->n),
-      st__of_int(s->offset)});
+    return ST_APPLY(c, ST_OP_as_strided_scatter, memory, grad,
+                    st__of_ints(s->sizes, s->n), st__of_ints(s->strides, s->n),
+                    s->offset);
   }
   const st_tensor *at = storage_indices(c, memory, s->n, s->sizes, s->strides,
                                         s->offset);
@@ -198,20 +185,16 @@ static st_tensor *scatter_strided(st_op_scope *c, const st_tensor *grad,
  * have its address. */
 static st_tensor *divide_shared(st_op_scope *c, const st_tensor *memory,
                                 const strided *in) {
-  st_tensor *ones = st__apply_with(c, ST_OP_new_ones, memory,
-                                   st__of_ints(in->sizes, in->n));
+  st_tensor *ones =
+    ST_APPLY(c, ST_OP_new_ones, memory, st__of_ints(in->sizes, in->n));
   if (!st__scope_ok(c)) return NULL;
   const st_tensor *times = scatter_strided(c, ones, memory->numel, in);
-  return st__apply2(c, ST_OP_div_Tensor, memory, times);
+  return st__div(c, memory, times);
 }
 
 /* as_strided_back(self, grad, size, stride, storage_offset) */
-st_status st__help_as_strided_back(int n, const st_helper_arg *args,
-                                   st_value *out) {
-  const st_saved_geometry *g = st__read_geometry(&args);
-  const st_tensor *grad = st__read_tensor(&args);
-  const st_value *sizes = st__read_value(&args);
-  const st_value *strides = st__read_value(&args);
+ST_HELPER_FN(st__help_as_strided_back) {
+  ST_READ(GEOMETRY(g), TENSOR(grad), BOXED(sizes), BOXED(strides));
   const int64_t offset = st__to_int(st__read_value(&args), g->offset);
   st_op_scope c = {.status = ST_OK};
   if (sizes->len != strides->len) { /* a kernel in Lua had accepted them */
@@ -223,7 +206,6 @@ st_status st__help_as_strided_back(int n, const st_helper_arg *args,
   }
   strided view = {(int)sizes->len, sizes->u.ints, strides->u.ints, offset};
   strided in = {g->ndim, g->dims, g->dims + g->ndim, g->offset};
-  (void)n;
   const int64_t low = view.offset < in.offset ? view.offset : in.offset;
   view.offset -= low;
   in.offset -= low;
@@ -236,16 +218,14 @@ st_status st__help_as_strided_back(int n, const st_helper_arg *args,
       may_overlap(in.n, in.sizes, in.strides)) {
     memory = divide_shared(&c, memory, &in);
   }
-  return st__scope_return(&c, st__apply(&c, ST_OP_as_strided, 4, (st_value[]){
-    st__of_tensor(memory), st__of_ints(in.sizes, in.n),
-    st__of_ints(in.strides, in.n), st__of_int(in.offset)}), out);
+  return st__scope_return(&c,
+                          ST_APPLY(&c, ST_OP_as_strided, memory,
+                                   st__of_ints(in.sizes, in.n),
+                                   st__of_ints(in.strides, in.n), in.offset),
+                          out);
 }
 
 /* -- Second derivatives of activations ------------------------------------ */
-
-static st_tensor *mul(st_op_scope *c, const st_tensor *a, const st_tensor *b) {
-  return st__apply2(c, ST_OP_mul_Tensor, a, b);
-}
 
 static st_tensor *square(st_op_scope *c, const st_tensor *a) {
   return st__apply1(c, ST_OP_square, a);
@@ -259,21 +239,19 @@ static st_tensor *one_less_square(st_op_scope *c, const st_tensor *u) {
 
 /* y = x t, t = tanh(softplus(x)), s = sigmoid(x):
  * y'' = (1 - t^2) s (2 + x (1 - s - 2 t s)). */
-st_status st__help_mish_curvature(int n, const st_helper_arg *args,
-                                  st_value *out) {
-  const st_tensor *x = st__read_tensor(&args);
+ST_HELPER_FN(st__help_mish_curvature) {
+  ST_READ(TENSOR(x));
   st_op_scope c = {.status = ST_OK};
-  (void)n;
   const st_tensor *s = st__apply1(&c, ST_OP_sigmoid, x);
   const st_tensor *t = st__apply1(&c, ST_OP_tanh,
                                   st__apply1(&c, ST_OP_softplus, x));
-  const st_tensor *slope = mul(
-    &c, s, one_less_square(&c, st__apply1(&c, ST_OP_softplus, x)));
-  const st_tensor *bend = st__minus(
-    &c, st__apply1(&c, ST_OP_sigmoid, st__scaled(&c, x, -1)),
-    st__scaled(&c, mul(&c, t, s), 2));
-  return st__scope_return(&c, mul(&c, slope,
-                          st__shifted(&c, mul(&c, x, bend), 2)), out);
+  const st_tensor *slope =
+    st__mul(&c, s, one_less_square(&c, st__apply1(&c, ST_OP_softplus, x)));
+  const st_tensor *bend =
+    st__minus(&c, st__apply1(&c, ST_OP_sigmoid, st__scaled(&c, x, -1)),
+              st__scaled(&c, st__mul(&c, t, s), 2));
+  return st__scope_return(
+    &c, st__mul(&c, slope, st__shifted(&c, st__mul(&c, x, bend), 2)), out);
 }
 
 /* Both second derivatives of gelu are 0 from |x| = 100 on, in float16 from 10:
@@ -281,8 +259,7 @@ st_status st__help_mish_curvature(int n, const st_helper_arg *args,
 static st_tensor *clamp_gelu(st_op_scope *c, const st_tensor *x) {
   if (!st__scope_ok(c)) return NULL;
   const double top = x->dtype == ST_FLOAT16 ? 10 : 100;
-  return st__apply(c, ST_OP_clamp, 3, (st_value[]){
-    st__of_tensor(x), st__of_float(-top), st__of_float(top)});
+  return ST_APPLY(c, ST_OP_clamp, x, st__of_float(-top), top);
 }
 
 /* y = x Phi(x): y'' = phi(x) (2 - x^2). */
@@ -290,7 +267,7 @@ static st_tensor *exact_gelu(st_op_scope *c, const st_tensor *x) {
   const st_tensor *xx = square(c, x);
   const st_tensor *phi = st__scaled(
     c, st__apply1(c, ST_OP_exp, st__scaled(c, xx, -0.5)), 0.3989422804014327);
-  return mul(c, phi, st__shifted(c, st__scaled(c, xx, -1), 2));
+  return st__mul(c, phi, st__shifted(c, st__scaled(c, xx, -1), 2));
 }
 
 /* y = x (1 + t) / 2, t = tanh(u), u = k (x + a x^3):
@@ -298,25 +275,24 @@ static st_tensor *exact_gelu(st_op_scope *c, const st_tensor *x) {
 static st_tensor *tanh_gelu(st_op_scope *c, const st_tensor *x) {
   const double k = 0.7978845608028654, a = 0.044715;
   const st_tensor *xx = square(c, x);
-  const st_tensor *u = mul(c, x, st__shifted(c, st__scaled(c, xx, k * a), k));
+  const st_tensor *u =
+    st__mul(c, x, st__shifted(c, st__scaled(c, xx, k * a), k));
   const st_tensor *t = st__apply1(c, ST_OP_tanh, u);
   const st_tensor *du = st__shifted(c, st__scaled(c, xx, 3 * a * k), k);
-  const st_tensor *bend = st__minus(
-    c, st__scaled(c, x, 6 * k * a),
-    st__scaled(c, mul(c, t, square(c, du)), 2));
-  const st_tensor *sum = st__plus(c, du, st__scaled(c, mul(c, x, bend), 0.5));
-  return mul(c, one_less_square(c, u), sum);
+  const st_tensor *bend =
+    st__minus(c, st__scaled(c, x, 6 * k * a),
+              st__scaled(c, st__mul(c, t, square(c, du)), 2));
+  const st_tensor *sum =
+    st__plus(c, du, st__scaled(c, st__mul(c, x, bend), 0.5));
+  return st__mul(c, one_less_square(c, u), sum);
 }
 
 /* gelu_curvature(self, approximate) */
-st_status st__help_gelu_curvature(int n, const st_helper_arg *args,
-                                  st_value *out) {
-  const st_tensor *x = st__read_tensor(&args);
-  const st_value *approximate = st__read_value(&args);
+ST_HELPER_FN(st__help_gelu_curvature) {
+  ST_READ(TENSOR(x), BOXED(approximate));
   const char *how = approximate->tag == ST_TAG_STRING
                     ? approximate->u.string : "none";
   st_op_scope c = {.status = ST_OK};
-  (void)n;
   x = clamp_gelu(&c, x);
   return st__scope_return(&c, strcmp(how, "tanh") == 0
                               ? tanh_gelu(&c, x) : exact_gelu(&c, x), out);

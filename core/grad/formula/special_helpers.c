@@ -11,16 +11,12 @@
 
 #include "grad/formula/helpers.h"
 
-static st_tensor *mul(st_op_scope *c, const st_tensor *a, const st_tensor *b) {
-  return st__apply2(c, ST_OP_mul_Tensor, a, b);
-}
-
 /* coefficients[0] + coefficients[1] x + ... */
 static st_tensor *polynomial(st_op_scope *c, const st_tensor *x, int n,
                              const double *coefficients) {
   st_tensor *sum = st__scaled(c, x, coefficients[n - 1]);
   for (int k = n - 2; k > 0; k--) {
-    sum = mul(c, st__shifted(c, sum, coefficients[k]), x);
+    sum = st__mul(c, st__shifted(c, sum, coefficients[k]), x);
   }
   return st__shifted(c, sum, coefficients[0]);
 }
@@ -28,22 +24,17 @@ static st_tensor *polynomial(st_op_scope *c, const st_tensor *x, int n,
 /* x with a harmless number where mask is true. */
 static st_tensor *without(st_op_scope *c, const st_tensor *x,
                           const st_tensor *mask, double harmless) {
-  return st__apply(c, ST_OP_masked_fill_Scalar, 3,
-                   (st_value[]){st__of_tensor(x), st__of_tensor(mask),
-                                st__of_float(harmless)});
+  return ST_APPLY(c, ST_OP_masked_fill_Scalar, x, mask, harmless);
 }
 
 static st_tensor *selected(st_op_scope *c, const st_tensor *mask,
                          const st_tensor *a, const st_tensor *b) {
-  return st__apply(c, ST_OP_where_self, 3,
-                   (st_value[]){st__of_tensor(mask), st__of_tensor(a),
-                                st__of_tensor(b)});
+  return ST_APPLY(c, ST_OP_where_self, mask, a, b);
 }
 
 /* |x| < limit */
 static st_tensor *is_near(st_op_scope *c, const st_tensor *x, double limit) {
-  return st__apply_with(c, ST_OP_lt_Scalar, st__apply1(c, ST_OP_abs, x),
-                        st__of_float(limit));
+  return ST_APPLY(c, ST_OP_lt_Scalar, st__apply1(c, ST_OP_abs, x), limit);
 }
 
 /* x in a type in which what cancels leaves enough digits for float32. */
@@ -53,10 +44,9 @@ static st_tensor *widened(st_op_scope *c, const st_tensor *x) {
 }
 
 /* wide(self): self in float64 or complex128. */
-st_status st__help_wide(int n, const st_helper_arg *args, st_value *out) {
-  const st_tensor *x = st__read_tensor(&args);
+ST_HELPER_FN(st__help_wide) {
+  ST_READ(TENSOR(x));
   st_op_scope c = {.status = ST_OK};
-  (void)n;
   return st__scope_return(&c, widened(&c, x), out);
 }
 
@@ -74,13 +64,11 @@ static st_tensor *cos_pi(st_op_scope *c, const st_tensor *x) {
 }
 
 /* sinc_slope(self): (cos(pi x) - sinc(x)) / x, near 0 by its series. */
-st_status st__help_sinc_slope(int n, const st_helper_arg *args,
-                              st_value *out) {
+ST_HELPER_FN(st__help_sinc_slope) {
   enum { TERMS = 12 };
   const double pi = 3.141592653589793;
   double series[TERMS], power = 1; /* pi^2k / (2k + 1)!, and its sign */
   st_op_scope c = {.status = ST_OK};
-  (void)n;
   const st_tensor *x = widened(&c, st__read_tensor(&args));
   for (int k = 1; k <= TERMS; k++) {
     power *= -pi * pi / (2.0 * k * (2.0 * k + 1));
@@ -89,12 +77,12 @@ st_status st__help_sinc_slope(int n, const st_helper_arg *args,
   const st_tensor *near = is_near(&c, x, 0.5);
   const st_tensor *small = without(&c, x, inverted(&c, near), 0);
   const st_tensor *large = without(&c, x, near, 1);
-  small = mul(&c, small, polynomial(&c, st__apply1(&c, ST_OP_square, small),
-                                    TERMS, series));
+  small =
+    st__mul(&c, small,
+            polynomial(&c, st__apply1(&c, ST_OP_square, small), TERMS, series));
   const st_tensor *cosine = cos_pi(&c, large);
-  large = st__apply2(&c, ST_OP_div_Tensor,
-                     st__minus(&c, cosine, st__apply1(&c, ST_OP_sinc, large)),
-                     large);
+  large = st__div(&c, st__minus(&c, cosine, st__apply1(&c, ST_OP_sinc, large)),
+                  large);
   return st__scope_return(&c, selected(&c, near, small, large), out);
 }
 
@@ -116,22 +104,18 @@ static st_tensor *ratio(st_op_scope *c, const st_tensor *x,
                                      TERMS, series);
   if (is_scaled) {
     small = st__scaled(c, st__apply1(c, ST_OP_abs, small), -1);
-    part = mul(c, part, st__apply1(c, ST_OP_exp, small));
+    part = st__mul(c, part, st__apply1(c, ST_OP_exp, small));
   }
-  const st_tensor *large = st__apply2(c, ST_OP_div_Tensor,
-                                      without(c, result, near, 0),
-                                      without(c, x, near, 1));
+  const st_tensor *large =
+    st__div(c, without(c, result, near, 0), without(c, x, near, 1));
   return selected(c, near, part, large);
 }
 
 /* bessel_ratio(self, result, sign) */
-st_status st__help_bessel_ratio(int n, const st_helper_arg *args,
-                                st_value *out) {
-  const st_tensor *x = st__read_tensor(&args);
-  const st_tensor *result = st__read_tensor(&args);
+ST_HELPER_FN(st__help_bessel_ratio) {
+  ST_READ(TENSOR(x), TENSOR(result));
   const double sign = st__to_float(st__read_value(&args), 1);
   st_op_scope c = {.status = ST_OK};
-  (void)n;
   return st__scope_return(&c, ratio(&c, x, result, sign, false), out);
 }
 
@@ -147,8 +131,8 @@ static st_tensor *scaled_tail(st_op_scope *c, const st_tensor *x, int order) {
   }
   const st_tensor *inverse = st__apply1(c, ST_OP_reciprocal, x);
   const st_tensor *root = st__apply1(c, ST_OP_rsqrt, x);
-  return mul(c, mul(c, inverse, root),
-             polynomial(c, inverse, TERMS, series));
+  return st__mul(c, st__mul(c, inverse, root),
+                 polynomial(c, inverse, TERMS, series));
 }
 
 /* The derivative of i0e or i1e. */
@@ -162,24 +146,22 @@ static st_tensor *scaled_slope(st_op_scope *c, const st_tensor *x, int order) {
   const st_tensor *i0 = st__apply1(c, ST_OP_special_i0e, near);
   const st_tensor *tail = scaled_tail(c, without(c, size, close, FAR), order);
   if (order == 0) {
-    return selected(c, close, st__minus(c, i1, mul(c, i0, sign)),
-                    mul(c, tail, sign));
+    return selected(c, close, st__minus(c, i1, st__mul(c, i0, sign)),
+                    st__mul(c, tail, sign));
   }
-  near = st__minus(c, st__minus(c, i0, mul(c, i1, sign)),
+  near = st__minus(c, st__minus(c, i0, st__mul(c, i1, sign)),
                    ratio(c, near, i1, 1, true));
   return selected(c, close, near, tail);
 }
 
-st_status st__help_i0e_slope(int n, const st_helper_arg *args, st_value *out) {
+ST_HELPER_FN(st__help_i0e_slope) {
   st_op_scope c = {.status = ST_OK};
-  (void)n;
   return st__scope_return(&c, scaled_slope(&c, st__read_tensor(&args), 0),
                           out);
 }
 
-st_status st__help_i1e_slope(int n, const st_helper_arg *args, st_value *out) {
+ST_HELPER_FN(st__help_i1e_slope) {
   st_op_scope c = {.status = ST_OK};
-  (void)n;
   return st__scope_return(&c, scaled_slope(&c, st__read_tensor(&args), 1),
                           out);
 }
@@ -199,9 +181,9 @@ typedef struct plane_point {
 static plane_point point_of(st_op_scope *c, const st_tensor *y,
                             const st_tensor *x) {
   plane_point p = {y, x, NULL, NULL};
-  const st_tensor *origin = st__apply2(
-    c, ST_OP_logical_and, st__apply_with(c, ST_OP_eq_Scalar, y, st__of_int(0)),
-    st__apply_with(c, ST_OP_eq_Scalar, x, st__of_int(0)));
+  const st_tensor *origin =
+    st__apply2(c, ST_OP_logical_and, ST_APPLY(c, ST_OP_eq_Scalar, y, 0),
+               ST_APPLY(c, ST_OP_eq_Scalar, x, 0));
   if (st__tls().grad) {
     const st_tensor *size = st__apply2(c, ST_OP_hypot, y, x);
     if (!size) return p;
@@ -221,37 +203,30 @@ static plane_point point_of(st_op_scope *c, const st_tensor *y,
 /* part / size^2 of a part of the point. */
 static st_tensor *angle_slope(st_op_scope *c, const st_tensor *part,
                               const plane_point *p) {
-  const st_tensor *once = st__apply2(c, ST_OP_div_Tensor, part, p->size);
-  st_tensor *slope = st__apply2(c, ST_OP_div_Tensor, once, p->size);
+  const st_tensor *once = st__div(c, part, p->size);
+  st_tensor *slope = st__div(c, once, p->size);
   return p->power ? st__apply2(c, ST_OP__ldexp, slope, p->power) : slope;
 }
 
 /* atan2_back(grad, y, x, is_of_x) */
-st_status st__help_atan2_back(int n, const st_helper_arg *args,
-                              st_value *out) {
-  const st_tensor *grad = st__read_tensor(&args);
-  const st_tensor *y = st__read_tensor(&args), *x = st__read_tensor(&args);
-  const bool is_of_x = st__read_bool(&args);
+ST_HELPER_FN(st__help_atan2_back) {
+  ST_READ(TENSOR(grad), TENSOR(y), TENSOR(x), BOOL(is_of_x));
   st_op_scope c = {.status = ST_OK};
-  (void)n;
   const plane_point p = point_of(&c, y, x);
   if (is_of_x) grad = st__apply1(&c, ST_OP_neg, grad);
-  return st__scope_return(&c, mul(&c, grad, angle_slope(
-    &c, is_of_x ? p.y : p.x, &p)), out);
+  return st__scope_return(
+    &c, st__mul(&c, grad, angle_slope(&c, is_of_x ? p.y : p.x, &p)), out);
 }
 
 /* angle_back(grad, self) of complex numbers, in real arithmetic: an infinite
  * product of one part is none of the other. */
-st_status st__help_angle_back(int n, const st_helper_arg *args,
-                              st_value *out) {
-  const st_tensor *grad = st__read_tensor(&args);
-  const st_tensor *self = st__read_tensor(&args);
+ST_HELPER_FN(st__help_angle_back) {
+  ST_READ(TENSOR(grad), TENSOR(self));
   st_op_scope c = {.status = ST_OK};
-  (void)n;
   const plane_point p = point_of(&c, st__apply1(&c, ST_OP_imag, self),
                                  st__apply1(&c, ST_OP_real, self));
-  const st_tensor *of_x = mul(&c, grad, angle_slope(&c, p.y, &p));
-  const st_tensor *of_y = mul(&c, grad, angle_slope(&c, p.x, &p));
+  const st_tensor *of_x = st__mul(&c, grad, angle_slope(&c, p.y, &p));
+  const st_tensor *of_y = st__mul(&c, grad, angle_slope(&c, p.x, &p));
   return st__scope_return(&c, st__apply2(&c, ST_OP_complex,
                                          st__scaled(&c, of_x, -1), of_y), out);
 }
@@ -259,28 +234,26 @@ st_status st__help_angle_back(int n, const st_helper_arg *args,
 /* erfcx_slope(self): 2 x erfcx(x) - 2 / sqrt(pi); for large x the derivative of
  * its asymptotic series, -1 / (sqrt(pi) x^2) sum (-1)^k (2k + 1)!! / (2 x^2)^k.
  */
-st_status st__help_erfcx_slope(int n, const st_helper_arg *args,
-                               st_value *out) {
+ST_HELPER_FN(st__help_erfcx_slope) {
   enum { TERMS = 18 };
   double series[TERMS];
   st_op_scope c = {.status = ST_OK};
-  (void)n;
   const st_tensor *x = widened(&c, st__read_tensor(&args));
   series[0] = -0.5641895835477563;
   for (int k = 1; k < TERMS; k++) {
     series[k] = series[k - 1] * -0.5 * (2 * k + 1); /* of 1 / x^2 */
   }
-  const st_tensor *far = st__apply_with(&c, ST_OP_gt_Scalar, x,
-                                        st__of_float(10));
+  const st_tensor *far = ST_APPLY(&c, ST_OP_gt_Scalar, x, st__of_float(10));
   const st_tensor *inverse = st__apply1(
     &c, ST_OP_square, st__apply1(&c, ST_OP_reciprocal,
                                  without(&c, x, inverted(&c, far), 10)));
-  const st_tensor *tail = mul(&c, inverse, polynomial(&c, inverse, TERMS,
-                                                      series));
+  const st_tensor *tail =
+    st__mul(&c, inverse, polynomial(&c, inverse, TERMS, series));
   const st_tensor *near = without(&c, x, far, 0);
   const st_tensor *close = st__shifted(
-    &c, st__scaled(&c, mul(&c, near,
-                           st__apply1(&c, ST_OP_special_erfcx, near)), 2),
+    &c,
+    st__scaled(&c, st__mul(&c, near, st__apply1(&c, ST_OP_special_erfcx, near)),
+               2),
     -1.1283791670955126);
   return st__scope_return(&c, selected(&c, far, tail, close), out);
 }

@@ -40,12 +40,11 @@ static st_tensor *steal_grad(st_op_scope *c, st_tensor *grad) {
 static st_tensor *clone_grad(st_op_scope *c, const st_tensor *leaf,
                              const st_tensor *grad) {
   if (!(leaf->flags & ST_FLAG_DENSE)) {
-    return st__apply_with(c, ST_OP_clone, grad,
-                          st__of_int(ST_FORMAT_CONTIGUOUS));
+    return ST_APPLY(c, ST_OP_clone, grad, ST_FORMAT_CONTIGUOUS);
   }
-  st_tensor *t = st__apply(c, ST_OP_new_empty_strided, 3, (st_value[]){
-    st__of_tensor(grad), st__of_ints(leaf->sizes, leaf->ndim),
-    st__of_ints(leaf->strides, leaf->ndim)});
+  st_tensor *t = ST_APPLY(c, ST_OP_new_empty_strided, grad,
+                          st__of_ints(leaf->sizes, leaf->ndim),
+                          st__of_ints(leaf->strides, leaf->ndim));
   return st__apply2(c, ST_OP_copy_, t, grad);
 }
 
@@ -59,9 +58,7 @@ static st_tensor *sum_of(st_op_scope *c, const st_tensor *leaf, st_tensor *grad,
     return steal_grad(c, grad);
   }
   if (!old) return clone_grad(c, leaf, grad);
-  if (create_graph || !is_strided) {
-    return st__apply2(c, ST_OP_add_Tensor, old, grad);
-  }
+  if (create_graph || !is_strided) return st__plus(c, old, grad);
   st__apply_into(c, ST_OP_add_Tensor, old, grad);
   return old;
 }

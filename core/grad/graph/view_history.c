@@ -126,9 +126,9 @@ static st_tensor *view_fn_apply(st_op_scope *c, const st_tensor *t,
                                 const view_fn *w) {
   if (w->to_real > 0) t = st__apply1(c, ST_OP_view_as_real, t);
   if (!st__scope_ok(c)) return NULL;
-  st_tensor *v = st__apply(c, ST_OP_as_strided, 4, (st_value[]){
-    st__of_tensor(t), st__of_ints(w->sizes, w->ndim),
-    st__of_ints(w->strides, w->ndim), st__of_int(w->offset + t->offset)});
+  st_tensor *v =
+    ST_APPLY(c, ST_OP_as_strided, t, st__of_ints(w->sizes, w->ndim),
+             st__of_ints(w->strides, w->ndim), w->offset + t->offset);
   if (w->to_real < 0) v = st__apply1(c, ST_OP_view_as_complex, v);
   if (w->is_conj) v = st__apply1(c, ST_OP__conj, v);
   if (w->is_neg) v = st__apply1(c, ST_OP__neg_view, v);
@@ -203,9 +203,9 @@ typedef struct copy_slices {
 /* A copy of the base's gradient with the base's strides. */
 static st_tensor *lay_out(st_op_scope *c, const copy_slices *s,
                           const st_tensor *grad) {
-  st_tensor *t = st__apply(c, ST_OP_new_empty_strided, 3, (st_value[]){
-    st__of_tensor(grad), st__of_ints(s->base.sizes, s->base.ndim),
-    st__of_ints(s->strides, s->base.ndim)});
+  st_tensor *t = ST_APPLY(c, ST_OP_new_empty_strided, grad,
+                          st__of_ints(s->base.sizes, s->base.ndim),
+                          st__of_ints(s->strides, s->base.ndim));
   if (!st__scope_ok(c)) return NULL;
   return st__apply2(c, ST_OP_copy_, t, grad);
 }

@@ -87,11 +87,10 @@ static st_status read_result(frame *f, const st_expr *t, st_helper_arg *out) {
 
 /* Zeros for an undefined gradient. */
 static st_status make_zero(const st_input_metadata *m, st_tensor **out) {
-  const st_value args[] = {
-    st__of_ints(m->sizes, m->ndim), st__of_int(m->dtype), st__none(),
-    st__of_int(m->device)
-  };
-  return st__invoke1(ST_OP_zeros, 4, args, out);
+  return st__invoke1(
+    ST_OP_zeros,
+    ST_VALUES(st__of_ints(m->sizes, m->ndim), m->dtype, st__none(), m->device),
+    out);
 }
 
 static st_status read_grad(frame *f, int i, st_helper_arg *out) {

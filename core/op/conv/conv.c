@@ -111,13 +111,10 @@ static st_status transposed_size(st_conv *v) {
 
 st_status st__read_conv(const st_value *args, st_conv *v) {
   st_window *w = &v->w;
-  v->input = st__next_tensor(&args);
-  v->weight = st__next_tensor(&args);
-  v->bias = st__next_tensor(&args);
-  const st_ints stride = st__next_ints(&args), padding = st__next_ints(&args);
-  const st_ints dilation = st__next_ints(&args);
+  ST_ARGS_TO(*v, TENSOR(input), TENSOR(weight), TENSOR(bias));
+  ST_ARGS(INTS(stride), INTS(padding), INTS(dilation));
   v->transposed = st__next_bool(&args);
-  const st_ints output_padding = st__next_ints(&args);
+  ST_ARGS(INTS(output_padding));
   v->groups = st__next_int(&args);
   ST_TRY(check_ranks(v));
   ST_TRY(check_dtypes(v));
@@ -149,18 +146,17 @@ static st_tensor *for_batch(st_op_scope *c, st_tensor *t, const st_conv *v) {
   const int64_t grouped[] = {v->batch, v->groups, rows, cols};
   const int64_t matrices[] = {v->batch * v->groups, rows, cols};
   if (v->groups == 1) {
-    return st__apply_with(c, ST_OP_expand, t, st__of_ints(matrices, 3));
+    return ST_APPLY(c, ST_OP_expand, t, st__of_ints(matrices, 3));
   }
   t = st__apply_reshape(c, t, 4, one);
-  t = st__apply_with(c, ST_OP_expand, t, st__of_ints(grouped, 4));
+  t = ST_APPLY(c, ST_OP_expand, t, st__of_ints(grouped, 4));
   return st__apply_reshape(c, t, 3, matrices);
 }
 
 /* The weight as one matrix of rows x cols per group. */
 static st_tensor *weights(st_op_scope *c, const st_conv *v, int64_t rows,
                           int64_t cols) {
-  const int64_t sizes[] = {v->groups, rows, cols};
-  return st__apply_reshape(c, v->weight, 3, sizes);
+  return ST_APPLY(c, ST_OP_reshape, v->weight, ST_INTS(v->groups, rows, cols));
 }
 
 /* True if each window is one pixel and the windows are all pixels in order. */
@@ -186,20 +182,18 @@ static st_tensor *convolve(st_op_scope *c, const st_conv *v) {
   const int64_t nwindows = st__product_of(w->n, w->out);
   const int64_t depth = v->in / v->groups * v->taps;
   const int64_t filters = v->out / v->groups;
-  const int64_t matrices[] = {v->batch * v->groups, depth, nwindows};
   int64_t image[2 + ST_SPATIAL_MAX] = {v->batch, v->out};
   memcpy(image + 2, w->out, (size_t)w->n * sizeof *image);
   const st_tensor *columns = is_pixelwise(w) ? v->input
                                              : st__apply_im2col(c, v->input, w);
-  columns = st__apply_reshape(c, columns, 3, matrices);
+  columns = ST_APPLY(c, ST_OP_reshape, columns,
+                     ST_INTS(v->batch * v->groups, depth, nwindows));
   const st_tensor *rows = for_batch(c, weights(c, v, filters, depth), v);
   st_tensor *product;
   if (v->bias) {
     const int64_t column[] = {v->groups, filters, 1};
     st_tensor *bias = for_batch(c, bias_as(c, v, 3, column), v);
-    const st_value add[] = {st__of_tensor(bias),
-                            st__of_tensor(rows), st__of_tensor(columns)};
-    product = st__apply(c, ST_OP_baddbmm, 3, add);
+    product = ST_APPLY(c, ST_OP_baddbmm, bias, rows, columns);
   } else {
     product = st__apply2(c, ST_OP_bmm, rows, columns);
   }
@@ -212,8 +206,8 @@ static st_tensor *convolve_parts(st_op_scope *c, const st_conv *v,
                                  int64_t images) {
   int64_t sizes[2 + ST_SPATIAL_MAX] = {v->batch, v->out};
   memcpy(sizes + 2, v->w.out, (size_t)v->w.n * sizeof *sizes);
-  st_tensor *out = st__apply_with(c, ST_OP_new_empty, v->input,
-                                  st__of_ints(sizes, 2 + v->w.n));
+  st_tensor *out =
+    ST_APPLY(c, ST_OP_new_empty, v->input, st__of_ints(sizes, 2 + v->w.n));
   for (int64_t i = 0; st__scope_goes_on(c) && i < v->batch; i += images) {
     st_conv part = *v;
     st_op_scope round = {.n = 0};
@@ -253,8 +247,8 @@ static st_tensor *with_borders(st_op_scope *c, st_tensor *image,
     any = any || pad[k] || pad[k + 1];
   }
   if (!any) return image;
-  return st__apply_with(c, ST_OP_constant_pad_nd, image,
-                        st__of_ints(pad, 2 * v->w.n));
+  return ST_APPLY(c, ST_OP_constant_pad_nd, image,
+                  st__of_ints(pad, 2 * v->w.n));
 }
 
 st_tensor *st__convolve_transposed(st_op_scope *c, const st_conv *v) {
@@ -262,21 +256,21 @@ st_tensor *st__convolve_transposed(st_op_scope *c, const st_conv *v) {
   const int64_t nwindows = st__product_of(w->n, w->out);
   const int64_t depth = v->in / v->groups;
   const int64_t results = v->out / v->groups * v->taps;
-  const int64_t matrices[] = {v->batch * v->groups, depth, nwindows};
-  const int64_t columns[] = {v->batch, v->out * v->taps, nwindows};
   int64_t along[1 + ST_SPATIAL_MAX] = {v->out, 1, 1, 1};
-  const st_value swap[] = {st__of_tensor(weights(c, v, depth, results)),
-                           st__of_int(1), st__of_int(2)};
-  st_tensor *rows = st__apply(c, ST_OP_transpose_int, 3, swap);
-  const st_tensor *product = st__apply2(
-    c, ST_OP_bmm, for_batch(c, rows, v),
-    st__apply_reshape(c, v->input, 3, matrices));
-  st_tensor *image = st__apply_col2im(
-    c, st__apply_reshape(c, product, 3, columns), w);
+  st_tensor *rows =
+    ST_APPLY(c, ST_OP_transpose_int, weights(c, v, depth, results), 1, 2);
+  const st_tensor *product =
+    st__apply2(c, ST_OP_bmm, for_batch(c, rows, v),
+               ST_APPLY(c, ST_OP_reshape, v->input,
+                        ST_INTS(v->batch * v->groups, depth, nwindows)));
+  st_tensor *image =
+    st__apply_col2im(c,
+                     ST_APPLY(c, ST_OP_reshape, product,
+                              ST_INTS(v->batch, v->out * v->taps, nwindows)),
+                     w);
   image = with_borders(c, image, v);
   if (!v->bias) return image;
-  return st__apply2(c, ST_OP_add_Tensor, image,
-                    bias_as(c, v, 1 + w->n, along));
+  return st__plus(c, image, bias_as(c, v, 1 + w->n, along));
 }
 
 /* -- Choice --------------------------------------------------------------- */
@@ -322,7 +316,7 @@ ST_BOXED(st__box_convolution) {
                  : convolve(&c, &v);
   const st_format format = st__conv_format(&v);
   if (format != ST_FORMAT_CONTIGUOUS && !direct) {
-    out = st__apply_with(&c, ST_OP_clone, out, st__of_int(format));
+    out = ST_APPLY(&c, ST_OP_clone, out, format);
   }
   return st__scope_return(&c, out, rets);
 }
@@ -344,13 +338,13 @@ static st_status conv_nd(const st_value *args, int n, bool transposed,
   const bool is_batch = input->ndim == n + 2;
   const st_value first = st__of_int(0);
   st_op_scope c = {.n = 0};
-  if (!is_batch) input = st__apply_with(&c, ST_OP_unsqueeze, input, first);
+  if (!is_batch) input = ST_APPLY(&c, ST_OP_unsqueeze, input, first);
   const st_value inputs[] = {
     st__of_tensor(input), args[1], args[2], args[3], args[4],
     args[transposed ? 7 : 5], st__of_bool(transposed),
     transposed ? args[5] : st__of_ints(none, 1), args[6]};
   st_tensor *out = st__apply(&c, ST_OP_convolution, 9, inputs);
-  if (!is_batch) out = st__apply_with(&c, ST_OP_squeeze_dim, out, first);
+  if (!is_batch) out = ST_APPLY(&c, ST_OP_squeeze_dim, out, first);
   return st__scope_return(&c, out, rets);
 }
 ST_BOXED_AS(st__box_conv1d, conv_nd, args, 1, false)
@@ -389,13 +383,9 @@ static st_status same_padding(const st_tensor *weight, st_ints strides,
 }
 
 static st_status conv_by_name(const st_value *args, int n, st_value *rets) {
-  const st_tensor *input = st__next_tensor(&args);
-  const st_tensor *weight = st__next_tensor(&args);
-  const st_value bias = *st__next(&args);
-  const st_ints stride = st__next_ints(&args);
+  ST_ARGS(TENSOR(input), TENSOR(weight), VALUE(bias), INTS(stride));
   const char *name = st__next(&args)->u.string;
-  const st_ints dilation = st__next_ints(&args);
-  const st_value groups = *st__next(&args);
+  ST_ARGS(INTS(dilation), VALUE(groups));
   int64_t padding[ST_SPATIAL_MAX] = {0}, pad[2 * ST_SPATIAL_MAX] = {0};
   const bool same = strcmp(name, "same") == 0;
   if (!same && strcmp(name, "valid") != 0) {
@@ -405,15 +395,15 @@ static st_status conv_by_name(const st_value *args, int n, st_value *rets) {
   if (same) ST_TRY(same_padding(weight, stride, dilation, n, padding, pad));
   st_op_scope c = {.n = 0};
   if (pad[1] + pad[3] + pad[5] > 0) {
-    input = st__apply_with(&c, ST_OP_constant_pad_nd, input,
-                           st__of_ints(pad, 2 * n));
+    input = ST_APPLY(&c, ST_OP_constant_pad_nd, input, st__of_ints(pad, 2 * n));
   }
-  const st_value inputs[] = {
-    st__of_tensor(input), st__of_tensor(weight), bias,
-    st__of_ints(stride.p, (int)stride.n), st__of_ints(padding, n),
-    st__of_ints(dilation.p, (int)dilation.n), groups};
   static const st_op_id ids[] = {ST_OP_conv1d, ST_OP_conv2d, ST_OP_conv3d};
-  return st__scope_return(&c, st__apply(&c, ids[n - 1], 7, inputs), rets);
+  return st__scope_return(
+    &c,
+    ST_APPLY(&c, ids[n - 1], input, weight, bias,
+             st__of_ints(stride.p, (int)stride.n), st__of_ints(padding, n),
+             st__of_ints(dilation.p, (int)dilation.n), groups),
+    rets);
 }
 
 ST_BOXED(st__box_conv1d_padding) { return conv_by_name(args, 1, rets); }

@@ -44,14 +44,10 @@ static st_tensor *cut_to(st_op_scope *c, st_tensor *x, st_ints sizes) {
 }
 
 ST_BOXED(st__box_convolution_input_backward) {
-  const st_tensor *grad = st__next_tensor(&args);
-  const st_ints sizes = st__next_ints(&args);
-  const st_tensor *weight = st__next_tensor(&args);
-  const st_ints stride = st__next_ints(&args), padding = st__next_ints(&args);
-  const st_ints dilation = st__next_ints(&args);
-  const bool transposed = st__next_bool(&args);
-  (void)st__next(&args); /* output_padding: the gradient has it already */
-  const st_value groups = *st__next(&args);
+  ST_ARGS(TENSOR(grad), INTS(sizes), TENSOR(weight), INTS(stride),
+          INTS(padding), INTS(dilation), BOOL(transposed),
+          SKIP()); /* output_padding: the gradient has it already */
+  ST_ARGS(VALUE(groups));
   const int n = weight->ndim - 2;
   int64_t s[ST_SPATIAL_MAX], p[ST_SPATIAL_MAX], dilations[ST_SPATIAL_MAX];
   int64_t output_padding[ST_SPATIAL_MAX] = {0};
@@ -95,10 +91,10 @@ static st_tensor *sum_products(st_op_scope *c, const st_conv_products *p,
     c, ST_OP_bmm, st__apply_reshape(c, rows, 3, row_sizes),
     st__apply(c, ST_OP_transpose_int, 3, columns));
   if (n == 1) return products;
-  const int64_t split[] = {n, p->groups, p->m, p->k}, first[] = {0};
-  return st__apply_with(c, ST_OP_sum_dim_IntList,
-                        st__apply_reshape(c, products, 4, split),
-                        st__of_ints(first, 1));
+  return ST_APPLY(
+    c, ST_OP_sum_dim_IntList,
+    ST_APPLY(c, ST_OP_reshape, products, ST_INTS(n, p->groups, p->m, p->k)),
+    ST_INTS(0));
 }
 
 /* Zeros after the rows of windows that the image has, but rows does not. */
@@ -111,8 +107,8 @@ static const st_tensor *padded_rows(st_op_scope *c, const st_conv_products *p) {
     any = any || *after;
   }
   if (!any) return p->rows;
-  return st__apply_with(c, ST_OP_constant_pad_nd, p->rows,
-                        st__of_ints(pad, 2 * p->w.n));
+  return ST_APPLY(c, ST_OP_constant_pad_nd, p->rows,
+                  st__of_ints(pad, 2 * p->w.n));
 }
 
 /* Without a gradient to record, one image at a time: its columns stay in the
@@ -158,13 +154,10 @@ static st_status check_products(const st_conv_products *p, st_ints sizes,
 
 st_status st__read_conv_products(const st_value *args, st_conv_products *p,
                                  st_ints *weight_sizes) {
-  const st_tensor *grad = st__next_tensor(&args);
-  const st_tensor *input = st__next_tensor(&args);
+  ST_ARGS(TENSOR(grad), TENSOR(input));
   const st_ints sizes = *weight_sizes = st__next_ints(&args);
-  const st_ints stride = st__next_ints(&args), padding = st__next_ints(&args);
-  const st_ints dilation = st__next_ints(&args);
-  const bool transposed = st__next_bool(&args);
-  (void)st__next(&args); /* output_padding: the gradient has it already */
+  ST_ARGS(INTS(stride), INTS(padding), INTS(dilation), BOOL(transposed),
+          SKIP()); /* output_padding: the gradient has it already */
   const int n = (int)sizes.n - 2;
   *p = (st_conv_products){.rows = transposed ? input : grad,
                           .image = transposed ? grad : input,

@@ -16,14 +16,11 @@ static st_status conv_tbc(const st_tensor *self, const st_tensor *weight,
                     ST_SHAPE_TEXT(bias));
   }
   st_op_scope c = {.n = 0};
-  const st_value conv[] = {
-    st__of_tensor(st__apply_with(&c, ST_OP_permute, self,
-                                 st__of_ints(images, 3))),
-    st__of_tensor(st__apply_with(&c, ST_OP_permute, weight,
-                                 st__of_ints(filters, 3))),
-    st__of_tensor(bias), st__of_ints(one, 1), st__of_ints(&pad, 1)};
-  const st_tensor *y = st__apply(&c, ST_OP_conv1d, 5, conv);
-  y = st__apply_with(&c, ST_OP_permute, y, st__of_ints(back, 3));
+  const st_tensor *y = ST_APPLY(
+    &c, ST_OP_conv1d, ST_APPLY(&c, ST_OP_permute, self, st__of_ints(images, 3)),
+    ST_APPLY(&c, ST_OP_permute, weight, st__of_ints(filters, 3)), bias,
+    st__of_ints(one, 1), st__of_ints(&pad, 1));
+  y = ST_APPLY(&c, ST_OP_permute, y, st__of_ints(back, 3));
   return st__scope_return(&c, st__apply1(&c, ST_OP_contiguous, y), rets);
 }
 ST_TYPED_ARGS(st__box_conv_tbc, conv_tbc, (TENSOR, TENSOR, TENSOR, INT))

@@ -472,8 +472,7 @@ static st_status by_columns(const st_conv *v, st_value *rets) {
   st_op_scope c = {.n = 0};
   const st_tensor *out = st__convolve_transposed(&c, v);
   return st__scope_return(
-    &c, st__apply_with(&c, ST_OP_clone, out, st__of_int(st__conv_format(v))),
-    rets);
+    &c, ST_APPLY(&c, ST_OP_clone, out, st__conv_format(v)), rets);
 }
 
 /* Meta if any of the tensors is there: the CPU's tensors are then read for

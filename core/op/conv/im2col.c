@@ -12,9 +12,7 @@
 /* Reads the arguments kernel_size, dilation, padding and stride. One number
  * alone means two dimensions. */
 static st_status read_window(const st_value *args, st_window *w) {
-  const st_ints kernel_size = st__next_ints(&args);
-  const st_ints dilation = st__next_ints(&args);
-  const st_ints padding = st__next_ints(&args), stride = st__next_ints(&args);
+  ST_ARGS(INTS(kernel_size), INTS(dilation), INTS(padding), INTS(stride));
   w->n = kernel_size.n == ST_SPATIAL_MAX ? ST_SPATIAL_MAX : 2;
   ST_TRY(st__read_sizes(kernel_size, "kernel_size", w->n, 1, w->kernel));
   ST_TRY(st__read_sizes(dilation, "dilation", w->n, 1, w->dilation));
@@ -60,9 +58,8 @@ static st_tensor *window_view(st_op_scope *c, const st_tensor *image,
     sizes[lead + w->n + d] = w->out[d];
   }
   const int n = lead + 2 * w->n;
-  const st_value args[] = {st__of_tensor(image), st__of_ints(sizes, n),
-                           st__of_ints(strides, n)};
-  return st__apply(c, ST_OP_as_strided, 3, args);
+  return ST_APPLY(c, ST_OP_as_strided, image, st__of_ints(sizes, n),
+                  st__of_ints(strides, n));
 }
 
 static st_tensor *zero_padded(st_op_scope *c, const st_tensor *self,
@@ -71,12 +68,11 @@ static st_tensor *zero_padded(st_op_scope *c, const st_tensor *self,
   for (int d = 0; d < w->n; d++) {
     pad[2 * d] = pad[2 * d + 1] = w->padding[w->n - 1 - d];
   }
-  return st__apply_with(c, ST_OP_constant_pad_nd, self,
-                        st__of_ints(pad, 2 * w->n));
+  return ST_APPLY(c, ST_OP_constant_pad_nd, self, st__of_ints(pad, 2 * w->n));
 }
 
 ST_BOXED(st__box_im2col) {
-  const st_tensor *self = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self));
   st_window w;
   ST_TRY(read_window(args, &w));
   ST_TRY(st__check_images(self, "self", w.n));
@@ -84,9 +80,8 @@ ST_BOXED(st__box_im2col) {
   ST_TRY(st__window_count(&w));
   st_op_scope c = {.n = 0};
   const st_tensor *image = st__is_padded(&w) ? zero_padded(&c, self, &w) : self;
-  const st_tensor *columns = st__apply_with(
-    &c, ST_OP_clone, window_view(&c, image, &w),
-    st__of_int(ST_FORMAT_CONTIGUOUS));
+  const st_tensor *columns =
+    ST_APPLY(&c, ST_OP_clone, window_view(&c, image, &w), ST_FORMAT_CONTIGUOUS);
   int64_t sizes[] = {self->sizes[self->ndim - w.n - 1],
                      st__product_of(w.n, w.out)};
   if (st__scope_ok(&c)) sizes[0] *= st__product_of(w.n, w.kernel);
@@ -129,10 +124,8 @@ st_tensor *st__window_element(st_op_scope *c, const st_tensor *image,
     offset += elem % w->kernel[d] * inside[d];
     elem /= w->kernel[d];
   }
-  const st_value args[] = {
-    st__of_tensor(image), st__of_ints(sizes, image->ndim),
-    st__of_ints(strides, image->ndim), st__of_int(offset)};
-  return st__apply(c, ST_OP_as_strided, 4, args);
+  return ST_APPLY(c, ST_OP_as_strided, image, st__of_ints(sizes, image->ndim),
+                  st__of_ints(strides, image->ndim), offset);
 }
 
 static void add_to(st_op_scope *c, const st_tensor *sum, const st_tensor *t) {
@@ -151,10 +144,8 @@ static st_status add_elems(const st_tensor *image, const st_tensor *columns,
   const int64_t kernel_numel = st__product_of(w->n, w->kernel);
   for (int64_t elem = 0; elem < kernel_numel; elem++) {
     st_op_scope c = {.n = 0};
-    const st_value select[] = {st__of_tensor(columns),
-                               st__of_int(columns->ndim - w->n - 1),
-                               st__of_int(elem)};
-    const st_tensor *from = st__apply(&c, ST_OP_select_int, 3, select);
+    const st_tensor *from =
+      ST_APPLY(&c, ST_OP_select_int, columns, columns->ndim - w->n - 1, elem);
     add_to(&c, st__window_element(&c, image, w, elem), from);
     ST_TRY(st__scope_end(&c, 0, NULL, NULL));
   }
@@ -168,7 +159,7 @@ static st_tensor *zero_image(st_op_scope *c, const st_tensor *self,
   if (self->ndim == 3) sizes[n++] = self->sizes[0];
   sizes[n++] = self->sizes[self->ndim - 2] / st__product_of(w->n, w->kernel);
   for (int d = 0; d < w->n; d++) sizes[n++] = w->in[d] + 2 * w->padding[d];
-  return st__apply_with(c, ST_OP_new_zeros, self, st__of_ints(sizes, n));
+  return ST_APPLY(c, ST_OP_new_zeros, self, st__of_ints(sizes, n));
 }
 
 static st_tensor *without_padding(st_op_scope *c, st_tensor *image,
@@ -180,8 +171,7 @@ static st_tensor *without_padding(st_op_scope *c, st_tensor *image,
 }
 
 ST_BOXED(st__box_col2im) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_ints output_size = st__next_ints(&args);
+  ST_ARGS(TENSOR(self), INTS(output_size));
   int64_t split[2 + ST_SPATIAL_MAX];
   st_window w;
   ST_TRY(read_window(args, &w));
@@ -201,20 +191,19 @@ ST_BOXED(st__box_col2im) {
 
 /* The arguments of col2im, but self_sizes has all sizes of the image. */
 ST_BOXED(st__box_im2col_backward) {
-  const st_value grad_output = *st__next(&args);
-  const st_ints self_sizes = st__next_ints(&args);
-  const st_value kernel_size = *st__next(&args), dilation = *st__next(&args);
-  const st_value padding = *st__next(&args), stride = *st__next(&args);
+  ST_ARGS(VALUE(grad_output), INTS(self_sizes), VALUE(kernel_size),
+          VALUE(dilation), VALUE(padding), VALUE(stride));
   const int ndim = (int)self_sizes.n;
   const int n = kernel_size.len == ST_SPATIAL_MAX ? ST_SPATIAL_MAX : 2;
   if (ndim < n) {
     return st__fail(ST_BAD_VALUE, "self_sizes must have %d entries or more, "
                     "it has %d", n, ndim);
   }
-  const st_value image[] = {
-    grad_output, st__of_ints(self_sizes.p + ndim - n, n), kernel_size,
-    dilation, padding, stride};
-  return st__invoke(ST_OP_col2im, 6, image, rets);
+  return st__invoke(ST_OP_col2im,
+                    ST_VALUES(grad_output,
+                              st__of_ints(self_sizes.p + ndim - n, n),
+                              kernel_size, dilation, padding, stride),
+                    rets);
 }
 
 /* -- Sums of windows ------------------------------------------------------ */
@@ -243,7 +232,7 @@ static st_status sum_windows(const st_tensor *image, const st_tensor *out,
 }
 
 ST_BOXED(st__box_window_sum) {
-  const st_tensor *self = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self));
   int64_t sizes[2 + ST_SPATIAL_MAX] = {0};
   st_window w;
   ST_TRY(read_window(args, &w));
@@ -255,8 +244,8 @@ ST_BOXED(st__box_window_sum) {
   st_op_scope c = {.n = 0};
   const st_tensor *image = st__is_padded(&w) ? zero_padded(&c, self, &w)
                                              : self;
-  st_tensor *out = st__apply_with(&c, ST_OP_new_empty, self,
-                                  st__of_ints(sizes, 2 + w.n));
+  st_tensor *out =
+    ST_APPLY(&c, ST_OP_new_empty, self, st__of_ints(sizes, 2 + w.n));
   const int64_t images = st__images_at_once(
     self, st__product_of(w.n, w.out));
   for (int64_t i = 0; st__scope_goes_on(&c) && i < sizes[0]; i += images) {
@@ -268,8 +257,7 @@ ST_BOXED(st__box_window_sum) {
 
 /* Each element of a window has the gradient of the window's sum. */
 ST_BOXED(st__box_window_sum_backward) {
-  const st_tensor *grad = st__next_tensor(&args);
-  const st_ints self_sizes = st__next_ints(&args);
+  ST_ARGS(TENSOR(grad), INTS(self_sizes));
   int64_t sizes[3];
   st_window w;
   ST_TRY(read_window(args, &w));
@@ -286,14 +274,11 @@ ST_BOXED(st__box_window_sum_backward) {
   sizes[2] = st__product_of(w.n, grad->sizes + 2);
   const st_tensor *t = st__apply_reshape(&c, grad, 3, sizes);
   sizes[1] = kernel_numel;
-  t = st__apply_with(&c, ST_OP_expand, t, st__of_ints(sizes, 3));
+  t = ST_APPLY(&c, ST_OP_expand, t, st__of_ints(sizes, 3));
   const int n = (int)self_sizes.n;
-  const st_value kernel_size = *st__next(&args), dilation = *st__next(&args);
-  const st_value padding = *st__next(&args), stride = *st__next(&args);
-  const st_value back[] = {
-    st__of_tensor(t), st__of_ints(self_sizes.p, n), kernel_size, dilation,
-    padding, stride};
-  t = st__apply(&c, ST_OP_im2col_backward, 6, back);
+  ST_ARGS(VALUE(kernel_size), VALUE(dilation), VALUE(padding), VALUE(stride));
+  t = ST_APPLY(&c, ST_OP_im2col_backward, t, st__of_ints(self_sizes.p, n),
+               kernel_size, dilation, padding, stride);
   return st__scope_return(&c, st__apply_reshape(&c, t, n, self_sizes.p), rets);
 }
 
@@ -312,12 +297,10 @@ static st_window with_height(const st_window *w) {
 static st_tensor *apply_windowed(st_op_scope *c, st_op_id op,
                                  const st_tensor *x, const st_window *w) {
   const st_window v = with_height(w);
-  if (w->n == 1) x = st__apply_with(c, ST_OP_unsqueeze, x, st__of_int(-2));
-  const st_value args[] = {
-    st__of_tensor(x), st__of_ints(v.kernel, v.n),
-    st__of_ints(v.dilation, v.n), st__of_ints(v.padding, v.n),
-    st__of_ints(v.stride, v.n)};
-  return st__apply(c, op, 5, args);
+  if (w->n == 1) x = ST_APPLY(c, ST_OP_unsqueeze, x, -2);
+  return ST_APPLY(c, op, x, st__of_ints(v.kernel, v.n),
+                  st__of_ints(v.dilation, v.n), st__of_ints(v.padding, v.n),
+                  st__of_ints(v.stride, v.n));
 }
 
 st_tensor *st__apply_im2col(st_op_scope *c, const st_tensor *x,
@@ -328,13 +311,12 @@ st_tensor *st__apply_im2col(st_op_scope *c, const st_tensor *x,
 st_tensor *st__apply_col2im(st_op_scope *c, const st_tensor *columns,
                             const st_window *w) {
   const st_window v = with_height(w);
-  const st_value args[] = {
-    st__of_tensor(columns), st__of_ints(v.in, v.n),
-    st__of_ints(v.kernel, v.n), st__of_ints(v.dilation, v.n),
-    st__of_ints(v.padding, v.n), st__of_ints(v.stride, v.n)};
-  st_tensor *image = st__apply(c, ST_OP_col2im, 6, args);
+  st_tensor *image =
+    ST_APPLY(c, ST_OP_col2im, columns, st__of_ints(v.in, v.n),
+             st__of_ints(v.kernel, v.n), st__of_ints(v.dilation, v.n),
+             st__of_ints(v.padding, v.n), st__of_ints(v.stride, v.n));
   if (w->n > 1) return image;
-  return st__apply_with(c, ST_OP_squeeze_dim, image, st__of_int(-2));
+  return ST_APPLY(c, ST_OP_squeeze_dim, image, -2);
 }
 
 st_tensor *st__window_sums(st_op_scope *c, const st_tensor *x,

@@ -242,24 +242,21 @@ static st_status make_range(st_scalar start, st_scalar end, st_scalar step,
 }
 
 ST_BOXED(st__box_arange) {
-  const st_scalar end = st__next_scalar(&args);
+  ST_ARGS(SCALAR(end));
   return make_range(st__scalar_int(0), end, st__scalar_int(1), false,
                     st__next_options(&args), rets);
 }
 
 static st_status range_by_one(const st_value *args, bool inclusive,
                               st_value *ret) {
-  const st_scalar start = st__next_scalar(&args);
-  const st_scalar end = st__next_scalar(&args);
+  ST_ARGS(SCALAR(start), SCALAR(end));
   return make_range(start, end, st__scalar_int(1), inclusive,
                     st__next_options(&args), ret);
 }
 
 static st_status range_by_step(const st_value *args, bool inclusive,
                                st_value *ret) {
-  const st_scalar start = st__next_scalar(&args);
-  const st_scalar end = st__next_scalar(&args);
-  const st_scalar step = st__next_scalar(&args);
+  ST_ARGS(SCALAR(start), SCALAR(end), SCALAR(step));
   return make_range(start, end, step, inclusive, st__next_options(&args), ret);
 }
 
@@ -273,9 +270,7 @@ ST_BOXED(st__box_range_step) { return range_by_step(args, true, rets); }
 /* Only logspace has the argument base. */
 static st_status make_space(const st_value *args, st_curve curve,
                             st_value *ret) {
-  const st_scalar start = st__next_scalar(&args);
-  const st_scalar end = st__next_scalar(&args);
-  const int64_t steps = st__next_int(&args);
+  ST_ARGS(SCALAR(start), SCALAR(end), INT(steps));
   const double base = curve == CURVE_LOG ? st__next_float(&args) : 0;
   const bool parts = is_complex(start) || is_complex(end);
   const st_dtype usual = st__default_dtype();
@@ -379,11 +374,11 @@ static st_status make_eye(int64_t n, int64_t m, const st_value *options,
 }
 
 ST_BOXED(st__box_eye) {
-  const int64_t n = st__next_int(&args);
+  ST_ARGS(INT(n));
   return make_eye(n, n, st__next_options(&args), rets);
 }
 
 ST_BOXED(st__box_eye_m) {
-  const int64_t n = st__next_int(&args), m = st__next_int(&args);
+  ST_ARGS(INT(n), INT(m));
   return make_eye(n, m, st__next_options(&args), rets);
 }

@@ -23,27 +23,24 @@ static st_tensor *join(st_op_scope *c, const st_tensor *real,
   c->status = st__broadcast_shape(real->ndim, real->sizes, imag->ndim,
                                   imag->sizes, sizes, &n);
   const st_value shape = st__of_ints(sizes, n);
-  st_tensor *parts[] = {st__apply_with(c, ST_OP_expand, real, shape),
-                        st__apply_with(c, ST_OP_expand, imag, shape)};
-  const st_value pairs[] = {st__of_tensors(parts, 2), st__of_int(-1)};
+  st_tensor *parts[] = {ST_APPLY(c, ST_OP_expand, real, shape),
+                        ST_APPLY(c, ST_OP_expand, imag, shape)};
   return st__apply1(c, ST_OP_view_as_complex,
-                    st__apply(c, ST_OP_stack, 2, pairs));
+                    ST_APPLY(c, ST_OP_stack, st__of_tensors(parts, 2), -1));
 }
 
 ST_BOXED(st__box_complex) {
-  const st_tensor *real = st__next_tensor(&args);
-  const st_tensor *imag = st__next_tensor(&args);
+  ST_ARGS(TENSOR(real), TENSOR(imag));
   st_op_scope c = {.status = check_parts(real, "real", imag, "imag")};
   return st__scope_return(&c, join(&c, real, imag), rets);
 }
 
 ST_BOXED(st__box_polar) {
-  const st_tensor *abs = st__next_tensor(&args);
-  const st_tensor *angle = st__next_tensor(&args);
+  ST_ARGS(TENSOR(abs), TENSOR(angle));
   st_op_scope c = {.status = check_parts(abs, "abs", angle, "angle")};
   const st_tensor *cos = st__apply1(&c, ST_OP_cos, angle);
   const st_tensor *sin = st__apply1(&c, ST_OP_sin, angle);
-  const st_tensor *real = st__apply2(&c, ST_OP_mul_Tensor, abs, cos);
-  const st_tensor *imag = st__apply2(&c, ST_OP_mul_Tensor, abs, sin);
+  const st_tensor *real = st__mul(&c, abs, cos);
+  const st_tensor *imag = st__mul(&c, abs, sin);
   return st__scope_return(&c, join(&c, real, imag), rets);
 }

@@ -61,8 +61,7 @@ static st_status copy_as(const st_tensor *t, const target *to,
     return st__clone(t, to->dtype, to->format, out);
   }
   ST_TRY(st__new_empty_like(t, o, to->format, &made));
-  const st_value args[] = {st__of_tensor(made), st__of_tensor(t)};
-  const st_status status = st__invoke1(ST_OP_copy_, 2, args, out);
+  const st_status status = st__invoke1(ST_OP_copy_, ST_VALUES(made, t), out);
   st__tensor_release(&made);
   return status;
 }
@@ -201,8 +200,7 @@ ST_TYPED_COMPOSITE(st__box_to_other, to_other, (VALUE))
 ST_TYPED_COMPOSITE(st__box_type_as, type_as, (TENSOR, TENSOR))
 
 st_status st__to_cpu(const st_tensor *t, st_tensor **out) {
-  const st_value args[] = {st__of_tensor(t), st__of_int(ST_DEVICE_CPU)};
-  ST_TRY(st__invoke1(ST_OP_to_prim_Device, 2, args, out));
+  ST_TRY(st__invoke1(ST_OP_to_prim_Device, ST_VALUES(t, ST_DEVICE_CPU), out));
   if (st__is_cpu(*out) && st__same_sizes(*out, t) &&
       (*out)->dtype == t->dtype) {
     return ST_OK;
@@ -232,15 +230,14 @@ static st_status resize_(st_tensor *self, st_ints size,
 ST_TYPED_ARGS(st__box_resize_, resize_, (TENSOR, INTS, VALUE))
 
 ST_BOXED(st__box_resize_as_) {
-  const st_value self = *st__next(&args);
-  const st_tensor *like = st__next_tensor(&args);
+  ST_ARGS(VALUE(self), TENSOR(like));
   st_value format = *st__next(&args);
   if (st__to_int(&format, ST_FORMAT_CONTIGUOUS) == ST_FORMAT_PRESERVE) {
     format = st__of_int(st__suggest_format(like, false));
   }
-  const st_value resize[] = {self, st__of_ints(like->sizes, like->ndim),
-                             format};
-  return st__invoke(ST_OP_resize_, 3, resize, rets);
+  return st__invoke(
+    ST_OP_resize_,
+    ST_VALUES(self, st__of_ints(like->sizes, like->ndim), format), rets);
 }
 
 /* -- Reading and comparing ------------------------------------------------ */
@@ -252,13 +249,13 @@ static st_status check_single(const st_tensor *t) {
 }
 
 ST_BOXED(st__box_item) {
-  const st_value *self = st__next(&args);
+  ST_ARGS(BOXED(self));
   ST_TRY(check_single(self->u.tensor));
   return st__invoke(ST_OP__local_scalar_dense, 1, self, rets);
 }
 
 ST_BOXED(st__box_local_scalar_dense) {
-  const st_tensor *self = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self));
   ST_TRY(check_single(self));
   if (!st__has_elements(self) || !st__data(self)) {
     return st__fail(ST_BAD_STATE, "self is on the meta device and has no "
@@ -278,7 +275,7 @@ static bool is_nonzero(const st_scalar *s) {
 }
 
 ST_BOXED(st__box_is_nonzero) {
-  const st_value *self = st__next(&args);
+  ST_ARGS(BOXED(self));
   st_value item;
   if (self->u.tensor->numel != 1) {
     return st__fail(ST_BAD_SHAPE, "self must have exactly one element, its "
@@ -293,14 +290,13 @@ ST_BOXED(st__box_is_nonzero) {
 }
 
 ST_BOXED(st__box_is_same_size) {
-  const st_tensor *self = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self));
   *rets = st__of_bool(st__same_sizes(self, st__next_tensor(&args)));
   return ST_OK;
 }
 
 ST_BOXED(st__box_is_set_to) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *other = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self), TENSOR(other));
   bool same = self->storage == other->storage &&
               self->offset == other->offset && st__same_sizes(self, other);
   for (int d = 0; same && d < self->ndim; d++) {
@@ -311,8 +307,7 @@ ST_BOXED(st__box_is_set_to) {
 }
 
 ST_BOXED(st__box_equal) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *other = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self), TENSOR(other));
   if (st__is_wrapped(other)) {
     return st__fail(ST_BAD_TYPE, "other must be a Tensor, not a number");
   }
@@ -325,11 +320,10 @@ ST_BOXED(st__box_equal) {
     *rets = st__of_bool(false);
     return ST_OK;
   }
-  const st_value both[] = {st__of_tensor(self), st__of_tensor(other)};
   st_tensor *eq = NULL, *all = NULL;
   st_status status;
   st_value arg;
-  ST_TRY_FAIL(st__invoke1(ST_OP_eq_Tensor, 2, both, &eq));
+  ST_TRY_FAIL(st__invoke1(ST_OP_eq_Tensor, ST_VALUES(self, other), &eq));
   arg = st__of_tensor(eq);
   ST_TRY_FAIL(st__invoke1(ST_OP_all, 1, &arg, &all));
   arg = st__of_tensor(all);

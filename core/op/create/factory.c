@@ -58,9 +58,9 @@ st_status st__check_cpu_or_meta(const st_tensor *t) {
 /* -- Allocation ----------------------------------------------------------- */
 
 ST_BOXED(st__box_empty_memory_format) {
-  const st_ints size = st__next_ints(&args);
+  ST_ARGS(INTS(size));
   const st_value *options = st__next_options(&args);
-  const int64_t format = st__next_int_or(&args, ST_FORMAT_CONTIGUOUS);
+  ST_ARGS(INT_OR(format, ST_FORMAT_CONTIGUOUS));
   st_options o = default_options();
   st_tensor *t = NULL;
   ST_TRY(st__read_options(options, &o));
@@ -71,7 +71,7 @@ ST_BOXED(st__box_empty_memory_format) {
 }
 
 ST_BOXED(st__box_empty_strided) {
-  const st_ints size = st__next_ints(&args), stride = st__next_ints(&args);
+  ST_ARGS(INTS(size), INTS(stride));
   st_options o = default_options();
   st_tensor *t = NULL;
   ST_TRY(st__read_options(st__next_options(&args), &o));
@@ -115,13 +115,14 @@ static st_status strides_in_order(st_ints size, st_ints order,
 }
 
 ST_BOXED(st__box_empty_permuted) {
-  const st_ints size = st__next_ints(&args), order = st__next_ints(&args);
+  ST_ARGS(INTS(size), INTS(order));
   int64_t strides[ST_MAX_DIMS];
   ST_TRY(strides_in_order(size, order, strides));
-  const st_value strided[] = {
-    st__of_ints(size.p, (int)size.n), st__of_ints(strides, (int)size.n),
-    args[0], args[1], args[2], args[3]};
-  return st__invoke(ST_OP_empty_strided, 6, strided, rets);
+  return st__invoke(ST_OP_empty_strided,
+                    ST_VALUES(st__of_ints(size.p, (int)size.n),
+                              st__of_ints(strides, (int)size.n), args[0],
+                              args[1], args[2], args[3]),
+                    rets);
 }
 
 /* Checks the result of empty: the kernel of an extension may return a different
@@ -145,19 +146,20 @@ static st_status check_made(st_tensor **t, st_options o, int ndim,
 
 st_status st__new_empty(st_options o, int ndim, const int64_t *sizes,
                         st_format format, st_tensor **out) {
-  const st_value args[] = {
-    st__of_ints(sizes, ndim), st__of_int(o.dtype), st__none(),
-    st__of_int(o.device), st__none(), st__of_int(format)};
-  ST_TRY(st__invoke1(ST_OP_empty_memory_format, 6, args, out));
+  ST_TRY(st__invoke1(ST_OP_empty_memory_format,
+                     ST_VALUES(st__of_ints(sizes, ndim), o.dtype, st__none(),
+                               o.device, st__none(), format),
+                     out));
   return check_made(out, o, ndim, sizes, NULL, format);
 }
 
 static st_status new_strided(st_options o, int ndim, const int64_t *sizes,
                              const int64_t *strides, st_tensor **out) {
-  const st_value args[] = {
-    st__of_ints(sizes, ndim), st__of_ints(strides, ndim),
-    st__of_int(o.dtype), st__none(), st__of_int(o.device), st__none()};
-  ST_TRY(st__invoke1(ST_OP_empty_strided, 6, args, out));
+  ST_TRY(st__invoke1(ST_OP_empty_strided,
+                     ST_VALUES(st__of_ints(sizes, ndim),
+                               st__of_ints(strides, ndim), o.dtype,
+                               st__none(), o.device, st__none()),
+                     out));
   return check_made(out, o, ndim, sizes, strides, ST_FORMAT_CONTIGUOUS);
 }
 
@@ -175,9 +177,8 @@ st_status st__new_empty_like(const st_tensor *t, st_options o,
 
 st_status st__fill_new(st_tensor *t, st_scalar s) {
   if (t->device <= ST_DEVICE_META) return st__fill(t, s);
-  const st_value args[] = {st__of_tensor(t), st__of_scalar(&s)};
   st_value ret;
-  ST_TRY(st__invoke(ST_OP_fill__Scalar, 2, args, &ret));
+  ST_TRY(st__invoke(ST_OP_fill__Scalar, ST_VALUES(t, st__of_scalar(&s)), &ret));
   st__value_clear(&ret);
   return ST_OK;
 }
@@ -193,9 +194,8 @@ st_status st__copy_to_device(st_tensor **t, st_device device, st_tensor **out) {
   st_status status = st__new_empty(o, (*t)->ndim, (*t)->sizes,
                                    ST_FORMAT_CONTIGUOUS, &there);
   if (status == ST_OK && device != ST_DEVICE_META) {
-    const st_value args[] = {st__of_tensor(there), st__of_tensor(*t)};
     st_value ret;
-    status = st__invoke(ST_OP_copy_, 2, args, &ret);
+    status = st__invoke(ST_OP_copy_, ST_VALUES(there, *t), &ret);
     if (status == ST_OK) st__value_clear(&ret);
   }
   st__tensor_release(t);
@@ -249,10 +249,10 @@ static st_status filled_in_layout(st_ints size, const st_value *options,
                                   st_value *ret) {
   st_tensor *t = NULL;
   ST_TRY(read_options(options, &o));
-  const st_value args[] = {
-    st__of_ints(size.p, (int)size.n), st__of_int(o.dtype), options[1],
-    st__of_int(o.device), st__none(), st__none()};
-  ST_TRY(st__invoke1(ST_OP_empty_memory_format, 6, args, &t));
+  ST_TRY(st__invoke1(ST_OP_empty_memory_format,
+                     ST_VALUES(st__of_ints(size.p, (int)size.n), o.dtype,
+                               options[1], o.device, st__none(), st__none()),
+                     &t));
   const st_status status = is_in_layout(t, size, o, layout_of(options))
     ? fill_in_layout(t, s)
     : st__fail(ST_BAD_STATE, "the kernel of empty returned a tensor with the "
@@ -274,7 +274,7 @@ static st_status filled(st_ints size, const st_value *options, st_options o,
 
 static st_status filled_by_default(const st_value *args, const st_scalar *s,
                                    st_value *ret) {
-  const st_ints size = st__next_ints(&args);
+  ST_ARGS(INTS(size));
   return filled(size, st__next_options(&args), default_options(), s, ret);
 }
 
@@ -283,22 +283,20 @@ ST_BOXED_AS(st__box_ones, filled_by_default, args, &one)
 
 /* The dtype follows from fill_value unless it is given. */
 ST_BOXED(st__box_full) {
-  const st_ints size = st__next_ints(&args);
-  const st_scalar fill_value = st__next_scalar(&args);
+  ST_ARGS(INTS(size), SCALAR(fill_value));
   const st_options o = {st__scalar_dtype(fill_value), ST_DEVICE_CPU};
   return filled(size, st__next_options(&args), o, &fill_value, rets);
 }
 
 ST_BOXED(st__box_scalar_tensor) {
-  const st_scalar s = st__next_scalar(&args);
+  ST_ARGS(SCALAR(s));
   const st_ints size = {NULL, 0};
   return filled(size, st__next_options(&args), default_options(), &s, rets);
 }
 
 static st_status new_filled(const st_value *args, const st_scalar *s,
                             st_value *ret) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_ints size = st__next_ints(&args);
+  ST_ARGS(TENSOR(self), INTS(size));
   return filled(size, st__next_options(&args), options_of(self), s, ret);
 }
 
@@ -307,16 +305,13 @@ ST_BOXED_AS(st__box_new_zeros, new_filled, args, &zero)
 ST_BOXED_AS(st__box_new_ones, new_filled, args, &one)
 
 ST_BOXED(st__box_new_full) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_ints size = st__next_ints(&args);
-  const st_scalar fill_value = st__next_scalar(&args);
+  ST_ARGS(TENSOR(self), INTS(size), SCALAR(fill_value));
   return filled(size, st__next_options(&args), options_of(self), &fill_value,
                 rets);
 }
 
 ST_BOXED(st__box_new_empty_strided) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_ints size = st__next_ints(&args), stride = st__next_ints(&args);
+  ST_ARGS(TENSOR(self), INTS(size), INTS(stride));
   st_options o = options_of(self);
   st_tensor *t = NULL;
   ST_TRY(st__read_options(st__next_options(&args), &o));
@@ -346,7 +341,6 @@ ST_BOXED_AS(st__box_zeros_like, like, args->u.tensor, args + 1, &zero)
 ST_BOXED_AS(st__box_ones_like, like, args->u.tensor, args + 1, &one)
 
 ST_BOXED(st__box_full_like) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_scalar fill_value = st__next_scalar(&args);
+  ST_ARGS(TENSOR(self), SCALAR(fill_value));
   return like(self, args, &fill_value, rets);
 }

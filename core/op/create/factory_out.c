@@ -53,7 +53,7 @@ static st_status fill_with(st_ints size, st_value value, st_tensor *out,
 /* args: size, generator, out. Some overloads have no generator. */
 static st_status draw(st_op_id id, st_value low, st_value high,
                       const st_value *args, st_value *rets) {
-  const st_ints size = st__next_ints(&args);
+  ST_ARGS(INTS(size));
   const bool has_generator = args->tag != ST_TAG_TENSOR;
   const st_value generator = has_generator ? *st__next(&args) : st__none();
   st_tensor *out = st__next_tensor(&args), *target = NULL;
@@ -63,10 +63,9 @@ static st_status draw(st_op_id id, st_value low, st_value high,
 }
 
 ST_BOXED(st__box_empty_out) {
-  const st_value *size = st__next(&args), *memory_format = st__next(&args);
-  const st_value *out = st__next(&args);
-  const st_value resize[] = {*out, *size, *memory_format};
-  return st__invoke(ST_OP_resize_, 3, resize, rets);
+  ST_ARGS(BOXED(size), BOXED(memory_format), BOXED(out));
+  return st__invoke(ST_OP_resize_, ST_VALUES(*out, *size, *memory_format),
+                    rets);
 }
 
 ST_BOXED_AS(st__box_zeros_out, fill_with, ST_IN_INTS(args), st__of_int(0),

@@ -265,17 +265,14 @@ static st_status check_square(const st_tensor *self) {
 /* Fills n elements of self, step apart, from `start` behind its first one. */
 static void fill_spaced(st_op_scope *c, const st_tensor *self, int64_t n,
                         int64_t step, int64_t start, st_value value) {
-  const st_value line[] = {st__of_tensor(self), st__of_ints(&n, 1),
-                           st__of_ints(&step, 1),
-                           st__of_int(self->offset + start)};
-  const st_tensor *view = st__apply(c, ST_OP_as_strided, 4, line);
-  st__apply_with(c, ST_OP_fill__Scalar, view, value);
+  const st_tensor *view =
+    ST_APPLY(c, ST_OP_as_strided, self, st__of_ints(&n, 1),
+             st__of_ints(&step, 1), self->offset + start);
+  ST_APPLY(c, ST_OP_fill__Scalar, view, value);
 }
 
 ST_BOXED(st__box_fill_diagonal_) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_value value = *st__next(&args);
-  const bool wrap = st__next_bool(&args);
+  ST_ARGS(TENSOR(self), VALUE(value), BOOL(wrap));
   ST_TRY(check_square(self));
   int64_t step = 0, n = self->sizes[0];
   for (int d = 0; d < self->ndim; d++) {

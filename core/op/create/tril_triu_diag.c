@@ -101,7 +101,7 @@ static bool copies_by_rows(const triangle *t) {
 
 static st_status run_triangle(st_run *r, bool upper) {
   const st_value *args = r->args;
-  const st_tensor *self = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self));
   triangle t = {
     .self = self, .out = r->out[0], .upper = upper,
     .copy = st__copy_kernel(self->dtype, self->dtype),
@@ -171,10 +171,10 @@ static st_status write_triangle(triangle_span s, int64_t cols, int64_t offset,
 
 static st_status triangle_indices(const st_value *args, bool upper,
                                   st_value *ret) {
-  const int64_t rows = st__next_int(&args), cols = st__next_int(&args);
+  ST_ARGS(INT(rows), INT(cols));
   int64_t offset = st__next_int(&args);
   const st_value *options = st__next_options(&args);
-  const int64_t base = st__next_int(&args);
+  ST_ARGS(INT(base));
   st_options o = {ST_INT64, ST_DEVICE_CPU};
   st_tensor *t = NULL, *cast = NULL, *out = NULL;
   ST_TRY(st__read_options(options, &o));
@@ -266,8 +266,7 @@ static st_status diag_embed(const st_tensor *self, int64_t offset, int64_t dim1,
 ST_TYPED_ARGS(st__box_diag_embed, diag_embed, (TENSOR, INT, INT, INT))
 
 ST_BOXED(st__box_diag) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_value *diagonal = st__next(&args);
+  ST_ARGS(TENSOR(self), BOXED(diagonal));
   const st_value both[] = {st__of_tensor(self), *diagonal};
   st_tensor *view = NULL;
   if (self->ndim == 1) return st__invoke(ST_OP_diag_embed, 2, both, rets);
@@ -276,27 +275,26 @@ ST_BOXED(st__box_diag) {
                     "shape is %s", ST_SHAPE_TEXT(self));
   }
   ST_TRY(st__invoke1(ST_OP_diagonal, 2, both, &view));
-  const st_value clone[] = {st__of_tensor(view),
-                            st__of_int(ST_FORMAT_CONTIGUOUS)};
-  const st_status status = st__invoke(ST_OP_clone, 2, clone, rets);
+  const st_status status =
+    st__invoke(ST_OP_clone, ST_VALUES(view, ST_FORMAT_CONTIGUOUS), rets);
   st__tensor_release(&view);
   return status;
 }
 
 ST_BOXED(st__box_diagflat) {
-  const st_value self = *st__next(&args), offset = *st__next(&args);
+  ST_ARGS(VALUE(self), VALUE(offset));
   const int64_t flat = -1;
-  const st_value flatten[] = {self, st__of_ints(&flat, 1)};
   st_tensor *line = NULL;
-  ST_TRY(st__invoke1(ST_OP_reshape, 2, flatten, &line));
-  const st_value both[] = {st__of_tensor(line), offset};
-  const st_status status = st__invoke(ST_OP_diag_embed, 2, both, rets);
+  ST_TRY(st__invoke1(ST_OP_reshape, ST_VALUES(self, st__of_ints(&flat, 1)),
+                     &line));
+  const st_status status =
+    st__invoke(ST_OP_diag_embed, ST_VALUES(line, offset), rets);
   st__tensor_release(&line);
   return status;
 }
 
 ST_BOXED(st__box_trace) {
-  const st_value *self = st__next(&args);
+  ST_ARGS(BOXED(self));
   st_tensor *view = NULL;
   if (self->u.tensor->ndim != 2) {
     return st__fail(ST_BAD_SHAPE, "self must be a matrix, its shape is %s",

@@ -73,10 +73,10 @@ st_status st__linalg_cholesky_ex_impl(st_run *r) {
 /* -- linalg_cholesky ------------------------------------------------------ */
 
 ST_BOXED(st__box_linalg_cholesky) {
-  const st_value ex[] = {args[0], args[1], st__of_bool(true)};
   st_op_scope c = {.status = ST_OK};
   st_tensor *out[2];
-  st__apply_multi(&c, ST_OP_linalg_cholesky_ex, 3, ex, 2, out);
+  st__apply_multi(&c, ST_OP_linalg_cholesky_ex,
+                  ST_VALUES(args[0], args[1], st__of_bool(true)), 2, out);
   return st__scope_return(&c, out[0], rets);
 }
 
@@ -85,18 +85,15 @@ ST_BOXED(st__box_linalg_cholesky) {
 /* The X of F F' X = B, or of F' F X = B if F is upper. */
 static st_tensor *solve(st_op_scope *c, const st_tensor *F, const st_tensor *B,
                         bool upper) {
-  const st_tensor *adjoint = st__apply1(c, ST_OP_mH, F);
-  const st_value first[] = {st__of_tensor(upper ? adjoint : F),
-                            st__of_tensor(B), st__of_bool(false)};
-  const st_tensor *Y = st__apply(c, ST_OP_linalg_solve_triangular, 3, first);
-  const st_value second[] = {st__of_tensor(upper ? F : adjoint),
-                             st__of_tensor(Y), st__of_bool(true)};
-  return st__apply(c, ST_OP_linalg_solve_triangular, 3, second);
+  const st_tensor *adjoint = st__adjoint(c, F);
+  const st_tensor *Y = ST_APPLY(c, ST_OP_linalg_solve_triangular,
+                                upper ? adjoint : F, B, st__of_bool(false));
+  return ST_APPLY(c, ST_OP_linalg_solve_triangular, upper ? F : adjoint, Y,
+                  st__of_bool(true));
 }
 
 ST_BOXED(st__box_cholesky_solve) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *factor = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self), TENSOR(factor));
   st_op_scope c = {.status = st__check_square(factor, "input2")};
   return st__scope_return(&c, solve(&c, factor, self, st__next_bool(&args)),
                           rets);

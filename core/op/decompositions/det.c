@@ -126,20 +126,18 @@ st_status st__linalg_det_impl(st_run *r) {
 
 /* NaN for a negative determinant, unless A is complex. */
 ST_BOXED(st__box_logdet) {
-  const st_tensor *self = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self));
   st_op_scope c = {.status = st__check_square(self, "self")};
   const st_value matrix = st__of_tensor(self);
   st_tensor *out[2];
   st__apply_multi(&c, ST_OP_linalg_slogdet, 1, &matrix, 2, out);
   if (st__is_complex(self->dtype)) {
     const st_tensor *angle = st__apply1(&c, ST_OP_log, out[0]);
-    return st__scope_return(&c, st__apply2(&c, ST_OP_add_Tensor, angle,
-                                           out[1]), rets);
+    return st__scope_return(&c, st__plus(&c, angle, out[1]), rets);
   }
-  const st_value choice[] = {
-    st__of_tensor(st__apply_with(&c, ST_OP_eq_Scalar, out[0],
-                                 st__of_int(-1))),
-    st__of_float(NAN), st__of_tensor(out[1])};
-  return st__scope_return(&c, st__apply(&c, ST_OP_where_ScalarSelf, 3, choice),
+  return st__scope_return(&c,
+                          ST_APPLY(&c, ST_OP_where_ScalarSelf,
+                                   ST_APPLY(&c, ST_OP_eq_Scalar, out[0], -1),
+                                   st__of_float(NAN), out[1]),
                           rets);
 }

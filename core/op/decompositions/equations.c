@@ -30,9 +30,8 @@ st_status st__equation_sizes(const st_tensor *A, const char *name,
 /* A X = B: -grad_B X'. X A = B: -X' grad_B. */
 st_tensor *st__matrix_gradient(st_op_scope *c, const st_tensor *grad_B,
                                const st_tensor *X, bool left) {
-  const st_tensor *adjoint = st__apply1(c, ST_OP_mH, X);
-  const st_tensor *product = left
-    ? st__apply2(c, ST_OP_matmul, grad_B, adjoint)
-    : st__apply2(c, ST_OP_matmul, adjoint, grad_B);
+  const st_tensor *adjoint = st__adjoint(c, X);
+  const st_tensor *product =
+    left ? st__times(c, grad_B, adjoint) : st__times(c, adjoint, grad_B);
   return st__apply1(c, ST_OP_neg, product);
 }

@@ -214,17 +214,12 @@ typedef struct compact {
   const st_tensor *V, *E, *D, *S, *DS, *W, *Y;
 } compact;
 
-static st_tensor *scale(st_op_scope *c, const st_tensor *a,
-                        const st_tensor *b) {
-  return st__apply2(c, ST_OP_mul_Tensor, a, b);
-}
-
 static st_tensor *above_diagonal(st_op_scope *c, const st_tensor *t) {
-  return st__apply_with(c, ST_OP_triu, t, st__of_int(1));
+  return ST_APPLY(c, ST_OP_triu, t, 1);
 }
 
 static st_tensor *below_diagonal(st_op_scope *c, const st_tensor *t) {
-  return st__apply_with(c, ST_OP_tril, t, st__of_int(-1));
+  return ST_APPLY(c, ST_OP_tril, t, -1);
 }
 
 /* Ones on the diagonals of matrices with the sizes of t. */
@@ -236,9 +231,8 @@ static st_tensor *ones_on_diagonal(st_op_scope *c, const st_tensor *t) {
 /* X of (I + A) X = B, where A is strictly triangular. */
 static st_tensor *solve_unit(st_op_scope *c, const st_tensor *A,
                              const st_tensor *B, bool upper) {
-  return st__apply(c, ST_OP_linalg_solve_triangular, 5, (st_value[]){
-    st__of_tensor(A), st__of_tensor(B), st__of_bool(upper), st__of_bool(true),
-    st__of_bool(true)});
+  return ST_APPLY(c, ST_OP_linalg_solve_triangular, A, B, st__of_bool(upper),
+                  st__of_bool(true), st__of_bool(true));
 }
 
 /* As many columns as `like` has. */
@@ -248,29 +242,26 @@ static compact compact_of(st_op_scope *c, const st_tensor *self,
   const st_tensor *first = st__apply_narrow(c, self, -1, 0, k);
   compact q = {.E = ones_on_diagonal(c, like)};
   q.V = st__plus(c, below_diagonal(c, first), ones_on_diagonal(c, first));
-  q.D = st__apply_with(c, ST_OP_unsqueeze, tau, st__of_int(-1));
+  q.D = ST_APPLY(c, ST_OP_unsqueeze, tau, -1);
   const st_tensor *adjoint = st__adjoint(c, q.V);
   q.S = above_diagonal(c, st__times(c, adjoint, q.V));
-  q.DS = scale(c, q.D, q.S);
+  q.DS = st__mul(c, q.D, q.S);
   q.W = st__times(c, adjoint, q.E);
-  q.Y = solve_unit(c, q.DS, scale(c, q.D, q.W), true);
+  q.Y = solve_unit(c, q.DS, st__mul(c, q.D, q.W), true);
   return q;
 }
 
 /* The sums of rows of a conj(b). */
 static st_tensor *row_products(st_op_scope *c, const st_tensor *a,
                                const st_tensor *b) {
-  const int64_t last[] = {-1};
-  return st__apply_with(c, ST_OP_sum_dim_IntList,
-                        scale(c, a, st__apply1(c, ST_OP_conj, b)),
-                        st__of_ints(last, 1));
+  return ST_APPLY(c, ST_OP_sum_dim_IntList,
+                  st__mul(c, a, st__apply1(c, ST_OP_conj, b)), ST_INTS(-1));
 }
 
 /* Both gradients, of self and of tau, by the gradient G of the first columns of
  * the product; zeros if there are no reflections. */
 ST_BOXED(st__box_householder_backward) {
-  const st_tensor *G = st__next_tensor(&args), *self = st__next_tensor(&args);
-  const st_tensor *tau = st__next_tensor(&args);
+  ST_ARGS(TENSOR(G), TENSOR(self), TENSOR(tau));
   st_op_scope c = {.status = ST_OK};
   st_tensor *out[2];
   if (tau->numel == 0) {
@@ -287,15 +278,14 @@ ST_BOXED(st__box_householder_backward) {
   out[1] = st__plus(&c, row_products(&c, of_DW, q.W),
                     row_products(&c, of_DS, q.S));
   const st_tensor *conj = st__apply1(&c, ST_OP_conj, q.D);
-  const st_tensor *of_W = scale(&c, conj, of_DW);
-  const st_tensor *of_S = scale(&c, conj, of_DS);
+  const st_tensor *of_W = st__mul(&c, conj, of_DW);
+  const st_tensor *of_S = st__mul(&c, conj, of_DS);
   const st_tensor *twice = st__plus(&c, of_S, st__adjoint(&c, of_S));
   st_tensor *of_V = st__plus(&c, st__times(&c, q.V, twice),
                              st__times(&c, q.E, st__adjoint(&c, of_W)));
   of_V = st__minus(&c, of_V, st__times(&c, G, Y));
   const int64_t more = st__cols(self) - tau->sizes[tau->ndim - 1];
-  const int64_t pad[] = {0, more};
-  out[0] = st__apply_with(&c, ST_OP_constant_pad_nd, below_diagonal(&c, of_V),
-                          st__of_ints(pad, 2));
+  out[0] = ST_APPLY(&c, ST_OP_constant_pad_nd, below_diagonal(&c, of_V),
+                    ST_INTS(0, more));
   return st__scope_end(&c, 2, out, rets);
 }

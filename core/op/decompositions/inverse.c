@@ -71,9 +71,9 @@ st_status st__linalg_inv_ex_impl(st_run *r) {
 /* -- linalg_inv ----------------------------------------------------------- */
 
 ST_BOXED(st__box_linalg_inv) {
-  const st_value ex[] = {args[0], st__of_bool(true)};
   st_op_scope c = {.status = ST_OK};
   st_tensor *out[2];
-  st__apply_multi(&c, ST_OP_linalg_inv_ex, 2, ex, 2, out);
+  st__apply_multi(&c, ST_OP_linalg_inv_ex,
+                  ST_VALUES(args[0], st__of_bool(true)), 2, out);
   return st__scope_return(&c, out[0], rets);
 }

@@ -370,18 +370,15 @@ fail:
  * and Y = P' G that of A is R (P Y)' + P' X (G - A' Y)' - Y X', that of B is Y.
  * The squared length of a column of R has the gradients -2 R X' and 2 R. */
 ST_BOXED(st__box_linalg_lstsq_backward) {
-  const st_tensor *G = st__next_tensor(&args);
-  const st_tensor *of_squares = st__next_tensor(&args);
-  const st_tensor *A = st__next_tensor(&args), *B = st__next_tensor(&args);
-  const st_tensor *X = st__next_tensor(&args);
+  ST_ARGS(TENSOR(G), TENSOR(of_squares), TENSOR(A), TENSOR(B), TENSOR(X));
   const bool vectors = is_vectors(A, B);
   st_op_scope c = {.status = ST_OK};
   const st_value last = st__of_int(-1), matrix = st__of_tensor(A);
   st_tensor *out[2];
   if (vectors) {
-    G = st__apply_with(&c, ST_OP_unsqueeze, G, last);
-    B = st__apply_with(&c, ST_OP_unsqueeze, B, last);
-    X = st__apply_with(&c, ST_OP_unsqueeze, X, last);
+    G = ST_APPLY(&c, ST_OP_unsqueeze, G, last);
+    B = ST_APPLY(&c, ST_OP_unsqueeze, B, last);
+    X = ST_APPLY(&c, ST_OP_unsqueeze, X, last);
   }
   const st_tensor *P = st__apply(&c, ST_OP_linalg_pinv_atol_rtol_float, 1,
                                  &matrix);
@@ -397,13 +394,12 @@ ST_BOXED(st__box_linalg_lstsq_backward) {
                            st__adjoint(&c, rest))),
     st__times(&c, out[1], st__adjoint(&c, X)));
   if (of_squares->numel > 0) {
-    const st_tensor *twice = st__scaled(&c, st__apply2(
-      &c, ST_OP_mul_Tensor, R, st__apply_with(&c, ST_OP_unsqueeze, of_squares,
-                                              st__of_int(-2))), 2);
+    const st_tensor *twice = st__scaled(
+      &c, st__mul(&c, R, ST_APPLY(&c, ST_OP_unsqueeze, of_squares, -2)), 2);
     out[0] = st__minus(&c, out[0], st__times(&c, twice, st__adjoint(&c, X)));
     out[1] = st__plus(&c, out[1], twice);
   }
-  if (vectors) out[1] = st__apply_with(&c, ST_OP_squeeze_dim, out[1], last);
+  if (vectors) out[1] = ST_APPLY(&c, ST_OP_squeeze_dim, out[1], last);
   return st__scope_end(&c, 2, out, rets);
 }
 
@@ -434,17 +430,16 @@ ST_BOXED(st__box_linalg_lstsq) {
   st_op_scope c = {.status = st__check_matrices(A, "self")};
   st_tensor *out[4];
   if (!st__scope_ok(&c)) return c.status;
-  const st_value given[] = {
-    args[0], args[1],
-    st__is_none(&args[2]) ? st__of_float(default_rcond(A)) : args[2],
-    st__is_none(&args[3]) ? usual : args[3]};
-  st__apply_multi(&c, ST_OP__linalg_lstsq, 4, given, 4, out);
+  st__apply_multi(
+    &c, ST_OP__linalg_lstsq,
+    ST_VALUES(args[0], args[1],
+              st__is_none(&args[2]) ? st__of_float(default_rcond(A)) : args[2],
+              st__is_none(&args[3]) ? usual : args[3]),
+    4, out);
   out[3] = st__apply1(&c, ST_OP_detach, out[3]);
   if (st__scope_ok(&c) && out[1]->numel > 0 &&
       is_deficient(&c, out[2], st__cols(A))) {
-    const int64_t none[] = {0};
-    out[1] = st__apply_with(&c, ST_OP_new_zeros, out[1],
-                            st__of_ints(none, 1));
+    out[1] = ST_APPLY(&c, ST_OP_new_zeros, out[1], ST_INTS(0));
   }
   return st__scope_end(&c, 4, out, rets);
 }

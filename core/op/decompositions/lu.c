@@ -297,6 +297,6 @@ st_status st__linalg_lu_solve_impl(st_run *r) {
 
 /* The same, with B as self. */
 ST_BOXED(st__box_lu_solve) {
-  const st_value solve[] = {args[1], args[2], args[0]};
-  return st__invoke(ST_OP_linalg_lu_solve, 3, solve, rets);
+  return st__invoke(ST_OP_linalg_lu_solve, ST_VALUES(args[1], args[2], args[0]),
+                    rets);
 }

@@ -126,8 +126,7 @@ ST_BOXED(st__box_linalg_lu) {
   st_op_scope c = {.status = ST_OK};
   st_tensor *f[3], *out[3];
   st__apply_multi(&c, ST_OP_linalg_lu_factor_ex, 2, args, 3, f);
-  const st_value packed[] = {st__of_tensor(f[0]), st__of_tensor(f[1])};
-  st__apply_multi(&c, ST_OP_lu_unpack, 2, packed, 3, out);
+  st__apply_multi(&c, ST_OP_lu_unpack, ST_VALUES(f[0], f[1]), 3, out);
   return st__scope_end(&c, 3, out, rets);
 }
 
@@ -136,27 +135,20 @@ ST_BOXED(st__box_linalg_lu) {
 /* Both gradients of linalg_lu_solve: of LU and of B. With A = P L U and its
  * gradient G, that of L is P' G U', and that of U is L' P' G. */
 ST_BOXED(st__box_linalg_lu_solve_backward) {
-  const st_value *grad = st__next(&args), *LU = st__next(&args);
-  const st_value *pivots = st__next(&args);
-  const st_tensor *X = st__next_tensor(&args);
-  const bool left = st__next_bool(&args), adjoint = st__next_bool(&args);
+  ST_ARGS(BOXED(grad), BOXED(LU), BOXED(pivots), TENSOR(X), BOOL(left),
+          BOOL(adjoint));
   st_op_scope c = {.status = ST_OK};
   st_tensor *out[2], *f[3];
-  const st_value solve[] = {*LU, *pivots, *grad, st__of_bool(left),
-                            st__of_bool(!adjoint)};
-  out[1] = st__apply(&c, ST_OP_linalg_lu_solve, 5, solve);
+  out[1] = ST_APPLY(&c, ST_OP_linalg_lu_solve, *LU, *pivots, *grad,
+                    st__of_bool(left), st__of_bool(!adjoint));
   const st_tensor *G = st__matrix_gradient(&c, out[1], X, left);
-  if (adjoint) G = st__apply1(&c, ST_OP_mH, G);
-  const st_value packed[] = {*LU, *pivots};
-  st__apply_multi(&c, ST_OP_lu_unpack, 2, packed, 3, f);
-  G = st__apply2(&c, ST_OP_matmul, st__apply1(&c, ST_OP_mT, f[0]), G);
-  const st_tensor *of_L = st__apply_with(
-    &c, ST_OP_tril, st__apply2(&c, ST_OP_matmul, G,
-                               st__apply1(&c, ST_OP_mH, f[2])),
-    st__of_int(-1));
-  const st_tensor *of_U = st__apply1(
-    &c, ST_OP_triu, st__apply2(&c, ST_OP_matmul,
-                               st__apply1(&c, ST_OP_mH, f[1]), G));
-  out[0] = st__apply2(&c, ST_OP_add_Tensor, of_L, of_U);
+  if (adjoint) G = st__adjoint(&c, G);
+  st__apply_multi(&c, ST_OP_lu_unpack, ST_VALUES(*LU, *pivots), 3, f);
+  G = st__times(&c, st__apply1(&c, ST_OP_mT, f[0]), G);
+  const st_tensor *of_L =
+    ST_APPLY(&c, ST_OP_tril, st__times(&c, G, st__adjoint(&c, f[2])), -1);
+  const st_tensor *of_U =
+    st__apply1(&c, ST_OP_triu, st__times(&c, st__adjoint(&c, f[1]), G));
+  out[0] = st__plus(&c, of_L, of_U);
   return st__scope_end(&c, 2, out, rets);
 }

@@ -307,21 +307,19 @@ static st_tensor *join(st_op_scope *c, const st_tensor *a, const st_tensor *b,
                        int dim) {
   st_tensor *parts[] = {(st_tensor *)(uintptr_t)a, (st_tensor *)(uintptr_t)b};
   if (!st__scope_ok(c)) return NULL;
-  return st__apply(c, ST_OP_cat, 2, (st_value[]){st__of_tensors(parts, 2),
-                                                 st__of_int(dim)});
+  return ST_APPLY(c, ST_OP_cat, st__of_tensors(parts, 2), dim);
 }
 
 /* The corner of the exponential of [A' grad; 0 A'], where A' is the adjoint.
  *
  * Source: N. J. Higham, "Functions of Matrices", SIAM 2008, equation (3.16). */
 ST_BOXED(st__box_matrix_exp_backward) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *grad = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self), TENSOR(grad));
   st_op_scope c = {.status = st__check_square_sizes(self, "self")};
   if (st__scope_ok(&c)) c.status = st__check_square_sizes(grad, "grad");
   if (!st__scope_ok(&c)) return c.status;
   const int64_t n = st__cols(self);
-  const st_tensor *adjoint = st__apply1(&c, ST_OP_mH, self);
+  const st_tensor *adjoint = st__adjoint(&c, self);
   const st_tensor *above = join(&c, adjoint, grad, -1);
   const st_tensor *below = join(&c, st__apply1(&c, ST_OP_zeros_like, grad),
                                 adjoint, -1);

@@ -70,17 +70,17 @@ static st_tensor *extreme(st_op_scope *c, const st_tensor *t, bool is_least,
   for (int i = 0; i < n; i++) {
     size *= t->sizes[dims[i] < 0 ? dims[i] + t->ndim : dims[i]];
   }
-  const st_value args[] = {st__of_tensor(t), st__of_ints(dims, n),
-                           st__of_bool(keepdim)};
-  return st__apply(c, is_least ? ST_OP_amin : size > 0
-                      ? ST_OP_amax : ST_OP_sum_dim_IntList, 3, args);
+  return ST_APPLY(c,
+                  is_least   ? ST_OP_amin
+                  : size > 0 ? ST_OP_amax
+                             : ST_OP_sum_dim_IntList,
+                  t, st__of_ints(dims, n), st__of_bool(keepdim));
 }
 
 static st_tensor *sum_over(st_op_scope *c, const st_tensor *t, int64_t dim,
                            bool keepdim) {
-  const st_value args[] = {st__of_tensor(t), st__of_ints(&dim, 1),
-                           st__of_bool(keepdim)};
-  return st__apply(c, ST_OP_sum_dim_IntList, 3, args);
+  return ST_APPLY(c, ST_OP_sum_dim_IntList, t, st__of_ints(&dim, 1),
+                  st__of_bool(keepdim));
 }
 
 /* Sums of absolute values along one dimension, of which the extreme one. */
@@ -93,9 +93,8 @@ static st_tensor *sum_norm(st_op_scope *c, const st_tensor *t, const norm *n) {
 
 static st_tensor *move_dims(st_op_scope *c, const st_tensor *t,
                             const int64_t *from, const int64_t *to) {
-  const st_value move[] = {st__of_tensor(t), st__of_ints(from, 2),
-                           st__of_ints(to, 2)};
-  return st__apply(c, ST_OP_movedim_intlist, 3, move);
+  return ST_APPLY(c, ST_OP_movedim_intlist, t, st__of_ints(from, 2),
+                  st__of_ints(to, 2));
 }
 
 static st_tensor *value_norm(st_op_scope *c, const st_tensor *t,
@@ -107,7 +106,7 @@ static st_tensor *value_norm(st_op_scope *c, const st_tensor *t,
                                   : extreme(c, s, n->is_least, &last, 1, false);
   if (!n->keepdim) return out;
   for (int i = 0; i < 2; i++) { /* with stride 1 */
-    out = st__apply_with(c, ST_OP_unsqueeze, out, st__of_int(-1));
+    out = ST_APPLY(c, ST_OP_unsqueeze, out, -1);
   }
   return move_dims(c, out, ends, given);
 }
@@ -117,9 +116,8 @@ static st_tensor *matrix_norm(st_op_scope *c, const st_tensor *t,
   const int64_t dims[] = {n->rows, n->cols};
   if (n->kind == NUC || n->kind == TWO) return value_norm(c, t, n);
   if (n->kind != FRO) return sum_norm(c, t, n);
-  const st_value args[] = {st__of_tensor(t), st__of_int(2),
-                           st__of_ints(dims, 2), st__of_bool(n->keepdim)};
-  return st__apply(c, ST_OP_linalg_vector_norm, 4, args);
+  return ST_APPLY(c, ST_OP_linalg_vector_norm, t, 2, st__of_ints(dims, 2),
+                  st__of_bool(n->keepdim));
 }
 
 /* The arguments behind self and ord. */
@@ -162,9 +160,7 @@ static st_status check_rank(const st_tensor *t, const st_value *ord,
 
 ST_BOXED(st__box_linalg_norm) {
   static const int64_t both[] = {0, 1};
-  const st_tensor *self = st__next_tensor(&args);
-  const st_value *ord = st__next(&args), *dim = st__next(&args);
-  const st_value *keepdim = st__next(&args), *dtype = st__next(&args);
+  ST_ARGS(TENSOR(self), BOXED(ord), BOXED(dim), BOXED(keepdim), BOXED(dtype));
   ST_TRY(check_rank(self, ord, dim));
   const bool is_matrix = st__is_none(dim) ? self->ndim == 2 : dim->len == 2;
   if (ord->tag == ST_TAG_STRING || (is_matrix && !st__is_none(ord))) {
@@ -172,10 +168,10 @@ ST_BOXED(st__box_linalg_norm) {
                                           : (st_ints){dim->u.ints, dim->len};
     return run_norm(self, ord, dims, st__to_bool(keepdim, false), dtype, rets);
   }
-  const st_value vector[] = {
-    st__of_tensor(self), st__is_none(ord) ? st__of_int(2) : *ord, *dim,
-    *keepdim, *dtype};
-  return st__invoke(ST_OP_linalg_vector_norm, 5, vector, rets);
+  return st__invoke(ST_OP_linalg_vector_norm,
+                    ST_VALUES(self, st__is_none(ord) ? st__of_int(2) : *ord,
+                              *dim, *keepdim, *dtype),
+                    rets);
 }
 
 /* -- Condition numbers ---------------------------------------------------- */
@@ -186,16 +182,13 @@ static st_tensor *value_cond(st_op_scope *c, const st_tensor *t,
   const int64_t last = -1;
   const st_tensor *s = st__apply1(c, ST_OP_linalg_svdvals, t);
   const st_tensor *most = extreme(c, s, is_least, &last, 1, false);
-  return st__apply2(c, ST_OP_div_Tensor, most,
-                    extreme(c, s, !is_least, &last, 1, false));
+  return st__div(c, most, extreme(c, s, !is_least, &last, 1, false));
 }
 
 /* t, or `value` in the matrices, or elements, where mask is true. */
 static st_tensor *masked(st_op_scope *c, const st_tensor *t,
                          const st_tensor *mask, double value) {
-  const st_value args[] = {st__of_tensor(t), st__of_tensor(mask),
-                           st__of_float(value)};
-  return st__apply(c, ST_OP_masked_fill_Scalar, 3, args);
+  return ST_APPLY(c, ST_OP_masked_fill_Scalar, t, mask, value);
 }
 
 /* The norm times that of the inverse; inf for a singular matrix. */
@@ -204,28 +197,23 @@ static st_tensor *norm_cond(st_op_scope *c, const st_tensor *t,
   st_tensor *inverse[2] = {NULL};
   const st_value arg = st__of_tensor(t), last = st__of_int(-1);
   st__apply_multi(c, ST_OP_linalg_inv_ex, 1, &arg, 2, inverse);
-  const st_tensor *singular = st__apply_with(c, ST_OP_ne_Scalar, inverse[1],
-                                             st__of_int(0));
-  const st_tensor *wide = st__apply_with(
-    c, ST_OP_unsqueeze, st__apply_with(c, ST_OP_unsqueeze, singular, last),
-    last);
+  const st_tensor *singular = ST_APPLY(c, ST_OP_ne_Scalar, inverse[1], 0);
+  const st_tensor *wide = ST_APPLY(
+    c, ST_OP_unsqueeze, ST_APPLY(c, ST_OP_unsqueeze, singular, last), last);
   const st_tensor *other = matrix_norm(c, masked(c, inverse[0], wide, 0), n);
-  const st_tensor *product = st__apply2(c, ST_OP_mul_Tensor,
-                                        matrix_norm(c, t, n), other);
+  const st_tensor *product = st__mul(c, matrix_norm(c, t, n), other);
   return masked(c, product, singular, INFINITY);
 }
 
 /* Condition numbers of matrices without elements: 0. */
 static st_tensor *no_cond(st_op_scope *c, const st_tensor *t) {
-  const st_value args[] = {st__of_tensor(t), st__of_ints(t->sizes, t->ndim - 2),
-                           st__of_int(st__real_dtype(t->dtype))};
-  return st__apply(c, ST_OP_new_zeros, 3, args);
+  return ST_APPLY(c, ST_OP_new_zeros, t, st__of_ints(t->sizes, t->ndim - 2),
+                  st__real_dtype(t->dtype));
 }
 
 /* p is a number, a name or none. */
 ST_BOXED(st__box_linalg_cond) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_value *p = st__next(&args);
+  ST_ARGS(TENSOR(self), BOXED(p));
   static const int64_t last[] = {-2, -1};
   norm n = {.kind = TWO};
   st_op_scope c = {.n = 0};
@@ -262,10 +250,10 @@ static tolerance read_tolerance(const st_tensor *t, const st_value *atol,
 static st_tensor *counted(st_op_scope *c, const st_tensor *s, tolerance tol) {
   const int64_t last = -1;
   const st_tensor *most = extreme(c, s, false, &last, 1, true);
-  const st_tensor *least = st__apply_with(
-    c, ST_OP_clamp_min, st__apply_with(c, ST_OP_mul_Scalar, most,
-                                       st__of_float(tol.rtol)),
-    st__of_float(tol.atol));
+  const st_tensor *least =
+    ST_APPLY(c, ST_OP_clamp_min,
+             ST_APPLY(c, ST_OP_mul_Scalar, most, st__of_float(tol.rtol)),
+             st__of_float(tol.atol));
   return st__apply2(c, ST_OP_gt_Tensor, s, least);
 }
 
@@ -281,10 +269,11 @@ static st_status rank(const st_tensor *t, tolerance tol, bool hermitian,
   const bool is_empty = t->sizes[t->ndim - 1] == 0 ||
                         t->sizes[t->ndim - 2] == 0;
   if (is_empty) {
-    const st_value none[] = {st__of_tensor(t),
-                             st__of_ints(t->sizes, t->ndim - 2),
-                             st__of_int(ST_INT64)};
-    return st__scope_return(&c, st__apply(&c, ST_OP_new_zeros, 3, none), rets);
+    return st__scope_return(&c,
+                            ST_APPLY(&c, ST_OP_new_zeros, t,
+                                     st__of_ints(t->sizes, t->ndim - 2),
+                                     ST_INT64),
+                            rets);
   }
   const st_tensor *s = hermitian
     ? st__apply1(&c, ST_OP_abs, st__apply1(&c, ST_OP_linalg_eigvalsh, t))
@@ -294,15 +283,13 @@ static st_status rank(const st_tensor *t, tolerance tol, bool hermitian,
 }
 
 ST_BOXED(st__box_linalg_matrix_rank) {
-  const st_tensor *self = st__next_tensor(&args);
-  const double tol = st__next_float(&args);
+  ST_ARGS(TENSOR(self), FLOAT(tol));
   ST_TRY(check_matrices(self));
   return rank(self, (tolerance){tol, 0}, st__next_bool(&args), rets);
 }
 
 ST_BOXED(st__box_linalg_matrix_rank_float) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_value *atol = st__next(&args), *rtol = st__next(&args);
+  ST_ARGS(TENSOR(self), BOXED(atol), BOXED(rtol));
   ST_TRY(check_matrices(self));
   return rank(self, read_tolerance(self, atol, rtol), st__next_bool(&args),
               rets);
@@ -311,12 +298,10 @@ ST_BOXED(st__box_linalg_matrix_rank_float) {
 /* 1 / s where it counts, else 0, as a row. */
 static st_tensor *inverted(st_op_scope *c, const st_tensor *s,
                            const st_tensor *counts) {
-  const st_value choice[] = {
-    st__of_tensor(counts), st__of_tensor(st__apply1(c, ST_OP_reciprocal, s)),
-    st__of_int(0)};
-  return st__apply_with(c, ST_OP_unsqueeze,
-                        st__apply(c, ST_OP_where_ScalarOther, 3, choice),
-                        st__of_int(-2));
+  return ST_APPLY(c, ST_OP_unsqueeze,
+                  ST_APPLY(c, ST_OP_where_ScalarOther, counts,
+                           st__apply1(c, ST_OP_reciprocal, s), 0),
+                  -2);
 }
 
 /* The sizes of the transposed matrices of t. */
@@ -329,19 +314,18 @@ static void turned_sizes(const st_tensor *t, int64_t *sizes) {
 
 /* The implementation of linalg_pinv: V diag(1 / S) U'. */
 ST_BOXED(st__box_linalg_pinv_implementation) {
-  const st_tensor *self = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self));
   tolerance tol;
-  tol.atol = st__next_float(&args);
-  tol.rtol = st__next_float(&args);
-  const bool hermitian = st__next_bool(&args);
+  ST_ARGS_TO(tol, FLOAT(atol), FLOAT(rtol));
+  ST_ARGS(BOOL(hermitian));
   st_op_scope c = {.n = 0};
   st_tensor *f[3] = {NULL};
   if (self->numel == 0 && self->ndim >= 2) { /* else svd raises */
     int64_t sizes[ST_MAX_DIMS];
     turned_sizes(self, sizes);
-    return st__scope_return(&c, st__apply_with(&c, ST_OP_new_zeros, self,
-                                               st__of_ints(sizes, self->ndim)),
-                            rets);
+    return st__scope_return(
+      &c, ST_APPLY(&c, ST_OP_new_zeros, self, st__of_ints(sizes, self->ndim)),
+      rets);
   }
   const st_value arg[] = {st__of_tensor(self), st__of_bool(false)};
   const st_tensor *s, *left, *right;
@@ -353,34 +337,31 @@ ST_BOXED(st__box_linalg_pinv_implementation) {
     st__apply_multi(&c, ST_OP_linalg_svd, 2, arg, 3, f);
     s = f[1];
     right = f[0];
-    left = st__apply1(&c, ST_OP_mH, f[2]);
+    left = st__adjoint(&c, f[2]);
   }
   const st_tensor *counts = counted(&c, hermitian ? st__apply1(&c, ST_OP_abs, s)
                                                   : s, tol);
-  const st_tensor *scaled = st__apply2(&c, ST_OP_mul_Tensor, left,
-                                       inverted(&c, s, counts));
-  return st__scope_return(&c, st__apply2(&c, ST_OP_matmul, scaled,
-                                         st__apply1(&c, ST_OP_mH, right)),
+  const st_tensor *scaled = st__mul(&c, left, inverted(&c, s, counts));
+  return st__scope_return(&c, st__times(&c, scaled, st__adjoint(&c, right)),
                           rets);
 }
 
 static st_status pinv(const st_tensor *self, tolerance tol, bool hermitian,
                       st_value *rets) {
-  const st_value all[] = {st__of_tensor(self), st__of_float(tol.atol),
-                          st__of_float(tol.rtol), st__of_bool(hermitian)};
-  return st__invoke(ST_OP__linalg_pinv, 4, all, rets);
+  return st__invoke(ST_OP__linalg_pinv,
+                    ST_VALUES(self, st__of_float(tol.atol),
+                              st__of_float(tol.rtol), st__of_bool(hermitian)),
+                    rets);
 }
 
 ST_BOXED(st__box_linalg_pinv) {
-  const st_tensor *self = st__next_tensor(&args);
-  const double rcond = st__next_float(&args);
+  ST_ARGS(TENSOR(self), FLOAT(rcond));
   ST_TRY(check_matrices(self));
   return pinv(self, (tolerance){0, rcond}, st__next_bool(&args), rets);
 }
 
 ST_BOXED(st__box_linalg_pinv_float) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_value *atol = st__next(&args), *rtol = st__next(&args);
+  ST_ARGS(TENSOR(self), BOXED(atol), BOXED(rtol));
   ST_TRY(check_matrices(self));
   return pinv(self, read_tolerance(self, atol, rtol), st__next_bool(&args),
               rets);
@@ -401,19 +382,17 @@ static void tensor_tolerances(st_op_scope *c, const st_tensor *self,
                               const st_tensor *out[2]) {
   const tolerance usual = read_tolerance(self, &(st_value){.tag = ST_TAG_NONE},
                                          &(st_value){.tag = ST_TAG_NONE});
-  const st_value zero[] = {st__of_ints(NULL, 0), st__of_int(0),
-                           st__of_int(ST_FLOAT64), st__none(),
-                           st__of_int(self->device)};
-  const st_tensor *none = st__apply(c, ST_OP_full, 5, zero);
+  const st_tensor *none = ST_APPLY(c, ST_OP_full, st__of_ints(NULL, 0), 0,
+                                   ST_FLOAT64, st__none(), self->device);
   out[0] = atol ? st__apply_to(c, atol, ST_FLOAT64) : none;
   if (rtol) {
     out[1] = st__apply_to(c, rtol, ST_FLOAT64);
     return;
   }
-  const st_value choice[] = {
-    st__of_tensor(st__apply_with(c, ST_OP_gt_Scalar, out[0], st__of_int(0))),
-    st__of_float(0), st__of_float(usual.rtol)};
-  out[1] = st__apply_to(c, st__apply(c, ST_OP_where_Scalar, 3, choice),
+  out[1] = st__apply_to(c,
+                        ST_APPLY(c, ST_OP_where_Scalar,
+                                 ST_APPLY(c, ST_OP_gt_Scalar, out[0], 0),
+                                 st__of_float(0), st__of_float(usual.rtol)),
                         ST_FLOAT64);
 }
 
@@ -432,10 +411,9 @@ static st_status tensor_rank(const st_tensor *self, const st_tensor *atol,
     ? st__apply1(&c, ST_OP_abs, st__apply1(&c, ST_OP_linalg_eigvalsh, self))
     : st__apply1(&c, ST_OP_linalg_svdvals, self);
   for (int i = 0; i < 2; i++) {
-    tol[i] = st__apply_with(&c, ST_OP_unsqueeze, tol[i], st__of_int(-1));
+    tol[i] = ST_APPLY(&c, ST_OP_unsqueeze, tol[i], -1);
   }
-  least = st__apply2(&c, ST_OP_mul_Tensor, tol[1],
-                     extreme(&c, s, false, &last, 1, true));
+  least = st__mul(&c, tol[1], extreme(&c, s, false, &last, 1, true));
   least = st__apply2(&c, ST_OP_maximum, least, tol[0]);
   return st__scope_return(
     &c, sum_over(&c, st__apply2(&c, ST_OP_gt_Tensor, s, least), -1, false),
@@ -447,9 +425,7 @@ ST_TYPED_ARGS(st__box_linalg_matrix_rank_tensor, tensor_rank,
               (TENSOR, OPT_TENSOR, OPT_TENSOR, BOOL))
 
 ST_BOXED(st__box_linalg_matrix_rank_tol_tensor) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *tol = st__next_tensor(&args);
-  const bool hermitian = st__next_bool(&args);
+  ST_ARGS(TENSOR(self), TENSOR(tol), BOOL(hermitian));
   st_op_scope c = {.n = 0};
   const st_tensor *none = st__apply1(&c, ST_OP_zeros_like, tol);
   st_value found;
@@ -463,7 +439,7 @@ ST_BOXED(st__box_linalg_matrix_rank_tol_tensor) {
 /* The numbers of t, broadcast to the batch. */
 static const st_tensor *per_matrix(st_op_scope *c, st_ints batch,
                                    const st_tensor *t) {
-  t = st__apply_with(c, ST_OP_expand, t, st__of_ints(batch.p, (int)batch.n));
+  t = ST_APPLY(c, ST_OP_expand, t, st__of_ints(batch.p, (int)batch.n));
   t = st__scope_here(c, st__apply_flatten(c, t));
   if (st__scope_ok(c) && t->numel > 0 && !st__data(t)) {
     c->status = st__fail(ST_BAD_VALUE, "a tolerance is on device '%s', but "
@@ -507,22 +483,20 @@ static st_status tensor_pinv(const st_tensor *self, const st_tensor *atol,
   for (int i = 0; i < 2; i++) tol[i] = per_matrix(&c, batch, tol[i]);
   const int64_t m = self->sizes[self->ndim - 2];
   const int64_t n = self->sizes[self->ndim - 1];
-  const int64_t flat[] = {-1, m, n};
   const int ndim = (int)batch.n + 2;
   sizes[ndim - 2] = m;
   sizes[ndim - 1] = n;
-  const st_tensor *all = st__apply_with(&c, ST_OP_expand, self,
-                                        st__of_ints(sizes, ndim));
-  all = st__apply_with(&c, ST_OP_reshape, all, st__of_ints(flat, 3));
+  const st_tensor *all =
+    ST_APPLY(&c, ST_OP_expand, self, st__of_ints(sizes, ndim));
+  all = ST_APPLY(&c, ST_OP_reshape, all, ST_INTS(-1, m, n));
   if (st__scope_ok(&c)) {
     c.status = st__value_new_tensors((int)all->sizes[0], &list);
   }
   for (uint32_t i = 0; st__scope_ok(&c) && i < list.len; i++) {
     st_op_scope round = {.n = 0};
-    const st_value one[] = {st__of_tensor(all), st__of_int(0), st__of_int(i)};
     const tolerance own = {((double *)(void *)st__data(tol[0]))[i],
                            ((double *)(void *)st__data(tol[1]))[i]};
-    const st_tensor *matrix = st__apply(&round, ST_OP_select_int, 3, one);
+    const st_tensor *matrix = ST_APPLY(&round, ST_OP_select_int, all, 0, i);
     st_value found;
     if (st__scope_ok(&round)) {
       round.status = pinv(matrix, own, hermitian, &found);
@@ -532,9 +506,9 @@ static st_status tensor_pinv(const st_tensor *self, const st_tensor *atol,
   }
   sizes[ndim - 2] = n;
   sizes[ndim - 1] = m;
-  st_tensor *out = st__apply_with(&c, ST_OP_reshape,
-                                  st__apply(&c, ST_OP_stack, 1, &list),
-                                  st__of_ints(sizes, ndim));
+  st_tensor *out =
+    ST_APPLY(&c, ST_OP_reshape, st__apply(&c, ST_OP_stack, 1, &list),
+             st__of_ints(sizes, ndim));
   if (!st__is_none(&list)) st__value_clear(&list);
   return st__scope_return(&c, out, rets);
 }

@@ -11,31 +11,24 @@
 #include "op/lapack/lapack.h"
 #include "op/row/composite.h"
 
-static st_tensor *times(st_op_scope *c, const st_tensor *a,
-                        const st_tensor *b) {
-  return st__apply2(c, ST_OP_matmul, a, b);
-}
-
 /* V diag(s) V' */
 static st_tensor *by_spectrum(st_op_scope *c, const st_tensor *V,
                               const st_tensor *s) {
-  const st_tensor *rows = st__apply_with(c, ST_OP_unsqueeze, s,
-                                         st__of_int(-2));
-  return times(c, st__apply2(c, ST_OP_mul_Tensor, V, rows),
-               st__apply1(c, ST_OP_mH, V));
+  const st_tensor *rows = ST_APPLY(c, ST_OP_unsqueeze, s, -2);
+  return st__times(c, st__mul(c, V, rows), st__adjoint(c, V));
 }
 
 /* -- linalg_matrix_sqrth -------------------------------------------------- */
 
 /* Of negative eigenvalues the root is 0, as in ATen. */
 ST_BOXED(st__box_linalg_matrix_sqrth_implementation) {
-  const st_tensor *self = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self));
   st_op_scope c = {.status = st__check_square(self, "self")};
   const st_value matrices = st__of_tensor(self);
   st_tensor *f[2];
   st__apply_multi(&c, ST_OP_linalg_eigh, 1, &matrices, 2, f);
-  const st_tensor *roots = st__apply1(
-    &c, ST_OP_sqrt, st__apply_with(&c, ST_OP_clamp_min, f[0], st__of_int(0)));
+  const st_tensor *roots =
+    st__apply1(&c, ST_OP_sqrt, ST_APPLY(&c, ST_OP_clamp_min, f[0], 0));
   return st__scope_return(&c, by_spectrum(&c, f[1], roots), rets);
 }
 
@@ -50,19 +43,18 @@ ST_BOXED(st__box_linalg_matrix_sqrth) {
 /* In the basis of H's eigenvectors an element is divided by the sum of the
  * eigenvalues of its row and its column. */
 ST_BOXED(st__box_linalg_lyapunov) {
-  const st_tensor *H = st__next_tensor(&args), *C = st__next_tensor(&args);
+  ST_ARGS(TENSOR(H), TENSOR(C));
   st_op_scope c = {.status = st__check_square(H, "H")};
   const st_value matrices = st__of_tensor(H);
   st_tensor *f[2];
   st__apply_multi(&c, ST_OP_linalg_eigh, 1, &matrices, 2, f);
-  const st_tensor *adjoint = st__apply1(&c, ST_OP_mH, f[1]);
-  const st_tensor *inner = times(&c, adjoint, times(&c, C, f[1]));
-  const st_tensor *sums = st__apply2(
-    &c, ST_OP_add_Tensor,
-    st__apply_with(&c, ST_OP_unsqueeze, f[0], st__of_int(-1)),
-    st__apply_with(&c, ST_OP_unsqueeze, f[0], st__of_int(-2)));
-  inner = st__apply2(&c, ST_OP_div_Tensor, inner, sums);
-  return st__scope_return(&c, times(&c, f[1], times(&c, inner, adjoint)), rets);
+  const st_tensor *adjoint = st__adjoint(&c, f[1]);
+  const st_tensor *inner = st__times(&c, adjoint, st__times(&c, C, f[1]));
+  const st_tensor *sums = st__plus(&c, ST_APPLY(&c, ST_OP_unsqueeze, f[0], -1),
+                                   ST_APPLY(&c, ST_OP_unsqueeze, f[0], -2));
+  inner = st__div(&c, inner, sums);
+  return st__scope_return(
+    &c, st__times(&c, f[1], st__times(&c, inner, adjoint)), rets);
 }
 
 /* -- linalg_polar --------------------------------------------------------- */
@@ -76,13 +68,12 @@ static st_status check_tall(const st_tensor *A) {
 
 /* By A = W S V': U is W V', H is V S V'. */
 ST_BOXED(st__box_linalg_polar_implementation) {
-  const st_tensor *A = st__next_tensor(&args);
+  ST_ARGS(TENSOR(A));
   st_op_scope c = {.status = check_tall(A)};
-  const st_value reduced[] = {st__of_tensor(A), st__of_bool(false)};
   st_tensor *f[3], *out[2];
-  st__apply_multi(&c, ST_OP_linalg_svd, 2, reduced, 3, f);
-  out[0] = times(&c, f[0], f[2]);
-  out[1] = by_spectrum(&c, st__apply1(&c, ST_OP_mH, f[2]), f[1]);
+  st__apply_multi(&c, ST_OP_linalg_svd, ST_VALUES(A, st__of_bool(false)), 3, f);
+  out[0] = st__times(&c, f[0], f[2]);
+  out[1] = by_spectrum(&c, st__adjoint(&c, f[2]), f[1]);
   return st__scope_end(&c, 2, out, rets);
 }
 

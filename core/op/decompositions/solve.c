@@ -149,10 +149,8 @@ static st_tensor *solve_adjoint(st_op_scope *c, const st_tensor *G,
                                 const st_lu_equation *e) {
   const bool transposed = e->f->is_transposed;
   if (transposed) G = st__apply1(c, ST_OP_conj, G);
-  const st_value solve[] = {st__of_tensor(e->f->LU),
-                            st__of_tensor(e->f->pivots), st__of_tensor(G),
-                            st__of_bool(e->left), st__of_bool(!transposed)};
-  st_tensor *X = st__apply(c, ST_OP_linalg_lu_solve, 5, solve);
+  st_tensor *X = ST_APPLY(c, ST_OP_linalg_lu_solve, e->f->LU, e->f->pivots, G,
+                          st__of_bool(e->left), st__of_bool(!transposed));
   return transposed ? st__apply1(c, ST_OP_conj, X) : X;
 }
 
@@ -169,25 +167,21 @@ static st_tensor *solve_again(st_op_scope *c, const st_tensor *G,
 /* The gradients of A and B. solve_again has a derivative. The factors of a lazy
  * A are those of a copy, which may be contiguous where A is not. */
 ST_BOXED(st__box_linalg_solve_backward) {
-  const st_tensor *G = st__next_tensor(&args), *A = st__next_tensor(&args);
-  const st_tensor *X = st__next_tensor(&args);
+  ST_ARGS(TENSOR(G), TENSOR(A), TENSOR(X));
   st_lu f = {.is_transposed = st__is_contiguous(A)};
-  f.LU = st__next_tensor(&args);
-  f.pivots = st__next_tensor(&args);
+  ST_ARGS_TO(f, TENSOR(LU), TENSOR(pivots));
   const st_lu_equation e = {&f, st__next_bool(&args), false};
   const bool vectors = X->ndim < A->ndim;
   const bool again = st__tls().grad || st__is_lazy(A) || !has_factors(f.LU, A);
   st_op_scope c = {.status = ST_OK};
   st_tensor *out[2];
   if (vectors) {
-    G = st__apply_with(&c, ST_OP_unsqueeze, G, st__of_int(-1));
-    X = st__apply_with(&c, ST_OP_unsqueeze, X, st__of_int(-1));
+    G = ST_APPLY(&c, ST_OP_unsqueeze, G, -1);
+    X = ST_APPLY(&c, ST_OP_unsqueeze, X, -1);
   }
   out[1] = again ? solve_again(&c, G, A, e.left) : solve_adjoint(&c, G, &e);
   out[0] = st__matrix_gradient(&c, out[1], X, e.left);
-  if (vectors) {
-    out[1] = st__apply_with(&c, ST_OP_squeeze_dim, out[1], st__of_int(-1));
-  }
+  if (vectors) out[1] = ST_APPLY(&c, ST_OP_squeeze_dim, out[1], -1);
   return st__scope_end(&c, 2, out, rets);
 }
 
@@ -252,9 +246,10 @@ ST_SHORTCUT(st__shortcut_solve) {
 }
 
 ST_BOXED(st__box_linalg_solve) {
-  const st_value ex[] = {args[0], args[1], args[2], st__of_bool(true)};
   st_op_scope c = {.status = ST_OK};
   st_tensor *out[4];
-  st__apply_multi(&c, ST_OP__linalg_solve_ex, 4, ex, 4, out);
+  st__apply_multi(&c, ST_OP__linalg_solve_ex,
+                  ST_VALUES(args[0], args[1], args[2], st__of_bool(true)), 4,
+                  out);
   return st__scope_return(&c, out[0], rets);
 }

@@ -90,20 +90,18 @@ fail:
 
 /* Both gradients: of self, in its triangle, and of B. */
 ST_BOXED(st__box_solve_triangular_backward) {
-  const st_tensor *grad = st__next_tensor(&args);
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *X = st__next_tensor(&args);
-  const bool upper = st__next_bool(&args), left = st__next_bool(&args);
-  const bool is_unit = st__next_bool(&args);
+  ST_ARGS(TENSOR(grad), TENSOR(self), TENSOR(X), BOOL(upper), BOOL(left),
+          BOOL(is_unit));
   st_op_scope c = {.status = ST_OK};
   st_tensor *out[2];
-  const st_value solve_adjoint[] = {
-    st__of_tensor(st__apply1(&c, ST_OP_mH, self)), st__of_tensor(grad),
-    st__of_bool(!upper), st__of_bool(left), st__of_bool(is_unit)};
-  out[1] = st__apply(&c, ST_OP_linalg_solve_triangular, 5, solve_adjoint);
+  out[1] =
+    ST_APPLY(&c, ST_OP_linalg_solve_triangular, st__adjoint(&c, self), grad,
+             st__of_bool(!upper), st__of_bool(left), st__of_bool(is_unit));
   out[0] = st__matrix_gradient(&c, out[1], X, left);
-  out[0] = st__apply_with(&c, upper ? ST_OP_triu : ST_OP_tril, out[0],
-                          st__of_int(!is_unit ? 0 : upper ? 1 : -1));
+  out[0] = ST_APPLY(&c, upper ? ST_OP_triu : ST_OP_tril, out[0],
+                    !is_unit ? 0
+                    : upper  ? 1
+                             : -1);
   return st__scope_end(&c, 2, out, rets);
 }
 
@@ -115,24 +113,21 @@ static st_tensor *clone_wide(st_op_scope *c, const st_tensor *A,
   int64_t sizes[ST_MAX_DIMS];
   if (!st__scope_ok(c)) return NULL;
   st__batch_sizes(A, X, sizes);
-  const st_tensor *wide = st__apply_with(c, ST_OP_expand, A,
-                                         st__of_ints(sizes, X->ndim));
+  const st_tensor *wide =
+    ST_APPLY(c, ST_OP_expand, A, st__of_ints(sizes, X->ndim));
   const st_tensor *transposed = st__apply1(c, ST_OP_mT, wide);
-  return st__apply1(c, ST_OP_mT, st__apply_with(
-    c, ST_OP_clone, transposed, st__of_int(ST_FORMAT_CONTIGUOUS)));
+  return st__apply1(c, ST_OP_mT,
+                    ST_APPLY(c, ST_OP_clone, transposed, ST_FORMAT_CONTIGUOUS));
 }
 
 ST_BOXED(st__box_triangular_solve) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *A = st__next_tensor(&args);
-  const bool upper = st__next_bool(&args), transpose = st__next_bool(&args);
+  ST_ARGS(TENSOR(self), TENSOR(A), BOOL(upper), BOOL(transpose));
   st_op_scope c = {.status = st__check_square(A, "A")};
   st_tensor *out[2];
-  const st_value solve[] = {
-    st__of_tensor(transpose ? st__apply1(&c, ST_OP_mT, A) : A),
-    st__of_tensor(self), st__of_bool(upper != transpose), st__of_bool(true),
-    *st__next(&args)};
-  out[0] = st__apply(&c, ST_OP_linalg_solve_triangular, 5, solve);
+  out[0] = ST_APPLY(&c, ST_OP_linalg_solve_triangular,
+                    transpose ? st__apply1(&c, ST_OP_mT, A) : A, self,
+                    st__of_bool(upper != transpose), st__of_bool(true),
+                    *st__next(&args));
   out[1] = clone_wide(&c, A, out[0]);
   return st__scope_end(&c, 2, out, rets);
 }

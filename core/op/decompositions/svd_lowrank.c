@@ -14,8 +14,7 @@
 
 static void decompose(st_op_scope *c, const st_tensor *A, bool full,
                       st_tensor **f) {
-  const st_value args[] = {st__of_tensor(A), st__of_bool(full)};
-  st__apply_multi(c, ST_OP_linalg_svd, 2, args, 3, f);
+  st__apply_multi(c, ST_OP_linalg_svd, ST_VALUES(A, st__of_bool(full)), 3, f);
 }
 
 /* Square matrices of zeros in place of vectors that are not wanted. */
@@ -23,12 +22,11 @@ static st_tensor *no_vectors(st_op_scope *c, const st_tensor *A, int64_t n) {
   int64_t sizes[ST_MAX_DIMS];
   for (int d = 0; d < A->ndim - 2; d++) sizes[d] = A->sizes[d];
   sizes[A->ndim - 2] = sizes[A->ndim - 1] = n;
-  return st__apply_with(c, ST_OP_new_zeros, A, st__of_ints(sizes, A->ndim));
+  return ST_APPLY(c, ST_OP_new_zeros, A, st__of_ints(sizes, A->ndim));
 }
 
 ST_BOXED(st__box_svd) {
-  const st_tensor *self = st__next_tensor(&args);
-  const bool some = st__next_bool(&args), vectors = st__next_bool(&args);
+  ST_ARGS(TENSOR(self), BOOL(some), BOOL(vectors));
   st_op_scope c = {.status = st__check_matrices(self, "self")};
   st_tensor *out[3];
   if (!st__scope_ok(&c)) return c.status;
@@ -67,12 +65,11 @@ static st_tensor *orthonormal(st_op_scope *c, const st_tensor *X) {
 /* q columns whose span is near that of s.A - s.M; owned by `held`. */
 static st_tensor *basis_of(st_op_scope *c, st_op_scope *held, shifted s,
                            int64_t q, int64_t rounds) {
-  const int64_t sizes[] = {st__cols(s.A), q};
-  const st_value start[] = {st__of_ints(sizes, 2), st__of_int(s.A->dtype),
-                            st__none(), st__of_int(s.A->device)};
   const shifted transposed = adjoint(c, s);
-  st_tensor *Q = orthonormal(held, product(held, s, st__apply(
-    held, ST_OP_randn, 4, start)));
+  st_tensor *Q = orthonormal(
+    held, product(held, s,
+                  ST_APPLY(held, ST_OP_randn, ST_INTS(st__cols(s.A), q),
+                           s.A->dtype, st__none(), s.A->device)));
   for (int64_t i = 0; i < rounds && st__scope_goes_on(held); i++) {
     st_op_scope round = {.status = c->status};
     Q = orthonormal(&round, product(&round, transposed, Q));
@@ -90,9 +87,7 @@ static shifted prepare(st_op_scope *c, const st_tensor *A, const st_tensor *M,
   if (st__is_integral(A->dtype)) A = st__apply_to(c, A, ST_FLOAT32);
   if (st__scope_ok(c)) c->status = st__check_matrices(A, "A");
   if (!st__scope_ok(c)) return (shifted){A, NULL};
-  if (M) {
-    M = st__apply_with(c, ST_OP_expand, M, st__of_ints(A->sizes, A->ndim));
-  }
+  if (M) M = ST_APPLY(c, ST_OP_expand, M, st__of_ints(A->sizes, A->ndim));
   *is_adjoint = st__rows(A) < st__cols(A);
   return *is_adjoint ? adjoint(c, (shifted){A, M}) : (shifted){A, M};
 }
@@ -135,7 +130,7 @@ static int64_t or_default(const st_value *v, int64_t usual) {
 }
 
 ST_BOXED(st__box_svd_lowrank) {
-  const st_tensor *A = st__next_tensor(&args);
+  ST_ARGS(TENSOR(A));
   const int64_t q = or_default(st__next(&args), 6);
   const int64_t rounds = or_default(st__next(&args), 2);
   ST_TRY(check_counts(q, INT32_MAX, rounds));
@@ -157,8 +152,9 @@ static st_status pca_lowrank(const st_tensor *A, const st_value *q, bool center,
   st_op_scope c = {.status = check_counts(count, k, rounds)};
   if (st__scope_ok(&c) && center) {
     if (st__is_integral(A->dtype)) A = st__apply_to(&c, A, ST_FLOAT32);
-    A = st__minus(&c, A, st__apply(&c, ST_OP_mean_dim, 3, (st_value[]){
-      st__of_tensor(A), st__of_ints(rows, 1), st__of_bool(true)}));
+    A = st__minus(
+      &c, A,
+      ST_APPLY(&c, ST_OP_mean_dim, A, st__of_ints(rows, 1), st__of_bool(true)));
   }
   if (st__scope_ok(&c)) c.status = lowrank(A, NULL, count, rounds, rets);
   return st__scope_end(&c, 0, NULL, rets);

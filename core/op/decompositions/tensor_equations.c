@@ -30,12 +30,11 @@ static st_status check_products(const st_tensor *t, int64_t first) {
 static st_tensor *as_matrix(st_op_scope *c, const st_tensor *t, int first) {
   if (!st__scope_ok(c)) return NULL;
   const int64_t n = product(t->sizes, first), sizes[] = {n, n};
-  return st__apply_with(c, ST_OP_reshape, t, st__of_ints(sizes, 2));
+  return ST_APPLY(c, ST_OP_reshape, t, st__of_ints(sizes, 2));
 }
 
 ST_BOXED(st__box_linalg_tensorinv) {
-  const st_tensor *self = st__next_tensor(&args);
-  const int64_t ind = st__next_int(&args);
+  ST_ARGS(TENSOR(self), INT(ind));
   st_op_scope c = {.status = ST_OK};
   int64_t sizes[ST_MAX_DIMS];
   int n = 0;
@@ -48,8 +47,8 @@ ST_BOXED(st__box_linalg_tensorinv) {
   for (int d = 0; d < (int)ind; d++) sizes[n++] = self->sizes[d];
   const st_tensor *inverse = st__apply1(&c, ST_OP_linalg_inv,
                                         as_matrix(&c, self, (int)ind));
-  return st__scope_return(&c, st__apply_with(&c, ST_OP_reshape, inverse,
-                                             st__of_ints(sizes, n)), rets);
+  return st__scope_return(
+    &c, ST_APPLY(&c, ST_OP_reshape, inverse, st__of_ints(sizes, n)), rets);
 }
 
 /* self with the dimensions `dims` after the others. */
@@ -65,15 +64,12 @@ static const st_tensor *moved_to_end(st_op_scope *c, const st_tensor *self,
   for (uint32_t i = 0; i < dims.n; i++) {
     end[i] = self->ndim - (int64_t)dims.n + i;
   }
-  const st_value move[] = {st__of_tensor(self), st__of_ints(dims.p, dims.n),
-                           st__of_ints(end, dims.n)};
-  return st__apply(c, ST_OP_movedim_intlist, 3, move);
+  return ST_APPLY(c, ST_OP_movedim_intlist, self, st__of_ints(dims.p, dims.n),
+                  st__of_ints(end, dims.n));
 }
 
 ST_BOXED(st__box_linalg_tensorsolve) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *other = st__next_tensor(&args);
-  const st_value *dims = st__next(&args);
+  ST_ARGS(TENSOR(self), TENSOR(other), BOXED(dims));
   st_op_scope c = {.status = ST_OK};
   if (!st__is_none(dims)) {
     self = moved_to_end(&c, self, st__next_ints(&dims));
@@ -89,7 +85,9 @@ ST_BOXED(st__box_linalg_tensorsolve) {
   const st_tensor *X = st__apply2(&c, ST_OP_linalg_solve,
                                   as_matrix(&c, self, other->ndim),
                                   st__apply_flatten(&c, other));
-  return st__scope_return(&c, st__apply_with(
-    &c, ST_OP_reshape, X, st__of_ints(self->sizes + other->ndim,
-                                      self->ndim - other->ndim)), rets);
+  return st__scope_return(
+    &c,
+    ST_APPLY(&c, ST_OP_reshape, X,
+             st__of_ints(self->sizes + other->ndim, self->ndim - other->ndim)),
+    rets);
 }

@@ -6,26 +6,24 @@
 #include "op/row/composite.h"
 
 ST_BOXED(st__box_relu6) {
-  const st_value self = *st__next(&args);
-  const st_value all[] = {self, st__of_int(0), st__of_int(6)};
-  return st__invoke(ST_OP_hardtanh, 3, all, rets);
+  ST_ARGS(VALUE(self));
+  return st__invoke(ST_OP_hardtanh, ST_VALUES(self, 0, 6), rets);
 }
 
 /* The two constants of Klambauer et al., Self-Normalizing Neural Networks. */
 ST_BOXED(st__box_selu) {
-  const st_value self = *st__next(&args);
-  const st_value all[] = {self, st__of_float(1.6732632423543772),
-                          st__of_float(1.0507009873554805)};
-  return st__invoke(ST_OP_elu, 3, all, rets);
+  ST_ARGS(VALUE(self));
+  return st__invoke(
+    ST_OP_elu, ST_VALUES(self, 1.6732632423543772, 1.0507009873554805), rets);
 }
 
 ST_BOXED(st__box_celu) {
-  const st_value self = *st__next(&args), alpha = *st__next(&args);
+  ST_ARGS(VALUE(self), VALUE(alpha));
   const double slope = st__scalar_to_double(st__scalar_of(&alpha));
   if (slope == 0) return st__fail(ST_BAD_VALUE, "alpha must not be 0");
-  const st_value all[] = {self, alpha, st__of_float(1),
-                          st__of_float(1 / slope)};
-  return st__invoke(ST_OP_elu, 4, all, rets);
+  return st__invoke(
+    ST_OP_elu, ST_VALUES(self, alpha, st__of_float(1), st__of_float(1 / slope)),
+    rets);
 }
 
 static st_status check_prelu(const st_tensor *self, const st_tensor *weight) {
@@ -48,8 +46,7 @@ static st_status check_prelu(const st_tensor *self, const st_tensor *weight) {
 
 /* One weight per channel broadcasts along the second dimension. */
 ST_BOXED(st__box_prelu) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *weight = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self), TENSOR(weight));
   st_op_scope c = {.status = check_prelu(self, weight)};
   int64_t sizes[ST_MAX_DIMS];
   for (int d = 0; d < self->ndim; d++) sizes[d] = 1;
@@ -62,21 +59,19 @@ ST_BOXED(st__box_prelu) {
 }
 
 ST_BOXED(st__box_softsign) {
-  const st_tensor *self = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self));
   st_op_scope c = {.n = 0};
   if (self->dtype == ST_FLOAT32 || self->dtype == ST_FLOAT64) {
     return st__scope_return(&c, st__apply1(&c, ST_OP__softsign, self), rets);
   }
   const st_tensor *size = st__apply1(&c, ST_OP_abs, self);
-  size = st__apply_with(&c, ST_OP_add_Scalar, size, st__of_int(1));
-  return st__scope_return(&c, st__apply2(&c, ST_OP_div_Tensor, self, size),
-                          rets);
+  size = ST_APPLY(&c, ST_OP_add_Scalar, size, 1);
+  return st__scope_return(&c, st__div(&c, self, size), rets);
 }
 
 ST_BOXED(st__box_tanhshrink) {
-  const st_tensor *self = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self));
   st_op_scope c = {.n = 0};
   const st_tensor *tanh = st__apply1(&c, ST_OP_tanh, self);
-  return st__scope_return(&c, st__apply2(&c, ST_OP_sub_Tensor, self, tanh),
-                          rets);
+  return st__scope_return(&c, st__minus(&c, self, tanh), rets);
 }

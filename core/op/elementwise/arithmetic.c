@@ -287,14 +287,14 @@ static st_status into_self(st_op_id id, st_value self, st_value other,
 }
 
 ST_BOXED(st__box_pow_) {
-  const st_value self = *st__next(&args), exponent = *st__next(&args);
+  ST_ARGS(VALUE(self), VALUE(exponent));
   return into_self(exponent.tag == ST_TAG_TENSOR ? ST_OP_pow_Tensor_Tensor
                                                  : ST_OP_pow_Tensor_Scalar,
                    self, exponent, rets);
 }
 
 ST_BOXED(st__box_floor_divide_) {
-  const st_value self = *st__next(&args), other = *st__next(&args);
+  ST_ARGS(VALUE(self), VALUE(other));
   return into_self(ST_OP_floor_divide, self, other, rets);
 }
 

@@ -25,7 +25,7 @@ static st_value factor(st_op_scope *c, const st_value *v, st_dtype d,
 }
 
 ST_BOXED(st__box_float_power) {
-  const st_value *self = st__next(&args), *exponent = st__next(&args);
+  ST_ARGS(BOXED(self), BOXED(exponent));
   const st_op_id id = self->tag != ST_TAG_TENSOR ? ST_OP_pow_Scalar
                     : exponent->tag != ST_TAG_TENSOR ? ST_OP_pow_Tensor_Scalar
                                                      : ST_OP_pow_Tensor_Tensor;
@@ -33,13 +33,14 @@ ST_BOXED(st__box_float_power) {
   const st_dtype d = complex ? ST_COMPLEX128 : ST_FLOAT64;
   st_op_scope c = {.n = 0};
   st_scalar s[2];
-  const st_value both[] = {factor(&c, self, d, &s[0]),
-                           factor(&c, exponent, d, &s[1])};
-  return st__scope_return(&c, st__apply(&c, id, 2, both), rets);
+  return st__scope_return(&c,
+                          ST_APPLY(&c, id, factor(&c, self, d, &s[0]),
+                                   factor(&c, exponent, d, &s[1])),
+                          rets);
 }
 
 static st_op_id float_power_of(const st_value *args) {
-  const st_value *self = st__next(&args), *exponent = st__next(&args);
+  ST_ARGS(BOXED(self), BOXED(exponent));
   return self->tag != ST_TAG_TENSOR ? ST_OP_float_power_Scalar
        : exponent->tag != ST_TAG_TENSOR ? ST_OP_float_power_Tensor_Scalar
                                         : ST_OP_float_power_Tensor_Tensor;
@@ -53,8 +54,7 @@ ST_BOXED_AS(st__box_float_power_, st__compose_self, float_power_of(args), 2,
 /* -- ldexp ---------------------------------------------------------------- */
 
 static bool has_exact_kernel(const st_value *args) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *other = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self), TENSOR(other));
   return st__is_integral(other->dtype) && st__is_floating(self->dtype);
 }
 
@@ -74,13 +74,12 @@ static st_status scaled(st_variant variant, const st_value *args,
   if (has_exact_kernel(args)) {
     return st__call(st__op_variant(ST_OP__ldexp, variant), args, rets);
   }
-  const st_value self = *st__next(&args), other = *st__next(&args);
+  ST_ARGS(VALUE(self), VALUE(other));
   const st_value out = variant == ST_OUT ? *st__next(&args) : st__none();
   const st_value both[] = {self, other};
   st_op_scope c = {.n = 0};
-  const st_value power[] = {st__of_float(2),
-                            st__of_tensor(exponent_of(&c, both))};
-  const st_tensor *scale = st__apply(&c, ST_OP_pow_Scalar, 2, power);
+  const st_tensor *scale =
+    ST_APPLY(&c, ST_OP_pow_Scalar, st__of_float(2), exponent_of(&c, both));
   if (st__scope_ok(&c)) {
     const st_value all[] = {self, st__of_tensor(scale), out};
     c.status = st__call(st__op_variant(ST_OP_mul_Tensor, variant), all, rets);

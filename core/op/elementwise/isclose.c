@@ -23,21 +23,18 @@ static st_status check_close(const st_tensor *self, const st_tensor *other,
 static st_tensor *within(st_op_scope *c, const st_tensor *self,
                          const st_tensor *other, st_value rtol,
                          st_value atol) {
-  const st_tensor *error = st__apply1(
-    c, ST_OP_abs, st__apply2(c, ST_OP_sub_Tensor, self, other));
-  const st_tensor *scaled = st__apply1(
-    c, ST_OP_abs, st__apply_with(c, ST_OP_mul_Scalar, other, rtol));
-  const st_tensor *allowed = st__apply_with(c, ST_OP_add_Scalar, scaled, atol);
+  const st_tensor *error = st__apply1(c, ST_OP_abs, st__minus(c, self, other));
+  const st_tensor *scaled =
+    st__apply1(c, ST_OP_abs, ST_APPLY(c, ST_OP_mul_Scalar, other, rtol));
+  const st_tensor *allowed = ST_APPLY(c, ST_OP_add_Scalar, scaled, atol);
   return st__apply2(c, ST_OP_logical_and,
                     st__apply1(c, ST_OP_isfinite, error),
                     st__apply2(c, ST_OP_le_Tensor, error, allowed));
 }
 
 ST_BOXED(st__box_isclose) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *other = st__next_tensor(&args);
-  const st_value rtol = *st__next(&args), atol = *st__next(&args);
-  const bool equal_nan = st__next_bool(&args);
+  ST_ARGS(TENSOR(self), TENSOR(other), VALUE(rtol), VALUE(atol),
+          BOOL(equal_nan));
   const double relative = st__to_float(&rtol, 0);
   const double absolute = st__to_float(&atol, 0);
   const st_dtype d = self->dtype;

@@ -119,5 +119,5 @@ st_tensor *st__apply_fresh(st_op_scope *c, const st_tensor *t) {
   if (st__same_dims(t->ndim, t->strides, strides)) {
     return (st_tensor *)(uintptr_t)t;
   }
-  return st__apply_with(c, ST_OP_clone, t, st__of_int(ST_FORMAT_CONTIGUOUS));
+  return ST_APPLY(c, ST_OP_clone, t, ST_FORMAT_CONTIGUOUS);
 }

@@ -11,7 +11,7 @@
 
 st_status st__polygamma_meta(st_run *r) {
   const st_value *args = r->args;
-  const int64_t n = st__next_int(&args);
+  ST_ARGS(INT(n));
   st_inputs in;
   if (n < 0) {
     return st__fail(ST_BAD_VALUE, "n must not be negative, it is %" PRId64, n);
@@ -23,8 +23,7 @@ st_status st__polygamma_meta(st_run *r) {
 /* The gradient needs the old self, so it is copied while gradients are
  * recorded. */
 ST_BOXED(st__box_polygamma_) {
-  st_tensor *self = st__next_tensor(&args);
-  const st_value n = *st__next(&args);
+  ST_ARGS(MUTABLE(self), VALUE(n));
   st_op_scope c = {.n = 0};
   if (!st__tls().grad || !(self->keys & ST_AUTOGRAD_BITS)) {
     const st_value all[] = {n, st__of_tensor(self), st__of_tensor(self)};
@@ -42,29 +41,24 @@ ST_BOXED(st__box_polygamma_) {
 /* The p summands of self, one per column: (1 - p) / 2, ..., -1/2, 0. */
 static st_tensor *halves(st_op_scope *c, const st_tensor *self, int64_t p) {
   const st_dtype d = self->dtype;
-  const st_value args[] = {
-    st__of_float(0.5 * (double)(1 - p)), st__of_float(0.25),
-    st__of_float(0.5), st__is_floating(d) ? st__of_int(d) : st__none(),
-    st__none(), st__of_int(self->device)};
-  return st__apply(c, ST_OP_arange_start_step, 6, args);
+  return ST_APPLY(
+    c, ST_OP_arange_start_step, st__of_float(0.5 * (double)(1 - p)), 0.25, 0.5,
+    st__is_floating(d) ? st__of_int(d) : st__none(), st__none(), self->device);
 }
 
 ST_BOXED(st__box_mvlgamma) {
-  const st_tensor *self = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self));
   const int64_t p = st__next_int(&args), last[] = {-1};
   const double log_pi = 1.14472988584940017414;
   st_op_scope c = {.n = 0};
   if (p < 1) {
     return st__fail(ST_BAD_VALUE, "p must be at least 1, it is %" PRId64, p);
   }
-  const st_tensor *column = st__apply_with(&c, ST_OP_unsqueeze, self,
-                                           st__of_int(-1));
-  const st_tensor *each = st__apply1(
-    &c, ST_OP_lgamma,
-    st__apply2(&c, ST_OP_add_Tensor, column, halves(&c, self, p)));
-  const st_tensor *sum = st__apply_with(&c, ST_OP_sum_dim_IntList, each,
-                                        st__of_ints(last, 1));
+  const st_tensor *column = ST_APPLY(&c, ST_OP_unsqueeze, self, -1);
+  const st_tensor *each =
+    st__apply1(&c, ST_OP_lgamma, st__plus(&c, column, halves(&c, self, p)));
+  const st_tensor *sum =
+    ST_APPLY(&c, ST_OP_sum_dim_IntList, each, st__of_ints(last, 1));
   const double share = 0.25 * (double)p * (double)(p - 1) * log_pi;
-  return st__scope_return(
-    &c, st__apply_with(&c, ST_OP_add_Scalar, sum, st__of_float(share)), rets);
+  return st__scope_return(&c, ST_APPLY(&c, ST_OP_add_Scalar, sum, share), rets);
 }

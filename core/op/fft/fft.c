@@ -72,8 +72,7 @@ static st_tensor *resize(st_op_scope *c, st_tensor *t, int dim, int64_t n) {
   int64_t pad[2 * ST_MAX_DIMS] = {0};
   const int at = 2 * (t->ndim - 1 - dim) + 1;
   pad[at] = n - t->sizes[dim];
-  return st__apply_with(c, ST_OP_constant_pad_nd, t,
-                        st__of_ints(pad, at + 1));
+  return ST_APPLY(c, ST_OP_constant_pad_nd, t, st__of_ints(pad, at + 1));
 }
 
 /* -- Transforms ----------------------------------------------------------- */
@@ -85,23 +84,19 @@ typedef struct axes {
 
 static st_tensor *c2c(st_op_scope *c, const st_tensor *t, const axes *a, int n,
                       int64_t norm, bool forward) {
-  const st_value args[] = {st__of_tensor(t), st__of_ints(a->dim, n),
-                           st__of_int(norm), st__of_bool(forward)};
-  return st__apply(c, ST_OP__fft_c2c, 4, args);
+  return ST_APPLY(c, ST_OP__fft_c2c, t, st__of_ints(a->dim, n), norm,
+                  st__of_bool(forward));
 }
 
 static st_tensor *r2c(st_op_scope *c, const st_tensor *t, const axes *a,
                       int64_t norm, bool onesided) {
-  const st_value args[] = {st__of_tensor(t), st__of_ints(a->dim, a->n),
-                           st__of_int(norm), st__of_bool(onesided)};
-  return st__apply(c, ST_OP__fft_r2c, 4, args);
+  return ST_APPLY(c, ST_OP__fft_r2c, t, st__of_ints(a->dim, a->n), norm,
+                  st__of_bool(onesided));
 }
 
 static st_tensor *c2r(st_op_scope *c, const st_tensor *t, const axes *a,
                       int64_t norm, int64_t size) {
-  const st_value args[] = {st__of_tensor(t), st__of_ints(a->dim, a->n),
-                           st__of_int(norm), st__of_int(size)};
-  return st__apply(c, ST_OP__fft_c2r, 4, args);
+  return ST_APPLY(c, ST_OP__fft_c2r, t, st__of_ints(a->dim, a->n), norm, size);
 }
 
 /* The transform of any tensor to complex numbers. That of real ones costs half
@@ -132,8 +127,7 @@ static line_args read_line(const st_value *args) {
   line_args l;
   l.self = st__next_tensor(&args);
   l.is_given = !st__is_none(args);
-  l.n = st__next_int_or(&args, -1);
-  l.dim = st__next_int(&args);
+  ST_ARGS_TO(l, INT_OR(n, -1), INT(dim));
   l.norm = args;
   return l;
 }

@@ -46,21 +46,17 @@ static st_tensor *padded_window(st_op_scope *c, const frames *f,
   st_tensor *w = (st_tensor *)(uintptr_t)f->window;
   if (!st__scope_ok(c) || (!w && f->width == f->n_fft && !needed)) return w;
   if (!w) {
-    const st_value ones[] = {st__of_tensor(like), st__of_ints(&f->width, 1),
-                             st__of_int(dtype)};
-    w = st__apply(c, ST_OP_new_ones, 3, ones);
+    w = ST_APPLY(c, ST_OP_new_ones, like, st__of_ints(&f->width, 1), dtype);
   }
   const int64_t rest = f->n_fft - f->width;
   const int64_t pad[] = {rest / 2, rest - rest / 2};
   if (rest == 0) return w;
-  return st__apply_with(c, ST_OP_constant_pad_nd, w, st__of_ints(pad, 2));
+  return ST_APPLY(c, ST_OP_constant_pad_nd, w, st__of_ints(pad, 2));
 }
 
 static st_tensor *slice(st_op_scope *c, const st_tensor *t, int64_t dim,
                         int64_t start, int64_t end) {
-  return st__apply(c, ST_OP_slice_Tensor, 4,
-                   (st_value[]){st__of_tensor(t), st__of_int(dim),
-                                st__of_int(start), st__of_int(end)});
+  return ST_APPLY(c, ST_OP_slice_Tensor, t, dim, start, end);
 }
 
 /* -- Borders -------------------------------------------------------------- */
@@ -120,19 +116,16 @@ static st_tensor *pad_signal(st_op_scope *c, const st_tensor *t, int64_t pad,
   if (!st__scope_ok(c)) return NULL;
   if (pad == 0) return (st_tensor *)(uintptr_t)t;
   if (mode == CONSTANT) {
-    return st__apply_with(c, ST_OP_constant_pad_nd, t, st__of_ints(pads, 2));
+    return ST_APPLY(c, ST_OP_constant_pad_nd, t, st__of_ints(pads, 2));
   }
   c->status = make_positions(t, mode, pad, &index);
   if (!st__scope_ok(c)) return NULL;
   c->t[c->n++] = index;
-  const st_value select[] = {st__of_tensor(t), st__of_int(-1),
-                             st__of_tensor(index)};
-  const st_tensor *ends = st__apply(c, ST_OP_index_select, 3, select);
+  const st_tensor *ends = ST_APPLY(c, ST_OP_index_select, t, -1, index);
   st_tensor *parts[] = {slice(c, ends, -1, 0, pad), (st_tensor *)(uintptr_t)t,
                         slice(c, ends, -1, pad, 2 * pad)};
   if (!st__scope_ok(c)) return NULL;
-  const st_value cat[] = {st__of_tensors(parts, 3), st__of_int(-1)};
-  return st__apply(c, ST_OP_cat, 2, cat);
+  return ST_APPLY(c, ST_OP_cat, st__of_tensors(parts, 3), -1);
 }
 
 /* -- stft ----------------------------------------------------------------- */
@@ -180,7 +173,7 @@ static st_tensor *cut_frames(st_op_scope *c, const stft_args *s,
   const int64_t rest = f->n_fft - f->width;
   const int64_t pad[] = {rest / 2, rest - rest / 2};
   if (s->aligns && rest > 0) {
-    t = st__apply_with(c, ST_OP_constant_pad_nd, t, st__of_ints(pad, 2));
+    t = ST_APPLY(c, ST_OP_constant_pad_nd, t, st__of_ints(pad, 2));
   }
   if (!st__scope_ok(c)) return NULL;
   const int64_t n = t->sizes[t->ndim - 1];
@@ -189,20 +182,16 @@ static st_tensor *cut_frames(st_op_scope *c, const stft_args *s,
                          "has %" PRId64 " samples only", f->n_fft, n);
     return NULL;
   }
-  const st_value unfold[] = {st__of_tensor(t), st__of_int(-1),
-                             st__of_int(f->n_fft), st__of_int(f->hop)};
-  return st__apply(c, ST_OP_unfold, 4, unfold);
+  return ST_APPLY(c, ST_OP_unfold, t, -1, f->n_fft, f->hop);
 }
 
 static st_tensor *transform(st_op_scope *c, const stft_args *s,
                             const st_tensor *t) {
-  static const int64_t last[] = {-1};
   if (!st__scope_ok(c)) return NULL;
   const bool is_complex = st__is_complex((st_dtype)t->dtype);
   const bool flag = is_complex || st__to_bool(s->onesided, true);
-  const st_value args[] = {st__of_tensor(t), st__of_ints(last, 1),
-                           st__of_int(s->normalized), st__of_bool(flag)};
-  return st__apply(c, is_complex ? ST_OP__fft_c2c : ST_OP__fft_r2c, 4, args);
+  return ST_APPLY(c, is_complex ? ST_OP__fft_c2c : ST_OP__fft_r2c, t,
+                  ST_INTS(-1), s->normalized ? 1 : 0, st__of_bool(flag));
 }
 
 static st_status run_stft(const stft_args *s, st_value *rets) {
@@ -211,10 +200,9 @@ static st_status run_stft(const stft_args *s, st_value *rets) {
   const st_tensor *t = cut_frames(&c, s, s->self);
   const st_tensor *window = padded_window(&c, &s->f, s->self,
                                           (st_dtype)s->self->dtype, false);
-  if (window) t = st__apply2(&c, ST_OP_mul_Tensor, t, window);
+  if (window) t = st__mul(&c, t, window);
   t = transform(&c, s, t);
-  const st_value swap[] = {st__of_tensor(t), st__of_int(-2), st__of_int(-1)};
-  st_tensor *out = st__apply(&c, ST_OP_transpose_int, 3, swap);
+  st_tensor *out = ST_APPLY(&c, ST_OP_transpose_int, t, -2, -1);
   if (!st__to_bool(s->return_complex, true)) {
     out = st__apply1(&c, ST_OP_view_as_real, out);
   }
@@ -223,20 +211,15 @@ static st_status run_stft(const stft_args *s, st_value *rets) {
 
 ST_BOXED(st__box_stft) {
   stft_args s = {.self = st__next_tensor(&args), .f = read_frames(&args)};
-  s.normalized = st__next_bool(&args);
-  s.onesided = st__next(&args);
-  s.return_complex = st__next(&args);
-  s.aligns = st__next_bool(&args);
+  ST_ARGS_TO(s, BOOL(normalized), BOXED(onesided), BOXED(return_complex),
+             BOOL(aligns));
   return run_stft(&s, rets);
 }
 
 ST_BOXED(st__box_stft_center) {
   stft_args s = {.self = st__next_tensor(&args), .f = read_frames(&args)};
-  s.center = st__next_bool(&args);
-  s.pad_mode = st__next(&args);
-  s.normalized = st__next_bool(&args);
-  s.onesided = st__next(&args);
-  s.return_complex = st__next(&args);
+  ST_ARGS_TO(s, BOOL(center), BOXED(pad_mode), BOOL(normalized),
+             BOXED(onesided), BOXED(return_complex));
   if (s.center && !st__is_none(args)) {
     return st__fail(ST_BAD_VALUE, "align_to_window is for center=false only");
   }
@@ -298,20 +281,14 @@ static st_status check_istft(const istft_args *s) {
 }
 
 static st_tensor *invert(st_op_scope *c, const istft_args *s) {
-  static const int64_t last[] = {-1};
   const int64_t n = s->f.n_fft;
-  const st_value swap[] = {st__of_tensor(s->self), st__of_int(-2),
-                           st__of_int(-1)};
-  const st_tensor *t = st__apply(c, ST_OP_transpose_int, 3, swap);
+  const st_tensor *t = ST_APPLY(c, ST_OP_transpose_int, s->self, -2, -1);
   if (!s->return_complex && !s->onesided) {
     t = st__apply_narrow(c, t, -1, 0, n / 2 + 1);
   }
-  const st_value args[] = {st__of_tensor(t), st__of_ints(last, 1),
-                           st__of_int(s->normalized ? 1 : 2),
-                           s->return_complex ? st__of_bool(false)
-                                             : st__of_int(n)};
-  return st__apply(c, s->return_complex ? ST_OP__fft_c2c : ST_OP__fft_c2r, 4,
-                   args);
+  return ST_APPLY(c, s->return_complex ? ST_OP__fft_c2c : ST_OP__fft_c2r, t,
+                  ST_INTS(-1), s->normalized ? 1 : 2,
+                  s->return_complex ? st__of_bool(false) : st__of_int(n));
 }
 
 /* Adds frames up: dimensions of a batch, if any, frames and samples. */
@@ -320,10 +297,8 @@ static st_tensor *add_frames(st_op_scope *c, const frames *f,
   if (!st__scope_ok(c)) return NULL;
   const int dim = t->ndim - 2;
   const int64_t sizes[] = {dim > 0 ? t->sizes[0] : count, count};
-  const st_value args[] = {st__of_tensor(t), st__of_ints(sizes, dim + 1),
-                           st__of_int(dim), st__of_int(f->n_fft),
-                           st__of_int(f->hop)};
-  return st__apply(c, ST_OP_unfold_backward, 5, args);
+  return ST_APPLY(c, ST_OP_unfold_backward, t, st__of_ints(sizes, dim + 1), dim,
+                  f->n_fft, f->hop);
 }
 
 static void check_envelope(st_op_scope *c, const st_tensor *envelope) {
@@ -336,8 +311,7 @@ static void check_envelope(st_op_scope *c, const st_tensor *envelope) {
                                                       envelope)));
   st_value v;
   if (!st__scope_ok(c)) return;
-  c->status = st__invoke(ST_OP_item, 1, (st_value[]){st__of_tensor(least)},
-                         &v);
+  c->status = st__invoke(ST_OP_item, ST_VALUES(least), &v);
   if (!st__scope_ok(c) || st__to_float(&v, 0) >= 1e-11) return;
   c->status = st__fail(ST_BAD_VALUE, "the squared windows add up to 0 "
                        "somewhere: frames must overlap where window is small");
@@ -362,28 +336,23 @@ static st_tensor *rebuild(st_op_scope *c, const istft_args *s,
       !st__add_sizes(start, s->length->u.i, &end)) end = INT64_MAX;
   const st_tensor *w = padded_window(c, f, t, (st_dtype)t->dtype, true);
   const int64_t sizes[] = {n_frames, f->n_fft};
-  const st_tensor *square = st__apply_with(
-    c, ST_OP_expand, st__apply2(c, ST_OP_mul_Tensor, w, w),
-    st__of_ints(sizes, 2));
-  t = add_frames(c, f, st__apply2(c, ST_OP_mul_Tensor, t, w), count);
+  const st_tensor *square =
+    ST_APPLY(c, ST_OP_expand, st__mul(c, w, w), st__of_ints(sizes, 2));
+  t = add_frames(c, f, st__mul(c, t, w), count);
   const st_tensor *envelope = slice(c, add_frames(c, f, square, count), 0,
                                     start, end);
   check_envelope(c, envelope);
-  st_tensor *out = st__apply2(c, ST_OP_div_Tensor, slice(c, t, -1, start, end),
-                              envelope);
+  st_tensor *out = st__div(c, slice(c, t, -1, start, end), envelope);
   if (!st__scope_ok(c) || end <= count) return out;
   st__warn("istft: length is more than the frames cover: zeros follow");
-  const int64_t pad[] = {0, end - count};
-  return st__apply_with(c, ST_OP_constant_pad_nd, out, st__of_ints(pad, 2));
+  return ST_APPLY(c, ST_OP_constant_pad_nd, out, ST_INTS(0, end - count));
 }
 
 ST_BOXED(st__box_istft) {
   istft_args s = {.self = st__next_tensor(&args), .f = read_frames(&args)};
-  s.center = st__next_bool(&args);
-  s.normalized = st__next_bool(&args);
-  const st_value *onesided = st__next(&args);
-  s.length = st__next(&args);
-  s.return_complex = st__next_bool(&args);
+  ST_ARGS_TO(s, BOOL(center), BOOL(normalized));
+  ST_ARGS(BOXED(onesided));
+  ST_ARGS_TO(s, BOXED(length), BOOL(return_complex));
   ST_TRY(check_spectrum(&s));
   s.onesided = st__to_bool(onesided, s.self->sizes[s.self->ndim - 2] !=
                                      s.f.n_fft);

@@ -78,8 +78,7 @@ static st_tensor *divide_bessel(st_op_scope *c, st_tensor *t, double beta) {
                                      &most);
   if (!st__scope_ok(c)) return NULL;
   c->t[c->n++] = most;
-  return st__apply2(c, ST_OP_div_Tensor, st__apply1(c, ST_OP_i0, t),
-                    st__apply1(c, ST_OP_i0, most));
+  return st__div(c, st__apply1(c, ST_OP_i0, t), st__apply1(c, ST_OP_i0, most));
 }
 
 static st_tensor *compute(st_op_scope *c, window *w) {
@@ -115,9 +114,8 @@ static st_status make(window *w, const st_value *options, st_value *rets) {
   }
   st_op_scope c = {.status = ST_OK};
   const st_tensor *t = compute(&c, w);
-  const st_value to[] = {st__of_tensor(t), st__of_int(o.device),
-                         st__of_int(o.dtype)};
-  return st__scope_return(&c, st__apply(&c, ST_OP_to_device, 3, to), rets);
+  return st__scope_return(
+    &c, ST_APPLY(&c, ST_OP_to_device, t, o.device, o.dtype), rets);
 }
 
 /* One element is 1, unless an exponential has a center elsewhere. */

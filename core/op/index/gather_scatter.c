@@ -399,10 +399,7 @@ static st_status index_fill(st_tensor *self, int64_t dim,
 
 ST_BOXED(st__box_index_fill__int_Scalar) {
   st_tensor *self = st__next_tensor(&args), *indices = NULL, *own = NULL;
-  const int64_t dim = st__next_int(&args);
-  const st_tensor *index = st__next_tensor(&args);
-  const st_scalar value = st__next_scalar(&args);
-  const int64_t base = st__next_int(&args);
+  ST_ARGS(INT(dim), TENSOR(index), SCALAR(value), INT(base));
   ST_TRY(st__check_cpu_or_meta(self));
   ST_TRY(check_vector(index));
   ST_TRY(st__check_internal_overlap(self));

@@ -52,8 +52,7 @@ static st_status clone_overlapping_indices(const st_tensor *t, clone_fn clone,
 static st_status indices_for_read(const st_run *r, st_index_operands *p) {
   const st_value *args = r->args;
   st_tensor *self = st__next_tensor(&args), *out = r->given[0], *own = NULL;
-  const st_tensors indices = st__next_tensors(&args);
-  const int64_t base = st__next_int(&args);
+  ST_ARGS(TENSORS(indices), INT(base));
   if (!out) return st__index_operands_list(self, indices, base, p);
   ST_TRY(check_out(out, self));
   ST_TRY(clone_if_shares_storage(out, self, &own));
@@ -188,11 +187,8 @@ static st_status put_values(const put_args *a) {
 
 ST_BOXED(st__box_index_put_) {
   put_args a;
-  a.self = st__next_tensor(&args);
-  a.indices = st__next_tensors(&args);
-  a.values = st__next_tensor(&args);
-  a.accumulate = st__next_bool(&args);
-  a.base = st__next_int(&args);
+  ST_ARGS_TO(a, TENSOR(self), TENSORS(indices), TENSOR(values),
+             BOOL(accumulate), INT(base));
   ST_TRY(st__check_cpu_or_meta(a.self));
   ST_TRY(convert_values(&a, &a.values));
   const st_status status = put_values(&a);
@@ -203,10 +199,9 @@ ST_BOXED(st__box_index_put_) {
 
 st_status st__call_on_copy(st_op_id id, int n, const st_value *args,
                            st_value *ret) {
-  const st_value clone[] = {*args, st__of_int(ST_FORMAT_PRESERVE)};
   st_value inplace[8], copy, same;
   ST_ASSERT(n <= 8);
-  ST_TRY(st__invoke(ST_OP_clone, 2, clone, &copy));
+  ST_TRY(st__invoke(ST_OP_clone, ST_VALUES(*args, ST_FORMAT_PRESERVE), &copy));
   memcpy(inplace, args, (size_t)n * sizeof *args);
   *inplace = copy;
   const st_status status = st__invoke(id, n, inplace, &same);
@@ -365,8 +360,7 @@ ST_BOXED(st__box_put) { return st__call_on_copy(ST_OP_put_, 5, args, rets); }
 
 static st_status reshape_line(const st_tensor *t, st_tensor **out) {
   const int64_t flat = -1;
-  const st_value args[] = {st__of_tensor(t), st__of_ints(&flat, 1)};
-  return st__invoke1(ST_OP_reshape, 2, args, out);
+  return st__invoke1(ST_OP_reshape, ST_VALUES(t, st__of_ints(&flat, 1)), out);
 }
 
 /* Broadcasts t with other in every dimension but dim. */
@@ -380,8 +374,7 @@ static st_status broadcast_but(const st_tensor *t, const st_tensor *other,
   ST_TRY(st__broadcast_shape(t->ndim, own, other->ndim, others, sizes,
                              &ndim));
   sizes[dim] = t->sizes[dim];
-  const st_value args[] = {st__of_tensor(t), st__of_ints(sizes, ndim)};
-  return st__invoke1(ST_OP_expand, 2, args, out);
+  return st__invoke1(ST_OP_expand, ST_VALUES(t, st__of_ints(sizes, ndim)), out);
 }
 
 /* The positions modulo size, counted from 0: those that are not negative count
@@ -389,25 +382,18 @@ static st_status broadcast_but(const st_tensor *t, const st_tensor *other,
 static st_tensor *wrapped(st_op_scope *c, const st_tensor *index, int64_t size,
                           int64_t base) {
   if (base != 0) {
-    const st_tensor *rest = st__apply_with(c, ST_OP_sub_Scalar, index,
-                                           st__of_int(base));
-    const st_tensor *from_start = st__apply_with(c, ST_OP_ge_Scalar, index,
-                                                 st__of_int(0));
-    index = st__apply(c, ST_OP_where_self, 3,
-                      (st_value[]){st__of_tensor(from_start),
-                                   st__of_tensor(rest),
-                                   st__of_tensor(index)});
+    const st_tensor *rest = ST_APPLY(c, ST_OP_sub_Scalar, index, base);
+    const st_tensor *from_start = ST_APPLY(c, ST_OP_ge_Scalar, index, 0);
+    index = ST_APPLY(c, ST_OP_where_self, from_start, rest, index);
   }
   if (size == 0) return (st_tensor *)(uintptr_t)index;
-  return st__apply_with(c, ST_OP_remainder_Scalar, index, st__of_int(size));
+  return ST_APPLY(c, ST_OP_remainder_Scalar, index, size);
 }
 
 static st_status gather(const st_tensor *self, const st_tensor *index,
                         int64_t dim, int64_t base, st_value *ret) {
-  const st_value args[] = {st__of_tensor(self), st__of_int(dim),
-                           st__of_tensor(index), st__of_bool(false),
-                           st__of_int(base)};
-  return st__invoke(ST_OP_gather, 5, args, ret);
+  return st__invoke(ST_OP_gather,
+                    ST_VALUES(self, dim, index, st__of_bool(false), base), ret);
 }
 
 static st_status check_ranks(const st_tensor *self, const st_tensor *index) {
@@ -443,10 +429,7 @@ fail:
 }
 
 ST_BOXED(st__box_take_along_dim) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *indices = st__next_tensor(&args);
-  const st_value *dim = st__next(&args);
-  const int64_t base = st__next_int(&args);
+  ST_ARGS(TENSOR(self), TENSOR(indices), BOXED(dim), INT(base));
   st_tensor *a = NULL, *b = NULL;
   st_status status;
   if (indices->dtype != ST_INT64) {

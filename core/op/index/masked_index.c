@@ -22,8 +22,7 @@ static void clamp_index(st_op_scope *c, const st_tensor *self, int d,
     return;
   }
   const int64_t last = self->sizes[d] - 1 + base;
-  *index = st__apply(c, ST_OP_clamp, 3, (st_value[]){
-    st__of_tensor(*index), st__of_int(-self->sizes[d]), st__of_int(last)});
+  *index = ST_APPLY(c, ST_OP_clamp, *index, -self->sizes[d], last);
 }
 
 static void clamp_indices(st_op_scope *c, const st_tensor *self,
@@ -51,54 +50,46 @@ static st_tensor *like_elements(st_op_scope *c, const st_tensor *self,
     if (d >= (int)at->n || !at->p[d]) continue;
     zeros.p[d] = st__apply1(c, ST_OP_zeros_like, at->p[d]);
   }
-  const st_tensor *wide = st__apply_with(c, ST_OP_new_zeros, self,
-                                         st__of_ints(sizes, self->ndim));
-  return st__apply_with(c, ST_OP_index_Tensor, wide,
-                        st__of_tensors(zeros.p, zeros.n));
+  const st_tensor *wide =
+    ST_APPLY(c, ST_OP_new_zeros, self, st__of_ints(sizes, self->ndim));
+  return ST_APPLY(c, ST_OP_index_Tensor, wide,
+                  st__of_tensors(zeros.p, zeros.n));
 }
 
 static st_tensor *fill_outside(st_op_scope *c, const st_tensor *t,
                                const st_tensor *mask, st_value fill) {
-  return st__apply(c, ST_OP_masked_fill_Scalar, 3, (st_value[]){
-    st__of_tensor(t), st__of_tensor(st__apply1(c, ST_OP_logical_not, mask)),
-    fill});
+  return ST_APPLY(c, ST_OP_masked_fill_Scalar, t,
+                  st__apply1(c, ST_OP_logical_not, mask), fill);
 }
 
 ST_BOXED(st__box_unsafe_masked_index) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *mask = st__next_tensor(&args);
-  const st_tensors indices = st__next_tensors(&args);
-  const st_value fill = *st__next(&args);
-  const int64_t base = st__next_int(&args);
+  ST_ARGS(TENSOR(self), TENSOR(mask), TENSORS(indices), VALUE(fill), INT(base));
   st_op_scope c = {.status = ST_OK};
   clamped at;
   clamp_indices(&c, self, indices, base, &at);
   if (st__scope_ok(&c) && self->numel == 0) {
     const st_tensor *elements = like_elements(&c, self, &at);
-    return st__scope_return(&c, st__apply_with(&c, ST_OP_full_like, elements,
-                                               fill), rets);
+    return st__scope_return(&c, ST_APPLY(&c, ST_OP_full_like, elements, fill),
+                            rets);
   }
-  const st_value read[] = {st__of_tensor(self), st__of_tensors(at.p, at.n),
-                           st__of_int(base)};
-  const st_tensor *elements = st__apply(&c, ST_OP_index_Tensor, 3, read);
+  const st_tensor *elements =
+    ST_APPLY(&c, ST_OP_index_Tensor, self, st__of_tensors(at.p, at.n), base);
   return st__scope_return(&c, fill_outside(&c, elements, mask, fill), rets);
 }
 
 ST_BOXED(st__box_unsafe_masked_index_put_accumulate) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *mask = st__next_tensor(&args);
-  const st_tensors indices = st__next_tensors(&args);
-  const st_tensor *values = st__next_tensor(&args);
-  const int64_t base = st__next_int(&args);
+  ST_ARGS(TENSOR(self), TENSOR(mask), TENSORS(indices), TENSOR(values),
+          INT(base));
   st_op_scope c = {.status = ST_OK};
   clamped at;
   if (self->numel == 0) {
     return st__scope_return(&c, st__apply1(&c, ST_OP_clone, self), rets);
   }
   clamp_indices(&c, self, indices, base, &at);
-  const st_value write[] = {
-    st__of_tensor(self), st__of_tensors(at.p, at.n),
-    st__of_tensor(fill_outside(&c, values, mask, st__of_int(0))),
-    st__of_bool(true), st__of_int(base)};
-  return st__scope_return(&c, st__apply(&c, ST_OP_index_put, 5, write), rets);
+  return st__scope_return(
+    &c,
+    ST_APPLY(&c, ST_OP_index_put, self, st__of_tensors(at.p, at.n),
+             fill_outside(&c, values, mask, st__of_int(0)), st__of_bool(true),
+             base),
+    rets);
 }

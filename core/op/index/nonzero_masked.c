@@ -222,17 +222,14 @@ ST_BOXED(st__box_argwhere) { return st__invoke(ST_OP_nonzero, 2, args, rets); }
 /* A 0-dimensional tensor counts as a vector of one element. */
 ST_BOXED(st__box_nonzero_numpy) {
   st_value self = *st__next(&args), rows;
-  const st_value *base = st__next(&args);
+  ST_ARGS(BOXED(base));
   st_status status;
-  const st_value unsqueeze[] = {self, st__of_int(0)};
   const bool is_scalar = self.u.tensor->ndim == 0;
-  if (is_scalar) ST_TRY(st__invoke(ST_OP_unsqueeze, 2, unsqueeze, &self));
-  const st_value nonzero[] = {self, *base};
-  status = st__invoke(ST_OP_nonzero, 2, nonzero, &rows);
+  if (is_scalar) ST_TRY(st__invoke(ST_OP_unsqueeze, ST_VALUES(self, 0), &self));
+  status = st__invoke(ST_OP_nonzero, ST_VALUES(self, *base), &rows);
   if (is_scalar) st__value_clear(&self);
   ST_TRY(status);
-  const st_value unbind[] = {rows, st__of_int(1)};
-  status = st__invoke(ST_OP_unbind_int, 2, unbind, rets);
+  status = st__invoke(ST_OP_unbind_int, ST_VALUES(rows, 1), rets);
   st__value_clear(&rows);
   return status;
 }
@@ -382,8 +379,7 @@ fail:
 
 ST_BOXED(st__box_masked_scatter_) {
   st_tensor *self = st__next_tensor(&args), *set = NULL;
-  const st_tensor *mask = st__next_tensor(&args);
-  const st_tensor *source = st__next_tensor(&args);
+  ST_ARGS(TENSOR(mask), TENSOR(source));
   ST_TRY(st__check_cpu_or_meta(self));
   ST_TRY(check_mask(self, mask));
   if (source->dtype != self->dtype) {
@@ -410,12 +406,11 @@ static st_status masked_scatter(const st_tensor *self, const st_tensor *mask,
   st_value copy, same;
   ST_TRY(check_mask(self, mask));
   ST_TRY(broadcast_both(self, mask, &elements, &set));
-  const st_value clone[] = {st__of_tensor(elements),
-                            st__of_int(ST_FORMAT_CONTIGUOUS)};
-  st_status status = st__invoke(ST_OP_clone, 2, clone, &copy);
+  st_status status =
+    st__invoke(ST_OP_clone, ST_VALUES(elements, ST_FORMAT_CONTIGUOUS), &copy);
   if (status == ST_OK) {
-    const st_value scatter[] = {copy, st__of_tensor(set), *source};
-    status = st__invoke(ST_OP_masked_scatter_, 3, scatter, &same);
+    status =
+      st__invoke(ST_OP_masked_scatter_, ST_VALUES(copy, set, *source), &same);
     if (status == ST_OK) {
       st__value_clear(&same);
       rets[0] = copy;

@@ -119,8 +119,9 @@ static st_status count(const st_run *r, const st_tensor *t, st_tensor **out) {
     status = put_scalar(&to, st__scalar_int(1), ST_K_index_add);
     close_target(&to);
   }
-  const st_value least[] = {st__of_tensor(n), st__of_int(1)};
-  if (status == ST_OK) status = st__invoke1(ST_OP_clamp_min, 2, least, out);
+  if (status == ST_OK) {
+    status = st__invoke1(ST_OP_clamp_min, ST_VALUES(n, 1), out);
+  }
   st__tensor_release(&n);
   return status;
 }
@@ -204,7 +205,7 @@ static st_status add_or_multiply(st_op_scope *c, st_variant variant,
                                  const st_tensor *src, const st_value *args,
                                  st_value *rets) {
   const char *name = st__next(&args)->u.string;
-  const st_value base = *st__next(&args);
+  ST_ARGS(VALUE(base));
   const bool adds = strcmp(name, "add") == 0;
   if (!adds && strcmp(name, "multiply") != 0 && st__scope_ok(c)) {
     c->status = st__fail(ST_BAD_VALUE, "reduce must be \"add\" or "
@@ -233,10 +234,7 @@ static bool is_recorded(const st_tensor *self) {
 
 static st_status scatter_src(st_variant variant, const st_value *args,
                              st_value *rets) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_value *dim = st__next(&args);
-  const st_tensor *index = st__next_tensor(&args);
-  const st_tensor *src = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self), BOXED(dim), TENSOR(index), TENSOR(src));
   st_op_scope c = {.n = 0};
   return add_or_multiply(&c, variant, self, dim, index, src, args, rets);
 }
@@ -251,15 +249,11 @@ ST_BOXED(st__box_scatter__reduce_src) {
 
 static st_status scatter_value(st_variant variant, const st_value *args,
                                st_value *rets) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_value *dim = st__next(&args);
-  const st_tensor *index = st__next_tensor(&args);
-  const st_value value = *st__next(&args);
-  const st_value full[] = {st__of_ints(index->sizes, index->ndim), value,
-                           st__of_int(self->dtype), st__none(),
-                           st__of_int(self->device)};
+  ST_ARGS(TENSOR(self), BOXED(dim), TENSOR(index), VALUE(value));
   st_op_scope c = {.n = 0};
-  const st_tensor *src = st__apply(&c, ST_OP_full, 5, full);
+  const st_tensor *src =
+    ST_APPLY(&c, ST_OP_full, st__of_ints(index->sizes, index->ndim), value,
+             self->dtype, st__none(), self->device);
   return add_or_multiply(&c, variant, self, dim, index, src, args, rets);
 }
 
@@ -307,13 +301,9 @@ static st_status check_filler(const st_tensor *self, const st_tensor *value) {
  * Meta tensor are not known. */
 static const st_tensor *distinct(st_op_scope *c, const st_tensor *index,
                                  int64_t size, int64_t base) {
-  const st_value zeros[] = {st__of_ints(&size, 1), st__of_int(ST_BOOL),
-                            st__none(), st__of_int(index->device)};
-  const st_tensor *mask = st__apply(c, ST_OP_zeros, 4, zeros);
-  const st_value fill[] = {st__of_tensor(mask), st__of_int(0),
-                           st__of_tensor(index), st__of_int(1),
-                           st__of_int(base)};
-  mask = st__apply(c, ST_OP_index_fill_int_Scalar, 5, fill);
+  const st_tensor *mask = ST_APPLY(c, ST_OP_zeros, st__of_ints(&size, 1),
+                                   ST_BOOL, st__none(), index->device);
+  mask = ST_APPLY(c, ST_OP_index_fill_int_Scalar, mask, 0, index, 1, base);
   return st__has_elements(index) ? st__apply1(c, ST_OP_flatnonzero, mask)
                                  : index;
 }
@@ -331,11 +321,7 @@ static st_status check_positions(const st_tensor *self, int at,
 /* Copies of value over the slices at index, by index_copy or index_copy_. */
 static st_status fill_slices(const st_op *copy, const st_value *args,
                              st_value *rets) {
-  const st_tensor *self = st__next_tensor(&args);
-  const int64_t dim = st__next_int(&args);
-  const st_tensor *index = st__next_tensor(&args);
-  const st_tensor *value = st__next_tensor(&args);
-  const int64_t base = st__next_int(&args);
+  ST_ARGS(TENSOR(self), INT(dim), TENSOR(index), TENSOR(value), INT(base));
   int64_t sizes[ST_MAX_DIMS];
   int at;
   ST_TRY(check_filler(self, value));
@@ -348,14 +334,14 @@ static st_status fill_slices(const st_op *copy, const st_value *args,
   const bool is_none = self->ndim == 0 && index->numel == 0;
   if (self->ndim || is_none) sizes[at] = index->numel;
   value = is_brought(self, value)
-    ? st__apply_with(&c, ST_OP_to_prim_Device, value, st__of_int(self->device))
-    : st__apply1(&c, ST_OP_clone, value);
+            ? ST_APPLY(&c, ST_OP_to_prim_Device, value, self->device)
+            : st__apply1(&c, ST_OP_clone, value);
   value = st__apply_to(&c, value, self->dtype);
-  value = st__apply_with(&c, ST_OP_expand, value,
-                         st__of_ints(sizes, self->ndim + is_none));
-  const st_value all[] = {st__of_tensor(self), st__of_int(at),
-                          st__of_tensor(index), st__of_tensor(value)};
-  if (st__scope_ok(&c)) c.status = st__call_n(copy, 4, all, rets);
+  value =
+    ST_APPLY(&c, ST_OP_expand, value, st__of_ints(sizes, self->ndim + is_none));
+  if (st__scope_ok(&c)) {
+    c.status = st__call_n(copy, ST_VALUES(self, at, index, value), rets);
+  }
   return st__scope_end(&c, 0, NULL, rets);
 }
 

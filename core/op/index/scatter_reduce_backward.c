@@ -20,27 +20,19 @@ typedef struct gradients { st_tensor *self, *src; } gradients;
 
 static st_tensor *gather(st_op_scope *c, const scatter_args *m,
                          const st_tensor *t) {
-  const st_value args[] = {st__of_tensor(t), st__of_int(m->dim),
-                           st__of_tensor(m->index), st__of_bool(false),
-                           st__of_int(m->base)};
-  return st__apply(c, ST_OP_gather, 5, args);
+  return ST_APPLY(c, ST_OP_gather, t, m->dim, m->index, st__of_bool(false),
+                  m->base);
 }
 
 static st_tensor *scatter_add(st_op_scope *c, const scatter_args *m,
                               const st_tensor *t, const st_tensor *src) {
-  const st_value args[] = {st__of_tensor(t), st__of_int(m->dim),
-                           st__of_tensor(m->index), st__of_tensor(src),
-                           st__of_int(m->base)};
-  return st__apply(c, ST_OP_scatter_add, 5, args);
+  return ST_APPLY(c, ST_OP_scatter_add, t, m->dim, m->index, src, m->base);
 }
 
 static st_tensor *reduce(st_op_scope *c, const scatter_args *m,
                          const st_tensor *self, const st_tensor *src) {
-  const st_value args[] = {
-    st__of_tensor(self), st__of_int(m->dim), st__of_tensor(m->index),
-    st__of_tensor(src), st__of_text(m->how), st__of_bool(m->includes_self),
-    st__of_int(m->base)};
-  return st__apply(c, ST_OP_scatter_reduce_two, 7, args);
+  return ST_APPLY(c, ST_OP_scatter_reduce_two, self, m->dim, m->index, src,
+                  st__of_text(m->how), st__of_bool(m->includes_self), m->base);
 }
 
 /* 1 where mask is true, else 0, in grad's dtype. */
@@ -51,13 +43,11 @@ static st_tensor *as_number(st_op_scope *c, const scatter_args *m,
 
 static st_tensor *fill(st_op_scope *c, const st_tensor *t,
                        const st_tensor *mask, double value) {
-  const st_value args[] = {st__of_tensor(t), st__of_tensor(mask),
-                           st__of_float(value)};
-  return st__apply(c, ST_OP_masked_fill_Scalar, 3, args);
+  return ST_APPLY(c, ST_OP_masked_fill_Scalar, t, mask, value);
 }
 
 static st_tensor *is_zero(st_op_scope *c, const st_tensor *t) {
-  return st__apply_with(c, ST_OP_eq_Scalar, t, st__of_int(0));
+  return ST_APPLY(c, ST_OP_eq_Scalar, t, 0);
 }
 
 /* -- Derivatives by kind -------------------------------------------------- */
@@ -71,9 +61,8 @@ static gradients of_mean(st_op_scope *c, const scatter_args *m) {
   const st_tensor *counted = scatter_add(
     c, m, st__apply1(c, m->includes_self ? ST_OP_ones_like : ST_OP_zeros_like,
                      m->grad), st__apply1(c, ST_OP_ones_like, m->src));
-  const st_tensor *n = st__apply_with(c, ST_OP_clamp_min, counted,
-                                      st__of_int(1));
-  st_tensor *share = st__apply2(c, ST_OP_div_Tensor, m->grad, n);
+  const st_tensor *n = ST_APPLY(c, ST_OP_clamp_min, counted, 1);
+  st_tensor *share = st__div(c, m->grad, n);
   return (gradients){share, gather(c, m, share)};
 }
 
@@ -93,11 +82,10 @@ static gradients of_extremum(st_op_scope *c, const scatter_args *m) {
     c, m, is_same(c, m->self, m->result));
   const st_tensor *src_is = as_number(
     c, m, is_same(c, m->src, gather(c, m, m->result)));
-  const st_tensor *share = st__apply2(c, ST_OP_div_Tensor, m->grad,
-                                      scatter_add(c, m, self_is, src_is));
-  return (gradients){
-    st__apply2(c, ST_OP_mul_Tensor, self_is, share),
-    st__apply2(c, ST_OP_mul_Tensor, src_is, gather(c, m, share))};
+  const st_tensor *share =
+    st__div(c, m->grad, scatter_add(c, m, self_is, src_is));
+  return (gradients){st__mul(c, self_is, share),
+                     st__mul(c, src_is, gather(c, m, share))};
 }
 
 /* Where src is the only zero among the elements of its index. */
@@ -107,29 +95,23 @@ static st_tensor *unique_zeros(st_op_scope *c, const scatter_args *m,
   const st_tensor *n = gather(
     c, m, scatter_add(c, m, none, as_number(c, m, zero)));
   return st__apply2(c, ST_OP_logical_and, zero,
-                    st__apply_with(c, ST_OP_eq_Scalar, n, st__of_int(1)));
+                    ST_APPLY(c, ST_OP_eq_Scalar, n, 1));
 }
 
 /* The product of the other factors is the result divided by a factor; where
  * the factor is 0, the product is computed again with 1 in its place. */
 static gradients of_product(st_op_scope *c, const scatter_args *m) {
   const st_tensor *self_one = fill(c, m->self, is_zero(c, m->self), 1);
-  const st_tensor *rest = st__apply2(c, ST_OP_div_Tensor,
-                                     reduce(c, m, self_one, m->src), self_one);
+  const st_tensor *rest = st__div(c, reduce(c, m, self_one, m->src), self_one);
   const st_tensor *zero = is_zero(c, m->src);
   const st_tensor *unique = unique_zeros(c, m, zero);
   const st_tensor *without = reduce(c, m, m->self,
                                     fill(c, m->src, unique, 1));
-  const st_tensor *at_lone = gather(
-    c, m, st__apply2(c, ST_OP_mul_Tensor, m->grad, without));
-  const st_tensor *elsewhere = st__apply2(
-    c, ST_OP_div_Tensor,
-    gather(c, m, st__apply2(c, ST_OP_mul_Tensor, m->grad, m->result)),
-    fill(c, m->src, zero, 1));
-  const st_value choice[] = {st__of_tensor(unique), st__of_tensor(at_lone),
-                             st__of_tensor(elsewhere)};
-  return (gradients){st__apply2(c, ST_OP_mul_Tensor, m->grad, rest),
-                     st__apply(c, ST_OP_where_self, 3, choice)};
+  const st_tensor *at_lone = gather(c, m, st__mul(c, m->grad, without));
+  const st_tensor *elsewhere = st__div(
+    c, gather(c, m, st__mul(c, m->grad, m->result)), fill(c, m->src, zero, 1));
+  return (gradients){st__mul(c, m->grad, rest),
+                     ST_APPLY(c, ST_OP_where_self, unique, at_lone, elsewhere)};
 }
 
 static gradients gradients_of(st_op_scope *c, const scatter_args *m) {
@@ -157,10 +139,8 @@ static st_tensor *pad_to(st_op_scope *c, st_tensor *t, const st_tensor *whole) {
     if (t->sizes[d] == whole->sizes[d]) continue;
     memcpy(sizes, t->sizes, t->ndim * sizeof *sizes);
     sizes[d] = whole->sizes[d];
-    const st_value args[] = {
-      st__of_tensor(t), st__of_ints(sizes, t->ndim), st__of_int(d),
-      st__of_int(0), st__of_int(t->sizes[d]), st__of_int(1)};
-    t = st__apply(c, ST_OP_slice_backward, 6, args);
+    t = ST_APPLY(c, ST_OP_slice_backward, t, st__of_ints(sizes, t->ndim), d, 0,
+                 t->sizes[d], 1);
   }
   return t;
 }
@@ -169,10 +149,8 @@ static st_status return_gradients(st_op_scope *c, const scatter_args *m,
                                   const st_tensor *src, st_value *rets) {
   gradients s = gradients_of(c, m);
   if (!m->includes_self) {
-    const st_value args[] = {st__of_tensor(s.self), st__of_int(m->dim),
-                             st__of_tensor(m->index), st__of_int(0),
-                             st__of_int(m->base)};
-    s.self = st__apply(c, ST_OP_scatter_value, 5, args);
+    s.self =
+      ST_APPLY(c, ST_OP_scatter_value, s.self, m->dim, m->index, 0, m->base);
   }
   if (src) s.src = pad_to(c, s.src, src);
   return st__scope_end(c, 2, (st_tensor *[]){s.self, s.src}, rets);
@@ -180,15 +158,10 @@ static st_status return_gradients(st_op_scope *c, const scatter_args *m,
 
 static scatter_args read(const st_value *args) {
   scatter_args m;
-  m.grad = st__next_tensor(&args);
-  m.self = st__next_tensor(&args);
-  m.dim = st__next_int(&args);
-  m.index = st__next_tensor(&args);
-  m.src = st__next_tensor(&args);
+  ST_ARGS_TO(m, TENSOR(grad), TENSOR(self), INT(dim), TENSOR(index),
+             TENSOR(src));
   m.how = st__next(&args)->u.string;
-  m.includes_self = st__next_bool_or(&args, true);
-  m.result = st__next_tensor(&args);
-  m.base = st__next_int(&args);
+  ST_ARGS_TO(m, BOOL_OR(includes_self, true), TENSOR(result), INT(base));
   return m;
 }
 
@@ -214,9 +187,8 @@ ST_BOXED(st__box_index_reduce_backward) {
   const int n = m.src->ndim;
   ST_TRY(st__wrap_dim(m.dim, n, &dim));
   for (int d = 0; d < n; d++) sizes[d] = d == dim ? m.index->numel : 1;
-  m.index = st__apply_to(&c, st__apply_with(&c, ST_OP_reshape, m.index,
-                                            st__of_ints(sizes, n)), ST_INT64);
-  m.index = st__apply_with(&c, ST_OP_expand, m.index,
-                           st__of_ints(m.src->sizes, n));
+  m.index = st__apply_to(
+    &c, ST_APPLY(&c, ST_OP_reshape, m.index, st__of_ints(sizes, n)), ST_INT64);
+  m.index = ST_APPLY(&c, ST_OP_expand, m.index, st__of_ints(m.src->sizes, n));
   return return_gradients(&c, &m, NULL, rets);
 }

@@ -96,11 +96,10 @@ static st_status check_boundaries(const segments *s, const st_tensor *t) {
 static const st_tensor *boundaries(st_op_scope *c, const segments *s) {
   const st_tensor *t = st__apply_to(c, s->given, ST_INT64);
   if (s->by_offsets) {
-    t = st__apply_with(c, ST_OP_sub_Scalar, t, st__of_int(s->base));
+    t = ST_APPLY(c, ST_OP_sub_Scalar, t, s->base);
   } else {
-    const int64_t pad[] = {1, 0};
-    t = st__apply_with(c, ST_OP_cumsum, t, st__of_int(s->axis));
-    t = st__apply_with(c, ST_OP_constant_pad_nd, t, st__of_ints(pad, 2));
+    t = ST_APPLY(c, ST_OP_cumsum, t, s->axis);
+    t = ST_APPLY(c, ST_OP_constant_pad_nd, t, ST_INTS(1, 0));
   }
   t = st__apply1(c, ST_OP_contiguous, t);
   if (s->is_checked && st__scope_ok(c) && st__has_elements(t)) {
@@ -113,12 +112,10 @@ static const st_tensor *boundaries(st_op_scope *c, const segments *s) {
 /* The numbers of the elements of a vector, whose segments hold all of it. */
 static const st_tensor *repeated(st_op_scope *c, const segments *s,
                                  const st_tensor *bounds) {
-  const st_value range[] = {st__of_int(1), st__of_int(s->n + 1), st__none(),
-                            st__none(), st__of_int(s->data->device)};
-  const st_value repeat[] = {
-    st__of_tensor(st__apply(c, ST_OP_arange_start, 5, range)),
-    st__of_tensor(st__apply1(c, ST_OP_diff, bounds))};
-  return st__apply(c, ST_OP_repeat_interleave_self_Tensor, 2, repeat);
+  return ST_APPLY(c, ST_OP_repeat_interleave_self_Tensor,
+                  ST_APPLY(c, ST_OP_arange_start, 1, s->n + 1, st__none(),
+                           st__none(), s->data->device),
+                  st__apply1(c, ST_OP_diff, bounds));
 }
 
 /* The number of each element, in the shape of data. */
@@ -130,20 +127,17 @@ static const st_tensor *numbers(st_op_scope *c, const segments *s,
   if (data->ndim == 1 && s->is_checked && st__has_elements(data)) {
     return repeated(c, s, bounds);
   }
-  const st_value range[] = {st__of_int(0), st__of_int(data->sizes[axis]),
-                            st__of_int(1), st__of_int(ST_INT64), st__none(),
-                            st__of_int(data->device)};
-  const st_tensor *at = st__apply(c, ST_OP_arange_start_step, 6, range);
-  at = st__apply_with(c, ST_OP_expand, at, st__of_ints(data->sizes, axis + 1));
-  const st_value search[] = {st__of_tensor(bounds), st__of_tensor(at),
-                             st__of_bool(false), st__of_bool(true)};
-  const st_tensor *t = st__apply(c, ST_OP_searchsorted_Tensor, 4, search);
+  const st_tensor *at =
+    ST_APPLY(c, ST_OP_arange_start_step, 0, data->sizes[axis], 1, ST_INT64,
+             st__none(), data->device);
+  at = ST_APPLY(c, ST_OP_expand, at, st__of_ints(data->sizes, axis + 1));
+  const st_tensor *t = ST_APPLY(c, ST_OP_searchsorted_Tensor, bounds, at,
+                                st__of_bool(false), st__of_bool(true));
   for (int d = 0; d < data->ndim; d++) {
     sizes[d] = d <= axis ? data->sizes[d] : 1;
   }
-  t = st__apply_with(c, ST_OP_reshape, t, st__of_ints(sizes, data->ndim));
-  return st__apply_with(c, ST_OP_expand, t,
-                        st__of_ints(data->sizes, data->ndim));
+  t = ST_APPLY(c, ST_OP_reshape, t, st__of_ints(sizes, data->ndim));
+  return ST_APPLY(c, ST_OP_expand, t, st__of_ints(data->sizes, data->ndim));
 }
 
 /* A tensor of the shape of the result with `size` elements along axis. */
@@ -152,10 +146,8 @@ static const st_tensor *filled(st_op_scope *c, const segments *s, int64_t size,
   int64_t sizes[ST_MAX_DIMS];
   memcpy(sizes, s->data->sizes, (size_t)s->data->ndim * sizeof *sizes);
   sizes[s->axis] = size;
-  const st_value full[] = {st__of_ints(sizes, s->data->ndim), value,
-                           st__of_int(s->data->dtype), st__none(),
-                           st__of_int(s->data->device)};
-  return st__apply(c, ST_OP_full, 5, full);
+  return ST_APPLY(c, ST_OP_full, st__of_ints(sizes, s->data->ndim), value,
+                  s->data->dtype, st__none(), s->data->device);
 }
 
 /* Divides sums by the lengths of the segments; an empty one has the initial
@@ -164,22 +156,16 @@ static const st_tensor *divide(st_op_scope *c, const segments *s,
                                const st_tensor *sum, const st_tensor *bounds,
                                bool has_initial) {
   int64_t sizes[ST_MAX_DIMS];
-  const st_value steps[] = {st__of_tensor(bounds), st__of_int(1),
-                            st__of_int(s->axis)};
-  const st_tensor *n = st__apply(c, ST_OP_diff, 3, steps);
+  const st_tensor *n = ST_APPLY(c, ST_OP_diff, bounds, 1, s->axis);
   for (int d = 0; d < s->data->ndim; d++) {
     sizes[d] = d < s->axis ? s->data->sizes[d] : d == s->axis ? s->n : 1;
   }
-  n = st__apply_with(c, ST_OP_reshape, n, st__of_ints(sizes, s->data->ndim));
-  const st_tensor *least = st__apply_with(c, ST_OP_clamp_min, n,
-                                          st__of_int(1));
-  sum = st__apply2(c, ST_OP_div_Tensor, sum, least);
+  n = ST_APPLY(c, ST_OP_reshape, n, st__of_ints(sizes, s->data->ndim));
+  const st_tensor *least = ST_APPLY(c, ST_OP_clamp_min, n, 1);
+  sum = st__div(c, sum, least);
   if (has_initial) return sum;
-  const st_value mask[] = {
-    st__of_tensor(sum),
-    st__of_tensor(st__apply_with(c, ST_OP_le_Scalar, n, st__of_int(0))),
-    st__of_float(NAN)};
-  return st__apply(c, ST_OP_masked_fill_Scalar, 3, mask);
+  return ST_APPLY(c, ST_OP_masked_fill_Scalar, sum,
+                  ST_APPLY(c, ST_OP_le_Scalar, n, 0), st__of_float(NAN));
 }
 
 /* The gradient of an extremum that equals the bound is that of its elements. */
@@ -187,10 +173,8 @@ static const st_tensor *bound(st_op_scope *c, const segments *s,
                               const st_tensor *t, const st_value *initial) {
   const st_op_id is_outside = s->kind == MAX ? ST_OP_lt_Scalar
                                              : ST_OP_gt_Scalar;
-  const st_value mask[] = {
-    st__of_tensor(t),
-    st__of_tensor(st__apply_with(c, is_outside, t, *initial)), *initial};
-  return st__apply(c, ST_OP_masked_fill_Scalar, 3, mask);
+  return ST_APPLY(c, ST_OP_masked_fill_Scalar, t,
+                  ST_APPLY(c, is_outside, t, *initial), *initial);
 }
 
 static bool is_nan(const st_value *v) {
@@ -199,13 +183,10 @@ static bool is_nan(const st_value *v) {
 
 ST_BOXED(st__box_segment_reduce) {
   segments s = {.data = st__next_tensor(&args)};
-  const st_value *kind = st__next(&args);
-  const st_tensor *lengths = st__next_tensor(&args);
-  const st_tensor *indices = st__next_tensor(&args);
-  const st_tensor *offsets = st__next_tensor(&args);
-  const int64_t axis = st__next_int(&args);
+  ST_ARGS(BOXED(kind), TENSOR(lengths), TENSOR(indices), TENSOR(offsets),
+          INT(axis));
   s.is_checked = !st__next_bool(&args);
-  const st_value *initial = st__next(&args);
+  ST_ARGS(BOXED(initial));
   s.base = st__next_int(&args);
   if (indices || !lengths == !offsets) {
     return st__fail(ST_BAD_VALUE, indices ? "indices is not supported: give "
@@ -227,11 +208,9 @@ ST_BOXED(st__box_segment_reduce) {
   const st_tensor *start = filled(&c, &s, s.n + 2,
     has_initial && !is_bounded ? *initial
                                : st__of_float(kinds[s.kind].identity));
-  const st_value reduce[] = {
-    st__of_tensor(start), st__of_int(s.axis),
-    st__of_tensor(numbers(&c, &s, bounds)), st__of_tensor(s.data),
-    st__of_text(kinds[s.kind].scatter), st__of_bool(true)};
-  const st_tensor *t = st__apply(&c, ST_OP_scatter_reduce_two, 6, reduce);
+  const st_tensor *t = ST_APPLY(
+    &c, ST_OP_scatter_reduce_two, start, s.axis, numbers(&c, &s, bounds),
+    s.data, st__of_text(kinds[s.kind].scatter), st__of_bool(true));
   t = st__apply_narrow(&c, t, s.axis, 1, s.n);
   if (is_bounded) t = bound(&c, &s, t, initial);
   if (s.kind == MEAN) t = divide(&c, &s, t, bounds, has_initial);

@@ -45,9 +45,7 @@ static st_status count_elements(st_ints sizes, const char *name, int64_t *n) {
 static const st_tensor *from_zero(st_op_scope *c, const st_tensor *index,
                                   int64_t base) {
   if (base == 0) return index;
-  const st_value part[] = {st__of_tensor(index), st__of_int(0),
-                           st__of_int(base)};
-  return st__minus(c, index, st__apply(c, ST_OP_clamp, 3, part));
+  return st__minus(c, index, ST_APPLY(c, ST_OP_clamp, index, 0, base));
 }
 
 /* -- unravel_index -------------------------------------------------------- */
@@ -109,14 +107,12 @@ static st_status unravel_index(const st_tensor *indices, st_ints shape,
     c.status = size_vectors(shape, !st__has_elements(indices), vectors);
   }
   for (int i = 0; st__scope_ok(&c) && i < 2; i++) c.t[c.n++] = vectors[i];
-  const st_tensor *t = st__apply_with(&c, ST_OP_unsqueeze, indices,
-                                      st__of_int(-1));
+  const st_tensor *t = ST_APPLY(&c, ST_OP_unsqueeze, indices, -1);
   t = st__apply2(&c, ST_OP_floor_divide, t, vectors[1]);
   t = st__apply2(&c, ST_OP_remainder_Tensor, t, vectors[0]);
-  ST_TRY(st__scope_return(&c, st__apply_with(&c, ST_OP_add_Scalar, t,
-                                             st__of_int(base)), &rows));
-  const st_value unbind[] = {rows, st__of_int(-1)};
-  const st_status status = st__invoke(ST_OP_unbind_int, 2, unbind, rets);
+  ST_TRY(st__scope_return(&c, ST_APPLY(&c, ST_OP_add_Scalar, t, base), &rows));
+  const st_status status =
+    st__invoke(ST_OP_unbind_int, ST_VALUES(rows, -1), rets);
   st__value_clear(&rows);
   return status;
 }
@@ -167,24 +163,16 @@ static const st_tensor *coordinates(st_op_scope *c, const st_tensor *index,
                                     int d, int64_t size, outside mode,
                                     int64_t base) {
   if (mode == RAISE || size == 0) {
-    return st__apply_with(c, ST_OP_sub_Scalar,
-                          checked(c, index, d, size, base), st__of_int(base));
+    return ST_APPLY(c, ST_OP_sub_Scalar, checked(c, index, d, size, base),
+                    base);
   }
-  index = st__apply_with(c, ST_OP_sub_Scalar, st__apply_to(c, index, ST_INT64),
-                         st__of_int(base));
-  if (mode == WRAP) {
-    return st__apply_with(c, ST_OP_remainder_Scalar, index, st__of_int(size));
-  }
-  const st_value clamp[] = {st__of_tensor(index), st__of_int(0),
-                            st__of_int(size - 1)};
-  return st__apply(c, ST_OP_clamp, 3, clamp);
+  index = ST_APPLY(c, ST_OP_sub_Scalar, st__apply_to(c, index, ST_INT64), base);
+  if (mode == WRAP) return ST_APPLY(c, ST_OP_remainder_Scalar, index, size);
+  return ST_APPLY(c, ST_OP_clamp, index, 0, size - 1);
 }
 
 ST_BOXED(st__box_ravel_multi_index) {
-  const st_tensors index = st__next_tensors(&args);
-  const st_ints dims = st__next_ints(&args);
-  const st_value *word = st__next(&args);
-  const int64_t base = st__next_int(&args);
+  ST_ARGS(TENSORS(index), INTS(dims), BOXED(word), INT(base));
   st_op_scope c = {.n = 0};
   st_tensor *sum = NULL;
   outside mode;
@@ -202,25 +190,23 @@ ST_BOXED(st__box_ravel_multi_index) {
     st_op_scope round = {.n = 0};
     const st_tensor *t = coordinates(&round, index.p[d], (int)d, dims.p[d],
                                      mode, base);
-    sum = d == 0 ? (st_tensor *)(uintptr_t)t
-      : st__plus(&round, st__apply_with(&round, ST_OP_mul_Scalar, sum,
-                                        st__of_int(dims.p[d])), t);
+    sum = d == 0
+            ? (st_tensor *)(uintptr_t)t
+            : st__plus(&round,
+                       ST_APPLY(&round, ST_OP_mul_Scalar, sum, dims.p[d]), t);
     st__scope_replace(&c, &round, &sum);
   }
-  return st__scope_return(&c, st__apply_with(&c, ST_OP_add_Scalar, sum,
-                                             st__of_int(base)), rets);
+  return st__scope_return(&c, ST_APPLY(&c, ST_OP_add_Scalar, sum, base), rets);
 }
 
 /* -- flatnonzero, nonzero_static ------------------------------------------ */
 
 ST_BOXED(st__box_flatnonzero) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_value base = *st__next(&args);
+  ST_ARGS(TENSOR(self), VALUE(base));
   st_op_scope c = {.n = 0};
-  const st_tensor *rows = st__apply_with(&c, ST_OP_nonzero,
-                                         st__apply_flatten(&c, self), base);
-  return st__scope_return(&c, st__apply_with(&c, ST_OP_squeeze_dim, rows,
-                                             st__of_int(1)), rets);
+  const st_tensor *rows =
+    ST_APPLY(&c, ST_OP_nonzero, st__apply_flatten(&c, self), base);
+  return st__scope_return(&c, ST_APPLY(&c, ST_OP_squeeze_dim, rows, 1), rets);
 }
 
 static st_status nonzero_static(const st_tensor *self, int64_t size,
@@ -231,15 +217,12 @@ static st_status nonzero_static(const st_tensor *self, int64_t size,
     return st__fail(ST_BAD_VALUE, "size must not be negative, it is %" PRId64,
                     size);
   }
-  const st_value full[] = {st__of_ints(sizes, 2), st__of_int(fill),
-                           st__of_int(ST_INT64), st__none(),
-                           st__of_int(self->device)};
-  st_tensor *out = st__apply(&c, ST_OP_full, 5, full);
+  st_tensor *out = ST_APPLY(&c, ST_OP_full, st__of_ints(sizes, 2), fill,
+                            ST_INT64, st__none(), self->device);
   if (st__is_strided(self) && !st__has_elements(self)) {
     return st__scope_return(&c, out, rets);
   }
-  const st_tensor *rows = st__apply_with(&c, ST_OP_nonzero, self,
-                                         st__of_int(base));
+  const st_tensor *rows = ST_APPLY(&c, ST_OP_nonzero, self, base);
   if (!st__scope_ok(&c)) return st__scope_return(&c, NULL, rets);
   const int64_t n = rows->sizes[0] < size ? rows->sizes[0] : size;
   st__apply2(&c, ST_OP_copy_, st__apply_narrow(&c, out, 0, 0, n),

@@ -45,14 +45,14 @@ static bool is_complex(const st_tensor *t) {
 }
 
 ST_BOXED(st__box_conj_view) {
-  const st_tensor *self = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self));
   if (is_complex(self)) return flip(self, conj_bit, rets);
   return st__fail(ST_BAD_DTYPE, "needs a complex tensor, got %s",
                   st__dtype_name(self->dtype));
 }
 
 ST_BOXED(st__box_neg_view) {
-  const st_tensor *self = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self));
   if (self->dtype != ST_BOOL) return flip(self, neg_bit, rets);
   return st__fail(ST_BAD_DTYPE, "not supported for bool tensors");
 }
@@ -65,21 +65,20 @@ ST_BOXED(st__box_conj) {
 
 /* A 0-dim tensor is its own transpose, as for mT. */
 static st_status transpose_conj(const st_tensor *t, st_value *ret) {
-  const st_value swap[] = {st__of_tensor(t), st__of_int(-2), st__of_int(-1)};
   st_op_scope c = {.n = 0};
-  if (t->ndim > 0) t = st__apply(&c, ST_OP_transpose_int, 3, swap);
+  if (t->ndim > 0) t = ST_APPLY(&c, ST_OP_transpose_int, t, -2, -1);
   return st__scope_return(&c, st__apply1(&c, ST_OP_conj, t), ret);
 }
 
 ST_BOXED(st__box_adjoint) {
-  const st_tensor *self = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self));
   if (self->ndim != 1) return transpose_conj(self, rets);
   return st__fail(ST_BAD_SHAPE, "self must be a matrix or a batch of "
                   "matrices, its shape is %s", ST_SHAPE_TEXT(self));
 }
 
 ST_BOXED(st__box_matrix_H) {
-  const st_tensor *self = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self));
   if (self->ndim == 2 || self->ndim == 0) return transpose_conj(self, rets);
   return st__fail(ST_BAD_SHAPE, "self must be a matrix, its shape is %s; use "
                   "mH for a batch of matrices", ST_SHAPE_TEXT(self));
@@ -213,9 +212,8 @@ static st_status resize(const resolved_args *l, int i) {
 }
 
 static st_status call_copy(const st_tensor *self, const st_tensor *src) {
-  const st_value args[] = {st__of_tensor(self), st__of_tensor(src)};
   st_value ret;
-  ST_TRY(st__invoke(ST_OP_copy_, 2, args, &ret));
+  ST_TRY(st__invoke(ST_OP_copy_, ST_VALUES(self, src), &ret));
   st__value_clear(&ret);
   return ST_OK;
 }

@@ -10,7 +10,7 @@
 /* -- Factory -------------------------------------------------------------- */
 
 ST_BOXED(st__box_efficientzerotensor) {
-  const st_ints size = st__next_ints(&args);
+  ST_ARGS(INTS(size));
   st_options o = {st__default_dtype(), ST_DEVICE_CPU};
   st_tensor *t = NULL;
   ST_TRY(st__read_options(args, &o));
@@ -59,7 +59,7 @@ fail:
 /* The device of a result of two tensors, or of a tensor and a scalar. */
 static st_device device_of(const st_value *args) {
   const st_device self = st__next_tensor(&args)->device;
-  const st_tensor *other = st__next_tensor(&args);
+  ST_ARGS(TENSOR(other));
   return other && other->device > self ? other->device : self;
 }
 
@@ -97,9 +97,9 @@ static bool is_one(const st_value *v) {
 /* A copy of the other term with the shape and the dtype of the result. */
 static st_tensor *copy_term(st_op_scope *c, const st_tensor *term,
                             const st_tensor *like) {
-  const st_tensor *wide = st__apply_with(c, ST_OP_expand, term,
-                                         st__of_ints(like->sizes, like->ndim));
-  return st__apply_with(c, ST_OP__to_copy, wide, st__of_int(like->dtype));
+  const st_tensor *wide =
+    ST_APPLY(c, ST_OP_expand, term, st__of_ints(like->sizes, like->ndim));
+  return ST_APPLY(c, ST_OP__to_copy, wide, like->dtype);
 }
 
 static st_status run_sum(const st_call *call, const st_value *args,
@@ -121,7 +121,7 @@ static st_status run_sum(const st_call *call, const st_value *args,
   st_tensor *sum = copy_term(&c, st__is_zero(self) ? other : self, like);
   if (st__is_zero(self)) {
     if (!is_one(alpha)) {
-      sum = st__apply_with(&c, ST_OP_mul_Scalar, sum, *alpha);
+      sum = ST_APPLY(&c, ST_OP_mul_Scalar, sum, *alpha);
       sum = st__apply_to(&c, sum, like->dtype); /* bool * int: int */
     }
     if (is_sub) sum = st__apply1(&c, ST_OP_neg, sum);

@@ -11,10 +11,8 @@
 /* The norm of order p over the last dimension. */
 static st_tensor *norm(st_op_scope *c, const st_tensor *d, st_value p,
                        bool keepdim) {
-  static const int64_t last[] = {-1};
-  return st__apply(c, ST_OP_norm_ScalarOpt_dim, 4,
-                   (st_value[]){st__of_tensor(d), p, st__of_ints(last, 1),
-                                st__of_bool(keepdim)});
+  return ST_APPLY(c, ST_OP_norm_ScalarOpt_dim, d, p, ST_INTS(-1),
+                  st__of_bool(keepdim));
 }
 
 /* -- Corresponding vectors ------------------------------------------------ */
@@ -22,38 +20,29 @@ static st_tensor *norm(st_op_scope *c, const st_tensor *d, st_value p,
 static st_status dist(const st_tensor *self, const st_tensor *other,
                       const st_value *p, st_value *rets) {
   st_op_scope c = {.n = 0};
-  const st_tensor *d = st__apply2(&c, ST_OP_sub_Tensor, self, other);
-  return st__scope_return(&c, st__apply_with(&c, ST_OP_norm_Scalar, d, *p),
-                          rets);
+  const st_tensor *d = st__minus(&c, self, other);
+  return st__scope_return(&c, ST_APPLY(&c, ST_OP_norm_Scalar, d, *p), rets);
 }
 ST_TYPED_ARGS(st__box_dist, dist, (TENSOR, TENSOR, VALUE))
 
 ST_BOXED(st__box_pairwise_distance) {
-  const st_tensor *x1 = st__next_tensor(&args), *x2 = st__next_tensor(&args);
-  const st_value *p = st__next(&args), *eps = st__next(&args);
-  const bool keepdim = st__next_bool(&args);
+  ST_ARGS(TENSOR(x1), TENSOR(x2), BOXED(p), BOXED(eps), BOOL(keepdim));
   st_op_scope c = {.n = 0};
-  const st_tensor *d = st__apply2(&c, ST_OP_sub_Tensor, x1, x2);
-  d = st__apply_with(&c, ST_OP_add_Scalar, d, *eps);
+  const st_tensor *d = st__minus(&c, x1, x2);
+  d = ST_APPLY(&c, ST_OP_add_Scalar, d, *eps);
   return st__scope_return(&c, norm(&c, d, *p, keepdim), rets);
 }
 
 /* t divided by its norms of order ord along dim, which are at least eps. */
 static st_tensor *normalized(st_op_scope *c, const st_tensor *t, st_value ord,
                              int64_t dim, st_value eps) {
-  const int64_t dims[] = {dim};
-  const st_tensor *size = st__apply(
-    c, ST_OP_linalg_vector_norm, 4,
-    (st_value[]){st__of_tensor(t), ord, st__of_ints(dims, 1),
-                 st__of_bool(true)});
-  return st__apply2(c, ST_OP_div_Tensor, t,
-                    st__apply_with(c, ST_OP_clamp_min, size, eps));
+  const st_tensor *size = ST_APPLY(c, ST_OP_linalg_vector_norm, t, ord,
+                                   ST_INTS(dim), st__of_bool(true));
+  return st__div(c, t, ST_APPLY(c, ST_OP_clamp_min, size, eps));
 }
 
 ST_BOXED(st__box_normalize) {
-  const st_tensor *input = st__next_tensor(&args);
-  const st_value *p = st__next(&args);
-  const int64_t dim = st__next_int(&args);
+  ST_ARGS(TENSOR(input), BOXED(p), INT(dim));
   st_op_scope c = {.n = 0};
   return st__scope_return(&c, normalized(&c, input, *p, dim, *args), rets);
 }
@@ -61,9 +50,7 @@ ST_BOXED(st__box_normalize) {
 /* Promotes and broadcasts x1 and x2 first: a dimension of only one of them
  * counts for both. */
 ST_BOXED(st__box_cosine_similarity) {
-  st_tensor *x1 = st__next_tensor(&args), *x2 = st__next_tensor(&args);
-  const int64_t dim = st__next_int(&args);
-  const st_value *eps = st__next(&args);
+  ST_ARGS(MUTABLE(x1), MUTABLE(x2), INT(dim), BOXED(eps));
   const st_value two = st__of_int(2);
   st_op_scope c = {.n = 0};
   const st_dtype dtype = st__promote(x1->dtype, x2->dtype);
@@ -77,9 +64,9 @@ ST_BOXED(st__box_cosine_similarity) {
   if (!st__scope_ok(&c)) return st__scope_end(&c, 0, NULL, rets);
   const st_tensor *a = normalized(&c, both.u.tensors[0], two, dim, *eps);
   const st_tensor *b = normalized(&c, both.u.tensors[1], two, dim, *eps);
-  const st_tensor *each = st__apply2(&c, ST_OP_mul_Tensor, a, b);
-  st_tensor *sum = st__apply_with(&c, ST_OP_sum_dim_IntList, each,
-                                  st__of_ints(&dim, 1));
+  const st_tensor *each = st__mul(&c, a, b);
+  st_tensor *sum =
+    ST_APPLY(&c, ST_OP_sum_dim_IntList, each, st__of_ints(&dim, 1));
   const st_status status = st__scope_return(&c, sum, rets);
   st__value_clear(&both);
   return status;
@@ -128,9 +115,9 @@ static int64_t columns_of(const st_tensor *t) { return t->sizes[t->ndim - 1]; }
 /* Every row of x minus every row of y. */
 static st_tensor *differences(st_op_scope *c, const st_tensor *x,
                               const st_tensor *y) {
-  x = st__apply_with(c, ST_OP_unsqueeze, x, st__of_int(-2));
-  y = st__apply_with(c, ST_OP_unsqueeze, y, st__of_int(-3));
-  return st__apply2(c, ST_OP_sub_Tensor, x, y);
+  x = ST_APPLY(c, ST_OP_unsqueeze, x, -2);
+  y = ST_APPLY(c, ST_OP_unsqueeze, y, -3);
+  return st__minus(c, x, y);
 }
 
 /* The number of rows of x per step: Note [Pairwise differences]. */
@@ -143,12 +130,11 @@ static int64_t rows_at_a_time(const st_tensor *x, int64_t per_row) {
 static st_status distances_of_rows(const st_tensor *x, const st_tensor *y,
                                    st_value p, st_tensor *out, int64_t at,
                                    int64_t rows) {
-  static const int64_t last[] = {-1};
   st_op_scope c = {.n = 0};
   x = st__apply_narrow(&c, x, -2, at, rows);
   const st_tensor *d = differences(&c, x, y);
   const st_tensor *to = st__apply_narrow(&c, out, -2, at, rows);
-  const st_value norm_out[] = {st__of_tensor(d), p, st__of_ints(last, 1),
+  const st_value norm_out[] = {st__of_tensor(d), p, ST_INTS(-1),
                                st__of_bool(false), st__of_tensor(to)};
   st_value same;
   if (st__scope_ok(&c)) {
@@ -175,28 +161,22 @@ static st_status by_differences(const st_tensor *x, const st_tensor *y,
 /* t with 0 where mask is true. */
 static st_tensor *without(st_op_scope *c, const st_tensor *t,
                           const st_tensor *mask) {
-  return st__apply(c, ST_OP_masked_fill_Scalar, 3,
-                   (st_value[]){st__of_tensor(t), st__of_tensor(mask),
-                                st__of_int(0)});
+  return ST_APPLY(c, ST_OP_masked_fill_Scalar, t, mask, 0);
 }
 
 /* The mean row of t, 0 where it is not finite. It is detached: a common shift
  * of both sides has no gradient. */
 static st_tensor *mean_row(st_op_scope *c, const st_tensor *t) {
-  static const int64_t rows[] = {-2};
-  const st_tensor *mean = st__apply(
-    c, ST_OP_mean_dim, 3,
-    (st_value[]){st__of_tensor(st__apply1(c, ST_OP_detach, t)),
-                 st__of_ints(rows, 1), st__of_bool(true)});
+  const st_tensor *mean =
+    ST_APPLY(c, ST_OP_mean_dim, st__apply1(c, ST_OP_detach, t), ST_INTS(-2),
+             st__of_bool(true));
   const st_tensor *is_finite = st__apply1(c, ST_OP_isfinite, mean);
   return without(c, mean, st__apply1(c, ST_OP_logical_not, is_finite));
 }
 
 static st_tensor *squared_sizes(st_op_scope *c, const st_tensor *t) {
-  static const int64_t last[] = {-1};
-  return st__apply(c, ST_OP_sum_dim_IntList, 3,
-                   (st_value[]){st__of_tensor(st__apply1(c, ST_OP_square, t)),
-                                st__of_ints(last, 1), st__of_bool(true)});
+  return ST_APPLY(c, ST_OP_sum_dim_IntList, st__apply1(c, ST_OP_square, t),
+                  ST_INTS(-1), st__of_bool(true));
 }
 
 /* The greatest of squared sizes, which are dense; NaN if one is. */
@@ -227,17 +207,14 @@ static bool are_in_range(const st_tensor *xx, const st_tensor *yy) {
 static st_tensor *by_product(st_op_scope *c, const st_tensor *x,
                              const st_tensor *y) {
   const st_tensor *mean = mean_row(c, y);
-  x = st__apply2(c, ST_OP_sub_Tensor, x, mean);
-  y = st__apply2(c, ST_OP_sub_Tensor, y, mean);
+  x = st__minus(c, x, mean);
+  y = st__minus(c, y, mean);
   const st_tensor *xx = squared_sizes(c, x), *yy = squared_sizes(c, y);
   if (st__scope_ok(c) && !are_in_range(xx, yy)) return NULL;
-  st_tensor *d = st__apply2(c, ST_OP_matmul, x, st__apply1(c, ST_OP_mT, y));
-  const st_tensor *sizes = st__apply2(c, ST_OP_add_Tensor, xx,
-                                      st__apply1(c, ST_OP_mT, yy));
-  d = st__apply(c, ST_OP_sub_Tensor, 3,
-                (st_value[]){st__of_tensor(sizes), st__of_tensor(d),
-                             st__of_int(2)});
-  d = st__apply_with(c, ST_OP_clamp_min, d, st__of_int(0));
+  st_tensor *d = st__times(c, x, st__apply1(c, ST_OP_mT, y));
+  const st_tensor *sizes = st__plus(c, xx, st__apply1(c, ST_OP_mT, yy));
+  d = ST_APPLY(c, ST_OP_sub_Tensor, sizes, d, 2);
+  d = ST_APPLY(c, ST_OP_clamp_min, d, 0);
   return st__apply1(c, ST_OP_sqrt, d);
 }
 
@@ -250,9 +227,7 @@ static bool use_product(const st_tensor *x, const st_tensor *y, double p,
 }
 
 ST_BOXED(st__box_cdist_forward) {
-  const st_tensor *x = st__next_tensor(&args), *y = st__next_tensor(&args);
-  const st_value *p = st__next(&args);
-  const int64_t mode = st__next_int_or(&args, 0);
+  ST_ARGS(TENSOR(x), TENSOR(y), BOXED(p), INT_OR(mode, 0));
   int64_t sizes[ST_MAX_DIMS];
   int n;
   ST_TRY(check_rows(x, y));
@@ -268,9 +243,9 @@ ST_BOXED(st__box_cdist_forward) {
   }
   sizes[n] = rows_of(x);
   sizes[n + 1] = rows_of(y);
-  st_tensor *out = st__apply_with(
-    &c, columns_of(x) > 0 ? ST_OP_new_empty : ST_OP_new_zeros, x,
-    st__of_ints(sizes, n + 2));
+  st_tensor *out =
+    ST_APPLY(&c, columns_of(x) > 0 ? ST_OP_new_empty : ST_OP_new_zeros, x,
+             st__of_ints(sizes, n + 2));
   if (st__scope_ok(&c) && columns_of(x) > 0) {
     c.status = by_differences(x, y, *p, out);
   }
@@ -286,15 +261,13 @@ ST_BOXED(st__box_cdist) {
 /* -- Gradients of cdist --------------------------------------------------- */
 
 static st_tensor *is_zero(st_op_scope *c, const st_tensor *t) {
-  return st__apply_with(c, ST_OP_eq_Scalar, t, st__of_int(0));
+  return ST_APPLY(c, ST_OP_eq_Scalar, t, 0);
 }
 
 /* t with 1 where mask is true. */
 static st_tensor *with_ones(st_op_scope *c, const st_tensor *t,
                             const st_tensor *mask) {
-  return st__apply(c, ST_OP_masked_fill_Scalar, 3,
-                   (st_value[]){st__of_tensor(t), st__of_tensor(mask),
-                                st__of_int(1)});
+  return ST_APPLY(c, ST_OP_masked_fill_Scalar, t, mask, 1);
 }
 
 static st_tensor *without_zeros(st_op_scope *c, const st_tensor *t) {
@@ -304,8 +277,7 @@ static st_tensor *without_zeros(st_op_scope *c, const st_tensor *t) {
 /* grad / dist, 0 where the distance is 0. */
 static st_tensor *per_distance(st_op_scope *c, const st_tensor *grad,
                                const st_tensor *dist) {
-  return without(c, st__apply2(c, ST_OP_div_Tensor, grad,
-                               without_zeros(c, dist)), is_zero(c, dist));
+  return without(c, st__div(c, grad, without_zeros(c, dist)), is_zero(c, dist));
 }
 
 /* sgn(d) (|d| / dist)^(p - 1), and 0 where d is 0. The quotient is formed
@@ -314,14 +286,13 @@ static st_tensor *powers(st_op_scope *c, const st_tensor *d,
                          const st_tensor *dist, double p) {
   st_tensor *sign = st__apply1(c, ST_OP_sgn, d);
   if (p == 1) return sign;
-  const st_tensor *far = st__apply_with(c, ST_OP_unsqueeze,
-                                        without_zeros(c, dist),
-                                        st__of_int(-1));
+  const st_tensor *far =
+    ST_APPLY(c, ST_OP_unsqueeze, without_zeros(c, dist), -1);
   const st_tensor *is_none = is_zero(c, d);
-  d = st__apply2(c, ST_OP_div_Tensor, st__apply1(c, ST_OP_abs, d), far);
-  d = st__apply_with(c, ST_OP_pow_Tensor_Scalar, with_ones(c, d, is_none),
-                     st__of_float(p - 1));
-  return st__apply2(c, ST_OP_mul_Tensor, sign, d);
+  d = st__div(c, st__apply1(c, ST_OP_abs, d), far);
+  d = ST_APPLY(c, ST_OP_pow_Tensor_Scalar, with_ones(c, d, is_none),
+               st__of_float(p - 1));
+  return st__mul(c, sign, d);
 }
 
 /* The gradient of x1 from the differences d, their distances dist and grad. */
@@ -332,18 +303,16 @@ static st_tensor *gradients_of_differences(st_op_scope *c,
   static const int64_t rows[] = {-2};
   const st_tensor *each;
   if (isinf(p)) {
-    const st_tensor *far = st__apply_with(c, ST_OP_unsqueeze, dist,
-                                          st__of_int(-1));
+    const st_tensor *far = ST_APPLY(c, ST_OP_unsqueeze, dist, -1);
     const st_tensor *less = st__apply2(c, ST_OP_ne_Tensor,
                                        st__apply1(c, ST_OP_abs, d), far);
     each = without(c, st__apply1(c, ST_OP_sgn, d), less);
   } else {
     each = powers(c, d, dist, p);
   }
-  grad = st__apply_with(c, ST_OP_unsqueeze, grad, st__of_int(-1));
-  return st__apply_with(c, ST_OP_sum_dim_IntList,
-                        st__apply2(c, ST_OP_mul_Tensor, grad, each),
-                        st__of_ints(rows, 1));
+  grad = ST_APPLY(c, ST_OP_unsqueeze, grad, -1);
+  return ST_APPLY(c, ST_OP_sum_dim_IntList, st__mul(c, grad, each),
+                  st__of_ints(rows, 1));
 }
 
 /* The arguments of _cdist_backward. */
@@ -366,8 +335,7 @@ static st_tensor *gradients_of_rows(st_op_scope *c, const request *q,
 static st_tensor *joined(st_op_scope *c, st_tensor *parts, st_tensor *part) {
   st_tensor *both[] = {parts, part};
   if (!parts || !st__scope_ok(c)) return part;
-  return st__apply(c, ST_OP_cat, 2,
-                   (st_value[]){st__of_tensors(both, 2), st__of_int(-2)});
+  return ST_APPLY(c, ST_OP_cat, st__of_tensors(both, 2), -2);
 }
 
 static st_tensor *gradients(st_op_scope *c, const request *q) {
@@ -385,17 +353,13 @@ static st_tensor *gradients(st_op_scope *c, const request *q) {
 
 /* For p = 2, the sum over j of w[i, j] (x[i] - y[j]), by a matrix product. */
 static st_tensor *gradients_by_product(st_op_scope *c, const request *q) {
-  static const int64_t last[] = {-1};
   const st_tensor *w = per_distance(c, q->grad, q->dist);
   const st_tensor *mean = mean_row(c, q->y);
-  const st_tensor *x = st__apply2(c, ST_OP_sub_Tensor, q->x, mean);
-  const st_tensor *y = st__apply2(c, ST_OP_sub_Tensor, q->y, mean);
-  const st_tensor *sums = st__apply(
-    c, ST_OP_sum_dim_IntList, 3,
-    (st_value[]){st__of_tensor(w), st__of_ints(last, 1), st__of_bool(true)});
-  return st__apply2(c, ST_OP_sub_Tensor,
-                    st__apply2(c, ST_OP_mul_Tensor, x, sums),
-                    st__apply2(c, ST_OP_matmul, w, y));
+  const st_tensor *x = st__minus(c, q->x, mean);
+  const st_tensor *y = st__minus(c, q->y, mean);
+  const st_tensor *sums =
+    ST_APPLY(c, ST_OP_sum_dim_IntList, w, ST_INTS(-1), st__of_bool(true));
+  return st__minus(c, st__mul(c, x, sums), st__times(c, w, y));
 }
 
 static st_status check_distances(const request *q) {
@@ -412,11 +376,7 @@ static st_status check_distances(const request *q) {
 
 ST_BOXED(st__box_cdist_backward) {
   request q;
-  q.grad = st__next_tensor(&args);
-  q.x = st__next_tensor(&args);
-  q.y = st__next_tensor(&args);
-  q.p = st__next_float(&args);
-  q.dist = st__next_tensor(&args);
+  ST_ARGS_TO(q, TENSOR(grad), TENSOR(x), TENSOR(y), FLOAT(p), TENSOR(dist));
   st_op_scope c = {.status = check_distances(&q)};
   if (!st__scope_ok(&c)) return c.status;
   const bool is_zero = q.p == 0 || columns_of(q.x) == 0 || q.dist->numel == 0;
@@ -429,8 +389,7 @@ ST_BOXED(st__box_cdist_backward) {
 /* -- Pairs of rows -------------------------------------------------------- */
 
 ST_BOXED(st__box_pdist) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_value *p = st__next(&args);
+  ST_ARGS(TENSOR(self), BOXED(p));
   st_op_scope c = {.status = check_order(p)};
   if (st__scope_ok(&c) && self->ndim != 2) {
     c.status = st__fail(ST_BAD_SHAPE, "self must be a matrix, its shape is %s",
@@ -438,18 +397,14 @@ ST_BOXED(st__box_pdist) {
   }
   if (!st__scope_ok(&c)) return c.status;
   const st_value n = st__of_int(self->sizes[0]), first = st__of_int(0);
-  const st_value above[] = {n, n, st__of_int(1), st__of_int(ST_INT64),
-                            st__none(), st__of_int(self->device)};
-  const st_tensor *pairs = st__apply(&c, ST_OP_triu_indices, 6, above);
+  const st_tensor *pairs = ST_APPLY(&c, ST_OP_triu_indices, n, n, 1, ST_INT64,
+                                    st__none(), self->device);
   const st_tensor *rows[2];
   for (int i = 0; i < 2; i++) {
-    const st_value at[] = {st__of_tensor(pairs), first, st__of_int(i)};
-    const st_tensor *index = st__apply(&c, ST_OP_select_int, 3, at);
-    const st_value picked[] = {
-      st__of_tensor(st__apply_attached(&c, self, self)), first,
-      st__of_tensor(index)};
-    rows[i] = st__apply(&c, ST_OP_index_select, 3, picked);
+    const st_tensor *index = ST_APPLY(&c, ST_OP_select_int, pairs, first, i);
+    rows[i] = ST_APPLY(&c, ST_OP_index_select,
+                       st__apply_attached(&c, self, self), first, index);
   }
-  const st_tensor *d = st__apply2(&c, ST_OP_sub_Tensor, rows[0], rows[1]);
+  const st_tensor *d = st__minus(&c, rows[0], rows[1]);
   return st__scope_return(&c, norm(&c, d, *p, false), rets);
 }

@@ -24,9 +24,7 @@ static st_status check_cross(const st_tensor *a, const st_tensor *b,
 static void components(st_op_scope *c, const st_tensor *t, int dim,
                        st_tensor **out) {
   for (int i = 0; i < 3; i++) {
-    const st_value args[] = {st__of_tensor(t), st__of_int(dim),
-                             st__of_int(i)};
-    out[i] = st__apply(c, ST_OP_select_int, 3, args);
+    out[i] = ST_APPLY(c, ST_OP_select_int, t, dim, i);
   }
 }
 
@@ -40,22 +38,18 @@ static st_status cross(const st_tensor *self, const st_tensor *other,
   components(&c, other, at, b);
   for (int i = 0; i < 3; i++) {
     const int j = (i + 1) % 3, k = (i + 2) % 3;
-    parts[i] = st__apply2(&c, ST_OP_sub_Tensor,
-                          st__apply2(&c, ST_OP_mul_Tensor, a[j], b[k]),
-                          st__apply2(&c, ST_OP_mul_Tensor, a[k], b[j]));
+    parts[i] = st__minus(&c, st__mul(&c, a[j], b[k]), st__mul(&c, a[k], b[j]));
   }
   if (!st__scope_ok(&c)) return st__scope_end(&c, 0, NULL, rets);
-  const st_value stack[] = {st__of_tensors(parts, 3), st__of_int(at)};
-  return st__scope_return(&c, st__apply(&c, ST_OP_stack, 2, stack), rets);
+  return st__scope_return(
+    &c, ST_APPLY(&c, ST_OP_stack, st__of_tensors(parts, 3), at), rets);
 }
 
 ST_TYPED_ARGS(st__box_linalg_cross, cross, (TENSOR, TENSOR, INT))
 
 /* Without dim, the first dimension of size 3. */
 ST_BOXED(st__box_cross) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *other = st__next_tensor(&args);
-  const st_value *dim = st__next(&args);
+  ST_ARGS(TENSOR(self), TENSOR(other), BOXED(dim));
   if (!st__is_none(dim)) return cross(self, other, dim->u.i, rets);
   int first = 0;
   while (first < self->ndim && self->sizes[first] != 3) first++;
@@ -89,10 +83,9 @@ static st_tensor *slice_norms(st_op_scope *c, const st_tensor *self,
   int64_t dims[ST_MAX_DIMS];
   int n = 0;
   for (int d = 0; d < self->ndim; d++) if (d != dim) dims[n++] = d;
-  const st_value norm[] = {
-    st__of_tensor(self), p, st__of_ints(dims, n), st__of_bool(true),
-    is_half ? st__of_int(ST_FLOAT32) : st__none()};
-  return st__apply(c, ST_OP_linalg_vector_norm, 5, norm);
+  return ST_APPLY(c, ST_OP_linalg_vector_norm, self, p, st__of_ints(dims, n),
+                  st__of_bool(true),
+                  is_half ? st__of_int(ST_FLOAT32) : st__none());
 }
 
 static st_status renorm(const st_tensor *self, const st_value *p, int64_t dim,
@@ -102,18 +95,15 @@ static st_status renorm(const st_tensor *self, const st_value *p, int64_t dim,
   ST_TRY(check_renorm(self, st__scalar_of(p), st__scalar_of(maxnorm)));
   ST_TRY(st__wrap_dim(dim, self->ndim, &at));
   const st_tensor *norm = slice_norms(&c, self, *p, at);
-  const st_tensor *larger = st__apply_with(&c, ST_OP_gt_Scalar, norm,
-                                           *maxnorm);
-  const st_tensor *factor = st__apply_with(
-    &c, ST_OP_mul_Scalar,
-    st__apply1(&c, ST_OP_reciprocal,
-               st__apply_with(&c, ST_OP_add_Scalar, norm,
-                              st__of_float(1e-7))), *maxnorm);
-  const st_value choice[] = {st__of_tensor(larger), st__of_tensor(factor),
-                             st__of_int(1)};
-  factor = st__apply(&c, ST_OP_where_ScalarOther, 3, choice);
-  const st_tensor *cut = st__apply_to(
-    &c, st__apply2(&c, ST_OP_mul_Tensor, self, factor), self->dtype);
+  const st_tensor *larger = ST_APPLY(&c, ST_OP_gt_Scalar, norm, *maxnorm);
+  const st_tensor *factor =
+    ST_APPLY(&c, ST_OP_mul_Scalar,
+             st__apply1(&c, ST_OP_reciprocal,
+                        ST_APPLY(&c, ST_OP_add_Scalar, norm, 1e-7)),
+             *maxnorm);
+  factor = ST_APPLY(&c, ST_OP_where_ScalarOther, larger, factor, 1);
+  const st_tensor *cut =
+    st__apply_to(&c, st__mul(&c, self, factor), self->dtype);
   return st__scope_return(&c, st__apply_fresh(&c, cut), rets);
 }
 ST_TYPED_ARGS(st__box_renorm, renorm, (TENSOR, VALUE, INT, VALUE))
@@ -122,23 +112,17 @@ ST_TYPED_ARGS(st__box_renorm, renorm, (TENSOR, VALUE, INT, VALUE))
 
 /* As in ATen, dim -1 is no dimension: the norm is that of all elements. */
 ST_BOXED(st__box_norm_except_dim) {
-  const st_tensor *v = st__next_tensor(&args);
-  const st_value p = *st__next(&args);
-  const int64_t dim = st__next_int(&args);
-  const st_value whole[] = {st__of_tensor(v), p};
+  ST_ARGS(TENSOR(v), VALUE(p), INT(dim));
   st_op_scope c = {.n = 0};
   int at = 0;
-  if (dim == -1) return st__invoke(ST_OP_norm_Scalar, 2, whole, rets);
+  if (dim == -1) return st__invoke(ST_OP_norm_Scalar, ST_VALUES(v, p), rets);
   ST_TRY(st__wrap_dim(dim, v->ndim, &at));
   if (v->ndim == 0) {
     return st__fail(ST_BAD_SHAPE, "v must have a dimension");
   }
-  const st_tensor *rows = v->ndim > 1 ? v
-    : st__apply_with(&c, ST_OP_unsqueeze, v, st__of_int(1));
+  const st_tensor *rows = v->ndim > 1 ? v : ST_APPLY(&c, ST_OP_unsqueeze, v, 1);
   st_tensor *norms = st__scope_ok(&c) ? slice_norms(&c, rows, p, at) : NULL;
-  if (v->ndim == 1) {
-    norms = st__apply_with(&c, ST_OP_squeeze_dim, norms, st__of_int(1));
-  }
+  if (v->ndim == 1) norms = ST_APPLY(&c, ST_OP_squeeze_dim, norms, 1);
   if (st__is_reduced_float(v->dtype)) norms = st__apply_to(&c, norms, v->dtype);
   return st__scope_return(&c, norms, rets);
 }

@@ -208,12 +208,8 @@ static const st_tensor *join(st_op_scope *c, const st_tensor *t, int first,
                          (long long)t->sizes[second]);
     return NULL;
   }
-  const st_value line[] = {st__of_tensor(t), st__of_int(0), st__of_int(first),
-                           st__of_int(second)};
-  const st_value move[] = {
-    st__of_tensor(st__apply(c, ST_OP_diagonal, 4, line)), st__of_int(-1),
-    st__of_int(first)};
-  return st__apply(c, ST_OP_movedim_int, 3, move);
+  return ST_APPLY(c, ST_OP_movedim_int,
+                  ST_APPLY(c, ST_OP_diagonal, t, 0, first, second), -1, first);
 }
 
 /* Where the dimensions of operand k go; joins those with the same label. */
@@ -259,8 +255,8 @@ static st_tensor *as_view(st_op_scope *c, const equation *e, const frame *f,
       order[n++] = d;
     }
   }
-  t = st__apply_with(c, ST_OP_permute, t, st__of_ints(order, n));
-  return st__apply_with(c, ST_OP_view, t, st__of_ints(sizes, f->n));
+  t = ST_APPLY(c, ST_OP_permute, t, st__of_ints(order, n));
+  return ST_APPLY(c, ST_OP_view, t, st__of_ints(sizes, f->n));
 }
 
 /* The sizes of the frame's dimensions, and which ones each view has; fails if
@@ -309,9 +305,8 @@ static const st_tensor *sum_alone(st_op_scope *c, const st_tensor *t,
     if (is_alone && !(open >> d & 1)) add_dim(&alone, d);
   }
   if (alone.n == 0) return t;
-  const st_value args[] = {st__of_tensor(t), st__of_ints(alone.d, alone.n),
-                           st__of_bool(true), st__of_int(t->dtype)};
-  return st__apply(c, ST_OP_sum_dim_IntList, 4, args);
+  return ST_APPLY(c, ST_OP_sum_dim_IntList, t, st__of_ints(alone.d, alone.n),
+                  st__of_bool(true), t->dtype);
 }
 
 static void sort_dims(const st_tensor *x, const st_tensor *y, uint64_t open,
@@ -337,8 +332,8 @@ static st_tensor *as_matrices(st_op_scope *c, const st_tensor *t,
       if (k < 3) sizes[k] *= t->sizes[s->d[i]];
     }
   }
-  t = st__apply_with(c, ST_OP_permute, t, st__of_ints(all, n));
-  return st__apply_with(c, ST_OP_reshape, t, st__of_ints(sizes, 3));
+  t = ST_APPLY(c, ST_OP_permute, t, st__of_ints(all, n));
+  return ST_APPLY(c, ST_OP_reshape, t, st__of_ints(sizes, 3));
 }
 
 /* The product of as_matrices(x) and as_matrices(y), with the dimensions in
@@ -355,8 +350,8 @@ static st_tensor *in_places(st_op_scope *c, const st_tensor *product,
       sizes[n] = p == INNER ? 1 : p == COLUMNS ? y->sizes[d] : x->sizes[d];
     }
   }
-  product = st__apply_with(c, ST_OP_view, product, st__of_ints(sizes, n));
-  return st__apply_with(c, ST_OP_permute, product, st__of_ints(place, n));
+  product = ST_APPLY(c, ST_OP_view, product, st__of_ints(sizes, n));
+  return ST_APPLY(c, ST_OP_permute, product, st__of_ints(place, n));
 }
 
 /* The product of x and y, summed over the dimensions that are not in `open`. */
@@ -369,7 +364,7 @@ static st_tensor *contract(st_op_scope *c, const st_tensor *x,
   const st_tensor *b = sum_alone(c, y, x, open);
   if (!st__scope_ok(c)) return NULL;
   sort_dims(a, b, open, parts);
-  if (parts[INNER].n == 0) return st__apply2(c, ST_OP_mul_Tensor, a, b);
+  if (parts[INNER].n == 0) return st__mul(c, a, b);
   const st_tensor *product = st__apply2(c, ST_OP_bmm,
                                         as_matrices(c, a, parts, left),
                                         as_matrices(c, b, parts, right));
@@ -459,10 +454,10 @@ static st_status finish(const factors *s, const frame *f, int n,
     return st__scope_return(&c, st__apply1(&c, ST_OP_clone, t), rets);
   }
   if (f->nout == f->n) return st__return_tensor(t, rets);
-  st_tensor *out = n > 1
-    ? st__apply_with(&c, ST_OP_view, t, st__of_ints(t->sizes, f->nout))
-    : st__apply_with(&c, ST_OP_sum_dim_IntList, t,
-                     st__of_ints(summed.d, summed.n));
+  st_tensor *out =
+    n > 1
+      ? ST_APPLY(&c, ST_OP_view, t, st__of_ints(t->sizes, f->nout))
+      : ST_APPLY(&c, ST_OP_sum_dim_IntList, t, st__of_ints(summed.d, summed.n));
   return st__scope_return(&c, out, rets);
 }
 
@@ -477,8 +472,7 @@ typedef struct job {
 
 static st_status begin(const st_value *args, job *j) {
   const char *text = st__next(&args)->u.string;
-  const st_tensors tensors = st__next_tensors(&args);
-  const st_value *given = st__next(&args);
+  ST_ARGS(TENSORS(tensors), BOXED(given));
   j->s.n = 0;
   ST_TRY(read_equation(text, tensors, &j->e));
   ST_TRY(make_frame(&j->e, &j->f));

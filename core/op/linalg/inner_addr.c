@@ -13,7 +13,7 @@ static const st_tensor *as_rows(st_op_scope *c, const st_tensor *t) {
   if (t->ndim == 2) return t;
   int64_t sizes[] = {1, t->sizes[t->ndim - 1]};
   for (int d = 0; d < t->ndim - 1; d++) sizes[0] *= t->sizes[d];
-  return st__apply_with(c, ST_OP_reshape, t, st__of_ints(sizes, 2));
+  return ST_APPLY(c, ST_OP_reshape, t, st__of_ints(sizes, 2));
 }
 
 static st_status check_inner(const st_tensor *a, const st_tensor *b) {
@@ -27,13 +27,11 @@ static st_status check_inner(const st_tensor *a, const st_tensor *b) {
 }
 
 ST_BOXED(st__box_inner) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *other = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self), TENSOR(other));
   int64_t sizes[2 * ST_MAX_DIMS];
   st_op_scope c = {.n = 0};
   if (self->ndim == 0 || other->ndim == 0) {
-    return st__scope_return(&c, st__apply2(&c, ST_OP_mul_Tensor, self, other),
-                            rets);
+    return st__scope_return(&c, st__mul(&c, self, other), rets);
   }
   ST_TRY(check_inner(self, other));
   const int n = self->ndim - 1, m = other->ndim - 1;
@@ -43,7 +41,7 @@ ST_BOXED(st__box_inner) {
   const st_tensor *columns = st__apply1(&c, ST_OP_t, as_rows(&c, other));
   st_tensor *out = st__apply2(&c, ST_OP_mm, rows, columns);
   if (n != 1 || m != 1) {
-    out = st__apply_with(&c, ST_OP_reshape, out, st__of_ints(sizes, n + m));
+    out = ST_APPLY(&c, ST_OP_reshape, out, st__of_ints(sizes, n + m));
   }
   return st__scope_return(&c, out, rets);
 }
@@ -60,13 +58,12 @@ static st_status check_vecdot(const st_tensor *x, const st_tensor *y) {
 }
 
 ST_BOXED(st__box_linalg_vecdot) {
-  const st_tensor *x = st__next_tensor(&args), *y = st__next_tensor(&args);
-  const int64_t dim = st__next_int(&args);
+  ST_ARGS(TENSOR(x), TENSOR(y), INT(dim));
   st_op_scope c = {.status = check_vecdot(x, y)};
   const st_tensor *conj = st__apply1(&c, ST_OP_conj, x);
-  const st_tensor *each = st__apply2(&c, ST_OP_mul_Tensor, conj, y);
-  st_tensor *sum = st__apply_with(&c, ST_OP_sum_dim_IntList, each,
-                                  st__of_ints(&dim, 1));
+  const st_tensor *each = st__mul(&c, conj, y);
+  st_tensor *sum =
+    ST_APPLY(&c, ST_OP_sum_dim_IntList, each, st__of_ints(&dim, 1));
   return st__scope_return(&c, sum, rets);
 }
 
@@ -103,20 +100,20 @@ static st_tensor *added(st_op_scope *c, const addends *a,
   const st_tensor *self = st__apply_to(c, a->self, d);
   product = st__apply_to(c, product, d);
   if (!st__scope_ok(c)) return NULL;
-  self = st__apply_with(c, ST_OP_expand, self,
-                        st__of_ints(product->sizes, product->ndim));
+  self =
+    ST_APPLY(c, ST_OP_expand, self, st__of_ints(product->sizes, product->ndim));
   if (!scalar_equals(&alpha, 1)) {
-    product = st__apply_with(c, ST_OP_mul_Scalar, product, alpha);
+    product = ST_APPLY(c, ST_OP_mul_Scalar, product, alpha);
   }
   if (scalar_equals(&beta, 0)) { /* zero gradient for self, without its NaN */
     return self && st__is_recorded(self->keys)
-         ? st__apply2(c, ST_OP_add_Tensor, product,
-                      st__apply1(c, ST_OP_zero, self)) : product;
+             ? st__plus(c, product, st__apply1(c, ST_OP_zero, self))
+             : product;
   }
   if (!scalar_equals(&beta, 1)) {
-    self = st__apply_with(c, ST_OP_mul_Scalar, self, beta);
+    self = ST_APPLY(c, ST_OP_mul_Scalar, self, beta);
   }
-  return st__apply2(c, ST_OP_add_Tensor, self, product);
+  return st__plus(c, self, product);
 }
 
 /* True if self broadcasts to a matrix of these sizes. */
@@ -159,7 +156,7 @@ fail:
 /* t in row-major order, with the strides of a new tensor. */
 static st_tensor *row_major(st_op_scope *c, st_tensor *t) {
   if (!st__scope_ok(c) || is_row_major(t)) return t;
-  return st__apply_with(c, ST_OP_clone, t, st__of_int(ST_FORMAT_CONTIGUOUS));
+  return ST_APPLY(c, ST_OP_clone, t, ST_FORMAT_CONTIGUOUS);
 }
 
 /* beta self + alpha outer(vec1, vec2) as a row-major matrix. */
@@ -185,20 +182,16 @@ static st_status check_scalars(const addends *a) {
 
 ST_BOXED(st__box_addr) {
   addends a;
-  a.self = st__next_tensor(&args);
-  a.vec1 = st__next_tensor(&args);
-  a.vec2 = st__next_tensor(&args);
-  a.beta = st__next(&args);
-  a.alpha = st__next(&args);
+  ST_ARGS_TO(a, TENSOR(self), TENSOR(vec1), TENSOR(vec2), BOXED(beta),
+             BOXED(alpha));
   st_op_scope c = {.status = check_scalars(&a)};
   st_tensor *like = NULL;
   ST_TRY(addr_layout(a.self, a.vec1, a.vec2, &like));
   st_tensor *sum = !like || is_row_major(like) ? addr_rows(&c, &a)
                                                : addr_columns(&c, &a);
   if (st__scope_ok(&c) && like && sum->numel == 0) { /* a stride may be 0 */
-    const st_value view[] = {st__of_tensor(sum), st__of_ints(like->sizes, 2),
-                             st__of_ints(like->strides, 2)};
-    sum = st__apply(&c, ST_OP_as_strided, 3, view);
+    sum = ST_APPLY(&c, ST_OP_as_strided, sum, st__of_ints(like->sizes, 2),
+                   st__of_ints(like->strides, 2));
   }
   st__tensor_release(&like);
   return st__scope_return(&c, sum, rets);
@@ -226,13 +219,12 @@ static st_status addbmm(const st_value *self, const st_tensor *batch1,
   const int64_t inner = batch1->sizes[0] * batch1->sizes[2];
   const int64_t left[] = {batch1->sizes[1], inner};
   const int64_t right[] = {inner, batch2->sizes[2]};
-  const st_tensor *a = st__apply_with(&c, ST_OP_permute, batch1,
-                                      st__of_ints(beside, 3));
-  a = st__apply_with(&c, ST_OP_reshape, a, st__of_ints(left, 2));
-  const st_tensor *b = st__apply_with(&c, ST_OP_reshape, batch2,
-                                      st__of_ints(right, 2));
-  const st_value product[] = {*self, st__of_tensor(a), st__of_tensor(b),
-                              *beta, *alpha};
-  return st__scope_return(&c, st__apply(&c, ST_OP_addmm, 5, product), rets);
+  const st_tensor *a =
+    ST_APPLY(&c, ST_OP_permute, batch1, st__of_ints(beside, 3));
+  a = ST_APPLY(&c, ST_OP_reshape, a, st__of_ints(left, 2));
+  const st_tensor *b =
+    ST_APPLY(&c, ST_OP_reshape, batch2, st__of_ints(right, 2));
+  return st__scope_return(
+    &c, ST_APPLY(&c, ST_OP_addmm, *self, a, b, *beta, *alpha), rets);
 }
 ST_TYPED_ARGS(st__box_addbmm, addbmm, (VALUE, TENSOR, TENSOR, VALUE, VALUE))

@@ -143,10 +143,7 @@ static st_status check_addend(const st_tensor *self, int n,
 
 static st_status addproduct_meta(st_run *r, int na, int nb) {
   const st_value *args = r->args;
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *a = st__next_tensor(&args), *b = st__next_tensor(&args);
-  const st_scalar beta = st__next_scalar(&args);
-  const st_scalar alpha = st__next_scalar(&args);
+  ST_ARGS(TENSOR(self), TENSOR(a), TENSOR(b), SCALAR(beta), SCALAR(alpha));
   int64_t sizes[3];
   ST_TRY(check_factors(r, 1, na, nb));
   int n = product_sizes(a, b, sizes);
@@ -174,9 +171,7 @@ st_status st__baddbmm_meta(st_run *r) { return addproduct_meta(r, 3, 3); }
 /* sum = beta self + the product, a new tensor. */
 static st_status add_product(st_run *r, st_tensor *sum) {
   const st_value *args = r->args;
-  const st_tensor *self = st__next_tensor(&args);
-  st_tensor *a = st__next_tensor(&args), *b = st__next_tensor(&args);
-  const st_value *beta = st__next(&args);
+  ST_ARGS(TENSOR(self), MUTABLE(a), MUTABLE(b), BOXED(beta));
   const st_scalar alpha = st__next_scalar(&args), by = st__scalar_of(beta);
   if (a->ndim == 2 && b->ndim == 2) {
     return st__gemm_add(a, b, self, sum, alpha, by);
@@ -207,20 +202,17 @@ st_status st__addproduct_impl(st_run *r) {
 
 static st_status with_ints(st_op_id id, const st_tensor *t,
                            const int64_t *ints, int n, st_tensor **out) {
-  const st_value args[] = {st__of_tensor(t), st__of_ints(ints, n)};
-  return st__invoke1(id, 2, args, out);
+  return st__invoke1(id, ST_VALUES(t, st__of_ints(ints, n)), out);
 }
 
 static st_status with_dim(st_op_id id, const st_tensor *t, int64_t dim,
                           st_tensor **out) {
-  const st_value args[] = {st__of_tensor(t), st__of_int(dim)};
-  return st__invoke1(id, 2, args, out);
+  return st__invoke1(id, ST_VALUES(t, dim), out);
 }
 
 static st_status with_tensor(st_op_id id, const st_tensor *a,
                              const st_tensor *b, st_tensor **out) {
-  const st_value args[] = {st__of_tensor(a), st__of_tensor(b)};
-  return st__invoke1(id, 2, args, out);
+  return st__invoke1(id, ST_VALUES(a, b), out);
 }
 
 /* -- matmul --------------------------------------------------------------- */
@@ -373,8 +365,7 @@ ST_TYPED(st__box_matmul, matmul, (TENSOR, TENSOR))
 
 ST_BOXED(st__box_matmul_out) {
   const st_value *all = args;
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *other = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self), TENSOR(other));
   st_tensor *out = st__next_tensor(&args), *product = NULL;
   ST_TRY(check_matmul(self, other));
   const st_op_id plain = plain_product(self, other);
@@ -391,8 +382,7 @@ ST_BOXED(st__box_matmul_out) {
 /* -- outer, linear -------------------------------------------------------- */
 
 ST_BOXED(st__box_outer) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *vec2 = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self), TENSOR(vec2));
   st_tensor *column = NULL, *out = NULL;
   ST_TRY(check_rank(self, "self", 1));
   ST_TRY(check_rank(vec2, "vec2", 1));
@@ -414,9 +404,7 @@ static bool fits_addmm(const st_tensor *x, const st_tensor *weight,
 
 static st_status addmm(const st_tensor *self, const st_tensor *a,
                        const st_tensor *b, st_tensor **out) {
-  const st_value args[] = {st__of_tensor(self), st__of_tensor(a),
-                           st__of_tensor(b), st__of_int(1), st__of_int(1)};
-  return st__invoke1(ST_OP_addmm, 5, args, out);
+  return st__invoke1(ST_OP_addmm, ST_VALUES(self, a, b, 1, 1), out);
 }
 
 /* addmm of the rows of input, which fold. */

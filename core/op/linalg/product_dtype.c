@@ -22,7 +22,7 @@ static st_status check_factors(const st_tensor *a, const st_tensor *b,
 }
 
 static st_status product(st_op_id id, const st_value *args, st_value *rets) {
-  const st_tensor *a = st__next_tensor(&args), *b = st__next_tensor(&args);
+  ST_ARGS(TENSOR(a), TENSOR(b));
   const st_dtype d = (st_dtype)st__next_int(&args);
   st_op_scope c = {.status = check_factors(a, b, d)};
   a = st__apply_to(&c, a, d);
@@ -36,8 +36,7 @@ ST_BOXED(st__box_bmm_dtype) { return product(ST_OP_bmm, args, rets); }
 
 static st_status add_product(st_op_id id, const st_value *args,
                              st_value *rets) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *a = st__next_tensor(&args), *b = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self), TENSOR(a), TENSOR(b));
   const st_dtype d = (st_dtype)st__next_int(&args);
   st_op_scope c = {.status = check_factors(a, b, d)};
   if (st__scope_ok(&c) && self->dtype != a->dtype && self->dtype != d) {
@@ -46,11 +45,11 @@ static st_status add_product(st_op_id id, const st_value *args,
                         st__dtype_name(a->dtype), st__dtype_name(d),
                         st__dtype_name(self->dtype));
   }
-  const st_value all[] = {
-    st__of_tensor(st__apply_to(&c, self, d)),
-    st__of_tensor(st__apply_to(&c, a, d)),
-    st__of_tensor(st__apply_to(&c, b, d)), args[0], args[1]};
-  return st__scope_return(&c, st__apply(&c, id, 5, all), rets);
+  return st__scope_return(&c,
+                          ST_APPLY(&c, id, st__apply_to(&c, self, d),
+                                   st__apply_to(&c, a, d),
+                                   st__apply_to(&c, b, d), args[0], args[1]),
+                          rets);
 }
 
 ST_BOXED(st__box_addmm_dtype) { return add_product(ST_OP_addmm, args, rets); }

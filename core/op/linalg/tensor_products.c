@@ -42,9 +42,8 @@ static void sum_broadcast(st_op_scope *c, contracted *x, const contracted *y) {
     if (own != 1 && y->t->sizes[y->dims[i]] == 1) dims[n++] = x->dims[i];
   }
   if (n == 0) return;
-  const st_value args[] = {st__of_tensor(x->t), st__of_ints(dims, n),
-                           st__of_bool(true), st__of_int(x->t->dtype)};
-  x->t = st__apply(c, ST_OP_sum_dim_IntList, 4, args);
+  x->t = ST_APPLY(c, ST_OP_sum_dim_IntList, x->t, st__of_ints(dims, n),
+                  st__of_bool(true), x->t->dtype);
 }
 
 static st_status check_contracted(const contracted *x, const contracted *y) {
@@ -79,9 +78,9 @@ static st_tensor *as_matrix(st_op_scope *c, const contracted *x, bool as_rows,
     inner *= x->t->sizes[x->dims[i]];
   }
   const int64_t shape[] = {as_rows ? inner : others, as_rows ? others : inner};
-  const st_tensor *t = st__apply_with(c, ST_OP_permute, x->t,
-                                      st__of_ints(order, x->t->ndim));
-  return st__apply_with(c, ST_OP_reshape, t, st__of_ints(shape, 2));
+  const st_tensor *t =
+    ST_APPLY(c, ST_OP_permute, x->t, st__of_ints(order, x->t->ndim));
+  return ST_APPLY(c, ST_OP_reshape, t, st__of_ints(shape, 2));
 }
 
 static st_status tensordot(const st_tensor *self, const st_tensor *other,
@@ -107,8 +106,8 @@ static st_status tensordot(const st_tensor *self, const st_tensor *other,
   const st_tensor *a = as_matrix(&c, &x, false, sizes, &n);
   const st_tensor *b = as_matrix(&c, &y, true, sizes, &n);
   const st_tensor *product = st__apply2(&c, ST_OP_mm, a, b);
-  return st__scope_return(&c, st__apply_with(&c, ST_OP_reshape, product,
-                                             st__of_ints(sizes, n)), rets);
+  return st__scope_return(
+    &c, ST_APPLY(&c, ST_OP_reshape, product, st__of_ints(sizes, n)), rets);
 }
 
 ST_TYPED_ARGS(st__box_tensordot, tensordot, (TENSOR, TENSOR, INTS, INTS))
@@ -143,7 +142,7 @@ static st_tensor *interleaved(st_op_scope *c, const st_tensor *t, int n,
     sizes[2 * d + !after] = own < 0 ? 1 : t->sizes[own];
     sizes[2 * d + after] = 1;
   }
-  return st__apply_with(c, ST_OP_view, t, st__of_ints(sizes, 2 * n));
+  return ST_APPLY(c, ST_OP_view, t, st__of_ints(sizes, 2 * n));
 }
 
 /* The sizes of the Kronecker product. */
@@ -161,8 +160,7 @@ static st_status kron_sizes(const st_tensor *a, const st_tensor *b, int n,
 }
 
 ST_BOXED(st__box_kron) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *other = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self), TENSOR(other));
   const int n = self->ndim > other->ndim ? self->ndim : other->ndim;
   int64_t sizes[ST_MAX_DIMS];
   st_op_scope c = {.n = 0};
@@ -172,18 +170,16 @@ ST_BOXED(st__box_kron) {
                     ST_SHAPE_TEXT(self), ST_SHAPE_TEXT(other));
   }
   ST_TRY(kron_sizes(self, other, n, sizes));
-  const st_tensor *product = st__apply2(&c, ST_OP_mul_Tensor,
-                                        interleaved(&c, self, n, true),
-                                        interleaved(&c, other, n, false));
-  return st__scope_return(&c, st__apply_with(&c, ST_OP_reshape, product,
-                                             st__of_ints(sizes, n)), rets);
+  const st_tensor *product = st__mul(&c, interleaved(&c, self, n, true),
+                                     interleaved(&c, other, n, false));
+  return st__scope_return(
+    &c, ST_APPLY(&c, ST_OP_reshape, product, st__of_ints(sizes, n)), rets);
 }
 
 /* -- vdot ----------------------------------------------------------------- */
 
 ST_BOXED(st__box_vdot) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *other = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self), TENSOR(other));
   st_op_scope c = {.n = 0};
   const st_tensor *conj = st__apply1(&c, ST_OP_conj, self);
   return st__scope_return(&c, st__apply2(&c, ST_OP_dot, conj, other), rets);
@@ -237,8 +233,8 @@ static void read_chain(st_op_scope *c, st_tensors all, chain *h) {
   h->n = (int)all.n;
   for (int i = 0; i < h->n; i++) {
     h->t[i] = all.p[i]->ndim == 2
-      ? all.p[i]
-      : st__apply_with(c, ST_OP_unsqueeze, all.p[i], st__of_int(i > 0));
+                ? all.p[i]
+                : ST_APPLY(c, ST_OP_unsqueeze, all.p[i], st__of_int(i > 0));
   }
 }
 
@@ -283,14 +279,14 @@ static st_status multi_dot(st_tensors all, st_value *rets) {
   st_tensor *out = (st_tensor *)(uintptr_t)multiply_chain(&c, &h, 0, h.n - 1);
   if (first->ndim == 2) sizes[n++] = first->sizes[0];
   if (last->ndim == 2) sizes[n++] = last->sizes[1];
-  if (n < 2) out = st__apply_with(&c, ST_OP_view, out, st__of_ints(sizes, n));
+  if (n < 2) out = ST_APPLY(&c, ST_OP_view, out, st__of_ints(sizes, n));
   return st__scope_return(&c, out, rets);
 }
 
 ST_BOXED_AS(st__box_linalg_multi_dot, multi_dot, st__next_tensors(&args))
 
 ST_BOXED(st__box_chain_matmul) {
-  const st_tensors all = st__next_tensors(&args);
+  ST_ARGS(TENSORS(all));
   for (int i = 0; i < (int)all.n; i++) {
     if (all.p[i]->ndim == 2) continue;
     return st__fail(ST_BAD_SHAPE, "tensor %d must have 2 dimensions, its shape "
@@ -306,10 +302,9 @@ ST_BOXED(st__box_chain_matmul) {
 /* *to = a b, owned, in place of what *to was. */
 static st_status multiply_into(const st_tensor *a, const st_tensor *b,
                                st_tensor **to) {
-  const st_value both[] = {st__of_tensor(a), st__of_tensor(b)};
   st_tensor *product = NULL;
   ST_TRY(st__poll_interrupt());
-  ST_TRY(st__invoke1(ST_OP_matmul, 2, both, &product));
+  ST_TRY(st__invoke1(ST_OP_matmul, ST_VALUES(a, b), &product));
   st__tensor_release(to);
   *to = product;
   return ST_OK;
@@ -342,13 +337,11 @@ static st_tensor *identities(st_op_scope *c, const st_tensor *t) {
   const st_tensor *ones = st__apply1(c, ST_OP_ones_like, t);
   const st_tensor *diagonal = st__apply1(c, ST_OP_tril,
                                          st__apply1(c, ST_OP_triu, ones));
-  return st__apply2(c, ST_OP_add_Tensor, st__apply1(c, ST_OP_zero, t),
-                    diagonal);
+  return st__plus(c, st__apply1(c, ST_OP_zero, t), diagonal);
 }
 
 ST_BOXED(st__box_linalg_matrix_power) {
-  const st_tensor *self = st__next_tensor(&args);
-  const int64_t n = st__next_int(&args);
+  ST_ARGS(TENSOR(self), INT(n));
   st_op_scope c = {.n = 0};
   if (self->ndim < 2 ||
       self->sizes[self->ndim - 1] != self->sizes[self->ndim - 2]) {
@@ -361,8 +354,7 @@ ST_BOXED(st__box_linalg_matrix_power) {
   }
   if (n == 1) {
     return st__scope_return(
-      &c, st__apply_with(&c, ST_OP_clone, self,
-                         st__of_int(ST_FORMAT_CONTIGUOUS)), rets);
+      &c, ST_APPLY(&c, ST_OP_clone, self, ST_FORMAT_CONTIGUOUS), rets);
   }
   if (n > 0) return power(self, (uint64_t)n, rets);
   const st_tensor *inverse = st__apply1(&c, ST_OP_linalg_inv, self);

@@ -6,8 +6,7 @@
 static st_tensor *join(st_op_scope *c, st_tensor *ones, st_tensor *powers) {
   st_tensor *parts[] = {ones, powers};
   if (!st__scope_ok(c)) return NULL;
-  return st__apply(c, ST_OP_cat, 2, (st_value[]){st__of_tensors(parts, 2),
-                                                 st__of_int(-1)});
+  return ST_APPLY(c, ST_OP_cat, st__of_tensors(parts, 2), -1);
 }
 
 /* The powers 0 to n - 1 along a new last dimension; of integers as int64. */
@@ -25,25 +24,24 @@ static st_tensor *powers(st_op_scope *c, const st_tensor *x, int64_t n) {
   }
   for (int d = 0; d < last; d++) sizes[d] = x->sizes[d];
   sizes[last] = n - 1;
-  const st_tensor *column = st__apply_with(c, ST_OP_unsqueeze, x,
-                                           st__of_int(-1));
-  const st_tensor *wide = st__apply_with(c, ST_OP_expand, column,
-                                         st__of_ints(sizes, last + 1));
-  st_tensor *rest = st__apply_with(c, ST_OP_cumprod, wide, st__of_int(-1));
+  const st_tensor *column = ST_APPLY(c, ST_OP_unsqueeze, x, -1);
+  const st_tensor *wide =
+    ST_APPLY(c, ST_OP_expand, column, st__of_ints(sizes, last + 1));
+  st_tensor *rest = ST_APPLY(c, ST_OP_cumprod, wide, -1);
   return join(c, st__apply1(c, ST_OP_ones_like, column), rest);
 }
 
 ST_BOXED(st__box_linalg_vander) {
-  const st_tensor *x = st__next_tensor(&args);
+  ST_ARGS(TENSOR(x));
   st_op_scope c = {.status = ST_OK};
   if (x->dtype == ST_BOOL || st__is_reduced_float(x->dtype)) {
     return st__fail(ST_BAD_DTYPE, "x must have a dtype of integers, of single, "
                     "double or complex numbers, not %s",
                     st__dtype_name(x->dtype));
   }
-  if (x->ndim == 0) x = st__apply_with(&c, ST_OP_unsqueeze, x, st__of_int(0));
+  if (x->ndim == 0) x = ST_APPLY(&c, ST_OP_unsqueeze, x, 0);
   if (!st__scope_ok(&c)) return c.status;
-  const int64_t n = st__next_int_or(&args, x->sizes[x->ndim - 1]);
+  ST_ARGS(INT_OR(n, x->sizes[x->ndim - 1]));
   if (n < 2) {
     c.status = st__fail(ST_BAD_VALUE, "N must be greater than 1, not %lld",
                         (long long)n);
@@ -52,10 +50,9 @@ ST_BOXED(st__box_linalg_vander) {
 }
 
 ST_BOXED(st__box_vander) {
-  const st_tensor *x = st__next_tensor(&args);
+  ST_ARGS(TENSOR(x));
   const int64_t size = x->ndim == 1 ? x->sizes[0] : 0;
-  const int64_t n = st__next_int_or(&args, size);
-  const bool increasing = st__next_bool(&args);
+  ST_ARGS(INT_OR(n, size), BOOL(increasing));
   const int64_t last[] = {1};
   st_op_scope c = {.status = ST_OK};
   if (x->ndim != 1) {
@@ -69,7 +66,7 @@ ST_BOXED(st__box_vander) {
   st_tensor *t = powers(&c, x, n > 0 ? n : 1);
   t = st__apply_narrow(&c, t, 1, 0, n);
   if (!increasing) {
-    t = st__apply_with(&c, ST_OP_flip, t, st__of_ints(last, 1));
+    t = ST_APPLY(&c, ST_OP_flip, t, st__of_ints(last, 1));
   } else if (n == 0) {
     t = st__apply1(&c, ST_OP_clone, t);
   }

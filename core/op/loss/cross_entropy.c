@@ -70,8 +70,7 @@ static bool any(st_op_scope *c, const st_tensor *mask) {
 
 static st_tensor *masked(st_op_scope *c, const st_tensor *t,
                          const st_tensor *mask, st_value with) {
-  return st__apply(c, ST_OP_masked_fill_Scalar, 3,
-                   (st_value[]){st__of_tensor(t), st__of_tensor(mask), with});
+  return ST_APPLY(c, ST_OP_masked_fill_Scalar, t, mask, with);
 }
 
 /* True if an element of at, which is plain and contiguous, is value. A few
@@ -95,15 +94,14 @@ static void find_classes(st_op_scope *c, class_loss *k) {
   k->dim = st__of_int(class_dim(k->self));
   const st_tensor *at = k->target->dtype == ST_INT64
                       ? k->target : st__apply_to(c, k->target, ST_INT64);
-  at = st__apply_with(c, ST_OP_unsqueeze, at, k->dim);
+  at = ST_APPLY(c, ST_OP_unsqueeze, at, k->dim);
   k->classes = at;
   if (st__scope_ok(c) && st__is_plain(at) &&
       st__is_contiguous(at) &&
       !contains(c, at, k->ignore_index.u.i)) {
     return;
   }
-  const st_tensor *ignored = st__apply_with(c, ST_OP_eq_Scalar, at,
-                                            k->ignore_index);
+  const st_tensor *ignored = ST_APPLY(c, ST_OP_eq_Scalar, at, k->ignore_index);
   if (any(c, ignored)) {
     k->ignored = ignored;
     k->classes = masked(c, at, ignored, k->base);
@@ -116,9 +114,7 @@ static void find_classes(st_op_scope *c, class_loss *k) {
 static st_tensor *target_weights(st_op_scope *c, const class_loss *k) {
   st_tensor *w = NULL;
   if (k->weight) {
-    w = st__apply(c, ST_OP_take, 3,
-                  (st_value[]){st__of_tensor(k->weight),
-                               st__of_tensor(k->classes), k->base});
+    w = ST_APPLY(c, ST_OP_take, k->weight, k->classes, k->base);
     if (k->ignored) w = masked(c, w, k->ignored, st__of_int(0));
   } else if (k->ignored) {
     w = st__apply1(c, ST_OP_logical_not, k->ignored);
@@ -131,8 +127,8 @@ static st_tensor *target_weights(st_op_scope *c, const class_loss *k) {
 static st_tensor *weighted_mean(st_op_scope *c, const st_tensor *losses,
                                 const st_tensor *w) {
   if (!w) return st__apply1(c, ST_OP_mean, losses);
-  return st__apply2(c, ST_OP_div_Tensor, st__apply1(c, ST_OP_sum, losses),
-                    st__apply1(c, ST_OP_sum, w));
+  return st__div(c, st__apply1(c, ST_OP_sum, losses),
+                 st__apply1(c, ST_OP_sum, w));
 }
 
 /* Reduces losses, which have size 1 along the classes. */
@@ -141,7 +137,7 @@ static st_tensor *reduced(st_op_scope *c, const class_loss *k,
   switch (k->reduction) {
     case ST_REDUCE_MEAN: return weighted_mean(c, losses, w);
     case ST_REDUCE_SUM: return st__apply1(c, ST_OP_sum, losses);
-    default: return st__apply_with(c, ST_OP_squeeze_dim, losses, k->dim);
+    default: return ST_APPLY(c, ST_OP_squeeze_dim, losses, k->dim);
   }
 }
 
@@ -165,23 +161,19 @@ static st_tensor *loss_of(st_op_scope *c, const class_loss *k,
   }
   const st_tensor *w = target_weights(c, k);
   if (k->ignored) logs = masked(c, logs, k->ignored, st__of_int(0));
-  if (k->weight) logs = st__apply2(c, ST_OP_mul_Tensor, logs, w);
+  if (k->weight) logs = st__mul(c, logs, w);
   return st__apply1(c, ST_OP_neg, reduced(c, k, logs, w));
 }
 
 ST_BOXED(st__box_nll_loss) {
-  class_loss k = {.self = st__next_tensor(&args)};
-  k.target = st__next_tensor(&args);
-  k.weight = st__next_tensor(&args);
-  k.reduction = st__next_int(&args);
-  k.ignore_index = *st__next(&args);
-  k.base = *st__next(&args);
+  class_loss k = {0};
+  ST_ARGS_TO(k, TENSOR(self), TENSOR(target), TENSOR(weight), INT(reduction),
+             VALUE(ignore_index), VALUE(base));
   st_op_scope c = st__loss_begin(k.reduction);
   find_classes(&c, &k);
   const st_tensor *self = st__apply_attached(&c, k.self, k.self);
-  const st_value at[] = {st__of_tensor(self), k.dim, st__of_tensor(k.classes),
-                         st__of_bool(false), k.base};
-  st_tensor *logs = st__apply(&c, ST_OP_gather, 5, at);
+  st_tensor *logs = ST_APPLY(&c, ST_OP_gather, self, k.dim, k.classes,
+                             st__of_bool(false), k.base);
   return st__scope_return(&c, loss_of(&c, &k, logs), rets);
 }
 
@@ -193,16 +185,13 @@ static st_tensor *weight_along(st_op_scope *c, const st_tensor *weight,
   int64_t sizes[ST_MAX_DIMS];
   for (int d = 0; d < self->ndim; d++) sizes[d] = 1;
   sizes[class_dim(self)] = -1;
-  return st__apply_with(c, ST_OP_reshape, weight,
-                        st__of_ints(sizes, self->ndim));
+  return ST_APPLY(c, ST_OP_reshape, weight, st__of_ints(sizes, self->ndim));
 }
 
 static st_tensor *sum_of_classes(st_op_scope *c, const st_tensor *t, int dim,
                                  bool keepdim) {
-  const int64_t dims[] = {dim};
-  return st__apply(c, ST_OP_sum_dim_IntList, 3,
-                   (st_value[]){st__of_tensor(t), st__of_ints(dims, 1),
-                                st__of_bool(keepdim)});
+  return ST_APPLY(c, ST_OP_sum_dim_IntList, t, ST_INTS(dim),
+                  st__of_bool(keepdim));
 }
 
 static st_status check_probabilities(const class_loss *k) {
@@ -224,22 +213,18 @@ static st_status soft_targets(st_op_scope *c, const class_loss *k,
   if (!st__scope_ok(c)) return st__scope_end(c, 0, NULL, NULL);
   const int64_t n = self->sizes[dim];
   if (smoothing > 0) {
-    target = st__apply_with(c, ST_OP_add_Scalar,
-                            st__scaled(c, target, 1 - smoothing),
-                            st__of_float(smoothing / (double)n));
+    target = ST_APPLY(c, ST_OP_add_Scalar, st__scaled(c, target, 1 - smoothing),
+                      st__of_float(smoothing / (double)n));
   }
-  logs = st__apply2(c, ST_OP_mul_Tensor, logs, target);
-  if (k->weight) {
-    logs = st__apply2(c, ST_OP_mul_Tensor, logs,
-                      weight_along(c, k->weight, self));
-  }
+  logs = st__mul(c, logs, target);
+  if (k->weight) logs = st__mul(c, logs, weight_along(c, k->weight, self));
   st_tensor *loss = k->reduction == ST_REDUCE_NONE
                   ? sum_of_classes(c, logs, dim, false)
                   : st__apply1(c, ST_OP_sum, logs);
   loss = st__apply1(c, ST_OP_neg, loss);
   if (k->reduction == ST_REDUCE_MEAN) {
-    loss = st__apply_with(c, ST_OP_div_Scalar, loss,
-                          st__of_float((double)self->numel / (double)n));
+    loss = ST_APPLY(c, ST_OP_div_Scalar, loss,
+                    st__of_float((double)self->numel / (double)n));
   }
   return st__scope_return(c, loss, rets);
 }
@@ -251,15 +236,12 @@ static st_tensor *smooth_loss(st_op_scope *c, class_loss k,
   find_classes(c, &k);
   if (!st__scope_ok(c)) return NULL;
   const int dim = class_dim(logs);
-  if (k.weight) {
-    logs = st__apply2(c, ST_OP_mul_Tensor, logs,
-                      weight_along(c, k.weight, k.self));
-  }
+  if (k.weight) logs = st__mul(c, logs, weight_along(c, k.weight, k.self));
   const st_tensor *sums = sum_of_classes(c, logs, dim, true);
   if (k.ignored) sums = masked(c, sums, k.ignored, st__of_int(0));
   sums = reduced(c, &k, sums, target_weights(c, &k));
-  return st__apply_with(c, ST_OP_div_Scalar, st__apply1(c, ST_OP_neg, sums),
-                        st__of_float((double)k.self->sizes[dim]));
+  return ST_APPLY(c, ST_OP_div_Scalar, st__apply1(c, ST_OP_neg, sums),
+                  st__of_float((double)k.self->sizes[dim]));
 }
 
 static st_status check_smoothing(double smoothing) {
@@ -279,18 +261,16 @@ static bool is_hard(const class_loss *k, double smoothing) {
 /* The loss in one pass over self, without the matrix of log_softmax. */
 static st_tensor *hard_loss(st_op_scope *c, class_loss *k) {
   find_classes(c, k);
-  const st_value at[] = {st__of_tensor(k->self), st__of_tensor(k->classes),
-                         k->dim, k->base};
-  return loss_of(c, k, st__apply(c, ST_OP__log_softmax_at, 4, at));
+  return loss_of(
+    c, k,
+    ST_APPLY(c, ST_OP__log_softmax_at, k->self, k->classes, k->dim, k->base));
 }
 
 ST_BOXED(st__box_cross_entropy_loss) {
-  class_loss k = {.self = st__next_tensor(&args)};
-  k.target = st__next_tensor(&args);
-  k.weight = st__next_tensor(&args);
-  k.reduction = st__next_int(&args);
-  k.ignore_index = *st__next(&args);
-  const double smoothing = st__next_float(&args);
+  class_loss k = {0};
+  ST_ARGS_TO(k, TENSOR(self), TENSOR(target), TENSOR(weight), INT(reduction),
+             VALUE(ignore_index));
+  ST_ARGS(FLOAT(smoothing));
   k.base = *st__next(&args);
   st_op_scope c = st__loss_begin(k.reduction);
   if (st__scope_ok(&c)) c.status = check_smoothing(smoothing);
@@ -299,16 +279,14 @@ ST_BOXED(st__box_cross_entropy_loss) {
   if (!is_soft && is_hard(&k, smoothing)) {
     return st__scope_return(&c, hard_loss(&c, &k), rets);
   }
-  const st_tensor *logs = st__apply_with(&c, ST_OP_log_softmax_int, k.self,
-                                         st__of_int(class_dim(k.self)));
+  const st_tensor *logs =
+    ST_APPLY(&c, ST_OP_log_softmax_int, k.self, class_dim(k.self));
   if (is_soft) return soft_targets(&c, &k, logs, smoothing, rets);
-  const st_value likely[] = {
-    st__of_tensor(logs), st__of_tensor(k.target), st__of_tensor(k.weight),
-    st__of_int(k.reduction), k.ignore_index, k.base};
-  st_tensor *loss = st__apply(&c, ST_OP_nll_loss, 6, likely);
+  st_tensor *loss = ST_APPLY(&c, ST_OP_nll_loss, logs, k.target, k.weight,
+                             k.reduction, k.ignore_index, k.base);
   if (smoothing > 0) {
-    loss = st__apply2(&c, ST_OP_add_Tensor, st__scaled(&c, loss, 1 - smoothing),
-                      st__scaled(&c, smooth_loss(&c, k, logs), smoothing));
+    loss = st__plus(&c, st__scaled(&c, loss, 1 - smoothing),
+                    st__scaled(&c, smooth_loss(&c, k, logs), smoothing));
   }
   return st__scope_return(&c, loss, rets);
 }
@@ -325,35 +303,28 @@ static st_status check_same_shape(const st_tensor *self,
 /* log(t), but at least -100. */
 static st_tensor *bounded_log(st_op_scope *c, st_op_id log,
                               const st_tensor *t) {
-  return st__apply_with(c, ST_OP_clamp_min, st__apply1(c, log, t),
-                        st__of_int(-100));
+  return ST_APPLY(c, ST_OP_clamp_min, st__apply1(c, log, t), -100);
 }
 
 /* The elementwise part of the loss has a derivative registered, because the
  * derivative of its formula is undefined at 0 and 1, to which float32
  * probabilities often round. */
 ST_BOXED(st__box_binary_cross_entropy_each) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *target = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self), TENSOR(target));
   st_op_scope c = {.n = 0};
-  const st_tensor *other = st__apply_with(&c, ST_OP_sub_Scalar, target,
-                                          st__of_int(1));
-  const st_tensor *is = st__apply2(&c, ST_OP_mul_Tensor, target,
-                                   bounded_log(&c, ST_OP_log, self));
-  const st_tensor *is_not = st__apply2(
-    &c, ST_OP_mul_Tensor, other,
-    bounded_log(&c, ST_OP_log1p, st__apply1(&c, ST_OP_neg, self)));
-  return st__scope_return(&c, st__apply2(&c, ST_OP_sub_Tensor, is_not, is),
-                          rets);
+  const st_tensor *other = ST_APPLY(&c, ST_OP_sub_Scalar, target, 1);
+  const st_tensor *is = st__mul(&c, target, bounded_log(&c, ST_OP_log, self));
+  const st_tensor *is_not = st__mul(
+    &c, other, bounded_log(&c, ST_OP_log1p, st__apply1(&c, ST_OP_neg, self)));
+  return st__scope_return(&c, st__minus(&c, is_not, is), rets);
 }
 
 /* Checks that self is in [0, 1]. */
 static void check_range(st_op_scope *c, const st_tensor *self) {
   if (!st__scope_ok(c) || !st__has_elements(self)) return;
-  const st_tensor *inside = st__apply2(
-    c, ST_OP_logical_and,
-    st__apply_with(c, ST_OP_ge_Scalar, self, st__of_int(0)),
-    st__apply_with(c, ST_OP_le_Scalar, self, st__of_int(1)));
+  const st_tensor *inside =
+    st__apply2(c, ST_OP_logical_and, ST_APPLY(c, ST_OP_ge_Scalar, self, 0),
+               ST_APPLY(c, ST_OP_le_Scalar, self, 1));
   if (any(c, st__apply1(c, ST_OP_logical_not, inside)) && st__scope_ok(c)) {
     c->status = st__fail(ST_BAD_VALUE, "self must hold probabilities, in the "
                          "range from 0 to 1");
@@ -362,14 +333,11 @@ static void check_range(st_op_scope *c, const st_tensor *self) {
 
 static st_tensor *weighted(st_op_scope *c, st_tensor *loss,
                            const st_tensor *weight) {
-  return weight ? st__apply2(c, ST_OP_mul_Tensor, loss, weight) : loss;
+  return weight ? st__mul(c, loss, weight) : loss;
 }
 
 ST_BOXED(st__box_binary_cross_entropy) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *target = st__next_tensor(&args);
-  const st_tensor *weight = st__next_tensor(&args);
-  const int64_t reduction = st__next_int(&args);
+  ST_ARGS(TENSOR(self), TENSOR(target), TENSOR(weight), INT(reduction));
   st_op_scope c = st__loss_begin(reduction);
   if (st__scope_ok(&c)) c.status = check_same_shape(self, target);
   check_range(&c, self);
@@ -381,25 +349,19 @@ ST_BOXED(st__box_binary_cross_entropy) {
  * positive targets count w times: (1 - t) x - (1 + (w - 1) t) log
  * sigmoid(x). */
 ST_BOXED(st__box_binary_cross_entropy_with_logits) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *target = st__next_tensor(&args);
-  const st_tensor *weight = st__next_tensor(&args);
-  const st_tensor *pos_weight = st__next_tensor(&args);
-  const int64_t reduction = st__next_int(&args);
+  ST_ARGS(TENSOR(self), TENSOR(target), TENSOR(weight), TENSOR(pos_weight),
+          INT(reduction));
   st_op_scope c = st__loss_begin(reduction);
   if (st__scope_ok(&c)) c.status = check_same_shape(self, target);
   const st_value one = st__of_int(1);
   const st_tensor *log = st__apply1(&c, ST_OP_log_sigmoid, self);
   if (pos_weight) {
-    const st_tensor *more = st__apply2(
-      &c, ST_OP_mul_Tensor, target,
-      st__apply_with(&c, ST_OP_sub_Scalar, pos_weight, one));
-    log = st__apply2(&c, ST_OP_mul_Tensor, log,
-                     st__apply_with(&c, ST_OP_add_Scalar, more, one));
+    const st_tensor *more =
+      st__mul(&c, target, ST_APPLY(&c, ST_OP_sub_Scalar, pos_weight, one));
+    log = st__mul(&c, log, ST_APPLY(&c, ST_OP_add_Scalar, more, one));
   }
-  const st_tensor *other = st__apply_with(&c, ST_OP_rsub_Scalar, target, one);
-  st_tensor *loss = st__apply2(
-    &c, ST_OP_sub_Tensor, st__apply2(&c, ST_OP_mul_Tensor, other, self), log);
+  const st_tensor *other = ST_APPLY(&c, ST_OP_rsub_Scalar, target, one);
+  st_tensor *loss = st__minus(&c, st__mul(&c, other, self), log);
   return st__loss_end(&c, weighted(&c, loss, weight), reduction, rets);
 }
 
@@ -435,19 +397,17 @@ static st_status check_target(const margins *m, const st_tensor *target,
 /* self and target as matrices of n rows. */
 static void lay_out(st_op_scope *c, margins *m, const st_tensor *target,
                     int64_t width) {
-  const int64_t sizes[] = {m->n, m->c}, at[] = {m->n, width};
-  m->self = st__apply_with(c, ST_OP_reshape, m->self, st__of_ints(sizes, 2));
+  const int64_t at[] = {m->n, width};
+  m->self = ST_APPLY(c, ST_OP_reshape, m->self, ST_INTS(m->n, m->c));
   m->target = st__apply_to(c, target, ST_INT64);
-  m->target = st__apply_with(c, ST_OP_reshape, m->target, st__of_ints(at, 2));
+  m->target = ST_APPLY(c, ST_OP_reshape, m->target, st__of_ints(at, 2));
 }
 
 /* The elements of self at the classes in `at`. */
 static st_tensor *own_elements(st_op_scope *c, const margins *m,
                                const st_tensor *at) {
-  const st_value args[] = {st__of_tensor(m->self), st__of_int(1),
-                           st__of_tensor(at), st__of_bool(false),
-                           st__of_int(m->base)};
-  st_tensor *own = st__apply(c, ST_OP_gather, 5, args);
+  st_tensor *own =
+    ST_APPLY(c, ST_OP_gather, m->self, 1, at, st__of_bool(false), m->base);
   if (at) name_bad_class(c, at, m->c, m->base);
   return own;
 }
@@ -455,20 +415,17 @@ static st_tensor *own_elements(st_op_scope *c, const margins *m,
 /* max(0, margin + x - own) */
 static st_tensor *excess(st_op_scope *c, const st_tensor *x,
                          const st_tensor *own, st_value margin) {
-  const st_tensor *lead = st__apply2(c, ST_OP_sub_Tensor, x, own);
-  return st__apply_with(c, ST_OP_clamp_min,
-                        st__apply_with(c, ST_OP_add_Scalar, lead, margin),
-                        st__of_int(0));
+  const st_tensor *lead = st__minus(c, x, own);
+  return ST_APPLY(c, ST_OP_clamp_min,
+                  ST_APPLY(c, ST_OP_add_Scalar, lead, margin), 0);
 }
 
 ST_BOXED(st__box_multi_margin_loss) {
   margins m;
   ST_TRY(check_samples(st__next_tensor(&args), &m));
-  const st_tensor *target = st__next_tensor(&args);
+  ST_ARGS(TENSOR(target));
   const double p = st__scalar_to_double(st__next_scalar(&args));
-  const st_value margin = *st__next(&args);
-  const st_tensor *weight = st__next_tensor(&args);
-  const int64_t reduction = st__next_int(&args);
+  ST_ARGS(VALUE(margin), TENSOR(weight), INT(reduction));
   m.base = st__next_int(&args);
   ST_TRY(check_target(&m, target, target->ndim <= 1 && target->numel == m.n));
   ST_TRY(check_weight(weight, m.c));
@@ -479,15 +436,10 @@ ST_BOXED(st__box_multi_margin_loss) {
   lay_out(&c, &m, target, 1);
   st_tensor *loss = excess(&c, m.self, own_elements(&c, &m, m.target), margin);
   if (p == 2) loss = st__apply1(&c, ST_OP_square, loss);
-  loss = st__apply(&c, ST_OP_scatter_value, 5,
-                   (st_value[]){st__of_tensor(loss), st__of_int(1),
-                                st__of_tensor(m.target), st__of_int(0),
-                                st__of_int(m.base)});
+  loss = ST_APPLY(&c, ST_OP_scatter_value, loss, 1, m.target, 0, m.base);
   if (weight) {
-    const st_value at[] = {st__of_tensor(weight), st__of_tensor(m.target),
-                           st__of_int(m.base)};
-    loss = st__apply2(&c, ST_OP_mul_Tensor, loss,
-                      st__apply(&c, ST_OP_take, 3, at));
+    loss =
+      st__mul(&c, loss, ST_APPLY(&c, ST_OP_take, weight, m.target, m.base));
   }
   loss = st__scaled(&c, sum_of_classes(&c, loss, 1, false), 1 / (double)m.c);
   if (target->ndim == 0) loss = st__apply1(&c, ST_OP_squeeze, loss);
@@ -498,13 +450,11 @@ ST_BOXED(st__box_multi_margin_loss) {
  * base, and returns where these are. */
 static st_tensor *listed_classes(st_op_scope *c, const margins *m,
                                  const st_tensor **at) {
-  const st_tensor *end = st__apply_with(c, ST_OP_lt_Scalar, m->target,
-                                        st__of_int(m->base));
-  const st_tensor *ends = st__apply_with(c, ST_OP_cumsum, end, st__of_int(1));
-  *at = masked(c, m->target,
-               st__apply_with(c, ST_OP_ne_Scalar, ends, st__of_int(0)),
+  const st_tensor *end = ST_APPLY(c, ST_OP_lt_Scalar, m->target, m->base);
+  const st_tensor *ends = ST_APPLY(c, ST_OP_cumsum, end, 1);
+  *at = masked(c, m->target, ST_APPLY(c, ST_OP_ne_Scalar, ends, 0),
                st__of_int(m->base));
-  return st__apply_with(c, ST_OP_eq_Scalar, ends, st__of_int(0));
+  return ST_APPLY(c, ST_OP_eq_Scalar, ends, 0);
 }
 
 /* Every pair of a listed class and one that is not listed, (N, C, C). */
@@ -512,7 +462,7 @@ ST_BOXED(st__box_multilabel_margin_loss) {
   margins m;
   ST_TRY(check_samples(st__next_tensor(&args), &m));
   const st_tensor *target = st__next_tensor(&args), *at;
-  const int64_t reduction = st__next_int(&args);
+  ST_ARGS(INT(reduction));
   m.base = st__next_int(&args);
   const bool fits = m.self->ndim > 1 ? st__same_sizes(m.self, target)
                                      : target->ndim <= 1 &&
@@ -524,22 +474,19 @@ ST_BOXED(st__box_multilabel_margin_loss) {
   const st_tensor *listed = listed_classes(&c, &m, &at);
   const st_tensor *own = own_elements(&c, &m, at);
   const st_tensor *count = st__apply_to(&c, listed, ST_INT64);
-  count = st__apply(&c, ST_OP_scatter_add, 5,
-                    (st_value[]){st__of_tensor(st__apply1(&c, ST_OP_zeros_like,
-                                                          m.target)),
-                                 st__of_int(1), st__of_tensor(at),
-                                 st__of_tensor(count), st__of_int(m.base)});
-  const st_tensor *other = st__apply_with(&c, ST_OP_eq_Scalar, count,
-                                          st__of_int(0));
+  count =
+    ST_APPLY(&c, ST_OP_scatter_add, st__apply1(&c, ST_OP_zeros_like, m.target),
+             1, at, count, m.base);
+  const st_tensor *other = ST_APPLY(&c, ST_OP_eq_Scalar, count, 0);
   const st_value one = st__of_int(1), two = st__of_int(2);
-  const st_tensor *both = st__apply2(
-    &c, ST_OP_logical_and, st__apply_with(&c, ST_OP_unsqueeze, listed, two),
-    st__apply_with(&c, ST_OP_unsqueeze, other, one));
-  st_tensor *loss = excess(&c, st__apply_with(&c, ST_OP_unsqueeze, m.self, one),
-                           st__apply_with(&c, ST_OP_unsqueeze, own, two), one);
+  const st_tensor *both = st__apply2(&c, ST_OP_logical_and,
+                                     ST_APPLY(&c, ST_OP_unsqueeze, listed, two),
+                                     ST_APPLY(&c, ST_OP_unsqueeze, other, one));
+  st_tensor *loss = excess(&c, ST_APPLY(&c, ST_OP_unsqueeze, m.self, one),
+                           ST_APPLY(&c, ST_OP_unsqueeze, own, two), one);
   loss = masked(&c, loss, st__apply1(&c, ST_OP_logical_not, both),
                 st__of_int(0));
-  loss = st__apply_with(&c, ST_OP_sum_dim_IntList, loss, st__of_ints(pairs, 2));
+  loss = ST_APPLY(&c, ST_OP_sum_dim_IntList, loss, st__of_ints(pairs, 2));
   loss = st__scaled(&c, loss, 1 / (double)m.c);
   if (target->ndim <= 1) loss = st__apply1(&c, ST_OP_squeeze, loss);
   return st__loss_end(&c, loss, reduction, rets);

@@ -168,9 +168,8 @@ static bool open_inputs(st_op_scope *c, ctc *k) {
 
 static st_tensor *full(st_op_scope *c, const st_tensor *like, int n,
                        const int64_t *sizes, double value) {
-  const st_value args[] = {st__of_tensor(like), st__of_ints(sizes, n),
-                           st__of_float(value), st__of_int(ST_FLOAT64)};
-  return st__apply(c, ST_OP_new_full, 4, args);
+  return ST_APPLY(c, ST_OP_new_full, like, st__of_ints(sizes, n), value,
+                  ST_FLOAT64);
 }
 
 /* -- A sequence ----------------------------------------------------------- */
@@ -248,9 +247,7 @@ ST_BOXED(st__box__ctc_loss) {
   ctc k = {.batch = 0};
   st_op_scope c = {.status = ST_OK};
   read_lengths(&args, &k);
-  k.blank = st__next_int(&args);
-  k.zero_infinity = st__next_bool(&args);
-  k.base = st__next_int(&args);
+  ST_ARGS_TO(k, INT(blank), BOOL(zero_infinity), INT(base));
   ST_TRY(check(&k));
   const int64_t sizes[] = {k.batch, k.steps, k.labels};
   const st_tensor *loss = full(&c, k.like, 1, sizes, 0);
@@ -350,9 +347,7 @@ ST_BOXED(st__box__ctc_loss_backward) {
   read_lengths(&args, &k);
   const st_tensor *loss = follow(&k, st__next_tensor(&args));
   const st_tensor *alpha = follow(&k, st__next_tensor(&args));
-  k.blank = st__next_int(&args);
-  k.zero_infinity = st__next_bool(&args);
-  k.base = st__next_int(&args);
+  ST_ARGS_TO(k, INT(blank), BOOL(zero_infinity), INT(base));
   ST_TRY(check(&k));
   ST_TRY(check_saved(&k, grad, loss, alpha));
   const st_tensor *out = full(&c, k.like, 3, k.log_probs->sizes, -INFINITY);
@@ -382,11 +377,9 @@ typedef struct options {
 } options;
 
 static st_tensor *without_infinity(st_op_scope *c, st_tensor *loss) {
-  const st_tensor *far = st__apply_with(c, ST_OP_eq_Scalar, loss,
-                                        st__of_float(INFINITY));
-  const st_value args[] = {st__of_tensor(loss), st__of_tensor(far),
-                           st__of_int(0)};
-  return st__apply(c, ST_OP_masked_fill_Scalar, 3, args);
+  const st_tensor *far =
+    ST_APPLY(c, ST_OP_eq_Scalar, loss, st__of_float(INFINITY));
+  return ST_APPLY(c, ST_OP_masked_fill_Scalar, loss, far, 0);
 }
 
 /* The mean over the batch of the losses per label. */
@@ -399,7 +392,7 @@ static st_tensor *mean(st_op_scope *c, const st_tensor *loss,
     divisor[i] = lengths.p[i] > 1 ? (double)lengths.p[i] : 1;
   }
   const st_tensor *t = st__to_device_of(c, table, loss->dtype, loss);
-  return st__apply1(c, ST_OP_mean, st__apply2(c, ST_OP_div_Tensor, loss, t));
+  return st__apply1(c, ST_OP_mean, st__div(c, loss, t));
 }
 
 static st_status run(const st_tensor *log_probs, const st_tensor *targets,
@@ -407,15 +400,14 @@ static st_status run(const st_tensor *log_probs, const st_tensor *targets,
   st_tensor *out[2];
   st_op_scope c = st__loss_begin(o->reduction);
   const bool batched = log_probs->ndim != 2;
-  if (!batched) {
-    log_probs = st__apply_with(&c, ST_OP_unsqueeze, log_probs, st__of_int(1));
-  }
-  const st_value all[] = {
-    st__of_tensor(log_probs), st__of_tensor(targets),
-    st__of_ints(o->input_lengths.p, (int)o->input_lengths.n),
-    st__of_ints(o->target_lengths.p, (int)o->target_lengths.n), o->blank,
-    o->zero_infinity, o->base};
-  st__apply_multi(&c, ST_OP__ctc_loss, 7, all, 2, out);
+  if (!batched) log_probs = ST_APPLY(&c, ST_OP_unsqueeze, log_probs, 1);
+  st__apply_multi(
+    &c, ST_OP__ctc_loss,
+    ST_VALUES(log_probs, targets,
+              st__of_ints(o->input_lengths.p, (int)o->input_lengths.n),
+              st__of_ints(o->target_lengths.p, (int)o->target_lengths.n),
+              o->blank, o->zero_infinity, o->base),
+    2, out);
   st_tensor *loss = out[0];
   if (st__to_bool(&o->zero_infinity, false)) loss = without_infinity(&c, loss);
   if (o->reduction == 1) {
@@ -435,10 +427,8 @@ static void read_options(const st_value **args, options *o) {
 
 ST_BOXED(st__box_ctc_loss) {
   options o;
-  const st_tensor *log_probs = st__next_tensor(&args);
-  const st_tensor *targets = st__next_tensor(&args);
-  o.input_lengths = st__next_ints(&args);
-  o.target_lengths = st__next_ints(&args);
+  ST_ARGS(TENSOR(log_probs), TENSOR(targets));
+  ST_ARGS_TO(o, INTS(input_lengths), INTS(target_lengths));
   read_options(&args, &o);
   return run(log_probs, targets, &o, rets);
 }
@@ -460,8 +450,7 @@ static st_ints ints_of(st_op_scope *c, const st_tensor *t, const char *name) {
 ST_BOXED(st__box_ctc_loss_tensor) {
   options o;
   st_op_scope c = {.status = ST_OK};
-  const st_tensor *log_probs = st__next_tensor(&args);
-  const st_tensor *targets = st__next_tensor(&args);
+  ST_ARGS(TENSOR(log_probs), TENSOR(targets));
   o.input_lengths = ints_of(&c, st__next_tensor(&args), "input_lengths");
   o.target_lengths = ints_of(&c, st__next_tensor(&args), "target_lengths");
   read_options(&args, &o);

@@ -40,25 +40,20 @@ static st_tensor *logits_of(st_op_scope *c, const linear_loss *l) {
   const st_tensor *weight = l->weight;
   int n = 0;
   if (ndim > 2) {
-    weight = st__apply_with(c, ST_OP_reshape, weight, st__of_ints(matrix, 2));
+    weight = ST_APPLY(c, ST_OP_reshape, weight, st__of_ints(matrix, 2));
   }
-  const st_value all[] = {
-    st__of_tensor(l->input), st__of_tensor(weight),
-    st__of_tensor(l->bias ? st__apply_flatten(c, l->bias) : NULL)};
-  st_tensor *logits = st__apply(c, ST_OP_linear, 3, all);
+  st_tensor *logits = ST_APPLY(c, ST_OP_linear, l->input, weight,
+                               l->bias ? st__apply_flatten(c, l->bias) : NULL);
   if (l->input->ndim == 2) sizes[n++] = l->input->sizes[0];
   for (int d = 0; d < ndim - 1; d++) sizes[n++] = l->weight->sizes[d];
-  return ndim == 2 ? logits : st__apply_with(c, ST_OP_reshape, logits,
-                                             st__of_ints(sizes, n));
+  return ndim == 2 ? logits
+                   : ST_APPLY(c, ST_OP_reshape, logits, st__of_ints(sizes, n));
 }
 
 ST_BOXED(st__box_linear_cross_entropy) {
-  linear_loss l = {.input = st__next_tensor(&args)};
-  l.weight = st__next_tensor(&args);
-  l.target = st__next_tensor(&args);
-  l.bias = st__next_tensor(&args);
-  const st_value *weight = st__next(&args), *reduction = st__next(&args);
-  const st_value *ignored = st__next(&args), *smoothing = st__next(&args);
+  linear_loss l = {0};
+  ST_ARGS_TO(l, TENSOR(input), TENSOR(weight), TENSOR(target), TENSOR(bias));
+  ST_ARGS(BOXED(weight), BOXED(reduction), BOXED(ignored), BOXED(smoothing));
   st_op_scope c = {.status = check(&l)};
   if (!st__scope_ok(&c)) return c.status;
   const st_tensor *logits = logits_of(&c, &l);
@@ -67,9 +62,10 @@ ST_BOXED(st__box_linear_cross_entropy) {
     c.status = st__fail(ST_BAD_VALUE, "ignore_index is for targets that are "
                         "classes, not probabilities");
   }
-  const st_value loss[] = {
-    st__of_tensor(logits), st__of_tensor(l.target), *weight, *reduction,
-    st__of_int(st__to_int(ignored, -100)), *smoothing, *st__next(&args)};
-  return st__scope_return(&c, st__apply(&c, ST_OP_cross_entropy_loss, 7, loss),
+  return st__scope_return(&c,
+                          ST_APPLY(&c, ST_OP_cross_entropy_loss, logits,
+                                   l.target, *weight, *reduction,
+                                   st__to_int(ignored, -100), *smoothing,
+                                   *st__next(&args)),
                           rets);
 }

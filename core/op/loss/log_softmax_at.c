@@ -7,8 +7,7 @@
 
 st_status st__log_softmax_at_meta(st_run *r) {
   const st_value *args = r->args;
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *index = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self), TENSOR(index));
   int64_t sizes[ST_MAX_DIMS];
   int dim;
   ST_TRY(st__wrap_dim(st__next_int(&args), self->ndim, &dim));
@@ -33,12 +32,12 @@ st_status st__log_softmax_at_meta(st_run *r) {
 
 st_status st__log_softmax_at_impl(st_run *r) {
   const st_value *args = r->args;
-  st_tensor *self = st__next_tensor(&args), *index = st__next_tensor(&args);
+  ST_ARGS(MUTABLE(self), MUTABLE(index));
   st_loop loop;
   st_lines lines;
   int dim;
   ST_TRY(st__wrap_dim(st__next_int(&args), self->ndim, &dim));
-  const int64_t base = st__next_int(&args);
+  ST_ARGS(INT(base));
   const int64_t size = self->ndim ? self->sizes[dim] : 1;
   ST_TRY(st__check_indices(index, dim, size, base));
   ST_TRY(st__find_kernel(r->row->kernel, self->dtype, &loop));

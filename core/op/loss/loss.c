@@ -41,40 +41,28 @@ static st_tensor *laid_out_as(st_op_scope *c, st_tensor *loss,
   if (!st__scope_ok(c) || !st__same_sizes(loss, self)) return loss;
   st__preserved_strides(self, strides);
   if (st__same_dims(loss->ndim, loss->strides, strides)) return loss;
-  const st_value room[] = {st__of_tensor(loss),
-                           st__of_ints(loss->sizes, loss->ndim),
-                           st__of_ints(strides, loss->ndim)};
   return st__apply2(c, ST_OP_copy_,
-                    st__apply(c, ST_OP_new_empty_strided, 3, room), loss);
+                    ST_APPLY(c, ST_OP_new_empty_strided, loss,
+                             st__of_ints(loss->sizes, loss->ndim),
+                             st__of_ints(strides, loss->ndim)),
+                    loss);
 }
 
 /* -- Calls of operators --------------------------------------------------- */
 
 static st_tensor *at_least_0(st_op_scope *c, const st_tensor *a) {
-  return st__apply_with(c, ST_OP_clamp_min, a, st__of_int(0));
-}
-
-static st_tensor *difference(st_op_scope *c, const st_tensor *a,
-                             const st_tensor *b) {
-  return st__apply2(c, ST_OP_sub_Tensor, a, b);
-}
-
-static st_tensor *product(st_op_scope *c, const st_tensor *a,
-                          const st_tensor *b) {
-  return st__apply2(c, ST_OP_mul_Tensor, a, b);
+  return ST_APPLY(c, ST_OP_clamp_min, a, 0);
 }
 
 /* x - a, elementwise */
 static st_tensor *from(st_op_scope *c, double x, const st_tensor *a) {
-  return st__apply_with(c, ST_OP_rsub_Scalar, a, st__of_float(x));
+  return ST_APPLY(c, ST_OP_rsub_Scalar, a, x);
 }
 
 /* a where mask is true, else 0 */
 static st_tensor *only(st_op_scope *c, const st_tensor *mask,
                        const st_tensor *a) {
-  return st__apply(c, ST_OP_where_ScalarOther, 3,
-                   (st_value[]){st__of_tensor(mask), st__of_tensor(a),
-                                st__of_int(0)});
+  return ST_APPLY(c, ST_OP_where_ScalarOther, mask, a, 0);
 }
 
 /* -- Distances ------------------------------------------------------------ */
@@ -111,13 +99,11 @@ static void warn_of_broadcast(const st_op_scope *c, const char *name,
 
 /* A mask beside numbers counts as 0 and 1, as in ATen. */
 ST_BOXED(st__box_mse_loss) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *target = st__next_tensor(&args);
-  const int64_t reduction = st__next_int(&args);
+  ST_ARGS(TENSOR(self), TENSOR(target), INT(reduction));
   st_op_scope c = st__loss_begin(reduction);
   if (target->dtype == ST_BOOL) target = st__apply_to(&c, target, self->dtype);
   else if (self->dtype == ST_BOOL) self = st__apply_to(&c, self, target->dtype);
-  const st_tensor *d = difference(&c, self, target);
+  const st_tensor *d = st__minus(&c, self, target);
   warn_of_broadcast(&c, "mse_loss", self, target);
   return st__loss_end(&c, st__apply1(&c, ST_OP_square, d), reduction, rets);
 }
@@ -126,14 +112,13 @@ static st_status l1_loss(const char *name, const st_tensor *self,
                          const st_tensor *target, int64_t reduction,
                          st_value *rets) {
   st_op_scope c = st__loss_begin(reduction);
-  const st_tensor *d = difference(&c, self, target);
+  const st_tensor *d = st__minus(&c, self, target);
   warn_of_broadcast(&c, name, self, target);
   return st__loss_end(&c, st__apply1(&c, ST_OP_abs, d), reduction, rets);
 }
 
 ST_BOXED(st__box_l1_loss) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *target = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self), TENSOR(target));
   return l1_loss("l1_loss", self, target, st__next_int(&args), rets);
 }
 
@@ -147,16 +132,11 @@ st_status st__distance_meta(st_run *r) {
 /* op is _huber or _smooth_l1, which have one pass and a derivative. */
 static st_tensor *distance(st_op_scope *c, st_op_id op, const st_tensor *self,
                            const st_tensor *target, double bound) {
-  return st__apply(c, op, 3,
-                   (st_value[]){st__of_tensor(self), st__of_tensor(target),
-                                st__of_float(bound)});
+  return ST_APPLY(c, op, self, target, bound);
 }
 
 ST_BOXED(st__box_huber_loss) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *target = st__next_tensor(&args);
-  const int64_t reduction = st__next_int(&args);
-  const double delta = st__next_float(&args);
+  ST_ARGS(TENSOR(self), TENSOR(target), INT(reduction), FLOAT(delta));
   st_op_scope c = st__loss_begin(reduction);
   if (st__scope_ok(&c) && !(delta > 0)) {
     c.status = st__fail(ST_BAD_VALUE, "delta must be positive, it is %g",
@@ -169,10 +149,7 @@ ST_BOXED(st__box_huber_loss) {
 }
 
 ST_BOXED(st__box_smooth_l1_loss) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *target = st__next_tensor(&args);
-  const int64_t reduction = st__next_int(&args);
-  const double beta = st__next_float(&args);
+  ST_ARGS(TENSOR(self), TENSOR(target), INT(reduction), FLOAT(beta));
   if (beta == 0) {
     return l1_loss("smooth_l1_loss", self, target, reduction, rets);
   }
@@ -195,12 +172,11 @@ static st_status kl_div(const st_tensor *self, const st_tensor *target,
   st_op_scope c = st__loss_begin(reduction);
   st_tensor *loss;
   if (log_target) {
-    loss = product(&c, st__apply1(&c, ST_OP_exp, target),
-                   difference(&c, target, self));
+    loss = st__mul(&c, st__apply1(&c, ST_OP_exp, target),
+                   st__minus(&c, target, self));
   } else {
-    loss = st__apply2(&c, ST_OP_sub_Tensor,
-                      st__apply2(&c, ST_OP_xlogy_Tensor, target, target),
-                      product(&c, target, self));
+    loss = st__minus(&c, st__apply2(&c, ST_OP_xlogy_Tensor, target, target),
+                     st__mul(&c, target, self));
   }
   return st__loss_end(&c, loss, reduction, rets);
 }
@@ -209,32 +185,26 @@ ST_TYPED_ARGS(st__box_kl_div, kl_div, (TENSOR, TENSOR, INT, BOOL))
 /* log(n!) by Stirling's formula for n > 1, else 0. */
 static st_tensor *log_factorial(st_op_scope *c, const st_tensor *n) {
   const st_tensor *log_n = st__apply1(c, ST_OP_log, n);
-  const st_tensor *sum = st__apply2(
-    c, ST_OP_add_Tensor,
-    st__apply2(c, ST_OP_sub_Tensor, product(c, n, log_n), n),
-    st__shifted(c, st__scaled(c, log_n, 0.5), 0.5 * log(2 * pi)));
-  return only(c, st__apply_with(c, ST_OP_gt_Scalar, n, st__of_int(1)), sum);
+  const st_tensor *sum =
+    st__plus(c, st__minus(c, st__mul(c, n, log_n), n),
+             st__shifted(c, st__scaled(c, log_n, 0.5), 0.5 * log(2 * pi)));
+  return only(c, ST_APPLY(c, ST_OP_gt_Scalar, n, 1), sum);
 }
 
 ST_BOXED(st__box_poisson_nll_loss) {
-  const st_tensor *input = st__next_tensor(&args);
-  const st_tensor *target = st__next_tensor(&args);
-  const bool log_input = st__next_bool(&args), full = st__next_bool(&args);
-  const double eps = st__next_float(&args);
-  const int64_t reduction = st__next_int(&args);
+  ST_ARGS(TENSOR(input), TENSOR(target), BOOL(log_input), BOOL(full),
+          FLOAT(eps), INT(reduction));
   st_op_scope c = st__loss_begin(reduction);
   st_tensor *loss;
   if (log_input) {
-    loss = st__apply2(&c, ST_OP_sub_Tensor, st__apply1(&c, ST_OP_exp, input),
-                      product(&c, target, input));
+    loss = st__minus(&c, st__apply1(&c, ST_OP_exp, input),
+                     st__mul(&c, target, input));
   } else {
     const st_tensor *rate = st__apply1(&c, ST_OP_log,
                                        st__shifted(&c, input, eps));
-    loss = st__apply2(&c, ST_OP_sub_Tensor, input, product(&c, target, rate));
+    loss = st__minus(&c, input, st__mul(&c, target, rate));
   }
-  if (full) {
-    loss = st__apply2(&c, ST_OP_add_Tensor, loss, log_factorial(&c, target));
-  }
+  if (full) loss = st__plus(&c, loss, log_factorial(&c, target));
   return st__loss_end(&c, loss, reduction, rets);
 }
 
@@ -245,7 +215,7 @@ static st_tensor *variances(st_op_scope *c, const st_tensor *self,
   const int n = self->ndim;
   if (!st__scope_ok(c) || st__same_sizes(var, self)) return var;
   if (n > 0 && st__has_sizes(var, n - 1, self->sizes)) {
-    return st__apply_with(c, ST_OP_unsqueeze, var, st__of_int(-1));
+    return ST_APPLY(c, ST_OP_unsqueeze, var, -1);
   }
   if (n > 0 && var->ndim == n && var->sizes[n - 1] == 1 &&
       st__same_dims(n - 1, var->sizes, self->sizes)) {
@@ -259,8 +229,7 @@ static st_tensor *variances(st_op_scope *c, const st_tensor *self,
 
 /* BAD_VALUE if an element of var is negative. Meta tensors are not checked. */
 static void check_variances(st_op_scope *c, const st_tensor *var) {
-  const st_tensor *below = st__apply_with(c, ST_OP_lt_Scalar, var,
-                                          st__of_int(0));
+  const st_tensor *below = ST_APPLY(c, ST_OP_lt_Scalar, var, 0);
   const st_tensor *any = st__apply1(c, ST_OP_any, below);
   if (st__scope_is_true(c, any)) {
     c->status = st__fail(ST_BAD_VALUE, "var must not be negative");
@@ -269,24 +238,18 @@ static void check_variances(st_op_scope *c, const st_tensor *var) {
 
 /* The gradient of var is that of the value used, also where that is eps. */
 ST_BOXED(st__box_gaussian_nll_loss) {
-  const st_tensor *input = st__next_tensor(&args);
-  const st_tensor *target = st__next_tensor(&args);
-  st_tensor *var = st__next_tensor(&args);
-  const bool full = st__next_bool(&args);
-  const st_value eps = *st__next(&args);
-  const int64_t reduction = st__next_int(&args);
+  ST_ARGS(TENSOR(input), TENSOR(target), MUTABLE(var), BOOL(full), VALUE(eps),
+          INT(reduction));
   st_op_scope c = st__loss_begin(reduction);
   var = variances(&c, input, var);
   if (st__scope_ok(&c)) check_variances(&c, var);
   const st_tensor *fixed = st__apply1(&c, ST_OP_detach, var);
-  const st_tensor *more = difference(
-    &c, st__apply_with(&c, ST_OP_clamp_min, fixed, eps), fixed);
-  var = st__apply2(&c, ST_OP_add_Tensor, var, more);
-  const st_tensor *d = difference(&c, input, target);
-  const st_tensor *share = st__apply2(&c, ST_OP_div_Tensor,
-                                      st__apply1(&c, ST_OP_square, d), var);
-  st_tensor *loss = st__apply2(&c, ST_OP_add_Tensor,
-                               st__apply1(&c, ST_OP_log, var), share);
+  const st_tensor *more =
+    st__minus(&c, ST_APPLY(&c, ST_OP_clamp_min, fixed, eps), fixed);
+  var = st__plus(&c, var, more);
+  const st_tensor *d = st__minus(&c, input, target);
+  const st_tensor *share = st__div(&c, st__apply1(&c, ST_OP_square, d), var);
+  st_tensor *loss = st__plus(&c, st__apply1(&c, ST_OP_log, var), share);
   loss = st__scaled(&c, loss, 0.5);
   if (full) loss = st__shifted(&c, loss, 0.5 * log(2 * pi));
   return st__loss_end(&c, loss, reduction, rets);
@@ -295,11 +258,9 @@ ST_BOXED(st__box_gaussian_nll_loss) {
 /* -- Margins -------------------------------------------------------------- */
 
 ST_BOXED(st__box_soft_margin_loss) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *target = st__next_tensor(&args);
-  const int64_t reduction = st__next_int(&args);
+  ST_ARGS(TENSOR(self), TENSOR(target), INT(reduction));
   st_op_scope c = st__loss_begin(reduction);
-  const st_tensor *margin = product(&c, self, target);
+  const st_tensor *margin = st__mul(&c, self, target);
   const st_tensor *log = st__apply1(&c, ST_OP_log_sigmoid, margin);
   if (st__is_floating(self->dtype)) log = st__apply_to(&c, log, self->dtype);
   st_tensor *loss = st__apply1(&c, ST_OP_neg, log);
@@ -311,50 +272,39 @@ ST_BOXED(st__box_soft_margin_loss) {
 }
 
 ST_BOXED(st__box_multilabel_soft_margin_loss) {
-  const st_value input = *st__next(&args), target = *st__next(&args);
-  const st_value weight = *st__next(&args);
+  ST_ARGS(VALUE(input), VALUE(target), VALUE(weight));
   const int64_t reduction = st__next_int(&args), last[] = {-1};
-  const st_value inputs[] = {input, target, weight, st__none(),
-                           st__of_int(ST_REDUCE_NONE)};
   st_op_scope c = st__loss_begin(reduction);
-  const st_tensor *labels = st__apply(
-    &c, ST_OP_binary_cross_entropy_with_logits, 5, inputs);
-  st_tensor *loss = st__apply_with(&c, ST_OP_mean_dim, labels,
-                                   st__of_ints(last, 1));
+  const st_tensor *labels =
+    ST_APPLY(&c, ST_OP_binary_cross_entropy_with_logits, input, target, weight,
+             st__none(), ST_REDUCE_NONE);
+  st_tensor *loss = ST_APPLY(&c, ST_OP_mean_dim, labels, st__of_ints(last, 1));
   return st__loss_end(&c, loss, reduction, rets);
 }
 
 /* As in ATen, the loss of integers is one, with the margin truncated. */
 ST_BOXED(st__box_hinge_embedding_loss) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *target = st__next_tensor(&args);
-  const double given = st__next_float(&args);
-  const int64_t reduction = st__next_int(&args);
+  ST_ARGS(TENSOR(self), TENSOR(target), FLOAT(given), INT(reduction));
   const bool whole = st__is_integral(self->dtype);
   const st_value margin = whole ? st__of_int((int64_t)given)
                                 : st__of_float(given);
   st_op_scope c = st__loss_begin(reduction);
-  const st_tensor *apart = st__apply_with(&c, ST_OP_ne_Scalar, target,
-                                          st__of_int(1));
-  const st_tensor *similar = st__apply_with(&c, ST_OP_ne_Scalar, target,
-                                            st__of_int(-1));
-  st_tensor *loss = st__apply2(
-    &c, ST_OP_add_Tensor,
-    only(&c, apart, at_least_0(&c, st__apply_with(&c, ST_OP_rsub_Scalar, self,
-                                                  margin))),
+  const st_tensor *apart = ST_APPLY(&c, ST_OP_ne_Scalar, target, 1);
+  const st_tensor *similar = ST_APPLY(&c, ST_OP_ne_Scalar, target, -1);
+  st_tensor *loss = st__plus(
+    &c,
+    only(&c, apart,
+         at_least_0(&c, ST_APPLY(&c, ST_OP_rsub_Scalar, self, margin))),
     only(&c, similar, self));
   return st__loss_end(&c, loss, reduction, rets);
 }
 
 ST_BOXED(st__box_margin_ranking_loss) {
-  const st_tensor *input1 = st__next_tensor(&args);
-  const st_tensor *input2 = st__next_tensor(&args);
-  const st_tensor *target = st__next_tensor(&args);
-  const double margin = st__next_float(&args);
-  const int64_t reduction = st__next_int(&args);
+  ST_ARGS(TENSOR(input1), TENSOR(input2), TENSOR(target), FLOAT(margin),
+          INT(reduction));
   st_op_scope c = st__loss_begin(reduction);
-  const st_tensor *lag = product(&c, st__apply1(&c, ST_OP_neg, target),
-                                 difference(&c, input1, input2));
+  const st_tensor *lag = st__mul(&c, st__apply1(&c, ST_OP_neg, target),
+                                 st__minus(&c, input1, input2));
   st_tensor *loss = at_least_0(&c, st__shifted(&c, lag, margin));
   return st__loss_end(&c, loss, reduction, rets);
 }
@@ -371,58 +321,47 @@ static st_status check_pairs(const st_tensor *a, const st_tensor *target) {
 /* The cosines of the angles between rows; 1e-12 prevents 0/0. */
 static st_tensor *cosines(st_op_scope *c, const st_tensor *a,
                           const st_tensor *b) {
-  static const int64_t last[] = {-1};
-  const st_value dims = st__of_ints(last, 1);
-  const st_tensor *ab = st__apply_with(c, ST_OP_sum_dim_IntList,
-                                       product(c, a, b), dims);
-  const st_tensor *aa = st__apply_with(c, ST_OP_sum_dim_IntList,
-                                       product(c, a, a), dims);
-  const st_tensor *bb = st__apply_with(c, ST_OP_sum_dim_IntList,
-                                       product(c, b, b), dims);
-  const st_tensor *squares = product(c, st__shifted(c, aa, 1e-12),
-                                     st__shifted(c, bb, 1e-12));
-  return st__apply2(c, ST_OP_div_Tensor, ab,
-                    st__apply1(c, ST_OP_sqrt, squares));
+  const st_value dims = ST_INTS(-1);
+  const st_tensor *ab =
+    ST_APPLY(c, ST_OP_sum_dim_IntList, st__mul(c, a, b), dims);
+  const st_tensor *aa =
+    ST_APPLY(c, ST_OP_sum_dim_IntList, st__mul(c, a, a), dims);
+  const st_tensor *bb =
+    ST_APPLY(c, ST_OP_sum_dim_IntList, st__mul(c, b, b), dims);
+  const st_tensor *squares =
+    st__mul(c, st__shifted(c, aa, 1e-12), st__shifted(c, bb, 1e-12));
+  return st__div(c, ab, st__apply1(c, ST_OP_sqrt, squares));
 }
 
 ST_BOXED(st__box_cosine_embedding_loss) {
-  const st_tensor *input1 = st__next_tensor(&args);
-  const st_tensor *input2 = st__next_tensor(&args);
-  const st_tensor *target = st__next_tensor(&args);
-  const double margin = st__next_float(&args);
-  const int64_t reduction = st__next_int(&args);
+  ST_ARGS(TENSOR(input1), TENSOR(input2), TENSOR(target), FLOAT(margin),
+          INT(reduction));
   st_op_scope c = st__loss_begin(reduction);
   if (st__scope_ok(&c)) c.status = check_pairs(input1, target);
   if (st__scope_ok(&c)) c.status = check_pairs(input2, target);
   const st_tensor *cosine = cosines(&c, input1, input2);
-  const st_tensor *similar = st__apply_with(&c, ST_OP_eq_Scalar, target,
-                                            st__of_int(1));
-  const st_tensor *apart = st__apply_with(&c, ST_OP_eq_Scalar, target,
-                                          st__of_int(-1));
-  st_tensor *loss = st__apply2(
-    &c, ST_OP_add_Tensor, only(&c, similar, from(&c, 1, cosine)),
-    only(&c, apart, at_least_0(&c, st__shifted(&c, cosine, -margin))));
+  const st_tensor *similar = ST_APPLY(&c, ST_OP_eq_Scalar, target, 1);
+  const st_tensor *apart = ST_APPLY(&c, ST_OP_eq_Scalar, target, -1);
+  st_tensor *loss =
+    st__plus(&c, only(&c, similar, from(&c, 1, cosine)),
+             only(&c, apart, at_least_0(&c, st__shifted(&c, cosine, -margin))));
   return st__loss_end(&c, loss, reduction, rets);
 }
 
 ST_BOXED(st__box_triplet_margin_loss) {
-  const st_value anchor = *st__next(&args), positive = *st__next(&args);
-  const st_value negative = *st__next(&args);
-  const double margin = st__next_float(&args);
-  const st_value p = *st__next(&args), eps = *st__next(&args);
-  const bool swap = st__next_bool(&args);
-  const int64_t reduction = st__next_int(&args);
-  const st_value inputs[] = {anchor, positive, p, eps};
-  const st_value apart[] = {anchor, negative, p, eps};
+  ST_ARGS(VALUE(anchor), VALUE(positive), VALUE(negative), FLOAT(margin),
+          VALUE(p), VALUE(eps), BOOL(swap), INT(reduction));
   const st_value across[] = {positive, negative, p, eps};
   st_op_scope c = st__loss_begin(reduction);
-  const st_tensor *near = st__apply(&c, ST_OP_pairwise_distance, 4, inputs);
-  const st_tensor *far = st__apply(&c, ST_OP_pairwise_distance, 4, apart);
+  const st_tensor *near =
+    ST_APPLY(&c, ST_OP_pairwise_distance, anchor, positive, p, eps);
+  const st_tensor *far =
+    ST_APPLY(&c, ST_OP_pairwise_distance, anchor, negative, p, eps);
   if (swap) {
     far = st__apply2(&c, ST_OP_minimum, far,
                      st__apply(&c, ST_OP_pairwise_distance, 4, across));
   }
-  const st_tensor *lead = st__apply2(&c, ST_OP_sub_Tensor, near, far);
+  const st_tensor *lead = st__minus(&c, near, far);
   return st__loss_end(&c, at_least_0(&c, st__shifted(&c, lead, margin)),
                       reduction, rets);
 }

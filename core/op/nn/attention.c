@@ -20,21 +20,18 @@ static st_tensor *as_bias(st_op_scope *c, const st_tensor *mask,
                           const st_tensor *like) {
   if (!st__scope_ok(c)) return NULL;
   const st_value sizes = st__of_ints(mask->sizes, mask->ndim);
-  const st_tensor *zeros = st__apply_with(c, ST_OP_new_zeros, like, sizes);
+  const st_tensor *zeros = ST_APPLY(c, ST_OP_new_zeros, like, sizes);
   const st_tensor *hidden = st__apply1(c, ST_OP_logical_not, mask);
-  return st__apply(c, ST_OP_masked_fill_Scalar, 3,
-                   (st_value[]){st__of_tensor(zeros), st__of_tensor(hidden),
-                                st__of_float(-(double)INFINITY)});
+  return ST_APPLY(c, ST_OP_masked_fill_Scalar, zeros, hidden,
+                  st__of_float(-(double)INFINITY));
 }
 
 /* A query attends to keys up to its own index. */
 static st_tensor *causal(st_op_scope *c, const st_attention *a) {
   const int64_t sizes[] = {a->query->sizes[a->query->ndim - 2],
                            a->key->sizes[a->key->ndim - 2]};
-  const st_tensor *all = st__apply(
-    c, ST_OP_ones, 4,
-    (st_value[]){st__of_ints(sizes, 2), st__of_int(ST_BOOL), st__none(),
-                 st__of_int(a->query->device)});
+  const st_tensor *all = ST_APPLY(c, ST_OP_ones, st__of_ints(sizes, 2), ST_BOOL,
+                                  st__none(), a->query->device);
   all = st__apply1(c, ST_OP_tril, all);
   return as_bias(c, all, a->query);
 }
@@ -50,12 +47,8 @@ static bias bias_of(st_op_scope *c, const st_attention *a) {
   }
   b.added = a->mask->dtype == ST_BOOL ? as_bias(c, a->mask, a->query) : a->mask;
   const st_tensor *hidden = st__apply1(c, ST_OP_isneginf, b.added);
-  b.masked = st__apply(c, ST_OP_all_dim, 3,
-                       (st_value[]){st__of_tensor(hidden), st__of_int(-1),
-                                    st__of_bool(true)});
-  b.added = st__apply(c, ST_OP_masked_fill_Scalar, 3,
-                      (st_value[]){st__of_tensor(b.added),
-                                   st__of_tensor(b.masked), st__of_int(0)});
+  b.masked = ST_APPLY(c, ST_OP_all_dim, hidden, -1, st__of_bool(true));
+  b.added = ST_APPLY(c, ST_OP_masked_fill_Scalar, b.added, b.masked, 0);
   return b;
 }
 
@@ -74,10 +67,8 @@ static const st_tensor *share_heads(st_op_scope *c, const st_tensor *t,
                          ST_SHAPE_TEXT(t));
     return NULL;
   }
-  return st__apply(c, ST_OP_repeat_interleave_self_int, 3,
-                   (st_value[]){st__of_tensor(t),
-                                st__of_int(query->sizes[q] / t->sizes[d]),
-                                st__of_int(d)});
+  return ST_APPLY(c, ST_OP_repeat_interleave_self_int, t,
+                  query->sizes[q] / t->sizes[d], d);
 }
 
 void st__repeat_heads(st_op_scope *c, st_attention *a) {
@@ -89,30 +80,24 @@ void st__repeat_heads(st_op_scope *c, st_attention *a) {
 /* t with v for the masked queries. */
 static st_tensor *fill(st_op_scope *c, const bias *b, st_tensor *t, double v) {
   if (!b->masked) return t;
-  return st__apply(c, ST_OP_masked_fill_Scalar, 3,
-                   (st_value[]){st__of_tensor(t), st__of_tensor(b->masked),
-                                st__of_float(v)});
+  return ST_APPLY(c, ST_OP_masked_fill_Scalar, t, b->masked, v);
 }
 
 st_tensor *st__attention_weights(st_op_scope *c, const st_attention *a,
                                  st_tensor **lse) {
   const bias b = bias_of(c, a);
-  const st_tensor *query = st__apply_with(c, ST_OP_mul_Scalar, a->query,
-                                          st__of_float(a->scale));
-  const st_value flip[] = {st__of_tensor(a->key), st__of_int(-2),
-                           st__of_int(-1)};
-  st_tensor *w = st__apply2(c, ST_OP_matmul, query,
-                            st__apply(c, ST_OP_transpose_int, 3, flip));
-  if (b.added) w = st__apply2(c, ST_OP_add_Tensor, w, b.added);
+  const st_tensor *query =
+    ST_APPLY(c, ST_OP_mul_Scalar, a->query, st__of_float(a->scale));
+  st_tensor *w =
+    st__times(c, query, ST_APPLY(c, ST_OP_transpose_int, a->key, -2, -1));
+  if (b.added) w = st__plus(c, w, b.added);
   if (lse) {
     const int64_t last = -1;
-    *lse = st__apply(c, ST_OP_logsumexp, 3,
-                     (st_value[]){st__of_tensor(w), st__of_ints(&last, 1),
-                                  st__of_bool(true)});
-    *lse = st__apply_with(c, ST_OP_squeeze_dim, fill(c, &b, *lse, INFINITY),
-                          st__of_int(-1));
+    *lse =
+      ST_APPLY(c, ST_OP_logsumexp, w, st__of_ints(&last, 1), st__of_bool(true));
+    *lse = ST_APPLY(c, ST_OP_squeeze_dim, fill(c, &b, *lse, INFINITY), -1);
   }
-  w = st__apply_with(c, ST_OP_softmax_int, w, st__of_int(-1));
+  w = ST_APPLY(c, ST_OP_softmax_int, w, -1);
   return fill(c, &b, w, 0);
 }
 
@@ -121,11 +106,10 @@ static st_tensor *attend(st_op_scope *c, st_attention *a, st_tensor **lse) {
   if (!st__scope_ok(c)) return NULL;
   st_tensor *w = st__attention_weights(c, a, lse);
   if (a->dropout > 0) {
-    w = st__apply(c, ST_OP_dropout, 3,
-                  (st_value[]){st__of_tensor(w), st__of_float(a->dropout),
-                               st__of_bool(true)});
+    w = ST_APPLY(c, ST_OP_dropout, w, st__of_float(a->dropout),
+                 st__of_bool(true));
   }
-  return st__apply2(c, ST_OP_matmul, w, a->value);
+  return st__times(c, w, a->value);
 }
 
 /* -- Arguments ------------------------------------------------------------ */
@@ -222,10 +206,11 @@ static bool has_few_queries(const st_attention *a) {
 /* The operator with a derivative, whose results are out and lse. */
 static st_tensor *attend_by_blocks(st_op_scope *c, const st_attention *a) {
   st_tensor *out[2] = {NULL};
-  st__apply_multi(c, ST_OP__scaled_dot_product_attention, 7, (st_value[]){
-    st__of_tensor(a->query), st__of_tensor(a->key), st__of_tensor(a->value),
-    a->mask ? st__of_tensor(a->mask) : st__none(), st__of_bool(a->is_causal),
-    st__of_float(a->scale), st__of_bool(a->shares_heads)}, 2, out);
+  st__apply_multi(c, ST_OP__scaled_dot_product_attention,
+                  ST_VALUES(a->query, a->key, a->value, a->mask,
+                            st__of_bool(a->is_causal), st__of_float(a->scale),
+                            st__of_bool(a->shares_heads)),
+                  2, out);
   return out[0];
 }
 
@@ -233,10 +218,8 @@ static st_tensor *attend_by_blocks(st_op_scope *c, const st_attention *a) {
 ST_BOXED(st__box_scaled_dot_product_attention) {
   st_attention a = {.dropout = 0};
   st__read_attention(&args, &a);
-  a.mask = st__next_tensor(&args);
-  a.dropout = st__next_float(&args);
-  a.is_causal = st__next_bool(&args);
-  const st_value *scale = st__next(&args);
+  ST_ARGS_TO(a, TENSOR(mask), FLOAT(dropout), BOOL(is_causal));
+  ST_ARGS(BOXED(scale));
   a.shares_heads = st__next_bool(&args);
   ST_TRY(check(&a));
   const double size = (double)a.query->sizes[a.query->ndim - 1];

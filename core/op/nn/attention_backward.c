@@ -24,9 +24,7 @@
 /* -- Formulas ------------------------------------------------------------- */
 
 static st_tensor *transposed(st_op_scope *c, const st_tensor *t) {
-  return st__apply(c, ST_OP_transpose_int, 3,
-                   (st_value[]){st__of_tensor(t), st__of_int(-2),
-                                st__of_int(-1)});
+  return ST_APPLY(c, ST_OP_transpose_int, t, -2, -1);
 }
 
 /* a b^T, a^T b */
@@ -40,23 +38,18 @@ static st_tensor *turned_times(st_op_scope *c, const st_tensor *a,
   return st__times(c, transposed(c, a), b);
 }
 
-static st_tensor *each(st_op_scope *c, const st_tensor *a, const st_tensor *b) {
-  return st__apply2(c, ST_OP_mul_Tensor, a, b);
-}
-
 /* The sums of a * b along rows. */
 static st_tensor *row_sums(st_op_scope *c, const st_tensor *a,
                            const st_tensor *b) {
   const int64_t last = -1;
-  return st__apply(c, ST_OP_sum_dim_IntList, 3,
-                   (st_value[]){st__of_tensor(each(c, a, b)),
-                                st__of_ints(&last, 1), st__of_bool(true)});
+  return ST_APPLY(c, ST_OP_sum_dim_IntList, st__mul(c, a, b),
+                  st__of_ints(&last, 1), st__of_bool(true));
 }
 
 /* P(x) */
 static st_tensor *projected(st_op_scope *c, const st_tensor *weights,
                             const st_tensor *x) {
-  return each(c, weights, st__minus(c, x, row_sums(c, weights, x)));
+  return st__mul(c, weights, st__minus(c, x, row_sums(c, weights, x)));
 }
 
 /* The sum over the heads of query that share a head of `like`. */
@@ -71,7 +64,7 @@ static st_tensor *gathered(st_op_scope *c, const st_tensor *t,
   sizes[d] = heads;
   sizes[d + 1] = t->sizes[d] / heads;
   t = st__apply_reshape(c, t, t->ndim + 1, sizes);
-  return st__apply_with(c, ST_OP_sum_dim_IntList, t, st__of_ints(&over, 1));
+  return ST_APPLY(c, ST_OP_sum_dim_IntList, t, st__of_ints(&over, 1));
 }
 
 /* -- The first derivative ------------------------------------------------- */
@@ -118,8 +111,7 @@ ST_BOXED(st__box_scaled_dot_product_attention_backward) {
   st_tensor *out[3] = {NULL};
   st_attention_back b = {.grad = st__next_tensor(&args)};
   st__read_attention(&args, &a);
-  b.out = st__next_tensor(&args);
-  b.lse = st__next_tensor(&args);
+  ST_ARGS_TO(b, TENSOR(out), TENSOR(lse));
   ST_TRY(st__read_attention_mask(&args, &a));
   ST_TRY(check_back(&a, &b));
   st_op_scope c = {.n = 0};
@@ -156,7 +148,8 @@ static void differentiate(st_op_scope *c, const second *s, st_tensor *out[4]) {
                 times_turned(c, a->query, s->i)), a->scale);
   const st_tensor *x = projected(c, weights, w);
   const st_tensor *d = row_sums(c, weights, t), *r = row_sums(c, weights, w);
-  st_tensor *z = st__minus(c, each(c, w, st__minus(c, t, d)), each(c, t, r));
+  st_tensor *z =
+    st__minus(c, st__mul(c, w, st__minus(c, t, d)), st__mul(c, t, r));
   z = st__plus(c, z, times_turned(c, s->g, s->j));
   z = projected(c, weights, z);
   out[0] = st__plus(c, st__times(c, x, a->value),
@@ -180,9 +173,7 @@ static void widen(st_op_scope *c, second *s, st_attention *heads) {
 ST_BOXED(st__box_scaled_dot_product_attention_double_backward) {
   second s = {.h = st__next_tensor(&args)};
   st_tensor *out[4] = {NULL};
-  s.i = st__next_tensor(&args);
-  s.j = st__next_tensor(&args);
-  s.g = st__next_tensor(&args);
+  ST_ARGS_TO(s, TENSOR(i), TENSOR(j), TENSOR(g));
   st__read_attention(&args, &s.a);
   ST_TRY(st__read_attention_mask(&args, &s.a));
   const st_attention given = s.a;

@@ -395,8 +395,7 @@ bool st__has_attention_blocks(const st_attention *a) {
 /* t, or a copy whose rows are adjacent elements. */
 static const st_tensor *with_rows(st_op_scope *c, const st_tensor *t) {
   if (!st__scope_ok(c) || t->strides[t->ndim - 1] == 1) return t;
-  return st__apply_with(c, ST_OP_contiguous, t,
-                        st__of_int(ST_FORMAT_CONTIGUOUS));
+  return ST_APPLY(c, ST_OP_contiguous, t, ST_FORMAT_CONTIGUOUS);
 }
 
 /* A tensor of the batch, heads and rows of t; of the same order of heads and
@@ -412,11 +411,9 @@ static st_tensor *new_like(st_op_scope *c, const st_tensor *t, int64_t width) {
     sizes[d - 3] = t->sizes[d - 2];
     sizes[d - 2] = t->sizes[d - 3];
   }
-  st_tensor *out = st__apply_with(c, ST_OP_new_empty, t, st__of_ints(sizes, d));
+  st_tensor *out = ST_APPLY(c, ST_OP_new_empty, t, st__of_ints(sizes, d));
   if (!turns) return out;
-  return st__apply(c, ST_OP_transpose_int, 3,
-                   (st_value[]){st__of_tensor(out), st__of_int(-3),
-                                st__of_int(-2)});
+  return ST_APPLY(c, ST_OP_transpose_int, out, -3, -2);
 }
 
 static void set_loops(blocks *j) {
@@ -486,8 +483,8 @@ void st__attention_forward(st_op_scope *c, const st_attention *a,
                            st_tensor *out[2]) {
   blocks j = blocks_for(c, a);
   out[0] = new_like(c, a->query, size_of(a->value, 1));
-  out[1] = st__apply_with(c, ST_OP_new_empty, a->query,
-                          st__of_ints(a->query->sizes, a->query->ndim - 1));
+  out[1] = ST_APPLY(c, ST_OP_new_empty, a->query,
+                    st__of_ints(a->query->sizes, a->query->ndim - 1));
   if (!st__scope_ok(c)) return;
   j.out = matrices_of(out[0]);
   j.lse = rows_of_lse(&j, out[1]);
@@ -501,8 +498,8 @@ void st__attention_backward(st_op_scope *c, const st_attention *a,
   blocks j = blocks_for(c, a);
   const st_tensor *grad = with_rows(c, back->grad);
   const st_tensor *result = with_rows(c, back->out);
-  const st_tensor *lse = st__apply_with(c, ST_OP_contiguous, back->lse,
-                                        st__of_int(ST_FORMAT_CONTIGUOUS));
+  const st_tensor *lse =
+    ST_APPLY(c, ST_OP_contiguous, back->lse, ST_FORMAT_CONTIGUOUS);
   for (int i = 0; i < 3; i++) {
     out[i] = new_like(c, inputs[i], size_of(inputs[i], 1));
   }

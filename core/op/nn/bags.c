@@ -41,8 +41,7 @@ static st_status number_bags(const int64_t *starts, int64_t bags, int64_t n,
 }
 
 ST_BOXED(st__box_bag_numbers) {
-  const st_tensor *starts = st__next_tensor(&args);
-  const int64_t n = st__next_int(&args);
+  ST_ARGS(TENSOR(starts), INT(n));
   st_op_scope c = {.n = 0};
   ST_TRY(st__check_cpu_or_meta(starts));
   if (starts->dtype != ST_INT64 || starts->ndim != 1 || starts->numel < 1 ||
@@ -126,9 +125,7 @@ static st_status run_bags(bag_run *r, const st_tensor *weight, int64_t n,
 /* weight, indices, starts, padding; scales may be NULL. */
 static st_status run(const st_value *args, const st_tensor *scales,
                      st_kernel_id kernel, st_value *rets) {
-  const st_tensor *weight = st__next_tensor(&args);
-  const st_tensor *indices = st__next_tensor(&args);
-  const st_tensor *starts = st__next_tensor(&args);
+  ST_ARGS(TENSOR(weight), TENSOR(indices), TENSOR(starts));
   const st_dtype dtype = weight->dtype;
   bag_run r = {.ctx.padding = st__next_int(&args),
                .loop = st__kernel(kernel, dtype)};

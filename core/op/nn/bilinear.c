@@ -37,23 +37,21 @@ static st_status check_sizes(const st_tensor *input1, const st_tensor *input2,
 static st_status bilinear(const st_tensor *input1, const st_tensor *input2,
                           const st_tensor *weight, const st_tensor *bias,
                           st_value *rets) {
-  static const int64_t order[] = {1, 0, 2};
   ST_TRY(check_sizes(input1, input2, weight, bias));
   const int64_t *w = weight->sizes;
   const int64_t rows = st__product_of(input1->ndim - 1, input1->sizes);
-  const int64_t first[] = {rows, w[1]}, second[] = {rows, w[2], 1};
-  const int64_t matrix[] = {w[1], w[0] * w[2]}, both[] = {rows, w[0], w[2]};
+  const int64_t both[] = {rows, w[0], w[2]};
   st_op_scope c = {.n = 0};
-  const st_tensor *permuted = st__apply_with(&c, ST_OP_permute, weight,
-                                           st__of_ints(order, 3));
+  const st_tensor *permuted =
+    ST_APPLY(&c, ST_OP_permute, weight, ST_INTS(1, 0, 2));
   const st_tensor *left = st__times(
-    &c, st__apply_reshape(&c, input1, 2, first),
-    st__apply_reshape(&c, permuted, 2, matrix));
-  const st_tensor *y = st__times(
-    &c, st__apply_reshape(&c, left, 3, both),
-    st__apply_reshape(&c, input2, 3, second));
+    &c, ST_APPLY(&c, ST_OP_reshape, input1, ST_INTS(rows, w[1])),
+    ST_APPLY(&c, ST_OP_reshape, permuted, ST_INTS(w[1], w[0] * w[2])));
+  const st_tensor *y =
+    st__times(&c, st__apply_reshape(&c, left, 3, both),
+              ST_APPLY(&c, ST_OP_reshape, input2, ST_INTS(rows, w[2], 1)));
   st_tensor *out = st__apply_reshape(&c, y, 2, both);
-  if (bias) out = st__apply2(&c, ST_OP_add_Tensor, out, bias);
+  if (bias) out = st__plus(&c, out, bias);
   int64_t sizes[ST_MAX_DIMS];
   for (int d = 0; d < input1->ndim - 1; d++) sizes[d] = input1->sizes[d];
   sizes[input1->ndim - 1] = w[0];

@@ -37,10 +37,10 @@ static st_tensor *keep(st_op_scope *c, const st_tensor *input, double p,
   /* The numbers are drawn in the order of memory, which is the input's, as in
    * PyTorch, but not for channels. */
   const st_tensor *t =
-    form & CHANNELS ? st__apply_with(c, ST_OP_new_empty, input,
-                                     st__of_ints(sizes, input->ndim))
-                    : st__apply1(c, ST_OP_empty_like, input);
-  return st__apply_with(c, ST_OP_bernoulli__float, t, st__of_float(p));
+    form & CHANNELS
+      ? ST_APPLY(c, ST_OP_new_empty, input, st__of_ints(sizes, input->ndim))
+      : st__apply1(c, ST_OP_empty_like, input);
+  return ST_APPLY(c, ST_OP_bernoulli__float, t, p);
 }
 
 /* a = op(a, b), or a new tensor. */
@@ -69,8 +69,8 @@ static st_tensor *alpha_drop(st_op_scope *c, st_tensor *input,
   const st_tensor *b = st__shifted(c, kept, -1);
   b = st__shifted(c, st__scaled(c, b, alpha * a), alpha * a * p);
   kept = st__scaled(c, kept, a);
-  st_tensor *t = st__apply2(c, ST_OP_mul_Tensor, input, kept);
-  t = st__apply2(c, ST_OP_add_Tensor, t, b);
+  st_tensor *t = st__mul(c, input, kept);
+  t = st__plus(c, t, b);
   if (!(form & IN_PLACE)) return t;
   st__apply2(c, ST_OP_copy_, input, t);
   return input;
@@ -81,8 +81,8 @@ static st_tensor *drop(st_op_scope *c, st_tensor *input, double p, bool train,
   if (st__scope_ok(c)) c->status = check_probability(p);
   if (!st__scope_ok(c) || !train || p == 0 || input->numel == 0) return input;
   if (p == 1) {
-    const st_tensor *zero = st__apply_with(c, ST_OP_new_zeros, input,
-                                           st__of_ints(NULL, 0));
+    const st_tensor *zero =
+      ST_APPLY(c, ST_OP_new_zeros, input, st__of_ints(NULL, 0));
     return combine(c, ST_OP_mul_Tensor, input, zero, form);
   }
   const st_tensor *kept = keep(c, input, 1 - p, form);
@@ -92,9 +92,7 @@ static st_tensor *drop(st_op_scope *c, st_tensor *input, double p, bool train,
 }
 
 static st_status boxed(const st_value *args, int form, st_value *rets) {
-  st_tensor *input = st__next_tensor(&args);
-  const double p = st__next_float(&args);
-  const bool train = st__next_bool(&args);
+  ST_ARGS(MUTABLE(input), FLOAT(p), BOOL(train));
   st_op_scope c = {.status = ST_OK};
   return st__scope_return(&c, drop(&c, input, p, train, form), rets);
 }
@@ -113,16 +111,13 @@ ST_BOXED_AS(st__box_feature_alpha_dropout_, boxed, args,
  * `unbatched` dimensions. */
 static st_status channels(const st_value *args, int unbatched,
                           st_value *rets) {
-  const st_tensor *input = st__next_tensor(&args);
-  const double p = st__next_float(&args);
-  const bool train = st__next_bool(&args);
+  ST_ARGS(TENSOR(input), FLOAT(p), BOOL(train));
   st_op_scope c = {.status = ST_OK};
   const bool batched = input->ndim != unbatched;
   st_tensor *t = batched ? st__apply1(&c, ST_OP_alias, input)
-                         : st__apply_with(&c, ST_OP_unsqueeze, input,
-                                          st__of_int(0));
+                         : ST_APPLY(&c, ST_OP_unsqueeze, input, 0);
   if (st__scope_ok(&c)) t = drop(&c, t, p, train, CHANNELS);
-  if (!batched) t = st__apply_with(&c, ST_OP_squeeze_dim, t, st__of_int(0));
+  if (!batched) t = ST_APPLY(&c, ST_OP_squeeze_dim, t, 0);
   return st__scope_return(&c, t, rets);
 }
 
@@ -141,18 +136,16 @@ ST_BOXED(st__box_dropout2d) { return boxed(args, CHANNELS, rets); }
 ST_BOXED(st__box_dropout3d) { return channels(args, 4, rets); }
 
 ST_BOXED(st__box_native_dropout) {
-  const st_tensor *input = st__next_tensor(&args);
+  ST_ARGS(TENSOR(input));
   double p = st__next_float(&args);
-  const bool train = st__next_bool_or(&args, true);
+  ST_ARGS(BOOL_OR(train, true));
   st_op_scope c = {.status = check_probability(p)};
   if (!train) p = 0;
-  const st_value bools[] = {st__of_tensor(input), sizes_of(input),
-                            st__of_int(ST_BOOL)};
-  st_tensor *mask = st__apply(&c, ST_OP_new_empty, 3, bools);
-  mask = st__apply(&c, ST_OP_bernoulli__float, 2,
-                   (st_value[]){st__of_tensor(mask), st__of_float(1 - p)});
-  st_tensor *out = st__apply2(&c, ST_OP_mul_Tensor, input, mask);
-  out = st__apply_with(&c, ST_OP_mul_Scalar, out,
-                       st__of_float(p == 1 ? 0 : 1 / (1 - p)));
+  st_tensor *mask =
+    ST_APPLY(&c, ST_OP_new_empty, input, sizes_of(input), ST_BOOL);
+  mask = ST_APPLY(&c, ST_OP_bernoulli__float, mask, st__of_float(1 - p));
+  st_tensor *out = st__mul(&c, input, mask);
+  out =
+    ST_APPLY(&c, ST_OP_mul_Scalar, out, st__of_float(p == 1 ? 0 : 1 / (1 - p)));
   return st__scope_end(&c, 2, (st_tensor *[]){out, mask}, rets);
 }

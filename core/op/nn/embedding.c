@@ -44,14 +44,10 @@ static st_status check_embedding(const st_tensor *weight,
 /* The rows, detached where their index is padding. */
 static st_tensor *without_padding(st_op_scope *c, st_tensor *rows,
                                   const st_tensor *at, int64_t padding) {
-  const st_tensor *is_padding = st__apply_with(
-    c, ST_OP_unsqueeze,
-    st__apply_with(c, ST_OP_eq_Scalar, at, st__of_int(padding)),
-    st__of_int(1));
+  const st_tensor *is_padding =
+    ST_APPLY(c, ST_OP_unsqueeze, ST_APPLY(c, ST_OP_eq_Scalar, at, padding), 1);
   const st_tensor *constant = st__apply1(c, ST_OP_detach, rows);
-  return st__apply(c, ST_OP_where_self, 3,
-                   (st_value[]){st__of_tensor(is_padding),
-                                st__of_tensor(constant), st__of_tensor(rows)});
+  return ST_APPLY(c, ST_OP_where_self, is_padding, constant, rows);
 }
 
 /* The rows, with gradients divided by the number of times that their index
@@ -65,46 +61,32 @@ static st_tensor *by_frequency(st_op_scope *c, const st_tensor *weight,
                            weight->dtype == ST_COMPLEX128
                          ? ST_FLOAT64 : ST_FLOAT32;
   const st_value first = st__of_int(0), here = st__of_tensor(at);
-  const st_tensor *none = st__apply(
-    c, ST_OP_new_zeros, 3,
-    (st_value[]){st__of_tensor(weight), st__of_ints(weight->sizes, 1),
-                 st__of_int(counted)});
-  const st_tensor *ones = st__apply(
-    c, ST_OP_new_ones, 3,
-    (st_value[]){st__of_tensor(weight), st__of_ints(at->sizes, 1),
-                 st__of_int(counted)});
-  const st_tensor *counts = st__apply(
-    c, ST_OP_scatter_add, 5,
-    (st_value[]){st__of_tensor(none), first, here, st__of_tensor(ones),
-                 base});
+  const st_tensor *none = ST_APPLY(c, ST_OP_new_zeros, weight,
+                                   st__of_ints(weight->sizes, 1), counted);
+  const st_tensor *ones =
+    ST_APPLY(c, ST_OP_new_ones, weight, st__of_ints(at->sizes, 1), counted);
+  const st_tensor *counts =
+    ST_APPLY(c, ST_OP_scatter_add, none, first, here, ones, base);
   const st_tensor *share = st__apply1(
-    c, ST_OP_reciprocal,
-    st__apply(c, ST_OP_take, 3,
-              (st_value[]){st__of_tensor(counts), here, base}));
+    c, ST_OP_reciprocal, ST_APPLY(c, ST_OP_take, counts, here, base));
   share = st__apply_to(c, share, weight->dtype);
-  share = st__apply_with(c, ST_OP_unsqueeze, share, st__of_int(1));
+  share = ST_APPLY(c, ST_OP_unsqueeze, share, 1);
   const st_tensor *constant = st__apply1(c, ST_OP_detach, rows);
-  return st__apply(c, ST_OP_lerp_Tensor, 3,
-                   (st_value[]){st__of_tensor(constant), st__of_tensor(rows),
-                                st__of_tensor(share)});
+  return ST_APPLY(c, ST_OP_lerp_Tensor, constant, rows, share);
 }
 
 ST_BOXED(st__box_embedding) {
-  const st_tensor *weight = st__next_tensor(&args);
-  const st_tensor *indices = st__next_tensor(&args);
-  const int64_t padding_idx = st__next_int(&args);
-  const bool scale_grad_by_freq = st__next_bool(&args);
+  ST_ARGS(TENSOR(weight), TENSOR(indices), INT(padding_idx),
+          BOOL(scale_grad_by_freq));
   st__next(&args); /* sparse */
-  const st_value base = *st__next(&args);
+  ST_ARGS(VALUE(base));
   int64_t sizes[ST_MAX_DIMS + 1];
   ST_TRY(check_embedding(weight, indices, padding_idx));
   st_op_scope c = {.n = 0};
   const st_tensor *at = st__apply_flatten(&c,
                                           st__apply_to(&c, indices, ST_INT64));
   st__check_rows(&c, at, weight->sizes[0]);
-  const st_value rows_at[] = {st__of_tensor(weight), st__of_int(0),
-                              st__of_tensor(at), base};
-  st_tensor *rows = st__apply(&c, ST_OP_index_select, 4, rows_at);
+  st_tensor *rows = ST_APPLY(&c, ST_OP_index_select, weight, 0, at, base);
   if (scale_grad_by_freq) rows = by_frequency(&c, weight, rows, at, base);
   if (padding_idx >= 0) {
     rows = without_padding(&c, rows, at, padding_idx + base.u.i);
@@ -112,8 +94,7 @@ ST_BOXED(st__box_embedding) {
   for (int d = 0; d < indices->ndim; d++) sizes[d] = indices->sizes[d];
   sizes[indices->ndim] = weight->sizes[1];
   const st_value shape = st__of_ints(sizes, indices->ndim + 1);
-  return st__scope_return(&c, st__apply_with(&c, ST_OP_view, rows, shape),
-                          rets);
+  return st__scope_return(&c, ST_APPLY(&c, ST_OP_view, rows, shape), rets);
 }
 
 /* The smallest and the largest class. */
@@ -121,11 +102,9 @@ static void class_range(st_op_scope *c, const st_tensor *self,
                         int64_t range[2]) {
   st_tensor *ends[2];
   st_value v;
-  st__apply_multi(c, ST_OP_aminmax, 1, (st_value[]){st__of_tensor(self)}, 2,
-                  ends);
+  st__apply_multi(c, ST_OP_aminmax, ST_VALUES(self), 2, ends);
   for (int i = 0; st__scope_ok(c) && i < 2; i++) {
-    c->status = st__invoke(ST_OP_item, 1,
-                           (st_value[]){st__of_tensor(ends[i])}, &v);
+    c->status = st__invoke(ST_OP_item, ST_VALUES(ends[i]), &v);
     if (st__scope_ok(c)) range[i] = v.u.i;
   }
 }
@@ -170,12 +149,10 @@ static st_status one_hot(const st_tensor *self, int64_t num_classes,
                          int64_t base, st_value *rets) {
   st_op_scope c = {.status = check_integers(self, "self")};
   count_classes(&c, self, base, &num_classes);
-  const st_value classes[] = {
-    st__of_int(base), st__of_int(st__scope_ok(&c) ? base + num_classes : base),
-    st__of_int(ST_INT64), st__none(), st__of_int(self->device)};
-  const st_tensor *all = st__apply(&c, ST_OP_arange_start, 5, classes);
-  const st_tensor *each = st__apply_with(&c, ST_OP_unsqueeze, self,
-                                         st__of_int(-1));
+  const st_tensor *all = ST_APPLY(&c, ST_OP_arange_start, base,
+                                  st__scope_ok(&c) ? base + num_classes : base,
+                                  ST_INT64, st__none(), self->device);
+  const st_tensor *each = ST_APPLY(&c, ST_OP_unsqueeze, self, -1);
   const st_tensor *is = st__apply_to(
     &c, st__apply2(&c, ST_OP_eq_Tensor, each, all), ST_INT64);
   return st__scope_return(&c, st__apply_fresh(&c, is), rets);

@@ -29,33 +29,30 @@ typedef struct bag_table {
 
 static st_tensor *compared(st_op_scope *c, st_op_id id, const st_tensor *t,
                            int64_t x) {
-  return st__apply_with(c, id, t, st__of_int(x));
+  return ST_APPLY(c, id, t, x);
 }
 
 /* x where mask is true, else t. */
 static st_tensor *choose(st_op_scope *c, const st_tensor *mask, int64_t x,
                          const st_tensor *t) {
-  return st__apply(c, ST_OP_where_ScalarSelf, 3, (st_value[]){
-    st__of_tensor(mask), st__of_int(x), st__of_tensor(t)});
+  return ST_APPLY(c, ST_OP_where_ScalarSelf, mask, x, t);
 }
 
 static st_tensor *column(st_op_scope *c, const st_tensor *t) {
-  return st__apply_with(c, ST_OP_unsqueeze, t, st__of_int(1));
+  return ST_APPLY(c, ST_OP_unsqueeze, t, 1);
 }
 
 static st_tensor *zeros(st_op_scope *c, const st_tensor *like, int n,
                         const int64_t *sizes, st_dtype dtype) {
-  return st__apply(c, ST_OP_new_zeros, 3, (st_value[]){
-    st__of_tensor(like), st__of_ints(sizes, n), st__of_int(dtype)});
+  return ST_APPLY(c, ST_OP_new_zeros, like, st__of_ints(sizes, n), dtype);
 }
 
 /* n zeros plus source[i] at index[i]. */
 static st_tensor *added_up(st_op_scope *c, int64_t n, const st_tensor *index,
                            const st_tensor *source) {
   if (!st__scope_ok(c)) return NULL;
-  return st__apply(c, ST_OP_index_add, 4, (st_value[]){
-    st__of_tensor(zeros(c, source, 1, &n, source->dtype)), st__of_int(0),
-    st__of_tensor(index), st__of_tensor(source)});
+  return ST_APPLY(c, ST_OP_index_add, zeros(c, source, 1, &n, source->dtype), 0,
+                  index, source);
 }
 
 /* -- Positions ------------------------------------------------------------ */
@@ -63,7 +60,7 @@ static st_tensor *added_up(st_op_scope *c, int64_t n, const st_tensor *index,
 /* t as int64 that counts from 0. */
 static st_tensor *positions(st_op_scope *c, const st_tensor *t, int64_t base) {
   st_tensor *at = st__apply_to(c, t, ST_INT64);
-  return base ? st__apply_with(c, ST_OP_sub_Scalar, at, st__of_int(base)) : at;
+  return base ? ST_APPLY(c, ST_OP_sub_Scalar, at, base) : at;
 }
 
 /* True at the indices that belong to no bag, or are padding. */
@@ -78,13 +75,11 @@ static st_tensor *skipped(st_op_scope *c, const st_tensor *at,
 static st_tensor *starts_of(st_op_scope *c, const bag_call *b) {
   st_tensor *starts = positions(c, b->offsets, b->base);
   if (b->has_last) return starts;
-  static const int64_t one[] = {1};
-  st_tensor *parts[] = {starts, st__apply(c, ST_OP_new_full, 4, (st_value[]){
-    st__of_tensor(b->offsets), st__of_ints(one, 1),
-    st__of_int(b->indices->numel), st__of_int(ST_INT64)})};
+  st_tensor *parts[] = {starts,
+                        ST_APPLY(c, ST_OP_new_full, b->offsets, ST_INTS(1),
+                                 b->indices->numel, ST_INT64)};
   if (!st__scope_ok(c)) return NULL;
-  return st__apply(c, ST_OP_cat, 2, (st_value[]){st__of_tensors(parts, 2),
-                                                 st__of_int(0)});
+  return ST_APPLY(c, ST_OP_cat, st__of_tensors(parts, 2), 0);
 }
 
 /* The rows at all indices in float32, if weight has a dtype without kernel. */
@@ -100,8 +95,7 @@ static void find_table(st_op_scope *c, const bag_call *b, const st_tensor *at,
   const st_tensor *rows = st__apply_index_select(
     c, w, 0, padded ? choose(c, is, 0, at) : at);
   t->rows = st__apply_to(c, rows, ST_FLOAT32);
-  t->at = st__apply(c, ST_OP_arange, 4, (st_value[]){
-    st__of_int(n), st__of_int(ST_INT64), st__none(), st__of_int(w->device)});
+  t->at = ST_APPLY(c, ST_OP_arange, n, ST_INT64, st__none(), w->device);
   if (padded) {
     t->at = choose(c, is, n, t->at);
     t->padding = n;
@@ -112,8 +106,8 @@ static void find_table(st_op_scope *c, const bag_call *b, const st_tensor *at,
 /* 1 / how often the row of each index occurs among them. */
 static st_tensor *shares(st_op_scope *c, const bag_call *b,
                          const st_tensor *at, st_dtype dtype) {
-  const st_tensor *ones = st__apply(c, ST_OP_new_ones, 3, (st_value[]){
-    st__of_tensor(at), st__of_ints(b->indices->sizes, 1), st__of_int(dtype)});
+  const st_tensor *ones =
+    ST_APPLY(c, ST_OP_new_ones, at, st__of_ints(b->indices->sizes, 1), dtype);
   const st_tensor *counts = added_up(c, b->weight->sizes[0], at, ones);
   return st__apply1(c, ST_OP_reciprocal,
                     st__apply_index_select(c, counts, 0, at));
@@ -124,19 +118,17 @@ static st_tensor *shares(st_op_scope *c, const bag_call *b,
 static st_tensor *sums(st_op_scope *c, const bag_table *t,
                        const st_tensor *starts, const st_tensor *numbers,
                        const st_tensor *share) {
-  return st__apply(c, ST_OP__bag_sums, 7, (st_value[]){
-    st__of_tensor(t->rows), st__of_tensor(t->at), st__of_tensor(starts),
-    st__of_int(t->padding), t->scales ? st__of_tensor(t->scales) : st__none(),
-    share ? st__of_tensor(share) : st__none(), st__of_tensor(numbers)});
+  return ST_APPLY(c, ST_OP__bag_sums, t->rows, t->at, starts, t->padding,
+                  t->scales, share, numbers);
 }
 
 /* The maxima and, as *index, their rows of weight; 0 in an empty bag. */
 static st_tensor *maxima(st_op_scope *c, const bag_call *b, const bag_table *t,
                          const st_tensor *at, const st_tensor *starts,
                          st_tensor **index) {
-  const st_tensor *found = st__apply(c, ST_OP__bag_maxima, 4, (st_value[]){
-    st__of_tensor(st__apply1(c, ST_OP_detach, t->rows)), st__of_tensor(t->at),
-    st__of_tensor(starts), st__of_int(t->padding)});
+  const st_tensor *found =
+    ST_APPLY(c, ST_OP__bag_maxima, st__apply1(c, ST_OP_detach, t->rows), t->at,
+             starts, t->padding);
   const st_tensor *none = compared(c, ST_OP_lt_Scalar, found, 0);
   st_tensor *where = choose(c, none, 0, found);
   if (!st__scope_ok(c)) return NULL;
@@ -147,8 +139,7 @@ static st_tensor *maxima(st_op_scope *c, const bag_call *b, const bag_table *t,
   if (t->rows != b->weight) {
     *index = choose(c, none, 0, st__apply2(c, ST_OP_take, at, where));
   }
-  return choose(c, none, 0, st__apply(c, ST_OP_gather, 3, (st_value[]){
-    st__of_tensor(t->rows), st__of_int(0), st__of_tensor(where)}));
+  return choose(c, none, 0, ST_APPLY(c, ST_OP_gather, t->rows, 0, where));
 }
 
 /* How many indices each bag has, without padding. */
@@ -171,9 +162,8 @@ static void run(st_op_scope *c, const bag_call *b, bool all, st_tensor **out) {
   const st_dtype dtype = b->weight->dtype;
   const st_tensor *at = positions(c, b->indices, b->base);
   const st_tensor *starts = starts_of(c, b), *share = NULL;
-  const st_value number[] = {st__of_tensor(starts),
-                             st__of_int(b->indices->numel)};
-  st_tensor *numbers = st__apply(c, ST_OP__bag_numbers, 2, number);
+  st_tensor *numbers =
+    ST_APPLY(c, ST_OP__bag_numbers, starts, b->indices->numel);
   out[1] = numbers;
   find_table(c, b, at, &t);
   if (!st__scope_ok(c)) return;
@@ -188,16 +178,15 @@ static void run(st_op_scope *c, const bag_call *b, bool all, st_tensor **out) {
     out[0] = sums(c, &t, starts, numbers, share);
   }
   if (b->mode == MEAN) {
-    const st_tensor *n = st__apply_with(c, ST_OP_clamp_min, out[2],
-                                        st__of_int(1));
+    const st_tensor *n = ST_APPLY(c, ST_OP_clamp_min, out[2], 1);
     if (st__scope_ok(c)) n = st__apply_to(c, n, t.rows->dtype);
-    out[0] = st__apply2(c, ST_OP_div_Tensor, out[0], column(c, n));
+    out[0] = st__div(c, out[0], column(c, n));
   }
   if (st__scope_ok(c)) out[0] = st__apply_to(c, out[0], dtype);
   if (!all || !b->base) return;
-  out[1] = st__apply_with(c, ST_OP_add_Scalar, out[1], st__of_int(b->base));
+  out[1] = ST_APPLY(c, ST_OP_add_Scalar, out[1], b->base);
   if (b->mode != MAX) return;
-  out[3] = st__apply_with(c, ST_OP_add_Scalar, out[3], st__of_int(b->base));
+  out[3] = ST_APPLY(c, ST_OP_add_Scalar, out[3], b->base);
 }
 
 /* -- Gradients ------------------------------------------------------------ */
@@ -213,10 +202,7 @@ static bag_counted counted_ones(st_op_scope *c, const st_tensor *at,
 }
 
 ST_BOXED(st__box_bag_sums_backward) {
-  const st_tensor *grad = st__next_tensor(&args);
-  const st_tensor *indices = st__next_tensor(&args);
-  const st_tensor *numbers = st__next_tensor(&args);
-  const int64_t padding = st__next_int(&args);
+  ST_ARGS(TENSOR(grad), TENSOR(indices), TENSOR(numbers), INT(padding));
   const st_tensor *factors[] = {st__next_tensor(&args),
                                 st__next_tensor(&args)};
   const st_value sizes[] = {st__of_tensor(grad), *st__next(&args)};
@@ -229,20 +215,16 @@ ST_BOXED(st__box_bag_sums_backward) {
   const st_tensor *g = st__apply_index_select(&c, grad, 0, k.numbers);
   for (int i = 0; i < 2; i++) {
     if (!factors[i]) continue;
-    g = st__apply2(&c, ST_OP_mul_Tensor, g, column(&c, factors[i]));
+    g = st__mul(&c, g, column(&c, factors[i]));
   }
   g = choose(&c, column(&c, k.skip), 0, g);
-  return st__scope_return(&c, st__apply(&c, ST_OP_index_add, 4, (st_value[]){
-    st__of_tensor(none), st__of_int(0), st__of_tensor(k.at),
-    st__of_tensor(g)}), rets);
+  return st__scope_return(&c, ST_APPLY(&c, ST_OP_index_add, none, 0, k.at, g),
+                          rets);
 }
 
 ST_BOXED(st__box_bag_scales_backward) {
-  const st_tensor *grad = st__next_tensor(&args);
-  const st_tensor *weight = st__next_tensor(&args);
-  const st_tensor *indices = st__next_tensor(&args);
-  const st_tensor *numbers = st__next_tensor(&args);
-  const int64_t padding = st__next_int(&args);
+  ST_ARGS(TENSOR(grad), TENSOR(weight), TENSOR(indices), TENSOR(numbers),
+          INT(padding));
   static const int64_t last[] = {1};
   st_op_scope c = {.n = 0};
   if (grad->numel == 0 || weight->numel == 0) {
@@ -250,10 +232,10 @@ ST_BOXED(st__box_bag_scales_backward) {
                                       grad->dtype), rets);
   }
   const bag_counted k = counted_ones(&c, indices, numbers, padding);
-  const st_tensor *g = st__apply2(
-    &c, ST_OP_mul_Tensor, st__apply_index_select(&c, grad, 0, k.numbers),
-    st__apply_index_select(&c, weight, 0, k.at));
-  g = st__apply_with(&c, ST_OP_sum_dim_IntList, g, st__of_ints(last, 1));
+  const st_tensor *g =
+    st__mul(&c, st__apply_index_select(&c, grad, 0, k.numbers),
+            st__apply_index_select(&c, weight, 0, k.at));
+  g = ST_APPLY(&c, ST_OP_sum_dim_IntList, g, st__of_ints(last, 1));
   return st__scope_return(&c, choose(&c, k.skip, 0, g), rets);
 }
 
@@ -309,14 +291,12 @@ static st_status read_padding(const st_value *v, bag_call *b) {
  * per_sample_weights, include_last_offset, [padding_idx,] base. sparse is
  * ignored: the gradient is dense. */
 static st_status bag(const st_value *args, bool has_padding, st_value *rets) {
-  bag_call b = {.weight = st__next_tensor(&args)};
-  b.indices = st__next_tensor(&args);
-  b.offsets = st__next_tensor(&args);
-  b.by_frequency = st__next_bool(&args);
-  const int64_t mode = st__next_int(&args);
+  bag_call b = {0};
+  ST_ARGS_TO(b, TENSOR(weight), TENSOR(indices), TENSOR(offsets),
+             BOOL(by_frequency));
+  ST_ARGS(INT(mode));
   st__next(&args);
-  b.scales = st__next_tensor(&args);
-  b.has_last = st__next_bool(&args);
+  ST_ARGS_TO(b, TENSOR(scales), BOOL(has_last));
   const st_value none = st__none();
   ST_TRY(read_padding(has_padding ? st__next(&args) : &none, &b));
   b.base = st__next_int(&args);
@@ -363,13 +343,10 @@ static void flatten_bags(st_op_scope *c, bag_call *b) {
     return;
   }
   const int64_t bags = at->sizes[0];
-  st_tensor *starts = st__apply(c, ST_OP_arange, 4, (st_value[]){
-    st__of_int(bags), st__of_int(ST_INT64), st__none(),
-    st__of_int(at->device)});
-  starts = st__apply_with(c, ST_OP_mul_Scalar, starts,
-                          st__of_int(at->sizes[1]));
-  b->offsets = st__apply_with(c, ST_OP_add_Scalar, starts,
-                              st__of_int(b->base));
+  st_tensor *starts =
+    ST_APPLY(c, ST_OP_arange, bags, ST_INT64, st__none(), at->device);
+  starts = ST_APPLY(c, ST_OP_mul_Scalar, starts, at->sizes[1]);
+  b->offsets = ST_APPLY(c, ST_OP_add_Scalar, starts, b->base);
   b->indices = st__apply_flatten(c, at);
   if (b->scales) b->scales = st__apply_flatten(c, b->scales);
   b->has_last = false;
@@ -378,14 +355,12 @@ static void flatten_bags(st_op_scope *c, bag_call *b) {
 /* weight, indices, offsets, scale_grad_by_freq, mode, sparse,
  * per_sample_weights, include_last_offset, padding_idx, base */
 static st_status functional(const st_value *args, st_value *rets) {
-  bag_call b = {.weight = st__next_tensor(&args)};
-  b.indices = st__next_tensor(&args);
-  b.offsets = st__next_tensor(&args);
-  b.by_frequency = st__next_bool(&args);
+  bag_call b = {0};
+  ST_ARGS_TO(b, TENSOR(weight), TENSOR(indices), TENSOR(offsets),
+             BOOL(by_frequency));
   ST_TRY(find_mode(st__next(&args)->u.string, &b.mode));
   st__next(&args);
-  b.scales = st__next_tensor(&args);
-  b.has_last = st__next_bool(&args);
+  ST_ARGS_TO(b, TENSOR(scales), BOOL(has_last));
   ST_TRY(read_padding(st__next(&args), &b));
   b.base = st__next_int(&args);
   if (b.mode == MAX && b.by_frequency) {
@@ -423,29 +398,25 @@ static old_rows renorm(st_op_scope *c, const st_tensor *self,
                        const st_tensor *indices, double max_norm,
                        st_value order, st_value base) {
   old_rows old = {NULL, NULL};
-  static const int64_t last[] = {1};
   const st_value at = st__of_tensor(st__apply_flatten(
     c, st__apply_to(c, indices, ST_INT64)));
   st__check_rows(c, st__to_tensor(&at), self->sizes[0]);
   const st_value zero = st__of_int(0), whole = st__of_tensor(self);
-  const st_tensor *rows = st__apply(c, ST_OP_index_select, 4, (st_value[]){
-    whole, zero, at, base});
-  const st_tensor *norms = st__apply(
-    c, ST_OP_norm_ScalarOpt_dim, 4,
-    (st_value[]){st__of_tensor(rows), order, st__of_ints(last, 1),
-                 st__of_bool(true)});
+  const st_tensor *rows =
+    ST_APPLY(c, ST_OP_index_select, whole, zero, at, base);
+  const st_tensor *norms = ST_APPLY(c, ST_OP_norm_ScalarOpt_dim, rows, order,
+                                    ST_INTS(1), st__of_bool(true));
   if (!st__scope_ok(c)) return old;
   norms = st__apply_to(c, norms, ST_FLOAT64);
   const st_tensor *factor = st__apply1(c, ST_OP_reciprocal,
                                        st__shifted(c, norms, 1e-7));
   factor = st__scaled(c, factor, max_norm);
-  const st_tensor *fits = st__apply_with(c, ST_OP_gt_Scalar, norms,
-                                         st__of_float(max_norm));
+  const st_tensor *fits = ST_APPLY(c, ST_OP_gt_Scalar, norms, max_norm);
   fits = st__apply1(c, ST_OP_logical_not, fits);
   factor = choose(c, fits, 1, factor);
   if (!st__scope_ok(c)) return old;
   factor = st__apply_to(c, factor, self->dtype);
-  const st_tensor *scaled = st__apply2(c, ST_OP_mul_Tensor, rows, factor);
+  const st_tensor *scaled = st__mul(c, rows, factor);
   if (!st__scope_ok(c)) return old;
   st_value same;
   const st_value copy[] = {
@@ -501,9 +472,7 @@ static st_status put_back_there(const st_tensor *self, const old_rows *old,
  * copy. */
 static st_status renorm_rows(const st_value *args, bool copies,
                              st_value *rets) {
-  st_tensor *out = st__next_tensor(&args);
-  const st_tensor *indices = st__next_tensor(&args);
-  const double max_norm = st__next_float(&args);
+  ST_ARGS(MUTABLE(out), TENSOR(indices), FLOAT(max_norm));
   st_op_scope c = {.status = check_matrix(out, indices, "self")};
   if (copies) out = st__apply1(&c, ST_OP_clone, out);
   if (st__scope_ok(&c)) renorm(&c, out, indices, max_norm, args[0], args[1]);

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 
 ST_BOXED(st__box_glu) {
-  const st_tensor *self = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self));
   int dim = 0;
   st_op_scope c = {.n = 0};
   if (self->ndim == 0) {
@@ -26,7 +26,7 @@ ST_BOXED(st__box_glu) {
   const st_tensor *gate = st__apply1(
     &c, ST_OP_sigmoid, st__apply_narrow(&c, self, dim, half, half));
   const st_tensor *value = st__apply_narrow(&c, self, dim, 0, half);
-  st_tensor *out = st__apply2(&c, ST_OP_mul_Tensor, value, gate);
+  st_tensor *out = st__mul(&c, value, gate);
   if (st__is_reduced_float(dtype)) out = st__apply_to(&c, out, dtype);
   return st__scope_return(&c, out, rets);
 }

@@ -120,8 +120,7 @@ fail:
 ST_TYPED_ARGS(st__box_constant_pad_nd, constant_pad_nd, (TENSOR, INTS, SCALAR))
 
 ST_BOXED(st__box_constant_pad_nd_backward) {
-  const st_value grad_output = *st__next(&args);
-  const st_ints pad = st__next_ints(&args);
+  ST_ARGS(VALUE(grad_output), INTS(pad));
   int64_t cut[2 * ST_MAX_DIMS];
   if (pad.n > sizeof cut / sizeof *cut) {
     return st__fail(ST_BAD_VALUE, "pad has %u entries", pad.n);
@@ -129,8 +128,8 @@ ST_BOXED(st__box_constant_pad_nd_backward) {
   for (uint32_t i = 0; i < pad.n; i++) {
     cut[i] = (int64_t)(0 - (uint64_t)pad.p[i]);
   }
-  const st_value crop[] = {grad_output, st__of_ints(cut, (int)pad.n)};
-  return st__invoke(ST_OP_constant_pad_nd, 2, crop, rets);
+  return st__invoke(ST_OP_constant_pad_nd,
+                    ST_VALUES(grad_output, st__of_ints(cut, (int)pad.n)), rets);
 }
 
 /* -- Padding by mode ------------------------------------------------------ */
@@ -280,8 +279,7 @@ static st_status read_pad(const st_tensor *t, st_ints pad,
 }
 
 ST_BOXED(st__box_pad_borders) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_ints pad = st__next_ints(&args);
+  ST_ARGS(TENSOR(self), INTS(pad));
   const pad_mode *mode = find_mode(st__next(&args)->u.string);
   st_tensor *out = NULL;
   borders b;
@@ -309,10 +307,10 @@ static st_status pad_by_mode(st_tensor *t, st_ints pad, const pad_mode *mode,
   st_op_scope c = {.status = read_pad(t, pad, mode, &b)};
   if (st__scope_ok(&c) && !st__is_recorded(t->keys) &&
       st__has_image_kernels(t) && t->ndim <= 5 && pad.n <= 2 * ST_SPATIAL_MAX) {
-    const st_value call[] = {
-      st__of_tensor(t), st__of_ints(pad.p, (int)pad.n),
-      st__of_text(mode->name)};
-    return st__scope_return(&c, st__apply(&c, ST_OP__pad_borders, 3, call),
+    return st__scope_return(&c,
+                            ST_APPLY(&c, ST_OP__pad_borders, t,
+                                     st__of_ints(pad.p, (int)pad.n),
+                                     st__of_text(mode->name)),
                             rets);
   }
   if (mode != &modes[CIRCULAR]) t = st__apply_attached(&c, t, t);
@@ -329,10 +327,9 @@ static st_status pad_by_mode(st_tensor *t, st_ints pad, const pad_mode *mode,
 }
 
 ST_BOXED(st__box_pad) {
-  st_tensor *self = st__next_tensor(&args);
-  const st_ints pad = st__next_ints(&args);
+  ST_ARGS(MUTABLE(self), INTS(pad));
   const char *mode = st__next(&args)->u.string;
-  const st_value value = *st__next(&args);
+  ST_ARGS(VALUE(value));
   const bool has_value = !st__is_none(&value);
   if (strcmp(mode, "constant") == 0) {
     const st_value constant[] = {
@@ -354,8 +351,7 @@ ST_BOXED(st__box_pad) {
 /* Pads the last n dimensions; a single number stands for all borders. */
 static st_status pad_images(const st_value *args, int n,
                             const pad_mode *mode, st_value *rets) {
-  st_tensor *self = st__next_tensor(&args);
-  const st_ints padding = st__next_ints(&args);
+  ST_ARGS(MUTABLE(self), INTS(padding));
   const uint32_t all = 2 * (uint32_t)n;
   int64_t pad[2 * ST_SPATIAL_MAX];
   ST_TRY(st__check_images(self, "self", n));

@@ -10,7 +10,7 @@
 
 st_status st__softmax_meta(st_run *r) {
   const st_value *args = r->args;
-  const st_tensor *self = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self));
   st_dtype dtype;
   int dim;
   ST_TRY(st__wrap_dim(st__next_int(&args), self->ndim, &dim));
@@ -24,8 +24,8 @@ st_status st__softmax_meta(st_run *r) {
 ST_BOXED(st__box_softmin) {
   st_tensor *negative = NULL;
   ST_TRY(st__invoke1(ST_OP_neg, 1, args, &negative));
-  const st_value softmax[] = {st__of_tensor(negative), args[1], args[2]};
-  const st_status status = st__invoke(ST_OP_softmax_int, 3, softmax, rets);
+  const st_status status =
+    st__invoke(ST_OP_softmax_int, ST_VALUES(negative, args[1], args[2]), rets);
   st__tensor_release(&negative);
   return status;
 }
@@ -34,8 +34,7 @@ ST_BOXED(st__box_softmin) {
 
 st_status st__softmax_backward_meta(st_run *r) {
   const st_value *args = r->args;
-  const st_tensor *grad = st__next_tensor(&args);
-  const st_tensor *output = st__next_tensor(&args);
+  ST_ARGS(TENSOR(grad), TENSOR(output));
   const st_dtype d = grad->dtype;
   int dim;
   ST_TRY(st__wrap_dim(st__next_int(&args), grad->ndim, &dim));
@@ -56,7 +55,7 @@ st_status st__softmax_backward_meta(st_run *r) {
 
 st_status st__softmax_backward_impl(st_run *r) {
   const st_value *args = r->args;
-  st_tensor *grad = st__next_tensor(&args), *output = st__next_tensor(&args);
+  ST_ARGS(MUTABLE(grad), MUTABLE(output));
   st_tensor *to = r->out[0], *own = NULL;
   const st_dtype d = grad->dtype;
   st_loop loop;

@@ -29,7 +29,7 @@ st_tensor *st__apply_format(st_op_scope *c, const st_tensor *t,
       t->ndim != like->ndim) {
     return (st_tensor *)(uintptr_t)t;
   }
-  return st__apply_with(c, ST_OP_clone, t, st__of_int(format));
+  return ST_APPLY(c, ST_OP_clone, t, format);
 }
 
 st_tensor *st__to_device_of(st_op_scope *c, const st_tensor *table,
@@ -37,17 +37,14 @@ st_tensor *st__to_device_of(st_op_scope *c, const st_tensor *table,
   if (!st__scope_ok(c)) return NULL;
   st_tensor *t = st__apply_to(c, table, dtype);
   if (!st__scope_ok(c) || st__is_cpu(like)) return t;
-  const st_value empty[] = {st__of_tensor(like), st__of_ints(t->sizes, 1),
-                            st__of_int(dtype)};
-  st_tensor *there = st__apply(c, ST_OP_new_empty, 3, empty);
+  st_tensor *there =
+    ST_APPLY(c, ST_OP_new_empty, like, st__of_ints(t->sizes, 1), dtype);
   return st__apply2(c, ST_OP_copy_, there, t);
 }
 
 st_tensor *st__apply_index_select(st_op_scope *c, const st_tensor *t,
                                   int64_t dim, const st_tensor *positions) {
-  const st_value args[] = {st__of_tensor(t), st__of_int(dim),
-                           st__of_tensor(positions)};
-  return st__apply(c, ST_OP_index_select, 3, args);
+  return ST_APPLY(c, ST_OP_index_select, t, dim, positions);
 }
 
 ST_TYPED(st__box_attached, st__view_alias, (TENSOR))

@@ -76,13 +76,10 @@ static st_tensor *along(st_op_scope *c, const batch *b, const st_tensor *t) {
 static st_tensor *next_running(st_op_scope *c, const batch *b,
                                const st_tensor *running,
                                const st_tensor *measured, double scale) {
-  const int64_t first[] = {0}, rows[] = {-1, b->input->sizes[1]};
   const st_tensor *t = st__apply1(c, ST_OP_detach, measured);
-  t = st__apply_reshape(c, t, 2, rows);
-  t = st__apply_with(c, ST_OP_mean_dim, t, st__of_ints(first, 1));
-  if (scale != 1) {
-    t = st__apply_with(c, ST_OP_mul_Scalar, t, st__of_float(scale));
-  }
+  t = ST_APPLY(c, ST_OP_reshape, t, ST_INTS(-1, b->input->sizes[1]));
+  t = ST_APPLY(c, ST_OP_mean_dim, t, ST_INTS(0));
+  if (scale != 1) t = ST_APPLY(c, ST_OP_mul_Scalar, t, scale);
   return st__apply_to(c, t, running->dtype);
 }
 
@@ -137,9 +134,9 @@ static st_tensor *composed(st_op_scope *c, const batch *b, statistics *m) {
   const st_tensor *bias = !b->bias ? NULL
     : along(c, b, st__apply_attached(c, b->bias,
                                      b->weight ? b->weight : b->input));
-  const st_tensor *scale = weight ? times(c, rstd, weight) : rstd;
-  const st_tensor *shift = times(c, m->mean, scale);
-  shift = bias ? minus(c, bias, shift) : st__apply1(c, ST_OP_neg, shift);
+  const st_tensor *scale = weight ? st__mul(c, rstd, weight) : rstd;
+  const st_tensor *shift = st__mul(c, m->mean, scale);
+  shift = bias ? st__minus(c, bias, shift) : st__apply1(c, ST_OP_neg, shift);
   return as_dtype_of(c, affine(c, x, scale, shift), b->input);
 }
 
@@ -156,12 +153,12 @@ static st_tensor *normalized(st_op_scope *c, const batch *b, statistics *m) {
   if (!st__scope_ok(c)) return NULL;
   if (b->first != 0 || derives_statistics(b)) return composed(c, b, m);
   st_tensor *all[3];
-  st__apply_multi(c, ST_OP__batch_norm, 7, (st_value[]){
-    st__of_tensor(b->input), st__of_tensor(b->weight),
-    st__of_tensor(b->bias),
-    st__of_tensor(b->is_measured ? NULL : b->mean),
-    st__of_tensor(b->is_measured ? NULL : b->var),
-    st__of_bool(b->is_measured), st__of_float(b->eps)}, 3, all);
+  st__apply_multi(c, ST_OP__batch_norm,
+                  ST_VALUES(b->input, b->weight, b->bias,
+                            b->is_measured ? NULL : b->mean,
+                            b->is_measured ? NULL : b->var,
+                            st__of_bool(b->is_measured), st__of_float(b->eps)),
+                  3, all);
   m->mean = st__apply1(c, ST_OP_detach, all[1]);
   m->var = st__apply1(c, ST_OP_detach, all[2]);
   return all[0];
@@ -184,13 +181,8 @@ static st_status run_batch(const batch *b, st_value *rets) {
 
 static batch read_batch(const st_value *args, int first) {
   batch b = {.input = st__next_tensor(&args), .first = first};
-  b.weight = st__next_tensor(&args);
-  b.bias = st__next_tensor(&args);
-  b.mean = st__next_tensor(&args);
-  b.var = st__next_tensor(&args);
-  b.is_measured = st__next_bool(&args);
-  b.momentum = st__next_float(&args);
-  b.eps = st__next_float(&args);
+  ST_ARGS_TO(b, TENSOR(weight), TENSOR(bias), TENSOR(mean), TENSOR(var),
+             BOOL(is_measured), FLOAT(momentum), FLOAT(eps));
   return b;
 }
 
@@ -200,13 +192,11 @@ static st_status copy_empty(const batch *b, st_value *rets) {
   st_op_scope c = {.n = 0};
   const st_tensor *factors[] = {b->weight, b->bias};
   const st_op_id ops[] = {ST_OP_mul_Tensor, ST_OP_add_Tensor};
-  st_tensor *x = st__apply_with(&c, ST_OP_clone, b->input,
-                                st__of_int(ST_FORMAT_PRESERVE));
+  st_tensor *x = ST_APPLY(&c, ST_OP_clone, b->input, ST_FORMAT_PRESERVE);
   for (int i = 0; i < 2; i++) {
     if (!factors[i]) continue;
-    const st_value first[] = {st__of_tensor(factors[i]), st__of_int(0),
-                              st__of_int(0)};
-    x = st__apply2(&c, ops[i], x, st__apply(&c, ST_OP_select_int, 3, first));
+    x = st__apply2(&c, ops[i], x,
+                   ST_APPLY(&c, ST_OP_select_int, factors[i], 0, 0));
   }
   return st__scope_return(&c, x, rets);
 }
@@ -227,13 +217,9 @@ ST_BOXED(st__box_batch_norm) {
 }
 
 ST_BOXED(st__box_batch_norm_forward) {
-  batch b = {.input = st__next_tensor(&args)};
-  b.weight = st__next_tensor(&args);
-  b.bias = st__next_tensor(&args);
-  b.mean = st__next_tensor(&args);
-  b.var = st__next_tensor(&args);
-  b.is_measured = st__next_bool(&args);
-  b.eps = st__next_float(&args);
+  batch b = {0};
+  ST_ARGS_TO(b, TENSOR(input), TENSOR(weight), TENSOR(bias), TENSOR(mean),
+             TENSOR(var), BOOL(is_measured), FLOAT(eps));
   ST_TRY(check_batch(&b));
   st_op_scope c = {.n = 0};
   statistics m = {NULL, NULL};
@@ -262,12 +248,13 @@ static void run_native(st_op_scope *c, const batch *b, int n,
   if (!st__scope_ok(c)) return;
   const st_tensor *of[] = {m.mean, inverse_root(c, m.var, b->eps)};
   for (int i = 0; i < 2; i++) {
-    out[i + 1] = b->is_measured ? by_channel(c, b, of[i])
-      : st__apply_with(c, ST_OP_new_zeros, of[i], st__of_ints(none, 1));
+    out[i + 1] = b->is_measured
+                   ? by_channel(c, b, of[i])
+                   : ST_APPLY(c, ST_OP_new_zeros, of[i], st__of_ints(none, 1));
   }
   if (n > 3) {
-    out[3] = st__apply(c, ST_OP_new_empty, 3, (st_value[]){
-      st__of_tensor(b->input), st__of_ints(none, 1), st__of_int(ST_UINT8)});
+    out[3] =
+      ST_APPLY(c, ST_OP_new_empty, b->input, st__of_ints(none, 1), ST_UINT8);
   }
   update_running(c, b, &m);
 }

@@ -20,13 +20,9 @@ typedef struct batch_back {
 } batch_back;
 
 static batch_back read_back(const st_value *args) {
-  batch_back b = {.grad = st__next_tensor(&args)};
-  b.input = st__next_tensor(&args);
-  b.weight = st__next_tensor(&args);
-  b.mean = st__next_tensor(&args);
-  b.var = st__next_tensor(&args);
-  b.is_measured = st__next_bool(&args);
-  b.eps = st__next_float(&args);
+  batch_back b = {0};
+  ST_ARGS_TO(b, TENSOR(grad), TENSOR(input), TENSOR(weight), TENSOR(mean),
+             TENSOR(var), BOOL(is_measured), FLOAT(eps));
   return b;
 }
 
@@ -207,7 +203,7 @@ static st_format format_of(const st_tensor *x) {
 /* weight / sqrt(var + eps), to be multiplied with an input. */
 static st_tensor *scale_of(st_op_scope *c, const batch_back *b) {
   st_tensor *r = inverse_root(c, b->var, b->eps);
-  if (b->weight) r = times(c, r, b->weight);
+  if (b->weight) r = st__mul(c, r, b->weight);
   return along_channels(c, r, b->input->ndim);
 }
 
@@ -222,12 +218,12 @@ static void back_by_kernels(st_op_scope *c, const batch_back *b,
                 .size = (int64_t)st__itemsize(b->input->dtype)};
   h.length = b->input->numel / (h.samples * count);
   h.are_columns = f != ST_FORMAT_CONTIGUOUS || h.length == 1;
-  h.g = st__apply_with(c, ST_OP_contiguous, b->grad, st__of_int(f));
-  h.x = st__apply_with(c, ST_OP_contiguous, b->input, st__of_int(f));
+  h.g = ST_APPLY(c, ST_OP_contiguous, b->grad, f);
+  h.x = ST_APPLY(c, ST_OP_contiguous, b->input, f);
   if (b->is_measured) out[0] = st__apply1(c, ST_OP_empty_like, h.x);
-  else out[0] = times(c, h.g, scale_of(c, b));
+  else out[0] = st__mul(c, h.g, scale_of(c, b));
   for (int i = 1; i < 3; i++) {
-    out[i] = st__apply_with(c, ST_OP_new_empty, h.x, st__of_ints(&count, 1));
+    out[i] = ST_APPLY(c, ST_OP_new_empty, h.x, st__of_ints(&count, 1));
   }
   if (!st__scope_ok(c)) return;
   const size_t bytes = (size_t)count * (2 * sizeof(double) +
@@ -268,9 +264,9 @@ static void back_by_operators(st_op_scope *c, const batch_back *b,
   st_tensor *grad = precise(c, b->grad), *w = along(c, b, b->weight);
   l.r = inverse_root(c, along(c, b, b->var), b->eps);
   l.xhat = standardised(c, precise(c, b->input), along(c, b, b->mean), l.r);
-  const st_tensor *g = w ? times(c, grad, w) : grad;
-  out[0] = times(c, b->is_measured ? projected(&l, g) : g, l.r);
-  out[1] = summed(&l, times(c, grad, l.xhat));
+  const st_tensor *g = w ? st__mul(c, grad, w) : grad;
+  out[0] = st__mul(c, b->is_measured ? projected(&l, g) : g, l.r);
+  out[1] = summed(&l, st__mul(c, grad, l.xhat));
   out[2] = summed(&l, grad);
 }
 
@@ -293,8 +289,7 @@ ST_BOXED(st__box_batch_norm_backward) {
 /* h, hw, hb: the gradients of the results of _batch_norm_backward, whose
  * arguments follow. */
 ST_BOXED(st__box_batch_norm_double_backward) {
-  const st_tensor *h = st__next_tensor(&args);
-  st_tensor *hw = st__next_tensor(&args), *hb = st__next_tensor(&args);
+  ST_ARGS(TENSOR(h), MUTABLE(hw), MUTABLE(hb));
   const batch_back b = read_back(args);
   int64_t dims[ST_MAX_DIMS];
   layer l;
@@ -311,15 +306,16 @@ ST_BOXED(st__box_batch_norm_double_backward) {
   }
   l.r = inverse_root(&c, var, b.eps);
   l.xhat = standardised(&c, b.input, mean, l.r);
-  const st_tensor *g = w ? times(&c, b.grad, w) : b.grad;
-  st_tensor *scaled = times(&c, b.is_measured ? projected(&l, h) : h, l.r);
-  st_tensor *gg = w ? times(&c, scaled, w) : scaled;
+  const st_tensor *g = w ? st__mul(&c, b.grad, w) : b.grad;
+  st_tensor *scaled = st__mul(&c, b.is_measured ? projected(&l, h) : h, l.r);
+  st_tensor *gg = w ? st__mul(&c, scaled, w) : scaled;
   hw = along(&c, &b, hw);
   gg = st__plus(&c, gg, along(&c, &b, hb));
-  gg = st__plus(&c, gg, times(&c, hw, l.xhat));
-  st_tensor *gx = times(&c, hw, b.grad);
-  gx = times(&c, b.is_measured ? projected(&l, gx) : gx, l.r);
+  gg = st__plus(&c, gg, st__mul(&c, hw, l.xhat));
+  st_tensor *gx = st__mul(&c, hw, b.grad);
+  gx = st__mul(&c, b.is_measured ? projected(&l, gx) : gx, l.r);
   if (b.is_measured) gx = st__plus(&c, gx, curvature(&l, h, g));
-  return st__scope_end(&c, 3, (st_tensor *[]){
-    gg, gx, summed(&l, times(&c, b.grad, scaled))}, rets);
+  return st__scope_end(
+    &c, 3, (st_tensor *[]){gg, gx, summed(&l, st__mul(&c, b.grad, scaled))},
+    rets);
 }

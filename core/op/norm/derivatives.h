@@ -26,28 +26,25 @@ typedef struct layer {
 
 /* The means of v over each layer. */
 static inline st_tensor *mean_of(const layer *l, const st_tensor *v) {
-  return st__apply(l->c, ST_OP_mean_dim, 3,
-                   (st_value[]){st__of_tensor(v), l->dims, st__of_bool(true)});
+  return ST_APPLY(l->c, ST_OP_mean_dim, v, l->dims, st__of_bool(true));
 }
 
 /* a - b v */
 static inline st_tensor *less(const layer *l, const st_tensor *a,
                               const st_tensor *b, const st_tensor *v) {
-  return st__apply(l->c, ST_OP_addcmul, 4,
-                   (st_value[]){st__of_tensor(a), st__of_tensor(b),
-                                st__of_tensor(v), st__of_int(-1)});
+  return ST_APPLY(l->c, ST_OP_addcmul, a, b, v, -1);
 }
 
 /* P(v) */
 static inline st_tensor *projected(const layer *l, const st_tensor *v) {
-  const st_tensor *along = mean_of(l, times(l->c, v, l->xhat));
-  return less(l, minus(l->c, v, mean_of(l, v)), l->xhat, along);
+  const st_tensor *along = mean_of(l, st__mul(l->c, v, l->xhat));
+  return less(l, st__minus(l->c, v, mean_of(l, v)), l->xhat, along);
 }
 
 /* The gradient of a weight or bias, which all layers share. */
 static inline st_tensor *summed(const layer *l, st_tensor *v) {
   if (l->outer.len == 0) return v;
-  return st__apply_with(l->c, ST_OP_sum_dim_IntList, v, l->outer);
+  return ST_APPLY(l->c, ST_OP_sum_dim_IntList, v, l->outer);
 }
 
 /* The gradient of x if h is the gradient of r P(g): Note [Derivatives of
@@ -55,16 +52,15 @@ static inline st_tensor *summed(const layer *l, st_tensor *v) {
 static inline st_tensor *curvature(const layer *l, const st_tensor *h,
                                    const st_tensor *g) {
   st_op_scope *c = l->c;
-  const st_tensor *a = mean_of(l, times(c, h, l->xhat));
-  const st_tensor *b = mean_of(l, times(c, g, l->xhat));
-  const st_tensor *k = mean_of(l, times(c, h, g));
+  const st_tensor *a = mean_of(l, st__mul(c, h, l->xhat));
+  const st_tensor *b = mean_of(l, st__mul(c, g, l->xhat));
+  const st_tensor *k = mean_of(l, st__mul(c, h, g));
   k = less(l, less(l, k, mean_of(l, h), mean_of(l, g)), a, b);
-  const st_tensor *mixed = st__apply2(c, ST_OP_add_Tensor, times(c, b, h),
-                                      times(c, a, g));
-  const st_tensor *sum = st__apply2(c, ST_OP_add_Tensor,
-                                    times(c, k, l->xhat), projected(l, mixed));
-  return times(c, st__apply1(c, ST_OP_neg, st__apply1(c, ST_OP_square, l->r)),
-               sum);
+  const st_tensor *mixed = st__plus(c, st__mul(c, b, h), st__mul(c, a, g));
+  const st_tensor *sum =
+    st__plus(c, st__mul(c, k, l->xhat), projected(l, mixed));
+  return st__mul(c, st__apply1(c, ST_OP_neg, st__apply1(c, ST_OP_square, l->r)),
+                 sum);
 }
 
 #endif

@@ -32,8 +32,7 @@ static st_tensor *attached(st_op_scope *c, st_tensor *t, const st_tensor *to) {
 
 /* A vector as (channels, 1), or NULL. */
 static st_tensor *column(st_op_scope *c, const st_tensor *v) {
-  static const int64_t sizes[] = {-1, 1};
-  return v ? st__apply_reshape(c, v, 2, sizes) : NULL;
+  return v ? ST_APPLY(c, ST_OP_reshape, v, ST_INTS(-1, 1)) : NULL;
 }
 
 /* The arguments of group_norm. */
@@ -55,7 +54,7 @@ static st_tensor *group_rows(st_op_scope *c, const grouping *g,
   if (!st__scope_ok(c)) return NULL;
   if (g->groups == 1 && x->ndim == 4 && x->sizes[0] == g->n &&
       st__is_contiguous_in(x, ST_FORMAT_CHANNELS_LAST)) {
-    x = st__apply_with(c, ST_OP_permute, x, st__of_ints(order, 4));
+    x = ST_APPLY(c, ST_OP_permute, x, st__of_ints(order, 4));
   }
   return st__apply_reshape(c, x, 3, grouped);
 }
@@ -76,12 +75,12 @@ static st_tensor *laid_out(st_op_scope *c, const grouping *g, st_tensor *x,
 static st_tensor *grouped_steps(st_op_scope *c, const grouping *g,
                                 const st_tensor *x, const st_tensor *mean,
                                 const st_tensor *rstd) {
-  const int64_t separate[] = {g->n, g->channels, g->size};
-  const int64_t grouped[] = {g->n, g->groups,
-                             g->channels / g->groups * g->size};
-  x = st__apply_reshape(c, x, 3, grouped);
+  x = ST_APPLY(c, ST_OP_reshape, x,
+               ST_INTS(g->n, g->groups, g->channels / g->groups * g->size));
   st_tensor *y = standardised(c, x, mean, rstd);
-  y = attached(c, st__apply_reshape(c, y, 3, separate), g->bias);
+  y = attached(
+    c, ST_APPLY(c, ST_OP_reshape, y, ST_INTS(g->n, g->channels, g->size)),
+    g->bias);
   st_tensor *factor = attached(c, column(c, g->weight), g->weight);
   y = affine(c, y, attached(c, factor, g->bias), column(c, g->bias));
   return st__apply_reshape(c, y, g->input->ndim, g->input->sizes);
@@ -91,8 +90,9 @@ static st_tensor *grouped_steps(st_op_scope *c, const grouping *g,
  * and groups for which it broadcasts. */
 static st_tensor *by_channel(st_op_scope *c, const grouping *g,
                              const st_tensor *t) {
-  const int64_t sizes[] = {1, g->groups, g->channels / g->groups};
-  return t ? st__apply_reshape(c, t, 3, sizes) : NULL;
+  return t ? ST_APPLY(c, ST_OP_reshape, t,
+                      ST_INTS(1, g->groups, g->channels / g->groups))
+           : NULL;
 }
 
 /* With scale = weight rstd the result is x scale + (bias - mean scale): one
@@ -105,13 +105,13 @@ static st_tensor *grouped_once(st_op_scope *c, const grouping *g,
   const st_tensor *bias = by_channel(c, g, g->bias), *scale = rstd;
   int64_t sizes[ST_MAX_DIMS] = {g->n, g->channels};
   for (int d = 2; d < g->input->ndim; d++) sizes[d] = 1;
-  if (weight) scale = times(c, scale, weight);
-  const st_tensor *shift = times(c, mean, scale);
-  shift = bias ? minus(c, bias, shift) : st__apply1(c, ST_OP_neg, shift);
+  if (weight) scale = st__mul(c, scale, weight);
+  const st_tensor *shift = st__mul(c, mean, scale);
+  shift = bias ? st__minus(c, bias, shift) : st__apply1(c, ST_OP_neg, shift);
   const st_tensor *both[] = {scale, shift};
   for (int i = 0; i < 2; i++) {
-    const int64_t all[] = {g->n, g->groups, g->channels / g->groups};
-    both[i] = st__apply_with(c, ST_OP_expand, both[i], st__of_ints(all, 3));
+    both[i] = ST_APPLY(c, ST_OP_expand, both[i],
+                       ST_INTS(g->n, g->groups, g->channels / g->groups));
     both[i] = st__apply_reshape(c, both[i], g->input->ndim, sizes);
   }
   return affine(c, x, both[0], both[1]);
@@ -137,19 +137,14 @@ static st_status check_group(const grouping *g) {
 ST_BOXED(st__box_native_group_norm) {
   grouping g = {.input = st__next_tensor(&args)};
   st_tensor *mean = NULL, *var = NULL;
-  g.weight = st__next_tensor(&args);
-  g.bias = st__next_tensor(&args);
-  g.n = st__next_int(&args);
-  g.channels = st__next_int(&args);
-  g.size = st__next_int(&args);
-  g.groups = st__next_int(&args);
-  g.eps = st__next_float(&args);
+  ST_ARGS_TO(g, TENSOR(weight), TENSOR(bias), INT(n), INT(channels), INT(size),
+             INT(groups), FLOAT(eps));
   ST_TRY(check_group(&g));
-  const int64_t stats[] = {g.n, g.groups}, last[] = {-1};
+  const int64_t stats[] = {g.n, g.groups};
   st_op_scope c = {.n = 0};
   const st_tensor *input = g.input;
   st_tensor *x = precise(&c, g.input), *rows = group_rows(&c, &g, x);
-  moments(&c, rows, st__of_ints(last, 1), &mean, &var);
+  moments(&c, rows, ST_INTS(-1), &mean, &var);
   const st_tensor *rstd = inverse_root(&c, var, g.eps);
   if (st__scope_ok(&c)) {
     x = is_one_pass(&g)
@@ -157,7 +152,7 @@ ST_BOXED(st__box_native_group_norm) {
       : grouped_steps(&c, &g, x, mean, rstd);
   }
   const st_format format = st__suggest_format(input, false);
-  x = st__apply_with(&c, ST_OP_contiguous, x, st__of_int(format));
+  x = ST_APPLY(&c, ST_OP_contiguous, x, format);
   if (format == ST_FORMAT_CONTIGUOUS) x = st__apply_fresh(&c, x);
   st_tensor *const results[] = {
     as_dtype_of(&c, x, input),
@@ -167,9 +162,8 @@ ST_BOXED(st__box_native_group_norm) {
 }
 
 ST_BOXED(st__box_group_norm) {
-  const st_tensor *input = st__next_tensor(&args);
-  const st_value num_groups = *st__next(&args), weight = *st__next(&args);
-  const st_value bias = *st__next(&args), eps = *st__next(&args);
+  ST_ARGS(TENSOR(input), VALUE(num_groups), VALUE(weight), VALUE(bias),
+          VALUE(eps));
   int64_t size = 1;
   if (input->ndim < 2) {
     return st__fail(ST_BAD_SHAPE, "input needs two dimensions, its shape is "

@@ -12,21 +12,15 @@ static st_tensor *channel_means(st_op_scope *c, const st_tensor *squares,
   const int64_t flat[] = {squares->sizes[0], 1, squares->sizes[1],
                           st__product_of(squares->ndim - 2,
                                          squares->sizes + 2)};
-  const int64_t pad[] = {0, 0, size / 2, (size - 1) / 2};
-  const int64_t window[] = {size, 1}, stride[] = {1};
   const st_tensor *t = st__apply_reshape(c, squares, 4, flat);
-  t = st__apply_with(c, ST_OP_constant_pad_nd, t, st__of_ints(pad, 4));
-  t = st__apply(c, ST_OP_avg_pool2d, 3,
-                (st_value[]){st__of_tensor(t), st__of_ints(window, 2),
-                             st__of_ints(stride, 1)});
+  t = ST_APPLY(c, ST_OP_constant_pad_nd, t,
+               ST_INTS(0, 0, size / 2, (size - 1) / 2));
+  t = ST_APPLY(c, ST_OP_avg_pool2d, t, ST_INTS(size, 1), ST_INTS(1));
   return st__apply_reshape(c, t, squares->ndim, squares->sizes);
 }
 
 ST_BOXED(st__box_local_response_norm) {
-  st_tensor *input = st__next_tensor(&args);
-  const int64_t size = st__next_int(&args);
-  const st_value *alpha = st__next(&args), *beta = st__next(&args);
-  const st_value *k = st__next(&args);
+  ST_ARGS(MUTABLE(input), INT(size), BOXED(alpha), BOXED(beta), BOXED(k));
   if (input->ndim < 3) {
     return st__fail(ST_BAD_SHAPE, "input must have 3 dimensions or more, but "
                     "its shape is %s", ST_SHAPE_TEXT(input));
@@ -37,11 +31,10 @@ ST_BOXED(st__box_local_response_norm) {
   }
   st_op_scope c = {.n = 0};
   if (input->numel == 0) return st__scope_return(&c, input, rets);
-  const st_tensor *t = st__apply2(&c, ST_OP_mul_Tensor, input, input);
+  const st_tensor *t = st__mul(&c, input, input);
   if (st__scope_ok(&c)) t = channel_means(&c, t, size);
-  t = st__apply_with(&c, ST_OP_mul_Scalar, t, *alpha);
-  t = st__apply_with(&c, ST_OP_add_Scalar, t, *k);
-  t = st__apply_with(&c, ST_OP_pow_Tensor_Scalar, t, *beta);
-  return st__scope_return(&c, st__apply2(&c, ST_OP_div_Tensor, input, t),
-                          rets);
+  t = ST_APPLY(&c, ST_OP_mul_Scalar, t, *alpha);
+  t = ST_APPLY(&c, ST_OP_add_Scalar, t, *k);
+  t = ST_APPLY(&c, ST_OP_pow_Tensor_Scalar, t, *beta);
+  return st__scope_return(&c, st__div(&c, input, t), rets);
 }

@@ -18,7 +18,7 @@
  * bias. */
 static st_tensor *dense(st_op_scope *c, st_tensor *x) {
   if (!st__scope_ok(c) || x->numel > 0) return x;
-  return st__apply_with(c, ST_OP_clone, x, st__of_int(ST_FORMAT_CONTIGUOUS));
+  return ST_APPLY(c, ST_OP_clone, x, ST_FORMAT_CONTIGUOUS);
 }
 
 static st_status check_normalized_shape(const st_tensor *input,
@@ -75,8 +75,8 @@ static void standardise_some(void *ctx, int64_t begin, int64_t end) {
 static st_tensor *standardised_rows(st_op_scope *c, const st_tensor *x,
                                     int64_t n, const st_tensor *const t[4]) {
   const int64_t size = (int64_t)st__itemsize(x->dtype);
-  st_tensor *out = st__apply_with(c, ST_OP_new_empty, x,
-                                  st__of_ints(x->sizes, x->ndim));
+  st_tensor *out =
+    ST_APPLY(c, ST_OP_new_empty, x, st__of_ints(x->sizes, x->ndim));
   if (!st__scope_ok(c)) return NULL;
   row_run r = {
     .data = {st__data(out), st__data(x), st__data(t[0]), st__data(t[1])},
@@ -93,10 +93,7 @@ static st_tensor *standardised_rows(st_op_scope *c, const st_tensor *x,
 
 ST_BOXED(st__box_layer_norm_forward) {
   st_tensor *input = st__next_tensor(&args), *mean, *var;
-  const st_ints shape = st__next_ints(&args);
-  const st_tensor *weight = st__next_tensor(&args);
-  const st_tensor *bias = st__next_tensor(&args);
-  const double eps = st__next_float(&args);
+  ST_ARGS(INTS(shape), TENSOR(weight), TENSOR(bias), FLOAT(eps));
   int64_t dims[ST_MAX_DIMS];
   ST_TRY(check_layer(input, shape, weight, bias));
   st_op_scope c = {.n = 0};
@@ -132,19 +129,16 @@ static double epsilon(st_dtype d) {
 }
 
 ST_BOXED(st__box_rms_norm) {
-  st_tensor *input = st__next_tensor(&args);
-  const st_ints shape = st__next_ints(&args);
-  const st_tensor *weight = st__next_tensor(&args);
-  const double eps = st__next_float_or(&args, epsilon(input->dtype));
+  ST_ARGS(MUTABLE(input), INTS(shape), TENSOR(weight),
+          FLOAT_OR(eps, epsilon(input->dtype)));
   int64_t dims[ST_MAX_DIMS];
   ST_TRY(check_layer(input, shape, weight, NULL));
   st_op_scope c = {.n = 0};
   st_tensor *x = precise(&c, input);
-  const st_tensor *squares = st__apply(
-    &c, ST_OP_mean_dim, 3,
-    (st_value[]){st__of_tensor(st__apply1(&c, ST_OP_square, x)),
-                 last_dims((int)shape.n, dims), st__of_bool(true)});
-  x = times(&c, x, inverse_root(&c, squares, eps));
+  const st_tensor *squares =
+    ST_APPLY(&c, ST_OP_mean_dim, st__apply1(&c, ST_OP_square, x),
+             last_dims((int)shape.n, dims), st__of_bool(true));
+  x = st__mul(&c, x, inverse_root(&c, squares, eps));
   x = as_dtype_of(&c, affine(&c, x, weight, NULL), input);
   return st__scope_return(&c, st__apply_fresh(&c, x), rets);
 }
@@ -153,8 +147,7 @@ ST_BOXED(st__box_rms_norm) {
 
 static st_tensor *no_gradient(st_op_scope *c, const st_tensor *like,
                               st_ints shape) {
-  return st__apply_with(c, ST_OP_new_zeros, like,
-                        st__of_ints(shape.p, (int)shape.n));
+  return ST_APPLY(c, ST_OP_new_zeros, like, st__of_ints(shape.p, (int)shape.n));
 }
 
 /* dims, outer: arrays for ST_MAX_DIMS dimensions each. */
@@ -175,12 +168,8 @@ static st_status check_layer_gradient(const st_tensor *grad,
 }
 
 ST_BOXED(st__box_layer_norm_backward) {
-  st_tensor *grad_out = st__next_tensor(&args);
-  st_tensor *input = st__next_tensor(&args);
-  const st_ints shape = st__next_ints(&args);
-  st_tensor *mean = st__next_tensor(&args), *rstd = st__next_tensor(&args);
-  const st_tensor *weight = st__next_tensor(&args);
-  const st_tensor *bias = st__next_tensor(&args);
+  ST_ARGS(MUTABLE(grad_out), MUTABLE(input), INTS(shape), MUTABLE(mean),
+          MUTABLE(rstd), TENSOR(weight), TENSOR(bias));
   int64_t dims[ST_MAX_DIMS], outer[ST_MAX_DIMS];
   ST_TRY(check_layer_gradient(grad_out, input, shape));
   st_op_scope c = {.n = 0};
@@ -188,9 +177,9 @@ ST_BOXED(st__box_layer_norm_backward) {
   st_tensor *grad = precise(&c, grad_out);
   l.r = precise(&c, rstd);
   l.xhat = standardised(&c, precise(&c, input), precise(&c, mean), l.r);
-  const st_tensor *g = weight ? times(&c, grad, weight) : grad;
-  st_tensor *gx = times(&c, projected(&l, g), l.r);
-  st_tensor *gw = weight ? summed(&l, times(&c, grad, l.xhat))
+  const st_tensor *g = weight ? st__mul(&c, grad, weight) : grad;
+  st_tensor *gx = st__mul(&c, projected(&l, g), l.r);
+  st_tensor *gw = weight ? summed(&l, st__mul(&c, grad, l.xhat))
                          : no_gradient(&c, input, shape);
   st_tensor *gb = bias ? summed(&l, grad) : no_gradient(&c, input, shape);
   st_tensor *const results[] = {
@@ -207,37 +196,34 @@ static void layer_stats(layer *l, const st_tensor *x, const st_tensor *r) {
   moments(c, x, l->dims, &mean, &var);
   const st_tensor *under = st__apply1(c, ST_OP_reciprocal,
                                       st__apply1(c, ST_OP_square, r));
-  const st_tensor *eps = st__apply1(c, ST_OP_detach, minus(c, under, var));
-  l->r = st__apply1(c, ST_OP_rsqrt, st__apply2(c, ST_OP_add_Tensor, var, eps));
+  const st_tensor *eps = st__apply1(c, ST_OP_detach, st__minus(c, under, var));
+  l->r = st__apply1(c, ST_OP_rsqrt, st__plus(c, var, eps));
   l->xhat = standardised(c, x, mean, l->r);
 }
 
 /* h, hw, hb: the gradients of the results of layer_norm_backward, whose
  * arguments follow. */
 ST_BOXED(st__box_layer_norm_double_backward) {
-  const st_tensor *h = st__next_tensor(&args), *hw = st__next_tensor(&args);
-  const st_tensor *hb = st__next_tensor(&args), *grad = st__next_tensor(&args);
-  const st_tensor *input = st__next_tensor(&args);
-  const st_ints shape = st__next_ints(&args);
+  ST_ARGS(TENSOR(h), TENSOR(hw), TENSOR(hb), TENSOR(grad), TENSOR(input),
+          INTS(shape));
   st__next(&args); /* mean */
-  const st_tensor *rstd = st__next_tensor(&args);
-  const st_tensor *weight = st__next_tensor(&args);
+  ST_ARGS(TENSOR(rstd), TENSOR(weight));
   int64_t dims[ST_MAX_DIMS], outer[ST_MAX_DIMS];
   ST_TRY(check_layer_gradient(grad, input, shape));
   st_op_scope c = {.n = 0};
   layer l = layer_of(&c, input, (int)shape.n, dims, outer);
   layer_stats(&l, input, rstd);
-  const st_tensor *g = weight ? times(&c, grad, weight) : grad;
-  st_tensor *scaled = times(&c, projected(&l, h), l.r);
-  st_tensor *gg = weight ? times(&c, scaled, weight) : scaled;
-  gg = st__apply2(&c, ST_OP_add_Tensor, gg, hb);
+  const st_tensor *g = weight ? st__mul(&c, grad, weight) : grad;
+  st_tensor *scaled = st__mul(&c, projected(&l, h), l.r);
+  st_tensor *gg = weight ? st__mul(&c, scaled, weight) : scaled;
+  gg = st__plus(&c, gg, hb);
   st_tensor *gx = curvature(&l, h, g);
   st_tensor *gw = no_gradient(&c, input, shape);
   if (weight) {
-    gg = st__apply2(&c, ST_OP_add_Tensor, gg, times(&c, hw, l.xhat));
-    gx = st__apply2(&c, ST_OP_add_Tensor, gx,
-                    times(&c, projected(&l, times(&c, hw, grad)), l.r));
-    gw = summed(&l, times(&c, grad, scaled));
+    gg = st__plus(&c, gg, st__mul(&c, hw, l.xhat));
+    gx =
+      st__plus(&c, gx, st__mul(&c, projected(&l, st__mul(&c, hw, grad)), l.r));
+    gw = summed(&l, st__mul(&c, grad, scaled));
   }
   return st__scope_end(&c, 3, (st_tensor *[]){gg, gx, gw}, rets);
 }

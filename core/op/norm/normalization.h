@@ -18,30 +18,18 @@ static inline st_tensor *as_dtype_of(st_op_scope *c, st_tensor *t,
        ? st__apply_to(c, t, like->dtype) : t;
 }
 
-static inline st_tensor *minus(st_op_scope *c, const st_tensor *a,
-                               const st_tensor *b) {
-  return st__apply2(c, ST_OP_sub_Tensor, a, b);
-}
-
-static inline st_tensor *times(st_op_scope *c, const st_tensor *a,
-                               const st_tensor *b) {
-  return st__apply2(c, ST_OP_mul_Tensor, a, b);
-}
-
 /* 1 / sqrt(t + eps) */
 static inline st_tensor *inverse_root(st_op_scope *c, const st_tensor *t,
                                       double eps) {
-  return st__apply1(c, ST_OP_rsqrt, st__apply_with(c, ST_OP_add_Scalar, t,
-                                                   st__of_float(eps)));
+  return st__apply1(c, ST_OP_rsqrt, ST_APPLY(c, ST_OP_add_Scalar, t, eps));
 }
 
 /* Mean and biased variance over dims, which keep size 1. */
 static inline void moments(st_op_scope *c, const st_tensor *x, st_value dims,
                            st_tensor **mean, st_tensor **var) {
   st_tensor *both[2];
-  st__apply_multi(c, ST_OP_var_mean_correction, 4,
-                  (st_value[]){st__of_tensor(x), dims, st__of_int(0),
-                               st__of_bool(true)}, 2, both);
+  st__apply_multi(c, ST_OP_var_mean_correction,
+                  ST_VALUES(x, dims, 0, st__of_bool(true)), 2, both);
   *var = both[0];
   *mean = both[1];
 }
@@ -50,20 +38,16 @@ static inline void moments(st_op_scope *c, const st_tensor *x, st_value dims,
 static inline st_tensor *standardised(st_op_scope *c, const st_tensor *x,
                                       const st_tensor *mean,
                                       const st_tensor *rstd) {
-  return times(c, minus(c, x, mean), rstd);
+  return st__mul(c, st__minus(c, x, mean), rstd);
 }
 
 /* x weight + bias; either may be NULL. */
 static inline st_tensor *affine(st_op_scope *c, st_tensor *x,
                                 const st_tensor *weight,
                                 const st_tensor *bias) {
-  if (weight && bias) {
-    return st__apply(c, ST_OP_addcmul, 3,
-                     (st_value[]){st__of_tensor(bias), st__of_tensor(x),
-                                  st__of_tensor(weight)});
-  }
-  if (weight) return times(c, x, weight);
-  return bias ? st__apply2(c, ST_OP_add_Tensor, x, bias) : x;
+  if (weight && bias) return ST_APPLY(c, ST_OP_addcmul, bias, x, weight);
+  if (weight) return st__mul(c, x, weight);
+  return bias ? st__plus(c, x, bias) : x;
 }
 
 /* t, with one element per channel, reshaped to broadcast with an input of ndim

@@ -73,9 +73,9 @@ static st_status combination_indices(const st_tensor *self, int64_t r,
 }
 
 ST_BOXED(st__box_combinations) {
-  const st_tensor *self = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self));
   const int64_t r = st__next_int(&args), none[] = {0}, shape[] = {-1, r};
-  const bool with_replacement = st__next_bool(&args);
+  ST_ARGS(BOOL(with_replacement));
   st_op_scope c = {.n = 0};
   if (self->ndim != 1) {
     return st__fail(ST_BAD_SHAPE, "self must be a vector, its shape is %s",
@@ -85,17 +85,15 @@ ST_BOXED(st__box_combinations) {
     return st__fail(ST_BAD_VALUE, "r must not be negative, it is %" PRId64, r);
   }
   if (r == 0) {
-    const st_value empty[] = {st__of_tensor(self), st__of_ints(none, 1)};
-    return st__invoke(ST_OP_new_empty, 2, empty, rets);
+    return st__invoke(ST_OP_new_empty, ST_VALUES(self, st__of_ints(none, 1)),
+                      rets);
   }
   st_tensor *at = NULL;
   c.status = combination_indices(self, r, with_replacement, &at);
   if (st__scope_ok(&c)) c.t[c.n++] = at;
-  const st_value pick[] = {st__of_tensor(self), st__of_int(0),
-                           st__of_tensor(at)};
-  const st_tensor *line = st__apply(&c, ST_OP_index_select, 3, pick);
-  return st__scope_return(&c, st__apply_with(&c, ST_OP_reshape, line,
-                                             st__of_ints(shape, 2)), rets);
+  const st_tensor *line = ST_APPLY(&c, ST_OP_index_select, self, 0, at);
+  return st__scope_return(
+    &c, ST_APPLY(&c, ST_OP_reshape, line, st__of_ints(shape, 2)), rets);
 }
 
 /* -- cartesian_prod ------------------------------------------------------- */
@@ -114,18 +112,18 @@ static st_status column(st_tensors tensors, int i, const int64_t *sizes,
     own[d] = d == i ? sizes[d] : 1;
     is_empty |= sizes[d] == 0; /* a product of sizes might overflow */
   }
-  const st_tensor *wide = st__apply_with(
-    &c, ST_OP_expand, st__apply_with(&c, ST_OP_reshape, tensors.p[i],
-                                     st__of_ints(own, n)),
-    st__of_ints(sizes, n));
-  return st__scope_return(&c, st__apply_with(&c, ST_OP_reshape, wide,
-                                             st__of_ints(is_empty ? none
-                                                                  : flat, 1)),
-                          out);
+  const st_tensor *wide =
+    ST_APPLY(&c, ST_OP_expand,
+             ST_APPLY(&c, ST_OP_reshape, tensors.p[i], st__of_ints(own, n)),
+             st__of_ints(sizes, n));
+  return st__scope_return(
+    &c,
+    ST_APPLY(&c, ST_OP_reshape, wide, st__of_ints(is_empty ? none : flat, 1)),
+    out);
 }
 
 ST_BOXED(st__box_cartesian_prod) {
-  const st_tensors tensors = st__next_tensors(&args);
+  ST_ARGS(TENSORS(tensors));
   ST_TRY(st__check_vectors(tensors, 1));
   const int n = (int)tensors.n;
   int64_t sizes[ST_MAX_DIMS];
@@ -139,8 +137,9 @@ ST_BOXED(st__box_cartesian_prod) {
     status = column(tensors, i, sizes, &one);
     if (status == ST_OK) columns.u.tensors[i] = one.u.tensor;
   }
-  const st_value stack[] = {columns, st__of_int(1)};
-  if (status == ST_OK) status = st__invoke(ST_OP_stack, 2, stack, rets);
+  if (status == ST_OK) {
+    status = st__invoke(ST_OP_stack, ST_VALUES(columns, 1), rets);
+  }
   st__value_clear(&columns);
   return status;
 }
@@ -157,10 +156,7 @@ static int64_t width(const st_tensor *t) {
 
 static st_tensor *zeros(st_op_scope *c, const st_tensor *like, int64_t h,
                         int64_t w, st_dtype d) {
-  const int64_t sizes[] = {h, w};
-  const st_value args[] = {st__of_tensor(like), st__of_ints(sizes, 2),
-                           st__of_int(d)};
-  return st__apply(c, ST_OP_new_zeros, 3, args);
+  return ST_APPLY(c, ST_OP_new_zeros, like, ST_INTS(h, w), d);
 }
 
 /* The rows of t in the result: `left` zeros, t, and zeros up to `all`
@@ -171,12 +167,11 @@ static st_status block_rows(st_tensor *t, st_dtype d, int64_t left,
   st_op_scope c = {.n = 0};
   st_tensor *parts[] = {
     zeros(&c, t, h, left, d),
-    st__apply_to(&c, st__apply_with(&c, ST_OP_reshape, t,
-                                    st__of_ints(sizes, 2)), d),
+    st__apply_to(&c, ST_APPLY(&c, ST_OP_reshape, t, st__of_ints(sizes, 2)), d),
     zeros(&c, t, h, all - left - w, d)};
-  const st_value cat[] = {st__of_tensors(parts, 3), st__of_int(1)};
   if (!st__scope_ok(&c)) return st__scope_end(&c, 0, NULL, out);
-  return st__scope_return(&c, st__apply(&c, ST_OP_cat, 2, cat), out);
+  return st__scope_return(
+    &c, ST_APPLY(&c, ST_OP_cat, st__of_tensors(parts, 3), 1), out);
 }
 
 static st_status check_blocks(st_tensors tensors, int64_t *all) {
@@ -198,7 +193,7 @@ static st_status check_blocks(st_tensors tensors, int64_t *all) {
 }
 
 ST_BOXED(st__box_block_diag) {
-  const st_tensors tensors = st__next_tensors(&args);
+  ST_ARGS(TENSORS(tensors));
   const st_dtype d = st__result_type(tensors.p, (int)tensors.n);
   st_status status = ST_OK;
   int64_t all, left = 0;

@@ -52,16 +52,13 @@ static void multiply_weights(st_op_scope *c, observations *o) {
   if (st__scope_ok(c) && w) {
     c->status = check_weights(w, o, "aweights", st__is_floating(w->dtype));
   }
-  if (f && w) o->both = st__apply2(c, ST_OP_mul_Tensor, f, w);
+  if (f && w) o->both = st__mul(c, f, w);
 }
 
 /* -- cov ------------------------------------------------------------------ */
 
 static st_tensor *sum_rows(st_op_scope *c, const st_tensor *t) {
-  const int64_t last[] = {1};
-  const st_value args[] = {st__of_tensor(t), st__of_ints(last, 1),
-                           st__of_bool(true)};
-  return st__apply(c, ST_OP_sum_dim_IntList, 3, args);
+  return ST_APPLY(c, ST_OP_sum_dim_IntList, t, ST_INTS(1), st__of_bool(true));
 }
 
 /* The rows minus their means. */
@@ -69,14 +66,12 @@ static st_tensor *centered(st_op_scope *c, const observations *o,
                            const st_tensor *total) {
   const st_tensor *mean;
   if (!o->both) {
-    mean = st__apply_with(c, ST_OP_div_Scalar, sum_rows(c, o->rows),
-                          st__of_int(o->n));
+    mean = ST_APPLY(c, ST_OP_div_Scalar, sum_rows(c, o->rows), o->n);
   } else {
-    const st_tensor *weighted = st__apply2(c, ST_OP_mul_Tensor, o->rows,
-                                           o->both);
-    mean = st__apply2(c, ST_OP_div_Tensor, sum_rows(c, weighted), total);
+    const st_tensor *weighted = st__mul(c, o->rows, o->both);
+    mean = st__div(c, sum_rows(c, weighted), total);
   }
-  return st__apply2(c, ST_OP_sub_Tensor, o->rows, mean);
+  return st__minus(c, o->rows, mean);
 }
 
 /* The divisor of the products, at least 0: the total weight minus the
@@ -86,23 +81,21 @@ static st_tensor *divisor(st_op_scope *c, const observations *o,
                           const st_tensor *total, int64_t correction) {
   const st_tensor *less;
   if (o->weight && correction != 0) {
-    const st_tensor *squares = st__apply1(
-      c, ST_OP_sum, st__apply2(c, ST_OP_mul_Tensor, o->both, o->weight));
-    less = st__apply_with(c, ST_OP_mul_Scalar,
-                          st__apply2(c, ST_OP_div_Tensor, squares, total),
-                          st__of_int(correction));
-    less = st__apply2(c, ST_OP_sub_Tensor, total, less);
+    const st_tensor *squares =
+      st__apply1(c, ST_OP_sum, st__mul(c, o->both, o->weight));
+    less =
+      ST_APPLY(c, ST_OP_mul_Scalar, st__div(c, squares, total), correction);
+    less = st__minus(c, total, less);
   } else {
-    less = st__apply_with(c, ST_OP_sub_Scalar, total,
-                          st__of_int(o->weight ? 0 : correction));
+    less = ST_APPLY(c, ST_OP_sub_Scalar, total, o->weight ? 0 : correction);
   }
-  return st__apply_with(c, ST_OP_clamp_min, less, st__of_int(0));
+  return ST_APPLY(c, ST_OP_clamp_min, less, 0);
 }
 
 static st_tensor *products(st_op_scope *c, const observations *o,
                            const st_tensor *rows) {
   const st_tensor *other = rows;
-  if (o->both) other = st__apply2(c, ST_OP_mul_Tensor, rows, o->both);
+  if (o->both) other = st__mul(c, rows, o->both);
   return st__apply2(c, ST_OP_mm, rows,
                     st__apply1(c, ST_OP_conj, st__apply1(c, ST_OP_t, other)));
 }
@@ -116,20 +109,17 @@ static st_tensor *covariance(st_op_scope *c, const observations *o,
       freedom = INT64_MAX;
     }
     product = products(c, o, centered(c, o, NULL));
-    return st__apply_with(c, ST_OP_div_Scalar, product, st__of_int(freedom));
+    return ST_APPLY(c, ST_OP_div_Scalar, product, freedom);
   }
   const st_tensor *total = st__apply1(c, ST_OP_sum, o->both);
   product = products(c, o, centered(c, o, total));
-  return st__apply2(c, ST_OP_div_Tensor, product,
-                    divisor(c, o, total, correction));
+  return st__div(c, product, divisor(c, o, total, correction));
 }
 
 ST_BOXED(st__box_cov) {
-  const st_tensor *self = st__next_tensor(&args);
-  const int64_t correction = st__next_int(&args);
+  ST_ARGS(TENSOR(self), INT(correction));
   observations o = {.rows = self};
-  o.frequency = st__next_tensor(&args);
-  o.weight = st__next_tensor(&args);
+  ST_ARGS_TO(o, TENSOR(frequency), TENSOR(weight));
   st_op_scope c = {.n = 0};
   if (self->ndim > 2) {
     return st__fail(ST_BAD_SHAPE, "self must be a matrix, its shape is %s",
@@ -137,8 +127,7 @@ ST_BOXED(st__box_cov) {
   }
   if (self->dtype == ST_BOOL) return st__no_kernel_for(ST_BOOL);
   if (self->ndim < 2) {
-    const int64_t row[] = {1, self->numel};
-    o.rows = st__apply_with(&c, ST_OP_reshape, self, st__of_ints(row, 2));
+    o.rows = ST_APPLY(&c, ST_OP_reshape, self, ST_INTS(1, self->numel));
   }
   if (st__scope_ok(&c)) o.n = o.rows->sizes[1];
   multiply_weights(&c, &o);
@@ -152,8 +141,7 @@ static st_tensor *clamp_to_one(st_op_scope *c, const st_tensor *t) {
   if (!st__scope_ok(c)) return NULL;
   const bool complex = st__is_complex(t->dtype);
   if (complex) t = st__apply1(c, ST_OP_view_as_real, t);
-  const st_value args[] = {st__of_tensor(t), st__of_int(-1), st__of_int(1)};
-  st_tensor *clamped = st__apply(c, ST_OP_clamp, 3, args);
+  st_tensor *clamped = ST_APPLY(c, ST_OP_clamp, t, -1, 1);
   return complex ? st__apply1(c, ST_OP_view_as_complex, clamped) : clamped;
 }
 
@@ -161,16 +149,12 @@ ST_BOXED(st__box_corrcoef) {
   st_op_scope c = {.n = 0};
   const st_tensor *cov = st__apply1(&c, ST_OP_cov, st__next_tensor(&args));
   if (st__scope_ok(&c) && cov->ndim == 0) {
-    return st__scope_return(&c, st__apply2(&c, ST_OP_div_Tensor, cov, cov),
-                            rets);
+    return st__scope_return(&c, st__div(&c, cov, cov), rets);
   }
   const st_tensor *deviation = st__apply1(
     &c, ST_OP_sqrt,
     st__apply1(&c, ST_OP_real, st__apply1(&c, ST_OP_diagonal, cov)));
-  const st_tensor *column = st__apply_with(&c, ST_OP_unsqueeze, deviation,
-                                           st__of_int(1));
-  const st_tensor *scaled = st__apply2(
-    &c, ST_OP_div_Tensor, st__apply2(&c, ST_OP_div_Tensor, cov, column),
-    deviation);
+  const st_tensor *column = ST_APPLY(&c, ST_OP_unsqueeze, deviation, 1);
+  const st_tensor *scaled = st__div(&c, st__div(&c, cov, column), deviation);
   return st__scope_return(&c, clamp_to_one(&c, scaled), rets);
 }

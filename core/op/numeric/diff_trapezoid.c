@@ -34,8 +34,7 @@ static st_tensor *extended(st_op_scope *c, st_tensor *self, st_tensor *prepend,
   parts[n++] = self;
   if (append) parts[n++] = append;
   if (n == 1) return self;
-  const st_value cat[] = {st__of_tensors(parts, n), st__of_int(dim)};
-  return st__apply(c, ST_OP_cat, 2, cat);
+  return ST_APPLY(c, ST_OP_cat, st__of_tensors(parts, n), dim);
 }
 
 ST_BOXED(st__box_diff) {
@@ -43,8 +42,7 @@ ST_BOXED(st__box_diff) {
   int64_t times = st__next_int(&args);
   int dim = 0;
   st_op_scope c = {.status = check_dim(t, st__next_int(&args), &dim)};
-  st_tensor *prepend = st__next_tensor(&args);
-  st_tensor *append = st__next_tensor(&args);
+  ST_ARGS(MUTABLE(prepend), MUTABLE(append));
   if (st__scope_ok(&c) && times < 0) {
     c.status = st__fail(ST_BAD_VALUE, "n must not be negative, it is %" PRId64,
                         times);
@@ -81,7 +79,7 @@ static st_status check_no_bool(const st_tensor *t, const char *name) {
 static st_tensor *pairs(st_op_scope *c, const st_tensor *y, int dim) {
   st_tensor *next, *last;
   adjacent(c, y, dim, &next, &last);
-  return st__apply2(c, ST_OP_add_Tensor, last, next);
+  return st__plus(c, last, next);
 }
 
 /* Distances between adjacent points. x has one point per sample, or is
@@ -102,13 +100,13 @@ static st_tensor *distances(st_op_scope *c, const st_tensor *y,
       sizes[d] = x->ndim == 1 ? (d == dim ? x->sizes[0] : 1)
                : d < more ? 1 : x->sizes[d - more];
     }
-    x = st__apply_with(c, ST_OP_reshape, x, st__of_ints(sizes, y->ndim));
+    x = ST_APPLY(c, ST_OP_reshape, x, st__of_ints(sizes, y->ndim));
   } else if (more < 0) {
     c->status = st__fail(ST_BAD_SHAPE, "x has %d dimensions, y only %d",
                          x->ndim, y->ndim);
   }
   adjacent(c, x, dim, &next, &last);
-  return st__apply2(c, ST_OP_sub_Tensor, next, last);
+  return st__minus(c, next, last);
 }
 
 /* The integral over no samples is 0. */
@@ -116,12 +114,11 @@ static st_tensor *no_samples(st_op_scope *c, const st_tensor *y, int dim) {
   int64_t sizes[ST_MAX_DIMS];
   int n = 0;
   for (int d = 0; d < y->ndim; d++) if (d != dim) sizes[n++] = y->sizes[d];
-  return st__apply_with(c, ST_OP_new_zeros, y, st__of_ints(sizes, n));
+  return ST_APPLY(c, ST_OP_new_zeros, y, st__of_ints(sizes, n));
 }
 
 ST_BOXED(st__box_trapezoid_dx) {
-  const st_tensor *y = st__next_tensor(&args);
-  const st_value *dx = st__next(&args);
+  ST_ARGS(TENSOR(y), BOXED(dx));
   int dim = 0;
   st_op_scope c = {.status = check_dim(y, st__next_int(&args), &dim)};
   if (!st__scope_ok(&c)) return c.status;
@@ -131,18 +128,15 @@ ST_BOXED(st__box_trapezoid_dx) {
   c.status = check_no_bool(y, "y");
   if (st__scope_ok(&c)) c.status = check_real(dx);
   const st_value samples = st__of_tensor(y), along = st__of_int(dim);
-  const st_value first[] = {samples, along, st__of_int(0)};
-  const st_value last[] = {samples, along, st__of_int(-1)};
   const st_value dims = st__of_ints((int64_t[]){dim}, 1);
-  const st_tensor *ends = st__apply2(
-    &c, ST_OP_add_Tensor, st__apply(&c, ST_OP_select_int, 3, first),
-    st__apply(&c, ST_OP_select_int, 3, last));
-  ends = st__apply_with(&c, ST_OP_mul_Scalar, ends, st__of_float(0.5));
-  const st_tensor *sum = st__apply_with(&c, ST_OP_sum_dim_IntList, y, dims);
-  sum = st__apply2(&c, ST_OP_sub_Tensor, sum, ends);
+  const st_tensor *ends =
+    st__plus(&c, ST_APPLY(&c, ST_OP_select_int, samples, along, 0),
+             ST_APPLY(&c, ST_OP_select_int, samples, along, -1));
+  ends = ST_APPLY(&c, ST_OP_mul_Scalar, ends, 0.5);
+  const st_tensor *sum = ST_APPLY(&c, ST_OP_sum_dim_IntList, y, dims);
+  sum = st__minus(&c, sum, ends);
   const st_value step = st__of_float(st__to_float(dx, 1));
-  return st__scope_return(&c, st__apply_with(&c, ST_OP_mul_Scalar, sum, step),
-                          rets);
+  return st__scope_return(&c, ST_APPLY(&c, ST_OP_mul_Scalar, sum, step), rets);
 }
 
 /* Twice the area of every step, for both operators that take x. */
@@ -151,11 +145,11 @@ static st_tensor *areas(st_op_scope *c, const st_tensor *y, const st_tensor *x,
   if (st__scope_ok(c)) c->status = check_no_bool(y, "y");
   if (st__scope_ok(c)) c->status = check_no_bool(x, "x");
   const st_tensor *dx = distances(c, y, x, dim);
-  return st__apply2(c, ST_OP_mul_Tensor, pairs(c, y, dim), dx);
+  return st__mul(c, pairs(c, y, dim), dx);
 }
 
 ST_BOXED(st__box_trapezoid_x) {
-  const st_tensor *y = st__next_tensor(&args), *x = st__next_tensor(&args);
+  ST_ARGS(TENSOR(y), TENSOR(x));
   int dim = 0;
   st_op_scope c = {.status = check_dim(y, st__next_int(&args), &dim)};
   if (!st__scope_ok(&c)) return c.status;
@@ -163,33 +157,30 @@ ST_BOXED(st__box_trapezoid_x) {
     return st__scope_return(&c, no_samples(&c, y, dim), rets);
   }
   const st_value dims = st__of_ints((int64_t[]){dim - y->ndim}, 1);
-  const st_tensor *sum = st__apply_with(&c, ST_OP_sum_dim_IntList,
-                                        areas(&c, y, x, dim), dims);
-  return st__scope_return(&c, st__apply_with(&c, ST_OP_div_Scalar, sum,
-                                             st__of_float(2)), rets);
+  const st_tensor *sum =
+    ST_APPLY(&c, ST_OP_sum_dim_IntList, areas(&c, y, x, dim), dims);
+  return st__scope_return(
+    &c, ST_APPLY(&c, ST_OP_div_Scalar, sum, st__of_float(2)), rets);
 }
 
 ST_BOXED(st__box_cumulative_trapezoid_dx) {
-  const st_tensor *y = st__next_tensor(&args);
-  const st_value *dx = st__next(&args);
+  ST_ARGS(TENSOR(y), BOXED(dx));
   int dim = 0;
   st_op_scope c = {.status = check_dim(y, st__next_int(&args), &dim)};
   if (st__scope_ok(&c)) c.status = check_no_bool(y, "y");
   if (st__scope_ok(&c)) c.status = check_real(dx);
   const st_value half = st__of_float(st__to_float(dx, 1) / 2);
-  const st_tensor *strips = st__apply_with(&c, ST_OP_mul_Scalar,
-                                            pairs(&c, y, dim), half);
-  return st__scope_return(&c, st__apply_with(&c, ST_OP_cumsum, strips,
-                                             st__of_int(dim)), rets);
+  const st_tensor *strips =
+    ST_APPLY(&c, ST_OP_mul_Scalar, pairs(&c, y, dim), half);
+  return st__scope_return(&c, ST_APPLY(&c, ST_OP_cumsum, strips, dim), rets);
 }
 
 ST_BOXED(st__box_cumulative_trapezoid_x) {
-  const st_tensor *y = st__next_tensor(&args), *x = st__next_tensor(&args);
+  ST_ARGS(TENSOR(y), TENSOR(x));
   int dim = 0;
   st_op_scope c = {.status = check_dim(y, st__next_int(&args), &dim)};
-  const st_tensor *sums = st__apply_with(&c, ST_OP_cumsum,
-                                         areas(&c, y, x, dim),
-                                         st__of_int(dim - y->ndim));
-  return st__scope_return(&c, st__apply_with(&c, ST_OP_div_Scalar, sums,
-                                             st__of_float(2)), rets);
+  const st_tensor *sums =
+    ST_APPLY(&c, ST_OP_cumsum, areas(&c, y, x, dim), dim - y->ndim);
+  return st__scope_return(
+    &c, ST_APPLY(&c, ST_OP_div_Scalar, sums, st__of_float(2)), rets);
 }

@@ -33,24 +33,13 @@ static st_tensor *at(st_op_scope *c, const line *l, int64_t i) {
 
 /* The i-th step, a number. */
 static st_tensor *step_at(st_op_scope *c, const line *l, int64_t i) {
-  return st__apply(c, ST_OP_select_int, 3, (st_value[]){
-    st__of_tensor(l->step), st__of_int(0), st__of_int(i)});
-}
-
-static st_tensor *quotient(st_op_scope *c, const st_tensor *a,
-                           const st_tensor *b) {
-  return st__apply2(c, ST_OP_div_Tensor, a, b);
-}
-
-static st_tensor *product(st_op_scope *c, const st_tensor *a,
-                          const st_tensor *b) {
-  return st__apply2(c, ST_OP_mul_Tensor, a, b);
+  return ST_APPLY(c, ST_OP_select_int, l->step, 0, i);
 }
 
 /* -- Equal steps ---------------------------------------------------------- */
 
 static st_tensor *per_step(st_op_scope *c, const line *l, const st_tensor *t) {
-  return st__apply_with(c, ST_OP_div_Scalar, t, l->spacing);
+  return ST_APPLY(c, ST_OP_div_Scalar, t, l->spacing);
 }
 
 /* The slope at an end; i is its index, k the one of its neighbour, j the one
@@ -74,8 +63,7 @@ static st_tensor *end_slope(st_op_scope *c, const line *l, int64_t i, int64_t k,
 static st_tensor *inner_slopes(st_op_scope *c, const line *l) {
   const st_tensor *rise = st__minus(c, part(c, l->self, l->dim, 2, 2),
                                     part(c, l->self, l->dim, 0, 2));
-  return st__apply_with(c, ST_OP_div_Scalar, per_step(c, l, rise),
-                        st__of_int(2));
+  return ST_APPLY(c, ST_OP_div_Scalar, per_step(c, l, rise), 2);
 }
 
 /* -- Steps between coordinates -------------------------------------------- */
@@ -87,8 +75,7 @@ static st_tensor *along_dim(st_op_scope *c, const line *l,
   if (!st__scope_ok(c)) return NULL;
   for (int d = 0; d < l->self->ndim; d++) sizes[d] = 1;
   sizes[l->dim] = t->numel;
-  return st__apply_with(c, ST_OP_reshape, t,
-                        st__of_ints(sizes, l->self->ndim));
+  return ST_APPLY(c, ST_OP_reshape, t, st__of_ints(sizes, l->self->ndim));
 }
 
 /* The factors of three adjacent elements in the slope at the first (-1), at the
@@ -96,8 +83,8 @@ static st_tensor *along_dim(st_op_scope *c, const line *l,
 static void weights_of(st_op_scope *c, const st_tensor *h, const st_tensor *k,
                        int where, const st_tensor *w[3]) {
   const st_tensor *both = st__plus(c, h, k);
-  const st_tensor *hb = product(c, h, both), *hk = product(c, h, k);
-  const st_tensor *kb = product(c, k, both), *top[3];
+  const st_tensor *hb = st__mul(c, h, both), *hk = st__mul(c, h, k);
+  const st_tensor *kb = st__mul(c, k, both), *top[3];
   if (where < 0) {
     top[0] = st__scaled(c, st__plus(c, st__scaled(c, h, 2), k), -1);
     top[1] = both;
@@ -111,15 +98,15 @@ static void weights_of(st_op_scope *c, const st_tensor *h, const st_tensor *k,
     top[1] = st__minus(c, k, h);
     top[2] = h;
   }
-  w[0] = quotient(c, top[0], hb);
-  w[1] = quotient(c, top[1], hk);
-  w[2] = quotient(c, top[2], kb);
+  w[0] = st__div(c, top[0], hb);
+  w[1] = st__div(c, top[1], hk);
+  w[2] = st__div(c, top[2], kb);
 }
 
 static st_tensor *weighted(st_op_scope *c, const st_tensor *const w[3],
                            const st_tensor *const x[3]) {
-  st_tensor *sum = product(c, w[0], x[0]);
-  for (int i = 1; i < 3; i++) sum = st__plus(c, sum, product(c, w[i], x[i]));
+  st_tensor *sum = st__mul(c, w[0], x[0]);
+  for (int i = 1; i < 3; i++) sum = st__plus(c, sum, st__mul(c, w[i], x[i]));
   return sum;
 }
 
@@ -129,7 +116,7 @@ static st_tensor *end_by_steps(st_op_scope *c, const line *l, bool last) {
   if (!l->quadratic) {
     const st_tensor *rise = last ? st__minus(c, at(c, l, -1), at(c, l, -2))
                                  : st__minus(c, at(c, l, 1), at(c, l, 0));
-    return quotient(c, rise, step_at(c, l, i));
+    return st__div(c, rise, step_at(c, l, i));
   }
   weights_of(c, step_at(c, l, last ? -2 : 0), step_at(c, l, last ? -1 : 1),
              last ? 1 : -1, w);
@@ -158,8 +145,9 @@ static st_tensor *slopes(st_op_scope *c, const line *l) {
     parts[1] = inner_slopes(c, l);
     parts[2] = end_slope(c, l, -1, -2, -3);
   }
-  const st_value args[] = {st__of_tensors(parts, 3), st__of_int(l->dim)};
-  return st__scope_ok(c) ? st__apply(c, ST_OP_cat, 2, args) : NULL;
+  return st__scope_ok(c)
+           ? ST_APPLY(c, ST_OP_cat, st__of_tensors(parts, 3), l->dim)
+           : NULL;
 }
 
 /* -- Spacing -------------------------------------------------------------- */
@@ -202,9 +190,9 @@ static st_tensor *steps(st_op_scope *c, const st_tensor *coordinates,
   if (st__scope_ok(c)) c->status = check_coordinates(coordinates, self, dim);
   st_tensor *all = st__minus(c, part(c, coordinates, 0, 1, 1),
                              part(c, coordinates, 0, 0, 1));
-  const st_value mixed[] = {st__of_tensor(all), st__of_float(1)};
   if (!st__scope_ok(c) || !st__is_integral(all->dtype)) return all;
-  c->status = st__invoke(ST_OP_result_type_Scalar, 2, mixed, &dtype);
+  c->status = st__invoke(ST_OP_result_type_Scalar,
+                         ST_VALUES(all, st__of_float(1)), &dtype);
   return st__apply_to(c, all, (st_dtype)dtype.u.i);
 }
 
@@ -280,15 +268,14 @@ static st_status gradient(request *q, const st_value *dim, st_value *rets) {
 }
 
 ST_BOXED(st__box_gradient) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_value *spacing = st__next(&args), *dim = st__next(&args);
+  ST_ARGS(TENSOR(self), BOXED(spacing), BOXED(dim));
   request q = {.self = self, .spacing = spacing,
                .edge_order = st__next_int(&args)};
   return gradient(&q, dim, rets);
 }
 
 ST_BOXED(st__box_gradient_array) {
-  const st_tensor *self = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self));
   const st_value *dim = st__next(&args), one = st__none();
   request q = {.self = self, .spacing = &one,
                .edge_order = st__next_int(&args)};

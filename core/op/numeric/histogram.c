@@ -124,9 +124,7 @@ ST_TYPED_ARGS(st__box_bincount, bincount, (TENSOR, OPT_TENSOR, INT, INT))
 
 st_status st__histc_meta(st_run *r) {
   const st_value *args = r->args;
-  const st_tensor *self = st__next_tensor(&args);
-  const int64_t bins = st__next_int(&args);
-  const st_scalar min = st__next_scalar(&args), max = st__next_scalar(&args);
+  ST_ARGS(TENSOR(self), INT(bins), SCALAR(min), SCALAR(max));
   const st_dtype d = self->dtype;
   if (!st__is_floating(d)) return st__no_kernel_for(d);
   if (bins <= 0) {
@@ -179,18 +177,18 @@ COUNT(double)
 
 st_status st__histc_impl(st_run *r) {
   const st_value *args = r->args;
-  const st_tensor *self = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self));
   st_tensor *out = r->out[0];
   const st_dtype d = self->dtype;
   st__next(&args); /* bins, the size of out */
-  const st_scalar min = st__next_scalar(&args), max = st__next_scalar(&args);
+  ST_ARGS(SCALAR(min), SCALAR(max));
   double range[] = {st__scalar_to_double(min), st__scalar_to_double(max)};
   st_op_scope c = {.n = 0};
   ST_TRY(histogram_range(self, range));
   self = st__apply_to(&c, self, d == ST_FLOAT64 ? d : ST_FLOAT32);
   self = st__apply1(&c, ST_OP_contiguous, self);
-  const st_value zeros[] = {st__of_ints(out->sizes, 1), st__of_int(ST_INT64)};
-  const st_tensor *counts = st__apply(&c, ST_OP_zeros, 2, zeros);
+  const st_tensor *counts =
+    ST_APPLY(&c, ST_OP_zeros, st__of_ints(out->sizes, 1), ST_INT64);
   if (st__scope_ok(&c)) {
     const void *p = st__data(self);
     int64_t *to = (int64_t *)(void *)st__data(counts);

@@ -45,16 +45,17 @@ static st_status read_points(const st_tensor *self, const st_tensor *weight,
   ST_TRY(check_points(self, weight, is_flat));
   p->d = is_flat ? 1 : (int)self->sizes[self->ndim - 1];
   const int64_t n = self->numel / p->d, sizes[] = {n, p->d};
-  const st_value rows[] = {st__of_tensor(self), st__of_ints(sizes, 2)};
-  const st_value line[] = {st__of_tensor(weight), st__of_ints(&n, 1)};
-  ST_TRY(st__invoke1(ST_OP_reshape, 2, rows, &p->x));
-  if (weight) ST_TRY(st__invoke1(ST_OP_reshape, 2, line, &p->weight));
+  ST_TRY(st__invoke1(ST_OP_reshape, ST_VALUES(self, st__of_ints(sizes, 2)),
+                     &p->x));
+  if (weight) {
+    ST_TRY(st__invoke1(ST_OP_reshape, ST_VALUES(weight, st__of_ints(&n, 1)),
+                       &p->weight));
+  }
   return st__value_new_tensors(p->d, &p->edges);
 }
 
 static st_tensor *coordinate(st_op_scope *c, const points *p, int d) {
-  const st_value at[] = {st__of_tensor(p->x), st__of_int(1), st__of_int(d)};
-  return st__apply(c, ST_OP_select_int, 3, at);
+  return ST_APPLY(c, ST_OP_select_int, p->x, 1, d);
 }
 
 /* -- Edges ---------------------------------------------------------------- */
@@ -105,10 +106,10 @@ static st_status make_edges(points *p, int d, int64_t bins,
   ST_TRY(check_ends(ends));
   if (ends[0] == ends[1]) ends[0] -= 0.5, ends[1] += 0.5;
   p->bins[d] = bins;
-  const st_value line[] = {st__of_float(ends[0]), st__of_float(ends[1]),
-                           st__of_int(bins + 1), st__of_int(p->x->dtype),
-                           st__none(), st__of_int(p->x->device)};
-  return st__invoke1(ST_OP_linspace, 6, line, &p->edges.u.tensors[d]);
+  return st__invoke1(ST_OP_linspace,
+                     ST_VALUES(st__of_float(ends[0]), st__of_float(ends[1]),
+                               bins + 1, p->x->dtype, st__none(), p->x->device),
+                     &p->edges.u.tensors[d]);
 }
 
 static st_status copy_edges(points *p, int d, const st_tensor *edges) {
@@ -120,10 +121,9 @@ static st_status copy_edges(points *p, int d, const st_tensor *edges) {
     return st__fail(ST_BAD_DTYPE, "bins must have self's dtype %s, not %s",
                     st__dtype_name(p->x->dtype), st__dtype_name(edges->dtype));
   }
-  const st_value clone[] = {st__of_tensor(edges),
-                            st__of_int(ST_FORMAT_CONTIGUOUS)};
   p->bins[d] = edges->numel - 1;
-  return st__invoke1(ST_OP_clone, 2, clone, &p->edges.u.tensors[d]);
+  return st__invoke1(ST_OP_clone, ST_VALUES(edges, ST_FORMAT_CONTIGUOUS),
+                     &p->edges.u.tensors[d]);
 }
 
 /* bins: a number, or a tensor of edges; or a list of one of these per
@@ -150,7 +150,7 @@ static st_status set_edges(points *p, const st_value *bins,
 
 static st_tensor *with_int(st_op_scope *c, st_op_id id, const st_tensor *t,
                            int64_t i) {
-  return st__apply_with(c, id, t, st__of_int(i));
+  return ST_APPLY(c, id, t, i);
 }
 
 /* The bin of each coordinate d. *inside: it is in one. The last edge belongs to
@@ -159,19 +159,15 @@ static st_tensor *find_bins(st_op_scope *c, const points *p, int d,
                             st_tensor **inside) {
   const st_value edges = st__of_tensor(p->edges.u.tensors[d]);
   const st_value x = st__of_tensor(coordinate(c, p, d));
-  const st_value first[] = {edges, st__of_int(0), st__of_int(0)};
-  const st_value last[] = {edges, st__of_int(0), st__of_int(-1)};
-  const st_value search[] = {x, edges, st__of_bool(false), st__of_bool(true)};
-  const st_tensor *after = st__apply(c, ST_OP_bucketize_Tensor, 4, search);
-  const st_value at[] = {
-    st__of_tensor(st__apply_with(c, ST_OP_sub_Scalar, after, st__of_int(1))),
-    st__of_int(0), st__of_int(p->bins[d] - 1)};
-  *inside = st__apply2(
-    c, ST_OP_logical_and,
-    st__apply2(c, ST_OP_ge_Tensor, x.u.tensor,
-               st__apply(c, ST_OP_select_int, 3, first)),
-    st__apply2(c, ST_OP_le_Tensor, x.u.tensor,
-               st__apply(c, ST_OP_select_int, 3, last)));
+  const st_tensor *after = ST_APPLY(c, ST_OP_bucketize_Tensor, x, edges,
+                                    st__of_bool(false), st__of_bool(true));
+  const st_value at[] = {st__of_tensor(ST_APPLY(c, ST_OP_sub_Scalar, after, 1)),
+                         st__of_int(0), st__of_int(p->bins[d] - 1)};
+  *inside = st__apply2(c, ST_OP_logical_and,
+                       st__apply2(c, ST_OP_ge_Tensor, x.u.tensor,
+                                  ST_APPLY(c, ST_OP_select_int, edges, 0, 0)),
+                       st__apply2(c, ST_OP_le_Tensor, x.u.tensor,
+                                  ST_APPLY(c, ST_OP_select_int, edges, 0, -1)));
   return st__apply(c, ST_OP_clamp, 3, at);
 }
 
@@ -182,14 +178,11 @@ static void add_coordinate(st_op_scope *held, const points *p, int d,
   st_op_scope c = {.status = held->status};
   st_tensor *inside, *at = find_bins(&c, p, d, &inside);
   if (d > 0) {
-    at = st__apply2(&c, ST_OP_add_Tensor, at,
-                    with_int(&c, ST_OP_mul_Scalar, *index, p->bins[d]));
+    at = st__plus(&c, at, with_int(&c, ST_OP_mul_Scalar, *index, p->bins[d]));
     inside = st__apply2(&c, ST_OP_logical_and, inside,
                         with_int(&c, ST_OP_ge_Scalar, *index, 0));
   }
-  *index = st__apply(&c, ST_OP_where_ScalarOther, 3,
-                     (st_value[]){st__of_tensor(inside), st__of_tensor(at),
-                                  st__of_int(-1)});
+  *index = ST_APPLY(&c, ST_OP_where_ScalarOther, inside, at, -1);
   st__scope_replace(held, &c, index);
 }
 
@@ -199,15 +192,12 @@ static st_tensor *count(st_op_scope *c, const points *p, int64_t total) {
   st_tensor *index = NULL;
   for (int d = 0; d < p->d; d++) add_coordinate(c, p, d, &index);
   const st_tensor *inside = with_int(c, ST_OP_ge_Scalar, index, 0);
-  index = st__apply(c, ST_OP_where_ScalarOther, 3,
-                    (st_value[]){st__of_tensor(inside), st__of_tensor(index),
-                                 st__of_int(total)});
-  const st_value binned[] = {st__of_tensor(index), st__of_tensor(p->weight),
-                             st__of_int(total + 1)};
-  const st_tensor *sums = st__apply(c, ST_OP_bincount, 3, binned);
+  index = ST_APPLY(c, ST_OP_where_ScalarOther, inside, index, total);
+  const st_tensor *sums =
+    ST_APPLY(c, ST_OP_bincount, index, p->weight, total + 1);
   sums = st__apply_narrow(c, sums, 0, 0, total);
   sums = st__apply_to(c, sums, p->x->dtype);
-  return st__apply_with(c, ST_OP_reshape, sums, st__of_ints(p->bins, p->d));
+  return ST_APPLY(c, ST_OP_reshape, sums, st__of_ints(p->bins, p->d));
 }
 
 /* hist / widths, which broadcast along dimension d. */
@@ -218,9 +208,8 @@ static void divide(st_op_scope *held, const points *p, int d,
   for (int i = 0; i < p->d; i++) sizes[i] = 1;
   sizes[d] = -1;
   const st_tensor *widths = st__apply1(&c, ST_OP_diff, p->edges.u.tensors[d]);
-  widths = st__apply_with(&c, ST_OP_reshape, widths,
-                          st__of_ints(sizes, p->d));
-  *hist = st__apply2(&c, ST_OP_div_Tensor, *hist, widths);
+  widths = ST_APPLY(&c, ST_OP_reshape, widths, st__of_ints(sizes, p->d));
+  *hist = st__div(&c, *hist, widths);
   st__scope_replace(held, &c, hist);
 }
 
@@ -235,8 +224,7 @@ static st_status make_histogram(const points *p, bool density,
   st_op_scope c = {.n = 0};
   st_tensor *hist = count(&c, p, total);
   if (density) {
-    hist = st__apply2(&c, ST_OP_div_Tensor, hist,
-                      st__apply1(&c, ST_OP_sum, hist));
+    hist = st__div(&c, hist, st__apply1(&c, ST_OP_sum, hist));
     for (int d = 0; d < p->d; d++) divide(&c, p, d, &hist);
   }
   return st__scope_return(&c, hist, rets);

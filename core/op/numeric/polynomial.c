@@ -17,7 +17,7 @@ static st_status check_vector(const st_tensor *t, const char *name) {
 
 /* Horner's rule. */
 ST_BOXED(st__box_polyval) {
-  const st_tensor *p = st__next_tensor(&args), *x = st__next_tensor(&args);
+  ST_ARGS(TENSOR(p), TENSOR(x));
   st_op_scope c = {.status = check_vector(p, "p")};
   st_tensor *both[] = {(st_tensor *)(uintptr_t)p, (st_tensor *)(uintptr_t)x};
   const int64_t n = st__scope_ok(&c) ? p->sizes[0] : 0;
@@ -25,10 +25,9 @@ ST_BOXED(st__box_polyval) {
   if (y) y = st__apply_to(&c, y, st__result_type(both, 2));
   for (int64_t i = 0; i < n && st__scope_goes_on(&c); i++) {
     st_op_scope round = {.n = 0};
-    const st_value one[] = {st__of_tensor(p), st__of_int(0), st__of_int(i)};
-    const st_tensor *coefficient = st__apply(&round, ST_OP_select_int, 3, one);
-    y = st__apply2(&round, ST_OP_mul_Tensor, y, x);
-    y = st__apply2(&round, ST_OP_add_Tensor, y, coefficient);
+    const st_tensor *coefficient = ST_APPLY(&round, ST_OP_select_int, p, 0, i);
+    y = st__mul(&round, y, x);
+    y = st__plus(&round, y, coefficient);
     st__scope_replace(&c, &round, &y);
   }
   return st__scope_return(&c, y, rets);
@@ -57,7 +56,7 @@ static st_status check_samples(const st_tensor *x, const st_tensor *y,
 }
 
 static st_tensor *column(st_op_scope *c, const st_tensor *t) {
-  return st__apply_with(c, ST_OP_unsqueeze, t, st__of_int(-1));
+  return ST_APPLY(c, ST_OP_unsqueeze, t, -1);
 }
 
 /* Least squares with the powers of x, whose columns are scaled to norm 1. */
@@ -68,22 +67,19 @@ static st_status polyfit(const st_tensor *x, const st_tensor *y, int64_t deg,
   st_op_scope c = {.status = check_samples(x, y, w, deg)};
   st_tensor *fit[4] = {NULL};
   const int64_t terms = deg < INT64_MAX ? deg + 1 : deg; /* too many anyway */
-  const st_tensor *A = st__apply_with(&c, ST_OP_vander, x,
-                                      st__of_int(terms));
+  const st_tensor *A = ST_APPLY(&c, ST_OP_vander, x, terms);
   if (is_vector) y = column(&c, y);
   if (w) {
-    A = st__apply2(&c, ST_OP_mul_Tensor, A, column(&c, w));
-    y = st__apply2(&c, ST_OP_mul_Tensor, y, column(&c, w));
+    A = st__mul(&c, A, column(&c, w));
+    y = st__mul(&c, y, column(&c, w));
   }
-  const st_tensor *square = st__apply2(&c, ST_OP_mul_Tensor, A, A);
+  const st_tensor *square = st__mul(&c, A, A);
   const st_tensor *norm = st__apply1(
-    &c, ST_OP_sqrt, st__apply_with(&c, ST_OP_sum_dim_IntList, square, rows));
-  const st_value pair[] = {
-    st__of_tensor(st__apply2(&c, ST_OP_div_Tensor, A, norm)),
-    st__of_tensor(y)};
-  st__apply_multi(&c, ST_OP_linalg_lstsq, 2, pair, 4, fit);
-  st_tensor *p = st__apply2(&c, ST_OP_div_Tensor, fit[0], column(&c, norm));
-  if (is_vector) p = st__apply_with(&c, ST_OP_squeeze_dim, p, st__of_int(-1));
+    &c, ST_OP_sqrt, ST_APPLY(&c, ST_OP_sum_dim_IntList, square, rows));
+  st__apply_multi(&c, ST_OP_linalg_lstsq, ST_VALUES(st__div(&c, A, norm), y), 4,
+                  fit);
+  st_tensor *p = st__div(&c, fit[0], column(&c, norm));
+  if (is_vector) p = ST_APPLY(&c, ST_OP_squeeze_dim, p, -1);
   return st__scope_return(&c, p, rets);
 }
 ST_TYPED_ARGS(st__box_polyfit, polyfit, (TENSOR, TENSOR, INT, OPT_TENSOR))
@@ -97,10 +93,8 @@ static void find_ends(st_op_scope *c, const st_tensor *p, int64_t ends[2]) {
   ends[0] = 0;
   ends[1] = -1;
   for (int i = 0; st__scope_ok(c) && at->numel > 0 && i < 2; i++) {
-    const st_value pick[] = {st__of_tensor(at), st__of_int(0),
-                             st__of_int(i == 0 ? 0 : -1)};
-    const st_value one = st__of_tensor(st__apply(c, ST_OP_select_int, 3,
-                                                 pick));
+    const st_value one =
+      st__of_tensor(ST_APPLY(c, ST_OP_select_int, at, 0, i == 0 ? 0 : -1));
     st_value number;
     if (st__scope_ok(c)) c->status = st__invoke(ST_OP_item, 1, &one, &number);
     if (st__scope_ok(c)) ends[i] = number.u.i;
@@ -113,12 +107,13 @@ static void find_ends(st_op_scope *c, const st_tensor *p, int64_t ends[2]) {
 static const st_tensor *with_powers(st_op_scope *c, const st_tensor *t,
                                     int64_t n) {
   const int64_t pad[] = {n - t->sizes[0], 0};
-  return pad[0] <= 0 ? t : st__apply_with(c, ST_OP_constant_pad_nd, t,
-                                          st__of_ints(pad, 2));
+  return pad[0] <= 0
+           ? t
+           : ST_APPLY(c, ST_OP_constant_pad_nd, t, st__of_ints(pad, 2));
 }
 
 static st_status combine(st_op_id op, const st_value *args, st_value *rets) {
-  const st_tensor *a = st__next_tensor(&args), *b = st__next_tensor(&args);
+  ST_ARGS(TENSOR(a), TENSOR(b));
   st_op_scope c = {.status = check_vector(a, "self")};
   if (st__scope_ok(&c)) c.status = check_vector(b, "other");
   if (!st__scope_ok(&c)) return c.status;
@@ -138,7 +133,7 @@ static const st_tensor *trimmed(st_op_scope *c, const st_tensor *p) {
   const int64_t last[] = {0, 1};
   int64_t ends[2];
   if (st__scope_ok(c) && p->numel == 0) {
-    return st__apply_with(c, ST_OP_constant_pad_nd, p, st__of_ints(last, 2));
+    return ST_APPLY(c, ST_OP_constant_pad_nd, p, st__of_ints(last, 2));
   }
   if (!st__has_elements(p)) return p;
   find_ends(c, p, ends);
@@ -147,7 +142,7 @@ static const st_tensor *trimmed(st_op_scope *c, const st_tensor *p) {
 }
 
 ST_BOXED(st__box_polymul) {
-  const st_tensor *a = st__next_tensor(&args), *b = st__next_tensor(&args);
+  ST_ARGS(TENSOR(a), TENSOR(b));
   st_op_scope c = {.status = check_vector(a, "self")};
   if (st__scope_ok(&c)) c.status = check_vector(b, "other");
   a = trimmed(&c, a);
@@ -169,10 +164,8 @@ static st_status check_order(const st_tensor *p, int64_t m) {
 /* The exponents n, n - 1, ..., 1. */
 static const st_tensor *exponents(st_op_scope *c, const st_tensor *p,
                                   int64_t n) {
-  const st_value range[] = {st__of_int(n), st__of_int(0), st__of_int(-1),
-                            st__of_int(ST_INT64), st__none(),
-                            st__of_int(p->device)};
-  return st__apply(c, ST_OP_arange_start_step, 6, range);
+  return ST_APPLY(c, ST_OP_arange_start_step, n, 0, -1, ST_INT64, st__none(),
+                  p->device);
 }
 
 static st_status polyder(const st_tensor *p, int64_t m, st_value *rets) {
@@ -181,9 +174,8 @@ static st_status polyder(const st_tensor *p, int64_t m, st_value *rets) {
   for (int64_t i = 0; i < m && st__scope_goes_on(&c) && y->sizes[0] > 0; i++) {
     st_op_scope round = {.n = 0};
     const int64_t n = y->sizes[0] - 1;
-    y = st__apply2(&round, ST_OP_mul_Tensor,
-                   st__apply_narrow(&round, y, 0, 0, n),
-                   exponents(&round, y, n));
+    y = st__mul(&round, st__apply_narrow(&round, y, 0, 0, n),
+                exponents(&round, y, n));
     st__scope_replace(&c, &round, &y);
   }
   return st__scope_return(&c, y, rets);
@@ -203,11 +195,10 @@ static st_status polyint(const st_tensor *p, int64_t m, const st_value *k,
   for (int64_t i = 0; i < m && st__scope_goes_on(&c); i++) {
     st_op_scope round = {.n = 0};
     const int64_t n = y->sizes[0], last[] = {0, 1};
-    y = st__apply2(&round, ST_OP_div_Tensor, y, exponents(&round, y, n));
-    const st_value pad[] = {
-      st__of_tensor(y), st__of_ints(last, 2),
-      has_k ? st__of_float(k->u.floats[k->len == 1 ? 0 : i]) : st__of_int(0)};
-    y = st__apply(&round, ST_OP_constant_pad_nd, 3, pad);
+    y = st__div(&round, y, exponents(&round, y, n));
+    y = ST_APPLY(&round, ST_OP_constant_pad_nd, y, st__of_ints(last, 2),
+                 has_k ? st__of_float(k->u.floats[k->len == 1 ? 0 : i])
+                       : st__of_int(0));
     st__scope_replace(&c, &round, &y);
   }
   return st__scope_return(&c, y, rets);
@@ -220,24 +211,20 @@ ST_TYPED_ARGS(st__box_polyint, polyint, (TENSOR, INT, VALUE))
  * division by the first one. */
 static const st_tensor *companion(st_op_scope *c, const st_tensor *p,
                                   int64_t n) {
-  const st_tensor *row = st__apply2(c, ST_OP_div_Tensor,
-                                    st__apply_narrow(c, p, 0, 1, n),
-                                    st__apply_narrow(c, p, 0, 0, 1));
-  row = st__apply_with(c, ST_OP_unsqueeze, st__apply1(c, ST_OP_neg, row),
-                       st__of_int(0));
+  const st_tensor *row = st__div(c, st__apply_narrow(c, p, 0, 1, n),
+                                 st__apply_narrow(c, p, 0, 0, 1));
+  row = ST_APPLY(c, ST_OP_unsqueeze, st__apply1(c, ST_OP_neg, row), 0);
   if (!st__scope_ok(c)) return NULL;
-  const st_value eye[] = {st__of_int(n - 1), st__of_int(n),
-                          st__of_int(row->dtype), st__none(),
-                          st__of_int(row->device)};
-  st_tensor *rows[] = {(st_tensor *)(uintptr_t)row,
-                       st__apply(c, ST_OP_eye_m, 5, eye)};
+  st_tensor *rows[] = {
+    (st_tensor *)(uintptr_t)row,
+    ST_APPLY(c, ST_OP_eye_m, n - 1, n, row->dtype, st__none(), row->device)};
   const st_value all = st__of_tensors(rows, 2);
   return st__apply(c, ST_OP_cat, 1, &all);
 }
 
 /* Zeros behind the last coefficient are roots at 0. */
 ST_BOXED(st__box_roots) {
-  const st_tensor *p = st__next_tensor(&args);
+  ST_ARGS(TENSOR(p));
   const bool is_inexact = st__is_floating(p->dtype) ||
                           st__is_complex(p->dtype);
   int64_t ends[2] = {0, -1};
@@ -252,6 +239,7 @@ ST_BOXED(st__box_roots) {
                    st__complex_dtype(p->dtype))
     : st__apply1(&c, ST_OP_linalg_eigvals,
                  companion(&c, st__apply_narrow(&c, p, 0, ends[0], n + 1), n));
-  return st__scope_return(&c, st__apply_with(
-    &c, ST_OP_constant_pad_nd, found, st__of_ints(zeros, 2)), rets);
+  return st__scope_return(
+    &c, ST_APPLY(&c, ST_OP_constant_pad_nd, found, st__of_ints(zeros, 2)),
+    rets);
 }

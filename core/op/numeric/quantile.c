@@ -28,10 +28,9 @@ static st_status read_mode(const char *name, int *mode) {
 /* BAD_VALUE unless every q is in [0, whole]. Meta tensors are not checked. */
 static void check_range(st_op_scope *c, const st_tensor *q, int whole) {
   if (!st__scope_ok(c) || !st__has_elements(q)) return;
-  const st_tensor *inside = st__apply2(
-    c, ST_OP_logical_and,
-    st__apply_with(c, ST_OP_ge_Scalar, q, st__of_int(0)),
-    st__apply_with(c, ST_OP_le_Scalar, q, st__of_int(whole)));
+  const st_tensor *inside =
+    st__apply2(c, ST_OP_logical_and, ST_APPLY(c, ST_OP_ge_Scalar, q, 0),
+               ST_APPLY(c, ST_OP_le_Scalar, q, whole));
   const st_tensor *all = st__apply1(c, ST_OP_all, inside);
   if (!st__scope_is_true(c, all) && st__scope_ok(c)) {
     c->status = st__fail(ST_BAD_VALUE, "q must be in the range from 0 to %d",
@@ -63,7 +62,7 @@ static st_status check_quantile(const st_tensor *self, const st_tensor *q) {
 
 static void read_quantile(st_op_scope *c, const st_value *args, quantile *k) {
   k->self = st__next_tensor(&args);
-  const st_value *q = st__next(&args), *dim = st__next(&args);
+  ST_ARGS(BOXED(q), BOXED(dim));
   k->q = st__to_tensor(q);
   k->flat = st__is_none(dim);
   k->keepdim = st__next_bool(&args);
@@ -75,8 +74,7 @@ static void read_quantile(st_op_scope *c, const st_value *args, quantile *k) {
   }
   k->flat = k->flat || k->self->ndim == 0;
   if (!k->q) {
-    const st_value full[] = {st__of_tensor(k->self), st__of_ints(NULL, 0), *q};
-    k->q = st__apply(c, ST_OP_new_full, 3, full);
+    k->q = ST_APPLY(c, ST_OP_new_full, k->self, st__of_ints(NULL, 0), *q);
   }
   check_range(c, k->q, k->whole);
 }
@@ -91,13 +89,10 @@ static st_tensor *sorted_last(st_op_scope *c, const quantile *k) {
   if (k->flat) {
     for (int d = 0; d < n; d++) sizes[d] = 1;
     sizes[n] = k->self->numel;
-    t = st__apply_with(c, ST_OP_reshape, k->self, st__of_ints(sizes, n + 1));
+    t = ST_APPLY(c, ST_OP_reshape, k->self, st__of_ints(sizes, n + 1));
   } else {
-    const st_value swap[] = {
-      st__of_tensor(st__apply_with(c, ST_OP_unsqueeze, k->self,
-                                   st__of_int(-1))),
-      st__of_int(k->dim), st__of_int(-1)};
-    t = st__apply(c, ST_OP_transpose_int, 3, swap);
+    t = ST_APPLY(c, ST_OP_transpose_int,
+                 ST_APPLY(c, ST_OP_unsqueeze, k->self, -1), k->dim, -1);
   }
   const st_value all = st__of_tensor(t);
   st__apply_multi(c, ST_OP_sort, 1, &all, 2, sorted);
@@ -107,8 +102,7 @@ static st_tensor *sorted_last(st_op_scope *c, const quantile *k) {
 /* The quotient is rounded once: a percentile that is an element has its
  * index. */
 static st_tensor *of_whole(st_op_scope *c, const quantile *k, st_tensor *t) {
-  return k->whole == 1 ? t : st__apply_with(c, ST_OP_div_Scalar, t,
-                                            st__of_int(k->whole));
+  return k->whole == 1 ? t : ST_APPLY(c, ST_OP_div_Scalar, t, k->whole);
 }
 
 /* The fractional index of each quantile in the sorted line. In a line with NaN
@@ -117,35 +111,27 @@ static st_tensor *of_whole(st_op_scope *c, const quantile *k, st_tensor *t) {
 static st_tensor *ranks_of(st_op_scope *c, const quantile *k,
                            const st_tensor *sorted) {
   if (!st__scope_ok(c)) return NULL;
-  const int64_t one[] = {-1};
-  const st_value line = st__of_ints(one, 1);
-  const st_tensor *q = st__apply_with(c, ST_OP_reshape, k->q, line);
+  const st_value line = ST_INTS(-1);
+  const st_tensor *q = ST_APPLY(c, ST_OP_reshape, k->q, line);
   const st_tensor *nan = st__apply1(c, ST_OP_isnan, sorted);
   const int64_t last = sorted->sizes[sorted->ndim - 1] - 1;
   if (k->ignore_nan) {
-    const int64_t dim[] = {-1};
-    const st_value sum[] = {
-      st__of_tensor(st__apply1(c, ST_OP_logical_not, nan)),
-      st__of_ints(dim, 1), st__of_bool(true)};
-    const st_tensor *count = st__apply(c, ST_OP_sum_dim_IntList, 3, sum);
-    count = st__apply_with(c, ST_OP_sub_Scalar, count, st__of_int(1));
-    count = st__apply_with(c, ST_OP_clamp_min, count, st__of_int(0));
-    return of_whole(c, k, st__apply2(c, ST_OP_mul_Tensor, q, count));
+    const st_tensor *count =
+      ST_APPLY(c, ST_OP_sum_dim_IntList, st__apply1(c, ST_OP_logical_not, nan),
+               ST_INTS(-1), st__of_bool(true));
+    count = ST_APPLY(c, ST_OP_sub_Scalar, count, 1);
+    count = ST_APPLY(c, ST_OP_clamp_min, count, 0);
+    return of_whole(c, k, st__mul(c, q, count));
   }
-  const st_value any[] = {st__of_tensor(nan), st__of_int(-1),
-                          st__of_bool(true)};
-  const st_value choice[] = {
-    st__of_tensor(st__apply(c, ST_OP_any_dim, 3, any)), st__of_int(last),
-    st__of_tensor(of_whole(c, k, st__apply_with(c, ST_OP_mul_Scalar, q,
-                                                st__of_int(last))))};
-  return st__apply(c, ST_OP_where_ScalarSelf, 3, choice);
+  return ST_APPLY(c, ST_OP_where_ScalarSelf,
+                  ST_APPLY(c, ST_OP_any_dim, nan, -1, st__of_bool(true)), last,
+                  of_whole(c, k, ST_APPLY(c, ST_OP_mul_Scalar, q, last)));
 }
 
 static st_tensor *gathered(st_op_scope *c, const st_tensor *sorted,
                            const st_tensor *ranks) {
-  const st_value gather[] = {st__of_tensor(sorted), st__of_int(-1),
-                             st__of_tensor(st__apply_to(c, ranks, ST_INT64))};
-  return st__apply(c, ST_OP_gather, 3, gather);
+  return ST_APPLY(c, ST_OP_gather, sorted, -1,
+                  st__apply_to(c, ranks, ST_INT64));
 }
 
 static st_tensor *interpolated(st_op_scope *c, const quantile *k,
@@ -159,11 +145,9 @@ static st_tensor *interpolated(st_op_scope *c, const quantile *k,
                                     st__apply1(c, ST_OP_ceil, ranks));
   const st_tensor *weight = st__apply1(c, ST_OP_frac, ranks);
   if (k->mode == MIDPOINT) {
-    weight = st__apply_with(c, ST_OP_full_like, weight, st__of_float(0.5));
+    weight = ST_APPLY(c, ST_OP_full_like, weight, 0.5);
   }
-  const st_value lerp[] = {st__of_tensor(below), st__of_tensor(above),
-                           st__of_tensor(weight)};
-  return st__apply(c, ST_OP_lerp_Tensor, 3, lerp);
+  return ST_APPLY(c, ST_OP_lerp_Tensor, below, above, weight);
 }
 
 static st_status run_quantile(const st_value *args, int whole,
@@ -174,14 +158,12 @@ static st_status run_quantile(const st_value *args, int whole,
   if (!st__scope_ok(&c)) return st__scope_end(&c, 0, NULL, rets);
   st_tensor *out = interpolated(&c, &k, sorted_last(&c, &k));
   if (!k.flat && !k.keepdim) {
-    out = st__apply_with(&c, ST_OP_squeeze_dim, out, st__of_int(k.dim));
+    out = ST_APPLY(&c, ST_OP_squeeze_dim, out, k.dim);
   }
   if (k.q->ndim == 0) {
-    out = st__apply_with(&c, ST_OP_squeeze_dim, out, st__of_int(-1));
+    out = ST_APPLY(&c, ST_OP_squeeze_dim, out, -1);
   } else {
-    const st_value move[] = {st__of_tensor(out), st__of_int(-1),
-                             st__of_int(0)};
-    out = st__apply(&c, ST_OP_movedim_int, 3, move);
+    out = ST_APPLY(&c, ST_OP_movedim_int, out, -1, 0);
   }
   return st__scope_return(&c, out, rets);
 }

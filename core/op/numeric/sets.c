@@ -24,7 +24,6 @@ static st_tensor *without_end(st_op_scope *c, const st_tensor *t,
 
 /* The sorted elements of t once each: one of its NaNs, which are last. */
 static st_tensor *distinct(st_op_scope *c, const st_tensor *t) {
-  const int64_t front[] = {1, 0};
   st_tensor *elements = st__apply1(c, ST_OP_unique_values, t);
   const bool has_nan = st__is_floating(t->dtype) || st__is_complex(t->dtype);
   if (!has_nan || !st__scope_ok(c) || elements->numel < 2) return elements;
@@ -32,8 +31,7 @@ static st_tensor *distinct(st_op_scope *c, const st_tensor *t) {
   const st_tensor *repeats = st__apply2(c, ST_OP_logical_and,
                                         without_end(c, is_nan, true),
                                         without_end(c, is_nan, false));
-  repeats = st__apply_with(c, ST_OP_constant_pad_nd, repeats,
-                           st__of_ints(front, 2));
+  repeats = ST_APPLY(c, ST_OP_constant_pad_nd, repeats, ST_INTS(1, 0));
   return st__apply2(c, ST_OP_masked_select, elements,
                     st__apply1(c, ST_OP_logical_not, repeats));
 }
@@ -45,8 +43,7 @@ static const st_tensor *as_set(st_op_scope *c, const st_tensor *t,
 }
 
 ST_BOXED(st__box_union1d) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *other = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self), TENSOR(other));
   st_op_scope c = {.n = 0};
   const st_tensor *elements = joined(&c, st__apply_flatten(&c, self),
                                 st__apply_flatten(&c, other));
@@ -55,16 +52,15 @@ ST_BOXED(st__box_union1d) {
 }
 
 ST_BOXED(st__box_setdiff1d) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *other = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self), TENSOR(other));
   st_op_scope c = {.n = 0};
   const st_tensor *set = as_set(&c, self, st__next_bool(&args));
   const st_tensor *is_in = set;
   if (self->dtype == ST_BOOL) is_in = st__apply_to(&c, set, ST_UINT8);
   if (other->dtype == ST_BOOL) other = st__apply_to(&c, other, ST_UINT8);
-  const st_value isin[] = {st__of_tensor(is_in), st__of_tensor(other),
-                           st__of_bool(false), st__of_bool(true)};
-  const st_tensor *is_left = st__apply(&c, ST_OP_isin_Tensor_Tensor, 4, isin);
+  const st_tensor *is_left =
+    ST_APPLY(&c, ST_OP_isin_Tensor_Tensor, is_in, other, st__of_bool(false),
+             st__of_bool(true));
   return st__scope_return(&c, st__apply2(&c, ST_OP_masked_select, set,
                                          is_left), rets);
 }
@@ -85,9 +81,8 @@ static st_status setxor1d(const st_tensor *self, const st_tensor *other,
   const st_tensor *differs = st__apply2(&c, ST_OP_ne_Tensor,
                                         without_end(&c, sorted[0], true),
                                         without_end(&c, sorted[0], false));
-  const st_value pad[] = {st__of_tensor(differs), st__of_ints(ends, 2),
-                          st__of_int(1)};
-  differs = st__apply(&c, ST_OP_constant_pad_nd, 3, pad);
+  differs =
+    ST_APPLY(&c, ST_OP_constant_pad_nd, differs, st__of_ints(ends, 2), 1);
   const st_tensor *is_single = st__apply2(&c, ST_OP_logical_and,
                                           without_end(&c, differs, true),
                                           without_end(&c, differs, false));
@@ -103,17 +98,15 @@ static void set_with_positions(st_op_scope *c, const st_tensor *t,
                                bool is_unique, int64_t base,
                                const st_tensor *out[2]) {
   st_tensor *parts[4];
-  const st_value unique[] = {st__of_tensor(t), st__of_int(base)};
-  const st_value range[] = {st__of_int(0), st__of_int(t->numel), st__none(),
-                            st__none(), st__of_int(t->device)};
   if (is_unique) {
     out[0] = st__apply_flatten(c, t);
-    out[1] = st__apply_with(c, ST_OP_add_Scalar,
-                            st__apply(c, ST_OP_arange_start, 5, range),
-                            st__of_int(base));
+    out[1] = ST_APPLY(c, ST_OP_add_Scalar,
+                      ST_APPLY(c, ST_OP_arange_start, 0, t->numel, st__none(),
+                               st__none(), t->device),
+                      base);
     return;
   }
-  st__apply_multi(c, ST_OP_unique_all, 2, unique, 4, parts);
+  st__apply_multi(c, ST_OP_unique_all, ST_VALUES(t, base), 4, parts);
   out[0] = parts[0];
   out[1] = parts[1];
 }
@@ -185,17 +178,16 @@ static st_status digitize(const st_tensor *self, const st_tensor *bins,
       st__scope_ok(&c)) {
     c.status = st__fail(ST_BAD_VALUE, "bins must ascend or descend");
   }
-  const st_tensor *edges = ascends ? bins
-    : st__apply_with(&c, ST_OP_flip, bins, st__of_ints((int64_t[]){0}, 1));
-  const st_value search[] = {
-    st__of_tensor(self), st__of_tensor(edges), st__of_bool(false),
-    st__of_bool(!right), st__of_int(ascends ? base : 0)};
-  const st_tensor *at = st__apply(&c, ST_OP_bucketize_Tensor, 5, search);
+  const st_tensor *edges =
+    ascends ? bins
+            : ST_APPLY(&c, ST_OP_flip, bins, st__of_ints((int64_t[]){0}, 1));
+  const st_tensor *at =
+    ST_APPLY(&c, ST_OP_bucketize_Tensor, self, edges, st__of_bool(false),
+             st__of_bool(!right), ascends ? base : 0);
   if (ascends) return st__scope_return(&c, (st_tensor *)(uintptr_t)at, rets);
   at = st__apply1(&c, ST_OP_neg, at);
-  at = st__apply_with(&c, ST_OP_add_Scalar, at, st__of_int(bins->numel));
-  return st__scope_return(&c, st__apply_with(&c, ST_OP_add_Scalar, at,
-                                             st__of_int(base)), rets);
+  at = ST_APPLY(&c, ST_OP_add_Scalar, at, bins->numel);
+  return st__scope_return(&c, ST_APPLY(&c, ST_OP_add_Scalar, at, base), rets);
 }
 ST_TYPED_ARGS(st__box_digitize, digitize, (TENSOR, TENSOR, BOOL, INT))
 
@@ -222,30 +214,25 @@ static st_status lexsort(st_tensors keys, int64_t dim, int64_t base,
   const st_value along = st__of_int(at);
   for (uint32_t k = 0; k < keys.n && st__scope_ok(&c); k++) {
     st_op_scope round = {.n = 0};
-    const st_value pick[] = {st__of_tensor(keys.p[k]), along,
-                             st__of_tensor(order)};
-    const st_tensor *key = k == 0 ? keys.p[0]
-                                  : st__apply(&round, ST_OP_gather, 3, pick);
-    st_tensor *next = st__apply_with(&round, ST_OP_argsort, key, along);
-    const st_value chain[] = {st__of_tensor(order), along,
-                              st__of_tensor(next)};
-    order = k == 0 ? next : st__apply(&round, ST_OP_gather, 3, chain);
+    const st_tensor *key =
+      k == 0 ? keys.p[0]
+             : ST_APPLY(&round, ST_OP_gather, keys.p[k], along, order);
+    st_tensor *next = ST_APPLY(&round, ST_OP_argsort, key, along);
+    order = k == 0 ? next : ST_APPLY(&round, ST_OP_gather, order, along, next);
     st__scope_replace(&c, &round, &order);
   }
-  return st__scope_return(&c, st__apply_with(&c, ST_OP_add_Scalar, order,
-                                             st__of_int(base)), rets);
+  return st__scope_return(&c, ST_APPLY(&c, ST_OP_add_Scalar, order, base),
+                          rets);
 }
 
 ST_TYPED_ARGS(st__box_lexsort, lexsort, (TENSORS, INT, INT))
 
 /* The keys are the slices of the first dimension. */
 ST_BOXED(st__box_lexsort_Tensor) {
-  const st_tensor *rows = st__next_tensor(&args);
-  const int64_t dim = st__next_int(&args), base = st__next_int(&args);
-  const st_value unbind[] = {st__of_tensor(rows), st__of_int(0)};
+  ST_ARGS(TENSOR(rows), INT(dim), INT(base));
   st_value keys;
   if (rows->ndim == 0) return no_dimension();
-  ST_TRY(st__invoke(ST_OP_unbind_int, 2, unbind, &keys));
+  ST_TRY(st__invoke(ST_OP_unbind_int, ST_VALUES(rows, 0), &keys));
   const st_status status = lexsort((st_tensors){keys.u.tensors, keys.len}, dim,
                                    base, rets);
   st__value_clear(&keys);

@@ -33,11 +33,11 @@ static st_status read_mode(const st_value *v, int64_t m, int64_t pad[2]) {
 /* t as one image of one channel. */
 static st_tensor *image_of(st_op_scope *c, const st_tensor *t) {
   const int64_t sizes[] = {1, 1, t ? t->sizes[0] : 0};
-  return st__apply_with(c, ST_OP_reshape, t, st__of_ints(sizes, 3));
+  return ST_APPLY(c, ST_OP_reshape, t, st__of_ints(sizes, 3));
 }
 
 ST_BOXED(st__box_convolve) {
-  const st_tensor *a = st__next_tensor(&args), *v = st__next_tensor(&args);
+  ST_ARGS(TENSOR(a), TENSOR(v));
   st_tensor *both[] = {(st_tensor *)(uintptr_t)a, (st_tensor *)(uintptr_t)v};
   int64_t pad[2] = {0, 0};
   st_op_scope c = {.status = check_samples(a, "self")};
@@ -49,14 +49,15 @@ ST_BOXED(st__box_convolve) {
     v = both[0];
   }
   c.status = read_mode(st__next(&args), v->sizes[0], pad);
-  a = st__apply_with(&c, ST_OP_constant_pad_nd, st__apply_to(&c, a, dtype),
-                     st__of_ints(pad, 2));
-  v = st__apply_with(&c, ST_OP_flip, st__apply_to(&c, v, dtype),
-                     st__of_ints((int64_t[]){0}, 1));
+  a = ST_APPLY(&c, ST_OP_constant_pad_nd, st__apply_to(&c, a, dtype),
+               st__of_ints(pad, 2));
+  v = ST_APPLY(&c, ST_OP_flip, st__apply_to(&c, v, dtype),
+               st__of_ints((int64_t[]){0}, 1));
   st_tensor *sums = st__apply2(&c, ST_OP_conv1d, image_of(&c, a),
                                image_of(&c, v));
-  return st__scope_return(&c, st__apply_with(
-    &c, ST_OP_reshape, sums, st__of_ints((int64_t[]){-1}, 1)), rets);
+  return st__scope_return(
+    &c, ST_APPLY(&c, ST_OP_reshape, sums, st__of_ints((int64_t[]){-1}, 1)),
+    rets);
 }
 
 /* -- correlate ------------------------------------------------------------ */
@@ -64,21 +65,18 @@ ST_BOXED(st__box_convolve) {
 /* The convolution with v reversed. If v is the longer one, the result is
  * that of the exchanged vectors, reversed. */
 ST_BOXED(st__box_correlate) {
-  const st_tensor *a = st__next_tensor(&args), *v = st__next_tensor(&args);
-  const st_value mode = *st__next(&args);
+  ST_ARGS(TENSOR(a), TENSOR(v), VALUE(mode));
   const st_value all = st__of_ints((int64_t[]){0}, 1);
   st_op_scope c = {.status = check_samples(a, "self")};
   if (st__scope_ok(&c)) c.status = check_samples(v, "v");
   if (!st__scope_ok(&c)) return c.status;
   const bool is_swapped = v->sizes[0] > a->sizes[0];
   const st_tensor *kept = is_swapped ? v : a, *reversed = is_swapped ? a : v;
-  reversed = st__apply_with(&c, ST_OP_flip,
-                            st__apply1(&c, ST_OP_conj, reversed), all);
-  const st_value both[] = {st__of_tensor(kept), st__of_tensor(reversed), mode};
-  st_tensor *t = st__apply(&c, ST_OP_convolve, 3, both);
+  reversed =
+    ST_APPLY(&c, ST_OP_flip, st__apply1(&c, ST_OP_conj, reversed), all);
+  st_tensor *t = ST_APPLY(&c, ST_OP_convolve, kept, reversed, mode);
   if (is_swapped) {
-    t = st__apply1(&c, ST_OP_conj_physical,
-                   st__apply_with(&c, ST_OP_flip, t, all));
+    t = st__apply1(&c, ST_OP_conj_physical, ST_APPLY(&c, ST_OP_flip, t, all));
   }
   return st__scope_return(&c, t, rets);
 }
@@ -90,31 +88,24 @@ ST_BOXED(st__box_correlate) {
 static st_tensor *corrections(st_op_scope *c, const st_tensor *d,
                               double discont, double period) {
   const double half = period / 2;
-  st_tensor *small = st__apply_with(c, ST_OP_remainder_Scalar,
-                                    st__shifted(c, d, half),
-                                    st__of_float(period));
+  st_tensor *small = ST_APPLY(c, ST_OP_remainder_Scalar,
+                              st__shifted(c, d, half), st__of_float(period));
   small = st__shifted(c, small, -half);
-  const st_tensor *is_up = st__apply_with(c, ST_OP_gt_Scalar, d,
-                                          st__of_int(0));
-  const st_tensor *is_edge = st__apply_with(c, ST_OP_eq_Scalar, small,
-                                            st__of_float(-half));
-  const st_value edge[] = {
-    st__of_tensor(st__apply2(c, ST_OP_logical_and, is_up, is_edge)),
-    st__of_float(half), st__of_tensor(small)};
-  small = st__apply(c, ST_OP_where_ScalarSelf, 3, edge);
-  const st_value keep[] = {
-    st__of_tensor(st__apply_with(c, ST_OP_lt_Scalar,
-                                 st__apply1(c, ST_OP_abs, d),
-                                 st__of_float(discont))),
-    st__of_float(0), st__of_tensor(st__minus(c, small, d))};
-  return st__apply(c, ST_OP_where_ScalarSelf, 3, keep);
+  const st_tensor *is_up = ST_APPLY(c, ST_OP_gt_Scalar, d, 0);
+  const st_tensor *is_edge =
+    ST_APPLY(c, ST_OP_eq_Scalar, small, st__of_float(-half));
+  small =
+    ST_APPLY(c, ST_OP_where_ScalarSelf,
+             st__apply2(c, ST_OP_logical_and, is_up, is_edge), half, small);
+  return ST_APPLY(
+    c, ST_OP_where_ScalarSelf,
+    ST_APPLY(c, ST_OP_lt_Scalar, st__apply1(c, ST_OP_abs, d), discont),
+    st__of_float(0), st__minus(c, small, d));
 }
 
 ST_BOXED(st__box_unwrap) {
-  const st_tensor *self = st__next_tensor(&args);
-  const double discont = st__next_float_or(&args, 0);
-  const int64_t axis = st__next_int(&args);
-  const double period = st__next_float_or(&args, 2 * 3.14159265358979323846);
+  ST_ARGS(TENSOR(self), FLOAT_OR(discont, 0), INT(axis),
+          FLOAT_OR(period, 2 * 3.14159265358979323846));
   int dim = 0;
   st_op_scope c = {.status = st__wrap_dim(axis, self->ndim, &dim)};
   if (st__scope_ok(&c) && !(period > 0 && period < INFINITY)) {
@@ -131,16 +122,15 @@ ST_BOXED(st__box_unwrap) {
   }
   const int64_t n = self->sizes[dim];
   const st_value along = st__of_int(dim);
-  const st_value steps[] = {st__of_tensor(self), st__of_int(1), along};
-  const st_tensor *d = st__apply(&c, ST_OP_diff, 3, steps);
+  const st_tensor *d = ST_APPLY(&c, ST_OP_diff, self, 1, along);
   const st_tensor *more = corrections(
     &c, d, discont > period / 2 ? discont : period / 2, period);
-  more = st__apply_with(&c, ST_OP_cumsum, more, along);
+  more = ST_APPLY(&c, ST_OP_cumsum, more, along);
   st_tensor *parts[] = {
     st__apply_narrow(&c, self, dim, 0, 1),
     st__plus(&c, st__apply_narrow(&c, self, dim, 1, n - 1), more)};
-  const st_value all[] = {st__of_tensors(parts, 2), along};
-  return st__scope_return(&c, st__apply(&c, ST_OP_cat, 2, all), rets);
+  return st__scope_return(
+    &c, ST_APPLY(&c, ST_OP_cat, st__of_tensors(parts, 2), along), rets);
 }
 
 /* -- interp --------------------------------------------------------------- */
@@ -158,10 +148,9 @@ static st_status check_points(const st_tensor *xp, const st_tensor *fp) {
 static st_tensor *outside(st_op_scope *c, st_op_id relates, const st_tensor *x,
                           const st_tensor *xp, const st_tensor *fp, int64_t i,
                           const st_value *given, const st_tensor *y) {
-  const st_value at[] = {st__of_tensor(xp), st__of_int(0), st__of_int(i)};
   const st_value value[] = {st__of_tensor(fp), st__of_int(0), st__of_int(i)};
-  const st_tensor *is_outside = st__apply2(
-    c, relates, x, st__apply(c, ST_OP_select_int, 3, at));
+  const st_tensor *is_outside =
+    st__apply2(c, relates, x, ST_APPLY(c, ST_OP_select_int, xp, 0, i));
   if (given && !st__is_none(given)) {
     const st_value with[] = {st__of_tensor(is_outside), *given,
                              st__of_tensor(y)};
@@ -178,34 +167,27 @@ static st_tensor *outside(st_op_scope *c, st_op_id relates, const st_tensor *x,
 static st_tensor *between(st_op_scope *c, const st_tensor *x,
                           const st_tensor *xp, const st_tensor *fp) {
   const int64_t n = xp->sizes[0];
-  const st_value sorted[] = {st__of_tensor(x), st__of_tensor(xp),
-                             st__of_bool(false), st__of_bool(true)};
-  const st_tensor *right = st__apply(c, ST_OP_bucketize_Tensor, 4, sorted);
-  const st_value clamp[] = {st__of_tensor(right), st__of_int(1),
-                            st__of_int(n - 1)};
-  right = st__apply(c, ST_OP_clamp, 3, clamp);
-  const st_tensor *left = st__apply_with(c, ST_OP_sub_Scalar, right,
-                                         st__of_int(1));
+  const st_tensor *right = ST_APPLY(c, ST_OP_bucketize_Tensor, x, xp,
+                                    st__of_bool(false), st__of_bool(true));
+  right = ST_APPLY(c, ST_OP_clamp, right, 1, n - 1);
+  const st_tensor *left = ST_APPLY(c, ST_OP_sub_Scalar, right, 1);
   const st_tensor *x0 = st__apply2(c, ST_OP_take, xp, left);
   const st_tensor *y0 = st__apply2(c, ST_OP_take, fp, left);
   const st_tensor *dx = st__minus(c, st__apply2(c, ST_OP_take, xp, right), x0);
   const st_tensor *dy = st__minus(c, st__apply2(c, ST_OP_take, fp, right), y0);
-  const st_tensor *slope = st__apply2(c, ST_OP_div_Tensor, dy, dx);
-  return st__plus(c, y0, st__apply2(c, ST_OP_mul_Tensor, slope,
-                                    st__minus(c, x, x0)));
+  const st_tensor *slope = st__div(c, dy, dx);
+  return st__plus(c, y0, st__mul(c, slope, st__minus(c, x, x0)));
 }
 
 ST_BOXED(st__box_interp) {
-  const st_tensor *x = st__next_tensor(&args), *xp = st__next_tensor(&args);
-  const st_tensor *fp = st__next_tensor(&args);
-  const st_value *left = st__next(&args), *right = st__next(&args);
+  ST_ARGS(TENSOR(x), TENSOR(xp), TENSOR(fp), BOXED(left), BOXED(right));
   st_op_scope c = {.status = check_points(xp, fp)};
   if (!st__scope_ok(&c)) return c.status;
   const int64_t last = xp->sizes[0] - 1;
-  const st_tensor *y = last > 0
-    ? between(&c, x, xp, fp)
-    : st__apply2(&c, ST_OP_add_Tensor, st__apply1(&c, ST_OP_zeros_like, x),
-                 st__apply_with(&c, ST_OP_mul_Scalar, fp, st__of_float(1)));
+  const st_tensor *y =
+    last > 0 ? between(&c, x, xp, fp)
+             : st__plus(&c, st__apply1(&c, ST_OP_zeros_like, x),
+                        ST_APPLY(&c, ST_OP_mul_Scalar, fp, st__of_float(1)));
   y = outside(&c, ST_OP_ge_Tensor, x, xp, fp, last, NULL, y);
   y = outside(&c, ST_OP_gt_Tensor, x, xp, fp, last, right, y);
   return st__scope_return(&c, outside(&c, ST_OP_lt_Tensor, x, xp, fp, 0, left,

@@ -47,8 +47,7 @@ ST_BOXED(st__box_fused_sgd_) {
   st_optim_call c;
   bool skips;
   begin_call(&c, ST_K_sgd_step, st__next_tensors(&args));
-  const st_tensors grads = st__next_tensors(&args);
-  const st_tensors buffers = st__next_tensors(&args);
+  ST_ARGS(TENSORS(grads), TENSORS(buffers));
   double *x = c.numbers;
   x[ST_OPTIM_DECAY] = st__next_float(&args);
   x[ST_OPTIM_BETA1] = st__next_float(&args);
@@ -77,17 +76,17 @@ static st_status run_adam(const st_value *args, bool is_decoupled) {
   st_optim_call c;
   bool skips;
   begin_call(&c, ST_K_adam_step, st__next_tensors(&args));
-  const st_tensors grads = st__next_tensors(&args);
+  ST_ARGS(TENSORS(grads));
   add_list(&c, st__next_tensors(&args), "exp_avgs");
   add_list(&c, st__next_tensors(&args), "exp_avg_sqs");
-  const st_tensors tops = st__next_tensors(&args);
+  ST_ARGS(TENSORS(tops));
   c.steps = st__next_tensors(&args);
   c.numbers_of = correct_adam;
   c.lr = st__next_float(&args);
   double *x = c.numbers;
   x[ST_OPTIM_BETA1] = c.beta1 = st__next_float(&args);
   x[ST_OPTIM_BETA2] = c.beta2 = st__next_float(&args);
-  const double decay = st__next_float(&args);
+  ST_ARGS(FLOAT(decay));
   if (is_decoupled) x[ST_OPTIM_SHRINK] = 1 - c.lr * decay;
   else x[ST_OPTIM_DECAY] = decay;
   x[ST_OPTIM_EPS] = st__next_float(&args);
@@ -123,13 +122,12 @@ ST_BOXED(st__box_fused_adagrad_) {
   st_optim_call c;
   bool skips;
   begin_call(&c, ST_K_adagrad_step, st__next_tensors(&args));
-  const st_tensors grads = st__next_tensors(&args);
+  ST_ARGS(TENSORS(grads));
   add_list(&c, st__next_tensors(&args), "state_sums");
   add_list(&c, grads, "grads");
   c.steps = st__next_tensors(&args);
   c.numbers_of = correct_adagrad;
-  c.lr = st__next_float(&args);
-  c.beta1 = st__next_float(&args);
+  ST_ARGS_TO(c, FLOAT(lr), FLOAT(beta1));
   c.numbers[ST_OPTIM_DECAY] = st__next_float(&args);
   c.numbers[ST_OPTIM_EPS] = st__next_float(&args);
   if (st__next_bool(&args)) c.numbers[ST_OPTIM_SIGN] = -1;
@@ -179,9 +177,7 @@ static st_status read_numbers(const st_value *v, double *x) {
 ST_BOXED(st__box_fused_step_) {
   (void)rets;
   st_optim_call c;
-  const st_tensors self = st__next_tensors(&args);
-  const st_tensors grads = st__next_tensors(&args);
-  const st_tensors states = st__next_tensors(&args);
+  ST_ARGS(TENSORS(self), TENSORS(grads), TENSORS(states));
   const char *name = st__next(&args)->u.string;
   const step_rule *rule = find_rule(name);
   if (!rule) {

@@ -125,9 +125,8 @@ st_tensor *st__pool_padded(st_op_scope *c, const st_tensor *self,
     sum += pad[k] + pad[k + 1];
   }
   if (sum == 0) return (st_tensor *)(uintptr_t)self;
-  const st_value args[] = {st__of_tensor(self), st__of_ints(pad, 2 * w->n),
-                           value};
-  return st__apply(c, ST_OP_constant_pad_nd, 3, args);
+  return ST_APPLY(c, ST_OP_constant_pad_nd, self, st__of_ints(pad, 2 * w->n),
+                  value);
 }
 
 int64_t st__pool_images(const st_pool *p) {
@@ -174,9 +173,9 @@ st_tensor *st__pool_bin_columns(st_op_scope *c, const st_tensor *self,
     order[1 + n + d] = 1 + 2 * d;
   }
   t = st__apply_reshape(c, t, 1 + 2 * n, split);
-  t = st__apply_with(c, ST_OP_permute, t, st__of_ints(order, 1 + 2 * n));
-  const int64_t columns[] = {split[0], p->kernel_numel, p->nwindows};
-  return st__apply_reshape(c, t, 3, columns);
+  t = ST_APPLY(c, ST_OP_permute, t, st__of_ints(order, 1 + 2 * n));
+  return ST_APPLY(c, ST_OP_reshape, t,
+                  ST_INTS(split[0], p->kernel_numel, p->nwindows));
 }
 
 st_tensor *st__pool_result(st_op_scope *c, const st_tensor *t,
@@ -254,10 +253,8 @@ static st_tensor *without_repeats(st_op_scope *c, st_tensor *columns,
     counts[i] = inside;
   }
   table = st__to_device_of(c, table, ST_BOOL, p->self);
-  const st_value where[] = {
-    st__of_tensor(st__apply_reshape(c, table, 2, sizes)),
-    st__of_tensor(columns), st__of_int(0)};
-  return st__apply(c, ST_OP_where_ScalarOther, 3, where);
+  return ST_APPLY(c, ST_OP_where_ScalarOther,
+                  st__apply_reshape(c, table, 2, sizes), columns, 0);
 }
 
 static bool is_even(const mean *m) {
@@ -316,16 +313,14 @@ static st_tensor *window_sums(st_op_scope *c, const st_tensor *self,
   st_window w = p->w;
   if (p->adaptive) {
     st_tensor *t = without_repeats(c, st__pool_bin_columns(c, self, p), p);
-    return st__apply_with(c, ST_OP_sum_dim_IntList, t,
-                          st__of_ints(dims, 1));
+    return ST_APPLY(c, ST_OP_sum_dim_IntList, t, st__of_ints(dims, 1));
   }
   for (int d = 0; d < w.n; d++) w.padding[d] = 0;
   const st_tensor *all = st__pool_padded(c, self, p, st__of_int(0));
   all = st__pool_lay_out(c, all, p);
   if (p->kernel_numel > ST_POOL_SMALL) {
-    return st__apply_with(c, ST_OP_sum_dim_IntList,
-                          st__apply_im2col(c, all, &w),
-                          st__of_ints(dims, 1));
+    return ST_APPLY(c, ST_OP_sum_dim_IntList, st__apply_im2col(c, all, &w),
+                    st__of_ints(dims, 1));
   }
   return st__apply_reshape(c, st__window_sums(c, all, &w), 2, sizes);
 }
@@ -365,9 +360,7 @@ static st_status run_mean(st_op_scope *c, const mean *m, st_value *rets) {
 static st_status avg_pool(const st_value *args, int n, st_value *rets) {
   static const int64_t one[] = {1};
   const st_ints dilation = {one, 1};
-  const st_tensor *self = st__next_tensor(&args);
-  const st_ints kernel_size = st__next_ints(&args);
-  const st_ints stride = st__next_ints(&args), padding = st__next_ints(&args);
+  ST_ARGS(TENSOR(self), INTS(kernel_size), INTS(stride), INTS(padding));
   mean m = {.p.ceil_mode = st__next_bool(&args)};
   m.with_padding = st__next_bool(&args);
   const bool has_divisor = n > 1 && !st__is_none(args);
@@ -384,8 +377,7 @@ static st_status avg_pool(const st_value *args, int n, st_value *rets) {
 
 static st_status adaptive_avg_pool(const st_value *args, int n,
                                    st_value *rets) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_ints output_size = st__next_ints(&args);
+  ST_ARGS(TENSOR(self), INTS(output_size));
   mean m = {.divisor = 0};
   st_op_scope c = {.status = st__pool_adaptive(self, output_size, n, &m.p)};
   m.is_plain = st__scope_ok(&c) && st__product_of(n, m.p.w.out) == 1;

@@ -163,10 +163,7 @@ static void set_windows(fractional *f, const st_pool *p) {
 }
 
 ST_BOXED(st__box_fractional_max_indices) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_ints kernel_size = st__next_ints(&args);
-  const st_ints output_size = st__next_ints(&args);
-  const st_tensor *samples = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self), INTS(kernel_size), INTS(output_size), TENSOR(samples));
   const int n = (int)kernel_size.n;
   st_pool p = {.self = NULL};
   ST_TRY(st__check_cpu_or_meta(self));
@@ -184,9 +181,8 @@ ST_BOXED(st__box_fractional_max_indices) {
     &c, self, f.is_double ? ST_FLOAT64 : ST_FLOAT32));
   const st_tensor *numbers = st__apply1(
     &c, ST_OP_contiguous, st__apply_to(&c, samples, ST_FLOAT64));
-  st_tensor *index = st__apply(&c, ST_OP_new_empty, 3, (st_value[]){
-    st__of_tensor(st__meta_or(samples, self)),
-    st__of_ints(sizes, 2), st__of_int(ST_INT64)});
+  st_tensor *index = ST_APPLY(&c, ST_OP_new_empty, st__meta_or(samples, self),
+                              st__of_ints(sizes, 2), ST_INT64);
   if (st__scope_ok(&c) && index->numel > 0 &&
       st__is_cpu(index)) {
     set_windows(&f, &p);
@@ -215,31 +211,25 @@ static st_status pool(st_op_scope *c, const st_pool *p,
   if (st__scope_ok(c)) c->status = check_samples(p->self, samples, n);
   if (!st__scope_ok(c)) return st__scope_end(c, 0, NULL, NULL);
   const int64_t flat[] = {st__pool_images(p), st__product_of(n, p->w.in)};
-  const st_tensor *at = st__apply(c, ST_OP__fractional_max_indices, 4,
-                                  (st_value[]){
-    st__of_tensor(st__apply1(c, ST_OP_detach, p->self)),
-    st__of_ints(p->w.kernel, n), st__of_ints(p->w.out, n),
-    st__of_tensor(st__apply1(c, ST_OP_detach, samples))});
+  const st_tensor *at =
+    ST_APPLY(c, ST_OP__fractional_max_indices,
+             st__apply1(c, ST_OP_detach, p->self), st__of_ints(p->w.kernel, n),
+             st__of_ints(p->w.out, n), st__apply1(c, ST_OP_detach, samples));
   const st_tensor *self = st__apply_attached(c, p->self, p->self);
-  const st_value gather[] = {
-    st__of_tensor(st__apply_reshape(c, self, 2, flat)), st__of_int(1),
-    st__of_tensor(at)};
   st_tensor *results[] = {
-    st__pool_result(c, st__apply(c, ST_OP_gather, 3, gather), p), NULL};
+    st__pool_result(
+      c, ST_APPLY(c, ST_OP_gather, st__apply_reshape(c, self, 2, flat), 1, at),
+      p),
+    NULL};
   if (nrets == 2) {
-    if (base) {
-      at = st__apply_with(c, ST_OP_add_Scalar, at, st__of_int(base));
-    }
+    if (base) at = ST_APPLY(c, ST_OP_add_Scalar, at, base);
     results[1] = st__pool_result(c, at, p);
   }
   return st__scope_end(c, nrets, results, rets);
 }
 
 static st_status by_samples(const st_value *args, int n, st_value *rets) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_ints kernel_size = st__next_ints(&args);
-  const st_ints output_size = st__next_ints(&args);
-  const st_tensor *samples = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self), INTS(kernel_size), INTS(output_size), TENSOR(samples));
   st_pool p = {.self = NULL};
   st_op_scope c = {.status = read_windows(self, kernel_size, output_size, n,
                                           &p)};
@@ -270,12 +260,10 @@ static st_status size_by_ratio(const st_tensor *input, const st_value *ratio,
  * results, base */
 static st_status by_size(const st_value *args, int n, int nrets,
                          st_value *rets) {
-  const st_tensor *input = st__next_tensor(&args);
-  const st_ints kernel_size = st__next_ints(&args);
+  ST_ARGS(TENSOR(input), INTS(kernel_size));
   const bool has_size = !st__is_none(args);
   st_ints output_size = st__next_ints(&args);
-  const st_value *ratio = st__next(&args);
-  const st_tensor *samples = st__next_tensor(&args);
+  ST_ARGS(BOXED(ratio), TENSOR(samples));
   int64_t size[ST_SPATIAL_MAX];
   st_pool p = {.self = NULL};
   if (!has_size) {
@@ -289,9 +277,8 @@ static st_status by_size(const st_value *args, int n, int nrets,
     const int lead = input->ndim - n;
     const int64_t sizes[] = {lead == 2 ? input->sizes[0] : 1,
                              input->sizes[lead - 1], n};
-    samples = st__apply(&c, ST_OP_rand, 4, (st_value[]){
-      st__of_ints(sizes, 3), st__of_int(input->dtype), st__none(),
-      st__of_int(input->device)});
+    samples = ST_APPLY(&c, ST_OP_rand, st__of_ints(sizes, 3), input->dtype,
+                       st__none(), input->device);
   }
   return pool(&c, &p, samples, nrets == 2 ? st__next_int(&args) : 0, nrets,
               rets);

@@ -48,10 +48,8 @@ static st_status run_max(st_op_scope *c, const st_pool *p, int64_t base,
 /* With indices as a second result there is an argument base. */
 static st_status max_pool(const st_value *args, int n, int nrets,
                           st_value *rets) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_ints kernel_size = st__next_ints(&args);
-  const st_ints stride = st__next_ints(&args), padding = st__next_ints(&args);
-  const st_ints dilation = st__next_ints(&args);
+  ST_ARGS(TENSOR(self), INTS(kernel_size), INTS(stride), INTS(padding),
+          INTS(dilation));
   st_pool p = {.ceil_mode = st__next_bool(&args)};
   const int64_t base = nrets == 2 ? st__next_int(&args) : 0;
   st_op_scope c = {.status = st__pool_read(self, n, &p)};
@@ -63,9 +61,7 @@ static st_status max_pool(const st_value *args, int n, int nrets,
 
 static st_status adaptive_max_pool(const st_value *args, int n,
                                    st_value *rets) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_ints output_size = st__next_ints(&args);
-  const int64_t base = st__next_int(&args);
+  ST_ARGS(TENSOR(self), INTS(output_size), INT(base));
   st_pool p = {.self = NULL};
   st_op_scope c = {.status = st__pool_adaptive(self, output_size, n, &p)};
   return run_max(&c, &p, base, 2, rets);
@@ -84,11 +80,9 @@ ST_BOXED_AS(st__box_adaptive_max_pool3d, adaptive_max_pool, args, 3)
 /* -- max_unpool ----------------------------------------------------------- */
 
 static st_status max_unpool(const st_value *args, int n, st_value *rets) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *indices = st__next_tensor(&args);
-  const st_ints output_size = st__next_ints(&args);
+  ST_ARGS(TENSOR(self), TENSOR(indices), INTS(output_size));
   if (n == 3) args += 2; /* stride and padding are not used */
-  const st_value base = *st__next(&args);
+  ST_ARGS(VALUE(base));
   st_pool p = {.self = self, .w.n = n};
   ST_TRY(st__check_images(self, "self", n));
   ST_TRY(st__read_sizes(output_size, "output_size", n, 0, p.w.out));
@@ -109,12 +103,11 @@ static st_status max_unpool(const st_value *args, int n, st_value *rets) {
     }
   }
   st_op_scope c = {.n = 0};
-  const st_value scatter[] = {
-    st__of_tensor(st__apply_with(&c, ST_OP_new_zeros, self,
-                                 st__of_ints(to, 2))), st__of_int(1),
-    st__of_tensor(st__apply_reshape(&c, indices, 2, from)),
-    st__of_tensor(st__apply_reshape(&c, self, 2, from)), base};
-  const st_tensor *image = st__apply(&c, ST_OP_scatter_src, 5, scatter);
+  const st_tensor *image =
+    ST_APPLY(&c, ST_OP_scatter_src,
+             ST_APPLY(&c, ST_OP_new_zeros, self, st__of_ints(to, 2)), 1,
+             st__apply_reshape(&c, indices, 2, from),
+             st__apply_reshape(&c, self, 2, from), base);
   image = st__pool_result(&c, image, &p);
   return st__scope_return(&c, st__apply_format(&c, image, self), rets);
 }
@@ -126,10 +119,9 @@ ST_BOXED(st__box_max_unpool3d) { return max_unpool(args, 3, rets); }
  * output_size, which must lie less than a stride away from it. */
 static st_status unpooled_size(const st_tensor *self, const st_value *args,
                                int64_t *size) {
-  const st_ints kernel_size = st__next_ints(&args);
-  const st_ints stride = st__next_ints(&args), padding = st__next_ints(&args);
+  ST_ARGS(INTS(kernel_size), INTS(stride), INTS(padding));
   const bool has_size = !st__is_none(args);
-  const st_ints output_size = st__next_ints(&args);
+  ST_ARGS(INTS(output_size));
   int64_t in, kernel, step, border, least, most;
   ST_TRY(st__check_images(self, "self", 1));
   ST_TRY(st__read_sizes(kernel_size, "kernel_size", 1, 1, &kernel));
@@ -155,17 +147,15 @@ static st_status unpooled_size(const st_tensor *self, const st_value *args,
 }
 
 ST_BOXED(st__box_max_unpool1d) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *indices = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self), TENSOR(indices));
   int64_t size[] = {0, 1};
   ST_TRY(unpooled_size(self, args, size));
   st_op_scope c = {.n = 0};
   const st_value last = st__of_int(-1);
-  const st_value unpool[] = {
-    st__of_tensor(st__apply_with(&c, ST_OP_unsqueeze, self, last)),
-    st__of_tensor(st__apply_with(&c, ST_OP_unsqueeze, indices, last)),
-    st__of_ints(size, 2), args[4]};
-  const st_tensor *image = st__apply(&c, ST_OP_max_unpool2d, 4, unpool);
-  return st__scope_return(&c, st__apply_with(&c, ST_OP_squeeze_dim, image,
-                                             last), rets);
+  const st_tensor *image =
+    ST_APPLY(&c, ST_OP_max_unpool2d, ST_APPLY(&c, ST_OP_unsqueeze, self, last),
+             ST_APPLY(&c, ST_OP_unsqueeze, indices, last), st__of_ints(size, 2),
+             args[4]);
+  return st__scope_return(&c, ST_APPLY(&c, ST_OP_squeeze_dim, image, last),
+                          rets);
 }

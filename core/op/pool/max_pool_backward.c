@@ -17,10 +17,8 @@ typedef struct pool_back {
 } pool_back;
 
 static st_status read_back(const st_value *args, pool_back *b) {
-  b->grad = st__next_tensor(&args);
-  b->self = st__next_tensor(&args);
-  b->indices = st__next_tensor(&args);
-  const st_ints size = st__next_ints(&args);
+  ST_ARGS_TO(*b, TENSOR(grad), TENSOR(self), TENSOR(indices));
+  ST_ARGS(INTS(size));
   b->base = st__next_int(&args);
   int64_t in[ST_SPATIAL_MAX];
   b->n = (int)size.n;
@@ -103,9 +101,8 @@ static st_tensor *back_by_kernel(st_op_scope *c, const pool_back *b,
     format == ST_FORMAT_CONTIGUOUS ? 1 : b->self->sizes[1];
   const int64_t in = b->pixels * channels, out = b->windows * channels;
   _Atomic bool bad = false;
-  const st_tensor *t = st__apply_with(c, ST_OP_new_zeros, b->self,
-                                      st__of_ints(&(int64_t){b->self->numel},
-                                                  1));
+  const st_tensor *t = ST_APPLY(c, ST_OP_new_zeros, b->self,
+                                st__of_ints(&(int64_t){b->self->numel}, 1));
   if (!st__scope_ok(c)) return NULL;
   back_run r = {
     .data = {st__data(t), st__data(b->grad), st__data(b->indices)},
@@ -128,9 +125,9 @@ static st_tensor *back_by_kernel(st_op_scope *c, const pool_back *b,
     c->status = st__format_strides(b->self->ndim, b->self->sizes, format,
                                    strides);
   }
-  return st__apply(c, ST_OP_as_strided, 3, (st_value[]){
-    st__of_tensor(t), st__of_ints(b->self->sizes, b->self->ndim),
-    st__of_ints(strides, b->self->ndim)});
+  return ST_APPLY(c, ST_OP_as_strided, t,
+                  st__of_ints(b->self->sizes, b->self->ndim),
+                  st__of_ints(strides, b->self->ndim));
 }
 
 /* -- Operators ------------------------------------------------------------ */
@@ -151,13 +148,11 @@ ST_BOXED(st__box_max_pool_back) {
   if (loop && format != ST_FORMAT_PRESERVE && b.grad->numel > 0) {
     return st__scope_return(&c, back_by_kernel(&c, &b, format), rets);
   }
-  const int64_t sizes[] = {b.images, b.pixels};
-  const st_value scatter[] = {
-    st__of_tensor(st__apply_with(&c, ST_OP_new_zeros, b.grad,
-                                 st__of_ints(sizes, 2))), st__of_int(1),
-    st__of_tensor(as_rows(&c, &b, b.indices, b.windows)),
-    st__of_tensor(as_rows(&c, &b, b.grad, b.windows)), st__of_int(b.base)};
-  const st_tensor *image = st__apply(&c, ST_OP_scatter_add, 5, scatter);
+  const st_tensor *image =
+    ST_APPLY(&c, ST_OP_scatter_add,
+             ST_APPLY(&c, ST_OP_new_zeros, b.grad, ST_INTS(b.images, b.pixels)),
+             1, as_rows(&c, &b, b.indices, b.windows),
+             as_rows(&c, &b, b.grad, b.windows), b.base);
   return st__scope_return(&c, shaped_like(&c, image, b.self), rets);
 }
 
@@ -169,10 +164,8 @@ ST_BOXED(st__box_max_pool_take) {
                     ST_SHAPE_TEXT(b.grad), ST_SHAPE_TEXT(b.self));
   }
   st_op_scope c = {.n = 0};
-  const st_value gather[] = {
-    st__of_tensor(as_rows(&c, &b, b.grad, b.pixels)), st__of_int(1),
-    st__of_tensor(as_rows(&c, &b, b.indices, b.windows)), st__of_bool(false),
-    st__of_int(b.base)};
-  const st_tensor *taken = st__apply(&c, ST_OP_gather, 5, gather);
+  const st_tensor *taken =
+    ST_APPLY(&c, ST_OP_gather, as_rows(&c, &b, b.grad, b.pixels), 1,
+             as_rows(&c, &b, b.indices, b.windows), st__of_bool(false), b.base);
   return st__scope_return(&c, shaped_like(&c, taken, b.indices), rets);
 }

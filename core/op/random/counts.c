@@ -191,7 +191,7 @@ static double *doubles_of(const st_tensor *t) {
 /* t as contiguous float64 with these sizes. */
 static const st_tensor *doubles(st_op_scope *c, const st_tensor *t,
                                 st_value sizes) {
-  t = st__apply_to(c, st__apply_with(c, ST_OP_expand, t, sizes), ST_FLOAT64);
+  t = st__apply_to(c, ST_APPLY(c, ST_OP_expand, t, sizes), ST_FLOAT64);
   return st__apply1(c, ST_OP_contiguous, t);
 }
 
@@ -212,7 +212,7 @@ static st_status check_range(const st_tensor *t, double most, const char *name,
 #define FINITE 1.7976931348623157e308
 
 ST_BOXED(st__box_poisson) {
-  const st_tensor *self = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self));
   st_generator *g = st__generator_of(st__next(&args));
   st_op_scope c = {.n = 0};
   ST_TRY(st__check_cpu_or_meta(self));
@@ -230,8 +230,7 @@ ST_BOXED(st__box_poisson) {
 }
 
 ST_BOXED(st__box_binomial) {
-  const st_tensor *count = st__next_tensor(&args);
-  const st_tensor *prob = st__next_tensor(&args);
+  ST_ARGS(TENSOR(count), TENSOR(prob));
   st_generator *g = st__generator_of(st__next(&args));
   int64_t sizes[ST_MAX_DIMS];
   int ndim = 0;
@@ -302,17 +301,16 @@ static void require(st_op_scope *c, const st_tensor *flags, const char *what) {
 /* Sums over the last dimension, which keeps size 1. */
 static st_tensor *row_sums(st_op_scope *c, const st_tensor *t) {
   const int64_t last = -1;
-  const st_value args[] = {st__of_tensor(t), st__of_ints(&last, 1),
-                           st__of_bool(true)};
-  return st__apply(c, ST_OP_sum_dim_IntList, 3, args);
+  return ST_APPLY(c, ST_OP_sum_dim_IntList, t, st__of_ints(&last, 1),
+                  st__of_bool(true));
 }
 
 static void check_weights(st_op_scope *c, const st_tensor *t) {
-  const st_tensor *least = st__apply_with(c, ST_OP_ge_Scalar, t, st__of_int(0));
+  const st_tensor *least = ST_APPLY(c, ST_OP_ge_Scalar, t, 0);
   const st_tensor *finite = st__apply1(c, ST_OP_isfinite, t);
   require(c, st__apply2(c, ST_OP_logical_and, least, finite),
           "the elements of self must be finite and not negative");
-  require(c, st__apply_with(c, ST_OP_gt_Scalar, row_sums(c, t), st__of_int(0)),
+  require(c, ST_APPLY(c, ST_OP_gt_Scalar, row_sums(c, t), 0),
           "the sum of a row of self is 0");
 }
 
@@ -324,19 +322,16 @@ static st_tensor *draw_apart(st_op_scope *c, const draws *d) {
   const st_tensor *t = st__is_reduced_float(d->self->dtype)
                      ? st__apply_to(c, d->self, ST_FLOAT32) : d->self;
   const st_tensor *q = st__apply1(c, ST_OP_empty_like, t);
-  const st_value fill[] = {st__of_tensor(q), st__of_float(1), d->generator};
-  st__apply(c, ST_OP_exponential_, 3, fill);
-  q = st__apply2(c, ST_OP_div_Tensor, t, q);
+  ST_APPLY(c, ST_OP_exponential_, q, st__of_float(1), d->generator);
+  q = st__div(c, t, q);
   q = st__apply1(c, ST_OP_nan_to_num, q); /* 0 / 0 */
   if (d->n == 1) {
-    const st_value most[] = {st__of_tensor(q), st__of_int(-1),
-                             st__of_bool(true), st__of_int(d->base)};
-    return st__apply(c, ST_OP_argmax, 4, most);
+    return ST_APPLY(c, ST_OP_argmax, q, -1, st__of_bool(true), d->base);
   }
-  const st_value top[] = {st__of_tensor(q), st__of_int(d->n), st__of_int(-1),
-                          st__of_bool(true), st__of_bool(true),
-                          st__of_int(d->base)};
-  st__apply_multi(c, ST_OP_topk, 6, top, 2, keys);
+  st__apply_multi(
+    c, ST_OP_topk,
+    ST_VALUES(q, d->n, -1, st__of_bool(true), st__of_bool(true), d->base), 2,
+    keys);
   return keys[1];
 }
 
@@ -345,32 +340,27 @@ static st_tensor *draw_again(st_op_scope *c, const draws *d) {
   const st_tensor *t = d->self;
   const int64_t last = t->sizes[t->ndim - 1] - 1;
   const int64_t sizes[] = {t->sizes[0], d->n};
-  const st_tensor *sums = st__apply_with(
-    c, ST_OP_cumsum, st__apply_to(c, t, ST_FLOAT64), st__of_int(-1));
+  const st_tensor *sums =
+    ST_APPLY(c, ST_OP_cumsum, st__apply_to(c, t, ST_FLOAT64), -1);
   const st_value size = st__of_ints(t->ndim == 1 ? &d->n : sizes, t->ndim);
-  const st_value make[] = {st__of_tensor(sums), size};
-  const st_tensor *u = st__apply(c, ST_OP_new_empty, 2, make);
-  const st_value fill[] = {st__of_tensor(u), st__of_float(0), st__of_float(1),
-                           d->generator};
-  st__apply(c, ST_OP_uniform_, 4, fill);
-  const st_tensor *share = st__apply2(c, ST_OP_mul_Tensor, u,
-                                      st__apply_narrow(c, sums, -1, last, 1));
-  const st_value search[] = {
-    st__of_tensor(sums), st__of_tensor(share), st__of_bool(false),
-    st__of_bool(true), st__none(), st__none(), st__of_int(d->base)};
-  const st_tensor *at = st__apply(c, ST_OP_searchsorted_Tensor, 7, search);
-  return st__apply_with(c, ST_OP_clamp_max, at, st__of_int(last + d->base));
+  const st_tensor *u = ST_APPLY(c, ST_OP_new_empty, sums, size);
+  ST_APPLY(c, ST_OP_uniform_, u, st__of_float(0), st__of_float(1),
+           d->generator);
+  const st_tensor *share =
+    st__mul(c, u, st__apply_narrow(c, sums, -1, last, 1));
+  const st_tensor *at =
+    ST_APPLY(c, ST_OP_searchsorted_Tensor, sums, share, st__of_bool(false),
+             st__of_bool(true), st__none(), st__none(), d->base);
+  return ST_APPLY(c, ST_OP_clamp_max, at, last + d->base);
 }
 
 ST_BOXED(st__box_multinomial) {
   if (st__is_privateuse(args->u.tensor)) {
     return st__cpu_fallback(call, args, rets);
   }
-  draws d = {.self = st__next_tensor(&args)};
-  d.n = st__next_int(&args);
-  d.with_replacement = st__next_bool(&args);
-  d.generator = *st__next(&args);
-  d.base = st__next_int(&args);
+  draws d = {0};
+  ST_ARGS_TO(d, TENSOR(self), INT(n), BOOL(with_replacement), VALUE(generator),
+             INT(base));
   st_op_scope c = {.n = 0};
   ST_TRY(check_draws(&d));
   check_weights(&c, d.self);

@@ -250,7 +250,7 @@ ST_TYPED_INPLACE(st__box_bernoulli__Tensor, bernoulli,
                  (TENSOR, TENSOR, ANY_GENERATOR))
 
 ST_BOXED(st__box_bernoulli) {
-  const st_tensor *p = st__next_tensor(&args);
+  ST_ARGS(TENSOR(p));
   const st_options o = {p->dtype, p->device};
   st_tensor *t = NULL;
   ST_TRY(st__new_empty_like(p, o, ST_FORMAT_PRESERVE, &t));

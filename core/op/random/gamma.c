@@ -120,31 +120,31 @@ static double almost_one(st_dtype dtype) {
 }
 
 ST_BOXED(st__box__standard_gamma) {
-  const st_tensor *self = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self));
   st_op_scope c = {.n = 0};
   ST_TRY(check_floats(self));
   const bool wide = self->dtype == ST_FLOAT64;
   st_tensor *out = gammas(&c, self, st__next(&args),
                           wide ? gammas_f8 : gammas_f4);
   out = st__apply_to(&c, out, self->dtype);
-  out = st__apply_with(&c, ST_OP_clamp_min, out,
-                       st__of_float(tiny(self->dtype)));
+  out = ST_APPLY(&c, ST_OP_clamp_min, out, st__of_float(tiny(self->dtype)));
   return st__scope_return(&c, out, rets);
 }
 
 ST_BOXED(st__box__sample_dirichlet) {
-  const st_tensor *self = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self));
   const int64_t last = -1;
   st_op_scope c = {.n = 0};
   ST_TRY(check_floats(self));
   const st_tensor *x = gammas(&c, self, st__next(&args), gammas_f8);
-  x = st__apply_with(&c, ST_OP_clamp_min, x, st__of_float(DBL_MIN));
-  const st_value sum[] = {st__of_tensor(x), st__of_ints(&last, 1),
-                          st__of_bool(true)};
-  st_tensor *out = st__apply2(&c, ST_OP_div_Tensor, x,
-                              st__apply(&c, ST_OP_sum_dim_IntList, 3, sum));
-  const st_value clamp[] = {
-    st__of_tensor(st__apply_to(&c, out, self->dtype)),
-    st__of_float(tiny(self->dtype)), st__of_float(almost_one(self->dtype))};
-  return st__scope_return(&c, st__apply(&c, ST_OP_clamp, 3, clamp), rets);
+  x = ST_APPLY(&c, ST_OP_clamp_min, x, st__of_float(DBL_MIN));
+  st_tensor *out = st__div(&c, x,
+                           ST_APPLY(&c, ST_OP_sum_dim_IntList, x,
+                                    st__of_ints(&last, 1), st__of_bool(true)));
+  return st__scope_return(&c,
+                          ST_APPLY(&c, ST_OP_clamp,
+                                   st__apply_to(&c, out, self->dtype),
+                                   st__of_float(tiny(self->dtype)),
+                                   st__of_float(almost_one(self->dtype))),
+                          rets);
 }

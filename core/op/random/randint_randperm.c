@@ -99,9 +99,8 @@ ST_TYPED_INPLACE(st__box_random__from, random_from,
  * generator, and moves t to *ret. */
 static st_status fill_by(st_op_id id, st_tensor *t, st_value a, st_value b,
                          st_value generator, st_value *ret) {
-  const st_value args[] = {st__of_tensor(t), a, b, generator};
   st_value self = st__none();
-  const st_status status = st__invoke(id, 4, args, &self);
+  const st_status status = st__invoke(id, ST_VALUES(t, a, b, generator), &self);
   if (status != ST_OK) {
     st__tensor_release(&t);
     return status;
@@ -155,8 +154,7 @@ ST_BOXED_AS(st__box_randn, new_real, normal, args, st__none(), args + 1)
 ST_BOXED_AS(st__box_randn_generator, new_real, normal, args, args[1], args + 2)
 
 ST_BOXED(st__box_normal_float_float) {
-  const double mean = st__next_float(&args), std = st__next_float(&args);
-  const st_value *size = st__next(&args), *generator = st__next(&args);
+  ST_ARGS(FLOAT(mean), FLOAT(std), BOXED(size), BOXED(generator));
   return new_real((distribution){ST_OP_normal_, mean, std}, size, *generator,
                   args, rets);
 }
@@ -165,8 +163,7 @@ ST_BOXED(st__box_normal_float_float) {
 static st_status randint(const st_value *args, bool has_low,
                          bool has_generator, st_value *rets) {
   const int64_t low = has_low ? st__next_int(&args) : 0;
-  const int64_t high = st__next_int(&args);
-  const st_value *size = st__next(&args);
+  ST_ARGS(INT(high), BOXED(size));
   const st_value generator = has_generator ? *st__next(&args) : st__none();
   return new_integers(size, low, high, generator, args, rets);
 }

@@ -60,9 +60,7 @@ static st_status check_bounds(double lower, double upper) {
 }
 
 ST_BOXED(st__box_rrelu_slopes) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_scalar lower = st__next_scalar(&args);
-  const st_scalar upper = st__next_scalar(&args);
+  ST_ARGS(TENSOR(self), SCALAR(lower), SCALAR(upper));
   st_generator *g = st__generator_of(st__next(&args));
   slopes f = {.t = NULL};
   ST_TRY(check_bounds(st__scalar_to_double(lower),
@@ -136,21 +134,16 @@ static st_tensor *leaky(st_op_scope *c, const rrelu *r) {
 
 /* noise is written last, since it may share memory with self. */
 static st_tensor *noisy(st_op_scope *c, const rrelu *r) {
-  const st_value args[] = {
-    st__of_tensor(st__apply1(c, ST_OP_detach, r->self)), r->lower, r->upper,
-    r->generator};
-  const st_tensor *slope = st__apply(c, ST_OP__rrelu_slopes, 4, args);
+  const st_tensor *slope =
+    ST_APPLY(c, ST_OP__rrelu_slopes, st__apply1(c, ST_OP_detach, r->self),
+             r->lower, r->upper, r->generator);
   st_tensor *result = r->self;
   if (r->in_place) {
     st__apply_into(c, ST_OP_mul_Tensor, r->self, slope);
   } else {
-    result = st__apply_to(c, st__apply2(c, ST_OP_mul_Tensor, r->self, slope),
-                          r->self->dtype);
+    result = st__apply_to(c, st__mul(c, r->self, slope), r->self->dtype);
   }
-  if (r->noise) {
-    st__apply(c, ST_OP_copy_, 2, (st_value[]){st__of_tensor(r->noise),
-                                              st__of_tensor(slope)});
-  }
+  if (r->noise) ST_APPLY(c, ST_OP_copy_, r->noise, slope);
   return result;
 }
 
@@ -160,10 +153,7 @@ static st_status run(const st_value *args, bool has_noise, bool in_place,
   st_op_scope c = {.status = ST_OK};
   r.self = st__next_tensor(&args);
   if (has_noise) r.noise = st__next_tensor(&args);
-  r.lower = *st__next(&args);
-  r.upper = *st__next(&args);
-  r.training = st__next_bool(&args);
-  r.generator = *st__next(&args);
+  ST_ARGS_TO(r, VALUE(lower), VALUE(upper), BOOL(training), VALUE(generator));
   ST_TRY(check_slopes(&r));
   return st__scope_return(&c, r.training ? noisy(&c, &r) : leaky(&c, &r),
                           rets);
@@ -176,21 +166,18 @@ ST_BOXED(st__box_rrelu_with_noise_) { return run(args, true, true, rets); }
 
 ST_BOXED(st__box_rrelu_with_noise_backward) {
   rrelu r = {.in_place = false};
-  const st_tensor *grad = st__next_tensor(&args);
+  ST_ARGS(TENSOR(grad));
   r.self = st__next_tensor(&args);
-  const st_tensor *noise = st__next_tensor(&args);
-  r.lower = *st__next(&args);
-  r.upper = *st__next(&args);
-  const bool training = st__next_bool(&args);
-  const st_value is_result = *st__next(&args);
+  ST_ARGS(TENSOR(noise));
+  ST_ARGS_TO(r, VALUE(lower), VALUE(upper));
+  ST_ARGS(BOOL(training), VALUE(is_result));
   st_op_scope c = {.status = check_slopes(&r)};
   const st_scalar upper = st__scalar_of(&r.upper);
   if (training && st__scalar_to_double(upper) - mean_slope(&r) > 5e-7) {
-    return st__scope_return(&c, st__apply2(&c, ST_OP_mul_Tensor, grad, noise),
-                            rets);
+    return st__scope_return(&c, st__mul(&c, grad, noise), rets);
   }
-  const st_value leaky_args[] = {st__of_tensor(grad), st__of_tensor(r.self),
-                                 st__of_float(mean_slope(&r)), is_result};
-  return st__scope_return(&c, st__apply(&c, ST_OP_leaky_relu_backward, 4,
-                                        leaky_args), rets);
+  return st__scope_return(&c,
+                          ST_APPLY(&c, ST_OP_leaky_relu_backward, grad, r.self,
+                                   st__of_float(mean_slope(&r)), is_result),
+                          rets);
 }

@@ -10,7 +10,7 @@
 
 static st_status get_dim(const st_run *r, int *dim) {
   const st_value *args = r->args;
-  const st_tensor *self = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self));
   return st__wrap_dim(st__next_int(&args), self->ndim, dim);
 }
 

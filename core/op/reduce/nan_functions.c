@@ -25,9 +25,8 @@ static st_status check_float(const st_tensor *self) {
 static const st_tensor *replaced(st_op_scope *c, const st_tensor *self,
                                  double value) {
   if (!has_nan(self->dtype)) return self;
-  const st_value where[] = {st__of_tensor(st__apply1(c, ST_OP_isnan, self)),
-                            st__of_float(value), st__of_tensor(self)};
-  return st__apply(c, ST_OP_where_ScalarSelf, 3, where);
+  return ST_APPLY(c, ST_OP_where_ScalarSelf, st__apply1(c, ST_OP_isnan, self),
+                  value, self);
 }
 
 /* The dtype in which sums of elements of dtype d do not overflow. */
@@ -38,18 +37,16 @@ static st_dtype sum_dtype(st_dtype d) {
 /* The number of elements of each slice that are not NaN. */
 static st_tensor *count_numbers(st_op_scope *c, const st_tensor *self,
                                 st_value dim, st_value keepdim) {
-  const st_value sum[] = {
-    st__of_tensor(st__apply1(c, ST_OP_logical_not,
-                             st__apply1(c, ST_OP_isnan, self))),
-    dim, keepdim};
-  return st__apply(c, ST_OP_sum_dim_IntList, 3, sum);
+  return ST_APPLY(
+    c, ST_OP_sum_dim_IntList,
+    st__apply1(c, ST_OP_logical_not, st__apply1(c, ST_OP_isnan, self)), dim,
+    keepdim);
 }
 
 /* -- Means and variances -------------------------------------------------- */
 
 ST_BOXED(st__box_nanmean) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_value *dim = st__next(&args), *keepdim = st__next(&args);
+  ST_ARGS(TENSOR(self), BOXED(dim), BOXED(keepdim));
   const st_dtype asked = st__next_dtype_or(&args, self->dtype);
   st_op_scope c = {.status = check_float(self)};
   if (st__scope_ok(&c) && !has_nan(asked)) {
@@ -58,11 +55,10 @@ ST_BOXED(st__box_nanmean) {
   }
   const st_tensor *count = st__scope_ok(&c)
     ? count_numbers(&c, self, *dim, *keepdim) : NULL;
-  const st_value inputs[] = {st__of_tensor(self), *dim, *keepdim,
-                          st__of_int(sum_dtype(asked))};
-  const st_tensor *sum = st__apply(&c, ST_OP_nansum, 4, inputs);
-  return st__scope_return(&c, st__apply_to(
-    &c, st__apply2(&c, ST_OP_div_Tensor, sum, count), asked), rets);
+  const st_tensor *sum =
+    ST_APPLY(&c, ST_OP_nansum, self, *dim, *keepdim, sum_dtype(asked));
+  return st__scope_return(&c, st__apply_to(&c, st__div(&c, sum, count), asked),
+                          rets);
 }
 
 /* The squared distances from the means, 0 for NaN. */
@@ -70,42 +66,36 @@ static const st_tensor *squares(st_op_scope *c, const st_tensor *self,
                                 st_value dim) {
   const st_value keep = st__of_bool(true);
   const st_value sum[] = {st__of_tensor(replaced(c, self, 0)), dim, keep};
-  const st_tensor *mean = st__apply2(
-    c, ST_OP_div_Tensor, st__apply(c, ST_OP_sum_dim_IntList, 3, sum),
-    count_numbers(c, self, dim, keep));
-  const st_tensor *deviation = st__apply2(c, ST_OP_sub_Tensor, self, mean);
+  const st_tensor *mean =
+    st__div(c, st__apply(c, ST_OP_sum_dim_IntList, 3, sum),
+            count_numbers(c, self, dim, keep));
+  const st_tensor *deviation = st__minus(c, self, mean);
   if (!st__scope_ok(c)) return NULL;
-  const st_value numbers[] = {
-    st__of_tensor(st__apply1(c, ST_OP_isnan, self)), st__of_float(0),
-    st__of_tensor(deviation)};
-  deviation = st__apply(c, ST_OP_where_ScalarSelf, 3, numbers);
+  deviation =
+    ST_APPLY(c, ST_OP_where_ScalarSelf, st__apply1(c, ST_OP_isnan, self),
+             st__of_float(0), deviation);
   if (!st__is_complex(self->dtype)) {
     return st__apply1(c, ST_OP_square, deviation);
   }
   const st_tensor *conj = st__apply1(c, ST_OP_conj, deviation);
-  return st__apply1(c, ST_OP_real,
-                    st__apply2(c, ST_OP_mul_Tensor, deviation, conj));
+  return st__apply1(c, ST_OP_real, st__mul(c, deviation, conj));
 }
 
 static st_tensor *nanvar(st_op_scope *c, const st_value *args) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_value dim = *st__next(&args), correction = *st__next(&args);
-  const st_value keepdim = *st__next(&args);
+  ST_ARGS(TENSOR(self), VALUE(dim), VALUE(correction), VALUE(keepdim));
   if (st__scope_ok(c)) c->status = check_float(self);
   if (!st__scope_ok(c)) return NULL;
   self = st__apply_to(c, self, sum_dtype(self->dtype));
   if (!st__scope_ok(c)) return NULL;
-  const st_value sum[] = {st__of_tensor(squares(c, self, dim)), dim, keepdim};
-  const st_tensor *total = st__apply(c, ST_OP_sum_dim_IntList, 3, sum);
+  const st_tensor *total =
+    ST_APPLY(c, ST_OP_sum_dim_IntList, squares(c, self, dim), dim, keepdim);
   const st_tensor *count = count_numbers(c, self, dim, keepdim);
   const st_value less = st__is_none(&correction) ? st__of_int(1) : correction;
-  const st_tensor *freedom = st__apply_with(c, ST_OP_sub_Scalar, count, less);
-  freedom = st__apply_with(c, ST_OP_clamp_min, freedom, st__of_int(0));
-  const st_value none[] = {
-    st__of_tensor(st__apply_with(c, ST_OP_eq_Scalar, count, st__of_int(0))),
-    st__of_float(NAN),
-    st__of_tensor(st__apply2(c, ST_OP_div_Tensor, total, freedom))};
-  return st__apply(c, ST_OP_where_ScalarSelf, 3, none);
+  const st_tensor *freedom = ST_APPLY(c, ST_OP_sub_Scalar, count, less);
+  freedom = ST_APPLY(c, ST_OP_clamp_min, freedom, 0);
+  return ST_APPLY(c, ST_OP_where_ScalarSelf,
+                  ST_APPLY(c, ST_OP_eq_Scalar, count, 0), st__of_float(NAN),
+                  st__div(c, total, freedom));
 }
 
 /* t in the dtype of the argument self; a complex one has real variances. */
@@ -133,22 +123,17 @@ ST_BOXED(st__box_nanstd) {
 static st_tensor *or_nan(st_op_scope *c, const st_tensor *self, st_value dim,
                          st_value keepdim, st_tensor *values) {
   if (!st__scope_ok(c) || !has_nan(self->dtype)) return values;
-  const st_value inputs[] = {st__of_tensor(st__apply1(c, ST_OP_isnan, self)),
-                          dim.len > 0 ? dim : st__none(), keepdim};
-  const st_value where[] = {
-    st__of_tensor(st__apply(c, ST_OP_all_dims, 3, inputs)), st__of_float(NAN),
-    st__of_tensor(values)};
-  return st__apply(c, ST_OP_where_ScalarSelf, 3, where);
+  return ST_APPLY(c, ST_OP_where_ScalarSelf,
+                  ST_APPLY(c, ST_OP_all_dims, st__apply1(c, ST_OP_isnan, self),
+                           dim.len > 0 ? dim : st__none(), keepdim),
+                  st__of_float(NAN), values);
 }
 
 static st_status extremum(st_op_id id, const st_value *args, double least,
                           st_value *rets) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_value dim = *st__next(&args), keepdim = *st__next(&args);
+  ST_ARGS(TENSOR(self), VALUE(dim), VALUE(keepdim));
   st_op_scope c = {.n = 0};
-  const st_value inputs[] = {st__of_tensor(replaced(&c, self, least)), dim,
-                          keepdim};
-  st_tensor *values = st__apply(&c, id, 3, inputs);
+  st_tensor *values = ST_APPLY(&c, id, replaced(&c, self, least), dim, keepdim);
   return st__scope_return(&c, or_nan(&c, self, dim, keepdim, values), rets);
 }
 
@@ -159,10 +144,9 @@ ST_BOXED_AS(st__box_nanmin, extremum, ST_OP_amin, args, INFINITY)
 static st_tensor *is_extreme(st_op_scope *c, st_op_id id,
                              const st_tensor *self, const st_value *dim) {
   const int64_t along[] = {st__to_int(dim, 0)};
-  const st_value inputs[] = {st__of_tensor(self),
-                          st__of_ints(along, st__is_none(dim) ? 0 : 1),
-                          st__of_bool(true)};
-  const st_tensor *extreme = st__apply(c, id, 3, inputs);
+  const st_tensor *extreme =
+    ST_APPLY(c, id, self, st__of_ints(along, st__is_none(dim) ? 0 : 1),
+             st__of_bool(true));
   if (!st__scope_ok(c)) return NULL;
   const st_tensor *any = st__apply1(c, ST_OP_any,
                                     st__apply1(c, ST_OP_isnan, extreme));
@@ -180,10 +164,11 @@ static st_status position(st_op_id plain, st_op_id extreme,
   if (!has_nan(self->dtype) || self->numel == 0) {
     return st__invoke(plain, 4, args, rets);
   }
-  const st_value inputs[] = {
-    st__of_tensor(is_extreme(&c, extreme, self, &args[1])), args[1], args[2],
-    args[3]};
-  return st__scope_return(&c, st__apply(&c, ST_OP_argmax, 4, inputs), rets);
+  return st__scope_return(&c,
+                          ST_APPLY(&c, ST_OP_argmax,
+                                   is_extreme(&c, extreme, self, &args[1]),
+                                   args[1], args[2], args[3]),
+                          rets);
 }
 
 ST_BOXED_AS(st__box_nanargmax, position, ST_OP_argmax, ST_OP_nanmax, args)
@@ -192,23 +177,19 @@ ST_BOXED_AS(st__box_nanargmin, position, ST_OP_argmin, ST_OP_nanmin, args)
 /* -- Products and cumulative sums ----------------------------------------- */
 
 ST_BOXED(st__box_nanprod) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_value dim = *st__next(&args), keepdim = *st__next(&args);
-  const st_value dtype = *st__next(&args);
+  ST_ARGS(TENSOR(self), VALUE(dim), VALUE(keepdim), VALUE(dtype));
   int64_t ones[ST_MAX_DIMS];
   st_op_scope c = {.n = 0};
   const st_value numbers = st__of_tensor(replaced(&c, self, 1));
   if (!st__is_none(&dim)) {
-    const st_value along[] = {numbers, dim, keepdim, dtype};
-    return st__scope_return(&c, st__apply(&c, ST_OP_prod_dim_int, 4, along),
-                            rets);
+    return st__scope_return(
+      &c, ST_APPLY(&c, ST_OP_prod_dim_int, numbers, dim, keepdim, dtype), rets);
   }
-  st_tensor *product = st__apply(&c, ST_OP_prod, 2,
-                                 (st_value[]){numbers, dtype});
+  st_tensor *product = ST_APPLY(&c, ST_OP_prod, numbers, dtype);
   if (st__to_bool(&keepdim, false)) {
     for (int d = 0; d < self->ndim; d++) ones[d] = 1;
-    product = st__apply_with(&c, ST_OP_reshape, product,
-                             st__of_ints(ones, self->ndim));
+    product =
+      ST_APPLY(&c, ST_OP_reshape, product, st__of_ints(ones, self->ndim));
   }
   return st__scope_return(&c, product, rets);
 }
@@ -216,10 +197,11 @@ ST_BOXED(st__box_nanprod) {
 static st_status scan(st_op_id id, const st_value *args, double neutral,
                       st_value *rets) {
   st_op_scope c = {.n = 0};
-  const st_value inputs[] = {
-    st__of_tensor(replaced(&c, st__to_tensor(args), neutral)), args[1],
-    args[2]};
-  return st__scope_return(&c, st__apply(&c, id, 3, inputs), rets);
+  return st__scope_return(&c,
+                          ST_APPLY(&c, id,
+                                   replaced(&c, st__to_tensor(args), neutral),
+                                   args[1], args[2]),
+                          rets);
 }
 
 ST_BOXED(st__box_nancumsum) { return scan(ST_OP_cumsum, args, 0, rets); }

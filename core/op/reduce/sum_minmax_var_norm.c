@@ -429,21 +429,17 @@ static st_status complex_logsumexp(const st_run *r) {
   st_op_scope c = {.n = 0};
   if (self->numel > 0) {
     top = st__apply1(&c, ST_OP_real, self);
-    top = st__apply(&c, ST_OP_amax, 3,
-                    (st_value[]){st__of_tensor(top), dim, keep});
-    top = st__apply(&c, ST_OP_masked_fill_Scalar, 3,
-                    (st_value[]){st__of_tensor(top),
-                                 st__of_tensor(st__apply1(&c, ST_OP_isinf,
-                                                          top)),
-                                 st__of_int(0)});
-    self = st__apply2(&c, ST_OP_sub_Tensor, self, top);
+    top = ST_APPLY(&c, ST_OP_amax, top, dim, keep);
+    top = ST_APPLY(&c, ST_OP_masked_fill_Scalar, top,
+                   st__apply1(&c, ST_OP_isinf, top), 0);
+    self = st__minus(&c, self, top);
   }
-  st_tensor *sum = st__apply(&c, ST_OP_sum_dim_IntList, 3,
-    (st_value[]){st__of_tensor(st__apply1(&c, ST_OP_exp, self)), dim, keep});
+  st_tensor *sum = ST_APPLY(&c, ST_OP_sum_dim_IntList,
+                            st__apply1(&c, ST_OP_exp, self), dim, keep);
   sum = st__apply1(&c, ST_OP_log, sum);
-  if (top) sum = st__apply2(&c, ST_OP_add_Tensor, sum, top);
-  sum = st__apply_with(&c, ST_OP_reshape, sum,
-                       st__of_ints(r->out[0]->sizes, r->out[0]->ndim));
+  if (top) sum = st__plus(&c, sum, top);
+  sum = ST_APPLY(&c, ST_OP_reshape, sum,
+                 st__of_ints(r->out[0]->sizes, r->out[0]->ndim));
   if (st__scope_ok(&c)) c.status = st__copy_unchecked(r->out[0], sum);
   return st__scope_end(&c, 0, NULL, NULL);
 }
@@ -483,12 +479,13 @@ st_status st__logsumexp_impl(st_run *r) {
 
 /* args: self, p, dim and keepdim if has_dim, dtype */
 static st_status norm_in(const st_value *args, bool has_dim, st_value *rets) {
-  const st_value self = *st__next(&args), p = *st__next(&args);
+  ST_ARGS(VALUE(self), VALUE(p));
   const st_value dim = has_dim ? *st__next(&args) : st__none();
   const st_value keepdim = has_dim ? *st__next(&args) : st__of_bool(false);
-  const st_value all[] = {self, st__is_none(&p) ? st__of_int(2) : p, dim,
-                          keepdim, *st__next(&args)};
-  return st__invoke(ST_OP_linalg_vector_norm, 5, all, rets);
+  return st__invoke(ST_OP_linalg_vector_norm,
+                    ST_VALUES(self, st__is_none(&p) ? st__of_int(2) : p, dim,
+                              keepdim, *st__next(&args)),
+                    rets);
 }
 
 ST_BOXED(st__box_norm_dtype) { return norm_in(args, false, rets); }

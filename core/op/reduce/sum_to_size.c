@@ -22,7 +22,7 @@ static st_status summed_dims(const st_tensor *self, const st_value *size,
 }
 
 ST_BOXED(st__box_sum_to_size) {
-  const st_value *self = st__next(&args), *size = st__next(&args);
+  ST_ARGS(BOXED(self), BOXED(size));
   st_tensor *t = self->u.tensor;
   const uint32_t ndim = (uint32_t)t->ndim;
   int64_t dims[ST_MAX_DIMS];
@@ -31,9 +31,9 @@ ST_BOXED(st__box_sum_to_size) {
   if (size->len == 0) return st__invoke(ST_OP_sum, 1, self, rets);
   ST_TRY(summed_dims(t, size, dims, &n));
   if (n > 0) {
-    const st_value sum[] = {*self, st__of_ints(dims, n), st__of_bool(true)};
-    t = st__apply(&c, ST_OP_sum_dim_IntList, 3, sum);
+    t = ST_APPLY(&c, ST_OP_sum_dim_IntList, *self, st__of_ints(dims, n),
+                 st__of_bool(true));
   }
-  if (size->len < ndim) t = st__apply_with(&c, ST_OP_view, t, *size);
+  if (size->len < ndim) t = ST_APPLY(&c, ST_OP_view, t, *size);
   return st__scope_return(&c, t, rets);
 }

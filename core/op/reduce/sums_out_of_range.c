@@ -163,14 +163,13 @@ static st_tensor *rows_of(st_op_scope *c, const outputs *o) {
   if (o->nkept > 0) {
     int64_t sizes[ST_MAX_DIMS];
     for (int i = 0; i < o->nkept; i++) sizes[i] = x->sizes[o->dims[i]];
-    st_tensor *mask = st__apply_with(c, ST_OP_reshape, o->mask,
-                                     st__of_ints(sizes, o->nkept));
-    x = st__apply_with(c, ST_OP_index_Tensor,
-                       st__apply_with(c, ST_OP_permute, x,
-                                      st__of_ints(o->dims, x->ndim)),
-                       st__of_tensors(&mask, 1));
+    st_tensor *mask =
+      ST_APPLY(c, ST_OP_reshape, o->mask, st__of_ints(sizes, o->nkept));
+    x = ST_APPLY(c, ST_OP_index_Tensor,
+                 ST_APPLY(c, ST_OP_permute, x, st__of_ints(o->dims, x->ndim)),
+                 st__of_tensors(&mask, 1));
   }
-  return st__apply_with(c, ST_OP_reshape, x, st__of_ints(shape, 2));
+  return ST_APPLY(c, ST_OP_reshape, x, st__of_ints(shape, 2));
 }
 
 /* top times the norms of rows / top. */
@@ -178,32 +177,29 @@ static st_tensor *scaled_norm(st_op_scope *c, const st_tensor *rows,
                               const st_tensor *top, double p) {
   const int64_t dim = 1;
   const st_tensor *x = st__apply1(c, ST_OP_abs, rows);
-  x = st__apply2(c, ST_OP_div_Tensor, st__apply_to(c, x, ST_FLOAT64), top);
-  x = st__apply_with(c, ST_OP_pow_Tensor_Scalar, x, st__of_float(p));
-  x = st__apply(c, ST_OP_sum_dim_IntList, 3, (st_value[]){
-    st__of_tensor(x), st__of_ints(&dim, 1), st__of_bool(true)});
-  x = st__apply_with(c, ST_OP_pow_Tensor_Scalar, x, st__of_float(1 / p));
-  return st__apply2(c, ST_OP_mul_Tensor, top, x);
+  x = st__div(c, st__apply_to(c, x, ST_FLOAT64), top);
+  x = ST_APPLY(c, ST_OP_pow_Tensor_Scalar, x, p);
+  x = ST_APPLY(c, ST_OP_sum_dim_IntList, x, st__of_ints(&dim, 1),
+               st__of_bool(true));
+  x = ST_APPLY(c, ST_OP_pow_Tensor_Scalar, x, st__of_float(1 / p));
+  return st__mul(c, top, x);
 }
 
 /* The greatest power of two up to top: dividing by it loses no bits. */
 static st_tensor *power_of_two(st_op_scope *c, const st_tensor *top) {
   st_tensor *parts[2];
-  st__apply_multi(c, ST_OP_frexp_Tensor, 1,
-                  (st_value[]){st__of_tensor(top)}, 2, parts);
-  return !st__scope_ok(c) ? NULL
-    : st__apply2(c, ST_OP_div_Tensor, top, st__scaled(c, parts[0], 2));
+  st__apply_multi(c, ST_OP_frexp_Tensor, ST_VALUES(top), 2, parts);
+  return !st__scope_ok(c) ? NULL : st__div(c, top, st__scaled(c, parts[0], 2));
 }
 
 static st_tensor *scaled_std(st_op_scope *c, const st_tensor *rows,
                              const st_tensor *top, double correction) {
   const int64_t dim = 1;
   const st_tensor *unit = power_of_two(c, top);
-  const st_tensor *x = st__apply2(c, ST_OP_div_Tensor, rows, unit);
-  x = st__apply(c, ST_OP_var_correction, 4, (st_value[]){
-    st__of_tensor(x), st__of_ints(&dim, 1), st__of_float(correction),
-    st__of_bool(true)});
-  return st__apply2(c, ST_OP_mul_Tensor, st__apply1(c, ST_OP_sqrt, x), unit);
+  const st_tensor *x = st__div(c, rows, unit);
+  x = ST_APPLY(c, ST_OP_var_correction, x, st__of_ints(&dim, 1), correction,
+               st__of_bool(true));
+  return st__mul(c, st__apply1(c, ST_OP_sqrt, x), unit);
 }
 
 /* Writes them where top is a number to divide by. */
@@ -232,10 +228,9 @@ static st_status correct(const st_run *r, const order *w, double correction) {
   find_outputs(&c, w, &o);
   if (o.n > 0 && st__scope_ok(&c)) {
     const st_tensor *rows = rows_of(&c, &o);
-    const st_tensor *top = st__apply(&c, ST_OP_linalg_vector_norm, 4,
-      (st_value[]){st__of_tensor(rows),
-                   st__of_float(copysign(INFINITY, w->p)),
-                   st__of_ints(&dim, 1), st__of_bool(true)});
+    const st_tensor *top = ST_APPLY(&c, ST_OP_linalg_vector_norm, rows,
+                                    st__of_float(copysign(INFINITY, w->p)),
+                                    st__of_ints(&dim, 1), st__of_bool(true));
     top = st__apply_to(&c, top, ST_FLOAT64);
     replace(&c, &o, top, w->is_spread ? scaled_std(&c, rows, top, correction)
                                       : scaled_norm(&c, rows, top, w->p));

@@ -134,8 +134,7 @@ ST_BOXED(st__box_rnn_layer_backward) {
   if (st__scope_ok(&c) && st__has_elements(l.gates)) c.status = run_layer(&l);
   const st_tensor *weight = weight_gradient(&c, &l), *bias = NULL;
   if (r.bias) {
-    bias = st__apply_with(&c, ST_OP_sum_dim_IntList, l.hidden,
-                          st__of_ints(first, 1));
+    bias = ST_APPLY(&c, ST_OP_sum_dim_IntList, l.hidden, st__of_ints(first, 1));
   }
   const st_dtype d = r.gates->dtype;
   const st_tensor *none = st__rnn_new(&c, &r, 0, 0);

@@ -69,10 +69,7 @@ static st_status run_cell(st_rnn *r, const st_tensor *input,
   weights w = {.w_hr = NULL};
   st_tensor *out[3];
   st_op_scope c = {.status = check_cell(input, r)};
-  w.w_ih = st__next_tensor(&args);
-  w.w_hh = st__next_tensor(&args);
-  w.b_ih = st__next_tensor(&args);
-  w.b_hh = st__next_tensor(&args);
+  ST_ARGS_TO(w, TENSOR(w_ih), TENSOR(w_hh), TENSOR(b_ih), TENSOR(b_hh));
   if (!st__scope_ok(&c)) return c.status;
   r->sizes = (st_ints){&input->sizes[0], 1};
   direction(&c, r, input, &w, out);
@@ -82,7 +79,7 @@ static st_status run_cell(st_rnn *r, const st_tensor *input,
 static st_status cell(st_rnn_mode mode, const st_value *args,
                       st_value *rets) {
   st_rnn r = {.mode = mode};
-  const st_tensor *input = st__next_tensor(&args);
+  ST_ARGS(TENSOR(input));
   r.hx = st__next_tensor(&args);
   return run_cell(&r, input, args, 1, rets);
 }
@@ -104,7 +101,7 @@ static st_status read_states(const st_value **args, st_rnn *r) {
 
 ST_BOXED(st__box_lstm_cell) {
   st_rnn r = {.mode = ST_RNN_LSTM};
-  const st_tensor *input = st__next_tensor(&args);
+  ST_ARGS(TENSOR(input));
   ST_TRY(read_states(&args, &r));
   return run_cell(&r, input, args, 2, rets);
 }
@@ -170,8 +167,7 @@ static st_status check_network(const network *n, int64_t batch) {
 
 static st_tensor *state_of(st_op_scope *c, const st_tensor *t, int64_t i) {
   if (!t) return NULL;
-  const st_value args[] = {st__of_tensor(t), st__of_int(0), st__of_int(i)};
-  return st__apply(c, ST_OP_select_int, 3, args);
+  return ST_APPLY(c, ST_OP_select_int, t, 0, i);
 }
 
 /* Runs a layer on rows *x, owned, which its output replaces. hy and cy: owned
@@ -191,14 +187,10 @@ static st_status run_layer(const network *n, int64_t layer, st_tensor **x,
     sides[d] = out[d][0];
   }
   st_tensor *y = sides[0];
-  if (count == 2) {
-    const st_value cat[] = {st__of_tensors(sides, 2), st__of_int(1)};
-    y = st__apply(&c, ST_OP_cat, 2, cat);
-  }
+  if (count == 2) y = ST_APPLY(&c, ST_OP_cat, st__of_tensors(sides, 2), 1);
   if (n->train && n->dropout != 0 && layer < n->layers - 1) {
-    const st_value drop[] = {st__of_tensor(y), st__of_float(n->dropout),
-                             st__of_bool(true)};
-    y = st__apply(&c, ST_OP_dropout, 3, drop);
+    y = ST_APPLY(&c, ST_OP_dropout, y, st__of_float(n->dropout),
+                 st__of_bool(true));
   }
   st_tensor *results[] = {y, out[0][1], out[0][2], out[count - 1][1],
                           out[count - 1][2]};
@@ -232,12 +224,10 @@ static st_status finish(const network *n, st_tensor *y, const st_value *states,
   st_tensor *results[3] = {y, NULL, NULL};
   if (ndim == 3) {
     const int64_t sizes[] = {n->sizes.n, n->hx->sizes[1], y->sizes[1]};
-    results[0] = st__apply_with(&c, ST_OP_view, y, st__of_ints(sizes, 3));
+    results[0] = ST_APPLY(&c, ST_OP_view, y, st__of_ints(sizes, 3));
   }
   if (batch_first) {
-    const st_value swap[] = {st__of_tensor(results[0]), st__of_int(0),
-                             st__of_int(1)};
-    results[0] = st__apply(&c, ST_OP_transpose_int, 3, swap);
+    results[0] = ST_APPLY(&c, ST_OP_transpose_int, results[0], 0, 1);
   }
   for (int i = 0; i < (n->cx ? 2 : 1); i++) {
     results[1 + i] = st__apply(&c, ST_OP_stack, 1, &states[i]);
@@ -288,11 +278,11 @@ static st_status read_network(const st_value **args, network *n) {
 static st_status padded(st_rnn_mode mode, const st_value *args,
                         st_value *rets) {
   network n = {.mode = mode};
-  st_tensor *x = st__next_tensor(&args);
+  ST_ARGS(MUTABLE(x));
   st_value sizes;
   st_op_scope c = {.status = ST_OK};
   ST_TRY(read_network(&args, &n));
-  const bool batch_first = st__next_bool(&args);
+  ST_ARGS(BOOL(batch_first));
   if (x->ndim != 3) {
     return st__fail(ST_BAD_SHAPE, "input must have three dimensions, its shape "
                     "is %s", ST_SHAPE_TEXT(x));
@@ -305,11 +295,8 @@ static st_status padded(st_rnn_mode mode, const st_value *args,
     return st__fail(ST_BAD_SHAPE, "the number of steps in input, of shape %s, "
                     "must be from 1 to 2^31 - 1", ST_SHAPE_TEXT(x));
   }
-  if (batch_first) {
-    const st_value swap[] = {st__of_tensor(x), st__of_int(0), st__of_int(1)};
-    x = st__apply(&c, ST_OP_transpose_int, 3, swap);
-  }
-  x = st__apply_with(&c, ST_OP_reshape, x, st__of_ints(rows, 2));
+  if (batch_first) x = ST_APPLY(&c, ST_OP_transpose_int, x, 0, 1);
+  x = ST_APPLY(&c, ST_OP_reshape, x, st__of_ints(rows, 2));
   if (st__scope_ok(&c)) c.status = st__value_new_ints((int)steps, &sizes);
   if (st__scope_ok(&c)) {
     int64_t *p = (int64_t *)(uintptr_t)sizes.u.ints;
@@ -347,8 +334,7 @@ static st_status check_packed(const st_tensor *data, const st_tensor *sizes,
 static st_status packed(st_rnn_mode mode, const st_value *args,
                         st_value *rets) {
   network n = {.mode = mode};
-  st_tensor *data = st__next_tensor(&args);
-  const st_tensor *sizes = st__next_tensor(&args);
+  ST_ARGS(MUTABLE(data), TENSOR(sizes));
   st_op_scope c = {.status = ST_OK};
   ST_TRY(read_network(&args, &n));
   ST_TRY(st__check_strided(sizes));

@@ -137,10 +137,8 @@ st_tensor *st__rnn_floats(st_op_scope *c, const st_rnn *r,
 
 st_tensor *st__rnn_new(st_op_scope *c, const st_rnn *r, int64_t rows,
                        int64_t columns) {
-  const int64_t sizes[] = {rows, columns};
-  const st_value args[] = {st__of_tensor(r->like), st__of_ints(sizes, 2),
-                           st__of_int(r->dtype)};
-  return st__apply(c, ST_OP_new_empty, 3, args);
+  return ST_APPLY(c, ST_OP_new_empty, r->like, ST_INTS(rows, columns),
+                  r->dtype);
 }
 
 st_tensor *st__rnn_copy(st_op_scope *c, const st_rnn *r, const st_tensor *t) {

@@ -15,14 +15,7 @@ static st_tensor *units(st_op_scope *c, const st_tensor *t, int64_t column,
 
 static st_tensor *linear(st_op_scope *c, const st_tensor *x,
                          const st_tensor *weight, const st_tensor *bias) {
-  const st_value args[] = {st__of_tensor(x), st__of_tensor(weight),
-                           st__of_tensor(bias)};
-  return st__apply(c, ST_OP_linear, 3, args);
-}
-
-static st_tensor *times(st_op_scope *c, const st_tensor *a,
-                        const st_tensor *b) {
-  return st__apply2(c, ST_OP_mul_Tensor, a, b);
+  return ST_APPLY(c, ST_OP_linear, x, weight, bias);
 }
 
 static state gru(st_op_scope *c, const st_tensor *a, const st_tensor *b,
@@ -32,10 +25,11 @@ static state gru(st_op_scope *c, const st_tensor *a, const st_tensor *b,
                                units(c, b, 0, 2, width)));
   const st_tensor *r = units(c, both, 0, 1, width);
   const st_tensor *z = units(c, both, 1, 1, width);
-  const st_tensor *n = st__apply1(
-    c, ST_OP_tanh, st__plus(c, units(c, a, 2, 1, width),
-                            times(c, units(c, b, 2, 1, width), r)));
-  return (state){st__plus(c, times(c, st__minus(c, s.h, n), z), n), NULL};
+  const st_tensor *n =
+    st__apply1(c, ST_OP_tanh,
+               st__plus(c, units(c, a, 2, 1, width),
+                        st__mul(c, units(c, b, 2, 1, width), r)));
+  return (state){st__plus(c, st__mul(c, st__minus(c, s.h, n), z), n), NULL};
 }
 
 static state lstm(st_op_scope *c, const st_tensor *a, const st_tensor *b,
@@ -46,9 +40,9 @@ static state lstm(st_op_scope *c, const st_tensor *a, const st_tensor *b,
   const st_tensor *g = st__apply1(c, ST_OP_tanh, units(c, all, 2, 1, width));
   const st_tensor *o = st__apply1(c, ST_OP_sigmoid,
                                   units(c, all, 3, 1, width));
-  s.c = st__plus(c, times(c, units(c, both, 1, 1, width), s.c),
-                 times(c, units(c, both, 0, 1, width), g));
-  s.h = times(c, o, st__apply1(c, ST_OP_tanh, s.c));
+  s.c = st__plus(c, st__mul(c, units(c, both, 1, 1, width), s.c),
+                 st__mul(c, units(c, both, 0, 1, width), g));
+  s.h = st__mul(c, o, st__apply1(c, ST_OP_tanh, s.c));
   return s;
 }
 
@@ -77,8 +71,7 @@ static st_tensor *replace_rows(st_op_scope *c, st_tensor *some,
   if (!old || old->sizes[0] == n) return some;
   st_tensor *both[] = {some, st__apply_narrow(c, old, 0, n,
                                               old->sizes[0] - n)};
-  const st_value args[] = {st__of_tensors(both, 2), st__of_int(0)};
-  return st__apply(c, ST_OP_cat, 2, args);
+  return ST_APPLY(c, ST_OP_cat, st__of_tensors(both, 2), 0);
 }
 
 /* Replaces the owned state *s; *out: the new rows of h, owned. */
@@ -133,7 +126,7 @@ ST_BOXED(st__box_rnn_layer_steps) {
   st_value outs;
   st_op_scope c = {.status = ST_OK};
   ST_TRY(read(&args, &r));
-  const st_tensor *projection = st__next_tensor(&args);
+  ST_ARGS(TENSOR(projection));
   ST_TRY(st__value_new_tensors((int)r.sizes.n, &outs));
   st__tensor_retain(s.h = (st_tensor *)(uintptr_t)r.hx);
   if ((s.c = (st_tensor *)(uintptr_t)r.cx)) st__tensor_retain(s.c);
@@ -141,12 +134,10 @@ ST_BOXED(st__box_rnn_layer_steps) {
   while (st__scope_goes_on(&c) && st__rnn_next(&w)) {
     c.status = run_step(&w, projection, &s, &outs.u.tensors[w.at]);
   }
-  const st_value all[] = {outs, st__of_int(0)};
   const int64_t none = 0;
   st_tensor *results[] = {
-    st__apply(&c, ST_OP_cat, 2, all), s.h,
-    s.c ? s.c : st__apply_with(&c, ST_OP_new_empty, r.hx,
-                               st__of_ints(&none, 1))};
+    ST_APPLY(&c, ST_OP_cat, outs, 0), s.h,
+    s.c ? s.c : ST_APPLY(&c, ST_OP_new_empty, r.hx, st__of_ints(&none, 1))};
   const st_status status = st__scope_end(&c, 3, results, rets);
   st__tensor_release(&s.h);
   st__tensor_release(&s.c);

@@ -23,9 +23,8 @@ static st_status check_out(const st_tensor *out, const st_tensor *value) {
 
 /* An extension device copies with its own kernel. */
 static st_status copy_on_device(st_tensor *out, const st_tensor *value) {
-  const st_value args[] = {st__of_tensor(out), st__of_tensor(value)};
   st_value ret;
-  ST_TRY(st__invoke(ST_OP_copy_, 2, args, &ret));
+  ST_TRY(st__invoke(ST_OP_copy_, ST_VALUES(out, value), &ret));
   st__value_clear(&ret);
   return ST_OK;
 }

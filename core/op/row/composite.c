@@ -31,17 +31,12 @@ st_tensor *st__apply(st_op_scope *c, st_op_id id, int n, const st_value *args) {
 }
 
 st_tensor *st__apply1(st_op_scope *c, st_op_id id, const st_tensor *a) {
-  return st__apply(c, id, 1, (st_value[]){st__of_tensor(a)});
+  return ST_APPLY(c, id, a);
 }
 
 st_tensor *st__apply2(st_op_scope *c, st_op_id id, const st_tensor *a,
                       const st_tensor *b) {
-  return st__apply_with(c, id, a, st__of_tensor(b));
-}
-
-st_tensor *st__apply_with(st_op_scope *c, st_op_id id, const st_tensor *a,
-                          st_value v) {
-  return st__apply(c, id, 2, (st_value[]){st__of_tensor(a), v});
+  return ST_APPLY(c, id, a, b);
 }
 
 st_tensor *st__adjoint(st_op_scope *c, const st_tensor *a) {
@@ -60,47 +55,52 @@ st_tensor *st__minus(st_op_scope *c, const st_tensor *a, const st_tensor *b) {
   return st__apply2(c, ST_OP_sub_Tensor, a, b);
 }
 
+st_tensor *st__mul(st_op_scope *c, const st_tensor *a, const st_tensor *b) {
+  return st__apply2(c, ST_OP_mul_Tensor, a, b);
+}
+
+st_tensor *st__div(st_op_scope *c, const st_tensor *a, const st_tensor *b) {
+  return st__apply2(c, ST_OP_div_Tensor, a, b);
+}
+
 st_tensor *st__scaled(st_op_scope *c, const st_tensor *a, double x) {
-  return st__apply_with(c, ST_OP_mul_Scalar, a, st__of_float(x));
+  return ST_APPLY(c, ST_OP_mul_Scalar, a, x);
 }
 
 st_tensor *st__shifted(st_op_scope *c, const st_tensor *a, double x) {
-  return st__apply_with(c, ST_OP_add_Scalar, a, st__of_float(x));
+  return ST_APPLY(c, ST_OP_add_Scalar, a, x);
 }
 
 void st__apply_into(st_op_scope *c, st_op_id id, const st_tensor *a,
                     const st_tensor *b) {
-  const st_value args[] = {st__of_tensor(a), st__of_tensor(b)};
   st_value same;
   if (!st__scope_ok(c)) return;
-  c->status = st__call_n(st__op_variant(id, ST_INPLACE), 2, args, &same);
+  c->status =
+    st__call_n(st__op_variant(id, ST_INPLACE), ST_VALUES(a, b), &same);
   if (st__scope_ok(c)) st__value_clear(&same);
 }
 
 st_tensor *st__apply_to(st_op_scope *c, const st_tensor *a, st_dtype d) {
-  return st__apply_with(c, ST_OP_to_dtype, a, st__of_int(d));
+  return ST_APPLY(c, ST_OP_to_dtype, a, d);
 }
 
 st_tensor *st__apply_narrow(st_op_scope *c, const st_tensor *a, int64_t dim,
                             int64_t start, int64_t length) {
-  return st__apply(c, ST_OP_narrow, 4,
-                   (st_value[]){st__of_tensor(a), st__of_int(dim),
-                                st__of_int(start), st__of_int(length)});
+  return ST_APPLY(c, ST_OP_narrow, a, dim, start, length);
 }
 
 st_tensor *st__apply_reshape(st_op_scope *c, const st_tensor *t, int ndim,
                              const int64_t *sizes) {
-  return st__apply_with(c, ST_OP_reshape, t, st__of_ints(sizes, ndim));
+  return ST_APPLY(c, ST_OP_reshape, t, st__of_ints(sizes, ndim));
 }
 
 st_tensor *st__apply_flatten(st_op_scope *c, const st_tensor *a) {
   const int64_t size[] = {-1};
   if (st__scope_ok(c) && a->numel == 0) {
-    const int64_t none[] = {0};
-    return st__apply_with(c, ST_OP_reshape, a, st__of_ints(none, 1));
+    return ST_APPLY(c, ST_OP_reshape, a, ST_INTS(0));
   }
   const st_tensor *dense = st__apply1(c, ST_OP_contiguous, a);
-  return st__apply_with(c, ST_OP_reshape, dense, st__of_ints(size, 1));
+  return ST_APPLY(c, ST_OP_reshape, dense, st__of_ints(size, 1));
 }
 
 st_tensor *st__apply_attached(st_op_scope *c, const st_tensor *t,
@@ -111,8 +111,7 @@ st_tensor *st__apply_attached(st_op_scope *c, const st_tensor *t,
 st_tensor *st__apply_attached_none(st_op_scope *c, const st_tensor *t,
                                    const st_tensor *to) {
   if (!st__scope_ok(c)) return NULL;
-  return st__apply(c, ST_OP__attached, 3, (st_value[]){
-    st__of_tensor(t), st__of_tensor(to), st__of_bool(false)});
+  return ST_APPLY(c, ST_OP__attached, t, to, st__of_bool(false));
 }
 
 /* -- Without calls -------------------------------------------------------- */

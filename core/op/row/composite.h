@@ -54,24 +54,26 @@ static inline bool st__scope_goes_on_at(st_op_scope *c, int64_t step) {
   return step % 4096 == 4095 ? st__scope_goes_on(c) : st__scope_ok(c);
 }
 
-/* Calls operator id with its first n arguments; the others have their defaults.
- * The result is borrowed from the scope. */
+/* Calls operator id with its first arguments, of any types (ST_VALUES); the
+ * others have their defaults. The result is borrowed from the scope. */
+#define ST_APPLY(c, id, ...) st__apply(c, id, ST_VALUES(__VA_ARGS__))
+/* The same with n boxed arguments. */
 st_tensor *st__apply(st_op_scope *c, st_op_id id, int n, const st_value *args);
 /* The same for an operator that returns nrets tensors. */
 void st__apply_multi(st_op_scope *c, st_op_id id, int n, const st_value *args,
                      int nrets, st_tensor **out);
-/* Common calls: op(a), op(a, b), op(a, v). */
+/* The same with one tensor, and with two. */
 st_tensor *st__apply1(st_op_scope *c, st_op_id id, const st_tensor *a);
 st_tensor *st__apply2(st_op_scope *c, st_op_id id, const st_tensor *a,
                       const st_tensor *b);
-st_tensor *st__apply_with(st_op_scope *c, st_op_id id, const st_tensor *a,
-                          st_value v);
-/* The algebra of formulas: the adjoint of a; the product of matrices, a + b and
- * a - b; x a and a + x for a number x. */
+/* The algebra of formulas: the adjoint of a; the product of matrices; a + b,
+ * a - b, a b and a / b by elements; x a and a + x for a number x. */
 st_tensor *st__adjoint(st_op_scope *c, const st_tensor *a);
 st_tensor *st__times(st_op_scope *c, const st_tensor *a, const st_tensor *b);
 st_tensor *st__plus(st_op_scope *c, const st_tensor *a, const st_tensor *b);
 st_tensor *st__minus(st_op_scope *c, const st_tensor *a, const st_tensor *b);
+st_tensor *st__mul(st_op_scope *c, const st_tensor *a, const st_tensor *b);
+st_tensor *st__div(st_op_scope *c, const st_tensor *a, const st_tensor *b);
 st_tensor *st__scaled(st_op_scope *c, const st_tensor *a, double x);
 st_tensor *st__shifted(st_op_scope *c, const st_tensor *a, double x);
 /* Calls the in-place variant: a = op(a, b). a is a result of this scope. */

@@ -6,10 +6,9 @@
 
 /* Replaces a view by a copy of its elements. */
 static st_status copy(st_tensor **view) {
-  const st_value args[] = {st__of_tensor(*view),
-                           st__of_int(ST_FORMAT_CONTIGUOUS)};
   st_tensor *own = NULL;
-  ST_TRY(st__invoke1(ST_OP_clone, 2, args, &own));
+  ST_TRY(st__invoke1(ST_OP_clone, ST_VALUES(*view, ST_FORMAT_CONTIGUOUS),
+                     &own));
   st__tensor_release(view);
   *view = own;
   return ST_OK;

@@ -4,7 +4,7 @@
 #include "op/row/op.h"
 
 static st_status each(st_op_id id, const st_value *args, st_value *rets) {
-  const st_tensors tensors = st__next_tensors(&args);
+  ST_ARGS(TENSORS(tensors));
   st_status status = ST_OK;
   ST_TRY(st__value_new_tensors((int)tensors.n, rets));
   for (uint32_t i = 0; i < tensors.n && status == ST_OK; i++) {

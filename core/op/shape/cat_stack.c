@@ -89,8 +89,7 @@ static st_status check_out(const st_tensor *out, st_dtype dtype) {
 
 st_status st__cat_meta(st_run *r) {
   const st_value *args = r->args;
-  const st_tensors tensors = st__next_tensors(&args);
-  const int64_t dim = st__next_int(&args);
+  ST_ARGS(TENSORS(tensors), INT(dim));
   ST_TRY(check_list(tensors));
   const st_tensor *like = first_nonempty(tensors);
   st_dtype dtype = st__result_type(tensors.p, (int)tensors.n);
@@ -127,7 +126,7 @@ static st_status narrow_outputs(st_tensors list, const st_tensor *out,
 
 st_status st__cat_impl(st_run *r) {
   const st_value *args = r->args;
-  const st_tensors tensors = st__next_tensors(&args);
+  ST_ARGS(TENSORS(tensors));
   const size_t bytes = tensors.n * sizeof(st_tensor *);
   int dim = 0;
   if (r->out[0]->numel == 0) return ST_OK;
@@ -147,8 +146,7 @@ st_status st__cat_impl(st_run *r) {
 }
 
 static st_status cat(st_value tensors, int64_t dim, st_value *ret) {
-  const st_value args[] = {tensors, st__of_int(dim)};
-  return st__invoke(ST_OP_cat, 2, args, ret);
+  return st__invoke(ST_OP_cat, ST_VALUES(tensors, dim), ret);
 }
 
 ST_BOXED(st__box_concat) { return st__invoke(ST_OP_cat, 2, args, rets); }
@@ -181,8 +179,7 @@ static st_status cat_mapped(st_tensors list, map_fn map, int64_t map_dim,
 
 static st_status unsqueeze(const st_tensor *t, int64_t dim,
                            st_tensor **out) {
-  const st_value args[] = {st__of_tensor(t), st__of_int(dim)};
-  return st__invoke1(ST_OP_unsqueeze, 2, args, out);
+  return st__invoke1(ST_OP_unsqueeze, ST_VALUES(t, dim), out);
 }
 
 static st_status retain(const st_tensor *t, st_tensor **out) {
@@ -209,9 +206,7 @@ static st_status as_columns(const st_tensor *t, int64_t dim,
                             st_tensor **out) {
   (void)dim;
   if (t->ndim >= 2) return retain(t, out);
-  const int64_t shape[] = {t->numel, 1};
-  const st_value args[] = {st__of_tensor(t), st__of_ints(shape, 2)};
-  return st__invoke1(ST_OP_reshape, 2, args, out);
+  return st__invoke1(ST_OP_reshape, ST_VALUES(t, ST_INTS(t->numel, 1)), out);
 }
 
 ST_BOXED_AS(st__box_hstack, cat_mapped, st__next_tensors(&args), at_least, 1,
@@ -264,8 +259,8 @@ static st_status stack(st_tensors tensors, int64_t dim, st_value *rets) {
   sizes[at] = tensors.n;
   st_value result;
   ST_TRY(cat(st__of_tensors(tensors.p, (int)tensors.n), at, &result));
-  const st_value view[] = {result, st__of_ints(sizes, first->ndim + 1)};
-  const st_status status = st__invoke(ST_OP_view, 2, view, rets);
+  const st_status status = st__invoke(
+    ST_OP_view, ST_VALUES(result, st__of_ints(sizes, first->ndim + 1)), rets);
   st__value_clear(&result);
   return status;
 }
@@ -282,8 +277,8 @@ static st_status stack_out(st_tensors tensors, int64_t dim, const st_value *out,
     status = unsqueeze(tensors.p[i], at, &mapped.u.tensors[i]);
   }
   if (status == ST_OK) {
-    const st_value cat_args[] = {mapped, st__of_int(at), *out};
-    status = st__call_n(st__op_variant(ST_OP_cat, ST_OUT), 3, cat_args, rets);
+    status = st__call_n(st__op_variant(ST_OP_cat, ST_OUT),
+                        ST_VALUES(mapped, at, *out), rets);
   }
   st__value_clear(&mapped);
   return status;

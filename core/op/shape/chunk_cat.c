@@ -40,10 +40,9 @@ static st_tensor *as_rows(st_op_scope *c, const st_tensor *t, int dim,
   sizes[dim + 1] = -1;
   if (missing > 0) {
     pad[2 * after + 1] = missing;
-    t = st__apply_with(c, ST_OP_constant_pad_nd, t,
-                       st__of_ints(pad, 2 * after + 2));
+    t = ST_APPLY(c, ST_OP_constant_pad_nd, t, st__of_ints(pad, 2 * after + 2));
   }
-  return st__apply_with(c, ST_OP_reshape, t, st__of_ints(sizes, dim + 2));
+  return ST_APPLY(c, ST_OP_reshape, t, st__of_ints(sizes, dim + 2));
 }
 
 /* The rows of a tensor, owned. */
@@ -67,8 +66,8 @@ static st_status join_rows(st_tensors list, int dim, int64_t n,
     if (status == ST_OK) made++;
   }
   if (status == ST_OK) {
-    const st_value cat[] = {st__of_tensors(rows, list.n), st__of_int(dim + 1)};
-    status = st__invoke(ST_OP_cat, 2, cat, rets);
+    status = st__invoke(ST_OP_cat,
+                        ST_VALUES(st__of_tensors(rows, list.n), dim + 1), rets);
   }
   while (made > 0) st__tensor_release(&rows[--made]);
   st__free(ST_MEM_SCRATCH, rows, bytes);
@@ -76,8 +75,7 @@ static st_status join_rows(st_tensors list, int dim, int64_t n,
 }
 
 ST_BOXED(st__box_chunk_cat) {
-  const st_tensors list = st__next_tensors(&args);
-  const int64_t given = st__next_int(&args), n = st__next_int(&args);
+  ST_ARGS(TENSORS(list), INT(given), INT(n));
   int dim;
   if (list.n == 0) return st__fail(ST_BAD_VALUE, "tensors is an empty list");
   if (n < 1) {

@@ -13,8 +13,7 @@
 
 static st_status clone_of(const st_tensor *self, st_format format,
                           st_value *ret) {
-  const st_value args[] = {st__of_tensor(self), st__of_int(format)};
-  return st__invoke(ST_OP_clone, 2, args, ret);
+  return st__invoke(ST_OP_clone, ST_VALUES(self, format), ret);
 }
 
 /* -- repeat --------------------------------------------------------------- */
@@ -68,8 +67,7 @@ static st_status plan_tiles(const st_tensor *self, st_ints repeats,
 }
 
 ST_BOXED(st__box_repeat) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_ints repeats = st__next_ints(&args);
+  ST_ARGS(TENSOR(self), INTS(repeats));
   const st_options o = {self->dtype, self->device};
   st_tensor *out = NULL, *to = NULL, *from = NULL;
   st_status status;
@@ -114,8 +112,7 @@ static st_status tile(const st_tensor *self, st_ints dims, st_value *rets) {
   for (int d = 0; d < n; d++) {
     times[d] = d < n - have ? 1 : dims.p[d - (n - have)];
   }
-  const st_value repeat[] = {st__of_tensor(self), st__of_ints(times, n)};
-  return st__invoke(ST_OP_repeat, 2, repeat, rets);
+  return st__invoke(ST_OP_repeat, ST_VALUES(self, st__of_ints(times, n)), rets);
 }
 ST_TYPED_ARGS(st__box_tile, tile, (TENSOR, INTS))
 
@@ -182,8 +179,8 @@ static st_status repeat_slices(st_tensor *self, const st_value *dim,
   int d = 0;
   st_status status;
   if (st__is_none(dim)) {
-    const st_value reshape[] = {st__of_tensor(self), st__of_ints(&flat, 1)};
-    ST_TRY_FAIL(st__invoke1(ST_OP_reshape, 2, reshape, &line));
+    ST_TRY_FAIL(st__invoke1(ST_OP_reshape,
+                            ST_VALUES(self, st__of_ints(&flat, 1)), &line));
   } else {
     line = self;
     st__tensor_retain(line);
@@ -198,9 +195,7 @@ static st_status repeat_slices(st_tensor *self, const st_value *dim,
                       indices->numel);
     goto fail;
   }
-  const st_value select[] = {st__of_tensor(line), st__of_int(d),
-                             st__of_tensor(indices)};
-  status = st__invoke(ST_OP_index_select, 3, select, ret);
+  status = st__invoke(ST_OP_index_select, ST_VALUES(line, d, indices), ret);
 fail:
   st__tensor_release(&indices);
   st__tensor_release(&line);
@@ -218,9 +213,7 @@ static st_status check_positions(st_dtype d, int64_t base, int64_t n) {
 
 /* Of the positions 0, 1, ..., plus base. */
 ST_BOXED(st__box_repeat_interleave_Tensor) {
-  const st_tensor *repeats = st__next_tensor(&args);
-  const st_value output_size = *st__next(&args);
-  const int64_t base = st__next_int(&args);
+  ST_ARGS(TENSOR(repeats), VALUE(output_size), INT(base));
   ST_TRY(st__check_strided(repeats));
   if (repeats->ndim != 1) {
     return st__fail(ST_BAD_SHAPE, "repeats must be a vector, its shape is %s",
@@ -229,23 +222,21 @@ ST_BOXED(st__box_repeat_interleave_Tensor) {
   const st_dtype dtype = st__is_integral(repeats->dtype) ? repeats->dtype
                                                          : ST_INT64;
   ST_TRY(check_positions(dtype, base, repeats->sizes[0]));
-  const st_value range[] = {
-    st__of_int(base), st__of_int(base + repeats->sizes[0]),
-    st__of_int(dtype), st__none(), st__of_int(repeats->device)};
   st_value at;
-  ST_TRY(st__invoke(ST_OP_arange_start, 5, range, &at));
-  const st_value all[] = {at, st__of_tensor(repeats), st__of_int(0),
-                          output_size};
-  const st_status status = st__invoke(ST_OP_repeat_interleave_self_Tensor, 4,
-                                      all, rets);
+  ST_TRY(st__invoke(ST_OP_arange_start,
+                    ST_VALUES(base, base + repeats->sizes[0], dtype, st__none(),
+                              repeats->device),
+                    &at));
+  const st_status status =
+    st__invoke(ST_OP_repeat_interleave_self_Tensor,
+               ST_VALUES(at, repeats, 0, output_size), rets);
   st__value_clear(&at);
   return status;
 }
 
 ST_BOXED(st__box_repeat_interleave_self_int) {
   st_tensor *self = st__next_tensor(&args), *counts = NULL;
-  const int64_t repeats = st__next_int(&args);
-  const st_value *dim = st__next(&args), *output_size = st__next(&args);
+  ST_ARGS(INT(repeats), BOXED(dim), BOXED(output_size));
   ST_TRY(st__tensor_from_scalar(st__scalar_int(repeats), ST_INT64, false,
                                 &counts));
   const st_status status = repeat_slices(self, dim, counts, output_size, rets);
@@ -255,8 +246,7 @@ ST_BOXED(st__box_repeat_interleave_self_int) {
 
 ST_BOXED(st__box_repeat_interleave_self_Tensor) {
   st_tensor *self = st__next_tensor(&args), *here = NULL, *counts = NULL;
-  const st_tensor *repeats = st__next_tensor(&args);
-  const st_value *dim = st__next(&args), *output_size = st__next(&args);
+  ST_ARGS(TENSOR(repeats), BOXED(dim), BOXED(output_size));
   ST_TRY(st__check_strided(repeats));
   const bool has_elements = st__has_elements(repeats);
   if (!st__is_integral(repeats->dtype) || repeats->ndim > 1 ||
@@ -267,8 +257,8 @@ ST_BOXED(st__box_repeat_interleave_self_Tensor) {
                     ST_SHAPE_TEXT(repeats));
   }
   if (!has_elements) { /* of any size */
-    const st_value none[] = {st__of_tensor(self), st__of_int(0), *dim};
-    return st__invoke(ST_OP_repeat_interleave_self_int, 3, none, rets);
+    return st__invoke(ST_OP_repeat_interleave_self_int,
+                      ST_VALUES(self, 0, *dim), rets);
   }
   ST_TRY(st__to_cpu(repeats, &here));
   const st_status cloned = st__clone(here, ST_INT64, ST_FORMAT_CONTIGUOUS,
@@ -303,8 +293,7 @@ static st_status move_reversed(const st_tensor *out, const st_tensor *self,
 }
 
 ST_BOXED(st__box_flip) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_ints dims = st__next_ints(&args);
+  ST_ARGS(TENSOR(self), INTS(dims));
   const st_options o = {self->dtype, self->device};
   uint64_t set = 0;
   st_tensor *out = NULL;
@@ -324,8 +313,7 @@ ST_BOXED(st__box_flip) {
 
 static st_status flip(const st_tensor *self, const int64_t *dims, int n,
                       st_value *ret) {
-  const st_value args[] = {st__of_tensor(self), st__of_ints(dims, n)};
-  return st__invoke(ST_OP_flip, 2, args, ret);
+  return st__invoke(ST_OP_flip, ST_VALUES(self, st__of_ints(dims, n)), ret);
 }
 
 static st_status flip_dim(const st_tensor *self, int64_t dim, st_value *ret) {
@@ -343,9 +331,7 @@ ST_BOXED(st__box_flipud) { return flip_dim(st__next_tensor(&args), 0, rets); }
 
 static st_status narrow(const st_tensor *self, int64_t dim, int64_t start,
                         int64_t length, st_tensor **out) {
-  const st_value args[] = {st__of_tensor(self), st__of_int(dim),
-                           st__of_int(start), st__of_int(length)};
-  return st__invoke1(ST_OP_narrow, 4, args, out);
+  return st__invoke1(ST_OP_narrow, ST_VALUES(self, dim, start, length), out);
 }
 
 /* Concatenates the end of the dimension and its beginning. */
@@ -362,8 +348,7 @@ static st_status roll_dim(const st_tensor *self, int64_t shift, int64_t dim,
   const int64_t start = (size - shift % size) % size;
   ST_TRY_FAIL(narrow(self, d, start, size - start, &parts[0]));
   ST_TRY_FAIL(narrow(self, d, 0, start, &parts[1]));
-  const st_value args[] = {st__of_tensors(parts, 2), st__of_int(d)};
-  status = st__invoke(ST_OP_cat, 2, args, ret);
+  status = st__invoke(ST_OP_cat, ST_VALUES(st__of_tensors(parts, 2), d), ret);
 fail:
   st__tensor_release(&parts[0]);
   st__tensor_release(&parts[1]);
@@ -373,23 +358,23 @@ fail:
 static st_status roll_flat(const st_tensor *self, int64_t shift,
                            st_value *ret) {
   const int64_t flat = -1;
-  const st_value flatten[] = {st__of_tensor(self), st__of_ints(&flat, 1)};
   st_tensor *line = NULL;
   st_value rolled;
-  ST_TRY(st__invoke1(ST_OP_reshape, 2, flatten, &line));
+  ST_TRY(st__invoke1(ST_OP_reshape, ST_VALUES(self, st__of_ints(&flat, 1)),
+                     &line));
   st_status status = roll_dim(line, shift, 0, &rolled);
   st__tensor_release(&line);
   ST_TRY(status);
-  const st_value reshape[] = {rolled, st__of_ints(self->sizes, self->ndim)};
-  status = st__invoke(ST_OP_reshape, 2, reshape, ret);
+  status =
+    st__invoke(ST_OP_reshape,
+               ST_VALUES(rolled, st__of_ints(self->sizes, self->ndim)), ret);
   st__value_clear(&rolled);
   return status;
 }
 
 /* A single shift is one of every listed dimension, as in the Array API. */
 ST_BOXED(st__box_roll) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_ints shifts = st__next_ints(&args), dims = st__next_ints(&args);
+  ST_ARGS(TENSOR(self), INTS(shifts), INTS(dims));
   if (shifts.n == 0) {
     return st__fail(ST_BAD_VALUE, "shifts is empty");
   }
@@ -417,8 +402,7 @@ ST_BOXED(st__box_roll) {
  * up is 1. */
 static st_status shift_by_half(const st_value *args, int64_t up,
                                st_value *rets) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_value *dim = st__next(&args);
+  ST_ARGS(TENSOR(self), BOXED(dim));
   const bool is_all = dim->tag == ST_TAG_NONE;
   int64_t shifts[ST_MAX_DIMS], dims[ST_MAX_DIMS];
   uint64_t set = 0;
@@ -433,9 +417,9 @@ static st_status shift_by_half(const st_value *args, int64_t up,
     shifts[n++] = (self->sizes[d] + up) / 2;
   }
   if (n == 0) return clone_of(self, ST_FORMAT_PRESERVE, rets);
-  const st_value roll[] = {st__of_tensor(self), st__of_ints(shifts, n),
-                           st__of_ints(dims, n)};
-  return st__invoke(ST_OP_roll, 3, roll, rets);
+  return st__invoke(
+    ST_OP_roll, ST_VALUES(self, st__of_ints(shifts, n), st__of_ints(dims, n)),
+    rets);
 }
 
 ST_BOXED(st__box_fft_fftshift) { return shift_by_half(args, 0, rets); }
@@ -444,9 +428,9 @@ ST_BOXED(st__box_fft_ifftshift) { return shift_by_half(args, 1, rets); }
 /* -- rot90 ---------------------------------------------------------------- */
 
 ST_BOXED(st__box_rot90) {
-  const st_tensor *self = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self));
   const int64_t k = (st__next_int(&args) % 4 + 4) % 4;
-  const st_ints dims = st__next_ints(&args);
+  ST_ARGS(INTS(dims));
   int a, b;
   if (dims.n != 2 || self->ndim < 2) {
     return st__fail(ST_BAD_DIM, "dims must list two dimensions of self, whose "
@@ -463,8 +447,8 @@ ST_BOXED(st__box_rot90) {
   if (k == 2) return flip(self, plane, 2, rets);
   st_value flipped;
   ST_TRY(flip(self, &plane[k == 1], 1, &flipped));
-  const st_value swap[] = {flipped, st__of_int(a), st__of_int(b)};
-  const st_status status = st__invoke(ST_OP_transpose_int, 3, swap, rets);
+  const st_status status =
+    st__invoke(ST_OP_transpose_int, ST_VALUES(flipped, a, b), rets);
   st__value_clear(&flipped);
   return status;
 }
@@ -480,10 +464,10 @@ static st_status mesh_view(st_tensor *const *vectors, int n, int i,
     own[d] = d == i ? vectors[d]->numel : 1;
   }
   st_tensor *view = NULL;
-  const st_value split[] = {st__of_tensor(vectors[i]), st__of_ints(own, n)};
-  ST_TRY(st__invoke1(ST_OP_view, 2, split, &view));
-  const st_value expand[] = {st__of_tensor(view), st__of_ints(shape, n)};
-  const st_status status = st__invoke1(ST_OP_expand, 2, expand, out);
+  ST_TRY(st__invoke1(ST_OP_view, ST_VALUES(vectors[i], st__of_ints(own, n)),
+                     &view));
+  const st_status status =
+    st__invoke1(ST_OP_expand, ST_VALUES(view, st__of_ints(shape, n)), out);
   st__tensor_release(&view);
   return status;
 }
@@ -544,7 +528,7 @@ static st_status mesh(st_tensors tensors, bool swap, st_value *ret) {
 ST_BOXED_AS(st__box_meshgrid, mesh, st__next_tensors(&args), false)
 
 ST_BOXED(st__box_meshgrid_indexing) {
-  const st_tensors tensors = st__next_tensors(&args);
+  ST_ARGS(TENSORS(tensors));
   const char *indexing = st__next(&args)->u.string;
   if (strcmp(indexing, "ij") != 0 && strcmp(indexing, "xy") != 0) {
     return st__fail(ST_BAD_VALUE, "indexing must be \"ij\" or \"xy\", not "

@@ -12,11 +12,11 @@
 
 static st_tensor *new_zeros(st_op_scope *c, const st_tensor *grad,
                             const st_value *sizes) {
-  return st__apply_with(c, ST_OP_new_zeros, grad, *sizes);
+  return ST_APPLY(c, ST_OP_new_zeros, grad, *sizes);
 }
 
 static st_tensor *clone_self(st_op_scope *c, const st_tensor *self) {
-  return st__apply_with(c, ST_OP_clone, self, st__of_int(ST_FORMAT_PRESERVE));
+  return ST_APPLY(c, ST_OP_clone, self, ST_FORMAT_PRESERVE);
 }
 
 /* A copy of self with its strides; if self overlaps itself, with others. */
@@ -26,10 +26,9 @@ static st_tensor *clone_strides(st_op_scope *c, const st_tensor *self) {
   if (!st__scope_ok(c) || overlaps || self->flags & ST_FLAG_DENSE) {
     return clone_self(c, self);
   }
-  const st_value room[] = {st__of_tensor(self),
-                           st__of_ints(self->sizes, self->ndim),
-                           st__of_ints(self->strides, self->ndim)};
-  const st_tensor *copy = st__apply(c, ST_OP_new_empty_strided, 3, room);
+  const st_tensor *copy = ST_APPLY(c, ST_OP_new_empty_strided, self,
+                                   st__of_ints(self->sizes, self->ndim),
+                                   st__of_ints(self->strides, self->ndim));
   return st__apply2(c, ST_OP_copy_, copy, self);
 }
 
@@ -96,23 +95,17 @@ static void add_into(st_op_scope *c, const st_tensor *to, const st_tensor *t) {
 /* Adds element k of all windows. These are different elements of the sum. */
 static void add_column(st_op_scope *c, const windows *w, int64_t k) {
   const int64_t end = k + (w->n - 1) * w->step + 1;
-  const st_value column[] = {st__of_tensor(w->grad), st__of_int(-1),
-                             st__of_int(k)};
-  const st_value targets[] = {st__of_tensor(w->sum), st__of_int(w->dim),
-                             st__of_int(k), st__of_int(end),
-                             st__of_int(w->step)};
-  const st_tensor *to = st__apply(c, ST_OP_slice_Tensor, 5, targets);
-  add_into(c, to, st__apply(c, ST_OP_select_int, 3, column));
+  const st_tensor *to =
+    ST_APPLY(c, ST_OP_slice_Tensor, w->sum, w->dim, k, end, w->step);
+  add_into(c, to, ST_APPLY(c, ST_OP_select_int, w->grad, -1, k));
 }
 
 /* Adds all elements of window i. */
 static void add_window(st_op_scope *c, const windows *w, int64_t i) {
   const st_tensor *one = st__apply_narrow(c, w->grad, w->dim, i, 1);
-  const st_value swap[] = {st__of_tensor(one), st__of_int(w->dim),
-                           st__of_int(-1)};
   const st_value last[] = {
-    st__of_tensor(st__apply(c, ST_OP_transpose_int, 3, swap)), st__of_int(-1),
-    st__of_int(0)};
+    st__of_tensor(ST_APPLY(c, ST_OP_transpose_int, one, w->dim, -1)),
+    st__of_int(-1), st__of_int(0)};
   const st_tensor *to = st__apply_narrow(c, w->sum, w->dim, i * w->step,
                                          w->size);
   add_into(c, to, st__apply(c, ST_OP_select_int, 3, last));
@@ -134,16 +127,11 @@ static st_status add_windows(const windows *w) {
 }
 
 ST_BOXED(st__box_unfold_backward) {
-  const st_tensor *grad_in = st__next_tensor(&args);
-  const st_value *input_sizes = st__next(&args);
-  const int64_t dim = st__next_int(&args);
-  const int64_t size = st__next_int(&args), step = st__next_int(&args);
+  ST_ARGS(TENSOR(grad_in), BOXED(input_sizes), INT(dim), INT(size), INT(step));
   st_op_scope c = {.n = 0};
   windows w = {.sum = new_zeros(&c, grad_in, input_sizes), .grad = grad_in,
                .size = size, .step = step};
-  const st_value unfold[] = {st__of_tensor(w.sum), st__of_int(dim),
-                             st__of_int(size), st__of_int(step)};
-  const st_tensor *target = st__apply(&c, ST_OP_unfold, 4, unfold);
+  const st_tensor *target = ST_APPLY(&c, ST_OP_unfold, w.sum, dim, size, step);
   if (!st__scope_ok(&c) || step >= size || w.sum->ndim == 0) {
     return write_view(&c, w.sum, target, grad_in, "grad_in", rets);
   }
@@ -175,15 +163,13 @@ ST_BOXED_AS(st__box_diagonal_scatter, scatter, ST_OP_diagonal, 3, args)
 static st_tensor *copy_storage(st_op_scope *c, const st_tensor *self) {
   const int64_t unit = (int64_t)st__itemsize(self->dtype);
   const int64_t all = (int64_t)self->storage->nbytes / unit, one = 1;
-  const st_value line[] = {st__of_tensor(self), st__of_ints(&all, 1),
-                           st__of_ints(&one, 1), st__of_int(0)};
-  const st_tensor *copy = st__apply1(c, ST_OP_clone,
-                                     st__apply(c, ST_OP_as_strided, 4, line));
-  const st_value shape[] = {st__of_tensor(copy),
-                            st__of_ints(self->sizes, self->ndim),
-                            st__of_ints(self->strides, self->ndim),
-                            st__of_int(self->offset)};
-  return st__apply(c, ST_OP_as_strided, 4, shape);
+  const st_tensor *copy =
+    st__apply1(c, ST_OP_clone,
+               ST_APPLY(c, ST_OP_as_strided, self, st__of_ints(&all, 1),
+                        st__of_ints(&one, 1), 0));
+  return ST_APPLY(c, ST_OP_as_strided, copy,
+                  st__of_ints(self->sizes, self->ndim),
+                  st__of_ints(self->strides, self->ndim), self->offset);
 }
 
 /* A self that overlaps itself, such as an expanded gradient, is cloned. */

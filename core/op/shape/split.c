@@ -36,8 +36,7 @@ static st_status ask(int64_t i) {
 /* -- View operators ------------------------------------------------------- */
 
 ST_BOXED(st__box_split) {
-  const st_tensor *self = st__next_tensor(&args);
-  const int64_t part = st__next_int(&args), dim = st__next_int(&args);
+  ST_ARGS(TENSOR(self), INT(part), INT(dim));
   int64_t size = 0;
   ST_TRY(size_along(self, dim, &size));
   if (part < 0 || (part == 0 && size > 0)) {
@@ -79,9 +78,7 @@ static st_status check_split_sizes(st_ints sizes, int64_t size) {
 }
 
 ST_BOXED(st__box_split_with_sizes) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_ints split_sizes = st__next_ints(&args);
-  const int64_t dim = st__next_int(&args);
+  ST_ARGS(TENSOR(self), INTS(split_sizes), INT(dim));
   int64_t size = 0, start = 0;
   ST_TRY(size_along(self, dim, &size));
   ST_TRY(check_split_sizes(split_sizes, size));
@@ -104,8 +101,7 @@ ST_BOXED(st__box_split_with_sizes) {
 }
 
 ST_BOXED(st__box_unbind) {
-  const st_tensor *self = st__next_tensor(&args);
-  const int64_t dim = st__next_int(&args);
+  ST_ARGS(TENSOR(self), INT(dim));
   int64_t size = 0;
   ST_TRY(size_along(self, dim, &size));
   st_value list;
@@ -136,16 +132,14 @@ static st_status chunk_nothing(const st_tensor *self, int64_t n, int64_t dim,
     return st__fail(ST_BAD_VALUE, "too many parts: %" PRId64, n);
   }
   ST_TRY(st__value_new_ints((int)n, &sizes));
-  const st_value split[] = {st__of_tensor(self), sizes, st__of_int(dim)};
   const st_status status =
-    st__invoke(ST_OP_split_with_sizes, 3, split, rets);
+    st__invoke(ST_OP_split_with_sizes, ST_VALUES(self, sizes, dim), rets);
   st__value_clear(&sizes);
   return status;
 }
 
 ST_BOXED(st__box_chunk) {
-  const st_tensor *self = st__next_tensor(&args);
-  const int64_t chunks = st__next_int(&args), dim = st__next_int(&args);
+  ST_ARGS(TENSOR(self), INT(chunks), INT(dim));
   int64_t size = 0;
   ST_TRY(size_along(self, dim, &size));
   if (chunks <= 0) {
@@ -153,18 +147,14 @@ ST_BOXED(st__box_chunk) {
                     chunks);
   }
   if (size == 0) return chunk_nothing(self, chunks, dim, rets);
-  const st_value split[] = {st__of_tensor(self),
-                            st__of_int((size - 1) / chunks + 1),
-                            st__of_int(dim)};
-  return st__invoke(ST_OP_split_Tensor, 3, split, rets);
+  return st__invoke(ST_OP_split_Tensor,
+                    ST_VALUES(self, (size - 1) / chunks + 1, dim), rets);
 }
 
 /* Calls slice for the indices [start, end). */
 static st_status part(const st_tensor *self, int64_t dim, int64_t start,
                       int64_t end, st_tensor **out) {
-  const st_value slice[] = {st__of_tensor(self), st__of_int(dim),
-                            st__of_int(start), st__of_int(end)};
-  return st__invoke1(ST_OP_slice_Tensor, 4, slice, out);
+  return st__invoke1(ST_OP_slice_Tensor, ST_VALUES(self, dim, start, end), out);
 }
 
 /* The end index of part i of n. ends lists the ends of all parts but the last,
@@ -197,8 +187,7 @@ static st_status parts(const st_tensor *self, const st_value *ends, int64_t n,
 }
 
 ST_BOXED(st__box_tensor_split_sections) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_value *sections = st__next(&args);
+  ST_ARGS(TENSOR(self), BOXED(sections));
   const int64_t n = sections->u.i, dim = st__next_int(&args);
   int64_t size = 0;
   ST_TRY(size_along(self, dim, &size));
@@ -210,9 +199,7 @@ ST_BOXED(st__box_tensor_split_sections) {
 }
 
 ST_BOXED(st__box_tensor_split_indices) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_value *indices = st__next(&args);
-  const int64_t dim = st__next_int(&args);
+  ST_ARGS(TENSOR(self), BOXED(indices), INT(dim));
   int64_t size = 0;
   ST_TRY(size_along(self, dim, &size));
   return parts(self, indices, (int64_t)indices->len + 1, dim, size, rets);
@@ -238,12 +225,9 @@ static st_status split_at(const st_tensor *self, const st_tensor *at,
   for (int64_t i = 0; i < at->numel; i++) {
     to[i] = from[at->ndim ? i * at->strides[0] : 0];
   }
-  const st_value split[] = {st__of_tensor(self),
-                            at->ndim ? ends : st__of_int(to[0]),
-                            st__of_int(dim)};
-  const st_status status =
-    st__invoke(at->ndim ? ST_OP_tensor_split_indices
-                        : ST_OP_tensor_split_sections, 3, split, rets);
+  const st_status status = st__invoke(
+    at->ndim ? ST_OP_tensor_split_indices : ST_OP_tensor_split_sections,
+    ST_VALUES(self, at->ndim ? ends : st__of_int(to[0]), dim), rets);
   st__value_clear(&ends);
   return status;
 }
@@ -251,9 +235,7 @@ static st_status split_at(const st_tensor *self, const st_tensor *at,
 /* The number of sections (0-dim) or the indices to split at (1-d) come from a
  * tensor. */
 ST_BOXED(st__box_tensor_split_tensor) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_tensor *at = st__next_tensor(&args);
-  const int64_t dim = st__next_int(&args);
+  ST_ARGS(TENSOR(self), TENSOR(at), INT(dim));
   st_tensor *here = NULL;
   ST_TRY(st__check_strided(at));
   if (at->dtype != ST_INT64 || at->ndim > 1 || !st__has_elements(at) ||
@@ -282,8 +264,7 @@ static st_status check_dims(const st_tensor *self, int least, int *dim) {
 
 static st_status equal_parts(const st_value *args, int least, int dim,
                              st_value *rets) {
-  const st_tensor *self = st__next_tensor(&args);
-  const int64_t sections = st__next_int(&args);
+  ST_ARGS(TENSOR(self), INT(sections));
   ST_TRY(check_dims(self, least, &dim));
   if (sections <= 0 || self->sizes[dim] % sections) {
     return st__fail(ST_BAD_VALUE, "shape %s cannot be split into %" PRId64
@@ -297,11 +278,10 @@ static st_status equal_parts(const st_value *args, int least, int dim,
 
 static st_status parts_at(const st_value *args, int least, int dim,
                           st_value *rets) {
-  const st_tensor *self = st__next_tensor(&args);
-  const st_value *indices = st__next(&args);
+  ST_ARGS(TENSOR(self), BOXED(indices));
   ST_TRY(check_dims(self, least, &dim));
-  const st_value split[] = {st__of_tensor(self), *indices, st__of_int(dim)};
-  return st__invoke(ST_OP_tensor_split_indices, 3, split, rets);
+  return st__invoke(ST_OP_tensor_split_indices, ST_VALUES(self, *indices, dim),
+                    rets);
 }
 
 ST_BOXED(st__box_hsplit_int) { return equal_parts(args, 1, 1, rets); }

@@ -136,10 +136,9 @@ static st_status view_as(const st_callees *ops, const st_tensor *self,
 
 static st_status ravel(const st_callees *ops, const st_tensor *self,
                        st_tensor **out) {
-  const st_value contiguous[] = {st__of_tensor(self)};
   const int64_t all = -1;
   st_tensor *t = NULL;
-  ST_TRY(st__invoke1(ST_OP_contiguous, 1, contiguous, &t));
+  ST_TRY(st__invoke1(ST_OP_contiguous, ST_VALUES(self), &t));
   const st_status status = ops->view(t, 1, &all, NULL, out);
   st__tensor_release(&t);
   return status;
@@ -215,9 +214,7 @@ static st_status mT(const st_tensor *self, st_tensor **out) {
     return st__fail(ST_BAD_SHAPE, "self must have at least 2 dimensions, its "
                     "shape is %s", ST_SHAPE_TEXT(self));
   }
-  const st_value swap[] = {st__of_tensor(self), st__of_int(-2),
-                           st__of_int(-1)};
-  return st__invoke1(ST_OP_transpose_int, 3, swap, out);
+  return st__invoke1(ST_OP_transpose_int, ST_VALUES(self, -2, -1), out);
 }
 ST_TYPED(st__box_mT, mT, (TENSOR))
 
@@ -233,9 +230,7 @@ ST_TYPED_COMPOSITE(st__box_narrow, st__op_narrow, (TENSOR, INT, INT, INT))
 
 /* start is a 0-dim tensor that holds an index, counted from base. */
 ST_BOXED(st__box_narrow_tensor) {
-  const st_value self = *st__next(&args), dim = *st__next(&args);
-  const st_value at = *st__next(&args), length = *st__next(&args);
-  const int64_t base = st__next_int(&args);
+  ST_ARGS(VALUE(self), VALUE(dim), VALUE(at), VALUE(length), INT(base));
   st_value start;
   if (at.u.tensor->ndim != 0 || !st__is_integral(at.u.tensor->dtype)) {
     return st__fail(ST_BAD_DTYPE, "start must be a 0-dimensional tensor of "
@@ -247,14 +242,12 @@ ST_BOXED(st__box_narrow_tensor) {
                     "index %" PRId64, start.u.i, base);
   }
   if (start.u.i >= 0) start.u.i -= base;
-  const st_value narrow[] = {self, dim, start, length};
-  return st__invoke(ST_OP_narrow, 4, narrow, rets);
+  return st__invoke(ST_OP_narrow, ST_VALUES(self, dim, start, length), rets);
 }
 
 static st_status expand(const st_tensor *self, int n, const int64_t *sizes,
                         st_tensor **out) {
-  const st_value args[] = {st__of_tensor(self), st__of_ints(sizes, n)};
-  return st__invoke1(ST_OP_expand, 2, args, out);
+  return st__invoke1(ST_OP_expand, ST_VALUES(self, st__of_ints(sizes, n)), out);
 }
 
 static st_status expand_as(const st_tensor *self, const st_tensor *other,
@@ -266,7 +259,7 @@ ST_TYPED(st__box_expand_as, expand_as, (TENSOR, TENSOR))
 ST_TYPED(st__box_broadcast_to, expand, (TENSOR, SIZES))
 
 ST_BOXED(st__box_broadcast_tensors) {
-  const st_tensors tensors = st__next_tensors(&args);
+  ST_ARGS(TENSORS(tensors));
   const int n = (int)tensors.n;
   int64_t sizes[ST_MAX_DIMS];
   int ndim = 0;
@@ -295,15 +288,13 @@ static st_status view_half(st_tensor *t, int64_t which, st_value *ret) {
   st_op_scope c = {.n = 0};
   if (is_conj) t = st__apply1(&c, ST_OP__conj, t);
   t = st__apply1(&c, ST_OP_view_as_real, t);
-  t = st__apply(&c, ST_OP_select_int, 3,
-                (st_value[]){st__of_tensor(t), st__of_int(-1),
-                             st__of_int(which)});
+  t = ST_APPLY(&c, ST_OP_select_int, t, -1, which);
   if (is_conj && which == 1) t = st__apply1(&c, ST_OP__neg_view, t);
   return st__scope_return(&c, t, ret);
 }
 
 ST_BOXED(st__box_real) {
-  st_tensor *self = st__next_tensor(&args);
+  ST_ARGS(MUTABLE(self));
   return st__is_complex(self->dtype) ? view_half(self, 0, rets)
                                      : st__return_tensor(self, rets);
 }

@@ -178,10 +178,10 @@ static st_status arrange(const query *q, st_tensor **out) {
   if (!q->sorter) {
     return st__contiguous(q->sequence, ST_FORMAT_CONTIGUOUS, out);
   }
-  const st_value args[] = {st__of_tensor(q->sequence), st__of_int(-1),
-                           st__of_tensor(q->sorter), st__of_bool(false),
-                           st__of_int(q->base)};
-  ST_TRY(st__invoke1(ST_OP_gather, 5, args, &sorted));
+  ST_TRY(st__invoke1(
+    ST_OP_gather,
+    ST_VALUES(q->sequence, -1, q->sorter, st__of_bool(false), q->base),
+    &sorted));
   const st_status status = st__contiguous(sorted, ST_FORMAT_CONTIGUOUS, out);
   st__tensor_release(&sorted);
   return status;

@@ -12,16 +12,13 @@
 static st_tensor *run_starts(st_op_scope *c, const st_tensor *items,
                              int64_t n) {
   st_tensor *parts[2];
-  const int64_t one[] = {n > 0};
-  const st_value ones[] = {st__of_tensor(items), st__of_ints(one, 1),
-                           st__of_int(ST_BOOL)};
-  parts[0] = st__apply(c, ST_OP_new_ones, 3, ones);
+  parts[0] = ST_APPLY(c, ST_OP_new_ones, items, ST_INTS(n > 0), ST_BOOL);
   if (n < 2) return parts[0];
   parts[1] = st__apply2(c, ST_OP_ne_Tensor,
                         st__apply_narrow(c, items, 0, 1, n - 1),
                         st__apply_narrow(c, items, 0, 0, n - 1));
   if (st__scope_ok(c) && items->ndim > 1) {
-    parts[1] = st__apply_with(c, ST_OP_any_dim, parts[1], st__of_int(1));
+    parts[1] = ST_APPLY(c, ST_OP_any_dim, parts[1], 1);
   }
   const st_value all = st__of_tensors(parts, 2);
   return st__apply(c, ST_OP_cat, 1, &all);
@@ -37,11 +34,10 @@ enum {
 
 static st_tensor *among_few(st_op_scope *c, const st_tensor *elements,
                             const st_tensor *test) {
-  const st_tensor *column = st__apply_with(c, ST_OP_unsqueeze, elements,
-                                           st__of_int(-1));
+  const st_tensor *column = ST_APPLY(c, ST_OP_unsqueeze, elements, -1);
   if (test->ndim > 0) test = st__apply_flatten(c, test);
   const st_tensor *equal = st__apply2(c, ST_OP_eq_Tensor, column, test);
-  return st__apply_with(c, ST_OP_any_dim, equal, st__of_int(-1));
+  return ST_APPLY(c, ST_OP_any_dim, equal, -1);
 }
 
 /* The same for a long line of elements: one test element at a time, in
@@ -62,16 +58,12 @@ static st_tensor *among_each(st_op_scope *c, const st_tensor *line,
 /* Bytes are found in a table; a negative one counts from its end. */
 static st_tensor *among_bytes(st_op_scope *c, const st_tensor *line,
                               const st_tensor *test) {
-  const int64_t size[] = {BYTES};
-  const st_value none[] = {st__of_tensor(line), st__of_ints(size, 1),
-                           st__of_int(ST_BOOL)};
-  const st_value marks[] = {
-    st__of_tensor(st__apply(c, ST_OP_new_zeros, 3, none)), st__of_int(0),
-    st__of_tensor(st__apply_to(c, st__apply_flatten(c, test), ST_INT64)),
-    st__of_bool(true)};
-  const st_tensor *table = st__apply(c, ST_OP_scatter_value, 4, marks);
+  const st_tensor *table = ST_APPLY(
+    c, ST_OP_scatter_value,
+    ST_APPLY(c, ST_OP_new_zeros, line, ST_INTS(BYTES), ST_BOOL), 0,
+    st__apply_to(c, st__apply_flatten(c, test), ST_INT64), st__of_bool(true));
   const st_tensor *at = st__apply_to(c, line, ST_INT64);
-  return st__apply_with(c, ST_OP_take, table, st__of_tensor(at));
+  return ST_APPLY(c, ST_OP_take, table, at);
 }
 
 /* Searches the sorted test elements: an element is in test if it is equal to
@@ -88,13 +80,11 @@ static st_tensor *among_many(st_op_scope *c, const st_tensor *line,
   st_tensor *sorted[2] = {NULL, NULL};
   st__apply_multi(c, ST_OP_sort, 1, &all, 2, sorted);
   line = st__apply_to(c, line, d);
-  const st_tensor *at = st__apply_with(
+  const st_tensor *at = ST_APPLY(
     c, ST_OP_clamp_max,
-    st__apply2(c, ST_OP_searchsorted_Tensor, sorted[0], line),
-    st__of_int(test->numel - 1));
+    st__apply2(c, ST_OP_searchsorted_Tensor, sorted[0], line), test->numel - 1);
   return st__apply2(c, ST_OP_eq_Tensor, line,
-                    st__apply_with(c, ST_OP_take, sorted[0],
-                                   st__of_tensor(at)));
+                    ST_APPLY(c, ST_OP_take, sorted[0], at));
 }
 
 static bool is_byte(const st_tensor *t) {
@@ -114,8 +104,8 @@ static st_tensor *among(st_op_scope *c, const st_tensor *elements,
   const st_tensor *found = many && bytes ? among_bytes(c, line, test)
                          : few ? among_each(c, line, test)
                          : among_many(c, line, test);
-  return st__apply_with(c, ST_OP_reshape, found,
-                        st__of_ints(elements->sizes, elements->ndim));
+  return ST_APPLY(c, ST_OP_reshape, found,
+                  st__of_ints(elements->sizes, elements->ndim));
 }
 
 static st_status check_isin(const st_tensor *t) {
@@ -141,13 +131,12 @@ ST_BOXED(st__box_isin) {
   const st_tensor *elements = operand(&c, st__next(&args));
   const st_tensor *test = operand(&c, st__next(&args));
   st__next(&args); /* assume_unique */
-  const bool invert = st__next_bool(&args);
+  ST_ARGS(BOOL(invert));
   if (st__scope_ok(&c)) c.status = check_isin(elements);
   if (st__scope_ok(&c)) c.status = check_isin(test);
   elements = st__apply1(&c, ST_OP_contiguous, elements);
   if (st__scope_ok(&c) && st__is_privateuse(test)) {
-    elements = st__apply_with(&c, ST_OP_to_prim_Device, elements,
-                              st__of_int(test->device));
+    elements = ST_APPLY(&c, ST_OP_to_prim_Device, elements, test->device);
   }
   if (!st__scope_ok(&c)) return st__scope_end(&c, 0, NULL, rets);
   st_tensor *found = among(&c, elements, test);
@@ -164,10 +153,7 @@ typedef struct runs {
 } runs;
 
 static st_tensor *no_indices(st_op_scope *c, const st_tensor *like) {
-  const int64_t none[] = {0};
-  const st_value args[] = {st__of_tensor(like), st__of_ints(none, 1),
-                           st__of_int(ST_INT64)};
-  return st__apply(c, ST_OP_new_empty, 3, args);
+  return ST_APPLY(c, ST_OP_new_empty, like, ST_INTS(0), ST_INT64);
 }
 
 static st_tensor *first_indices(st_op_scope *c, const runs *r) {
@@ -178,20 +164,15 @@ static st_tensor *first_indices(st_op_scope *c, const runs *r) {
 static st_tensor *run_of_each(st_op_scope *c, const runs *r,
                               const st_tensor *like) {
   if (!r->inverse) return no_indices(c, like);
-  const st_tensor *number = st__apply_with(c, ST_OP_cumsum, r->starts,
-                                           st__of_int(0));
-  return st__apply_with(c, ST_OP_add_Scalar, number,
-                        st__of_int(r->base - 1));
+  const st_tensor *number = ST_APPLY(c, ST_OP_cumsum, r->starts, 0);
+  return ST_APPLY(c, ST_OP_add_Scalar, number, r->base - 1);
 }
 
 static st_tensor *run_lengths(st_op_scope *c, const runs *r,
                               const st_tensor *like) {
   if (!r->counts) return no_indices(c, like);
   st_tensor *parts[2] = {first_indices(c, r)};
-  const int64_t one[] = {1};
-  const st_value end[] = {st__of_tensor(like), st__of_ints(one, 1),
-                          st__of_int(r->n), st__of_int(ST_INT64)};
-  parts[1] = st__apply(c, ST_OP_new_full, 4, end);
+  parts[1] = ST_APPLY(c, ST_OP_new_full, like, ST_INTS(1), r->n, ST_INT64);
   const st_value both = st__of_tensors(parts, 2);
   return st__apply1(c, ST_OP_diff, st__apply(c, ST_OP_cat, 1, &both));
 }
@@ -205,8 +186,8 @@ static st_status unique_of_line(st_op_scope *c, const st_tensor *self, runs *r,
   out[0] = st__apply2(c, ST_OP_masked_select, line, r->starts);
   out[1] = run_of_each(c, r, self);
   if (r->inverse) {
-    out[1] = st__apply_with(c, ST_OP_reshape, out[1],
-                            st__of_ints(self->sizes, self->ndim));
+    out[1] =
+      ST_APPLY(c, ST_OP_reshape, out[1], st__of_ints(self->sizes, self->ndim));
   }
   out[2] = run_lengths(c, r, self);
   return st__scope_end(c, 3, out, rets);
@@ -214,9 +195,7 @@ static st_status unique_of_line(st_op_scope *c, const st_tensor *self, runs *r,
 
 static st_tensor *move_dim(st_op_scope *c, const st_tensor *t, int from,
                            int to) {
-  const st_value args[] = {st__of_tensor(t), st__of_int(from),
-                           st__of_int(to)};
-  return st__apply(c, ST_OP_movedim_int, 3, args);
+  return ST_APPLY(c, ST_OP_movedim_int, t, from, to);
 }
 
 /* A matrix with one row per index of dim. */
@@ -224,7 +203,7 @@ static st_tensor *rows_along(st_op_scope *c, const st_tensor *self, int dim) {
   const int64_t n = self->sizes[dim];
   const st_tensor *front = move_dim(c, self, dim, 0);
   const int64_t sizes[] = {n, n ? self->numel / n : 0};
-  return st__apply_with(c, ST_OP_reshape, front, st__of_ints(sizes, 2));
+  return ST_APPLY(c, ST_OP_reshape, front, st__of_ints(sizes, 2));
 }
 
 static st_status along_dim(const st_tensor *self, int64_t dim, int *at) {
@@ -243,10 +222,10 @@ static st_status unique_along(st_op_scope *c, const st_tensor *self,
   r->n = self->sizes[at];
   r->starts = run_starts(c, rows_along(c, self, at), r->n);
   /* As in ATen, dim has the largest stride. */
-  const st_value pick[] = {st__of_tensor(move_dim(c, self, at, 0)),
-                           st__of_int(0),
-                           st__of_tensor(first_indices(c, r))};
-  out[0] = move_dim(c, st__apply(c, ST_OP_index_select, 3, pick), 0, at);
+  out[0] = move_dim(c,
+                    ST_APPLY(c, ST_OP_index_select, move_dim(c, self, at, 0), 0,
+                             first_indices(c, r)),
+                    0, at);
   out[1] = run_of_each(c, r, self);
   out[2] = run_lengths(c, r, self);
   return st__scope_end(c, 3, out, rets);
@@ -254,11 +233,10 @@ static st_status unique_along(st_op_scope *c, const st_tensor *self,
 
 /* As in ATen, all three results are computed along a dimension. */
 ST_BOXED(st__box_unique_consecutive) {
-  const st_tensor *self = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self));
   runs r = {.n = 0};
-  r.inverse = st__next_bool(&args);
-  r.counts = st__next_bool(&args);
-  const st_value *dim = st__next(&args);
+  ST_ARGS_TO(r, BOOL(inverse), BOOL(counts));
+  ST_ARGS(BOXED(dim));
   r.base = st__next_int(&args);
   st_op_scope c = {.n = 0};
   if (st__is_none(dim) || self->ndim == 0 ||
@@ -271,12 +249,10 @@ ST_BOXED(st__box_unique_consecutive) {
 
 /* unique: the runs of the sorted elements. */
 ST_BOXED(st__box_unique2) {
-  const st_tensor *self = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self));
   runs r = {.n = self->numel};
   st__next(&args); /* sorted */
-  r.inverse = st__next_bool(&args);
-  r.counts = st__next_bool(&args);
-  r.base = st__next_int(&args);
+  ST_ARGS_TO(r, BOOL(inverse), BOOL(counts), INT(base));
   st_op_scope c = {.n = 0};
   st_tensor *sorted[2], *out[3];
   const st_value line = st__of_tensor(st__apply_flatten(&c, self));
@@ -285,12 +261,10 @@ ST_BOXED(st__box_unique2) {
   out[0] = st__apply2(&c, ST_OP_masked_select, sorted[0], r.starts);
   out[1] = run_of_each(&c, &r, self);
   if (r.inverse) {
-    const st_value back[] = {st__of_tensor(out[1]), st__of_int(0),
-                             st__of_tensor(sorted[1]),
-                             st__of_tensor(out[1])};
-    out[1] = st__apply_with(&c, ST_OP_reshape,
-                            st__apply(&c, ST_OP_scatter_src, 4, back),
-                            st__of_ints(self->sizes, self->ndim));
+    out[1] =
+      ST_APPLY(&c, ST_OP_reshape,
+               ST_APPLY(&c, ST_OP_scatter_src, out[1], 0, sorted[1], out[1]),
+               st__of_ints(self->sizes, self->ndim));
   }
   out[2] = run_lengths(&c, &r, self);
   return st__scope_end(&c, 3, out, rets);
@@ -330,11 +304,11 @@ static st_status sort_rows(int64_t *a, int64_t *b, int64_t n,
  * ranks, which have the same dtype for every dtype of rows. */
 static st_tensor *order_rows(st_op_scope *c, const st_tensor *rows, int64_t n) {
   int64_t *a;
-  const st_value rank_args[] = {st__of_tensor(rows), st__of_bool(true),
-                                st__of_bool(true), st__of_bool(false),
-                                st__of_int(0)};
   st_tensor *ranks[3];
-  st__apply_multi(c, ST_OP__unique2, 5, rank_args, 3, ranks);
+  st__apply_multi(c, ST_OP__unique2,
+                  ST_VALUES(rows, st__of_bool(true), st__of_bool(true),
+                            st__of_bool(false), 0),
+                  3, ranks);
   if (!st__scope_ok(c)) return NULL;
   if (!st__has_elements(rows)) return st__scope_new(c, rows, ST_INT64, 1, &n);
   const st_tensor *space = st__new_cpu_vector(c, ST_INT64, 2 * n, &a);
@@ -346,8 +320,7 @@ static st_tensor *order_rows(st_op_scope *c, const st_tensor *rows, int64_t n) {
   if (!st__scope_ok(c)) return NULL;
   st_tensor *order = st__apply_narrow(c, space, 0, found == a ? 0 : n, n);
   if (!st__is_privateuse(rows)) return order;
-  return st__apply_with(c, ST_OP_to_prim_Device, order,
-                        st__of_int(rows->device));
+  return ST_APPLY(c, ST_OP_to_prim_Device, order, rows->device);
 }
 
 static st_status unique_dim(st_op_scope *c, const st_tensor *self, int64_t dim,
@@ -358,31 +331,26 @@ static st_status unique_dim(st_op_scope *c, const st_tensor *self, int64_t dim,
   r->n = self->sizes[at];
   const st_tensor *rows = rows_along(c, self, at);
   const st_tensor *order = order_rows(c, rows, r->n);
-  const st_value sort[] = {st__of_tensor(rows), st__of_int(0),
-                           st__of_tensor(order)};
-  r->starts = run_starts(c, st__apply(c, ST_OP_index_select, 3, sort), r->n);
-  const st_value pick[] = {
-    st__of_tensor(move_dim(c, self, at, 0)), st__of_int(0),
-    st__of_tensor(st__apply2(c, ST_OP_masked_select, order, r->starts))};
-  out[0] = move_dim(c, st__apply(c, ST_OP_index_select, 3, pick), 0, at);
+  r->starts =
+    run_starts(c, ST_APPLY(c, ST_OP_index_select, rows, 0, order), r->n);
+  out[0] =
+    move_dim(c,
+             ST_APPLY(c, ST_OP_index_select, move_dim(c, self, at, 0), 0,
+                      st__apply2(c, ST_OP_masked_select, order, r->starts)),
+             0, at);
   out[1] = run_of_each(c, r, self);
   if (r->inverse) {
-    const st_value back[] = {st__of_tensor(out[1]), st__of_int(0),
-                             st__of_tensor(order), st__of_tensor(out[1])};
-    out[1] = st__apply(c, ST_OP_scatter_src, 4, back);
+    out[1] = ST_APPLY(c, ST_OP_scatter_src, out[1], 0, order, out[1]);
   }
   out[2] = run_lengths(c, r, self);
   return st__scope_end(c, 3, out, rets);
 }
 
 ST_BOXED(st__box_unique_dim) {
-  const st_tensor *self = st__next_tensor(&args);
-  const int64_t dim = st__next_int(&args);
+  ST_ARGS(TENSOR(self), INT(dim));
   runs r = {.n = 0};
   st__next(&args); /* sorted */
-  r.inverse = st__next_bool(&args);
-  r.counts = st__next_bool(&args);
-  r.base = st__next_int(&args);
+  ST_ARGS_TO(r, BOOL(inverse), BOOL(counts), INT(base));
   st_op_scope c = {.status = ST_OK};
   return self->ndim == 0 ? unique_of_line(&c, self, &r, rets)
                          : unique_dim(&c, self, dim, &r, rets);

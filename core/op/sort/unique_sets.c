@@ -7,9 +7,8 @@
 
 /* With dim the distinct slices along it. */
 ST_BOXED(st__box_unique) {
-  const st_value self = *st__next(&args), sorted = *st__next(&args);
-  const st_value inverse = *st__next(&args), counts = *st__next(&args);
-  const st_value dim = *st__next(&args), base = *st__next(&args);
+  ST_ARGS(VALUE(self), VALUE(sorted), VALUE(inverse), VALUE(counts), VALUE(dim),
+          VALUE(base));
   int at;
   if (!st__is_none(&dim)) {
     ST_TRY(st__wrap_dim(dim.u.i, self.u.tensor->ndim, &at));
@@ -29,15 +28,15 @@ static void find_unique_complex(st_op_scope *c, const st_tensor *self,
                                 const st_value *wanted, st_tensor *out[3]) {
   const st_tensor *line = st__apply1(c, ST_OP_resolve_conj,
                                      st__apply_flatten(c, self));
-  const st_value all[] = {
-    st__of_tensor(st__apply1(c, ST_OP_view_as_real, line)), st__of_int(0),
-    st__of_bool(true), wanted[0], wanted[1], wanted[2]};
-  st__apply_multi(c, ST_OP_unique_dim, 6, all, 3, out);
+  st__apply_multi(c, ST_OP_unique_dim,
+                  ST_VALUES(st__apply1(c, ST_OP_view_as_real, line), 0,
+                            st__of_bool(true), wanted[0], wanted[1], wanted[2]),
+                  3, out);
   out[0] = st__apply1(c, ST_OP_view_as_complex,
                       st__apply1(c, ST_OP_contiguous, out[0]));
   if (!wanted[0].u.i) return;
-  out[1] = st__apply_with(c, ST_OP_reshape, out[1],
-                          st__of_ints(self->sizes, self->ndim));
+  out[1] =
+    ST_APPLY(c, ST_OP_reshape, out[1], st__of_ints(self->sizes, self->ndim));
 }
 
 /* The distinct elements, and what was asked for of the others. */
@@ -49,9 +48,10 @@ static void find_unique(st_op_scope *c, const st_tensor *self, bool inverse,
     find_unique_complex(c, self, wanted, out);
     return;
   }
-  const st_value all[] = {st__of_tensor(self), st__of_bool(true), wanted[0],
-                          wanted[1], wanted[2]};
-  st__apply_multi(c, ST_OP__unique2, 5, all, 3, out);
+  st__apply_multi(
+    c, ST_OP__unique2,
+    ST_VALUES(self, st__of_bool(true), wanted[0], wanted[1], wanted[2]), 3,
+    out);
 }
 
 /* The first position of each distinct element in the flattened tensor. */
@@ -59,23 +59,18 @@ static st_tensor *first_positions(st_op_scope *c, const st_tensor *values,
                                   const st_tensor *inverse, int64_t base) {
   if (!st__scope_ok(c)) return NULL;
   const int64_t n = inverse->numel;
-  const st_value size[] = {st__of_tensor(inverse),
-                           st__of_ints(values->sizes, 1), st__of_int(n)};
-  const st_value range[] = {st__of_int(0), st__of_int(n), st__none(),
-                            st__none(), st__of_int(inverse->device)};
-  const st_value least[] = {
-    st__of_tensor(st__apply(c, ST_OP_new_full, 3, size)), st__of_int(0),
-    st__of_tensor(st__apply_flatten(c, inverse)),
-    st__of_tensor(st__apply(c, ST_OP_arange_start, 5, range)),
-    st__of_text("amin"), st__of_bool(true), st__of_int(base)};
-  st_tensor *first = st__apply(c, ST_OP_scatter_reduce_two, 7, least);
-  return base == 0 ? first
-                   : st__apply_with(c, ST_OP_add_Scalar, first,
-                                    st__of_int(base));
+  st_tensor *first = ST_APPLY(
+    c, ST_OP_scatter_reduce_two,
+    ST_APPLY(c, ST_OP_new_full, inverse, st__of_ints(values->sizes, 1), n), 0,
+    st__apply_flatten(c, inverse),
+    ST_APPLY(c, ST_OP_arange_start, 0, n, st__none(), st__none(),
+             inverse->device),
+    st__of_text("amin"), st__of_bool(true), base);
+  return base == 0 ? first : ST_APPLY(c, ST_OP_add_Scalar, first, base);
 }
 
 ST_BOXED(st__box_unique_values) {
-  const st_tensor *self = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self));
   st_op_scope c = {.n = 0};
   st_tensor *out[3];
   find_unique(&c, self, false, false, 0, out);
@@ -83,7 +78,7 @@ ST_BOXED(st__box_unique_values) {
 }
 
 ST_BOXED(st__box_unique_counts) {
-  const st_tensor *self = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self));
   st_op_scope c = {.n = 0};
   st_tensor *out[3];
   find_unique(&c, self, false, true, 0, out);
@@ -91,7 +86,7 @@ ST_BOXED(st__box_unique_counts) {
 }
 
 ST_BOXED(st__box_unique_inverse) {
-  const st_tensor *self = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self));
   st_op_scope c = {.n = 0};
   st_tensor *out[3];
   find_unique(&c, self, true, false, st__next_int(&args), out);
@@ -99,8 +94,7 @@ ST_BOXED(st__box_unique_inverse) {
 }
 
 ST_BOXED(st__box_unique_all) {
-  const st_tensor *self = st__next_tensor(&args);
-  const int64_t base = st__next_int(&args);
+  ST_ARGS(TENSOR(self), INT(base));
   st_op_scope c = {.n = 0};
   st_tensor *out[3];
   find_unique(&c, self, true, true, base, out);

@@ -14,13 +14,11 @@ enum { PLANE = 2, VOLUME = 3 };
  * align_corners, else of their outer edges. */
 static st_tensor *axis_points(st_op_scope *c, const st_tensor *theta, int64_t n,
                               bool align_corners) {
-  const st_value one[] = {st__of_int(n > 1 ? -1 : 0), st__of_int(n > 1),
-                          st__of_int(n), st__of_int(theta->dtype), st__none(),
-                          st__of_int(theta->device)};
-  st_tensor *t = st__apply(c, ST_OP_linspace, 6, one);
+  st_tensor *t = ST_APPLY(c, ST_OP_linspace, n > 1 ? -1 : 0, st__of_int(n > 1),
+                          n, theta->dtype, st__none(), theta->device);
   if (align_corners || n <= 1) return t;
-  t = st__apply_with(c, ST_OP_mul_Scalar, t, st__of_int(n - 1));
-  return st__apply_with(c, ST_OP_div_Scalar, t, st__of_int(n));
+  t = ST_APPLY(c, ST_OP_mul_Scalar, t, n - 1);
+  return ST_APPLY(c, ST_OP_div_Scalar, t, n);
 }
 
 /* The homogeneous coordinates of all points, x first: (points, n + 1). */
@@ -33,13 +31,12 @@ static st_tensor *base_grid(st_op_scope *c, const st_tensor *theta, int n,
     shape[d] = size[d];
     st_tensor *t = axis_points(c, theta, size[d], align_corners);
     t = st__apply_reshape(c, t, n, shape);
-    parts[n - 1 - d] = st__apply_with(c, ST_OP_expand, t,
-                                      st__of_ints(size, n));
+    parts[n - 1 - d] = ST_APPLY(c, ST_OP_expand, t, st__of_ints(size, n));
   }
-  parts[n] = st__apply_with(c, ST_OP_new_ones, theta, st__of_ints(size, n));
+  parts[n] = ST_APPLY(c, ST_OP_new_ones, theta, st__of_ints(size, n));
   if (!st__scope_ok(c)) return NULL;
-  const st_value stack[] = {st__of_tensors(parts, n + 1), st__of_int(-1)};
-  return st__apply_reshape(c, st__apply(c, ST_OP_stack, 2, stack), 2, points);
+  return st__apply_reshape(
+    c, ST_APPLY(c, ST_OP_stack, st__of_tensors(parts, n + 1), -1), 2, points);
 }
 
 static st_status check_theta(const st_tensor *theta, st_ints size) {
@@ -74,11 +71,10 @@ static st_status affine_grid(const st_tensor *theta, st_ints size,
   st_op_scope c = {.n = 0};
   const st_tensor *base = base_grid(&c, theta, n, size.p + 2, align_corners);
   if (!st__scope_ok(&c)) return st__scope_end(&c, 0, NULL, NULL);
-  const int64_t each[] = {size.p[0], base->sizes[0], n + 1};
-  base = st__apply_with(&c, ST_OP_expand, base, st__of_ints(each, 3));
-  const st_value dims[] = {st__of_tensor(theta), st__of_int(1), st__of_int(2)};
+  base =
+    ST_APPLY(&c, ST_OP_expand, base, ST_INTS(size.p[0], base->sizes[0], n + 1));
   const st_tensor *grid = st__apply2(
-    &c, ST_OP_bmm, base, st__apply(&c, ST_OP_transpose_int, 3, dims));
+    &c, ST_OP_bmm, base, ST_APPLY(&c, ST_OP_transpose_int, theta, 1, 2));
   int64_t shape[VOLUME + 2] = {size.p[0]};
   for (int d = 0; d < n; d++) shape[1 + d] = size.p[2 + d];
   shape[n + 1] = n;

@@ -204,8 +204,8 @@ static void find_taps(st_op_scope *c, resize *r, int d, st_taps *t) {
 /* Sums of products with weights of so many bits as bytes. */
 static st_tensor *to_bytes(st_op_scope *c, const st_tensor *t, int bits) {
   st_value limits[] = {st__of_tensor(NULL), st__of_int(0), st__of_int(255)};
-  t = st__apply_with(c, ST_OP_add_Scalar, t, st__of_float(ldexp(0.5, bits)));
-  t = st__apply_with(c, ST_OP_mul_Scalar, t, st__of_float(ldexp(1, -bits)));
+  t = ST_APPLY(c, ST_OP_add_Scalar, t, st__of_float(ldexp(0.5, bits)));
+  t = ST_APPLY(c, ST_OP_mul_Scalar, t, st__of_float(ldexp(1, -bits)));
   t = st__apply1(c, ST_OP_floor, t);
   limits[0] = st__of_tensor(t);
   return st__apply(c, ST_OP_clamp, 3, limits);
@@ -222,8 +222,8 @@ static st_status run(const resize *given, st_value *rets) {
   const int64_t *in = r.self->sizes + 2;
   st_op_scope c = {.n = 0};
   if (st__same_dims(2, in, r.size)) {
-    return st__scope_return(
-      &c, st__apply_with(&c, ST_OP_clone, r.self, st__of_int(format)), rets);
+    return st__scope_return(&c, ST_APPLY(&c, ST_OP_clone, r.self, format),
+                            rets);
   }
   st_taps taps[2] = {{NULL, NULL}, {NULL, NULL}};
   st__check_resized(&c, r.self, 2, r.size);
@@ -236,7 +236,7 @@ static st_status run(const resize *given, st_value *rets) {
   }
   const st_tensor *t = r.self;
   if (channels_last) {
-    t = st__apply_with(&c, ST_OP_permute, t, st__of_ints(last, 4));
+    t = ST_APPLY(&c, ST_OP_permute, t, st__of_ints(last, 4));
   }
   const int first = channels_last ? 1 : 2;
   for (int d = 1; d >= 0; d--) {
@@ -245,7 +245,7 @@ static st_status run(const resize *given, st_value *rets) {
     if (r.is_bytes) t = to_bytes(&c, t, r.bits[d]);
   }
   if (channels_last) {
-    t = st__apply_with(&c, ST_OP_permute, t, st__of_ints(second, 4));
+    t = ST_APPLY(&c, ST_OP_permute, t, st__of_ints(second, 4));
   }
   return st__scope_return(&c, st__apply_to(&c, t, dtype), rets);
 }
@@ -282,7 +282,7 @@ static st_status check_images(const resize *r, const char *name) {
 /* self, output_size, align_corners, one factor per dimension */
 static st_status by_size(const st_value *args, filter f, st_value *rets) {
   resize r = {.self = st__next_tensor(&args), .filter = f};
-  const st_ints output_size = st__next_ints(&args);
+  ST_ARGS(INTS(output_size));
   r.align_corners = st__next_bool(&args);
   for (int d = 0; d < 2; d++) r.factor[d] = st__next_float_or(&args, 0);
   ST_TRY(check_images(&r, "self"));
@@ -293,7 +293,7 @@ static st_status by_size(const st_value *args, filter f, st_value *rets) {
 /* input, output_size, align_corners, scale_factors */
 static st_status by_factors(const st_value *args, filter f, st_value *rets) {
   resize r = {.self = st__next_tensor(&args), .filter = f};
-  const st_value *output_size = st__next(&args);
+  ST_ARGS(BOXED(output_size));
   r.align_corners = st__next_bool(&args);
   ST_TRY(check_images(&r, "input"));
   ST_TRY(st__read_resize(output_size, st__next(&args), 2, r.self->sizes + 2,

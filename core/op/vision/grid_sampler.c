@@ -35,19 +35,17 @@ typedef struct axis {
 /* -- Operators with scalars ----------------------------------------------- */
 
 static st_tensor *add_number(st_op_scope *c, const st_tensor *t, double x) {
-  return st__apply_with(c, ST_OP_add_Scalar, t, st__of_float(x));
+  return ST_APPLY(c, ST_OP_add_Scalar, t, x);
 }
 
 static st_tensor *mul_number(st_op_scope *c, const st_tensor *t, double x) {
-  return st__apply_with(c, ST_OP_mul_Scalar, t, st__of_float(x));
+  return ST_APPLY(c, ST_OP_mul_Scalar, t, x);
 }
 
 /* x where mask is true, else t. */
 static st_tensor *choose(st_op_scope *c, const st_tensor *mask, double x,
                          const st_tensor *t) {
-  const st_value args[] = {st__of_tensor(mask), st__of_float(x),
-                           st__of_tensor(t)};
-  return st__apply(c, ST_OP_where_ScalarSelf, 3, args);
+  return ST_APPLY(c, ST_OP_where_ScalarSelf, mask, x, t);
 }
 
 /* -- Coordinates ---------------------------------------------------------- */
@@ -58,10 +56,8 @@ static st_tensor *coordinates(st_op_scope *c, const sampler *s, int d) {
   const double size = (double)s->input->sizes[2 + d];
   const int64_t sizes[] = {s->grid->sizes[0], 1, s->points};
   const st_tensor *grid = st__apply_attached_none(c, s->grid, s->grid);
-  const st_value select[] = {st__of_tensor(grid), st__of_int(-1),
-                             st__of_int(s->n - 1 - d)};
   const st_tensor *x = st__apply_reshape(
-    c, st__apply(c, ST_OP_select_int, 3, select), 3, sizes);
+    c, ST_APPLY(c, ST_OP_select_int, grid, -1, s->n - 1 - d), 3, sizes);
   x = add_number(c, x, 1);
   if (s->align_corners) return mul_number(c, mul_number(c, x, 0.5), size - 1);
   x = add_number(c, mul_number(c, x, size), -1);
@@ -70,9 +66,8 @@ static st_tensor *coordinates(st_op_scope *c, const sampler *s, int d) {
 
 /* Clips x to the image. There is no gradient at its border and beyond. */
 static st_tensor *clipped(st_op_scope *c, const st_tensor *x, double last) {
-  x = choose(c, st__apply_with(c, ST_OP_le_Scalar, x, st__of_float(0)), 0, x);
-  return choose(c, st__apply_with(c, ST_OP_ge_Scalar, x, st__of_float(last)),
-                last, x);
+  x = choose(c, ST_APPLY(c, ST_OP_le_Scalar, x, st__of_float(0)), 0, x);
+  return choose(c, ST_APPLY(c, ST_OP_ge_Scalar, x, last), last, x);
 }
 
 /* Reflects x at the centres of the border pixels or, without align_corners, at
@@ -82,21 +77,20 @@ static st_tensor *reflected(st_op_scope *c, const sampler *s,
   const double low = s->align_corners ? 0 : -0.5;
   const double span = (double)(s->align_corners ? size - 1 : size);
   if (span == 0) {
-    const st_value ones[] = {st__of_tensor(x), st__of_int(ST_BOOL)};
-    return choose(c, st__apply(c, ST_OP_ones_like, 2, ones), 0, x);
+    return choose(c, ST_APPLY(c, ST_OP_ones_like, x, ST_BOOL), 0, x);
   }
   const st_tensor *far = st__apply1(c, ST_OP_abs, add_number(c, x, -low));
-  const st_tensor *rest = st__apply_with(c, ST_OP_fmod_Scalar, far,
-                                         st__of_float(span));
+  const st_tensor *rest = ST_APPLY(c, ST_OP_fmod_Scalar, far, span);
   const st_tensor *periods = st__apply1(
     c, ST_OP_floor, mul_number(c, st__apply1(c, ST_OP_detach, far), 1 / span));
-  const st_tensor *odd = st__apply_with(c, ST_OP_fmod_Scalar, periods,
-                                        st__of_float(2));
+  const st_tensor *odd =
+    ST_APPLY(c, ST_OP_fmod_Scalar, periods, st__of_float(2));
   const st_tensor *back = add_number(c, st__apply1(c, ST_OP_neg, rest), span);
-  const st_value where[] = {
-    st__of_tensor(st__apply_with(c, ST_OP_ne_Scalar, odd, st__of_float(0))),
-    st__of_tensor(back), st__of_tensor(rest)};
-  return add_number(c, st__apply(c, ST_OP_where_self, 3, where), low);
+  return add_number(c,
+                    ST_APPLY(c, ST_OP_where_self,
+                             ST_APPLY(c, ST_OP_ne_Scalar, odd, st__of_float(0)),
+                             back, rest),
+                    low);
 }
 
 static st_tensor *bordered(st_op_scope *c, const sampler *s, st_tensor *x,
@@ -115,25 +109,25 @@ static void add_tap(st_op_scope *c, const sampler *s, const st_tensor *x, int d,
   const int64_t *sizes = s->input->sizes + 2;
   const int64_t step = st__product_of(s->n - d - 1, sizes + d + 1);
   st_op_scope round = {.status = c->status};
-  a->inside[k] = st__scope_keep(c, &round, st__apply2(
-    &round, ST_OP_logical_and,
-    st__apply_with(&round, ST_OP_ge_Scalar, x, st__of_float(0)),
-    st__apply_with(&round, ST_OP_le_Scalar, x,
-                   st__of_float((double)(sizes[d] - 1)))));
-  const st_value where[] = {st__of_tensor(a->inside[k]), st__of_tensor(x),
-                            st__of_int(0)};
+  a->inside[k] = st__scope_keep(
+    c, &round,
+    st__apply2(&round, ST_OP_logical_and,
+               ST_APPLY(&round, ST_OP_ge_Scalar, x, st__of_float(0)),
+               ST_APPLY(&round, ST_OP_le_Scalar, x,
+                        st__of_float((double)(sizes[d] - 1)))));
   round = (st_op_scope){.status = c->status};
-  const st_tensor *at = st__apply(&round, ST_OP_where_ScalarOther, 3, where);
+  const st_tensor *at =
+    ST_APPLY(&round, ST_OP_where_ScalarOther, a->inside[k], x, 0);
   at = st__apply_to(&round, at, ST_INT64);
-  a->at[k] = st__scope_keep(c, &round, st__apply_with(
-    &round, ST_OP_mul_Scalar, at, st__of_int(step)));
+  a->at[k] =
+    st__scope_keep(c, &round, ST_APPLY(&round, ST_OP_mul_Scalar, at, step));
 }
 
 /* ((p[0] x + p[1]) x + p[2]) x + p[3] */
 static st_tensor *cubic(st_op_scope *c, const st_tensor *x, const double *p) {
   const st_tensor *y = add_number(c, mul_number(c, x, p[0]), p[1]);
-  y = add_number(c, st__apply2(c, ST_OP_mul_Tensor, y, x), p[2]);
-  return add_number(c, st__apply2(c, ST_OP_mul_Tensor, y, x), p[3]);
+  y = add_number(c, st__mul(c, y, x), p[2]);
+  return add_number(c, st__mul(c, y, x), p[3]);
 }
 
 /* The weight of tap k for a point at distance t after the index below it. */
@@ -162,10 +156,9 @@ static void find_nearest(st_op_scope *c, const sampler *s, int d,
   c->status = round.status;
   add_tap(c, s, plain, d, a, 0);
   round.status = c->status;
-  const st_value where[] = {st__of_tensor(a->inside[0]), st__of_tensor(whole),
-                            st__of_int(0)};
   a->weight[0] = st__scope_keep(
-    c, &round, st__apply(&round, ST_OP_where_ScalarOther, 3, where));
+    c, &round,
+    ST_APPLY(&round, ST_OP_where_ScalarOther, a->inside[0], whole, 0));
 }
 
 /* The taps around each point, in order. */
@@ -175,7 +168,7 @@ static void find_around(st_op_scope *c, const sampler *s, int d,
   st_op_scope round = {.status = c->status};
   const st_tensor *first = st__apply1(&round, ST_OP_floor,
                                       st__apply1(&round, ST_OP_detach, x));
-  const st_tensor *t = st__apply2(&round, ST_OP_sub_Tensor, x, first);
+  const st_tensor *t = st__minus(&round, x, first);
   for (int k = 0; k < taps; k++) {
     st_op_scope tap = {.status = round.status};
     st_tensor *at = add_number(&tap, first, taps == 2 ? k : k - 1);
@@ -218,15 +211,12 @@ static st_tensor *read_taps(st_op_scope *c, const sampler *s,
     at[d] = axes[d].at[taps[d]];
     inside[d] = axes[d].inside[taps[d]];
   }
-  const st_tensor *indices = st__apply_with(
-    c, ST_OP_expand, combined(c, ST_OP_add_Tensor, s->n, at),
-    st__of_ints(sizes, 3));
-  const st_value gather[] = {st__of_tensor(images), st__of_int(2),
-                             st__of_tensor(indices)};
-  const st_value where[] = {
-    st__of_tensor(combined(c, ST_OP_logical_and, s->n, inside)),
-    st__of_tensor(st__apply(c, ST_OP_gather, 3, gather)), st__of_int(0)};
-  return st__apply(c, ST_OP_where_ScalarOther, 3, where);
+  const st_tensor *indices =
+    ST_APPLY(c, ST_OP_expand, combined(c, ST_OP_add_Tensor, s->n, at),
+             st__of_ints(sizes, 3));
+  return ST_APPLY(c, ST_OP_where_ScalarOther,
+                  combined(c, ST_OP_logical_and, s->n, inside),
+                  ST_APPLY(c, ST_OP_gather, images, 2, indices), 0);
 }
 
 static st_tensor *weighted(st_op_scope *c, const sampler *s, const st_tensor *t,
@@ -236,11 +226,10 @@ static st_tensor *weighted(st_op_scope *c, const sampler *s, const st_tensor *t,
   st_tensor *all = combined(c, s->mode == NEAREST ? ST_OP_add_Tensor
                                                   : ST_OP_mul_Tensor,
                             s->n, weight);
-  if (s->mode != NEAREST) return st__apply2(c, ST_OP_mul_Tensor, t, all);
+  if (s->mode != NEAREST) return st__mul(c, t, all);
   /* Rounding to the nearest pixel has a gradient of 0. */
-  const st_tensor *none = st__apply2(c, ST_OP_sub_Tensor, all,
-                                     st__apply1(c, ST_OP_detach, all));
-  return st__apply2(c, ST_OP_add_Tensor, t, none);
+  const st_tensor *none = st__minus(c, all, st__apply1(c, ST_OP_detach, all));
+  return st__plus(c, t, none);
 }
 
 static st_tensor *sum_taps(st_op_scope *sum, const sampler *s,
@@ -254,7 +243,7 @@ static st_tensor *sum_taps(st_op_scope *sum, const sampler *s,
     for (int d = s->n - 1, k = i; d >= 0; d--, k /= each) taps[d] = k % each;
     st_tensor *t = weighted(&round, s, read_taps(&round, s, images, axes, taps),
                             axes, taps);
-    if (total) t = st__apply2(&round, ST_OP_add_Tensor, total, t);
+    if (total) t = st__plus(&round, total, t);
     st__scope_replace(sum, &round, &t);
     total = t;
   }
@@ -314,10 +303,8 @@ static st_status check_modes(int64_t mode, int64_t border, int n) {
 }
 
 static st_status read_sampler(const st_value *args, int n, sampler *s) {
-  const st_tensor *input = st__next_tensor(&args);
-  const st_tensor *grid = st__next_tensor(&args);
-  const int64_t interpolation_mode = st__next_int(&args);
-  const int64_t padding_mode = st__next_int(&args);
+  ST_ARGS(TENSOR(input), TENSOR(grid), INT(interpolation_mode),
+          INT(padding_mode));
   *s = (sampler){.input = input, .grid = grid, .n = n,
                  .mode = (grid_mode)interpolation_mode,
                  .border = (st_grid_border)padding_mode,
@@ -404,8 +391,7 @@ ST_BOXED(st__box_grid_samples) {
   for (int d = 0; d < s.n; d++) sizes[2 + d] = s.grid->sizes[1 + d];
   if (st__scope_ok(&c)) {
     const st_tensor *like = st__meta_or(grid, input);
-    out = st__apply_with(&c, ST_OP_new_empty, like,
-                         st__of_ints(sizes, s.n + 2));
+    out = ST_APPLY(&c, ST_OP_new_empty, like, st__of_ints(sizes, s.n + 2));
   }
   if (st__scope_ok(&c)) c.status = run_kernel(&s, input, grid, out);
   return st__scope_return(&c, out, rets);

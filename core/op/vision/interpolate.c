@@ -142,23 +142,20 @@ static st_status run(const resize_call *r, st_value *rets) {
     factors = st__none();
   }
   const st_value input = st__of_tensor(r->input);
-  if (is_area) return st__invoke(id, 2, (st_value[]){input, sizes}, rets);
+  if (is_area) return st__invoke(id, ST_VALUES(input, sizes), rets);
   if (!m->has_corners) {
-    return st__invoke(id, 3, (st_value[]){input, sizes, factors}, rets);
+    return st__invoke(id, ST_VALUES(input, sizes, factors), rets);
   }
   const st_value corners = st__of_bool(st__to_bool(r->align_corners, false));
-  return st__invoke(id, 4, (st_value[]){input, sizes, corners, factors}, rets);
+  return st__invoke(id, ST_VALUES(input, sizes, corners, factors), rets);
 }
 
 ST_BOXED(st__box_interpolate) {
   resize_call r = {.input = st__next_tensor(&args)};
   r.n = r.input->ndim - 2;
-  r.size = st__next(&args);
-  r.scale_factor = st__next(&args);
+  ST_ARGS_TO(r, BOXED(size), BOXED(scale_factor));
   r.mode = st__next(&args)->u.string;
-  r.align_corners = st__next(&args);
-  r.recompute = st__next_bool(&args);
-  r.antialias = st__next_bool(&args);
+  ST_ARGS_TO(r, BOXED(align_corners), BOOL(recompute), BOOL(antialias));
   return run(&r, rets);
 }
 

@@ -37,17 +37,16 @@ static st_status regroup(const st_tensor *first, int n, const int64_t *split,
     const int k = d - (t->ndim - n);
     dims[d] = k < 0 ? d : t->ndim - n + order[k];
   }
-  const st_tensor *permuted = st__apply_with(c, ST_OP_permute, t,
-                                           st__of_ints(dims, t->ndim));
-  const st_tensor *dense = st__apply_with(c, ST_OP_clone, permuted,
-                                          st__of_int(ST_FORMAT_CONTIGUOUS));
+  const st_tensor *permuted =
+    ST_APPLY(c, ST_OP_permute, t, st__of_ints(dims, t->ndim));
+  const st_tensor *dense =
+    ST_APPLY(c, ST_OP_clone, permuted, ST_FORMAT_CONTIGUOUS);
   const st_tensor *out = st__reshape_tail(c, dense, n, 3, image);
   return st__scope_return(c, st__apply_format(c, out, first), rets);
 }
 
 ST_BOXED(st__box_pixel_shuffle) {
-  const st_tensor *self = st__next_tensor(&args);
-  const int64_t r = st__next_int(&args);
+  ST_ARGS(TENSOR(self), INT(r));
   static const int order[] = {0, 3, 1, 4, 2};
   ST_TRY(check_pixels(self, r));
   const int64_t *s = self->sizes + self->ndim - 3;
@@ -64,8 +63,7 @@ ST_BOXED(st__box_pixel_shuffle) {
 }
 
 ST_BOXED(st__box_pixel_unshuffle) {
-  const st_tensor *self = st__next_tensor(&args);
-  const int64_t r = st__next_int(&args);
+  ST_ARGS(TENSOR(self), INT(r));
   static const int order[] = {0, 2, 4, 1, 3};
   ST_TRY(check_pixels(self, r));
   const int64_t *s = self->sizes + self->ndim - 3;
@@ -81,8 +79,7 @@ ST_BOXED(st__box_pixel_unshuffle) {
 }
 
 ST_BOXED(st__box_channel_shuffle) {
-  const st_tensor *self = st__next_tensor(&args);
-  const int64_t groups = st__next_int(&args);
+  ST_ARGS(TENSOR(self), INT(groups));
   static const int64_t order[] = {0, 2, 1, 3};
   if (self->ndim < 3) {
     return st__fail(ST_BAD_SHAPE, "self must have 3 dimensions or more, but "
@@ -101,10 +98,10 @@ ST_BOXED(st__box_channel_shuffle) {
   const int64_t split[] = {s[0], groups, s[1] / groups,
                            st__product_of(self->ndim - 2, s + 2)};
   st_op_scope c = {.n = 0};
-  const st_tensor *t = st__apply_with(
-    &c, ST_OP_permute, st__apply_reshape(&c, self, 4, split),
-    st__of_ints(order, 4));
-  t = st__apply_with(&c, ST_OP_clone, t, st__of_int(ST_FORMAT_CONTIGUOUS));
+  const st_tensor *t =
+    ST_APPLY(&c, ST_OP_permute, st__apply_reshape(&c, self, 4, split),
+             st__of_ints(order, 4));
+  t = ST_APPLY(&c, ST_OP_clone, t, ST_FORMAT_CONTIGUOUS);
   t = st__apply_reshape(&c, t, self->ndim, s);
   return st__scope_return(&c, st__apply_format(&c, t, self), rets);
 }

@@ -99,10 +99,7 @@ static st_status run_kernel(st_kernel_id id, const st_tensor *from,
 /* self, dim, spans, weights, and the sizes of the image of a gradient */
 static st_status resample(st_kernel_id id, const st_value *args, bool back,
                           st_value *rets) {
-  const st_tensor *self = st__next_tensor(&args);
-  const int64_t given_dim = st__next_int(&args);
-  const st_tensor *spans = st__next_tensor(&args);
-  const st_tensor *weights = st__next_tensor(&args);
+  ST_ARGS(TENSOR(self), INT(given_dim), TENSOR(spans), TENSOR(weights));
   const st_ints image = back ? st__next_ints(&args) : (st_ints){NULL, 0};
   const st_tensor *like = st__meta_or(spans, st__meta_or(weights, self));
   resample_run r = {.task = NULL};
@@ -146,8 +143,7 @@ ST_BOXED_AS(st__box_resample_backward, resample, ST_K_resample_back, args, true)
 st_tensor *st__new_like(st_op_scope *c, const st_tensor *like, st_dtype dtype,
                         int n, const int64_t *sizes) {
   if (!st__scope_ok(c)) return NULL;
-  return st__apply(c, ST_OP_new_empty, 3, (st_value[]){
-    st__of_tensor(like), st__of_ints(sizes, n), st__of_int(dtype)});
+  return ST_APPLY(c, ST_OP_new_empty, like, st__of_ints(sizes, n), dtype);
 }
 
 void st__check_resized(st_op_scope *c, const st_tensor *self, int n,
@@ -164,7 +160,5 @@ void st__check_resized(st_op_scope *c, const st_tensor *self, int n,
 st_tensor *st__apply_resample(st_op_scope *c, const st_tensor *t, int64_t dim,
                               const st_taps *taps) {
   if (!st__scope_ok(c)) return NULL;
-  return st__apply(c, ST_OP__resample, 4, (st_value[]){
-    st__of_tensor(t), st__of_int(dim), st__of_tensor(taps->spans),
-    st__of_tensor(taps->weights)});
+  return ST_APPLY(c, ST_OP__resample, t, dim, taps->spans, taps->weights);
 }

@@ -157,10 +157,8 @@ static st_tensor *resample_dim(st_op_scope *c, const st_tensor *t, int d,
     const st_tensor *weight = st__apply_reshape(
       c, st__apply_narrow(c, a->weights, 0, k * a->out, a->out), r->n - d,
       sizes);
-    const st_value add[] = {st__of_tensor(sum), st__of_tensor(x),
-                            st__of_tensor(weight)};
-    sum = k == 0 ? st__apply2(c, ST_OP_mul_Tensor, x, weight)
-                 : st__apply(c, ST_OP_addcmul, 3, add);
+    sum = k == 0 ? st__mul(c, x, weight)
+                 : ST_APPLY(c, ST_OP_addcmul, sum, x, weight);
   }
   return sum;
 }
@@ -202,7 +200,7 @@ static st_tensor *in_format(st_op_scope *c, const resample *r,
       st__same_dims(t->ndim, t->strides, strides)) {
     return (st_tensor *)(uintptr_t)t;
   }
-  return st__apply_with(c, ST_OP_clone, t, st__of_int(format));
+  return ST_APPLY(c, ST_OP_clone, t, format);
 }
 
 static st_tensor *resample_dims(st_op_scope *c, const resample *r,
@@ -271,7 +269,7 @@ static st_status check_images(const resample *r, const char *name) {
 static st_status by_size(const st_value *args, resample_mode mode, int n,
                          st_value *rets) {
   resample r = {.self = st__next_tensor(&args), .mode = mode, .n = n};
-  const st_ints output_size = st__next_ints(&args);
+  ST_ARGS(INTS(output_size));
   if (mode >= LINEAR) r.align_corners = st__next_bool(&args);
   for (int d = 0; d < n; d++) r.factor[d] = st__next_float_or(&args, 0);
   ST_TRY(check_images(&r, "self"));
@@ -314,7 +312,7 @@ st_status st__read_resize(const st_value *output_size,
 static st_status by_factors(const st_value *args, resample_mode mode, int n,
                             st_value *rets) {
   resample r = {.self = st__next_tensor(&args), .mode = mode, .n = n};
-  const st_value *output_size = st__next(&args);
+  ST_ARGS(BOXED(output_size));
   if (mode >= LINEAR) r.align_corners = st__next_bool(&args);
   ST_TRY(check_images(&r, "input"));
   ST_TRY(st__read_resize(output_size, st__next(&args), n, r.self->sizes + 2,

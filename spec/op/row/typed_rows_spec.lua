@@ -12,7 +12,7 @@ local call_graph = require "spec.support.call_graph"
 -- {"Tensor", "int[]", "Scalar?"}.
 local function types_of(schema)
   local arguments, types = schema:match "^[^(]*%((.*)%) %-> ", {}
-  arguments = arguments:gsub("%(%l!?%)", ""):gsub("%[%d+%]", "[]")
+  arguments = arguments:gsub("%(%l[^()]*%)", ""):gsub("%[%d+%]", "[]")
                        :gsub("=%b[]", "")
   for argument in arguments:gmatch "[^,]+" do
     local type = argument:match "^ *(%u?[%a%d]+[%[%]?]*) "
@@ -28,6 +28,7 @@ local function schemas_by_kernel()
   for _, name in ipairs(build.files("core/op", "/ops%.def$")) do
     local text = build.read(name):gsub("/%*.-%*/", "")
     for row in text:gmatch "\nST_[%u_]+(%b())" do
+      row = row:gsub('\\"', "'")
       local id, schema = row:match '^%(([%w_]+),%s*"(.-)",'
       schema = schema and schema:gsub('"%s*"', "")
       if id then of_row[id] = schema end
@@ -60,6 +61,25 @@ local function each_typed(f)
   end
 end
 
+--- Calls f(kernel, types) for each boxed kernel of core/op that begins with the
+-- names of its arguments (ST_ARGS of core/dispatch/args.h).
+local function each_named(f)
+  for _, name in ipairs(build.files("core/op", "%.[ch]$")) do
+    local code = call_graph.code_of(build.read(name)):gsub("%s+", " ")
+    for kernel, at in code:gmatch "ST_BOXED%((st__box_[%w_]+)%) { ?()" do
+      local types = {}
+      local list, next_at = code:match("^ST_ARGS(%b()); ?()", at)
+      while list do
+        for type in list:gmatch "%f[%w_](%u[%u_]+)%(" do
+          types[#types + 1] = type
+        end
+        list, next_at = code:match("^ST_ARGS(%b()); ?()", next_at)
+      end
+      if #types > 0 then f(kernel, types) end
+    end
+  end
+end
+
 -- -- What fits ---------------------------------------------------------------
 
 local INTEGERS = {int = true, Dim = true, Index = true, End = true,
@@ -79,6 +99,28 @@ local function fits(type, of_schema)
   if type == "VALUE" or EXACT[type] == of_schema then return true end
   local integer, suffix = of_schema:match "^(%a+)(.*)$"
   return INTEGERS[integer] and SUFFIX[type] == suffix or false
+end
+
+-- What ST_ARGS reads as what: a reader that takes None, too, has two lines.
+local READ = {TENSOR = {"TENSOR", "OPT_TENSOR"},
+              MUTABLE = {"TENSOR", "OPT_TENSOR"},
+              TENSORS = {"TENSORS", "OPT_TENSORS"},
+              INT_OR = {"OPT_INT"}, INTS = {"INTS", "OPT_INTS"},
+              FLOAT_OR = {"OPT_FLOAT"}, BOOL = {"BOOL", "OPT_BOOL"},
+              BOOL_OR = {"OPT_BOOL"}, BOXED = {"VALUE"}, SKIP = {"VALUE"}}
+
+--- Why the arguments that a kernel names are not those of a schema, or nil.
+local function unread(types, schema)
+  local of_schema = types_of(schema)
+  for k, type in ipairs(types) do
+    local fit = false
+    for _, as in ipairs(READ[type] or {type}) do
+      fit = fit or of_schema[k] ~= nil and fits(as, of_schema[k])
+    end
+    if not fit then
+      return ("%d: %s of %s"):format(k, type, of_schema[k] or "nothing")
+    end
+  end
 end
 
 --- Why the types of a typed function are not those of a schema, or nil.
@@ -118,6 +160,29 @@ describe("The types of a typed function", function()
       end
     end)
     assert.is_true(n > 90, tostring(n))
+    assert.same({}, wrong)
+  end)
+end)
+
+describe("The arguments that a boxed kernel names", function()
+  it("are compared with those of a schema", function()
+    local schema = "f(Tensor? self, int[] dim, int? n, bool? b) -> Tensor"
+    assert.is_nil(unread({"TENSOR", "INTS", "INT_OR", "BOOL"}, schema))
+    assert.is_nil(unread({"MUTABLE", "SKIP", "BOXED", "VALUE"}, schema))
+    assert.equal("3: INT of int?", unread({"TENSOR", "INTS", "INT"}, schema))
+    assert.equal("1: INT of nothing", unread({"INT"}, "f() -> Tensor"))
+  end)
+
+  it("are those of the schemas of its rows", function()
+    local schemas, wrong, n = schemas_by_kernel(), {}, 0
+    each_named(function(kernel, types)
+      for _, schema in ipairs(schemas[kernel] or {}) do
+        local why = unread(types, schema)
+        n = n + 1
+        if why then wrong[#wrong + 1] = schema .. ": " .. why end
+      end
+    end)
+    assert.is_true(n > 150, tostring(n))
     assert.same({}, wrong)
   end)
 end)
