@@ -86,7 +86,7 @@ end
 
 -- -- The table ---------------------------------------------------------------
 
-local ENGINE = {"st_call_converted", "st_call_declared", "st__shortcut_call"}
+local ENGINE = {"st_call_converted", "st_call_declared", "st_shortcut_call"}
 
 if ... == "work" then return work() end
 

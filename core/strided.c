@@ -64,7 +64,7 @@ static void lock_start(void) { pthread_mutex_lock(&starting); }
 static void unlock_start(void) { pthread_mutex_unlock(&starting); }
 
 __attribute__((constructor)) static void register_atfork(void) {
-  st__memory_totals();
+  st_memory_sum();
   st__thread_set_up();
   pthread_atfork(lock_start, unlock_start, unlock_start);
 }
@@ -73,7 +73,7 @@ static void start(void) {
   lock_start();
   if (!has_started) start_status = start_all();
   if (!has_started && start_status != ST_OK) {
-    snprintf(start_message, sizeof start_message, "%s", st__message());
+    snprintf(start_message, sizeof start_message, "%s", st_message());
   }
   has_started = true;
   unlock_start();
@@ -99,16 +99,7 @@ st_status st_init_for(int api) {
 const char *st_version(void) { return ST_VERSION; }
 int st_api_version(void) { return ST_API_VERSION; }
 const char *st_isa(void) { return st__isa_name(st__isa()); }
-const char *st_machine_choice(int i, int64_t *value) {
-  return st__machine_choice(i, value);
-}
 int st_num_threads(void) { return st__num_threads(); }
-st_status st_set_num_threads(int n) { return st__set_num_threads(n); }
-void st_parallel_for(int64_t begin, int64_t end, int64_t grain,
-                     st_range_fn fn, void *ctx) {
-  st__parallel_for(begin, end, grain, fn, ctx);
-}
-
 /* -- Errors --------------------------------------------------------------- */
 
 int st_count_from(int first) {
@@ -117,26 +108,9 @@ int st_count_from(int first) {
   return old;
 }
 
-void st_set_interrupt_check(bool (*fn)(void *ctx), void *ctx) {
-  st__set_interrupt_check(fn, ctx);
-}
-
-st_status st_add_interrupt_check(bool (*fn)(void)) {
-  return st__add_interrupt_check(fn);
-}
-
 st_status st_poll_interrupt(void) { return st__poll_interrupt(); }
 
-void st_set_warning_handler(void (*fn)(void *ctx, const char *text),
-                            void *ctx) {
-  st__set_warning_handler(fn, ctx);
-}
-
 void st_warn(const char *text) { st__warn("%s", text); }
-
-const char *st_message(void) { return st__message(); }
-const char *st_status_name(st_status code) { return st__status_name(code); }
-const char *st_status_text(st_status code) { return st__status_text(code); }
 
 st_status st_fail(st_status code, const char *format, ...) {
   char text[1024];
@@ -150,45 +124,22 @@ st_status st_fail(st_status code, const char *format, ...) {
 /* -- Dtypes, formats, devices --------------------------------------------- */
 
 const char *st_dtype_name(st_dtype d) { return st__dtype_name(d); }
-bool st_dtype_parse(const char *name, st_dtype *out) {
-  return st__dtype_parse(name, out);
-}
 size_t st_dtype_size(st_dtype d) { return st__itemsize(d); }
 const st_dtype_facts *st_dtype_facts_of(st_dtype d) {
   return (unsigned)d < ST_DTYPE_ALL ? &st__dtype_facts[d] : NULL;
 }
 st_dtype st_default_dtype(void) { return st__default_dtype(); }
-st_status st_set_default_dtype(st_dtype d) { return st__set_default_dtype(d); }
 static st_dtype or_none(st_dtype d) {
   return d >= ST_NOTHING_PROMOTED ? ST_DTYPE_NONE : d;
 }
 st_dtype st_promote_types(st_dtype a, st_dtype b) {
   return or_none(st__promote(a, b));
 }
-bool st_can_cast(st_dtype from, st_dtype to) { return st__can_cast(from, to); }
 st_dtype st_result_type(st_tensor *const *tensors, int n) {
   return or_none(st__result_type(tensors, n));
 }
 
-const char *st_format_name(st_format f) { return st__format_name(f); }
-bool st_format_parse(const char *name, st_format *out) {
-  return st__format_parse(name, out);
-}
 const char *st_device_name(st_device d) { return st__device_name(d); }
-bool st_device_parse(const char *name, st_device *out) {
-  return st__device_parse(name, out);
-}
-
-st_status st_device_register(st_device device, const char *name,
-                             const st_allocator *allocator) {
-  return st__device_register(device, name, allocator);
-}
-
-bool st_device_nth(int k, st_device *out) { return st__nth_device(k, out); }
-st_status st_backend_register(st_device kind, const char *name,
-                              const st_backend *backend) {
-  return st__backend_register(kind, name, backend);
-}
 static st_status check_device(st_device device) {
   return st__is_device(device) ? ST_OK
     : st__fail(ST_BAD_VALUE, "there is no device number %d", (int)device);
@@ -202,11 +153,6 @@ st_status st_device_properties_of(st_device device,
   ST_TRY(check_device(device));
   return st__device_properties(device, out);
 }
-st_status st_cpu_fallback(const st_call *call, const st_value *args,
-                          st_value *rets) {
-  return st__cpu_fallback(call, args, rets);
-}
-
 /* -- Tensors -------------------------------------------------------------- */
 
 static st_status check_new(st_device device, st_dtype dtype) {
@@ -271,9 +217,6 @@ bool st_tensor_is_contiguous(const st_tensor *t, st_format f) {
 }
 bool st_tensor_is_dense(const st_tensor *t) {
   return t->flags & ST_FLAG_DENSE;
-}
-st_status st_tensor_overlaps_itself(const st_tensor *t, bool *out) {
-  return st__overlaps_itself(t, out);
 }
 bool st_may_share_memory(const st_tensor *a, const st_tensor *b) {
   return st__overlap(a, b) != ST_OVERLAP_NO;
@@ -383,11 +326,6 @@ st_status st_tensor_set(st_tensor *t, int n, const int64_t *index,
   return ST_OK;
 }
 
-st_status st_tensor_text(const st_tensor *t, const st_print_options *options,
-                         char **out) {
-  return st__tensor_text(t, options, out);
-}
-
 void st_text_release(char **text) { st__text_free(text); }
 
 /* -- Values --------------------------------------------------------------- */
@@ -436,49 +374,10 @@ st_status st_value_of_scalar(st_scalar s, st_value *out) {
 
 /* -- Random numbers ------------------------------------------------------- */
 
-uint64_t st_system_seed(void) { return st__system_seed(); }
 st_status st_generator_new(uint64_t seed, st_generator **out) {
-  return st__generator_new(ST_MERSENNE, seed, out);
+  return st_generator_new_of(ST_MERSENNE, seed, out);
 }
-st_status st_generator_new_of(st_algorithm algorithm, uint64_t seed,
-                              st_generator **out) {
-  return st__generator_new(algorithm, seed, out);
-}
-st_algorithm st_generator_algorithm(const st_generator *g) {
-  return st__generator_algorithm(g);
-}
-void st_generator_retain(st_generator *g) { st__generator_retain(g); }
-void st_generator_release(st_generator **g) { st__generator_release(g); }
-void st_generator_seed(st_generator *g, uint64_t seed) {
-  st__generator_seed(g, seed);
-}
-uint64_t st_generator_initial_seed(const st_generator *g) {
-  return st__generator_initial_seed(g);
-}
-void st_generator_assign(st_generator *g, st_generator *from) {
-  st__generator_assign(g, from);
-}
-st_status st_generator_split(st_generator *g, st_generator **out) {
-  return st__generator_split(g, out);
-}
-st_status st_generator_jump(st_generator *g, uint64_t n) {
-  return st__generator_jump(g, n);
-}
-size_t st_generator_state_size(st_generator *g) {
-  return st__generator_state_size(g);
-}
-st_status st_generator_get_state(st_generator *g, void *bytes, size_t n) {
-  return st__generator_get_state(g, bytes, n);
-}
-st_status st_generator_set_state(st_generator *g, const void *bytes,
-                                 size_t n) {
-  return st__generator_set_state(g, bytes, n);
-}
-st_generator *st_default_generator(void) { return st__default_generator(); }
 void st_manual_seed(uint64_t seed) {
-  st_generator_seed(st__default_generator(), seed);
+  st_generator_seed(st_default_generator(), seed);
   st__devices_seed(seed);
-}
-st_generator *st_generator_enter(st_generator *g) {
-  return st__generator_enter(g);
 }

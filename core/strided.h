@@ -342,12 +342,12 @@ ST_API void st_manual_seed(uint64_t seed);
  * the one before, or NULL. */
 ST_API st_generator *st_generator_enter(st_generator *g);
 
-#include "strided_layout.h"
-#include "strided_memory.h"
-#include "strided_dispatch.h"
-#include "strided_plan.h"
-#include "strided_grad.h"
-#include "strided_fuse.h"
+#include "abi/strided_layout.h"
+#include "abi/strided_memory.h"
+#include "abi/strided_dispatch.h"
+#include "abi/strided_plan.h"
+#include "abi/strided_grad.h"
+#include "abi/strided_fuse.h"
 #include "abi/signature.h"
 
 #ifdef __cplusplus

@@ -19,24 +19,6 @@
 
 /* -- Operators ------------------------------------------------------------ */
 
-const st_op *st_op_find(const char *name, const char *overload) {
-  return st__op_find(name, overload);
-}
-
-int st_op_overloads(const char *name, const st_op **ops, int n) {
-  return st__op_overloads(name, ops, n);
-}
-
-void st_op_each(bool (*fn)(void *ctx, const st_op *op), void *ctx) {
-  st__op_each(fn, ctx);
-}
-
-const char *st_op_name(const st_op *op) { return st__op_name(op); }
-const char *st_op_overload_name(const st_op *op) {
-  return st__op_overload_name(op);
-}
-const char *st_op_doc(const st_op *op) { return st__op_doc(op); }
-
 const char *st_op_schema(const st_op *op) {
   const st_schema *s = st__op_schema(op);
   return s ? s->text : NULL;
@@ -94,21 +76,6 @@ st_status st_call_converted(const st_op *op, const char *declared,
   return st__call_converted(ST_CALLER_ENGINE, op, declared, args, rets);
 }
 
-bool st_has_shortcuts(void) { return st__has_shortcuts(); }
-
-void st_shortcut_find(const st_op *op, st_shortcut *out) {
-  st__shortcut_find(op, out);
-}
-
-bool st_shortcut_serves(const st_shortcut *s, const st_value *args) {
-  return st__shortcut_serves(s, args);
-}
-
-bool st_shortcut_call(const st_shortcut *s, const st_value *args,
-                      st_value *rets, st_status *status) {
-  return st__shortcut_call(s, args, rets, status);
-}
-
 st_status st_redispatch(const st_op *op, st_keyset keys, const st_value *args,
                         st_value *rets) {
   return st_redispatch_declared(op, NULL, keys, args, rets);
@@ -157,10 +124,6 @@ st_status st_call_for_key_declared(const st_op *op, const char *declared,
 }
 
 /* -- Schemas -------------------------------------------------------------- */
-
-st_status st_schema_new(const char *text, const char *ns, st_schema **out) {
-  return st__schema_parse(text, ns, out);
-}
 
 void st_schema_release(st_schema **s) { st__schema_free(s); }
 
@@ -254,15 +217,7 @@ st_status st_listen(void (*fn)(void *ctx, const st_op *op, bool is_defined),
   return link_prepared(r, out);
 }
 
-void st_registration_release(st_registration **r) { st__unregister(r); }
-
 /* -- Libraries ------------------------------------------------------------ */
-
-st_status st_library_open(const char *ns, st_library_kind kind,
-                          const char *key, int flags, const char *debug,
-                          st_library **out) {
-  return st__library_open(ns, kind, key, flags, debug, out);
-}
 
 st_status st_library_define(st_library *lib, const char *schema,
                             const char *doc, int tags, const char *debug) {
@@ -282,39 +237,11 @@ st_status st_library_implement(st_library *lib, const char *name,
   return st__library_implement(lib, name, key, kernel);
 }
 
-st_status st_library_fallback(st_library *lib, const char *key,
-                              const st_kernel *kernel) {
-  return st__library_fallback(lib, key, kernel);
-}
-
-st_status st_library_commit(st_library *lib) {
-  return st__library_commit(lib);
-}
-bool st_library_is_open(const st_library *lib) {
-  return st__library_is_open(lib);
-}
-const char *st_library_namespace(const st_library *lib) {
-  return st__library_namespace(lib);
-}
-void st_library_close(st_library **lib) { st__library_close(lib); }
-
 /* -- Structured operators ------------------------------------------------- */
 
-st_status st_library_structured(st_library *lib, const st_structured *s) {
-  return st__library_structured(lib, s);
-}
-
-st_status st_library_implement_structured(st_library *lib, const char *name,
-                                          const st_structured *s) {
-  return st__library_implement_structured(lib, name, s);
-}
 const st_value *st_run_args(const st_run *r) { return r->args; }
 st_tensor *st_run_tensor(const st_run *r, int i) {
   return st__arg_tensor(r, i);
-}
-void *st_run_ctx(const st_run *r) { return st__run_ctx(r); }
-st_status st_run_plan(const st_run *r, st_plan **out) {
-  return st__run_plan(r, out);
 }
 st_device st_run_device(const st_run *r) { return r->device; }
 int st_run_noutputs(const st_run *r) { return r->nouts; }
@@ -326,15 +253,9 @@ st_status st_set_output_raw_strided(st_run *r, int i, int ndim,
   return st__set_output(r, i, ndim, sizes, strides, dtype);
 }
 
-st_status st_set_output_strided(st_run *r, int i, int ndim,
-                                const int64_t *sizes, const int64_t *strides,
-                                st_dtype dtype) {
-  return st__set_output_strided(r, i, ndim, sizes, strides, dtype);
-}
-
 st_status st_set_output_contiguous(st_run *r, int i, int ndim,
                                    const int64_t *sizes, st_dtype dtype) {
-  return st__set_output_strided(r, i, ndim, sizes, NULL, dtype);
+  return st_set_output_strided(r, i, ndim, sizes, NULL, dtype);
 }
 
 st_tensor *st_maybe_get_output(const st_run *r, int i) {
@@ -342,13 +263,6 @@ st_tensor *st_maybe_get_output(const st_run *r, int i) {
 }
 
 /* -- Inspection ----------------------------------------------------------- */
-
-st_status st_dump(const char *name, char **out) { return st__dump(name, out); }
-st_status st_dump_table(const char *name, char **out) {
-  return st__dump_table(name, out);
-}
-st_status st_dump_dangling(char **out) { return st__dump_dangling(out); }
-st_status st_check_registry(void) { return st__check_registry(); }
 
 st_status st_explain(const st_op *op, int n, const st_value *args,
                      char **out) {
@@ -439,15 +353,6 @@ bool st_autocast_is_enabled(void) {
   return !(st__tls().excluded & ST_BIT(ST_FUNC_AutocastCPU));
 }
 
-void st_autocast_clear(void) { st__clear_cached_casts(); }
-
-void st_mode_push(st_mode *m) { st__mode_push(m); }
-void st_mode_pop(void) { st__mode_pop(); }
-void st_observe(st_observer *o) { st__observe(o); }
-void st_unobserve(st_observer *o) { st__unobserve(o); }
-void st_watch(st_observer *o) { st__watch(o); }
-void st_unwatch(st_observer *o) { st__unwatch(o); }
-
 /* -- Scripts -------------------------------------------------------------- */
 
 st_status st_script_call_declared(const st_op *op, const char *declared, int n,
@@ -468,10 +373,6 @@ st_status st_script_call_for_key(const st_op *op, const char *declared,
   return call_for_key(ST_CALLER_SCRIPT, op, declared, key, args, rets);
 }
 
-st_status st_run_script(st_status (*fn)(void *arg), void *arg) {
-  return st__run_script(fn, arg);
-}
-
 st_status st_run_scripted_kernel(const st_call *call, const st_value *args,
                                  st_value *rets, const char *where,
                                  st_status (*fn)(void *arg), void *arg) {
@@ -479,22 +380,12 @@ st_status st_run_scripted_kernel(const st_call *call, const st_value *args,
                           &(st_script_fn){fn, arg});
 }
 
-void st_lend(const st_tensor *t) { st__lend(t); }
-
 /* -- Keys ----------------------------------------------------------------- */
 
 bool st_key_parse(const char *name, st_keyset *out) {
   const st_key k = st__key_parse(name);
   if (k != ST_KEY_INVALID) *out = st__key_set(k);
   return k != ST_KEY_INVALID;
-}
-
-char *st_keyset_text(st_keyset ks, char *buf, size_t size) {
-  return st__keyset_text(ks, buf, size);
-}
-
-st_keyset st_keyset_minus(st_keyset a, st_keyset b) {
-  return st__keyset_minus(a, b);
 }
 
 const char *st_keyset_highest(st_keyset ks) {

@@ -8,23 +8,8 @@
 #include "tensor/layout.h"
 
 const char *st_layout_name(st_layout l) { return st__layout_name(l); }
-bool st_layout_parse(const char *name, st_layout *out) {
-  return st__layout_parse(name, out);
-}
-st_status st_layout_register(const char *name, const char *key,
-                             const st_layout_functions *f, st_layout *out) {
-  return st__layout_register(name, key, f, out);
-}
-
-st_status st_tensor_of_parts(const st_layout_config *c, st_tensor **out) {
-  return st__tensor_of_parts(c, out);
-}
 st_layout st_tensor_layout(const st_tensor *t) {
   return (st_layout)t->storage->layout;
-}
-int st_tensor_nparts(const st_tensor *t) { return st__nparts(t); }
-st_status st_tensor_part(const st_tensor *t, int i, st_tensor **out) {
-  return st__part(t, i, out);
 }
 st_status st_tensor_notes(const st_tensor *t, int64_t notes[ST_LAYOUT_NOTES]) {
   return st__layout_notes(t, notes);

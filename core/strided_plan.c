@@ -37,8 +37,6 @@ st_status st_plan_preset(const char *name, uint32_t *flags,
   return st__fail(ST_BAD_VALUE, "there is no preset '%.40s'", name);
 }
 
-const char *st_plan_preset_name(int k) { return st__plan_preset_name(k); }
-
 st_status st_plan_new(const st_plan_config *c, st_plan **out) {
   if (c->dtype != ST_DTYPE_NONE) ST_TRY(check_dtype(c->dtype));
   if (c->static_dtype != ST_DTYPE_NONE) {
@@ -47,8 +45,6 @@ st_status st_plan_new(const st_plan_config *c, st_plan **out) {
   return st__plan_new(c, out);
 }
 
-void st_plan_release(st_plan **p) { st__plan_release(p); }
-
 static const st_iter *iter_of(const st_plan *p) { return st__plan_iter(p); }
 
 static st_status check_operand(const st_plan *p, int i) {
@@ -56,8 +52,6 @@ static st_status check_operand(const st_plan *p, int i) {
   return st__fail(ST_BAD_INDEX, "there is no operand %" PRId64 ", only %d",
                   st__display_index(i), iter_of(p)->noperands);
 }
-
-st_plan_facts st_plan_facts_of(const st_plan *p) { return st__plan_facts(p); }
 
 const int64_t *st_plan_strides(const st_plan *p, int operand) {
   if (operand < 0 || operand >= iter_of(p)->noperands) return NULL;
@@ -111,20 +105,6 @@ st_status st_plan_set(st_plan *p, int i, int64_t offset, st_scalar value) {
   return st__plan_set(p, i, offset, value);
 }
 
-st_status st_plan_cast_outputs(st_plan *p) {
-  return st__plan_cast_outputs(p);
-}
-
-st_status st_plan_narrow(st_plan *p, int dim, int64_t start, int64_t size) {
-  return st__plan_narrow(p, dim, start, size);
-}
-st_status st_plan_split(st_plan *p, int dim, st_plan **first) {
-  return st__plan_split(p, dim, first);
-}
-st_status st_plan_with_32bit(st_plan *p, st_plan_fn fn, void *ctx) {
-  return st__plan_with_32bit(p, fn, ctx);
-}
-
 st_status st_plan_remove_operand(st_plan *p, int i) {
   ST_TRY(check_operand(p, i));
   return st__plan_remove_operand(p, i);
@@ -133,14 +113,4 @@ st_status st_plan_remove_operand(st_plan *p, int i) {
 st_status st_plan_replace_operand(st_plan *p, int i, st_tensor *t) {
   ST_TRY(check_operand(p, i));
   return st__plan_replace_operand(p, i, t);
-}
-
-st_status st_plan_call(const st_op *op, int n, const st_value *args,
-                       st_plan **plans, int room, int *count) {
-  return st__dry_run_call(op, n, args, plans, room, count);
-}
-
-bool st_chunk(int64_t n, int64_t grain, int threads, int k, int64_t *begin,
-              int64_t *end) {
-  return st__share_of_thread(n, grain, threads, k, begin, end);
 }

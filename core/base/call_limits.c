@@ -9,7 +9,6 @@
 
 #include "base/interrupt.h"
 #include "base/memory.h"
-#include "base/own_threads.h"
 #include "base/refcount.h"
 #include "base/status.h"
 
@@ -31,7 +30,7 @@ static _Thread_local st_limits *current;
 /* Interrupts a long call whose time is over. */
 static bool is_over(void) { return st__limits_test_time() != ST_OK; }
 
-st_status st__limits_new(int64_t memory, int threads, st_limits **out) {
+st_status st_limits_new(int64_t memory, int threads, st_limits **out) {
   if (memory < 0) {
     return st__fail(ST_BAD_VALUE, "the limit must not be negative, got %" PRId64
                     " bytes", memory);
@@ -40,7 +39,7 @@ st_status st__limits_new(int64_t memory, int threads, st_limits **out) {
     return st__fail(ST_BAD_VALUE, "the number of threads must not be "
                     "negative, got %d", threads);
   }
-  ST_TRY(st__add_interrupt_check(is_over));
+  ST_TRY(st_add_interrupt_check(is_over));
   st_limits *l = st__alloc_zero(ST_MEM_VALUE, sizeof *l);
   if (!l) return ST_NO_MEMORY;
   st__ref_init(&l->refs);
@@ -55,13 +54,13 @@ st_status st__limits_new(int64_t memory, int threads, st_limits **out) {
 
 void st__limits_retain(st_limits *l) { st__ref_take(&l->refs); }
 
-void st__limits_release(st_limits **l) {
+void st_limits_release(st_limits **l) {
   st_limits *p = *l;
   *l = NULL;
   if (p && st__ref_drop(&p->refs)) st__free(ST_MEM_VALUE, p, sizeof *p);
 }
 
-st_limits *st__limits_enter(st_limits *l) {
+st_limits *st_limits_enter(st_limits *l) {
   st_limits *before = current;
   current = l;
   return before;
@@ -71,7 +70,7 @@ st_limits *st__limits_enter(st_limits *l) {
 
 static _Thread_local int own_threads; /* 0: no limit */
 
-void st__limit_own_threads(int n) { own_threads = n; }
+void st_limit_own_threads(int n) { own_threads = n; }
 
 int st__limits_threads(int n) {
   if (own_threads > 0 && own_threads < n) n = own_threads;
@@ -81,7 +80,7 @@ int st__limits_threads(int n) {
 
 /* -- Time ----------------------------------------------------------------- */
 
-void st__limits_set_time(st_limits *l, double seconds) {
+void st_limits_set_time(st_limits *l, double seconds) {
   const bool is_limited = seconds < 1e9; /* 30 years; false for NaN, too */
   l->seconds = seconds;
   l->deadline = is_limited ? st__now() + (int64_t)(seconds * 1e9) : INT64_MAX;
@@ -98,7 +97,7 @@ st_status st__limits_test_time(void) {
 
 /* -- Memory --------------------------------------------------------------- */
 
-int64_t st__limits_used(const st_limits *l) { return l->used; }
+int64_t st_limits_used(const st_limits *l) { return l->used; }
 
 /* Adds n bytes, unless that exceeds the limit. */
 static bool add(st_limits *l, size_t n) {
@@ -124,7 +123,7 @@ st_status st__limits_add(size_t n, st_limits **owner) {
 
 void st__limits_subtract(st_limits *owner, size_t n) {
   atomic_fetch_sub(&owner->used, (int64_t)n);
-  st__limits_release(&owner);
+  st_limits_release(&owner);
 }
 
 bool st__limits_charge_scratch(size_t n) {
@@ -270,7 +269,7 @@ static void put(entry e) {
   else st__limits_subtract(e.owner, e.n);
 }
 
-void *st__block_resize(void *p, size_t n) {
+void *st_limits_realloc(void *p, size_t n) {
   entry more = {0, NULL, n + ENTRY};
   if (st__may_have_limits() && st__limits_add(more.n, &more.owner) != ST_OK) {
     return NULL;

@@ -23,6 +23,7 @@
 #include <stdatomic.h>
 
 #include "abi/types.h"
+#include "abi/strided_memory.h"
 
 typedef struct st_limits st_limits;
 
@@ -34,13 +35,7 @@ static inline bool st__may_have_limits(void) {
                                                memory_order_relaxed), 0);
 }
 
-/* See strided_memory.h. */
-st_status st__limits_new(int64_t memory, int threads, st_limits **out);
 void st__limits_retain(st_limits *l);
-void st__limits_release(st_limits **l);
-st_limits *st__limits_enter(st_limits *l);
-void st__limits_set_time(st_limits *l, double seconds);
-int64_t st__limits_used(const st_limits *l);
 
 /* BAD_STATE once the time of this thread's limits is over. */
 st_status st__limits_test_time(void);
@@ -74,9 +69,6 @@ void st__limits_credit_scratch(size_t n);
 bool st__block_add(const void *p, size_t n);
 /* Takes the charge back before the block is freed. */
 void st__block_remove(const void *p);
-
-/* realloc of a block of malloc that is charged; NULL, with the message set. */
-void *st__block_resize(void *p, size_t n);
 
 static inline bool st__charge_block(const void *p, size_t n) {
   return !st__may_have_limits() || st__block_add(p, n);

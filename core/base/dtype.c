@@ -13,7 +13,7 @@ const char *st__dtype_name(st_dtype d) {
   return (unsigned)d < ST_DTYPE_ALL ? st__dtype_facts[d].name : "none";
 }
 
-bool st__dtype_parse(const char *s, st_dtype *out) {
+bool st_dtype_parse(const char *s, st_dtype *out) {
   for (int i = 0; i < ST_DTYPE_ALL; i++) {
     const st_dtype_facts *f = &st__dtype_facts[i];
     if (st__is_tensor_dtype(i) && (strcmp(s, f->name) == 0 ||
@@ -68,7 +68,7 @@ st_dtype st__promote(st_dtype a, st_dtype b) {
   return st__is_integral(b) ? a : promote_floats(a, b);
 }
 
-bool st__can_cast(st_dtype from, st_dtype to) {
+bool st_can_cast(st_dtype from, st_dtype to) {
   if (st__is_packed(from) || st__is_packed(to)) return from == to;
   if (st__is_complex(from) && !st__is_complex(to)) return false;
   if (st__is_floating(from) && (st__is_integral(to) || to == ST_BOOL)) {
@@ -106,7 +106,7 @@ static _Atomic int default_dtype = ST_FLOAT32;
 
 st_dtype st__default_dtype(void) { return (st_dtype)default_dtype; }
 
-st_status st__set_default_dtype(st_dtype d) {
+st_status st_set_default_dtype(st_dtype d) {
   if (!st__is_floating(d) || st__is_float8(d)) {
     return st__fail(ST_BAD_DTYPE, "the default dtype must be a floating-point "
                     "dtype, not %s", st__dtype_name(d));

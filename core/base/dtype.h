@@ -14,7 +14,8 @@ extern const st_dtype_facts st__dtype_facts[ST_DTYPE_ALL];
 static inline size_t st__itemsize(st_dtype d) { return st__dtype_size[d]; }
 
 const char *st__dtype_name(st_dtype d);            /* "float32" */
-bool st__dtype_parse(const char *s, st_dtype *out); /* also "float", "long" */
+/* also "float", "long" */
+ST_API bool st_dtype_parse(const char *s, st_dtype *out);
 
 static inline bool st__is_complex(st_dtype d) { return st_dtype_is_complex(d); }
 static inline bool st__is_floating(st_dtype d) {
@@ -67,7 +68,7 @@ static inline bool st__is_tensor_dtype(int64_t d) {
 st_dtype st__promote(st_dtype a, st_dtype b);
 /* False for complex -> real, float -> integer, non-bool -> bool, and between a
  * packed dtype and another. */
-bool st__can_cast(st_dtype from, st_dtype to);
+ST_API bool st_can_cast(st_dtype from, st_dtype to);
 /* float32 for complex64, float64 for complex128, else d. */
 static inline st_dtype st__real_dtype(st_dtype d) {
   return st__is_complex(d) ? (st_dtype)st__dtype_facts[d].counterpart : d;
@@ -90,7 +91,7 @@ st_status st__check_conversion(st_dtype from, st_dtype to);
 /* The default dtype of floating-point results, process-wide: float32 at the
  * start. It must be a floating dtype (BAD_DTYPE). */
 st_dtype st__default_dtype(void);
-st_status st__set_default_dtype(st_dtype d);
+ST_API st_status st_set_default_dtype(st_dtype d);
 
 /* -- Scalars -------------------------------------------------------------- */
 

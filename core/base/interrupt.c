@@ -20,12 +20,12 @@ static _Thread_local struct {
   bool stopped;    /* the answer of the last checks */
 } thread_checks;
 
-void st__set_interrupt_check(st_interrupt_fn fn, void *ctx) {
+void st_set_interrupt_check(st_interrupt_fn fn, void *ctx) {
   thread_checks.fn = fn;
   thread_checks.ctx = ctx;
 }
 
-st_status st__add_interrupt_check(bool (*fn)(void)) {
+st_status st_add_interrupt_check(bool (*fn)(void)) {
   for (int i = 0; i < MAX_CHECKS; i++) {
     bool (*there)(void) = NULL;
     if (atomic_compare_exchange_strong(&process_checks[i], &there, fn) ||

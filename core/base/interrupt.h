@@ -24,10 +24,10 @@ int64_t st__now(void);
 typedef bool (*st_interrupt_fn)(void *ctx);
 
 /* Sets the check of this thread; NULL for none. */
-void st__set_interrupt_check(st_interrupt_fn fn, void *ctx);
+ST_API void st_set_interrupt_check(st_interrupt_fn fn, void *ctx);
 /* Adds a check of the process, unless it is there; BAD_STATE if there is no
  * room. It runs on the thread that made the call. */
-st_status st__add_interrupt_check(bool (*fn)(void));
+ST_API st_status st_add_interrupt_check(bool (*fn)(void));
 
 /* For loops: call it about every 100 microseconds or less often. */
 __attribute__((warn_unused_result)) st_status st__poll_interrupt(void);

@@ -32,7 +32,6 @@
 
 #include "os/cgroup.h"
 #include "base/call_limits.h"
-#include "base/live_memory.h"
 #include "os/mapped_memory.h"
 #include "base/size_class.h"
 #include "base/status.h"
@@ -91,7 +90,7 @@ static _Atomic int64_t cache_limit;           /* set at the first use */
 
 static _Thread_local cache *own_cache;
 _Thread_local st_mem_counter *st__own_counters;
-static _Thread_local int64_t fail_countdown; /* st__memory_fail_at; 0: off */
+static _Thread_local int64_t fail_countdown; /* st_memory_fail_at; 0: off */
 
 static int64_t get(_Atomic int64_t *x) {
   return atomic_load_explicit(x, memory_order_relaxed);
@@ -347,7 +346,7 @@ static int64_t live_bytes(cache *c) {
   return bytes;
 }
 
-int64_t st__memory_live(void) { return live_bytes(thread_cache()); }
+int64_t st_memory_live(void) { return live_bytes(thread_cache()); }
 
 /* True if the limit allows n more live bytes; frees cached blocks if the limit
  * requires that. */
@@ -547,7 +546,7 @@ static int64_t total_live(void) {
   return live;
 }
 
-st_memory_totals st__memory_totals(void) {
+st_memory_totals st_memory_sum(void) {
   thread_cache(); /* sets cache_limit at the first use */
   st_memory_totals t = {.cached = cached_bytes(), .limit = get(&limit),
                         .cache_limit = get(&cache_limit)};
@@ -558,7 +557,7 @@ st_memory_totals st__memory_totals(void) {
   return t;
 }
 
-void st__memory_reset_peak(void) {
+void st_memory_reset_peak(void) {
   pthread_mutex_lock(&mutex);
   peak = 0;
   total_live();
@@ -580,14 +579,14 @@ void st__memory_set_cache_limit(int64_t bytes) {
   if (cached_bytes() > bytes) trim();
 }
 
-int64_t st__memory_trim(void) {
+int64_t st_memory_trim(void) {
   const int64_t before = cached_bytes();
   trim();
   malloc_trim(0);
   return before - cached_bytes();
 }
 
-int64_t st__memory_fail_at(int64_t k) {
+int64_t st_memory_fail_at(int64_t k) {
   const int64_t left = fail_countdown;
   fail_countdown = k;
   return left;

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "abi/types.h"
+#include "abi/strided_memory.h"
 
 /* ORDER MEM_KIND: names shown by strided.memory(). */
 #define ST_MEM_MAP(X) \
@@ -85,14 +86,7 @@ static inline void st__count(st_mem_kind kind, int64_t count, int64_t bytes) {
 
 st_mem_stats st__memory_stats(st_mem_kind kind);
 /* See strided_memory.h. */
-st_memory_totals st__memory_totals(void);
-void st__memory_reset_peak(void);
 void st__memory_set_limit(int64_t bytes);
 void st__memory_set_cache_limit(int64_t bytes);
-int64_t st__memory_trim(void);
-
-/* Makes the k-th allocation of this thread from now on fail (k = 1: the next
- * one), and only that one; 0 turns it off. Returns the previous countdown. */
-int64_t st__memory_fail_at(int64_t k);
 
 #endif

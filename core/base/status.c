@@ -47,12 +47,12 @@ st_status st__fail(st_status code, const char *format, ...) {
 }
 
 void st__prefix_message(const char *prefix) {
-  st__fail(ST_OK, "%s: %.*s", prefix, (int)(MESSAGE_SIZE - 128), st__message());
+  st__fail(ST_OK, "%s: %.*s", prefix, (int)(MESSAGE_SIZE - 128), st_message());
 }
 
-const char *st__message(void) { return message ? message : ""; }
+const char *st_message(void) { return message ? message : ""; }
 
-const char *st__status_name(st_status code) {
+const char *st_status_name(st_status code) {
   static const char *const names[] = {
 #define NAME(id, name, text) name,
     ST_STATUS_MAP(NAME)
@@ -61,7 +61,7 @@ const char *st__status_name(st_status code) {
   return (unsigned)code < ST_STATUS_COUNT ? names[code] : "unknown";
 }
 
-const char *st__status_text(st_status code) {
+const char *st_status_text(st_status code) {
   static const char *const texts[] = {
 #define TEXT(id, name, text) text,
     ST_STATUS_MAP(TEXT)
@@ -86,7 +86,7 @@ static void lock_handler_atfork(void) {
   lock_handler();
 }
 
-void st__set_warning_handler(st_warning_fn fn, void *ctx) {
+void st_set_warning_handler(st_warning_fn fn, void *ctx) {
   lock_handler_atfork();
   handler.fn = fn;
   handler.ctx = ctx;

@@ -61,11 +61,11 @@ bool st__is_muted(void);
 unsigned st__count_muted(void);
 /* The handler is process-wide; NULL restores printing on stderr. */
 typedef void (*st_warning_fn)(void *ctx, const char *text);
-void st__set_warning_handler(st_warning_fn fn, void *ctx);
+ST_API void st_set_warning_handler(st_warning_fn fn, void *ctx);
 
 /* This thread's last message; valid until its next failure. */
-const char *st__message(void);
-const char *st__status_name(st_status code);
-const char *st__status_text(st_status code);
+ST_API const char *st_message(void);
+ST_API const char *st_status_name(st_status code);
+ST_API const char *st_status_text(st_status code);
 
 #endif

@@ -243,7 +243,7 @@ int st__num_threads(void) {
          ? smaller(n, thread_state.max_members) : n;
 }
 
-st_status st__set_num_threads(int n) {
+st_status st_set_num_threads(int n) {
   if (n < 1 || n > MAX_THREADS) {
     return st__fail(ST_BAD_VALUE, "the number of threads must be 1 to %d, "
                     "not %d", MAX_THREADS, n);
@@ -298,8 +298,8 @@ int st__num_shares(int64_t n, int64_t grain) {
   return count_shares(n, grain, st__num_threads());
 }
 
-bool st__share_of_thread(int64_t n, int64_t grain, int threads, int k,
-                         int64_t *begin, int64_t *end) {
+bool st_chunk(int64_t n, int64_t grain, int threads, int k,
+              int64_t *begin, int64_t *end) {
   if (threads < 1) threads = 1;
   const int shares = count_shares(n, grain < 1 ? 1 : grain, threads);
   const int64_t size = div_up(n, shares);
@@ -573,8 +573,8 @@ st_status st__parallel_try(int64_t begin, int64_t end, int64_t grain,
   return run_on_stack(&(loop){fn, ctx, begin, end, grain, true, ST_OK});
 }
 
-void st__parallel_for(int64_t begin, int64_t end, int64_t grain,
-                      st_range_fn fn, void *ctx) {
+void st_parallel_for(int64_t begin, int64_t end, int64_t grain,
+                     st_range_fn fn, void *ctx) {
   if (begin >= end) return;
   const st_status status =
     run_on_stack(&(loop){fn, ctx, begin, end, grain, false, ST_OK});

@@ -15,8 +15,8 @@ enum { ST_GRAIN = ST_FIXED_grain }; /* least cheap elements per thread */
 
 /* Calls fn for disjoint ranges that cover [begin, end), possibly in parallel.
  * The ranges are pieces of the threads' shares: Note [Work stealing]. */
-void st__parallel_for(int64_t begin, int64_t end, int64_t grain,
-                      st_range_fn fn, void *ctx);
+ST_API void st_parallel_for(int64_t begin, int64_t end, int64_t grain,
+                            st_range_fn fn, void *ctx);
 
 /* The same for a loop that may take long: it asks between blocks whether to
  * stop (Note [Interrupts of long calls]). INTERRUPTED: some ranges were not
@@ -59,8 +59,8 @@ static inline int64_t st__period_end(int64_t i, int64_t n) {
  * now. */
 int st__num_shares(int64_t n, int64_t grain);
 /* Share k of n units for a team of `threads`; false if k is out of range. */
-bool st__share_of_thread(int64_t n, int64_t grain, int threads, int k,
-                         int64_t *begin, int64_t *end);
+ST_API bool st_chunk(int64_t n, int64_t grain, int threads, int k,
+                     int64_t *begin, int64_t *end);
 
 /* The number of threads of a team: STRIDED_NUM_THREADS, else OMP_NUM_THREADS,
  * else the number of processors that the CPU affinity and the control groups'
@@ -69,7 +69,7 @@ bool st__share_of_thread(int64_t n, int64_t grain, int threads, int k,
 int st__num_threads(void);
 /* n is 1 to 256 (BAD_VALUE). BAD_STATE for n > 1 in a child that was forked
  * inside a parallel region. */
-st_status st__set_num_threads(int n);
+ST_API st_status st_set_num_threads(int n);
 bool st__in_parallel(void);
 
 /* Bracket calls of a library that runs its own parallel regions, of at most

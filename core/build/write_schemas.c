@@ -51,7 +51,7 @@ static const st_op_row rows[] = {
 
 static void check(st_status status, const char *what) {
   if (status == ST_OK) return;
-  fprintf(stderr, "write_schemas: %s: %s\n", what, st__message());
+  fprintf(stderr, "write_schemas: %s: %s\n", what, st_message());
   exit(1);
 }
 
@@ -184,7 +184,7 @@ static st_schema *schemas[COUNT][3];
 static int tags[COUNT][3];
 
 static void parse(int id, st_variant variant, const char *text) {
-  check(st__schema_parse(text, "aten", &schemas[id][variant]), text);
+  check(st_schema_new(text, "aten", &schemas[id][variant]), text);
   tags[id][variant] = st__row_tags(&rows[id], text);
   put_schema(schemas[id][variant], id, variant);
 }

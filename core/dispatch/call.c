@@ -274,7 +274,7 @@ st_status st__call_for_key(st_caller caller, const st_op *op,
 st_status st__typed_find(const char *name, const char *overload,
                          const char *signature, const st_op **op,
                          const char **kept) {
-  *op = st__op_find(name, overload);
+  *op = st_op_find(name, overload);
   *kept = *op ? st__op_signature(*op) : NULL;
   if (!*kept) {
     return st__fail(ST_NOT_FOUND, "there is no operator %s%s%s", name,

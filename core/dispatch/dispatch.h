@@ -17,6 +17,8 @@
 #include "dispatch/schema/schema.h"
 #include "tensor/layout.h"
 #include "tensor/value.h"
+#include "abi/strided_dispatch.h"
+#include "abi/strided_layout.h"
 
 /* -- Registration --------------------------------------------------------- */
 
@@ -72,8 +74,6 @@ void st__notify(st_registration *const *regs, int n,
 void st__discard(st_registration **reg);
 void st__discard_owned(st_registration **reg);
 const st_op *st__registration_op(const st_registration *r);
-/* Unregisters and frees *r and sets it to NULL; *r may be NULL. */
-void st__unregister(st_registration **r);
 
 /* What a kernel does for common arguments: Note [Shortcuts]. True with *status
  * ST_OK, NO_MEMORY or INTERRUPTED; false, with nothing done, if the kernel must
@@ -114,9 +114,6 @@ st_status st__impl_op(const st_op *op, st_key key, const st_kernel *kernel,
 void st__accept_layouts(const st_op *op);
 /* True if tensors of a registered layout have this key. */
 bool st__is_layout_key(st_key key);
-/* See strided.h. */
-st_status st__layout_register(const char *name, const char *key,
-                              const st_layout_functions *f, st_layout *out);
 
 /* Registers a default fallback of a key; other fallbacks of the key take
  * precedence. st__dispatch_init registers those of the dispatcher; upper
@@ -135,24 +132,14 @@ void st__set_autograd_kernels(st_kernel_fn track, st_kernel_fn tracked,
 
 /* -- Libraries ------------------------------------------------------------ */
 
-/* See strided.h. */
-st_status st__library_open(const char *ns, st_library_kind kind,
-                           const char *key, int flags, const char *debug,
-                           st_library **out);
 /* kernel: NULL, or the operator's kernel for the library's key; without a key,
  * for CompositeImplicitAutograd. */
 st_status st__library_define(st_library *lib, const st_definition *d,
                              const st_kernel *kernel);
 st_status st__library_implement(st_library *lib, const char *name,
                                 const char *key, const st_kernel *kernel);
-st_status st__library_fallback(st_library *lib, const char *key,
-                               const st_kernel *kernel);
-st_status st__library_commit(st_library *lib);
-bool st__library_is_open(const st_library *lib);
-const char *st__library_namespace(const st_library *lib);
 /* The name of the key of all its kernels; "" if it has none. */
 const char *st__library_key(const st_library *lib);
-void st__library_close(st_library **lib);
 /* A staged library collects registrations; st__library_merge moves them all to
  * lib in one step, or none. The caller closes the staged library. */
 st_status st__library_stage(const st_library *lib, st_library **out);
@@ -160,23 +147,10 @@ st_status st__library_merge(st_library *lib, st_library *staged);
 
 /* -- Look-up -------------------------------------------------------------- */
 
-/* Finds an operator by "aten::add" and "Tensor"; NULL if it is not defined.
- * Takes no lock. */
-const st_op *st__op_find(const char *name, const char *overload);
-/* The same by "aten::add.Tensor". */
+/* st_op_find by "aten::add.Tensor". */
 const st_op *st__op_find_full(const char *full);
-/* Calls fn for every operator with a schema, in the order in which their names
- * were first used; stops when fn returns false. */
-void st__op_each(bool (*fn)(void *ctx, const st_op *op), void *ctx);
-/* Writes the overloads of "aten::add" to ops, in order of definition and at
- * most n; returns the number of overloads. */
-int st__op_overloads(const char *name, const st_op **ops, int n);
-
-const char *st__op_name(const st_op *op);          /* "aten::add" */
-const char *st__op_overload_name(const st_op *op); /* "Tensor" */
 const char *st__op_full_name(const st_op *op);     /* "aten::add.Tensor" */
 const st_schema *st__op_schema(const st_op *op); /* NULL after undef */
-const char *st__op_doc(const st_op *op);
 int st__op_tags(const st_op *op);
 /* The signature of its schema (Note [Signatures]). NULL after undef. */
 const char *st__op_signature(const st_op *op);
@@ -254,18 +228,6 @@ st_status st__route_reenter(const st_op *op, const char *signature,
 st_status st__route_run(st_route *r, const st_value *args, st_value *rets);
 st_status st__route_leave(st_route *r, st_status status);
 
-/* Shortcuts: Note [Shortcuts]. st__shortcut_find gives one with run NULL if
- * there is none, and epoch 0 if there may be one after the next call of op.
- * args of st__shortcut_call are all arguments of the schema, of its types, but
- * a Tensor may be a number. True with the call's status, ST_OK, NO_MEMORY or
- * INTERRUPTED; false: nothing was done. */
-void st__shortcut_find(const st_op *op, st_shortcut *out);
-bool st__shortcut_serves(const st_shortcut *s, const st_value *args);
-bool st__shortcut_call(const st_shortcut *s, const st_value *args,
-                       st_value *rets, st_status *status);
-/* False if the environment disables them. */
-bool st__has_shortcuts(void);
-
 /* Redispatches to the keys below bit `functionality`. Meanwhile the keys
  * `excluded` are excluded in the thread's state. */
 st_status st__call_below(const st_call *call, int functionality,
@@ -274,8 +236,6 @@ st_status st__call_below(const st_call *call, int functionality,
 
 /* -- Scripts -------------------------------------------------------------- */
 
-/* Calls fn(arg), a function of a script: Note [Operands of running calls]. */
-st_status st__run_script(st_status (*fn)(void *arg), void *arg);
 /* Calls fn(arg), code that uses tensors between the calls it makes, as a
  * backward pass does: what a script gets meanwhile is lent until it returns. */
 st_status st__run_pass(st_status (*fn)(void *arg), void *arg);
@@ -296,18 +256,11 @@ bool st__is_checking(void);
 /* For a result with a size that depends on elements which are missing: true
  * while st__is_checking, where any size will do. */
 bool st__may_lack_size(void);
-/* Marks a tensor that the engine passes to a script or takes from it while it
- * may use it itself. */
-void st__lend(const st_tensor *t);
 
 /* -- Thread state --------------------------------------------------------- */
 
 st_tls st__tls(void);
 void st__set_tls(st_tls tls);
-void st__mode_push(st_mode *m);
-void st__mode_pop(void);
-void st__observe(st_observer *o);
-void st__unobserve(st_observer *o);
 
 /* What decides which kernels this thread's calls run, and who sees them. */
 typedef struct st_isolated {
@@ -349,11 +302,7 @@ st_status st__intern(const char *s, const char **out);
 
 /* -- Inspection ----------------------------------------------------------- */
 
-/* The caller releases the texts with st__text_free. See strided.h. */
-st_status st__dump(const char *name, char **out);
-st_status st__dump_table(const char *name, char **out);
-st_status st__dump_dangling(char **out);
-st_status st__check_registry(void);
+/* The caller releases the text with st__text_free. See strided.h. */
 st_status st__explain(const st_op *op, int n, const st_value *args,
                       char **out);
 

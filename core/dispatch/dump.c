@@ -58,7 +58,7 @@ static void add_kernels(st_text *t, const st_op *op, st_key key) {
   }
 }
 
-st_status st__dump(const char *name, char **out) {
+st_status st_dump(const char *name, char **out) {
   st_text t = {0};
   st_op *op;
   ST_TRY(find_named(name, &op));
@@ -71,7 +71,7 @@ st_status st__dump(const char *name, char **out) {
 
 /* -- Tables --------------------------------------------------------------- */
 
-st_status st__dump_table(const char *name, char **out) {
+st_status st_dump_table(const char *name, char **out) {
   st_text t = {0};
   st_op *op;
   ST_TRY(find_named(name, &op));
@@ -90,7 +90,7 @@ st_status st__dump_table(const char *name, char **out) {
 
 /* -- The registry --------------------------------------------------------- */
 
-st_status st__dump_dangling(char **out) {
+st_status st_dump_dangling(char **out) {
   st_text t = {0};
   st__lock();
   for (st_op *op = st__first_op(); op; op = atomic_load(&op->next)) {
@@ -118,7 +118,7 @@ static st_status check_op(const st_op *op) {
   return ST_OK;
 }
 
-st_status st__check_registry(void) {
+st_status st_check_registry(void) {
   st_status status = ST_OK;
   st__lock();
   st_op *op = st__first_op();

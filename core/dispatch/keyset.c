@@ -100,7 +100,7 @@ const st_keyset st__keyset_full = ST_BIT(ST_FUNC_END) - 1;
 
 st_key st__keyset_highest(st_keyset ks) { return st__highest_slot(ks); }
 
-st_keyset st__keyset_minus(st_keyset a, st_keyset b) {
+st_keyset st_keyset_minus(st_keyset a, st_keyset b) {
   return a & ~(b & ~ST_BACKEND_BITS);
 }
 
@@ -124,7 +124,7 @@ st_key st__keyset_next(st_keyset ks, int *state) {
   return ST_KEY_INVALID;
 }
 
-char *st__keyset_text(st_keyset ks, char *buf, size_t size) {
+char *st_keyset_text(st_keyset ks, char *buf, size_t size) {
   int state = 0;
   size_t n = (size_t)snprintf(buf, size, "DispatchKeySet(");
   const char *comma = "";

@@ -7,6 +7,7 @@
 #define ST_DISPATCH_KEYSET_H
 
 #include "base/dispatch_key_priority.h"
+#include "abi/strided_dispatch.h"
 
 typedef int st_key;
 
@@ -34,8 +35,7 @@ int st__key_backend(st_key key);
 
 /* The slot of the highest key in the set (K4). */
 st_key st__keyset_highest(st_keyset ks);
-/* a - b clears functionality bits only (K5). */
-st_keyset st__keyset_minus(st_keyset a, st_keyset b);
+/* st_keyset_minus (K5) clears functionality bits only, this one backend's. */
 st_keyset st__keyset_minus_backend(st_keyset a, int backend);
 /* All bits strictly below key's functionality, including all backends (K6). */
 st_keyset st__keyset_after(st_key key);
@@ -43,8 +43,6 @@ extern const st_keyset st__keyset_full;
 /* Iterates over the runtime keys of ks in ascending order (K7): *state is 0 at
  * the start; returns ST_KEY_INVALID at the end. */
 st_key st__keyset_next(st_keyset ks, int *state);
-/* "DispatchKeySet(CPU, AutogradCPU)"; returns buf. */
-char *st__keyset_text(st_keyset ks, char *buf, size_t size);
 
 /* True if the alias key includes the runtime key (K8, R9). */
 bool st__alias_includes(st_key alias, st_key runtime);

@@ -263,8 +263,8 @@ st_status st__library_implement(st_library *lib, const char *name,
   return unlock(implement(lib, name, key, kernel));
 }
 
-st_status st__library_fallback(st_library *lib, const char *key,
-                               const st_kernel *kernel) {
+st_status st_library_fallback(st_library *lib, const char *key,
+                              const st_kernel *kernel) {
   lock();
   return unlock(add_fallback(lib, key, kernel));
 }
@@ -364,7 +364,7 @@ static st_status take_namespace(st_library *lib) {
   return status;
 }
 
-st_status st__library_commit(st_library *lib) {
+st_status st_library_commit(st_library *lib) {
   lock();
   return unlock(lib->is_committed ? ST_OK : take_namespace(lib));
 }
@@ -392,9 +392,9 @@ static st_status new_library(const char *ns, const char *debug,
   return status;
 }
 
-st_status st__library_open(const char *ns, st_library_kind kind,
-                           const char *key, int flags, const char *debug,
-                           st_library **out) {
+st_status st_library_open(const char *ns, st_library_kind kind,
+                          const char *key, int flags, const char *debug,
+                          st_library **out) {
   st_library *lib;
   const st_key k = key ? st__key_parse(key) : ST_KEY_INVALID;
   ST_TRY(check_namespace(ns, kind));
@@ -407,7 +407,7 @@ st_status st__library_open(const char *ns, st_library_kind kind,
   lib->flags = flags;
   lib->is_open = true;
   if (!(flags & ST_DEFER)) {
-    const st_status status = st__library_commit(lib);
+    const st_status status = st_library_commit(lib);
     if (status != ST_OK) {
       free_library(lib);
       return status;
@@ -417,7 +417,7 @@ st_status st__library_open(const char *ns, st_library_kind kind,
   return ST_OK;
 }
 
-bool st__library_is_open(const st_library *lib) {
+bool st_library_is_open(const st_library *lib) {
   lock();
   const bool is_open = lib->is_open;
   unlock(ST_OK);
@@ -428,16 +428,16 @@ const char *st__library_key(const st_library *lib) {
   return lib->key == ST_KEY_INVALID ? "" : st__key_name(lib->key);
 }
 
-const char *st__library_namespace(const st_library *lib) { return lib->ns; }
+const char *st_library_namespace(const st_library *lib) { return lib->ns; }
 
-void st__library_close(st_library **handle) {
+void st_library_close(st_library **handle) {
   st_library *lib = *handle;
   *handle = NULL;
   if (!lib) return;
   lock();
   release_namespace(lib);
   for (int i = lib->n - 1; i >= 0; i--) {
-    if (lib->is_committed) st__unregister(&lib->items[i]);
+    if (lib->is_committed) st_registration_release(&lib->items[i]);
     else st__discard_owned(&lib->items[i]);
   }
   unlock(ST_OK);
@@ -455,8 +455,8 @@ st_status st__library_stage(const st_library *lib, st_library **out) {
   const st_status status = check_open(lib);
   unlock(status);
   ST_TRY(status);
-  return st__library_open(lib->ns, kind, key, lib->flags | ST_DEFER,
-                          lib->debug, out);
+  return st_library_open(lib->ns, kind, key, lib->flags | ST_DEFER,
+                         lib->debug, out);
 }
 
 /* Writes to old the registrations of lib that those of staged replace, in the

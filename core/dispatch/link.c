@@ -77,7 +77,7 @@ st_status st__prepare_definition(const st_definition *d, int flags,
                                  st_registration **out) {
   st_schema *schema = NULL;
   st_registration *r = NULL;
-  ST_TRY(st__schema_parse(d->schema, d->ns, &schema));
+  ST_TRY(st_schema_new(d->schema, d->ns, &schema));
   st__lock();
   st_status status = new_registration(ST_REGISTERED_SCHEMA, d->debug, flags,
                                       &r);
@@ -473,7 +473,7 @@ st_status st__link(st_registration *const *regs, int n,
   return ST_OK;
 }
 
-void st__unregister(st_registration **r) {
+void st_registration_release(st_registration **r) {
   if (!*r) return;
   st__link(NULL, 0, r, 1);
   *r = NULL;

@@ -132,7 +132,7 @@ st_status st__undefined(const st_op *op) {
 
 /* True if the message already starts with the operator's full name. */
 static bool is_named(const st_op *op) {
-  const char *message = st__message();
+  const char *message = st_message();
   const size_t n = strlen(op->full);
   return strncmp(message, op->full, n) == 0 && message[n] == ':' &&
          message[n + 1] == ' ';

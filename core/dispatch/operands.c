@@ -116,7 +116,7 @@ static st_status check_unused(const st_tensor *t, bool moves) {
 
 /* -- Scripts -------------------------------------------------------------- */
 
-st_status st__run_script(st_status (*fn)(void *arg), void *arg) {
+st_status st_run_script(st_status (*fn)(void *arg), void *arg) {
   st_thread *self = st__self();
   const st_running *const outer = self->script, *before = self->outer_script;
   const st_unused_check outer_check = st__check_unused;
@@ -169,7 +169,7 @@ static uint16_t next_number(st_thread *self) {
 }
 
 /* The outermost of its lenders has a tensor longest. */
-void st__lend(const st_tensor *t) {
+void st_lend(const st_tensor *t) {
   _Atomic uint16_t *const lender = &t->storage->lender;
   const uint16_t now = atomic_load_explicit(lender, memory_order_relaxed);
   st_thread *self = st__self();

@@ -158,7 +158,7 @@ static const st_op *defined(const st_op *op) {
   return op && st__op_schema(op) ? op : NULL;
 }
 
-const st_op *st__op_find(const char *name, const char *overload) {
+const st_op *st_op_find(const char *name, const char *overload) {
   const st_name *found = find_name(name, strlen(name));
   return found ? defined(find_overload(found, overload ? overload : ""))
                : NULL;
@@ -182,7 +182,7 @@ const st_op *st__op_find_full(const char *full) {
   return defined(st__op_named(full));
 }
 
-void st__op_each(bool (*fn)(void *ctx, const st_op *op), void *ctx) {
+void st_op_each(bool (*fn)(void *ctx, const st_op *op), void *ctx) {
   st_op *op = atomic_load(&first_op);
   for (; op; op = atomic_load(&op->next)) {
     if (defined(op) && !fn(ctx, op)) return;
@@ -193,7 +193,7 @@ static uint64_t order_of(const st_op *op) {
   return atomic_load(&((st_op *)(uintptr_t)op)->order);
 }
 
-int st__op_overloads(const char *name, const st_op **ops, int n) {
+int st_op_overloads(const char *name, const st_op **ops, int n) {
   st_name *found = find_name(name, strlen(name));
   st_op *op = found ? atomic_load(&found->overloads) : NULL;
   int count = 0;
@@ -210,15 +210,15 @@ int st__op_overloads(const char *name, const st_op **ops, int n) {
   return count;
 }
 
-const char *st__op_name(const st_op *op) { return op->name->text; }
-const char *st__op_overload_name(const st_op *op) { return op->overload; }
+const char *st_op_name(const st_op *op) { return op->name->text; }
+const char *st_op_overload_name(const st_op *op) { return op->overload; }
 const char *st__op_full_name(const st_op *op) { return op->full; }
 
 const st_schema *st__op_schema(const st_op *op) {
   return atomic_load(&((st_op *)(uintptr_t)op)->schema);
 }
 
-const char *st__op_doc(const st_op *op) {
+const char *st_op_doc(const st_op *op) {
   return atomic_load(&((st_op *)(uintptr_t)op)->doc);
 }
 

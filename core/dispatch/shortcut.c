@@ -3,12 +3,12 @@
  * Note [Shortcuts]
  * Most calls of a script have plain tensors without gradients as arguments, in
  * a thread with the initial dispatch state that nothing observes. Then an
- * operator's table leads to the same kernels in each call. st__shortcut_find
+ * operator's table leads to the same kernels in each call. st_shortcut_find
  * follows them once, through the kernels that only redispatch: the tracking of
  * views and versions, and BackendSelect. It stores what serves the CPU: the
  * kernel's shortcut, a function that does the kernel's work for common
  * arguments, with no dispatch inside.
- * st__shortcut_call tests that the arguments and the thread are such, then
+ * st_shortcut_call tests that the arguments and the thread are such, then
  * runs that function.
  *
  * The registry's epoch grows with every change of a table that a call has
@@ -32,7 +32,7 @@
 /* The keys of a plain tensor without gradients. */
 #define SERVED st__tracked_tensor_keys(ST_DEVICE_CPU)
 
-bool st__has_shortcuts(void) {
+bool st_has_shortcuts(void) {
   enum { UNKNOWN, NO, YES };
   static atomic_int known;
   int has = atomic_load_explicit(&known, memory_order_relaxed);
@@ -116,7 +116,7 @@ static st_shortcut find(const st_op *op, int depth) {
   st_shortcut s = {.epoch = none.epoch, .op = op, .call = {.op = op}};
   st_registration k;
   bool tracks = false;
-  if (!st__has_shortcuts() || depth > 2) return none;
+  if (!st_has_shortcuts() || depth > 2) return none;
   if (!reach(op, &s, &k)) return (st_shortcut){.epoch = 0};
   if (!k.shortcut.fn) return none;
   if (k.shortcut.fn == st__shortcut_to_callee) {
@@ -136,7 +136,7 @@ static st_shortcut find(const st_op *op, int depth) {
   return s;
 }
 
-void st__shortcut_find(const st_op *op, st_shortcut *out) {
+void st_shortcut_find(const st_op *op, st_shortcut *out) {
   *out = find(op, 0);
 }
 
@@ -166,12 +166,12 @@ static inline bool serves(const st_shortcut *s, const st_value *args) {
          are_served(s->call.schema->tensor_args, args);
 }
 
-bool st__shortcut_serves(const st_shortcut *s, const st_value *args) {
+bool st_shortcut_serves(const st_shortcut *s, const st_value *args) {
   return serves(s, args);
 }
 
-bool st__shortcut_call(const st_shortcut *s, const st_value *args,
-                       st_value *rets, st_status *status) {
+bool st_shortcut_call(const st_shortcut *s, const st_value *args,
+                      st_value *rets, st_status *status) {
   if (!serves(s, args) || !s->run(&s->call, args, rets, status)) return false;
   if (*status == ST_OK && s->is_tracked) {
     *status = st__run_tracked(&s->call, args, rets);

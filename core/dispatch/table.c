@@ -247,9 +247,9 @@ st_status st__build_table(const st_op *handle, const st_table **out) {
     status = st__undefined(op);
   } else if (!t) {
     /* The operator's, not of those whose call needs it first. */
-    st_limits *limits = st__limits_enter(NULL);
+    st_limits *limits = st_limits_enter(NULL);
     t = compute_table(op, schema);
-    st__limits_enter(limits);
+    st_limits_enter(limits);
     if (t) atomic_store(&op->table, t);
     else status = ST_NO_MEMORY;
   }
@@ -301,8 +301,8 @@ void st__accept_layouts(const st_op *op) {
   st__unlock();
 }
 
-st_status st__layout_register(const char *name, const char *key,
-                              const st_layout_functions *f, st_layout *out) {
+st_status st_layout_register(const char *name, const char *key,
+                             const st_layout_functions *f, st_layout *out) {
   st__lock();
   const st_status status = st__layout_add(name, key, f, out);
   if (status == ST_OK) st__drop_tables();

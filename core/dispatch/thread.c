@@ -118,9 +118,9 @@ static st_reader *take_reader(void) {
   st_reader *r = readers;
   while (r && r->in_use) r = r->next;
   if (!r) {
-    st_limits *limits = st__limits_enter(NULL); /* it is kept for others */
+    st_limits *limits = st_limits_enter(NULL); /* it is kept for others */
     r = st__alloc_zero(ST_MEM_REGISTRY, sizeof *r);
-    st__limits_enter(limits);
+    st_limits_enter(limits);
     if (!r) return NULL;
     r->next = readers;
     readers = r;
@@ -180,12 +180,12 @@ void st__end_isolation(const st_isolated *before) {
 
 bool st__is_isolated(void) { return st__is_isolated_thread(st__self()); }
 
-void st__mode_push(st_mode *m) {
+void st_mode_push(st_mode *m) {
   m->outer = st__thread.mode;
   st__set_mode(&st__thread, m);
 }
 
-void st__mode_pop(void) {
+void st_mode_pop(void) {
   ST_ASSERT(st__thread.mode);
   st__set_mode(&st__thread, st__thread.mode->outer);
 }
@@ -196,25 +196,25 @@ bool st__may_fuse(void) {
          st__has_initial_keys(self);
 }
 
-void st__observe(st_observer *o) {
+void st_observe(st_observer *o) {
   o->outer = st__thread.observers;
   st__thread.observers = o;
   st__thread_update_observers(&st__thread);
 }
 
-void st__unobserve(st_observer *o) {
+void st_unobserve(st_observer *o) {
   st_observer **link = &st__thread.observers;
   while (*link && *link != o) link = &(*link)->outer;
   if (*link) *link = o->outer;
   st__thread_update_observers(&st__thread);
 }
 
-void st__watch(st_observer *o) {
+void st_watch(st_observer *o) {
   st__thread.nmeasuring++;
-  st__observe(o);
+  st_observe(o);
 }
 
-void st__unwatch(st_observer *o) {
+void st_unwatch(st_observer *o) {
   st__thread.nmeasuring--;
-  st__unobserve(o);
+  st_unobserve(o);
 }

@@ -5,10 +5,8 @@
 #define ST_DISPATCH_WATCH_H
 
 #include "abi/types.h"
+#include "abi/strided_dispatch.h"
 
-/* As st__observe and st__unobserve. Each st__watch needs one st__unwatch. */
-void st__watch(st_observer *o);
-void st__unwatch(st_observer *o);
 /* As st__is_isolated, but observers that only measure are permitted. */
 bool st__may_fuse(void);
 

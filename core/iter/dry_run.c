@@ -81,8 +81,8 @@ static st_status call_with_fakes(const st_op *op, st_value *args) {
   return status;
 }
 
-st_status st__dry_run_call(const st_op *op, int n, const st_value *args,
-                           st_plan **plans, int room, int *count) {
+st_status st_plan_call(const st_op *op, int n, const st_value *args,
+                       st_plan **plans, int room, int *count) {
   st_value all[ST_MAX_ARGS] = {{0}};
   dry_run w = {.reports = {add_iter, add_copy, add_reduction},
                .plans = plans, .room = room, .status = ST_OK};
@@ -99,7 +99,7 @@ st_status st__dry_run_call(const st_op *op, int n, const st_value *args,
   if (status == ST_OK) status = w.status;
   *count = w.count;
   for (int i = 0; i < w.count && i < room && status != ST_OK; i++) {
-    st__plan_release(&plans[i]);
+    st_plan_release(&plans[i]);
   }
   return status;
 }

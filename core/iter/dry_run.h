@@ -13,9 +13,6 @@
 #define ST_ITER_DRY_RUN_H
 
 #include "dispatch/dispatch.h"
-
-/* See st_plan_call in strided_plan.h. */
-st_status st__dry_run_call(const st_op *op, int n, const st_value *args,
-                           st_plan **plans, int room, int *count);
+#include "abi/strided_plan.h"
 
 #endif

@@ -63,7 +63,7 @@ static const struct {
 
 enum { PRESETS = sizeof presets / sizeof *presets };
 
-const char *st__plan_preset_name(int k) {
+const char *st_plan_preset_name(int k) {
   return k >= 0 && k < PRESETS ? presets[k].name : NULL;
 }
 
@@ -190,7 +190,7 @@ st_status st__plan_new(const st_plan_config *c, st_plan **out) {
   add_operands(&p->it, c);
   const st_status status = st__iter_build(&p->it);
   if (status != ST_OK) {
-    st__plan_release(&p);
+    st_plan_release(&p);
     return status;
   }
   for (int i = 0; i < p->it.noperands; i++) {
@@ -206,7 +206,7 @@ st_status st__plan_of(const st_iter *it, const st_plan_run *run,
   if (!p) return ST_NO_MEMORY;
   const st_status status = st__iter_copy(it, &p->it);
   if (status != ST_OK) {
-    st__plan_release(&p);
+    st_plan_release(&p);
     return status;
   }
   p->run = *run;
@@ -217,7 +217,7 @@ st_status st__plan_of(const st_iter *it, const st_plan_run *run,
   return ST_OK;
 }
 
-void st__plan_release(st_plan **p) {
+void st_plan_release(st_plan **p) {
   if (!*p) return;
   for (int i = 0; i < ST_ITER_MAX_OPERANDS; i++) {
     st__storage_release(&(*p)->locations[i].storage);
@@ -235,7 +235,7 @@ static const char *const fast_names[] = {
 };
 static const char *const inner_names[] = {"vector", "scalar", "strided"};
 
-st_plan_facts st__plan_facts(const st_plan *p) {
+st_plan_facts st_plan_facts_of(const st_plan *p) {
   const st_iter *it = &p->it;
   return (st_plan_facts){
     .run = p->run, .noutputs = it->noutputs, .noperands = it->noperands,
@@ -419,7 +419,7 @@ static void get_strides(const st_iter *it, int dim, int64_t *strides) {
   for (int i = 0; i < it->noperands; i++) strides[i] = it->op[i].stride[dim];
 }
 
-st_status st__plan_narrow(st_plan *p, int dim, int64_t start, int64_t size) {
+st_status st_plan_narrow(st_plan *p, int dim, int64_t start, int64_t size) {
   int64_t strides[ST_ITER_MAX_OPERANDS];
   ST_TRY(check_dim(p, dim));
   const int64_t room = p->it.shape[dim];
@@ -444,7 +444,7 @@ static void copy_locations(const st_plan *from, st_plan *to) {
   }
 }
 
-st_status st__plan_split(st_plan *p, int dim, st_plan **first) {
+st_status st_plan_split(st_plan *p, int dim, st_plan **first) {
   int64_t strides[ST_ITER_MAX_OPERANDS];
   ST_TRY(check_dim(p, dim));
   const int64_t half = p->it.shape[dim] / 2;
@@ -459,7 +459,7 @@ st_status st__plan_split(st_plan *p, int dim, st_plan **first) {
   st__iter_init(&q->it, p->it.flags);
   const st_status status = st__iter_split(&p->it, dim, &q->it);
   if (status != ST_OK) {
-    st__plan_release(&q);
+    st_plan_release(&q);
     return status;
   }
   copy_locations(p, q);
@@ -468,12 +468,12 @@ st_status st__plan_split(st_plan *p, int dim, st_plan **first) {
   return ST_OK;
 }
 
-st_status st__plan_with_32bit(st_plan *p, st_plan_fn fn, void *ctx) {
+st_status st_plan_with_32bit(st_plan *p, st_plan_fn fn, void *ctx) {
   while (!st__iter_can_use_32bit(&p->it)) {
     st_plan *first = NULL;
-    ST_TRY(st__plan_split(p, st__iter_dim_to_split(&p->it), &first));
-    const st_status status = st__plan_with_32bit(first, fn, ctx);
-    st__plan_release(&first);
+    ST_TRY(st_plan_split(p, st__iter_dim_to_split(&p->it), &first));
+    const st_status status = st_plan_with_32bit(first, fn, ctx);
+    st_plan_release(&first);
     if (status != ST_OK) return status;
   }
   return fn(p, ctx);
@@ -512,7 +512,7 @@ st_status st__plan_replace_operand(st_plan *p, int i, const st_tensor *t) {
 
 /* Checked, unlike the cast of a running operator: Note [Plans outlive
  * shapes]. */
-st_status st__plan_cast_outputs(const st_plan *p) {
+st_status st_plan_cast_outputs(st_plan *p) {
   for (int i = 0; i < p->it.noutputs; i++) {
     const st_iter_operand *op = &p->it.op[i];
     if (op->original) ST_TRY(st__copy(op->original, op->tensor));

@@ -5,21 +5,18 @@
 #define ST_ITER_PLAN_H
 
 #include "iter/iter.h"
+#include "abi/strided_plan.h"
 
 /* The flags and the static dtype of a preset; false if there is none of that
  * name. */
 bool st__plan_preset(const char *name, uint32_t *flags,
                      st_dtype *static_dtype);
-/* The name of preset k; NULL past the last. */
-const char *st__plan_preset_name(int k);
 
 st_status st__plan_new(const st_plan_config *c, st_plan **out);
 /* A plan of a built iterator. The iterator is copied. */
 st_status st__plan_of(const st_iter *it, const st_plan_run *run,
                       st_plan **out);
-void st__plan_release(st_plan **p);
 const st_iter *st__plan_iter(const st_plan *p);
-st_plan_facts st__plan_facts(const st_plan *p);
 void st__plan_operand(const st_plan *p, int i, st_plan_operand *out);
 st_place st__plan_place(const st_plan *p, int i);
 bool st__plan_step(const st_plan *p, int64_t begin, int64_t end, int64_t k,
@@ -34,14 +31,10 @@ st_status st__plan_get(const st_plan *p, int i, int64_t offset,
 /* Stores value unchecked: the caller makes sure that it fits the dtype. */
 st_status st__plan_set(const st_plan *p, int i, int64_t offset,
                        st_scalar value);
-st_status st__plan_cast_outputs(const st_plan *p);
 
 /* -- Splitting ------------------------------------------------------------ */
 
-/* BAD_DIM or BAD_INDEX for a dimension or index that the plan does not have. */
-st_status st__plan_narrow(st_plan *p, int dim, int64_t start, int64_t size);
-st_status st__plan_split(st_plan *p, int dim, st_plan **first);
-st_status st__plan_with_32bit(st_plan *p, st_plan_fn fn, void *ctx);
+/* BAD_INDEX for an operand that the plan does not have. */
 st_status st__plan_remove_operand(st_plan *p, int i);
 st_status st__plan_replace_operand(st_plan *p, int i, const st_tensor *t);
 

@@ -271,7 +271,7 @@ static st_iter_job new_job(const st_iter *it, st_loop loop, const void *ctx) {
 /* Runs a job on this thread. */
 static void run_alone(st_iter_job *j, int64_t begin, int64_t end) {
   if (st__stack_is_large()) run_range(j, begin, end);
-  else st__parallel_for(begin, end, end - begin, run_range, j);
+  else st_parallel_for(begin, end, end - begin, run_range, j);
 }
 
 void st__iter_serial_range(const st_iter *it, st_loop loop, const void *ctx,

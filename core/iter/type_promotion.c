@@ -236,7 +236,7 @@ static st_status resolve_output(st_iter *it, int i, st_dtype written) {
   }
   if (op->target == written) return ST_OK;
   if (st__iter_has(it, ST_ITER_SAFE_CAST) &&
-      !st__can_cast(written, op->target)) {
+      !st_can_cast(written, op->target)) {
     return st__fail(ST_BAD_DTYPE, "the result has dtype %s, which %s of "
                     "dtype %s cannot hold: convert the output first%s",
                     st__dtype_name(written),

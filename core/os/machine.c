@@ -46,7 +46,7 @@ void st__machine_detect(void) {
 
 /* -- Inspection ----------------------------------------------------------- */
 
-const char *st__machine_choice(int i, int64_t *value) {
+const char *st_machine_choice(int i, int64_t *value) {
   const struct { const char *name; int64_t value; } choices[] = {
 #define ST_FIXED(name, value) {#name, value},
 #define ST_DETECTED(name, value) {#name, st__machine.name},

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "abi/types.h"
+
 /* Choices that size arrays, or that are the same for all machines. */
 enum {
 #define ST_FIXED(name, value) ST_FIXED_##name = (value),
@@ -32,6 +34,6 @@ extern st_machine_choices st__machine;
 void st__machine_detect(void);
 /* Name and value of choice i, in the order of machine.def; NULL after the
  * last. */
-const char *st__machine_choice(int i, int64_t *value);
+ST_API const char *st_machine_choice(int i, int64_t *value);
 
 #endif

@@ -80,7 +80,7 @@ static int match(const char *name, const char *of) {
   return strncmp(name, of, n) == 0 ? parse_number(name + n) : -1;
 }
 
-bool st__device_parse(const char *name, st_device *out) {
+bool st_device_parse(const char *name, st_device *out) {
   for (int d = 0; d < ST_DEVICE_COUNT; d++) {
     int number = match(name, devices[d].default_name);
     if (number < 0) number = match(name, st__device_name((st_device)d));
@@ -91,7 +91,7 @@ bool st__device_parse(const char *name, st_device *out) {
   return false;
 }
 
-bool st__nth_device(int k, st_device *out) {
+bool st_device_nth(int k, st_device *out) {
   for (int d = 0; d < ST_DEVICE_COUNT; d++) {
     const int n = d <= ST_DEVICE_META || is_registered(&devices[d])
                   ? count(&devices[d]) : 0;
@@ -118,7 +118,7 @@ static st_status check_free(st_device d, const char *name) {
     return st__fail(ST_BAD_STATE, "%s is already registered, as '%s'",
                     e->default_name, e->names[0]);
   }
-  return st__device_parse(name, &other) && other != d
+  return st_device_parse(name, &other) && other != d
          ? st__fail(ST_BAD_STATE, "there is already a device '%s'", name)
          : ST_OK;
 }
@@ -174,8 +174,8 @@ static st_status add(st_device d, const char *name, const device_entry *from) {
   return status;
 }
 
-st_status st__device_register(st_device d, const char *name,
-                              const st_allocator *allocator) {
+st_status st_device_register(st_device d, const char *name,
+                             const st_allocator *allocator) {
   if (!allocator->alloc || !allocator->free) {
     return st__fail(ST_BAD_VALUE, "an allocator needs alloc and free");
   }

@@ -20,7 +20,7 @@
  * "privateuse1" to "privateuse3" before registration. */
 const char *st__device_name(st_device device);
 /* Number 0 has two names: "opencl" and "opencl:0". */
-bool st__device_parse(const char *name, st_device *out);
+ST_API bool st_device_parse(const char *name, st_device *out);
 /* False for a number that is no device, also of a device that is not there. */
 bool st__is_device(int64_t number);
 /* BAD_VALUE unless st__is_device. */
@@ -32,14 +32,14 @@ static inline st_status st__read_device(int64_t number, st_device *out) {
 }
 /* The k-th device that can be used: the CPU, Meta, and those of backends. False
  * past the last. */
-bool st__nth_device(int k, st_device *out);
+ST_API bool st_device_nth(int k, st_device *out);
 
 /* The key of kernels of a device, such as "PrivateUse1". */
 const char *st__device_key(st_device device);
 
 /* See strided.h. */
-st_status st__device_register(st_device kind, const char *name,
-                              const st_allocator *allocator);
+ST_API st_status st_device_register(st_device kind, const char *name,
+                                    const st_allocator *allocator);
 /* The same for a backend, which has passed st__backend_check. Its kernels are
  * registered by op/table/backend.c. */
 st_status st__backend_check(st_device kind, const char *name,

@@ -118,7 +118,7 @@ static st_status new_export(st_tensor *t, export **out, st_dl_tensor *dl) {
   return ST_OK;
 }
 
-st_status st__to_dlpack(st_tensor *t, struct DLManagedTensor **out) {
+st_status st_tensor_to_dlpack(st_tensor *t, struct DLManagedTensor **out) {
   export *e = NULL;
   st_dl_tensor dl;
   ST_TRY(new_export(t, &e, &dl));
@@ -127,8 +127,8 @@ st_status st__to_dlpack(st_tensor *t, struct DLManagedTensor **out) {
   return ST_OK;
 }
 
-st_status st__to_dlpack_versioned(st_tensor *t,
-                                  struct DLManagedTensorVersioned **out) {
+st_status st_tensor_to_dlpack_versioned(st_tensor *t,
+                                        struct DLManagedTensorVersioned **out) {
   export *e = NULL;
   st_dl_tensor dl;
   ST_TRY(new_export(t, &e, &dl));
@@ -140,13 +140,13 @@ st_status st__to_dlpack_versioned(st_tensor *t,
 
 /* -- Release -------------------------------------------------------------- */
 
-void st__dlpack_release(struct DLManagedTensor **m) {
+void st_dlpack_release(struct DLManagedTensor **m) {
   struct DLManagedTensor *p = *m;
   *m = NULL;
   if (p && p->deleter) p->deleter(p);
 }
 
-void st__dlpack_release_versioned(struct DLManagedTensorVersioned **m) {
+void st_dlpack_release_versioned(struct DLManagedTensorVersioned **m) {
   struct DLManagedTensorVersioned *p = *m;
   *m = NULL;
   if (p && p->deleter) p->deleter(p);
@@ -246,23 +246,23 @@ static st_status copy(const import *in, st_tensor **out) {
 static void free_plain(void *ctx, void *data, size_t nbytes) {
   struct DLManagedTensor *m = ctx;
   (void)data; (void)nbytes;
-  st__dlpack_release(&m);
+  st_dlpack_release(&m);
 }
 
 static void free_versioned(void *ctx, void *data, size_t nbytes) {
   struct DLManagedTensorVersioned *m = ctx;
   (void)data; (void)nbytes;
-  st__dlpack_release_versioned(&m);
+  st_dlpack_release_versioned(&m);
 }
 
-st_status st__from_dlpack(struct DLManagedTensor *m, st_tensor **out) {
+st_status st_tensor_from_dlpack(struct DLManagedTensor *m, st_tensor **out) {
   import in;
   ST_TRY(check_import(&m->dl_tensor, &in));
   return wrap(&in, free_plain, m, out);
 }
 
-st_status st__from_dlpack_versioned(struct DLManagedTensorVersioned *m,
-                                    st_tensor **out) {
+st_status st_tensor_from_dlpack_versioned(struct DLManagedTensorVersioned *m,
+                                          st_tensor **out) {
   import in;
   if (m->version.major != ST_DL_MAJOR) {
     return st__fail(ST_BAD_VALUE, "DLPack version %u.%u is not supported",
@@ -273,6 +273,6 @@ st_status st__from_dlpack_versioned(struct DLManagedTensorVersioned *m,
     return wrap(&in, free_versioned, m, out);
   }
   ST_TRY(copy(&in, out));
-  st__dlpack_release_versioned(&m);
+  st_dlpack_release_versioned(&m);
   return ST_OK;
 }

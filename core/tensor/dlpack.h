@@ -9,6 +9,7 @@
 #define ST_TENSOR_DLPACK_H
 
 #include "tensor/tensor.h"
+#include "abi/strided_memory.h"
 
 typedef struct st_dl_device {
   int32_t device_type;       /* ST_DL_CPU, or that of another device */
@@ -47,15 +48,5 @@ struct DLManagedTensorVersioned {
 
 enum { ST_DL_CPU = 1, ST_DL_MAJOR = 1, ST_DL_MINOR = 0 };
 enum { ST_DL_READ_ONLY = 1, ST_DL_IS_COPIED = 2 }; /* flags */
-
-/* See strided_memory.h. */
-st_status st__to_dlpack(st_tensor *t, struct DLManagedTensor **out);
-st_status st__to_dlpack_versioned(st_tensor *t,
-                                  struct DLManagedTensorVersioned **out);
-st_status st__from_dlpack(struct DLManagedTensor *m, st_tensor **out);
-st_status st__from_dlpack_versioned(struct DLManagedTensorVersioned *m,
-                                    st_tensor **out);
-void st__dlpack_release(struct DLManagedTensor **m);
-void st__dlpack_release_versioned(struct DLManagedTensorVersioned **m);
 
 #endif

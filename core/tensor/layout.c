@@ -52,7 +52,7 @@ const char *st__layout_name(int64_t layout) {
   return st__is_layout(layout) ? layouts[layout].name : "unknown";
 }
 
-bool st__layout_parse(const char *name, st_layout *out) {
+bool st_layout_parse(const char *name, st_layout *out) {
   for (int i = 0; st__is_layout(i); i++) {
     if (strcmp(layouts[i].name, name) != 0) continue;
     *out = i;
@@ -90,7 +90,7 @@ static st_status add(const char *name, int key, const st_layout_functions *f,
                      st_layout *out) {
   const int n = atomic_load_explicit(&count, memory_order_relaxed);
   st_layout other;
-  if (st__layout_parse(name, &other)) {
+  if (st_layout_parse(name, &other)) {
     return st__fail(ST_BAD_STATE, "there is already a layout '%s'", name);
   }
   if (n == MOST) {

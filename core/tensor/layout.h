@@ -24,10 +24,10 @@
 #include "tensor/tensor.h"
 
 #include "abi/layout_types.h"
+#include "abi/strided_layout.h"
 
 /* "strided", or the name of a registered layout; "unknown". */
 const char *st__layout_name(int64_t layout);
-bool st__layout_parse(const char *name, st_layout *out);
 /* True for ST_LAYOUT_STRIDED and the number of a registered layout. */
 bool st__is_layout(int64_t number);
 /* NULL for ST_LAYOUT_STRIDED. */
@@ -47,11 +47,8 @@ st_status st__refuse_layout(st_layout layout);
 /* -- Tensors of parts: parts.c -------------------------------------------- */
 
 /* See strided.h. */
-st_status st__tensor_of_parts(const st_layout_config *c, st_tensor **out);
 st_status st__set_parts(st_tensor *t, int n, st_tensor *const *parts,
                         const int64_t *notes);
-int st__nparts(const st_tensor *t);
-st_status st__part(const st_tensor *t, int i, st_tensor **out);
 st_status st__layout_notes(const st_tensor *t, int64_t *notes);
 
 /* A new tensor of the same layout with other parts, as many. */

@@ -24,11 +24,11 @@ static const char *const names[] = {
 #undef NAME
 };
 
-const char *st__format_name(st_format f) {
+const char *st_format_name(st_format f) {
   return (unsigned)f < ST_FORMAT_COUNT ? names[f] : "no format";
 }
 
-bool st__format_parse(const char *s, st_format *out) {
+bool st_format_parse(const char *s, st_format *out) {
   for (int i = 0; i < ST_FORMAT_COUNT; i++) {
     if (strcmp(s, names[i]) == 0) {
       *out = (st_format)i;
@@ -162,12 +162,12 @@ st_status st__format_strides(int ndim, const int64_t *sizes, st_format f,
   }
   if (f != ST_FORMAT_CHANNELS_LAST && f != ST_FORMAT_CHANNELS_LAST_3D) {
     return st__fail(ST_BAD_LAYOUT, "%s is not the format of a new tensor; name "
-                    "another one", st__format_name(f));
+                    "another one", st_format_name(f));
   }
   const int rank = f == ST_FORMAT_CHANNELS_LAST ? 4 : 5;
   if (ndim != rank) {
     return st__fail(ST_BAD_LAYOUT, "%s needs %d dimensions, got shape %s",
-                    st__format_name(f), rank,
+                    st_format_name(f), rank,
                     st__shape_text(ndim, sizes, (char[160]){0}, 160));
   }
   ordered_strides(rank, rank == 4 ? order_2d : order_3d, sizes, strides);

@@ -5,8 +5,8 @@
 
 #include "tensor/tensor.h"
 
-const char *st__format_name(st_format f);
-bool st__format_parse(const char *s, st_format *out);
+ST_API const char *st_format_name(st_format f);
+ST_API bool st_format_parse(const char *s, st_format *out);
 
 /* The flags that follow from a geometry: all up to ST_FLAG_DENSE. */
 uint8_t st__compute_flags(int ndim, const int64_t *sizes,

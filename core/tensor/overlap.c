@@ -232,7 +232,7 @@ static st_status compare_all(const st_tensor *t, bool *out) {
   return ST_OK;
 }
 
-st_status st__overlaps_itself(const st_tensor *t, bool *out) {
+st_status st_tensor_overlaps_itself(const st_tensor *t, bool *out) {
   const answer a = overlaps_itself(t);
   *out = a != NO;
   if (a != UNKNOWN || t->numel > ST_OVERLAP_SORTED) return ST_OK;
@@ -320,7 +320,7 @@ st_overlap st__overlap_of(const st_tensor *a, const st_tensor *b) {
 st_status st__check_internal_overlap(const st_tensor *t) {
   bool overlaps;
   if (t->flags & ST_FLAG_DENSE) return ST_OK;
-  ST_TRY(st__overlaps_itself(t, &overlaps));
+  ST_TRY(st_tensor_overlaps_itself(t, &overlaps));
   if (!overlaps) return ST_OK;
   return st__fail(ST_OVERLAP, "the tensor to be written, shape %s, strides "
                   "%s, has several elements in one place; clone it first",

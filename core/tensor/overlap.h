@@ -33,7 +33,7 @@ static inline st_overlap st__overlap(const st_tensor *a, const st_tensor *b) {
 /* *out is true if two elements of t have the same address. Exact for tensors of
  * up to ST_OVERLAP_SORTED elements; a larger one counts as overlapping if the
  * search reaches its limit. Fails with NO_MEMORY. */
-st_status st__overlaps_itself(const st_tensor *t, bool *out);
+ST_API st_status st_tensor_overlaps_itself(const st_tensor *t, bool *out);
 
 /* OVERLAP if t, which is about to be written, overlaps itself. */
 st_status st__check_internal_overlap(const st_tensor *t);

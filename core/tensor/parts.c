@@ -55,7 +55,7 @@ static st_status new_parts(int n, st_tensor *const *from, const int64_t *notes,
   return status;
 }
 
-int st__nparts(const st_tensor *t) {
+int st_tensor_nparts(const st_tensor *t) {
   return st__is_strided(t) ? 0 : parts_of(t)->n;
 }
 
@@ -70,13 +70,13 @@ st_status st__layout_notes(const st_tensor *t, int64_t *notes) {
   return ST_OK;
 }
 
-st_status st__part(const st_tensor *t, int i, st_tensor **out) {
-  if (i >= 0 && i < st__nparts(t)) {
+st_status st_tensor_part(const st_tensor *t, int i, st_tensor **out) {
+  if (i >= 0 && i < st_tensor_nparts(t)) {
     return st__view_alias(parts_of(t)->part[i], out);
   }
   return st__fail(ST_BAD_INDEX, "there is no part %d: a tensor of layout '%s' "
                   "has %d", (int)st__display_index(i),
-                  st__layout_name(t->storage->layout), st__nparts(t));
+                  st__layout_name(t->storage->layout), st_tensor_nparts(t));
 }
 
 st_status st__set_parts(st_tensor *t, int n, st_tensor *const *from,
@@ -122,7 +122,7 @@ static st_status new_storage(const st_layout_config *c, st_storage **out) {
   return ST_OK;
 }
 
-st_status st__tensor_of_parts(const st_layout_config *c, st_tensor **out) {
+st_status st_tensor_of_parts(const st_layout_config *c, st_tensor **out) {
   st_storage *storage = NULL;
   st_keyset keys = 0;
   ST_TRY(check_config(c));
@@ -139,7 +139,7 @@ st_status st__layout_like(const st_tensor *t, st_tensor *const *part,
                           st_tensor **out) {
   st_layout_config c = {
     t->storage->layout, t->device, (st_dtype)t->dtype, t->ndim, t->sizes,
-    st__nparts(t), part, {0}};
+    st_tensor_nparts(t), part, {0}};
   memcpy(c.notes, parts_of(t)->notes, sizeof c.notes);
-  return st__tensor_of_parts(&c, out);
+  return st_tensor_of_parts(&c, out);
 }

@@ -178,7 +178,7 @@ static bool use(const char *token) {
   return is_there;
 }
 
-st_status st__attach(const char *token, st_tensor **out) {
+st_status st_attach(const char *token, st_tensor **out) {
   st_tensor *made = NULL, *shared = look_up(token);
   if (!shared) return fail_unknown(token);
   const st_status status = copy_header(shared, &made);
@@ -192,7 +192,7 @@ st_status st__attach(const char *token, st_tensor **out) {
   return ST_OK;
 }
 
-bool st__unshare(const char *token) {
+bool st_unshare(const char *token) {
   entry *e = NULL;
   lock();
   entry **link = find(token);

@@ -18,15 +18,15 @@ local headers = {}
 local PARTS = {
   {"strided", "Tensors and calls", "core/strided.h"},
   {"types", "Types", "core/abi/types.h"},
-  {"dispatch", "Operators and dispatch", "core/strided_dispatch.h"},
+  {"dispatch", "Operators and dispatch", "core/abi/strided_dispatch.h"},
   {"kernels", "Typed kernels", "core/abi/kernel_types.h"},
   {"signature", "Signatures", "core/abi/signature.h"},
-  {"plan", "Iterators", "core/strided_plan.h"},
-  {"grad", "Gradients", "core/strided_grad.h"},
-  {"fuse", "Fusion", "core/strided_fuse.h"},
-  {"layout", "Layouts", "core/strided_layout.h"},
+  {"plan", "Iterators", "core/abi/strided_plan.h"},
+  {"grad", "Gradients", "core/abi/strided_grad.h"},
+  {"fuse", "Fusion", "core/abi/strided_fuse.h"},
+  {"layout", "Layouts", "core/abi/strided_layout.h"},
   {"layout_types", "Types of layouts", "core/abi/layout_types.h"},
-  {"memory", "Memory, limits, sharing", "core/strided_memory.h"},
+  {"memory", "Memory, limits, sharing", "core/abi/strided_memory.h"},
   {"lists", "The parts of the header", "core/abi/lists.h"},
 }
 

@@ -59,7 +59,7 @@ reasons.texts = {
 -- Kind, and functions after the name of their file.
 local rows = {
   {"limit", [[
-    interrupt.c st__add_interrupt_check
+    interrupt.c st_add_interrupt_check
     missing_kernel.c list_kernels
     schema_type.c alias_sets
     lower_graph.c write_value
@@ -68,7 +68,7 @@ local rows = {
     vector_ir.c append
     x86_encoder.c put_const
     x86_encoder.c st__x64_const
-    schedule.c st__schedule_run
+    schedule.c st_schedule_run
     recorder.c fail_listed
     view_history.c view_fn_size
     view_history.c view_fn_free
@@ -98,7 +98,7 @@ local rows = {
     long_lines.c st__fft_matrix
     rrelu.c st__box_rrelu_slopes
     derivatives.c implement_rule
-    dry_run.c st__dry_run_call
+    dry_run.c st_plan_call
     storage.c st__storage_new
     conv_weight.c run_unit
     conv_weight.c st__box_direct_weight_backward
@@ -146,7 +146,7 @@ local rows = {
   ]]},
   {"fork", [[
     threads.c unblock_external
-    threads.c st__set_num_threads
+    threads.c st_set_num_threads
     threads.c abort_forked_child
     plans.c keep_own_holds
   ]]},
@@ -169,14 +169,14 @@ local rows = {
     reduction_op.c read_args
     reduction_op.c check_options
     reduction_op.c check
-    elementwise_op.c st__graph_arguments
+    elementwise_op.c st_graph_arguments
     elementwise_op.c check
     schedule.c run_call
     graph.c copy_value
     graph.c read_number
     proxy_tracer.c take_value
-    proxy_tracer.c st__tracing_number
-    proxy_tracer.c st__tracing_number_symbol
+    proxy_tracer.c st_tracing_number
+    proxy_tracer.c st_tracing_number_symbol
     evaluate.c call_operator
     parse.c expect
     parse.c read_name

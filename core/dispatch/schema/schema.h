@@ -5,6 +5,7 @@
 #define ST_DISPATCH_SCHEMA_SCHEMA_H
 
 #include "base/status.h"
+#include "abi/strided_dispatch.h"
 
 struct st_schema {
   const char *name;     /* "aten::add" */
@@ -21,10 +22,6 @@ struct st_schema {
   struct st_schema *next; /* in the list of an operator's schemas */
 };
 
-/* ns: the namespace of a name without one; a name with a namespace must have
- * this one. NULL: the name must have a namespace. The caller owns *out. */
-st_status st__schema_parse(const char *text, const char *ns,
-                           st_schema **out);
 void st__schema_free(st_schema **s);
 /* The bytes that a schema takes. */
 size_t st__schema_size(const st_schema *s);

@@ -167,7 +167,7 @@ static bool parse_layout(st_token at, st_value *out) {
   st_layout layout;
   if (at.n >= sizeof name) return false;
   memcpy(name, at.s, at.n);
-  if (!st__layout_parse(name, &layout)) return false;
+  if (!st_layout_parse(name, &layout)) return false;
   *out = st__of_int(layout);
   return true;
 }
@@ -241,7 +241,7 @@ static st_status parse_device(st_parser *p, st_value *out) {
   st__lex_next(p);
   const size_t quote = at.kind == ST_TOK_STRING, n = at.n - 2 * quote;
   if (n < sizeof name) memcpy(name, at.s + quote, n);
-  if (!st__device_parse(name, &device)) {
+  if (!st_device_parse(name, &device)) {
     return st__lex_fail(p, at, "there is no such device");
   }
   *out = st__of_int(device);

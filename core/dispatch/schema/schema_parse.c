@@ -214,8 +214,8 @@ static size_t guess_size(const char *text, const char *ns) {
   return sizeof(st_schema) + n * sizeof(st_arg) + 3 * bytes + 128;
 }
 
-st_status st__schema_parse(const char *text, const char *ns,
-                           st_schema **out) {
+st_status st_schema_new(const char *text, const char *ns,
+                        st_schema **out) {
   st_parser p = {.keep.kind = ST_MEM_REGISTRY,
                  .scratch.kind = ST_MEM_SCRATCH,
                  .chunk = guess_size(text, ns)};

@@ -126,7 +126,7 @@ static st_status run(const st_iter *it, void *code, const st_scalar *params) {
   ST_TRY(st__plan_of(it, &how, &plan));
   const st_status status = b->run(b->ctx, ST_DEVICE_NUMBER(it->device), code,
                                   plan, params);
-  st__plan_release(&plan);
+  st_plan_release(&plan);
   return status;
 }
 

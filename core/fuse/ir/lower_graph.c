@@ -38,7 +38,7 @@ typedef struct builder {
 static void fail_with(builder *b, st_status status) {
   if (status == ST_OK || b->status != ST_OK) return;
   b->status = status;
-  snprintf(b->message, sizeof b->message, "%s", st__message());
+  snprintf(b->message, sizeof b->message, "%s", st_message());
 }
 
 static void refuse(builder *b, const char *why) {
@@ -342,7 +342,7 @@ static st_status check_node(void *ctx, const st_graph_node *n,
 /* "f: 'sum' (file:3) is not pointwise" */
 static st_status add_error_context(const builder *b, const st_graph *g,
                                    const st_graph_node *at) {
-  const char *name = st__op_name(at->op), *local = strstr(name, "::");
+  const char *name = st_op_name(at->op), *local = strstr(name, "::");
   const bool has_where = *at->where != 0;
   char prefix[256];
   snprintf(prefix, sizeof prefix, "%s: '%s'%s%s%s", g->name,
@@ -372,7 +372,7 @@ static st_status run_fakes(builder *b, const st_graph *g, fakes *s,
 
 static st_status add_output(builder *b, const st_tensor *t, int dtype) {
   int v = read_value(b, t);
-  if (dtype != ST_DTYPE_NONE && !st__can_cast(t->dtype, (st_dtype)dtype)) {
+  if (dtype != ST_DTYPE_NONE && !st_can_cast(t->dtype, (st_dtype)dtype)) {
     return st__fail(ST_BAD_DTYPE, "the result has dtype %s, which an output "
                     "of dtype %s cannot hold",
                     st__dtype_name(t->dtype),
@@ -457,7 +457,7 @@ static st_status make_fakes(builder *b, const st_graph *g,
   }
   for (int i = 0; i < g->ninputs; i++) {
     ST_TRY(new_fake(b, inputs[i], &s->in[i]));
-    if (wanted >> i & 1) ST_TRY(st__set_requires_grad(s->in[i], true));
+    if (wanted >> i & 1) ST_TRY(st_tensor_set_requires_grad(s->in[i], true));
   }
   return ST_OK;
 }
@@ -491,7 +491,7 @@ static st_status run_backward(const st_graph *g, uint32_t wanted, fakes *s) {
     if (wanted >> i & 1) inputs[pass.ninputs++] = s->in[i];
   }
   if (pass.noutputs == 0) return ST_OK;
-  ST_TRY(st__backward(&pass, results));
+  ST_TRY(st_backward(&pass, results));
   for (int i = 0, k = 0; i < g->ninputs; i++) {
     if (wanted >> i & 1) s->result[i] = results[k++];
   }

@@ -120,7 +120,7 @@ static void compile_regions(compiler *c) {
 }
 
 st_status st__program_compile(st_program *p) {
-  if (!st__jit_enabled()) return ST_OK;
+  if (!st_is_jit_enabled()) return ST_OK;
   st_codegen *m = st__codegen_new(st__jit_target());
   compiler *c = st__alloc(ST_MEM_SCRATCH, sizeof *c);
   if (m && c) {
@@ -148,11 +148,11 @@ __attribute__((constructor)) static void read_switch(void) {
   atomic_init(&is_jit_off, s && strcmp(s, "0") == 0);
 }
 
-bool st__jit_enabled(void) {
+bool st_is_jit_enabled(void) {
   return st__jit_target() &&
          !atomic_load_explicit(&is_jit_off, memory_order_relaxed);
 }
 
-bool st__set_jit(bool is_on) {
+bool st_set_jit_enabled(bool is_on) {
   return st__jit_target() && !atomic_exchange(&is_jit_off, !is_on);
 }

@@ -21,12 +21,7 @@
 #define ST_FUSE_JIT_JIT_COMPILE_H
 
 #include "fuse/program.h"
-
-/* True if new programs are compiled: the processor can run the code, and
- * neither STRIDED_JIT=0 nor st__set_jit has switched it off. */
-bool st__jit_enabled(void);
-/* Switches compilation on or off, for all threads. Returns the old setting. */
-bool st__set_jit(bool is_on);
+#include "abi/strided_fuse.h"
 
 /* Compiles the regions of p, if it has any. NO_MEMORY. */
 st_status st__program_compile(st_program *p);

@@ -260,7 +260,7 @@ static st_status differentiate(const reduction *f, st_tensor *const *given,
   for (int i = 0; i < by.n; i++) {
     if (by.xs[i]) leaves[pass.ninputs++] = by.xs[i];
   }
-  if (pass.noutputs > 0) ST_TRY_FAIL(st__backward(&pass, dxs));
+  if (pass.noutputs > 0) ST_TRY_FAIL(st_backward(&pass, dxs));
   for (int i = 0, k = 0; i < by.n; i++) {
     if (by.xs[i]) out[i] = dxs[k++];
   }
@@ -286,7 +286,7 @@ static st_status backward_fused(const reduction *f, st_tensor *const *grads,
   for (int j = 0; j < k; j++) {
     const st_dtype d = values[j]->dtype;
     if (!st__is_floating(d) && !st__is_complex(d)) continue;
-    ST_TRY_FAIL(st__set_requires_grad(values[j], true));
+    ST_TRY_FAIL(st_tensor_set_requires_grad(values[j], true));
     leaves[j] = values[j];
   }
   ST_TRY_FAIL(differentiate(f, values, grads,
@@ -317,7 +317,7 @@ static st_status backward_recorded(const reduction *f, st_tensor *const *grads,
     own[i]->flags |= f->c->inputs[i]->flags & ST_FLAG_WRAPPED;
     if (!wanted[i]) continue;
     if (!st__requires_grad(own[i])) {
-      ST_TRY_FAIL(st__set_requires_grad(own[i], true));
+      ST_TRY_FAIL(st_tensor_set_requires_grad(own[i], true));
     }
     xs[i] = own[i];
   }

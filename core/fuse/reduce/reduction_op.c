@@ -33,7 +33,7 @@ static st_status new_compiled(const st_graph *graph, st_compiled_graph **out) {
   st_graph *g = (st_graph *)(uintptr_t)graph;
   st__graph_retain(g);
   const st_status status = st__compiled_new(g, out);
-  if (status != ST_OK) st__graph_release(&g);
+  if (status != ST_OK) st_graph_release(&g);
   return status;
 }
 
@@ -280,13 +280,13 @@ static void report_dry_run(const st_run *r, const st_reducer_call *c) {
 }
 
 static st_status read_call(const st_run *r, st_reducer_call *c) {
-  const st_reducer *red = st__run_ctx(r);
+  const st_reducer *red = st_run_ctx(r);
   ST_TRY(st__check_run_schema(red->schema, r));
   return st__reducer_call(red, r->args, c);
 }
 
 static st_status meta(st_run *r) {
-  const st_reducer *red = st__run_ctx(r);
+  const st_reducer *red = st_run_ctx(r);
   st_reducer_call c = {.ndim = 0};
   st_reducer_programs p;
   uint8_t outs[ST_GRAPH_OUTPUTS];
@@ -306,7 +306,7 @@ static st_status meta(st_run *r) {
 }
 
 static st_status impl(st_run *r) {
-  const st_reducer *red = st__run_ctx(r);
+  const st_reducer *red = st_run_ctx(r);
   st_reducer_call c = {.ndim = 0};
   st_reducer_programs p;
   memcpy(&p, r->note, sizeof p);
@@ -334,7 +334,7 @@ static st_status count_args(const st_schema *s, int *ninputs, int *nparams) {
   for (int i = 0; i < s->nargs; i++) {
     if (!is_option(&s->args[i])) args[operands.nargs++] = s->args[i];
   }
-  return st__graph_arguments(&operands, ninputs, nparams);
+  return st_graph_arguments(&operands, ninputs, nparams);
 }
 
 static st_status check_options(const st_schema *s) {
@@ -441,7 +441,7 @@ static st_status define(st_library *part, const st_schema *s,
                                     .ctx = r,
                                     .free_ctx = st__reducer_release};
   st__reducer_retain(r);
-  st_status status = st__library_structured(part, &d);
+  st_status status = st_library_structured(part, &d);
   if (status != ST_OK) {
     st__reducer_release(r);
     return status;
@@ -464,24 +464,24 @@ static st_status define_all(st_library *lib, const st_schema *s,
   ST_TRY(st__library_stage(lib, &part));
   st_status status = define(part, s, schema, r, f);
   if (status == ST_OK) status = st__library_merge(lib, part);
-  st__library_close(&part);
+  st_library_close(&part);
   return status;
 }
 
-st_status st__library_reduction(st_library *lib, const st_custom_reduction *f) {
+st_status st_library_reduction(st_library *lib, const st_custom_reduction *f) {
   st_schema *s = NULL;
   st_reducer *r = NULL;
   char *text = NULL;
   st_status status;
-  ST_TRY(st__schema_parse(f->schema, st__library_namespace(lib), &s));
+  ST_TRY(st_schema_new(f->schema, st_library_namespace(lib), &s));
   ST_TRY_FAIL(check(s, f));
   ST_TRY_FAIL(check_pointwise(f->map));
   ST_TRY_FAIL(check_pointwise(f->combine));
   ST_TRY_FAIL(check_pointwise(f->final));
   ST_TRY_FAIL(complete_schema(s, &text));
   ST_TRY_FAIL(new_reducer(f, &r));
-  ST_TRY_FAIL(st__schema_parse(text, st__library_namespace(lib),
-                               &r->schema));
+  ST_TRY_FAIL(st_schema_new(text, st_library_namespace(lib),
+                            &r->schema));
   status = define_all(lib, s, text, r, f);
 fail:
   st__reducer_release(r);

@@ -2,7 +2,7 @@
  * applied to each element, combine to two accumulators, final to the last one.
  *
  * Stage reduce of Note [Stages of fusion]. In: three graphs from
- * fuse/trace/proxy_tracer.h, and a schema. Out: a registered operator and its
+ * fuse/trace/proxy_tracer.c, and a schema. Out: a registered operator and its
  * derivative (reduction_grad.c). A call compiles the graphs to programs
  * (fuse/schedule/compiled_graph.h), which reduction_loop.h runs.
  */
@@ -12,9 +12,7 @@
 #include "fuse/schedule/compiled_graph.h"
 #include "fuse/reduce/reduction_loop.h"
 #include "op/row/op.h"
-
-/* See strided_fuse.h. */
-st_status st__library_reduction(st_library *lib, const st_custom_reduction *f);
+#include "abi/strided_fuse.h"
 
 /* The definition of a custom reduction. */
 typedef struct st_reducer {

@@ -123,7 +123,7 @@ static st_status emit_fused(st_scheduler *b, bool *done) {
   *done = false;
   if (status == ST_OK) {
     status = st__compiled_new(g, &step->compiled);
-    if (status != ST_OK) st__graph_release(&g);
+    if (status != ST_OK) st_graph_release(&g);
   }
   if (status == ST_OK) {
     status = compile(b, step->compiled, &step->program, done);
@@ -278,6 +278,6 @@ st_status st__schedule_new(const st_recorder *r, int nargs, st_schedule **out) {
   }
   if (b) st__free(ST_MEM_SCRATCH, b, sizeof *b);
   if (status == ST_OK) *out = s;
-  else st__schedule_release(&s);
+  else st_schedule_release(&s);
   return status;
 }

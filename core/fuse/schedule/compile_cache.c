@@ -43,7 +43,7 @@ struct st_compile_cache {
 
 /* -- Lifetime ------------------------------------------------------------- */
 
-st_status st__compile_cache_new(const char *name, st_compile_cache **out) {
+st_status st_compile_cache_new(const char *name, st_compile_cache **out) {
   st_compile_cache *f = st__alloc_zero(ST_MEM_REGISTRY, sizeof *f);
   if (!f) return ST_NO_MEMORY;
   f->name = st__strndup(ST_MEM_REGISTRY, name, strlen(name));
@@ -59,26 +59,26 @@ static void drop_entry(entry *e) {
   if (e->words) {
     st__free(ST_MEM_REGISTRY, e->words, (size_t)e->n * sizeof *e->words);
   }
-  if (e->steps) st__schedule_release(&e->steps);
+  if (e->steps) st_schedule_release(&e->steps);
   if (e->why) st__free(ST_MEM_REGISTRY, e->why, strlen(e->why) + 1);
   *e = (entry){0};
 }
 
-void st__compile_cache_clear(st_compile_cache *f) {
+void st_compile_cache_clear(st_compile_cache *f) {
   for (int i = 0; i < f->n; i++) drop_entry(&f->entries[i]);
   f->n = f->next = f->last = 0;
 }
 
-void st__compile_cache_release(st_compile_cache **fusion) {
+void st_compile_cache_release(st_compile_cache **fusion) {
   st_compile_cache *f = *fusion;
   *fusion = NULL;
   if (!f) return;
-  st__compile_cache_clear(f);
+  st_compile_cache_clear(f);
   st__free(ST_MEM_REGISTRY, f->name, strlen(f->name) + 1);
   st__free(ST_MEM_REGISTRY, f, sizeof *f);
 }
 
-const char *st__compile_cache_name(const st_compile_cache *f) {
+const char *st_compile_cache_name(const st_compile_cache *f) {
   return f->name;
 }
 
@@ -187,12 +187,12 @@ static void give_up_if_wrong(entry *e) {
   snprintf(text, sizeof text, "what %s returns depends on elements",
            *e->steps->differs);
   e->why = st__strndup(ST_MEM_REGISTRY, text, strlen(text));
-  st__schedule_release(&e->steps);
+  st_schedule_release(&e->steps);
 }
 
-bool st__compile_cache_find(st_compile_cache *f, int n,
-                            const st_compile_cache_arg *args,
-                            st_schedule **steps) {
+bool st_compile_cache_find(st_compile_cache *f, int n,
+                           const st_compile_cache_arg *args,
+                           st_schedule **steps) {
   key k;
   *steps = NULL;
   if (!st__may_fuse() || !make_key(n, args, &k)) return true;
@@ -203,8 +203,8 @@ bool st__compile_cache_find(st_compile_cache *f, int n,
   return true;
 }
 
-const char *st__compile_cache_why(st_compile_cache *f, int n,
-                                  const st_compile_cache_arg *args) {
+const char *st_compile_cache_why(st_compile_cache *f, int n,
+                                 const st_compile_cache_arg *args) {
   key k;
   if (!st__may_fuse()) return "a mode, an observer or a thread setting "
                                 "must see its calls";
@@ -261,15 +261,15 @@ static st_status compile(st_compile_cache *f, int n,
   for (int i = 0; i < n; i++) ntensors += args[i].tensor != NULL;
   ST_TRY(st__schedule_new(r, ntensors, steps));
   const st_status status = insert(f, n, args, *steps, NULL);
-  if (status != ST_OK) st__schedule_release(steps);
+  if (status != ST_OK) st_schedule_release(steps);
   return status;
 }
 
-st_status st__compile_cache_end(st_compile_cache *f, int n,
-                                const st_compile_cache_arg *args,
-                                st_recorder **recording, int noutputs,
-                                st_tensor *const *outputs,
-                                st_schedule **steps) {
+st_status st_compile_cache_end(st_compile_cache *f, int n,
+                               const st_compile_cache_arg *args,
+                               st_recorder **recording, int noutputs,
+                               st_tensor *const *outputs,
+                               st_schedule **steps) {
   st_recorder *r = *recording;
   st_status status = ST_OK;
   *steps = NULL;

@@ -35,7 +35,7 @@ void st__compiled_release(void *compiled) {
   st_compiled_graph *const f = compiled;
   if (!f || !st__ref_drop(&f->refs)) return;
   for (int i = 0; i < f->n; i++) drop_entry(f->entries[i]);
-  st__graph_release(&f->graph);
+  st_graph_release(&f->graph);
   st__schema_free(&f->schema);
   st__free(ST_MEM_REGISTRY, f, sizeof *f);
 }
@@ -59,7 +59,7 @@ static st_scalar canonical(st_scalar s) {
 void st__specialization_init(st_specialization *key) {
   memset(key, 0, sizeof *key);
   key->default_dtype = (uint8_t)st__default_dtype();
-  key->has_jit = st__jit_enabled();
+  key->has_jit = st_is_jit_enabled();
   key->epoch = st__registry_epoch();
   for (int i = 0; i < ST_GRAPH_OUTPUTS; i++) {
     key->out_dtypes[i] = key->grads[i].dtype = ST_DTYPE_NONE;
@@ -292,7 +292,7 @@ static st_status detached_input(st_tensor *t, bool is_wanted, bool create_graph,
                      out));
   (*out)->flags |= t->flags & ST_FLAG_WRAPPED;
   if (!is_wanted || st__requires_grad(*out)) return ST_OK;
-  return st__set_requires_grad(*out, true);
+  return st_tensor_set_requires_grad(*out, true);
 }
 
 typedef struct backward_args {
@@ -330,7 +330,7 @@ static st_status replay(const st_graph *g, const backward_args *a,
     ys[pass.noutputs] = outs[i];
     dys[pass.noutputs++] = a->grads[i];
   }
-  if (pass.noutputs > 0) ST_TRY_FAIL(st__backward(&pass, dxs));
+  if (pass.noutputs > 0) ST_TRY_FAIL(st_backward(&pass, dxs));
   for (int i = 0, k = 0; i < g->ninputs; i++) {
     if (a->wanted[i]) out[i] = dxs[k++];
   }

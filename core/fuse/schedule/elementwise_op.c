@@ -19,7 +19,7 @@ static bool is_number(const st_arg *arg) {
           arg->type == ST_TYPE_BOOL || arg->type == ST_TYPE_SCALAR);
 }
 
-st_status st__graph_arguments(const st_schema *s, int *ninputs, int *nparams) {
+st_status st_graph_arguments(const st_schema *s, int *ninputs, int *nparams) {
   *ninputs = *nparams = 0;
   for (int i = 0; i < s->nargs; i++) {
     if (st__is_one_tensor(&s->args[i])) {
@@ -104,7 +104,7 @@ st_status st__check_values_schema(const st_schema *own, const st_op *op,
   for (int i = 0; i < nrets && same; i++) {
     same = rets[i].tag == ST_TAG_TENSOR;
   }
-  return same ? ST_OK : redefined(st__op_name(op));
+  return same ? ST_OK : redefined(st_op_name(op));
 }
 
 /* -- The operator --------------------------------------------------------- */
@@ -136,7 +136,7 @@ static bool is_run(const st_run *r) {
 }
 
 static st_status meta(st_run *r) {
-  st_compiled_graph *const f = st__run_ctx(r);
+  st_compiled_graph *const f = st_run_ctx(r);
   st_tensor *inputs[ST_GRAPH_INPUTS];
   st_scalar params[ST_GRAPH_SCALARS];
   st_specialization key;
@@ -287,7 +287,7 @@ static st_status define(st_library *part, const st_schema *s,
                         const st_structured *d, st_compiled_graph *f) {
   char name[256];
   st__compiled_retain(f);
-  const st_status status = st__library_structured(part, d);
+  const st_status status = st_library_structured(part, d);
   if (status != ST_OK) {
     st__compiled_release(f);
     return status;
@@ -307,13 +307,13 @@ static st_status define_all(st_library *lib, const st_schema *s,
   ST_TRY(st__library_stage(lib, &part));
   st_status status = define(part, s, d, f);
   if (status == ST_OK) status = st__library_merge(lib, part);
-  st__library_close(&part);
+  st_library_close(&part);
   return status;
 }
 
 static st_status check(const st_schema *s, const st_graph *g) {
   int ninputs, nparams;
-  ST_TRY(st__graph_arguments(s, &ninputs, &nparams));
+  ST_TRY(st_graph_arguments(s, &ninputs, &nparams));
   if (ninputs == 0) {
     return st__fail(ST_BAD_SCHEMA, "%s takes no tensor", s->name);
   }
@@ -343,7 +343,7 @@ st_status st__library_elementwise(st_library *lib, const char *schema,
   st_schema *s = NULL;
   st_compiled_graph *f = NULL;
   st_status status;
-  ST_TRY(st__schema_parse(schema, st__library_namespace(lib), &s));
+  ST_TRY(st_schema_new(schema, st_library_namespace(lib), &s));
   ST_TRY_FAIL(check(s, g));
   ST_TRY_FAIL(check_pointwise(g));
   ST_TRY_FAIL(st__compiled_new(g, &f));

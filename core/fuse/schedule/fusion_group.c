@@ -130,7 +130,7 @@ static st_status fill_graph(st_scheduler *b, st_graph *g) {
 st_status st__extract_subgraph(st_scheduler *b, st_graph **out) {
   ST_TRY(st__graph_new(b->g->name, b->subgraph.nin, 0, out));
   const st_status status = fill_graph(b, *out);
-  if (status != ST_OK) st__graph_release(out);
+  if (status != ST_OK) st_graph_release(out);
   return status;
 }
 
@@ -217,7 +217,7 @@ static st_status is_fusible(st_scheduler *b, int call, bool *is_pointwise) {
   if (status == ST_OK) {
     status = st__is_pointwise(g, specs, is_pointwise, &b->checks[call]);
   }
-  st__graph_release(&g);
+  st_graph_release(&g);
   return status == ST_NO_MEMORY ? status : ST_OK;
 }
 

@@ -7,7 +7,6 @@
 
 #include "base/text.h"
 #include "fuse/trace/recorded_operator.h"
-#include "grad/record/custom_function.h"
 #include "grad/graph/history.h"
 #include "op/random/random.h"
 
@@ -15,7 +14,7 @@
 
 void st__schedule_retain(st_schedule *s) { st__ref_take(&s->refs); }
 
-void st__schedule_release(st_schedule **steps) {
+void st_schedule_release(st_schedule **steps) {
   st_schedule *s = *steps;
   *steps = NULL;
   if (!s || !st__ref_drop(&s->refs)) return;
@@ -86,7 +85,7 @@ static st_status record(const st_schedule_step *step, st_tensor *const *inputs,
     .noutputs = step->nout, .nsaved = step->nin, .inputs = inputs,
     .outputs = outs, .saved = inputs, .differentiable = differentiable};
   st__compiled_retain(step->compiled);
-  const st_status status = st__record(&f, &recorded);
+  const st_status status = st_record(&f, &recorded);
   if (!recorded) st__compiled_release(step->compiled);
   return status;
 }
@@ -147,7 +146,7 @@ static st_status check_described(const st_schedule *s,
     is_same = is_described(st__nth_result(rets, k), step->like[k]);
   }
   if (is_same) return ST_OK;
-  *s->differs = st__op_name(n->op);
+  *s->differs = st_op_name(n->op);
   return st__fail(ST_BAD_STATE, "returned other tensors than when it was "
                   "recorded");
 }
@@ -212,11 +211,11 @@ static st_status run_all(const st_schedule *s, st_tensor *const *inputs,
 
 /* The state of the random numbers before a run; NULL is none. */
 static st_status save_random(void **state) {
-  st_generator *const g = st__default_generator();
-  const size_t size = st__generator_state_size(g);
+  st_generator *const g = st_default_generator();
+  const size_t size = st_generator_state_size(g);
   *state = st__alloc(ST_MEM_SCRATCH, size);
   if (!*state) return ST_NO_MEMORY;
-  const st_status status = st__generator_get_state(g, *state, size);
+  const st_status status = st_generator_get_state(g, *state, size);
   if (status == ST_OK) return ST_OK;
   st__free(ST_MEM_SCRATCH, *state, size);
   *state = NULL;
@@ -224,16 +223,16 @@ static st_status save_random(void **state) {
 }
 
 static void end_random(void *state, bool restores) {
-  st_generator *const g = st__default_generator();
-  const size_t size = st__generator_state_size(g);
-  if (restores) st__generator_set_state(g, state, size);
+  st_generator *const g = st_default_generator();
+  const size_t size = st_generator_state_size(g);
+  if (restores) st_generator_set_state(g, state, size);
   st__free(ST_MEM_SCRATCH, state, size);
 }
 
 /* A failed run has drawn no random numbers: the function, which is called
  * instead, draws them. */
-st_status st__schedule_run(const st_schedule *s, st_tensor *const *inputs,
-                           st_tensor **outs) {
+st_status st_schedule_run(const st_schedule *s, st_tensor *const *inputs,
+                          st_tensor **outs) {
   st_tensor *small[64], **values = small;
   const size_t n = (size_t)s->nvalues + (size_t)s->max_listed;
   const bool is_large = n > sizeof small / sizeof *small;
@@ -281,7 +280,7 @@ static st_status add_step(st_text *t, const st_schedule_step *step) {
   return add_program(t, step->program);
 }
 
-st_status st__schedule_text(const st_schedule *s, char **out) {
+st_status st_schedule_text(const st_schedule *s, char **out) {
   st_text t = {0};
   st_status status = ST_OK;
   for (int i = 0; i < s->nsteps && status == ST_OK; i++) {

@@ -30,6 +30,7 @@
 
 #include "fuse/schedule/compiled_graph.h"
 #include "fuse/trace/recorder.h"
+#include "abi/strided_fuse.h"
 
 typedef struct st_schedule_step {
   st_graph_node call;  /* unused by a fusion group */
@@ -69,7 +70,6 @@ struct st_schedule {
 
 /* schedule.c */
 void st__schedule_retain(st_schedule *s);
-void st__schedule_release(st_schedule **s);
 /* False if an operator was redefined, or a captured tensor has another dtype,
  * shape or strides; on the device of an extension also after any registration,
  * since kernels of the device are called as they are there, not fused. */
@@ -77,10 +77,6 @@ bool st__schedule_is_current(const st_schedule *s);
 /* True if the captured tensors require gradients, if there are any, as they did
  * when they were recorded. */
 bool st__schedule_derives_same(const st_schedule *s, bool has_gradients);
-/* Runs the steps; the caller owns outs. */
-st_status st__schedule_run(const st_schedule *s, st_tensor *const *inputs,
-                           st_tensor **outs);
-st_status st__schedule_text(const st_schedule *s, char **out);
 
 /* build_schedule.c: makes the schedule of a recording whose outputs are set. */
 st_status st__schedule_new(const st_recorder *r, int nargs, st_schedule **out);

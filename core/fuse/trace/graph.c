@@ -27,7 +27,7 @@ st_status st__graph_new(const char *name, int ninputs, int nparams,
   g->ninputs = g->ntensors = ninputs;
   g->nparams = g->nnumbers = nparams;
   if (!g->name || !g->nodes) {
-    st__graph_release(&g);
+    st_graph_release(&g);
     return ST_NO_MEMORY;
   }
   *out = g;
@@ -36,7 +36,7 @@ st_status st__graph_new(const char *name, int ninputs, int nparams,
 
 void st__graph_retain(st_graph *g) { st__ref_take(&g->refs); }
 
-void st__graph_release(st_graph **g) {
+void st_graph_release(st_graph **g) {
   st_graph *const dead = *g;
   *g = NULL;
   if (!dead || !st__ref_drop(&dead->refs)) return;

@@ -4,7 +4,7 @@
  *
  *   trace      A function is called once, and its calls become a graph (this
  *              file). tracer.h intercepts them; the function is called with
- *              proxies (proxy_tracer.h), or with fake tensors (recorder.h):
+ *              proxies (proxy_tracer.c), or with fake tensors (recorder.h):
  *              then the graph is part of a recording.
  *   ir         lower_graph.h: a graph becomes IR for given dtypes (ir.h);
  *              lower_to_program.c: the IR becomes a program (program.h),
@@ -39,6 +39,7 @@
 #include "base/refcount.h"
 #include "dispatch/schema/arena.h"
 #include "dispatch/dispatch.h"
+#include "abi/strided_fuse.h"
 
 enum {
   /* of a graph that becomes a program: */
@@ -112,7 +113,6 @@ struct st_graph {
 st_status st__graph_new(const char *name, int ninputs, int nparams,
                         st_graph **out);
 void st__graph_retain(st_graph *g);
-void st__graph_release(st_graph **g);
 
 /* Appends a scalar; *at becomes its index. BAD_STATE when there are too
  * many. */

@@ -1,8 +1,12 @@
-/* The proxy tracer: calls on proxies become nodes and are not run (Note
- * [Tracing]).
+/* The proxy tracer: a tracer for any arguments, which calls a function with
+ * proxies. Calls on proxies become nodes and are not run (Note [Tracing]).
+ *
+ * Stage trace of Note [Stages of fusion], for lib:elementwise and
+ * lib:reduction. In: a function. Out: a graph (graph.h), which
+ * fuse/ir/lower_graph.h lowers.
  */
 
-#include "fuse/trace/proxy_tracer.h"
+#include "fuse/trace/tracer.h"
 
 #include <string.h>
 
@@ -175,7 +179,7 @@ static void free_tracing(st_tracing *t) {
   st__free(ST_MEM_SCRATCH, t, sizeof *t);
 }
 
-st_status st__tracing_begin(const st_tracing_config *c, st_tracing **out) {
+st_status st_tracing_begin(const st_tracing_config *c, st_tracing **out) {
   st_tensor *proxy;
   if (c->ninputs > ST_GRAPH_INPUTS || c->nnumbers > ST_GRAPH_SCALARS) {
     return st__fail(ST_BAD_VALUE, "%s takes more than %d tensors or %d "
@@ -196,12 +200,12 @@ st_status st__tracing_begin(const st_tracing_config *c, st_tracing **out) {
   return ST_OK;
 }
 
-st_tensor *st__tracing_input(const st_tracing *t, int i) {
+st_tensor *st_tracing_input(const st_tracing *t, int i) {
   return t->base.bindings[i].tensor;
 }
 
-st_status st__tracing_number(st_tracing *t, char op, int a, int b,
-                             st_scalar value, int *out) {
+st_status st_tracing_number(st_tracing *t, char op, int a, int b,
+                            st_scalar value, int *out) {
   const int n = t->base.graph->nnumbers;
   if (op != 'c' && op != 'z' && (a < 0 || a >= n || b < 0 || b >= n)) {
     return st__fail(ST_BAD_STATE, "a symbolic number of another trace");
@@ -209,8 +213,8 @@ st_status st__tracing_number(st_tracing *t, char op, int a, int b,
   return st__graph_scalar(t->base.graph, (st_sym_scalar){op, a, b, value}, out);
 }
 
-st_status st__tracing_number_symbol(st_tracing *t, int number,
-                                    st_tensor **out) {
+st_status st_tracing_number_symbol(st_tracing *t, int number,
+                                   st_tensor **out) {
   if (number < 0 || number >= t->base.graph->nnumbers) {
     return st__fail(ST_BAD_STATE, "a symbolic number of another trace");
   }
@@ -235,8 +239,8 @@ static st_status set_outputs(st_tracer *t, int n,
   return ST_OK;
 }
 
-st_status st__tracing_end(st_tracing **tracing, int n,
-                          st_tensor *const *outputs, st_graph **out) {
+st_status st_tracing_end(st_tracing **tracing, int n,
+                         st_tensor *const *outputs, st_graph **out) {
   st_tracing *t = *tracing;
   *tracing = NULL;
   st__tracer_leave(&t->base);

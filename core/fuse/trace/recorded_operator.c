@@ -28,17 +28,17 @@ st_recorded_kind st__recorded_kind(const st_op *op, st_device device) {
 
 const char *st__recorded_name(const st_op *op) {
   static const char ns[] = "aten::";
-  const char *full = st__op_name(op);
+  const char *full = st_op_name(op);
   return strncmp(full, ns, strlen(ns)) == 0 ? full + strlen(ns) : full;
 }
 
 const st_op *st__functional_of(const st_op *op) {
   char name[128];
-  snprintf(name, sizeof name, "%s", st__op_name(op));
+  snprintf(name, sizeof name, "%s", st_op_name(op));
   const size_t n = strlen(name);
   if (n == 0 || name[n - 1] != '_') return NULL;
   name[n - 1] = 0;
-  const st_op *found = st__op_find(name, st__op_overload_name(op));
+  const st_op *found = st_op_find(name, st_op_overload_name(op));
   const st_schema *s = found ? st__op_schema(found) : NULL;
   return s && s->nargs == st__op_schema(op)->nargs && s->nrets == 1 ? found
                                                                    : NULL;

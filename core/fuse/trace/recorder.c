@@ -18,7 +18,7 @@ static st_status fail_refused(const st_recorder *r) {
   return st__fail(ST_BAD_STATE, "%s cannot be fused: %s", name_of(r), r->why);
 }
 
-void st__recorder_refuse(st_recorder *r, const char *why) {
+void st_recorder_refuse(st_recorder *r, const char *why) {
   char where[128] = "";
   if (r->was_refused) return;
   r->was_refused = true;
@@ -30,11 +30,11 @@ static st_status refuse(st_recorder *r, const char *why) {
   char text[224];
   snprintf(text, sizeof text, "%s%s%s", why, r->op ? ": " : "",
            r->op ? st__recorded_name(r->op) : "");
-  st__recorder_refuse(r, text);
+  st_recorder_refuse(r, text);
   return fail_refused(r);
 }
 
-st_status st__recorder_reject_read(st_recorder *r) {
+st_status st_recorder_reject_read(st_recorder *r) {
   return refuse(r, "it reads the elements of a tensor");
 }
 
@@ -44,7 +44,7 @@ static int find(const st_recorder *r, const st_tensor *t) {
   return st__tracer_find(&r->base, t);
 }
 
-bool st__recorder_is_fake(const st_recorder *r, const st_tensor *t) {
+bool st_recorder_is_fake(const st_recorder *r, const st_tensor *t) {
   const int v = find(r, t);
   return v >= 0 && r->values[v].tensor != t;
 }
@@ -275,10 +275,10 @@ static st_status run_fakes(st_recorder *r, const st_op *op,
   const bool looks = st__set_missed(missed);
   st__mute(muted);
   if (status == ST_NO_MEMORY || status == ST_INTERRUPTED) return status;
-  if (status != ST_OK) return refuse(r, st__message());
+  if (status != ST_OK) return refuse(r, st_message());
   if (!looks || st__gives_tensors(st__op_schema(op))) return ST_OK;
   clear_results(st__op_schema(op), rets);
-  return st__recorder_reject_read(r);
+  return st_recorder_reject_read(r);
 }
 
 static st_status record_leaf(st_recorder *r, const pending_call *w,
@@ -374,13 +374,13 @@ static void go_back(st_recorder *r, progress to) {
  * recorded. */
 static st_status run_parts(st_recorder *r, const pending_call *w,
                            st_value *rets) {
-  st__mode_push(&r->base.mode);
+  st_mode_push(&r->base.mode);
   r->depth++;
   const st_status status =
     st__redispatch_boxed(w->call->op, w->call->schema,
                          st__device_keys(ST_DEVICE_META), w->args, rets);
   r->depth--;
-  st__mode_pop();
+  st_mode_pop();
   return status;
 }
 
@@ -418,7 +418,7 @@ static st_status record_whole(st_recorder *r, pending_call *w, bool is_inplace,
   w->is_whole = true;
   if (is_inplace) return record_inplace(r, w, w->args[0].u.tensor, rets);
   if (st__gives_tensors(w->call->schema)) return record_leaf(r, w, rets);
-  return st__recorder_reject_read(r);
+  return st_recorder_reject_read(r);
 }
 
 /* Note [Composites recorded whole] */
@@ -457,7 +457,7 @@ static st_status intercept(st_recorder *r, pending_call *w,
   const int writes = st__first_written(s, args);
   ST_TRY(check_state(r));
   if (tags & ST_OPTAG_DATA_DEPENDENT_OUTPUT) {
-    return st__recorder_reject_read(r);
+    return st_recorder_reject_read(r);
   }
   if (tags & ST_OPTAG_INPLACE_VIEW) {
     return refuse(r, "it changes the shape of a tensor in place");
@@ -529,8 +529,8 @@ static st_status bind_inputs(st_recorder *r, int n, st_tensor *const *inputs) {
 
 /* No history is recorded here: each run of the schedule records its own. Grad
  * mode is on so that check_state sees when the function turns it off. */
-st_status st__recorder_begin(const st_tracing_config *c,
-                             st_tensor *const *inputs, st_recorder **out) {
+st_status st_recorder_begin(const st_tracing_config *c,
+                            st_tensor *const *inputs, st_recorder **out) {
   ST_ASSERT(c->ninputs <= ST_RECORD_ARGS);
   st_recorder *r = st__alloc_zero(ST_MEM_SCRATCH, sizeof *r);
   if (!r) return ST_NO_MEMORY;
@@ -548,9 +548,9 @@ st_status st__recorder_begin(const st_tracing_config *c,
   return ST_OK;
 }
 
-st_device st__recorder_device(const st_recorder *r) { return r->device; }
+st_device st_recorder_device(const st_recorder *r) { return r->device; }
 
-st_tensor *st__recorder_input(const st_recorder *r, int i) {
+st_tensor *st_recorder_input(const st_recorder *r, int i) {
   return r->values[i].fake;
 }
 
@@ -565,12 +565,12 @@ bool st__recorder_input_changed(const st_recorder *r) {
 bool st__recorder_outputs(st_recorder *r, int n,
                           st_tensor *const *outputs) {
   st_graph *g = r->base.graph;
-  if (n > ST_RECORD_OUTPUTS) st__recorder_refuse(r, "too many results");
+  if (n > ST_RECORD_OUTPUTS) st_recorder_refuse(r, "too many results");
   for (int i = 0; i < n && !r->was_refused; i++) {
     g->outputs[i] = find(r, outputs[i]);
     if (g->outputs[i] == ST_UNBOUND ||
         r->values[g->outputs[i]].origin == ST_ORIGIN_CAPTURED) {
-      st__recorder_refuse(r, "it returns a captured tensor");
+      st_recorder_refuse(r, "it returns a captured tensor");
     }
   }
   g->noutputs = n;

@@ -52,6 +52,7 @@
 #define ST_FUSE_TRACE_RECORDER_H
 
 #include "fuse/trace/tracer.h"
+#include "abi/strided_fuse.h"
 
 enum {
   ST_RECORD_ARGS = 32,     /* tensor arguments of the function */
@@ -91,16 +92,8 @@ struct st_recorder {
  * nor a proxy, on the CPU or on a device that runs programs. */
 bool st__is_recordable(const st_tensor *t);
 
-/* See strided_fuse.h. */
-st_status st__recorder_begin(const st_tracing_config *c,
-                             st_tensor *const *inputs, st_recorder **out);
-st_tensor *st__recorder_input(const st_recorder *r, int i);
 /* True if an input is not as it was when the recording began. */
 bool st__recorder_input_changed(const st_recorder *r);
-bool st__recorder_is_fake(const st_recorder *r, const st_tensor *t);
-st_device st__recorder_device(const st_recorder *r);
-void st__recorder_refuse(st_recorder *r, const char *why);
-st_status st__recorder_reject_read(st_recorder *r);
 
 /* Ends the recording: removes the mode and restores the thread's state. */
 void st__recorder_leave(st_recorder *r);

@@ -20,7 +20,7 @@ void st__tracer_free(st_tracer *t) {
   for (int i = 0; i < t->nbindings; i++) {
     st__tensor_release(&t->bindings[i].tensor);
   }
-  st__graph_release(&t->graph);
+  st_graph_release(&t->graph);
 }
 
 void st__tracer_enter(st_tracer *t, st_kernel_fn fn, bool grad) {
@@ -29,11 +29,11 @@ void st__tracer_enter(st_tracer *t, st_kernel_fn fn, bool grad) {
   tls.excluded |= ST_AUTOGRAD_BITS | ST_BIT(ST_FUNC_ADInplaceOrView);
   st__set_tls(tls);
   t->mode = (st_mode){.fn = fn, .ctx = t};
-  st__mode_push(&t->mode);
+  st_mode_push(&t->mode);
 }
 
 void st__tracer_leave(const st_tracer *t) {
-  st__mode_pop();
+  st_mode_pop();
   st_tls tls = t->tls;
   tls.included = st__tls().included;
   st__set_tls(tls);

@@ -2,7 +2,7 @@
  * of a graph.
  *
  * Stage trace of Note [Stages of fusion]. This file is what the two tracers
- * have in common: proxy_tracer.h makes a graph for any arguments, recorder.h
+ * have in common: proxy_tracer.c makes a graph for any arguments, recorder.h
  * one for certain arguments.
  *
  * Note [Tracing]

@@ -20,6 +20,7 @@
 #define ST_GRAD_AUTOCAST_AUTOCAST_H
 
 #include "grad/graph/history.h"
+#include "abi/strided_dispatch.h"
 
 /* Registers the kernels, once per process. */
 st_status st__register_autocast(void);
@@ -28,7 +29,5 @@ st_status st__register_autocast(void);
 st_status st__cached_cast(const st_tensor *t, st_dtype to, st_tensor **out);
 /* True for the tensors whose casts are kept. */
 bool st__is_cached_cast(const st_tensor *t);
-/* Forgets the casts that this thread keeps. */
-void st__clear_cached_casts(void);
 
 #endif

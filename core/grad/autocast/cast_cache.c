@@ -55,7 +55,7 @@ static st_status grow(cast_cache *k) {
 }
 
 /* The table is empty before the first release, which may free hooks. */
-void st__clear_cached_casts(void) {
+void st_autocast_clear(void) {
   cast_cache old = cache;
   cache = (cast_cache){.n = 0};
   for (size_t i = 0; i < old.capacity; i++) {

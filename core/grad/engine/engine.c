@@ -145,7 +145,7 @@ static st_status find_or_add_ready(graph_task *k, st_node *n,
     w->grads = st__alloc_zero(ST_MEM_SCRATCH, grads_size(n));
     if (!w->grads) return ST_NO_MEMORY;
   }
-  st__node_retain(n);
+  st_node_retain(n);
   w->node = n;
   ST_TRY(st__node_map_put(&k->slots, n, slot, &e));
   return st__is_awaited(&k->awaited, n) ? ST_OK : push(k, slot, false);
@@ -286,7 +286,7 @@ static void free_input_grads(input_grads *r, const st_node *n) {
 static st_status add_error_context(const st_node *n, st_status status) {
   if (status == ST_OK || !n->where || !*n->where) return status;
   char old[1024];
-  snprintf(old, sizeof old, "%s", st__message());
+  snprintf(old, sizeof old, "%s", st_message());
   return st__fail(status, "%s\nin the gradient of an operation at %s", old,
                   n->where);
 }
@@ -590,7 +590,7 @@ static st_status backward(const st_backward_pass *p, bool skips_hooks,
   return status;
 }
 
-st_status st__backward(const st_backward_pass *p, st_tensor **grads) {
+st_status st_backward(const st_backward_pass *p, st_tensor **grads) {
   return backward(p, false, grads);
 }
 

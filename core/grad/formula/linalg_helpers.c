@@ -141,13 +141,13 @@ static st_tensor *conjugate(st_op_scope *c, const st_tensor *t) {
 static st_tensor *det_of(st_op_scope *c, const st_tensor *diagonal_of_U,
                          const st_tensor *pivots) {
   if (!st__scope_ok(c)) return NULL;
-  const int64_t n = pivots->sizes[pivots->ndim - 1], last[] = {-1};
+  const int64_t n = pivots->sizes[pivots->ndim - 1];
   const st_tensor *moved =
     st__apply2(c, ST_OP_ne_Tensor, pivots,
                ST_APPLY(c, ST_OP_arange_start, 1, n + 1, st__none(), st__none(),
                         pivots->device));
   const st_tensor *times =
-    ST_APPLY(c, ST_OP_sum_dim_IntList, moved, st__of_ints(last, 1));
+    ST_APPLY(c, ST_OP_sum_dim_IntList, moved, ST_INTS(-1));
   const st_tensor *odd = ST_APPLY(c, ST_OP_remainder_Scalar, times, 2);
   const st_tensor *sign =
     ST_APPLY(c, ST_OP_add_Scalar, ST_APPLY(c, ST_OP_mul_Scalar, odd, -2), 1);

@@ -279,11 +279,11 @@ static st_status find_operator(parser *q, st_expr *t, const char *word) {
   char *overload = strchr(full, '.');
   if (overload) *overload++ = 0;
   if (overload) {
-    t->candidates[0] = st__op_find(full, overload);
+    t->candidates[0] = st_op_find(full, overload);
     t->ncandidates = t->candidates[0] != NULL;
   } else {
-    t->ncandidates = st__op_overloads(full, t->candidates,
-                                      ST_EXPR_CANDIDATES);
+    t->ncandidates = st_op_overloads(full, t->candidates,
+                                     ST_EXPR_CANDIDATES);
   }
   if (t->ncandidates > ST_EXPR_CANDIDATES) t->ncandidates = ST_EXPR_CANDIDATES;
   const int found = t->ncandidates;

@@ -43,7 +43,7 @@ static st_status recorded(const st_value *all, st_value *out) {
       .noutputs = st__is_none(&given[2]) ? 2 : GRADS, .outputs = outputs,
       .grad_outputs = coming, .ninputs = n, .inputs = inputs,
       .create_graph = true, .retain_graph = true, .allow_unused = true};
-    c.status = st__backward(&pass, grads);
+    c.status = st_backward(&pass, grads);
     if (!st__scope_ok(&c)) st__value_clear(out);
   }
   for (int i = 0; st__scope_ok(&c) && i < n; i++) {

@@ -67,7 +67,7 @@ st_status st__accumulate(st_tensor *leaf, st_tensor *grad,
                          bool create_graph) {
   st_op_scope c = {.status = ST_OK};
   st_tensor *sum = sum_of(&c, leaf, grad, create_graph);
-  if (st__scope_ok(&c)) c.status = st__set_grad(leaf, sum);
+  if (st__scope_ok(&c)) c.status = st_tensor_set_grad(leaf, sum);
   return st__scope_end(&c, 0, NULL, NULL);
 }
 
@@ -109,7 +109,7 @@ static st_status new_accumulator(const st_tensor *t, st_node **out) {
   return status;
 }
 
-st_status st__accumulator(st_tensor *t, st_node **out) {
+st_status st_tensor_accumulator(st_tensor *t, st_node **out) {
   st_history *h;
   st_node *fresh;
   ST_TRY(st__history_of(t, &h));
@@ -122,7 +122,7 @@ st_status st__accumulator(st_tensor *t, st_node **out) {
 
 bool st__accumulates(const st_node *n) { return n->kind == &kind; }
 
-st_tensor *st__leaf_of(const st_node *n) {
+st_tensor *st_node_leaf(const st_node *n) {
   return st__accumulates(n) ? ((const st_leaf_node *)(const void *)n)->leaf
                             : NULL;
 }

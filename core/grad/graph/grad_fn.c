@@ -21,11 +21,11 @@ st_status st__gradient_edge(st_tensor *t, st_edge *out) {
   if (!st__requires_grad(t)) return ST_OK;
   ST_TRY(st__grad_fn(t, out));
   if (out->node) {
-    st__node_retain(out->node);
+    st_node_retain(out->node);
     return ST_OK;
   }
   return t->history && t->history->requires_grad
-         ? st__accumulator(t, &out->node) : ST_OK;
+         ? st_tensor_accumulator(t, &out->node) : ST_OK;
 }
 
 /* -- Updates -------------------------------------------------------------- */
@@ -65,7 +65,7 @@ static st_status add_retain_hook(const st_history *h, st_node *node, int nr) {
 st_status st__set_grad_fn(st_tensor *t, st_node *node, int nr) {
   st_history *h;
   ST_TRY(st__history_of(t, &h));
-  st__node_retain(node);
+  st_node_retain(node);
   st__node_release(&h->grad_fn);
   h->grad_fn = node;
   h->nr = nr;
@@ -103,7 +103,7 @@ st_status st__rebase_prepare(st_tensor *t, st_node *node, int nr,
   if (base) {
     ST_TRY(st__copy_slices(base, t, node, nr, next));
   } else {
-    st__node_retain(node);
+    st_node_retain(node);
     *next = node;
   }
   if (!h->retained_grad) return ST_OK;
@@ -124,7 +124,7 @@ void st__rebase(st_tensor *t, st_node **next, int nr) {
   mark_views(owner);
 }
 
-st_status st__detach(st_tensor *t) {
+st_status st_tensor_detach(st_tensor *t) {
   if (st__base(t)) {
     return st__fail(ST_BAD_STATE, "a view cannot be detached in place: "
                     "use detach()");
@@ -153,7 +153,7 @@ static st_status check_can_require(const st_tensor *t) {
   return ST_OK;
 }
 
-st_status st__set_requires_grad(st_tensor *t, bool requires_grad) {
+st_status st_tensor_set_requires_grad(st_tensor *t, bool requires_grad) {
   st_history *h;
   st_edge edge;
   ST_TRY(st__grad_fn(t, &edge));
@@ -179,7 +179,7 @@ st_status st__set_requires_grad(st_tensor *t, bool requires_grad) {
   return ST_OK;
 }
 
-st_status st__retain_grad(st_tensor *t) {
+st_status st_tensor_retain_grad(st_tensor *t) {
   st_edge edge;
   if (!st__requires_grad(t)) {
     return st__fail(ST_BAD_STATE, "only a tensor that requires a gradient "
@@ -227,7 +227,7 @@ st_status st__tensor_hook(st_tensor *t, const st_tensor_hook *fn,
   return ST_OK;
 }
 
-bool st__tensor_unhook(st_tensor *t, uint64_t id) {
+bool st_tensor_remove_hook(st_tensor *t, uint64_t id) {
   st_history *const h = t->history;
   if (!h) return false;
   return st__hook_remove(&h->hooks, id) ||

@@ -59,7 +59,7 @@ st_status st__history_of(st_tensor *t, st_history **out) {
 
 /* -- Gradients ------------------------------------------------------------ */
 
-st_tensor *st__grad_of(const st_tensor *t) {
+st_tensor *st_tensor_grad(const st_tensor *t) {
   const st_history *h = t->history;
   return !h ? NULL : h->retained_grad ? h->retained_grad->grad : h->grad;
 }
@@ -89,7 +89,7 @@ static st_status check_grad(const st_tensor *t, const st_tensor *grad) {
                   ST_SHAPE_TEXT(t));
 }
 
-st_status st__set_grad(st_tensor *t, st_tensor *grad) {
+st_status st_tensor_set_grad(st_tensor *t, st_tensor *grad) {
   st_history *h = t->history;
   if (!grad && !h) return ST_OK;
   if (grad) ST_TRY(check_grad(t, grad));

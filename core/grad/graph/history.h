@@ -6,6 +6,7 @@
 
 #include "base/dtype.h"
 #include "grad/graph/node.h"
+#include "abi/strided_grad.h"
 
 /* The retained gradient of a non-leaf, shared by its history and by the hook
  * that stores it. */
@@ -69,16 +70,10 @@ st_status st__grad_fn(st_tensor *t, st_edge *out);
  * node of a leaf. NULL if t requires no gradient or is a view that was made
  * within no_grad. */
 st_status st__gradient_edge(st_tensor *t, st_edge *out);
-/* The AccumulateGrad node of a leaf, owned; creates one if there is none. */
-st_status st__accumulator(st_tensor *t, st_node **out);
 /* True if n is an AccumulateGrad node. */
 bool st__accumulates(const st_node *n);
-/* The leaf of an AccumulateGrad node, borrowed (st__leaf_of) or owned; NULL for
- * other nodes and when the leaf is freed. */
-st_tensor *st__leaf_of(const st_node *n);
+/* st_node_leaf, owned. NULL for other nodes and when the leaf is freed. */
 st_tensor *st__leaf_retain(const st_node *n);
-/* t's gradient, borrowed, or NULL. */
-st_tensor *st__grad_of(const st_tensor *t);
 
 /* -- Updates -------------------------------------------------------------- */
 
@@ -95,19 +90,11 @@ st_status st__rebase_prepare(st_tensor *t, st_node *node, int nr,
 /* After the write: t, or its base, gets *next, which becomes NULL. A view gets
  * a new node at its next use. */
 void st__rebase(st_tensor *t, st_node **next, int nr);
-/* Makes t a leaf that requires no gradient. BAD_STATE for a view. */
-st_status st__detach(st_tensor *t);
-st_status st__set_requires_grad(st_tensor *t, bool requires_grad);
-st_status st__set_grad(st_tensor *t, st_tensor *grad);
-st_status st__retain_grad(st_tensor *t);
-/* An alias of t without history and with its own version counter, owned. */
-st_status st__alias_unversioned(const st_tensor *t, st_tensor **out);
 /* Adds grad to the leaf's gradient. The first gradient is stored without a copy
  * if the caller has the only reference to it. */
 st_status st__accumulate(st_tensor *leaf, st_tensor *grad, bool create_graph);
 
 st_status st__tensor_hook(st_tensor *t, const st_tensor_hook *hook,
                           bool is_post, uint64_t *id);
-bool st__tensor_unhook(st_tensor *t, uint64_t id);
 
 #endif

@@ -150,7 +150,7 @@ st_status st__node_new(const st_node_kind *kind, size_t size, int ninputs,
 
 /* -- Release -------------------------------------------------------------- */
 
-void st__node_retain(st_node *n) { st__ref_take(&n->refs); }
+void st_node_retain(st_node *n) { st__ref_take(&n->refs); }
 
 void st__node_release_saved(st_node *n) {
   if (n->kind->release) n->kind->release(n);

@@ -19,6 +19,7 @@
 
 #include "base/memory.h"
 #include "tensor/tensor.h"
+#include "abi/strided_grad.h"
 
 /* The shape, dtype and device that a gradient must have. */
 typedef struct st_input_metadata {
@@ -74,7 +75,6 @@ st_status st__node_new(const st_node_kind *kind, size_t size, int ninputs,
                        int nresults, st_node **out);
 /* Gives n the highest sequence number. Call it once the edges are set. */
 void st__node_number(st_node *n);
-void st__node_retain(st_node *n);
 void st__node_release(st_node **n); /* nulls *n; NULL is fine */
 /* Frees the tensors that n saved. */
 void st__node_release_saved(st_node *n);

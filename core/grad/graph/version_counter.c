@@ -37,7 +37,7 @@ st_status st__share_version(const st_tensor *from, st_tensor *to) {
   return ST_OK;
 }
 
-st_status st__alias_unversioned(const st_tensor *t, st_tensor **out) {
+st_status st_tensor_untracked(const st_tensor *t, st_tensor **out) {
   st_tensor *view;
   st_history *h;
   ST_TRY(st__view_alias(t, &view));

@@ -289,7 +289,7 @@ static st_status fill(copy_slices *s, st_tensor *base, const st_tensor *view) {
   for (int i = 1; i < n->ninputs; i++) {
     st_edge *const e = &s->fn->edges[i];
     if (!e->node) continue;
-    st__node_retain(e->node);
+    st_node_retain(e->node);
     n->edges[i] = *e;
     const st_tensor like = {.dtype = s->fn->inputs[i].dtype,
                             .ndim = s->fn->inputs[i].ndim,
@@ -307,7 +307,7 @@ st_status st__copy_slices(st_tensor *base, const st_tensor *view,
   s->node.name = "CopySlices";
   s->node.has_saved = true; /* fn */
   s->nr = nr;
-  st__node_retain(fn);
+  st_node_retain(fn);
   s->fn = fn;
   const st_status status = fill(s, base, view);
   st__node_number(*out);

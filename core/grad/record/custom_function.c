@@ -1,7 +1,7 @@
-/* Custom autograd functions.
+/* Custom autograd functions: operations whose gradient the caller computes.
  */
 
-#include "grad/record/custom_function.h"
+#include "grad/graph/node.h"
 
 #include <string.h>
 
@@ -146,7 +146,7 @@ static st_status check_written(const st_function *f) {
   return ST_OK;
 }
 
-st_status st__record(const st_function *f, bool *recorded) {
+st_status st_record(const st_function *f, bool *recorded) {
   st_node *n;
   *recorded = false;
   if (!st__tls().grad || !any_requires(f)) return ST_OK;
@@ -171,7 +171,7 @@ st_status st__record(const st_function *f, bool *recorded) {
   return status;
 }
 
-void *st__function_ctx(const st_node *n, st_function_fn backward) {
+void *st_node_ctx(const st_node *n, st_function_fn backward) {
   if (n->kind != &kind || of(n)->f.backward != backward) return NULL;
   return of(n)->f.ctx;
 }

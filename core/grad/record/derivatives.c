@@ -139,7 +139,7 @@ static const st_op *find_row(const row *r, const char *mark) {
   ST_ASSERT(ns + n + sizeof "_" <= sizeof name);
   memcpy(name + ns, r->name, n);
   strcpy(name + ns + n, mark);
-  return st__op_find(name, r->name[n] ? r->name + n + 1 : "");
+  return st_op_find(name, r->name[n] ? r->name + n + 1 : "");
 }
 
 static st_status register_row(int i) {
@@ -203,7 +203,7 @@ static const st_op *find_op(const st_library *lib, const char *name) {
   char full[256];
   const bool has_ns = strstr(name, "::") != NULL;
   snprintf(full, sizeof full, "%s%s%s",
-           has_ns ? "" : st__library_namespace(lib), has_ns ? "" : "::", name);
+           has_ns ? "" : st_library_namespace(lib), has_ns ? "" : "::", name);
   return st__op_find_full(full);
 }
 
@@ -241,8 +241,8 @@ static st_status need_op(const st_library *lib, const char *name,
                   "it first", name);
 }
 
-st_status st__library_derive(st_library *lib, const char *name, int n,
-                             const char *const *formulas) {
+st_status st_library_derive(st_library *lib, const char *name, int n,
+                            const char *const *formulas) {
   const st_op *op;
   st_rule *rule;
   ST_TRY(need_op(lib, name, &op));
@@ -251,8 +251,8 @@ st_status st__library_derive(st_library *lib, const char *name, int n,
                         n ? join_formulas(n, formulas) : NOT_DIFFERENTIABLE);
 }
 
-st_status st__library_derivative(st_library *lib, const char *name,
-                                 const st_derivative *d) {
+st_status st_library_derivative(st_library *lib, const char *name,
+                                const st_derivative *d) {
   const st_op *op;
   st_rule *rule;
   ST_TRY(need_op(lib, name, &op));
@@ -295,7 +295,7 @@ static const char *describe(const st_derived *d) {
   return join_formulas(count_of(d->formulas), d->formulas);
 }
 
-const char *st__op_derivative(const st_op *op) {
+const char *st_op_derivative(const st_op *op) {
   for (int i = 0; i < ROWS; i++) {
     for (int k = 0; k < 2; k++) {
       if (derived[i][k].op == op) return describe(&derived[i][k]);

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "dispatch/dispatch.h"
+#include "abi/strided_grad.h"
 
 struct st_rule;
 
@@ -28,12 +29,7 @@ st_status st__derived_rule(st_derived *d, const st_op *op,
 
 /* Registers the rows of derivatives.def, once per process. */
 st_status st__register_derivatives(void);
-/* See strided_grad.h. */
-st_status st__library_derive(st_library *lib, const char *name, int n,
-                             const char *const *formulas);
-st_status st__library_derivative(st_library *lib, const char *name,
-                                 const st_derivative *d);
-/* As st__library_derivative, for an operator that may be defined later, as in
+/* As st_library_derivative, for an operator that may be defined later, as in
  * a part of a library. The rule is made when the first call is recorded and
  * holds its own reference to d's ctx. */
 st_status st__library_derivative_later(st_library *lib, const char *name,
@@ -41,7 +37,5 @@ st_status st__library_derivative_later(st_library *lib, const char *name,
                                        void (*retain)(void *ctx));
 /* False if the results of op carry no gradient, as its derivative says. */
 bool st__op_passes_gradients(const st_op *op);
-/* A description of op's derivative, never freed; NULL if it has none. */
-const char *st__op_derivative(const st_op *op);
 
 #endif

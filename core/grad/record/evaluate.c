@@ -374,7 +374,7 @@ static st_status call_operator(frame *f, const st_expr *t, st_helper_arg *out) {
   }
   return st__fail(ST_BAD_TYPE, "%s: no overload of %s accepts the arguments "
                   "in the derivative", f->rec->node.name,
-                  st__op_name(t->candidates[0]));
+                  st_op_name(t->candidates[0]));
 }
 
 static st_status call_helper(frame *f, const st_expr *t, st_helper_arg *out) {

@@ -11,10 +11,10 @@
 
 /* Names the nodes: those of "mul_" are "MulBackward0". */
 static void name_nodes(st_rule *r) {
-  const char *s = strstr(st__op_name(r->op), "::");
+  const char *s = strstr(st_op_name(r->op), "::");
   size_t n = 0;
   bool is_start = true;
-  for (s = s ? s + 2 : st__op_name(r->op); *s && n < 48; s++) {
+  for (s = s ? s + 2 : st_op_name(r->op); *s && n < 48; s++) {
     if (*s == '_') {
       is_start = true;
       continue;

@@ -328,7 +328,6 @@ ST_BOXED(st__box_convolution) {
  * and groups, or output_padding, groups and dilation if it is transposed. */
 static st_status conv_nd(const st_value *args, int n, bool transposed,
                          st_value *rets) {
-  static const int64_t none[] = {0};
   const st_tensor *input = args[0].u.tensor, *weight = args[1].u.tensor;
   ST_TRY(st__check_images(input, "input", n));
   if (weight->ndim != n + 2) {
@@ -342,7 +341,7 @@ static st_status conv_nd(const st_value *args, int n, bool transposed,
   const st_value inputs[] = {
     st__of_tensor(input), args[1], args[2], args[3], args[4],
     args[transposed ? 7 : 5], st__of_bool(transposed),
-    transposed ? args[5] : st__of_ints(none, 1), args[6]};
+    transposed ? args[5] : ST_INTS(0), args[6]};
   st_tensor *out = st__apply(&c, ST_OP_convolution, 9, inputs);
   if (!is_batch) out = ST_APPLY(&c, ST_OP_squeeze_dim, out, first);
   return st__scope_return(&c, out, rets);

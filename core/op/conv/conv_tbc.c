@@ -5,8 +5,6 @@
 
 static st_status conv_tbc(const st_tensor *self, const st_tensor *weight,
                           const st_tensor *bias, int64_t pad, st_value *rets) {
-  static const int64_t images[] = {1, 2, 0}, filters[] = {2, 1, 0};
-  static const int64_t back[] = {2, 0, 1}, one[] = {1};
   if (self->ndim != 3 || weight->ndim != 3 || bias->ndim != 1 ||
       self->sizes[2] != weight->sizes[1] ||
       bias->sizes[0] != weight->sizes[2]) {
@@ -17,10 +15,10 @@ static st_status conv_tbc(const st_tensor *self, const st_tensor *weight,
   }
   st_op_scope c = {.n = 0};
   const st_tensor *y = ST_APPLY(
-    &c, ST_OP_conv1d, ST_APPLY(&c, ST_OP_permute, self, st__of_ints(images, 3)),
-    ST_APPLY(&c, ST_OP_permute, weight, st__of_ints(filters, 3)), bias,
-    st__of_ints(one, 1), st__of_ints(&pad, 1));
-  y = ST_APPLY(&c, ST_OP_permute, y, st__of_ints(back, 3));
+    &c, ST_OP_conv1d, ST_APPLY(&c, ST_OP_permute, self, ST_INTS(1, 2, 0)),
+    ST_APPLY(&c, ST_OP_permute, weight, ST_INTS(2, 1, 0)), bias, ST_INTS(1),
+    st__of_ints(&pad, 1));
+  y = ST_APPLY(&c, ST_OP_permute, y, ST_INTS(2, 0, 1));
   return st__scope_return(&c, st__apply1(&c, ST_OP_contiguous, y), rets);
 }
 ST_TYPED_ARGS(st__box_conv_tbc, conv_tbc, (TENSOR, TENSOR, TENSOR, INT))

@@ -478,7 +478,7 @@ static st_status run(gradient *g) {
   memset(g->sums, 0, (size_t)(g->chunks * g->partial));
   st_status status = st__parallel_try(0, g->shares, 1, run_shares, g);
   if (status == ST_OK) {
-    st__parallel_for(0, g->partial / g->size, ST_GRAIN, add_chunks, g);
+    st_parallel_for(0, g->partial / g->size, ST_GRAIN, add_chunks, g);
     status = store(g);
   }
   st__free(ST_MEM_SCRATCH, at, (size_t)bytes);

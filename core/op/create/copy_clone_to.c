@@ -71,11 +71,11 @@ static st_status clone_parts(const st_tensor *t, st_format format,
                              st_tensor **out) {
   st_tensor *copy[ST_MAX_PARTS] = {NULL};
   st_status status = ST_OK;
-  const int n = st__nparts(t);
+  const int n = st_tensor_nparts(t);
   if (format != ST_FORMAT_PRESERVE) return st__refuse_memoryless(t);
   for (int i = 0; i < n && status == ST_OK; i++) {
     st_tensor *part = NULL;
-    status = st__part(t, i, &part);
+    status = st_tensor_part(t, i, &part);
     const st_value self = st__of_tensor(part);
     if (status == ST_OK) status = st__invoke1(ST_OP_clone, 1, &self, &copy[i]);
     st__tensor_release(&part);
@@ -368,7 +368,7 @@ ST_BOXED(st__box_can_cast) {
   st_dtype from = ST_DTYPE_NONE, to = ST_DTYPE_NONE;
   ST_TRY(read_dtype(st__next(&args), &from));
   ST_TRY(read_dtype(st__next(&args), &to));
-  *rets = st__of_bool(st__can_cast(from, to));
+  *rets = st__of_bool(st_can_cast(from, to));
   return ST_OK;
 }
 

@@ -75,7 +75,7 @@ static st_status check_named(const char *name, st_scalar v, st_dtype d) {
   char why[128];
   if (!st__is_tensor_dtype(d) || fits(v, d)) return ST_OK;
   const st_status status = st__check_scalar_fits(v, d);
-  snprintf(why, sizeof why, "%s", st__message());
+  snprintf(why, sizeof why, "%s", st_message());
   return st__fail(status, "argument '%s': %s", name, why);
 }
 

@@ -283,10 +283,8 @@ ST_BOXED(st__box_diag) {
 
 ST_BOXED(st__box_diagflat) {
   ST_ARGS(VALUE(self), VALUE(offset));
-  const int64_t flat = -1;
   st_tensor *line = NULL;
-  ST_TRY(st__invoke1(ST_OP_reshape, ST_VALUES(self, st__of_ints(&flat, 1)),
-                     &line));
+  ST_TRY(st__invoke1(ST_OP_reshape, ST_VALUES(self, ST_INTS(-1)), &line));
   const st_status status =
     st__invoke(ST_OP_diag_embed, ST_VALUES(line, offset), rets);
   st__tensor_release(&line);

@@ -145,7 +145,6 @@ static st_status check_rank(const st_tensor *A) {
 
 static st_status pca_lowrank(const st_tensor *A, const st_value *q, bool center,
                              int64_t rounds, st_value *rets) {
-  const int64_t rows[] = {-2};
   ST_TRY(check_rank(A));
   const int64_t k = st__rows(A) < st__cols(A) ? st__rows(A) : st__cols(A);
   const int64_t count = or_default(q, k < 6 ? k : 6);
@@ -153,8 +152,7 @@ static st_status pca_lowrank(const st_tensor *A, const st_value *q, bool center,
   if (st__scope_ok(&c) && center) {
     if (st__is_integral(A->dtype)) A = st__apply_to(&c, A, ST_FLOAT32);
     A = st__minus(
-      &c, A,
-      ST_APPLY(&c, ST_OP_mean_dim, A, st__of_ints(rows, 1), st__of_bool(true)));
+      &c, A, ST_APPLY(&c, ST_OP_mean_dim, A, ST_INTS(-2), st__of_bool(true)));
   }
   if (st__scope_ok(&c)) c.status = lowrank(A, NULL, count, rounds, rets);
   return st__scope_end(&c, 0, NULL, rets);

@@ -171,7 +171,7 @@ static st_status run(fallback *f, const st_call *call, st_value *rets) {
   return finish(f, rets);
 }
 
-ST_BOXED(st__cpu_fallback) {
+ST_BOXED(st_cpu_fallback) {
   fallback f = {.schema = call->schema, .args = args,
                 .device = ST_DEVICE_CPU};
   for (int i = 0; i < f.schema->nargs; i++) f.here[i] = st__none();

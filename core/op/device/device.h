@@ -11,7 +11,7 @@ ST_BOXED(st__box_device_fill_);
 ST_BOXED(st__box_device_zero_);
 
 /* See strided.h. */
-ST_BOXED(st__cpu_fallback);
+ST_API ST_BOXED(st_cpu_fallback);
 
 /* Sets st__copy_by_kernel (iter/copy.h). */
 void st__device_copies_set_up(void);

@@ -85,11 +85,8 @@ static st_status build_sum(st_run *r, st_inputs *in) {
 st_status st__add_meta(st_run *r) {
   st_inputs in;
   ST_TRY(st__get_inputs(r, &in));
-  const st_status status = r->row->kernel == ST_K_sub ? check_no_bool(&in)
-                                                      : ST_OK;
-  if (status != ST_OK) {
-    st__release_inputs(&in);
-    return status;
+  if (r->row->kernel == ST_K_sub) {
+    ST_TRY(st__checked_inputs(&in, check_no_bool(&in)));
   }
   return build_sum(r, &in);
 }
@@ -97,11 +94,7 @@ st_status st__add_meta(st_run *r) {
 st_status st__rsub_meta(st_run *r) {
   st_inputs in;
   ST_TRY(st__get_inputs(r, &in));
-  const st_status status = check_no_bool(&in);
-  if (status != ST_OK) {
-    st__release_inputs(&in);
-    return status;
-  }
+  ST_TRY(st__checked_inputs(&in, check_no_bool(&in)));
   const st_inputs self = in;
   in.t[0] = self.t[1], in.borrowed[0] = self.borrowed[1];
   in.t[1] = self.t[0], in.borrowed[1] = self.borrowed[0];
@@ -247,12 +240,9 @@ st_status st__pow_number_meta(st_run *r) {
   st_inputs in;
   ST_TRY(st__get_inputs(r, &in));
   const st_dtype d = st__result_type(in.t, in.n);
-  const st_status status = r->variant == ST_FUNCTIONAL &&
-                           !st__is_promoted_only(d)
-    ? st__set_output(r, 0, e->ndim, e->sizes, NULL, d) : ST_OK;
-  if (status != ST_OK) {
-    st__release_inputs(&in);
-    return status;
+  if (r->variant == ST_FUNCTIONAL && !st__is_promoted_only(d)) {
+    ST_TRY(st__checked_inputs(
+      &in, st__set_output(r, 0, e->ndim, e->sizes, NULL, d)));
   }
   return st__build_pointwise(r, ST_ITER_BINARY, &in, ST_DTYPE_NONE);
 }
@@ -268,12 +258,10 @@ st_status st__ldexp_meta(st_run *r) {
   ST_TRY(st__broadcast_shape(self->ndim, self->sizes, other->ndim,
                              other->sizes, sizes, &ndim));
   ST_TRY(st__get_inputs(r, &in));
-  const st_status status = st__has_sizes(self, ndim, sizes)
-    ? st__new_like_self(r, st__result_type(in.t, in.n), ST_FORMAT_PRESERVE)
-    : ST_OK;
-  if (status != ST_OK) {
-    st__release_inputs(&in);
-    return status;
+  if (st__has_sizes(self, ndim, sizes)) {
+    const st_dtype d = st__result_type(in.t, in.n);
+    ST_TRY(st__checked_inputs(
+      &in, st__new_like_self(r, d, ST_FORMAT_PRESERVE)));
   }
   return st__build_pointwise(r, ST_ITER_BINARY_FLOAT, &in, ST_DTYPE_NONE);
 }
@@ -308,11 +296,7 @@ static st_status times(st_run *r, double factor) {
   if (st__is_complex(d)) return st__no_kernel_for(d);
   ST_TRY(st__new_like_self(r, d, ST_FORMAT_PRESERVE));
   ST_TRY(st__get_inputs(r, &in));
-  const st_status status = st__add_scalar(&in, s);
-  if (status != ST_OK) {
-    st__release_inputs(&in);
-    return status;
-  }
+  ST_TRY(st__checked_inputs(&in, st__add_scalar(&in, s)));
   return st__build_product(r, ST_ITER_BINARY, &in, r->row->kernel);
 }
 

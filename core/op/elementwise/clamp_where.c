@@ -154,13 +154,9 @@ st_status st__where_meta(st_run *r) {
   st_inputs in;
   ST_TRY(st__get_inputs(r, &in));
   const st_dtype d = st__result_type(in.t + 1, 2);
-  const st_status status = check_where(r, &in, d);
+  ST_TRY(st__checked_inputs(&in, check_where(r, &in, d)));
   in.as = d;
   in.casts[1] = in.casts[2] = true;
-  if (status != ST_OK) {
-    st__release_inputs(&in);
-    return status;
-  }
   return st__build_pointwise(r, MOVE, &in, d);
 }
 

@@ -61,6 +61,11 @@ void st__release_inputs(st_inputs *in) {
   in->n = 0;
 }
 
+st_status st__checked_inputs(st_inputs *in, st_status status) {
+  if (status != ST_OK) st__release_inputs(in);
+  return status;
+}
+
 st_status st__get_inputs(const st_run *r, st_inputs *in) {
   const st_arg *args = r->call->schema->args;
   const int n = count_args(r);
@@ -70,11 +75,8 @@ st_status st__get_inputs(const st_run *r, st_inputs *in) {
     if (t) {
       add_tensor(in, t);
     } else if (st__is_scalar_operand(&args[i])) {
-      const st_status status = st__add_scalar(in, st__scalar_of(&r->args[i]));
-      if (status != ST_OK) {
-        st__release_inputs(in);
-        return status;
-      }
+      ST_TRY(st__checked_inputs(
+        in, st__add_scalar(in, st__scalar_of(&r->args[i]))));
     }
   }
   return ST_OK;
@@ -309,11 +311,7 @@ static st_status new_by_iterator(st_run *r, uint32_t flags,
 }
 
 static st_status build_in_float32(st_run *r, uint32_t flags, st_inputs *in) {
-  const st_status status = r->out[0] ? ST_OK : new_by_iterator(r, flags, in);
-  if (status != ST_OK) {
-    st__release_inputs(in);
-    return status;
-  }
+  if (!r->out[0]) ST_TRY(st__checked_inputs(in, new_by_iterator(r, flags, in)));
   in->casts[0] = in->casts[1] = true;
   in->as = ST_FLOAT32;
   return st__build_pointwise(r, flags & ~(uint32_t)ST_ITER_PROMOTE, in,

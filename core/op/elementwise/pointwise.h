@@ -30,6 +30,8 @@ st_dtype st__widest_dtype(st_scalar_kind kind);
  */
 st_status st__get_inputs(const st_run *r, st_inputs *in);
 void st__release_inputs(st_inputs *in);
+/* status, that of a check of them: a failure releases them. */
+st_status st__checked_inputs(st_inputs *in, st_status status);
 /* Appends a scalar as a wrapped 0-dim tensor. */
 st_status st__add_scalar(st_inputs *in, st_scalar s);
 /* Makes self, cast to dtype d, the only input. */

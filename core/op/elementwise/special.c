@@ -48,7 +48,7 @@ static st_tensor *halves(st_op_scope *c, const st_tensor *self, int64_t p) {
 
 ST_BOXED(st__box_mvlgamma) {
   ST_ARGS(TENSOR(self));
-  const int64_t p = st__next_int(&args), last[] = {-1};
+  const int64_t p = st__next_int(&args);
   const double log_pi = 1.14472988584940017414;
   st_op_scope c = {.n = 0};
   if (p < 1) {
@@ -57,8 +57,7 @@ ST_BOXED(st__box_mvlgamma) {
   const st_tensor *column = ST_APPLY(&c, ST_OP_unsqueeze, self, -1);
   const st_tensor *each =
     st__apply1(&c, ST_OP_lgamma, st__plus(&c, column, halves(&c, self, p)));
-  const st_tensor *sum =
-    ST_APPLY(&c, ST_OP_sum_dim_IntList, each, st__of_ints(last, 1));
+  const st_tensor *sum = ST_APPLY(&c, ST_OP_sum_dim_IntList, each, ST_INTS(-1));
   const double share = 0.25 * (double)p * (double)(p - 1) * log_pi;
   return st__scope_return(&c, ST_APPLY(&c, ST_OP_add_Scalar, sum, share), rets);
 }

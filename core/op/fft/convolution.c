@@ -122,7 +122,7 @@ static void multiply(const st_fft_convolved *c, char *to, const char *a,
                                                         : ST_FLOAT32),
                c->is_double ? 16 : 8, to, a, b};
   if (!c->plan->line.matrix) multiply_range(&p, 0, n);
-  else st__parallel_for(0, n, ST_GRAIN, multiply_range, &p);
+  else st_parallel_for(0, n, ST_GRAIN, multiply_range, &p);
 }
 
 /* All n numbers of a line, from real ones or from the first half. */

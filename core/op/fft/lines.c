@@ -165,7 +165,7 @@ static void halve_line(const transform *t, const char *from, char *to) {
   halving h = {t, from, to};
   const int64_t pairs = t->plan->count / 2 + 1;
   if (!t->plan->line.matrix) halve(&h, 0, pairs);
-  else st__parallel_for(0, pairs, ST_GRAIN, halve, &h);
+  else st_parallel_for(0, pairs, ST_GRAIN, halve, &h);
 }
 
 /* Transforms numbers. The results of a long line are scaled. */

@@ -69,7 +69,7 @@ static st_status check_normalization(int64_t normalization) {
 
 static st_status set_output(st_run *r, const int64_t *sizes, st_dtype dtype) {
   const st_tensor *self = st__arg_tensor(r, 0);
-  ST_TRY(st__set_output_strided(r, 0, self->ndim, sizes, NULL, dtype));
+  ST_TRY(st_set_output_strided(r, 0, self->ndim, sizes, NULL, dtype));
   return st__forbid_alias(r, 0, self);
 }
 

@@ -359,8 +359,7 @@ ST_BOXED(st__box_put) { return st__call_on_copy(ST_OP_put_, 5, args, rets); }
 /* -- take_along_dim ------------------------------------------------------- */
 
 static st_status reshape_line(const st_tensor *t, st_tensor **out) {
-  const int64_t flat = -1;
-  return st__invoke1(ST_OP_reshape, ST_VALUES(t, st__of_ints(&flat, 1)), out);
+  return st__invoke1(ST_OP_reshape, ST_VALUES(t, ST_INTS(-1)), out);
 }
 
 /* Broadcasts t with other in every dimension but dim. */

@@ -119,7 +119,7 @@ static st_status unravel_index(const st_tensor *indices, st_ints shape,
 
 ST_BOXED(st__box_unravel_index) {
   if (st__is_privateuse(args->u.tensor)) {
-    return st__cpu_fallback(call, args, rets);
+    return st_cpu_fallback(call, args, rets);
   }
   return unravel_index(args[0].u.tensor, (st_ints){args[1].u.ints, args[1].len},
                        args[2].u.i, rets);

@@ -238,13 +238,13 @@ st_status st__set_columns(st_run *r, int i, int ndim, const int64_t *sizes,
                           st_dtype dtype) {
   int64_t strides[ST_MAX_DIMS];
   st__column_strides(ndim, sizes, strides);
-  ST_TRY(st__set_output_strided(r, i, ndim, sizes, strides, dtype));
+  ST_TRY(st_set_output_strided(r, i, ndim, sizes, strides, dtype));
   return forbid_inputs(r, i);
 }
 
 st_status st__set_rows(st_run *r, int i, int ndim, const int64_t *sizes,
                        st_dtype dtype) {
-  ST_TRY(st__set_output_strided(r, i, ndim, sizes, NULL, dtype));
+  ST_TRY(st_set_output_strided(r, i, ndim, sizes, NULL, dtype));
   return forbid_inputs(r, i);
 }
 

@@ -300,7 +300,6 @@ static st_tensor *gradients_of_differences(st_op_scope *c,
                                            const st_tensor *grad,
                                            const st_tensor *d,
                                            const st_tensor *dist, double p) {
-  static const int64_t rows[] = {-2};
   const st_tensor *each;
   if (isinf(p)) {
     const st_tensor *far = ST_APPLY(c, ST_OP_unsqueeze, dist, -1);
@@ -312,7 +311,7 @@ static st_tensor *gradients_of_differences(st_op_scope *c,
   }
   grad = ST_APPLY(c, ST_OP_unsqueeze, grad, -1);
   return ST_APPLY(c, ST_OP_sum_dim_IntList, st__mul(c, grad, each),
-                  st__of_ints(rows, 1));
+                  ST_INTS(-2));
 }
 
 /* The arguments of _cdist_backward. */

@@ -213,14 +213,12 @@ static st_status check_batches(const st_tensor *a, const st_tensor *b) {
 static st_status addbmm(const st_value *self, const st_tensor *batch1,
                         const st_tensor *batch2, const st_value *beta,
                         const st_value *alpha, st_value *rets) {
-  static const int64_t beside[] = {1, 0, 2};
   st_op_scope c = {.status = check_batches(batch1, batch2)};
   if (!st__scope_ok(&c)) return c.status;
   const int64_t inner = batch1->sizes[0] * batch1->sizes[2];
   const int64_t left[] = {batch1->sizes[1], inner};
   const int64_t right[] = {inner, batch2->sizes[2]};
-  const st_tensor *a =
-    ST_APPLY(&c, ST_OP_permute, batch1, st__of_ints(beside, 3));
+  const st_tensor *a = ST_APPLY(&c, ST_OP_permute, batch1, ST_INTS(1, 0, 2));
   a = ST_APPLY(&c, ST_OP_reshape, a, st__of_ints(left, 2));
   const st_tensor *b =
     ST_APPLY(&c, ST_OP_reshape, batch2, st__of_ints(right, 2));

@@ -53,7 +53,6 @@ ST_BOXED(st__box_vander) {
   ST_ARGS(TENSOR(x));
   const int64_t size = x->ndim == 1 ? x->sizes[0] : 0;
   ST_ARGS(INT_OR(n, size), BOOL(increasing));
-  const int64_t last[] = {1};
   st_op_scope c = {.status = ST_OK};
   if (x->ndim != 1) {
     return st__fail(ST_BAD_SHAPE, "x must have one dimension, its shape is %s",
@@ -66,7 +65,7 @@ ST_BOXED(st__box_vander) {
   st_tensor *t = powers(&c, x, n > 0 ? n : 1);
   t = st__apply_narrow(&c, t, 1, 0, n);
   if (!increasing) {
-    t = ST_APPLY(&c, ST_OP_flip, t, st__of_ints(last, 1));
+    t = ST_APPLY(&c, ST_OP_flip, t, ST_INTS(1));
   } else if (n == 0) {
     t = st__apply1(&c, ST_OP_clone, t);
   }

@@ -468,7 +468,6 @@ ST_BOXED(st__box_multilabel_margin_loss) {
                                      : target->ndim <= 1 &&
                                        target->numel == m.c;
   ST_TRY(check_target(&m, target, fits));
-  const int64_t pairs[] = {1, 2};
   st_op_scope c = st__loss_begin(reduction);
   lay_out(&c, &m, target, m.c);
   const st_tensor *listed = listed_classes(&c, &m, &at);
@@ -486,7 +485,7 @@ ST_BOXED(st__box_multilabel_margin_loss) {
                            ST_APPLY(&c, ST_OP_unsqueeze, own, two), one);
   loss = masked(&c, loss, st__apply1(&c, ST_OP_logical_not, both),
                 st__of_int(0));
-  loss = ST_APPLY(&c, ST_OP_sum_dim_IntList, loss, st__of_ints(pairs, 2));
+  loss = ST_APPLY(&c, ST_OP_sum_dim_IntList, loss, ST_INTS(1, 2));
   loss = st__scaled(&c, loss, 1 / (double)m.c);
   if (target->ndim <= 1) loss = st__apply1(&c, ST_OP_squeeze, loss);
   return st__loss_end(&c, loss, reduction, rets);

@@ -273,12 +273,12 @@ ST_BOXED(st__box_soft_margin_loss) {
 
 ST_BOXED(st__box_multilabel_soft_margin_loss) {
   ST_ARGS(VALUE(input), VALUE(target), VALUE(weight));
-  const int64_t reduction = st__next_int(&args), last[] = {-1};
+  const int64_t reduction = st__next_int(&args);
   st_op_scope c = st__loss_begin(reduction);
   const st_tensor *labels =
     ST_APPLY(&c, ST_OP_binary_cross_entropy_with_logits, input, target, weight,
              st__none(), ST_REDUCE_NONE);
-  st_tensor *loss = ST_APPLY(&c, ST_OP_mean_dim, labels, st__of_ints(last, 1));
+  st_tensor *loss = ST_APPLY(&c, ST_OP_mean_dim, labels, ST_INTS(-1));
   return st__loss_end(&c, loss, reduction, rets);
 }
 

@@ -92,9 +92,7 @@ st_tensor *st__attention_weights(st_op_scope *c, const st_attention *a,
     st__times(c, query, ST_APPLY(c, ST_OP_transpose_int, a->key, -2, -1));
   if (b.added) w = st__plus(c, w, b.added);
   if (lse) {
-    const int64_t last = -1;
-    *lse =
-      ST_APPLY(c, ST_OP_logsumexp, w, st__of_ints(&last, 1), st__of_bool(true));
+    *lse = ST_APPLY(c, ST_OP_logsumexp, w, ST_INTS(-1), st__of_bool(true));
     *lse = ST_APPLY(c, ST_OP_squeeze_dim, fill(c, &b, *lse, INFINITY), -1);
   }
   w = ST_APPLY(c, ST_OP_softmax_int, w, -1);

@@ -41,9 +41,8 @@ static st_tensor *turned_times(st_op_scope *c, const st_tensor *a,
 /* The sums of a * b along rows. */
 static st_tensor *row_sums(st_op_scope *c, const st_tensor *a,
                            const st_tensor *b) {
-  const int64_t last = -1;
-  return ST_APPLY(c, ST_OP_sum_dim_IntList, st__mul(c, a, b),
-                  st__of_ints(&last, 1), st__of_bool(true));
+  return ST_APPLY(c, ST_OP_sum_dim_IntList, st__mul(c, a, b), ST_INTS(-1),
+                  st__of_bool(true));
 }
 
 /* P(x) */

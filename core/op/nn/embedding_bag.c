@@ -225,7 +225,6 @@ ST_BOXED(st__box_bag_sums_backward) {
 ST_BOXED(st__box_bag_scales_backward) {
   ST_ARGS(TENSOR(grad), TENSOR(weight), TENSOR(indices), TENSOR(numbers),
           INT(padding));
-  static const int64_t last[] = {1};
   st_op_scope c = {.n = 0};
   if (grad->numel == 0 || weight->numel == 0) {
     return st__scope_return(&c, zeros(&c, grad, 1, indices->sizes,
@@ -235,7 +234,7 @@ ST_BOXED(st__box_bag_scales_backward) {
   const st_tensor *g =
     st__mul(&c, st__apply_index_select(&c, grad, 0, k.numbers),
             st__apply_index_select(&c, weight, 0, k.at));
-  g = ST_APPLY(&c, ST_OP_sum_dim_IntList, g, st__of_ints(last, 1));
+  g = ST_APPLY(&c, ST_OP_sum_dim_IntList, g, ST_INTS(1));
   return st__scope_return(&c, choose(&c, k.skip, 0, g), rets);
 }
 
@@ -461,7 +460,7 @@ static st_status put_back_there(const st_tensor *self, const old_rows *old,
     st__of_tensor(self), st__of_int(0), st__of_tensor(old->at),
     st__of_tensor(old->rows), st__of_int(base)};
   if (!old->rows) return before;
-  snprintf(why, sizeof why, "%s", st__message());
+  snprintf(why, sizeof why, "%s", st_message());
   const st_status status = st__call_n(
     st__op_variant(ST_OP_index_copy, ST_INPLACE), 5, args, &same);
   if (status == ST_OK) st__value_clear(&same);

@@ -242,7 +242,6 @@ ST_BOXED(st__box_instance_norm) {
  * for the backward pass, nothing. */
 static void run_native(st_op_scope *c, const batch *b, int n,
                        st_tensor **out) {
-  const int64_t none[] = {0};
   statistics m = {NULL, NULL};
   out[0] = normalized(c, b, &m);
   if (!st__scope_ok(c)) return;
@@ -250,11 +249,10 @@ static void run_native(st_op_scope *c, const batch *b, int n,
   for (int i = 0; i < 2; i++) {
     out[i + 1] = b->is_measured
                    ? by_channel(c, b, of[i])
-                   : ST_APPLY(c, ST_OP_new_zeros, of[i], st__of_ints(none, 1));
+                   : ST_APPLY(c, ST_OP_new_zeros, of[i], ST_INTS(0));
   }
   if (n > 3) {
-    out[3] =
-      ST_APPLY(c, ST_OP_new_empty, b->input, st__of_ints(none, 1), ST_UINT8);
+    out[3] = ST_APPLY(c, ST_OP_new_empty, b->input, ST_INTS(0), ST_UINT8);
   }
   update_running(c, b, &m);
 }

@@ -50,11 +50,10 @@ static st_tensor *group_rows(st_op_scope *c, const grouping *g,
                              st_tensor *x) {
   const int64_t grouped[] = {g->n, g->groups,
                              g->channels / g->groups * g->size};
-  const int64_t order[] = {0, 2, 3, 1};
   if (!st__scope_ok(c)) return NULL;
   if (g->groups == 1 && x->ndim == 4 && x->sizes[0] == g->n &&
       st__is_contiguous_in(x, ST_FORMAT_CHANNELS_LAST)) {
-    x = ST_APPLY(c, ST_OP_permute, x, st__of_ints(order, 4));
+    x = ST_APPLY(c, ST_OP_permute, x, ST_INTS(0, 2, 3, 1));
   }
   return st__apply_reshape(c, x, 3, grouped);
 }

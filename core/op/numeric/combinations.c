@@ -74,7 +74,7 @@ static st_status combination_indices(const st_tensor *self, int64_t r,
 
 ST_BOXED(st__box_combinations) {
   ST_ARGS(TENSOR(self));
-  const int64_t r = st__next_int(&args), none[] = {0}, shape[] = {-1, r};
+  const int64_t r = st__next_int(&args), shape[] = {-1, r};
   ST_ARGS(BOOL(with_replacement));
   st_op_scope c = {.n = 0};
   if (self->ndim != 1) {
@@ -85,8 +85,7 @@ ST_BOXED(st__box_combinations) {
     return st__fail(ST_BAD_VALUE, "r must not be negative, it is %" PRId64, r);
   }
   if (r == 0) {
-    return st__invoke(ST_OP_new_empty, ST_VALUES(self, st__of_ints(none, 1)),
-                      rets);
+    return st__invoke(ST_OP_new_empty, ST_VALUES(self, ST_INTS(0)), rets);
   }
   st_tensor *at = NULL;
   c.status = combination_indices(self, r, with_replacement, &at);

@@ -130,10 +130,9 @@ ST_BOXED(st__box_polysub) { return combine(ST_OP_sub_Tensor, args, rets); }
 /* p, a vector, from its highest power whose coefficient is not 0; 0 if there
  * is none. */
 static const st_tensor *trimmed(st_op_scope *c, const st_tensor *p) {
-  const int64_t last[] = {0, 1};
   int64_t ends[2];
   if (st__scope_ok(c) && p->numel == 0) {
-    return ST_APPLY(c, ST_OP_constant_pad_nd, p, st__of_ints(last, 2));
+    return ST_APPLY(c, ST_OP_constant_pad_nd, p, ST_INTS(0, 1));
   }
   if (!st__has_elements(p)) return p;
   find_ends(c, p, ends);
@@ -194,9 +193,9 @@ static st_status polyint(const st_tensor *p, int64_t m, const st_value *k,
   st_tensor *y = st__apply1(&c, ST_OP_clone, p);
   for (int64_t i = 0; i < m && st__scope_goes_on(&c); i++) {
     st_op_scope round = {.n = 0};
-    const int64_t n = y->sizes[0], last[] = {0, 1};
+    const int64_t n = y->sizes[0];
     y = st__div(&round, y, exponents(&round, y, n));
-    y = ST_APPLY(&round, ST_OP_constant_pad_nd, y, st__of_ints(last, 2),
+    y = ST_APPLY(&round, ST_OP_constant_pad_nd, y, ST_INTS(0, 1),
                  has_k ? st__of_float(k->u.floats[k->len == 1 ? 0 : i])
                        : st__of_int(0));
     st__scope_replace(&c, &round, &y);

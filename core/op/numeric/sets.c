@@ -69,7 +69,6 @@ ST_BOXED(st__box_setdiff1d) {
  * differs from both neighbours. */
 static st_status setxor1d(const st_tensor *self, const st_tensor *other,
                           bool is_unique, st_value *rets) {
-  const int64_t ends[] = {1, 1};
   st_op_scope c = {.n = 0};
   st_tensor *sorted[2];
   const st_value elements = st__of_tensor(
@@ -81,8 +80,7 @@ static st_status setxor1d(const st_tensor *self, const st_tensor *other,
   const st_tensor *differs = st__apply2(&c, ST_OP_ne_Tensor,
                                         without_end(&c, sorted[0], true),
                                         without_end(&c, sorted[0], false));
-  differs =
-    ST_APPLY(&c, ST_OP_constant_pad_nd, differs, st__of_ints(ends, 2), 1);
+  differs = ST_APPLY(&c, ST_OP_constant_pad_nd, differs, ST_INTS(1, 1), 1);
   const st_tensor *is_single = st__apply2(&c, ST_OP_logical_and,
                                           without_end(&c, differs, true),
                                           without_end(&c, differs, false));

@@ -309,18 +309,18 @@ static const st_tensor *wide(st_op_scope *c, const st_tensor *t) {
 /* The sum of each window or bin: (images, windows). */
 static st_tensor *window_sums(st_op_scope *c, const st_tensor *self,
                               const st_pool *p) {
-  const int64_t sizes[] = {st__pool_images(p), p->nwindows}, dims[] = {1};
+  const int64_t sizes[] = {st__pool_images(p), p->nwindows};
   st_window w = p->w;
   if (p->adaptive) {
     st_tensor *t = without_repeats(c, st__pool_bin_columns(c, self, p), p);
-    return ST_APPLY(c, ST_OP_sum_dim_IntList, t, st__of_ints(dims, 1));
+    return ST_APPLY(c, ST_OP_sum_dim_IntList, t, ST_INTS(1));
   }
   for (int d = 0; d < w.n; d++) w.padding[d] = 0;
   const st_tensor *all = st__pool_padded(c, self, p, st__of_int(0));
   all = st__pool_lay_out(c, all, p);
   if (p->kernel_numel > ST_POOL_SMALL) {
     return ST_APPLY(c, ST_OP_sum_dim_IntList, st__apply_im2col(c, all, &w),
-                    st__of_ints(dims, 1));
+                    ST_INTS(1));
   }
   return st__apply_reshape(c, st__window_sums(c, all, &w), 2, sizes);
 }

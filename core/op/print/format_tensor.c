@@ -373,8 +373,8 @@ static st_status add_part(st_text *out, const st_tensor *t, int i,
   enum { INDENT = 7 }; /* behind "tensor(" */
   st_tensor *part = NULL;
   char *text = NULL;
-  ST_TRY(st__part(t, i, &part));
-  const st_status status = st__tensor_text(part, options, &text);
+  ST_TRY(st_tensor_part(t, i, &part));
+  const st_status status = st_tensor_text(part, options, &text);
   st__tensor_release(&part);
   ST_TRY(status);
   add_lines(out, text, INDENT);
@@ -391,7 +391,7 @@ static st_status write_parts(const st_tensor *t,
                .out = {.status = ST_OK}};
   st_status status = ST_OK;
   st__text_puts(&p.out, "tensor(");
-  for (int i = 0; i < st__nparts(t) && status == ST_OK; i++) {
+  for (int i = 0; i < st_tensor_nparts(t) && status == ST_OK; i++) {
     status = add_part(&p.out, t, i, options);
   }
   st__text_format(&p.out, "layout='%s'", st__layout_name(t->storage->layout));
@@ -418,8 +418,8 @@ static st_status write_layout(const st_tensor *t,
 
 /* A tensor on another device is copied to the CPU if possible; lazy
  * conjugation and negation are resolved. */
-st_status st__tensor_text(const st_tensor *t, const st_print_options *options,
-                          char **out) {
+st_status st_tensor_text(const st_tensor *t, const st_print_options *options,
+                         char **out) {
   const st_device device = t->device;
   st_tensor *here = NULL;
   if (!st__is_strided(t)) return write_layout(t, options, out);

@@ -8,7 +8,7 @@
 /* Formats t: "tensor([[1., 2.],\n        [3., 4.]], dtype=float64)".
  * options NULL: 4 digits, 1000 elements, 3 edge items, 80 columns. The caller
  * owns the text and frees it as ST_MEM_VALUE, strlen + 1 bytes. */
-st_status st__tensor_text(const st_tensor *t, const st_print_options *options,
-                          char **out);
+ST_API st_status st_tensor_text(const st_tensor *t,
+                                const st_print_options *options, char **out);
 
 #endif

@@ -300,9 +300,7 @@ static void require(st_op_scope *c, const st_tensor *flags, const char *what) {
 
 /* Sums over the last dimension, which keeps size 1. */
 static st_tensor *row_sums(st_op_scope *c, const st_tensor *t) {
-  const int64_t last = -1;
-  return ST_APPLY(c, ST_OP_sum_dim_IntList, t, st__of_ints(&last, 1),
-                  st__of_bool(true));
+  return ST_APPLY(c, ST_OP_sum_dim_IntList, t, ST_INTS(-1), st__of_bool(true));
 }
 
 static void check_weights(st_op_scope *c, const st_tensor *t) {
@@ -356,7 +354,7 @@ static st_tensor *draw_again(st_op_scope *c, const draws *d) {
 
 ST_BOXED(st__box_multinomial) {
   if (st__is_privateuse(args->u.tensor)) {
-    return st__cpu_fallback(call, args, rets);
+    return st_cpu_fallback(call, args, rets);
   }
   draws d = {0};
   ST_ARGS_TO(d, TENSOR(self), INT(n), BOOL(with_replacement), VALUE(generator),

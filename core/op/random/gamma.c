@@ -133,14 +133,13 @@ ST_BOXED(st__box__standard_gamma) {
 
 ST_BOXED(st__box__sample_dirichlet) {
   ST_ARGS(TENSOR(self));
-  const int64_t last = -1;
   st_op_scope c = {.n = 0};
   ST_TRY(check_floats(self));
   const st_tensor *x = gammas(&c, self, st__next(&args), gammas_f8);
   x = ST_APPLY(&c, ST_OP_clamp_min, x, st__of_float(DBL_MIN));
-  st_tensor *out = st__div(&c, x,
-                           ST_APPLY(&c, ST_OP_sum_dim_IntList, x,
-                                    st__of_ints(&last, 1), st__of_bool(true)));
+  st_tensor *out = st__div(
+    &c, x,
+    ST_APPLY(&c, ST_OP_sum_dim_IntList, x, ST_INTS(-1), st__of_bool(true)));
   return st__scope_return(&c,
                           ST_APPLY(&c, ST_OP_clamp,
                                    st__apply_to(&c, out, self->dtype),

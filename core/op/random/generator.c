@@ -46,7 +46,7 @@ static void seed_mersenne(st_mt19937 *mt, uint64_t seed) {
 }
 
 /* Where the system gives no random bytes, the time and the process differ. */
-uint64_t st__system_seed(void) {
+uint64_t st_system_seed(void) {
   enum { BITS = 53 }; /* which a double holds */
   uint64_t seed = 0;
   ssize_t got;
@@ -94,7 +94,7 @@ static void after_fork(void) {
 static void after_fork_in_child(void) {
   for (st_generator *g = first; g; g = g->next) {
     if (!g->now.is_unseeded) continue;
-    seed_state(g, st__system_seed());
+    seed_state(g, st_system_seed());
     g->now.is_unseeded = true;
   }
   after_fork();
@@ -138,17 +138,17 @@ static st_status new_generator(st_generator **out) {
   return ST_OK;
 }
 
-st_status st__generator_new(st_algorithm algorithm, uint64_t seed,
-                            st_generator **out) {
+st_status st_generator_new_of(st_algorithm algorithm, uint64_t seed,
+                              st_generator **out) {
   ST_TRY(new_generator(out));
   (*out)->now.source.mt = algorithm == ST_PHILOX ? NULL : &(*out)->now.mt;
   seed_state(*out, seed);
   return ST_OK;
 }
 
-void st__generator_retain(st_generator *g) { st__ref_take(&g->refs); }
+void st_generator_retain(st_generator *g) { st__ref_take(&g->refs); }
 
-void st__generator_release(st_generator **g) {
+void st_generator_release(st_generator **g) {
   if (*g && st__ref_drop(&(*g)->refs)) {
     delist(*g);
     pthread_mutex_destroy(&(*g)->mutex);
@@ -161,18 +161,18 @@ void st__generator_release(st_generator **g) {
 static void lock(st_generator *g) { pthread_mutex_lock(&g->mutex); }
 static void unlock(st_generator *g) { pthread_mutex_unlock(&g->mutex); }
 
-st_algorithm st__generator_algorithm(const st_generator *g) {
+st_algorithm st_generator_algorithm(const st_generator *g) {
   return g->now.source.mt ? ST_MERSENNE : ST_PHILOX;
 }
 
-void st__generator_seed(st_generator *g, uint64_t seed) {
+void st_generator_seed(st_generator *g, uint64_t seed) {
   lock(g);
   seed_state(g, seed);
   unlock(g);
 }
 
 /* Copies through a local buffer, so that no thread holds two locks. */
-void st__generator_assign(st_generator *g, st_generator *from) {
+void st_generator_assign(st_generator *g, st_generator *from) {
   lock(from);
   const state now = from->now;
   unlock(from);
@@ -183,7 +183,7 @@ void st__generator_assign(st_generator *g, st_generator *from) {
   unlock(g);
 }
 
-uint64_t st__generator_initial_seed(const st_generator *g) {
+uint64_t st_generator_initial_seed(const st_generator *g) {
   return g->now.seed;
 }
 
@@ -199,7 +199,7 @@ static st_source next_child(st_generator *g) {
   return st__random_child(&g->now.source, g->now.children++);
 }
 
-st_status st__generator_split(st_generator *g, st_generator **out) {
+st_status st_generator_split(st_generator *g, st_generator **out) {
   st_source source = {.mt = NULL};
   lock(g);
   const st_status status = check_philox(g, "split");
@@ -227,7 +227,7 @@ static st_status jump(state *s, uint64_t n) {
   return ST_OK;
 }
 
-st_status st__generator_jump(st_generator *g, uint64_t n) {
+st_status st_generator_jump(st_generator *g, uint64_t n) {
   lock(g);
   st_status status = check_philox(g, "jump");
   if (status == ST_OK) status = jump(&g->now, n);
@@ -309,7 +309,7 @@ static st_status check_size(const state *s, size_t n) {
                   "bytes, not %zu", state_size(s), n);
 }
 
-size_t st__generator_state_size(st_generator *g) {
+size_t st_generator_state_size(st_generator *g) {
   lock(g);
   const size_t size = state_size(&g->now);
   unlock(g);
@@ -334,15 +334,15 @@ static st_status read_state(state *s, const void *bytes, size_t n) {
   return s->source.mt ? from_torch(s, &t) : from_numbers(s, numbers);
 }
 
-st_status st__generator_get_state(st_generator *g, void *bytes, size_t n) {
+st_status st_generator_get_state(st_generator *g, void *bytes, size_t n) {
   lock(g);
   const st_status status = write_state(&g->now, bytes, n);
   unlock(g);
   return status;
 }
 
-st_status st__generator_set_state(st_generator *g, const void *bytes,
-                                  size_t n) {
+st_status st_generator_set_state(st_generator *g, const void *bytes,
+                                 size_t n) {
   lock(g);
   const st_status status = read_state(&g->now, bytes, n);
   if (status == ST_OK) g->now.is_unseeded = false;
@@ -431,20 +431,20 @@ static void make_default(void) {
   st__ref_init(&default_generator.refs);
   enlist(&default_generator);
   default_generator.now.source.mt = &default_generator.now.mt;
-  seed_state(&default_generator, st__system_seed());
+  seed_state(&default_generator, st_system_seed());
   default_generator.now.is_unseeded = true;
 }
 
 /* Of this thread; NULL: that of the process. */
 static _Thread_local st_generator *entered;
 
-st_generator *st__generator_enter(st_generator *g) {
+st_generator *st_generator_enter(st_generator *g) {
   st_generator *before = entered;
   entered = g;
   return before;
 }
 
-st_generator *st__default_generator(void) {
+st_generator *st_default_generator(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   if (entered) return entered;
   pthread_once(&once, make_default);
@@ -453,5 +453,5 @@ st_generator *st__default_generator(void) {
 
 st_generator *st__generator_of(const st_value *v) {
   return v->tag == ST_TAG_GENERATOR ? v->u.generator
-                                    : st__default_generator();
+                                    : st_default_generator();
 }

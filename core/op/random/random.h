@@ -103,30 +103,31 @@ double st__window_normal(st_window *w, int step);
 /* -- Generators ----------------------------------------------------------- */
 
 /* A seed from the system, of 53 bits. */
-uint64_t st__system_seed(void);
-st_status st__generator_new(st_algorithm algorithm, uint64_t seed,
-                            st_generator **out);
-void st__generator_retain(st_generator *g);
-void st__generator_release(st_generator **g); /* nulls *g, which may be NULL */
-st_algorithm st__generator_algorithm(const st_generator *g);
-void st__generator_seed(st_generator *g, uint64_t seed);
-uint64_t st__generator_initial_seed(const st_generator *g);
+ST_API uint64_t st_system_seed(void);
+ST_API st_status st_generator_new_of(st_algorithm algorithm, uint64_t seed,
+                                     st_generator **out);
+ST_API void st_generator_retain(st_generator *g);
+/* nulls *g, which may be NULL */
+ST_API void st_generator_release(st_generator **g);
+ST_API st_algorithm st_generator_algorithm(const st_generator *g);
+ST_API void st_generator_seed(st_generator *g, uint64_t seed);
+ST_API uint64_t st_generator_initial_seed(const st_generator *g);
 /* Copies algorithm and state. */
-void st__generator_assign(st_generator *g, st_generator *from);
+ST_API void st_generator_assign(st_generator *g, st_generator *from);
 /* *out: the next child of g. BAD_STATE unless g is Philox. */
-st_status st__generator_split(st_generator *g, st_generator **out);
+ST_API st_status st_generator_split(st_generator *g, st_generator **out);
 /* Skips n words. BAD_STATE unless g is Philox, BAD_VALUE beyond 2^64 words. */
-st_status st__generator_jump(st_generator *g, uint64_t n);
+ST_API st_status st_generator_jump(st_generator *g, uint64_t n);
 /* The state as bytes: those of PyTorch's generator, or ST_PHILOX_STATE.
  * BAD_VALUE: not a state, or the size, of g's algorithm. */
-size_t st__generator_state_size(st_generator *g);
-st_status st__generator_get_state(st_generator *g, void *bytes, size_t n);
-st_status st__generator_set_state(st_generator *g, const void *bytes,
-                                  size_t n);
+ST_API size_t st_generator_state_size(st_generator *g);
+ST_API st_status st_generator_get_state(st_generator *g, void *bytes, size_t n);
+ST_API st_status st_generator_set_state(st_generator *g, const void *bytes,
+                                        size_t n);
 /* The generator of operators that are given none. Borrowed. */
-st_generator *st__default_generator(void);
+ST_API st_generator *st_default_generator(void);
 /* See strided.h. */
-st_generator *st__generator_enter(st_generator *g);
+ST_API st_generator *st_generator_enter(st_generator *g);
 
 /* The generator in v, or the default one if there is none. Borrowed. */
 st_generator *st__generator_of(const st_value *v);

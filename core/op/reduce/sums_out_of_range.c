@@ -175,12 +175,10 @@ static st_tensor *rows_of(st_op_scope *c, const outputs *o) {
 /* top times the norms of rows / top. */
 static st_tensor *scaled_norm(st_op_scope *c, const st_tensor *rows,
                               const st_tensor *top, double p) {
-  const int64_t dim = 1;
   const st_tensor *x = st__apply1(c, ST_OP_abs, rows);
   x = st__div(c, st__apply_to(c, x, ST_FLOAT64), top);
   x = ST_APPLY(c, ST_OP_pow_Tensor_Scalar, x, p);
-  x = ST_APPLY(c, ST_OP_sum_dim_IntList, x, st__of_ints(&dim, 1),
-               st__of_bool(true));
+  x = ST_APPLY(c, ST_OP_sum_dim_IntList, x, ST_INTS(1), st__of_bool(true));
   x = ST_APPLY(c, ST_OP_pow_Tensor_Scalar, x, st__of_float(1 / p));
   return st__mul(c, top, x);
 }
@@ -194,10 +192,9 @@ static st_tensor *power_of_two(st_op_scope *c, const st_tensor *top) {
 
 static st_tensor *scaled_std(st_op_scope *c, const st_tensor *rows,
                              const st_tensor *top, double correction) {
-  const int64_t dim = 1;
   const st_tensor *unit = power_of_two(c, top);
   const st_tensor *x = st__div(c, rows, unit);
-  x = ST_APPLY(c, ST_OP_var_correction, x, st__of_ints(&dim, 1), correction,
+  x = ST_APPLY(c, ST_OP_var_correction, x, ST_INTS(1), correction,
                st__of_bool(true));
   return st__mul(c, st__apply1(c, ST_OP_sqrt, x), unit);
 }
@@ -221,7 +218,6 @@ static void replace(st_op_scope *c, const outputs *o, const st_tensor *top,
 }
 
 static st_status correct(const st_run *r, const order *w, double correction) {
-  const int64_t dim = 1;
   outputs o;
   st_op_scope c = {.n = 0};
   ST_TRY(plan(r, &o));
@@ -230,7 +226,7 @@ static st_status correct(const st_run *r, const order *w, double correction) {
     const st_tensor *rows = rows_of(&c, &o);
     const st_tensor *top = ST_APPLY(&c, ST_OP_linalg_vector_norm, rows,
                                     st__of_float(copysign(INFINITY, w->p)),
-                                    st__of_ints(&dim, 1), st__of_bool(true));
+                                    ST_INTS(1), st__of_bool(true));
     top = st__apply_to(&c, top, ST_FLOAT64);
     replace(&c, &o, top, w->is_spread ? scaled_std(&c, rows, top, correction)
                                       : scaled_norm(&c, rows, top, w->p));

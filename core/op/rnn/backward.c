@@ -120,7 +120,7 @@ ST_BOXED(st__box_rnn_layer_backward) {
   for (int i = 0; i < 3; i++) st__rnn_follow(&r, grads[i]);
   st__rnn_follow(&r, saved);
   const bool lstm = r.mode == ST_RNN_LSTM;
-  const int64_t width = st__rnn_kind(r.mode).gates * r.hidden, first[] = {0};
+  const int64_t width = st__rnn_kind(r.mode).gates * r.hidden;
   layer l = {.r = &r};
   l.saved = st__rnn_floats(&c, &r, saved);
   l.weight = st__rnn_floats(&c, &r, r.weight);
@@ -134,7 +134,7 @@ ST_BOXED(st__box_rnn_layer_backward) {
   if (st__scope_ok(&c) && st__has_elements(l.gates)) c.status = run_layer(&l);
   const st_tensor *weight = weight_gradient(&c, &l), *bias = NULL;
   if (r.bias) {
-    bias = ST_APPLY(&c, ST_OP_sum_dim_IntList, l.hidden, st__of_ints(first, 1));
+    bias = ST_APPLY(&c, ST_OP_sum_dim_IntList, l.hidden, ST_INTS(0));
   }
   const st_dtype d = r.gates->dtype;
   const st_tensor *none = st__rnn_new(&c, &r, 0, 0);

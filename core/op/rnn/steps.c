@@ -134,10 +134,9 @@ ST_BOXED(st__box_rnn_layer_steps) {
   while (st__scope_goes_on(&c) && st__rnn_next(&w)) {
     c.status = run_step(&w, projection, &s, &outs.u.tensors[w.at]);
   }
-  const int64_t none = 0;
   st_tensor *results[] = {
     ST_APPLY(&c, ST_OP_cat, outs, 0), s.h,
-    s.c ? s.c : ST_APPLY(&c, ST_OP_new_empty, r.hx, st__of_ints(&none, 1))};
+    s.c ? s.c : ST_APPLY(&c, ST_OP_new_empty, r.hx, ST_INTS(0))};
   const st_status status = st__scope_end(&c, 3, results, rets);
   st__tensor_release(&s.h);
   st__tensor_release(&s.c);

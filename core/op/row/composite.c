@@ -95,12 +95,11 @@ st_tensor *st__apply_reshape(st_op_scope *c, const st_tensor *t, int ndim,
 }
 
 st_tensor *st__apply_flatten(st_op_scope *c, const st_tensor *a) {
-  const int64_t size[] = {-1};
   if (st__scope_ok(c) && a->numel == 0) {
     return ST_APPLY(c, ST_OP_reshape, a, ST_INTS(0));
   }
   const st_tensor *dense = st__apply1(c, ST_OP_contiguous, a);
-  return ST_APPLY(c, ST_OP_reshape, dense, st__of_ints(size, 1));
+  return ST_APPLY(c, ST_OP_reshape, dense, ST_INTS(-1));
 }
 
 st_tensor *st__apply_attached(st_op_scope *c, const st_tensor *t,

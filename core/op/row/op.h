@@ -184,11 +184,6 @@ st_status st__set_output(st_run *r, int i, int ndim, const int64_t *sizes,
 /* BAD_DTYPE unless a result of this dtype may be written to out: Note [The
  * dtype of out=]. */
 st_status st__check_castable(st_dtype result, const st_tensor *out);
-/* The same for an impl that needs exactly these strides: it gets a proxy if
- * out or self has others (Z2, Z6). */
-st_status st__set_output_strided(st_run *r, int i, int ndim,
-                                 const int64_t *sizes,
-                                 const int64_t *strides, st_dtype dtype);
 /* For an impl that does not read `in` in the order in which it writes output
  * i, which must be set: makes impl write to a proxy if they share any memory,
  * also as the same elements in the same order. in may be NULL. */
@@ -223,9 +218,5 @@ bool st__is_index_list(const st_arg *arg);
  * argument that cannot: Note [Memory of extension devices]. */
 st_status st__check_devices(const st_call *call, const st_value *args,
                             st_device device);
-
-/* See strided.h. */
-void *st__run_ctx(const st_run *r);
-st_status st__run_plan(const st_run *r, st_plan **out);
 
 #endif

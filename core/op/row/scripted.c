@@ -134,7 +134,7 @@ static void call_engine(expected *e, const st_value *args) {
   e->device = device_of(e->call.schema, args);
   call_as(e, args, ST_DTYPE_NONE, ST_DTYPE_NONE);
   if (e->status == ST_OK || is_of_outside(e->status)) return;
-  snprintf(e->message, sizeof e->message, "%s", st__message());
+  snprintf(e->message, sizeof e->message, "%s", st_message());
   if (e->status != ST_BAD_DTYPE || e->is_missing) return;
   replace_dtype(e, args);
   if (e->status != ST_OK && !is_of_outside(e->status)) {
@@ -185,7 +185,7 @@ static st_status differs(const subject *s, const char *format, ...) {
   if (s->e->call.schema->nrets > 1) {
     snprintf(number, sizeof number, "result %d: ", s->i + 1);
   }
-  const char *name = st__op_name(s->e->call.op);
+  const char *name = st_op_name(s->e->call.op);
   if (strncmp(name, "aten::", strlen("aten::")) == 0) name += strlen("aten::");
   return st__fail(ST_BAD_STATE, "%s: the function from %s is its kernel, but "
                   "another operator uses what it returns: %s%s", name,
@@ -336,7 +336,7 @@ static void lend(int n, const st_value *values) {
   for (int i = 0; i < n; i++) {
     const st_tensors all = st__tensors_in(&values[i]);
     for (uint32_t k = 0; k < all.n; k++) {
-      if (all.p[k]) st__lend(all.p[k]);
+      if (all.p[k]) st_lend(all.p[k]);
     }
   }
 }
@@ -349,7 +349,7 @@ static st_status run_checked(const st_call *call, const st_value *args,
   /* the engine's operators have static schemas */
   if (!call->schema->arena) ST_TRY(expect(call, args, &e));
   lend(call->schema->nargs, args);
-  st_status status = st__run_script(f->fn, f->arg);
+  st_status status = st_run_script(f->fn, f->arg);
   if (status == ST_OK) {
     lend(nrets, rets);
     status = check_results(e, rets, where);
@@ -365,6 +365,6 @@ st_status st__run_scripted(const st_call *call, const st_value *args,
                            st_value *rets, const char *where,
                            const st_script_fn *f) {
   if (st__is_checking()) return st__run_engine_kernel(call, args, rets);
-  if (st__serves_script(call->op)) return st__run_script(f->fn, f->arg);
+  if (st__serves_script(call->op)) return st_run_script(f->fn, f->arg);
   return run_checked(call, args, rets, where, f);
 }

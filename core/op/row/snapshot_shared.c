@@ -38,7 +38,7 @@ static const struct { const char *name, *arg; } listed[] = {
 };
 
 int st__snapshot_arg(const st_op *op) {
-  const char *name = st__op_name(op) + strlen("aten::");
+  const char *name = st_op_name(op) + strlen("aten::");
   size_t n = strlen(name);
   if (n > 1 && name[n - 1] == '_') n--; /* in-place variant */
   for (size_t i = 0; i < sizeof listed / sizeof *listed; i++) {

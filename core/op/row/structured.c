@@ -107,7 +107,7 @@ static st_status new_output(const st_run *r, int ndim, const int64_t *sizes,
 }
 
 st_status st__check_castable(st_dtype result, const st_tensor *out) {
-  if (st__can_cast(result, out->dtype)) return ST_OK;
+  if (st_can_cast(result, out->dtype)) return ST_OK;
   return st__fail(ST_BAD_DTYPE, "the result has dtype %s, which cannot be "
                   "cast to out's dtype %s", st__dtype_name(result),
                   st__dtype_name(out->dtype));
@@ -255,9 +255,9 @@ st_status st__write_apart(st_run *r, int i) {
   return make_proxy(r, i, r->out[i]->strides, r->out[i]->dtype);
 }
 
-st_status st__set_output_strided(st_run *r, int i, int ndim,
-                                 const int64_t *sizes,
-                                 const int64_t *strides, st_dtype dtype) {
+st_status st_set_output_strided(st_run *r, int i, int ndim,
+                                const int64_t *sizes,
+                                const int64_t *strides, st_dtype dtype) {
   int64_t contiguous[ST_MAX_DIMS], numel;
   if (!strides && ndim >= 0 && ndim <= ST_MAX_DIMS) {
     ST_TRY(st__numel_of(ndim, sizes, &numel));
@@ -456,14 +456,14 @@ st_status st__structured(const st_call *call, const st_value *args,
   return st__run_structured(call, args, rets);
 }
 
-st_status st__run_plan(const st_run *r, st_plan **out) {
+st_status st_run_plan(const st_run *r, st_plan **out) {
   const st_plan_run how = {.kind = ST_PLAN_ELEMENTWISE};
   if (r->has_iter) return st__plan_of(&r->it, &how, out);
   return st__fail(ST_BAD_STATE, "the meta function of %s builds no iterator",
                   st__op_full_name(r->call->op));
 }
 
-void *st__run_ctx(const st_run *r) {
+void *st_run_ctx(const st_run *r) {
   const st_structured_ctx *ctx = r->call->ctx;
   return ctx->own;
 }

@@ -81,7 +81,7 @@ static st_status result_sizes(st_tensors list, const st_tensor *like,
 }
 
 static st_status check_out(const st_tensor *out, st_dtype dtype) {
-  if (st__can_cast(dtype, out->dtype)) return ST_OK;
+  if (st_can_cast(dtype, out->dtype)) return ST_OK;
   return st__fail(ST_BAD_DTYPE, "%s cannot be cast to out's dtype %s",
                   st__dtype_name(dtype),
                   st__dtype_name(out->dtype));

@@ -174,13 +174,12 @@ static st_status repeat_slices(st_tensor *self, const st_value *dim,
                                const st_tensor *counts,
                                const st_value *output_size, st_value *ret) {
   st_tensor *line = NULL, *indices = NULL;
-  const int64_t flat = -1;
   int64_t at = 0;
   int d = 0;
   st_status status;
   if (st__is_none(dim)) {
-    ST_TRY_FAIL(st__invoke1(ST_OP_reshape,
-                            ST_VALUES(self, st__of_ints(&flat, 1)), &line));
+    ST_TRY_FAIL(
+      st__invoke1(ST_OP_reshape, ST_VALUES(self, ST_INTS(-1)), &line));
   } else {
     line = self;
     st__tensor_retain(line);
@@ -357,11 +356,9 @@ fail:
 
 static st_status roll_flat(const st_tensor *self, int64_t shift,
                            st_value *ret) {
-  const int64_t flat = -1;
   st_tensor *line = NULL;
   st_value rolled;
-  ST_TRY(st__invoke1(ST_OP_reshape, ST_VALUES(self, st__of_ints(&flat, 1)),
-                     &line));
+  ST_TRY(st__invoke1(ST_OP_reshape, ST_VALUES(self, ST_INTS(-1)), &line));
   st_status status = roll_dim(line, shift, 0, &rolled);
   st__tensor_release(&line);
   ST_TRY(status);

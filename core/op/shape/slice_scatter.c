@@ -22,7 +22,7 @@ static st_tensor *clone_self(st_op_scope *c, const st_tensor *self) {
 /* A copy of self with its strides; if self overlaps itself, with others. */
 static st_tensor *clone_strides(st_op_scope *c, const st_tensor *self) {
   bool overlaps;
-  c->status = st__overlaps_itself(self, &overlaps);
+  c->status = st_tensor_overlaps_itself(self, &overlaps);
   if (!st__scope_ok(c) || overlaps || self->flags & ST_FLAG_DENSE) {
     return clone_self(c, self);
   }
@@ -162,11 +162,10 @@ ST_BOXED_AS(st__box_diagonal_scatter, scatter, ST_OP_diagonal, 3, args)
  */
 static st_tensor *copy_storage(st_op_scope *c, const st_tensor *self) {
   const int64_t unit = (int64_t)st__itemsize(self->dtype);
-  const int64_t all = (int64_t)self->storage->nbytes / unit, one = 1;
-  const st_tensor *copy =
-    st__apply1(c, ST_OP_clone,
-               ST_APPLY(c, ST_OP_as_strided, self, st__of_ints(&all, 1),
-                        st__of_ints(&one, 1), 0));
+  const int64_t all = (int64_t)self->storage->nbytes / unit;
+  const st_tensor *copy = st__apply1(
+    c, ST_OP_clone,
+    ST_APPLY(c, ST_OP_as_strided, self, st__of_ints(&all, 1), ST_INTS(1), 0));
   return ST_APPLY(c, ST_OP_as_strided, copy,
                   st__of_ints(self->sizes, self->ndim),
                   st__of_ints(self->strides, self->ndim), self->offset);
@@ -177,7 +176,7 @@ ST_BOXED(st__box_as_strided_scatter) {
   const st_tensor *self = args->u.tensor;
   st_op_scope c = {.n = 0};
   bool overlaps;
-  ST_TRY(st__overlaps_itself(self, &overlaps));
+  ST_TRY(st_tensor_overlaps_itself(self, &overlaps));
   st_tensor *whole = overlaps ? clone_self(&c, self) : copy_storage(&c, self);
   return write_view(&c, whole,
                     view_of(&c, whole, ST_OP_as_strided, 3, args + 2),

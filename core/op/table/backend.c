@@ -30,9 +30,9 @@ ST_BOXED(st__structured_on_device) {
   const st_structured_ctx *ctx = call->ctx;
   const st_kernel_fn fn = ctx->base < 0 ? st__structured
                                         : st__structured_with_base;
-  if (has_indices_here(call, args)) return st__cpu_fallback(call, args, rets);
+  if (has_indices_here(call, args)) return st_cpu_fallback(call, args, rets);
   const st_status status = fn(call, args, rets);
-  return status == ST_NO_KERNEL ? st__cpu_fallback(call, args, rets) : status;
+  return status == ST_NO_KERNEL ? st_cpu_fallback(call, args, rets) : status;
 }
 
 /* -- Registrations -------------------------------------------------------- */
@@ -128,7 +128,7 @@ static st_status add_kernels(backend_kernels *b) {
 /* -- The backend ---------------------------------------------------------- */
 
 static st_status add_all(backend_kernels *b, bool compiles) {
-  const st_kernel fallback = {.fn = st__cpu_fallback, .debug = DEBUG};
+  const st_kernel fallback = {.fn = st_cpu_fallback, .debug = DEBUG};
   ST_TRY(add_kernels(b));
   if (compiles) ST_TRY(add_rows(b));
   ST_TRY(st__prepare_fallback(b->key, &fallback, ST_REPLACE, true,
@@ -148,8 +148,8 @@ static st_status add_backend(backend_kernels *b, const char *name,
   return status;
 }
 
-st_status st__backend_register(st_device kind, const char *name,
-                               const st_backend *backend) {
+st_status st_backend_register(st_device kind, const char *name,
+                              const st_backend *backend) {
   ST_TRY(st__backend_check(kind, name, backend));
   backend_kernels *b = st__alloc_zero(ST_MEM_SCRATCH, sizeof *b);
   if (!b) return ST_NO_MEMORY;

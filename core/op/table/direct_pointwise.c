@@ -32,7 +32,7 @@ static bool has_alpha(const st_op_row *row) {
 
 int st__direct_inputs(const st_op_row *row, const st_schema *s,
                       st_variant variant) {
-  if (!st__has_shortcuts()) return 0;
+  if (!st_has_shortcuts()) return 0;
   const int nargs = s->nargs - (variant == ST_OUT) - has_alpha(row);
   if (row->kind != ST_KIND_POINTWISE && !has_alpha(row)) return 0;
   if (row->meta != st__pointwise_meta && !has_alpha(row)) return 0;

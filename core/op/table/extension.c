@@ -117,19 +117,19 @@ static st_status add_variants(st_library *lib, const st_structured *s,
   status = st__library_merge(lib, part);
   if (status == ST_OK) e->free_ctx = s->free_ctx;
 fail:
-  st__library_close(&part);
+  st_library_close(&part);
   return status;
 }
 
-st_status st__library_structured(st_library *lib, const st_structured *s) {
+st_status st_library_structured(st_library *lib, const st_structured *s) {
   st_schema *functional = NULL;
   extension *e = NULL;
   st_status status;
   if (!s->meta || !s->impl) {
     return st__fail(ST_BAD_VALUE, "a structured operator needs meta and impl");
   }
-  ST_TRY(st__schema_parse(s->schema, st__library_namespace(lib),
-                          &functional));
+  ST_TRY(st_schema_new(s->schema, st_library_namespace(lib),
+                       &functional));
   ST_TRY_FAIL(new_extension(s, &e));
   status = add_variants(lib, s, e, functional);
   drop(e);
@@ -194,12 +194,12 @@ static st_status inherit_variants(st_library *lib, extension *e, st_op_id id,
   status = st__library_merge(lib, part);
   if (status == ST_OK) e->free_ctx = s->free_ctx;
 fail:
-  st__library_close(&part);
+  st_library_close(&part);
   return status;
 }
 
-st_status st__library_implement_structured(st_library *lib, const char *name,
-                                           const st_structured *s) {
+st_status st_library_implement_structured(st_library *lib, const char *name,
+                                          const st_structured *s) {
   extension *e = NULL;
   st_op_id id = ST_OP_COUNT;
   if (!s->impl) {

@@ -5,6 +5,7 @@
 #define ST_OP_TABLE_REGISTER_H
 
 #include "op/row/kernel_context.h"
+#include "abi/strided_dispatch.h"
 
 extern const st_op_row st__op_rows[];
 
@@ -12,11 +13,8 @@ extern const st_op_row st__op_rows[];
 st_status st__register_operators(void);
 
 /* See strided.h. */
-st_status st__library_structured(st_library *lib, const st_structured *s);
-st_status st__library_implement_structured(st_library *lib, const char *name,
-                                           const st_structured *s);
-st_status st__backend_register(st_device kind, const char *name,
-                               const st_backend *backend);
+ST_API st_status st_backend_register(st_device kind, const char *name,
+                                     const st_backend *backend);
 
 /* -- Within the table ----------------------------------------------------- */
 

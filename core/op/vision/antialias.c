@@ -214,7 +214,6 @@ static st_tensor *to_bytes(st_op_scope *c, const st_tensor *t, int bits) {
 /* Half precision is resampled in float32. As in ATen, a dimension that keeps
  * its size is copied whatever its scale factor is. */
 static st_status run(const resize *given, st_value *rets) {
-  static const int64_t last[] = {0, 2, 3, 1}, second[] = {0, 3, 1, 2};
   resize r = *given;
   const st_dtype dtype = r.self->dtype;
   const st_format format = st__suggest_format(r.self, false);
@@ -236,7 +235,7 @@ static st_status run(const resize *given, st_value *rets) {
   }
   const st_tensor *t = r.self;
   if (channels_last) {
-    t = ST_APPLY(&c, ST_OP_permute, t, st__of_ints(last, 4));
+    t = ST_APPLY(&c, ST_OP_permute, t, ST_INTS(0, 2, 3, 1));
   }
   const int first = channels_last ? 1 : 2;
   for (int d = 1; d >= 0; d--) {
@@ -245,7 +244,7 @@ static st_status run(const resize *given, st_value *rets) {
     if (r.is_bytes) t = to_bytes(&c, t, r.bits[d]);
   }
   if (channels_last) {
-    t = ST_APPLY(&c, ST_OP_permute, t, st__of_ints(second, 4));
+    t = ST_APPLY(&c, ST_OP_permute, t, ST_INTS(0, 3, 1, 2));
   }
   return st__scope_return(&c, st__apply_to(&c, t, dtype), rets);
 }

@@ -80,7 +80,6 @@ ST_BOXED(st__box_pixel_unshuffle) {
 
 ST_BOXED(st__box_channel_shuffle) {
   ST_ARGS(TENSOR(self), INT(groups));
-  static const int64_t order[] = {0, 2, 1, 3};
   if (self->ndim < 3) {
     return st__fail(ST_BAD_SHAPE, "self must have 3 dimensions or more, but "
                     "its shape is %s", ST_SHAPE_TEXT(self));
@@ -100,7 +99,7 @@ ST_BOXED(st__box_channel_shuffle) {
   st_op_scope c = {.n = 0};
   const st_tensor *t =
     ST_APPLY(&c, ST_OP_permute, st__apply_reshape(&c, self, 4, split),
-             st__of_ints(order, 4));
+             ST_INTS(0, 2, 1, 3));
   t = ST_APPLY(&c, ST_OP_clone, t, ST_FORMAT_CONTIGUOUS);
   t = st__apply_reshape(&c, t, self->ndim, s);
   return st__scope_return(&c, st__apply_format(&c, t, self), rets);
