@@ -5,7 +5,8 @@ local st = require "strided"
 local operators = require "spec.fuzz.operators"
 local values = require "spec.fuzz.values"
 
-local pcall, unpack = pcall, unpack or table.unpack
+local ipairs, pairs, pcall, type = ipairs, pairs, pcall, type
+local unpack = unpack or table.unpack
 
 local M = {}
 
@@ -58,6 +59,34 @@ function M.all()
   local out = {}
   for k, o in ipairs(operators.overloads()) do out[k] = find(o) end
   return out
+end
+
+-- -- Places of tensors in the arguments --------------------------------------
+
+local function add_places(v, out, path)
+  if st.is_tensor(v) then
+    out[#out + 1] = path
+  elseif type(v) == "table" then
+    for k, e in pairs(v) do
+      local longer = {unpack(path)}
+      longer[#longer + 1] = k
+      add_places(e, out, longer)
+    end
+  end
+  return out
+end
+
+--- The place of each tensor in a list of arguments: the keys that lead to it.
+function M.places(list) return add_places(list, {}, {}) end
+
+function M.get(v, path)
+  for _, k in ipairs(path) do v = v[k] end
+  return v
+end
+
+function M.set(v, path, x)
+  for i = 1, #path - 1 do v = v[path[i]] end
+  v[path[#path]] = x
 end
 
 return M

@@ -112,7 +112,7 @@ local rows = {
     lua_kernel.c st__run_task
     csv_column.c convert
     lower_graph.c fail_with
-    conj_neg.c restore_args
+    substitution.c restore_args
     antialias.c find_taps
   ]]},
   {"host", [[
@@ -194,7 +194,7 @@ local rows = {
     register.c select_backend
     storage.c st__storage_wrap
     strided_dispatch.c st_keyset_after
-    conj_neg.c check_written
+    substitution.c check_written
     zero_tensor.c run_sum
     backward.c check_element
     lua_kernel.c st__push_argument

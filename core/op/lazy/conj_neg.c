@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "op/row/composite.h"
+#include "op/row/substitution.h"
 #include "op/create/copy_clone_to.h"
 #include "tensor/view.h"
 
@@ -136,144 +137,12 @@ st_status st__resolve_lazy(const st_tensor *t, st_tensor **out) {
   return ST_OK;
 }
 
-/* -- Resolved arguments --------------------------------------------------- */
-
-typedef struct resolved_args {
-  const st_call *call;
-  const st_value *given;
-  st_keyset bit;              /* of the key whose fallback runs */
-  st_value args[ST_MAX_ARGS];
-  bool is_ours[ST_MAX_ARGS];  /* args[i] is owned */
-} resolved_args;
-
-static bool has_bits(const resolved_args *l, const st_tensor *t) {
-  return t && (t->keys & l->bit);
-}
-
-static bool has_lazy(const resolved_args *l, const st_value *v) {
-  if (v->tag == ST_TAG_TENSOR) return has_bits(l, v->u.tensor);
-  for (uint32_t k = 0; v->tag == ST_TAG_TENSORS && k < v->len; k++) {
-    if (has_bits(l, v->u.tensors[k])) return true;
-  }
-  return false;
-}
-
-/* These checks come first, because a failed call must not write anything. */
-static st_status check_written(const resolved_args *l, int i) {
-  const char *name = l->call->schema->args[i].name;
-  if (l->bit == zero_bit) {
-    return st__fail(ST_BAD_STATE, "argument '%s' is a zero tensor, which is "
-                    "immutable; clone() it first", name);
-  }
-  if (l->given[i].tag == ST_TAG_TENSORS) {
-    return st__fail(ST_BAD_STATE, "argument '%s' is written, but the list "
-                    "contains a lazy %s; clone() it first", name,
-                    l->bit == conj_bit ? "conjugate" : "negative");
-  }
-  return st__check_internal_overlap(l->given[i].u.tensor);
-}
-
-static st_status replace(const resolved_args *l, st_tensor **slot) {
-  st_tensor *plain = NULL;
-  if (!has_bits(l, *slot)) return ST_OK;
-  ST_TRY(st__resolve_lazy(*slot, &plain));
-  st__tensor_release(slot);
-  *slot = plain;
-  return ST_OK;
-}
-
-static st_status resolve_arg(resolved_args *l, int i) {
-  st_value *v = &l->args[i];
-  st_status status = ST_OK;
-  *v = l->given[i];
-  if (!has_lazy(l, v)) return ST_OK;
-  if (l->call->schema->args[i].is_write) ST_TRY(check_written(l, i));
-  ST_TRY(st__value_copy(&l->given[i], v));
-  l->is_ours[i] = true;
-  if (v->tag == ST_TAG_TENSOR) return replace(l, &v->u.tensor);
-  for (uint32_t k = 0; status == ST_OK && k < v->len; k++) {
-    status = replace(l, &v->u.tensors[k]);
-  }
-  return status;
-}
-
-/* -- Copying back --------------------------------------------------------- */
-
-static bool is_written(const resolved_args *l, int i) {
-  return l->is_ours[i] && l->call->schema->args[i].is_write;
-}
-
-/* The operator may have resized an out= argument. */
-static st_status resize(const resolved_args *l, int i) {
-  st_tensor *given = l->given[i].u.tensor;
-  const st_tensor *made = l->args[i].u.tensor;
-  return st__same_sizes(given, made) ? ST_OK
-    : st__tensor_resize(given, made->ndim, made->sizes, ST_FORMAT_CONTIGUOUS);
-}
-
-static st_status call_copy(const st_tensor *self, const st_tensor *src) {
-  st_value ret;
-  ST_TRY(st__invoke(ST_OP_copy_, ST_VALUES(self, src), &ret));
-  st__value_clear(&ret);
-  return ST_OK;
-}
-
-static st_status copy_back(const resolved_args *l, int i) {
-  st_tensor *given = l->given[i].u.tensor;
-  const st_tensor *made = l->args[i].u.tensor;
-  return st__is_privateuse(given) ? call_copy(given, made)
-                                  : st__copy_unchecked(given, made);
-}
-
-/* In the results, replaces the resolved tensor by the argument. */
-static void replace_results(const resolved_args *l, int i, st_value *rets) {
-  for (int k = 0; k < l->call->schema->nrets; k++) {
-    if (st__to_tensor(&rets[k]) != l->args[i].u.tensor) continue;
-    st__value_clear(&rets[k]);
-    st__tensor_retain(l->given[i].u.tensor);
-    rets[k] = l->given[i];
-  }
-}
-
-static st_status restore_args(const resolved_args *l, st_value *rets) {
-  const int n = l->call->schema->nargs;
-  st_status status = ST_OK;
-  for (int i = 0; i < n && status == ST_OK; i++) {
-    if (is_written(l, i)) status = resize(l, i);
-  }
-  for (int i = 0; i < n && status == ST_OK; i++) {
-    if (is_written(l, i)) status = copy_back(l, i);
-  }
-  for (int i = 0; i < n && status == ST_OK; i++) {
-    if (is_written(l, i)) replace_results(l, i, rets);
-  }
-  for (int k = 0; k < l->call->schema->nrets && status != ST_OK; k++) {
-    st__value_clear(&rets[k]);
-  }
-  return status;
-}
-
 /* -- The fallback --------------------------------------------------------- */
 
 static st_status redispatch_below(const st_call *call, st_keyset bit,
                                   const st_value *args, st_value *rets) {
   return st__redispatch_boxed(call->op, call->schema, call->keys & (bit - 1),
                               args, rets);
-}
-
-static st_status run_resolved(resolved_args *l, st_value *rets) {
-  const int n = l->call->schema->nargs;
-  st_status status = ST_OK;
-  memset(l->is_ours, 0, sizeof l->is_ours);
-  for (int i = 0; i < n && status == ST_OK; i++) status = resolve_arg(l, i);
-  if (status == ST_OK) {
-    status = redispatch_below(l->call, l->bit, l->args, rets);
-  }
-  if (status == ST_OK) status = restore_args(l, rets);
-  for (int i = 0; i < n; i++) {
-    if (l->is_ours[i]) st__value_clear(&l->args[i]);
-  }
-  return status;
 }
 
 st_status st__run_resolved(const st_call *call, const st_value *args,
@@ -292,11 +161,11 @@ st_status st__run_resolved(const st_call *call, const st_value *args,
                     "register a kernel for this key", st__key_name(key));
   }
   if (views) return redispatch_below(call, bit, args, rets);
-  resolved_args l;
-  l.call = call;
-  l.given = args;
-  l.bit = bit;
-  return run_resolved(&l, rets);
+  const st_substitution resolved = {
+    .bit = bit, .keys = call->keys & (bit - 1), .replace = st__resolve_lazy,
+    .what = bit == conj_bit ? "a lazy conjugate" : "a lazy negative",
+    .is_immutable = bit == zero_bit};
+  return st__call_substituted(call, &resolved, args, rets);
 }
 
 /* -- copy_ ---------------------------------------------------------------- */
@@ -323,8 +192,8 @@ static st_status copy_from_cpu(const st_tensor *self, const st_tensor *src) {
                                &bytes));
   ST_TRY_FAIL(view_with(bytes, self->keys & (conj_bit | neg_bit), &lazy));
   ST_TRY_FAIL(view_with(self, 0, &plain));
-  ST_TRY_FAIL(call_copy(lazy, src));
-  status = call_copy(plain, bytes);
+  ST_TRY_FAIL(st__call_copy(lazy, src));
+  status = st__call_copy(plain, bytes);
 fail:
   st__tensor_release(&bytes);
   st__tensor_release(&lazy);
@@ -348,7 +217,7 @@ static st_status copy_lazy(const st_call *call, const st_value *args,
   }
   ST_TRY(copy_to_cpu(src, &here));
   const st_status status = st__is_privateuse(self) ? copy_from_cpu(self, here)
-                                                  : call_copy(self, here);
+                                                  : st__call_copy(self, here);
   st__tensor_release(&here);
   ST_TRY(status);
   return st__return_tensor(self, rets);
