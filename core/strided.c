@@ -27,6 +27,7 @@
 #include "op/random/random.h"
 #include "op/row/op.h"
 #include "op/table/register.h"
+#include "tensor/subbyte.h"
 
 /* -- Process -------------------------------------------------------------- */
 
@@ -225,12 +226,13 @@ st_format st_tensor_suggest_format(const st_tensor *t) {
   return st__suggest_format(t, false);
 }
 void *st_tensor_data(const st_tensor *t) {
-  return st__is_strided(t) ? st__data(t) : NULL;
+  return t->storage->layout ? NULL : st__first_byte(t);
 }
 st_place st_tensor_place(const st_tensor *t) {
-  return (st_place){t->device, st__is_strided(t) ? t->storage->data : NULL,
-                    (size_t)t->offset * st__itemsize(t->dtype)};
+  return (st_place){t->device, t->storage->layout ? NULL : t->storage->data,
+                    st__bytes_of_elements(t->dtype, (uint64_t)t->offset)};
 }
+size_t st_tensor_nbytes(const st_tensor *t) { return st__nbytes_of_tensor(t); }
 const void *st_tensor_storage(const st_tensor *t) { return t->storage; }
 size_t st_tensor_storage_nbytes(const st_tensor *t) {
   return t->storage->nbytes;
@@ -256,14 +258,10 @@ static st_status locate(const st_tensor *t, int n, const int64_t *index,
     }
     at += index[i] * t->strides[i];
   }
-  ST_TRY(st__check_strided(t));
+  ST_TRY(st__check_layout(t));
   if (st__is_meta(t)) return st__fail(ST_BAD_STATE, "the tensor has no data");
   *out = at;
   return ST_OK;
-}
-
-static char *element(const st_tensor *t, int64_t at) {
-  return st__data(t) + at * (int64_t)st__itemsize(t->dtype);
 }
 
 /* On a registered device, and for lazy tensors, elements are read with item and
@@ -307,7 +305,7 @@ st_status st_tensor_get(const st_tensor *t, int n, const int64_t *index,
     st__value_clear(&v);
     return ST_OK;
   }
-  *out = st__scalar_load(t->dtype, element(t, at));
+  *out = st__element_load(t, t->offset + at);
   return ST_OK;
 }
 
@@ -321,7 +319,10 @@ st_status st_tensor_set(st_tensor *t, int n, const int64_t *index,
     st__value_clear(&ret);
     return ST_OK;
   }
-  st__scalar_store(value, t->dtype, element(t, at));
+  if (st__is_subbyte(t->dtype)) {
+    ST_TRY(st__check_scalar_fits(value, t->dtype));
+  }
+  st__element_store(t, t->offset + at, value);
   st__bump_version(t);
   return ST_OK;
 }

@@ -41,7 +41,7 @@
  * structs and constants. MAJOR grows when one of them changes or goes, and
  * MINOR is 0 then; MINOR grows when one is added (CONTRIBUTING.md). */
 #define ST_API_MAJOR 1
-#define ST_API_MINOR 6
+#define ST_API_MINOR 7
 #define ST_API_VERSION (ST_API_MAJOR * 1000 + ST_API_MINOR)
 
 #ifdef __cplusplus
@@ -253,23 +253,26 @@ ST_API st_status st_tensor_overlaps_itself(const st_tensor *t, bool *out);
 ST_API bool st_may_share_memory(const st_tensor *a, const st_tensor *b);
 /* The memory format that results of operators on t get. */
 ST_API st_format st_tensor_suggest_format(const st_tensor *t);
-/* The address of the first element; NULL on the meta device, for ZeroTensors
- * and for other layouts than the strided one. On a registered device its
- * meaning is up to the device's allocator. */
+/* The address of the first element, of a byte that begins with it; NULL on the
+ * meta device, for ZeroTensors and for other layouts than the strided one. On a
+ * registered device its meaning is up to the device's allocator. */
 ST_API void *st_tensor_data(const st_tensor *t);
 /* Identifies the storage: tensors with equal addresses share bytes. */
 ST_API const void *st_tensor_storage(const st_tensor *t);
 /* The same as a place in the memory of its device. */
 ST_API st_place st_tensor_place(const st_tensor *t);
+/* The bytes of the elements. Rows of int4, uint4, int2 and uint2 are padded to
+ * whole bytes. */
+ST_API size_t st_tensor_nbytes(const st_tensor *t);
 ST_API size_t st_tensor_storage_nbytes(const st_tensor *t);
 /* The number of references to t, and the number of tensors on its storage. */
 ST_API int st_tensor_refcount(const st_tensor *t);
 ST_API int st_tensor_storage_refcount(const st_tensor *t);
 
 /* Reads or writes one element. BAD_INDEX if out of range, BAD_STATE on the meta
- * device, BAD_LAYOUT for a tensor without strides. On a registered device and
- * for lazy tensors this calls operators, which is slow, and fails with their
- * errors. */
+ * device, BAD_LAYOUT for a tensor without strides, BAD_VALUE for a number that
+ * does not fit in fewer than eight bits. On a registered device and for lazy
+ * tensors this calls operators, which is slow, and fails with their errors. */
 ST_API st_status st_tensor_get(const st_tensor *t, int n,
                                const int64_t *index, st_scalar *out);
 ST_API st_status st_tensor_set(st_tensor *t, int n, const int64_t *index,

@@ -8,8 +8,8 @@
 
 #include "base/call_limits.h"
 #include "base/memory.h"
-#include "tensor/dlpack.h"
-#include "tensor/share.h"
+#include "tensor/share/dlpack.h"
+#include "tensor/share/share.h"
 
 /* -- Memory --------------------------------------------------------------- */
 

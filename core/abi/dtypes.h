@@ -10,7 +10,8 @@
 /* -- Dtypes --------------------------------------------------------------- */
 
 /* id, name, bytes. The first eight have ATen's numbers. bcomplex32 is two
- * bfloat16. int128 exists in type promotion only: no tensor has it.
+ * bfloat16. int128 exists in type promotion only: no tensor has it. An integer
+ * of fewer than eight bits needs a byte where it is alone.
  * ORDER DTYPE: DTYPES of gdb/strided.py. */
 #define ST_DTYPE_MAP(X) \
   X(UINT8,            "uint8",            1) \
@@ -36,7 +37,11 @@
   X(FLOAT8_E4M3FNUZ,  "float8_e4m3fnuz",  1) \
   X(FLOAT8_E5M2FNUZ,  "float8_e5m2fnuz",  1) \
   X(FLOAT8_E8M0FNU,   "float8_e8m0fnu",   1) \
-  X(FLOAT4_E2M1FN_X2, "float4_e2m1fn_x2", 1)
+  X(FLOAT4_E2M1FN_X2, "float4_e2m1fn_x2", 1) \
+  X(INT4,             "int4",             1) \
+  X(UINT4,            "uint4",            1) \
+  X(INT2,             "int2",             1) \
+  X(UINT2,            "uint2",            1)
 
 typedef enum st_dtype {
 #define ST_DTYPE_ENUM(id, name, bytes) ST_##id,
@@ -53,11 +58,14 @@ typedef enum st_dtype {
  * them, computed in complex64. FLOAT8: one of eight bits that is stored,
  * converted and compared; it promotes with no other dtype. PACKED: two numbers
  * of four bits in an element, the first in the low ones, which is stored and
- * moved. PROMOTED_INT: of type promotion only. */
+ * moved. PROMOTED_INT: of type promotion only. SUBBYTE_SIGNED and _UNSIGNED:
+ * integers of fewer than eight bits, several in a byte, the first in the low
+ * bits; they are stored, converted, moved and compared, and promote with no
+ * other dtype. */
 typedef enum st_dtype_kind {
   ST_KIND_BOOL, ST_KIND_UNSIGNED, ST_KIND_SIGNED, ST_KIND_FLOAT, ST_KIND_HALF,
   ST_KIND_COMPLEX, ST_KIND_PROMOTED_INT, ST_KIND_COMPLEX_HALF, ST_KIND_FLOAT8,
-  ST_KIND_PACKED
+  ST_KIND_PACKED, ST_KIND_SUBBYTE_SIGNED, ST_KIND_SUBBYTE_UNSIGNED
 } st_dtype_kind;
 
 /* X(a, id, kind, counterpart): the complex dtype of a floating one, the dtype
@@ -86,7 +94,11 @@ typedef enum st_dtype_kind {
   X(a, FLOAT8_E4M3FNUZ,  FLOAT8,       FLOAT8_E4M3FNUZ)   \
   X(a, FLOAT8_E5M2FNUZ,  FLOAT8,       FLOAT8_E5M2FNUZ)   \
   X(a, FLOAT8_E8M0FNU,   FLOAT8,       FLOAT8_E8M0FNU)    \
-  X(a, FLOAT4_E2M1FN_X2, PACKED,       FLOAT4_E2M1FN_X2)
+  X(a, FLOAT4_E2M1FN_X2, PACKED,       FLOAT4_E2M1FN_X2)  \
+  X(a, INT4,             SUBBYTE_SIGNED,   INT4)          \
+  X(a, UINT4,            SUBBYTE_UNSIGNED, UINT4)         \
+  X(a, INT2,             SUBBYTE_SIGNED,   INT2)          \
+  X(a, UINT2,            SUBBYTE_UNSIGNED, UINT2)
 
 /* The dtypes of some kinds, a bit set; kinds is one, too. */
 #define ST_DTYPE_BIT(kinds, id, kind, counterpart) \
@@ -108,12 +120,20 @@ static inline bool st_dtype_is_floating(st_dtype d) {
                                      ST_KIND_BIT(FLOAT8)), d);
 }
 static inline bool st_dtype_is_unsigned(st_dtype d) {
-  return st_dtype_is_in(ST_DTYPES_OF(ST_KIND_BIT(UNSIGNED)), d);
+  return st_dtype_is_in(ST_DTYPES_OF(ST_KIND_BIT(UNSIGNED) |
+                                     ST_KIND_BIT(SUBBYTE_UNSIGNED)), d);
+}
+/* Integer dtypes of fewer than eight bits. */
+static inline bool st_dtype_is_subbyte(st_dtype d) {
+  return st_dtype_is_in(ST_DTYPES_OF(ST_KIND_BIT(SUBBYTE_SIGNED) |
+                                     ST_KIND_BIT(SUBBYTE_UNSIGNED)), d);
 }
 /* Integer dtypes; bool is not one. */
 static inline bool st_dtype_is_integer(st_dtype d) {
   return st_dtype_is_in(ST_DTYPES_OF(ST_KIND_BIT(UNSIGNED) |
                                      ST_KIND_BIT(SIGNED) |
+                                     ST_KIND_BIT(SUBBYTE_SIGNED) |
+                                     ST_KIND_BIT(SUBBYTE_UNSIGNED) |
                                      ST_KIND_BIT(PROMOTED_INT)), d);
 }
 /* Can a tensor have it? */
@@ -132,6 +152,7 @@ typedef struct st_dtype_facts {
   uint8_t counterpart;      /* st_dtype, as in ST_DTYPE_KIND_MAP */
   uint8_t dlpack;           /* DLPack's code; 255: none */
   uint8_t lanes;            /* numbers in an element, of a complex one 1 */
+  uint8_t bits;             /* of an element, if fewer than eight; else 0 */
   double max, eps, tiny;    /* of a floating dtype: the greatest number, the
                              * distance from 1 to the next, the least normal */
   const char *alias;        /* PyTorch's other name: "long" */

@@ -23,7 +23,7 @@
 #define ST_FUNCTIONALITY_MAP(X) \
   X(Dense, 1) X(FPGA, 0) X(ORT, 0) X(Vulkan, 0) X(Metal, 0)                \
   X(Quantized, 1) X(CustomRNGKeyId, 0) X(MkldnnCPU, 0) X(Sparse, 1)        \
-  X(SparseCsrCPU, 0) X(SparseCsrCUDA, 0) X(NestedTensor, 1)                \
+  X(SparseCsrCPU, 0) X(SparseCsrCUDA, 0) X(NestedTensor, 1) X(SubByte, 0)  \
   X(BackendSelect, 0) X(Lua, 0) X(Fake, 0)                                 \
   X(FuncTorchDynamicLayerBackMode, 0) X(Functionalize, 0) X(Named, 0)      \
   X(Conjugate, 0) X(Negative, 0) X(ZeroTensor, 0) X(ADInplaceOrView, 0)    \

@@ -170,15 +170,14 @@ void st__scalar_to_complex(st_scalar s, double out[2]) {
 
 st_scalar st__int_lowest(st_dtype d) {
   ST_ASSERT(st__is_integral(d) || d == ST_BOOL);
-  const int bits = 8 * (int)st__itemsize(d);
+  const int bits = st__bits(d);
   return st__scalar_int(d == ST_BOOL || st__is_unsigned(d)
                         ? 0 : INT64_MIN >> (64 - bits));
 }
 
 st_scalar st__int_highest(st_dtype d) {
   ST_ASSERT(st__is_integral(d) || d == ST_BOOL);
-  const int bits = d == ST_BOOL ? 1 : 8 * (int)st__itemsize(d)
-                                      - !st__is_unsigned(d);
+  const int bits = d == ST_BOOL ? 1 : st__bits(d) - !st__is_unsigned(d);
   return st__scalar_uint(UINT64_MAX >> (64 - bits));
 }
 
@@ -230,6 +229,8 @@ void st__scalar_store(st_scalar s, st_dtype d, void *p) {
   ST_ASSERT(st__is_tensor_dtype(d));
   if (d == ST_BOOL) {
     STORE(uint8_t, is_nonzero(s));
+  } else if (st__is_subbyte(d)) {
+    STORE(uint8_t, to_integer(s, d) & ((1u << st__bits(d)) - 1));
   } else if (st__is_integral(d) || st__is_packed(d)) {
     store_integer(to_integer(s, d), st__itemsize(d), p);
   } else {
@@ -241,6 +242,13 @@ void st__scalar_store(st_scalar s, st_dtype d, void *p) {
 }
 
 #define LOAD(T) (*(T *)memcpy(&(T){0}, p, sizeof(T)))
+
+/* Fewer than eight bits; the highest one of a signed integer is its sign. */
+static st_scalar load_bits(st_dtype d, const void *p) {
+  const int bits = st__bits(d), sign = st__is_unsigned(d) ? 0 : 1 << (bits - 1);
+  const int field = LOAD(uint8_t) & ((1 << bits) - 1);
+  return st__scalar_int((field ^ sign) - sign);
+}
 
 static st_scalar load_integer(st_dtype d, const void *p) {
   const bool is_unsigned = st__is_unsigned(d);
@@ -274,6 +282,7 @@ st_scalar st__scalar_load(st_dtype d, const void *p) {
   const st_dtype part = st__real_dtype(d);
   ST_ASSERT(st__is_tensor_dtype(d));
   if (d == ST_BOOL) return st__scalar_bool(LOAD(uint8_t) != 0);
+  if (st__is_subbyte(d)) return load_bits(d, p);
   if (st__is_integral(d)) return load_integer(d, p);
   if (st__is_packed(d)) return st__scalar_int(LOAD(uint8_t));
   if (part == d) return st__scalar_float(load_float(d, p));

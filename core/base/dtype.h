@@ -12,6 +12,16 @@ extern const uint8_t st__dtype_size[ST_DTYPE_ALL];
 extern const st_dtype_facts st__dtype_facts[ST_DTYPE_ALL];
 
 static inline size_t st__itemsize(st_dtype d) { return st__dtype_size[d]; }
+static inline bool st__is_subbyte(st_dtype d) { return st_dtype_is_subbyte(d); }
+static inline int st__bits(st_dtype d) {
+  return st__is_subbyte(d) ? st__dtype_facts[d].bits
+                           : 8 * (int)st__itemsize(d);
+}
+/* The dtype of the bytes that hold the elements of a sub-byte dtype, one
+ * each. */
+static inline st_dtype st__byte_dtype(st_dtype d) {
+  return st_dtype_is_unsigned(d) ? ST_UINT8 : ST_INT8;
+}
 
 const char *st__dtype_name(st_dtype d);            /* "float32" */
 /* also "float", "long" */
@@ -38,10 +48,16 @@ static inline bool st__is_float8(st_dtype d) {
 static inline bool st__is_packed(st_dtype d) {
   return st_dtype_is_in(ST_DTYPES_OF(ST_KIND_BIT(PACKED)), d);
 }
+/* Do operators that make numbers, such as arange, not make any of it? */
+static inline bool st__is_only_stored(st_dtype d) {
+  return st__is_packed(d) || st__is_subbyte(d);
+}
 /* Has it no common dtype with another? */
 static inline bool st__promotes_alone(st_dtype d) {
   return st_dtype_is_in(ST_DTYPES_OF(ST_KIND_BIT(FLOAT8) |
-                                     ST_KIND_BIT(PACKED)), d);
+                                     ST_KIND_BIT(PACKED) |
+                                     ST_KIND_BIT(SUBBYTE_SIGNED) |
+                                     ST_KIND_BIT(SUBBYTE_UNSIGNED)), d);
 }
 /* complex32 and bcomplex32. */
 static inline bool st__is_complex_half(st_dtype d) {
@@ -132,9 +148,10 @@ void st__scalar_to_complex(st_scalar s, double out[2]);
 /* The least and the greatest value of an integer dtype or bool. */
 st_scalar st__int_lowest(st_dtype d);
 st_scalar st__int_highest(st_dtype d);
-/* Writes s as one element of dtype d at p (C conversion rules of copy_). */
+/* Writes s as one element of dtype d at p (C conversion rules of copy_). One of
+ * fewer than eight bits is in the low bits; the others become 0. */
 void st__scalar_store(st_scalar s, st_dtype d, void *p);
-/* Reads one element of dtype d at p. */
+/* Reads one element of dtype d at p, in the low bits. */
 st_scalar st__scalar_load(st_dtype d, const void *p);
 
 /* Conversions with x86's result for a double that is out of range, without

@@ -17,6 +17,9 @@
   X(FLOAT8_E5M2FNUZ, 57344.0,    0x1p-2,  0x1p-15,   -57344.0)    \
   X(FLOAT8_E8M0FNU,  0x1p127,    1.0,     0x1p-127,  0x1p-127)
 
+/* X(id, bits): those of fewer than eight. */
+#define BITS(X) X(INT4, 4) X(UINT4, 4) X(INT2, 2) X(UINT2, 2)
+
 /* X(id, DLPack, alias, .npy, .safetensors, .pt, Arrow). The codes of DLPack are
  * those of its standard; 255: it has none. */
 #define NAMES(X) \
@@ -43,7 +46,11 @@
   X(FLOAT8_E4M3FNUZ, 11,  NULL,      NULL,  "F8_E4M3FNUZ", "",          NULL) \
   X(FLOAT8_E5M2FNUZ, 13,  NULL,      NULL,  "F8_E5M2FNUZ", "",          NULL) \
   X(FLOAT8_E8M0FNU,  14,  NULL,      NULL,  "F8_E8M0", "",              NULL) \
-  X(FLOAT4_E2M1FN_X2, 17, NULL,      NULL,  "F4",      "",              NULL)
+  X(FLOAT4_E2M1FN_X2, 17, NULL,      NULL,  "F4",      "",              NULL) \
+  X(INT4,            0,   NULL,      NULL,  NULL,      NULL,            NULL) \
+  X(UINT4,           1,   NULL,      NULL,  NULL,      NULL,            NULL) \
+  X(INT2,            0,   NULL,      NULL,  NULL,      NULL,            NULL) \
+  X(UINT2,           1,   NULL,      NULL,  NULL,      NULL,            NULL)
 
 /* -- Every dtype has its rows --------------------------------------------- */
 
@@ -58,6 +65,9 @@ _Static_assert((0 LIMITS(BIT)) == ST_DTYPES_OF(ST_KIND_BIT(FLOAT) |
                                                ST_KIND_BIT(HALF) |
                                                ST_KIND_BIT(FLOAT8)),
                "a floating dtype has no limits");
+_Static_assert((0 BITS(BIT)) == ST_DTYPES_OF(ST_KIND_BIT(SUBBYTE_SIGNED) |
+                                             ST_KIND_BIT(SUBBYTE_UNSIGNED)),
+               "an integer of fewer than eight bits has no number of bits");
 
 /* -- Tables --------------------------------------------------------------- */
 
@@ -77,6 +87,8 @@ const st_dtype_facts st__dtype_facts[ST_DTYPE_ALL] = {
   [ST_##id].max = greatest, [ST_##id].eps = of_1, [ST_##id].tiny = normal,   \
   [ST_##id].min = least,
   LIMITS(LIMIT)
+#define BITS_OF(id, n) [ST_##id].bits = n,
+  BITS(BITS_OF)
 #define NAME(id, dl, other, numpy, hf, torch, arrays)                        \
   [ST_##id].dlpack = dl, [ST_##id].alias = other,                       \
   [ST_##id].npy = numpy, [ST_##id].safetensors = hf, [ST_##id].pt = torch,   \

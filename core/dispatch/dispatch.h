@@ -112,7 +112,8 @@ st_status st__impl_op(const st_op *op, st_key key, const st_kernel *kernel,
 /* Marks the kernels of op, which serve tensors of any layout: Note [Layouts of
  * extensions]. */
 void st__accept_layouts(const st_op *op);
-/* True if tensors of a registered layout have this key. */
+/* True if tensors of a registered layout have this key, or those of integers of
+ * fewer than eight bits. */
 bool st__is_layout_key(st_key key);
 
 /* Registers a default fallback of a key; other fallbacks of the key take

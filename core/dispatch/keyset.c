@@ -147,7 +147,8 @@ char *st_keyset_text(st_keyset ks, char *buf, size_t size) {
    ST_BIT(ST_FUNC_CustomRNGKeyId) | ST_BIT(ST_FUNC_MkldnnCPU) |            \
    ST_BIT(ST_FUNC_Sparse) | ST_BIT(ST_FUNC_SparseCsrCPU) |                 \
    ST_BIT(ST_FUNC_SparseCsrCUDA))
-#define BACKENDS (OTHER_BACKENDS | ST_BIT(ST_FUNC_Dense))
+#define BACKENDS \
+  (OTHER_BACKENDS | ST_BIT(ST_FUNC_Dense) | ST_BIT(ST_FUNC_SubByte))
 bool st__alias_includes(st_key alias, st_key runtime) {
   if (runtime < 0 || runtime >= ST_KEY_RUNTIME_COUNT) return false;
   const int backend = keys[runtime].backend;

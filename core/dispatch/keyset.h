@@ -13,7 +13,7 @@ typedef int st_key;
 
 enum {
   ST_KEY_UNDEFINED = 0,
-  ST_KEY_RUNTIME_COUNT = 106,
+  ST_KEY_RUNTIME_COUNT = 107,
   /* Alias keys: names for sets of runtime keys, never in a st_keyset. */
   ST_KEY_AUTOGRAD = ST_KEY_RUNTIME_COUNT,
   ST_KEY_COMPOSITE_IMPLICIT,

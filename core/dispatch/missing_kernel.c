@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/dtype.h"
 #include "dispatch/entry.h"
 
 /* Writes the keys that op has kernels for: "CPU, Meta". */
@@ -35,10 +36,10 @@ static const char *error_prefix(const st_call *call, char *buf, size_t size) {
   return buf;
 }
 
-/* The name of the argument that has the highest key of the call, or "", and its
- * layout. */
+/* The name of the argument that has the highest key of the call, or "", and the
+ * first tensor that has it. */
 static const char *find_key_source(const st_call *call, const st_value *args,
-                                   st_layout *layout) {
+                                   const st_tensor **source) {
   const st_schema *s = call->schema;
   const st_keyset set = st__key_set(st__highest_slot(call->keys));
   for (int i = 0; i < s->nargs; i++) {
@@ -47,9 +48,7 @@ static const char *find_key_source(const st_call *call, const st_value *args,
     for (uint32_t k = 0; k < all.n; k++) {
       if (!all.p[k]) continue;
       ks |= all.p[k]->keys;
-      if (all.p[k]->keys & set & st__layout_bits()) {
-        *layout = all.p[k]->storage->layout;
-      }
+      if (!*source && (all.p[k]->keys & set) == set) *source = all.p[k];
     }
     if (set && (ks & set) == set) return s->args[i].name;
   }
@@ -69,8 +68,9 @@ static bool has_tensor(const st_call *call, const st_value *args) {
 st_status st__run_missing(const st_call *call, const st_value *args,
                           st_value *rets) {
   const st_key key = st__highest_slot(call->keys);
-  st_layout layout = ST_LAYOUT_STRIDED;
-  const char *key_source = find_key_source(call, args, &layout);
+  const st_tensor *source = NULL;
+  const char *key_source = find_key_source(call, args, &source);
+  if (!st__is_layout_key(key)) source = NULL;
   char kernels[160], name[160];
   (void)rets;
   list_kernels(call->op, kernels, sizeof kernels);
@@ -90,11 +90,18 @@ st_status st__run_missing(const st_call *call, const st_value *args,
                     : "there is no tensor to choose a kernel by (an empty "
                       "list of tensors?)", kernels);
   }
-  if (layout != ST_LAYOUT_STRIDED) {
+  if (source && source->storage->layout) {
     return st__fail(ST_NO_KERNEL, "%sargument '%s' has layout '%s', and there "
                     "is no kernel for %s\nkernels are registered for: %s; see "
-                    "st.explain", name, key_source, st__layout_name(layout),
+                    "st.explain", name, key_source,
+                    st__layout_name(source->storage->layout),
                     st__key_name(key), kernels);
+  }
+  if (source && st__is_subbyte(source->dtype)) {
+    return st__fail(ST_BAD_DTYPE, "%sargument '%s': not implemented for dtype "
+                    "%s; convert it first, as in t:to \"%s\"", name,
+                    key_source, st__dtype_name(source->dtype),
+                    st__dtype_name(st__byte_dtype(source->dtype)));
   }
   return st__fail(ST_NO_KERNEL, "%sno kernel for %s%s%s%s\n"
                   "kernels are registered for: %s; see st.explain", name,

@@ -132,13 +132,20 @@ static const st_registration *select_tracking(const st_op *op,
   return n->of[ST_KEY_AUTOGRAD] ? n->of[ST_KEY_AUTOGRAD] : &default_out_refusal;
 }
 
-/* CompositeExplicitAutograd kernels expect strides: Note [Layouts of
- * extensions]. */
+/* CompositeExplicitAutograd kernels expect elements at strides: Note [Layouts
+ * of extensions], Note [Elements of fewer than eight bits]. */
 static const st_registration *select_explicit(const newest *n, st_key key) {
   const st_registration *r =
     alias(n, ST_KEY_COMPOSITE_EXPLICIT_NON_FUNCTIONAL, key);
   if (!r) r = alias(n, ST_KEY_COMPOSITE_EXPLICIT, key);
   return r && st__is_layout_key(key) && !r->accepts_layouts ? NULL : r;
+}
+
+/* Composite operators of the engine look at elements (Note [Elements that are
+ * not there]); op/subbyte registers those that do not. */
+static bool serves(const st_registration *r, st_key key) {
+  return r && (r->is_of_library ||
+               st__key_functionality(key) != ST_FUNC_SubByte);
 }
 
 static const st_registration *select_from(const st_op *op, const newest *n,
@@ -147,7 +154,7 @@ static const st_registration *select_from(const st_op *op, const newest *n,
   if ((r = n->of[key])) return r;
   if ((r = select_tracking(op, n, key))) return r;
   if ((r = select_explicit(n, key))) return r;
-  if ((r = select_implicit(op, n, key))) return r;
+  if (serves(r = select_implicit(op, n, key), key)) return r;
   if ((r = alias(n, ST_KEY_AUTOGRAD, key))) return r;
   if (key < ST_KEY_RUNTIME_COUNT && (r = st__fallbacks[key])) return r;
   return &missing;
@@ -290,7 +297,8 @@ void st__drop_tables(void) {
 
 bool st__is_layout_key(st_key key) {
   return key > ST_KEY_UNDEFINED && key < ST_KEY_RUNTIME_COUNT &&
-         (ST_BIT(st__key_functionality(key)) & st__layout_bits());
+         (ST_BIT(st__key_functionality(key)) &
+          (st__layout_bits() | ST_BIT(ST_FUNC_SubByte)));
 }
 
 void st__accept_layouts(const st_op *op) {

@@ -33,7 +33,7 @@ MOST_DIMS = 4     # of a tensor whose elements are printed
 DTYPES = """uint8 int8 int16 int32 int64 float16 float32 float64 complex64
     complex128 bool bfloat16 uint16 uint32 uint64 complex32 bcomplex32
     int128 float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz
-    float8_e8m0fnu float4_e2m1fn_x2""".split()
+    float8_e8m0fnu float4_e2m1fn_x2 int4 uint4 int2 uint2""".split()
 DEVICES = 'cpu meta privateuse1 privateuse2 privateuse3'.split()
 KINDS = 'bool int float complex uint'.split()
 TAGS = """none tensor int float bool complex string generator ints floats bools
@@ -43,8 +43,8 @@ BACKENDS = """CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy Meta PrivateUse1
     PrivateUse2 PrivateUse3""".split()
 # ORDER FUNCTIONALITY: a star marks those with a runtime key per backend.
 FUNCTIONALITIES = """*Dense FPGA ORT Vulkan Metal *Quantized CustomRNGKeyId
-    MkldnnCPU *Sparse SparseCsrCPU SparseCsrCUDA *NestedTensor BackendSelect
-    Lua Fake FuncTorchDynamicLayerBackMode Functionalize Named Conjugate
+    MkldnnCPU *Sparse SparseCsrCPU SparseCsrCUDA *NestedTensor SubByte
+    BackendSelect Lua Fake FuncTorchDynamicLayerBackMode Functionalize Named Conjugate
     Negative ZeroTensor ADInplaceOrView AutogradOther *Autograd
     AutogradNestedTensor Tracer AutocastCPU AutocastXPU AutocastCUDA
     FuncTorchBatched FuncTorchVmapMode Batched VmapMode FuncTorchGradWrapper
@@ -100,10 +100,10 @@ class KeysetPrinter:
 
 # -- Elements ----------------------------------------------------------------
 
-def element_size(name):
+def element_bits(name):
     if name == 'bool' or name.endswith('_x2'):
-        return 1
-    return int(re.search(r'\d+', name).group()) // 8
+        return 8
+    return int(re.search(r'\d+', name).group())
 
 
 def decode_float8(name, code):
@@ -150,6 +150,14 @@ def decode(name, data):
     return int.from_bytes(data, 'little', signed=not name.startswith('u'))
 
 
+def decode_bits(name, byte, shift):
+    """Fewer than eight bits of a byte, from bit `shift` on."""
+    bits = element_bits(name)
+    number = byte >> shift & 2 ** bits - 1
+    is_negative = not name.startswith('u') and number >> bits - 1
+    return number - 2 ** bits if is_negative else number
+
+
 def number_text(value):
     if isinstance(value, bool):
         return 'true' if value else 'false'
@@ -160,14 +168,21 @@ def number_text(value):
     return str(value)
 
 
-def elements_text(data, name, sizes, strides):
-    """The elements from an address on, nested in braces."""
-    size = element_size(name)
-    process = gdb.selected_inferior()
+def element_text(data, name, at):
+    bits = element_bits(name)
+    start, shift = divmod(at * bits, 8)
+    read = bytes(gdb.selected_inferior().read_memory(data + start,
+                                                     max(bits // 8, 1)))
+    return number_text(decode_bits(name, read[0], shift) if bits < 8
+                       else decode(name, read))
+
+
+def elements_text(data, name, at, sizes, strides):
+    """The elements of a storage from number `at` on, nested in braces."""
     if not sizes:
-        return number_text(decode(name, bytes(process.read_memory(data, size))))
+        return element_text(data, name, at)
     shown = min(sizes[0], MOST_PER_DIM)
-    texts = [elements_text(data + i * strides[0] * size, name, sizes[1:],
+    texts = [elements_text(data, name, at + i * strides[0], sizes[1:],
                            strides[1:]) for i in range(shown)]
     if shown < sizes[0]:
         texts.append('...')
@@ -205,8 +220,8 @@ def tensor_text(t):
     if device != 0 or data == 0 or dtype >= len(DTYPES) or ndim > MOST_DIMS:
         return text
     try:
-        start = data + offset * element_size(name)
-        return text + ' = ' + elements_text(start, name, sizes, strides)
+        return text + ' = ' + elements_text(data, name, offset, sizes,
+                                            strides)
     except gdb.MemoryError:
         return text + ' = <memory that cannot be read>'
 

@@ -436,6 +436,10 @@ static void lay_out(st_iter *it, layout *l) {
 static st_status make_output(const st_iter *it, st_iter_operand *op,
                              const layout *l) {
   const int n = it->common_ndim;
+  if (st__is_subbyte(op->target)) {
+    return st__fail(ST_BAD_DTYPE, "not implemented for dtype %s",
+                    st__dtype_name(op->target));
+  }
   const st_device device = it->static_device != ST_DEVICE_COUNT
                            ? it->static_device : it->device;
   if (l->strides) {

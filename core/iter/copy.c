@@ -8,7 +8,9 @@
 #include "base/status.h"
 #include "base/threads.h"
 #include "iter/strided_copy.h"
+#include "iter/subbyte_copy.h"
 #include "iter/loop_report.h"
+#include "tensor/view.h"
 
 static void start(st_iter *it, uint32_t flags, const st_tensor *dst,
                   const st_tensor *src) {
@@ -140,12 +142,20 @@ static bool leaves_cpu(const st_tensor *dst, const st_tensor *src) {
   return st__is_privateuse(dst) || st__is_privateuse(src);
 }
 
+static st_status copy_unstrided(st_tensor *dst, const st_tensor *src) {
+  ST_TRY(st__check_layout(dst));
+  ST_TRY(st__check_layout(src));
+  return leaves_cpu(dst, src) ? st__copy_on_device(dst, src, st__copy)
+                              : st__copy_rows(dst, src);
+}
+
 /* Two operands of equal shape fit in the inline slots, so nothing is
  * allocated. */
 st_status st__copy_unchecked(st_tensor *dst, const st_tensor *src) {
   st_iter it;
-  ST_TRY(st__check_strided(dst));
-  ST_TRY(st__check_strided(src));
+  if (!st__is_strided(dst) || !st__is_strided(src)) {
+    return copy_unstrided(dst, src);
+  }
   if (st__is_meta(dst)) st__dry_run_copy(dst, src);
   if (st__is_meta(dst) || st__is_meta(src) || src->numel == 0) return ST_OK;
   if (leaves_cpu(dst, src)) return st__copy_on_device(dst, src, st__copy);
@@ -195,6 +205,28 @@ static st_status resolve_and_copy(st_tensor *dst, const st_tensor *src) {
   return status;
 }
 
+/* A row of one element cannot be repeated as a view, but its byte can. */
+static st_status broadcast_subbyte(st_tensor *dst, const st_tensor *src) {
+  const st_dtype dtype = st__is_subbyte(src->dtype) ? st__byte_dtype(src->dtype)
+                                                    : (st_dtype)src->dtype;
+  st_tensor *bytes = NULL, *view = NULL;
+  st_status status = st__clone(src, dtype, ST_FORMAT_CONTIGUOUS, &bytes);
+  if (status == ST_OK) {
+    status = st__view_expand(bytes, dst->ndim, dst->sizes, &view);
+  }
+  if (status == ST_OK) status = st__copy(dst, view);
+  st__tensor_release(&bytes);
+  st__tensor_release(&view);
+  return status;
+}
+
+static st_status copy_subbyte(st_tensor *dst, const st_tensor *src) {
+  ST_TRY(st__check_internal_overlap(dst));
+  if (!st__same_sizes(dst, src)) return broadcast_subbyte(dst, src);
+  return st__overlap(dst, src) == ST_OVERLAP_NO ? st__copy_rows(dst, src)
+                                                : resolve_and_copy(dst, src);
+}
+
 /* True if the copy needs neither checks nor broadcasting. */
 static bool needs_no_iterator(const st_tensor *dst, const st_tensor *src) {
   return (dst->flags & ST_FLAG_DENSE) && !st__may_overlap(dst, src) &&
@@ -202,11 +234,16 @@ static bool needs_no_iterator(const st_tensor *dst, const st_tensor *src) {
          is_same_lazily(dst, src) && st__same_sizes(dst, src);
 }
 
+/* Of a tensor that lacks memory: elements of fewer than eight bits have it. */
+static st_status check_subbyte(const st_tensor *t) {
+  return st__is_subbyte_tensor(t) ? ST_OK : st__refuse_memoryless(t);
+}
+
 /* A copy to the meta device moves no elements, but its shapes are checked. */
 st_status st__copy(st_tensor *dst, const st_tensor *src) {
   st_iter it;
-  if (st__lacks_memory(dst)) return st__refuse_memoryless(dst);
-  if (st__lacks_memory(src)) return st__refuse_memoryless(src);
+  if (st__lacks_memory(dst)) ST_TRY(check_subbyte(dst));
+  if (st__lacks_memory(src)) ST_TRY(check_subbyte(src));
   if (same_view(dst, src) && is_same_lazily(dst, src)) return ST_OK;
   ST_TRY(st__check_conversion(src->dtype, dst->dtype));
   warn_complex_cast(dst->dtype, src->dtype);
@@ -219,6 +256,9 @@ st_status st__copy(st_tensor *dst, const st_tensor *src) {
   }
   if (resolves_first(src, dst->dtype)) {
     return resolve_and_copy(dst, src);
+  }
+  if (!st__is_strided(dst) || !st__is_strided(src)) {
+    return copy_subbyte(dst, src);
   }
   if (is_move(dst, src)) {
     memmove(st__data(dst), st__data(src),
@@ -239,6 +279,10 @@ st_status st__copy(st_tensor *dst, const st_tensor *src) {
 static st_status new_like(const st_tensor *t, st_dtype dtype,
                           st_format format, st_tensor **out) {
   const st_device device = t->device;
+  if (format == ST_FORMAT_PRESERVE &&
+      (!st__is_strided(t) || st__is_subbyte(dtype))) {
+    format = ST_FORMAT_CONTIGUOUS;
+  }
   if (format != ST_FORMAT_PRESERVE) {
     return st__tensor_empty(device, dtype, t->ndim, t->sizes, format, out);
   }
@@ -265,11 +309,11 @@ st_status st__clone(const st_tensor *t, st_dtype dtype, st_format format,
   st_tensor *copy = NULL;
   st_status status = ST_OK;
   if (dtype == ST_DTYPE_NONE) dtype = t->dtype;
-  ST_TRY(st__check_strided(t));
+  ST_TRY(st__check_layout(t));
   ST_TRY(st__check_conversion(t->dtype, dtype));
   ST_TRY(new_like(t, dtype, format, &copy));
   warn_complex_cast(dtype, t->dtype);
-  if (st__lacks_memory(t)) {
+  if (st__is_zero(t) && !st__is_meta(t)) {
     status = zero(copy);
   } else if (resolves_first(t, dtype)) {
     status = resolve_and_copy(copy, t);

@@ -67,7 +67,7 @@ static st_status get_fake_tensor(st_fake_tensors *c, const st_tensor *t,
                     st__device_name(t->device));
   }
   const st_dtype dtype = t->dtype == c->from ? c->to : (st_dtype)t->dtype;
-  if (!st__is_strided(t)) { /* its results have the shapes and dtypes */
+  if (t->storage->layout) { /* its results have the shapes and dtypes */
     if (!c->any_device) return st__refuse_memoryless(t);
     ST_TRY(st__tensor_empty(ST_DEVICE_META, dtype, t->ndim, t->sizes,
                             ST_FORMAT_CONTIGUOUS, out));

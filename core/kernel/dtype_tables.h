@@ -5,7 +5,8 @@
 
 #include "kernel/loop.h"
 
-/* X(a, tag, id, bytes): the dtypes of tensors. */
+/* X(a, tag, id, bytes): the dtypes of tensors. Those of fewer than eight bits,
+ * which only kernel/copy/subbyte.c knows, have no tag. */
 #define ST_TAGS(X, a) \
   X(a, u1, UINT8,           1)   \
   X(a, i1, INT8,            1)   \
@@ -69,7 +70,9 @@ enum {
 
 #define ST_TAG_BIT(a, tag, id, bytes) | UINT64_C(1) << ST_##id
 _Static_assert((0 ST_TAGS(ST_TAG_BIT, 0)) ==
-               ST_DTYPES_OF(~ST_KIND_BIT(PROMOTED_INT)),
+               ST_DTYPES_OF(~(ST_KIND_BIT(PROMOTED_INT) |
+                              ST_KIND_BIT(SUBBYTE_SIGNED) |
+                              ST_KIND_BIT(SUBBYTE_UNSIGNED))),
                "a dtype has no tag");
 
 /* -- Lists of dtypes ------------------------------------------------------ */

@@ -6,6 +6,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/dtype.h"
+
 /* -- Layouts -------------------------------------------------------------- */
 
 enum { NAME_SIZE = 32, MOST = 64 /* st_storage.layout has 7 bits */ };
@@ -147,7 +149,10 @@ st_status st__refuse_layout(st_layout layout) {
 }
 
 st_status st__refuse_memoryless(const st_tensor *t) {
-  return st__is_strided(t)
-    ? st__fail(ST_BAD_STATE, "a zero tensor has no memory: clone it")
-    : st__refuse_layout(t->storage->layout);
+  if (t->storage->layout) return st__refuse_layout(t->storage->layout);
+  return st__is_subbyte(t->dtype)
+    ? st__fail(ST_BAD_DTYPE, "a byte holds several elements of %s: convert "
+               "them first, as in t:to \"%s\"", st__dtype_name(t->dtype),
+               st__dtype_name(st__byte_dtype(t->dtype)))
+    : st__fail(ST_BAD_STATE, "a zero tensor has no memory: clone it");
 }

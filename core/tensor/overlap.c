@@ -25,8 +25,8 @@
 
 #include <stdlib.h>
 
-#include "base/dtype.h"
 #include "base/memory.h"
+#include "tensor/subbyte.h"
 
 /* -- The equation --------------------------------------------------------- */
 
@@ -185,7 +185,7 @@ static answer overlaps_itself(const st_tensor *t) {
   dims d;
   uint64_t below = 0;
   answer all = NO;
-  if (t->flags & ST_FLAG_DENSE || t->numel == 0 || !st__is_strided(t)) {
+  if (t->flags & ST_FLAG_DENSE || t->numel == 0 || t->storage->layout) {
     return NO;
   }
   sort_dims(t, &d);
@@ -245,7 +245,7 @@ st_status st_tensor_overlaps_itself(const st_tensor *t, bool *out) {
  * memory are compared; on the meta device an offset. */
 static uint64_t first_byte(const st_tensor *t) {
   return (uint64_t)(uintptr_t)t->storage->data +
-         (uint64_t)t->offset * st__itemsize(t->dtype);
+         st__bytes_of_elements((st_dtype)t->dtype, (uint64_t)t->offset);
 }
 
 /* The distance from the first element to the last, in elements. */
@@ -295,14 +295,26 @@ static bool elements_overlap(const st_tensor *a, const st_tensor *b,
   return solve(&e) != NO;
 }
 
+/* Of layouts the storages are compared, of elements of fewer than eight bits
+ * the ranges of bytes. */
+static st_overlap unstrided_overlap(const st_tensor *a, const st_tensor *b) {
+  if (a->storage->layout || b->storage->layout) {
+    return a->storage == b->storage ? ST_OVERLAP_SAME : ST_OVERLAP_NO;
+  }
+  const uint64_t a0 = first_byte(a), b0 = first_byte(b);
+  const size_t an = st__bytes_of_elements((st_dtype)a->dtype, reach_of(a) + 1);
+  const size_t bn = st__bytes_of_elements((st_dtype)b->dtype, reach_of(b) + 1);
+  if (a0 + an <= b0 || b0 + bn <= a0) return ST_OVERLAP_NO;
+  return a0 == b0 && a->dtype == b->dtype && same_order(a, b)
+         ? ST_OVERLAP_SAME : ST_OVERLAP_SOME;
+}
+
 st_overlap st__overlap_of(const st_tensor *a, const st_tensor *b) {
   if (a->numel == 0 || b->numel == 0 || a->device != b->device) {
     return ST_OVERLAP_NO;
   }
   if (a == b) return ST_OVERLAP_SAME;
-  if (!st__is_strided(a) || !st__is_strided(b)) {
-    return a->storage == b->storage ? ST_OVERLAP_SAME : ST_OVERLAP_NO;
-  }
+  if (!st__is_strided(a) || !st__is_strided(b)) return unstrided_overlap(a, b);
   const uint64_t x = st__itemsize(a->dtype);
   const uint64_t y = st__itemsize(b->dtype);
   const uint64_t a0 = first_byte(a), a1 = a0 + reach_of(a) * x + x - 1;

@@ -30,7 +30,7 @@ static st_status check_part(const st_tensor *t, int i) {
     return st__fail(ST_BAD_VALUE, "part %d is missing",
                     (int)st__display_index(i));
   }
-  if (st__is_strided(t)) return ST_OK;
+  if (!t->storage->layout) return ST_OK;
   return st__fail(ST_BAD_VALUE, "part %d has layout '%s', but parts are "
                   "strided tensors", (int)st__display_index(i),
                   st__layout_name(t->storage->layout));
@@ -56,12 +56,12 @@ static st_status new_parts(int n, st_tensor *const *from, const int64_t *notes,
 }
 
 int st_tensor_nparts(const st_tensor *t) {
-  return st__is_strided(t) ? 0 : parts_of(t)->n;
+  return t->storage->layout ? parts_of(t)->n : 0;
 }
 
 static st_status check_has_parts(const st_tensor *t) {
-  return st__is_strided(t)
-         ? st__fail(ST_BAD_LAYOUT, "a strided tensor has no parts") : ST_OK;
+  return t->storage->layout ? ST_OK
+         : st__fail(ST_BAD_LAYOUT, "a strided tensor has no parts");
 }
 
 st_status st__layout_notes(const st_tensor *t, int64_t *notes) {

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/dtype.h"
+#include "tensor/subbyte.h"
 #include "tensor/view_spec.h"
 
 #define TEXT(n, v) st__shape_text(n, v, (char[160]){0}, 160)
@@ -216,11 +216,35 @@ st_status st__view_as_complex(const st_tensor *t, st_tensor **out) {
 /* -- Another dtype -------------------------------------------------------- */
 
 static st_status cannot_regroup(const st_tensor *t, st_dtype dtype) {
+  const bool helps = st__is_subbyte_tensor(t) && !st__is_contiguous(t);
   return st__fail(ST_BAD_LAYOUT, "%s with shape %s, strides %s, offset %"
-                  PRId64 " cannot be viewed as %s", st__dtype_name(
+                  PRId64 " cannot be viewed as %s%s", st__dtype_name(
                     t->dtype), ST_SHAPE_TEXT(t),
                   TEXT(t->ndim, t->strides), t->offset,
-                  st__dtype_name(dtype));
+                  st__dtype_name(dtype), helps ? ": call contiguous()" : "");
+}
+
+/* The geometry of g, whose last stride is 1, with elements of `to` bits instead
+ * of `from`. False if it has none. */
+static bool regroup(st_view_spec *g, int64_t from, int64_t to) {
+  const int last = g->ndim - 1;
+  const int64_t more = from > to ? from / to : 1; /* powers of two */
+  const int64_t fewer = to > from ? to / from : 1;
+  bool fits = g->offset % fewer == 0 && g->sizes[last] % fewer == 0;
+  fits &= st__mul_sizes(g->offset / fewer, more, &g->offset);
+  fits &= st__mul_sizes(g->sizes[last] / fewer, more, &g->sizes[last]);
+  for (int d = 0; d < last; d++) {
+    fits &= g->strides[d] % fewer == 0;
+    fits &= st__mul_sizes(g->strides[d] / fewer, more, &g->strides[d]);
+  }
+  return fits;
+}
+
+/* The padding of rows of elements of fewer than eight bits counts. */
+static void round_row(st_view_spec *g, const st_tensor *t) {
+  const int64_t per = st__per_byte((st_dtype)t->dtype);
+  int64_t *const row = &g->sizes[g->ndim - 1];
+  if (st__is_contiguous(t) && t->numel) *row += (per - *row % per) % per;
 }
 
 st_status st__view_dtype(const st_tensor *t, st_dtype dtype,
@@ -234,21 +258,14 @@ st_status st__view_dtype(const st_tensor *t, st_dtype dtype,
                     "as another dtype: clone it first",
                     st__is_conj(t) ? "conjugate" : "negative");
   }
-  const int64_t from = (int64_t)st__itemsize(t->dtype);
-  const int64_t to = (int64_t)st__itemsize(dtype);
+  const int64_t from = st__bits(t->dtype), to = st__bits(dtype);
   const int last = t->ndim - 1;
   st_view_spec g;
   st__view_spec_load(&g, t);
   if (from != to) {
     if (last < 0 || g.strides[last] != 1) return cannot_regroup(t, dtype);
-    bool uneven = g.offset * from % to || g.sizes[last] * from % to;
-    g.offset = g.offset * from / to;
-    g.sizes[last] = g.sizes[last] * from / to;
-    for (int d = 0; d < last; d++) {
-      uneven |= g.strides[d] * from % to != 0;
-      g.strides[d] = g.strides[d] * from / to;
-    }
-    if (uneven) return cannot_regroup(t, dtype);
+    if (to > from) round_row(&g, t);
+    if (!regroup(&g, from, to)) return cannot_regroup(t, dtype);
   }
   return st__view_spec_apply_as(t, dtype, &g, out);
 }

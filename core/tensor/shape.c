@@ -1,7 +1,7 @@
 /* Shapes: element and byte counts, dimension wrapping, broadcasting, printing.
  */
 
-#include "tensor/tensor.h"
+#include "tensor/subbyte.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -62,18 +62,16 @@ void st__contiguous_strides(int ndim, const int64_t *sizes,
   }
 }
 
-st_status st__nbytes_of(int ndim, const int64_t *sizes,
-                        const int64_t *strides, int64_t offset,
-                        size_t itemsize, size_t *out) {
-  int64_t last = offset, n, bytes;
-  bool overflow = offset < 0, empty = false;
-  for (int d = 0; d < ndim; d++) {
-    if (sizes[d] == 0) {
+st_status st__nbytes_of(const st_geometry *g, st_dtype dtype, size_t *out) {
+  int64_t last = g->offset, n, bytes;
+  bool overflow = g->offset < 0, empty = false;
+  for (int d = 0; d < g->ndim; d++) {
+    if (g->sizes[d] == 0) {
       empty = true;
       continue;
     }
-    overflow |= strides[d] < 0;
-    overflow |= !st__mul_sizes(sizes[d] - 1, strides[d], &n);
+    overflow |= g->strides[d] < 0;
+    overflow |= !st__mul_sizes(g->sizes[d] - 1, g->strides[d], &n);
     overflow |= !st__add_sizes(last, n, &last);
   }
   if (empty) {
@@ -81,14 +79,14 @@ st_status st__nbytes_of(int ndim, const int64_t *sizes,
     return ST_OK;
   }
   overflow |= !st__add_sizes(last, 1, &n);
-  overflow |= !st__mul_sizes(n, (int64_t)itemsize, &bytes);
+  overflow |= !st__mul_sizes(n, (int64_t)st__itemsize(dtype), &bytes);
   if (overflow) {
     return st__fail(ST_BAD_SHAPE, "shape %s with strides %s does not fit in "
                     "the address space",
-                    st__shape_text(ndim, sizes, (char[160]){0}, 160),
-                    st__shape_text(ndim, strides, (char[160]){0}, 160));
+                    st__shape_text(g->ndim, g->sizes, (char[160]){0}, 160),
+                    st__shape_text(g->ndim, g->strides, (char[160]){0}, 160));
   }
-  *out = (size_t)bytes;
+  *out = st__bytes_of_elements(dtype, (uint64_t)n);
   return ST_OK;
 }
 

@@ -1,94 +1,19 @@
 /* Tensor headers: creation, release and changes of geometry.
- *
- * Note [Geometry that cannot overflow]
- * Every header would pass check_geometry: strides are not negative, and the
- * offset plus the sum of sizes times strides, in bytes, fits in 63 bits, even
- * if a size of 0 or 1 makes a stride irrelevant. So other code need not check
- * the product of a size and a stride for overflow.
  */
 
 #include "tensor/tensor.h"
 
-#include <inttypes.h>
 #include <string.h>
 
-#include "base/dtype.h"
 #include "base/memory.h"
-#include "tensor/layout.h"
+#include "tensor/geometry.h"
 #include "tensor/memory_format.h"
+#include "tensor/subbyte.h"
 
 _Thread_local st_keyset st__untracked_keys;
 
 void (*st__history_free)(st_history *h);
 _Thread_local st_unused_check st__check_unused;
-
-#define TEXT(n, v) st__shape_text(n, v, (char[160]){0}, 160)
-
-/* -- Checks --------------------------------------------------------------- */
-
-static st_status check_rank(int ndim) {
-  if (ndim >= 0 && ndim <= ST_MAX_DIMS) return ST_OK;
-  return st__fail(ST_BAD_SHAPE, "a tensor has 0 to %d dimensions, not %d",
-                  ST_MAX_DIMS, ndim);
-}
-
-static st_status check_dtype(st_dtype dtype) {
-  if (st__is_tensor_dtype(dtype)) return ST_OK;
-  return st__fail(ST_BAD_DTYPE, "a tensor cannot have dtype %s",
-                  st__dtype_name(dtype));
-}
-
-static st_status check_strides(int ndim, const int64_t *sizes,
-                               const int64_t *strides, int64_t offset,
-                               int64_t itemsize) {
-  int64_t total = offset, n;
-  bool overflow = false;
-  if (offset < 0) {
-    return st__fail(ST_BAD_INDEX, "negative storage offset %" PRId64, offset);
-  }
-  for (int d = 0; d < ndim; d++) {
-    if (strides[d] < 0) {
-      return st__fail(ST_BAD_SHAPE, "strides %s cannot be negative",
-                      TEXT(ndim, strides));
-    }
-    overflow |= !st__mul_sizes(sizes[d] > 1 ? sizes[d] : 1, strides[d], &n);
-    overflow |= !st__add_sizes(total, n, &total);
-  }
-  overflow |= !st__mul_sizes(total, itemsize, &n);
-  if (!overflow) return ST_OK;
-  return st__fail(ST_BAD_SHAPE, "shape %s with strides %s at offset %" PRId64
-                  " does not fit in the address space", TEXT(ndim, sizes),
-                  TEXT(ndim, strides), offset);
-}
-
-/* Foreign memory may have any address, but kernels need aligned elements. The
- * blocks of extension devices have none. */
-static st_status check_alignment(const st_storage *s, size_t itemsize) {
-  const size_t align = itemsize < 8 ? itemsize : 8;
-  if (s->device > ST_DEVICE_META || (uintptr_t)s->data % align == 0) {
-    return ST_OK;
-  }
-  return st__fail(ST_BAD_VALUE, "memory at %p is not aligned for elements of "
-                  "%zu bytes", (void *)s->data, itemsize);
-}
-
-static st_status check_geometry(const st_storage *s, size_t itemsize,
-                                const st_geometry *g, int64_t *numel) {
-  size_t need = 0;
-  if (s->layout) return st__refuse_layout(s->layout);
-  ST_TRY(st__numel_of(g->ndim, g->sizes, numel));
-  ST_TRY(check_strides(g->ndim, g->sizes, g->strides, g->offset,
-                       (int64_t)itemsize));
-  ST_TRY(check_alignment(s, itemsize));
-  if (*numel == 0) return ST_OK;
-  ST_TRY(st__nbytes_of(g->ndim, g->sizes, g->strides, g->offset, itemsize,
-                       &need));
-  if (need <= s->nbytes) return ST_OK;
-  return st__fail(ST_BAD_INDEX, "shape %s with strides %s at offset %" PRId64
-                  " needs a storage of %zu bytes, this one has %zu",
-                  TEXT(g->ndim, g->sizes), TEXT(g->ndim, g->strides), g->offset,
-                  need, s->nbytes);
-}
 
 /* -- Headers -------------------------------------------------------------- */
 
@@ -130,6 +55,10 @@ static void set_geometry(st_tensor *t, int64_t *buffer, const st_geometry *g,
   t->numel = numel;
   t->flags = st__compute_flags(ndim, t->sizes, t->strides) |
              (ndim == 0 ? t->flags & ST_FLAG_WRAPPED : 0);
+  if (st__is_subbyte_tensor(t)) {
+    t->flags = st__subbyte_flags((st_dtype)t->dtype, &(st_geometry){
+      ndim, t->sizes, t->strides, g->offset});
+  }
   if (old && old != buffer) {
     st__free(ST_MEM_VALUE, old, heap_dims_size(old_ndim));
   }
@@ -233,16 +162,17 @@ st_status st__tensor_new(st_storage *storage, st_dtype dtype,
                          const st_geometry *given, st_tensor **out) {
   st_geometry g = *given;
   int64_t contiguous[ST_MAX_DIMS], numel;
-  ST_TRY(check_rank(g.ndim));
-  ST_TRY(check_dtype(dtype));
+  ST_TRY(st__check_rank(g.ndim));
+  ST_TRY(st__check_tensor_dtype(dtype));
   if (!g.strides) {
     ST_TRY(st__numel_of(g.ndim, g.sizes, &numel));
-    st__contiguous_strides(g.ndim, g.sizes, contiguous);
+    st__new_strides(dtype, g.ndim, g.sizes, contiguous);
     g.strides = contiguous;
   }
-  ST_TRY(check_geometry(storage, st__itemsize(dtype), &g, &numel));
-  return new_header(storage, (header){dtype, st__tensor_keys(storage->device)},
-                    &g, numel, out);
+  ST_TRY(st__check_geometry(storage, dtype, &g, &numel));
+  const st_keyset keys = st__keys_of_dtype(st__tensor_keys(storage->device),
+                                           dtype);
+  return new_header(storage, (header){dtype, keys}, &g, numel, out);
 }
 
 /* The flags are 0, so it is neither contiguous nor dense, and strides of 0 make
@@ -252,8 +182,8 @@ st_status st__tensor_unstrided(st_storage *storage, st_dtype dtype,
                                st_tensor **out) {
   const int64_t strides[ST_MAX_DIMS] = {0};
   int64_t numel;
-  ST_TRY(check_rank(ndim));
-  ST_TRY(check_dtype(dtype));
+  ST_TRY(st__check_rank(ndim));
+  ST_TRY(st__check_tensor_dtype(dtype));
   ST_TRY(st__numel_of(ndim, sizes, &numel));
   ST_TRY(new_header(storage, (header){dtype, keys},
                     &(st_geometry){ndim, sizes, strides, 0}, numel, out));
@@ -279,15 +209,13 @@ void st__tensor_release(st_tensor **t) {
 
 /* Checks the arguments of a new tensor. Returns its number of elements and the
  * bytes of its storage. */
-static st_status check_new(st_dtype dtype, int ndim, const int64_t *sizes,
-                           const int64_t *strides, int64_t *numel,
+static st_status check_new(st_dtype dtype, const st_geometry *g, int64_t *numel,
                            size_t *nbytes) {
-  ST_TRY(check_rank(ndim));
-  ST_TRY(check_dtype(dtype));
-  ST_TRY(st__numel_of(ndim, sizes, numel));
-  ST_TRY(check_strides(ndim, sizes, strides, 0,
-                       (int64_t)st__itemsize(dtype)));
-  return st__nbytes_of(ndim, sizes, strides, 0, st__itemsize(dtype), nbytes);
+  ST_TRY(st__check_rank(g->ndim));
+  ST_TRY(st__check_tensor_dtype(dtype));
+  ST_TRY(st__numel_of(g->ndim, g->sizes, numel));
+  ST_TRY(st__check_strides(g, (int64_t)st__itemsize(dtype)));
+  return st__nbytes_of(g, dtype, nbytes);
 }
 
 /* A header with a storage but no geometry: Note [Inline storages]. Where no
@@ -319,20 +247,33 @@ static st_status new_inline(st_device device, st_dtype dtype, size_t nbytes,
   return ST_OK;
 }
 
+/* Sets the keys, and what pads rows to 0. */
+static void make_subbyte(st_tensor *t, const st_geometry *g) {
+  const st_dtype dtype = (st_dtype)t->dtype;
+  const int64_t row = g->ndim ? g->sizes[g->ndim - 1] : 1;
+  t->keys = st__keys_of_dtype(t->keys, dtype);
+  if (row % st__per_byte(dtype) != 0 && t->storage->data) {
+    memset(t->storage->data, 0, t->storage->nbytes);
+  }
+}
+
 st_status st__tensor_empty_strided(st_device device, st_dtype dtype, int ndim,
                                    const int64_t *sizes,
                                    const int64_t *strides, st_tensor **out) {
+  const st_geometry g = {ndim, sizes, strides, 0};
   int64_t numel;
   size_t nbytes;
   st_tensor *t;
-  ST_TRY(check_new(dtype, ndim, sizes, strides, &numel, &nbytes));
+  ST_TRY(check_new(dtype, &g, &numel, &nbytes));
+  if (st__is_subbyte(dtype)) ST_TRY(st__check_subbyte(device, dtype, &g));
   ST_TRY(new_inline(device, dtype, nbytes, &t));
+  if (st__is_subbyte(dtype)) make_subbyte(t, &g);
   int64_t *buffer = alloc_dims(t, ndim);
   if (!buffer) {
     destroy(t);
     return ST_NO_MEMORY;
   }
-  set_geometry(t, buffer, &(st_geometry){ndim, sizes, strides, 0}, numel);
+  set_geometry(t, buffer, &g, numel);
   *out = t;
   return ST_OK;
 }
@@ -348,6 +289,13 @@ static int64_t small_numel(int ndim, const int64_t *sizes) {
     numel *= sizes[d];
   }
   return numel;
+}
+
+/* True for the dtypes of tensors but those of fewer than eight bits. */
+static bool is_of_bytes(st_dtype d) {
+  return st_dtype_is_in(ST_DTYPES_OF(~(ST_KIND_BIT(PROMOTED_INT) |
+                                       ST_KIND_BIT(SUBBYTE_SIGNED) |
+                                       ST_KIND_BIT(SUBBYTE_UNSIGNED))), d);
 }
 
 static st_status new_contiguous(st_device device, st_dtype dtype, int ndim,
@@ -372,13 +320,15 @@ st_status st__tensor_empty(st_device device, st_dtype dtype, int ndim,
                            const int64_t *sizes, st_format format,
                            st_tensor **out) {
   int64_t strides[ST_MAX_DIMS], numel = small_numel(ndim, sizes);
-  if (numel >= 0 && format == ST_FORMAT_CONTIGUOUS &&
-      check_dtype(dtype) == ST_OK) {
+  if (numel >= 0 && format == ST_FORMAT_CONTIGUOUS && is_of_bytes(dtype)) {
     return new_contiguous(device, dtype, ndim, sizes, numel, out);
   }
-  ST_TRY(check_rank(ndim));
+  ST_TRY(st__check_rank(ndim));
   ST_TRY(st__numel_of(ndim, sizes, &numel));
   ST_TRY(st__format_strides(ndim, sizes, format, strides));
+  if (format == ST_FORMAT_CONTIGUOUS) {
+    st__new_strides(dtype, ndim, sizes, strides);
+  }
   return st__tensor_empty_strided(device, dtype, ndim, sizes, strides, out);
 }
 
@@ -412,12 +362,16 @@ st_status st__tensor_zero(st_device device, st_dtype dtype, int ndim,
   int64_t strides[ST_MAX_DIMS], numel;
   size_t nbytes;
   st_storage *storage = NULL;
-  ST_TRY(check_rank(ndim));
+  if (st__is_subbyte(dtype)) {
+    return st__fail(ST_BAD_DTYPE, "there are no zero tensors of %s",
+                    st__dtype_name(dtype));
+  }
+  ST_TRY(st__check_rank(ndim));
   ST_TRY(st__numel_of(ndim, sizes, &numel));
   st__contiguous_strides(ndim, sizes, strides);
-  ST_TRY(check_new(dtype, ndim, sizes, strides, &numel, &nbytes));
-  ST_TRY(st__storage_new_bare(device, nbytes, &storage));
   const st_geometry g = {ndim, sizes, strides, 0};
+  ST_TRY(check_new(dtype, &g, &numel, &nbytes));
+  ST_TRY(st__storage_new_bare(device, nbytes, &storage));
   const st_status status = st__tensor_new(storage, dtype, &g, out);
   st__storage_release(&storage);
   if (status == ST_OK) (*out)->keys |= ST_BIT(ST_FUNC_ZeroTensor);
@@ -427,7 +381,7 @@ st_status st__tensor_zero(st_device device, st_dtype dtype, int ndim,
 st_status st__tensor_view_as(const st_tensor *t, st_dtype dtype,
                              const st_geometry *g, st_tensor **out) {
   ST_TRY(st__tensor_new(t->storage, dtype, g, out));
-  (*out)->keys = t->keys & ~ST_AUTOGRAD_BITS;
+  (*out)->keys = st__keys_of_dtype(t->keys & ~ST_AUTOGRAD_BITS, dtype);
   return ST_OK;
 }
 
@@ -442,7 +396,9 @@ st_status st__tensor_view_within(const st_tensor *t, const st_geometry *g,
                                  st_tensor **out) {
   uint64_t numel = 1; /* a size of 0 may follow large ones */
   const int ndim = g->ndim;
-  ST_TRY(st__check_strided(t));
+  if (!st__is_strided(t)) {
+    return st__tensor_view_as(t, (st_dtype)t->dtype, g, out);
+  }
   st_tensor *view = new_view_tensor((st_dtype)t->dtype, (st_device)t->device,
                                     t->keys & ~ST_AUTOGRAD_BITS);
   if (!view) return ST_NO_MEMORY;
@@ -504,8 +460,8 @@ st_status st__tensor_restride(st_tensor *t, int ndim, const int64_t *sizes,
   const st_geometry g = {ndim, sizes, strides, offset};
   int64_t numel;
   ST_TRY(check_unused(t));
-  ST_TRY(check_rank(ndim));
-  ST_TRY(check_geometry(t->storage, st__itemsize(t->dtype), &g, &numel));
+  ST_TRY(st__check_rank(ndim));
+  ST_TRY(st__check_geometry(t->storage, (st_dtype)t->dtype, &g, &numel));
   int64_t *buffer = alloc_dims(t, ndim);
   if (!buffer) return ST_NO_MEMORY;
   set_geometry(t, buffer, &g, numel);
@@ -523,12 +479,12 @@ static st_status resized_layout(const st_tensor *t, int ndim,
                                 const int64_t *sizes, st_format format,
                                 int64_t *strides, int64_t *numel,
                                 size_t *nbytes) {
-  const size_t itemsize = st__itemsize(t->dtype);
-  ST_TRY(check_rank(ndim));
+  const st_geometry g = {ndim, sizes, strides, t->offset};
+  ST_TRY(st__check_rank(ndim));
   ST_TRY(st__numel_of(ndim, sizes, numel));
   ST_TRY(st__format_strides(ndim, sizes, format, strides));
-  ST_TRY(check_strides(ndim, sizes, strides, t->offset, (int64_t)itemsize));
-  return st__nbytes_of(ndim, sizes, strides, t->offset, itemsize, nbytes);
+  ST_TRY(st__check_strides(&g, (int64_t)st__itemsize(t->dtype)));
+  return st__nbytes_of(&g, (st_dtype)t->dtype, nbytes);
 }
 
 st_status st__tensor_grow(st_tensor *t, size_t nbytes) {

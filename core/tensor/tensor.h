@@ -174,8 +174,9 @@ static inline bool st__is_wrapped(const st_tensor *t) {
 static inline bool st__is_meta(const st_tensor *t) {
   return t->device == ST_DEVICE_META;
 }
-/* False for a tensor without strides: Note [Layouts of extensions]. It has the
- * key of its layout instead of that of dense tensors. */
+/* False for a tensor whose elements are not at strides of whole bytes: Note
+ * [Layouts of extensions], Note [Elements of fewer than eight bits]. It has the
+ * key of its layout, or SubByte, instead of that of dense tensors. */
 static inline bool st__is_strided(const st_tensor *t) {
   return t->keys & ST_BIT(ST_FUNC_Dense);
 }
@@ -245,6 +246,10 @@ static inline bool st__lacks_memory(const st_tensor *t) {
 }
 /* The error for such a tensor. */
 st_status st__refuse_memoryless(const st_tensor *t);
+/* For code that serves elements of fewer than eight bits, too. */
+static inline st_status st__check_layout(const st_tensor *t) {
+  return t->storage->layout ? st__refuse_memoryless(t) : ST_OK;
+}
 /* For operators that look at elements before they call others. */
 static inline st_status st__check_strided(const st_tensor *t) {
   return st__is_strided(t) ? ST_OK : st__refuse_memoryless(t);
@@ -399,9 +404,7 @@ static inline bool st__same_sizes(const st_tensor *a, const st_tensor *b) {
 st_status st__numel_of(int ndim, const int64_t *sizes, int64_t *out);
 void st__contiguous_strides(int ndim, const int64_t *sizes, int64_t *strides);
 /* Bytes a storage needs so that the geometry fits, offset included. */
-st_status st__nbytes_of(int ndim, const int64_t *sizes,
-                        const int64_t *strides, int64_t offset,
-                        size_t itemsize, size_t *out);
+st_status st__nbytes_of(const st_geometry *g, st_dtype dtype, size_t *out);
 /* Wraps dim from [-ndim, ndim) to [0, ndim); a 0-dim tensor counts as 1-dim.
  * BAD_DIM, with the range, if dim is outside it. */
 st_status st__wrap_other_dim(int64_t dim, int ndim, int *out);

@@ -21,7 +21,7 @@ st_status st__view_as_strided(const st_tensor *t, int ndim,
 
 st_status st__view_alias(const st_tensor *t, st_tensor **out) {
   const st_geometry g = st__geometry(t);
-  if (!st__is_strided(t)) {
+  if (t->storage->layout) {
     return st__tensor_unstrided(t->storage, (st_dtype)t->dtype,
                                 t->keys & ~ST_AUTOGRAD_BITS, t->ndim, t->sizes,
                                 out);

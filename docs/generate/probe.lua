@@ -34,7 +34,7 @@ end
 local function known_dtypes()
   local list, names, all, families = {}, {}, {}, {{"all"}}
   for i, d in ipairs(core.dtypes()) do
-    if d.is_of_tensors and d.lanes == 1 then
+    if d.is_of_tensors and d.lanes == 1 and not d.is_subbyte then
       local order = order_of(d)
       local rank = (order * 100 + (order == 2 and 0 or d.size)) * 100 + i
       list[#list + 1] = {d.name, order, rank}

@@ -79,8 +79,7 @@ end
 -- @treturn table `dtype`, `bits`, `min`, `max`
 function api.iinfo(dtype)
   local info = info_of("iinfo", dtype_of(dtype))
-  if info.dtype == "bool" or info.is_complex or info.is_floating_point or
-     info.bits < 8 then
+  if not info.is_integer then
     raise("iinfo: argument 'dtype' must be an integer dtype, got %s; write "
           .. "st.finfo(dtype)", info.dtype)
   end
@@ -93,10 +92,7 @@ local KINDS = {
   ["complex floating"] = function(info) return info.is_complex end,
 }
 
-local function is_integral(info)
-  return info.dtype ~= "bool" and not info.is_floating_point
-         and not info.is_complex and info.bits >= 8
-end
+local function is_integral(info) return info.is_integer end
 KINDS.integral = is_integral
 KINDS.numeric = function(info) return info.dtype ~= "bool" end
 KINDS["signed integer"] = function(info)

@@ -191,10 +191,11 @@ for _, name in pairs(core.dtype_names()) do st[name] = name end
 -- @tparam boolean flag
 -- @treturn boolean the previous value
 
---- What a dtype is: `dtype`, its name, `itemsize` in bytes, `bits` (of a part,
--- for a complex dtype), `is_floating_point`, `is_complex`, `is_signed`, and the
--- limits `min`, `max`, `eps` (of 1) and `tiny` (the smallest normal number),
--- which bool, and `eps` and `tiny` integers do not have.
+--- What a dtype is: `dtype`, its name, `itemsize` in bytes (0.5 for int4),
+-- `bits` (of a part, for a complex dtype), `is_integer`, `is_floating_point`,
+-- `is_complex`, `is_signed`, and the limits `min`, `max`, `eps` (of 1) and
+-- `tiny` (the smallest normal number), which bool, and `eps` and `tiny`
+-- integers do not have.
 --
 -- A dtype is a string, its name, so a comparison is `t.dtype == "float32"`; a
 -- string has no fields, so `t.dtype.itemsize` is nil.

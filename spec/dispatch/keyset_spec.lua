@@ -96,8 +96,8 @@ describe("A key set", function()
                 names(keyset("AutogradCUDA", "CPU", "BackendSelect",
                              "ADInplaceOrView")))
     assert.same({}, names(keyset()))
-    assert.equal(105, #st.keyset_full())
-    assert.equal(105, #names(st.keyset_full()))
+    assert.equal(106, #st.keyset_full())
+    assert.equal(106, #names(st.keyset_full()))
     assert.equal(2, #keyset("CPU", "Lua"))
   end)
 

@@ -3,7 +3,8 @@
 local st = require "strided"
 local core = require "strided.core"
 
-local concat, min, pairs, pcall = table.concat, math.min, pairs, pcall
+local ceil, concat, min = math.ceil, table.concat, math.min
+local pairs, pcall = pairs, pcall
 local ipairs, tostring, type = ipairs, tostring, type
 
 local M = {}
@@ -28,7 +29,7 @@ local function bytes_of(t)
   for i = 1, #shape do
     if shape[i] ~= 1 then last = last + (shape[i] - 1) * strides[i] end
   end
-  return core.get_bytes(t, 0, (tonumber(last) + 1) * t:element_size())
+  return core.get_bytes(t, 0, ceil((tonumber(last) + 1) * t:element_size()))
 end
 
 --- Everything about a tensor, elements included, as a string.

@@ -213,7 +213,7 @@ static st_status check_results(st_recorder *r, const st_value *rets, int n,
   int nbindings = 0;
   for (int i = 0; i < n; i++) {
     const st_tensor *t = st__nth_result(rets, i);
-    if (!t || !st__is_meta(t) || st__is_lazy(t)) {
+    if (!t || !st__is_meta(t) || st__is_lazy(t) || !st__is_strided(t)) {
       return refuse(r, "an operator returns no plain tensor");
     }
     nbindings += find(r, t) != ST_UNBOUND;

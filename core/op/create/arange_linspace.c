@@ -137,7 +137,7 @@ static st_status make_sequence(sequence *q, st_options o, st_value *ret) {
 }
 
 static st_status check_dtype(st_dtype dtype) {
-  const bool has_none = st__is_complex(dtype) || st__is_packed(dtype);
+  const bool has_none = st__is_complex(dtype) || st__is_only_stored(dtype);
   return has_none || dtype == ST_BOOL ? st__no_kernel_for(dtype) : ST_OK;
 }
 
@@ -279,7 +279,7 @@ static st_status make_space(const st_value *args, st_curve curve,
   sequence q = {.curve = curve, .count = steps, .base = base};
   double from[2], to[2];
   ST_TRY(st__read_options(st__next_options(&args), &o));
-  if (st__is_packed(o.dtype)) return st__no_kernel_for(o.dtype);
+  if (st__is_only_stored(o.dtype)) return st__no_kernel_for(o.dtype);
   q.is_complex = st__is_complex(o.dtype);
   if (parts && !q.is_complex) {
     return st__fail(ST_BAD_DTYPE, "start and end are complex, but dtype is "
@@ -351,7 +351,7 @@ static st_status make_eye(int64_t n, int64_t m, const st_value *options,
     return st__fail(ST_BAD_VALUE, "n and m must not be negative, they are %"
                     PRId64 " and %" PRId64, n, m);
   }
-  if (st__is_packed(o.dtype)) return st__no_kernel_for(o.dtype);
+  if (st__is_only_stored(o.dtype)) return st__no_kernel_for(o.dtype);
   const bool meta = o.device == ST_DEVICE_META;
   const st_options here = {o.dtype, meta ? ST_DEVICE_META : ST_DEVICE_CPU};
   const int64_t sizes[] = {n, m};

@@ -7,6 +7,7 @@
 
 #include "op/create/factory.h"
 #include "tensor/layout.h"
+#include "tensor/subbyte.h"
 
 /* -- Arguments ------------------------------------------------------------ */
 
@@ -89,7 +90,7 @@ static st_status clone(const st_tensor *self, const st_value *memory_format,
                        st_tensor **out) {
   target to = unchanged(self);
   ST_TRY(read_format(memory_format, &to.format));
-  if (!st__is_strided(self)) return clone_parts(self, to.format, out);
+  if (self->storage->layout) return clone_parts(self, to.format, out);
   return copy_as(self, &to, out);
 }
 ST_TYPED(st__box_clone, clone, (TENSOR, VALUE))
@@ -257,11 +258,13 @@ ST_BOXED(st__box_item) {
 ST_BOXED(st__box_local_scalar_dense) {
   ST_ARGS(TENSOR(self));
   ST_TRY(check_single(self));
-  if (!st__has_elements(self) || !st__data(self)) {
+  const bool has_elements = st__is_subbyte_tensor(self) ||
+                            st__has_elements(self);
+  if (!has_elements || !st__first_byte(self)) {
     return st__fail(ST_BAD_STATE, "self is on the meta device and has no "
                     "elements");
   }
-  const st_scalar s = st__scalar_load(self->dtype, st__data(self));
+  const st_scalar s = st__element_load(self, self->offset);
   const st_value v = st__of_scalar(&s);
   return st__value_copy(&v, rets);
 }

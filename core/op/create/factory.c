@@ -165,6 +165,10 @@ static st_status new_strided(st_options o, int ndim, const int64_t *sizes,
 
 st_status st__new_empty_like(const st_tensor *t, st_options o,
                              st_format format, st_tensor **out) {
+  if (format == ST_FORMAT_PRESERVE &&
+      (st__is_subbyte(o.dtype) || st__is_subbyte(t->dtype))) {
+    format = ST_FORMAT_CONTIGUOUS; /* strides are of whole bytes */
+  }
   if (format != ST_FORMAT_PRESERVE) {
     return st__new_empty(o, t->ndim, t->sizes, format, out);
   }

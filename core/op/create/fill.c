@@ -18,6 +18,8 @@
 #include "iter/loop_report.h"
 #include "kernel/stream_line.h"
 #include "op/row/composite.h"
+#include "tensor/subbyte.h"
+#include "tensor/view.h"
 
 /* -- Range checks --------------------------------------------------------- */
 
@@ -173,11 +175,24 @@ static st_status fill_strided(st_tensor *t, st_scalar v) {
   return status;
 }
 
+/* Repeats a byte that holds the element alone. */
+static st_status fill_subbyte(st_tensor *t, st_scalar v) {
+  st_tensor *one = NULL, *all = NULL;
+  ST_TRY(st__check_layout(t));
+  ST_TRY(st__tensor_from_scalar(v, st__byte_dtype(t->dtype), false, &one));
+  st_status status = st__view_expand(one, t->ndim, t->sizes, &all);
+  if (status == ST_OK) status = st__copy(t, all);
+  st__tensor_release(&one);
+  st__tensor_release(&all);
+  return status;
+}
+
 st_status st__fill(st_tensor *t, st_scalar v) {
   char item[16];
   ST_TRY(st__check_scalar_fits(v, t->dtype));
   if (st__is_meta(t)) st__capture_fill(t, v);
   if (st__is_meta(t) || t->numel == 0) return ST_OK;
+  if (!st__is_strided(t)) return fill_subbyte(t, v);
   if (!(t->flags & ST_FLAG_DENSE)) return fill_strided(t, v);
   st__scalar_store(v, t->dtype, item);
   return fill_dense(t, item);
@@ -195,6 +210,9 @@ static st_status new_filled(const st_tensor *self, st_scalar v,
   int64_t strides[ST_MAX_DIMS];
   st_tensor *t = NULL;
   st__preserved_strides(self, strides);
+  if (st__is_subbyte(self->dtype)) {
+    st__new_strides(self->dtype, self->ndim, self->sizes, strides);
+  }
   ST_TRY(st__tensor_empty_strided(self->device,
                                   self->dtype, self->ndim,
                                   self->sizes, strides, &t));
@@ -221,7 +239,7 @@ static st_status value_of(const st_tensor *self, const st_tensor *value,
   }
   if (st__is_meta(value)) st__capture_data_read(value);
   *out = st__is_meta(value) ? st__scalar_int(0)
-       : st__scalar_load(value->dtype, st__data(value));
+       : st__element_load(value, value->offset);
   return ST_OK;
 }
 

@@ -195,8 +195,8 @@ static st_status resize(st_written *w) {
   size_t nbytes;
   ST_TRY(st__tensor_view(t, t->ndim, t->sizes, t->strides, t->offset,
                          &w->was));
-  ST_TRY(st__nbytes_of(to->ndim, to->sizes, to->strides, t->offset,
-                       st__itemsize(t->dtype), &nbytes));
+  ST_TRY(st__nbytes_of(&(st_geometry){to->ndim, to->sizes, to->strides,
+                                      t->offset}, t->dtype, &nbytes));
   ST_TRY(st__tensor_grow(t, nbytes));
   return st__tensor_restride(t, to->ndim, to->sizes, to->strides, t->offset);
 }

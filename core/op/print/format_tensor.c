@@ -11,12 +11,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/dtype.h"
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "op/create/copy_clone_to.h"
 #include "op/lazy/lazy.h"
 #include "tensor/layout.h"
+#include "tensor/subbyte.h"
 
 enum { NUMBER_SIZE = 512 }; /* fits the longest "%.*f" of a double */
 
@@ -134,9 +134,9 @@ static int64_t first_shown(const printer *p, int64_t n) {
   return is_hidden(p, 0, n) ? n : 0;
 }
 
-/* Loads the parts of an element: one scalar, or two floats. */
-static void load(const printer *p, const char *at, st_scalar part[2]) {
-  const st_scalar s = st__scalar_load(p->t->dtype, at);
+/* Loads the parts of element `at` of the storage: one scalar, or two floats. */
+static void load(const printer *p, int64_t at, st_scalar part[2]) {
+  const st_scalar s = st__element_load(p->t, at);
   part[0] = s;
   if (s.kind == ST_SCALAR_COMPLEX) {
     part[0] = st__scalar_float(s.u.c[0]);
@@ -158,7 +158,7 @@ static void visit_scan(formatter *f, st_scalar s) {
   if (f->floating) scan(f, s.u.f);
 }
 
-static void each_shown(printer *p, int dim, const char *at, visit_fn visit) {
+static void each_shown(printer *p, int dim, int64_t at, visit_fn visit) {
   if (dim == p->t->ndim) {
     st_scalar part[2];
     load(p, at, part);
@@ -166,8 +166,7 @@ static void each_shown(printer *p, int dim, const char *at, visit_fn visit) {
     return;
   }
   const int64_t n = p->t->sizes[dim];
-  const int64_t step = p->t->strides[dim] *
-                       (int64_t)st__itemsize(p->t->dtype);
+  const int64_t step = p->t->strides[dim];
   for (int64_t i = first_shown(p, n); i < n && goes_on(p);
        i = next_shown(p, i, n)) {
     each_shown(p, dim + 1, at + i * step, visit);
@@ -181,14 +180,14 @@ static void prepare_formatters(printer *p) {
     p->f[i] = (formatter){.floating = floating, .int_mode = true, .width = 1,
                           .precision = p->o.precision, .least = INFINITY};
   }
-  each_shown(p, 0, st__data(p->t), visit_scan);
+  each_shown(p, 0, p->t->offset, visit_scan);
   for (int i = 0; i < 2; i++) choose_notation(&p->f[i], p->o.sci_mode);
-  each_shown(p, 0, st__data(p->t), widen);
+  each_shown(p, 0, p->t->offset, widen);
 }
 
 /* -- Elements ------------------------------------------------------------- */
 
-static void write_element(printer *p, const char *at) {
+static void write_element(printer *p, int64_t at) {
   st_scalar part[2] = {{ST_SCALAR_INT, {0}}};
   char buf[NUMBER_SIZE];
   load(p, at, part);
@@ -212,11 +211,10 @@ static void separate(printer *p, int64_t k, int64_t per_line, int indent) {
   }
 }
 
-static void write_row(printer *p, const char *at, int indent) {
+static void write_row(printer *p, int64_t at, int indent) {
   const int dim = p->t->ndim - 1;
   const int64_t n = p->t->sizes[dim];
-  const int64_t step = p->t->strides[dim] *
-                       (int64_t)st__itemsize(p->t->dtype);
+  const int64_t step = p->t->strides[dim];
   int width = p->f[0].width + 2;
   if (p->is_complex) width += p->f[1].width + 1;
   int64_t per_line = (p->o.linewidth - indent) / width;
@@ -236,7 +234,7 @@ static void write_row(printer *p, const char *at, int indent) {
   st__text_puts(&p->out, "]");
 }
 
-static void write_tensor(printer *p, int dim, const char *at, int indent) {
+static void write_tensor(printer *p, int dim, int64_t at, int indent) {
   const int left = p->t->ndim - dim;
   if (left == 0) {
     write_element(p, at);
@@ -247,8 +245,7 @@ static void write_tensor(printer *p, int dim, const char *at, int indent) {
     return;
   }
   const int64_t n = p->t->sizes[dim];
-  const int64_t step = p->t->strides[dim] *
-                       (int64_t)st__itemsize(p->t->dtype);
+  const int64_t step = p->t->strides[dim];
   st__text_puts(&p->out, "[");
   if (is_hidden(p, 0, n)) st__text_puts(&p->out, "...");
   for (int64_t i = first_shown(p, n); i < n && goes_on(p);
@@ -350,7 +347,7 @@ static st_status write_text(const st_tensor *t, st_device device,
     st__text_puts(&p.out, "[]");
   } else {
     prepare_formatters(&p);
-    write_tensor(&p, 0, st__data(t), 7);
+    write_tensor(&p, 0, t->offset, 7);
   }
   add_suffixes(&p, has_data);
   st__text_puts(&p.out, ")");
@@ -422,7 +419,7 @@ st_status st_tensor_text(const st_tensor *t, const st_print_options *options,
                          char **out) {
   const st_device device = t->device;
   st_tensor *here = NULL;
-  if (!st__is_strided(t)) return write_layout(t, options, out);
+  if (t->storage->layout) return write_layout(t, options, out);
   if (st__is_privateuse(t)) {
     const st_status status = st__to_cpu(t, &here);
     if (status != ST_OK && status != ST_NO_KERNEL) return status;

@@ -13,7 +13,7 @@
 #define WIDE (UINT64_C(1) << 28)
 
 static bool has_no_order(st_dtype d) {
-  return st__is_complex(d) || st__is_packed(d);
+  return st__is_complex(d) || st__is_only_stored(d);
 }
 
 /* Draws of integers in a range; wide: of 64 bits each. */

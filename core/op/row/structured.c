@@ -95,9 +95,12 @@ int64_t st__arg_base(const st_run *r) {
 
 /* -- Outputs -------------------------------------------------------------- */
 
+/* No loop has elements of fewer than eight bits, which a result that is
+ * converted at the end would need. */
 static st_status new_output(const st_run *r, int ndim, const int64_t *sizes,
                             const int64_t *strides, st_dtype dtype,
                             st_tensor **out) {
+  if (st__is_subbyte(dtype)) return st__no_kernel_for(dtype);
   if (strides) {
     return st__tensor_empty_strided(r->device, dtype, ndim, sizes, strides,
                                     out);
@@ -164,8 +167,8 @@ static st_status resize(st_tensor *t, int ndim, const int64_t *sizes,
   size_t nbytes;
   ST_TRY(st__tensor_resize_out(t, ndim, sizes, ST_FORMAT_CONTIGUOUS));
   if (!strides) return ST_OK;
-  ST_TRY(st__nbytes_of(ndim, sizes, strides, t->offset,
-                       st__itemsize(t->dtype), &nbytes));
+  ST_TRY(st__nbytes_of(&(st_geometry){ndim, sizes, strides, t->offset},
+                       (st_dtype)t->dtype, &nbytes));
   ST_TRY(st__tensor_grow(t, nbytes));
   return st__tensor_restride(t, ndim, sizes, strides, t->offset);
 }

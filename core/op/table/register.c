@@ -12,6 +12,7 @@
 #include "op/create/factory.h"
 #include "op/elementwise/pointwise.h"
 #include "op/lazy/lazy.h"
+#include "op/subbyte/subbyte.h"
 #include "op/row/composite.h"
 #include "op/table/builtin_schemas.h"
 
@@ -246,5 +247,6 @@ st_status st__register_operators(void) {
   st__accept_layouts(st__op(ST_OP_alias));
   st__accept_layouts(st__op(ST_OP_detach));
   st__accept_layouts(st__op(ST_OP_clone));
-  return st__register_lazy();
+  ST_TRY(st__register_lazy());
+  return st__register_subbyte();
 }

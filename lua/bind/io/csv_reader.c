@@ -76,6 +76,7 @@ void st__csv_bind_columns(reader *r) {
     if (st_tensor_ndim(t) != 1 || st_tensor_sizes(t)[0] != r->limit ||
         (!st_dtype_is_integer(dtype) && dtype != ST_BOOL &&
          dtype != ST_FLOAT32 && dtype != ST_FLOAT64) ||
+        st_dtype_is_subbyte(dtype) ||
         (k->step && dtype != k->dtype)) {
       st__error(r->h, L, ST_BAD_SHAPE, "csv_parse: column %d is no tensor of "
                 "numbers with %" PRId64 " elements", c + 1, r->limit);

@@ -157,7 +157,8 @@ static void open_column(writer *w, int c, int64_t last) {
     k->dtype = st_tensor_dtype(t);
     if (st_tensor_ndim(t) != 1 || st_tensor_sizes(t)[0] < last ||
         (!st_dtype_is_integer(k->dtype) && k->dtype != ST_BOOL &&
-         k->dtype != ST_FLOAT32 && k->dtype != ST_FLOAT64)) {
+         k->dtype != ST_FLOAT32 && k->dtype != ST_FLOAT64) ||
+        st_dtype_is_subbyte(k->dtype)) {
       st__error(w->h, w->L, ST_BAD_SHAPE, "csv_format: column %d is no tensor "
                 "of numbers with so many elements", c + 1);
     }

@@ -145,14 +145,20 @@ typedef struct pass {
 /* Acts on pages; returns NULL, or the reason of a failure. */
 typedef const char *action(const pass *p, uintptr_t from, uintptr_t to);
 
+/* The bytes of n elements, one after the other. */
+static int64_t bytes_of(const st_tensor *t, int64_t n) {
+  const st_dtype_facts *f = st_dtype_facts_of(st_tensor_dtype(t));
+  return f->bits ? (n * f->bits + 7) / 8 : n * f->size;
+}
+
 /* The dimensions from one on with more than one element of their own, by
- * stride. */
+ * stride. A row of elements of fewer than eight bits is no dimension. */
 static void sort_dims(const st_tensor *t, int first, runs *r) {
-  const int64_t unit = (int64_t)st_dtype_size(st_tensor_dtype(t));
   const int64_t *sizes = st_tensor_sizes(t), *strides = st_tensor_strides(t);
+  const bool has_rows = st_dtype_is_subbyte(st_tensor_dtype(t));
   r->ndim = 0;
-  for (int d = first; d < st_tensor_ndim(t); d++) {
-    const int64_t stride = strides[d] * unit;
+  for (int d = first; d < st_tensor_ndim(t) - has_rows; d++) {
+    const int64_t stride = bytes_of(t, strides[d]);
     if (sizes[d] < 2 || stride == 0) continue;
     int at = r->ndim++;
     for (; at > 0 && r->strides[at - 1] > stride; at--) {
@@ -171,7 +177,9 @@ static void plan_runs(const st_tensor *t, int first, runs *r) {
   int inner = 0;
   int64_t count = 1;
   r->page = (uintptr_t)sysconf(_SC_PAGESIZE);
-  r->nbytes = st_dtype_size(st_tensor_dtype(t));
+  const int last = st_tensor_ndim(t) - 1;
+  const bool has_row = last >= first && st_dtype_is_subbyte(st_tensor_dtype(t));
+  r->nbytes = (size_t)bytes_of(t, has_row ? st_tensor_sizes(t)[last] : 1);
   sort_dims(t, first, r);
   for (int d = 0; d < r->ndim; d++) count *= r->sizes[d];
   for (; inner < r->ndim; inner++) {
@@ -348,8 +356,7 @@ static void fetch_row(const st_tensor *t, const pass *p, const runs *r,
                       lua_Number row) {
   const int64_t stride = st_tensor_strides(t)[0];
   if (!(row >= 1 && row <= (lua_Number)st_tensor_sizes(t)[0])) return;
-  const int64_t offset = ((int64_t)row - 1) * stride *
-                         (int64_t)st_dtype_size(st_tensor_dtype(t));
+  const int64_t offset = bytes_of(t, ((int64_t)row - 1) * stride);
   visit_runs(p, r, (uintptr_t)st_tensor_data(t) + (uintptr_t)offset, fetch);
 }
 

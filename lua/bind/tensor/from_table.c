@@ -420,7 +420,8 @@ static int64_t extent(const st_tensor *t) {
   for (int i = 0; i < st_tensor_ndim(t); i++) {
     last += (sizes[i] - 1) * strides[i];
   }
-  return (last + 1) * (int64_t)st_dtype_size(st_tensor_dtype(t));
+  const st_dtype_facts *f = st_dtype_facts_of(st_tensor_dtype(t));
+  return f->bits ? ((last + 1) * f->bits + 7) / 8 : (last + 1) * f->size;
 }
 
 char *st__check_memory(st__state *h, lua_State *L, int idx, size_t *n) {

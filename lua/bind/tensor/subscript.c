@@ -438,7 +438,9 @@ static bool read_position(st__state *h, lua_State *L, const st_tensor *t,
   } else {
     const st_value args[] = {st__tensor_arg((st_tensor *)(uintptr_t)t),
                              st__int_arg(0)};
-    if (!lua_istable(L, 2) || !st__is_shortcut(h, ST_HANDLE_FILL, 2, args) ||
+    const bool is_direct = st_dtype_is_subbyte(st_tensor_dtype(t)) ||
+                           st__is_shortcut(h, ST_HANDLE_FILL, 2, args);
+    if (!lua_istable(L, 2) || !is_direct ||
         st__parse_plain(L, 2, t, items) != ndim) {
       return false;
     }
@@ -464,7 +466,7 @@ static bool set_at(st__state *h, lua_State *L, st_tensor *t) {
   if (ndim == 0 || lua_type(L, 3) != LUA_TNUMBER || h->recorder) return false;
   const st_dtype d = st_tensor_dtype(t);
   to_element(h, L, d, &s);
-  if (d != ST_FLOAT32 && d != ST_FLOAT64 &&
+  if (d != ST_FLOAT32 && d != ST_FLOAT64 && !st_dtype_is_subbyte(d) &&
       !(d == ST_INT64 && s.kind == ST_SCALAR_INT)) {
     return false;
   }
@@ -472,8 +474,11 @@ static bool set_at(st__state *h, lua_State *L, st_tensor *t) {
     if (s.u.i > EXACT || s.u.i < -EXACT) return false;
     s = (st_scalar){ST_SCALAR_FLOAT, {.f = (double)s.u.i}};
   }
-  return is_plain(t) && read_position(h, L, t, at) &&
-         st_tensor_set(t, ndim, at, s) == ST_OK;
+  if (!is_plain(t) || !read_position(h, L, t, at)) return false;
+  const st_status status = st_tensor_set(t, ndim, at, s);
+  /* there is no view of an element in the middle of a byte */
+  if (status != ST_OK && st_dtype_is_subbyte(d)) st__raise(h, L, status);
+  return status == ST_OK;
 }
 
 /* Pushes the value in argument 3 as a tensor for a target of dtype, without
@@ -526,22 +531,6 @@ static int assign_indexed(walk *w) {
   return finish_assignment(w->h, w->L, dtype);
 }
 
-/* What to write instead of an assignment to a field. */
-static const struct { const char *name, *text; } unset[] = {
-  {"shape", "; write t:reshape(2, 3), or t:resize_(2, 3)"},
-  {"dtype", "; write t:to(dtype)"}, {"device", "; write t:to(device)"},
-  {"data", "; write t:copy_(source) in st.no_grad(function() ... end)"}
-};
-
-static int refuse_field(st__state *h, lua_State *L, const char *name) {
-  const char *text = "; keep it in a table of yours";
-  for (size_t i = 0; i < sizeof unset / sizeof *unset; i++) {
-    if (strcmp(unset[i].name, name) == 0) text = unset[i].text;
-  }
-  return st__error(h, L, ST_BAD_VALUE, "a Tensor has no property '%.40s' that "
-                   "can be set%s", name, text);
-}
-
 /* __newindex(t, key, value) */
 static int tensor_newindex(lua_State *L) {
   walk w;
@@ -550,10 +539,14 @@ static int tensor_newindex(lua_State *L) {
   begin(&w, st__state_of(L), L);
   lua_settop(L, 3);
   st_tensor *t = st__check_tensor(w.h, L, 1, "self");
-  if (set_at(w.h, L, t)) return st__check_lost(w.h, L, 1, "index");
+  if (set_at(w.h, L, t)) {
+    const st_dtype d = st_tensor_dtype(t);
+    return st_dtype_is_subbyte(d) ? finish_assignment(w.h, L, d)
+                                  : st__check_lost(w.h, L, 1, "index");
+  }
   if (lua_type(L, 2) == LUA_TSTRING && is_name(L, 2)) {
     if (w.h->set_property(w.h, L, lua_tostring(L, 2))) return 0;
-    return refuse_field(w.h, L, lua_tostring(L, 2));
+    return st__refuse_property(w.h, L, lua_tostring(L, 2));
   }
   walk_subscript(&w, t, 2);                           /* [+n] */
   if (w.nindices) return assign_indexed(&w);

@@ -54,10 +54,21 @@ void st__push_dtype(st__state *h, lua_State *L, st_dtype d) {
   lua_rawgeti(L, LUA_REGISTRYINDEX, h->dtypes->name_ref[d]); /* [+1] */
 }
 
+/* Of an element, or of the numbers in it. */
+static int bits_of(const st_dtype_facts *f) {
+  return f->bits ? f->bits : f->size * 8 / f->lanes;
+}
+
+void st__push_itemsize(lua_State *L, st_dtype d) {
+  const st_dtype_facts *f = st_dtype_facts_of(d);
+  if (f->bits) lua_pushnumber(L, f->bits / 8.0);         /* [+1] */
+  else lua_pushinteger(L, (lua_Integer)f->size);         /* [+1] */
+}
+
 /* An integer dtype's smallest and largest number. */
 static void push_integer_limits(st__state *h, lua_State *L, st_dtype d) {
   const bool is_signed = !st_dtype_is_unsigned(d);
-  const int bits = 8 * (int)st_dtype_size(d) - is_signed;
+  const int bits = bits_of(st_dtype_facts_of(d)) - is_signed;
   const uint64_t max = UINT64_MAX >> (64 - bits);
   st__push_int(h, L, is_signed ? -(int64_t)max - 1 : 0); /* [+1] */
   lua_setfield(L, -2, "min");                   /* [-1] */
@@ -99,11 +110,13 @@ static int dtype_info(lua_State *L) {
   st__state *h = st__state_of(L);
   const st_dtype d = st__check_dtype(h, L, 1, "dtype");
   const st_dtype_facts *part = part_of(d);
-  lua_createtable(L, 0, 10);                    /* [+1] */
+  lua_createtable(L, 0, 11);                    /* [+1] */
   st__push_dtype(h, L, d);                      /* [+1] */
   lua_setfield(L, -2, "dtype");                 /* [-1] */
-  set_integer(L, "itemsize", (lua_Integer)st_dtype_size(d));
-  set_integer(L, "bits", part->size * 8 / part->lanes);
+  st__push_itemsize(L, d);                      /* [+1] */
+  lua_setfield(L, -2, "itemsize");              /* [-1] */
+  set_integer(L, "bits", bits_of(part));
+  set_flag(L, "is_integer", st_dtype_is_integer(d));
   set_flag(L, "is_floating_point", st_dtype_is_floating(d));
   set_flag(L, "is_complex", st_dtype_is_complex(d));
   set_flag(L, "is_signed", d != ST_BOOL && !st_dtype_is_unsigned(d));
@@ -132,7 +145,7 @@ static int dtypes(lua_State *L) {
   for (int i = 0; i < ST_DTYPE_ALL; i++) {
     const st_dtype d = (st_dtype)i;
     const st_dtype_facts *f = st_dtype_facts_of(d), *part = part_of(d);
-    lua_createtable(L, 0, 12);                  /* [+1] */
+    lua_createtable(L, 0, 14);                  /* [+1] */
     set_text(L, "name", f->name);
     set_text(L, "kind", kind_of(d));
     set_text(L, "part", part->name);
@@ -143,6 +156,7 @@ static int dtypes(lua_State *L) {
     set_integer(L, "size", f->size);
     set_integer(L, "unit", part->size);
     set_integer(L, "lanes", f->lanes);
+    set_flag(L, "is_subbyte", st_dtype_is_subbyte(d));
     set_number(L, "max", part->max);
     set_number(L, "eps", part->eps);
     set_flag(L, "is_of_tensors", st_dtype_is_of_tensors(d));

@@ -80,8 +80,7 @@ static int tensor_numel(lua_State *L) {
 
 static int tensor_nbytes(lua_State *L) {
   const st_tensor *t = self(L);
-  st__push_int(st__state_of(L), L, st_tensor_numel(t) * (int64_t)
-               st_dtype_size(st_tensor_dtype(t))); /* [+1] */
+  st__push_int(st__state_of(L), L, (int64_t)st_tensor_nbytes(t)); /* [+1] */
   return 1;
 }
 
@@ -98,6 +97,24 @@ static int tensor_len(lua_State *L) {
   }
   st__push_int(h, L, st_tensor_sizes(t)[0]); /* [+1] */
   return 1;
+}
+
+/* -- Properties that cannot be set ---------------------------------------- */
+
+/* What to write instead of an assignment to a field. */
+static const struct { const char *name, *text; } unset[] = {
+  {"shape", "; write t:reshape(2, 3), or t:resize_(2, 3)"},
+  {"dtype", "; write t:to(dtype)"}, {"device", "; write t:to(device)"},
+  {"data", "; write t:copy_(source) in st.no_grad(function() ... end)"}
+};
+
+int st__refuse_property(st__state *h, lua_State *L, const char *name) {
+  const char *text = "; keep it in a table of yours";
+  for (size_t i = 0; i < sizeof unset / sizeof *unset; i++) {
+    if (strcmp(unset[i].name, name) == 0) text = unset[i].text;
+  }
+  return st__error(h, L, ST_BAD_VALUE, "a Tensor has no property '%.40s' that "
+                   "can be set%s", name, text);
 }
 
 /* -- Elements and memory -------------------------------------------------- */
@@ -117,7 +134,7 @@ static int tensor_device(lua_State *L) {
 }
 
 static int tensor_element_size(lua_State *L) {
-  lua_pushinteger(L, (lua_Integer)st_dtype_size(st_tensor_dtype(self(L))));
+  st__push_itemsize(L, st_tensor_dtype(self(L))); /* [+1] */
   return 1;
 }
 

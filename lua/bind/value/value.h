@@ -108,12 +108,19 @@ void st__describe_dtypes(const char *given, char *buf, size_t size);
 /* Writes the names of the devices; begins with a new line. */
 void st__describe_devices(char *buf, size_t size);
 
+/* -- tensor_methods.c ------------------------------------------------------ */
+
+/* Raises the error of an assignment to a property, and says what to write. */
+int st__refuse_property(st__state *h, lua_State *L, const char *name);
+
 /* -- dtype_object.c -------------------------------------------------------- */
 
 bool st__to_dtype(lua_State *L, int idx, st_dtype *out);
 st_dtype st__check_dtype(st__state *h, lua_State *L, int idx,
                          const char *arg);
 void st__push_dtype(st__state *h, lua_State *L, st_dtype d); /* [+1] */
+/* The bytes of an element, a fraction for fewer than eight bits. [+1] */
+void st__push_itemsize(lua_State *L, st_dtype d);
 bool st__to_format(lua_State *L, int idx, st_format *out);
 bool st__to_device(lua_State *L, int idx, st_device *out);
 bool st__is_sentinel(st__state *h, lua_State *L, int idx, st_sentinel which);

@@ -7,7 +7,7 @@
 --
 -- @module strided.io.failure
 
-local is_refusal = require "strided.core".is_refusal
+local core = require "strided.core"
 local is_utf8 = require "strided.io.utf8".is_valid
 
 local byte, error, format, getmetatable, gsub, pcall, setmetatable, sub =
@@ -48,8 +48,19 @@ end
 -- @param err what pcall caught
 -- @treturn string
 function failure.refusal(err)
-  if not is_refusal(err) then error(err, 0) end
+  if not core.is_refusal(err) then error(err, 0) end
   return (gsub(err, "^[^\n]-:%d+: ", ""))
+end
+
+--- What is wrong with a tensor of a dtype that a format of files does not have.
+-- @tparam string dtype
+-- @tparam string place the name of the format
+-- @treturn string
+function failure.no_equivalent(dtype, place)
+  local info = core.dtype_info(dtype)
+  return format("%s has no equivalent in %s; %s", dtype, place,
+                info.is_integer and info.bits < 8
+                and "save its bytes, t:view \"uint8\"" or "convert it first")
 end
 
 --- Text of a file for a message: what is no printable ASCII is a question mark.

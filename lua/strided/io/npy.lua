@@ -7,6 +7,7 @@
 
 local core = require "strided.core"
 local descr = require "strided.io.npy.descr"
+local failure = require "strided.io.failure"
 local meter = require "strided.io.meter"
 
 local byte, char, format, rep = string.byte, string.char, string.format,
@@ -277,8 +278,7 @@ local function header(code, fortran, shape)
 end
 
 local function no_equivalent(t)
-  return format("%s has no equivalent in .npy; convert it first",
-                tostring(t.dtype))
+  return failure.no_equivalent(tostring(t.dtype), ".npy")
 end
 
 --- Encodes t: returns the header, and a tensor whose memory holds the elements

@@ -11,8 +11,8 @@ local options_of = require "strided.option.options"
 local raise = require "strided.argument.caller_error"
 local replace = require "strided.io.replace"
 
-local find, floor, format, pcall, tostring, type = string.find, math.floor,
-  string.format, pcall, tostring, type
+local ceil, find, floor, format, pcall, tostring, type = math.ceil,
+  string.find, math.floor, string.format, pcall, tostring, type
 
 local require = require "strided.core".require
 
@@ -87,9 +87,13 @@ local function shape_of(options, size, each)
     n = floor(rest / each)
     shape[1] = n
   end
-  if n * each > rest then
+  local last = shape[#shape]
+  local need = n * each
+  -- rows of elements of fewer than eight bits end with a byte
+  if each < 1 and n > 0 then need = n / last * ceil(last * each) end
+  if need > rest then
     return nil, format("the elements need %.0f bytes from offset %.0f on, and "
-                       .. "there are %.0f", n * each, offset, rest)
+                       .. "there are %.0f", need, offset, rest)
   end
   return shape, n
 end

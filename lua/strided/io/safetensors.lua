@@ -11,6 +11,7 @@
 -- @module strided.io.safetensors
 
 local core = require "strided.core"
+local no_equivalent = require "strided.io.failure".no_equivalent
 local is_utf8 = require "strided.io.utf8".is_valid
 local json = require "strided.io.json"
 local meter = require "strided.io.meter"
@@ -352,8 +353,8 @@ local function arrange(tensors)
   for name, t in next, tensors do
     local code = CODES[tostring(t.dtype)]
     if not code then
-      return nil, format("'%s': %s has no equivalent in .safetensors; convert "
-                         .. "it first", name, tostring(t.dtype))
+      return nil, format("'%s': %s", name,
+                         no_equivalent(tostring(t.dtype), ".safetensors"))
     end
     local lanes = DTYPES[code].lanes
     if lanes > 1 and #t.shape == 0 then

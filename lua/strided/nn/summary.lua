@@ -76,7 +76,7 @@ local function describe(values, list)
   for _, value in pairs(values) do
     if is_tensor(value) then
       list[#list + 1] = tostring(value.shape)
-      bytes = bytes + value:numel() * st.dtype_info(value.dtype).itemsize
+      bytes = bytes + value.nbytes
     elseif type(value) == "table" and getmetatable(value) == nil then
       bytes = bytes + describe(value, list)
     end
@@ -87,7 +87,7 @@ end
 local function size_of(list)
   local bytes = 0
   for _, t in ipairs(list) do
-    bytes = bytes + t:numel() * st.dtype_info(t.dtype).itemsize
+    bytes = bytes + t.nbytes
   end
   return bytes
 end

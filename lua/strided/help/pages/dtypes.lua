@@ -8,7 +8,8 @@ dtypes: types of elements
 A dtype is its name, a string: bool; uint8, uint16, uint32, uint64; int8,
 int16, int32, int64; float16, bfloat16, float32, float64; complex32,
 complex64, complex128; to store bcomplex32, float8_e4m3fn, float8_e4m3fnuz,
-float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu, float4_e2m1fn_x2.
+float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu, float4_e2m1fn_x2, and int4,
+uint4, int2, uint2, which have several numbers in a byte.
 
   > t = st.tensor {1, 2}
   > t.dtype, t.dtype == "int64"

@@ -211,7 +211,8 @@ local PARSED_AS = {} -- dtype -> the one to parse as
 local LIMITS = {}    -- the smallest numbers that round to infinity
 for _, d in ipairs(core.dtypes()) do
   local is_float = d.kind == "float"
-  if d.is_of_tensors and d.kind ~= "complex" and d.lanes == 1 then
+  if d.is_of_tensors and d.kind ~= "complex" and d.lanes == 1 and
+     not d.is_subbyte then
     PARSED_AS[d.name] = is_float and d.size < 4 and "float64" or d.name
   end
   if is_float and d.size < 8 then

@@ -19,7 +19,7 @@ local WRITTEN_AS = {} -- dtype -> the one whose elements are formatted
 for _, d in ipairs(core.dtypes()) do
   if d.is_of_tensors and d.kind ~= "complex" and d.lanes == 1 then
     WRITTEN_AS[d.name] = d.kind == "float" and d.size < 4 and "float32" or
-                         d.name
+                         d.is_subbyte and "int8" or d.name
   end
 end
 

@@ -56,7 +56,7 @@ local function add_tensor(w, t, path)
   if w.tensors[t] then return end
   local dtype = tostring(t.dtype)
   if not STORAGES[dtype] then
-    fail("%s: %s has no equivalent in PyTorch; convert it first", path, dtype)
+    fail("%s: %s", path, failure.no_equivalent(dtype, "PyTorch"))
   end
   if t.device == "meta" then
     fail("%s is a tensor on the meta device, without elements", path)

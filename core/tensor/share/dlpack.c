@@ -8,12 +8,12 @@
  * and calls its deleter when the last reference is released.
  */
 
-#include "tensor/dlpack.h"
+#include "tensor/share/dlpack.h"
 
 #include <string.h>
 
-#include "base/dtype.h"
 #include "base/memory.h"
+#include "tensor/subbyte.h"
 
 /* -- Dtypes --------------------------------------------------------------- */
 
@@ -22,7 +22,7 @@ enum { NO_CODE = 255 }; /* in st_dtype_facts */
 static st_dl_type type_of(st_dtype d) {
   const uint8_t lanes = st__dtype_facts[d].lanes;
   return (st_dl_type){st__dtype_facts[d].dlpack,
-                      (uint8_t)(8 * st__itemsize(d) / lanes), lanes};
+                      (uint8_t)(st__bits(d) / lanes), lanes};
 }
 
 static st_status find_dtype(st_dl_type type, st_dtype *out) {
@@ -78,7 +78,7 @@ static st_status check_export(const st_tensor *t) {
     return st__fail(ST_BAD_STATE, "a tensor that requires a gradient cannot "
                     "be exported: detach it first");
   }
-  ST_TRY(st__check_strided(t));
+  ST_TRY(st__check_layout(t));
   if (st__is_lazy(t)) {
     return st__fail(ST_BAD_STATE, "a lazy conjugate or negative, or a zero "
                     "tensor, cannot be exported: clone it first");
@@ -110,7 +110,7 @@ static st_status new_export(st_tensor *t, export **out, st_dl_tensor *dl) {
   e->storage = t->storage;
   atomic_store_explicit(&t->storage->is_shared, true, memory_order_relaxed);
   *dl = (st_dl_tensor){
-    .data = t->numel ? st__data(t) : NULL, .device = {ST_DL_CPU, 0},
+    .data = t->numel ? st__first_byte(t) : NULL, .device = {ST_DL_CPU, 0},
     .ndim = t->ndim,
     .dtype = type_of(t->dtype),
     .shape = e->dims, .strides = e->dims + t->ndim};
@@ -269,6 +269,10 @@ st_status st_tensor_from_dlpack_versioned(struct DLManagedTensorVersioned *m,
                     (unsigned)m->version.major, (unsigned)m->version.minor);
   }
   ST_TRY(check_import(&m->dl_tensor, &in));
+  if (m->flags & ST_DL_IS_PADDED && st__is_subbyte(in.dtype)) {
+    return st__fail(ST_BAD_DTYPE, "its elements of %s have a byte each: only "
+                    "packed ones can be imported", st__dtype_name(in.dtype));
+  }
   if (!(m->flags & ST_DL_READ_ONLY)) {
     return wrap(&in, free_versioned, m, out);
   }

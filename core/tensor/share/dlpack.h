@@ -47,6 +47,7 @@ struct DLManagedTensorVersioned {
 };
 
 enum { ST_DL_CPU = 1, ST_DL_MAJOR = 1, ST_DL_MINOR = 0 };
-enum { ST_DL_READ_ONLY = 1, ST_DL_IS_COPIED = 2 }; /* flags */
+/* flags; padded: elements of fewer than eight bits have a byte each */
+enum { ST_DL_READ_ONLY = 1, ST_DL_IS_COPIED = 2, ST_DL_IS_PADDED = 4 };
 
 #endif

@@ -14,7 +14,7 @@
  * shared cannot grow. Users must synchronise writes themselves.
  */
 
-#include "tensor/share.h"
+#include "tensor/share/share.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -119,7 +119,7 @@ static st_status check(const st_tensor *t, int64_t times) {
     return st__fail(ST_BAD_VALUE, "a tensor cannot be shared %" PRId64 " times",
                     times);
   }
-  ST_TRY(st__check_strided(t));
+  ST_TRY(st__check_layout(t));
   if (t->device != ST_DEVICE_CPU) {
     return st__fail(ST_BAD_STATE, "only tensors on the CPU can be shared, "
                     "this one is on '%s'",
