@@ -231,9 +231,10 @@ ST_API st_status st_library_structured(st_library *lib,
  * such. Only impl, ctx, free_ctx and debug of s are used: the meta function
  * is the operator's, with its checks, promotion, broadcasting, proxies and
  * rules of overlap; impl gets outputs on the device, and computes them. Its
- * inputs are on the device, or 0-dim on the CPU. If impl returns NO_KERNEL
- * before it writes, the CPU computes them (st_cpu_fallback).
- * NOT_FOUND; BAD_VALUE for an operator that is not structured. */
+ * inputs are the caller's, neither converted nor expanded, on the device, or
+ * 0-dim on the CPU. If impl returns NO_KERNEL before it writes, the CPU
+ * computes them (st_cpu_fallback). NOT_FOUND; BAD_VALUE for an operator that
+ * is not structured. */
 ST_API st_status st_library_implement_structured(st_library *lib,
                                                  const char *name,
                                                  const st_structured *s);

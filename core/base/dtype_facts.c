@@ -69,6 +69,14 @@ _Static_assert((0 BITS(BIT)) == ST_DTYPES_OF(ST_KIND_BIT(SUBBYTE_SIGNED) |
                                              ST_KIND_BIT(SUBBYTE_UNSIGNED)),
                "an integer of fewer than eight bits has no number of bits");
 
+enum {
+#define BYTES(id, name, bytes) BYTES_OF_##id = bytes,
+  ST_DTYPE_MAP(BYTES)
+};
+#define HAS_BYTES(id, T, name) && sizeof(T) == BYTES_OF_##id
+_Static_assert(1 ST_REDUCED_FLOATS(HAS_BYTES),
+               "a row of ST_REDUCED_FLOATS has a type of another size");
+
 /* -- Tables --------------------------------------------------------------- */
 
 const uint8_t st__dtype_size[ST_DTYPE_ALL] = {

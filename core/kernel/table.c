@@ -46,6 +46,22 @@ static const char *const names[ST_K_COUNT] = {
 #include "kernel/kernels.def"
 };
 
+/* -- Rows of dtypes that agree -------------------------------------------- */
+
+/* A loop by size would read beyond the elements of a dtype whose tag has more
+ * bytes than the dtype. */
+enum {
+#define BYTES(id, name, bytes) BYTES_OF_##id = bytes,
+  ST_DTYPE_MAP(BYTES)
+#define CONVERTED(id, T, name) DTYPE_OF_##name = ST_##id,
+  ST_REDUCED_FLOATS(CONVERTED)
+};
+#define HAS_BYTES(a, tag, id, bytes) && BYTES_OF_##id == bytes
+_Static_assert(1 ST_TAGS(HAS_BYTES, 0), "a tag has other bytes than its dtype");
+#define IS_OF_TAG(a, tag, name) && (int)ST_DTYPE_##tag == (int)DTYPE_OF_##name
+_Static_assert(1 ST_FLOAT8_TAGS(IS_OF_TAG, 0),
+               "a tag has the conversions of another dtype");
+
 /* -- The overlay ---------------------------------------------------------- */
 
 static st_loop loops[ST_K_COUNT][ST_DTYPE_COUNT];

@@ -80,16 +80,14 @@ static st_isa_level choose(void) {
   if (!name || !*name) return st__isa_max();
   for (int i = 0; i < ST_ISA_COUNT; i++) {
     if (strcmp(name, isas[i].name) != 0) continue;
-    const int best = best_upto(i);
-    if (best == i) return (st_isa_level)i;
-    if (best < 0) {
-      fprintf(stderr, "strided: STRIDED_ISA=%s: this build has no kernels for "
-              "it\n", name);
-      return st__isa_max();
-    }
-    fprintf(stderr, "strided: STRIDED_ISA=%s: this CPU supports at most %s\n",
-            name, isas[best].name);
-    return (st_isa_level)best;
+    const int below = best_upto(i);
+    const int used = below < 0 ? (int)st__isa_max() : below;
+    if (used == i) return (st_isa_level)i;
+    fprintf(stderr, isas[i].is_built
+            ? "strided: STRIDED_ISA=%s: this CPU supports at most %s\n"
+            : "strided: STRIDED_ISA=%s: this build has no kernels for it; "
+              "those in use are of %s\n", name, isas[used].name);
+    return (st_isa_level)used;
   }
   fprintf(stderr, "strided: STRIDED_ISA=%s: unknown, must be ", name);
   print_names(stderr);

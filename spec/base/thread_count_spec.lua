@@ -23,6 +23,30 @@ describe("The instruction set", function()
                  build.run("env STRIDED_ISA=sse9 " .. print_it))
     assert.equal("base\n", build.run("env STRIDED_ISA=base " .. print_it))
   end)
+
+  _it("is one below, with the reason, if it cannot be had", function()
+    local function used(environment)
+      return build.run("env " .. environment .. " " .. build.lua ..
+        " -e 'io.write(require(\"strided\").config().isa)'")
+    end
+    local cache = on_disk.read(build.folder .. "/CMakeCache.txt")
+    local asked = cache:match "\nSTRIDED_KERNEL_ISAS:[^=]*=([^\n]*)" or ""
+    local made = asked == "" and table.concat(build.isas, ";") or
+                 (asked == "native" or asked == "best") and
+                 used "-u STRIDED_ISA" or asked
+    for _, isa in ipairs(build.isas) do
+      local said = used("STRIDED_ISA=" .. isa)
+      if said ~= isa then
+        local why = (";" .. made .. ";"):find(";" .. isa .. ";", 1, true) and
+          "CPU supports at most " or
+          "build has no kernels for it; those in use are of "
+        local got = said:match "%w+$"
+        assert.is_true(got ~= isa)
+        assert.equal(("strided: STRIDED_ISA=%s: this %s%s\n%s"):format(
+          isa, why, got, got), said)
+      end
+    end
+  end)
 end)
 
 describe("The number of threads", function()

@@ -289,6 +289,9 @@ static void inheriting(void) {
   CHECK(st_library_open("aten", ST_LIBRARY_IMPL, "PrivateUse3", 0, "backend.c",
                         &lib) == ST_OK);
   CHECK(st_library_implement_structured(lib, "mmm", &s) == ST_NOT_FOUND);
+  CHECK(strcmp(st_message(), "there is no operator aten::mmm") == 0);
+  CHECK(st_library_implement_structured(lib, "mul", &s) == ST_NOT_FOUND);
+  CHECK(strstr(st_message(), "aten::mul: there is aten::mul.Tensor, "));
   CHECK(st_library_implement_structured(lib, "view", &s) == ST_BAD_VALUE);
   CHECK(strstr(st_message(), "not a structured operator"));
   s.impl = NULL;

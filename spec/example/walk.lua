@@ -1,6 +1,12 @@
 --- What spec/project/example_rock_spec.lua runs in a process of its own: every
--- operator on the device "example". The samples of the gradient checks give
--- what they give on the CPU, forward and backward. Prints counts.
+-- operator on the device "example", or on another one. The samples of the
+-- gradient checks give what they give on the CPU, forward and backward. Prints
+-- counts.
+--
+--     luajit walk.lua [STEP [DEVICE [MODULE]]]
+--
+-- takes every STEP-th sample, on the device of the module, which is
+-- strided_DEVICE if it has no other name.
 
 local st = require "strided"
 
@@ -9,24 +15,25 @@ local registry = require "spec.grad.gradcheck.registry"
 local samples = require "spec.grad.gradcheck.samples"
 local values = require "spec.grad.gradcheck.values"
 
-local ex = st.ops.example
 local unpack = unpack or table.unpack
 
-require "strided_example"
 st.warnings(false)
 
 local STEP = tonumber(arg[1]) or 1
+local DEVICE = arg[2] or "example"
+
+require(arg[3] or "strided_" .. DEVICE)
 
 local counts = {calls = 0, results = 0, gradients = 0, failed = 0,
                 different = 0}
 
-local function there(t) return t:to "example" end
+local function there(t) return t:to(DEVICE) end
 local function here(t) return t:to "cpu" end
 
 --- True for the same values: sums may be added in another order, as composite
 -- operators choose other formulas for other devices.
 local function are_equal(a, b)
-  if a.device == "example" then return false end
+  if a.device == DEVICE then return false end
   a, b = here(a):detach(), here(b):detach()
   if a.dtype ~= b.dtype or a.shape ~= b.shape then return false end
   if not a:is_floating_point() and not a:is_complex() then return a:equal(b) end
@@ -113,4 +120,6 @@ end
 print(("%d calls, %d failed, %d results, %d gradients, %d different"):format(
   counts.calls, counts.failed, counts.results, counts.gradients,
   counts.different))
-print(("%d loops on the device"):format(ex.loops()))
+if DEVICE == "example" then
+  print(("%d loops on the device"):format(st.ops.example.loops()))
+end

@@ -2,6 +2,8 @@
 -- axes: lua unsanitized
 -- sampled: 3
 
+local build = require "spec.support.build"
+local files = require "spec.support.files"
 local raises = require("spec.support.tensors").raises
 local core = require "strided.core"
 local st = require "strided"
@@ -172,6 +174,21 @@ describe("st.apropos", function()
     raises({"apropos: ", "string", "number"}, st.apropos, 1)
     raises({"apropos: ", "has no word"}, st.apropos, "%%")
     raises({"apropos: there is no option 'al'"}, st.apropos, "x", {al = 1})
+  end)
+end)
+
+describe("The page on dtypes", function()
+  it("names all that tensors have", function()
+    local header = files.read(build.root .. "/core/abi/dtypes.h")
+    local map = header:match "#define ST_DTYPE_MAP%(X%)(.-)\n\n"
+    local page, count = st.help "dtypes", 0
+    for name in map:gmatch '"([%w_]+)"' do
+      count = count + 1
+      if name ~= "int128" then -- of type promotion only
+        assert.truthy(page:find("%f[%w_]" .. name .. "%f[^%w_]"), name)
+      end
+    end
+    assert.is_true(count > 20)
   end)
 end)
 

@@ -140,6 +140,22 @@ fail:
 
 /* -- Kernels for rows ----------------------------------------------------- */
 
+/* NOT_FOUND, with the overloads that "mul" or "mul.Tenser" may mean. */
+static st_status no_operator(const char *name) {
+  enum { MOST = 8 };
+  char full[128], list[256] = "";
+  const st_op *ops[MOST];
+  snprintf(full, sizeof full, "aten::%.*s", (int)strcspn(name, "."), name);
+  const int n = st_op_overloads(full, ops, MOST);
+  for (int i = 0; i < n && i < MOST; i++) {
+    const size_t used = strlen(list);
+    snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : ": there is ",
+             st__op_full_name(ops[i]));
+  }
+  return st__fail(ST_NOT_FOUND, "there is no operator aten::%.80s%s", name,
+                  list);
+}
+
 /* The structured row of a functional operator. */
 static st_status find_row(const char *name, st_op_id *out) {
   char full[128];
@@ -154,10 +170,9 @@ static st_status find_row(const char *name, st_op_id *out) {
     *out = (st_op_id)id;
     return ST_OK;
   }
-  return st__fail(op ? ST_BAD_VALUE : ST_NOT_FOUND, op
-                  ? "aten::%.80s is not a structured operator: register its "
-                    "kernels with st_library_implement"
-                  : "there is no operator aten::%.80s", name);
+  if (!op) return no_operator(name);
+  return st__fail(ST_BAD_VALUE, "aten::%.80s is not a structured operator: "
+                  "register its kernels with st_library_implement", name);
 }
 
 /* The registration's name of an operator: without the namespace. */
