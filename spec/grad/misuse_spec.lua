@@ -247,6 +247,23 @@ describe("Abuse of gradients:", function()
     assert.same({6, 6, 0, 0}, x.grad:totable())
   end)
 
+  it("the operators of gradients, called with other shapes, say so",
+     function()
+    local m, v = st.ones(3, 3), st.ones(3)
+    raises("_householder_backward: self must have matrices and tau vectors, "
+           .. "not shapes [3] and [1]", function()
+      st._householder_backward(v, v, st.ones(1))
+    end)
+    raises("not shapes [3, 3] and []", function()
+      st._householder_backward(m, m, st.tensor(1))
+    end)
+    raises("_scatter_reduce_backward: src and index must have as many "
+           .. "dimensions as each other, not shapes [2] and [2, 2]", function()
+      st._scatter_reduce_backward(m, m, 1, st.ones(2, 2):long(), st.ones(2),
+                                  "sum", true, m)
+    end)
+  end)
+
   it("an argument of a function may be freed before it is recorded",
      function()
     local x

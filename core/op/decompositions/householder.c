@@ -264,6 +264,11 @@ ST_BOXED(st__box_householder_backward) {
   ST_ARGS(TENSOR(G), TENSOR(self), TENSOR(tau));
   st_op_scope c = {.status = ST_OK};
   st_tensor *out[2];
+  if (self->ndim < 2 || tau->ndim < 1) {
+    return st__fail(ST_BAD_SHAPE, "self must have matrices and tau vectors, not "
+                    "shapes %s and %s", ST_SHAPE_TEXT(self),
+                    ST_SHAPE_TEXT(tau));
+  }
   if (tau->numel == 0) {
     out[0] = st__apply1(&c, ST_OP_zeros_like, self);
     out[1] = st__apply1(&c, ST_OP_zeros_like, tau);

@@ -122,10 +122,12 @@ static gradients gradients_of(st_op_scope *c, const scatter_args *m) {
 
 /* -- Operators ------------------------------------------------------------ */
 
-/* src narrowed to index's shape. */
+/* src narrowed to index's shape. A tensor without dimensions is a vector of one
+ * element, too. */
 static const st_tensor *narrow_to(st_op_scope *c, const st_tensor *src,
                                   const st_tensor *index) {
-  for (int d = 0; d < index->ndim && st__scope_ok(c); d++) {
+  const int n = src->ndim < index->ndim ? src->ndim : index->ndim;
+  for (int d = 0; d < n && st__scope_ok(c); d++) {
     if (src->sizes[d] == index->sizes[d]) continue;
     src = st__apply_narrow(c, src, d, 0, index->sizes[d]);
   }
@@ -135,7 +137,7 @@ static const st_tensor *narrow_to(st_op_scope *c, const st_tensor *src,
 /* The inverse of narrow_to: appends zeros to t up to whole's sizes. */
 static st_tensor *pad_to(st_op_scope *c, st_tensor *t, const st_tensor *whole) {
   int64_t sizes[ST_MAX_DIMS];
-  for (int d = 0; st__scope_ok(c) && d < t->ndim; d++) {
+  for (int d = 0; st__scope_ok(c) && d < t->ndim && d < whole->ndim; d++) {
     if (t->sizes[d] == whole->sizes[d]) continue;
     memcpy(sizes, t->sizes, t->ndim * sizeof *sizes);
     sizes[d] = whole->sizes[d];
@@ -169,6 +171,11 @@ ST_BOXED(st__box_scatter_reduce_backward) {
   st_op_scope c = {.n = 0};
   scatter_args m = read(args);
   const st_tensor *src = m.src;
+  if ((src->ndim > 1 || m.index->ndim > 1) && src->ndim != m.index->ndim) {
+    return st__fail(ST_BAD_SHAPE, "src and index must have as many dimensions "
+                    "as each other, not shapes %s and %s", ST_SHAPE_TEXT(src),
+                    ST_SHAPE_TEXT(m.index));
+  }
   if (m.index->numel == 0) {
     st_tensor *none[] = {st__apply1(&c, ST_OP_alias, m.grad),
                          st__apply1(&c, ST_OP_zeros_like, src)};
