@@ -36,21 +36,26 @@ static const char *error_prefix(const st_call *call, char *buf, size_t size) {
   return buf;
 }
 
-/* The name of the argument that has the highest key of the call, or "", and the
- * first tensor that has it. */
+/* The name of the argument that has the highest key of the call, or "". For the
+ * key of a layout it is the one of that layout, whatever its device, and source
+ * is the tensor. */
 static const char *find_key_source(const st_call *call, const st_value *args,
                                    const st_tensor **source) {
   const st_schema *s = call->schema;
-  const st_keyset set = st__key_set(st__highest_slot(call->keys));
+  const st_key key = st__highest_slot(call->keys);
+  const st_keyset set = st__key_set(key);
+  const st_keyset layout =
+    st__is_layout_key(key) ? ST_BIT(st__key_functionality(key)) : 0;
   for (int i = 0; i < s->nargs; i++) {
     const st_tensors all = st__tensors_in(&args[i]);
     st_keyset ks = 0;
     for (uint32_t k = 0; k < all.n; k++) {
       if (!all.p[k]) continue;
       ks |= all.p[k]->keys;
-      if (!*source && (all.p[k]->keys & set) == set) *source = all.p[k];
+      if (!*source && all.p[k]->keys & layout) *source = all.p[k];
     }
-    if (set && (ks & set) == set) return s->args[i].name;
+    const bool has_key = set && (ks & set) == set;
+    if (*source || (has_key && !layout)) return s->args[i].name;
   }
   return "";
 }
@@ -70,7 +75,6 @@ st_status st__run_missing(const st_call *call, const st_value *args,
   const st_key key = st__highest_slot(call->keys);
   const st_tensor *source = NULL;
   const char *key_source = find_key_source(call, args, &source);
-  if (!st__is_layout_key(key)) source = NULL;
   char kernels[160], name[160];
   (void)rets;
   list_kernels(call->op, kernels, sizeof kernels);

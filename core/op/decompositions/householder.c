@@ -265,8 +265,8 @@ ST_BOXED(st__box_householder_backward) {
   st_op_scope c = {.status = ST_OK};
   st_tensor *out[2];
   if (self->ndim < 2 || tau->ndim < 1) {
-    return st__fail(ST_BAD_SHAPE, "self must have matrices and tau vectors, not "
-                    "shapes %s and %s", ST_SHAPE_TEXT(self),
+    return st__fail(ST_BAD_SHAPE, "self must have matrices and tau vectors, "
+                    "not shapes %s and %s", ST_SHAPE_TEXT(self),
                     ST_SHAPE_TEXT(tau));
   }
   if (tau->numel == 0) {
