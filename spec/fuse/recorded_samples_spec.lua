@@ -140,6 +140,9 @@ describe("A recorded function", function()
       if is_refused then assert.is_true(known[name], name) end
       if STEP == 1 then assert.equal(known[name] or false, is_refused, name) end
     end
+    if STEP == 1 then
+      assert.is_true(counters.refused < counters.calls / 20) -- 1 of 25
+    end
     if os.getenv "STRIDED_REPORT" then recorded.report(counters) end
   end)
 
