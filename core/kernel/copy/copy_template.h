@@ -92,12 +92,13 @@ static void NAME(copy_interleaves)(char **data, const int64_t *s, int64_t n0,
 }
 
 /* The inner loop runs down the columns if the rows are short. */
-static void NAME(copy_bits)(char **data, st_tile to, st_tile from) {
-  const bool swap = to.m0 < to.m1 && to.m0 < 16;
-  const int64_t n0 = swap ? to.m1 : to.m0, n1 = swap ? to.m0 : to.m1;
-  const int64_t t0 = swap ? to.s1 : to.s0, t1 = swap ? to.s0 : to.s1;
-  const int64_t f0 = swap ? from.s1 : from.s0;
-  const int64_t f1 = swap ? from.s0 : from.s1;
+static void NAME(copy_bits)(char **data, const st_tile *to,
+                            const st_tile *from) {
+  const bool swap = to->m0 < to->m1 && to->m0 < 16;
+  const int64_t n0 = swap ? to->m1 : to->m0, n1 = swap ? to->m0 : to->m1;
+  const int64_t t0 = swap ? to->s1 : to->s0, t1 = swap ? to->s0 : to->s1;
+  const int64_t f0 = swap ? from->s1 : from->s0;
+  const int64_t f1 = swap ? from->s0 : from->s1;
   for (int64_t j = 0; j < n1; j++) {
     char *t = data[0] + j * t1;
     const char *f = data[1] + j * f1;
@@ -109,14 +110,14 @@ static void NAME(copy_bits)(char **data, st_tile to, st_tile from) {
 
 static ST_LOOP_FN(NAME(same_), s) {
   const st_tile to = {s[0], s[2], n0, n1}, from = {s[1], s[3], n0, n1};
-  if (st_is_dense(to, SIZE) && st_is_dense(from, SIZE)) {
+  if (st_is_dense(&to, SIZE) && st_is_dense(&from, SIZE)) {
     copy_rows(data, s, 1, (size_t)(n0 * n1 * SIZE));
-  } else if (st_has_rows(to, SIZE) && s[1] == SIZE) {
+  } else if (st_has_rows(&to, SIZE) && s[1] == SIZE) {
     copy_rows(data, s, n1, (size_t)n0 * SIZE);
   } else if (is_interleaved(s, n0, n1, SIZE)) {
     NAME(copy_interleaves)(data, s, n0, n1);
   } else if (!NAME(copy_steps)(data, s, n0, n1)) {
-    NAME(copy_bits)(data, to, from);
+    NAME(copy_bits)(data, &to, &from);
   }
 }
 

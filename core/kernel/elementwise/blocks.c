@@ -28,7 +28,8 @@ static const uint8_t block_size[ST_ELEM_COUNT] = {
   }
 #define GATHER(b)                                                            \
   GATHER_ROW(b)                                                              \
-  static void gather##b(char *block, const char *p, st_tile w) {             \
+  static void gather##b(char *block, const char *p, const st_tile *tile) {   \
+    const st_tile w = *tile;                                                 \
     st_bits##b *to = (st_bits##b *)block;                                    \
     const bool down = w.s1 > 0 && w.s1 < w.s0 ? w.m1 > 1 : w.m0 < w.m1;      \
     for (int64_t i = 0; down && w.s0 != 0 && i < w.m0; i++) {                \
@@ -49,7 +50,8 @@ GATHER(16)
 #undef GATHER_ROW
 
 #define SCATTER(b)                                                           \
-  static void scatter##b(char *p, const char *block, st_tile w) {            \
+  static void scatter##b(char *p, const char *block, const st_tile *tile) {  \
+    const st_tile w = *tile;                                                 \
     const st_bits##b *from = (const st_bits##b *)block;                      \
     for (int64_t j = 0; j < w.m1; j++) {                                     \
       for (int64_t i = 0; i < w.m0; i++) {                                   \
@@ -67,12 +69,12 @@ SCATTER(16)
 /* -- One operand, one tile ------------------------------------------------ */
 
 /* The floats that a block holds of a tile. */
-static inline int64_t floats_of(st_tile w, int elem) {
-  return w.m0 * w.m1 * (elem >= ST_ELEM_c2 ? 2 : 1);
+static inline int64_t floats_of(const st_tile *w, int elem) {
+  return w->m0 * w->m1 * (elem >= ST_ELEM_c2 ? 2 : 1);
 }
 
-ST_SHARED static void gather_floats(char *block, const char *p, st_tile w,
-                                    int elem) {
+ST_SHARED static void gather_floats(char *block, const char *p,
+                                    const st_tile *w, int elem) {
   const int64_t size = st_memory_size[elem];
   _Alignas(4) char raw[ST_BLOCK_BYTES / 2];
   const bool dense = st_is_dense(w, size);
@@ -82,15 +84,16 @@ ST_SHARED static void gather_floats(char *block, const char *p, st_tile w,
   st_widen((float *)block, dense ? p : raw, floats_of(w, elem), elem);
 }
 
-static inline void gather(char *block, const char *p, st_tile w, int elem) {
+static inline void gather(char *block, const char *p, const st_tile *w,
+                          int elem) {
   const int64_t size = st_memory_size[elem];
   if (elem >= ST_ELEM_f2) {
     gather_floats(block, p, w, elem);
     return;
   }
   if (st_has_rows(w, size)) {
-    for (int64_t j = 0; j < w.m1; j++) {
-      memcpy(block + j * w.m0 * size, p + j * w.s1, (size_t)(w.m0 * size));
+    for (int64_t j = 0; j < w->m1; j++) {
+      memcpy(block + j * w->m0 * size, p + j * w->s1, (size_t)(w->m0 * size));
     }
     return;
   }
@@ -103,12 +106,12 @@ static inline void gather(char *block, const char *p, st_tile w, int elem) {
   }
 }
 
-static void scatter_bits(char *p, const char *block, st_tile w,
+static void scatter_bits(char *p, const char *block, const st_tile *w,
                          int elem) {
   const int64_t size = st_memory_size[elem];
   if (st_has_rows(w, size)) {
-    for (int64_t j = 0; j < w.m1; j++) {
-      memcpy(p + j * w.s1, block + j * w.m0 * size, (size_t)(w.m0 * size));
+    for (int64_t j = 0; j < w->m1; j++) {
+      memcpy(p + j * w->s1, block + j * w->m0 * size, (size_t)(w->m0 * size));
     }
     return;
   }
@@ -121,8 +124,8 @@ static void scatter_bits(char *p, const char *block, st_tile w,
   }
 }
 
-ST_SHARED static void scatter_floats(char *p, const char *block, st_tile w,
-                                     int elem) {
+ST_SHARED static void scatter_floats(char *p, const char *block,
+                                     const st_tile *w, int elem) {
   const int64_t size = st_memory_size[elem];
   _Alignas(4) char raw[ST_BLOCK_BYTES / 2];
   const bool dense = st_is_dense(w, size);
@@ -133,7 +136,7 @@ ST_SHARED static void scatter_floats(char *p, const char *block, st_tile w,
                size == 1 ? ST_ELEM_1 : size == 2 ? ST_ELEM_2 : ST_ELEM_4);
 }
 
-static inline void scatter(char *p, const char *block, st_tile w,
+static inline void scatter(char *p, const char *block, const st_tile *w,
                            int elem) {
   if (elem >= ST_ELEM_f2) scatter_floats(p, block, w, elem);
   else scatter_bits(p, block, w, elem);
@@ -195,13 +198,13 @@ static void run_tiles(const st_blocks *k, const tiling *cut,
         p[i] = cut->direct[i] ? at : buffer[i];
         if (i == 0 || cut->direct[i]) continue;
         if (held[i] == at && count[i] >= w.m0 * w.m1) continue;
-        gather(buffer[i], at, w, k->elem[i]);
+        gather(buffer[i], at, &w, k->elem[i]);
         held[i] = at;
         count[i] = w.m0 * w.m1;
       }
       k->body(p, w.m0 * w.m1, ctx);
       if (cut->direct[0]) continue;
-      scatter(data[0] + q * w.s0 + r * w.s1, buffer[0], w, k->elem[0]);
+      scatter(data[0] + q * w.s0 + r * w.s1, buffer[0], &w, k->elem[0]);
     }
   }
 }
@@ -236,7 +239,7 @@ static void run_pieces(const st_blocks *k, const tiling *cut,
       p[i] = data[i] + r * strides[k->n + i];
       if (cut->direct[i]) continue;
       if (r == 0 || strides[k->n + i] != 0) {
-        gather(copies[i], p[i], piece, k->elem[i]);
+        gather(copies[i], p[i], &piece, k->elem[i]);
       }
       p[i] = copies[i];
     }
@@ -279,7 +282,7 @@ static int64_t run_halves(const st_blocks *k, char *const *data,
   for (int i = 0; i < k->n; i++) {
     const st_tile w = {strides[i], strides[k->n + i], n0, n1};
     p[i] = data[i];
-    if (st_is_dense(w, 2)) continue;
+    if (st_is_dense(&w, 2)) continue;
     if (i == 0 || w.s0 != 0 || (w.s1 != 0 && n1 > 1)) return 0;
     for (int j = 0; j < ST_HALVES_UNIT; j++) memcpy(&same[i - 1][j], p[i], 2);
     p[i] = (char *)same[i - 1];

@@ -62,16 +62,20 @@ static const uint8_t st_memory_size[ST_ELEM_COUNT] = {
   [ST_ELEM_c2] = 4, [ST_ELEM_cb] = 4
 };
 
-/* A tile of an operand: m0 x m1 elements with byte strides s0, s1. */
+/* A tile of an operand: m0 x m1 elements with byte strides s0, s1. Functions
+ * take its address: a copy as an argument is loaded in whole vectors, which
+ * wait until the stores of its members, and all before, have left for the
+ * cache. */
 typedef struct st_tile { int64_t s0, s1, m0, m1; } st_tile;
 
-static inline bool st_is_dense(st_tile w, int64_t size) {
-  return (w.m0 == 1 || w.s0 == size) && (w.m1 == 1 || w.s1 == w.m0 * size);
+static inline bool st_is_dense(const st_tile *w, int64_t size) {
+  return (w->m0 == 1 || w->s0 == size)
+         && (w->m1 == 1 || w->s1 == w->m0 * size);
 }
 
 /* True if the rows are contiguous and have at least 16 bytes. */
-static inline bool st_has_rows(st_tile w, int64_t size) {
-  return w.s0 == size && w.m0 * size >= 16;
+static inline bool st_has_rows(const st_tile *w, int64_t size) {
+  return w->s0 == size && w->m0 * size >= 16;
 }
 
 /* Runs operands that are not all contiguous, or that are converted. */

@@ -34,7 +34,7 @@ ST_SHARED static void st_run_blocks(const st_blocks *k, char **data,
   for (int i = 0; i < k->n; i++) {
     const st_tile w = {strides[i], strides[k->n + i], n0, n1};
     direct &= k->elem[i] < ST_ELEM_f2 &&
-              st_is_dense(w, st_memory_size[k->elem[i]]);
+              st_is_dense(&w, st_memory_size[k->elem[i]]);
   }
   if (direct) {
     k->body(data, n0 * n1, ctx);
