@@ -16,9 +16,9 @@
 --                      of a draw
 --
 -- A draw is a number of cases that a generator chooses: operators, dtypes,
--- sizes, layouts and threads (draw.lua). Its seed names it: the cases are the
--- same everywhere. A summary has the geometric means, and lists the cases in
--- which strided is slower than the fastest peer.
+-- sizes, layouts and threads (drawn/draw.lua). Its seed names it: the cases are
+-- the same everywhere. A summary has the geometric means, and lists the cases
+-- in which strided is slower than the fastest peer.
 --
 -- STRIDED_BENCH_BUILD names the folder of an existing build, which is not
 -- rebuilt; peers.lua says where the peers are installed.
@@ -42,7 +42,7 @@
 -- varies with time. The fastest sample is the least disturbed one; it includes
 -- garbage collection for cases that return a new tensor.
 
-local draw_report = require "bench.draw_report"
+local draw_report = require "bench.drawn.report"
 local engines = require "bench.engines"
 local measure = require "bench.measure"
 local peers = require "bench.peers"
@@ -113,7 +113,7 @@ end
 --- The cases of the words: of the table, or drawn.
 local function chosen(names, options)
   if options.seed then
-    local draw = require "bench.draw"
+    local draw = require "bench.drawn.draw"
     return matching(draw.cases(options.seed, options.count,
                                threads_of(options)),
                     names, draw.families(), options.case)

@@ -421,7 +421,7 @@ local families = {
      at = {1e6, 1e7}, goal = "0.30 0.10"},
   },
 
-  -- Chains that the user has fused: see fused.lua.
+  -- Chains that the user has fused: see cases/fused.lua.
   {family = "fused", engines = ALL,
     targets = {{engine = "torch", at = 1e6, mean = true, least = 3},
                {engine = "kernels", at = 1e6, mean = true, least = 1.3},
@@ -560,7 +560,7 @@ local families = {
   },
 }
 
-for _, family in ipairs(require "bench.library_cases") do
+for _, family in ipairs(require "bench.cases.library") do
   families[#families + 1] = family
 end
 

@@ -11,7 +11,7 @@
 --     --rounds N       the number of turns at a case (3)
 --     --ms N           the duration of a turn in ms (20)
 --
--- The rows are in growth_cases.lua. Only strided is measured. Beside a mark
+-- The rows are in growth/cases.lua. Only strided is measured. Beside a mark
 -- from one size to the next, or of a distance, is the growth of the machine
 -- itself, of a plain copy or read of as many bytes, or of rows so far apart:
 -- where a cache ends, or the share of it that a virtual machine has, or the
@@ -161,7 +161,7 @@ end
 -- the longer one of the least times of its size and of twice as much, `before`
 -- the shorter one of those of its size and of half of it.
 local function measure_machine(point, ms)
-  local curve = require "bench.machine_curve"
+  local curve = require "bench.growth.machine_curve"
   local rows = point.rows
   if rows then
     local ns = curve.rows(point.touch, rows.n, rows.bytes, rows.distance,
@@ -247,7 +247,7 @@ function growth.main(words)
   end
   print(table.concat(parts, ", "))
   local grown = 0
-  for _, group in ipairs(require "bench.growth_cases") do
+  for _, group in ipairs(require "bench.growth.cases") do
     print("\n" .. group.title)
     print(LINE:format("", "N", "memory", "us", "ns each", ""))
     for _, row in ipairs(group) do

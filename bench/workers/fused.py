@@ -1,4 +1,5 @@
-"""The functions of bench/fused.lua: PyTorch, torch.compile, NumPy, numexpr."""
+"""The functions of bench/cases/fused.lua for PyTorch, torch.compile, NumPy and
+numexpr."""
 import importlib
 import inspect
 import re

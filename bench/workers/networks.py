@@ -1,4 +1,4 @@
-"""The functions of bench/networks.lua for PyTorch."""
+"""The functions of bench/cases/networks.lua for PyTorch."""
 import torch
 from torch import nn
 from torch.nn import functional as F

@@ -2,8 +2,8 @@
 -- commands say. peers.py is the same for PyTorch and NumPy.
 --
 --     strided.lua strided|eager|kernels
---                                    what fused.lua has: fused, as it is, or
---                                    fused without machine code
+--                                    what cases/fused.lua has: fused, as it is,
+--                                    or fused without machine code
 --
 -- A command is a line of words between tabs, and so is its answer, which
 -- begins with `ok` or `error`:
@@ -23,8 +23,8 @@
 local st = require "strided"
 local ffi = require "ffi"
 local inputs = require "bench.inputs"
-local expressions = require "bench.fused"
-local networks = require "bench.networks"
+local expressions = require "bench.cases.fused"
+local networks = require "bench.cases.networks"
 
 local ENGINE = ...
 if ENGINE == "kernels" then st.set_jit_enabled(false) end
@@ -59,7 +59,7 @@ local SHOW_RESIDENT = [[
 -- What training takes: the peak of memory is reset first.
 local SHOW_GROWTH = [[
  package.path = "./?.lua;" .. package.path
- local networks = require "bench.networks"
+ local networks = require "bench.cases.networks"
  local file = io.open("/proc/self/clear_refs", "w")
  file:write "5"
  file:close()

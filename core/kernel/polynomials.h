@@ -1,5 +1,5 @@
-/* Polynomials of functions.def, as bench/minimax.py prints them, by the Remez
- * exchange algorithm (E. Y. Remez, Sur la determination des polynomes
+/* Polynomials of functions.def, as bench/accuracy/minimax.py prints them, by
+ * the Remez exchange algorithm (E. Y. Remez, Sur la determination des polynomes
  * d'approximation de degre donnee, 1934). A list has the coefficients from the
  * highest degree on: POLYNOMIAL(p, x, NAME) declares p, their value at x.
  */

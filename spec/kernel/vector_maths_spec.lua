@@ -1,6 +1,6 @@
 --- Mathematical functions: the same bits with every instruction set. Those of
 -- core/kernel/math/functions.def err by at most one unit in the last place.
--- bench/functions.c tries all floats.
+-- bench/accuracy/functions.c tries all floats.
 -- axes: isa
 
 local build = require "spec.support.build"

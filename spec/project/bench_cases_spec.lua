@@ -4,7 +4,7 @@
 
 local st = require "strided"
 local chance = require "bench.drawn.chance"
-local draw = require "bench.draw"
+local draw = require "bench.drawn.draw"
 local rows = require "bench.rows"
 local families = require "bench.cases"
 
@@ -112,8 +112,9 @@ describe("A case of the benchmark", function()
 
   it("runs", function()
     if not rawget(_G, "jit") then return end -- inputs are made with the FFI
-    local inputs, networks = require "bench.inputs", require "bench.networks"
-    local fused = require "bench.fused".fused
+    local inputs = require "bench.inputs"
+    local networks = require "bench.cases.networks"
+    local fused = require "bench.cases.fused".fused
     local broken = {}
     for _, case in ipairs(small_cases()) do
       if not case.is_value and case.family ~= "startup" then

@@ -7,7 +7,7 @@
  * arguments.
  *
  *   cc -O3 -march=native -ffp-contract=off -fno-math-errno -fno-trapping-math \
- *      -fopenmp -Icore bench/functions.c -lm -o build/functions &&
+ *      -fopenmp -Icore bench/accuracy/functions.c -lm -o build/functions &&
  *     build/functions [N [NAME...]]   (ten minutes for 10^8 of all)
  *
  * float32 or float64 as a NAME measures that type only.

@@ -1,10 +1,10 @@
 --- Compares the accuracy of float32 sums with PyTorch's and NumPy's: rows V1 to
 -- V6 of spec/SEMANTICS.md. PyTorch's sums depend on the number of threads.
 --
---     ./dev lua bench/accuracy.lua     (bench/peers.lua finds the Python)
+--     ./dev lua bench/accuracy/sums.lua    (bench/peers.lua finds the Python)
 
 local HERE = arg[0]:match "^(.*)/[^/]*$" or "."
-package.path = HERE .. "/../?.lua;" .. package.path
+package.path = HERE .. "/../../?.lua;" .. package.path
 
 local peers = require "bench.peers"
 local st = require "strided"

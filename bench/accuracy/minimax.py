@@ -1,7 +1,7 @@
 """Prints core/kernel/polynomials.h: polynomials with the least largest
 error, by the Remez exchange algorithm, in 200 bits (mpmath from PyPI).
 
-    python3 bench/minimax.py > core/kernel/polynomials.h     (a minute)
+    python3 bench/accuracy/minimax.py > core/kernel/polynomials.h     (a minute)
 """
 import mpmath as m
 from mpmath import mp, mpf
@@ -192,13 +192,13 @@ ROWS = [
 ]
 
 print("""\
-/* Polynomials of functions.def, as bench/minimax.py prints them, by the Remez
- * exchange algorithm (E. Y. Remez, Sur la determination des polynomes
+/* Polynomials of functions.def, as bench/accuracy/minimax.py prints them, by
+ * the Remez exchange algorithm (E. Y. Remez, Sur la determination des polynomes
  * d'approximation de degre donnee, 1934). A list has the coefficients from the
  * highest degree on: POLYNOMIAL(p, x, NAME) declares p, their value at x.
  */
-#ifndef ST_KERNEL_MATH_POLYNOMIALS_H
-#define ST_KERNEL_MATH_POLYNOMIALS_H
+#ifndef ST_KERNEL_POLYNOMIALS_H
+#define ST_KERNEL_POLYNOMIALS_H
 
 #define ST_FIRST(p, x, c) T p = c;
 #define ST_NEXT(p, x, c) p = FMA(p, x, c);

@@ -1,13 +1,13 @@
 --- Measures the errors of st.special in units of the last place, ours and
 -- PyTorch's, against mpmath at drawn arguments: the table in core/README.md.
 --
---     ./dev lua bench/special.lua [N [NAME...]]     (N = 1000: ten minutes)
+--     ./dev lua bench/accuracy/special.lua [N [NAME...]] (N = 1000: 10 minutes)
 --
 -- A row is a function and a region of its arguments. Where it crosses zero, an
 -- error is counted in units of the row's size instead, if that is larger.
 
 local HERE = arg[0]:match "^(.*)/[^/]*$" or "."
-package.path = HERE .. "/../?.lua;" .. package.path
+package.path = HERE .. "/../../?.lua;" .. package.path
 
 local peers = require "bench.peers"
 local st = require "strided"
