@@ -40,8 +40,8 @@ fuzz_inputs() {
   say; say "dev: $1 inputs, $2"
   mkdir -p "build/fuzz/corpus/$2"
   left=$1 done=0 bad=0 log=build/fuzz/$2.log
-  dict=
-  [ ! -e "spec/fuzz/$2.dict" ] || dict=-dict=spec/fuzz/$2.dict
+  dict=spec/fuzz/targets/$2.dict
+  [ -e "$dict" ] && dict=-dict=$dict || dict=
   while [ "$left" -gt 0 ]; do
     runs=$4
     [ "$left" -gt "$runs" ] || runs=$left
