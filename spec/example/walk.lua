@@ -10,7 +10,7 @@
 
 local st = require "strided"
 
-local recorded = require "spec.support.recorded"
+local recorded = require "spec.support.recorded.comparison"
 local registry = require "spec.grad.gradcheck.registry"
 local samples = require "spec.grad.gradcheck.samples"
 local values = require "spec.grad.gradcheck.values"

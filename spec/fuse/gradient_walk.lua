@@ -1,7 +1,7 @@
 --- Calls of the samples of the gradient checks as functions of their tensors,
 -- and what they give: outputs, first and second derivatives.
 
-local recorded = require "spec.support.recorded"
+local recorded = require "spec.support.recorded.comparison"
 local values = require "spec.grad.gradcheck.values"
 local st = require "strided"
 

@@ -3,7 +3,7 @@
 -- second call and other sizes in the third.
 -- axes: lua5.4
 
-local recorded = require "spec.support.recorded"
+local recorded = require "spec.support.recorded.comparison"
 local registry = require "spec.grad.gradcheck.registry"
 local samples = require "spec.grad.gradcheck.samples"
 local values = require "spec.grad.gradcheck.values"

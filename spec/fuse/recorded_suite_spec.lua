@@ -20,7 +20,7 @@ describe("The calls of other specs", function()
     end
     local text = build.output("cd '" .. build.root .. "' && " ..
                               "STRIDED_RECORDED_ALIKE=1000 luajit " ..
-                              "spec/support/run_recorded.lua " ..
+                              "spec/support/recorded/run.lua " ..
                               table.concat(files, " "))
     local calls, recorded = text:match "(%d+) calls, (%d+) recorded"
     assert.matches(", 0 different\n", text)

@@ -5,7 +5,7 @@
 
 local st = require "strided"
 local collect = require "spec.support.collect"
-local recorded = require "spec.support.recorded"
+local recorded = require "spec.support.recorded.comparison"
 local tensors = require "spec.support.tensors"
 
 local failure, raises = tensors.failure, tensors.raises

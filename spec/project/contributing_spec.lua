@@ -3,7 +3,7 @@
 -- axes: unsanitized
 
 local build = require "spec.support.build"
-local examples = require "spec.support.worked_examples"
+local examples = require "spec.support.source.worked_examples"
 local files = require "spec.support.files"
 
 local compile = loadstring or load

@@ -2,7 +2,7 @@
 -- axes: unsanitized
 
 local files = require "spec.support.files"
-local tested = require "spec.support.tested"
+local tested = require "spec.support.source.tested"
 
 local text = files.read(tested.path)
 

@@ -3,9 +3,9 @@
 -- axes: lua unsanitized
 -- sampled: 3
 
-local annotations = require "spec.support.annotations"
+local annotations = require "spec.support.source.annotations"
 local build = require "spec.support.build"
-local calls = require "spec.support.annotated_calls"
+local calls = require "spec.support.source.annotated_calls"
 local core = require "strided.core"
 local read = require("spec.support.files").read
 local st = require "strided"

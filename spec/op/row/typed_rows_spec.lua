@@ -4,7 +4,7 @@
 -- axes: none
 
 local build = require "spec.support.build"
-local call_graph = require "spec.support.call_graph"
+local call_graph = require "spec.support.source.call_graph"
 
 -- -- Rows and functions ------------------------------------------------------
 

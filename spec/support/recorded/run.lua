@@ -1,7 +1,7 @@
---- ./dev recorded: runs specs in the mode of recorded_calls.lua, each in a
--- process of its own, and prints what differs and how many calls were compared.
+--- ./dev recorded: runs specs in the mode of mode.lua, each in a process of its
+-- own, and prints what differs and how many calls were compared.
 --
---     luajit spec/support/run_recorded.lua [SPEC...]
+--     luajit spec/support/recorded/run.lua [SPEC...]
 
 local files = require "spec.support.files"
 
@@ -37,7 +37,7 @@ end
 
 local function start(name)
   return io.popen(("timeout %d luajit $(command -v busted) -o plainTerminal " ..
-                   "--helper=spec/support/recorded_calls.lua '%s' 2>&1")
+                   "--helper=spec/support/recorded/mode.lua '%s' 2>&1")
                   :format(SECONDS, name))
 end
 

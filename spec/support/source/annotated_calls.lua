@@ -315,7 +315,7 @@ local function declare(model, variables, tokens, at)
 end
 
 --- What annotations do not allow in a program.
--- @tparam table model of spec.support.annotations
+-- @tparam table model of spec.support.source.annotations
 -- @tparam string text
 -- @tparam[opt] table own a set of names of methods that are not strided's, by
 -- default those that the program defines

@@ -2,17 +2,17 @@
 -- of st.fuse, and compared. The caller goes on with the results of its own
 -- call.
 --
---     local calls = require "spec.support.recorded_calls"
+--     local calls = require "spec.support.recorded.mode"
 --     st.dispatch_mode(calls.mode, body)
 --     calls.report()
 --
 -- ./dev recorded runs the specs in this mode. As a helper of busted
--- (--helper=spec/support/recorded_calls.lua) it puts the body of each `it` into
+-- (--helper=spec/support/recorded/mode.lua) it puts the body of each `it` into
 -- it. What specs say of the number of calls, tensors or bytes fails then: only
 -- differences count.
 
 local st = require "strided"
-local recorded = require "spec.support.recorded"
+local recorded = require "spec.support.recorded.comparison"
 
 local unpack = unpack or table.unpack
 local getmetatable, ipairs, pairs, pcall = getmetatable, ipairs, pairs, pcall
@@ -200,8 +200,7 @@ end
 
 local MOST_SHOWN = 40
 
---- Prints a line per difference and reason, and one of counts, for
--- run_recorded.lua.
+--- Prints a line per difference and reason, and one of counts, for run.lua.
 local function report()
   for i = 1, math.min(#differences, MOST_SHOWN) do
     print("DIFFERS " .. differences[i]:gsub("%s+", " "))
@@ -214,7 +213,7 @@ local function report()
     counters.failed, counters.skipped, counters.repeated, #differences))
 end
 
-if ... ~= "spec.support.recorded_calls" then -- a helper of busted
+if ... ~= "spec.support.recorded.mode" then -- a helper of busted
   local busted = require "busted"
   busted.subscribe({"test", "start"}, function(element)
     local run = element.run
