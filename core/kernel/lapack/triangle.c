@@ -1,4 +1,4 @@
-/* Equations with small triangular matrices in float32 and float64.
+/* Equations with small triangular matrices.
  *
  * A row of X is its row of B minus the products of the row of A and the rows of
  * X above. ROWS of them, two vectors wide, stay in registers while the rows
@@ -10,15 +10,14 @@
 
 #include <string.h>
 
-#include "kernel/vectors.h"
-#include "kernel/unroll.h"
+#include "kernel/lapack/number_types.h"
 
 enum { ROWS = ST_VECTOR_REGISTERS >= 32 ? 8 : 4 };
 enum { WIDTH = 2 * BYTES };
 
 #define TEMPLATE "kernel/lapack/triangle_template.h"
-#include "kernel/each_float.h"
+#include "kernel/lapack/each_number.h"
 
-static const st_kernel_row rows[] = {ST_FLOATS(triangle)};
+static const st_kernel_row rows[] = {ST_NUMBERS(triangle)};
 
 ST_EXPORT(st__triangle, rows)

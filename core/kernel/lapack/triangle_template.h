@@ -1,15 +1,17 @@
 /* Equations with triangular matrices of one dtype; included once for each.
- * V: a vector. FMA: a b + c of vectors.
  */
 
-#define V F(v)
-#define FMA F(FMA)
-#define SIZE ((int64_t)sizeof(T))
-
-INLINE V F(get)(const char *p) { return *(const V *)(const void *)p; }
-
-INLINE V F(spread)(const char *p) {
-  return *(const T *)(const void *)p - (V){0};
+INLINE void F(divide)(V *y, const T *by, const int vectors) {
+#if PARTS == 2
+  T w[2], scale;
+  F(invert)(by, w, &scale);
+  w[0] = -w[0], w[1] = -w[1];
+  UNROLL for (int v = 0; v < vectors; v++) {
+    y[v] = F(minus)((V){0}, w, F(as_factor)(y[v]), 1) * scale;
+  }
+#else
+  UNROLL for (int v = 0; v < vectors; v++) y[v] /= *by;
+#endif
 }
 
 /* Rows i, i + 1 ... of the X at x, whose rows are `next` bytes apart. a: row i
@@ -19,35 +21,39 @@ INLINE void F(solve_rows)(char *x, int64_t next, const char *a,
                           const int rows, const int vectors) {
   const int64_t col = st[1], row = st[3];
   char *const out = x + i * next;
+  const int lanes = BYTES / (int)sizeof(T);
   V y[ROWS][2];
   UNROLL for (int r = 0; r < rows; r++) {
     UNROLL for (int v = 0; v < vectors; v++) {
-      y[r][v] = F(get)(out + r * next + v * BYTES);
+      y[r][v] = F(get)((const T *)(const void *)(out + r * next) + v * lanes);
     }
   }
   for (int64_t k = 0; k < i; k++, x += next, a += col) {
-    V above[2];
+    F(factor) above[2];
     UNROLL for (int v = 0; v < vectors; v++) {
-      above[v] = F(get)(x + v * BYTES);
+      above[v] = F(as_factor)(
+        F(get)((const T *)(const void *)x + v * lanes));
     }
     UNROLL for (int r = 0; r < rows; r++) {
-      const V w = -F(spread)(a + r * row);
+      const T *const w = (const T *)(const void *)(a + r * row);
       UNROLL for (int v = 0; v < vectors; v++) {
-        y[r][v] = FMA(w, above[v], y[r][v]);
+        y[r][v] = F(minus)(y[r][v], w, above[v], 1);
       }
     }
   }
   UNROLL for (int r = 0; r < rows; r++) {
     const char *const at = a + r * row;
     UNROLL for (int k = 0; k < r; k++) {
-      const V w = -F(spread)(at + k * col);
+      const T *const w = (const T *)(const void *)(at + k * col);
       UNROLL for (int v = 0; v < vectors; v++) {
-        y[r][v] = FMA(w, y[k][v], y[r][v]);
+        y[r][v] = F(minus)(y[r][v], w, F(as_factor)(y[k][v]), 1);
       }
     }
+    if (!is_unit) {
+      F(divide)(y[r], (const T *)(const void *)(at + r * col), vectors);
+    }
     UNROLL for (int v = 0; v < vectors; v++) {
-      if (!is_unit) y[r][v] /= F(spread)(at + r * col);
-      *(V *)(void *)(out + r * next + v * BYTES) = y[r][v];
+      F(put)((T *)(void *)(out + r * next) + v * lanes, y[r][v]);
     }
   }
 }
@@ -89,9 +95,9 @@ static void F(move)(char *packed, char *x, int64_t col, int64_t row,
   } else {
     for (int64_t r = 0; r < rows; r++) {
       for (int64_t c = 0; c < n; c++) {
-        T *const at = (T *)(void *)(x + r * row + c * col);
-        T *const in = (T *)(void *)(packed + r * WIDTH + c * SIZE);
-        *(back ? at : in) = *(back ? in : at);
+        char *const at = x + r * row + c * col;
+        char *const in = packed + r * WIDTH + c * SIZE;
+        memcpy(back ? at : in, back ? in : at, SIZE);
       }
     }
   }

@@ -2,8 +2,6 @@
  * cholesky_inverse.
  */
 
-#include <string.h>
-
 #include "op/lapack/blocks.h"
 #include "op/lapack/small_matrices.h"
 #include "op/row/composite.h"
@@ -15,22 +13,20 @@ typedef struct factors {
   bool upper;
 } factors;
 
-/* Zeros the triangle without the factor, as potrf leaves it alone. */
-static void zero_triangle(char *a, int64_t n, int64_t size, bool lower) {
-  for (int64_t j = 0; j < n; j++) {
-    const int64_t first = lower ? j + 1 : 0, last = lower ? n : j;
-    memset(a + (j * n + first) * size, 0, (size_t)((last - first) * size));
-  }
+/* The part of which the lower triangle is meant. */
+static st_part lower_of(const factors *c, int64_t i) {
+  const st_part a = st__columns_of(c->L, i);
+  return c->upper ? st__turned(a) : a;
+}
+
+static blasint *info_at(const factors *c, int64_t i) {
+  return (blasint *)(void *)st__data(c->info) + i;
 }
 
 static void factor(const st_lapack_job *j, int64_t i, char *scratch) {
   const factors *c = j->ctx;
-  const blasint n = (blasint)st__cols(c->L), lda = st__leading(c->L);
-  char *const a = st__matrix_at(c->L, i);
-  (void)scratch;
-  zero_triangle(a, n, (int64_t)st__itemsize(j->dtype), c->upper);
-  st__potrf(j, c->upper, n, a, lda,
-            (blasint *)(void *)st__data(c->info) + i);
+  const st_part a = lower_of(c, i);
+  st__potrf(j, &a, info_at(c, i), scratch);
 }
 
 st_status st__linalg_cholesky_ex_meta(st_run *r) {
@@ -53,6 +49,7 @@ static st_status factor_all(const st_tensor *self, const factors *f) {
   const double n = (double)st__cols(self);
   st_lapack_job j = {.fn = factor, .ctx = f, .dtype = self->dtype,
                      .count = st__batch_count(self), .cost = n * n * n / 6,
+                     .bytes = st__potrf_bytes(self->dtype, st__cols(self)),
                      .is_blocked = st__is_blocked(st__cols(self),
                                                   st__cols(self))};
   ST_TRY(st__lapack_begin(&j));
@@ -101,32 +98,25 @@ ST_BOXED(st__box_cholesky_solve) {
 
 /* -- cholesky_inverse ----------------------------------------------------- */
 
-/* Copies the triangle that potri fills, and its conjugates, to the other. */
-static void mirror(st_dtype dtype, char *a, int64_t n, bool upper) {
-  const int64_t size = (int64_t)st__itemsize(dtype);
-  for (int64_t col = 0; col < n; col++) {
-    for (int64_t row = col + 1; row < n; row++) {
-      char *const below = a + (col * n + row) * size;
-      char *const above = a + (row * n + col) * size;
-      char *const to = upper ? below : above;
-      memcpy(to, upper ? above : below, (size_t)size);
-      if (dtype == ST_COMPLEX64) {
-        ((float *)(void *)to)[1] = -((float *)(void *)to)[1];
-      } else if (dtype == ST_COMPLEX128) {
-        ((double *)(void *)to)[1] = -((double *)(void *)to)[1];
-      }
-    }
+/* The place from 1 of the first zero of the diagonal, or 0. */
+static blasint find_zero(const st_lapack_job *j, const st_part *a) {
+  for (int64_t i = 0; i < a->n; i++) {
+    double x[2];
+    st__scalar_to_complex(st__scalar_load(j->dtype, st__part_at(j, a, i, i)),
+                          x);
+    if (x[0] == 0 && x[1] == 0) return (blasint)i + 1;
   }
+  return 0;
 }
 
 static void invert(const st_lapack_job *j, int64_t i, char *scratch) {
   const factors *c = j->ctx;
-  const blasint n = (blasint)st__cols(c->L), lda = st__leading(c->L);
-  char *const a = st__matrix_at(c->L, i);
-  (void)scratch;
-  j->f->potri(c->upper ? "U" : "L", &n, a, &lda,
-              (blasint *)(void *)st__data(c->info) + i, 1);
-  mirror(j->dtype, a, n, c->upper);
+  const st_part a = lower_of(c, i);
+  blasint *const info = info_at(c, i);
+  *info = find_zero(j, &a);
+  if (*info != 0) return;
+  const bool whole = st__potri(j, &a, scratch);
+  (void)whole; /* the job says if it was interrupted */
 }
 
 st_status st__cholesky_inverse_meta(st_run *r) {
@@ -141,7 +131,10 @@ st_status st__cholesky_inverse_impl(st_run *r) {
   factors c = {.L = r->out[0], .upper = st__to_bool(&r->args[1], false)};
   const double n = (double)st__cols(self);
   st_lapack_job j = {.fn = invert, .ctx = &c, .dtype = self->dtype,
-                     .count = st__batch_count(self), .cost = n * n * n / 3};
+                     .count = st__batch_count(self), .cost = n * n * n / 3,
+                     .bytes = st__potri_bytes(self->dtype, st__cols(self)),
+                     .is_blocked = st__is_blocked(st__cols(self),
+                                                  st__cols(self))};
   st_status status;
   if (self->numel == 0) return ST_OK;
   ST_TRY(st__tensor_empty(ST_DEVICE_CPU, ST_INT32, self->ndim - 2, self->sizes,

@@ -124,7 +124,8 @@ st_status st__linalg_eig_impl(st_run *r) {
   spectrum s = {.values = r->out[0],
                 .vectors = r->nouts > 1 ? r->out[1] : NULL};
   st_lapack_job j = {.fn = decompose, .ctx = &s, .dtype = self->dtype,
-                     .count = st__batch_count(self)};
+                     .count = st__batch_count(self),
+                     .uses_library = true};
   st_status status;
   if (self->numel == 0) return ST_OK;
   ST_TRY_FAIL(st__tensor_empty(ST_DEVICE_CPU, ST_INT32, self->ndim - 2,

@@ -207,7 +207,7 @@ static st_status prepare(const st_tensor *self, const spectrum *s,
 
 static st_status decompose_all(const st_tensor *self, spectrum *s) {
   const bool in_place = s->vectors && !s->is_rest;
-  st_lapack_job j = {.ctx = s};
+  st_lapack_job j = {.ctx = s, .uses_library = true};
   st_tensor *own = NULL, *lower = NULL;
   st_status status;
   if (in_place) ST_TRY(st__lapack_divides(self->dtype, &s->is_real));

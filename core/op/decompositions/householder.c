@@ -58,6 +58,7 @@ st_status st__geqrf_impl(st_run *r) {
   const int64_t m = st__rows(self), n = st__cols(self);
   st_lapack_job j = {.fn = factor, .ctx = &f, .dtype = self->dtype,
                      .count = st__batch_count(self),
+                     .uses_library = true,
                      .cost = (double)(m * n) * (double)smaller(m, n),
                      .bytes = st__qr_bytes(self->dtype, m, n),
                      .is_blocked = st__is_blocked(m, n)};
@@ -108,6 +109,7 @@ st_status st__householder_impl(st_run *r) {
   reflections f = {.A = r->out[0]};
   st_lapack_job j = {.fn = multiply, .ctx = &f, .dtype = A->dtype,
                      .count = st__batch_count(A),
+                     .uses_library = true,
                      .cost = (double)(m * n) * (double)n,
                      .bytes = st__qr_bytes(A->dtype, m, n),
                      .is_blocked = st__is_blocked(m, n)};
@@ -178,6 +180,7 @@ static st_status run_apply(product *p, const st_tensor *from) {
   const int64_t m = st__rows(p->C), n = st__cols(p->C);
   st_lapack_job j = {.fn = apply, .ctx = p, .dtype = p->C->dtype,
                      .count = st__batch_count(p->C),
+                     .uses_library = true,
                      .cost = 2.0 * (double)(m * n) * (double)k};
   j.bytes = (st__padded(st__rows(p->q.A), k) +
              BLOCK * (p->left ? n : m) + TABLE) *

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "op/lapack/blocks.h"
+#include "op/lapack/chunks.h"
 #include "op/lapack/small_matrices.h"
 #include "op/row/composite.h"
 
@@ -18,18 +19,15 @@ static int64_t pivot_bytes(int64_t n) {
 /* What has no inverse becomes NaN, which has all bits set. */
 static void invert(const st_lapack_job *j, int64_t i, char *scratch) {
   const inverses *v = j->ctx;
-  const blasint n = (blasint)st__cols(v->A), lda = st__leading(v->A);
-  const size_t bytes = (size_t)(st__rows(v->A) * n) * st__itemsize(j->dtype);
+  const st_part a = st__columns_of(v->A, i);
+  const size_t bytes = (size_t)(a.m * a.n) * st__itemsize(j->dtype);
   blasint *const info = (blasint *)(void *)st__data(v->info) + i;
   blasint *const pivots = (blasint *)(void *)scratch;
-  char *const a = st__matrix_at(v->A, i);
+  char *const room = scratch + pivot_bytes(a.n);
   *info = 0;
-  if (n == 0) return;
-  if (!st__getrf(j, n, n, a, lda, pivots, info)) return;
-  if (*info == 0) {
-    st__getri(j, n, a, lda, pivots, scratch + pivot_bytes(n));
-  }
-  if (*info != 0) memset(a, 0xff, bytes);
+  if (a.n == 0 || !st__getrf(j, &a, pivots, info, room)) return;
+  if (*info != 0) memset(a.p, 0xff, bytes);
+  else if (!st__getri(j, &a, pivots, room)) return;
 }
 
 st_status st__linalg_inv_ex_meta(st_run *r) {
@@ -51,7 +49,9 @@ static st_status invert_all(const st_tensor *A, const inverses *v) {
   st_lapack_job j = {.fn = invert, .ctx = v, .dtype = A->dtype,
                      .count = st__batch_count(A),
                      .cost = (double)n * (double)n * (double)n,
-                     .bytes = pivot_bytes(n) + st__getri_bytes(A->dtype, n),
+                     .bytes = pivot_bytes(n) +
+                              st__larger(st__getrf_bytes(A->dtype, n, n),
+                                         st__getri_bytes(A->dtype, n)),
                      .is_blocked = st__is_blocked(n, n)};
   ST_TRY(st__lapack_begin(&j));
   st_status status = st__copy_unchecked(v->A, A);

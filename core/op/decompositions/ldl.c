@@ -75,7 +75,8 @@ st_status st__linalg_ldl_factor_impl(st_run *r) {
                .hermitian = st__to_bool(&r->args[1], false) &&
                             st__is_complex(self->dtype)};
   st_lapack_job j = {.fn = factor, .ctx = &f, .dtype = self->dtype,
-                     .count = st__batch_count(self), .cost = n * n * n / 6};
+                     .count = st__batch_count(self),
+                     .uses_library = true, .cost = n * n * n / 6};
   st_status status;
   j.bytes = (st__padded(st__cols(self), st__cols(self)) +
              BLOCK * st__cols(self)) * (int64_t)st__itemsize(j.dtype);
@@ -155,6 +156,7 @@ static st_status run(equation *s, const st_tensor *B) {
   const double n = (double)st__rows(s->X);
   st_lapack_job j = {.fn = solve, .ctx = s, .dtype = B->dtype,
                      .count = st__batch_count(s->X),
+                     .uses_library = true,
                      .cost = n * n * (double)st__cols(s->X)};
   ST_TRY(st__lapack_begin(&j));
   st_status status = st__copy_unchecked(s->X, B);

@@ -314,7 +314,8 @@ static st_status run(problem *p) {
   const int64_t size = (int64_t)st__itemsize(p->A->dtype);
   const int64_t real = (int64_t)st__itemsize(st__real_dtype(p->A->dtype));
   st_lapack_job j = {.fn = solve, .ctx = p, .dtype = p->A->dtype,
-                     .count = st__batch_count(p->X)};
+                     .count = st__batch_count(p->X),
+                     .uses_library = true};
   j.cost = (has_values(p->driver) ? 8.0 : 2.0) * m * n * (m < n ? m : n);
   j.bytes = (w.A + w.B + w.elements) * size + w.reals * real +
             w.integers * (int64_t)sizeof(blasint);

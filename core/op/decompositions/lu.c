@@ -18,12 +18,10 @@ static int64_t pivots_of(const st_tensor *LU) {
 
 static void factor(const st_lapack_job *j, int64_t i, char *scratch) {
   const st_lu *f = j->ctx;
-  const blasint m = (blasint)st__rows(f->LU), n = (blasint)st__cols(f->LU);
-  const blasint lda = st__leading(f->LU);
-  (void)scratch;
-  const bool whole = st__getrf(j, m, n, st__matrix_at(f->LU, i), lda,
-                               st__pivots_at(f->pivots, i),
-                               (blasint *)(void *)st__data(f->info) + i);
+  const st_part a = st__columns_of(f->LU, i);
+  const bool whole = st__getrf(j, &a, st__pivots_at(f->pivots, i),
+                               (blasint *)(void *)st__data(f->info) + i,
+                               scratch);
   (void)whole; /* the job says if it was interrupted */
 }
 
@@ -44,6 +42,8 @@ st_status st__lu_factor(const st_tensor *A, const st_lu *f) {
   st_lapack_job j = {.fn = factor, .ctx = f, .dtype = A->dtype,
                      .count = st__batch_count(A),
                      .cost = k * (double)(st__rows(A) * st__cols(A)) / 2,
+                     .bytes = st__getrf_bytes(A->dtype, st__rows(A),
+                                              st__cols(A)),
                      .is_blocked = st__is_blocked(st__rows(A), st__cols(A))};
   ST_TRY(st__lapack_begin(&j));
   st_status status = st__copy_unchecked(f->LU, A);
@@ -132,37 +132,24 @@ fail:
 typedef struct lu_system {
   const st_tensor *LU, *pivots;
   st_tensor *Y;
-  const char *trans;
+  char trans;
   bool conjugates; /* Y before and after */
 } lu_system;
 
-static void conjugate(st_dtype dtype, char *at, int64_t n) {
-  const bool is_double = dtype == ST_COMPLEX128;
-  float *const f = (float *)(void *)at;
-  double *const d = (double *)(void *)at;
-  for (int64_t i = 0; i < n; i++) {
-    if (is_double) d[2 * i + 1] = -d[2 * i + 1];
-    else f[2 * i + 1] = -f[2 * i + 1];
-  }
-}
-
 static void solve(const st_lapack_job *j, int64_t i, char *scratch) {
   const lu_system *s = j->ctx;
-  const blasint n = (blasint)st__rows(s->Y), columns = (blasint)st__cols(s->Y);
-  const blasint lda = st__leading(s->LU), ldb = st__leading(s->Y);
-  char *const y = st__matrix_at(s->Y, i);
-  const int64_t numel = st__rows(s->Y) * st__cols(s->Y);
+  const st_part lu = st__columns_of(s->LU, i), y = st__columns_of(s->Y, i);
   (void)scratch;
-  if (s->conjugates) conjugate(j->dtype, y, numel);
-  st__getrs(j, s->trans, n, columns, st__matrix_at(s->LU, i), lda,
-            st__pivots_at(s->pivots, i), y, ldb);
-  if (s->conjugates) conjugate(j->dtype, y, numel);
+  if (s->conjugates) st__part_conjugate(j, &y);
+  const bool whole = st__getrs(j, &lu, st__pivots_at(s->pivots, i), s->trans,
+                               &y);
+  if (whole && s->conjugates) st__part_conjugate(j, &y);
 }
 
 /* X' is solved for instead, with the transposed matrix, unless left. */
-static const char *trans_of(const st_lu_equation *e) {
-  if (e->adjoint) return e->left ? "C" : "N";
-  return e->left == e->f->is_transposed ? "T" : "N";
+static char trans_of(const st_lu_equation *e) {
+  if (e->adjoint) return e->left ? 'C' : 'N';
+  return e->left == e->f->is_transposed ? 'T' : 'N';
 }
 
 static st_status run_system(lu_system *s, const st_tensor *B) {

@@ -266,6 +266,7 @@ static st_status exponentials(const st_tensor *self, st_tensor *t) {
   const int64_t n = st__cols(t);
   st_lapack_job j = {.fn = exponential, .ctx = t, .dtype = t->dtype,
                      .count = st__batch_count(t),
+                     .uses_library = true,
                      .cost = 8 * (double)n * (double)n * (double)n,
                      .bytes = MATRICES * n * n *
                               (int64_t)st__itemsize(t->dtype)};

@@ -101,6 +101,7 @@ st_status st__linalg_qr_impl(st_run *r) {
   const int64_t columns = f.Q && st__cols(f.Q) > n ? st__cols(f.Q) : n;
   st_lapack_job j = {.fn = factor, .ctx = &f, .dtype = A->dtype,
                      .count = st__batch_count(A),
+                     .uses_library = true,
                      .cost = 2.0 * (double)(k * columns) * (double)m,
                      .bytes = tau_bytes(k, (int64_t)st__itemsize(A->dtype)) +
                               st__qr_bytes(A->dtype, m, columns),

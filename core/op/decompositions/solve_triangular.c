@@ -8,23 +8,26 @@
 
 /* -- linalg_solve_triangular ---------------------------------------------- */
 
-/* op(A) X = B, or X op(A) = B unless left; X holds B. */
+/* A X = B, or X A = B unless left; X holds B. */
 typedef struct triangular_system {
   const st_tensor *A;
   st_tensor *X;
-  bool left, upper, is_unit, is_transposed;
+  bool left, upper, is_unit, is_transposed; /* is_transposed: A is */
 } triangular_system;
 
+/* X A = B is A' X' = B'. */
 static void solve(const st_lapack_job *j, int64_t i, char *scratch) {
   const triangular_system *s = j->ctx;
-  const st_triangle t = {
-    .a = st__matrix_at(s->A, i), .lda = st__leading(s->A),
-    .x = st__matrix_at(s->X, i), .ldx = st__leading(s->X),
-    .m = (blasint)st__rows(s->X), .n = (blasint)st__cols(s->X),
-    .left = s->left, .upper = s->upper, .is_unit = s->is_unit,
-    .trans = s->is_transposed ? 'T' : 'N'};
+  st_triangle t = {.a = st__columns_of(s->A, i), .x = st__columns_of(s->X, i),
+                   .upper = s->upper, .is_unit = s->is_unit};
   (void)scratch;
-  st__trsm(j, &t);
+  if (s->is_transposed != !s->left) {
+    t.a = st__turned(t.a);
+    t.upper = !t.upper;
+  }
+  if (!s->left) t.x = st__turned(t.x);
+  const bool whole = st__solve_triangle(j, &t);
+  (void)whole; /* the job says if it was interrupted */
 }
 
 st_status st__linalg_solve_triangular_meta(st_run *r) {

@@ -324,7 +324,7 @@ static bool is_near_square(const st_tensor *A) {
 }
 
 static st_status decompose_all(const st_tensor *A, singular *s) {
-  st_lapack_job j = {.ctx = s};
+  st_lapack_job j = {.ctx = s, .uses_library = true};
   st_tensor *transposed = NULL;
   st_status status;
   if (s->U && !s->is_rest && is_near_square(A)) {

@@ -2,22 +2,20 @@
  * names, but the engine's threads share the columns.
  *
  * They are for the calls of a job, and run on the calling thread where the
- * job's matrices are shared already. If one is interrupted, j->status says so;
- * then its results are not complete, and those that others build on return
- * false.
+ * job's matrices are shared already. What returns a bool returns false if the
+ * job was stopped or has no memory, as j->status says; its results are not
+ * complete then.
  *
  * Note [Decompositions in blocks]
- * LAPACK's functions run on one thread here: OpenBLAS's own team waits
- * actively, which on busy processors costs a hundred times what it saves. So a
- * block of columns is factored by LAPACK, and the columns that follow are
- * updated by chunks of ST_CHUNK, each by a triangular solve and a product of
- * BLAS. The chunks depend on the sizes only, so the bits do not depend on the
- * number of threads.
+ * Columns are divided into halves, down to panels of ST_PANEL columns, which a
+ * kernel factors. What the left half says of the right one is a triangular
+ * solve, divided in the same way, and a product of half the columns' size, in
+ * which nearly all of the work is; threads share the products, and chunks of
+ * ST_CHUNK columns of the rest. Halves, panels and chunks depend on the sizes
+ * only, and so do the bits.
  *
- * OpenBLAS 0.3.21 solves triangular systems at a tenth of the speed of its
- * products where the triangle has at most 64 rows. A kernel of the engine does
- * that for real matrices: LU factors of 500 rows take 1.9 ms, by LAPACK 2.9.
- * Another one makes the reflections of a block of QR factors.
+ * The same for QR factors of real matrices, from left to right: a kernel makes
+ * the reflections of a block, which three products apply to the chunks.
  *
  * Eigenvectors and singular vectors of real matrices take LAPACK's reduction,
  * on one thread, then the engine's division of what is left (tridiagonal.h,
@@ -26,37 +24,59 @@
 #ifndef ST_OP_LAPACK_BLOCKS_H
 #define ST_OP_LAPACK_BLOCKS_H
 
-#include "op/lapack/lapack.h"
+#include "op/lapack/part.h"
 
 /* True if the functions below share a matrix of these sizes. */
 bool st__is_blocked(int64_t rows, int64_t cols);
 
+/* The pivots of LAPACK: of the numbers with the largest |re| + |im|, the first.
+ * scratch: st__getrf_bytes. */
 __attribute__((warn_unused_result))
-bool st__getrf(const st_lapack_job *j, blasint m, blasint n, char *a,
-               blasint lda, blasint *pivots, blasint *info);
-void st__getrs(const st_lapack_job *j, const char *trans, blasint n,
-               blasint columns, const char *a, blasint lda,
-               const blasint *pivots, char *b, blasint ldb);
+bool st__getrf(const st_lapack_job *j, const st_part *a, blasint *pivots,
+               blasint *info, char *scratch);
+int64_t st__getrf_bytes(st_dtype dtype, int64_t m, int64_t n);
+/* x becomes the X of op(A) X = x; trans is 'N', 'T' or 'C'. */
+__attribute__((warn_unused_result))
+bool st__getrs(const st_lapack_job *j, const st_part *lu,
+               const blasint *pivots, char trans, const st_part *x);
 /* By the factors and pivots of getrf, a gets the inverse. scratch:
  * st__getri_bytes. */
-void st__getri(const st_lapack_job *j, blasint n, char *a, blasint lda,
+__attribute__((warn_unused_result))
+bool st__getri(const st_lapack_job *j, const st_part *a,
                const blasint *pivots, char *scratch);
 int64_t st__getri_bytes(st_dtype dtype, int64_t n);
 
-void st__potrf(const st_lapack_job *j, bool upper, blasint n, char *a,
-               blasint lda, blasint *info);
+/* The factor of the lower triangle, and zeros above it; that of the upper one
+ * is the factor of the turned part. scratch: st__potrf_bytes. */
+void st__potrf(const st_lapack_job *j, const st_part *a, blasint *info,
+               char *scratch);
+int64_t st__potrf_bytes(st_dtype dtype, int64_t n);
+/* The inverse by a factor, whose diagonal has no zeros. scratch:
+ * st__potri_bytes. */
+__attribute__((warn_unused_result))
+bool st__potri(const st_lapack_job *j, const st_part *a, char *scratch);
+int64_t st__potri_bytes(st_dtype dtype, int64_t n);
 
-/* op(A) X = B, or X op(A) = B unless left; X, m x n, holds B. */
+/* x becomes the X of A X = x; A is square, and a triangle of it is read. X A =
+ * B is A' X' = B', of the turned parts. */
 typedef struct st_triangle {
-  const char *a;
-  blasint lda;
-  char *x;
-  blasint ldx, m, n;
-  bool left, upper, is_unit;
-  char trans; /* 'N', 'T', 'C' */
+  st_part a, x;
+  bool upper, is_unit;
 } st_triangle;
 
-void st__trsm(const st_lapack_job *j, const st_triangle *t);
+__attribute__((warn_unused_result))
+bool st__solve_triangle(const st_lapack_job *j, const st_triangle *t);
+
+/* x, with contiguous columns, becomes U^-1 L^-1, or conj(U)^-1 L^-1 if
+ * `conjugates`; the x of the triangles are not read. */
+typedef struct st_inversion {
+  st_triangle lower, upper;
+  st_part x;
+  bool conjugates;
+} st_inversion;
+
+__attribute__((warn_unused_result))
+bool st__invert_triangles(const st_lapack_job *j, const st_inversion *v);
 
 /* scratch: st__qr_bytes. */
 __attribute__((warn_unused_result))

@@ -28,8 +28,8 @@ static bool share_chunks(const st_step *s, int64_t chunk) {
   share c = {s, chunk};
   if (chunks <= 0) return true;
   const st_status status = st__parallel_try(0, chunks, 1, run_chunks, &c);
-  if (status != ST_OK && s->j->status) *s->j->status = status;
-  return status == ST_OK && !st__stops();
+  if (status != ST_OK) st__lapack_fail(s->j, status);
+  return !st__is_stopped(s->j);
 }
 
 bool st__share_columns(st_step *s) {
@@ -61,7 +61,7 @@ bool st__conquer(st_step *s,
 }
 
 bool st__is_stopped(const st_lapack_job *j) {
-  return (j->status && *j->status != ST_OK) || st__stops();
+  return __atomic_load_n(j->status, __ATOMIC_RELAXED) != ST_OK || st__stops();
 }
 
 st_number st__number(const st_lapack_job *j, int x) {

@@ -35,6 +35,11 @@ static inline int64_t st__smaller(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
+/* Of n, about a half, in whole units. */
+static inline int64_t st__half(int64_t n, int64_t unit) {
+  return (n / 2 + unit - 1) / unit * unit;
+}
+
 static inline int64_t st__size(const st_lapack_job *j) {
   return (int64_t)st__itemsize(j->dtype);
 }

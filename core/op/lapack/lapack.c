@@ -18,16 +18,14 @@ _Static_assert(sizeof(blasint) == sizeof(int32_t), "pivots are int32");
 /* ORDER LAPACK: names for real and for complex dtypes, without the letter of
  * the dtype and the underscore. */
 static const char *const names[][2] = {
-  {"potrf", "potrf"}, {"potri", "potri"}, {"getrf", "getrf"},
-  {"getrs", "getrs"}, {"getri", "getri"}, {"trsm", "trsm"},
   {"geqrf", "geqrf"}, {"orgqr", "ungqr"}, {"syevd", NULL}, {NULL, "heevd"},
   {"gesdd", NULL}, {NULL, "gesdd"}, {"geev", NULL}, {NULL, "geev"},
   {"ormqr", "unmqr"}, {"sytrf", "sytrf"}, {NULL, "hetrf"},
   {"sytrs", "sytrs"}, {NULL, "hetrs"}, {"gels", "gels"}, {"gelsy", NULL},
   {NULL, "gelsy"}, {"gelsd", NULL}, {NULL, "gelsd"}, {"gelss", NULL},
-  {NULL, "gelss"}, {"gemm", "gemm"}, {"syrk", "herk"}, {"laswp", "laswp"},
-  {"larft", "larft"}, {"sytrd", NULL}, {"laed2", NULL}, {"lamrg", NULL},
-  {"gebrd", NULL}, {"lasdq", NULL}, {"lasd2", NULL},
+  {NULL, "gelss"}, {"gemm", "gemm"}, {"larft", "larft"}, {"sytrd", NULL},
+  {"laed2", NULL}, {"lamrg", NULL}, {"gebrd", NULL}, {"lasdq", NULL},
+  {"lasd2", NULL},
 };
 /* Those that LAPACK calls its own and a library may hide. */
 static const char *const hidden[] = {"laed2", "lamrg", "lasdq", "lasd2"};
@@ -107,19 +105,26 @@ st_status st__lapack_begin(st_lapack_job *j) {
   const bool in_turn = j->is_blocked && j->count < st__num_threads();
   j->scratch = NULL;
   j->chunks = in_turn ? 1 : st__num_shares(j->count, grain_of(j));
-  ST_TRY(st__blas_enter(st__num_threads(), &j->blas));
-  st_status status = functions_of(j->dtype, &j->f);
+  st_status status = ST_OK;
+  if (j->uses_library) {
+    ST_TRY(st__blas_enter(st__num_threads(), &j->blas));
+    status = functions_of(j->dtype, &j->f);
+  }
   if (status == ST_OK && j->bytes > 0) {
     j->scratch = st__alloc(ST_MEM_SCRATCH, (size_t)(j->chunks * j->bytes));
     if (!j->scratch) status = ST_NO_MEMORY;
   }
-  if (status != ST_OK) st__blas_leave();
+  if (status != ST_OK && j->uses_library) st__blas_leave();
   return status;
 }
 
 void st__lapack_end(st_lapack_job *j) {
   st__free(ST_MEM_SCRATCH, j->scratch, (size_t)(j->chunks * j->bytes));
-  st__blas_leave();
+  if (j->uses_library) st__blas_leave();
+}
+
+void st__lapack_fail(const st_lapack_job *j, st_status status) {
+  __atomic_store_n(j->status, status, __ATOMIC_RELAXED);
 }
 
 static void run_chunks(void *ctx, int64_t begin, int64_t end) {
@@ -139,27 +144,31 @@ static void run_chunks(void *ctx, int64_t begin, int64_t end) {
 }
 
 /* One call after the other, which share their work. */
-static st_status run_in_turn(st_lapack_job *j) {
-  st_status status = ST_OK;
-  j->status = &status;
-  for (int64_t i = 0; i < j->count && status == ST_OK; i++) {
+static void run_in_turn(st_lapack_job *j) {
+  for (int64_t i = 0; i < j->count && *j->status == ST_OK; i++) {
     j->fn(j, i, j->scratch);
   }
-  j->status = NULL;
-  return status;
 }
 
-st_status st__lapack_run(st_lapack_job *j) {
-  const bool in_turn = j->is_blocked && j->count < st__num_threads();
+/* The calls of a library run on the thread that makes them. */
+static int begin_library(const st_lapack_job *j) {
   const int before = st__external_parallel_begin(1);
   if (!st__in_parallel() && j->blas->get_num_threads() != 1) {
     j->blas->set_num_threads(1);
   }
-  const st_status status =
-    in_turn ? run_in_turn(j)
-            : st__parallel_try(0, j->chunks, 1, run_chunks, j);
-  st__external_parallel_end(before);
-  return status;
+  return before;
+}
+
+st_status st__lapack_run(st_lapack_job *j) {
+  const bool in_turn = j->is_blocked && j->count < st__num_threads();
+  const int before = j->uses_library ? begin_library(j) : 0;
+  st_status failed = ST_OK, status = ST_OK;
+  j->status = &failed;
+  if (in_turn) run_in_turn(j);
+  else status = st__parallel_try(0, j->chunks, 1, run_chunks, j);
+  j->status = NULL;
+  if (j->uses_library) st__external_parallel_end(before);
+  return status == ST_OK ? failed : status;
 }
 
 /* -- Arguments ------------------------------------------------------------ */

@@ -22,22 +22,6 @@
  * the texts come last, as Fortran compilers pass them.
  * ORDER LAPACK: the names in lapack.c. */
 typedef struct st_lapack {
-  void (*potrf)(const char *uplo, const blasint *n, void *a,
-                const blasint *lda, blasint *info, size_t);
-  void (*potri)(const char *uplo, const blasint *n, void *a,
-                const blasint *lda, blasint *info, size_t);
-  void (*getrf)(const blasint *m, const blasint *n, void *a,
-                const blasint *lda, blasint *pivots, blasint *info);
-  void (*getrs)(const char *trans, const blasint *n, const blasint *columns,
-                const void *a, const blasint *lda, const blasint *pivots,
-                void *b, const blasint *ldb, blasint *info, size_t);
-  void (*getri)(const blasint *n, void *a, const blasint *lda,
-                const blasint *pivots, void *work, const blasint *lwork,
-                blasint *info);
-  void (*trsm)(const char *side, const char *uplo, const char *trans,
-               const char *diag, const blasint *m, const blasint *n,
-               const void *alpha, const void *a, const blasint *lda, void *b,
-               const blasint *ldb, size_t, size_t, size_t, size_t);
   void (*geqrf)(const blasint *m, const blasint *n, void *a,
                 const blasint *lda, void *tau, void *work,
                 const blasint *lwork, blasint *info);
@@ -126,13 +110,6 @@ typedef struct st_lapack {
                const void *a, const blasint *lda, const void *b,
                const blasint *ldb, const void *beta, void *c,
                const blasint *ldc, size_t, size_t);
-  void (*herk)(const char *uplo, const char *trans, const blasint *n,
-               const blasint *k, const void *alpha, const void *a,
-               const blasint *lda, const void *beta, void *c,
-               const blasint *ldc, size_t, size_t); /* syrk unless complex */
-  void (*laswp)(const blasint *n, void *a, const blasint *lda,
-                const blasint *first, const blasint *last,
-                const blasint *pivots, const blasint *step);
   void (*larft)(const char *direct, const char *storev, const blasint *n,
                 const blasint *k, const void *v, const blasint *ldv,
                 const void *tau, void *t, const blasint *ldt, size_t, size_t);
@@ -182,18 +159,22 @@ struct st_lapack_job {
   double cost;          /* multiplications for one */
   int64_t bytes;        /* of scratch that a call needs */
   bool is_blocked;      /* the calls share their work: op/lapack/blocks.h */
+  bool uses_library;    /* the calls take functions of f or blas */
   const st_lapack *f;   /* set by st__lapack_begin, as what follows */
   const st_blas *blas;
   int chunks;
   char *scratch;
-  st_status *status;    /* of a call that shares its work; else NULL */
+  st_status *status;    /* while the job runs: see st__lapack_fail */
 };
 
-/* Everything that can fail before the first call: loads the library, allocates
- * the scratch. st__lapack_end must follow if it succeeds. */
+/* Everything that can fail before the first call: loads the library if the job
+ * uses it, allocates the scratch. st__lapack_end must follow if it succeeds. */
 st_status st__lapack_begin(st_lapack_job *j);
-/* INTERRUPTED if some matrices were not computed. */
+/* INTERRUPTED if some matrices were not computed, or the status of
+ * st__lapack_fail. */
 st_status st__lapack_run(st_lapack_job *j);
+/* For a call: its matrix is not computed, and the job may end. */
+void st__lapack_fail(const st_lapack_job *j, st_status status);
 void st__lapack_end(st_lapack_job *j);
 
 /* -- Arguments ------------------------------------------------------------ */
