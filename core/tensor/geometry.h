@@ -9,10 +9,17 @@
 #ifndef ST_TENSOR_GEOMETRY_H
 #define ST_TENSOR_GEOMETRY_H
 
+#include "base/dtype.h"
 #include "tensor/tensor.h"
 
-st_status st__check_rank(int ndim);
-st_status st__check_tensor_dtype(st_dtype dtype);
+st_status st__refuse_rank(int ndim);
+static inline st_status st__check_rank(int ndim) {
+  return ndim >= 0 && ndim <= ST_MAX_DIMS ? ST_OK : st__refuse_rank(ndim);
+}
+st_status st__refuse_tensor_dtype(st_dtype dtype);
+static inline st_status st__check_tensor_dtype(st_dtype dtype) {
+  return st__is_tensor_dtype(dtype) ? ST_OK : st__refuse_tensor_dtype(dtype);
+}
 /* That of strides of elements of a size in bytes: no product overflows. */
 st_status st__check_strides(const st_geometry *g, int64_t itemsize);
 /* Checks where elements of fewer than eight bits are: rows begin at bytes. */

@@ -86,7 +86,8 @@ st_status st__nbytes_of(const st_geometry *g, st_dtype dtype, size_t *out) {
                     st__shape_text(g->ndim, g->sizes, (char[160]){0}, 160),
                     st__shape_text(g->ndim, g->strides, (char[160]){0}, 160));
   }
-  *out = st__bytes_of_elements(dtype, (uint64_t)n);
+  *out = st__is_subbyte(dtype) ? st__bytes_of_elements(dtype, (uint64_t)n)
+                               : (size_t)bytes;
   return ST_OK;
 }
 
