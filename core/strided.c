@@ -130,8 +130,8 @@ const st_dtype_facts *st_dtype_facts_of(st_dtype d) {
   return (unsigned)d < ST_DTYPE_ALL ? &st__dtype_facts[d] : NULL;
 }
 st_dtype st_default_dtype(void) { return st__default_dtype(); }
-static st_dtype or_none(st_dtype d) {
-  return d >= ST_NOTHING_PROMOTED ? ST_DTYPE_NONE : d;
+static st_dtype or_none(st_promotion p) {
+  return p.number >= ST_NOTHING_PROMOTED ? ST_DTYPE_NONE : p.number;
 }
 st_dtype st_promote_types(st_dtype a, st_dtype b) {
   return or_none(st__promote(a, b));

@@ -51,7 +51,7 @@ static st_dtype promote_floats(st_dtype a, st_dtype b) {
   return m == n && a != b ? ST_FLOAT32 : m > n ? a : b;
 }
 
-st_dtype st__promote(st_dtype a, st_dtype b) {
+static st_dtype promote(st_dtype a, st_dtype b) {
   if (a == b || a >= ST_NOTHING_PROMOTED) return a;
   if (b >= ST_NOTHING_PROMOTED) return b;
   if (st__promotes_alone(a)) return st__refuses_others(a);
@@ -59,13 +59,16 @@ st_dtype st__promote(st_dtype a, st_dtype b) {
   if (b == ST_BOOL) return a;
   if (a == ST_BOOL) return b;
   if (st__is_complex(a) || st__is_complex(b)) {
-    return st__complex_dtype(st__promote(st__real_dtype(a),
-                                         st__real_dtype(b)));
+    return st__complex_dtype(promote(st__real_dtype(a), st__real_dtype(b)));
   }
   if (st__is_integral(a)) {
     return st__is_integral(b) ? promote_integers(a, b) : b;
   }
   return st__is_integral(b) ? a : promote_floats(a, b);
+}
+
+st_promotion st__promote(st_dtype a, st_dtype b) {
+  return (st_promotion){promote(a, b)};
 }
 
 bool st_can_cast(st_dtype from, st_dtype to) {

@@ -78,10 +78,14 @@ static inline bool st__is_tensor_dtype(int64_t d) {
   return (uint64_t)d < ST_DTYPE_ALL && st_dtype_is_of_tensors((st_dtype)d);
 }
 
-/* The promoted dtype of a and b, by ATen's rules. Two integer dtypes give
- * the narrowest one that holds all values of both: the Array API standard's
- * rule, where ATen refuses uint16, uint32 and uint64. int128: there is none. */
-st_dtype st__promote(st_dtype a, st_dtype b);
+/* What dtypes promote to. Tensors cannot have all of its numbers: int128, and
+ * from ST_NOTHING_PROMOTED on. st__promoted makes a dtype of it. */
+typedef struct st_promotion { st_dtype number; } st_promotion;
+
+/* What a and b promote to, by ATen's rules. Two integer dtypes give the
+ * narrowest one that holds all values of both: the Array API standard's rule,
+ * where ATen refuses uint16, uint32 and uint64. int128: there is none. */
+st_promotion st__promote(st_dtype a, st_dtype b);
 /* False for complex -> real, float -> integer, non-bool -> bool, and between a
  * packed dtype and another. */
 ST_API bool st_can_cast(st_dtype from, st_dtype to);
@@ -100,6 +104,11 @@ static inline const st_dtype_facts *st__float_limits(st_dtype d) {
 
 /* BAD_DTYPE for a result of dtype int128, or of none. */
 st_status st__refuse_promoted(st_dtype d);
+/* The dtype of a promotion; BAD_DTYPE if tensors cannot have it. */
+static inline st_status st__promoted(st_promotion p, st_dtype *out) {
+  *out = p.number;
+  return st__is_promoted_only(p.number) ? st__refuse_promoted(p.number) : ST_OK;
+}
 
 /* BAD_DTYPE between a packed dtype and another. */
 st_status st__check_conversion(st_dtype from, st_dtype to);

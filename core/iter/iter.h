@@ -224,6 +224,6 @@ void st__iter_replace_data(st_iter *it, int i, char *data);
 /* -- Type promotion ------------------------------------------------------- */
 
 /* ATen's result_type over tensors (dimensioned, 0-dim, wrapped numbers). */
-st_dtype st__result_type(st_tensor *const *tensors, int n);
+st_promotion st__result_type(st_tensor *const *tensors, int n);
 
 #endif

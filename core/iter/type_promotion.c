@@ -15,7 +15,7 @@ typedef struct ranks { st_dtype dim, zero, wrapped; } ranks;
 
 static st_dtype promote_known(st_dtype a, st_dtype b) {
   if (a == ST_DTYPE_NONE || a == b) return b;
-  return b == ST_DTYPE_NONE ? a : st__promote(a, b);
+  return b == ST_DTYPE_NONE ? a : st__promote(a, b).number;
 }
 
 static st_dtype combine(st_dtype high, st_dtype low) {
@@ -57,20 +57,20 @@ static st_dtype combine_ranks(const ranks *r) {
   return combine(r->dim, combine(r->zero, r->wrapped));
 }
 
-st_dtype st__result_type(st_tensor *const *tensors, int n) {
+st_promotion st__result_type(st_tensor *const *tensors, int n) {
   ranks r = no_ranks;
   for (int i = 0; i < n; i++) {
     if (tensors[i]) rank(&r, tensors[i]);
   }
-  return combine_ranks(&r);
+  return (st_promotion){combine_ranks(&r)};
 }
 
-static st_dtype inputs_result_type(const st_iter *it) {
+static st_promotion inputs_result_type(const st_iter *it) {
   ranks r = no_ranks;
   for (int i = it->noutputs; i < it->noperands; i++) {
     rank(&r, it->op[i].tensor);
   }
-  return combine_ranks(&r);
+  return (st_promotion){combine_ranks(&r)};
 }
 
 /* -- Scan of the operands ------------------------------------------------- */
@@ -152,7 +152,7 @@ static st_status compute_common_dtype(st_iter *it, const dtype_scan *s) {
   }
   if (it->common_dtype == ST_DTYPE_NONE) it->common_dtype = s->output;
   if (promote && (s->inputs_differ || s->has_wrapped)) {
-    it->common_dtype = inputs_result_type(it);
+    it->common_dtype = inputs_result_type(it).number;
   }
   if (st__iter_has(it, ST_ITER_INT_TO_FLOAT) &&
       (it->common_dtype == ST_BOOL || st__is_integral(it->common_dtype))) {

@@ -154,19 +154,19 @@ static void acc_key(const st_reducer *r, const uint8_t *accs, int times,
 /* The dtype of an accumulator of dtype d with the initial value init. The value
  * -0.0 leaves integers as they are: it is what a Lua script gets for -n of
  * n = 0. */
-static st_dtype with_init(st_dtype d, st_scalar init) {
+static st_promotion with_init(st_dtype d, st_scalar init) {
   if (init.kind == ST_SCALAR_FLOAT && init.u.f == 0 && signbit(init.u.f)) {
     init = st__scalar_int(0);
   }
   const st_dtype s = st__scalar_dtype(init);
-  if (st__is_complex(s)) {
-    return st__is_complex(d) ? d
-         : st__is_floating(d) ? st__promote(d, ST_COMPLEX64) : s;
+  const bool is_inexact = st__is_complex(d) || st__is_floating(d);
+  if (st__is_complex(s) && st__is_floating(d)) {
+    return st__promote(d, ST_COMPLEX64);
   }
-  if (st__is_floating(s)) {
-    return st__is_complex(d) || st__is_floating(d) ? d : s;
+  if (st__is_complex(s) || st__is_floating(s)) {
+    return (st_promotion){is_inexact ? d : s};
   }
-  return d == ST_BOOL ? s : d;
+  return (st_promotion){d == ST_BOOL ? s : d};
 }
 
 /* The dtypes of the accumulators: those of map's outputs, promoted with those
@@ -174,9 +174,11 @@ static st_dtype with_init(st_dtype d, st_scalar init) {
 static st_status find_accs(const st_reducer *r, const st_program *map,
                            uint8_t *accs) {
   bool stays = false;
+  st_dtype d;
   for (int j = 0; j < r->naccs; j++) {
-    const st_dtype d = (st_dtype)map->out_dtype[j];
-    accs[j] = (uint8_t)(r->has_init ? with_init(d, r->init[j]) : d);
+    d = (st_dtype)map->out_dtype[j];
+    if (r->has_init) ST_TRY(st__promoted(with_init(d, r->init[j]), &d));
+    accs[j] = (uint8_t)d;
   }
   while (!stays) {
     st_specialization key;
@@ -184,12 +186,15 @@ static st_status find_accs(const st_reducer *r, const st_program *map,
     acc_key(r, accs, 2, &key);
     ST_TRY(st__compiled_program(r->combine, &key, &p));
     stays = true;
-    for (int j = 0; j < r->naccs; j++) {
+    st_status status = ST_OK;
+    for (int j = 0; j < r->naccs && status == ST_OK; j++) {
       const st_dtype old = (st_dtype)accs[j];
-      accs[j] = (uint8_t)st__promote(old, (st_dtype)p->out_dtype[j]);
-      stays = stays && accs[j] == old;
+      status = st__promoted(st__promote(old, (st_dtype)p->out_dtype[j]), &d);
+      accs[j] = (uint8_t)d;
+      stays = stays && d == old;
     }
     st__program_release(&p);
+    ST_TRY(status);
   }
   return ST_OK;
 }

@@ -350,9 +350,10 @@ static st_status operand(const st_value *v, st_tensor **out) {
   return st__tensor_from_scalar(s, st__scalar_dtype(s), true, out);
 }
 
-static st_status return_promoted(st_dtype d, st_value *rets) {
-  if (d >= ST_NOTHING_PROMOTED) return st__refuse_promoted(d);
-  *rets = st__of_int(d);
+/* int128 is an answer. */
+static st_status return_promoted(st_promotion p, st_value *rets) {
+  if (p.number >= ST_NOTHING_PROMOTED) return st__refuse_promoted(p.number);
+  *rets = st__of_int(p.number);
   return ST_OK;
 }
 
@@ -360,8 +361,7 @@ ST_BOXED(st__box_result_type) {
   st_tensor *t[2] = {NULL, NULL};
   st_status status = operand(st__next(&args), &t[0]);
   if (status == ST_OK) status = operand(st__next(&args), &t[1]);
-  const st_dtype d = status == ST_OK ? st__result_type(t, 2) : ST_DTYPE_NONE;
-  if (status == ST_OK) status = return_promoted(d, rets);
+  if (status == ST_OK) status = return_promoted(st__result_type(t, 2), rets);
   st__tensor_release(&t[0]);
   st__tensor_release(&t[1]);
   return status;

@@ -40,7 +40,6 @@ static bool int_fits(st_scalar s, st_dtype d) {
 static bool fits(st_scalar v, st_dtype dtype) {
   const bool real = v.kind != ST_SCALAR_COMPLEX;
   const double f = st__scalar_to_double(v);
-  if (dtype >= ST_NOTHING_PROMOTED) return true; /* it is refused elsewhere */
   if (st__is_packed(dtype)) return f == 0 && (real || v.u.c[1] == 0);
   if (dtype == ST_BOOL || v.kind == ST_SCALAR_BOOL) return true;
   if (st__is_complex(dtype)) {

@@ -131,7 +131,7 @@ static st_status run_norm(const st_tensor *self, const st_value *ord,
   if (!st__is_none(dtype)) {
     const st_dtype d = (st_dtype)dtype->u.i;
     if (st__is_complex(d) != st__is_complex(self->dtype) ||
-        st__promote(d, self->dtype) != d) {
+        st__promote(d, self->dtype).number != d) {
       return st__fail(ST_BAD_DTYPE, "dtype %s does not fit self, which is %s",
                       st__dtype_name(d), st__dtype_name(self->dtype));
     }

@@ -180,7 +180,6 @@ static st_status power_meta(st_run *r, st_scalar exponent) {
   if (st__is_integral(d)) {
     ST_TRY(st__check_scalar_named("exponent", exponent, d));
   }
-  if (st__is_promoted_only(d)) return st__no_kernel_for(d);
   st__get_self_as(r, d, &in);
   return st__build_pointwise(r, (ST_ITER_UNARY & ~ST_ITER_SAME_DTYPE) |
                              ST_ITER_CAST_OUTPUTS | ST_ITER_SAFE_CAST, &in,
@@ -239,8 +238,10 @@ st_status st__pow_number_meta(st_run *r) {
   const st_tensor *e = st__arg_tensor(r, 1);
   st_inputs in;
   ST_TRY(st__get_inputs(r, &in));
-  const st_dtype d = st__result_type(in.t, in.n);
-  if (r->variant == ST_FUNCTIONAL && !st__is_promoted_only(d)) {
+  st_dtype d;
+  ST_TRY(st__checked_inputs(
+    &in, st__promoted(st__result_type(in.t, in.n), &d)));
+  if (r->variant == ST_FUNCTIONAL) {
     ST_TRY(st__checked_inputs(
       &in, st__set_output(r, 0, e->ndim, e->sizes, NULL, d)));
   }
@@ -259,7 +260,9 @@ st_status st__ldexp_meta(st_run *r) {
                              other->sizes, sizes, &ndim));
   ST_TRY(st__get_inputs(r, &in));
   if (st__has_sizes(self, ndim, sizes)) {
-    const st_dtype d = st__result_type(in.t, in.n);
+    st_dtype d;
+    ST_TRY(st__checked_inputs(
+      &in, st__promoted(st__result_type(in.t, in.n), &d)));
     ST_TRY(st__checked_inputs(
       &in, st__new_like_self(r, d, ST_FORMAT_PRESERVE)));
   }

@@ -135,17 +135,18 @@ static st_status check_mask(const st_tensor *mask, const char *name) {
                   st__dtype_name(mask->dtype));
 }
 
+/* Sets the dtype of the result. */
 static st_status check_where(const st_run *r, const st_inputs *in,
-                             st_dtype d) {
+                             st_dtype *d) {
   ST_TRY(check_mask(in->t[0], "condition"));
-  if (st__is_promoted_only(d)) return st__no_kernel_for(d);
+  ST_TRY(st__promoted(st__result_type(in->t + 1, 2), d));
   for (int i = 1; i < 3; i++) {
-    if (!st__arg_tensor(r, i)) ST_TRY(st__check_scalar_arg(r, i, d));
+    if (!st__arg_tensor(r, i)) ST_TRY(st__check_scalar_arg(r, i, *d));
   }
-  if (r->given[0] && r->given[0]->dtype != d) {
+  if (r->given[0] && r->given[0]->dtype != *d) {
     return st__fail(ST_BAD_DTYPE, "out has dtype %s, but the result is %s",
                     st__dtype_name(r->given[0]->dtype),
-                    st__dtype_name(d));
+                    st__dtype_name(*d));
   }
   return ST_OK;
 }
@@ -153,8 +154,8 @@ static st_status check_where(const st_run *r, const st_inputs *in,
 st_status st__where_meta(st_run *r) {
   st_inputs in;
   ST_TRY(st__get_inputs(r, &in));
-  const st_dtype d = st__result_type(in.t + 1, 2);
-  ST_TRY(st__checked_inputs(&in, check_where(r, &in, d)));
+  st_dtype d = ST_DTYPE_NONE;
+  ST_TRY(st__checked_inputs(&in, check_where(r, &in, &d)));
   in.as = d;
   in.casts[1] = in.casts[2] = true;
   return st__build_pointwise(r, MOVE, &in, d);

@@ -58,9 +58,14 @@ static bool has_exact_kernel(const st_value *args) {
   return st__is_integral(other->dtype) && st__is_floating(self->dtype);
 }
 
-/* other in the promoted dtype of both, in which 2^other is computed. */
+/* other in the promoted dtype of both, in which 2^other is computed; integers
+ * have the default dtype there. */
 static const st_tensor *exponent_of(st_op_scope *c, const st_value *both) {
   st_value dtype;
+  if (st__is_integral(both[0].u.tensor->dtype) &&
+      st__is_integral(both[1].u.tensor->dtype)) {
+    return both[1].u.tensor;
+  }
   c->status = st__invoke(ST_OP_result_type_Tensor, 2, both, &dtype);
   if (!st__scope_ok(c)) return NULL;
   return st__apply_to(c, both[1].u.tensor, (st_dtype)dtype.u.i);

@@ -97,7 +97,9 @@ st_status st__dtype_among(const st_run *r, const st_scalar *s, int n,
   for (int i = 0; i < n && status == ST_OK; i++) {
     status = st__add_scalar(&in, s[i]);
   }
-  *out = st__result_type(in.t, in.n);
+  if (status == ST_OK) {
+    status = st__promoted(st__result_type(in.t, in.n), out);
+  }
   st__release_inputs(&in);
   return status;
 }
@@ -271,7 +273,7 @@ static int find_wide_number(const st_run *r, const st_inputs *in,
     st__widens_number(kernel, number, d, other->dtype) &&
     !st__is_privateuse(self) && !st__is_privateuse(other) &&
     other->numel == 1 && other->ndim <= self->ndim &&
-    st__result_type(in->t, in->n) == d &&
+    st__result_type(in->t, in->n).number == d &&
     (r->variant == ST_FUNCTIONAL || r->given[0]->dtype == d);
   return can_widen ? number : -1;
 }

@@ -53,8 +53,9 @@ ST_BOXED(st__box_cosine_similarity) {
   ST_ARGS(MUTABLE(x1), MUTABLE(x2), INT(dim), BOXED(eps));
   const st_value two = st__of_int(2);
   st_op_scope c = {.n = 0};
-  const st_dtype dtype = st__promote(x1->dtype, x2->dtype);
+  st_dtype dtype;
   st_value both;
+  ST_TRY(st__promoted(st__promote(x1->dtype, x2->dtype), &dtype));
   x1 = st__apply_to(&c, x1, dtype);
   x2 = st__apply_to(&c, x2, dtype);
   const st_value list = st__of_tensors((st_tensor *[]){x1, x2}, 2);

@@ -86,16 +86,17 @@ static st_value factor(const st_value *v, st_dtype d) {
 }
 
 /* ATen expands self before it promotes: dimensions do not count. */
-static st_dtype common_dtype(const addends *a) {
-  return st__promote(a->self->dtype,
-                     st__promote(a->vec1->dtype, a->vec2->dtype));
+static st_status common_dtype(const addends *a, st_dtype *out) {
+  ST_TRY(st__promoted(st__promote(a->vec1->dtype, a->vec2->dtype), out));
+  return st__promoted(st__promote(a->self->dtype, *out), out);
 }
 
 /* beta self + alpha product; self is broadcast. */
 static st_tensor *added(st_op_scope *c, const addends *a,
                         st_tensor *product) {
+  st_dtype d = ST_DTYPE_NONE;
+  if (st__scope_ok(c)) c->status = common_dtype(a, &d);
   if (!st__scope_ok(c)) return NULL;
-  const st_dtype d = common_dtype(a);
   const st_value beta = factor(a->beta, d), alpha = factor(a->alpha, d);
   const st_tensor *self = st__apply_to(c, a->self, d);
   product = st__apply_to(c, product, d);
@@ -175,7 +176,8 @@ static st_tensor *addr_columns(st_op_scope *c, const addends *a) {
 
 /* BAD_VALUE unless the dtype of the result can hold beta and alpha. */
 static st_status check_scalars(const addends *a) {
-  const st_dtype d = common_dtype(a);
+  st_dtype d;
+  ST_TRY(common_dtype(a, &d));
   ST_TRY(st__check_scalar_named("beta", st__scalar_of(a->beta), d));
   return st__check_scalar_named("alpha", st__scalar_of(a->alpha), d);
 }

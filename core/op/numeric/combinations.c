@@ -193,11 +193,12 @@ static st_status check_blocks(st_tensors tensors, int64_t *all) {
 
 ST_BOXED(st__box_block_diag) {
   ST_ARGS(TENSORS(tensors));
-  const st_dtype d = st__result_type(tensors.p, (int)tensors.n);
   st_status status = ST_OK;
   int64_t all, left = 0;
+  st_dtype d;
   st_value rows;
   ST_TRY(check_blocks(tensors, &all));
+  ST_TRY(st__promoted(st__result_type(tensors.p, (int)tensors.n), &d));
   ST_TRY(st__value_new_tensors((int)tensors.n, &rows));
   for (uint32_t i = 0; i < tensors.n && status == ST_OK; i++) {
     st_value one;

@@ -21,8 +21,9 @@ ST_BOXED(st__box_polyval) {
   st_op_scope c = {.status = check_vector(p, "p")};
   st_tensor *both[] = {(st_tensor *)(uintptr_t)p, (st_tensor *)(uintptr_t)x};
   const int64_t n = st__scope_ok(&c) ? p->sizes[0] : 0;
-  st_tensor *y = st__apply1(&c, ST_OP_zeros_like, x);
-  if (y) y = st__apply_to(&c, y, st__result_type(both, 2));
+  st_dtype d = ST_DTYPE_NONE;
+  if (st__scope_ok(&c)) c.status = st__promoted(st__result_type(both, 2), &d);
+  st_tensor *y = st__apply_to(&c, st__apply1(&c, ST_OP_zeros_like, x), d);
   for (int64_t i = 0; i < n && st__scope_goes_on(&c); i++) {
     st_op_scope round = {.n = 0};
     const st_tensor *coefficient = ST_APPLY(&round, ST_OP_select_int, p, 0, i);

@@ -43,7 +43,8 @@ ST_BOXED(st__box_convolve) {
   st_op_scope c = {.status = check_samples(a, "self")};
   if (st__scope_ok(&c)) c.status = check_samples(v, "v");
   if (!st__scope_ok(&c)) return c.status;
-  const st_dtype dtype = st__result_type(both, 2);
+  st_dtype dtype;
+  ST_TRY(st__promoted(st__result_type(both, 2), &dtype));
   if (v->sizes[0] > a->sizes[0]) {
     a = both[1];
     v = both[0];

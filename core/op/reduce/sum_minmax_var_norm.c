@@ -353,7 +353,7 @@ st_status st__norm_meta(st_run *r) {
   st_dims d;
   ST_TRY(get_inexact_dims(r, &d));
   const st_dtype self = dtype_of(d.self), dtype = dtype_arg(r, self);
-  if (!is_inexact(dtype) || st__promote(self, dtype) != dtype ||
+  if (!is_inexact(dtype) || st__promote(self, dtype).number != dtype ||
       st__is_complex(self) != st__is_complex(dtype)) {
     return st__fail(ST_BAD_DTYPE, "dtype %s does not fit self, which is %s",
                     st__dtype_name(dtype), st__dtype_name(self));

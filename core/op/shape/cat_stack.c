@@ -92,8 +92,8 @@ st_status st__cat_meta(st_run *r) {
   ST_ARGS(TENSORS(tensors), INT(dim));
   ST_TRY(check_list(tensors));
   const st_tensor *like = first_nonempty(tensors);
-  st_dtype dtype = st__result_type(tensors.p, (int)tensors.n);
-  if (st__is_promoted_only(dtype)) return st__refuse_promoted(dtype);
+  st_dtype dtype;
+  ST_TRY(st__promoted(st__result_type(tensors.p, (int)tensors.n), &dtype));
   int64_t sizes[ST_MAX_DIMS] = {0}, strides[ST_MAX_DIMS];
   const int ndim = like ? like->ndim : 1;
   int at = 0;

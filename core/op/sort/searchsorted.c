@@ -93,9 +93,10 @@ static st_status check_shapes(const st_run *r, const query *q) {
 }
 
 static st_status check(const st_run *r, query *q) {
-  const st_dtype d = st__result_type(
-    (st_tensor *[]){q->sequence, q->values}, 2);
+  st_tensor *both[] = {q->sequence, q->values};
+  st_dtype d;
   st_loop loop;
+  ST_TRY(st__promoted(st__result_type(both, 2), &d));
   ST_TRY(st__find_kernel(ST_K_search, d, &loop));
   ST_TRY(check_shapes(r, q));
   ST_TRY(as_dtype(&q->sequence, d));

@@ -70,11 +70,9 @@ static st_tensor *among_bytes(st_op_scope *c, const st_tensor *line,
  * the first that is not less, or to the last. NaN is equal to nothing. */
 static st_tensor *among_many(st_op_scope *c, const st_tensor *line,
                              const st_tensor *test) {
-  const st_dtype d = st__promote(line->dtype, test->dtype);
-  if (st__is_promoted_only(d)) {
-    c->status = st__refuse_promoted(d);
-    return NULL;
-  }
+  st_dtype d;
+  c->status = st__promoted(st__promote(line->dtype, test->dtype), &d);
+  if (!st__scope_ok(c)) return NULL;
   const st_value all = st__of_tensor(
     st__apply_to(c, st__apply_flatten(c, test), d));
   st_tensor *sorted[2] = {NULL, NULL};
