@@ -1,15 +1,19 @@
-/* Operands of the kernel that makes a block of columns an upper triangle by
- * Householder's reflections, in place, as LAPACK's geqr2 does.
+/* Operands of the kernels of Householder's reflections. Columns are contiguous.
  *
- * data: A, the factors tau, and an int32 that becomes 1, or 0 if nothing was
- * done, because an element is not finite or its square may overflow. strides:
- * from row to row of A, which is the size of an element, and two that are not
- * used; then from column to column of A. n0: rows. n1: columns, at most as
- * many.
+ * reflect_panel: a panel becomes R and, below its diagonal, the vectors of
+ * reflections, as LAPACK's geqr2 does; operands and scratch are those of
+ * kernel/lapack/panel.h, with the factors tau instead of pivots.
+ *
+ * reflect_factor: the upper triangle T, with zeros below, of which the product
+ * of the reflections is I - V T V', from V' V and tau. data: T, V' V, tau.
+ * strides: none; then from column to column of T and V' V. n0: their rows and
+ * columns, at most ST_REFLECT; those of T are in whole lines.
  */
 #ifndef ST_KERNEL_LAPACK_REFLECT_H
 #define ST_KERNEL_LAPACK_REFLECT_H
 
 #include "kernel/loop.h"
+
+enum { ST_REFLECT = 128 };
 
 #endif

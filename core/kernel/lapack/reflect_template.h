@@ -1,115 +1,217 @@
 /* Reflections of one dtype; included once for each.
  *
- * Sums of squares are accurate from LEAST on, and finite if no element exceeds
- * MOST. STEEP: the greatest power of two to scale by.
+ * A column is followed by a line of zeros, so that all lines are whole. GROUP:
+ * columns that pass at a time.
  */
 
-static bool F(is_moderate)(const T *a, int64_t next, int64_t m, int64_t n) {
-  T most = 0;
-  for (int64_t c = 0; c < n; c++) {
-    const T *const x = a + c * next;
-    _Pragma("omp simd reduction(max:most)")
-    for (int64_t i = 0; i < m; i++) {
-      const T y = M(fabs)(x[i]);
-      most = y > most ? y : most;
-    }
-    /* NaN, which no comparison finds, makes the sum NaN. */
-    T sum = 0;
-    _Pragma("omp simd reduction(+:sum)")
-    for (int64_t i = 0; i < m; i++) sum += x[i];
-    if (!(sum - sum == 0)) return false;
+enum { F(GROUP) = (ST_VECTOR_REGISTERS >= 32 ? 8 : 4) / PARTS,
+       F(LEAF) = 64 / SIZE };
+
+/* -- Sums ----------------------------------------------------------------- */
+
+/* The parts of a line. */
+INLINE T F(fold)(const V *s) {
+  T x[64 / sizeof(T)];
+  for (int w = 0; w < LINE; w++) F(put)(x + w * (BYTES / (int)sizeof(T)), s[w]);
+  for (int n = 32 / (int)sizeof(T); n > 0; n /= 2) {
+    for (int i = 0; i < n; i++) x[i] += x[i + n];
   }
-  return most < F(MOST);
+  return *x;
 }
 
 static T F(squares)(const T *x, int64_t n) {
-  T sum = 0;
-  _Pragma("omp simd reduction(+:sum)")
-  for (int64_t i = 0; i < n; i++) sum += x[i] * x[i];
-  return sum;
+  const int lanes = BYTES / (int)sizeof(T);
+  V s[LINE] = {{0}};
+  for (int64_t i = 0; i < n; i += F(LEAF)) {
+    UNROLL for (int w = 0; w < LINE; w++) {
+      const V y = F(get)(x + i * PARTS + w * lanes);
+      s[w] = FMA(y, y, s[w]);
+    }
+  }
+  return F(fold)(s);
 }
+
+/* -- One reflection ------------------------------------------------------- */
 
 static void F(scale)(T *x, int64_t n, T by) {
-  _Pragma("omp simd")
-  for (int64_t i = 0; i < n; i++) x[i] *= by;
+  for (int64_t i = 0; i < n * PARTS; i++) x[i] *= by;
 }
 
-/* The power of two that brings the greatest of n elements near 1, as far as
+/* The power of two that brings the greatest part of n numbers near 1, as far as
  * F(STEEP); 0 if all are 0. */
 static T F(scale_of)(const T *x, int64_t n) {
   T most = 0;
   int exponent;
-  for (int64_t i = 0; i < n; i++) {
+  for (int64_t i = 0; i < n * PARTS; i++) {
     most = M(fabs)(x[i]) > most ? M(fabs)(x[i]) : most;
   }
   if (most == 0) return 0;
   M(frexp)(most, &exponent);
-  return M(ldexp)(1, -exponent < F(STEEP) ? -exponent : F(STEEP));
+  exponent = exponent < -F(STEEP) ? -F(STEEP) : exponent;
+  return M(ldexp)(1, exponent > F(STEEP) ? -F(STEEP) : -exponent);
 }
 
-/* x's n elements become v; x[-1] is the element above them. Returns tau. */
-static T F(reflection)(T *x, int64_t n) {
-  T sum = F(squares)(x, n), by = 1;
-  if (sum < F(LEAST)) {
-    if (F(scale_of)(x, n) == 0) return 0;
-    by = F(scale_of)(x - 1, n + 1);
-    F(scale)(x - 1, n + 1, by);
+/* x's n numbers become v; the number above them becomes that of R. */
+static void F(find_reflection)(T *x, int64_t n, T *tau) {
+  T *const alpha = x - PARTS;
+  T sum = F(squares)(x, n), by = 1, im = 0;
+  memset(tau, 0, SIZE);
+#if PARTS == 2
+  im = alpha[1];
+#endif
+  if (!(sum >= F(LEAST) && FUSED(*alpha, *alpha, sum) <= F(MOST))) {
+    if (sum == 0 && im == 0 && F(scale_of)(x, n) == 0) return;
+    by = F(scale_of)(alpha, n + 1);
+    F(scale)(alpha, n + 1, by);
     sum = F(squares)(x, n);
   }
-  const T alpha = x[-1], norm = M(sqrt)(alpha * alpha + sum);
-  const T beta = alpha < 0 ? norm : -norm;
-  F(scale)(x, n, 1 / (alpha - beta));
-  x[-1] = beta / by;
-  return (beta - alpha) / beta;
-}
-
-/* Four columns at c, whose first elements are above v's. */
-static void F(apply_4)(const T *v, T *c, int64_t next, int64_t n, T tau) {
-  T *const c0 = c, *const c1 = c + next, *const c2 = c1 + next;
-  T *const c3 = c2 + next;
-  T s0 = c0[-1], s1 = c1[-1], s2 = c2[-1], s3 = c3[-1];
-  _Pragma("omp simd reduction(+:s0, s1, s2, s3)")
-  for (int64_t i = 0; i < n; i++) {
-    s0 += v[i] * c0[i];
-    s1 += v[i] * c1[i];
-    s2 += v[i] * c2[i];
-    s3 += v[i] * c3[i];
+  const T re = *alpha;
+#if PARTS == 2
+  im = alpha[1];
+  sum = FUSED(im, im, sum);
+#endif
+  const T norm = M(sqrt)(FUSED(re, re, sum));
+  const T beta = re < 0 ? norm : -norm;
+#if PARTS == 2
+  T w[2], scale;
+  F(invert)((const T[]){re - beta, im}, w, &scale);
+  w[0] = -w[0], w[1] = -w[1];
+  for (int64_t i = 0; i < n; i += BYTES / SIZE) {
+    const F(factor) y = F(as_factor)(F(get)(x + i * PARTS));
+    F(put)(x + i * PARTS, F(minus)((V){0}, w, y, 1) * scale);
   }
-  s0 *= tau, s1 *= tau, s2 *= tau, s3 *= tau;
-  c0[-1] -= s0, c1[-1] -= s1, c2[-1] -= s2, c3[-1] -= s3;
-  _Pragma("omp simd")
-  for (int64_t i = 0; i < n; i++) {
-    c0[i] -= s0 * v[i];
-    c1[i] -= s1 * v[i];
-    c2[i] -= s2 * v[i];
-    c3[i] -= s3 * v[i];
+  tau[1] = -im / beta;
+  alpha[1] = 0;
+#else
+  F(scale)(x, n, 1 / (re - beta));
+#endif
+  tau[0] = (beta - re) / beta;
+  *alpha = beta / by;
+}
+
+/* -- Its product ---------------------------------------------------------- */
+
+/* The sums of conj(v) c for some columns at c, `next` parts apart, times
+ * conj(tau), with the number above each column. */
+INLINE void F(dots)(const T *v, const T *c, int64_t next, int64_t n,
+                    const T *tau, T w[][PARTS], const int columns) {
+  const int lanes = BYTES / (int)sizeof(T);
+  V s[F(GROUP)][PARTS][LINE] = {{{{0}}}};
+  for (int64_t i = 0; i < n; i += F(LEAF)) {
+    UNROLL for (int l = 0; l < LINE; l++) {
+      const int64_t at = i * PARTS + l * lanes;
+      const V x = F(get)(v + at);
+      UNROLL for (int j = 0; j < columns; j++) {
+        const V y = F(get)(c + j * next + at);
+        s[j][0][l] = FMA(x, y, s[j][0][l]);
+#if PARTS == 2
+        s[j][1][l] = FMA(x, F(turned)(y), s[j][1][l]);
+#endif
+      }
+    }
+  }
+  for (int j = 0; j < columns; j++) {
+    const T *const above = c + j * next - PARTS;
+    const T re = above[0] + F(fold)(s[j][0]);
+#if PARTS == 2
+    const T im = above[1] + F(fold)(s[j][1]);
+    w[j][0] = FUSED(tau[0], re, tau[1] * im);
+    w[j][1] = FUSED(tau[0], im, -(tau[1] * re));
+#else
+    w[j][0] = tau[0] * re;
+#endif
   }
 }
 
-static void F(apply_1)(const T *v, T *c, int64_t n, T tau) {
-  T sum = c[-1];
-  _Pragma("omp simd reduction(+:sum)")
-  for (int64_t i = 0; i < n; i++) sum += v[i] * c[i];
-  sum *= tau;
-  c[-1] -= sum;
-  _Pragma("omp simd")
-  for (int64_t i = 0; i < n; i++) c[i] -= sum * v[i];
+INLINE void F(reflect)(const T *v, T *c, int64_t next, int64_t n,
+                       const T *tau, const int columns) {
+  T w[F(GROUP)][PARTS];
+  F(dots)(v, c, next, n, tau, w, columns);
+  for (int j = 0; j < columns; j++) {
+    for (int q = 0; q < PARTS; q++) c[j * next - PARTS + q] -= w[j][q];
+  }
+  for (int64_t i = 0; i < n; i += BYTES / SIZE) {
+    const F(factor) x = F(as_factor)(F(get)(v + i * PARTS));
+    UNROLL for (int j = 0; j < columns; j++) {
+      T *const y = c + j * next + i * PARTS;
+      F(put)(y, F(minus)(F(get)(y), w[j], x, 1));
+    }
+  }
 }
 
-static ST_LOOP_FN(F(reflect), st) {
-  T *const a = (T *)(void *)data[0], *const tau = (T *)(void *)data[1];
+static void F(reflect_group)(const T *v, T *c, int64_t next, int64_t n,
+                             const T *tau) {
+  F(reflect)(v, c, next, n, tau, F(GROUP));
+}
+static void F(reflect_one)(const T *v, T *c, int64_t next, int64_t n,
+                           const T *tau) {
+  F(reflect)(v, c, next, n, tau, 1);
+}
+
+static bool F(is_zero)(const T *x) {
+  return F(size_of)(x) == 0;
+}
+
+static ST_LOOP_FN(F(reflect_panel), st) {
+  T *const a = (T *)(void *)data[0], *const tau = (T *)(void *)data[2];
   const int64_t next = st[3] / (int64_t)sizeof(T);
-  const bool is_moderate = F(is_moderate)(a, next, n0, n1);
-  *(int32_t *)(void *)data[2] = is_moderate;
-  for (int64_t k = 0; is_moderate && k < n1; k++) {
-    T *const x = a + k * next + k + 1;
+  *(int32_t *)(void *)data[1] = 0;
+  for (int64_t c = 0; c < n1; c++) {
+    memset(a + c * next + n0 * PARTS, 0, ST_PANEL_SPARE);
+  }
+  for (int64_t k = 0; k < n1; k++) {
+    T *const x = a + k * next + (k + 1) * PARTS, *const by = tau + k * PARTS;
     const int64_t n = n0 - k - 1;
     int64_t c = 1;
-    tau[k] = F(reflection)(x, n);
-    if (tau[k] == 0) continue;
-    for (; c + 4 <= n1 - k; c += 4) {
-      F(apply_4)(x, x + c * next, next, n, tau[k]);
+    F(find_reflection)(x, n, by);
+    if (F(is_zero)(by)) continue;
+    for (; c + F(GROUP) <= n1 - k; c += F(GROUP)) {
+      F(reflect_group)(x, x + c * next, next, n, by);
     }
-    for (; c < n1 - k; c++) F(apply_1)(x, x + c * next, n, tau[k]);
+    for (; c < n1 - k; c++) F(reflect_one)(x, x + c * next, next, n, by);
+  }
+}
+
+/* -- T -------------------------------------------------------------------- */
+
+/* y - w x, not fused: eigenvectors have the same bits without fused
+ * multiply-adds. */
+INLINE V F(minus_rounded)(V y, const T *w, const T *x) {
+  const V z = F(get)(x);
+#if PARTS == 2
+  y -= *w * z;
+  return y + w[1] * F(turned)(z);
+#else
+  return y - *w * z;
+#endif
+}
+
+/* Column c of T is -tau[c] T g's column c, above tau[c]. */
+static ST_LOOP_FN(F(reflect_factor), st) {
+  const int64_t next = st[3] / (int64_t)sizeof(T);
+  const int64_t g_next = st[4] / (int64_t)sizeof(T);
+  T *const all = (T *)(void *)data[0];
+  const T *g = (const T *)(const void *)data[1];
+  const T *tau = (const T *)(const void *)data[2];
+  for (int64_t c = 0; c < n0; c++, g += g_next, tau += PARTS) {
+    T w[ST_REFLECT][PARTS], *const t = all + c * next;
+    memset(t, 0, (size_t)st[3]);
+    for (int64_t k = 0; k < c; k++) {
+#if PARTS == 2
+      const T re = g[2 * k], im = g[2 * k + 1];
+      w[k][0] = FUSED(tau[0], re, -(tau[1] * im));
+      w[k][1] = FUSED(tau[0], im, tau[1] * re);
+#else
+      w[k][0] = *tau * g[k];
+#endif
+    }
+    for (int64_t i = 0; i < c; i += BYTES / SIZE) {
+      V y = {0};
+      for (int64_t k = i; k < c; k++) {
+        y = F(minus_rounded)(y, w[k], all + k * next + i * PARTS);
+      }
+      F(put)(t + i * PARTS, y);
+    }
+    memcpy(t + c * PARTS, tau, SIZE);
   }
 }

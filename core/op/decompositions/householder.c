@@ -9,8 +9,6 @@
 #include "op/lapack/blocks.h"
 #include "op/row/composite.h"
 
-enum { BLOCK = 32 }; /* columns that LAPACK works with at once */
-
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* The factors of the reflections of matrix i, or of the only one. */
@@ -46,9 +44,8 @@ st_status st__geqrf_meta(st_run *r) {
 
 static void factor(const st_lapack_job *j, int64_t i, char *scratch) {
   const reflections *f = j->ctx;
-  const blasint m = (blasint)st__rows(f->A), n = (blasint)st__cols(f->A);
-  const bool whole = st__geqrf(j, m, n, st__matrix_at(f->A, i),
-                               st__leading(f->A), tau_at(f->tau, i), scratch);
+  const st_part a = st__columns_of(f->A, i);
+  const bool whole = st__geqrf(j, &a, tau_at(f->tau, i), scratch);
   (void)whole; /* the job says if it was interrupted */
 }
 
@@ -58,9 +55,8 @@ st_status st__geqrf_impl(st_run *r) {
   const int64_t m = st__rows(self), n = st__cols(self);
   st_lapack_job j = {.fn = factor, .ctx = &f, .dtype = self->dtype,
                      .count = st__batch_count(self),
-                     .uses_library = true,
                      .cost = (double)(m * n) * (double)smaller(m, n),
-                     .bytes = st__qr_bytes(self->dtype, m, n),
+                     .bytes = st__qr_bytes(self->dtype, m, n, smaller(m, n)),
                      .is_blocked = st__is_blocked(m, n)};
   return self->numel > 0 ? run(&j, f.A, self) : ST_OK;
 }
@@ -97,10 +93,10 @@ st_status st__householder_meta(st_run *r) {
 
 static void multiply(const st_lapack_job *j, int64_t i, char *scratch) {
   const reflections *f = j->ctx;
-  const blasint m = (blasint)st__rows(f->A), n = (blasint)st__cols(f->A);
-  const blasint k = (blasint)f->tau->sizes[f->tau->ndim - 1];
-  st__orgqr(j, m, n, k, st__matrix_at(f->A, i), st__leading(f->A),
-            tau_at(f->tau, i), scratch);
+  const st_part a = st__columns_of(f->A, i);
+  const int64_t k = f->tau->sizes[f->tau->ndim - 1];
+  const bool whole = st__orgqr(j, &a, k, tau_at(f->tau, i), scratch);
+  (void)whole; /* the job says if it was interrupted */
 }
 
 st_status st__householder_impl(st_run *r) {
@@ -109,9 +105,8 @@ st_status st__householder_impl(st_run *r) {
   reflections f = {.A = r->out[0]};
   st_lapack_job j = {.fn = multiply, .ctx = &f, .dtype = A->dtype,
                      .count = st__batch_count(A),
-                     .uses_library = true,
                      .cost = (double)(m * n) * (double)n,
-                     .bytes = st__qr_bytes(A->dtype, m, n),
+                     .bytes = st__qr_bytes(A->dtype, m, n, n),
                      .is_blocked = st__is_blocked(m, n)};
   if (A->numel == 0) return ST_OK;
   ST_TRY(st__contiguous(st__arg_tensor(r, 1), ST_FORMAT_CONTIGUOUS, &f.tau));
@@ -153,38 +148,28 @@ st_status st__ormqr_meta(st_run *r) {
   return st__set_columns(r, 0, C->ndim, C->sizes, C->dtype);
 }
 
-/* LAPACK changes A and restores it, so that it needs one of its own: Note
- * [Reads behind a matrix]. */
+/* C Q is (Q' C')' of transposed matrices, with the conjugates of Q. */
 static void apply(const st_lapack_job *j, int64_t i, char *scratch) {
-  enum { TABLE = 65 * 64 }; /* elements that LAPACK takes for itself */
   const product *p = j->ctx;
-  const int64_t size = (int64_t)st__itemsize(j->dtype);
-  const blasint m = (blasint)st__rows(p->C), n = (blasint)st__cols(p->C);
-  const blasint k = (blasint)p->q.tau->sizes[p->q.tau->ndim - 1];
-  const blasint lda = st__leading(p->q.A), ldc = st__leading(p->C);
-  const blasint length = st__work_length(
-    (int64_t)BLOCK * (p->left ? n : m) + TABLE);
-  const char *const trans =
-    !p->adjoint ? "N" : st__is_complex(j->dtype) ? "C" : "T";
-  char *const work = scratch + st__padded(lda, k) * size;
-  blasint info;
-  memcpy(scratch, st__matrix_at(p->q.A, i), (size_t)(lda * k * size));
-  j->f->ormqr(p->left ? "L" : "R", trans, &m, &n, &k, scratch, &lda,
-              tau_at(p->q.tau, i), st__matrix_at(p->C, i), &ldc, work, &length,
-              &info, 1, 1);
+  st_reflections q = {.a = st__columns_of(p->q.A, i),
+                      .tau = tau_at(p->q.tau, i),
+                      .adjoint = p->adjoint == p->left,
+                      .conjugates = !p->left};
+  st_part c = st__columns_of(p->C, i);
+  q.a.n = p->q.tau->sizes[p->q.tau->ndim - 1];
+  if (!p->left) c = st__turned(c);
+  const bool whole = st__ormqr(j, &q, &c, scratch);
+  (void)whole; /* the job says if it was interrupted */
 }
 
 static st_status run_apply(product *p, const st_tensor *from) {
-  enum { TABLE = 65 * 64 };
   const int64_t k = p->q.tau->sizes[p->q.tau->ndim - 1];
   const int64_t m = st__rows(p->C), n = st__cols(p->C);
   st_lapack_job j = {.fn = apply, .ctx = p, .dtype = p->C->dtype,
                      .count = st__batch_count(p->C),
-                     .uses_library = true,
-                     .cost = 2.0 * (double)(m * n) * (double)k};
-  j.bytes = (st__padded(st__rows(p->q.A), k) +
-             BLOCK * (p->left ? n : m) + TABLE) *
-            (int64_t)st__itemsize(j.dtype);
+                     .cost = 2.0 * (double)(m * n) * (double)k,
+                     .is_blocked = st__is_blocked(m, n)};
+  j.bytes = st__qr_bytes(j.dtype, st__rows(p->q.A), p->left ? n : m, k);
   return run(&j, p->C, from);
 }
 

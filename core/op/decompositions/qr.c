@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "op/lapack/blocks.h"
+#include "op/lapack/chunks.h"
 
 typedef enum qr_mode { REDUCED, COMPLETE, ONLY_R } qr_mode;
 
@@ -55,24 +56,21 @@ static int64_t tau_bytes(int64_t k, int64_t size) {
 /* The scratch: k factors of the reflections, then what st__geqrf needs. */
 static void factor(const st_lapack_job *j, int64_t i, char *scratch) {
   const factors *f = j->ctx;
-  const int64_t size = (int64_t)st__itemsize(j->dtype);
-  const blasint m = (blasint)st__rows(f->QR), n = (blasint)st__cols(f->QR);
-  const blasint k = m < n ? m : n, lda = st__leading(f->QR);
-  const blasint rows = (blasint)st__rows(f->R);
-  char *const a = st__matrix_at(f->QR, i), *const r = st__matrix_at(f->R, i);
+  const st_part a = st__columns_of(f->QR, i), r = st__columns_of(f->R, i);
+  const int64_t k = a.m < a.n ? a.m : a.n, size = st__size(j);
   char *const tau = scratch, *const work = scratch + tau_bytes(k, size);
-  if (!st__geqrf(j, m, n, a, lda, tau, work)) return;
-  for (int64_t c = 0; c < n; c++) {
-    const int64_t upper = c + 1 < rows ? c + 1 : rows;
-    char *const column = r + c * rows * size;
-    memcpy(column, a + c * m * size, (size_t)(upper * size));
-    memset(column + upper * size, 0, (size_t)((rows - upper) * size));
+  if (!st__geqrf(j, &a, tau, work)) return;
+  for (int64_t c = 0; c < r.n; c++) {
+    const int64_t upper = c + 1 < r.m ? c + 1 : r.m;
+    memcpy(st__part_at(j, &r, 0, c), st__part_at(j, &a, 0, c),
+           (size_t)(upper * size));
+    memset(st__part_at(j, &r, upper, c), 0, (size_t)((r.m - upper) * size));
   }
   if (!f->Q) return;
-  char *const q = st__matrix_at(f->Q, i);
-  const blasint columns = (blasint)st__cols(f->Q);
-  memcpy(q, a, (size_t)(k * m * size));
-  st__orgqr(j, m, columns, k, q, lda, tau, work);
+  const st_part q = st__columns_of(f->Q, i);
+  memcpy(q.p, a.p, (size_t)(k * a.m * size));
+  const bool whole = st__orgqr(j, &q, k, tau, work);
+  (void)whole; /* the job says if it was interrupted */
 }
 
 static st_status factor_small(const st_tensor *A, const factors *f) {
@@ -101,10 +99,9 @@ st_status st__linalg_qr_impl(st_run *r) {
   const int64_t columns = f.Q && st__cols(f.Q) > n ? st__cols(f.Q) : n;
   st_lapack_job j = {.fn = factor, .ctx = &f, .dtype = A->dtype,
                      .count = st__batch_count(A),
-                     .uses_library = true,
                      .cost = 2.0 * (double)(k * columns) * (double)m,
                      .bytes = tau_bytes(k, (int64_t)st__itemsize(A->dtype)) +
-                              st__qr_bytes(A->dtype, m, columns),
+                              st__qr_bytes(A->dtype, m, columns, k),
                      .is_blocked = st__is_blocked(m, n)};
   ST_TRY(st__new_columns(A->dtype, A->ndim, A->sizes, &f.QR));
   st_status status = st__lapack_begin(&j);

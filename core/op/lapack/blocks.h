@@ -14,8 +14,9 @@
  * ST_CHUNK columns of the rest. Halves, panels and chunks depend on the sizes
  * only, and so do the bits.
  *
- * The same for QR factors of real matrices, from left to right: a kernel makes
- * the reflections of a block, which three products apply to the chunks.
+ * QR factors go from left to right: a kernel makes the reflections of a panel,
+ * which three products apply to what is left of a block, and then those of the
+ * block to the columns behind it.
  *
  * Eigenvectors and singular vectors of real matrices take LAPACK's reduction,
  * on one thread, then the engine's division of what is left (tridiagonal.h,
@@ -78,17 +79,34 @@ typedef struct st_inversion {
 __attribute__((warn_unused_result))
 bool st__invert_triangles(const st_lapack_job *j, const st_inversion *v);
 
-/* scratch: st__qr_bytes. */
+/* As LAPACK's geqrf: a becomes R and the vectors of reflections. scratch:
+ * st__qr_bytes for the columns that the reflections are applied to, and k
+ * reflections. */
 __attribute__((warn_unused_result))
-bool st__geqrf(const st_lapack_job *j, blasint m, blasint n, char *a,
-               blasint lda, char *tau, char *scratch);
-/* Also ungqr. a, m x n, gets the product of the k reflections in it. */
-void st__orgqr(const st_lapack_job *j, blasint m, blasint n, blasint k,
-               char *a, blasint lda, const char *tau, char *scratch);
-int64_t st__qr_bytes(st_dtype dtype, int64_t m, int64_t n);
+bool st__geqrf(const st_lapack_job *j, const st_part *a, char *tau,
+               char *scratch);
+int64_t st__qr_bytes(st_dtype dtype, int64_t m, int64_t n, int64_t k);
+/* a, with contiguous columns, gets those of the product of the k reflections in
+ * it. */
+__attribute__((warn_unused_result))
+bool st__orgqr(const st_lapack_job *j, const st_part *a, int64_t k,
+               const char *tau, char *scratch);
 
-/* C, m x n, becomes Q C, where Q is the product of the k reflections in a,
- * which loses what it has above them. scratch: st__apply_q_bytes. */
+/* The product Q of the reflections in a, or its adjoint, or the conjugate of
+ * either. */
+typedef struct st_reflections {
+  st_part a;
+  const char *tau;
+  bool adjoint, conjugates;
+} st_reflections;
+
+/* c becomes Q c. */
+__attribute__((warn_unused_result))
+bool st__ormqr(const st_lapack_job *j, const st_reflections *q,
+               const st_part *c, char *scratch);
+
+/* C, m x n and real, becomes Q C, where Q is the product of the k reflections
+ * in a, which loses what it has above them. scratch: st__apply_q_bytes. */
 void st__apply_q(const st_lapack_job *j, blasint m, blasint n, blasint k,
                  char *a, blasint lda, const char *tau, char *c, blasint ldc,
                  char *scratch);

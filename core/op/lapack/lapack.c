@@ -18,12 +18,12 @@ _Static_assert(sizeof(blasint) == sizeof(int32_t), "pivots are int32");
 /* ORDER LAPACK: names for real and for complex dtypes, without the letter of
  * the dtype and the underscore. */
 static const char *const names[][2] = {
-  {"geqrf", "geqrf"}, {"orgqr", "ungqr"}, {"syevd", NULL}, {NULL, "heevd"},
+  {"syevd", NULL}, {NULL, "heevd"},
   {"gesdd", NULL}, {NULL, "gesdd"}, {"geev", NULL}, {NULL, "geev"},
-  {"ormqr", "unmqr"}, {"sytrf", "sytrf"}, {NULL, "hetrf"},
+  {"sytrf", "sytrf"}, {NULL, "hetrf"},
   {"sytrs", "sytrs"}, {NULL, "hetrs"}, {"gels", "gels"}, {"gelsy", NULL},
   {NULL, "gelsy"}, {"gelsd", NULL}, {NULL, "gelsd"}, {"gelss", NULL},
-  {NULL, "gelss"}, {"gemm", "gemm"}, {"larft", "larft"}, {"sytrd", NULL},
+  {NULL, "gelss"}, {"gemm", "gemm"}, {"sytrd", NULL},
   {"laed2", NULL}, {"lamrg", NULL}, {"gebrd", NULL}, {"lasdq", NULL},
   {"lasd2", NULL},
 };

@@ -22,12 +22,6 @@
  * the texts come last, as Fortran compilers pass them.
  * ORDER LAPACK: the names in lapack.c. */
 typedef struct st_lapack {
-  void (*geqrf)(const blasint *m, const blasint *n, void *a,
-                const blasint *lda, void *tau, void *work,
-                const blasint *lwork, blasint *info);
-  void (*orgqr)(const blasint *m, const blasint *n, const blasint *k, void *a,
-                const blasint *lda, const void *tau, void *work,
-                const blasint *lwork, blasint *info); /* ungqr if complex */
   void (*syevd)(const char *job, const char *uplo, const blasint *n, void *a,
                 const blasint *lda, void *values, void *work,
                 const blasint *lwork, blasint *integers,
@@ -56,11 +50,6 @@ typedef struct st_lapack {
                        const blasint *ldvl, void *vr, const blasint *ldvr,
                        void *work, const blasint *lwork, void *reals,
                        blasint *info, size_t, size_t);
-  void (*ormqr)(const char *side, const char *trans, const blasint *m,
-                const blasint *n, const blasint *k, void *a,
-                const blasint *lda, const void *tau, void *c,
-                const blasint *ldc, void *work, const blasint *lwork,
-                blasint *info, size_t, size_t); /* unmqr if complex */
   void (*sytrf)(const char *uplo, const blasint *n, void *a,
                 const blasint *lda, blasint *pivots, void *work,
                 const blasint *lwork, blasint *info, size_t);
@@ -110,9 +99,6 @@ typedef struct st_lapack {
                const void *a, const blasint *lda, const void *b,
                const blasint *ldb, const void *beta, void *c,
                const blasint *ldc, size_t, size_t);
-  void (*larft)(const char *direct, const char *storev, const blasint *n,
-                const blasint *k, const void *v, const blasint *ldv,
-                const void *tau, void *t, const blasint *ldt, size_t, size_t);
   void (*sytrd)(const char *uplo, const blasint *n, void *a,
                 const blasint *lda, void *d, void *e, void *tau, void *work,
                 const blasint *lwork, blasint *info, size_t);

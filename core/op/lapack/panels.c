@@ -1,4 +1,4 @@
-/* Panels of LU and Cholesky factors, which kernels factor in scratch memory:
+/* Panels of factors, which kernels factor in scratch memory:
  * columns there are as far apart as caches and vectors want them. */
 
 #include "op/lapack/panels.h"
@@ -18,12 +18,12 @@ int64_t st__panel_bytes(st_dtype dtype, int64_t m, int64_t n) {
 }
 
 blasint st__factor_panel(const st_lapack_job *j, st_kernel_id kernel,
-                         const st_part *a, blasint *pivots, char *scratch) {
+                         const st_part *a, void *other, char *scratch) {
   const int64_t size = st__size(j), pitch = pitch_of(size, a->m);
   const st_part panel = {scratch, a->m, a->n, 1, pitch / size};
   const int64_t st[] = {size, 0, 0, pitch, 0, 0};
   int32_t info = 0;
-  char *data[] = {scratch, (char *)&info, (char *)pivots};
+  char *data[] = {scratch, (char *)&info, other};
   st__part_copy(j, &panel, a, false);
   st__kernel(kernel, j->dtype)(data, st, a->m, a->n, NULL);
   st__part_copy(j, a, &panel, false);

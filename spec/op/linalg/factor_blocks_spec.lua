@@ -1,4 +1,4 @@
---- LU and Cholesky factors, inverses and equations by panels and products:
+--- LU, Cholesky and QR factors, inverses and equations by panels and products:
 -- every size around those of panels and vectors, matrices of all kinds and
 -- layouts, within the ratios of LAPACK's own tests (E. Anderson, J. Dongarra,
 -- S. Ostrouchov, "LAPACK Working Note 41", 1992); pivots as a plain loop takes
@@ -137,6 +137,34 @@ local function check_triangles(full, dtype, what)
   end
 end
 
+--- A = Q R, and products of the reflections with C, from both sides.
+local function check_qr(a, dtype, what)
+  local m, n = a:size(1), a:size(2)
+  local k = math.min(m, n)
+  local Q, R = linalg.qr(a, "complete")
+  check(a, times(Q, R), dtype, what .. ": Q R", a)
+  check(eye(dtype, m), times(Q:mH(), Q), dtype, what .. ": Q' Q")
+  -- Where columns nearly depend on others, Q of other roundings is another.
+  local factors, tau = st.geqrf(a)
+  Q = st.ormqr(factors, tau, eye(dtype, m))
+  check(a, times(Q, factors:triu()), dtype, what .. ": geqrf", a)
+  check(eye(dtype, m), times(Q:mH(), Q), dtype, what .. ": its Q' Q")
+  if m >= n then
+    check(Q:narrow(2, 1, k), linalg.householder_product(factors, tau), dtype,
+          what .. ": product")
+    local few = linalg.householder_product(factors, tau:narrow(1, 1, 1))
+    check(eye(dtype, n), times(few:mH(), few), dtype, what .. ": of one")
+  end
+  local c = random(dtype, m, 6)
+  for _, adjoint in ipairs {false, true} do
+    local q = adjoint and Q:mH() or Q
+    check(times(q, c), st.ormqr(factors, tau, c, true, adjoint), dtype,
+          what .. ": Q C", c)
+    check(times(c:mH(), q), st.ormqr(factors, tau, c:mH(), false, adjoint),
+          dtype, what .. ": C Q", c:mH())
+  end
+end
+
 -- -- Pivots ------------------------------------------------------------------
 
 --- |re| + |im|, a product and a quotient of pairs.
@@ -222,7 +250,8 @@ for _, dtype in ipairs {"float32", "float64", "complex64", "complex128"} do
     local all = {linalg.solve(a, b), linalg.inv(a), L,
                  linalg.cholesky(p, {upper = true}), st.cholesky_inverse(L),
                  linalg.solve_triangular(p, b, {upper = true}),
-                 (linalg.lu_factor(a)), (linalg.lu_factor(a:mT()))}
+                 (linalg.lu_factor(a)), (linalg.lu_factor(a:mT())),
+                 (linalg.qr(a)), (linalg.qr(b, "complete"))}
     for _, t in ipairs(all) do
       if dtype:find "complex" then t = st.view_as_real(t:contiguous()) end
       print(cases.digest(t:contiguous()):item())
@@ -247,6 +276,11 @@ describe("factors by panels", function()
         check(p, times(L, L:mH()), dtype, "L L'", p)
         local inverse = linalg.inv(p)
         check(eye(dtype, n), times(inverse, p), dtype, "inverse", inverse, p)
+        check_qr(a, dtype, "random")
+        check_qr(random(dtype, n, 71 - n), dtype, "of any shape")
+      end
+      for _, shape in ipairs {{200, 130}, {130, 200}} do
+        check_qr(random(dtype, shape[1], shape[2]), dtype, "random")
       end
     end)
 
@@ -257,6 +291,7 @@ describe("factors by panels", function()
           local a = make(dtype, n)
           check_lu(a, dtype, kind)
           check_equations(a, dtype, kind)
+          check_qr(a, dtype, kind)
         end
       end
       for _, n in ipairs(LARGE) do
@@ -323,6 +358,8 @@ describe("factors by panels", function()
             local _, info = linalg.cholesky_ex(eye(dtype, n):diagonal_scatter(
               a:diagonal()):abs():to(dtype))
             assert.are.equal(bad ~= bad and at or 0, info:item())
+            local _, R = linalg.qr(a)
+            assert.is_false(R:isfinite():all():item())
           end
         end
       end
