@@ -5,7 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "op/lapack/lapack.h"
+#include "op/lapack/blocks.h"
+#include "op/lapack/least_squares.h"
 #include "op/row/composite.h"
 #include "tensor/view.h"
 
@@ -61,7 +62,8 @@ static int64_t levels_of(int64_t k, int64_t leaf) {
   return n + 1;
 }
 
-/* The least that LAPACK asks for, and blocks of columns more. */
+/* The least that LAPACK asks for, and blocks of columns more; none for what the
+ * engine solves. */
 static work_sizes work_of(const problem *p) {
   enum { BLOCK = 32, LEAF = 25 };
   const int64_t m = st__rows(p->A), n = st__cols(p->A), c = columns_of(p);
@@ -69,6 +71,7 @@ static work_sizes work_of(const problem *p) {
   const bool is_complex = st__is_complex(p->A->dtype);
   work_sizes w = {st__padded(m, n), st__padded(larger(m, n), c),
                   3 * k + 2 * BLOCK * (m + n + c), 0, n};
+  if (!has_values(p->driver)) return (work_sizes){.A = w.A, .B = w.B};
   if (p->driver == GELSD) {
     w.integers = 3 * k * levels + 11 * k;
     if (is_complex) {
@@ -80,7 +83,7 @@ static work_sizes work_of(const problem *p) {
                     (LEAF + 1) * (LEAF + 1) + k * k;
     }
   } else if (is_complex) {
-    w.reals = p->driver == GELSS ? 5 * k : 2 * n;
+    w.reals = 5 * k;
   }
   w.reals += k; /* singular values */
   return w;
@@ -94,46 +97,37 @@ typedef struct gels_call {
 } gels_call;
 
 static void solve_real(const st_lapack *f, driver d, gels_call *c) {
-  switch (d) {
-    case GELS:
-      f->gels("N", &c->m, &c->n, &c->columns, c->A, &c->lda, c->B, &c->ldb,
-              c->work, &c->length, c->info, 1);
-      break;
-    case GELSY:
-      f->gelsy(&c->m, &c->n, &c->columns, c->A, &c->lda, c->B, &c->ldb,
-               c->integers, c->rcond, &c->rank, c->work, &c->length, c->info);
-      break;
-    case GELSD:
-      f->gelsd(&c->m, &c->n, &c->columns, c->A, &c->lda, c->B, &c->ldb,
-               c->values, c->rcond, &c->rank, c->work, &c->length, c->integers,
-               c->info);
-      break;
-    default:
-      f->gelss(&c->m, &c->n, &c->columns, c->A, &c->lda, c->B, &c->ldb,
-               c->values, c->rcond, &c->rank, c->work, &c->length, c->info);
+  if (d == GELSD) {
+    f->gelsd(&c->m, &c->n, &c->columns, c->A, &c->lda, c->B, &c->ldb,
+             c->values, c->rcond, &c->rank, c->work, &c->length, c->integers,
+             c->info);
+  } else {
+    f->gelss(&c->m, &c->n, &c->columns, c->A, &c->lda, c->B, &c->ldb,
+             c->values, c->rcond, &c->rank, c->work, &c->length, c->info);
   }
 }
 
 static void solve_complex(const st_lapack *f, driver d, gels_call *c) {
-  switch (d) {
-    case GELS:
-      solve_real(f, d, c);
-      break;
-    case GELSY:
-      f->complex_gelsy(&c->m, &c->n, &c->columns, c->A, &c->lda, c->B, &c->ldb,
-                       c->integers, c->rcond, &c->rank, c->work, &c->length,
-                       c->reals, c->info);
-      break;
-    case GELSD:
-      f->complex_gelsd(&c->m, &c->n, &c->columns, c->A, &c->lda, c->B, &c->ldb,
-                       c->values, c->rcond, &c->rank, c->work, &c->length,
-                       c->reals, c->integers, c->info);
-      break;
-    default:
-      f->complex_gelss(&c->m, &c->n, &c->columns, c->A, &c->lda, c->B, &c->ldb,
-                       c->values, c->rcond, &c->rank, c->work, &c->length,
-                       c->reals, c->info);
+  if (d == GELSD) {
+    f->complex_gelsd(&c->m, &c->n, &c->columns, c->A, &c->lda, c->B, &c->ldb,
+                     c->values, c->rcond, &c->rank, c->work, &c->length,
+                     c->reals, c->integers, c->info);
+  } else {
+    f->complex_gelss(&c->m, &c->n, &c->columns, c->A, &c->lda, c->B, &c->ldb,
+                     c->values, c->rcond, &c->rank, c->work, &c->length,
+                     c->reals, c->info);
   }
+}
+
+/* By QR factors, which the engine has. False: interrupted. */
+static bool solve_by_qr(const st_lapack_job *j, const problem *p,
+                        gels_call *c) {
+  const st_least_squares s = {st__columns_at(c->A, c->m, c->n, c->lda),
+                              st__columns_at(c->B, c->ldb, c->columns, c->ldb),
+                              p->rcond};
+  *c->info = 0;
+  return p->driver == GELS ? st__gels(j, &s, c->info, c->work)
+                           : st__gelsy(j, &s, &c->rank, c->work);
 }
 
 /* The sum of the squared absolute values of n numbers. */
@@ -196,22 +190,29 @@ static void solve(const st_lapack_job *j, int64_t i, char *scratch) {
             .rcond = real == 8 ? (const void *)&p->rcond : &single};
   c.lda = c.m;
   c.ldb = c.m > c.n ? c.m : c.n;
-  c.B = c.A + w.A * size;
-  c.work = c.B + w.B * size;
+  c.B = c.A + st__whole_lines(w.A * size);
+  c.work = c.B + st__whole_lines(w.B * size);
   c.values = c.work + w.elements * size;
   c.reals = c.values + smaller(c.m, c.n) * real;
   c.integers = (blasint *)(void *)(c.values + w.reals * real);
   c.info = (blasint *)(void *)st__data(p->info) + i;
   load(p, i, &c);
-  memset(c.integers, 0, (size_t)w.integers * sizeof *c.integers);
+  if (j->uses_library) {
+    memset(c.integers, 0, (size_t)w.integers * sizeof *c.integers);
+  }
   *c.info = -2;
   if (!st__all_finite(j->dtype, c.A, (int64_t)c.m * c.n)) *c.info = -1;
   if (*c.info == -1 ||
       !st__all_finite(j->dtype, c.B, (int64_t)c.ldb * c.columns)) {
     return;
   }
-  if (st__is_complex(j->dtype)) solve_complex(j->f, p->driver, &c);
-  else solve_real(j->f, p->driver, &c);
+  if (!has_values(p->driver)) {
+    if (!solve_by_qr(j, p, &c)) return;
+  } else if (st__is_complex(j->dtype)) {
+    solve_complex(j->f, p->driver, &c);
+  } else {
+    solve_real(j->f, p->driver, &c);
+  }
   store(p, i, &c);
 }
 
@@ -315,11 +316,17 @@ static st_status run(problem *p) {
   const int64_t real = (int64_t)st__itemsize(st__real_dtype(p->A->dtype));
   st_lapack_job j = {.fn = solve, .ctx = p, .dtype = p->A->dtype,
                      .count = st__batch_count(p->X),
-                     .uses_library = true};
+                     .uses_library = has_values(p->driver),
+                     .is_blocked = st__is_blocked(st__rows(p->A),
+                                                  st__cols(p->A))};
   j.cost = (has_values(p->driver) ? 8.0 : 2.0) * m * n * (m < n ? m : n);
-  j.bytes = (w.A + w.B + w.elements) * size + w.reals * real +
-            w.integers * (int64_t)sizeof(blasint);
-  j.bytes = (j.bytes + 63) / 64 * 64; /* the next thread's is aligned */
+  j.bytes = st__whole_lines(w.A * size) + st__whole_lines(w.B * size) +
+            (j.uses_library
+               ? w.elements * size + w.reals * real +
+                   w.integers * (int64_t)sizeof(blasint)
+               : st__gels_bytes(j.dtype, st__rows(p->A), st__cols(p->A),
+                                columns_of(p)));
+  j.bytes = st__whole_lines(j.bytes); /* the next thread's is aligned */
   if (w.elements > INT32_MAX) {
     return st__fail(ST_BAD_SHAPE, "self of shape %s has matrices too large for "
                     "LAPACK", ST_SHAPE_TEXT(p->A));

@@ -21,9 +21,8 @@ static const char *const names[][2] = {
   {"syevd", NULL}, {NULL, "heevd"},
   {"gesdd", NULL}, {NULL, "gesdd"}, {"geev", NULL}, {NULL, "geev"},
   {"sytrf", "sytrf"}, {NULL, "hetrf"},
-  {"sytrs", "sytrs"}, {NULL, "hetrs"}, {"gels", "gels"}, {"gelsy", NULL},
-  {NULL, "gelsy"}, {"gelsd", NULL}, {NULL, "gelsd"}, {"gelss", NULL},
-  {NULL, "gelss"}, {"gemm", "gemm"}, {"sytrd", NULL},
+  {"sytrs", "sytrs"}, {NULL, "hetrs"}, {"gelsd", NULL}, {NULL, "gelsd"},
+  {"gelss", NULL}, {NULL, "gelss"}, {"gemm", "gemm"}, {"sytrd", NULL},
   {"laed2", NULL}, {"lamrg", NULL}, {"gebrd", NULL}, {"lasdq", NULL},
   {"lasd2", NULL},
 };

@@ -62,19 +62,6 @@ typedef struct st_lapack {
   void (*hetrs)(const char *uplo, const blasint *n, const blasint *columns,
                 const void *a, const blasint *lda, const blasint *pivots,
                 void *b, const blasint *ldb, blasint *info, size_t);
-  void (*gels)(const char *trans, const blasint *m, const blasint *n,
-               const blasint *columns, void *a, const blasint *lda, void *b,
-               const blasint *ldb, void *work, const blasint *lwork,
-               blasint *info, size_t);
-  void (*gelsy)(const blasint *m, const blasint *n, const blasint *columns,
-                void *a, const blasint *lda, void *b, const blasint *ldb,
-                blasint *pivots, const void *rcond, blasint *rank, void *work,
-                const blasint *lwork, blasint *info);
-  void (*complex_gelsy)(const blasint *m, const blasint *n,
-                        const blasint *columns, void *a, const blasint *lda,
-                        void *b, const blasint *ldb, blasint *pivots,
-                        const void *rcond, blasint *rank, void *work,
-                        const blasint *lwork, void *reals, blasint *info);
   void (*gelsd)(const blasint *m, const blasint *n, const blasint *columns,
                 void *a, const blasint *lda, void *b, const blasint *ldb,
                 void *s, const void *rcond, blasint *rank, void *work,
