@@ -8,7 +8,6 @@
  * and 0 or 1:
  *   ST_HAS_FMA           a multiply-add is fused
  *   ST_HAS_BLENDS        selections take an instruction
- *   ST_HAS_PARTS         a part of a vector can be loaded and stored
  *   ST_HAS_HALVES        halves are converted: kernel/math/halves.h
  *   ST_HAS_TRUNCATION    kernel/copy/truncate.h
  *   ST_HAS_PERMUTATIONS  kernel/elementwise/steps.h

@@ -7,8 +7,8 @@
  *   LOAD_2x16(p, q)          a vector of 32 bytes from 16 at p and at q,
  *   LOAD_4x16(p, q, r, s)    one of 64 bytes from 16 at each address,
  *   LOAD_2x32(p, q)          or from 32, where vectors are as wide
- * and, if ST_HAS_PARTS, MASK_f4(n) of the first n elements, masked loads and
- * stores, GET_f4(from, mask) and PUT_f4(to, mask, x), and those of f8. Sums,
+ * and MASK_f4(n) of the first n elements, masked loads and stores,
+ * GET_f4(from, mask) and PUT_f4(to, mask, x), and those of f8. Sums,
  * conversions and shuffles (ST_SHUFFLE) are the compilers' own.
  */
 #ifndef ST_KERNEL_VECTORS_H

@@ -1,6 +1,6 @@
 --- Takes memory until there is no more, again and again: each time a clean
 -- error, and after it everything works, operators with a team of threads too;
--- products of matrices need room for OpenBLAS, or say so. Returns what runs
+-- products of matrices work, or say that they find no room. Returns what runs
 -- once the limit is there.
 
 local st = require "strided"

@@ -84,7 +84,6 @@ local rows = {
     profile_record.c add_tensor
     lines.c scatter
     randint_randperm.c swap_some
-    blas_product.c choose_panel
     long_lines.c stream
     long_lines.c columns_of_tile
   ]]},

@@ -47,7 +47,6 @@ static rlim_t address_space(void) {
   return pages * (rlim_t)sysconf(_SC_PAGESIZE);
 }
 
-/* OpenBLAS has its buffers by then. */
 static void little_memory(void) {
   set_limit(RLIMIT_STACK, 64 << 20);
   CHECK(st_set_num_threads(1) == ST_OK);

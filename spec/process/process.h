@@ -65,8 +65,7 @@ UNUSED double compute(const char *name, const char *overload, st_tensor *a,
 
 enum { SIDE = 192, SUMS = 200 };
 
-/* Sums that are enough to wake a team, and a product that OpenBLAS gives to
- * one. */
+/* Sums and a product that are enough to wake a team. */
 UNUSED void compute_both(void) {
   st_tensor *a = filled(SIDE * 2, SIDE * 2, 1), *b = filled(SIDE, SIDE, 2);
   for (int i = 0; i < SUMS; i++) {

@@ -242,7 +242,6 @@ describe("Instruction sets", function()
   local MAY_KNOW = {
     ["core/kernel/isa.h"] = "chooses the folder",
     ["core/os/cpu.c"] = "asks the CPU",
-    ["core/op/linalg/gemm.c"] = "compares its kernel with OpenBLAS's",
     ["core/fuse/jit/codegen.c"] = "lists the targets",
     ["core/fuse/jit/jit_target.h"] = "declares them",
   }

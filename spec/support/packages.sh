@@ -14,7 +14,7 @@ build | cmake                  | configures the build
       | cmake --version: cmake version
 build | ninja-build            | runs the build on all cores
       | ninja --version: ^1[.]
-build | libopenblas-openmp-dev | matrix products on the same OpenMP threads
+build | libopenblas-openmp-dev | LAPACK on the same OpenMP threads
       | /usr/lib/*/openblas-openmp/libopenblas.so
 build | libfftw3-double3       | Fourier transforms of float64
       | /usr/lib/*/libfftw3.so.3

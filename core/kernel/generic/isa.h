@@ -17,7 +17,6 @@
 #define ST_HAS_FMA 0
 #endif
 #define ST_HAS_BLENDS 1
-#define ST_HAS_PARTS 0
 #define ST_HAS_HALVES 0
 #define ST_HAS_TRUNCATION 0
 #define ST_HAS_PERMUTATIONS 0

@@ -21,6 +21,26 @@ static inline v_f8 LOOK_UP_f8(const double *table, indices_f8 at) {
   return x;
 }
 
+typedef int64_t mask_f4, mask_f8; /* elements */
+#define MASK_f4(n) (n)
+#define MASK_f8(n) (n)
+static inline v_f4 GET_f4(const float *from, mask_f4 n) {
+  v_f4 x = {0};
+  for (int64_t i = 0; i < n; i++) x[i] = from[i];
+  return x;
+}
+static inline v_f8 GET_f8(const double *from, mask_f8 n) {
+  v_f8 x = {0};
+  for (int64_t i = 0; i < n; i++) x[i] = from[i];
+  return x;
+}
+static inline void PUT_f4(float *to, mask_f4 n, v_f4 x) {
+  for (int64_t i = 0; i < n; i++) to[i] = x[i];
+}
+static inline void PUT_f8(double *to, mask_f8 n, v_f8 x) {
+  for (int64_t i = 0; i < n; i++) to[i] = x[i];
+}
+
 #if ST_VECTOR_BYTES >= 32
 typedef uint64_t st_32_bytes __attribute__((vector_size(32)));
 

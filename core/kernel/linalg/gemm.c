@@ -1,17 +1,20 @@
-/* Matrix products of moderate size in float32 and float64.
+/* Matrix products in float32, float64, complex64 and complex128.
  *
- * A tile of c, ROWS rows of two vectors, stays in registers. Each step along
+ * A tile of c, some rows of two vectors, stays in registers. Each step along
  * the inner size loads two vectors of b and multiplies them with one element of
- * each row of a: two loads serve ROWS rows. A panel of b, DEPTH rows of two
+ * each row of a: two loads serve all rows. A panel of b, DEPTH rows of two
  * vectors, is packed on the stack and serves a block of rows of a; where few
- * rows follow, it is read in place. a is read in place; a block of it, DEPTH
- * elements of each row, stays in L2 while the panels of b pass. While a panel
- * is used, the next one is fetched.
+ * rows follow, it is read in place. While a panel is used, the next one is
+ * fetched. A block of a, DEPTH elements of each row, stays in L2 while the
+ * panels of b pass; it is copied if there are many panels. If there are several
+ * blocks of a, the panels are packed once for all: the loops of K. Goto and R.
+ * van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008),
+ * whose element order it keeps.
  *
- * An element of c is a sum of sums of DEPTH products, each from the first to
- * the last, so the layout and the number of threads do not matter. The
- * multiply-add is fused: the last bit may differ from that of a product which
- * another kernel or BLAS computes.
+ * Note [Complex products]
+ * Vectors of complex numbers are multiplied by the real and by the imaginary
+ * part of an element of a, and summed up apart, so they need no shuffles. The
+ * second sum is i times what is missing in the first one.
  */
 
 #include "kernel/linalg/gemm.h"
@@ -19,17 +22,14 @@
 #include <string.h>
 
 #include "base/threads.h"
-#include "kernel/vectors.h"
+#include "kernel/linalg/swapped.h"
 #include "kernel/unroll.h"
 
-#if ST_HAS_PARTS
-
-/* ROWS rows of two vectors, two vectors of b and an element of a fit the
- * registers. */
-enum { ROWS = ST_VECTOR_REGISTERS >= 32 ? 12 : 6 };
-enum { WIDTH = 2 * BYTES, DEPTH = 256, PACKED = 24 };
-/* The least rows of a product for which it fetches the next panel. */
-enum { FETCHED = 4 * ROWS };
+enum { WIDTH = 2 * BYTES, DEPTH = ST_GEMM_DEPTH };
+/* Rows of a below which b is read in place, and from which on the next panel is
+ * fetched; panels of b from which on a is copied. */
+enum { PACKED = 24, FETCHED = 48, COPIED = 6 };
+enum { AHEAD = 768 }; /* bytes that the copy of a is fetched before its use */
 
 /* n lines of adjacent bytes, of which `done` were fetched. */
 typedef struct lines {
@@ -40,7 +40,8 @@ typedef struct lines {
 /* A tile's parts of a, b and what is added to it, and their byte strides. */
 typedef struct operands {
   const char *a, *b;
-  int64_t row, col, next; /* of a; of b, from row to row */
+  int64_t row, col, tile; /* of a; tile: from row to row of two tiles */
+  int64_t next; /* of b, from row to row */
   int64_t k;
   const char *add;
   int64_t add_next;
@@ -58,12 +59,41 @@ INLINE void fetch(lines *l, int64_t i, int64_t n) {
   }
 }
 
+/* The rows of a tile, two vectors of b and an element of a fit the
+ * registers. */
+#define PARTS 1
+#define N(name) F(name)
+#if ST_VECTOR_REGISTERS >= 32
+enum { ROWS_1 = 12 };
+#define EACH_ROWS(M) M(12) M(8) M(4) M(2) M(1)
+#else
+enum { ROWS_1 = 6 };
+#define EACH_ROWS(M) M(6) M(4) M(2) M(1)
+#endif
+#define ROWS ROWS_1
+#define TEMPLATE "kernel/linalg/gemm_template.h"
+#include "kernel/each_float.h"
+#undef PARTS
+#undef N
+#undef ROWS
+#undef EACH_ROWS
+
+#define PARTS 2
+#define N(name) F(complex_##name)
+#if ST_VECTOR_REGISTERS >= 32
+enum { ROWS_2 = 6 };
+#define EACH_ROWS(M) M(6) M(4) M(2) M(1)
+#else
+enum { ROWS_2 = 3 };
+#define EACH_ROWS(M) M(3) M(2) M(1)
+#endif
+#define ROWS ROWS_2
 #define TEMPLATE "kernel/linalg/gemm_template.h"
 #include "kernel/each_float.h"
 
-static const st_kernel_row rows[] = {ST_FLOATS(gemm)};
-#else
-static const st_kernel_row rows[] = {{"gemm", {NULL}}};
-#endif
+static const st_kernel_row rows[] = {
+  {"gemm", {[ST_FLOAT32] = gemm_f4, [ST_FLOAT64] = gemm_f8,
+            [ST_COMPLEX64] = complex_gemm_f4,
+            [ST_COMPLEX128] = complex_gemm_f8}}};
 
 ST_EXPORT(st__gemm, rows)

@@ -1,5 +1,6 @@
-/* Matrix products of one dtype; included once for each.
- * V: a vector. FMA: a b + c of vectors. MASK, GET, PUT: of a part of a vector.
+/* Matrix products of one dtype; included once for each, after macros:
+ * PARTS: of an element, real and imaginary, each a T. N(name): the name of a
+ * function or type. ROWS, EACH_ROWS(M): rows of a tile, at most and all.
  */
 
 #define V F(v)
@@ -7,29 +8,66 @@
 #define MASK F(MASK)
 #define GET F(GET)
 #define PUT F(PUT)
-#define SIZE ((int64_t)sizeof(T))
+#define SIZE ((int64_t)sizeof(T) * PARTS)
 
 /* How a sum x is stored: c = alpha x + beta add. */
-typedef struct F(scale) {
-  T alpha, beta;
+typedef struct N(scale) {
+  T alpha[PARTS], beta[PARTS];
   bool is_unscaled; /* alpha = 1, beta = 0 */
-} F(scale);
+  bool adds;        /* beta != 0 */
+} N(scale);
 
-INLINE void F(store)(char *c, const char *add, V x, const F(scale) *s) {
+/* -- Numbers -------------------------------------------------------------- */
+
+#if PARTS == 2
+/* i x */
+INLINE V N(turned)(V x) {
+  typedef INT indices __attribute__((vector_size(BYTES)));
+  static const T signs[2] = {-1, 1};
+  V sign;
+  for (int i = 0; i < BYTES / (int)sizeof(T); i++) sign[i] = signs[i % 2];
+  return ST_SHUFFLE(indices, x, x, F(SWAPPED)) * sign;
+}
+
+INLINE V N(times)(V x, const T *by) {
+  return by[1] == 0 ? x * by[0] : x * by[0] + N(turned)(x) * by[1];
+}
+
+INLINE V N(whole)(const V *x) { return x[0] + N(turned)(x[1]); }
+#else
+INLINE V N(times)(V x, const T *by) { return x * by[0]; }
+INLINE V N(whole)(const V *x) { return x[0]; }
+#endif
+
+static N(scale) N(scale_of)(const st_gemm_ctx *w) {
+  N(scale) s = {.is_unscaled = false};
+  double alpha[2], beta[2];
+  st__scalar_to_complex(w->alpha, alpha);
+  st__scalar_to_complex(w->beta, beta);
+  for (int i = 0; i < PARTS; i++) {
+    s.alpha[i] = (T)alpha[i];
+    s.beta[i] = (T)beta[i];
+    s.adds |= s.beta[i] != 0;
+  }
+  s.is_unscaled = alpha[0] == 1 && alpha[1] == 0 && !s.adds;
+  return s;
+}
+
+INLINE void N(store)(char *c, const char *add, V x, const N(scale) *s) {
   if (!s->is_unscaled) {
-    x *= s->alpha;
-    if (s->beta != 0) x += s->beta * *(const V *)(const void *)add;
+    x = N(times)(x, s->alpha);
+    if (s->adds) x += N(times)(*(const V *)(const void *)add, s->beta);
   }
   *(V *)(void *)c = x;
 }
 
 /* -- Tiles ---------------------------------------------------------------- */
 
-INLINE void F(tile)(char *c, int64_t next, const operands *o,
-                    const F(scale) *s, const int rows, const int vectors) {
-  V sum[ROWS][2] = {{{0}}};
+INLINE void N(tile)(char *c, int64_t next, const operands *o,
+                    const N(scale) *s, const int rows, const int vectors) {
+  V sum[ROWS][2][PARTS] = {{{{0}}}};
   const int64_t row = o->row, col = o->col, step = o->next;
-  const char *b = o->b, *a[ROWS / 3];
+  const char *b = o->b, *a[(ROWS + 2) / 3];
   UNROLL for (int r = 0; r < rows; r += 3) a[r / 3] = o->a + r * row;
   UNROLL for (int r = 0; r < rows; r++) {
     UNROLL for (int v = 0; v < vectors; v++) {
@@ -39,131 +77,152 @@ INLINE void F(tile)(char *c, int64_t next, const operands *o,
   for (int64_t i = 0; i < o->k; i++, b += step) {
     V x[2];
     if (rows == ROWS) {
-      __builtin_prefetch(a[0] + (ROWS + i % (64 / SIZE)) * row);
+      __builtin_prefetch(row == SIZE ? a[0] + AHEAD
+                                     : a[0] + (ROWS + i % (64 / SIZE)) * row);
     }
     UNROLL for (int v = 0; v < vectors; v++) {
       x[v] = *(const V *)(const void *)(b + v * BYTES);
     }
     UNROLL for (int r = 0; r < rows; r++) {
-      const char *at = a[r / 3] + r % 3 * row;
-      const V w = *(const T *)(const void *)at - (V){0};
-      UNROLL for (int v = 0; v < vectors; v++) {
-        sum[r][v] = FMA(w, x[v], sum[r][v]);
+      const T *at = (const T *)(const void *)(a[r / 3] + r % 3 * row);
+      UNROLL for (int p = 0; p < PARTS; p++) {
+        const V w = at[p] - (V){0};
+        UNROLL for (int v = 0; v < vectors; v++) {
+          sum[r][v][p] = FMA(w, x[v], sum[r][v][p]);
+        }
       }
     }
     UNROLL for (int r = 0; r < rows; r += 3) a[r / 3] += col;
   }
   UNROLL for (int r = 0; r < rows; r++) {
     UNROLL for (int v = 0; v < vectors; v++) {
-      F(store)(c + r * next + v * BYTES,
-               o->add + r * o->add_next + v * BYTES, sum[r][v], s);
+      N(store)(c + r * next + v * BYTES, o->add + r * o->add_next + v * BYTES,
+               N(whole)(sum[r][v]), s);
     }
   }
 }
 
 #define TILE(rows, vectors)                                                  \
-  static void F(tile_##rows##_##vectors)(                                    \
-    char *c, int64_t next, const operands *o, const F(scale) *s) {           \
-    F(tile)(c, next, o, s, rows, vectors);                                   \
+  static void N(tile_##rows##_##vectors)(                                    \
+    char *c, int64_t next, const operands *o, const N(scale) *s) {           \
+    N(tile)(c, next, o, s, rows, vectors);                                   \
   }
 #define TILES(rows) TILE(rows, 1) TILE(rows, 2)
+EACH_ROWS(TILES)
 
-#if ST_VECTOR_REGISTERS >= 32
-TILES(12)
-TILES(8)
-#else
-TILES(6)
-#endif
-TILES(4)
-TILES(2)
-TILES(1)
-
-#define ROW(n) {n, {F(tile_##n##_1), F(tile_##n##_2)}}
+#define ROW(n) {n, {N(tile_##n##_1), N(tile_##n##_2)}},
 static const struct {
   int rows;
-  void (*run[2])(char *, int64_t, const operands *, const F(scale) *);
-} F(tiles)[] = {
-#if ST_VECTOR_REGISTERS >= 32
-  ROW(12), ROW(8),
-#else
-  ROW(6),
-#endif
-  ROW(4), ROW(2), ROW(1)};
+  void (*run[2])(char *, int64_t, const operands *, const N(scale) *);
+} N(tiles)[] = {EACH_ROWS(ROW)};
 
 /* c = alpha x + beta add for n elements of each row of a tile, whose last
  * vector is not full. */
-static void F(store_part)(char *c, int64_t next, const operands *o,
+static void N(store_part)(char *c, int64_t next, const operands *o,
                           const char *x, int rows, int64_t n,
-                          const F(scale) *s) {
+                          const N(scale) *s) {
   const int64_t first = n * SIZE > BYTES ? BYTES : 0;
-  const F(mask) mask = MASK(n - first / SIZE);
+  const F(mask) mask = MASK((n * SIZE - first) / (int64_t)sizeof(T));
   const char *add = o->add;
   for (int r = 0; r < rows; r++, c += next, add += o->add_next, x += WIDTH) {
     V y = *(const V *)(const void *)(x + first);
-    if (first) F(store)(c, add, *(const V *)(const void *)x, s);
-    if (!s->is_unscaled) y *= s->alpha;
-    if (s->beta != 0) {
-      y += s->beta * GET((const T *)(const void *)(add + first), mask);
+    if (first) N(store)(c, add, *(const V *)(const void *)x, s);
+    if (!s->is_unscaled) y = N(times)(y, s->alpha);
+    if (s->adds) {
+      y += N(times)(GET((const T *)(const void *)(add + first), mask),
+                    s->beta);
     }
     PUT((T *)(void *)(c + first), mask, y);
   }
 }
 
 /* m rows of n elements, at most WIDTH bytes; b has room for WIDTH. */
-static void F(rows)(char *c, int64_t next, operands o, int64_t m, int64_t n,
-                    const F(scale) *s) {
-  static const F(scale) unscaled = {1, 0, true};
+static void N(rows)(char *c, int64_t next, operands o, int64_t m, int64_t n,
+                    const N(scale) *s) {
+  static const N(scale) unscaled = {.alpha = {1}, .is_unscaled = true};
   _Alignas(64) char part[ROWS * WIDTH];
   const int wide = n * SIZE > BYTES;
   const bool is_full = n * SIZE == (wide ? WIDTH : BYTES);
   const int64_t all = m;
   for (int t = 0; m > 0; t++) {
-    const int rows = F(tiles)[t].rows;
-    for (; m >= rows; m -= rows, c += rows * next, o.a += rows * o.row,
+    const int rows = N(tiles)[t].rows;
+    if (o.tile != o.row) o.col = rows * SIZE;
+    for (; m >= rows; m -= rows, c += rows * next, o.a += rows * o.tile,
                       o.add += rows * o.add_next) {
       fetch(&o.ahead, all - m + rows, all);
       if (is_full) {
-        F(tiles)[t].run[wide](c, next, &o, s);
+        N(tiles)[t].run[wide](c, next, &o, s);
       } else {
-        F(tiles)[t].run[wide](part, WIDTH, &o, &unscaled);
-        F(store_part)(c, next, &o, part, rows, n, s);
+        N(tiles)[t].run[wide](part, WIDTH, &o, &unscaled);
+        N(store_part)(c, next, &o, part, rows, n, s);
       }
     }
   }
 }
 
-/* -- Panels --------------------------------------------------------------- */
+/* -- Copies --------------------------------------------------------------- */
 
-/* k rows of n elements of b, WIDTH bytes apart; zeros fill them up. */
-static void F(pack)(char *to, const char *b, const int64_t *st, int64_t n,
+/* n lines of k elements, `next` bytes apart, from elements st[1] and, along a
+ * line, st[0] bytes apart. */
+static void N(copy)(char *to, int64_t next, const char *from,
+                    const int64_t *st, int64_t n, int64_t k,
+                    st_loop transpose) {
+  if (st[0] == SIZE) {
+    for (int64_t i = 0; i < n; i++) {
+      memcpy(to + i * next, from + i * st[1], (size_t)(k * SIZE));
+    }
+  } else if (st[1] == SIZE) {
+    char *data[2] = {to, (char *)(uintptr_t)from};
+    transpose(data, (int64_t[]){SIZE, st[0], next, SIZE}, k, n, NULL);
+  } else {
+    for (int64_t i = 0; i < n; i++) {
+      for (int64_t j = 0; j < k; j++) {
+        memcpy(to + i * next + j * SIZE, from + i * st[1] + j * st[0], SIZE);
+      }
+    }
+  }
+}
+
+/* A panel: k rows of n elements of b, WIDTH bytes apart; zeros fill them up. */
+static void N(pack)(char *to, const char *b, const int64_t *st, int64_t n,
                     int64_t k, st_loop transpose) {
-  const size_t bytes = (size_t)(n * SIZE);
-  if (st[2] == SIZE && bytes == WIDTH) {
+  if (st[2] == SIZE && n * SIZE == WIDTH) {
     for (int64_t i = 0; i < k; i++) {
       memcpy(to + i * WIDTH, b + i * st[5], WIDTH);
     }
     return;
   }
-  if (bytes < WIDTH) memset(to, 0, (size_t)(k * WIDTH));
-  if (st[2] == SIZE) {
-    for (int64_t i = 0; i < k; i++) {
-      memcpy(to + i * WIDTH, b + i * st[5], bytes);
-    }
-  } else if (st[5] == SIZE) {
-    char *data[2] = {to, (char *)(uintptr_t)b};
-    transpose(data, (int64_t[]){SIZE, st[2], WIDTH, SIZE}, n, k, NULL);
-  } else {
-    for (int64_t i = 0; i < k; i++) {
-      for (int64_t j = 0; j < n; j++) {
-        ((T *)(void *)(to + i * WIDTH))[j] =
-          *(const T *)(const void *)(b + i * st[5] + j * st[2]);
-      }
+  if (n * SIZE < WIDTH) memset(to, 0, (size_t)(k * WIDTH));
+  N(copy)(to, WIDTH, b, (int64_t[]){st[2], st[5]}, k, n, transpose);
+}
+
+/* All panels of k rows of n0 elements. While one is packed, the lines of the
+ * next one are fetched. */
+static void N(pack_all)(char *to, const char *b, const int64_t *st, int64_t n0,
+                        int64_t k, st_loop transpose) {
+  const int64_t most = WIDTH / SIZE;
+  for (int64_t j = 0, n; j < n0 && !st__stops(); j += n) {
+    n = n0 - j < most ? n0 - j : most;
+    N(pack)(to + j / most * DEPTH * WIDTH, b + j * st[2], st, n, k, transpose);
+  }
+}
+
+/* The m rows of a block of a, the rows of each tile by turns, DEPTH times as
+ * many elements apart. */
+static void N(interleave)(char *to, const char *a, const int64_t *st,
+                          int64_t m, int64_t k, st_loop transpose) {
+  for (int t = 0; m > 0; t++) {
+    const int64_t rows = N(tiles)[t].rows;
+    for (; m >= rows; m -= rows, a += rows * st[4]) {
+      N(copy)(to, rows * SIZE, a, (int64_t[]){st[4], st[1]}, k, rows,
+              transpose);
+      to += rows * DEPTH * SIZE;
     }
   }
 }
 
 /* The panel after column j of b, if it is to be packed in lines. */
-static lines F(next_panel)(const char *b, const int64_t *st, int64_t j,
+static lines N(next_panel)(const char *b, const int64_t *st, int64_t j,
                            int64_t n0, int64_t m, int64_t k) {
   const int64_t most = WIDTH / SIZE;
   const int64_t n = n0 - j < most ? n0 - j : most;
@@ -174,49 +233,78 @@ static lines F(next_panel)(const char *b, const int64_t *st, int64_t j,
   return (lines){NULL, 0, 0, 0, 0};
 }
 
-/* The product of a block of a, m rows of k elements, and k rows of b, by panels
- * of WIDTH bytes. add: a row to add beta times to every row, or NULL for c. */
-static void F(block)(char **data, const int64_t *st, int64_t n0, int64_t m,
-                     int64_t k, const F(scale) *s, const char *add,
+/* -- Blocks --------------------------------------------------------------- */
+
+/* The product of a block of a, m rows of k elements, and k rows of b, whose
+ * panels follow each other in `packed` if that is given. */
+static void N(block)(char **data, const int64_t *st, int64_t n0, int64_t m,
+                     operands *o, const N(scale) *s, const char *packed,
                      st_loop transpose) {
-  _Alignas(64) char packed[DEPTH * WIDTH];
+  _Alignas(64) char panel[DEPTH * WIDTH];
   const int64_t most = WIDTH / SIZE;
-  operands o = {data[1], data[2], st[4], st[1], st[5], k, NULL,
-                add ? 0 : st[3], {NULL, 0, 0, 0, 0}};
+  const char *add = o->add;
   for (int64_t j = 0, n; j < n0 && (j == 0 || !st__stops()); j += n) {
     n = n0 - j < most ? n0 - j : most;
-    const bool in_place = st[2] == SIZE && n == most && m < PACKED;
-    o.b = in_place ? data[2] + j * SIZE : packed;
-    o.next = in_place ? st[5] : WIDTH;
-    if (!in_place) {
-      F(pack)(packed, data[2] + j * st[2], st, n, k, transpose);
-      o.ahead = F(next_panel)(data[2], st, j + n, n0, m, k);
+    const char *b = data[2] + j * st[2];
+    o->next = WIDTH;
+    if (packed) {
+      o->b = packed + j / most * DEPTH * WIDTH;
+      o->ahead = (lines){j + n < n0 ? o->b + DEPTH * WIDTH : NULL, o->k, WIDTH,
+                         WIDTH, 0};
+    } else if (st[2] == SIZE && n == most && m < PACKED) {
+      o->b = b;
+      o->next = st[5];
+    } else {
+      N(pack)(panel, b, st, n, o->k, transpose);
+      o->b = panel;
+      o->ahead = N(next_panel)(data[2], st, j + n, n0, m, o->k);
     }
-    o.add = (add ? add : data[0]) + j * SIZE;
-    F(rows)(data[0] + j * SIZE, st[3], o, m, n, s);
+    o->add = add + j * SIZE;
+    N(rows)(data[0] + j * SIZE, st[3], *o, m, n, s);
   }
 }
 
-/* m rows of c, which are added to from the second block of the inner size
- * on. */
-static void F(block_row)(char **data, const int64_t *st, int64_t n0,
-                         int64_t m, const st_gemm_ctx *w) {
-  F(scale) s = {(T)st__scalar_to_double(w->alpha),
-                (T)st__scalar_to_double(w->beta), false};
-  for (int64_t i = 0; i < w->k && (i == 0 || !st__stops()); i += DEPTH) {
-    char *at[3] = {data[0], data[1] + i * st[1], data[2] + i * st[5]};
-    if (i > 0) s.beta = 1;
-    s.is_unscaled = s.alpha == 1 && s.beta == 0;
-    F(block)(at, st, n0, m, w->k - i < DEPTH ? w->k - i : DEPTH, &s,
-             i == 0 ? w->row : NULL, w->transpose);
-  }
-}
+/* The products of all blocks of rows with k rows of b. */
+static void N(blocks)(char **data, const int64_t *st, int64_t n0, int64_t n1,
+                      int64_t k, const N(scale) *s, const st_gemm_ctx *w,
+                      const char *row) {
+  const int64_t most = st__gemm_rows(w->block, SIZE), width = WIDTH / SIZE;
+  const bool copies_a = w->copies && (n0 > COPIED * width || st[1] != SIZE);
+  char *packed = w->copies && n1 > most ? w->copies + most * DEPTH * SIZE
+                                               : NULL;
 
-static ST_LOOP_FN(F(gemm), st) {
-  const st_gemm_ctx *w = ctx;
-  const int64_t most = w->block / (DEPTH * SIZE);
-  for (int64_t r = 0; r < n1 && (r == 0 || !st__stops()); r += most) {
+  if (packed) N(pack_all)(packed, data[2], st, n0, k, w->transpose);
+  for (int64_t r = 0, m; r < n1 && (r == 0 || !st__stops()); r += m) {
     char *at[3] = {data[0] + r * st[3], data[1] + r * st[4], data[2]};
-    F(block_row)(at, st, n0, n1 - r < most ? n1 - r : most, w);
+    operands o = {at[1], NULL, st[4], st[1], st[4], 0, k, row ? row : at[0],
+                  row ? 0 : st[3], {NULL, 0, 0, 0, 0}};
+    m = n1 - r < most ? n1 - r : most;
+    if (copies_a) {
+      N(interleave)(w->copies, at[1], st, m, k, w->transpose);
+      o.a = w->copies;
+      o.row = SIZE;
+      o.tile = DEPTH * SIZE;
+    }
+    N(block)(at, st, n0, m, &o, s, packed, w->transpose);
+  }
+}
+
+static ST_LOOP_FN(N(gemm), st) {
+  const st_gemm_ctx *w = ctx;
+  const int64_t most = w->copies ? ST_GEMM_COLUMNS / SIZE : n0;
+  for (int64_t j = 0; j < n0 && (j == 0 || !st__stops()); j += most) {
+    N(scale) s = N(scale_of)(w);
+    const int64_t n = n0 - j < most ? n0 - j : most;
+    for (int64_t i = 0; i < w->k && (i == 0 || !st__stops()); i += DEPTH) {
+      char *at[3] = {data[0] + j * SIZE, data[1] + i * st[1],
+                     data[2] + i * st[5] + j * st[2]};
+      N(blocks)(at, st, n, n1, w->k - i < DEPTH ? w->k - i : DEPTH, &s, w,
+                i == 0 && w->row ? w->row + j * SIZE : NULL);
+      if (i > 0) continue;
+      memset(s.beta, 0, sizeof s.beta);
+      s.beta[0] = 1;
+      s.adds = true;
+      s.is_unscaled = false;
+    }
   }
 }

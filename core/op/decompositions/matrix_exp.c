@@ -6,7 +6,7 @@
  * degree 18, it is the polynomial of A / 2^s, squared s times. The polynomials
  * are arranged for few products: 1 for degree 2, 2 for 4, 3 for 8, 4 for 12 and
  * 5 for 18. An exponential commutes with transposition, so it does not matter
- * that BLAS takes rows for columns.
+ * that rows of a matrix are taken for columns.
  *
  * Source: P. Bader, S. Blanes, F. Casas, "Computing the Matrix Exponential with
  * an Optimized Taylor Polynomial Approximation", Mathematics 7(12), 2019: the
@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "base/threads.h"
-#include "op/lapack/lapack.h"
+#include "op/lapack/part.h"
 #include "op/row/composite.h"
 
 /* -- Linear combinations -------------------------------------------------- */
@@ -60,8 +60,8 @@ ADD_TO_DIAGONAL(add_to_diagonal_f64, double)
 enum { A, A2, A3, A6, X, Y, Z, MATRICES };
 
 typedef struct matrices {
+  const st_lapack_job *j;
   st_dtype dtype;
-  const st_blas *blas;
   int64_t n, bytes;       /* rows; of a matrix */
   char *m[MATRICES];
 } matrices;
@@ -85,40 +85,22 @@ static void combine(const matrices *w, const sum *s, const char *const *terms,
     w->n, st__is_complex(w->dtype) ? 2 : 1, s->one, to);
 }
 
-/* to = alpha a b + beta to */
-static void multiply(const matrices *w, double alpha, const char *a,
-                     const char *b, double beta, char *to) {
-  const blasint n = (blasint)w->n;
-  const float f[2][2] = {{(float)alpha, 0}, {(float)beta, 0}};
-  const double d[2][2] = {{alpha, 0}, {beta, 0}};
-  const void *const x = a, *const y = b;
-  void *const z = to;
-  switch (w->dtype) {
-    case ST_FLOAT32:
-      w->blas->sgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, n, n, n, **f,
-                     x, n, y, n, *f[1], z, n);
-      break;
-    case ST_FLOAT64:
-      w->blas->dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, n, n, n, **d,
-                     x, n, y, n, *d[1], z, n);
-      break;
-    case ST_COMPLEX64:
-      w->blas->cgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, n, n, n, *f,
-                     x, n, y, n, f[1], z, n);
-      break;
-    default:
-      w->blas->zgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, n, n, n, *d,
-                     x, n, y, n, d[1], z, n);
-  }
+/* to = `by` a b, or that is added to it. Of any value if the job is stopped. */
+static void multiply(const matrices *w, double by, const char *a,
+                     const char *b, bool adds, char *to) {
+  const st_part x = st__columns_at(a, w->n, w->n, w->n);
+  const st_part y = st__columns_at(b, w->n, w->n, w->n);
+  const st_part z = st__columns_at(to, w->n, w->n, w->n);
+  (void)!st__part_multiply(w->j, &z, &x, &y, by, adds);
 }
 
 /* I + A + A^2 (I/2 + A/6 + A^2/24) */
 static void degree_4(const matrices *w, const char *const *powers, char *out) {
   static const sum first = {1, {1}}, rest = {.5, {1. / 6, 1. / 24}};
-  multiply(w, 1, w->m[A], w->m[A], 0, w->m[A2]);
+  multiply(w, 1, w->m[A], w->m[A], false, w->m[A2]);
   combine(w, &rest, powers, w->m[X]);
   combine(w, &first, powers, out);
-  multiply(w, 1, w->m[A2], w->m[X], 1, out);
+  multiply(w, 1, w->m[A2], w->m[X], true, out);
 }
 
 static void degree_8(const matrices *w, char *out) {
@@ -130,13 +112,13 @@ static void degree_8(const matrices *w, char *out) {
                       (89 - root) / 2240}};
   const sum first = {1, {1, (857 - 58 * root) / 630}};
   const char *const terms[TERMS] = {w->m[A], w->m[A2], w->m[Z]};
-  multiply(w, 1, w->m[A], w->m[A], 0, w->m[A2]);
+  multiply(w, 1, w->m[A], w->m[A], false, w->m[A2]);
   combine(w, &inner, terms, w->m[X]);
-  multiply(w, 1, w->m[A2], w->m[X], 0, w->m[Z]);
+  multiply(w, 1, w->m[A2], w->m[X], false, w->m[Z]);
   combine(w, &left, terms, w->m[X]);
   combine(w, &right, terms, w->m[Y]);
   combine(w, &first, terms, out);
-  multiply(w, 1, w->m[X], w->m[Y], 1, out);
+  multiply(w, 1, w->m[X], w->m[Y], true, out);
 }
 
 /* P + (Q + Z) Z, where Z is R + S S. */
@@ -151,14 +133,14 @@ static void degree_12(const matrices *w, char *out) {
   static const sum S = {-2.0861320e-13,
     {-.13181061013830184015, -.02027855540589259079, -.00675951846863086359}};
   const char *const terms[TERMS] = {w->m[A], w->m[A2], w->m[A3], w->m[Z]};
-  multiply(w, 1, w->m[A], w->m[A], 0, w->m[A2]);
-  multiply(w, 1, w->m[A], w->m[A2], 0, w->m[A3]);
+  multiply(w, 1, w->m[A], w->m[A], false, w->m[A2]);
+  multiply(w, 1, w->m[A], w->m[A2], false, w->m[A3]);
   combine(w, &R, terms, w->m[Z]);
   combine(w, &S, terms, w->m[X]);
-  multiply(w, 1, w->m[X], w->m[X], 1, w->m[Z]);
+  multiply(w, 1, w->m[X], w->m[X], true, w->m[Z]);
   combine(w, &Q, terms, w->m[Y]);
   combine(w, &P, terms, out);
-  multiply(w, 1, w->m[Y], w->m[Z], 1, out);
+  multiply(w, 1, w->m[Y], w->m[Z], true, out);
 }
 
 /* P + (Q + Z) Z, where Z is R + S T. */
@@ -178,16 +160,16 @@ static void degree_18(const matrices *w, char *out) {
     -1.69364939002081722752e-02, -1.40086798182036094347e-05}};
   const char *const terms[TERMS] = {w->m[A], w->m[A2], w->m[A3], w->m[A6],
                                     w->m[Z]};
-  multiply(w, 1, w->m[A], w->m[A], 0, w->m[A2]);
-  multiply(w, 1, w->m[A], w->m[A2], 0, w->m[A3]);
-  multiply(w, 1, w->m[A3], w->m[A3], 0, w->m[A6]);
+  multiply(w, 1, w->m[A], w->m[A], false, w->m[A2]);
+  multiply(w, 1, w->m[A], w->m[A2], false, w->m[A3]);
+  multiply(w, 1, w->m[A3], w->m[A3], false, w->m[A6]);
   combine(w, &S, terms, w->m[X]);
   combine(w, &T, terms, w->m[Y]);
   combine(w, &R, terms, w->m[Z]);
-  multiply(w, 1, w->m[X], w->m[Y], 1, w->m[Z]);
+  multiply(w, 1, w->m[X], w->m[Y], true, w->m[Z]);
   combine(w, &Q, terms, w->m[X]);
   combine(w, &P, terms, out);
-  multiply(w, 1, w->m[X], w->m[Z], 1, out);
+  multiply(w, 1, w->m[X], w->m[Z], true, out);
 }
 
 /* The norm of the matrix in A by its rows in memory; where it is complex, at
@@ -229,7 +211,7 @@ static void exponentiate(const matrices *w, double norm, char *out) {
   const sum scaled = {0, {ldexp(1, -s)}};
   if (norm <= bound[1]) {
     combine(w, &linear, powers, out);
-    if (norm > bound[0]) multiply(w, .5, w->m[A], w->m[A], 1, out);
+    if (norm > bound[0]) multiply(w, .5, w->m[A], w->m[A], true, out);
   } else if (norm <= bound[2]) {
     degree_4(w, powers, out);
   } else if (norm <= bound[3]) {
@@ -241,7 +223,7 @@ static void exponentiate(const matrices *w, double norm, char *out) {
     degree_18(w, out);
   }
   for (int i = 0; i < s && !st__stops(); i++) {
-    multiply(w, 1, out, out, 0, w->m[X]);
+    multiply(w, 1, out, out, false, w->m[X]);
     memcpy(out, w->m[X], (size_t)w->bytes);
   }
 }
@@ -252,7 +234,7 @@ static void exponentiate(const matrices *w, double norm, char *out) {
  * has no exponential: NaN, which has all bits set. */
 static void exponential(const st_lapack_job *j, int64_t i, char *scratch) {
   const st_tensor *t = j->ctx;
-  matrices w = {.dtype = j->dtype, .blas = j->blas, .n = st__cols(t)};
+  matrices w = {.j = j, .dtype = j->dtype, .n = st__cols(t)};
   char *const out = st__matrix_at(t, i);
   w.bytes = w.n * w.n * (int64_t)st__itemsize(j->dtype);
   for (int k = 0; k < MATRICES; k++) w.m[k] = scratch + k * w.bytes;
@@ -266,7 +248,6 @@ static st_status exponentials(const st_tensor *self, st_tensor *t) {
   const int64_t n = st__cols(t);
   st_lapack_job j = {.fn = exponential, .ctx = t, .dtype = t->dtype,
                      .count = st__batch_count(t),
-                     .uses_library = true,
                      .cost = 8 * (double)n * (double)n * (double)n,
                      .bytes = MATRICES * n * n *
                               (int64_t)st__itemsize(t->dtype)};

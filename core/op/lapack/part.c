@@ -43,12 +43,14 @@ static st_tensor *as_tensor(operand *o, st_dtype dtype, const st_part *a) {
 }
 
 bool st__part_multiply(const st_lapack_job *j, const st_part *c,
-                       const st_part *a, const st_part *b, int by, bool adds) {
+                       const st_part *a, const st_part *b, double by,
+                       bool adds) {
+  const st_scalar alpha = {ST_SCALAR_FLOAT, {.f = by}};
   operand x, y, z;
   if (c->m == 0 || c->n == 0 || a->n == 0) return !st__is_stopped(j);
   const st_status status = st__gemm(
     as_tensor(&x, j->dtype, a), as_tensor(&y, j->dtype, b),
-    as_tensor(&z, j->dtype, c), st__scalar_int(by), st__scalar_int(adds));
+    as_tensor(&z, j->dtype, c), alpha, st__scalar_int(adds));
   if (status != ST_OK) st__lapack_fail(j, status);
   return !st__is_stopped(j);
 }

@@ -45,7 +45,8 @@ static inline st_part st__turned(st_part a) {
 /* c becomes `by` a b, or that is added to it. */
 __attribute__((warn_unused_result))
 bool st__part_multiply(const st_lapack_job *j, const st_part *c,
-                       const st_part *a, const st_part *b, int by, bool adds);
+                       const st_part *a, const st_part *b, double by,
+                       bool adds);
 
 /* Two parts of the same sizes, which do not overlap; to gets the conjugates if
  * `conjugates`. */

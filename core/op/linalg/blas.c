@@ -3,15 +3,15 @@
  * Note [Loading OpenBLAS]
  * Loading OpenBLAS and the Fortran libraries it needs takes more time and
  * memory than the rest of the engine, and most scripts do not use it. It is
- * opened at the first matrix product that is not small and at the first call of
- * LAPACK: the library found at build time or, if that is missing, the one that
- * the dynamic linker finds under the same name. It stays open.
+ * opened at the first call of LAPACK: the library found at build time or, if
+ * that is missing, the one that the dynamic linker finds under the same name.
+ * It stays open.
  *
  * Note [OpenBLAS buffers]
  * OpenBLAS maps a large buffer for each caller and each thread of its team,
  * and keeps it. If a mapping fails, OpenBLAS retries forever. So before it may
  * need more buffers than ever before, the same amount of memory is mapped and
- * unmapped; if that fails, the product fails.
+ * unmapped; if that fails, the call fails.
  *
  * Note [One OpenMP runtime]
  * OpenBLAS is linked with libgomp, and computes on one thread if that says that
@@ -50,8 +50,6 @@ static void share_runtime(void) {}
 
 /* ORDER BLAS */
 static const char *const names[] = {
-  "cblas_sgemm", "cblas_dgemm", "cblas_cgemm", "cblas_zgemm",
-  "cblas_sgemv", "cblas_dgemv", "cblas_cgemv", "cblas_zgemv",
   "openblas_get_num_threads", "openblas_set_num_threads",
 };
 enum { COUNT = sizeof names / sizeof *names };
@@ -115,8 +113,8 @@ static st_status find(const st_blas **out) {
   pthread_once(&once, load);
   *out = &blas;
   if (is_loaded) return ST_OK;
-  return st__fail(ST_BAD_STATE, "matrix products and decompositions need "
-                  "OpenBLAS, which cannot be loaded: %s", failure);
+  return st__fail(ST_BAD_STATE, "decompositions need OpenBLAS, which cannot "
+                  "be loaded: %s", failure);
 }
 
 void *st__blas_function(const char *name) { return dlsym(library, name); }

@@ -1,65 +1,37 @@
-/* Matrix products: BLAS for the dtypes it supports, kernels of the engine for
- * integers, small matrices, sums of few products, matrices that BLAS packs
- * slowly and single sums.
+/* Matrix products, each on one of four roads, by its shape and dtype alone, so
+ * that these decide about the order of its sums and nothing else does:
  *
- * Note [Matrices for BLAS]
- * BLAS takes a matrix with contiguous rows or contiguous columns and any
- * leading dimension; the latter is the transpose of the former. So views,
- * transposed or not, are passed as they are; only a matrix strided in both
- * dimensions is copied first. float16 and bfloat16 are converted to float32,
- * except that a kernel multiplies a matrix of them and a vector.
+ *   one sum            ST_K_dot
+ *   a vector           ST_K_mv, of more than THIN products in a sum
+ *   the others         ST_K_gemm (Note [The order of a product])
+ *   small, few products in a sum, integers: ST_K_matmul, from the first
+ *                      product to the last, each rounded
  *
- * Note [Packed products and BLAS]
- * The time of the kernel that packs b, divided by that of OpenBLAS 0.3.21, on
- * an Intel Xeon (AVX-512, 2 MB L2), one thread and two:
- *
- *                  float32        float64
- *   384x384x384    .86  .81       .90  1.05
- *   512x512x512    .97  .88      1.03   .94
- *   the same, a transposed
- *                 1.09  1.02     1.26  1.14
- *   768x768x768   1.04   .97     1.05   .96
- *   1024x784x128   .89   .98      .81   .90
- *   64x1024x1024   .83   .87     1.01   .90
- *   4096x512x64    .78   .80      .72   .77
- *   128x20000x32   .68   .70      .63   .64
- *
- * With AVX2 it is slower from 350x350x350 on, by 5 to 20 %. oneDNN 2.6 is as
- * fast as this kernel up to 512x512x512 in float32; it takes .85 to .96 of
- * OpenBLAS's time from 768x768x768 to 1536x1536x1536 with AVX-512, and all of
- * it with AVX2. It is not used: it generates its code during the first
- * product, in 30 ms, and where memory runs out it ends the process by a C++
- * exception.
+ * float16 and bfloat16 are converted to float32, except that a kernel
+ * multiplies a matrix of them and a vector.
  */
 
 #include "op/linalg/gemm.h"
 
-#include <limits.h>
-
-#include "os/cpu.h"
 #include "os/machine.h"
+#include "base/memory.h"
 #include "base/threads.h"
 #include "iter/copy.h"
 #include "iter/strided_copy.h"
 #include "kernel/linalg/gemm.h"
 #include "kernel/linalg/half_mv.h"
 #include "kernel/linalg/matmul.h"
+#include "kernel/linalg/mv.h"
 #include "op/linalg/dot.h"
 #include "op/linalg/product.h"
 
-/* In multiplications. Up to SMALL, a tile kernel is fastest. The kernel that
- * packs b is for products from MODERATE to LARGE, or less if BLAS transposes or
- * the engine copies b; a thread computes TILES of them or more. With AVX-512,
- * for those up to WIDE_LARGE if the rows of a are contiguous, and for all where
- * c has a side of at most SHORT (Note [Packed products and BLAS]). */
-enum { SMALL = 4096, MODERATE = 1000000, LARGE = 1 << 25,
-       WIDE_LARGE = 1 << 27, TILES = 1 << 18 };
-/* The least rows and columns of such a product, and if b is transposed; the
- * least products in a sum, where another kernel is as good. */
-enum { ROWS = 12, COLUMNS = 8, INNER = 13, TRANSPOSED = 24, SHORT = 128 };
-/* Of a thin product: the most products in a sum, the fewest rows, and columns
- * where c is written and where it is added to. */
-enum { THIN = 16, THIN_ROWS = 4, THIN_COLUMNS = 32, THIN_ADDED = 64 };
+/* In multiplications: up to SMALL, the kernel that packs nothing is fastest; a
+ * thread computes TILES or more. From LARGE on, times the bytes of an element,
+ * operands are copied: on an Intel Xeon (AVX-512, 2 MB L2) products of
+ * 256x256x256 take 1.05 times as long with copies, of 512x512x512 as long, of
+ * 1000x1000x1000 .96 times. */
+enum { SMALL = 4096, TILES = 1 << 18, LARGE = 1 << 29 };
+enum { THIN = 12 }; /* the most products in a sum of a thin product */
 
 /* -- Matrices ------------------------------------------------------------- */
 
@@ -107,52 +79,14 @@ static bool is_better_transposed(const st_product *p) {
   return !is_good && (p->c.rows == 1 || (p->c.row == 1 && p->a.row == 1));
 }
 
-/* True if few products are summed up per element and the kernel finds
- * contiguous rows: it packs nothing, and writes c once. */
-static bool is_thin(const st_product *p) {
-  st_product q = *p;
-  if ((p->dtype != ST_FLOAT32 && p->dtype != ST_FLOAT64) ||
-      p->a.cols > THIN) {
-    return false;
-  }
-  if (is_better_transposed(p)) st__transpose_product(&q);
-  const int64_t few = st__scalar_is_zero(p->beta) ? THIN_COLUMNS
-                                                  : THIN_ADDED;
-  return q.c.col == 1 && q.b.col == 1 && q.c.rows >= THIN_ROWS &&
-         q.c.cols >= few;
+/* True if the kernel that packs b computes the product, or that of a matrix and
+ * a vector. */
+static bool is_packed(const st_product *p) {
+  return st__kernel(ST_K_gemm, p->dtype) && p->a.cols > THIN && !is_small(p);
 }
 
-/* The most multiplications that the kernel that packs b does before BLAS is
- * faster. */
-static int64_t most_packed(const st_product *p) {
-  if (!st__isa_has(ST_ISA_avx512)) return LARGE;
-  if (p->c.rows <= SHORT || p->c.cols <= SHORT) return INT64_MAX;
-  return p->a.col == 1 ? WIDE_LARGE : LARGE;
-}
-
-/* True if the kernel that packs b computes the product. BLAS is as fast while
- * neither it nor the engine copies b, and in large products. */
-static bool is_moderate(const st_product *p) {
-  const int64_t n = st__product_volume(p);
-  st_product q = *p;
-  if (p->c.col != 1) st__transpose_product(&q); /* as run_moderate does */
-  if (!st__kernel(ST_K_gemm, p->dtype) || n > most_packed(&q) ||
-      q.c.rows < ROWS || q.c.cols < COLUMNS || q.a.cols == 0 ||
-      q.c.col != 1 || (q.a.cols < INNER && is_thin(p))) {
-    return false;
-  }
-  const bool turns_b = p->a.col == 1 && p->b.row == 1 &&
-                       q.c.rows >= TRANSPOSED && q.c.cols >= TRANSPOSED;
-  return n >= MODERATE || turns_b || !st__fits_blas(&p->a) ||
-         !st__fits_blas(&p->b);
-}
-
-/* True if BLAS supports the product. Its sizes and vector strides have 32
- * bits. */
-static bool is_for_blas(const st_product *p) {
-  return (p->dtype == ST_FLOAT32 || p->dtype == ST_FLOAT64 ||
-          st__is_complex(p->dtype)) && p->a.cols > 0 &&
-         p->c.rows <= INT_MAX && p->c.cols <= INT_MAX && p->a.cols <= INT_MAX;
+static bool has_vector(const st_product *p) {
+  return p->c.rows == 1 || p->c.cols == 1;
 }
 
 /* A sum of float32 or float64; not of a batch, which the threads share. */
@@ -181,7 +115,28 @@ static st_status run_dot(const st_product *p) {
   return ST_OK;
 }
 
-/* -- Products of moderate size -------------------------------------------- */
+/* -- Packed products ------------------------------------------------------ */
+
+static bool is_large(const st_product *p, int64_t size) {
+  return st__product_volume(p) >= LARGE / size;
+}
+
+/* Bytes for the copies of a part; 0 if it is fast without them. */
+static size_t copies_of(const st_product *p, int64_t size) {
+  if (!is_large(p, size)) return 0;
+  return (size_t)st__gemm_copies(st__machine.gemm_block, p->c.rows, p->c.cols,
+                                 size);
+}
+
+/* Without memory for copies, the product is the same. */
+static void run_part(const st_product *p, const int64_t *st, st_gemm_ctx *w) {
+  const size_t bytes = copies_of(p, st[0]);
+  char *data[3] = {p->c.data, p->a.data, p->b.data};
+  w->copies = bytes > 0 ? st__alloc(ST_MEM_SCRATCH, bytes) : NULL;
+  w->row = p->row;
+  p->loop(data, st, p->c.cols, p->c.rows, w);
+  st__free(ST_MEM_SCRATCH, w->copies, bytes);
+}
 
 static void run_parts(void *ctx, int64_t begin, int64_t end) {
   const st_product *all = ctx;
@@ -190,23 +145,61 @@ static void run_parts(void *ctx, int64_t begin, int64_t end) {
   const int64_t s[6] = {size, a->col * size, b->col * size, c->row * size,
                         a->row * size, b->row * size};
   st_gemm_ctx w = {a->cols, st__machine.gemm_block, all->alpha, all->beta, NULL,
-                   st__kernel(ST_K_transpose, st__bits_of(size))};
+                   st__kernel(ST_K_transpose, st__bits_of(size)), NULL};
   for (int64_t i = begin; i < end && (i == begin || !st__stops()); i++) {
     st_product part;
-    const st_product *p = st__part_of_product(all, i, &part);
-    char *data[3] = {p->c.data, p->a.data, p->b.data};
-    w.row = p->row;
-    all->loop(data, s, p->c.cols, p->c.rows, &w);
+    run_part(st__part_of_product(all, i, &part), s, &w);
   }
 }
 
-static st_status run_moderate(st_product *p) {
+/* The rows or the columns of c are contiguous. */
+static st_status run_packed(st_product *p) {
   p->loop = st__kernel(ST_K_gemm, p->dtype);
   if (p->c.col != 1) st__transpose_product(p);
-  st__split_product(p, 2, TILES);
+  const int64_t size = (int64_t)st__itemsize(p->dtype);
+  st__split_product(p, is_large(p, size) ? 1 : 2, TILES);
   const int64_t each = st__product_volume(p) / p->parts + 1;
   return st__parallel_try(0, p->batch * p->parts, TILES / each + 1, run_parts,
                           p);
+}
+
+/* -- Vectors -------------------------------------------------------------- */
+
+/* Matrices and vectors of a batch; strides in bytes. */
+typedef struct vectors {
+  char *c, *a, *x;
+  int64_t rows, cols;  /* of a */
+  int64_t row, col;    /* of a */
+  int64_t next[3];     /* of c, a and x, in the batch */
+  int64_t c_row, size; /* size: of an element of x */
+  const void *ctx;
+  st_loop loop;
+} vectors;
+
+/* Rows of all matrices of the batch, counted on. */
+static void run_vectors(void *ctx, int64_t begin, int64_t end) {
+  const vectors *p = ctx;
+  const int64_t s[6] = {0, p->col, p->size, p->c_row, p->row, 0};
+  for (int64_t n; begin < end && !st__stops(); begin += n) {
+    const int64_t i = begin / p->rows, row = begin % p->rows;
+    n = p->rows - row < end - begin ? p->rows - row : end - begin;
+    char *data[3] = {p->c + i * p->next[0] + row * p->c_row,
+                     p->a + i * p->next[1] + row * p->row,
+                     p->x + i * p->next[2]};
+    p->loop(data, s, p->cols, n, p->ctx);
+  }
+}
+
+/* c has one column. */
+static st_status run_mv(const st_product *p) {
+  const int64_t size = (int64_t)st__itemsize(p->dtype);
+  const st_mv_ctx ctx = {p->alpha, p->beta};
+  vectors v = {p->c.data, p->a.data, p->b.data, p->a.rows, p->a.cols,
+               p->a.row * size, p->a.col * size,
+               {p->c.batch * size, p->a.batch * size, p->b.batch * size},
+               p->c.row * size, size, &ctx, st__kernel(ST_K_mv, p->dtype)};
+  return st__parallel_try(0, p->batch * v.rows, ST_GRAIN / v.cols + 1,
+                          run_vectors, &v);
 }
 
 /* -- Small and thin products ---------------------------------------------- */
@@ -256,19 +249,6 @@ static void set_operands(st_product *p, const st_tensor *a,
   normalise(&p->c);
 }
 
-/* t, retained, or a contiguous copy if BLAS does not support its strides;
- * owned. */
-static st_status for_blas(const st_tensor *t, st_tensor **out) {
-  st_matrix m = st__matrix_of(t);
-  normalise(&m);
-  if (!st__fits_blas(&m)) {
-    return st__clone(t, t->dtype, ST_FORMAT_CONTIGUOUS, out);
-  }
-  *out = (st_tensor *)(uintptr_t)t;
-  st__tensor_retain(*out);
-  return ST_OK;
-}
-
 /* True if t is a row of p's dtype that the kernel may read. */
 static bool is_row(const st_tensor *t, const st_product *p) {
   return t->ndim == 1 && t->dtype == p->dtype && t->sizes[0] == p->c.cols &&
@@ -276,32 +256,50 @@ static bool is_row(const st_tensor *t, const st_product *p) {
          st__is_cpu(t) && !st__is_neg(t) && !st__is_zero(t);
 }
 
-/* Copies operands that BLAS does not support, multiplies, and copies c back. */
-static st_status multiply_copies(const st_tensor *a, const st_tensor *b,
+/* Computes a contiguous copy of c and copies it back, if neither rows nor
+ * columns of c are contiguous. */
+static st_status multiply_packed(const st_tensor *a, const st_tensor *b,
                                  st_tensor *c, st_product *p) {
-  st_tensor *x = NULL, *y = NULL, *z = NULL;
-  st_status status;
-  ST_TRY_FAIL(for_blas(a, &x));
-  ST_TRY_FAIL(for_blas(b, &y));
-  ST_TRY_FAIL(for_blas(c, &z));
-  set_operands(p, x, y, z);
-  ST_TRY_FAIL(st__blas_product(p));
-  if (z != c) status = st__copy_unchecked(c, z);
-fail:
-  st__tensor_release(&x);
-  st__tensor_release(&y);
+  st_tensor *z = NULL;
+  if (p->c.col == 1 || p->c.row == 1) return run_packed(p);
+  ST_TRY(st__clone(c, c->dtype, ST_FORMAT_CONTIGUOUS, &z));
+  set_operands(p, a, b, z);
+  st_status status = run_packed(p);
+  if (status == ST_OK) status = st__copy_unchecked(c, z);
   st__tensor_release(&z);
   return status;
 }
 
-static st_status multiply_by_blas(const st_tensor *a, const st_tensor *b,
-                                  st_tensor *c, st_product *p) {
-  const bool fits = st__fits_blas(&p->a) && st__fits_blas(&p->b) &&
-                    st__fits_blas(&p->c);
-  ST_TRY(st__blas_enter(st__num_threads(), &p->blas));
-  const st_status status = fits ? st__blas_product(p)
-                                : multiply_copies(a, b, c, p);
-  st__blas_leave();
+/* True if elements are adjacent in rows or in columns, and in a vector. */
+static bool has_lines(st_matrix m) {
+  normalise(&m);
+  if (m.cols == 1) return m.row == 1;
+  return m.col == 1 || (m.row == 1 && m.rows > 1);
+}
+
+/* t, retained, or a contiguous copy unless it has lines; owned. */
+static st_status with_lines(const st_tensor *t, st_tensor **out) {
+  if (!has_lines(st__matrix_of(t))) {
+    return st__clone(t, t->dtype, ST_FORMAT_CONTIGUOUS, out);
+  }
+  *out = (st_tensor *)(uintptr_t)t;
+  st__tensor_retain(*out);
+  return ST_OK;
+}
+
+/* c is a row or a column; a row is the transposed matrix times a column. */
+static st_status multiply_vector(const st_tensor *a, const st_tensor *b,
+                                 const st_tensor *c, st_product *p) {
+  st_tensor *x = NULL, *y = NULL;
+  st_status status;
+  ST_TRY_FAIL(with_lines(a, &x));
+  ST_TRY_FAIL(with_lines(b, &y));
+  set_operands(p, x, y, c);
+  if (p->c.cols != 1) st__transpose_product(p);
+  status = run_mv(p);
+fail:
+  st__tensor_release(&x);
+  st__tensor_release(&y);
   return status;
 }
 
@@ -309,44 +307,19 @@ static st_status multiply_by_blas(const st_tensor *a, const st_tensor *b,
 static st_status multiply(const st_tensor *a, const st_tensor *b,
                           st_tensor *c, const st_tensor *add, st_product *p) {
   set_operands(p, a, b, c);
-  if (add && is_row(add, p) && p->c.col == 1 && !is_small(p) &&
-      is_moderate(p)) {
+  const bool packs = is_packed(p);
+  if (add && packs && !has_vector(p) && is_row(add, p) && p->c.col == 1) {
     p->row = st__data(add);
-    return run_moderate(p);
+    return run_packed(p);
   }
   if (add) ST_TRY(st__copy(c, add));
   if (is_dot(p)) return run_dot(p);
-  if (is_small(p)) return run_tiles(p);
-  if (is_moderate(p)) return run_moderate(p);
-  if (is_thin(p)) return run_tiles(p);
-  return is_for_blas(p) ? multiply_by_blas(a, b, c, p) : run_tiles(p);
+  if (!packs) return run_tiles(p);
+  return has_vector(p) ? multiply_vector(a, b, c, p)
+                       : multiply_packed(a, b, c, p);
 }
 
 /* -- Halves --------------------------------------------------------------- */
-
-/* A matrix of halves, or a batch of them, times float32 vectors; strides in
- * elements. */
-typedef struct half_product {
-  st_matrix a;
-  char *v, *c;
-  st_half_mv ctx;
-  st_loop loop;
-} half_product;
-
-/* Rows of all matrices of the batch, counted on. */
-static void run_half_rows(void *ctx, int64_t begin, int64_t end) {
-  const half_product *p = ctx;
-  const st_matrix *a = &p->a;
-  const int64_t s[6] = {0, 2 * a->col, 4, 4, 2 * a->row, 0};
-  for (int64_t n; begin < end && !st__stops(); begin += n) {
-    const int64_t i = begin / a->rows, row = begin % a->rows;
-    n = a->rows - row < end - begin ? a->rows - row : end - begin;
-    char *data[3] = {p->c + 4 * begin,
-                     a->data + 2 * (i * a->batch + row * a->row),
-                     p->v + 4 * i * a->cols};
-    p->loop(data, s, a->cols, n, &p->ctx);
-  }
-}
 
 /* c in float32, contiguous and owned; of any value if the product overwrites
  * it. */
@@ -369,23 +342,24 @@ static bool is_half_vector(const st_tensor *a, const st_tensor *c) {
 static st_status multiply_half_vector(const st_tensor *a, const st_tensor *b,
                                       st_tensor *c, const st_product *by) {
   const bool is_column = st__matrix_of(c).cols == 1;
-  half_product p = {.a = st__matrix_of(is_column ? a : b)};
-  const st_matrix m = p.a;
+  st_matrix m = st__matrix_of(is_column ? a : b);
+  const st_half_mv ctx = {(float)st__scalar_to_double(by->alpha),
+                          (float)st__scalar_to_double(by->beta)};
   st_tensor *v = NULL, *z = NULL;
+  st_loop loop;
   st_status status;
   if (!is_column) {
-    p.a = (st_matrix){m.data, m.cols, m.rows, m.col, m.row, m.batch};
+    m = (st_matrix){m.data, m.cols, m.rows, m.col, m.row, m.batch};
   }
-  p.ctx = (st_half_mv){(float)st__scalar_to_double(by->alpha),
-                       (float)st__scalar_to_double(by->beta)};
-  ST_TRY(st__find_kernel(ST_K_half_mv, c->dtype, &p.loop));
+  ST_TRY(st__find_kernel(ST_K_half_mv, c->dtype, &loop));
   ST_TRY_FAIL(st__clone(is_column ? b : a, ST_FLOAT32, ST_FORMAT_CONTIGUOUS,
                         &v));
   ST_TRY_FAIL(float_result(c, by->beta, &z));
-  p.v = st__data(v);
-  p.c = st__data(z);
-  const int64_t grain = ST_GRAIN / (p.a.cols + 1) + 1;
-  ST_TRY_FAIL(st__parallel_try(0, c->numel, grain, run_half_rows, &p));
+  vectors p = {st__data(z), m.data, st__data(v), m.rows, m.cols, 2 * m.row,
+               2 * m.col, {4 * m.rows, 2 * m.batch, 4 * m.cols}, 4, 4, &ctx,
+               loop};
+  ST_TRY_FAIL(st__parallel_try(0, c->numel, ST_GRAIN / (m.cols + 1) + 1,
+                               run_vectors, &p));
   status = st__copy_unchecked(c, z);
 fail:
   st__tensor_release(&v);

@@ -3,7 +3,6 @@
 #ifndef ST_OP_LINALG_PRODUCT_H
 #define ST_OP_LINALG_PRODUCT_H
 
-#include "op/linalg/blas.h"
 #include "op/row/op.h"
 
 /* A batch of matrices; strides in elements. */
@@ -23,7 +22,6 @@ typedef struct st_product {
   const char *row;         /* beta times it is added to each row of c instead
                               of beta c; NULL, or for ST_K_gemm */
   st_loop loop;
-  const st_blas *blas; /* NULL unless BLAS is used */
 } st_product;
 
 st_matrix st__matrix_of(const st_tensor *t);
@@ -40,10 +38,5 @@ void st__split_product(st_product *p, int each, int64_t volume);
  * is that. */
 const st_product *st__part_of_product(const st_product *p, int64_t i,
                                       st_product *part);
-
-/* True if BLAS takes the matrix: rows or columns are contiguous. */
-bool st__fits_blas(const st_matrix *m);
-/* Runs the products on OpenBLAS, which is p->blas. */
-st_status st__blas_product(st_product *p);
 
 #endif

@@ -51,17 +51,14 @@ typedef struct blocks {
   bool is_causal, has_mask, mask_is_bool;
   double scale;
   st_loop product, times, weights, slopes, add_mask, dots;
-  st_gemm_ctx gemm; /* if product is gemm: what all calls share */
-  bool is_gemm;
+  st_gemm_ctx gemm; /* what all calls share */
   int64_t units, shares, bytes; /* bytes: scratch of a share */
-  int64_t z_rows;
   char *scratch;
 } blocks;
 
 /* The scratch of a share. */
 typedef struct room {
   char *x, *y; /* KEYS rows of QUERIES elements */
-  char *z;     /* max(width, depth) rows of them, unless the product is gemm */
   char *max, *factor, *lse, *dot; /* QUERIES elements */
   double *sum;
 } room;
@@ -110,27 +107,11 @@ static void multiply(const blocks *j, side c, side a, side b, extent e) {
   char *data[3] = {c.data, a.data, b.data};
   const st_scalar alpha = {ST_SCALAR_FLOAT, {.f = e.alpha}};
   const st_scalar beta = {ST_SCALAR_FLOAT, {.f = e.beta}};
-  if (j->is_gemm) {
-    st_gemm_ctx g = j->gemm;
-    g.k = e.k;
-    g.alpha = alpha;
-    g.beta = beta;
-    j->product(data, st, e.n, e.m, &g);
-  } else {
-    const st_matmul m = {e.k, alpha, beta, 1, {0, 0, 0}};
-    j->product(data, st, e.n, e.m, &m);
-  }
-}
-
-/* The transpose of the block's rows, of k elements; copied unless the kernel
- * packs it itself. */
-static side columns(const blocks *j, const block *b, side rows, int64_t k) {
-  if (j->is_gemm) return transposed(rows);
-  const side z = in_room(j, b->r.z);
-  char *data[2] = {z.data, rows.data};
-  const int64_t st[4] = {z.col, rows.row, z.row, rows.col};
-  j->gemm.transpose(data, st, b->n, k, NULL);
-  return z;
+  st_gemm_ctx g = j->gemm;
+  g.k = e.k;
+  g.alpha = alpha;
+  g.beta = beta;
+  j->product(data, st, e.n, e.m, &g);
 }
 
 /* -- Scores --------------------------------------------------------------- */
@@ -152,7 +133,7 @@ static void hide_later(const blocks *j, const block *b, int64_t k, int64_t m) {
 static void score(const blocks *j, const block *b, int64_t k, int64_t m) {
   const side q = rows_of(&j->q, b->batch, b->head, b->q);
   const side keys = rows_of(&j->k, b->batch, b->head / j->group, k);
-  multiply(j, in_room(j, b->r.x), keys, columns(j, b, q, j->width),
+  multiply(j, in_room(j, b->r.x), keys, transposed(q),
            (extent){m, b->n, j->width, j->scale, 0});
   if (j->has_mask) {
     const side mask = rows_of(&j->mask, b->batch, b->head, b->q);
@@ -183,8 +164,7 @@ static room room_of(const blocks *j, int64_t share) {
   at += QUERIES * (int64_t)sizeof(double);
   r.max = r.lse = at;
   r.factor = r.dot = at + line;
-  r.z = at + 2 * line;
-  r.x = r.z + j->z_rows * line;
+  r.x = at + 2 * line;
   r.y = r.x + least(j->keys, KEYS) * line;
   return r;
 }
@@ -195,9 +175,8 @@ static st_status run_shares(blocks *j, int buffers, int64_t grain,
                             st_range_fn fn) {
   const int64_t line = QUERIES * j->size;
   j->shares = st__num_shares(j->units, grain);
-  if (!j->is_gemm) j->z_rows = j->width > j->depth ? j->width : j->depth;
   j->bytes = QUERIES * (int64_t)sizeof(double) +
-             (2 + j->z_rows + buffers * least(j->keys, KEYS)) * line;
+             (2 + buffers * least(j->keys, KEYS)) * line;
   const size_t all = (size_t)(j->shares * j->bytes);
   j->scratch = st__alloc(ST_MEM_SCRATCH, all);
   if (!j->scratch) return ST_NO_MEMORY;
@@ -286,7 +265,7 @@ static void back_keys(const blocks *j, const block *b, int64_t k, int64_t m,
   const side grad = rows_of(&j->grad, b->batch, b->head, b->q);
   score(j, b, k, m);
   multiply(j, y, rows_of(&j->v, b->batch, head, k),
-           columns(j, b, grad, j->depth),
+           transposed(grad),
            (extent){m, b->n, j->depth, 1, 0});
   char *data[4] = {r->x, r->y, r->lse, r->dot};
   const int64_t st[8] = {j->size, j->size, j->size, j->size, line, line};
@@ -418,8 +397,6 @@ static st_tensor *new_like(st_op_scope *c, const st_tensor *t, int64_t width) {
 
 static void set_loops(blocks *j) {
   j->product = st__kernel(ST_K_gemm, j->dtype);
-  j->is_gemm = j->product != NULL;
-  if (!j->is_gemm) j->product = st__kernel(ST_K_matmul, j->dtype);
   j->gemm = (st_gemm_ctx){
     .block = st__machine.gemm_block,
     .transpose = st__kernel(ST_K_transpose, st__bits_of(j->size))};
