@@ -293,12 +293,14 @@ static st_tensor *convolve_directly(st_op_scope *c, const st_conv *v,
                                     const st_value *args) {
   enum { TENSORS = 3, ALL = 9 };
   const st_dtype dtype = v->input->dtype;
-  const st_dtype computed = st__itemsize(dtype) < 4 ? ST_FLOAT32 : dtype;
   const st_tensor *t[TENSORS] = {v->input, v->weight, v->bias};
   st_value inputs[ALL];
+  if (st__itemsize(dtype) >= 4) {
+    return st__apply(c, ST_OP__direct_convolution, ALL, args);
+  }
   memcpy(inputs, args, sizeof inputs);
   for (int i = 0; i < TENSORS; i++) {
-    if (t[i]) inputs[i] = st__of_tensor(st__apply_to(c, t[i], computed));
+    if (t[i]) inputs[i] = st__of_tensor(st__apply_to(c, t[i], ST_FLOAT32));
   }
   return st__apply_to(c, st__apply(c, ST_OP__direct_convolution, ALL, inputs),
                       dtype);
