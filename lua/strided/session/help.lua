@@ -176,6 +176,10 @@ local function lookup_other(name, all)
     local text = lookup(target, all)
     return text and name .. " is st." .. target .. "\n" .. text
   end
+  local dtype = unknown_name.casts[name]
+  if dtype then
+    return ("%s: t:%s() is t:to \"%s\""):format(name, name, dtype)
+  end
   local word = name:match "[^.:]*$"
   local advice = unknown_name.advice[name] or unknown_name.absent(word)
   return advice and name .. ": " .. advice

@@ -224,6 +224,7 @@ describe("A name that is not there", function()
     has(st.help "from_numpy", "st.frombuffer")
     has(st.help "cmul", "t:mul")
     has(st.help "+", "+ is st.add\nadd: ")
+    assert.equal('double: t:double() is t:to "float64"', st.help "double")
   end)
 end)
 
