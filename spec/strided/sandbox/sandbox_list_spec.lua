@@ -7,6 +7,7 @@ local modules = require "strided.sandbox.modules"
 local public = require "strided.sandbox.public"
 local st = require "strided"
 local tensor_methods = require "strided.tensor.tensor_methods"
+local unknown_name = require "strided.name.unknown_name"
 
 --- The modules of the library, by their files.
 local function all_modules()
@@ -30,6 +31,12 @@ local function begins(name, list)
     if name:sub(1, #start + 8) == "strided." .. start then return true end
   end
   return false
+end
+
+--- Is it a name of PyTorch or NumPy, which is kept when it was looked up?
+local function is_synonym(name)
+  return (unknown_name.synonyms[name] or unknown_name.functions[name] or
+          unknown_name.casts[name]) ~= nil
 end
 
 describe("The list of a sandbox", function()
@@ -64,14 +71,16 @@ describe("The list of a sandbox", function()
     local names, missing = public.set(public.names), {}
     for name in pairs(debug.getmetatable(st).names()) do local _ = st[name] end
     for name in next, st do
-      if not names[name] and core.named(name, false) == nil then
+      if not names[name] and core.named(name, false) == nil and
+         not is_synonym(name) then
         missing[#missing + 1] = name
       end
     end
     local methods = public.set(public.methods)
     for _, set in ipairs {core.methods, core.properties, tensor_methods} do
       for name in next, set do
-        if not methods[name] and core.named(name, true) == nil then
+        if not methods[name] and core.named(name, true) == nil and
+           not is_synonym(name) then
           missing[#missing + 1] = name
         end
       end
