@@ -62,6 +62,15 @@ void st__contiguous_strides(int ndim, const int64_t *sizes,
   }
 }
 
+/* Apart: it needs registers and a buffer, which others would save and make. */
+static __attribute__((noinline))
+st_status refuse_size(const st_geometry *g) {
+  return st__fail(ST_BAD_SHAPE, "shape %s with strides %s does not fit in "
+                  "the address space",
+                  st__shape_text(g->ndim, g->sizes, (char[160]){0}, 160),
+                  st__shape_text(g->ndim, g->strides, (char[160]){0}, 160));
+}
+
 st_status st__nbytes_of(const st_geometry *g, st_dtype dtype, size_t *out) {
   int64_t last = g->offset, n, bytes;
   bool overflow = g->offset < 0, empty = false;
@@ -80,12 +89,7 @@ st_status st__nbytes_of(const st_geometry *g, st_dtype dtype, size_t *out) {
   }
   overflow |= !st__add_sizes(last, 1, &n);
   overflow |= !st__mul_sizes(n, (int64_t)st__itemsize(dtype), &bytes);
-  if (overflow) {
-    return st__fail(ST_BAD_SHAPE, "shape %s with strides %s does not fit in "
-                    "the address space",
-                    st__shape_text(g->ndim, g->sizes, (char[160]){0}, 160),
-                    st__shape_text(g->ndim, g->strides, (char[160]){0}, 160));
-  }
+  if (overflow) return refuse_size(g);
   *out = st__is_subbyte(dtype) ? st__bytes_of_elements(dtype, (uint64_t)n)
                                : (size_t)bytes;
   return ST_OK;

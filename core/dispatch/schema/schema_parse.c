@@ -203,6 +203,8 @@ static st_status keep_schema(st_parser *p, const st_schema_decl *s,
     if (args[i].type == ST_TYPE_TENSOR) out->tensor_args |= (uint64_t)1 << i;
   }
   for (int i = 0; i < s->nrets; i++) args[s->nargs + i] = s->rets[i].arg;
+  out->device_arg = (int8_t)st__schema_arg(out, "device");
+  out->layout_arg = (int8_t)st__schema_arg(out, "layout");
   return ST_OK;
 }
 

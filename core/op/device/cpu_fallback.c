@@ -43,7 +43,7 @@ static void find_tensor_device(fallback *f) {
 
 /* Without tensors on a device, that of an argument `device`. */
 static st_status find_device(fallback *f, const st_call *call) {
-  const int at = st__schema_arg(f->schema, "device");
+  const int at = f->schema->device_arg;
   find_tensor_device(f);
   if (f->has_device) ST_TRY(st__check_devices(call, f->args, f->device));
   if (at < 0 || f->args[at].tag != ST_TAG_INT) return ST_OK;

@@ -80,8 +80,8 @@ static st_status implement(const st_op *op, st_key key, st_kernel_fn fn,
 /* Redispatches to the backend of the device argument, and of the layout. */
 static st_status select_backend(const st_call *call, const st_value *args,
                                 st_value *rets) {
-  const int at = st__schema_arg(call->schema, "device");
-  const int layout_at = st__schema_arg(call->schema, "layout");
+  const int at = call->schema->device_arg;
+  const int layout_at = call->schema->layout_arg;
   const int64_t layout = layout_at < 0 ? ST_LAYOUT_STRIDED
                                        : st__to_int(&args[layout_at], 0);
   st_device device = ST_DEVICE_CPU;
