@@ -34,9 +34,11 @@ typedef struct st_gemm_ctx {
                       line; or NULL: the result is the same */
 } st_gemm_ctx;
 
-/* The rows of a block of a, whose elements have `size` bytes. */
+/* The rows of a block of a, whose elements have `size` bytes; whole tiles. */
 static inline int64_t st__gemm_rows(int64_t block, int64_t size) {
-  return block / (ST_GEMM_DEPTH * size) / 24 * 24;
+  enum { TILE = 24 };
+  const int64_t tiles = block / (ST_GEMM_DEPTH * TILE * size);
+  return TILE * (tiles > 0 ? tiles : 1);
 }
 
 /* Bytes of the copies of a product of m x k and k x n elements. */

@@ -238,6 +238,7 @@ static st_status run_tiles(st_product *p) {
 
 /* -- Operands ------------------------------------------------------------- */
 
+/* With alpha = 0, a and b are not read, as in BLAS. */
 static void set_operands(st_product *p, const st_tensor *a,
                          const st_tensor *b, const st_tensor *c) {
   p->a = st__matrix_of(a);
@@ -247,6 +248,7 @@ static void set_operands(st_product *p, const st_tensor *a,
   normalise(&p->a);
   normalise(&p->b);
   normalise(&p->c);
+  if (st__scalar_is_zero(p->alpha)) p->a.cols = p->b.rows = 0;
 }
 
 /* True if t is a row of p's dtype that the kernel may read. */

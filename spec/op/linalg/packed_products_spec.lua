@@ -96,6 +96,20 @@ describe("A product of moderate size", function()
     end
   end)
 
+  it("with a factor of zero does not read its matrices", function()
+    for _, dtype in ipairs {"float32", "complex64", "int32"} do
+      for _, n in ipairs {2, 20, 200} do
+        local like = {dtype = dtype}
+        local a, c = st.full({n, n}, 7, like), st.full({n, n}, 3, like)
+        if dtype ~= "int32" then a[1][2] = 0 / 0 end
+        local none = {alpha = 0, beta = 2}
+        assert.is_true(st.addmm(c, a, a, none):equal(c * 2), dtype)
+        assert.is_true(st.addmv(c[1], a, a[2], none):equal(c[1] * 2), dtype)
+        assert.is_true(st.addmm(c[1], a, a, none):equal(c * 2), dtype)
+      end
+    end
+  end)
+
   it("of a batch and a matrix, whatever the order of the dimensions", function()
     local a, b = matrix(5 * 70, 90, "float32"), matrix(90, 33, "float32")
     local want = a:to "int64":mm(b:to "int64"):view(5, 70, 33)
