@@ -560,6 +560,7 @@ local families = {
   },
 }
 
+families[#families + 1] = require "bench.cases.products"
 for _, family in ipairs(require "bench.cases.library") do
   families[#families + 1] = family
 end
