@@ -3,7 +3,7 @@
  * c <- alpha a x + beta c for an m x k matrix a. The operands are c, a, x; n0
  * is k, n1 is m. Strides: st[1] of a along k, st[3] and st[4] of c and a along
  * m; elements of x are adjacent, and so are those of rows or of columns of a.
- * If beta is 0, c is not read.
+ * If beta is 0, c is not read. x and c of a matrix of halves are float32.
  *
  * Note [The order of a product with a vector]
  * 64 bytes hold L elements. Product i of a sum is rounded and added to partial

@@ -1,12 +1,18 @@
 /* Products with a vector of one dtype; included once for each, after macros:
  * PARTS: of an element, real and imaginary, each a T. N(name): the name of a
- * function or type.
+ * function or type. If a has halves, WIDEN(to, from) makes a line of floats of
+ * them, WIDEN_ROW(to, from, 2, n) a row.
  */
 
 #define V F(v)
 #define SIZE ((int64_t)sizeof(T) * PARTS)
 #define LANES (LINE / SIZE)
 #define REALS (LINE / (int)sizeof(T))
+#ifdef WIDEN
+#define A_SIZE 2
+#else
+#define A_SIZE SIZE
+#endif
 
 /* -- Sums ----------------------------------------------------------------- */
 
@@ -57,6 +63,11 @@ INLINE N(line) N(load)(const char *from) {
 }
 
 INLINE void N(add)(V sum[VECTORS][PARTS], const char *a, const N(line) *x) {
+#ifdef WIDEN
+  float wide[FLOATS];
+  WIDEN(wide, a);
+  a = (const char *)wide;
+#endif
   UNROLL for (int v = 0; v < VECTORS; v++) {
     const V y = *(const V *)(const void *)(a + v * BYTES);
     UNROLL for (int p = 0; p < PARTS; p++) sum[v][p] += y * x->x[v][p];
@@ -89,17 +100,17 @@ INLINE void N(sum_rows)(T (*out)[PARTS], const char *a, int64_t row,
     for (const int64_t to = st__period_end(i, k); i + LANES <= to; i += LANES) {
       const N(line) y = N(load)(x + i * SIZE);
       UNROLL for (int r = 0; r < n; r++) {
-        N(add)(sum[r], a + r * row + i * SIZE, &y);
+        N(add)(sum[r], a + r * row + i * A_SIZE, &y);
       }
     }
   }
   if (i < k) {
     char rest[2][LINE] = {{0}};
-    const size_t bytes = (size_t)(k % LANES * SIZE);
-    memcpy(rest[0], x + i * SIZE, bytes);
+    const size_t n_rest = (size_t)(k % LANES);
+    memcpy(rest[0], x + i * SIZE, n_rest * SIZE);
     const N(line) y = N(load)(rest[0]);
     UNROLL for (int r = 0; r < n; r++) {
-      memcpy(rest[1], a + r * row + i * SIZE, bytes);
+      memcpy(rest[1], a + r * row + i * A_SIZE, n_rest * A_SIZE);
       N(add)(sum[r], rest[1], &y);
     }
   }
@@ -152,6 +163,12 @@ INLINE void N(add_columns)(T *restrict sum, const char *a, int64_t next,
 
 static void N(columns)(T *sum, const char *a, int64_t next, const char *x,
                        int64_t m, int n) {
+#ifdef WIDEN
+  float wide[DEEP][ROWS];
+  for (int c = 0; c < n; c++) WIDEN_ROW(wide[c], a + c * next, A_SIZE, m);
+  a = (const char *)wide;
+  next = sizeof *wide;
+#endif
   for (int p = 0; p < PARTS; p++) {
     const T *by = (const T *)(const void *)x + p;
     T *to = sum + p * LANES * ROWS * PARTS;
@@ -186,7 +203,7 @@ static void N(by_columns)(char **data, const int64_t *st, int64_t k,
   T sum[PARTS * ALL];
   for (int64_t i = 0, n; i < m && (i == 0 || !st__stops()); i += n) {
     n = m - i < ROWS ? m - i : ROWS;
-    N(sum_columns)(sum, data[1] + i * SIZE, st[1], data[2], n, k);
+    N(sum_columns)(sum, data[1] + i * A_SIZE, st[1], data[2], n, k);
     for (int64_t r = 0; r < n; r++) {
 #if PARTS == 2
       const T x[2] = {sum[2 * r] - sum[ALL + 2 * r + 1],
@@ -200,5 +217,7 @@ static void N(by_columns)(char **data, const int64_t *st, int64_t k,
 }
 
 static ST_LOOP_FN(N(mv), st) {
-  (st[1] == SIZE ? N(by_rows) : N(by_columns))(data, st, n0, n1, ctx);
+  (st[1] == A_SIZE ? N(by_rows) : N(by_columns))(data, st, n0, n1, ctx);
 }
+
+#undef A_SIZE

@@ -19,7 +19,6 @@
 #include "iter/copy.h"
 #include "iter/strided_copy.h"
 #include "kernel/linalg/gemm.h"
-#include "kernel/linalg/half_mv.h"
 #include "kernel/linalg/matmul.h"
 #include "kernel/linalg/mv.h"
 #include "op/linalg/dot.h"
@@ -339,32 +338,32 @@ static bool is_half_vector(const st_tensor *a, const st_tensor *c) {
   return a->numel > 0 && (z.cols == 1 || z.rows == 1);
 }
 
-/* c is a column or a row; a row is the transposed matrix times a column. The
- * vectors are converted to float32, the matrix is not. */
+/* The same for a matrix of halves: vectors are converted to float32, the matrix
+ * is not. */
 static st_status multiply_half_vector(const st_tensor *a, const st_tensor *b,
                                       st_tensor *c, const st_product *by) {
   const bool is_column = st__matrix_of(c).cols == 1;
-  st_matrix m = st__matrix_of(is_column ? a : b);
-  const st_half_mv ctx = {(float)st__scalar_to_double(by->alpha),
-                          (float)st__scalar_to_double(by->beta)};
-  st_tensor *v = NULL, *z = NULL;
+  const st_mv_ctx ctx = {by->alpha, by->beta};
+  st_tensor *m = NULL, *x = NULL, *z = NULL;
   st_loop loop;
   st_status status;
-  if (!is_column) {
-    m = (st_matrix){m.data, m.cols, m.rows, m.col, m.row, m.batch};
-  }
-  ST_TRY(st__find_kernel(ST_K_half_mv, c->dtype, &loop));
+  ST_TRY(st__find_kernel(ST_K_mv, c->dtype, &loop));
+  ST_TRY_FAIL(with_lines(is_column ? a : b, &m));
   ST_TRY_FAIL(st__clone(is_column ? b : a, ST_FLOAT32, ST_FORMAT_CONTIGUOUS,
-                        &v));
+                        &x));
   ST_TRY_FAIL(float_result(c, by->beta, &z));
-  vectors p = {st__data(z), m.data, st__data(v), m.rows, m.cols, 2 * m.row,
-               2 * m.col, {4 * m.rows, 2 * m.batch, 4 * m.cols}, 4, 4, &ctx,
-               loop};
-  ST_TRY_FAIL(st__parallel_try(0, c->numel, ST_GRAIN / (m.cols + 1) + 1,
-                               run_vectors, &p));
+  st_product p = {.dtype = c->dtype, .alpha = by->alpha, .beta = by->beta};
+  set_operands(&p, is_column ? m : x, is_column ? x : m, z);
+  if (!is_column) st__transpose_product(&p);
+  vectors v = {st__data(z), p.a.data, st__data(x), p.a.rows, p.a.cols,
+               2 * p.a.row, 2 * p.a.col,
+               {4 * p.a.rows, 2 * p.a.batch, 4 * p.a.cols}, 4, 4, &ctx, loop};
+  ST_TRY_FAIL(st__parallel_try(0, c->numel, ST_GRAIN / (v.cols + 1) + 1,
+                               run_vectors, &v));
   status = st__copy_unchecked(c, z);
 fail:
-  st__tensor_release(&v);
+  st__tensor_release(&m);
+  st__tensor_release(&x);
   st__tensor_release(&z);
   return status;
 }

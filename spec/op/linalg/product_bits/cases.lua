@@ -57,7 +57,7 @@ end
 --- The bits of a float tensor as integers.
 function cases.bits(t)
   if t:is_complex() then t = st.view_as_real(t) end
-  return t:contiguous():view(t.itemsize == 4 and "int32" or "int64")
+  return t:contiguous():view("int" .. 8 * t.itemsize)
 end
 
 --- Prints a number for each size and dtype, for digest.lua.
