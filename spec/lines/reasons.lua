@@ -120,7 +120,6 @@ local rows = {
     cgroup.c memory_of
     stack.c second_stack
     stack.c run_on
-    fftw.c make_plan
     lapack.c is_hidden
     lapack.c find_functions
     lapack.c functions_of

@@ -16,10 +16,6 @@ build | ninja-build            | runs the build on all cores
       | ninja --version: ^1[.]
 build | libopenblas-openmp-dev | LAPACK on the same OpenMP threads
       | /usr/lib/*/openblas-openmp/libopenblas.so
-build | libfftw3-double3       | Fourier transforms of float64
-      | /usr/lib/*/libfftw3.so.3
-build | libfftw3-single3       | Fourier transforms of float32
-      | /usr/lib/*/libfftw3f.so.3
 build | zlib1g-dev             | inflates, deflates and checks .npz files
       | /usr/include/zlib.h
 build | luajit                 | the Lua that ./dev runs

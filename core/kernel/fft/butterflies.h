@@ -11,7 +11,8 @@
 
 enum {
   ST_FFT_ROW = 128, /* bytes */
-  ST_FFT_LANES = 16 /* at most: lines of float32 in a row */
+  ST_FFT_LANES = 16, /* at most: lines of float32 in a row */
+  ST_FFT_PRIME = 31  /* the largest radix */
 };
 
 /* The rows of an operand. Split ones have vectors of real parts, each with a
@@ -38,13 +39,33 @@ typedef struct st_fft_rows {
  * forward transforms; a backward one is that of numbers whose parts are
  * exchanged. roots has cosine and sine of -w^(p k)'s angle, for each p those of
  * k = 1, 2, ... If blocks is 1, there are none, and the sums are multiplied by
- * `factor`. dst may be src if stride is 1, too. */
+ * `factor`. dst may be src if stride is 1, too. A prime radix above 13 is the
+ * last one, and has the roots -v^i, i = 0, 1, ... */
 typedef struct st_fft_pass {
-  int radix; /* 2 to 16, but not 14 */
+  int radix; /* 2 to 16, but not 14, or a prime up to ST_FFT_PRIME */
   int64_t blocks, stride;
   st_fft_rows to, from;
   double factor;
 } st_fft_pass;
+
+/* fft_line: dst, src, first, turns, scratch. Transforms a contiguous line of n
+ * complex numbers; dst may be src. Passes, their radices and their order are
+ * those of a tile with the same radices, so that the bits are, too. The first
+ * radix is at most 16 unless it is the only one. `first` has the roots of the
+ * first pass: for each k = 1, 2, ... the cosines of all p, then the sines.
+ * turns has those of the others, `at` bytes from its beginning. scratch has
+ * ST_FFT_LINE_SCRATCH(n) numbers. */
+typedef struct st_fft_line_of {
+  int64_t n;
+  bool are_swapped;
+  double factor;
+  int count; /* of passes */
+  const int *radix;
+  const int64_t *at;
+} st_fft_line_of;
+/* Two buffers of real and imaginary parts, and a vector behind each. */
+#define ST_FFT_PLANE(n) (((n) + 15) / 16 * 16 + 16)
+#define ST_FFT_LINE_SCRATCH(n) (2 * ST_FFT_PLANE(n))
 
 /* fft_eighths: dst, src, roots, turns, scratch. Transforms contiguous lines of
  * 8 * `blocks` complex numbers, two of float32 at once; blocks is 4, 8 or more.

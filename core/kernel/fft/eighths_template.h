@@ -78,11 +78,6 @@ INLINE void NAME(turn_blocks)(V *y, const V *x) {
 
 /* -- The first pass -------------------------------------------------------- */
 
-INLINE C NAME(turn_each)(C x, const char *roots) {
-  const V c = NAME(load)(roots), s = NAME(load)(roots + NAME(OCTET));
-  return (C){x.re * c + x.im * s, x.im * c - x.re * s};
-}
-
 /* Where the first of the 8 numbers of an octet is, and the bytes to the next.
  * The second half of 64 bytes is `half` behind the first. */
 typedef struct NAME(octet) {
@@ -113,7 +108,10 @@ INLINE void NAME(first_of)(C *rows, NAME(octet) o, int v, const char *roots,
   }
   NAME(dft8)(x);
   UNROLL for (int k = 0; k < 8; k++) {
-    if (k > 0) x[k] = NAME(turn_each)(x[k], roots + 2 * (k - 1) * NAME(OCTET));
+    const char *const cosines = roots + 2 * (k - 1) * NAME(OCTET);
+    if (k > 0) {
+      x[k] = NAME(turn_each)(x[k], cosines, cosines + NAME(OCTET));
+    }
     re[k] = x[k].re;
     im[k] = x[k].im;
   }
@@ -201,7 +199,7 @@ INLINE void NAME(last_rows)(char *to, C *rows, int R,
                             const st_fft_eighths_of *c, bool swaps,
                             int64_t gap) {
   const st_fft_rows of = {8 * NAME(SIZE), true, swaps, gap};
-  const shape s = {.to_pairs = true};
+  const shape s = {.to = PAIRS};
   const T factor = (T)c->factor;
   if (R == 4) NAME(dft4)(rows, 0, 1);
   else NAME(dft8)(rows);

@@ -19,26 +19,6 @@ INLINE int NAME(line_of)(int g, int j) {
                         : g * (REALS / 2) + j;
 }
 
-/* Lane i of vector j becomes lane j of vector i. */
-INLINE void NAME(transpose_lanes)(V *x) {
-#if LANES == 4
-  const V a = SHUFFLE(x[0], x[1], LANE(0), LANE(1), LANE(4), LANE(5));
-  const V b = SHUFFLE(x[2], x[3], LANE(0), LANE(1), LANE(4), LANE(5));
-  const V c = SHUFFLE(x[0], x[1], LANE(2), LANE(3), LANE(6), LANE(7));
-  const V d = SHUFFLE(x[2], x[3], LANE(2), LANE(3), LANE(6), LANE(7));
-  x[0] = SHUFFLE(a, b, LANE(0), LANE(2), LANE(4), LANE(6));
-  x[1] = SHUFFLE(a, b, LANE(1), LANE(3), LANE(5), LANE(7));
-  x[2] = SHUFFLE(c, d, LANE(0), LANE(2), LANE(4), LANE(6));
-  x[3] = SHUFFLE(c, d, LANE(1), LANE(3), LANE(5), LANE(7));
-#elif LANES == 2
-  const V a = SHUFFLE(x[0], x[1], LANE(0), LANE(2));
-  x[1] = SHUFFLE(x[0], x[1], LANE(1), LANE(3));
-  x[0] = a;
-#else
-  (void)x;
-#endif
-}
-
 INLINE const char *NAME(lane)(const char *p, const int64_t *at, int g, int j) {
   return p + at[NAME(line_of)(g, j)];
 }
@@ -198,8 +178,9 @@ static void NAME(pairs)(char **data, const void *ctx) {
       const C a = NAME(get_number)(from + k * in, &c->from);
       const C z = NAME(get_number)(from + (c->h - k) * in, &c->from);
       const C b = {z.re, -z.im};
-      const C sum = NAME(scale)(NAME(add)(a, b), factor);
-      const C turned = NAME(turn)(NAME(scale)(NAME(sub)(a, b), factor), x, -y);
+      const C scaled = NAME(scale)(a, factor), other = NAME(scale)(b, factor);
+      const C sum = NAME(add)(scaled, other);
+      const C turned = NAME(turn)(NAME(sub)(scaled, other), x, -y);
       const C high = NAME(sub)(sum, turned);
       NAME(put_both)(to, c->h - k, (C){high.re, -high.im}, c);
       NAME(put_both)(to, k, NAME(add)(sum, turned), c);

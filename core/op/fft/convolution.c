@@ -20,8 +20,7 @@ static int64_t padded(int64_t bytes) {
 
 /* -- Tables --------------------------------------------------------------- */
 
-/* The least of some lengths that are fast, FFTW's or long ones, and at least
- * n. */
+/* The least of some lengths that are fast, and at least n. */
 static int64_t length_for(int64_t n) {
   static const int64_t factors[] = {8, 10, 12};
   int64_t unit = 1;
@@ -66,6 +65,17 @@ static size_t table_bytes(const st_fft_plan *p, bool is_double) {
                   p->line.length * (is_double ? 16 : 8));
 }
 
+static st_status transform_once(const st_fft_line *line, bool is_double,
+                                const char *in, char *out) {
+  const size_t bytes = (size_t)st__fft_line_bytes(line, is_double, 1);
+  st_fft_call call = {line, is_double, 1, 1, NULL};
+  call.scratch = st__alloc(ST_MEM_SCRATCH, bytes);
+  if (!call.scratch) return ST_NO_MEMORY;
+  const st_status status = st__fft_execute(&call, in, out);
+  st__free(ST_MEM_SCRATCH, call.scratch, bytes);
+  return status;
+}
+
 static st_status fill_tables(st_fft_plan *p, bool forward, bool is_double) {
   const int64_t m = p->line.length;
   const size_t bytes = (size_t)m * (is_double ? 16 : 8);
@@ -78,7 +88,8 @@ static st_status fill_tables(st_fft_plan *p, bool forward, bool is_double) {
   memset(b, 0, bytes);
   fill(p, is_double, forward, b);
   const st_status status =
-    st__fft_once(is_double, m, b, (char *)p->chirp + chirp_bytes(p, is_double));
+    transform_once(&p->line, is_double, b,
+                   (char *)p->chirp + chirp_bytes(p, is_double));
   st__free(ST_MEM_SCRATCH, b, bytes);
   return status;
 }
@@ -87,8 +98,8 @@ st_status st__fft_chirp_init(st_fft_plan *p, st_fft_kind kind,
                              bool is_double) {
   const int64_t m = length_for(2 * p->count - 1);
   p->size = p->n + p->count + 2 * m;
-  ST_TRY(st__fft_line_init(ST_FFT_FORWARD, is_double, m, &p->line));
-  ST_TRY(st__fft_line_init(ST_FFT_BACKWARD, is_double, m, &p->back));
+  ST_TRY(st__fft_line_init(false, is_double, m, &p->line));
+  ST_TRY(st__fft_line_init(true, is_double, m, &p->back));
   return fill_tables(p, kind == ST_FFT_FORWARD, is_double);
 }
 
@@ -125,33 +136,6 @@ static void multiply(const st_fft_convolved *c, char *to, const char *a,
   else st_parallel_for(0, n, ST_GRAIN, multiply_range, &p);
 }
 
-/* All n numbers of a line, from real ones or from the first half. */
-static void widen(const st_fft_convolved *c, char *to, const char *in) {
-  const int64_t n = c->plan->count;
-  if (c->from_real && c->is_double) {
-    const double *const x = (const double *)(const void *)in;
-    for (int64_t i = 0; i < n; i++) put(to, true, i, x[i], 0);
-  } else if (c->from_real) {
-    const float *const x = (const float *)(const void *)in;
-    for (int64_t i = 0; i < n; i++) put(to, false, i, (double)x[i], 0);
-  } else {
-    const int64_t part = c->is_double ? 8 : 4;
-    const st_fft_mirror mirror = {n};
-    memcpy(to, in, (size_t)((n / 2 + 1) * 2 * part));
-    memset(to + part, 0, (size_t)part);
-    st__task(ST_K_fft_mirror, c->is_double ? ST_FLOAT64 : ST_FLOAT32)
-      (&to, &mirror);
-  }
-}
-
-static void take_real_parts(const st_fft_convolved *c, char *out,
-                            const char *from) {
-  const int64_t part = c->is_double ? 8 : 4;
-  for (int64_t i = 0; i < c->results; i++) {
-    memcpy(out + i * part, from + 2 * i * part, (size_t)part);
-  }
-}
-
 int64_t st__fft_chirp_bytes(const st_fft_plan *p, bool is_double, int shares) {
   return 2 * padded(p->line.length * (is_double ? 16 : 8)) +
          st__fft_line_bytes(&p->line, is_double, shares);
@@ -164,7 +148,9 @@ st_status st__fft_convolve(const st_fft_convolved *c, const char *in,
   const int64_t size = c->is_double ? 16 : 8;
   const char *const chirp = p->chirp;
   char *const a = scratch, *const b = scratch + padded(m * size);
-  if (c->from_real || c->to_real) widen(c, a, in);
+  if (c->from_real || c->to_real) {
+    st__fft_widen(c->is_double, c->from_real, n, in, a);
+  }
   multiply(c, a, c->from_real || c->to_real ? a : in, chirp, n);
   memset(a + n * size, 0, (size_t)((m - n) * size));
   st_fft_call call = {&p->line, c->is_double, c->shares, 1,
@@ -174,7 +160,7 @@ st_status st__fft_convolve(const st_fft_convolved *c, const char *in,
   call.line = &p->back;
   ST_TRY(st__fft_execute(&call, b, a));
   multiply(c, c->to_real ? a : out, a, chirp, c->results);
-  if (c->to_real) take_real_parts(c, out, a);
+  if (c->to_real) st__fft_real_parts(c->is_double, c->results, a, out);
   if (c->from_real) memset(out + size / 2, 0, (size_t)size / 2);
   return ST_OK;
 }

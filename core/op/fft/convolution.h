@@ -6,7 +6,7 @@
  *   X[k] = w[k] sum_j (x[j] w[j]) b[k - j]
  *
  * is a convolution with b, for which two transforms of any length m >= 2 n - 1
- * are enough. FFTW's plans for such lengths take up to five times as long.
+ * are enough.
  */
 #ifndef ST_OP_FFT_CONVOLUTION_H
 #define ST_OP_FFT_CONVOLUTION_H

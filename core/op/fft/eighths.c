@@ -25,9 +25,8 @@ static bool is_efficient(int64_t blocks) {
 bool st__fft_by_eighths(st_fft_kind kind, int64_t n) {
   const bool is_real = kind == ST_FFT_R2C || kind == ST_FFT_C2R;
   const int64_t count = is_real ? n / 2 : n;
-  return !(is_real && n % 2 != 0) && count % RADIX == 0 &&
-         is_efficient(count / RADIX) && st__fft_is_smooth(count) &&
-         !st__fft_is_long(count);
+  return !(is_real && n % 2 != 0) && st__fft_has_eighths(count) &&
+         is_efficient(count / RADIX) && !st__fft_is_long(count);
 }
 
 static size_t roots_bytes(int64_t blocks) {
@@ -67,21 +66,26 @@ static void put_roots(void *roots, bool is_double, int64_t blocks) {
 st_status st__fft_eighths_init(st_fft_eighths *e, bool backward, bool is_double,
                                int64_t n) {
   const int64_t blocks = n / RADIX;
-  ST_TRY(st__fft_passes_init(&e->passes, backward, is_double, blocks));
+  ST_TRY(st__fft_passes_init(&e->passes, backward, is_double, n,
+                             ST_FFT_OF_LINES));
   e->roots = st__alloc_block(roots_bytes(blocks));
   if (!e->roots) return ST_NO_MEMORY;
   put_roots(e->roots, is_double, blocks);
   return ST_OK;
 }
 
+static int64_t blocks_of(const st_fft_eighths *e) {
+  return e->passes.length / RADIX;
+}
+
 void st__fft_eighths_free(st_fft_eighths *e) {
-  if (e->roots) st__free_block(e->roots, roots_bytes(e->passes.length));
-  st__fft_passes_free(&e->passes);
+  if (e->roots) st__free_block(e->roots, roots_bytes(blocks_of(e)));
   e->roots = NULL;
+  st__fft_passes_free(&e->passes);
 }
 
 int64_t st__fft_eighths_bytes(const st_fft_eighths *e) {
-  const int64_t rows = e->passes.length > OCTET ? e->passes.length : OCTET;
+  const int64_t blocks = blocks_of(e), rows = blocks > OCTET ? blocks : OCTET;
   return 2 * rows * ROW;
 }
 
@@ -89,9 +93,9 @@ void st__fft_run_eighths(const st_fft_eighths *e, bool is_double, double scale,
                          const st_fft_eighths_lines *l, char *scratch) {
   const st_fft_passes *const p = &e->passes;
   const st_fft_eighths_of c = {
-    .blocks = p->length, .lines = l->count, .in = l->in_pitch,
+    .blocks = blocks_of(e), .lines = l->count, .in = l->in_pitch,
     .out = l->out_pitch, .are_swapped = p->backward, .factor = scale,
-    .count = p->count, .radix = p->radix, .at = p->at};
+    .count = p->count - 1, .radix = p->radix + 1, .at = p->at + 1};
   char *data[] = {l->out, l->in, e->roots, p->roots, scratch};
   st__task(ST_K_fft_eighths, is_double ? ST_FLOAT64 : ST_FLOAT32)(data, &c);
 }

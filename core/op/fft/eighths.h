@@ -16,8 +16,8 @@
 #include "op/fft/tiles.h"
 
 typedef struct st_fft_eighths {
-  st_fft_passes passes; /* of lines of length m; none: no such transform */
-  void *roots;          /* of the first pass */
+  st_fft_passes passes; /* of n numbers; none: no such transform */
+  void *roots;          /* of the first pass, in octets */
 } st_fft_eighths;
 
 /* True for lines of n complex numbers, or of halves, that are transformed so

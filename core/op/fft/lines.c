@@ -19,7 +19,7 @@ enum {
   MOST = 8 << 20,      /* bytes of one whose lines fill cache lines */
   LINE = 64,           /* bytes of a cache line */
   LEAST = 8,           /* lines that are transformed side by side */
-  AHEAD = 2,           /* lines from FFTW's to the one that is fetched */
+  AHEAD = 2,           /* lines to the one that is fetched */
   FETCHED = 2048,      /* bytes of that one, at most */
   SHORTEST = 32,       /* numbers of lines of a tile whose memory is fetched */
   LONGEST = 128,
@@ -58,8 +58,8 @@ typedef struct transform {
   st_fft_kind kind;
   bool to_real;
   st_task halves, complete;     /* fft_halves and fft_mirror */
-  int64_t between;              /* offset of a complex line between the passes
-                                   of a real one, in the scratch memory */
+  int64_t between;              /* offset of the complex lines of real ones, in
+                                   the scratch memory */
   int64_t apart;                /* from one such line to the next */
   int64_t halved;               /* real lines by eighths at a time */
   int64_t convolution;          /* offset of the memory of a convolution */
@@ -151,6 +151,11 @@ typedef struct halving {
   char *to;
 } halving;
 
+/* Real lines of odd lengths are complex ones. */
+static bool is_odd_real(const transform *t) {
+  return (t->kind == ST_FFT_R2C || t->kind == ST_FFT_C2R) && !t->plan->halving;
+}
+
 /* Pairs of a real line and its half: Note [Real lines by half]. */
 static void halve(void *ctx, int64_t begin, int64_t end) {
   const halving *h = ctx;
@@ -168,37 +173,32 @@ static void halve_line(const transform *t, const char *from, char *to) {
   else st_parallel_for(0, pairs, ST_GRAIN, halve, &h);
 }
 
-/* Transforms numbers. The results of a long line are scaled. */
-static st_status execute(const transform *t, double scale, char *from,
+/* Transforms numbers. */
+static st_status execute(const transform *t, double scale, const char *from,
                          char *to, char *scratch) {
   const st_fft_plan *const p = t->plan;
-  if (!p->chirp) {
-    const st_fft_call c = {&p->line, t->is_double, t->shares, scale,
-                           scratch + t->middle};
-    return st__fft_execute(&c, from, to);
+  const int64_t count = p->count, size = t->is_double ? 16 : 8;
+  const bool is_real = is_odd_real(t);
+  if (p->chirp) {
+    const st_fft_convolved c = {
+      .plan = p, .is_double = t->is_double, .shares = t->shares,
+      .from_real = is_real && !t->to_real, .to_real = is_real && t->to_real,
+      .results = is_real && !t->to_real ? count / 2 + 1 : count};
+    return st__fft_convolve(&c, from, to, scratch + t->convolution);
   }
-  const bool is_whole = t->kind == ST_FFT_FORWARD || p->halving ||
-                        t->kind == ST_FFT_BACKWARD;
-  const st_fft_convolved c = {
-    .plan = p, .is_double = t->is_double, .shares = t->shares,
-    .from_real = !is_whole && !t->to_real, .to_real = !is_whole && t->to_real,
-    .results = is_whole || t->to_real ? p->count : p->count / 2 + 1};
-  return st__fft_convolve(&c, from, to, scratch + t->convolution);
-}
-
-/* Only FFTW itself cannot work in place. */
-static bool is_in_place(const st_fft_plan *p) {
-  return p->chirp || p->line.matrix || p->eighths.roots;
-}
-
-static bool scales(const st_fft_plan *p) {
-  return !p->chirp && p->line.matrix;
-}
-
-/* True if a real line by half needs room for the complex one. */
-static bool has_between(const transform *t) {
-  return t->plan->halving && (t->to_real || t->how == ST_FFT_EIGHTHS ||
-                              !is_in_place(t->plan));
+  const st_fft_call c = {&p->line, t->is_double, t->shares, scale,
+                         scratch + t->middle};
+  if (!is_real) return st__fft_execute(&c, from, to);
+  char *const numbers = scratch + t->between;
+  st__fft_widen(t->is_double, !t->to_real, count, from, numbers);
+  ST_TRY(st__fft_execute(&c, numbers, numbers));
+  if (t->to_real) {
+    st__fft_real_parts(t->is_double, count, numbers, to);
+  } else {
+    memset(numbers + size / 2, 0, (size_t)size / 2);
+    memcpy(to, numbers, (size_t)((count / 2 + 1) * size));
+  }
+  return ST_OK;
 }
 
 static void mirror_line(const transform *t, char *line) {
@@ -206,18 +206,18 @@ static void mirror_line(const transform *t, char *line) {
   if (t->mirror > 0) t->complete(&line, &c);
 }
 
+/* Results of a convolution are scaled, others as they are computed. */
 static st_status run_line(const transform *t, char *from, char *to,
                           char *scratch) {
-  char *const between = has_between(t) ? scratch + t->between : to;
   if (!t->plan->halving) {
     ST_TRY(execute(t, t->scale, from, to, scratch));
-    if (t->scale != 1 && !scales(t->plan)) scale_line(t, to);
+    if (t->scale != 1 && t->plan->chirp) scale_line(t, to);
   } else if (t->to_real) {
-    halve_line(t, from, between);
-    ST_TRY(execute(t, 1, between, to, scratch));
+    halve_line(t, from, to);
+    ST_TRY(execute(t, 1, to, to, scratch));
   } else {
-    ST_TRY(execute(t, 1, from, between, scratch));
-    halve_line(t, between, to);
+    ST_TRY(execute(t, 1, from, to, scratch));
+    halve_line(t, to, to);
   }
   mirror_line(t, to);
   return ST_OK;
@@ -312,7 +312,7 @@ static void run_side_by_side(const transform *t, int64_t index,
   st__fft_run_tile(&t->tile, lines, &in, &out, scratch);
 }
 
-/* Fetches a line that FFTW comes to soon. */
+/* Fetches a line that is transformed soon. */
 static void fetch(const side *s, const char *line) {
   const int64_t bytes = s->count * s->size;
   if (!s->is_direct || bytes > FETCHED) return;
@@ -420,18 +420,6 @@ static void set_batch(transform *t, const st_lines *l) {
   t->ndim = n;
 }
 
-/* FFTW's sides of lines must be aligned. */
-static bool is_aligned(const transform *t, const side *s, bool is_in) {
-  if (is_in_place(t->plan) || (t->plan->halving && is_in == t->to_real)) {
-    return true;
-  }
-  uintptr_t bits = (uintptr_t)s->data;
-  for (int d = 0; d < t->ndim; d++) {
-    bits |= (uintptr_t)(is_in ? t->dims[d].in : t->dims[d].out);
-  }
-  return bits % 16 == 0;
-}
-
 static int64_t padded(int64_t bytes) {
   return (bytes + 2 * LINE - 1) / LINE * LINE;
 }
@@ -487,8 +475,10 @@ static void set_scratch(transform *t) {
   t->between = t->bytes;
   t->apart = padded(t->plan->count * (t->is_double ? 16 : 8));
   t->halved = HALVED / t->apart > 4 ? HALVED / t->apart / 4 * 4 : 4;
-  if (has_between(t)) {
-    t->bytes += t->how == ST_FFT_EIGHTHS ? t->halved * t->apart : t->apart;
+  if (t->how == ST_FFT_EIGHTHS && t->plan->halving) {
+    t->bytes += t->halved * t->apart;
+  } else if (t->how == ST_FFT_LINE && is_odd_real(t)) {
+    t->bytes += t->apart;
   }
   t->convolution = t->bytes;
   t->middle = t->bytes;
@@ -527,9 +517,8 @@ static st_fft_how how_of(const st_lines *l, bool is_double) {
   if (!are_columns && st__fft_by_eighths(l->kind, l->n)) {
     return ST_FFT_EIGHTHS;
   }
-  return (are_columns || lines > half) &&
-         st__fft_in_tiles(l->kind, is_double, l->n, are_columns) ? ST_FFT_TILE
-                                                                 : ST_FFT_LINE;
+  return (are_columns || lines > half) && st__fft_in_tiles(l->kind, l->n)
+         ? ST_FFT_TILE : ST_FFT_LINE;
 }
 
 static void prepare(transform *t, const st_lines *l) {
@@ -546,12 +535,8 @@ static void prepare(transform *t, const st_lines *l) {
   t->reals = t->to_real ? results : 2 * results;
   set_batch(t, l);
   if (t->how == ST_FFT_TILE) set_tile(t, l);
-  t->in.is_direct = t->in.step == t->in.size &&
-                    (!t->to_real || t->plan->halving || t->plan->chirp) &&
-                    is_aligned(t, &t->in, true);
-  t->out.is_direct = t->out.step == t->out.size &&
-                     (l->in != l->out || is_in_place(t->plan)) &&
-                     is_aligned(t, &t->out, false);
+  t->in.is_direct = t->in.step == t->in.size;
+  t->out.is_direct = t->out.step == t->out.size;
   set_width(t, l->n);
   set_chunks(t, l->n);
   set_scratch(t);
@@ -566,8 +551,6 @@ static st_status run_tiles(transform *t) {
 }
 
 static st_status run(transform *t) {
-  ST_TRY(st__fft_reserve(&t->plan->line, t->chunks));
-  ST_TRY(st__fft_reserve(&t->plan->back, t->chunks));
   t->scratch = NULL;
   const size_t bytes = (size_t)(t->bytes * t->chunks);
   if (bytes > 0) {

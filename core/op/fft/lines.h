@@ -5,11 +5,9 @@
  * memory to contiguous memory. Lines that are not contiguous are gathered in
  * scratch memory, several neighbours at once, so that each cache line is read
  * once, and their results are scattered from there. Other lines are transformed
- * in tiles (Note [Lines side by side], tiles.h), if their length, the shape,
- * the dimension and the dtype say so. So a line has the same bits in every
- * layout, at every place of a batch and for every number of threads, which
- * share the lines. The bits of FFTW's lines depend on the instruction sets that
- * it finds in the CPU.
+ * in tiles (Note [Lines side by side], tiles.h) or by eighths (Note [Lines by
+ * eighths], eighths.h), with the same sums (Note [The order of a transform],
+ * passes.h). The threads share the lines.
  */
 #ifndef ST_OP_FFT_LINES_H
 #define ST_OP_FFT_LINES_H

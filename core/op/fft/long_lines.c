@@ -13,7 +13,6 @@
 #include "kernel/fft/turn.h"
 #include "kernel/kernel.h"
 #include "kernel/stream_line.h"
-#include "op/fft/tiles.h"
 
 enum {
   LEAST = 1 << 13,        /* numbers of a long line */
@@ -26,14 +25,6 @@ enum {
 };
 
 /* -- Lengths -------------------------------------------------------------- */
-
-bool st__fft_is_smooth(int64_t n) {
-  static const int64_t primes[] = {2, 3, 5, 7, 11, 13};
-  for (size_t i = 0; i < sizeof primes / sizeof *primes; i++) {
-    while (n % primes[i] == 0) n /= primes[i];
-  }
-  return n == 1;
-}
 
 /* How far two factors of n are from each other. */
 static int64_t ratio(int64_t n, int64_t d) {
@@ -105,8 +96,10 @@ struct st_fft_matrix *st__fft_matrix(bool backward, bool is_double, int64_t n) {
                        .padded = padded, .bytes = bytes};
   m->fine = (char *)m + head;
   if (st__fft_powers_init(&m->powers, n, !backward) &&
-      st__fft_passes_init(&m->down, backward, is_double, rows) == ST_OK &&
-      st__fft_passes_init(&m->along, backward, is_double, n / rows) == ST_OK) {
+      st__fft_passes_init(&m->down, backward, is_double, rows,
+                          ST_FFT_OF_MATRIX) == ST_OK &&
+      st__fft_passes_init(&m->along, backward, is_double, n / rows,
+                          ST_FFT_OF_MATRIX) == ST_OK) {
     put_fine(m, is_double);
     return m;
   }
@@ -291,25 +284,21 @@ static room room_of(const st_fft_matrix *m, bool is_double) {
                          rounded(m->padded / ST_FFT_FINE * 16, ROW)};
 }
 
-int st__fft_line_shares(const st_fft_line *l) {
-  return l->matrix ? st__num_shares(l->length, ST_GRAIN / 2) : 1;
+int st__fft_matrix_shares(const st_fft_matrix *m) {
+  return st__num_shares(m->length, ST_GRAIN / 2);
 }
 
-int64_t st__fft_line_bytes(const st_fft_line *l, bool is_double, int shares) {
-  if (!l->matrix) return 0;
-  const room r = room_of(l->matrix, is_double);
+int64_t st__fft_matrix_bytes(const st_fft_matrix *m, bool is_double,
+                             int shares) {
+  const room r = room_of(m, is_double);
   return r.middle + r.chunk * shares;
 }
 
-st_status st__fft_execute(const st_fft_call *c, char *in, char *out) {
-  const st_fft_line *const l = c->line;
-  if (!l->matrix) {
-    l->execute(l->plan, in, out);
-    return ST_OK;
-  }
+st_status st__fft_run_matrix(const st_fft_call *c, const char *in, char *out) {
+  const st_fft_matrix *const m = c->line->matrix;
   const st_dtype real = c->is_double ? ST_FLOAT64 : ST_FLOAT32;
-  const room r = room_of(l->matrix, c->is_double);
-  passes p = {.m = l->matrix, .in = in, .out = out, .scale = c->scale,
+  const room r = room_of(m, c->is_double);
+  passes p = {.m = m, .in = in, .out = out, .scale = c->scale,
               .size = c->is_double ? 16 : 8,
               .lines = st__fft_tile_lines(c->is_double),
               .pitch = r.pitch, .buffer = r.buffer, .bytes = r.chunk,
@@ -317,6 +306,6 @@ st_status st__fft_execute(const st_fft_call *c, char *in, char *out) {
               .chunks = c->shares,
               .powers = st__task(ST_K_fft_powers, real),
               .turn = st__task(ST_K_fft_turn, real)};
-  p.streams = l->length * p.size >= MOST_CACHED;
+  p.streams = m->length * p.size >= MOST_CACHED;
   return run_passes(&p);
 }

@@ -16,10 +16,7 @@
 #ifndef ST_OP_FFT_LONG_LINES_H
 #define ST_OP_FFT_LONG_LINES_H
 
-#include "op/fft/fftw.h"
-
-/* True if n has no prime factor above 13. */
-bool st__fft_is_smooth(int64_t n);
+#include "op/fft/line.h"
 
 /* True for lengths that are computed so. */
 bool st__fft_is_long(int64_t n);
@@ -29,21 +26,11 @@ struct st_fft_matrix *st__fft_matrix(bool backward, bool is_double, int64_t n);
 void st__fft_matrix_free(struct st_fft_matrix *m);
 
 /* Threads that may share the line, and bytes of scratch memory for so many. */
-int st__fft_line_shares(const st_fft_line *l);
-int64_t st__fft_line_bytes(const st_fft_line *l, bool is_double, int shares);
-
-typedef struct st_fft_call {
-  const st_fft_line *line;
-  bool is_double;
-  int shares;    /* 1 inside of a parallel loop */
-  double scale;  /* of a line with a matrix */
-  char *scratch; /* aligned to cache lines */
-} st_fft_call;
-
-/* Transforms a line from contiguous memory to contiguous memory, which may be
- * the same if the line has a matrix; otherwise both are aligned to 16 bytes,
- * and `in` may be overwritten. INTERRUPTED may come after the first write. */
-st_status st__fft_execute(const st_fft_call *c, char *in, char *out);
+int st__fft_matrix_shares(const struct st_fft_matrix *m);
+int64_t st__fft_matrix_bytes(const struct st_fft_matrix *m, bool is_double,
+                             int shares);
+/* As st__fft_execute. */
+st_status st__fft_run_matrix(const st_fft_call *c, const char *in, char *out);
 
 /* dst[j][i] = src[i][j] for elements of 4, 8 or 16 bytes; distances of rows in
  * bytes. */

@@ -11,8 +11,6 @@
 
 enum {
   SLOTS = 64,
-  LEAST_HALVED = 16,    /* numbers of a real line that is computed by half */
-  LEAST_CONVOLVED = 36, /* numbers of a line with a large prime factor */
   MOST_NUMBERS = 1 << 22 /* the sum of the sizes of unused plans, about */
 };
 
@@ -45,8 +43,8 @@ static int64_t key_of(st_fft_kind kind, bool is_double, int64_t n,
 static void drop(st_fft_plan *p, bool is_double) {
   st__fft_chirp_free(p, is_double); /* asks for the length of the line */
   st__fft_halving_free(p->halving, p->n, is_double);
-  st__fft_line_free(&p->line, is_double);
-  st__fft_line_free(&p->back, is_double);
+  st__fft_line_free(&p->line);
+  st__fft_line_free(&p->back);
   st__fft_passes_free(&p->passes);
   st__fft_eighths_free(&p->eighths);
   *p = (st_fft_plan){.key = 0};
@@ -81,12 +79,10 @@ static void trim(int64_t n) {
   }
 }
 
-/* Real lines of odd lengths without large prime factors are FFTW's. */
 static st_status make_plan(st_fft_plan *p, st_fft_kind kind, bool is_double,
                            int64_t n, st_fft_how how) {
   const bool is_real = kind == ST_FFT_R2C || kind == ST_FFT_C2R;
-  const bool is_half = is_real && n % 2 == 0 &&
-                       (how != ST_FFT_LINE || n >= LEAST_HALVED);
+  const bool is_half = is_real && n % 2 == 0;
   const st_fft_kind complex_kind =
     kind == ST_FFT_R2C ? ST_FFT_FORWARD :
     kind == ST_FFT_C2R ? ST_FFT_BACKWARD : kind;
@@ -98,16 +94,16 @@ static st_status make_plan(st_fft_plan *p, st_fft_kind kind, bool is_double,
   }
   const bool backward = complex_kind == ST_FFT_BACKWARD;
   if (how == ST_FFT_TILE) {
-    return st__fft_passes_init(&p->passes, backward, is_double, p->count);
+    return st__fft_passes_init(&p->passes, backward, is_double, p->count,
+                               ST_FFT_OF_LINES);
   }
   if (how == ST_FFT_EIGHTHS) {
     return st__fft_eighths_init(&p->eighths, backward, is_double, p->count);
   }
-  if (!st__fft_is_smooth(p->count) && p->count >= LEAST_CONVOLVED) {
+  if (!st__fft_has_passes(p->count)) {
     return st__fft_chirp_init(p, complex_kind, is_double);
   }
-  return st__fft_line_init(is_half ? complex_kind : kind, is_double, p->count,
-                           &p->line);
+  return st__fft_line_init(backward, is_double, p->count, &p->line);
 }
 
 static st_fft_plan *find_plan(int64_t key) {
@@ -121,7 +117,6 @@ static st_fft_plan *find_plan(int64_t key) {
 static st_status add_plan(st_fft_kind kind, bool is_double, int64_t n,
                           st_fft_how how, st_fft_plan **out) {
   const int64_t key = key_of(kind, is_double, n, how);
-  ST_TRY(st__fft_load(is_double));
   trim(n);
   st_fft_plan *p;
   while (!(p = oldest_unused())) {

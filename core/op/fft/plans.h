@@ -32,9 +32,7 @@ typedef struct st_fft_hold {
 } st_fft_hold;
 
 /* A plan for lines of n >= 1 numbers, float64 or float32; st__fft_done must
- * follow, on the same thread and in reverse order. BAD_STATE, with the dynamic
- * linker's message and the package, if the library cannot be loaded;
- * NO_MEMORY. */
+ * follow, on the same thread and in reverse order. NO_MEMORY. */
 st_status st__fft_plan(st_fft_kind kind, bool is_double, int64_t n,
                        st_fft_how how, st_fft_hold *out);
 void st__fft_done(st_fft_hold *hold);

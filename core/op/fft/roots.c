@@ -1,5 +1,12 @@
-/* Roots of unity: angles are reduced to an eighth of a turn in integers, so
- * that each part is off by about a rounding.
+/* Roots of unity, in integers.
+ *
+ * Note [Roots of unity]
+ * The C library's sine and cosine differ in the last bit from one version and
+ * one processor to the next. So the tables of transforms are computed here: an
+ * angle is reduced to an eighth of a turn in integers, and the series of cosine
+ * and sine are summed in fixed point, with 63 bits. Only the results are
+ * rounded to float64: they are within 0.51 units in the last place, and the
+ * same on every machine.
  */
 
 #include "op/fft/roots.h"
@@ -8,7 +15,43 @@
 
 #include "base/memory.h"
 
-static const double TURN = 6.283185307179586476925286766559;
+__extension__ typedef unsigned __int128 wide;
+
+static const uint64_t QUARTER_PI = 0xC90FDAA22168C235; /* times 2^64 */
+static const uint64_t ONE = (uint64_t)1 << 63;
+
+static uint64_t high(uint64_t a, uint64_t b) {
+  return (uint64_t)((wide)a * b >> 64);
+}
+
+/* 1 - u / (k (k + 1)) (1 - u / ((k + 2) (k + 3)) (1 - ...)), times ONE, for
+ * u < 1, which is times 2^64. */
+static uint64_t sum_series(uint64_t u, int k) {
+#define BY(i) UINT64_MAX / ((i) * ((i) + 1))
+  static const uint64_t by[] = {
+    0, BY(1), BY(2), BY(3), BY(4), BY(5), BY(6), BY(7), BY(8), BY(9), BY(10),
+    BY(11), BY(12), BY(13), BY(14), BY(15), BY(16), BY(17), BY(18)};
+  uint64_t sum = ONE;
+  for (int i = k + 16; i >= k; i -= 2) sum = ONE - high(high(u, by[i]), sum);
+  return sum;
+}
+
+/* Cosine and sine of pi / 4 * at / n, for 0 <= at <= n. */
+static void eighth(int64_t at, int64_t n, double *out) {
+  if (at == 0 || at == n) {
+    out[0] = at == 0 ? 1 : 0.70710678118654752440;
+    out[1] = at == 0 ? 0 : 0.70710678118654752440;
+    return;
+  }
+  int shift = 0; /* the angle is 2^-(64 + shift) times a number of 64 bits */
+  while (at << (shift + 1) < n) shift++;
+  const uint64_t part = (uint64_t)(((wide)at << (64 + shift)) / (wide)n);
+  const uint64_t angle = high(part, QUARTER_PI);
+  const uint64_t square = shift < 32 ? high(angle, angle) >> 2 * shift : 0;
+  const uint64_t sine = (uint64_t)((wide)angle * sum_series(square, 2) >> 63);
+  out[0] = ldexp((double)sum_series(square, 1), -63);
+  out[1] = ldexp((double)sine, -64 - shift);
+}
 
 void st__fft_root(int64_t j, int64_t n, double *out) {
   int64_t at = 8 * j; /* of 8 n in a turn */
@@ -18,10 +61,10 @@ void st__fft_root(int64_t j, int64_t n, double *out) {
   if (is_left) at = 4 * n - at;
   const bool is_steep = at > n;
   if (is_steep) at = 2 * n - at;
-  const double angle = TURN * (double)at / (double)(8 * n);
-  const double x = cos(angle), y = sin(angle);
-  out[0] = is_steep ? y : x;
-  out[1] = is_steep ? x : y;
+  double x[2];
+  eighth(at, n, x);
+  out[0] = x[is_steep];
+  out[1] = x[!is_steep];
   if (is_left) out[0] = -out[0];
   if (is_below) out[1] = -out[1];
 }

@@ -3,7 +3,6 @@
 
 #include "op/fft/tiles.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -13,151 +12,14 @@
 
 enum {
   ROW = ST_FFT_ROW,
-  MOST_BYTES = 1 << 17, /* of a line */
-  SHORT = 8            /* rows of a tile that vectors do not transpose */
+  SHORT = 8 /* rows of a tile that vectors do not transpose */
 };
 
-int64_t st__fft_tile_lines(bool is_double) {
-  return ROW / (is_double ? 16 : 8);
-}
-
-/* Rows for which FFTW takes 0.6 to 0.95 times as long, of those that are not
- * transformed by eighths. */
-static bool is_fftws(bool is_double, int64_t n) {
-  if (n > (is_double ? 2500 : 3600) && n % 2 == 0 && n % 9 != 0) return true;
-  return n == 48 || n == 80 || (is_double && n == 100);
-}
-
-bool st__fft_in_tiles(st_fft_kind kind, bool is_double, int64_t n,
-                      bool are_columns) {
+bool st__fft_in_tiles(st_fft_kind kind, int64_t n) {
   const bool is_real = kind == ST_FFT_R2C || kind == ST_FFT_C2R;
   const int64_t count = is_real ? n / 2 : n;
   return !(is_real && n % 2 != 0) && count >= 2 &&
-         count <= MOST_BYTES / (is_double ? 16 : 8) &&
-         st__fft_is_smooth(count) &&
-         (are_columns || !(st__fft_is_long(count) ||
-                           is_fftws(is_double, count)));
-}
-
-/* -- Passes --------------------------------------------------------------- */
-
-/* What a row costs in a pass of each radix, about; 0: there is none. Those
- * that need more numbers at once than there are registers cost more. */
-static const float costs[] = {
-  [2] = 11, [3] = 15, [4] = 14.5f, [5] = 20, [6] = 18, [7] = 25, [8] = 18,
-  [9] = 25, [10] = 24, [11] = 34, [12] = 23, [13] = 38, [15] = 34, [16] = 26};
-enum { LARGEST = sizeof costs / sizeof *costs - 1 };
-
-/* The cheapest factors of n that are `most` at most, in descending order. */
-static float find_factors(int64_t n, int most, int *out) {
-  if (n == 1) {
-    *out = 0;
-    return 0;
-  }
-  float best = INFINITY;
-  for (int r = most; r >= 2; r--) {
-    int rest[ST_FFT_MOST_PASSES + 1];
-    if (costs[r] == 0 || n % r != 0) continue;
-    const float cost = costs[r] + find_factors(n / r, r, rest);
-    if (cost >= best) continue;
-    best = cost;
-    out[0] = r;
-    memcpy(out + 1, rest, ST_FFT_MOST_PASSES * sizeof *out);
-  }
-  return best;
-}
-
-/* The last pass turns nothing, so it has the largest radix. */
-static void factorize(st_fft_passes *p, int64_t n) {
-  int factors[ST_FFT_MOST_PASSES + 1] = {0};
-  find_factors(n, LARGEST, factors);
-  while (factors[p->count] > 0) p->count++;
-  for (int i = 0; i < p->count; i++) {
-    p->radix[i] = factors[p->count - 1 - i];
-  }
-}
-
-int st__fft_count_passes(int64_t n) {
-  st_fft_passes p = {.count = 0};
-  factorize(&p, n);
-  return p.count;
-}
-
-static void put_root(char *to, bool is_double, int64_t j, int64_t n) {
-  double root[2];
-  st__fft_root(j, n, root);
-  if (is_double) {
-    memcpy(to, root, sizeof root);
-  } else {
-    const float rounded[] = {(float)root[0], (float)root[1]};
-    memcpy(to, rounded, sizeof rounded);
-  }
-}
-
-/* n: numbers of the transforms that the pass leaves to the next, times R. */
-static char *put_roots(char *to, bool is_double, int radix, int64_t n) {
-  for (int64_t p = 0; p < n / radix; p++) {
-    for (int64_t k = 1; k < radix; k++) {
-      put_root(to, is_double, p * k, n);
-      to += is_double ? 16 : 8;
-    }
-  }
-  return to;
-}
-
-st_status st__fft_passes_init(st_fft_passes *p, bool backward, bool is_double,
-                              int64_t n) {
-  *p = (st_fft_passes){.length = n, .backward = backward};
-  factorize(p, n);
-  int64_t roots = 0, left = n;
-  for (int i = 0; i < p->count; i++) {
-    p->at[i] = roots * (is_double ? 16 : 8);
-    roots += left / p->radix[i] * (p->radix[i] - 1);
-    left /= p->radix[i];
-  }
-  p->bytes = (size_t)roots * (is_double ? 16 : 8);
-  p->roots = st__alloc_block(p->bytes);
-  if (!p->roots) return ST_NO_MEMORY;
-  char *to = p->roots;
-  left = n;
-  for (int i = 0; i < p->count; i++) {
-    to = put_roots(to, is_double, p->radix[i], left);
-    left /= p->radix[i];
-  }
-  return ST_OK;
-}
-
-void st__fft_passes_free(st_fft_passes *p) {
-  if (p->roots) st__free_block(p->roots, p->bytes);
-  *p = (st_fft_passes){.count = 0};
-}
-
-void st__fft_run_passes(const st_fft_passes *p, bool is_double, double factor,
-                        st_fft_rows_at in, st_fft_rows_at out,
-                        char *const buffers[2]) {
-  const st_task task = st__task(ST_K_fft_pass, is_double ? ST_FLOAT64
-                                                         : ST_FLOAT32);
-  st_fft_pass pass = {.blocks = p->length, .stride = 1, .factor = factor};
-  for (int i = 0; i < p->count; i++) {
-    const st_fft_rows_at next = {
-      in.at == buffers[0] ? buffers[1] : buffers[0], {.step = ROW}};
-    const st_fft_rows_at to = i == p->count - 1 ? out : next;
-    char *data[] = {to.at, in.at, (char *)p->roots + p->at[i]};
-    pass.radix = p->radix[i];
-    pass.blocks /= pass.radix;
-    pass.from = in.of;
-    pass.to = to.of;
-    task(data, &pass);
-    pass.stride *= pass.radix;
-    in = to;
-  }
-}
-
-/* Not where the last pass reads, unless it is the only one. */
-char *st__fft_last_buffer(const st_fft_passes *p, bool is_in_first,
-                          char *const buffers[2]) {
-  const bool is_even = p->count % 2 == 0;
-  return buffers[is_in_first ? !is_even : is_even];
+         st__fft_has_passes(count) && !st__fft_is_long(count);
 }
 
 /* -- Gathering and scattering --------------------------------------------- */

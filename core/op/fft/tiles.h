@@ -9,58 +9,16 @@
  * A tile with fewer lines has the last one several times, so that a line has
  * the same bits in any lane. Lines that are rows are transposed on their way,
  * which takes about as long as the passes; so those of most multiples of 8 are
- * transformed by eighths (Note [Lines by eighths], eighths.h), and FFTW
- * transforms rows of the other lengths for which its plans are good.
+ * transformed by eighths (Note [Lines by eighths], eighths.h).
  */
 #ifndef ST_OP_FFT_TILES_H
 #define ST_OP_FFT_TILES_H
 
-#include "kernel/fft/butterflies.h"
-#include "op/fft/fftw.h"
-#include "op/fft/roots.h"
+#include "op/fft/line.h"
 
-enum { ST_FFT_MOST_PASSES = 16 };
-
-/* A transform of tiles; the roots of all passes are in one block. */
-typedef struct st_fft_passes {
-  int count; /* 0: none */
-  int64_t length;
-  int radix[ST_FFT_MOST_PASSES];
-  int64_t at[ST_FFT_MOST_PASSES]; /* of a pass's roots, in bytes */
-  bool backward;
-  void *roots;
-  size_t bytes;
-} st_fft_passes;
-
-/* Passes of a transform of n numbers. */
-int st__fft_count_passes(int64_t n);
-
-/* Lines of a whole tile. */
-int64_t st__fft_tile_lines(bool is_double);
-
-/* True for lines of n numbers that are transformed so: complex ones, or halves,
- * without large prime factors. Lines that are rows, and no columns, must be
- * transposed; so they are FFTW's where its plans are fast. */
-bool st__fft_in_tiles(st_fft_kind kind, bool is_double, int64_t n,
-                      bool are_columns);
-
-/* n numbers; NO_MEMORY. */
-st_status st__fft_passes_init(st_fft_passes *p, bool backward, bool is_double,
-                              int64_t n);
-void st__fft_passes_free(st_fft_passes *p);
-
-/* Rows in memory. */
-typedef struct st_fft_rows_at { char *at; st_fft_rows of; } st_fft_rows_at;
-
-/* All passes, from `in` to `out`; their sums are multiplied by `factor`. Both
- * may be in a buffer of p->length rows, but only a single pass from one to
- * itself. */
-void st__fft_run_passes(const st_fft_passes *p, bool is_double, double factor,
-                        st_fft_rows_at in, st_fft_rows_at out,
-                        char *const buffers[2]);
-/* The buffer for the results of rows that are, or are not, in the first. */
-char *st__fft_last_buffer(const st_fft_passes *p, bool is_in_first,
-                          char *const buffers[2]);
+/* True for lines of n numbers that may be transformed so: complex ones, or
+ * halves, that have passes and are not long. */
+bool st__fft_in_tiles(st_fft_kind kind, int64_t n);
 
 /* A side of a tile; distances are in bytes. */
 typedef struct st_fft_tile_side {
