@@ -9,7 +9,8 @@
 typedef enum st_fft_kind {
   ST_FFT_FORWARD, ST_FFT_BACKWARD, /* complex to complex */
   ST_FFT_R2C,  /* n reals to n / 2 + 1 complex numbers */
-  ST_FFT_C2R   /* the inverse */
+  ST_FFT_C2R,  /* the inverse */
+  ST_FFT_TWIST, ST_FFT_TWIST_IV /* of plans: roots of cosine transforms */
 } st_fft_kind;
 
 /* The transform of a line: its passes, or a matrix. */

@@ -36,13 +36,14 @@ static void register_atfork(void) {
 
 static int64_t key_of(st_fft_kind kind, bool is_double, int64_t n,
                       st_fft_how how) {
-  return n << 5 | (int64_t)how << 3 | (int64_t)kind << 1 | is_double;
+  return n << 6 | (int64_t)how << 4 | (int64_t)kind << 1 | is_double;
 }
 
 /* Frees what a plan has, which may be a part of it. */
 static void drop(st_fft_plan *p, bool is_double) {
   st__fft_chirp_free(p, is_double); /* asks for the length of the line */
   st__fft_halving_free(p->halving, p->n, is_double);
+  st__fft_twist_free(p->twist, p->n, p->is_iv, is_double);
   st__fft_line_free(&p->line);
   st__fft_line_free(&p->back);
   st__fft_passes_free(&p->passes);
@@ -106,6 +107,16 @@ static st_status make_plan(st_fft_plan *p, st_fft_kind kind, bool is_double,
   return st__fft_line_init(backward, is_double, p->count, &p->line);
 }
 
+/* A plan that is a table. */
+static st_status make_twist(st_fft_plan *p, st_fft_kind kind, bool is_double,
+                            int64_t n) {
+  const bool is_iv = kind == ST_FFT_TWIST_IV;
+  *p = (st_fft_plan){.n = n, .is_iv = is_iv};
+  p->size = st__fft_twist_count(n, is_iv);
+  p->twist = st__fft_twist(n, is_iv, is_double);
+  return p->twist ? ST_OK : ST_NO_MEMORY;
+}
+
 static st_fft_plan *find_plan(int64_t key) {
   for (int i = 0; i < SLOTS; i++) {
     if (plans[i].key == key) return &plans[i];
@@ -125,7 +136,9 @@ static st_status add_plan(st_fft_kind kind, bool is_double, int64_t n,
     if (*out) return ST_OK;
   }
   drop(p, p->key & 1);
-  const st_status status = make_plan(p, kind, is_double, n, how);
+  const bool is_table = kind == ST_FFT_TWIST || kind == ST_FFT_TWIST_IV;
+  const st_status status = is_table ? make_twist(p, kind, is_double, n)
+                                    : make_plan(p, kind, is_double, n, how);
   if (status != ST_OK) {
     drop(p, is_double);
     return status;

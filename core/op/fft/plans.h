@@ -21,6 +21,8 @@ typedef struct st_fft_plan {
   st_fft_eighths eighths; /* or none */
   int64_t count;    /* numbers of the complex line: n, or n / 2 by half */
   void *halving;    /* of real lines by half: st__fft_halving */
+  bool is_iv;       /* of twist */
+  void *twist;      /* of cosine transforms: st__fft_twist */
   void *chirp;      /* of a convolution: `count` numbers, and line.length */
   st_fft_line back; /* of a convolution: the reverse of line */
 } st_fft_plan;

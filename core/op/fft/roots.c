@@ -118,3 +118,39 @@ void *st__fft_halving(int64_t n, bool is_double) {
 void st__fft_halving_free(void *u, int64_t n, bool is_double) {
   if (u) st__free_block(u, halving_bytes(n, is_double));
 }
+
+/* -- Roots of cosine transforms ------------------------------------------- */
+
+int64_t st__fft_twist_count(int64_t n, bool is_iv) {
+  if (!is_iv) return n / 2 + 1;
+  return n % 2 == 0 ? n : 2 * n;
+}
+
+/* The turn of root i, of 8 n. */
+static int64_t twist_of(int64_t n, bool is_iv, int64_t i) {
+  const int64_t half = n / 2;
+  if (!is_iv) return 2 * i;
+  if (n % 2 == 0) return i < half ? 4 * i + 1 : 4 * (i - half);
+  return i < n ? 2 * i : 2 * (i - n) + 1;
+}
+
+void *st__fft_twist(int64_t n, bool is_iv, bool is_double) {
+  const int64_t count = st__fft_twist_count(n, is_iv);
+  void *const roots = st__alloc_block((size_t)count * (is_double ? 16 : 8));
+  if (!roots) return NULL;
+  for (int64_t i = 0; i < count; i++) {
+    double w[2];
+    st__fft_root(twist_of(n, is_iv, i), 8 * n, w);
+    for (int part = 0; part < 2; part++) {
+      if (is_double) ((double *)roots)[2 * i + part] = w[part];
+      else ((float *)roots)[2 * i + part] = (float)w[part];
+    }
+  }
+  return roots;
+}
+
+void st__fft_twist_free(void *roots, int64_t n, bool is_iv, bool is_double) {
+  if (!roots) return;
+  st__free_block(roots, (size_t)st__fft_twist_count(n, is_iv) *
+                        (is_double ? 16 : 8));
+}

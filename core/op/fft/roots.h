@@ -34,4 +34,10 @@ static inline void st__fft_power(const st_fft_powers *p, int64_t m,
 void *st__fft_halving(int64_t n, bool is_double);
 void st__fft_halving_free(void *u, int64_t n, bool is_double);
 
+/* The roots of cosine transforms of n numbers (Note [Cosine transforms],
+ * dct.c), or of those of type IV; NULL if there is no memory. */
+void *st__fft_twist(int64_t n, bool is_iv, bool is_double);
+void st__fft_twist_free(void *roots, int64_t n, bool is_iv, bool is_double);
+int64_t st__fft_twist_count(int64_t n, bool is_iv);
+
 #endif

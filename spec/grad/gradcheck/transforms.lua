@@ -34,6 +34,19 @@ each("fft_rfftn fft_ihfftn fft_rfft2 fft_ihfft2",
 each("fft_irfftn fft_hfftn fft_irfft2 fft_hfft2",
      {{Z(2, 3)}, {Z(3, 2), {2, 3}, {norm = "ortho"}}})
 
+samples["_fft_r2r"] = {
+  {A(5), 1, false, false, false, 0.5, 1.5, 0.5},
+  {A(5), 1, true, false, false}, {A(5), 1, false, true, false, 1, 1, 0.7},
+  {A(2, 4), 1, true, true, false}, {A(4), 1, false, false, true, 2, 1.5, 1},
+  {A(5), 1, true, false, true}, {A(2, 4), 2, false, true, true},
+  {A(5), 1, true, true, true},
+}
+each("fft_dct fft_idct fft_dst fft_idst",
+     {{A(4)}, {A(5), 1}, {A(2, 3), 3, 4, 1, "ortho"}, {Z(3), 4},
+      {A(5), 1, {norm = "ortho"}}, {A(4), 3, {norm = "forward"}}})
+each("fft_dctn fft_idctn fft_dstn fft_idstn",
+     {{A(2, 3)}, {A(3, 2), 1, {2, 3}, {norm = "ortho"}}})
+
 samples["stft"] = {{A(7), 4, values.none, values.none, P(4),
                     {return_complex = true}},
                    {Z(6), 4, 2, 3, A(3)}}
