@@ -36,7 +36,7 @@ describe("An input that shares memory with an output", function()
       end
       assert.is_true(tries < 20 * cases)
     end
-    assert.is_true(different > (WHOLE and 0.95 or CASES == 5 and 0.8 or 0.6)
+    assert.is_true(different > (WHOLE and 0.95 or CASES == 5 and 0.78 or 0.6)
                    * #names)
   end)
 

@@ -26,7 +26,7 @@
 #include <string.h>
 
 #include "base/threads.h"
-#include "op/fft/lines.h"
+#include "op/fourier/lines.h"
 #include "op/row/op.h"
 
 enum { BLOCK = 1 << 17 /* numbers of the lines that are computed at a time */ };

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "op/fft/lines.h"
+#include "op/fourier/lines.h"
 #include "op/row/op.h"
 
 /* -- Arguments ------------------------------------------------------------ */

@@ -11,10 +11,10 @@
  * which takes about as long as the passes; so those of most multiples of 8 are
  * transformed by eighths (Note [Lines by eighths], eighths.h).
  */
-#ifndef ST_OP_FFT_TILES_H
-#define ST_OP_FFT_TILES_H
+#ifndef ST_OP_FOURIER_TILES_H
+#define ST_OP_FOURIER_TILES_H
 
-#include "op/fft/line.h"
+#include "op/fourier/line.h"
 
 /* True for lines of n numbers that may be transformed so: complex ones, or
  * halves, that have passes and are not long. */

@@ -9,7 +9,7 @@
  * same on every machine.
  */
 
-#include "op/fft/roots.h"
+#include "op/fourier/roots.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* Passes: their radices, roots, and how they are run on rows.
  */
 
-#include "op/fft/passes.h"
+#include "op/fourier/passes.h"
 
 #include <math.h>
 #include <string.h>

@@ -8,11 +8,11 @@
  * and lengths with large primes are computed in one way each (long_lines.h,
  * convolution.h), which contains such passes.
  */
-#ifndef ST_OP_FFT_PASSES_H
-#define ST_OP_FFT_PASSES_H
+#ifndef ST_OP_FOURIER_PASSES_H
+#define ST_OP_FOURIER_PASSES_H
 
 #include "kernel/fft/butterflies.h"
-#include "op/fft/roots.h"
+#include "op/fourier/roots.h"
 
 enum { ST_FFT_MOST_PASSES = 16 };
 

@@ -8,10 +8,10 @@
  * is a convolution with b, for which two transforms of any length m >= 2 n - 1
  * are enough.
  */
-#ifndef ST_OP_FFT_CONVOLUTION_H
-#define ST_OP_FFT_CONVOLUTION_H
+#ifndef ST_OP_FOURIER_CONVOLUTION_H
+#define ST_OP_FOURIER_CONVOLUTION_H
 
-#include "op/fft/plans.h"
+#include "op/fourier/plans.h"
 
 /* Sets p->line, p->back, p->chirp and p->size, for p->count numbers. They must
  * be freed after a failure, too. */

@@ -10,10 +10,10 @@
  * of 2. As 8 float32 numbers are half a row, two lines share the rows. Lines of
  * 64 numbers stay in registers of 64 bytes, as do two or four of 32.
  */
-#ifndef ST_OP_FFT_EIGHTHS_H
-#define ST_OP_FFT_EIGHTHS_H
+#ifndef ST_OP_FOURIER_EIGHTHS_H
+#define ST_OP_FOURIER_EIGHTHS_H
 
-#include "op/fft/tiles.h"
+#include "op/fourier/tiles.h"
 
 typedef struct st_fft_eighths {
   st_fft_passes passes; /* of n numbers; none: no such transform */

@@ -1,10 +1,10 @@
 /* Transforms of single lines of complex numbers, from contiguous memory to
  * contiguous memory.
  */
-#ifndef ST_OP_FFT_LINE_H
-#define ST_OP_FFT_LINE_H
+#ifndef ST_OP_FOURIER_LINE_H
+#define ST_OP_FOURIER_LINE_H
 
-#include "op/fft/passes.h"
+#include "op/fourier/passes.h"
 
 typedef enum st_fft_kind {
   ST_FFT_FORWARD, ST_FFT_BACKWARD, /* complex to complex */

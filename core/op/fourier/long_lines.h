@@ -13,10 +13,10 @@
  * column of a tile; the second factor is in a table, the first is computed for
  * each tile. The threads share the tiles.
  */
-#ifndef ST_OP_FFT_LONG_LINES_H
-#define ST_OP_FFT_LONG_LINES_H
+#ifndef ST_OP_FOURIER_LONG_LINES_H
+#define ST_OP_FOURIER_LONG_LINES_H
 
-#include "op/fft/line.h"
+#include "op/fourier/line.h"
 
 /* True for lengths that are computed so. */
 bool st__fft_is_long(int64_t n);

@@ -1,7 +1,7 @@
 /* Tables of roots of unity.
  */
-#ifndef ST_OP_FFT_ROOTS_H
-#define ST_OP_FFT_ROOTS_H
+#ifndef ST_OP_FOURIER_ROOTS_H
+#define ST_OP_FOURIER_ROOTS_H
 
 #include "abi/types.h"
 

@@ -9,10 +9,10 @@
  * eighths], eighths.h), with the same sums (Note [The order of a transform],
  * passes.h). The threads share the lines.
  */
-#ifndef ST_OP_FFT_LINES_H
-#define ST_OP_FFT_LINES_H
+#ifndef ST_OP_FOURIER_LINES_H
+#define ST_OP_FOURIER_LINES_H
 
-#include "op/fft/plans.h"
+#include "op/fourier/plans.h"
 #include "tensor/tensor.h"
 
 typedef struct st_lines {

@@ -1,7 +1,7 @@
 /* Transforms of lines: tiles of neighbours, shared among the threads.
  */
 
-#include "op/fft/lines.h"
+#include "op/fourier/lines.h"
 
 #include <math.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 #include "base/threads.h"
 #include "kernel/fft/fft.h"
 #include "kernel/kernel.h"
-#include "op/fft/convolution.h"
-#include "op/fft/long_lines.h"
+#include "op/fourier/convolution.h"
+#include "op/fourier/long_lines.h"
 
 enum {
   TILE = 128 << 10,    /* bytes of a tile, about */

@@ -1,13 +1,13 @@
 /* The cache of plans.
  */
 
-#include "op/fft/plans.h"
+#include "op/fourier/plans.h"
 
 #include <pthread.h>
 
 #include "base/status.h"
-#include "op/fft/convolution.h"
-#include "op/fft/long_lines.h"
+#include "op/fourier/convolution.h"
+#include "op/fourier/long_lines.h"
 
 enum {
   SLOTS = 64,

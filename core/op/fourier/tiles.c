@@ -1,14 +1,14 @@
 /* Tiles: gathered, transformed pass by pass, scattered.
  */
 
-#include "op/fft/tiles.h"
+#include "op/fourier/tiles.h"
 
 #include <string.h>
 
 #include "base/memory.h"
 #include "kernel/fft/butterflies.h"
 #include "kernel/kernel.h"
-#include "op/fft/long_lines.h"
+#include "op/fourier/long_lines.h"
 
 enum {
   ROW = ST_FFT_ROW,

@@ -1,7 +1,7 @@
 /* Two passes over a matrix: Note [Long lines].
  */
 
-#include "op/fft/long_lines.h"
+#include "op/fourier/long_lines.h"
 
 #include <string.h>
 

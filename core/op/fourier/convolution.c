@@ -1,7 +1,7 @@
 /* Lines as convolutions: Note [Lengths with large primes].
  */
 
-#include "op/fft/convolution.h"
+#include "op/fourier/convolution.h"
 
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "base/threads.h"
 #include "kernel/fft/fft.h"
 #include "kernel/kernel.h"
-#include "op/fft/long_lines.h"
+#include "op/fourier/long_lines.h"
 
 enum { LINE = 64 /* bytes of a cache line */ };
 

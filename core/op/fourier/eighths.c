@@ -1,14 +1,14 @@
 /* Lines by eighths: the roots of the first pass, and the passes.
  */
 
-#include "op/fft/eighths.h"
+#include "op/fourier/eighths.h"
 
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/status.h"
 #include "kernel/kernel.h"
-#include "op/fft/long_lines.h"
+#include "op/fourier/long_lines.h"
 
 enum {
   ROW = ST_FFT_ROW,

@@ -1,10 +1,10 @@
 /* What computes the transforms of lines of a kind, a precision and a length.
  */
-#ifndef ST_OP_FFT_PLANS_H
-#define ST_OP_FFT_PLANS_H
+#ifndef ST_OP_FOURIER_PLANS_H
+#define ST_OP_FOURIER_PLANS_H
 
-#include "op/fft/eighths.h"
-#include "op/fft/tiles.h"
+#include "op/fourier/eighths.h"
+#include "op/fourier/tiles.h"
 
 /* How lines are transformed: one by one, side by side (Note [Lines side by
  * side], tiles.h), or by eighths (Note [Lines by eighths], eighths.h). */

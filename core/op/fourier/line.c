@@ -1,7 +1,7 @@
 /* Single lines: tables, and their transform.
  */
 
-#include "op/fft/line.h"
+#include "op/fourier/line.h"
 
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "kernel/fft/fft.h"
 #include "kernel/kernel.h"
-#include "op/fft/long_lines.h"
+#include "op/fourier/long_lines.h"
 
 enum { BEHIND = 16 /* parts behind a table, which a vector may read */ };
 
