@@ -35,6 +35,9 @@ enum { LINE = 64 / BYTES };
 #include "kernel/lapack/each_number.h"
 
 static const st_kernel_row rows[] = {ST_NUMBERS(reflect_panel),
-                                     ST_NUMBERS(reflect_factor)};
+                                     ST_NUMBERS(reflect_factor),
+                                     ST_NUMBERS(multiply_hermitian),
+                                     ST_NUMBERS(subtract_columns),
+                                     ST_NUMBERS(column_dots)};
 
 ST_EXPORT(st__reflect, rows)

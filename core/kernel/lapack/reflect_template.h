@@ -215,3 +215,139 @@ static ST_LOOP_FN(F(reflect_factor), st) {
     memcpy(t + c * PARTS, tau, SIZE);
   }
 }
+
+/* -- Hermitian matrices --------------------------------------------------- */
+
+/* Rows [0, n) at y, a and x, below the diagonal, of some columns, which are
+ * `next` parts apart; w: the numbers of x for the columns, negated. sums: what
+ * y gets in the rows of the columns. */
+INLINE void F(multiply_rows)(T *y, const T *a, int64_t next, int64_t n,
+                             const T *x, T w[][PARTS], T sums[][PARTS],
+                             const int columns) {
+  const int lanes = BYTES / (int)sizeof(T);
+  V s[4][PARTS][LINE] = {{{{0}}}};
+  for (int64_t i = 0; i < n; i += F(LEAF)) {
+    UNROLL for (int l = 0; l < LINE; l++) {
+      const int64_t at = i * PARTS + l * lanes;
+      const V z = F(get)(x + at);
+      V sum = F(get)(y + at);
+      UNROLL for (int j = 0; j < columns; j++) {
+        const V c = F(get)(a + j * next + at);
+        sum = F(minus)(sum, w[j], F(as_factor)(c), 1);
+        s[j][0][l] = FMA(c, z, s[j][0][l]);
+#if PARTS == 2
+        s[j][1][l] = FMA(c, F(turned)(z), s[j][1][l]);
+#endif
+      }
+      F(put)(y + at, sum);
+    }
+  }
+  for (int j = 0; j < columns; j++) {
+    for (int q = 0; q < PARTS; q++) sums[j][q] = F(fold)(s[j][q]);
+  }
+}
+
+static void F(rows_of_4)(T *y, const T *a, int64_t next, int64_t n,
+                         const T *x, T w[][PARTS], T sums[][PARTS]) {
+  F(multiply_rows)(y, a, next, n, x, w, sums, 4);
+}
+static void F(rows_of_1)(T *y, const T *a, int64_t next, int64_t n,
+                         const T *x, T w[][PARTS], T sums[][PARTS]) {
+  F(multiply_rows)(y, a, next, n, x, w, sums, 1);
+}
+
+/* The square of some columns on the diagonal. */
+static void F(multiply_square)(T *y, const T *a, int64_t next, const T *x,
+                               T w[][PARTS], int columns) {
+  for (int c = 0; c < columns; c++) {
+    const T *const column = a + c * next;
+    const T d[PARTS] = {column[c * PARTS]};
+    F(minus_one)(y + c * PARTS, w[c], d, 1);
+    for (int r = c + 1; r < columns; r++) {
+      const T *const at = column + r * PARTS;
+      T negated[PARTS];
+      for (int q = 0; q < PARTS; q++) negated[q] = -at[q];
+      F(minus_one)(y + r * PARTS, w[c], at, 1);
+      F(minus_one)(y + c * PARTS, negated, x + r * PARTS, -1);
+    }
+  }
+}
+
+static ST_LOOP_FN(F(multiply_hermitian), st) {
+  T *const y = (T *)(void *)data[0];
+  const T *const a = (const T *)(const void *)data[1];
+  const T *const x = (const T *)(const void *)data[2];
+  const int64_t next = st[4] / (int64_t)sizeof(T);
+  memset(y, 0, (size_t)(n0 * SIZE) + 64);
+  for (int64_t c = 0, columns; c < n1; c += columns) {
+    columns = n1 - c < 4 ? 1 : 4;
+    const T *const at = a + c * (next + PARTS);
+    T *const to = y + c * PARTS;
+    T w[4][PARTS], sums[4][PARTS];
+    for (int j = 0; j < columns; j++) {
+      for (int q = 0; q < PARTS; q++) w[j][q] = -x[(c + j) * PARTS + q];
+    }
+    (columns == 4 ? F(rows_of_4) : F(rows_of_1))(
+      to + columns * PARTS, at + columns * PARTS, next, n0 - c - columns,
+      x + (c + columns) * PARTS, w, sums);
+    F(multiply_square)(to, at, next, x + c * PARTS, w, (int)columns);
+    for (int j = 0; j < columns; j++) {
+      for (int q = 0; q < PARTS; q++) to[j * PARTS + q] += sums[j][q];
+    }
+  }
+}
+
+/* -- Columns and vectors -------------------------------------------------- */
+
+static ST_LOOP_FN(F(subtract_columns), st) {
+  T *const y = (T *)(void *)data[0];
+  const T *const a = (const T *)(const void *)data[1];
+  const T *const w = (const T *)(const void *)data[2];
+  const int64_t next = st[4] / (int64_t)sizeof(T);
+  const int64_t step = st[5] / (int64_t)sizeof(T);
+  const T sign = *(const bool *)ctx ? -1 : 1;
+  for (int64_t i = 0; i < n0; i += BYTES / SIZE) {
+    V z = F(get)(y + i * PARTS);
+    for (int64_t c = 0; c < n1; c++) {
+      const V x = F(get)(a + c * next + i * PARTS);
+      z = F(minus)(z, w + c * step, F(as_factor)(x), sign);
+    }
+    F(put)(y + i * PARTS, z);
+  }
+}
+
+INLINE void F(some_dots)(T *to, const T *a, int64_t next, int64_t n,
+                         const T *x, const int columns) {
+  const int lanes = BYTES / (int)sizeof(T);
+  V s[4][PARTS][LINE] = {{{{0}}}};
+  for (int64_t i = 0; i < n; i += F(LEAF)) {
+    UNROLL for (int l = 0; l < LINE; l++) {
+      const int64_t at = i * PARTS + l * lanes;
+      const V z = F(get)(x + at);
+      UNROLL for (int j = 0; j < columns; j++) {
+        const V c = F(get)(a + j * next + at);
+        s[j][0][l] = FMA(c, z, s[j][0][l]);
+#if PARTS == 2
+        s[j][1][l] = FMA(c, F(turned)(z), s[j][1][l]);
+#endif
+      }
+    }
+  }
+  for (int j = 0; j < columns; j++) {
+    for (int q = 0; q < PARTS; q++) to[j * PARTS + q] = F(fold)(s[j][q]);
+  }
+}
+
+static ST_LOOP_FN(F(column_dots), st) {
+  T *const to = (T *)(void *)data[0];
+  const T *const a = (const T *)(const void *)data[1];
+  const T *const x = (const T *)(const void *)data[2];
+  const int64_t next = st[4] / (int64_t)sizeof(T);
+  int64_t c = 0;
+  for (; c + 4 <= n1; c += 4) {
+    F(some_dots)(to + c * PARTS, a + c * next, next, n0, x, 4);
+  }
+  for (; c < n1; c++) {
+    F(some_dots)(to + c * PARTS, a + c * next, next, n0, x, 1);
+  }
+}

@@ -6,7 +6,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "op/lapack/bidiagonal.h"
+#include "op/spectra/bidiagonal.h"
 #include "op/lapack/blocks.h"
 #include "op/lapack/chunks.h"
 #include "tensor/view.h"

@@ -18,9 +18,11 @@
  * which three products apply to what is left of a block, and then those of the
  * block to the columns behind it.
  *
- * Eigenvectors and singular vectors of real matrices take LAPACK's reduction,
- * on one thread, then the engine's division of what is left (tridiagonal.h,
- * bidiagonal.h), and products with reflections by chunks.
+ * Eigenvalues of Hermitian matrices take a reduction of the same kind, then the
+ * division of what is left (op/spectra/tridiagonal.h), and products with
+ * reflections. Singular vectors of real matrices take LAPACK's reduction, on
+ * one thread, the engine's division (op/spectra/bidiagonal.h), and products
+ * with reflections by chunks.
  */
 #ifndef ST_OP_LAPACK_BLOCKS_H
 #define ST_OP_LAPACK_BLOCKS_H

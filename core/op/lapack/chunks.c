@@ -94,11 +94,12 @@ void st__subtract(const st_lapack_job *j, const st_gemm *p) {
 /* -- Scales --------------------------------------------------------------- */
 
 #define DEFINE_GREATEST(name, T, FABS)                                       \
-  /* The greatest element of a, m x n, or NaN if one is not finite. */       \
-  static double name(const T *a, int64_t m, int64_t n, bool lower) {         \
+  /* The greatest element of a, m x n, or NaN if one is not finite; of column  \
+   * c from row `lower` c on. */                                             \
+  static double name(const T *a, int64_t m, int64_t n, int64_t lower) {      \
     T most = 0, sum = 0;                                                     \
     for (int64_t c = 0; c < n; c++) {                                        \
-      for (int64_t i = lower ? c : 0; i < m; i++) {                          \
+      for (int64_t i = lower * c; i < m; i++) {                              \
         const T x = FABS(a[c * m + i]);                                      \
         most = x > most ? x : most;                                          \
         sum += x - x;                                                        \
@@ -111,10 +112,12 @@ DEFINE_GREATEST(greatest_f8, double, fabs)
 
 bool st__find_scale(const st_lapack_job *j, const char *a, int64_t m,
                     int64_t n, bool lower, int *exponent) {
-  const bool is_float = j->dtype == ST_FLOAT32;
+  const bool is_float = st__real_dtype(j->dtype) == ST_FLOAT32;
+  const int64_t parts = st__is_complex(j->dtype) ? 2 : 1;
   const void *const from = a;
-  const double most = is_float ? greatest_f4(from, m, n, lower)
-                               : greatest_f8(from, m, n, lower);
+  const double most =
+    is_float ? greatest_f4(from, m * parts, n, lower ? parts : 0)
+             : greatest_f8(from, m * parts, n, lower ? parts : 0);
   const int far = is_float ? 40 : 400, end = is_float ? 100 : 1000;
   *exponent = 0;
   if (!(most - most == 0)) return false;
@@ -135,7 +138,9 @@ DEFINE_SCALE(scale_f8, double)
 
 void st__scale(const st_lapack_job *j, char *p, int64_t n, int exponent) {
   const double by = ldexp(1, exponent);
-  if (j->dtype == ST_FLOAT32) scale_f4((float *)(void *)p, n, by);
+  if (st__is_complex(j->dtype)) n *= 2;
+  const bool is_float = st__real_dtype(j->dtype) == ST_FLOAT32;
+  if (is_float) scale_f4((float *)(void *)p, n, by);
   else scale_f8((double *)(void *)p, n, by);
 }
 

@@ -53,7 +53,7 @@ static inline int64_t st__larger(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
-/* The exponent of the power of two by which a, m x n and real, is divided so
+/* The exponent of the power of two by which a, m x n, is divided so
  * that no square of an element overflows, or vanishes beside others; false if
  * an element is not finite. Of the lower triangle, if `lower`. */
 bool st__find_scale(const st_lapack_job *j, const char *a, int64_t m,

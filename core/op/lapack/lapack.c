@@ -18,16 +18,14 @@ _Static_assert(sizeof(blasint) == sizeof(int32_t), "pivots are int32");
 /* ORDER LAPACK: names for real and for complex dtypes, without the letter of
  * the dtype and the underscore. */
 static const char *const names[][2] = {
-  {"syevd", NULL}, {NULL, "heevd"},
   {"gesdd", NULL}, {NULL, "gesdd"}, {"geev", NULL}, {NULL, "geev"},
-  {"sytrf", "sytrf"}, {NULL, "hetrf"},
-  {"sytrs", "sytrs"}, {NULL, "hetrs"}, {"gelsd", NULL}, {NULL, "gelsd"},
-  {"gelss", NULL}, {NULL, "gelss"}, {"gemm", "gemm"}, {"sytrd", NULL},
-  {"laed2", NULL}, {"lamrg", NULL}, {"gebrd", NULL}, {"lasdq", NULL},
+  {"sytrf", "sytrf"}, {NULL, "hetrf"}, {"sytrs", "sytrs"}, {NULL, "hetrs"},
+  {"gelsd", NULL}, {NULL, "gelsd"}, {"gelss", NULL}, {NULL, "gelss"},
+  {"gemm", "gemm"}, {"lamrg", NULL}, {"gebrd", NULL}, {"lasdq", NULL},
   {"lasd2", NULL},
 };
 /* Those that LAPACK calls its own and a library may hide. */
-static const char *const hidden[] = {"laed2", "lamrg", "lasdq", "lasd2"};
+static const char *const hidden[] = {"lamrg", "lasdq", "lasd2"};
 
 enum { COUNT = sizeof names / sizeof *names, DTYPES = 4 };
 
@@ -88,7 +86,7 @@ st_status st__lapack_divides(st_dtype dtype, bool *out) {
   ST_TRY(st__blas_enter(st__num_threads(), &blas));
   const st_status status = functions_of(dtype, &f);
   st__blas_leave();
-  if (status == ST_OK) *out = f->laed2 && f->lamrg && f->lasdq && f->lasd2;
+  if (status == ST_OK) *out = f->lamrg && f->lasdq && f->lasd2;
   return status;
 }
 

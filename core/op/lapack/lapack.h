@@ -22,15 +22,6 @@
  * the texts come last, as Fortran compilers pass them.
  * ORDER LAPACK: the names in lapack.c. */
 typedef struct st_lapack {
-  void (*syevd)(const char *job, const char *uplo, const blasint *n, void *a,
-                const blasint *lda, void *values, void *work,
-                const blasint *lwork, blasint *integers,
-                const blasint *liwork, blasint *info, size_t, size_t);
-  void (*heevd)(const char *job, const char *uplo, const blasint *n, void *a,
-                const blasint *lda, void *values, void *work,
-                const blasint *lwork, void *reals, const blasint *lrwork,
-                blasint *integers, const blasint *liwork, blasint *info,
-                size_t, size_t);
   void (*gesdd)(const char *job, const blasint *m, const blasint *n, void *a,
                 const blasint *lda, void *s, void *u, const blasint *ldu,
                 void *vt, const blasint *ldvt, void *work,
@@ -86,14 +77,6 @@ typedef struct st_lapack {
                const void *a, const blasint *lda, const void *b,
                const blasint *ldb, const void *beta, void *c,
                const blasint *ldc, size_t, size_t);
-  void (*sytrd)(const char *uplo, const blasint *n, void *a,
-                const blasint *lda, void *d, void *e, void *tau, void *work,
-                const blasint *lwork, blasint *info, size_t);
-  void (*laed2)(blasint *k, const blasint *n, const blasint *n1, void *d,
-                void *q, const blasint *ldq, blasint *order, void *rho,
-                void *z, void *poles, void *w, void *q2, blasint *indx,
-                blasint *indxc, blasint *indxp, blasint *types,
-                blasint *info);
   void (*lamrg)(const blasint *n1, const blasint *n2, const void *a,
                 const blasint *step1, const blasint *step2, blasint *order);
   void (*gebrd)(const blasint *m, const blasint *n, void *a,

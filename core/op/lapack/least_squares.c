@@ -251,7 +251,7 @@ static int64_t find_rank(const st_lapack_job *j, const st_part *r,
 
 /* -- Matrices of any rank ------------------------------------------------- */
 
-/* [R11 R12], of full rank, is the adjoint of what has factors. */
+/* The first rows of R, of full rank, are the adjoint of what has factors. */
 static bool solve_deficient(const st_lapack_job *j, const st_least_squares *s,
                             int64_t rank, const rooms *r) {
   const int64_t n = s->a.n;

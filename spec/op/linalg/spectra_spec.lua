@@ -16,10 +16,12 @@ local linalg = st.linalg
 
 -- What LAPACK's tests allow: ratios of errors to n, norms and the epsilon.
 local LIMIT = 30
-local EPS = {float32 = 2 ^ -23, float64 = 2 ^ -52}
+local EPS = {float32 = 2 ^ -23, float64 = 2 ^ -52, complex64 = 2 ^ -23,
+             complex128 = 2 ^ -52}
 local SIZES = {9, 25, 26, 51, 130}
 -- Near the greatest and the least norm.
-local FAR = {float32 = 1e36, float64 = 1e305}
+local FAR = {float32 = 1e36, float64 = 1e305, complex64 = 1e36,
+             complex128 = 1e305}
 
 -- -- Matrices ----------------------------------------------------------------
 
@@ -68,7 +70,7 @@ local function near(want, got, scale, what)
 end
 
 local function orthogonal(q, what)
-  near(st.eye(q:size(-1), {dtype = q.dtype}), q:mT():matmul(q), 1,
+  near(st.eye(q:size(-1), {dtype = q.dtype}), q:mH():matmul(q), 1,
        what .. ", orthogonality")
 end
 
@@ -81,10 +83,17 @@ local function check_eigh(a, by, what)
     local values, V = linalg.eigh(given * by, {UPLO = uplo})
     local text = what .. ", " .. uplo
     assert.is_true(ascending(values), text)
-    near(a, (V * (values / by)):matmul(V:mT()), norm(a), text)
+    near(a, (V * (values / by)):matmul(V:mH()), norm(a), text)
     orthogonal(V, text)
-    near(values:diag_embed() / by, linalg.eigvalsh(a):diag_embed(), norm(a),
+    near(values:diag_embed() / by,
+         linalg.eigvalsh(given, {UPLO = uplo}):diag_embed(), norm(a),
          text .. ", alone")
+    if a.dtype:find "complex" then -- the diagonal's are not read
+      local other = given + given:diagonal():abs():diag_embed() *
+        st.complex(st.zeros {}, st.ones {}):to(a.dtype)
+      assert.is_true(st.equal(linalg.eigvalsh(given * by, {UPLO = uplo}),
+                              linalg.eigvalsh(other * by, {UPLO = uplo})))
+    end
   end
 end
 
@@ -129,11 +138,18 @@ local DIGEST = [[
 local cases = require "spec.op.reduce.reproducible.cases"
 local st = require "strided"
 st.manual_seed(5)
-for _, dtype in ipairs {"float32", "float64"} do
+for _, dtype in ipairs {"float32", "float64", "complex64", "complex128"} do
   local a = st.randn({140, 140}, {dtype = dtype})
-  local _, V = st.linalg.eigh(a)
-  local U, _, Vh = st.linalg.svd(a)
-  for _, t in ipairs {V, U, Vh} do print(cases.digest(t):item()) end
+  local values, V = st.linalg.eigh(a)
+  if dtype:find "complex" then
+    V = st.view_as_real(V:mT():contiguous())
+  else
+    local U, _, Vh = st.linalg.svd(a)
+    for _, t in ipairs {U, Vh} do print(cases.digest(t):item()) end
+  end
+  for _, t in ipairs {values, V, st.linalg.eigvalsh(a)} do
+    print(cases.digest(t):item())
+  end
 end
 print(st.config().isa)
 ]]
@@ -153,6 +169,31 @@ describe("divided matrices", function()
           check_eigh((a + a:mT()) / 4, 2 ^ e, "times 2^" .. e)
         end
       end
+    end)
+
+    it("have eigenvectors, complex of " .. dtype, function()
+      local complex = dtype == "float32" and "complex64" or "complex128"
+      each_kind(dtype, function(a, what)
+        local b = st.randn(a.shape, {dtype = complex})
+        b = b - b:mH() -- times i, Hermitian
+        local turn = st.complex(st.zeros {}, st.ones {}):to(complex)
+        check_eigh((a + a:mT()):to(complex) + b * turn * a:abs():max():item(),
+                   1, what .. ", complex")
+      end)
+      for _, n in ipairs {1, 2, 33, 130} do
+        local a = st.randn({n, n}, {dtype = complex})
+        local _, exponent = math.frexp(FAR[dtype])
+        for _, e in ipairs {0, exponent - 12, 12 - exponent} do
+          check_eigh((a + a:mH()) / 4, 2 ^ e, "times 2^" .. e)
+        end
+      end
+      local nan = st.eye(40, {dtype = complex})
+      nan[{30, 20}] = 0 / 0
+      assert.has_error(function() linalg.eigh(nan) end)
+      assert.has_error(function() linalg.eigvalsh(nan) end)
+      local a = st.randn({150, 150}, {dtype = complex})
+      same_bits(function() return linalg.eigh(a) end)
+      same_bits(function() return linalg.eigvalsh(a) end)
     end)
 
     it("have singular vectors, " .. dtype, function()
@@ -194,7 +235,8 @@ describe("divided matrices", function()
   -- Once is enough for all instruction sets.
   if not os.getenv "STRIDED_ISA" and not build.is_sanitized then
     it("have the same bits for every instruction set", function()
-      build.same_by_instruction_set(("%s -e '%s'"):format(build.lua, DIGEST))
+      build.same_by_instruction_set(("%s -e '%s'"):format(build.lua, DIGEST),
+                                    "base") -- no fused multiply-add
     end)
   end
 

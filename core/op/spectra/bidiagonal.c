@@ -8,7 +8,7 @@
  * shared among threads, as the merges are.
  */
 
-#include "op/lapack/bidiagonal.h"
+#include "op/spectra/bidiagonal.h"
 
 #include <math.h>
 #include <string.h>

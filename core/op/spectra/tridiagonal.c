@@ -3,12 +3,12 @@
  * tridiagonal eigenproblem", Numer. Math. 36, 1981.
  *
  * A matrix is that of its two halves, which are decomposed by themselves, plus
- * a matrix of rank one. A kernel decomposes the leaves, LAPACK finds what a
- * merge deflates; the rest of a merge, a secular equation and products, is
- * shared among threads, as the merges are.
+ * a matrix of rank one. A kernel decomposes the leaves; what of a merge is not
+ * deflated, a secular equation and products, is shared among threads, as the
+ * merges are.
  */
 
-#include "op/lapack/tridiagonal.h"
+#include "op/spectra/tridiagonal.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,6 +17,8 @@
 #include "kernel/lapack/secular.h"
 #include "kernel/lapack/steqr.h"
 #include "op/lapack/chunks.h"
+#include "op/spectra/deflation.h"
+#include "op/lapack/part.h"
 
 enum { LEAF = 25 };
 _Static_assert((int)LEAF <= (int)ST_STEQR, "a leaf is for the kernel");
@@ -72,15 +74,16 @@ static void multiply(const st_step *s, int64_t at, int64_t rows, const char *q,
                      int64_t first, int64_t inner, int64_t from, int64_t to) {
   const merge *m = s->ctx;
   const int64_t size = st__size(s->j);
-  const st_gemm p = {
-    'N', 'T', rows, to - from, inner, q,
-    m->made + (first * m->row + from) * size,
-    st__element(s->j, m->z, m->t->ldz, at, from),
-    (blasint)rows, (blasint)m->row, m->t->ldz};
-  for (int64_t c = 0; inner == 0 && c < to - from; c++) {
-    memset(st__element(s->j, p.c, p.ldc, 0, c), 0, (size_t)(rows * size));
+  const st_part a = st__columns_at(q, rows, inner, rows);
+  const st_part b = st__turned(st__columns_at(
+    m->made + (first * m->row + from) * size, to - from, inner, m->row));
+  const st_part c = st__columns_at(
+    st__element(s->j, m->z, m->t->ldz, at, from), rows, to - from, m->t->ldz);
+  for (int64_t i = 0; inner == 0 && i < to - from; i++) {
+    memset(st__part_at(s->j, &c, 0, i), 0, (size_t)(rows * size));
   }
-  st__multiply(s->j, &p);
+  const bool done = st__part_multiply(s->j, &c, &a, &b, 1, false);
+  (void)done; /* the job says so */
 }
 
 static void make_vectors(const st_step *s, int64_t from, int64_t to) {
@@ -114,28 +117,29 @@ static merge merge_of(const st_lapack_job *j, const tree *t, int64_t part) {
   return m;
 }
 
-/* The parts' vectors in the rows of the coupling element, which deflation takes
- * and rho. */
+/* The parts' vectors in the rows of the coupling element. */
 static void deflate(const st_lapack_job *j, merge *m) {
   const tree *t = m->t;
   const int64_t size = st__size(j);
-  blasint *const indices = t->indices + 4 * m->first, info = 0;
+  blasint *const indices = t->indices + 4 * m->first;
   char *const z = t->vectors + 4 * m->first * size;
-  char *const rho = t->e + (m->first + m->n1 - 1) * size;
-  m->columns = indices + m->n;
+  m->columns = indices + 2 * m->n;
   m->types = indices + 3 * m->n;
   for (int64_t i = 0; i < m->n; i++) {
     memcpy(z + i * size,
            st__element(j, m->z, t->ldz, i < m->n1 ? m->n1 - 1 : m->n1, i),
            (size_t)size);
   }
-  j->f->laed2(&m->k, &m->n, &m->n1, m->d, m->z, &t->ldz, m->order, rho, z,
-              m->poles, m->numerators, m->q, indices, m->columns,
-              indices + 2 * m->n, m->types, &info);
-  const double scale = st__value(j, rho, 0);
+  st_deflation f = {
+    .n = m->n, .n1 = m->n1, .ldq = t->ldz,
+    .coupling = st__value(j, t->e, m->first + m->n1 - 1), .d = m->d,
+    .q = m->z, .z = z, .order = m->order, .poles = m->poles,
+    .weights = m->numerators, .q2 = m->q, .columns = m->columns,
+    .types = m->types, .room = indices};
+  m->k = st__deflate(j, &f);
   for (int64_t i = 0; i < m->k; i++) {
     const double x = st__value(j, m->numerators, i);
-    st__set_value(j, m->weights, i, scale * x * x);
+    st__set_value(j, m->weights, i, f.coupling * x * x);
   }
   m->row = st__secular_row(m->k);
 }
@@ -143,7 +147,6 @@ static void deflate(const st_lapack_job *j, merge *m) {
 static void merge_parts(const st_step *s, int64_t from, int64_t to) {
   const tree *t = s->ctx;
   const st_lapack_job *j = s->j;
-  const blasint up = 1, down = -1;
   for (int64_t p = from; p < to; p++) {
     merge m = merge_of(j, t, 2 * p);
     st_step step = {.j = j, .ctx = &m};
@@ -152,7 +155,6 @@ static void merge_parts(const st_step *s, int64_t from, int64_t to) {
       for (blasint i = 0; i < m.n; i++) m.order[i] = i + 1;
       continue;
     }
-    const blasint rest = m.n - m.k;
     step.to = m.k;
     step.fn = find_roots;
     if (!st__share_columns(&step)) return;
@@ -160,7 +162,7 @@ static void merge_parts(const st_step *s, int64_t from, int64_t to) {
     if (!st__share_columns(&step)) return;
     step.fn = make_vectors;
     if (!st__share_columns(&step)) return;
-    j->f->lamrg(&m.k, &rest, m.d, &up, &down, m.order);
+    st__merge_order(j, m.k, m.n, m.d, m.order);
     st__sort_order(j, m.n, m.d, m.order);
   }
 }
