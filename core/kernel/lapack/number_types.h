@@ -3,6 +3,7 @@
 #define ST_KERNEL_LAPACK_NUMBER_TYPES_H
 
 #include <math.h>
+#include <stdbool.h>
 
 #include "kernel/unroll.h"
 #include "kernel/vectors.h"

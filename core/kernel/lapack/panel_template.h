@@ -104,8 +104,37 @@ INLINE void F(lose)(const F(panel) *p, int64_t row, int64_t c, int count,
   }
 }
 
+#if PARTS == 1
+/* True if quotients by d are those of the function that follows, but for the
+ * least numbers of the type. */
+INLINE bool F(is_moderate)(T d) {
+  const T most = sizeof(T) == 4 ? (T)0x1p60 : (T)0x1p500;
+  return ST_HAS_FMA && M(fabs)(d) < most && M(fabs)(d) > 1 / most;
+}
+
+/* y / d, where r is 1 / d: P. Markstein, "Computation of elementary functions
+ * on the IBM RISC System/6000 processor", IBM J. Res. Dev. 34, 1990. It takes a
+ * fifth of the time. What is left of infinity is no number. */
+INLINE V F(quotient)(V y, T d, T r) {
+  const V q = y * r, rest = FMA(-q, F(spread)(d), y);
+  const V z = FMA(rest, F(spread)(r), q);
+  const __typeof__(z == z) is_number = z == z;
+  return (V)((is_number & (__typeof__(z == z))z) |
+             (~is_number & (__typeof__(z == z))q));
+}
+#endif
+
 /* Divides m numbers, and what is behind them to a whole vector. */
 static void F(divide_by_real)(T *x, int64_t m, T by) {
+#if PARTS == 1
+  if (F(is_moderate)(by)) {
+    const T r = 1 / by;
+    for (int64_t i = 0; i < m; i += F(LANES)) {
+      F(put)(x + i, F(quotient)(F(get)(x + i), by, r));
+    }
+    return;
+  }
+#endif
   for (int64_t i = 0; i < m; i += F(LANES)) {
     F(put)(x + i * PARTS, F(get)(x + i * PARTS) / by);
   }

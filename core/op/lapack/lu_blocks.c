@@ -23,13 +23,16 @@ typedef struct exchange {
 } exchange;
 
 #define DEFINE_EXCHANGE(name, T)                                             \
-  static void name(T *x, int64_t row, const exchange *e) {                   \
+  static void name(T *x, int64_t columns, const exchange *e) {               \
     for (int64_t i = 0; i < e->n; i++) {                                     \
       const int64_t k = e->k + (e->back ? e->n - 1 - i : i);                 \
-      const int64_t other = (int64_t)e->pivots[k] - 1;                       \
-      const T y = x[k * row];                                                \
-      x[k * row] = x[other * row];                                           \
-      x[other * row] = y;                                                    \
+      T *one = x + k * e->a.row;                                             \
+      T *other = x + ((int64_t)e->pivots[k] - 1) * e->a.row;                 \
+      for (int64_t c = 0; c < columns && one != other; c++) {                \
+        const T y = one[c * e->a.col];                                       \
+        one[c * e->a.col] = other[c * e->a.col];                             \
+        other[c * e->a.col] = y;                                             \
+      }                                                                      \
     }                                                                        \
   }
 DEFINE_EXCHANGE(exchange_4, uint32_t)
@@ -37,14 +40,17 @@ DEFINE_EXCHANGE(exchange_8, uint64_t)
 typedef struct bits_16 { uint64_t x[2]; } bits_16;
 DEFINE_EXCHANGE(exchange_16, bits_16)
 
+/* Some at a time, whose parts stay in the cache. */
 static void exchange_columns(const st_step *s, int64_t from, int64_t to) {
+  enum { COLUMNS = 8 };
   const exchange *e = s->ctx;
-  for (int64_t c = from; c < to; c++) {
+  for (int64_t c = from; c < to; c += COLUMNS) {
+    const int64_t n = st__smaller(to - c, COLUMNS);
     void *const x = st__part_at(s->j, &e->a, 0, c);
     switch (st__size(s->j)) {
-      case 4: exchange_4(x, e->a.row, e); break;
-      case 8: exchange_8(x, e->a.row, e); break;
-      default: exchange_16(x, e->a.row, e);
+      case 4: exchange_4(x, n, e); break;
+      case 8: exchange_8(x, n, e); break;
+      default: exchange_16(x, n, e);
     }
   }
 }

@@ -381,6 +381,23 @@ describe("factors by panels", function()
     end
   end)
 
+  it("are quotients of the first column, rounded once", function()
+    for _, dtype in ipairs {"float32", "float64"} do
+      local n = 300
+      local a = st.eye(n, {dtype = dtype})
+      local far = dtype == "float32" and 60 or 500
+      for _, e in ipairs {0, far - 1, 1 - far, far + 3, -far - 3} do
+        local by = st.full({}, 2, {dtype = dtype}):pow(e) * 1.7
+        local column = (st.rand({n}, {dtype = dtype}) * 2 - 1) * by
+        column[1] = by
+        a:select(2, 1):copy_(column)
+        local LU = linalg.lu_factor(a)
+        local got = LU:select(2, 1):narrow(1, 2, n - 1)
+        assert.is_true(st.equal(column:narrow(1, 2, n - 1) / by, got))
+      end
+    end
+  end)
+
   it("say where there are none", function()
     for _, n in ipairs {20, 150} do
       local a = eye("float64", n)
