@@ -1,4 +1,4 @@
-/* Products of the reflections of LAPACK's reductions, real, by the library:
+/* Products of the reflections of LAPACK's reductions, by chunks of columns:
  * Note [Decompositions in blocks]. */
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Chunks of columns and products of BLAS: see chunks.h.
+/* Chunks of columns and products of matrices: see chunks.h.
  */
 
 #include "op/lapack/chunks.h"
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/threads.h"
+#include "op/lapack/part.h"
 
 typedef struct share {
   const st_step *s;
@@ -70,25 +71,31 @@ st_number st__number(const st_lapack_job *j, int x) {
   return n;
 }
 
+static st_part operand(const char *p, char trans, int64_t m, int64_t n,
+                       blasint ld) {
+  return trans == 'N' ? st__columns_at(p, m, n, ld)
+                      : st__turned(st__columns_at(p, n, m, ld));
+}
+
 static void gemm(const st_lapack_job *j, const st_gemm *p, int alpha,
-                 int beta) {
-  const blasint m = (blasint)p->m, n = (blasint)p->n, k = (blasint)p->k;
-  const st_number a = st__number(j, alpha), b = st__number(j, beta);
-  if (m == 0 || n == 0 || k == 0) return;
-  j->f->gemm(&p->ta, &p->tb, &m, &n, &k, &a, p->a, &p->lda, p->b, &p->ldb, &b,
-             p->c, &p->ldc, 1, 1);
+                 bool adds) {
+  const st_part a = operand(p->a, p->ta, p->m, p->k, p->lda);
+  const st_part b = operand(p->b, p->tb, p->k, p->n, p->ldb);
+  const st_part c = st__columns_at(p->c, p->m, p->n, p->ldc);
+  const bool done = st__part_multiply(j, &c, &a, &b, alpha, adds);
+  (void)done; /* the job says so */
 }
 
 void st__multiply(const st_lapack_job *j, const st_gemm *p) {
-  gemm(j, p, 1, 0);
+  gemm(j, p, 1, false);
 }
 
 void st__add(const st_lapack_job *j, const st_gemm *p) {
-  gemm(j, p, 1, 1);
+  gemm(j, p, 1, true);
 }
 
 void st__subtract(const st_lapack_job *j, const st_gemm *p) {
-  gemm(j, p, -1, 1);
+  gemm(j, p, -1, true);
 }
 
 /* -- Scales --------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* What the decompositions in blocks are made of: chunks of columns that threads
- * share, elements of matrices with contiguous columns, products of BLAS.
+ * share, elements of matrices with contiguous columns, products of these.
  */
 #ifndef ST_OP_LAPACK_CHUNKS_H
 #define ST_OP_LAPACK_CHUNKS_H
@@ -80,7 +80,7 @@ void st__sort_order(const st_lapack_job *j, int64_t n, const char *d,
 
 /* op(A) op(B), an m x n matrix; the inner size is k. */
 typedef struct st_gemm {
-  char ta, tb; /* 'N', 'T', 'C' */
+  char ta, tb; /* 'N', 'T' */
   int64_t m, n, k;
   const char *a, *b;
   char *c;

@@ -21,11 +21,10 @@ static const char *const names[][2] = {
   {"gesdd", NULL}, {NULL, "gesdd"}, {"geev", NULL}, {NULL, "geev"},
   {"sytrf", "sytrf"}, {NULL, "hetrf"}, {"sytrs", "sytrs"}, {NULL, "hetrs"},
   {"gelsd", NULL}, {NULL, "gelsd"}, {"gelss", NULL}, {NULL, "gelss"},
-  {"gemm", "gemm"}, {"lamrg", NULL}, {"gebrd", NULL}, {"lasdq", NULL},
-  {"lasd2", NULL},
+  {"gebrd", NULL}, {"lasdq", NULL}, {"lasd2", NULL},
 };
 /* Those that LAPACK calls its own and a library may hide. */
-static const char *const hidden[] = {"lamrg", "lasdq", "lasd2"};
+static const char *const hidden[] = {"lasdq", "lasd2"};
 
 enum { COUNT = sizeof names / sizeof *names, DTYPES = 4 };
 
@@ -86,7 +85,7 @@ st_status st__lapack_divides(st_dtype dtype, bool *out) {
   ST_TRY(st__blas_enter(st__num_threads(), &blas));
   const st_status status = functions_of(dtype, &f);
   st__blas_leave();
-  if (status == ST_OK) *out = f->lamrg && f->lasdq && f->lasd2;
+  if (status == ST_OK) *out = f->lasdq && f->lasd2;
   return status;
 }
 

@@ -72,13 +72,6 @@ typedef struct st_lapack {
                         void *b, const blasint *ldb, void *s,
                         const void *rcond, blasint *rank, void *work,
                         const blasint *lwork, void *reals, blasint *info);
-  void (*gemm)(const char *ta, const char *tb, const blasint *m,
-               const blasint *n, const blasint *k, const void *alpha,
-               const void *a, const blasint *lda, const void *b,
-               const blasint *ldb, const void *beta, void *c,
-               const blasint *ldc, size_t, size_t);
-  void (*lamrg)(const blasint *n1, const blasint *n2, const void *a,
-                const blasint *step1, const blasint *step2, blasint *order);
   void (*gebrd)(const blasint *m, const blasint *n, void *a,
                 const blasint *lda, void *d, void *e, void *tauq, void *taup,
                 void *work, const blasint *lwork, blasint *info);

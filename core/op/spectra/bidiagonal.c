@@ -16,6 +16,7 @@
 #include "base/threads.h"
 #include "kernel/lapack/secular.h"
 #include "op/lapack/chunks.h"
+#include "op/spectra/deflation.h"
 
 enum { LEAF = 20 };
 
@@ -275,14 +276,12 @@ static bool merge_two(const st_lapack_job *j, merge *m) {
  * what LAPACK deflates descends but for its tolerance. */
 static void merge_parts(const st_step *s, int64_t from, int64_t to) {
   const st_lapack_job *j = s->j;
-  const blasint up = 1, down = -1;
   for (int64_t p = from; p < to; p++) {
     merge m = merge_of(j, s->ctx, 2 * p);
     const int exponent = deflate(j, &m);
-    const blasint rest = m.n - m.k;
     if (!merge_two(j, &m)) return;
     st__scale(j, m.d, m.n, exponent);
-    j->f->lamrg(&m.k, &rest, m.d, &up, &down, m.order);
+    st__merge_order(j, m.k, m.n, m.d, m.order);
     st__sort_order(j, m.n, m.d, m.order);
   }
 }
