@@ -174,6 +174,7 @@ describe("divided matrices", function()
     it("have eigenvectors, complex of " .. dtype, function()
       local complex = dtype == "float32" and "complex64" or "complex128"
       each_kind(dtype, function(a, what)
+        if build.is_sanitized and a:size(1) ~= 26 then return end
         local b = st.randn(a.shape, {dtype = complex})
         b = b - b:mH() -- times i, Hermitian
         local turn = st.complex(st.zeros {}, st.ones {}):to(complex)
