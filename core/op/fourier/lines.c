@@ -500,6 +500,7 @@ static void set_tile(transform *t, const st_lines *l) {
     .in = {t->in.data, t->in.size, t->in.step},
     .out = {t->out.data, t->out.size, t->out.step}, .scale = t->scale,
     .is_double = t->is_double, .to_real = t->to_real, .is_full = l->is_full,
+    .is_odd = is_odd_real(t),
     .fetches = l->n >= SHORTEST && l->n <= LONGEST &&
                l->out->numel * t->out.size > NEAR};
 }

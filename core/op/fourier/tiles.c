@@ -17,8 +17,8 @@ enum {
 
 bool st__fft_in_tiles(st_fft_kind kind, int64_t n) {
   const bool is_real = kind == ST_FFT_R2C || kind == ST_FFT_C2R;
-  const int64_t count = is_real ? n / 2 : n;
-  return !(is_real && n % 2 != 0) && count >= 2 &&
+  const int64_t count = is_real && n % 2 == 0 ? n / 2 : n;
+  return count >= 2 &&
          st__fft_has_passes(count) && !st__fft_is_long(count);
 }
 
@@ -74,7 +74,7 @@ typedef st_fft_rows_at rows;
 
 static int64_t buffer_bytes(const st_fft_tile *t) {
   const int64_t n = t->passes->length;
-  return (t->is_full ? 2 * n : t->halving ? n + 1 : n) * ROW;
+  return (!t->halving ? n : t->is_full ? 2 * n : n + 1) * ROW;
 }
 
 int64_t st__fft_tile_bytes(const st_fft_tile *t) { return 2 * buffer_bytes(t); }
@@ -99,11 +99,71 @@ static layout layout_of(const st_fft_tile *t, const st_fft_tile_side *s,
   return SIDE_BY_SIDE;
 }
 
+/* Rows k and n - k of pairs are conjugates. */
+static void mirror_rows(const st_fft_tile *t, char *tile) {
+  const int64_t n = t->passes->length;
+  for (int64_t k = 1; k <= n / 2; k++) {
+    char *const from = tile + k * ROW, *const to = tile + (n - k) * ROW;
+    for (int64_t i = 0; i < ROW; i += t->is_double ? 16 : 8) {
+      if (t->is_double) {
+        double x[2];
+        memcpy(x, from + i, sizeof x);
+        x[1] = -x[1];
+        memcpy(to + i, x, sizeof x);
+      } else {
+        float x[2];
+        memcpy(x, from + i, sizeof x);
+        x[1] = -x[1];
+        memcpy(to + i, x, sizeof x);
+      }
+    }
+  }
+}
+
+/* Real lines of an odd length: pairs, whose imaginary parts are 0, or halves
+ * that are completed. */
+static rows read_odd(const st_fft_tile *t, st_fft_lines *in, char *buffer) {
+  const st_fft_tile_side *const s = &t->in;
+  const int64_t lines = st__fft_tile_lines(t->is_double);
+  const size_t part = t->is_double ? 8 : 4;
+  in->rows = t->to_real ? t->passes->length / 2 + 1 : t->passes->length;
+  if (t->to_real) {
+    gather_elements(s, in, 1, lines, buffer);
+    for (int64_t k = 0; k < lines; k++) {
+      memset(buffer + (2 * (size_t)k + 1) * part, 0, part);
+    }
+    mirror_rows(t, buffer);
+    return (rows){buffer, {ROW, true, true, 0}};
+  }
+  memset(buffer, 0, (size_t)(in->rows * ROW));
+  for (int64_t i = 0; i < in->rows; i++) {
+    const char *const from = s->data + i * s->step;
+    char *const to = buffer + i * ROW;
+    for (int64_t k = 0; k < lines; k++) {
+      if (t->is_double) memcpy(to + k * 16, from + in->at[k], 8);
+      else memcpy(to + k * 8, from + in->at[k], 4);
+    }
+  }
+  return (rows){buffer, {ROW, true, false, 0}};
+}
+
+static void write_real_parts(const st_fft_tile *t, int64_t lines,
+                             const st_fft_lines *out, const char *buffer) {
+  for (int64_t i = 0; i < t->passes->length; i++, buffer += ROW) {
+    char *const to = t->out.data + i * t->out.step;
+    for (int64_t k = 0; k < lines; k++) {
+      if (t->is_double) memcpy(to + out->at[k], buffer + k * 16, 8);
+      else memcpy(to + out->at[k], buffer + k * 8, 4);
+    }
+  }
+}
+
 /* The rows that the passes read first. */
 static rows read_rows(const st_fft_tile *t, int64_t lines, st_fft_lines *in,
                       char *buffer) {
   const st_fft_tile_side *const s = &t->in;
   const bool is_half = t->halving && t->to_real;
+  if (t->is_odd) return read_odd(t, in, buffer);
   in->are_swapped = t->passes->backward && !t->to_real;
   in->rows = t->passes->length + is_half;
   char *data[] = {buffer, s->data};
@@ -144,12 +204,27 @@ static void write_rows(const st_fft_tile *t, int64_t lines, st_fft_lines *out,
   const int64_t n = t->passes->length;
   out->are_swapped = t->passes->backward;
   out->rows = !is_half ? n : t->is_full ? 2 * n : n + 1;
+  if (t->is_odd && t->to_real) {
+    write_real_parts(t, lines, out, buffer);
+    return;
+  }
+  if (t->is_odd && t->is_full) mirror_rows(t, buffer);
+  else if (t->is_odd) out->rows = n / 2 + 1;
   char *data[] = {s->data, buffer};
   if (l == CONTIGUOUS) {
     st__task(ST_K_fft_scatter, part_of(t))(data, out);
   } else if (l == ELSEWHERE) {
     scatter_elements(s, out, t->to_real ? 2 : 1, lines, buffer);
   }
+}
+
+/* Half of the results of odd real lines is written, from a buffer. */
+static layout result_layout(const st_fft_tile *t, const st_fft_lines *out,
+                            int64_t lines) {
+  const layout l = layout_of(t, &t->out, out, lines);
+  if (!t->is_odd) return l;
+  return l == CONTIGUOUS && !t->to_real && !t->is_full &&
+         t->passes->length / 2 + 1 >= SHORT ? CONTIGUOUS : ELSEWHERE;
 }
 
 void st__fft_run_tile(const st_fft_tile *t, int64_t lines, st_fft_lines *in,
@@ -159,7 +234,7 @@ void st__fft_run_tile(const st_fft_tile *t, int64_t lines, st_fft_lines *in,
   const rows from = read_rows(t, lines, in, buffers[0]);
   char *const last = st__fft_last_buffer(t->passes, from.at == buffers[0],
                                          buffers);
-  const layout l = layout_of(t, &t->out, out, lines);
+  const layout l = result_layout(t, out, lines);
   if (l == CONTIGUOUS && t->fetches) fetch_lines(t, lines, out);
   const rows to = {last, {.step = ROW}};
   rows results = {last, {ROW, l != CONTIGUOUS, t->passes->backward, 0}};

@@ -16,8 +16,8 @@
 
 #include "op/fourier/line.h"
 
-/* True for lines of n numbers that may be transformed so: complex ones, or
- * halves, that have passes and are not long. */
+/* True for lines of n numbers that may be transformed so: complex ones,
+ * halves or odd real ones that have passes and are not long. */
 bool st__fft_in_tiles(st_fft_kind kind, int64_t n);
 
 /* A side of a tile; distances are in bytes. */
@@ -33,6 +33,7 @@ typedef struct st_fft_tile {
   const void *halving; /* of real lines, or NULL */
   bool is_double;
   bool to_real;
+  bool is_odd;    /* real lines without halving */
   bool fetches;   /* the memory of its results, before the passes */
   bool is_full;   /* real lines get the mirror image of their half */
   double scale;
