@@ -18,7 +18,7 @@ local function inputs()
   return {
     a = a, b = b, small = st.arange(0, 4):to "int32", mask = a:gt(5),
     positions = st.tensor({{1, 2, 1, 3}}, {dtype = "int64"}),
-    square = st.ones(3, 3),
+    square = st.ones(3, 3), large = st.eye(90),
     double = st.zeros({3, 3}, {dtype = "float64"}),
   }
 end
@@ -57,6 +57,12 @@ local OPERATORS = {
     return st.frexp(x.a, {out = {st.empty(0), exponent}})
   end},
   {"diff", function(x) return x.b:diff {n = 2} end},
+  -- Products within decompositions in blocks allocate, too.
+  {"inv", function(x) return st.linalg.inv(x.large) end},
+  {"cholesky", function(x) return st.linalg.cholesky(x.large) end},
+  {"qr", function(x) return (st.linalg.qr(x.large)) end},
+  {"eigh", function(x) return (st.linalg.eigh(x.large)) end},
+  {"lstsq", function(x) return (st.linalg.lstsq(x.large, x.large)) end},
   {"trapezoid", function(x) return st.trapezoid(x.a, x.b) end},
   {"quantile", function(x) return x.b:quantile(0.5, {dim = 1}) end},
   {"mode", function(x) return x.b:mode(1) end},
