@@ -46,6 +46,7 @@ local function find(o)
   for i = 1, TRIES do
     if best and i > ENOUGH and most > 0 then break end
     local n, refused = count(o, i)
+    if n and not best then n = count(o, i) end -- the first one makes tables
     if n and (not best or n > most) then best, most = i, n end
     why = refused or why
   end

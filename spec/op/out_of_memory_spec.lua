@@ -20,6 +20,7 @@ local function inputs()
     positions = st.tensor({{1, 2, 1, 3}}, {dtype = "int64"}),
     square = st.ones(3, 3), large = st.eye(90),
     double = st.zeros({3, 3}, {dtype = "float64"}),
+    complex = st.ones({3}, {dtype = "complex64"}),
   }
 end
 
@@ -63,6 +64,8 @@ local OPERATORS = {
   {"qr", function(x) return (st.linalg.qr(x.large)) end},
   {"eigh", function(x) return (st.linalg.eigh(x.large)) end},
   {"lstsq", function(x) return (st.linalg.lstsq(x.large, x.large)) end},
+  {"resolve_conj", function(x) return x.complex:conj():resolve_conj() end},
+  {"resolve_neg", function(x) return x.complex:conj():imag():resolve_neg() end},
   {"trapezoid", function(x) return st.trapezoid(x.a, x.b) end},
   {"quantile", function(x) return x.b:quantile(0.5, {dim = 1}) end},
   {"mode", function(x) return x.b:mode(1) end},
@@ -197,6 +200,9 @@ local OUT_OF_REACH = {}
 -- by name and with the reason:
 local WITHOUT_MEMORY = {
   ["aten::frexp.Tensor_out"] = true, -- hardly a case fits it: above instead
+  ["aten::resolve_conj"] = true, -- no case is conjugated: above instead
+  ["aten::resolve_neg"] = true,  -- nor negative
+  ["aten::positive"] = true,     -- gives its argument
 }
 
 --- What is wrong about the k-th allocation's failing, as a text, or nil, and
