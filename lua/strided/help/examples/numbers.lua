@@ -67,11 +67,29 @@ svd_lowrank:
 -- Transforms and windows
 blackman_window: st.blackman_window(4):narrow(1, 2, 3)
   --> tensor([0.3400, 1.0000, 0.3400])
+fft_dct: st.fft.dct(st.tensor {1, 2, 3}:float(), {type = 1})
+  --> tensor([ 8., -2.,  0.])
+fft_dctn: st.fft.dctn(t:float(), {type = 1})
+  --> tensor([[10., -2.],
+              [-4.,  0.]])
+fft_dst: st.fft.dst(st.tensor {3}:float(), {type = 1})
+  --> tensor([6.])
+fft_dstn: st.fft.dstn(st.tensor {{3}}:float(), {type = 1})
+  --> tensor([[12.]])
 fft_hfft2: st.fft.hfft2(st.tensor {{1, 2}}:float())
   --> tensor([[ 3., -1.]])
 fft_hfftn: st.fft.hfftn(t:float())
   --> tensor([[10., -2.],
               [-4.,  0.]])
+fft_idct: st.fft.idct(st.tensor {8, -2, 0}:float(), {type = 1})
+  --> tensor([1., 2., 3.])
+fft_idctn: st.fft.idctn(st.tensor {{10, -2}, {-4, 0}}:float(), {type = 1})
+  --> tensor([[1., 2.],
+              [3., 4.]])
+fft_idst: st.fft.idst(st.tensor {6}:float(), {type = 1})
+  --> tensor([3.])
+fft_idstn: st.fft.idstn(st.tensor {{12}}:float(), {type = 1})
+  --> tensor([[3.]])
 fft_ifftn: st.fft.ifftn(st.tensor {{4, 0}, {0, 0}}:float()):real()
   --> tensor([[1., 1.],
               [1., 1.]])
