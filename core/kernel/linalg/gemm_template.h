@@ -196,8 +196,7 @@ static void N(pack)(char *to, const char *b, const int64_t *st, int64_t n,
   N(copy)(to, WIDTH, b, (int64_t[]){st[2], st[5]}, k, n, transpose);
 }
 
-/* All panels of k rows of n0 elements. While one is packed, the lines of the
- * next one are fetched. */
+/* All panels of k rows of n0 elements. */
 static void N(pack_all)(char *to, const char *b, const int64_t *st, int64_t n0,
                         int64_t k, st_loop transpose) {
   const int64_t most = WIDTH / SIZE;

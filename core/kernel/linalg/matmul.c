@@ -1,5 +1,5 @@
-/* Matrix product kernel, for dtypes without BLAS and for matrices so small or
- * sums so short that BLAS does not pay.
+/* Matrix product kernel, for integers and for matrices so small or sums so
+ * short that packing does not pay (core/op/linalg/gemm.c).
  *
  * PART elements of a row of c are kept in accumulators. The rows of b, each
  * times an element of a, are added to them, so that the innermost loop runs

@@ -25,22 +25,23 @@ INLINE void N(halve)(T *x, int64_t lanes, int64_t n) {
 
 /* c = alpha sum + beta c */
 static void N(store)(char *c, const T *sum, const st_mv_ctx *w) {
-  double a[2], b[2];
+  double alpha[2], beta[2];
   T *out = (T *)(void *)c;
-  st__scalar_to_complex(w->alpha, a);
-  st__scalar_to_complex(w->beta, b);
+  st__scalar_to_complex(w->alpha, alpha);
+  st__scalar_to_complex(w->beta, beta);
+  const T a[2] = {(T)alpha[0], (T)alpha[1]}, b[2] = {(T)beta[0], (T)beta[1]};
 #if PARTS == 2
-  const T re = (T)a[0] * sum[0] - (T)a[1] * sum[1];
-  const T im = (T)a[0] * sum[1] + (T)a[1] * sum[0];
+  const T re = a[0] * sum[0] - a[1] * sum[1];
+  const T im = a[0] * sum[1] + a[1] * sum[0];
   const bool adds = b[0] != 0 || b[1] != 0, scales = a[0] != 1 || a[1] != 0;
   const T x = scales ? re : sum[0], y = scales ? im : sum[1];
-  const T u = adds ? (T)b[0] * out[0] - (T)b[1] * out[1] : 0;
-  const T v = adds ? (T)b[0] * out[1] + (T)b[1] * out[0] : 0;
+  const T u = adds ? b[0] * out[0] - b[1] * out[1] : 0;
+  const T v = adds ? b[0] * out[1] + b[1] * out[0] : 0;
   out[0] = adds ? x + u : x;
   out[1] = adds ? y + v : y;
 #else
-  const T x = a[0] == 1 ? sum[0] : (T)a[0] * sum[0];
-  out[0] = b[0] == 0 ? x : x + (T)b[0] * out[0];
+  const T x = a[0] == 1 ? sum[0] : a[0] * sum[0];
+  out[0] = b[0] == 0 ? x : x + b[0] * out[0];
 #endif
 }
 

@@ -70,7 +70,7 @@ void st__part_copy(const st_lapack_job *j, const st_part *to,
       (char *[]){to->p, from->p},
       (int64_t[]){size, from->row * size, to->col * size, size}, to->m, to->n,
       NULL);
-  } else if (to->col == 1) {
+  } else if (to->col == 1 && to->row != 1) {
     const st_part t = st__turned(*to), f = st__turned(*from);
     st__part_copy(j, &t, &f, false);
   } else {

@@ -2,7 +2,7 @@
  * that these decide about the order of its sums and nothing else does:
  *
  *   one sum            ST_K_dot
- *   a vector           ST_K_mv, of more than THIN products in a sum
+ *   a vector           ST_K_mv; of floats, more than THIN products in a sum
  *   the others         ST_K_gemm (Note [The order of a product])
  *   small, few products in a sum, integers: ST_K_matmul, from the first
  *                      product to the last, each rounded
@@ -106,7 +106,7 @@ static st_status run_dot(const st_product *p) {
   const double beta = st__scalar_to_double(p->beta);
   if (p->dtype == ST_FLOAT32) {
     float *c = (float *)(void *)p->c.data;
-    *c = (float)(alpha * sum + (beta == 0 ? 0 : beta * (double)*c));
+    *c = (float)(alpha * sum + ((float)beta == 0 ? 0 : beta * (double)*c));
   } else {
     double *c = (double *)(void *)p->c.data;
     *c = alpha * sum + (beta == 0 ? 0 : beta * *c);
@@ -335,7 +335,8 @@ static st_status float_result(const st_tensor *c, st_scalar beta,
 
 static bool is_half_vector(const st_tensor *a, const st_tensor *c) {
   const st_matrix z = st__matrix_of(c);
-  return a->numel > 0 && (z.cols == 1 || z.rows == 1);
+  return a->numel > 0 && st__kernel(ST_K_mv, c->dtype) &&
+         (z.cols == 1 || z.rows == 1);
 }
 
 /* The same for a matrix of halves: vectors are converted to float32, the matrix

@@ -17,7 +17,8 @@ static inline bool st__scalar_is_zero(st_scalar s) {
 st_status st__gemm(const st_tensor *a, const st_tensor *b, st_tensor *c,
                    st_scalar alpha, st_scalar beta);
 /* The same for c = alpha a b + beta add; add expands to c, or is NULL for c
- * itself. A row is added by the kernel, others are copied to c first. */
+ * itself. A row is added by the kernel, others are copied to c first, which is
+ * written then if what follows fails. */
 st_status st__gemm_add(const st_tensor *a, const st_tensor *b,
                        const st_tensor *add, st_tensor *c, st_scalar alpha,
                        st_scalar beta);

@@ -301,18 +301,21 @@ static bool folds(const st_tensor *a) {
   return true;
 }
 
-/* True if a product with b copies it first; of a batch, once for each. */
+/* True if a product with b copies it first, or reads it more slowly than a copy
+ * of a takes; of a batch, once for each. */
 static bool is_copied(const st_tensor *b) {
   return st__is_reduced_float(b->dtype) || st__is_integral(b->dtype) ||
          b->strides[1] != 1 || b->strides[0] < b->sizes[1];
 }
 
 /* A batch of large matrices that does not fold is multiplied as it is, unless
- * b, or its gradient, would need a matrix for each matrix of the batch. */
+ * b, or its gradient, would need a matrix for each matrix of the batch. A batch
+ * of rows always folds: the order of a product with a vector is another one,
+ * and strides must not choose it. */
 static bool is_folded(const st_tensor *a, const st_tensor *b) {
   enum { LARGE = 1 << 18 }; /* multiplications per matrix, or a copy is cheap */
   if (b->ndim == 1 || st__is_recorded(b->keys) || folds(a)) return true;
-  if (is_copied(b)) return true;
+  if (is_copied(b) || a->sizes[a->ndim - 2] == 1) return true;
   return (double)a->sizes[a->ndim - 2] * (double)b->numel < LARGE;
 }
 
@@ -398,7 +401,7 @@ static bool fits_addmm(const st_tensor *x, const st_tensor *weight,
                        const st_tensor *bias) {
   return bias && bias->ndim == 1 && x->ndim >= 2 && weight->ndim == 2 &&
          bias->sizes[0] == weight->sizes[0] && bias->dtype == x->dtype &&
-         weight->dtype == x->dtype && folds(x) && x->numel > 0 &&
+         weight->dtype == x->dtype && x->numel > 0 &&
          x->sizes[x->ndim - 1] == weight->sizes[1];
 }
 
@@ -407,7 +410,7 @@ static st_status addmm(const st_tensor *self, const st_tensor *a,
   return st__invoke1(ST_OP_addmm, ST_VALUES(self, a, b, 1, 1), out);
 }
 
-/* addmm of the rows of input, which fold. */
+/* addmm of the rows of input. */
 static st_status addmm_rows(const st_tensor *input, const st_tensor *t,
                             const st_tensor *bias, st_tensor **out) {
   const int last = input->ndim - 1;

@@ -118,6 +118,7 @@ describe("The bits of a product", function()
     it("of " .. dtype .. " do not depend on copies", function()
       local m, _, n = unpack(cases.large[dtype])
       local a, b = cases.factors(cases.large[dtype], dtype)
+      st.set_num_threads(1) -- in one part
       local want = st.matmul(a, b)
       local columns = cases.layouts.columns
       assert.is_true(same(want, st.matmul(columns(a), columns(b))))
@@ -162,6 +163,33 @@ describe("The bits of a product", function()
       end)
     end
   end
+
+  it("of a batch and a matrix do not depend on the layouts", function()
+    local all, row = st.randn(4, 3, 600), st.randn(600)
+    local b = st.randn(600, 600)
+    for _, rows in ipairs {1, 3} do
+      local a = all:narrow(2, 1, rows)
+      for _, y in ipairs {b, cases.layouts.columns(b)} do
+        local want = st.matmul(a:contiguous(), b)
+        assert.is_true(same(want, st.matmul(a, y)))
+        local recorded = y:clone():requires_grad_(true)
+        assert.is_true(same(want, st.matmul(a, recorded):detach()))
+        want = st.linear(a:contiguous(), b:t(), row)
+        assert.is_true(same(want, st.linear(a, y:t(), row)))
+      end
+    end
+  end)
+
+  it("read no addend whose factor rounds to zero", function()
+    local like = {dtype = "float32"}
+    for _, size in ipairs {{300, 300, 1}, {1, 300, 77}, {1, 300, 1},
+                           {50, 300, 77}, {5, 7, 9}, {60, 9, 90}} do
+      local m, k, n = unpack(size)
+      local sum = st.addmm(st.full({m, n}, 0 / 0, like), st.ones({m, k}, like),
+                           st.ones({k, n}, like), {beta = 1e-60})
+      assert.is_true(sum:equal(st.full({m, n}, k, like)), m .. " " .. n)
+    end
+  end)
 
   it("are those of blocks with a factor, and with an addend", function()
     local a, b = cases.factors({30, 300, 40}, "float64")

@@ -69,6 +69,15 @@ describe("A thin product", function()
     end
   end)
 
+  it("of float8 with one row or column", function()
+    local row, column = matrix(1, 20, "float32"), matrix(20, 1, "float32")
+    local a, b = row:to "float8_e5m2", column:to "float8_e5m2"
+    local want = row:mm(column):to "float8_e5m2"
+    assert.is_true(a:mm(b):to "float32":equal(want:to "float32"))
+    local all = column:mm(row):to "float8_e5m2"
+    assert.is_true(b:mm(a):to "float32":equal(all:to "float32"))
+  end)
+
   it("of a batch of bfloat16 and vectors", function()
     local a, b = matrix(6, 40, "bfloat16"), matrix(6 * 40, 150, "bfloat16")
     local got = st.bmm(a:view(6, 1, 40), b:view(6, 40, 150))
