@@ -3,8 +3,7 @@
  * A tile of output channels and pixels is kept in registers. For each channel
  * and each element of the window, adjacent pixels are loaded and multiplied
  * with one weight per output channel: one load serves all output channels, one
- * weight all pixels. Where the processor has a fused multiply-add, it is used,
- * so the last bit of a sum may depend on the instruction set, as in BLAS.
+ * weight all pixels. Note [The order of a convolution]: convolution.h.
  */
 
 #include "kernel/conv/convolution.h"

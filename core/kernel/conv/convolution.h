@@ -16,6 +16,19 @@
  * p][c] * weights[t][c]. n0 channels c, adjacent in all operands and a multiple
  * of ST_CONV_LANES; n1 pixels p, which are the outer strides of operands 0 and
  * 1 apart.
+ *
+ * Note [The order of a convolution]
+ * A sum begins with the bias plus 0. The products of weights and pixels are
+ * added to it by channel, and in a channel by element of the window, each by a
+ * fused multiply-add. Products with padding may be left out: they are zeros,
+ * which change no sum that is not -0, or the weights are not finite, and none
+ * is left out. A gradient of a weight is added up in blocks of windows, each
+ * from zero, pixel by pixel, and the blocks in order (op/conv/conv_weight.c
+ * says of which size). So the bits are a function of the shape and the dtype:
+ * not of the layout, which chooses the kernel, the instruction set or the
+ * threads. Instruction sets without a fused multiply-add round each product.
+ * Other dtypes, and shapes for which that is faster, are computed as products
+ * of matrices: Note [The order of a product].
  */
 #ifndef ST_KERNEL_CONV_CONVOLUTION_H
 #define ST_KERNEL_CONV_CONVOLUTION_H

@@ -4,8 +4,8 @@
  * A tile of sums stays in registers: PIXELS pixels, or channels, by two vectors
  * of output channels. Each step loads two vectors and multiplies them with one
  * number per row of the tile. Rows of pixels are cut into tiles of about the
- * same size, so that no tile is computed in vain. Where the processor has a
- * fused multiply-add, it is used, as in kernel/conv/convolution.c.
+ * same size, so that no tile is computed in vain. Sums have the order of those
+ * of kernel/conv/convolution.c (Note [The order of a convolution]).
  */
 
 #include "kernel/conv/convolution_nhwc.h"

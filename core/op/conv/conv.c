@@ -159,16 +159,6 @@ static st_tensor *weights(st_op_scope *c, const st_conv *v, int64_t rows,
   return ST_APPLY(c, ST_OP_reshape, v->weight, ST_INTS(v->groups, rows, cols));
 }
 
-/* True if each window is one pixel and the windows are all pixels in order. */
-static bool is_pixelwise(const st_window *w) {
-  for (int d = 0; d < w->n; d++) {
-    if (w->kernel[d] != 1 || w->stride[d] != 1 || w->padding[d] != 0) {
-      return false;
-    }
-  }
-  return true;
-}
-
 /* The bias with these sizes, as a view whose gradient depends on the weight, as
  * in ATen: Note [Zero second derivatives]. */
 static st_tensor *bias_as(st_op_scope *c, const st_conv *v, int ndim,
@@ -184,8 +174,8 @@ static st_tensor *convolve(st_op_scope *c, const st_conv *v) {
   const int64_t filters = v->out / v->groups;
   int64_t image[2 + ST_SPATIAL_MAX] = {v->batch, v->out};
   memcpy(image + 2, w->out, (size_t)w->n * sizeof *image);
-  const st_tensor *columns = is_pixelwise(w) ? v->input
-                                             : st__apply_im2col(c, v->input, w);
+  const st_tensor *columns = v->input;
+  if (!st__is_pixelwise(w)) columns = st__apply_im2col(c, columns, w);
   columns = ST_APPLY(c, ST_OP_reshape, columns,
                      ST_INTS(v->batch * v->groups, depth, nwindows));
   const st_tensor *rows = for_batch(c, weights(c, v, filters, depth), v);
@@ -227,7 +217,7 @@ static int64_t images_per_product(const st_conv *v) {
                          (v->bias ? v->bias->keys : 0);
   const double numbers = (double)v->in * (double)v->taps *
                       (double)st__product_of(v->w.n, v->w.out);
-  if (st__is_recorded(keys) || is_pixelwise(&v->w) ||
+  if (st__is_recorded(keys) || st__is_pixelwise(&v->w) ||
       !st__has_elements(v->input)) {
     return v->batch;
   }

@@ -37,4 +37,14 @@ static inline int64_t st__conv_size(const st_conv *v, int d) {
   return v->transposed ? v->w.in[d] + v->before[d] + v->after[d] : v->w.out[d];
 }
 
+/* True if each window is one pixel and the windows are all pixels in order. */
+static inline bool st__is_pixelwise(const st_window *w) {
+  for (int d = 0; d < w->n; d++) {
+    if (w->kernel[d] != 1 || w->stride[d] != 1 || w->padding[d] != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
 #endif

@@ -85,8 +85,8 @@ static st_tensor *sum_products(st_op_scope *c, const st_conv_products *p,
     image = st__apply_narrow(c, image, 0, i, n);
   }
   memcpy(columns, swap, sizeof columns);
-  columns[0] = st__of_tensor(
-    st__apply_reshape(c, st__apply_im2col(c, image, &p->w), 3, column_sizes));
+  if (!st__is_pixelwise(&p->w)) image = st__apply_im2col(c, image, &p->w);
+  columns[0] = st__of_tensor(st__apply_reshape(c, image, 3, column_sizes));
   st_tensor *products = st__apply2(
     c, ST_OP_bmm, st__apply_reshape(c, rows, 3, row_sizes),
     st__apply(c, ST_OP_transpose_int, 3, columns));

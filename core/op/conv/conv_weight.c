@@ -487,8 +487,17 @@ static st_status run(gradient *g) {
 
 /* -- Choice --------------------------------------------------------------- */
 
-/* The matrix product is better for few channels per group, and where the
- * columns are the image. The buffers must not become much larger than it. */
+/* True if the columns are the image, and the matrices so large that a packed
+ * product is faster. As every choice here, it goes by the shape alone, which so
+ * decides about the order of sums, whatever the layout. */
+static bool is_better_product(const st_conv_products *p) {
+  enum { WIDE = 64, WINDOWS = 32 };
+  return st__is_pixelwise(&p->w) && least(p->m, p->channels) >= WIDE &&
+         st__product_of(p->w.n, p->w.out) >= WINDOWS;
+}
+
+/* The matrix product is better for few channels per group, too. The buffers
+ * must not become much larger than the image. */
 bool st__is_direct_weight(const st_conv_products *p) {
   const st_tensor *t = p->image;
   const int64_t size = (int64_t)st__itemsize(t->dtype);
@@ -503,7 +512,7 @@ bool st__is_direct_weight(const st_conv_products *p) {
     is_by_rows(p, size) ? lanes_of(p->m, size) * p->channels
                         : lanes_of(p->channels, size) * p->m;
   if (p->groups > 1 && least_lanes > 4 * p->m * p->channels) return false;
-  if (p->k == p->channels && p->image->strides[1] != 1) return false;
+  if (is_better_product(p)) return false;
   set_axes(p, x);
   double pixels = 1;
   for (int k = 0; k < NAXES; k++) {

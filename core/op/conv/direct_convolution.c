@@ -224,19 +224,20 @@ static bool is_outside(const st_conv_axis *x, int64_t pixel) {
 }
 
 /* The taps [*from, *end) of a row of results that read a row of the image, not
- * padding alone. */
+ * padding alone, unless that is not zero times its weight. */
 static void valid_taps(const direct *c, int64_t row, int64_t *from,
                        int64_t *end) {
   const st_conv_axis *x = &c->x[ROW];
   const int64_t taps = c->x[COL].taps;
   int64_t first = 0, last = x->taps;
   const int64_t at = row * x->stride + x->origin;
-  if (c->x[DEPTH].taps == 1) {
+  const bool skips = c->x[DEPTH].taps == 1 && !c->has_infinite;
+  if (skips) {
     while (first < last && is_outside(x, at + first * x->dilation)) first++;
     while (first < last && is_outside(x, at + (last - 1) * x->dilation)) last--;
   }
   *from = first * taps;
-  *end = c->x[DEPTH].taps == 1 ? last * taps : c->ctx.taps;
+  *end = skips ? last * taps : c->ctx.taps;
 }
 
 /* Note [Vectors of output channels]
@@ -245,7 +246,7 @@ static void valid_taps(const direct *c, int64_t row, int64_t *from,
  * output channels instead of pixels. It computes nothing between rows, skips
  * the taps of a row that read padding alone, and writes channels_last results
  * in place; other images are transposed when they are copied. Products are
- * added up in the same order. */
+ * added up in the same order, so layouts, which decide, change no bit. */
 static void run_outputs(const direct *c, const band *b, int64_t row, int64_t n,
                         char *sums) {
   const int64_t panel = st__panel_rows(c), size = c->size;
@@ -372,7 +373,7 @@ static st_status run_phase(direct *c) {
   c->scratch = c->weights + c->groups * c->panels;
   set_offsets(c);
   st_status status = st__pack_weights(c);
-  if (status == ST_OK && !c->has_infinite) {
+  if (status == ST_OK && !st__is_refused(c)) {
     status = st__parallel_try(0, c->shares, 1, run_shares, c);
   }
   st__free(ST_MEM_SCRATCH, at, (size_t)bytes);
@@ -453,7 +454,7 @@ static st_status run(const st_conv *v, st_tensor *out, bool *done) {
     if (c.x[DEPTH].count > 0 && c.x[ROW].count > 0 && c.x[COL].count > 0) {
       ST_TRY(run_phase(&c));
     }
-    *done = !c.has_infinite;
+    *done = !st__is_refused(&c);
     if (!*done) break;
   }
   return ST_OK;

@@ -39,7 +39,8 @@ typedef struct direct {
   int64_t image, sums;        /* bytes of the buffers of a share */
   int64_t units;
   int shares;
-  bool has_infinite;          /* transposed: a weight is infinite or NaN */
+  bool has_infinite;          /* a weight is infinite or NaN: it matters where
+                                 zeros around the input are multiplied */
 } direct;
 
 /* Output channels of a panel of weights. */
@@ -69,6 +70,12 @@ static inline void st__axis_strides(const st_tensor *t, int64_t size,
     const int d = k - (NAXES - n);
     out[k] = d < 0 ? 0 : t->strides[2 + d] * size;
   }
+}
+
+/* True if the convolution must be computed in another way: a transposed one
+ * does not multiply its weights by zeros around the input. */
+static inline bool st__is_refused(const direct *c) {
+  return c->v->transposed && c->has_infinite;
 }
 
 /* Copies the weights and the bias to c->weights and c->bias, for the kernel

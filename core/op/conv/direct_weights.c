@@ -113,8 +113,7 @@ static st_status pack_groups(const direct *c) {
   return ST_OK;
 }
 
-/* True if one of n bytes of weights is infinite or NaN. In a transposed
- * convolution such weights must not multiply the zeros around the input. */
+/* True if one of n bytes of weights is infinite or NaN. */
 static bool has_infinite(const char *weights, int64_t n, st_dtype dtype) {
   const uint64_t all = UINT64_C(0x7ff) << 52;
   const uint32_t all32 = UINT32_C(0xff) << 23;
@@ -129,6 +128,17 @@ static bool has_infinite(const char *weights, int64_t n, st_dtype dtype) {
   return found;
 }
 
+/* Sums begin with the bias plus 0: no sum is -0 then, which padding, multiplied
+ * or skipped, would change. */
+static void add_zero(const direct *c) {
+  float *f = (float *)(void *)c->bias;
+  double *d = (double *)(void *)c->bias;
+  for (int64_t i = 0; i < c->v->out; i++) {
+    if (c->size == 4) f[i] += 0;
+    else d[i] += 0;
+  }
+}
+
 static st_status pack_bias(const direct *c) {
   const st_tensor *t = c->v->bias;
   st_move m;
@@ -136,14 +146,17 @@ static st_status pack_bias(const direct *c) {
   if (!t) return ST_OK;
   st__move_init(&m, c->bias, t->dtype, st__data(t), t->dtype);
   st__move_dim(&m, c->v->out, c->size, t->strides[0] * c->size);
-  return st__move_run(&m);
+  ST_TRY(st__move_run(&m));
+  add_zero(c);
+  return ST_OK;
 }
 
 st_status st__pack_weights(direct *c) {
   const int64_t used = c->sum_lanes * c->ctx.channels * c->ctx.taps * c->size;
   ST_TRY(pack_bias(c));
   ST_TRY(pack_groups(c));
-  for (int64_t g = 0; g < c->groups && c->v->transposed; g++) {
+  if (!c->v->transposed && c->vectors != OUTPUTS) return ST_OK;
+  for (int64_t g = 0; g < c->groups; g++) {
     c->has_infinite |= has_infinite(c->weights + g * c->panels, used,
                                     c->out->dtype);
   }
