@@ -8,10 +8,10 @@
  */
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "op/decompositions/equations.h"
 #include "op/decompositions/lu.h"
+#include "op/lapack/blocks.h"
 #include "tensor/view.h"
 
 /* -- linalg_ldl_factor_ex, linalg_ldl_factor ------------------------------ */
@@ -20,8 +20,6 @@ typedef struct factors {
   st_tensor *LD, *pivots, *info;
   bool hermitian;
 } factors;
-
-enum { BLOCK = 64 }; /* columns that LAPACK works with at once */
 
 static bool wants_errors(const st_run *r) {
   return r->nouts == 2 || st__to_bool(&r->args[2], false);
@@ -42,44 +40,40 @@ st_status st__linalg_ldl_factor_meta(st_run *r) {
   return ST_OK;
 }
 
-/* Works in the scratch: Note [Reads behind a matrix]. What is above the
- * diagonal becomes 0. */
+/* Works in scratch, whose columns are as far apart as the kernel wants them.
+ * What is above the diagonal becomes 0. */
 static void factor(const st_lapack_job *j, int64_t i, char *scratch) {
   const factors *f = j->ctx;
-  const int64_t size = (int64_t)st__itemsize(j->dtype);
-  const blasint n = (blasint)st__cols(f->LD), lda = st__leading(f->LD);
-  const blasint length = BLOCK * n;
-  const size_t column = (size_t)(n * size);
-  char *const a = st__matrix_at(f->LD, i);
-  char *const work = scratch + st__padded(n, n) * size;
-  blasint *const pivots = (blasint *)(void *)st__data(f->pivots) + i * n;
-  blasint *const info = (blasint *)(void *)st__data(f->info) + i;
-  *info = 0;
-  if (n == 0) return;
-  memcpy(scratch, a, column * (size_t)n);
-  (f->hermitian ? j->f->hetrf : j->f->sytrf)("L", &n, scratch, &lda, pivots,
-                                             work, &length, info, 1);
-  for (int64_t c = 0; c < n; c++) {
-    char *const to = a + c * n * size;
-    memset(to, 0, (size_t)(c * size));
-    memcpy(to + c * size, scratch + (c * n + c) * size,
-           column - (size_t)(c * size));
+  const int64_t n = st__cols(f->LD);
+  const int64_t pitch = st__ldl_pitch(j->dtype, n);
+  const st_part out = st__columns_of(f->LD, i);
+  const st_ldl l = {
+    .a = st__columns_at(scratch, n, n, pitch / (int64_t)st__itemsize(j->dtype)),
+    .pivots = (blasint *)(void *)st__data(f->pivots) + i * n,
+    .hermitian = f->hermitian};
+  st__part_copy(j, &l.a, &out, false);
+  if (!st__sytrf(j, &l, (blasint *)(void *)st__data(f->info) + i,
+                 scratch + n * pitch)) {
+    return;
   }
+  st__part_copy(j, &out, &l.a, false);
+  st__part_zero_above(j, &out);
 }
 
 st_status st__linalg_ldl_factor_impl(st_run *r) {
   const st_tensor *self = st__arg_tensor(r, 0);
-  const double n = (double)st__cols(self);
+  const int64_t n = st__cols(self);
   st_tensor *own = NULL;
   factors f = {.LD = r->out[0], .pivots = r->out[1],
                .hermitian = st__to_bool(&r->args[1], false) &&
                             st__is_complex(self->dtype)};
   st_lapack_job j = {.fn = factor, .ctx = &f, .dtype = self->dtype,
                      .count = st__batch_count(self),
-                     .uses_library = true, .cost = n * n * n / 6};
+                     .cost = (double)n * (double)n * (double)n / 6,
+                     .bytes = n * st__ldl_pitch(self->dtype, n) +
+                              st__ldl_bytes(self->dtype, n),
+                     .is_blocked = st__is_blocked(n, n)};
   st_status status;
-  j.bytes = (st__padded(st__cols(self), st__cols(self)) +
-             BLOCK * st__cols(self)) * (int64_t)st__itemsize(j.dtype);
   if (r->nouts < 3) {
     ST_TRY(st__tensor_empty(ST_DEVICE_CPU, ST_INT32, self->ndim - 2,
                             self->sizes, ST_FORMAT_CONTIGUOUS, &own));
@@ -143,21 +137,21 @@ typedef struct equation {
 
 static void solve(const st_lapack_job *j, int64_t i, char *scratch) {
   const equation *s = j->ctx;
-  const blasint n = (blasint)st__rows(s->X), columns = (blasint)st__cols(s->X);
-  const blasint lda = st__leading(s->LD), ldb = st__leading(s->X);
-  blasint info;
-  (void)scratch;
-  (s->hermitian ? j->f->hetrs : j->f->sytrs)(
-    "L", &n, &columns, st__matrix_at(s->LD, i), &lda,
-    st__pivots_at(s->pivots, i), st__matrix_at(s->X, i), &ldb, &info, 1);
+  const st_ldl f = {st__columns_of(s->LD, i), st__pivots_at(s->pivots, i),
+                    s->hermitian};
+  const st_part x = st__columns_of(s->X, i);
+  const bool done = st__sytrs(j, &f, &x, scratch);
+  (void)done; /* the job says so */
 }
 
 static st_status run(equation *s, const st_tensor *B) {
-  const double n = (double)st__rows(s->X);
+  const int64_t n = st__rows(s->X);
   st_lapack_job j = {.fn = solve, .ctx = s, .dtype = B->dtype,
                      .count = st__batch_count(s->X),
-                     .uses_library = true,
-                     .cost = n * n * (double)st__cols(s->X)};
+                     .cost = (double)n * (double)n *
+                             (double)(n / 2 + st__cols(s->X)),
+                     .bytes = st__sytrs_bytes(B->dtype, n),
+                     .is_blocked = st__is_blocked(n, st__cols(s->X))};
   ST_TRY(st__lapack_begin(&j));
   st_status status = st__copy_unchecked(s->X, B);
   if (status == ST_OK) status = st__lapack_run(&j);

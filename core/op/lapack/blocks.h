@@ -32,6 +32,21 @@
 /* True if the functions below share a matrix of these sizes. */
 bool st__is_blocked(int64_t rows, int64_t cols);
 
+/* Rows [k, k + n) of a change places with those of the pivots, from 1, in order
+ * or in reverse. */
+typedef struct st_row_exchange {
+  st_part a;
+  const blasint *pivots;
+  int64_t k, n;
+  bool back;
+} st_row_exchange;
+
+__attribute__((warn_unused_result))
+bool st__exchange_rows(const st_lapack_job *j, const st_row_exchange *e);
+/* In columns [from, to), on the calling thread. */
+void st__exchange_in(const st_lapack_job *j, const st_row_exchange *e,
+                     int64_t from, int64_t to);
+
 /* The pivots of LAPACK: of the numbers with the largest |re| + |im|, the first.
  * scratch: st__getrf_bytes. */
 __attribute__((warn_unused_result))
@@ -59,6 +74,28 @@ int64_t st__potrf_bytes(st_dtype dtype, int64_t n);
 __attribute__((warn_unused_result))
 bool st__potri(const st_lapack_job *j, const st_part *a, char *scratch);
 int64_t st__potri_bytes(st_dtype dtype, int64_t n);
+
+/* As LAPACK's sytrf or hetrf: the lower triangle of a becomes L and D, and the
+ * pivots are those of op/decompositions/ldl.c. a's columns are st__ldl_pitch
+ * bytes apart; what is above the diagonal is scratch. scratch:
+ * st__ldl_bytes. */
+typedef struct st_ldl {
+  st_part a;
+  blasint *pivots;
+  bool hermitian;
+} st_ldl;
+
+__attribute__((warn_unused_result))
+bool st__sytrf(const st_lapack_job *j, const st_ldl *f, blasint *info,
+               char *scratch);
+int64_t st__ldl_pitch(st_dtype dtype, int64_t n);
+int64_t st__ldl_bytes(st_dtype dtype, int64_t n);
+/* x becomes the X of A X = x, by its factors and pivots, whose pairs are
+ * complete. scratch: st__sytrs_bytes. */
+__attribute__((warn_unused_result))
+bool st__sytrs(const st_lapack_job *j, const st_ldl *f, const st_part *x,
+               char *scratch);
+int64_t st__sytrs_bytes(st_dtype dtype, int64_t n);
 
 /* x becomes the X of A X = x; A is square, and a triangle of it is read. X A =
  * B is A' X' = B', of the turned parts. */

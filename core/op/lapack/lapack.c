@@ -19,7 +19,6 @@ _Static_assert(sizeof(blasint) == sizeof(int32_t), "pivots are int32");
  * the dtype and the underscore. */
 static const char *const names[][2] = {
   {"gesdd", NULL}, {NULL, "gesdd"}, {"geev", NULL}, {NULL, "geev"},
-  {"sytrf", "sytrf"}, {NULL, "hetrf"}, {"sytrs", "sytrs"}, {NULL, "hetrs"},
   {"gelsd", NULL}, {NULL, "gelsd"}, {"gelss", NULL}, {NULL, "gelss"},
   {"gebrd", NULL}, {"lasdq", NULL}, {"lasd2", NULL},
 };

@@ -41,18 +41,6 @@ typedef struct st_lapack {
                        const blasint *ldvl, void *vr, const blasint *ldvr,
                        void *work, const blasint *lwork, void *reals,
                        blasint *info, size_t, size_t);
-  void (*sytrf)(const char *uplo, const blasint *n, void *a,
-                const blasint *lda, blasint *pivots, void *work,
-                const blasint *lwork, blasint *info, size_t);
-  void (*hetrf)(const char *uplo, const blasint *n, void *a,
-                const blasint *lda, blasint *pivots, void *work,
-                const blasint *lwork, blasint *info, size_t);
-  void (*sytrs)(const char *uplo, const blasint *n, const blasint *columns,
-                const void *a, const blasint *lda, const blasint *pivots,
-                void *b, const blasint *ldb, blasint *info, size_t);
-  void (*hetrs)(const char *uplo, const blasint *n, const blasint *columns,
-                const void *a, const blasint *lda, const blasint *pivots,
-                void *b, const blasint *ldb, blasint *info, size_t);
   void (*gelsd)(const blasint *m, const blasint *n, const blasint *columns,
                 void *a, const blasint *lda, void *b, const blasint *ldb,
                 void *s, const void *rcond, blasint *rank, void *work,

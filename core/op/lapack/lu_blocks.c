@@ -13,17 +13,8 @@ int64_t st__getrf_bytes(st_dtype dtype, int64_t m, int64_t n) {
 
 /* -- Exchanges ------------------------------------------------------------ */
 
-/* Rows [k, k + n) of a change places with those of the pivots, in order or in
- * reverse. */
-typedef struct exchange {
-  st_part a;
-  const blasint *pivots;
-  int64_t k, n;
-  bool back;
-} exchange;
-
 #define DEFINE_EXCHANGE(name, T)                                             \
-  static void name(T *x, int64_t columns, const exchange *e) {               \
+  static void name(T *x, int64_t columns, const st_row_exchange *e) {        \
     for (int64_t i = 0; i < e->n; i++) {                                     \
       const int64_t k = e->k + (e->back ? e->n - 1 - i : i);                 \
       T *one = x + k * e->a.row;                                             \
@@ -41,13 +32,13 @@ typedef struct bits_16 { uint64_t x[2]; } bits_16;
 DEFINE_EXCHANGE(exchange_16, bits_16)
 
 /* Some at a time, whose parts stay in the cache. */
-static void exchange_columns(const st_step *s, int64_t from, int64_t to) {
+void st__exchange_in(const st_lapack_job *j, const st_row_exchange *e,
+                     int64_t from, int64_t to) {
   enum { COLUMNS = 8 };
-  const exchange *e = s->ctx;
   for (int64_t c = from; c < to; c += COLUMNS) {
     const int64_t n = st__smaller(to - c, COLUMNS);
-    void *const x = st__part_at(s->j, &e->a, 0, c);
-    switch (st__size(s->j)) {
+    void *const x = st__part_at(j, &e->a, 0, c);
+    switch (st__size(j)) {
       case 4: exchange_4(x, n, e); break;
       case 8: exchange_8(x, n, e); break;
       default: exchange_16(x, n, e);
@@ -55,7 +46,11 @@ static void exchange_columns(const st_step *s, int64_t from, int64_t to) {
   }
 }
 
-static bool exchange_rows(const st_lapack_job *j, const exchange *e) {
+static void exchange_columns(const st_step *s, int64_t from, int64_t to) {
+  st__exchange_in(s->j, s->ctx, from, to);
+}
+
+bool st__exchange_rows(const st_lapack_job *j, const st_row_exchange *e) {
   st_step s = {exchange_columns, j, e, 0, e->a.n};
   return st__share_columns(&s);
 }
@@ -85,14 +80,14 @@ static bool update(const factors *f, int64_t k, int64_t n, int64_t at,
   const st_lapack_job *j = f->j;
   const st_part *a = &f->a;
   const int64_t rest = a->m - k - n;
-  const exchange e = {st__part(j, a, 0, at, a->m, count), f->pivots, k, n,
-                      false};
+  const st_row_exchange e = {st__part(j, a, 0, at, a->m, count), f->pivots, k,
+                             n, false};
   const st_triangle t = {.a = st__part(j, a, k, k, n, n),
                          .x = st__part(j, a, k, at, n, count),
                          .is_unit = true};
   const st_part below = st__part(j, a, k + n, k, rest, n);
   const st_part c = st__part(j, a, k + n, at, rest, count);
-  return exchange_rows(j, &e) && st__solve_triangle(j, &t) &&
+  return st__exchange_rows(j, &e) && st__solve_triangle(j, &t) &&
          st__part_multiply(j, &c, &below, &t.x, -1, true);
 }
 
@@ -100,10 +95,10 @@ static bool update(const factors *f, int64_t k, int64_t n, int64_t at,
 static bool factor_columns(const factors *f, int64_t k, int64_t n) {
   if (n <= ST_PANEL) return factor_panel(f, k, n);
   const int64_t half = st__half(n, ST_PANEL), at = k + half;
-  const exchange e = {st__part(f->j, &f->a, 0, k, f->a.m, half), f->pivots, at,
-                      n - half, false};
+  const st_row_exchange e = {st__part(f->j, &f->a, 0, k, f->a.m, half),
+                             f->pivots, at, n - half, false};
   return factor_columns(f, k, half) && update(f, k, half, at, n - half) &&
-         factor_columns(f, at, n - half) && exchange_rows(f->j, &e);
+         factor_columns(f, at, n - half) && st__exchange_rows(f->j, &e);
 }
 
 bool st__getrf(const st_lapack_job *j, const st_part *a, blasint *pivots,
@@ -124,15 +119,15 @@ bool st__getrs(const st_lapack_job *j, const st_part *lu,
   const st_part a = forward ? *lu : st__turned(*lu);
   const st_triangle l = {.a = a, .x = *x, .upper = !forward, .is_unit = true};
   const st_triangle u = {.a = a, .x = *x, .upper = forward};
-  const exchange e = {*x, pivots, 0, x->m, !forward};
+  const st_row_exchange e = {*x, pivots, 0, x->m, !forward};
   if (forward) {
-    return exchange_rows(j, &e) && st__solve_triangle(j, &l) &&
+    return st__exchange_rows(j, &e) && st__solve_triangle(j, &l) &&
            st__solve_triangle(j, &u);
   }
   if (conjugates) st__part_conjugate(j, x);
   if (!st__solve_triangle(j, &u) || !st__solve_triangle(j, &l)) return false;
   if (conjugates) st__part_conjugate(j, x);
-  return exchange_rows(j, &e);
+  return st__exchange_rows(j, &e);
 }
 
 /* -- Inverses ------------------------------------------------------------- */

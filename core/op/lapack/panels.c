@@ -8,18 +8,18 @@
 
 /* Bytes from column to column: an odd number of lines, so that the columns do
  * not share the sets of a cache. */
-static int64_t pitch_of(int64_t size, int64_t m) {
+int64_t st__panel_pitch(int64_t size, int64_t m) {
   return st__whole_lines(m * size + ST_PANEL_SPARE) | 64;
 }
 
 int64_t st__panel_bytes(st_dtype dtype, int64_t m, int64_t n) {
   const int64_t k = st__smaller(st__smaller(m, n), ST_PANEL);
-  return k * pitch_of((int64_t)st__itemsize(dtype), m);
+  return k * st__panel_pitch((int64_t)st__itemsize(dtype), m);
 }
 
 blasint st__factor_panel(const st_lapack_job *j, st_kernel_id kernel,
                          const st_part *a, void *other, char *scratch) {
-  const int64_t size = st__size(j), pitch = pitch_of(size, a->m);
+  const int64_t size = st__size(j), pitch = st__panel_pitch(size, a->m);
   const st_part panel = {scratch, a->m, a->n, 1, pitch / size};
   const int64_t st[] = {size, 0, 0, pitch, 0, 0};
   int32_t info = 0;

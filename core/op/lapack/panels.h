@@ -13,4 +13,7 @@ blasint st__factor_panel(const st_lapack_job *j, st_kernel_id kernel,
                          const st_part *a, void *other, char *scratch);
 int64_t st__panel_bytes(st_dtype dtype, int64_t m, int64_t n);
 
+/* Bytes from column to column of scratch for panels of m rows. */
+int64_t st__panel_pitch(int64_t size, int64_t m);
+
 #endif

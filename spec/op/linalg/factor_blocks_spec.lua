@@ -252,6 +252,12 @@ for _, dtype in ipairs {"float32", "float64", "complex64", "complex128"} do
                  linalg.solve_triangular(p, b, {upper = true}),
                  (linalg.lu_factor(a)), (linalg.lu_factor(a:mT())),
                  (linalg.qr(a)), (linalg.qr(b, "complete"))}
+    for _, hermitian in ipairs {false, true} do
+      local h = hermitian and a + a:mH() or a + a:mT()
+      local LD, pivots = linalg.ldl_factor(h, {hermitian = hermitian})
+      all[#all + 1] = LD
+      all[#all + 1] = linalg.ldl_solve(LD, pivots, b, {hermitian = hermitian})
+    end
     for _, t in ipairs(all) do
       if dtype:find "complex" then t = st.view_as_real(t:contiguous()) end
       print(cases.digest(t:contiguous()):item())
