@@ -221,9 +221,8 @@ local KINDS = {
 }
 
 local function each_kind(dtype, run)
-  for _, hermitian in ipairs {false, true} do
-    run(hermitian, (hermitian and "Hermitian, " or "symmetric, ") .. dtype)
-  end
+  run(false, "symmetric, " .. dtype)
+  if dtype:find "complex" then run(true, "Hermitian, " .. dtype) end
 end
 
 describe("LDL factors", function()
@@ -258,7 +257,7 @@ describe("LDL factors", function()
 
     it("are those of a loop, " .. dtype, function()
       each_kind(dtype, function(hermitian, what)
-        for _, n in ipairs {1, 2, 5, 12, 40, 70} do
+        for _, n in ipairs {1, 2, 5, 12, build.is_sanitized and 20 or 70} do
           for _, make in ipairs {random, n < 6 and tied or random} do
             local a = mirrored(make(dtype, n, n), hermitian)
             local LD, pivots, info = factor_ex(a, {hermitian = hermitian})
@@ -312,6 +311,15 @@ describe("LDL factors", function()
       end)
     end)
   end
+
+  it("of real matrices are the same for both", function()
+    local a = mirrored(random("float64", 70, 70), false)
+    local LD, pivots = factor(a)
+    local other, at = factor(a, {hermitian = true})
+    assert.is_true(st.equal(LD, other) and st.equal(pivots, at))
+    assert.is_true(st.equal(solve(LD, pivots, a),
+                            solve(LD, pivots, a, {hermitian = true})))
+  end)
 
   it("of a batch are those of each matrix", function()
     for _, n in ipairs {3, 70} do
