@@ -120,7 +120,6 @@ local rows = {
     cgroup.c memory_of
     stack.c second_stack
     stack.c run_on
-    lapack.c is_hidden
     lapack.c find_functions
     lapack.c functions_of
     strided.c start

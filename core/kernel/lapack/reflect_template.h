@@ -299,20 +299,43 @@ static ST_LOOP_FN(F(multiply_hermitian), st) {
 
 /* -- Columns and vectors -------------------------------------------------- */
 
-static ST_LOOP_FN(F(subtract_columns), st) {
-  T *const y = (T *)(void *)data[0];
-  const T *const a = (const T *)(const void *)data[1];
-  const T *const w = (const T *)(const void *)data[2];
+/* Some vectors of y. */
+INLINE void F(subtract_rows)(T *y, const T *a, const T *w, const int64_t *st,
+                             int64_t n, T sign, const int vectors) {
   const int64_t next = st[4] / (int64_t)sizeof(T);
   const int64_t step = st[5] / (int64_t)sizeof(T);
-  const T sign = *(const bool *)ctx ? -1 : 1;
-  for (int64_t i = 0; i < n0; i += BYTES / SIZE) {
-    V z = F(get)(y + i * PARTS);
-    for (int64_t c = 0; c < n1; c++) {
-      const V x = F(get)(a + c * next + i * PARTS);
-      z = F(minus)(z, w + c * step, F(as_factor)(x), sign);
+  const int lanes = BYTES / (int)sizeof(T);
+  V z[8];
+  UNROLL for (int v = 0; v < vectors; v++) z[v] = F(get)(y + v * lanes);
+  for (int64_t c = 0; c < n; c++, a += next, w += step) {
+    UNROLL for (int v = 0; v < vectors; v++) {
+      z[v] = F(minus)(z[v], w, F(as_factor)(F(get)(a + v * lanes)), sign);
     }
-    F(put)(y + i * PARTS, z);
+  }
+  UNROLL for (int v = 0; v < vectors; v++) F(put)(y + v * lanes, z[v]);
+}
+
+static void F(subtract_8)(T *y, const T *a, const T *w, const int64_t *st,
+                          int64_t n, T sign) {
+  F(subtract_rows)(y, a, w, st, n, sign, 8);
+}
+static void F(subtract_1)(T *y, const T *a, const T *w, const int64_t *st,
+                          int64_t n, T sign) {
+  F(subtract_rows)(y, a, w, st, n, sign, 1);
+}
+
+static ST_LOOP_FN(F(subtract_columns), st) {
+  const int64_t vector = BYTES / SIZE;
+  T *y = (T *)(void *)data[0];
+  const T *a = (const T *)(const void *)data[1];
+  const T *const w = (const T *)(const void *)data[2];
+  const T sign = *(const bool *)ctx ? -1 : 1;
+  int64_t i = 0;
+  for (; i + 7 * vector < n0; i += 8 * vector) {
+    F(subtract_8)(y + i * PARTS, a + i * PARTS, w, st, n1, sign);
+  }
+  for (; i < n0; i += vector) {
+    F(subtract_1)(y + i * PARTS, a + i * PARTS, w, st, n1, sign);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "op/lapack/blocks.h"
 #include "op/lapack/chunks.h"
+#include "op/spectra/columns.h"
 #include "op/spectra/tridiagonal.h"
 #include "tensor/view.h"
 
@@ -24,32 +25,28 @@ typedef struct spectrum {
  * its eigenvectors and their order, and room for the steps. */
 typedef struct parts { char *a, *d, *e, *tau, *z, *order, *room; } parts;
 
-static int64_t line_of(st_dtype dtype, int64_t n) {
-  return st__whole_lines(n * (int64_t)st__itemsize(dtype));
-}
-
 static parts parts_of(st_dtype dtype, int64_t n, bool vectors, char *scratch) {
   const st_dtype real = st__real_dtype(dtype);
   parts p = {.a = scratch};
-  p.d = p.a + line_of(dtype, n * st__sytrd_columns(dtype, n));
-  p.e = p.d + line_of(real, n);
-  p.tau = p.e + line_of(real, n);
-  p.order = p.tau + line_of(dtype, n);
+  p.d = p.a + st__line_bytes(dtype, n * st__column_step(dtype, n));
+  p.e = p.d + st__line_bytes(real, n);
+  p.tau = p.e + st__line_bytes(real, n);
+  p.order = p.tau + st__line_bytes(dtype, n);
   p.z = p.order + st__whole_lines(n * (int64_t)sizeof(blasint));
-  p.room = p.z + (vectors ? line_of(real, n * n) : 0);
+  p.room = p.z + (vectors ? st__line_bytes(real, n * n) : 0);
   return p;
 }
 
 static int64_t bytes_of(st_dtype dtype, int64_t n, bool vectors) {
   const st_dtype real = st__real_dtype(dtype);
   const int64_t reduce = st__sytrd_bytes(dtype, n);
-  const int64_t kept = line_of(dtype, n * st__sytrd_columns(dtype, n)) +
-                       2 * line_of(real, n) + line_of(dtype, n) +
+  const int64_t kept = st__line_bytes(dtype, n * st__column_step(dtype, n)) +
+                       2 * st__line_bytes(real, n) + st__line_bytes(dtype, n) +
                        st__whole_lines(n * (int64_t)sizeof(blasint));
   if (!vectors) return kept + st__larger(reduce, st__sterf_bytes(n));
   const int64_t most = st__larger(st__stedc_bytes(real, n),
                                   st__qr_bytes(dtype, n, n, n));
-  return kept + line_of(real, n * n) + st__larger(reduce, most);
+  return kept + st__line_bytes(real, n * n) + st__larger(reduce, most);
 }
 
 /* The vectors of the tridiagonal matrix, in order, as numbers of A's dtype. */
@@ -111,7 +108,7 @@ static void decompose(const st_lapack_job *j, int64_t i, char *scratch) {
   const bool vectors = s->vectors != NULL;
   const parts p = parts_of(j->dtype, n, vectors, scratch);
   const st_part from = st__columns_of(s->A, i);
-  const st_part a = st__columns_at(p.a, n, n, st__sytrd_columns(j->dtype, n));
+  const st_part a = st__columns_at(p.a, n, n, st__column_step(j->dtype, n));
   const st_tridiagonal t = {p.d, p.e, p.tau};
   const st_dtype dtype = st__real_dtype(j->dtype);
   blasint *const info = (blasint *)(void *)st__data(s->info) + i;

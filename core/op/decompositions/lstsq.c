@@ -1,13 +1,15 @@
 /* Least squares: linalg_lstsq.
  */
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "op/lapack/blocks.h"
-#include "op/lapack/least_squares.h"
 #include "op/row/composite.h"
+#include "op/spectra/columns.h"
+#include "op/spectra/singular.h"
 #include "tensor/view.h"
 
 /* -- Drivers -------------------------------------------------------------- */
@@ -45,78 +47,55 @@ typedef struct problem {
   st_tensor *info;
 } problem;
 
-/* What a call works in: elements for A, B and LAPACK, real numbers, integers.
- * B has a column at least. */
-typedef struct work_sizes {
-  int64_t A, B, elements, reals, integers;
-} work_sizes;
-
+/* B has a column at least. */
 static int64_t columns_of(const problem *p) {
   return larger(st__cols(p->B), 1);
 }
 
-/* The depth of gelsd's tree. */
-static int64_t levels_of(int64_t k, int64_t leaf) {
-  int64_t n = 1;
-  for (int64_t size = k / (leaf + 1); size > 1; size /= 2) n++;
-  return n + 1;
-}
-
-/* The least that LAPACK asks for, and blocks of columns more; none for what the
- * engine solves. */
-static work_sizes work_of(const problem *p) {
-  enum { BLOCK = 32, LEAF = 25 };
-  const int64_t m = st__rows(p->A), n = st__cols(p->A), c = columns_of(p);
-  const int64_t k = smaller(m, n), levels = levels_of(k, LEAF);
-  const bool is_complex = st__is_complex(p->A->dtype);
-  work_sizes w = {st__padded(m, n), st__padded(larger(m, n), c),
-                  3 * k + 2 * BLOCK * (m + n + c), 0, n};
-  if (!has_values(p->driver)) return (work_sizes){.A = w.A, .B = w.B};
-  if (p->driver == GELSD) {
-    w.integers = 3 * k * levels + 11 * k;
-    if (is_complex) {
-      w.elements += k * c + k * k;
-      w.reals = 10 * k + 2 * k * LEAF + 8 * k * levels + 3 * LEAF * c +
-                larger((LEAF + 1) * (LEAF + 1), n * (1 + c) + 2 * c);
-    } else {
-      w.elements += 12 * k + 2 * k * LEAF + 8 * k * levels + k * c +
-                    (LEAF + 1) * (LEAF + 1) + k * k;
-    }
-  } else if (is_complex) {
-    w.reals = 5 * k;
-  }
-  w.reals += k; /* singular values */
-  return w;
-}
-
+/* What a call works in: A, B, the values, and room for the steps. */
 typedef struct gels_call {
-  blasint m, n, columns, lda, ldb, length, rank;
-  char *A, *B, *work, *values, *reals;
-  blasint *integers, *info;
-  const void *rcond;
+  blasint m, n, columns, lda, ldb, rank;
+  char *A, *B, *values, *room;
+  blasint *info;
 } gels_call;
 
-static void solve_real(const st_lapack *f, driver d, gels_call *c) {
-  if (d == GELSD) {
-    f->gelsd(&c->m, &c->n, &c->columns, c->A, &c->lda, c->B, &c->ldb,
-             c->values, c->rcond, &c->rank, c->work, &c->length, c->integers,
-             c->info);
-  } else {
-    f->gelss(&c->m, &c->n, &c->columns, c->A, &c->lda, c->B, &c->ldb,
-             c->values, c->rcond, &c->rank, c->work, &c->length, c->info);
-  }
+static gels_call call_of(const problem *p, char *scratch) {
+  const st_dtype dtype = p->A->dtype;
+  gels_call c = {.m = (blasint)st__rows(p->A), .n = (blasint)st__cols(p->A),
+                 .columns = (blasint)columns_of(p), .A = scratch};
+  c.lda = c.m;
+  c.ldb = c.m > c.n ? c.m : c.n;
+  c.B = c.A + st__line_bytes(dtype, (int64_t)c.m * c.n);
+  c.values = c.B + st__line_bytes(dtype, (int64_t)c.ldb * c.columns);
+  c.room = c.values + st__line_bytes(st__real_dtype(dtype),
+                                     smaller(c.m, c.n));
+  return c;
 }
 
-static void solve_complex(const st_lapack *f, driver d, gels_call *c) {
-  if (d == GELSD) {
-    f->complex_gelsd(&c->m, &c->n, &c->columns, c->A, &c->lda, c->B, &c->ldb,
-                     c->values, c->rcond, &c->rank, c->work, &c->length,
-                     c->reals, c->integers, c->info);
-  } else {
-    f->complex_gelss(&c->m, &c->n, &c->columns, c->A, &c->lda, c->B, &c->ldb,
-                     c->values, c->rcond, &c->rank, c->work, &c->length,
-                     c->reals, c->info);
-  }
+static int64_t bytes_of(const problem *p) {
+  const st_dtype dtype = p->A->dtype;
+  const int64_t m = st__rows(p->A), n = st__cols(p->A), c = columns_of(p);
+  return st__line_bytes(dtype, m * n) +
+         st__line_bytes(dtype, larger(m, n) * c) +
+         st__line_bytes(st__real_dtype(dtype), smaller(m, n)) +
+         (has_values(p->driver) ? st__gelsd_bytes(dtype, m, n, c)
+                                : st__gels_bytes(dtype, m, n, c));
+}
+
+/* By singular values, with LAPACK's limits. False: interrupted. */
+static bool solve_by_values(const st_lapack_job *j, const problem *p,
+                            gels_call *c) {
+  const bool is_single = st__real_dtype(j->dtype) == ST_FLOAT32;
+  const double half = is_single ? 0x1p-24 : 0x1p-53;
+  double rcond = is_single ? (double)(float)p->rcond : p->rcond;
+  st_singular_solution s = {
+    .s = {st__columns_at(c->A, c->m, c->n, c->lda),
+          st__columns_at(c->B, c->ldb, c->columns, c->ldb), rcond},
+    .values = c->values, .rank = &c->rank, .info = c->info};
+  if (p->driver == GELSS) s.least = is_single ? FLT_MIN : DBL_MIN;
+  if (p->driver == GELSS && rcond < 0) s.s.rcond = 2 * half;
+  if (p->driver == GELSD && !(rcond >= 0 && rcond < 1)) s.s.rcond = half;
+  return st__gelsd(j, &s, c->room);
 }
 
 /* By QR factors, which the engine has. False: interrupted. */
@@ -126,8 +105,8 @@ static bool solve_by_qr(const st_lapack_job *j, const problem *p,
                               st__columns_at(c->B, c->ldb, c->columns, c->ldb),
                               p->rcond};
   *c->info = 0;
-  return p->driver == GELS ? st__gels(j, &s, c->info, c->work)
-                           : st__gelsy(j, &s, &c->rank, c->work);
+  return p->driver == GELS ? st__gels(j, &s, c->info, c->room)
+                           : st__gelsy(j, &s, &c->rank, c->room);
 }
 
 /* The sum of the squared absolute values of n numbers. */
@@ -180,40 +159,19 @@ static void load(const problem *p, int64_t i, const gels_call *c) {
 /* info is -1 if A is not finite, -2 if B is not. */
 static void solve(const st_lapack_job *j, int64_t i, char *scratch) {
   const problem *p = j->ctx;
-  const work_sizes w = work_of(p);
-  const int64_t size = (int64_t)st__itemsize(j->dtype);
-  const int64_t real = (int64_t)st__itemsize(st__real_dtype(j->dtype));
-  const float single = (float)p->rcond;
-  gels_call c = {.m = (blasint)st__rows(p->A), .n = (blasint)st__cols(p->A),
-            .columns = (blasint)columns_of(p), .A = scratch,
-            .length = (blasint)w.elements,
-            .rcond = real == 8 ? (const void *)&p->rcond : &single};
-  c.lda = c.m;
-  c.ldb = c.m > c.n ? c.m : c.n;
-  c.B = c.A + st__whole_lines(w.A * size);
-  c.work = c.B + st__whole_lines(w.B * size);
-  c.values = c.work + w.elements * size;
-  c.reals = c.values + smaller(c.m, c.n) * real;
-  c.integers = (blasint *)(void *)(c.values + w.reals * real);
+  gels_call c = call_of(p, scratch);
   c.info = (blasint *)(void *)st__data(p->info) + i;
   load(p, i, &c);
-  if (j->uses_library) {
-    memset(c.integers, 0, (size_t)w.integers * sizeof *c.integers);
-  }
   *c.info = -2;
   if (!st__all_finite(j->dtype, c.A, (int64_t)c.m * c.n)) *c.info = -1;
   if (*c.info == -1 ||
       !st__all_finite(j->dtype, c.B, (int64_t)c.ldb * c.columns)) {
     return;
   }
-  if (!has_values(p->driver)) {
-    if (!solve_by_qr(j, p, &c)) return;
-  } else if (st__is_complex(j->dtype)) {
-    solve_complex(j->f, p->driver, &c);
-  } else {
-    solve_real(j->f, p->driver, &c);
+  if (!(has_values(p->driver) ? solve_by_values : solve_by_qr)(j, p, &c)) {
+    return;
   }
-  store(p, i, &c);
+  if (*c.info == 0) store(p, i, &c);
 }
 
 /* -- _linalg_lstsq -------------------------------------------------------- */
@@ -310,27 +268,12 @@ static st_status check_problems(const problem *p) {
 }
 
 static st_status run(problem *p) {
-  const work_sizes w = work_of(p);
   const double m = (double)st__rows(p->A), n = (double)st__cols(p->A);
-  const int64_t size = (int64_t)st__itemsize(p->A->dtype);
-  const int64_t real = (int64_t)st__itemsize(st__real_dtype(p->A->dtype));
   st_lapack_job j = {.fn = solve, .ctx = p, .dtype = p->A->dtype,
-                     .count = st__batch_count(p->X),
-                     .uses_library = has_values(p->driver),
+                     .count = st__batch_count(p->X), .bytes = bytes_of(p),
                      .is_blocked = st__is_blocked(st__rows(p->A),
                                                   st__cols(p->A))};
   j.cost = (has_values(p->driver) ? 8.0 : 2.0) * m * n * (m < n ? m : n);
-  j.bytes = st__whole_lines(w.A * size) + st__whole_lines(w.B * size) +
-            (j.uses_library
-               ? w.elements * size + w.reals * real +
-                   w.integers * (int64_t)sizeof(blasint)
-               : st__gels_bytes(j.dtype, st__rows(p->A), st__cols(p->A),
-                                columns_of(p)));
-  j.bytes = st__whole_lines(j.bytes); /* the next thread's is aligned */
-  if (w.elements > INT32_MAX) {
-    return st__fail(ST_BAD_SHAPE, "self of shape %s has matrices too large for "
-                    "LAPACK", ST_SHAPE_TEXT(p->A));
-  }
   ST_TRY(st__tensor_empty(ST_DEVICE_CPU, ST_INT32, p->X->ndim - 2, p->X->sizes,
                           ST_FORMAT_CONTIGUOUS, &p->info));
   st_status status = st__lapack_begin(&j);

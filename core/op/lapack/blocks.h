@@ -20,9 +20,7 @@
  *
  * Eigenvalues of Hermitian matrices take a reduction of the same kind, then the
  * division of what is left (op/spectra/tridiagonal.h), and products with
- * reflections. Singular vectors of real matrices take LAPACK's reduction, on
- * one thread, the engine's division (op/spectra/bidiagonal.h), and products
- * with reflections by chunks.
+ * reflections. So do singular values (op/spectra/bidiagonal.h).
  */
 #ifndef ST_OP_LAPACK_BLOCKS_H
 #define ST_OP_LAPACK_BLOCKS_H
@@ -143,12 +141,5 @@ typedef struct st_reflections {
 __attribute__((warn_unused_result))
 bool st__ormqr(const st_lapack_job *j, const st_reflections *q,
                const st_part *c, char *scratch);
-
-/* C, m x n and real, becomes Q C, where Q is the product of the k reflections
- * in a, which loses what it has above them. scratch: st__apply_q_bytes. */
-void st__apply_q(const st_lapack_job *j, blasint m, blasint n, blasint k,
-                 char *a, blasint lda, const char *tau, char *c, blasint ldc,
-                 char *scratch);
-int64_t st__apply_q_bytes(st_dtype dtype, int64_t n, int64_t k);
 
 #endif

@@ -18,12 +18,8 @@ _Static_assert(sizeof(blasint) == sizeof(int32_t), "pivots are int32");
 /* ORDER LAPACK: names for real and for complex dtypes, without the letter of
  * the dtype and the underscore. */
 static const char *const names[][2] = {
-  {"gesdd", NULL}, {NULL, "gesdd"}, {"geev", NULL}, {NULL, "geev"},
-  {"gelsd", NULL}, {NULL, "gelsd"}, {"gelss", NULL}, {NULL, "gelss"},
-  {"gebrd", NULL}, {"lasdq", NULL}, {"lasd2", NULL},
+  {"geev", NULL}, {NULL, "geev"},
 };
-/* Those that LAPACK calls its own and a library may hide. */
-static const char *const hidden[] = {"lasdq", "lasd2"};
 
 enum { COUNT = sizeof names / sizeof *names, DTYPES = 4 };
 
@@ -37,14 +33,6 @@ static char missing[16]; /* the first function that the library lacks */
 
 _Static_assert(sizeof *tables == COUNT * sizeof(void *), "a name per function");
 
-static bool is_hidden(const char *stem) {
-  bool is_found = false;
-  for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++) {
-    is_found = is_found || strcmp(stem, hidden[i]) == 0;
-  }
-  return is_found;
-}
-
 static void find_functions(void) {
   for (int d = 0; d < DTYPES; d++) {
     void *functions[COUNT];
@@ -55,7 +43,7 @@ static void find_functions(void) {
       if (!stem) continue;
       snprintf(name, sizeof name, "%c%s_", dtypes[d].letter, stem);
       functions[i] = st__blas_function(name);
-      if (functions[i] || is_hidden(stem) || *missing) continue;
+      if (functions[i] || *missing) continue;
       memcpy(missing, name, sizeof name);
     }
     memcpy(&tables[d], functions, sizeof *tables);
@@ -74,18 +62,6 @@ static st_status functions_of(st_dtype dtype, const st_lapack **out) {
   while (dtypes[d].dtype != dtype) d++;
   *out = &tables[d];
   return ST_OK;
-}
-
-st_status st__lapack_divides(st_dtype dtype, bool *out) {
-  const st_lapack *f = NULL;
-  const st_blas *blas;
-  *out = false;
-  if (st__is_complex(dtype)) return ST_OK;
-  ST_TRY(st__blas_enter(st__num_threads(), &blas));
-  const st_status status = functions_of(dtype, &f);
-  st__blas_leave();
-  if (status == ST_OK) *out = f->lasdq && f->lasd2;
-  return status;
 }
 
 /* -- Calls ---------------------------------------------------------------- */

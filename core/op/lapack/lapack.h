@@ -22,16 +22,6 @@
  * the texts come last, as Fortran compilers pass them.
  * ORDER LAPACK: the names in lapack.c. */
 typedef struct st_lapack {
-  void (*gesdd)(const char *job, const blasint *m, const blasint *n, void *a,
-                const blasint *lda, void *s, void *u, const blasint *ldu,
-                void *vt, const blasint *ldvt, void *work,
-                const blasint *lwork, blasint *integers, blasint *info,
-                size_t);
-  void (*complex_gesdd)(const char *job, const blasint *m, const blasint *n,
-                        void *a, const blasint *lda, void *s, void *u,
-                        const blasint *ldu, void *vt, const blasint *ldvt,
-                        void *work, const blasint *lwork, void *reals,
-                        blasint *integers, blasint *info, size_t);
   void (*geev)(const char *left, const char *right, const blasint *n, void *a,
                const blasint *lda, void *reals, void *imaginaries, void *vl,
                const blasint *ldvl, void *vr, const blasint *ldvr, void *work,
@@ -41,45 +31,7 @@ typedef struct st_lapack {
                        const blasint *ldvl, void *vr, const blasint *ldvr,
                        void *work, const blasint *lwork, void *reals,
                        blasint *info, size_t, size_t);
-  void (*gelsd)(const blasint *m, const blasint *n, const blasint *columns,
-                void *a, const blasint *lda, void *b, const blasint *ldb,
-                void *s, const void *rcond, blasint *rank, void *work,
-                const blasint *lwork, blasint *integers, blasint *info);
-  void (*complex_gelsd)(const blasint *m, const blasint *n,
-                        const blasint *columns, void *a, const blasint *lda,
-                        void *b, const blasint *ldb, void *s,
-                        const void *rcond, blasint *rank, void *work,
-                        const blasint *lwork, void *reals, blasint *integers,
-                        blasint *info);
-  void (*gelss)(const blasint *m, const blasint *n, const blasint *columns,
-                void *a, const blasint *lda, void *b, const blasint *ldb,
-                void *s, const void *rcond, blasint *rank, void *work,
-                const blasint *lwork, blasint *info);
-  void (*complex_gelss)(const blasint *m, const blasint *n,
-                        const blasint *columns, void *a, const blasint *lda,
-                        void *b, const blasint *ldb, void *s,
-                        const void *rcond, blasint *rank, void *work,
-                        const blasint *lwork, void *reals, blasint *info);
-  void (*gebrd)(const blasint *m, const blasint *n, void *a,
-                const blasint *lda, void *d, void *e, void *tauq, void *taup,
-                void *work, const blasint *lwork, blasint *info);
-  void (*lasdq)(const char *uplo, const blasint *sqre, const blasint *n,
-                const blasint *ncvt, const blasint *nru, const blasint *ncc,
-                void *d, void *e, void *vt, const blasint *ldvt, void *u,
-                const blasint *ldu, void *c, const blasint *ldc, void *work,
-                blasint *info, size_t);
-  void (*lasd2)(const blasint *nl, const blasint *nr, const blasint *sqre,
-                blasint *k, void *d, void *z, const void *alpha,
-                const void *beta, void *u, const blasint *ldu, void *vt,
-                const blasint *ldvt, void *poles, void *u2,
-                const blasint *ldu2, void *vt2, const blasint *ldvt2,
-                blasint *indxp, blasint *indx, blasint *indxc, blasint *order,
-                blasint *types, blasint *info);
 } st_lapack;
-
-/* Loads the library. True if the dtype is real and there is what st__stedc and
- * st__bdsdc call, some of which a library may hide. */
-st_status st__lapack_divides(st_dtype dtype, bool *out);
 
 /* -- Calls ---------------------------------------------------------------- */
 

@@ -3,9 +3,9 @@
  * SVD", SIAM J. Matrix Anal. Appl. 16, 1995.
  *
  * A matrix is divided at a row into two, which are decomposed by themselves;
- * the first has a column more than rows. LAPACK finds the leaves and what a
- * merge deflates; the rest of a merge, a secular equation and products, is
- * shared among threads, as the merges are.
+ * the first has a column more than rows. A kernel decomposes the leaves; what
+ * of a merge is not deflated, a secular equation and products, is shared among
+ * threads, as the merges are.
  */
 
 #include "op/spectra/bidiagonal.h"
@@ -14,11 +14,16 @@
 #include <string.h>
 
 #include "base/threads.h"
+#include "kernel/lapack/bdsqr.h"
 #include "kernel/lapack/secular.h"
 #include "op/lapack/chunks.h"
+#include "op/spectra/coupling.h"
 #include "op/spectra/deflation.h"
 
-enum { LEAF = 20 };
+enum { LEAF = 25 };
+_Static_assert((int)LEAF < (int)ST_BDSQR, "a leaf is for the kernel");
+_Static_assert((int)ST_SECULAR % (int)ST_BDSQR_LANES == 0,
+               "a row of distances is one of the kernel's room");
 
 /* A block of the matrix, which no zero above the diagonal separates, in parts:
  * part p has the rows from ends[p] to ends[p + 1] - 1, behind which a row that
@@ -152,38 +157,6 @@ static void make_right(const st_step *s, int64_t from, int64_t to) {
   if (to > edge) make_right_half(s, st__larger(from, edge), to, false);
 }
 
-/* LAPACK's way for the least sizes, where columns are in no groups. */
-static void make_single(const st_lapack_job *j, const merge *m) {
-  const blasint ld2 = m->n + m->extra;
-  const bool negates = st__value(j, m->z, 0) <= 0;
-  st__set_value(j, m->d, 0, fabs(st__value(j, m->z, 0)));
-  for (blasint i = 0; i < ld2; i++) {
-    memcpy(st__element(j, m->vt, m->t->ld, 0, i),
-           st__element(j, m->vt2, ld2, 0, i), (size_t)st__size(j));
-  }
-  for (blasint i = 0; i < m->n; i++) {
-    const double x = st__value(j, m->u2, i);
-    st__set_value(j, m->u, i, negates ? -x : x);
-  }
-}
-
-static void make_pair(const st_step *s) {
-  const merge *m = s->ctx;
-  const st_lapack_job *j = s->j;
-  const int64_t size = st__size(j);
-  const blasint ld2 = m->n + m->extra, row = (blasint)m->row;
-  const st_gemm left = {'N', 'T', m->n, 2, 2, m->u2, m->left, m->u, m->n, row,
-                        m->t->ld};
-  const st_gemm right = {'N', 'N', 2, ld2, 2, m->right, m->vt2, m->vt, row,
-                         ld2, m->t->ld};
-  char *data[] = {m->right, m->distances, m->z, (char *)m->columns, m->left,
-                  m->poles};
-  const int64_t st[] = {size, m->row * size, size, sizeof(blasint), 0, 0};
-  st__kernel(ST_K_secular_vectors, j->dtype)(data, st, 2, 2, NULL);
-  st__multiply(j, &left);
-  st__multiply(j, &right);
-}
-
 static merge merge_of(const st_lapack_job *j, const tree *t, int64_t part) {
   const int64_t first = t->ends[part], size = st__size(j);
   const int64_t middle = t->ends[part + 1] - 1, end = t->ends[part + 2] - 1;
@@ -228,22 +201,19 @@ static int scale_part(const st_lapack_job *j, const merge *m, double *alpha,
 
 static int deflate(const st_lapack_job *j, merge *m) {
   const tree *t = m->t;
-  const blasint ldu2 = m->n, ldvt2 = m->n + m->extra;
   blasint *const indices = t->indices + 4 * m->first;
-  blasint info = 0;
   double alpha = st__value(j, t->d, m->first + m->nl);
   double beta = st__value(j, t->e, m->first + m->nl);
   const int exponent = scale_part(j, m, &alpha, &beta);
-  st_number a, b;
-  st__set_value(j, (char *)&a, 0, alpha);
-  st__set_value(j, (char *)&b, 0, beta);
-  m->columns = indices + m->n;
+  m->columns = indices + 2 * m->n;
   m->types = indices + 3 * m->n;
-  j->f->lasd2(&m->nl, &m->nr, &m->extra, &m->k, m->d, m->z, &a, &b, m->u,
-              &t->ld, m->vt, &t->ld, m->poles, m->u2, &ldu2, m->vt2, &ldvt2,
-              indices + 2 * m->n, indices, m->columns, m->order, m->types,
-              &info);
-  m->columns[0] = 1; /* lasd2 sets the others: the first pole stays there */
+  st_coupling c = {
+    .n = m->n, .nl = m->nl, .extra = m->extra, .ld = t->ld, .alpha = alpha,
+    .beta = beta, .d = m->d, .u = m->u, .vt = m->vt, .order = m->order,
+    .z = m->z, .poles = m->poles, .u2 = m->u2, .vt2 = m->vt2,
+    .columns = m->columns, .types = m->types, .numbers = m->weights,
+    .room = indices};
+  m->k = st__couple(j, &c);
   for (int64_t i = 0; i < m->k; i++) {
     const double x = st__value(j, m->z, i);
     st__set_value(j, m->weights, i, x * x);
@@ -254,17 +224,9 @@ static int deflate(const st_lapack_job *j, merge *m) {
 
 static bool merge_two(const st_lapack_job *j, merge *m) {
   st_step s = {.fn = find_roots, .j = j, .ctx = m, .to = m->k};
-  if (m->k == 1) {
-    make_single(j, m);
-    return true;
-  }
   if (!st__share_columns(&s)) return false;
   s.fn = find_numerators;
   if (!st__share_columns(&s)) return false;
-  if (m->k == 2) {
-    make_pair(&s);
-    return true;
-  }
   s.fn = make_left;
   if (!st__share_columns(&s)) return false;
   s.fn = make_right;
@@ -272,8 +234,8 @@ static bool merge_two(const st_lapack_job *j, merge *m) {
   return st__share_columns(&s);
 }
 
-/* The next merge takes its poles in the order that remains. It is sorted, since
- * what LAPACK deflates descends but for its tolerance. */
+/* The next merge takes its poles in the order that remains, which is sorted
+ * where what is left lies in between. */
 static void merge_parts(const st_step *s, int64_t from, int64_t to) {
   const st_lapack_job *j = s->j;
   for (int64_t p = from; p < to; p++) {
@@ -288,23 +250,32 @@ static void merge_parts(const st_step *s, int64_t from, int64_t to) {
 
 /* -- Leaves --------------------------------------------------------------- */
 
+/* Rows [first, first + n), with a column more if `extra`. Three rows of
+ * distances, of which the matrix has one more than rows, are room for two of
+ * the kernel's. */
+static void solve_leaf(const st_lapack_job *j, const tree *t, int64_t first,
+                       blasint n, bool extra) {
+  enum { STEPS = 12, MORE = 100 };
+  const int64_t size = st__size(j);
+  int64_t left = STEPS * n * (int64_t)n + MORE;
+  const st_bdsqr c = {true, &left, left};
+  int32_t info = 0;
+  char *data[] = {t->d + first * size, t->e + first * size,
+                  st__element(j, t->u, t->ld, first, first),
+                  st__element(j, t->vt, t->ld, first, first), (char *)&info,
+                  t->distances + 3 * first * t->wide * size};
+  const int64_t st[12] = {[2] = t->ld * size, [3] = t->ld * size,
+                          [5] = st__bdsqr_row(n + extra) * size};
+  st__kernel(ST_K_bdsqr, j->dtype)(data, st, n, extra, &c);
+  for (blasint i = 0; i < n; i++) t->order[first + i] = i + 1;
+  if (info > 0) *t->info = info;
+}
+
 static void solve_leaves(const st_step *s, int64_t from, int64_t to) {
   const tree *t = s->ctx;
-  const st_lapack_job *j = s->j;
-  const int64_t size = st__size(j);
   for (int64_t p = from; p < to; p++) {
     const int64_t first = t->ends[p], end = t->ends[p + 1] - 1;
-    const blasint n = (blasint)(end - first), extra = end < t->n;
-    const blasint columns = n + extra, none = 0;
-    char *const u = st__element(j, t->u, t->ld, first, first);
-    blasint info = 0;
-    j->f->lasdq("U", &extra, &n, &columns, &n, &none, t->d + first * size,
-                t->e + first * size,
-                st__element(j, t->vt, t->ld, first, first), &t->ld, u, &t->ld,
-                u, &t->ld, t->vectors + 4 * first * size, &info, 1);
-    /* The values ascend. */
-    for (blasint i = 0; i < n; i++) t->order[first + i] = i + 1;
-    if (info > 0) *t->info = info;
+    solve_leaf(s->j, t, first, (blasint)(end - first), end < t->n);
   }
 }
 
@@ -391,32 +362,43 @@ static void solve_blocks(const st_lapack_job *j, blasint n, tree *all,
   }
 }
 
-bool st__bdsdc(const st_lapack_job *j, blasint n, char *d, char *e, char *u,
-               char *vt, blasint *order, blasint *info, char *scratch) {
-  tree t = {.n = n, .d = d, .e = e, .u = u, .vt = vt, .order = order,
-            .info = info};
-  bool done = true;
+static double greatest(const st_lapack_job *j, int64_t n, const char *d,
+                       const char *e) {
   double most = 0;
-  int exponent;
-  *info = 0;
-  set_identity(j, u, n);
-  set_identity(j, vt, n);
   for (int64_t i = 0; i < n; i++) {
     most = fmax(most, fabs(st__value(j, d, i)));
     if (i + 1 < n) most = fmax(most, fabs(st__value(j, e, i)));
   }
+  return most;
+}
+
+bool st__bdsdc(const st_lapack_job *j, blasint n, char *d, char *e, char *u,
+               char *vt, blasint *order, blasint *info, char *scratch) {
+  const double most = greatest(j, n, d, e);
+  tree t = tree_of(j, n, scratch);
+  bool done = true;
+  int exponent;
+  *info = 0;
+  t.ld = n;
+  t.d = d;
+  t.e = e;
+  t.u = u;
+  t.vt = vt;
+  t.order = order;
+  t.info = info;
+  set_identity(j, u, n);
+  set_identity(j, vt, n);
+  for (blasint i = 0; i < n; i++) order[i] = i + 1;
+  if (most == 0) return true;
   frexp(most, &exponent);
   exponent = exponent < -1000 ? -1000 : exponent;
-  if (most == 0) {
-    for (blasint i = 0; i < n; i++) order[i] = i + 1;
-    return true;
-  }
   st__scale(j, d, n, -exponent);
   st__scale(j, e, n - 1, -exponent);
-  solve_blocks(j, n, &t, scratch, &done);
+  if (n <= LEAF) solve_leaf(j, &t, 0, n, false);
+  else solve_blocks(j, n, &t, scratch, &done);
   if (!done) return false;
   if (*info > 0) return true;
   st__scale(j, d, n, exponent);
-  st__sort_values(j, n, d, order, tree_of(j, n, scratch).vectors);
+  st__sort_values(j, n, d, order, t.vectors);
   return true;
 }

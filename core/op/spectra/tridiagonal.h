@@ -7,13 +7,12 @@
 /* A Hermitian matrix, of which the lower triangle is read, becomes a real
  * tridiagonal one, and a has the vectors of the n - 1 reflections below its
  * diagonal. d and e: of the real dtype; tau: of the job's. Columns of a are
- * st__sytrd_columns elements apart. scratch: st__sytrd_bytes. */
+ * those of st__take_columns. scratch: st__sytrd_bytes. */
 typedef struct st_tridiagonal { char *d, *e, *tau; } st_tridiagonal;
 
 __attribute__((warn_unused_result))
 bool st__sytrd(const st_lapack_job *j, const st_part *a,
                const st_tridiagonal *t, char *scratch);
-int64_t st__sytrd_columns(st_dtype dtype, int64_t n);
 int64_t st__sytrd_bytes(st_dtype dtype, int64_t n);
 
 /* d: the diagonal, which becomes the eigenvalues, from the least on. e: the

@@ -9,9 +9,9 @@
 
 #include <string.h>
 
-#include "kernel/lapack/panel.h"
 #include "op/lapack/chunks.h"
 #include "op/lapack/panels.h"
+#include "op/spectra/columns.h"
 #include "op/spectra/tridiagonal.h"
 
 enum { BLOCK = 32 };
@@ -25,55 +25,27 @@ typedef struct reduction {
   int64_t k;
 } reduction;
 
-static int64_t line_of(st_dtype dtype, int64_t n) {
-  return st__whole_lines(n * (int64_t)st__itemsize(dtype));
-}
-
-/* Bytes from column to column of what the kernel reads: a line of zeros is
- * behind each. */
-static int64_t pitch_of(st_dtype dtype, int64_t n) {
-  return (line_of(dtype, n) + ST_PANEL_SPARE) | 64;
-}
-
 static int64_t chunks_of(int64_t n) { return (n + ST_CHUNK - 1) / ST_CHUNK; }
 
-int64_t st__sytrd_columns(st_dtype dtype, int64_t n) {
-  return pitch_of(dtype, n) / (int64_t)st__itemsize(dtype);
-}
-
 int64_t st__sytrd_bytes(st_dtype dtype, int64_t n) {
-  return 2 * line_of(dtype, 2 * n * BLOCK) + line_of(dtype, BLOCK) +
-         pitch_of(dtype, n) * (BLOCK + 1 + chunks_of(n)) +
+  return 2 * st__line_bytes(dtype, 2 * n * BLOCK) +
+         st__line_bytes(dtype, BLOCK) +
+         st__column_pitch(dtype, n) * (BLOCK + 1 + chunks_of(n)) +
          st__panel_bytes(dtype, n, 1);
-}
-
-static st_part take(char **scratch, int64_t m, int64_t n, int64_t ld,
-                    int64_t bytes) {
-  const st_part a = st__columns_at(*scratch, m, n, ld);
-  *scratch += bytes;
-  return a;
 }
 
 static reduction new_reduction(const st_lapack_job *j, const st_part *a,
                                char *scratch) {
-  const int64_t n = a->n, size = st__size(j), pitch = pitch_of(j->dtype, n);
+  const int64_t n = a->n;
   reduction r = {.j = j, .a = *a};
-  r.w = take(&scratch, n, BLOCK, pitch / size, pitch * BLOCK);
-  r.both = take(&scratch, n, 2 * BLOCK, n, line_of(j->dtype, 2 * n * BLOCK));
-  r.conj_both = take(&scratch, n, 2 * BLOCK, n,
-                     line_of(j->dtype, 2 * n * BLOCK));
-  r.small = take(&scratch, BLOCK, 1, BLOCK, line_of(j->dtype, BLOCK));
-  r.x = take(&scratch, n, 1, pitch / size, pitch);
-  r.sums = take(&scratch, n, chunks_of(n), pitch / size,
-                pitch * chunks_of(n));
+  r.w = st__take_columns(j, &scratch, n, BLOCK);
+  r.both = st__take_matrix(j, &scratch, n, 2 * BLOCK);
+  r.conj_both = st__take_matrix(j, &scratch, n, 2 * BLOCK);
+  r.small = st__take_matrix(j, &scratch, BLOCK, 1);
+  r.x = st__take_columns(j, &scratch, n, 1);
+  r.sums = st__take_columns(j, &scratch, n, chunks_of(n));
   r.panel = scratch;
   return r;
-}
-
-static void zero_behind(const st_lapack_job *j, const st_part *a) {
-  for (int64_t c = 0; c < a->n; c++) {
-    memset(st__part_at(j, a, a->m, c), 0, ST_PANEL_SPARE);
-  }
 }
 
 /* -- A times a vector ----------------------------------------------------- */
@@ -122,7 +94,7 @@ static bool multiply(const reduction *r, const st_part *a, const st_part *v,
   const hermitian h = {r, *a};
   st_step s = {multiply_chunks, j, &h, 0, chunks};
   st__part_copy(j, &x, v, false);
-  zero_behind(j, &x);
+  st__zero_behind(j, &x);
   if (!st__share_each(&s)) return false;
   memcpy(w->p, r->sums.p, (size_t)(n * st__size(j)));
   for (int64_t i = 1; i < chunks; i++) {
@@ -134,29 +106,6 @@ static bool multiply(const reduction *r, const st_part *a, const st_part *v,
 
 /* -- Columns -------------------------------------------------------------- */
 
-/* y loses the columns of a times the numbers of w, a row or a column. */
-static void subtract(const st_lapack_job *j, const st_part *y,
-                     const st_part *a, const st_part *w, bool conjugates) {
-  const int64_t size = st__size(j);
-  const int64_t step = (w->n == 1 ? w->row : w->col) * size;
-  char *data[] = {y->p, a->p, w->p};
-  const int64_t st[] = {0, 0, 0, 0, a->col * size, step};
-  st__kernel(ST_K_subtract_columns, j->dtype)(data, st, a->m, a->n,
-                                              &conjugates);
-}
-
-/* y -= left adjoint(right) x. */
-static void subtract_both(const reduction *r, const st_part *y,
-                          const st_part *left, const st_part *right,
-                          const st_part *x) {
-  const st_lapack_job *j = r->j;
-  const st_part s = st__part(j, &r->small, 0, 0, right->n, 1);
-  char *data[] = {s.p, right->p, x->p};
-  const int64_t st[] = {0, 0, 0, 0, right->col * st__size(j), 0};
-  st__kernel(ST_K_column_dots, j->dtype)(data, st, right->m, right->n, NULL);
-  subtract(j, y, left, &s, false);
-}
-
 /* Column i of the block loses V and W of those before it. */
 static void update_column(const reduction *r, int64_t i) {
   const st_lapack_job *j = r->j;
@@ -166,8 +115,8 @@ static void update_column(const reduction *r, int64_t i) {
   const st_part w = st__part(j, &r->w, at, 0, rows, i);
   const st_part v_row = st__part(j, &v, 0, 0, 1, i);
   const st_part w_row = st__part(j, &w, 0, 0, 1, i);
-  subtract(j, &column, &v, &w_row, true);
-  subtract(j, &column, &w, &v_row, true);
+  st__subtract_columns(j, &column, &v, &w_row, true);
+  st__subtract_columns(j, &column, &w, &v_row, true);
 }
 
 /* Of n numbers, of which each has `step` parts. */
@@ -218,16 +167,6 @@ static void finish_vector(const reduction *r, const st_part *w,
   else add_f8(to, from, w->m, step, by);
 }
 
-/* A real part of the element, as element `at` of out. */
-static void store_real(const reduction *r, const char *p, char *out,
-                       int64_t at) {
-  const st_dtype real = st__real_dtype(r->j->dtype);
-  double x[2];
-  st__scalar_to_complex(st__scalar_load(r->j->dtype, p), x);
-  st__scalar_store(st__scalar_float(x[0]), real,
-                   out + at * (int64_t)st__itemsize(real));
-}
-
 static bool reduce_column(const reduction *r, int64_t i) {
   const st_lapack_job *j = r->j;
   const int64_t at = r->k + i, rows = r->a.n - at - 1;
@@ -239,15 +178,15 @@ static bool reduce_column(const reduction *r, int64_t i) {
   const st_part old_w = st__part(j, &r->w, at + 1, 0, rows, i);
   char *const tau = r->tau + at * st__size(j);
   if (i > 0) update_column(r, i);
-  store_real(r, st__part_at(j, &r->a, at, at), r->d, at);
+  st__store_real(j, st__part_at(j, &r->a, at, at), r->d, at);
   if (rows == 0) return true;
   st__factor_panel(j, ST_K_reflect_panel, &v, tau, r->panel);
-  store_real(r, v.p, r->e, at);
+  st__store_real(j, v.p, r->e, at);
   memcpy(v.p, &one, (size_t)st__size(j));
   if (!multiply(r, &rest, &v, &w)) return false;
   if (i > 0) {
-    subtract_both(r, &w, &old_v, &old_w, &v);
-    subtract_both(r, &w, &old_w, &old_v, &v);
+    st__subtract_product(j, &w, &old_v, &old_w, &v, &r->small);
+    st__subtract_product(j, &w, &old_w, &old_v, &v, &r->small);
   }
   finish_vector(r, &w, &v, tau);
   return true;
@@ -291,8 +230,8 @@ bool st__sytrd(const st_lapack_job *j, const st_part *a,
   r.d = t->d;
   r.e = t->e;
   r.tau = t->tau;
-  zero_behind(j, a);
-  zero_behind(j, &r.w);
+  st__zero_behind(j, a);
+  st__zero_behind(j, &r.w);
   for (int64_t width; r.k < n; r.k += width) {
     width = st__smaller(n - r.k, BLOCK);
     for (int64_t i = 0; i < width; i++) {

@@ -1,8 +1,8 @@
---- Least squares by QR factors, with pivots ('gelsy') and without ('gels'):
--- shapes around those of blocks, ranks, graded columns, numbers at both ends of
--- the exponents, within the ratios of LAPACK's own tests (dqrt17, dqrt12); the
--- same bits for every number of threads and instruction set with fused
--- multiply-adds.
+--- Least squares by QR factors, with pivots ('gelsy') and without ('gels'), and
+-- by singular values ('gelsd' and 'gelss'): shapes around those of blocks,
+-- ranks, graded columns, numbers at both ends of the exponents, within the
+-- ratios of LAPACK's own tests (dqrt17, dqrt12); the same bits for every number
+-- of threads and instruction set with fused multiply-adds.
 -- axes: isa threads
 -- sampled: 3
 
@@ -16,6 +16,7 @@ local LIMIT = 30
 local EPS = {float32 = 2 ^ -23, float64 = 2 ^ -52, complex64 = 2 ^ -23,
              complex128 = 2 ^ -52}
 local DTYPES = {"float32", "float64", "complex64", "complex128"}
+local DRIVERS = {"gels", "gelsy", "gelsd", "gelss"}
 local SHAPES = {{1, 1}, {1, 5}, {5, 1}, {9, 9}, {20, 45}, {45, 20}, {64, 64},
                 {33, 65}, {65, 33}, {150, 70}, {70, 150}}
 
@@ -61,7 +62,7 @@ for _, dtype in ipairs {"float32", "float64", "complex64", "complex128"} do
     st.manual_seed(3)
     local a = st.randn(shape, {dtype = dtype})
     local b = st.randn({shape[1], 3}, {dtype = dtype})
-    for _, driver in ipairs {"gels", "gelsy"} do
+    for _, driver in ipairs {"gels", "gelsy", "gelsd", "gelss"} do
       local x = st.linalg.lstsq(a, b, {driver = driver})
       if dtype:find "complex" then x = st.view_as_real(x:contiguous()) end
       print(cases.digest(x:contiguous()):item())
@@ -71,7 +72,7 @@ end
 print(st.config().isa)
 ]]
 
-describe("least squares by QR factors", function()
+describe("least squares", function()
   before_each(function() st.manual_seed(47) end)
 
   for _, dtype in ipairs(DTYPES) do
@@ -80,12 +81,19 @@ describe("least squares by QR factors", function()
         local m, n = shape[1], shape[2]
         local a = random(dtype, m, n)
         local b = random(dtype, m, 3)
-        for _, driver in ipairs {"gels", "gelsy"} do
-          local x, residuals, rank = linalg.lstsq(a, b, {driver = driver})
+        for _, driver in ipairs(DRIVERS) do
+          local x, residuals, rank, values =
+            linalg.lstsq(a, b, {driver = driver})
           check(a, b, x, dtype, driver)
-          if driver == "gelsy" then
+          if driver ~= "gels" then
             assert.are.equal(min(m, n), rank:item())
-          elseif m > n then
+          end
+          if values:numel() > 0 then
+            local want = linalg.svdvals(a)
+            assert((values - want):abs():max():item() <=
+                   LIMIT * max(m, n) * EPS[dtype] * want:max():item())
+          end
+          if driver ~= "gelsy" and m > n then
             local want = (wide(b) - wide(a):matmul(wide(x))):abs():square()
               :sum(1)
             assert((residuals - want):abs():max():item() <=
@@ -105,21 +113,30 @@ describe("least squares by QR factors", function()
           local a = r == 0 and st.zeros({m, n}, {dtype = dtype})
             or of_rank(dtype, m, n, r)
           local b = random(dtype, m, 2)
-          local x, _, rank = linalg.lstsq(a, b)
-          assert.are.equal(r, rank:item())
-          if r > 0 then check(a, b, x, dtype, "rank " .. r) end
-          if r == 0 then assert.are.equal(0, norm(x)) end
+          for _, driver in ipairs {"gelsy", "gelsd", "gelss"} do
+            local x, _, rank = linalg.lstsq(a, b, {driver = driver})
+            assert.are.equal(r, rank:item())
+            if r > 0 then check(a, b, x, dtype, driver .. ", rank " .. r) end
+            if r == 0 then assert.are.equal(0, norm(x)) end
+          end
         end
         -- Columns and rows from 1 down to eps: rcond says which count.
         local k = min(m, n)
         local g = (st.arange(0, n, {dtype = "float64"}) * (-20 / n)):exp2()
         local graded = random(dtype, m, n) * g:to(dtype)
-        local _, _, all = linalg.lstsq(graded, random(dtype, m, 1),
-                                       {rcond = 1e-30})
-        assert.are.equal(k, all:item())
-        local _, _, few = linalg.lstsq(graded, random(dtype, m, 1),
-                                       {rcond = 0.05})
-        assert.is_true(few:item() < k and few:item() > 0)
+        for _, driver in ipairs {"gelsy", "gelsd", "gelss"} do
+          local _, _, all = linalg.lstsq(graded, random(dtype, m, 1),
+                                         {rcond = 1e-30, driver = driver})
+          assert.are.equal(k, all:item())
+          local _, _, few, values =
+            linalg.lstsq(graded, random(dtype, m, 1),
+                         {rcond = 0.05, driver = driver})
+          assert.is_true(few:item() < k and few:item() > 0)
+          if values:numel() > 0 then
+            assert.are.equal(few:item(), (values:gt(values[1] * 0.05)):sum()
+                             :item())
+          end
+        end
       end
     end)
   end
@@ -129,7 +146,7 @@ describe("least squares by QR factors", function()
                  complex128 = 1000}
     for _, dtype in ipairs(DTYPES) do
       local a, b = random(dtype, 30, 20), random(dtype, 30, 2)
-      for _, driver in ipairs {"gels", "gelsy"} do
+      for _, driver in ipairs(DRIVERS) do
         local want = linalg.lstsq(a, b, {driver = driver})
         for _, e in ipairs {far[dtype], -far[dtype]} do
           local by = st.full({}, 2, {dtype = "float64"}):pow(e)
@@ -159,7 +176,7 @@ describe("least squares by QR factors", function()
   it("have the same bits for every number of threads", function()
     local before = st.get_num_threads()
     local a, b = random("float64", 300, 200), random("float64", 300, 80)
-    for _, driver in ipairs {"gels", "gelsy"} do
+    for _, driver in ipairs(DRIVERS) do
       st.set_num_threads(1)
       local one = linalg.lstsq(a, b, {driver = driver})
       st.set_num_threads(3)

@@ -141,12 +141,7 @@ st.manual_seed(5)
 for _, dtype in ipairs {"float32", "float64", "complex64", "complex128"} do
   local a = st.randn({140, 140}, {dtype = dtype})
   local values, V = st.linalg.eigh(a)
-  if dtype:find "complex" then
-    V = st.view_as_real(V:mT():contiguous())
-  else
-    local U, _, Vh = st.linalg.svd(a)
-    for _, t in ipairs {U, Vh} do print(cases.digest(t):item()) end
-  end
+  if dtype:find "complex" then V = st.view_as_real(V:mT():contiguous()) end
   for _, t in ipairs {values, V, st.linalg.eigvalsh(a)} do
     print(cases.digest(t):item())
   end
