@@ -61,7 +61,7 @@ INLINE void NAME(tridiagonal)(NAME(lanes) *a, int n, NAME(lanes) *d,
 #if LANES == 1
 
 #define QL_LANES ST_SMALL
-#include "kernel/lapack/ql_template.h"
+#include "kernel/spectra/ql_template.h"
 #undef QL_LANES
 
 /* d becomes the eigenvalues; defect NaN where the iteration does not converge.

@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "base/threads.h"
-#include "kernel/lapack/bdsqr.h"
-#include "kernel/lapack/secular.h"
+#include "kernel/spectra/bdsqr.h"
+#include "kernel/spectra/secular.h"
 #include "op/lapack/chunks.h"
 #include "op/spectra/coupling.h"
 #include "op/spectra/deflation.h"

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "kernel/lapack/bdsqr.h"
+#include "kernel/spectra/bdsqr.h"
 #include "op/lapack/chunks.h"
 #include "op/spectra/bidiagonal.h"
 

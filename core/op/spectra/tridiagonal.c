@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "base/threads.h"
-#include "kernel/lapack/secular.h"
-#include "kernel/lapack/steqr.h"
+#include "kernel/spectra/secular.h"
+#include "kernel/spectra/steqr.h"
 #include "op/lapack/chunks.h"
 #include "op/spectra/deflation.h"
 #include "op/lapack/part.h"

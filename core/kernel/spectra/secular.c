@@ -4,7 +4,7 @@
  * vector has elements are found at a time.
  */
 
-#include "kernel/lapack/secular.h"
+#include "kernel/spectra/secular.h"
 
 #include <float.h>
 #include <math.h>
@@ -19,7 +19,7 @@
 #define MOST_f8 DBL_MAX
 #define DOWN_f4 0x1p-100f
 #define DOWN_f8 0x1p-800
-#define TEMPLATE "kernel/lapack/secular_template.h"
+#define TEMPLATE "kernel/spectra/secular_template.h"
 #include "kernel/each_float.h"
 
 static const st_kernel_row rows[] = {

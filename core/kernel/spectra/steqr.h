@@ -8,8 +8,8 @@
  * columns, and of rows; the rest is not used. n0: at most ST_STEQR. The
  * greatest element is near 1, or all are 0.
  */
-#ifndef ST_KERNEL_LAPACK_STEQR_H
-#define ST_KERNEL_LAPACK_STEQR_H
+#ifndef ST_KERNEL_SPECTRA_STEQR_H
+#define ST_KERNEL_SPECTRA_STEQR_H
 
 #include "kernel/loop.h"
 

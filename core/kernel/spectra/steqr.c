@@ -4,7 +4,7 @@
  * chain of square roots and divisions that finds the next one.
  */
 
-#include "kernel/lapack/steqr.h"
+#include "kernel/spectra/steqr.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #define EPS_f8 0x1p-53
 #define LEAST_f4 0x1p-98f
 #define LEAST_f8 0x1p-960
-#define TEMPLATE "kernel/lapack/steqr_template.h"
+#define TEMPLATE "kernel/spectra/steqr_template.h"
 #include "kernel/each_float.h"
 
 static const st_kernel_row rows[] = {ST_FLOATS(steqr)};

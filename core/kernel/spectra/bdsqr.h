@@ -15,8 +15,8 @@
  * Without: d becomes the singular values, in some order, in several calls. The
  * int32 becomes -1 if another one has to follow.
  */
-#ifndef ST_KERNEL_LAPACK_BDSQR_H
-#define ST_KERNEL_LAPACK_BDSQR_H
+#ifndef ST_KERNEL_SPECTRA_BDSQR_H
+#define ST_KERNEL_SPECTRA_BDSQR_H
 
 #include "kernel/loop.h"
 

@@ -24,8 +24,8 @@
  * but -1 for i = 0; both have norm 1. Row r is that of i = order[r]. n0:
  * columns. n1: k.
  */
-#ifndef ST_KERNEL_LAPACK_SECULAR_H
-#define ST_KERNEL_LAPACK_SECULAR_H
+#ifndef ST_KERNEL_SPECTRA_SECULAR_H
+#define ST_KERNEL_SPECTRA_SECULAR_H
 
 #include "kernel/loop.h"
 

@@ -5,7 +5,7 @@
  * that finds the next one.
  */
 
-#include "kernel/lapack/bdsqr.h"
+#include "kernel/spectra/bdsqr.h"
 
 #include <math.h>
 #include <string.h>
@@ -25,7 +25,7 @@
 #define TINY_f8 0x1p-1022
 #define TOLERANCE_f4 10
 #define TOLERANCE_f8 98
-#define TEMPLATE "kernel/lapack/bdsqr_template.h"
+#define TEMPLATE "kernel/spectra/bdsqr_template.h"
 #include "kernel/each_float.h"
 
 static const st_kernel_row rows[] = {ST_FLOATS(bdsqr)};

@@ -9,7 +9,7 @@
 #define SQRT M(sqrt)
 #define EPS F(EPS)
 #define LEAST F(LEAST)
-#include "kernel/lapack/ql_template.h"
+#include "kernel/spectra/ql_template.h"
 
 /* The rows become those of the identity. The algorithm finds the first values
  * first, in fewer steps if they are small: else it gets the matrix reversed. */
