@@ -1,8 +1,10 @@
---- Tables that pages include: names of other libraries, and measurements.
+--- Tables that pages include: names of other libraries, measurements, and the
+-- operators whose bits may differ.
 --
 -- @module docs.generate.lists
 
 local markdown = require "docs.generate.markdown"
+local reasons = require "spec.op.operator_bits.reasons"
 local results = require "bench.results"
 local unknown_name = require "strided.name.unknown_name"
 
@@ -53,8 +55,33 @@ local function bench_page()
          .. concat(rows, "\n") .. "\n"
 end
 
---- Writes include/names.md and include/bench.md.
+--- The operators that a predicate is true for, and how many.
+local function operators(predicate)
+  local names = {}
+  for _, name in ipairs(reasons.operators()) do
+    if predicate(name) then names[#names + 1] = "`" .. name .. "`" end
+  end
+  return #names, concat(names, " ")
+end
+
+--- The operators whose bits may differ, by reason, and the others.
+local function bits_page()
+  local rows = {"| | why | operators |\n|---|---|---|"}
+  for _, reason in ipairs(reasons) do
+    local n, names = operators(function(name)
+      return reasons.has(reason, name)
+    end)
+    rows[#rows + 1] = ("| %s: %d | %s | %s |"):format(
+      reason.title, n, (reason.why:gsub("\n", " ")), names)
+  end
+  rows[#rows + 1] = ("| same everywhere: %d | | %s |"):format(
+    operators(reasons.has_none))
+  return concat(rows, "\n") .. "\n"
+end
+
+--- Writes include/names.md, include/bench.md and include/bits.md.
 function lists.write(folder)
+  markdown.write(folder .. "/include/bits.md", bits_page())
   markdown.write(folder .. "/include/names.md", names_page())
   markdown.write(folder .. "/include/bench.md", bench_page())
 end

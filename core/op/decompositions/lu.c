@@ -57,20 +57,19 @@ st_status st__lu_factor_new(const st_tensor *A, st_lu *f) {
   st_status status;
   st_lu all = *f;
   f->LU = f->pivots = NULL;
-  f->is_transposed = st__is_contiguous(A);
-  if (f->is_transposed) ST_TRY_FAIL(st__view_transpose(A, -2, -1, &transposed));
-  const st_tensor *a = transposed ? transposed : A;
+  f->is_transposed = true;
+  ST_TRY_FAIL(st__view_transpose(A, -2, -1, &transposed));
   if (!all.info) {
     ST_TRY_FAIL(st__tensor_empty(ST_DEVICE_CPU, ST_INT32, A->ndim - 2,
                                  A->sizes, ST_FORMAT_CONTIGUOUS, &info));
     all.info = info;
   }
-  ST_TRY_FAIL(st__new_columns(A->dtype, a->ndim, a->sizes, &f->LU));
+  ST_TRY_FAIL(st__new_columns(A->dtype, A->ndim, transposed->sizes, &f->LU));
   ST_TRY_FAIL(st__tensor_empty(ST_DEVICE_CPU, ST_INT32, A->ndim - 1, A->sizes,
                                ST_FORMAT_CONTIGUOUS, &f->pivots));
   all.LU = f->LU;
   all.pivots = f->pivots;
-  status = st__lu_factor(a, &all);
+  status = st__lu_factor(transposed, &all);
 fail:
   st__tensor_release(&transposed);
   st__tensor_release(&info);

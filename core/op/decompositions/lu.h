@@ -14,8 +14,8 @@ typedef struct st_lu {
 
 /* Factorizes A into the tensors of f. */
 st_status st__lu_factor(const st_tensor *A, const st_lu *f);
-/* The same into new tensors; info, if it is not NULL, is given. Where that
- * saves transposing A, the factors are of A transposed. */
+/* The factors of A transposed in new tensors; info, if it is not NULL, is
+ * given (Note [Factors of an equation]). */
 st_status st__lu_factor_new(const st_tensor *A, st_lu *f);
 /* Releases LU and pivots. */
 void st__lu_release(st_lu *f);

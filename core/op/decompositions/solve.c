@@ -2,9 +2,10 @@
  *
  * Note [Factors of an equation]
  * _linalg_solve_ex returns the LU factors, too, with which the gradient solves
- * the adjoint equation. They are those of A transposed where that saves
- * transposing A: where A is contiguous. There are none where a kernel for small
- * matrices solves the equation.
+ * the adjoint equation. They are those of A transposed, which a contiguous A
+ * has in memory: also those of an A in another layout, so that this does not
+ * decide on bits. There are none where a kernel for small matrices solves the
+ * equation.
  */
 
 #include "op/decompositions/equations.h"
@@ -111,8 +112,8 @@ static st_status solve_all(const st_tensor *A, const st_tensor *B, bool left,
   const st_lu_equation e = {f, left, false};
   st_tensor *transposed = NULL;
   st_status status;
-  if (f->is_transposed) ST_TRY_FAIL(st__view_transpose(A, -2, -1, &transposed));
-  ST_TRY_FAIL(st__lu_factor(transposed ? transposed : A, f));
+  ST_TRY_FAIL(st__view_transpose(A, -2, -1, &transposed));
+  ST_TRY_FAIL(st__lu_factor(transposed, f));
   if (check_errors) ST_TRY_FAIL(st__check_info(f->info, "A", ST_SINGULAR));
   status = st__lu_solve(&e, B, X);
 fail:
@@ -124,7 +125,7 @@ st_status st__linalg_solve_ex_impl(st_run *r) {
   st_tensor *A = st__arg_tensor(r, 0), *B = st__arg_tensor(r, 1);
   const bool vectors = is_vectors(A, B), left = st__to_bool(&r->args[2], true);
   const bool check_errors = st__to_bool(&r->args[3], false);
-  const st_lu f = {r->out[1], r->out[2], r->out[3], st__is_contiguous(A)};
+  const st_lu f = {r->out[1], r->out[2], r->out[3], true};
   st_tensor *b = NULL, *x = NULL, *wide = NULL;
   st_status status;
   ST_TRY_FAIL(as_matrices(B, vectors, &b));
@@ -147,11 +148,10 @@ fail:
  * equation]. */
 static st_tensor *solve_adjoint(st_op_scope *c, const st_tensor *G,
                                 const st_lu_equation *e) {
-  const bool transposed = e->f->is_transposed;
-  if (transposed) G = st__apply1(c, ST_OP_conj, G);
-  st_tensor *X = ST_APPLY(c, ST_OP_linalg_lu_solve, e->f->LU, e->f->pivots, G,
-                          st__of_bool(e->left), st__of_bool(!transposed));
-  return transposed ? st__apply1(c, ST_OP_conj, X) : X;
+  G = st__apply1(c, ST_OP_conj, G);
+  return st__apply1(c, ST_OP_conj,
+                    ST_APPLY(c, ST_OP_linalg_lu_solve, e->f->LU, e->f->pivots,
+                             G, st__of_bool(e->left), st__of_bool(false)));
 }
 
 /* The same by A. */
@@ -164,15 +164,14 @@ static st_tensor *solve_again(st_op_scope *c, const st_tensor *G,
   return out[0];
 }
 
-/* The gradients of A and B. solve_again has a derivative. The factors of a lazy
- * A are those of a copy, which may be contiguous where A is not. */
+/* The gradients of A and B. solve_again has a derivative. */
 ST_BOXED(st__box_linalg_solve_backward) {
   ST_ARGS(TENSOR(G), TENSOR(A), TENSOR(X));
-  st_lu f = {.is_transposed = st__is_contiguous(A)};
+  st_lu f = {.is_transposed = true};
   ST_ARGS_TO(f, TENSOR(LU), TENSOR(pivots));
   const st_lu_equation e = {&f, st__next_bool(&args), false};
   const bool vectors = X->ndim < A->ndim;
-  const bool again = st__tls().grad || st__is_lazy(A) || !has_factors(f.LU, A);
+  const bool again = st__tls().grad || !has_factors(f.LU, A);
   st_op_scope c = {.status = ST_OK};
   st_tensor *out[2];
   if (vectors) {

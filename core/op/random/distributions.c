@@ -253,7 +253,7 @@ ST_BOXED(st__box_bernoulli) {
   ST_ARGS(TENSOR(p));
   const st_options o = {p->dtype, p->device};
   st_tensor *t = NULL;
-  ST_TRY(st__new_empty_like(p, o, ST_FORMAT_PRESERVE, &t));
+  ST_TRY(st__new_empty_like(p, o, ST_FORMAT_CONTIGUOUS, &t));
   const st_status status = bernoulli(t, p, st__generator_of(st__next(&args)));
   if (status != ST_OK) {
     st__tensor_release(&t);
