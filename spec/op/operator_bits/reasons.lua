@@ -64,10 +64,7 @@ processor, may round otherwise. Random numbers need them to be PyTorch's.]],
       special_zeta sqrt svd_lowrank tan tanh tanhshrink]])
 
 row("lapack", "LAPACK", [[LAPACK chooses its kernels by the processor.]],
-    [[_linalg_pinv _linalg_polar linalg_cond linalg_eig linalg_eigvals
-      linalg_lstsq linalg_matrix_norm linalg_matrix_rank linalg_norm linalg_pinv
-      linalg_polar linalg_svd linalg_svdvals pca_lowrank pinverse roots svd
-      svd_lowrank]])
+    [[linalg_eig linalg_eigvals roots]])
 
 row("layout", "memory", [[The order of the elements in memory decides, as in
 PyTorch: which random number an element gets, what a stride leads to.]],
