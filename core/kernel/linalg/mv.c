@@ -2,9 +2,11 @@
  * complex64 and complex128: Note [The order of a product with a vector].
  *
  * Of a matrix with adjacent elements in rows, some rows are summed at a time,
- * in registers. Of one with adjacent elements in columns, ROWS rows are, L
- * partial sums of each in the cache; DEEP columns of the same partial sum are
- * added to it between a load and a store.
+ * in registers. Of one with adjacent elements in columns, a vector of rows is:
+ * over CHUNK columns, while those of the next vector are fetched. Lines a
+ * multiple of FAR bytes apart would not stay in the cache so long: there, and
+ * where nothing is to be fetched, one partial sum of many rows is computed at a
+ * time.
  */
 
 #include "kernel/linalg/mv.h"
@@ -13,33 +15,65 @@
 
 #include "base/threads.h"
 #include "kernel/loop.h"
+#include "kernel/linalg/lane_sums.h"
 #include "kernel/linalg/swapped.h"
 #include "kernel/math/half_rows.h"
 #include "kernel/unroll.h"
 
 enum { LINE = 64, VECTORS = LINE / BYTES, LINES = 8 / VECTORS };
-enum { ROWS = 256, DEEP = 4 };
+enum { CHUNK = 256, FAR = 2048, LARGE = 1 << 20 };
+enum { FETCHED = 6 }; /* columns of a partial sum that are fetched before use */
 
 /* -- Halves --------------------------------------------------------------- */
 
-enum { FLOATS = LINE / 4 };
+enum { FLOATS = BYTES / 4 };
+
+#if ST_VECTOR_BYTES >= 32
 typedef uint32_t words __attribute__((vector_size(4 * ST_HALVES)));
 typedef uint16_t halves __attribute__((vector_size(2 * ST_HALVES)));
 
-INLINE void widen_f16(float *to, const char *from) {
+INLINE v_f4 widen_f16(const char *from) {
+  v_f4 x;
+  float wide[FLOATS];
   UNROLL for (int i = 0; i < FLOATS; i += ST_HALVES) {
-    st_load_halves(to + i, from + 2 * i);
+    st_load_halves(wide + i, from + 2 * i);
   }
+  memcpy(&x, wide, BYTES);
+  return x;
 }
 
-INLINE void widen_bf16(float *to, const char *from) {
+INLINE v_f4 widen_bf16(const char *from) {
+  v_f4 x;
   UNROLL for (int i = 0; i < FLOATS; i += ST_HALVES) {
     halves h;
     memcpy(&h, from + 2 * i, sizeof h);
     const words w = WIDEN_u2(words, h) << 16;
-    memcpy(to + i, &w, sizeof w);
+    memcpy((char *)&x + 4 * i, &w, sizeof w);
   }
+  return x;
 }
+#else
+#define WIDEN_EACH(s, convert)                                               \
+  INLINE v_f4 widen_##s(const char *from) {                                  \
+    const st_half_bits *h = (const st_half_bits *)(const void *)from;        \
+    v_f4 x;                                                                  \
+    UNROLL for (int i = 0; i < FLOATS; i++) x[i] = convert(h[i]);            \
+    return x;                                                                \
+  }
+
+WIDEN_EACH(f16, st__half_to_float)
+WIDEN_EACH(bf16, st__bf16_to_float)
+#endif
+
+/* -- Columns -------------------------------------------------------------- */
+
+/* k of the columns of a, `col` bytes apart, m elements each, and the elements
+ * of x that they are multiplied by. */
+typedef struct columns {
+  const char *a, *x;
+  int64_t col, m, k;
+  bool is_first, is_last;
+} columns;
 
 /* -- Dtypes --------------------------------------------------------------- */
 
@@ -64,14 +98,11 @@ INLINE void widen_bf16(float *to, const char *from) {
 #define F(name) name##_f4
 #define N(name) name##_f16
 #define WIDEN widen_f16
-#define WIDEN_ROW st_load_f16
 #include "kernel/linalg/mv_template.h"
 #undef N
 #undef WIDEN
-#undef WIDEN_ROW
 #define N(name) name##_bf16
 #define WIDEN widen_bf16
-#define WIDEN_ROW st_load_bf16
 #include "kernel/linalg/mv_template.h"
 
 static const st_kernel_row rows[] = {

@@ -1,13 +1,18 @@
 /* Products with a vector of one dtype; included once for each, after macros:
  * PARTS: of an element, real and imaginary, each a T. N(name): the name of a
- * function or type. If a has halves, WIDEN(to, from) makes a line of floats of
- * them, WIDEN_ROW(to, from, 2, n) a row.
+ * function or type. If a has halves, WIDEN(from) makes a vector of
+ * floats of them.
  */
 
 #define V F(v)
+#define MASK F(MASK)
+#define GET F(GET)
 #define SIZE ((int64_t)sizeof(T) * PARTS)
 #define LANES (LINE / SIZE)
 #define REALS (LINE / (int)sizeof(T))
+#define NUMBERS (BYTES / (int)sizeof(T))
+#define A_BYTES (NUMBERS * A_SIZE / PARTS)
+#define BLOCK (ST_VECTOR_REGISTERS / 2 / PARTS)
 #ifdef WIDEN
 #define A_SIZE 2
 #else
@@ -24,24 +29,52 @@ INLINE void N(halve)(T *x, int64_t lanes, int64_t n) {
 }
 
 /* c = alpha sum + beta c */
-static void N(store)(char *c, const T *sum, const st_mv_ctx *w) {
+typedef struct N(scale) {
+  T alpha[2], beta[2];
+  bool scales, adds; /* alpha != 1, beta != 0 */
+} N(scale);
+
+static N(scale) N(scale_of)(const st_mv_ctx *w) {
   double alpha[2], beta[2];
-  T *out = (T *)(void *)c;
   st__scalar_to_complex(w->alpha, alpha);
   st__scalar_to_complex(w->beta, beta);
-  const T a[2] = {(T)alpha[0], (T)alpha[1]}, b[2] = {(T)beta[0], (T)beta[1]};
+  N(scale) s = {{(T)alpha[0], (T)alpha[1]}, {(T)beta[0], (T)beta[1]}, 0, 0};
+  s.scales = s.alpha[0] != 1 || (PARTS == 2 && s.alpha[1] != 0);
+  s.adds = s.beta[0] != 0 || (PARTS == 2 && s.beta[1] != 0);
+  return s;
+}
+
+INLINE void N(store)(char *c, const T *sum, const N(scale) *s) {
+  const T *a = s->alpha, *b = s->beta;
+  T *out = (T *)(void *)c;
 #if PARTS == 2
   const T re = a[0] * sum[0] - a[1] * sum[1];
   const T im = a[0] * sum[1] + a[1] * sum[0];
-  const bool adds = b[0] != 0 || b[1] != 0, scales = a[0] != 1 || a[1] != 0;
-  const T x = scales ? re : sum[0], y = scales ? im : sum[1];
-  const T u = adds ? b[0] * out[0] - b[1] * out[1] : 0;
-  const T v = adds ? b[0] * out[1] + b[1] * out[0] : 0;
-  out[0] = adds ? x + u : x;
-  out[1] = adds ? y + v : y;
+  const T x = s->scales ? re : sum[0], y = s->scales ? im : sum[1];
+  const T u = s->adds ? b[0] * out[0] - b[1] * out[1] : 0;
+  const T v = s->adds ? b[0] * out[1] + b[1] * out[0] : 0;
+  out[0] = s->adds ? x + u : x;
+  out[1] = s->adds ? y + v : y;
 #else
-  const T x = a[0] == 1 ? sum[0] : a[0] * sum[0];
-  out[0] = b[0] == 0 ? x : x + b[0] * out[0];
+  const T x = s->scales ? a[0] * sum[0] : sum[0];
+  out[0] = s->adds ? x + b[0] * out[0] : x;
+#endif
+}
+
+/* The first n numbers of a vector of x, and zeros. */
+INLINE V N(numbers)(const char *x, const int64_t n) {
+  if (n >= NUMBERS) return *(const V *)(const void *)x;
+  return GET((const T *)(const void *)x, MASK(n > 0 ? n : 0));
+}
+
+/* The same of a. */
+INLINE V N(get)(const char *a, const int64_t n) {
+#ifdef WIDEN
+  char part[NUMBERS * A_SIZE] = {0};
+  if (n < NUMBERS) a = memcpy(part, a, (size_t)(n > 0 ? n : 0) * A_SIZE);
+  return WIDEN(a);
+#else
+  return N(numbers)(a, n);
 #endif
 }
 
@@ -51,10 +84,10 @@ static void N(store)(char *c, const T *sum, const st_mv_ctx *w) {
  * other parts. */
 typedef struct N(line) { V x[VECTORS][PARTS]; } N(line);
 
-INLINE N(line) N(load)(const char *from) {
+INLINE N(line) N(load)(const char *x, const int64_t n) {
   N(line) l;
   UNROLL for (int v = 0; v < VECTORS; v++) {
-    l.x[v][0] = *(const V *)(const void *)(from + v * BYTES);
+    l.x[v][0] = N(numbers)(x + v * BYTES, n - v * NUMBERS);
 #if PARTS == 2
     typedef INT indices __attribute__((vector_size(BYTES)));
     l.x[v][1] = ST_SHUFFLE(indices, l.x[v][0], l.x[v][0], F(SWAPPED));
@@ -63,32 +96,39 @@ INLINE N(line) N(load)(const char *from) {
   return l;
 }
 
-INLINE void N(add)(V sum[VECTORS][PARTS], const char *a, const N(line) *x) {
-#ifdef WIDEN
-  float wide[FLOATS];
-  WIDEN(wide, a);
-  a = (const char *)wide;
-#endif
+/* Adds the products of n numbers of a line. */
+INLINE void N(add)(V sum[VECTORS][PARTS], const char *a, const N(line) *x,
+                   const int64_t n) {
   UNROLL for (int v = 0; v < VECTORS; v++) {
-    const V y = *(const V *)(const void *)(a + v * BYTES);
+    const V y = N(get)(a + v * A_BYTES, n - v * NUMBERS);
     UNROLL for (int p = 0; p < PARTS; p++) sum[v][p] += y * x->x[v][p];
   }
 }
 
-/* Adds up the partial sums of a row. */
-INLINE void N(total)(T *out, V sum[VECTORS][PARTS]) {
-  T x[PARTS][REALS];
-  UNROLL for (int p = 0; p < PARTS; p++) {
-    UNROLL for (int v = 0; v < VECTORS; v++) {
-      memcpy((char *)x[p] + v * BYTES, &sum[v][p], BYTES);
-    }
-    N(halve)(x[p], LANES, PARTS);
-  }
+/* Adds up the partial sums of n rows. */
+INLINE void N(totals)(T (*out)[PARTS], V (*sum)[VECTORS][PARTS], const int n) {
 #if PARTS == 2
-  out[0] = x[0][0] - x[0][1];
-  out[1] = x[1][0] + x[1][1];
+  for (int r = 0; r < n; r++) {
+    T x[PARTS][REALS];
+    UNROLL for (int p = 0; p < PARTS; p++) {
+      UNROLL for (int v = 0; v < VECTORS; v++) {
+        memcpy((char *)x[p] + v * BYTES, &sum[r][v][p], BYTES);
+      }
+      N(halve)(x[p], LANES, PARTS);
+    }
+    out[r][0] = x[0][0] - x[0][1];
+    out[r][1] = x[1][0] + x[1][1];
+  }
 #else
-  out[0] = x[0][0];
+  V x[LINES];
+  UNROLL for (int r = 0; r < n; r++) {
+    UNROLL for (int h = VECTORS / 2; h > 0; h /= 2) {
+      UNROLL for (int v = 0; v < h; v++) sum[r][v][0] += sum[r][v + h][0];
+    }
+    x[r] = sum[r][0][0];
+  }
+  F(sum_lanes)(x, n);
+  memcpy(out, x, (size_t)n * sizeof(T));
 #endif
 }
 
@@ -99,23 +139,20 @@ INLINE void N(sum_rows)(T (*out)[PARTS], const char *a, int64_t row,
   int64_t i = 0;
   while (i + LANES <= k && !st__stops_at(i)) {
     for (const int64_t to = st__period_end(i, k); i + LANES <= to; i += LANES) {
-      const N(line) y = N(load)(x + i * SIZE);
+      const N(line) y = N(load)(x + i * SIZE, REALS);
       UNROLL for (int r = 0; r < n; r++) {
-        N(add)(sum[r], a + r * row + i * A_SIZE, &y);
+        N(add)(sum[r], a + r * row + i * A_SIZE, &y, REALS);
       }
     }
   }
   if (i < k) {
-    char rest[2][LINE] = {{0}};
-    const size_t n_rest = (size_t)(k % LANES);
-    memcpy(rest[0], x + i * SIZE, n_rest * SIZE);
-    const N(line) y = N(load)(rest[0]);
+    const int64_t left = k % LANES * PARTS;
+    const N(line) y = N(load)(x + i * SIZE, left);
     UNROLL for (int r = 0; r < n; r++) {
-      memcpy(rest[1], a + r * row + i * A_SIZE, n_rest * A_SIZE);
-      N(add)(sum[r], rest[1], &y);
+      N(add)(sum[r], a + r * row + i * A_SIZE, &y, left);
     }
   }
-  UNROLL for (int r = 0; r < n; r++) N(total)(out[r], sum[r]);
+  N(totals)(out, sum, n);
 }
 
 static void N(all_lines)(T (*out)[PARTS], const char *a, int64_t row,
@@ -129,7 +166,7 @@ static void N(one_line)(T (*out)[PARTS], const char *a, int64_t row,
 }
 
 static void N(by_rows)(char **data, const int64_t *st, int64_t k, int64_t m,
-                       const st_mv_ctx *w) {
+                       const N(scale) *s) {
   T sum[LINES][PARTS];
   int64_t left = ST_PERIOD;
   for (int64_t i = 0, n; i < m; i += n) {
@@ -138,87 +175,137 @@ static void N(by_rows)(char **data, const int64_t *st, int64_t k, int64_t m,
     (n == LINES ? N(all_lines) : N(one_line))(sum, a, st[4], data[2], k);
     if (st__stops_after(&left, (k + LANES) * n)) return;
     for (int64_t r = 0; r < n; r++) {
-      N(store)(data[0] + (i + r) * st[3], sum[r], w);
+      N(store)(data[0] + (i + r) * st[3], sum[r], s);
     }
   }
 }
 
 /* -- Columns -------------------------------------------------------------- */
 
-/* Adds n columns, `next` bytes apart and each times an element of x, to partial
- * sums of m numbers; those of x are LANES apart. */
-INLINE void N(add_columns)(T *restrict sum, const char *a, int64_t next,
-                           const T *x, int64_t m, const int n) {
-  const T *at[DEEP];
-  T by[DEEP];
-  UNROLL for (int c = 0; c < n; c++) {
-    at[c] = (const T *)(const void *)(a + c * next);
-    by[c] = x[c * LANES * PARTS];
-  }
-  for (int64_t i = 0; i < m; i++) {
-    T y = sum[i];
-    UNROLL for (int c = 0; c < n; c++) y += at[c][i] * by[c];
-    sum[i] = y;
+/* Partial sums of the numbers in a vector of rows. */
+typedef V N(sums)[LANES][PARTS];
+
+/* Adds a column, times an element of x. */
+INLINE void N(add_column)(V *sum, const char *a, const char *x,
+                          const int64_t n) {
+  const T *by = (const T *)(const void *)x;
+  const V y = N(get)(a, n);
+  UNROLL for (int p = 0; p < PARTS; p++) sum[p] += y * by[p];
+}
+
+INLINE void N(add_up)(N(sums) s) {
+  UNROLL for (int h = LANES / 2; h > 0; h /= 2) {
+    UNROLL for (int l = 0; l < h; l++) {
+      UNROLL for (int p = 0; p < PARTS; p++) s[l][p] += s[l + h][p];
+    }
   }
 }
 
-static void N(columns)(T *sum, const char *a, int64_t next, const char *x,
-                       int64_t m, int n) {
-#ifdef WIDEN
-  float wide[DEEP][ROWS];
-  for (int c = 0; c < n; c++) WIDEN_ROW(wide[c], a + c * next, A_SIZE, m);
-  a = (const char *)wide;
-  next = sizeof *wide;
+/* The sums of n numbers over some of all columns: from the partial sums so far
+ * or from zero, to partial sums or to the sums themselves. Fetches what is
+ * `ahead` bytes on. */
+INLINE void N(sum_strip)(N(sums) *sums, const columns *o, int64_t n,
+                         int64_t ahead) {
+  N(sums) s = {{{0}}};
+  const char *a = o->a, *x = o->x;
+  const int64_t col = o->col;
+  int64_t left = o->k;
+  if (!o->is_first) memcpy(s, *sums, sizeof s);
+  for (; left >= LANES; left -= LANES, x += LANES * SIZE) {
+    UNROLL for (int l = 0; l < LANES; l++, a += col) {
+      __builtin_prefetch(a + ahead);
+      N(add_column)(s[l], a, x + l * SIZE, n);
+    }
+  }
+  UNROLL for (int l = 0; l < LANES; l++, a += col) {
+    if (l < left) N(add_column)(s[l], a, x + l * SIZE, n);
+  }
+  if (o->is_last) {
+    N(add_up)(s);
+    memcpy(*sums, s, sizeof *s);
+  } else {
+    memcpy(*sums, s, sizeof s);
+  }
+}
+
+/* The sums of m rows, CHUNK columns at a time. */
+static void N(sum_strips)(N(sums) *sums, const columns *o) {
+  const int64_t m = o->m * PARTS, all = (m + NUMBERS - 1) / NUMBERS;
+  columns strip = *o;
+  for (int64_t i = 0; i < o->k && !st__stops(); i += strip.k) {
+    strip.k = o->k - i < CHUNK ? o->k - i : CHUNK;
+    strip.a = o->a + i * o->col;
+    strip.x = o->x + i * SIZE;
+    strip.is_first = i == 0;
+    strip.is_last = i + strip.k == o->k;
+    for (int64_t v = 0; v < all; v++, strip.a += A_BYTES) {
+      const int64_t left = m - v * NUMBERS;
+      const int64_t ahead = v + 1 < all ? A_BYTES
+                                        : strip.k * o->col - v * A_BYTES;
+      if (left >= NUMBERS) N(sum_strip)(sums + v, &strip, NUMBERS, ahead);
+      else N(sum_strip)(sums + v, &strip, left, ahead);
+    }
+  }
+}
+
+/* The sums of BLOCK vectors of rows, one partial sum of all after the other. */
+static void N(sum_block)(N(sums) *sums, const columns *o) {
+  const int64_t col = o->col, step = LANES * col;
+  const int64_t ahead = o->k * col > LARGE ? FETCHED * step : 0;
+  for (int64_t l = 0; l < LANES && !st__stops(); l++) {
+    V s[BLOCK][PARTS] = {{{0}}};
+    const char *a = o->a + l * col;
+    for (int64_t j = l; j < o->k; j += LANES, a += step) {
+      UNROLL for (int v = 0; v < BLOCK; v++) {
+        if (ahead) __builtin_prefetch(a + ahead + v * A_BYTES, 0, 2);
+        N(add_column)(s[v], a + v * A_BYTES, o->x + j * SIZE, NUMBERS);
+      }
+    }
+    for (int v = 0; v < BLOCK; v++) memcpy(sums[v][l], s[v], sizeof s[v]);
+  }
+  for (int v = 0; v < BLOCK; v++) N(add_up)(sums[v]);
+}
+
+/* n elements of c, `next` bytes apart, of their sums. */
+static void N(store_all)(char *c, int64_t next, N(sums) *sums, int64_t n,
+                         const N(scale) *s) {
+#if PARTS == 1
+  if (!s->scales && !s->adds && next == SIZE) {
+    for (; n > 0; n -= NUMBERS, sums++, c += BYTES) {
+      memcpy(c, (*sums)[0], (size_t)(n < NUMBERS ? n * SIZE : BYTES));
+    }
+    return;
+  }
 #endif
-  for (int p = 0; p < PARTS; p++) {
-    const T *by = (const T *)(const void *)x + p;
-    T *to = sum + p * LANES * ROWS * PARTS;
-    if (n == DEEP) N(add_columns)(to, a, next, by, m * PARTS, DEEP);
-    else for (int c = 0; c < n; c++) {
-      N(add_columns)(to, a + c * next, next, by + c * LANES * PARTS, m * PARTS,
-                     1);
-    }
+  for (int64_t r = 0; r < n; r++, c += next) {
+    const V *sum = sums[r * PARTS / NUMBERS][0];
+    const int64_t at = r * PARTS % NUMBERS;
+#if PARTS == 2
+    const T x[2] = {sum[0][at] - sum[1][at + 1], sum[0][at + 1] + sum[1][at]};
+#else
+    const T x[1] = {sum[0][at]};
+#endif
+    N(store)(c, x, s);
   }
-}
-
-/* The sums of m rows, at most ROWS. */
-static void N(sum_columns)(T *sum, const char *a, int64_t col, const char *x,
-                           int64_t m, int64_t k) {
-  enum { SUM = ROWS * PARTS, ALL = LANES * SUM };
-  int64_t left = ST_PERIOD;
-  memset(sum, 0, ALL * PARTS * sizeof(T));
-  for (int64_t i = 0; i < k; i += DEEP * LANES) {
-    for (int64_t l = 0; l < LANES && i + l < k; l++) {
-      const int64_t n = (k - i - l + LANES - 1) / LANES;
-      N(columns)(sum + l * SUM, a + (i + l) * col, LANES * col,
-                 x + (i + l) * SIZE, m, n < DEEP ? (int)n : DEEP);
-    }
-    if (st__stops_after(&left, DEEP * LANES * m)) return;
-  }
-  for (int p = 0; p < PARTS; p++) N(halve)(sum + p * ALL, LANES, SUM);
 }
 
 static void N(by_columns)(char **data, const int64_t *st, int64_t k,
-                          int64_t m, const st_mv_ctx *w) {
-  enum { ALL = LANES * ROWS * PARTS };
-  T sum[PARTS * ALL];
+                          int64_t m, const N(scale) *s) {
+  enum { ROWS = BLOCK * NUMBERS / PARTS };
+  N(sums) sums[BLOCK];
   for (int64_t i = 0, n; i < m && (i == 0 || !st__stops()); i += n) {
     n = m - i < ROWS ? m - i : ROWS;
-    N(sum_columns)(sum, data[1] + i * A_SIZE, st[1], data[2], n, k);
-    for (int64_t r = 0; r < n; r++) {
-#if PARTS == 2
-      const T x[2] = {sum[2 * r] - sum[ALL + 2 * r + 1],
-                      sum[ALL + 2 * r] + sum[2 * r + 1]};
-#else
-      const T *x = sum + r;
-#endif
-      N(store)(data[0] + (i + r) * st[3], x, w);
-    }
+    const columns o = {data[1] + i * A_SIZE, data[2], st[1], n, k, 0, 0};
+    const bool is_block =
+      n == ROWS && (o.col % FAR == 0 || (k > LANES && k * o.col <= LARGE));
+    (is_block ? N(sum_block) : N(sum_strips))(sums, &o);
+    N(store_all)(data[0] + i * st[3], st[3], sums, n, s);
   }
 }
 
 static ST_LOOP_FN(N(mv), st) {
-  (st[1] == A_SIZE ? N(by_rows) : N(by_columns))(data, st, n0, n1, ctx);
+  const N(scale) s = N(scale_of)(ctx);
+  (st[1] == A_SIZE ? N(by_rows) : N(by_columns))(data, st, n0, n1, &s);
 }
 
 #undef A_SIZE

@@ -2,7 +2,7 @@
  * that these decide about the order of its sums and nothing else does:
  *
  *   one sum            ST_K_dot
- *   a vector           ST_K_mv; of floats, more than THIN products in a sum
+ *   a vector           ST_K_mv, of floats
  *   the others         ST_K_gemm (Note [The order of a product])
  *   small, few products in a sum, integers: ST_K_matmul, from the first
  *                      product to the last, each rounded
@@ -30,7 +30,7 @@
  * 256x256x256 take 1.05 times as long with copies, of 512x512x512 as long, of
  * 1000x1000x1000 .96 times. */
 enum { SMALL = 4096, TILES = 1 << 18, LARGE = 1 << 29 };
-enum { THIN = 12 }; /* the most products in a sum of a thin product */
+enum { THIN = 12 }; /* the most products in a sum of a thin matrix */
 
 /* -- Matrices ------------------------------------------------------------- */
 
@@ -78,14 +78,15 @@ static bool is_better_transposed(const st_product *p) {
   return !is_good && (p->c.rows == 1 || (p->c.row == 1 && p->a.row == 1));
 }
 
+static bool has_vector(const st_product *p) {
+  return p->c.rows == 1 || p->c.cols == 1;
+}
+
 /* True if the kernel that packs b computes the product, or that of a matrix and
  * a vector. */
 static bool is_packed(const st_product *p) {
-  return st__kernel(ST_K_gemm, p->dtype) && p->a.cols > THIN && !is_small(p);
-}
-
-static bool has_vector(const st_product *p) {
-  return p->c.rows == 1 || p->c.cols == 1;
+  const int64_t most = has_vector(p) ? 0 : THIN;
+  return st__kernel(ST_K_gemm, p->dtype) && p->a.cols > most && !is_small(p);
 }
 
 /* A sum of float32 or float64; not of a batch, which the threads share. */
@@ -189,6 +190,15 @@ static void run_vectors(void *ctx, int64_t begin, int64_t end) {
   }
 }
 
+/* Of a matrix in columns, some rows at a time are as fast as one. */
+static st_status run_all_vectors(vectors *v, int64_t batch) {
+  enum { LEAST = 128 };
+  const int64_t rows = ST_GRAIN / (v->cols + 1) + 1;
+  const bool is_columns = v->rows > 1 && v->col > v->row;
+  const int64_t grain = is_columns && rows < LEAST ? LEAST : rows;
+  return st__parallel_try(0, batch * v->rows, grain, run_vectors, v);
+}
+
 /* c has one column. */
 static st_status run_mv(const st_product *p) {
   const int64_t size = (int64_t)st__itemsize(p->dtype);
@@ -197,8 +207,7 @@ static st_status run_mv(const st_product *p) {
                p->a.row * size, p->a.col * size,
                {p->c.batch * size, p->a.batch * size, p->b.batch * size},
                p->c.row * size, size, &ctx, st__kernel(ST_K_mv, p->dtype)};
-  return st__parallel_try(0, p->batch * v.rows, ST_GRAIN / v.cols + 1,
-                          run_vectors, &v);
+  return run_all_vectors(&v, p->batch);
 }
 
 /* -- Small and thin products ---------------------------------------------- */
@@ -359,8 +368,7 @@ static st_status multiply_half_vector(const st_tensor *a, const st_tensor *b,
   vectors v = {st__data(z), p.a.data, st__data(x), p.a.rows, p.a.cols,
                2 * p.a.row, 2 * p.a.col,
                {4 * p.a.rows, 2 * p.a.batch, 4 * p.a.cols}, 4, 4, &ctx, loop};
-  ST_TRY_FAIL(st__parallel_try(0, c->numel, ST_GRAIN / (v.cols + 1) + 1,
-                               run_vectors, &v));
+  ST_TRY_FAIL(run_all_vectors(&v, c->numel / v.rows));
   status = st__copy_unchecked(c, z);
 fail:
   st__tensor_release(&m);
