@@ -9,14 +9,22 @@ enum { F(GROUP) = (ST_VECTOR_REGISTERS >= 32 ? 8 : 4) / PARTS,
 
 /* -- Sums ----------------------------------------------------------------- */
 
-/* The parts of a line. */
+/* The parts of a line: halves are added until one is left. */
+typedef T F(half) __attribute__((vector_size(32)));
+typedef T F(quarter) __attribute__((vector_size(16)));
+
 INLINE T F(fold)(const V *s) {
-  T x[64 / sizeof(T)];
-  for (int w = 0; w < LINE; w++) F(put)(x + w * (BYTES / (int)sizeof(T)), s[w]);
-  for (int n = 32 / (int)sizeof(T); n > 0; n /= 2) {
-    for (int i = 0; i < n; i++) x[i] += x[i + n];
-  }
-  return *x;
+  F(half) low, high;
+  F(quarter) first, last;
+  memcpy(&low, s, 32);
+  memcpy(&high, (const char *)s + 32, 32);
+  low += high;
+  memcpy(&first, &low, 16);
+  memcpy(&last, (const char *)&low + 16, 16);
+  first += last;
+  return sizeof(T) == 8 ? first[0] + first[1]
+                        : first[0] + first[2 % (16 / sizeof(T))] +
+                          (first[1] + first[3 % (16 / sizeof(T))]);
 }
 
 static T F(squares)(const T *x, int64_t n) {
@@ -319,6 +327,10 @@ static void F(subtract_8)(T *y, const T *a, const T *w, const int64_t *st,
                           int64_t n, T sign) {
   F(subtract_rows)(y, a, w, st, n, sign, 8);
 }
+static void F(subtract_2)(T *y, const T *a, const T *w, const int64_t *st,
+                          int64_t n, T sign) {
+  F(subtract_rows)(y, a, w, st, n, sign, 2);
+}
 static void F(subtract_1)(T *y, const T *a, const T *w, const int64_t *st,
                           int64_t n, T sign) {
   F(subtract_rows)(y, a, w, st, n, sign, 1);
@@ -333,6 +345,9 @@ static ST_LOOP_FN(F(subtract_columns), st) {
   int64_t i = 0;
   for (; i + 7 * vector < n0; i += 8 * vector) {
     F(subtract_8)(y + i * PARTS, a + i * PARTS, w, st, n1, sign);
+  }
+  for (; i + vector < n0; i += 2 * vector) {
+    F(subtract_2)(y + i * PARTS, a + i * PARTS, w, st, n1, sign);
   }
   for (; i < n0; i += vector) {
     F(subtract_1)(y + i * PARTS, a + i * PARTS, w, st, n1, sign);

@@ -24,7 +24,7 @@
 #define TINY_f4 0x1p-126f
 #define TINY_f8 0x1p-1022
 #define TOLERANCE_f4 10
-#define TOLERANCE_f8 98
+#define TOLERANCE_f8 10
 #define TEMPLATE "kernel/spectra/bdsqr_template.h"
 #include "kernel/each_float.h"
 

@@ -1,16 +1,18 @@
 /* Singular values of bidiagonal matrices, without vectors. In double precision
- * for float32, too.
+ * for float32, too. QR steps find what quotients and differences do not.
  */
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "kernel/spectra/bdsqr.h"
 #include "op/lapack/chunks.h"
 #include "op/spectra/bidiagonal.h"
+#include "op/spectra/qd.h"
 
 int64_t st__bdsqr_bytes(int64_t n) {
-  return st__whole_lines(2 * n * (int64_t)sizeof(double));
+  return st__whole_lines((3 * n + st__qd_room(n)) * (int64_t)sizeof(double));
 }
 
 static int compare(const void *a, const void *b) {
@@ -38,6 +40,7 @@ static bool find_values(const st_lapack_job *j, int64_t n, double *d,
 bool st__bdsqr(const st_lapack_job *j, int64_t n, char *d, const char *e,
                blasint *info, char *scratch) {
   double *const x = (double *)(void *)scratch, *const y = x + n;
+  double *const found = y + n;
   double most = 0;
   int exponent;
   for (int64_t i = 0; i < n; i++) {
@@ -51,7 +54,13 @@ bool st__bdsqr(const st_lapack_job *j, int64_t n, char *d, const char *e,
     x[i] = ldexp(x[i], -exponent);
     y[i] = ldexp(y[i], -exponent);
   }
-  if (!find_values(j, n, x, y, info)) return false;
+  memcpy(found, x, (size_t)n * sizeof *x);
+  *info = 0;
+  if (st__qd_values(j, n, found, y, found + n)) {
+    memcpy(x, found, (size_t)n * sizeof *x);
+  } else if (st__is_stopped(j) || !find_values(j, n, x, y, info)) {
+    return false;
+  }
   for (int64_t i = 0; i < n; i++) x[i] = fabs(x[i]);
   qsort(x, (size_t)n, sizeof *x, compare);
   for (int64_t i = 0; i < n; i++) {

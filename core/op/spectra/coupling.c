@@ -169,6 +169,13 @@ static void order_places(const st_coupling *c, const division *v,
   for (int64_t i = v->k; i < c->n; i++) places[i] = v->kept[i];
 }
 
+#define DEFINE_GATHER(name, T)                                               \
+  static void name(T *to, const T *from, const blasint *places, int64_t n) { \
+    for (int64_t i = 0; i < n; i++) to[i] = from[places[i]];                 \
+  }
+DEFINE_GATHER(gather_f4, float)
+DEFINE_GATHER(gather_f8, double)
+
 /* u2 and vt2 become the vectors in order; those that are left out return. */
 static void order_vectors(const st_lapack_job *j, const st_coupling *c,
                           const blasint *places, int64_t k) {
@@ -185,12 +192,11 @@ static void order_vectors(const st_lapack_job *j, const st_coupling *c,
            (size_t)(n * size));
   }
   for (int64_t col = 0; col < columns; col++) {
-    char *const to = c->vt2 + col * columns * size;
+    void *const to = c->vt2 + col * columns * size;
     char *const from = st__element(j, c->vt, c->ld, 0, col);
-    for (int64_t i = 0; i < n; i++) {
-      memcpy(to + i * size, from + places[i] * size, (size_t)size);
-    }
-    memcpy(from + k * size, to + k * size, (size_t)(rest * size));
+    if (j->dtype == ST_FLOAT32) gather_f4(to, (void *)from, places, n);
+    else gather_f8(to, (void *)from, places, n);
+    memcpy(from + k * size, (char *)to + k * size, (size_t)(rest * size));
   }
 }
 
