@@ -366,7 +366,7 @@ main() {
   : >$out/queue; : >$out/beside; : >$out/alone
   rows $what >$out/rows
   need build test image mpi
-  want plot
+  want plot eig
   luajit -e 'require "busted"' || die "busted does not run under luajit"
   plan "$chosen" <$out/rows
   build_all

@@ -11,7 +11,7 @@
  *
  * Note [External parallel regions]
  * OpenBLAS runs parallel regions that it protects with its own locks. If a
- * process forks while another thread multiplies matrices, these locks stay
+ * process forks while another thread is in one of them, these locks stay
  * taken in the child for ever; and at exit OpenBLAS frees buffers that other
  * threads may still use. So forks and exits wait until calls of such a library
  * have returned, and such calls wait until a fork or an exit has ended. A call
@@ -50,6 +50,7 @@
 #include "base/interrupt.h"
 #include "base/call_limits.h"
 #include "os/stack.h"
+#include "os/tasks.h"
 #include "base/status.h"
 
 #if ST_OPENMP
@@ -259,6 +260,15 @@ st_status st_set_num_threads(int n) {
 }
 
 bool st__in_parallel(void) { return omp_in_parallel(); }
+
+/* Threads that have ended count for a moment. */
+bool st__is_alone_in_process(void) {
+  if (omp_in_parallel() || !release_team()) return false;
+  for (int i = 0; i < 20 && st__count_tasks() != 1; i++) {
+    nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
+  }
+  return st__count_tasks() == 1;
+}
 
 /* The library is loaded by now and has registered its fork and exit handlers.
  * Handlers run in reverse order of registration, so ours run first. */

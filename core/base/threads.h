@@ -80,4 +80,8 @@ bool st__in_parallel(void);
 int st__external_parallel_begin(int threads);
 void st__external_parallel_end(int before);
 
+/* True if the process has no other thread, once the caller's team has ended,
+ * which its next loop starts again. */
+bool st__is_alone_in_process(void);
+
 #endif

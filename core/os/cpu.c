@@ -66,6 +66,16 @@ st_isa_level st__isa_max(void) {
   return (st_isa_level)isa;
 }
 
+const char *st__openblas_core(void) {
+  static const char *const cores[ST_ISA_COUNT] = {
+#define ST_ISA_CORE(name, core) [ST_ISA_##name] = core,
+#include "os/isa.def"
+  };
+  int isa = (int)st__isa_max();
+  while (!cores[isa] && isa != ST_ISA_base) isa = (int)isas[isa].below;
+  return cores[isa];
+}
+
 /* Prints the names: "base, avx2 or avx512". */
 static void print_names(FILE *to) {
   for (int i = 0; i < ST_ISA_COUNT; i++) {

@@ -20,6 +20,9 @@ st_isa_level st__isa_max(void);
 const char *st__isa_name(st_isa_level isa);
 /* The one that isa stands on; ST_ISA_base for itself. */
 st_isa_level st__isa_below(st_isa_level isa);
+/* What OpenBLAS calls a processor with what this CPU has; NULL if that is
+ * nothing that it may not know. */
+const char *st__openblas_core(void);
 /* True if the instruction set in use is `part` or stands on it. */
 bool st__isa_has(st_isa_level part);
 

@@ -120,8 +120,6 @@ local rows = {
     cgroup.c memory_of
     stack.c second_stack
     stack.c run_on
-    lapack.c find_functions
-    lapack.c functions_of
     strided.c start
     strided.c st_init
     storage.c new_data

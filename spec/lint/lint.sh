@@ -54,7 +54,6 @@ if [ -n "$plain" ]; then
     -j "$CMAKE_BUILD_PARALLEL_LEVEL" -I core -I lua/bind -I $folder/include \
     -D_GNU_SOURCE=1 -DST_OPENMP=1 -DST_BLOCK_CACHE=1 -DST_INLINE_ELEMENTS=1 \
     $(sed -n 's/^ST_ISA(\([^,]*\),.*/-DST_KERNELS_\1=1/p' core/os/isa.def) \
-    -DST_OPENBLAS='"openblas"' \
-    -DST_OPENBLAS_FOLDER='"/usr/lib"' -DSTRIDED_VERSION='"0"' $plain || bad=1
+    -DST_MULTIARCH='"x86_64-linux-gnu"' -DSTRIDED_VERSION='"0"' $plain || bad=1
 fi
 exit $bad

@@ -14,8 +14,6 @@ build | cmake                  | configures the build
       | cmake --version: cmake version
 build | ninja-build            | runs the build on all cores
       | ninja --version: ^1[.]
-build | libopenblas-openmp-dev | LAPACK on the same OpenMP threads
-      | /usr/lib/*/openblas-openmp/libopenblas.so
 build | zlib1g-dev             | inflates, deflates and checks .npz files
       | /usr/include/zlib.h
 build | luajit                 | the Lua that ./dev runs
@@ -110,6 +108,8 @@ browser | chromium             | opens the documentation, for ./dev docs check
       | chromium --version: ^Chromium
 browser | python3-venv         | an environment for what drives it
       | /usr/lib/python3*/ensurepip/__init__.py
+eig   | libopenblas0-openmp    | a LAPACK, for eigenvalues of any matrices
+      | /usr/lib/*/liblapack.so.3
 plot  | librsvg2-bin           | converts plots to PNG and PDF
       | rsvg-convert --version: ^rsvg-convert version
 plot  | libxml2-utils          | checks SVG in specs

@@ -1,4 +1,4 @@
-/* LAPACK: its functions by dtype, calls for batches, layouts and failures.
+/* LAPACK: calls for batches, layouts and failures.
  */
 
 #include "op/lapack/lapack.h"
@@ -12,57 +12,6 @@
 #include "tensor/view.h"
 
 _Static_assert(sizeof(blasint) == sizeof(int32_t), "pivots are int32");
-
-/* -- Functions ------------------------------------------------------------ */
-
-/* ORDER LAPACK: names for real and for complex dtypes, without the letter of
- * the dtype and the underscore. */
-static const char *const names[][2] = {
-  {"geev", NULL}, {NULL, "geev"},
-};
-
-enum { COUNT = sizeof names / sizeof *names, DTYPES = 4 };
-
-static const struct { st_dtype dtype; char letter; } dtypes[DTYPES] = {
-  {ST_FLOAT32, 's'}, {ST_FLOAT64, 'd'}, {ST_COMPLEX64, 'c'},
-  {ST_COMPLEX128, 'z'},
-};
-
-static st_lapack tables[DTYPES];
-static char missing[16]; /* the first function that the library lacks */
-
-_Static_assert(sizeof *tables == COUNT * sizeof(void *), "a name per function");
-
-static void find_functions(void) {
-  for (int d = 0; d < DTYPES; d++) {
-    void *functions[COUNT];
-    for (int i = 0; i < COUNT; i++) {
-      const char *const stem = names[i][st__is_complex(dtypes[d].dtype)];
-      char name[sizeof missing];
-      functions[i] = NULL;
-      if (!stem) continue;
-      snprintf(name, sizeof name, "%c%s_", dtypes[d].letter, stem);
-      functions[i] = st__blas_function(name);
-      if (functions[i] || *missing) continue;
-      memcpy(missing, name, sizeof name);
-    }
-    memcpy(&tables[d], functions, sizeof *tables);
-  }
-}
-
-/* The library is loaded. */
-static st_status functions_of(st_dtype dtype, const st_lapack **out) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, find_functions);
-  if (*missing) {
-    return st__fail(ST_BAD_STATE, "the OpenBLAS library has no LAPACK: it "
-                    "lacks %s", missing);
-  }
-  int d = 0;
-  while (dtypes[d].dtype != dtype) d++;
-  *out = &tables[d];
-  return ST_OK;
-}
 
 /* -- Calls ---------------------------------------------------------------- */
 
@@ -78,20 +27,19 @@ st_status st__lapack_begin(st_lapack_job *j) {
   j->chunks = in_turn ? 1 : st__num_shares(j->count, grain_of(j));
   st_status status = ST_OK;
   if (j->uses_library) {
-    ST_TRY(st__blas_enter(st__num_threads(), &j->blas));
-    status = functions_of(j->dtype, &j->f);
+    ST_TRY(st__library_enter(j->dtype, st__num_threads(), &j->f));
   }
   if (status == ST_OK && j->bytes > 0) {
     j->scratch = st__alloc(ST_MEM_SCRATCH, (size_t)(j->chunks * j->bytes));
     if (!j->scratch) status = ST_NO_MEMORY;
   }
-  if (status != ST_OK && j->uses_library) st__blas_leave();
+  if (status != ST_OK && j->uses_library) st__library_leave();
   return status;
 }
 
 void st__lapack_end(st_lapack_job *j) {
   st__free(ST_MEM_SCRATCH, j->scratch, (size_t)(j->chunks * j->bytes));
-  if (j->uses_library) st__blas_leave();
+  if (j->uses_library) st__library_leave();
 }
 
 void st__lapack_fail(const st_lapack_job *j, st_status status) {
@@ -122,17 +70,15 @@ static void run_in_turn(st_lapack_job *j) {
 }
 
 /* The calls of a library run on the thread that makes them. */
-static int begin_library(const st_lapack_job *j) {
+static int begin_library(void) {
   const int before = st__external_parallel_begin(1);
-  if (!st__in_parallel() && j->blas->get_num_threads() != 1) {
-    j->blas->set_num_threads(1);
-  }
+  st__library_use_one_thread();
   return before;
 }
 
 st_status st__lapack_run(st_lapack_job *j) {
   const bool in_turn = j->is_blocked && j->count < st__num_threads();
-  const int before = j->uses_library ? begin_library(j) : 0;
+  const int before = j->uses_library ? begin_library() : 0;
   st_status failed = ST_OK, status = ST_OK;
   j->status = &failed;
   if (in_turn) run_in_turn(j);

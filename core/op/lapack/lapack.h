@@ -1,4 +1,4 @@
-/* LAPACK, which the OpenBLAS library contains, for batches of matrices.
+/* What LAPACK computes, by itself or by the engine, for batches of matrices.
  *
  * Note [Matrices for LAPACK]
  * LAPACK reads and overwrites matrices whose columns are contiguous. So the
@@ -15,23 +15,8 @@
 #ifndef ST_OP_LAPACK_LAPACK_H
 #define ST_OP_LAPACK_LAPACK_H
 
-#include "op/linalg/blas.h"
+#include "op/lapack/library.h"
 #include "op/row/op.h"
-
-/* The functions for one dtype. Pointers to elements are void; the lengths of
- * the texts come last, as Fortran compilers pass them.
- * ORDER LAPACK: the names in lapack.c. */
-typedef struct st_lapack {
-  void (*geev)(const char *left, const char *right, const blasint *n, void *a,
-               const blasint *lda, void *reals, void *imaginaries, void *vl,
-               const blasint *ldvl, void *vr, const blasint *ldvr, void *work,
-               const blasint *lwork, blasint *info, size_t, size_t);
-  void (*complex_geev)(const char *left, const char *right, const blasint *n,
-                       void *a, const blasint *lda, void *values, void *vl,
-                       const blasint *ldvl, void *vr, const blasint *ldvr,
-                       void *work, const blasint *lwork, void *reals,
-                       blasint *info, size_t, size_t);
-} st_lapack;
 
 /* -- Calls ---------------------------------------------------------------- */
 
@@ -48,9 +33,8 @@ struct st_lapack_job {
   double cost;          /* multiplications for one */
   int64_t bytes;        /* of scratch that a call needs */
   bool is_blocked;      /* the calls share their work: op/lapack/blocks.h */
-  bool uses_library;    /* the calls take functions of f or blas */
+  bool uses_library;    /* the calls take functions of f */
   const st_lapack *f;   /* set by st__lapack_begin, as what follows */
-  const st_blas *blas;
   int chunks;
   char *scratch;
   st_status *status;    /* while the job runs: see st__lapack_fail */
