@@ -9,7 +9,8 @@
  * panels of b pass; it is copied if there are many panels. If there are several
  * blocks of a, the panels are packed once for all: the loops of K. Goto and R.
  * van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008),
- * whose element order it keeps.
+ * whose element order it keeps. If the inner size is small, several panels have
+ * the room of one: the rows of c are written in longer pieces.
  *
  * Note [Complex products]
  * Vectors of complex numbers are multiplied by the real and by the imaginary
@@ -28,7 +29,11 @@
 enum { WIDTH = 2 * BYTES, DEPTH = ST_GEMM_DEPTH };
 /* Rows of a below which b is read in place, and from which on the next panel is
  * fetched; panels of b from which on a is copied. */
-enum { PACKED = 24, FETCHED = 48, COPIED = 6 };
+enum { NEAR = 1 << 14, PACKED = 24, FETCHED = 48, COPIED = 6 };
+/* Bytes of rows of b from which on they are fetched though they are read in
+ * place, so many rows before they are used. */
+enum { FAR = 1 << 19, EARLY = 32 };
+enum { LONG = 4096 }; /* columns of a chunk that is read in place */
 enum { AHEAD = 768 }; /* bytes that the copy of a is fetched before its use */
 
 /* n lines of adjacent bytes, of which `done` were fetched. */
@@ -41,10 +46,11 @@ typedef struct lines {
 typedef struct operands {
   const char *a, *b;
   int64_t row, col, tile; /* of a; tile: from row to row of two tiles */
-  int64_t next; /* of b, from row to row */
+  int64_t next, panel; /* of b, from row to row and from panel to panel */
   int64_t k;
   const char *add;
   int64_t add_next;
+  bool is_far;            /* b is read in place, and to be fetched */
   lines ahead;            /* the next panel of b */
 } operands;
 
@@ -59,35 +65,51 @@ INLINE void fetch(lines *l, int64_t i, int64_t n) {
   }
 }
 
+/* The rows of the next tile, of m rows and at most `most` at a time. A tile of
+ * few rows waits for its sums, so that two tiles share the last rows. */
+static int64_t rows_of_tile(int64_t m, int64_t most) {
+  enum { SINGLE = 8, FEW = 4 };
+  if (m >= most + FEW || m == most) return most;
+  return m > most || m > SINGLE ? (m + 1) / 2 : m;
+}
+
 /* The rows of a tile, two vectors of b and an element of a fit the
  * registers. */
 #define PARTS 1
 #define N(name) F(name)
 #if ST_VECTOR_REGISTERS >= 32
-enum { ROWS_1 = 12 };
-#define EACH_ROWS(M) M(12) M(8) M(4) M(2) M(1)
+enum { ROWS_1 = 12, WIDE_1 = 6 };
+#define EACH_WIDE(M) M(1, 4) M(2, 4) M(3, 4) M(4, 4) M(5, 4) M(6, 4)
+#define EACH_ROWS(M) M(1) M(2) M(3) M(4) M(5) M(6) M(7) M(8) M(12)
 #else
-enum { ROWS_1 = 6 };
-#define EACH_ROWS(M) M(6) M(4) M(2) M(1)
+enum { ROWS_1 = 6, WIDE_1 = 3 };
+#define EACH_WIDE(M) M(1, 4) M(2, 4) M(3, 4)
+#define EACH_ROWS(M) M(1) M(2) M(3) M(4) M(5) M(6)
 #endif
 #define ROWS ROWS_1
+#define WIDE WIDE_1
 #define TEMPLATE "kernel/linalg/gemm_template.h"
 #include "kernel/each_float.h"
 #undef PARTS
 #undef N
 #undef ROWS
+#undef WIDE
 #undef EACH_ROWS
+#undef EACH_WIDE
 
 #define PARTS 2
 #define N(name) F(complex_##name)
 #if ST_VECTOR_REGISTERS >= 32
-enum { ROWS_2 = 6 };
-#define EACH_ROWS(M) M(6) M(4) M(2) M(1)
+enum { ROWS_2 = 6, WIDE_2 = 3 };
+#define EACH_WIDE(M) M(1, 4) M(2, 4) M(3, 4)
+#define EACH_ROWS(M) M(1) M(2) M(3) M(4) M(5) M(6)
 #else
-enum { ROWS_2 = 3 };
-#define EACH_ROWS(M) M(3) M(2) M(1)
+enum { ROWS_2 = 3, WIDE_2 = 1 };
+#define EACH_WIDE(M) M(1, 4)
+#define EACH_ROWS(M) M(1) M(2) M(3)
 #endif
 #define ROWS ROWS_2
+#define WIDE WIDE_2
 #define TEMPLATE "kernel/linalg/gemm_template.h"
 #include "kernel/each_float.h"
 

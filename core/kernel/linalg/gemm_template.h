@@ -1,6 +1,7 @@
 /* Matrix products of one dtype; included once for each, after macros:
  * PARTS: of an element, real and imaginary, each a T. N(name): the name of a
- * function or type. ROWS, EACH_ROWS(M): rows of a tile, at most and all.
+ * function or type. ROWS, EACH_ROWS(M): rows of a tile, at most and all. WIDE,
+ * EACH_WIDE(M): those of a tile of four vectors, and these.
  */
 
 #define V F(v)
@@ -65,9 +66,10 @@ INLINE void N(store)(char *c, const char *add, V x, const N(scale) *s) {
 
 INLINE void N(tile)(char *c, int64_t next, const operands *o,
                     const N(scale) *s, const int rows, const int vectors) {
-  V sum[ROWS][2][PARTS] = {{{{0}}}};
+  V sum[ROWS][4][PARTS] = {{{{0}}}};
   const int64_t row = o->row, col = o->col, step = o->next;
   const char *b = o->b, *a[(ROWS + 2) / 3];
+  const char *ahead = o->is_far ? b + EARLY * step : NULL;
   UNROLL for (int r = 0; r < rows; r += 3) a[r / 3] = o->a + r * row;
   UNROLL for (int r = 0; r < rows; r++) {
     UNROLL for (int v = 0; v < vectors; v++) {
@@ -75,7 +77,13 @@ INLINE void N(tile)(char *c, int64_t next, const operands *o,
     }
   }
   for (int64_t i = 0; i < o->k; i++, b += step) {
-    V x[2];
+    V x[4];
+    if (ahead) {
+      UNROLL for (int v = 0; v < vectors; v++) {
+        __builtin_prefetch(ahead + v * BYTES);
+      }
+      ahead = i + EARLY + 1 == o->k ? o->b + vectors * BYTES : ahead + step;
+    }
     if (rows == ROWS) {
       __builtin_prefetch(row == SIZE ? a[0] + AHEAD
                                      : a[0] + (ROWS + i % (64 / SIZE)) * row);
@@ -109,12 +117,14 @@ INLINE void N(tile)(char *c, int64_t next, const operands *o,
   }
 #define TILES(rows) TILE(rows, 1) TILE(rows, 2)
 EACH_ROWS(TILES)
+EACH_WIDE(TILE)
 
-#define ROW(n) {n, {N(tile_##n##_1), N(tile_##n##_2)}},
-static const struct {
-  int rows;
-  void (*run[2])(char *, int64_t, const operands *, const N(scale) *);
-} N(tiles)[] = {EACH_ROWS(ROW)};
+typedef void (*N(run))(char *, int64_t, const operands *, const N(scale) *);
+
+#define ROW(n) [n] = {N(tile_##n##_1), N(tile_##n##_2)},
+static const N(run) N(tiles)[ROWS + 1][2] = {EACH_ROWS(ROW)};
+#define WIDE_ROW(n, vectors) [n] = N(tile_##n##_##vectors),
+static const N(run) N(wide_tiles)[WIDE + 1] = {EACH_WIDE(WIDE_ROW)};
 
 /* c = alpha x + beta add for n elements of each row of a tile, whose last
  * vector is not full. */
@@ -136,27 +146,50 @@ static void N(store_part)(char *c, int64_t next, const operands *o,
   }
 }
 
-/* m rows of n elements, at most WIDTH bytes; b has room for WIDTH. */
+/* A tile of n elements of each row, at most WIDTH bytes; b has room for
+ * WIDTH. */
+static void N(any_tile)(char *c, int64_t next, const operands *o,
+                        const N(scale) *s, int rows, int64_t n) {
+  static const N(scale) unscaled = {.alpha = {1}, .is_unscaled = true};
+  const int wide = n * SIZE > BYTES;
+  const N(run) run = N(tiles)[rows][wide];
+  if (n * SIZE == (wide ? WIDTH : BYTES)) {
+    run(c, next, o, s);
+  } else {
+    _Alignas(64) char part[ROWS * WIDTH];
+    run(part, WIDTH, o, &unscaled);
+    N(store_part)(c, next, o, part, rows, n, s);
+  }
+}
+
+/* `rows` rows of n elements, in panels; two at a time where b has them side by
+ * side and there are few rows. */
+static void N(panels)(char *c, int64_t next, operands o, int rows, int64_t n,
+                      const N(scale) *s) {
+  const int64_t most = WIDTH / SIZE;
+  const bool is_wide = rows <= WIDE && o.panel == WIDTH;
+  for (int64_t j = 0, taken; j < n; j += taken) {
+    taken = is_wide && n - j >= 2 * most ? 2 * most : most;
+    if (taken > most) N(wide_tiles)[rows](c, next, &o, s);
+    else N(any_tile)(c, next, &o, s, rows, n - j < most ? n - j : most);
+    c += taken * SIZE;
+    o.add += taken * SIZE;
+    o.b += taken / most * o.panel;
+  }
+}
+
+/* m rows of n elements. */
 static void N(rows)(char *c, int64_t next, operands o, int64_t m, int64_t n,
                     const N(scale) *s) {
-  static const N(scale) unscaled = {.alpha = {1}, .is_unscaled = true};
-  _Alignas(64) char part[ROWS * WIDTH];
-  const int wide = n * SIZE > BYTES;
-  const bool is_full = n * SIZE == (wide ? WIDTH : BYTES);
   const int64_t all = m;
-  for (int t = 0; m > 0; t++) {
-    const int rows = N(tiles)[t].rows;
+  for (int64_t rows; m > 0; m -= rows, c += rows * next) {
+    rows = rows_of_tile(m, ROWS);
     if (o.tile != o.row) o.col = rows * SIZE;
-    for (; m >= rows; m -= rows, c += rows * next, o.a += rows * o.tile,
-                      o.add += rows * o.add_next) {
-      fetch(&o.ahead, all - m + rows, all);
-      if (is_full) {
-        N(tiles)[t].run[wide](c, next, &o, s);
-      } else {
-        N(tiles)[t].run[wide](part, WIDTH, &o, &unscaled);
-        N(store_part)(c, next, &o, part, rows, n, s);
-      }
-    }
+    fetch(&o.ahead, all - m + rows, all);
+    N(panels)(c, next, o, (int)rows, n, s);
+    o.a += rows * o.tile;
+    o.add += rows * o.add_next;
+    o.is_far = false; /* the rows that follow find b in the cache */
   }
 }
 
@@ -183,26 +216,43 @@ static void N(copy)(char *to, int64_t next, const char *from,
   }
 }
 
+/* k rows of n adjacent elements, `next` bytes apart, as rows of a panel. */
+static void N(pack_rows)(char *to, const char *b, int64_t next, int64_t n,
+                         int64_t k) {
+  if (n * SIZE == WIDTH) {
+    for (int64_t i = 0; i < k; i++) memcpy(to + i * WIDTH, b + i * next, WIDTH);
+    return;
+  }
+  const int64_t most = BYTES / (int64_t)sizeof(T), second = n * PARTS - most;
+  const F(mask) masks[] = {MASK(second < 0 ? n * PARTS : most),
+                           MASK(second < 0 ? 0 : second)};
+  for (int64_t i = 0; i < k; i++, to += WIDTH, b += next) {
+    for (int v = 0; v < 2; v++) {
+      const T *from = (const T *)(const void *)(b + v * BYTES);
+      *(V *)(void *)(to + v * BYTES) = GET(from, masks[v]);
+    }
+  }
+}
+
 /* A panel: k rows of n elements of b, WIDTH bytes apart; zeros fill them up. */
 static void N(pack)(char *to, const char *b, const int64_t *st, int64_t n,
                     int64_t k, st_loop transpose) {
-  if (st[2] == SIZE && n * SIZE == WIDTH) {
-    for (int64_t i = 0; i < k; i++) {
-      memcpy(to + i * WIDTH, b + i * st[5], WIDTH);
-    }
+  if (st[2] == SIZE) {
+    N(pack_rows)(to, b, st[5], n, k);
     return;
   }
   if (n * SIZE < WIDTH) memset(to, 0, (size_t)(k * WIDTH));
   N(copy)(to, WIDTH, b, (int64_t[]){st[2], st[5]}, k, n, transpose);
 }
 
-/* All panels of k rows of n0 elements. */
+/* All panels of k rows of n0 elements, one after the other. */
 static void N(pack_all)(char *to, const char *b, const int64_t *st, int64_t n0,
                         int64_t k, st_loop transpose) {
   const int64_t most = WIDTH / SIZE;
-  for (int64_t j = 0, n; j < n0 && !st__stops(); j += n) {
+  for (int64_t j = 0, n; j < n0; j += n, to += k * WIDTH) {
     n = n0 - j < most ? n0 - j : most;
-    N(pack)(to + j / most * DEPTH * WIDTH, b + j * st[2], st, n, k, transpose);
+    if (j > 0 && k == DEPTH && st__stops()) return;
+    N(pack)(to, b + j * st[2], st, n, k, transpose);
   }
 }
 
@@ -210,22 +260,17 @@ static void N(pack_all)(char *to, const char *b, const int64_t *st, int64_t n0,
  * many elements apart. */
 static void N(interleave)(char *to, const char *a, const int64_t *st,
                           int64_t m, int64_t k, st_loop transpose) {
-  for (int t = 0; m > 0; t++) {
-    const int64_t rows = N(tiles)[t].rows;
-    for (; m >= rows; m -= rows, a += rows * st[4]) {
-      N(copy)(to, rows * SIZE, a, (int64_t[]){st[4], st[1]}, k, rows,
-              transpose);
-      to += rows * DEPTH * SIZE;
-    }
+  for (int64_t rows; m > 0; m -= rows, a += rows * st[4]) {
+    rows = rows_of_tile(m, ROWS);
+    N(copy)(to, rows * SIZE, a, (int64_t[]){st[4], st[1]}, k, rows, transpose);
+    to += rows * DEPTH * SIZE;
   }
 }
 
-/* The panel after column j of b, if it is to be packed in lines. */
-static lines N(next_panel)(const char *b, const int64_t *st, int64_t j,
-                           int64_t n0, int64_t m, int64_t k) {
-  const int64_t most = WIDTH / SIZE;
-  const int64_t n = n0 - j < most ? n0 - j : most;
-  if (n <= 0 || m < FETCHED) return (lines){NULL, 0, 0, 0, 0};
+/* n columns of b, if they are to be packed in lines. */
+static lines N(lines_of)(const char *b, const int64_t *st, int64_t j,
+                         int64_t n, int64_t k) {
+  if (n <= 0) return (lines){NULL, 0, 0, 0, 0};
   b += j * st[2];
   if (st[5] == SIZE) return (lines){b, n, st[2], k * SIZE, 0};
   if (st[2] == SIZE) return (lines){b, k, st[5], n * SIZE, 0};
@@ -239,24 +284,38 @@ static lines N(next_panel)(const char *b, const int64_t *st, int64_t j,
 static void N(block)(char **data, const int64_t *st, int64_t n0, int64_t m,
                      operands *o, const N(scale) *s, const char *packed,
                      st_loop transpose) {
-  _Alignas(64) char panel[DEPTH * WIDTH];
-  const int64_t most = WIDTH / SIZE;
+  _Alignas(64) char room[DEPTH * WIDTH];
+  const int64_t k = o->k, wide = WIDTH / SIZE;
+  const bool is_near = k * st[5] <= NEAR && k * st[5] > -NEAR;
+  const bool in_place =
+    !packed && st[2] == SIZE && (m < PACKED || (m < 5 * PACKED && is_near));
+  const int64_t most = in_place && m <= ROWS ? LONG : DEPTH / k * wide;
   const char *add = o->add;
-  for (int64_t j = 0, n; j < n0 && (j == 0 || !st__stops()); j += n) {
+  int64_t left = ST_PERIOD;
+  for (int64_t j = 0, n; j < n0; j += n) {
     n = n0 - j < most ? n0 - j : most;
+    if (j > 0 && st__stops_after(&left, m * k)) return;
+    if (in_place && n > wide) n -= n % wide;
+    const int64_t after = n0 - j - n < most ? n0 - j - n : most;
     const char *b = data[2] + j * st[2];
     o->next = WIDTH;
+    o->panel = k * WIDTH;
+    o->is_far = false;
     if (packed) {
-      o->b = packed + j / most * DEPTH * WIDTH;
-      o->ahead = (lines){j + n < n0 ? o->b + DEPTH * WIDTH : NULL, o->k, WIDTH,
-                         WIDTH, 0};
-    } else if (st[2] == SIZE && n == most && m < PACKED) {
+      o->b = packed + j * SIZE * k;
+      o->ahead = (lines){after > 0 ? o->b + n * SIZE * k : NULL, k,
+                         after * SIZE, after * SIZE, 0};
+    } else if (in_place && n % wide == 0) {
       o->b = b;
       o->next = st[5];
+      o->panel = WIDTH;
+      o->is_far = k * st[5] > FAR;
     } else {
-      N(pack)(panel, b, st, n, o->k, transpose);
-      o->b = panel;
-      o->ahead = N(next_panel)(data[2], st, j + n, n0, m, o->k);
+      N(pack_all)(room, b, st, n, k, transpose);
+      o->b = room;
+      if (m >= FETCHED) {
+        o->ahead = N(lines_of)(data[2], st, j + n, after, k);
+      }
     }
     o->add = add + j * SIZE;
     N(rows)(data[0] + j * SIZE, st[3], *o, m, n, s);
@@ -275,8 +334,9 @@ static void N(blocks)(char **data, const int64_t *st, int64_t n0, int64_t n1,
   if (packed) N(pack_all)(packed, data[2], st, n0, k, w->transpose);
   for (int64_t r = 0, m; r < n1 && (r == 0 || !st__stops()); r += m) {
     char *at[3] = {data[0] + r * st[3], data[1] + r * st[4], data[2]};
-    operands o = {at[1], NULL, st[4], st[1], st[4], 0, k, row ? row : at[0],
-                  row ? 0 : st[3], {NULL, 0, 0, 0, 0}};
+    operands o = {at[1], NULL, st[4], st[1], st[4], 0, 0, k,
+                  row ? row : at[0], row ? 0 : st[3], false,
+                  {NULL, 0, 0, 0, 0}};
     m = n1 - r < most ? n1 - r : most;
     if (copies_a) {
       N(interleave)(w->copies, at[1], st, m, k, w->transpose);

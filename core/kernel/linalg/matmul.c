@@ -25,6 +25,7 @@ typedef double _Complex c128;
 
 enum {
   PART = 128, PERIOD = ST_PERIOD / PART,
+  COPIED = 4096, /* elements of b that are copied if they are not contiguous */
   DEEP = 1 << 14, /* products in a sum: a tile does not ask whether to stop */
   FAR = 1 << 18, /* bytes between the ends of a column: its pages are at hand */
   BLOCK = 6144, /* elements of b that stay in the cache */
@@ -195,7 +196,31 @@ static inline int64_t rows_at_once(int64_t left, bool is_unscaled) {
                  data[2] + p * size, st, n, m, k, alpha, beta); } }         \
     return true; }
 
-#define ALL_TILED(s, T) TILES(s, T) TILE_ROWS(s, T) TILED(s, T)
+/* The same for a small b without contiguous rows, of which a copy has some. */
+#define COPY_TILED(s, T)                                                    \
+  static bool copy_tiled_##s(char *const *data, const int64_t *st,          \
+                             int64_t n0, int64_t n1, int64_t k, T alpha,    \
+                             T beta) {                                      \
+    const int64_t size = (int64_t)sizeof(T);                                \
+    T copy[COPIED];                                                         \
+    if (st[0] != size || n1 < FEW || n0 > COPIED / (k + 1)) return false;   \
+    for (int64_t i = 0; i < k; i++) {                                       \
+      const char *b = data[2] + i * st[5];                                  \
+      for (int64_t j = 0; j < n0; j++)                                      \
+        copy[i * n0 + j] = *(const T *)(b + j * st[2]); }                   \
+    return tiled_##s((char *[]){data[0], data[1], (char *)copy},            \
+                     (int64_t[]){size, st[1], size, st[3], st[4],           \
+                                 n0 * size}, n0, n1, k, alpha, beta); }
+
+#define ANY_TILED(s, T)                                                     \
+  static inline bool any_tiled_##s(char *const *data, const int64_t *st,    \
+                                   int64_t n0, int64_t n1, int64_t k,       \
+                                   T alpha, T beta) {                       \
+    return tiled_##s(data, st, n0, n1, k, alpha, beta) ||                   \
+           copy_tiled_##s(data, st, n0, n1, k, alpha, beta); }
+
+#define ALL_TILED(s, T)                                                     \
+  TILES(s, T) TILE_ROWS(s, T) TILED(s, T) COPY_TILED(s, T) ANY_TILED(s, T)
 ALL_TILED(f32, float)
 ALL_TILED(f64, double)
 ALL_TILED(i32, uint32_t)
@@ -235,10 +260,10 @@ ALL_TILED(i64, uint64_t)
 PRODUCT(u8, uint8_t, uint32_t, MUL, scalar_int, NOT_TILED)
 PRODUCT(i8, int8_t, uint32_t, MUL, scalar_int, NOT_TILED)
 PRODUCT(i16, int16_t, uint32_t, MUL, scalar_int, NOT_TILED)
-PRODUCT(i32, int32_t, uint32_t, MUL, scalar_int, tiled_i32)
-PRODUCT(i64, int64_t, uint64_t, MUL, scalar_int, tiled_i64)
-PRODUCT(f32, float, float, MUL, scalar_real, tiled_f32)
-PRODUCT(f64, double, double, MUL, scalar_real, tiled_f64)
+PRODUCT(i32, int32_t, uint32_t, MUL, scalar_int, any_tiled_i32)
+PRODUCT(i64, int64_t, uint64_t, MUL, scalar_int, any_tiled_i64)
+PRODUCT(f32, float, float, MUL, scalar_real, any_tiled_f32)
+PRODUCT(f64, double, double, MUL, scalar_real, any_tiled_f64)
 PRODUCT(c64, c64, c64, st_cmulf, scalar_complex, NOT_TILED)
 PRODUCT(c128, c128, c128, st_cmul, scalar_complex, NOT_TILED)
 

@@ -24,12 +24,12 @@
 #include "op/linalg/dot.h"
 #include "op/linalg/product.h"
 
-/* In multiplications: up to SMALL, the kernel that packs nothing is fastest; a
- * thread computes TILES or more. From LARGE on, times the bytes of an element,
- * operands are copied: on an Intel Xeon (AVX-512, 2 MB L2) products of
- * 256x256x256 take 1.05 times as long with copies, of 512x512x512 as long, of
- * 1000x1000x1000 .96 times. */
-enum { SMALL = 4096, TILES = 1 << 18, LARGE = 1 << 29 };
+/* In multiplications: up to SMALL, of complex numbers SMALL_COMPLEX, the kernel
+ * that packs nothing is fastest; a thread computes TILES or more. From LARGE
+ * on, times the bytes of an element, operands are copied: on an Intel Xeon
+ * (AVX-512, 2 MB L2) products of 256x256x256 take 1.05 times as long with
+ * copies, of 512x512x512 as long, of 1000x1000x1000 .96 times. */
+enum { SMALL = 4096, SMALL_COMPLEX = 512, TILES = 1 << 18, LARGE = 1 << 29 };
 enum { THIN = 12 }; /* the most products in a sum of a thin matrix */
 
 /* -- Matrices ------------------------------------------------------------- */
@@ -66,8 +66,9 @@ static void call_kernel(const st_product *p, char *a, char *b, char *c,
 }
 
 static bool is_small(const st_product *p) {
+  const int64_t most = st__is_complex(p->dtype) ? SMALL_COMPLEX : SMALL;
   return p->c.rows < 64 && p->c.cols < 64 && p->a.cols < 64 &&
-         st__product_volume(p) <= SMALL;
+         st__product_volume(p) <= most;
 }
 
 /* True if the kernel finds contiguous rows in the transposed product only. For
@@ -146,8 +147,11 @@ static void run_parts(void *ctx, int64_t begin, int64_t end) {
                         a->row * size, b->row * size};
   st_gemm_ctx w = {a->cols, st__machine.gemm_block, all->alpha, all->beta, NULL,
                    st__kernel(ST_K_transpose, st__bits_of(size)), NULL};
-  for (int64_t i = begin; i < end && (i == begin || !st__stops()); i++) {
+  const int64_t each = st__product_volume(all) / all->parts / 16 + 1;
+  int64_t left = ST_PERIOD;
+  for (int64_t i = begin; i < end; i++) {
     st_product part;
+    if (i > begin && st__stops_after(&left, each)) return;
     run_part(st__part_of_product(all, i, &part), s, &w);
   }
 }
