@@ -15,36 +15,33 @@ INLINE void NAME(block)(char *to, const char *from, const T *roots, shape s,
   }
 }
 
-/* Only the last pass has pairs as results. */
+/* The pass behind which there is none leaves results as they are, but for a
+ * factor. Where rows lie is seen at run time: a function per form would be
+ * most of a build. */
 INLINE void NAME(blocks)(char *to, const char *from, const T *roots, shape s,
                          const st_fft_pass *c) {
   const T factor = (T)c->factor;
-  if (c->blocks == 1) roots = &factor;
   s.in = c->stride * c->blocks * c->from.step;
   s.out = c->stride * c->to.step;
-  if (c->blocks == 1 && c->to.are_pairs) {
-    s.to = PAIRS;
+  s.from = c->from.are_pairs ? PAIRS : SPLIT;
+  if (c->blocks == 1) {
+    s.to = c->to.are_pairs ? PAIRS : SPLIT;
+    NAME(block)(to, from, &factor, s, c);
+    return;
+  }
+  s.turn = TURNS;
+  for (int64_t p = 0; p < c->blocks; p++) {
     NAME(block)(to, from, roots, s, c);
-  } else if (c->blocks == 1) {
-    NAME(block)(to, from, roots, s, c);
-  } else {
-    s.turn = TURNS;
-    for (int64_t p = 0; p < c->blocks; p++) {
-      NAME(block)(to, from, roots, s, c);
-      from += c->stride * c->from.step;
-      to += s.radix * s.out;
-      roots += 2 * (s.radix - 1);
-    }
+    from += c->stride * c->from.step;
+    to += s.radix * s.out;
+    roots += 2 * (s.radix - 1);
   }
 }
 
 #define BLOCKS_(R, tag)                                                     \
   static void radix##R##_##tag(char *to, const char *from,                  \
                                const void *roots, const st_fft_pass *c) {   \
-    const shape pairs = {.radix = R, .from = PAIRS};                   \
-    const shape split = {.radix = R};                                       \
-    if (c->from.are_pairs) blocks_##tag(to, from, roots, pairs, c);         \
-    else blocks_##tag(to, from, roots, split, c);                           \
+    blocks_##tag(to, from, roots, (shape){.radix = R}, c);                  \
   }
 #define BLOCKS2(R, tag) BLOCKS_(R, tag)
 #define BLOCKS(R) BLOCKS2(R, TAG)

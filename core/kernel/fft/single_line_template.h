@@ -104,20 +104,6 @@ INLINE void NAME(put_in_order)(NAME(planes) o, int64_t out, const char *results,
   }
 }
 
-/* Fewer neighbours than lanes: Note [Lanes that spill]. */
-INLINE void NAME(spill)(NAME(planes) o, shape s, const st_fft_pass *c) {
-  char results[2 * NAME(MOST) * sizeof(V)];
-  const int64_t out = s.out;
-  if (NAME(is_in_order)(s.radix)) {
-    NAME(transform)(o.to, o.from, o.roots, s, c);
-    return;
-  }
-  s.out = sizeof(V);
-  s.to_apart = NAME(MOST) * sizeof(V);
-  NAME(transform)(results, o.from, o.roots, s, c);
-  NAME(put_in_order)(o, out, results, s.to_apart, s.radix);
-}
-
 /* The last pass, of a large prime radix: there are less than 36 numbers. */
 static void NAME(other_prime)(NAME(planes) o, const st_fft_pass *c) {
   enum { S = NAME(SIZE) };
@@ -130,20 +116,28 @@ static void NAME(other_prime)(NAME(planes) o, const st_fft_pass *c) {
   NAME(put_in_order)(o, c->stride * S, results, s.to_apart, s.radix);
 }
 
-/* Transforms of `stride` neighbours, turned alike. */
+/* Transforms of `stride` neighbours, turned alike; of fewer than lanes: Note
+ * [Lanes that spill]. */
 INLINE void NAME(neighbours)(NAME(planes) o, shape s, const st_fft_pass *c) {
   enum { S = NAME(SIZE), W = REALS };
-  if (s.to == PLANES && c->stride < W) {
-    NAME(spill)(o, s, c);
-    return;
-  }
+  char results[2 * NAME(MOST) * sizeof(V)];
   const int to_size = s.to == NUMBERS ? 2 * S : S;
-  for (int64_t q = 0; q < c->stride; q += W) {
-    const int64_t at = q + W <= c->stride ? q : c->stride - W;
-    NAME(transform)(o.to + at * to_size, o.from + at * S, o.roots, s, c);
+  const int64_t out = s.out, last = c->stride < W ? 0 : c->stride - W;
+  const bool is_aside = c->stride < W && !NAME(is_in_order)(s.radix);
+  char *const to = is_aside ? results : o.to;
+  if (is_aside) {
+    s.out = sizeof(V);
+    s.to_apart = NAME(MOST) * sizeof(V);
   }
+  for (int64_t q = 0; q < c->stride; q += W) {
+    const int64_t at = q < last ? q : last;
+    NAME(transform)(to + at * to_size, o.from + at * S, o.roots, s, c);
+  }
+  if (is_aside) NAME(put_in_order)(o, out, results, s.to_apart, s.radix);
 }
 
+/* Numbers are results of the last pass, if there are as many neighbours as
+ * lanes. */
 INLINE void NAME(other_pass)(NAME(planes) o, int R, bool to_numbers,
                              const st_fft_pass *c) {
   enum { S = NAME(SIZE) };
@@ -151,23 +145,21 @@ INLINE void NAME(other_pass)(NAME(planes) o, int R, bool to_numbers,
   shape s = {.radix = R, .from = PLANES, .to = PLANES,
              .in = c->stride * c->blocks * S, .out = c->stride * S,
              .from_apart = o.from_apart, .to_apart = o.to_apart};
-  if (c->blocks > 1) {
-    s.turn = TURNS;
-    for (int64_t p = 0; p < c->blocks; p++) {
-      NAME(neighbours)(o, s, c);
-      o.from += c->stride * S;
-      o.to += R * c->stride * S;
-      o.roots += 2 * (R - 1);
+  if (c->blocks == 1) {
+    o.roots = &factor;
+    if (to_numbers) {
+      s.to = NUMBERS;
+      s.out *= 2;
     }
+    NAME(neighbours)(o, s, c);
     return;
   }
-  o.roots = &factor;
-  if (to_numbers) {
-    s.to = NUMBERS;
-    s.out *= 2;
+  s.turn = TURNS;
+  for (int64_t p = 0; p < c->blocks; p++) {
     NAME(neighbours)(o, s, c);
-  } else {
-    NAME(neighbours)(o, s, c);
+    o.from += c->stride * S;
+    o.to += R * c->stride * S;
+    o.roots += 2 * (R - 1);
   }
 }
 
