@@ -4,14 +4,11 @@
 #include "op/lapack/lapack.h"
 
 #include <limits.h>
-#include <pthread.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/threads.h"
 #include "tensor/view.h"
-
-_Static_assert(sizeof(blasint) == sizeof(int32_t), "pivots are int32");
 
 /* -- Calls ---------------------------------------------------------------- */
 
