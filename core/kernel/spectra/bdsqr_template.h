@@ -7,7 +7,7 @@
 
 enum { F(ROW) = 64 / (int)sizeof(T) };
 
-/* A block of n rows, and the rows of the vectors of both sides, or NULL. */
+/* A block of n rows, and the rows of the vectors of both sides. */
 typedef struct F(block) {
   T *d, *e, *left, *right;
   int64_t n, step, next, width; /* step: from element to element, 1 or -1 */
@@ -44,7 +44,6 @@ INLINE void F(turn_rows)(T *x, T *y, T c, T s, int64_t width) {
 
 /* Rows i and i + 1 of a side. */
 INLINE void F(turn)(const F(block) *b, T *rows, int64_t i, F(rotation) r) {
-  if (!rows) return;
   T *const x = rows + i * b->next;
   F(turn_rows)(x, x + b->next, r.c, r.s, b->width);
 }
@@ -165,10 +164,8 @@ static F(block) F(block_at)(const F(block) *all, int64_t n, int64_t last,
   b.n = n;
   b.d += at;
   b.e += upwards ? last - 1 : at;
-  if (b.left) {
-    b.left = (upwards ? all->right : all->left) + at * all->next;
-    b.right = (upwards ? all->left : all->right) + at * all->next;
-  }
+  b.left = (upwards ? all->right : all->left) + at * all->next;
+  b.right = (upwards ? all->left : all->right) + at * all->next;
   if (upwards) {
     b.step = -1;
     b.next = -all->next;
@@ -202,11 +199,12 @@ static int64_t F(rows_of)(const F(block) *all, int64_t last, T least) {
   return last - first + 1;
 }
 
-/* d becomes the values, with any sign. Returns 0, which one was not found, or
- * -1. */
-static int F(find_values)(const F(block) *all, const st_bdsqr *c) {
+/* d becomes the values, of any sign. Returns 0, or which was not found. */
+static int F(find_values)(const F(block) *all) {
+  enum { STEPS = 12, MORE = 100 };
   const T least = F(threshold)(all);
-  int64_t last = all->n - 1, end = -1, first = -1, calls = c->period;
+  int64_t last = all->n - 1, end = -1, first = -1;
+  int64_t left = STEPS * all->n * all->n + MORE;
   bool upwards = false;
   while (last > 0) {
     const int64_t n = F(rows_of)(all, last, least);
@@ -214,9 +212,7 @@ static int F(find_values)(const F(block) *all, const st_bdsqr *c) {
       last--;
       continue;
     }
-    if (calls < 0) return -1;
-    if ((*c->left -= n) < 0) return (int)last + 1;
-    calls -= n;
+    if ((left -= n) < 0) return (int)last + 1;
     if (last - n + 1 > end || last < first) {
       upwards = M(fabs)(all->d[last - n + 1]) < M(fabs)(all->d[last]);
     }
@@ -279,18 +275,14 @@ static void F(finish)(const F(block) *b, bool extra, char *u, char *vt,
 }
 
 static ST_LOOP_FN(F(bdsqr), st) {
-  const st_bdsqr *c = ctx;
   const bool extra = n1 == 1;
-  F(block) b = {.d = (T *)(void *)data[0], .e = (T *)(void *)data[1], .n = n0,
-                .step = 1};
-  if (c->vectors) {
-    b.next = st[5] / (int64_t)sizeof(T);
-    b.width = (n0 + n1 + F(ROW) - 1) / F(ROW) * F(ROW);
-    b.left = (T *)(void *)data[5];
-    b.right = b.left + n0 * b.next;
-    F(begin)(&b, extra);
-  }
-  const int info = F(find_values)(&b, c);
+  F(block) b = {.d = (T *)(void *)data[0], .e = (T *)(void *)data[1],
+                .left = (T *)(void *)data[5], .n = n0, .step = 1,
+                .next = st[5] / (int64_t)sizeof(T)};
+  b.right = b.left + n0 * b.next;
+  b.width = (n0 + n1 + F(ROW) - 1) / F(ROW) * F(ROW);
+  F(begin)(&b, extra);
+  const int info = F(find_values)(&b);
   *(int32_t *)(void *)data[4] = info;
-  if (c->vectors && info == 0) F(finish)(&b, extra, data[2], data[3], st);
+  if (info == 0) F(finish)(&b, extra, data[2], data[3], st);
 }

@@ -255,10 +255,7 @@ static void merge_parts(const st_step *s, int64_t from, int64_t to) {
  * the kernel's. */
 static void solve_leaf(const st_lapack_job *j, const tree *t, int64_t first,
                        blasint n, bool extra) {
-  enum { STEPS = 12, MORE = 100 };
   const int64_t size = st__size(j);
-  int64_t left = STEPS * n * (int64_t)n + MORE;
-  const st_bdsqr c = {true, &left, left};
   int32_t info = 0;
   char *data[] = {t->d + first * size, t->e + first * size,
                   st__element(j, t->u, t->ld, first, first),
@@ -266,7 +263,7 @@ static void solve_leaf(const st_lapack_job *j, const tree *t, int64_t first,
                   t->distances + 3 * first * t->wide * size};
   const int64_t st[12] = {[2] = t->ld * size, [3] = t->ld * size,
                           [5] = st__bdsqr_row(n + extra) * size};
-  st__kernel(ST_K_bdsqr, j->dtype)(data, st, n, extra, &c);
+  st__kernel(ST_K_bdsqr, j->dtype)(data, st, n, extra, NULL);
   for (blasint i = 0; i < n; i++) t->order[first + i] = i + 1;
   if (info > 0) *t->info = info;
 }

@@ -34,10 +34,11 @@ bool st__bdsdc(const st_lapack_job *j, blasint n, char *d, char *e, char *u,
 int64_t st__bdsdc_bytes(st_dtype dtype, int64_t n);
 
 /* The singular values alone: d becomes them, from the least on, and e is lost.
- * False: interrupted. scratch: st__bdsqr_bytes. */
+ * False: interrupted. info: 0, or 1 if some were not found. scratch:
+ * st__dqds_bytes. */
 __attribute__((warn_unused_result))
-bool st__bdsqr(const st_lapack_job *j, int64_t n, char *d, const char *e,
-               blasint *info, char *scratch);
-int64_t st__bdsqr_bytes(int64_t n);
+bool st__dqds(const st_lapack_job *j, int64_t n, char *d, const char *e,
+              blasint *info, char *scratch);
+int64_t st__dqds_bytes(int64_t n);
 
 #endif

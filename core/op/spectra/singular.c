@@ -23,7 +23,7 @@ static int64_t room_bytes(st_dtype dtype, int64_t m, int64_t n,
   const int64_t reduce = st__gebrd_bytes(dtype, rows, n);
   const int64_t apply = st__qr_bytes(dtype, m, st__larger(columns, n), n);
   const int64_t values = vectors
-    ? st__bdsdc_bytes(st__real_dtype(dtype), n) : st__bdsqr_bytes(n);
+    ? st__bdsdc_bytes(st__real_dtype(dtype), n) : st__dqds_bytes(n);
   return st__larger(reduce, st__larger(apply, values));
 }
 
@@ -119,7 +119,7 @@ bool st__find_singular(const st_lapack_job *j, st_singular *s,
   if (!st__gebrd(j, &s->a, &s->b, s->room)) return false;
   if (!(s->vectors ? st__bdsdc(&real, (blasint)s->n, s->d, s->b.e, s->u, s->vt,
                                s->order, info, s->room)
-                   : st__bdsqr(&real, s->n, s->d, s->b.e, info, s->room))) {
+                   : st__dqds(&real, s->n, s->d, s->b.e, info, s->room))) {
     return false;
   }
   if (*info == 0 && exponent != 0) st__scale(&real, s->d, s->n, exponent);

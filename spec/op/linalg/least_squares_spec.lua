@@ -154,6 +154,9 @@ describe("least squares", function()
                                  {driver = driver})
           assert((wide(x) * by - wide(want)):abs():max():item() <=
                  1e3 * EPS[dtype] * norm(want))
+          x = linalg.lstsq(a, (wide(b) * by):to(dtype), {driver = driver})
+          assert((wide(x) / by - wide(want)):abs():max():item() <=
+                 1e3 * EPS[dtype] * norm(want))
         end
       end
     end

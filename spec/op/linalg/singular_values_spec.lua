@@ -251,6 +251,24 @@ describe("singular values", function()
     end)
   end
 
+  -- Squares of which vanish, beside others on and above the diagonal.
+  it("may be as small as numbers are", function()
+    local function few(n, k) return st.randint(0, k, {n}):eq(0):to "float64" end
+    local function numbers(n) return st.randn({n}, {dtype = "float64"}) end
+    for _ = 1, 200 do
+      local n = 30
+      local above = (few(n - 1, 3) * st.randint(-600, -400, {n - 1})):exp2()
+      local a = (numbers(n) * few(n, 2)):diag_embed() +
+        (numbers(n - 1) * above):diag_embed(1)
+      local _, S = linalg.svd(a)
+      near(S:unsqueeze(-1), linalg.svdvals(a):unsqueeze(-1), norm(a), "tiny")
+    end
+    for seed = 1, 10 do
+      check_values((numbers(12) * few(12, 2)):diag_embed() * 2 ^ -500 +
+                   numbers(11):diag_embed(1), "part " .. seed)
+    end
+  end)
+
   it("of zero and of rank one are zero", function()
     for _, dtype in ipairs(DTYPES) do
       for _, n in ipairs {12, 60} do
