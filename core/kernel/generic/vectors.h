@@ -5,8 +5,20 @@
 
 #include <string.h>
 
+#if ST_HAS_FMA
+/* Compilers make one instruction of each. */
+static inline v_f4 FMA_f4(v_f4 a, v_f4 b, v_f4 c) {
+  for (int i = 0; i < BYTES / 4; i++) c[i] = __builtin_fmaf(a[i], b[i], c[i]);
+  return c;
+}
+static inline v_f8 FMA_f8(v_f8 a, v_f8 b, v_f8 c) {
+  for (int i = 0; i < BYTES / 8; i++) c[i] = __builtin_fma(a[i], b[i], c[i]);
+  return c;
+}
+#else
 #define FMA_f4(a, b, c) ((a) * (b) + (c))
 #define FMA_f8(a, b, c) ((a) * (b) + (c))
+#endif
 
 #define MULTIPLY_u8(a, m) (((a) & 0xffffffffu) * ((m) & 0xffffffffu))
 
