@@ -219,7 +219,7 @@ static void NAME(finish)(char **data, const int64_t *st, int64_t j,
   const int64_t at = st__resolve_index(
     *(const int64_t *)(data[1] + j * st[4]), base, n0);
   const W x = *(const W *)(data[2] + j * st[5] + at * st[2]);
-  *(W *)(data[0] + j * st[3]) = x - max - (W)log(sum);
+  *(W *)(data[0] + j * st[3]) = x - max - (W)st_log_f8(sum);
 }
 
 static ST_LOOP_FN(NAME(log_softmax_at), st) {

@@ -14,6 +14,7 @@
 #include "kernel/math/half_rows.h"
 #define ST_NVECTORS 1
 #include "kernel/math/exp_minus.h"
+#include "kernel/math/functions.h"
 #include "kernel/dtype_tables.h"
 
 enum {

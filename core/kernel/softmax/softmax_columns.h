@@ -127,7 +127,7 @@ static void NAME(softmax_columns)(NAME(columns) *c, place to, place from) {
 static void NAME(log_softmax_columns)(NAME(columns) *c, place to, place from) {
   const int64_t most = NAME(most_rows)(c);
   NAME(reduce_columns)(c, from, NULL);
-  for (int64_t j = 0; j < c->pitch; j++) c->factor[j] = (W)log(c->sum[j]);
+  for (int64_t j = 0; j < c->pitch; j++) c->factor[j] = (W)st_log_f8(c->sum[j]);
   for (int64_t i = 0, m; i < c->n && !st__stops_at(i); i += m) {
     m = c->n - i < most ? c->n - i : most;
     NAME(load_rows)(c, from, i, m);

@@ -58,7 +58,7 @@ static void NAME(log_softmax_group)(NAME(lines) *w, place to, place from,
   for (int64_t q = 0; q < lines; q++) {
     W *x = w->x + q * m;
     NAME(load)(w->half, x, from.data + q * from.across, from.along, w->n);
-    NAME(minus)(x, m, w->max[q], (W)log(w->sum[q]));
+    NAME(minus)(x, m, w->max[q], (W)st_log_f8(w->sum[q]));
     NAME(store)(w->half, to.data + q * to.across, to.along, x, w->n);
   }
 }
@@ -105,7 +105,7 @@ static void NAME(log_softmax_line)(NAME(lines) *w, place to, place from) {
   for (int64_t i = 0, n; i < w->n && !st__stops_at(i); i += n) {
     n = chunk(w->n - i);
     NAME(load)(w->half, x, from.data + i * from.along, from.along, n);
-    NAME(minus)(x, padded(n), w->max[0], (W)log(w->sum[0]));
+    NAME(minus)(x, padded(n), w->max[0], (W)st_log_f8(w->sum[0]));
     NAME(store)(w->half, to.data + i * to.along, to.along, x, n);
   }
 }

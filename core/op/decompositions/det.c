@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/threads.h"
+#include "kernel/numbers.h"
 #include "op/decompositions/lu.h"
 #include "op/lapack/small_matrices.h"
 #include "op/row/composite.h"
@@ -32,13 +33,19 @@ static double parity(const st_lu *f, int64_t i) {
 
 /* Divides u by its absolute value, unless that is 0, and returns that. */
 static double divide_by_abs(double u[2], bool is_complex) {
-  const double abs = hypot(u[0], u[1]);
+  const double abs = is_complex ? hypot(u[0], u[1]) : fabs(u[0]);
   if (!is_complex && u[0] == u[0]) u[0] = (u[0] > 0) - (u[0] < 0);
   if (is_complex && abs > 0) {
     u[0] /= abs;
     u[1] /= abs;
   }
   return abs;
+}
+
+static double add_logs(double sum, double *x, int64_t n) {
+  st__map_numbers(ST_K_log, x, n);
+  for (int64_t i = 0; i < n; i++) sum += x[i];
+  return sum;
 }
 
 /* The product of the diagonal; its sign, and in *log_abs the logarithm of its
@@ -49,13 +56,18 @@ static void product(const st_lu *f, int64_t i, double all[2],
   const int64_t n = st__cols(f->LU), size = (int64_t)st__itemsize(dtype);
   const char *const p = st__matrix_at(f->LU, i);
   const bool is_complex = st__is_complex(dtype);
-  double sum = 0;
+  enum { BLOCK = 64 }; /* logarithms at once */
+  double sum = 0, logs[BLOCK];
   all[0] = parity(f, i);
   all[1] = 0;
   for (int64_t k = 0; k < n; k++) {
     double u[2];
     load(dtype, p + k * (n + 1) * size, u);
-    if (log_abs) sum += log(divide_by_abs(u, is_complex));
+    if (log_abs) {
+      const int64_t at = k % BLOCK;
+      logs[at] = divide_by_abs(u, is_complex);
+      if (at + 1 == BLOCK || k + 1 == n) sum = add_logs(sum, logs, at + 1);
+    }
     const double real = all[0];
     if (!is_complex) {
       all[0] = real * u[0];

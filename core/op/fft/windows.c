@@ -8,8 +8,10 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/threads.h"
+#include "kernel/numbers.h"
 #include "op/create/factory.h"
 #include "op/row/composite.h"
 
@@ -36,27 +38,43 @@ typedef struct window {
 
 /* -- Elements ------------------------------------------------------------- */
 
-/* i counts from the nearer end, so that both halves have the same bits. */
-static double sum_cosines(const window *w, int64_t i) {
-  double sum = 0;
-  if (i > w->span - i) i = w->span - i;
+enum { BLOCK = 64 };
+
+/* Elements [begin, end), at most BLOCK, counted from the nearer end, so that
+ * both halves have the same bits. */
+static void sum_cosines(const window *w, int64_t begin, int64_t end) {
+  double cosines[BLOCK];
+  const int64_t n = end - begin;
+  memset(w->data + begin, 0, (size_t)n * sizeof *w->data);
   for (uint32_t k = 0; k < w->count; k++) {
-    const double at = 2 * (double)k * (double)i / (double)w->span;
-    const double term = w->terms[k] * cos(PI * at);
-    sum += k % 2 ? -term : term;
+    for (int64_t j = 0; j < n; j++) {
+      const int64_t i = begin + j, near = i > w->span - i ? w->span - i : i;
+      const double at = 2 * (double)k * (double)near / (double)w->span;
+      cosines[j] = PI * at;
+    }
+    st__map_numbers(ST_K_cos, cosines, n);
+    for (int64_t j = 0; j < n; j++) {
+      const double term = w->terms[k] * cosines[j];
+      w->data[begin + j] += k % 2 ? -term : term;
+    }
   }
-  return sum;
 }
 
-static double element(const window *w, int64_t i) {
+/* The function of the elements, ST_K_NONE if they are its argument. */
+static st_kernel_id function_of(const window *w) {
+  return w->curve == HALF_WAVE ? ST_K_sin
+       : w->curve == EXPONENTIAL || w->curve == GAUSSIAN ? ST_K_exp
+       : ST_K_NONE;
+}
+
+static double argument(const window *w, int64_t i) {
   const double x = ((double)i - w->center) / w->by;
   const double side = 2 * (double)i / (double)w->span - 1; /* -1 to 1 */
   switch (w->curve) {
-  case COSINES: return sum_cosines(w, i);
   case TRIANGLE: return 1 - fabs(side);
-  case HALF_WAVE: return sin(PI * ((double)i + 0.5) / (double)(w->span + 1));
-  case EXPONENTIAL: return exp(-fabs(x));
-  case GAUSSIAN: return exp(-x * x / 2);
+  case HALF_WAVE: return PI * ((double)i + 0.5) / (double)(w->span + 1);
+  case EXPONENTIAL: return -fabs(x);
+  case GAUSSIAN: return -x * x / 2;
   case KAISER: return w->by * sqrt(fmax(0, 1 - side * side));
   case FREQUENCIES: return (double)(i < (w->n + 1) / 2 ? i : i - w->n) * w->by;
   default: return (double)i * w->by;
@@ -65,7 +83,16 @@ static double element(const window *w, int64_t i) {
 
 static void write_range(void *ctx, int64_t begin, int64_t end) {
   const window *w = ctx;
-  for (int64_t i = begin; i < end; i++) w->data[i] = element(w, i);
+  const st_kernel_id id = function_of(w);
+  for (int64_t n; begin < end; begin += n) {
+    n = end - begin < BLOCK ? end - begin : BLOCK;
+    if (w->curve == COSINES) {
+      sum_cosines(w, begin, begin + n);
+      continue;
+    }
+    for (int64_t i = begin; i < begin + n; i++) w->data[i] = argument(w, i);
+    if (id != ST_K_NONE) st__map_numbers(id, w->data + begin, n);
+  }
 }
 
 /* -- Tensors -------------------------------------------------------------- */

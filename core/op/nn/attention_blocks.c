@@ -19,10 +19,10 @@
 
 #include "base/threads.h"
 #include "iter/strided_copy.h"
-#include "kernel/kernel.h"
 #include "kernel/linalg/gemm.h"
 #include "kernel/linalg/matmul.h"
 #include "kernel/nn/attention.h"
+#include "kernel/numbers.h"
 #include "op/nn/attention.h"
 
 enum { QUERIES = ST_ATTENTION_PAD, KEYS = 512, GRAIN = 1 << 17 };
@@ -212,8 +212,12 @@ static void finish(const blocks *j, const block *b, side out) {
   for (int64_t l = 0; l < b->n; l++) {
     const double sum = r->sum[l];
     set(j, r->factor, l, sum == 0 ? 0 : 1 / sum);
-    set(j, lse, l,
-        sum == 0 ? (double)INFINITY : get(j, r->max, l) + log(sum));
+  }
+  st__map_numbers(ST_K_log, r->sum, b->n);
+  for (int64_t l = 0; l < b->n; l++) { /* the logarithm of 0 is infinite */
+    const double log_sum = r->sum[l];
+    set(j, lse, l, log_sum == -(double)INFINITY
+                     ? (double)INFINITY : get(j, r->max, l) + log_sum);
   }
   scale_rows(j, b, out);
 }

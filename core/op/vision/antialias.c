@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "kernel/numbers.h"
 #include "op/vision/resample.h"
 #include "tensor/memory_format.h"
 
@@ -39,7 +40,7 @@ static double cubic(double x) {
 
 static double sinc(double x) {
   const double y = 3.14159265358979323846 * x;
-  return x == 0 ? 1 : sin(y) / y;
+  return x == 0 ? 1 : st__map_number(ST_K_sin, y) / y;
 }
 
 /* The weight without antialiasing: cubic convolution with a = -0.75. */

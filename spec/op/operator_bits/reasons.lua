@@ -36,30 +36,25 @@ each product, others do not.]],
       polyfit polymul rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell roots
       scaled_dot_product_attention slogdet svd svd_lowrank tensordot]])
 
-row("libm", "C library", [[Elementary functions of the C library, for complex
-numbers and in float64: another library, or the same on another kind of
-processor, may round otherwise. Random numbers need them to be PyTorch's.]],
-    [[_cdist_forward _ctc_loss _ctc_loss_backward _dirichlet_grad _fused_adam_
-      _fused_adamw_ _log_softmax_at _pdist_forward _sample_dirichlet
-      _standard_gamma _standard_gamma_grad _upsample_lanczos2d_aa abs acos acosh
-      angle asin asinh atan atanh blackman_window cauchy_ cdist cos cosh
-      cross_entropy_loss digamma dist exp float_power hamming_window hann_window
-      i0 igamma igammac kaiser_window ldexp lgamma linalg_eig linalg_eigvals
-      linalg_norm linalg_slogdet linalg_vector_norm linear_cross_entropy log
-      log10 log2 log_normal_ log_softmax logcumsumexp logdet logsumexp mvlgamma
-      norm norm_except_dim normal normalize pairwise_distance pca_lowrank pdist
-      polygamma pow randn randn_like rsqrt scaled_dot_product_attention sgn
-      sigmoid signal_windows_blackman signal_windows_cosine
-      signal_windows_exponential signal_windows_gaussian
-      signal_windows_general_cosine signal_windows_general_hamming
-      signal_windows_hamming signal_windows_hann signal_windows_kaiser
-      signal_windows_nuttall sin sinc sinh slogdet softsign special_bessel_y0
-      special_bessel_y1 special_digamma special_erfcx special_gammainc
-      special_gammaincc special_gammaln special_i0 special_i0e special_i1
-      special_i1e special_log_ndtr special_log_softmax special_logsumexp
-      special_modified_bessel_i0 special_modified_bessel_i1
-      special_modified_bessel_k0 special_modified_bessel_k1 special_multigammaln
-      special_polygamma special_psi special_scaled_modified_bessel_k0
+row("libm", "C library", [[The C library computes functions of complex numbers,
+parts of special functions and, as in PyTorch, of random numbers in float64:
+another library, or the same on another kind of processor, may round
+otherwise.]],
+    [[_cdist_forward _ctc_loss _ctc_loss_backward _dirichlet_grad _pdist_forward
+      _sample_dirichlet _standard_gamma _standard_gamma_grad abs acos acosh
+      angle asin asinh atan atanh cauchy_ cdist cos cosh digamma dist exp
+      float_power i0 igamma igammac kaiser_window ldexp lgamma linalg_eig
+      linalg_eigvals linalg_norm linalg_slogdet linalg_vector_norm log log10
+      log2 log_normal_ logcumsumexp logdet logsumexp mvlgamma norm
+      norm_except_dim normal normalize pairwise_distance pca_lowrank pdist
+      polygamma pow randn randn_like rsqrt sgn sigmoid signal_windows_kaiser sin
+      sinc sinh slogdet softsign special_bessel_y0 special_bessel_y1
+      special_digamma special_erfcx special_gammainc special_gammaincc
+      special_gammaln special_i0 special_i0e special_i1 special_i1e
+      special_log_ndtr special_logsumexp special_modified_bessel_i0
+      special_modified_bessel_i1 special_modified_bessel_k0
+      special_modified_bessel_k1 special_multigammaln special_polygamma
+      special_psi special_scaled_modified_bessel_k0
       special_scaled_modified_bessel_k1 special_sinc special_spherical_bessel_j0
       special_zeta sqrt svd_lowrank tan tanh tanhshrink]])
 
