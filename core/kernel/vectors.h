@@ -1,6 +1,8 @@
 /* Vectors, and what kernels do with them that takes instructions of its own:
  *   FMA_f4(a, b, c), FMA_f8  a b + c, fused if ST_HAS_FMA
  *   MULTIPLY_u8(a, m)        the products of the low halves of elements
+ *   PAIRS_i2(a, b)           sums of two products of adjacent integers of 16
+ *                            bits, modulo 2^32
  *   WIDEN_u2(V, x)           converts ST_HALVES integers of 16 to 32 bits
  *   INDICES_f8(at)           loads indices of 32 bits, as an indices_f8
  *   LOOK_UP_f8(table, k)     of a table of 16 numbers, those at the indices
@@ -24,6 +26,10 @@ enum { BYTES = ST_VECTOR_BYTES };
 typedef float v_f4 __attribute__((vector_size(BYTES), aligned(4), may_alias));
 typedef double v_f8 __attribute__((vector_size(BYTES), aligned(8), may_alias));
 typedef uint64_t v_u8 __attribute__((vector_size(BYTES)));
+typedef uint32_t v_i4 __attribute__((vector_size(BYTES), aligned(4),
+                                     may_alias));
+typedef uint64_t v_i8 __attribute__((vector_size(BYTES), aligned(8),
+                                     may_alias));
 
 #include ST_VECTOR_OPERATIONS
 

@@ -22,6 +22,14 @@ static inline v_f8 FMA_f8(v_f8 a, v_f8 b, v_f8 c) {
 
 #define MULTIPLY_u8(a, m) (((a) & 0xffffffffu) * ((m) & 0xffffffffu))
 
+/* Shifts of the sign to the left and back are those of the bits. */
+static inline v_i4 PAIRS_i2(v_i4 a, v_i4 b) {
+  typedef int32_t signed_i4 __attribute__((vector_size(BYTES)));
+  const v_i4 low = (v_i4)((signed_i4)(a << 16) >> 16) *
+                   (v_i4)((signed_i4)(b << 16) >> 16);
+  return low + (v_i4)((signed_i4)a >> 16) * (v_i4)((signed_i4)b >> 16);
+}
+
 #define WIDEN_u2(V, x) __builtin_convertvector(x, V)
 
 typedef const int32_t *indices_f8;

@@ -1,4 +1,5 @@
-/* Matrix products in float32, float64, complex64 and complex128.
+/* Matrix products in float32, float64, complex64 and complex128, int32 and
+ * int64, and of pairs of int16.
  *
  * A tile of c, some rows of two vectors, stays in registers. Each step along
  * the inner size loads two vectors of b and multiplies them with one element of
@@ -11,6 +12,10 @@
  * van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008),
  * whose element order it keeps. If the inner size is small, several panels have
  * the room of one: the rows of c are written in longer pieces.
+ *
+ * Integers wrap, so that every order gives the same sum. Pairs of int16 that
+ * are adjacent in rows of a and in columns of b are operands of 32 bits; the
+ * tiles sum up two products of each. int8 and uint8 are converted to these.
  *
  * Note [Complex products]
  * Vectors of complex numbers are multiplied by the real and by the imaginary
@@ -113,9 +118,65 @@ enum { ROWS_2 = 3, WIDE_2 = 1 };
 #define TEMPLATE "kernel/linalg/gemm_template.h"
 #include "kernel/each_float.h"
 
+#undef PARTS
+#undef N
+#undef ROWS
+#undef WIDE
+#undef EACH_ROWS
+#undef EACH_WIDE
+
+/* -- Integers ------------------------------------------------------------- */
+
+typedef v_i4 v_pairs;
+typedef mask_f4 mask_i4, mask_pairs;
+typedef mask_f8 mask_i8;
+#define FMA_i4(a, b, c) ((a) * (b) + (c))
+#define FMA_i8(a, b, c) ((a) * (b) + (c))
+#define FMA_pairs(a, b, c) (PAIRS_i2(a, b) + (c))
+#define MASK_i4(n) MASK_f4(n)
+#define MASK_i8(n) MASK_f8(n)
+#define MASK_pairs(n) MASK_f4(n)
+#define GET_i4(from, m) (v_i4)GET_f4((const float *)(const void *)(from), m)
+#define GET_i8(from, m) (v_i8)GET_f8((const double *)(const void *)(from), m)
+#define GET_pairs(from, m) GET_i4(from, m)
+#define PUT_i4(to, m, x) PUT_f4((float *)(void *)(to), m, (v_f4)(x))
+#define PUT_i8(to, m, x) PUT_f8((double *)(void *)(to), m, (v_f8)(x))
+#define PUT_pairs(to, m, x) PUT_i4(to, m, x)
+
+#define PARTS 1
+#define IS_WHOLE
+#define N(name) F(name)
+#if ST_VECTOR_REGISTERS >= 32
+#define EACH_WIDE(M) M(1, 4) M(2, 4)
+#define EACH_ROWS(M) M(1) M(2) M(3) M(4) M(5) M(6) M(7) M(8) M(12)
+#else
+#define EACH_WIDE(M) M(1, 4) M(2, 4)
+#define EACH_ROWS(M) M(1) M(2) M(3) M(4) M(5) M(6)
+#endif
+#define ROWS ROWS_1
+#define WIDE 2
+#define T uint32_t
+#define INT int32_t
+#define F(name) name##_i4
+#include "kernel/linalg/gemm_template.h"
+#undef F
+#define F(name) name##_pairs
+#include "kernel/linalg/gemm_template.h"
+#undef T
+#undef INT
+#undef F
+#define T uint64_t
+#define INT int64_t
+#define F(name) name##_i8
+#include "kernel/linalg/gemm_template.h"
+
+/* -- The table ------------------------------------------------------------ */
+
 static const st_kernel_row rows[] = {
   {"gemm", {[ST_FLOAT32] = gemm_f4, [ST_FLOAT64] = gemm_f8,
             [ST_COMPLEX64] = complex_gemm_f4,
-            [ST_COMPLEX128] = complex_gemm_f8}}};
+            [ST_COMPLEX128] = complex_gemm_f8,
+            [ST_INT32] = gemm_i4, [ST_INT64] = gemm_i8}},
+  {"gemm_pairs", {[ST_INT16] = gemm_pairs}}};
 
 ST_EXPORT(st__gemm, rows)

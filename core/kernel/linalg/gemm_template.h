@@ -42,15 +42,24 @@ INLINE V N(whole)(const V *x) { return x[0]; }
 
 static N(scale) N(scale_of)(const st_gemm_ctx *w) {
   N(scale) s = {.is_unscaled = false};
+#ifdef IS_WHOLE
+  s.alpha[0] = (T)st__scalar_to_int(w->alpha);
+  s.beta[0] = (T)st__scalar_to_int(w->beta);
+#else
   double alpha[2], beta[2];
   st__scalar_to_complex(w->alpha, alpha);
   st__scalar_to_complex(w->beta, beta);
   for (int i = 0; i < PARTS; i++) {
     s.alpha[i] = (T)alpha[i];
     s.beta[i] = (T)beta[i];
+  }
+#endif
+  s.is_unscaled = true;
+  for (int i = 0; i < PARTS; i++) {
+    s.is_unscaled &= s.alpha[i] == (i == 0);
     s.adds |= s.beta[i] != 0;
   }
-  s.is_unscaled = alpha[0] == 1 && alpha[1] == 0 && !s.adds;
+  s.is_unscaled &= !s.adds;
   return s;
 }
 

@@ -7,6 +7,8 @@
 
 #define MULTIPLY_u8(a, m) (v_u8)_mm256_mul_epu32((__m256i)(a), (__m256i)(m))
 
+#define PAIRS_i2(a, b) (v_i4)_mm256_madd_epi16((__m256i)(a), (__m256i)(b))
+
 #define WIDEN_u2(V, x) (V)_mm256_cvtepu16_epi32((__m128i)(x))
 
 typedef __m128i indices_f8;

@@ -7,6 +7,8 @@
 
 #define MULTIPLY_u8(a, m) (v_u8)_mm512_mul_epu32((__m512i)(a), (__m512i)(m))
 
+#define PAIRS_i2(a, b) (v_i4)_mm512_madd_epi16((__m512i)(a), (__m512i)(b))
+
 #define WIDEN_u2(V, x) (V)_mm512_cvtepu16_epi32((__m256i)(x))
 
 typedef __m512i indices_f8;

@@ -4,14 +4,18 @@
  *   one sum            ST_K_dot
  *   a vector           ST_K_mv, of floats
  *   the others         ST_K_gemm (Note [The order of a product])
- *   small, few products in a sum, integers: ST_K_matmul, from the first
- *                      product to the last, each rounded
+ *   small, few products in a sum: ST_K_matmul, from the first product to the
+ *                      last, each rounded
  *
  * float16 and bfloat16 are converted to float32, except that a kernel
- * multiplies a matrix of them and a vector.
+ * multiplies a matrix of them and a vector. Integers wrap, in any order: those
+ * of 8 and 16 bits are summed up in int32, by pairs (ST_K_gemm_pairs) if they
+ * are no vectors.
  */
 
 #include "op/linalg/gemm.h"
+
+#include <string.h>
 
 #include "os/machine.h"
 #include "base/memory.h"
@@ -23,6 +27,7 @@
 #include "kernel/linalg/mv.h"
 #include "op/linalg/dot.h"
 #include "op/linalg/product.h"
+#include "tensor/view.h"
 
 /* In multiplications: up to SMALL, of complex numbers SMALL_COMPLEX, the kernel
  * that packs nothing is fastest; a thread computes TILES or more. From LARGE
@@ -87,7 +92,8 @@ static bool has_vector(const st_product *p) {
  * a vector. */
 static bool is_packed(const st_product *p) {
   const int64_t most = has_vector(p) ? 0 : THIN;
-  return st__kernel(ST_K_gemm, p->dtype) && p->a.cols > most && !is_small(p);
+  return st__kernel(has_vector(p) ? ST_K_mv : ST_K_gemm, p->dtype) &&
+         p->a.cols > most && !is_small(p);
 }
 
 /* A sum of float32 or float64; not of a batch, which the threads share. */
@@ -158,7 +164,7 @@ static void run_parts(void *ctx, int64_t begin, int64_t end) {
 
 /* The rows or the columns of c are contiguous. */
 static st_status run_packed(st_product *p) {
-  p->loop = st__kernel(ST_K_gemm, p->dtype);
+  if (!p->loop) p->loop = st__kernel(ST_K_gemm, p->dtype);
   if (p->c.col != 1) st__transpose_product(p);
   const int64_t size = (int64_t)st__itemsize(p->dtype);
   st__split_product(p, is_large(p, size) ? 1 : 2, TILES);
@@ -335,14 +341,14 @@ static st_status multiply(const st_tensor *a, const st_tensor *b,
 
 /* -- Halves --------------------------------------------------------------- */
 
-/* c in float32, contiguous and owned; of any value if the product overwrites
- * it. */
-static st_status float_result(const st_tensor *c, st_scalar beta,
-                              st_tensor **out) {
+/* c in another dtype, contiguous and owned; of any value if the product
+ * overwrites it. */
+static st_status wide_result(const st_tensor *c, st_dtype dtype,
+                             st_scalar beta, st_tensor **out) {
   if (!st__scalar_is_zero(beta)) {
-    return st__clone(c, ST_FLOAT32, ST_FORMAT_CONTIGUOUS, out);
+    return st__clone(c, dtype, ST_FORMAT_CONTIGUOUS, out);
   }
-  return st__tensor_empty(ST_DEVICE_CPU, ST_FLOAT32, c->ndim, c->sizes,
+  return st__tensor_empty(ST_DEVICE_CPU, dtype, c->ndim, c->sizes,
                           ST_FORMAT_CONTIGUOUS, out);
 }
 
@@ -365,7 +371,7 @@ static st_status multiply_half_vector(const st_tensor *a, const st_tensor *b,
   ST_TRY_FAIL(with_lines(is_column ? a : b, &m));
   ST_TRY_FAIL(st__clone(is_column ? b : a, ST_FLOAT32, ST_FORMAT_CONTIGUOUS,
                         &x));
-  ST_TRY_FAIL(float_result(c, by->beta, &z));
+  ST_TRY_FAIL(wide_result(c, ST_FLOAT32, by->beta, &z));
   st_product p = {.dtype = c->dtype, .alpha = by->alpha, .beta = by->beta};
   set_operands(&p, is_column ? m : x, is_column ? x : m, z);
   if (!is_column) st__transpose_product(&p);
@@ -391,7 +397,7 @@ static st_status multiply_halves(const st_tensor *a, const st_tensor *b,
   p->dtype = ST_FLOAT32;
   ST_TRY_FAIL(st__clone(a, ST_FLOAT32, format, &x));
   ST_TRY_FAIL(st__clone(b, ST_FLOAT32, format, &y));
-  ST_TRY_FAIL(float_result(c, p->beta, &z));
+  ST_TRY_FAIL(wide_result(c, ST_FLOAT32, p->beta, &z));
   ST_TRY_FAIL(multiply(x, y, z, NULL, p));
   status = st__copy_unchecked(c, z);
 fail:
@@ -401,12 +407,91 @@ fail:
   return status;
 }
 
-/* The tile kernel takes any strides; it is faster with contiguous rows of b. */
-static st_status multiply_by_tiles(const st_tensor *a, const st_tensor *b,
-                                   st_tensor *c, st_product *p) {
+/* -- Integers ------------------------------------------------------------- */
+
+/* The last dimension of t, or the one before it, as int16 in rows of an even
+ * size, the last number 0; owned. */
+static st_status pairs_of(const st_tensor *t, bool is_turned,
+                          st_tensor **out) {
+  st_tensor *rows = NULL, *part = NULL;
+  int64_t sizes[3];
+  st_status status;
+  ST_TRY_FAIL(is_turned ? st__view_transpose(t, -1, -2, &rows)
+                        : st__view_alias(t, &rows));
+  for (int d = 0; d < t->ndim; d++) sizes[d] = rows->sizes[d];
+  int64_t *last = sizes + t->ndim - 1;
+  const int64_t k = *last;
+  *last += k % 2;
+  ST_TRY_FAIL(st__tensor_empty(ST_DEVICE_CPU, ST_INT16, t->ndim, sizes,
+                               ST_FORMAT_CONTIGUOUS, out));
+  if (k % 2 != 0) {
+    memset(st__data(*out), 0, (size_t)(*out)->numel * sizeof(int16_t));
+  }
+  ST_TRY_FAIL(st__view_narrow(*out, -1, 0, k, &part));
+  status = st__copy_unchecked(part, rows);
+fail:
+  st__tensor_release(&rows);
+  st__tensor_release(&part);
+  if (status != ST_OK) st__tensor_release(out);
+  return status;
+}
+
+/* t, of pairs_of, as a matrix of pairs. */
+static st_matrix matrix_of_pairs(const st_tensor *t) {
+  st_matrix m = st__matrix_of(t);
+  m.cols /= 2;
+  m.row = m.cols;
+  m.batch /= 2;
+  return m;
+}
+
+/* c, of int32, by pairs. */
+static st_status run_pairs(const st_tensor *a, const st_tensor *b,
+                           st_tensor *c, st_product *p) {
+  st_tensor *x = NULL, *y = NULL;
+  st_status status;
+  ST_TRY_FAIL(pairs_of(a, false, &x));
+  ST_TRY_FAIL(pairs_of(b, true, &y));
+  p->dtype = ST_INT32;
+  p->loop = st__kernel(ST_K_gemm_pairs, ST_INT16);
+  set_operands(p, a, b, c);
+  p->a = matrix_of_pairs(x);
+  p->b = matrix_of_pairs(y);
+  p->b = (st_matrix){p->b.data, p->b.cols, p->b.rows, p->b.col, p->b.row,
+                     p->b.batch};
+  status = run_packed(p);
+fail:
+  st__tensor_release(&x);
+  st__tensor_release(&y);
+  return status;
+}
+
+/* True if the copies take less time than they save. */
+static bool fits_pairs(const st_product *p) {
+  enum { LEAST = 2048 }; /* multiplications */
+  return !st__kernel(ST_K_gemm, p->dtype) && p->a.cols > THIN &&
+         !has_vector(p) && st__product_volume(p) > LEAST;
+}
+
+static st_status multiply_pairs(const st_tensor *a, const st_tensor *b,
+                                st_tensor *c, st_product *p) {
+  st_tensor *z = NULL;
+  ST_TRY(wide_result(c, ST_INT32, p->beta, &z));
+  st_status status = run_pairs(a, b, z, p);
+  if (status == ST_OK) status = st__copy_unchecked(c, z);
+  st__tensor_release(&z);
+  return status;
+}
+
+/* The kernel that packs nothing takes any strides; it is faster with contiguous
+ * rows of b. */
+static st_status multiply_whole(const st_tensor *a, const st_tensor *b,
+                                st_tensor *c, st_product *p) {
   st_tensor *rows = NULL;
-  if (has_contiguous_rows(st__matrix_of(b)) ||
-      c->numel / st__matrix_of(c).cols < 16) {
+  set_operands(p, a, b, c);
+  if (is_packed(p)) return multiply(a, b, c, NULL, p);
+  if (fits_pairs(p)) return multiply_pairs(a, b, c, p);
+  if (has_contiguous_rows(p->b) || p->c.rows * p->batch < 16) {
     return multiply(a, b, c, NULL, p);
   }
   ST_TRY(st__clone(b, p->dtype, ST_FORMAT_CONTIGUOUS, &rows));
@@ -414,6 +499,20 @@ static st_status multiply_by_tiles(const st_tensor *a, const st_tensor *b,
   st__tensor_release(&rows);
   return status;
 }
+
+st_status st__gemm_whole(const st_tensor *a, const st_tensor *b,
+                         st_tensor *c) {
+  st_product p = {.dtype = ST_INT32, .alpha = st__scalar_int(1),
+                  .beta = st__scalar_int(0)};
+  if (c->numel == 0) return ST_OK;
+  if (a->numel == 0) {
+    memset(st__data(c), 0, (size_t)c->numel * sizeof(int32_t));
+    return ST_OK;
+  }
+  return run_pairs(a, b, c, &p);
+}
+
+/* -- Products ------------------------------------------------------------- */
 
 /* True if a copy of b makes a product thin: it has few rows, contiguous
  * columns. */
@@ -434,7 +533,7 @@ st_status st__gemm_add(const st_tensor *a, const st_tensor *b,
   }
   if (add) ST_TRY(st__copy(c, add));
   return is_half ? multiply_halves(a, b, c, &p)
-                 : multiply_by_tiles(a, b, c, &p);
+                 : multiply_whole(a, b, c, &p);
 }
 
 st_status st__gemm(const st_tensor *a, const st_tensor *b, st_tensor *c,

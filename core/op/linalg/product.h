@@ -21,7 +21,7 @@ typedef struct st_product {
   st_scalar alpha, beta;
   const char *row;         /* beta times it is added to each row of c instead
                               of beta c; NULL, or for ST_K_gemm */
-  st_loop loop;
+  st_loop loop;            /* or NULL */
 } st_product;
 
 st_matrix st__matrix_of(const st_tensor *t);
