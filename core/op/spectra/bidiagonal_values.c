@@ -271,11 +271,11 @@ static double first_shift(const block *b) {
   return more(0, least - 2 * sqrt(least) * sqrt(most));
 }
 
-/* The blocks that are left, from the first row on, and the steps that may
- * follow, in rows. */
+/* The blocks that are left, and the steps, in rows, that may follow, and that
+ * may follow before the next question whether to stop. */
 typedef struct work {
   block *blocks;
-  int64_t count, left;
+  int64_t count, left, until;
   double *d;
 } work;
 
@@ -288,6 +288,16 @@ static bool divide(work *w, block *b) {
   w->blocks[w->count++].last = first - 1;
   b->first = first;
   return true;
+}
+
+static bool goes_on(const st_lapack_job *j, work *w, int64_t rows) {
+  enum { PERIOD = 1 << 16 };
+  w->left -= rows;
+  w->until -= rows;
+  if (w->left < 0) return false;
+  if (w->until > 0) return true;
+  w->until = PERIOD;
+  return !st__is_stopped(j);
 }
 
 /* All values of a block and what it is divided into. False: interrupted, or too
@@ -308,8 +318,7 @@ static bool solve(const st_lapack_job *j, work *w, block b) {
     }
     if (!is_known) turn(&b);
     const double shift = is_known ? shift_of(&b, &s) : first_shift(&b);
-    w->left -= b.last - b.first;
-    if (w->left < 0 || st__is_stopped(j)) return false;
+    if (!goes_on(j, w, b.last - b.first)) return false;
     step(&b, shift, &s);
     is_known = true;
   }
@@ -348,7 +357,7 @@ bool st__dqds(const st_lapack_job *j, int64_t n, char *d, const char *e,
   double *const x = (double *)(void *)scratch;
   double *const q = x + n, *const y = q + n;
   block b = {{q, y + n}, {y, y + 2 * n}, 0, n - 1, 0, 0, 0};
-  work w = {(block *)(void *)(y + 3 * n), 0, STEPS * n * n, x};
+  work w = {(block *)(void *)(y + 3 * n), 0, STEPS * n * n, 0, x};
   for (int64_t i = 0; i < n; i++) {
     q[i] = st__value(j, d, i);
     y[i] = i + 1 < n ? st__value(j, e, i) : 0;

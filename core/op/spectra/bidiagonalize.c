@@ -26,6 +26,7 @@ typedef struct reduction {
   const st_bidiagonal *b;
   st_part a, u, x, y, small, negated, left, right;
   int64_t k, line; /* line: numbers in 64 bytes */
+  st_number one;
 } reduction;
 
 int64_t st__gebrd_bytes(st_dtype dtype, int64_t m, int64_t n) {
@@ -42,7 +43,8 @@ int64_t st__gebrd_rows(int64_t n, bool all) {
 static reduction new_reduction(const st_lapack_job *j, const st_part *a,
                                const st_bidiagonal *b, char *scratch) {
   const int64_t m = a->m, n = a->n;
-  reduction r = {.j = j, .b = b, .a = *a, .line = 64 / st__size(j)};
+  reduction r = {.j = j, .b = b, .a = *a, .line = 64 / st__size(j),
+                 .one = st__number(j, 1)};
   r.x = st__take_columns(j, &scratch, m, BLOCK);
   r.y = st__take_columns(j, &scratch, n, BLOCK);
   r.small = st__take_matrix(j, &scratch, BLOCK, 1);
@@ -96,14 +98,13 @@ static void zero_above(const reduction *r, const st_part *x, int64_t skip) {
 static void reflect(const reduction *r, const st_part *x, int64_t skip,
                     char *tau, char *value, int64_t at) {
   const st_lapack_job *j = r->j;
-  const st_number one = st__number(j, 1);
   char *const first = st__part_at(j, x, skip, 0);
   const int64_t st[] = {0, 0, 0, 0, 0, 0};
   int32_t info;
   char *data[] = {first, (char *)&info, tau};
   st__kernel(ST_K_reflect_panel, j->dtype)(data, st, x->m - skip, 1, NULL);
   st__store_real(j, first, value, at);
-  memcpy(first, &one, (size_t)st__size(j));
+  memcpy(first, &r->one, (size_t)st__size(j));
   zero_above(r, x, skip);
 }
 
