@@ -19,6 +19,7 @@ enum { VECTORS = ST_VECTOR_REGISTERS >= 32 ? 8 : 4 };
 #include "kernel/lapack/each_number.h"
 
 static const st_kernel_row rows[] = {ST_NUMBERS(ldl_panel),
-                                     ST_NUMBERS(ldl_diagonal)};
+                                     ST_NUMBERS(ldl_diagonal),
+                                     ST_NUMBERS(ldl_solve)};
 
 ST_EXPORT(st__ldl, rows)

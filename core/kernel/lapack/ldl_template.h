@@ -305,3 +305,104 @@ static ST_LOOP_FN(F(ldl_diagonal), st) {
     k++;
   }
 }
+
+/* -- Equations with few columns ------------------------------------------- */
+
+/* x loses n numbers l times the one at w. */
+static void F(lose_column)(T *x, const T *l, int64_t n, const T *w) {
+  int64_t i = 0;
+  for (; n - i >= F(LANES); i += F(LANES)) {
+    const F(factor) y = F(as_factor)(F(get)(l + i * PARTS));
+    F(put)(x + i * PARTS, F(minus)(F(get)(x + i * PARTS), w, y, 1));
+  }
+  for (; i < n; i++) F(minus_one)(x + i * PARTS, w, l + i * PARTS, 1);
+}
+
+/* Sums of products, a line of 64 bytes wide: of parts with the same ones and,
+ * of complex numbers, with the other ones. */
+typedef struct F(sums) { V same[64 / BYTES], other[64 / BYTES]; } F(sums);
+
+INLINE void F(add_line)(F(sums) *s, const T *l, const T *x) {
+  const int lanes = BYTES / (int)sizeof(T);
+  UNROLL for (int v = 0; v < 64 / BYTES; v++) {
+    const V a = F(get)(l + v * lanes), b = F(get)(x + v * lanes);
+    s->same[v] = FMA(a, b, s->same[v]);
+#if PARTS == 2
+    s->other[v] = FMA(a, F(exchanged)(b), s->other[v]);
+#endif
+  }
+}
+
+/* The sum of what stands at multiples of PARTS from `from` on. */
+INLINE T F(sum_of)(const V *line, int from) {
+  T x[64 / sizeof(T)];
+  memcpy(x, line, sizeof x);
+  for (int n = 64 / (int)sizeof(T); n > PARTS; n /= 2) {
+    for (int i = 0; i < n / 2; i++) x[i] += x[i + n / 2];
+  }
+  return x[from];
+}
+
+/* The number at to loses the products of n numbers l, which are conjugated if
+ * Hermitian, and x. */
+static void F(lose_dot)(const F(ldl) *s, T *to, const T *l, const T *x,
+                        int64_t n) {
+  enum { LINE_NUMBERS = 64 / SIZE };
+  F(sums) all = {{{0}}, {{0}}};
+  T rest[2][64 / sizeof(T)] = {{0}, {0}};
+  int64_t i = 0;
+  for (; n - i >= LINE_NUMBERS; i += LINE_NUMBERS) {
+    F(add_line)(&all, l + i * PARTS, x + i * PARTS);
+  }
+  memcpy(rest[0], l + i * PARTS, (size_t)((n - i) * SIZE));
+  memcpy(rest[1], x + i * PARTS, (size_t)((n - i) * SIZE));
+  F(add_line)(&all, rest[0], rest[1]);
+#if PARTS == 2
+  const T sign = s->hermitian ? -1 : 1;
+  to[0] -= F(sum_of)(all.same, 0) - sign * F(sum_of)(all.same, 1);
+  to[1] -= F(sum_of)(all.other, 0) + sign * F(sum_of)(all.other, 1);
+#else
+  (void)s;
+  to[0] -= F(sum_of)(all.same, 0);
+#endif
+}
+
+/* The rows of the block that begins, or ends, with row k. */
+INLINE int F(rows_at)(const F(ldl) *s, int64_t k) {
+  return s->pivots[k] < 0 ? 2 : 1;
+}
+
+/* The last row of a block and the one that its pivot says change places. */
+static void F(swap_last)(const F(ldl) *s, int64_t k, int64_t n) {
+  const int64_t last = k + F(rows_at)(s, k) - 1;
+  const int64_t pivot = s->pivots[k];
+  F(swap_rows)(s->w, s->wide, last, (pivot < 0 ? -pivot : pivot) - 1, n);
+}
+
+static ST_LOOP_FN(F(ldl_solve), st) {
+  const int64_t size = sizeof(T);
+  const F(ldl) s = {(T *)(void *)data[1], (T *)(void *)data[0], st[1] / size,
+                    st[0] / size, n0, (int32_t *)(void *)data[2],
+                    *(const bool *)ctx};
+  for (int64_t k = 0, end; k < n0; k = end) {
+    F(swap_last)(&s, k, n1);
+    end = k + F(rows_at)(&s, k);
+    for (int64_t c = 0; c < n1; c++) {
+      for (int64_t i = k; i < end; i++) {
+        F(lose_column)(F(w_at)(&s, end, c), F(at)(&s, end, i), n0 - end,
+                       F(w_at)(&s, i, c));
+      }
+    }
+  }
+  F(ldl_diagonal)(data, st, n0, n1, ctx);
+  for (int64_t end = n0, k; end > 0; end = k) {
+    k = end - F(rows_at)(&s, end - 1);
+    for (int64_t c = 0; c < n1; c++) {
+      for (int64_t i = k; i < end; i++) {
+        F(lose_dot)(&s, F(w_at)(&s, i, c), F(at)(&s, end, i),
+                    F(w_at)(&s, end, c), n0 - end);
+      }
+    }
+    F(swap_last)(&s, k, n1);
+  }
+}

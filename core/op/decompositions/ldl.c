@@ -149,8 +149,8 @@ static st_status run(equation *s, const st_tensor *B) {
   st_lapack_job j = {.fn = solve, .ctx = s, .dtype = B->dtype,
                      .count = st__batch_count(s->X),
                      .cost = (double)n * (double)n *
-                             (double)(n / 2 + st__cols(s->X)),
-                     .bytes = st__sytrs_bytes(B->dtype, n),
+                             (double)st__cols(s->X),
+                     .bytes = st__sytrs_bytes(B->dtype, n, st__cols(s->X)),
                      .is_blocked = st__is_blocked(n, st__cols(s->X))};
   ST_TRY(st__lapack_begin(&j));
   st_status status = st__copy_unchecked(s->X, B);

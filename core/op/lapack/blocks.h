@@ -93,7 +93,7 @@ int64_t st__ldl_bytes(st_dtype dtype, int64_t n);
 __attribute__((warn_unused_result))
 bool st__sytrs(const st_lapack_job *j, const st_ldl *f, const st_part *x,
                char *scratch);
-int64_t st__sytrs_bytes(st_dtype dtype, int64_t n);
+int64_t st__sytrs_bytes(st_dtype dtype, int64_t n, int64_t columns);
 
 /* x becomes the X of A X = x; A is square, and a triangle of it is read. X A =
  * B is A' X' = B', of the turned parts. */

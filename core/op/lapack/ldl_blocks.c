@@ -107,7 +107,14 @@ bool st__sytrf(const st_lapack_job *j, const st_ldl *f, blasint *info,
 
 /* -- Equations ------------------------------------------------------------ */
 
-int64_t st__sytrs_bytes(st_dtype dtype, int64_t n) {
+/* As many columns the kernel solves as fast as it reads L. */
+static bool are_few(int64_t columns) {
+  enum { FEW = 4 };
+  return columns <= FEW;
+}
+
+int64_t st__sytrs_bytes(st_dtype dtype, int64_t n, int64_t columns) {
+  if (are_few(columns)) return 0;
   return st__whole_lines(n * n * (int64_t)st__itemsize(dtype)) +
          st__whole_lines(n * (int64_t)sizeof(blasint));
 }
@@ -144,11 +151,15 @@ bool st__sytrs(const st_lapack_job *j, const st_ldl *f, const st_part *x,
                              .is_unit = true};
   st_row_exchange e = {*x, rows, 0, n, false};
   char *data[] = {x->p, f->a.p, (char *)f->pivots};
+  const int64_t st[] = {x->col * size, f->a.col * size};
+  if (are_few(x->n)) {
+    st__kernel(ST_K_ldl_solve, j->dtype)(data, st, n, x->n, &conjugates);
+    return true;
+  }
   find_rows(f->pivots, n, rows);
   copy_triangle(j, f, &l, rows);
   if (!st__exchange_rows(j, &e) || !st__solve_triangle(j, &lower)) return false;
-  st__kernel(ST_K_ldl_diagonal, j->dtype)(
-    data, (int64_t[]){x->col * size, f->a.col * size}, n, x->n, &conjugates);
+  st__kernel(ST_K_ldl_diagonal, j->dtype)(data, st, n, x->n, &conjugates);
   if (conjugates) st__part_conjugate(j, x);
   if (!st__solve_triangle(j, &upper)) return false;
   if (conjugates) st__part_conjugate(j, x);

@@ -256,7 +256,10 @@ for _, dtype in ipairs {"float32", "float64", "complex64", "complex128"} do
       local h = hermitian and a + a:mH() or a + a:mT()
       local LD, pivots = linalg.ldl_factor(h, {hermitian = hermitian})
       all[#all + 1] = LD
-      all[#all + 1] = linalg.ldl_solve(LD, pivots, b, {hermitian = hermitian})
+      for _, c in ipairs {b, b:narrow(2, 1, 2)} do
+        all[#all + 1] = linalg.ldl_solve(LD, pivots, c,
+                                         {hermitian = hermitian})
+      end
     end
     for _, t in ipairs(all) do
       if dtype:find "complex" then t = st.view_as_real(t:contiguous()) end
