@@ -18,11 +18,11 @@ static inline double st__map_number(st_kernel_id id, double x) {
   return x;
 }
 
-/* x to the power y. */
-static inline double st__raise_number(double x, double y) {
+/* A function of two numbers: ST_K_pow, ST_K_hypot. */
+static inline double st__map_two(st_kernel_id id, double x, double y) {
   const int64_t strides[6] = {sizeof x, sizeof x, sizeof y, 0, 0, 0};
   char *data[3] = {(char *)&x, (char *)&x, (char *)&y};
-  st__kernel(ST_K_pow, ST_FLOAT64)(data, strides, 1, 1, NULL);
+  st__kernel(id, ST_FLOAT64)(data, strides, 1, 1, NULL);
   return x;
 }
 

@@ -33,7 +33,8 @@ static double parity(const st_lu *f, int64_t i) {
 
 /* Divides u by its absolute value, unless that is 0, and returns that. */
 static double divide_by_abs(double u[2], bool is_complex) {
-  const double abs = is_complex ? hypot(u[0], u[1]) : fabs(u[0]);
+  const double abs = is_complex ? st__map_two(ST_K_hypot, u[0], u[1])
+                                : fabs(u[0]);
   if (!is_complex && u[0] == u[0]) u[0] = (u[0] > 0) - (u[0] < 0);
   if (is_complex && abs > 0) {
     u[0] /= abs;

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernel/numbers.h"
 #include "op/lapack/chunks.h"
 #include "op/lapack/least_squares.h"
 #include "op/lapack/panels.h"
@@ -93,7 +94,7 @@ static void shrink_norms(pivoted *p, int64_t row) {
     const double re = part_of(p->j, at, 0);
     const double im = is_complex ? part_of(p->j, at, 1) : 0;
     if (p->norm[c] == 0) continue;
-    const double x = hypot(re, im) / p->norm[c];
+    const double x = st__map_two(ST_K_hypot, re, im) / p->norm[c];
     const double left = fmax((1 + x) * (1 - x), 0);
     const double ratio = p->norm[c] / p->last[c];
     if (left * ratio * ratio <= sqrt(eps)) {

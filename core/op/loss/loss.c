@@ -175,8 +175,11 @@ static st_status kl_div(const st_tensor *self, const st_tensor *target,
     loss = st__mul(&c, st__apply1(&c, ST_OP_exp, target),
                    st__minus(&c, target, self));
   } else {
+    /* in this order: compilers order arguments differently, and target's
+     * gradients, three, are added up in the reverse order */
+    const st_tensor *product = st__mul(&c, target, self);
     loss = st__minus(&c, st__apply2(&c, ST_OP_xlogy_Tensor, target, target),
-                     st__mul(&c, target, self));
+                     product);
   }
   return st__loss_end(&c, loss, reduction, rets);
 }

@@ -69,8 +69,8 @@ ST_BOXED(st__box_fused_sgd_) {
 /* -- Adam ----------------------------------------------------------------- */
 
 static void correct_adam(const st_optim_call *c, double step, double *x) {
-  x[ST_OPTIM_LR] = c->lr / (1 - st__raise_number(c->beta1, step));
-  x[ST_OPTIM_A] = sqrt(1 - st__raise_number(c->beta2, step));
+  x[ST_OPTIM_LR] = c->lr / (1 - st__map_two(ST_K_pow, c->beta1, step));
+  x[ST_OPTIM_A] = sqrt(1 - st__map_two(ST_K_pow, c->beta2, step));
 }
 
 static st_status run_adam(const st_value *args, bool is_decoupled) {

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernel/numbers.h"
 #include "op/lapack/chunks.h"
 
 /* Of vectors: where they are not zero, or that they are left out. */
@@ -86,7 +87,7 @@ static double couple_row(const st_lapack_job *j, const st_coupling *c) {
   double norm = one;
   if (c->extra) {
     const double other = c->beta * vt_at(j, c, c->n, c->nl + 1);
-    norm = hypot(one, other);
+    norm = st__map_two(ST_K_hypot, one, other);
     if (norm > least) {
       rotate_rows(j, c, c->nl, c->n, one / norm, other / norm);
     }
@@ -122,7 +123,7 @@ static bool joins(const st_lapack_job *j, const st_coupling *c, division *v,
                   blasint a, blasint b) {
   const double x = at(j, c->numbers, a), y = at(j, c->numbers, b);
   if (fabs(at(j, c->d, b) - at(j, c->d, a)) > v->least) return false;
-  const double norm = hypot(x, y);
+  const double norm = st__map_two(ST_K_hypot, x, y);
   st__set_value(j, c->numbers, b, norm);
   st__set_value(j, c->numbers, a, 0);
   if (v->types[a] != v->types[b]) v->types[b] = BOTH;

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernel/numbers.h"
 #include "op/lapack/chunks.h"
 
 /* Of columns: the rows where they are not zero, or that they are left out. */
@@ -99,7 +100,8 @@ static void leave_out(const st_lapack_job *j, const st_deflation *f,
  * there, and what it leaves beside the diagonal does not count. */
 static bool joins(const st_lapack_job *j, st_deflation *f, const division *v,
                   blasint *types, blasint a, blasint b) {
-  const double x = at(j, f->z, a), y = at(j, f->z, b), norm = hypot(x, y);
+  const double x = at(j, f->z, a), y = at(j, f->z, b);
+  const double norm = st__map_two(ST_K_hypot, x, y);
   const double low = at(j, f->d, a), high = at(j, f->d, b);
   const double c = y / norm, s = -x / norm;
   if (!(fabs((high - low) * c * s) <= v->least)) return false;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/threads.h"
+#include "kernel/numbers.h"
 #include "op/lapack/chunks.h"
 #include "op/spectra/tridiagonal.h"
 
@@ -27,7 +28,8 @@ static int64_t end_of(const double *d, const double *e, int64_t first,
 /* As hypot, which takes longer. */
 static double length(double x, double y) {
   const double sum = x * x + y * y;
-  return sum > 0x1p-900 && sum < 0x1p900 ? sqrt(sum) : hypot(x, y);
+  return sum > 0x1p-900 && sum < 0x1p900 ? sqrt(sum)
+         : st__map_two(ST_K_hypot, x, y);
 }
 
 /* One step on rows [first, last]. */

@@ -44,17 +44,16 @@ otherwise.]],
       _sample_dirichlet _standard_gamma _standard_gamma_grad abs acos acosh
       angle asin asinh atan atanh cauchy_ cdist cos cosh digamma dist exp
       float_power i0 igamma igammac kaiser_window ldexp lgamma linalg_eig
-      linalg_eigvals linalg_norm linalg_slogdet linalg_vector_norm log log10
-      log2 log_normal_ logcumsumexp logdet logsumexp mvlgamma norm
-      norm_except_dim normal normalize pairwise_distance pca_lowrank pdist
-      polygamma pow randn randn_like rsqrt sgn sigmoid signal_windows_kaiser sin
-      sinc sinh slogdet softsign special_bessel_y0 special_bessel_y1
-      special_digamma special_erfcx special_gammainc special_gammaincc
-      special_gammaln special_i0 special_i0e special_i1 special_i1e
-      special_log_ndtr special_logsumexp special_modified_bessel_i0
-      special_modified_bessel_i1 special_modified_bessel_k0
-      special_modified_bessel_k1 special_multigammaln special_polygamma
-      special_psi special_scaled_modified_bessel_k0
+      linalg_eigvals linalg_norm linalg_vector_norm log log10 log2 log_normal_
+      logcumsumexp logdet logsumexp mvlgamma norm norm_except_dim normal
+      normalize pairwise_distance pca_lowrank pdist polygamma pow randn
+      randn_like rsqrt sgn sigmoid signal_windows_kaiser sin sinc sinh softsign
+      special_bessel_y0 special_bessel_y1 special_digamma special_erfcx
+      special_gammainc special_gammaincc special_gammaln special_i0 special_i0e
+      special_i1 special_i1e special_log_ndtr special_logsumexp
+      special_modified_bessel_i0 special_modified_bessel_i1
+      special_modified_bessel_k0 special_modified_bessel_k1 special_multigammaln
+      special_polygamma special_psi special_scaled_modified_bessel_k0
       special_scaled_modified_bessel_k1 special_sinc special_spherical_bessel_j0
       special_zeta sqrt svd_lowrank tan tanh tanhshrink]])
 
