@@ -20,6 +20,8 @@ function M.prepare(c, name)
   c.modes, c.has_segments = MODES[name], name == "segment_reduce"
   c.reductions = REDUCTIONS[name]
   c.has_coordinates = name == "ravel_multi_index"
+  c.gives_int32 = name == "_int_mm"
+  if c.gives_int32 then c.dtype = "int8" end
 end
 
 --- The makers of arguments by type and name; fresh makes a tensor, others are
@@ -39,6 +41,10 @@ function M.hints(fresh, others)
   hint("str reduce", "reductions", function(c) return c:pick(c.reductions) end)
   hint("ScalarType out_dtype", nil, function(c) return c.dtype end)
   hint("Tensor indices", "has_segments", function() return st.none end)
+  hints["Tensor out"] = function(c)
+    if not c.gives_int32 then return require "spec.fuzz.values".tensor(c) end
+    return fresh(c, "int32", {c.square, c.square})
+  end
   hint("Dim axis", "has_segments", function() return 1 end)
   hint("Tensor lengths", "has_segments", function(c)
     local size = c.square or 2

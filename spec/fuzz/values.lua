@@ -449,7 +449,7 @@ local HINTS = {
 local RANKS = {
   mm = 2, addmm = 2, addmm_ = 2, bmm = 3, baddbmm = 3, baddbmm_ = 3, mv = 2,
   addmv = 1, addmv_ = 1, dot = 1, vdot = 1, ger = 1, outer = 1, inner = 1,
-  addr = 2, addr_ = 2, addbmm = 2, addbmm_ = 2, embedding = 2,
+  addr = 2, addr_ = 2, addbmm = 2, addbmm_ = 2, embedding = 2, _int_mm = 2,
   instance_norm = 3, native_group_norm = 3, nll_loss = 2, nll_loss_nd = 3,
   nll_loss2d = 3, multi_margin_loss = 2, multilabel_margin_loss = 2,
   diagonal_backward = 1, diagonal_scatter = 2, histogramdd = 2,

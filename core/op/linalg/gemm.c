@@ -505,11 +505,8 @@ st_status st__gemm_whole(const st_tensor *a, const st_tensor *b,
   st_product p = {.dtype = ST_INT32, .alpha = st__scalar_int(1),
                   .beta = st__scalar_int(0)};
   if (c->numel == 0) return ST_OK;
-  if (a->numel == 0) {
-    memset(st__data(c), 0, (size_t)c->numel * sizeof(int32_t));
-    return ST_OK;
-  }
-  return run_pairs(a, b, c, &p);
+  return has_lines(st__matrix_of(c)) ? run_pairs(a, b, c, &p)
+                                     : multiply_pairs(a, b, c, &p);
 }
 
 /* -- Products ------------------------------------------------------------- */

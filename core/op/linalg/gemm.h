@@ -22,7 +22,8 @@ st_status st__gemm(const st_tensor *a, const st_tensor *b, st_tensor *c,
 st_status st__gemm_add(const st_tensor *a, const st_tensor *b,
                        const st_tensor *add, st_tensor *c, st_scalar alpha,
                        st_scalar beta);
-/* c = a b for matrices of int8 or uint8 and a new contiguous one of int32. */
+/* c = a b for matrices of int8, uint8 or int16 and one of int32 of any strides;
+ * a is not empty. */
 st_status st__gemm_whole(const st_tensor *a, const st_tensor *b, st_tensor *c);
 
 #endif

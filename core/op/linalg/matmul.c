@@ -17,6 +17,20 @@ static st_status check_rank(const st_tensor *t, const char *name, int ndim) {
                   ST_SHAPE_TEXT(t));
 }
 
+static st_status check_inner_sizes(const st_run *r, int first, int nb) {
+  const st_schema *schema = r->call->schema;
+  const st_tensor *a = st__arg_tensor(r, first);
+  const st_tensor *b = st__arg_tensor(r, first + 1);
+  const int inner = nb == 1 ? 0 : nb - 2;
+  if (a->sizes[a->ndim - 1] == b->sizes[inner] &&
+      (a->ndim < 3 || a->sizes[0] == b->sizes[0])) {
+    return ST_OK;
+  }
+  return st__fail(ST_BAD_SHAPE, "shapes %s of %s and %s of %s cannot be "
+                  "multiplied", ST_SHAPE_TEXT(a), schema->args[first].name,
+                  ST_SHAPE_TEXT(b), schema->args[first + 1].name);
+}
+
 /* Checks that the factors, arguments first and first + 1, have ranks na and
  * nb, the same dtype and the same inner size. */
 static st_status check_factors(const st_run *r, int first, int na, int nb) {
@@ -35,13 +49,7 @@ static st_status check_factors(const st_run *r, int first, int na, int nb) {
                     x, st__dtype_name(a->dtype), y, st__dtype_name(b->dtype));
   }
   if (a->dtype == ST_BOOL) return st__no_kernel_for(ST_BOOL);
-  const int inner = nb == 1 ? 0 : nb - 2;
-  if (a->sizes[na - 1] != b->sizes[inner] ||
-      (na == 3 && a->sizes[0] != b->sizes[0])) {
-    return st__fail(ST_BAD_SHAPE, "shapes %s of %s and %s of %s cannot be "
-                    "multiplied", ST_SHAPE_TEXT(a), x, ST_SHAPE_TEXT(b), y);
-  }
-  return ST_OK;
+  return check_inner_sizes(r, first, nb);
 }
 
 /* Computes the sizes of a product of a (.., m, k) and b (.., k, n), or of
@@ -63,16 +71,22 @@ static st_status check_written(const st_tensor *out, const st_tensor *a,
 
 /* -- mm, bmm, mv, dot ----------------------------------------------------- */
 
+/* The factors are read more than once. */
+static st_status check_given(st_run *r, const st_tensor *a,
+                             const st_tensor *b) {
+  if (!r->given[0]) return ST_OK;
+  ST_TRY(check_written(r->given[0], a, b));
+  ST_TRY(st__forbid_alias(r, 0, a));
+  return st__forbid_alias(r, 0, b);
+}
+
 static st_status product_meta(st_run *r, int na, int nb) {
   const st_tensor *a = st__arg_tensor(r, 0), *b = st__arg_tensor(r, 1);
   int64_t sizes[3];
   ST_TRY(check_factors(r, 0, na, nb));
   const int n = product_sizes(a, b, sizes);
   ST_TRY(st__set_output(r, 0, n, sizes, NULL, a->dtype));
-  if (!r->given[0]) return ST_OK;
-  ST_TRY(check_written(r->given[0], a, b));
-  ST_TRY(st__forbid_alias(r, 0, a)); /* both are read more than once */
-  return st__forbid_alias(r, 0, b);
+  return check_given(r, a, b);
 }
 
 st_status st__mm_meta(st_run *r) { return product_meta(r, 2, 2); }
@@ -111,6 +125,33 @@ fail:
 st_status st__product_impl(st_run *r) {
   return multiply(st__arg_tensor(r, 0), st__arg_tensor(r, 1), r->out[0],
                   st__scalar_int(1), st__scalar_int(0));
+}
+
+/* -- _int_mm -------------------------------------------------------------- */
+
+st_status st__int_mm_meta(st_run *r) {
+  const st_tensor *a = st__arg_tensor(r, 0), *b = st__arg_tensor(r, 1);
+  int64_t sizes[2];
+  ST_TRY(check_rank(a, "self", 2));
+  ST_TRY(check_rank(b, "mat2", 2));
+  if (a->dtype != ST_INT8 && a->dtype != ST_UINT8) {
+    return st__fail(ST_BAD_DTYPE, "self must be int8 or uint8, not %s",
+                    st__dtype_name(a->dtype));
+  }
+  if (b->dtype != ST_INT8) {
+    return st__fail(ST_BAD_DTYPE, "mat2 must be int8, not %s",
+                    st__dtype_name(b->dtype));
+  }
+  ST_TRY(check_inner_sizes(r, 0, 2));
+  const int n = product_sizes(a, b, sizes);
+  ST_TRY(st__set_output(r, 0, n, sizes, NULL, ST_INT32));
+  return check_given(r, a, b);
+}
+
+st_status st__int_mm_impl(st_run *r) {
+  const st_tensor *a = st__arg_tensor(r, 0), *b = st__arg_tensor(r, 1);
+  if (a->sizes[1] == 0) return st__fill(r->out[0], st__scalar_int(0));
+  return st__gemm_whole(a, b, r->out[0]);
 }
 
 /* -- addmm, addmv, baddbmm ------------------------------------------------ */

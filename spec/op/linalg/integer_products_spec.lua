@@ -1,5 +1,5 @@
 --- Products of matrices of integers wrap as their elements do: those of small
--- sizes, packed ones, and pairs of 16 bits, of any layout.
+-- sizes, packed ones, and pairs of 16 bits, of any layout. _int_mm does not.
 -- axes: isa
 
 local cases = require "spec.op.linalg.product_bits.cases"
@@ -79,5 +79,52 @@ describe("A product of integers", function()
     a[{1, 1}] = 1
     local want = expected(a, a:t()):to "int16"
     assert.is_true(a:mm(a:t()):equal(want))
+  end)
+
+  describe("of 8 bits in int32", function()
+    local function check(a, b)
+      local want = expected(a, b):to "int32"
+      local got = st._int_mm(a, b)
+      assert.equal("int32", tostring(got.dtype))
+      assert.is_true(got:equal(want))
+      for _, lay in pairs(cases.layouts) do
+        local out = lay(st.zeros_like(want))
+        st._int_mm(lay(a), lay(b), {out = out})
+        assert.is_true(out:equal(want))
+      end
+    end
+
+    it("is exact", function()
+      for _, size in ipairs {{1, 1, 1}, {7, 3, 5}, {33, 257, 20}, {1, 40, 9},
+                             {40, 9, 1}, {64, 64, 64}} do
+        local _, b = factors("int8", size)
+        for _, dtype in ipairs {"int8", "uint8"} do
+          check(factors(dtype, size), b)
+        end
+      end
+      local a = st.full({5, 700}, 255, {dtype = "uint8"})
+      check(a, st.full({700, 3}, -128, {dtype = "int8"}))
+    end)
+
+    it("may be empty", function()
+      local function zeros(m, n) return st.zeros({m, n}, {dtype = "int8"}) end
+      assert.is_true(st._int_mm(zeros(3, 0), zeros(0, 2)):equal(
+                       st.zeros({3, 2}, {dtype = "int32"})))
+      assert.same({0, 2}, st._int_mm(zeros(0, 4), zeros(4, 2)):size())
+    end)
+
+    it("says what it takes", function()
+      local a = st.ones({2, 3}, {dtype = "int8"})
+      local function fails(words, ...)
+        local ok, message = pcall(st._int_mm, ...)
+        assert.is_false(ok)
+        assert.truthy(tostring(message):find(words, 1, true), message)
+      end
+      fails("self must be int8 or uint8, not int16", a:to "int16", a:t())
+      fails("mat2 must be int8, not uint8", a, a:t():to "uint8")
+      fails("shapes [2, 3] of self and [2, 3] of mat2 cannot be multiplied",
+            a, a)
+      fails("mat2 must have 2 dimensions, but its shape is [3]", a, a[1])
+    end)
   end)
 end)
