@@ -5,6 +5,7 @@
 local st = require "strided"
 local collect = require "spec.support.collect"
 local functions = require "strided.help.functions"
+local lapack = require "spec.support.lapack"
 local examples = require "strided.help.examples"
 local tensors = require "spec.support.tensors"
 
@@ -442,12 +443,14 @@ describe("The examples of st.help, in a function of st.fuse,", function()
 
   it("of operators, give what they give", function()
     local n = 0
-    for _, row in some(examples) do
-      check(row.code, row.result)
+    for name, row in some(examples) do
+      if not lapack.is_missing(name) then check(row.code, row.result) end
       n = n + 1
     end
     assert.is_true(n >= math.floor(580 / STEP))
   end)
+
+  lapack.note("of eigenvalues, give what they give", pending)
 end)
 
 -- -- Expressions -------------------------------------------------------------

@@ -2,6 +2,7 @@
 -- 2.15 from spec/vectors/autocast.py, kept casts, and the state of a thread.
 -- axes: lua
 
+local lapack = require "spec.support.lapack"
 local nn = require "strided.nn"
 local reader = require "spec.conformance.reader"
 local st = require "strided"
@@ -172,7 +173,10 @@ end
 describe("Within autocast PyTorch's", function()
   for case in reader.cases(VECTORS) do
     if case.op then
-      it("dtypes are those of " .. case.op, function() check_operator(case) end)
+      local _it = lapack.it_of(case.op, it, pending)
+      _it("dtypes are those of " .. case.op, function()
+        check_operator(case)
+      end)
     elseif case.net then
       it("numbers are those of the network " .. case.net, function()
         check_net(case)

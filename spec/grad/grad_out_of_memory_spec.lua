@@ -5,6 +5,7 @@
 -- sampled: 3
 
 local gradients = require "spec.support.gradients"
+local lapack = require "spec.support.lapack"
 local registry = require "spec.grad.gradcheck.registry"
 local samples = require "spec.grad.gradcheck.samples"
 local st = require "strided"
@@ -231,12 +232,16 @@ describe("When memory runs out", function()
   it("the gradient of any operator fails cleanly", function()
     local failures, all = 0, registry.differentiable()
     for i = 1, #all, step do
-      local what, k = starve(all[i])
-      assert.is_nil(what, all[i].name)
-      failures = failures + k
+      if not lapack.is_missing(all[i].name) then
+        local what, k = starve(all[i])
+        assert.is_nil(what, all[i].name)
+        failures = failures + k
+      end
     end
     assert.is_true(failures > 10 * #all / step)
   end)
+
+  lapack.note("the gradient of eigenvalues fails cleanly", pending)
 
   it("nothing stays behind", function() assert.same(before, live()) end)
 end)

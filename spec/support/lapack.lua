@@ -32,4 +32,12 @@ function lapack.it_of(operator, it, pending)
   end
 end
 
+--- Declares a pending test of what a loop over operators leaves out, if it
+-- leaves out something.
+function lapack.note(what, pending)
+  if lapack.lacks then
+    pending(what .. " (" .. lapack.lacks .. ")", function() end)
+  end
+end
+
 return lapack

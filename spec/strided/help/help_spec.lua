@@ -6,6 +6,7 @@
 local core = require "strided.core"
 local st = require "strided"
 local functions = require "strided.help.functions"
+local lapack = require "spec.support.lapack"
 
 local compile = loadstring or load
 
@@ -44,9 +45,11 @@ describe("st.help", function()
     local n = 0
     for name, row in pairs(require "strided.help.examples") do
       local run = assert(compile("local st, t = ...\nreturn " .. row.code))
-      local results = {run(st, st.tensor {{1, 2}, {3, 4}})}
-      for i, v in ipairs(results) do results[i] = tostring(v) end
-      assert.equal(row.result, table.concat(results, "\n"), name)
+      if not lapack.is_missing(name) then
+        local results = {run(st, st.tensor {{1, 2}, {3, 4}})}
+        for i, v in ipairs(results) do results[i] = tostring(v) end
+        assert.equal(row.result, table.concat(results, "\n"), name)
+      end
       local text = st.help(name)
       local short = name:gsub("^signal_windows_", ""):gsub("^%l+_", "")
       assert.truthy(text:find(short, 1, true), text)
@@ -55,6 +58,8 @@ describe("st.help", function()
     end
     assert.is_true(n >= 580)
   end)
+
+  lapack.note("gives examples of eigenvalues, which hold", pending)
 
   it("gives an example of every operator", function()
     local n, lacks = 0, {}
