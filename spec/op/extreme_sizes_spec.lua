@@ -4,6 +4,7 @@
 -- sampled: 3
 
 local calls = require "spec.fuzz.calls"
+local lapack = require "spec.support.lapack"
 local extremes = require "spec.fuzz.extremes"
 local st = require "strided"
 
@@ -226,11 +227,18 @@ end
 
 describe("Whatever number it is given", function()
   local all
-  setup(function() all = calls.all() end)
+  setup(function()
+    all = {}
+    for _, call in ipairs(calls.all()) do
+      if not lapack.is_missing(call.name) then all[#all + 1] = call end
+    end
+  end)
   teardown(function()
     all = nil
     st.memory.set_limit()
   end)
+
+  lapack.note("an operator of eigenvalues fails or gives a tensor", pending)
 
   it("an operator fails or gives a tensor", function()
     local broken, count = try_all(all, STEP, NUMBERS)
