@@ -94,7 +94,7 @@ static bool solve_by_values(const st_lapack_job *j, const problem *p,
     .values = c->values, .rank = &c->rank, .info = c->info};
   if (p->driver == GELSS) s.least = is_single ? FLT_MIN : DBL_MIN;
   if (p->driver == GELSS && rcond < 0) s.s.rcond = 2 * half;
-  if (p->driver == GELSD && !(rcond >= 0 && rcond < 1)) s.s.rcond = half;
+  if (p->driver == GELSD && !(rcond > 0 && rcond < 1)) s.s.rcond = half;
   return st__gelsd(j, &s, c->room);
 }
 

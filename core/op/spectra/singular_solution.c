@@ -58,7 +58,10 @@ static void divide_rows(const st_lapack_job *j, const st_singular_solution *p,
   st_lapack_job real = *j;
   real.dtype = st__real_dtype(j->dtype);
   const double most = st__value(&real, s->d, s->n - 1);
-  const double least = fmax(p->s.rcond * most, p->least);
+  /* LAPACK has made small values larger before it compares. */
+  const double half = real.dtype == ST_FLOAT32 ? 0x1p-24 : 0x1p-53;
+  const double floor = fmin(p->least, 2 * half * most);
+  const double least = fmax(p->s.rcond * most, floor);
   *p->rank = 0;
   for (int64_t i = 0; i < s->n; i++) {
     const double value = st__value(&real, s->d, i);

@@ -9,7 +9,7 @@
 local build = require "spec.support.build"
 local st = require "strided"
 
-local ipairs, max, min = ipairs, math.max, math.min
+local ipairs, pairs, max, min = ipairs, pairs, math.max, math.min
 local linalg = st.linalg
 
 local LIMIT = 30
@@ -158,6 +158,29 @@ describe("least squares", function()
           assert((wide(x) / by - wide(want)):abs():max():item() <=
                  1e3 * EPS[dtype] * norm(want))
         end
+      end
+    end
+  end)
+
+  it("count values by the rounding unit where rcond says nothing", function()
+    for _, dtype in ipairs(DTYPES) do
+      local a = st.diag(st.tensor {1, 2 ^ -60}):to(dtype)
+      for rcond, want in pairs {[-1] = 1, [0] = 1, [1] = 1, [2 ^ -61] = 2} do
+        local _, _, rank = linalg.lstsq(a, random(dtype, 2, 1),
+                                        {rcond = rcond, driver = "gelsd"})
+        assert.are.equal(want, rank:item(), dtype .. ", " .. rcond)
+      end
+    end
+  end)
+
+  it("count the values of matrices of denormal numbers", function()
+    for dtype, least in pairs {float32 = 2 ^ -140, float64 = 2 ^ -1060,
+                               complex64 = 2 ^ -140, complex128 = 2 ^ -1060} do
+      local a = (st.eye(30, {dtype = "float64"}) * least):to(dtype)
+      for _, driver in ipairs {"gelsd", "gelss"} do
+        local x, _, rank = linalg.lstsq(a, a, {driver = driver})
+        assert.are.equal(30, rank:item(), dtype .. ", " .. driver)
+        assert.is_true(x:equal(st.eye(30, {dtype = dtype})))
       end
     end
   end)
