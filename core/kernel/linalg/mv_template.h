@@ -228,11 +228,12 @@ INLINE void N(sum_strip)(N(sums) *sums, const columns *o, int64_t n,
   }
 }
 
-/* The sums of m rows, CHUNK columns at a time. */
+/* The sums of m rows, CHUNK columns at a time; zeros of no columns. */
 static void N(sum_strips)(N(sums) *sums, const columns *o) {
   const int64_t m = o->m * PARTS, all = (m + NUMBERS - 1) / NUMBERS;
   columns strip = *o;
-  for (int64_t i = 0; i < o->k && !st__stops(); i += strip.k) {
+  int64_t i = 0;
+  do {
     strip.k = o->k - i < CHUNK ? o->k - i : CHUNK;
     strip.a = o->a + i * o->col;
     strip.x = o->x + i * SIZE;
@@ -245,7 +246,8 @@ static void N(sum_strips)(N(sums) *sums, const columns *o) {
       if (left >= NUMBERS) N(sum_strip)(sums + v, &strip, NUMBERS, ahead);
       else N(sum_strip)(sums + v, &strip, left, ahead);
     }
-  }
+    i += strip.k;
+  } while (i < o->k && !st__stops());
 }
 
 /* The sums of BLOCK vectors of rows, one partial sum of all after the other. */

@@ -86,6 +86,19 @@ describe("A thin product", function()
     assert.is_true(got:equal(want:to "bfloat16"))
   end)
 
+  it("times 0 is not read, of halves and a vector", function()
+    for _, dtype in ipairs {"float16", "bfloat16", "float32"} do
+      for _, place in pairs(LAYOUTS) do
+        local a, x = place(matrix(300, 130, dtype)), matrix(130, 1, dtype)
+        local c, y = matrix(300, 1, dtype), x:new_full({130}, 0 / 0)
+        a:mv(y) -- sums that may be left where the next ones begin
+        assert.is_true(st.addmm(c, a, x, {alpha = 0}):equal(c))
+        assert.is_true(st.addmv(c:view(300), a, y, {alpha = 0, beta = 2})
+                       :equal(c:view(300) * 2))
+      end
+    end
+  end)
+
   it("of a batch", function()
     local a, b = matrix(6 * 50, 3, "float32"), matrix(3, 70, "float32")
     local got = st.matmul(a:view(6, 50, 3), b)
