@@ -43,7 +43,8 @@ local function blocks_of(pivots)
   return blocks
 end
 
---- P1 L1 P2 L2 ... D ... L2' P2' L1' P1', from the middle outwards.
+--- P L P L ... D ... L' P' L' P', a P and an L per block, from the middle
+-- outwards.
 local function product(LD, pivots, hermitian)
   local f = wide(LD)
   local n = f:size(1)
