@@ -19,11 +19,12 @@
 #include "op/spectra/bidiagonal.h"
 
 /* SQUARE is negligible beside squares of values, and LEAST beside that of the
- * greatest one, which is near 1. */
+ * greatest one, which is near 2^(2 SCALE). */
 #define EPS 0x1p-52
 #define TOLERANCE (10 * EPS)
 #define SQUARE (TOLERANCE * TOLERANCE)
-#define LEAST 0x1p-900
+#define LEAST 0x1p-500
+enum { SCALE = 250 };
 
 /* Rows [first, last] of a matrix; sigma, with what its rounding has lost, is
  * the sum of the shifts. q[at] and e[at] are the numbers, the others those of
@@ -325,8 +326,8 @@ static bool solve(const st_lapack_job *j, work *w, block b) {
   return true;
 }
 
-/* Divides numbers by a power of two, so that the greatest is near 1; returns
- * its exponent. */
+/* Divides numbers by a power of two, so that the greatest is near 2^SCALE;
+ * returns its exponent. */
 static int scale(int64_t n, double *d, double *e) {
   double most = 0;
   int exponent;
@@ -334,6 +335,7 @@ static int scale(int64_t n, double *d, double *e) {
     most = more(most, more(fabs(d[i]), fabs(e[i])));
   }
   frexp(most, &exponent);
+  exponent -= SCALE;
   for (int64_t i = 0; i < n; i++) {
     d[i] = ldexp(d[i], -exponent);
     e[i] = ldexp(e[i], -exponent);
@@ -351,31 +353,47 @@ int64_t st__dqds_bytes(int64_t n) {
                          n * (int64_t)sizeof(block));
 }
 
+/* The values of rows [first, end), between which no number is 0 above the
+ * diagonal; their squares would not span the exponents of all rows. */
+static bool solve_rows(const st_lapack_job *j, work *w, const block *all,
+                       int64_t first, int64_t end) {
+  block b = *all;
+  double *const q = b.q[0], *const e = b.e[0];
+  const int exponent = scale(end - first, q + first, e + first);
+  b.first = first;
+  b.last = end - 1;
+  for (int64_t i = first; i < end; i++) {
+    q[i] *= q[i];
+    e[i] *= e[i];
+  }
+  w->blocks[w->count++] = b;
+  while (w->count > 0) {
+    if (!solve(j, w, w->blocks[--w->count])) return false;
+  }
+  for (int64_t i = first; i < end; i++) {
+    w->d[i] = ldexp(sqrt(w->d[i]), exponent);
+  }
+  return true;
+}
+
 bool st__dqds(const st_lapack_job *j, int64_t n, char *d, const char *e,
               blasint *info, char *scratch) {
   enum { STEPS = 30 };
   double *const x = (double *)(void *)scratch;
   double *const q = x + n, *const y = q + n;
-  block b = {{q, y + n}, {y, y + 2 * n}, 0, n - 1, 0, 0, 0};
+  const block b = {{q, y + n}, {y, y + 2 * n}, 0, n - 1, 0, 0, 0};
   work w = {(block *)(void *)(y + 3 * n), 0, STEPS * n * n, 0, x};
   for (int64_t i = 0; i < n; i++) {
     q[i] = st__value(j, d, i);
     y[i] = i + 1 < n ? st__value(j, e, i) : 0;
   }
-  const int exponent = scale(n, q, y);
-  for (int64_t i = 0; i < n; i++) {
-    q[i] *= q[i];
-    y[i] *= y[i];
-  }
-  w.blocks[w.count++] = b;
-  while (w.count > 0) {
-    if (solve(j, &w, w.blocks[--w.count])) continue;
+  for (int64_t first = 0, end = 1; first < n; first = end++) {
+    while (y[end - 1] != 0) end++;
+    if (solve_rows(j, &w, &b, first, end)) continue;
     *info = 1;
     return !st__is_stopped(j);
   }
   qsort(x, (size_t)n, sizeof *x, compare);
-  for (int64_t i = 0; i < n; i++) {
-    st__set_value(j, d, i, ldexp(sqrt(x[i]), exponent));
-  }
+  for (int64_t i = 0; i < n; i++) st__set_value(j, d, i, x[i]);
   return true;
 }

@@ -269,6 +269,16 @@ describe("singular values", function()
     end
   end)
 
+  it("of a diagonal are its numbers, however far apart", function()
+    for dtype, least in pairs {float32 = -140, float64 = -1060,
+                               complex64 = -140, complex128 = -1060} do
+      local steps = st.arange(0, 40, {dtype = "float64"}):mul(least / 39):ceil()
+      local want = steps:exp2()
+      local values = linalg.svdvals(st.diag(want:flip(1)):to(dtype))
+      assert.is_true(values:to "float64":equal(want), dtype)
+    end
+  end)
+
   it("of zero and of rank one are zero", function()
     for _, dtype in ipairs(DTYPES) do
       for _, n in ipairs {12, 60} do
