@@ -1,7 +1,8 @@
 --- The LAPACK of the system: which one is taken, what a call says where there
 -- is none, or none that fits, and what OpenBLAS is told of the processor. The
--- libraries are made here: their functions give a number.
--- axes: none
+-- libraries are made here: their functions give a number. Their processes have
+-- libraries preloaded, where that of AddressSanitizer would have to be.
+-- axes: unsanitized
 
 local build = require "spec.support.build"
 local files = require "spec.support.files"

@@ -259,11 +259,12 @@ describe("LDL factors", function()
     it("are those of a loop, " .. dtype, function()
       each_kind(dtype, function(hermitian, what)
         for _, n in ipairs {1, 2, 5, 12, build.is_sanitized and 20 or 70} do
+          st.manual_seed(n) -- near ties are decided by the last bits
           for _, make in ipairs {random, n < 6 and tied or random} do
             local a = mirrored(make(dtype, n, n), hermitian)
             local LD, pivots, info = factor_ex(a, {hermitian = hermitian})
-            local want, chosen = loop(a, hermitian)
             if info:item() == 0 then
+              local want, chosen = loop(a, hermitian)
               assert.are.same(chosen, pivots:totable(), what)
               local got = pairs_of(LD)
               local most = max(norm(wide(LD)), norm(wide(a)))
