@@ -290,7 +290,7 @@ st_status st__check_info(const st_tensor *info, const char *name,
       return st__fail(ST_BAD_VALUE, "%s does not have full rank: driver 'gels' "
                       "needs that", which);
     default:
-      return st__fail(ST_BAD_VALUE, "%s is not finite, or LAPACK's iteration "
-                      "does not converge for it", which);
+      return st__fail(ST_BAD_VALUE, "%s is not finite, or the iteration for "
+                      "it does not converge", which);
   }
 }
