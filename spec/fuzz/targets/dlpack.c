@@ -118,8 +118,8 @@ static void take_input(bytes *b, input *in) {
 
 /* -- What must come of it ------------------------------------------------- */
 
-/* Bytes from the first element to the end of the last, or -1 when no tensor
- * can have this geometry; *numel follows. */
+/* Bytes from the first element to the end of the last, whole ones, or -1 when
+ * no tensor can have this geometry; *numel follows. */
 static __int128 extent(const dl_tensor *dl, __int128 *numel) {
   const __int128 most = INT64_MAX;
   __int128 unit = 1, last = 0;
@@ -137,7 +137,7 @@ static __int128 extent(const dl_tensor *dl, __int128 *numel) {
     if (last > most) return -1;
     unit *= dl->shape[d];
   }
-  return *numel ? (last + 1) * dl->dtype.bits / 8 : 0;
+  return *numel ? ((last + 1) * dl->dtype.bits + 7) / 8 : 0;
 }
 
 /* -- The producer --------------------------------------------------------- */
