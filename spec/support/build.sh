@@ -85,6 +85,12 @@ base_kernels() {
   echo "-DSTRIDED_BASE_KERNELS=$root/build/spec/libkernels_base.a"
 }
 
+# Prints the option of a build whose headers are precompiled, which ccache does
+# not keep.
+precompiled() {
+  command -v ccache >/dev/null 2>&1 || echo -DSTRIDED_PRECOMPILE=ON
+}
+
 # build_san [KERNELS]: with the kernels for this machine, or with all of them
 # after "all".
 build_san() {
@@ -95,7 +101,7 @@ build_san() {
     isas=-DSTRIDED_KERNEL_ISAS=native base=$(base_kernels)
   fi
   build_in build/san -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS=-O1 \
-           "$isas" "$base" -DSTRIDED_KERNEL_OPTIMIZE=-O1 \
+           "$isas" "$base" -DSTRIDED_KERNEL_OPTIMIZE=-O1 $(precompiled) \
            -DSTRIDED_SANITIZE=address,undefined -DSTRIDED_SPEC_PROGRAMS=ON
 }
 
@@ -110,7 +116,7 @@ build_tsan() {
      TARGETS="$TARGETS spec_embed_$name"
    done
    build_in build/tsan -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS=-O0 \
-            "$base" -DSTRIDED_KERNEL_ISAS=base \
+            "$base" -DSTRIDED_KERNEL_ISAS=base $(precompiled) \
             -DSTRIDED_SANITIZE=thread -DSTRIDED_OPENMP=OFF \
             -DSTRIDED_LUA=OFF -DSTRIDED_SPEC_PROGRAMS=ON)
 }

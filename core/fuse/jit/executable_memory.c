@@ -1,8 +1,6 @@
 /* Executable pages. They are written first and made executable afterwards,
  * because some systems refuse pages that are both writable and executable.
  */
-#define _DEFAULT_SOURCE
-
 #include "fuse/jit/executable_memory.h"
 
 #include <string.h>
