@@ -18,7 +18,7 @@ local unpack = unpack or table.unpack
 -- Of the calls that other specs list, one of STEP is disturbed; ALL disturbs
 -- each.
 local ALL = os.getenv "STRIDED_CHANGE_ALL"
-local STEP = ALL and 1 or os.getenv "STRIDED_SANITIZED" and 8 or 4
+local STEP = ALL and 1 or os.getenv "STRIDED_SANITIZED" and 16 or 4
 
 local MOST = ALL and 60 or 30 -- inner calls of an operator that are disturbed
 

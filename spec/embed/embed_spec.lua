@@ -26,7 +26,7 @@ local PROGRAMS = {
   {"share", {"a line of threads", "a race for tokens", "refusals", "forks",
              "writing against the rules", "nothing left"}},
   {"autograd", {"derivatives", "hooks", "functions", "cycles",
-                "a million nodes on a small stack", "one leaf, four threads",
+                "very many nodes on a small stack", "one leaf, four threads",
                 "out of memory", "nothing left"}},
   {"jit", {"executable pages", "none to be had", "switched off",
            "nothing left"}},

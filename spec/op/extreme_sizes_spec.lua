@@ -188,8 +188,8 @@ end)
 -- LuaJIT tries all operators. The sanitizers take their time, and another Lua
 -- changes how numbers are read, not what an operator makes of them: every so
 -- many operators will do there, unless everything is asked for.
-local STEP = (os.getenv "STRIDED_WHOLE" or jit and not SANITIZED) and 1
-             or SANITIZED and 8 or 16
+local IS_WHOLE = os.getenv "STRIDED_WHOLE" or jit and not SANITIZED
+local STEP = IS_WHOLE and 1 or 16
 
 local NUMBERS = {
   0, -1, 2 ^ 53, -2 ^ 53, st.int "9007199254740993", 2 ^ 62, -2 ^ 62,

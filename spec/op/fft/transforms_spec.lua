@@ -278,13 +278,16 @@ end
 -- or a half, and of several that overlap.
 local SIDES = {2, 3, 4, 6, 9, 10, 11, 12, 13, 14, 15, 16, 18, 30, 96, 104, 105,
                128, 220, 32, 60, 64, 120, 200}
+-- One of so many.
+local STEP = os.getenv "STRIDED_SANITIZED" and 4 or 1
 
 describe("Transforms of many lines", function()
   before_each(function() st.manual_seed(5) end)
 
   for dtype, tolerance in pairs(TOLERANCES) do
     it("have the numbers of their definition, in " .. dtype, function()
-      for i, n in ipairs(SIDES) do
+      for i = 1, #SIDES, STEP do
+        local n = SIDES[i]
         for dim = 1, 2 do
           local count = ({7, 8, 9, 19, 16, 17, 33})[i % 7 + 1]
           local t = random(dim == 1 and {n, count} or {count, n}, dtype)
