@@ -22,10 +22,18 @@ static int64_t whole_bytes(int64_t n, int64_t per) {
   return times(n / per + (n % per != 0), per);
 }
 
+static bool has_zero(int n, const int64_t *sizes) {
+  for (int k = 0; k < n; k++) {
+    if (sizes[k] == 0) return true;
+  }
+  return false;
+}
+
+/* A tensor without elements has no padding. */
 void st__new_strides(st_dtype d, int ndim, const int64_t *sizes,
                      int64_t *strides) {
   const int64_t per = st__per_byte(d);
-  if (per == 1) {
+  if (per == 1 || has_zero(ndim, sizes)) {
     st__contiguous_strides(ndim, sizes, strides);
     return;
   }
@@ -50,8 +58,8 @@ static st_status refuse(st_dtype d, const st_geometry *g, const char *why) {
 st_status st__check_subbyte_rows(st_dtype d, const st_geometry *g) {
   const int64_t per = st__per_byte(d);
   bool within = g->offset % per != 0;
+  if (has_zero(g->ndim, g->sizes)) return ST_OK;
   for (int k = 0; k < g->ndim; k++) {
-    if (g->sizes[k] == 0) return ST_OK;
     within |= k < g->ndim - 1 && g->sizes[k] > 1 && g->strides[k] % per != 0;
   }
   const int last = g->ndim - 1;
@@ -65,14 +73,14 @@ st_status st__check_subbyte_rows(st_dtype d, const st_geometry *g) {
 uint8_t st__subbyte_flags(st_dtype d, const st_geometry *g) {
   const uint8_t kept = ST_FLAG_CONTIGUOUS | ST_FLAG_DENSE;
   int64_t expect[ST_MAX_DIMS];
-  bool is_contiguous = true, is_empty = false;
+  bool is_contiguous = true;
   st__new_strides(d, g->ndim, g->sizes, expect);
   for (int k = 0; k < g->ndim; k++) {
-    is_empty |= g->sizes[k] == 0;
     is_contiguous &= g->sizes[k] == 1 || g->strides[k] == expect[k];
   }
+  is_contiguous |= has_zero(g->ndim, g->sizes);
   return (uint8_t)((st__compute_flags(g->ndim, g->sizes, g->strides) & kept) |
-                   (is_contiguous || is_empty ? ST_FLAG_CONTIGUOUS : 0));
+                   (is_contiguous ? ST_FLAG_CONTIGUOUS : 0));
 }
 
 /* -- Elements ------------------------------------------------------------- */

@@ -108,6 +108,14 @@ describe("An integer of fewer than eight bits", function()
     assert.same({1, 1, 1, 0}, st.frombuffer("\21", {dtype = "int2"}):totable())
   end)
 
+  it("without elements has no padding, and any size", function()
+    for _, dtype in ipairs(NAMES) do
+      local t = st.empty({2 ^ 61, 0}, {dtype = dtype})
+      assert.same({2 ^ 61, 0}, list_of(t:clone():size()))
+      assert.same({1, 1}, list_of(t:stride()))
+    end
+  end)
+
   it("is every number of its dtype, which iinfo has", function()
     local LIMITS = {int4 = {-8, 7}, uint4 = {0, 15}, int2 = {-2, 1},
                     uint2 = {0, 3}}
