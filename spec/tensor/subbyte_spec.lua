@@ -111,7 +111,7 @@ describe("An integer of fewer than eight bits", function()
   it("without elements has no padding, and any size", function()
     for _, dtype in ipairs(NAMES) do
       local t = st.empty({2 ^ 61, 0}, {dtype = dtype})
-      assert.same({2 ^ 61, 0}, list_of(t:clone():size()))
+      assert.equal(0, t:clone():numel())
       assert.same({1, 1}, list_of(t:stride()))
     end
   end)
