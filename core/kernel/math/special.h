@@ -137,12 +137,14 @@ static inline double st_digamma(double x) {
 }
 
 /* The sum of ((q + k) / unit)^-s for s > 1 and q > 0: its first terms, and the
- * rest by the Euler-Maclaurin formula (Abramowitz and Stegun, 23.1.30). */
+ * rest by the Euler-Maclaurin formula (Abramowitz and Stegun, 23.1.30). Terms
+ * of a q of 2^53 and more, which is q + 1, are those of a geometric series. */
 static inline double st_zeta_in_units(double s, double q, double unit) {
   static const double share[] = { /* B_2j / (2j)!, j = 1, 2, ... */
     1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160,
     -691.0 / 1307674368000, 1.0 / 74724249600, -3617.0 / 10670622842880000};
   double sum = 0;
+  if (q >= 0x1p53 && q < 16 + s) return pow(q / unit, -s) / -expm1(-s / q);
   for (; q < 16 + s; q += 1) {
     const double term = pow(q / unit, -s);
     sum += term;

@@ -118,6 +118,15 @@ describe("a special function", function()
     end
   end)
 
+  it("ends at numbers that are their successors: polygamma", function()
+    -- log of n! / x^(n + 1) by Stirling's series: n (log(n / x) - 1)
+    local n = 2 ^ 62
+    assert.same({-math.huge, 0, 0, -math.huge},
+                st.polygamma(n, f64 {2 ^ 60, 2 ^ 61, 2 ^ 62, 2 ^ 53}):totable())
+    assert.same({-math.huge, 0},
+                st.polygamma(n, st.tensor {2 ^ 60, 2 ^ 61}):totable())
+  end)
+
   it("is right where its factors leave the range: polygamma", function()
     for _, row in ipairs(EXTREME_POLYGAMMAS) do
       near(st.polygamma(row[1], f64 {row[2]}), {row[3]}, 1e-15 * (20 + row[1]))
