@@ -78,7 +78,7 @@ cmake -S "$1" -B "$1/build" -G Ninja -DCMAKE_BUILD_TYPE=None \
   -DCMAKE_C_FLAGS=-O0 -DSTRIDED_KERNEL_OPTIMIZE=-O0 \
   -DSTRIDED_OTHER_OPTIMIZE=-O0 -DSTRIDED_PRECOMPILE=$precompile \
   -DSTRIDED_WERROR=OFF \
-  "-DSTRIDED_KERNEL_ISAS=base;wide" \
+  "-DSTRIDED_KERNEL_ISAS=only;wide" \
   -DCMAKE_C_COMPILER_LAUNCHER="$cache" \
   -DLUADIR="$1/rock/lua" -DLIBDIR="$1/rock/lib"
 rm -rf "$1/rock"
