@@ -2,11 +2,10 @@
  * complex64 and complex128: Note [The order of a product with a vector].
  *
  * Of a matrix with adjacent elements in rows, some rows are summed at a time,
- * in registers. Of one with adjacent elements in columns, a vector of rows is:
- * over CHUNK columns, while those of the next vector are fetched. Lines a
- * multiple of FAR bytes apart would not stay in the cache so long: there, and
- * where nothing is to be fetched, one partial sum of many rows is computed at a
- * time.
+ * in registers. Of one with adjacent elements in columns, blocks of rows are,
+ * whose partial sums take turns in the registers: columns are read in long
+ * pieces. The vectors of rows that are left take all partial sums, over CHUNK
+ * columns, while those of the next vector are fetched.
  */
 
 #include "kernel/linalg/mv.h"
@@ -21,7 +20,7 @@
 #include "kernel/unroll.h"
 
 enum { LINE = 64, VECTORS = LINE / BYTES, LINES = 8 / VECTORS };
-enum { CHUNK = 256, FAR = 2048, LARGE = 1 << 20 };
+enum { CHUNK = 256, LARGE = 1 << 20 };
 enum { FETCHED = 6 }; /* columns of a partial sum that are fetched before use */
 
 /* -- Halves --------------------------------------------------------------- */

@@ -250,22 +250,38 @@ static void N(sum_strips)(N(sums) *sums, const columns *o) {
   } while (i < o->k && !st__stops());
 }
 
-/* The sums of BLOCK vectors of rows, one partial sum of all after the other. */
-static void N(sum_block)(N(sums) *sums, const columns *o) {
-  const int64_t col = o->col, step = LANES * col;
-  const int64_t ahead = o->k * col > LARGE ? FETCHED * step : 0;
-  for (int64_t l = 0; l < LANES && !st__stops(); l++) {
-    V s[BLOCK][PARTS] = {{{0}}};
+/* The sums of `vectors` vectors of rows, `lanes` partial sums of each at a
+ * time. Fetches what is `ahead` bytes on, if anything. */
+INLINE void N(sum_block)(N(sums) *sums, const columns *o, int64_t ahead,
+                         const int vectors, const int lanes) {
+  const int64_t col = o->col, k = o->k;
+  for (int l = 0; l < LANES && !(k > CHUNK && st__stops()); l += lanes) {
+    V s[BLOCK][4][PARTS] = {{{{0}}}};
     const char *a = o->a + l * col;
-    for (int64_t j = l; j < o->k; j += LANES, a += step) {
-      UNROLL for (int v = 0; v < BLOCK; v++) {
-        if (ahead) __builtin_prefetch(a + ahead + v * A_BYTES, 0, 2);
-        N(add_column)(s[v], a + v * A_BYTES, o->x + j * SIZE, NUMBERS);
+    for (int64_t j = l; j < k; j += LANES, a += (LANES - lanes) * col) {
+      UNROLL for (int i = 0; i < lanes; i++, a += col) {
+        UNROLL for (int v = 0; v < vectors; v++) {
+          const char *at = a + v * A_BYTES, *x = o->x + (j + i) * SIZE;
+          if (ahead) __builtin_prefetch(at + ahead, 0, 2);
+          if (i == 0 || j + i < k) N(add_column)(s[v][i], at, x, NUMBERS);
+        }
       }
     }
-    for (int v = 0; v < BLOCK; v++) memcpy(sums[v][l], s[v], sizeof s[v]);
+    UNROLL for (int v = 0; v < vectors; v++) {
+      UNROLL for (int i = 0; i < lanes; i++) {
+        UNROLL for (int p = 0; p < PARTS; p++) sums[v][l + i][p] = s[v][i][p];
+      }
+    }
   }
-  for (int v = 0; v < BLOCK; v++) N(add_up)(sums[v]);
+  for (int v = 0; v < vectors; v++) N(add_up)(sums[v]);
+}
+
+static void N(sum_most)(N(sums) *sums, const columns *o, int64_t ahead) {
+  N(sum_block)(sums, o, ahead, BLOCK, 1);
+}
+
+static void N(sum_few)(N(sums) *sums, const columns *o, int64_t ahead) {
+  N(sum_block)(sums, o, ahead, BLOCK / 4, 4);
 }
 
 /* n elements of c, `next` bytes apart, of their sums. */
@@ -293,14 +309,17 @@ static void N(store_all)(char *c, int64_t next, N(sums) *sums, int64_t n,
 
 static void N(by_columns)(char **data, const int64_t *st, int64_t k,
                           int64_t m, const N(scale) *s) {
-  enum { ROWS = BLOCK * NUMBERS / PARTS };
+  enum { MOST = BLOCK * NUMBERS / PARTS, FEW = MOST / 4 };
+  const int64_t far = k > FETCHED * LANES ? FETCHED * LANES * st[1]
+                                          : BLOCK * A_BYTES;
+  const int64_t ahead = k * st[1] > LARGE ? far : 0;
   N(sums) sums[BLOCK];
   for (int64_t i = 0, n; i < m && (i == 0 || !st__stops()); i += n) {
-    n = m - i < ROWS ? m - i : ROWS;
+    n = m - i >= MOST ? MOST : m - i >= FEW ? FEW : m - i;
     const columns o = {data[1] + i * A_SIZE, data[2], st[1], n, k, 0, 0};
-    const bool is_block =
-      n == ROWS && (o.col % FAR == 0 || (k > LANES && k * o.col <= LARGE));
-    (is_block ? N(sum_block) : N(sum_strips))(sums, &o);
+    if (n == MOST) N(sum_most)(sums, &o, ahead);
+    else if (n == FEW) N(sum_few)(sums, &o, ahead);
+    else N(sum_strips)(sums, &o);
     N(store_all)(data[0] + i * st[3], st[3], sums, n, s);
   }
 }
