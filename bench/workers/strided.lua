@@ -24,7 +24,13 @@ local st = require "strided"
 local ffi = require "ffi"
 local inputs = require "bench.inputs"
 local expressions = require "bench.cases.fused"
-local networks = require "bench.cases.networks"
+
+local NETWORKS = "bench.cases.networks"
+-- Loaded by the cases that use them: what they add to Lua's heap would let the
+-- garbage of the other cases fill the caches.
+local networks = setmetatable({}, {__index = function(_, name)
+  return require(NETWORKS)[name]
+end})
 
 local ENGINE = ...
 if ENGINE == "kernels" then st.set_jit_enabled(false) end
@@ -163,7 +169,7 @@ end
 
 function commands.case(text, expression, base, _, name)
   loop, per_sample = nil, nil
-  networks.reset()
+  if package.loaded[NETWORKS] then networks.reset() end
   collectgarbage()
   collectgarbage()
   local once
