@@ -52,7 +52,7 @@ typedef struct operands {
   const char *a, *b;
   int64_t row, col, tile; /* of a; tile: from row to row of two tiles */
   int64_t next, panel; /* of b, from row to row and from panel to panel */
-  int64_t k;
+  int64_t k, last; /* last: the numbers of a tile's last vector */
   const char *add;
   int64_t add_next;
   bool is_far;            /* b is read in place, and to be fetched */

@@ -63,12 +63,19 @@ static N(scale) N(scale_of)(const st_gemm_ctx *w) {
   return s;
 }
 
-INLINE void N(store)(char *c, const char *add, V x, const N(scale) *s) {
-  if (!s->is_unscaled) {
-    x = N(times)(x, s->alpha);
-    if (s->adds) x += N(times)(*(const V *)(const void *)add, s->beta);
+/* Stores a vector, or the first n of its numbers. */
+INLINE void N(store)(char *c, const char *add, V x, const N(scale) *s,
+                     int64_t n) {
+  const T *from = (const T *)(const void *)add;
+  const bool is_full = n == BYTES / (int64_t)sizeof(T);
+  const F(mask) mask = MASK(n);
+  if (!s->is_unscaled) x = N(times)(x, s->alpha);
+  if (s->adds) {
+    const V y = is_full ? *(const V *)(const void *)add : GET(from, mask);
+    x += N(times)(y, s->beta);
   }
-  *(V *)(void *)c = x;
+  if (is_full) *(V *)(void *)c = x;
+  else PUT((T *)(void *)c, mask, x);
 }
 
 /* -- Tiles ---------------------------------------------------------------- */
@@ -114,7 +121,8 @@ INLINE void N(tile)(char *c, int64_t next, const operands *o,
   UNROLL for (int r = 0; r < rows; r++) {
     UNROLL for (int v = 0; v < vectors; v++) {
       N(store)(c + r * next + v * BYTES, o->add + r * o->add_next + v * BYTES,
-               N(whole)(sum[r][v]), s);
+               N(whole)(sum[r][v]), s,
+               v + 1 < vectors ? BYTES / (int64_t)sizeof(T) : o->last);
     }
   }
 }
@@ -135,42 +143,6 @@ static const N(run) N(tiles)[ROWS + 1][2] = {EACH_ROWS(ROW)};
 #define WIDE_ROW(n, vectors) [n] = N(tile_##n##_##vectors),
 static const N(run) N(wide_tiles)[WIDE + 1] = {EACH_WIDE(WIDE_ROW)};
 
-/* c = alpha x + beta add for n elements of each row of a tile, whose last
- * vector is not full. */
-static void N(store_part)(char *c, int64_t next, const operands *o,
-                          const char *x, int rows, int64_t n,
-                          const N(scale) *s) {
-  const int64_t first = n * SIZE > BYTES ? BYTES : 0;
-  const F(mask) mask = MASK((n * SIZE - first) / (int64_t)sizeof(T));
-  const char *add = o->add;
-  for (int r = 0; r < rows; r++, c += next, add += o->add_next, x += WIDTH) {
-    V y = *(const V *)(const void *)(x + first);
-    if (first) N(store)(c, add, *(const V *)(const void *)x, s);
-    if (!s->is_unscaled) y = N(times)(y, s->alpha);
-    if (s->adds) {
-      y += N(times)(GET((const T *)(const void *)(add + first), mask),
-                    s->beta);
-    }
-    PUT((T *)(void *)(c + first), mask, y);
-  }
-}
-
-/* A tile of n elements of each row, at most WIDTH bytes; b has room for
- * WIDTH. */
-static void N(any_tile)(char *c, int64_t next, const operands *o,
-                        const N(scale) *s, int rows, int64_t n) {
-  static const N(scale) unscaled = {.alpha = {1}, .is_unscaled = true};
-  const int wide = n * SIZE > BYTES;
-  const N(run) run = N(tiles)[rows][wide];
-  if (n * SIZE == (wide ? WIDTH : BYTES)) {
-    run(c, next, o, s);
-  } else {
-    _Alignas(64) char part[ROWS * WIDTH];
-    run(part, WIDTH, o, &unscaled);
-    N(store_part)(c, next, o, part, rows, n, s);
-  }
-}
-
 /* `rows` rows of n elements, in panels; two at a time where b has them side by
  * side and there are few rows. */
 static void N(panels)(char *c, int64_t next, operands o, int rows, int64_t n,
@@ -178,9 +150,12 @@ static void N(panels)(char *c, int64_t next, operands o, int rows, int64_t n,
   const int64_t most = WIDTH / SIZE;
   const bool is_wide = rows <= WIDE && o.panel == WIDTH;
   for (int64_t j = 0, taken; j < n; j += taken) {
+    const int64_t left = n - j < most ? n - j : most;
+    const int second = left * SIZE > BYTES;
     taken = is_wide && n - j >= 2 * most ? 2 * most : most;
+    o.last = (left * SIZE - second * BYTES) / (int64_t)sizeof(T);
     if (taken > most) N(wide_tiles)[rows](c, next, &o, s);
-    else N(any_tile)(c, next, &o, s, rows, n - j < most ? n - j : most);
+    else N(tiles)[rows][second](c, next, &o, s);
     c += taken * SIZE;
     o.add += taken * SIZE;
     o.b += taken / most * o.panel;
@@ -343,7 +318,7 @@ static void N(blocks)(char **data, const int64_t *st, int64_t n0, int64_t n1,
   if (packed) N(pack_all)(packed, data[2], st, n0, k, w->transpose);
   for (int64_t r = 0, m; r < n1 && (r == 0 || !st__stops()); r += m) {
     char *at[3] = {data[0] + r * st[3], data[1] + r * st[4], data[2]};
-    operands o = {at[1], NULL, st[4], st[1], st[4], 0, 0, k,
+    operands o = {at[1], NULL, st[4], st[1], st[4], 0, 0, k, 0,
                   row ? row : at[0], row ? 0 : st[3], false,
                   {NULL, 0, 0, 0, 0}};
     m = n1 - r < most ? n1 - r : most;
