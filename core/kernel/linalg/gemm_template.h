@@ -100,10 +100,7 @@ INLINE void N(tile)(char *c, int64_t next, const operands *o,
       }
       ahead = i + EARLY + 1 == o->k ? o->b + vectors * BYTES : ahead + step;
     }
-    if (rows == ROWS) {
-      __builtin_prefetch(row == SIZE ? a[0] + AHEAD
-                                     : a[0] + (ROWS + i % (64 / SIZE)) * row);
-    }
+    if (rows == ROWS) __builtin_prefetch(a[0] + AHEAD);
     UNROLL for (int v = 0; v < vectors; v++) {
       x[v] = *(const V *)(const void *)(b + v * BYTES);
     }
