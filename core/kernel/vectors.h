@@ -1,5 +1,7 @@
 /* Vectors, and what kernels do with them that takes instructions of its own:
  *   FMA_f4(a, b, c), FMA_f8  a b + c, fused if ST_HAS_FMA
+ *   FMA_NARROW_f4(a, b, c)   the same of vectors narrow_f4 of half as many
+ *                            bytes, and WIDE_f4(x) of one and zeros: AVX-512
  *   MULTIPLY_u8(a, m)        the products of the low halves of elements
  *   PAIRS_i2(a, b)           sums of two products of adjacent integers of 16
  *                            bits, modulo 2^32

@@ -93,12 +93,14 @@ enum { ROWS_1 = 6, WIDE_1 = 3 };
 #endif
 #define ROWS ROWS_1
 #define WIDE WIDE_1
+#define NARROW (ST_VECTOR_BYTES == 64)
 #define TEMPLATE "kernel/linalg/gemm_template.h"
 #include "kernel/each_float.h"
 #undef PARTS
 #undef N
 #undef ROWS
 #undef WIDE
+#undef NARROW
 #undef EACH_ROWS
 #undef EACH_WIDE
 
@@ -115,6 +117,7 @@ enum { ROWS_2 = 3, WIDE_2 = 1 };
 #endif
 #define ROWS ROWS_2
 #define WIDE WIDE_2
+#define NARROW 0
 #define TEMPLATE "kernel/linalg/gemm_template.h"
 #include "kernel/each_float.h"
 

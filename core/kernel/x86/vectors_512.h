@@ -5,6 +5,16 @@
 #define FMA_f8(a, b, c) \
   (v_f8)_mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c))
 
+typedef float narrow_f4 __attribute__((vector_size(32), aligned(4), may_alias));
+typedef double narrow_f8 __attribute__((vector_size(32), aligned(8),
+                                        may_alias));
+#define FMA_NARROW_f4(a, b, c) \
+  (narrow_f4)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c))
+#define FMA_NARROW_f8(a, b, c) \
+  (narrow_f8)_mm256_fmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c))
+#define WIDE_f4(x) (v_f4)_mm512_zextps256_ps512((__m256)(x))
+#define WIDE_f8(x) (v_f8)_mm512_zextpd256_pd512((__m256d)(x))
+
 #define MULTIPLY_u8(a, m) (v_u8)_mm512_mul_epu32((__m512i)(a), (__m512i)(m))
 
 #define PAIRS_i2(a, b) (v_i4)_mm512_madd_epi16((__m512i)(a), (__m512i)(b))
