@@ -145,6 +145,14 @@ static void run_part(const st_product *p, const int64_t *st, st_gemm_ctx *w) {
   st__free(ST_MEM_SCRATCH, w->copies, bytes);
 }
 
+/* Copies what a part of a symmetric c has right of the diagonal below it. */
+static void mirror(const st_product *p, const int64_t *st, st_loop transpose) {
+  const int64_t rows = p->c.rows, size = st[0], next = st[3];
+  char *data[2] = {p->c.data + rows * next, p->c.data + rows * size};
+  transpose(data, (int64_t[]){size, next, next, size}, rows,
+            p->c.cols - rows, NULL);
+}
+
 static void run_parts(void *ctx, int64_t begin, int64_t end) {
   const st_product *all = ctx;
   const int64_t size = (int64_t)st__itemsize(all->dtype);
@@ -156,10 +164,22 @@ static void run_parts(void *ctx, int64_t begin, int64_t end) {
   const int64_t each = st__product_volume(all) / all->parts / 16 + 1;
   int64_t left = ST_PERIOD;
   for (int64_t i = begin; i < end; i++) {
-    st_product part;
+    st_product room;
     if (i > begin && st__stops_after(&left, each)) return;
-    run_part(st__part_of_product(all, i, &part), s, &w);
+    const st_product *part = st__part_of_product(all, i, &room);
+    run_part(part, s, &w);
+    if (all->is_symmetric) mirror(part, s, w.transpose);
   }
+}
+
+/* True if c = alpha a a', large enough to compute one half and copy it: the
+ * products and their order are the same in the other, and so are the bits. */
+static bool is_symmetric(const st_product *p) {
+  enum { LEAST = 96 };
+  const st_matrix *a = &p->a, *b = &p->b;
+  return a->data == b->data && a->rows == b->cols && a->row == b->col &&
+         a->col == b->row && (p->batch == 1 || a->batch == b->batch) &&
+         a->rows >= LEAST && !p->row && st__scalar_is_zero(p->beta);
 }
 
 /* The rows or the columns of c are contiguous. */
@@ -167,7 +187,9 @@ static st_status run_packed(st_product *p) {
   if (!p->loop) p->loop = st__kernel(ST_K_gemm, p->dtype);
   if (p->c.col != 1) st__transpose_product(p);
   const int64_t size = (int64_t)st__itemsize(p->dtype);
-  st__split_product(p, is_large(p, size) ? 1 : 2, TILES);
+  p->is_symmetric = is_symmetric(p);
+  if (p->is_symmetric) st__split_symmetric(p);
+  else st__split_product(p, is_large(p, size) ? 1 : 2, TILES);
   const int64_t each = st__product_volume(p) / p->parts + 1;
   return st__parallel_try(0, p->batch * p->parts, TILES / each + 1, run_parts,
                           p);

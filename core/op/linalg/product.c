@@ -6,7 +6,7 @@
 #include "base/threads.h"
 
 /* Rows and columns of a part are multiples of what a kernel takes at once. */
-enum { ROWS = 24, COLUMNS = 32 };
+enum { ROWS = 24, COLUMNS = 32, SYMMETRIC = 2 * ROWS };
 
 st_matrix st__matrix_of(const st_tensor *t) {
   const int64_t *size = t->sizes + t->ndim - 2;
@@ -56,14 +56,29 @@ void st__split_product(st_product *p, int each, int64_t volume) {
   }
 }
 
+/* Parts with few rows read b more often, those with many compute more below the
+ * diagonal. */
+void st__split_symmetric(st_product *p) {
+  p->by_rows = true;
+  p->part = SYMMETRIC;
+  p->parts = div_up(p->c.rows, p->part);
+}
+
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* The i-th part to be computed. Of a symmetric c, long ones and short ones take
+ * turns, since threads share them in order. */
+static int64_t order_of(const st_product *p, int64_t i) {
+  if (!p->is_symmetric) return i;
+  return i % 2 != 0 ? p->parts - (i + 1) / 2 : i / 2;
+}
 
 const st_product *st__part_of_product(const st_product *p, int64_t i,
                                       st_product *part) {
   if (p->batch == 1 && p->parts == 1) return p;
   const int64_t size = (int64_t)st__itemsize(p->dtype);
   const int64_t batch = p->parts == 1 ? i : i / p->parts;
-  const int64_t at = (i - batch * p->parts) * p->part;
+  const int64_t at = order_of(p, i - batch * p->parts) * p->part;
   *part = *p;
   part->a.data += batch * p->a.batch * size;
   part->b.data += batch * p->b.batch * size;
@@ -73,6 +88,11 @@ const st_product *st__part_of_product(const st_product *p, int64_t i,
     part->a.rows = part->c.rows = least(p->c.rows - at, p->part);
     part->a.data += at * p->a.row * size;
     part->c.data += at * p->c.row * size;
+    if (p->is_symmetric) {
+      part->b.cols = part->c.cols = p->c.cols - at;
+      part->b.data += at * p->b.col * size;
+      part->c.data += at * p->c.col * size;
+    }
   } else {
     part->b.cols = part->c.cols = least(p->c.cols - at, p->part);
     part->b.data += at * p->b.col * size;

@@ -18,6 +18,8 @@ typedef struct st_product {
   st_matrix a, b, c;
   int64_t batch, parts, part;
   bool by_rows;
+  bool is_symmetric;       /* c: its parts begin at the diagonal, and are
+                              copied below it */
   st_scalar alpha, beta;
   const char *row;         /* beta times it is added to each row of c instead
                               of beta c; NULL, or for ST_K_gemm */
@@ -34,6 +36,9 @@ void st__transpose_product(st_product *p);
 /* Splits the products into `each` parts per thread, none of much less than
  * `volume` multiplications; into one if the batch is large enough. */
 void st__split_product(st_product *p, int each, int64_t volume);
+/* If c is symmetric, splits the products into parts of rows, each with the
+ * columns from the diagonal on. */
+void st__split_symmetric(st_product *p);
 /* Part i of all products, counted on, as one product in `part`; p itself if it
  * is that. */
 const st_product *st__part_of_product(const st_product *p, int64_t i,

@@ -80,6 +80,28 @@ describe("A product of moderate size", function()
     end
   end)
 
+  it("of a matrix and its transpose has the bits of one with a copy", function()
+    for _, dtype in ipairs {"float32", "float64", "complex64"} do
+      for _, size in ipairs {{97, 30}, {144, 300}, {241, 14}} do
+        local a = st.randn(size, {dtype = dtype})
+        local b = a:t():contiguous()
+        local want = a:mm(b)
+        for _, y in ipairs {a:mm(a:t()), b:t():mm(b),
+                            st.addmm(want, a, a:t(), {beta = 0})} do
+          assert.is_true(y:equal(want))
+        end
+        local out = st.full(want.shape, 0 / 0, {dtype = dtype}):t()
+        st.mm(a, a:t(), {out = out})
+        assert.is_true(out:equal(want))
+        st.addmm(want, a, a:t(), {beta = 0.5, alpha = 3, out = out})
+        assert.is_true(out:equal(st.addmm(want, a, b, {beta = 0.5, alpha = 3})))
+        local c = st.stack {a, a * 2, a + 1}
+        local d = c:transpose(2, 3)
+        assert.is_true(c:bmm(d):equal(c:bmm(d:contiguous())))
+      end
+    end
+  end)
+
   it("of no terms is zero, or the addend", function()
     for _, dtype in ipairs {"float32", "float64", "float16", "complex64"} do
       local like = {dtype = dtype}
