@@ -5,7 +5,7 @@
  * in registers. Of one with adjacent elements in columns, blocks of rows are,
  * whose partial sums take turns in the registers: columns are read in long
  * pieces. The vectors of rows that are left take all partial sums, over CHUNK
- * columns, while those of the next vector are fetched.
+ * columns, while the next columns are fetched.
  */
 
 #include "kernel/linalg/mv.h"

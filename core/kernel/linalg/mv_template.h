@@ -213,7 +213,7 @@ INLINE void N(sum_strip)(N(sums) *sums, const columns *o, int64_t n,
   if (!o->is_first) memcpy(s, *sums, sizeof s);
   for (; left >= LANES; left -= LANES, x += LANES * SIZE) {
     UNROLL for (int l = 0; l < LANES; l++, a += col) {
-      __builtin_prefetch(a + ahead);
+      __builtin_prefetch(a + ahead, 0, 2);
       N(add_column)(s[l], a, x + l * SIZE, n);
     }
   }
@@ -241,8 +241,7 @@ static void N(sum_strips)(N(sums) *sums, const columns *o) {
     strip.is_last = i + strip.k == o->k;
     for (int64_t v = 0; v < all; v++, strip.a += A_BYTES) {
       const int64_t left = m - v * NUMBERS;
-      const int64_t ahead = v + 1 < all ? A_BYTES
-                                        : strip.k * o->col - v * A_BYTES;
+      const int64_t ahead = strip.k * o->col;
       if (left >= NUMBERS) N(sum_strip)(sums + v, &strip, NUMBERS, ahead);
       else N(sum_strip)(sums + v, &strip, left, ahead);
     }
