@@ -222,13 +222,15 @@ static void run_vectors(void *ctx, int64_t begin, int64_t end) {
   }
 }
 
-/* Of a matrix in columns, some rows at a time are as fast as one. */
+/* Some rows at a time are as fast as one of a matrix in columns; of one in
+ * rows, they read x once, if each thread has as many. */
 static st_status run_all_vectors(vectors *v, int64_t batch) {
-  enum { LEAST = 128 };
+  enum { LEAST = 128, AT_ONCE = 8 };
+  const int64_t all = batch * v->rows, each = all / st__num_threads();
   const int64_t rows = ST_GRAIN / (v->cols + 1) + 1;
   const bool is_columns = v->rows > 1 && v->col > v->row;
-  const int64_t grain = is_columns && rows < LEAST ? LEAST : rows;
-  return st__parallel_try(0, batch * v->rows, grain, run_vectors, v);
+  const int64_t least = is_columns ? LEAST : each < AT_ONCE ? each : AT_ONCE;
+  return st__parallel_try(0, all, rows < least ? least : rows, run_vectors, v);
 }
 
 /* c has one column. */
