@@ -93,7 +93,11 @@ enum { ROWS_1 = 6, WIDE_1 = 3 };
 #endif
 #define ROWS ROWS_1
 #define WIDE WIDE_1
-#define NARROW (ST_VECTOR_BYTES == 64)
+#ifdef FMA_NARROW_f4
+#define NARROW 1
+#else
+#define NARROW 0
+#endif
 #define TEMPLATE "kernel/linalg/gemm_template.h"
 #include "kernel/each_float.h"
 #undef PARTS
