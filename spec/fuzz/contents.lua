@@ -23,6 +23,10 @@ local function bytes_of(t)
   if is_lazy(t) then
     local n = t:numel() -- zeros take no memory, however many they are
     if type(n) ~= "number" or n > LARGEST_LAZY then return "lazy" end
+    -- which has no conjugates, and no negatives
+    if t.dtype == "bcomplex32" and not t:keys():find "ZeroTensor" then
+      return "lazy"
+    end
     return "lazy " .. bytes_of(t:clone())
   end
   local shape, strides, last = t.shape, t:stride(), 0
