@@ -226,7 +226,12 @@ static void store_float(double f, float single, st_dtype d, void *p) {
   }
 }
 
+/* The usual dtype first: every call with a number stores one. */
 void st__scalar_store(st_scalar s, st_dtype d, void *p) {
+  if (d == ST_FLOAT32) {
+    STORE(float, st__scalar_to_float(s));
+    return;
+  }
   const double im = s.kind == ST_SCALAR_COMPLEX ? s.u.c[1] : 0;
   const st_dtype part = st__real_dtype(d);
   ST_ASSERT(st__is_tensor_dtype(d));
