@@ -116,6 +116,21 @@ describe("An integer of fewer than eight bits", function()
     end
   end)
 
+  it("is no position and no mask, and nothing is written", function()
+    for _, dtype in ipairs(NAMES) do
+      local at = st.ones({2, 3}, {dtype = "uint8"}):to(dtype)
+      for _, other in ipairs {"bool", "int64"} do
+        local t = st.zeros({2, 3}, {dtype = other})
+        raises("common dtype", function() t[at] = 3 end)
+        raises("common dtype", function() t:masked_fill_(at, 3) end)
+        raises("common dtype", function() t:copy_(t):index_copy_(
+          1, st.tensor({1, 2}, {dtype = "int64"}), at) end)
+        assert.equal(0, t:sum():item())
+      end
+      raises("common dtype", function() at[at] = 3 end)
+    end
+  end)
+
   it("is every number of its dtype, which iinfo has", function()
     local LIMITS = {int4 = {-8, 7}, uint4 = {0, 15}, int2 = {-2, 1},
                     uint2 = {0, 3}}

@@ -50,6 +50,15 @@ static bool is_position(st_dtype d) {
   return d == ST_INT64 || d == ST_INT32 || d == ST_BOOL;
 }
 
+static bool holds_positions(const char *name) {
+  static const char *const names[] = {"indices", "index", "mask", "condition",
+                                      "repeats"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (strcmp(name, names[i]) == 0) return true;
+  }
+  return false;
+}
+
 /* Numbers, and tensors that stand for some, leave the dtype. */
 static bool goes_with(const st_tensor *t, st_dtype d, bool has_positions) {
   return !t || t->dtype == d || st__is_wrapped(t) ||
@@ -63,9 +72,14 @@ static st_status check_args(const st_call *call, const st_value *args,
   for (int i = 0; i < call->schema->nargs; i++) {
     const st_arg *a = &call->schema->args[i];
     const st_tensors all = st__tensors_in(&args[i]);
-    const bool is_joined = strcmp(a->name, "tensors") == 0;
+    const bool is_moved =
+      strcmp(a->name, "tensors") == 0 || strcmp(a->name, "self") == 0;
+    const bool is_at = moves && holds_positions(a->name);
     for (uint32_t k = 0; k < all.n; k++) {
-      if (goes_with(all.p[k], d, moves && !is_joined)) continue;
+      const st_tensor *t = all.p[k];
+      const bool fits = is_at ? !t || is_position(t->dtype)
+                              : goes_with(t, d, moves && !is_moved);
+      if (fits) continue;
       return st__refuse_promoted(st__refuses_others(d));
     }
     if (moves && a->type == ST_TYPE_SCALAR && !st__is_none(&args[i])) {
