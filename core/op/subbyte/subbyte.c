@@ -65,21 +65,23 @@ static bool goes_with(const st_tensor *t, st_dtype d, bool has_positions) {
          (has_positions && is_position(t->dtype));
 }
 
-/* The other tensors of an operator that moves elements are positions and masks,
- * but those that are joined. */
+/* True if tensor t may be the argument `name`. Operators that move elements
+ * take those of dtype d to others of d, by positions and masks, which are not
+ * packed. */
+static bool fits(const char *name, const st_tensor *t, st_dtype d, bool moves) {
+  const bool is_moved =
+    strcmp(name, "tensors") == 0 || strcmp(name, "self") == 0;
+  if (moves && holds_positions(name)) return !t || is_position(t->dtype);
+  return goes_with(t, d, moves && !is_moved);
+}
+
 static st_status check_args(const st_call *call, const st_value *args,
                             st_dtype d, bool moves) {
   for (int i = 0; i < call->schema->nargs; i++) {
     const st_arg *a = &call->schema->args[i];
     const st_tensors all = st__tensors_in(&args[i]);
-    const bool is_moved =
-      strcmp(a->name, "tensors") == 0 || strcmp(a->name, "self") == 0;
-    const bool is_at = moves && holds_positions(a->name);
     for (uint32_t k = 0; k < all.n; k++) {
-      const st_tensor *t = all.p[k];
-      const bool fits = is_at ? !t || is_position(t->dtype)
-                              : goes_with(t, d, moves && !is_moved);
-      if (fits) continue;
+      if (fits(a->name, all.p[k], d, moves)) continue;
       return st__refuse_promoted(st__refuses_others(d));
     }
     if (moves && a->type == ST_TYPE_SCALAR && !st__is_none(&args[i])) {
