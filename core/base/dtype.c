@@ -226,7 +226,7 @@ static void store_float(double f, float single, st_dtype d, void *p) {
   }
 }
 
-/* The usual dtype first: every call with a number stores one. */
+/* float32 first: most calls with a number store one. */
 void st__scalar_store(st_scalar s, st_dtype d, void *p) {
   if (d == ST_FLOAT32) {
     STORE(float, st__scalar_to_float(s));

@@ -23,7 +23,7 @@ local function bytes_of(t)
   if is_lazy(t) then
     local n = t:numel() -- zeros take no memory, however many they are
     if type(n) ~= "number" or n > LARGEST_LAZY then return "lazy" end
-    -- which has no conjugates, and no negatives
+    -- Nothing computes its conjugates and negatives.
     if t.dtype == "bcomplex32" and not t:keys():find "ZeroTensor" then
       return "lazy"
     end

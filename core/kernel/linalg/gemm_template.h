@@ -1,7 +1,8 @@
 /* Matrix products of one dtype; included once for each, after macros:
  * PARTS: of an element, real and imaginary, each a T. N(name): the name of a
  * function or type. ROWS, EACH_ROWS(M): rows of a tile, at most and all. WIDE,
- * EACH_WIDE(M): those of a tile of four vectors, and these.
+ * EACH_WIDE(M): those of a tile of four vectors, and these. NARROW: whether
+ * there are tiles of half a vector.
  */
 
 #define V F(v)

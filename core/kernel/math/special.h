@@ -137,8 +137,8 @@ static inline double st_digamma(double x) {
 }
 
 /* The sum of ((q + k) / unit)^-s for s > 1 and q > 0: its first terms, and the
- * rest by the Euler-Maclaurin formula (Abramowitz and Stegun, 23.1.30). Terms
- * of a q of 2^53 and more, which is q + 1, are those of a geometric series. */
+ * rest by the Euler-Maclaurin formula (Abramowitz and Stegun, 23.1.30). From
+ * 2^53 on q + 1 is rounded to q; the sum is that of a geometric series. */
 static inline double st_zeta_in_units(double s, double q, double unit) {
   static const double share[] = { /* B_2j / (2j)!, j = 1, 2, ... */
     1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160,

@@ -110,7 +110,7 @@ static void zero_rows(const st_lapack_job *j, const st_part *b, int64_t first,
 static double complex number_at(const st_lapack_job *j, const st_part *a,
                                 int64_t row, int64_t col) {
   double x[2];
-  double complex z; /* CMPLX is not everywhere: kernel/complex.h */
+  double complex z; /* glibc has CMPLX for GCC only */
   st__scalar_to_complex(
     st__scalar_load(j->dtype, st__part_at(j, a, row, col)), x);
   memcpy(&z, x, sizeof z);

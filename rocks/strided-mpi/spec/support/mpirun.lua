@@ -13,7 +13,7 @@ mpirun.folder = debug.getinfo(1, "S").source:match "^@(.*)/support/[^/]*$"
 mpirun.lua = rawget(_G, "jit") and "luajit" or "lua" .. _VERSION:match "%d.%d"
 
 -- Open MPI does not look for networks: messages go through shared memory. It
--- starts twice as fast.
+-- starts twice as fast. Ranks that wait yield the processor to the others.
 local FAST = "OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader " ..
              "OMPI_MCA_mpi_yield_when_idle=1"
 -- Programs that run at once.
