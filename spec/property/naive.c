@@ -327,13 +327,14 @@ static number parameter(st_scalar s, st_dtype d) {
   return (number){.i = wrapped(d, x.i)};
 }
 
-/* The operand of a product or quotient that is not rounded to a half type: one
- * element of another dtype; -1 if there is none. */
+/* The operand of a product or quotient that is not rounded to float16 or
+ * bfloat16: one element of another dtype; -1 if there is none. */
 static int wide_operand(const test *t, const verdict *v) {
   const opcode op = t->row->op;
   const int k = t->noperands == 2 && t->operand[0].source != VIEW ? 0 : 1;
   const operand *o = &t->operand[k], *self = &t->operand[1 - k];
-  if (wide(v->common) == v->common || v->result != v->common ||
+  if ((v->common != ST_FLOAT16 && v->common != ST_BFLOAT16) ||
+      v->result != v->common ||
       (op != OP_MUL && (k == 0 || (op != OP_DIV && op != OP_DIV_TRUNC &&
                                    op != OP_DIV_FLOOR))) ||
       self->source != VIEW || dtype_of(self) != v->common ||
