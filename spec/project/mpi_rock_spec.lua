@@ -1,6 +1,6 @@
 --- The rock strided-mpi, built against the public header, and its specs, which
 -- start programs under mpirun.
--- axes: lua alone
+-- axes: lua beside
 
 local build = require "spec.support.build"
 
