@@ -1,7 +1,7 @@
 --- The vectors that PyTorch produced, and the tool that replays them: it has
 -- to see every kind of wrong expectation.
 -- axes: isa
--- sampled: 3
+-- sampled: 4
 
 local reader = require "spec.conformance.reader"
 local replay = require "spec.conformance.replay"

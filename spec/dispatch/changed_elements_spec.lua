@@ -4,7 +4,7 @@
 -- Every call returns or raises; under AddressSanitizer none reads or writes
 -- outside of its tensors (C18, C19).
 -- axes: none
--- sampled: 2
+-- sampled: 3
 
 local calls = require "spec.fuzz.calls"
 local samples = require "spec.grad.gradcheck.samples"

@@ -3,7 +3,7 @@
 -- (R6). Among equals, such as two kernels of one operator and key,
 -- their order counts and nothing else.
 -- axes: none
--- sampled: 2
+-- sampled: 3
 
 local places = require "spec.conformance.places"
 local st = require "strided"

@@ -1,7 +1,7 @@
 --- The engine without Lua: the programs of spec/embed, which the build
 -- compiles against the one public header and libstrided.so.
 -- axes: none
--- sampled: 2
+-- sampled: 3
 
 local build = require "spec.support.build"
 

@@ -1,6 +1,7 @@
 --- Three orders of derivatives against mpmath (three_orders.py), at points
 -- where formulas for them cancel, overflow or divide by 0.
 -- axes: isa
+-- sampled: 3
 
 local st = require "strided"
 local want = require "spec.grad.three_orders"

@@ -2,6 +2,7 @@
 -- when a row of one would drive the columns of another out of the cache. The
 -- elements are those of contiguous operands, whatever the walk.
 -- axes: isa threads
+-- sampled: 3
 
 local st = require "strided"
 local tensors = require "spec.support.tensors"

@@ -1,7 +1,7 @@
 --- Every allocation of an operator may fail: the error is the one of memory,
 -- nothing leaks and no input changes.
 -- axes: none
--- sampled: 2
+-- sampled: 3
 
 local st = require "strided"
 local lapack = require "spec.support.lapack"

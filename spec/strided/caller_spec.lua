@@ -1,6 +1,7 @@
 --- Every public function reports a wrong argument with its name, at the line
 -- that called it.
 -- axes: lua
+-- sampled: 3
 
 local st = require "strided"
 local tensors = require "spec.support.tensors"

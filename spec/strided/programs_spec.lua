@@ -1,6 +1,7 @@
 --- Programs that the library starts, and the folders that it makes: no shell
 -- sees a name, a path or an option.
 -- axes: lua
+-- sampled: 3
 
 local build = require "spec.support.build"
 local core = require "strided.core"

@@ -1,5 +1,6 @@
 --- What surrounds tensors: generators, options, key sets, memory, help.
 -- axes: lua threads
+-- sampled: 3
 
 local st = require "strided"
 local build = require "spec.support.build"

@@ -1,6 +1,7 @@
 --- Operands that share memory: exact answers to whether they do, and results
 -- as if they did not (I1, I2, Y1).
 -- axes: isa
+-- sampled: 3
 
 local geometry = require "spec.tensor.overlap.geometry"
 local st = require "strided"

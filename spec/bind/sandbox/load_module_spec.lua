@@ -1,6 +1,7 @@
 --- Parts of the library load on first use, whole or not at all: an interrupt
 -- at any instruction of the loading passes, and the next use works.
 -- axes: lua
+-- sampled: 3
 
 local core = require "strided.core"
 local st = require "strided"

@@ -1,6 +1,7 @@
 --- Functions that call themselves without end through strided: each way ends in
 -- an error that Lua catches, and everything works afterwards.
 -- axes: lua lua5.2
+-- sampled: 3
 
 local st = require "strided"
 local collect = require "spec.support.collect"

@@ -2,6 +2,7 @@
 -- (kernel/elementwise/fused_pairs.def): the result has the bits of the two
 -- operators.
 -- axes: isa
+-- sampled: 3
 
 local st = require "strided"
 

@@ -1,6 +1,7 @@
 --- Machine code for fused operators: what comes out is bit for bit what comes
 -- out without it, and what the operators give call by call.
 -- axes: isa threads
+-- sampled: 3
 
 local st = require "strided"
 local fused = require "spec.support.fused_functions"

@@ -1,6 +1,7 @@
 --- Operands of one element per row beside contiguous rows, as in an outer
 -- product: the results are those of contiguous operands.
 -- axes: isa
+-- sampled: 3
 
 local st = require "strided"
 local tensors = require "spec.support.tensors"

@@ -1,5 +1,6 @@
 --- Cosine and sine transforms, against SciPy's and their definition.
 -- axes: isa
+-- sampled: 3
 
 local cases = require "spec.op.fft.same_bits.cases"
 local st = require "strided"

@@ -4,6 +4,7 @@
 -- as ||A - Q R|| / (n ||A|| eps) and ||I - Q' Q|| / (n eps), in the 1-norm, are
 -- below the thresholds of the files dtest.in, dlintest and dsvd.in.
 -- axes: isa
+-- sampled: 3
 
 local lapack = require "spec.support.lapack"
 local matrices = require "spec.support.matrices"

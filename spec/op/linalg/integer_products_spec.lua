@@ -1,6 +1,7 @@
 --- Products of matrices of integers wrap as their elements do: those of small
 -- sizes, packed ones, and pairs of 16 bits, of any layout. _int_mm does not.
 -- axes: isa
+-- sampled: 3
 
 local cases = require "spec.op.linalg.product_bits.cases"
 local st = require "strided"

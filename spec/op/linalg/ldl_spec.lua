@@ -5,6 +5,7 @@
 -- "LAPACK Working Note 41", 1992). The bits of instruction sets are a part of
 -- factor_blocks_spec.
 -- axes: isa threads
+-- sampled: 3
 
 local build = require "spec.support.build"
 local matrices = require "spec.support.matrices"

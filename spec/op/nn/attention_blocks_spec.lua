@@ -2,6 +2,7 @@
 -- every layout, with every mask, of many sizes, with its gradients; and the
 -- memory it takes.
 -- axes: isa threads
+-- sampled: 3
 
 local st = require "strided"
 local tensors = require "spec.support.tensors"

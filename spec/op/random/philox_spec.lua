@@ -2,6 +2,7 @@
 -- threads, children that are independent, states, and both algorithms against
 -- the distributions of every operator that draws.
 -- axes: isa
+-- sampled: 3
 
 local st = require "strided"
 local samples = require "spec.support.samples"

@@ -1,6 +1,7 @@
 --- Random numbers against their distributions, within what so many of them
 -- may be off: five standard deviations of each estimate.
 -- axes: isa
+-- sampled: 3
 
 local st = require "strided"
 local tensors = require "spec.support.tensors"

@@ -1,6 +1,7 @@
 --- Loaders with worker threads: the same batches and random numbers for any
 -- number of them, what can be sent to them, their errors and their end.
 -- axes: lua
+-- sampled: 3
 
 local collect = require "spec.support.collect"
 local core = require "strided.core"

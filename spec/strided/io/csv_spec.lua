@@ -1,6 +1,7 @@
 --- CSV files: records and fields as Python's csv module reads them, numbers as
 -- strtod does, columns and their dtypes, errors with their places.
 -- axes: lua
+-- sampled: 3
 
 local core = require "strided.core"
 local st = require "strided"

@@ -1,7 +1,7 @@
 --- A sandbox that cannot be closed leaves nothing of the library, whatever step
 -- fails.
 -- axes: lua
--- sampled: 2
+-- sampled: 3
 
 local build = require "spec.support.build"
 local files = require "spec.support.files"

@@ -1,6 +1,6 @@
 --- Sandboxes: what scripts try, and what comes of it.
 -- axes: lua ffi
--- sampled: 2
+-- sampled: 3
 
 local attempts = require "spec.strided.sandbox.attempts"
 local build = require "spec.support.build"

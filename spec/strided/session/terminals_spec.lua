@@ -1,6 +1,7 @@
 --- The session with odd terminals, files and signals; a person's session is in
 -- repl_spec.lua.
 -- axes: lua
+-- sampled: 3
 
 local build = require "spec.support.build"
 local files = require "spec.support.files"
