@@ -5,9 +5,9 @@
 # A pass is one Lua with one build, over all specs or over those that depend
 # on what the pass varies, which the line "-- axes:" of a spec lists. Each spec
 # runs in a separate process. As many processes run in parallel as there are
-# processors, at most four (LANES), and one more for the hosts and the specs on
-# the axis "beside", which mostly wait. Logs are in build/test/PASS/, results in
-# build/test/results.
+# processors, at most four (LANES), and one more for the hosts, which mostly
+# wait; the specs on the axis "alone" run at the end, one by one. Logs are in
+# build/test/PASS/, results in build/test/results.
 set -eu
 cd "$(dirname "$0")/.."
 . spec/support/build.sh
@@ -275,7 +275,8 @@ END
 
 # -- All of them ---------------------------------------------------------------
 
-# plan SPECS <ROWS: appends a line "PASS FILE" per job to queue or beside.
+# plan SPECS <ROWS: appends a line "PASS FILE" per job to queue, beside or
+# alone.
 plan() {
   chosen=$1
   while read -r pass build lua isa threads axis; do
@@ -290,7 +291,7 @@ plan() {
     for file in $found; do
       to=queue
       [ $pass != hosts ] || to=beside
-      ! has_axis beside || to=beside
+      case " $(axes "$file") " in *" alone "*) to=alone ;; esac
       echo "$pass $file" >>$out/$to
     done
   done
@@ -362,7 +363,7 @@ main() {
   rm -rf $out
   mkdir -p $out
   : >$out/passes; : >$out/results
-  : >$out/queue; : >$out/beside
+  : >$out/queue; : >$out/beside; : >$out/alone
   rows $what >$out/rows
   need build test image mpi
   want plot eig
@@ -378,7 +379,8 @@ main() {
   cat $out/builds $out/queue | xargs -P $lanes -n 2 $job || true
   wait
   trap - INT TERM
-  lost=$(($(cd $out; cat builds queue beside | wc -l) -
+  [ ! -s $out/alone ] || xargs -n 2 $job <$out/alone || true
+  lost=$(($(cd $out; cat builds queue beside alone | wc -l) -
           $(grep -v -c '^build - ' $out/results || true)))
   [ $lost = 0 ] || echo "not-run - 0 0 $lost 0" >>$out/results
   report $(($(date +%s) - began)) >&2

@@ -1,6 +1,6 @@
 --- The rock strided-mpi, built against the public header, and its specs, which
 -- start programs under mpirun.
--- axes: lua beside
+-- axes: lua alone
 
 local build = require "spec.support.build"
 
