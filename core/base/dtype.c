@@ -226,12 +226,7 @@ static void store_float(double f, float single, st_dtype d, void *p) {
   }
 }
 
-/* float32 first: most calls with a number store one. */
-void st__scalar_store(st_scalar s, st_dtype d, void *p) {
-  if (d == ST_FLOAT32) {
-    STORE(float, st__scalar_to_float(s));
-    return;
-  }
+static void store_any(st_scalar s, st_dtype d, void *p) {
   const double im = s.kind == ST_SCALAR_COMPLEX ? s.u.c[1] : 0;
   const st_dtype part = st__real_dtype(d);
   ST_ASSERT(st__is_tensor_dtype(d));
@@ -246,6 +241,16 @@ void st__scalar_store(st_scalar s, st_dtype d, void *p) {
     if (part != d) {
       store_float(im, (float)im, part, (char *)p + st__itemsize(part));
     }
+  }
+}
+
+/* First the dtypes of most numbers. */
+void st__scalar_store(st_scalar s, st_dtype d, void *p) {
+  switch (d) {
+    case ST_FLOAT32: STORE(float, st__scalar_to_float(s)); break;
+    case ST_FLOAT64: STORE(double, st__scalar_to_double(s)); break;
+    case ST_INT64: STORE(int64_t, st__scalar_to_int(s)); break;
+    default: store_any(s, d, p);
   }
 }
 

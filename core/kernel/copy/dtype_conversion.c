@@ -212,9 +212,13 @@ static void repeat_row(char *to, const char *row, size_t bytes, size_t n) {
 
 static void copy_rows(char **data, const int64_t *strides, int64_t n1,
                       size_t bytes) {
-  const bool by_lines = bytes >= 64 && n1 > 1;
+  const bool by_lines = bytes >= 64;
+  if (n1 == 1) {
+    memmove(data[0], data[1], bytes);
+    return;
+  }
   if (strides[3] == 0 && strides[2] == (int64_t)bytes && bytes < LONG_ROW &&
-      n1 > 1) {
+      n1 > 0) {
     repeat_row(data[0], data[1], bytes, (size_t)n1 * bytes);
     return;
   }
