@@ -31,10 +31,10 @@ ST_SHARED static void st_run_blocks(const st_blocks *k, char **data,
                                     const int64_t *strides, int64_t n0,
                                     int64_t n1, const void *ctx) {
   bool direct = true;
-  for (int i = 0; i < k->n && direct; i++) {
-    const int64_t size = st_memory_size[k->elem[i]];
-    direct = k->elem[i] < ST_ELEM_f2 && (n0 == 1 || strides[i] == size) &&
-             (n1 == 1 || strides[k->n + i] == n0 * size);
+  for (int i = 0; i < k->n; i++) {
+    const st_tile w = {strides[i], strides[k->n + i], n0, n1};
+    direct &= k->elem[i] < ST_ELEM_f2 &&
+              st_is_dense(&w, st_memory_size[k->elem[i]]);
   }
   if (direct) {
     k->body(data, n0 * n1, ctx);
