@@ -173,10 +173,11 @@ static void put_schema(const st_schema *s, int id, int variant) {
   put_text(s->overload);
   printf(",\n  ");
   put_text(s->text);
-  printf(",\n  %d, %d, a%d, a%d + %d, %d, %d, %d, %d, %d, UINT64_C(%" PRIu64
-         "), NULL, NULL};\n", s->nargs, s->nrets, args, args, s->nargs,
-         s->is_mutable, s->is_vararg, s->is_varret, s->device_arg,
-         s->layout_arg, s->tensor_args);
+  printf(",\n  %d, %d, a%d, a%d + %d, %d, %d, %d, %d, %d, %d, %d,\n"
+         "  UINT64_C(%" PRIu64 "), NULL, NULL};\n", s->nargs, s->nrets, args,
+         args, s->nargs, s->is_mutable, s->is_vararg, s->is_varret,
+         s->device_arg, s->layout_arg, s->dim_arg, s->keepdim_arg,
+         s->tensor_args);
 }
 
 /* -- The table ------------------------------------------------------------ */

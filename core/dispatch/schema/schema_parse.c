@@ -205,6 +205,8 @@ static st_status keep_schema(st_parser *p, const st_schema_decl *s,
   for (int i = 0; i < s->nrets; i++) args[s->nargs + i] = s->rets[i].arg;
   out->device_arg = (int8_t)st__schema_arg(out, "device");
   out->layout_arg = (int8_t)st__schema_arg(out, "layout");
+  out->dim_arg = (int8_t)st__schema_arg(out, "dim");
+  out->keepdim_arg = (int8_t)st__schema_arg(out, "keepdim");
   return ST_OK;
 }
 

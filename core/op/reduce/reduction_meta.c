@@ -16,14 +16,18 @@ st_scalar st__highest(st_dtype d) {
   return is_whole(d) ? st__int_highest(d) : st__scalar_float(INFINITY);
 }
 
-const st_value *st__named_arg(const st_run *r, const char *name) {
-  const int i = st__schema_arg(r->call->schema, name);
+/* Argument i; NULL for None, and if i is -1. */
+static const st_value *given(const st_run *r, int i) {
   return i < 0 || st__is_none(&r->args[i]) ? NULL : &r->args[i];
 }
 
+const st_value *st__named_arg(const st_run *r, const char *name) {
+  return given(r, st__schema_arg(r->call->schema, name));
+}
+
 st_status st__get_dims(const st_run *r, st_dims *d) {
-  const st_value *dim = st__named_arg(r, "dim");
-  const st_value *keepdim = st__named_arg(r, "keepdim");
+  const st_value *dim = given(r, r->call->schema->dim_arg);
+  const st_value *keepdim = given(r, r->call->schema->keepdim_arg);
   d->self = st__arg_tensor(r, 0);
   d->keepdim = keepdim && keepdim->u.i;
   if (dim && dim->tag == ST_TAG_INT) {
