@@ -10,12 +10,13 @@ local LANES = 2
 local MOST_REASONS = 25 -- shown
 
 -- Folders of specs whose calls are worth it, and specs that count calls, run in
--- processes of their own, test the mode, or have kernels that act at random.
+-- processes of their own, test the mode, have kernels that act at random, or
+-- modes that change what a call was given.
 local FOLDERS = "base bind conformance dispatch fuse grad iter kernel op " ..
                 "strided tensor"
 local LEFT_OUT = {"out_of_memory", "oom", "recorded", "session", "help",
                   "small_stack", "threads", "progress", "plot", "workers",
-                  "scripted_kernels"}
+                  "scripted_kernels", "changed_elements"}
 
 local function is_wanted(name)
   for _, part in ipairs(LEFT_OUT) do
