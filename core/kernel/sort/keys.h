@@ -48,8 +48,14 @@ static inline double double_of_key(uint64_t key) {
 #define DOUBLE_LOST(key) \
   ((key) == UINT64_C(1) << 63 || (key) == ~UINT64_C(0))
 
-#define HALF_KEY(x) float_key(st__half_to_float(x))
-#define BF16_KEY(x) float_key(st__bf16_to_float(x))
+/* The key of a float of 16 bits, from the bits of it and of infinity. */
+static inline uint32_t bits_key(uint32_t bits, uint32_t infinity) {
+  const uint32_t size = bits & 0x7fff;
+  const uint32_t key = bits >> 15 ? 0x8000 - size : 0x8000 + size;
+  return size > infinity ? 0xffffffffu : key;
+}
+#define HALF_KEY(x) bits_key(x, 0x7c00)
+#define BF16_KEY(x) bits_key(x, 0x7f80)
 #define FLOAT8_KEY(a, tag, conversion)                                       \
   static inline uint32_t key_##tag(uint8_t x) {                              \
     return float_key(st__##conversion##_to_float(x));                        \

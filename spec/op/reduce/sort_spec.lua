@@ -214,6 +214,25 @@ describe("A sorted line", function()
     end
   end)
 
+  it("of every number of 16 bits is that of float32", function()
+    local bits = (st.randperm(65536) - 32769):to "int16"
+    for _, d in ipairs {"float16", "bfloat16"} do
+      local x = bits:view(d)
+      local wide = x:to "float32"
+      for _, descending in ipairs {false, true} do
+        local o = {stable = true, descending = descending}
+        local _, at = x:sort(o)
+        local _, expected = wide:sort(o)
+        assert.is_true(at:equal(expected), d)
+      end
+      for _, right in ipairs {false, true} do
+        local o = {right = right}
+        assert.is_true(st.searchsorted(x:sort(), x, o):equal(
+          st.searchsorted(wide:sort(), wide, o)), d)
+      end
+    end
+  end)
+
   it("has first the first of the least elements, or of the greatest", function()
     for _, pattern in ipairs(PATTERNS) do
       for _, d in ipairs(DTYPES) do
