@@ -244,7 +244,7 @@ static void store_any(st_scalar s, st_dtype d, void *p) {
   }
 }
 
-/* First the dtypes of most numbers. */
+/* The dtypes that most numbers have need no look at their kind. */
 void st__scalar_store(st_scalar s, st_dtype d, void *p) {
   switch (d) {
     case ST_FLOAT32: STORE(float, st__scalar_to_float(s)); break;

@@ -16,8 +16,8 @@ struct st_schema {
   const st_arg *rets;
   bool is_mutable;  /* at least one argument is written (S4) */
   bool is_vararg, is_varret; /* "..." in the arguments, in the results */
-  int8_t device_arg, layout_arg, dim_arg, keepdim_arg; /* indices of the
-                       arguments of these names, or -1 */
+  /* Indices of the arguments of these names, or -1. */
+  int8_t device_arg, layout_arg, dim_arg, keepdim_arg;
   uint64_t tensor_args; /* bit i: argument i is a tensor or a list (C8) */
   void *arena;      /* owns the struct and all its data; NULL if they are
                        static */
