@@ -6,6 +6,7 @@
 #include "iter/strided_copy.h"
 #include "op/conv/direct_convolution.h"
 #include "op/conv/pixel_copy.h"
+#include "op/lapack/lapack.h"
 
 /* -- Weights -------------------------------------------------------------- */
 
@@ -40,6 +41,29 @@ static void turn_panel(const direct *c, char *to, const char *from,
   }
 }
 
+/* Copies a panel by a transpose for each tap: the channels of a tap are
+ * adjacent in memory. */
+static void turn_taps(const direct *c, char *to, const char *from,
+                      int64_t wide, int64_t panel) {
+  const st_tensor *t = c->v->weight;
+  const int64_t size = c->size;
+  const int64_t out = t->strides[c->v->transposed ? 1 : 0] * size;
+  const st_pixel_transpose transpose = {size, c->ctx.taps * panel, out, wide,
+                                        c->channels};
+  int64_t strides[NAXES], at[NAXES];
+  st__axis_strides(t, size, strides);
+  for (at[DEPTH] = 0; at[DEPTH] < c->x[DEPTH].taps; at[DEPTH]++) {
+    for (at[ROW] = 0; at[ROW] < c->x[ROW].taps; at[ROW]++) {
+      for (at[COL] = 0; at[COL] < c->x[COL].taps; at[COL]++) {
+        const char *tap = from;
+        for (int k = 0; k < NAXES; k++) tap += at[k] * c->x[k].by * strides[k];
+        st__transpose_pixels(&transpose, to, tap);
+        to += panel;
+      }
+    }
+  }
+}
+
 /* Copies the weights of `wide` output channels from `first` on, for `count`
  * panels of that many. */
 static st_status pack_panels(const direct *c, char *to, int64_t group,
@@ -58,9 +82,12 @@ static st_status pack_panels(const direct *c, char *to, int64_t group,
   from += first * out;
   st__axis_strides(t, size, strides);
   for (int k = 0; k < NAXES; k++) from += c->x[k].first * strides[k];
-  if (wide > 1 && out > size && has_all_taps(c)) {
+  const bool turns = wide > 1 && out > size;
+  const bool turns_panel = turns && has_all_taps(c);
+  if (turns_panel || (turns && in == size)) {
     for (int64_t i = 0; i < count; i++) {
-      turn_panel(c, to, from, wide, panel);
+      if (turns_panel) turn_panel(c, to, from, wide, panel);
+      else turn_taps(c, to, from, wide, panel);
       from += wide * out;
       to += panel * c->ctx.taps * c->channels;
     }
@@ -113,21 +140,6 @@ static st_status pack_groups(const direct *c) {
   return ST_OK;
 }
 
-/* True if one of n bytes of weights is infinite or NaN. */
-static bool has_infinite(const char *weights, int64_t n, st_dtype dtype) {
-  const uint64_t all = UINT64_C(0x7ff) << 52;
-  const uint32_t all32 = UINT32_C(0xff) << 23;
-  bool found = false;
-  if (dtype == ST_FLOAT64) {
-    const uint64_t *w = (const uint64_t *)(const void *)weights;
-    for (int64_t i = 0; i < n / 8; i++) found |= (w[i] & all) == all;
-  } else {
-    const uint32_t *w = (const uint32_t *)(const void *)weights;
-    for (int64_t i = 0; i < n / 4; i++) found |= (w[i] & all32) == all32;
-  }
-  return found;
-}
-
 /* Sums begin with the bias plus 0: no sum is -0 then, which padding, multiplied
  * or skipped, would change. */
 static void add_zero(const direct *c) {
@@ -152,13 +164,13 @@ static st_status pack_bias(const direct *c) {
 }
 
 st_status st__pack_weights(direct *c) {
-  const int64_t used = c->sum_lanes * c->ctx.channels * c->ctx.taps * c->size;
+  const int64_t used = c->sum_lanes * c->ctx.channels * c->ctx.taps;
   ST_TRY(pack_bias(c));
   ST_TRY(pack_groups(c));
   if (!c->v->transposed && c->vectors != OUTPUTS) return ST_OK;
   for (int64_t g = 0; g < c->groups; g++) {
-    c->has_infinite |= has_infinite(c->weights + g * c->panels, used,
-                                    c->out->dtype);
+    c->has_infinite |= !st__all_finite(c->out->dtype,
+                                       c->weights + g * c->panels, used);
   }
   return ST_OK;
 }
