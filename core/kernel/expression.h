@@ -16,23 +16,17 @@
 
 /* -- Activations and logarithms ------------------------------------------- */
 
-#define SQRT_HALF         0x1.6a09e667f3bcdp-1
 #define SQRT_2_OVER_PI    0x1.9884533d43651p-1
-#define ONE_OVER_SQRT_2PI 0x1.9884533d43651p-2
 #define LOG2_E            0x1.71547652b82fep0
 
 #define SIGMOID(x) (1 / (1 + F(exp)(-(x))))
 
-/* Derivatives; those of gelu are the normal distribution plus x times its
- * density. s is the sigmoid of x, t a tanh, small exp(-|x|), which cannot
+/* Derivatives. s is the sigmoid of x, t a tanh, small exp(-|x|), which cannot
  * overflow; of gelu with tanh exp(-|2 u|) with u the tanh's argument. */
 #define SILU_SLOPE(x, s) ((s) * (1 + (x) * (1 - (s))))
 #define PART(small) (1 / (1 + (small))) /* one quotient for all of them */
 #define SIGMOID_SLOPE(small) ((small) * PART(small) * PART(small))
 #define MISH_SLOPE(x, s, t) ((t) + (x) * (s) * (1 - (t) * (t)))
-#define GELU_SLOPE(x) \
-  (F(ndtr)(x) + \
-   (x) * (F(exp)((T)-0.5 * (x) * (x)) * (T)ONE_OVER_SQRT_2PI))
 #define GELU_TANH_INNER(x) \
   ((T)SQRT_2_OVER_PI * ((x) + (x) * (x) * (x) * (T)0.044715))
 #define GELU_TANH_SLOPE(x, small) \

@@ -19,6 +19,7 @@ M.OPERATORS = {
   sigmoid = st.sigmoid, silu = st.silu, mish = st.mish, gelu = st.gelu,
   softplus = st.softplus, elu = st.elu, log_sigmoid = st.log_sigmoid,
   gelu_tanh = function(a) return a:gelu {approximate = "tanh"} end,
+  gelu_slope = function(a) return st.gelu_backward(st.ones_like(a), a) end,
   logit = function(a) return a:logit() end,
   pow = function(a) return a:pow(like(a)) end,
   pow_of_size = function(a) return a:abs():pow(like(a)) end,

@@ -82,6 +82,28 @@ describe("the gradient of an activation", function()
     end)
   end
 
+  -- x, and the slope by mpmath
+  local GELU = {
+    {-36.6875, -7.77780303092348091e-292},
+    {-12.3125, -5.88014321407360929e-33},
+    {-8.6875, -1.39767886188972287e-16},
+    {-4.125, -0.000313692612445623818},
+    {-1.3125, -0.126602811658383504},
+    {-0.40625, 0.19304618714670357},
+    {0.59375, 0.922251899697945613},
+    {2.6875, 1.02536588695506808},
+  }
+  it("of gelu is right to the last digits far below 0", function()
+    for dtype, eps in pairs {float64 = 2 ^ -52, float32 = 2 ^ -23} do
+      for i = dtype == "float64" and 1 or 2, #GELU do
+        local x, want = unpack(GELU[i])
+        local t = st.tensor({x}, {dtype = dtype})
+        local got = st.gelu_backward(st.ones_like(t), t)[1]
+        assert.near(1, got / want, 4 * eps, dtype .. " " .. x)
+      end
+    end
+  end)
+
   it("reads strided and expanded tensors as they are", function()
     local g = f64({{1, 2}, {3, 4}})
     local x = f64({{-1, 2}, {3, -4}})
