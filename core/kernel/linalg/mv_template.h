@@ -12,6 +12,9 @@
 #define REALS (LINE / (int)sizeof(T))
 #define NUMBERS (BYTES / (int)sizeof(T))
 #define A_BYTES (NUMBERS * A_SIZE / PARTS)
+/* So few columns that a vector of rows takes them in turn: with registers to
+ * spare, several for each partial sum. */
+#define NARROW (ST_VECTOR_REGISTERS > LANES * PARTS ? 4 * LANES : LANES)
 #define BLOCK (ST_VECTOR_REGISTERS / 2 / PARTS)
 #ifdef WIDEN
 #define A_SIZE 2
@@ -185,6 +188,13 @@ static void N(by_rows)(char **data, const int64_t *st, int64_t k, int64_t m,
 /* Partial sums of the numbers in a vector of rows. */
 typedef V N(sums)[LANES][PARTS];
 
+/* One by one: the compiler clears a whole array by a string instruction. */
+INLINE void N(clear)(V (*s)[PARTS], const int lanes) {
+  UNROLL for (int l = 0; l < lanes; l++) {
+    UNROLL for (int p = 0; p < PARTS; p++) s[l][p] = (V){0};
+  }
+}
+
 /* Adds a column, times an element of x. */
 INLINE void N(add_column)(V *sum, const char *a, const char *x,
                           const int64_t n) {
@@ -193,8 +203,8 @@ INLINE void N(add_column)(V *sum, const char *a, const char *x,
   UNROLL for (int p = 0; p < PARTS; p++) sum[p] += y * by[p];
 }
 
-INLINE void N(add_up)(N(sums) s) {
-  UNROLL for (int h = LANES / 2; h > 0; h /= 2) {
+INLINE void N(add_up)(V (*s)[PARTS], const int lanes) {
+  UNROLL for (int h = lanes / 2; h > 0; h /= 2) {
     UNROLL for (int l = 0; l < h; l++) {
       UNROLL for (int p = 0; p < PARTS; p++) s[l][p] += s[l + h][p];
     }
@@ -206,11 +216,12 @@ INLINE void N(add_up)(N(sums) s) {
  * `ahead` bytes on. */
 INLINE void N(sum_strip)(N(sums) *sums, const columns *o, int64_t n,
                          int64_t ahead) {
-  N(sums) s = {{{0}}};
+  N(sums) s;
   const char *a = o->a, *x = o->x;
   const int64_t col = o->col;
   int64_t left = o->k;
-  if (!o->is_first) memcpy(s, *sums, sizeof s);
+  if (o->is_first) N(clear)(s, LANES);
+  else memcpy(s, *sums, sizeof s);
   for (; left >= LANES; left -= LANES, x += LANES * SIZE) {
     UNROLL for (int l = 0; l < LANES; l++, a += col) {
       __builtin_prefetch(a + ahead, 0, 2);
@@ -221,7 +232,7 @@ INLINE void N(sum_strip)(N(sums) *sums, const columns *o, int64_t n,
     if (l < left) N(add_column)(s[l], a, x + l * SIZE, n);
   }
   if (o->is_last) {
-    N(add_up)(s);
+    N(add_up)(s, LANES);
     memcpy(*sums, s, sizeof *s);
   } else {
     memcpy(*sums, s, sizeof s);
@@ -255,8 +266,9 @@ INLINE void N(sum_block)(N(sums) *sums, const columns *o, int64_t ahead,
                          const int vectors, const int lanes) {
   const int64_t col = o->col, k = o->k;
   for (int l = 0; l < LANES && !(k > CHUNK && st__stops()); l += lanes) {
-    V s[BLOCK][4][PARTS] = {{{{0}}}};
+    V s[BLOCK][4][PARTS];
     const char *a = o->a + l * col;
+    UNROLL for (int v = 0; v < vectors; v++) N(clear)(s[v], lanes);
     for (int64_t j = l; j < k; j += LANES, a += (LANES - lanes) * col) {
       UNROLL for (int i = 0; i < lanes; i++, a += col) {
         UNROLL for (int v = 0; v < vectors; v++) {
@@ -272,7 +284,7 @@ INLINE void N(sum_block)(N(sums) *sums, const columns *o, int64_t ahead,
       }
     }
   }
-  for (int v = 0; v < vectors; v++) N(add_up)(sums[v]);
+  for (int v = 0; v < vectors; v++) N(add_up)(sums[v], LANES);
 }
 
 static void N(sum_most)(N(sums) *sums, const columns *o, int64_t ahead) {
@@ -281,6 +293,43 @@ static void N(sum_most)(N(sums) *sums, const columns *o, int64_t ahead) {
 
 static void N(sum_few)(N(sums) *sums, const columns *o, int64_t ahead) {
   N(sum_block)(sums, o, ahead, BLOCK / 4, 4);
+}
+
+/* The sums of n numbers over a few columns; `lanes` of the partial sums are not
+ * empty, the others are not added. */
+INLINE void N(sum_vector)(V *sum, const char *a, const columns *o, int64_t n,
+                          const int lanes) {
+  const int64_t col = o->col, k = o->k;
+  const char *x = o->x;
+  int64_t left = k;
+  N(sums) s;
+  N(clear)(s, lanes);
+  for (; left > LANES && lanes == LANES; left -= LANES, x += LANES * SIZE) {
+    UNROLL for (int l = 0; l < LANES; l++, a += col) {
+      N(add_column)(s[l], a, x + l * SIZE, n);
+    }
+  }
+  UNROLL for (int l = 0; l < lanes; l++, a += col) {
+    if (l < left) N(add_column)(s[l], a, x + l * SIZE, n);
+  }
+  N(add_up)(s, lanes);
+  memcpy(sum, s, sizeof *s);
+}
+
+INLINE void N(sum_vectors)(N(sums) *sums, const columns *o, const int lanes) {
+  const int64_t m = o->m * PARTS;
+  const char *a = o->a;
+  int64_t i = 0;
+  for (; i + NUMBERS <= m; i += NUMBERS, sums++, a += A_BYTES) {
+    N(sum_vector)(**sums, a, o, NUMBERS, lanes);
+  }
+  if (i < m) N(sum_vector)(**sums, a, o, m - i, lanes);
+}
+
+static void N(sum_narrow)(N(sums) *sums, const columns *o) {
+  if (o->k <= LANES / 4) N(sum_vectors)(sums, o, LANES / 4);
+  else if (o->k <= LANES / 2) N(sum_vectors)(sums, o, LANES / 2);
+  else N(sum_vectors)(sums, o, LANES);
 }
 
 /* n elements of c, `next` bytes apart, of their sums. */
@@ -312,11 +361,13 @@ static void N(by_columns)(char **data, const int64_t *st, int64_t k,
   const int64_t far = k > FETCHED * LANES ? FETCHED * LANES * st[1]
                                           : BLOCK * A_BYTES;
   const int64_t ahead = k * st[1] > LARGE ? far : 0;
+  const bool is_narrow = k > 0 && k <= NARROW;
   N(sums) sums[BLOCK];
   for (int64_t i = 0, n; i < m && (i == 0 || !st__stops()); i += n) {
-    n = m - i >= MOST ? MOST : m - i >= FEW ? FEW : m - i;
+    n = m - i >= MOST ? MOST : m - i >= FEW && !is_narrow ? FEW : m - i;
     const columns o = {data[1] + i * A_SIZE, data[2], st[1], n, k, 0, 0};
-    if (n == MOST) N(sum_most)(sums, &o, ahead);
+    if (is_narrow) N(sum_narrow)(sums, &o);
+    else if (n == MOST) N(sum_most)(sums, &o, ahead);
     else if (n == FEW) N(sum_few)(sums, &o, ahead);
     else N(sum_strips)(sums, &o);
     N(store_all)(data[0] + i * st[3], st[3], sums, n, s);
@@ -328,4 +379,5 @@ static ST_LOOP_FN(N(mv), st) {
   (st[1] == A_SIZE ? N(by_rows) : N(by_columns))(data, st, n0, n1, &s);
 }
 
+#undef NARROW
 #undef A_SIZE
