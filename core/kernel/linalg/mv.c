@@ -5,7 +5,8 @@
  * in registers. Of one with adjacent elements in columns, blocks of rows are,
  * whose partial sums take turns in the registers: columns are read in long
  * pieces. The vectors of rows that are left take all partial sums, over CHUNK
- * columns, while the next columns are fetched.
+ * columns, while the next columns are fetched; where there are few columns, all
+ * vectors of rows do.
  */
 
 #include "kernel/linalg/mv.h"
