@@ -332,6 +332,72 @@ static void N(sum_narrow)(N(sums) *sums, const columns *o) {
   else N(sum_vectors)(sums, o, LANES);
 }
 
+#if PARTS == 1 && !defined WIDEN && ST_VECTOR_BYTES >= 32
+/* -- Adjacent columns ----------------------------------------------------- */
+
+/* The elements of x for vector v of LANES columns of m elements each. */
+INLINE V N(spread)(const char *x, const int v, const int m) {
+  typedef INT indices __attribute__((vector_size(BYTES)));
+  const T *by = (const T *)(const void *)x;
+  const int first = v * NUMBERS / m, end = (v * NUMBERS + NUMBERS - 1) / m + 1;
+  V all = by[first] - (V){0};
+  UNROLL for (int i = first + 1; i < end; i++) {
+    const V next = by[i] - (V){0};
+    indices is_next;
+    UNROLL for (int e = 0; e < NUMBERS; e++) {
+      is_next[e] = -(e >= i * m - v * NUMBERS);
+    }
+    all = (V)(((indices)next & is_next) | ((indices)all & ~is_next));
+  }
+  return all;
+}
+
+/* m rows whose columns are adjacent. The vectors of LANES columns are all
+ * partial sums of each row. The columns that are left are added with zeros. */
+INLINE void N(sum_adjacent)(T *out, const char *a, const char *x, int64_t k,
+                            const int m) {
+  const int vectors = m * VECTORS;
+  const int64_t left = k % LANES;
+  T all[MOST_ADJACENT * LANES] = {0}, last[LANES] = {0};
+  V sum[MOST_ADJACENT * VECTORS];
+  memcpy(all, a + (k - left) * m * SIZE, (size_t)(left * m * SIZE));
+  memcpy(last, x + (k - left) * SIZE, (size_t)(left * SIZE));
+  UNROLL for (int v = 0; v < vectors; v++) sum[v] = (V){0};
+  for (int64_t i = 0; i < k && !st__stops_at(i);) {
+    const bool is_last = i + LANES > k;
+    const int64_t to = is_last ? i + 1 : st__period_end(i, k - left);
+    if (is_last) {
+      a = (const char *)all;
+      x = (const char *)last;
+    }
+    for (; i < to; i += LANES, x += LANES * SIZE) {
+      UNROLL for (int v = 0; v < vectors; v++, a += BYTES) {
+        sum[v] += *(const V *)(const void *)a * N(spread)(x, v, m);
+      }
+    }
+  }
+  memcpy(all, sum, (size_t)vectors * BYTES);
+  N(halve)(all, LANES, m);
+  memcpy(out, all, (size_t)m * sizeof(T));
+}
+
+#define ADJACENT(m) case m: N(sum_adjacent)(sum, data[1], data[2], k, m); break;
+
+static void N(by_adjacent_columns)(char **data, const int64_t *st, int64_t k,
+                                   int64_t m, const N(scale) *s) {
+  T sum[MOST_ADJACENT];
+  switch (m) {
+    ADJACENT(2) ADJACENT(3) ADJACENT(4) ADJACENT(5) ADJACENT(6) ADJACENT(7)
+    ADJACENT(8)
+    default: return;
+  }
+  if (st__stops()) return;
+  for (int64_t r = 0; r < m; r++) N(store)(data[0] + r * st[3], sum + r, s);
+}
+
+#undef ADJACENT
+#endif
+
 /* n elements of c, `next` bytes apart, of their sums. */
 static void N(store_all)(char *c, int64_t next, N(sums) *sums, int64_t n,
                          const N(scale) *s) {
@@ -376,6 +442,12 @@ static void N(by_columns)(char **data, const int64_t *st, int64_t k,
 
 static ST_LOOP_FN(N(mv), st) {
   const N(scale) s = N(scale_of)(ctx);
+#if PARTS == 1 && !defined WIDEN && ST_VECTOR_BYTES >= 32
+  if (n1 > 1 && n1 <= MOST_ADJACENT && st[1] == n1 * SIZE && n0 > NARROW) {
+    N(by_adjacent_columns)(data, st, n0, n1, &s);
+    return;
+  }
+#endif
   (st[1] == A_SIZE ? N(by_rows) : N(by_columns))(data, st, n0, n1, &s);
 }
 

@@ -34,9 +34,9 @@ local function expected(a, b)
 end
 
 -- rows, inner size, columns: full tiles and their rests, one row, one column,
--- more than one block of columns
+-- adjacent columns by a vector, more than one block of columns
 local SIZES = {{4, 1, 64}, {7, 2, 95}, {130, 16, 33}, {1, 3, 79}, {90, 9, 1},
-               {5, 40, 400}}
+               {7, 333, 1}, {1, 100, 5}, {5, 40, 400}}
 
 local function check(dtype, m, k, n)
   local a, b = matrix(m, k, dtype), matrix(k, n, dtype)
