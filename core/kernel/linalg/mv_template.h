@@ -296,34 +296,40 @@ static void N(sum_few)(N(sums) *sums, const columns *o, int64_t ahead) {
 }
 
 /* The sums of n numbers over a few columns; `lanes` of the partial sums are not
- * empty, the others are not added. */
-INLINE void N(sum_vector)(V *sum, const char *a, const columns *o, int64_t n,
-                          const int lanes) {
-  const int64_t col = o->col, k = o->k;
+ * empty, the others are not added. last: the last elements of x, and zeros for
+ * columns that are missing. */
+INLINE void N(sum_vector)(V *sum, const char *a, const columns *o,
+                          const T *last, int64_t n, const int lanes) {
+  const V none = {0};
+  const int64_t col = o->col, left = (o->k - 1) % LANES + 1;
   const char *x = o->x;
-  int64_t left = k;
   N(sums) s;
   N(clear)(s, lanes);
-  for (; left > LANES && lanes == LANES; left -= LANES, x += LANES * SIZE) {
-    UNROLL for (int l = 0; l < LANES; l++, a += col) {
-      N(add_column)(s[l], a, x + l * SIZE, n);
+  if (lanes == LANES) {
+    for (int64_t i = left; i < o->k; i += LANES, x += LANES * SIZE) {
+      UNROLL for (int l = 0; l < LANES; l++, a += col) {
+        N(add_column)(s[l], a, x + l * SIZE, n);
+      }
     }
   }
   UNROLL for (int l = 0; l < lanes; l++, a += col) {
-    if (l < left) N(add_column)(s[l], a, x + l * SIZE, n);
+    const char *at = l < left ? a : (const char *)&none;
+    N(add_column)(s[l], at, (const char *)(last + l * PARTS), n);
   }
   N(add_up)(s, lanes);
   memcpy(sum, s, sizeof *s);
 }
 
 INLINE void N(sum_vectors)(N(sums) *sums, const columns *o, const int lanes) {
-  const int64_t m = o->m * PARTS;
+  const int64_t m = o->m * PARTS, left = (o->k - 1) % LANES + 1;
   const char *a = o->a;
+  T last[LANES * PARTS] = {0};
   int64_t i = 0;
+  memcpy(last, o->x + (o->k - left) * SIZE, (size_t)(left * SIZE));
   for (; i + NUMBERS <= m; i += NUMBERS, sums++, a += A_BYTES) {
-    N(sum_vector)(**sums, a, o, NUMBERS, lanes);
+    N(sum_vector)(**sums, a, o, last, NUMBERS, lanes);
   }
-  if (i < m) N(sum_vector)(**sums, a, o, m - i, lanes);
+  if (i < m) N(sum_vector)(**sums, a, o, last, m - i, lanes);
 }
 
 static void N(sum_narrow)(N(sums) *sums, const columns *o) {
