@@ -73,11 +73,13 @@ static void show(scene *s, int slow) {
   CHECK(s->done == UNITS && !s->failed);
 }
 
-/* The first slow region, so that nothing speaks against a team. The caller's
- * first piece takes longer than waking it. */
+/* A team that was late for a short loop, which the system held up, is forgiven:
+ * nothing speaks against one. The caller's first piece takes longer than waking
+ * it. */
 static void slow_member(void) {
   scene s;
   CHECK(st_set_num_threads(2) == ST_OK);
+  sleep_ms(FORGIVEN);
   show(&s, LATE);
   CHECK(s.begun == 1 && s.helped < UNITS / 2);
   puts("a slow member");
