@@ -5,9 +5,9 @@
  * in registers. Of one with adjacent elements in columns, blocks of rows are,
  * whose partial sums take turns in the registers: columns are read in long
  * pieces. The vectors of rows that are left take all partial sums, over CHUNK
- * columns, while the next columns are fetched; where there are few columns, all
- * vectors of rows do. Of few rows with nothing between their columns, a vector
- * has elements of several columns.
+ * columns, while the next columns are fetched. In a narrow matrix all vectors
+ * of rows do. If there are few rows and no gaps between the columns, a vector
+ * holds elements of several columns.
  */
 
 #include "kernel/linalg/mv.h"
@@ -23,7 +23,7 @@
 
 enum { LINE = 64, VECTORS = LINE / BYTES, LINES = 8 / VECTORS };
 enum { CHUNK = 256, LARGE = 1 << 20 };
-enum { MOST_ADJACENT = 8 }; /* rows of a matrix with adjacent columns */
+enum { MOST_ADJACENT = 8 }; /* the most rows of adjacent columns */
 enum { FETCHED = 6 }; /* columns of a partial sum that are fetched before use */
 
 /* -- Halves --------------------------------------------------------------- */

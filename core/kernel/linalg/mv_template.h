@@ -12,8 +12,8 @@
 #define REALS (LINE / (int)sizeof(T))
 #define NUMBERS (BYTES / (int)sizeof(T))
 #define A_BYTES (NUMBERS * A_SIZE / PARTS)
-/* So few columns that a vector of rows takes them in turn: with registers to
- * spare, several for each partial sum. */
+/* The most columns of a narrow matrix, which a vector of rows takes one after
+ * the other. With registers to spare, a partial sum may have several. */
 #define NARROW (ST_VECTOR_REGISTERS > LANES * PARTS ? 4 * LANES : LANES)
 #define BLOCK (ST_VECTOR_REGISTERS / 2 / PARTS)
 #ifdef WIDEN
@@ -188,7 +188,7 @@ static void N(by_rows)(char **data, const int64_t *st, int64_t k, int64_t m,
 /* Partial sums of the numbers in a vector of rows. */
 typedef V N(sums)[LANES][PARTS];
 
-/* One by one: the compiler clears a whole array by a string instruction. */
+/* For `= {0}` the compiler would write them all to memory (rep stos). */
 INLINE void N(clear)(V (*s)[PARTS], const int lanes) {
   UNROLL for (int l = 0; l < lanes; l++) {
     UNROLL for (int p = 0; p < PARTS; p++) s[l][p] = (V){0};
@@ -295,9 +295,9 @@ static void N(sum_few)(N(sums) *sums, const columns *o, int64_t ahead) {
   N(sum_block)(sums, o, ahead, BLOCK / 4, 4);
 }
 
-/* The sums of n numbers over a few columns; `lanes` of the partial sums are not
- * empty, the others are not added. last: the last elements of x, and zeros for
- * columns that are missing. */
+/* The sums of n numbers over the columns of a narrow matrix, from the first
+ * `lanes` partial sums: no column belongs to another one. last: the elements of
+ * x for the last LANES columns or fewer, then zeros. */
 INLINE void N(sum_vector)(V *sum, const char *a, const columns *o,
                           const T *last, int64_t n, const int lanes) {
   const V none = {0};
@@ -346,34 +346,36 @@ INLINE V N(spread)(const char *x, const int v, const int m) {
   typedef INT indices __attribute__((vector_size(BYTES)));
   const T *by = (const T *)(const void *)x;
   const int first = v * NUMBERS / m, end = (v * NUMBERS + NUMBERS - 1) / m + 1;
-  V all = by[first] - (V){0};
+  V elements = by[first] - (V){0};
   UNROLL for (int i = first + 1; i < end; i++) {
     const V next = by[i] - (V){0};
     indices is_next;
     UNROLL for (int e = 0; e < NUMBERS; e++) {
       is_next[e] = -(e >= i * m - v * NUMBERS);
     }
-    all = (V)(((indices)next & is_next) | ((indices)all & ~is_next));
+    elements = (V)(((indices)next & is_next) |
+                   ((indices)elements & ~is_next));
   }
-  return all;
+  return elements;
 }
 
-/* m rows whose columns are adjacent. The vectors of LANES columns are all
- * partial sums of each row. The columns that are left are added with zeros. */
+/* Sums of m rows whose columns are adjacent. Element e of LANES columns is in
+ * row e % m and belongs to partial sum e / m: m lines hold them all. Zeros fill
+ * up the last columns. */
 INLINE void N(sum_adjacent)(T *out, const char *a, const char *x, int64_t k,
                             const int m) {
   const int vectors = m * VECTORS;
   const int64_t left = k % LANES;
-  T all[MOST_ADJACENT * LANES] = {0}, last[LANES] = {0};
+  T block[MOST_ADJACENT * LANES] = {0}, last[LANES] = {0};
   V sum[MOST_ADJACENT * VECTORS];
-  memcpy(all, a + (k - left) * m * SIZE, (size_t)(left * m * SIZE));
+  memcpy(block, a + (k - left) * m * SIZE, (size_t)(left * m * SIZE));
   memcpy(last, x + (k - left) * SIZE, (size_t)(left * SIZE));
   UNROLL for (int v = 0; v < vectors; v++) sum[v] = (V){0};
   for (int64_t i = 0; i < k && !st__stops_at(i);) {
     const bool is_last = i + LANES > k;
     const int64_t to = is_last ? i + 1 : st__period_end(i, k - left);
     if (is_last) {
-      a = (const char *)all;
+      a = (const char *)block;
       x = (const char *)last;
     }
     for (; i < to; i += LANES, x += LANES * SIZE) {
@@ -382,9 +384,9 @@ INLINE void N(sum_adjacent)(T *out, const char *a, const char *x, int64_t k,
       }
     }
   }
-  memcpy(all, sum, (size_t)vectors * BYTES);
-  N(halve)(all, LANES, m);
-  memcpy(out, all, (size_t)m * sizeof(T));
+  memcpy(block, sum, (size_t)vectors * BYTES);
+  N(halve)(block, LANES, m);
+  memcpy(out, block, (size_t)m * sizeof(T));
 }
 
 #define ADJACENT(m) case m: N(sum_adjacent)(sum, data[1], data[2], k, m); break;
