@@ -236,23 +236,25 @@ void st__set_identities(st_tensor *t) {
   }
 }
 
-/* A biased exponent that is all ones carries into the sign. */
+/* An exponent that is all ones carries into the sign when 1 is added to it. */
 bool st__all_finite(st_dtype dtype, const char *p, int64_t n) {
-  const uint32_t *const f = (const uint32_t *)(const void *)p;
-  const uint64_t *const d = (const uint64_t *)(const void *)p;
-  const uint32_t one = UINT32_C(1) << 23;
-  const uint64_t wide_one = UINT64_C(1) << 52;
-  uint32_t sums = 0;
-  uint64_t wide_sums = 0;
+  const uint32_t one4 = UINT32_C(1) << 23;
+  const uint64_t one8 = UINT64_C(1) << 52;
+  uint32_t sums4 = 0, bits4;
+  uint64_t sums8 = 0, bits8;
   if (st__is_complex(dtype)) n *= 2;
   if (st__real_dtype(dtype) == ST_FLOAT32) {
-    for (int64_t i = 0; i < n; i++) sums |= (f[i] & one * 0xff) + one;
-    return sums >> 31 == 0;
+    for (int64_t i = 0; i < n; i++) {
+      memcpy(&bits4, p + i * 4, 4);
+      sums4 |= (bits4 & one4 * 0xff) + one4;
+    }
+    return sums4 >> 31 == 0;
   }
   for (int64_t i = 0; i < n; i++) {
-    wide_sums |= (d[i] & wide_one * 0x7ff) + wide_one;
+    memcpy(&bits8, p + i * 8, 8);
+    sums8 |= (bits8 & one8 * 0x7ff) + one8;
   }
-  return wide_sums >> 63 == 0;
+  return sums8 >> 63 == 0;
 }
 
 /* -- Failures ------------------------------------------------------------- */
