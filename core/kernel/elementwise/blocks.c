@@ -307,9 +307,8 @@ static void run_rest(const st_blocks *k, char *const *data,
   if (rest) run_strided(k, p, step, rest, 1, ctx);
 }
 
-static void run_blocks(const st_blocks *k, char **data,
-                       const int64_t *strides, int64_t n0, int64_t n1,
-                       const void *ctx) {
+static void run_blocks(char **data, const int64_t *strides, int64_t n0,
+                       int64_t n1, const void *ctx, const st_blocks *k) {
   const int64_t done = run_halves(k, data, strides, n0, n1, ctx);
   if (done == 0) run_strided(k, data, strides, n0, n1, ctx);
   else run_rest(k, data, strides, n1, done, n0 * n1 - done, ctx);

@@ -80,8 +80,8 @@ static inline bool st_has_rows(const st_tile *w, int64_t size) {
 
 /* Runs operands that are not all contiguous, or that are converted. */
 typedef struct st_block_driver {
-  void (*run)(const st_blocks *k, char **data, const int64_t *strides,
-              int64_t n0, int64_t n1, const void *ctx);
+  void (*run)(char **data, const int64_t *strides, int64_t n0, int64_t n1,
+              const void *ctx, const st_blocks *k);
 } st_block_driver;
 extern const st_block_driver ST_ISA_NAME(st__block_driver);
 

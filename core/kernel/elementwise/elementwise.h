@@ -26,10 +26,11 @@ static inline void st_store_bf(char *p, const float *from) {
 
 /* -- Loops ---------------------------------------------------------------- */
 
-/* Every st_loop that ST_BLOCK_LOOP defines calls it. */
-ST_SHARED static void st_run_blocks(const st_blocks *k, char **data,
-                                    const int64_t *strides, int64_t n0,
-                                    int64_t n1, const void *ctx) {
+/* Every st_loop that ST_BLOCK_LOOP defines calls it, with its own arguments,
+ * which stay in their registers, and k. */
+ST_SHARED static void st_run_blocks(char **data, const int64_t *strides,
+                                    int64_t n0, int64_t n1, const void *ctx,
+                                    const st_blocks *k) {
   bool direct = true;
   for (int i = 0; i < k->n; i++) {
     const st_tile w = {strides[i], strides[k->n + i], n0, n1};
@@ -39,7 +40,7 @@ ST_SHARED static void st_run_blocks(const st_blocks *k, char **data,
   if (direct) {
     k->body(data, n0 * n1, ctx);
   } else if (n0 > 0 && n1 > 0) {
-    ST_ISA_NAME(st__block_driver).run(k, data, strides, n0, n1, ctx);
+    ST_ISA_NAME(st__block_driver).run(data, strides, n0, n1, ctx, k);
   }
 }
 
@@ -48,7 +49,7 @@ ST_SHARED static void st_run_blocks(const st_blocks *k, char **data,
 #define ST_BLOCK_LOOP(fn, body, n, ...)                                      \
   static ST_LOOP_FN(fn, strides) {                                           \
     static const st_blocks k = {body, n, {__VA_ARGS__}, NULL};               \
-    st_run_blocks(&k, data, strides, n0, n1, ctx);                           \
+    st_run_blocks(data, strides, n0, n1, ctx, &k);                           \
   }
 
 #endif

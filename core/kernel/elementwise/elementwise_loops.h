@@ -48,7 +48,7 @@
     static const st_blocks k = {                                             \
       name##_f4_body, n, {ST_ELEM_##tag, ST_ELEM_##tag, ST_ELEM_##tag,       \
                           ST_ELEM_##tag}, name##_##tag##_halves};            \
-    st_run_blocks(&k, data, strides, n0, n1, ctx);                           \
+    st_run_blocks(data, strides, n0, n1, ctx, &k);                           \
   }
 #define ST_UNARY_QUICK(tag, name, ...) \
   ST_QUICK(tag, name, 2, ST_NO_PARAMS, __VA_ARGS__)

@@ -75,7 +75,10 @@ ST_INLINE double st_upper_half(double x) {
   return x;
 }
 
-ST_INLINE double st_fma_f8(double a, double b, double c) {
+/* A function that is called: in place, in each term of each polynomial, it
+ * would double the code of elementwise kernels. */
+static __attribute__((noinline)) double st_fma_f8(double a, double b,
+                                                  double c) {
   const double ah = st_upper_half(a), al = a - ah;
   const double bh = st_upper_half(b), bl = b - bh;
   const double p = a * b;
