@@ -20,32 +20,39 @@
 
 /* -- The rows, without their functions ------------------------------------ */
 
-/* `what` is the file that the row is in. */
-#define ROW(sort, text, list, overload)                            \
-  {.kind = ST_KIND_##sort, .schema = text, .variants = list,       \
-   .out_overload = overload, .what = __FILE__},
-#define ST_STRUCTURED(id, schema, variants, out, meta, impl, kernel, doc) \
-  ROW(STRUCTURED, schema, variants, out)
-#define ST_POINTWISE(id, schema, variants, out, preset, kernel, doc) \
-  ROW(POINTWISE, schema, variants, out)
-#define ST_VIEW(id, schema, fn, doc)      ROW(VIEW, schema, ST_F, NULL)
-#define ST_EXPLICIT(id, schema, fn, doc)  ROW(EXPLICIT, schema, ST_F, NULL)
-#define ST_COMPOSITE(id, schema, fn, doc) ROW(COMPOSITE, schema, ST_F, NULL)
-#define ST_COMPOSED(id, schema, variants, out, fn, doc) \
-  ROW(COMPOSITE, schema, variants, out)
-#define ST_ALIAS(id, schema, variants, out, target, doc) \
-  ROW(ALIAS, schema, variants, out)
-#define ST_MAKE_OUT(id, schema, factory, doc) \
-  ROW(EXPLICIT, schema, ST_F, NULL)
-#define ST_COPY_OUT(id, schema, target, doc) \
-  ROW(COMPOSITE, schema, ST_F, NULL)
-#define ST_VIEW_COPY(id, schema, variants, out, view, doc) \
-  ROW(VIEW_COPY, schema, variants, out)
-#define ST_DATA(id, schema, fn, doc)      ROW(DATA, schema, ST_F, NULL)
-#define ST_NATIVE(id, schema, fn, doc)    ROW(NATIVE, schema, ST_F, NULL)
-#define ST_FACTORY(id, schema, fn, doc)   ROW(FACTORY, schema, ST_F, NULL)
+typedef struct row_texts {
+  st_op_row row;
+  const char *schema;        /* without the namespace */
+  const char *out_overload;  /* "out", "Tensor_out", ... or NULL */
+  const char *doc, *file;
+} row_texts;
 
-static const st_op_row rows[] = {
+#define ROW(sort, schema, list, overload, doc)   \
+  {{.kind = ST_KIND_##sort, .variants = list},   \
+   schema, overload, doc, __FILE__},
+#define ST_STRUCTURED(id, schema, variants, out, meta, impl, kernel, doc) \
+  ROW(STRUCTURED, schema, variants, out, doc)
+#define ST_POINTWISE(id, schema, variants, out, preset, kernel, doc) \
+  ROW(POINTWISE, schema, variants, out, doc)
+#define ST_VIEW(id, schema, fn, doc)      ROW(VIEW, schema, ST_F, NULL, doc)
+#define ST_EXPLICIT(id, schema, fn, doc)  ROW(EXPLICIT, schema, ST_F, NULL, doc)
+#define ST_COMPOSITE(id, schema, fn, doc) \
+  ROW(COMPOSITE, schema, ST_F, NULL, doc)
+#define ST_COMPOSED(id, schema, variants, out, fn, doc) \
+  ROW(COMPOSITE, schema, variants, out, doc)
+#define ST_ALIAS(id, schema, variants, out, target, doc) \
+  ROW(ALIAS, schema, variants, out, doc)
+#define ST_MAKE_OUT(id, schema, factory, doc) \
+  ROW(EXPLICIT, schema, ST_F, NULL, doc)
+#define ST_COPY_OUT(id, schema, target, doc) \
+  ROW(COMPOSITE, schema, ST_F, NULL, doc)
+#define ST_VIEW_COPY(id, schema, variants, out, view, doc) \
+  ROW(VIEW_COPY, schema, variants, out, doc)
+#define ST_DATA(id, schema, fn, doc)      ROW(DATA, schema, ST_F, NULL, doc)
+#define ST_NATIVE(id, schema, fn, doc)    ROW(NATIVE, schema, ST_F, NULL, doc)
+#define ST_FACTORY(id, schema, fn, doc)   ROW(FACTORY, schema, ST_F, NULL, doc)
+
+static const row_texts rows[] = {
 #include "ops.def"
 };
 
@@ -125,59 +132,138 @@ static void put_default(const st_value *v, int number) {
   printf("}}");
 }
 
-static void put_arg(const st_arg *a, int number) {
-  printf("  {");
-  put_text(a->name);
-  printf(", ");
-  put_text(a->text);
-  printf(", (st_type)%d, %d, %d, %d, %d, %d, %d, %d, ", a->type, a->list,
-         a->optional, a->elem_optional, a->kwarg_only, a->has_default,
-         a->is_write, a->is_alias);
-  put_text(a->alias);
-  printf(", %d, ", a->list_size);
-  put_default(&a->default_value, number);
-  printf("},\n");
+/* -- Texts ---------------------------------------------------------------- */
+
+enum { COUNT = sizeof rows / sizeof *rows, MOST = 16 * COUNT };
+
+/* The first one is "", so that 0 can stand for none. */
+static const char *texts[MOST] = {""};
+static uint32_t offsets[MOST], ntexts = 1, text_bytes = 1;
+
+/* The offset of a text among all. */
+static uint32_t put(const char *s) {
+  for (uint32_t i = 0; i < ntexts; i++) {
+    if (strcmp(texts[i], s) == 0) return offsets[i];
+  }
+  offsets[ntexts] = text_bytes;
+  text_bytes += (uint32_t)strlen(s) + 1;
+  texts[ntexts++] = strdup(s);
+  return text_bytes - (uint32_t)strlen(s) - 1;
 }
 
-/* -- Schemas -------------------------------------------------------------- */
+/* As a structure of arrays: a string literal has at most 4095 characters. */
+static void put_texts(void) {
+  printf("static const struct {\n");
+  for (uint32_t i = 0; i < ntexts; i++) {
+    printf("  char t%u[%zu];\n", i, strlen(texts[i]) + 1);
+  }
+  printf("} texts = {\n");
+  for (uint32_t i = 0; i < ntexts; i++) {
+    printf("  ");
+    put_text(texts[i]);
+    printf(",\n");
+  }
+  printf("};\n");
+}
 
-enum { COUNT = sizeof rows / sizeof *rows };
+/* -- Arguments ------------------------------------------------------------ */
 
-static const st_schema *written[3 * COUNT]; /* those whose arguments are */
-static int nwritten, nvalues; /* and the arrays of default values so far */
+static const st_arg *args[MOST]; /* those that differ */
+static int nargs;
+static const st_value *values[MOST]; /* default values that differ */
+static int nvalues;
+static const st_schema *lists[3 * COUNT]; /* with lists that differ */
+static int firsts[3 * COUNT], nlists;
+static int arg_ids[MOST], narg_ids;
 
-/* Writes the arguments and results, unless an earlier schema has the same ones;
- * returns the number of their array. */
+static size_t element_size(st_tag tag) {
+  return tag == ST_TAG_INTS ? sizeof(int64_t)
+       : tag == ST_TAG_FLOATS ? sizeof(double)
+       : tag == ST_TAG_BOOLS ? sizeof(bool) : 0;
+}
+
+static bool same_default(const st_value *a, const st_value *b) {
+  if (a->tag != b->tag || a->len != b->len) return false;
+  switch ((st_tag)a->tag) {
+    case ST_TAG_NONE: return true;
+    case ST_TAG_STRING: return strcmp(a->u.string, b->u.string) == 0;
+    case ST_TAG_COMPLEX: return memcmp(a->u.pair, b->u.pair, 16) == 0;
+    case ST_TAG_INTS: case ST_TAG_FLOATS: case ST_TAG_BOOLS:
+      return a->len == 0 || memcmp(a->u.ints, b->u.ints, a->len *
+                                   element_size((st_tag)a->tag)) == 0;
+    default: return a->u.i == b->u.i;
+  }
+}
+
+static bool same_text(const char *a, const char *b) {
+  return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static bool same_arg(const st_arg *a, const st_arg *b) {
+  return same_text(a->name, b->name) && same_text(a->text, b->text) &&
+         same_text(a->alias, b->alias) && a->kwarg_only == b->kwarg_only &&
+         a->has_default == b->has_default &&
+         same_default(&a->default_value, &b->default_value);
+}
+
+static int value_id(const st_value *v) {
+  for (int i = 0; i < nvalues; i++) {
+    if (same_default(values[i], v)) return i;
+  }
+  values[nvalues] = v;
+  return nvalues++;
+}
+
+static int arg_id(const st_arg *a) {
+  for (int i = 0; i < nargs; i++) {
+    if (same_arg(args[i], a)) return i;
+  }
+  args[nargs] = a;
+  return nargs++;
+}
+
+/* The first of the arguments and results, which an earlier schema may have. */
 static int put_args(const st_schema *s) {
-  const int n = s->nargs + s->nrets, first = nvalues;
-  for (int k = 0; k < nwritten; k++) {
-    if (strcmp(strchr(written[k]->text, '('), strchr(s->text, '(')) == 0) {
-      return k;
+  for (int k = 0; k < nlists; k++) {
+    if (strcmp(strchr(lists[k]->text, '('), strchr(s->text, '(')) == 0) {
+      return firsts[k];
     }
   }
-  for (int i = 0; i < n; i++) {
-    put_elements(&s->args[i].default_value, nvalues++);
+  lists[nlists] = s;
+  firsts[nlists] = narg_ids;
+  for (int i = 0; i < s->nargs + s->nrets; i++) {
+    arg_ids[narg_ids++] = arg_id(&s->args[i]);
   }
-  printf("static const st_arg a%d[] = {\n", nwritten);
-  for (int i = 0; i < n; i++) put_arg(&s->args[i], first + i);
-  printf("%s};\n", n == 0 ? "  {0}\n" : "");
-  written[nwritten] = s;
-  return nwritten++;
+  return firsts[nlists++];
 }
 
-static void put_schema(const st_schema *s, int id, int variant) {
-  const int args = put_args(s);
-  printf("static st_schema s%d_%d = {\n  ", id, variant);
-  put_text(s->name);
-  printf(", ");
-  put_text(s->overload);
-  printf(",\n  ");
-  put_text(s->text);
-  printf(",\n  %d, %d, a%d, a%d + %d, %d, %d, %d, %d, %d, %d, %d,\n"
-         "  UINT64_C(%" PRIu64 "), NULL, NULL};\n", s->nargs, s->nrets, args,
-         args, s->nargs, s->is_mutable, s->is_vararg, s->is_varret,
-         s->device_arg, s->layout_arg, s->dim_arg, s->keepdim_arg,
-         s->tensor_args);
+static void put_arg(const st_arg *a) {
+  printf("  {%u, %u, %u, %d, ", put(a->name), put(a->text),
+         a->alias ? put(a->alias) : 0, value_id(&a->default_value));
+  printf("%d, %d, %d, %d, %d, %d, %d, %d, %d},\n", a->type, a->list_size,
+         a->list, a->optional, a->elem_optional, a->kwarg_only, a->has_default,
+         a->is_write, a->is_alias);
+}
+
+static void write_args(void) {
+  printf("static const st_packed_arg args[] = {\n");
+  for (int i = 0; i < nargs; i++) put_arg(args[i]);
+  printf("};\nstatic const uint16_t arg_ids[] = {");
+  for (int i = 0; i < narg_ids; i++) {
+    printf("%s%d,", i % 12 ? " " : "\n  ", arg_ids[i]);
+  }
+  printf("\n};\nstatic st_arg unpacked_args[%d];\n", narg_ids);
+}
+
+static void write_values(void) {
+  for (int i = 0; i < nvalues; i++) put_elements(values[i], i);
+  printf("static const st_value values[] = {\n");
+  for (int i = 0; i < nvalues; i++) {
+    printf("  ");
+    put_default(values[i], i);
+    printf(",\n");
+  }
+  printf("};\n");
 }
 
 /* -- The table ------------------------------------------------------------ */
@@ -187,8 +273,7 @@ static int tags[COUNT][3];
 
 static void parse(int id, st_variant variant, const char *text) {
   check(st_schema_new(text, "aten", &schemas[id][variant]), text);
-  tags[id][variant] = st__row_tags(&rows[id], text);
-  put_schema(schemas[id][variant], id, variant);
+  tags[id][variant] = st__row_tags(&rows[id].row, text);
 }
 
 static void derive(int id, st_variant variant) {
@@ -201,27 +286,40 @@ static void derive(int id, st_variant variant) {
 }
 
 /* The path from the root of the source tree on. */
-static const char *path_of(const st_op_row *row) {
-  const char *path = row->what;
+static const char *path_of(const row_texts *row) {
+  const char *path = row->file;
   for (const char *next = path; next; next = strstr(next + 1, "core/op/")) {
     path = next;
   }
   return path;
 }
 
-static void put_entry(int id, int variant) {
+static void put_schema(int id, int variant) {
   char signature[2048];
   const st_schema *s = schemas[id][variant];
-  if (!s) {
-    printf("{NULL, NULL, NULL, 0}, ");
-    return;
-  }
   st__signature_text(s, signature, sizeof signature);
-  printf("{&s%d_%d, ", id, variant);
-  put_text(signature);
-  printf(", ");
-  put_text(path_of(&rows[id]));
-  printf(", %d}, ", tags[id][variant]);
+  printf("  {%u, %u, %u, %u, %u, %u, ", put(s->name), put(s->overload),
+         put(s->text), put(signature), put(rows[id].doc),
+         put(path_of(&rows[id])));
+  printf("%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, UINT64_C(%" PRIu64
+         ")},\n", put_args(s), s->nargs, s->nrets, s->is_mutable, s->is_vararg,
+         s->is_varret, s->device_arg, s->layout_arg, s->dim_arg,
+         s->keepdim_arg, tags[id][variant], s->tensor_args);
+}
+
+static void write_rows(void) {
+  int n = 0;
+  printf("static const st_packed_schema schemas[] = {\n");
+  for (int id = 0; id < COUNT; id++) {
+    for (int v = 0; v < 3; v++) if (schemas[id][v]) put_schema(id, v);
+  }
+  printf("};\nstatic const uint16_t ids[][3] = {\n");
+  for (int id = 0; id < COUNT; id++) {
+    printf("  {");
+    for (int v = 0; v < 3; v++) printf("%d,", schemas[id][v] ? ++n : 0);
+    printf("},\n");
+  }
+  printf("};\nstatic st_schema unpacked[%d];\n", n);
 }
 
 int main(void) {
@@ -230,15 +328,15 @@ int main(void) {
          "#include \"op/table/builtin_schemas.h\"\n\n");
   for (int id = 0; id < COUNT; id++) {
     parse(id, ST_FUNCTIONAL, rows[id].schema);
-    if (rows[id].variants & ST_FI) derive(id, ST_INPLACE);
-    if (rows[id].variants & ST_FO) derive(id, ST_OUT);
+    if (rows[id].row.variants & ST_FI) derive(id, ST_INPLACE);
+    if (rows[id].row.variants & ST_FO) derive(id, ST_OUT);
   }
-  printf("\nconst st_builtin_schema st__builtin_schemas[][3] = {\n");
-  for (int id = 0; id < COUNT; id++) {
-    printf("  {");
-    for (int variant = 0; variant < 3; variant++) put_entry(id, variant);
-    printf("},\n");
-  }
-  printf("};\n");
+  write_rows();
+  write_args();
+  write_values();
+  put_texts();
+  printf("const st_packed_schemas st__packed_schemas = {\n"
+         "  (const char *)&texts, schemas, ids, args, values, arg_ids,\n"
+         "  unpacked, unpacked_args, %d};\n", narg_ids);
   return ferror(stdout) || fflush(stdout) != 0;
 }

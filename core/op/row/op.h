@@ -81,16 +81,13 @@ enum { ST_OPTAG_SHAPE_BY_ONES = 1 << 16 };
 
 struct st_op_row {
   st_op_kind kind;
-  const char *schema;        /* without the namespace */
   int variants;
-  const char *out_overload;  /* "out", "Tensor_out", ... or NULL */
   st_run_fn meta, impl;      /* structured */
   uint32_t iter_flags;       /* pointwise: the iterator preset */
   st_kernel_id kernel;       /* pointwise and reductions */
   st_kernel_fn fn;           /* the other kinds */
   int target;                /* ST_ALIAS, ST_MAKE_OUT, ST_COPY_OUT,
                                 ST_VIEW_COPY: a st_op_id */
-  const char *doc;
   const char *what;          /* describes the kernel in dumps */
 };
 

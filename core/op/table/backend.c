@@ -76,8 +76,7 @@ static bool is_elementwise(int id) {
   const st_op_row *row = st__op_row((st_op_id)id);
   return row->kind == ST_KIND_POINTWISE ||
          (row->kind == ST_KIND_STRUCTURED &&
-          strstr(st__builtin_schemas[id][ST_FUNCTIONAL].file,
-                 "op/elementwise/"));
+          strstr(st__builtin_file(id), "op/elementwise/"));
 }
 
 static st_status add_elementwise(backend_kernels *b, int id) {

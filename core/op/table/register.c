@@ -26,40 +26,33 @@ static st_status copy_out(const st_call *call, const st_value *args,
 
 /* -- The table ------------------------------------------------------------ */
 
+/* write_schemas.c has the schemas and the help lines of the rows. */
 #define ST_STRUCTURED(id, schema, variants, out, meta, impl, kernel, doc) \
-  {ST_KIND_STRUCTURED, schema, variants, out, meta, impl, 0,              \
-   ST_K_##kernel, NULL, 0, doc, "structured, meta " #meta},
+  {ST_KIND_STRUCTURED, variants, meta, impl, 0, ST_K_##kernel, NULL, 0,   \
+   "structured, meta " #meta},
 #define ST_POINTWISE(id, schema, variants, out, preset, kernel, doc)      \
-  {ST_KIND_POINTWISE, schema, variants, out, st__pointwise_meta,          \
-   st__pointwise_impl, ST_ITER_##preset, ST_K_##kernel, NULL, 0, doc,     \
+  {ST_KIND_POINTWISE, variants, st__pointwise_meta, st__pointwise_impl,   \
+   ST_ITER_##preset, ST_K_##kernel, NULL, 0,                              \
    "pointwise, iterator preset " #preset},
-#define ROW(kind, what, schema, variants, out, fn, target, doc)           \
-  {ST_KIND_##kind, schema, variants, out, NULL, NULL, 0, ST_K_NONE, fn,   \
-   target, doc, what},
-#define ST_VIEW(id, schema, fn, doc) \
-  ROW(VIEW, "view", schema, ST_F, NULL, fn, 0, doc)
-#define ST_EXPLICIT(id, schema, fn, doc) \
-  ROW(EXPLICIT, "explicit", schema, ST_F, NULL, fn, 0, doc)
+#define ROW(kind, what, variants, fn, target)                             \
+  {ST_KIND_##kind, variants, NULL, NULL, 0, ST_K_NONE, fn, target, what},
+#define ST_VIEW(id, schema, fn, doc)     ROW(VIEW, "view", ST_F, fn, 0)
+#define ST_EXPLICIT(id, schema, fn, doc) ROW(EXPLICIT, "explicit", ST_F, fn, 0)
 #define ST_COMPOSITE(id, schema, fn, doc) \
-  ROW(COMPOSITE, "composite", schema, ST_F, NULL, fn, 0, doc)
+  ROW(COMPOSITE, "composite", ST_F, fn, 0)
 #define ST_COMPOSED(id, schema, variants, out, fn, doc) \
-  ROW(COMPOSITE, "composite", schema, variants, out, fn, 0, doc)
+  ROW(COMPOSITE, "composite", variants, fn, 0)
 #define ST_ALIAS(id, schema, variants, out, target, doc) \
-  ROW(ALIAS, "composite", schema, variants, out, NULL, ST_OP_##target, doc)
+  ROW(ALIAS, "composite", variants, NULL, ST_OP_##target)
 #define ST_MAKE_OUT(id, schema, factory, doc) \
-  ROW(EXPLICIT, "explicit", schema, ST_F, NULL, st__make_out, \
-      ST_OP_##factory, doc)
+  ROW(EXPLICIT, "explicit", ST_F, st__make_out, ST_OP_##factory)
 #define ST_COPY_OUT(id, schema, target, doc) \
-  ROW(COMPOSITE, "composite", schema, ST_F, NULL, copy_out, ST_OP_##target, doc)
+  ROW(COMPOSITE, "composite", ST_F, copy_out, ST_OP_##target)
 #define ST_VIEW_COPY(id, schema, variants, out, view, doc) \
-  ROW(VIEW_COPY, "composite", schema, variants, out, st__view_copy, \
-      ST_OP_##view, doc)
-#define ST_DATA(id, schema, fn, doc) \
-  ROW(DATA, "data", schema, ST_F, NULL, fn, 0, doc)
-#define ST_NATIVE(id, schema, fn, doc) \
-  ROW(NATIVE, "native", schema, ST_F, NULL, fn, 0, doc)
-#define ST_FACTORY(id, schema, fn, doc) \
-  ROW(FACTORY, "factory", schema, ST_F, NULL, fn, 0, doc)
+  ROW(VIEW_COPY, "composite", variants, st__view_copy, ST_OP_##view)
+#define ST_DATA(id, schema, fn, doc)     ROW(DATA, "data", ST_F, fn, 0)
+#define ST_NATIVE(id, schema, fn, doc)   ROW(NATIVE, "native", ST_F, fn, 0)
+#define ST_FACTORY(id, schema, fn, doc)  ROW(FACTORY, "factory", ST_F, fn, 0)
 
 const st_op_row st__op_rows[] = {
 #include "ops.def"
@@ -211,17 +204,17 @@ static st_status register_kernels(const st_op_row *row, const st_op *op,
 
 static st_status register_variant(int id, st_variant variant) {
   const st_op_row *row = &st__op_rows[id];
-  const st_builtin_schema *b = &st__builtin_schemas[id][variant];
+  const st_builtin_schema b = st__unpack_schema(id, variant);
+  if (!b.schema) return ST_OK;
   const st_op *op;
-  ST_TRY(st__def_static(b->schema, b->signature, row->doc, b->file, b->tags,
-                        &op));
+  ST_TRY(st__def_static(b.schema, b.signature, b.doc, b.file, b.tags, &op));
   st__set_op((st_op_id)id, variant, row, op);
   st_structured_ctx *ctx = contexts[id][variant];
   const int base = st__find_base(op), snapshot_arg = st__snapshot_arg(op);
   ctx[0] = ctx[1] = (st_structured_ctx){
     .row = row, .variant = variant, .device = ST_DEVICE_CPU, .base = base,
     .snapshot_arg = snapshot_arg};
-  ctx[0].direct_inputs = st__direct_inputs(row, b->schema, variant);
+  ctx[0].direct_inputs = st__direct_inputs(row, b.schema, variant);
   if (ctx[0].direct_inputs > 0) ctx[0].direct = st__direct_call;
   ctx[1].device = ST_DEVICE_META;
   return register_kernels(row, op, ctx);
@@ -229,7 +222,6 @@ static st_status register_variant(int id, st_variant variant) {
 
 static st_status register_row(int id) {
   for (int variant = 0; variant < 3; variant++) {
-    if (!st__builtin_schemas[id][variant].schema) continue;
     ST_TRY(register_variant(id, (st_variant)variant));
   }
   return ST_OK;
@@ -237,6 +229,7 @@ static st_status register_row(int id) {
 
 st_status st__register_operators(void) {
   st__populate(contexts, sizeof contexts);
+  st__unpack_arguments();
   for (int id = 0; id < ST_OP_COUNT; id++) ST_TRY(register_row(id));
   for (int id = 0; id < ST_OP_COUNT; id++) {
     for (int v = 0; v < 3; v++) {
