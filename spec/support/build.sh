@@ -170,12 +170,13 @@ use() {
   export LUA_PATH LUA_CPATH LUA_CPATH_5_2 LUA_CPATH_5_3 LUA_CPATH_5_4
 }
 
-# find_spec NAME: prints the file of a spec; its folder and suffix are optional.
+# find_spec NAME: prints the file of a spec, whose folder and suffix are
+# optional, or a folder of specs.
 find_spec() {
-  if [ -e "$1" ]; then echo "$1"; return; fi
+  if [ -f "$1" ]; then echo "$1"; return; fi
   name=${1%.lua}
   for file in "${name}_spec" "${name}_host" "$name"; do
-    found=$(find spec -name "$file.lua" -name '*_*')
+    found=$(find spec -path "*/$file.lua" -name '*_*')
     case $found in
       '') ;;
       *"
@@ -183,5 +184,6 @@ find_spec() {
       *) echo "$found"; return ;;
     esac
   done
-  die "no such spec: $1"
+  [ -d "$1" ] || die "no such spec: $1"
+  echo "$1"
 }
