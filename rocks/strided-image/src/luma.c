@@ -56,12 +56,17 @@ AVX2 static int64_t fast(const uint8_t *rgb, uint8_t *to, int64_t n) {
   }
   return i;
 }
+
+/* STRIDED_ISA lowers st_isa. */
+static bool use_avx2(void) {
+  return __builtin_cpu_supports("avx2") && strcmp(st_isa(), "base") != 0;
+}
 #endif
 
 void luma_row(const uint8_t *rgb, uint8_t *to, int64_t n) {
   int64_t i = 0;
 #if defined __x86_64__
-  if (strcmp(st_isa(), "base") != 0) i = fast(rgb, to, n);
+  if (use_avx2()) i = fast(rgb, to, n);
 #endif
   plain(rgb + 3 * i, to + i, n - i);
 }

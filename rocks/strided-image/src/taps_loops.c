@@ -298,7 +298,9 @@ AVX2 static void down16_avx2(const taps_table *t, int64_t i,
 }
 
 /* STRIDED_ISA lowers st_isa. */
-static bool use_avx2(void) { return strcmp(st_isa(), "base") != 0; }
+static bool use_avx2(void) {
+  return __builtin_cpu_supports("avx2") && strcmp(st_isa(), "base") != 0;
+}
 
 #endif
 
