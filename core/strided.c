@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "base/threads.h"
 #include "dispatch/dispatch.h"
+#include "kernel/kernel.h"
 #include "op/create/copy_clone_to.h"
 #include "op/device/device.h"
 #include "op/print/format_tensor.h"
@@ -100,6 +101,7 @@ st_status st_init_for(int api) {
 const char *st_version(void) { return ST_VERSION; }
 int st_api_version(void) { return ST_API_VERSION; }
 const char *st_isa(void) { return st__isa_name(st__isa()); }
+bool st_has_fma(void) { return st__kernels_have_fma(); }
 int st_num_threads(void) { return st__num_threads(); }
 /* -- Errors --------------------------------------------------------------- */
 

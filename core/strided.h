@@ -41,7 +41,7 @@
  * structs and constants. MAJOR grows when one of them changes or goes, and
  * MINOR is 0 then; MINOR grows when one is added (CONTRIBUTING.md). */
 #define ST_API_MAJOR 1
-#define ST_API_MINOR 7
+#define ST_API_MINOR 8
 #define ST_API_VERSION (ST_API_MAJOR * 1000 + ST_API_MINOR)
 
 #ifdef __cplusplus
@@ -66,6 +66,9 @@ ST_API int st_api_version(void);     /* ST_API_VERSION of the library */
 /* The instruction set of the selected kernels, "base" or a better one. The
  * environment variable STRIDED_ISA lowers it to one of that name. */
 ST_API const char *st_isa(void);
+/* True if multiply-adds of these kernels are fused, rounded once: the bits of
+ * products of floats depend on that, not on the instruction set. */
+ST_API bool st_has_fma(void);
 /* The sizes and thresholds that loops use on this machine (cache sizes, tiles,
  * elements worth a thread): the name and the value of number i, from 0; NULL
  * after the last. No result depends on them. After st_init. */

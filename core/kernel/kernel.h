@@ -37,6 +37,8 @@ st_task st__task(st_kernel_id id, st_dtype dtype);
 const char *st__loop_name(st_loop loop);
 /* The instruction set that the loops of a kernel were compiled for (U1). */
 st_isa_level st__kernel_isa(st_kernel_id id);
+/* True if multiply-adds of the kernels in use are fused. */
+bool st__kernels_have_fma(void);
 /* Least number of elements worth a thread: 32768 for cheap kernels, less for
  * costly ones. */
 int64_t st__kernel_grain(st_kernel_id id);

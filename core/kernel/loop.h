@@ -49,6 +49,12 @@ typedef struct st_kernel_table {
   int n;
 } st_kernel_table;
 
+/* The kernels of an instruction set. */
+typedef struct st_kernel_set {
+  const st_kernel_table *const *tables; /* NULL after the last */
+  bool has_fma;                         /* ST_HAS_FMA */
+} st_kernel_set;
+
 /* st__unary becomes st__unary_avx2 in the AVX2 object, and so on. */
 #define ST_ISA_NAME_(name, isa) name##_##isa
 #define ST_ISA_NAME2(name, isa) ST_ISA_NAME_(name, isa)

@@ -12,19 +12,19 @@
 
 /* Of one that the build has, and of one that it has not. */
 #define DECLARED_1(name) \
-  extern const st_kernel_table *const st__tables_##name[];
+  extern const st_kernel_set st__kernels_##name;
 #define DECLARED_0(name)
-#define TABLES_1(name) st__tables_##name
-#define TABLES_0(name) NULL
+#define KERNELS_1(name) &st__kernels_##name
+#define KERNELS_0(name) NULL
 #define PASTED(a, b, name) a##b(name)
 #define BY_BUILD(a, b, name) PASTED(a, b, name)
 
 #define ST_ISA(name, ...) BY_BUILD(DECLARED_, ST_KERNELS_##name, name)
 #include "os/isa.def"
 
-static const st_kernel_table *const *const tables[ST_ISA_COUNT] = {
+static const st_kernel_set *const sets[ST_ISA_COUNT] = {
 #define ST_ISA(name, ...) \
-  [ST_ISA_##name] = BY_BUILD(TABLES_, ST_KERNELS_##name, name),
+  [ST_ISA_##name] = BY_BUILD(KERNELS_, ST_KERNELS_##name, name),
 #include "os/isa.def"
 };
 
@@ -106,8 +106,9 @@ static void overlay(uint16_t *slots, const st_kernel_table *table,
 
 static void overlay_all(uint16_t *slots, st_isa_level isa) {
   if (isa != ST_ISA_base) overlay_all(slots, st__isa_below(isa));
-  if (!tables[isa]) return;
-  for (int i = 0; tables[isa][i]; i++) overlay(slots, tables[isa][i], isa);
+  if (!sets[isa]) return;
+  const st_kernel_table *const *tables = sets[isa]->tables;
+  for (int i = 0; tables[i]; i++) overlay(slots, tables[i], isa);
 }
 
 /* Runs when the library is loaded, before any thread calls st__kernel. */
@@ -130,6 +131,8 @@ st_task st__task(st_kernel_id id, st_dtype dtype) {
 st_isa_level st__kernel_isa(st_kernel_id id) {
   return (st_isa_level)isas[id];
 }
+
+bool st__kernels_have_fma(void) { return sets[st__isa()]->has_fma; }
 
 const char *st__loop_name(st_loop loop) {
   for (int id = ST_K_NONE + 1; id < ST_K_COUNT; id++) {

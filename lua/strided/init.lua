@@ -274,8 +274,9 @@ end
 -- @tparam integer n from 1 to 256
 
 --- What the library runs on: a table with `version`, `api_version` of the C
--- interface, `isa`, `threads`, `machine`, the choices made for this machine,
--- and `kernels`, the instruction set of each operator's kernel.
+-- interface, `isa`, `fma`, true if multiply-adds of its kernels are fused,
+-- `threads`, `machine`, the choices made for this machine, and `kernels`, the
+-- instruction set of each operator's kernel.
 -- `st._VERSION` is "strided" and the version.
 -- @function config
 -- @treturn table

@@ -69,7 +69,7 @@ static void push_machine(lua_State *L) {
   }
 }
 
-/* config(): {version =, api_version =, isa =, threads =,
+/* config(): {version =, api_version =, isa =, fma =, threads =,
  * machine = {choice = number}, kernels = {operator = isa}} */
 static int config(lua_State *L) {
   lua_newtable(L);                 /* [+1] */
@@ -79,6 +79,8 @@ static int config(lua_State *L) {
   lua_setfield(L, -2, "api_version");   /* [-1] */
   lua_pushstring(L, st_isa());     /* [+1] */
   lua_setfield(L, -2, "isa");      /* [-1] */
+  lua_pushboolean(L, st_has_fma()); /* [+1] */
+  lua_setfield(L, -2, "fma");       /* [-1] */
   lua_pushinteger(L, st_num_threads()); /* [+1] */
   lua_setfield(L, -2, "threads");  /* [-1] */
   push_machine(L);                 /* [+1] */
