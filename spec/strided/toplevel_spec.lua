@@ -24,6 +24,7 @@ describe("a session", function()
     assert.is_true(config.api_version >= 1000)
     local isas = " " .. table.concat(build.isas, " ") .. " "
     assert.truthy(isas:find(" " .. config.isa .. " ", 1, true))
+    assert.equal("boolean", type(config.fma)) -- which: product_bits_spec
     assert.equal(st.get_num_threads(), config.threads)
   end)
 

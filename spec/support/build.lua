@@ -80,23 +80,40 @@ function build.run(command)
   return build.output("env -u LD_PRELOAD " .. command)
 end
 
+--- What a command prints on an instruction set.
+function build.on_instruction_set(isa, command)
+  local text = build.run(("env STRIDED_ISA=%s %s"):format(isa, command))
+  -- a CPU or a build that lacks it is said to
+  return (text:gsub("^strided: STRIDED_ISA=[^\n]*\n", ""))
+end
+
+--- The same, and the one that it ran on, whose name the command prints last.
+local function printed_on(isa, command)
+  local text = build.on_instruction_set(isa, command)
+  local printed, used = text:match "^(.*)%f[%w](%w+)\n$"
+  return printed, assert(used, text)
+end
+
+--- True if multiply-adds are fused on an instruction set.
+function build.has_fma(isa)
+  local script = "'local c = require([[strided]]).config() " ..
+                 "print(c.fma, c.isa)'"
+  local printed = printed_on(isa, build.lua .. " -e " .. script)
+  return printed:find "^true" ~= nil
+end
+
 --- Runs a command once per instruction set, and fails unless what it prints
--- before the name of the one that it ran on is always the same. `except`: one
--- that rounds differently, or nil.
-function build.same_by_instruction_set(command, except)
-  local texts = {}
+-- before the name of the one that it ran on is always the same. `of`:
+-- "products" of floats, whose bits are others where multiply-adds are fused.
+function build.same_by_instruction_set(command, of)
+  local firsts = {}
   for _, isa in ipairs(build.isas) do
-    local text = build.run(("env STRIDED_ISA=%s %s"):format(isa, command))
-    -- a CPU that lacks an instruction set is said to
-    text = text:gsub("^strided: STRIDED_ISA=%w+: this CPU[^\n]*\n", "")
-    local printed, used = text:match "^(.*\n)(%w+)\n$"
-    assert(used, text)
-    if used ~= except then texts[used] = printed end
-  end
-  local one, first = next(texts)
-  for isa, text in pairs(texts) do
-    assert(text == first, isa .. " prints\n" .. text .. one .. " prints\n" ..
-                          tostring(first))
+    local text, used = printed_on(isa, command)
+    local kind = of == "products" and build.has_fma(used)
+    local first = firsts[kind] or {isa = used, text = text}
+    firsts[kind] = first
+    assert(text == first.text, used .. " prints\n" .. text .. first.isa ..
+                               " prints\n" .. first.text)
   end
 end
 
