@@ -114,10 +114,8 @@ local function members(value, separator, prefix)
   end
   if value == st then
     add_keys(set, debug.getmetatable(st).names())
-    each_operator(function(ns, name)
-      if ns ~= "aten" or not is_in_family(name, prefix) then
-        set[name] = true
-      end
+    each_operator(function(ns, name) -- st keeps names that were looked up
+      set[name] = (ns ~= "aten" or not is_in_family(name, prefix)) or nil
     end)
   elseif is_family(value) then
     add_keys(set, debug.getmetatable(value).names())

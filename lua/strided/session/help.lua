@@ -158,7 +158,7 @@ local function lookup(name, all)
   local packet = operator_named(name)
   if packet then
     parts[#parts + 1] = operator.describe(packet, all)
-  elseif not functions[name] then
+  elseif not (functions[name] or unknown_name.casts[name]) then
     parts[#parts + 1] = comment_on(name)
   end
   parts[#parts + 1] = search.topic(name)

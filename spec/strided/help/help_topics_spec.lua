@@ -8,6 +8,8 @@ local raises = require("spec.support.tensors").raises
 local core = require "strided.core"
 local st = require "strided"
 
+require "strided.io.reader" -- has a function double of its own
+
 local function has(text, ...)
   for _, part in ipairs {...} do
     assert.truthy(text:find(part, 1, true), part .. " is not in:\n" .. text)

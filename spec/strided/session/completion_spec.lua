@@ -71,6 +71,11 @@ describe("Completion", function()
     end)
   end
 
+  it("of a family is itself, whatever was looked up", function()
+    assert.truthy(st.linalg_vector_norm)
+    assert.same({"st.linalg"}, (complete("st.linalg", env)))
+  end)
+
   it("of nothing lists the globals", function()
     local words = " " .. table.concat(complete("", env), " ") .. " "
     assert.matches(" fields .* print .* while ", words)
