@@ -1,12 +1,13 @@
 --- What spec/project/example_rock_spec.lua runs in a process of its own: every
 -- operator on the device "example", or on another one. The samples of the
 -- gradient checks give what they give on the CPU, forward and backward. Prints
--- counts.
+-- counts, and which kernels of the device ran, as often as they did.
 --
---     luajit walk.lua [STEP [DEVICE [MODULE]]]
+--     luajit walk.lua [STEP [DEVICE [MODULE [DTYPE]]]]
 --
 -- takes every STEP-th sample, on the device of the module, which is
--- strided_DEVICE if it has no other name.
+-- strided_DEVICE if it has no other name. Numbers are float64 and complex128,
+-- or of DTYPE and its complex dtype.
 
 local st = require "strided"
 
@@ -20,15 +21,35 @@ local unpack = unpack or table.unpack
 st.warnings(false)
 
 local STEP = tonumber(arg[1]) or 1
-local DEVICE = arg[2] or "example"
+local DEVICE, DTYPE = arg[2] or "example", arg[4] or "float64"
 
 require(arg[3] or "strided_" .. DEVICE)
 
 local counts = {calls = 0, results = 0, gradients = 0, failed = 0,
-                different = 0}
+                different = 0, own = 0}
 
 local function there(t) return t:to(DEVICE) end
 local function here(t) return t:to "cpu" end
+
+-- -- Dtypes ------------------------------------------------------------------
+
+local OTHER = {float64 = DTYPE, complex128 = st.promote_types(DTYPE,
+                                                              "complex32")}
+
+--- The tensor of a sample, in the dtype that is asked for.
+local function converted(t)
+  local dtype = OTHER[t.dtype] or t.dtype
+  if dtype == t.dtype then return t end
+  return t:detach():to(dtype):requires_grad_(t.requires_grad)
+end
+
+-- What results may differ by, relative and absolute.
+local TOLERANCES = {
+  float64 = {1e-9, 1e-12}, float32 = {1e-4, 1e-5}, float16 = {4e-3, 4e-3},
+  bfloat16 = {3e-2, 3e-2},
+}
+TOLERANCES.complex128, TOLERANCES.complex64, TOLERANCES.complex32 =
+  TOLERANCES.float64, TOLERANCES.float32, TOLERANCES.float16
 
 --- True for the same values: sums may be added in another order, as composite
 -- operators choose other formulas for other devices.
@@ -37,10 +58,50 @@ local function are_equal(a, b)
   a, b = here(a):detach(), here(b):detach()
   if a.dtype ~= b.dtype or a.shape ~= b.shape then return false end
   if not a:is_floating_point() and not a:is_complex() then return a:equal(b) end
-  local near = a.dtype == "float64" or a.dtype == "complex128"
-  return a:allclose(b, {rtol = near and 1e-9 or 1e-4,
-                        atol = near and 1e-12 or 1e-5, equal_nan = true})
+  local near = TOLERANCES[a.dtype] or TOLERANCES.float32
+  return a:allclose(b, {rtol = near[1], atol = near[2], equal_nan = true})
 end
+
+-- -- Kernels of the device ---------------------------------------------------
+
+local ran = {} -- how often, by operator
+
+--- True for an event of a kernel that is neither the engine's for devices, nor
+-- for all keys.
+local function is_own(event)
+  if not event.key:find "^PrivateUse%d$" or event.kernel == "backend" then
+    return false
+  end
+  local ns, name, overload = event.op:match "^(.-)::([^.]*)%.?(.*)$"
+  local op = st.ops[ns][name][overload ~= "" and overload or "default"]
+  return select(2, op:kernel(event.key)) == "kernel"
+end
+
+--- True if the kernel of an event left the call to the CPU.
+local function is_left(event, following)
+  return following and following.op == event.op and following.key == "CPU" and
+         following.kind:find "^redispatch" ~= nil
+end
+
+local function count_kernels(events)
+  local has_own = false
+  for i, event in ipairs(events) do
+    if is_own(event) and not is_left(event, events[i + 1]) then
+      ran[event.op] = (ran[event.op] or 0) + 1
+      has_own = true
+    end
+  end
+  if has_own then counts.own = counts.own + 1 end
+end
+
+local function list_of_kernels()
+  local list = {}
+  for name, n in pairs(ran) do list[#list + 1] = name .. " " .. n end
+  table.sort(list)
+  return list[1] and ": " .. table.concat(list, ", ") or ""
+end
+
+-- -- Calls -------------------------------------------------------------------
 
 --- The tensors that the call gives, and the gradients of their sum by its
 -- arguments; nil and the message if it fails.
@@ -90,9 +151,10 @@ local function compare(name, what, list, other)
 end
 
 local function check(name, operator, call)
-  local args = values.make(call, "dense")
+  local args = recorded.map((values.make(call, "dense")), converted)
   local results, gradients = run(operator, call, args, here)
-  local others, more = run(operator, call, args, there)
+  local events, others, more = st.trace(run, operator, call, args, there)
+  count_kernels(events)
   counts.calls = counts.calls + 1
   if not results or not others then
     counts.failed = counts.failed + 1
@@ -120,6 +182,8 @@ end
 print(("%d calls, %d failed, %d results, %d gradients, %d different"):format(
   counts.calls, counts.failed, counts.results, counts.gradients,
   counts.different))
+print(("%d calls ran a kernel of the device%s"):format(counts.own,
+                                                       list_of_kernels()))
 if DEVICE == "example" then
   print(("%d loops on the device"):format(st.ops.example.loops()))
 end

@@ -1,8 +1,9 @@
 --- The example rock, built against nothing but the public header, in a
 -- process of its own: rocks/strided-example, and spec/example/*.lua: check.lua,
 -- device.lua and layout.lua; walk.lua, which calls every operator on the
--- device, module_walk.lua, which does so with what is written in Lua, and
--- layout_walk.lua, which calls operators with tensors of the layout.
+-- device, or on that of wrong.lua; module_walk.lua, which does so with what is
+-- written in Lua, and layout_walk.lua, which calls operators with tensors of
+-- the layout.
 -- axes: lua
 
 local build = require "spec.support.build"
@@ -113,6 +114,20 @@ describe("The example rock", function()
     assert.is_true(tonumber(results) > 1500 / step, said)
     assert.is_true(tonumber(gradients) > 1800 / step, said)
     assert.is_true(tonumber(said:match "(%d+) loops") > 5000 / step, said)
+    assert.truthy(said:find("\n0 calls ran a kernel of the device\n", 1, true))
+  end)
+
+  it("runs a kernel for float32 where operators are walked in it", function()
+    local said = run(LUAS[1], "walk", "1 example strided_example float32")
+    assert.truthy(said:find("0 different\n", 1, true), said)
+    assert.truthy(said:find("3 calls ran a kernel of the device: aten::dot 3\n",
+                            1, true), said)
+  end)
+
+  it("is seen to be wrong where a kernel is", function()
+    local said = run(LUAS[1], "walk", "8 example spec.example.wrong float32")
+    assert.is_true(tonumber(said:match "(%d+) different") > 100, said)
+    assert.truthy(said:find("aten::mul.Tensor %d+\n"), said)
   end)
 
   it("runs layers, distributions and optimizers on its device", function()
