@@ -55,13 +55,13 @@ typedef enum st_dtype {
 /* -- Kinds ---------------------------------------------------------------- */
 
 /* HALF: a float of 16 bits, which is computed in float32. COMPLEX_HALF: two of
- * them, computed in complex64. FLOAT8: one of eight bits that is stored,
- * converted and compared; it promotes with no other dtype. PACKED: two numbers
- * of four bits in an element, the first in the low ones, which is stored and
- * moved. PROMOTED_INT: of type promotion only. SUBBYTE_SIGNED and _UNSIGNED:
- * integers of fewer than eight bits, several in a byte, the first in the low
- * bits; they are stored, converted, moved and compared, and promote with no
- * other dtype. */
+ * them, computed in complex64. FLOAT8: one in a byte, of eight bits or fewer,
+ * that is stored, converted and compared; it promotes with no other dtype.
+ * PACKED: two numbers of four bits in an element, the first in the low ones,
+ * which is stored and moved. PROMOTED_INT: of type promotion only.
+ * SUBBYTE_SIGNED and _UNSIGNED: integers of fewer than eight bits, several in a
+ * byte, the first in the low bits; they are stored, converted, moved and
+ * compared, and promote with no other dtype. */
 typedef enum st_dtype_kind {
   ST_KIND_BOOL, ST_KIND_UNSIGNED, ST_KIND_SIGNED, ST_KIND_FLOAT, ST_KIND_HALF,
   ST_KIND_COMPLEX, ST_KIND_PROMOTED_INT, ST_KIND_COMPLEX_HALF, ST_KIND_FLOAT8,
