@@ -180,7 +180,7 @@ static bool is_whole(const st__item *item) {
 }
 
 /* True if the items of a string are indices in range and ranges. */
-static bool are_plain(const st_tensor *t, const st__item *items, int n) {
+static bool are_in_range(const st_tensor *t, const st__item *items, int n) {
   if (n > st_tensor_ndim(t)) return false;
   for (int k = 0; k < n; k++) {
     const int64_t size = st_tensor_sizes(t)[k], a = items[k].a;
@@ -194,24 +194,25 @@ static bool are_plain(const st_tensor *t, const st__item *items, int n) {
 }
 
 /* Reads items that need no tensor; returns their number, 0 for others. */
-static int read_plain(walk *w, const st_tensor *t, int idx, st__item *items) {
+static int read_in_range(walk *w, const st_tensor *t, int idx,
+                         st__item *items) {
   const int type = lua_type(w->L, idx);
-  if (type == LUA_TTABLE) return st__parse_plain(w->L, idx, t, items);
+  if (type == LUA_TTABLE) return st__parse_in_range(w->L, idx, t, items);
   if (type != LUA_TSTRING) return 0;
   const int n = st__parse_subscript(w->h, w->L, idx, items);
-  return are_plain(t, items, n) ? n : 0;
+  return are_in_range(t, items, n) ? n : 0;
 }
 
 /* The most frequent subscripts: a list or a string of indices in range and of
  * ranges. Returns false and does nothing for everything else. */
-static bool walk_plain(walk *w, st_tensor *t, int idx) {
+static bool walk_in_range(walk *w, st_tensor *t, int idx) {
   st__item items[ST_MAX_ITEMS];
   int dim = 0, wholes = 0;
   if (!w->h->has_shortcuts || w->h->recorder || st_tensor_is_symbol(t)) {
     return false;
   }
   st__check_room(w->L);
-  const int n = read_plain(w, t, idx, items);
+  const int n = read_in_range(w, t, idx, items);
   while (wholes < n && is_whole(&items[wholes])) wholes++;
   if (wholes == n) return false;
   w->ud = st__new_tensor_ud(w->h, w->L);              /* [+1] */
@@ -238,7 +239,7 @@ static bool walk_plain(walk *w, st_tensor *t, int idx) {
  * and the userdata that own its index tensors. */
 static void walk_subscript(walk *w, st_tensor *t, int idx) {
   st__item items[ST_MAX_ITEMS];
-  if (walk_plain(w, t, idx)) return;
+  if (walk_in_range(w, t, idx)) return;
   memset(w->index, 0, sizeof w->index);
   luaL_checkstack(w->L, 2 * ST_MAX_ITEMS + LUA_MINSTACK, NULL);
   w->ud = st__push_tensor(w->h, w->L, t);             /* [+1] */
@@ -418,7 +419,7 @@ static bool to_element(st__state *h, lua_State *L, st_dtype d, st_scalar *s) {
 /* True if elements may be written without an operator call. A tensor with
  * gradients, a view of one and an inference tensor need the call, which records
  * or refuses the write and updates the version. */
-static bool is_plain(const st_tensor *t) {
+static bool may_be_written(const st_tensor *t) {
   const st_tensor *base = st_tensor_base(t);
   return !st_tensor_requires_grad(t) && !st_tensor_is_inference(t) &&
          !(base && st_tensor_requires_grad(base));
@@ -441,7 +442,7 @@ static bool read_position(st__state *h, lua_State *L, const st_tensor *t,
     const bool is_direct = st_dtype_is_subbyte(st_tensor_dtype(t)) ||
                            st__is_shortcut(h, ST_HANDLE_FILL, 2, args);
     if (!lua_istable(L, 2) || !is_direct ||
-        st__parse_plain(L, 2, t, items) != ndim) {
+        st__parse_in_range(L, 2, t, items) != ndim) {
       return false;
     }
     for (int d = 0; d < ndim; d++) {
@@ -474,7 +475,7 @@ static bool set_at(st__state *h, lua_State *L, st_tensor *t) {
     if (s.u.i > EXACT || s.u.i < -EXACT) return false;
     s = (st_scalar){ST_SCALAR_FLOAT, {.f = (double)s.u.i}};
   }
-  if (!is_plain(t) || !read_position(h, L, t, at)) return false;
+  if (!may_be_written(t) || !read_position(h, L, t, at)) return false;
   const st_status status = st_tensor_set(t, ndim, at, s);
   /* there is no view of an element in the middle of a byte */
   if (status != ST_OK && st_dtype_is_subbyte(d)) st__raise(h, L, status);

@@ -243,7 +243,7 @@ static bool is_in_range(int64_t i, int64_t size) {
 }
 
 /* Reads the value at the top, for a dimension of that size. */
-static bool read_plain_item(lua_State *L, int64_t size, st__item *item) {
+static bool read_item_in_range(lua_State *L, int64_t size, st__item *item) {
   int64_t v[3] = {1, -1, 1};
   if (lua_type(L, -1) == LUA_TNUMBER) {
     const double i = lua_tonumber(L, -1);
@@ -262,8 +262,8 @@ static bool read_plain_item(lua_State *L, int64_t size, st__item *item) {
   return true;
 }
 
-int st__parse_plain(lua_State *L, int idx, const st_tensor *t,
-                    st__item *items) {
+int st__parse_in_range(lua_State *L, int idx, const st_tensor *t,
+                       st__item *items) {
   const int top = lua_gettop(L), n = (int)lua_objlen(L, idx);
   int seen = 0;
   if (n > st_tensor_ndim(t)) return 0;
@@ -272,8 +272,8 @@ int st__parse_plain(lua_State *L, int idx, const st_tensor *t,
     const double key = lua_tonumber(L, -2);
     if (lua_type(L, -2) != LUA_TNUMBER || !(key >= 1 && key <= n) ||
         key != (int)key ||
-        !read_plain_item(L, st_tensor_sizes(t)[(int)key - 1],
-                         &items[(int)key - 1])) {
+        !read_item_in_range(L, st_tensor_sizes(t)[(int)key - 1],
+                            &items[(int)key - 1])) {
       lua_settop(L, top);                             /* [-2] */
       return 0;
     }

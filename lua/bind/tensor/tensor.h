@@ -44,7 +44,7 @@ int st__parse_subscript(st__state *h, lua_State *L, int idx, st__item *items);
 /* Parses the table at the absolute index idx if it holds nothing but indices of
  * t, which are in range, and ranges, one per dimension at most; otherwise
  * returns 0, and st__parse_subscript has to. */
-int st__parse_plain(lua_State *L, int idx, const st_tensor *t,
-                    st__item *items);
+int st__parse_in_range(lua_State *L, int idx, const st_tensor *t,
+                       st__item *items);
 
 #endif
