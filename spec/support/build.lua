@@ -82,7 +82,7 @@ end
 
 --- What a command prints on an instruction set.
 function build.on_instruction_set(isa, command)
-  local text = build.run(("env STRIDED_ISA=%s %s"):format(isa, command))
+  local text = build.output(("env STRIDED_ISA=%s %s"):format(isa, command))
   -- a CPU or a build that lacks it is said to
   return (text:gsub("^strided: STRIDED_ISA=[^\n]*\n", ""))
 end
