@@ -209,6 +209,23 @@ static void run_tiles(const st_blocks *k, const tiling *cut,
   }
 }
 
+/* True if the body runs on whole rows, in place. */
+static bool has_whole_rows(const st_blocks *k, const tiling *cut) {
+  bool all_direct = true;
+  for (int i = 0; i < k->n; i++) all_direct &= cut->direct[i];
+  return all_direct && cut->c0 == cut->n0 && cut->c1 == 1;
+}
+
+static void run_rows(const st_blocks *k, const tiling *cut, char *const *data,
+                     const int64_t *strides, const void *ctx) {
+  char *p[ST_BLOCK_OPERANDS];
+  for (int i = 0; i < k->n; i++) p[i] = data[i];
+  for (int64_t r = 0; r < cut->n1; r++) {
+    k->body(p, cut->n0, ctx);
+    for (int i = 0; i < k->n; i++) p[i] += strides[k->n + i];
+  }
+}
+
 /* Note [Pieces of rows]
  * If an input has one element per row, as in an outer product, copies of it
  * for a whole row are as many stores as the results. A body that runs on
@@ -263,7 +280,8 @@ static void run_strided(const st_blocks *k, char **data,
   }
   tiling cut = {.n0 = swap ? n1 : n0, .n1 = swap ? 1 : n1};
   plan_tiling(&cut, k, s);
-  if (has_pieces(k, &cut, s)) run_pieces(k, &cut, data, s, ctx);
+  if (has_whole_rows(k, &cut)) run_rows(k, &cut, data, s, ctx);
+  else if (has_pieces(k, &cut, s)) run_pieces(k, &cut, data, s, ctx);
   else run_tiles(k, &cut, data, s, ctx);
 }
 
