@@ -4,7 +4,8 @@
  * Note [Packed schemas]
  * Each pointer in static data is a relocation: 24 bytes of the library, and a
  * word that the loader writes. So texts are offsets, equal arguments are there
- * once, and the schemas are unpacked when operators are registered.
+ * once, and the schemas are unpacked when operators are registered, into static
+ * memory: nobody frees what these functions return.
  */
 #ifndef ST_OP_TABLE_BUILTIN_SCHEMAS_H
 #define ST_OP_TABLE_BUILTIN_SCHEMAS_H
