@@ -52,7 +52,6 @@ st_status st_limits_new(int64_t memory, int threads, st_limits **out) {
   return ST_OK;
 }
 
-void st__limits_retain(st_limits *l) { st__ref_take(&l->refs); }
 
 void st_limits_release(st_limits **l) {
   st_limits *p = *l;
@@ -116,7 +115,7 @@ static bool add(st_limits *l, size_t n) {
 st_status st__limits_add(size_t n, st_limits **owner) {
   if (!current) return ST_OK;
   if (!add(current, n)) return ST_NO_MEMORY;
-  st__limits_retain(current);
+  st__ref_take(&current->refs);
   *owner = current;
   return ST_OK;
 }

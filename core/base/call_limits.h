@@ -35,8 +35,6 @@ static inline bool st__may_have_limits(void) {
                                                memory_order_relaxed), 0);
 }
 
-void st__limits_retain(st_limits *l);
-
 /* BAD_STATE once the time of this thread's limits is over. */
 st_status st__limits_test_time(void);
 static inline st_status st__limits_check(void) {

@@ -274,9 +274,6 @@ typedef struct st_isolated {
  * st__end_isolation gets the result. */
 st_isolated st__isolate(void);
 void st__end_isolation(const st_isolated *before);
-/* True if this thread has the initial keys and no mode, observer or inference
- * mode. Grad mode may be on or off. */
-bool st__is_isolated(void);
 
 /* -- The registry --------------------------------------------------------- */
 

@@ -178,8 +178,6 @@ void st__end_isolation(const st_isolated *before) {
   self->has_observers = before->has_observers;
 }
 
-bool st__is_isolated(void) { return st__is_isolated_thread(st__self()); }
-
 void st_mode_push(st_mode *m) {
   m->outer = st__thread.mode;
   st__set_mode(&st__thread, m);

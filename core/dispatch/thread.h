@@ -133,7 +133,8 @@ static inline bool st__has_initial_keys(const st_thread *self) {
          self->tls.excluded == ST_INITIAL_EXCLUDED;
 }
 
-/* See st__is_isolated. */
+/* True if self has the initial keys and no mode, observer or inference mode.
+ * Grad mode may be on or off. */
 static inline bool st__is_isolated_thread(const st_thread *self) {
   return !self->has_observers && st__has_initial_keys(self);
 }

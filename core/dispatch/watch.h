@@ -7,7 +7,7 @@
 #include "abi/types.h"
 #include "abi/strided_dispatch.h"
 
-/* As st__is_isolated, but observers that only measure are permitted. */
+/* As st__is_isolated_thread, but observers that only measure are permitted. */
 bool st__may_fuse(void);
 
 #endif

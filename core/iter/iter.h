@@ -193,7 +193,6 @@ int64_t st__iter_steps(const st_iter *it, int64_t begin, int64_t end,
 /* -- Splitting (I15, I11) ------------------------------------------------- */
 
 /* Dimensions are those of a built iterator, fastest first. */
-bool st__iter_is_dim_reduced(const st_iter *it, int dim);
 int64_t st__iter_num_output_elements(const st_iter *it);
 int st__iter_num_reduce_dims(const st_iter *it);
 bool st__iter_can_use_32bit(const st_iter *it);
@@ -211,10 +210,6 @@ st_status st__iter_copy(const st_iter *from, st_iter *to);
  * second half (Note [Splitting a reduction]). The caller releases *first, also
  * after a failure. */
 st_status st__iter_split(st_iter *it, int dim, st_iter *first);
-/* Splits `it` until offsets fit 32 bits and calls fn for each part, in order;
- * `it` becomes the last part. Fails with the status of fn, or NO_MEMORY. */
-typedef st_status (*st_iter_fn)(st_iter *part, void *ctx);
-st_status st__iter_with_32bit(st_iter *it, st_iter_fn fn, void *ctx);
 
 /* The operands after it move up. */
 void st__iter_remove_operand(st_iter *it, int i);

@@ -58,7 +58,7 @@ st_status st__iter_copy(const st_iter *from, st_iter *to) {
 
 /* -- Properties ----------------------------------------------------------- */
 
-bool st__iter_is_dim_reduced(const st_iter *it, int dim) {
+static bool is_dim_reduced(const st_iter *it, int dim) {
   for (int i = 0; i < it->noutputs; i++) {
     if (it->op[i].stride[dim] == 0 && it->shape[dim] > 1) return true;
   }
@@ -143,7 +143,7 @@ void st__iter_narrow(st_iter *it, int dim, int64_t start, int64_t size) {
 
 st_status st__iter_split(st_iter *it, int dim, st_iter *first) {
   ST_ASSERT(dim >= 0 && dim < it->ndim && it->shape[dim] >= 2);
-  const bool is_shared = st__iter_is_dim_reduced(it, dim);
+  const bool is_shared = is_dim_reduced(it, dim);
   const int64_t half = it->shape[dim] / 2, rest = it->shape[dim] - half;
   ST_TRY(st__iter_copy(it, first));
   st__iter_narrow(first, dim, 0, half);
@@ -153,20 +153,6 @@ st_status st__iter_split(st_iter *it, int dim, st_iter *first) {
     it->accumulate = true;
   }
   return ST_OK;
-}
-
-/* Splitting halves the extent, so the recursion ends after about thirty
- * levels. */
-st_status st__iter_with_32bit(st_iter *it, st_iter_fn fn, void *ctx) {
-  while (!st__iter_can_use_32bit(it)) {
-    st_iter first;
-    st__iter_init(&first, it->flags);
-    st_status status = st__iter_split(it, st__iter_dim_to_split(it), &first);
-    if (status == ST_OK) status = st__iter_with_32bit(&first, fn, ctx);
-    st__iter_release(&first);
-    if (status != ST_OK) return status;
-  }
-  return fn(it, ctx);
 }
 
 /* -- Other operands ------------------------------------------------------- */

@@ -56,7 +56,7 @@ static int best_upto(int isa) {
   return has_isa(isa) ? isa : -1;
 }
 
-st_isa_level st__isa_max(void) {
+static st_isa_level best_isa(void) {
   int isa = ST_ISA_COUNT - 1;
   while (isa >= 0 && !has_isa(isa)) isa--;
   if (isa < 0) {
@@ -71,7 +71,7 @@ const char *st__openblas_core(void) {
 #define ST_ISA_CORE(name, core) [ST_ISA_##name] = core,
 #include "os/isa.def"
   };
-  int isa = (int)st__isa_max();
+  int isa = (int)best_isa();
   while (!cores[isa] && isa != ST_ISA_base) isa = (int)isas[isa].below;
   return cores[isa];
 }
@@ -87,11 +87,11 @@ static void print_names(FILE *to) {
 
 static st_isa_level choose(void) {
   const char *name = getenv("STRIDED_ISA");
-  if (!name || !*name) return st__isa_max();
+  if (!name || !*name) return best_isa();
   for (int i = 0; i < ST_ISA_COUNT; i++) {
     if (strcmp(name, isas[i].name) != 0) continue;
     const int below = best_upto(i);
-    const int used = below < 0 ? (int)st__isa_max() : below;
+    const int used = below < 0 ? (int)best_isa() : below;
     if (used == i) return (st_isa_level)i;
     fprintf(stderr, isas[i].is_built
             ? "strided: STRIDED_ISA=%s: this CPU supports at most %s\n"
@@ -101,7 +101,7 @@ static st_isa_level choose(void) {
   }
   fprintf(stderr, "strided: STRIDED_ISA=%s: unknown, must be ", name);
   print_names(stderr);
-  return st__isa_max();
+  return best_isa();
 }
 
 st_isa_level st__isa(void) {

@@ -16,7 +16,6 @@ typedef enum st_isa_level {
  * unknown name is reported on stderr and ignored; for one that there is not,
  * the best one that it stands on is taken, and reported. */
 st_isa_level st__isa(void);
-st_isa_level st__isa_max(void);
 const char *st__isa_name(st_isa_level isa);
 /* The one that isa stands on; ST_ISA_base for itself. */
 st_isa_level st__isa_below(st_isa_level isa);

@@ -20,7 +20,7 @@ static void swap(int64_t *a, int64_t *b) {
   *b = t;
 }
 
-void st__loop_dims_swap(st_loop_dims *x, int i, int j) {
+static void swap_dims(st_loop_dims *x, int i, int j) {
   int64_t *a = st__loop_strides(x, i), *b = st__loop_strides(x, j);
   swap(&x->size[i], &x->size[j]);
   for (int k = 0; k < x->nstrides; k++) swap(&a[k], &b[k]);
@@ -43,7 +43,7 @@ void st__loop_dims_sort(st_loop_dims *x, int by, int n) {
                      st__loop_strides(x, j) + by, n)) {
         break;
       }
-      st__loop_dims_swap(x, j, j - 1);
+      swap_dims(x, j, j - 1);
     }
   }
 }
@@ -74,7 +74,7 @@ void st__loop_dims_longest_first(st_loop_dims *x) {
   for (int i = 1; i < x->n; i++) {
     if (x->size[i] > x->size[longest]) longest = i;
   }
-  if (longest > 0) st__loop_dims_swap(x, 0, longest);
+  if (longest > 0) swap_dims(x, 0, longest);
 }
 
 void st__loop_dims_seek(const st_loop_dims *x, int64_t index, char **data) {

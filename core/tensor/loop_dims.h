@@ -44,7 +44,6 @@ static inline int64_t *st__loop_strides(const st_loop_dims *x, int d) {
 }
 /* Appends a dimension, which is outside of the others. */
 void st__loop_dims_add(st_loop_dims *x, int64_t size, const int64_t *stride);
-void st__loop_dims_swap(st_loop_dims *x, int i, int j);
 /* Sorts by the operands from `by` on, n of them: Note [Loop dimensions]. */
 void st__loop_dims_sort(st_loop_dims *x, int by, int n);
 /* Merges neighbours. */

@@ -44,7 +44,7 @@ static bool holds(int predicate, double x, double y) {
   }
 }
 
-bool st__vector_is_bool(const st_vector_ir *v, int a, bool is_true) {
+static bool is_bool(const st_vector_ir *v, int a, bool is_true) {
   return is_const(v, a) && v->ops[a].bits == (is_true ? ones(v) : 0);
 }
 
@@ -141,14 +141,14 @@ static int select_extreme(st_vector_ir *v, int a, int b, int mask) {
 }
 
 static int simplify_select(st_vector_ir *v, int a, int b, int mask) {
-  if (a == b || st__vector_is_bool(v, mask, true)) return a;
-  if (st__vector_is_bool(v, mask, false)) return b;
+  if (a == b || is_bool(v, mask, true)) return a;
+  if (is_bool(v, mask, false)) return b;
   const int extreme = select_extreme(v, a, b, mask);
   if (extreme >= 0) return extreme;
-  if (st__vector_is_bool(v, a, false)) {
+  if (is_bool(v, a, false)) {
     return st__vector_op(v, ST_V_AND_NOT, 0, mask, b, -1);
   }
-  if (st__vector_is_bool(v, b, false)) {
+  if (is_bool(v, b, false)) {
     return st__vector_op(v, ST_V_AND, 0, mask, a, -1);
   }
   return -1;
@@ -157,10 +157,10 @@ static int simplify_select(st_vector_ir *v, int a, int b, int mask) {
 static int simplify_bits(st_vector_ir *v, st_vector_opcode code, int a, int b) {
   for (int swaps = 0; swaps < 2; swaps++) {
     const int x = swaps ? a : b, y = swaps ? b : a;
-    if (st__vector_is_bool(v, x, false)) {
+    if (is_bool(v, x, false)) {
       return code == ST_V_AND ? x : y;
     }
-    if (st__vector_is_bool(v, x, true) && code != ST_V_XOR) {
+    if (is_bool(v, x, true) && code != ST_V_XOR) {
       return code == ST_V_AND ? y : x;
     }
   }

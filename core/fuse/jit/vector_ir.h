@@ -41,6 +41,5 @@ int st__vector_bits(st_vector_ir *v, uint64_t bits);
 int st__vector_float(st_vector_ir *v, double number);
 /* A mask of all ones or all zeros. */
 int st__vector_bool(st_vector_ir *v, bool is_true);
-bool st__vector_is_bool(const st_vector_ir *v, int a, bool is_true);
 
 #endif

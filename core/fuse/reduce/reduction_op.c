@@ -15,11 +15,11 @@
 
 /* -- Lifetime ------------------------------------------------------------- */
 
-void st__reducer_retain(void *reducer) {
+static void retain(void *reducer) {
   st__ref_take(&((st_reducer *)reducer)->refs);
 }
 
-void st__reducer_release(void *reducer) {
+static void release(void *reducer) {
   st_reducer *const r = reducer;
   if (!r || !st__ref_drop(&r->refs)) return;
   st__compiled_release(r->map);
@@ -81,7 +81,7 @@ static st_status new_reducer(const st_custom_reduction *f, st_reducer **out) {
   *out = r;
   return ST_OK;
 fail:
-  st__reducer_release(r);
+  release(r);
   return status;
 }
 
@@ -440,23 +440,23 @@ static st_status define(st_library *part, const st_schema *s,
   if (*s->overload) snprintf(out, sizeof out, "%s_out", s->overload);
   const st_structured d = {
     .schema = schema, .out = has_out(s) ? out : NULL, .meta = meta,
-    .impl = impl, .ctx = r, .free_ctx = st__reducer_release, .doc = f->doc,
+    .impl = impl, .ctx = r, .free_ctx = release, .doc = f->doc,
     .debug = f->debug};
   const st_derivative derivative = {.backward = st__reducer_backward,
                                     .ctx = r,
-                                    .free_ctx = st__reducer_release};
-  st__reducer_retain(r);
+                                    .free_ctx = release};
+  retain(r);
   st_status status = st_library_structured(part, &d);
   if (status != ST_OK) {
-    st__reducer_release(r);
+    release(r);
     return status;
   }
   snprintf(name, sizeof name, "%s%s%s", s->name, *s->overload ? "." : "",
            s->overload);
-  st__reducer_retain(r);
+  retain(r);
   status = st__library_derivative_later(part, name, &derivative,
-                                        st__reducer_retain);
-  if (status != ST_OK) st__reducer_release(r);
+                                        retain);
+  if (status != ST_OK) release(r);
   return status;
 }
 
@@ -489,7 +489,7 @@ st_status st_library_reduction(st_library *lib, const st_custom_reduction *f) {
                             &r->schema));
   status = define_all(lib, s, text, r, f);
 fail:
-  st__reducer_release(r);
+  release(r);
   st__text_free(&text);
   st__schema_free(&s);
   return status;

@@ -26,9 +26,6 @@ typedef struct st_reducer {
   st_scalar init[ST_TREE_ACCS];
 } st_reducer;
 
-void st__reducer_retain(void *reducer);
-void st__reducer_release(void *reducer);
-
 /* The arguments of a call. */
 typedef struct st_reducer_call {
   st_tensor *inputs[ST_GRAPH_INPUTS];  /* borrowed */

@@ -48,8 +48,9 @@ static st_scalar number_of(const st_arg *arg, const st_value *v) {
   return st__scalar_of(v);
 }
 
-void st__graph_args(const st_schema *s, int nargs, const st_value *args,
-                    st_tensor **inputs, st_scalar *params) {
+/* The inputs and scalar inputs of the graph, from a call's arguments. */
+static void graph_args(const st_schema *s, int nargs, const st_value *args,
+                       st_tensor **inputs, st_scalar *params) {
   int ninputs = 0, nparams = 0;
   for (int i = 0; i < nargs; i++) {
     if (s->args[i].type == ST_TYPE_TENSOR) {
@@ -142,7 +143,7 @@ static st_status meta(st_run *r) {
   st_specialization key;
   st_program *p = NULL;
   ST_TRY(st__check_run_schema(f->schema, r));
-  st__graph_args(f->schema, f->schema->nargs, r->args, inputs, params);
+  graph_args(f->schema, f->schema->nargs, r->args, inputs, params);
   if (r->is_meta && st__captured()) return inline_graph(r, f, inputs, params);
   st__specialize(f, inputs, params, &key);
   for (int i = 0; i < r->nouts; i++) {
@@ -192,7 +193,7 @@ static st_status text_of(st_compiled_graph *f, const st_op *op,
   st_specialization key;
   st_program *p = NULL;
   ST_TRY(check_layout(f->schema, s, s->nargs));
-  st__graph_args(f->schema, s->nargs, args, inputs, params);
+  graph_args(f->schema, s->nargs, args, inputs, params);
   st__specialize(f, inputs, params, &key);
   if (s->is_mutable) key.out_dtypes[0] = inputs[0]->dtype;
   ST_TRY(st__compiled_program(f, &key, &p));
@@ -244,14 +245,15 @@ static st_status backward(void *ctx, const st_op *op, const st_value *args,
   st_tensor *tensors[ST_GRAPH_INPUTS];
   st_scalar params[ST_GRAPH_SCALARS];
   ST_TRY(st__check_values_schema(s, op, args, rets));
-  st__graph_args(s, s->nargs, args, tensors, params);
+  graph_args(s, s->nargs, args, tensors, params);
   return st__compiled_backward(f, tensors, params, grads, wanted, inputs);
 }
 
 static void retain(void *compiled) { st__compiled_retain(compiled); }
 
-st_status st__compiled_derive(st_library *lib, const char *name,
-                              st_compiled_graph *f) {
+/* Registers the derivative of operator `name`, which computes f. */
+static st_status derive(st_library *lib, const char *name,
+                        st_compiled_graph *f) {
   const st_derivative d = {.backward = backward, .ctx = f,
                            .free_ctx = st__compiled_release};
   st__compiled_retain(f);
@@ -293,10 +295,10 @@ static st_status define(st_library *part, const st_schema *s,
     return status;
   }
   full_name(s, "", name, sizeof name);
-  ST_TRY(st__compiled_derive(part, name, f));
+  ST_TRY(derive(part, name, f));
   if (!d->inplace) return ST_OK;
   full_name(s, "_", name, sizeof name);
-  return st__compiled_derive(part, name, f);
+  return derive(part, name, f);
 }
 
 /* Registers the operator, its variants and their derivatives, or nothing on

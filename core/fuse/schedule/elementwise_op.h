@@ -25,11 +25,5 @@ st_status st__explain_all(const st_op *op, int n, const st_value *args,
 st_status st__check_run_schema(const st_schema *own, const st_run *r);
 st_status st__check_values_schema(const st_schema *own, const st_op *op,
                                   const st_value *args, const st_value *rets);
-/* The inputs and scalar inputs of the graph, from a call's arguments. */
-void st__graph_args(const st_schema *s, int nargs, const st_value *args,
-                    st_tensor **inputs, st_scalar *params);
-/* Registers the derivative of operator `name`, which computes f. */
-st_status st__compiled_derive(st_library *lib, const char *name,
-                              st_compiled_graph *f);
 
 #endif

@@ -183,8 +183,9 @@ static st_scalar operand(const st_graph *g, const st_scalar *all, int a,
   return is_int ? st__scalar_int(0) : all[a];
 }
 
-void st__graph_scalars(const st_graph *g, const st_scalar *params,
-                       st_scalar *all) {
+/* Computes all nnumbers scalars of the graph from the scalar inputs. */
+static void compute_all(const st_graph *g, const st_scalar *params,
+                        st_scalar *all) {
   for (int i = 0; i < g->nnumbers; i++) {
     const st_sym_scalar *n = &g->numbers[i];
     if (i < g->nparams) all[i] = params[i];
@@ -345,7 +346,7 @@ st_status st__graph_run(const st_graph *g, st_tensor *const *inputs,
   r.tensors = st__alloc_zero(ST_MEM_SCRATCH, run_size(g));
   if (!r.tensors) return ST_NO_MEMORY;
   r.lists = r.tensors + g->ntensors;
-  st__graph_scalars(g, params, r.numbers);
+  compute_all(g, params, r.numbers);
   for (int i = 0; i < g->ninputs; i++) r.tensors[i] = inputs[i];
   for (int i = 0; i < g->nnodes && status == ST_OK; i++) {
     const st_graph_node *n = &g->nodes[i];

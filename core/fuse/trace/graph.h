@@ -124,9 +124,6 @@ st_status st__graph_constant(st_graph *g, const st_tensor *t, st_node_arg *r);
 st_status st__graph_add_node(st_graph *g, const st_graph_node *call,
                              int *result);
 
-/* Computes all nnumbers scalars of the graph from the scalar inputs. */
-void st__graph_scalars(const st_graph *g, const st_scalar *params,
-                       st_scalar *all);
 /* Called for each node of a run: before the node runs, with results NULL, and
  * afterwards with its result tensors. A failure ends the run. */
 typedef st_status (*st_graph_fn)(void *ctx, const st_graph_node *n,

@@ -51,9 +51,8 @@ st_status st__reduced(const st_value *dims, int ndim, uint64_t *set);
 st_tensor *st__restore(st_op_scope *c, const st_tensor *t, int ndim,
                        uint64_t set, bool keepdim);
 /* The exponents of the powers of two that bring sizes near 1, NULL on devices
- * of extensions; and a / b: Note [Quotients in all of the range]. */
+ * of extensions: Note [Quotients in all of the range]. */
 st_tensor *st__near_one_exponents(st_op_scope *c, const st_tensor *sizes);
-st_tensor *st__ratio(st_op_scope *c, const st_tensor *a, const st_tensor *b);
 /* Whether an element is 0. */
 st_status st__has_zeros(const st_tensor *t, bool *out);
 

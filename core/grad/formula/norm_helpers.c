@@ -58,7 +58,9 @@ st_tensor *st__near_one_exponents(st_op_scope *c, const st_tensor *sizes) {
   return st__apply1(c, ST_OP_neg, parts[1]);
 }
 
-st_tensor *st__ratio(st_op_scope *c, const st_tensor *a, const st_tensor *b) {
+/* a / b: Note [Quotients in all of the range]. */
+static st_tensor *ratio(st_op_scope *c, const st_tensor *a,
+                        const st_tensor *b) {
   if (!st__scope_ok(c)) return NULL;
   const bool is_plain = !st__tls().grad || st__is_complex(a->dtype);
   const st_tensor *power = is_plain ? NULL : st__near_one_exponents(c, b);
@@ -71,7 +73,7 @@ st_tensor *st__ratio(st_op_scope *c, const st_tensor *a, const st_tensor *b) {
 ST_HELPER_FN(st__help_ratio) {
   ST_READ(TENSOR(a), TENSOR(b));
   st_op_scope c = {.status = ST_OK};
-  return st__scope_return(&c, st__ratio(&c, a, b), out);
+  return st__scope_return(&c, ratio(&c, a, b), out);
 }
 
 /* -- Norms that are 0 ----------------------------------------------------- */
@@ -174,7 +176,7 @@ ST_HELPER_FN(st__help_half_over) {
   st_op_scope c = {.status = ST_OK};
   const st_tensor *limit = limit_at_zero(&c, grad, r, &known);
   const st_tensor *over = known ? filled(&c, r, known, 1) : r;
-  st_tensor *half = filled(&c, st__ratio(&c, grad, st__scaled(&c, over, 2)),
+  st_tensor *half = filled(&c, ratio(&c, grad, st__scaled(&c, over, 2)),
                            is_zero(&c, r), 0);
   if (limit) half = st__plus(&c, half, st__scaled(&c, limit, 0.5));
   return st__scope_return(&c, half, out);
@@ -221,7 +223,7 @@ static st_tensor *euclidean_norm(st_op_scope *c, const norm *a) {
   const st_tensor *over = a->known ? filled(c, a->result, a->known, 1)
                                    : a->result;
   st_tensor *slope =
-    st__mul(c, a->grad, filled(c, st__ratio(c, a->self, over), zero, 0));
+    st__mul(c, a->grad, filled(c, ratio(c, a->self, over), zero, 0));
   return a->limit ? st__plus(c, slope, st__mul(c, a->self, a->limit)) : slope;
 }
 
@@ -250,11 +252,11 @@ static st_tensor *power_of_quotient(st_op_scope *c, const st_tensor *size,
                                     const st_tensor *result, double p,
                                     const st_tensor *none) {
   if (p < 0) {
-    const st_tensor *r = st__ratio(c, result, filled(c, size, none, 1));
+    const st_tensor *r = ratio(c, result, filled(c, size, none, 1));
     none = either(c, none, is_zero(c, st__apply1(c, ST_OP_detach, r)));
     return filled(c, power_of(c, filled(c, r, none, 1), 1 - p), none, 0);
   }
-  const st_tensor *q = st__ratio(c, size, result);
+  const st_tensor *q = ratio(c, size, result);
   if (p < 1) q = filled(c, q, none, 1);
   return filled(c, power_of(c, q, p - 1), none, 0);
 }

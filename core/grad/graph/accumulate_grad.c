@@ -63,8 +63,10 @@ static st_tensor *sum_of(st_op_scope *c, const st_tensor *leaf, st_tensor *grad,
   return old;
 }
 
-st_status st__accumulate(st_tensor *leaf, st_tensor *grad,
-                         bool create_graph) {
+/* Adds grad to the leaf's gradient. The first gradient is stored without a copy
+ * if the caller has the only reference to it. */
+static st_status accumulate(st_tensor *leaf, st_tensor *grad,
+                            bool create_graph) {
   st_op_scope c = {.status = ST_OK};
   st_tensor *sum = sum_of(&c, leaf, grad, create_graph);
   if (st__scope_ok(&c)) c.status = st_tensor_set_grad(leaf, sum);
@@ -90,7 +92,7 @@ static st_status run(st_node *n, st_tensor *const *grads, const bool *wanted,
   (void)wanted; (void)out;
   st_tensor *leaf = st__leaf_take(n);
   if (!leaf) return ST_OK;
-  st_status status = st__accumulate(leaf, grads[0], st__tls().grad);
+  st_status status = accumulate(leaf, grads[0], st__tls().grad);
   if (status == ST_OK) status = call_post_hooks(leaf);
   st__tensor_release(&leaf);
   return status;

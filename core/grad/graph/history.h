@@ -90,9 +90,6 @@ st_status st__rebase_prepare(st_tensor *t, st_node *node, int nr,
 /* After the write: t, or its base, gets *next, which becomes NULL. A view gets
  * a new node at its next use. */
 void st__rebase(st_tensor *t, st_node **next, int nr);
-/* Adds grad to the leaf's gradient. The first gradient is stored without a copy
- * if the caller has the only reference to it. */
-st_status st__accumulate(st_tensor *leaf, st_tensor *grad, bool create_graph);
 
 st_status st__tensor_hook(st_tensor *t, const st_tensor_hook *hook,
                           bool is_post, uint64_t *id);

@@ -107,8 +107,10 @@ static st_status check_columns(const st_tensor *self, const st_window *w) {
   return ST_OK;
 }
 
-st_tensor *st__window_element(st_op_scope *c, const st_tensor *image,
-                              const st_window *w, int64_t elem) {
+/* Element elem of all windows, as a view of the padded image that carries no
+ * gradient. */
+static st_tensor *window_element(st_op_scope *c, const st_tensor *image,
+                                 const st_window *w, int64_t elem) {
   int64_t sizes[2 + ST_SPATIAL_MAX], strides[2 + ST_SPATIAL_MAX];
   int64_t inside[ST_SPATIAL_MAX];
   if (!st__scope_ok(c)) return NULL;
@@ -146,7 +148,7 @@ static st_status add_elems(const st_tensor *image, const st_tensor *columns,
     st_op_scope c = {.n = 0};
     const st_tensor *from =
       ST_APPLY(&c, ST_OP_select_int, columns, columns->ndim - w->n - 1, elem);
-    add_to(&c, st__window_element(&c, image, w, elem), from);
+    add_to(&c, window_element(&c, image, w, elem), from);
     ST_TRY(st__scope_end(&c, 0, NULL, NULL));
   }
   return ST_OK;
@@ -208,7 +210,9 @@ ST_BOXED(st__box_im2col_backward) {
 
 /* -- Sums of windows ------------------------------------------------------ */
 
-int64_t st__images_at_once(const st_tensor *images, int64_t pixels) {
+/* How many of (images, channels, ..) to process at a time so that results of
+ * `pixels` pixels each stay in the caches. */
+static int64_t images_at_once(const st_tensor *images, int64_t pixels) {
   enum { CACHED = ST_FIXED_window_sums }; /* elements that fit the caches */
   const double numbers = (double)images->sizes[1] * (double)pixels;
   if (!st__has_elements(images)) return INT64_MAX;
@@ -222,10 +226,10 @@ static st_status sum_windows(const st_tensor *image, const st_tensor *out,
   st_op_scope c = {.n = 0};
   const st_tensor *from = st__apply_narrow(&c, image, 0, first, n);
   const st_tensor *to = st__apply_narrow(&c, out, 0, first, n);
-  st__apply2(&c, ST_OP_copy_, to, st__window_element(&c, from, w, 0));
+  st__apply2(&c, ST_OP_copy_, to, window_element(&c, from, w, 0));
   for (int64_t elem = 1; st__scope_goes_on(&c) && elem < kernel_numel; elem++) {
     st_op_scope round = {.n = 0};
-    add_to(&round, to, st__window_element(&round, from, w, elem));
+    add_to(&round, to, window_element(&round, from, w, elem));
     st__scope_keep(&c, &round, NULL);
   }
   return st__scope_end(&c, 0, NULL, NULL);
@@ -246,7 +250,7 @@ ST_BOXED(st__box_window_sum) {
                                              : self;
   st_tensor *out =
     ST_APPLY(&c, ST_OP_new_empty, self, st__of_ints(sizes, 2 + w.n));
-  const int64_t images = st__images_at_once(
+  const int64_t images = images_at_once(
     self, st__product_of(w.n, w.out));
   for (int64_t i = 0; st__scope_goes_on(&c) && i < sizes[0]; i += images) {
     const int64_t left = sizes[0] - i;

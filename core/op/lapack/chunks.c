@@ -77,25 +77,20 @@ static st_part operand(const char *p, char trans, int64_t m, int64_t n,
                       : st__turned(st__columns_at(p, n, m, ld));
 }
 
-static void gemm(const st_lapack_job *j, const st_gemm *p, int alpha,
-                 bool adds) {
+static void gemm(const st_lapack_job *j, const st_gemm *p, bool adds) {
   const st_part a = operand(p->a, p->ta, p->m, p->k, p->lda);
   const st_part b = operand(p->b, p->tb, p->k, p->n, p->ldb);
   const st_part c = st__columns_at(p->c, p->m, p->n, p->ldc);
-  const bool done = st__part_multiply(j, &c, &a, &b, alpha, adds);
+  const bool done = st__part_multiply(j, &c, &a, &b, 1, adds);
   (void)done; /* the job says so */
 }
 
 void st__multiply(const st_lapack_job *j, const st_gemm *p) {
-  gemm(j, p, 1, false);
+  gemm(j, p, false);
 }
 
 void st__add(const st_lapack_job *j, const st_gemm *p) {
-  gemm(j, p, 1, true);
-}
-
-void st__subtract(const st_lapack_job *j, const st_gemm *p) {
-  gemm(j, p, -1, true);
+  gemm(j, p, true);
 }
 
 /* -- Scales --------------------------------------------------------------- */

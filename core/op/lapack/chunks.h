@@ -87,10 +87,9 @@ typedef struct st_gemm {
   blasint lda, ldb, ldc;
 } st_gemm;
 
-/* C becomes it, gets it or loses it. */
+/* C becomes it, or gets it. */
 void st__multiply(const st_lapack_job *j, const st_gemm *p);
 void st__add(const st_lapack_job *j, const st_gemm *p);
-void st__subtract(const st_lapack_job *j, const st_gemm *p);
 
 static inline char st__adjoint_of(const st_lapack_job *j) {
   return st__is_complex(j->dtype) ? 'C' : 'T';

@@ -63,13 +63,6 @@ st_tensor *st__apply_col2im(st_op_scope *c, const st_tensor *columns,
  * dimension of size 1 before the last. */
 st_tensor *st__window_sums(st_op_scope *c, const st_tensor *x,
                            const st_window *w);
-/* Element elem of all windows, as a view of the padded image that carries no
- * gradient. */
-st_tensor *st__window_element(st_op_scope *c, const st_tensor *image,
-                              const st_window *w, int64_t elem);
-/* How many of (images, channels, ..) to process at a time so that results of
- * `pixels` pixels each stay in the caches. */
-int64_t st__images_at_once(const st_tensor *images, int64_t pixels);
 
 /* -- Calls of operators (spatial.c) --------------------------------------- */
 

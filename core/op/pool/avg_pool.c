@@ -6,11 +6,13 @@
 
 #include <inttypes.h>
 
-int64_t st__pool_end(const st_window *w, int d, int64_t o) {
+/* For a bin, the index after the last of window o along dimension d. */
+static int64_t end_of(const st_window *w, int d, int64_t o) {
   return ((o + 1) * w->in[d] + w->out[d] - 1) / w->out[d];
 }
 
-int64_t st__pool_start(const st_pool *p, int d, int64_t o) {
+/* The first index of window o along dimension d. */
+static int64_t start_of(const st_pool *p, int d, int64_t o) {
   const st_window *w = &p->w;
   return p->adaptive ? o * w->in[d] / w->out[d]
                      : o * w->stride[d] - w->padding[d];
@@ -112,8 +114,9 @@ st_status st__pool_adaptive(const st_tensor *self, st_ints output_size, int n,
 
 /* -- Columns -------------------------------------------------------------- */
 
-st_tensor *st__pool_padded(st_op_scope *c, const st_tensor *self,
-                           const st_pool *p, st_value value) {
+/* self padded with 0 so that all windows are inside. */
+static st_tensor *padded(st_op_scope *c, const st_tensor *self,
+                         const st_pool *p) {
   const st_window *w = &p->w;
   int64_t pad[2 * ST_SPATIAL_MAX], sum = 0;
   for (int d = 0; d < w->n; d++) {
@@ -126,14 +129,15 @@ st_tensor *st__pool_padded(st_op_scope *c, const st_tensor *self,
   }
   if (sum == 0) return (st_tensor *)(uintptr_t)self;
   return ST_APPLY(c, ST_OP_constant_pad_nd, self, st__of_ints(pad, 2 * w->n),
-                  value);
+                  st__of_int(0));
 }
 
 int64_t st__pool_images(const st_pool *p) {
   return st__product_of(p->self->ndim - p->w.n, p->self->sizes);
 }
 
-st_tensor *st__pool_lay_out(st_op_scope *c, const st_tensor *t,
+/* t as (images, 1, size..). */
+static st_tensor *as_images(st_op_scope *c, const st_tensor *t,
                             const st_pool *p) {
   int64_t sizes[2 + ST_SPATIAL_MAX] = {st__pool_images(p), 1};
   if (!st__scope_ok(c)) return NULL;
@@ -151,20 +155,22 @@ static st_tensor *bin_indices(st_op_scope *c, const st_pool *p, int d) {
   for (int64_t o = 0, n = 0; st__scope_ok(c) && o < w->out[d]; o++) {
     for (int64_t k = 0; st__scope_goes_on_at(c, n) && k < w->kernel[d]; k++) {
       n++;
-      const int64_t i = st__pool_start(p, d, o) + k;
-      const int64_t end = st__pool_end(w, d, o);
+      const int64_t i = start_of(p, d, o) + k;
+      const int64_t end = end_of(w, d, o);
       *at++ = i < end ? i : end - 1;
     }
   }
   return st__to_device_of(c, table, ST_INT64, p->self);
 }
 
-st_tensor *st__pool_bin_columns(st_op_scope *c, const st_tensor *self,
-                                const st_pool *p) {
+/* Adaptive bins as columns, (images, elements, bins); smaller bins repeat their
+ * last element. */
+static st_tensor *bin_columns(st_op_scope *c, const st_tensor *self,
+                              const st_pool *p) {
   const int n = p->w.n;
   int64_t split[1 + 2 * ST_SPATIAL_MAX] = {st__pool_images(p)};
   int64_t order[1 + 2 * ST_SPATIAL_MAX] = {0};
-  st_tensor *t = st__pool_lay_out(c, self, p);
+  st_tensor *t = as_images(c, self, p);
   for (int d = 0; d < n; d++) {
     t = st__apply_index_select(c, t, 2 + d, bin_indices(c, p, d));
     split[1 + 2 * d] = p->w.out[d];
@@ -194,7 +200,8 @@ st_format st__pool_format(const st_pool *p, bool is_mean) {
 
 /* -- Indices -------------------------------------------------------------- */
 
-void st__unravel_index(int64_t i, int n, const int64_t *sizes, int64_t *at) {
+/* Writes the multi-dimensional index of linear index i to at. */
+static void unravel(int64_t i, int n, const int64_t *sizes, int64_t *at) {
   for (int d = n - 1; d >= 0; d--) {
     at[d] = i % sizes[d];
     i /= sizes[d];
@@ -208,9 +215,9 @@ static int64_t window_size(const st_pool *p, const int64_t *o,
   const st_window *w = &p->w;
   int64_t size = 1;
   for (int d = 0; d < w->n; d++) {
-    int64_t start = st__pool_start(p, d, o[d]), end, last = w->in[d];
+    int64_t start = start_of(p, d, o[d]), end, last = w->in[d];
     if (p->adaptive) {
-      end = st__pool_end(w, d, o[d]);
+      end = end_of(w, d, o[d]);
     } else {
       end = start + w->kernel[d];
       if (with_padding) last += w->padding[d];
@@ -244,11 +251,11 @@ static st_tensor *without_repeats(st_op_scope *c, st_tensor *columns,
   const int64_t n = p->kernel_numel * p->nwindows;
   for (int64_t i = 0; st__scope_goes_on_at(c, i) && i < n; i++) {
     bool inside = true;
-    st__unravel_index(i / p->nwindows, w->n, w->kernel, k);
-    st__unravel_index(i % p->nwindows, w->n, w->out, o);
+    unravel(i / p->nwindows, w->n, w->kernel, k);
+    unravel(i % p->nwindows, w->n, w->out, o);
     for (int d = 0; d < w->n; d++) {
-      const int64_t at = st__pool_start(p, d, o[d]) + k[d];
-      inside = inside && at < st__pool_end(w, d, o[d]);
+      const int64_t at = start_of(p, d, o[d]) + k[d];
+      inside = inside && at < end_of(w, d, o[d]);
     }
     counts[i] = inside;
   }
@@ -291,7 +298,7 @@ static st_tensor *divided(st_op_scope *c, const st_tensor *sum, const mean *m) {
   if (same || !st__scope_ok(c)) return divided_by(c, sum, st__of_int(same));
   const st_tensor *table = st__new_cpu_vector(c, ST_INT64, p->nwindows, &size);
   for (int64_t i = 0; st__scope_goes_on_at(c, i) && i < p->nwindows; i++) {
-    st__unravel_index(i, p->w.n, p->w.out, o);
+    unravel(i, p->w.n, p->w.out, o);
     size[i] = window_size(p, o, m->with_padding);
   }
   table = st__to_device_of(c, table, sum->dtype, p->self);
@@ -312,12 +319,12 @@ static st_tensor *window_sums(st_op_scope *c, const st_tensor *self,
   const int64_t sizes[] = {st__pool_images(p), p->nwindows};
   st_window w = p->w;
   if (p->adaptive) {
-    st_tensor *t = without_repeats(c, st__pool_bin_columns(c, self, p), p);
+    st_tensor *t = without_repeats(c, bin_columns(c, self, p), p);
     return ST_APPLY(c, ST_OP_sum_dim_IntList, t, ST_INTS(1));
   }
   for (int d = 0; d < w.n; d++) w.padding[d] = 0;
-  const st_tensor *all = st__pool_padded(c, self, p, st__of_int(0));
-  all = st__pool_lay_out(c, all, p);
+  const st_tensor *all = padded(c, self, p);
+  all = as_images(c, all, p);
   if (p->kernel_numel > ST_POOL_SMALL) {
     return ST_APPLY(c, ST_OP_sum_dim_IntList, st__apply_im2col(c, all, &w),
                     ST_INTS(1));

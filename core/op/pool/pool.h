@@ -30,29 +30,10 @@ st_status st__pool_window(st_ints kernel_size, st_ints stride, st_ints padding,
 st_status st__pool_adaptive(const st_tensor *self, st_ints output_size, int n,
                             st_pool *p);
 
-/* -- Indices -------------------------------------------------------------- */
-
-/* The first index of window o along dimension d and, for a bin, the index after
- * its last. */
-int64_t st__pool_start(const st_pool *p, int d, int64_t o);
-int64_t st__pool_end(const st_window *w, int d, int64_t o);
-/* Writes the multi-dimensional index of linear index i to at. */
-void st__unravel_index(int64_t i, int n, const int64_t *sizes, int64_t *at);
-
 /* -- Calls of operators --------------------------------------------------- */
 
 /* The number of images with one channel each. */
 int64_t st__pool_images(const st_pool *p);
-/* t as (images, 1, size..). */
-st_tensor *st__pool_lay_out(st_op_scope *c, const st_tensor *t,
-                            const st_pool *p);
-/* self padded with value so that all windows are inside. */
-st_tensor *st__pool_padded(st_op_scope *c, const st_tensor *self,
-                           const st_pool *p, st_value value);
-/* Adaptive bins as columns, (images, elements, bins); smaller bins repeat their
- * last element. */
-st_tensor *st__pool_bin_columns(st_op_scope *c, const st_tensor *self,
-                                const st_pool *p);
 /* t (images, windows) in the shape of the result. */
 st_tensor *st__pool_result(st_op_scope *c, const st_tensor *t,
                            const st_pool *p);

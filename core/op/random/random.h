@@ -37,10 +37,8 @@ typedef struct st_source {
   double normal;
 } st_source;
 
-uint32_t st__random32(st_source *s);
-/* The next n numbers of st__random32. */
+/* The next n words. */
 void st__random_words(st_source *s, uint32_t *words, int64_t n);
-uint64_t st__random64(st_source *s);
 double st__random_uniform(st_source *s);  /* [0, 1), 53 bits */
 /* The next n normal numbers: Box-Muller, in pairs. exact: PyTorch's bits; a
  * Mersenne source keeps the second of a pair with these. */

@@ -100,7 +100,7 @@ st_source st__random_child(const st_source *s, uint64_t i) {
 
 /* -- Numbers -------------------------------------------------------------- */
 
-uint32_t st__random32(st_source *s) {
+static uint32_t next_word(st_source *s) {
   if (!s->mt) return philox32(s);
   if (s->mt->next == N) renew(s->mt);
   return s->mt->words[s->mt->next++];
@@ -119,14 +119,14 @@ static uint64_t philox64(st_source *s) {
   return high << 32 | low;
 }
 
-uint64_t st__random64(st_source *s) {
+static uint64_t next_64(st_source *s) {
   if (!s->mt && s->lane != LANES - 1) return philox64(s);
-  const uint64_t high = st__random32(s);
-  return high << 32 | st__random32(s);
+  const uint64_t high = next_word(s);
+  return high << 32 | next_word(s);
 }
 
 double st__random_uniform(st_source *s) {
-  return (double)(st__random64(s) & ((UINT64_C(1) << 53) - 1)) * 0x1p-53;
+  return (double)(next_64(s) & ((UINT64_C(1) << 53) - 1)) * 0x1p-53;
 }
 
 static void make_uniforms(const uint32_t *words, double *u, int64_t n) {
