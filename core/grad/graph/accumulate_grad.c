@@ -59,7 +59,7 @@ static st_tensor *sum_of(st_op_scope *c, const st_tensor *leaf, st_tensor *grad,
   }
   if (!old) return clone_grad(c, leaf, grad);
   if (create_graph || !is_strided) return st__plus(c, old, grad);
-  st__apply_into(c, ST_OP_add_Tensor, old, grad);
+  ST_APPLY_INTO(c, ST_OP_add_Tensor, old, grad);
   return old;
 }
 

@@ -119,7 +119,7 @@ static st_tensor *sum_images(st_op_scope *c, const st_conv_products *p) {
     st_op_scope round = {.n = 0};
     st_tensor *one = sum_products(&round, p, i, 1);
     if (sum) {
-      st__apply_into(&round, ST_OP_add_Tensor, sum, one);
+      ST_APPLY_INTO(&round, ST_OP_add_Tensor, sum, one);
       one = NULL;
     }
     one = st__scope_keep(c, &round, one);

@@ -130,16 +130,6 @@ static st_tensor *window_element(st_op_scope *c, const st_tensor *image,
                   st__of_ints(strides, image->ndim), offset);
 }
 
-static void add_to(st_op_scope *c, const st_tensor *sum, const st_tensor *t) {
-  const st_value add[] = {st__of_tensor(sum), st__of_tensor(t),
-                          st__of_int(1)};
-  st_value same;
-  if (!st__scope_ok(c)) return;
-  c->status = st__call(st__op_variant(ST_OP_add_Tensor, ST_INPLACE), add,
-                       &same);
-  if (st__scope_ok(c)) st__value_clear(&same);
-}
-
 /* Adds columns (.., channels, elements, out..) to the image. */
 static st_status add_elems(const st_tensor *image, const st_tensor *columns,
                            const st_window *w) {
@@ -148,7 +138,8 @@ static st_status add_elems(const st_tensor *image, const st_tensor *columns,
     st_op_scope c = {.n = 0};
     const st_tensor *from =
       ST_APPLY(&c, ST_OP_select_int, columns, columns->ndim - w->n - 1, elem);
-    add_to(&c, window_element(&c, image, w, elem), from);
+    ST_APPLY_INTO(&c, ST_OP_add_Tensor, window_element(&c, image, w, elem),
+                  from, 1);
     ST_TRY(st__scope_end(&c, 0, NULL, NULL));
   }
   return ST_OK;
@@ -229,7 +220,8 @@ static st_status sum_windows(const st_tensor *image, const st_tensor *out,
   st__apply2(&c, ST_OP_copy_, to, window_element(&c, from, w, 0));
   for (int64_t elem = 1; st__scope_goes_on(&c) && elem < kernel_numel; elem++) {
     st_op_scope round = {.n = 0};
-    add_to(&round, to, window_element(&round, from, w, elem));
+    ST_APPLY_INTO(&round, ST_OP_add_Tensor, to,
+                  window_element(&round, from, w, elem), 1);
     st__scope_keep(&c, &round, NULL);
   }
   return st__scope_end(&c, 0, NULL, NULL);

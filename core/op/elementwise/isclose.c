@@ -45,7 +45,7 @@ ST_BOXED(st__box_isclose) {
     const st_tensor *both = st__apply2(&c, ST_OP_logical_and,
                                        st__apply1(&c, ST_OP_isnan, self),
                                        st__apply1(&c, ST_OP_isnan, other));
-    st__apply_into(&c, ST_OP_logical_or, close, both);
+    ST_APPLY_INTO(&c, ST_OP_logical_or, close, both);
   }
   if (relative == 0 && absolute == 0) {
     return st__scope_return(&c, close, rets);
@@ -54,7 +54,7 @@ ST_BOXED(st__box_isclose) {
     self = st__apply_to(&c, self, st__default_dtype());
     other = st__apply_to(&c, other, st__default_dtype());
   }
-  st__apply_into(&c, ST_OP_logical_or, close,
+  ST_APPLY_INTO(&c, ST_OP_logical_or, close,
                  within(&c, self, other, rtol, atol));
   return st__scope_return(&c, close, rets);
 }

@@ -4,24 +4,12 @@
 
 #include "op/row/composite.h"
 
-/* Calls an in-place operator. Its result is its first argument, which the op
- * scope owns already. */
-static void call_inplace(st_op_scope *c, const st_op *op,
-                         const st_value *args) {
-  st_value same;
-  if (!st__scope_ok(c)) return;
-  c->status = st__call(op, args, &same);
-  if (st__scope_ok(c)) st__value_clear(&same);
-}
-
 ST_BOXED(st__box_index_select_backward) {
   ST_ARGS(TENSOR(grad), BOXED(self_sizes), BOXED(dim), BOXED(index),
           BOXED(base));
   st_op_scope c = {.n = 0};
   st_tensor *sum = ST_APPLY(&c, ST_OP_new_zeros, grad, *self_sizes);
-  const st_value add[] = {st__of_tensor(sum), *dim, *index,
-                          st__of_tensor(grad), st__of_int(1), *base};
-  call_inplace(&c, st__op_variant(ST_OP_index_add, ST_INPLACE), add);
+  ST_APPLY_INTO(&c, ST_OP_index_add, sum, *dim, *index, grad, 1, *base);
   return st__scope_return(&c, sum, rets);
 }
 
@@ -35,9 +23,7 @@ ST_BOXED(st__box_masked_select_backward) {
                              mask->sizes, sizes, &ndim));
   const st_tensor *all =
     ST_APPLY(&c, ST_OP_new_zeros, grad, st__of_ints(sizes, ndim));
-  const st_value put[] = {st__of_tensor(all), st__of_tensor(mask),
-                          st__of_tensor(grad)};
-  call_inplace(&c, st__op(ST_OP_masked_scatter_), put);
+  ST_APPLY(&c, ST_OP_masked_scatter_, all, mask, grad);
   return st__scope_return(&c,
                           ST_APPLY(&c, ST_OP_sum_to_size, all,
                                    st__of_ints(input->sizes, input->ndim)),
@@ -54,8 +40,6 @@ ST_BOXED(st__box_value_selecting_reduction_backward) {
     indices = ST_APPLY(&c, ST_OP_unsqueeze, indices, *dim);
   }
   st_tensor *all = ST_APPLY(&c, ST_OP_new_zeros, grad, *sizes);
-  const st_value put[] = {st__of_tensor(all), *dim, st__of_tensor(indices),
-                          st__of_tensor(slices), *base};
-  call_inplace(&c, st__op_variant(ST_OP_scatter_src, ST_INPLACE), put);
+  ST_APPLY_INTO(&c, ST_OP_scatter_src, all, *dim, indices, slices, *base);
   return st__scope_return(&c, all, rets);
 }

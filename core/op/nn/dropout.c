@@ -47,17 +47,8 @@ static st_tensor *keep(st_op_scope *c, const st_tensor *input, double p,
 static st_tensor *combine(st_op_scope *c, st_op_id id, st_tensor *a,
                           const st_tensor *b, int form) {
   if (!(form & IN_PLACE)) return st__apply2(c, id, a, b);
-  st__apply_into(c, id, a, b);
+  ST_APPLY_INTO(c, id, a, b);
   return a;
-}
-
-static void scale(st_op_scope *c, const st_tensor *t, double keeps) {
-  const st_value args[] = {st__of_tensor(t), st__of_float(keeps)};
-  st_value same;
-  if (!st__scope_ok(c)) return;
-  c->status = st__call(st__op_variant(ST_OP_div_Scalar, ST_INPLACE), args,
-                       &same);
-  if (st__scope_ok(c)) st__value_clear(&same);
 }
 
 /* kept a + b: dropped elements become -alpha scale, the limit of selu at minus
@@ -87,7 +78,7 @@ static st_tensor *drop(st_op_scope *c, st_tensor *input, double p, bool train,
   }
   const st_tensor *kept = keep(c, input, 1 - p, form);
   if (form & ALPHA) return alpha_drop(c, input, kept, p, form);
-  scale(c, kept, 1 - p);
+  ST_APPLY_INTO(c, ST_OP_div_Scalar, kept, 1 - p);
   return combine(c, ST_OP_mul_Tensor, input, kept, form);
 }
 

@@ -417,15 +417,9 @@ static old_rows renorm(st_op_scope *c, const st_tensor *self,
   factor = st__apply_to(c, factor, self->dtype);
   const st_tensor *scaled = st__mul(c, rows, factor);
   if (!st__scope_ok(c)) return old;
-  st_value same;
-  const st_value copy[] = {
-    whole, zero, at, st__of_tensor(st__apply_to(c, scaled, self->dtype)), base};
-  if (!st__scope_ok(c)) return old;
-  c->status = st__call_n(st__op_variant(ST_OP_index_copy, ST_INPLACE), 5, copy,
-                         &same);
-  if (!st__scope_ok(c)) return old;
-  st__value_clear(&same);
-  return (old_rows){rows, st__to_tensor(&at)};
+  ST_APPLY_INTO(c, ST_OP_index_copy, whole, zero, at,
+                st__apply_to(c, scaled, self->dtype), base);
+  return st__scope_ok(c) ? (old_rows){rows, st__to_tensor(&at)} : old;
 }
 
 /* Writes the rows back, which needs no memory. Positions that a script has
@@ -455,15 +449,10 @@ static void put_back(const st_tensor *self, const old_rows *old,
 static st_status put_back_there(const st_tensor *self, const old_rows *old,
                                 int64_t base, st_status before) {
   char why[1024];
-  st_value same;
-  const st_value args[] = {
-    st__of_tensor(self), st__of_int(0), st__of_tensor(old->at),
-    st__of_tensor(old->rows), st__of_int(base)};
+  st_op_scope c = {.n = 0};
   if (!old->rows) return before;
   snprintf(why, sizeof why, "%s", st_message());
-  const st_status status = st__call_n(
-    st__op_variant(ST_OP_index_copy, ST_INPLACE), 5, args, &same);
-  if (status == ST_OK) st__value_clear(&same);
+  ST_APPLY_INTO(&c, ST_OP_index_copy, self, 0, old->at, old->rows, base);
   return st__fail(before, "%s", why);
 }
 

@@ -83,17 +83,6 @@ static st_tensor *next_running(st_op_scope *c, const batch *b,
   return st__apply_to(c, t, running->dtype);
 }
 
-static void lerp_running(st_op_scope *c, st_tensor *running,
-                         const st_tensor *next, double momentum) {
-  const st_value args[] = {st__of_tensor(running), st__of_tensor(next),
-                           st__of_float(momentum)};
-  st_value same;
-  if (!st__scope_ok(c)) return;
-  c->status = st__call(st__op_variant(ST_OP_lerp_Scalar, ST_INPLACE), args,
-                       &same);
-  if (st__scope_ok(c)) st__value_clear(&same);
-}
-
 /* Updates the running statistics. The running variance is the unbiased one: the
  * sum of squares is divided by the count less 1. */
 static void update_running_var(st_op_scope *c, const batch *b,
@@ -103,8 +92,9 @@ static void update_running_var(st_op_scope *c, const batch *b,
   if (b->input->numel == 0) return;
   if (b->mean) next_mean = next_running(c, b, b->mean, mean, 1);
   if (b->var) next_var = next_running(c, b, b->var, var, n / (n - 1));
-  if (b->mean) lerp_running(c, b->mean, next_mean, b->momentum);
-  if (b->var) lerp_running(c, b->var, next_var, b->momentum);
+  const st_op_id lerp = ST_OP_lerp_Scalar;
+  if (b->mean) ST_APPLY_INTO(c, lerp, b->mean, next_mean, b->momentum);
+  if (b->var) ST_APPLY_INTO(c, lerp, b->var, next_var, b->momentum);
 }
 
 /* The mean and variance to normalise by. */

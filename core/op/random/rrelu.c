@@ -117,18 +117,11 @@ static st_status check_slopes(const rrelu *r) {
   return st__check_internal_overlap(r->noise);
 }
 
-static void call_in_place(st_op_scope *c, st_op_id id, const st_value *args) {
-  st_value same;
-  if (!st__scope_ok(c)) return;
-  c->status = st__call_n(st__op_variant(id, ST_INPLACE), 2, args, &same);
-  if (st__scope_ok(c)) st__value_clear(&same);
-}
-
 static st_tensor *leaky(st_op_scope *c, const rrelu *r) {
   const st_value args[] = {st__of_tensor(r->self),
                            st__of_float(mean_slope(r))};
   if (!r->in_place) return st__apply(c, ST_OP_leaky_relu, 2, args);
-  call_in_place(c, ST_OP_leaky_relu, args);
+  st__apply_into(c, ST_OP_leaky_relu, 2, args);
   return r->self;
 }
 
@@ -139,7 +132,7 @@ static st_tensor *noisy(st_op_scope *c, const rrelu *r) {
              r->lower, r->upper, r->generator);
   st_tensor *result = r->self;
   if (r->in_place) {
-    st__apply_into(c, ST_OP_mul_Tensor, r->self, slope);
+    ST_APPLY_INTO(c, ST_OP_mul_Tensor, r->self, slope);
   } else {
     result = st__apply_to(c, st__mul(c, r->self, slope), r->self->dtype);
   }

@@ -71,12 +71,10 @@ st_tensor *st__shifted(st_op_scope *c, const st_tensor *a, double x) {
   return ST_APPLY(c, ST_OP_add_Scalar, a, x);
 }
 
-void st__apply_into(st_op_scope *c, st_op_id id, const st_tensor *a,
-                    const st_tensor *b) {
+void st__apply_into(st_op_scope *c, st_op_id id, int n, const st_value *args) {
   st_value same;
   if (!st__scope_ok(c)) return;
-  c->status =
-    st__call_n(st__op_variant(id, ST_INPLACE), ST_VALUES(a, b), &same);
+  c->status = st__call_n(st__op_variant(id, ST_INPLACE), n, args, &same);
   if (st__scope_ok(c)) st__value_clear(&same);
 }
 

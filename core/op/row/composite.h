@@ -76,9 +76,9 @@ st_tensor *st__mul(st_op_scope *c, const st_tensor *a, const st_tensor *b);
 st_tensor *st__div(st_op_scope *c, const st_tensor *a, const st_tensor *b);
 st_tensor *st__scaled(st_op_scope *c, const st_tensor *a, double x);
 st_tensor *st__shifted(st_op_scope *c, const st_tensor *a, double x);
-/* Calls the in-place variant: a = op(a, b). a is a result of this scope. */
-void st__apply_into(st_op_scope *c, st_op_id id, const st_tensor *a,
-                    const st_tensor *b);
+/* Calls the in-place variant, which writes the first argument. */
+#define ST_APPLY_INTO(c, id, ...) st__apply_into(c, id, ST_VALUES(__VA_ARGS__))
+void st__apply_into(st_op_scope *c, st_op_id id, int n, const st_value *args);
 /* a itself if it has dtype d, otherwise a converted copy. */
 st_tensor *st__apply_to(st_op_scope *c, const st_tensor *a, st_dtype d);
 /* A view of the indices [start, start + length) of dimension dim. */

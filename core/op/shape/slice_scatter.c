@@ -82,33 +82,23 @@ typedef struct windows {
   int64_t size, step, n;
 } windows;
 
-static void add_into(st_op_scope *c, const st_tensor *to, const st_tensor *t) {
-  const st_value args[] = {st__of_tensor(to), st__of_tensor(t),
-                           st__of_int(1)};
-  st_value same;
-  if (!st__scope_ok(c)) return;
-  c->status = st__call(st__op_variant(ST_OP_add_Tensor, ST_INPLACE), args,
-                       &same);
-  if (st__scope_ok(c)) st__value_clear(&same);
-}
-
 /* Adds element k of all windows. These are different elements of the sum. */
 static void add_column(st_op_scope *c, const windows *w, int64_t k) {
   const int64_t end = k + (w->n - 1) * w->step + 1;
   const st_tensor *to =
     ST_APPLY(c, ST_OP_slice_Tensor, w->sum, w->dim, k, end, w->step);
-  add_into(c, to, ST_APPLY(c, ST_OP_select_int, w->grad, -1, k));
+  ST_APPLY_INTO(c, ST_OP_add_Tensor, to,
+                ST_APPLY(c, ST_OP_select_int, w->grad, -1, k), 1);
 }
 
 /* Adds all elements of window i. */
 static void add_window(st_op_scope *c, const windows *w, int64_t i) {
   const st_tensor *one = st__apply_narrow(c, w->grad, w->dim, i, 1);
-  const st_value last[] = {
-    st__of_tensor(ST_APPLY(c, ST_OP_transpose_int, one, w->dim, -1)),
-    st__of_int(-1), st__of_int(0)};
+  const st_tensor *last = ST_APPLY(c, ST_OP_transpose_int, one, w->dim, -1);
   const st_tensor *to = st__apply_narrow(c, w->sum, w->dim, i * w->step,
                                          w->size);
-  add_into(c, to, st__apply(c, ST_OP_select_int, 3, last));
+  ST_APPLY_INTO(c, ST_OP_add_Tensor, to,
+                ST_APPLY(c, ST_OP_select_int, last, -1, 0), 1);
 }
 
 /* Adds by windows or by elements of a window, whichever takes fewer calls. In

@@ -49,7 +49,7 @@ static st_tensor *among_each(st_op_scope *c, const st_tensor *line,
   for (int64_t i = 0; i < test->numel; i++) {
     st_tensor *equal = st__apply2(c, ST_OP_eq_Tensor, line,
                                   st__apply_narrow(c, flat, 0, i, 1));
-    if (found) st__apply_into(c, ST_OP_bitwise_or_Tensor, found, equal);
+    if (found) ST_APPLY_INTO(c, ST_OP_bitwise_or_Tensor, found, equal);
     else found = equal;
   }
   return found;
