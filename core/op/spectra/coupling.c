@@ -11,9 +11,10 @@
 
 #include "kernel/numbers.h"
 #include "op/lapack/chunks.h"
+#include "op/spectra/deflation.h"
 
-/* Of vectors: where they are not zero, or that they are left out. */
-enum { ABOVE, BELOW, BOTH, OUT };
+/* Of vectors: where they are not zero. */
+enum { ABOVE, BELOW, BOTH, OUT = ST_LEFT_OUT };
 
 static double at(const st_lapack_job *j, const char *p, int64_t i) {
   return st__value(j, p, i);
@@ -24,52 +25,17 @@ static double vt_at(const st_lapack_job *j, const st_coupling *c, int64_t row,
   return at(j, c->vt, row + col * c->ld);
 }
 
-/* The places of the values but the row's, in their order. */
-static void sort_values(const st_lapack_job *j, const st_coupling *c,
-                        blasint *sorted) {
-  const blasint second = c->nl + 1;
-  int64_t one = 0, other = second;
-  for (int64_t i = 0; i + 1 < c->n; i++) {
-    const blasint a = one < c->nl ? c->order[one] - 1 : 0;
-    const blasint b = other < c->n ? c->order[other] - 1 + second : 0;
-    const bool first =
-      other == c->n || (one < c->nl && at(j, c->d, a) <= at(j, c->d, b));
-    sorted[i] = first ? a : b;
-    if (first) one++;
-    else other++;
-  }
-}
-
-#define DEFINE_ROTATE(name, T)                                               \
-  /* x and y become c x + s y and c y - s x; their elements are `step`       \
-   * apart. */                                                               \
-  static void name(T *x, T *y, int64_t n, int64_t step, T c, T s) {          \
-    for (int64_t i = 0; i < n * step; i += step) {                           \
-      const T z = c * x[i] + s * y[i];                                       \
-      y[i] = c * y[i] - s * x[i];                                            \
-      x[i] = z;                                                              \
-    }                                                                        \
-  }
-DEFINE_ROTATE(rotate_f4, float)
-DEFINE_ROTATE(rotate_f8, double)
-
-static void rotate(const st_lapack_job *j, void *x, void *y, int64_t n,
-                   int64_t step, double c, double s) {
-  if (j->dtype == ST_FLOAT32) rotate_f4(x, y, n, step, (float)c, (float)s);
-  else rotate_f8(x, y, n, step, c, s);
-}
-
 static void rotate_columns(const st_lapack_job *j, const st_coupling *c,
                            int64_t a, int64_t b, double cosine, double sine) {
-  rotate(j, st__element(j, c->u, c->ld, 0, a),
-         st__element(j, c->u, c->ld, 0, b), c->n, 1, cosine, sine);
+  st__rotate(j, st__element(j, c->u, c->ld, 0, a),
+             st__element(j, c->u, c->ld, 0, b), c->n, 1, cosine, sine);
 }
 
 static void rotate_rows(const st_lapack_job *j, const st_coupling *c,
                         int64_t a, int64_t b, double cosine, double sine) {
-  rotate(j, st__element(j, c->vt, c->ld, a, 0),
-         st__element(j, c->vt, c->ld, b, 0), c->n + c->extra, c->ld, cosine,
-         sine);
+  st__rotate(j, st__element(j, c->vt, c->ld, a, 0),
+             st__element(j, c->vt, c->ld, b, 0), c->n + c->extra, c->ld,
+             cosine, sine);
 }
 
 /* The row's own number, to which that of the column behind is turned. Returns
@@ -98,28 +64,9 @@ static double couple_row(const st_lapack_job *j, const st_coupling *c) {
 
 /* -- What is left --------------------------------------------------------- */
 
-/* Places: kept[0, k) are left; those from kept[first] on, which descend, are
- * not. */
-typedef struct division {
-  blasint *kept, *types;
-  int64_t k, first;
-  double least; /* what does not count */
-} division;
-
-static void leave_out(const st_lapack_job *j, const st_coupling *c,
-                      division *v, blasint place) {
-  int64_t i = --v->first;
-  v->types[place] = OUT;
-  for (; i + 1 < c->n &&
-         at(j, c->d, place) < at(j, c->d, v->kept[i + 1]); i++) {
-    v->kept[i] = v->kept[i + 1];
-  }
-  v->kept[i] = place;
-}
-
 /* True if the values of a and b, the next one, are nearly equal: the number of
  * b becomes that of both. */
-static bool joins(const st_lapack_job *j, const st_coupling *c, division *v,
+static bool joins(const st_lapack_job *j, const st_coupling *c, st_division *v,
                   blasint a, blasint b) {
   const double x = at(j, c->numbers, a), y = at(j, c->numbers, b);
   if (fabs(at(j, c->d, b) - at(j, c->d, a)) > v->least) return false;
@@ -133,17 +80,20 @@ static bool joins(const st_lapack_job *j, const st_coupling *c, division *v,
 }
 
 static void divide(const st_lapack_job *j, const st_coupling *c,
-                   const blasint *sorted, division *v) {
+                   const blasint *sorted, st_division *v) {
   blasint last = -1; /* the place that the next one may join */
   v->kept[v->k++] = c->nl;
   for (int64_t i = 0; i + 1 < c->n; i++) {
     const blasint place = sorted[i];
     if (fabs(at(j, c->numbers, place)) <= v->least) {
-      leave_out(j, c, v, place);
+      st__leave_out(j, v, c->d, c->n, place);
       continue;
     }
-    if (last >= 0 && joins(j, c, v, last, place)) leave_out(j, c, v, last);
-    else if (last >= 0) v->kept[v->k++] = last;
+    if (last >= 0 && joins(j, c, v, last, place)) {
+      st__leave_out(j, v, c->d, c->n, last);
+    } else if (last >= 0) {
+      v->kept[v->k++] = last;
+    }
     last = place;
   }
   if (last >= 0) v->kept[v->k++] = last;
@@ -153,7 +103,7 @@ static void divide(const st_lapack_job *j, const st_coupling *c,
 
 /* The vectors of the places in this order: the row's, then by kinds, then what
  * is left out. */
-static void order_places(const st_coupling *c, const division *v,
+static void order_places(const st_coupling *c, const st_division *v,
                          blasint *places) {
   int64_t next = 1;
   c->columns[0] = 1;
@@ -203,7 +153,7 @@ static void order_vectors(const st_lapack_job *j, const st_coupling *c,
 
 /* The values and numbers of what is left, then d of what is not. */
 static void order_values(const st_lapack_job *j, const st_coupling *c,
-                         const division *v) {
+                         const st_division *v) {
   for (int64_t i = 0; i < v->k; i++) {
     st__set_value(j, c->poles, i, at(j, c->d, v->kept[i]));
     st__set_value(j, c->z, i, at(j, c->numbers, v->kept[i]));
@@ -221,10 +171,11 @@ static void order_values(const st_lapack_job *j, const st_coupling *c,
 
 blasint st__couple(const st_lapack_job *j, st_coupling *c) {
   blasint *const sorted = c->columns;
-  division v = {.kept = c->room, .types = c->room + c->n, .first = c->n,
+  const st_parts parts = {c->nl, c->nl + 1, c->n, c->d, c->order};
+  st_division v = {.kept = c->room, .types = c->room + c->n, .first = c->n,
                 .least = couple_row(j, c)};
   for (int64_t i = 0; i < c->n; i++) v.types[i] = i < c->nl ? ABOVE : BELOW;
-  sort_values(j, c, sorted);
+  st__sort_parts(j, &parts, sorted);
   divide(j, c, sorted, &v);
   order_places(c, &v, c->order);
   order_vectors(j, c, c->order, v.k);

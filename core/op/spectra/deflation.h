@@ -31,6 +31,34 @@ typedef struct st_deflation {
  * order. */
 blasint st__deflate(const st_lapack_job *j, st_deflation *f);
 
+/* Two parts of values d, of those before n1 and those from `second` to n. order
+ * sorts those of each, from 1. */
+typedef struct st_parts {
+  int64_t n1, second, n;
+  const char *d;
+  const blasint *order;
+} st_parts;
+
+/* The places of all values in their order. */
+void st__sort_parts(const st_lapack_job *j, const st_parts *p,
+                    blasint *sorted);
+
+/* Columns in the order of their values: kept[0, k) are left; those from
+ * kept[first] on, which descend, are not, and have type ST_LEFT_OUT. */
+enum { ST_LEFT_OUT = 3 };
+typedef struct st_division {
+  blasint *kept, *types;
+  int64_t k, first;
+  double least; /* what does not count */
+} st_division;
+
+/* Leaves out one of n columns, with values d. */
+void st__leave_out(const st_lapack_job *j, st_division *v, const char *d,
+                   int64_t n, blasint column);
+/* x and y become c x + s y and c y - s x; their elements are `step` apart. */
+void st__rotate(const st_lapack_job *j, void *x, void *y, int64_t n,
+                int64_t step, double c, double s);
+
 /* The order, from 1, of k values at d that ascend and n - k that descend, as
  * the ascending one of all. */
 void st__merge_order(const st_lapack_job *j, int64_t k, int64_t n,
