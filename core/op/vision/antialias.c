@@ -264,19 +264,10 @@ st_status st__resize_bytes(const st_tensor *self, const st_resized *to,
 /* -- Arguments ------------------------------------------------------------ */
 
 static st_status check_images(const resize *r, const char *name) {
-  const st_tensor *t = r->self;
-  if (t->ndim != 4) {
-    return st__fail(ST_BAD_SHAPE, "%s must have 4 dimensions, but its shape is "
-                    "%s", name, ST_SHAPE_TEXT(t));
-  }
-  for (int d = 0; d < 2; d++) {
-    if (t->sizes[2 + d] < 1 || t->sizes[2 + d] > INT32_MAX) {
-      return st__fail(ST_BAD_SHAPE, "the images of %s are empty or too large, "
-                      "its shape is %s", name, ST_SHAPE_TEXT(t));
-    }
-  }
-  return st__is_floating(t->dtype) || t->dtype == ST_UINT8
-         ? ST_OK : st__no_kernel_for(t->dtype);
+  const st_dtype dtype = r->self->dtype;
+  ST_TRY(st__check_resizable(r->self, name, 2));
+  return st__is_floating(dtype) || dtype == ST_UINT8 ? ST_OK
+                                                     : st__no_kernel_for(dtype);
 }
 
 /* self, output_size, align_corners, one factor per dimension */

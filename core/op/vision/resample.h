@@ -23,6 +23,8 @@ st_tensor *st__new_like(st_op_scope *c, const st_tensor *like, st_dtype dtype,
 void st__check_resized(st_op_scope *c, const st_tensor *self, int n,
                        const int64_t *size);
 
+/* BAD_SHAPE unless t has n dimensions of images that have pixels. */
+st_status st__check_resizable(const st_tensor *t, const char *name, int n);
 /* The size and the factors of a resized image by output_size or scale_factors,
  * one of which is none: n numbers or one for all. Without scale_factors the
  * factors stay. BAD_VALUE. */

@@ -245,19 +245,23 @@ static st_status run(const resample *given, st_value *rets) {
 
 /* -- Arguments ------------------------------------------------------------ */
 
-static st_status check_images(const resample *r, const char *name) {
-  const st_tensor *t = r->self;
-  const st_dtype dtype = t->dtype;
-  if (t->ndim != r->n + 2) {
+st_status st__check_resizable(const st_tensor *t, const char *name, int n) {
+  if (t->ndim != n + 2) {
     return st__fail(ST_BAD_SHAPE, "%s must have %d dimensions, but its shape "
-                    "is %s", name, r->n + 2, ST_SHAPE_TEXT(t));
+                    "is %s", name, n + 2, ST_SHAPE_TEXT(t));
   }
-  for (int d = 0; d < r->n; d++) {
+  for (int d = 0; d < n; d++) {
     if (t->sizes[2 + d] < 1 || t->sizes[2 + d] > INT32_MAX) {
       return st__fail(ST_BAD_SHAPE, "the images of %s are empty or too large, "
                       "its shape is %s", name, ST_SHAPE_TEXT(t));
     }
   }
+  return ST_OK;
+}
+
+static st_status check_images(const resample *r, const char *name) {
+  const st_dtype dtype = r->self->dtype;
+  ST_TRY(st__check_resizable(r->self, name, r->n));
   const bool is_bytes = dtype == ST_UINT8 && r->n == 2;
   if (r->mode >= LINEAR && !st__is_floating(dtype) && !is_bytes) {
     return st__no_kernel_for(dtype);
