@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "fuse/device/device_loop.h"
-#include "fuse/jit/jit_compile.h"
 #include "grad/engine/engine.h"
 #include "op/create/copy_clone_to.h"
 #include "op/create/factory.h"
@@ -200,13 +199,15 @@ static bool reads_lazy(const st_program *p, st_tensor *const *inputs) {
   return keys & ST_LAZY_BITS;
 }
 
-static st_status apply_resolved(st_program *p, st_tensor *const *inputs,
-                                st_tensor **outs) {
+/* On what `get` makes of the inputs. */
+static st_status apply_to(st_program *p,
+                          st_status (*get)(const st_tensor *, st_tensor **),
+                          st_tensor *const *inputs, st_tensor **outs) {
   st_tensor *own[ST_GRAPH_OUTPUTS + ST_GRAPH_INPUTS] = {NULL};
   st_status status = ST_OK;
   for (int i = 0; i < p->ninputs && status == ST_OK; i++) {
     const int at = p->order[i];
-    status = st__resolve_lazy(inputs[at], &own[at]);
+    status = get(inputs[at], &own[at]);
   }
   if (status == ST_OK) status = st__program_apply(p, own, outs);
   for (int i = 0; i < p->ninputs; i++) st__tensor_release(&own[p->order[i]]);
@@ -216,15 +217,8 @@ static st_status apply_resolved(st_program *p, st_tensor *const *inputs,
 /* For a device that cannot run the program. */
 static st_status apply_on_cpu(st_program *p, st_device device,
                               st_tensor *const *inputs, st_tensor **outs) {
-  st_tensor *own[ST_GRAPH_OUTPUTS + ST_GRAPH_INPUTS] = {NULL};
   st_tensor *here[ST_PROGRAM_OPERANDS] = {NULL};
-  st_status status = ST_OK;
-  for (int i = 0; i < p->ninputs && status == ST_OK; i++) {
-    const int at = p->order[i];
-    status = st__to_cpu(inputs[at], &own[at]);
-  }
-  if (status == ST_OK) status = st__program_apply(p, own, here);
-  for (int i = 0; i < p->ninputs; i++) st__tensor_release(&own[p->order[i]]);
+  st_status status = apply_to(p, st__to_cpu, inputs, here);
   for (int i = 0; i < p->noutputs && status == ST_OK; i++) {
     status = st__copy_to_device(&here[i], device, &outs[i]);
   }
@@ -234,7 +228,7 @@ static st_status apply_on_cpu(st_program *p, st_device device,
 
 st_status st__program_apply(st_program *p, st_tensor *const *inputs,
                             st_tensor **outs) {
-  if (reads_lazy(p, inputs)) return apply_resolved(p, inputs, outs);
+  if (reads_lazy(p, inputs)) return apply_to(p, st__resolve_lazy, inputs, outs);
   st_iter it;
   st_tensor *none[ST_PROGRAM_OPERANDS] = {NULL};
   st_status status = st__program_iter(&it, p, inputs, none);
